@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* braze.h - the client library of braze.
+ *
+ * A session is a connection to brazed.  Operations on arrays are recorded, not
+ * run; the daemon fuses and runs what a read demands.  Results lie in memory that
+ * the daemon and this process share.
+ *
+ * Conventions, for every function unless it says otherwise:
+ *   - returns 0, or an error code (BRAZE_E_*) with *err filled; err may be NULL.
+ *   - result parameters come first and are set only on success.
+ *   - an array in a result parameter is owned by the caller: braze_release it.
+ *   - shapes count elements, strides and offsets count bytes.
+ *   - any thread may call; one session's calls are ordered by a lock.
+ *   - the library never exits or aborts the process and starts no thread.
+ *   - after fork() the child's copies of sessions and arrays are dead: every use
+ *     returns BRAZE_E_FORKED; connect again. */
+#ifndef BRAZE_H
+#define BRAZE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define BRAZE_VERSION  "0.1.0"
+#define BRAZE_MAX_NDIM 8
+
+#if defined(__GNUC__)
+#define BRAZE_API __attribute__((visibility("default")))
+#else
+#define BRAZE_API
+#endif
+
+typedef struct braze_session braze_session;
+typedef struct braze_array braze_array;
+typedef struct braze_future braze_future;
+
+/* Element types; numbers are part of the protocol. */
+enum braze_dtype {
+	BRAZE_BOOL = 0,
+	BRAZE_INT8,
+	BRAZE_INT16,
+	BRAZE_INT32,
+	BRAZE_INT64,
+	BRAZE_UINT8,
+	BRAZE_UINT16,
+	BRAZE_UINT32,
+	BRAZE_UINT64,
+	BRAZE_FLOAT16,
+	BRAZE_FLOAT32,
+	BRAZE_FLOAT64,
+	BRAZE_COMPLEX64,
+	BRAZE_COMPLEX128
+};
+
+/* Error codes: see braze_error_name for all of them. */
+#define BRAZE_OK	    0
+#define BRAZE_E_TIMEOUT	    20
+#define BRAZE_E_FORKED	    22
+#define BRAZE_E_INTERRUPTED 100 /* a wait's check callback asked to stop */
+
+typedef struct braze_error {
+	int code;
+	char text[256]; /* one line: what, where, what to do */
+} braze_error;
+
+BRAZE_API const char *braze_error_name(int code);   /* "E_SHAPE" */
+BRAZE_API const char *braze_error_python(int code); /* "ValueError" */
+BRAZE_API const char *braze_version(void);
+
+/* ---- Sessions ---- */
+
+struct braze_options {
+	size_t size;	    /* sizeof(struct braze_options): later fields default to 0 */
+	const char *socket; /* NULL: $BRAZE_SOCKET, the system's daemon, the user's, or
+			       start the user's */
+	const char *name;   /* shown to operators; NULL: the program's name */
+	const char *device; /* NULL or "auto", "cpu", "cuda:0" */
+	unsigned flags;	    /* BRAZE_EAGER, BRAZE_UNFUSED, BRAZE_NO_START */
+};
+#define BRAZE_EAGER    1u /* run every op when it is recorded */
+#define BRAZE_UNFUSED  2u /* one kernel per op */
+#define BRAZE_NO_START 4u /* do not start a daemon */
+
+BRAZE_API int braze_connect(braze_session **out, const struct braze_options *opt, braze_error *err);
+/* Ends the session; arrays of it that are still held become unusable. */
+BRAZE_API void braze_close(braze_session *s);
+/* 0 while the daemon answers; otherwise the error that every call will give. */
+BRAZE_API int braze_session_error(braze_session *s, braze_error *err);
+/* Switch BRAZE_EAGER / BRAZE_UNFUSED; returns the old flags. */
+BRAZE_API unsigned braze_set_flags(braze_session *s, unsigned flags);
+/* Send what is recorded without waiting for anything. */
+BRAZE_API int braze_flush(braze_session *s, braze_error *err);
+
+/* ---- Arrays ---- */
+
+/* Copy data into a new array; strides NULL: C-contiguous. */
+BRAZE_API int braze_from_data(braze_array **out, braze_session *s, int dtype, int ndim,
+			      const int64_t *shape, const int64_t *strides, const void *data,
+			      braze_error *err);
+/* A new uninitialised array in shared memory; *data is writable until the array's
+ * first use in an operation, and again after braze_fence. */
+BRAZE_API int braze_alloc(braze_array **out, void **data, braze_session *s, int dtype, int ndim,
+			  const int64_t *shape, braze_error *err);
+/* Lazy: without defined content; every element the same; start + i * step. */
+BRAZE_API int braze_empty(braze_array **out, braze_session *s, int dtype, int ndim,
+			  const int64_t *shape, braze_error *err);
+
+/* A number as an operand.  weak: gives way to the arrays' type as a Python number
+ * does; otherwise it counts as a 0-d array of its dtype.  bits: the value in
+ * dtype (bool and integers: as 64 bits; complex64: two floats in two words). */
+typedef struct braze_scalar {
+	int dtype;
+	int weak;
+	uint64_t bits[2];
+} braze_scalar;
+BRAZE_API braze_scalar braze_double(double v); /* weak float64 */
+BRAZE_API braze_scalar braze_int(int64_t v);   /* weak int64 */
+BRAZE_API braze_scalar braze_complex(double re, double im);
+BRAZE_API braze_scalar braze_boolean(int v);
+
+BRAZE_API int braze_full(braze_array **out, braze_session *s, int dtype, int ndim,
+			 const int64_t *shape, braze_scalar value, braze_error *err);
+BRAZE_API int braze_arange(braze_array **out, braze_session *s, int dtype, int64_t n,
+			   braze_scalar start, braze_scalar step, braze_error *err);
+
+BRAZE_API void braze_retain(braze_array *a);
+BRAZE_API void braze_release(braze_array *a); /* NULL is fine */
+
+BRAZE_API braze_session *braze_session_of(const braze_array *a);
+BRAZE_API int braze_dtype_of(const braze_array *a);
+BRAZE_API int braze_ndim(const braze_array *a);
+BRAZE_API const int64_t *braze_shape(const braze_array *a);
+BRAZE_API const int64_t *braze_strides(const braze_array *a);
+BRAZE_API int64_t braze_offset(const braze_array *a); /* bytes from its buffer's start */
+BRAZE_API int64_t braze_size(const braze_array *a);   /* elements */
+BRAZE_API int braze_itemsize(const braze_array *a);
+/* Do the two share a buffer? */
+BRAZE_API int braze_same_buffer(const braze_array *a, const braze_array *b);
+
+/* ---- Views: share the buffer; a write through one is seen through all ---- */
+
+/* Any view whose elements lie inside a's buffer.  dtype: a's, or the component
+ * type of a complex a.  offset counts from the buffer's start. */
+BRAZE_API int braze_view(braze_array **out, braze_array *a, int dtype, int ndim,
+			 const int64_t *shape, const int64_t *strides, int64_t offset,
+			 braze_error *err);
+/* start:stop:step per axis, as Python's slice indices after normalisation:
+ * count[i] elements from start[i], step[i] apart. */
+BRAZE_API int braze_slice(braze_array **out, braze_array *a, const int64_t *start,
+			  const int64_t *count, const int64_t *step, braze_error *err);
+/* axes NULL: reversed. */
+BRAZE_API int braze_transpose(braze_array **out, braze_array *a, const int *axes, braze_error *err);
+/* A view where one exists, else a copy.  One extent may be -1. */
+BRAZE_API int braze_reshape(braze_array **out, braze_array *a, int ndim, const int64_t *shape,
+			    braze_error *err);
+BRAZE_API int braze_broadcast_to(braze_array **out, braze_array *a, int ndim, const int64_t *shape,
+				 braze_error *err);
+
+/* ---- Operations: recorded, run when demanded ---- */
+
+typedef struct braze_arg {
+	braze_array *array; /* borrowed; NULL: the scalar */
+	braze_scalar scalar;
+} braze_arg;
+BRAZE_API braze_arg braze_arg_array(braze_array *a);
+BRAZE_API braze_arg braze_arg_double(double v);
+
+/* Number of the operation with NumPy's name ("add"), -1 when there is none.
+ * braze_op_name is its inverse; NULL beyond the table. */
+BRAZE_API int braze_op_find(const char *name);
+BRAZE_API const char *braze_op_name(int op);
+BRAZE_API int braze_op_arity(int op);
+/* 'e' elementwise, 'r' reduction, 'a' argument reduction, 'x' other. */
+BRAZE_API int braze_op_kind(int op);
+
+/* Elementwise operation with broadcasting; at least one operand is an array. */
+BRAZE_API int braze_apply(braze_array **out, braze_session *s, int op, int nargs,
+			  const braze_arg *args, braze_error *err);
+/* Reduction over the axes in the bit mask (all: (1 << ndim) - 1).  dtype: the
+ * accumulator's for sum and prod, or -1. */
+BRAZE_API int braze_reduce(braze_array **out, int op, braze_array *a, unsigned axes, int keepdims,
+			   int dtype, braze_error *err);
+BRAZE_API int braze_matmul(braze_array **out, braze_array *a, braze_array *b, braze_error *err);
+BRAZE_API int braze_cast(braze_array **out, braze_array *a, int dtype, braze_error *err);
+BRAZE_API int braze_copy(braze_array **out, braze_array *a, braze_error *err);
+/* dst[...] = src, broadcast and cast (same kind). */
+BRAZE_API int braze_assign(braze_array *dst, braze_arg src, braze_error *err);
+
+/* Result type and shape of braze_apply without recording it. */
+BRAZE_API int braze_infer(int *dtype, int *ndim, int64_t *shape, int op, int nargs,
+			  const braze_arg *args, braze_error *err);
+
+/* ---- Reading and writing ---- */
+
+/* Called every 50 ms while a wait lasts, without the session's lock; non-zero
+ * ends the wait with BRAZE_E_INTERRUPTED after the demand was cancelled. */
+typedef int braze_check_fn(void *data);
+
+/* Ask for the arrays' values without waiting. */
+BRAZE_API int braze_demand(braze_future **out, int n, braze_array *const *arrays, braze_error *err);
+/* timeout in milliseconds, -1 for ever, 0 polls; BRAZE_E_TIMEOUT leaves the
+ * future as it is. */
+BRAZE_API int braze_wait(braze_future *f, int timeout_ms, braze_check_fn *check, void *data,
+			 braze_error *err);
+BRAZE_API void braze_future_release(braze_future *f);
+
+/* Is the current value in shared memory, so that braze_data will not wait? */
+BRAZE_API int braze_is_stored(const braze_array *a);
+/* Address of element [0,...,0], waiting for the value first; valid and unchanged
+ * until the array's buffer is written or the array released. */
+BRAZE_API int braze_data(const void **data, braze_array *a, braze_check_fn *check, void *cdata,
+			 braze_error *err);
+/* Copy the elements in C order into dst (braze_size * braze_itemsize bytes). */
+BRAZE_API int braze_read(void *dst, braze_array *a, braze_error *err);
+/* Make the buffer writable by this process: waits until nothing pending reads it.
+ * *data is writable until the buffer's next use in any operation. */
+BRAZE_API int braze_fence(void **data, braze_array *a, braze_check_fn *check, void *cdata,
+			  braze_error *err);
+/* May the buffer be written now, without braze_fence? */
+BRAZE_API int braze_is_writable(const braze_array *a);
+/* A read-only array that keeps a's present value whatever happens to a. */
+BRAZE_API int braze_snapshot(braze_array **out, braze_array *a, braze_error *err);
+
+/* What this session did: for tests and benchmarks. */
+struct braze_counters {
+	uint64_t ops, packets, demands, round_trips, bytes_leased;
+};
+BRAZE_API void braze_get_counters(braze_session *s, struct braze_counters *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cache/cache.h - kernels by what they compute, in memory and on disk.
+ *
+ * Loop thread only.  A kernel is found by its canonical nest's text, compared in
+ * full.  It can run at once (tier 0 interprets the nest); object code, when there
+ * is any, comes from the disk or from a compile helper and is announced through
+ * `ready`.  One compilation per kernel however many ask (single flight).  Memory
+ * is bounded in bytes; kernels that a plan refers to are not evicted. */
+#ifndef BRAZE_CACHE_H
+#define BRAZE_CACHE_H
+
+#include "../nest/nest.h"
+
+struct uv_loop_s;
+
+enum kernel_state {
+	KERNEL_ABSENT,	  /* not compiled, not asked for */
+	KERNEL_COMPILING, /* a helper has it, until deadline */
+	KERNEL_READY,	  /* code_fd is an object */
+	KERNEL_FAILED	  /* compiler refused or died twice; tier 0 serves */
+};
+
+struct kernel {
+	uint32_t id;   /* small number, unique in this daemon's life */
+	uint32_t refs; /* plans that use it */
+	uint64_t hash;
+	char *key;	   /* nest_print(spec) */
+	struct nest *spec; /* canonical */
+	uint8_t state;	   /* enum kernel_state */
+	uint8_t from_disk; /* code came from the disk cache */
+	uint8_t tier;	   /* 0 until the worker has confirmed loaded code */
+	uint8_t strikes;   /* workers it killed; 2: quarantined */
+	int code_fd;	   /* read-only sealed memfd; -1 */
+	uint64_t code_bytes;
+	uint64_t compile_ns, runs, elements, busy_ns;
+	uint64_t first_session; /* origin */
+	char error[LIMIT_ERROR_TEXT];
+};
+
+struct cache_stats {
+	uint64_t hits, misses, evictions, bytes, compiles, compile_failures, compile_ns;
+	uint64_t disk_hits, disk_misses, disk_writes, disk_errors, kernels, helper_deaths;
+};
+
+struct cache_config {
+	const char *dir;       /* NULL: no disk cache */
+	const char *compiler;  /* NULL: gcc, else clang, else none */
+	uint64_t memory_bytes; /* bound on code and nests */
+	uint64_t disk_bytes;   /* bound on the folder */
+	int tier;	       /* -1 by measured worth; 0 never compile; 1 always compile */
+	const char *self;      /* path of this executable, to start helpers */
+};
+
+struct cache;
+/* Code of *k is there (or compilation failed): tell the workers. */
+typedef void cache_ready_fn(void *data, struct kernel *k);
+
+enum status cache_create(struct cache **out, struct uv_loop_s *loop, const struct cache_config *c,
+			 cache_ready_fn *ready, void *data, struct err *err) MUST_USE;
+void cache_destroy(struct cache *c);
+/* The kernel for this canonical nest, made if new; counted as used by the caller
+ * until cache_unref. */
+struct kernel *cache_get(struct cache *c, const struct nest *spec, uint64_t session);
+void cache_unref(struct cache *c, struct kernel *k);
+/* A run of `elements` points is about to be, or was, done (busy_ns > 0): decides
+ * whether compiling is worth while. */
+void cache_note_run(struct cache *c, struct kernel *k, uint64_t elements, uint64_t busy_ns);
+void cache_get_stats(const struct cache *c, struct cache_stats *out);
+/* Calls fn for every kernel, most recently used first. */
+void cache_each(struct cache *c, void (*fn)(void *data, const struct kernel *k), void *data);
+struct kernel *cache_find(struct cache *c, uint32_t id);
+/* Called when an evicted kernel must leave the workers. */
+void cache_on_drop(struct cache *c, void (*fn)(void *data, uint32_t id));
+/* Delete the disk cache's files. */
+enum status cache_clear_disk(struct cache *c, struct err *err) MUST_USE;
+
+/* Entry point of a helper process (`brazed --compile-helper FD`): serves requests
+ * on the socket until it closes. */
+int compile_helper_main(int fd);
+
+#endif

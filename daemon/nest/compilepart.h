@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nest/compilepart.h - partition in, plan out: every pass in order.
+ *
+ * Pure: reads *part, allocates the plan on the heap, touches nothing else, so it
+ * runs on any thread.  passes: comma-separated names to run, NULL for all
+ * (unknown names are an error that lists the known ones). */
+#ifndef BRAZE_COMPILEPART_H
+#define BRAZE_COMPILEPART_H
+
+#include "../plan/plan.h"
+
+/* Called after each pass with the nests as text, when dumping; may be NULL. */
+typedef void pass_dump_fn(void *data, const char *pass, const char *text);
+
+enum status compilepart_run(struct plan **out, const struct part *part, const char *passes,
+			    pass_dump_fn *dump, void *data, struct err *err) MUST_USE;
+
+/* The canonical kernel behind a concrete nest: extents, offsets and strides zero,
+ * slots renumbered.  What the cache is keyed by and the worker loads. */
+void compilepart_spec(struct nest *spec, const struct nest *n);
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nest/nest.h - the loop-nest form: one kernel-to-be.
+ *
+ * A nest is a perfect set of loops around one straight list of instructions in
+ * single-assignment form.  Parallel loops come first, reduced loops after them,
+ * in the C order of the reduced axes (which the summation tree depends on).
+ * Instructions before `post` run at every point; those from `post` on run once
+ * per parallel point, after its reductions.  References inside are indices.
+ *
+ * Plain data without pointers: memcpy moves it, the worker interprets it as it
+ * is (tier 0), emit_c() writes it as C (tier 1).  Built by nest/lower.c, changed
+ * by the passes out of place, immutable once it is a kernel. */
+#ifndef BRAZE_NEST_H
+#define BRAZE_NEST_H
+
+#include "ops.h"
+
+/* Structural instructions; computing ones carry their OP_* number (< OP_END). */
+enum nest_ins {
+	NI_LOAD = OP_END, /* value = access a at the current point */
+	NI_STORE,	  /* access a at the current point = value b */
+	NI_SCALAR,	  /* value = scalar parameter a */
+	NI_INDEX,	  /* value = index of loop a (int64) */
+	NI_REDUCE,	  /* value = reduction c (OP_SUM, ... OP_ARGMAX) of value a over
+			     all reduced loops; usable by post instructions only */
+	NI_END
+};
+
+struct nest_instr {
+	uint16_t op;	  /* OP_* of kind EW, or NI_* */
+	uint8_t dtype;	  /* of the result; of the stored value for NI_STORE */
+	uint8_t ltype;	  /* loop type: names the function, bz_<stem>_<ltype>; the source
+			     type of OP_CAST; the input type of NI_REDUCE */
+	uint16_t a, b, c; /* operands: indices of earlier instructions, or as above */
+};
+
+/* How an access moves along the vector loop; a fact compiled into the kernel. */
+enum nest_walk { WALK_UNIT, WALK_SAME, WALK_STRIDED };
+
+struct nest_access {
+	uint32_t slot; /* storage slot of the plan; 0.. in order of first use in a spec */
+	uint8_t dtype;
+	uint8_t write;		    /* 0 read, 1 write */
+	uint8_t walk;		    /* enum nest_walk along loop `vec` */
+	uint8_t alone;		    /* 1: no other access of the nest overlaps it (restrict) */
+	int64_t offset;		    /* bytes from the slot's start to point [0,...,0] */
+	int64_t stride[LIMIT_NDIM]; /* bytes per step of each loop; 0 where constant */
+};
+
+struct nest {
+	uint8_t npar, nred; /* loops 0..npar-1 are parallel, npar..npar+nred-1 reduced */
+	uint8_t vec;	    /* the loop that vector lanes run along: npar-1 or npar+nred-1;
+			       0 when there is no loop */
+	uint8_t width;	    /* lanes of a vector: 8, or 16 when no value is wider than
+			       4 bytes */
+	uint16_t naccess, ninstr, nscalar;
+	uint16_t post; /* first instruction that runs after the reductions; ninstr
+			  when none does */
+	int64_t extent[LIMIT_NDIM];
+	uint32_t scalar[LIMIT_NEST_SCALARS]; /* immediate of the partition behind each
+						scalar parameter; 0 in a spec */
+	uint8_t scalar_dtype[LIMIT_NEST_SCALARS];
+	struct nest_access access[LIMIT_NEST_ACCESSES];
+	struct nest_instr instr[LIMIT_NEST_INSTRS];
+};
+
+/* Bytes of *n that are in use; the rest of instr[] need not be copied. */
+static inline size_t nest_bytes(const struct nest *n)
+{
+	return offsetof(struct nest, instr) + n->ninstr * sizeof n->instr[0];
+}
+
+/* Points of the parallel loops, and of the reduced loops (1 when there is none). */
+int64_t nest_parallel(const struct nest *n);
+int64_t nest_reduced(const struct nest *n);
+
+/* Does *n keep every rule of this page?  E_INTERNAL with the first broken rule. */
+enum status nest_check(const struct nest *n, struct err *err) MUST_USE;
+
+/* Text of a nest, the format of golden tests; returns bytes written without the
+ * 0, as snprintf does.  `spec`: print a canonical kernel, without extents,
+ * offsets and strides (the kernel key). */
+size_t nest_print(char *buf, size_t n, const struct nest *nest, bool spec);
+
+#endif

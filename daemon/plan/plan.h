@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan/plan.h - a plan: steps in order over storage slots.
+ *
+ * Made once per partition by a planner thread, immutable afterwards, kept by the
+ * plan cache and bound to real storage each time it runs.  Slots stand for
+ * storage: an input, an output, or a temporary that lives only inside the plan.
+ * Freed with plan_unref on the loop thread. */
+#ifndef BRAZE_PLAN_H
+#define BRAZE_PLAN_H
+
+#include "../nest/nest.h"
+#include "part.h"
+
+struct kernel; /* cache/cache.h */
+
+struct plan_slot {
+	uint64_t bytes;
+	uint32_t value; /* the partition's value that lies here at the end (outputs) or at
+			   the start (inputs); PART_NONE for a temporary */
+	uint32_t input; /* the input value whose storage this is at the start, or PART_NONE */
+};
+
+enum step_kind { STEP_KERNEL, STEP_MATMUL };
+
+/* C[m,n] = A[m,k] @ B[k,n] for every batch; strides in bytes, any sign. */
+struct plan_matmul {
+	uint8_t dtype, nbatch;
+	int64_t m, n, k;
+	int64_t batch[LIMIT_NDIM];
+	uint32_t slot[3]; /* A, B, C */
+	int64_t offset[3];
+	int64_t row[3], col[3];	     /* stride of the two matrix axes */
+	int64_t step[3][LIMIT_NDIM]; /* stride of each batch axis */
+};
+
+struct plan_step {
+	uint8_t kind;	       /* enum step_kind */
+	uint8_t tears;	       /* overwrites bytes of an input value: not re-runnable */
+	uint32_t cost_us;      /* predicted, for slicing and placement */
+	struct nest *nest;     /* STEP_KERNEL: concrete extents, strides, slots */
+	struct kernel *kernel; /* set on the loop thread when the plan is installed */
+	struct plan_matmul *matmul;
+};
+
+/* Why two nests of the partition stayed apart; row by row for `explain`. */
+#define FUSE_REASONS(X)                                                                            \
+	X(DOMAIN, "different loops")                                                               \
+	X(DEPENDENCE, "a value is read at another point than it was written")                      \
+	X(UNKNOWN, "dependence could not be decided")                                              \
+	X(ORDER, "a step between them needs the first and feeds the second")                       \
+	X(SIZE, "too many instructions")                                                           \
+	X(PARAMS, "too many array or scalar parameters")                                           \
+	X(REDUCES, "too many reductions")                                                          \
+	X(REDUCED, "a reduction's result is needed inside the loops that make it")                 \
+	X(LIBRARY, "a library call does not fuse")                                                 \
+	X(DISABLED, "fusion is switched off")                                                      \
+	X(WINDOW, "too far apart")                                                                 \
+	X(BUDGET, "planning budget spent")
+enum fuse_reason {
+	FUSE_OK,
+#define X(id, text) FUSE_##id,
+	FUSE_REASONS(X)
+#undef X
+		FUSE_REASON_END
+};
+const char *fuse_reason_text(enum fuse_reason r);
+
+struct plan_note {
+	uint16_t step;	/* the later of the two */
+	uint16_t other; /* the earlier */
+	uint8_t reason; /* enum fuse_reason */
+};
+
+struct plan {
+	uint32_t refs;
+	uint32_t nslot, nstep, nnote, nvalue;
+	struct plan_slot *slot;
+	struct plan_step *step;
+	struct plan_note *note; /* fusion refusals */
+	uint32_t *value_slot;	/* [value of the partition]: its slot, or PART_NONE */
+	uint64_t planning_us;
+};
+
+void plan_free(struct plan *p);
+enum status plan_check(const struct plan *p, const struct part *part, struct err *err) MUST_USE;
+size_t plan_print(char *buf, size_t n, const struct plan *p);
+
+#endif

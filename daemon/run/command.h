@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run/command.h - what the broker and a worker say to each other.
+ *
+ * Packets on a SOCK_SEQPACKET socketpair between parent and child of one build:
+ * C structs, host order, at most COMMAND_BYTES each.  The worker completes
+ * CMD_RUN in order.  Only completions and the progress page come back; nothing a
+ * worker says is trusted further than its own client's results. */
+#ifndef BRAZE_COMMAND_H
+#define BRAZE_COMMAND_H
+
+#include "../nest/nest.h"
+
+#define COMMAND_BYTES (160 * 1024) /* a longer run is sent as several */
+
+enum command_kind {
+	CMD_REGION = 1,	 /* + fd: map it; id, bytes */
+	CMD_REGION_DROP, /* id: unmap */
+	CMD_KERNEL,	 /* id; a canonical struct nest follows: interpret it */
+	CMD_CODE,	 /* id; + fd of a shared object: run this from now on */
+	CMD_KERNEL_DROP, /* id */
+	CMD_RUN,	 /* struct command_run */
+	CMD_CANCEL,	 /* ticket: stop before the next slice, answer E_CANCELLED */
+	CMD_PING,	 /* answered by DONE_PONG with the same ticket */
+	DONE_RUN,	 /* struct command_done */
+	DONE_PONG,
+	DONE_CODE /* id: status tells whether the object loaded */
+};
+
+struct command {
+	uint32_t kind;
+	uint32_t bytes; /* of the whole packet */
+	uint64_t ticket;
+	uint32_t id;
+	uint32_t pad;
+	uint64_t arg;
+};
+
+/* A place in a mapped region. */
+struct command_place {
+	uint32_t region;
+	uint32_t pad;
+	uint64_t offset;
+};
+
+/* Behind struct command of CMD_RUN: nstep steps, then nfetch fetches. */
+struct command_run {
+	struct command head;
+	uint32_t nstep, nfetch;
+};
+
+/* One step, or a slice of one.  Behind it, in this order, packed:
+ *   command_place base[naccess]        address of point [0,...,0]
+ *   int64_t       extent[npar + nred]
+ *   int64_t       stride[naccess][8]
+ *   uint64_t      scalar[nscalar][2]
+ * or, for STEP_MATMUL, base[3] and a struct plan_matmul. */
+struct command_step {
+	uint32_t bytes; /* of the step with what follows it */
+	uint8_t kind;	/* enum step_kind */
+	uint8_t split;	/* reductions cut by chunks: 1 first slice, 2 last slice, 3 both */
+	uint16_t index; /* of the step in its plan, for the progress page */
+	uint32_t kernel;
+	uint16_t naccess, nscalar;
+	uint8_t npar, nred;
+	uint8_t pad[6];
+	int64_t lo, hi; /* parallel points; chunks when split; rows of C for matmul */
+};
+
+/* Bytes to send back in the completion (small results). */
+struct command_fetch {
+	struct command_place place;
+	uint32_t bytes; /* <= LIMIT_INLINE_BYTES */
+	uint32_t pad;
+};
+
+/* Behind struct command_done: the fetched bytes, LIMIT_INLINE_BYTES each. */
+struct command_done {
+	struct command head;
+	uint32_t status; /* enum status */
+	uint32_t nfetch;
+	uint64_t busy_ns; /* time its kernels ran */
+	char text[LIMIT_ERROR_TEXT];
+};
+
+/* Shared read-write page, written by the worker's threads, read by the broker
+ * after a death: what each thread was running. */
+#define PROGRESS_THREADS 64
+struct progress {
+	struct {
+		volatile uint64_t ticket; /* 0: idle */
+		volatile uint32_t step;
+		volatile uint32_t kernel;
+	} thread[PROGRESS_THREADS];
+};
+
+#endif

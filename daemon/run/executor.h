@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run/executor.h - bound plans to a worker process and back.
+ *
+ * Loop thread only.  Owns the CPU worker's process: starts it, restarts it with
+ * back-off, sends it regions, kernels and runs, and shares it between clients by
+ * deficit round robin in slices of at most RUN_SLICE_US of predicted work, two
+ * outstanding.  Plans of one client run in the order of submission. */
+#ifndef BRAZE_EXECUTOR_H
+#define BRAZE_EXECUTOR_H
+
+#include "../cache/cache.h"
+#include "../plan/plan.h"
+#include "command.h"
+
+#define RUN_SLICE_US 20000
+
+struct uv_loop_s;
+struct executor;
+struct executor_job;
+
+enum job_end {
+	JOB_DONE,
+	JOB_FAILED,    /* err tells; nothing of it can be used */
+	JOB_CANCELLED, /* inputs intact unless `torn` */
+};
+
+/* A plan bound to storage.  The caller owns it and keeps all of it alive until
+ * `done` is called (once, on the loop thread, never from inside a call of this
+ * header). */
+struct executor_job {
+	struct plan *plan;
+	const struct command_place *place; /* [slot of the plan] */
+	const uint64_t *imm;		   /* the partition's immediates */
+	uint64_t client;		   /* queue: session id */
+	uint32_t nfetch;
+	const struct command_fetch *fetch;
+	void (*done)(struct executor_job *job, enum job_end end, const struct err *err);
+	void *data;
+	/* Results. */
+	uint64_t busy_ns;
+	uint8_t torn; /* the step that died or was cancelled overwrites an input:
+			 step_torn is its index; the versions it writes are lost */
+	uint32_t step_torn;
+	uint8_t fetched[8][LIMIT_INLINE_BYTES]; /* nfetch <= 8 */
+	/* Private to executor.c. */
+	struct executor_job *next;
+	uint32_t step;
+	int64_t at; /* next unit of that step */
+	uint64_t ticket;
+	uint32_t in_flight, attempts, cancelled;
+};
+
+struct executor_config {
+	const char *self;   /* executable to start as `brazed --worker FD` */
+	int threads;	    /* 0: usable cores */
+	const char *device; /* "cpu" */
+};
+
+struct executor_stats {
+	uint64_t runs, steps, slices, busy_ns, deaths, queued, in_flight;
+	int pid;
+};
+
+enum status executor_create(struct executor **out, struct uv_loop_s *loop,
+			    const struct executor_config *config, struct cache *cache,
+			    struct err *err) MUST_USE;
+void executor_destroy(struct executor *x);
+/* Regions are kept (and sent again after a restart) until dropped; the fd is
+ * duplicated.  id 0 is invalid. */
+enum status executor_region_add(struct executor *x, uint32_t region, int fd, uint64_t bytes,
+				struct err *err) MUST_USE;
+void executor_region_drop(struct executor *x, uint32_t region);
+void executor_submit(struct executor *x, struct executor_job *job);
+/* Ends with JOB_CANCELLED as soon as it can (between steps, or inside one that
+ * writes only fresh storage), or as it would have ended. */
+void executor_cancel(struct executor *x, struct executor_job *job);
+/* Code of a kernel arrived: hand it to the worker. */
+void executor_kernel_ready(struct executor *x, struct kernel *k);
+void executor_kernel_drop(struct executor *x, uint32_t id);
+void executor_get_stats(const struct executor *x, struct executor_stats *out);
+
+/* Entry point of a worker process (`brazed --worker FD`). */
+int worker_main(int fd);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* worker/kernel_abi.h - how a worker calls a kernel, whichever tier it is.
+ *
+ * The same text stands at the head of every generated source (kernels/pre.h
+ * repeats it for compilers without our include path; a static assertion in
+ * tier1.c compares the layouts).  Entry points of a compiled kernel:
+ *
+ *   nred == 0   bz_map     points [lo, hi) of the flattened parallel loops
+ *   nred  > 0   bz_reduce  parallel points [lo, hi); of each, the reduced points
+ *                          of chunks [clo, chi).  part == NULL: all chunks, then
+ *                          the post instructions.  Otherwise the accumulators of
+ *                          (point p, chunk c, reduction r) go to
+ *                          part[((p - p0) * chunks + c) * nreduce + r], p0 = 0.
+ *               bz_finish  combines the parts of points [lo, hi), then post
+ *
+ * A chunk is TREE_CHUNK reduced points.  Functions are pure but for their stores,
+ * may run on many threads over disjoint ranges, and poll *cancel at least every
+ * 65 536 points; after a cancel their output is undefined. */
+#ifndef BRAZE_KERNEL_ABI_H
+#define BRAZE_KERNEL_ABI_H
+
+#include <stdint.h>
+
+struct bz_args {
+	char *const *base;	/* [access]: address of point [0,...,0] */
+	const int64_t *extent;	/* [loop] */
+	const int64_t *stride;	/* [access * 8 + loop], bytes */
+	const uint64_t *scalar; /* [parameter * 2]: raw bits, low word first */
+	const volatile uint32_t *cancel;
+};
+
+/* One accumulator: a sum and its like in v (complex: both components), or for
+ * argmin and argmax the value's bits in v[0] and its reduced index in index. */
+struct bz_acc {
+	uint64_t v[2];
+	int64_t index; /* -1: nothing seen yet */
+};
+
+typedef void bz_map_fn(const struct bz_args *a, int64_t lo, int64_t hi);
+typedef void bz_reduce_fn(const struct bz_args *a, int64_t lo, int64_t hi, int64_t clo, int64_t chi,
+			  struct bz_acc *part);
+typedef void bz_finish_fn(const struct bz_args *a, int64_t lo, int64_t hi,
+			  const struct bz_acc *part);
+
+#endif

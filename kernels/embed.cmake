@@ -1,0 +1,10 @@
+# Writes each of FILES as a C string constant kernel_text_<stem> into OUT.
+set(text "/* Generated from kernels/. */\n")
+foreach(file ${FILES})
+	get_filename_component(stem ${file} NAME)
+	string(REGEX REPLACE "[^A-Za-z0-9]" "_" stem ${stem})
+	file(READ ${file} hex HEX)
+	string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
+	string(APPEND text "const char kernel_text_${stem}[] = {${bytes}0};\n")
+endforeach()
+file(WRITE ${OUT} "${text}")

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* proto/limits.h - every bound that client and daemon share or enforce.
+ *
+ * A value from the wire that passes one of these is an error with this name in
+ * its message; a buffer that grows is created with one of these as its cap. */
+#ifndef BRAZE_LIMITS_H
+#define BRAZE_LIMITS_H
+
+/* Protocol version: a different major is refused, a minor may differ. */
+#define BRAZE_PROTO_MAJOR 1
+#define BRAZE_PROTO_MINOR 0
+
+#define LIMIT_NDIM		8	      /* axes of an array */
+#define LIMIT_PACKET_BYTES	(60 * 1024)   /* one message, one packet */
+#define LIMIT_FDS_PER_PACKET	2	      /* more closes the connection */
+#define LIMIT_OPS_PER_PACKET	1024	      /* the client flushes at this many */
+#define LIMIT_IDS		(1u << 22)    /* array ids are below this */
+#define LIMIT_ARRAY_BYTES	(1ull << 44)  /* bytes of one buffer */
+#define LIMIT_ARENA_BYTES	(64ull << 30) /* sparse size of a connection's arena */
+#define LIMIT_ARENA_SMALL_BYTES (1ull << 30)  /* where 64 GiB are refused */
+#define LIMIT_LEASE_BYTES	(64ull << 20) /* first lease for host data */
+#define LIMIT_INLINE_BYTES	64	      /* results up to this travel in the reply */
+#define LIMIT_DEMAND_IDS	256	      /* ids in one demand */
+#define LIMIT_PENDING_OPS	4096	      /* pending ops that force a cut */
+#define LIMIT_PARTITION_OPS	1024	      /* ops planned at once */
+#define LIMIT_RECIPE_OPS	8	      /* longer chains are stored */
+#define LIMIT_NEST_INSTRS	256	      /* instructions of one fused nest */
+#define LIMIT_NEST_ACCESSES	32	      /* array parameters of one kernel */
+#define LIMIT_NEST_SCALARS	64	      /* scalar parameters of one kernel */
+#define LIMIT_NEST_REDUCES	8	      /* reductions of one kernel */
+#define LIMIT_FUSE_WINDOW	64	      /* nests looked back at when fusing */
+#define LIMIT_CLIENTS		256	      /* connections */
+#define LIMIT_CLIENTS_PER_UID	64
+#define LIMIT_REPLY_QUEUE	256 /* replies waiting for a client that does not read */
+#define LIMIT_STATUS_BYTES	(4u << 20)
+#define LIMIT_ERROR_TEXT	256 /* bytes of an error message, with the 0 */
+
+/* The one summation tree (docs/architecture.md, "Reductions"). */
+#define TREE_BLOCK 1024	 /* elements summed by lanes */
+#define TREE_CHUNK 65536 /* elements one thread reduces alone; 64 blocks */
+
+#endif

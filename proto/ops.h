@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* proto/ops.h - the op, dtype and error tables as C, and the rules that client
+ * and daemon must agree on: result types, broadcasting, view bounds.
+ *
+ * Pure functions over constant tables: any thread.  Linked, hidden, into both
+ * the daemon and libbraze.  Fallible functions return enum status and fill
+ * *err, the last argument, once. */
+#ifndef BRAZE_OPS_H
+#define BRAZE_OPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "limits.h"
+
+#define MUST_USE	  __attribute__((warn_unused_result))
+#define PRINTF_LIKE(f, a) __attribute__((format(printf, f, a)))
+
+enum status {
+	OK = 0,
+#define ERROR(code, id, py, text) E_##id = code,
+#include "errors.def"
+#undef ERROR
+	STATUS_END
+};
+
+/* One failure: the code, and one line that says what, where and what to do. */
+struct err {
+	enum status code;
+	char text[LIMIT_ERROR_TEXT];
+};
+
+/* Fill *e (if not NULL) and return code, for `return err_set(err, E_X, ...)`. */
+enum status err_set(struct err *e, enum status code, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* Put "context: " before the message that is there; returns its code. */
+enum status err_context(struct err *e, const char *fmt, ...) PRINTF_LIKE(2, 3);
+const char *status_name(enum status s);	  /* "E_SHAPE" */
+const char *status_python(enum status s); /* "ValueError" */
+const char *status_text(enum status s);	  /* what it means */
+
+enum dtype_class { CLASS_BOOL, CLASS_INT, CLASS_UINT, CLASS_FLOAT, CLASS_COMPLEX };
+
+enum dtype {
+#define DTYPE(wire, id, name, bytes, cls, ctype, sfx, chr) DT_##id = wire,
+#include "dtypes.def"
+#undef DTYPE
+	DTYPE_END
+};
+
+struct dtype_row {
+	const char *name;   /* "float64" */
+	const char *ctype;  /* "double"; of one component for complex types */
+	const char *suffix; /* "f64" */
+	uint8_t bytes;
+	uint8_t cls; /* enum dtype_class */
+	char chr;    /* NumPy's type character */
+};
+/* Row of a dtype; NULL when d is none. */
+const struct dtype_row *dtype_row(unsigned d);
+static inline bool dtype_native(unsigned d) /* usable in kernels; float16 is not yet */
+{
+	return d < DTYPE_END && d != DT_FLOAT16;
+}
+
+enum op_kind {
+	KIND_CTL,
+	KIND_MOVE,
+	KIND_WRITE,
+	KIND_CREATE,
+	KIND_EW,
+	KIND_RED,
+	KIND_ARGRED,
+	KIND_LIB
+};
+
+/* How the loop types and the result type follow from the operands' types. */
+enum op_rule {
+	RULE_NONE,	 /* no computation */
+	RULE_HEAD,	 /* result is the dtype named in the op's head */
+	RULE_ASSIGN,	 /* operand 1 is cast to operand 0's type (same-kind casting) */
+	RULE_PROMOTE,	 /* common type in and out */
+	RULE_NUMERIC,	 /* the same; bool is refused (TypeError) */
+	RULE_ARITH,	 /* the same; bool becomes int8 */
+	RULE_ARITH_SAME, /* the same; bool stays bool */
+	RULE_REAL_ARITH, /* as ARITH; complex is refused */
+	RULE_DIVIDE,	 /* integers become float64 */
+	RULE_FLOAT,	 /* integers become the float that holds them (8 bit: float16) */
+	RULE_FLOAT_REAL, /* the same; complex is refused */
+	RULE_ROUND,	 /* integers and bool unchanged; complex refused */
+	RULE_ABS,	 /* complex gives its component type; else unchanged */
+	RULE_TEST,	 /* any type in, bool out */
+	RULE_TEST_REAL,	 /* real types in (integers as floats), bool out */
+	RULE_COMPARE,	 /* common type in, bool out */
+	RULE_LOGICAL,	 /* every operand to bool (x != 0), bool out */
+	RULE_BITWISE,	 /* integers and bool */
+	RULE_SHIFT,	 /* integers; bool becomes int8 */
+	RULE_PART,	 /* complex gives its component type; real unchanged */
+	RULE_WHERE,	 /* operand 0 to bool; common type of the others */
+	RULE_SUM,	 /* bool and small integers become int64 / uint64 */
+	RULE_KEEP,	 /* unchanged */
+	RULE_ARG,	 /* any ordered type in, int64 out */
+	RULE_MATMUL	 /* common type */
+};
+
+#define ALG_COMM 1u /* operands may be swapped */
+
+enum op {
+#define OP(wire, id, np, kind, arity, rule, alg, stem, cost) OP_##id = wire,
+#include "ops.def"
+#undef OP
+	OP_END = 256
+};
+
+struct op_row {
+	const char *id;	   /* "ADD"; NULL in a row that is no op */
+	const char *numpy; /* "add"; "" when NumPy has no such function */
+	const char *stem;  /* "add": bz_add_f64 */
+	uint8_t kind;	   /* enum op_kind */
+	uint8_t arity;
+	uint8_t rule; /* enum op_rule */
+	uint8_t algebra;
+	uint8_t cost;
+};
+/* Row of a wire number; NULL when it is no op. */
+const struct op_row *op_row(unsigned wire);
+/* FNV-1a over every row's text: client and daemon compare it at hello. */
+uint64_t op_table_hash(void);
+
+/* An operand as the type rules see it.  weak: a Python number, whose class
+ * counts but whose size gives way to any array's of the same class (NEP 50). */
+struct op_arg {
+	uint8_t dtype;
+	bool weak;
+};
+
+/* What a kernel loop computes: operand k is cast to in[k], result is out. */
+struct op_sig {
+	uint8_t in[3];
+	uint8_t out;
+};
+
+/* Common type of two, by NumPy's lattice (NEP 50; weak as above). */
+enum dtype dtype_promote(struct op_arg a, struct op_arg b);
+/* May `from` be cast to `to` under casting="same_kind"? */
+bool dtype_same_kind(enum dtype from, enum dtype to);
+/* Loop signature of an op on operands of these types; head: the dtype in the
+ * op's head (for RULE_HEAD; for RULE_SUM a wanted accumulator, DTYPE_END for
+ * none).  E_DTYPE where NumPy raises TypeError; E_UNSUPPORTED where NumPy works
+ * but braze has no loop (a float16 result, int64 against uint64). */
+enum status op_infer(struct op_sig *out, enum op op, const struct op_arg *arg, unsigned head,
+		     struct err *err) MUST_USE;
+
+/* Shape of at most LIMIT_NDIM axes, in elements. */
+struct shape {
+	uint8_t ndim;
+	int64_t dim[LIMIT_NDIM];
+};
+
+/* Broadcast b into *io (NumPy's rules); E_SHAPE when they do not fit. */
+enum status shape_broadcast(struct shape *io, const struct shape *b, struct err *err) MUST_USE;
+/* Elements; E_LIMIT on overflow of LIMIT_ARRAY_BYTES at `bytes` an element. */
+enum status shape_count(int64_t *out, const struct shape *s, unsigned bytes,
+			struct err *err) MUST_USE;
+/* Result shape of reducing the axes in the bit mask; E_AXIS for unknown bits. */
+enum status shape_reduce(struct shape *out, const struct shape *s, uint32_t axes, bool keepdims,
+			 struct err *err) MUST_USE;
+/* Result shape of NumPy's matmul. */
+enum status shape_matmul(struct shape *out, const struct shape *a, const struct shape *b,
+			 struct err *err) MUST_USE;
+/* "(3,4)" into buf, for messages; returns buf. */
+const char *shape_text(const struct shape *s, char *buf, size_t n);
+
+/* A view: element type, shape, byte strides (any sign) and byte offset of
+ * element [0,...,0] from the start of its buffer. */
+struct view {
+	uint8_t dtype;
+	struct shape shape;
+	int64_t stride[LIMIT_NDIM]; /* bytes */
+	int64_t offset;		    /* bytes */
+};
+
+/* C-contiguous view of a whole buffer. */
+void view_init(struct view *v, enum dtype d, const struct shape *s);
+/* Lowest byte touched and one past the highest; lo == hi for an empty view. */
+enum status view_range(int64_t *lo, int64_t *hi, const struct view *v, struct err *err) MUST_USE;
+/* Prove that every element lies inside [0, bytes). */
+enum status view_check(const struct view *v, uint64_t bytes, struct err *err) MUST_USE;
+/* C-contiguous? (axes of extent 1 do not count) */
+bool view_contiguous(const struct view *v);
+/* Stretch v to shape s with stride 0 on the stretched axes. */
+enum status view_broadcast(struct view *out, const struct view *v, const struct shape *s,
+			   struct err *err) MUST_USE;
+
+#endif
