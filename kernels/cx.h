@@ -82,10 +82,12 @@
 		return BZ_CSEL(t, f, nan, bad, r);                                                 \
 	}
 
+typedef _Complex float bz_j_c64;
+typedef _Complex double bz_j_c128;
+
 /* A lane as C's own complex number and back; never by arithmetic, which would
  * turn an infinite part into NaN. */
 #define BZ_CLANES(t, f)                                                                            \
-	typedef _Complex bz_s_##f bz_j_##t;                                                        \
 	BZ_FN bz_j_##t bz_x_join_##t(bz_s_##f re, bz_s_##f im)                                     \
 	{                                                                                          \
 		union {                                                                            \
