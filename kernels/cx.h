@@ -113,7 +113,7 @@ typedef _Complex double bz_j_c128;
 
 /* Power by NumPy's rules: exponent 0 gives 1; base 0 gives 0 for a positive real
  * exponent and NaN else; small whole exponents multiply; the rest is cpow. */
-#define BZ_CPOWER(t, f, s)                                                                         \
+#define BZ_CPOWER(t, f, sx)                                                                        \
 	BZ_FN bz_j_##t bz_x_mul_##t(bz_j_##t a, bz_j_##t b)                                        \
 	{                                                                                          \
 		bz_s_##f ar = __real__ a, ai = __imag__ a, br = __real__ b, bi = __imag__ b;       \
@@ -131,7 +131,7 @@ typedef _Complex double bz_j_c128;
 			return br > 0 && bi == 0 ? bz_x_join_##t(0, 0)                             \
 						 : bz_x_join_##t(q / q, q / q);                    \
 		if (bi != 0 || !(br > -100 && br < 100) || br != (bz_s_##f)(int)br)                \
-			return __builtin_cpow##s(a, b);                                            \
+			return __builtin_cpow##sx(a, b);                                           \
 		n = (int)br;                                                                       \
 		if (n == 1)                                                                        \
 			return a;                                                                  \
@@ -168,34 +168,34 @@ typedef _Complex double bz_j_c128;
 		return (bz_##t){re.v, im.v};                                                       \
 	}
 
-#define BZ_CMATH(t, f, s)                                                                          \
-	BZ_CLANES1(sqrt, t, f, __builtin_csqrt##s(z))                                              \
-	BZ_CLANES1(exp, t, f, __builtin_cexp##s(z))                                                \
-	BZ_CLANES1(log, t, f, __builtin_clog##s(z))                                                \
-	BZ_CLANES1(sin, t, f, __builtin_csin##s(z))                                                \
-	BZ_CLANES1(cos, t, f, __builtin_ccos##s(z))                                                \
-	BZ_CLANES1(tan, t, f, __builtin_ctan##s(z))                                                \
-	BZ_CLANES1(asin, t, f, __builtin_casin##s(z))                                              \
-	BZ_CLANES1(acos, t, f, __builtin_cacos##s(z))                                              \
-	BZ_CLANES1(atan, t, f, __builtin_catan##s(z))                                              \
-	BZ_CLANES1(sinh, t, f, __builtin_csinh##s(z))                                              \
-	BZ_CLANES1(cosh, t, f, __builtin_ccosh##s(z))                                              \
-	BZ_CLANES1(tanh, t, f, __builtin_ctanh##s(z))                                              \
-	BZ_CLANES1(asinh, t, f, __builtin_casinh##s(z))                                            \
-	BZ_CLANES1(acosh, t, f, __builtin_cacosh##s(z))                                            \
-	BZ_CLANES1(atanh, t, f, __builtin_catanh##s(z))                                            \
+#define BZ_CMATH(t, f, sx)                                                                         \
+	BZ_CLANES1(sqrt, t, f, __builtin_csqrt##sx(z))                                             \
+	BZ_CLANES1(exp, t, f, __builtin_cexp##sx(z))                                               \
+	BZ_CLANES1(log, t, f, __builtin_clog##sx(z))                                               \
+	BZ_CLANES1(sin, t, f, __builtin_csin##sx(z))                                               \
+	BZ_CLANES1(cos, t, f, __builtin_ccos##sx(z))                                               \
+	BZ_CLANES1(tan, t, f, __builtin_ctan##sx(z))                                               \
+	BZ_CLANES1(asin, t, f, __builtin_casin##sx(z))                                             \
+	BZ_CLANES1(acos, t, f, __builtin_cacos##sx(z))                                             \
+	BZ_CLANES1(atan, t, f, __builtin_catan##sx(z))                                             \
+	BZ_CLANES1(sinh, t, f, __builtin_csinh##sx(z))                                             \
+	BZ_CLANES1(cosh, t, f, __builtin_ccosh##sx(z))                                             \
+	BZ_CLANES1(tanh, t, f, __builtin_ctanh##sx(z))                                             \
+	BZ_CLANES1(asinh, t, f, __builtin_casinh##sx(z))                                           \
+	BZ_CLANES1(acosh, t, f, __builtin_cacosh##sx(z))                                           \
+	BZ_CLANES1(atanh, t, f, __builtin_catanh##sx(z))                                           \
 	BZ_CLANES1(exp2, t, f,                                                                     \
-		   __builtin_cexp##s(                                                              \
+		   __builtin_cexp##sx(                                                             \
 			   bz_x_join_##t(BZ_X *(bz_s_##f)0.693147180559945309417232121458,         \
 					 BZ_Y *(bz_s_##f)0.693147180559945309417232121458)))       \
-	BZ_CLANES1(                                                                                \
-		expm1, t, f,                                                                       \
-		bz_x_join_##t(__builtin_expm1##s(BZ_X) * __builtin_cos##s(BZ_Y) -                  \
-				      2 * __builtin_sin##s(BZ_Y / 2) * __builtin_sin##s(BZ_Y / 2), \
-			      __builtin_exp##s(BZ_X) * __builtin_sin##s(BZ_Y)))                    \
+	BZ_CLANES1(expm1, t, f,                                                                    \
+		   bz_x_join_##t(__builtin_expm1##sx(BZ_X) * __builtin_cos##sx(BZ_Y) -             \
+					 2 * __builtin_sin##sx(BZ_Y / 2) *                         \
+						 __builtin_sin##sx(BZ_Y / 2),                      \
+				 __builtin_exp##sx(BZ_X) * __builtin_sin##sx(BZ_Y)))               \
 	BZ_CLANES1(log1p, t, f,                                                                    \
-		   bz_x_join_##t(__builtin_log##s(__builtin_hypot##s(BZ_X + 1, BZ_Y)),             \
-				 __builtin_atan2##s(BZ_Y, BZ_X + 1)))                              \
+		   bz_x_join_##t(__builtin_log##sx(__builtin_hypot##sx(BZ_X + 1, BZ_Y)),           \
+				 __builtin_atan2##sx(BZ_Y, BZ_X + 1)))                             \
 	BZ_FN bz_##t bz_log2_##t(bz_##t a)                                                         \
 	{                                                                                          \
 		const bz_s_##f k = (bz_s_##f)1.442695040888963407359924681002;                     \
@@ -209,7 +209,7 @@ typedef _Complex double bz_j_c128;
 		return (bz_##t){r.re * k, r.im * k};                                               \
 	}
 
-#define BZ_COMPLEX(t, f, s, inf)                                                                   \
+#define BZ_COMPLEX(t, f, sx, inf)                                                                  \
 	BZ_SAME(pos, t)                                                                            \
 	BZ_CUNARY(neg, t, bz_neg_##f(a.re), bz_neg_##f(a.im))                                      \
 	BZ_CUNARY(conj, t, a.re, bz_neg_##f(a.im))                                                 \
@@ -268,8 +268,8 @@ typedef _Complex double bz_j_c128;
 	BZ_CDIVIDE(t, f)                                                                           \
 	BZ_CSIGN(t, f, inf)                                                                        \
 	BZ_CLANES(t, f)                                                                            \
-	BZ_CPOWER(t, f, s)                                                                         \
-	BZ_CMATH(t, f, s)
+	BZ_CPOWER(t, f, sx)                                                                        \
+	BZ_CMATH(t, f, sx)
 BZ_COMPLEX(c64, f32, f, __builtin_inff())
 BZ_COMPLEX(c128, f64, , __builtin_inf())
 
