@@ -158,7 +158,7 @@ TREE_TEST(mul, c128, OP_PROD, DT_COMPLEX128, 32, ((bz_s_c128){1, 0}), MUL_PAIR(c
 
 Test(tree, nothing_to_sum_is_plus_zero_and_minus_zeros_stay)
 {
-	static const double minus[3] = {-0.0, -0.0, -0.0};
+	static const double minus[8] = {-0.0, -0.0, -0.0};
 	_Alignas(64) char state[TIER0_STATE_BYTES];
 	struct bz_acc acc;
 	double got;
@@ -182,7 +182,7 @@ Test(tree, nothing_to_sum_is_plus_zero_and_minus_zeros_stay)
 /* The first of equal extremes, and the first NaN, in chunks joined in any order. */
 Test(tree, argmax_takes_the_first_and_the_first_nan)
 {
-	static float x[1000];
+	static float x[1008]; /* loops read whole vectors */
 	_Alignas(64) char state[TIER0_STATE_BYTES];
 	struct bz_acc part[2], acc;
 	int64_t got;
