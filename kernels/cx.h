@@ -6,7 +6,7 @@
  * lane by lane through libm's complex functions. */
 #ifndef BZ_CX_H
 #define BZ_CX_H
-#if BZ_W == 8
+#if BZ_W == 8 && !defined(BZ_NO_COMPLEX)
 
 #define BZ_CUNARY(stem, t, real, imag)                                                             \
 	BZ_FN bz_##t bz_##stem##_##t(bz_##t a)                                                     \

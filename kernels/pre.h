@@ -7,6 +7,9 @@
  * Text at the head of every generated source and of worker/tier0_isa.c; includes
  * nothing.  At BZ_W 16 only the types of at most 4 bytes have functions.
  *
+ * A source may first define BZ_NO_COMPLEX, BZ_NO_TREE, BZ_NO_ARG (argmin, argmax),
+ * which leave out what it does not use and most of a short kernel's compile time.
+ *
  * Invariant: a lane's result is a function of that lane's operands only, and
  * never of its position, BZ_W or the loop around it.  So real math functions are
  * called as libmvec's widest routine by name; nothing is left to a vectoriser's
@@ -79,9 +82,13 @@ typedef bz_u64 bz_k_i64, bz_k_u64, bz_k_f64;
 #if BZ_W == 8
 #define BZ_EACH_INT(X, ...)                                                                        \
 	BZ_EACH_NARROW(X, ##__VA_ARGS__) X(i64, ##__VA_ARGS__) X(u64, ##__VA_ARGS__)
-#define BZ_EACH_FLOAT(X, ...)	X(f32, ##__VA_ARGS__) X(f64, ##__VA_ARGS__)
+#define BZ_EACH_FLOAT(X, ...) X(f32, ##__VA_ARGS__) X(f64, ##__VA_ARGS__)
+#ifndef BZ_NO_COMPLEX
 #define BZ_EACH_COMPLEX(X, ...) X(c64, f32, ##__VA_ARGS__) X(c128, f64, ##__VA_ARGS__)
-#define BZ_SPLAT(t, s)		((bz_##t){(s), (s), (s), (s), (s), (s), (s), (s)})
+#else
+#define BZ_EACH_COMPLEX(X, ...)
+#endif
+#define BZ_SPLAT(t, s) ((bz_##t){(s), (s), (s), (s), (s), (s), (s), (s)})
 #else
 #define BZ_EACH_INT(X, ...)   BZ_EACH_NARROW(X, ##__VA_ARGS__)
 #define BZ_EACH_FLOAT(X, ...) X(f32, ##__VA_ARGS__)
@@ -207,6 +214,7 @@ BZ_FN bz_f64 bz_imm_f64(bz_s_u64 lo, bz_s_u64 hi)
 	(void)hi;
 	return BZ_SPLAT(f64, bz_x_bits_f64(lo));
 }
+#ifndef BZ_NO_COMPLEX
 BZ_FN bz_c64 bz_imm_c64(bz_s_u64 lo, bz_s_u64 hi)
 {
 	return (bz_c64){bz_imm_f32(lo, 0), bz_imm_f32(hi, 0)};
@@ -215,6 +223,7 @@ BZ_FN bz_c128 bz_imm_c128(bz_s_u64 lo, bz_s_u64 hi)
 {
 	return (bz_c128){bz_imm_f64(lo, 0), bz_imm_f64(hi, 0)};
 }
+#endif
 BZ_FN bz_i64 bz_iota_i64(bz_s_i64 first, bz_s_i64 step)
 {
 	const bz_u64 lane = {0, 1, 2, 3, 4, 5, 6, 7};
@@ -332,6 +341,7 @@ BZ_CAST_FROM_FLOAT(f64)
 BZ_CAST_FLOAT_WIDE(f32, u32)
 BZ_CAST_FLOAT_WIDE(f64, u64)
 
+#ifndef BZ_NO_COMPLEX
 #define BZ_CAST_TO_COMPLEX(from)                                                                   \
 	BZ_FN bz_c64 bz_cast_##from##_c64(bz_##from x)                                             \
 	{                                                                                          \
@@ -363,5 +373,6 @@ BZ_EACH_SCALAR(BZ_CAST_TO_COMPLEX)
 	}
 BZ_CAST_FROM_COMPLEX(c64, f32)
 BZ_CAST_FROM_COMPLEX(c128, f64)
+#endif
 #endif
 #endif

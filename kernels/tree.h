@@ -43,6 +43,7 @@ struct bz_acc {
 };
 #endif
 
+#ifndef BZ_NO_TREE
 enum {
 	BZ_L_b1 = 64,
 	BZ_L_i8 = 64,
@@ -275,7 +276,7 @@ BZ_REDUCTION(land, b1, BZ_SPLAT(b1, 1), BZ_SPLAT(b1, 1))
 
 /* ---- argmin, argmax ----------------------------------------------------------------- */
 
-#if BZ_W == 8
+#if BZ_W == 8 && !defined(BZ_NO_ARG)
 /* Best value of each lane and its reduced index, -1 for none.  The result needs no
  * tree: the first NaN, else the first of the extreme values. */
 #define BZ_ARG_TYPE(t, ...)                                                                        \
@@ -344,4 +345,5 @@ BZ_EACH_SCALAR(BZ_ARGS)
 BZ_EACH_COMPLEX(BZ_ARGS)
 #endif
 
+#endif
 #endif
