@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tests/unit/test_tier0_walk.c - joined loops, rows and indices against plain loops. */
+#include <criterion/criterion.h>
+
+#include <string.h>
+
+#include "worker/tier0_walk.h"
+
+static struct nest spec;
+static int64_t extent[3] = {3, 4, 5}, stride[2 * LIMIT_NDIM];
+static struct bz_args args = {NULL, extent, stride, NULL, NULL};
+
+static void two_accesses(int64_t a0, int64_t a1, int64_t a2)
+{
+	spec.npar = 3;
+	spec.naccess = 2;
+	memcpy(stride, (int64_t[]){a0, a1, a2}, 24);
+	memcpy(stride + LIMIT_NDIM, (int64_t[]){20 * 4, 5 * 4, 4}, 24);
+}
+
+Test(tier0_walk, contiguous_loops_join_unless_an_index_is_read)
+{
+	struct tier0_walk w;
+
+	two_accesses(80, 20, 4);
+	tier0_walk_init(&w, &spec, &args, 0, 3, 0);
+	cr_assert_eq(w.n, 1);
+	cr_assert_eq(w.extent[0], 60);
+	cr_assert_eq(w.step[0][0], 4);
+	tier0_walk_init(&w, &spec, &args, 0, 3, 1u << 1);
+	cr_assert_eq(w.n, 3);
+	two_accesses(80, 0, 4);
+	tier0_walk_init(&w, &spec, &args, 0, 3, 0);
+	cr_assert_eq(w.n, 3, "a broadcast axis cannot join");
+	tier0_walk_init(&w, &spec, &args, 0, 0, 0);
+	cr_assert(w.n == 1 && w.extent[0] == 1, "no loop is one point");
+}
+
+Test(tier0_walk, loads_and_stores_follow_the_c_order_from_any_point)
+{
+	struct tier0_walk w;
+	int32_t x[60], got[60], out[60];
+	int64_t index[LIMIT_NDIM], third[60];
+
+	for (int i = 0; i < 60; i++)
+		x[i] = i;
+	/* Access 0 reads the array transposed: element (i, j, k) is x[i + 3 j + 12 k]. */
+	two_accesses(4, 12, 48);
+	tier0_walk_init(&w, &spec, &args, 0, 3, 1u << 2);
+	for (int from = 0; from < 60; from++) {
+		int n = 60 - from;
+
+		tier0_walk_seek(&w, from, index);
+		tier0_walk_load(&w, 0, index, (const char *)x, 4, n, (char *)got);
+		tier0_walk_index(&w, 2, index, n, third);
+		memset(out, 0, sizeof out);
+		tier0_walk_store(&w, 1, index, (char *)out, 4, n, (const char *)got);
+		for (int p = from; p < 60; p++) {
+			int i = p / 20, j = p / 5 % 4, k = p % 5;
+
+			cr_assert_eq(got[p - from], i + 3 * j + 12 * k);
+			cr_assert_eq(third[p - from], k);
+			cr_assert_eq(out[p], got[p - from]);
+		}
+		cr_assert(from == 0 || out[from - 1] == 0);
+	}
+}
