@@ -100,7 +100,7 @@ static struct file *scan(const struct disk *d, size_t *count)
 			room = room ? 2 * room : 64;
 			list = xrealloc(list, room, sizeof *list);
 		}
-		snprintf(list[n].name, sizeof list[n].name, "%s", e->d_name);
+		memcpy(list[n].name, e->d_name, strlen(e->d_name) + 1);
 		list[n].seconds = st.st_mtim.tv_sec;
 		list[n].nanoseconds = st.st_mtim.tv_nsec;
 		list[n++].bytes = (uint64_t)st.st_size;

@@ -299,6 +299,8 @@ enum status compile_run(int *out, uint64_t *bytes, const struct compile_job *job
 	enum status st = OK;
 
 	log[0] = 0;
+	/* A first attempt may have moved the position, which all descriptors share. */
+	lseek(source, 0, SEEK_SET);
 	compile_args(&cc, job, object);
 	link_args(&ld, job, object, shared);
 	st = run_step(&cc, job, source, deadline, log, err);
