@@ -484,11 +484,12 @@ void cache_refuse(struct cache *c, struct kernel *k, const char *why)
  * log says so. */
 static void open_compiler(struct cache *c, const struct cache_config *config, char *path)
 {
-	struct helper_config hc = {
-		.self = config->self, .compiler = path, .isa = compile_target_isa()};
+	struct helper_config hc = {.self = config->self, .compiler = path, .isa = isa_best()};
 	struct err err = {OK, ""};
 
-	if (!compile_target_find(path, config->compiler)) {
+	if (hc.isa == ISA_NONE) {
+		log_warn("cache", "this processor is below x86-64-v2: kernels are interpreted");
+	} else if (!compile_target_find(path, config->compiler)) {
 		log_warn("cache", "no compiler %s: kernels are interpreted",
 			 config->compiler ? config->compiler : "gcc or clang");
 		*path = 0;
@@ -504,7 +505,7 @@ static enum status open_disk(struct cache *c, const struct cache_config *config,
 	struct disk_config dc = {.dir = config->dir,
 				 .max_bytes = config->disk_bytes,
 				 .identity = identity,
-				 .isa = compile_target_isa(),
+				 .isa = isa_best(),
 				 .generation = EMIT_GENERATION};
 	const char *text = emit_c_prologue();
 

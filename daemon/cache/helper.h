@@ -15,7 +15,7 @@ struct helper;
 struct helper_config {
 	const char *self;     /* executable to start as `SELF --compile-helper 3` */
 	const char *compiler; /* absolute path */
-	enum compile_isa isa;
+	enum isa_level isa;
 	uint32_t timeout_ms; /* of one compilation; 0: COMPILE_TIMEOUT_MS */
 };
 

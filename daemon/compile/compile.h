@@ -9,6 +9,7 @@
 #define BRAZE_COMPILE_H
 
 #include "ops.h"
+#include "worker/isa.h"
 
 #define COMPILE_MAGIC	     0x425a4343u
 #define COMPILE_TIMEOUT_MS   30000	   /* wall clock, compiler and linker together */
@@ -19,12 +20,9 @@
 #define COMPILE_LOG_BYTES    2048	   /* of the compiler's words, with the 0 */
 #define COMPILE_PATH_BYTES   512
 
-/* Instruction sets code is made for; tier 0 picks by the same rule. */
-enum compile_isa { ISA_V2, ISA_V3, ISA_V4, ISA_END };
-
 struct compile_request {
 	uint32_t magic;
-	uint32_t isa; /* enum compile_isa */
+	uint32_t isa; /* enum isa_level */
 	uint64_t ticket;
 	uint64_t source_bytes;
 	uint32_t timeout_ms;
@@ -43,8 +41,6 @@ struct compile_reply {
 };
 
 /* compile_target.c */
-enum compile_isa compile_target_isa(void);		/* best set that this CPU has */
-const char *compile_target_march(enum compile_isa isa); /* "x86-64-v3" */
 /* Absolute path of `name`, or of gcc, else clang, when NULL; false: there is none. */
 bool compile_target_find(char path[COMPILE_PATH_BYTES], const char *name);
 /* Text that changes when the compiler at this path does: real path, size, time. */
@@ -63,7 +59,7 @@ int compile_wire_recv(int sock, void *msg, size_t n, int *fd, int flags);
 /* compile_run.c */
 struct compile_job {
 	const char *compiler, *folder; /* folder is private and exists */
-	enum compile_isa isa;
+	enum isa_level isa;
 	uint32_t timeout_ms;
 	int watch; /* socket whose end stops the compilation; -1 */
 };

@@ -119,7 +119,7 @@ static void serve(struct compile_reply *r, int *code, const struct compile_reque
 {
 	struct compile_job job = {.compiler = q->compiler,
 				  .folder = folder,
-				  .isa = (enum compile_isa)q->isa,
+				  .isa = (enum isa_level)q->isa,
 				  .timeout_ms = q->timeout_ms,
 				  .watch = sock};
 	uint64_t begin = now_ns();

@@ -63,7 +63,7 @@ static void compile_args(struct step *s, const struct compile_job *job, const ch
 {
 	char march[32];
 
-	snprintf(march, sizeof march, "-march=%s", compile_target_march(job->isa));
+	snprintf(march, sizeof march, "-march=%s", isa_name(job->isa));
 	arg(s, job->compiler);
 	arg(s, "-pipe");
 	if (is_clang(job->compiler)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compile/compile_target.c - which compiler, for which instruction set. */
+/* compile/compile_target.c - which compiler there is. */
 #include "compile.h"
 
 #include <stdio.h>
@@ -7,26 +7,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-enum compile_isa compile_target_isa(void)
-{
-#if defined(__x86_64__)
-	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-	    __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
-		return ISA_V4;
-	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-		return ISA_V3;
-#endif
-	return ISA_V2;
-}
-
-const char *compile_target_march(enum compile_isa isa)
-{
-	static const char *const march[ISA_END] = {
-		[ISA_V2] = "x86-64-v2", [ISA_V3] = "x86-64-v3", [ISA_V4] = "x86-64-v4"};
-
-	return isa < ISA_END ? march[isa] : march[ISA_V2];
-}
 
 static bool executable(const char *path)
 {
