@@ -359,10 +359,27 @@ BZ_PIECES(f64)
 #define BZ_ROUND_f64(v, mode) __builtin_ia32_roundpd256(v, mode | 8)
 #define BZ_ROUND_f32(v, mode) __builtin_ia32_roundps256(v, mode | 8)
 #else
-#define BZ_SQRT_f64(v)	      __builtin_ia32_sqrtpd(v)
-#define BZ_SQRT_f32(v)	      __builtin_ia32_sqrtps(v)
+#define BZ_SQRT_f64(v) __builtin_ia32_sqrtpd(v)
+#define BZ_SQRT_f32(v) __builtin_ia32_sqrtps(v)
+#ifdef __SSE4_1__
 #define BZ_ROUND_f64(v, mode) __builtin_ia32_roundpd(v, mode | 8)
 #define BZ_ROUND_f32(v, mode) __builtin_ia32_roundps(v, mode | 8)
+#else
+#define BZ_ROUND_LANES(t, s)                                                                       \
+	BZ_FN bz_n_##t bz_x_round_##t(bz_n_##t v, int mode)                                        \
+	{                                                                                          \
+		for (int i = 0; i < (int)(BZ_NATIVE / sizeof(bz_s_##t)); i++)                      \
+			v[i] = mode == 0   ? __builtin_rint##s(v[i])                               \
+			       : mode == 1 ? __builtin_floor##s(v[i])                              \
+			       : mode == 2 ? __builtin_ceil##s(v[i])                               \
+					   : __builtin_trunc##s(v[i]);                             \
+		return v;                                                                          \
+	}
+BZ_ROUND_LANES(f32, f)
+BZ_ROUND_LANES(f64, )
+#define BZ_ROUND_f64(v, mode) bz_x_round_f64(v, mode)
+#define BZ_ROUND_f32(v, mode) bz_x_round_f32(v, mode)
+#endif
 #endif
 
 /* Python's divmod of floats; the steps are those of CPython's float_divmod. */
