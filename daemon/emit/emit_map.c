@@ -16,6 +16,8 @@ void emit_map(struct gen *g)
 	emit_c_extents(g);
 	for (unsigned l = 0; l < g->loops; l++)
 		text_put(g->o, "i64 x%u;\n", l);
+	/* An empty domain has no point to divide by. */
+	text_add(g->o, "if (lo >= hi) return;\n");
 	emit_c_point(g, 0, g->loops, "lo");
 	text_add(g->o, "while (lo < hi) {\nif (*A->cancel) return;\ni64 len = hi - lo;\n");
 	if (g->loops)
