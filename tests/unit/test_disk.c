@@ -82,7 +82,7 @@ static void only_entry(char *path, size_t room)
 
 	while ((e = readdir(dir)))
 		if (strstr(e->d_name, ".bzk")) {
-			snprintf(path, room, "%s/%s", folder, e->d_name);
+			snprintf(path, room, "%.60s/%.60s", folder, e->d_name);
 			n++;
 		}
 	closedir(dir);
