@@ -29,6 +29,7 @@ struct fixture_case {
 struct batch {
 	int n, nfailed;
 	unsigned width;
+	int below; /* instruction set levels under the best */
 	struct fixture_case *c;
 	void *object;
 };
@@ -267,16 +268,21 @@ static inline void *symbol(struct batch *b, int i, const char *what)
 	return p;
 }
 
-static inline void run_tier0(const struct nest *n, struct run *r)
+static inline enum isa_level level(const struct batch *b)
+{
+	return (enum isa_level)(isa_best() - b->below);
+}
+
+static inline void run_tier0(const struct batch *b, const struct nest *n, struct run *r)
 {
 	int64_t par = points(n, 0, n->npar), red = points(n, n->npar, n->npar + n->nred);
 	void *scratch = aligned_alloc(64, (tier0_scratch(n) + 63) / 64 * 64);
 
 	if (n->nred)
-		tier0_reduce(n, &r->args, 0, par, 0, (red + TREE_CHUNK - 1) / TREE_CHUNK, NULL,
-			     scratch);
+		tier0_reduce_at(level(b), n, &r->args, 0, par, 0,
+				(red + TREE_CHUNK - 1) / TREE_CHUNK, NULL, scratch);
 	else
-		tier0_map(n, &r->args, 0, par, scratch);
+		tier0_map_at(level(b), n, &r->args, 0, par, scratch);
 	free(scratch);
 }
 
@@ -339,7 +345,7 @@ static inline void batch_compile(struct batch *b)
 	char folder[] = "/tmp/braze-test-XXXXXX", log[COMPILE_LOG_BYTES], path[64];
 	char compiler[COMPILE_PATH_BYTES], prefix[16];
 	struct compile_job job = {
-		.compiler = compiler, .isa = isa_best(), .timeout_ms = 120000, .watch = -1};
+		.compiler = compiler, .isa = level(b), .timeout_ms = 120000, .watch = -1};
 	struct text source = {NULL, 0, 0};
 	struct err err = {OK, ""};
 	int in = -1, out = -1;
@@ -380,7 +386,7 @@ static inline void batch_run(struct batch *b)
 		struct err err = {OK, ""};
 
 		cr_assert_eq(tier0_check(n, &err), OK, "%s: %s", b->c[i].name, err.text);
-		run_tier0(n, want);
+		run_tier0(b, n, want);
 		for (int how = 0; how < (n->nred ? 3 : 2); how++) {
 			struct run *got = run_new(n, 77 + (uint64_t)i);
 

@@ -39,9 +39,9 @@ static void add_op(struct batch *b, unsigned op, unsigned dtype, unsigned turn)
 	nest_finish(n, 1);
 }
 
-static void every_op(unsigned width, unsigned first, unsigned last)
+static void every_op(unsigned width, unsigned first, unsigned last, int below)
 {
-	struct batch b = {.width = width};
+	struct batch b = {.width = width, .below = below};
 
 	for (unsigned op = first; op < last; op++)
 		for (unsigned d = 0; d < DTYPE_END; d++)
@@ -53,17 +53,27 @@ static void every_op(unsigned width, unsigned first, unsigned last)
 
 Test(emit_c, unary_ops_of_8_lanes)
 {
-	every_op(8, OP_NEGATIVE, OP_ADD);
+	every_op(8, OP_NEGATIVE, OP_ADD, 0);
 }
 
 Test(emit_c, binary_and_ternary_ops_of_8_lanes)
 {
-	every_op(8, OP_ADD, OP_CLIP + 1);
+	every_op(8, OP_ADD, OP_CLIP + 1, 0);
 }
 
 Test(emit_c, ops_of_16_lanes)
 {
-	every_op(16, OP_NEGATIVE, OP_CLIP + 1);
+	every_op(16, OP_NEGATIVE, OP_CLIP + 1, 0);
+}
+
+/* Older processors: the same text for a lower level, against tier 0 of that level. */
+Test(emit_c, ops_on_lower_instruction_sets)
+{
+	for (int below = 1; isa_best() - below >= ISA_V2; below++) {
+		every_op(8, OP_EXP, OP_SINH, below);
+		every_op(8, OP_ADD, OP_FMOD, below);
+		every_op(16, OP_EXP, OP_SINH, below);
+	}
 }
 
 static void add_cast(struct batch *b, unsigned from, unsigned to, unsigned turn)
