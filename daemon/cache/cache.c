@@ -237,6 +237,11 @@ static void write_after(uv_work_t *uv, int status)
 	} else {
 		c->stats.disk_writes++;
 	}
+	if (w->e->k.state == KERNEL_FAILED) {
+		/* It was refused while the write was under way. */
+		disk_remove(c->disk, w->e->k.key);
+		forget_code(c, w->e);
+	}
 	free(w);
 	trim(c);
 }

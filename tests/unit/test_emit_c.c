@@ -372,6 +372,7 @@ Test(emit_c, in_place_maps_read_before_they_write)
 	for (int i = 0; i < 203; i++)
 		cr_assert_eq(data[i], 2.0 * i);
 	run_free(r);
+	free(b.c);
 }
 
 Test(emit_c, an_instruction_without_c_is_an_error_and_no_text)
