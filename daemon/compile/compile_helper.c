@@ -139,6 +139,18 @@ static void serve(struct compile_reply *r, int *code, const struct compile_reque
 	r->compile_ns = now_ns() - begin;
 }
 
+/* Short of memory, the system shall end us or the compiler, never the daemon. */
+static void be_the_first_victim(void)
+{
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	if (write(fd, "500", 3) != 3)
+		log_debug("compile", "oom_score_adj: %s", strerror(errno));
+	close(fd);
+}
+
 int compile_helper_main(int fd)
 {
 	struct compile_request q;
@@ -151,6 +163,7 @@ int compile_helper_main(int fd)
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGINT, SIG_IGN);
 	fcntl(fd, F_SETFD, FD_CLOEXEC);
+	be_the_first_victim();
 	folder = make_folder(&lock, &err);
 	if (!folder) {
 		log_error("compile", "%s", err.text);

@@ -339,7 +339,8 @@ enum status emit_c_named(char **out, const struct nest *spec, const char *prefix
 	for (unsigned i = 0; i < spec->ninstr; i++)
 		if (spec->instr[i].op == NI_REDUCE)
 			g.red[g.nreduce++] = i;
-	text_add(&o, "typedef bz_s_i64 i64;\n");
+	/* Indices are never negative; the compiler divides unsigned ones for less. */
+	text_add(&o, "typedef bz_s_i64 i64;\n#define U(i) ((bz_s_u64)(i))\n");
 	if (spec->nred)
 		emit_reduce(&g);
 	else

@@ -147,12 +147,14 @@ static void tail_direct(struct gen *g, enum lanes lanes)
 			put_arg_step(g, k, lanes);
 		else if (lanes != LANES_ALL)
 			text_put(g->o,
-				 "c%u[i / BZ_W %% BZ_R_%s] = bz_%s_%s(c%u[i / BZ_W %% BZ_R_%s], "
+				 "c%u[U(i) / BZ_W %% BZ_R_%s] = bz_%s_%s(c%u[U(i) / BZ_W %% "
+				 "BZ_R_%s], "
 				 "bz_keep_%s_%s(v%u, n));\n",
 				 k, t, op, t, k, t, op, t, v);
 		else
 			text_put(g->o,
-				 "c%u[i / BZ_W %% BZ_R_%s] = bz_%s_%s(c%u[i / BZ_W %% BZ_R_%s], "
+				 "c%u[U(i) / BZ_W %% BZ_R_%s] = bz_%s_%s(c%u[U(i) / BZ_W %% "
+				 "BZ_R_%s], "
 				 "v%u);\n",
 				 k, t, op, t, k, t, v);
 	}
@@ -183,12 +185,13 @@ static void tail_outer(struct gen *g, enum lanes lanes)
 
 		if (is_arg(g, k))
 			text_put(g->o,
-				 "bz_%s_step_%s(&f->a%u[i / BZ_W], v%u, bz_all_i64(r + m));\n", op,
-				 t, k, v);
+				 "bz_%s_step_%s(&f->a%u[U(i) / BZ_W], v%u, bz_all_i64(r + m));\n",
+				 op, t, k, v);
 		else
 			text_put(g->o,
-				 "c%u[m %% BZ_L_%s * %u + i / BZ_W] = bz_%s_%s(c%u[m %% BZ_L_%s "
-				 "* %u + i / BZ_W], v%u);\n",
+				 "c%u[U(m) %% BZ_L_%s * %u + U(i) / BZ_W] = bz_%s_%s(c%u[U(m) %% "
+				 "BZ_L_%s "
+				 "* %u + U(i) / BZ_W], v%u);\n",
 				 k, t, OUTER_TILE, op, t, k, t, OUTER_TILE, v);
 	}
 }
@@ -220,7 +223,8 @@ static void put_inner_block(struct gen *g)
 			 "bz_$T v = i + BZ_W <= bn ? bz_ld_$T((const char *)(b$K + i)) : "
 			 "bz_keep_$O_$T(bz_ldn_$T((const char *)(b$K + i), (int)(bn - i)), "
 			 "(int)(bn - i));\n"
-			 "c$K[i / BZ_W % BZ_R_$T] = bz_$O_$T(c$K[i / BZ_W % BZ_R_$T], v);\n}\n",
+			 "c$K[U(i) / BZ_W % BZ_R_$T] = bz_$O_$T(c$K[U(i) / BZ_W % BZ_R_$T], "
+			 "v);\n}\n",
 			 "");
 	}
 	each_red(g, "bz_push_$O_$T(&t$K, bz_fold_$O_$T(c$K));\n", "");
@@ -335,9 +339,9 @@ static void put_results(struct gen *g)
 		if (g->skip[g->red[k]])
 			continue;
 		if (!strcmp(from, to))
-			text_put(g->o, "bz_%s v%u = f->f%u[i / BZ_W];\n", to, g->red[k], k);
+			text_put(g->o, "bz_%s v%u = f->f%u[U(i) / BZ_W];\n", to, g->red[k], k);
 		else
-			text_put(g->o, "bz_%s v%u = bz_cast_%s_%s(f->f%u[i / BZ_W]);\n", to,
+			text_put(g->o, "bz_%s v%u = bz_cast_%s_%s(f->f%u[U(i) / BZ_W]);\n", to,
 				 g->red[k], from, to, k);
 	}
 }
