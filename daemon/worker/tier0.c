@@ -35,7 +35,7 @@ struct layout {
 struct run {
 	const struct nest *spec;
 	const struct bz_args *a;
-	const struct tier0_isa *isa;
+	const struct tier0_isa *isa, *wide; /* wide: preferred where it has a loop */
 	struct layout lay;
 	struct tier0_walk par, red;
 	int64_t fixed[LIMIT_NEST_ACCESSES]; /* bytes, of the loops that stand still */
@@ -185,6 +185,13 @@ enum status tier0_check(const struct nest *spec, struct err *err)
 	return OK;
 }
 
+static tier0_fn *loop_of(const struct run *r, unsigned op, unsigned ltype)
+{
+	tier0_fn *fn = r->wide->op[op][ltype];
+
+	return fn ? fn : r->isa->op[op][ltype];
+}
+
 static char *value_of(const struct run *r, int phase, int i)
 {
 	return r->regs + r->lay.reg[phase - 1][i] * r->lay.reg_bytes;
@@ -228,6 +235,7 @@ static void run_init(struct run *r, enum isa_level level, const struct nest *spe
 	r->spec = spec;
 	r->a = a;
 	r->isa = table[level < 0 ? 0 : level];
+	r->wide = level == ISA_V4 ? &tier0_isa_v4_wide : r->isa;
 	layout_init(&r->lay, spec);
 	r->regs = at;
 	r->states = r->regs + r->lay.nreg * r->lay.reg_bytes;
@@ -292,7 +300,7 @@ static void exec(struct run *r, int phase, const struct tier0_walk *w, int64_t p
 			index_value(r, w, in->a, index, n, dst);
 		} else {
 			tier0_fn *fn = in->op == OP_CAST ? r->isa->cast[in->ltype][in->dtype]
-							 : r->isa->op[in->op][in->ltype];
+							 : loop_of(r, in->op, in->ltype);
 			int arity = op_row(in->op)->arity;
 			const char *a = value_of(r, phase, in->a);
 
@@ -390,7 +398,7 @@ static int lanes_of(unsigned dtype)
 static int push_tile(const struct run *r, int k, int64_t n, uint64_t pushed, int sp)
 {
 	const struct nest_instr *in = red_instr(r, k);
-	tier0_fn *fn = r->isa->op[red_of(r, k)->combine][in->ltype];
+	tier0_fn *fn = loop_of(r, red_of(r, k)->combine, in->ltype);
 	size_t row = (size_t)TILE * (size_t)bytes_of(in->ltype);
 	char *acc = rows_of(r, k);
 
@@ -428,8 +436,8 @@ static void reduce_tile(struct run *r, int64_t p, int64_t n, int64_t total, int6
 			int64_t lane = e % TREE_BLOCK % lanes_of(in->ltype);
 			char *acc = rows_of(r, k) + lane * TILE * bytes_of(in->ltype);
 
-			r->isa->op[red_of(r, k)->combine][in->ltype](
-				acc, acc, value_of(r, PRE, in->a), acc, n);
+			loop_of(r, red_of(r, k)->combine,
+				in->ltype)(acc, acc, value_of(r, PRE, in->a), acc, n);
 			if (full)
 				next = push_tile(r, k, n, pushed, sp);
 		}
@@ -438,7 +446,7 @@ static void reduce_tile(struct run *r, int64_t p, int64_t n, int64_t total, int6
 	}
 	for (int k = 0; k < r->lay.nreduce; k++) {
 		const struct nest_instr *in = red_instr(r, k);
-		tier0_fn *fn = r->isa->op[red_of(r, k)->combine][in->ltype];
+		tier0_fn *fn = loop_of(r, red_of(r, k)->combine, in->ltype);
 		int bytes = bytes_of(in->ltype);
 		char *top = rows_of(r, k);
 

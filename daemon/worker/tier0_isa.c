@@ -6,7 +6,10 @@
  * tiers give the same bits.  Which types an op has follows from its rule. */
 #include "tier0_ops.h"
 
-#define BZ_W TIER0_LANES
+#ifndef TIER0_WIDTH
+#define TIER0_WIDTH 8
+#endif
+#define BZ_W TIER0_WIDTH
 #include "pre.h"
 #include "ew.h"
 #include "cx.h"
@@ -110,6 +113,7 @@
 #include "ops.def"
 #undef OP
 
+#if BZ_W == 8
 #define CAST_LOOP(to, from)                                                                        \
 	static void t0_cast_##from##_##to(char *d, const char *a, const char *b, const char *c,    \
 					  int64_t n)                                               \
@@ -123,8 +127,9 @@
 #define CAST_TARGETS(F, from)                                                                      \
 	F(i8, from)                                                                                \
 	F(i16, from)                                                                               \
-	F(i32, from) F(i64, from) F(u8, from) F(u16, from) F(u32, from) F(u64, from) F(f32, from)  \
-		F(f64, from) F(c64, from) F(c128, from) F(b1, from)
+	F(i32, from)                                                                               \
+	F(i64, from) F(u8, from) F(u16, from) F(u32, from) F(u64, from) F(f32, from) F(f64, from)  \
+		F(c64, from) F(c128, from) F(b1, from)
 #define CAST_ALL(F)                                                                                \
 	CAST_TARGETS(F, b1)                                                                        \
 	CAST_TARGETS(F, i8)                                                                        \
@@ -315,6 +320,8 @@ static void t0_arg_put(const struct bz_acc *in, char *dst)
 	BZ_EACH_COMPLEX(ARG_EACH_C, F)
 ARG_ALL(ARG)
 
+#endif
+
 /* ---- the table ---------------------------------------------------------------------- */
 
 #define ROW(id, stem, t, r)	    [OP_##id][DT_##t] = t0_##stem##_##t,
@@ -333,6 +340,8 @@ const struct tier0_isa TIER0_ISA = {
 #include "ops.def"
 #undef OP
 		},
+#if BZ_W == 8
 	.cast = {CAST_ALL(CAST_ROW)},
 	.red = {RED_ALL(RED_ROW) ARG_ALL(ARG_ROW)},
+#endif
 };

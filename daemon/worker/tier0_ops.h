@@ -9,7 +9,7 @@
 #include "kernel_abi.h"
 #include "ops.h"
 
-#define TIER0_LANES	  8
+#define TIER0_LANES	  16
 #define TIER0_STATE_BYTES 2048
 
 /* d[i] = op(a[i], b[i], c[i]); operands an op does not have are ignored. */
@@ -37,5 +37,8 @@ struct tier0_isa {
 };
 
 extern const struct tier0_isa tier0_isa_v2, tier0_isa_v3, tier0_isa_v4;
+/* Only the ops, on types of at most 4 bytes, 16 elements at a time: with 8, half
+ * of an AVX-512 register would be idle.  The bits are those of tier0_isa_v4. */
+extern const struct tier0_isa tier0_isa_v4_wide;
 
 #endif
