@@ -389,3 +389,26 @@ Test(emit_c, an_instruction_without_c_is_an_error_and_no_text)
 	cr_assert_null(out);
 	cr_assert(strstr(err.text, "instruction 0"));
 }
+
+/* A client may write to a divisor between its check and its use. */
+Test(emit_c, integer_divisors_are_fetched_once)
+{
+	struct batch b = {.width = 8};
+	struct nest *n = batch_add(&b, "division");
+	struct err err = {OK, ""};
+	unsigned x, y, v;
+	char *out = NULL;
+
+	n->npar = 1;
+	n->extent[0] = 8;
+	x = nest_load(n, DT_INT32, 1, 1, 1);
+	y = nest_load(n, DT_INT32, 1, 1, 1);
+	v = nest_put(n, OP_FLOOR_DIVIDE, DT_INT32, DT_INT32, x, y, 0);
+	nest_store(n, v, 1, 1, 1);
+	nest_finish(n, 0);
+	cr_assert_eq(emit_c(&out, n, &err), OK);
+	cr_assert(strstr(out, "g2 = v1; __asm__(\"\" : \"+m\"(g2));"), "%s", out);
+	cr_assert(strstr(out, "bz_fdiv_i32(v0, g2)"), "%s", out);
+	free(out);
+	free(b.c);
+}
