@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nest/compilepart.c - run every pass in order, checking after each. */
+#include "compilepart.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "prog.h"
+
+typedef enum status pass_fn(struct prog *p, struct err *err);
+
+static const struct pass {
+	const char *name;
+	pass_fn *run;
+	bool always; /* the plan cannot be made without it */
+} pass_list[] = {
+	{"storage", storage_run, true},	   {"lower", lower_run, true},
+	{"fuse", fuse_run, false},	   {"contract", contract_run, false},
+	{"simplify", simplify_run, false}, {"collapse", collapse_run, false},
+	{"finish", finish_run, true},
+};
+#define NPASS (sizeof pass_list / sizeof pass_list[0])
+
+static bool named(const char *list, const char *name)
+{
+	size_t n = strlen(name);
+
+	while (*list) {
+		size_t len = strcspn(list, ",");
+
+		if (len == n && !memcmp(list, name, n))
+			return true;
+		list += len + (list[len] == ',');
+	}
+	return false;
+}
+
+static enum status check_names(const char *list, struct err *err)
+{
+	for (const char *s = list; *s;) {
+		size_t len = strcspn(s, ",");
+		bool known = !len;
+
+		for (size_t k = 0; k < NPASS; k++)
+			known |= strlen(pass_list[k].name) == len &&
+				 !memcmp(pass_list[k].name, s, len);
+		if (!known)
+			return err_set(err, E_INVALID,
+				       "no pass \"%.*s\"; there are storage, lower, fuse, "
+				       "contract, simplify, collapse, finish",
+				       (int)(len < 40 ? len : 40), s);
+		s += len + (s[len] == ',');
+	}
+	return OK;
+}
+
+static enum status check_units(const struct prog *p, const char *pass, struct err *err)
+{
+	for (uint32_t k = 0; k < p->nunit; k++) {
+		if (!p->unit[k]->nest || !nest_check(p->unit[k]->nest, err))
+			continue;
+		err_context(err, "after pass %s, nest %u", pass, k);
+		return E_INTERNAL;
+	}
+	return OK;
+}
+
+static enum status run_pass(struct prog *p, const struct pass *x, pass_dump_fn *dump, void *data,
+			    struct err *err)
+{
+	enum status st = x->run(p, err);
+
+#ifdef NDEBUG
+	bool check = dump != NULL;
+#else
+	bool check = true;
+#endif
+
+	if (!st && !p->plan && check)
+		st = check_units(p, x->name, err);
+	if (!st && dump && !p->plan) {
+		char *text = prog_text(p);
+
+		dump(data, x->name, text);
+		free(text);
+	}
+	return st;
+}
+
+static uint64_t now_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
+}
+
+/* See compilepart.h. */
+enum status compilepart_run(struct plan **out, const struct part *part, const char *passes,
+			    pass_dump_fn *dump, void *data, struct err *err)
+{
+	struct prog *p = NULL;
+	uint64_t start = now_us();
+	enum status st = passes ? check_names(passes, err) : OK;
+
+	*out = NULL;
+	if (!st)
+		st = part_check(part, err);
+	if (st)
+		return st;
+	p = prog_create(part);
+	p->contracting = !passes || named(passes, "contract");
+	for (size_t k = 0; k < NPASS && !st; k++)
+		if (pass_list[k].always || !passes || named(passes, pass_list[k].name))
+			st = run_pass(p, &pass_list[k], dump, data, err);
+	if (!st)
+		st = plan_check(p->plan, part, err);
+	if (!st) {
+		*out = p->plan;
+		p->plan = NULL;
+		(*out)->planning_us = now_us() - start;
+	}
+	prog_destroy(p);
+	return st;
+}
+
+/* See compilepart.h. */
+void compilepart_spec(struct nest *spec, const struct nest *n)
+{
+	uint32_t seen[LIMIT_NEST_ACCESSES], nseen = 0;
+
+	memset(spec, 0, sizeof *spec);
+	memcpy(spec, n, nest_bytes(n));
+	memset(spec->extent, 0, sizeof spec->extent);
+	memset(spec->scalar, 0, sizeof spec->scalar);
+	for (unsigned k = n->nscalar; k < LIMIT_NEST_SCALARS; k++)
+		spec->scalar_dtype[k] = 0;
+	for (unsigned k = n->naccess; k < LIMIT_NEST_ACCESSES; k++)
+		memset(&spec->access[k], 0, sizeof spec->access[k]);
+	for (unsigned k = 0; k < n->naccess; k++) {
+		struct nest_access *a = &spec->access[k];
+		uint32_t s = 0;
+
+		while (s < nseen && seen[s] != a->slot)
+			s++;
+		if (s == nseen)
+			seen[nseen++] = a->slot;
+		a->slot = s;
+		a->offset = 0;
+		memset(a->stride, 0, sizeof a->stride);
+	}
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nest/fuse.c - merge the units of a partition into fewer nests.
+ *
+ * Greedy by bytes saved over the list in program order, within a window.  Legal:
+ * one nest's loops fit the other's (fit.c), every two accesses to overlapping
+ * bytes with a write touch them at the same point only (depend.c), in an order
+ * that stays, and no unit in between orders the two the other way.  Legality
+ * never looks at profit.  Every refusal leaves a note. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/xalloc.h"
+#include "fit.h"
+#include "wide.h"
+
+/* Legality checks a partition may spend; on excess the rest stays unfused. */
+#define BUDGET_BASE 4096
+#define BUDGET_UNIT 256
+
+struct fuse {
+	struct prog *p;
+	struct fit fit;
+	struct wide wide;
+	struct nest result;
+	uint32_t nunit; /* units placed so far: p->unit[0..nunit-1] */
+};
+
+struct candidate {
+	int64_t saved;
+	uint32_t pos;
+};
+
+/* Bytes both touch: what one pass over memory saves. */
+static int64_t saved_bytes(const struct prog_unit *a, const struct prog_unit *b)
+{
+	int64_t n = 0;
+
+	for (unsigned j = 0; j < b->naccess; j++) {
+		for (unsigned i = 0; i < a->naccess; i++) {
+			int64_t lo = a->lo[i] > b->lo[j] ? a->lo[i] : b->lo[j];
+			int64_t hi = a->hi[i] < b->hi[j] ? a->hi[i] : b->hi[j];
+
+			if (a->slot[i] == b->slot[j] && lo < hi) {
+				n += hi - lo;
+				break;
+			}
+		}
+	}
+	return n;
+}
+
+static struct depend compare(const struct fuse *f, const struct prog_unit *e, unsigned i,
+			     const struct prog_unit *l, unsigned j, bool whole)
+{
+	const struct nest *host = f->fit.guest_later ? e->nest : l->nest;
+	const struct nest_access *x = &e->nest->access[i], *y = &l->nest->access[j];
+	struct depend_access a = {x->offset, f->fit.guest_later ? x->stride : f->fit.stride[i],
+				  dtype_row(x->dtype)->bytes};
+	struct depend_access b = {y->offset, f->fit.guest_later ? f->fit.stride[j] : y->stride,
+				  dtype_row(y->dtype)->bytes};
+	unsigned n = (unsigned)host->npar + host->nred;
+
+	return depend_test(&a, &b, host->extent, n, whole ? n : host->npar);
+}
+
+/* May accesses i of the earlier and j of the later nest meet in one nest? */
+static enum fuse_reason check_pair(const struct fuse *f, const struct prog_unit *e, unsigned i,
+				   const struct prog_unit *l, unsigned j)
+{
+	bool e_body = e->body >> i & 1, e_post = e->post >> i & 1;
+	bool l_body = l->body >> j & 1, l_post = l->post >> j & 1;
+	struct depend d;
+
+	if (f->fit.post) {
+		l_post = l_post || l_body;
+		l_body = false;
+	}
+	d = compare(f, e, i, l, j, e_body && l_body);
+	if (d.kind == DEPEND_NONE)
+		return FUSE_OK;
+	if (e_post && l_body)
+		return FUSE_REDUCED;
+	if (d.kind == DEPEND_UNKNOWN)
+		return FUSE_UNKNOWN;
+	return d.kind == DEPEND_SAME ? FUSE_OK : FUSE_DEPENDENCE;
+}
+
+static enum fuse_reason check_accesses(struct fuse *f, const struct prog_unit *e,
+				       const struct prog_unit *l)
+{
+	enum fuse_reason r = FUSE_OK;
+
+	for (unsigned i = 0; i < e->naccess && !r; i++) {
+		for (unsigned j = 0; j < l->naccess && !r; j++) {
+			if (e->slot[i] != l->slot[j] || !(e->write[i] | l->write[j]) ||
+			    e->lo[i] >= l->hi[j] || l->lo[j] >= e->hi[i])
+				continue;
+			f->p->budget--;
+			r = check_pair(f, e, i, l, j);
+		}
+	}
+	return r;
+}
+
+/* Write the merged nest to f->result; FUSE_OK or the limit it breaks. */
+static enum fuse_reason merge(struct fuse *f, const struct prog_unit *e, const struct prog_unit *l)
+{
+	static const uint8_t same[LIMIT_NDIM] = {0, 1, 2, 3, 4, 5, 6, 7};
+	int64_t own[LIMIT_NEST_ACCESSES][LIMIT_NDIM];
+	uint16_t evalue[LIMIT_NEST_INSTRS], lvalue[LIMIT_NEST_INSTRS];
+	const struct nest *host = f->fit.guest_later ? e->nest : l->nest;
+	struct wide_source se = {e->nest, same, own, evalue};
+	struct wide_source sl = {l->nest, same, own, lvalue};
+	struct wide_source *guest = f->fit.guest_later ? &sl : &se;
+	struct wide *w = &f->wide;
+
+	for (unsigned k = 0; k < host->naccess; k++)
+		memcpy(own[k], host->access[k].stride, sizeof own[k]);
+	guest->loop = f->fit.loop;
+	guest->stride = f->fit.stride;
+	wide_begin(w, host, f->p->contracting);
+	wide_append(w, &se, 0, e->nest->post);
+	if (!f->fit.post)
+		wide_append(w, &sl, 0, l->nest->post);
+	w->post = w->ninstr;
+	wide_append(w, &se, e->nest->post, e->nest->ninstr);
+	wide_append(w, &sl, f->fit.post ? 0 : l->nest->post, l->nest->ninstr);
+	if (!host->nred)
+		w->post = w->ninstr;
+	if (f->p->contracting)
+		wide_drop_stores(w, f->p);
+	return wide_pack(&f->result, w);
+}
+
+/* Do units between the two have to run between them?  On success the units that
+ * depend on the earlier one are in after[]. */
+static enum fuse_reason check_order(struct fuse *f, uint32_t pe, uint32_t pl, bool *after)
+{
+	struct prog *p = f->p;
+
+	for (uint32_t k = pe + 1; k < pl; k++) {
+		bool dep = prog_conflict(p->unit[pe], p->unit[k]);
+
+		for (uint32_t j = pe + 1; j < k && !dep; j++)
+			dep = after[j - pe] && prog_conflict(p->unit[j], p->unit[k]);
+		p->budget--;
+		after[k - pe] = dep;
+		if (dep && prog_conflict(p->unit[k], p->unit[pl]))
+			return FUSE_ORDER;
+	}
+	return FUSE_OK;
+}
+
+/* The first legal way to run both in one nest; leaves the merged nest. */
+static enum fuse_reason try_ways(struct fuse *f, const struct prog_unit *e,
+				 const struct prog_unit *l)
+{
+	enum fuse_reason r = FUSE_DOMAIN;
+
+	for (int way = 0; way < FIT_WAYS; way++) {
+		enum fuse_reason why;
+
+		if (!fit_try(&f->fit, (enum fit_way)way, e, l))
+			continue;
+		why = check_accesses(f, e, l);
+		if (!why)
+			why = merge(f, e, l);
+		if (!why)
+			return FUSE_OK;
+		r = why;
+	}
+	return r;
+}
+
+/* Replace the two by the merged unit, behind everything that needs neither. */
+static uint32_t install(struct fuse *f, uint32_t pe, uint32_t pl, const bool *after)
+{
+	struct prog *p = f->p;
+	struct prog_unit *e = p->unit[pe], *l = p->unit[pl];
+	struct prog_unit *behind[LIMIT_FUSE_WINDOW + 1];
+	uint32_t at = pe, nbehind = 0, pos;
+
+	for (uint32_t k = pe + 1; k < pl; k++) {
+		if (after[k - pe])
+			behind[nbehind++] = p->unit[k];
+		else
+			p->unit[at++] = p->unit[k];
+	}
+	pos = at;
+	p->unit[at++] = l;
+	for (uint32_t k = 0; k < nbehind; k++)
+		p->unit[at++] = behind[k];
+	memmove(p->unit + pl, p->unit + pl + 1, (f->nunit - pl - 1) * sizeof p->unit[0]);
+	f->nunit--;
+	for (uint32_t k = pe; k < f->nunit; k++)
+		p->unit[k]->pos = k;
+	*l->nest = f->result;
+	p->owner[e->id] = l->id;
+	wide_commit(&f->wide, p);
+	prog_unit_free(e);
+	prog_summarise(l);
+	return pos;
+}
+
+static enum fuse_reason fuse_pair(struct fuse *f, uint32_t pe, uint32_t *pl)
+{
+	struct prog *p = f->p;
+	bool after[LIMIT_FUSE_WINDOW + 1] = {false};
+	enum fuse_reason r;
+
+	if (!p->unit[pe]->nest || !p->unit[*pl]->nest)
+		return FUSE_LIBRARY;
+	if (p->budget <= 0)
+		return FUSE_BUDGET;
+	p->budget--;
+	r = check_order(f, pe, *pl, after);
+	if (!r)
+		r = try_ways(f, p->unit[pe], p->unit[*pl]);
+	if (!r)
+		*pl = install(f, pe, *pl, after);
+	return r;
+}
+
+static int by_saving(const void *x, const void *y)
+{
+	const struct candidate *a = x, *b = y;
+
+	if (a->saved != b->saved)
+		return a->saved < b->saved ? 1 : -1;
+	return a->pos < b->pos ? 1 : -1;
+}
+
+static unsigned candidates(const struct fuse *f, uint32_t pos, struct candidate *c)
+{
+	const struct prog *p = f->p;
+	const struct prog_unit *u = p->unit[pos];
+	uint32_t first = pos > LIMIT_FUSE_WINDOW ? pos - LIMIT_FUSE_WINDOW : 0;
+	unsigned n = 0;
+
+	for (uint32_t k = first; k < pos; k++) {
+		const struct prog_unit *o = p->unit[k];
+
+		if (!((o->reads | o->writes) & (u->reads | u->writes)))
+			continue;
+		c[n].saved = saved_bytes(o, u);
+		c[n].pos = k;
+		n += c[n].saved > 0;
+	}
+	qsort(c, n, sizeof *c, by_saving);
+	return n;
+}
+
+/* Merge the unit at pos with earlier ones until none fits. */
+static void fuse_unit(struct fuse *f, uint32_t pos)
+{
+	struct candidate c[LIMIT_FUSE_WINDOW];
+	struct prog *p = f->p;
+	bool merged = true;
+
+	while (merged) {
+		unsigned n = candidates(f, pos, c);
+
+		merged = false;
+		for (unsigned k = 0; k < n && !merged; k++) {
+			uint32_t later = p->unit[pos]->id, earlier = p->unit[c[k].pos]->id;
+			enum fuse_reason r = fuse_pair(f, c[k].pos, &pos);
+
+			if (r)
+				prog_note_add(p, later, earlier, r);
+			merged = !r;
+		}
+	}
+}
+
+/* Note what was written too far back to look at, or for an unfused partition
+ * what could have been merged. */
+static void note_sources(struct fuse *f, uint32_t pos, enum fuse_reason reason, uint32_t distance)
+{
+	struct prog *p = f->p;
+	const struct prog_unit *u = p->unit[pos];
+
+	for (unsigned k = 0; k < u->naccess; k++) {
+		uint32_t w = p->slot[u->slot[k]].writer;
+
+		if (u->write[k] || w == PART_NONE || w >= u->id)
+			continue;
+		w = prog_owner(p, w);
+		for (uint32_t j = pos; j-- > 0;) {
+			if (p->unit[j]->id != w)
+				continue;
+			if (pos - j >= distance)
+				prog_note_add(p, u->id, w, reason);
+			break;
+		}
+	}
+}
+
+enum status fuse_run(struct prog *p, struct err *err)
+{
+	struct fuse *f = xmalloc(sizeof *f);
+	uint32_t n = p->nunit;
+
+	f->p = p;
+	f->nunit = 0;
+	p->budget = BUDGET_BASE + (int64_t)BUDGET_UNIT * n;
+	for (uint32_t k = 0; k < n; k++) {
+		struct prog_unit *u = p->unit[k];
+
+		p->unit[f->nunit] = u;
+		u->pos = f->nunit++;
+		if (p->part->unfused) {
+			note_sources(f, u->pos, FUSE_DISABLED, 1);
+			continue;
+		}
+		note_sources(f, u->pos, FUSE_WINDOW, LIMIT_FUSE_WINDOW + 1);
+		fuse_unit(f, u->pos);
+	}
+	p->nunit = f->nunit;
+	free(f);
+	return OK;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nest/lower.h - what lower.c shares with lower_matmul.c. */
+#ifndef BRAZE_LOWER_H
+#define BRAZE_LOWER_H
+
+#include "build.h"
+
+/* The value of an operand as type `to`, over the nest's domain. */
+enum status lower_operand(uint16_t *out, struct build *b, const struct part_ref *r, unsigned to,
+			  struct err *err) MUST_USE;
+enum status lower_sig(struct op_sig *out, const struct part_op *o, struct err *err) MUST_USE;
+/* Append the units of one MATMUL. */
+enum status lower_matmul(struct prog *p, const struct part_op *o, struct err *err) MUST_USE;
+
+#endif

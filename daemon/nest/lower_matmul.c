@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nest/lower_matmul.c - a matrix product: a library step, or a reduction nest.
+ *
+ * Floating products of two matrices go to the library; operands of another type
+ * are cast into temporaries first.  Products with a vector, of integers and of
+ * bool, and empty ones (k = 0) become multiply and sum over the domain
+ * [batch..., m, n | k].  Integers are summed in 64 bits, which wraps alike. */
+#include <string.h>
+
+#include "lower.h"
+
+struct product {
+	const struct part_op *o;
+	uint8_t dtype;
+	struct shape domain; /* batch..., m, n, k; 1-D operands: m or n is 1 */
+	unsigned nbatch;
+	struct view in[2]; /* over the domain */
+	struct view out;
+};
+
+/* An operand over the domain: its matrix axes on loops `row` and `col`, stride 0
+ * elsewhere, batch axes broadcast. */
+static enum status place(struct view *out, const struct view *v, const struct product *f,
+			 unsigned row, unsigned col, bool vector_is_row, struct err *err)
+{
+	struct view batch = *v, wide;
+	struct shape bs = {(uint8_t)f->nbatch, {0}};
+	unsigned nd = v->shape.ndim, matrix = nd > 1 ? 2 : 1;
+	enum status st;
+
+	memcpy(bs.dim, f->domain.dim, f->nbatch * sizeof bs.dim[0]);
+	batch.shape.ndim = (uint8_t)(nd - matrix);
+	st = view_broadcast(&wide, &batch, &bs, err);
+	if (st)
+		return st;
+	*out = wide;
+	out->shape = f->domain;
+	out->stride[f->nbatch] = out->stride[f->nbatch + 1] = out->stride[f->nbatch + 2] = 0;
+	if (nd > 1) {
+		out->stride[row] = v->stride[nd - 2];
+		out->stride[col] = v->stride[nd - 1];
+	} else {
+		out->stride[vector_is_row ? row : col] = v->stride[0];
+	}
+	return OK;
+}
+
+/* Fill *f from the op: the domain, both operands and the result over it. */
+static enum status analyse(struct product *f, const struct part *part, const struct part_op *o,
+			   struct err *err)
+{
+	struct view a, b, out;
+	struct shape want;
+	unsigned na, nb, from = 0;
+	enum status st;
+
+	part_view(&a, part, &o->in[0]);
+	part_view(&b, part, &o->in[1]);
+	part_view(&out, part, &o->out);
+	na = a.shape.ndim;
+	nb = b.shape.ndim;
+	st = shape_matmul(&want, &a.shape, &b.shape, err);
+	if (st)
+		return st;
+	f->nbatch = want.ndim - (na > 1) - (nb > 1);
+	if (f->nbatch + 3 > LIMIT_NDIM)
+		return err_set(err, E_UNSUPPORTED, "matmul with %u batch axes", f->nbatch);
+	if (want.ndim != out.shape.ndim ||
+	    memcmp(want.dim, out.shape.dim, want.ndim * sizeof want.dim[0]))
+		return err_set(err, E_INTERNAL, "matmul: result shape");
+	f->domain.ndim = (uint8_t)(f->nbatch + 3);
+	memcpy(f->domain.dim, want.dim, f->nbatch * sizeof want.dim[0]);
+	f->domain.dim[f->nbatch] = na > 1 ? a.shape.dim[na - 2] : 1;
+	f->domain.dim[f->nbatch + 1] = nb > 1 ? b.shape.dim[nb - 1] : 1;
+	f->domain.dim[f->nbatch + 2] = a.shape.dim[na - 1];
+	st = place(&f->in[0], &a, f, f->nbatch, f->nbatch + 2, false, err);
+	if (!st)
+		st = place(&f->in[1], &b, f, f->nbatch + 2, f->nbatch + 1, true, err);
+	if (st)
+		return st;
+	f->out = out;
+	f->out.shape = f->domain;
+	memset(f->out.stride, 0, sizeof f->out.stride);
+	for (unsigned k = 0; k < f->nbatch + 2; k++)
+		if (k < f->nbatch || (k == f->nbatch ? na > 1 : nb > 1))
+			f->out.stride[k] = out.stride[from++];
+	return OK;
+}
+
+static enum status as_reduction(struct prog *p, const struct product *f, struct err *err)
+{
+	unsigned cls = dtype_row(f->dtype)->cls, red = f->nbatch + 2, wide = f->dtype;
+	struct build b;
+	uint16_t x, y;
+
+	if (!build_begin(&b, p, &f->domain, 1u << red, true))
+		return OK;
+	x = build_load(&b, p->value_slot[f->o->in[0].value], &f->in[0]);
+	x = build_cast(&b, x, f->dtype);
+	y = build_load(&b, p->value_slot[f->o->in[1].value], &f->in[1]);
+	y = build_cast(&b, y, f->dtype);
+	x = build_instr(&b, OP_MULTIPLY, f->dtype, f->dtype, x, y, 0);
+	if (cls == CLASS_INT || cls == CLASS_UINT)
+		wide = cls == CLASS_INT ? DT_INT64 : DT_UINT64;
+	x = build_cast(&b, x, wide);
+	x = build_instr(&b, NI_REDUCE, wide, wide, x, 0, cls == CLASS_BOOL ? OP_ANY : OP_SUM);
+	build_post(&b);
+	x = build_cast(&b, x, f->dtype);
+	build_store(&b, p->value_slot[f->o->out.value], &f->out, x);
+	build_end(&b);
+	return OK;
+}
+
+/* The operand's slot and view as the library needs it: of the common type. */
+static enum status library_operand(uint32_t *slot, struct view *v, struct prog *p,
+				   const struct product *f, unsigned k, struct err *err)
+{
+	const struct part_ref *r = &f->o->in[k];
+	struct view in, tmp;
+	struct build b;
+	enum status st;
+	uint16_t x;
+
+	*slot = p->value_slot[r->value];
+	*v = f->in[k];
+	if (r->dtype == f->dtype)
+		return OK;
+	part_view(&in, p->part, r);
+	view_init(&tmp, (enum dtype)f->dtype, &in.shape);
+	if (!build_begin(&b, p, &in.shape, 0, false))
+		return OK;
+	st = lower_operand(&x, &b, r, f->dtype, err);
+	if (st)
+		return st;
+	*slot = prog_slot(p, (uint64_t)nest_parallel(b.nest) * dtype_row(f->dtype)->bytes);
+	build_store(&b, *slot, &tmp, x);
+	build_end(&b);
+	return k ? place(v, &tmp, f, f->nbatch + 2, f->nbatch + 1, true, err)
+		 : place(v, &tmp, f, f->nbatch, f->nbatch + 2, false, err);
+}
+
+static enum status as_library(struct prog *p, const struct product *f, struct err *err)
+{
+	unsigned m = f->nbatch, n = m + 1, k = m + 2;
+	struct view v[3];
+	uint32_t slot[3];
+	struct prog_unit *u = NULL;
+	struct plan_matmul *x = NULL;
+	enum status st = library_operand(&slot[0], &v[0], p, f, 0, err);
+
+	if (!st)
+		st = library_operand(&slot[1], &v[1], p, f, 1, err);
+	if (st)
+		return st;
+	slot[2] = p->value_slot[f->o->out.value];
+	v[2] = f->out;
+	u = prog_unit(p, true);
+	x = u->matmul;
+	x->dtype = f->dtype;
+	x->nbatch = (uint8_t)f->nbatch;
+	x->m = f->domain.dim[m];
+	x->n = f->domain.dim[n];
+	x->k = f->domain.dim[k];
+	memcpy(x->batch, f->domain.dim, f->nbatch * sizeof x->batch[0]);
+	for (unsigned i = 0; i < 3; i++) {
+		x->slot[i] = slot[i];
+		x->offset[i] = v[i].offset;
+		x->row[i] = v[i].stride[i == 1 ? k : m];
+		x->col[i] = v[i].stride[i == 0 ? k : n];
+		memcpy(x->step[i], v[i].stride, f->nbatch * sizeof x->step[i][0]);
+	}
+	p->slot[slot[0]].nread++;
+	p->slot[slot[1]].nread++;
+	p->slot[slot[2]].writer = u->id;
+	prog_summarise(u);
+	return OK;
+}
+
+static bool nothing_to_do(const struct product *f)
+{
+	for (unsigned k = 0; k < f->nbatch + 2; k++)
+		if (!f->domain.dim[k])
+			return true;
+	return false;
+}
+
+/* See lower.h. */
+enum status lower_matmul(struct prog *p, const struct part_op *o, struct err *err)
+{
+	struct product f = {.o = o};
+	struct op_sig sig;
+	enum status st;
+
+	if ((o->in[0].value | o->in[1].value) & PART_IMM)
+		return err_set(err, E_SHAPE, "matmul: operand is a scalar");
+	st = lower_sig(&sig, o, err);
+	if (!st)
+		st = analyse(&f, p->part, o, err);
+	if (st)
+		return st;
+	f.dtype = sig.out;
+	if (o->out.dtype != sig.out)
+		return err_set(err, E_INTERNAL, "matmul: result type");
+	if (nothing_to_do(&f))
+		return OK;
+	if (dtype_row(f.dtype)->cls >= CLASS_FLOAT && o->in[0].ndim > 1 && o->in[1].ndim > 1 &&
+	    f.domain.dim[f.nbatch + 2])
+		return as_library(p, &f, err);
+	return as_reduction(p, &f, err);
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nest/nest_check.c - the rules of nest.h, checked one by one.
+ *
+ * Runs after every pass in debug and test builds.  What an access may touch is
+ * bounded by plan_check, which knows the slots. */
+#include "nest.h"
+
+struct check {
+	const struct nest *n;
+	struct err *err;
+	unsigned nreduce;
+};
+
+static enum status check_loops(const struct check *c)
+{
+	const struct nest *n = c->n;
+	unsigned loops = n->npar + n->nred;
+
+	if (loops > LIMIT_NDIM)
+		return err_set(c->err, E_INTERNAL, "nest has %u loops, limit %d", loops,
+			       LIMIT_NDIM);
+	for (unsigned k = 0; k < loops; k++)
+		if (n->extent[k] < 0)
+			return err_set(c->err, E_INTERNAL, "loop %u has a negative extent", k);
+	if (!loops && n->vec)
+		return err_set(c->err, E_INTERNAL, "nest without loops has vec %u", n->vec);
+	if (loops && n->vec != loops - 1 && n->vec + 1u != n->npar)
+		return err_set(c->err, E_INTERNAL, "vec %u is no last loop", n->vec);
+	if (n->width != 8 && n->width != 16)
+		return err_set(c->err, E_INTERNAL, "width %u is neither 8 nor 16", n->width);
+	return OK;
+}
+
+static enum status check_counts(const struct check *c)
+{
+	const struct nest *n = c->n;
+
+	if (n->naccess > LIMIT_NEST_ACCESSES || n->ninstr > LIMIT_NEST_INSTRS ||
+	    n->nscalar > LIMIT_NEST_SCALARS)
+		return err_set(c->err, E_INTERNAL, "nest has %u accesses, %u instrs, %u scalars",
+			       n->naccess, n->ninstr, n->nscalar);
+	if (n->post > n->ninstr || (!n->nred && n->post != n->ninstr))
+		return err_set(c->err, E_INTERNAL, "post %u of %u instrs, %u reduced loops",
+			       n->post, n->ninstr, n->nred);
+	return OK;
+}
+
+static enum status check_access(const struct check *c, unsigned k)
+{
+	const struct nest *n = c->n;
+	const struct nest_access *a = &n->access[k];
+	int64_t bytes, s;
+	unsigned walk;
+
+	if (!dtype_native(a->dtype))
+		return err_set(c->err, E_INTERNAL, "access %u: dtype %u", k, a->dtype);
+	if (a->write > 1 || a->alone > 1)
+		return err_set(c->err, E_INTERNAL, "access %u: flags", k);
+	bytes = dtype_row(a->dtype)->bytes;
+	s = n->npar + n->nred ? a->stride[n->vec] : 0;
+	walk = s == bytes ? WALK_UNIT : s ? WALK_STRIDED : WALK_SAME;
+	if (a->walk != walk)
+		return err_set(c->err, E_INTERNAL, "access %u: walk %u, stride says %u", k, a->walk,
+			       walk);
+	for (unsigned l = 0; a->write && l < n->npar; l++)
+		if (!a->stride[l] && n->extent[l] > 1)
+			return err_set(c->err, E_INTERNAL,
+				       "access %u stores to one place along parallel loop %u", k,
+				       l);
+	return OK;
+}
+
+static enum status check_operand(const struct check *c, unsigned k, unsigned operand,
+				 unsigned dtype)
+{
+	const struct nest *n = c->n;
+	const struct nest_instr *v = &n->instr[operand];
+
+	if (operand >= k || v->op == NI_STORE)
+		return err_set(c->err, E_INTERNAL, "instr %u uses %u, which is no earlier value", k,
+			       operand);
+	if (k < n->post ? v->op == NI_REDUCE : operand < n->post && v->op != NI_REDUCE)
+		return err_set(c->err, E_INTERNAL, "instr %u uses %u across the reduction", k,
+			       operand);
+	if (v->dtype != dtype)
+		return err_set(c->err, E_INTERNAL, "instr %u takes type %u but %u has %u", k, dtype,
+			       operand, v->dtype);
+	return OK;
+}
+
+static enum status check_memory(const struct check *c, unsigned k)
+{
+	const struct nest *n = c->n;
+	const struct nest_instr *i = &n->instr[k];
+	const struct nest_access *a = &n->access[i->a];
+	bool store = i->op == NI_STORE;
+
+	if (i->a >= n->naccess || a->write != store || a->dtype != i->dtype)
+		return err_set(c->err, E_INTERNAL, "instr %u does not fit access %u", k, i->a);
+	for (unsigned l = n->npar; k >= n->post && l < (unsigned)n->npar + n->nred; l++)
+		if (a->stride[l])
+			return err_set(c->err, E_INTERNAL,
+				       "post instr %u moves along reduced loop %u", k, l);
+	return store ? check_operand(c, k, i->b, i->dtype) : OK;
+}
+
+static enum status check_reduce(struct check *c, unsigned k)
+{
+	const struct nest_instr *i = &c->n->instr[k];
+	const struct op_row *row = op_row(i->c);
+
+	if (k >= c->n->post || !c->n->nred || !row ||
+	    (row->kind != KIND_RED && row->kind != KIND_ARGRED))
+		return err_set(c->err, E_INTERNAL, "instr %u is a misplaced reduction", k);
+	if (++c->nreduce > LIMIT_NEST_REDUCES)
+		return err_set(c->err, E_INTERNAL, "nest has more than %d reductions",
+			       LIMIT_NEST_REDUCES);
+	return check_operand(c, k, i->a, i->ltype);
+}
+
+/* The types an instruction takes: ltype everywhere, but WHERE's condition. */
+static enum status check_compute(const struct check *c, unsigned k)
+{
+	const struct nest_instr *i = &c->n->instr[k];
+	const struct op_row *row = op_row(i->op);
+	const uint16_t operand[3] = {i->a, i->b, i->c};
+	enum status st = OK;
+
+	if (!row || row->kind != KIND_EW)
+		return err_set(c->err, E_INTERNAL, "instr %u: op %u is not elementwise", k, i->op);
+	for (unsigned j = 0; j < row->arity && !st; j++)
+		st = check_operand(c, k, operand[j],
+				   i->op == OP_WHERE && !j ? (unsigned)DT_BOOL : i->ltype);
+	return st;
+}
+
+static enum status check_instr(struct check *c, unsigned k)
+{
+	const struct nest *n = c->n;
+	const struct nest_instr *i = &n->instr[k];
+
+	if (!dtype_native(i->dtype) || !dtype_native(i->ltype))
+		return err_set(c->err, E_INTERNAL, "instr %u has no usable type", k);
+	switch (i->op) {
+	case NI_LOAD:
+	case NI_STORE:
+		return check_memory(c, k);
+	case NI_SCALAR:
+		if (i->a >= n->nscalar || n->scalar_dtype[i->a] != i->dtype)
+			return err_set(c->err, E_INTERNAL, "instr %u: scalar %u", k, i->a);
+		return OK;
+	case NI_INDEX:
+		if (i->a >= n->npar + (k < n->post ? n->nred : 0) || i->dtype != DT_INT64)
+			return err_set(c->err, E_INTERNAL, "instr %u: index of loop %u", k, i->a);
+		return OK;
+	case NI_REDUCE:
+		return check_reduce(c, k);
+	default:
+		return check_compute(c, k);
+	}
+}
+
+/* See nest.h. */
+enum status nest_check(const struct nest *n, struct err *err)
+{
+	struct check c = {n, err, 0};
+	enum status st = check_loops(&c);
+
+	if (!st)
+		st = check_counts(&c);
+	for (unsigned k = 0; !st && k < n->naccess; k++)
+		st = check_access(&c, k);
+	for (unsigned k = 0; !st && k < n->ninstr; k++)
+		st = check_instr(&c, k);
+	return st;
+}

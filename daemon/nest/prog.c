@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "prog.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/xalloc.h"
+#include "textbuf.h"
+
+struct prog *prog_create(const struct part *part)
+{
+	struct prog *p = xcalloc(1, sizeof *p);
+
+	p->part = part;
+	p->value_slot = xmalloc((part->nvalue + 1) * sizeof *p->value_slot);
+	memset(p->value_slot, 0xff, (part->nvalue + 1) * sizeof *p->value_slot);
+	p->copy = xcalloc(part->nop, 1);
+	p->contracting = true;
+	return p;
+}
+
+void prog_unit_free(struct prog_unit *u)
+{
+	if (!u)
+		return;
+	free(u->nest);
+	free(u->matmul);
+	free(u);
+}
+
+void prog_destroy(struct prog *p)
+{
+	if (!p)
+		return;
+	for (uint32_t k = 0; k < p->nunit; k++)
+		prog_unit_free(p->unit[k]);
+	plan_free(p->plan);
+	free(p->unit);
+	free(p->owner);
+	free(p->slot);
+	free(p->value_slot);
+	free(p->copy);
+	free(p);
+}
+
+uint32_t prog_slot(struct prog *p, uint64_t bytes)
+{
+	if (p->nslot == p->slot_cap) {
+		p->slot_cap = p->slot_cap ? 2 * p->slot_cap : 32;
+		p->slot = xrealloc(p->slot, p->slot_cap, sizeof *p->slot);
+	}
+	p->slot[p->nslot] = (struct prog_slot){
+		.bytes = bytes, .input = PART_NONE, .value = PART_NONE, .writer = PART_NONE};
+	return p->nslot++;
+}
+
+struct prog_unit *prog_unit(struct prog *p, bool matmul)
+{
+	struct prog_unit *u = xcalloc(1, sizeof *u);
+
+	if (p->nunit == p->unit_cap) {
+		p->unit_cap = p->unit_cap ? 2 * p->unit_cap : 32;
+		p->unit = xrealloc(p->unit, p->unit_cap, sizeof(struct prog_unit *));
+	}
+	if (p->next_id == p->owner_cap) {
+		p->owner_cap = p->owner_cap ? 2 * p->owner_cap : 32;
+		p->owner = xrealloc(p->owner, p->owner_cap, sizeof *p->owner);
+	}
+	if (matmul)
+		u->matmul = xcalloc(1, sizeof *u->matmul);
+	else
+		u->nest = xcalloc(1, sizeof *u->nest);
+	u->pos = p->nunit;
+	u->id = p->next_id++;
+	p->owner[u->id] = u->id;
+	p->unit[p->nunit++] = u;
+	return u;
+}
+
+static void summarise_matmul(struct prog_unit *u)
+{
+	const struct plan_matmul *m = u->matmul;
+	int64_t extent[LIMIT_NDIM + 2], stride[LIMIT_NDIM + 2];
+
+	u->naccess = 3;
+	for (unsigned k = 0; k < 3; k++) {
+		struct depend_access d = {m->offset[k], stride, dtype_row(m->dtype)->bytes};
+
+		extent[0] = k == 1 ? m->k : m->m;
+		extent[1] = k == 0 ? m->k : m->n;
+		stride[0] = m->row[k];
+		stride[1] = m->col[k];
+		for (unsigned b = 0; b < m->nbatch; b++) {
+			extent[2 + b] = m->batch[b];
+			stride[2 + b] = m->step[k][b];
+		}
+		depend_range(&u->lo[k], &u->hi[k], &d, extent, 2u + m->nbatch);
+		u->slot[k] = m->slot[k];
+		u->write[k] = k == 2;
+	}
+}
+
+static void summarise_nest(struct prog_unit *u)
+{
+	const struct nest *n = u->nest;
+
+	u->naccess = n->naccess;
+	u->body = u->post = 0;
+	for (unsigned k = 0; k < n->naccess; k++) {
+		const struct nest_access *a = &n->access[k];
+		struct depend_access d = {a->offset, a->stride, dtype_row(a->dtype)->bytes};
+
+		depend_range(&u->lo[k], &u->hi[k], &d, n->extent, (unsigned)n->npar + n->nred);
+		u->slot[k] = a->slot;
+		u->write[k] = a->write;
+	}
+	for (unsigned k = 0; k < n->ninstr; k++) {
+		const struct nest_instr *i = &n->instr[k];
+
+		if (i->op == NI_LOAD || i->op == NI_STORE)
+			*(k < n->post ? &u->body : &u->post) |= 1u << i->a;
+	}
+}
+
+void prog_summarise(struct prog_unit *u)
+{
+	if (u->nest)
+		summarise_nest(u);
+	else
+		summarise_matmul(u);
+	u->reads = u->writes = 0;
+	for (unsigned k = 0; k < u->naccess; k++)
+		*(u->write[k] ? &u->writes : &u->reads) |= 1ull << (u->slot[k] % 64);
+}
+
+bool prog_conflict(const struct prog_unit *a, const struct prog_unit *b)
+{
+	if (!(a->writes & (b->reads | b->writes)) && !(a->reads & b->writes))
+		return false;
+	for (unsigned i = 0; i < a->naccess; i++)
+		for (unsigned j = 0; j < b->naccess; j++)
+			if (a->slot[i] == b->slot[j] && (a->write[i] | b->write[j]) &&
+			    a->lo[i] < b->hi[j] && b->lo[j] < a->hi[i])
+				return true;
+	return false;
+}
+
+uint32_t prog_owner(struct prog *p, uint32_t id)
+{
+	while (p->owner[id] != id) {
+		p->owner[id] = p->owner[p->owner[id]];
+		id = p->owner[id];
+	}
+	return id;
+}
+
+void prog_note_add(struct prog *p, uint32_t later, uint32_t earlier, enum fuse_reason reason)
+{
+	if (p->nnote < PROG_NOTES)
+		p->note[p->nnote++] = (struct prog_note){later, earlier, (uint8_t)reason};
+}
+
+static void put_unit(struct textbuf *t, const struct prog_unit *u)
+{
+	size_t room = t->len < t->cap ? t->cap - t->len : 0;
+
+	if (u->nest)
+		t->len += nest_print(room ? t->buf + t->len : NULL, room, u->nest, false);
+	else
+		textbuf_put(t, "matmul s%u s%u -> s%u\n", u->matmul->slot[0], u->matmul->slot[1],
+			    u->matmul->slot[2]);
+}
+
+char *prog_text(const struct prog *p)
+{
+	struct textbuf t = {NULL, 0, 0};
+
+	for (int round = 0; round < 2; round++) {
+		if (round) {
+			t.cap = t.len + 1;
+			t.buf = xcalloc(t.cap, 1);
+			t.len = 0;
+		}
+		for (uint32_t k = 0; k < p->nunit; k++) {
+			textbuf_put(&t, "nest %u\n", k);
+			put_unit(&t, p->unit[k]);
+		}
+	}
+	return t.buf;
+}

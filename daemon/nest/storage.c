@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nest/storage.c - a slot for every value.
+ *
+ * A value that replaces part of another takes over its slot when the partition
+ * allows it (take) and nothing reads the older one afterwards; otherwise it gets
+ * a slot of its own, and the op is marked to copy what it does not cover. */
+#include <stdlib.h>
+
+#include "../base/xalloc.h"
+#include "prog.h"
+
+/* Index of the last op that reads each value or builds on it. */
+static uint32_t *last_uses(const struct part *part)
+{
+	uint32_t *last = xcalloc(part->nvalue, sizeof *last);
+
+	for (uint32_t k = 0; k < part->nop; k++) {
+		const struct part_op *o = &part->op[k];
+		uint32_t prev = part->value[o->out.value].prev;
+
+		for (unsigned i = 0; i < o->nin; i++)
+			if (!(o->in[i].value & PART_IMM))
+				last[o->in[i].value] = k;
+		if (prev != PART_NONE)
+			last[prev] = k;
+	}
+	return last;
+}
+
+/* Does the destination view touch every byte of its buffer?  Its elements are
+ * distinct (lower.c refuses others), so counting them is enough. */
+static bool covers(const struct part *part, const struct part_op *o)
+{
+	struct view v;
+	uint64_t n;
+
+	part_view(&v, part, &o->out);
+	n = dtype_row(v.dtype)->bytes;
+	for (unsigned k = 0; k < v.shape.ndim; k++)
+		n *= (uint64_t)v.shape.dim[k];
+	return n == part->value[o->out.value].bytes;
+}
+
+static void place(struct prog *p, uint32_t k, const uint32_t *last)
+{
+	const struct part *part = p->part;
+	const struct part_op *o = &part->op[k];
+	uint32_t id = o->out.value;
+	const struct part_value *v = &part->value[id];
+	const struct part_value *prev = v->prev == PART_NONE ? NULL : &part->value[v->prev];
+	uint32_t s;
+
+	if (prev && v->take && last[v->prev] == k && prev->role != PART_OUTPUT) {
+		s = p->value_slot[v->prev];
+	} else {
+		s = prog_slot(p, v->bytes);
+		p->copy[k] = prev && !prev->undefined && !covers(part, o);
+	}
+	p->slot[s].value = id;
+	p->slot[s].keep |= v->role == PART_OUTPUT;
+	p->value_slot[id] = s;
+}
+
+enum status storage_run(struct prog *p, struct err *err)
+{
+	const struct part *part = p->part;
+	uint32_t *last = last_uses(part);
+
+	for (uint32_t v = 0; v < part->nvalue; v++) {
+		uint32_t s;
+
+		if (part->value[v].role != PART_INPUT)
+			continue;
+		s = prog_slot(p, part->value[v].bytes);
+		p->slot[s].input = p->slot[s].value = v;
+		p->slot[s].keep = 1;
+		p->value_slot[v] = s;
+	}
+	for (uint32_t k = 0; k < part->nop; k++)
+		place(p, k, last);
+	free(last);
+	return OK;
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan/part.c - read and check a partition.
+ *
+ * part_check proves what the passes rely on: indices in range, every view inside
+ * its value, values defined once and before their use, shapes that broadcast. */
+#include "part.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/xalloc.h"
+
+struct check {
+	const struct part *p;
+	uint8_t *defined; /* [value] */
+	struct err *err;
+};
+
+void part_view(struct view *out, const struct part *p, const struct part_ref *r)
+{
+	const int64_t *d = p->dim + r->dims;
+
+	memset(out, 0, sizeof *out);
+	out->dtype = r->dtype;
+	out->offset = d[0];
+	out->shape.ndim = r->ndim;
+	for (unsigned k = 0; k < r->ndim; k++) {
+		out->shape.dim[k] = d[1 + k];
+		out->stride[k] = d[1 + r->ndim + k];
+	}
+}
+
+static enum status check_ref(const struct check *c, unsigned op, const struct part_ref *r)
+{
+	const struct part *p = c->p;
+	struct view v;
+
+	if (!dtype_native(r->dtype))
+		return err_set(c->err, E_INTERNAL, "part op %u: dtype %u", op, r->dtype);
+	if (r->value & PART_IMM) {
+		if ((r->value & ~PART_IMM) >= p->nimm)
+			return err_set(c->err, E_INTERNAL, "part op %u: no such immediate", op);
+		return OK;
+	}
+	if (r->value >= p->nvalue)
+		return err_set(c->err, E_INTERNAL, "part op %u: no value %u", op, r->value);
+	if (r->ndim > LIMIT_NDIM || r->dims > p->ndim || p->ndim - r->dims < 1u + 2u * r->ndim)
+		return err_set(c->err, E_INTERNAL, "part op %u: dims out of range", op);
+	part_view(&v, p, r);
+	return view_check(&v, p->value[r->value].bytes, c->err);
+}
+
+static enum status check_inputs(const struct check *c, unsigned k)
+{
+	const struct part_op *o = &c->p->op[k];
+	enum status st = OK;
+
+	if (o->nin > 3)
+		return err_set(c->err, E_INTERNAL, "part op %u has %u operands", k, o->nin);
+	for (unsigned i = 0; i < o->nin && !st; i++) {
+		st = check_ref(c, k, &o->in[i]);
+		if (!st && !(o->in[i].value & PART_IMM) && !c->defined[o->in[i].value])
+			st = err_set(c->err, E_INTERNAL, "part op %u reads value %u too early", k,
+				     o->in[i].value);
+	}
+	return st;
+}
+
+/* The operand count a row of this kind takes in a partition. */
+static unsigned operands(const struct op_row *row)
+{
+	return row->kind == KIND_WRITE ? 1 : row->arity;
+}
+
+static bool computes(const struct op_row *row)
+{
+	return row && row->kind != KIND_CTL && row->kind != KIND_MOVE;
+}
+
+static enum status check_out(const struct check *c, unsigned k)
+{
+	const struct part_op *o = &c->p->op[k];
+	const struct part_value *v = NULL;
+	enum status st = check_ref(c, k, &o->out);
+	struct view view;
+
+	if (st)
+		return st;
+	if (o->out.value & PART_IMM)
+		return err_set(c->err, E_INTERNAL, "part op %u writes an immediate", k);
+	v = &c->p->value[o->out.value];
+	part_view(&view, c->p, &o->out);
+	if (c->defined[o->out.value])
+		return err_set(c->err, E_INTERNAL, "part op %u makes value %u again", k,
+			       o->out.value);
+	if (o->op != OP_ASSIGN && (v->prev != PART_NONE || !view_contiguous(&view)))
+		return err_set(c->err, E_INTERNAL, "part op %u: result is no fresh array", k);
+	if (v->prev == PART_NONE)
+		return OK;
+	if (v->prev >= c->p->nvalue || !c->defined[v->prev])
+		return err_set(c->err, E_INTERNAL, "value %u replaces unknown value %u",
+			       o->out.value, v->prev);
+	if (c->p->value[v->prev].bytes != v->bytes)
+		return err_set(c->err, E_INTERNAL, "value %u has another size than value %u",
+			       o->out.value, v->prev);
+	return OK;
+}
+
+static enum status check_reduction(const struct check *c, unsigned k)
+{
+	const struct part_op *o = &c->p->op[k];
+	struct view in, out;
+	struct shape want;
+	enum status st;
+
+	if (o->in[0].value & PART_IMM)
+		return err_set(c->err, E_INTERNAL, "part op %u reduces an immediate", k);
+	part_view(&in, c->p, &o->in[0]);
+	part_view(&out, c->p, &o->out);
+	st = shape_reduce(&want, &in.shape, o->axes, false, c->err);
+	if (st)
+		return st;
+	if (want.ndim != out.shape.ndim ||
+	    memcmp(want.dim, out.shape.dim, want.ndim * sizeof want.dim[0]))
+		return err_set(c->err, E_INTERNAL, "part op %u: result shape", k);
+	return OK;
+}
+
+/* Every operand must broadcast to the result. */
+static enum status check_broadcast(const struct check *c, unsigned k)
+{
+	const struct part_op *o = &c->p->op[k];
+	struct view in, out, wide;
+	enum status st = OK;
+
+	part_view(&out, c->p, &o->out);
+	for (unsigned i = 0; i < o->nin && !st; i++) {
+		if (o->in[i].value & PART_IMM)
+			continue;
+		part_view(&in, c->p, &o->in[i]);
+		st = view_broadcast(&wide, &in, &out.shape, c->err);
+	}
+	return st;
+}
+
+static enum status check_op(const struct check *c, unsigned k)
+{
+	const struct part_op *o = &c->p->op[k];
+	const struct op_row *row = op_row(o->op);
+	enum status st;
+
+	if (!computes(row) || o->nin != operands(row))
+		return err_set(c->err, E_INTERNAL, "part op %u: op %u with %u operands", k, o->op,
+			       o->nin);
+	st = check_inputs(c, k);
+	if (!st)
+		st = check_out(c, k);
+	if (st)
+		return st;
+	c->defined[o->out.value] = 1;
+	if (row->kind == KIND_EW || row->kind == KIND_WRITE)
+		return check_broadcast(c, k);
+	if (row->kind == KIND_RED || row->kind == KIND_ARGRED)
+		return check_reduction(c, k);
+	if (o->op == OP_ARANGE &&
+	    (o->out.ndim != 1 || !(o->in[0].value & PART_IMM) || !(o->in[1].value & PART_IMM)))
+		return err_set(c->err, E_INTERNAL, "part op %u: arange", k);
+	return OK;
+}
+
+/* Does *p keep every rule of part.h? */
+enum status part_check(const struct part *p, struct err *err)
+{
+	struct check c = {p, NULL, err};
+	enum status st = OK;
+
+	if (p->nop > LIMIT_PARTITION_OPS)
+		return err_set(err, E_LIMIT, "partition of %u ops, limit %d", p->nop,
+			       LIMIT_PARTITION_OPS);
+	c.defined = xcalloc(p->nvalue, 1);
+	for (uint32_t v = 0; v < p->nvalue && !st; v++) {
+		if (p->value[v].role > PART_TEMP)
+			st = err_set(err, E_INTERNAL, "value %u has no role", v);
+		c.defined[v] = p->value[v].role == PART_INPUT;
+	}
+	for (uint32_t k = 0; k < p->nop && !st; k++)
+		st = check_op(&c, k);
+	for (uint32_t v = 0; v < p->nvalue && !st; v++)
+		if (!c.defined[v])
+			st = err_set(err, E_INTERNAL, "nothing makes value %u", v);
+	free(c.defined);
+	return st;
+}

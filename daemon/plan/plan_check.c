@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan/plan_check.c - the rules of plan.h: slots, bounds, order, coverage. */
+#include <stdlib.h>
+
+#include "../base/xalloc.h"
+#include "../nest/depend.h"
+#include "plan.h"
+
+struct check {
+	const struct plan *p;
+	const struct part *part;
+	uint8_t *filled; /* [slot]: has content, or began as EMPTY */
+	struct err *err;
+};
+
+static enum status check_slots(const struct check *c)
+{
+	const struct plan *p = c->p;
+
+	for (uint32_t k = 0; k < p->nslot; k++) {
+		const struct plan_slot *s = &p->slot[k];
+
+		if (s->value != PART_NONE && s->value >= p->nvalue)
+			return err_set(c->err, E_INTERNAL, "slot %u: no value %u", k, s->value);
+		if (s->input != PART_NONE &&
+		    (s->input >= p->nvalue || c->part->value[s->input].role != PART_INPUT ||
+		     c->part->value[s->input].bytes > s->bytes))
+			return err_set(c->err, E_INTERNAL, "slot %u: input %u", k, s->input);
+	}
+	for (uint32_t v = 0; v < p->nvalue; v++) {
+		uint32_t s = p->value_slot[v];
+
+		if (s == PART_NONE ? c->part->value[v].role == PART_OUTPUT : s >= p->nslot)
+			return err_set(c->err, E_INTERNAL, "value %u has no slot", v);
+		if (s != PART_NONE && c->part->value[v].bytes > p->slot[s].bytes)
+			return err_set(c->err, E_INTERNAL, "value %u does not fit slot %u", v, s);
+		if (c->part->value[v].role == PART_OUTPUT && p->slot[s].value != v)
+			return err_set(c->err, E_INTERNAL, "output %u does not own slot %u", v, s);
+	}
+	return OK;
+}
+
+static enum status check_bytes(const struct check *c, uint32_t step, uint32_t slot, bool write,
+			       const struct depend_access *a, const int64_t *extent, unsigned nloop)
+{
+	int64_t lo, hi;
+
+	if (slot >= c->p->nslot)
+		return err_set(c->err, E_INTERNAL, "step %u: no slot %u", step, slot);
+	depend_range(&lo, &hi, a, extent, nloop);
+	if (lo < 0 || (uint64_t)hi > c->p->slot[slot].bytes)
+		return err_set(c->err, E_INTERNAL, "step %u touches bytes %lld to %lld of slot %u",
+			       step, (long long)lo, (long long)hi, slot);
+	if (!write && hi > lo && !c->filled[slot])
+		return err_set(c->err, E_INTERNAL, "step %u reads slot %u before it is written",
+			       step, slot);
+	if (write && c->p->slot[slot].input != PART_NONE && !c->p->step[step].tears)
+		return err_set(c->err, E_INTERNAL, "step %u overwrites an input unmarked", step);
+	return OK;
+}
+
+static enum status check_nest(const struct check *c, uint32_t k)
+{
+	const struct nest *n = c->p->step[k].nest;
+	enum status st;
+
+	st = n ? nest_check(n, c->err) : err_set(c->err, E_INTERNAL, "kernel without nest");
+	if (st) {
+		err_context(c->err, "step %u", k);
+		return st;
+	}
+	/* Stores of a nest fill slots for its own loads of other elements never:
+	 * such a load would be a dependence between points. */
+	for (int write = 0; write < 2; write++) {
+		for (unsigned i = 0; i < n->naccess && !st; i++) {
+			const struct nest_access *a = &n->access[i];
+			struct depend_access d = {a->offset, a->stride, dtype_row(a->dtype)->bytes};
+
+			if (a->write != write)
+				continue;
+			st = check_bytes(c, k, a->slot, write, &d, n->extent,
+					 (unsigned)n->npar + n->nred);
+			if (!st && write)
+				c->filled[a->slot] = 1;
+		}
+	}
+	return st;
+}
+
+static enum status check_matmul(const struct check *c, uint32_t k)
+{
+	const struct plan_matmul *m = c->p->step[k].matmul;
+	int64_t extent[LIMIT_NDIM + 2];
+	int64_t stride[LIMIT_NDIM + 2];
+	enum status st = OK;
+
+	if (!m || !dtype_native(m->dtype) || m->nbatch > LIMIT_NDIM)
+		return err_set(c->err, E_INTERNAL, "step %u is no matmul", k);
+	for (int i = 0; i < 3 && !st; i++) {
+		struct depend_access d = {m->offset[i], stride, dtype_row(m->dtype)->bytes};
+
+		extent[0] = i == 1 ? m->k : m->m;
+		extent[1] = i == 0 ? m->k : m->n;
+		stride[0] = m->row[i];
+		stride[1] = m->col[i];
+		for (unsigned b = 0; b < m->nbatch; b++) {
+			extent[2 + b] = m->batch[b];
+			stride[2 + b] = m->step[i][b];
+		}
+		st = check_bytes(c, k, m->slot[i], i == 2, &d, extent, 2u + m->nbatch);
+	}
+	if (!st)
+		c->filled[m->slot[2]] = 1;
+	return st;
+}
+
+/* Does *p keep every rule of plan.h, for this partition? */
+enum status plan_check(const struct plan *p, const struct part *part, struct err *err)
+{
+	struct check c = {p, part, NULL, err};
+	enum status st;
+
+	if (p->nvalue != part->nvalue)
+		return err_set(err, E_INTERNAL, "plan of another partition");
+	st = check_slots(&c);
+	if (st)
+		return st;
+	c.filled = xcalloc(p->nslot, 1);
+	for (uint32_t k = 0; k < p->nslot; k++)
+		c.filled[k] = p->slot[k].input != PART_NONE;
+	for (uint32_t v = 0; v < p->nvalue; v++)
+		if (part->value[v].undefined && p->value_slot[v] != PART_NONE)
+			c.filled[p->value_slot[v]] = 1;
+	for (uint32_t k = 0; k < p->nstep && !st; k++) {
+		if (p->step[k].kind == STEP_MATMUL)
+			st = check_matmul(&c, k);
+		else
+			st = check_nest(&c, k);
+	}
+	free(c.filled);
+	return st;
+}

@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cache/cache.c with a real helper process: this program, started again. */
+#define _GNU_SOURCE
+#include <criterion/criterion.h>
+#include <criterion/options.h>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "cache/cache_code.h"
+#include "compile/compile.h"
+
+/* The program doubles as the helper; Criterion's own main never sees that call. */
+__attribute__((constructor)) static void helper_if_asked(int argc, char **argv)
+{
+	if (argc == 3 && !strcmp(argv[1], "--compile-helper"))
+		_exit(compile_helper_main(atoi(argv[2])));
+}
+
+struct fixture {
+	uv_loop_t loop;
+	struct cache *cache;
+	int ready, dropped;
+	uint32_t last_ready;
+};
+
+static char folder[64];
+
+static void setup(void)
+{
+	strcpy(folder, "/tmp/braze-test-XXXXXX");
+	cr_assert(mkdtemp(folder));
+}
+
+static void remove_all(void)
+{
+	DIR *dir = opendir(folder);
+	struct dirent *e;
+
+	while (dir && (e = readdir(dir)))
+		unlinkat(dirfd(dir), e->d_name, 0);
+	if (dir)
+		closedir(dir);
+	rmdir(folder);
+}
+
+static void on_ready(void *data, struct kernel *k)
+{
+	struct fixture *f = data;
+
+	f->ready++;
+	f->last_ready = k->id;
+}
+
+static struct fixture *dropper;
+static void on_drop(void *data, uint32_t id)
+{
+	cr_assert_eq(data, dropper);
+	dropper->dropped++;
+}
+
+static struct fixture *start(struct cache_config c)
+{
+	struct fixture *f = calloc(1, sizeof *f);
+	struct err err = {OK, ""};
+
+	uv_loop_init(&f->loop);
+	c.self = "/proc/self/exe";
+	cr_assert_eq(cache_create(&f->cache, &f->loop, &c, on_ready, f, &err), OK, "%s", err.text);
+	dropper = f;
+	cache_on_drop(f->cache, on_drop);
+	return f;
+}
+
+static void stop(struct fixture *f)
+{
+	cache_destroy(f->cache);
+	uv_run(&f->loop, UV_RUN_DEFAULT);
+	cr_assert_eq(uv_loop_close(&f->loop), 0, "handles are left");
+	free(f);
+}
+
+/* Run the loop until this many announcements, or nothing more can come. */
+static void wait_ready(struct fixture *f, int n)
+{
+	while (f->ready < n)
+		if (!uv_run(&f->loop, UV_RUN_ONCE))
+			break;
+}
+
+static void spin(struct fixture *f, int ms)
+{
+	for (int i = 0; i < ms; i++) {
+		uv_run(&f->loop, UV_RUN_NOWAIT);
+		usleep(1000);
+	}
+}
+
+static struct cache_stats stats(struct fixture *f)
+{
+	struct cache_stats s;
+
+	cache_get_stats(f->cache, &s);
+	return s;
+}
+
+/* b = a + a + ... (n times), float64. */
+static const struct nest *spec(unsigned n)
+{
+	static struct nest s;
+
+	memset(&s, 0, sizeof s);
+	s.npar = 1;
+	s.width = 8;
+	s.naccess = 2;
+	s.access[0] = (struct nest_access){.dtype = DT_FLOAT64, .walk = WALK_UNIT, .alone = 1};
+	s.access[1] = (struct nest_access){
+		.slot = 1, .dtype = DT_FLOAT64, .write = 1, .walk = WALK_UNIT, .alone = 1};
+	s.instr[0] = (struct nest_instr){.op = NI_LOAD, .dtype = DT_FLOAT64};
+	for (unsigned i = 1; i <= n; i++)
+		s.instr[i] = (struct nest_instr){.op = OP_ADD,
+						 .dtype = DT_FLOAT64,
+						 .ltype = DT_FLOAT64,
+						 .a = (uint16_t)(i - 1)};
+	s.instr[n + 1] =
+		(struct nest_instr){.op = NI_STORE, .dtype = DT_FLOAT64, .a = 1, .b = (uint16_t)n};
+	s.ninstr = s.post = (uint16_t)(n + 2);
+	return &s;
+}
+
+TestSuite(cache, .init = setup, .fini = remove_all, .timeout = 120);
+
+Test(cache, one_nest_is_one_kernel_and_compiles_once_at_the_second_asking)
+{
+	struct fixture *f = start((struct cache_config){.tier = -1});
+	struct kernel *a = cache_get(f->cache, spec(1), 7), *b;
+	struct stat st;
+
+	cr_assert_eq(a->state, KERNEL_ABSENT);
+	cr_assert_eq(a->first_session, 7);
+	b = cache_get(f->cache, spec(1), 8);
+	cr_assert_eq(a, b);
+	cr_assert_eq(a->refs, 2);
+	cr_assert_eq(a->state, KERNEL_COMPILING);
+	cr_assert_eq(cache_get(f->cache, spec(1), 8), a);
+	cr_assert_neq(cache_get(f->cache, spec(2), 8), a);
+	wait_ready(f, 1);
+	cr_assert_eq(a->state, KERNEL_READY, "%s", a->error);
+	cr_assert_eq(fstat(a->code_fd, &st), 0);
+	cr_assert_eq((uint64_t)st.st_size, a->code_bytes);
+	cr_assert_eq(stats(f).compiles, 1);
+	cr_assert_eq(stats(f).hits, 2);
+	cr_assert_eq(stats(f).misses, 2);
+	cr_assert_eq(stats(f).kernels, 2);
+	cr_assert_eq(cache_find(f->cache, a->id), a);
+	cr_assert_null(cache_find(f->cache, 999));
+	stop(f);
+}
+
+Test(cache, a_run_that_is_worth_it_compiles_at_once_and_a_small_one_does_not)
+{
+	struct fixture *f = start((struct cache_config){.tier = -1});
+	struct kernel *small = cache_get(f->cache, spec(1), 1);
+	struct kernel *big = cache_get(f->cache, spec(2), 1);
+
+	cache_note_run(f->cache, small, 1000, 0);
+	cr_assert_eq(small->state, KERNEL_ABSENT);
+	cache_note_run(f->cache, small, 1000, 5000);
+	cr_assert_eq(small->state, KERNEL_ABSENT);
+	cr_assert_eq(small->runs, 1);
+	cr_assert_eq(small->elements, 1000);
+	cache_note_run(f->cache, big, 1000000000, 0);
+	cr_assert_eq(big->state, KERNEL_COMPILING);
+	cache_note_run(f->cache, small, 1000, 5000);
+	cr_assert_eq(small->state, KERNEL_COMPILING, "two runs");
+	wait_ready(f, 2);
+	cr_assert_eq(small->state, KERNEL_READY);
+	cr_assert_eq(big->state, KERNEL_READY);
+	stop(f);
+}
+
+Test(cache, tier_0_never_compiles_and_tier_1_at_first_sight)
+{
+	struct fixture *f = start((struct cache_config){.tier = 0, .dir = folder});
+	struct kernel *k = cache_get(f->cache, spec(1), 1);
+
+	cache_get(f->cache, spec(1), 1);
+	cache_note_run(f->cache, k, 1u << 30, 0);
+	cr_assert_eq(k->state, KERNEL_ABSENT);
+	stop(f);
+	f = start((struct cache_config){.tier = 1});
+	k = cache_get(f->cache, spec(1), 1);
+	cr_assert_eq(k->state, KERNEL_COMPILING);
+	wait_ready(f, 1);
+	cr_assert_eq(k->state, KERNEL_READY);
+	stop(f);
+}
+
+Test(cache, a_second_cache_finds_the_code_on_disk_and_compiles_nothing)
+{
+	struct cache_config c = {.tier = 1, .dir = folder};
+	struct fixture *f = start(c);
+	struct kernel *k = cache_get(f->cache, spec(3), 1);
+
+	wait_ready(f, 1);
+	spin(f, 50);
+	cr_assert_eq(stats(f).disk_writes, 1);
+	stop(f);
+	f = start(c);
+	k = cache_get(f->cache, spec(3), 1);
+	cr_assert_eq(k->state, KERNEL_COMPILING);
+	wait_ready(f, 1);
+	cr_assert_eq(k->state, KERNEL_READY);
+	cr_assert(k->from_disk);
+	cr_assert_eq(stats(f).disk_hits, 1);
+	cr_assert_eq(stats(f).compiles, 0);
+	stop(f);
+}
+
+Test(cache, a_damaged_entry_is_compiled_again)
+{
+	struct cache_config c = {.tier = 1, .dir = folder};
+	struct fixture *f = start(c);
+	char path[512] = "";
+	struct dirent *e;
+	DIR *dir;
+
+	cache_get(f->cache, spec(1), 1);
+	wait_ready(f, 1);
+	spin(f, 50);
+	stop(f);
+	dir = opendir(folder);
+	while ((e = readdir(dir)))
+		if (strstr(e->d_name, ".bzk"))
+			snprintf(path, sizeof path, "%.60s/%.60s", folder, e->d_name);
+	closedir(dir);
+	cr_assert_eq(truncate(path, 1000), 0);
+	f = start(c);
+	cache_get(f->cache, spec(1), 1);
+	wait_ready(f, 1);
+	cr_assert_eq(stats(f).disk_errors, 1);
+	cr_assert_eq(stats(f).compiles, 1);
+	stop(f);
+}
+
+Test(cache, two_caches_on_one_folder_both_end_with_code)
+{
+	struct cache_config c = {.tier = 1, .dir = folder};
+	struct fixture *f = start(c), *g = start(c);
+	struct kernel *k[8];
+
+	for (unsigned i = 0; i < 4; i++) {
+		k[i] = cache_get(f->cache, spec(i + 1), 1);
+		k[4 + i] = cache_get(g->cache, spec(i + 1), 1);
+	}
+	while (f->ready < 4 || g->ready < 4) {
+		uv_run(&f->loop, UV_RUN_NOWAIT);
+		uv_run(&g->loop, UV_RUN_NOWAIT);
+		usleep(500);
+	}
+	spin(f, 50);
+	spin(g, 50);
+	for (unsigned i = 0; i < 8; i++)
+		cr_assert_eq(k[i]->state, KERNEL_READY);
+	cr_assert_eq(stats(f).disk_errors + stats(g).disk_errors, 0);
+	stop(f);
+	stop(g);
+	f = start(c);
+	for (unsigned i = 0; i < 4; i++)
+		cache_get(f->cache, spec(i + 1), 1);
+	wait_ready(f, 4);
+	cr_assert_eq(stats(f).disk_hits, 4);
+	stop(f);
+}
+
+Test(cache, memory_evicts_the_unused_and_never_the_used)
+{
+	struct fixture *f = start((struct cache_config){.tier = 0, .memory_bytes = 1});
+	struct kernel *a = cache_get(f->cache, spec(1), 1);
+	struct kernel *b = cache_get(f->cache, spec(2), 1);
+	uint32_t id = a->id;
+
+	cr_assert_eq(stats(f).kernels, 2);
+	cr_assert_eq(f->dropped, 0);
+	cache_unref(f->cache, a);
+	cr_assert_eq(f->dropped, 1);
+	cr_assert_null(cache_find(f->cache, id));
+	cr_assert_eq(cache_find(f->cache, b->id), b);
+	cr_assert_eq(stats(f).evictions, 1);
+	a = cache_get(f->cache, spec(1), 1);
+	cr_assert_neq(a->id, id, "ids never come again");
+	cache_unref(f->cache, a);
+	cache_unref(f->cache, b);
+	cr_assert_eq(stats(f).kernels, 0);
+	cr_assert_eq(stats(f).bytes, 0);
+	stop(f);
+}
+
+Test(cache, many_kernels_are_all_found_again_in_order_of_use)
+{
+	struct fixture *f = start((struct cache_config){.tier = 0});
+	struct kernel *k[200];
+
+	for (unsigned i = 0; i < 200; i++)
+		k[i] = cache_get(f->cache, spec(i + 1), 1);
+	for (unsigned i = 0; i < 200; i++)
+		cr_assert_eq(cache_get(f->cache, spec(i + 1), 1), k[i]);
+	cr_assert_eq(stats(f).kernels, 200);
+	stop(f);
+}
+
+Test(cache, no_compiler_leaves_tier_0_and_says_why)
+{
+	struct fixture *f = start((struct cache_config){.tier = 1, .compiler = "/no/such/cc"});
+	struct kernel *k = cache_get(f->cache, spec(1), 1);
+
+	cr_assert_eq(k->state, KERNEL_FAILED);
+	cr_assert(strstr(k->error, "compiler"), "%s", k->error);
+	stop(f);
+}
+
+/* A compiler that does what this shell text says. */
+static void script(char path[64], const char *text)
+{
+	FILE *s;
+	int fd;
+
+	strcpy(path, "/tmp/braze-cc-test-XXXXXX");
+	fd = mkstemp(path);
+	s = fdopen(fd, "w");
+	fprintf(s, "#!/bin/sh\n%s\n", text);
+	fchmod(fd, 0700);
+	fclose(s);
+}
+
+Test(cache, a_refused_source_fails_with_the_compilers_words)
+{
+	char path[64];
+	struct fixture *f;
+	struct kernel *k;
+
+	script(path, "echo I will not compile that; exit 1");
+	f = start((struct cache_config){.tier = 1, .compiler = path});
+	k = cache_get(f->cache, spec(1), 1);
+	wait_ready(f, 1);
+	cr_assert_eq(k->state, KERNEL_FAILED);
+	cr_assert(strstr(k->error, "I will not compile that"), "%s", k->error);
+	cr_assert_eq(stats(f).compile_failures, 1);
+	cache_get(f->cache, spec(1), 1);
+	cr_assert_eq(k->state, KERNEL_FAILED, "the same source would fail again");
+	unlink(path);
+	stop(f);
+}
+
+/* The helper is the compiler's parent: the script kills it the first n times. */
+Test(cache, a_helper_that_dies_is_replaced_and_the_job_tried_once_more)
+{
+	char path[64], text[512];
+	struct fixture *f;
+	struct kernel *k;
+
+	snprintf(text, sizeof text,
+		 "if [ ! -e %s/once ]; then : > %s/once; kill -9 $PPID; sleep 1; fi; exec gcc "
+		 "\"$@\"",
+		 folder, folder);
+	script(path, text);
+	f = start((struct cache_config){.tier = 1, .compiler = path});
+	k = cache_get(f->cache, spec(1), 1);
+	wait_ready(f, 1);
+	cr_assert_eq(k->state, KERNEL_READY, "%s", k->error);
+	cr_assert_eq(stats(f).helper_deaths, 1);
+	unlink(path);
+	stop(f);
+}
+
+Test(cache, a_job_that_kills_two_helpers_fails_and_the_next_one_works)
+{
+	char path[64], text[512];
+	struct fixture *f;
+	struct kernel *k, *next;
+
+	/* Only sources with v2 = ... v1 + v0 kill. */
+	snprintf(
+		text, sizeof text,
+		"cat > %s/source; if grep -q 'v2 = bz_add' %s/source; then kill -9 $PPID; sleep 1; "
+		"fi; exec gcc \"$@\" < %s/source",
+		folder, folder, folder);
+	script(path, text);
+	f = start((struct cache_config){.tier = 1, .compiler = path});
+	k = cache_get(f->cache, spec(2), 1);
+	next = cache_get(f->cache, spec(1), 1);
+	wait_ready(f, 2);
+	cr_assert_eq(k->state, KERNEL_FAILED);
+	cr_assert_eq(next->state, KERNEL_READY, "%s", next->error);
+	cr_assert_eq(stats(f).helper_deaths, 2);
+	unlink(path);
+	stop(f);
+}
+
+Test(cache, refused_code_is_forgotten_on_disk_too)
+{
+	struct cache_config c = {.tier = 1, .dir = folder};
+	struct fixture *f = start(c);
+	struct kernel *k = cache_get(f->cache, spec(1), 1);
+
+	wait_ready(f, 1);
+	spin(f, 50);
+	cache_refuse(f->cache, k, "SIGILL");
+	cr_assert_eq(k->state, KERNEL_FAILED);
+	cr_assert_eq(k->code_fd, -1);
+	stop(f);
+	f = start(c);
+	cache_get(f->cache, spec(1), 1);
+	wait_ready(f, 1);
+	cr_assert_eq(stats(f).disk_hits, 0);
+	stop(f);
+}
+
+Test(cache, destroying_it_in_mid_compile_and_mid_read_leaves_nothing_behind)
+{
+	struct cache_config c = {.tier = 1, .dir = folder};
+	struct fixture *f = start(c);
+
+	cache_get(f->cache, spec(1), 1);
+	stop(f);
+	f = start(c);
+	cache_get(f->cache, spec(1), 1);
+	spin(f, 20);
+	stop(f);
+}
+
+Test(cache, a_folder_open_to_others_is_an_error_at_the_start)
+{
+	struct cache_config c = {.tier = 1, .dir = folder, .self = "/proc/self/exe"};
+	struct cache *cache = NULL;
+	struct err err = {OK, ""};
+	uv_loop_t loop;
+
+	uv_loop_init(&loop);
+	cr_assert_eq(chmod(folder, 0777), 0);
+	cr_assert_eq(cache_create(&cache, &loop, &c, on_ready, NULL, &err), E_INVALID);
+	cr_assert(strstr(err.text, folder));
+	uv_run(&loop, UV_RUN_DEFAULT);
+	cr_assert_eq(uv_loop_close(&loop), 0);
+}
+
+Test(cache, the_source_of_a_kernel_can_be_shown)
+{
+	struct fixture *f = start((struct cache_config){.tier = 0});
+	struct kernel *k = cache_get(f->cache, spec(1), 1);
+	char *source = cache_source(k);
+
+	cr_assert(strstr(source, "bz_map("));
+	free(source);
+	stop(f);
+}

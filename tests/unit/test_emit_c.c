@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* emit/emit_c*.c: compiled kernels give the interpreter's bits. */
+#include "emit_fixture.h"
+
+TestSuite(emit_c, .timeout = 300);
+
+/* Walks along the vector loop, in elements: unit, strided, reversed, constant. */
+static const int gaps[] = {1, 3, -2, 0};
+
+/* One operation on one type over a 5 x 37 domain, operands by walks that `turn`
+ * chooses. */
+static void add_op(struct batch *b, unsigned op, unsigned dtype, unsigned turn)
+{
+	struct op_arg arg[3] = {
+		{(uint8_t)dtype, false}, {(uint8_t)dtype, false}, {(uint8_t)dtype, false}};
+	const struct op_row *row = op_row(op);
+	unsigned v[3] = {0, 0, 0};
+	struct op_sig sig;
+	struct nest *n;
+	char name[96];
+
+	if (op == OP_WHERE)
+		arg[0].dtype = DT_BOOL;
+	if (op_infer(&sig, (enum op)op, arg, DTYPE_END, NULL))
+		return;
+	/* A cast before the loop is another instruction, tested by itself. */
+	if (sig.in[row->arity - 1] != dtype || !dtype_native(sig.out))
+		return;
+	if (b->width == 16 && (dtype_row(dtype)->bytes > 4 || dtype_row(sig.out)->bytes > 4))
+		return;
+	snprintf(name, sizeof name, "%s %s walk %u", row->id, dtype_row(dtype)->name, turn);
+	n = batch_add(b, name);
+	n->npar = 2;
+	n->extent[0] = 5;
+	n->extent[1] = 37;
+	for (unsigned i = 0; i < row->arity; i++)
+		v[i] = nest_load(n, sig.in[i], 2, gaps[(turn + i) % 4], 3);
+	nest_store(n, nest_put(n, op, sig.out, dtype, v[0], v[1], v[2]), 2, gaps[turn % 3], 3);
+	nest_finish(n, 1);
+}
+
+static void every_op(unsigned width, unsigned first, unsigned last, int below)
+{
+	struct batch b = {.width = width, .below = below};
+
+	for (unsigned op = first; op < last; op++)
+		for (unsigned d = 0; d < DTYPE_END; d++)
+			if (op_row(op) && op_row(op)->kind == KIND_EW && op != OP_CAST &&
+			    dtype_native(d))
+				add_op(&b, op, d, op + d);
+	batch_run(&b);
+}
+
+Test(emit_c, unary_ops_of_8_lanes)
+{
+	every_op(8, OP_NEGATIVE, OP_ADD, 0);
+}
+
+Test(emit_c, binary_and_ternary_ops_of_8_lanes)
+{
+	every_op(8, OP_ADD, OP_CLIP + 1, 0);
+}
+
+Test(emit_c, ops_of_16_lanes)
+{
+	every_op(16, OP_NEGATIVE, OP_CLIP + 1, 0);
+}
+
+/* Older processors: the same text for a lower level, against tier 0 of that level. */
+Test(emit_c, ops_on_lower_instruction_sets)
+{
+	for (int below = 1; isa_best() - below >= ISA_V2; below++) {
+		every_op(8, OP_EXP, OP_SINH, below);
+		every_op(8, OP_ADD, OP_FMOD, below);
+		every_op(16, OP_EXP, OP_SINH, below);
+	}
+}
+
+static void add_cast(struct batch *b, unsigned from, unsigned to, unsigned turn)
+{
+	struct nest *n;
+	char name[96];
+
+	if (!dtype_native(from) || !dtype_native(to))
+		return;
+	if (b->width == 16 && (dtype_row(from)->bytes > 4 || dtype_row(to)->bytes > 4))
+		return;
+	snprintf(name, sizeof name, "%s to %s", dtype_row(from)->name, dtype_row(to)->name);
+	n = batch_add(b, name);
+	n->npar = 1;
+	n->extent[0] = 203;
+	nest_store(n,
+		   nest_put(n, OP_CAST, to, from, nest_load(n, from, 1, gaps[turn % 3], 1), 0, 0),
+		   1, 1, 1);
+	nest_finish(n, 0);
+}
+
+Test(emit_c, casts_between_all_types)
+{
+	for (unsigned width = 8; width <= 16; width += 8) {
+		struct batch b = {.width = width};
+
+		for (unsigned from = 0; from < DTYPE_END; from++)
+			for (unsigned to = 0; to < DTYPE_END; to++)
+				add_cast(&b, from, to, from + to);
+		batch_run(&b);
+	}
+}
+
+/* ---- shapes of maps ------------------------------------------------------------- */
+
+static void add_chain(struct batch *b, unsigned length, int64_t n0, int64_t n1, int gap)
+{
+	static const unsigned ops[] = {OP_ADD, OP_MULTIPLY, OP_SUBTRACT, OP_MINIMUM};
+	struct nest *n;
+	unsigned x, y, v;
+	char name[96];
+
+	snprintf(name, sizeof name, "chain of %u over (%d,%d) gap %d", length, (int)n0, (int)n1,
+		 gap);
+	n = batch_add(b, name);
+	n->npar = 2;
+	n->extent[0] = n0;
+	n->extent[1] = n1;
+	n->nscalar = 1;
+	n->scalar_dtype[0] = DT_FLOAT32;
+	v = x = nest_load(n, DT_FLOAT32, 2, gap, 3);
+	y = nest_load(n, DT_FLOAT32, 2, 0, 1); /* a column, broadcast */
+	for (unsigned i = 0; i < length; i++)
+		v = nest_put(n, ops[i % 4], DT_FLOAT32, DT_FLOAT32, v, i % 3 ? x : y, 0);
+	v = nest_put(n, OP_MULTIPLY, DT_FLOAT32, DT_FLOAT32, v,
+		     nest_put(n, NI_SCALAR, DT_FLOAT32, 0, 0, 0, 0), 0);
+	nest_store(n, v, 2, 1, 3);
+	nest_store(n, x, 2, 2, 3); /* and a second result */
+	nest_finish(n, 1);
+}
+
+Test(emit_c, chains_long_and_short_over_rows_of_every_length)
+{
+	for (unsigned width = 8; width <= 16; width += 8) {
+		struct batch b = {.width = width};
+
+		for (int64_t row = 1; row <= 33; row += 4)
+			add_chain(&b, 3, 7, row, row % 2 ? 1 : 3);
+		add_chain(&b, 60, 3, 21, 1);
+		add_chain(&b, 200, 1, 17, -1);
+		add_chain(&b, 2, 2, 70000, 1);
+		add_chain(&b, 2, 0, 5, 1);
+		add_chain(&b, 2, 5, 0, 1);
+		batch_run(&b);
+	}
+}
+
+Test(emit_c, no_loop_at_all_is_one_point)
+{
+	struct batch b = {.width = 8};
+	struct nest *n = batch_add(&b, "scalar nest");
+	unsigned v = nest_load(n, DT_FLOAT64, 0, 1, 0);
+
+	nest_store(n, nest_put(n, OP_SIN, DT_FLOAT64, DT_FLOAT64, v, 0, 0), 0, 1, 0);
+	nest_finish(n, 0);
+	batch_run(&b);
+}
+
+Test(emit_c, indices_of_every_loop)
+{
+	struct batch b = {.width = 8};
+	struct nest *n = batch_add(&b, "indices");
+	unsigned v, w;
+
+	n->npar = 3;
+	n->extent[0] = 3;
+	n->extent[1] = 4;
+	n->extent[2] = 19;
+	v = nest_put(n, NI_INDEX, DT_INT64, 0, 0, 0, 0);
+	w = nest_put(n, NI_INDEX, DT_INT64, 0, 1, 0, 0);
+	v = nest_put(n, OP_LEFT_SHIFT, DT_INT64, DT_INT64, v, w, 0);
+	w = nest_put(n, NI_INDEX, DT_INT64, 0, 2, 0, 0);
+	v = nest_put(n, OP_ADD, DT_INT64, DT_INT64, v, w, 0);
+	nest_store(n, v, 3, 1, 7);
+	nest_finish(n, 2);
+	batch_run(&b);
+}
+
+/* ---- reductions ------------------------------------------------------------------ */
+
+struct shape_case {
+	const char *name;
+	uint8_t npar, nred;
+	int64_t extent[4];
+	uint8_t vec;
+	int gap;
+};
+
+static const struct shape_case shapes[] = {
+	{"inner 1x3000", 0, 1, {3000}, 0, 1},
+	{"inner 5x37", 1, 1, {5, 37}, 1, 1},
+	{"inner 3x1500 strided", 1, 1, {3, 1500}, 1, 3},
+	{"inner 2x140000", 1, 1, {2, 140000}, 1, 1},
+	{"inner, two reduced", 1, 2, {3, 50, 43}, 2, 1},
+	{"inner, three reduced", 0, 3, {11, 30, 7}, 2, 1},
+	{"outer 37x90", 1, 1, {90, 37}, 0, 1},
+	{"outer 3000 rows", 1, 1, {19, 3000}, 0, 1},
+	{"outer 70000 rows", 1, 1, {9, 70000}, 0, 1},
+	{"outer, two each", 2, 2, {2, 75, 20, 60}, 1, 1},
+	{"inner, one point", 1, 1, {4, 1}, 1, 1},
+	{"outer, one row", 1, 1, {100, 1}, 0, 1},
+};
+#define NSHAPES (sizeof shapes / sizeof shapes[0])
+
+static struct nest *reduce_nest(struct batch *b, const struct shape_case *s, const char *what)
+{
+	struct nest *n;
+	char name[96];
+
+	snprintf(name, sizeof name, "%s, %s", what, s->name);
+	n = batch_add(b, name);
+	n->npar = s->npar;
+	n->nred = s->nred;
+	memcpy(n->extent, s->extent, sizeof s->extent);
+	return n;
+}
+
+/* The input: fast along the vector loop. */
+static unsigned reduce_load(struct nest *n, const struct shape_case *s, unsigned dtype)
+{
+	unsigned loops = s->npar + s->nred, a;
+	int64_t bytes = dtype_row(dtype)->bytes;
+
+	if (s->vec == loops - 1)
+		return nest_load(n, dtype, loops, s->gap, (1u << loops) - 1);
+	a = nest_access_add(n, dtype, false, loops, 1, 0);
+	/* Columns: the last parallel loop is contiguous. */
+	n->access[a].stride[s->vec] = bytes;
+	bytes *= n->extent[s->vec];
+	for (unsigned l = loops; l-- > 0;)
+		if (l != s->vec) {
+			n->access[a].stride[l] = bytes;
+			bytes *= n->extent[l];
+		}
+	return nest_put(n, NI_LOAD, dtype, 0, a, 0, 0);
+}
+
+/* A store on the parallel loops. */
+static void reduce_store(struct nest *n, unsigned v)
+{
+	nest_store(n, v, n->npar, 1, (1u << n->npar) - 1);
+}
+
+static void add_reduction(struct batch *b, const struct shape_case *s, unsigned op, unsigned dtype)
+{
+	struct op_arg arg = {(uint8_t)dtype, false};
+	struct op_sig sig;
+	struct nest *n;
+	unsigned v;
+	char what[64];
+
+	if (op_infer(&sig, (enum op)op, &arg, DTYPE_END, NULL) || sig.in[0] != dtype)
+		return;
+	if (b->width == 16 && (dtype_row(dtype)->bytes > 4 || dtype_row(sig.out)->bytes > 4))
+		return;
+	snprintf(what, sizeof what, "%s %s", op_row(op)->id, dtype_row(dtype)->name);
+	n = reduce_nest(b, s, what);
+	v = reduce_load(n, s, dtype);
+	v = nest_put(n, NI_REDUCE, sig.out, dtype, v, 0, op);
+	n->post = n->ninstr;
+	reduce_store(n, v);
+	nest_finish(n, s->vec);
+}
+
+static void every_reduction(unsigned width, unsigned first, unsigned last)
+{
+	struct batch b = {.width = width};
+
+	for (unsigned op = first; op <= last; op++)
+		for (unsigned d = 0; d < DTYPE_END; d++)
+			for (unsigned k = 0; k < 3 && dtype_native(d); k++)
+				add_reduction(&b, &shapes[(op + 5 * d + 4 * k) % NSHAPES], op, d);
+	batch_run(&b);
+}
+
+Test(emit_c, reductions_of_8_lanes)
+{
+	every_reduction(8, OP_SUM, OP_ALL);
+}
+
+Test(emit_c, reductions_of_16_lanes)
+{
+	every_reduction(16, OP_SUM, OP_ALL);
+}
+
+Test(emit_c, arg_reductions)
+{
+	every_reduction(8, OP_ARGMIN, OP_ARGMAX);
+}
+
+/* mean and spread of sin(x) * y, with a full-depth result and post instructions. */
+static void add_fused(struct batch *b, const struct shape_case *s)
+{
+	struct nest *n = reduce_nest(b, s, "fused");
+	unsigned loops = s->npar + s->nred, x, v, sum, most, at, w;
+
+	n->nscalar = 1;
+	n->scalar_dtype[0] = DT_FLOAT64;
+	x = reduce_load(n, s, DT_FLOAT64);
+	v = nest_put(n, OP_SIN, DT_FLOAT64, DT_FLOAT64, x, 0, 0);
+	v = nest_put(n, OP_MULTIPLY, DT_FLOAT64, DT_FLOAT64, v,
+		     nest_put(n, NI_SCALAR, DT_FLOAT64, 0, 0, 0, 0), 0);
+	nest_store(n, v, loops, 1, (1u << loops) - 1);
+	sum = nest_put(n, NI_REDUCE, DT_FLOAT64, DT_FLOAT64, v, 0, OP_SUM);
+	w = nest_put(n, NI_INDEX, DT_INT64, 0, loops - 1u, 0, 0);
+	w = nest_put(n, OP_CAST, DT_FLOAT64, DT_INT64, w, 0, 0);
+	most = nest_put(n, NI_REDUCE, DT_FLOAT64, DT_FLOAT64, w, 0, OP_MAX);
+	at = nest_put(n, NI_REDUCE, DT_INT64, DT_FLOAT64, x, 0, OP_ARGMAX);
+	n->post = n->ninstr;
+	v = nest_put(n, OP_DIVIDE, DT_FLOAT64, DT_FLOAT64, sum, most, 0);
+	w = nest_load(n, DT_FLOAT64, n->npar, 3, (1u << n->npar) - 1);
+	v = nest_put(n, OP_HYPOT, DT_FLOAT64, DT_FLOAT64, v, w, 0);
+	reduce_store(n, v);
+	reduce_store(n, at);
+	reduce_store(n, nest_put(n, OP_CAST, DT_FLOAT64, DT_INT64, at, 0, 0));
+	nest_finish(n, s->vec);
+}
+
+Test(emit_c, several_reductions_with_stores_and_instructions_behind_them)
+{
+	struct batch b = {.width = 8};
+
+	for (unsigned i = 0; i < NSHAPES; i++)
+		add_fused(&b, &shapes[i]);
+	batch_run(&b);
+}
+
+Test(emit_c, over_no_element_sums_are_zero_and_products_one)
+{
+	static const struct shape_case empty[] = {{"inner empty", 1, 1, {5, 0}, 1, 1},
+						  {"outer empty", 1, 1, {20, 0}, 0, 1}};
+	struct batch b = {.width = 8};
+
+	for (unsigned i = 0; i < 2; i++) {
+		add_reduction(&b, &empty[i], OP_SUM, DT_FLOAT64);
+		add_reduction(&b, &empty[i], OP_PROD, DT_INT64);
+		add_reduction(&b, &empty[i], OP_ALL, DT_BOOL);
+	}
+	batch_run(&b);
+}
+
+/* ---- overlapping accesses --------------------------------------------------------- */
+
+/* a = a * b in place: both accesses are of one buffer, and not `alone`. */
+Test(emit_c, in_place_maps_read_before_they_write)
+{
+	struct batch b = {.width = 8};
+	struct nest *n = batch_add(&b, "in place");
+	struct run *r;
+	double *data;
+	unsigned v;
+
+	n->npar = 1;
+	n->extent[0] = 203;
+	v = nest_load(n, DT_FLOAT64, 1, 1, 1);
+	nest_store(n, nest_put(n, OP_ADD, DT_FLOAT64, DT_FLOAT64, v, v, 0), 1, 1, 1);
+	n->access[0].alone = n->access[1].alone = 0;
+	nest_finish(n, 0);
+	batch_compile(&b);
+	r = run_new(n, 1);
+	data = (double *)(void *)r->base[0];
+	for (int i = 0; i < 203; i++)
+		data[i] = i;
+	r->base[1] = r->base[0];
+	run_tier1(&b, 0, r, 1);
+	for (int i = 0; i < 203; i++)
+		cr_assert_eq(data[i], 2.0 * i);
+	run_free(r);
+	free(b.c);
+}
+
+Test(emit_c, an_instruction_without_c_is_an_error_and_no_text)
+{
+	static struct nest n;
+	struct err err = {OK, ""};
+	char *out = NULL;
+
+	n.ninstr = n.post = 1;
+	n.width = 8;
+	n.instr[0].op = OP_SIN;
+	n.instr[0].dtype = n.instr[0].ltype = DT_FLOAT16;
+	cr_assert_eq(emit_c(&out, &n, &err), E_INTERNAL);
+	cr_assert_null(out);
+	cr_assert(strstr(err.text, "instruction 0"));
+}
+
+/* A client may write to a divisor between its check and its use. */
+Test(emit_c, integer_divisors_are_fetched_once)
+{
+	struct batch b = {.width = 8};
+	struct nest *n = batch_add(&b, "division");
+	struct err err = {OK, ""};
+	unsigned x, y, v;
+	char *out = NULL;
+
+	n->npar = 1;
+	n->extent[0] = 8;
+	x = nest_load(n, DT_INT32, 1, 1, 1);
+	y = nest_load(n, DT_INT32, 1, 1, 1);
+	v = nest_put(n, OP_FLOOR_DIVIDE, DT_INT32, DT_INT32, x, y, 0);
+	nest_store(n, v, 1, 1, 1);
+	nest_finish(n, 0);
+	cr_assert_eq(emit_c(&out, n, &err), OK);
+	cr_assert(strstr(out, "g2 = v1; __asm__(\"\" : \"+m\"(g2));"), "%s", out);
+	cr_assert(strstr(out, "bz_fdiv_i32(v0, g2)"), "%s", out);
+	free(out);
+	free(b.c);
+}
