@@ -94,9 +94,10 @@ static bool same_point(const struct search *s)
 	return true;
 }
 
-static void found(struct search *s)
+/* A solution whose bytes lie `apart` bytes from one another. */
+static void found(struct search *s, int64_t apart)
 {
-	if (s->paired && same_point(s))
+	if (s->paired && !apart && same_point(s))
 		return;
 	if (!s->found)
 		memcpy(s->sol, s->x, sizeof s->sol);
@@ -104,11 +105,11 @@ static void found(struct search *s)
 }
 
 /* All values of the last variable at once; each is a solution. */
-static void solve_last(struct search *s, const struct var *v, int64_t a, int64_t b)
+static void solve_last(struct search *s, const struct var *v, int64_t a, int64_t b, int64_t sum)
 {
 	for (int64_t x = a; x <= b && s->found < 2; x++) {
 		s->x[v->loop] = x;
-		found(s);
+		found(s, sum + v->c * x);
 	}
 	s->x[v->loop] = 0;
 }
@@ -123,7 +124,7 @@ static void descend(struct search *s, unsigned k, int64_t sum)
 		return;
 	if (k == s->nvar) {
 		if (sum >= s->lo && sum <= s->hi)
-			found(s);
+			found(s, sum);
 		return;
 	}
 	lo = s->lo - sum;
@@ -140,7 +141,7 @@ static void descend(struct search *s, unsigned k, int64_t sum)
 	a = a > v->lo ? a : v->lo;
 	b = b < v->hi ? b : v->hi;
 	if (k + 1 == s->nvar) {
-		solve_last(s, v, a, b);
+		solve_last(s, v, a, b, sum);
 		return;
 	}
 	for (int64_t x = a; x <= b && s->found < 2 && s->budget >= 0; x++) {
