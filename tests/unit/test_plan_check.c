@@ -38,14 +38,26 @@ Test(plan_check, refuses_what_breaks_a_rule)
 	c.plan->value_slot[2] = PART_NONE;
 	refused(&c, "has no slot");
 	c = small();
-	c.plan->slot[0].input = PART_NONE;
-	refused(&c, "before it is written");
-	c = small();
 	c.plan->step[1].nest->width = 3;
 	refused(&c, "width");
 	c = small();
 	c.plan->slot[c.plan->value_slot[2]].value = 1;
 	refused(&c, "does not own");
+}
+
+Test(plan_check, steps_in_the_wrong_order_are_refused)
+{
+	struct plan_case c = plan_case_good(
+		"value 0 input 800\nvalue 1 temp 800\nvalue 2 output 8\nvalue 3 output 80\n"
+		"op SQRT v0:float64[10,10] -> v1:float64[10,10]\n"
+		"op SUM axes 3 v1:float64[10,10] -> v2:float64[]\n"
+		"op SUM axes 1 v1:float64[10,10] -> v3:float64[10]\n",
+		NULL);
+	struct plan_step first = c.plan->step[0];
+
+	c.plan->step[0] = c.plan->step[1];
+	c.plan->step[1] = first;
+	refused(&c, "before it is written");
 }
 
 Test(plan_check, every_refusal_has_a_text)
