@@ -153,9 +153,10 @@ static enum fuse_reason check_order(struct fuse *f, uint32_t pe, uint32_t pl, bo
 	for (uint32_t k = pe + 1; k < pl; k++) {
 		bool dep = prog_conflict(p->unit[pe], p->unit[k]);
 
-		for (uint32_t j = pe + 1; j < k && !dep; j++)
+		for (uint32_t j = pe + 1; j < k && !dep; j++) {
 			dep = after[j - pe] && prog_conflict(p->unit[j], p->unit[k]);
-		p->budget--;
+			p->budget -= after[j - pe];
+		}
 		after[k - pe] = dep;
 		if (dep && prog_conflict(p->unit[k], p->unit[pl]))
 			return FUSE_ORDER;
