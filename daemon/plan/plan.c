@@ -18,3 +18,11 @@ void plan_free(struct plan *p)
 	free(p->value_slot);
 	free(p);
 }
+
+bool plan_tears(const struct plan *p)
+{
+	for (uint32_t k = 0; k < p->nstep; k++)
+		if (p->step[k].tears)
+			return true;
+	return false;
+}

@@ -11,6 +11,7 @@ Test(storage, a_taken_version_lies_where_the_older_one_lay)
 	cr_assert_eq(c.plan->slot[0].input, 0);
 	cr_assert_eq(c.plan->slot[0].value, 1);
 	cr_assert_eq(c.plan->step[0].tears, 1);
+	cr_assert(plan_tears(c.plan));
 	plan_case_free(&c);
 }
 
