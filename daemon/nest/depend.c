@@ -94,9 +94,10 @@ static bool same_point(const struct search *s)
 	return true;
 }
 
-static void found(struct search *s)
+/* A solution whose bytes lie `apart` bytes from one another. */
+static void found(struct search *s, int64_t apart)
 {
-	if (s->paired && same_point(s))
+	if (s->paired && !apart && same_point(s))
 		return;
 	if (!s->found)
 		memcpy(s->sol, s->x, sizeof s->sol);
@@ -104,43 +105,55 @@ static void found(struct search *s)
 }
 
 /* All values of the last variable at once; each is a solution. */
-static void solve_last(struct search *s, const struct var *v, int64_t a, int64_t b)
+static void solve_last(struct search *s, const struct var *v, int64_t a, int64_t b, int64_t sum)
 {
 	for (int64_t x = a; x <= b && s->found < 2; x++) {
 		s->x[v->loop] = x;
-		found(s);
+		found(s, sum + v->c * x);
 	}
 	s->x[v->loop] = 0;
+}
+
+/* Can the terms from variable k on still bring the form into [lo, hi]? */
+static bool reachable(const struct var *v, int64_t lo, int64_t hi)
+{
+	return v->rest_hi >= lo && v->rest_lo <= hi && floor_div(hi, v->gcd) * v->gcd >= lo;
+}
+
+/* Values of v that the terms after it can still make up for. */
+static void bounds(const struct search *s, unsigned k, int64_t lo, int64_t hi, int64_t *a,
+		   int64_t *b)
+{
+	const struct var *v = &s->var[k];
+
+	if (k + 1 < s->nvar) {
+		lo -= s->var[k + 1].rest_hi;
+		hi -= s->var[k + 1].rest_lo;
+	}
+	*a = v->c > 0 ? ceil_div(lo, v->c) : ceil_div(hi, v->c);
+	*b = v->c > 0 ? floor_div(hi, v->c) : floor_div(lo, v->c);
+	*a = *a > v->lo ? *a : v->lo;
+	*b = *b < v->hi ? *b : v->hi;
 }
 
 /* Extend the partial solution whose terms sum to `sum` by variable k. */
 static void descend(struct search *s, unsigned k, int64_t sum)
 {
 	const struct var *v = &s->var[k];
-	int64_t rlo = 0, rhi = 0, a, b, lo, hi;
+	int64_t a, b;
 
 	if (s->found > 1 || --s->budget < 0)
 		return;
 	if (k == s->nvar) {
 		if (sum >= s->lo && sum <= s->hi)
-			found(s);
+			found(s, sum);
 		return;
 	}
-	lo = s->lo - sum;
-	hi = s->hi - sum;
-	if (v->rest_hi < lo || v->rest_lo > hi || floor_div(hi, v->gcd) * v->gcd < lo)
+	if (!reachable(v, s->lo - sum, s->hi - sum))
 		return;
-	if (k + 1 < s->nvar) {
-		rlo = s->var[k + 1].rest_lo;
-		rhi = s->var[k + 1].rest_hi;
-	}
-	/* c * x + [rlo, rhi] must meet [lo, hi]. */
-	a = v->c > 0 ? ceil_div(lo - rhi, v->c) : ceil_div(hi - rlo, v->c);
-	b = v->c > 0 ? floor_div(hi - rlo, v->c) : floor_div(lo - rhi, v->c);
-	a = a > v->lo ? a : v->lo;
-	b = b < v->hi ? b : v->hi;
+	bounds(s, k, s->lo - sum, s->hi - sum, &a, &b);
 	if (k + 1 == s->nvar) {
-		solve_last(s, v, a, b);
+		solve_last(s, v, a, b, sum);
 		return;
 	}
 	for (int64_t x = a; x <= b && s->found < 2 && s->budget >= 0; x++) {

@@ -30,6 +30,18 @@ struct candidate {
 	uint32_t pos;
 };
 
+static const char *const reason_text[FUSE_REASON_END] = {[FUSE_OK] = "fused",
+#define X(id, text) [FUSE_##id] = text,
+							 FUSE_REASONS(X)
+#undef X
+};
+
+/* What to tell a person about *r; never NULL. */
+const char *fuse_reason_text(enum fuse_reason r)
+{
+	return (unsigned)r < FUSE_REASON_END ? reason_text[r] : "?";
+}
+
 /* Bytes both touch: what one pass over memory saves. */
 static int64_t saved_bytes(const struct prog_unit *a, const struct prog_unit *b)
 {
@@ -141,14 +153,36 @@ static enum fuse_reason check_order(struct fuse *f, uint32_t pe, uint32_t pl, bo
 	for (uint32_t k = pe + 1; k < pl; k++) {
 		bool dep = prog_conflict(p->unit[pe], p->unit[k]);
 
-		for (uint32_t j = pe + 1; j < k && !dep; j++)
+		for (uint32_t j = pe + 1; j < k && !dep; j++) {
 			dep = after[j - pe] && prog_conflict(p->unit[j], p->unit[k]);
-		p->budget--;
+			p->budget -= after[j - pe];
+		}
 		after[k - pe] = dep;
 		if (dep && prog_conflict(p->unit[k], p->unit[pl]))
 			return FUSE_ORDER;
 	}
 	return FUSE_OK;
+}
+
+static unsigned count_op(const struct nest *n, unsigned op)
+{
+	unsigned count = 0;
+
+	for (unsigned k = 0; k < n->ninstr; k++)
+		count += n->instr[k].op == op;
+	return count;
+}
+
+/* Is the merged nest too long even when every load and scalar of the later and
+ * every store of the earlier can be saved?  Spares building it. */
+static bool surely_too_long(const struct prog_unit *e, const struct prog_unit *l)
+{
+	unsigned most = e->nest->ninstr + l->nest->ninstr;
+
+	return most > LIMIT_NEST_INSTRS && most - count_op(e->nest, NI_STORE) -
+							   count_op(l->nest, NI_LOAD) -
+							   count_op(l->nest, NI_SCALAR) >
+						   LIMIT_NEST_INSTRS;
 }
 
 /* The first legal way to run both in one nest; leaves the merged nest. */
@@ -213,6 +247,8 @@ static enum fuse_reason fuse_pair(struct fuse *f, uint32_t pe, uint32_t *pl)
 	if (p->budget <= 0)
 		return FUSE_BUDGET;
 	p->budget--;
+	if (surely_too_long(p->unit[pe], p->unit[*pl]))
+		return FUSE_SIZE;
 	r = check_order(f, pe, *pl, after);
 	if (!r)
 		r = try_ways(f, p->unit[pe], p->unit[*pl]);

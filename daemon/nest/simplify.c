@@ -61,33 +61,38 @@ static bool undone(const struct wide *w, const struct nest_instr *i)
 	       i->dtype == i->ltype;
 }
 
-/* The earlier value that *i always equals, or UINT16_MAX. */
-static uint16_t identity(const struct wide *w, const struct nest_instr *i)
+/* Does *i give back its operand, whatever the value? */
+static bool is_identity(const struct nest_instr *i)
 {
 	unsigned cls = dtype_row(i->ltype)->cls;
-	bool whole = cls <= CLASS_UINT;
 
 	switch (i->op) {
 	case OP_CAST:
-		return i->dtype == i->ltype ? i->a : UINT16_MAX;
+		return i->dtype == i->ltype;
 	case OP_POSITIVE:
-		return i->a;
+		return true;
 	case OP_CONJ:
 	case OP_REAL:
-		return cls != CLASS_COMPLEX ? i->a : UINT16_MAX;
+		return cls != CLASS_COMPLEX;
 	case OP_ABSOLUTE:
-		return cls == CLASS_UINT || cls == CLASS_BOOL ? i->a : UINT16_MAX;
+		return cls == CLASS_UINT || cls == CLASS_BOOL;
 	case OP_FLOOR:
 	case OP_CEIL:
 	case OP_TRUNC:
-		return whole ? i->a : UINT16_MAX;
-	case OP_NEGATIVE:
-		return undone(w, i) ? w->instr[i->a].a : UINT16_MAX;
-	case OP_INVERT:
-		return whole && undone(w, i) ? w->instr[i->a].a : UINT16_MAX;
+		return cls <= CLASS_UINT;
 	default:
-		return UINT16_MAX;
+		return false;
 	}
+}
+
+/* The earlier value that *i always equals, or UINT16_MAX. */
+static uint16_t identity(const struct wide *w, const struct nest_instr *i)
+{
+	if (is_identity(i))
+		return i->a;
+	if ((i->op == OP_NEGATIVE || i->op == OP_INVERT) && undone(w, i))
+		return w->instr[i->a].a;
+	return UINT16_MAX;
 }
 
 static bool equal(const struct nest_instr *a, const struct nest_instr *b)

@@ -3,18 +3,6 @@
 
 #include <stdlib.h>
 
-static const char *const reason_text[FUSE_REASON_END] = {[FUSE_OK] = "fused",
-#define X(id, text) [FUSE_##id] = text,
-							 FUSE_REASONS(X)
-#undef X
-};
-
-/* What to tell a person about *r; never NULL. */
-const char *fuse_reason_text(enum fuse_reason r)
-{
-	return (unsigned)r < FUSE_REASON_END ? reason_text[r] : "?";
-}
-
 /* Free a plan that nobody references; kernels must have been released. */
 void plan_free(struct plan *p)
 {
@@ -29,4 +17,12 @@ void plan_free(struct plan *p)
 	free(p->note);
 	free(p->value_slot);
 	free(p);
+}
+
+bool plan_tears(const struct plan *p)
+{
+	for (uint32_t k = 0; k < p->nstep; k++)
+		if (p->step[k].tears)
+			return true;
+	return false;
 }

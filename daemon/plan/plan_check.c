@@ -69,20 +69,18 @@ static enum status check_nest(const struct check *c, uint32_t k)
 		err_context(c->err, "step %u", k);
 		return st;
 	}
-	/* Stores of a nest fill slots for its own loads of other elements never:
-	 * such a load would be a dependence between points. */
-	for (int write = 0; write < 2; write++) {
-		for (unsigned i = 0; i < n->naccess && !st; i++) {
-			const struct nest_access *a = &n->access[i];
-			struct depend_access d = {a->offset, a->stride, dtype_row(a->dtype)->bytes};
+	/* In the order of the code: a nest may load what it stored at that point. */
+	for (unsigned i = 0; !st && i < n->ninstr; i++) {
+		const struct nest_access *a = &n->access[n->instr[i].a % LIMIT_NEST_ACCESSES];
+		struct depend_access d = {a->offset, a->stride, 0};
 
-			if (a->write != write)
-				continue;
-			st = check_bytes(c, k, a->slot, write, &d, n->extent,
-					 (unsigned)n->npar + n->nred);
-			if (!st && write)
-				c->filled[a->slot] = 1;
-		}
+		if (n->instr[i].op != NI_LOAD && n->instr[i].op != NI_STORE)
+			continue;
+		d.bytes = dtype_row(a->dtype)->bytes;
+		st = check_bytes(c, k, a->slot, a->write, &d, n->extent,
+				 (unsigned)n->npar + n->nred);
+		if (!st && a->write)
+			c->filled[a->slot] = 1;
 	}
 	return st;
 }

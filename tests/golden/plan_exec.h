@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* golden/plan_exec.h - run partitions and plans of int32 and int64 arrays, for tests.
+ *
+ * naive_run executes a partition op by op with one buffer for each value: what
+ * NumPy would do.  exec_plan executes a plan in two ways that a kernel may choose
+ * and that show wrong fusion: EXEC_REVERSE takes the points last first, one after
+ * the other; EXEC_WIDE finishes each instruction for all points before the next. */
+#ifndef BRAZE_PLAN_EXEC_H
+#define BRAZE_PLAN_EXEC_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/xalloc.h"
+#include "plan/plan.h"
+
+static inline int64_t exec_wrap(unsigned dtype, int64_t v)
+{
+	switch (dtype) {
+	case DT_BOOL:
+		return v != 0;
+	case DT_INT8:
+		return (int8_t)v;
+	case DT_INT32:
+		return (int32_t)v;
+	case DT_INT64:
+		return v;
+	default:
+		abort();
+	}
+}
+
+static inline int64_t exec_get(const char *p, unsigned dtype)
+{
+	int64_t v = 0;
+
+	memcpy(&v, p, dtype_row(dtype)->bytes);
+	return exec_wrap(dtype, v);
+}
+
+static inline void exec_put(char *p, unsigned dtype, int64_t v)
+{
+	memcpy(p, &v, dtype_row(dtype)->bytes);
+}
+
+static inline int64_t exec_op(unsigned op, unsigned dtype, int64_t a, int64_t b, int64_t c)
+{
+	uint64_t x = (uint64_t)a, y = (uint64_t)b;
+
+	switch (op) {
+	case OP_ADD:
+	case OP_SUM:
+		return exec_wrap(dtype, (int64_t)(x + y));
+	case OP_SUBTRACT:
+		return exec_wrap(dtype, (int64_t)(x - y));
+	case OP_MULTIPLY:
+	case OP_PROD:
+		return exec_wrap(dtype, (int64_t)(x * y));
+	case OP_SQUARE:
+		return exec_wrap(dtype, (int64_t)(x * x));
+	case OP_NEGATIVE:
+		return exec_wrap(dtype, (int64_t)(0 - x));
+	case OP_MINIMUM:
+	case OP_MIN:
+		return a < b ? a : b;
+	case OP_MAXIMUM:
+	case OP_MAX:
+		return a > b ? a : b;
+	case OP_LESS:
+		return a < b;
+	case OP_WHERE:
+		return a ? b : c;
+	case OP_CAST:
+		return exec_wrap(dtype, a);
+	default:
+		abort();
+	}
+}
+
+static inline char *exec_at(char *base, const struct view *v, const int64_t *index)
+{
+	base += v->offset;
+	for (unsigned k = 0; k < v->shape.ndim; k++)
+		base += index[k] * v->stride[k];
+	return base;
+}
+
+/* Next index in C order; false after the last. */
+static inline bool exec_next(int64_t *index, const int64_t *extent, unsigned n)
+{
+	while (n-- > 0) {
+		if (++index[n] < extent[n])
+			return true;
+		index[n] = 0;
+	}
+	return false;
+}
+
+static inline int64_t exec_points(const int64_t *extent, unsigned n)
+{
+	int64_t p = 1;
+
+	for (unsigned k = 0; k < n; k++)
+		p *= extent[k];
+	return p;
+}
+
+/* All elements of an operand over a shape, cast to a type. */
+static inline int64_t *naive_operand(const struct part *p, char **value, const struct part_ref *r,
+				     const struct shape *s, unsigned to)
+{
+	int64_t n = exec_points(s->dim, s->ndim), at = 0, index[LIMIT_NDIM] = {0};
+	int64_t *out = xcalloc((size_t)n + 1, sizeof *out);
+	struct view v, wide = {0};
+	struct err err;
+
+	if (!(r->value & PART_IMM)) {
+		part_view(&v, p, r);
+		if (view_broadcast(&wide, &v, s, &err))
+			abort();
+	}
+	if (!n)
+		return out;
+	do {
+		int64_t x = r->value & PART_IMM
+				    ? (int64_t)p->imm[2 * (r->value & ~PART_IMM)]
+				    : exec_get(exec_at(value[r->value], &wide, index), r->dtype);
+
+		out[at++] = exec_wrap(to, x);
+	} while (exec_next(index, s->dim, s->ndim));
+	return out;
+}
+
+static inline void naive_store(char *buf, const struct view *v, const int64_t *x)
+{
+	int64_t index[LIMIT_NDIM] = {0}, at = 0;
+
+	if (!exec_points(v->shape.dim, v->shape.ndim))
+		return;
+	do
+		exec_put(exec_at(buf, v, index), v->dtype, exec_wrap(v->dtype, x[at++]));
+	while (exec_next(index, v->shape.dim, v->shape.ndim));
+}
+
+static inline void naive_reduce(const struct part *p, char **value, const struct part_op *o,
+				const struct op_sig *sig, const struct view *out)
+{
+	struct view in, spread;
+	int64_t index[LIMIT_NDIM] = {0}, at = 0;
+	int64_t *x;
+	char *seen = xcalloc(p->value[o->out.value].bytes + 1, 1);
+	unsigned from = 0;
+
+	part_view(&in, p, &o->in[0]);
+	spread = *out;
+	spread.shape = in.shape;
+	for (unsigned k = 0; k < in.shape.ndim; k++)
+		spread.stride[k] = o->axes >> k & 1 ? 0 : out->stride[from++];
+	x = naive_operand(p, value, &o->in[0], &in.shape, sig->in[0]);
+	do {
+		char *to = exec_at(value[o->out.value], &spread, index);
+		char *mark = seen + (to - value[o->out.value]);
+		int64_t v = x[at++];
+
+		if (*mark)
+			v = exec_op(o->op, sig->out, exec_get(to, sig->out), v, 0);
+		*mark = 1;
+		exec_put(to, sig->out, v);
+	} while (exec_next(index, in.shape.dim, in.shape.ndim));
+	free(seen);
+	free(x);
+}
+
+static inline void naive_matmul(const struct part *p, char **value, const struct part_op *o,
+				const struct op_sig *sig, const struct view *out)
+{
+	struct view a, b;
+	int64_t *x, *y, *z, m, n, k;
+
+	part_view(&a, p, &o->in[0]);
+	part_view(&b, p, &o->in[1]);
+	m = a.shape.dim[0];
+	k = a.shape.dim[1];
+	n = b.shape.dim[1];
+	x = naive_operand(p, value, &o->in[0], &a.shape, sig->in[0]);
+	y = naive_operand(p, value, &o->in[1], &b.shape, sig->in[1]);
+	z = xcalloc((size_t)(m * n), sizeof *z);
+	for (int64_t i = 0; i < m; i++)
+		for (int64_t j = 0; j < n; j++)
+			for (int64_t l = 0; l < k; l++)
+				z[i * n + j] = exec_op(OP_ADD, sig->out, z[i * n + j],
+						       exec_op(OP_MULTIPLY, sig->out, x[i * k + l],
+							       y[l * n + j], 0),
+						       0);
+	naive_store(value[o->out.value], out, z);
+	free(x);
+	free(y);
+	free(z);
+}
+
+static inline void naive_map(const struct part *p, char **value, const struct part_op *o,
+			     const struct op_sig *sig, const struct view *out)
+{
+	int64_t n = exec_points(out->shape.dim, out->shape.ndim);
+	int64_t *x[3] = {NULL}, *z = xcalloc((size_t)n + 1, sizeof *z);
+
+	for (unsigned k = 0; k < o->nin; k++)
+		x[k] = naive_operand(p, value, &o->in[k], &out->shape,
+				     o->op == OP_ASSIGN ? out->dtype : sig->in[k]);
+	for (int64_t i = 0; i < n; i++) {
+		if (o->op == OP_ASSIGN || o->op == OP_FULL)
+			z[i] = x[0][i];
+		else if (o->op == OP_ARANGE)
+			z[i] = (int64_t)((uint64_t)x[0][i] + (uint64_t)i * (uint64_t)x[1][i]);
+		else
+			z[i] = exec_op(o->op, sig->out, x[0][i], x[1] ? x[1][i] : 0,
+				       x[2] ? x[2][i] : 0);
+	}
+	naive_store(value[o->out.value], out, z);
+	for (unsigned k = 0; k < 3; k++)
+		free(x[k]);
+	free(z);
+}
+
+/* value[v]: a buffer for every value; inputs are filled, the rest is zero. */
+static inline void naive_run(const struct part *p, char **value)
+{
+	for (uint32_t k = 0; k < p->nop; k++) {
+		const struct part_op *o = &p->op[k];
+		const struct part_value *v = &p->value[o->out.value];
+		struct op_arg arg[3] = {{0}};
+		struct op_sig sig = {{0}, 0};
+		struct view out;
+		struct err err;
+
+		for (unsigned i = 0; i < o->nin; i++)
+			arg[i] = (struct op_arg){o->in[i].dtype, o->in[i].weak};
+		if (o->op != OP_ASSIGN && op_infer(&sig, (enum op)o->op, arg, o->dtype, &err))
+			abort();
+		part_view(&out, p, &o->out);
+		if (v->prev != PART_NONE)
+			memcpy(value[o->out.value], value[v->prev], v->bytes);
+		if (op_row(o->op)->kind == KIND_RED)
+			naive_reduce(p, value, o, &sig, &out);
+		else if (o->op == OP_MATMUL)
+			naive_matmul(p, value, o, &sig, &out);
+		else
+			naive_map(p, value, o, &sig, &out);
+	}
+}
+
+enum exec_mode { EXEC_REVERSE, EXEC_WIDE };
+
+struct exec {
+	const struct nest *n;
+	const uint64_t *imm;
+	char **slot;
+	int64_t *val; /* [instr * points + point] */
+	int64_t points, red;
+};
+
+static inline char *exec_place(const struct exec *e, unsigned access, int64_t point)
+{
+	const struct nest_access *a = &e->n->access[access];
+	char *p = e->slot[a->slot] + a->offset;
+
+	for (unsigned l = e->n->npar + e->n->nred; l-- > 0;) {
+		p += point % e->n->extent[l] * a->stride[l];
+		point /= e->n->extent[l];
+	}
+	return p;
+}
+
+static inline int64_t exec_index(const struct exec *e, unsigned loop, int64_t point)
+{
+	for (unsigned l = e->n->npar + e->n->nred; --l > loop;)
+		point /= e->n->extent[l];
+	return point % e->n->extent[loop];
+}
+
+static inline void exec_instr(const struct exec *e, unsigned k, int64_t point)
+{
+	const struct nest_instr *i = &e->n->instr[k];
+	int64_t *v = &e->val[k * e->points + point];
+
+	switch (i->op) {
+	case NI_LOAD:
+		*v = exec_get(exec_place(e, i->a, point), i->dtype);
+		break;
+	case NI_STORE:
+		exec_put(exec_place(e, i->a, point), i->dtype, e->val[i->b * e->points + point]);
+		break;
+	case NI_SCALAR:
+		*v = exec_wrap(i->dtype, (int64_t)e->imm[2 * e->n->scalar[i->a]]);
+		break;
+	case NI_INDEX:
+		*v = exec_index(e, i->a, point);
+		break;
+	case NI_REDUCE:
+		/* Kept as it is; combined at the first post point. */
+		*v = e->val[i->a * e->points + point];
+		break;
+	default:
+		*v = exec_op(i->op, i->dtype, e->val[i->a * e->points + point],
+			     e->val[i->b * e->points + point], e->val[i->c * e->points + point]);
+	}
+}
+
+/* Combine the reductions of one parallel point into its first point. */
+static inline void exec_combine(const struct exec *e, int64_t first)
+{
+	for (unsigned k = 0; k < e->n->post; k++) {
+		const struct nest_instr *i = &e->n->instr[k];
+		int64_t *v = &e->val[k * e->points + first];
+
+		for (int64_t r = 1; i->op == NI_REDUCE && r < e->red; r++)
+			v[0] = exec_op(i->c, i->dtype, v[0], v[r], 0);
+	}
+}
+
+static inline void exec_wide(const struct exec *e)
+{
+	for (unsigned k = 0; k < e->n->post; k++)
+		for (int64_t p = 0; p < e->points; p++)
+			exec_instr(e, k, p);
+	for (int64_t p = 0; p < e->points; p += e->red)
+		exec_combine(e, p);
+	for (unsigned k = e->n->post; k < e->n->ninstr; k++)
+		for (int64_t p = 0; p < e->points; p += e->red)
+			exec_instr(e, k, p);
+}
+
+static inline void exec_reverse(const struct exec *e)
+{
+	for (int64_t p = e->points - e->red; p >= 0; p -= e->red) {
+		for (int64_t r = e->red; r-- > 0;)
+			for (unsigned k = 0; k < e->n->post; k++)
+				exec_instr(e, k, p + r);
+		exec_combine(e, p);
+		for (unsigned k = e->n->post; k < e->n->ninstr; k++)
+			exec_instr(e, k, p);
+	}
+}
+
+/* Run a plan without library steps over slots of its sizes. */
+static inline void exec_plan(const struct plan *plan, const struct part *part, char **slot,
+			     enum exec_mode mode)
+{
+	for (uint32_t s = 0; s < plan->nstep; s++) {
+		const struct nest *n = plan->step[s].nest;
+		struct exec e = {n,
+				 part->imm,
+				 slot,
+				 NULL,
+				 nest_parallel(n) * nest_reduced(n),
+				 nest_reduced(n)};
+
+		if (!e.points)
+			abort();
+		e.val = xcalloc((size_t)e.points * n->ninstr, sizeof *e.val);
+		if (mode == EXEC_WIDE)
+			exec_wide(&e);
+		else
+			exec_reverse(&e);
+		free(e.val);
+	}
+}
+
+#endif

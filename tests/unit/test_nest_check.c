@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "nest/nest.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+/* par 4 red 3: s1[i] = sum_j s0[i, j]. */
+static struct nest row_sum(void)
+{
+	struct nest n = {.npar = 1, .nred = 1, .vec = 1, .width = 8, .naccess = 2, .ninstr = 3};
+
+	n.extent[0] = 4;
+	n.extent[1] = 3;
+	n.post = 2;
+	n.access[0] = (struct nest_access){
+		.slot = 0, .dtype = DT_FLOAT64, .walk = WALK_UNIT, .stride = {24, 8}};
+	n.access[1] = (struct nest_access){
+		.slot = 1, .dtype = DT_FLOAT64, .write = 1, .walk = WALK_SAME, .stride = {8, 0}};
+	n.instr[0] = (struct nest_instr){NI_LOAD, DT_FLOAT64, DT_FLOAT64, 0, 0, 0};
+	n.instr[1] = (struct nest_instr){NI_REDUCE, DT_FLOAT64, DT_FLOAT64, 0, 0, OP_SUM};
+	n.instr[2] = (struct nest_instr){NI_STORE, DT_FLOAT64, DT_FLOAT64, 1, 1, 0};
+	return n;
+}
+
+static void refused(const struct nest *n, const char *word)
+{
+	struct err err = {0};
+
+	cr_assert_eq(nest_check(n, &err), E_INTERNAL, "%s was accepted", word);
+	cr_assert(strstr(err.text, word), "\"%s\" lacks \"%s\"", err.text, word);
+}
+
+Test(nest_check, accepts_a_row_sum_and_prints_it)
+{
+	struct nest n = row_sum();
+	struct err err;
+	char text[512];
+
+	cr_assert_eq(nest_check(&n, &err), OK);
+	nest_print(text, sizeof text, &n, false);
+	cr_assert_str_eq(text, "par 4 red 3 vec 1 width 8\n"
+			       "@0 s0 read float64 unit +0 [24 8]\n"
+			       "@1 s1 write float64 same +0 [8 0]\n"
+			       "%0 = load.f64 @0\n"
+			       "%1 = reduce.sum.f64>f64 %0\n"
+			       "post\n"
+			       "store.f64 @1 %1\n");
+	cr_assert_eq(nest_print(NULL, 0, &n, false), strlen(text));
+	nest_print(text, sizeof text, &n, true);
+	cr_assert_null(strstr(text, "24"), "a canonical kernel shows no strides");
+}
+
+Test(nest_check, refuses_what_breaks_a_rule)
+{
+	struct nest n = row_sum();
+
+	n.vec = 2;
+	refused(&n, "vec");
+	n = row_sum();
+	n.width = 4;
+	refused(&n, "width");
+	n = row_sum();
+	n.extent[0] = -1;
+	refused(&n, "negative");
+	n = row_sum();
+	n.access[0].walk = WALK_SAME;
+	refused(&n, "walk");
+	n = row_sum();
+	n.access[1].stride[0] = 0;
+	refused(&n, "one place");
+	n = row_sum();
+	n.instr[2].b = 0;
+	refused(&n, "across the reduction");
+	n = row_sum();
+	n.instr[1].a = 1;
+	refused(&n, "no earlier value");
+	n = row_sum();
+	n.instr[0].dtype = DT_FLOAT32;
+	refused(&n, "does not fit access");
+	n = row_sum();
+	n.instr[1].c = OP_ADD;
+	refused(&n, "misplaced");
+	n = row_sum();
+	n.post = 4;
+	refused(&n, "post");
+	n = row_sum();
+	n.access[1].stride[1] = 8;
+	n.access[1].walk = WALK_UNIT;
+	refused(&n, "moves along reduced");
+	n = row_sum();
+	n.naccess = LIMIT_NEST_ACCESSES + 1;
+	refused(&n, "accesses");
+}

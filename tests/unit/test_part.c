@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "../golden/part_text.h"
+
+#include <criterion/criterion.h>
+
+static const char good[] = "value 0 input 96\nvalue 1 temp 32\nvalue 2 output 96 prev 0 take\n"
+			   "imm 0 4004000000000000 0\n"
+			   "op MULTIPLY v0:float64+64[4:-8] i0:float64~ -> v1:float64+0[4:8]\n"
+			   "op ASSIGN v1:float64+0[4:8] -> v2:float64+8[4:16]\n";
+
+Test(part, text_round_trips)
+{
+	struct part p = part_text_read(good);
+	char text[1024];
+	struct err err;
+
+	cr_assert_eq(part_check(&p, &err), OK);
+	cr_assert_eq(part_print(text, sizeof text, &p), strlen(good));
+	cr_assert_str_eq(text, good);
+	part_text_free(&p);
+}
+
+static void refused(const char *text, enum status code, const char *word)
+{
+	struct part p = part_text_read(text);
+	struct err err = {0};
+
+	cr_assert_eq(part_check(&p, &err), code, "%s accepted (%s)", text, err.text);
+	cr_assert(strstr(err.text, word), "\"%s\" lacks \"%s\"", err.text, word);
+	part_text_free(&p);
+}
+
+Test(part, bad_partitions_are_refused)
+{
+	refused("value 0 input 80\nvalue 1 output 80\n"
+		"op SQRT v0:float64+8[10] -> v1:float64[10]\n",
+		E_INDEX, "touches");
+	refused("value 0 input 80\nvalue 1 output 80\n"
+		"op SQRT v0:float64[7] -> v1:float64[10]\n",
+		E_SHAPE, "");
+	refused("value 0 input 80\nvalue 1 output 80\n"
+		"op SQRT v0:float64[10] -> v1:float64+72[10:-8]\n",
+		E_INTERNAL, "fresh");
+	refused("value 0 input 80\nvalue 1 temp 80\nvalue 2 output 80\n"
+		"op SQRT v1:float64[10] -> v2:float64[10]\n",
+		E_INTERNAL, "too early");
+	refused("value 0 input 80\nop SQRT v0:float64[10] -> v0:float64[10]\n", E_INTERNAL,
+		"again");
+	refused("value 0 input 80\nvalue 1 output 80\nop SQRT i0:float64 -> v1:float64[10]\n",
+		E_INTERNAL, "immediate");
+	refused("value 0 input 80\nvalue 1 output 8\n"
+		"op SUM axes 2 v0:float64[10] -> v1:float64[]\n",
+		E_AXIS, "");
+	refused("value 0 input 80\nvalue 1 output 80\nvalue 2 output 40 prev 0\n"
+		"op SQRT v0:float64[10] -> v1:float64[10]\n"
+		"op ASSIGN v1:float64[5] -> v2:float64[5]\n",
+		E_INTERNAL, "another size");
+	refused("value 0 input 80\nvalue 1 output 80\n", E_INTERNAL, "nothing makes");
+}
