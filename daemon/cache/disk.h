@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cache/disk.h - object code in a private folder, shared by every daemon of a user.
+ *
+ * One file per kernel, `<hash>.bzk`: header, identity, key, object.  A file
+ * appears whole by rename; a damaged, foreign or outdated one is a miss, and is
+ * removed when damaged.  Any thread; several processes. */
+#ifndef BRAZE_DISK_H
+#define BRAZE_DISK_H
+
+#include "ops.h"
+
+struct disk;
+
+enum disk_found {
+	DISK_HIT,
+	DISK_MISS,   /* not there, or another kernel's */
+	DISK_DAMAGED /* was there, could not be used, is removed */
+};
+
+struct disk_config {
+	const char *dir;      /* made when missing, with its parents */
+	uint64_t max_bytes;   /* 0: no bound */
+	const char *identity; /* everything but the key that the code depends on */
+	uint32_t isa;
+	uint32_t generation; /* of the emitter */
+};
+
+/* E_INVALID when the folder is not ours alone; E_SYSTEM. */
+enum status disk_open(struct disk **out, const struct disk_config *c, struct err *err) MUST_USE;
+void disk_close(struct disk *d);
+/* On DISK_HIT *fd is a sealed memfd of *bytes. */
+enum disk_found disk_read(struct disk *d, const char *key, int *fd, uint64_t *bytes);
+/* The object behind fd (not consumed, its position not used). */
+enum status disk_write(struct disk *d, const char *key, int fd, uint64_t bytes,
+		       struct err *err) MUST_USE;
+/* Forget an entry whose code turned out not to load. */
+void disk_remove(struct disk *d, const char *key);
+enum status disk_clear(struct disk *d, struct err *err) MUST_USE;
+
+#endif

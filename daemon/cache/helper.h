@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cache/helper.h - the compile helper process, seen from the loop.
+ *
+ * Loop thread only.  Started when the first job comes, restarted after a death.
+ * Jobs run one at a time, in order.  A job whose helper dies is tried once more;
+ * one that passes its deadline has its helper killed. */
+#ifndef BRAZE_HELPER_H
+#define BRAZE_HELPER_H
+
+#include "compile/compile.h"
+
+struct uv_loop_s;
+struct helper;
+
+struct helper_config {
+	const char *self;     /* executable to start as `SELF --compile-helper 3` */
+	const char *compiler; /* absolute path */
+	enum compile_isa isa;
+	uint32_t timeout_ms; /* of one compilation; 0: COMPILE_TIMEOUT_MS */
+};
+
+/* The end of a job.  status OK: fd (now the callee's) is the object.  E_COMPILE:
+ * the compiler refused, text tells; another code: it could not be run. */
+struct helper_result {
+	enum status status;
+	int fd;
+	uint64_t bytes, compile_ns;
+	const char *text;
+};
+typedef void helper_done_fn(void *data, const struct helper_result *r);
+
+enum status helper_create(struct helper **out, struct uv_loop_s *loop,
+			  const struct helper_config *c, struct err *err) MUST_USE;
+/* Ends the process; jobs not done are forgotten without a call.  Memory is freed
+ * when the loop has run its close callbacks. */
+void helper_destroy(struct helper *h);
+/* Compile this text; done is called later, from the loop. */
+enum status helper_submit(struct helper *h, const char *source, helper_done_fn *done, void *data,
+			  struct err *err) MUST_USE;
+uint64_t helper_deaths(const struct helper *h);
+int helper_pid(const struct helper *h); /* 0: none runs */
+
+#endif

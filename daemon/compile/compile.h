@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* compile/compile.h - what the broker and a compile helper say to each other.
+ *
+ * Packets on a SOCK_SEQPACKET socketpair between parent and child of one build.
+ * A request carries the source text in a sealed memfd, a good reply the shared
+ * object in one.  The helper serves one request at a time and ends, with the
+ * compiler it runs, when the socket closes. */
+#ifndef BRAZE_COMPILE_H
+#define BRAZE_COMPILE_H
+
+#include "ops.h"
+
+#define COMPILE_MAGIC	     0x425a4343u
+#define COMPILE_TIMEOUT_MS   30000	   /* wall clock, compiler and linker together */
+#define COMPILE_CPU_SECONDS  30		   /* of each process of a compilation */
+#define COMPILE_MEMORY_BYTES (4ull << 30)  /* address space of each of them */
+#define COMPILE_SOURCE_BYTES (16u << 20)   /* longer sources are refused */
+#define COMPILE_OBJECT_BYTES (64ull << 20) /* longer objects are refused */
+#define COMPILE_LOG_BYTES    2048	   /* of the compiler's words, with the 0 */
+#define COMPILE_PATH_BYTES   512
+
+/* Instruction sets code is made for; tier 0 picks by the same rule. */
+enum compile_isa { ISA_V2, ISA_V3, ISA_V4, ISA_END };
+
+struct compile_request {
+	uint32_t magic;
+	uint32_t isa; /* enum compile_isa */
+	uint64_t ticket;
+	uint64_t source_bytes;
+	uint32_t timeout_ms;
+	uint32_t pad;
+	char compiler[COMPILE_PATH_BYTES]; /* absolute path, 0-terminated */
+};
+
+struct compile_reply {
+	uint32_t magic;
+	uint32_t status; /* enum status: OK with an object, E_COMPILE: the compiler refused,
+			    E_TIMEOUT, E_SYSTEM: it could not be run */
+	uint64_t ticket;
+	uint64_t code_bytes;
+	uint64_t compile_ns;
+	char log[COMPILE_LOG_BYTES];
+};
+
+/* compile_target.c */
+enum compile_isa compile_target_isa(void);		/* best set that this CPU has */
+const char *compile_target_march(enum compile_isa isa); /* "x86-64-v3" */
+/* Absolute path of `name`, or of gcc, else clang, when NULL; false: there is none. */
+bool compile_target_find(char path[COMPILE_PATH_BYTES], const char *name);
+/* Text that changes when the compiler at this path does: real path, size, time. */
+void compile_target_identity(char *buf, size_t n, const char *path);
+
+/* compile_wire.c */
+/* A sealed read-only memfd with these bytes; E_SYSTEM. */
+enum status compile_wire_memfd(int *out, const char *name, const void *data, size_t n,
+			       struct err *err) MUST_USE;
+/* One packet with at most one descriptor (-1: none).  Returns 0, or -1 with errno. */
+int compile_wire_send(int sock, const void *msg, size_t n, int fd);
+/* One packet of exactly n bytes; *fd is -1 when none came.  Returns 1; 0 at the end of
+ * the stream; -1 with errno (EPROTO: a packet of another form). */
+int compile_wire_recv(int sock, void *msg, size_t n, int *fd, int flags);
+
+/* compile_run.c */
+struct compile_job {
+	const char *compiler, *folder; /* folder is private and exists */
+	enum compile_isa isa;
+	uint32_t timeout_ms;
+	int watch; /* socket whose end stops the compilation; -1 */
+};
+/* Compiles source fd into a sealed memfd; `log` gets the compiler's words. */
+enum status compile_run(int *out, uint64_t *bytes, const struct compile_job *job, int source,
+			char log[COMPILE_LOG_BYTES], struct err *err) MUST_USE;
+
+#endif

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* emit/emit_c.c - a canonical nest as C text: instructions and rows.
+ *
+ * Values are vectors v<i> of BZ_W lanes.  A row is a run of points along one loop;
+ * instructions that are the same all along it stand before the loop over its
+ * vectors.  The last vector of a row computes all lanes and stores those it has,
+ * so every element goes through the same routine wherever it lies. */
+#include "emit_c.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TWICE_BELOW 32 /* longer bodies are written once, with n lanes everywhere */
+
+const char *emit_c_suffix(unsigned dtype)
+{
+	return dtype_row(dtype)->suffix;
+}
+
+static bool computes(const struct nest_instr *in)
+{
+	return in->op < OP_END;
+}
+
+static bool operand_fixed(const struct gen *g, unsigned v, unsigned from)
+{
+	return v < from || g->fixed[v];
+}
+
+static bool instr_fixed(const struct gen *g, unsigned i, unsigned from, bool stored)
+{
+	const struct nest_instr *in = &g->n->instr[i];
+	const struct nest_access *a = &g->n->access[in->a % LIMIT_NEST_ACCESSES];
+	unsigned arity;
+
+	switch (in->op) {
+	case NI_LOAD:
+		/* Behind a store that may overlap it, its place counts. */
+		return g->walk[in->a] == WALK_SAME && (!stored || a->alone);
+	case NI_STORE:
+	case NI_REDUCE:
+		return false;
+	case NI_SCALAR:
+		return true;
+	case NI_INDEX:
+		return in->a != g->row;
+	default:
+		arity = op_row(in->op)->arity;
+		return operand_fixed(g, in->a, from) &&
+		       (arity < 2 || operand_fixed(g, in->b, from)) &&
+		       (arity < 3 || operand_fixed(g, in->c, from));
+	}
+}
+
+void emit_c_plan_row(struct gen *g, unsigned row, unsigned from, unsigned to)
+{
+	bool stored = false;
+
+	g->row = row;
+	for (unsigned a = 0; a < g->n->naccess; a++)
+		g->walk[a] = row == EMIT_NO_ROW ? WALK_SAME : g->n->access[a].walk;
+	for (unsigned i = from; i < to; i++) {
+		g->fixed[i] = instr_fixed(g, i, from, stored);
+		stored |= g->n->instr[i].op == NI_STORE;
+	}
+}
+
+/* Address of access a at vector i of the row. */
+static void address(char buf[64], const struct gen *g, unsigned a)
+{
+	if (g->walk[a] == WALK_SAME)
+		snprintf(buf, 64, "P%u", a);
+	else if (g->walk[a] == WALK_UNIT)
+		snprintf(buf, 64, "P%u + i * %u", a, dtype_row(g->n->access[a].dtype)->bytes);
+	else
+		snprintf(buf, 64, "P%u + i * t%u", a, a);
+}
+
+static void put_load(struct gen *g, unsigned i, enum lanes lanes)
+{
+	unsigned a = g->n->instr[i].a;
+	const char *s = emit_c_suffix(g->n->access[a].dtype);
+	bool strided = g->walk[a] == WALK_STRIDED;
+	char at[64], whole[128], part[128];
+
+	address(at, g, a);
+	if (g->walk[a] == WALK_SAME) {
+		text_put(g->o, "bz_dup_%s(%s)", s, at);
+		return;
+	}
+	if (strided) {
+		snprintf(whole, sizeof whole, "bz_lds_%s(%s, t%u)", s, at, a);
+		snprintf(part, sizeof part, "bz_ldsn_%s(%s, t%u, n)", s, at, a);
+	} else {
+		snprintf(whole, sizeof whole, "bz_ld_%s(%s)", s, at);
+		snprintf(part, sizeof part, "bz_ldn_%s(%s, n)", s, at);
+	}
+	if (lanes == LANES_ANY)
+		text_put(g->o, "n == BZ_W ? %s : %s", whole, part);
+	else
+		text_add(g->o, lanes == LANES_ALL ? whole : part);
+}
+
+static void put_store(struct gen *g, unsigned i, enum lanes lanes)
+{
+	const struct nest_instr *in = &g->n->instr[i];
+	unsigned a = in->a;
+	const char *s = emit_c_suffix(g->n->access[a].dtype);
+	bool strided = g->walk[a] == WALK_STRIDED;
+	char at[64];
+
+	address(at, g, a);
+	if (g->walk[a] == WALK_SAME) {
+		text_put(g->o, "bz_stn_%s(%s, 1, v%u);\n", s, at, in->b);
+		return;
+	}
+	if (lanes == LANES_ANY)
+		text_add(g->o, "if (n == BZ_W) ");
+	if (lanes != LANES_N && strided)
+		text_put(g->o, "bz_sts_%s(%s, t%u, v%u);\n", s, at, a, in->b);
+	else if (lanes != LANES_N)
+		text_put(g->o, "bz_st_%s(%s, v%u);\n", s, at, in->b);
+	if (lanes == LANES_ANY)
+		text_add(g->o, "else ");
+	if (lanes != LANES_ALL && strided)
+		text_put(g->o, "bz_stsn_%s(%s, t%u, n, v%u);\n", s, at, a, in->b);
+	else if (lanes != LANES_ALL)
+		text_put(g->o, "bz_stn_%s(%s, n, v%u);\n", s, at, in->b);
+}
+
+/* Is operand b checked by the operation before it is used?  Then the value that was
+ * checked must be the one that is used, whatever a client writes meanwhile. */
+static bool guarded(const struct nest_instr *in)
+{
+	uint8_t cls = dtype_row(in->ltype)->cls;
+
+	if (cls != CLASS_INT && cls != CLASS_UINT)
+		return false;
+	switch (in->op) {
+	case OP_DIVIDE:
+	case OP_FLOOR_DIVIDE:
+	case OP_REMAINDER:
+	case OP_FMOD:
+	case OP_POWER:
+	case OP_LEFT_SHIFT:
+	case OP_RIGHT_SHIFT:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void put_compute(struct gen *g, unsigned i)
+{
+	const struct nest_instr *in = &g->n->instr[i];
+	const struct op_row *row = op_row(in->op);
+	const char *result = emit_c_suffix(in->dtype);
+
+	if (guarded(in)) {
+		/* In memory of our own: the compiler cannot fetch it again. */
+		text_put(g->o, "bz_%s g%u = v%u; __asm__(\"\" : \"+m\"(g%u));\n",
+			 emit_c_suffix(in->ltype), i, in->b, i);
+		text_put(g->o, "bz_%s v%u = bz_%s_%s(v%u, g%u);\n", result, i, row->stem,
+			 emit_c_suffix(in->ltype), in->a, i);
+		return;
+	}
+	text_put(g->o, "bz_%s v%u = bz_%s_%s", result, i, row->stem, emit_c_suffix(in->ltype));
+	if (in->op == OP_CAST)
+		text_put(g->o, "_%s", result);
+	text_put(g->o, "(v%u", in->a);
+	if (row->arity > 1)
+		text_put(g->o, ", v%u", in->b);
+	if (row->arity > 2)
+		text_put(g->o, ", v%u", in->c);
+	text_add(g->o, ");\n");
+}
+
+static void put_instr(struct gen *g, unsigned i, enum lanes lanes)
+{
+	const struct nest_instr *in = &g->n->instr[i];
+	const char *s = emit_c_suffix(in->dtype);
+
+	switch (in->op) {
+	case NI_LOAD:
+		text_put(g->o, "bz_%s v%u = ", emit_c_suffix(g->n->access[in->a].dtype), i);
+		put_load(g, i, lanes);
+		text_add(g->o, ";\n");
+		break;
+	case NI_STORE:
+		put_store(g, i, lanes);
+		break;
+	case NI_SCALAR:
+		text_put(g->o, "bz_%s v%u = bz_imm_%s(A->scalar[%u], A->scalar[%u]);\n", s, i, s,
+			 2 * in->a, 2 * in->a + 1);
+		break;
+	case NI_INDEX:
+		if (in->a == g->row)
+			text_put(g->o, "bz_i64 v%u = bz_iota_i64(x%u + i, 1);\n", i, in->a);
+		else
+			text_put(g->o, "bz_i64 v%u = bz_iota_i64(x%u, 0);\n", i, in->a);
+		break;
+	case NI_REDUCE:
+		break; /* declared by emit_reduce.c */
+	default:
+		put_compute(g, i);
+	}
+}
+
+void emit_c_instrs(struct gen *g, unsigned from, unsigned to, bool fixed, enum lanes lanes)
+{
+	for (unsigned i = from; i < to; i++)
+		if (g->fixed[i] == fixed && !g->skip[i])
+			put_instr(g, i, lanes);
+}
+
+static unsigned count_computing(const struct gen *g, unsigned from, unsigned to)
+{
+	unsigned n = 0;
+
+	for (unsigned i = from; i < to; i++)
+		n += computes(&g->n->instr[i]) && !g->fixed[i] && !g->skip[i];
+	return n;
+}
+
+static void put_body(struct gen *g, unsigned from, unsigned to,
+		     void (*tail)(struct gen *g, enum lanes lanes), enum lanes lanes)
+{
+	emit_c_instrs(g, from, to, false, lanes);
+	if (tail)
+		tail(g, lanes);
+}
+
+void emit_c_row(struct gen *g, unsigned from, unsigned to,
+		void (*tail)(struct gen *g, enum lanes lanes))
+{
+	emit_c_instrs(g, from, to, true, LANES_ALL);
+	if (count_computing(g, from, to) < TWICE_BELOW) {
+		text_add(g->o, "i64 i = 0;\nfor (; i + BZ_W <= len; i += BZ_W) {\n");
+		put_body(g, from, to, tail, LANES_ALL);
+		text_add(g->o, "}\nif (i < len) {\nint n = (int)(len - i);\n");
+		put_body(g, from, to, tail, LANES_N);
+	} else {
+		text_add(g->o, "for (i64 i = 0; i < len; i += BZ_W) {\n"
+			       "int n = len - i < BZ_W ? (int)(len - i) : BZ_W;\n");
+		put_body(g, from, to, tail, LANES_ANY);
+	}
+	text_add(g->o, "}\n");
+}
+
+void emit_c_extents(struct gen *g)
+{
+	for (unsigned l = 0; l < g->loops; l++)
+		text_put(g->o, "const i64 E%u = A->extent[%u];\n", l, l);
+}
+
+void emit_c_points(struct gen *g, const char *name, unsigned first, unsigned last)
+{
+	text_put(g->o, "const i64 %s = 1", name);
+	for (unsigned l = first; l < last; l++)
+		text_put(g->o, " * E%u", l);
+	text_add(g->o, ";\n");
+}
+
+void emit_c_carry(struct gen *g, unsigned first, unsigned last)
+{
+	for (unsigned l = last - 1; l > first; l--)
+		text_put(g->o, "if (x%u == E%u) { x%u = 0; x%u++;\n", l, l, l, l - 1);
+	for (unsigned l = last - 1; l > first; l--)
+		text_add(g->o, "}\n");
+}
+
+void emit_c_point(struct gen *g, unsigned first, unsigned last, const char *at)
+{
+	if (first == last)
+		return;
+	text_put(g->o, "{\ni64 q = %s;\n", at);
+	for (unsigned l = last; l-- > first;)
+		if (l > first)
+			text_put(g->o, "x%u = q %% E%u; q /= E%u;\n", l, l, l);
+		else
+			text_put(g->o, "x%u = q;\n", l);
+	text_add(g->o, "}\n");
+}
+
+void emit_c_addresses(struct gen *g, unsigned from, unsigned to)
+{
+	bool seen[LIMIT_NEST_ACCESSES] = {false};
+
+	for (unsigned i = from; i < to; i++) {
+		const struct nest_instr *in = &g->n->instr[i];
+		unsigned a = in->a;
+
+		if ((in->op != NI_LOAD && in->op != NI_STORE) || g->skip[i] || seen[a])
+			continue;
+		seen[a] = true;
+		text_put(g->o, "char *%sP%u = A->base[%u]",
+			 g->n->access[a].alone ? "restrict " : "", a, a);
+		for (unsigned l = 0; l < g->loops; l++)
+			text_put(g->o, " + x%u * A->stride[%u]", l, a * LIMIT_NDIM + l);
+		text_add(g->o, ";\n");
+		if (g->walk[a] == WALK_STRIDED)
+			text_put(g->o, "const i64 t%u = A->stride[%u];\n", a,
+				 a * LIMIT_NDIM + g->row);
+	}
+}
+
+/* A nest that breaks the rules of nest.h must not reach the compiler as nonsense. */
+static enum status check(const struct nest *n, struct err *err)
+{
+	unsigned nreduce = 0;
+
+	for (unsigned i = 0; i < n->ninstr; i++) {
+		const struct nest_instr *in = &n->instr[i];
+		bool access = in->op == NI_LOAD || in->op == NI_STORE;
+
+		if (in->op >= NI_END || (in->op < OP_END && !op_row(in->op)) ||
+		    !dtype_native(in->dtype) || (computes(in) && !dtype_native(in->ltype)) ||
+		    (access && in->a >= n->naccess) ||
+		    (access && !dtype_native(n->access[in->a].dtype)))
+			return err_set(err, E_INTERNAL, "instruction %u of a nest (op %u) has no C",
+				       i, in->op);
+		if (in->op == NI_REDUCE && (!n->nred || ++nreduce > LIMIT_NEST_REDUCES))
+			return err_set(err, E_INTERNAL, "instruction %u of a nest: bad reduction",
+				       i);
+	}
+	return OK;
+}
+
+enum status emit_c_named(char **out, const struct nest *spec, const char *prefix, struct err *err)
+{
+	struct text o = {NULL, 0, 0};
+	struct gen g = {.o = &o, .n = spec, .prefix = prefix};
+	enum status st = check(spec, err);
+
+	if (st)
+		return st;
+	g.loops = spec->npar + spec->nred;
+	for (unsigned i = 0; i < spec->ninstr; i++)
+		if (spec->instr[i].op == NI_REDUCE)
+			g.red[g.nreduce++] = i;
+	text_add(&o, "typedef bz_s_i64 i64;\n");
+	if (spec->nred)
+		emit_reduce(&g);
+	else
+		emit_map(&g);
+	*out = o.s;
+	return OK;
+}
+
+enum status emit_c(char **out, const struct nest *spec, struct err *err)
+{
+	return emit_c_named(out, spec, "bz_", err);
+}
+
+enum status emit_c_source(char **out, const struct nest *spec, struct err *err)
+{
+	struct text o = {NULL, 0, 0};
+	char *body = NULL;
+	enum status st = emit_c(&body, spec, err);
+
+	if (st)
+		return st;
+	text_put(&o, "#define BZ_W %u\n", spec->width);
+	text_add(&o, emit_c_prologue());
+	text_add(&o, body);
+	free(body);
+	*out = o.s;
+	return OK;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* emit/emit_c.h - the parts of the C emitter, and what the cache needs of it. */
+#ifndef BRAZE_EMIT_C_H
+#define BRAZE_EMIT_C_H
+
+#include "emit.h"
+#include "text.h"
+
+/* The whole text for the compiler: width, prologue, kernel. */
+enum status emit_c_source(char **out, const struct nest *spec, struct err *err) MUST_USE;
+/* As emit_c, with entry points <prefix>map, <prefix>reduce, <prefix>finish, so
+ * that several kernels of one width can share a compilation. */
+enum status emit_c_named(char **out, const struct nest *spec, const char *prefix,
+			 struct err *err) MUST_USE;
+
+/* ---- between emit_c*.c ---- */
+
+struct gen {
+	struct text *o;
+	const struct nest *n;
+	const char *prefix;
+	unsigned loops;			   /* npar + nred */
+	bool fixed[LIMIT_NEST_INSTRS];	   /* the same for all lanes and vectors of a row */
+	uint8_t walk[LIMIT_NEST_ACCESSES]; /* enum nest_walk along the row's loop */
+	bool skip[LIMIT_NEST_INSTRS];	   /* not wanted where the text is being written */
+	unsigned red[LIMIT_NEST_REDUCES];  /* the reductions: instructions */
+	unsigned nreduce;
+	unsigned row; /* the loop a row runs along */
+};
+
+/* How many lanes a vector of the text being written has. */
+enum lanes {
+	LANES_ALL, /* BZ_W */
+	LANES_N,   /* n, which is less */
+	LANES_ANY  /* n, which may be BZ_W */
+};
+
+const char *emit_c_suffix(unsigned dtype);
+/* Instructions [from, to) at vector i of a row; `fixed`: those that are so, or
+ * those that are not. */
+void emit_c_instrs(struct gen *g, unsigned from, unsigned to, bool fixed, enum lanes lanes);
+/* A loop over the row's vectors i = 0..len around instructions [from, to), and
+ * behind them the text that `tail` writes (may be NULL). */
+void emit_c_row(struct gen *g, unsigned from, unsigned to,
+		void (*tail)(struct gen *g, enum lanes lanes));
+/* Find fixed instructions and walks for rows along loop `row`; EMIT_NO_ROW for a
+ * single point. */
+#define EMIT_NO_ROW LIMIT_NDIM
+void emit_c_plan_row(struct gen *g, unsigned row, unsigned from, unsigned to);
+/* Declares P<a>, the address of access a at point x<l> of the loops, and its step
+ * t<a> along the row, for the accesses that instructions [from, to) use. */
+void emit_c_addresses(struct gen *g, unsigned from, unsigned to);
+/* Declares E<l>, the loops' extents. */
+void emit_c_extents(struct gen *g);
+/* The same expression over `first` .. `last` - 1 multiplied: their points. */
+void emit_c_points(struct gen *g, const char *name, unsigned first, unsigned last);
+/* x<last - 1> has grown: carry into loops down to `first`. */
+void emit_c_carry(struct gen *g, unsigned first, unsigned last);
+/* Sets x<l> of loops [first, last) to the point numbered `at`, C order. */
+void emit_c_point(struct gen *g, unsigned first, unsigned last, const char *at);
+
+void emit_map(struct gen *g);
+void emit_reduce(struct gen *g);
+
+#endif

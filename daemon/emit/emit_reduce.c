@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* emit/emit_reduce.c - bz_reduce and bz_finish: a nest with reductions.
+ *
+ * The order of every combination is that of kernels/tree.h.  Two modes, by the
+ * loop that vectors run along: inner, where a vector holds consecutive reduced
+ * points (through a block's buffer when there are several reduced loops), and
+ * outer, where it holds consecutive parallel points and a tile of TILE vectors
+ * goes through the reduced points one by one.  Per kernel:
+ *
+ *   struct fin     results for a tile of POINTS parallel points, as vectors
+ *   chunk()        one chunk of a tile: from elements to struct fin
+ *   struct state, begin(), push(), end()   chunks of one point, combined
+ *   post()         the instructions after the reductions, for a tile */
+#include "emit_c.h"
+
+#include <string.h>
+
+#define OUTER_TILE 8 /* vectors of a tile in outer mode */
+
+static bool inner(const struct gen *g)
+{
+	return g->n->vec >= g->n->npar;
+}
+
+static const struct nest_instr *red(const struct gen *g, unsigned k)
+{
+	return &g->n->instr[g->red[k]];
+}
+
+static bool is_arg(const struct gen *g, unsigned k)
+{
+	return op_row(red(g, k)->c)->kind == KIND_ARGRED;
+}
+
+static const char *red_type(const struct gen *g, unsigned k)
+{
+	return emit_c_suffix(red(g, k)->ltype);
+}
+
+static const char *red_op(const struct gen *g, unsigned k)
+{
+	return op_row(red(g, k)->c)->stem;
+}
+
+/* Which of the two texts for reduction k; both take (op, type, number of k). */
+static void each_red(struct gen *g, const char *tree, const char *arg)
+{
+	static const char marks[] = "OTK";
+
+	for (unsigned k = 0; k < g->nreduce; k++) {
+		for (const char *s = is_arg(g, k) ? arg : tree; *s; s++) {
+			char plain[2] = {*s, 0};
+
+			/* $O, $T, $K: operation, type, number. */
+			if (*s != '$')
+				text_add(g->o, plain);
+			else if (*++s == marks[0])
+				text_add(g->o, red_op(g, k));
+			else if (*s == marks[1])
+				text_add(g->o, red_type(g, k));
+			else if (*s == marks[2])
+				text_put(g->o, "%u", k);
+		}
+	}
+}
+
+static void put_types(struct gen *g)
+{
+	text_put(g->o, "enum { %sTILE = %u, %sPOINTS = %s };\n", g->prefix,
+		 inner(g) ? 1 : OUTER_TILE, g->prefix, inner(g) ? "1" : "8 * BZ_W");
+	text_put(g->o, "struct %sfin {\n", g->prefix);
+	for (unsigned k = 0; k < g->nreduce; k++)
+		if (is_arg(g, k))
+			text_put(g->o, "struct bz_arg_%s a%u[%u];\nbz_i64 f%u[%u];\n",
+				 red_type(g, k), k, inner(g) ? 1 : OUTER_TILE, k,
+				 inner(g) ? 1 : OUTER_TILE);
+		else
+			text_put(g->o, "bz_%s f%u[%u];\n", red_type(g, k), k,
+				 inner(g) ? 1 : OUTER_TILE);
+	text_put(g->o, "};\nstruct %sstate {\n", g->prefix);
+	each_red(g, "struct bz_tree_$T t$K;\n", "struct bz_acc t$K;\n");
+	text_add(g->o, "};\n");
+}
+
+/* begin, push, end: chunks of one parallel point. */
+static void put_state(struct gen *g)
+{
+	text_put(g->o, "static void %sbegin(struct %sstate *s)\n{\n", g->prefix, g->prefix);
+	each_red(g, "bz_tree_init_$T(&s->t$K);\n",
+		 "s->t$K.v[0] = s->t$K.v[1] = 0; s->t$K.index = -1;\n");
+	text_put(g->o, "}\nstatic void %spush(struct %sstate *s, const struct bz_acc *p)\n{\n",
+		 g->prefix, g->prefix);
+	each_red(g, "bz_push_$O_$T(&s->t$K, bz_acc_get_$T(p + $K));\n",
+		 "bz_$O_join_$T(&s->t$K, p + $K);\n");
+	/* spread: point l of a tile as accumulators. */
+	text_put(g->o,
+		 "}\nstatic void %sspread(const struct %sfin *f, int l, struct bz_acc *p)\n{\n",
+		 g->prefix, g->prefix);
+	if (inner(g))
+		each_red(g, "bz_acc_put_$T(p + $K, bz_one_$T(f->f$K[0]));\n",
+			 "bz_$O_end_$T(&f->a$K[0], p + $K);\n");
+	else
+		each_red(g,
+			 "{ bz_s_$T s[BZ_W]; bz_st_$T((char *)s, f->f$K[l / BZ_W]);\n"
+			 "bz_acc_put_$T(p + $K, s[l % BZ_W]); }\n",
+			 "bz_$O_lane_$T(&f->a$K[l / BZ_W], l % BZ_W, p + $K);\n");
+	/* end: the states of a tile's points become its results. */
+	text_put(g->o,
+		 "}\nstatic void %send(struct %sstate *s, int n, i64 N, struct %sfin *f)\n{\n",
+		 g->prefix, g->prefix, g->prefix);
+	for (unsigned k = 0; k < g->nreduce; k++) {
+		const char *t = is_arg(g, k) ? "i64" : red_type(g, k);
+
+		text_put(g->o, "{ bz_s_%s v[%sTILE * BZ_W] = {0};\nfor (int l = 0; l < n; l++)\n",
+			 t, g->prefix);
+		if (is_arg(g, k))
+			text_put(g->o, "v[l] = s[l].t%u.index;\n", k);
+		else
+			text_put(g->o, "v[l] = bz_end_%s_%s(&s[l].t%u, N);\n", red_op(g, k), t, k);
+		text_put(g->o,
+			 "for (int j = 0; j < %sTILE; j++) f->f%u[j] = "
+			 "bz_ld_%s((const char *)(v + j * BZ_W)); }\n",
+			 g->prefix, k, t);
+	}
+	text_add(g->o, "}\n");
+}
+
+/* ---- chunk ------------------------------------------------------------------- */
+
+static void put_arg_step(struct gen *g, unsigned k, enum lanes lanes)
+{
+	text_put(g->o, "bz_%s_step_%s(&f->a%u[0], v%u, %s);\n", red_op(g, k), red_type(g, k), k,
+		 red(g, k)->a,
+		 lanes == LANES_ALL ? "bz_iota_i64(r + at + i, 1)"
+				    : "bz_where_i64(bz_first_lanes(n), "
+				      "bz_iota_i64(r + at + i, 1), bz_all_i64(-1))");
+}
+
+/* One reduced loop: vectors go straight to the lanes. */
+static void tail_direct(struct gen *g, enum lanes lanes)
+{
+	for (unsigned k = 0; k < g->nreduce; k++) {
+		const char *t = red_type(g, k), *op = red_op(g, k);
+		unsigned v = red(g, k)->a;
+
+		if (is_arg(g, k))
+			put_arg_step(g, k, lanes);
+		else if (lanes != LANES_ALL)
+			text_put(g->o,
+				 "c%u[i / BZ_W %% BZ_R_%s] = bz_%s_%s(c%u[i / BZ_W %% BZ_R_%s], "
+				 "bz_keep_%s_%s(v%u, n));\n",
+				 k, t, op, t, k, t, op, t, v);
+		else
+			text_put(g->o,
+				 "c%u[i / BZ_W %% BZ_R_%s] = bz_%s_%s(c%u[i / BZ_W %% BZ_R_%s], "
+				 "v%u);\n",
+				 k, t, op, t, k, t, v);
+	}
+}
+
+/* Several reduced loops: rows are packed into a block's buffer. */
+static void tail_buffer(struct gen *g, enum lanes lanes)
+{
+	for (unsigned k = 0; k < g->nreduce; k++) {
+		const char *t = red_type(g, k);
+		unsigned v = red(g, k)->a;
+
+		if (is_arg(g, k)) {
+			put_arg_step(g, k, lanes);
+		} else if (lanes == LANES_ALL) {
+			text_put(g->o, "bz_st_%s((char *)(b%u + at + i), v%u);\n", t, k, v);
+		} else {
+			text_put(g->o, "bz_stn_%s((char *)(b%u + at + i), n, v%u);\n", t, k, v);
+		}
+	}
+}
+
+static void tail_outer(struct gen *g, enum lanes lanes)
+{
+	for (unsigned k = 0; k < g->nreduce; k++) {
+		const char *t = red_type(g, k), *op = red_op(g, k);
+		unsigned v = red(g, k)->a;
+
+		if (is_arg(g, k))
+			text_put(g->o,
+				 "bz_%s_step_%s(&f->a%u[i / BZ_W], v%u, bz_all_i64(r + m));\n", op,
+				 t, k, v);
+		else
+			text_put(g->o,
+				 "c%u[m %% BZ_L_%s * %u + i / BZ_W] = bz_%s_%s(c%u[m %% BZ_L_%s "
+				 "* %u + i / BZ_W], v%u);\n",
+				 k, t, OUTER_TILE, op, t, k, t, OUTER_TILE, v);
+	}
+}
+
+static void put_inner_block(struct gen *g)
+{
+	unsigned last = g->loops - 1;
+
+	each_red(g,
+		 "bz_$T c$K[BZ_R_$T];\nfor (int j = 0; j < BZ_R_$T; j++) c$K[j] = bz_id_$O_$T();\n",
+		 "");
+	if (g->n->nred == 1) {
+		text_add(g->o, "{\nconst i64 len = bn, at = 0;\n");
+		emit_c_addresses(g, 0, g->n->post);
+		emit_c_row(g, 0, g->n->post, tail_direct);
+		text_put(g->o, "x%u += len;\n}\n", last);
+	} else {
+		text_put(g->o,
+			 "for (i64 at = 0; at < bn;) {\ni64 len = bn - at;\n"
+			 "if (len > E%u - x%u) len = E%u - x%u;\n{\n",
+			 last, last, last, last);
+		emit_c_addresses(g, 0, g->n->post);
+		emit_c_row(g, 0, g->n->post, tail_buffer);
+		text_put(g->o, "}\nat += len;\nx%u += len;\n", last);
+		emit_c_carry(g, g->n->npar, g->loops);
+		text_add(g->o, "}\n");
+		each_red(g,
+			 "for (i64 i = 0; i < bn; i += BZ_W) {\n"
+			 "bz_$T v = i + BZ_W <= bn ? bz_ld_$T((const char *)(b$K + i)) : "
+			 "bz_keep_$O_$T(bz_ldn_$T((const char *)(b$K + i), (int)(bn - i)), "
+			 "(int)(bn - i));\n"
+			 "c$K[i / BZ_W % BZ_R_$T] = bz_$O_$T(c$K[i / BZ_W % BZ_R_$T], v);\n}\n",
+			 "");
+	}
+	each_red(g, "bz_push_$O_$T(&t$K, bz_fold_$O_$T(c$K));\n", "");
+}
+
+static void put_outer_block(struct gen *g)
+{
+	each_red(g,
+		 "for (int j = 0; j < BZ_L_$T; j++)\nfor (int i = 0; i < nv; i++)\n"
+		 "c$K[j * 8 + i] = bz_id_$O_$T();\n",
+		 "");
+	text_add(g->o, "for (i64 m = 0; m < bn; m++) {\n{\n");
+	emit_c_addresses(g, 0, g->n->post);
+	emit_c_row(g, 0, g->n->post, tail_outer);
+	text_put(g->o, "}\nx%u++;\n", g->loops - 1);
+	emit_c_carry(g, g->n->npar, g->loops);
+	text_add(g->o, "}\n");
+	each_red(g,
+		 "for (int j = 0; j < nv; j++) bz_vpush_$O_$T(t$K + j, bz_vfold_$O_$T(c$K + j, "
+		 "8));\n",
+		 "");
+}
+
+_Static_assert(OUTER_TILE == 8, "the texts of this file spell it as 8");
+
+static void put_point(struct gen *g)
+{
+	emit_c_extents(g);
+	for (unsigned l = 0; l < g->loops; l++)
+		text_put(g->o, "i64 x%u%s;\n", l, l < g->n->npar ? "" : " = 0");
+	for (unsigned l = 0; l < g->n->npar; l++)
+		text_put(g->o, "x%u = X[%u];\n", l, l);
+}
+
+static void put_chunk(struct gen *g)
+{
+	emit_c_plan_row(g, g->n->vec, 0, g->n->post);
+	text_put(g->o,
+		 "static void %schunk(const struct bz_args *A, const i64 *X, i64 %s, i64 chunk, "
+		 "struct %sfin *f)\n{\n",
+		 g->prefix, inner(g) ? "points" : "len", g->prefix);
+	put_point(g);
+	emit_c_points(g, "N", g->n->npar, g->loops);
+	text_add(g->o, "i64 r = chunk * BZ_CHUNK;\nconst i64 first = r;\n"
+		       "const i64 stop = N - r < BZ_CHUNK ? N : r + BZ_CHUNK;\n");
+	emit_c_point(g, g->n->npar, g->loops, "r");
+	if (inner(g)) {
+		each_red(g, "struct bz_tree_$T t$K;\nbz_tree_init_$T(&t$K);\n",
+			 "bz_$O_init_$T(&f->a$K[0]);\n");
+		if (g->n->nred > 1)
+			each_red(g, "bz_s_$T b$K[BZ_BLOCK];\n", "");
+	} else {
+		text_add(g->o, "const int nv = (int)((len + BZ_W - 1) / BZ_W);\n");
+		each_red(g,
+			 "bz_$T c$K[BZ_L_$T * 8];\nstruct bz_vtree_$T t$K[8];\n"
+			 "for (int j = 0; j < nv; j++) bz_vtree_init_$T(t$K + j);\n",
+			 "for (int j = 0; j < nv; j++) bz_$O_init_$T(&f->a$K[j]);\n");
+	}
+	text_add(g->o, "while (r < stop) {\nif (*A->cancel) return;\n"
+		       "const i64 bn = stop - r < BZ_BLOCK ? stop - r : BZ_BLOCK;\n");
+	if (inner(g))
+		put_inner_block(g);
+	else
+		put_outer_block(g);
+	text_add(g->o, "r += bn;\n}\n");
+	if (inner(g))
+		each_red(g, "f->f$K[0] = bz_all_$T(bz_end_$O_$T(&t$K, stop - first));\n",
+			 "{ struct bz_acc e; bz_$O_end_$T(&f->a$K[0], &e);\n"
+			 "f->f$K[0] = bz_all_i64(e.index); }\n");
+	else
+		each_red(g,
+			 "for (int j = 0; j < nv; j++) f->f$K[j] = bz_vend_$O_$T(t$K + j, stop - "
+			 "first);\n",
+			 "for (int j = 0; j < nv; j++) f->f$K[j] = f->a$K[j].index;\n");
+	text_add(g->o, "}\n");
+}
+
+/* ---- post --------------------------------------------------------------------- */
+
+/* Of the instructions that run at every point, post may use those that are the
+ * same over the reduced loops; they are computed again there. */
+static void want_for_post(struct gen *g)
+{
+	const struct nest *n = g->n;
+
+	for (unsigned i = 0; i < n->ninstr; i++)
+		g->skip[i] = i < n->post;
+	for (unsigned i = n->ninstr; i-- > 0;) {
+		const struct nest_instr *in = &n->instr[i];
+		unsigned arity = in->op < OP_END ? op_row(in->op)->arity : 0;
+
+		if (g->skip[i])
+			continue;
+		if (in->op == NI_STORE)
+			g->skip[in->b] = false;
+		if (arity > 0)
+			g->skip[in->a] = false;
+		if (arity > 1)
+			g->skip[in->b] = false;
+		if (arity > 2)
+			g->skip[in->c] = false;
+	}
+}
+
+static void put_results(struct gen *g)
+{
+	for (unsigned k = 0; k < g->nreduce; k++) {
+		const struct nest_instr *in = red(g, k);
+		const char *from = is_arg(g, k) ? "i64" : red_type(g, k);
+		const char *to = emit_c_suffix(in->dtype);
+
+		if (g->skip[g->red[k]])
+			continue;
+		if (!strcmp(from, to))
+			text_put(g->o, "bz_%s v%u = f->f%u[i / BZ_W];\n", to, g->red[k], k);
+		else
+			text_put(g->o, "bz_%s v%u = bz_cast_%s_%s(f->f%u[i / BZ_W]);\n", to,
+				 g->red[k], from, to, k);
+	}
+}
+
+static void put_post(struct gen *g)
+{
+	const struct nest *n = g->n;
+
+	want_for_post(g);
+	emit_c_plan_row(g, inner(g) ? EMIT_NO_ROW : n->vec, 0, n->ninstr);
+	text_put(g->o,
+		 "static void %spost(const struct bz_args *A, const i64 *X, i64 len, "
+		 "const struct %sfin *f)\n{\n",
+		 g->prefix, g->prefix);
+	put_point(g);
+	emit_c_addresses(g, 0, n->ninstr);
+	emit_c_instrs(g, 0, n->ninstr, true, LANES_ALL);
+	text_add(g->o, "for (i64 i = 0; i < len; i += BZ_W) {\n"
+		       "int n = len - i < BZ_W ? (int)(len - i) : BZ_W;\n");
+	put_results(g);
+	emit_c_instrs(g, 0, n->ninstr, false, LANES_ANY);
+	text_add(g->o, "}\n}\n");
+	for (unsigned i = 0; i < n->ninstr; i++)
+		g->skip[i] = false;
+}
+
+/* ---- entry points --------------------------------------------------------------- */
+
+/* Opens a loop over tiles of parallel points p .. p + len at X. */
+static void open_tiles(struct gen *g)
+{
+	unsigned npar = g->n->npar;
+
+	emit_c_extents(g);
+	emit_c_points(g, "N", npar, g->loops);
+	text_add(g->o, "const i64 chunks = (N + BZ_CHUNK - 1) / BZ_CHUNK;\n"
+		       "for (i64 p = lo, len; p < hi; p += len) {\n"
+		       "i64 X[8] = {0};\nif (*A->cancel) return;\n");
+	if (npar) {
+		text_add(g->o, "{\n");
+		for (unsigned l = 0; l < npar; l++)
+			text_put(g->o, "i64 x%u;\n", l);
+		emit_c_point(g, 0, npar, "p");
+		for (unsigned l = 0; l < npar; l++)
+			text_put(g->o, "X[%u] = x%u;\n", l, l);
+		text_add(g->o, "}\n");
+	}
+	if (inner(g)) {
+		text_add(g->o, "len = 1;\n");
+		return;
+	}
+	text_put(g->o,
+		 "len = hi - p;\nif (len > E%u - X[%u]) len = E%u - X[%u];\n"
+		 "if (len > %sPOINTS) len = %sPOINTS;\n",
+		 npar - 1, npar - 1, npar - 1, npar - 1, g->prefix, g->prefix);
+}
+
+static void put_reduce(struct gen *g)
+{
+	const char *p = g->prefix;
+
+	text_put(g->o,
+		 "void %sreduce(const struct bz_args *A, i64 lo, i64 hi, i64 clo, i64 chi, "
+		 "struct bz_acc *part)\n{\n",
+		 p);
+	open_tiles(g);
+	text_put(g->o,
+		 "struct %sfin f;\n"
+		 "if (!part && chunks == 1) {\n%schunk(A, X, len, 0, &f);\n"
+		 "if (*A->cancel) return;\n%spost(A, X, len, &f);\ncontinue;\n}\n",
+		 p, p, p);
+	/* Over no reduced point there is no accumulator, and an array must not be empty. */
+	text_put(g->o,
+		 "struct %sstate s[%sPOINTS];\nstruct bz_acc e[%u];\n"
+		 "if (!part) for (int l = 0; l < len; l++) %sbegin(s + l);\n"
+		 "for (i64 c = part ? clo : 0; c < (part ? chi : chunks); c++) {\n"
+		 "%schunk(A, X, len, c, &f);\nif (*A->cancel) return;\n"
+		 "for (int l = 0; l < len; l++) {\n"
+		 "if (part) {\n%sspread(&f, l, part + ((p + l) * chunks + c) * %u);\n"
+		 "} else {\n%sspread(&f, l, e);\n%spush(s + l, e);\n}\n}\n}\n"
+		 "if (part) continue;\n%send(s, (int)len, N, &f);\n%spost(A, X, len, &f);\n}\n}\n",
+		 p, p, g->nreduce ? g->nreduce : 1, p, p, p, g->nreduce, p, p, p, p);
+}
+
+static void put_finish(struct gen *g)
+{
+	const char *p = g->prefix;
+
+	text_put(g->o,
+		 "void %sfinish(const struct bz_args *A, i64 lo, i64 hi, const struct bz_acc "
+		 "*part)\n{\n",
+		 p);
+	open_tiles(g);
+	text_put(g->o,
+		 "struct %sfin f;\nstruct %sstate s[%sPOINTS];\n"
+		 "for (int l = 0; l < len; l++) {\n%sbegin(s + l);\n"
+		 "for (i64 c = 0; c < chunks; c++) %spush(s + l, part + ((p + l) * chunks + c) * "
+		 "%u);\n"
+		 "}\n%send(s, (int)len, N, &f);\n%spost(A, X, len, &f);\n}\n}\n",
+		 p, p, p, p, p, g->nreduce, p, p);
+}
+
+void emit_reduce(struct gen *g)
+{
+	put_types(g);
+	put_state(g);
+	put_chunk(g);
+	put_post(g);
+	put_reduce(g);
+	put_finish(g);
+}

@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kernels/ew.h - the elementwise operations, after pre.h in every prologue.
+ *
+ * bz_<stem>_<t> for each row of proto/ops.def and each loop type its rule allows,
+ * with NumPy's results.  No function traps, whatever the operands.  libmvec's
+ * routines are within 4 ulp; + - * / sqrt, rounding and integers are exact. */
+#ifndef BZ_EW_H
+#define BZ_EW_H
+
+/* ---- every type: tests, choice ------------------------------------------------ */
+
+#define BZ_COMPARE1(stem, t, rel)                                                                  \
+	BZ_FN bz_b1 bz_##stem##_##t(bz_##t a, bz_##t b)                                            \
+	{                                                                                          \
+		return BZ_B1(a rel b);                                                             \
+	}
+#define BZ_COMPARE(t)                                                                              \
+	BZ_COMPARE1(eq, t, ==)                                                                     \
+	BZ_COMPARE1(ne, t, !=)                                                                     \
+	BZ_COMPARE1(lt, t, <)                                                                      \
+	BZ_COMPARE1(le, t, <=)                                                                     \
+	BZ_COMPARE1(gt, t, >)                                                                      \
+	BZ_COMPARE1(ge, t, >=)                                                                     \
+	BZ_FN bz_##t bz_where_##t(bz_b1 c, bz_##t a, bz_##t b)                                     \
+	{                                                                                          \
+		return BZ_SEL(t, BZ_MASK(t, c), a, b);                                             \
+	}
+BZ_EACH_SCALAR(BZ_COMPARE)
+
+#define BZ_SAME(stem, t)                                                                           \
+	BZ_FN bz_##t bz_##stem##_##t(bz_##t a)                                                     \
+	{                                                                                          \
+		return a;                                                                          \
+	}
+#define BZ_CONST_B1(stem, t, value)                                                                \
+	BZ_FN bz_b1 bz_##stem##_##t(bz_##t a)                                                      \
+	{                                                                                          \
+		(void)a;                                                                           \
+		return BZ_SPLAT(b1, value);                                                        \
+	}
+#define BZ_BINARY(stem, t, expr)                                                                   \
+	BZ_FN bz_##t bz_##stem##_##t(bz_##t a, bz_##t b)                                           \
+	{                                                                                          \
+		return (bz_##t)(expr);                                                             \
+	}
+#define BZ_UNARY(stem, t, expr)                                                                    \
+	BZ_FN bz_##t bz_##stem##_##t(bz_##t a)                                                     \
+	{                                                                                          \
+		return (bz_##t)(expr);                                                             \
+	}
+/* A function of one lane at a time: x (and y) are the operands' lanes. */
+#define BZ_LANES1(stem, t, expr)                                                                   \
+	BZ_FN bz_##t bz_##stem##_##t(bz_##t a)                                                     \
+	{                                                                                          \
+		union bz_l_##t u = {a};                                                            \
+		for (int i = 0; i < BZ_W; i++) {                                                   \
+			bz_s_##t x = u.s[i];                                                       \
+			u.s[i] = (expr);                                                           \
+		}                                                                                  \
+		return u.v;                                                                        \
+	}
+#define BZ_LANES2(stem, t, expr)                                                                   \
+	BZ_FN bz_##t bz_##stem##_##t(bz_##t a, bz_##t b)                                           \
+	{                                                                                          \
+		union bz_l_##t u = {a}, w = {b};                                                   \
+		for (int i = 0; i < BZ_W; i++) {                                                   \
+			bz_s_##t x = u.s[i], y = w.s[i];                                           \
+			u.s[i] = (expr);                                                           \
+		}                                                                                  \
+		return u.v;                                                                        \
+	}
+#define BZ_CLIP(t)                                                                                 \
+	BZ_FN bz_##t bz_clip_##t(bz_##t x, bz_##t lo, bz_##t hi)                                   \
+	{                                                                                          \
+		return bz_min_##t(bz_max_##t(x, lo), hi);                                          \
+	}
+
+/* ---- b1 and integers ---------------------------------------------------------- */
+
+BZ_BINARY(add, b1, a | b)
+BZ_BINARY(mul, b1, a &b)
+BZ_BINARY(min, b1, a &b)
+BZ_BINARY(max, b1, a | b)
+BZ_BINARY(fmin, b1, a &b)
+BZ_BINARY(fmax, b1, a | b)
+BZ_BINARY(and, b1, a &b)
+BZ_BINARY(or, b1, a | b)
+BZ_BINARY(xor, b1, a ^ b)
+BZ_BINARY(land, b1, a &b)
+BZ_BINARY(lor, b1, a | b)
+BZ_BINARY(lxor, b1, a ^ b)
+BZ_UNARY(lnot, b1, a ^ 1)
+BZ_UNARY(inv, b1, a ^ 1)
+BZ_UNARY(imag, b1, a ^ a)
+BZ_CLIP(b1)
+
+#define BZ_FIXED(t)                                                                                \
+	BZ_SAME(pos, t)                                                                            \
+	BZ_SAME(conj, t)                                                                           \
+	BZ_SAME(real, t)                                                                           \
+	BZ_SAME(floor, t)                                                                          \
+	BZ_SAME(ceil, t)                                                                           \
+	BZ_SAME(trunc, t)                                                                          \
+	BZ_SAME(rint, t)                                                                           \
+	BZ_CONST_B1(isnan, t, 0)                                                                   \
+	BZ_CONST_B1(isinf, t, 0)                                                                   \
+	BZ_CONST_B1(isfinite, t, 1)
+BZ_FIXED(b1)
+BZ_SAME(abs, b1)
+BZ_CONST_B1(signbit, b1, 0)
+
+/* bz_q_: quotient towards 0 of a by b, b not 0.  Up to 32 bits it is taken in
+ * f64, where it is exact; INT_MIN / -1 leaves the range and comes back INT_MIN,
+ * so no divide instruction of integers can trap. */
+#define BZ_QUOTIENT_NARROW(t, via)                                                                 \
+	BZ_FN bz_##t bz_q_##t(bz_##t a, bz_##t b)                                                  \
+	{                                                                                          \
+		return BZ_CVT(t, BZ_CVT(via, BZ_CVT(f64, a) / BZ_CVT(f64, b)));                    \
+	}
+BZ_QUOTIENT_NARROW(i8, i32)
+BZ_QUOTIENT_NARROW(i16, i32)
+BZ_QUOTIENT_NARROW(i32, i32)
+BZ_QUOTIENT_NARROW(u8, i32)
+BZ_QUOTIENT_NARROW(u16, i32)
+BZ_QUOTIENT_NARROW(u32, i64)
+#if BZ_W == 8
+BZ_LANES2(q, i64, y == -1 ? (bz_s_i64)(0 - (bz_s_u64)x) : x / y)
+BZ_LANES2(q, u64, x / y)
+#endif
+
+/* Power by squaring, modulo the width.  A negative exponent, which the client
+ * refuses, gives the quotient of 1 by the power, and 0 for base 0. */
+#define BZ_POWER(t)                                                                                \
+	BZ_FN bz_s_##t bz_x_pow_##t(bz_s_##t x, bz_s_##t y)                                        \
+	{                                                                                          \
+		bz_s_u64 base = (bz_s_u64)x, result = 1;                                           \
+                                                                                                   \
+		if ((bz_s_##t) - 1 < 0 && y < 0)                                                   \
+			return (bz_s_##t)(x == 1 || (x == (bz_s_##t) - 1 && !(y & 1))              \
+						  ? 1                                              \
+						  : (x == (bz_s_##t) - 1 ? -1 : 0));               \
+		for (bz_s_u64 e = (bz_s_u64)y; e; e >>= 1) {                                       \
+			if (e & 1)                                                                 \
+				result *= base;                                                    \
+			base *= base;                                                              \
+		}                                                                                  \
+		return (bz_s_##t)result;                                                           \
+	}
+
+/* Sums wrap, so they are taken on the unsigned bits.  Division by 0 gives 0, as
+ * does its remainder; a quotient rounds towards minus infinity, a remainder has
+ * the divisor's sign.  A shift by the width or more, or by a negative count,
+ * shifts everything out. */
+#define BZ_INTEGER(t)                                                                              \
+	BZ_FIXED(t)                                                                                \
+	BZ_BINARY(add, t, BZ_BITS(t, a) + BZ_BITS(t, b))                                           \
+	BZ_BINARY(sub, t, BZ_BITS(t, a) - BZ_BITS(t, b))                                           \
+	BZ_BINARY(mul, t, BZ_BITS(t, a) * BZ_BITS(t, b))                                           \
+	BZ_BINARY(and, t, a &b)                                                                    \
+	BZ_BINARY(or, t, a | b)                                                                    \
+	BZ_BINARY(xor, t, a ^ b)                                                                   \
+	BZ_BINARY(min, t, BZ_SEL(t, a < b, a, b))                                                  \
+	BZ_BINARY(max, t, BZ_SEL(t, a > b, a, b))                                                  \
+	BZ_BINARY(fmin, t, BZ_SEL(t, a < b, a, b))                                                 \
+	BZ_BINARY(fmax, t, BZ_SEL(t, a > b, a, b))                                                 \
+	BZ_UNARY(neg, t, -BZ_BITS(t, a))                                                           \
+	BZ_UNARY(inv, t, ~a)                                                                       \
+	BZ_UNARY(imag, t, a ^ a)                                                                   \
+	BZ_UNARY(square, t, BZ_BITS(t, a) * BZ_BITS(t, a))                                         \
+	BZ_UNARY(abs, t, BZ_SEL(t, a < 0, -BZ_BITS(t, a), a))                                      \
+	BZ_UNARY(sign, t, (bz_##t)(a < 0) - (bz_##t)(a > 0))                                       \
+	BZ_CLIP(t)                                                                                 \
+	BZ_FN bz_b1 bz_signbit_##t(bz_##t a)                                                       \
+	{                                                                                          \
+		return BZ_B1(a < 0);                                                               \
+	}                                                                                          \
+	/* One step of division: quotient and remainder towards 0, 0 for divisor 0. */             \
+	BZ_FN void bz_x_divmod_##t(bz_##t a, bz_##t *b, bz_##t *q, bz_##t *r)                      \
+	{                                                                                          \
+		bz_##t zero = (bz_##t)(*b == 0);                                                   \
+                                                                                                   \
+		*b = *b | (zero & 1);                                                              \
+		*q = bz_q_##t(a, *b);                                                              \
+		*r = (bz_##t)(BZ_BITS(t, a) - BZ_BITS(t, *q) * BZ_BITS(t, *b)) & ~zero;            \
+		*q &= ~zero;                                                                       \
+	}                                                                                          \
+	BZ_FN bz_##t bz_fdiv_##t(bz_##t a, bz_##t b)                                               \
+	{                                                                                          \
+		bz_##t q, r;                                                                       \
+                                                                                                   \
+		bz_x_divmod_##t(a, &b, &q, &r);                                                    \
+		return (bz_##t)(BZ_BITS(t, q) + (BZ_BITS(t, r != 0) & BZ_BITS(t, (r ^ b) < 0)));   \
+	}                                                                                          \
+	BZ_FN bz_##t bz_rem_##t(bz_##t a, bz_##t b)                                                \
+	{                                                                                          \
+		bz_##t q, r;                                                                       \
+                                                                                                   \
+		bz_x_divmod_##t(a, &b, &q, &r);                                                    \
+		return (bz_##t)(BZ_BITS(t, r) +                                                    \
+				(BZ_BITS(t, b) & BZ_BITS(t, r != 0) & BZ_BITS(t, (r ^ b) < 0)));   \
+	}                                                                                          \
+	BZ_FN bz_##t bz_fmod_##t(bz_##t a, bz_##t b)                                               \
+	{                                                                                          \
+		bz_##t q, r;                                                                       \
+                                                                                                   \
+		bz_x_divmod_##t(a, &b, &q, &r);                                                    \
+		return r;                                                                          \
+	}                                                                                          \
+	BZ_FN bz_##t bz_shl_##t(bz_##t a, bz_##t b)                                                \
+	{                                                                                          \
+		const bz_s_u64 bits = 8 * sizeof(bz_s_##t);                                        \
+		bz_k_##t n = BZ_BITS(t, b);                                                        \
+		bz_k_##t in = BZ_BITS(t, n < (__typeof__(n[0]))bits);                              \
+                                                                                                   \
+		return (bz_##t)((BZ_BITS(t, a) << (n & (__typeof__(n[0]))(bits - 1))) & in);       \
+	}                                                                                          \
+	BZ_FN bz_##t bz_shr_##t(bz_##t a, bz_##t b)                                                \
+	{                                                                                          \
+		const bz_s_u64 bits = 8 * sizeof(bz_s_##t);                                        \
+		bz_k_##t n = BZ_BITS(t, b);                                                        \
+		bz_k_##t in = BZ_BITS(t, n < (__typeof__(n[0]))bits);                              \
+                                                                                                   \
+		n &= (__typeof__(n[0]))(bits - 1);                                                 \
+		return BZ_SEL(t, in, a >> (bz_##t)n, a < 0);                                       \
+	}                                                                                          \
+	BZ_POWER(t)                                                                                \
+	BZ_LANES2(pow, t, bz_x_pow_##t(x, y))
+BZ_EACH_INT(BZ_INTEGER)
+
+/* NumPy takes 1.0 / x back to the integer: 0 but for 1 and -1; 1 / 0 becomes
+ * what cvtt makes of infinity, INT_MIN, cut to the type. */
+#define BZ_RECIPROCAL(t, of_zero)                                                                  \
+	BZ_UNARY(                                                                                  \
+		recip, t,                                                                          \
+		BZ_SEL(t, a == 0, BZ_SPLAT(t, of_zero),                                            \
+		       (bz_##t)(a & ((a == 1) | (a == (bz_s_##t)((bz_s_##t) - 1 < 0 ? -1 : 1))))))
+BZ_RECIPROCAL(i8, 0)
+BZ_RECIPROCAL(i16, 0)
+BZ_RECIPROCAL(i32, (bz_s_i32)0x80000000u)
+BZ_RECIPROCAL(u8, 0)
+BZ_RECIPROCAL(u16, 0)
+BZ_RECIPROCAL(u32, 0)
+#if BZ_W == 8
+BZ_RECIPROCAL(i64, (bz_s_i64)0x8000000000000000u)
+BZ_RECIPROCAL(u64, 0)
+#endif
+
+/* ---- floats: exact operations ------------------------------------------------- */
+
+/* A native vector of the instruction set: bz_n_; BZ_CALL splits a register into
+ * natives, or pads it to one, and calls f on each. */
+#if defined(__AVX512F__)
+#define BZ_NATIVE 64
+#elif defined(__AVX2__)
+#define BZ_NATIVE 32
+#else
+#define BZ_NATIVE 16
+#endif
+typedef float bz_n_f32 __attribute__((vector_size(BZ_NATIVE)));
+typedef double bz_n_f64 __attribute__((vector_size(BZ_NATIVE)));
+
+#define BZ_PIECES(t)                                                                               \
+	union bz_p_##t {                                                                           \
+		bz_##t v;                                                                          \
+		bz_n_##t n[sizeof(bz_##t) < BZ_NATIVE ? 1 : sizeof(bz_##t) / BZ_NATIVE];           \
+	};
+BZ_PIECES(f32)
+BZ_PIECES(f64)
+
+/* Number of natives in a register; 0: the register is half a native. */
+#define BZ_PARTS_f64 (BZ_W * 8 / BZ_NATIVE)
+#define BZ_PARTS_f32 (BZ_W * 4 / BZ_NATIVE)
+
+#define BZ_CALL1_1(t, f, a) f(a)
+#define BZ_CALL1_2(t, f, a)                                                                        \
+	__extension__({                                                                            \
+		union bz_p_##t u_ = {a};                                                           \
+		u_.n[0] = f(u_.n[0]);                                                              \
+		u_.n[1] = f(u_.n[1]);                                                              \
+		u_.v;                                                                              \
+	})
+#define BZ_CALL1_4(t, f, a)                                                                        \
+	__extension__({                                                                            \
+		union bz_p_##t u_ = {a};                                                           \
+		u_.n[0] = f(u_.n[0]);                                                              \
+		u_.n[1] = f(u_.n[1]);                                                              \
+		u_.n[2] = f(u_.n[2]);                                                              \
+		u_.n[3] = f(u_.n[3]);                                                              \
+		u_.v;                                                                              \
+	})
+#define BZ_TWICE(v)	       __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7)
+#define BZ_LOWER(v)	       __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7)
+#define BZ_CALL1_0(t, f, a)    BZ_LOWER(f(BZ_TWICE(a)))
+#define BZ_CALL2_1(t, f, a, b) f(a, b)
+#define BZ_CALL2_2(t, f, a, b)                                                                     \
+	__extension__({                                                                            \
+		union bz_p_##t u_ = {a}, w_ = {b};                                                 \
+		u_.n[0] = f(u_.n[0], w_.n[0]);                                                     \
+		u_.n[1] = f(u_.n[1], w_.n[1]);                                                     \
+		u_.v;                                                                              \
+	})
+#define BZ_CALL2_4(t, f, a, b)                                                                     \
+	__extension__({                                                                            \
+		union bz_p_##t u_ = {a}, w_ = {b};                                                 \
+		u_.n[0] = f(u_.n[0], w_.n[0]);                                                     \
+		u_.n[1] = f(u_.n[1], w_.n[1]);                                                     \
+		u_.n[2] = f(u_.n[2], w_.n[2]);                                                     \
+		u_.n[3] = f(u_.n[3], w_.n[3]);                                                     \
+		u_.v;                                                                              \
+	})
+#define BZ_CALL2_0(t, f, a, b) BZ_LOWER(f(BZ_TWICE(a), BZ_TWICE(b)))
+#if BZ_NATIVE == 64
+#define BZ_CALL1_f64 BZ_CALL1_1
+#define BZ_CALL2_f64 BZ_CALL2_1
+#if BZ_W == 8
+#define BZ_CALL1_f32 BZ_CALL1_0
+#define BZ_CALL2_f32 BZ_CALL2_0
+#else
+#define BZ_CALL1_f32 BZ_CALL1_1
+#define BZ_CALL2_f32 BZ_CALL2_1
+#endif
+#elif BZ_NATIVE == 32
+#define BZ_CALL1_f64 BZ_CALL1_2
+#define BZ_CALL2_f64 BZ_CALL2_2
+#if BZ_W == 8
+#define BZ_CALL1_f32 BZ_CALL1_1
+#define BZ_CALL2_f32 BZ_CALL2_1
+#else
+#define BZ_CALL1_f32 BZ_CALL1_2
+#define BZ_CALL2_f32 BZ_CALL2_2
+#endif
+#else
+#define BZ_CALL1_f64 BZ_CALL1_4
+#define BZ_CALL2_f64 BZ_CALL2_4
+#if BZ_W == 8
+#define BZ_CALL1_f32 BZ_CALL1_2
+#define BZ_CALL2_f32 BZ_CALL2_2
+#else
+#define BZ_CALL1_f32 BZ_CALL1_4
+#define BZ_CALL2_f32 BZ_CALL2_4
+#endif
+#endif
+
+/* Square root and rounding (mode: 0 nearest even, 1 down, 2 up, 3 to zero; 8
+ * keeps the inexact flag quiet), one instruction each. */
+#if BZ_NATIVE == 64
+#ifdef __clang__
+#define BZ_SQRT_f64(v) ((bz_n_f64)__builtin_ia32_sqrtpd512(v, 4))
+#define BZ_SQRT_f32(v) ((bz_n_f32)__builtin_ia32_sqrtps512(v, 4))
+#else
+#define BZ_SQRT_f64(v) __builtin_ia32_sqrtpd512_mask(v, v, -1, 4)
+#define BZ_SQRT_f32(v) __builtin_ia32_sqrtps512_mask(v, v, -1, 4)
+#endif
+#define BZ_ROUND_f64(v, mode) __builtin_ia32_rndscalepd_mask(v, mode | 8, v, -1, 4)
+#define BZ_ROUND_f32(v, mode) __builtin_ia32_rndscaleps_mask(v, mode | 8, v, -1, 4)
+#elif BZ_NATIVE == 32
+#define BZ_SQRT_f64(v)	      __builtin_ia32_sqrtpd256(v)
+#define BZ_SQRT_f32(v)	      __builtin_ia32_sqrtps256(v)
+#define BZ_ROUND_f64(v, mode) __builtin_ia32_roundpd256(v, mode | 8)
+#define BZ_ROUND_f32(v, mode) __builtin_ia32_roundps256(v, mode | 8)
+#else
+#define BZ_SQRT_f64(v)	      __builtin_ia32_sqrtpd(v)
+#define BZ_SQRT_f32(v)	      __builtin_ia32_sqrtps(v)
+#define BZ_ROUND_f64(v, mode) __builtin_ia32_roundpd(v, mode | 8)
+#define BZ_ROUND_f32(v, mode) __builtin_ia32_roundps(v, mode | 8)
+#endif
+
+/* Python's divmod of floats; the steps are those of CPython's float_divmod. */
+#define BZ_FLOAT_DIVMOD(t, s)                                                                      \
+	BZ_FN bz_s_##t bz_x_rem_##t(bz_s_##t x, bz_s_##t y)                                        \
+	{                                                                                          \
+		bz_s_##t m = __builtin_fmod##s(x, y);                                              \
+                                                                                                   \
+		if (y == 0)                                                                        \
+			return m;                                                                  \
+		if (m == 0)                                                                        \
+			return __builtin_copysign##s(0, y);                                        \
+		return (y < 0) != (m < 0) ? m + y : m;                                             \
+	}                                                                                          \
+	BZ_FN bz_s_##t bz_x_fdiv_##t(bz_s_##t x, bz_s_##t y)                                       \
+	{                                                                                          \
+		bz_s_##t m, d, f;                                                                  \
+                                                                                                   \
+		if (y == 0)                                                                        \
+			return x / y;                                                              \
+		m = __builtin_fmod##s(x, y);                                                       \
+		d = (x - m) / y;                                                                   \
+		if (m != 0 && (y < 0) != (m < 0))                                                  \
+			d -= 1;                                                                    \
+		if (d == 0)                                                                        \
+			return __builtin_copysign##s(0, x / y);                                    \
+		f = __builtin_floor##s(d);                                                         \
+		return d - f > (bz_s_##t)0.5 ? f + 1 : f;                                          \
+	}
+
+#define BZ_FLOAT(t, k, s, inf, top)                                                                \
+	BZ_SAME(pos, t)                                                                            \
+	BZ_SAME(conj, t)                                                                           \
+	BZ_SAME(real, t)                                                                           \
+	BZ_BINARY(add, t, a + b)                                                                   \
+	BZ_BINARY(sub, t, a - b)                                                                   \
+	BZ_BINARY(mul, t, a *b)                                                                    \
+	BZ_BINARY(div, t, a / b)                                                                   \
+	BZ_UNARY(neg, t, BZ_BITS(t, a) ^ (top))                                                    \
+	BZ_UNARY(abs, t, BZ_BITS(t, a) & ~(top))                                                   \
+	BZ_UNARY(square, t, a *a)                                                                  \
+	BZ_UNARY(recip, t, 1 / a)                                                                  \
+	BZ_UNARY(imag, t, BZ_SPLAT(t, 0))                                                          \
+	BZ_BINARY(copysign, t, (BZ_BITS(t, a) & ~(top)) | (BZ_BITS(t, b) & (top)))                 \
+	BZ_BINARY(min, t, BZ_SEL(t, (a < b) | (a != a), a, b))                                     \
+	BZ_BINARY(max, t, BZ_SEL(t, (a > b) | (a != a), a, b))                                     \
+	BZ_BINARY(fmin, t, BZ_SEL(t, (a <= b) | (b != b), a, b))                                   \
+	BZ_BINARY(fmax, t, BZ_SEL(t, (a >= b) | (b != b), a, b))                                   \
+	BZ_CLIP(t)                                                                                 \
+	/* sign of 0 is +0, of NaN the NaN. */                                                     \
+	BZ_UNARY(sign, t,                                                                          \
+		 BZ_SEL(t, a != a, a, BZ_CVT(t, (a < 0)) - BZ_CVT(t, (a > 0)) + BZ_SPLAT(t, 0)))   \
+	BZ_BINARY(                                                                                 \
+		heaviside, t,                                                                      \
+		BZ_SEL(t, a != a, a, BZ_SEL(t, a == 0, b, -BZ_CVT(t, (a > 0)) + BZ_SPLAT(t, 0))))  \
+	BZ_FN bz_b1 bz_isnan_##t(bz_##t a)                                                         \
+	{                                                                                          \
+		return BZ_B1(a != a);                                                              \
+	}                                                                                          \
+	BZ_FN bz_b1 bz_isinf_##t(bz_##t a)                                                         \
+	{                                                                                          \
+		return BZ_B1(bz_abs_##t(a) == (inf));                                              \
+	}                                                                                          \
+	BZ_FN bz_b1 bz_isfinite_##t(bz_##t a)                                                      \
+	{                                                                                          \
+		return BZ_B1(bz_abs_##t(a) < (inf));                                               \
+	}                                                                                          \
+	BZ_FN bz_b1 bz_signbit_##t(bz_##t a)                                                       \
+	{                                                                                          \
+		return BZ_B1((BZ_BITS(t, a) & (top)) != 0);                                        \
+	}                                                                                          \
+	BZ_FN bz_n_##t bz_n_sqrt_##t(bz_n_##t v)                                                   \
+	{                                                                                          \
+		return BZ_SQRT_##t(v);                                                             \
+	}                                                                                          \
+	BZ_FN bz_n_##t bz_n_rint_##t(bz_n_##t v)                                                   \
+	{                                                                                          \
+		return BZ_ROUND_##t(v, 0);                                                         \
+	}                                                                                          \
+	BZ_FN bz_n_##t bz_n_floor_##t(bz_n_##t v)                                                  \
+	{                                                                                          \
+		return BZ_ROUND_##t(v, 1);                                                         \
+	}                                                                                          \
+	BZ_FN bz_n_##t bz_n_ceil_##t(bz_n_##t v)                                                   \
+	{                                                                                          \
+		return BZ_ROUND_##t(v, 2);                                                         \
+	}                                                                                          \
+	BZ_FN bz_n_##t bz_n_trunc_##t(bz_n_##t v)                                                  \
+	{                                                                                          \
+		return BZ_ROUND_##t(v, 3);                                                         \
+	}                                                                                          \
+	BZ_UNARY(sqrt, t, BZ_CALL1_##t(t, bz_n_sqrt_##t, a))                                       \
+	BZ_UNARY(rint, t, BZ_CALL1_##t(t, bz_n_rint_##t, a))                                       \
+	BZ_UNARY(floor, t, BZ_CALL1_##t(t, bz_n_floor_##t, a))                                     \
+	BZ_UNARY(ceil, t, BZ_CALL1_##t(t, bz_n_ceil_##t, a))                                       \
+	BZ_UNARY(trunc, t, BZ_CALL1_##t(t, bz_n_trunc_##t, a))                                     \
+	BZ_FLOAT_DIVMOD(t, s)                                                                      \
+	BZ_LANES2(fdiv, t, bz_x_fdiv_##t(x, y))                                                    \
+	BZ_LANES2(rem, t, bz_x_rem_##t(x, y))                                                      \
+	BZ_LANES2(fmod, t, __builtin_fmod##s(x, y))                                                \
+	BZ_LANES2(nextafter, t, __builtin_nextafter##s(x, y))
+BZ_FLOAT(f32, u32, f, __builtin_inff(), 0x80000000u)
+#if BZ_W == 8
+BZ_FLOAT(f64, u64, , __builtin_inf(), (bz_s_u64)1 << 63)
+#endif
+
+/* ---- floats: libmvec ------------------------------------------------------------ */
+
+#if BZ_NATIVE == 64
+#define BZ_MVEC_f64(args, name) _ZGVeN8##args##_##name
+#define BZ_MVEC_f32(args, name) _ZGVeN16##args##_##name##f
+#elif BZ_NATIVE == 32
+#define BZ_MVEC_f64(args, name) _ZGVdN4##args##_##name
+#define BZ_MVEC_f32(args, name) _ZGVdN8##args##_##name##f
+#else
+#define BZ_MVEC_f64(args, name) _ZGVbN2##args##_##name
+#define BZ_MVEC_f32(args, name) _ZGVbN4##args##_##name##f
+#endif
+#define BZ_MATH1(stem, t)                                                                          \
+	extern bz_n_##t BZ_MVEC_##t(v, stem)(bz_n_##t) __attribute__((const, nothrow));            \
+	BZ_UNARY(stem, t, BZ_CALL1_##t(t, BZ_MVEC_##t(v, stem), a))
+#define BZ_MATH2(stem, t)                                                                          \
+	extern bz_n_##t BZ_MVEC_##t(vv, stem)(bz_n_##t, bz_n_##t) __attribute__((const, nothrow)); \
+	BZ_BINARY(stem, t, BZ_CALL2_##t(t, BZ_MVEC_##t(vv, stem), a, b))
+
+/* logaddexp: the greater plus log1p(exp(-distance)); equal operands, infinities
+ * among them, add log 2; a NaN comes through the difference. */
+#define BZ_MATH(t)                                                                                 \
+	BZ_MATH1(cbrt, t)                                                                          \
+	BZ_MATH1(exp, t)                                                                           \
+	BZ_MATH1(expm1, t)                                                                         \
+	BZ_MATH1(exp2, t)                                                                          \
+	BZ_MATH1(log, t)                                                                           \
+	BZ_MATH1(log2, t)                                                                          \
+	BZ_MATH1(log10, t)                                                                         \
+	BZ_MATH1(log1p, t)                                                                         \
+	BZ_MATH1(sin, t)                                                                           \
+	BZ_MATH1(cos, t)                                                                           \
+	BZ_MATH1(tan, t)                                                                           \
+	BZ_MATH1(asin, t)                                                                          \
+	BZ_MATH1(acos, t)                                                                          \
+	BZ_MATH1(atan, t)                                                                          \
+	BZ_MATH1(sinh, t)                                                                          \
+	BZ_MATH1(cosh, t)                                                                          \
+	BZ_MATH1(tanh, t)                                                                          \
+	BZ_MATH1(asinh, t)                                                                         \
+	BZ_MATH1(acosh, t)                                                                         \
+	BZ_MATH1(atanh, t)                                                                         \
+	BZ_MATH2(pow, t)                                                                           \
+	BZ_MATH2(atan2, t)                                                                         \
+	BZ_MATH2(hypot, t)                                                                         \
+	BZ_FN bz_##t bz_logaddexp_##t(bz_##t a, bz_##t b)                                          \
+	{                                                                                          \
+		const bz_s_##t ln2 = (bz_s_##t)0.693147180559945309417232121458176568;             \
+		bz_##t d = a - b;                                                                  \
+		bz_##t tail = bz_log1p_##t(bz_exp_##t(bz_neg_##t(bz_abs_##t(d))));                 \
+		bz_##t r = BZ_SEL(t, a > b, a, b) + tail;                                          \
+                                                                                                   \
+		r = BZ_SEL(t, d != d, d, r);                                                       \
+		return BZ_SEL(t, a == b, a + ln2, r);                                              \
+	}
+BZ_MATH(f32)
+#if BZ_W == 8
+BZ_MATH(f64)
+#endif
+
+#endif

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kernels/pre.h - NumPy's elementwise semantics over explicit vectors.
+ *
+ * In:  BZ_W (8 or 16) lanes a vector.  Out: for each element type <t> of
+ * proto/dtypes.def but float16 the storage type bz_s_<t>, the register type
+ * bz_<t>, loads, stores, casts, and bz_<stem>_<t> for every row of proto/ops.def.
+ * Text at the head of every generated source and of worker/tier0_isa.c; includes
+ * nothing.  At BZ_W 16 only the types of at most 4 bytes have functions.
+ *
+ * Invariant: a lane's result is a function of that lane's operands only, and
+ * never of its position, BZ_W or the loop around it.  So real math functions are
+ * called as libmvec's widest routine by name; nothing is left to a vectoriser's
+ * choice of routine.  A bool register holds 0 or 1. */
+#ifndef BZ_PRE_H
+#define BZ_PRE_H
+
+#pragma GCC diagnostic ignored "-Wpsabi"
+
+#define BZ_FN static inline __attribute__((always_inline, unused))
+
+typedef __UINT8_TYPE__ bz_s_b1;
+typedef __INT8_TYPE__ bz_s_i8;
+typedef __INT16_TYPE__ bz_s_i16;
+typedef __INT32_TYPE__ bz_s_i32;
+typedef __INT64_TYPE__ bz_s_i64;
+typedef __UINT8_TYPE__ bz_s_u8;
+typedef __UINT16_TYPE__ bz_s_u16;
+typedef __UINT32_TYPE__ bz_s_u32;
+typedef __UINT64_TYPE__ bz_s_u64;
+typedef float bz_s_f32;
+typedef double bz_s_f64;
+typedef struct {
+	float re, im;
+} bz_s_c64;
+typedef struct {
+	double re, im;
+} bz_s_c128;
+
+/* bz_m_: a vector anywhere in memory; bz_e_: one element anywhere in memory;
+ * bz_l_: a vector as lanes. */
+#define BZ_TYPE(t)                                                                                 \
+	typedef bz_s_##t bz_##t __attribute__((vector_size(BZ_W * sizeof(bz_s_##t))));             \
+	typedef bz_##t bz_m_##t __attribute__((aligned(1), may_alias));                            \
+	typedef bz_s_##t bz_e_##t __attribute__((aligned(1), may_alias));                          \
+	union bz_l_##t {                                                                           \
+		bz_##t v;                                                                          \
+		bz_s_##t s[BZ_W];                                                                  \
+	};
+BZ_TYPE(b1)
+BZ_TYPE(i8)
+BZ_TYPE(i16)
+BZ_TYPE(i32)
+BZ_TYPE(i64)
+BZ_TYPE(u8)
+BZ_TYPE(u16)
+BZ_TYPE(u32)
+BZ_TYPE(u64)
+BZ_TYPE(f32)
+BZ_TYPE(f64)
+typedef struct {
+	bz_f32 re, im;
+} bz_c64;
+typedef struct {
+	bz_f64 re, im;
+} bz_c128;
+
+/* bz_k_: the unsigned vector that has the bits of a type. */
+typedef bz_u8 bz_k_b1, bz_k_i8, bz_k_u8;
+typedef bz_u16 bz_k_i16, bz_k_u16;
+typedef bz_u32 bz_k_i32, bz_k_u32, bz_k_f32;
+typedef bz_u64 bz_k_i64, bz_k_u64, bz_k_f64;
+
+/* Every use of X(t, ...) once for each type of a class that has functions. */
+#define BZ_EACH_NARROW(X, ...)                                                                     \
+	X(i8, ##__VA_ARGS__)                                                                       \
+	X(i16, ##__VA_ARGS__)                                                                      \
+	X(i32, ##__VA_ARGS__) X(u8, ##__VA_ARGS__) X(u16, ##__VA_ARGS__) X(u32, ##__VA_ARGS__)
+#if BZ_W == 8
+#define BZ_EACH_INT(X, ...)                                                                        \
+	BZ_EACH_NARROW(X, ##__VA_ARGS__) X(i64, ##__VA_ARGS__) X(u64, ##__VA_ARGS__)
+#define BZ_EACH_FLOAT(X, ...)	X(f32, ##__VA_ARGS__) X(f64, ##__VA_ARGS__)
+#define BZ_EACH_COMPLEX(X, ...) X(c64, f32, ##__VA_ARGS__) X(c128, f64, ##__VA_ARGS__)
+#define BZ_SPLAT(t, s)		((bz_##t){(s), (s), (s), (s), (s), (s), (s), (s)})
+#else
+#define BZ_EACH_INT(X, ...)   BZ_EACH_NARROW(X, ##__VA_ARGS__)
+#define BZ_EACH_FLOAT(X, ...) X(f32, ##__VA_ARGS__)
+#define BZ_EACH_COMPLEX(X, ...)
+#define BZ_SPLAT(t, s)                                                                             \
+	((bz_##t){(s), (s), (s), (s), (s), (s), (s), (s), (s), (s), (s), (s), (s), (s), (s), (s)})
+#endif
+#define BZ_EACH_REAL(X, ...)   BZ_EACH_INT(X, ##__VA_ARGS__) BZ_EACH_FLOAT(X, ##__VA_ARGS__)
+#define BZ_EACH_SCALAR(X, ...) X(b1, ##__VA_ARGS__) BZ_EACH_REAL(X, ##__VA_ARGS__)
+
+#define BZ_CVT(t, v)  __builtin_convertvector((v), bz_##t)
+#define BZ_BITS(t, v) ((bz_k_##t)(v))
+#define BZ_B1(m)      (__builtin_convertvector((m), bz_b1) & 1)
+#define BZ_MASK(t, c) (-__builtin_convertvector((c), bz_k_##t))
+#define BZ_SEL(t, m, a, b)                                                                         \
+	((bz_##t)((BZ_BITS(t, a) & BZ_BITS(t, m)) | (BZ_BITS(t, b) & ~BZ_BITS(t, m))))
+
+/* ---- loads, stores, immediates ---------------------------------------------- */
+
+/* A client can scribble on its arena: a stored bool is any byte. */
+#define BZ_CLEAN_b1(x)	(x) = BZ_B1((x) != 0)
+#define BZ_CLEAN_i8(x)	(void)0
+#define BZ_CLEAN_i16(x) (void)0
+#define BZ_CLEAN_i32(x) (void)0
+#define BZ_CLEAN_i64(x) (void)0
+#define BZ_CLEAN_u8(x)	(void)0
+#define BZ_CLEAN_u16(x) (void)0
+#define BZ_CLEAN_u32(x) (void)0
+#define BZ_CLEAN_u64(x) (void)0
+#define BZ_CLEAN_f32(x) (void)0
+#define BZ_CLEAN_f64(x) (void)0
+
+#define BZ_MEMORY(t)                                                                               \
+	BZ_FN bz_##t bz_ld_##t(const char *p)                                                      \
+	{                                                                                          \
+		bz_##t v = *(const bz_m_##t *)p;                                                   \
+		BZ_CLEAN_##t(v);                                                                   \
+		return v;                                                                          \
+	}                                                                                          \
+	BZ_FN bz_##t bz_ldsn_##t(const char *p, bz_s_i64 stride, int n)                            \
+	{                                                                                          \
+		union bz_l_##t u = {BZ_SPLAT(t, 1)};                                               \
+		for (int i = 0; i < n; i++)                                                        \
+			u.s[i] = *(const bz_e_##t *)(p + i * stride);                              \
+		BZ_CLEAN_##t(u.v);                                                                 \
+		return u.v;                                                                        \
+	}                                                                                          \
+	BZ_FN bz_##t bz_lds_##t(const char *p, bz_s_i64 stride)                                    \
+	{                                                                                          \
+		union bz_l_##t u;                                                                  \
+		for (int i = 0; i < BZ_W; i++)                                                     \
+			u.s[i] = *(const bz_e_##t *)(p + i * stride);                              \
+		BZ_CLEAN_##t(u.v);                                                                 \
+		return u.v;                                                                        \
+	}                                                                                          \
+	BZ_FN bz_##t bz_ldn_##t(const char *p, int n)                                              \
+	{                                                                                          \
+		return bz_ldsn_##t(p, (bz_s_i64)sizeof(bz_s_##t), n);                              \
+	}                                                                                          \
+	BZ_FN bz_##t bz_dup_##t(const char *p)                                                     \
+	{                                                                                          \
+		bz_s_##t s = *(const bz_e_##t *)p;                                                 \
+		bz_##t v = BZ_SPLAT(t, s);                                                         \
+		BZ_CLEAN_##t(v);                                                                   \
+		return v;                                                                          \
+	}                                                                                          \
+	BZ_FN void bz_st_##t(char *p, bz_##t v)                                                    \
+	{                                                                                          \
+		*(bz_m_##t *)p = v;                                                                \
+	}                                                                                          \
+	BZ_FN void bz_stsn_##t(char *p, bz_s_i64 stride, int n, bz_##t v)                          \
+	{                                                                                          \
+		union bz_l_##t u = {v};                                                            \
+		for (int i = 0; i < n; i++)                                                        \
+			*(bz_e_##t *)(p + i * stride) = u.s[i];                                    \
+	}                                                                                          \
+	BZ_FN void bz_sts_##t(char *p, bz_s_i64 stride, bz_##t v)                                  \
+	{                                                                                          \
+		bz_stsn_##t(p, stride, BZ_W, v);                                                   \
+	}                                                                                          \
+	BZ_FN void bz_stn_##t(char *p, int n, bz_##t v)                                            \
+	{                                                                                          \
+		bz_stsn_##t(p, (bz_s_i64)sizeof(bz_s_##t), n, v);                                  \
+	}
+BZ_EACH_SCALAR(BZ_MEMORY)
+
+#define BZ_IMM_INT(t)                                                                              \
+	BZ_FN bz_##t bz_imm_##t(bz_s_u64 lo, bz_s_u64 hi)                                          \
+	{                                                                                          \
+		(void)hi;                                                                          \
+		return BZ_SPLAT(t, (bz_s_##t)lo);                                                  \
+	}
+BZ_EACH_INT(BZ_IMM_INT)
+BZ_FN bz_b1 bz_imm_b1(bz_s_u64 lo, bz_s_u64 hi)
+{
+	(void)hi;
+	return BZ_SPLAT(b1, (bz_s_b1)((lo & 255) != 0));
+}
+BZ_FN float bz_x_bits_f32(bz_s_u64 b)
+{
+	union {
+		bz_s_u32 u;
+		float f;
+	} u = {(bz_s_u32)b};
+	return u.f;
+}
+BZ_FN double bz_x_bits_f64(bz_s_u64 b)
+{
+	union {
+		bz_s_u64 u;
+		double f;
+	} u = {b};
+	return u.f;
+}
+BZ_FN bz_f32 bz_imm_f32(bz_s_u64 lo, bz_s_u64 hi)
+{
+	(void)hi;
+	return BZ_SPLAT(f32, bz_x_bits_f32(lo));
+}
+#if BZ_W == 8
+BZ_FN bz_f64 bz_imm_f64(bz_s_u64 lo, bz_s_u64 hi)
+{
+	(void)hi;
+	return BZ_SPLAT(f64, bz_x_bits_f64(lo));
+}
+BZ_FN bz_c64 bz_imm_c64(bz_s_u64 lo, bz_s_u64 hi)
+{
+	return (bz_c64){bz_imm_f32(lo, 0), bz_imm_f32(hi, 0)};
+}
+BZ_FN bz_c128 bz_imm_c128(bz_s_u64 lo, bz_s_u64 hi)
+{
+	return (bz_c128){bz_imm_f64(lo, 0), bz_imm_f64(hi, 0)};
+}
+BZ_FN bz_i64 bz_iota_i64(bz_s_i64 first, bz_s_i64 step)
+{
+	const bz_u64 lane = {0, 1, 2, 3, 4, 5, 6, 7};
+	return (bz_i64)((bz_s_u64)first + (bz_s_u64)step * lane);
+}
+
+#define BZ_MEMORY_COMPLEX(t, f)                                                                    \
+	BZ_FN bz_##t bz_ld_##t(const char *p)                                                      \
+	{                                                                                          \
+		bz_##f a = bz_ld_##f(p), b = bz_ld_##f(p + sizeof(bz_##f));                        \
+		return (bz_##t){__builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14),          \
+				__builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15)};         \
+	}                                                                                          \
+	BZ_FN bz_##t bz_lds_##t(const char *p, bz_s_i64 stride)                                    \
+	{                                                                                          \
+		return (bz_##t){bz_lds_##f(p, stride), bz_lds_##f(p + sizeof(bz_s_##f), stride)};  \
+	}                                                                                          \
+	BZ_FN bz_##t bz_ldsn_##t(const char *p, bz_s_i64 stride, int n)                            \
+	{                                                                                          \
+		return (bz_##t){bz_ldsn_##f(p, stride, n),                                         \
+				bz_ldsn_##f(p + sizeof(bz_s_##f), stride, n)};                     \
+	}                                                                                          \
+	BZ_FN bz_##t bz_ldn_##t(const char *p, int n)                                              \
+	{                                                                                          \
+		return bz_ldsn_##t(p, (bz_s_i64)sizeof(bz_s_##t), n);                              \
+	}                                                                                          \
+	BZ_FN bz_##t bz_dup_##t(const char *p)                                                     \
+	{                                                                                          \
+		return (bz_##t){bz_dup_##f(p), bz_dup_##f(p + sizeof(bz_s_##f))};                  \
+	}                                                                                          \
+	BZ_FN void bz_st_##t(char *p, bz_##t v)                                                    \
+	{                                                                                          \
+		bz_st_##f(p, __builtin_shufflevector(v.re, v.im, 0, 8, 1, 9, 2, 10, 3, 11));       \
+		bz_st_##f(p + sizeof(bz_##f),                                                      \
+			  __builtin_shufflevector(v.re, v.im, 4, 12, 5, 13, 6, 14, 7, 15));        \
+	}                                                                                          \
+	BZ_FN void bz_stsn_##t(char *p, bz_s_i64 stride, int n, bz_##t v)                          \
+	{                                                                                          \
+		bz_stsn_##f(p, stride, n, v.re);                                                   \
+		bz_stsn_##f(p + sizeof(bz_s_##f), stride, n, v.im);                                \
+	}                                                                                          \
+	BZ_FN void bz_sts_##t(char *p, bz_s_i64 stride, bz_##t v)                                  \
+	{                                                                                          \
+		bz_stsn_##t(p, stride, BZ_W, v);                                                   \
+	}                                                                                          \
+	BZ_FN void bz_stn_##t(char *p, int n, bz_##t v)                                            \
+	{                                                                                          \
+		bz_stsn_##t(p, (bz_s_i64)sizeof(bz_s_##t), n, v);                                  \
+	}
+BZ_EACH_COMPLEX(BZ_MEMORY_COMPLEX)
+#endif
+
+/* ---- casts ------------------------------------------------------------------ */
+
+#define BZ_CAST(from, to)                                                                          \
+	BZ_FN bz_##to bz_cast_##from##_##to(bz_##from x)                                           \
+	{                                                                                          \
+		return BZ_CVT(to, x);                                                              \
+	}
+#define BZ_CAST_SWAP(to, from) BZ_CAST(from, to)
+/* From b1 and the integers: C's conversions. */
+#define BZ_CAST_FROM_INT(from)                                                                     \
+	BZ_EACH_REAL(BZ_CAST_SWAP, from)                                                           \
+	BZ_FN bz_b1 bz_cast_##from##_b1(bz_##from x)                                               \
+	{                                                                                          \
+		return BZ_B1(x != 0);                                                              \
+	}
+BZ_CAST_FROM_INT(b1)
+#define BZ_CAST_OF_INT(from) BZ_CAST_FROM_INT(from)
+/* The lists cannot nest in themselves, so the sources are spelled out. */
+BZ_CAST_OF_INT(i8)
+BZ_CAST_OF_INT(i16)
+BZ_CAST_OF_INT(i32)
+BZ_CAST_OF_INT(u8)
+BZ_CAST_OF_INT(u16)
+BZ_CAST_OF_INT(u32)
+#if BZ_W == 8
+BZ_CAST_OF_INT(i64)
+BZ_CAST_OF_INT(u64)
+#endif
+
+/* From floats: what cvtt gives on x86, the most negative number for a value out
+ * of range; types below 4 bytes are cut from int32, uint32 from int64. */
+#define BZ_CAST_VIA(from, to, via)                                                                 \
+	BZ_FN bz_##to bz_cast_##from##_##to(bz_##from x)                                           \
+	{                                                                                          \
+		return BZ_CVT(to, BZ_CVT(via, x));                                                 \
+	}
+#define BZ_CAST_FROM_FLOAT(from)                                                                   \
+	BZ_CAST_VIA(from, i8, i32)                                                                 \
+	BZ_CAST_VIA(from, i16, i32)                                                                \
+	BZ_CAST(from, i32)                                                                         \
+	BZ_CAST_VIA(from, u8, i32)                                                                 \
+	BZ_CAST_VIA(from, u16, i32)                                                                \
+	BZ_CAST_VIA(from, u32, i64)                                                                \
+	BZ_CAST(from, f32)                                                                         \
+	BZ_FN bz_b1 bz_cast_##from##_b1(bz_##from x)                                               \
+	{                                                                                          \
+		return BZ_B1(x != 0);                                                              \
+	}
+BZ_CAST_FROM_FLOAT(f32)
+#if BZ_W == 8
+BZ_CAST_FROM_FLOAT(f64)
+#define BZ_CAST_FLOAT_WIDE(from, bits)                                                             \
+	BZ_CAST(from, i64)                                                                         \
+	BZ_CAST(from, f64)                                                                         \
+	BZ_FN bz_u64 bz_cast_##from##_u64(bz_##from x)                                             \
+	{                                                                                          \
+		const bz_s_##from top = 9223372036854775808.0;                                     \
+		bz_i64 big = __builtin_convertvector(x >= top, bz_i64);                            \
+		bz_u64 less = (bz_u64)BZ_CVT(i64, x);                                              \
+		bz_u64 more = (bz_u64)BZ_CVT(i64, x - top) ^ ((bz_s_u64)1 << 63);                  \
+		return BZ_SEL(u64, big, more, less);                                               \
+	}
+BZ_CAST_FLOAT_WIDE(f32, u32)
+BZ_CAST_FLOAT_WIDE(f64, u64)
+
+#define BZ_CAST_TO_COMPLEX(from)                                                                   \
+	BZ_FN bz_c64 bz_cast_##from##_c64(bz_##from x)                                             \
+	{                                                                                          \
+		return (bz_c64){bz_cast_##from##_f32(x), BZ_SPLAT(f32, 0)};                        \
+	}                                                                                          \
+	BZ_FN bz_c128 bz_cast_##from##_c128(bz_##from x)                                           \
+	{                                                                                          \
+		return (bz_c128){bz_cast_##from##_f64(x), BZ_SPLAT(f64, 0)};                       \
+	}
+BZ_EACH_SCALAR(BZ_CAST_TO_COMPLEX)
+#define BZ_CAST_COMPLEX_REAL(to, from, f)                                                          \
+	BZ_FN bz_##to bz_cast_##from##_##to(bz_##from x)                                           \
+	{                                                                                          \
+		return bz_cast_##f##_##to(x.re);                                                   \
+	}
+#define BZ_CAST_FROM_COMPLEX(from, f)                                                              \
+	BZ_EACH_REAL(BZ_CAST_COMPLEX_REAL, from, f)                                                \
+	BZ_FN bz_b1 bz_cast_##from##_b1(bz_##from x)                                               \
+	{                                                                                          \
+		return BZ_B1((x.re != 0) | (x.im != 0));                                           \
+	}                                                                                          \
+	BZ_FN bz_c64 bz_cast_##from##_c64(bz_##from x)                                             \
+	{                                                                                          \
+		return (bz_c64){BZ_CVT(f32, x.re), BZ_CVT(f32, x.im)};                             \
+	}                                                                                          \
+	BZ_FN bz_c128 bz_cast_##from##_c128(bz_##from x)                                           \
+	{                                                                                          \
+		return (bz_c128){BZ_CVT(f64, x.re), BZ_CVT(f64, x.im)};                            \
+	}
+BZ_CAST_FROM_COMPLEX(c64, f32)
+BZ_CAST_FROM_COMPLEX(c128, f64)
+#endif
+#endif

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kernels/tree.h - reductions, last in every prologue (pre.h ew.h cx.h tree.h).
+ *
+ * One tree for every backend, tier, loop order and number of threads, so a
+ * reduction's bits are a function of its elements, in C order, and their type:
+ *
+ *   lanes   element e of a block of BZ_BLOCK goes to lane e % L, each lane adds
+ *           up from the identity; L = BZ_L_<t>: 64 for components of at most 4
+ *           bytes, else 32.  Missing elements of the last block are identities.
+ *   fold    lane[j] = lane[j] op lane[j + w] for w = L/2, L/4 ... 1
+ *   counter block values combine pairwise as a binary counter carries: after the
+ *           n-th push, once for every 0 bit below the lowest 1 bit of n
+ *   end     what is left folds from the top (youngest): s = stack[--sp] op s
+ *
+ * A whole chunk (BZ_CHUNK, 64 blocks) leaves one value, so pushing each chunk's
+ * ended value to a counter of its own gives the same bits as pushing all blocks.
+ *
+ * Inner mode (vectors along the reduced loop): BZ_R_<t> = L / BZ_W accumulators,
+ * vector k of a block goes to acc[k % BZ_R_<t>], a short vector through
+ * bz_keep_<op>_<t>; bz_fold_<op>_<t>(acc) gives the block's value, which goes to
+ * bz_push_<op>_<t>(&tree, value), at last bz_end_<op>_<t>(&tree, elements).
+ * Outer mode (vectors along a parallel loop, one column a lane): row r goes to
+ * acc[(r % L) * step]; bz_vfold_, bz_vpush_, bz_vend_ do the same to columns. */
+#ifndef BZ_TREE_H
+#define BZ_TREE_H
+
+#define BZ_BLOCK 1024
+#define BZ_CHUNK 65536
+#define BZ_DEPTH 48 /* more than the bits of any number of blocks */
+
+/* A C copy of worker/kernel_abi.h, for sources without an include path. */
+#ifndef BRAZE_KERNEL_ABI_H
+struct bz_args {
+	char *const *base;
+	const bz_s_i64 *extent;
+	const bz_s_i64 *stride;
+	const bz_s_u64 *scalar;
+	const volatile bz_s_u32 *cancel;
+};
+struct bz_acc {
+	bz_s_u64 v[2];
+	bz_s_i64 index;
+};
+#endif
+
+enum {
+	BZ_L_b1 = 64,
+	BZ_L_i8 = 64,
+	BZ_L_i16 = 64,
+	BZ_L_i32 = 64,
+	BZ_L_i64 = 32,
+	BZ_L_u8 = 64,
+	BZ_L_u16 = 64,
+	BZ_L_u32 = 64,
+	BZ_L_u64 = 32,
+	BZ_L_f32 = 64,
+	BZ_L_f64 = 32,
+	BZ_L_c64 = 64,
+	BZ_L_c128 = 32
+};
+
+/* ---- between a register and one element ----------------------------------------- */
+
+#if BZ_W == 8
+#define BZ_DOWN8(v) (v)
+#define BZ_DOWN4(v) __builtin_shufflevector(v, v, 4, 5, 6, 7, 4, 5, 6, 7)
+#define BZ_DOWN2(v) __builtin_shufflevector(v, v, 2, 3, 2, 3, 2, 3, 2, 3)
+#define BZ_DOWN1(v) __builtin_shufflevector(v, v, 1, 1, 1, 1, 1, 1, 1, 1)
+#define BZ_LANE_NUMBERS                                                                            \
+	{                                                                                          \
+		0, 1, 2, 3, 4, 5, 6, 7                                                             \
+	}
+#else
+#define BZ_DOWN8(v)                                                                                \
+	__builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15)
+#define BZ_DOWN4(v) __builtin_shufflevector(v, v, 4, 5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7)
+#define BZ_DOWN2(v) __builtin_shufflevector(v, v, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3)
+#define BZ_DOWN1(v) __builtin_shufflevector(v, v, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)
+#define BZ_LANE_NUMBERS                                                                            \
+	{                                                                                          \
+		0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15                               \
+	}
+#endif
+
+/* 1 in the first n lanes. */
+BZ_FN bz_b1 bz_first_lanes(int n)
+{
+	const bz_b1 lane = BZ_LANE_NUMBERS;
+	return BZ_B1(lane < (bz_s_b1)n);
+}
+
+/* bz_all_: an element in every lane.  bz_one_: lane 0.  bz_acc_put_ and _get_:
+ * an element as the raw bits of an accumulator. */
+#define BZ_ELEMENT(t)                                                                              \
+	BZ_FN bz_##t bz_all_##t(bz_s_##t s)                                                        \
+	{                                                                                          \
+		return BZ_SPLAT(t, s);                                                             \
+	}                                                                                          \
+	BZ_FN bz_s_##t bz_one_##t(bz_##t v)                                                        \
+	{                                                                                          \
+		return v[0];                                                                       \
+	}                                                                                          \
+	BZ_FN bz_##t bz_down_##t(bz_##t v, int w)                                                  \
+	{                                                                                          \
+		return w == 8	? BZ_DOWN8(v)                                                      \
+		       : w == 4 ? BZ_DOWN4(v)                                                      \
+		       : w == 2 ? BZ_DOWN2(v)                                                      \
+				: BZ_DOWN1(v);                                                     \
+	}                                                                                          \
+	BZ_FN void bz_acc_put_##t(struct bz_acc *a, bz_s_##t s)                                    \
+	{                                                                                          \
+		a->v[0] = a->v[1] = 0;                                                             \
+		*(bz_e_##t *)&a->v[0] = s;                                                         \
+		a->index = 0;                                                                      \
+	}                                                                                          \
+	BZ_FN bz_s_##t bz_acc_get_##t(const struct bz_acc *a)                                      \
+	{                                                                                          \
+		return *(const bz_e_##t *)&a->v[0];                                                \
+	}
+BZ_EACH_SCALAR(BZ_ELEMENT)
+#define BZ_ELEMENT_COMPLEX(t, f)                                                                   \
+	BZ_FN bz_##t bz_all_##t(bz_s_##t s)                                                        \
+	{                                                                                          \
+		return (bz_##t){bz_all_##f(s.re), bz_all_##f(s.im)};                               \
+	}                                                                                          \
+	BZ_FN bz_s_##t bz_one_##t(bz_##t v)                                                        \
+	{                                                                                          \
+		return (bz_s_##t){v.re[0], v.im[0]};                                               \
+	}                                                                                          \
+	BZ_FN bz_##t bz_down_##t(bz_##t v, int w)                                                  \
+	{                                                                                          \
+		return (bz_##t){bz_down_##f(v.re, w), bz_down_##f(v.im, w)};                       \
+	}                                                                                          \
+	BZ_FN void bz_acc_put_##t(struct bz_acc *a, bz_s_##t s)                                    \
+	{                                                                                          \
+		a->v[0] = a->v[1] = 0;                                                             \
+		*(bz_e_##f *)&a->v[0] = s.re;                                                      \
+		*(bz_e_##f *)&a->v[1] = s.im;                                                      \
+		a->index = 0;                                                                      \
+	}                                                                                          \
+	BZ_FN bz_s_##t bz_acc_get_##t(const struct bz_acc *a)                                      \
+	{                                                                                          \
+		return (bz_s_##t){*(const bz_e_##f *)&a->v[0], *(const bz_e_##f *)&a->v[1]};       \
+	}
+BZ_EACH_COMPLEX(BZ_ELEMENT_COMPLEX)
+
+/* ---- the tree --------------------------------------------------------------------- */
+
+#define BZ_TREE_TYPE(t, ...)                                                                       \
+	enum { BZ_R_##t = BZ_L_##t / BZ_W };                                                       \
+	struct bz_tree_##t {                                                                       \
+		bz_s_u64 n;                                                                        \
+		int sp;                                                                            \
+		bz_s_##t s[BZ_DEPTH];                                                              \
+	};                                                                                         \
+	struct bz_vtree_##t {                                                                      \
+		bz_s_u64 n;                                                                        \
+		int sp;                                                                            \
+		bz_##t s[BZ_DEPTH];                                                                \
+	};                                                                                         \
+	BZ_FN void bz_tree_init_##t(struct bz_tree_##t *tree)                                      \
+	{                                                                                          \
+		tree->n = 0;                                                                       \
+		tree->sp = 0;                                                                      \
+	}                                                                                          \
+	BZ_FN void bz_vtree_init_##t(struct bz_vtree_##t *tree)                                    \
+	{                                                                                          \
+		tree->n = 0;                                                                       \
+		tree->sp = 0;                                                                      \
+	}
+BZ_EACH_SCALAR(BZ_TREE_TYPE)
+BZ_EACH_COMPLEX(BZ_TREE_TYPE)
+
+/* identity: of the tree's missing elements; nothing: the result over no element. */
+#define BZ_REDUCTION(op, t, identity, nothing)                                                     \
+	BZ_FN bz_##t bz_id_##op##_##t(void)                                                        \
+	{                                                                                          \
+		return identity;                                                                   \
+	}                                                                                          \
+	BZ_FN bz_##t bz_keep_##op##_##t(bz_##t v, int n)                                           \
+	{                                                                                          \
+		return bz_where_##t(bz_first_lanes(n), v, identity);                               \
+	}                                                                                          \
+	BZ_FN bz_s_##t bz_join_##op##_##t(bz_s_##t a, bz_s_##t b)                                  \
+	{                                                                                          \
+		return bz_one_##t(bz_##op##_##t(bz_all_##t(a), bz_all_##t(b)));                    \
+	}                                                                                          \
+	BZ_FN bz_s_##t bz_fold_##op##_##t(bz_##t *acc)                                             \
+	{                                                                                          \
+		bz_##t v;                                                                          \
+                                                                                                   \
+		for (int w = BZ_R_##t / 2; w >= 1; w /= 2)                                         \
+			for (int j = 0; j < w; j++)                                                \
+				acc[j] = bz_##op##_##t(acc[j], acc[j + w]);                        \
+		v = acc[0];                                                                        \
+		if (BZ_W == 16)                                                                    \
+			v = bz_##op##_##t(v, bz_down_##t(v, 8));                                   \
+		v = bz_##op##_##t(v, bz_down_##t(v, 4));                                           \
+		v = bz_##op##_##t(v, bz_down_##t(v, 2));                                           \
+		return bz_one_##t(bz_##op##_##t(v, bz_down_##t(v, 1)));                            \
+	}                                                                                          \
+	BZ_FN void bz_push_##op##_##t(struct bz_tree_##t *tree, bz_s_##t s)                        \
+	{                                                                                          \
+		for (bz_s_u64 m = ++tree->n; !(m & 1); m >>= 1)                                    \
+			s = bz_join_##op##_##t(tree->s[--tree->sp], s);                            \
+		tree->s[tree->sp++] = s;                                                           \
+	}                                                                                          \
+	BZ_FN bz_s_##t bz_end_##op##_##t(struct bz_tree_##t *tree, bz_s_u64 elements)              \
+	{                                                                                          \
+		bz_s_##t s;                                                                        \
+                                                                                                   \
+		if (!elements || !tree->sp)                                                        \
+			return bz_one_##t(nothing);                                                \
+		s = tree->s[--tree->sp];                                                           \
+		while (tree->sp)                                                                   \
+			s = bz_join_##op##_##t(tree->s[--tree->sp], s);                            \
+		return s;                                                                          \
+	}                                                                                          \
+	BZ_FN bz_##t bz_vfold_##op##_##t(bz_##t *acc, int step)                                    \
+	{                                                                                          \
+		for (int w = BZ_L_##t / 2; w >= 1; w /= 2)                                         \
+			for (int j = 0; j < w; j++)                                                \
+				acc[j * step] = bz_##op##_##t(acc[j * step], acc[(j + w) * step]); \
+		return acc[0];                                                                     \
+	}                                                                                          \
+	BZ_FN void bz_vpush_##op##_##t(struct bz_vtree_##t *tree, bz_##t v)                        \
+	{                                                                                          \
+		for (bz_s_u64 m = ++tree->n; !(m & 1); m >>= 1)                                    \
+			v = bz_##op##_##t(tree->s[--tree->sp], v);                                 \
+		tree->s[tree->sp++] = v;                                                           \
+	}                                                                                          \
+	BZ_FN bz_##t bz_vend_##op##_##t(struct bz_vtree_##t *tree, bz_s_u64 elements)              \
+	{                                                                                          \
+		bz_##t v;                                                                          \
+                                                                                                   \
+		if (!elements || !tree->sp)                                                        \
+			return nothing;                                                            \
+		v = tree->s[--tree->sp];                                                           \
+		while (tree->sp)                                                                   \
+			v = bz_##op##_##t(tree->s[--tree->sp], v);                                 \
+		return v;                                                                          \
+	}
+
+/* The smallest and the greatest number of a type. */
+#define BZ_LEAST(t) ((bz_s_##t)((bz_s_##t) - 1 < 0 ? (bz_s_u64)1 << (8 * sizeof(bz_s_##t) - 1) : 0))
+#define BZ_MOST(t)  ((bz_s_##t) ~BZ_LEAST(t))
+
+#define BZ_REDUCE_INT(t)                                                                           \
+	BZ_REDUCTION(add, t, BZ_SPLAT(t, 0), BZ_SPLAT(t, 0))                                       \
+	BZ_REDUCTION(mul, t, BZ_SPLAT(t, 1), BZ_SPLAT(t, 1))                                       \
+	BZ_REDUCTION(min, t, BZ_SPLAT(t, BZ_MOST(t)), BZ_SPLAT(t, BZ_MOST(t)))                     \
+	BZ_REDUCTION(max, t, BZ_SPLAT(t, BZ_LEAST(t)), BZ_SPLAT(t, BZ_LEAST(t)))
+#define BZ_INF(t) ((bz_s_##t)__builtin_inf())
+/* -0.0 changes no number it is added to; +0.0 would turn -0.0 to +0.0. */
+#define BZ_REDUCE_FLOAT(t)                                                                         \
+	BZ_REDUCTION(add, t, BZ_SPLAT(t, (bz_s_##t) - 0.0), BZ_SPLAT(t, 0))                        \
+	BZ_REDUCTION(mul, t, BZ_SPLAT(t, 1), BZ_SPLAT(t, 1))                                       \
+	BZ_REDUCTION(min, t, BZ_SPLAT(t, BZ_INF(t)), BZ_SPLAT(t, BZ_INF(t)))                       \
+	BZ_REDUCTION(max, t, BZ_SPLAT(t, -BZ_INF(t)), BZ_SPLAT(t, -BZ_INF(t)))
+#define BZ_PAIR(t, f, x, y) ((bz_##t){BZ_SPLAT(f, (bz_s_##f)(x)), BZ_SPLAT(f, (bz_s_##f)(y))})
+#define BZ_REDUCE_COMPLEX(t, f)                                                                    \
+	BZ_REDUCTION(add, t, BZ_PAIR(t, f, -0.0, -0.0), BZ_PAIR(t, f, 0, 0))                       \
+	BZ_REDUCTION(mul, t, BZ_PAIR(t, f, 1, 0), BZ_PAIR(t, f, 1, 0))                             \
+	BZ_REDUCTION(min, t, BZ_PAIR(t, f, BZ_INF(f), BZ_INF(f)),                                  \
+		     BZ_PAIR(t, f, BZ_INF(f), BZ_INF(f)))                                          \
+	BZ_REDUCTION(max, t, BZ_PAIR(t, f, -BZ_INF(f), -BZ_INF(f)),                                \
+		     BZ_PAIR(t, f, -BZ_INF(f), -BZ_INF(f)))
+BZ_EACH_INT(BZ_REDUCE_INT)
+BZ_EACH_FLOAT(BZ_REDUCE_FLOAT)
+BZ_EACH_COMPLEX(BZ_REDUCE_COMPLEX)
+BZ_REDUCTION(min, b1, BZ_SPLAT(b1, 1), BZ_SPLAT(b1, 1))
+BZ_REDUCTION(max, b1, BZ_SPLAT(b1, 0), BZ_SPLAT(b1, 0))
+BZ_REDUCTION(lor, b1, BZ_SPLAT(b1, 0), BZ_SPLAT(b1, 0))
+BZ_REDUCTION(land, b1, BZ_SPLAT(b1, 1), BZ_SPLAT(b1, 1))
+
+/* ---- argmin, argmax ----------------------------------------------------------------- */
+
+#if BZ_W == 8
+/* Best value of each lane and its reduced index, -1 for none.  The result needs no
+ * tree: the first NaN, else the first of the extreme values. */
+#define BZ_ARG_TYPE(t, ...)                                                                        \
+	struct bz_arg_##t {                                                                        \
+		bz_##t best;                                                                       \
+		bz_i64 index;                                                                      \
+	};
+BZ_EACH_SCALAR(BZ_ARG_TYPE)
+BZ_EACH_COMPLEX(BZ_ARG_TYPE)
+
+/* step: candidates v at index, in rising order, lane by lane; a negative index is
+ * no candidate.  lane: one lane as an accumulator.  join: the better of *a and *b,
+ * whatever their order.  end: all lanes joined. */
+#define BZ_ARG(op, t, rel)                                                                         \
+	BZ_FN void bz_##op##_init_##t(struct bz_arg_##t *a)                                        \
+	{                                                                                          \
+		a->best = bz_imm_##t(0, 0);                                                        \
+		a->index = BZ_SPLAT(i64, -1);                                                      \
+	}                                                                                          \
+	BZ_FN void bz_##op##_step_##t(struct bz_arg_##t *a, bz_##t v, bz_i64 index)                \
+	{                                                                                          \
+		bz_b1 better = (bz_##rel##_##t(v, a->best) | bz_isnan_##t(v)) &                    \
+			       (bz_isnan_##t(a->best) ^ 1);                                        \
+		bz_b1 take = (better | BZ_B1(a->index < 0)) & BZ_B1(index >= 0);                   \
+                                                                                                   \
+		a->best = bz_where_##t(take, v, a->best);                                          \
+		a->index = bz_where_i64(take, index, a->index);                                    \
+	}                                                                                          \
+	BZ_FN void bz_##op##_join_##t(struct bz_acc *a, const struct bz_acc *b)                    \
+	{                                                                                          \
+		bz_##t x = bz_all_##t(bz_acc_get_##t(a)), y = bz_all_##t(bz_acc_get_##t(b));       \
+		int xnan = bz_isnan_##t(x)[0], ynan = bz_isnan_##t(y)[0];                          \
+		int first = b->index < a->index, take;                                             \
+                                                                                                   \
+		if (b->index < 0)                                                                  \
+			return;                                                                    \
+		if (xnan || ynan)                                                                  \
+			take = ynan && (!xnan || first);                                           \
+		else                                                                               \
+			take = bz_##rel##_##t(y, x)[0] || (bz_eq_##t(x, y)[0] && first);           \
+		if (a->index < 0 || take)                                                          \
+			*a = *b;                                                                   \
+	}                                                                                          \
+	BZ_FN void bz_##op##_lane_##t(const struct bz_arg_##t *a, int lane, struct bz_acc *out)    \
+	{                                                                                          \
+		char bits[sizeof(bz_##t)];                                                         \
+                                                                                                   \
+		bz_st_##t(bits, a->best);                                                          \
+		bz_acc_put_##t(out, bz_one_##t(bz_dup_##t(bits + lane * (int)sizeof(bz_s_##t))));  \
+		out->index = a->index[lane];                                                       \
+	}                                                                                          \
+	BZ_FN void bz_##op##_end_##t(const struct bz_arg_##t *a, struct bz_acc *out)               \
+	{                                                                                          \
+		struct bz_acc next;                                                                \
+                                                                                                   \
+		bz_##op##_lane_##t(a, 0, out);                                                     \
+		for (int i = 1; i < BZ_W; i++) {                                                   \
+			bz_##op##_lane_##t(a, i, &next);                                           \
+			bz_##op##_join_##t(out, &next);                                            \
+		}                                                                                  \
+	}
+#define BZ_ARGS(t, ...)                                                                            \
+	BZ_ARG(argmin, t, lt)                                                                      \
+	BZ_ARG(argmax, t, gt)
+BZ_EACH_SCALAR(BZ_ARGS)
+BZ_EACH_COMPLEX(BZ_ARGS)
+#endif
+
+#endif
