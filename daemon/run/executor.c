@@ -344,8 +344,7 @@ enum status executor_region_add(struct executor *x, uint32_t region, int fd, uin
 		x->region_cap = x->region_cap ? x->region_cap * 2 : 16;
 		x->region = xrealloc(x->region, x->region_cap, sizeof *x->region);
 	}
-	x->region[x->nregion++] =
-		(struct kept_region){.id = region, .fd = copy, .bytes = bytes};
+	x->region[x->nregion++] = (struct kept_region){.id = region, .fd = copy, .bytes = bytes};
 	spawn_send_simple(x, CMD_REGION, region, 0, bytes, copy);
 	return OK;
 }

@@ -95,8 +95,8 @@ struct executor {
 	struct ended *ended, **ended_tail, *failing;
 
 	uv_timer_t *restart, *watch, *deliver;
-	int64_t ping_ns;      /* when the unanswered ping was sent; 0: none */
-	int64_t patience_ns;  /* of the watchdog, besides the prediction */
+	int64_t ping_ns;     /* when the unanswered ping was sent; 0: none */
+	int64_t patience_ns; /* of the watchdog, besides the prediction */
 	int64_t watch_tick_ms;
 };
 

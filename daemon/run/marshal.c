@@ -68,8 +68,8 @@ static struct units step_units(const struct plan_step *s, int64_t at, uint64_t c
 	for (int i = n->npar; i < n->npar + n->nred; i++)
 		reduced *= n->extent[i];
 	chunks = (reduced + TREE_CHUNK - 1) / TREE_CHUNK;
-	if (n->nred && (at < 0 || (at == 0 && chunks > 1 &&
-				   points < (int64_t)(cost / RUN_SLICE_US) + 1)))
+	if (n->nred &&
+	    (at < 0 || (at == 0 && chunks > 1 && points < (int64_t)(cost / RUN_SLICE_US) + 1)))
 		return (struct units){
 			.total = chunks, .elements = points * TREE_CHUNK, .chunks = true};
 	return (struct units){.total = points, .elements = reduced};
@@ -125,11 +125,8 @@ static size_t put_step(char *at, const struct executor_job *job, int64_t lo, int
 		       uint8_t split)
 {
 	const struct plan_step *s = &job->plan->step[job->step];
-	struct command_step c = {.kind = s->kind,
-				 .split = split,
-				 .index = (uint16_t)job->step,
-				 .lo = lo,
-				 .hi = hi};
+	struct command_step c = {
+		.kind = s->kind, .split = split, .index = (uint16_t)job->step, .lo = lo, .hi = hi};
 	size_t bytes = sizeof c;
 
 	if (s->kind == STEP_KERNEL) {
@@ -165,8 +162,8 @@ void marshal_kernel(struct executor *x, struct kernel *k)
 	}
 	if (!(x->known[k->id] & KNOWN_NEST)) {
 		p = xcalloc(1, sizeof *p);
-		p->head = (struct command){
-			.kind = CMD_KERNEL, .bytes = (uint32_t)bytes, .id = k->id};
+		p->head =
+			(struct command){.kind = CMD_KERNEL, .bytes = (uint32_t)bytes, .id = k->id};
 		memcpy(&p->nest, k->spec, nest_bytes(k->spec));
 		spawn_send(x, p, bytes, -1);
 		free(p);

@@ -24,10 +24,17 @@ enum { WORKER_SOCKET = 3, WORKER_PROGRESS = 4, FIRST_FREE = 10, ENV_MAX = 64 };
 /* Variables that a worker may see; the rest of the broker's are not its business. */
 static bool env_passes(const char *entry)
 {
-	static const char *const prefix[] = {
-		"BRAZE_",	"PATH=",	 "HOME=",	  "LANG=",	   "LC_",
-		"LD_LIBRARY_PATH=", "OPENBLAS_CORETYPE=", "ASAN_OPTIONS=", "UBSAN_OPTIONS=",
-		"TSAN_OPTIONS=",    "LSAN_OPTIONS="};
+	static const char *const prefix[] = {"BRAZE_",
+					     "PATH=",
+					     "HOME=",
+					     "LANG=",
+					     "LC_",
+					     "LD_LIBRARY_PATH=",
+					     "OPENBLAS_CORETYPE=",
+					     "ASAN_OPTIONS=",
+					     "UBSAN_OPTIONS=",
+					     "TSAN_OPTIONS=",
+					     "LSAN_OPTIONS="};
 
 	for (size_t i = 0; i < sizeof prefix / sizeof *prefix; i++) {
 		if (strncmp(entry, prefix[i], strlen(prefix[i])) == 0)

@@ -104,7 +104,7 @@ enum status kernels_load(struct kernels *k, uint32_t id, int fd, struct err *err
 		return err_set(err, E_INTERNAL, "kernel %u: code for an unknown kernel", id);
 	if (!k->ops->load)
 		return err_set(err, E_UNSUPPORTED, "kernel %u: this worker loads no code", id);
-	st = k->ops->load(&code, fd, err);
+	st = k->ops->load(&code, fd, e->spec, err);
 	if (st != OK)
 		return st;
 	if (e->spec->nred ? !(code.reduce && code.finish) : !code.map) {

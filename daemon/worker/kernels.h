@@ -28,7 +28,8 @@ struct kernel_ops {
 	void (*finish)(const struct nest *spec, const struct bz_args *a, int64_t lo, int64_t hi,
 		       const struct bz_acc *part, void *scratch);
 	size_t (*scratch)(const struct nest *spec); /* bytes each thread needs */
-	enum status (*load)(struct kernel_code *out, int fd, struct err *err);
+	enum status (*load)(struct kernel_code *out, int fd, const struct nest *spec,
+			    struct err *err);
 	void (*unload)(struct kernel_code *code);
 };
 

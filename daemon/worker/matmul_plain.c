@@ -142,7 +142,8 @@ void matmul_pack(void *packed, const char *from, unsigned bytes, int64_t rows, i
 		 int64_t row, int64_t col)
 {
 	for (int64_t i = 0; i < rows; i++)
-		copy_row((char *)packed + i * cols * bytes, bytes, from + i * row, col, bytes, cols);
+		copy_row((char *)packed + i * cols * bytes, bytes, from + i * row, col, bytes,
+			 cols);
 }
 
 void matmul_unpack(char *to, const void *packed, unsigned bytes, int64_t rows, int64_t cols,

@@ -21,9 +21,9 @@
 
 #include "base/xalloc.h"
 
-#define POOL_MAX   64	       /* threads; the progress page has as many rows */
-#define SPIN_TURNS 2000	       /* about 100 us */
-#define WAIT_NS	   2000000	       /* how often a waiting command thread polls */
+#define POOL_MAX   64	   /* threads; the progress page has as many rows */
+#define SPIN_TURNS 2000	   /* about 100 us */
+#define WAIT_NS	   2000000 /* how often a waiting command thread polls */
 
 struct pool_thread {
 	struct pool *pool;

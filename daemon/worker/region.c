@@ -84,10 +84,11 @@ enum status region_resolve(char **out, const struct regions *r, const struct com
 	    __builtin_add_overflow((int64_t)place->offset, lo, &first) ||
 	    __builtin_add_overflow((int64_t)place->offset, hi, &last) || first < 0 ||
 	    last < first || (uint64_t)last > g->bytes)
-		return err_set(err, E_INTERNAL,
-			       "bytes [%lld, %lld) around offset %llu leave region %u of %llu bytes",
-			       (long long)lo, (long long)hi, (unsigned long long)place->offset,
-			       place->region, (unsigned long long)g->bytes);
+		return err_set(
+			err, E_INTERNAL,
+			"bytes [%lld, %lld) around offset %llu leave region %u of %llu bytes",
+			(long long)lo, (long long)hi, (unsigned long long)place->offset,
+			place->region, (unsigned long long)g->bytes);
 	*out = g->addr + place->offset;
 	return OK;
 }

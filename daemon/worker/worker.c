@@ -179,8 +179,8 @@ static void do_packet(struct worker *w, const char *packet, size_t bytes, int fd
 		region_unmap(&w->regions, head->id);
 		break;
 	case CMD_KERNEL:
-		st = kernels_add(&w->kernels, head->id, packet + sizeof *head,
-				 bytes - sizeof *head, &err);
+		st = kernels_add(&w->kernels, head->id, packet + sizeof *head, bytes - sizeof *head,
+				 &err);
 		break;
 	case CMD_CODE:
 		do_code(w, head, fd);

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SERIAL_NS 50000 /* a step predicted below this is not worth waking threads */
-#define CHUNK_MIN 4096
-#define CHUNK_MAX 65536
+#define SERIAL_NS  50000 /* a step predicted below this is not worth waking threads */
+#define CHUNK_MIN  4096
+#define CHUNK_MAX  65536
 #define PER_THREAD 8 /* units a thread should find */
 
 /* What the pool's threads see of the step. */
@@ -21,11 +21,11 @@ struct step {
 	const struct command_step *cmd;
 	const struct kernel_entry *entry;
 	struct bz_args args;
-	int64_t lo, hi;	      /* points */
-	int64_t clo, chi;     /* chunks of the reduced points, where cut by them */
-	int64_t grain;	      /* points of a unit */
-	struct bz_acc *part;  /* accumulators of point 0, chunk 0 */
-	int64_t elements;     /* points, reduced ones counted too */
+	int64_t lo, hi;	     /* points */
+	int64_t clo, chi;    /* chunks of the reduced points, where cut by them */
+	int64_t grain;	     /* points of a unit */
+	struct bz_acc *part; /* accumulators of point 0, chunk 0 */
+	int64_t elements;    /* points, reduced ones counted too */
 	struct plan_matmul product;
 	char *base[LIMIT_NEST_ACCESSES];
 	int64_t tile; /* first tile */
