@@ -15,6 +15,7 @@
 #define BZ_PRE_H
 
 #pragma GCC diagnostic ignored "-Wpsabi"
+#pragma GCC diagnostic ignored "-Wtype-limits"
 
 #define BZ_FN static inline __attribute__((always_inline, unused))
 

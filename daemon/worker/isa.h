@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* worker/isa.h - the instruction set levels that CPU code is built for. */
+#ifndef BRAZE_ISA_H
+#define BRAZE_ISA_H
+
+enum isa_level {
+	ISA_NONE = -1, /* below x86-64-v2: nothing of ours runs */
+	ISA_V2,	       /* SSE 4.2 */
+	ISA_V3,	       /* AVX2, FMA */
+	ISA_V4,	       /* AVX-512 F, BW, CD, DQ, VL */
+	ISA_END
+};
+
+/* The highest level this machine has. */
+enum isa_level isa_best(void);
+/* "x86-64-v3", as compilers spell it. */
+const char *isa_name(enum isa_level level);
+
+#endif

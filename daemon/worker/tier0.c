@@ -1,0 +1,576 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* worker/tier0.c - the interpreter of nests.
+ *
+ * In:  a checked nest and the arguments of a call.  Out: its stores.  Works on
+ * blocks of points: each instruction is one precompiled loop over registers of
+ * 512 elements (1024 when none is wider than 4 bytes), which stay in the L1 and
+ * L2 caches because registers are given out by liveness.
+ *
+ * Reductions follow kernels/tree.h, either a parallel point at a time (inner) or
+ * a tile of points at a time with one row of the reduced loops after another
+ * (outer); the bits are the same, so the choice is one of speed. */
+#include "tier0.h"
+
+#include <string.h>
+
+#include "tier0_ops.h"
+#include "tier0_walk.h"
+
+#define TILE	   256 /* columns of outer mode */
+#define MAX_LEVELS 40  /* of a counter; blocks are fewer than 2^40 */
+#define PRE	   1   /* runs at every point */
+#define POST	   2   /* runs once per parallel point */
+
+/* What follows from the nest alone. */
+struct layout {
+	uint8_t phase[LIMIT_NEST_INSTRS];   /* PRE and POST bits; 0: not needed */
+	uint16_t reg[2][LIMIT_NEST_INSTRS]; /* [phase - 1]: register of the value */
+	uint16_t nreg, nreduce;
+	uint16_t reduce[LIMIT_NEST_REDUCES]; /* instructions */
+	uint32_t indexed;		     /* loops that NI_INDEX reads */
+	int64_t block;			     /* elements of a register */
+	size_t reg_bytes;
+};
+
+struct run {
+	const struct nest *spec;
+	const struct bz_args *a;
+	const struct tier0_isa *isa;
+	struct layout lay;
+	struct tier0_walk par, red;
+	int64_t fixed[LIMIT_NEST_ACCESSES]; /* bytes, of the loops that stand still */
+	int64_t still[LIMIT_NDIM];	    /* their indices */
+	char *regs, *states, *outer;
+};
+
+static int operands(const struct nest_instr *in, uint16_t out[3])
+{
+	int n = 0;
+
+	if (in->op == NI_STORE) {
+		out[0] = in->b;
+		return 1;
+	}
+	if (in->op == NI_REDUCE)
+		n = 1;
+	else if (in->op < OP_END)
+		n = op_row(in->op) ? op_row(in->op)->arity : 0;
+	out[0] = in->a;
+	out[1] = in->b;
+	out[2] = in->c;
+	return n;
+}
+
+/* Mark what each phase needs, backwards from stores and reductions. */
+static void mark_phases(struct layout *lay, const struct nest *s)
+{
+	uint16_t arg[3];
+
+	memset(lay->phase, 0, sizeof lay->phase);
+	for (int i = s->ninstr - 1; i >= 0; i--) {
+		const struct nest_instr *in = &s->instr[i];
+		int need;
+
+		if (in->op == NI_STORE)
+			lay->phase[i] = s->nred && i >= s->post ? POST : PRE;
+		else if (in->op == NI_REDUCE)
+			lay->phase[i] = POST;
+		if (in->op == NI_INDEX && lay->phase[i])
+			lay->indexed |= 1u << in->a;
+		need = in->op == NI_REDUCE ? PRE : lay->phase[i];
+		for (int k = operands(in, arg) - 1; k >= 0; k--)
+			lay->phase[arg[k]] |= (uint8_t)need;
+	}
+}
+
+static bool permanent(const struct nest_instr *in)
+{
+	return in->op == NI_SCALAR || in->op == NI_REDUCE;
+}
+
+/* Give the values of one phase registers from `first` on; returns the number used.
+ * An operand's register is free again after its last reader, not before. */
+static int assign(struct layout *lay, const struct nest *s, int phase, int first)
+{
+	uint16_t last[LIMIT_NEST_INSTRS] = {0}, spare[LIMIT_NEST_INSTRS], arg[3];
+	int nspare = 0, used = first;
+
+	for (int i = 0; i < s->ninstr; i++) {
+		bool reads = s->instr[i].op == NI_REDUCE ? phase == PRE : lay->phase[i] & phase;
+
+		for (int k = operands(&s->instr[i], arg) - 1; reads && k >= 0; k--)
+			/* What a reduction takes is read when the block is complete. */
+			last[arg[k]] = s->instr[i].op == NI_REDUCE ? s->ninstr : (uint16_t)i;
+	}
+	for (int i = 0; i < s->ninstr; i++) {
+		if (!(lay->phase[i] & phase) || permanent(&s->instr[i]))
+			continue;
+		if (s->instr[i].op != NI_STORE)
+			lay->reg[phase - 1][i] = nspare ? spare[--nspare] : (uint16_t)used++;
+		for (int k = operands(&s->instr[i], arg) - 1; k >= 0; k--) {
+			if (last[arg[k]] != i || permanent(&s->instr[arg[k]]))
+				continue;
+			spare[nspare++] = lay->reg[phase - 1][arg[k]];
+			last[arg[k]] = s->ninstr; /* the same operand twice frees once */
+		}
+	}
+	return used;
+}
+
+static void layout_init(struct layout *lay, const struct nest *s)
+{
+	int keep = 0, pre, post;
+	size_t widest = 1;
+
+	memset(lay, 0, sizeof *lay);
+	mark_phases(lay, s);
+	for (int i = 0; i < s->ninstr; i++) {
+		const struct nest_instr *in = &s->instr[i];
+		const struct dtype_row *d = dtype_row(in->dtype);
+
+		if (d && d->bytes > widest)
+			widest = d->bytes;
+		if (permanent(in)) {
+			lay->reg[0][i] = lay->reg[1][i] = (uint16_t)keep++;
+			if (in->op == NI_REDUCE && lay->nreduce < LIMIT_NEST_REDUCES)
+				lay->reduce[lay->nreduce++] = (uint16_t)i;
+		}
+	}
+	pre = assign(lay, s, PRE, keep);
+	post = assign(lay, s, POST, keep);
+	lay->nreg = (uint16_t)(pre > post ? pre : post);
+	lay->block = widest <= 4 ? 1024 : 512;
+	lay->reg_bytes = (size_t)lay->block * widest;
+}
+
+/* Outer mode of one reduction: L rows and a stack of a tile's columns. */
+#define ROWS_BYTES  ((size_t)TILE * 512)
+#define STACK_BYTES ((size_t)TILE * 16 * MAX_LEVELS)
+#define OUTER_BYTES (ROWS_BYTES + STACK_BYTES)
+
+size_t tier0_scratch(const struct nest *spec)
+{
+	struct layout lay;
+
+	layout_init(&lay, spec);
+	return lay.nreg * lay.reg_bytes +
+	       lay.nreduce * (2 * (size_t)TIER0_STATE_BYTES + OUTER_BYTES) + 64;
+}
+
+enum status tier0_check(const struct nest *spec, struct err *err)
+{
+	const struct tier0_isa *isa = &tier0_isa_v2;
+
+	if (isa_best() == ISA_NONE)
+		return err_set(err, E_UNSUPPORTED,
+			       "this processor is below x86-64-v2; braze needs SSE 4.2");
+	for (int i = 0; i < spec->ninstr; i++) {
+		const struct nest_instr *in = &spec->instr[i];
+		bool have = true;
+
+		if (in->dtype >= DTYPE_END || in->ltype >= DTYPE_END)
+			return err_set(err, E_INTERNAL, "instruction %d has no such type", i);
+		if (in->op == OP_CAST)
+			have = isa->cast[in->ltype][in->dtype];
+		else if (in->op == NI_REDUCE)
+			have = in->c < OP_END && isa->red[in->c][in->ltype].init;
+		else if (in->op < OP_END)
+			have = isa->op[in->op][in->ltype];
+		if (!have)
+			return err_set(err, E_UNSUPPORTED,
+				       "instruction %d: no loop of operation %d for type %s", i,
+				       in->op == NI_REDUCE ? in->c : in->op,
+				       dtype_row(in->ltype)->suffix);
+	}
+	return OK;
+}
+
+static char *value_of(const struct run *r, int phase, int i)
+{
+	return r->regs + r->lay.reg[phase - 1][i] * r->lay.reg_bytes;
+}
+
+static int bytes_of(unsigned dtype)
+{
+	return dtype_row(dtype)->bytes;
+}
+
+/* Every element of a register the same n bytes. */
+static void fill(char *dst, const void *elem, int bytes, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++)
+		memcpy(dst + i * bytes, elem, (size_t)bytes);
+}
+
+static void fill_scalars(struct run *r)
+{
+	for (int i = 0; i < r->spec->ninstr; i++) {
+		const struct nest_instr *in = &r->spec->instr[i];
+		uint64_t raw[2];
+
+		if (in->op != NI_SCALAR)
+			continue;
+		memcpy(raw, &r->a->scalar[in->a * 2], sizeof raw);
+		/* Components of 4 bytes lie in a word each. */
+		if (in->dtype == DT_COMPLEX64)
+			raw[0] = (raw[0] & 0xffffffffu) | raw[1] << 32;
+		fill(value_of(r, PRE, i), raw, bytes_of(in->dtype), r->lay.block);
+	}
+}
+
+static void run_init(struct run *r, enum isa_level level, const struct nest *spec,
+		     const struct bz_args *a, void *scratch)
+{
+	static const struct tier0_isa *const table[ISA_END] = {&tier0_isa_v2, &tier0_isa_v3,
+							       &tier0_isa_v4};
+	char *at = (char *)(((uintptr_t)scratch + 63) & ~(uintptr_t)63);
+
+	r->spec = spec;
+	r->a = a;
+	r->isa = table[level < 0 ? 0 : level];
+	layout_init(&r->lay, spec);
+	r->regs = at;
+	r->states = r->regs + r->lay.nreg * r->lay.reg_bytes;
+	r->outer = r->states + r->lay.nreduce * 2 * (size_t)TIER0_STATE_BYTES;
+	memset(r->fixed, 0, sizeof r->fixed);
+	memset(r->still, 0, sizeof r->still);
+	tier0_walk_init(&r->par, spec, a, 0, spec->npar, r->lay.indexed);
+	tier0_walk_init(&r->red, spec, a, spec->npar, spec->npar + spec->nred, r->lay.indexed);
+	fill_scalars(r);
+}
+
+/* Hold loops [from, to) at their flat point p. */
+static void hold(struct run *r, int from, int to, int64_t p)
+{
+	memset(r->fixed, 0, sizeof r->fixed);
+	memset(r->still, 0, sizeof r->still);
+	for (int l = to - 1; l >= from; l--) {
+		int64_t extent = r->a->extent[l];
+
+		r->still[l] = extent ? p % extent : 0;
+		p = extent ? p / extent : 0;
+		for (int x = 0; x < r->spec->naccess; x++)
+			r->fixed[x] += r->still[l] * r->a->stride[x * LIMIT_NDIM + l];
+	}
+}
+
+static void index_value(struct run *r, const struct tier0_walk *w, int loop, const int64_t *index,
+			int64_t n, char *dst)
+{
+	int first = w == &r->par ? 0 : r->spec->npar;
+	int count = w == &r->par ? r->spec->npar : r->spec->nred;
+
+	if (loop >= first && loop < first + count)
+		tier0_walk_index(w, loop, index, n, (int64_t *)dst);
+	else
+		fill(dst, &r->still[loop], 8, n);
+}
+
+/* One phase on n points of the walk from its flat point p on. */
+static void exec(struct run *r, int phase, const struct tier0_walk *w, int64_t p, int64_t n)
+{
+	const struct nest *s = r->spec;
+	int64_t index[LIMIT_NDIM] = {0};
+
+	tier0_walk_seek(w, p, index);
+	for (int i = 0; i < s->ninstr; i++) {
+		const struct nest_instr *in = &s->instr[i];
+		char *dst = value_of(r, phase, i);
+
+		if (!(r->lay.phase[i] & phase) || permanent(in))
+			continue;
+		if (in->op == NI_LOAD) {
+			tier0_walk_load(w, in->a, index, r->a->base[in->a] + r->fixed[in->a],
+					bytes_of(in->dtype), n, dst);
+			/* A client can scribble on its arena: a stored bool is any byte. */
+			if (in->dtype == DT_BOOL)
+				r->isa->cast[DT_BOOL][DT_BOOL](dst, dst, dst, dst, n);
+		} else if (in->op == NI_STORE) {
+			tier0_walk_store(w, in->a, index, r->a->base[in->a] + r->fixed[in->a],
+					 bytes_of(in->dtype), n, value_of(r, phase, in->b));
+		} else if (in->op == NI_INDEX) {
+			index_value(r, w, in->a, index, n, dst);
+		} else {
+			tier0_fn *fn = in->op == OP_CAST ? r->isa->cast[in->ltype][in->dtype]
+							 : r->isa->op[in->op][in->ltype];
+			int arity = op_row(in->op)->arity;
+			const char *a = value_of(r, phase, in->a);
+
+			fn(dst, a, arity > 1 ? value_of(r, phase, in->b) : a,
+			   arity > 2 ? value_of(r, phase, in->c) : a, n);
+		}
+	}
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static int64_t product(const int64_t *extent, int n)
+{
+	int64_t total = 1;
+
+	for (int l = 0; l < n; l++)
+		total *= extent[l];
+	return total;
+}
+
+void tier0_map_at(enum isa_level level, const struct nest *spec, const struct bz_args *a,
+		  int64_t lo, int64_t hi, void *scratch)
+{
+	struct run r;
+
+	run_init(&r, level, spec, a, scratch);
+	for (int64_t p = lo; p < hi && !*a->cancel; p += r.lay.block)
+		exec(&r, PRE, &r.par, p, least(r.lay.block, hi - p));
+}
+
+/* ---- reductions -------------------------------------------------------------- */
+
+static const struct tier0_red *red_of(const struct run *r, int k)
+{
+	const struct nest_instr *in = &r->spec->instr[r->lay.reduce[k]];
+
+	return &r->isa->red[in->c][in->ltype];
+}
+
+static const struct nest_instr *red_instr(const struct run *r, int k)
+{
+	return &r->spec->instr[r->lay.reduce[k]];
+}
+
+/* State 0: the chunk's; state 1: of the chunks joined. */
+static void *state_of(const struct run *r, int k, int which)
+{
+	return r->states + (size_t)(2 * k + which) * TIER0_STATE_BYTES;
+}
+
+/* Chunk c at the held parallel point, into acc[nreduce]. */
+static void reduce_chunk(struct run *r, int64_t c, int64_t total, struct bz_acc *acc)
+{
+	int64_t lo = c * TREE_CHUNK, hi = least(lo + TREE_CHUNK, total);
+
+	for (int k = 0; k < r->lay.nreduce; k++)
+		red_of(r, k)->init(state_of(r, k, 0));
+	for (int64_t e = lo; e < hi && !*r->a->cancel; e += r->lay.block) {
+		int64_t n = least(r->lay.block, hi - e);
+		bool full = (e + n) % TREE_BLOCK == 0 || e + n == hi;
+
+		exec(r, PRE, &r->red, e, n);
+		for (int k = 0; k < r->lay.nreduce; k++) {
+			red_of(r, k)->step(state_of(r, k, 0), value_of(r, PRE, red_instr(r, k)->a),
+					   n, e);
+			if (full)
+				red_of(r, k)->block(state_of(r, k, 0));
+		}
+	}
+	for (int k = 0; k < r->lay.nreduce; k++)
+		red_of(r, k)->end(state_of(r, k, 0), hi - lo, &acc[k]);
+}
+
+static char *rows_of(const struct run *r, int k)
+{
+	return r->outer + (size_t)k * OUTER_BYTES;
+}
+
+static char *level_of(const struct run *r, int k, int level)
+{
+	return rows_of(r, k) + ROWS_BYTES + (size_t)level * TILE * 16;
+}
+
+static int lanes_of(unsigned dtype)
+{
+	const struct dtype_row *d = dtype_row(dtype);
+
+	return d->bytes / (d->cls == CLASS_COMPLEX ? 2 : 1) <= 4 ? 64 : 32;
+}
+
+/* A block of rows is complete: fold the lanes, push the columns on the counter. */
+static int push_tile(const struct run *r, int k, int64_t n, uint64_t pushed, int sp)
+{
+	const struct nest_instr *in = red_instr(r, k);
+	tier0_fn *fn = r->isa->op[red_of(r, k)->combine][in->ltype];
+	size_t row = (size_t)TILE * (size_t)bytes_of(in->ltype);
+	char *acc = rows_of(r, k);
+
+	for (int w = lanes_of(in->ltype) / 2; w >= 1; w /= 2)
+		for (int j = 0; j < w; j++)
+			fn(acc + (size_t)j * row, acc + (size_t)j * row,
+			   acc + (size_t)(j + w) * row, acc, n);
+	for (uint64_t m = pushed; !(m & 1); m >>= 1) {
+		sp--;
+		fn(acc, level_of(r, k, sp), acc, acc, n);
+	}
+	memcpy(level_of(r, k, sp), acc, row);
+	red_of(r, k)->identity(acc, (int64_t)TILE * lanes_of(in->ltype));
+	return sp + 1;
+}
+
+/* The n <= TILE parallel points from p on, all reduced points: results to the
+ * reductions' registers from element `at` on. */
+static void reduce_tile(struct run *r, int64_t p, int64_t n, int64_t total, int64_t at)
+{
+	uint64_t pushed = 0;
+	int sp = 0, next = 0;
+
+	for (int k = 0; k < r->lay.nreduce; k++)
+		red_of(r, k)->identity(rows_of(r, k),
+				       (int64_t)TILE * lanes_of(red_instr(r, k)->ltype));
+	for (int64_t e = 0; e < total && !*r->a->cancel; e++) {
+		bool full = (e + 1) % TREE_BLOCK == 0 || e + 1 == total;
+
+		hold(r, r->spec->npar, r->spec->npar + r->spec->nred, e);
+		exec(r, PRE, &r->par, p, n);
+		pushed += full;
+		for (int k = 0; k < r->lay.nreduce; k++) {
+			const struct nest_instr *in = red_instr(r, k);
+			int64_t lane = e % TREE_BLOCK % lanes_of(in->ltype);
+			char *acc = rows_of(r, k) + lane * TILE * bytes_of(in->ltype);
+
+			r->isa->op[red_of(r, k)->combine][in->ltype](
+				acc, acc, value_of(r, PRE, in->a), acc, n);
+			if (full)
+				next = push_tile(r, k, n, pushed, sp);
+		}
+		if (full)
+			sp = next;
+	}
+	for (int k = 0; k < r->lay.nreduce; k++) {
+		const struct nest_instr *in = red_instr(r, k);
+		tier0_fn *fn = r->isa->op[red_of(r, k)->combine][in->ltype];
+		int bytes = bytes_of(in->ltype);
+		char *top = rows_of(r, k);
+
+		red_of(r, k)->nothing(top, n);
+		if (sp)
+			memcpy(top, level_of(r, k, sp - 1), (size_t)(TILE * bytes));
+		for (int level = sp - 2; level >= 0; level--)
+			fn(top, level_of(r, k, level), top, top, n);
+		memcpy(value_of(r, POST, r->lay.reduce[k]) + at * bytes, top, (size_t)(n * bytes));
+	}
+}
+
+/* Are columns the better vectors?  Yes where the nest says that memory runs along
+ * a parallel loop, and where rows are too short to fill a block. */
+static bool want_tiles(const struct run *r, int64_t points, int64_t total)
+{
+	for (int k = 0; k < r->lay.nreduce; k++)
+		if (!red_of(r, k)->identity)
+			return false;
+	return (r->spec->npar && r->spec->vec < r->spec->npar && points >= 8) ||
+	       (total < 256 && points >= 64);
+}
+
+/* Parallel points [lo, hi), at most a block of them, one after another. */
+static void reduce_points(struct run *r, int64_t lo, int64_t hi, int64_t total)
+{
+	int64_t chunks = (total + TREE_CHUNK - 1) / TREE_CHUNK;
+	struct bz_acc acc[LIMIT_NEST_REDUCES];
+
+	for (int64_t p = lo; p < hi; p++) {
+		hold(r, 0, r->spec->npar, p);
+		for (int k = 0; k < r->lay.nreduce; k++)
+			red_of(r, k)->init(state_of(r, k, 1));
+		for (int64_t c = 0; c < chunks && !*r->a->cancel; c++) {
+			reduce_chunk(r, c, total, acc);
+			for (int k = 0; k < r->lay.nreduce; k++)
+				red_of(r, k)->join(state_of(r, k, 1), &acc[k]);
+		}
+		for (int k = 0; k < r->lay.nreduce; k++) {
+			int bytes = bytes_of(red_instr(r, k)->dtype);
+
+			red_of(r, k)->end(state_of(r, k, 1), total, &acc[k]);
+			red_of(r, k)->put(&acc[k],
+					  value_of(r, POST, r->lay.reduce[k]) + (p - lo) * bytes);
+		}
+	}
+}
+
+/* The post instructions on [lo, hi), at most a block, from the results. */
+static void post_points(struct run *r, int64_t lo, int64_t hi)
+{
+	memset(r->fixed, 0, sizeof r->fixed);
+	memset(r->still, 0, sizeof r->still);
+	exec(r, POST, &r->par, lo, hi - lo);
+}
+
+static int64_t reduced_points(const struct run *r)
+{
+	return product(r->a->extent + r->spec->npar, r->spec->nred);
+}
+
+void tier0_reduce_at(enum isa_level level, const struct nest *spec, const struct bz_args *a,
+		     int64_t lo, int64_t hi, int64_t clo, int64_t chi, struct bz_acc *part,
+		     void *scratch)
+{
+	int64_t total, chunks;
+	struct run r;
+
+	run_init(&r, level, spec, a, scratch);
+	total = reduced_points(&r);
+	chunks = (total + TREE_CHUNK - 1) / TREE_CHUNK;
+	for (int64_t p = lo; part && p < hi; p++) {
+		hold(&r, 0, spec->npar, p);
+		for (int64_t c = clo; c < chi && !*a->cancel; c++)
+			reduce_chunk(&r, c, total, &part[(p * chunks + c) * r.lay.nreduce]);
+	}
+	for (int64_t p = lo; !part && p < hi && !*a->cancel; p += r.lay.block) {
+		int64_t end = least(p + r.lay.block, hi);
+
+		if (want_tiles(&r, hi - lo, total))
+			for (int64_t q = p; q < end; q += TILE)
+				reduce_tile(&r, q, least(TILE, end - q), total, q - p);
+		else
+			reduce_points(&r, p, end, total);
+		post_points(&r, p, end);
+	}
+}
+
+void tier0_finish_at(enum isa_level level, const struct nest *spec, const struct bz_args *a,
+		     int64_t lo, int64_t hi, const struct bz_acc *part, void *scratch)
+{
+	int64_t total, chunks;
+	struct bz_acc acc;
+	struct run r;
+
+	run_init(&r, level, spec, a, scratch);
+	total = reduced_points(&r);
+	chunks = (total + TREE_CHUNK - 1) / TREE_CHUNK;
+	for (int64_t p = lo; p < hi && !*a->cancel; p += r.lay.block) {
+		int64_t end = least(p + r.lay.block, hi);
+
+		for (int64_t q = p; q < end; q++)
+			for (int k = 0; k < r.lay.nreduce; k++) {
+				const struct tier0_red *red = red_of(&r, k);
+				void *state = state_of(&r, k, 1);
+
+				red->init(state);
+				for (int64_t c = 0; c < chunks; c++)
+					red->join(state,
+						  &part[(q * chunks + c) * r.lay.nreduce + k]);
+				red->end(state, total, &acc);
+				red->put(&acc, value_of(&r, POST, r.lay.reduce[k]) +
+						       (q - p) * bytes_of(red_instr(&r, k)->dtype));
+			}
+		post_points(&r, p, end);
+	}
+}
+
+void tier0_map(const struct nest *spec, const struct bz_args *a, int64_t lo, int64_t hi,
+	       void *scratch)
+{
+	tier0_map_at(isa_best(), spec, a, lo, hi, scratch);
+}
+
+void tier0_reduce(const struct nest *spec, const struct bz_args *a, int64_t lo, int64_t hi,
+		  int64_t clo, int64_t chi, struct bz_acc *part, void *scratch)
+{
+	tier0_reduce_at(isa_best(), spec, a, lo, hi, clo, chi, part, scratch);
+}
+
+void tier0_finish(const struct nest *spec, const struct bz_args *a, int64_t lo, int64_t hi,
+		  const struct bz_acc *part, void *scratch)
+{
+	tier0_finish_at(isa_best(), spec, a, lo, hi, part, scratch);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* worker/tier0.h - run a nest without compiling it.
+ *
+ * The entry points of kernel_abi.h with the nest beside them: same points, same
+ * parts, same bits as the compiled kernel.  Pure but for the nest's stores and
+ * `scratch`, tier0_scratch() bytes at a multiple of 64, one per thread. */
+#ifndef BRAZE_TIER0_H
+#define BRAZE_TIER0_H
+
+#include "isa.h"
+#include "kernel_abi.h"
+#include "nest/nest.h"
+
+/* Has every instruction of a nest that keeps nest.h's rules a loop here?
+ * E_UNSUPPORTED names the first that has none. */
+enum status tier0_check(const struct nest *spec, struct err *err) MUST_USE;
+size_t tier0_scratch(const struct nest *spec);
+
+void tier0_map(const struct nest *spec, const struct bz_args *a, int64_t lo, int64_t hi,
+	       void *scratch);
+void tier0_reduce(const struct nest *spec, const struct bz_args *a, int64_t lo, int64_t hi,
+		  int64_t clo, int64_t chi, struct bz_acc *part, void *scratch);
+void tier0_finish(const struct nest *spec, const struct bz_args *a, int64_t lo, int64_t hi,
+		  const struct bz_acc *part, void *scratch);
+
+/* The same at a given level instead of isa_best(), for tests. */
+void tier0_map_at(enum isa_level level, const struct nest *spec, const struct bz_args *a,
+		  int64_t lo, int64_t hi, void *scratch);
+void tier0_reduce_at(enum isa_level level, const struct nest *spec, const struct bz_args *a,
+		     int64_t lo, int64_t hi, int64_t clo, int64_t chi, struct bz_acc *part,
+		     void *scratch);
+void tier0_finish_at(enum isa_level level, const struct nest *spec, const struct bz_args *a,
+		     int64_t lo, int64_t hi, const struct bz_acc *part, void *scratch);
+
+#endif

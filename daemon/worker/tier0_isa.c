@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* worker/tier0_isa.c - the interpreter's loops, compiled once per instruction set.
+ *
+ * In:  TIER0_ISA, the name of the table to define.  Out: that table.  Every loop
+ * is one function of the kernels' prologue over registers in memory, so both
+ * tiers give the same bits.  Which types an op has follows from its rule. */
+#include "tier0_ops.h"
+
+#define BZ_W TIER0_LANES
+#include "pre.h"
+#include "ew.h"
+#include "cx.h"
+#include "tree.h"
+
+#define SIZE(t) ((int64_t)sizeof(bz_s_##t))
+
+/* Numpy's dtype ids by suffix. */
+#define DT_b1	DT_BOOL
+#define DT_i8	DT_INT8
+#define DT_i16	DT_INT16
+#define DT_i32	DT_INT32
+#define DT_i64	DT_INT64
+#define DT_u8	DT_UINT8
+#define DT_u16	DT_UINT16
+#define DT_u32	DT_UINT32
+#define DT_u64	DT_UINT64
+#define DT_f32	DT_FLOAT32
+#define DT_f64	DT_FLOAT64
+#define DT_c64	DT_COMPLEX64
+#define DT_c128 DT_COMPLEX128
+
+/* The loops: arity, loop type t, result type r. */
+#define LOOP_HEAD(stem, t)                                                                         \
+	static void t0_##stem##_##t(char *d, const char *a, const char *b, const char *c, int64_t n)
+#define LOOP1(id, stem, t, r)                                                                      \
+	LOOP_HEAD(stem, t)                                                                         \
+	{                                                                                          \
+		for (int64_t i = 0; i < n; i += BZ_W)                                              \
+			bz_st_##r(d + i * SIZE(r), bz_##stem##_##t(bz_ld_##t(a + i * SIZE(t))));   \
+	}
+#define LOOP2(id, stem, t, r)                                                                      \
+	LOOP_HEAD(stem, t)                                                                         \
+	{                                                                                          \
+		for (int64_t i = 0; i < n; i += BZ_W)                                              \
+			bz_st_##r(d + i * SIZE(r), bz_##stem##_##t(bz_ld_##t(a + i * SIZE(t)),     \
+								   bz_ld_##t(b + i * SIZE(t))));   \
+	}
+#define LOOP3_WHERE(id, stem, t, r)                                                                \
+	LOOP_HEAD(stem, t)                                                                         \
+	{                                                                                          \
+		for (int64_t i = 0; i < n; i += BZ_W)                                              \
+			bz_st_##r(d + i * SIZE(r),                                                 \
+				  bz_##stem##_##t(bz_ld_b1(a + i), bz_ld_##t(b + i * SIZE(t)),     \
+						  bz_ld_##t(c + i * SIZE(t))));                    \
+	}
+#define LOOP3(id, stem, t, r)                                                                      \
+	LOOP_HEAD(stem, t)                                                                         \
+	{                                                                                          \
+		for (int64_t i = 0; i < n; i += BZ_W)                                              \
+			bz_st_##r(d + i * SIZE(r), bz_##stem##_##t(bz_ld_##t(a + i * SIZE(t)),     \
+								   bz_ld_##t(b + i * SIZE(t)),     \
+								   bz_ld_##t(c + i * SIZE(t))));   \
+	}
+
+/* The types of a rule: F(op, stem, loop type, result type). */
+#define TYPE_SAME(t, F, id, stem)      F(id, stem, t, t)
+#define TYPE_BOOL(t, F, id, stem)      F(id, stem, t, b1)
+#define TYPE_SAME_C(t, f, F, id, stem) F(id, stem, t, t)
+#define TYPE_BOOL_C(t, f, F, id, stem) F(id, stem, t, b1)
+#define TYPE_PART_C(t, f, F, id, stem) F(id, stem, t, f)
+#define RULE_T_NUMERIC(F, id, stem)                                                                \
+	BZ_EACH_REAL(TYPE_SAME, F, id, stem) BZ_EACH_COMPLEX(TYPE_SAME_C, F, id, stem)
+#define RULE_T_ARITH(F, id, stem)      RULE_T_NUMERIC(F, id, stem)
+#define RULE_T_PROMOTE(F, id, stem)    RULE_T_NUMERIC(F, id, stem) F(id, stem, b1, b1)
+#define RULE_T_ARITH_SAME(F, id, stem) RULE_T_PROMOTE(F, id, stem)
+#define RULE_T_WHERE(F, id, stem)      RULE_T_PROMOTE(F, id, stem)
+#define RULE_T_REAL_ARITH(F, id, stem) BZ_EACH_REAL(TYPE_SAME, F, id, stem)
+#define RULE_T_FLOAT_REAL(F, id, stem) BZ_EACH_FLOAT(TYPE_SAME, F, id, stem)
+#define RULE_T_FLOAT(F, id, stem)                                                                  \
+	BZ_EACH_FLOAT(TYPE_SAME, F, id, stem) BZ_EACH_COMPLEX(TYPE_SAME_C, F, id, stem)
+#define RULE_T_DIVIDE(F, id, stem) RULE_T_FLOAT(F, id, stem)
+#define RULE_T_ROUND(F, id, stem)  BZ_EACH_SCALAR(TYPE_SAME, F, id, stem)
+#define RULE_T_ABS(F, id, stem)                                                                    \
+	BZ_EACH_SCALAR(TYPE_SAME, F, id, stem) BZ_EACH_COMPLEX(TYPE_PART_C, F, id, stem)
+#define RULE_T_PART(F, id, stem) RULE_T_ABS(F, id, stem)
+#define RULE_T_TEST(F, id, stem)                                                                   \
+	BZ_EACH_SCALAR(TYPE_BOOL, F, id, stem) BZ_EACH_COMPLEX(TYPE_BOOL_C, F, id, stem)
+#define RULE_T_COMPARE(F, id, stem)   RULE_T_TEST(F, id, stem)
+#define RULE_T_TEST_REAL(F, id, stem) BZ_EACH_SCALAR(TYPE_BOOL, F, id, stem)
+#define RULE_T_LOGICAL(F, id, stem)   F(id, stem, b1, b1)
+#define RULE_T_BITWISE(F, id, stem)   BZ_EACH_INT(TYPE_SAME, F, id, stem) F(id, stem, b1, b1)
+#define RULE_T_SHIFT(F, id, stem)     BZ_EACH_INT(TYPE_SAME, F, id, stem)
+#define RULE_T_HEAD(F, id, stem)
+
+/* Rows of ops.def that are elementwise, by arity and kind. */
+#define SHAPE_LOOP_1(rule, id, stem)	    RULE_T_##rule(LOOP1, id, stem)
+#define SHAPE_LOOP_2(rule, id, stem)	    RULE_T_##rule(LOOP2, id, stem)
+#define SHAPE_LOOP_3(rule, id, stem)	    SHAPE_LOOP_3_##id(rule, id, stem)
+#define SHAPE_LOOP_3_WHERE(rule, id, stem)  RULE_T_##rule(LOOP3_WHERE, id, stem)
+#define SHAPE_LOOP_3_CLIP(rule, id, stem)   RULE_T_##rule(LOOP3, id, stem)
+#define KIND_LOOP_EW(arity, rule, id, stem) SHAPE_LOOP_##arity(rule, id, stem)
+#define KIND_LOOP_CTL(arity, rule, id, stem)
+#define KIND_LOOP_MOVE(arity, rule, id, stem)
+#define KIND_LOOP_WRITE(arity, rule, id, stem)
+#define KIND_LOOP_CREATE(arity, rule, id, stem)
+#define KIND_LOOP_RED(arity, rule, id, stem)
+#define KIND_LOOP_ARGRED(arity, rule, id, stem)
+#define KIND_LOOP_LIB(arity, rule, id, stem)
+#define OP(wire, id, np, kind, arity, rule, alg, stem, cost) KIND_LOOP_##kind(arity, rule, id, stem)
+#include "ops.def"
+#undef OP
+
+#define CAST_LOOP(to, from)                                                                        \
+	static void t0_cast_##from##_##to(char *d, const char *a, const char *b, const char *c,    \
+					  int64_t n)                                               \
+	{                                                                                          \
+		for (int64_t i = 0; i < n; i += BZ_W)                                              \
+			bz_st_##to(d + i * SIZE(to),                                               \
+				   bz_cast_##from##_##to(bz_ld_##from(a + i * SIZE(from))));       \
+	}
+#define CAST_ROW(to, from) [DT_##from][DT_##to] = t0_cast_##from##_##to,
+/* F(to, from) for every target but the source itself, which no table needs. */
+#define CAST_TARGETS(F, from)                                                                      \
+	F(i8, from)                                                                                \
+	F(i16, from)                                                                               \
+	F(i32, from) F(i64, from) F(u8, from) F(u16, from) F(u32, from) F(u64, from) F(f32, from)  \
+		F(f64, from) F(c64, from) F(c128, from) F(b1, from)
+#define CAST_ALL(F)                                                                                \
+	CAST_TARGETS(F, b1)                                                                        \
+	CAST_TARGETS(F, i8)                                                                        \
+	CAST_TARGETS(F, i16)                                                                       \
+	CAST_TARGETS(F, i32)                                                                       \
+	CAST_TARGETS(F, i64)                                                                       \
+	CAST_TARGETS(F, u8)                                                                        \
+	CAST_TARGETS(F, u16)                                                                       \
+	CAST_TARGETS(F, u32)                                                                       \
+	CAST_TARGETS(F, u64)                                                                       \
+	CAST_TARGETS(F, f32)                                                                       \
+	CAST_TARGETS(F, f64)                                                                       \
+	CAST_TARGETS(F, c64)                                                                       \
+	CAST_TARGETS(F, c128)
+CAST_ALL(CAST_LOOP)
+
+/* ---- reductions ------------------------------------------------------------------- */
+
+#define RED_TYPE(t, ...)                                                                           \
+	struct red_##t {                                                                           \
+		bz_##t acc[BZ_R_##t];                                                              \
+		struct bz_tree_##t tree;                                                           \
+	};                                                                                         \
+	_Static_assert(sizeof(struct red_##t) <= TIER0_STATE_BYTES, "room for a state");           \
+	static void t0_put_##t(const struct bz_acc *in, char *dst)                                 \
+	{                                                                                          \
+		bz_stn_##t(dst, 1, bz_all_##t(bz_acc_get_##t(in)));                                \
+	}
+BZ_EACH_SCALAR(RED_TYPE)
+BZ_EACH_COMPLEX(RED_TYPE)
+
+#define RED(id, op, t)                                                                             \
+	static void t0_clear_##op##_##t(struct red_##t *s)                                         \
+	{                                                                                          \
+		for (int k = 0; k < BZ_R_##t; k++)                                                 \
+			s->acc[k] = bz_id_##op##_##t();                                            \
+	}                                                                                          \
+	static void t0_init_##op##_##t(void *state)                                                \
+	{                                                                                          \
+		struct red_##t *s = state;                                                         \
+                                                                                                   \
+		t0_clear_##op##_##t(s);                                                            \
+		bz_tree_init_##t(&s->tree);                                                        \
+	}                                                                                          \
+	static void t0_step_##op##_##t(void *state, const char *src, int64_t n, int64_t first)     \
+	{                                                                                          \
+		struct red_##t *s = state;                                                         \
+		int64_t i = 0;                                                                     \
+                                                                                                   \
+		for (; i + BZ_L_##t <= n; i += BZ_L_##t)                                           \
+			for (int k = 0; k < BZ_R_##t; k++)                                         \
+				s->acc[k] = bz_##op##_##t(                                         \
+					s->acc[k], bz_ld_##t(src + (i + k * BZ_W) * SIZE(t)));     \
+		for (int k = 0; i < n; i += BZ_W, k++) {                                           \
+			bz_##t v = bz_ld_##t(src + i * SIZE(t));                                   \
+			if (n - i < BZ_W)                                                          \
+				v = bz_keep_##op##_##t(v, (int)(n - i));                           \
+			s->acc[k] = bz_##op##_##t(s->acc[k], v);                                   \
+		}                                                                                  \
+	}                                                                                          \
+	static void t0_block_##op##_##t(void *state)                                               \
+	{                                                                                          \
+		struct red_##t *s = state;                                                         \
+                                                                                                   \
+		bz_push_##op##_##t(&s->tree, bz_fold_##op##_##t(s->acc));                          \
+		t0_clear_##op##_##t(s);                                                            \
+	}                                                                                          \
+	static void t0_join_##op##_##t(void *state, const struct bz_acc *chunk)                    \
+	{                                                                                          \
+		struct red_##t *s = state;                                                         \
+                                                                                                   \
+		bz_push_##op##_##t(&s->tree, bz_acc_get_##t(chunk));                               \
+	}                                                                                          \
+	static void t0_end_##op##_##t(void *state, int64_t elements, struct bz_acc *out)           \
+	{                                                                                          \
+		struct red_##t *s = state;                                                         \
+                                                                                                   \
+		bz_acc_put_##t(out, bz_end_##op##_##t(&s->tree, (bz_s_u64)elements));              \
+	}                                                                                          \
+	static void t0_id_##op##_##t(char *d, int64_t n)                                           \
+	{                                                                                          \
+		for (int64_t i = 0; i < n; i += BZ_W)                                              \
+			bz_st_##t(d + i * SIZE(t), bz_id_##op##_##t());                            \
+	}                                                                                          \
+	static void t0_none_##op##_##t(char *d, int64_t n)                                         \
+	{                                                                                          \
+		struct bz_tree_##t tree;                                                           \
+                                                                                                   \
+		bz_tree_init_##t(&tree);                                                           \
+		for (int64_t i = 0; i < n; i += BZ_W)                                              \
+			bz_st_##t(d + i * SIZE(t), bz_all_##t(bz_end_##op##_##t(&tree, 0)));       \
+	}
+#define RED_ROW(id, op, t)                                                                         \
+	[OP_##id][DT_##t] = {.init = t0_init_##op##_##t,                                           \
+			     .step = t0_step_##op##_##t,                                           \
+			     .block = t0_block_##op##_##t,                                         \
+			     .join = t0_join_##op##_##t,                                           \
+			     .end = t0_end_##op##_##t,                                             \
+			     .put = t0_put_##t,                                                    \
+			     .identity = t0_id_##op##_##t,                                         \
+			     .nothing = t0_none_##op##_##t,                                        \
+			     .combine = RED_OP_##id},
+#define RED_OP_SUM  OP_ADD
+#define RED_OP_PROD OP_MULTIPLY
+#define RED_OP_MIN  OP_MINIMUM
+#define RED_OP_MAX  OP_MAXIMUM
+#define RED_OP_ANY  OP_LOGICAL_OR
+#define RED_OP_ALL  OP_LOGICAL_AND
+
+#define RED_EACH(t, F, ...)                                                                        \
+	F(SUM, add, t)                                                                             \
+	F(PROD, mul, t)                                                                            \
+	F(MIN, min, t)                                                                             \
+	F(MAX, max, t)
+#define RED_EACH_C(t, f, F) RED_EACH(t, F)
+#define RED_ALL(F)                                                                                 \
+	BZ_EACH_REAL(RED_EACH, F)                                                                  \
+	BZ_EACH_COMPLEX(RED_EACH_C, F)                                                             \
+	F(MIN, min, b1)                                                                            \
+	F(MAX, max, b1)                                                                            \
+	F(ANY, lor, b1)                                                                            \
+	F(ALL, land, b1)
+RED_ALL(RED)
+
+/* argmin and argmax: `acc` gathers the joined chunks, `lanes` the running one. */
+#define ARG_TYPE(t, ...)                                                                           \
+	struct arg_##t {                                                                           \
+		struct bz_arg_##t lanes;                                                           \
+		struct bz_acc acc;                                                                 \
+	};
+BZ_EACH_SCALAR(ARG_TYPE)
+BZ_EACH_COMPLEX(ARG_TYPE)
+static void t0_arg_block(void *state)
+{
+	(void)state;
+}
+static void t0_arg_put(const struct bz_acc *in, char *dst)
+{
+	bz_stn_i64(dst, 1, bz_all_i64(in->index));
+}
+#define ARG(id, op, t)                                                                             \
+	static void t0_init_##op##_##t(void *state)                                                \
+	{                                                                                          \
+		struct arg_##t *s = state;                                                         \
+                                                                                                   \
+		bz_##op##_init_##t(&s->lanes);                                                     \
+		s->acc = (struct bz_acc){.index = -1};                                             \
+	}                                                                                          \
+	static void t0_step_##op##_##t(void *state, const char *src, int64_t n, int64_t first)     \
+	{                                                                                          \
+		struct arg_##t *s = state;                                                         \
+		bz_i64 at = bz_iota_i64(first, 1);                                                 \
+                                                                                                   \
+		for (int64_t i = 0; i < n; i += BZ_W, at += BZ_W) {                                \
+			bz_i64 k = at;                                                             \
+			if (n - i < BZ_W)                                                          \
+				k = bz_where_i64(bz_first_lanes((int)(n - i)), k, bz_all_i64(-1)); \
+			bz_##op##_step_##t(&s->lanes, bz_ld_##t(src + i * SIZE(t)), k);            \
+		}                                                                                  \
+	}                                                                                          \
+	static void t0_join_##op##_##t(void *state, const struct bz_acc *chunk)                    \
+	{                                                                                          \
+		struct arg_##t *s = state;                                                         \
+                                                                                                   \
+		bz_##op##_join_##t(&s->acc, chunk);                                                \
+	}                                                                                          \
+	static void t0_end_##op##_##t(void *state, int64_t elements, struct bz_acc *out)           \
+	{                                                                                          \
+		struct arg_##t *s = state;                                                         \
+		struct bz_acc last;                                                                \
+                                                                                                   \
+		(void)elements;                                                                    \
+		bz_##op##_end_##t(&s->lanes, &last);                                               \
+		bz_##op##_join_##t(&s->acc, &last);                                                \
+		*out = s->acc;                                                                     \
+	}
+#define ARG_ROW(id, op, t)                                                                         \
+	[OP_##id][DT_##t] = {.init = t0_init_##op##_##t,                                           \
+			     .step = t0_step_##op##_##t,                                           \
+			     .block = t0_arg_block,                                                \
+			     .join = t0_join_##op##_##t,                                           \
+			     .end = t0_end_##op##_##t,                                             \
+			     .put = t0_arg_put},
+#define ARG_EACH(t, F, ...) F(ARGMIN, argmin, t) F(ARGMAX, argmax, t)
+#define ARG_EACH_C(t, f, F) ARG_EACH(t, F)
+#define ARG_ALL(F)                                                                                 \
+	BZ_EACH_SCALAR(ARG_EACH, F)                                                                \
+	BZ_EACH_COMPLEX(ARG_EACH_C, F)
+ARG_ALL(ARG)
+
+/* ---- the table ---------------------------------------------------------------------- */
+
+#define ROW(id, stem, t, r)	    [OP_##id][DT_##t] = t0_##stem##_##t,
+#define KIND_ROW_EW(rule, id, stem) RULE_T_##rule(ROW, id, stem)
+#define KIND_ROW_CTL(rule, id, stem)
+#define KIND_ROW_MOVE(rule, id, stem)
+#define KIND_ROW_WRITE(rule, id, stem)
+#define KIND_ROW_CREATE(rule, id, stem)
+#define KIND_ROW_RED(rule, id, stem)
+#define KIND_ROW_ARGRED(rule, id, stem)
+#define KIND_ROW_LIB(rule, id, stem)
+const struct tier0_isa TIER0_ISA = {
+	.op =
+		{
+#define OP(wire, id, np, kind, arity, rule, alg, stem, cost) KIND_ROW_##kind(rule, id, stem)
+#include "ops.def"
+#undef OP
+		},
+	.cast = {CAST_ALL(CAST_ROW)},
+	.red = {RED_ALL(RED_ROW) ARG_ALL(ARG_ROW)},
+};

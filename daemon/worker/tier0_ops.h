@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* worker/tier0_ops.h - what tier0_isa.c exports, once per instruction set: loops
+ * over registers, which are arrays in storage layout, for each op and loop type.
+ *
+ * A loop handles n elements rounded up to TIER0_LANES; registers have room. */
+#ifndef BRAZE_TIER0_OPS_H
+#define BRAZE_TIER0_OPS_H
+
+#include "kernel_abi.h"
+#include "ops.h"
+
+#define TIER0_LANES	  8
+#define TIER0_STATE_BYTES 2048
+
+/* d[i] = op(a[i], b[i], c[i]); operands an op does not have are ignored. */
+typedef void tier0_fn(char *d, const char *a, const char *b, const char *c, int64_t n);
+
+/* One reduction op on one type.  A state is TIER0_STATE_BYTES at a multiple of 64. */
+struct tier0_red {
+	void (*init)(void *state);
+	/* Take n elements that begin at a multiple of 64 within a block; first: the
+	 * reduced index of src[0]. */
+	void (*step)(void *state, const char *src, int64_t n, int64_t first);
+	void (*block)(void *state); /* a block is complete: fold it */
+	void (*join)(void *state, const struct bz_acc *chunk);
+	void (*end)(void *state, int64_t elements, struct bz_acc *out);
+	void (*put)(const struct bz_acc *in, char *dst); /* the result as an element */
+	void (*identity)(char *d, int64_t n);		 /* of the tree; NULL: has no tree */
+	void (*nothing)(char *d, int64_t n);		 /* result over no element */
+	uint16_t combine;				 /* the elementwise op that combines */
+};
+
+struct tier0_isa {
+	tier0_fn *op[OP_END][DTYPE_END];	 /* [op][loop type] */
+	tier0_fn *cast[DTYPE_END][DTYPE_END];	 /* [from][to] */
+	struct tier0_red red[OP_END][DTYPE_END]; /* [OP_SUM..OP_ARGMAX][loop type] */
+};
+
+extern const struct tier0_isa tier0_isa_v2, tier0_isa_v3, tier0_isa_v4;
+
+#endif

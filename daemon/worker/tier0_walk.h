@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* worker/tier0_walk.h - points of a set of loops in C order, and the copies
+ * between memory at those points and registers. */
+#ifndef BRAZE_TIER0_WALK_H
+#define BRAZE_TIER0_WALK_H
+
+#include "kernel_abi.h"
+#include "nest/nest.h"
+
+/* Consecutive loops of a nest, joined where every access permits it. */
+struct tier0_walk {
+	int n;					       /* at least 1 */
+	int64_t extent[LIMIT_NDIM];		       /* outermost first */
+	int8_t loop[LIMIT_NDIM];		       /* the nest's loop; -1: several */
+	int64_t step[LIMIT_NEST_ACCESSES][LIMIT_NDIM]; /* bytes */
+};
+
+/* Loops [from, to) of the nest.  indexed: bit l set when NI_INDEX reads loop l,
+ * which is then not joined. */
+void tier0_walk_init(struct tier0_walk *w, const struct nest *spec, const struct bz_args *a,
+		     int from, int to, uint32_t indexed);
+/* Index of each loop at the flat point p. */
+void tier0_walk_seek(const struct tier0_walk *w, int64_t p, int64_t index[LIMIT_NDIM]);
+/* Bytes from point 0 of access x to the point. */
+int64_t tier0_walk_offset(const struct tier0_walk *w, int x, const int64_t index[LIMIT_NDIM]);
+
+/* n elements of `bytes` each from the points at `index` and after into dst. */
+void tier0_walk_load(const struct tier0_walk *w, int x, const int64_t index[LIMIT_NDIM],
+		     const char *base, int bytes, int64_t n, char *dst);
+void tier0_walk_store(const struct tier0_walk *w, int x, const int64_t index[LIMIT_NDIM],
+		      char *base, int bytes, int64_t n, const char *src);
+/* The index of nest loop `loop` at each of n points; the walk must have it. */
+void tier0_walk_index(const struct tier0_walk *w, int loop, const int64_t index[LIMIT_NDIM],
+		      int64_t n, int64_t *dst);
+
+#endif

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tests/unit/test_tier0.c - the interpreter against loops written out in C, and
+ * its reductions against the definition of the tree, at every level we can run. */
+#include <criterion/criterion.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "worker/tier0.h"
+
+struct call {
+	struct nest nest;
+	char *base[LIMIT_NEST_ACCESSES];
+	int64_t extent[LIMIT_NDIM];
+	int64_t stride[LIMIT_NEST_ACCESSES * LIMIT_NDIM];
+	uint64_t scalar[2 * LIMIT_NEST_SCALARS];
+	uint32_t cancel;
+	struct bz_args args;
+	void *scratch;
+};
+
+static struct call *call_new(int npar, int nred, const int64_t *extent)
+{
+	struct call *c = calloc(1, sizeof *c);
+
+	c->nest.npar = (uint8_t)npar;
+	c->nest.nred = (uint8_t)nred;
+	c->nest.vec = (uint8_t)(npar + nred ? npar + nred - 1 : 0);
+	c->nest.width = 8;
+	memcpy(c->extent, extent, (size_t)(npar + nred) * 8);
+	c->args = (struct bz_args){c->base, c->extent, c->stride, c->scalar, &c->cancel};
+	return c;
+}
+
+static void call_free(struct call *c)
+{
+	free(c->scratch);
+	free(c);
+}
+
+static int access_add(struct call *c, void *base, unsigned dtype, bool write, const int64_t *stride)
+{
+	int x = c->nest.naccess++;
+
+	c->base[x] = base;
+	c->nest.access[x].dtype = (uint8_t)dtype;
+	c->nest.access[x].write = write;
+	memcpy(&c->stride[x * LIMIT_NDIM], stride, (size_t)(c->nest.npar + c->nest.nred) * 8);
+	return x;
+}
+
+static int ins(struct call *c, unsigned op, unsigned dtype, unsigned ltype, int a, int b, int d)
+{
+	c->nest.instr[c->nest.ninstr] =
+		(struct nest_instr){(uint16_t)op, (uint8_t)dtype, (uint8_t)ltype,
+				    (uint16_t)a,  (uint16_t)b,	  (uint16_t)d};
+	return c->nest.ninstr++;
+}
+
+static void ready(struct call *c)
+{
+	struct err err;
+
+	if (!c->nest.nred)
+		c->nest.post = c->nest.ninstr;
+	cr_assert_eq(tier0_check(&c->nest, &err), OK, "%s", err.text);
+	free(c->scratch);
+	c->scratch = malloc(tier0_scratch(&c->nest));
+}
+
+static uint64_t next(uint64_t *seed)
+{
+	*seed = *seed * 6364136223846793005u + 1442695040888963407u;
+	return *seed >> 11;
+}
+
+static double *random_f64(size_t n, uint64_t seed)
+{
+	double *x = malloc(n * sizeof *x + 64);
+
+	for (size_t i = 0; i < n; i++)
+		x[i] = ((double)next(&seed) / 4503599627370496.0 - 1.0) *
+		       pow(10, (double)(next(&seed) % 13) - 6);
+	return x;
+}
+
+static bool same(double a, double b)
+{
+	return memcmp(&a, &b, 8) == 0 || (isnan(a) && isnan(b));
+}
+
+/* z = sqrt(x * 2.5 + y) where x < y, else y; unit strides, odd ranges. */
+Test(tier0, maps_a_chain_with_scalar_compare_and_where)
+{
+	enum { N = 5003 };
+	int64_t n = N, unit = 8;
+	double *x = random_f64(N, 1), *y = random_f64(N, 2), *z = calloc(N, 8), k = 2.5;
+	struct call *c = call_new(1, 0, &n);
+
+	access_add(c, x, DT_FLOAT64, false, &unit);
+	access_add(c, y, DT_FLOAT64, false, &unit);
+	access_add(c, z, DT_FLOAT64, true, &unit);
+	ins(c, NI_LOAD, DT_FLOAT64, DT_FLOAT64, 0, 0, 0);
+	ins(c, NI_LOAD, DT_FLOAT64, DT_FLOAT64, 1, 0, 0);
+	ins(c, NI_SCALAR, DT_FLOAT64, DT_FLOAT64, 0, 0, 0);
+	ins(c, OP_MULTIPLY, DT_FLOAT64, DT_FLOAT64, 0, 2, 0);
+	ins(c, OP_ADD, DT_FLOAT64, DT_FLOAT64, 3, 1, 0);
+	ins(c, OP_SQRT, DT_FLOAT64, DT_FLOAT64, 4, 0, 0);
+	ins(c, OP_LESS, DT_BOOL, DT_FLOAT64, 0, 1, 0);
+	ins(c, OP_WHERE, DT_FLOAT64, DT_FLOAT64, 6, 5, 1);
+	ins(c, NI_STORE, DT_FLOAT64, DT_FLOAT64, 2, 7, 0);
+	c->nest.nscalar = 1;
+	memcpy(c->scalar, &k, 8);
+	ready(c);
+	for (int level = ISA_V2; level <= (int)isa_best(); level++) {
+		memset(z, 0, N * 8);
+		tier0_map_at(level, &c->nest, &c->args, 3, 1001, c->scratch);
+		tier0_map_at(level, &c->nest, &c->args, 1001, N, c->scratch);
+		for (int i = 0; i < N; i++) {
+			double want = i < 3 ? 0 : x[i] < y[i] ? sqrt(x[i] * 2.5 + y[i]) : y[i];
+			cr_assert(same(z[i], want), "level %d [%d] %a, not %a", level, i, z[i],
+				  want);
+		}
+	}
+	call_free(c);
+	free(x), free(y), free(z);
+}
+
+/* Three loops, a transposed operand, a broadcast operand, a reversed result, the
+ * index of two loops: nothing joins, every row is short. */
+Test(tier0, maps_strided_rows_and_indices)
+{
+	int64_t ext[3] = {5, 7, 9};
+	double x[5 * 7 * 9], y[9], z[5 * 7 * 9];
+	int64_t sx[3] = {8, 5 * 8, 35 * 8}, sy[3] = {0, 0, 8}, sz[3] = {63 * 8, 9 * 8, -8};
+	struct call *c = call_new(3, 0, ext);
+
+	for (int i = 0; i < 315; i++)
+		x[i] = i;
+	for (int i = 0; i < 9; i++)
+		y[i] = 1000 * i;
+	access_add(c, x, DT_FLOAT64, false, sx);
+	access_add(c, y, DT_FLOAT64, false, sy);
+	access_add(c, z + 8, DT_FLOAT64, true, sz);
+	ins(c, NI_LOAD, DT_FLOAT64, DT_FLOAT64, 0, 0, 0);
+	ins(c, NI_LOAD, DT_FLOAT64, DT_FLOAT64, 1, 0, 0);
+	ins(c, OP_ADD, DT_FLOAT64, DT_FLOAT64, 0, 1, 0);
+	ins(c, NI_INDEX, DT_INT64, DT_INT64, 2, 0, 0);
+	ins(c, NI_INDEX, DT_INT64, DT_INT64, 1, 0, 0);
+	ins(c, OP_MULTIPLY, DT_INT64, DT_INT64, 3, 4, 0);
+	ins(c, OP_CAST, DT_FLOAT64, DT_INT64, 5, 0, 0);
+	ins(c, OP_SUBTRACT, DT_FLOAT64, DT_FLOAT64, 2, 6, 0);
+	ins(c, NI_STORE, DT_FLOAT64, DT_FLOAT64, 2, 7, 0);
+	ready(c);
+	for (int lo = 0; lo < 315; lo += 50)
+		tier0_map(&c->nest, &c->args, lo, lo + 50 < 315 ? lo + 50 : 315, c->scratch);
+	for (int i = 0; i < 5; i++)
+		for (int j = 0; j < 7; j++)
+			for (int k = 0; k < 9; k++)
+				cr_assert_eq(z[i * 63 + j * 9 + 8 - k],
+					     x[i + 5 * j + 35 * k] + y[k] - k * j);
+	call_free(c);
+}
+
+Test(tier0, cleans_stored_bools_and_copies_every_size)
+{
+	int64_t n = 700, s1 = 1, s16 = 16, s32 = 32;
+	unsigned char in[700], out[700];
+	double pairs[1400 * 2], got[1400];
+	struct call *c = call_new(1, 0, &n);
+
+	for (int i = 0; i < 700; i++)
+		in[i] = (unsigned char)(i % 5);
+	for (int i = 0; i < 2800; i++)
+		pairs[i] = i;
+	access_add(c, in, DT_BOOL, false, &s1);
+	access_add(c, out, DT_BOOL, true, &s1);
+	access_add(c, pairs, DT_COMPLEX128, false, &s32);
+	access_add(c, got, DT_COMPLEX128, true, &s16);
+	ins(c, NI_LOAD, DT_BOOL, DT_BOOL, 0, 0, 0);
+	ins(c, NI_STORE, DT_BOOL, DT_BOOL, 1, 0, 0);
+	ins(c, NI_LOAD, DT_COMPLEX128, DT_COMPLEX128, 2, 0, 0);
+	ins(c, OP_CONJ, DT_COMPLEX128, DT_COMPLEX128, 2, 0, 0);
+	ins(c, NI_STORE, DT_COMPLEX128, DT_COMPLEX128, 3, 3, 0);
+	ready(c);
+	tier0_map(&c->nest, &c->args, 0, n, c->scratch);
+	for (int i = 0; i < 700; i++) {
+		cr_assert_eq(out[i], i % 5 != 0);
+		cr_assert_eq(got[2 * i], 4 * i);
+		cr_assert_eq(got[2 * i + 1], -(4 * i + 1));
+	}
+	call_free(c);
+}
+
+/* The tree as its definition says, for f64 sums: slow and literal. */
+static double tree_sum(const double *x, int64_t n, int64_t stride)
+{
+	double stack[64], s;
+	int sp = 0;
+
+	if (!n)
+		return 0.0;
+	for (int64_t b = 0; b * TREE_BLOCK < n; b++) {
+		double lane[32];
+
+		for (int j = 0; j < 32; j++)
+			lane[j] = -0.0;
+		for (int64_t e = 0; e < TREE_BLOCK && b * TREE_BLOCK + e < n; e++)
+			lane[e % 32] += x[(b * TREE_BLOCK + e) * stride];
+		for (int w = 16; w; w /= 2)
+			for (int j = 0; j < w; j++)
+				lane[j] += lane[j + w];
+		s = lane[0];
+		for (int64_t m = b + 1; m % 2 == 0; m /= 2)
+			s = stack[--sp] + s;
+		stack[sp++] = s;
+	}
+	s = stack[--sp];
+	while (sp)
+		s = stack[--sp] + s;
+	return s;
+}
+
+/* sum(x) * 2 over the last loop of a (rows, n) array. */
+static struct call *sum_call(double *x, double *out, int64_t rows, int64_t n, bool columns)
+{
+	int64_t ext[2] = {rows, n}, sx[2] = {8 * n, 8}, so[2] = {8, 0};
+	struct call *c;
+
+	if (columns) {
+		sx[0] = 8;
+		sx[1] = 8 * rows;
+	}
+	c = call_new(1, 1, ext);
+	c->nest.vec = columns ? 0 : 1;
+	access_add(c, x, DT_FLOAT64, false, sx);
+	access_add(c, out, DT_FLOAT64, true, so);
+	ins(c, NI_LOAD, DT_FLOAT64, DT_FLOAT64, 0, 0, 0);
+	ins(c, NI_REDUCE, DT_FLOAT64, DT_FLOAT64, 0, 0, OP_SUM);
+	c->nest.post = ins(c, NI_SCALAR, DT_FLOAT64, DT_FLOAT64, 0, 0, 0);
+	ins(c, OP_MULTIPLY, DT_FLOAT64, DT_FLOAT64, 1, 2, 0);
+	ins(c, NI_STORE, DT_FLOAT64, DT_FLOAT64, 1, 3, 0);
+	memcpy(c->scalar, &(double){2.0}, 8);
+	c->nest.nscalar = 1;
+	ready(c);
+	return c;
+}
+
+Test(tier0, sums_by_the_tree_whole_and_in_chunks)
+{
+	static const int64_t size[] = {0,    1,	   31,	  32,	 33,	1023,
+				       1024, 1025, 65535, 65536, 65537, 200001};
+	double *x = random_f64(200001, 7), out = -1;
+
+	for (size_t i = 0; i < sizeof size / sizeof size[0]; i++) {
+		int64_t n = size[i], chunks = (n + TREE_CHUNK - 1) / TREE_CHUNK;
+		struct call *c = sum_call(x, &out, 1, n, false);
+		double want = 2 * tree_sum(x, n, 1);
+		struct bz_acc part[4];
+
+		for (int level = ISA_V2; level <= (int)isa_best(); level++) {
+			out = -1;
+			tier0_reduce_at(level, &c->nest, &c->args, 0, 1, 0, chunks, NULL,
+					c->scratch);
+			cr_assert(same(out, want), "n %ld level %d", (long)n, level);
+			out = -1;
+			for (int64_t k = chunks; k-- > 0;)
+				tier0_reduce_at(level, &c->nest, &c->args, 0, 1, k, k + 1, part,
+						c->scratch);
+			tier0_finish_at(level, &c->nest, &c->args, 0, 1, part, c->scratch);
+			cr_assert(same(out, want), "chunks, n %ld", (long)n);
+		}
+		call_free(c);
+	}
+	free(x);
+}
+
+Test(tier0, columns_have_the_bits_of_rows)
+{
+	static const int64_t rows[] = {3, 70, 300, 1030}, sizes[] = {0, 1, 5, 33, 1025, 2100};
+
+	for (int r = 0; r < 4; r++)
+		for (int i = 0; i < 6; i++) {
+			int64_t m = rows[r], n = sizes[i];
+			double *x = random_f64((size_t)(m * n), 3), *out = malloc((size_t)m * 8);
+			struct call *c = sum_call(x, out, m, n, true);
+
+			tier0_reduce(&c->nest, &c->args, 0, m, 0, (n + 65535) / 65536, NULL,
+				     c->scratch);
+			for (int64_t p = 0; p < m; p++)
+				cr_assert(same(out[p], 2 * tree_sum(x + p, n, m)),
+					  "%ld of %ld, %ld", (long)p, (long)m, (long)n);
+			call_free(c);
+			free(x), free(out);
+		}
+}
+
+/* Two reduced loops are one sequence in C order, with several reductions at once. */
+Test(tier0, reduces_two_loops_with_sum_max_and_argmin)
+{
+	enum { A = 37, B = 53 };
+	int64_t ext[2] = {A, B}, sx[2] = {8, A * 8}, so[2] = {0, 0};
+	double *x = random_f64(A * B, 11), flat[A * B], sum, max, best;
+	int64_t arg, first = 0;
+	struct call *c = call_new(0, 2, ext);
+
+	for (int i = 0; i < A; i++)
+		for (int j = 0; j < B; j++)
+			flat[i * B + j] = x[i + j * A];
+	best = flat[0];
+	for (int e = 1; e < A * B; e++)
+		if (flat[e] < best) {
+			best = flat[e];
+			first = e;
+		}
+	access_add(c, x, DT_FLOAT64, false, sx);
+	access_add(c, &sum, DT_FLOAT64, true, so);
+	access_add(c, &max, DT_FLOAT64, true, so);
+	access_add(c, &arg, DT_INT64, true, so);
+	ins(c, NI_LOAD, DT_FLOAT64, DT_FLOAT64, 0, 0, 0);
+	ins(c, NI_REDUCE, DT_FLOAT64, DT_FLOAT64, 0, 0, OP_SUM);
+	ins(c, NI_REDUCE, DT_FLOAT64, DT_FLOAT64, 0, 0, OP_MAX);
+	ins(c, NI_REDUCE, DT_INT64, DT_FLOAT64, 0, 0, OP_ARGMIN);
+	c->nest.post = 4;
+	ins(c, NI_STORE, DT_FLOAT64, DT_FLOAT64, 1, 1, 0);
+	ins(c, NI_STORE, DT_FLOAT64, DT_FLOAT64, 2, 2, 0);
+	ins(c, NI_STORE, DT_INT64, DT_INT64, 3, 3, 0);
+	ready(c);
+	tier0_reduce(&c->nest, &c->args, 0, 1, 0, 1, NULL, c->scratch);
+	cr_assert(same(sum, tree_sum(flat, A * B, 1)));
+	cr_assert_eq(arg, first);
+	for (int e = 0; e < A * B; e++)
+		cr_assert(max >= flat[e]);
+	x[5 + 7 * A] = NAN;
+	x[5 + 9 * A] = NAN;
+	tier0_reduce(&c->nest, &c->args, 0, 1, 0, 1, NULL, c->scratch);
+	cr_assert_eq(arg, 5 * B + 7, "the first NaN wins");
+	cr_assert(isnan(max) && isnan(sum));
+	call_free(c);
+	free(x);
+}
+
+Test(tier0, a_cancelled_call_returns_early_and_an_unknown_loop_is_refused)
+{
+	int64_t n = 4000, unit = 8;
+	double *x = random_f64(4000, 5), out = 7;
+	struct call *c = sum_call(x, &out, 1, n, false);
+	struct err err;
+
+	c->cancel = 1;
+	tier0_reduce(&c->nest, &c->args, 0, 1, 0, 1, NULL, c->scratch);
+	cr_assert_eq(out, 7);
+	c->nest.instr[0].op = OP_LEFT_SHIFT;
+	cr_assert_eq(tier0_check(&c->nest, &err), E_UNSUPPORTED);
+	(void)unit;
+	call_free(c);
+	free(x);
+}
