@@ -74,6 +74,10 @@ enum status kernels_add(struct kernels *k, uint32_t id, const void *nest, size_t
 		free(n);
 		return err_set(err, E_INTERNAL, "kernel %u: its nest breaks a limit", id);
 	}
+	if (k->ops->check && k->ops->check(n, err) != OK) {
+		free(n);
+		return err_context(err, "kernel %u", id);
+	}
 	kernels_drop(k, id);
 	e = xcalloc(1, sizeof *e);
 	e->id = id;

@@ -21,6 +21,7 @@ struct kernel_code {
 
 /* The two tiers as the worker calls them; tests put C functions here. */
 struct kernel_ops {
+	enum status (*check)(const struct nest *spec, struct err *err); /* may be NULL */
 	void (*map)(const struct nest *spec, const struct bz_args *a, int64_t lo, int64_t hi,
 		    void *scratch);
 	void (*reduce)(const struct nest *spec, const struct bz_args *a, int64_t lo, int64_t hi,
