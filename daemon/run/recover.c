@@ -28,8 +28,13 @@ void recover_mark_torn(struct executor_job *job, const struct flight *f, uint32_
 	}
 }
 
-static bool is_fault(int signo)
+/* Was it the code it ran that ended it?  A sanitizer, too, ends by exit status. */
+static bool is_fault(int status)
 {
+	int signo = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status) != 0;
 	return signo == SIGSEGV || signo == SIGBUS || signo == SIGFPE || signo == SIGILL ||
 	       signo == SIGABRT || signo == SIGSYS;
 }
@@ -60,7 +65,7 @@ static void judge_oldest(struct executor *x, int status)
 	if (step >= job->plan->nstep || job->plan->step[step].kind != STEP_KERNEL)
 		return;
 	k = job->plan->step[step].kernel;
-	if (!x->hung && !(WIFSIGNALED(status) && is_fault(WTERMSIG(status))))
+	if (!x->hung && !is_fault(status))
 		return;
 	if (k->strikes < UINT8_MAX)
 		k->strikes++;

@@ -126,7 +126,8 @@ enum status spawn_worker(struct executor *x, struct err *err)
 	pair[0] = -1;
 	x->broken = x->hung = false;
 	x->ping_ns = 0;
-	memset(x->known, 0, x->known_cap);
+	if (x->known_cap)
+		memset(x->known, 0, x->known_cap);
 	x->poll = xcalloc(1, sizeof *x->poll);
 	x->poll->data = x;
 	uv_poll_init(x->loop, x->poll, x->fd);
