@@ -186,46 +186,76 @@ static void flight_note(struct flight *f, uint32_t step, uint64_t cost, uint64_t
 	f->cost_us += cost;
 }
 
-/* Put the current step, or a slice that fits the budget; 0 when it must wait for
- * the next packet. */
-static size_t put_slice(struct executor *x, struct executor_job *job, struct flight *f, char *at)
+/* The part of a step that goes into the next packet. */
+struct slice {
+	struct units u;
+	int64_t sent, take; /* units */
+	uint64_t cost;
+	uint8_t split; /* as in struct command_step */
+};
+
+static int64_t slice_take(const struct plan_step *s, int64_t left, uint64_t cost)
+{
+	int64_t take = (int64_t)((double)left * RUN_SLICE_US / (double)cost);
+
+	if (s->kind == STEP_MATMUL) /* whole tiles */
+		take = (take + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS;
+	take = take < 1 ? 1 : take;
+	return take > left ? left : take;
+}
+
+/* What fits a packet that holds `used` microseconds already; false: nothing, the
+ * step must wait for the next one. */
+static bool slice_choose(struct slice *out, const struct executor_job *job, uint64_t used,
+			 bool empty)
 {
 	const struct plan_step *s = &job->plan->step[job->step];
 	uint64_t cost = marshal_cost(s);
 	struct units u = step_units(s, job->at, cost);
 	int64_t sent = job->at < 0 ? -job->at : job->at;
 	int64_t left = u.total - sent, take = left;
-	uint8_t split = 0;
-	size_t bytes = 0;
 
 	if (u.total > 0)
 		cost = (uint64_t)((double)cost * (double)left / (double)u.total);
-	if (f->cost_us + cost > RUN_SLICE_US) {
-		if (f->nstep > 0)
-			return 0;
-		take = (int64_t)((double)left * RUN_SLICE_US / (double)cost);
-		if (s->kind == STEP_MATMUL) /* whole tiles */
-			take = (take + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS;
-		take = take < 1 ? 1 : take;
-		take = take > left ? left : take;
-		cost = left ? (uint64_t)((double)cost * (double)take / (double)left) : cost;
+	if (used + cost > RUN_SLICE_US) {
+		if (!empty)
+			return false;
+		take = slice_take(s, left, cost);
+		if (left > 0)
+			cost = (uint64_t)((double)cost * (double)take / (double)left);
 	}
+	*out = (struct slice){.u = u, .sent = sent, .take = take, .cost = cost};
 	/* A reduction that fits one slice needs no parts kept between packets. */
-	if (u.chunks && take == u.total)
-		u = step_units(s, 1, cost), take = u.total;
-	if (u.chunks)
-		split = sent == 0 ? 1 : sent + take == u.total ? 2 : 4;
+	if (u.chunks && take == u.total) {
+		out->u = step_units(s, 1, cost);
+		out->take = out->u.total;
+	} else if (u.chunks) {
+		out->split = sent == 0 ? 1 : sent + take == u.total ? 2 : 4;
+	}
+	return true;
+}
+
+/* Put the current step, or a slice of it; 0 when it must wait. */
+static size_t put_slice(struct executor *x, struct executor_job *job, struct flight *f, char *at)
+{
+	const struct plan_step *s = &job->plan->step[job->step];
+	struct slice c = {0};
+	int64_t end = 0;
+	size_t bytes = 0;
+
+	if (!slice_choose(&c, job, f->cost_us, f->nstep == 0))
+		return 0;
+	end = c.sent + c.take;
 	if (s->kind == STEP_KERNEL && job->at == 0) {
 		cache_note_run(x->cache, s->kernel, marshal_elements(s), 0);
 		marshal_kernel(x, s->kernel);
 	}
-	bytes = put_step(at, job, sent, sent + take, split);
-	flight_note(f, job->step, cost, (uint64_t)take * (uint64_t)u.elements);
-	if (sent + take == u.total) {
+	bytes = put_step(at, job, c.sent, end, c.split);
+	flight_note(f, job->step, c.cost, (uint64_t)c.take * (uint64_t)c.u.elements);
+	job->at = c.u.chunks ? -end : end;
+	if (end == c.u.total) {
 		job->step++;
 		job->at = 0;
-	} else {
-		job->at = u.chunks ? -(sent + take) : sent + take;
 	}
 	return bytes;
 }

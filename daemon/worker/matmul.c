@@ -242,6 +242,39 @@ static enum status scratch_grow(struct matmul_scratch *s, size_t bytes, struct e
 	return OK;
 }
 
+/* Zero what gemm would not write when there is nothing to sum. */
+static void tile_clear(const struct plan_matmul *p, const struct tile *t, unsigned es)
+{
+	for (int64_t i = 0; i < t->rows; i++)
+		memset(t->at[2] + i * p->row[2], 0, (size_t)t->cols * es);
+}
+
+/* Sum the blocks along k into c, with two areas of `mem` for packed ones. */
+static void tile_sum(const struct matmul *m, const struct plan_matmul *p, const struct tile *t,
+		     const struct block *c, bool blas, char *mem_a, char *mem_b,
+		     const volatile uint32_t *cancel)
+{
+	unsigned es = dtype_row(p->dtype)->bytes;
+
+	for (int64_t k = 0; k < p->k && !*cancel; k += MATMUL_DEPTH) {
+		int64_t kb = p->k - k < MATMUL_DEPTH ? p->k - k : MATMUL_DEPTH;
+		struct block a = block_take(t->at[0] + k * p->col[0], t->rows, kb, p->row[0],
+					    p->col[0], es, blas, mem_a);
+		struct block b = block_take(t->at[1] + k * p->row[1], kb, t->cols, p->row[1],
+					    p->col[1], es, blas, mem_b);
+
+		if (blas)
+			gemm(m, p->dtype, &a, &b, c, (int)t->rows, (int)t->cols, (int)kb, k > 0);
+		else
+			matmul_plain(p->dtype, c->at, a.at, b.at, t->rows, t->cols, kb);
+	}
+}
+
+static size_t round_up(size_t bytes)
+{
+	return (bytes + 63) / 64 * 64;
+}
+
 enum status matmul_tile(const struct matmul *m, const struct plan_matmul *p, char *const base[3],
 			int64_t tile, struct matmul_scratch *s, const volatile uint32_t *cancel,
 			struct err *err)
@@ -250,37 +283,23 @@ enum status matmul_tile(const struct matmul *m, const struct plan_matmul *p, cha
 	bool blas = m->dgemm && (cls == CLASS_FLOAT || cls == CLASS_COMPLEX);
 	struct tile t = tile_locate(p, base, tile);
 	int64_t depth = p->k < MATMUL_DEPTH ? p->k : MATMUL_DEPTH;
-	size_t a_bytes = (size_t)(t.rows * depth) * es;
-	size_t b_bytes = (size_t)(t.cols * depth) * es;
-	size_t c_bytes = (size_t)(t.rows * t.cols) * es;
+	size_t a_bytes = round_up((size_t)(t.rows * depth) * es);
+	size_t b_bytes = round_up((size_t)(t.cols * depth) * es);
+	size_t c_bytes = round_up((size_t)(t.rows * t.cols) * es);
 	struct block c = {0};
 	bool in_place = blas && block_direct(&c, t.at[2], t.rows, t.cols, p->row[2], p->col[2], es);
-	enum status st = scratch_grow(s, a_bytes + b_bytes + c_bytes + 192, err);
+	enum status st = scratch_grow(s, a_bytes + b_bytes + c_bytes, err);
 
 	if (st != OK)
 		return st;
-	/* gemm transposes its inputs but not its result. */
-	in_place = in_place && c.trans == NO_TRANS;
-	if (!in_place)
+	in_place = in_place && c.trans == NO_TRANS; /* gemm does not transpose its result */
+	if (!in_place) {
 		c = (struct block){.at = s->mem, .trans = NO_TRANS, .ld = (int)t.cols};
-	if (!in_place)
 		memset(s->mem, 0, c_bytes);
-	else if (p->k == 0)
-		for (int64_t i = 0; i < t.rows; i++)
-			memset(t.at[2] + i * p->row[2], 0, (size_t)t.cols * es);
-	for (int64_t k = 0; k < p->k && !*cancel; k += MATMUL_DEPTH) {
-		int64_t kb = p->k - k < MATMUL_DEPTH ? p->k - k : MATMUL_DEPTH;
-		char *mem = s->mem + (c_bytes + 63) / 64 * 64;
-		struct block a = block_take(t.at[0] + k * p->col[0], t.rows, kb, p->row[0],
-					    p->col[0], es, blas, mem);
-		struct block b = block_take(t.at[1] + k * p->row[1], kb, t.cols, p->row[1],
-					    p->col[1], es, blas, mem + (a_bytes + 63) / 64 * 64);
-
-		if (blas)
-			gemm(m, p->dtype, &a, &b, &c, (int)t.rows, (int)t.cols, (int)kb, k > 0);
-		else
-			matmul_plain(p->dtype, c.at, a.at, b.at, t.rows, t.cols, kb);
+	} else if (p->k == 0) {
+		tile_clear(p, &t, es);
 	}
+	tile_sum(m, p, &t, &c, blas, s->mem + c_bytes, s->mem + c_bytes + a_bytes, cancel);
 	if (!in_place)
 		matmul_unpack(t.at[2], c.at, es, t.rows, t.cols, p->row[2], p->col[2]);
 	return OK;

@@ -23,6 +23,7 @@ struct step {
 	struct bz_args args;
 	int64_t lo, hi;	     /* points */
 	int64_t clo, chi;    /* chunks of the reduced points, where cut by them */
+	int64_t chunks;	     /* of each point */
 	int64_t grain;	     /* points of a unit */
 	struct bz_acc *part; /* accumulators of point 0, chunk 0 */
 	int64_t elements;    /* points, reduced ones counted too */
@@ -183,11 +184,10 @@ static void part_free(struct worker *w, struct worker_part *part)
 }
 
 /* Chunks [clo, chi) of all points [lo, hi), and the end when `last`. */
-static enum status step_chunks(struct step *s, int64_t chunks, bool first, bool last,
-			       struct err *err)
+static enum status step_chunks(struct step *s, bool first, bool last, struct err *err)
 {
 	struct worker *w = s->w;
-	int64_t width = chunks * s->entry->nreduce;
+	int64_t width = s->chunks * s->entry->nreduce;
 	int64_t count = (s->hi - s->lo) * width;
 	struct worker_part *part = part_find(w, s->cmd->index);
 	double ns = (double)s->elements * s->entry->point_ns;
@@ -274,52 +274,66 @@ static void learn(struct kernel_entry *e, int64_t elements, double predicted, in
 		e->point_ns += 0.25 * ((double)ns / (double)elements - e->point_ns);
 }
 
-static enum status run_kernel(struct step *s, struct kernel_entry *e, struct err *err)
+/* Arguments of the kernel, as they lie in the packet. */
+static void bind(struct step *s)
 {
 	const struct command_step *c = s->cmd;
 	const struct command_place *place = (const struct command_place *)(c + 1);
-	int64_t points = 0, reduced = 0, chunks = 0, limit = 0, begin = 0, each = 1;
-	double predicted = 0;
-	enum status st = OK;
 
 	s->args = (struct bz_args){.base = s->base,
 				   .extent = (const int64_t *)(place + c->naccess),
 				   .cancel = &s->w->cancel};
 	s->args.stride = s->args.extent + c->npar + c->nred;
 	s->args.scalar = (const uint64_t *)(s->args.stride + 8 * c->naccess);
-	if ((st = product_of(&points, s->args.extent, c->npar, err)) != OK ||
-	    (st = product_of(&reduced, s->args.extent + c->npar, c->nred, err)) != OK ||
-	    (st = resolve(s, place, points == 0 || reduced == 0, err)) != OK ||
-	    (st = scratch_grow(s->w, e->scratch, err)) != OK)
-		return st;
-	chunks = reduced / TREE_CHUNK + (reduced % TREE_CHUNK != 0);
-	limit = c->split ? chunks : points;
+}
+
+/* Points and chunks of the slice. */
+static enum status slice(struct step *s, int64_t points, int64_t reduced, struct err *err)
+{
+	const struct command_step *c = s->cmd;
+	int64_t chunks = reduced / TREE_CHUNK + (reduced % TREE_CHUNK != 0);
+	int64_t limit = c->split ? chunks : points;
+
 	if (c->lo < 0 || c->hi > limit || c->lo > c->hi || (c->split && c->nred == 0))
 		return err_set(err, E_INTERNAL, "slice [%lld, %lld) of %lld", (long long)c->lo,
 			       (long long)c->hi, (long long)limit);
-	if (c->lo == c->hi && !c->split)
+	s->lo = c->split ? 0 : c->lo;
+	s->hi = c->split ? points : c->hi;
+	s->clo = c->split ? c->lo : 0;
+	s->chi = c->split ? c->hi : chunks;
+	s->chunks = chunks;
+	if (c->split)
+		reduced = (c->hi - c->lo) * TREE_CHUNK;
+	if (__builtin_mul_overflow(s->hi - s->lo, reduced, &s->elements))
+		return err_set(err, E_INTERNAL, "elements of a step overflow");
+	return OK;
+}
+
+static enum status run_kernel(struct step *s, struct kernel_entry *e, struct err *err)
+{
+	const struct command_step *c = s->cmd;
+	int64_t points = 0, reduced = 0, begin = 0;
+	double predicted = 0;
+	enum status st = OK;
+
+	bind(s);
+	if ((st = product_of(&points, s->args.extent, c->npar, err)) != OK ||
+	    (st = product_of(&reduced, s->args.extent + c->npar, c->nred, err)) != OK ||
+	    (st = slice(s, points, reduced, err)) != OK ||
+	    (st = resolve(s, (const struct command_place *)(c + 1), points == 0 || reduced == 0,
+			  err)) != OK ||
+	    (st = scratch_grow(s->w, e->scratch, err)) != OK)
+		return st;
+	if (s->lo == s->hi)
 		return OK;
 	begin = worker_clock();
-	if (c->split) {
-		s->hi = points;
-		s->clo = c->lo;
-		s->chi = c->hi;
-		s->elements = points * (c->hi - c->lo) * TREE_CHUNK;
-	} else {
-		s->lo = c->lo;
-		s->hi = c->hi;
-		s->chi = chunks;
-		each = c->nred ? reduced : 1;
-		if (__builtin_mul_overflow(s->hi - s->lo, each, &s->elements))
-			return err_set(err, E_INTERNAL, "elements of a step overflow");
-	}
 	predicted = (double)s->elements * e->point_ns;
 	if (c->split)
-		st = step_chunks(s, chunks, c->split & 1, c->split & 2, err);
-	else if (chunks > 1 && s->hi - s->lo < PER_THREAD * pool_threads(s->w->pool))
-		st = step_chunks(s, chunks, true, true, err);
+		st = step_chunks(s, c->split & 1, c->split & 2, err);
+	else if (s->chunks > 1 && s->hi - s->lo < PER_THREAD * pool_threads(s->w->pool))
+		st = step_chunks(s, true, true, err);
 	else
-		st = step_points(s, each, err);
+		st = step_points(s, reduced, err);
 	if (st == OK)
 		learn(e, s->elements, predicted, worker_clock() - begin);
 	return st;
