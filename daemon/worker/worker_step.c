@@ -13,7 +13,8 @@
 #define SERIAL_NS  50000 /* a step predicted below this is not worth waking threads */
 #define CHUNK_MIN  4096
 #define CHUNK_MAX  65536
-#define PER_THREAD 8 /* units a thread should find */
+#define UNIT_NS	   5e6 /* a unit predicted longer than this is made smaller */
+#define PER_THREAD 8   /* units a thread should find */
 
 /* What the pool's threads see of the step. */
 struct step {
@@ -21,12 +22,14 @@ struct step {
 	const struct command_step *cmd;
 	const struct kernel_entry *entry;
 	struct bz_args args;
-	int64_t lo, hi;	     /* points */
-	int64_t clo, chi;    /* chunks of the reduced points, where cut by them */
-	int64_t chunks;	     /* of each point */
-	int64_t grain;	     /* points of a unit */
-	struct bz_acc *part; /* accumulators of point 0, chunk 0 */
-	int64_t elements;    /* points, reduced ones counted too */
+	int64_t lo, hi;		 /* points */
+	int64_t clo, chi;	 /* chunks of the reduced points, where cut by them */
+	int64_t chunks;		 /* of each point */
+	int64_t each;		 /* elements of each point */
+	int64_t grain;		 /* points of a unit */
+	struct bz_acc *part;	 /* accumulators of point 0, chunk 0 */
+	int64_t elements;	 /* points, reduced ones counted too */
+	int64_t timed, timed_ns; /* elements that the command thread did, and their time */
 	struct plan_matmul product;
 	char *base[LIMIT_NEST_ACCESSES];
 	int64_t tile; /* first tile */
@@ -51,12 +54,27 @@ static void progress_end(struct step *s, int thread)
 		s->w->progress->thread[thread].ticket = 0;
 }
 
+/* Only the command thread takes times, so nothing here needs a lock. */
+static int64_t time_begin(int thread)
+{
+	return thread == 0 ? worker_clock() : 0;
+}
+
+static void time_end(struct step *s, int thread, int64_t begin, int64_t elements)
+{
+	if (thread != 0)
+		return;
+	s->timed += elements;
+	s->timed_ns += worker_clock() - begin;
+}
+
 static void points_unit(void *data, int thread, int64_t unit)
 {
 	struct step *s = data;
 	int64_t lo = s->lo + unit * s->grain;
 	int64_t hi = s->hi - lo < s->grain ? s->hi : lo + s->grain;
 	void *scratch = s->w->thread[thread].scratch;
+	int64_t begin = time_begin(thread);
 
 	if (s->w->cancel)
 		return;
@@ -66,6 +84,7 @@ static void points_unit(void *data, int thread, int64_t unit)
 	else
 		kernels_reduce(s->entry, &s->args, lo, hi, 0, s->chi, NULL, scratch);
 	progress_end(s, thread);
+	time_end(s, thread, begin, (hi - lo) * s->each);
 }
 
 static void chunk_unit(void *data, int thread, int64_t unit)
@@ -73,6 +92,7 @@ static void chunk_unit(void *data, int thread, int64_t unit)
 	struct step *s = data;
 	int64_t chunks = s->chi - s->clo;
 	int64_t p = s->lo + unit / chunks, c = s->clo + unit % chunks;
+	int64_t begin = time_begin(thread);
 
 	if (s->w->cancel)
 		return;
@@ -80,6 +100,7 @@ static void chunk_unit(void *data, int thread, int64_t unit)
 	kernels_reduce(s->entry, &s->args, p, p + 1, c, c + 1, s->part,
 		       s->w->thread[thread].scratch);
 	progress_end(s, thread);
+	time_end(s, thread, begin, TREE_CHUNK);
 }
 
 static void tile_unit(void *data, int thread, int64_t unit)
@@ -125,24 +146,26 @@ static int64_t clamp(int64_t x, int64_t lo, int64_t hi)
 	return x < lo ? lo : x > hi ? hi : x;
 }
 
-/* Points of one unit, `each` elements a point. */
-static int64_t grain_points(const struct step *s, int64_t points, int64_t each)
+/* Points of one unit: enough to be worth a claim, few enough that a cancel is seen
+ * soon and no thread is left with a long last one. */
+static int64_t grain_points(const struct step *s)
 {
-	int64_t share = points / (PER_THREAD * pool_threads(s->w->pool));
+	int64_t share = (s->hi - s->lo) / (PER_THREAD * pool_threads(s->w->pool));
+	double most = UNIT_NS / s->entry->point_ns;
+	int64_t max = most < CHUNK_MAX ? (int64_t)most : CHUNK_MAX;
+	int64_t min = max < CHUNK_MIN ? max : CHUNK_MIN;
+	int64_t each = s->each > 1 ? s->each : 1;
 
-	if (each < 1)
-		each = 1;
-	return clamp(share, CHUNK_MIN / each, CHUNK_MAX / each) + (each > CHUNK_MIN);
+	share = clamp(share, min / each, max / each);
+	return share > 1 ? share : 1;
 }
 
-static enum status step_points(struct step *s, int64_t each, struct err *err)
+static enum status step_points(struct step *s, struct err *err)
 {
 	int64_t points = s->hi - s->lo;
 	double ns = (double)s->elements * s->entry->point_ns;
 
-	s->grain = grain_points(s, points, each);
-	if (s->grain < 1)
-		s->grain = 1;
+	s->grain = grain_points(s);
 	return spread(s, points_unit, (points + s->grain - 1) / s->grain, ns, err);
 }
 
@@ -267,11 +290,11 @@ static enum status scratch_grow(struct worker *w, size_t bytes, struct err *err)
 	return OK;
 }
 
-/* Learn what a point costs, from steps that one thread ran alone. */
-static void learn(struct kernel_entry *e, int64_t elements, double predicted, int64_t ns)
+/* Learn what a point costs one thread. */
+static void learn(struct kernel_entry *e, const struct step *s)
 {
-	if (predicted < SERIAL_NS && elements >= 512)
-		e->point_ns += 0.25 * ((double)ns / (double)elements - e->point_ns);
+	if (s->timed >= 512)
+		e->point_ns += 0.25 * ((double)s->timed_ns / (double)s->timed - e->point_ns);
 }
 
 /* Arguments of the kernel, as they lie in the packet. */
@@ -312,8 +335,7 @@ static enum status slice(struct step *s, int64_t points, int64_t reduced, struct
 static enum status run_kernel(struct step *s, struct kernel_entry *e, struct err *err)
 {
 	const struct command_step *c = s->cmd;
-	int64_t points = 0, reduced = 0, begin = 0;
-	double predicted = 0;
+	int64_t points = 0, reduced = 0;
 	enum status st = OK;
 
 	bind(s);
@@ -326,16 +348,15 @@ static enum status run_kernel(struct step *s, struct kernel_entry *e, struct err
 		return st;
 	if (s->lo == s->hi)
 		return OK;
-	begin = worker_clock();
-	predicted = (double)s->elements * e->point_ns;
+	s->each = reduced;
 	if (c->split)
 		st = step_chunks(s, c->split & 1, c->split & 2, err);
 	else if (s->chunks > 1 && s->hi - s->lo < PER_THREAD * pool_threads(s->w->pool))
 		st = step_chunks(s, true, true, err);
 	else
-		st = step_points(s, reduced, err);
+		st = step_points(s, err);
 	if (st == OK)
-		learn(e, s->elements, predicted, worker_clock() - begin);
+		learn(e, s);
 	return st;
 }
 

