@@ -246,10 +246,11 @@ static size_t put_slice(struct executor *x, struct executor_job *job, struct fli
 	if (!slice_choose(&c, job, f->cost_us, f->nstep == 0))
 		return 0;
 	end = c.sent + c.take;
-	if (s->kind == STEP_KERNEL && job->at == 0) {
+	if (s->kind == STEP_KERNEL && job->at == 0)
 		cache_note_run(x->cache, s->kernel, marshal_elements(s), 0);
+	/* In the middle of a step, too: the worker may be a new one. */
+	if (s->kind == STEP_KERNEL)
 		marshal_kernel(x, s->kernel);
-	}
 	bytes = put_step(at, job, c.sent, end, c.split);
 	flight_note(f, job->step, c.cost, (uint64_t)c.take * (uint64_t)c.u.elements);
 	job->at = c.u.chunks ? -end : end;
