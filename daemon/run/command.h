@@ -12,6 +12,11 @@
 
 #define COMMAND_BYTES (160 * 1024) /* a longer run is sent as several */
 
+/* Ticket of a CMD_RUN: the job in the upper bits, its packets counted in the lower
+ * 24.  CMD_CANCEL names a job by any of its tickets. */
+#define TICKET_SHIFT  24
+#define TICKET_JOB(t) ((t) >> TICKET_SHIFT)
+
 enum command_kind {
 	CMD_REGION = 1,	 /* + fd: map it; id, bytes */
 	CMD_REGION_DROP, /* id: unmap */
@@ -19,7 +24,7 @@ enum command_kind {
 	CMD_CODE,	 /* id; + fd of a shared object: run this from now on */
 	CMD_KERNEL_DROP, /* id */
 	CMD_RUN,	 /* struct command_run */
-	CMD_CANCEL,	 /* ticket: stop before the next slice, answer E_CANCELLED */
+	CMD_CANCEL,	 /* ticket: its job's runs, sent or running, end with E_CANCELLED */
 	CMD_PING,	 /* answered by DONE_PONG with the same ticket */
 	DONE_RUN,	 /* struct command_done */
 	DONE_PONG,
@@ -57,7 +62,8 @@ struct command_run {
 struct command_step {
 	uint32_t bytes; /* of the step with what follows it */
 	uint8_t kind;	/* enum step_kind */
-	uint8_t split;	/* reductions cut by chunks: 1 first slice, 2 last slice, 3 both */
+	uint8_t split;	/* reductions cut by chunks: 1 first slice, 2 last slice, 3 both,
+			   4 one in between; 0 not cut by chunks */
 	uint16_t index; /* of the step in its plan, for the progress page */
 	uint32_t kernel;
 	uint16_t naccess, nscalar;

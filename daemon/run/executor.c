@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run/executor.c - the calls of executor.h and the worker's completions.
+ *
+ * Callbacks are made from the loop only: by the socket's callback after it has
+ * read all it can, else by a timer of zero length.  Jobs that have not ended when
+ * the executor is destroyed are forgotten: their owner frees them. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/xalloc.h"
+#include "executor_impl.h"
+
+int64_t executor_clock(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ll + t.tv_nsec;
+}
+
+/* Call `done` for everything that has ended, also for what ends meanwhile. */
+static void deliver_all(struct executor *x)
+{
+	while (x->ended) {
+		struct ended *e = x->ended;
+
+		x->ended = e->next;
+		if (!x->ended)
+			x->ended_tail = &x->ended;
+		e->job->done(e->job, e->end, &e->err);
+		free(e);
+	}
+}
+
+static void on_deliver(uv_timer_t *t)
+{
+	deliver_all(t->data);
+}
+
+void executor_end(struct executor *x, struct executor_job *job, enum job_end end,
+		  const struct err *err)
+{
+	struct ended *e = xcalloc(1, sizeof *e);
+
+	e->job = job;
+	e->end = end;
+	if (err)
+		e->err = *err;
+	if (end != JOB_FAILED)
+		job->torn = 0;
+	if (end == JOB_DONE)
+		x->stats.runs++;
+	*x->ended_tail = e;
+	x->ended_tail = &e->next;
+	uv_timer_start(x->deliver, on_deliver, 0, 0);
+}
+
+void executor_end_later(struct executor *x, struct executor_job *job, const struct err *err)
+{
+	struct ended **at = &x->failing, *e = NULL;
+
+	while (*at && (*at)->job != job)
+		at = &(*at)->next;
+	e = *at;
+	if (job->in_flight > 0) {
+		if (!e) {
+			e = xcalloc(1, sizeof *e);
+			e->job = job;
+			e->err = *err;
+			*at = e;
+		}
+		return;
+	}
+	if (e) {
+		*at = e->next;
+		executor_end(x, job, JOB_FAILED, &e->err);
+		free(e);
+	} else {
+		executor_end(x, job, JOB_FAILED, err);
+	}
+}
+
+static bool is_failing(const struct executor *x, const struct executor_job *job)
+{
+	const struct ended *e = x->failing;
+
+	while (e && e->job != job)
+		e = e->next;
+	return e != NULL;
+}
+
+/* Share a packet's measured time between its steps as predicted. */
+static void note_runs(struct executor *x, const struct flight *f, uint64_t busy_ns)
+{
+	for (uint32_t i = 0; i < f->nstep; i++) {
+		const struct plan_step *s = &f->job->plan->step[f->step[i].step];
+		double share = ((double)f->step[i].cost_us + 1) / ((double)f->cost_us + f->nstep);
+
+		if (s->kind == STEP_KERNEL)
+			cache_note_run(x->cache, s->kernel, f->step[i].elements,
+				       (uint64_t)(share * (double)busy_ns) + 1);
+	}
+}
+
+/* A run ended badly: by its cancel, or by an error that fails the job. */
+static void run_failed(struct executor *x, const struct flight *f, const struct command_done *done)
+{
+	struct executor_job *job = f->job;
+	struct err err = {.code = (enum status)done->status};
+
+	if (done->status == E_CANCELLED && job->cancelled)
+		return;
+	if (done->status >= STATUS_END)
+		err.code = E_INTERNAL;
+	memcpy(err.text, done->text, sizeof err.text);
+	err.text[sizeof err.text - 1] = 0;
+	recover_mark_torn(job, f, UINT32_MAX);
+	schedule_remove(x, job);
+	/* What was sent of it after this packet is of no use any more. */
+	spawn_send_simple(x, CMD_CANCEL, 0, f->ticket, 0, -1);
+	job->in_flight++; /* its end is decided below, with the packet's */
+	executor_end_later(x, job, &err);
+	job->in_flight--;
+}
+
+static void job_settle(struct executor *x, struct executor_job *job)
+{
+	if (job->in_flight > 0)
+		return;
+	if (is_failing(x, job))
+		executor_end_later(x, job, NULL);
+	else if (job->step == job->plan->nstep && job->cancelled < 2)
+		executor_end(x, job, JOB_DONE, NULL);
+	else if (job->cancelled)
+		executor_end(x, job, JOB_CANCELLED, NULL);
+}
+
+static void run_done(struct executor *x, const struct command_done *done, size_t bytes)
+{
+	struct flight f = x->flight[0], spare = {0};
+	struct executor_job *job = f.job;
+	uint64_t busy = done->busy_ns;
+
+	if (x->nflight == 0 || f.ticket != done->head.ticket || done->nfetch > 8 ||
+	    bytes != sizeof *done + done->nfetch * LIMIT_INLINE_BYTES) {
+		log_error("executor", "the worker answered a run that was not sent");
+		x->broken = true;
+		return;
+	}
+	spare.step = f.step;
+	spare.cap = f.cap;
+	x->nflight--;
+	x->flight[0] = x->flight[1];
+	x->flight[1] = spare;
+	if (x->nflight > 0)
+		x->flight[0].sent_ns = executor_clock();
+	x->stats.in_flight = x->nflight;
+	x->stats.busy_ns += busy;
+	job->busy_ns += busy;
+	job->in_flight--;
+	schedule_correct(x, job->client, (int64_t)(busy / 1000) - (int64_t)f.cost_us);
+	if (done->status == OK) {
+		x->deaths_in_row = 0;
+		note_runs(x, &f, busy);
+		recover_mark_torn(job, &f, UINT32_MAX);
+		memcpy(job->fetched, done + 1, done->nfetch * LIMIT_INLINE_BYTES);
+	} else {
+		if (done->status == E_CANCELLED && job->cancelled)
+			job->cancelled = 2; /* it did not run to its end */
+		run_failed(x, &f, done);
+	}
+	job_settle(x, job);
+}
+
+static void code_done(struct executor *x, const struct command_done *done)
+{
+	struct kernel *k = cache_find(x->cache, done->head.id);
+
+	if (done->status != OK)
+		log_warn("executor", "kernel %u stays interpreted: %.*s", done->head.id,
+			 (int)sizeof done->text - 1, done->text);
+	else if (k)
+		k->tier = 1;
+}
+
+static bool read_one(struct executor *x, char *buf, size_t size)
+{
+	ssize_t n = spawn_receive(x, buf, size);
+	const struct command *head = (const struct command *)buf;
+	const struct command_done *done = (const struct command_done *)buf;
+
+	if (n < 0)
+		x->broken = true;
+	if (n <= 0)
+		return false;
+	if ((size_t)n < sizeof *head) {
+		x->broken = true;
+	} else if (head->kind == DONE_PONG) {
+		x->ping_ns = 0;
+	} else if ((size_t)n < sizeof *done) {
+		x->broken = true;
+	} else if (head->kind == DONE_RUN) {
+		run_done(x, done, (size_t)n);
+	} else if (head->kind == DONE_CODE) {
+		code_done(x, done);
+	}
+	return !x->broken || (size_t)n >= sizeof *head;
+}
+
+void executor_on_socket(struct executor *x, int events)
+{
+	_Alignas(8) char buf[sizeof(struct command_done) + 8 * LIMIT_INLINE_BYTES];
+
+	if (events & UV_WRITABLE)
+		spawn_flush(x);
+	/* To the end, also when a send has failed: what the worker did complete
+	 * before it died must not run again. */
+	while (read_one(x, buf, sizeof buf))
+		;
+	if (x->broken)
+		recover_death(x);
+	schedule_send(x);
+	deliver_all(x);
+}
+
+static uv_timer_t *timer_create_for(struct executor *x)
+{
+	uv_timer_t *t = xcalloc(1, sizeof *t);
+
+	uv_timer_init(x->loop, t);
+	t->data = x;
+	return t;
+}
+
+enum status executor_create(struct executor **out, struct uv_loop_s *loop,
+			    const struct executor_config *config, struct cache *cache,
+			    struct err *err)
+{
+	struct executor *x = xcalloc(1, sizeof *x);
+	enum status st = OK;
+
+	x->loop = loop;
+	x->cache = cache;
+	x->self = xstrdup(config->self);
+	x->threads = config->threads;
+	x->pid = -1;
+	x->fd = -1;
+	x->ring_tail = &x->ring;
+	x->ended_tail = &x->ended;
+	x->unsent_tail = &x->unsent;
+	x->packet = xmalloc(COMMAND_BYTES);
+	x->patience_ns = 10 * 1000000000ll;
+	x->watch_tick_ms = 1000;
+	x->restart = timer_create_for(x);
+	x->watch = timer_create_for(x);
+	x->deliver = timer_create_for(x);
+	x->progress = MAP_FAILED;
+	x->progress_fd = memfd_create("braze-progress", MFD_CLOEXEC);
+	if (x->progress_fd < 0 || ftruncate(x->progress_fd, sizeof *x->progress) != 0) {
+		st = err_set(err, E_SYSTEM, "progress page: %s", strerror(errno));
+		goto out;
+	}
+	x->progress = mmap(NULL, sizeof *x->progress, PROT_READ | PROT_WRITE, MAP_SHARED,
+			   x->progress_fd, 0);
+	if (x->progress == MAP_FAILED) {
+		st = err_set(err, E_SYSTEM, "progress page: mmap: %s", strerror(errno));
+		goto out;
+	}
+	st = spawn_worker(x, err);
+	if (st != OK)
+		goto out;
+	*out = x;
+	x = NULL;
+out:
+	executor_destroy(x);
+	return st;
+}
+
+static void free_handle(uv_handle_t *h)
+{
+	free(h);
+}
+
+static void free_list(struct ended *e)
+{
+	while (e) {
+		struct ended *next = e->next;
+
+		free(e);
+		e = next;
+	}
+}
+
+void executor_destroy(struct executor *x)
+{
+	if (!x)
+		return;
+	spawn_reap(x);
+	uv_close((uv_handle_t *)x->restart, free_handle);
+	uv_close((uv_handle_t *)x->watch, free_handle);
+	uv_close((uv_handle_t *)x->deliver, free_handle);
+	while (x->ring) {
+		struct queue *q = x->ring;
+
+		x->ring = q->next;
+		free(q);
+	}
+	free_list(x->ended);
+	free_list(x->failing);
+	for (uint32_t i = 0; i < x->nregion; i++)
+		close(x->region[i].fd);
+	for (int i = 0; i < FLIGHTS; i++)
+		free(x->flight[i].step);
+	if (x->progress != MAP_FAILED)
+		munmap(x->progress, sizeof *x->progress);
+	if (x->progress_fd >= 0)
+		close(x->progress_fd);
+	free(x->region);
+	free(x->known);
+	free(x->packet);
+	free(x->self);
+	free(x);
+}
+
+enum status executor_region_add(struct executor *x, uint32_t region, int fd, uint64_t bytes,
+				struct err *err)
+{
+	int copy = -1;
+
+	if (region == 0)
+		return err_set(err, E_INVALID, "region 0 is no region");
+	copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (copy < 0)
+		return err_set(err, E_SYSTEM, "region %u: dup: %s", region, strerror(errno));
+	executor_region_drop(x, region);
+	if (x->nregion == x->region_cap) {
+		x->region_cap = x->region_cap ? x->region_cap * 2 : 16;
+		x->region = xrealloc(x->region, x->region_cap, sizeof *x->region);
+	}
+	x->region[x->nregion++] = (struct kept_region){.id = region, .fd = copy, .bytes = bytes};
+	spawn_send_simple(x, CMD_REGION, region, 0, bytes, copy);
+	return OK;
+}
+
+void executor_region_drop(struct executor *x, uint32_t region)
+{
+	for (uint32_t i = 0; i < x->nregion; i++) {
+		if (x->region[i].id != region)
+			continue;
+		close(x->region[i].fd);
+		x->region[i] = x->region[--x->nregion];
+		spawn_send_simple(x, CMD_REGION_DROP, region, 0, 0, -1);
+		return;
+	}
+}
+
+void executor_submit(struct executor *x, struct executor_job *job)
+{
+	job->busy_ns = 0;
+	job->torn = 0;
+	job->step_torn = 0;
+	job->step = 0;
+	job->at = 0;
+	job->ticket = ++x->next_job << TICKET_SHIFT;
+	job->in_flight = 0;
+	job->attempts = 0;
+	job->cancelled = 0;
+	schedule_add(x, job, false);
+	schedule_send(x);
+}
+
+/* May the job still stop without an input half overwritten? */
+static bool is_whole(const struct executor *x, const struct executor_job *job)
+{
+	if (job->torn)
+		return false;
+	for (uint32_t i = 0; i < x->nflight; i++) {
+		const struct flight *f = &x->flight[i];
+
+		for (uint32_t s = 0; f->job == job && s < f->nstep; s++) {
+			if (job->plan->step[f->step[s].step].tears)
+				return false;
+		}
+	}
+	return true;
+}
+
+void executor_cancel(struct executor *x, struct executor_job *job)
+{
+	bool begun = job->step > 0 || job->at != 0;
+	bool queued = false;
+
+	/* Its old inputs are gone: only its end leaves something of use. */
+	if (job->cancelled || !is_whole(x, job))
+		return;
+	queued = schedule_remove(x, job);
+	if (!queued && job->in_flight == 0)
+		return; /* it has ended already */
+	job->cancelled = 1;
+	if (begun)
+		spawn_send_simple(x, CMD_CANCEL, 0, job->ticket, 0, -1);
+	if (job->in_flight == 0)
+		executor_end(x, job, JOB_CANCELLED, NULL);
+}
+
+void executor_kernel_ready(struct executor *x, struct kernel *k)
+{
+	if (k->id < x->known_cap && x->known[k->id] & KNOWN_NEST)
+		marshal_kernel(x, k);
+}
+
+void executor_kernel_drop(struct executor *x, uint32_t id)
+{
+	if (id >= x->known_cap || !x->known[id])
+		return;
+	x->known[id] = 0;
+	spawn_send_simple(x, CMD_KERNEL_DROP, id, 0, 0, -1);
+}
+
+void executor_get_stats(const struct executor *x, struct executor_stats *out)
+{
+	*out = x->stats;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run/executor_impl.h - the executor's state, for the files of run/ only.
+ *
+ *   executor   the calls of executor.h; completions back to the callers
+ *   schedule   whose job sends the next packet
+ *   marshal    a job's next steps as one packet
+ *   spawn      the worker's process and its socket
+ *   recover    what a worker's death means for each job */
+#ifndef BRAZE_EXECUTOR_IMPL_H
+#define BRAZE_EXECUTOR_IMPL_H
+
+#include <sys/types.h>
+#include <uv.h>
+
+#include "executor.h"
+
+#define FLIGHTS	 2 /* packets a worker holds: one runs, one waits */
+#define ATTEMPTS 3 /* worker deaths under one job before it fails */
+
+/* Jobs of one client, in order of submission; in the ring while not empty. */
+struct queue {
+	struct queue *next;
+	uint64_t client;
+	struct executor_job *head, **tail;
+	int64_t deficit; /* microseconds it may still send in this turn */
+};
+
+struct flight_step {
+	uint32_t step;
+	uint32_t cost_us;  /* as predicted */
+	uint64_t elements; /* points of this slice */
+};
+
+/* A packet sent and not answered. */
+struct flight {
+	struct executor_job *job;
+	uint64_t ticket;
+	int64_t sent_ns; /* when the worker could begin with it */
+	uint64_t cost_us;
+	uint32_t nstep, cap;
+	struct flight_step *step;
+};
+
+struct kept_region {
+	uint32_t id;
+	int fd;
+	uint64_t bytes;
+};
+
+/* A packet that the socket did not take yet. */
+struct unsent {
+	struct unsent *next;
+	int fd; /* ours; -1: none */
+	size_t bytes;
+	char data[];
+};
+
+/* A job that has ended, or (in `failing`) will when its packets are back. */
+struct ended {
+	struct ended *next;
+	struct executor_job *job;
+	enum job_end end;
+	struct err err;
+};
+
+enum { KNOWN_NEST = 1, KNOWN_CODE = 2 };
+
+struct executor {
+	uv_loop_t *loop;
+	struct cache *cache;
+	char *self;
+	int threads;
+	struct executor_stats stats;
+
+	/* The worker. */
+	pid_t pid; /* -1: none */
+	int fd;
+	int progress_fd;
+	struct progress *progress;
+	uv_poll_t *poll;
+	bool broken, hung; /* its socket failed; the watchdog killed it */
+	struct unsent *unsent, **unsent_tail;
+	uint8_t *known; /* [kernel id]: KNOWN_* */
+	uint32_t known_cap;
+	struct kept_region *region;
+	uint32_t nregion, region_cap;
+	uint32_t deaths_in_row; /* since a run was completed */
+
+	/* Work. */
+	struct queue *ring, **ring_tail;
+	struct flight flight[FLIGHTS]; /* oldest first */
+	uint32_t nflight;
+	uint64_t next_job;
+	char *packet; /* COMMAND_BYTES */
+	struct ended *ended, **ended_tail, *failing;
+
+	uv_timer_t *restart, *watch, *deliver;
+	int64_t ping_ns;     /* when the unanswered ping was sent; 0: none */
+	int64_t patience_ns; /* of the watchdog, besides the prediction */
+	int64_t watch_tick_ms;
+};
+
+int64_t executor_clock(void); /* nanoseconds */
+/* End a job: `done` is called from the loop, soon.  The job is in no queue and no
+ * flight any more. */
+void executor_end(struct executor *x, struct executor_job *job, enum job_end end,
+		  const struct err *err);
+/* The same once its packets in flight are back. */
+void executor_end_later(struct executor *x, struct executor_job *job, const struct err *err);
+
+/* The worker's socket is readable or writable (UV_*). */
+void executor_on_socket(struct executor *x, int events);
+
+/* spawn.c: the process.  On failure nothing has changed. */
+enum status spawn_worker(struct executor *x, struct err *err) MUST_USE;
+/* Kill it, collect it, close the socket; returns its wait status. */
+int spawn_reap(struct executor *x);
+void spawn_send(struct executor *x, const void *packet, size_t bytes, int fd);
+void spawn_send_simple(struct executor *x, uint32_t kind, uint32_t id, uint64_t ticket,
+		       uint64_t arg, int fd);
+/* Next packet: its bytes, 0 when there is none, -1 when the worker has gone. */
+ssize_t spawn_receive(struct executor *x, char *buf, size_t size);
+void spawn_flush(struct executor *x); /* send what waits; follow with events */
+
+/* marshal.c: points of a kernel step (reduced ones counted), or multiply-adds. */
+uint64_t marshal_elements(const struct plan_step *s);
+uint64_t marshal_cost(const struct plan_step *s); /* microseconds, corrected */
+/* Fill x->packet and *f with the job's next steps; returns bytes. */
+size_t marshal_packet(struct executor *x, struct executor_job *job, struct flight *f);
+/* Send nest and code of a kernel that the worker does not know yet. */
+void marshal_kernel(struct executor *x, struct kernel *k);
+
+/* schedule.c */
+void schedule_add(struct executor *x, struct executor_job *job, bool front);
+bool schedule_remove(struct executor *x, struct executor_job *job); /* was it queued? */
+void schedule_send(struct executor *x); /* as many packets as the worker may hold */
+void schedule_correct(struct executor *x, uint64_t client, int64_t us);
+struct executor_job *schedule_next(struct executor *x, struct queue **out);
+
+/* recover.c */
+void recover_death(struct executor *x);
+void recover_watch(struct executor *x); /* start or stop the watchdog */
+void recover_restart(uv_timer_t *t);
+void recover_tick(uv_timer_t *t);
+/* Note in the job that its tearing steps among these have begun. */
+void recover_mark_torn(struct executor_job *job, const struct flight *f, uint32_t last_step);
+
+#endif

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run/marshal.c - the next steps of a job as one CMD_RUN packet.
+ *
+ * Steps are packed while the packet's predicted work stays within RUN_SLICE_US.  A
+ * step above that is cut: by points, by chunks of the summation tree when it has
+ * too few points, by rows for a matrix product.  job->at tells how far the step
+ * job->step has been sent: > 0 units, < 0 the same number of chunks. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/xalloc.h"
+#include "executor_impl.h"
+
+/* Below this many points a run measured little but its own overhead. */
+#define TELLING_RUN 4096
+#define TILE_ROWS   128 /* the worker computes a product in rows of tiles this high */
+
+uint64_t marshal_elements(const struct plan_step *s)
+{
+	uint64_t n = 1;
+
+	if (s->kind == STEP_KERNEL) {
+		for (int i = 0; i < s->nest->npar + s->nest->nred; i++)
+			n *= (uint64_t)s->nest->extent[i];
+		return n;
+	}
+	for (int i = 0; i < s->matmul->nbatch; i++)
+		n *= (uint64_t)s->matmul->batch[i];
+	return n * (uint64_t)s->matmul->m * (uint64_t)s->matmul->n * (uint64_t)s->matmul->k;
+}
+
+uint64_t marshal_cost(const struct plan_step *s)
+{
+	const struct kernel *k = s->kind == STEP_KERNEL ? s->kernel : NULL;
+
+	if (!k || k->runs == 0 || k->busy_ns == 0 || k->elements / k->runs < TELLING_RUN)
+		return s->cost_us;
+	return (uint64_t)((double)marshal_elements(s) * (double)k->busy_ns / (double)k->elements /
+			  1000.0);
+}
+
+/* What a step can be cut into. */
+struct units {
+	int64_t total;
+	int64_t elements; /* of each */
+	bool chunks;
+};
+
+static int64_t matmul_row_count(const struct plan_matmul *m)
+{
+	int64_t n = m->m;
+
+	for (int i = 0; i < m->nbatch; i++)
+		n *= m->batch[i];
+	return n;
+}
+
+static struct units step_units(const struct plan_step *s, int64_t at, uint64_t cost)
+{
+	int64_t points = 1, reduced = 1, chunks = 0;
+	const struct nest *n = s->nest;
+
+	if (s->kind == STEP_MATMUL)
+		return (struct units){.total = matmul_row_count(s->matmul),
+				      .elements = s->matmul->n * s->matmul->k};
+	for (int i = 0; i < n->npar; i++)
+		points *= n->extent[i];
+	for (int i = n->npar; i < n->npar + n->nred; i++)
+		reduced *= n->extent[i];
+	chunks = (reduced + TREE_CHUNK - 1) / TREE_CHUNK;
+	if (n->nred &&
+	    (at < 0 || (at == 0 && chunks > 1 && points < (int64_t)(cost / RUN_SLICE_US) + 1)))
+		return (struct units){
+			.total = chunks, .elements = points * TREE_CHUNK, .chunks = true};
+	return (struct units){.total = points, .elements = reduced};
+}
+
+static size_t put(char *at, const void *data, size_t bytes)
+{
+	memcpy(at, data, bytes);
+	return bytes;
+}
+
+static size_t put_kernel(char *at, const struct executor_job *job, const struct plan_step *s)
+{
+	const struct nest *n = s->nest;
+	char *begin = at;
+
+	for (int a = 0; a < n->naccess; a++) {
+		struct command_place p = job->place[n->access[a].slot];
+
+		p.offset += (uint64_t)n->access[a].offset;
+		at += put(at, &p, sizeof p);
+	}
+	at += put(at, n->extent, (size_t)(n->npar + n->nred) * sizeof n->extent[0]);
+	for (int a = 0; a < n->naccess; a++)
+		at += put(at, n->access[a].stride, sizeof n->access[a].stride);
+	for (int i = 0; i < n->nscalar; i++)
+		at += put(at, job->imm + 2 * (size_t)n->scalar[i], 2 * sizeof(uint64_t));
+	return (size_t)(at - begin);
+}
+
+static size_t put_matmul(char *at, const struct executor_job *job, const struct plan_matmul *m)
+{
+	char *begin = at;
+
+	for (int x = 0; x < 3; x++) {
+		struct command_place p = job->place[m->slot[x]];
+
+		p.offset += (uint64_t)m->offset[x];
+		at += put(at, &p, sizeof p);
+	}
+	at += put(at, m, sizeof *m);
+	return (size_t)(at - begin);
+}
+
+/* Room that any step takes at most. */
+#define STEP_BYTES_MAX                                                                             \
+	(sizeof(struct command_step) +                                                             \
+	 LIMIT_NEST_ACCESSES * (sizeof(struct command_place) + 8 * sizeof(int64_t)) +              \
+	 LIMIT_NDIM * sizeof(int64_t) + LIMIT_NEST_SCALARS * 2 * sizeof(uint64_t) +                \
+	 sizeof(struct plan_matmul) + 3 * sizeof(struct command_place))
+
+static size_t put_step(char *at, const struct executor_job *job, int64_t lo, int64_t hi,
+		       uint8_t split)
+{
+	const struct plan_step *s = &job->plan->step[job->step];
+	struct command_step c = {
+		.kind = s->kind, .split = split, .index = (uint16_t)job->step, .lo = lo, .hi = hi};
+	size_t bytes = sizeof c;
+
+	if (s->kind == STEP_KERNEL) {
+		c.kernel = s->kernel->id;
+		c.naccess = s->nest->naccess;
+		c.nscalar = s->nest->nscalar;
+		c.npar = s->nest->npar;
+		c.nred = s->nest->nred;
+		bytes += put_kernel(at + sizeof c, job, s);
+	} else {
+		bytes += put_matmul(at + sizeof c, job, s->matmul);
+	}
+	bytes = (bytes + 7) / 8 * 8;
+	c.bytes = (uint32_t)bytes;
+	memcpy(at, &c, sizeof c);
+	return bytes;
+}
+
+void marshal_kernel(struct executor *x, struct kernel *k)
+{
+	struct {
+		struct command head;
+		struct nest nest;
+	} *p = NULL;
+	size_t bytes = sizeof p->head + nest_bytes(k->spec);
+
+	if (k->id >= x->known_cap) {
+		uint32_t cap = k->id + k->id / 2 + 64;
+
+		x->known = xrealloc(x->known, cap, 1);
+		memset(x->known + x->known_cap, 0, cap - x->known_cap);
+		x->known_cap = cap;
+	}
+	if (!(x->known[k->id] & KNOWN_NEST)) {
+		p = xcalloc(1, sizeof *p);
+		p->head =
+			(struct command){.kind = CMD_KERNEL, .bytes = (uint32_t)bytes, .id = k->id};
+		memcpy(&p->nest, k->spec, nest_bytes(k->spec));
+		spawn_send(x, p, bytes, -1);
+		free(p);
+		x->known[k->id] |= KNOWN_NEST;
+	}
+	if (!(x->known[k->id] & KNOWN_CODE) && k->state == KERNEL_READY && k->code_fd >= 0) {
+		spawn_send_simple(x, CMD_CODE, k->id, 0, k->code_bytes, k->code_fd);
+		x->known[k->id] |= KNOWN_CODE;
+	}
+}
+
+static void flight_note(struct flight *f, uint32_t step, uint64_t cost, uint64_t elements)
+{
+	if (f->nstep == f->cap) {
+		f->cap = f->cap ? f->cap * 2 : 16;
+		f->step = xrealloc(f->step, f->cap, sizeof *f->step);
+	}
+	f->step[f->nstep++] =
+		(struct flight_step){.step = step, .cost_us = (uint32_t)cost, .elements = elements};
+	f->cost_us += cost;
+}
+
+/* The part of a step that goes into the next packet. */
+struct slice {
+	struct units u;
+	int64_t sent, take; /* units */
+	uint64_t cost;
+	uint8_t split; /* as in struct command_step */
+};
+
+static int64_t slice_take(const struct plan_step *s, int64_t left, uint64_t cost)
+{
+	int64_t take = (int64_t)((double)left * RUN_SLICE_US / (double)cost);
+
+	if (s->kind == STEP_MATMUL) /* whole tiles */
+		take = (take + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS;
+	take = take < 1 ? 1 : take;
+	return take > left ? left : take;
+}
+
+/* What fits a packet that holds `used` microseconds already; false: nothing, the
+ * step must wait for the next one. */
+static bool slice_choose(struct slice *out, const struct executor_job *job, uint64_t used,
+			 bool empty)
+{
+	const struct plan_step *s = &job->plan->step[job->step];
+	uint64_t cost = marshal_cost(s);
+	struct units u = step_units(s, job->at, cost);
+	int64_t sent = job->at < 0 ? -job->at : job->at;
+	int64_t left = u.total - sent, take = left;
+
+	if (u.total > 0)
+		cost = (uint64_t)((double)cost * (double)left / (double)u.total);
+	if (used + cost > RUN_SLICE_US) {
+		if (!empty)
+			return false;
+		take = slice_take(s, left, cost);
+		if (left > 0)
+			cost = (uint64_t)((double)cost * (double)take / (double)left);
+	}
+	*out = (struct slice){.u = u, .sent = sent, .take = take, .cost = cost};
+	/* A reduction that fits one slice needs no parts kept between packets. */
+	if (u.chunks && take == u.total) {
+		out->u = step_units(s, 1, cost);
+		out->take = out->u.total;
+	} else if (u.chunks) {
+		out->split = sent == 0 ? 1 : sent + take == u.total ? 2 : 4;
+	}
+	return true;
+}
+
+/* Put the current step, or a slice of it; 0 when it must wait. */
+static size_t put_slice(struct executor *x, struct executor_job *job, struct flight *f, char *at)
+{
+	const struct plan_step *s = &job->plan->step[job->step];
+	struct slice c = {0};
+	int64_t end = 0;
+	size_t bytes = 0;
+
+	if (!slice_choose(&c, job, f->cost_us, f->nstep == 0))
+		return 0;
+	end = c.sent + c.take;
+	if (s->kind == STEP_KERNEL && job->at == 0)
+		cache_note_run(x->cache, s->kernel, marshal_elements(s), 0);
+	/* In the middle of a step, too: the worker may be a new one. */
+	if (s->kind == STEP_KERNEL)
+		marshal_kernel(x, s->kernel);
+	bytes = put_step(at, job, c.sent, end, c.split);
+	flight_note(f, job->step, c.cost, (uint64_t)c.take * (uint64_t)c.u.elements);
+	job->at = c.u.chunks ? -end : end;
+	if (end == c.u.total) {
+		job->step++;
+		job->at = 0;
+	}
+	return bytes;
+}
+
+size_t marshal_packet(struct executor *x, struct executor_job *job, struct flight *f)
+{
+	struct command_run run = {.head.kind = CMD_RUN};
+	size_t fetches = job->nfetch * sizeof *job->fetch;
+	size_t used = sizeof run, limit = COMMAND_BYTES - fetches - STEP_BYTES_MAX;
+
+	f->nstep = 0;
+	f->cost_us = 0;
+	while (job->step < job->plan->nstep && used <= limit) {
+		size_t n = put_slice(x, job, f, x->packet + used);
+
+		if (n == 0)
+			break;
+		used += n;
+		run.nstep++;
+		if (job->at != 0)
+			break;
+	}
+	if (job->step == job->plan->nstep && job->nfetch) {
+		used += put(x->packet + used, job->fetch, fetches);
+		run.nfetch = job->nfetch;
+	}
+	run.head.bytes = (uint32_t)used;
+	run.head.ticket = ++job->ticket;
+	memcpy(x->packet, &run, sizeof run);
+	f->job = job;
+	f->ticket = job->ticket;
+	return used;
+}

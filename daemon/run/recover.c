@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run/recover.c - what a worker's death means for each job, and its restart.
+ *
+ * The worker runs packets in order, so only the oldest one in flight can have
+ * begun; its progress page tells which step.  That job is blamed when the worker
+ * died of a fault or hung.  Jobs with packets in flight run again from their
+ * beginning, unless a step that overwrites an input has begun: then the job is
+ * lost.  Jobs between two packets have lost nothing and go on. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/log.h"
+#include "executor_impl.h"
+
+#define HOPELESS 8 /* deaths with no run completed, after which queued jobs fail */
+
+void recover_mark_torn(struct executor_job *job, const struct flight *f, uint32_t last_step)
+{
+	for (uint32_t i = 0; i < f->nstep; i++) {
+		uint32_t step = f->step[i].step;
+
+		if (step <= last_step && job->plan->step[step].tears) {
+			job->torn = 1;
+			job->step_torn = step;
+		}
+	}
+}
+
+/* Was it the code it ran that ended it?  A sanitizer, too, ends by exit status. */
+static bool is_fault(int status)
+{
+	int signo = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status) != 0;
+	return signo == SIGSEGV || signo == SIGBUS || signo == SIGFPE || signo == SIGILL ||
+	       signo == SIGABRT || signo == SIGSYS;
+}
+
+static void describe(char *out, size_t n, const struct executor *x, int status)
+{
+	if (x->hung)
+		snprintf(out, n, "did not come back in time and was killed");
+	else if (WIFSIGNALED(status))
+		snprintf(out, n, "died of signal %d (%s)", WTERMSIG(status),
+			 strsignal(WTERMSIG(status)));
+	else
+		snprintf(out, n, "ended with status %d", WEXITSTATUS(status));
+}
+
+/* The oldest packet: note what it tore and blame its kernel if it is to blame. */
+static void judge_oldest(struct executor *x, int status)
+{
+	struct flight *f = &x->flight[0];
+	struct executor_job *job = f->job;
+	uint32_t step = x->progress->thread[0].step;
+	struct kernel *k = NULL;
+
+	if (x->progress->thread[0].ticket != f->ticket)
+		return; /* not begun */
+	job->attempts++;
+	recover_mark_torn(job, f, step);
+	if (step >= job->plan->nstep || job->plan->step[step].kind != STEP_KERNEL)
+		return;
+	k = job->plan->step[step].kernel;
+	if (!x->hung && !is_fault(status))
+		return;
+	if (k->strikes < UINT8_MAX)
+		k->strikes++;
+	log_warn("recover", "kernel %u: strike %u (step %u of client %llu)", k->id, k->strikes,
+		 step, (unsigned long long)job->client);
+}
+
+/* Put a job that had packets in flight back, or end it. */
+static void settle(struct executor *x, struct executor_job *job, const char *how)
+{
+	struct err err = {0};
+
+	schedule_remove(x, job);
+	job->in_flight = 0;
+	for (struct ended **at = &x->failing; *at; at = &(*at)->next) {
+		if ((*at)->job == job) { /* it had failed already */
+			err = (*at)->err;
+			executor_end_later(x, job, &err);
+			return;
+		}
+	}
+	if (job->torn)
+		err_set(&err, E_LOST,
+			"the worker %s while step %u was overwriting its input; what it writes "
+			"is lost",
+			how, job->step_torn);
+	else if (job->attempts >= ATTEMPTS)
+		err_set(&err, E_LOST, "the worker %s; it has died %u times while running this", how,
+			job->attempts);
+	if (err.code != OK) {
+		executor_end(x, job, JOB_FAILED, &err);
+	} else if (job->cancelled) {
+		executor_end(x, job, JOB_CANCELLED, NULL);
+	} else {
+		/* A new number: completions and partial results of the old are void. */
+		job->ticket = ++x->next_job << TICKET_SHIFT;
+		job->step = 0;
+		job->at = 0;
+		schedule_add(x, job, true);
+	}
+}
+
+/* Jobs whose reduction lies half-done in the worker's memory restart as well. */
+static void restart_split(struct executor *x, const char *how)
+{
+	for (struct queue *q = x->ring; q;) {
+		struct queue *next = q->next;
+
+		/* Only the head of a queue has been sent in part. */
+		if (q->head && q->head->at < 0)
+			settle(x, q->head, how);
+		q = next;
+	}
+}
+
+static uint64_t backoff_ms(uint32_t deaths)
+{
+	static const uint64_t delay[] = {0, 50, 200, 800};
+
+	return deaths < sizeof delay / sizeof *delay ? delay[deaths] : 2000;
+}
+
+/* Without a worker that can be started, waiting would be for ever. */
+static void fail_all(struct executor *x, const struct err *err)
+{
+	while (x->ring) {
+		struct executor_job *job = x->ring->head;
+
+		schedule_remove(x, job);
+		executor_end(x, job, JOB_FAILED, err);
+	}
+}
+
+void recover_death(struct executor *x)
+{
+	struct executor_job *job[FLIGHTS] = {NULL};
+	uint32_t n = x->nflight;
+	int pid = (int)x->pid, status = spawn_reap(x);
+	struct err err = {0};
+	char how[96];
+
+	describe(how, sizeof how, x, status);
+	log_warn("recover", "worker %d %s; %u runs were in flight", pid, how, n);
+	x->stats.deaths++;
+	if (n > 0)
+		judge_oldest(x, status);
+	for (uint32_t i = 0; i < n; i++)
+		job[i] = x->flight[i].job;
+	x->nflight = 0;
+	x->stats.in_flight = 0;
+	/* Newest first: each goes to the front of its queue. */
+	for (uint32_t i = n; i-- > 0;) {
+		if (i > 0 && job[i] == job[i - 1])
+			continue;
+		settle(x, job[i], how);
+	}
+	restart_split(x, how);
+	uv_timer_start(x->restart, recover_restart, backoff_ms(x->deaths_in_row++), 0);
+	if (x->deaths_in_row > HOPELESS) {
+		err_set(&err, E_DEVICE, "the worker %s; it has failed %u times in a row", how,
+			x->deaths_in_row);
+		fail_all(x, &err);
+	}
+	recover_watch(x);
+}
+
+void recover_restart(uv_timer_t *t)
+{
+	struct executor *x = t->data;
+	struct err err = {0};
+
+	if (spawn_worker(x, &err) == OK) {
+		schedule_send(x);
+		return;
+	}
+	log_error("recover", "%s", err.text);
+	if (x->deaths_in_row++ > HOPELESS) {
+		err.code = E_DEVICE;
+		fail_all(x, &err);
+	}
+	uv_timer_start(x->restart, recover_restart, backoff_ms(x->deaths_in_row), 0);
+}
+
+void recover_watch(struct executor *x)
+{
+	bool wanted = x->nflight > 0 && x->pid >= 0;
+
+	if (wanted && !uv_is_active((uv_handle_t *)x->watch))
+		uv_timer_start(x->watch, recover_tick, (uint64_t)x->watch_tick_ms,
+			       (uint64_t)x->watch_tick_ms);
+	else if (!wanted)
+		uv_timer_stop(x->watch);
+}
+
+void recover_tick(uv_timer_t *t)
+{
+	struct executor *x = t->data;
+	int64_t now = executor_clock();
+	int64_t predicted_ns = (int64_t)x->flight[0].cost_us * 1000;
+
+	if (x->pid < 0 || x->nflight == 0)
+		return;
+	if (now - x->flight[0].sent_ns > x->patience_ns + 20 * predicted_ns ||
+	    (x->ping_ns && now - x->ping_ns > x->patience_ns)) {
+		x->hung = true;
+		kill(x->pid, SIGKILL); /* on_socket sees the end */
+		return;
+	}
+	if (!x->ping_ns) {
+		x->ping_ns = now;
+		spawn_send_simple(x, CMD_PING, 0, (uint64_t)now, 0, -1);
+	}
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run/schedule.c - whose job sends the next packet.
+ *
+ * Deficit round robin (Shreedhar and Varghese, 1995) over clients, in predicted
+ * microseconds: a client sends while its deficit is positive, then goes to the end
+ * of the ring and gets another quantum.  What a packet really took is charged when
+ * it comes back, so that a bad prediction is paid for in later turns. */
+#include <stdlib.h>
+
+#include "base/xalloc.h"
+#include "executor_impl.h"
+
+#define DEBT_MAX (50 * (int64_t)RUN_SLICE_US)
+
+static struct queue *queue_find(struct executor *x, uint64_t client)
+{
+	struct queue *q = x->ring;
+
+	while (q && q->client != client)
+		q = q->next;
+	return q;
+}
+
+static struct queue *queue_create(struct executor *x, uint64_t client)
+{
+	struct queue *q = xcalloc(1, sizeof *q);
+
+	q->client = client;
+	q->tail = &q->head;
+	q->deficit = RUN_SLICE_US;
+	*x->ring_tail = q;
+	x->ring_tail = &q->next;
+	return q;
+}
+
+static void queue_unlink(struct executor *x, struct queue *q)
+{
+	struct queue **at = &x->ring;
+
+	while (*at != q)
+		at = &(*at)->next;
+	*at = q->next;
+	if (x->ring_tail == &q->next)
+		x->ring_tail = at;
+	q->next = NULL;
+}
+
+void schedule_add(struct executor *x, struct executor_job *job, bool front)
+{
+	struct queue *q = queue_find(x, job->client);
+
+	if (!q)
+		q = queue_create(x, job->client);
+	if (front) {
+		job->next = q->head;
+		q->head = job;
+		if (!job->next)
+			q->tail = &job->next;
+	} else {
+		job->next = NULL;
+		*q->tail = job;
+		q->tail = &job->next;
+	}
+	x->stats.queued++;
+}
+
+bool schedule_remove(struct executor *x, struct executor_job *job)
+{
+	struct queue *q = queue_find(x, job->client);
+	struct executor_job **at = q ? &q->head : NULL;
+
+	while (at && *at && *at != job)
+		at = &(*at)->next;
+	if (!at || !*at)
+		return false;
+	*at = job->next;
+	if (q->tail == &job->next)
+		q->tail = at;
+	job->next = NULL;
+	x->stats.queued--;
+	if (!q->head) {
+		queue_unlink(x, q);
+		free(q);
+	}
+	return true;
+}
+
+struct executor_job *schedule_next(struct executor *x, struct queue **out)
+{
+	struct queue *q = x->ring;
+
+	/* Each turn adds a quantum and debts are bounded, so this ends. */
+	while (q && q->deficit <= 0 && q->next) {
+		q->deficit += RUN_SLICE_US;
+		queue_unlink(x, q);
+		*x->ring_tail = q;
+		x->ring_tail = &q->next;
+		q = x->ring;
+	}
+	*out = q;
+	if (!q)
+		return NULL;
+	if (q->deficit <= 0) /* alone: there is nobody to owe time to */
+		q->deficit = RUN_SLICE_US;
+	return q->head;
+}
+
+void schedule_correct(struct executor *x, uint64_t client, int64_t us)
+{
+	struct queue *q = queue_find(x, client);
+
+	if (!q)
+		return;
+	q->deficit -= us;
+	if (q->deficit < -DEBT_MAX)
+		q->deficit = -DEBT_MAX;
+	if (q->deficit > RUN_SLICE_US)
+		q->deficit = RUN_SLICE_US;
+}
+
+/* The first step of the job whose kernel must not run any more; -1: none. */
+static int64_t quarantined_step(const struct executor_job *job)
+{
+	for (uint32_t i = job->step; i < job->plan->nstep; i++) {
+		const struct kernel *k = job->plan->step[i].kernel;
+
+		if (job->plan->step[i].kind == STEP_KERNEL && k->strikes >= 2)
+			return i;
+	}
+	return -1;
+}
+
+static void send_one(struct executor *x, struct executor_job *job, struct queue *q)
+{
+	struct flight *f = &x->flight[x->nflight];
+	size_t bytes = marshal_packet(x, job, f);
+
+	q->deficit -= (int64_t)f->cost_us + 1;
+	if (job->step == job->plan->nstep)
+		schedule_remove(x, job);
+	f->sent_ns = executor_clock();
+	job->in_flight++;
+	x->nflight++;
+	x->stats.slices++;
+	x->stats.steps += f->nstep;
+	spawn_send(x, x->packet, bytes, -1);
+}
+
+void schedule_send(struct executor *x)
+{
+	while (x->pid >= 0 && !x->broken && x->nflight < FLIGHTS && !x->unsent) {
+		struct queue *q = NULL;
+		struct executor_job *job = schedule_next(x, &q);
+		int64_t bad = 0;
+		struct err err = {0};
+
+		if (!job)
+			break;
+		bad = quarantined_step(job);
+		if (bad < 0) {
+			send_one(x, job, q);
+			continue;
+		}
+		err_set(&err, E_QUARANTINED,
+			"kernel %u of step %lld has killed the worker twice and is not run again",
+			job->plan->step[bad].kernel->id, (long long)bad);
+		schedule_remove(x, job);
+		executor_end_later(x, job, &err);
+	}
+	x->stats.in_flight = x->nflight;
+	recover_watch(x);
+}

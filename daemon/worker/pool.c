@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* worker/pool.c - the threads of pool.h.
+ *
+ * `claim` holds the run's number in its upper half and the next unit in its lower
+ * half.  A thread reads the loop's description, then claims by compare-and-swap:
+ * success proves that the run it read about still has work, therefore that the
+ * description was not being rewritten, which happens only between runs. */
+#define _GNU_SOURCE /* CPU_COUNT */
+#include "pool.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/xalloc.h"
+
+#define POOL_MAX   64	   /* threads; the progress page has as many rows */
+#define SPIN_TURNS 2000	   /* about 100 us */
+#define WAIT_NS	   2000000 /* how often a waiting command thread polls */
+
+struct pool_thread {
+	struct pool *pool;
+	pthread_t id;
+	int index;
+};
+
+struct pool {
+	int threads; /* with the command thread */
+	int started;
+	struct pool_thread thread[POOL_MAX];
+	_Alignas(64) _Atomic uint64_t claim;
+	_Alignas(64) _Atomic uint32_t epoch; /* futex: changes with every run */
+	_Atomic uint32_t sleepers;
+	_Atomic uint32_t spin, stop;
+	_Alignas(64) _Atomic uint32_t done; /* futex: units finished in this run */
+	_Atomic uint32_t waiting;	    /* the command thread sleeps on `done` */
+	_Atomic(pool_fn *) fn;
+	_Atomic(void *) data;
+	_Atomic uint32_t units;
+};
+
+static void futex_wait(_Atomic uint32_t *word, uint32_t seen, const struct timespec *limit)
+{
+	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, limit, NULL, 0);
+}
+
+static void futex_wake(_Atomic uint32_t *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+}
+
+static void cpu_relax(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#else
+	atomic_signal_fence(memory_order_seq_cst);
+#endif
+}
+
+/* Claim and do one unit of the current run; false when none is left. */
+static bool work_one(struct pool *p, int thread)
+{
+	uint64_t c = atomic_load(&p->claim);
+
+	for (;;) {
+		/* `units` first: it is written last, so the others are no older. */
+		uint32_t unit = (uint32_t)c;
+		uint32_t units = atomic_load(&p->units);
+		pool_fn *fn = atomic_load(&p->fn);
+		void *data = atomic_load(&p->data);
+
+		if (unit >= units)
+			return false;
+		if (!atomic_compare_exchange_weak(&p->claim, &c, c + 1))
+			continue;
+		fn(data, thread, unit);
+		if (atomic_fetch_add(&p->done, 1) + 1 == units && atomic_load(&p->waiting))
+			futex_wake(&p->done);
+		return true;
+	}
+}
+
+static void *thread_main(void *arg)
+{
+	struct pool_thread *t = arg;
+	struct pool *p = t->pool;
+	uint32_t seen = 0;
+
+	while (!atomic_load(&p->stop)) {
+		seen = atomic_load(&p->epoch);
+		while (work_one(p, t->index))
+			;
+		for (int i = 0; i < SPIN_TURNS && atomic_load(&p->spin); i++) {
+			if (atomic_load(&p->epoch) != seen)
+				break;
+			cpu_relax();
+		}
+		/* `sleepers` rises before the word is compared in the kernel, so
+		 * pool_run either sees a sleeper or we see its new epoch. */
+		atomic_fetch_add(&p->sleepers, 1);
+		if (atomic_load(&p->epoch) == seen && !atomic_load(&p->stop))
+			futex_wait(&p->epoch, seen, NULL);
+		atomic_fetch_sub(&p->sleepers, 1);
+	}
+	return NULL;
+}
+
+static int usable_cores(void)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	if (sched_getaffinity(0, sizeof set, &set) != 0)
+		return 1;
+	return CPU_COUNT(&set);
+}
+
+enum status pool_create(struct pool **out, int threads, struct err *err)
+{
+	enum status st = OK;
+	struct pool *p = NULL;
+	void *mem = NULL;
+
+	if (posix_memalign(&mem, 64, sizeof *p) != 0)
+		return err_set(err, E_NOMEM, "pool: no memory for %zu bytes", sizeof *p);
+	p = mem;
+	memset(p, 0, sizeof *p);
+	p->threads = threads > 0 ? threads : usable_cores();
+	if (p->threads > POOL_MAX)
+		p->threads = POOL_MAX;
+	for (int i = 1; i < p->threads; i++) {
+		struct pool_thread *t = &p->thread[i];
+		int rc = 0;
+
+		t->pool = p;
+		t->index = i;
+		rc = pthread_create(&t->id, NULL, thread_main, t);
+		if (rc != 0) {
+			st = err_set(err, E_SYSTEM, "pool: thread %d of %d: %s", i, p->threads,
+				     strerror(rc));
+			goto out;
+		}
+		p->started = i;
+	}
+	*out = p;
+	p = NULL;
+out:
+	pool_destroy(p);
+	return st;
+}
+
+void pool_destroy(struct pool *p)
+{
+	if (!p)
+		return;
+	atomic_store(&p->stop, 1);
+	atomic_fetch_add(&p->epoch, 1);
+	futex_wake(&p->epoch);
+	for (int i = 1; i <= p->started; i++)
+		pthread_join(p->thread[i].id, NULL);
+	free(p);
+}
+
+int pool_threads(const struct pool *p)
+{
+	return p->threads;
+}
+
+void pool_spin(struct pool *p, bool spin)
+{
+	atomic_store(&p->spin, spin);
+}
+
+/* Wait for units that other threads have claimed. */
+static void join(struct pool *p, uint32_t units, pool_poll_fn *poll, void *poll_data)
+{
+	static const struct timespec limit = {.tv_nsec = WAIT_NS};
+
+	for (int i = 0; i < SPIN_TURNS; i++) {
+		if (atomic_load(&p->done) == units)
+			return;
+		cpu_relax();
+	}
+	for (;;) {
+		uint32_t done = 0;
+
+		atomic_store(&p->waiting, 1);
+		done = atomic_load(&p->done);
+		if (done == units)
+			break;
+		futex_wait(&p->done, done, &limit);
+		if (poll)
+			poll(poll_data);
+	}
+	atomic_store(&p->waiting, 0);
+}
+
+void pool_run(struct pool *p, pool_fn *fn, void *data, int64_t units, pool_poll_fn *poll,
+	      void *poll_data)
+{
+	uint32_t epoch = 0;
+
+	if (units <= 0)
+		return;
+	if (units == 1 || p->threads == 1) {
+		for (int64_t u = 0; u < units; u++) {
+			fn(data, 0, u);
+			if (poll)
+				poll(poll_data);
+		}
+		return;
+	}
+	/* No unit can be claimed while `units` is 0, whatever `claim` says. */
+	atomic_store(&p->units, 0);
+	epoch = atomic_load(&p->epoch) + 1;
+	atomic_store(&p->claim, (uint64_t)epoch << 32);
+	atomic_store(&p->fn, fn);
+	atomic_store(&p->data, data);
+	atomic_store(&p->done, 0);
+	atomic_store(&p->units, (uint32_t)units);
+	atomic_store(&p->epoch, epoch);
+	if (atomic_load(&p->sleepers))
+		futex_wake(&p->epoch);
+	while (work_one(p, 0)) {
+		if (poll)
+			poll(poll_data);
+	}
+	join(p, (uint32_t)units, poll, poll_data);
+}

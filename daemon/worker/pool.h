@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* worker/pool.h - persistent threads that share out the units of one loop.
+ *
+ * One command thread owns the pool and takes part in every run; the others sleep
+ * on a futex between runs.  Units are claimed in rising order by an atomic
+ * counter.  A run ends when all units are done, not when all threads have woken:
+ * on a busy machine a thread that is not scheduled must not hold up the rest. */
+#ifndef BRAZE_POOL_H
+#define BRAZE_POOL_H
+
+#include "ops.h"
+
+struct pool;
+
+/* Does unit `unit` on thread `thread` (0: the command thread). */
+typedef void pool_fn(void *data, int thread, int64_t unit);
+/* Called by the command thread between units and while it waits. */
+typedef void pool_poll_fn(void *data);
+
+/* threads: with the command thread; 0: one per usable core. */
+enum status pool_create(struct pool **out, int threads, struct err *err) MUST_USE;
+void pool_destroy(struct pool *p);
+int pool_threads(const struct pool *p);
+/* Let idle threads spin for a moment before they sleep: only between the steps of
+ * one run, where the next loop is a few microseconds away. */
+void pool_spin(struct pool *p, bool spin);
+/* Run units [0, units), units < 2^32; returns when all are done. */
+void pool_run(struct pool *p, pool_fn *fn, void *data, int64_t units, pool_poll_fn *poll,
+	      void *poll_data);
+
+#endif

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* worker/worker.c - the command loop of a worker process; see worker.h. */
+#define _GNU_SOURCE
+#include "worker.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/xalloc.h"
+
+#define POLL_NS 200000 /* the socket is looked at no more often while a run is under way */
+
+int64_t worker_clock(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ll + t.tv_nsec;
+}
+
+/* Read one packet: its bytes, 0 when there is none, -1 at the end.  *fd is the
+ * descriptor that came with it, or -1. */
+static ssize_t packet_read(struct worker *w, char *buf, int *fd, int flags)
+{
+	union {
+		struct cmsghdr align;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec iov = {.iov_base = buf, .iov_len = COMMAND_BYTES};
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = control.space,
+			     .msg_controllen = sizeof control.space};
+	struct cmsghdr *c = NULL;
+	const struct command *head = (const struct command *)buf;
+	ssize_t n = 0;
+
+	*fd = -1;
+	do
+		n = recvmsg(w->fd, &msg, MSG_CMSG_CLOEXEC | flags);
+	while (n < 0 && errno == EINTR);
+	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+		return 0;
+	c = n > 0 ? CMSG_FIRSTHDR(&msg) : NULL;
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+		memcpy(fd, CMSG_DATA(c), sizeof *fd);
+	if (n < (ssize_t)sizeof *head || (msg.msg_flags & MSG_TRUNC) || head->bytes != n) {
+		if (n > 0)
+			log_error("worker", "a command of %zd bytes is malformed", n);
+		if (*fd >= 0)
+			close(*fd);
+		*fd = -1;
+		w->closed = true;
+		return -1;
+	}
+	return n;
+}
+
+/* Completions are small and the broker always reads: blocking here is brief. */
+static void packet_send(struct worker *w, const void *data, size_t bytes)
+{
+	ssize_t n = 0;
+
+	do
+		n = send(w->fd, data, bytes, MSG_NOSIGNAL);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		w->closed = true;
+}
+
+static void answer_ping(struct worker *w, const struct command *ping)
+{
+	struct command pong = {.kind = DONE_PONG, .bytes = sizeof pong, .ticket = ping->ticket};
+
+	packet_send(w, &pong, sizeof pong);
+}
+
+static void cancel(struct worker *w, uint64_t ticket)
+{
+	uint64_t job = TICKET_JOB(ticket);
+
+	for (struct worker_packet *p = w->head; p; p = p->next) {
+		const struct command *head = (const struct command *)p->data;
+
+		if (head->kind == CMD_RUN && TICKET_JOB(head->ticket) == job)
+			p->cancelled = true;
+	}
+	if (w->ticket && TICKET_JOB(w->ticket) == job)
+		w->cancel = 1; /* its partial results go when it has stopped */
+	else
+		worker_forget(w, job);
+}
+
+void worker_poll(void *worker)
+{
+	struct worker *w = worker;
+	int64_t now = worker_clock();
+	ssize_t n = 0;
+	int fd = -1;
+
+	if (now - w->polled_ns < POLL_NS || w->closed)
+		return;
+	w->polled_ns = now;
+	while ((n = packet_read(w, w->late, &fd, MSG_DONTWAIT)) > 0) {
+		const struct command *head = (const struct command *)w->late;
+		struct worker_packet *p = NULL;
+
+		if (head->kind == CMD_PING) {
+			answer_ping(w, head);
+		} else if (head->kind == CMD_CANCEL) {
+			cancel(w, head->ticket);
+		} else {
+			p = xmalloc(sizeof *p + (size_t)n);
+			*p = (struct worker_packet){.fd = fd, .bytes = (size_t)n};
+			memcpy(p->data, w->late, (size_t)n);
+			*w->tail = p;
+			w->tail = &p->next;
+			continue;
+		}
+		if (fd >= 0)
+			close(fd);
+	}
+	if (w->closed)
+		w->cancel = 1; /* nobody is left to read the result */
+}
+
+static void do_run(struct worker *w, const char *packet, size_t bytes, bool cancelled)
+{
+	const struct command *head = (const struct command *)packet;
+	struct {
+		struct command_done done;
+		char fetched[8 * LIMIT_INLINE_BYTES];
+	} reply = {.done.head = {.kind = DONE_RUN, .ticket = head->ticket}};
+	struct command_done *done = &reply.done;
+
+	w->cancel = cancelled;
+	w->ticket = head->ticket;
+	w->progress->thread[0].step = 0;
+	w->progress->thread[0].kernel = 0;
+	w->progress->thread[0].ticket = head->ticket;
+	worker_run(w, packet, bytes, done, reply.fetched);
+	if (done->status != OK)
+		worker_forget(w, TICKET_JOB(head->ticket));
+	done->head.bytes = (uint32_t)(sizeof *done + done->nfetch * LIMIT_INLINE_BYTES);
+	packet_send(w, done, done->head.bytes);
+	/* Only now: the broker must find the ticket here unless it has the answer. */
+	w->progress->thread[0].ticket = 0;
+	w->ticket = 0;
+}
+
+static void do_code(struct worker *w, const struct command *head, int fd)
+{
+	struct command_done done = {
+		.head = {.kind = DONE_CODE, .bytes = sizeof done, .id = head->id}};
+	struct err err = {0};
+
+	done.status = (uint32_t)kernels_load(&w->kernels, head->id, fd, &err);
+	if (done.status != OK)
+		memcpy(done.text, err.text, sizeof done.text);
+	packet_send(w, &done, sizeof done);
+}
+
+static void do_packet(struct worker *w, const char *packet, size_t bytes, int fd, bool cancelled)
+{
+	const struct command *head = (const struct command *)packet;
+	struct err err = {0};
+	enum status st = OK;
+
+	switch (head->kind) {
+	case CMD_REGION:
+		st = region_map(&w->regions, head->id, fd, head->arg, &err);
+		break;
+	case CMD_REGION_DROP:
+		region_unmap(&w->regions, head->id);
+		break;
+	case CMD_KERNEL:
+		st = kernels_add(&w->kernels, head->id, packet + sizeof *head, bytes - sizeof *head,
+				 &err);
+		break;
+	case CMD_CODE:
+		do_code(w, head, fd);
+		break;
+	case CMD_KERNEL_DROP:
+		kernels_drop(&w->kernels, head->id);
+		break;
+	case CMD_RUN:
+		do_run(w, packet, bytes, cancelled);
+		break;
+	case CMD_CANCEL:
+		cancel(w, head->ticket);
+		break;
+	case CMD_PING:
+		answer_ping(w, head);
+		break;
+	default:
+		st = err_set(&err, E_INTERNAL, "command %u is unknown", head->kind);
+		break;
+	}
+	/* A region or kernel that is missing fails the runs that name it. */
+	if (st != OK)
+		log_error("worker", "%s", err.text);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Next packet: from the queue, or waited for. */
+static bool serve_one(struct worker *w)
+{
+	struct worker_packet *p = w->head;
+	ssize_t n = 0;
+	int fd = -1;
+
+	if (!p) {
+		n = packet_read(w, w->packet, &fd, 0);
+		if (n > 0)
+			do_packet(w, w->packet, (size_t)n, fd, false);
+		return !w->closed;
+	}
+	w->head = p->next;
+	if (!w->head)
+		w->tail = &w->head;
+	do_packet(w, p->data, p->bytes, p->fd, p->cancelled);
+	free(p);
+	return !w->closed;
+}
+
+static void worker_finish(struct worker *w)
+{
+	while (w->head) {
+		struct worker_packet *p = w->head;
+
+		w->head = p->next;
+		if (p->fd >= 0)
+			close(p->fd);
+		free(p);
+	}
+	while (w->parts)
+		worker_forget(w, w->parts->job);
+	pool_destroy(w->pool);
+	kernels_finish(&w->kernels);
+	region_finish(&w->regions);
+	matmul_close(&w->matmul);
+	for (int i = 0; i < PROGRESS_THREADS; i++) {
+		free(w->thread[i].scratch);
+		matmul_scratch_finish(&w->thread[i].matmul);
+	}
+	free(w->packet);
+	free(w->late);
+	free(w);
+}
+
+enum status worker_serve(int fd, struct progress *progress, const struct kernel_ops *ops,
+			 int threads, struct err *err)
+{
+	struct worker *w = xcalloc(1, sizeof *w);
+	enum status st = OK;
+
+	w->fd = fd;
+	w->progress = progress;
+	w->tail = &w->head;
+	w->packet = xmalloc(COMMAND_BYTES);
+	w->late = xmalloc(COMMAND_BYTES);
+	kernels_init(&w->kernels, ops);
+	matmul_open(&w->matmul);
+	st = pool_create(&w->pool, threads, err);
+	if (st != OK)
+		goto out;
+	log_debug("worker", "%d threads, %s", pool_threads(w->pool),
+		  w->matmul.handle ? "OpenBLAS" : "own matrix product");
+	while (serve_one(w))
+		;
+out:
+	worker_finish(w);
+	return st;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* worker/worker.h - a worker process: commands in, completions out.
+ *
+ * Runs alone in its process, started by the broker.  The command thread reads
+ * packets and runs steps in order; while a run is under way it looks at the socket
+ * between units, so that a cancel or a ping is answered and later commands wait in
+ * a queue.  A fault in a kernel ends the process: the broker recovers. */
+#ifndef BRAZE_WORKER_H
+#define BRAZE_WORKER_H
+
+#include "kernels.h"
+#include "matmul.h"
+#include "pool.h"
+#include "region.h"
+
+struct worker_thread {
+	void *scratch; /* of the interpreter */
+	struct matmul_scratch matmul;
+};
+
+/* Accumulators of a reduction whose chunks come in several runs. */
+struct worker_part {
+	struct worker_part *next;
+	uint64_t job;
+	uint32_t step;
+	size_t count;
+	struct bz_acc acc[];
+};
+
+/* A packet that came while a run was under way. */
+struct worker_packet {
+	struct worker_packet *next;
+	int fd;
+	bool cancelled;
+	size_t bytes;
+	_Alignas(8) char data[];
+};
+
+struct worker {
+	int fd;
+	struct progress *progress;
+	struct pool *pool;
+	struct regions regions;
+	struct kernels kernels;
+	struct matmul matmul;
+	size_t scratch_bytes; /* of each thread's scratch */
+	struct worker_thread thread[PROGRESS_THREADS];
+	struct worker_part *parts;
+	struct worker_packet *head, **tail;
+	char *packet, *late; /* COMMAND_BYTES each: current packet, one read while running */
+	uint64_t ticket;     /* of the run under way; 0: none */
+	volatile uint32_t cancel;
+	int64_t polled_ns;
+	bool closed; /* the broker has gone */
+};
+
+/* Serve commands on fd until it closes.  threads as for pool_create. */
+enum status worker_serve(int fd, struct progress *progress, const struct kernel_ops *ops,
+			 int threads, struct err *err) MUST_USE;
+
+/* worker_run.c: one CMD_RUN packet; fills the completion. */
+void worker_run(struct worker *w, const char *packet, size_t bytes, struct command_done *done,
+		char *fetched);
+/* Forget the partial results of a job that has ended early. */
+void worker_forget(struct worker *w, uint64_t job);
+/* worker_step.c: one step. */
+enum status worker_step(struct worker *w, const struct command_step *s, struct err *err) MUST_USE;
+/* Look at the socket; the pool calls it between units. */
+void worker_poll(void *worker);
+int64_t worker_clock(void); /* nanoseconds */
+
+#endif

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* worker/worker_step.c - one step on the pool.
+ *
+ * Maps and reductions with many points are cut by points, reductions to few points
+ * by chunks of the summation tree, whose accumulators are combined at the end; a
+ * matrix product by tiles.  How a step is cut never shows in its bits. */
+#include "worker.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SERIAL_NS  50000 /* a step predicted below this is not worth waking threads */
+#define CHUNK_MIN  4096
+#define CHUNK_MAX  65536
+#define UNIT_NS	   5e6 /* a unit predicted longer than this is made smaller */
+#define PER_THREAD 8   /* units a thread should find */
+
+/* What the pool's threads see of the step. */
+struct step {
+	struct worker *w;
+	const struct command_step *cmd;
+	const struct kernel_entry *entry;
+	struct bz_args args;
+	int64_t lo, hi;		 /* points */
+	int64_t clo, chi;	 /* chunks of the reduced points, where cut by them */
+	int64_t chunks;		 /* of each point */
+	int64_t each;		 /* elements of each point */
+	int64_t grain;		 /* points of a unit */
+	struct bz_acc *part;	 /* accumulators of point 0, chunk 0 */
+	int64_t elements;	 /* points, reduced ones counted too */
+	int64_t timed, timed_ns; /* elements that the command thread did, and their time */
+	struct plan_matmul product;
+	char *base[LIMIT_NEST_ACCESSES];
+	int64_t tile; /* first tile */
+	pthread_mutex_t lock;
+	struct err err; /* first failure of any thread */
+};
+
+static void progress_begin(struct step *s, int thread)
+{
+	struct progress *p = s->w->progress;
+
+	if (thread == 0)
+		return; /* the command thread's row is kept by the run */
+	p->thread[thread].step = s->cmd->index;
+	p->thread[thread].kernel = s->cmd->kernel;
+	p->thread[thread].ticket = s->w->ticket;
+}
+
+static void progress_end(struct step *s, int thread)
+{
+	if (thread != 0)
+		s->w->progress->thread[thread].ticket = 0;
+}
+
+/* Only the command thread takes times, so nothing here needs a lock. */
+static int64_t time_begin(int thread)
+{
+	return thread == 0 ? worker_clock() : 0;
+}
+
+static void time_end(struct step *s, int thread, int64_t begin, int64_t elements)
+{
+	if (thread != 0)
+		return;
+	s->timed += elements;
+	s->timed_ns += worker_clock() - begin;
+}
+
+static void points_unit(void *data, int thread, int64_t unit)
+{
+	struct step *s = data;
+	int64_t lo = s->lo + unit * s->grain;
+	int64_t hi = s->hi - lo < s->grain ? s->hi : lo + s->grain;
+	void *scratch = s->w->thread[thread].scratch;
+	int64_t begin = time_begin(thread);
+
+	if (s->w->cancel)
+		return;
+	progress_begin(s, thread);
+	if (s->cmd->nred == 0)
+		kernels_map(s->entry, &s->args, lo, hi, scratch);
+	else
+		kernels_reduce(s->entry, &s->args, lo, hi, 0, s->chi, NULL, scratch);
+	progress_end(s, thread);
+	time_end(s, thread, begin, (hi - lo) * s->each);
+}
+
+static void chunk_unit(void *data, int thread, int64_t unit)
+{
+	struct step *s = data;
+	int64_t chunks = s->chi - s->clo;
+	int64_t p = s->lo + unit / chunks, c = s->clo + unit % chunks;
+	int64_t begin = time_begin(thread);
+
+	if (s->w->cancel)
+		return;
+	progress_begin(s, thread);
+	kernels_reduce(s->entry, &s->args, p, p + 1, c, c + 1, s->part,
+		       s->w->thread[thread].scratch);
+	progress_end(s, thread);
+	time_end(s, thread, begin, TREE_CHUNK);
+}
+
+static void tile_unit(void *data, int thread, int64_t unit)
+{
+	struct step *s = data;
+	struct err err = {0};
+
+	if (s->w->cancel)
+		return;
+	progress_begin(s, thread);
+	if (matmul_tile(&s->w->matmul, &s->product, s->base, s->tile + unit,
+			&s->w->thread[thread].matmul, &s->w->cancel, &err) != OK) {
+		pthread_mutex_lock(&s->lock);
+		if (s->err.code == OK)
+			s->err = err;
+		pthread_mutex_unlock(&s->lock);
+	}
+	progress_end(s, thread);
+}
+
+/* Run the units on all threads, or here alone where that is quicker. */
+static enum status spread(struct step *s, pool_fn *fn, int64_t units, double ns, struct err *err)
+{
+	if (ns >= SERIAL_NS) {
+		pool_run(s->w->pool, fn, s, units, worker_poll, s->w);
+	} else {
+		for (int64_t u = 0; u < units; u++) {
+			fn(s, 0, u);
+			worker_poll(s->w);
+		}
+	}
+	if (s->w->cancel)
+		return err_set(err, E_CANCELLED, "cancelled inside step %u", s->cmd->index);
+	if (s->err.code != OK) {
+		*err = s->err;
+		return s->err.code;
+	}
+	return OK;
+}
+
+static int64_t clamp(int64_t x, int64_t lo, int64_t hi)
+{
+	return x < lo ? lo : x > hi ? hi : x;
+}
+
+/* Points of one unit: enough to be worth a claim, few enough that a cancel is seen
+ * soon and no thread is left with a long last one. */
+static int64_t grain_points(const struct step *s)
+{
+	int64_t share = (s->hi - s->lo) / (PER_THREAD * pool_threads(s->w->pool));
+	double most = UNIT_NS / s->entry->point_ns;
+	int64_t max = most < CHUNK_MAX ? (int64_t)most : CHUNK_MAX;
+	int64_t min = max < CHUNK_MIN ? max : CHUNK_MIN;
+	int64_t each = s->each > 1 ? s->each : 1;
+
+	share = clamp(share, min / each, max / each);
+	return share > 1 ? share : 1;
+}
+
+static enum status step_points(struct step *s, struct err *err)
+{
+	int64_t points = s->hi - s->lo;
+	double ns = (double)s->elements * s->entry->point_ns;
+
+	s->grain = grain_points(s);
+	return spread(s, points_unit, (points + s->grain - 1) / s->grain, ns, err);
+}
+
+static struct worker_part *part_find(struct worker *w, uint32_t step)
+{
+	struct worker_part *p = w->parts;
+
+	while (p && (p->job != TICKET_JOB(w->ticket) || p->step != step))
+		p = p->next;
+	return p;
+}
+
+static struct worker_part *part_create(struct worker *w, uint32_t step, int64_t count)
+{
+	size_t bytes = 0;
+	struct worker_part *p = NULL;
+
+	if (__builtin_mul_overflow((size_t)count, sizeof p->acc[0], &bytes))
+		return NULL;
+	p = malloc(sizeof *p + bytes);
+	if (!p)
+		return NULL;
+	p->job = TICKET_JOB(w->ticket);
+	p->step = step;
+	p->count = (size_t)count;
+	p->next = w->parts;
+	w->parts = p;
+	return p;
+}
+
+static void part_free(struct worker *w, struct worker_part *part)
+{
+	struct worker_part **at = &w->parts;
+
+	while (*at != part)
+		at = &(*at)->next;
+	*at = part->next;
+	free(part);
+}
+
+/* Chunks [clo, chi) of all points [lo, hi), and the end when `last`. */
+static enum status step_chunks(struct step *s, bool first, bool last, struct err *err)
+{
+	struct worker *w = s->w;
+	int64_t width = s->chunks * s->entry->nreduce;
+	int64_t count = (s->hi - s->lo) * width;
+	struct worker_part *part = part_find(w, s->cmd->index);
+	double ns = (double)s->elements * s->entry->point_ns;
+	enum status st = OK;
+
+	if (first && part)
+		part_free(w, part);
+	if (first)
+		part = part_create(w, s->cmd->index, count);
+	if (!part && first)
+		return err_set(err, E_NOMEM, "no memory for %lld partial results",
+			       (long long)count);
+	if (!part || part->count != (size_t)count)
+		return err_set(err, E_INTERNAL, "a slice of step %u came without its first",
+			       s->cmd->index);
+	/* Kernels index by absolute point; the buffer begins with point lo. */
+	s->part = (struct bz_acc *)((uintptr_t)part->acc -
+				    (uintptr_t)(s->lo * width) * sizeof(struct bz_acc));
+	st = spread(s, chunk_unit, (s->hi - s->lo) * (s->chi - s->clo), ns, err);
+	if (st == OK && last)
+		kernels_combine(s->entry, &s->args, s->lo, s->hi, s->part, w->thread[0].scratch);
+	if (st != OK || last)
+		part_free(w, part);
+	return st;
+}
+
+static enum status product_of(int64_t *out, const int64_t *extent, int n, struct err *err)
+{
+	*out = 1;
+	for (int i = 0; i < n; i++) {
+		if (extent[i] < 0 || __builtin_mul_overflow(*out, extent[i], out))
+			return err_set(err, E_INTERNAL, "extents of a step overflow");
+	}
+	return OK;
+}
+
+/* Address of every access, with the proof that all its points lie in the region. */
+static enum status resolve(struct step *s, const struct command_place *place, bool empty,
+			   struct err *err)
+{
+	const struct nest *n = s->entry->spec;
+
+	for (uint32_t a = 0; a < n->naccess; a++) {
+		int64_t lo = 0, hi = empty ? 0 : dtype_row(n->access[a].dtype)->bytes;
+		enum status st = OK;
+
+		for (int l = 0; l < n->npar + n->nred && !empty; l++) {
+			int64_t reach = 0, *end = NULL;
+
+			if (__builtin_mul_overflow(s->args.extent[l] - 1,
+						   s->args.stride[a * 8 + (uint32_t)l], &reach))
+				return err_set(err, E_INTERNAL, "access %u overflows", a);
+			end = reach < 0 ? &lo : &hi;
+			if (__builtin_add_overflow(*end, reach, end))
+				return err_set(err, E_INTERNAL, "access %u overflows", a);
+		}
+		st = region_resolve(&s->base[a], &s->w->regions, &place[a], lo, hi, err);
+		if (st != OK)
+			return st;
+	}
+	return OK;
+}
+
+static enum status scratch_grow(struct worker *w, size_t bytes, struct err *err)
+{
+	if (bytes <= w->scratch_bytes)
+		return OK;
+	for (int i = 0; i < pool_threads(w->pool); i++) {
+		void *mem = NULL;
+
+		if (posix_memalign(&mem, 64, bytes) != 0)
+			return err_set(err, E_NOMEM, "no memory for %zu bytes of scratch", bytes);
+		free(w->thread[i].scratch);
+		w->thread[i].scratch = mem;
+	}
+	w->scratch_bytes = bytes;
+	return OK;
+}
+
+/* Learn what a point costs one thread. */
+static void learn(struct kernel_entry *e, const struct step *s)
+{
+	if (s->timed >= 512)
+		e->point_ns += 0.25 * ((double)s->timed_ns / (double)s->timed - e->point_ns);
+}
+
+/* Arguments of the kernel, as they lie in the packet. */
+static void bind(struct step *s)
+{
+	const struct command_step *c = s->cmd;
+	const struct command_place *place = (const struct command_place *)(c + 1);
+
+	s->args = (struct bz_args){.base = s->base,
+				   .extent = (const int64_t *)(place + c->naccess),
+				   .cancel = &s->w->cancel};
+	s->args.stride = s->args.extent + c->npar + c->nred;
+	s->args.scalar = (const uint64_t *)(s->args.stride + 8 * c->naccess);
+}
+
+/* Points and chunks of the slice. */
+static enum status slice(struct step *s, int64_t points, int64_t reduced, struct err *err)
+{
+	const struct command_step *c = s->cmd;
+	int64_t chunks = reduced / TREE_CHUNK + (reduced % TREE_CHUNK != 0);
+	int64_t limit = c->split ? chunks : points;
+
+	if (c->lo < 0 || c->hi > limit || c->lo > c->hi || (c->split && c->nred == 0))
+		return err_set(err, E_INTERNAL, "slice [%lld, %lld) of %lld", (long long)c->lo,
+			       (long long)c->hi, (long long)limit);
+	s->lo = c->split ? 0 : c->lo;
+	s->hi = c->split ? points : c->hi;
+	s->clo = c->split ? c->lo : 0;
+	s->chi = c->split ? c->hi : chunks;
+	s->chunks = chunks;
+	if (c->split)
+		reduced = (c->hi - c->lo) * TREE_CHUNK;
+	if (__builtin_mul_overflow(s->hi - s->lo, reduced, &s->elements))
+		return err_set(err, E_INTERNAL, "elements of a step overflow");
+	return OK;
+}
+
+static enum status run_kernel(struct step *s, struct kernel_entry *e, struct err *err)
+{
+	const struct command_step *c = s->cmd;
+	int64_t points = 0, reduced = 0;
+	enum status st = OK;
+
+	bind(s);
+	if ((st = product_of(&points, s->args.extent, c->npar, err)) != OK ||
+	    (st = product_of(&reduced, s->args.extent + c->npar, c->nred, err)) != OK ||
+	    (st = slice(s, points, reduced, err)) != OK ||
+	    (st = resolve(s, (const struct command_place *)(c + 1), points == 0 || reduced == 0,
+			  err)) != OK ||
+	    (st = scratch_grow(s->w, e->scratch, err)) != OK)
+		return st;
+	if (s->lo == s->hi)
+		return OK;
+	s->each = reduced;
+	if (c->split)
+		st = step_chunks(s, c->split & 1, c->split & 2, err);
+	else if (s->chunks > 1 && s->hi - s->lo < PER_THREAD * pool_threads(s->w->pool))
+		st = step_chunks(s, true, true, err);
+	else
+		st = step_points(s, err);
+	if (st == OK)
+		learn(e, s);
+	return st;
+}
+
+static enum status run_matmul(struct step *s, struct err *err)
+{
+	const struct command_place *place = (const struct command_place *)(s->cmd + 1);
+	const struct plan_matmul *p = &s->product;
+	enum status st = OK;
+	int64_t end = 0;
+	double ns = 0;
+
+	memcpy(&s->product, place + 3, sizeof s->product);
+	st = matmul_check(p, err);
+	for (int x = 0; x < 3 && st == OK; x++) {
+		int64_t lo = 0, hi = 0;
+
+		matmul_range(p, x, &lo, &hi);
+		st = region_resolve(&s->base[x], &s->w->regions, &place[x], lo, hi, err);
+	}
+	if (st != OK)
+		return st;
+	if (s->cmd->lo < 0 || s->cmd->hi > matmul_rows(p))
+		return err_set(err, E_INTERNAL, "rows [%lld, %lld) of a product of %lld rows",
+			       (long long)s->cmd->lo, (long long)s->cmd->hi,
+			       (long long)matmul_rows(p));
+	matmul_tiles(p, s->cmd->lo, s->cmd->hi, &s->tile, &end);
+	/* A multiply and an add take about 1/8 ns of a core, whatever the type. */
+	ns = 0.125 * (double)(s->cmd->hi - s->cmd->lo) * (double)p->n * (double)p->k;
+	return spread(s, tile_unit, end - s->tile, ns, err);
+}
+
+enum status worker_step(struct worker *w, const struct command_step *cmd, struct err *err)
+{
+	struct step s = {.w = w, .cmd = cmd, .lock = PTHREAD_MUTEX_INITIALIZER};
+	struct kernel_entry *e = NULL;
+	const struct nest *n = NULL;
+
+	if (cmd->kind == STEP_MATMUL)
+		return run_matmul(&s, err);
+	e = kernels_find(&w->kernels, cmd->kernel);
+	if (!e)
+		return err_set(err, E_INTERNAL, "step %u names kernel %u, which is not loaded",
+			       cmd->index, cmd->kernel);
+	n = e->spec;
+	if (cmd->naccess != n->naccess || cmd->nscalar != n->nscalar || cmd->npar != n->npar ||
+	    cmd->nred != n->nred)
+		return err_set(err, E_INTERNAL, "step %u does not fit kernel %u", cmd->index,
+			       cmd->kernel);
+	s.entry = e;
+	return run_kernel(&s, e, err);
+}

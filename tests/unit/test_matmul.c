@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Matrix products of every type and layout against a triple loop; every test runs
+ * with OpenBLAS and with our own loops. */
+#include <complex.h>
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "worker/matmul.h"
+
+/* An operand laid out with the given order and gaps inside its own memory. */
+struct operand {
+	char *mem, *base;
+	int64_t row, col, step;
+	int64_t rows, cols, batch;
+	unsigned es;
+};
+
+enum layout { LAY_C, LAY_F, LAY_GAPS, LAY_REVERSED, LAY_END };
+
+static struct operand operand_create(int64_t batch, int64_t rows, int64_t cols, unsigned es,
+				     enum layout lay)
+{
+	struct operand o = {.rows = rows, .cols = cols, .batch = batch, .es = es};
+	int64_t bytes = 0;
+
+	o.col = es;
+	o.row = cols * es;
+	if (lay == LAY_F) {
+		o.row = es;
+		o.col = rows * es;
+	} else if (lay == LAY_GAPS) {
+		o.col = 2 * es;
+		o.row = (2 * cols + 3) * es;
+	}
+	o.step = (lay == LAY_GAPS ? o.row * rows : rows * cols * es) + es;
+	bytes = batch * o.step + 64;
+	o.mem = calloc(1, (size_t)bytes);
+	o.base = o.mem;
+	if (lay == LAY_REVERSED && rows && cols) {
+		o.base = o.mem + (rows - 1) * o.row + (cols - 1) * o.col;
+		o.row = -o.row;
+		o.col = -o.col;
+	}
+	return o;
+}
+
+static char *operand_at(const struct operand *o, int64_t b, int64_t i, int64_t j)
+{
+	return o->base + b * o->step + i * o->row + j * o->col;
+}
+
+/* Small whole numbers: every type computes them without rounding. */
+static double complex value_at(int64_t b, int64_t i, int64_t j, unsigned dtype, int which)
+{
+	uint32_t h =
+		(uint32_t)(b * 7919 + i * 104729 + j * 1299709 + which * 15485863) * 2654435761u;
+	unsigned cls = dtype_row(dtype)->cls;
+	double re = (double)((h >> 8) % 7) - 3, im = (double)((h >> 20) % 5) - 2;
+
+	if (cls == CLASS_BOOL)
+		return h >> 30 == 0;
+	if (cls == CLASS_UINT)
+		return re + 3;
+	return cls == CLASS_COMPLEX ? CMPLX(re, im) : CMPLX(re, 0);
+}
+
+#define STORE(T) *(T *)at = (T)creal(v)
+#define LOAD(T)	 CMPLX((double)*(const T *)at, 0)
+
+static void store(char *at, unsigned dtype, double complex v)
+{
+	switch (dtype) {
+	case DT_BOOL:
+		*(uint8_t *)at = creal(v) != 0;
+		break;
+	case DT_INT8:
+		STORE(int8_t);
+		break;
+	case DT_UINT8:
+		STORE(uint8_t);
+		break;
+	case DT_INT16:
+		STORE(int16_t);
+		break;
+	case DT_UINT16:
+		STORE(uint16_t);
+		break;
+	case DT_INT32:
+		STORE(int32_t);
+		break;
+	case DT_UINT32:
+		STORE(uint32_t);
+		break;
+	case DT_INT64:
+		STORE(int64_t);
+		break;
+	case DT_UINT64:
+		STORE(uint64_t);
+		break;
+	case DT_FLOAT32:
+		STORE(float);
+		break;
+	case DT_FLOAT64:
+		STORE(double);
+		break;
+	case DT_COMPLEX64:
+		*(float complex *)at = (float complex)v;
+		break;
+	default:
+		*(double complex *)at = v;
+		break;
+	}
+}
+
+static double complex load(const char *at, unsigned dtype)
+{
+	switch (dtype) {
+	case DT_BOOL:
+		return LOAD(uint8_t);
+	case DT_INT8:
+		return LOAD(int8_t);
+	case DT_UINT8:
+		return LOAD(uint8_t);
+	case DT_INT16:
+		return LOAD(int16_t);
+	case DT_UINT16:
+		return LOAD(uint16_t);
+	case DT_INT32:
+		return LOAD(int32_t);
+	case DT_UINT32:
+		return LOAD(uint32_t);
+	case DT_INT64:
+		return LOAD(int64_t);
+	case DT_UINT64:
+		return LOAD(uint64_t);
+	case DT_FLOAT32:
+		return LOAD(float);
+	case DT_FLOAT64:
+		return LOAD(double);
+	case DT_COMPLEX64:
+		return *(const float complex *)at;
+	default:
+		return *(const double complex *)at;
+	}
+}
+
+/* The exact sum as the type holds it: integers wrap, bool saturates. */
+static double complex wrap(double complex v, unsigned dtype)
+{
+	const struct dtype_row *r = dtype_row(dtype);
+	int64_t n = (int64_t)creal(v);
+
+	if (r->cls == CLASS_BOOL)
+		return n != 0;
+	if (r->cls == CLASS_INT && r->bytes < 8)
+		return (double)((int64_t)((uint64_t)n << (64 - 8 * r->bytes)) >>
+				(64 - 8 * r->bytes));
+	if (r->cls == CLASS_UINT && r->bytes < 8)
+		return (double)((uint64_t)n & ((1ull << 8 * r->bytes) - 1));
+	return v;
+}
+
+static void fill(struct operand *o, unsigned dtype, int which)
+{
+	for (int64_t b = 0; b < o->batch; b++)
+		for (int64_t i = 0; i < o->rows; i++)
+			for (int64_t j = 0; j < o->cols; j++)
+				store(operand_at(o, b, i, j), dtype,
+				      value_at(b, i, j, dtype, which));
+}
+
+struct problem {
+	struct plan_matmul p;
+	struct operand o[3];
+	char *base[3];
+};
+
+static struct problem problem_create(unsigned dtype, int64_t batch, int64_t m, int64_t k, int64_t n,
+				     enum layout la, enum layout lb, enum layout lc)
+{
+	struct problem q = {.p = {.dtype = (uint8_t)dtype, .nbatch = 1, .m = m, .n = n, .k = k}};
+	unsigned es = dtype_row(dtype)->bytes;
+
+	q.o[0] = operand_create(batch, m, k, es, la);
+	q.o[1] = operand_create(batch, k, n, es, lb);
+	q.o[2] = operand_create(batch, m, n, es, lc);
+	fill(&q.o[0], dtype, 0);
+	fill(&q.o[1], dtype, 1);
+	q.p.batch[0] = batch;
+	for (int x = 0; x < 3; x++) {
+		q.base[x] = q.o[x].base;
+		q.p.row[x] = q.o[x].row;
+		q.p.col[x] = q.o[x].col;
+		q.p.step[x][0] = q.o[x].step;
+	}
+	/* Dirty, so that "gives zeros" means written zeros. */
+	for (int64_t b = 0; b < batch; b++)
+		for (int64_t i = 0; i < m; i++)
+			for (int64_t j = 0; j < n; j++)
+				store(operand_at(&q.o[2], b, i, j), dtype, 1);
+	return q;
+}
+
+static void problem_finish(struct problem *q)
+{
+	for (int x = 0; x < 3; x++)
+		free(q->o[x].mem);
+}
+
+/* All rows in slices of `slice`. */
+static void compute(const struct matmul *lib, struct problem *q, int64_t slice)
+{
+	struct matmul_scratch s = {0};
+	struct err err = {0};
+	uint32_t cancel = 0;
+	int64_t rows = matmul_rows(&q->p), ran = 0, first = 0, end = 0;
+
+	cr_assert_eq(matmul_check(&q->p, &err), OK, "%s", err.text);
+	for (int64_t lo = 0; lo < rows; lo += slice) {
+		int64_t hi = lo + slice < rows ? lo + slice : rows;
+
+		matmul_tiles(&q->p, lo, hi, &first, &end);
+		for (int64_t t = first; t < end; t++, ran++)
+			cr_assert_eq(matmul_tile(lib, &q->p, q->base, t, &s, &cancel, &err), OK);
+	}
+	matmul_tiles(&q->p, 0, rows, &first, &end);
+	cr_assert_eq(ran, end - first, "slices of %ld ran %ld of %ld tiles", (long)slice, (long)ran,
+		     (long)(end - first));
+	matmul_scratch_finish(&s);
+}
+
+static void verify(const struct problem *q)
+{
+	const struct plan_matmul *p = &q->p;
+
+	for (int64_t b = 0; b < p->batch[0]; b++)
+		for (int64_t i = 0; i < p->m; i++)
+			for (int64_t j = 0; j < p->n; j++) {
+				double complex want = 0, got;
+
+				for (int64_t k = 0; k < p->k; k++)
+					want += value_at(b, i, k, p->dtype, 0) *
+						value_at(b, k, j, p->dtype, 1);
+				want = wrap(want, p->dtype);
+				got = load(operand_at(&q->o[2], b, i, j), p->dtype);
+				cr_assert(want == got,
+					  "%s %ldx%ldx%ld [%ld,%ld,%ld]: %g%+gi, want %g%+gi",
+					  dtype_row(p->dtype)->name, (long)p->m, (long)p->k,
+					  (long)p->n, (long)b, (long)i, (long)j, creal(got),
+					  cimag(got), creal(want), cimag(want));
+			}
+}
+
+static void both_libraries(void (*fn)(const struct matmul *))
+{
+	struct matmul none = {0}, lib;
+
+	fn(&none);
+	matmul_open(&lib);
+	cr_assert(lib.handle, "OpenBLAS did not load");
+	fn(&lib);
+	matmul_close(&lib);
+}
+
+static void all_types_and_layouts(const struct matmul *lib)
+{
+	for (unsigned d = 0; d < DTYPE_END; d++) {
+		for (int lay = 0; lay < LAY_END * LAY_END * LAY_END && dtype_native(d); lay++) {
+			struct problem q =
+				problem_create(d, 2, 5, 7, 6, lay % LAY_END,
+					       lay / LAY_END % LAY_END, lay / LAY_END / LAY_END);
+
+			compute(lib, &q, 10);
+			verify(&q);
+			problem_finish(&q);
+		}
+	}
+}
+
+Test(matmul, every_type_in_every_layout)
+{
+	both_libraries(all_types_and_layouts);
+}
+
+static void odd_shapes(const struct matmul *lib)
+{
+	static const int64_t shape[][4] = {{1, 1, 1, 1},    {1, 0, 4, 3},    {1, 3, 0, 4},
+					   {1, 3, 4, 0},    {0, 3, 4, 5},    {1, 1, 300, 1},
+					   {3, 1, 5, 200},  {1, 200, 5, 1},  {2, 129, 3, 130},
+					   {1, 2, 2500, 2}, {1, 2, 3, 2100}, {5, 128, 2, 4}};
+	static const unsigned types[] = {DT_FLOAT64, DT_FLOAT32, DT_COMPLEX128, DT_INT64, DT_INT8};
+
+	for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
+		for (size_t d = 0; d < 5; d++) {
+			struct problem q =
+				problem_create(types[d], shape[i][0], shape[i][1], shape[i][2],
+					       shape[i][3], LAY_C, LAY_F, LAY_C);
+
+			compute(lib, &q, 37);
+			verify(&q);
+			problem_finish(&q);
+		}
+	}
+}
+
+Test(matmul, odd_and_empty_shapes)
+{
+	both_libraries(odd_shapes);
+}
+
+static void slices(const struct matmul *lib)
+{
+	char *want = NULL;
+	size_t bytes = 0;
+
+	for (int64_t slice = 1; slice < 700; slice += 61) {
+		struct problem q =
+			problem_create(DT_FLOAT64, 2, 300, 70, 1100, LAY_C, LAY_C, LAY_C);
+
+		bytes = 2 * (size_t)q.o[2].step;
+		/* Irrational values: the order of the sum shows in the bits. */
+		for (int64_t i = 0; i < 2 * 300 * 70; i++)
+			((double *)q.o[0].mem)[i] = sin((double)i);
+		for (int64_t i = 0; i < 2 * 70 * 1100; i++)
+			((double *)q.o[1].mem)[i] = cos((double)i);
+		compute(lib, &q, slice);
+		if (!want) {
+			want = malloc(bytes);
+			memcpy(want, q.o[2].mem, bytes);
+		}
+		cr_assert_eq(memcmp(want, q.o[2].mem, bytes), 0, "slice %ld", (long)slice);
+		problem_finish(&q);
+	}
+	free(want);
+}
+
+Test(matmul, slices_do_not_change_bits)
+{
+	both_libraries(slices);
+}
+
+Test(matmul, broadcast_operand_has_stride_zero)
+{
+	struct matmul lib;
+	struct problem q = problem_create(DT_FLOAT64, 1, 4, 3, 5, LAY_C, LAY_C, LAY_C);
+
+	/* Every row of A is its first row. */
+	q.p.row[0] = 0;
+	matmul_open(&lib);
+	compute(&lib, &q, 4);
+	for (int64_t i = 1; i < 4; i++)
+		cr_assert_eq(memcmp(operand_at(&q.o[2], 0, i, 0), operand_at(&q.o[2], 0, 0, 0), 40),
+			     0);
+	matmul_close(&lib);
+	problem_finish(&q);
+}
+
+Test(matmul, range_covers_negative_strides)
+{
+	struct problem q = problem_create(DT_INT32, 2, 4, 3, 5, LAY_REVERSED, LAY_C, LAY_C);
+	int64_t lo = 0, hi = 0;
+
+	matmul_range(&q.p, 0, &lo, &hi);
+	cr_assert_eq(lo, -(4 * 3 - 1) * 4);
+	cr_assert_eq(hi, q.o[0].step + 4);
+	q.p.k = 0;
+	matmul_range(&q.p, 0, &lo, &hi);
+	cr_assert_eq(lo, 0);
+	cr_assert_eq(hi, 0);
+	problem_finish(&q);
+}
+
+Test(matmul, refuses_unusable_descriptions)
+{
+	struct plan_matmul p = {.dtype = DT_FLOAT16, .m = 1, .n = 1, .k = 1};
+
+	cr_assert_eq(matmul_check(&p, NULL), E_INTERNAL);
+	p.dtype = DT_FLOAT32;
+	cr_assert_eq(matmul_check(&p, NULL), OK);
+	p.m = -1;
+	cr_assert_eq(matmul_check(&p, NULL), E_INTERNAL);
+	p.m = INT64_MAX;
+	p.n = 3;
+	cr_assert_eq(matmul_check(&p, NULL), E_INTERNAL);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every unit runs exactly once, whatever the threads do. */
+#include <criterion/criterion.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "worker/pool.h"
+
+enum { UNITS_MAX = 4096 };
+
+struct tally {
+	_Atomic uint32_t count[UNITS_MAX];
+	_Atomic uint64_t threads; /* bit per thread that took part */
+	int sleep_us;
+	uint32_t polls;
+};
+
+static void tally_unit(void *data, int thread, int64_t unit)
+{
+	struct tally *t = data;
+
+	atomic_fetch_add(&t->count[unit], 1);
+	atomic_fetch_or(&t->threads, 1ull << thread);
+	if (t->sleep_us)
+		usleep((useconds_t)t->sleep_us);
+}
+
+static void tally_poll(void *data)
+{
+	struct tally *t = data;
+
+	t->polls++;
+}
+
+static void check(struct tally *t, int64_t units, uint32_t times)
+{
+	for (int64_t i = 0; i < UNITS_MAX; i++)
+		cr_assert_eq(t->count[i], i < units ? times : 0, "unit %ld ran %u times", (long)i,
+			     t->count[i]);
+}
+
+Test(pool, each_unit_runs_once)
+{
+	static const int64_t sizes[] = {0, 1, 2, 3, 7, 100, UNITS_MAX};
+
+	for (int threads = 1; threads <= 8; threads++) {
+		struct pool *p = NULL;
+		struct err err = {0};
+
+		cr_assert_eq(pool_create(&p, threads, &err), OK, "%s", err.text);
+		cr_assert_eq(pool_threads(p), threads);
+		for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+			struct tally t = {0};
+
+			pool_run(p, tally_unit, &t, sizes[i], tally_poll, &t);
+			check(&t, sizes[i], 1);
+		}
+		pool_destroy(p);
+	}
+}
+
+Test(pool, load_of_many_short_runs)
+{
+	struct pool *p = NULL;
+	struct tally *t = calloc(1, sizeof *t);
+	enum { RUNS = 20000, UNITS = 5 };
+
+	cr_assert_eq(pool_create(&p, 4, NULL), OK);
+	for (int i = 0; i < RUNS; i++) {
+		pool_spin(p, i / 100 % 2);
+		pool_run(p, tally_unit, t, UNITS, NULL, NULL);
+	}
+	check(t, UNITS, RUNS);
+	pool_destroy(p);
+	free(t);
+}
+
+Test(pool, data_of_a_past_run_is_never_used)
+{
+	struct pool *p = NULL;
+	enum { RUNS = 5000 };
+
+	cr_assert_eq(pool_create(&p, 4, NULL), OK);
+	for (int i = 0; i < RUNS; i++) {
+		/* A late thread that ran an old unit would write into the dead one. */
+		struct tally *t = calloc(1, sizeof *t);
+		int64_t units = 1 + i % 9;
+
+		pool_run(p, tally_unit, t, units, NULL, NULL);
+		check(t, units, 1);
+		free(t);
+	}
+	pool_destroy(p);
+}
+
+Test(pool, sleeping_units_overlap_and_the_caller_polls)
+{
+	struct pool *p = NULL;
+	struct tally t = {.sleep_us = 10000};
+	struct timespec a, b;
+
+	cr_assert_eq(pool_create(&p, 4, NULL), OK);
+	usleep(20000); /* the threads are asleep by now */
+	clock_gettime(CLOCK_MONOTONIC, &a);
+	pool_run(p, tally_unit, &t, 16, tally_poll, &t);
+	clock_gettime(CLOCK_MONOTONIC, &b);
+	cr_assert_eq(t.threads, 0xf);
+	cr_assert_lt((b.tv_sec - a.tv_sec) * 1000 + (b.tv_nsec - a.tv_nsec) / 1000000, 140,
+		     "16 sleeps of 10 ms did not overlap");
+	cr_assert_gt(t.polls, 0);
+	pool_destroy(p);
+}
+
+Test(pool, idle_pool_is_destroyed_at_once)
+{
+	for (int i = 0; i < 200; i++) {
+		struct pool *p = NULL;
+
+		cr_assert_eq(pool_create(&p, 4, NULL), OK);
+		pool_destroy(p);
+	}
+	pool_destroy(NULL);
+}
