@@ -175,6 +175,7 @@ static void fake_cancel(struct fake *f, uint64_t ticket)
 	Braze__Wire__Failure e = BRAZE__WIRE__FAILURE__INIT;
 
 	fake_note(f, "CANCEL\n");
+	f->cancels++;
 	e.ticket = ticket;
 	e.code = E_CANCELLED;
 	e.text = "cancelled";
@@ -182,7 +183,6 @@ static void fake_cancel(struct fake *f, uint64_t ticket)
 	fake_reply(f, &r, -1);
 	for (unsigned i = 0; i < f->nheld; i++)
 		f->held[i].gone |= f->held[i].ticket == ticket;
-	f->cancels++;
 }
 
 static void fake_welcome(struct fake *f, const Braze__Wire__Hello *h)
