@@ -269,7 +269,7 @@ static void *fake_run(void *data)
 	return NULL;
 }
 
-static struct fake *fake_start(void)
+__attribute__((unused)) static struct fake *fake_start(void)
 {
 	struct fake *f = calloc(1, sizeof(*f));
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
@@ -291,7 +291,7 @@ static struct fake *fake_start(void)
 	return f;
 }
 
-static braze_session *fake_connect(struct fake *f, unsigned flags)
+__attribute__((unused)) static braze_session *fake_connect(struct fake *f, unsigned flags)
 {
 	struct braze_options o = {.size = sizeof(o), .socket = f->path, .flags = flags};
 	braze_session *s = NULL;
@@ -302,7 +302,7 @@ static braze_session *fake_connect(struct fake *f, unsigned flags)
 }
 
 /* Wait until the log holds this text, and forget the log up to its end. */
-static bool fake_saw(struct fake *f, const char *text)
+__attribute__((unused)) static bool fake_saw(struct fake *f, const char *text)
 {
 	bool saw = false;
 
@@ -324,7 +324,7 @@ static bool fake_saw(struct fake *f, const char *text)
 	return saw;
 }
 
-static void fake_stop(struct fake *f)
+__attribute__((unused)) static void fake_stop(struct fake *f)
 {
 	f->stop = true;
 	f->deaf = false;
@@ -342,7 +342,7 @@ static void fake_stop(struct fake *f)
 }
 
 /* An array of n doubles 0, 1, 2, ... */
-static braze_array *fake_array(braze_session *s, int64_t n)
+__attribute__((unused)) static braze_array *fake_array(braze_session *s, int64_t n)
 {
 	double x[64];
 	braze_array *a = NULL;
@@ -354,7 +354,8 @@ static braze_array *fake_array(braze_session *s, int64_t n)
 	return a;
 }
 
-static braze_array *fake_op(const char *name, braze_array *a, braze_array *b)
+__attribute__((unused)) static braze_array *fake_op(const char *name, braze_array *a,
+						    braze_array *b)
 {
 	braze_arg arg[2] = {braze_arg_array(a), braze_arg_array(b)};
 	braze_array *r = NULL;
