@@ -68,7 +68,7 @@ def criterion_count(text, ok):
     if not found:
         return None
     tested, passing, failing, crashing = map(int, found[-1])
-    failed = failing + crashing
+    failed = max(failing, crashing)  # a crash counts in both
     if not ok and failed == 0:
         failed = 1  # it failed outside its tests: a sanitizer, a crash at exit
     if tested == 0:
