@@ -52,7 +52,8 @@ static void walk(struct found *f, struct trace *t, struct version *const *want, 
 			visit(f, t, x->in[j].version);
 		visit(f, t, x->prev);
 	}
-	qsort(f->node, f->n, sizeof *f->node, by_seq);
+	if (f->n)
+		qsort(f->node, f->n, sizeof *f->node, by_seq);
 }
 
 static const struct err *failed_input(const struct node *n)
