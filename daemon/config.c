@@ -327,6 +327,18 @@ static void replace(char **text, char *with)
 	*text = with;
 }
 
+static uint64_t half_of_memory(void)
+{
+	return (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 2;
+}
+
+/* "none" says that there shall be nothing: the rest of the daemon knows "" only. */
+static void none_is_empty(char **text)
+{
+	if (!strcmp(*text, "none"))
+		replace(text, xstrdup(""));
+}
+
 /* What depends on who runs it, or on another setting. */
 static void work_out(struct config *c)
 {
@@ -345,15 +357,11 @@ static void work_out(struct config *c)
 	if (c->user && !strcmp(c->origin[CONFIG_idle_exit_seconds], "default"))
 		c->idle_exit_seconds = 600;
 	if (!c->quota_bytes)
-		c->quota_bytes =
-			(uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 2;
+		c->quota_bytes = half_of_memory();
 	if (c->verbose && !strcmp(c->origin[CONFIG_log], "default"))
 		replace(&c->log, xstrdup("debug"));
-	/* "none" has said its word: the rest of the daemon knows "" only. */
-	if (!strcmp(c->status_socket, "none"))
-		replace(&c->status_socket, xstrdup(""));
-	if (!strcmp(c->cache_dir, "none"))
-		replace(&c->cache_dir, xstrdup(""));
+	none_is_empty(&c->status_socket);
+	none_is_empty(&c->cache_dir);
 }
 
 enum status config_load(struct config *c, int argc, char **argv, struct err *err)
