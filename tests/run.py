@@ -109,7 +109,7 @@ def ctest(folder, title, arguments, env):
     return total
 
 
-def pytest(env, long):
+def pytest(env, long, title="python"):
     folders = [p for p in (ROOT / "tests/python", ROOT / "tests/e2e")
                if any(p.rglob("test_*.py"))]
     if not folders:
@@ -128,7 +128,7 @@ def pytest(env, long):
             total.add(Count(int(suite.get("tests", 0)) - failed - skipped, failed, skipped))
     if done.returncode not in (0, 5) and total.failed == 0:
         total.failed = 1
-    say(f"-- python: {total} in {time.monotonic() - start:.0f} s")
+    say(f"-- {title}: {total} in {time.monotonic() - start:.0f} s")
     return total
 
 
@@ -144,6 +144,28 @@ def sanitized(preset, jobs, env):
     say(f"-- {preset} built in {time.monotonic() - start:.0f} s")
     # Sanitized code is slow: what is labelled slow or long runs without.
     return ctest(BUILD / preset, preset, ["-LE", "long|slow|python|bench", "-j", str(jobs)], env)
+
+
+def sanitized_daemon(preset, env):
+    """The Python tests against a sanitized daemon; what it reports fails too.
+
+    This is the only thread sanitizer run: Criterion does not start under it."""
+    daemon = BUILD / preset / "bin/brazed"
+    if not daemon.exists():
+        return Count()
+    reports = BUILD / preset / "reports"
+    shutil.rmtree(reports, ignore_errors=True)
+    reports.mkdir(parents=True)
+    own = dict(env, BRAZE_DAEMON=str(daemon), PATH=f"{daemon.parent}{os.pathsep}{env['PATH']}")
+    for name in ("ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"):
+        own[name] = f"{own[name]}:log_path={reports}/report"
+    total = pytest(own, False, f"python on the {preset} daemon")
+    for report in sorted(reports.iterdir()):
+        text = report.read_text(errors="replace")
+        if "Sanitizer" in text or "runtime error" in text:
+            say(text[:4000])
+            total.add(Count(failed=1))
+    return total
 
 
 def fuzz(seconds, jobs, env):
@@ -199,7 +221,9 @@ def main():
         total.add(sanitized("asan", arguments.jobs, env))
         total.add(fuzz(60 if arguments.long else 5, arguments.jobs, env))
     if arguments.long:
-        total.add(sanitized("tsan", arguments.jobs, env))
+        total.add(sanitized_daemon("asan", env))
+        total.add(sanitized_daemon("tsan", env) if built("tsan", arguments.jobs)
+                  else Count(failed=1))
     if total.passed + total.failed == 0:
         say("no test ran")
         total.failed = 1
