@@ -143,7 +143,8 @@ def sanitized(preset, jobs, env):
         return Count(failed=1)
     say(f"-- {preset} built in {time.monotonic() - start:.0f} s")
     # Sanitized code is slow: what is labelled slow or long runs without.
-    return ctest(BUILD / preset, preset, ["-LE", "long|slow|python|bench", "-j", str(jobs)], env)
+    return ctest(BUILD / preset, preset, ["-LE", "long|slow|python|bench", "-E", "^python$",
+                                    "-j", str(jobs)], env)
 
 
 def sanitized_daemon(preset, env):
@@ -194,6 +195,17 @@ def fuzz(seconds, jobs, env):
     return total
 
 
+def bench(env):
+    programs = [[sys.executable, p] for p in sorted((ROOT / "tests/bench").glob("*.py"))
+                if not p.name.startswith("_")]
+    programs += [[p] for p in sorted((BUILD / "tests/bench").glob("bench_*"))
+                 if p.is_file() and os.access(p, os.X_OK)]
+    if not programs:
+        say("bench: this tree has no benchmarks")
+        return 1
+    return max(run(p, env=env).returncode for p in programs)
+
+
 def main():
     parser = argparse.ArgumentParser(description="run braze's tests and count them")
     parser.add_argument("--jobs", type=int, default=2)
@@ -202,19 +214,12 @@ def main():
     parser.add_argument("--quick", action="store_true", help="no sanitizer and no fuzzer")
     arguments = parser.parse_args()
     env = environment()
-    jobs = ["-j", str(arguments.jobs)]
-    total = Count()
-
     if arguments.bench:
-        bench = sorted((ROOT / "tests/bench").glob("*.py"))
-        programs = [[sys.executable, p] for p in bench if not p.name.startswith("_")]
-        programs += [[p] for p in sorted((BUILD / "tests/bench").glob("bench_*"))
-                     if p.is_file() and os.access(p, os.X_OK)]
-        if not programs:
-            say("bench: this tree has no benchmarks")
-            return 1
-        return max(run(p, env=env).returncode for p in programs)
+        return bench(env)
 
+    # pytest is counted test by test below, so CTest does not run it as one more.
+    jobs = ["-j", str(arguments.jobs), "-E", "^python$"]
+    total = Count()
     total.add(ctest(BUILD, "ctest", jobs + ([] if arguments.long else ["-LE", "long|bench"]), env))
     total.add(pytest(env, arguments.long))
     if not arguments.quick:
