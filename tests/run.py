@@ -157,7 +157,8 @@ def sanitized_daemon(preset, env):
     reports = BUILD / preset / "reports"
     shutil.rmtree(reports, ignore_errors=True)
     reports.mkdir(parents=True)
-    own = dict(env, BRAZE_DAEMON=str(daemon), PATH=f"{daemon.parent}{os.pathsep}{env['PATH']}")
+    own = dict(env, BRAZE_DAEMON=str(daemon), BRAZED=str(daemon),
+               PATH=f"{daemon.parent}{os.pathsep}{env['PATH']}")
     for name in ("ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"):
         own[name] = f"{own[name]}:log_path={reports}/report"
     total = pytest(own, False, f"python on the {preset} daemon")
