@@ -247,7 +247,8 @@ def rows(path, macro):
 def documented(files, _):
     """Every row of a table stands on the page that documents it, and the other way round."""
     tables = [
-        ("proto/ops.def", "OP", lambda r: r[1], "docs/ops.md", r"^\|\s*`?([A-Z][A-Z0-9_]*)`?\s*\|"),
+        ("proto/ops.def", "OP", lambda r: r[1], "docs/ops.md",
+         r"^\|\s*\d+\s*\|\s*`?([A-Z][A-Z0-9_]*)`?\s*\|"),
         ("daemon/ctl/stats.def", "STAT", lambda r: r[0], "docs/operators.md",
          r"^\|\s*`(braze_[a-z0-9_]+)`\s*\|"),
         ("daemon/config.def", "SETTING", lambda r: r[0], "docs/operators.md",
