@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+# A thin front to CMake, CTest and pytest. `make help` lists the targets.
+JOBS ?= $(shell n=$$(nproc); m=$$(awk '/MemTotal/ {print int($$2 / 1500000) + 1}' /proc/meminfo); \
+	[ $$n -lt $$m ] && echo $$n || echo $$m)
+PREFIX ?= /usr/local
+PRESET ?= release
+VENV   := build/venv
+PYTHON_ENV := $(CURDIR)/$(VENV)/bin/python
+
+.PHONY: all help setup build demo test test-long bench lint fmt install clean
+all: build
+
+help:
+	@echo 'make             build everything (sets the machine up first where needed)'
+	@echo 'make setup       install missing system packages, make build/venv'
+	@echo 'make build       build into build/ (PRESET=debug, asan, tsan: into build/PRESET)'
+	@echo 'make demo        three NumPy programs on braze, with the kernels they became'
+	@echo 'make test        all tests; ends with "N passed, N failed"'
+	@echo 'make test-long   the same, then thread sanitizer, long tests and a minute of each fuzzer'
+	@echo 'make bench       benchmarks against NumPy'
+	@echo 'make lint        budgets, names, includes, headers, formatting'
+	@echo 'make fmt         format the C sources (clang-format)'
+	@echo 'make install     install below PREFIX (default /usr/local), DESTDIR honoured'
+	@echo 'make clean       remove build/, except the Python environment'
+
+setup:
+	@deploy/setup.sh
+
+build: setup
+	@deploy/build.sh $(PRESET) $(JOBS)
+
+demo: build
+	@$(PYTHON_ENV) client/python/examples/demo.py
+
+test: build
+	@$(PYTHON_ENV) tests/run.py --jobs $(JOBS)
+
+test-long: build
+	@$(PYTHON_ENV) tests/run.py --jobs $(JOBS) --long
+
+bench: build
+	@$(PYTHON_ENV) tests/run.py --jobs 1 --bench
+
+lint: build
+	@$(PYTHON_ENV) deploy/lint/lint.py
+
+fmt:
+	@command -v clang-format >/dev/null || { echo 'fmt: clang-format is not installed' >&2; exit 1; }
+	@git ls-files -co --exclude-standard '*.c' '*.h' | xargs clang-format -i
+
+install:
+	@[ -f build/CMakeCache.txt ] || { echo 'install: run make first' >&2; exit 1; }
+	@cmake --install build --prefix $(PREFIX)
+
+clean:
+	@[ ! -d build ] || find build -mindepth 1 -maxdepth 1 ! -name venv -exec rm -rf {} +

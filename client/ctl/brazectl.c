@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client/ctl/brazectl.c - ask a running daemon what it does.
+ *
+ * In: a command.  Out: a table for people, or with --json the daemon's own text.
+ * Ends with 0, 1 when the daemon cannot be asked or says no, 2 for wrong use. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ctl_client.h"
+
+#define EXPLAIN_MAX 20 /* kernels that `explain` without an id shows */
+
+struct call {
+	struct fetch fetch;
+	const char *command, *argument, *export;
+	bool json;
+};
+
+static int fail(const struct call *c)
+{
+	fprintf(stderr, "brazectl: %s\n", c->fetch.error);
+	return 1;
+}
+
+static int usage(FILE *out)
+{
+	fputs("usage: brazectl [--socket PATH] [--json] COMMAND\n"
+	      "\n"
+	      "  ping                      does a daemon answer?\n"
+	      "  status                    what it is doing, in numbers\n"
+	      "  clients                   who is connected\n"
+	      "  kernels                   kernels in memory, last used first\n"
+	      "  kernels ID                one kernel: nest, reasons, source\n"
+	      "  kernels ID --export FILE  write its source to a file that compiles alone\n"
+	      "  explain [ID]              why nests were not fused\n"
+	      "  events                    what happened lately\n"
+	      "  cache                     the kernel cache\n"
+	      "  cache clear               delete the compiled kernels on disk\n"
+	      "  doctor                    check this machine and the daemon\n"
+	      "\n"
+	      "  --socket PATH  status socket, or the daemon's socket beside it\n"
+	      "  --json         the daemon's answer as it is\n",
+	      out);
+	return out == stdout ? 0 : 2;
+}
+
+/* Print a page: raw, or through `show`. */
+static int page(struct call *c, const char *url, void (*show)(const cJSON *))
+{
+	char *text = NULL;
+	cJSON *o = NULL;
+
+	if (c->json) {
+		text = fetch_text(&c->fetch, url, false);
+		if (!text)
+			return fail(c);
+		fputs(text, stdout);
+		free(text);
+		return 0;
+	}
+	o = fetch_json(&c->fetch, url);
+	if (!o)
+		return fail(c);
+	show(o);
+	cJSON_Delete(o);
+	return 0;
+}
+
+static void show_status(const cJSON *o)
+{
+	show_object(o, 0);
+}
+
+static void show_events(const cJSON *o)
+{
+	const cJSON *row = NULL;
+
+	cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(o, "events"))
+	{
+		printf("%.3f  ", show_number(row, "time"));
+		show_text(show_string(row, "topic"), 16);
+		fputs("  ", stdout);
+		show_text(show_string(row, "text"), 0);
+		putchar('\n');
+	}
+}
+
+static void show_cache(const cJSON *o)
+{
+	fputs("folder  ", stdout);
+	show_text(*show_string(o, "cache_dir") ? show_string(o, "cache_dir") : "none", 0);
+	putchar('\n');
+	show_object(cJSON_GetObjectItemCaseSensitive(o, "kernels"), 0);
+}
+
+static int ping(struct call *c)
+{
+	cJSON *o = fetch_json(&c->fetch, "/status");
+
+	if (!o)
+		return fail(c);
+	if (c->json)
+		puts("{\"alive\": true}");
+	else
+		printf("brazed %s answers at %s (pid %.0f)\n", show_string(o, "version"),
+		       c->fetch.socket, show_number(o, "pid"));
+	cJSON_Delete(o);
+	return 0;
+}
+
+static int export_source(struct call *c, const char *url)
+{
+	cJSON *o = fetch_json(&c->fetch, url);
+	const char *source = show_string(o, "source");
+	int result = 1;
+	FILE *f = NULL;
+
+	if (!o)
+		return fail(c);
+	if (!*source) {
+		fprintf(stderr, "brazectl: kernel %s has no source: it was never emitted\n",
+			c->argument);
+		goto out;
+	}
+	f = fopen(c->export, "we");
+	if (!f || fputs(source, f) < 0 || fclose(f)) {
+		fprintf(stderr, "brazectl: %s: %s\n", c->export, strerror(errno));
+		goto out;
+	}
+	printf("wrote %zu bytes to %s\n", strlen(source), c->export);
+	result = 0;
+out:
+	cJSON_Delete(o);
+	return result;
+}
+
+static int kernels(struct call *c)
+{
+	char url[64];
+
+	if (!c->argument)
+		return c->export ? usage(stderr) : page(c, "/kernels", show_kernels);
+	if (!*c->argument || c->argument[strspn(c->argument, "0123456789")] ||
+	    strlen(c->argument) > 10) {
+		fprintf(stderr, "brazectl: a kernel's id is a number: %s\n", c->argument);
+		return 2;
+	}
+	snprintf(url, sizeof(url), "/kernels/%s", c->argument);
+	return c->export ? export_source(c, url) : page(c, url, show_kernel);
+}
+
+static void explain_one(struct call *c, double id)
+{
+	char url[64];
+	cJSON *o = NULL;
+
+	snprintf(url, sizeof(url), "/kernels/%.0f", id);
+	o = fetch_json(&c->fetch, url);
+	/* It may have been evicted since the list was made. */
+	if (!o)
+		return;
+	printf("kernel %.0f: %s, tier %.0f, %.0f runs\n", id, show_string(o, "state"),
+	       show_number(o, "tier"), show_number(o, "runs"));
+	fputs("  ", stdout);
+	show_text(show_string(o, "key"), 160);
+	putchar('\n');
+	show_reasons(o);
+	if (*show_string(o, "error")) {
+		fputs("  compiler: ", stdout);
+		show_text(show_string(o, "error"), 0);
+		putchar('\n');
+	}
+	cJSON_Delete(o);
+}
+
+static int explain(struct call *c)
+{
+	const cJSON *row = NULL;
+	cJSON *o = NULL;
+	int n = 0;
+
+	if (c->argument || c->json)
+		return kernels(c);
+	o = fetch_json(&c->fetch, "/kernels");
+	if (!o)
+		return fail(c);
+	cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(o, "kernels"))
+	{
+		if (n++ == EXPLAIN_MAX)
+			break;
+		explain_one(c, show_number(row, "id"));
+	}
+	if (!n)
+		puts("no kernel was made yet");
+	cJSON_Delete(o);
+	return 0;
+}
+
+static int cache(struct call *c)
+{
+	char *text = NULL;
+
+	if (!c->argument)
+		return page(c, "/status", c->json ? show_status : show_cache);
+	if (strcmp(c->argument, "clear"))
+		return usage(stderr);
+	text = fetch_text(&c->fetch, "/cache/clear", true);
+	if (!text)
+		return fail(c);
+	if (c->json)
+		fputs(text, stdout);
+	else
+		puts("the disk cache is empty");
+	free(text);
+	return 0;
+}
+
+static int run(struct call *c)
+{
+	bool takes = !strcmp(c->command, "kernels") || !strcmp(c->command, "explain") ||
+		     !strcmp(c->command, "cache");
+
+	if ((c->argument && !takes) || (c->export && strcmp(c->command, "kernels")))
+		return usage(stderr);
+	if (!strcmp(c->command, "doctor"))
+		return doctor_run(&c->fetch);
+	if (!strcmp(c->command, "ping"))
+		return ping(c);
+	if (!strcmp(c->command, "status"))
+		return page(c, "/status", show_status);
+	if (!strcmp(c->command, "clients"))
+		return page(c, "/clients", show_clients);
+	if (!strcmp(c->command, "kernels"))
+		return kernels(c);
+	if (!strcmp(c->command, "explain"))
+		return explain(c);
+	if (!strcmp(c->command, "events"))
+		return page(c, "/events", show_events);
+	return cache(c);
+}
+
+static bool known(const char *command)
+{
+	static const char *const commands[] = {"ping",	  "status", "clients", "kernels",
+					       "explain", "events", "cache",   "doctor"};
+
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (!strcmp(commands[i], command))
+			return true;
+	fprintf(stderr, "brazectl: no command is called %s\n", command);
+	return false;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"socket", required_argument, NULL, 's'}, {"export", required_argument, NULL, 'e'},
+		{"json", no_argument, NULL, 'j'},	  {"version", no_argument, NULL, 'V'},
+		{"help", no_argument, NULL, 'h'},	  {NULL, 0, NULL, 0}};
+	const char *socket = NULL;
+	struct call c = {0};
+	int o = 0;
+
+	while ((o = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		switch (o) {
+		case 's':
+			socket = optarg;
+			break;
+		case 'e':
+			c.export = optarg;
+			break;
+		case 'j':
+			c.json = true;
+			break;
+		case 'V':
+			puts("brazectl " BRAZE_VERSION_TEXT);
+			return 0;
+		case 'h':
+			return usage(stdout);
+		default:
+			return usage(stderr);
+		}
+	}
+	if (optind >= argc || optind + 2 < argc)
+		return usage(stderr);
+	c.command = argv[optind];
+	c.argument = argv[optind + 1];
+	if (!known(c.command))
+		return usage(stderr);
+	if (!fetch_find(&c.fetch, socket))
+		return fail(&c);
+	return run(&c);
+}

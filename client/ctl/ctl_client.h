@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client/ctl/ctl_client.h - the parts of brazectl.
+ *
+ * fetch.c finds the status socket and gets a page; show.c prints objects for
+ * people; doctor.c judges a machine; brazectl.c is the command line. */
+#ifndef BRAZE_CTL_CLIENT_H
+#define BRAZE_CTL_CLIENT_H
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct fetch {
+	char socket[4096]; /* of the daemon that was found */
+	char error[512];   /* one line, when a call failed */
+};
+
+/* Find the status socket: `path` when given, else where libbraze looks for the
+ * daemon's own.  False, with an error, when nothing listens. */
+bool fetch_find(struct fetch *f, const char *path);
+/* GET, or POST, a page: its text, malloc'ed; NULL with an error. */
+char *fetch_text(struct fetch *f, const char *url, bool post);
+/* The same as JSON. */
+cJSON *fetch_json(struct fetch *f, const char *url);
+
+/* A text for a terminal: control characters become '?'.  Cut at `width` columns
+ * (0: whole). */
+void show_text(const char *s, int width);
+void show_object(const cJSON *o, int indent);
+void show_clients(const cJSON *o);
+void show_kernels(const cJSON *o);
+void show_kernel(const cJSON *o);
+/* A kernel's key and why it was not fused with more. */
+void show_reasons(const cJSON *o);
+double show_number(const cJSON *o, const char *key);
+const char *show_string(const cJSON *o, const char *key);
+
+/* Print each check's outcome; 1 when one failed. */
+int doctor_run(struct fetch *f);
+
+#endif

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client/ctl/show.c - the daemon's JSON as aligned tables.
+ *
+ * Names and kernel texts come from clients: nothing of them may steer the
+ * operator's terminal. */
+#include <stdio.h>
+#include <string.h>
+
+#include "ctl_client.h"
+
+struct column {
+	const char *key, *title;
+	enum { WORD, NUMBER, BYTES, SECONDS } kind;
+	int width; /* bound of a WORD */
+};
+
+double show_number(const cJSON *o, const char *key)
+{
+	const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, key);
+
+	return cJSON_IsNumber(v) ? v->valuedouble : 0;
+}
+
+const char *show_string(const cJSON *o, const char *key)
+{
+	const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, key);
+
+	return cJSON_IsString(v) ? v->valuestring : "";
+}
+
+void show_text(const char *s, int width)
+{
+	for (int n = 0; *s && (!width || n < width); s++, n++)
+		putchar((unsigned char)*s < ' ' || *s == 127 ? '?' : *s);
+}
+
+/* Newlines and tabs stay: source texts have them. */
+static void put_lines(const char *s)
+{
+	char last = '\n';
+
+	for (; *s; last = *s++)
+		putchar(((unsigned char)*s < ' ' && *s != '\n' && *s != '\t') || *s == 127 ? '?'
+											   : *s);
+	if (last != '\n')
+		putchar('\n');
+}
+
+static void put_bytes(char *buf, size_t size, double v)
+{
+	static const char units[] = "BKMGTP";
+	int u = 0;
+
+	for (; v >= 1024 && units[u + 1]; u++)
+		v /= 1024;
+	snprintf(buf, size, u && v < 100 ? "%.1f%c" : "%.0f%c", v, units[u]);
+}
+
+static void put_seconds(char *buf, size_t size, double v)
+{
+	if (v < 1e-3)
+		snprintf(buf, size, "%.0fus", v * 1e6);
+	else if (v < 1)
+		snprintf(buf, size, "%.1fms", v * 1e3);
+	else
+		snprintf(buf, size, "%.2fs", v);
+}
+
+static void cell(char *buf, size_t size, const struct column *c, const cJSON *row)
+{
+	const cJSON *v = cJSON_GetObjectItemCaseSensitive(row, c->key);
+
+	if (cJSON_IsBool(v))
+		snprintf(buf, size, "%s", cJSON_IsTrue(v) ? "yes" : "no");
+	else if (cJSON_IsString(v))
+		snprintf(buf, size, "%.*s", c->width ? c->width : (int)size - 1, v->valuestring);
+	else if (!cJSON_IsNumber(v))
+		snprintf(buf, size, "-");
+	else if (c->kind == BYTES)
+		put_bytes(buf, size, v->valuedouble);
+	else if (c->kind == SECONDS)
+		put_seconds(buf, size, v->valuedouble);
+	else
+		snprintf(buf, size, "%.15g", v->valuedouble);
+}
+
+/* Two walks over the rows: the widths, then the lines. */
+static void put_table(const cJSON *rows, const struct column *columns, int n)
+{
+	int width[16] = {0};
+	const cJSON *row = NULL;
+	char buf[160];
+
+	for (int i = 0; i < n; i++)
+		width[i] = (int)strlen(columns[i].title);
+	cJSON_ArrayForEach(row, rows)
+	{
+		for (int i = 0; i < n; i++) {
+			cell(buf, sizeof(buf), &columns[i], row);
+			if ((int)strlen(buf) > width[i])
+				width[i] = (int)strlen(buf);
+		}
+	}
+	for (int i = 0; i < n; i++)
+		printf(columns[i].kind == WORD ? "%-*s  " : "%*s  ", width[i], columns[i].title);
+	putchar('\n');
+	cJSON_ArrayForEach(row, rows)
+	{
+		for (int i = 0; i < n; i++) {
+			int pad = 0;
+
+			cell(buf, sizeof(buf), &columns[i], row);
+			pad = width[i] - (int)strlen(buf);
+			if (columns[i].kind != WORD)
+				printf("%*s", pad, "");
+			show_text(buf, 0);
+			printf("%*s", (columns[i].kind == WORD ? pad : 0) + 2, "");
+		}
+		putchar('\n');
+	}
+}
+
+static void put_truncated(const cJSON *o)
+{
+	if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(o, "truncated")))
+		puts("(the list is longer than the daemon sends)");
+}
+
+void show_object(const cJSON *o, int indent)
+{
+	const cJSON *v = NULL;
+	int width = 0;
+
+	cJSON_ArrayForEach(v, o)
+	{
+		if (v->string && (int)strlen(v->string) > width)
+			width = (int)strlen(v->string);
+	}
+	cJSON_ArrayForEach(v, o)
+	{
+		struct column c = {v->string, "",
+				   v->string && strstr(v->string, "bytes") ? BYTES : NUMBER, 0};
+		char buf[1024];
+
+		if (!v->string || cJSON_IsArray(v))
+			continue;
+		printf("%*s%-*s", indent, "", cJSON_IsObject(v) ? 0 : width + 2, v->string);
+		if (cJSON_IsObject(v)) {
+			putchar('\n');
+			show_object(v, indent + 2);
+			continue;
+		}
+		cell(buf, sizeof(buf), &c, o);
+		show_text(buf, 0);
+		putchar('\n');
+	}
+}
+
+void show_clients(const cJSON *o)
+{
+	static const struct column columns[] = {
+		{"session", "SESSION", NUMBER, 0},
+		{"pid", "PID", NUMBER, 0},
+		{"uid", "UID", NUMBER, 0},
+		{"name", "NAME", WORD, 24},
+		{"arrays", "ARRAYS", NUMBER, 0},
+		{"bytes", "BYTES", BYTES, 0},
+		{"pending", "PENDING", NUMBER, 0},
+		{"ops", "OPS", NUMBER, 0},
+		{"demands", "DEMANDS", NUMBER, 0},
+		{"device_seconds", "DEVICE", SECONDS, 0},
+		{"queue_wait_seconds", "WAITED", SECONDS, 0},
+		{"plan_hits", "HITS", NUMBER, 0},
+		{"plan_misses", "MISSES", NUMBER, 0},
+		{"fusion_refusals", "UNFUSED", NUMBER, 0},
+	};
+
+	put_table(cJSON_GetObjectItemCaseSensitive(o, "clients"), columns,
+		  sizeof(columns) / sizeof(columns[0]));
+	put_truncated(o);
+}
+
+void show_kernels(const cJSON *o)
+{
+	static const struct column columns[] = {
+		{"id", "ID", NUMBER, 0},
+		{"state", "STATE", WORD, 12},
+		{"tier", "TIER", NUMBER, 0},
+		{"runs", "RUNS", NUMBER, 0},
+		{"elements", "ELEMENTS", NUMBER, 0},
+		{"busy_seconds", "BUSY", SECONDS, 0},
+		{"compile_seconds", "COMPILE", SECONDS, 0},
+		{"from_disk", "DISK", WORD, 4},
+		{"origin_session", "SESSION", NUMBER, 0},
+		{"key", "NEST", WORD, 60},
+	};
+
+	put_table(cJSON_GetObjectItemCaseSensitive(o, "kernels"), columns,
+		  sizeof(columns) / sizeof(columns[0]));
+	put_truncated(o);
+}
+
+void show_reasons(const cJSON *o)
+{
+	const cJSON *v = NULL;
+
+	cJSON_ArrayForEach(v, cJSON_GetObjectItemCaseSensitive(o, "reasons"))
+	{
+		if (cJSON_IsString(v)) {
+			fputs("  - ", stdout);
+			show_text(v->valuestring, 0);
+			putchar('\n');
+		}
+	}
+}
+
+void show_kernel(const cJSON *o)
+{
+	static const char *const texts[] = {"key", "source"};
+	cJSON *head = cJSON_Duplicate(o, 1);
+
+	for (int i = 0; i < 2; i++)
+		cJSON_DeleteItemFromObjectCaseSensitive(head, texts[i]);
+	show_object(head, 0);
+	cJSON_Delete(head);
+	if (cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(o, "reasons")) > 0) {
+		puts("\nreasons");
+		show_reasons(o);
+	}
+	for (int i = 0; i < 2; i++) {
+		if (*show_string(o, texts[i])) {
+			printf("\n%s\n", i ? "source" : "nest");
+			put_lines(show_string(o, texts[i]));
+		}
+	}
+}

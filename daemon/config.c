@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* config.c - read settings from their four sources.
+ *
+ * In:  config.def's defaults, brazed.conf, BRAZE_* variables, the command line.
+ * Out: struct config, every field valid.
+ * Every source hands texts to config_set's one parser per type, so a value means
+ * the same wherever it is written. */
+#define _GNU_SOURCE
+#include "config.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/xalloc.h"
+
+#define SYSTEM_CONF "/etc/braze/brazed.conf"
+#define LINE_BYTES  4096
+
+enum type { TEXT, BYTES, COUNT, TIER };
+
+static const struct row {
+	const char *name, *value, *help;
+	size_t offset;
+	enum type type;
+} rows[CONFIG_COUNT] = {
+#define SETTING(name, type, value, help) {#name, value, help, offsetof(struct config, name), type},
+#include "config.def"
+#undef SETTING
+};
+
+static void *field(const struct config *c, const struct row *r)
+{
+	return (char *)c + r->offset;
+}
+
+static const struct row *find(const char *name)
+{
+	for (int i = 0; i < CONFIG_COUNT; i++)
+		if (!strcmp(rows[i].name, name))
+			return &rows[i];
+	return NULL;
+}
+
+/* A whole number with an optional unit from `units` (each 1024 times the last). */
+static bool parse_number(uint64_t *out, const char *text, const char *units)
+{
+	const char *unit = NULL;
+	uint64_t v = 0;
+
+	if (!isdigit((unsigned char)*text))
+		return false;
+	for (; isdigit((unsigned char)*text); text++)
+		if (__builtin_mul_overflow(v, 10u, &v) ||
+		    __builtin_add_overflow(v, (uint64_t)(*text - '0'), &v))
+			return false;
+	if (*text && *units) {
+		unit = strchr(units, toupper((unsigned char)*text++));
+		if (!unit || (*text && strcasecmp(text, "iB") && strcasecmp(text, "B")))
+			return false;
+		for (; unit >= units; unit--)
+			if (__builtin_mul_overflow(v, 1024u, &v))
+				return false;
+		text = "";
+	}
+	*out = v;
+	return !*text;
+}
+
+static bool parse_tier(int *out, const char *text)
+{
+	if (!strcmp(text, "auto"))
+		*out = -1;
+	else if (!strcmp(text, "0") || !strcmp(text, "1"))
+		*out = *text - '0';
+	else
+		return false;
+	return true;
+}
+
+static enum status set(struct config *c, const struct row *r, const char *text, const char *origin,
+		       struct err *err)
+{
+	bool ok = true;
+
+	switch (r->type) {
+	case TEXT:
+		free(*(char **)field(c, r));
+		*(char **)field(c, r) = xstrdup(text);
+		break;
+	case BYTES:
+		ok = parse_number(field(c, r), text, "KMGT");
+		break;
+	case COUNT:
+		ok = parse_number(field(c, r), text, "") && *(uint64_t *)field(c, r) <= 1000000000;
+		break;
+	case TIER:
+		ok = parse_tier(field(c, r), text);
+		break;
+	}
+	if (!ok) {
+		static const char *const wants[] = {"", "bytes such as 512M or 4G",
+						    "a whole number", "auto, 0 or 1"};
+
+		return err_set(err, E_INVALID, "%s: %s = %s: wants %s", origin, r->name, text,
+			       wants[r->type]);
+	}
+	free(c->origin[r - rows]);
+	c->origin[r - rows] = xstrdup(origin);
+	return OK;
+}
+
+/* Cut blanks off both ends, in place. */
+static char *trim(char *s)
+{
+	char *end = s + strlen(s);
+
+	while (isspace((unsigned char)*s))
+		s++;
+	while (end > s && isspace((unsigned char)end[-1]))
+		*--end = 0;
+	return s;
+}
+
+/* "name = value" from a file or -o. */
+static enum status set_pair(struct config *c, char *text, const char *origin, struct err *err)
+{
+	char *value = strchr(text, '=');
+	const struct row *r = NULL;
+
+	if (!value)
+		return err_set(err, E_INVALID, "%s: wants name = value: %.60s", origin, text);
+	*value++ = 0;
+	r = find(trim(text));
+	if (!r)
+		return err_set(err, E_INVALID, "%s: no setting is called %.60s", origin,
+			       trim(text));
+	return set(c, r, trim(value), origin, err);
+}
+
+static enum status load_file(struct config *c, const char *path, bool must, struct err *err)
+{
+	char line[LINE_BYTES], origin[LINE_BYTES];
+	FILE *f = fopen(path, "re");
+	enum status st = OK;
+
+	if (!f) {
+		if (!must && (errno == ENOENT || errno == ENOTDIR))
+			return OK;
+		return err_set(err, E_INVALID, "%s: %s", path, strerror(errno));
+	}
+	for (int number = 1; !st && fgets(line, sizeof(line), f); number++) {
+		char *text = trim(line);
+
+		snprintf(origin, sizeof(origin), "%s:%d", path, number);
+		if (strlen(line) == sizeof(line) - 1)
+			st = err_set(err, E_INVALID, "%s: line too long", origin);
+		else if (*text && *text != '#')
+			st = set_pair(c, text, origin, err);
+	}
+	fclose(f);
+	return st;
+}
+
+static enum status load_environment(struct config *c, struct err *err)
+{
+	for (int i = 0; i < CONFIG_COUNT; i++) {
+		char name[64] = "BRAZE_", origin[80];
+		const char *value = NULL;
+		size_t n = strlen(name);
+		enum status st = OK;
+
+		for (const char *s = rows[i].name; *s && n + 1 < sizeof(name); s++)
+			name[n++] = (char)toupper((unsigned char)*s);
+		name[n] = 0;
+		value = getenv(name);
+		if (!value || !*value)
+			continue;
+		snprintf(origin, sizeof(origin), "$%s", name);
+		st = set(c, &rows[i], value, origin, err);
+		if (st)
+			return st;
+	}
+	return OK;
+}
+
+enum { OPT_USER = 256, OPT_DETACH, OPT_PRIVATE, OPT_DUMP, OPT_PASSES, OPT_CHECK, OPT_VERSION };
+
+static const struct option options[] = {
+	{"user", no_argument, NULL, OPT_USER},
+	{"detach", no_argument, NULL, OPT_DETACH},
+	{"private", required_argument, NULL, OPT_PRIVATE},
+	{"dump", required_argument, NULL, OPT_DUMP},
+	{"passes", required_argument, NULL, OPT_PASSES},
+	{"check-config", no_argument, NULL, OPT_CHECK},
+	{"version", no_argument, NULL, OPT_VERSION},
+	{"help", no_argument, NULL, 'h'},
+	{NULL, 0, NULL, 0},
+};
+
+/* Options that say what to do, and which file to read. */
+static enum status take_option(struct config *c, int o, const char **file, struct err *err)
+{
+	uint64_t fd = 0;
+
+	switch (o) {
+	case 'f':
+		*file = optarg;
+		break;
+	case 'v':
+		c->verbose = true;
+		break;
+	case 'h':
+		c->action = CONFIG_HELP;
+		break;
+	case OPT_USER:
+		c->user = true;
+		break;
+	case OPT_DETACH:
+		c->detach = true;
+		break;
+	case OPT_PRIVATE:
+		if (!parse_number(&fd, optarg, "") || fd > 1 << 20)
+			return err_set(err, E_INVALID, "--private %s: wants a descriptor", optarg);
+		c->private_fd = (int)fd;
+		break;
+	case OPT_CHECK:
+		c->action = CONFIG_CHECK;
+		break;
+	case OPT_VERSION:
+		c->action = CONFIG_VERSION;
+		break;
+	}
+	return OK;
+}
+
+/* Options that are settings. */
+static enum status take_setting(struct config *c, int o, struct err *err)
+{
+	enum status st = OK;
+	char *pair = NULL;
+
+	switch (o) {
+	case 'S':
+		return set(c, &rows[CONFIG_socket], optarg, "-S", err);
+	case OPT_DUMP:
+		return set(c, &rows[CONFIG_dump], optarg, "--dump", err);
+	case OPT_PASSES:
+		return set(c, &rows[CONFIG_passes], optarg, "--passes", err);
+	case 'o':
+		pair = xstrdup(optarg);
+		st = set_pair(c, pair, "-o", err);
+		free(pair);
+		return st;
+	}
+	return OK;
+}
+
+/* One walk over the arguments: the first, `settings` false, comes before the file
+ * is read; the second after it, so that its settings win. */
+static enum status walk(struct config *c, int argc, char **argv, bool settings, const char **file,
+			struct err *err)
+{
+	enum status st = OK;
+	int o = 0;
+
+	optind = 0; /* a fresh walk, also of glibc's hidden state */
+	opterr = 0;
+	while (!st && (o = getopt_long(argc, argv, ":f:S:o:vh", options, NULL)) != -1) {
+		if (o == ':')
+			st = err_set(err, E_INVALID, "%s wants a value", argv[optind - 1]);
+		else if (o == '?')
+			st = err_set(err, E_INVALID, "unknown option %s", argv[optind - 1]);
+		else
+			st = settings ? take_setting(c, o, err) : take_option(c, o, file, err);
+	}
+	if (!st && optind < argc)
+		st = err_set(err, E_INVALID, "unexpected argument %s", argv[optind]);
+	return st;
+}
+
+static const char *nonempty(const char *name)
+{
+	const char *v = getenv(name);
+
+	return v && *v ? v : NULL;
+}
+
+/* A folder of this user: $VARIABLE/braze, else $HOME/<below>/braze. */
+static char *user_folder(const char *variable, const char *below)
+{
+	const char *base = nonempty(variable), *home = nonempty("HOME");
+
+	if (base && *base == '/')
+		return xasprintf("%s/braze", base);
+	return home ? xasprintf("%s/%s/braze", home, below) : NULL;
+}
+
+char *config_status_path(const char *path)
+{
+	size_t n = strlen(path);
+
+	if (n > 5 && !strcmp(path + n - 5, ".sock"))
+		return xasprintf("%.*s.status.sock", (int)(n - 5), path);
+	return xasprintf("%s.status.sock", path);
+}
+
+/* The same places where libbraze looks for a daemon. */
+static char *default_socket(const struct config *c)
+{
+	const char *run = nonempty("XDG_RUNTIME_DIR"), *tmp = nonempty("TMPDIR");
+
+	if (!c->user)
+		return xasprintf("/run/braze/braze-%d.sock", BRAZE_PROTO_MAJOR);
+	if (run)
+		return xasprintf("%s/braze/braze-%d.sock", run, BRAZE_PROTO_MAJOR);
+	return xasprintf("%s/braze-%lu/braze-%d.sock", tmp ? tmp : "/tmp", (unsigned long)getuid(),
+			 BRAZE_PROTO_MAJOR);
+}
+
+static void replace(char **text, char *with)
+{
+	free(*text);
+	*text = with;
+}
+
+static uint64_t half_of_memory(void)
+{
+	return (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 2;
+}
+
+/* "none" says that there shall be nothing: the rest of the daemon knows "" only. */
+static void none_is_empty(char **text)
+{
+	if (!strcmp(*text, "none"))
+		replace(text, xstrdup(""));
+}
+
+/* What depends on who runs it, or on another setting. */
+static void work_out(struct config *c)
+{
+	bool own = c->user || c->private_fd >= 0;
+
+	if (!*c->socket && c->private_fd < 0)
+		replace(&c->socket, default_socket(c));
+	if (!*c->status_socket && c->private_fd < 0)
+		replace(&c->status_socket, config_status_path(c->socket));
+	if (!*c->cache_dir) {
+		char *folder =
+			own ? user_folder("XDG_CACHE_HOME", ".cache") : xstrdup("/var/cache/braze");
+
+		replace(&c->cache_dir, folder ? folder : xstrdup("none"));
+	}
+	if (c->user && !strcmp(c->origin[CONFIG_idle_exit_seconds], "default"))
+		c->idle_exit_seconds = 600;
+	if (!c->quota_bytes)
+		c->quota_bytes = half_of_memory();
+	if (c->verbose && !strcmp(c->origin[CONFIG_log], "default"))
+		replace(&c->log, xstrdup("debug"));
+	none_is_empty(&c->status_socket);
+	none_is_empty(&c->cache_dir);
+}
+
+enum status config_load(struct config *c, int argc, char **argv, struct err *err)
+{
+	const char *file = NULL;
+	char *own = NULL;
+	enum status st = OK;
+
+	memset(c, 0, sizeof(*c));
+	c->private_fd = -1;
+	for (int i = 0; !st && i < CONFIG_COUNT; i++)
+		st = set(c, &rows[i], rows[i].value, "default", err);
+	if (!st)
+		st = walk(c, argc, argv, false, &file, err);
+	if (st || c->action == CONFIG_HELP || c->action == CONFIG_VERSION)
+		goto out;
+	if (file) {
+		st = load_file(c, file, true, err);
+	} else if (c->user || c->private_fd >= 0) {
+		char *folder = user_folder("XDG_CONFIG_HOME", ".config");
+
+		own = folder ? xasprintf("%s/brazed.conf", folder) : NULL;
+		free(folder);
+		st = own ? load_file(c, own, false, err) : OK;
+	} else {
+		st = load_file(c, SYSTEM_CONF, false, err);
+	}
+	if (!st)
+		st = load_environment(c, err);
+	if (!st)
+		st = walk(c, argc, argv, true, &file, err);
+	if (!st)
+		work_out(c);
+out:
+	free(own);
+	return st;
+}
+
+void config_finish(struct config *c)
+{
+	for (int i = 0; i < CONFIG_COUNT; i++) {
+		if (rows[i].type == TEXT)
+			free(*(char **)field(c, &rows[i]));
+		free(c->origin[i]);
+	}
+	memset(c, 0, sizeof(*c));
+}
+
+void config_print(const struct config *c, FILE *out)
+{
+	for (int i = 0; i < CONFIG_COUNT; i++) {
+		const struct row *r = &rows[i];
+		char value[LINE_BYTES];
+
+		if (r->type == TEXT)
+			snprintf(value, sizeof(value), "%s", *(char **)field(c, r));
+		else if (r->type == TIER)
+			snprintf(value, sizeof(value), "%s",
+				 c->tier < 0 ? "auto"
+				 : c->tier   ? "1"
+					     : "0");
+		else
+			snprintf(value, sizeof(value), "%llu",
+				 (unsigned long long)*(uint64_t *)field(c, r));
+		/* What "" means where it can be written. */
+		if (!*value && (i == CONFIG_status_socket || i == CONFIG_cache_dir))
+			strcpy(value, "none");
+		fprintf(out, "# %s (%s)\n%s = %s\n", r->help, c->origin[i], r->name, value);
+	}
+}
+
+void config_usage(FILE *out)
+{
+	fputs("usage: brazed [-f FILE] [-S SOCKET] [-o NAME=VALUE]... [-v] [--user] [--detach]\n"
+	      "              [--private FD] [--dump=LIST] [--passes=LIST]\n"
+	      "              [--check-config] [--version] [-h]\n"
+	      "\n"
+	      "  -f FILE         settings; default /etc/braze/brazed.conf, with --user\n"
+	      "                  $XDG_CONFIG_HOME/braze/brazed.conf\n"
+	      "  -S SOCKET       socket that clients connect to\n"
+	      "  -o NAME=VALUE   any setting\n"
+	      "  -v              log at debug level\n"
+	      "  --user          this user's own daemon; ends after 10 minutes without clients\n"
+	      "  --detach        go into the background once it listens\n"
+	      "  --private FD    serve the one connection FD, then end\n"
+	      "  --dump=LIST     print part,nest,plan,source of each request to stderr\n"
+	      "  --passes=LIST   run only these passes, to find the one that is wrong\n"
+	      "  --check-config  print the effective settings and end\n"
+	      "\n"
+	      "settings (in the file, as BRAZE_NAME, or with -o):\n",
+	      out);
+	for (int i = 0; i < CONFIG_COUNT; i++)
+		fprintf(out, "  %-19s %s%s%s%s\n", rows[i].name, rows[i].help,
+			*rows[i].value ? " [" : "", rows[i].value, *rows[i].value ? "]" : "");
+}

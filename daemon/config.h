@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* config.h - settings: defaults, then the file, the environment, the command line.
+ *
+ * One row of config.def is one field here.  Later sources win; each setting
+ * remembers where it came from.  Filled once before threads start, read-only
+ * after; owned by main. */
+#ifndef BRAZE_CONFIG_H
+#define BRAZE_CONFIG_H
+
+#include <stdio.h>
+#include "ops.h"
+
+enum config_id {
+#define SETTING(name, type, value, help) CONFIG_##name,
+#include "config.def"
+#undef SETTING
+	CONFIG_COUNT
+};
+
+/* What the command line asks for. */
+enum config_action {
+	CONFIG_RUN,
+	CONFIG_CHECK,	/* config_print, then end with 0 */
+	CONFIG_VERSION, /* print the version, end with 0 */
+	CONFIG_HELP	/* config_usage to stdout, end with 0 */
+};
+
+/* Texts are owned; a text setting without a value is "".  tier: -1 auto, 0, 1. */
+struct config {
+#define TEXT				 char *
+#define BYTES				 uint64_t
+#define COUNT				 uint64_t
+#define TIER				 int
+#define SETTING(name, type, value, help) type name;
+#include "config.def"
+#undef SETTING
+#undef TEXT
+#undef BYTES
+#undef COUNT
+#undef TIER
+	char *origin[CONFIG_COUNT]; /* "default", "/etc/...:12", "environment", ... */
+	enum config_action action;
+	bool user;	/* --user: this user's own daemon */
+	bool detach;	/* --detach: into the background once it listens */
+	bool verbose;	/* -v: log at debug */
+	int private_fd; /* --private FD: serve this connection only; -1 */
+};
+
+/* Fill *c, which config_finish frees whatever this returns.  E_INVALID: wrong
+ * use; the message says what and where. */
+enum status config_load(struct config *c, int argc, char **argv, struct err *err) MUST_USE;
+void config_finish(struct config *c);
+/* The effective settings in the file's own format, each with its origin. */
+void config_print(const struct config *c, FILE *out);
+void config_usage(FILE *out);
+/* The status socket that belongs to a socket; malloc'ed. */
+char *config_status_path(const char *socket_path);
+
+#endif

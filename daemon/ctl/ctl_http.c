@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ctl/ctl_http.c - routes and answers of the status socket.
+ *
+ * Runs on the HTTP library's thread.  In: a request.  Out: JSON, Prometheus text
+ * or HTML, of at most LIMIT_STATUS_BYTES.  Reading is all it offers, but for
+ * POST /cache/clear, which the daemon's user and root may send. */
+#define _GNU_SOURCE
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/xalloc.h"
+#include "ctl_http.h"
+
+#define JSON_TYPE "application/json"
+
+/* Queue `text`, which the library frees. */
+static enum MHD_Result reply(struct MHD_Connection *conn, unsigned code, const char *type,
+			     char *text)
+{
+	struct MHD_Response *r =
+		MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_FREE);
+	enum MHD_Result ok = MHD_NO;
+
+	if (!r) {
+		free(text);
+		return MHD_NO;
+	}
+	MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+	MHD_add_response_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+	MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
+	if (code == MHD_HTTP_METHOD_NOT_ALLOWED)
+		MHD_add_response_header(r, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+	ok = MHD_queue_response(conn, code, r);
+	MHD_destroy_response(r);
+	return ok;
+}
+
+static enum MHD_Result reply_error(struct MHD_Connection *conn, unsigned code, const char *text)
+{
+	cJSON *o = cJSON_CreateObject();
+	char *body = NULL;
+
+	cJSON_AddStringToObject(o, "error", text);
+	body = cJSON_PrintUnformatted(o);
+	cJSON_Delete(o);
+	return body ? reply(conn, code, JSON_TYPE, body) : MHD_NO;
+}
+
+/* Halve the first list of the object; false when there is nothing to drop. */
+static bool shorten(cJSON *o)
+{
+	cJSON *list = NULL, *tail = NULL;
+
+	cJSON_ArrayForEach(list, o)
+	{
+		if (cJSON_IsArray(list) && cJSON_GetArraySize(list) > 0)
+			break;
+	}
+	if (!list)
+		return false;
+	tail = cJSON_GetArrayItem(list, cJSON_GetArraySize(list) / 2);
+	while (tail) {
+		cJSON *next = tail->next;
+
+		cJSON_Delete(cJSON_DetachItemViaPointer(list, tail));
+		tail = next;
+	}
+	if (!cJSON_GetObjectItemCaseSensitive(o, "truncated"))
+		cJSON_AddTrueToObject(o, "truncated");
+	return true;
+}
+
+/* The object as text within the bound; NULL when it cannot be made to fit. */
+static char *print_bounded(cJSON *o)
+{
+	char *text = malloc(LIMIT_STATUS_BYTES);
+
+	if (!text)
+		return NULL;
+	while (!cJSON_PrintPreallocated(o, text, LIMIT_STATUS_BYTES - 8, 1)) {
+		if (!shorten(o)) {
+			free(text);
+			return NULL;
+		}
+	}
+	strcat(text, "\n");
+	/* Give the unused part back before the body waits for its reader. */
+	return xrealloc(text, strlen(text) + 1, 1);
+}
+
+static enum MHD_Result reply_failure(struct MHD_Connection *conn, const struct err *e)
+{
+	unsigned code = e->code == E_TIMEOUT	   ? MHD_HTTP_SERVICE_UNAVAILABLE
+			: e->code == E_UNSUPPORTED ? MHD_HTTP_NOT_IMPLEMENTED
+						   : MHD_HTTP_INTERNAL_SERVER_ERROR;
+
+	return reply_error(conn, code, e->text);
+}
+
+static enum MHD_Result serve_page(struct ctl *c, struct MHD_Connection *conn, enum ctl_page page,
+				  uint32_t id)
+{
+	enum MHD_Result result = MHD_NO;
+	struct err err = {0};
+	cJSON *o = NULL;
+	char *text = NULL;
+
+	if (ctl_ask(&o, c, ASK_PAGE, page, id, &err))
+		return reply_failure(conn, &err);
+	if (page == CTL_KERNEL && !o->child) {
+		result = reply_error(conn, MHD_HTTP_NOT_FOUND, "no such kernel");
+		goto out;
+	}
+	text = print_bounded(o);
+	result = text ? reply(conn, MHD_HTTP_OK, JSON_TYPE, text)
+		      : reply_error(conn, MHD_HTTP_INTERNAL_SERVER_ERROR, "the answer is too long");
+out:
+	cJSON_Delete(o);
+	return result;
+}
+
+static enum MHD_Result serve_metrics(struct ctl *c, struct MHD_Connection *conn)
+{
+	struct err err = {0};
+	cJSON *o = NULL;
+	char *text = NULL;
+
+	if (ctl_ask(&o, c, ASK_PAGE, CTL_STATUS, 0, &err))
+		return reply_failure(conn, &err);
+	text = ctl_metrics(o);
+	cJSON_Delete(o);
+	return reply(conn, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8", text);
+}
+
+/* Only who could as well delete the cache's files may clear it. */
+static bool may_control(struct MHD_Connection *conn)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(conn, MHD_CONNECTION_INFO_CONNECTION_FD);
+	struct ucred cred = {0};
+	socklen_t size = sizeof(cred);
+
+	if (!info || getsockopt(info->connect_fd, SOL_SOCKET, SO_PEERCRED, &cred, &size))
+		return false;
+	return cred.uid == 0 || cred.uid == geteuid();
+}
+
+static enum MHD_Result serve_clear(struct ctl *c, struct MHD_Connection *conn)
+{
+	struct err err = {0};
+	cJSON *o = NULL;
+
+	if (!may_control(conn))
+		return reply_error(conn, MHD_HTTP_FORBIDDEN, "only the daemon's user may do this");
+	if (ctl_ask(&o, c, ASK_CLEAR_CACHE, CTL_STATUS, 0, &err))
+		return reply_failure(conn, &err);
+	cJSON_Delete(o);
+	return reply(conn, MHD_HTTP_OK, JSON_TYPE, xstrdup("{\"cleared\": true}\n"));
+}
+
+/* Digits after "/kernels/"; false for anything else. */
+static bool kernel_id(uint32_t *id, const char *url)
+{
+	uint64_t v = 0;
+	size_t n = strspn(url, "0123456789");
+
+	if (n == 0 || n > 10 || url[n])
+		return false;
+	for (; *url; url++)
+		v = v * 10 + (uint64_t)(*url - '0');
+	*id = (uint32_t)v;
+	return v <= UINT32_MAX;
+}
+
+static enum MHD_Result serve_get(struct ctl *c, struct MHD_Connection *conn, const char *url)
+{
+	static const struct {
+		const char *url;
+		enum ctl_page page;
+	} pages[] = {{"/status", CTL_STATUS},
+		     {"/clients", CTL_CLIENTS},
+		     {"/kernels", CTL_KERNELS},
+		     {"/events", CTL_EVENTS}};
+	uint32_t id = 0;
+
+	for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++)
+		if (!strcmp(url, pages[i].url))
+			return serve_page(c, conn, pages[i].page, 0);
+	if (!strcmp(url, "/metrics"))
+		return serve_metrics(c, conn);
+	if (!strcmp(url, "/"))
+		return reply(conn, MHD_HTTP_OK, "text/html; charset=utf-8",
+			     xstrdup(ctl_page_html()));
+	if (!strncmp(url, "/kernels/", 9) && kernel_id(&id, url + 9))
+		return serve_page(c, conn, CTL_KERNEL, id);
+	return reply_error(conn, MHD_HTTP_NOT_FOUND,
+			   "pages: / /status /clients /kernels /kernels/ID /metrics /events");
+}
+
+enum MHD_Result ctl_http_handle(void *cls, struct MHD_Connection *conn, const char *url,
+				const char *method, const char *version, const char *upload,
+				size_t *upload_size, void **state)
+{
+	static const char begun; /* its address marks a request seen before; never written */
+	bool get = !strcmp(method, "GET") || !strcmp(method, "HEAD");
+	bool clear = !strcmp(method, "POST") && !strcmp(url, "/cache/clear");
+
+	if (!*state) {
+		*state = (void *)&begun;
+		/* Answering here refuses a body before it is read. */
+		if (!get && !clear)
+			return reply_error(conn, MHD_HTTP_METHOD_NOT_ALLOWED,
+					   "this socket is for reading: use GET");
+		return MHD_YES;
+	}
+	if (*upload_size) { /* a body means nothing here */
+		*upload_size = 0;
+		return MHD_YES;
+	}
+	return get ? serve_get(cls, conn, url) : serve_clear(cls, conn);
+}

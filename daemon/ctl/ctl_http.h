@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ctl/ctl_http.h - between the parts of ctl/: the loop's side (ctl.c), the HTTP
+ * thread's side (ctl_http.c) and the renderers. */
+#ifndef BRAZE_CTL_HTTP_H
+#define BRAZE_CTL_HTTP_H
+
+#include <microhttpd.h>
+#include "ctl.h"
+
+enum ctl_ask { ASK_PAGE, ASK_CLEAR_CACHE };
+
+/* HTTP thread: let the loop thread answer.  OK with *out owned by the caller;
+ * E_TIMEOUT when the loop does not answer in time or is ending. */
+enum status ctl_ask(struct cJSON **out, struct ctl *c, enum ctl_ask what, enum ctl_page page,
+		    uint32_t id, struct err *err) MUST_USE;
+
+/* libmicrohttpd's access handler; cls is the struct ctl. */
+enum MHD_Result ctl_http_handle(void *cls, struct MHD_Connection *conn, const char *url,
+				const char *method, const char *version, const char *upload,
+				size_t *upload_size, void **state);
+
+/* Text for Prometheus from the object of /status; malloc'ed. */
+char *ctl_metrics(const struct cJSON *status);
+/* The page at "/". */
+const char *ctl_page_html(void);
+
+#endif

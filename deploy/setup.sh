@@ -1,0 +1,111 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# deploy/setup.sh - make a Debian 12 or Ubuntu 24.04 machine able to build braze.
+#
+# Installs the system packages that are missing (none: silent), then makes
+# build/venv with the Python packages of deploy/requirements.txt. Runs again only
+# what changed. BRAZE_NO_INSTALL=1 forbids system packages: it names them and fails.
+set -eu
+cd "$(dirname "$0")/.."
+
+VENV=build/venv
+STAMP=$VENV/.braze-requirements
+PACKAGES="gcc g++ cmake ninja-build pkg-config libc6-dev binutils libuv1-dev libprotobuf-c-dev
+protobuf-c-compiler libcjson-dev libmicrohttpd-dev libcurl4-openssl-dev libopenblas-dev gfortran
+libcriterion-dev clang clang-format"
+
+say() { printf 'setup: %s\n' "$*"; }
+die() { printf 'setup: %s\n' "$*" >&2; exit 1; }
+
+# A Python of at least 3.11 that can make environments and has its C headers.
+python_usable() {
+	command -v "$1" >/dev/null 2>&1 && "$1" - <<'P' >/dev/null 2>&1
+import sys, sysconfig, os, venv, ensurepip
+assert sys.version_info >= (3, 11)
+assert os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h"))
+P
+}
+
+python_find() {
+	for candidate in ${PYTHON:-} python3 /usr/bin/python3 python3.13 python3.12 python3.11; do
+		if python_usable "$candidate"; then
+			command -v "$candidate"
+			return 0
+		fi
+	done
+	return 1
+}
+
+packages_missing() {
+	for package in $PACKAGES; do
+		dpkg-query -W -f='${db:Status-Status}\n' "$package" 2>/dev/null |
+			grep -qx installed || printf '%s ' "$package"
+	done
+	python_find >/dev/null || printf 'python3 python3-venv python3-dev '
+}
+
+packages_install() {
+	missing=$(packages_missing)
+	[ -n "$missing" ] || return 0
+	command="apt-get install -y --no-install-recommends $missing"
+	root=
+	if [ "$(id -u)" != 0 ]; then
+		root="sudo -n"
+		sudo -n true 2>/dev/null || root=none
+	fi
+	if [ "$root" = none ] || [ "${BRAZE_NO_INSTALL:-0}" = 1 ]; then
+		die "these packages are missing: $missing
+setup: install them as root, then run this again:
+	$command"
+	fi
+	say "installing system packages: $missing"
+	mkdir -p build
+	export DEBIAN_FRONTEND=noninteractive
+	{ $root apt-get update && $root $command; } >build/apt.log 2>&1 </dev/null || {
+		tail -n 20 build/apt.log >&2
+		die "apt-get failed, see build/apt.log; the command was:
+	$command"
+	}
+}
+
+# Elsewhere the packages have other names: check what the build looks for instead.
+tools_check() {
+	missing=
+	for tool in gcc cmake pkg-config protoc-c; do
+		command -v $tool >/dev/null 2>&1 || missing="$missing $tool"
+	done
+	for module in libuv libprotobuf-c libcjson libmicrohttpd libcurl criterion openblas; do
+		pkg-config --exists $module 2>/dev/null || missing="$missing $module(development files)"
+	done
+	[ -z "$missing" ] || die "this is not Debian or Ubuntu; install these first:$missing"
+}
+
+venv_make() {
+	python=$(python_find) || die "no Python >= 3.11 with the venv module and its C headers was found;
+setup: install python3 python3-venv python3-dev, or name one with PYTHON=/path/to/python3"
+	wanted=$("$python" -c 'import sys; print(sys.version)' | cat - deploy/requirements.txt | cksum)
+	if [ ! -x $VENV/bin/python ] || [ "$(cat $STAMP 2>/dev/null)" != "$wanted" ]; then
+		say "making $VENV with $python ($("$python" -V 2>&1))"
+		rm -rf $VENV
+		mkdir -p build
+		"$python" -m venv $VENV || die "$python cannot make $VENV; install python3-venv"
+		say "installing $(grep -c '==' deploy/requirements.txt) Python packages"
+		$VENV/bin/python -m pip install --quiet --no-input --disable-pip-version-check \
+			-r deploy/requirements.txt </dev/null ||
+			die "pip could not install deploy/requirements.txt into $VENV"
+		printf '%s\n' "$wanted" >$STAMP
+		say "done"
+	fi
+	# The built package is importable from the environment without installing it.
+	site=$($VENV/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+	if [ "$(cat "$site/braze-build.pth" 2>/dev/null)" != "$PWD/build/python" ]; then
+		printf '%s\n' "$PWD/build/python" >"$site/braze-build.pth"
+	fi
+}
+
+if command -v dpkg-query >/dev/null 2>&1; then
+	packages_install
+else
+	tools_check
+fi
+venv_make

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/run.py - run every test of the tree and count them.
+
+In:  a build in build/ (and, with sanitizers, builds made here in build/asan, ...).
+Out: failures in full; a line per part; last line "N passed, N failed"; exit 1
+     when anything failed or nothing ran.
+
+CTest programs written with Criterion are counted test by test, from the summary
+they print; any other CTest program counts as one; pytest from its JUnit file.
+"""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build"
+SYNTHESIS = re.compile(r"Tested:\s*(\d+)\s*\|\s*Passing:\s*(\d+)\s*\|\s*Failing:\s*(\d+)"
+                       r"\s*\|\s*Crashing:\s*(\d+)")
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+class Count:
+    def __init__(self, passed=0, failed=0, skipped=0):
+        self.passed, self.failed, self.skipped = passed, failed, skipped
+
+    def add(self, other):
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+
+    def __str__(self):
+        text = f"{self.passed} passed, {self.failed} failed"
+        return text + (f", {self.skipped} skipped" if self.skipped else "")
+
+
+def say(text):
+    print(text, flush=True)
+
+
+def run(command, **kw):
+    return subprocess.run([str(c) for c in command], stdin=subprocess.DEVNULL, cwd=ROOT, **kw)
+
+
+def environment():
+    """Tests find this tree's daemon, and never the user's own."""
+    env = dict(os.environ)
+    env.pop("BRAZE_SOCKET", None)
+    env["PATH"] = f"{BUILD / 'bin'}{os.pathsep}{env.get('PATH', '')}"
+    env["PYTHONDONTWRITEBYTECODE"] = "1"
+    # A sanitizer's finding ends the process with a status no test expects.
+    env.setdefault("ASAN_OPTIONS", "detect_leaks=1:abort_on_error=0:exitcode=99")
+    env.setdefault("UBSAN_OPTIONS", "print_stacktrace=1")
+    env.setdefault("TSAN_OPTIONS", "exitcode=99")
+    return env
+
+
+def criterion_count(text, ok):
+    """Tests of one program's output; None when it is not Criterion's."""
+    found = SYNTHESIS.findall(COLOUR.sub("", text))
+    if not found:
+        return None
+    tested, passing, failing, crashing = map(int, found[-1])
+    failed = max(failing, crashing)  # a crash counts in both
+    if not ok and failed == 0:
+        failed = 1  # it failed outside its tests: a sanitizer, a crash at exit
+    if tested == 0:
+        failed = max(failed, 1)  # a test program without a test tests nothing
+    return Count(passing, failed)
+
+
+def ctest(folder, title, arguments, env):
+    if not (folder / "CTestTestfile.cmake").exists():
+        return Count()
+    listed = run(["ctest", "--test-dir", folder, "--show-only=json-v1", *arguments],
+                 capture_output=True, text=True, env=env)
+    if listed.returncode != 0:
+        sys.stderr.write(listed.stderr)
+        return Count(failed=1)
+    if not json.loads(listed.stdout).get("tests"):
+        return Count()
+    junit = folder / "ctest.xml"
+    junit.unlink(missing_ok=True)
+    start = time.monotonic()
+    # Only a failing program's output is of interest to people.
+    run(["ctest", "--test-dir", folder, "--output-junit", junit, "--output-on-failure",
+         "--no-tests=ignore", "--test-output-size-passed", "1000000",
+         "--test-output-size-failed", "1000000", "--progress", *arguments], env=env)
+    total = Count()
+    if not junit.exists():
+        return Count(failed=1)
+    for case in ElementTree.parse(junit).getroot().iter("testcase"):
+        status = case.get("status")
+        text = case.findtext("system-out") or ""
+        if status in ("disabled", "notrun") and case.find("skipped") is not None \
+                and "not found" not in (case.find("skipped").get("message") or ""):
+            total.add(Count(skipped=1))
+            continue
+        ok = status == "run"
+        total.add(criterion_count(text, ok) or (Count(1) if ok else Count(failed=1)))
+    say(f"-- {title}: {total} in {time.monotonic() - start:.0f} s")
+    return total
+
+
+def pytest(env, long, title="python"):
+    folders = [p for p in (ROOT / "tests/python", ROOT / "tests/e2e")
+               if any(p.rglob("test_*.py"))]
+    if not folders:
+        return Count()
+    junit = BUILD / "pytest.xml"
+    junit.unlink(missing_ok=True)
+    selection = [] if long else ["-m", "not long"]
+    start = time.monotonic()
+    done = run([sys.executable, "-m", "pytest", "-q", "--tb=short", "-p", "no:cacheprovider",
+                f"--junitxml={junit}", *selection, *folders], env=env)
+    total = Count()
+    if junit.exists():
+        for suite in ElementTree.parse(junit).getroot().iter("testsuite"):
+            failed = int(suite.get("failures", 0)) + int(suite.get("errors", 0))
+            skipped = int(suite.get("skipped", 0))
+            total.add(Count(int(suite.get("tests", 0)) - failed - skipped, failed, skipped))
+    if done.returncode not in (0, 5) and total.failed == 0:
+        total.failed = 1
+    say(f"-- {title}: {total} in {time.monotonic() - start:.0f} s")
+    return total
+
+
+def built(preset, jobs):
+    """Build another preset; False when it does not build."""
+    return run([ROOT / "deploy/build.sh", preset, str(jobs)]).returncode == 0
+
+
+def sanitized(preset, jobs, env):
+    start = time.monotonic()
+    if not built(preset, jobs):
+        return Count(failed=1)
+    say(f"-- {preset} built in {time.monotonic() - start:.0f} s")
+    # Sanitized code is slow: what is labelled slow or long runs without.
+    return ctest(BUILD / preset, preset, ["-LE", "long|slow|python|bench", "-E", "^python$",
+                                    "-j", str(jobs)], env)
+
+
+def sanitized_daemon(preset, env):
+    """The Python tests against a sanitized daemon; what it reports fails too.
+
+    This is the only thread sanitizer run: Criterion does not start under it."""
+    daemon = BUILD / preset / "bin/brazed"
+    if not daemon.exists():
+        return Count()
+    reports = BUILD / preset / "reports"
+    shutil.rmtree(reports, ignore_errors=True)
+    reports.mkdir(parents=True)
+    own = dict(env, BRAZE_DAEMON=str(daemon), BRAZED=str(daemon),
+               PATH=f"{daemon.parent}{os.pathsep}{env['PATH']}")
+    for name in ("ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"):
+        own[name] = f"{own[name]}:log_path={reports}/report"
+    total = pytest(own, False, f"python on the {preset} daemon")
+    for report in sorted(reports.iterdir()):
+        text = report.read_text(errors="replace")
+        if "Sanitizer" in text or "runtime error" in text:
+            say(text[:4000])
+            total.add(Count(failed=1))
+    return total
+
+
+def fuzz(seconds, jobs, env):
+    """libFuzzer targets for a while each, from the saved corpus."""
+    if not (ROOT / "tests/fuzz/CMakeLists.txt").exists() or not shutil.which("clang"):
+        return Count()
+    if not built("fuzz", jobs):
+        return Count(failed=1)
+    total = Count()
+    for target in sorted((BUILD / "fuzz").rglob("fuzz_*")):
+        if not (target.is_file() and os.access(target, os.X_OK)):
+            continue
+        work = BUILD / "fuzz/corpus" / target.name
+        work.mkdir(parents=True, exist_ok=True)
+        seeds = [p for p in [ROOT / "tests/fuzz/corpus" / target.name.removeprefix("fuzz_")]
+                 if p.is_dir()]
+        done = run([target, f"-max_total_time={seconds}", "-timeout=20", "-rss_limit_mb=4096",
+                    f"-artifact_prefix={work}/", "-print_final_stats=0", "-verbosity=0",
+                    work, *seeds], env=env, capture_output=True, text=True)
+        if done.returncode:
+            sys.stderr.write(done.stderr[-8000:])
+            total.add(Count(failed=1))
+        else:
+            total.add(Count(1))
+    say(f"-- fuzz: {total}, {seconds} s each")
+    return total
+
+
+def bench(env):
+    programs = [[sys.executable, p] for p in sorted((ROOT / "tests/bench").glob("*.py"))
+                if not p.name.startswith("_")]
+    programs += [[p] for p in sorted((BUILD / "tests/bench").glob("bench_*"))
+                 if p.is_file() and os.access(p, os.X_OK)]
+    if not programs:
+        say("bench: this tree has no benchmarks")
+        return 1
+    return max(run(p, env=env).returncode for p in programs)
+
+
+def main():
+    parser = argparse.ArgumentParser(description="run braze's tests and count them")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--long", action="store_true", help="long tests, tsan, a minute a fuzzer")
+    parser.add_argument("--bench", action="store_true", help="benchmarks only")
+    parser.add_argument("--quick", action="store_true", help="no sanitizer and no fuzzer")
+    arguments = parser.parse_args()
+    env = environment()
+    if arguments.bench:
+        return bench(env)
+
+    # pytest is counted test by test below, so CTest does not run it as one more.
+    jobs = ["-j", str(arguments.jobs), "-E", "^python$"]
+    total = Count()
+    total.add(ctest(BUILD, "ctest", jobs + ([] if arguments.long else ["-LE", "long|bench"]), env))
+    total.add(pytest(env, arguments.long))
+    if not arguments.quick:
+        total.add(sanitized("asan", arguments.jobs, env))
+        total.add(fuzz(60 if arguments.long else 5, arguments.jobs, env))
+    if arguments.long:
+        total.add(sanitized_daemon("asan", env))
+        total.add(sanitized_daemon("tsan", env) if built("tsan", arguments.jobs)
+                  else Count(failed=1))
+    if total.passed + total.failed == 0:
+        say("no test ran")
+        total.failed = 1
+    say(f"{total.passed} passed, {total.failed} failed")
+    return 1 if total.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
