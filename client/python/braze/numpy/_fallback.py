@@ -207,7 +207,7 @@ def method(array, name):
     return bound
 
 
-_MUTATING = ("sort", "partition", "put", "itemset", "setfield", "resize", "byteswap")
+_MUTATING = ("sort", "partition", "put", "setfield")
 
 
 class _Export:
