@@ -78,11 +78,10 @@ enum op_kind {
 enum op_rule {
 	RULE_NONE,	 /* no computation */
 	RULE_HEAD,	 /* result is the dtype named in the op's head */
-	RULE_ASSIGN,	 /* operand 1 is cast to operand 0's type (same-kind casting) */
+	RULE_ASSIGN,	 /* operand 1 is cast to operand 0's type, whatever that loses */
 	RULE_PROMOTE,	 /* common type in and out */
 	RULE_NUMERIC,	 /* the same; bool is refused (TypeError) */
 	RULE_ARITH,	 /* the same; bool becomes int8 */
-	RULE_ARITH_SAME, /* the same; bool stays bool */
 	RULE_REAL_ARITH, /* as ARITH; complex is refused */
 	RULE_DIVIDE,	 /* integers become float64 */
 	RULE_FLOAT,	 /* integers become the float that holds them (8 bit: float16) */

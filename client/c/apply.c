@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client/c/apply.c - elementwise operations: check, infer, record.
+ *
+ * In:  arrays and numbers.  Out: a new array, pending; its op in the columns.
+ * Nothing is recorded when an operand does not fit.  Operands of one shape and
+ * type, the common case, take a short way that looks the result type up. */
+#include <string.h>
+
+#include "array.h"
+#include "eager.h"
+#include "lock.h"
+
+#define MAX_ARGS 3
+
+/* The op's result has the shape and layout of a. */
+static enum status like(struct braze_array **out, struct braze_array *a, enum dtype d,
+			struct err *err)
+{
+	struct braze_session *s = a->session;
+	unsigned have = dtype_row(a->view.dtype)->bytes, want = dtype_row(d)->bytes;
+
+	if (unlikely(have != want || !a->contiguous))
+		return array_create(out, s, d, &a->view.shape, err);
+	enum status st = array_room(s, err);
+	if (unlikely(st))
+		return st;
+	struct braze_array *r = array_take(s, array_take_buffer(s, (uint64_t)a->count * want));
+	r->view.dtype = (uint8_t)d;
+	r->view.shape.ndim = a->view.shape.ndim;
+	for (int i = 0; i < a->view.shape.ndim; i++) {
+		r->view.shape.dim[i] = a->view.shape.dim[i];
+		r->view.stride[i] = a->view.stride[i];
+	}
+	r->view.offset = 0;
+	r->count = a->count;
+	r->contiguous = true;
+	*out = r;
+	return OK;
+}
+
+static inline bool same_shape(const struct braze_array *a, const struct braze_array *b)
+{
+	if (a->view.shape.ndim != b->view.shape.ndim)
+		return false;
+	for (int i = 0; i < a->view.shape.ndim; i++)
+		if (a->view.shape.dim[i] != b->view.shape.dim[i])
+			return false;
+	return true;
+}
+
+/* Uses first: they may record a DIRTY, which must stand before the op. */
+static inline enum status quick(struct braze_array **out, unsigned op, unsigned type,
+				struct braze_array *a, struct braze_array *b, struct err *err)
+{
+	struct braze_session *s = a->session;
+	unsigned n = b ? 2 : 1;
+	enum status st = record_use(a, err);
+
+	if (b && likely(!st))
+		st = record_use(b, err);
+	if (likely(!st))
+		st = record_room(s, n, 0, err);
+	if (likely(!st))
+		st = like(out, a, (enum dtype)type, err);
+	if (unlikely(st))
+		return st;
+	record_op(s, op, DTYPE_NONE, (*out)->id, n, 0);
+	record_in(s, a->id);
+	if (b)
+		record_in(s, b->id);
+	return OK;
+}
+
+/* ---- The general way ---- */
+
+struct call {
+	struct braze_session *s;
+	enum op op;
+	int n;
+	const braze_arg *arg;
+	struct op_sig sig;
+	struct shape shape;
+};
+
+static enum status check_arity(const struct call *c, struct err *err)
+{
+	const struct op_row *row = op_row((unsigned)c->op);
+
+	if (!row || row->kind != KIND_EW || row->rule == RULE_HEAD)
+		return err_set(err, E_INVALID, "operation %d is not elementwise", (int)c->op);
+	if (c->n != row->arity)
+		return err_set(err, E_INVALID, "%s takes %d operands, not %d", row->numpy,
+			       row->arity, c->n);
+	return OK;
+}
+
+/* A number that stands for an integer must fit the type it is cast to. */
+static enum status check_fits(const struct call *c, int k, struct err *err)
+{
+	const braze_scalar *v = &c->arg[k].scalar;
+	const struct dtype_row *row = dtype_row(c->sig.in[k]);
+	int64_t x = (int64_t)v->bits[0];
+	unsigned bits = row->bytes * 8u;
+	bool fits = true;
+
+	if (!v->weak || v->dtype != DT_INT64)
+		return OK;
+	if (row->cls == CLASS_INT && bits < 64)
+		fits = x >= -(1ll << (bits - 1)) && x < 1ll << (bits - 1);
+	else if (row->cls == CLASS_UINT)
+		fits = x >= 0 && (bits == 64 || x < 1ll << bits);
+	if (fits)
+		return OK;
+	/* NumPy compares such a number exactly; braze has no loop for it. */
+	if (op_row((unsigned)c->op)->rule == RULE_COMPARE)
+		return err_set(err, E_UNSUPPORTED, "comparing %s with %lld, which it cannot hold",
+			       row->name, (long long)x);
+	return err_set(err, E_OVERFLOW, "Python integer %lld out of bounds for %s", (long long)x,
+		       row->name);
+}
+
+static enum status infer(struct call *c, struct err *err)
+{
+	struct op_arg arg[MAX_ARGS];
+	bool any = false;
+
+	enum status st = check_arity(c, err);
+	if (st)
+		return st;
+	c->shape.ndim = 0;
+	for (int k = 0; k < c->n; k++) {
+		const struct braze_array *a = c->arg[k].array;
+		if (!a) {
+			if (!dtype_row((unsigned)c->arg[k].scalar.dtype))
+				return err_set(err, E_DTYPE, "operand %d has no known type", k);
+			arg[k].dtype = (uint8_t)c->arg[k].scalar.dtype;
+			arg[k].weak = c->arg[k].scalar.weak != 0;
+			continue;
+		}
+		if (c->s && a->session != c->s)
+			return err_set(err, E_INVALID, "operand %d belongs to another session", k);
+		c->s = a->session;
+		any = true;
+		arg[k].dtype = a->view.dtype;
+		arg[k].weak = false;
+		if ((st = shape_broadcast(&c->shape, &a->view.shape, err)))
+			return st;
+	}
+	if (!any)
+		return err_set(err, E_INVALID, "%s needs at least one array",
+			       op_row((unsigned)c->op)->numpy);
+	st = op_infer(&c->sig, c->op, arg, DTYPE_NONE, err);
+	for (int k = 0; k < c->n && !st; k++)
+		if (!c->arg[k].array)
+			st = check_fits(c, k, err);
+	return st;
+}
+
+static enum status general(struct braze_array **out, struct call *c, struct err *err)
+{
+	unsigned nimm = 0;
+	enum status st = infer(c, err);
+
+	for (int k = 0; k < c->n && !st; k++) {
+		if (c->arg[k].array)
+			st = record_use(c->arg[k].array, err);
+		else
+			nimm += record_words((unsigned)c->arg[k].scalar.dtype);
+	}
+	if (!st)
+		st = record_room(c->s, (unsigned)c->n, nimm, err);
+	if (!st)
+		st = array_create(out, c->s, (enum dtype)c->sig.out, &c->shape, err);
+	if (st)
+		return st;
+	record_op(c->s, (unsigned)c->op, DTYPE_NONE, (*out)->id, (unsigned)c->n, nimm);
+	for (int k = 0; k < c->n; k++) {
+		if (c->arg[k].array)
+			record_in(c->s, c->arg[k].array->id);
+		else
+			record_scalar(c->s, &c->arg[k].scalar);
+	}
+	return OK;
+}
+
+static enum status apply(struct braze_array **out, struct braze_session *s, int op, int n,
+			 const braze_arg *arg, struct err *err)
+{
+	struct call c = {.s = s, .op = (enum op)op, .n = n, .arg = arg};
+	enum status st = array_usable(s, err);
+
+	return st ? st : general(out, &c, err);
+}
+
+int braze_binary(braze_array **out, int op, braze_array *a, braze_array *b, braze_error *err)
+{
+	struct braze_session *s = a->session;
+	int st;
+
+	lock_take(s);
+	unsigned type = DTYPE_NONE;
+	if (likely((unsigned)op < OP_END && a->view.dtype == b->view.dtype))
+		type = s->binary[op][a->view.dtype];
+	if (likely(type != DTYPE_NONE && b->session == s &&
+		   !atomic_load_explicit(&s->state, memory_order_relaxed) && same_shape(a, b))) {
+		st = (int)quick(out, (unsigned)op, type, a, b, err_of(err));
+	} else {
+		braze_arg arg[2] = {{.array = a}, {.array = b}};
+		st = (int)apply(out, s, op, 2, arg, err_of(err));
+	}
+	if (unlikely(s->careful) && !st)
+		st = eager_recorded(out, err_of(err));
+	lock_give(s);
+	return st;
+}
+
+int braze_unary(braze_array **out, int op, braze_array *a, braze_error *err)
+{
+	struct braze_session *s = a->session;
+	int st;
+
+	lock_take(s);
+	unsigned type = (unsigned)op < OP_END ? s->unary[op][a->view.dtype] : DTYPE_NONE;
+	if (likely(type != DTYPE_NONE && !atomic_load_explicit(&s->state, memory_order_relaxed))) {
+		st = (int)quick(out, (unsigned)op, type, a, NULL, err_of(err));
+	} else {
+		braze_arg arg = {.array = a};
+		st = (int)apply(out, s, op, 1, &arg, err_of(err));
+	}
+	if (unlikely(s->careful) && !st)
+		st = eager_recorded(out, err_of(err));
+	lock_give(s);
+	return st;
+}
+
+int braze_apply(braze_array **out, braze_session *s, int op, int nargs, const braze_arg *args,
+		braze_error *err)
+{
+	if (nargs < 1 || nargs > MAX_ARGS)
+		return (int)err_set(err_of(err), E_INVALID, "%d operands", nargs);
+	for (int k = 0; k < nargs && !s; k++)
+		s = args[k].array ? args[k].array->session : NULL;
+	if (!s)
+		return (int)err_set(err_of(err), E_INVALID,
+				    "at least one operand must be an array");
+	if (nargs == 2 && args[0].array && args[1].array && args[0].array->session == s)
+		return braze_binary(out, op, args[0].array, args[1].array, err);
+	if (nargs == 1 && args[0].array && args[0].array->session == s)
+		return braze_unary(out, op, args[0].array, err);
+	lock_take(s);
+	int st = (int)apply(out, s, op, nargs, args, err_of(err));
+	if (unlikely(s->careful) && !st)
+		st = eager_recorded(out, err_of(err));
+	lock_give(s);
+	return st;
+}
+
+int braze_infer(int *dtype, int *ndim, int64_t *shape, int op, int nargs, const braze_arg *args,
+		braze_error *err)
+{
+	struct call c = {.op = (enum op)op, .n = nargs, .arg = args};
+
+	if (nargs < 1 || nargs > MAX_ARGS)
+		return (int)err_set(err_of(err), E_INVALID, "%d operands", nargs);
+	enum status st = infer(&c, err_of(err));
+	if (st)
+		return (int)st;
+	*dtype = c.sig.out;
+	*ndim = c.shape.ndim;
+	memcpy(shape, c.shape.dim, (size_t)c.shape.ndim * sizeof(*shape));
+	return 0;
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client/c/array.c - handles, buffers and ids, and what can be asked of an array.
+ *
+ * Invariant: an id is given out again only after its DROP stands in the stream. */
+#include "array.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lock.h"
+#include "session.h"
+
+#define SLAB 256 /* handles or buffers allocated at once */
+
+static enum status keep_slab(struct braze_session *s, void *slab, struct err *err)
+{
+	void **grown = slab ? realloc(s->slabs, (s->nslabs + 1) * sizeof(*grown)) : NULL;
+
+	if (!grown) {
+		free(slab);
+		return err_set(err, E_NOMEM, "no memory for array handles");
+	}
+	s->slabs = grown;
+	s->slabs[s->nslabs++] = slab;
+	return OK;
+}
+
+static enum status refill_ids(struct braze_session *s, struct err *err)
+{
+	uint32_t cap = s->cap_ids ? s->cap_ids * 2 : 1024;
+
+	if (s->cap_ids >= LIMIT_IDS)
+		return err_set(err, E_LIMIT, "more than %u arrays are alive: release some",
+			       LIMIT_IDS);
+	cap = cap < LIMIT_IDS ? cap : LIMIT_IDS;
+	/* As long as the list can hold every id ever given, releasing needs no memory. */
+	uint32_t *grown = realloc(s->free_ids, cap * sizeof(*grown));
+	if (!grown)
+		return err_set(err, E_NOMEM, "no memory for %u array ids", cap);
+	s->free_ids = grown;
+	s->cap_ids = cap;
+	return OK;
+}
+
+enum status array_refill(struct braze_session *s, struct err *err)
+{
+	enum status st = OK;
+
+	if (!s->free_arrays) {
+		struct braze_array *slab = calloc(SLAB, sizeof(*slab));
+		if ((st = keep_slab(s, slab, err)))
+			return st;
+		for (int i = SLAB - 1; i >= 0; i--) {
+			slab[i].next = s->free_arrays;
+			s->free_arrays = &slab[i];
+		}
+	}
+	if (!s->free_buffers) {
+		struct buffer *slab = calloc(SLAB, sizeof(*slab));
+		if ((st = keep_slab(s, slab, err)))
+			return st;
+		for (int i = SLAB - 1; i >= 0; i--) {
+			slab[i].next = s->free_buffers;
+			s->free_buffers = &slab[i];
+		}
+	}
+	if (!s->nfree_ids && s->next_id >= s->cap_ids)
+		st = refill_ids(s, err);
+	return st;
+}
+
+void array_drop_buffer(struct braze_session *s, struct buffer *b)
+{
+	if (--b->refs)
+		return;
+	b->next = s->free_buffers;
+	s->free_buffers = b;
+}
+
+enum status array_usable(struct braze_session *s, struct err *err)
+{
+	if (likely(!atomic_load_explicit(&s->state, memory_order_relaxed)))
+		return OK;
+	return wire_dead(s, err);
+}
+
+enum status array_shape(struct shape *out, int ndim, const int64_t *shape, struct err *err)
+{
+	if (ndim < 0 || ndim > LIMIT_NDIM)
+		return err_set(err, E_LIMIT, "%d dimensions; at most %d are possible", ndim,
+			       LIMIT_NDIM);
+	out->ndim = (uint8_t)ndim;
+	for (int i = 0; i < ndim; i++)
+		out->dim[i] = shape[i];
+	return OK;
+}
+
+enum status array_create(struct braze_array **out, struct braze_session *s, enum dtype d,
+			 const struct shape *shape, struct err *err)
+{
+	int64_t count;
+	enum status st = shape_count(&count, shape, dtype_row(d)->bytes, err);
+
+	if (!st)
+		st = array_room(s, err);
+	if (st)
+		return st;
+	struct braze_array *a =
+		array_take(s, array_take_buffer(s, (uint64_t)count * dtype_row(d)->bytes));
+	view_init(&a->view, d, shape);
+	a->count = count;
+	a->contiguous = true;
+	*out = a;
+	return OK;
+}
+
+enum status array_view(struct braze_array **out, struct braze_array *a, const struct view *v,
+		       struct err *err)
+{
+	struct braze_session *s = a->session;
+	unsigned nimm = 2 + 2u * v->shape.ndim;
+	int64_t count;
+
+	enum status st = view_check(v, a->buf->bytes, err);
+	if (!st)
+		st = shape_count(&count, &v->shape, dtype_row(v->dtype)->bytes, err);
+	if (!st)
+		st = array_room(s, err);
+	if (!st)
+		st = record_room(s, 1, nimm, err);
+	if (st)
+		return st;
+	a->buf->refs++;
+	struct braze_array *r = array_take(s, a->buf);
+	r->view = *v;
+	r->count = count;
+	r->contiguous = view_contiguous(v);
+	record_op(s, OP_VIEW, v->dtype, r->id, 1, nimm);
+	record_in(s, a->id);
+	record_imm(s, v->shape.ndim);
+	record_imm(s, (uint64_t)v->offset);
+	for (int i = 0; i < v->shape.ndim; i++)
+		record_imm(s, (uint64_t)v->shape.dim[i]);
+	for (int i = 0; i < v->shape.ndim; i++)
+		record_imm(s, (uint64_t)v->stride[i]);
+	*out = r;
+	return OK;
+}
+
+void array_release(struct braze_array *a)
+{
+	struct braze_session *s = a->session;
+
+	/* A session that dies while its columns are sent needs no DROP any more. */
+	if (!atomic_load_explicit(&s->state, memory_order_relaxed) && !record_room(s, 1, 0, NULL)) {
+		record_op(s, OP_DROP, DTYPE_NONE, 0, 1, 0);
+		record_in(s, a->id);
+		s->free_ids[s->nfree_ids++] = a->id;
+	}
+	array_drop_buffer(s, a->buf);
+	a->next = s->free_arrays;
+	s->free_arrays = a;
+	s->refs--;
+}
+
+void braze_retain(braze_array *a)
+{
+	atomic_fetch_add_explicit(&a->refs, 1, memory_order_relaxed);
+}
+
+void braze_release(braze_array *a)
+{
+	if (!a)
+		return;
+	/* The only holder need not count down: nobody else can look. */
+	if (atomic_load_explicit(&a->refs, memory_order_acquire) != 1 &&
+	    atomic_fetch_sub_explicit(&a->refs, 1, memory_order_acq_rel) != 1)
+		return;
+	struct braze_session *s = a->session;
+	if (unlikely(s->forked))
+		return; /* the lists may have been copied half-way through a change */
+	lock_take(s);
+	array_release(a);
+	session_unlock(s);
+}
+
+braze_session *braze_session_of(const braze_array *a)
+{
+	return a->session;
+}
+
+int braze_dtype_of(const braze_array *a)
+{
+	return a->view.dtype;
+}
+
+int braze_ndim(const braze_array *a)
+{
+	return a->view.shape.ndim;
+}
+
+const int64_t *braze_shape(const braze_array *a)
+{
+	return a->view.shape.dim;
+}
+
+const int64_t *braze_strides(const braze_array *a)
+{
+	return a->view.stride;
+}
+
+int64_t braze_offset(const braze_array *a)
+{
+	return a->view.offset;
+}
+
+int64_t braze_size(const braze_array *a)
+{
+	return a->count;
+}
+
+int braze_itemsize(const braze_array *a)
+{
+	return dtype_row(a->view.dtype)->bytes;
+}
+
+int braze_same_buffer(const braze_array *a, const braze_array *b)
+{
+	return a->buf == b->buf;
+}

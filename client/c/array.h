@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client/c/array.h - handles, buffers and ids: taken from free lists, no malloc. */
+#ifndef BRAZE_ARRAY_H
+#define BRAZE_ARRAY_H
+
+#include "record.h"
+
+/* Make room for one more handle, buffer and id; only then may an op be recorded. */
+enum status array_refill(struct braze_session *s, struct err *err) MUST_USE;
+/* The buffer lost a reference. */
+void array_drop_buffer(struct braze_session *s, struct buffer *b);
+/* Every function of the API that records starts here: the session must live. */
+enum status array_usable(struct braze_session *s, struct err *err) MUST_USE;
+
+static inline enum status array_room(struct braze_session *s, struct err *err)
+{
+	if (likely(s->free_arrays && s->free_buffers && (s->nfree_ids || s->next_id < s->cap_ids)))
+		return OK;
+	return array_refill(s, err);
+}
+
+static inline uint32_t array_take_id(struct braze_session *s)
+{
+	return s->nfree_ids ? s->free_ids[--s->nfree_ids] : s->next_id++;
+}
+
+/* A handle with an id on buf (whose reference it takes); the view is the caller's
+ * to fill.  After array_room. */
+static inline struct braze_array *array_take(struct braze_session *s, struct buffer *buf)
+{
+	struct braze_array *a = s->free_arrays;
+
+	s->free_arrays = a->next;
+	a->session = s;
+	a->buf = buf;
+	a->id = array_take_id(s);
+	atomic_store_explicit(&a->refs, 1, memory_order_relaxed);
+	s->refs++;
+	return a;
+}
+
+/* A pending buffer with one reference.  After array_room. */
+static inline struct buffer *array_take_buffer(struct braze_session *s, uint64_t bytes)
+{
+	struct buffer *b = s->free_buffers;
+
+	s->free_buffers = b->next;
+	b->refs = 1;
+	b->flags = 0;
+	b->version = 1;
+	atomic_store_explicit(&b->stored, 0, memory_order_relaxed);
+	b->bytes = bytes;
+	return b;
+}
+
+/* A C-contiguous array on a new pending buffer. */
+enum status array_create(struct braze_array **out, struct braze_session *s, enum dtype d,
+			 const struct shape *shape, struct err *err) MUST_USE;
+/* A handle on a's buffer with view v: its VIEW op is recorded. */
+enum status array_view(struct braze_array **out, struct braze_array *a, const struct view *v,
+		       struct err *err) MUST_USE;
+/* Give the handle back; its DROP is recorded.  Recorder lock held. */
+void array_release(struct braze_array *a);
+/* Check ndim and copy the extents; E_LIMIT or E_INVALID. */
+enum status array_shape(struct shape *out, int ndim, const int64_t *shape,
+			struct err *err) MUST_USE;
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* braze_fast.h - entry points for language bindings that record millions of
+ * small operations.  braze.h is enough for programs.
+ *
+ * A session is guarded by a lock of its own.  A binding whose calls are already
+ * ordered (by an interpreter lock, or because one thread alone uses the session)
+ * takes the guard over with braze_set_owner and saves its cost. */
+#ifndef BRAZE_FAST_H
+#define BRAZE_FAST_H
+
+#include "braze.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The caller's own lock.  The caller holds it in every call on the session and
+ * on its arrays and futures; the library lets go of it while it waits: leave
+ * gives it up and returns a token, enter takes it back.  Both NULL: one thread
+ * alone uses the session and nothing is to be given up.  A check callback runs
+ * between leave and enter. */
+struct braze_owner {
+	void *(*leave)(void *data);
+	void (*enter)(void *data, void *token);
+	void *data;
+};
+
+/* Replace the session's lock by the caller's; NULL puts the session's own lock
+ * back.  Call it while no other thread uses the session. */
+BRAZE_API void braze_set_owner(braze_session *s, const struct braze_owner *owner);
+
+/* braze_apply for one and two arrays, without filling braze_arg. */
+BRAZE_API int braze_unary(braze_array **out, int op, braze_array *a, braze_error *err);
+BRAZE_API int braze_binary(braze_array **out, int op, braze_array *a, braze_array *b,
+			   braze_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

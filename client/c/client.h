@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client/c/client.h - what a session, an array and a future are inside libbraze.
+ *
+ * Two locks.  The recorder lock (lock.h; or the owner's, braze_fast.h) guards
+ * everything but what is marked S; it is held while a packet is sent, so that
+ * packets leave in the order of their sequence numbers.  The mutex `sock` guards
+ * the fields marked S: who reads the socket, and the tickets that await answers.
+ * Order: recorder lock, then sock.  Nobody waits for an answer with the recorder
+ * lock held. */
+#ifndef BRAZE_CLIENT_H
+#define BRAZE_CLIENT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "braze.h"
+#include "braze_fast.h"
+#include "ops.h"
+#include "packet.h"
+
+#define likely(x)   __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+/* Bytes of columns in one packet; the rest holds a demand and the framing. */
+#define RECORD_BYTES (LIMIT_PACKET_BYTES - 4096)
+#define DTYPE_NONE   255u	/* in an op's head: no type wanted */
+#define WAIT_SLICE   50		/* ms between two looks at signals and the check */
+#define WAIT_CANCEL  250	/* ms to wait for the answer to a Cancel */
+#define IMM_OPERAND  (1u << 31) /* an `in` word that announces an immediate */
+#define IMM_WEAK     (1u << 8)
+
+enum buffer_flags {
+	BUF_HOST = 1,	 /* this process may write it: the next use carries DIRTY */
+	BUF_FRESH = 2,	 /* imported and never used: a fence needs no answer */
+	BUF_FENCING = 4, /* a fence is under way and nothing used the buffer since */
+	BUF_READONLY = 8 /* a snapshot */
+};
+#define BUF_WATCH (BUF_HOST | BUF_FRESH | BUF_FENCING) /* any use must look closer */
+
+/* Storage shared by views.  The pair (version, stored) is the state machine:
+ * stored == version means the present value lies at the extent. */
+struct buffer {
+	struct buffer *next;	 /* in the free list */
+	uint32_t refs;		 /* arrays and tickets */
+	uint32_t flags;		 /* enum buffer_flags */
+	uint64_t version;	 /* rises with every recorded write; from 1 */
+	_Atomic uint64_t stored; /* S to write: version at the extent, 0 for none */
+	_Atomic uint64_t offset; /* S to write: of the extent in the arena */
+	uint64_t bytes;
+};
+
+struct braze_array {
+	struct braze_session *session;
+	struct buffer *buf;
+	uint32_t id;
+	_Atomic uint32_t refs;
+	bool contiguous;
+	int64_t count; /* elements */
+	struct view view;
+	struct braze_array *next; /* in the free list */
+};
+
+enum ticket_kind { TICKET_DEMAND, TICKET_FENCE, TICKET_LEASE };
+
+struct ticket_item {
+	struct buffer *buf; /* owns a reference */
+	uint64_t version;
+};
+
+/* A demand split into requests of LIMIT_DEMAND_IDS, a fence or a lease. */
+struct braze_future {
+	struct braze_session *session;
+	struct braze_future *next; /* S: among the session's unanswered ones */
+	enum ticket_kind kind;
+	uint64_t first;		/* first of its ticket numbers */
+	unsigned tickets;	/* how many */
+	unsigned missing;	/* S: answers not yet here */
+	bool waited;		/* counted as a round trip */
+	struct err err;		/* S: first failure */
+	uint64_t offset, bytes; /* S: answer to a fence or a lease */
+	unsigned n;
+	struct ticket_item item[];
+};
+
+struct lease {
+	uint64_t next, end; /* offsets in the arena */
+};
+
+struct braze_session {
+	/* What recording touches. */
+	_Atomic uint32_t lock;	/* lock.h */
+	uint32_t owned;		/* the owner's lock guards us */
+	_Atomic uint32_t state; /* enum status that ends every call; 0 while alive */
+	uint32_t careful;	/* eager or unfused: no fast path */
+	unsigned nops, nin, nimm;
+	unsigned nfree_ids;
+	uint32_t next_id;
+	uint64_t refs; /* arrays, futures and the user's handle */
+	struct braze_array *free_arrays;
+	struct buffer *free_buffers;
+	uint32_t *free_ids;
+	uint32_t head[LIMIT_OPS_PER_PACKET];
+	uint32_t out[LIMIT_OPS_PER_PACKET];
+	uint32_t in[RECORD_BYTES / 4];
+	uint64_t imm[RECORD_BYTES / 8];
+	uint8_t unary[OP_END][DTYPE_END];  /* result type, or DTYPE_NONE: ask op_infer */
+	uint8_t binary[OP_END][DTYPE_END]; /* the same for two operands of this type */
+
+	/* The rest under the recorder lock. */
+	struct braze_owner owner;
+	uint32_t cap_ids;
+	unsigned flags, hello_flags;
+	uint64_t seq, tickets;
+	struct lease lease;
+	struct braze_counters counters;
+	void **slabs; /* memory behind the free lists */
+	size_t nslabs;
+	uint8_t *arena;
+	uint64_t arena_bytes;
+	pid_t child; /* private daemon, or 0 */
+	bool forked, closed;
+	struct braze_session *link; /* registry of session.c */
+	uint8_t outbox[LIMIT_PACKET_BYTES];
+
+	/* S */
+	pthread_mutex_t sock;
+	pthread_cond_t wake;
+	int fd;
+	bool reading;		   /* somebody polls the socket */
+	struct braze_future *open; /* unanswered */
+	struct err death;	   /* why state is not OK */
+	struct packet inbox;
+};
+
+/* The public error has the layout of struct err. */
+_Static_assert(sizeof(struct err) == sizeof(braze_error), "one error layout");
+_Static_assert(offsetof(struct err, text) == offsetof(braze_error, text), "one error layout");
+static inline struct err *err_of(braze_error *e)
+{
+	return (struct err *)(void *)e;
+}
+
+#endif

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client/c/create.c - new arrays: from host data, and lazily made ones. */
+#include <string.h>
+
+#include "array.h"
+#include "copy.h"
+#include "eager.h"
+#include "lease.h"
+#include "lock.h"
+
+braze_scalar braze_double(double v)
+{
+	braze_scalar r = {.dtype = BRAZE_FLOAT64, .weak = 1};
+
+	memcpy(&r.bits[0], &v, sizeof(v));
+	return r;
+}
+
+braze_scalar braze_int(int64_t v)
+{
+	return (braze_scalar){.dtype = BRAZE_INT64, .weak = 1, .bits = {(uint64_t)v, 0}};
+}
+
+braze_scalar braze_complex(double re, double im)
+{
+	braze_scalar r = {.dtype = BRAZE_COMPLEX128, .weak = 1};
+
+	memcpy(&r.bits[0], &re, sizeof(re));
+	memcpy(&r.bits[1], &im, sizeof(im));
+	return r;
+}
+
+braze_scalar braze_boolean(int v)
+{
+	return (braze_scalar){.dtype = BRAZE_BOOL, .weak = 1, .bits = {v != 0, 0}};
+}
+
+braze_arg braze_arg_array(braze_array *a)
+{
+	return (braze_arg){.array = a};
+}
+
+braze_arg braze_arg_double(double v)
+{
+	return (braze_arg){.scalar = braze_double(v)};
+}
+
+static enum status check_dtype(int dtype, struct err *err)
+{
+	if (dtype < 0 || !dtype_row((unsigned)dtype))
+		return err_set(err, E_DTYPE, "%d is not the number of an element type", dtype);
+	if (!dtype_native((unsigned)dtype))
+		return err_set(err, E_UNSUPPORTED, "arrays of type %s",
+			       dtype_row((unsigned)dtype)->name);
+	return OK;
+}
+
+static enum status check_new(struct shape *shape, struct braze_session *s, int dtype, int ndim,
+			     const int64_t *dims, struct err *err)
+{
+	enum status st = array_usable(s, err);
+
+	if (!st)
+		st = check_dtype(dtype, err);
+	return st ? st : array_shape(shape, ndim, dims, err);
+}
+
+/* ---- Host data ---- */
+
+/* An array in leased space, imported; the caller may fill it before it unlocks. */
+static enum status import(struct braze_array **out, struct braze_session *s, int dtype, int ndim,
+			  const int64_t *dims, struct err *err)
+{
+	struct braze_array *a = NULL;
+	struct shape shape;
+	int64_t count;
+	uint64_t offset;
+
+	enum status st = check_new(&shape, s, dtype, ndim, dims, err);
+	if (!st)
+		st = shape_count(&count, &shape, dtype_row((unsigned)dtype)->bytes, err);
+	if (!st)
+		st = lease_take(&offset, s, (uint64_t)count * dtype_row((unsigned)dtype)->bytes,
+				err);
+	if (!st)
+		st = record_room(s, 0, 2 + shape.ndim, err);
+	if (!st)
+		st = array_create(&a, s, (enum dtype)dtype, &shape, err);
+	if (st)
+		return st;
+	record_op(s, OP_IMPORT, (unsigned)dtype, a->id, 0, 2u + shape.ndim);
+	record_imm(s, offset);
+	record_shape(s, &shape);
+	atomic_store_explicit(&a->buf->offset, offset, memory_order_relaxed);
+	atomic_store_explicit(&a->buf->stored, 1, memory_order_release);
+	a->buf->flags = BUF_FRESH;
+	*out = a;
+	return OK;
+}
+
+int braze_from_data(braze_array **out, braze_session *s, int dtype, int ndim, const int64_t *shape,
+		    const int64_t *strides, const void *data, braze_error *err)
+{
+	struct braze_array *a = NULL;
+
+	lock_take(s);
+	int st = (int)import(&a, s, dtype, ndim, shape, err_of(err));
+	if (!st) {
+		copy_gather(s->arena + a->buf->offset, &a->view.shape, strides, data,
+			    dtype_row(a->view.dtype)->bytes);
+		*out = a;
+	}
+	lock_give(s);
+	return st;
+}
+
+int braze_alloc(braze_array **out, void **data, braze_session *s, int dtype, int ndim,
+		const int64_t *shape, braze_error *err)
+{
+	struct braze_array *a = NULL;
+
+	lock_take(s);
+	int st = (int)import(&a, s, dtype, ndim, shape, err_of(err));
+	if (!st) {
+		a->buf->flags = BUF_HOST;
+		*data = s->arena + a->buf->offset;
+		*out = a;
+	}
+	lock_give(s);
+	return st;
+}
+
+/* ---- Lazy ---- */
+
+static enum status create(struct braze_array **out, struct braze_session *s, enum op op, int dtype,
+			  const struct shape *shape, const braze_scalar *value, int n,
+			  struct err *err)
+{
+	unsigned nimm = op == OP_ARANGE ? 1 : 1u + shape->ndim;
+	enum status st = OK;
+
+	for (int k = 0; k < n; k++) {
+		if (!dtype_row((unsigned)value[k].dtype))
+			return err_set(err, E_DTYPE, "value %d has no known type", k);
+		nimm += record_words((unsigned)value[k].dtype);
+	}
+	if (!st)
+		st = record_room(s, (unsigned)n, nimm, err);
+	if (!st)
+		st = array_create(out, s, (enum dtype)dtype, shape, err);
+	if (st)
+		return st;
+	record_op(s, op, (unsigned)dtype, (*out)->id, (unsigned)n, nimm);
+	for (int k = 0; k < n; k++)
+		record_scalar(s, &value[k]);
+	if (op == OP_ARANGE)
+		record_imm(s, (uint64_t)shape->dim[0]);
+	else
+		record_shape(s, shape);
+	return OK;
+}
+
+static int lazy(struct braze_array **out, struct braze_session *s, enum op op, int dtype, int ndim,
+		const int64_t *dims, const braze_scalar *value, int n, struct err *err)
+{
+	struct shape shape;
+
+	lock_take(s);
+	int st = (int)check_new(&shape, s, dtype, ndim, dims, err);
+	if (!st)
+		st = (int)create(out, s, op, dtype, &shape, value, n, err);
+	if (s->careful && !st)
+		st = eager_recorded(out, err);
+	lock_give(s);
+	return st;
+}
+
+int braze_empty(braze_array **out, braze_session *s, int dtype, int ndim, const int64_t *shape,
+		braze_error *err)
+{
+	return lazy(out, s, OP_EMPTY, dtype, ndim, shape, NULL, 0, err_of(err));
+}
+
+int braze_full(braze_array **out, braze_session *s, int dtype, int ndim, const int64_t *shape,
+	       braze_scalar value, braze_error *err)
+{
+	return lazy(out, s, OP_FULL, dtype, ndim, shape, &value, 1, err_of(err));
+}
+
+int braze_arange(braze_array **out, braze_session *s, int dtype, int64_t n, braze_scalar start,
+		 braze_scalar step, braze_error *err)
+{
+	braze_scalar value[2] = {start, step};
+
+	return lazy(out, s, OP_ARANGE, dtype, 1, &n, value, 2, err_of(err));
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client/c/future.h - demands. */
+#ifndef BRAZE_FUTURE_H
+#define BRAZE_FUTURE_H
+
+#include "client.h"
+
+/* Is a's present value at its extent? */
+static inline bool future_stored(const struct braze_array *a)
+{
+	const struct buffer *b = a->buf;
+
+	return atomic_load_explicit(&b->stored, memory_order_acquire) == b->version;
+}
+
+/* Send a demand for those of the arrays that are not stored, and everything
+ * recorded before.  Recorder lock held. */
+enum status future_demand(struct braze_future **out, int n, braze_array *const *arrays,
+			  struct err *err) MUST_USE;
+/* Wait until a's present value is stored.  Recorder lock held, but not meanwhile. */
+int future_value(struct braze_array *a, braze_check_fn *check, void *data, struct err *err);
+
+#endif

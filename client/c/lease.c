@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client/c/lease.c - arena space for host data, cut from the front of a lease.
+ *
+ * Invariant: what lies between lease.next and lease.end is leased and not yet
+ * imported.  Everything the client imported belongs to the daemon. */
+#include "lease.h"
+
+#include "lock.h"
+#include "ticket.h"
+#include "wire.h"
+
+#define ALIGN_SMALL 64
+#define ALIGN_LARGE 4096
+#define LARGE_BYTES (64 * 1024)
+
+static uint64_t round_up(uint64_t n, uint64_t to)
+{
+	return (n + to - 1) / to * to;
+}
+
+static enum status give_back(struct braze_session *s, struct err *err)
+{
+	Braze__Wire__Request r = BRAZE__WIRE__REQUEST__INIT;
+	Braze__Wire__Unlease u = BRAZE__WIRE__UNLEASE__INIT;
+
+	if (s->lease.next >= s->lease.end)
+		return OK;
+	u.offset = s->lease.next;
+	u.bytes = s->lease.end - s->lease.next;
+	s->counters.bytes_leased -= u.bytes;
+	s->lease.next = s->lease.end = 0;
+	r.unlease = &u;
+	return wire_send(s, &r, err);
+}
+
+/* Ask for a lease of at least `bytes` and make it the session's. */
+static enum status renew(struct braze_session *s, uint64_t bytes, struct err *err)
+{
+	Braze__Wire__Request r = BRAZE__WIRE__REQUEST__INIT;
+	Braze__Wire__Lease ask = BRAZE__WIRE__LEASE__INIT;
+	struct braze_future *f = ticket_create(s, TICKET_LEASE, 0, err);
+
+	if (!f)
+		return E_NOMEM;
+	ticket_open(f, 1);
+	ask.ticket = f->first;
+	ask.bytes = bytes > LIMIT_LEASE_BYTES ? bytes : LIMIT_LEASE_BYTES;
+	r.lease = &ask;
+	enum status st = wire_send(s, &r, err);
+	if (!st)
+		st = (enum status)wire_wait(f, -1, NULL, NULL, err);
+	if (!st && f->bytes < bytes)
+		st = err_set(err, E_NOMEM, "the daemon leased %llu bytes instead of %llu",
+			     (unsigned long long)f->bytes, (unsigned long long)bytes);
+	if (!st) {
+		/* Another thread may have renewed the lease meanwhile. */
+		s->counters.bytes_leased += f->bytes;
+		st = give_back(s, err);
+		s->lease.next = f->offset;
+		s->lease.end = f->offset + f->bytes;
+	}
+	ticket_destroy(f);
+	return st;
+}
+
+enum status lease_take(uint64_t *offset, struct braze_session *s, uint64_t bytes, struct err *err)
+{
+	uint64_t align = bytes > LARGE_BYTES ? ALIGN_LARGE : ALIGN_SMALL;
+	uint64_t size = round_up(bytes ? bytes : 1, align);
+	enum status st = OK;
+
+	for (;;) {
+		uint64_t at = round_up(s->lease.next, align);
+		if (at <= s->lease.end && size <= s->lease.end - at) {
+			s->lease.next = at + size;
+			*offset = at;
+			return OK;
+		}
+		/* A tail worth keeping serves the small arrays that follow a large one. */
+		st = give_back(s, err);
+		if (!st)
+			st = renew(s, size + align, err);
+		if (st)
+			return st;
+	}
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client/c/record.c - the HOST / SHARED state of a buffer at its next use. */
+#include "record.h"
+
+enum status record_used(struct braze_array *a, struct err *err)
+{
+	struct braze_session *s = a->session;
+	struct buffer *b = a->buf;
+
+	if (b->flags & BUF_HOST) {
+		enum status st = record_room(s, 1, 0, err);
+		if (st)
+			return st;
+		record_op(s, OP_DIRTY, DTYPE_NONE, 0, 1, 0);
+		record_in(s, a->id);
+		/* The new version is what lies at the extent. */
+		b->version++;
+		atomic_store_explicit(&b->stored, b->version, memory_order_release);
+	}
+	b->flags &= ~(uint32_t)BUF_WATCH;
+	return OK;
+}

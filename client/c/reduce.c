@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client/c/reduce.c - reductions, matrix products, casts, copies and assignment. */
+#include "array.h"
+#include "eager.h"
+#include "lock.h"
+
+/* NumPy refuses what has no first element to start from. */
+static enum status check_empty(const struct op_row *row, int op, const struct braze_array *a,
+			       const struct shape *result, struct err *err)
+{
+	int64_t left = 1;
+
+	if (a->count || op == OP_SUM || op == OP_PROD || op == OP_ANY || op == OP_ALL)
+		return OK;
+	for (int i = 0; i < result->ndim; i++)
+		left *= result->dim[i];
+	if (!left)
+		return OK;
+	return err_set(err, E_INVALID, "zero-size array to reduction operation %s", row->numpy);
+}
+
+static enum status check_reduce(int op, const struct braze_array *a, unsigned axes, int dtype,
+				struct err *err)
+{
+	const struct op_row *row = op_row((unsigned)op);
+	unsigned all = (1u << a->view.shape.ndim) - 1;
+
+	if (!row || (row->kind != KIND_RED && row->kind != KIND_ARGRED))
+		return err_set(err, E_INVALID, "operation %d is not a reduction", op);
+	if (row->kind == KIND_ARGRED && axes != all && __builtin_popcount(axes) != 1)
+		return err_set(err, E_AXIS, "%s takes one axis or all of them", row->numpy);
+	if (dtype >= 0 && !dtype_row((unsigned)dtype))
+		return err_set(err, E_DTYPE, "%s: no such accumulator type", row->numpy);
+	return array_usable(a->session, err);
+}
+
+static enum status reduce(struct braze_array **out, int op, struct braze_array *a, unsigned axes,
+			  int keepdims, int dtype, struct err *err)
+{
+	struct braze_session *s = a->session;
+	struct op_arg arg = {a->view.dtype, false};
+	unsigned head = dtype < 0 ? DTYPE_NONE : (unsigned)dtype;
+	struct shape shape;
+	struct op_sig sig;
+
+	enum status st = check_reduce(op, a, axes, dtype, err);
+	if (!st)
+		st = op_infer(&sig, (enum op)op, &arg, head, err);
+	if (!st)
+		st = shape_reduce(&shape, &a->view.shape, axes, keepdims != 0, err);
+	if (!st)
+		st = check_empty(op_row((unsigned)op), op, a, &shape, err);
+	if (!st)
+		st = record_use(a, err);
+	if (!st)
+		st = record_room(s, 1, 1, err);
+	if (!st)
+		st = array_create(out, s, (enum dtype)sig.out, &shape, err);
+	if (st)
+		return st;
+	record_op(s, (unsigned)op, head, (*out)->id, 1, 1);
+	record_in(s, a->id);
+	record_imm(s, (uint64_t)axes | (uint64_t)(keepdims != 0) << 32);
+	return OK;
+}
+
+int braze_reduce(braze_array **out, int op, braze_array *a, unsigned axes, int keepdims, int dtype,
+		 braze_error *err)
+{
+	struct braze_session *s = a->session;
+
+	lock_take(s);
+	int st = (int)reduce(out, op, a, axes, keepdims, dtype, err_of(err));
+	if (s->careful && !st)
+		st = eager_recorded(out, err_of(err));
+	lock_give(s);
+	return st;
+}
+
+static enum status matmul(struct braze_array **out, struct braze_array *a, struct braze_array *b,
+			  struct err *err)
+{
+	struct braze_session *s = a->session;
+	struct op_arg arg[2] = {{a->view.dtype, false}, {b->view.dtype, false}};
+	struct shape shape;
+	struct op_sig sig;
+
+	enum status st = array_usable(s, err);
+	if (!st && b->session != s)
+		st = err_set(err, E_INVALID, "matmul: the operands belong to two sessions");
+	if (!st)
+		st = op_infer(&sig, OP_MATMUL, arg, DTYPE_NONE, err);
+	if (!st)
+		st = shape_matmul(&shape, &a->view.shape, &b->view.shape, err);
+	if (!st)
+		st = record_use(a, err);
+	if (!st)
+		st = record_use(b, err);
+	if (!st)
+		st = record_room(s, 2, 0, err);
+	if (!st)
+		st = array_create(out, s, (enum dtype)sig.out, &shape, err);
+	if (st)
+		return st;
+	record_op(s, OP_MATMUL, DTYPE_NONE, (*out)->id, 2, 0);
+	record_in(s, a->id);
+	record_in(s, b->id);
+	return OK;
+}
+
+int braze_matmul(braze_array **out, braze_array *a, braze_array *b, braze_error *err)
+{
+	struct braze_session *s = a->session;
+
+	lock_take(s);
+	int st = (int)matmul(out, a, b, err_of(err));
+	if (s->careful && !st)
+		st = eager_recorded(out, err_of(err));
+	lock_give(s);
+	return st;
+}
+
+static enum status cast(struct braze_array **out, struct braze_array *a, unsigned dtype,
+			struct err *err)
+{
+	struct braze_session *s = a->session;
+	struct op_arg arg = {a->view.dtype, false};
+	struct op_sig sig;
+
+	enum status st = array_usable(s, err);
+	if (!st)
+		st = op_infer(&sig, OP_CAST, &arg, dtype, err);
+	if (!st)
+		st = record_use(a, err);
+	if (!st)
+		st = record_room(s, 1, 0, err);
+	if (!st)
+		st = array_create(out, s, (enum dtype)dtype, &a->view.shape, err);
+	if (st)
+		return st;
+	record_op(s, OP_CAST, dtype, (*out)->id, 1, 0);
+	record_in(s, a->id);
+	return OK;
+}
+
+int braze_cast(braze_array **out, braze_array *a, int dtype, braze_error *err)
+{
+	struct braze_session *s = a->session;
+
+	lock_take(s);
+	int st = (int)cast(out, a, (unsigned)dtype, err_of(err));
+	if (s->careful && !st)
+		st = eager_recorded(out, err_of(err));
+	lock_give(s);
+	return st;
+}
+
+int braze_copy(braze_array **out, braze_array *a, braze_error *err)
+{
+	return braze_cast(out, a, a->view.dtype, err);
+}
+
+/* ---- dst[...] = src ---- */
+
+static enum status check_target(const struct braze_array *dst, struct err *err)
+{
+	if (dst->buf->flags & BUF_READONLY)
+		return err_set(err, E_READONLY, "assignment destination is a snapshot");
+	for (int i = 0; i < dst->view.shape.ndim; i++)
+		if (dst->view.stride[i] == 0 && dst->view.shape.dim[i] > 1)
+			return err_set(err, E_READONLY,
+				       "assignment destination repeats its elements on axis %d", i);
+	return OK;
+}
+
+static enum status check_number(const struct braze_array *dst, const braze_scalar *v,
+				struct err *err)
+{
+	const struct dtype_row *to = dtype_row(dst->view.dtype), *from;
+	int64_t x = (int64_t)v->bits[0];
+	unsigned bits = to->bytes * 8u;
+	bool fits = true;
+
+	if (!(from = dtype_row((unsigned)v->dtype)))
+		return err_set(err, E_DTYPE, "the value has no known type");
+	/* A weak number's size does not count, its class does. */
+	bool cast =
+		v->weak ? from->cls <= to->cls || (from->cls == CLASS_INT && to->cls != CLASS_BOOL)
+			: dtype_same_kind((enum dtype)v->dtype, (enum dtype)dst->view.dtype);
+	if (!cast)
+		return err_set(err, E_CAST, "cannot cast %s to %s with casting rule 'same_kind'",
+			       from->name, to->name);
+	if (v->weak && from->cls == CLASS_INT && to->cls == CLASS_INT && bits < 64)
+		fits = x >= -(1ll << (bits - 1)) && x < 1ll << (bits - 1);
+	else if (v->weak && from->cls == CLASS_INT && to->cls == CLASS_UINT)
+		fits = x >= 0 && (bits == 64 || x < 1ll << bits);
+	if (!fits)
+		return err_set(err, E_OVERFLOW, "Python integer %lld out of bounds for %s",
+			       (long long)x, to->name);
+	return OK;
+}
+
+static enum status check_source(const struct braze_array *dst, const braze_arg *src,
+				struct err *err)
+{
+	const struct braze_array *a = src->array;
+	struct view stretched;
+
+	if (!a)
+		return check_number(dst, &src->scalar, err);
+	if (a->session != dst->session)
+		return err_set(err, E_INVALID, "source and destination belong to two sessions");
+	if (!dtype_same_kind((enum dtype)a->view.dtype, (enum dtype)dst->view.dtype))
+		return err_set(err, E_CAST, "cannot cast %s to %s with casting rule 'same_kind'",
+			       dtype_row(a->view.dtype)->name, dtype_row(dst->view.dtype)->name);
+	return view_broadcast(&stretched, &a->view, &dst->view.shape, err);
+}
+
+static enum status assign(struct braze_array *dst, const braze_arg *src, struct err *err)
+{
+	struct braze_session *s = dst->session;
+	unsigned nimm = src->array ? 0 : record_words((unsigned)src->scalar.dtype);
+
+	enum status st = array_usable(s, err);
+	if (!st)
+		st = check_target(dst, err);
+	if (!st)
+		st = check_source(dst, src, err);
+	if (!st)
+		st = record_use(dst, err);
+	if (!st && src->array)
+		st = record_use(src->array, err);
+	if (!st)
+		st = record_room(s, 2, nimm, err);
+	if (st)
+		return st;
+	record_op(s, OP_ASSIGN, DTYPE_NONE, 0, 2, nimm);
+	record_in(s, dst->id);
+	if (src->array)
+		record_in(s, src->array->id);
+	else
+		record_scalar(s, &src->scalar);
+	dst->buf->version++;
+	return OK;
+}
+
+int braze_assign(braze_array *dst, braze_arg src, braze_error *err)
+{
+	struct braze_session *s = dst->session;
+
+	lock_take(s);
+	int st = (int)assign(dst, &src, err_of(err));
+	if (s->careful && !st)
+		st = eager_written(dst, err_of(err));
+	lock_give(s);
+	return st;
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client/c/session.c - connect, flags, close, and what fork does to sessions.
+ *
+ * A session's memory lives until its last array and future are released, so that
+ * a handle that outlives braze_close fails with an error and not with a crash. */
+#define _GNU_SOURCE /* program_invocation_short_name */
+#include "session.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "array.h"
+#include "connect.h"
+#include "lock.h"
+#include "ticket.h"
+#include "wire.h"
+
+#define CONNECT_TRIES 3 /* a daemon that ends when idle may close on us */
+
+/* Every session of the process, for the fork handler: it gets no argument. */
+static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct braze_session *registry;
+static pthread_once_t registry_once = PTHREAD_ONCE_INIT;
+
+static void before_fork(void)
+{
+	pthread_mutex_lock(&registry_lock);
+}
+
+static void after_fork_parent(void)
+{
+	pthread_mutex_unlock(&registry_lock);
+}
+
+static void init_sock(struct braze_session *s)
+{
+	pthread_condattr_t monotonic;
+
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_mutex_init(&s->sock, NULL);
+	pthread_cond_init(&s->wake, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+}
+
+/* The child shares the connection and the arena with its parent: it may use
+ * neither.  Locks may be held by threads that the child does not have. */
+static void after_fork_child(void)
+{
+	for (struct braze_session *s = registry; s; s = s->link) {
+		s->forked = true;
+		atomic_store(&s->state, (uint32_t)E_FORKED);
+		atomic_store(&s->lock, 0);
+		init_sock(s);
+		s->open = NULL;
+		s->reading = false;
+		s->child = 0;
+		if (s->fd >= 0)
+			close(s->fd);
+		s->fd = -1;
+	}
+	pthread_mutex_init(&registry_lock, NULL);
+}
+
+static void install_fork_handlers(void)
+{
+	pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+}
+
+static void enter_registry(struct braze_session *s)
+{
+	pthread_once(&registry_once, install_fork_handlers);
+	pthread_mutex_lock(&registry_lock);
+	s->link = registry;
+	registry = s;
+	pthread_mutex_unlock(&registry_lock);
+}
+
+static void leave_registry(struct braze_session *s)
+{
+	pthread_mutex_lock(&registry_lock);
+	struct braze_session **p = &registry;
+	while (*p && *p != s)
+		p = &(*p)->link;
+	if (*p)
+		*p = s->link;
+	pthread_mutex_unlock(&registry_lock);
+}
+
+/* Result types of the common cases, so that recording one looks up a byte. */
+static void fill_types(struct braze_session *s)
+{
+	memset(s->unary, DTYPE_NONE, sizeof(s->unary));
+	memset(s->binary, DTYPE_NONE, sizeof(s->binary));
+	for (unsigned op = 0; op < OP_END; op++) {
+		const struct op_row *row = op_row(op);
+		if (!row || row->kind != KIND_EW || row->rule == RULE_HEAD || row->arity > 2)
+			continue;
+		for (unsigned d = 0; d < DTYPE_END; d++) {
+			struct op_arg arg[2] = {{(uint8_t)d, false}, {(uint8_t)d, false}};
+			struct op_sig sig;
+			if (op_infer(&sig, (enum op)op, arg, DTYPE_NONE, NULL))
+				continue;
+			if (row->arity == 1)
+				s->unary[op][d] = sig.out;
+			else
+				s->binary[op][d] = sig.out;
+		}
+	}
+}
+
+static void destroy(struct braze_session *s)
+{
+	leave_registry(s);
+	if (s->fd >= 0)
+		close(s->fd);
+	if (s->arena)
+		munmap(s->arena, s->arena_bytes);
+	for (size_t i = 0; i < s->nslabs; i++)
+		free(s->slabs[i]);
+	free(s->slabs);
+	free(s->free_ids);
+	pthread_mutex_destroy(&s->sock);
+	pthread_cond_destroy(&s->wake);
+	free(s);
+}
+
+void session_unlock(struct braze_session *s)
+{
+	bool last = s->refs == 0;
+
+	lock_give(s);
+	if (unlikely(last))
+		destroy(s);
+}
+
+static void set_careful(struct braze_session *s)
+{
+	s->careful = (s->flags & BRAZE_EAGER) || (s->flags & ~s->hello_flags & BRAZE_UNFUSED);
+}
+
+static enum status shake_hands(struct braze_session *s, const struct braze_options *opt,
+			       struct err *err)
+{
+	Braze__Wire__Hello hello = BRAZE__WIRE__HELLO__INIT;
+
+	hello.major = BRAZE_PROTO_MAJOR;
+	hello.minor = BRAZE_PROTO_MINOR;
+	hello.op_table = op_table_hash();
+	hello.pid = (uint32_t)getpid();
+	hello.name = (char *)(opt->name ? opt->name : program_invocation_short_name);
+	hello.device = (char *)(opt->device ? opt->device : "");
+	hello.flags = opt->flags & (BRAZE_EAGER | BRAZE_UNFUSED);
+	return wire_hello(s, &hello, err);
+}
+
+static enum status try_connect(struct braze_session **out, const struct braze_options *opt,
+			       struct err *err)
+{
+	struct braze_session *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return err_set(err, E_NOMEM, "no memory for a session");
+	s->fd = -1;
+	s->refs = 1;
+	s->next_id = 1;
+	s->flags = opt->flags & (BRAZE_EAGER | BRAZE_UNFUSED);
+	s->hello_flags = s->flags;
+	init_sock(s);
+	fill_types(s);
+	enter_registry(s);
+	enum status st = connect_open(&s->fd, &s->child, opt->socket, opt->flags, err);
+	if (!st)
+		st = shake_hands(s, opt, err);
+	if (st) {
+		pid_t child = s->child;
+		destroy(s);
+		connect_reap(child);
+		return st;
+	}
+	set_careful(s);
+	*out = s;
+	return OK;
+}
+
+int braze_connect(braze_session **out, const struct braze_options *opt, braze_error *error)
+{
+	struct braze_options o = {0};
+	struct err e, *err = error ? err_of(error) : &e;
+	enum status st = OK;
+
+	/* A program built with an older header passes a shorter struct. */
+	if (opt)
+		memcpy(&o, opt, opt->size < sizeof(o) ? opt->size : sizeof(o));
+	for (int i = 0; i < CONNECT_TRIES; i++) {
+		st = try_connect(out, &o, err);
+		if (st != E_CONNECT && st != E_DAEMON_GONE)
+			return (int)st;
+	}
+	return (int)err_set(err, E_CONNECT, "%s", err->text[0] ? strdupa(err->text) : "no daemon");
+}
+
+void braze_close(braze_session *s)
+{
+	struct err e = {.code = E_DAEMON_GONE, .text = "the session was closed"};
+
+	if (!s)
+		return;
+	lock_take(s);
+	pid_t child = s->child;
+	if (!s->forked && !s->closed) {
+		/* Arrays may have been asked for by others, so let no op get lost. */
+		if (wire_flush(s, NULL))
+			s->nops = 0;
+		wire_die(s, &e);
+		shutdown(s->fd, SHUT_RDWR);
+	}
+	s->closed = true;
+	s->child = 0;
+	s->refs--;
+	session_unlock(s);
+	connect_reap(child);
+}
+
+int braze_session_error(braze_session *s, braze_error *error)
+{
+	struct err *err = err_of(error);
+
+	lock_take(s);
+	if (!atomic_load(&s->state))
+		wire_drain(s);
+	int r = atomic_load(&s->state) ? (int)wire_dead(s, err) : 0;
+	lock_give(s);
+	return r;
+}
+
+unsigned braze_set_flags(braze_session *s, unsigned flags)
+{
+	lock_take(s);
+	unsigned old = s->flags;
+	s->flags = flags & (BRAZE_EAGER | BRAZE_UNFUSED);
+	set_careful(s);
+	lock_give(s);
+	return old;
+}
+
+int braze_flush(braze_session *s, braze_error *error)
+{
+	lock_take(s);
+	int r = atomic_load(&s->state) ? (int)wire_dead(s, err_of(error))
+				       : (int)wire_flush(s, err_of(error));
+	lock_give(s);
+	return r;
+}
+
+void braze_set_owner(braze_session *s, const struct braze_owner *owner)
+{
+	s->owned = owner != NULL;
+	s->owner = owner ? *owner : (struct braze_owner){0};
+}
+
+void braze_get_counters(braze_session *s, struct braze_counters *out)
+{
+	lock_take(s);
+	*out = s->counters;
+	out->ops += s->nops;
+	lock_give(s);
+}

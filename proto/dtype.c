@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Element types and their promotion: NumPy's lattice with the weak Python numbers
+ * of NEP 50 (https://numpy.org/neps/nep-0050-scalar-promotion.html). */
+#include "ops.h"
+
+static const struct dtype_row rows[DTYPE_END] = {
+#define DTYPE(wire, id, name, bytes, cls, ctype, sfx, chr)                                         \
+	[wire] = {name, #ctype, #sfx, bytes, CLASS_##cls, chr},
+#include "dtypes.def"
+#undef DTYPE
+};
+
+const struct dtype_row *dtype_row(unsigned d)
+{
+	return d < DTYPE_END ? &rows[d] : NULL;
+}
+
+static enum dtype find(enum dtype_class cls, unsigned bytes)
+{
+	for (unsigned d = 0; d < DTYPE_END; d++)
+		if (rows[d].cls == cls && rows[d].bytes == bytes)
+			return (enum dtype)d;
+	return DT_FLOAT64; /* no such integer: the float that NumPy takes */
+}
+
+/* The float type that holds every value of an integer type as NumPy sees it. */
+static enum dtype float_for(enum dtype d)
+{
+	switch (rows[d].bytes) {
+	case 1:
+		return DT_FLOAT16;
+	case 2:
+		return DT_FLOAT32;
+	default:
+		return DT_FLOAT64;
+	}
+}
+
+static enum dtype integers(enum dtype a, enum dtype b)
+{
+	enum dtype i, u;
+
+	if (rows[a].cls == rows[b].cls)
+		return rows[a].bytes >= rows[b].bytes ? a : b;
+	i = rows[a].cls == CLASS_INT ? a : b;
+	u = rows[a].cls == CLASS_INT ? b : a;
+	return rows[i].bytes > rows[u].bytes ? i : find(CLASS_INT, rows[u].bytes * 2u);
+}
+
+static enum dtype component(enum dtype d)
+{
+	return d == DT_COMPLEX64 ? DT_FLOAT32 : d == DT_COMPLEX128 ? DT_FLOAT64 : d;
+}
+
+static enum dtype strong(enum dtype a, enum dtype b)
+{
+	enum dtype t;
+
+	if (rows[a].cls > rows[b].cls) {
+		t = a;
+		a = b;
+		b = t;
+	}
+	if (a == b || rows[a].cls == CLASS_BOOL)
+		return b;
+	switch (rows[b].cls) {
+	case CLASS_COMPLEX:
+		t = strong(component(a), component(b));
+		return t == DT_FLOAT64 ? DT_COMPLEX128 : DT_COMPLEX64;
+	case CLASS_FLOAT:
+		if (rows[a].cls != CLASS_FLOAT)
+			a = float_for(a);
+		return rows[a].bytes >= rows[b].bytes ? a : b;
+	default:
+		return integers(a, b);
+	}
+}
+
+/* The default type of a Python number of a class. */
+static enum dtype weak_default(enum dtype d)
+{
+	static const uint8_t of[] = {[CLASS_BOOL] = DT_BOOL,
+				     [CLASS_INT] = DT_INT64,
+				     [CLASS_UINT] = DT_INT64,
+				     [CLASS_FLOAT] = DT_FLOAT64,
+				     [CLASS_COMPLEX] = DT_COMPLEX128};
+
+	return (enum dtype)of[rows[d].cls];
+}
+
+enum dtype dtype_promote(struct op_arg a, struct op_arg b)
+{
+	enum dtype x = (enum dtype)a.dtype, y = (enum dtype)b.dtype;
+	enum dtype_class weak;
+
+	if (a.weak && b.weak)
+		return strong(weak_default(x), weak_default(y));
+	if (!a.weak && !b.weak)
+		return strong(x, y);
+	if (a.weak) {
+		enum dtype t = x;
+
+		x = y;
+		y = t;
+	}
+	/* x is an array's type; y a Python number that only contributes its class. */
+	weak = (enum dtype_class)rows[y].cls;
+	if (weak == CLASS_BOOL)
+		return x;
+	if (weak == CLASS_INT || weak == CLASS_UINT)
+		return rows[x].cls == CLASS_BOOL ? DT_INT64 : x;
+	if (weak == CLASS_FLOAT)
+		return rows[x].cls < CLASS_FLOAT ? DT_FLOAT64 : x;
+	if (rows[x].cls < CLASS_FLOAT)
+		return DT_COMPLEX128;
+	if (rows[x].cls == CLASS_FLOAT)
+		return x == DT_FLOAT64 ? DT_COMPLEX128 : DT_COMPLEX64;
+	return x;
+}
+
+bool dtype_same_kind(enum dtype from, enum dtype to)
+{
+	/* bool < unsigned < signed < float < complex, NumPy's order of kinds. */
+	static const uint8_t rank[] = {[CLASS_BOOL] = 0,
+				       [CLASS_UINT] = 1,
+				       [CLASS_INT] = 2,
+				       [CLASS_FLOAT] = 3,
+				       [CLASS_COMPLEX] = 4};
+
+	return rank[rows[from].cls] <= rank[rows[to].cls];
+}

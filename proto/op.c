@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The op table, and the type rules: which loop an operation runs and what type
+ * comes out, as NumPy 2 resolves its ufuncs. */
+#include "ops.h"
+
+#include <string.h>
+
+static const struct op_row rows[OP_END] = {
+#define OP(wire, id, np, kind, arity, rule, alg, stem, cost)                                       \
+	[wire] = {#id, np, #stem, KIND_##kind, arity, RULE_##rule, alg, cost},
+#include "ops.def"
+#undef OP
+};
+
+const struct op_row *op_row(unsigned wire)
+{
+	return wire < OP_END && rows[wire].id ? &rows[wire] : NULL;
+}
+
+uint64_t op_table_hash(void)
+{
+	static const char text[] =
+#define OP(wire, id, np, kind, arity, rule, alg, stem, cost)                                       \
+#wire " " #id " " #kind " " #arity " " #rule ";"
+#include "ops.def"
+#undef OP
+#define DTYPE(wire, id, name, bytes, cls, ctype, sfx, chr) #wire " " #id " " #bytes ";"
+#include "dtypes.def"
+#undef DTYPE
+		;
+	uint64_t h = 0xcbf29ce484222325u;
+
+	for (const char *p = text; *p; p++)
+		h = (h ^ (unsigned char)*p) * 0x100000001b3u;
+	return h;
+}
+
+static unsigned cls(unsigned d)
+{
+	return dtype_row(d)->cls;
+}
+
+/* Common type of operands first..n-1: arrays among themselves, then numbers. */
+static enum dtype common(const struct op_arg *arg, int first, int n)
+{
+	struct op_arg t = arg[first];
+
+	for (int pass = 0; pass < 2; pass++)
+		for (int i = first; i < n; i++) {
+			if (arg[i].weak != (pass == 1))
+				continue;
+			if (t.weak && !arg[i].weak) {
+				t = arg[i];
+				continue;
+			}
+			t.dtype = (uint8_t)dtype_promote(t, arg[i]);
+			t.weak = t.weak && arg[i].weak;
+		}
+	if (t.weak)
+		return dtype_promote(t, t);
+	return (enum dtype)t.dtype;
+}
+
+static enum dtype to_float(enum dtype t)
+{
+	if (cls(t) >= CLASS_FLOAT)
+		return t;
+	return dtype_row(t)->bytes == 1	  ? DT_FLOAT16
+	       : dtype_row(t)->bytes == 2 ? DT_FLOAT32
+					  : DT_FLOAT64;
+}
+
+static enum dtype part_of(enum dtype t)
+{
+	return t == DT_COMPLEX64 ? DT_FLOAT32 : t == DT_COMPLEX128 ? DT_FLOAT64 : t;
+}
+
+static enum dtype sum_type(enum dtype t)
+{
+	if (cls(t) <= CLASS_INT)
+		return DT_INT64;
+	return cls(t) == CLASS_UINT ? DT_UINT64 : t;
+}
+
+static void all(struct op_sig *s, enum dtype in, enum dtype out)
+{
+	s->in[0] = s->in[1] = s->in[2] = (uint8_t)in;
+	s->out = (uint8_t)out;
+}
+
+static enum status no_loop(enum op op, enum dtype t, struct err *err)
+{
+	return err_set(err, E_DTYPE, "%s does not take operands of type %s", rows[op].numpy,
+		       dtype_row(t)->name);
+}
+
+/* Rules under which every operand takes one type t, derived from the common one. */
+static enum status uniform(struct op_sig *s, enum op op, enum dtype t, struct err *err)
+{
+	enum dtype out;
+
+	switch ((enum op_rule)rows[op].rule) {
+	case RULE_NUMERIC:
+		if (t == DT_BOOL)
+			return no_loop(op, t, err);
+		break;
+	case RULE_REAL_ARITH:
+		if (cls(t) == CLASS_COMPLEX)
+			return no_loop(op, t, err);
+		/* fall through */
+	case RULE_ARITH:
+		t = t == DT_BOOL ? DT_INT8 : t;
+		break;
+	case RULE_DIVIDE:
+		t = cls(t) < CLASS_FLOAT ? DT_FLOAT64 : t;
+		break;
+	case RULE_FLOAT_REAL:
+		if (cls(t) == CLASS_COMPLEX)
+			return no_loop(op, t, err);
+		/* fall through */
+	case RULE_FLOAT:
+		t = to_float(t);
+		break;
+	case RULE_ROUND:
+		if (cls(t) == CLASS_COMPLEX)
+			return no_loop(op, t, err);
+		break;
+	case RULE_TEST_REAL:
+		if (cls(t) == CLASS_COMPLEX)
+			return no_loop(op, t, err);
+		t = cls(t) < CLASS_FLOAT ? DT_FLOAT64 : t;
+		break;
+	case RULE_SHIFT:
+	case RULE_BITWISE:
+		if (cls(t) >= CLASS_FLOAT)
+			return no_loop(op, t, err);
+		if (t == DT_BOOL && rows[op].rule == RULE_SHIFT)
+			t = DT_INT8;
+		break;
+	default:
+		break;
+	}
+	out = t;
+	if (rows[op].rule == RULE_TEST || rows[op].rule == RULE_TEST_REAL ||
+	    rows[op].rule == RULE_COMPARE)
+		out = DT_BOOL;
+	else if (rows[op].rule == RULE_ABS || rows[op].rule == RULE_PART)
+		out = part_of(t);
+	all(s, t, out);
+	return OK;
+}
+
+/* int64 against uint64 compares exactly in NumPy, not through float64. */
+static bool mixed_64(const struct op_arg *arg)
+{
+	return !arg[0].weak && !arg[1].weak &&
+	       ((arg[0].dtype == DT_UINT64 && cls(arg[1].dtype) == CLASS_INT) ||
+		(arg[1].dtype == DT_UINT64 && cls(arg[0].dtype) == CLASS_INT));
+}
+
+static enum status reduction(struct op_sig *s, enum op op, enum dtype t, unsigned head,
+			     struct err *err)
+{
+	if (rows[op].rule == RULE_SUM) {
+		t = head < DTYPE_END ? (enum dtype)head : sum_type(t);
+		all(s, t, t);
+		return OK;
+	}
+	if (cls(t) == CLASS_COMPLEX)
+		return err_set(err, E_UNSUPPORTED, "%s of complex numbers", rows[op].numpy);
+	all(s, t, rows[op].rule == RULE_ARG ? DT_INT64 : t);
+	return OK;
+}
+
+static enum status by_rule(struct op_sig *s, enum op op, const struct op_arg *arg, unsigned head,
+			   struct err *err)
+{
+	const struct op_row *row = &rows[op];
+	enum dtype t;
+
+	switch ((enum op_rule)row->rule) {
+	case RULE_NONE:
+		all(s, (enum dtype)arg[0].dtype, (enum dtype)arg[0].dtype);
+		return OK;
+	case RULE_HEAD:
+		if (!dtype_row(head))
+			return err_set(err, E_DTYPE, "%s: no such type", row->numpy);
+		all(s, (enum dtype)head, (enum dtype)head);
+		if (op == OP_CAST)
+			s->in[0] = arg[0].dtype;
+		return OK;
+	case RULE_ASSIGN:
+		all(s, (enum dtype)arg[0].dtype, (enum dtype)arg[0].dtype);
+		return OK;
+	case RULE_LOGICAL:
+		all(s, DT_BOOL, DT_BOOL);
+		return OK;
+	case RULE_WHERE:
+		t = common(arg, 1, 3);
+		all(s, t, t);
+		s->in[0] = DT_BOOL;
+		return OK;
+	case RULE_SUM:
+	case RULE_KEEP:
+	case RULE_ARG:
+		return reduction(s, op, common(arg, 0, 1), head, err);
+	default:
+		if (row->rule == RULE_COMPARE && mixed_64(arg))
+			return err_set(err, E_UNSUPPORTED, "%s of int64 and uint64", row->numpy);
+		return uniform(s, op, common(arg, 0, row->arity), err);
+	}
+}
+
+enum status op_infer(struct op_sig *out, enum op op, const struct op_arg *arg, unsigned head,
+		     struct err *err)
+{
+	const struct op_row *row = op_row(op);
+	enum status st;
+
+	if (!row)
+		return err_set(err, E_INVALID, "no operation has number %u", (unsigned)op);
+	memset(out, 0, sizeof *out);
+	st = by_rule(out, op, arg, head, err);
+	if (st)
+		return st;
+	for (int i = 0; i < row->arity && i < 3; i++)
+		if (!dtype_native(out->in[i]))
+			return err_set(err, E_UNSUPPORTED, "%s has no %s loop", row->numpy,
+				       dtype_row(out->in[i])->name);
+	if (!dtype_native(out->out))
+		return err_set(err, E_UNSUPPORTED, "%s has no %s loop", row->numpy,
+			       dtype_row(out->out)->name);
+	return OK;
+}

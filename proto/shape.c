@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shapes: broadcasting, reduction, matmul, all in overflow-safe arithmetic. */
+#include <stdio.h>
+#include <string.h>
+
+#include "ops.h"
+
+const char *shape_text(const struct shape *s, char *buf, size_t n)
+{
+	size_t at = 0;
+
+	at += (size_t)snprintf(buf, n, "(");
+	for (int i = 0; i < s->ndim && at < n; i++)
+		at += (size_t)snprintf(buf + at, n - at, "%s%lld", i ? "," : "",
+				       (long long)s->dim[i]);
+	if (at < n)
+		snprintf(buf + at, n - at, s->ndim == 1 ? ",)" : ")");
+	return buf;
+}
+
+enum status shape_broadcast(struct shape *io, const struct shape *b, struct err *err)
+{
+	struct shape out = {.ndim = io->ndim > b->ndim ? io->ndim : b->ndim};
+
+	for (int i = 1; i <= out.ndim; i++) {
+		int64_t x = i <= io->ndim ? io->dim[io->ndim - i] : 1;
+		int64_t y = i <= b->ndim ? b->dim[b->ndim - i] : 1;
+
+		if (x != y && x != 1 && y != 1) {
+			char xs[160], ys[160];
+
+			return err_set(err, E_SHAPE,
+				       "operands could not be broadcast together with shapes %s %s",
+				       shape_text(io, xs, sizeof xs), shape_text(b, ys, sizeof ys));
+		}
+		out.dim[out.ndim - i] = x == 1 ? y : x;
+	}
+	*io = out;
+	return OK;
+}
+
+enum status shape_count(int64_t *out, const struct shape *s, unsigned bytes, struct err *err)
+{
+	uint64_t n = 1;
+	bool empty = false;
+
+	for (int i = 0; i < s->ndim; i++) {
+		if (s->dim[i] < 0)
+			return err_set(err, E_INVALID, "negative dimensions are not allowed");
+		empty |= s->dim[i] == 0;
+	}
+	for (int i = 0; i < s->ndim && !empty; i++)
+		if (__builtin_mul_overflow(n, (uint64_t)s->dim[i], &n) || n > LIMIT_ARRAY_BYTES)
+			goto big;
+	if (empty)
+		n = 0;
+	if (n > LIMIT_ARRAY_BYTES / (bytes ? bytes : 1))
+		goto big;
+	*out = (int64_t)n;
+	return OK;
+big : {
+	char text[160];
+
+	return err_set(err, E_LIMIT, "array of shape %s is too big",
+		       shape_text(s, text, sizeof text));
+}
+}
+
+enum status shape_reduce(struct shape *out, const struct shape *s, uint32_t axes, bool keepdims,
+			 struct err *err)
+{
+	struct shape r = {0};
+
+	if (axes >> s->ndim)
+		return err_set(err, E_AXIS, "axis is out of bounds for array of dimension %d",
+			       s->ndim);
+	for (int i = 0; i < s->ndim; i++)
+		if (!(axes >> i & 1))
+			r.dim[r.ndim++] = s->dim[i];
+		else if (keepdims)
+			r.dim[r.ndim++] = 1;
+	*out = r;
+	return OK;
+}
+
+enum status shape_matmul(struct shape *out, const struct shape *a, const struct shape *b,
+			 struct err *err)
+{
+	struct shape x = *a, y = *b, r;
+	int64_t m, n, k;
+	char as[160], bs[160];
+
+	if (!a->ndim || !b->ndim)
+		return err_set(err, E_SHAPE, "matmul: operands must have at least one dimension");
+	if (a->ndim == 1) {
+		x.ndim = 2;
+		x.dim[1] = a->dim[0];
+		x.dim[0] = 1;
+	}
+	if (b->ndim == 1) {
+		y.ndim = 2;
+		y.dim[1] = 1;
+	}
+	m = x.dim[x.ndim - 2];
+	k = x.dim[x.ndim - 1];
+	n = y.dim[y.ndim - 1];
+	if (y.dim[y.ndim - 2] != k)
+		return err_set(err, E_SHAPE,
+			       "matmul: shapes %s and %s do not fit (%lld is different from %lld)",
+			       shape_text(a, as, sizeof as), shape_text(b, bs, sizeof bs),
+			       (long long)k, (long long)y.dim[y.ndim - 2]);
+	x.ndim = (uint8_t)(x.ndim - 2);
+	y.ndim = (uint8_t)(y.ndim - 2);
+	r = x;
+	if (shape_broadcast(&r, &y, err))
+		return err_context(err, "matmul");
+	if (r.ndim + 2 > LIMIT_NDIM)
+		return err_set(err, E_LIMIT, "matmul: more than %d dimensions", LIMIT_NDIM);
+	if (a->ndim > 1)
+		r.dim[r.ndim++] = m;
+	if (b->ndim > 1)
+		r.dim[r.ndim++] = n;
+	*out = r;
+	return OK;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Views: the bytes they touch, proved inside their buffer in 128-bit arithmetic. */
+#include <string.h>
+
+#include "ops.h"
+
+void view_init(struct view *v, enum dtype d, const struct shape *s)
+{
+	int64_t step = dtype_row(d)->bytes;
+
+	memset(v, 0, sizeof *v);
+	v->dtype = (uint8_t)d;
+	v->shape = *s;
+	for (int i = s->ndim - 1; i >= 0; i--) {
+		v->stride[i] = step;
+		step *= s->dim[i] > 0 ? s->dim[i] : 1;
+	}
+}
+
+enum status view_range(int64_t *lo, int64_t *hi, const struct view *v, struct err *err)
+{
+	__int128 low = v->offset, high = v->offset;
+
+	for (int i = 0; i < v->shape.ndim; i++) {
+		__int128 reach;
+
+		if (v->shape.dim[i] < 0)
+			return err_set(err, E_INVALID, "negative dimensions are not allowed");
+		if (!v->shape.dim[i]) {
+			*lo = *hi = 0;
+			return OK;
+		}
+		reach = (__int128)(v->shape.dim[i] - 1) * v->stride[i];
+		if (reach < 0)
+			low += reach;
+		else
+			high += reach;
+	}
+	high += dtype_row(v->dtype)->bytes;
+	if (low < INT64_MIN || high > INT64_MAX)
+		return err_set(err, E_LIMIT, "view reaches beyond 64-bit addresses");
+	*lo = (int64_t)low;
+	*hi = (int64_t)high;
+	return OK;
+}
+
+enum status view_check(const struct view *v, uint64_t bytes, struct err *err)
+{
+	int64_t lo, hi, count;
+	enum status st;
+
+	if (!dtype_row(v->dtype) || v->shape.ndim > LIMIT_NDIM)
+		return err_set(err, E_INVALID, "view has no such type or too many dimensions");
+	st = shape_count(&count, &v->shape, dtype_row(v->dtype)->bytes, err);
+	if (!st)
+		st = view_range(&lo, &hi, v, err);
+	if (!st && (lo < 0 || hi < lo || (uint64_t)hi > bytes)) {
+		char text[160];
+
+		st = err_set(err, E_INDEX,
+			     "view of shape %s touches bytes %lld to %lld of a buffer of %llu",
+			     shape_text(&v->shape, text, sizeof text), (long long)lo, (long long)hi,
+			     (unsigned long long)bytes);
+	}
+	return st;
+}
+
+bool view_contiguous(const struct view *v)
+{
+	int64_t step = dtype_row(v->dtype)->bytes;
+
+	for (int i = v->shape.ndim - 1; i >= 0; i--) {
+		if (!v->shape.dim[i])
+			return true;
+		if (v->shape.dim[i] != 1 && v->stride[i] != step)
+			return false;
+		step *= v->shape.dim[i];
+	}
+	return true;
+}
+
+enum status view_broadcast(struct view *out, const struct view *v, const struct shape *s,
+			   struct err *err)
+{
+	struct view r = {.dtype = v->dtype, .shape = *s, .offset = v->offset};
+	int pad = s->ndim - v->shape.ndim;
+
+	for (int i = 0; i < s->ndim; i++) {
+		int64_t have = i >= pad ? v->shape.dim[i - pad] : 1;
+
+		if (pad < 0 || (have != s->dim[i] && have != 1))
+			goto bad;
+		r.stride[i] = have == 1 || i < pad ? 0 : v->stride[i - pad];
+	}
+	if (pad < 0)
+		goto bad;
+	*out = r;
+	return OK;
+bad : {
+	char a[160], b[160];
+
+	return err_set(err, E_SHAPE, "cannot broadcast shape %s to shape %s",
+		       shape_text(&v->shape, a, sizeof a), shape_text(s, b, sizeof b));
+}
+}
