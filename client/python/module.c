@@ -9,14 +9,15 @@
 
 struct core core;
 
-static PyObject *wrap(int rc, braze_array *out, braze_error *err, PyObject *base)
+/* By address: out is set by the very call whose code is rc. */
+static PyObject *wrap(int rc, braze_array **out, braze_error *err, PyObject *base)
 {
 	if (rc) {
 		err->code = rc;
 		wait_raise(err);
 		return NULL;
 	}
-	return base ? type_view(out, base) : type_new(out, 0);
+	return base ? type_view(*out, base) : type_new(*out, 0);
 }
 
 static int parse_dtype(PyObject *o)
@@ -80,7 +81,7 @@ static PyObject *reduce(PyObject *mod, PyObject *args)
 	h = handle_of(a);
 	if (!h || (dt != Py_None && (dtype = parse_dtype(dt)) < 0))
 		return NULL;
-	r = wrap(braze_reduce(&out, op, h, mask, keep, dtype, &err), out, &err, NULL);
+	r = wrap(braze_reduce(&out, op, h, mask, keep, dtype, &err), &out, &err, NULL);
 	if (r && !type_ndim(r))
 		nd(r)->flags |= ND_SCALAR;
 	return r;
@@ -98,7 +99,7 @@ static PyObject *cast(PyObject *mod, PyObject *args)
 	h = handle_of(a);
 	if (!h || (dtype = parse_dtype(dt)) < 0)
 		return NULL;
-	r = wrap(braze_cast(&out, h, dtype, &err), out, &err, NULL);
+	r = wrap(braze_cast(&out, h, dtype, &err), &out, &err, NULL);
 	if (r)
 		nd(r)->flags = nd(a)->flags;
 	return r;
@@ -109,7 +110,7 @@ static PyObject *copy(PyObject *mod, PyObject *a)
 	braze_array *h = handle_of(a), *out = NULL;
 	braze_error err = {0};
 
-	return h ? wrap(braze_copy(&out, h, &err), out, &err, NULL) : NULL;
+	return h ? wrap(braze_copy(&out, h, &err), &out, &err, NULL) : NULL;
 }
 
 /* assign(dst, value, same_kind): dst[...] = value */
@@ -155,7 +156,7 @@ static PyObject *empty(PyObject *mod, PyObject *args)
 	n = host_dims(seq, shape);
 	if (n < 0 || (dtype = parse_dtype(dt)) < 0 || !(s = wait_session()))
 		return NULL;
-	return wrap(braze_empty(&out, s, dtype, n, shape, &err), out, &err, NULL);
+	return wrap(braze_empty(&out, s, dtype, n, shape, &err), &out, &err, NULL);
 }
 
 /* full(shape, dtype, value) */
@@ -179,7 +180,7 @@ static PyObject *full(PyObject *mod, PyObject *args)
 		PyErr_SetString(PyExc_TypeError, "a number is expected");
 	if (rc != 1 || !(s = wait_session()))
 		return NULL;
-	return wrap(braze_full(&out, s, dtype, n, shape, v, &err), out, &err, NULL);
+	return wrap(braze_full(&out, s, dtype, n, shape, v, &err), &out, &err, NULL);
 }
 
 /* arange(n, dtype, start, step) */
@@ -198,7 +199,7 @@ static PyObject *arange(PyObject *mod, PyObject *args)
 	if ((dtype = parse_dtype(dt)) < 0 || convert_scalar_as(&a, start, dtype) != 1 ||
 	    convert_scalar_as(&b, step, dtype) != 1 || !(s = wait_session()))
 		return NULL;
-	return wrap(braze_arange(&out, s, dtype, n, a, b, &err), out, &err, NULL);
+	return wrap(braze_arange(&out, s, dtype, n, a, b, &err), &out, &err, NULL);
 }
 
 /* from_any(o): new array with o's data; None when braze has no such type. */
@@ -268,7 +269,7 @@ static PyObject *transpose(PyObject *mod, PyObject *args)
 		return NULL;
 	for (int i = 0; i < n; i++)
 		axes[i] = (int)dims[i];
-	return wrap(braze_transpose(&out, h, axes, &err), out, &err, a);
+	return wrap(braze_transpose(&out, h, axes, &err), &out, &err, a);
 }
 
 /* reshape(a, shape): a view where one exists, else a copy. */
@@ -287,7 +288,7 @@ static PyObject *reshape(PyObject *mod, PyObject *args)
 	if (n < 0)
 		return NULL;
 	rc = braze_reshape(&out, h, n, shape, &err);
-	return wrap(rc, out, &err, !rc && braze_same_buffer(out, h) ? a : NULL);
+	return wrap(rc, &out, &err, !rc && braze_same_buffer(out, h) ? a : NULL);
 }
 
 static PyObject *broadcast_to(PyObject *mod, PyObject *args)
@@ -304,7 +305,7 @@ static PyObject *broadcast_to(PyObject *mod, PyObject *args)
 	n = h ? host_dims(seq, shape) : -1;
 	if (n < 0)
 		return NULL;
-	return wrap(braze_broadcast_to(&out, h, n, shape, &err), out, &err, a);
+	return wrap(braze_broadcast_to(&out, h, n, shape, &err), &out, &err, a);
 }
 
 /* view(a, dtype, shape, strides, delta): delta in bytes from a's first element. */
@@ -329,7 +330,7 @@ static PyObject *view(PyObject *mod, PyObject *args)
 		return NULL;
 	}
 	return wrap(braze_view(&out, h, dtype, n, shape, strides, braze_offset(h) + delta, &err),
-		    out, &err, a);
+		    &out, &err, a);
 }
 
 static PyObject *value(PyObject *mod, PyObject *a)

@@ -204,10 +204,12 @@ static PyObject *power_short(PyObject *a, double e, bool integer)
 	int d = type_dtype(a);
 	bool inexact = d >= BRAZE_FLOAT32;
 
-	if (d == BRAZE_BOOL || (!inexact && !integer))
+	if (!inexact && !integer)
 		return NULL;
 	if (e == 2)
 		return unary(N_SQUARE, a);
+	if (d == BRAZE_BOOL)
+		return NULL;
 	if (e == 1)
 		return unary(N_POSITIVE, a);
 	if (e == 0)
@@ -216,7 +218,7 @@ static PyObject *power_short(PyObject *a, double e, bool integer)
 		return unary(N_RECIPROCAL, a);
 	if (inexact && e == 0.5)
 		return unary(N_SQRT, a);
-	if (is_signed(d) && e < 0)
+	if (is_signed(d) && e < 0 && braze_size(nd(a)->h))
 		PyErr_SetString(PyExc_ValueError,
 				"Integers to negative integer powers are not allowed.");
 	return NULL;

@@ -5,6 +5,7 @@ Functions that braze computes are lazy; every other public name of NumPy is
 there too and runs NumPy itself on the same data (braze.fallbacks() counts).
 """
 
+import builtins as _builtins  # this module's bool, sum, min, ... are NumPy's
 import functools as _functools
 
 import numpy as _numpy
@@ -99,7 +100,7 @@ def array_equal(a1, a2, equal_nan=False):
     a1, a2 = _creation.asarray(a1), _creation.asarray(a2)
     if type(a1) is not ndarray or type(a2) is not ndarray or equal_nan:
         return _fallback.call("array_equal", _numpy.array_equal, (a1, a2, equal_nan), {})
-    return a1.shape == a2.shape and bool((a1 == a2).all())
+    return a1.shape == a2.shape and _builtins.bool((a1 == a2).all())
 
 
 def isscalar(element):

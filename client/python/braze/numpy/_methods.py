@@ -151,7 +151,7 @@ def clip(self, min=None, max=None, out=None, **kwargs):
 
 def conj(self):
     """Complex conjugate."""
-    return _conjugate(self)
+    return _conjugate(self) if self.dtype.kind == "c" else self
 
 
 def round_(self, decimals=0, out=None):

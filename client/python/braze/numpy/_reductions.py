@@ -51,7 +51,7 @@ def reduce(name, a, axis=None, dtype=None, out=None, keepdims=False):
         axis = int(axis) if not isinstance(axis, list) else tuple(axis)
     if name in _NO_IDENTITY or name in ("any", "all"):
         dtype = None
-    if a.ndim == 0 and not keepdims and axis in (0, -1, (0,), (-1,)):
+    if a.ndim == 0 and axis in (0, -1, (0,), (-1,)):
         axis = None  # NumPy lets 0-d arrays have an axis 0 here
     mask = axis_mask(axis, a.ndim)
     if name in _NO_IDENTITY and _count(a.shape, mask) == 0 and a.size == 0:
@@ -147,6 +147,8 @@ def _arg(name, a, axis, out, keepdims):
         return _left_to_numpy(name, a, axis, None, out, keepdims, _MISSING, _MISSING)
     if axis is not None and not isinstance(axis, int):
         axis = int(axis)
+    if a.ndim == 0 and axis in (0, -1):
+        axis = None
     mask = axis_mask(axis, a.ndim)
     if _count(a.shape, mask) == 0:
         raise ValueError(f"attempt to get {name} of an empty sequence")
