@@ -218,16 +218,18 @@ struct handler { /* PyDataMem_Handler */
 	struct allocator allocator;
 };
 
+/* NumPy does not say for which type it allocates.  A complex array can be viewed
+ * as float64 too, so those two are taken over without a copy; others are copied. */
 static void *arena_alloc(size_t bytes)
 {
 	PyGILState_STATE st = PyGILState_Ensure();
-	int64_t n = bytes ? (int64_t)bytes : 1;
+	int64_t n = (int64_t)(bytes / 16) + 1;
 	braze_array *h = NULL;
 	void *data = NULL;
 
 	if (core.session &&
-	    !braze_alloc(&h, &data, core.session, BRAZE_UINT8, 1, &n, NULL) &&
-	    !block_add(h, data, (size_t)n)) {
+	    !braze_alloc(&h, &data, core.session, BRAZE_COMPLEX128, 1, &n, NULL) &&
+	    !block_add(h, data, (size_t)n * 16)) {
 		braze_release(h);
 		data = NULL;
 	}

@@ -247,7 +247,7 @@ static PyObject *adopt(PyObject *mod, PyObject *o)
 	err.code = braze_view(&out, block->h, dtype, b.ndim, shape, strides,
 			      (char *)b.buf - block->data + braze_offset(block->h), &err);
 	PyBuffer_Release(&b);
-	/* Memory that NumPy typed otherwise (shared_arrays gives bytes) is copied. */
+	/* Memory of another type (shared_arrays gives complex) is copied. */
 	if (err.code)
 		Py_RETURN_NONE;
 	return type_new(out, 0);
