@@ -442,7 +442,7 @@ int convert_getbuffer(PyObject *self, Py_buffer *view, int flags)
 	int n = 0;
 
 	view->obj = NULL;
-	if (!h || check_order(h, flags))
+	if (!h)
 		return -1;
 	if (flags & PyBUF_WRITABLE) {
 		PyErr_SetString(PyExc_BufferError, "exports are read-only snapshots: write through "
@@ -459,6 +459,8 @@ int convert_getbuffer(PyObject *self, Py_buffer *view, int flags)
 		wait_raise(&err);
 		goto fail;
 	}
+	if (check_order(e->snap, flags))
+		goto fail;
 	data = wait_data(e->snap);
 	if (!data)
 		goto fail;
