@@ -158,6 +158,7 @@ void array_release(struct braze_array *a)
 		s->free_ids[s->nfree_ids++] = a->id;
 	}
 	array_drop_buffer(s, a->buf);
+	a->serial = 0;
 	a->next = s->free_arrays;
 	s->free_arrays = a;
 	s->refs--;
@@ -182,6 +183,11 @@ void braze_release(braze_array *a)
 	lock_take(s);
 	array_release(a);
 	session_unlock(s);
+}
+
+uint64_t braze_serial(const braze_array *a)
+{
+	return a->serial;
 }
 
 braze_session *braze_session_of(const braze_array *a)

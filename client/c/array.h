@@ -34,6 +34,7 @@ static inline struct braze_array *array_take(struct braze_session *s, struct buf
 	a->session = s;
 	a->buf = buf;
 	a->id = array_take_id(s);
+	a->serial = ++s->serial;
 	atomic_store_explicit(&a->refs, 1, memory_order_relaxed);
 	s->refs++;
 	return a;

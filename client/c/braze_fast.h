@@ -34,6 +34,11 @@ BRAZE_API int braze_unary(braze_array **out, int op, braze_array *a, braze_error
 BRAZE_API int braze_binary(braze_array **out, int op, braze_array *a, braze_array *b,
 			   braze_error *err);
 
+/* A number that tells this array from a later one in the same memory; 0 when the
+ * array was released.  For bindings whose handles may be copied unseen; valid as
+ * long as the session has other arrays or was not closed. */
+BRAZE_API uint64_t braze_serial(const braze_array *a);
+
 #ifdef __cplusplus
 }
 #endif

@@ -57,7 +57,8 @@ struct braze_array {
 	uint32_t id;
 	_Atomic uint32_t refs;
 	bool contiguous;
-	int64_t count; /* elements */
+	int64_t count;	 /* elements */
+	uint64_t serial; /* of this use of the handle; 0 while it is free */
 	struct view view;
 	struct braze_array *next; /* in the free list */
 };
@@ -98,6 +99,7 @@ struct braze_session {
 	unsigned nfree_ids;
 	uint32_t next_id;
 	uint64_t refs; /* arrays, futures and the user's handle */
+	uint64_t serial;
 	struct braze_array *free_arrays;
 	struct buffer *free_buffers;
 	uint32_t *free_ids;

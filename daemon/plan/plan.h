@@ -82,6 +82,8 @@ struct plan {
 };
 
 void plan_free(struct plan *p);
+/* Does a step overwrite bytes of an input, so that it cannot be run again? */
+bool plan_tears(const struct plan *p);
 enum status plan_check(const struct plan *p, const struct part *part, struct err *err) MUST_USE;
 size_t plan_print(char *buf, size_t n, const struct plan *p);
 

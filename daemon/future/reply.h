@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* future/reply.h - answers as packets on a client's connection. */
+#ifndef BRAZE_REPLY_H
+#define BRAZE_REPLY_H
+
+#include "ticket.h"
+
+struct conn;
+
+/* Small results computed just now, to travel inside the answer. */
+struct reply_inline {
+	const struct version *version;
+	const uint8_t *bytes; /* version->bytes of them */
+};
+
+void reply_welcome(struct conn *c, uint64_t session, const struct arena *a,
+		   const struct extent *lease);
+void reply_resolved(struct conn *c, const struct ticket *t, const struct reply_inline *small,
+		    size_t nsmall);
+void reply_leased(struct conn *c, uint64_t ticket, const struct extent *e);
+void reply_failure(struct conn *c, uint64_t ticket, const struct err *err);
+/* Last words before the daemon closes the connection. */
+void reply_goodbye(struct conn *c, const struct err *err);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ticket.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/xalloc.h"
+
+struct ticket *ticket_add(struct ticket_list *l, enum ticket_kind kind, uint64_t id,
+			  struct version *const *version, uint32_t n, uint32_t nanswer,
+			  uint64_t now_ns)
+{
+	struct ticket *t = xcalloc(1, sizeof *t + n * sizeof t->version[0]);
+	struct ticket **at = &l->first;
+
+	t->kind = (uint8_t)kind;
+	t->id = id;
+	t->since_ns = now_ns;
+	t->n = n;
+	t->nanswer = nanswer;
+	memcpy(t->version, version, n * sizeof *version);
+	while (*at)
+		at = &(*at)->next;
+	*at = t;
+	return t;
+}
+
+struct ticket *ticket_find(struct ticket_list *l, uint64_t id)
+{
+	for (struct ticket *t = l->first; t; t = t->next)
+		if (t->kind != TICKET_CUT && t->id == id)
+			return t;
+	return NULL;
+}
+
+bool ticket_settled(const struct ticket *t)
+{
+	for (uint32_t i = 0; i < t->n; i++)
+		if (t->version[i]->state != VERSION_STORED &&
+		    t->version[i]->state != VERSION_FAILED)
+			return false;
+	return true;
+}
+
+void ticket_remove(struct ticket_list *l, struct ticket *t, struct trace *trace)
+{
+	struct ticket **at = &l->first;
+
+	while (*at != t)
+		at = &(*at)->next;
+	*at = t->next;
+	for (uint32_t i = 0; i < t->n; i++)
+		version_unref(trace, t->version[i]);
+	free(t);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* future/ticket.h - what a client waits for.
+ *
+ * A ticket lists the versions that must be stored (or failed) before its reply.
+ * Loop thread only. */
+#ifndef BRAZE_TICKET_H
+#define BRAZE_TICKET_H
+
+#include "../trace/trace.h"
+
+enum ticket_kind {
+	TICKET_DEMAND,
+	TICKET_FENCE,
+	TICKET_CUT /* the trace grew too long: nobody is answered */
+};
+
+struct ticket {
+	struct ticket *next;
+	uint64_t id; /* the client's number */
+	uint64_t since_ns;
+	uint8_t kind;	   /* enum ticket_kind */
+	uint8_t cancelled; /* answer E_CANCELLED once its job let go */
+	uint32_t nanswer;  /* the first so many versions are answered for */
+	uint32_t n;
+	struct version *version[]; /* [n], referenced */
+};
+
+struct ticket_list {
+	struct ticket *first;
+};
+
+/* Appends a ticket; takes the references in version[]. */
+struct ticket *ticket_add(struct ticket_list *l, enum ticket_kind kind, uint64_t id,
+			  struct version *const *version, uint32_t n, uint32_t nanswer,
+			  uint64_t now_ns);
+struct ticket *ticket_find(struct ticket_list *l, uint64_t id);
+/* Every version stored or failed? */
+bool ticket_settled(const struct ticket *t);
+/* Unlinks and frees; gives back its references. */
+void ticket_remove(struct ticket_list *l, struct ticket *t, struct trace *trace);
+
+#endif

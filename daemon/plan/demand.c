@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "demand.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/xalloc.h"
+
+#define NO_RECIPE 255
+
+/* Nodes found by the walk, oldest first after sorting. */
+struct found {
+	struct node **node;
+	size_t n, cap;
+};
+
+static void found_push(struct found *f, struct node *n)
+{
+	if (f->n == f->cap) {
+		f->cap = f->cap ? f->cap * 2 : 64;
+		f->node = xrealloc(f->node, f->cap, sizeof *f->node);
+	}
+	f->node[f->n++] = n;
+}
+
+static void visit(struct found *f, struct trace *t, struct version *v)
+{
+	if (!v || v->state != VERSION_PENDING || v->node->mark == t->mark)
+		return;
+	v->node->mark = t->mark;
+	found_push(f, v->node);
+}
+
+static int by_seq(const void *a, const void *b)
+{
+	const struct node *x = *(struct node *const *)a, *y = *(struct node *const *)b;
+
+	return x->seq < y->seq ? -1 : x->seq > y->seq;
+}
+
+/* Every pending node behind the wanted versions.  The list is its own work list:
+ * no recursion, however long the chain. */
+static void walk(struct found *f, struct trace *t, struct version *const *want, size_t n)
+{
+	t->mark++;
+	for (size_t i = 0; i < n; i++)
+		visit(f, t, want[i]);
+	for (size_t i = 0; i < f->n; i++) {
+		struct node *x = f->node[i];
+
+		for (int j = 0; j < x->nin; j++)
+			visit(f, t, x->in[j].version);
+		visit(f, t, x->prev);
+	}
+	if (f->n)
+		qsort(f->node, f->n, sizeof *f->node, by_seq);
+}
+
+static const struct err *failed_input(const struct node *n)
+{
+	for (int j = 0; j < n->nin; j++)
+		if (n->in[j].version && n->in[j].version->state == VERSION_FAILED)
+			return n->in[j].version->error;
+	return n->prev && n->prev->state == VERSION_FAILED ? n->prev->error : NULL;
+}
+
+/* Versions that read a failed one fail with the same origin; their nodes go. */
+static void fail_dependents(struct found *f, struct trace *t)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->n; i++) {
+		const struct err *e = failed_input(f->node[i]);
+
+		if (e) {
+			struct err copy = *e;
+
+			version_fail(t, f->node[i]->out, &copy);
+		} else {
+			f->node[n++] = f->node[i];
+		}
+	}
+	f->n = n;
+}
+
+static void touch(struct trace *t, struct version *v)
+{
+	if (v->mark != t->mark) {
+		v->mark = t->mark;
+		v->inner = 0;
+		v->index = PART_NONE;
+	}
+}
+
+static bool in_partition(const struct version *v, const struct trace *t)
+{
+	return v->state == VERSION_PENDING && v->node->mark == t->mark;
+}
+
+/* Count, per version, the references that come from the partition's own nodes. */
+static void count_inner(struct found *f, struct trace *t)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		struct node *n = f->node[i];
+
+		touch(t, n->out);
+		n->kept = 0;
+		for (int j = 0; j < n->nin; j++)
+			if (n->in[j].version) {
+				touch(t, n->in[j].version);
+				n->in[j].version->inner++;
+			}
+		if (n->prev) {
+			touch(t, n->prev);
+			n->prev->inner++;
+		}
+	}
+}
+
+/* Elementwise operations from stored values to this node's result, if the result
+ * is not stored; NO_RECIPE when it takes more than those. */
+static uint8_t chain_length(const struct node *n, const struct trace *t)
+{
+	unsigned kind = op_row(n->op)->kind, sum = 1;
+
+	if ((kind != KIND_EW && kind != KIND_CREATE) || n->op == OP_EMPTY)
+		return NO_RECIPE;
+	for (int j = 0; j < n->nin; j++) {
+		const struct version *v = n->in[j].version;
+
+		if (!v)
+			continue;
+		if (in_partition(v, t))
+			sum += v->node->chain;
+	}
+	return sum > LIMIT_RECIPE_OPS ? NO_RECIPE : (uint8_t)sum;
+}
+
+/* kept: nodes that stay pending.  Outputs get chain 0: stored, they cost nothing. */
+static void choose_recipes(struct found *f, struct trace *t, struct version *const *want, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (want[i]->state == VERSION_PENDING) {
+			touch(t, want[i]);
+			want[i]->index = 0; /* demanded: never a recipe */
+		}
+	for (size_t i = 0; i < f->n; i++) {
+		struct node *x = f->node[i];
+		bool demanded = x->out->index == 0;
+		bool live = x->out->refs > x->out->inner;
+
+		x->chain = chain_length(x, t);
+		if (demanded || (live && (x->chain == NO_RECIPE || x->recipe || x->out->pins))) {
+			x->chain = 0;
+			x->out->index = 0;
+		} else if (live) {
+			x->kept = 1;
+			x->recipe = 1;
+		}
+	}
+	/* What a recipe computes with stays pending too. */
+	for (size_t i = f->n; i-- > 0;)
+		for (int j = 0; f->node[i]->kept && j < f->node[i]->nin; j++) {
+			struct version *v = f->node[i]->in[j].version;
+
+			if (v && in_partition(v, t) && v->index != 0)
+				v->node->kept = 1;
+		}
+	/* Their reads happen again later: not the partition's alone. */
+	for (size_t i = 0; i < f->n; i++)
+		for (int j = 0; f->node[i]->kept && j < f->node[i]->nin; j++)
+			if (f->node[i]->in[j].version)
+				f->node[i]->in[j].version->inner--;
+}
+
+/* The snapshot under construction. */
+struct builder {
+	struct partition *p;
+	struct trace *t;
+	uint32_t nvalue, nimm, ndim;
+};
+
+static uint32_t add_value(struct builder *b, struct version *v, enum part_role role)
+{
+	struct part_value *pv = &b->p->part.value[b->nvalue];
+
+	pv->bytes = v->bytes;
+	pv->prev = PART_NONE;
+	pv->role = (uint8_t)role;
+	b->p->value[b->nvalue] = v;
+	version_hold(v);
+	v->index = b->nvalue;
+	return b->nvalue++;
+}
+
+static void add_ref(struct builder *b, struct part_ref *r, uint32_t value, const struct view *v)
+{
+	int64_t *dim = b->p->part.dim + b->ndim;
+	unsigned n = v->shape.ndim;
+
+	r->value = value;
+	r->dims = b->ndim;
+	r->dtype = v->dtype;
+	r->ndim = (uint8_t)n;
+	dim[0] = v->offset;
+	memcpy(dim + 1, v->shape.dim, n * sizeof *dim);
+	memcpy(dim + 1 + n, v->stride, n * sizeof *dim);
+	b->ndim += 1 + 2 * n;
+}
+
+static void add_operand(struct builder *b, struct part_ref *r, const struct operand *o)
+{
+	struct part *p = &b->p->part;
+
+	if (o->version) {
+		uint32_t i = o->version->index;
+
+		if (i == PART_NONE)
+			i = add_value(b, o->version, PART_INPUT);
+		add_ref(b, r, i, &o->view);
+		return;
+	}
+	p->imm[2 * b->nimm] = o->imm[0];
+	p->imm[2 * b->nimm + 1] = o->imm[1];
+	r->value = PART_IMM | b->nimm++;
+	r->dtype = o->view.dtype;
+}
+
+/* May the new version take its predecessor's storage? */
+static bool may_take(const struct version *prev)
+{
+	return prev->refs == prev->inner && !(prev->storage && prev->storage->refs > 1);
+}
+
+static void add_node(struct builder *b, struct node *n, bool output)
+{
+	struct part *p = &b->p->part;
+	struct part_op *op = &p->op[p->nop];
+	uint32_t prev = PART_NONE, out;
+
+	for (int j = 0; j < n->nin; j++)
+		add_operand(b, &op->in[j], &n->in[j]);
+	if (n->prev) {
+		prev = n->prev->index;
+		if (prev == PART_NONE)
+			prev = add_value(b, n->prev, PART_INPUT);
+	}
+	out = add_value(b, n->out, output ? PART_OUTPUT : PART_TEMP);
+	b->p->kept[out] = n->kept;
+	p->value[out].prev = prev;
+	p->value[out].take = prev != PART_NONE && may_take(n->prev);
+	if (n->op == OP_EMPTY) {
+		p->value[out].undefined = 1;
+		return;
+	}
+	op->op = n->op;
+	op->dtype = n->dtype;
+	op->nin = n->nin;
+	op->axes = n->axes;
+	add_ref(b, &op->out, out, &n->view);
+	p->nop++;
+}
+
+static struct partition *allocate(size_t nodes)
+{
+	/* Per node: four values (3 operands, predecessor) and the result; four refs. */
+	size_t values = 5 * nodes, dims = 4 * nodes * (1 + 2 * LIMIT_NDIM), imms = 6 * nodes;
+	size_t bytes = sizeof(struct partition) + nodes * sizeof(struct part_op) +
+		       values * (sizeof(struct part_value) + sizeof(struct version *) + 1) +
+		       (dims + imms) * 8 + 64;
+	struct partition *p = xcalloc(1, bytes);
+	char *at = (char *)(p + 1);
+
+	p->part.dim = (int64_t *)at;
+	at += dims * 8;
+	p->part.imm = (uint64_t *)at;
+	at += imms * 8;
+	p->value = (struct version **)at;
+	at += values * sizeof *p->value;
+	p->part.value = (struct part_value *)at;
+	at += values * sizeof *p->part.value;
+	p->part.op = (struct part_op *)at;
+	at += nodes * sizeof *p->part.op;
+	p->kept = (uint8_t *)at;
+	return p;
+}
+
+static struct partition *build(struct found *f, struct trace *t, bool unfused)
+{
+	struct builder b = {.p = allocate(f->n), .t = t};
+
+	/* Until here index 0 meant "output"; from here on it is the value's number. */
+	for (size_t i = 0; i < f->n; i++) {
+		f->node[i]->chain = f->node[i]->out->index == 0;
+		f->node[i]->out->index = PART_NONE;
+	}
+	for (size_t i = 0; i < f->n; i++)
+		add_node(&b, f->node[i], f->node[i]->chain);
+	for (size_t i = 0; i < f->n; i++)
+		if (!f->node[i]->kept)
+			f->node[i]->out->state = VERSION_RUNNING;
+	b.p->part.nvalue = b.nvalue;
+	b.p->part.nimm = b.nimm;
+	b.p->part.ndim = b.ndim;
+	b.p->part.unfused = unfused;
+	return b.p;
+}
+
+void demand_partition(struct partition **out, struct trace *t, struct version *const *want,
+		      size_t n, bool unfused)
+{
+	struct found f = {0};
+
+	*out = NULL;
+	walk(&f, t, want, n);
+	fail_dependents(&f, t);
+	if (f.n > LIMIT_PARTITION_OPS) {
+		for (size_t i = LIMIT_PARTITION_OPS; i < f.n; i++)
+			f.node[i]->mark = 0;
+		f.n = LIMIT_PARTITION_OPS;
+	}
+	if (f.n) {
+		count_inner(&f, t);
+		choose_recipes(&f, t, want, n);
+		*out = build(&f, t, unfused);
+	}
+	free(f.node);
+}
+
+void partition_free(struct trace *t, struct partition *p)
+{
+	if (!p)
+		return;
+	for (uint32_t i = 0; i < p->part.nvalue; i++)
+		version_unhold(t, p->value[i]);
+	free(p);
+}
+
+static struct version **take_list(struct found *f, size_t *n)
+{
+	struct version **v = xcalloc(f->n, sizeof *v);
+
+	for (size_t i = 0; i < f->n; i++)
+		v[i] = version_ref(f->node[i]->out);
+	*n = f->n;
+	free(f->node);
+	return v;
+}
+
+struct version **demand_readers(struct trace *t, struct version *v, size_t *n)
+{
+	struct found f = {0};
+
+	for (struct node *x = t->oldest; x; x = x->newer)
+		for (int j = 0; j <= x->nin; j++)
+			if ((j < x->nin ? x->in[j].version : x->prev) == v) {
+				found_push(&f, x);
+				break;
+			}
+	return take_list(&f, n);
+}
+
+/* Note, in each version's index, the place of the last node that reads it. */
+static size_t note_last_uses(struct trace *t)
+{
+	size_t place = 0;
+
+	t->mark++;
+	for (struct node *x = t->oldest; x; x = x->newer, place++) {
+		for (int j = 0; j <= x->nin; j++) {
+			struct version *v = j < x->nin ? x->in[j].version : x->prev;
+
+			if (v) {
+				touch(t, v);
+				v->index = (uint32_t)place;
+			}
+		}
+		touch(t, x->out);
+	}
+	return place;
+}
+
+static size_t last_use(const struct version *v, size_t places)
+{
+	return v->named ? places : v->index == PART_NONE ? 0 : v->index;
+}
+
+struct version **demand_cut(struct trace *t, size_t *n)
+{
+	size_t places = note_last_uses(t), place = 0, best = places;
+	int64_t *delta = xcalloc(places + 2, sizeof *delta), live = 0, least = INT64_MAX;
+	struct found f = {0};
+
+	for (struct node *x = t->oldest; x; x = x->newer, place++) {
+		size_t end = last_use(x->out, places);
+
+		if (end > place) {
+			delta[place] += (int64_t)x->out->bytes;
+			delta[end] -= (int64_t)x->out->bytes;
+		}
+	}
+	for (place = 0; place < places; place++) {
+		live += delta[place];
+		if (place + 1 >= places / 2 && live <= least) {
+			least = live;
+			best = place;
+		}
+	}
+	place = 0;
+	for (struct node *x = t->oldest; x && place <= best; x = x->newer, place++)
+		if (last_use(x->out, places) > best)
+			found_push(&f, x);
+	free(delta);
+	return take_list(&f, n);
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plancache.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/hash.h"
+#include "../base/xalloc.h"
+
+#define BUCKETS 4096
+
+struct entry {
+	struct entry *chain;	     /* same bucket */
+	struct entry *newer, *older; /* by use */
+	uint64_t hash, bytes;
+	struct plan *plan;
+	struct part key; /* arrays in one block behind the entry */
+};
+
+struct plancache {
+	struct entry *bucket[BUCKETS];
+	struct entry *newest, *oldest;
+	uint64_t max_bytes;
+	void (*release)(void *, struct plan *);
+	void *data;
+	struct plancache_stats stats;
+};
+
+static uint64_t hash_part(const struct part *p)
+{
+	uint64_t h = hash_bytes(p->value, p->nvalue * sizeof *p->value, p->unfused);
+
+	h = hash_bytes(p->op, p->nop * sizeof *p->op, h);
+	return hash_bytes(p->dim, p->ndim * sizeof *p->dim, h + p->device);
+}
+
+static bool same(const struct part *a, const struct part *b)
+{
+	return a->nvalue == b->nvalue && a->nop == b->nop && a->ndim == b->ndim &&
+	       a->unfused == b->unfused && a->device == b->device &&
+	       !memcmp(a->op, b->op, a->nop * sizeof *a->op) &&
+	       !memcmp(a->value, b->value, a->nvalue * sizeof *a->value) &&
+	       !memcmp(a->dim, b->dim, a->ndim * sizeof *a->dim);
+}
+
+struct plancache *plancache_create(uint64_t max_bytes, void (*release)(void *, struct plan *),
+				   void *data)
+{
+	struct plancache *c = xcalloc(1, sizeof *c);
+
+	c->max_bytes = max_bytes;
+	c->release = release;
+	c->data = data;
+	return c;
+}
+
+void plancache_unref(struct plancache *c, struct plan *plan)
+{
+	if (!--plan->refs)
+		c->release(c->data, plan);
+}
+
+static void unlink_use(struct plancache *c, struct entry *e)
+{
+	*(e->newer ? &e->newer->older : &c->newest) = e->older;
+	*(e->older ? &e->older->newer : &c->oldest) = e->newer;
+}
+
+static void link_newest(struct plancache *c, struct entry *e)
+{
+	e->newer = NULL;
+	e->older = c->newest;
+	*(c->newest ? &c->newest->newer : &c->oldest) = e;
+	c->newest = e;
+}
+
+static void evict(struct plancache *c, struct entry *e)
+{
+	struct entry **at = &c->bucket[e->hash % BUCKETS];
+
+	while (*at != e)
+		at = &(*at)->chain;
+	*at = e->chain;
+	unlink_use(c, e);
+	c->stats.bytes -= e->bytes;
+	c->stats.count--;
+	plancache_unref(c, e->plan);
+	free(e);
+}
+
+void plancache_destroy(struct plancache *c)
+{
+	if (!c)
+		return;
+	while (c->oldest)
+		evict(c, c->oldest);
+	free(c);
+}
+
+struct plan *plancache_find(struct plancache *c, const struct part *p)
+{
+	uint64_t h = hash_part(p);
+
+	for (struct entry *e = c->bucket[h % BUCKETS]; e; e = e->chain)
+		if (e->hash == h && same(&e->key, p)) {
+			unlink_use(c, e);
+			link_newest(c, e);
+			c->stats.hits++;
+			e->plan->refs++;
+			return e->plan;
+		}
+	c->stats.misses++;
+	return NULL;
+}
+
+static void *append(char **at, const void *from, size_t bytes)
+{
+	void *to = *at;
+
+	memcpy(to, from, bytes);
+	*at += (bytes + 7) & ~(size_t)7;
+	return to;
+}
+
+static uint64_t plan_bytes(const struct plan *p)
+{
+	uint64_t n = sizeof *p + p->nslot * sizeof *p->slot + p->nstep * sizeof *p->step;
+
+	for (uint32_t i = 0; i < p->nstep; i++)
+		n += p->step[i].nest ? sizeof *p->step[i].nest : sizeof *p->step[i].matmul;
+	return n;
+}
+
+void plancache_add(struct plancache *c, const struct part *p, struct plan *plan)
+{
+	size_t bytes = p->nop * sizeof *p->op + p->nvalue * sizeof *p->value +
+		       p->ndim * sizeof *p->dim + 32;
+	struct entry *e = xcalloc(1, sizeof *e + bytes);
+	char *at = (char *)(e + 1);
+
+	e->key = *p;
+	e->key.imm = NULL;
+	e->key.op = append(&at, p->op, p->nop * sizeof *p->op);
+	e->key.value = append(&at, p->value, p->nvalue * sizeof *p->value);
+	e->key.dim = append(&at, p->dim, p->ndim * sizeof *p->dim);
+	e->hash = hash_part(p);
+	e->bytes = sizeof *e + bytes + plan_bytes(plan);
+	e->plan = plan;
+	plan->refs++;
+	e->chain = c->bucket[e->hash % BUCKETS];
+	c->bucket[e->hash % BUCKETS] = e;
+	link_newest(c, e);
+	c->stats.count++;
+	c->stats.bytes += e->bytes;
+	while (c->stats.bytes > c->max_bytes && c->oldest != e) {
+		c->stats.evictions++;
+		evict(c, c->oldest);
+	}
+}
+
+void plancache_get_stats(const struct plancache *c, struct plancache_stats *out)
+{
+	*out = c->stats;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan/plancache.h - plans by partition.
+ *
+ * The key is everything of a partition but its immediates' values: ops, types,
+ * shapes, strides, offsets, which operands share a value, and every value's role.
+ * Compared in full; the hash only finds the bucket.  A hit skips all planning.
+ * Least recently used plans go when there are more than the bound.  Loop thread. */
+#ifndef BRAZE_PLANCACHE_H
+#define BRAZE_PLANCACHE_H
+
+#include "plan.h"
+
+struct plancache;
+
+struct plancache_stats {
+	uint64_t hits, misses, evictions, count, bytes;
+};
+
+/* release: called with a plan that nobody refers to any more. */
+struct plancache *plancache_create(uint64_t max_bytes, void (*release)(void *, struct plan *),
+				   void *data);
+void plancache_destroy(struct plancache *c);
+/* The plan with one more reference, or NULL. */
+struct plan *plancache_find(struct plancache *c, const struct part *p);
+/* Keep a plan for this partition (takes a reference of its own). */
+void plancache_add(struct plancache *c, const struct part *p, struct plan *plan);
+void plancache_unref(struct plancache *c, struct plan *plan);
+void plancache_get_stats(const struct plancache *c, struct plancache_stats *out);
+
+#endif

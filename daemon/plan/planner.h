@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan/planner.h - the thread that plans partitions, so that the loop need not.
+ *
+ * planner_submit hands over a read-only snapshot; `done` is called on the loop
+ * thread with the plan or the error.  Snapshot and job stay the caller's. */
+#ifndef BRAZE_PLANNER_H
+#define BRAZE_PLANNER_H
+
+#include "plan.h"
+
+struct uv_loop_s;
+struct planner;
+
+struct planner_job {
+	const struct part *part;
+	void (*done)(struct planner_job *job);
+	void *data;
+	/* Results. */
+	struct plan *plan; /* NULL: err tells */
+	struct err err;
+	struct planner_job *next;
+};
+
+struct planner_config {
+	const char *passes; /* NULL: all */
+	const char *dump;   /* stages to print to stderr: "part,nest,plan" or NULL */
+};
+
+enum status planner_create(struct planner **out, struct uv_loop_s *loop,
+			   const struct planner_config *config, struct err *err) MUST_USE;
+/* Waits for the running job; queued ones are dropped without an answer. */
+void planner_destroy(struct planner *p);
+void planner_submit(struct planner *p, struct planner_job *job);
+
+#endif

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Extents by size class: four classes per power of two, last in first out, so a
+ * program that frees and makes arrays of one size reuses warm pages.  Space is cut
+ * from the top of the sparse file when a class is empty; when the file is used up,
+ * free neighbours are merged and cut first-fit. */
+#define _GNU_SOURCE
+#include "arena.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "../base/xalloc.h"
+
+#define GRAIN	   64u
+#define PAGE	   4096u
+#define PAGE_FROM  65536u /* extents of this size and above start on a page */
+#define PUNCH_FROM 65536u /* smaller ones are not worth a system call */
+#define WARM_MIN   (256ull << 20)
+#define NCLASS	   160
+
+struct list {
+	struct extent *item;
+	uint32_t n, cap;
+};
+
+struct arena {
+	uv_loop_t *loop;
+	int fd;
+	uint64_t bytes, top;
+	struct list warm[NCLASS]; /* free, backed */
+	struct list cold[NCLASS]; /* free, punched */
+	struct list merged;	  /* free, any size; after a merge only */
+	struct list lease;	  /* the client's, sorted by nothing: few */
+	struct arena_stats stats;
+	uint32_t punching;
+	bool dying;
+};
+
+struct punch {
+	uv_work_t work;
+	struct arena *arena;
+	struct extent extent;
+};
+
+static void list_push(struct list *l, struct extent e)
+{
+	if (l->n == l->cap) {
+		l->cap = l->cap ? l->cap * 2 : 8;
+		l->item = xrealloc(l->item, l->cap, sizeof *l->item);
+	}
+	l->item[l->n++] = e;
+}
+
+/* Smallest class whose size is at least n; its size in *size. */
+static unsigned class_up(uint64_t n, uint64_t *size)
+{
+	unsigned shift, c;
+	uint64_t unit;
+
+	if (n <= 4 * GRAIN) {
+		c = n ? (unsigned)((n + GRAIN - 1) / GRAIN) - 1 : 0;
+		*size = (c + 1) * GRAIN;
+		return c;
+	}
+	/* 2^shift < n <= 2^(shift+1), in quarters of 2^shift. */
+	shift = 63 - (unsigned)__builtin_clzll(n - 1);
+	unit = 1ull << (shift - 2);
+	c = (unsigned)((n - (1ull << shift) + unit - 1) / unit);
+	*size = (1ull << shift) + c * unit;
+	return (shift - 8) * 4 + 3 + c;
+}
+
+/* Largest class whose size is at most n (n >= GRAIN). */
+static unsigned class_down(uint64_t n)
+{
+	uint64_t size;
+	unsigned c = class_up(n, &size);
+
+	return size > n ? c - 1 : c;
+}
+
+enum status arena_create(struct arena **out, uv_loop_t *loop, uint64_t bytes, struct err *err)
+{
+	struct arena *a = NULL;
+	int fd = memfd_create("braze-arena", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (fd < 0)
+		return err_set(err, E_SYSTEM, "cannot make an arena: %s", strerror(errno));
+	bytes &= ~(uint64_t)(PAGE - 1);
+	while (ftruncate(fd, (off_t)bytes) && bytes > LIMIT_ARENA_SMALL_BYTES)
+		bytes /= 2;
+	if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)) {
+		enum status st =
+			err_set(err, E_SYSTEM, "cannot seal an arena: %s", strerror(errno));
+
+		close(fd);
+		return st;
+	}
+	a = xcalloc(1, sizeof *a);
+	a->loop = loop;
+	a->fd = fd;
+	a->bytes = bytes;
+	*out = a;
+	return OK;
+}
+
+static void destroy_now(struct arena *a)
+{
+	for (int i = 0; i < NCLASS; i++) {
+		free(a->warm[i].item);
+		free(a->cold[i].item);
+	}
+	free(a->merged.item);
+	free(a->lease.item);
+	close(a->fd);
+	free(a);
+}
+
+void arena_destroy(struct arena *a)
+{
+	if (!a)
+		return;
+	a->dying = true;
+	if (!a->punching)
+		destroy_now(a);
+}
+
+int arena_fd(const struct arena *a)
+{
+	return a->fd;
+}
+
+uint64_t arena_bytes(const struct arena *a)
+{
+	return a->bytes;
+}
+
+void arena_get_stats(const struct arena *a, struct arena_stats *out)
+{
+	*out = a->stats;
+}
+
+static void punch_work(uv_work_t *w)
+{
+	struct punch *p = (struct punch *)w;
+
+	/* Failure only means that the pages stay. */
+	if (fallocate(p->arena->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+		      (off_t)p->extent.offset, (off_t)p->extent.bytes))
+		return;
+}
+
+static void punch_done(uv_work_t *w, int status)
+{
+	struct punch *p = (struct punch *)w;
+	struct arena *a = p->arena;
+
+	a->punching--;
+	if (a->dying) {
+		if (!a->punching)
+			destroy_now(a);
+	} else {
+		list_push(&a->cold[class_down(p->extent.bytes)], p->extent);
+	}
+	free(p);
+}
+
+/* Give memory back beyond max(256 MiB, a quarter of what is live), largest first. */
+static void trim(struct arena *a)
+{
+	uint64_t keep = a->stats.live_bytes / 4 > WARM_MIN ? a->stats.live_bytes / 4 : WARM_MIN;
+
+	for (int c = NCLASS - 1; c >= 0 && a->stats.warm_bytes > keep; c--)
+		while (a->warm[c].n && a->stats.warm_bytes > keep) {
+			struct extent e = a->warm[c].item[0];
+			struct punch *p;
+
+			if (e.bytes < PUNCH_FROM)
+				return;
+			/* Oldest first: the newest is the most likely to be wanted. */
+			memmove(a->warm[c].item, a->warm[c].item + 1, --a->warm[c].n * sizeof e);
+			a->stats.warm_bytes -= e.bytes;
+			p = xcalloc(1, sizeof *p);
+			p->arena = a;
+			p->extent = e;
+			a->punching++;
+			uv_queue_work(a->loop, &p->work, punch_work, punch_done);
+		}
+}
+
+static int by_offset(const void *x, const void *y)
+{
+	const struct extent *a = x, *b = y;
+
+	return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+/* Move every free extent to `merged`, joined with its neighbours. */
+static void merge_free(struct arena *a)
+{
+	struct list all = a->merged;
+	uint32_t n = 0;
+
+	for (int c = 0; c < NCLASS; c++) {
+		for (uint32_t i = 0; i < a->warm[c].n; i++)
+			list_push(&all, a->warm[c].item[i]);
+		for (uint32_t i = 0; i < a->cold[c].n; i++)
+			list_push(&all, a->cold[c].item[i]);
+		a->warm[c].n = a->cold[c].n = 0;
+	}
+	a->stats.warm_bytes = 0;
+	if (all.n)
+		qsort(all.item, all.n, sizeof *all.item, by_offset);
+	for (uint32_t i = 0; i < all.n; i++) {
+		struct extent *last = n ? &all.item[n - 1] : NULL;
+
+		if (last && last->offset + last->bytes == all.item[i].offset)
+			last->bytes += all.item[i].bytes;
+		else
+			all.item[n++] = all.item[i];
+	}
+	if (n && all.item[n - 1].offset + all.item[n - 1].bytes == a->top)
+		a->top = all.item[--n].offset;
+	all.n = n;
+	a->merged = all;
+}
+
+static bool first_fit(struct arena *a, struct extent *out, uint64_t size, uint64_t align)
+{
+	for (uint32_t i = 0; i < a->merged.n; i++) {
+		struct extent *e = &a->merged.item[i];
+		uint64_t start = (e->offset + align - 1) & ~(align - 1);
+		uint64_t end = e->offset + e->bytes;
+
+		if (start + size > end)
+			continue;
+		*out = (struct extent){start, size};
+		if (start > e->offset)
+			list_push(&a->merged, (struct extent){e->offset, start - e->offset});
+		e = &a->merged.item[i];
+		e->offset = start + size;
+		e->bytes = end - e->offset;
+		if (!e->bytes)
+			*e = a->merged.item[--a->merged.n];
+		return true;
+	}
+	return false;
+}
+
+static bool take_top(struct arena *a, struct extent *out, uint64_t size, uint64_t align)
+{
+	uint64_t start = (a->top + align - 1) & ~(align - 1);
+
+	if (size > a->bytes || start > a->bytes - size)
+		return false;
+	if (start > a->top && start - a->top >= GRAIN)
+		list_push(&a->merged, (struct extent){a->top, start - a->top});
+	*out = (struct extent){start, size};
+	a->top = start + size;
+	return true;
+}
+
+static bool take_class(struct arena *a, struct extent *out, unsigned c, uint64_t size,
+		       uint64_t align)
+{
+	struct list *lists[] = {&a->warm[c], &a->cold[c]};
+
+	for (int k = 0; k < 2; k++)
+		for (uint32_t i = lists[k]->n; i-- > 0;) {
+			struct extent e = lists[k]->item[i];
+
+			if (e.offset & (align - 1) || e.bytes < size)
+				continue;
+			memmove(&lists[k]->item[i], &lists[k]->item[i + 1],
+				(lists[k]->n - i - 1) * sizeof e);
+			lists[k]->n--;
+			if (!k)
+				a->stats.warm_bytes -= e.bytes;
+			*out = e;
+			return true;
+		}
+	return false;
+}
+
+enum status arena_alloc(struct arena *a, struct extent *out, uint64_t bytes, struct err *err)
+{
+	uint64_t size, align = bytes >= PAGE_FROM ? PAGE : GRAIN;
+	unsigned c;
+
+	if (bytes > a->bytes)
+		goto full;
+	c = class_up(bytes ? bytes : 1, &size);
+	if (align == PAGE)
+		size = (size + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+	if (!take_class(a, out, c, size, align) && !first_fit(a, out, size, align) &&
+	    !take_top(a, out, size, align)) {
+		merge_free(a);
+		if (!first_fit(a, out, size, align) && !take_top(a, out, size, align))
+			goto full;
+	}
+	a->stats.live_bytes += out->bytes;
+	if (a->stats.live_bytes > a->stats.peak_bytes)
+		a->stats.peak_bytes = a->stats.live_bytes;
+	return OK;
+full:
+	return err_set(err, E_NOMEM, "the arena of %llu MiB has no room for %llu bytes",
+		       (unsigned long long)(a->bytes >> 20), (unsigned long long)bytes);
+}
+
+void arena_free(struct arena *a, const struct extent *e)
+{
+	if (e->bytes < GRAIN)
+		return;
+	a->stats.live_bytes -= e->bytes;
+	a->stats.warm_bytes += e->bytes;
+	list_push(&a->warm[class_down(e->bytes)], *e);
+	trim(a);
+}
+
+enum status arena_lease(struct arena *a, struct extent *out, uint64_t bytes, struct err *err)
+{
+	enum status st = arena_alloc(a, out, bytes, err);
+
+	if (!st) {
+		list_push(&a->lease, *out);
+		a->stats.leased_bytes += out->bytes;
+	}
+	return st;
+}
+
+/* Cut [offset, offset + bytes) out of the lease that contains it. */
+static bool carve(struct arena *a, uint64_t offset, uint64_t bytes)
+{
+	for (uint32_t i = 0; i < a->lease.n; i++) {
+		struct extent e = a->lease.item[i];
+
+		if (offset < e.offset || bytes > e.bytes || offset - e.offset > e.bytes - bytes)
+			continue;
+		a->lease.item[i] = a->lease.item[--a->lease.n];
+		if (offset > e.offset)
+			list_push(&a->lease, (struct extent){e.offset, offset - e.offset});
+		if (offset + bytes < e.offset + e.bytes)
+			list_push(&a->lease, (struct extent){offset + bytes,
+							     e.offset + e.bytes - offset - bytes});
+		a->stats.leased_bytes -= bytes;
+		return true;
+	}
+	return false;
+}
+
+enum status arena_import(struct arena *a, struct extent *out, uint64_t offset, uint64_t bytes,
+			 struct err *err)
+{
+	uint64_t whole = (bytes + GRAIN - 1) & ~(uint64_t)(GRAIN - 1);
+
+	if (bytes > a->bytes || offset & (GRAIN - 1) || !carve(a, offset, whole))
+		return err_set(err, E_PROTOCOL, "import of bytes %llu+%llu that are not leased",
+			       (unsigned long long)offset, (unsigned long long)bytes);
+	*out = (struct extent){offset, whole};
+	return OK;
+}
+
+enum status arena_unlease(struct arena *a, uint64_t offset, uint64_t bytes, struct err *err)
+{
+	struct extent e = {offset, bytes & ~(uint64_t)(GRAIN - 1)};
+
+	if (offset & (GRAIN - 1) || !e.bytes || bytes > a->bytes || !carve(a, offset, e.bytes))
+		return err_set(err, E_PROTOCOL, "return of bytes %llu+%llu that are not leased",
+			       (unsigned long long)offset, (unsigned long long)bytes);
+	arena_free(a, &e);
+	return OK;
+}

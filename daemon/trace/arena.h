@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* trace/arena.h - a connection's shared memory: who owns which range of it.
+ *
+ * The daemon makes one sealed, sparse memfd per connection and alone decides what
+ * lies where (decision: one owner per extent at any time).  Freed extents stay
+ * warm in size classes, because touching fresh pages costs several times the
+ * computation; above a high-water mark they are punched out by a thread of the
+ * loop's pool.  This process never maps an arena.  Loop thread only. */
+#ifndef BRAZE_ARENA_H
+#define BRAZE_ARENA_H
+
+#include "ops.h"
+
+struct uv_loop_s;
+struct arena;
+
+struct extent {
+	uint64_t offset, bytes;
+};
+
+struct arena_stats {
+	uint64_t live_bytes;   /* extents in use, leases included */
+	uint64_t warm_bytes;   /* free, still backed by memory */
+	uint64_t peak_bytes;   /* most live_bytes so far */
+	uint64_t leased_bytes; /* part of live_bytes the client fills by itself */
+};
+
+/* Make the memfd: `bytes`, or less where the system refuses; *fd is the arena's
+ * own until arena_destroy. */
+enum status arena_create(struct arena **out, struct uv_loop_s *loop, uint64_t bytes,
+			 struct err *err) MUST_USE;
+/* Frees once running punches have ended. */
+void arena_destroy(struct arena *a);
+int arena_fd(const struct arena *a);
+uint64_t arena_bytes(const struct arena *a);
+void arena_get_stats(const struct arena *a, struct arena_stats *out);
+
+/* 64-byte aligned; page aligned from 64 KiB on.  Contents are unspecified but
+ * always this connection's own. */
+enum status arena_alloc(struct arena *a, struct extent *out, uint64_t bytes,
+			struct err *err) MUST_USE;
+void arena_free(struct arena *a, const struct extent *e);
+
+/* Ranges that the client fills with host data. */
+enum status arena_lease(struct arena *a, struct extent *out, uint64_t bytes,
+			struct err *err) MUST_USE;
+/* Take [offset, offset + bytes) out of the leases: it is the daemon's now. */
+enum status arena_import(struct arena *a, struct extent *out, uint64_t offset, uint64_t bytes,
+			 struct err *err) MUST_USE;
+enum status arena_unlease(struct arena *a, uint64_t offset, uint64_t bytes,
+			  struct err *err) MUST_USE;
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "imm.h"
+
+#include <string.h>
+
+unsigned imm_words(enum dtype d)
+{
+	return dtype_row(d)->cls == CLASS_COMPLEX ? 2 : 1;
+}
+
+/* A number wide enough for every dtype: exact integers beside a complex double. */
+struct number {
+	double re, im;
+	int64_t i; /* the integer, modulo 2^64 */
+	uint8_t integral;
+	uint8_t is_unsigned;
+};
+
+static double as_double(uint64_t bits, bool single)
+{
+	double d;
+	float f;
+	uint32_t low = (uint32_t)bits;
+
+	if (single) {
+		memcpy(&f, &low, sizeof f);
+		return f;
+	}
+	memcpy(&d, &bits, sizeof d);
+	return d;
+}
+
+static uint64_t from_double(double d, bool single)
+{
+	uint64_t bits = 0;
+	float f = (float)d;
+
+	if (single)
+		memcpy(&bits, &f, sizeof f);
+	else
+		memcpy(&bits, &d, sizeof d);
+	return bits;
+}
+
+static struct number load(const uint64_t in[2], enum dtype from)
+{
+	struct number n = {0};
+	bool single = from == DT_FLOAT32 || from == DT_COMPLEX64;
+	unsigned cls = dtype_row(from)->cls;
+
+	if (cls == CLASS_FLOAT || cls == CLASS_COMPLEX) {
+		n.re = as_double(in[0], single);
+		n.im = cls == CLASS_COMPLEX ? as_double(in[1], single) : 0;
+		return n;
+	}
+	n.integral = 1;
+	n.is_unsigned = cls != CLASS_INT;
+	n.i = (int64_t)in[0];
+	n.re = n.is_unsigned ? (double)in[0] : (double)n.i;
+	return n;
+}
+
+static int64_t to_integer(const struct number *n, bool is_unsigned)
+{
+	if (n->integral)
+		return n->i;
+	if (is_unsigned && n->re >= 9223372036854775808.0 && n->re < 18446744073709551616.0)
+		return (int64_t)(uint64_t)n->re;
+	if (!(n->re >= -9223372036854775808.0 && n->re < 9223372036854775808.0))
+		return INT64_MIN;
+	return (int64_t)n->re;
+}
+
+static uint64_t wrap(int64_t v, const struct dtype_row *row)
+{
+	unsigned drop = 64 - row->bytes * 8u;
+
+	if (row->cls == CLASS_INT)
+		return (uint64_t)((int64_t)((uint64_t)v << drop) >> drop);
+	return (uint64_t)v << drop >> drop;
+}
+
+void imm_cast(uint64_t out[2], enum dtype to, const uint64_t in[2], enum dtype from)
+{
+	const struct dtype_row *row = dtype_row(to);
+	struct number n = load(in, from);
+	bool single = to == DT_FLOAT32 || to == DT_COMPLEX64;
+
+	out[1] = 0;
+	switch (row->cls) {
+	case CLASS_BOOL:
+		out[0] = n.integral ? n.i != 0 : (n.re != 0 || n.im != 0);
+		return;
+	case CLASS_INT:
+	case CLASS_UINT:
+		out[0] = wrap(to_integer(&n, row->cls == CLASS_UINT), row);
+		return;
+	case CLASS_COMPLEX:
+		out[1] = from_double(n.im, single);
+		/* fall through */
+	default:
+		out[0] = from_double(n.re, single);
+	}
+}

@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One function per kind of op; the table says which. */
+#include "record.h"
+
+#include <string.h>
+
+#include "imm.h"
+
+/* Where the decoder stands in the four columns. */
+struct cursor {
+	struct trace *t;
+	const struct record_columns *c;
+	size_t i, in, imm; /* next op, operand, immediate */
+	const struct op_row *row;
+	uint16_t op;
+	uint8_t dtype, nin;
+	uint32_t out;
+	struct err *err;
+};
+
+/* An operand as it came: an array's, or an immediate of some dtype. */
+struct source {
+	struct array *array;
+	struct op_arg arg;
+	uint64_t imm[2];
+};
+
+static enum status short_column(struct cursor *k, const char *which)
+{
+	return err_set(k->err, E_PROTOCOL, "op %zu (%s): the %s column ends early", k->i,
+		       k->row->id, which);
+}
+
+static enum status take_imm(struct cursor *k, uint64_t *out)
+{
+	if (k->imm >= k->c->nimm)
+		return short_column(k, "imm");
+	*out = k->c->imm[k->imm++];
+	return OK;
+}
+
+static enum status take_shape(struct cursor *k, struct shape *s)
+{
+	uint64_t n = 0, d = 0;
+
+	memset(s, 0, sizeof *s);
+	if (take_imm(k, &n))
+		return E_PROTOCOL;
+	if (n > LIMIT_NDIM)
+		return err_set(k->err, E_LIMIT, "%s: %llu dimensions, at most %d are possible",
+			       k->row->id, (unsigned long long)n, LIMIT_NDIM);
+	s->ndim = (uint8_t)n;
+	for (unsigned i = 0; i < n; i++) {
+		if (take_imm(k, &d))
+			return E_PROTOCOL;
+		s->dim[i] = (int64_t)d;
+	}
+	return OK;
+}
+
+static enum status take_operand(struct cursor *k, struct source *s)
+{
+	uint32_t word;
+
+	if (k->in >= k->c->nin)
+		return short_column(k, "in");
+	word = k->c->in[k->in++];
+	memset(s, 0, sizeof *s);
+	if (!(word >> 31)) {
+		s->array = trace_array(k->t, word);
+		if (!s->array)
+			return err_set(k->err, E_UNKNOWN_ARRAY, "op %zu (%s): no array has id %u",
+				       k->i, k->row->id, word);
+		s->arg.dtype = s->array->view.dtype;
+		return OK;
+	}
+	s->arg.dtype = (uint8_t)word;
+	s->arg.weak = word >> 8 & 1;
+	if (!dtype_native(s->arg.dtype) || (word & 0x7ffffe00u))
+		return err_set(k->err, E_PROTOCOL, "op %zu (%s): bad immediate", k->i, k->row->id);
+	for (unsigned w = 0; w < imm_words((enum dtype)s->arg.dtype); w++)
+		if (take_imm(k, &s->imm[w]))
+			return E_PROTOCOL;
+	return OK;
+}
+
+/* Fill operand j of a node; an immediate is cast to the loop's dtype. */
+static void set_operand(struct node *n, int j, const struct source *s, enum dtype loop)
+{
+	struct operand *o = &n->in[j];
+
+	if (s->array) {
+		o->view = s->array->view;
+		o->version = version_ref(trace_current(s->array));
+		return;
+	}
+	o->view.dtype = (uint8_t)loop;
+	imm_cast(o->imm, loop, s->imm, (enum dtype)s->arg.dtype);
+}
+
+static struct node *new_node(struct cursor *k, const struct source *src, const struct op_sig *sig,
+			     int nin)
+{
+	struct node *n = trace_node(k->t);
+
+	n->op = k->op;
+	n->dtype = k->dtype;
+	n->nin = (uint8_t)nin;
+	for (int j = 0; j < nin; j++)
+		set_operand(n, j, &src[j], (enum dtype)sig->in[j < 3 ? j : 2]);
+	k->t->stats.ops++;
+	return n;
+}
+
+/* The node makes a new array k->out: `made` is its version's own C-contiguous
+ * view, `named` the view the array has of it. */
+static enum status define_result(struct cursor *k, struct node *n, const struct view *made,
+				 const struct view *named, int64_t count)
+{
+	uint64_t bytes = (uint64_t)count * dtype_row(made->dtype)->bytes;
+	struct version *v = version_create(k->t, bytes, VERSION_PENDING);
+
+	n->out = v;
+	n->view = *made;
+	v->node = n;
+	return trace_define(k->t, k->out, named, bytes, v, k->err);
+}
+
+static enum status record_result(struct cursor *k, const struct source *src,
+				 const struct op_sig *sig, int nin, const struct shape *shape)
+{
+	struct view v;
+	int64_t count;
+	enum status st = shape_count(&count, shape, dtype_row(sig->out)->bytes, k->err);
+
+	if (st)
+		return st;
+	view_init(&v, (enum dtype)sig->out, shape);
+	return define_result(k, new_node(k, src, sig, nin), &v, &v, count);
+}
+
+static enum status record_elementwise(struct cursor *k)
+{
+	struct source src[3];
+	struct op_arg arg[3];
+	struct op_sig sig;
+	struct shape shape = {0};
+	bool any = false;
+	enum status st;
+
+	for (int j = 0; j < k->row->arity; j++) {
+		st = take_operand(k, &src[j]);
+		if (!st && src[j].array) {
+			st = any ? shape_broadcast(&shape, &src[j].array->view.shape, k->err) : OK;
+			if (!any)
+				shape = src[j].array->view.shape;
+			any = true;
+		}
+		if (st)
+			return st;
+		arg[j] = src[j].arg;
+	}
+	st = op_infer(&sig, (enum op)k->op, arg, k->dtype, k->err);
+	if (st)
+		return st;
+	return record_result(k, src, &sig, k->row->arity, &shape);
+}
+
+static enum status record_reduction(struct cursor *k)
+{
+	struct source src;
+	struct op_sig sig;
+	struct shape kept, shown;
+	struct view made, named;
+	uint64_t attr = 0;
+	int64_t count, in_count;
+	struct node *n;
+	enum status st = take_operand(k, &src);
+
+	if (!st)
+		st = take_imm(k, &attr);
+	if (!st && (!src.array || attr >> 33))
+		st = err_set(k->err, E_PROTOCOL, "%s: bad operand or axes", k->row->id);
+	if (!st && k->dtype != 255 && !dtype_native(k->dtype))
+		st = err_set(k->err, E_DTYPE, "%s: bad accumulator type", k->row->numpy);
+	if (!st)
+		st = op_infer(&sig, (enum op)k->op, &src.arg, k->dtype, k->err);
+	if (!st)
+		st = shape_reduce(&kept, &src.array->view.shape, (uint32_t)attr, false, k->err);
+	if (!st)
+		st = shape_reduce(&shown, &src.array->view.shape, (uint32_t)attr, attr >> 32,
+				  k->err);
+	if (!st)
+		st = shape_count(&count, &kept, dtype_row(sig.out)->bytes, k->err);
+	if (!st)
+		st = shape_count(&in_count, &src.array->view.shape, 1, k->err);
+	if (st)
+		return st;
+	if (!in_count && count && k->op != OP_SUM && k->op != OP_PROD && k->op != OP_ANY &&
+	    k->op != OP_ALL)
+		return err_set(k->err, E_INVALID,
+			       "zero-size array to reduction operation %s which has no identity",
+			       k->row->numpy);
+	view_init(&made, (enum dtype)sig.out, &kept);
+	view_init(&named, (enum dtype)sig.out, &shown);
+	n = new_node(k, &src, &sig, 1);
+	n->axes = (uint32_t)attr;
+	return define_result(k, n, &made, &named, count);
+}
+
+static enum status record_matmul(struct cursor *k)
+{
+	struct source src[2];
+	struct op_sig sig;
+	struct op_arg arg[2];
+	struct shape shape;
+	enum status st = take_operand(k, &src[0]);
+
+	if (!st)
+		st = take_operand(k, &src[1]);
+	if (!st && (!src[0].array || !src[1].array))
+		st = err_set(k->err, E_PROTOCOL, "matmul of a number");
+	if (st)
+		return st;
+	arg[0] = src[0].arg;
+	arg[1] = src[1].arg;
+	st = op_infer(&sig, OP_MATMUL, arg, k->dtype, k->err);
+	if (!st)
+		st = shape_matmul(&shape, &src[0].array->view.shape, &src[1].array->view.shape,
+				  k->err);
+	return st ? st : record_result(k, src, &sig, 2, &shape);
+}
+
+static enum status record_create(struct cursor *k)
+{
+	struct source src[2];
+	struct op_arg none = {0};
+	struct op_sig sig;
+	struct shape shape = {0};
+	uint64_t n;
+	enum status st = OK;
+
+	for (int j = 0; j < k->row->arity && !st; j++) {
+		st = take_operand(k, &src[j]);
+		if (!st && src[j].array)
+			st = err_set(k->err, E_PROTOCOL, "%s of an array", k->row->id);
+	}
+	if (!st && !dtype_native(k->dtype))
+		st = err_set(k->err, E_DTYPE, "%s: no such type", k->row->id);
+	if (!st)
+		st = op_infer(&sig, (enum op)k->op, &none, k->dtype, k->err);
+	if (!st && k->op == OP_ARANGE) {
+		st = take_imm(k, &n);
+		shape.ndim = 1;
+		shape.dim[0] = st ? 0 : (int64_t)n;
+	} else if (!st) {
+		st = take_shape(k, &shape);
+	}
+	return st ? st : record_result(k, src, &sig, k->row->arity, &shape);
+}
+
+/* Does the view cover every byte of a buffer of so many bytes? */
+static bool covers(const struct view *v, uint64_t bytes)
+{
+	int64_t n;
+
+	return view_contiguous(v) && !v->offset &&
+	       !shape_count(&n, &v->shape, dtype_row(v->dtype)->bytes, NULL) &&
+	       (uint64_t)n * dtype_row(v->dtype)->bytes == bytes;
+}
+
+static enum status record_assign(struct cursor *k)
+{
+	struct source dst, src;
+	struct op_sig sig;
+	struct view cast;
+	struct version *v, *old;
+	struct node *n;
+	enum status st = take_operand(k, &dst);
+
+	if (!st)
+		st = take_operand(k, &src);
+	if (!st && !dst.array)
+		st = err_set(k->err, E_PROTOCOL, "assignment to a number");
+	if (!st && dst.array->frozen)
+		st = err_set(k->err, E_READONLY, "assignment destination is read-only");
+	if (!st && src.array)
+		st = view_broadcast(&cast, &src.array->view, &dst.array->view.shape, k->err);
+	if (st)
+		return st;
+	memset(&sig, 0, sizeof sig);
+	sig.in[0] = sig.out = dst.arg.dtype;
+	n = new_node(k, &src, &sig, 1);
+	n->view = dst.array->view;
+	old = dst.array->buffer->current;
+	if (!covers(&n->view, dst.array->buffer->bytes))
+		n->prev = version_ref(old);
+	v = version_create(k->t, dst.array->buffer->bytes, VERSION_PENDING);
+	v->node = n;
+	n->out = v;
+	trace_supersede(k->t, dst.array->buffer, v);
+	return OK;
+}
+
+struct version *record_copy(struct trace *t, struct version *v)
+{
+	/* Eight bytes at a time where the size allows, so the copy is a plain loop. */
+	enum dtype d = v->bytes % 8 ? DT_UINT8 : DT_UINT64;
+	struct shape s = {.ndim = 1, .dim = {(int64_t)(v->bytes / dtype_row(d)->bytes)}};
+	struct version *copy = version_create(t, v->bytes, VERSION_PENDING);
+	struct node *n = trace_node(t);
+
+	n->op = OP_CAST;
+	n->dtype = (uint8_t)d;
+	n->nin = 1;
+	view_init(&n->view, d, &s);
+	n->in[0].view = n->view;
+	n->in[0].version = version_ref(v);
+	n->out = copy;
+	copy->node = n;
+	return copy;
+}
+
+static enum status record_view(struct cursor *k)
+{
+	struct source src;
+	struct view v = {.dtype = k->dtype};
+	uint64_t word = 0;
+	uint64_t n = 0;
+	enum dtype have;
+	enum status st = take_operand(k, &src);
+
+	if (!st && !src.array)
+		st = err_set(k->err, E_PROTOCOL, "view of a number");
+	if (!st)
+		st = take_imm(k, &n);
+	if (!st && n > LIMIT_NDIM)
+		st = err_set(k->err, E_LIMIT, "view with more than %d dimensions", LIMIT_NDIM);
+	if (!st)
+		st = take_imm(k, &word);
+	if (st)
+		return st;
+	v.offset = (int64_t)word;
+	v.shape.ndim = (uint8_t)n;
+	for (unsigned i = 0; i < 2 * n; i++) {
+		st = take_imm(k, &word);
+		if (st)
+			return st;
+		if (i < n)
+			v.shape.dim[i] = (int64_t)word;
+		else
+			v.stride[i - n] = (int64_t)word;
+	}
+	have = (enum dtype)src.array->view.dtype;
+	if (v.dtype != have && !(have == DT_COMPLEX64 && v.dtype == DT_FLOAT32) &&
+	    !(have == DT_COMPLEX128 && v.dtype == DT_FLOAT64))
+		return err_set(k->err, E_DTYPE, "view changes the type");
+	st = view_check(&v, trace_current(src.array)->bytes, k->err);
+	return st ? st : trace_define_view(k->t, k->out, src.array, &v, k->err);
+}
+
+static enum status record_import(struct cursor *k)
+{
+	struct shape shape;
+	struct extent e;
+	struct view view;
+	struct version *v;
+	struct storage *s;
+	uint64_t offset = 0;
+	int64_t count;
+	enum status st = take_imm(k, &offset);
+
+	if (!st)
+		st = take_shape(k, &shape);
+	if (!st && !dtype_native(k->dtype))
+		st = err_set(k->err, E_DTYPE, "import of an unknown type");
+	if (!st)
+		st = shape_count(&count, &shape, dtype_row(k->dtype)->bytes, k->err);
+	if (st)
+		return st;
+	view_init(&view, (enum dtype)k->dtype, &shape);
+	count *= dtype_row(k->dtype)->bytes;
+	if (count) {
+		st = arena_import(k->t->arena, &e, offset, (uint64_t)count, k->err);
+		if (st)
+			return st;
+		s = storage_adopt(&e);
+	} else {
+		s = storage_create(k->t, 0, k->err);
+		if (!s)
+			return E_NOMEM;
+	}
+	v = version_create(k->t, (uint64_t)count, VERSION_PENDING);
+	version_attach(k->t, v, s);
+	version_store(k->t, v);
+	return trace_define(k->t, k->out, &view, (uint64_t)count, v, k->err);
+}
+
+/* The client wrote into the buffer after a fence: a new value in the same place. */
+static enum status record_dirty(struct cursor *k, struct array *a)
+{
+	struct version *old, *v;
+
+	if (a->frozen)
+		return err_set(k->err, E_READONLY, "write to a snapshot");
+	old = a->buffer->current;
+	if (old->state != VERSION_STORED)
+		return err_set(k->err, E_PROTOCOL, "array was written without a fence");
+	v = version_create(k->t, old->bytes, VERSION_PENDING);
+	version_attach(k->t, v, storage_ref(old->storage));
+	version_store(k->t, v);
+	trace_supersede(k->t, a->buffer, v);
+	return OK;
+}
+
+static enum status record_control(struct cursor *k)
+{
+	struct source src;
+	enum status st;
+
+	if (k->op == OP_IMPORT)
+		return record_import(k);
+	if (k->op == OP_DROP) {
+		if (k->in >= k->c->nin)
+			return short_column(k, "in");
+		return trace_drop(k->t, k->c->in[k->in++], k->err);
+	}
+	st = take_operand(k, &src);
+	if (!st && !src.array)
+		st = err_set(k->err, E_PROTOCOL, "%s of a number", k->row->id);
+	if (st)
+		return st;
+	if (k->op == OP_PIN)
+		return trace_define_frozen(k->t, k->out, src.array, k->err);
+	return record_dirty(k, src.array);
+}
+
+static enum status record_one(struct cursor *k)
+{
+	switch ((enum op_kind)k->row->kind) {
+	case KIND_EW:
+		return record_elementwise(k);
+	case KIND_RED:
+	case KIND_ARGRED:
+		return record_reduction(k);
+	case KIND_LIB:
+		return record_matmul(k);
+	case KIND_CREATE:
+		return record_create(k);
+	case KIND_WRITE:
+		return record_assign(k);
+	case KIND_MOVE:
+		return record_view(k);
+	case KIND_CTL:
+		return record_control(k);
+	}
+	return err_set(k->err, E_INTERNAL, "op of no kind");
+}
+
+enum status record_ops(struct trace *t, const struct record_columns *c, struct err *err)
+{
+	struct cursor k = {.t = t, .c = c, .err = err};
+
+	if (c->nout != c->nhead || c->nhead > 4 * LIMIT_OPS_PER_PACKET)
+		return err_set(err, E_PROTOCOL, "trace has %zu heads and %zu results", c->nhead,
+			       c->nout);
+	for (k.i = 0; k.i < c->nhead; k.i++) {
+		uint32_t head = c->head[k.i];
+		size_t imm = k.imm, used;
+		enum status st;
+
+		k.op = (uint16_t)(head & 0xffff);
+		k.dtype = (uint8_t)(head >> 16);
+		k.nin = head >> 24 & 15;
+		k.out = c->out[k.i];
+		k.row = op_row(k.op);
+		if (!k.row)
+			return err_set(err, E_PROTOCOL, "op %zu has number %u, which is none", k.i,
+				       k.op);
+		if (k.nin != k.row->arity)
+			return err_set(err, E_PROTOCOL, "op %zu: %s takes %u operands, not %u", k.i,
+				       k.row->id, k.row->arity, k.nin);
+		st = record_one(&k);
+		if (st)
+			return st;
+		used = k.imm - imm;
+		if ((used > 15 ? 15 : used) != head >> 28)
+			return err_set(err, E_PROTOCOL, "op %zu (%s) claims %u immediates, has %zu",
+				       k.i, k.row->id, head >> 28, used);
+	}
+	if (k.in != c->nin || k.imm != c->nimm)
+		return err_set(err, E_PROTOCOL, "trace has words that no op uses");
+	return OK;
+}

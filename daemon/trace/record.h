@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* trace/record.h - columns of ops from a client onto its trace.
+ *
+ * Nothing is believed: types, shapes and view bounds are derived again from the
+ * op table.  Any error is a fault of the client's library or an attack, and ends
+ * the connection; ops before it stay recorded until then. */
+#ifndef BRAZE_RECORD_H
+#define BRAZE_RECORD_H
+
+#include "trace.h"
+
+/* The wire's trace message, columns of 32- and 64-bit words. */
+struct record_columns {
+	size_t nhead, nout, nin, nimm;
+	const uint32_t *head, *out, *in;
+	const uint64_t *imm;
+};
+
+enum status record_ops(struct trace *t, const struct record_columns *c, struct err *err) MUST_USE;
+
+/* A new version that is a byte-for-byte copy of v, recorded as a pending op. */
+struct version *record_copy(struct trace *t, struct version *v);
+
+#endif

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reference counts among arrays, buffers, versions and nodes.  Releasing a version
+ * may release a chain of nodes as long as the trace, so it is done with a list,
+ * never by recursion. */
+#include "trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/xalloc.h"
+
+void trace_init(struct trace *t, struct arena *arena, uint64_t quota_bytes)
+{
+	memset(t, 0, sizeof *t);
+	t->arena = arena;
+	t->quota_bytes = quota_bytes;
+}
+
+void trace_finish(struct trace *t)
+{
+	struct err err;
+
+	for (uint32_t id = 0; id < t->narray; id++)
+		if (t->array[id] && trace_drop(t, id, &err))
+			abort();
+	free(t->array);
+	t->array = NULL;
+	t->narray = 0;
+	while (t->free_nodes) {
+		struct node *n = t->free_nodes;
+
+		t->free_nodes = n->newer;
+		free(n);
+	}
+}
+
+struct array *trace_array(struct trace *t, uint32_t id)
+{
+	return id < t->narray ? t->array[id] : NULL;
+}
+
+struct version *trace_current(const struct array *a)
+{
+	return a->frozen ? a->frozen : a->buffer->current;
+}
+
+struct storage *storage_create(struct trace *t, uint64_t bytes, struct err *err)
+{
+	struct extent e;
+	struct arena_stats stats;
+
+	arena_get_stats(t->arena, &stats);
+	if (t->quota_bytes && stats.live_bytes + bytes > t->quota_bytes) {
+		err_set(err, E_NOMEM,
+			"%llu bytes would pass this client's quota of %llu MiB (%llu MiB in use): "
+			"delete arrays or raise quota_bytes",
+			(unsigned long long)bytes, (unsigned long long)(t->quota_bytes >> 20),
+			(unsigned long long)(stats.live_bytes >> 20));
+		return NULL;
+	}
+	if (arena_alloc(t->arena, &e, bytes, err))
+		return NULL;
+	return storage_adopt(&e);
+}
+
+struct storage *storage_adopt(const struct extent *e)
+{
+	struct storage *s = xcalloc(1, sizeof *s);
+
+	s->extent = *e;
+	s->refs = 1;
+	return s;
+}
+
+struct storage *storage_ref(struct storage *s)
+{
+	s->refs++;
+	return s;
+}
+
+void storage_unref(struct trace *t, struct storage *s)
+{
+	if (!s || --s->refs)
+		return;
+	arena_free(t->arena, &s->extent);
+	free(s);
+}
+
+struct node *trace_node(struct trace *t)
+{
+	struct node *n = t->free_nodes;
+
+	if (n)
+		t->free_nodes = n->newer;
+	else
+		n = xmalloc(sizeof *n);
+	memset(n, 0, sizeof *n);
+	n->seq = ++t->seq;
+	n->older = t->newest;
+	if (t->newest)
+		t->newest->newer = n;
+	else
+		t->oldest = n;
+	t->newest = n;
+	t->npending++;
+	return n;
+}
+
+static void unlink_node(struct trace *t, struct node *n)
+{
+	if (n->older)
+		n->older->newer = n->newer;
+	else
+		t->oldest = n->newer;
+	if (n->newer)
+		n->newer->older = n->older;
+	else
+		t->newest = n->older;
+	t->npending--;
+	n->newer = t->free_nodes;
+	n->older = NULL;
+	t->free_nodes = n;
+}
+
+struct version *version_create(struct trace *t, uint64_t bytes, enum version_state state)
+{
+	struct version *v = xcalloc(1, sizeof *v);
+
+	(void)t;
+	v->bytes = bytes;
+	v->refs = 1;
+	v->state = (uint8_t)state;
+	return v;
+}
+
+struct version *version_ref(struct version *v)
+{
+	v->refs++;
+	return v;
+}
+
+/* Versions that lost their last reference and wait to be freed, linked through
+ * v->error, which a dying version no longer needs. */
+struct dying {
+	struct version *head;
+};
+
+static void let_go(struct trace *t, struct dying *d, struct version *v)
+{
+	if (--v->refs || v->holds)
+		return;
+	free(v->error);
+	v->error = (struct err *)d->head;
+	d->head = v;
+	(void)t;
+}
+
+static void release_node(struct trace *t, struct dying *d, struct node *n)
+{
+	for (int i = 0; i < n->nin; i++)
+		if (n->in[i].version)
+			let_go(t, d, n->in[i].version);
+	if (n->prev)
+		let_go(t, d, n->prev);
+	unlink_node(t, n);
+}
+
+static void drain(struct trace *t, struct dying *d)
+{
+	while (d->head) {
+		struct version *v = d->head;
+
+		d->head = (struct version *)v->error;
+		if (v->node) {
+			t->stats.dead_ops += v->state == VERSION_PENDING;
+			release_node(t, d, v->node);
+		}
+		if (v->storage && !v->named)
+			t->held_bytes -= v->bytes;
+		storage_unref(t, v->storage);
+		free(v);
+	}
+}
+
+void version_unref(struct trace *t, struct version *v)
+{
+	struct dying d = {0};
+
+	let_go(t, &d, v);
+	drain(t, &d);
+}
+
+void version_hold(struct version *v)
+{
+	v->holds++;
+}
+
+void version_unhold(struct trace *t, struct version *v)
+{
+	struct dying d = {0};
+
+	v->holds--;
+	if (!v->refs && !v->holds) {
+		v->refs = 1;
+		let_go(t, &d, v);
+		drain(t, &d);
+	}
+}
+
+/* The version has its value, or never will: its node is no longer needed. */
+static void settle(struct trace *t, struct version *v)
+{
+	struct dying d = {0};
+
+	if (v->node)
+		release_node(t, &d, v->node);
+	v->node = NULL;
+	drain(t, &d);
+}
+
+void version_attach(struct trace *t, struct version *v, struct storage *s)
+{
+	v->storage = s;
+	if (!v->named)
+		t->held_bytes += v->bytes;
+}
+
+void version_detach(struct trace *t, struct version *v)
+{
+	if (!v->storage)
+		return;
+	if (!v->named)
+		t->held_bytes -= v->bytes;
+	storage_unref(t, v->storage);
+	v->storage = NULL;
+}
+
+void version_store(struct trace *t, struct version *v)
+{
+	v->state = VERSION_STORED;
+	settle(t, v);
+}
+
+void version_fail(struct trace *t, struct version *v, const struct err *err)
+{
+	v->state = VERSION_FAILED;
+	if (!v->error)
+		v->error = xmalloc(sizeof *v->error);
+	*v->error = *err;
+	settle(t, v);
+}
+
+/* Stored values without a name are kept for pending nodes only: held_bytes. */
+static void name_add(struct trace *t, struct version *v)
+{
+	if (!v->named++ && v->storage)
+		t->held_bytes -= v->bytes;
+}
+
+static void name_drop(struct trace *t, struct version *v)
+{
+	if (!--v->named && v->storage)
+		t->held_bytes += v->bytes;
+}
+
+static void buffer_unref(struct trace *t, struct buffer *b)
+{
+	if (--b->refs)
+		return;
+	name_drop(t, b->current);
+	version_unref(t, b->current);
+	free(b);
+}
+
+void trace_supersede(struct trace *t, struct buffer *b, struct version *v)
+{
+	struct version *old = b->current;
+
+	b->current = v;
+	if (old) {
+		name_drop(t, old);
+		version_unref(t, old);
+	}
+	name_add(t, v);
+}
+
+/* Room for `id` in the table, which must name nothing yet. */
+static enum status slot(struct trace *t, uint32_t id, struct err *err)
+{
+	if (!id || id >= LIMIT_IDS)
+		return err_set(err, E_PROTOCOL, "array id %u is out of range", id);
+	if (id >= t->narray) {
+		uint32_t n = t->narray ? t->narray : 64;
+
+		while (n <= id)
+			n *= 2;
+		t->array = xrealloc(t->array, n, sizeof(struct array *));
+		memset(t->array + t->narray, 0, (n - t->narray) * sizeof(struct array *));
+		t->narray = n;
+	}
+	if (t->array[id])
+		return err_set(err, E_PROTOCOL, "array id %u is in use", id);
+	return OK;
+}
+
+static struct array *put(struct trace *t, uint32_t id, const struct view *view)
+{
+	struct array *a = xcalloc(1, sizeof *a);
+
+	a->view = *view;
+	t->array[id] = a;
+	t->live_arrays++;
+	t->stats.arrays++;
+	return a;
+}
+
+enum status trace_define(struct trace *t, uint32_t id, const struct view *view, uint64_t bytes,
+			 struct version *v, struct err *err)
+{
+	enum status st = slot(t, id, err);
+	struct buffer *b;
+
+	if (st) {
+		version_unref(t, v);
+		return st;
+	}
+	b = xcalloc(1, sizeof *b);
+	b->bytes = bytes;
+	b->refs = 1;
+	put(t, id, view)->buffer = b;
+	trace_supersede(t, b, v);
+	return OK;
+}
+
+enum status trace_define_view(struct trace *t, uint32_t id, struct array *a,
+			      const struct view *view, struct err *err)
+{
+	enum status st = slot(t, id, err);
+	struct array *n;
+
+	if (st)
+		return st;
+	n = put(t, id, view);
+	if (a->frozen) {
+		n->frozen = version_ref(a->frozen);
+		n->frozen->pins++;
+		name_add(t, n->frozen);
+	} else {
+		n->buffer = a->buffer;
+		n->buffer->refs++;
+	}
+	return OK;
+}
+
+enum status trace_define_frozen(struct trace *t, uint32_t id, struct array *a, struct err *err)
+{
+	enum status st = slot(t, id, err);
+	struct array *n;
+
+	if (st)
+		return st;
+	n = put(t, id, &a->view);
+	n->frozen = version_ref(trace_current(a));
+	n->frozen->pins++;
+	name_add(t, n->frozen);
+	return OK;
+}
+
+enum status trace_drop(struct trace *t, uint32_t id, struct err *err)
+{
+	struct array *a = trace_array(t, id);
+
+	if (!a)
+		return err_set(err, E_UNKNOWN_ARRAY, "drop of array %u, which does not exist", id);
+	t->array[id] = NULL;
+	t->live_arrays--;
+	if (a->frozen) {
+		a->frozen->pins--;
+		name_drop(t, a->frozen);
+		version_unref(t, a->frozen);
+	} else {
+		buffer_unref(t, a->buffer);
+	}
+	free(a);
+	return OK;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* trace/trace.h - one client's arrays, their versions, and the ops not yet run.
+ *
+ * A buffer is storage that views share; a version is the value of a buffer
+ * between two writes.  A node is an op that has not run: it makes one version and
+ * refers to the versions it reads, so there are no anti- or output dependences.
+ * Loop thread only.  Everything here belongs to a struct trace and dies with it,
+ * except what a running job holds (version.holds). */
+#ifndef BRAZE_TRACE_H
+#define BRAZE_TRACE_H
+
+#include "arena.h"
+#include "ops.h"
+
+struct node;
+
+/* Storage of versions: an extent of the arena, shared by counting (an in-place
+ * write makes the new version share its predecessor's). */
+struct storage {
+	struct extent extent;
+	uint32_t refs;
+};
+
+enum version_state {
+	VERSION_PENDING, /* node has not run */
+	VERSION_RUNNING, /* in a partition that is being planned or run */
+	VERSION_STORED,
+	VERSION_FAILED
+};
+
+struct version {
+	uint64_t bytes;
+	uint32_t refs;		 /* the buffer, nodes that read it, snapshots */
+	uint32_t holds;		 /* jobs in flight that touch it */
+	uint32_t pins;		 /* snapshots among refs: the storage must not change */
+	uint32_t mark;		 /* demand walk that saw it last */
+	uint32_t index;		 /* its number in that walk's partition */
+	uint32_t inner;		 /* refs from nodes of that partition */
+	uint8_t state;		 /* enum version_state */
+	uint32_t named;		 /* buffers and snapshots that can read it by name */
+	struct node *node;	 /* pending and running: what makes it */
+	struct storage *storage; /* stored */
+	struct err *error;	 /* failed: why */
+};
+
+struct buffer {
+	uint64_t bytes;
+	uint32_t refs; /* arrays */
+	struct version *current;
+};
+
+/* What an id names: a view of a buffer; or, frozen, of one version for good. */
+struct array {
+	struct buffer *buffer;
+	struct version *frozen;
+	struct view view;
+};
+
+struct operand {
+	struct version *version; /* NULL: the immediate */
+	struct view view;	 /* of an immediate: dtype only */
+	uint64_t imm[2];	 /* in the loop's dtype already */
+};
+
+struct node {
+	uint16_t op;
+	uint8_t dtype; /* the head's */
+	uint8_t nin;
+	uint8_t recipe; /* it was computed once without being stored */
+	uint8_t chain;	/* demand walk: ops back to stored values, 255: no recipe */
+	uint8_t kept;	/* demand walk: stays pending as (part of) a recipe */
+	uint32_t axes;
+	uint64_t seq; /* place in the trace */
+	uint32_t mark;
+	struct operand in[3];
+	struct version *prev; /* ASSIGN to a part: the bytes it leaves alone */
+	struct version *out;  /* borrowed: the version owns the node */
+	struct view view;     /* of the version it makes */
+	struct node *newer, *older;
+};
+
+/* Counters that operators see. */
+struct trace_stats {
+	uint64_t ops, dead_ops, arrays;
+};
+
+struct trace {
+	struct array **array; /* by id; NULL where free */
+	uint32_t narray;      /* size of the table */
+	uint32_t live_arrays;
+	uint32_t npending; /* nodes of versions in state PENDING or RUNNING */
+	uint64_t seq;
+	uint64_t held_bytes; /* stored, unnamed, kept for pending nodes only */
+	struct node *oldest, *newest;
+	struct node *free_nodes;
+	struct arena *arena;
+	uint64_t quota_bytes;
+	uint32_t mark;
+	struct trace_stats stats;
+};
+
+void trace_init(struct trace *t, struct arena *arena, uint64_t quota_bytes);
+/* Drops every array; versions that jobs hold survive until version_unhold. */
+void trace_finish(struct trace *t);
+
+/* NULL when the id names nothing. */
+struct array *trace_array(struct trace *t, uint32_t id);
+/* The version that reading this array means now. */
+struct version *trace_current(const struct array *a);
+
+/* New array `id` on a new buffer whose current version is v (takes the ref). */
+enum status trace_define(struct trace *t, uint32_t id, const struct view *view, uint64_t bytes,
+			 struct version *v, struct err *err) MUST_USE;
+/* New array on a's buffer. */
+enum status trace_define_view(struct trace *t, uint32_t id, struct array *a,
+			      const struct view *view, struct err *err) MUST_USE;
+/* New array that keeps a's current version. */
+enum status trace_define_frozen(struct trace *t, uint32_t id, struct array *a,
+				struct err *err) MUST_USE;
+enum status trace_drop(struct trace *t, uint32_t id, struct err *err) MUST_USE;
+/* The buffer's value becomes v (takes the ref). */
+void trace_supersede(struct trace *t, struct buffer *b, struct version *v);
+
+struct node *trace_node(struct trace *t);
+
+/* New version in the given state with one reference. */
+struct version *version_create(struct trace *t, uint64_t bytes, enum version_state state);
+struct version *version_ref(struct version *v);
+void version_unref(struct trace *t, struct version *v);
+void version_hold(struct version *v);
+void version_unhold(struct trace *t, struct version *v);
+/* Give the version storage (takes the ref), before it has its value. */
+void version_attach(struct trace *t, struct version *v, struct storage *s);
+void version_detach(struct trace *t, struct version *v);
+/* The attached storage holds the value: stored; its node is released. */
+void version_store(struct trace *t, struct version *v);
+void version_fail(struct trace *t, struct version *v, const struct err *err);
+
+struct storage *storage_create(struct trace *t, uint64_t bytes, struct err *err);
+/* Storage of an extent that is the caller's already. */
+struct storage *storage_adopt(const struct extent *e);
+struct storage *storage_ref(struct storage *s);
+void storage_unref(struct trace *t, struct storage *s);
+
+#endif

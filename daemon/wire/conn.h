@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* wire/conn.h - one client's socket: packets in and out.
+ *
+ * Loop thread.  One packet is read per wake-up, so that no client starves the
+ * others.  Replies that the client does not read are queued up to a bound, during
+ * which nothing more is read from it; then the connection closes.  Memory goes in
+ * the handle's close callback. */
+#ifndef BRAZE_CONN_H
+#define BRAZE_CONN_H
+
+#include "packet.h"
+
+struct uv_loop_s;
+struct conn;
+
+struct conn_events {
+	/* A packet; its fds are closed afterwards unless taken. */
+	void (*packet)(void *data, struct packet *p);
+	/* The connection is over, once, with the reason. */
+	void (*closed)(void *data, const struct err *why);
+};
+
+/* Takes the socket. */
+struct conn *conn_create(struct uv_loop_s *loop, int fd, const struct conn_events *events,
+			 void *data);
+/* Queue or send one packet; fd -1: none (it stays the caller's). */
+void conn_send(struct conn *c, const void *bytes, size_t n, int fd);
+/* Stop or resume reading. */
+void conn_pause(struct conn *c, bool pause);
+/* Close without calling `closed`; queued replies get one last chance. */
+void conn_close(struct conn *c);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* wire/decode.h - a packet's bytes as one checked request.
+ *
+ * The only reader of generated protobuf structs.  A scan of the tags refuses what
+ * no client of ours sends (unknown or repeated fields, unpacked columns) before
+ * the library allocates, and the allocator is a bump of fixed size, so hostile
+ * bytes cannot be amplified.  Results point into the decoder and the packet until
+ * the next call. */
+#ifndef BRAZE_DECODE_H
+#define BRAZE_DECODE_H
+
+#include "../trace/record.h"
+
+struct decode_hello {
+	uint32_t major, minor, pid, flags;
+	uint64_t op_table;
+	const char *name, *device;
+};
+
+struct request {
+	uint64_t seq;
+	bool has_hello, has_trace, has_demand, has_fence, has_cancel, has_lease, has_unlease;
+	struct decode_hello hello;
+	struct record_columns trace;
+	struct {
+		uint64_t ticket;
+		size_t n;
+		const uint32_t *id;
+	} demand;
+	struct {
+		uint64_t ticket;
+		uint32_t id;
+	} fence;
+	struct {
+		uint64_t ticket;
+	} cancel;
+	struct {
+		uint64_t ticket, bytes;
+	} lease;
+	struct {
+		uint64_t offset, bytes;
+	} unlease;
+};
+
+struct decoder;
+
+struct decoder *decode_create(void);
+void decode_destroy(struct decoder *d);
+enum status decode_request(struct request *out, struct decoder *d, const uint8_t *data, size_t n,
+			   struct err *err) MUST_USE;
+
+#endif

@@ -1,0 +1,198 @@
+! SPDX-License-Identifier: Apache-2.0
+! The Fortran module against plain Fortran, expression by expression.
+program test_fortran
+   use braze
+   use, intrinsic :: iso_c_binding
+   implicit none
+   integer :: failures = 0
+
+   call copies()
+   call arithmetic()
+   call reductions()
+   call sections()
+   call products()
+   call shared_memory()
+   call errors()
+   call many_temporaries()
+   call braze_finish()
+   if (failures > 0) error stop 'some checks failed'
+
+contains
+
+   subroutine expect(ok, what)
+      logical, intent(in) :: ok
+      character(*), intent(in) :: what
+      if (ok) return
+      failures = failures + 1
+      print '(2a)', 'failed: ', what
+   end subroutine
+
+   function ramp() result(x)
+      real(c_double) :: x(3, 4)
+      integer :: i
+      x = reshape([(real(i, c_double), i=1, 12)], [3, 4])
+   end function
+
+   subroutine copies()
+      type(braze_array_t) :: a, b
+      real(c_double) :: x(3, 4), y(3, 4), s
+      real(c_float) :: f(2)
+      integer(c_int32_t) :: k(2, 2), l(2, 2)
+      logical(c_bool) :: t(3)
+      x = ramp()
+      a = x
+      y = a
+      call expect(all(x == y), 'a matrix comes back')
+      call expect(all(a%shape() == [3, 4]) .and. a%rank() == 2, 'its shape is Fortran''s')
+      b = a
+      b = b + 1
+      y = a
+      call expect(all(x == y), 'assignment copies the value')
+      a = x(1:3:2, 2:4:2)
+      y(1:2, 1:2) = a
+      call expect(all(y(1:2, 1:2) == x(1:3:2, 2:4:2)), 'a section that is not contiguous')
+      k = reshape([1, 2, 3, 4], [2, 2])
+      a = k
+      l = a
+      call expect(all(k == l) .and. a%dtype() == braze_int32, 'integers')
+      a = 2.5_c_double
+      s = a
+      call expect(s == 2.5_c_double .and. a%rank() == 0, 'a scalar')
+      a = [1.25_c_float, 2.5_c_float]
+      f = a
+      y(1:2, 1) = a
+      call expect(all(f == [1.25, 2.5]) .and. all(y(1:2, 1) == [1.25d0, 2.5d0]), &
+                  'conversion to the left side''s type')
+      a = [1.0d0, 2.0d0, 3.0d0]
+      t = a > 1.5d0
+      call expect(.not. logical(t(1)) .and. logical(t(2)) .and. logical(t(3)), 'comparisons')
+   end subroutine
+
+   subroutine arithmetic()
+      type(braze_array_t) :: a, b
+      real(c_double) :: x(3, 4), y(3, 4), z(3, 4)
+      x = ramp()
+      y = 13 - x
+      a = x
+      b = y
+      z = (a + b)*a - a/b
+      call expect(all(z == (x + y)*x - x/y), 'arrays with arrays')
+      z = 2*a + 1.5d0 - 3/b
+      call expect(all(z == 2*x + 1.5d0 - 3/y), 'arrays with numbers')
+      z = -a
+      call expect(all(z == -x), 'minus')
+      z = sqrt(a) + abs(a - 6)
+      call expect(all(z == sqrt(x) + abs(x - 6)), 'functions')
+      z = merge(a, b, a > b)
+      call expect(all(z == merge(x, y, x > y)), 'merge')
+      z = min(a, b) + max(a, 5.0d0)
+      call expect(all(z == min(x, y) + max(x, 5.0d0)), 'min and max')
+      z = modulo(a - 6, 4.0d0) + mod(a - 6, 4.0d0)
+      call expect(all(z == modulo(x - 6, 4.0d0) + mod(x - 6, 4.0d0)), 'both remainders')
+   end subroutine
+
+   subroutine reductions()
+      type(braze_array_t) :: a
+      real(c_double) :: x(3, 4), rows(3), columns(4), s
+      integer(c_int64_t) :: at(4)
+      x = ramp()
+      x(2, 3) = -1
+      a = x
+      s = sum(a)
+      call expect(s == sum(x), 'sum')
+      columns = sum(a, 1)
+      call expect(all(columns == sum(x, 1)), 'sum over rows')
+      rows = maxval(a, dim=2)
+      call expect(all(rows == maxval(x, dim=2)), 'maxval over columns')
+      s = minval(a)
+      call expect(s == -1, 'minval')
+      at = minloc(a, 1)
+      call expect(all(at == minloc(x, 1)), 'minloc counts from 1')
+   end subroutine
+
+   subroutine sections()
+      type(braze_array_t) :: a, v
+      real(c_double) :: x(3, 4), got(2, 2), flat(12), t(4, 3)
+      x = ramp()
+      a = x
+      got = a%slice([1, 2], [3, 4], [2, 2])
+      call expect(all(got == x(1:3:2, 2:4:2)), 'slice')
+      got(:, 1) = reshape(a%slice([3, 1], [2, 1], [-1, 1]), [2])
+      call expect(all(got(:, 1) == x(3:2:-1, 1)), 'a negative step')
+      v = a%slice([2, 2], [3, 3])
+      call v%put(v*10)
+      x(2:3, 2:3) = x(2:3, 2:3)*10
+      flat = reshape(a, [12])
+      call expect(all(flat == reshape(x, [12])), 'a write through a slice; reshape')
+      t = transpose(a)
+      call expect(all(t == transpose(x)), 'transpose')
+   end subroutine
+
+   subroutine products()
+      type(braze_array_t) :: a, b, u
+      real(c_double) :: x(3, 4), y(4, 2), z(3, 2), w(4), s
+      integer :: i
+      x = ramp()
+      y = reshape([(real(i*i, c_double), i=1, 8)], [4, 2])
+      w = [1, 2, 3, 4]
+      a = x
+      b = y
+      u = w
+      z = matmul(a, b)
+      call expect(all(z == matmul(x, y)), 'matmul')
+      z(:, 1) = matmul(a, u)
+      call expect(all(z(:, 1) == matmul(x, w)), 'matrix by vector')
+      z(1, :) = matmul(u, b)
+      call expect(all(z(1, :) == matmul(w, y)), 'vector by matrix')
+      s = dot_product(u, u)
+      call expect(s == 30, 'dot_product')
+   end subroutine
+
+   subroutine shared_memory()
+      type(braze_array_t) :: a, b
+      type(c_ptr) :: p
+      real(c_double), pointer :: x(:, :)
+      real(c_double) :: y(2, 3)
+      call braze_alloc(a, p, [2, 3])
+      call c_f_pointer(p, x, [2, 3])
+      x = 1
+      x(2, 1) = 5
+      b = a + 0
+      call a%fence(p)
+      call c_f_pointer(p, x, [2, 3])
+      x(2, 1) = 7
+      y = b
+      call expect(y(2, 1) == 5, 'what was recorded keeps the old value')
+      y = a
+      call expect(y(2, 1) == 7 .and. y(1, 1) == 1, 'a write into shared memory')
+   end subroutine
+
+   subroutine errors()
+      type(braze_array_t) :: a, b
+      real(c_double) :: y(2)
+      integer :: stat
+      character(200) :: text
+      a = ramp()
+      text = ''
+      call a%read(y, stat, text)
+      call expect(stat /= 0 .and. len_trim(text) > 0, 'a wrong shape is reported')
+      b = [1.0d0, 2.0d0]
+      call a%put(b, stat, text)
+      call expect(stat == 2 .and. index(text, 'shape') > 0, 'the library''s message arrives')
+      call b%read(y, stat, text)
+      call expect(stat == 0 .and. all(y == [1, 2]), 'and success is 0')
+   end subroutine
+
+   ! Were temporaries kept, the ids of one session would be used up.
+   subroutine many_temporaries()
+      type(braze_array_t) :: a
+      real(c_double) :: s
+      integer :: i
+      a = 1.0d0
+      do i = 1, 10000
+         a = (a + 1)*1.0d0 - 1.0d0 + 1
+      end do
+      s = a
+      call expect(s == 10001, 'a long chain')
+   end subroutine
+end program

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "trace/arena.h"
+
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <uv.h>
+
+#define MIB (1ull << 20)
+
+static uv_loop_t loop;
+static struct arena *a;
+static struct err err;
+
+static void setup(void)
+{
+	uv_loop_init(&loop);
+	cr_assert_eq(arena_create(&a, &loop, 1024 * MIB, &err), OK, "%s", err.text);
+}
+
+static void teardown(void)
+{
+	uv_run(&loop, UV_RUN_DEFAULT);
+	arena_destroy(a);
+	cr_assert_eq(uv_loop_close(&loop), 0);
+}
+
+static struct extent alloc(uint64_t bytes)
+{
+	struct extent e;
+
+	cr_assert_eq(arena_alloc(a, &e, bytes, &err), OK, "%s", err.text);
+	cr_assert_geq(e.bytes, bytes);
+	return e;
+}
+
+TestSuite(arena, .init = setup, .fini = teardown);
+
+Test(arena, file_is_sealed_against_resizing)
+{
+	cr_assert_eq(ftruncate(arena_fd(a), 0), -1);
+	cr_assert_eq(ftruncate(arena_fd(a), (off_t)(2048 * MIB)), -1);
+	cr_assert_eq(fcntl(arena_fd(a), F_ADD_SEALS, F_SEAL_WRITE), -1);
+}
+
+Test(arena, extents_are_disjoint_and_aligned)
+{
+	struct extent e[200];
+
+	srand(1);
+	for (int i = 0; i < 200; i++) {
+		e[i] = alloc((uint64_t)(rand() % 300000 + 1));
+		cr_assert_eq(e[i].offset % 64, 0);
+		if (e[i].bytes >= 65536)
+			cr_assert_eq(e[i].offset % 4096, 0);
+		for (int j = 0; j < i; j++)
+			cr_assert(e[i].offset + e[i].bytes <= e[j].offset ||
+				  e[j].offset + e[j].bytes <= e[i].offset);
+		if (i % 3 == 0) {
+			arena_free(a, &e[i]);
+			e[i] = (struct extent){0, 0};
+		}
+	}
+}
+
+Test(arena, freed_extent_of_the_same_size_comes_back_first)
+{
+	struct extent x = alloc(8 * MIB), y;
+
+	arena_free(a, &x);
+	y = alloc(8 * MIB - 100);
+	cr_assert_eq(x.offset, y.offset);
+}
+
+Test(arena, full_arena_is_an_error_and_merging_makes_room)
+{
+	struct extent e[16], big;
+
+	for (int i = 0; i < 16; i++)
+		e[i] = alloc(60 * MIB);
+	cr_assert_eq(arena_alloc(a, &big, 512 * MIB, &err), E_NOMEM);
+	cr_assert_eq(arena_alloc(a, &big, UINT64_MAX, &err), E_NOMEM);
+	for (int i = 0; i < 16; i++)
+		arena_free(a, &e[i]);
+	uv_run(&loop, UV_RUN_DEFAULT);
+	cr_assert_eq(arena_alloc(a, &big, 900 * MIB, &err), OK, "%s", err.text);
+}
+
+Test(arena, memory_beyond_the_high_water_mark_is_given_back)
+{
+	struct extent e[8];
+	struct arena_stats stats;
+	char *p = mmap(NULL, 1024 * MIB, PROT_READ | PROT_WRITE, MAP_SHARED, arena_fd(a), 0);
+
+	cr_assert_neq(p, MAP_FAILED);
+	for (int i = 0; i < 8; i++) {
+		e[i] = alloc(64 * MIB);
+		p[e[i].offset] = 1;
+	}
+	for (int i = 0; i < 8; i++)
+		arena_free(a, &e[i]);
+	uv_run(&loop, UV_RUN_DEFAULT);
+	arena_get_stats(a, &stats);
+	cr_assert_eq(stats.live_bytes, 0);
+	cr_assert_leq(stats.warm_bytes, 256 * MIB);
+	munmap(p, 1024 * MIB);
+}
+
+Test(arena, import_takes_leased_bytes_once)
+{
+	struct extent lease, e;
+
+	cr_assert_eq(arena_lease(a, &lease, MIB, &err), OK);
+	cr_assert_eq(arena_import(a, &e, lease.offset, 100, &err), OK, "%s", err.text);
+	cr_assert_eq(e.bytes, 128);
+	cr_assert_eq(arena_import(a, &e, lease.offset, 100, &err), E_PROTOCOL);
+	cr_assert_eq(arena_import(a, &e, lease.offset + 64, 64, &err), E_PROTOCOL);
+	cr_assert_eq(arena_import(a, &e, lease.offset + 128, 64, &err), OK);
+	cr_assert_eq(arena_import(a, &e, lease.offset + 1, 64, &err), E_PROTOCOL);
+	cr_assert_eq(arena_import(a, &e, UINT64_MAX - 63, 64, &err), E_PROTOCOL);
+	cr_assert_eq(arena_import(a, &e, lease.offset + 192, UINT64_MAX, &err), E_PROTOCOL);
+}
+
+Test(arena, unlease_gives_back_only_what_is_leased)
+{
+	struct extent lease;
+	struct arena_stats stats;
+
+	cr_assert_eq(arena_lease(a, &lease, MIB, &err), OK);
+	cr_assert_eq(arena_unlease(a, lease.offset + 4096, lease.bytes, &err), E_PROTOCOL);
+	cr_assert_eq(arena_unlease(a, lease.offset, lease.bytes, &err), OK, "%s", err.text);
+	cr_assert_eq(arena_unlease(a, lease.offset, lease.bytes, &err), E_PROTOCOL);
+	arena_get_stats(a, &stats);
+	cr_assert_eq(stats.live_bytes, 0);
+	cr_assert_eq(stats.leased_bytes, 0);
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trace_fixture.h"
+
+#include <stdlib.h>
+
+#include "plan/demand.h"
+
+TestSuite(demand, .init = fixture_setup, .fini = fixture_teardown);
+
+static struct version *value_of(uint32_t id)
+{
+	return trace_current(trace_array(&trace, id));
+}
+
+static struct partition *cut(uint32_t id)
+{
+	struct partition *p;
+	struct version *v = value_of(id);
+
+	demand_partition(&p, &trace, &v, 1, false);
+	return p;
+}
+
+/* What a job does when it succeeds. */
+static void finish(struct partition *p)
+{
+	for (uint32_t i = 0; i < p->part.nvalue; i++)
+		if (p->part.value[i].role == PART_OUTPUT) {
+			version_attach(&trace, p->value[i], storage_create(&trace, 64, &err));
+			version_store(&trace, p->value[i]);
+		}
+	partition_free(&trace, p);
+}
+
+static unsigned count_role(const struct partition *p, enum part_role role)
+{
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < p->part.nvalue; i++)
+		n += p->part.value[i].role == role;
+	return n;
+}
+
+Test(demand, takes_only_what_the_read_needs)
+{
+	struct partition *p;
+
+	import(1, 10);
+	binary(OP_ADD, 2, 1, 1);
+	binary(OP_MULTIPLY, 3, 1, 1);
+	p = cut(2);
+	cr_assert_eq(p->part.nop, 1);
+	cr_assert_eq(p->part.op[0].op, OP_ADD);
+	cr_assert_eq(count_role(p, PART_INPUT), 1);
+	cr_assert_eq(value_of(2)->state, VERSION_RUNNING);
+	cr_assert_eq(value_of(3)->state, VERSION_PENDING);
+	finish(p);
+	cr_assert_eq(value_of(2)->state, VERSION_STORED);
+	cr_assert_null(cut(2), "nothing is pending behind a stored value");
+}
+
+Test(demand, dropped_intermediate_is_a_temporary)
+{
+	struct partition *p;
+
+	import(1, 10);
+	binary(OP_ADD, 2, 1, 1);
+	unary(OP_SQRT, 3, 2);
+	drop(2);
+	p = cut(3);
+	cr_assert_eq(p->part.nop, 2);
+	cr_assert_eq(count_role(p, PART_TEMP), 1);
+	cr_assert_eq(count_role(p, PART_OUTPUT), 1);
+	finish(p);
+	cr_assert_eq(trace.npending, 0);
+}
+
+Test(demand, cheap_live_value_is_a_recipe_first_and_stored_next_time)
+{
+	struct partition *p;
+
+	import(1, 10);
+	unary(OP_SIN, 2, 1);
+	unary(OP_SQUARE, 3, 2);
+	p = cut(3);
+	cr_assert_eq(count_role(p, PART_OUTPUT), 1);
+	finish(p);
+	cr_assert_eq(value_of(2)->state, VERSION_PENDING);
+	unary(OP_NEGATIVE, 4, 2);
+	p = cut(4);
+	cr_assert_eq(count_role(p, PART_OUTPUT), 2);
+	finish(p);
+	cr_assert_eq(value_of(2)->state, VERSION_STORED);
+}
+
+Test(demand, live_reduction_is_stored)
+{
+	struct partition *p;
+
+	import(1, 10);
+	put(OP_SUM, 255, 1, 1, 2);
+	operand(1);
+	word(1);
+	cr_assert_eq(flush(), OK, "%s", err.text);
+	binary(OP_ADD, 3, 1, 2);
+	p = cut(3);
+	cr_assert_eq(count_role(p, PART_OUTPUT), 2);
+	finish(p);
+}
+
+Test(demand, in_place_write_takes_storage_only_when_nobody_else_reads_it)
+{
+	struct partition *p;
+	uint32_t v;
+
+	import(1, 10);
+	import(2, 3);
+	slice(3, 1, 0, 3);
+	assign(3, 2);
+	p = cut(1);
+	v = p->part.op[0].out.value;
+	cr_assert_neq(p->part.value[v].prev, PART_NONE);
+	cr_assert(p->part.value[v].take);
+	finish(p);
+
+	unary(OP_SQRT, 4, 1); /* pending reader of the present value */
+	assign(3, 2);
+	p = cut(1);
+	v = p->part.op[0].out.value;
+	cr_assert_not(p->part.value[v].take);
+	finish(p);
+
+	put(OP_PIN, 255, 1, 0, 5);
+	operand(1);
+	cr_assert_eq(flush(), OK);
+	assign(3, 2);
+	p = cut(1);
+	v = p->part.op[0].out.value;
+	cr_assert_not(p->part.value[v].take, "an exported snapshot must not change");
+	finish(p);
+}
+
+Test(demand, recipe_that_reads_the_old_value_forbids_taking_it)
+{
+	struct partition *p;
+
+	import(1, 10);
+	import(2, 3);
+	unary(OP_SIN, 4, 1);
+	slice(3, 1, 0, 3);
+	slice(6, 4, 0, 3);
+	assign(3, 6);
+	p = cut(1);
+	for (uint32_t i = 0; i < p->part.nvalue; i++)
+		if (p->part.value[i].prev != PART_NONE)
+			cr_assert_not(p->part.value[i].take);
+	cr_assert_eq(value_of(4)->state, VERSION_PENDING);
+	finish(p);
+}
+
+Test(demand, same_program_gives_the_same_bytes)
+{
+	struct partition *p, *q;
+
+	import(1, 10);
+	unary(OP_SIN, 2, 1);
+	binary(OP_ADD, 3, 2, 1);
+	drop(2);
+	p = cut(3);
+	unary(OP_SIN, 7, 1);
+	binary(OP_ADD, 8, 7, 1);
+	drop(7);
+	q = cut(8);
+	cr_assert_eq(p->part.nop, q->part.nop);
+	cr_assert_eq(p->part.nvalue, q->part.nvalue);
+	cr_assert_arr_eq(p->part.op, q->part.op, p->part.nop * sizeof *p->part.op);
+	cr_assert_arr_eq(p->part.value, q->part.value, p->part.nvalue * sizeof *p->part.value);
+	cr_assert_arr_eq(p->part.dim, q->part.dim, p->part.ndim * sizeof *p->part.dim);
+	finish(p);
+	finish(q);
+}
+
+Test(demand, failure_spreads_to_what_reads_it)
+{
+	struct partition *p;
+	struct err why;
+
+	import(1, 10);
+	unary(OP_SIN, 2, 1);
+	p = cut(2);
+	err_set(&why, E_LOST, "lost");
+	version_fail(&trace, value_of(2), &why);
+	partition_free(&trace, p);
+	unary(OP_COS, 3, 2);
+	unary(OP_TAN, 4, 3);
+	cr_assert_null(cut(4));
+	cr_assert_eq(value_of(4)->state, VERSION_FAILED);
+	cr_assert_str_eq(value_of(4)->error->text, "lost");
+}
+
+Test(demand, long_partition_is_cut_at_the_limit)
+{
+	struct partition *p;
+	unsigned total = 0;
+
+	import(1, 10);
+	for (uint32_t i = 2; i < 3002; i++) {
+		unary(OP_SQRT, i, i - 1);
+		drop(i - 1);
+	}
+	while ((p = cut(3001))) {
+		cr_assert_leq(p->part.nop, LIMIT_PARTITION_OPS);
+		total += p->part.nop;
+		finish(p);
+	}
+	cr_assert_eq(total, 3000);
+}
+
+Test(demand, cut_falls_where_fewest_bytes_cross)
+{
+	struct version **v;
+	size_t n;
+
+	import(1, 100);
+	for (uint32_t turn = 0; turn < 4; turn++) {
+		uint32_t x = 10 * turn + 1;
+
+		unary(OP_SIN, x + 1, x);
+		unary(OP_COS, x + 2, x);
+		binary(OP_ADD, x + 10, x + 1, x + 2);
+		drop(x + 1);
+		drop(x + 2);
+		if (turn)
+			drop(x);
+	}
+	v = demand_cut(&trace, &n);
+	cr_assert_eq(n, 1, "one value crosses at the end of a turn");
+	cr_assert_eq(v[0], value_of(41));
+	version_unref(&trace, v[0]);
+	free(v);
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trace_fixture.h"
+
+TestSuite(record, .init = fixture_setup, .fini = fixture_teardown);
+
+Test(record, elementwise_result_has_the_derived_type_and_shape)
+{
+	import(1, 10);
+	put(OP_GREATER, 255, 2, 1, 2);
+	operand(1);
+	scalar(0.5);
+	cr_assert_eq(flush(), OK, "%s", err.text);
+	cr_assert_eq(trace_array(&trace, 2)->view.dtype, DT_BOOL);
+	cr_assert_eq(trace_array(&trace, 2)->view.shape.dim[0], 10);
+	cr_assert_eq(trace.npending, 1);
+}
+
+Test(record, op_whose_result_is_dropped_never_runs)
+{
+	import(1, 10);
+	binary(OP_ADD, 2, 1, 1);
+	unary(OP_SQRT, 3, 2);
+	drop(2);
+	cr_assert_eq(trace.npending, 2);
+	drop(3);
+	cr_assert_eq(trace.npending, 0);
+	cr_assert_eq(trace.stats.dead_ops, 2);
+}
+
+Test(record, long_chain_is_released_without_recursion)
+{
+	import(1, 4);
+	for (uint32_t i = 2; i < 200000; i++) {
+		put(OP_NEGATIVE, 255, 1, 0, i);
+		operand(i - 1);
+		put(OP_DROP, 255, 1, 0, 0);
+		operand(i - 1);
+		if (columns.nhead >= 1000)
+			cr_assert_eq(flush(), OK, "%s", err.text);
+	}
+	cr_assert_eq(flush(), OK);
+	drop(199999);
+	cr_assert_eq(trace.npending, 0);
+}
+
+Test(record, write_makes_a_new_version_that_views_share)
+{
+	struct version *before;
+
+	import(1, 10);
+	slice(2, 1, 2, 3);
+	import(3, 3);
+	before = trace_current(trace_array(&trace, 1));
+	assign(2, 3);
+	cr_assert_neq(trace_current(trace_array(&trace, 1)), before);
+	cr_assert_eq(trace_current(trace_array(&trace, 1)), trace_current(trace_array(&trace, 2)));
+	cr_assert_eq(trace_current(trace_array(&trace, 1))->node->prev, before);
+}
+
+Test(record, write_of_the_whole_buffer_cuts_the_chain)
+{
+	import(1, 10);
+	import(2, 10);
+	assign(1, 2);
+	cr_assert_null(trace_current(trace_array(&trace, 1))->node->prev);
+}
+
+Test(record, snapshot_keeps_its_version_and_refuses_writes)
+{
+	struct version *v;
+
+	import(1, 10);
+	v = trace_current(trace_array(&trace, 1));
+	put(OP_PIN, 255, 1, 0, 2);
+	operand(1);
+	cr_assert_eq(flush(), OK);
+	import(3, 10);
+	assign(1, 3);
+	cr_assert_eq(trace_current(trace_array(&trace, 2)), v);
+	put(OP_ASSIGN, 255, 2, 0, 0);
+	operand(2);
+	operand(3);
+	cr_assert_eq(flush(), E_READONLY);
+}
+
+Test(record, dirty_makes_a_version_in_the_same_place)
+{
+	struct version *v;
+	struct storage *s;
+
+	import(1, 10);
+	v = trace_current(trace_array(&trace, 1));
+	s = v->storage;
+	put(OP_DIRTY, 255, 1, 0, 0);
+	operand(1);
+	cr_assert_eq(flush(), OK);
+	cr_assert_eq(trace_current(trace_array(&trace, 1))->storage, s);
+	cr_assert_eq(s->refs, 1);
+}
+
+/* Each of these is what a hostile client might send; all must be refused. */
+Test(record, unknown_ids_ops_and_operands_are_refused)
+{
+	import(1, 10);
+	put(OP_ADD, 255, 2, 0, 2);
+	operand(1);
+	operand(77);
+	cr_assert_eq(flush(), E_UNKNOWN_ARRAY);
+	put((enum op)250, 255, 2, 0, 2);
+	cr_assert_eq(flush(), E_PROTOCOL);
+	put(OP_ADD, 255, 3, 0, 2);
+	cr_assert_eq(flush(), E_PROTOCOL);
+	put(OP_ADD, 255, 2, 0, 2);
+	operand(1);
+	cr_assert_eq(flush(), E_PROTOCOL); /* column too short */
+	put(OP_ADD, 255, 2, 0, 1);
+	operand(1);
+	operand(1);
+	cr_assert_eq(flush(), E_PROTOCOL); /* id in use */
+	put(OP_ADD, 255, 2, 0, LIMIT_IDS);
+	operand(1);
+	operand(1);
+	cr_assert_eq(flush(), E_PROTOCOL);
+	put(OP_DROP, 255, 1, 0, 0);
+	operand(5);
+	cr_assert_eq(flush(), E_UNKNOWN_ARRAY);
+	put(OP_ADD, 255, 2, 3, 2);
+	operand(1);
+	operand(1);
+	cr_assert_eq(flush(), E_PROTOCOL); /* claims immediates it has not */
+	cr_assert_eq(trace.live_arrays, 2, "the last refusal came after its op was recorded");
+}
+
+Test(record, views_outside_the_buffer_are_refused)
+{
+	const int64_t bad[][4] = {{1, 0, 11, 8},	{1, 8, 10, 8}, {1, 0, 2, INT64_MAX},
+				  {1, 72, 10, -8 - 1},	{1, -8, 1, 8}, {1, INT64_MIN, 1, 8},
+				  {1, 0, INT64_MAX, 8}, {1, 0, -1, 8}, {1, 0, 1ll << 62, 4}};
+
+	import(1, 10);
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		put(OP_VIEW, DT_FLOAT64, 1, 4, 2);
+		operand(1);
+		for (int j = 0; j < 4; j++)
+			word((uint64_t)bad[i][j]);
+		cr_assert_neq(flush(), OK, "view %zu was taken", i);
+	}
+	put(OP_VIEW, DT_INT64, 1, 4, 2);
+	operand(1);
+	word(1);
+	word(0);
+	word(10);
+	word(8);
+	cr_assert_eq(flush(), E_DTYPE);
+	put(OP_VIEW, DT_FLOAT64, 1, 15, 2);
+	operand(1);
+	word(LIMIT_NDIM + 1);
+	cr_assert_eq(flush(), E_LIMIT);
+}
+
+Test(record, shapes_that_overflow_are_refused)
+{
+	put(OP_EMPTY, DT_FLOAT64, 0, 4, 1);
+	word(3);
+	for (int i = 0; i < 3; i++)
+		word(1u << 31);
+	cr_assert_eq(flush(), E_LIMIT);
+	put(OP_EMPTY, DT_FLOAT64, 0, 2, 1);
+	word(1);
+	word((uint64_t)-5);
+	cr_assert_eq(flush(), E_INVALID);
+}
+
+Test(record, immediates_are_cast_to_the_loop_type)
+{
+	uint64_t two[2] = {0};
+	double v = 2.75;
+
+	memcpy(two, &v, sizeof v);
+	imm_cast(two, DT_INT32, two, DT_FLOAT64);
+	cr_assert_eq(two[0], 2);
+	v = -1;
+	memcpy(two, &v, sizeof v);
+	imm_cast(two, DT_UINT8, two, DT_FLOAT64);
+	cr_assert_eq(two[0], 255);
+	two[0] = (uint64_t)-3;
+	imm_cast(two, DT_FLOAT64, two, DT_INT16);
+	memcpy(&v, two, sizeof v);
+	cr_assert_eq(v, -3.0);
+	two[0] = 5;
+	imm_cast(two, DT_BOOL, two, DT_INT64);
+	cr_assert_eq(two[0], 1);
+}
