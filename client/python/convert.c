@@ -396,7 +396,8 @@ int convert_value(PyObject *self, int *dtype, uint64_t bits[2])
 }
 
 /* What an export keeps alive: the version it shows, and its shape. */
-struct export {
+struct export
+{
 	braze_array *snap;
 	Py_ssize_t shape[BRAZE_MAX_NDIM], strides[BRAZE_MAX_NDIM];
 };

@@ -3,8 +3,9 @@
  *
  * The extension puts a Python type on the public C API (braze.h).  Recording an
  * operation stays in C; everything that takes keywords is Python on top of it.
- * All state is guarded by the interpreter lock, which is released only inside
- * wait.c.  Invariant: an ndarray has a handle or is an immediate scalar. */
+ * All state, the session too, is guarded by the interpreter lock, which the
+ * library gives up while it waits (wait.c).  Invariant: an ndarray has a handle or is an immediate
+ * scalar. */
 #ifndef BRAZE_CORE_H
 #define BRAZE_CORE_H
 
@@ -16,6 +17,7 @@
 #include <stdint.h>
 
 #include "braze.h"
+#include "braze_fast.h"
 
 #define N_DTYPES       14
 #define E_CAST	       4
@@ -29,9 +31,8 @@
 #define ND_SCALAR 1 /* a NumPy scalar's behaviour: immutable, hashable */
 
 struct ndarray {
-	PyObject_HEAD
-	braze_array *h; /* NULL: immediate, the value is in now */
-	PyObject *base; /* the array that this is a view of, or NULL */
+	PyObject_HEAD braze_array *h; /* NULL: immediate, the value is in now */
+	PyObject *base;		      /* the array that this is a view of, or NULL */
 	PyObject *weak;
 	braze_scalar now;
 	uint16_t writes; /* element writes recorded since the last fence */

@@ -14,8 +14,7 @@
 
 /* The exporter of a host block's memory through the buffer protocol. */
 struct host {
-	PyObject_HEAD
-	struct host_block *block;
+	PyObject_HEAD struct host_block *block;
 	Py_ssize_t shape[BRAZE_MAX_NDIM], strides[BRAZE_MAX_NDIM];
 };
 
@@ -227,8 +226,7 @@ static void *arena_alloc(size_t bytes)
 	braze_array *h = NULL;
 	void *data = NULL;
 
-	if (core.session &&
-	    !braze_alloc(&h, &data, core.session, BRAZE_COMPLEX128, 1, &n, NULL) &&
+	if (core.session && !braze_alloc(&h, &data, core.session, BRAZE_COMPLEX128, 1, &n, NULL) &&
 	    !block_add(h, data, (size_t)n * 16)) {
 		braze_release(h);
 		data = NULL;
@@ -276,8 +274,7 @@ static void *np_realloc(void *ctx, void *p, size_t bytes)
 	return r;
 }
 
-static struct handler handler = {
-	"braze", 1, {NULL, np_malloc, np_calloc, np_realloc, np_free}};
+static struct handler handler = {"braze", 1, {NULL, np_malloc, np_calloc, np_realloc, np_free}};
 
 static PyObject *set_handler(PyObject *capsule)
 {

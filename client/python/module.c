@@ -397,9 +397,7 @@ static PyObject *wait_all(PyObject *mod, PyObject *const *args, Py_ssize_t n)
 		Py_RETURN_NONE;
 	rc = braze_demand(&f, count, h, &err);
 	if (!rc) {
-		Py_BEGIN_ALLOW_THREADS;
 		rc = braze_wait(f, -1, wait_check_signals, NULL, &err);
-		Py_END_ALLOW_THREADS;
 		braze_future_release(f);
 	}
 	err.code = rc;
@@ -523,11 +521,11 @@ static struct PyModuleDef definition = {
 static void find_ops(void)
 {
 	static const char *const name[N_OPS] = {
-		"add",	      "subtract",     "multiply",    "divide",	    "floor_divide",
-		"remainder",  "power",	      "left_shift",  "right_shift", "bitwise_and",
-		"bitwise_or", "bitwise_xor",  "less",	     "less_equal",  "equal",
-		"not_equal",  "greater",      "greater_equal", "negative",  "positive",
-		"absolute",   "invert",	      "square",	     "sqrt",	    "reciprocal",
+		"add",	      "subtract",    "multiply",      "divide",	     "floor_divide",
+		"remainder",  "power",	     "left_shift",    "right_shift", "bitwise_and",
+		"bitwise_or", "bitwise_xor", "less",	      "less_equal",  "equal",
+		"not_equal",  "greater",     "greater_equal", "negative",    "positive",
+		"absolute",   "invert",	     "square",	      "sqrt",	     "reciprocal",
 		"matmul"};
 
 	for (int k = 0; k < N_OPS; k++)

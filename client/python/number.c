@@ -137,12 +137,29 @@ static bool defers(PyObject *o)
 	return r;
 }
 
+/* Two arrays, the case that loops consist of: no operand is filled in. */
+static PyObject *binary_arrays(int k, PyObject *a, PyObject *b)
+{
+	PyObject *args[2] = {a, b};
+	braze_array *out = NULL;
+	braze_error err;
+	int rc = braze_binary(&out, core.op[k], nd(a)->h, nd(b)->h, &err);
+
+	if (rc) {
+		err.code = rc;
+		return failed(core.op[k], &err, args, 2);
+	}
+	return type_new(out, braze_ndim(out) ? 0 : ND_SCALAR);
+}
+
 static PyObject *binary(int k, PyObject *a, PyObject *b)
 {
 	PyObject *args[2] = {a, b}, *r = NULL;
 	struct operand x[2];
 	int rc = 0;
 
+	if (nd_check(a) && nd_check(b) && nd(a)->h && nd(b)->h && !core.locked)
+		return binary_arrays(k, a, b);
 	x[1].own = NULL;
 	rc = convert_operand(&x[0], a);
 	if (rc == 1)
@@ -162,9 +179,9 @@ static PyObject *binary(int k, PyObject *a, PyObject *b)
 
 PyObject *number_compare(PyObject *a, PyObject *b, int how)
 {
-	static const int k[] = {[Py_LT] = N_LESS,      [Py_LE] = N_LESS_EQUAL,
-				[Py_EQ] = N_EQUAL,     [Py_NE] = N_NOT_EQUAL,
-				[Py_GT] = N_GREATER,   [Py_GE] = N_GREATER_EQUAL};
+	static const int k[] = {
+		[Py_LT] = N_LESS,      [Py_LE] = N_LESS_EQUAL, [Py_EQ] = N_EQUAL,
+		[Py_NE] = N_NOT_EQUAL, [Py_GT] = N_GREATER,    [Py_GE] = N_GREATER_EQUAL};
 
 	return binary(k[how], a, b);
 }

@@ -290,8 +290,7 @@ static PyObject *tp_iter(PyObject *self)
 }
 
 static PyMemberDef members[] = {
-	{"__weaklistoffset__", T_PYSSIZET, offsetof(struct ndarray, weak), READONLY,
-	 NULL},
+	{"__weaklistoffset__", T_PYSSIZET, offsetof(struct ndarray, weak), READONLY, NULL},
 	{NULL, 0, 0, 0, NULL},
 };
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* wait.c - the session, errors as exceptions, and every wait.
  *
- * In: handles.  Out: addresses, or a Python exception.  Waits run without the
- * interpreter lock and look for Ctrl-C through the library's check callback. */
+ * In: handles.  Out: addresses, or a Python exception.  The interpreter lock is
+ * the session's lock; in waits the library gives it up (leave, enter) and looks
+ * for Ctrl-C through the check callback. */
 #include "core.h"
 
 #include <stdlib.h>
@@ -35,20 +36,24 @@ int wait_check_signals(void *data)
 	return stop;
 }
 
+/* The interpreter lock guards the session: the library gives it up in waits. */
+static void *leave(void *data)
+{
+	return PyEval_SaveThread();
+}
+
+static void enter(void *data, void *token)
+{
+	PyEval_RestoreThread(token);
+}
+
 const void *wait_data(braze_array *h)
 {
 	const void *data = NULL;
 	braze_error err = {0};
 	int rc = 0;
 
-	/* No wait is to come: keep the lock, an element read is hot. */
-	if (braze_is_stored(h)) {
-		rc = braze_data(&data, h, NULL, NULL, &err);
-	} else {
-		Py_BEGIN_ALLOW_THREADS;
-		rc = braze_data(&data, h, wait_check_signals, NULL, &err);
-		Py_END_ALLOW_THREADS;
-	}
+	rc = braze_data(&data, h, wait_check_signals, NULL, &err);
 	if (rc) {
 		err.code = rc;
 		wait_raise(&err);
@@ -64,9 +69,7 @@ void *wait_fence(braze_array *h)
 	braze_error err = {0};
 	int rc = 0;
 
-	Py_BEGIN_ALLOW_THREADS;
 	rc = braze_fence(&data, h, wait_check_signals, NULL, &err);
-	Py_END_ALLOW_THREADS;
 	if (rc) {
 		err.code = rc;
 		wait_raise(&err);
@@ -78,6 +81,8 @@ void *wait_fence(braze_array *h)
 braze_session *wait_session(void)
 {
 	struct braze_options opt = {.size = sizeof opt, .name = "python", .flags = core.flags};
+	const struct braze_owner owner = {.leave = leave, .enter = enter};
+	braze_session *s = NULL;
 	braze_error err = {0};
 	int rc = 0;
 
@@ -89,12 +94,19 @@ braze_session *wait_session(void)
 		core.session = NULL;
 	}
 	Py_BEGIN_ALLOW_THREADS;
-	rc = braze_connect(&core.session, &opt, &err);
+	rc = braze_connect(&s, &opt, &err);
 	Py_END_ALLOW_THREADS;
 	if (rc) {
-		core.session = NULL;
 		err.code = rc;
 		wait_raise(&err);
+		return NULL;
+	}
+	if (core.session) {
+		/* Another thread was faster while we connected. */
+		braze_close(s);
+	} else {
+		braze_set_owner(s, &owner);
+		core.session = s;
 	}
 	return core.session;
 }
