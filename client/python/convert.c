@@ -369,6 +369,7 @@ int convert_scalar_as(braze_scalar *out, PyObject *o, int dtype)
 int convert_value(PyObject *self, int *dtype, uint64_t bits[2])
 {
 	struct ndarray *a = nd(self);
+	braze_array *h = NULL;
 	const void *data = NULL;
 
 	if (!a->h) {
@@ -381,18 +382,22 @@ int convert_value(PyObject *self, int *dtype, uint64_t bits[2])
 				"only length-1 arrays can be converted to Python scalars");
 		return -1;
 	}
-	data = wait_data(a->h);
-	if (!data)
-		return -1;
-	*dtype = braze_dtype_of(a->h);
-	convert_load(*dtype, data, bits);
-	if (a->flags & ND_SCALAR && !a->base) {
-		/* A scalar never changes: keep the value, give the handle back. */
-		a->now = (braze_scalar){.dtype = *dtype, .bits = {bits[0], bits[1]}};
-		braze_release(a->h);
-		a->h = NULL;
+	/* Another thread may give a scalar's handle back while we wait. */
+	h = a->h;
+	braze_retain(h);
+	data = wait_data(h);
+	if (data) {
+		*dtype = braze_dtype_of(h);
+		convert_load(*dtype, data, bits);
+		if (a->h == h && a->flags & ND_SCALAR && !a->base) {
+			/* A scalar never changes: keep the value instead of the handle. */
+			a->now = (braze_scalar){.dtype = *dtype, .bits = {bits[0], bits[1]}};
+			a->h = NULL;
+			braze_release(h);
+		}
 	}
-	return 0;
+	braze_release(h);
+	return data ? 0 : -1;
 }
 
 /* What an export keeps alive: the version it shows, and its shape. */

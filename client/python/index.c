@@ -318,6 +318,7 @@ static int set_element(PyObject *self, const struct spot *s, PyObject *value)
 	data = wait_fence(h);
 	if (!data)
 		return -1;
+	nd(self)->writes = 0;
 	convert_store(braze_dtype_of(h), v.bits, data + s->delta);
 	return 1;
 }

@@ -325,6 +325,12 @@ def test_buffer_protocol():
         numpy.frombuffer(a[:, ::2], dtype="int32")
 
 
+def test_dlpack_and_namespace():
+    a = np.arange(4.0)
+    assert numpy.from_dlpack(a).tolist() == [0, 1, 2, 3]
+    assert a.__array_namespace__() is np and a.to_device("cpu") is a
+
+
 def test_iteration_and_unpacking():
     a = np.arange(6).reshape(3, 2)
     x, y, z = a

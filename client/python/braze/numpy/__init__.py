@@ -212,8 +212,8 @@ empty_shared = _braze.empty
 # Functions about types, settings and text need no arrays and are NumPy's own.
 for _name in (
     "dtype finfo iinfo promote_types issubdtype isdtype min_scalar_type errstate seterr geterr "
-    "printoptions set_printoptions get_printoptions broadcast_shapes ndindex format_float_positional"
-    " format_float_scientific typename mintypecode show_config show_runtime getbufsize setbufsize"
+    "printoptions set_printoptions get_printoptions broadcast_shapes ndindex "
+    "format_float_positional format_float_scientific typename mintypecode show_config show_runtime getbufsize setbufsize"
 ).split():
     if hasattr(_numpy, _name):
         globals()[_name] = getattr(_numpy, _name)

@@ -236,6 +236,22 @@ def _set_flat(self, value):
     flatiter(self)[...] = value
 
 
+def _dlpack(self, **kwargs):
+    return numpy.asarray(self).__dlpack__(**kwargs)
+
+
+def _namespace(self, api_version=None):
+    import braze.numpy
+
+    return braze.numpy
+
+
+def _to_device(self, device, /, *, stream=None):
+    if device != "cpu":
+        raise ValueError(f"unsupported device {device!r}")
+    return self
+
+
 def _array_function(functions):
     def array_function(self, func, types, args, kwargs):
         """__array_function__: NumPy's functions given a braze array end here."""
@@ -275,6 +291,10 @@ def attach(functions):
         "__array_ufunc__": _ufuncs.array_ufunc,
         "__array_function__": _array_function(functions),
         "__array_priority__": 100.0,
+        "__dlpack__": _dlpack,
+        "__dlpack_device__": lambda self: (1, 0),
+        "__array_namespace__": _namespace,
+        "to_device": _to_device,
         "real": property(_shape.real, _set_real, doc="The real part."),
         "imag": property(_shape.imag, _set_imag, doc="The imaginary part."),
         "flags": property(flags),
