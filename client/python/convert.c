@@ -303,14 +303,14 @@ int convert_array(braze_array **out, PyObject *o)
 	return err.code ? wait_raise(&err) : 1;
 }
 
-int convert_scalar_as(braze_scalar *out, PyObject *o, int dtype)
+/* The common cases, without NumPy: 1 converted, 0 none of them. */
+static int scalar_fast(braze_scalar *out, PyObject *o, int dtype)
 {
 	double d = 0;
 	float f = 0;
-	PyObject *a = NULL;
-	int rc = -1;
+	int overflow = 0;
+	long long v = 0;
 
-	*out = (braze_scalar){.dtype = dtype};
 	if (nd_check(o) && !nd(o)->h && nd(o)->now.dtype == dtype) {
 		*out = nd(o)->now;
 		return 1;
@@ -324,20 +324,27 @@ int convert_scalar_as(braze_scalar *out, PyObject *o, int dtype)
 			memcpy(out->bits, &f, sizeof f);
 		return 1;
 	}
-	if (PyLong_CheckExact(o) && (dtype == BRAZE_INT64 || dtype == BRAZE_FLOAT64)) {
-		int overflow = 0;
-		long long v = PyLong_AsLongLongAndOverflow(o, &overflow);
+	if (!PyLong_CheckExact(o) || (dtype != BRAZE_INT64 && dtype != BRAZE_FLOAT64))
+		return 0;
+	v = PyLong_AsLongLongAndOverflow(o, &overflow);
+	if (overflow)
+		return 0;
+	d = (double)v; /* correctly rounded, as Python's float(v) */
+	if (dtype == BRAZE_INT64)
+		out->bits[0] = (uint64_t)v;
+	else
+		memcpy(out->bits, &d, sizeof d);
+	return 1;
+}
 
-		if (!overflow && dtype == BRAZE_INT64) {
-			out->bits[0] = (uint64_t)v;
-			return 1;
-		}
-		if (!overflow && v > -(1ll << 53) && v < 1ll << 53) {
-			d = (double)v;
-			memcpy(out->bits, &d, sizeof d);
-			return 1;
-		}
-	}
+int convert_scalar_as(braze_scalar *out, PyObject *o, int dtype)
+{
+	PyObject *a = NULL;
+	int rc = -1;
+
+	*out = (braze_scalar){.dtype = dtype};
+	if (scalar_fast(out, o, dtype))
+		return 1;
 	if (!PyNumber_Check(o) || PyObject_IsInstance(o, core.np_ndarray) == 1)
 		return 0;
 	if (nd_check(o)) {

@@ -137,6 +137,11 @@ static bool defers(PyObject *o)
 	return r;
 }
 
+static inline bool both_arrays(PyObject *a, PyObject *b)
+{
+	return nd_check(a) && nd_check(b) && nd(a)->h && nd(b)->h && !core.locked;
+}
+
 /* Two arrays, the case that loops consist of: no operand is filled in. */
 static PyObject *binary_arrays(int k, PyObject *a, PyObject *b)
 {
@@ -158,7 +163,7 @@ static PyObject *binary(int k, PyObject *a, PyObject *b)
 	struct operand x[2];
 	int rc = 0;
 
-	if (nd_check(a) && nd_check(b) && nd(a)->h && nd(b)->h && !core.locked)
+	if (both_arrays(a, b))
 		return binary_arrays(k, a, b);
 	x[1].own = NULL;
 	rc = convert_operand(&x[0], a);
