@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""braze: NumPy programs, recorded here and computed by a resident daemon.
+
+``import braze.numpy as np`` is the drop-in.  This module holds what NumPy has
+no name for: sessions, devices, eager mode, arrays in shared memory.
+"""
+
+import contextlib
+import math
+import operator
+import os
+
+import numpy as _numpy
+
+from braze import _core
+from braze.errors import (
+    AxisError,
+    BrazeError,
+    DaemonGone,
+    DeviceError,
+    LostError,
+    UFuncTypeError,
+)
+
+__version__ = _core.version
+__all__ = [
+    "AxisError",
+    "BrazeError",
+    "DaemonGone",
+    "DeviceError",
+    "LostError",
+    "UFuncTypeError",
+    "close",
+    "counters",
+    "device",
+    "eager",
+    "empty",
+    "fallbacks",
+    "flush",
+    "host",
+    "is_stored",
+    "shared_arrays",
+    "unfused",
+    "wait",
+]
+
+_EAGER = 1
+_UNFUSED = 2
+
+
+def _environment_flags():
+    flags = 0
+    for name, bit in (("BRAZE_EAGER", _EAGER), ("BRAZE_UNFUSED", _UNFUSED)):
+        if os.environ.get(name, "0") not in ("", "0"):
+            flags |= bit
+    return flags
+
+
+_core.set_flags(_environment_flags())
+os.register_at_fork(after_in_child=_core.forked)
+
+
+@contextlib.contextmanager
+def _flag(bit):
+    old = _core.set_flags(0)
+    _core.set_flags(old | bit)
+    try:
+        yield
+    finally:
+        _core.set_flags(old)
+
+
+def eager():
+    """Context: every operation runs when it is recorded (for debugging)."""
+    return _flag(_EAGER)
+
+
+def unfused():
+    """Context: one kernel for each operation (for debugging)."""
+    return _flag(_UNFUSED)
+
+
+@contextlib.contextmanager
+def device(name):
+    """Context: compute on the named device; "auto" and "cpu" exist so far."""
+    if name not in ("auto", "cpu"):
+        raise DeviceError(f"device {name!r} cannot be used: this braze has 'cpu' only")
+    yield
+
+
+def fallbacks():
+    """How often each function was left to NumPy: a dict of name to count."""
+    from braze.numpy import _fallback
+
+    return dict(_fallback.counts)
+
+
+def counters():
+    """What this process's session did: ops, packets, demands, round trips."""
+    return _core.counters()
+
+
+def wait(*arrays):
+    """Compute the arrays, all in one request, and return when they are stored."""
+    from braze.numpy import ndarray
+
+    _core.wait(*(a for a in arrays if isinstance(a, ndarray)))
+
+
+def flush():
+    """Send what is recorded without waiting for anything."""
+    _core.flush()
+
+
+def close():
+    """End the session; its arrays become unusable, new ones open a new session."""
+    _core.close()
+
+
+def is_stored(array):
+    """Would reading the array do without waiting?"""
+    return _core.is_stored(array)
+
+
+@contextlib.contextmanager
+def host(array):
+    """Context: a writable NumPy array on the braze array's own memory.
+
+    Until the block ends, operations on the array (or its views) raise
+    BrazeError.  The NumPy array turns read-only when the block ends.
+    """
+    memory = _core.host_open(array)
+    view = _numpy.asarray(memory)
+    try:
+        yield view
+    finally:
+        view.flags.writeable = False
+        _core.host_close(memory)
+
+
+def empty(shape, dtype=float):
+    """A NumPy array, uninitialised, whose memory the daemon shares.
+
+    Fill it, then ``braze.numpy.asarray`` takes it over without a copy and makes
+    it read-only; write it afterwards through ``braze.host``.
+    """
+    if not isinstance(shape, (tuple, list)):
+        shape = (operator.index(shape),)
+    dtype = _numpy.dtype(dtype)
+    if math.prod(shape) == 0:
+        return _numpy.empty(shape, dtype)
+    return _numpy.asarray(_core.host_empty(tuple(shape), dtype))
+
+
+@contextlib.contextmanager
+def shared_arrays():
+    """Context: data of new NumPy arrays of this thread lies in shared memory.
+
+    ``braze.numpy.asarray`` takes such arrays over by one copy less where their
+    type allows.  After fork() parent and child share this memory.
+    """
+    old = _core.host_install()
+    try:
+        yield
+    finally:
+        _core.host_restore(old)

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""NumPy's namespace on braze: ``import braze.numpy as np``.
+
+Functions that braze computes are lazy; every other public name of NumPy is
+there too and runs NumPy itself on the same data (braze.fallbacks() counts).
+"""
+
+import builtins as _builtins  # this module's bool, sum, min, ... are NumPy's
+import functools as _functools
+
+import numpy as _numpy
+
+import braze as _braze
+from braze import _core, errors as _errors
+from braze.numpy import (
+    _creation,
+    _fallback,
+    _linear,
+    _methods,
+    _reductions,
+    _shape,
+    _ufuncs,
+)
+
+ndarray = _core.ndarray
+_core.setup(
+    _errors.BY_NAME,
+    _fallback.ufunc,
+    _fallback.getitem,
+    _fallback.setitem,
+    _fallback.method,
+)
+
+_NATIVE = (
+    (
+        _creation,
+        "array asarray asanyarray ascontiguousarray zeros ones empty full zeros_like ones_like "
+        "empty_like full_like arange linspace eye identity tri tril triu meshgrid copy",
+    ),
+    (
+        _reductions,
+        "sum prod min max any all argmin argmax mean var std ptp count_nonzero average",
+    ),
+    (
+        _shape,
+        "shape ndim size reshape ravel transpose matrix_transpose swapaxes moveaxis rollaxis "
+        "expand_dims squeeze broadcast_to broadcast_arrays atleast_1d atleast_2d concatenate "
+        "stack vstack hstack column_stack split array_split hsplit vsplit unstack flip fliplr "
+        "flipud rot90 roll tile repeat diagonal trace diag diff where clip real imag astype "
+        "copyto",
+    ),
+    (_linear, "matmul dot inner outer vdot vecdot"),
+)
+_ALIASES = {
+    "amin": "min",
+    "amax": "max",
+    "concat": "concatenate",
+    "permute_dims": "transpose",
+}
+
+_functions = {}  # NumPy's function -> braze's
+
+
+def _define():
+    space = globals()
+    for module, names in _NATIVE:
+        for name in names.split():
+            space[name] = getattr(module, name)
+    for alias, name in _ALIASES.items():
+        space[alias] = space[name]
+    for name in dir(_numpy):
+        theirs = getattr(_numpy, name, None) if not name.startswith("_") else None
+        if theirs is None or name in space:
+            continue
+        if isinstance(theirs, _numpy.ufunc):
+            space[name] = _ufuncs.make(theirs)
+        elif isinstance(theirs, type) or not callable(theirs):
+            if not isinstance(theirs, type(_numpy)):
+                space[name] = theirs  # dtypes, constants, exceptions
+    for name in dir(_numpy):
+        theirs = getattr(_numpy, name, None) if not name.startswith("_") else None
+        if callable(theirs) and name in space and space[name] is not theirs:
+            if not isinstance(theirs, (type, _numpy.ufunc)):
+                _functions[theirs] = space[name]
+
+
+def round(a, decimals=0, out=None):
+    """Rounded to a number of decimals, halves to even."""
+    a = _creation.asarray(a)
+    if type(a) is not ndarray:
+        return _fallback.call("round", _numpy.round, (a, decimals), {"out": out})
+    return a.round(decimals, out)
+
+
+around = round
+
+
+def array_equal(a1, a2, equal_nan=False):
+    """Have both the same shape and elements?"""
+    a1, a2 = _creation.asarray(a1), _creation.asarray(a2)
+    if type(a1) is not ndarray or type(a2) is not ndarray or equal_nan:
+        return _fallback.call("array_equal", _numpy.array_equal, (a1, a2, equal_nan), {})
+    return a1.shape == a2.shape and _builtins.bool((a1 == a2).all())
+
+
+def isscalar(element):
+    """Is it a number rather than an array?"""
+    if type(element) is ndarray:
+        return element._is_scalar
+    return _numpy.isscalar(element)
+
+
+def iscomplexobj(x):
+    """Has x a complex type?"""
+    return x.dtype.kind == "c" if type(x) is ndarray else _numpy.iscomplexobj(x)
+
+
+def isrealobj(x):
+    """Has x a real type?"""
+    return not iscomplexobj(x)
+
+
+def result_type(*arrays_and_dtypes):
+    """The type that NumPy's promotion gives."""
+    return _numpy.result_type(*(_type_probe(x) for x in arrays_and_dtypes))
+
+
+def can_cast(from_, to, casting="safe"):
+    """May one type be cast to another under a rule?"""
+    return _numpy.can_cast(from_.dtype if type(from_) is ndarray else from_, to, casting)
+
+
+def _type_probe(x):
+    return x.dtype if type(x) is ndarray else x
+
+
+def shares_memory(a, b, max_work=None):
+    """May a write to one be seen in the other?"""
+    return _core.same_buffer(a, b)
+
+
+may_share_memory = shares_memory
+
+
+class _Grid:
+    """np.mgrid and its kind: NumPy builds them, braze takes them over."""
+
+    def __init__(self, maker, name):
+        self._maker, self._name = maker, name
+
+    def __getitem__(self, key):
+        _fallback.counts[self._name] += 1
+        return _fallback.from_numpy(self._maker[_fallback.to_numpy(key)])
+
+
+class _Space:
+    """A submodule of NumPy's (linalg, fft, random): its functions by fallback."""
+
+    def __init__(self, module):
+        self.__name__ = module.__name__.replace("numpy", "braze.numpy", 1)
+        self._module = module
+
+    def __dir__(self):
+        return dir(self._module)
+
+    def __getattr__(self, name):
+        theirs = getattr(self._module, name)
+        short = self._module.__name__.replace("numpy.", "", 1)
+        value = _wrap(f"{short}.{name}", theirs)
+        setattr(self, name, value)
+        return value
+
+
+class _Generator:
+    """numpy.random.Generator whose draws are braze arrays."""
+
+    def __init__(self, theirs):
+        self._theirs = theirs
+
+    def __getattr__(self, name):
+        value = getattr(self._theirs, name)
+        return _fallback.wrapper("random." + name, value) if callable(value) else value
+
+
+def _wrap(name, theirs):
+    if isinstance(theirs, type(_numpy)):
+        return _Space(theirs)
+    if name == "random.default_rng":
+        return _functools.wraps(theirs)(lambda *a, **k: _Generator(theirs(*a, **k)))
+    if isinstance(theirs, type) or not callable(theirs):
+        return theirs
+    return _fallback.wrapper(name, theirs)
+
+
+for _name in ("mgrid", "ogrid", "r_", "c_"):
+    globals()[_name] = _Grid(getattr(_numpy, _name), _name)
+for _name in ("linalg", "fft", "random", "polynomial", "ma", "char", "strings"):
+    globals()[_name] = _Space(getattr(_numpy, _name))
+for _name in ("testing", "lib", "exceptions", "typing", "dtypes", "emath", "rec"):
+    if hasattr(_numpy, _name):
+        globals()[_name] = getattr(_numpy, _name)
+s_ = _numpy.s_
+index_exp = _numpy.index_exp
+newaxis = None
+_define()
+_methods.attach(_functions)
+__version__ = _numpy.__version__
+__array_api_version__ = _numpy.__array_api_version__
+__array_namespace_info__ = _numpy.__array_namespace_info__
+empty_shared = _braze.empty
+
+# Functions about types, settings and text need no arrays and are NumPy's own.
+for _name in (
+    "dtype finfo iinfo promote_types issubdtype isdtype min_scalar_type errstate seterr geterr "
+    "printoptions set_printoptions get_printoptions broadcast_shapes ndindex "
+    "format_float_positional format_float_scientific typename mintypecode show_config show_runtime getbufsize setbufsize"
+).split():
+    if hasattr(_numpy, _name):
+        globals()[_name] = getattr(_numpy, _name)
+
+
+def __getattr__(name):
+    """Any other name of NumPy's: a function that runs NumPy and is counted."""
+    if name.startswith("__"):
+        raise AttributeError(f"module 'braze.numpy' has no attribute {name!r}")
+    try:
+        theirs = getattr(_numpy, name)
+    except AttributeError:
+        raise AttributeError(f"module 'braze.numpy' has no attribute {name!r}") from None
+    value = _wrap(name, theirs)
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted({n for n in globals() if not n.startswith("_")} | set(dir(_numpy)))

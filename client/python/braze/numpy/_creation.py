@@ -1,0 +1,348 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Making arrays: from data, from a rule, or uninitialised."""
+
+import math
+import operator
+
+import numpy
+
+from braze import _core
+from braze.numpy import _fallback
+
+ndarray = _core.ndarray
+native = _fallback.native_dtype
+
+
+def shape_tuple(shape):
+    """An int or a sequence of ints as a tuple."""
+    if isinstance(shape, (tuple, list)):
+        shape = tuple(operator.index(n) for n in shape)
+    elif type(shape) is ndarray and shape.ndim or isinstance(shape, numpy.ndarray) and shape.ndim:
+        shape = tuple(int(n) for n in shape)
+    else:
+        shape = (operator.index(shape),)
+    if any(n < 0 for n in shape):
+        raise ValueError("negative dimensions are not allowed")
+    return shape
+
+
+def _usable(dtype, shape):
+    return native(dtype) and len(shape) <= 8
+
+
+def ndarray_new(shape, dtype=float, buffer=None, offset=0, strides=None, order=None):
+    """ndarray(shape, dtype): uninitialised, or on a buffer (then a copy)."""
+    if buffer is None and strides is None and offset == 0:
+        return empty(shape, dtype)
+    made = numpy.ndarray(shape, dtype, buffer, offset, strides, order)
+    return _fallback.from_numpy(made)
+
+
+def empty(shape, dtype=float, order="C", *, device=None, like=None):
+    """Uninitialised array."""
+    shape, dtype = shape_tuple(shape), numpy.dtype(dtype)
+    if not _usable(dtype, shape):
+        return numpy.empty(shape, dtype, order)
+    return _core.empty(shape, dtype)
+
+
+def zeros(shape, dtype=float, order="C", *, device=None, like=None):
+    """Array of zeros."""
+    shape, dtype = shape_tuple(shape), numpy.dtype(dtype)
+    if not _usable(dtype, shape):
+        return numpy.zeros(shape, dtype, order)
+    return _core.full(shape, dtype, 0)
+
+
+def ones(shape, dtype=None, order="C", *, device=None, like=None):
+    """Array of ones."""
+    shape, dtype = shape_tuple(shape), numpy.dtype(float if dtype is None else dtype)
+    if not _usable(dtype, shape):
+        return numpy.ones(shape, dtype, order)
+    return _core.full(shape, dtype, 1)
+
+
+def full(shape, fill_value, dtype=None, order="C", *, device=None, like=None):
+    """Array of one value."""
+    shape = shape_tuple(shape)
+    if dtype is None:
+        dtype = numpy.asarray(_fallback.to_numpy(fill_value)).dtype
+    dtype = numpy.dtype(dtype)
+    if not _usable(dtype, shape):
+        return numpy.full(shape, _fallback.to_numpy(fill_value), dtype, order)
+    if isinstance(fill_value, (bool, int, float, complex, numpy.generic)):
+        return _core.full(shape, dtype, fill_value)
+    made = _core.empty(shape, dtype)
+    made[...] = fill_value
+    return made
+
+
+def _like(a, dtype, shape):
+    if type(a) is not ndarray and not hasattr(a, "dtype"):
+        a = numpy.asarray(_fallback.to_numpy(a))
+    return (a.shape if shape is None else shape), (a.dtype if dtype is None else dtype)
+
+
+def empty_like(prototype, dtype=None, order="K", subok=True, shape=None, *, device=None):
+    """Uninitialised array of another's shape and type."""
+    return empty(*_like(prototype, dtype, shape))
+
+
+def zeros_like(a, dtype=None, order="K", subok=True, shape=None, *, device=None):
+    """Zeros of another array's shape and type."""
+    return zeros(*_like(a, dtype, shape))
+
+
+def ones_like(a, dtype=None, order="K", subok=True, shape=None, *, device=None):
+    """Ones of another array's shape and type."""
+    return ones(*_like(a, dtype, shape))
+
+
+def full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, *, device=None):
+    """One value, in another array's shape and type."""
+    shape, dtype = _like(a, dtype, shape)
+    return full(shape, fill_value, dtype)
+
+
+def _lazies(x, found):
+    for y in x:
+        if type(y) is ndarray:
+            found.append(y)
+        elif type(y) in (list, tuple):
+            _lazies(y, found)
+    return found
+
+
+def _as_numpy(obj, dtype, **kwargs):
+    if type(obj) in (list, tuple):
+        found = _lazies(obj, [])
+        if found:
+            for k in range(0, len(found), 256):
+                _core.wait(*found[k : k + 256])  # one round trip for many values
+            obj = _fallback.to_numpy(obj)
+    return numpy.array(obj, dtype=dtype, **kwargs)
+
+
+def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, like=None):
+    """A new array from data, copied unless copy=False or None."""
+    if not copy:
+        return _min_axes(asarray(object, dtype, copy=copy), ndmin)
+    if type(object) is ndarray:
+        if dtype is not None and not native(numpy.dtype(dtype)):
+            return numpy.array(object, dtype=dtype, ndmin=ndmin)
+        if dtype is None or numpy.dtype(dtype) == object.dtype:
+            return _min_axes(_core.copy(object), ndmin)
+        return _min_axes(array_cast(object, dtype), ndmin)
+    return _fallback.from_numpy(_as_numpy(object, dtype, ndmin=ndmin))
+
+
+def array_cast(a, dtype):
+    """A copy of a in another of braze's types, by value as astype casts."""
+    dtype = numpy.dtype(dtype)
+    if a.dtype.kind == "c" and dtype.kind not in "cb":
+        _fallback.warn_complex()
+    made = _core.empty(a.shape, dtype)
+    _core.assign(made, _core.cast(a, dtype), True)
+    return made if not a._is_scalar else _core.cast(a, dtype)
+
+
+def _min_axes(a, ndmin):
+    return a.reshape((1,) * (ndmin - a.ndim) + a.shape) if a.ndim < ndmin else a
+
+
+def asarray(a, dtype=None, order=None, *, device=None, copy=None, like=None):
+    """a as a braze array: itself, shared memory taken over, or a copy."""
+    if type(a) is ndarray:
+        if copy or (dtype is not None and numpy.dtype(dtype) != a.dtype):
+            if copy is False:
+                raise ValueError("Unable to avoid copy while creating an array as requested.")
+            return array(a, dtype)
+        return a
+    if copy:
+        return array(a, dtype)
+    if isinstance(a, numpy.ndarray) and (dtype is None or numpy.dtype(dtype) == a.dtype):
+        made = _core.adopt(a)
+        if made is not None:
+            _freeze(a)
+            return made
+    if copy is False:
+        raise ValueError("Unable to avoid copy while creating an array as requested.")
+    return _fallback.from_numpy(_as_numpy(a, dtype, copy=None))
+
+
+def _freeze(a):
+    """The daemon reads this memory from now on: NumPy may not write it."""
+    while isinstance(a, numpy.ndarray):
+        a.flags.writeable = False
+        a = a.base
+
+
+def asanyarray(a, dtype=None, order=None, **kwargs):
+    """As asarray."""
+    return asarray(a, dtype, order, **kwargs)
+
+
+def ascontiguousarray(a, dtype=None, **kwargs):
+    """A C-contiguous array with at least one axis."""
+    made = asarray(a, dtype)
+    if type(made) is not ndarray:
+        return numpy.ascontiguousarray(made)
+    if made.ndim == 0:
+        return made.reshape((1,))
+    return made if is_contiguous(made) else _core.copy(made)
+
+
+def is_contiguous(a):
+    """Is a C-contiguous?"""
+    want = a.itemsize
+    for n, stride in zip(reversed(a.shape), reversed(a.strides), strict=True):
+        if n == 0:
+            return True
+        if n != 1 and stride != want:
+            return False
+        want *= n
+    return True
+
+
+def copy(a, order="K", subok=False):
+    """A copy of a."""
+    return array(a)
+
+
+def arange(start, stop=None, step=None, dtype=None, *, device=None, like=None):
+    """Evenly spaced values in [start, stop)."""
+    given = [_fallback.to_numpy(x) for x in (start, stop, step)]
+    given = [x.item() if isinstance(x, numpy.ndarray) and not x.ndim else x for x in given]
+    if given[1] is None:
+        given = [0, given[0], given[2]]
+    if given[2] is None:
+        given[2] = 1
+    if dtype is None:
+        dtype = numpy.arange(0, dtype=None).dtype if all(type(x) is int for x in given) else (
+            numpy.result_type(*(numpy.asarray(x) for x in given))
+        )
+    dtype = numpy.dtype(dtype)
+    first, last, step = given
+    plain = all(isinstance(x, (int, float, numpy.integer, numpy.floating)) for x in given)
+    if not native(dtype) or dtype.kind not in "iuf" or not plain or step == 0:
+        return _fallback.call("arange", numpy.arange, (first, last, step), {"dtype": dtype})
+    if dtype.kind != "f" and not all(isinstance(x, (int, numpy.integer)) for x in given):
+        return _fallback.call("arange", numpy.arange, (first, last, step), {"dtype": dtype})
+    if dtype.kind == "f":
+        n = math.ceil((float(last) - float(first)) / float(step))
+        # NumPy's step is the rounded difference of the first two values.
+        one = dtype.type(first)
+        step = dtype.type(first + step) - one
+        first = one
+    else:
+        first, last, step = int(first), int(last), int(step)
+        n = -((first - last) // step)
+    return _core.arange(max(n, 0), dtype, first, step)
+
+
+def linspace(
+    start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None
+):
+    """num evenly spaced values from start to stop."""
+    num = operator.index(num)
+    start, stop = _fallback.to_numpy(start), _fallback.to_numpy(stop)
+    real = (int, float, numpy.integer, numpy.floating)
+    dt = numpy.dtype(float if dtype is None else dtype)
+    parts = num - 1 if endpoint else num
+    if (
+        not isinstance(start, real)
+        or not isinstance(stop, real)
+        or num < 2
+        or axis != 0
+        or dt.kind != "f"
+        or not native(dt)
+        or isinstance(start, numpy.float32)
+        or isinstance(stop, numpy.float32)
+    ):
+        kwargs = {"endpoint": endpoint, "retstep": retstep, "dtype": dtype, "axis": axis}
+        return _fallback.call("linspace", numpy.linspace, (start, stop, num), kwargs)
+    delta = float(stop * 1.0 - start * 1.0)
+    step = delta / parts
+    y = _core.arange(num, numpy.dtype(float), 0.0, 1.0)
+    y = y * step if step != 0 else y / parts * delta
+    y += float(start)
+    if endpoint:
+        y[num - 1] = float(stop)
+    if dt != y.dtype:
+        y = _core.cast(y, dt)
+    return (y, numpy.float64(step)) if retstep else y
+
+
+def _diagonal(n, m, k, compare):
+    rows = _core.arange(n, numpy.dtype("int64"), 0, 1).reshape((n, 1))
+    columns = _core.arange(m, numpy.dtype("int64"), 0, 1)
+    return compare(columns, rows + k)
+
+
+def eye(N, M=None, k=0, dtype=float, order="C", *, device=None, like=None):
+    """Ones on a diagonal, zeros elsewhere."""
+    n = operator.index(N)
+    m = n if M is None else operator.index(M)
+    dtype = numpy.dtype(dtype)
+    if not native(dtype):
+        return numpy.eye(n, m, k, dtype)
+    return array_cast(_diagonal(n, m, operator.index(k), operator.eq), dtype)
+
+
+def identity(n, dtype=None, *, like=None):
+    """The n by n identity."""
+    return eye(n, dtype=float if dtype is None else dtype)
+
+
+def tri(N, M=None, k=0, dtype=float, *, like=None):
+    """Ones at and below a diagonal."""
+    n = operator.index(N)
+    m = n if M is None else operator.index(M)
+    dtype = numpy.dtype(dtype)
+    if not native(dtype):
+        return numpy.tri(n, m, k, dtype)
+    return array_cast(_diagonal(n, m, operator.index(k), operator.le), dtype)
+
+
+def _triangle(a, k, compare, name):
+    a = asarray(a)
+    if type(a) is not ndarray or a.ndim < 2:
+        return _fallback.call(name, getattr(numpy, name), (a, k), {})
+    mask = _diagonal(a.shape[-2], a.shape[-1], operator.index(k), compare)
+    return _core.apply(_WHERE, mask, a, _core.full((), a.dtype, 0))
+
+
+def tril(m, k=0):
+    """The lower triangle; zeros above it."""
+    return _triangle(m, k, operator.le, "tril")
+
+
+def triu(m, k=0):
+    """The upper triangle; zeros below it."""
+    return _triangle(m, k, operator.ge, "triu")
+
+
+def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
+    """Coordinate arrays from coordinate vectors."""
+    if indexing not in ("xy", "ij"):
+        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
+    n = len(xi)
+    parts = []
+    for i, x in enumerate(xi):
+        x = asarray(x)
+        if type(x) is not ndarray:
+            return _fallback.call(
+                "meshgrid",
+                numpy.meshgrid,
+                xi,
+                {"copy": copy, "sparse": sparse, "indexing": indexing},
+            )
+        at = 1 - i if indexing == "xy" and i < 2 and n > 1 else i
+        parts.append(x.reshape((1,) * at + (-1,) + (1,) * (n - 1 - at)))
+    if not sparse:
+        shape = numpy.broadcast_shapes(*(p.shape for p in parts))
+        parts = [_core.broadcast_to(p, shape) for p in parts]
+    return tuple(_core.copy(p) for p in parts) if copy else tuple(parts)
+
+
+_WHERE = _core.op_find("where")[0]

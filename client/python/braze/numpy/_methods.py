@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ndarray's methods that take keywords, attached to the extension's type."""
+
+import numpy
+
+from braze import _core
+from braze.numpy import _creation, _fallback, _linear, _reductions, _shape, _ufuncs
+
+ndarray = _core.ndarray
+_conjugate = _ufuncs.make(numpy.conjugate)
+
+
+def rebuild(data):
+    """Unpickle: a new array with the pickled values."""
+    return _fallback.from_numpy(data)
+
+
+def _repr(self):
+    return repr(_fallback.to_numpy(self))
+
+
+def _str(self):
+    return str(_fallback.to_numpy(self))
+
+
+def _format(self, spec):
+    return format(_fallback.to_numpy(self), spec)
+
+
+def _hash(self):
+    if not self._is_scalar:
+        raise TypeError("unhashable type: 'braze.numpy.ndarray'")
+    return hash(_core.value(self))
+
+
+def _complex(self):
+    return complex(_fallback.to_numpy(self))
+
+
+def _round(self, ndigits=None):
+    if self._is_scalar:
+        value = round(_core.value(self), ndigits)
+        return _fallback.from_numpy(value)
+    return self.round(ndigits or 0)
+
+
+def _array(self, dtype=None, copy=None):
+    data = numpy.asarray(memoryview(self)) if self.ndim else numpy.array(_core.value(self))
+    if dtype is not None and numpy.dtype(dtype) != data.dtype:
+        if copy is False:
+            raise ValueError("Unable to avoid copy while creating an array as requested.")
+        return data.astype(dtype)
+    return data.copy() if copy else data
+
+
+def _contains(self, value):
+    return bool((self == value).any())
+
+
+def _reduce(self):
+    return rebuild, (numpy.array(_fallback.to_numpy(self)) if not self._is_scalar
+                     else _core.value(self),)
+
+
+def _deepcopy(self, memo):
+    return _core.copy(self)
+
+
+def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
+    """The elements in another type."""
+    dtype = numpy.dtype(dtype)
+    if not numpy.can_cast(self.dtype, dtype, casting):
+        raise TypeError(
+            f"Cannot cast array data from {self.dtype!r} to {dtype!r} "
+            f"according to the rule {casting!r}"
+        )
+    if dtype == self.dtype:
+        return _like_self(self, _core.copy(self)) if copy else self
+    if not _fallback.native_dtype(dtype):
+        return _fallback.call("ndarray.astype", numpy.ndarray.astype,
+                              (numpy.asarray(self), dtype), {})
+    return _creation.array_cast(self, dtype)
+
+
+def _like_self(self, made):
+    return _core.scalar(_core.value(made)) if self._is_scalar else made
+
+
+def copy(self, order="C"):
+    """A copy."""
+    return self if self._is_scalar else _core.copy(self)
+
+
+def reshape(self, *shape, order="C", copy=None):
+    """The same elements in another shape."""
+    if len(shape) == 1 and not isinstance(shape[0], int):
+        shape = shape[0]
+    return _shape.reshape(self, shape, order, copy=copy)
+
+
+def flatten(self, order="C"):
+    """A copy with one axis."""
+    made = _shape.ravel(self, order)
+    return _core.copy(made) if _core.same_buffer(made, self) else made
+
+
+def transpose(self, *axes):
+    """A view with permuted axes."""
+    if len(axes) == 1 and not isinstance(axes[0], int):
+        axes = axes[0]
+    return self.T if axes is None or axes == () else _shape.transpose(self, axes)
+
+
+def fill(self, value):
+    """Set every element."""
+    self[...] = value
+
+
+def item(self, *args):
+    """One element as a Python number."""
+    if not args:
+        if self.size != 1:
+            raise ValueError("can only convert an array of size 1 to a Python scalar")
+        return _core.value(self).item()
+    if len(args) == 1 and isinstance(args[0], tuple):
+        args = args[0]
+    if len(args) == self.ndim:
+        return _core.value(self[tuple(args)]).item()
+    if len(args) != 1:
+        raise ValueError("incorrect number of indices for array")
+    at = args[0] + self.size if args[0] < 0 else args[0]
+    if not 0 <= at < self.size:
+        raise IndexError(f"index {args[0]} is out of bounds for size {self.size}")
+    return _core.value(self[numpy.unravel_index(at, self.shape)]).item()
+
+
+def tolist(self):
+    """Nested lists of Python numbers."""
+    return _fallback.to_numpy(self).tolist()
+
+
+def tobytes(self, order="C"):
+    """The elements' bytes."""
+    return _fallback.to_numpy(self).tobytes(order)
+
+
+def clip(self, min=None, max=None, out=None, **kwargs):
+    """Elements limited to an interval."""
+    return _shape.clip(self, min, max, out, **kwargs)
+
+
+def conj(self):
+    """Complex conjugate."""
+    return _conjugate(self) if self.dtype.kind == "c" else self
+
+
+def round_(self, decimals=0, out=None):
+    """Rounded to a number of decimals, halves to even."""
+    if decimals == 0 and self.dtype.kind == "f":
+        made = _ufuncs.make(numpy.rint)(self)
+    elif decimals >= 0 and self.dtype.kind in "iu":
+        made = _core.copy(self)
+    else:
+        made = _fallback.call("round", numpy.round, (self, decimals), {})
+    return made if out is None else _ufuncs.store(out, made)
+
+
+def view(self, dtype=None, type=None):
+    """The same memory, as another type: braze views components of complex only."""
+    if dtype is None or numpy.dtype(dtype) == self.dtype:
+        return self[...]
+    return _fallback.call("ndarray.view", numpy.ndarray.view, (numpy.array(self), dtype), {})
+
+
+def dot(self, b, out=None):
+    """Dot product."""
+    return _linear.dot(self, b, out)
+
+
+def _set_real(self, value):
+    if self.dtype.kind == "c":
+        _shape.part(self, 0)[...] = value
+    else:
+        self[...] = value
+
+
+def _set_imag(self, value):
+    if self.dtype.kind != "c":
+        raise TypeError("array does not have imaginary part to set")
+    _shape.part(self, 1)[...] = value
+
+
+class flags:
+    """The layout facts of an array, as numpy.ndarray.flags names them."""
+
+    _SHORT = {"C": "c_contiguous", "F": "f_contiguous", "W": "writeable", "O": "owndata"}
+
+    def __init__(self, array):
+        self.c_contiguous = _creation.is_contiguous(array)
+        self.f_contiguous = _creation.is_contiguous(array.T)
+        self.contiguous = self.c_contiguous
+        self.writeable = not array._is_scalar
+        self.owndata = array.base is None
+        self.aligned = True
+
+    def __getitem__(self, name):
+        return getattr(self, self._SHORT.get(name, name.lower()))
+
+
+class flatiter:
+    """a.flat: elements in C order, read lazily and written in place."""
+
+    def __init__(self, base):
+        self.base = base
+
+    def __len__(self):
+        return self.base.size
+
+    def __iter__(self):
+        return iter(self.base.ravel())
+
+    def __getitem__(self, key):
+        return _core.copy(self.base.ravel())[key]
+
+    def __setitem__(self, key, value):
+        flat = self.base.ravel()
+        flat[key] = value
+        if not _core.same_buffer(flat, self.base):
+            self.base[...] = flat.reshape(self.base.shape)
+
+    def __array__(self, dtype=None, copy=None):
+        return numpy.asarray(self.base).ravel().astype(dtype or self.base.dtype)
+
+
+def _set_flat(self, value):
+    flatiter(self)[...] = value
+
+
+def _dlpack(self, **kwargs):
+    return numpy.asarray(self).__dlpack__(**kwargs)
+
+
+def _namespace(self, api_version=None):
+    import braze.numpy
+
+    return braze.numpy
+
+
+def _to_device(self, device, /, *, stream=None):
+    if device != "cpu":
+        raise ValueError(f"unsupported device {device!r}")
+    return self
+
+
+def _array_function(functions):
+    def array_function(self, func, types, args, kwargs):
+        """__array_function__: NumPy's functions given a braze array end here."""
+        mine = functions.get(func)
+        if mine is not None:
+            return mine(*args, **kwargs)
+        name = getattr(func, "__name__", str(func))
+        inner = getattr(func, "_implementation", func)
+        return _fallback.call(name, inner, args, kwargs)
+
+    return array_function
+
+
+def _method(function):
+    def method(self, *args, **kwargs):
+        return function(self, *args, **kwargs)
+
+    method.__name__ = function.__name__
+    method.__doc__ = function.__doc__
+    return method
+
+
+def attach(functions):
+    """Give the extension's type its Python half; functions: NumPy's to braze's."""
+    special = {
+        "__repr__": _repr,
+        "__str__": _str,
+        "__format__": _format,
+        "__hash__": _hash,
+        "__complex__": _complex,
+        "__round__": _round,
+        "__array__": _array,
+        "__contains__": _contains,
+        "__reduce__": _reduce,
+        "__copy__": copy,
+        "__deepcopy__": _deepcopy,
+        "__array_ufunc__": _ufuncs.array_ufunc,
+        "__array_function__": _array_function(functions),
+        "__array_priority__": 100.0,
+        "__dlpack__": _dlpack,
+        "__dlpack_device__": lambda self: (1, 0),
+        "__array_namespace__": _namespace,
+        "to_device": _to_device,
+        "real": property(_shape.real, _set_real, doc="The real part."),
+        "imag": property(_shape.imag, _set_imag, doc="The imaginary part."),
+        "flags": property(flags),
+        "flat": property(flatiter, _set_flat, doc="Iterator over the elements."),
+        "mT": property(_shape.matrix_transpose),
+        "device": property(lambda self: "cpu"),
+        "round": round_,
+        "conjugate": conj,
+    }
+    for name, value in special.items():
+        setattr(ndarray, name, value)
+    for function in (astype, copy, reshape, flatten, transpose, fill, item, tolist, tobytes):
+        setattr(ndarray, function.__name__, function)
+    for function in (clip, conj, view, dot):
+        setattr(ndarray, function.__name__, function)
+    for name in ("sum", "prod", "mean", "std", "var", "min", "max", "any", "all"):
+        setattr(ndarray, name, _method(getattr(_reductions, name)))
+    for name in ("argmin", "argmax"):
+        setattr(ndarray, name, _method(getattr(_reductions, name)))
+    for name in ("ravel", "swapaxes", "squeeze", "repeat", "diagonal", "trace"):
+        setattr(ndarray, name, _method(getattr(_shape, name)))

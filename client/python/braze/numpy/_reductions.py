@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sums, extremes, means and their like, over any set of axes."""
+
+import warnings
+
+import numpy
+from numpy.lib.array_utils import normalize_axis_tuple
+
+from braze import _core
+from braze.numpy import _creation, _fallback, _ufuncs
+
+ndarray = _core.ndarray
+_OPS = {
+    name: _core.op_find(name)[0]
+    for name in ("sum", "prod", "min", "max", "any", "all", "argmin", "argmax")
+}
+_NO_IDENTITY = {"min": "minimum", "max": "maximum"}
+_MISSING = numpy._NoValue
+
+
+def axis_mask(axis, ndim):
+    """None, an int or a tuple as a bit mask; NumPy's AxisError for others."""
+    if axis is None:
+        return (1 << ndim) - 1
+    mask = 0
+    for k in normalize_axis_tuple(axis, ndim):
+        mask |= 1 << k
+    return mask
+
+
+def _count(shape, mask):
+    n = 1
+    for k, extent in enumerate(shape):
+        if mask >> k & 1:
+            n *= extent
+    return n
+
+
+def reduce(name, a, axis=None, dtype=None, out=None, keepdims=False):
+    """Record a reduction of the op table."""
+    a = _creation.asarray(a)
+    keepdims = bool(keepdims) if keepdims is not _MISSING else False
+    if dtype is not None:
+        dtype = numpy.dtype(dtype)
+    if type(a) is not ndarray or (dtype is not None and not _fallback.native_dtype(dtype)):
+        kwargs = {"axis": axis, "out": out, "keepdims": keepdims}
+        if dtype is not None:
+            kwargs["dtype"] = dtype
+        return _fallback.call(name, getattr(numpy, name), (a,), kwargs)
+    if axis is not None and not isinstance(axis, (int, tuple)):
+        axis = int(axis) if not isinstance(axis, list) else tuple(axis)
+    if name in _NO_IDENTITY or name in ("any", "all"):
+        dtype = None
+    if a.ndim == 0 and axis in (0, -1, (0,), (-1,)):
+        axis = None  # NumPy lets 0-d arrays have an axis 0 here
+    mask = axis_mask(axis, a.ndim)
+    if name in _NO_IDENTITY and _count(a.shape, mask) == 0 and a.size == 0:
+        kept = [n for k, n in enumerate(a.shape) if not mask >> k & 1]
+        if 0 not in kept:
+            raise ValueError(
+                f"zero-size array to reduction operation {_NO_IDENTITY[name]} "
+                "which has no identity"
+            )
+    if mask == 0:
+        result = _no_axes(name, a, dtype)
+    else:
+        result = _core.reduce(_OPS[name], a, mask, keepdims, dtype)
+    return result if out is None else _ufuncs.store(out, result)
+
+
+def _no_axes(name, a, dtype):
+    """Nothing to reduce: the elements, in the reduction's type."""
+    if name in ("any", "all"):
+        return _core.cast(a, numpy.dtype(bool))
+    if name in ("sum", "prod"):
+        if dtype is None:
+            probe = numpy.zeros(1, a.dtype)
+            dtype = probe.sum().dtype
+        return _core.cast(a, dtype)
+    return _core.copy(a)
+
+
+def _special(initial, where):
+    return initial is not _MISSING or where is not _MISSING and where is not True
+
+
+def _left_to_numpy(name, a, axis, dtype, out, keepdims, initial, where):
+    kwargs = {"axis": axis}
+    for key, value in (("dtype", dtype), ("out", out)):
+        if value is not None:
+            kwargs[key] = value
+    for key, value in (("keepdims", keepdims), ("initial", initial), ("where", where)):
+        if value is not _MISSING:
+            kwargs[key] = value
+    return _fallback.call(name, getattr(numpy, name), (a,), kwargs)
+
+
+def sum(
+    a, axis=None, dtype=None, out=None, keepdims=_MISSING, initial=_MISSING, where=_MISSING
+):
+    """Sum over axes."""
+    if _special(initial, where):
+        return _left_to_numpy("sum", a, axis, dtype, out, keepdims, initial, where)
+    return reduce("sum", a, axis, dtype, out, keepdims)
+
+
+def prod(
+    a, axis=None, dtype=None, out=None, keepdims=_MISSING, initial=_MISSING, where=_MISSING
+):
+    """Product over axes."""
+    if _special(initial, where):
+        return _left_to_numpy("prod", a, axis, dtype, out, keepdims, initial, where)
+    return reduce("prod", a, axis, dtype, out, keepdims)
+
+
+def min(a, axis=None, out=None, keepdims=_MISSING, initial=_MISSING, where=_MISSING):
+    """Smallest element over axes."""
+    if _special(initial, where):
+        return _left_to_numpy("min", a, axis, None, out, keepdims, initial, where)
+    return reduce("min", a, axis, None, out, keepdims)
+
+
+def max(a, axis=None, out=None, keepdims=_MISSING, initial=_MISSING, where=_MISSING):
+    """Largest element over axes."""
+    if _special(initial, where):
+        return _left_to_numpy("max", a, axis, None, out, keepdims, initial, where)
+    return reduce("max", a, axis, None, out, keepdims)
+
+
+def any(a, axis=None, out=None, keepdims=_MISSING, *, where=_MISSING):
+    """Is any element true?"""
+    if _special(_MISSING, where):
+        return _left_to_numpy("any", a, axis, None, out, keepdims, _MISSING, where)
+    return reduce("any", a, axis, None, out, keepdims)
+
+
+def all(a, axis=None, out=None, keepdims=_MISSING, *, where=_MISSING):
+    """Are all elements true?"""
+    if _special(_MISSING, where):
+        return _left_to_numpy("all", a, axis, None, out, keepdims, _MISSING, where)
+    return reduce("all", a, axis, None, out, keepdims)
+
+
+def _arg(name, a, axis, out, keepdims):
+    a = _creation.asarray(a)
+    if type(a) is not ndarray:
+        return _left_to_numpy(name, a, axis, None, out, keepdims, _MISSING, _MISSING)
+    if axis is not None and not isinstance(axis, int):
+        axis = int(axis)
+    if a.ndim == 0 and axis in (0, -1):
+        axis = None
+    mask = axis_mask(axis, a.ndim)
+    if _count(a.shape, mask) == 0:
+        raise ValueError(f"attempt to get {name} of an empty sequence")
+    keep = keepdims is not _MISSING and bool(keepdims)
+    if a.ndim == 0:
+        result = _core.full((), numpy.dtype("int64"), 0)
+    else:
+        result = _core.reduce(_OPS[name], a, mask, keep, None)
+    return result if out is None else _ufuncs.store(out, result)
+
+
+def argmin(a, axis=None, out=None, *, keepdims=_MISSING):
+    """Index of the first smallest element."""
+    return _arg("argmin", a, axis, out, keepdims)
+
+
+def argmax(a, axis=None, out=None, *, keepdims=_MISSING):
+    """Index of the first largest element."""
+    return _arg("argmax", a, axis, out, keepdims)
+
+
+def _float_dtype(a, dtype):
+    if dtype is not None:
+        return numpy.dtype(dtype)
+    return numpy.dtype(float) if a.dtype.kind in "biu" else None
+
+
+def mean(a, axis=None, dtype=None, out=None, keepdims=_MISSING, *, where=_MISSING):
+    """Arithmetic mean over axes."""
+    a = _creation.asarray(a)
+    if type(a) is not ndarray or _special(_MISSING, where):
+        return _left_to_numpy("mean", a, axis, dtype, out, keepdims, _MISSING, where)
+    n = _count(a.shape, axis_mask(axis, a.ndim))
+    if n == 0:
+        warnings.warn("Mean of empty slice", RuntimeWarning, stacklevel=2)
+    total = reduce("sum", a, axis, _float_dtype(a, dtype), None, keepdims)
+    result = total / n
+    return result if out is None else _ufuncs.store(out, result)
+
+
+def var(
+    a,
+    axis=None,
+    dtype=None,
+    out=None,
+    ddof=0,
+    keepdims=_MISSING,
+    *,
+    where=_MISSING,
+    mean=_MISSING,
+    correction=_MISSING,
+):
+    """Variance over axes, by two passes."""
+    a = _creation.asarray(a)
+    if correction is not _MISSING:
+        ddof = correction
+    if type(a) is not ndarray or _special(_MISSING, where) or dtype is not None:
+        return _fallback.call(
+            "var",
+            numpy.var,
+            (a,),
+            {
+                "axis": axis,
+                "dtype": dtype,
+                "out": out,
+                "ddof": ddof,
+                "keepdims": keepdims,
+                "where": where,
+                "mean": mean,
+            },
+        )
+    n = _count(a.shape, axis_mask(axis, a.ndim))
+    if n <= ddof:
+        warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=2)
+    if mean is _MISSING:
+        mean = reduce("sum", a, axis, _float_dtype(a, None), None, True) / n
+    d = a - mean
+    if d.dtype.kind == "c":
+        square = d.real * d.real + d.imag * d.imag
+    else:
+        square = d * d
+    result = reduce("sum", square, axis, None, None, keepdims) / (n - ddof if n > ddof else 0)
+    return result if out is None else _ufuncs.store(out, result)
+
+
+def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=_MISSING, **kwargs):
+    """Standard deviation over axes."""
+    result = var(a, axis, dtype, None, ddof, keepdims, **kwargs)
+    result = _ufuncs.make(numpy.sqrt)(result)
+    return result if out is None else _ufuncs.store(out, result)
+
+
+def ptp(a, axis=None, out=None, keepdims=_MISSING):
+    """Largest minus smallest element."""
+    result = max(a, axis, None, keepdims) - min(a, axis, None, keepdims)
+    return result if out is None else _ufuncs.store(out, result)
+
+
+def count_nonzero(a, axis=None, *, keepdims=False):
+    """Number of elements that are not zero."""
+    a = _creation.asarray(a)
+    if type(a) is not ndarray:
+        return _fallback.call(
+            "count_nonzero", numpy.count_nonzero, (a, axis), {"keepdims": keepdims}
+        )
+    return reduce("sum", _core.cast(a, numpy.dtype(bool)), axis, None, None, keepdims)
+
+
+def average(a, axis=None, weights=None, returned=False, *, keepdims=_MISSING):
+    """Weighted mean over axes."""
+    a = _creation.asarray(a)
+    w = None if weights is None else _creation.asarray(weights)
+    if type(a) is not ndarray or (w is not None and (type(w) is not ndarray or w.shape != a.shape)):
+        kwargs = {"axis": axis, "weights": weights, "returned": returned}
+        if keepdims is not _MISSING:
+            kwargs["keepdims"] = keepdims
+        return _fallback.call("average", numpy.average, (a,), kwargs)
+    if w is None:
+        result = mean(a, axis, keepdims=keepdims)
+        scale = result.dtype.type(a.size / result.size if result.size else 0)
+        scale = _core.full(result.shape, result.dtype, scale)
+    else:
+        dtype = numpy.result_type(a.dtype, w.dtype)
+        if a.dtype.kind in "biu":
+            dtype = numpy.result_type(dtype, "f8")
+        scale = sum(w, axis, dtype, keepdims=keepdims)
+        if any(scale == 0.0):
+            raise ZeroDivisionError("Weights sum to zero, can't be normalized")
+        product = _core.apply(_core.op_find("multiply")[0], a, w)
+        result = sum(product, axis, dtype, keepdims=keepdims) / scale
+    return (result, scale) if returned else result

@@ -1,0 +1,571 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shapes: views where NumPy gives views, and joining by slice assignment."""
+
+import operator
+
+import numpy
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+
+from braze import _core
+from braze.numpy import _creation, _fallback
+
+ndarray = _core.ndarray
+asarray = _creation.asarray
+
+
+def _native(a):
+    return type(a) is ndarray
+
+
+def shape(a):
+    """The extents of a's axes."""
+    return a.shape if _native(a) else numpy.shape(_fallback.to_numpy(a))
+
+
+def ndim(a):
+    """The number of a's axes."""
+    return a.ndim if _native(a) else numpy.ndim(_fallback.to_numpy(a))
+
+
+def size(a, axis=None):
+    """The number of elements, or the extent of an axis."""
+    if not _native(a):
+        return numpy.size(_fallback.to_numpy(a), axis)
+    return a.size if axis is None else a.shape[axis]
+
+
+def reshape(a, /, shape=None, order="C", *, newshape=None, copy=None):
+    """The same elements in another shape."""
+    a = asarray(a)
+    shape = newshape if shape is None else shape
+    if not _native(a):
+        return numpy.reshape(a, shape, order)
+    if not isinstance(shape, (tuple, list)):
+        shape = (shape,)
+    shape = tuple(operator.index(n) for n in shape)
+    known = 1
+    for n in shape:
+        known *= n if n >= 0 else 1
+    unknown = sum(n < 0 for n in shape)
+    if unknown > 1:
+        raise ValueError("can only specify one unknown dimension")
+    if (unknown and (known == 0 or a.size % known)) or (not unknown and known != a.size):
+        raise ValueError(f"cannot reshape array of size {a.size} into shape {shape}")
+    if unknown:
+        shape = tuple(a.size // known if n < 0 else n for n in shape)
+    if order == "F" or (order == "A" and a.ndim > 1 and _is_fortran(a)):
+        return _core.reshape(a.T, shape[::-1]).T
+    if len(shape) > 8:
+        return _fallback.call("reshape", numpy.reshape, (a, shape), {})
+    made = _core.reshape(a, shape)
+    return _core.copy(made) if copy else made
+
+
+def _is_fortran(a):
+    return _creation.is_contiguous(a.T) and not _creation.is_contiguous(a)
+
+
+def ravel(a, order="C"):
+    """One axis; a view where one exists."""
+    return reshape(a, (-1,), order) if asarray(a).size else reshape(a, (0,))
+
+
+def transpose(a, axes=None):
+    """A view with permuted axes."""
+    a = asarray(a)
+    if not _native(a):
+        return numpy.transpose(a, axes)
+    if axes is None:
+        return a.T
+    if len(axes) != a.ndim:
+        raise ValueError("axes don't match array")
+    axes = tuple(normalize_axis_index(operator.index(k), a.ndim) for k in axes)
+    if len(set(axes)) != len(axes):
+        raise ValueError("repeated axis in transpose")
+    return _core.transpose(a, axes)
+
+
+def matrix_transpose(x, /):
+    """A view with the last two axes swapped."""
+    if x.ndim < 2:
+        raise ValueError(
+            f"Input array must be at least 2-dimensional, but it is {x.ndim}"
+        )
+    return swapaxes(x, -1, -2)
+
+
+def swapaxes(a, axis1, axis2):
+    """A view with two axes exchanged."""
+    a = asarray(a)
+    if not _native(a):
+        return numpy.swapaxes(a, axis1, axis2)
+    i, j = normalize_axis_index(axis1, a.ndim), normalize_axis_index(axis2, a.ndim)
+    axes = list(range(a.ndim))
+    axes[i], axes[j] = j, i
+    return _core.transpose(a, axes)
+
+
+def moveaxis(a, source, destination):
+    """A view with axes moved."""
+    a = asarray(a)
+    source = normalize_axis_tuple(source, a.ndim, "source")
+    destination = normalize_axis_tuple(destination, a.ndim, "destination")
+    if len(source) != len(destination):
+        raise ValueError(
+            "`source` and `destination` arguments must have the same number of elements"
+        )
+    order = [n for n in range(a.ndim) if n not in source]
+    for to, of in sorted(zip(destination, source, strict=True)):
+        order.insert(to, of)
+    return transpose(a, order)
+
+
+def rollaxis(a, axis, start=0):
+    """A view with one axis rolled backwards."""
+    a = asarray(a)
+    axis = normalize_axis_index(axis, a.ndim)
+    start = start + a.ndim if start < 0 else start
+    if not 0 <= start <= a.ndim:
+        raise numpy.exceptions.AxisError(start, a.ndim + 1)
+    if axis < start:
+        start -= 1
+    return moveaxis(a, axis, start)
+
+
+def expand_dims(a, axis):
+    """New axes of extent 1."""
+    a = asarray(a)
+    axis = axis if isinstance(axis, (tuple, list)) else (axis,)
+    n = len(axis) + a.ndim
+    axis = normalize_axis_tuple(axis, n)
+    extents = iter(a.shape)
+    return reshape(a, [1 if k in axis else next(extents) for k in range(n)])
+
+
+def squeeze(a, axis=None):
+    """Without axes of extent 1."""
+    a = asarray(a)
+    if not _native(a):
+        return numpy.squeeze(a, axis)
+    if axis is None:
+        gone = [k for k, n in enumerate(a.shape) if n == 1]
+    else:
+        gone = normalize_axis_tuple(axis, a.ndim)
+        if any(a.shape[k] != 1 for k in gone):
+            raise ValueError(
+                "cannot select an axis to squeeze out which has size not equal to one"
+            )
+    return a[tuple(0 if k in gone else slice(None) for k in range(a.ndim)) + (...,)]
+
+
+def broadcast_to(array, shape, subok=False):
+    """A view stretched to a shape."""
+    a = asarray(array)
+    shape = _creation.shape_tuple(shape)
+    if not _native(a) or len(shape) > 8:
+        return numpy.broadcast_to(_fallback.to_numpy(a), shape)
+    return _core.broadcast_to(a, shape)
+
+
+def broadcast_arrays(*args, subok=False):
+    """Views of all arrays, stretched to their common shape."""
+    args = [asarray(a) for a in args]
+    common = numpy.broadcast_shapes(*(a.shape for a in args))
+    return tuple(broadcast_to(a, common) for a in args)
+
+
+def atleast_1d(*arys):
+    """At least one axis."""
+    done = [a if a.ndim else reshape(a, (1,)) for a in map(asarray, arys)]
+    return done[0] if len(done) == 1 else tuple(done)
+
+
+def atleast_2d(*arys):
+    """At least two axes."""
+    done = [a if a.ndim > 1 else reshape(a, (1, -1)) for a in map(asarray, arys)]
+    return done[0] if len(done) == 1 else tuple(done)
+
+
+def _join(arrays, name, axis, out, dtype, casting):
+    arrays = [asarray(a) for a in arrays]
+    special = out is not None or casting != "same_kind"
+    if special or not arrays or not all(_native(a) for a in arrays):
+        kwargs = {"axis": axis, "out": out, "dtype": dtype, "casting": casting}
+        return None, _fallback.call(name, getattr(numpy, name), (arrays,), kwargs)
+    return arrays, None
+
+
+def concatenate(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind"):
+    """Arrays joined along an axis."""
+    given = arrays
+    arrays, result = _join(arrays, "concatenate", axis, out, dtype, casting)
+    if arrays is None:
+        return result
+    if axis is None:
+        arrays, axis = [ravel(a) for a in arrays], 0
+    n = arrays[0].ndim
+    if n == 0:
+        raise ValueError("zero-dimensional arrays cannot be concatenated")
+    axis = normalize_axis_index(axis, n)
+    shape = list(arrays[0].shape)
+    for k, a in enumerate(arrays[1:], 1):
+        if a.ndim != n:
+            raise ValueError(
+                "all the input array dimensions except for the concatenation axis must match "
+                f"exactly, but along dimension 0, the array at index 0 has {n} dimension(s) and "
+                f"the array at index {k} has {a.ndim} dimension(s)"
+            )
+        for d in range(n):
+            if d != axis and a.shape[d] != shape[d]:
+                raise ValueError(
+                    "all the input array dimensions except for the concatenation axis must "
+                    f"match exactly, but along dimension {d}, the array at index 0 has size "
+                    f"{shape[d]} and the array at index {k} has size {a.shape[d]}"
+                )
+    shape[axis] = sum(a.shape[axis] for a in arrays)
+    if dtype is None:
+        dtype = numpy.result_type(*(a.dtype for a in arrays))
+    dtype = numpy.dtype(dtype)
+    if not _fallback.native_dtype(dtype) or not all(
+        numpy.can_cast(a.dtype, dtype, "same_kind") for a in arrays
+    ):
+        return _fallback.call(
+            "concatenate", numpy.concatenate, (list(given),), {"axis": axis, "dtype": dtype}
+        )
+    made = _core.empty(shape, dtype)
+    at = 0
+    for a in arrays:
+        if a.size:
+            made[(slice(None),) * axis + (slice(at, at + a.shape[axis]),)] = a
+        at += a.shape[axis]
+    return made
+
+
+def stack(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
+    """Arrays joined along a new axis."""
+    arrays = [asarray(a) for a in arrays]
+    if not arrays:
+        raise ValueError("need at least one array to stack")
+    if len({a.shape for a in arrays}) != 1:
+        raise ValueError("all input arrays must have the same shape")
+    axis = normalize_axis_index(axis, arrays[0].ndim + 1)
+    arrays = [expand_dims(a, axis) for a in arrays]
+    return concatenate(arrays, axis, out, dtype=dtype, casting=casting)
+
+
+def vstack(tup, *, dtype=None, casting="same_kind"):
+    """Arrays stacked as rows."""
+    return concatenate([atleast_2d(a) for a in tup], 0, dtype=dtype, casting=casting)
+
+
+def hstack(tup, *, dtype=None, casting="same_kind"):
+    """Arrays joined along the second axis; the first for 1-d."""
+    arrays = [atleast_1d(a) for a in tup]
+    axis = 0 if arrays and arrays[0].ndim == 1 else 1
+    return concatenate(arrays, axis, dtype=dtype, casting=casting)
+
+
+def column_stack(tup):
+    """1-d arrays as the columns of a 2-d array."""
+    return concatenate([a.T if a.ndim == 2 and b.ndim < 2 else a
+                        for a, b in ((atleast_2d(x), asarray(x)) for x in tup)], 1)
+
+
+def array_split(ary, indices_or_sections, axis=0):
+    """Views of parts, nearly equal where the extent does not divide."""
+    ary = asarray(ary)
+    n = ary.shape[axis]
+    if isinstance(indices_or_sections, (int, numpy.integer)):
+        parts = int(indices_or_sections)
+        if parts <= 0:
+            raise ValueError("number sections must be larger than 0.")
+        each, more = divmod(n, parts)
+        cuts = [0]
+        for k in range(parts):
+            cuts.append(cuts[-1] + each + (k < more))
+    else:
+        cuts = [0, *(int(k) for k in indices_or_sections), n]
+    axis = normalize_axis_index(axis, ary.ndim)
+    front = (slice(None),) * axis
+    return [ary[front + (slice(a, b),)] for a, b in zip(cuts, cuts[1:], strict=False)]
+
+
+def split(ary, indices_or_sections, axis=0):
+    """Views of equal parts."""
+    ary = asarray(ary)
+    if isinstance(indices_or_sections, (int, numpy.integer)):
+        if ary.shape[axis] % indices_or_sections:
+            raise ValueError("array split does not result in an equal division")
+    return array_split(ary, indices_or_sections, axis)
+
+
+def hsplit(ary, indices_or_sections):
+    """Parts along the second axis; the first for 1-d."""
+    ary = asarray(ary)
+    if ary.ndim == 0:
+        raise ValueError("hsplit only works on arrays of 1 or more dimensions")
+    return split(ary, indices_or_sections, 1 if ary.ndim > 1 else 0)
+
+
+def vsplit(ary, indices_or_sections):
+    """Parts along the first axis."""
+    ary = asarray(ary)
+    if ary.ndim < 2:
+        raise ValueError("vsplit only works on arrays of 2 or more dimensions")
+    return split(ary, indices_or_sections, 0)
+
+
+def unstack(x, /, *, axis=0):
+    """Views of the elements along an axis."""
+    return tuple(moveaxis(x, axis, 0))
+
+
+def flip(m, axis=None):
+    """A view with axes reversed."""
+    m = asarray(m)
+    axes = range(m.ndim) if axis is None else normalize_axis_tuple(axis, m.ndim)
+    back = slice(None, None, -1)
+    return m[tuple(back if k in axes else slice(None) for k in range(m.ndim)) + (...,)]
+
+
+def fliplr(m):
+    """A view with the second axis reversed."""
+    m = asarray(m)
+    if m.ndim < 2:
+        raise ValueError("Input must be >= 2-d.")
+    return flip(m, 1)
+
+
+def flipud(m):
+    """A view with the first axis reversed."""
+    m = asarray(m)
+    if m.ndim < 1:
+        raise ValueError("Input must be >= 1-d.")
+    return flip(m, 0)
+
+
+def rot90(m, k=1, axes=(0, 1)):
+    """A view turned by 90 degrees in a plane."""
+    m = asarray(m)
+    i, j = normalize_axis_tuple(axes, m.ndim)
+    k %= 4
+    if k == 0:
+        return m[...]
+    if k == 2:
+        return flip(flip(m, i), j)
+    return swapaxes(flip(m, j), i, j) if k == 1 else flip(swapaxes(m, i, j), j)
+
+
+def roll(a, shift, axis=None):
+    """Elements moved along axes; those pushed out come back in front."""
+    a = asarray(a)
+    if not _native(a):
+        return numpy.roll(a, shift, axis)
+    if axis is None:
+        return reshape(roll(ravel(a), shift, 0), a.shape)
+    axes = normalize_axis_tuple(axis, a.ndim, allow_duplicate=True)
+    shifts = shift if isinstance(shift, (tuple, list)) else (shift,)
+    if len(shifts) == 1:
+        shifts = tuple(shifts) * len(axes)
+    elif len(axes) == 1:
+        axes = axes * len(shifts)
+    elif len(shifts) != len(axes):
+        raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
+    for by, k in zip(shifts, axes, strict=True):
+        n = a.shape[k]
+        by = operator.index(by) % n if n else 0
+        if not by:
+            a = _core.copy(a)
+            continue
+        made = _core.empty(a.shape, a.dtype)
+        front = (slice(None),) * k
+        made[front + (slice(by, None),)] = a[front + (slice(0, n - by),)]
+        made[front + (slice(0, by),)] = a[front + (slice(n - by, None),)]
+        a = made
+    return a
+
+
+def tile(A, reps):
+    """a repeated as a block."""
+    a = asarray(A)
+    reps = tuple(reps) if isinstance(reps, (tuple, list)) else (operator.index(reps),)
+    if not _native(a):
+        return numpy.tile(a, reps)
+    n = max(len(reps), a.ndim)
+    reps = (1,) * (n - len(reps)) + reps
+    extents = (1,) * (n - a.ndim) + a.shape
+    total = tuple(r * e for r, e in zip(reps, extents, strict=True))
+    if 2 * n > 8:
+        return _fallback.call("tile", numpy.tile, (a, reps), {})
+    pairs = tuple(x for e in extents for x in (1, e))
+    wide = tuple(x for r, e in zip(reps, extents, strict=True) for x in (r, e))
+    return reshape(_core.copy(_core.broadcast_to(reshape(a, pairs), wide)), total)
+
+
+def repeat(a, repeats, axis=None):
+    """Every element repeated."""
+    a = asarray(a)
+    if not _native(a) or not isinstance(repeats, (int, numpy.integer)) or a.ndim > 7:
+        return _fallback.call("repeat", numpy.repeat, (a, repeats), {"axis": axis})
+    if repeats < 0:
+        raise ValueError("repeats may not contain negative values.")
+    if axis is None:
+        a, axis = ravel(a), 0
+    axis = normalize_axis_index(axis, a.ndim)
+    wide = a.shape[: axis + 1] + (int(repeats),) + a.shape[axis + 1 :]
+    total = a.shape[:axis] + (a.shape[axis] * int(repeats),) + a.shape[axis + 1 :]
+    return reshape(_core.copy(_core.broadcast_to(expand_dims(a, axis + 1), wide)), total)
+
+
+def diagonal(a, offset=0, axis1=0, axis2=1):
+    """A view of a diagonal of two axes."""
+    a = asarray(a)
+    if not _native(a):
+        return numpy.diagonal(a, offset, axis1, axis2)
+    if a.ndim < 2:
+        raise ValueError("diag requires an array of at least two dimensions")
+    i, j = normalize_axis_index(axis1, a.ndim), normalize_axis_index(axis2, a.ndim)
+    if i == j:
+        raise ValueError("axis1 and axis2 cannot be the same")
+    rows, columns = a.shape[i], a.shape[j]
+    delta = a.strides[j] * offset if offset >= 0 else a.strides[i] * -offset
+    n = min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns)
+    n = max(n, 0)
+    rest = [k for k in range(a.ndim) if k not in (i, j)]
+    return _core.view(
+        a,
+        a.dtype,
+        [a.shape[k] for k in rest] + [n],
+        [a.strides[k] for k in rest] + [a.strides[i] + a.strides[j]],
+        delta if n else 0,
+    )
+
+
+def trace(a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
+    """Sum of a diagonal."""
+    from braze.numpy import _reductions
+
+    return _reductions.sum(diagonal(a, offset, axis1, axis2), -1, dtype, out)
+
+
+def diag(v, k=0):
+    """A diagonal of a matrix, or the matrix with that diagonal."""
+    v = asarray(v)
+    if not _native(v) or v.ndim not in (1, 2):
+        return _fallback.call("diag", numpy.diag, (v, k), {})
+    if v.ndim == 2:
+        return diagonal(v, k)
+    n = v.shape[0] + abs(k)
+    made = _creation.zeros((n, n), v.dtype)
+    diagonal(made, k)[...] = v
+    return made
+
+
+def diff(a, n=1, axis=-1, prepend=numpy._NoValue, append=numpy._NoValue):
+    """Differences of neighbours."""
+    a = asarray(a)
+    plain = prepend is numpy._NoValue and append is numpy._NoValue
+    if not _native(a) or not plain or a.dtype == bool or a.ndim == 0 or n < 0:
+        kwargs = {"n": n, "axis": axis}
+        kwargs.update({} if prepend is numpy._NoValue else {"prepend": prepend})
+        kwargs.update({} if append is numpy._NoValue else {"append": append})
+        return _fallback.call("diff", numpy.diff, (a,), kwargs)
+    front = (slice(None),) * normalize_axis_index(axis, a.ndim)
+    for _ in range(n):
+        a = a[front + (slice(1, None),)] - a[front + (slice(None, -1),)]
+    return a
+
+
+def where(condition, x=None, y=None, /):
+    """x where the condition holds, else y; with one argument, nonzero."""
+    if x is None and y is None:
+        return _fallback.call("where", numpy.where, (condition,), {})
+    if x is None or y is None:
+        raise ValueError("either both or neither of x and y should be given")
+    if not any(type(v) is ndarray for v in (condition, x, y)):
+        condition = asarray(condition)
+    return _core.apply(_WHERE, condition, x, y)
+
+
+def clip(
+    a, a_min=numpy._NoValue, a_max=numpy._NoValue, out=None, *,
+    min=numpy._NoValue, max=numpy._NoValue, **kwargs
+):
+    """Elements limited to an interval."""
+    missing = numpy._NoValue
+    if a_min is missing and a_max is missing:
+        a_min = None if min is missing else min
+        a_max = None if max is missing else max
+    elif a_min is missing or a_max is missing:
+        raise TypeError("clip() missing 1 required positional argument: 'a_max'")
+    a = asarray(a)
+    if not _native(a) or kwargs:
+        return _fallback.call("clip", numpy.clip, (a, a_min, a_max), {"out": out, **kwargs})
+    try:
+        if a_min is not None and a_max is not None:
+            made = _core.apply(_CLIP, a, a_min, a_max)
+        elif a_max is not None:
+            made = _core.apply(_MINIMUM, a, a_max)
+        else:
+            made = _core.copy(a) if a_min is None else _core.apply(_MAXIMUM, a, a_min)
+    except OverflowError:
+        # NumPy has special rules for integers beyond the type.
+        return _fallback.call("clip", numpy.clip, (a, a_min, a_max), {"out": out})
+    if out is None:
+        return made
+    from braze.numpy import _ufuncs
+
+    return _ufuncs.store(out, made)
+
+
+def real(val):
+    """The real part; a view of a complex array."""
+    val = asarray(val)
+    if not _native(val):
+        return numpy.real(val)
+    return part(val, 0) if val.dtype.kind == "c" else val
+
+
+def imag(val):
+    """The imaginary part; a view of a complex array."""
+    val = asarray(val)
+    if not _native(val):
+        return numpy.imag(val)
+    return part(val, 1) if val.dtype.kind == "c" else _creation.zeros(val.shape, val.dtype)
+
+
+def part(a, which):
+    """One component of a complex array: a view, so it can be assigned."""
+    if a._is_scalar:
+        return _core.apply(_PARTS[which], a)
+    dtype = numpy.dtype("f4" if a.dtype.itemsize == 8 else "f8")
+    return _core.view(a, dtype, a.shape, a.strides, which * dtype.itemsize)
+
+
+def astype(x, dtype, /, *, copy=True, device=None):
+    """x in another type."""
+    return x.astype(dtype, copy=copy)
+
+
+def copyto(dst, src, casting="same_kind", where=True):
+    """dst[...] = src, with a casting rule."""
+    if type(dst) is not ndarray:
+        numpy.copyto(dst, _fallback.to_numpy(src), casting, where=_fallback.to_numpy(where))
+        return
+    kind = _fallback.to_numpy(src) if type(src) is not ndarray else src
+    dtype = getattr(kind, "dtype", None)
+    if dtype is not None and not numpy.can_cast(dtype, dst.dtype, casting):
+        raise TypeError(
+            f"Cannot cast array data from {dtype!r} to {dst.dtype!r} according to "
+            f"the rule {casting!r}"
+        )
+    if where is True:
+        dst[...] = src
+    else:
+        dst[...] = _core.apply(_WHERE, asarray(where), asarray(src).astype(dst.dtype), dst)
+
+
+_WHERE, _CLIP, _MINIMUM, _MAXIMUM = (
+    _core.op_find(n)[0] for n in ("where", "clip", "minimum", "maximum")
+)
+_PARTS = (_core.op_find("real")[0], _core.op_find("imag")[0])

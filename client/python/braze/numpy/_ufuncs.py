@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Universal functions: NumPy's names and call signature over braze's op table.
+
+A ufunc whose name is in the op table records an operation; the others, and the
+keywords braze has no loops for, are left to NumPy.
+"""
+
+import numpy
+
+from braze import _core
+from braze.numpy import _fallback
+
+ndarray = _core.ndarray
+_apply = _core.apply
+by_numpy = {}  # numpy.ufunc -> ufunc
+
+
+def store(out, result):
+    """Write a result into out= with NumPy's shape and casting rules; returns out."""
+    if type(out) is not ndarray:
+        if not isinstance(out, numpy.ndarray):
+            raise TypeError("return arrays must be of ArrayType")
+        numpy.copyto(out, _fallback.to_numpy(result), casting="same_kind")
+        return out
+    if result.shape != out.shape:
+        raise ValueError(
+            f"non-broadcastable output operand with shape {out.shape} "
+            f"doesn't match the broadcast shape {result.shape}"
+        )
+    _core.assign(out, result, True)
+    return out
+
+
+class ufunc:
+    """A function of arrays, element by element."""
+
+    def __init__(self, function):
+        found = _core.op_find(function.__name__)
+        self.numpy = function
+        self.__name__ = function.__name__
+        self.__doc__ = function.__doc__
+        self.__qualname__ = function.__name__
+        self.nin, self.nout, self.nargs = function.nin, function.nout, function.nargs
+        self.identity, self.signature = function.identity, function.signature
+        self._op = found[0] if found and found[2] == "e" else None
+        by_numpy[function] = self
+
+    def __repr__(self):
+        return f"<ufunc '{self.__name__}'>"
+
+    def __reduce__(self):
+        return _lookup, (self.__name__,)
+
+    def __call__(self, *args, **kwargs):
+        if kwargs or len(args) != self.nin or self._op is None:
+            return self._general(args, kwargs)
+        return _apply(self._op, *args)
+
+    def _general(self, args, kwargs):
+        kwargs = dict(kwargs)
+        if len(args) > self.nin:
+            if kwargs.get("out") is not None or len(args) > self.nin + self.nout:
+                return self.numpy(*_fallback.to_numpy(args), **_fallback.to_numpy(kwargs))
+            outs = args[self.nin :]
+            kwargs["out"] = outs if len(outs) > 1 else outs[0]
+            args = args[: self.nin]
+        out = kwargs.get("out")
+        if type(out) is tuple and len(out) == 1:
+            out = out[0]
+        dtype = kwargs.get("dtype")
+        plain = all(
+            key in ("out", "dtype")
+            or (key == "where" and value is True)
+            or (key == "casting" and value == "same_kind")
+            or (key == "order" and value == "K")
+            or (key == "subok")
+            for key, value in kwargs.items()
+        )
+        if self._op is None or not plain or len(args) != self.nin or type(out) is tuple:
+            if isinstance(out, numpy.ndarray) or not _any_braze(args, kwargs):
+                return self._by_numpy(args, kwargs)
+            return _fallback.call(self.__name__, self.numpy, args, kwargs)
+        if dtype is not None:
+            cast = _cast_operands(args, numpy.dtype(dtype))
+            if cast is None:
+                return _fallback.call(self.__name__, self.numpy, args, kwargs)
+            result = _apply(self._op, *cast)
+            if result.dtype != dtype:
+                return _fallback.call(self.__name__, self.numpy, args, kwargs)
+        else:
+            result = self(*args)
+        return result if out is None else store(out, result)
+
+    def _by_numpy(self, args, kwargs):
+        """Into a NumPy array, or without any braze array: NumPy's call as it is."""
+        _fallback.counts[self.__name__] += 1
+        return _fallback.from_numpy(
+            self.numpy(*_fallback.to_numpy(args), **_fallback.to_numpy(kwargs))
+        ) if kwargs.get("out") is None else self.numpy(
+            *_fallback.to_numpy(args), **_fallback.to_numpy(kwargs)
+        )
+
+    def reduce(self, array, axis=0, dtype=None, out=None, keepdims=False, **kwargs):
+        """Reduce along axes, natively where the op table has the reduction."""
+        from braze.numpy import _reductions
+
+        name = _REDUCTIONS.get(self.__name__)
+        if name is None or kwargs:
+            if dtype is not None:
+                kwargs["dtype"] = dtype
+            if out is not None:
+                kwargs["out"] = out
+            return _fallback.call(
+                self.__name__ + ".reduce",
+                self.numpy.reduce,
+                (array,),
+                {"axis": axis, "keepdims": keepdims, **kwargs},
+            )
+        return _reductions.reduce(name, array, axis, dtype, out, keepdims)
+
+    def outer(self, a, b, **kwargs):
+        """Apply to every pair of elements."""
+        from braze.numpy import _creation
+
+        a, b = _creation.asarray(a), _creation.asarray(b)
+        if type(a) is not ndarray or type(b) is not ndarray:
+            return _fallback.call(self.__name__ + ".outer", self.numpy.outer, (a, b), kwargs)
+        return self(a.reshape(a.shape + (1,) * b.ndim), b, **kwargs)
+
+    def at(self, array, *args):
+        """Unbuffered in-place operation at indices."""
+        _fallback.counts[self.__name__ + ".at"] += 1
+        if type(array) is not ndarray:
+            self.numpy.at(array, *_fallback.to_numpy(args))
+            return
+        args = _fallback.to_numpy(args)
+        memory = _core.host_open(array)
+        try:
+            self.numpy.at(numpy.asarray(memory), *args)
+        finally:
+            _core.host_close(memory)
+
+    def accumulate(self, array, *args, **kwargs):
+        """Accumulate along an axis."""
+        name = self.__name__ + ".accumulate"
+        return _fallback.call(name, self.numpy.accumulate, (array, *args), kwargs)
+
+    def reduceat(self, array, *args, **kwargs):
+        """Reduce over slices."""
+        name = self.__name__ + ".reduceat"
+        return _fallback.call(name, self.numpy.reduceat, (array, *args), kwargs)
+
+    def __getattr__(self, name):
+        if name.startswith("_") or name == "numpy":
+            raise AttributeError(name)
+        return getattr(self.numpy, name)
+
+
+_REDUCTIONS = {
+    "add": "sum",
+    "multiply": "prod",
+    "minimum": "min",
+    "maximum": "max",
+    "logical_and": "all",
+    "logical_or": "any",
+}
+
+
+class _Power(ufunc):
+    """Integers to signed integer powers: only the values tell the error."""
+
+    def __call__(self, *args, **kwargs):
+        if len(args) >= 2 and _integer(args[0]) and _integer(args[1], signed=True):
+            if type(args[1]) is int and args[1] >= 0 and not kwargs and len(args) == 2:
+                return _apply(self._op, *args)
+            return self._by_numpy(args, kwargs) if not _any_braze(
+                args, kwargs
+            ) else _fallback.call("power", self.numpy, args, kwargs)
+        return super().__call__(*args, **kwargs)
+
+
+def _integer(x, signed=False):
+    if isinstance(x, int):
+        return not isinstance(x, bool) or not signed
+    dtype = getattr(x, "dtype", None)
+    if dtype is None:
+        dtype = numpy.asarray(x).dtype if isinstance(x, (list, tuple)) else None
+    return dtype is not None and dtype.kind in ("i" if signed else "iub")
+
+
+def _any_braze(args, kwargs):
+    return any(type(x) is ndarray for x in args) or _fallback.has_out(kwargs)
+
+
+def _cast_operands(args, dtype):
+    if not _fallback.native_dtype(dtype):
+        return None
+    cast = []
+    for x in args:
+        if isinstance(x, (bool, int, float, complex)) and not isinstance(x, numpy.generic):
+            if numpy.result_type(dtype, x) != dtype:
+                return None
+            cast.append(x)
+            continue
+        x = _core.from_any(x)
+        if x is None or not numpy.can_cast(x.dtype, dtype, "same_kind"):
+            return None
+        cast.append(x if x.dtype == dtype else _core.cast(x, dtype))
+    if not any(type(x) is ndarray for x in cast):
+        return None
+    return cast
+
+
+def make(function):
+    """The ufunc that stands for one of NumPy's."""
+    found = by_numpy.get(function)
+    if found is None:
+        found = _Power(function) if function is numpy.power else ufunc(function)
+    return found
+
+
+def _lookup(name):
+    return make(getattr(numpy, name))
+
+
+def array_ufunc(self, function, method, *inputs, **kwargs):
+    """__array_ufunc__: NumPy's ufuncs given a braze array end here."""
+    out = kwargs.get("out")
+    if out is not None and any(isinstance(o, numpy.ndarray) for o in out):
+        # ndarray += braze: the caller wants NumPy's array written.
+        _fallback.counts[function.__name__] += 1
+        called = getattr(function, method)
+        return called(*_fallback.to_numpy(inputs), **_fallback.to_numpy(kwargs))
+    if out is not None and len(out) == 1:
+        kwargs["out"] = out[0]
+    if function is numpy.matmul and method == "__call__":
+        from braze.numpy import _linear
+
+        return _linear.matmul(*inputs, **kwargs)
+    mine = make(function)
+    return mine(*inputs, **kwargs) if method == "__call__" else getattr(mine, method)(
+        *inputs, **kwargs
+    )

@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* convert.c - between Python's and NumPy's values and braze's.
+ *
+ * In: any Python object.  Out: an operand (array or number), a value in a given
+ * type, or "not ours" so that the caller lets NumPy decide.  Python numbers are
+ * weak operands, NumPy's scalars strong ones. */
+#include "core.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *const names[N_DTYPES] = {
+	"bool",	  "int8",   "int16",   "int32",	  "int64",   "uint8",	  "uint16",
+	"uint32", "uint64", "float16", "float32", "float64", "complex64", "complex128"};
+static const char *const formats[N_DTYPES] = {"?", "b", "h", "i", "l", "B",  "H",
+					      "I", "L", "e", "f", "d", "Zf", "Zd"};
+static const uint8_t sizes[N_DTYPES] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 4, 8, 8, 16};
+
+const char *convert_format(int dtype)
+{
+	return formats[dtype];
+}
+
+int convert_init(void)
+{
+	PyObject *np = PyImport_ImportModule("numpy"), *ctor = NULL;
+
+	if (!np)
+		return -1;
+	core.np_ndarray = PyObject_GetAttrString(np, "ndarray");
+	core.np_generic = PyObject_GetAttrString(np, "generic");
+	core.np_array = PyObject_GetAttrString(np, "array");
+	ctor = PyObject_GetAttrString(np, "dtype");
+	for (int d = 0; ctor && d < N_DTYPES; d++) {
+		core.dtypes[d] = PyObject_CallFunction(ctor, "s", names[d]);
+		if (!core.dtypes[d])
+			break;
+		core.types[d] = PyObject_GetAttrString(core.dtypes[d], "type");
+	}
+	Py_XDECREF(ctor);
+	Py_DECREF(np);
+	return PyErr_Occurred() ? -1 : 0;
+}
+
+int convert_dtype(PyObject *o)
+{
+	int eq = 0;
+
+	for (int d = 0; d < N_DTYPES; d++)
+		if (o == core.dtypes[d] || o == core.types[d])
+			return d;
+	if (o == (PyObject *)&PyFloat_Type)
+		return BRAZE_FLOAT64;
+	if (Py_TYPE(o) != Py_TYPE(core.dtypes[0]) && !PyObject_HasAttrString(o, "isnative"))
+		return -1;
+	for (int d = 0; d < N_DTYPES; d++) {
+		eq = PyObject_RichCompareBool(o, core.dtypes[d], Py_EQ);
+		if (eq < 0)
+			PyErr_Clear();
+		else if (eq)
+			return d;
+	}
+	return -1;
+}
+
+/* Integers widen to 64 bits, so that one reader serves every width. */
+void convert_load(int dtype, const void *src, uint64_t bits[2])
+{
+	union {
+		int8_t i1;
+		int16_t i2;
+		int32_t i4;
+		uint16_t u2;
+		uint32_t u4[2];
+		uint64_t u8[2];
+		uint8_t u1;
+	} v;
+
+	bits[0] = bits[1] = 0;
+	memcpy(&v, src, sizes[dtype]);
+	switch (dtype) {
+	case BRAZE_INT8:
+		bits[0] = (uint64_t)(int64_t)v.i1;
+		break;
+	case BRAZE_INT16:
+		bits[0] = (uint64_t)(int64_t)v.i2;
+		break;
+	case BRAZE_INT32:
+		bits[0] = (uint64_t)(int64_t)v.i4;
+		break;
+	case BRAZE_COMPLEX64:
+		bits[0] = v.u4[0];
+		bits[1] = v.u4[1];
+		break;
+	case BRAZE_COMPLEX128:
+		bits[0] = v.u8[0];
+		bits[1] = v.u8[1];
+		break;
+	default:
+		memcpy(bits, src, sizes[dtype]); /* little endian: the low bytes */
+	}
+}
+
+void convert_store(int dtype, const uint64_t bits[2], void *dst)
+{
+	if (dtype == BRAZE_COMPLEX64) {
+		memcpy(dst, &bits[0], 4);
+		memcpy((char *)dst + 4, &bits[1], 4);
+	} else {
+		memcpy(dst, bits, sizes[dtype]);
+	}
+}
+
+static double as_double(int dtype, uint64_t bits)
+{
+	double d = 0;
+	float f = 0;
+
+	if (dtype == BRAZE_FLOAT32 || dtype == BRAZE_COMPLEX64) {
+		memcpy(&f, &bits, sizeof f);
+		return f;
+	}
+	memcpy(&d, &bits, sizeof d);
+	return d;
+}
+
+PyObject *convert_number(int dtype, const uint64_t bits[2])
+{
+	switch (dtype) {
+	case BRAZE_BOOL:
+		return PyBool_FromLong(bits[0] != 0);
+	case BRAZE_INT8:
+	case BRAZE_INT16:
+	case BRAZE_INT32:
+	case BRAZE_INT64:
+		return PyLong_FromLongLong((int64_t)bits[0]);
+	case BRAZE_UINT8:
+	case BRAZE_UINT16:
+	case BRAZE_UINT32:
+	case BRAZE_UINT64:
+		return PyLong_FromUnsignedLongLong(bits[0]);
+	case BRAZE_COMPLEX64:
+	case BRAZE_COMPLEX128:
+		return PyComplex_FromDoubles(as_double(dtype, bits[0]), as_double(dtype, bits[1]));
+	default:
+		return PyFloat_FromDouble(as_double(dtype, bits[0]));
+	}
+}
+
+PyObject *convert_npscalar(int dtype, const uint64_t bits[2])
+{
+	PyObject *v = convert_number(dtype, bits), *r = NULL;
+
+	if (v)
+		r = PyObject_CallFunctionObjArgs(core.types[dtype], v, NULL);
+	Py_XDECREF(v);
+	return r;
+}
+
+/* Bits of a 0-d object with the buffer protocol (NumPy scalars and arrays). */
+static int load_buffer(PyObject *o, int dtype, uint64_t bits[2])
+{
+	Py_buffer b;
+
+	if (PyObject_GetBuffer(o, &b, PyBUF_STRIDED_RO))
+		return -1;
+	if (b.len == sizes[dtype])
+		convert_load(dtype, b.buf, bits);
+	else
+		PyErr_SetString(PyExc_SystemError, "a scalar of unexpected size");
+	PyBuffer_Release(&b);
+	return PyErr_Occurred() ? -1 : 0;
+}
+
+static int object_dtype(PyObject *o)
+{
+	PyObject *dt = PyObject_GetAttrString(o, "dtype");
+	int d = -1;
+
+	if (!dt) {
+		PyErr_Clear();
+		return -1;
+	}
+	d = convert_dtype(dt);
+	Py_DECREF(dt);
+	return d == BRAZE_FLOAT16 ? -1 : d;
+}
+
+static int python_number(braze_scalar *out, PyObject *o)
+{
+	long long v = 0;
+	int overflow = 0;
+
+	if (PyFloat_CheckExact(o)) {
+		*out = braze_double(PyFloat_AsDouble(o));
+	} else if (PyBool_Check(o)) {
+		*out = braze_boolean(o == Py_True);
+	} else if (PyLong_CheckExact(o)) {
+		v = PyLong_AsLongLongAndOverflow(o, &overflow);
+		if (overflow)
+			return 0; /* NumPy knows: uint64, a float, or OverflowError */
+		*out = braze_int(v);
+	} else if (PyComplex_CheckExact(o)) {
+		*out = braze_complex(PyComplex_RealAsDouble(o), PyComplex_ImagAsDouble(o));
+	} else {
+		return 0;
+	}
+	return 1;
+}
+
+static int from_numpy(braze_array **out, PyObject *o)
+{
+	int64_t shape[BRAZE_MAX_NDIM], strides[BRAZE_MAX_NDIM];
+	int dtype = object_dtype(o);
+	braze_session *s = NULL;
+	braze_error err = {0};
+	Py_buffer b;
+
+	if (dtype < 0)
+		return 0;
+	if (PyObject_GetBuffer(o, &b, PyBUF_STRIDED_RO)) {
+		PyErr_Clear();
+		return 0;
+	}
+	if (b.ndim > BRAZE_MAX_NDIM) {
+		PyBuffer_Release(&b);
+		return 0;
+	}
+	for (int i = 0; i < b.ndim; i++) {
+		shape[i] = b.shape[i];
+		strides[i] = b.strides[i];
+	}
+	s = wait_session();
+	if (s)
+		err.code = braze_from_data(out, s, dtype, b.ndim, shape, strides, b.buf, &err);
+	PyBuffer_Release(&b);
+	if (!s)
+		return -1;
+	return err.code ? wait_raise(&err) : 1;
+}
+
+int convert_operand(struct operand *out, PyObject *o)
+{
+	int dtype = -1, rc = 0;
+
+	out->own = NULL;
+	out->arg.array = NULL;
+	if (nd_check(o)) {
+		out->arg.array = nd(o)->h;
+		if (!out->arg.array)
+			out->arg.scalar = nd(o)->now;
+		return 1;
+	}
+	if (python_number(&out->arg.scalar, o))
+		return 1;
+	if (PyObject_IsInstance(o, core.np_generic) == 1) {
+		dtype = object_dtype(o);
+		if (dtype < 0)
+			return 0;
+		out->arg.scalar = (braze_scalar){.dtype = dtype};
+		return load_buffer(o, dtype, out->arg.scalar.bits) ? -1 : 1;
+	}
+	if (PyObject_IsInstance(o, core.np_ndarray) == 1) {
+		rc = from_numpy(&out->own, o);
+	} else if (PyList_Check(o) || PyTuple_Check(o)) {
+		PyObject *a = PyObject_CallFunctionObjArgs(core.np_array, o, NULL);
+
+		if (!a)
+			return -1;
+		rc = from_numpy(&out->own, a);
+		Py_DECREF(a);
+	}
+	out->arg.array = out->own;
+	return rc;
+}
+
+void operand_finish(struct operand *x)
+{
+	if (x->own)
+		braze_release(x->own);
+	x->own = NULL;
+}
+
+int convert_array(braze_array **out, PyObject *o)
+{
+	struct operand x = {0};
+	braze_session *s = NULL;
+	braze_error err = {0};
+	int rc = convert_operand(&x, o);
+
+	if (rc <= 0)
+		return rc;
+	if (x.arg.array) {
+		if (!x.own)
+			braze_retain(x.arg.array);
+		*out = x.arg.array;
+		return 1;
+	}
+	s = wait_session();
+	if (!s)
+		return -1;
+	err.code = braze_full(out, s, x.arg.scalar.dtype, 0, NULL, x.arg.scalar, &err);
+	return err.code ? wait_raise(&err) : 1;
+}
+
+/* The common cases, without NumPy: 1 converted, 0 none of them. */
+static int scalar_fast(braze_scalar *out, PyObject *o, int dtype)
+{
+	double d = 0;
+	float f = 0;
+	int overflow = 0;
+	long long v = 0;
+
+	if (nd_check(o) && !nd(o)->h && nd(o)->now.dtype == dtype) {
+		*out = nd(o)->now;
+		return 1;
+	}
+	if (PyFloat_Check(o) && (dtype == BRAZE_FLOAT64 || dtype == BRAZE_FLOAT32)) {
+		d = PyFloat_AsDouble(o);
+		f = (float)d;
+		if (dtype == BRAZE_FLOAT64)
+			memcpy(out->bits, &d, sizeof d);
+		else
+			memcpy(out->bits, &f, sizeof f);
+		return 1;
+	}
+	if (!PyLong_CheckExact(o) || (dtype != BRAZE_INT64 && dtype != BRAZE_FLOAT64))
+		return 0;
+	v = PyLong_AsLongLongAndOverflow(o, &overflow);
+	if (overflow)
+		return 0;
+	d = (double)v; /* correctly rounded, as Python's float(v) */
+	if (dtype == BRAZE_INT64)
+		out->bits[0] = (uint64_t)v;
+	else
+		memcpy(out->bits, &d, sizeof d);
+	return 1;
+}
+
+int convert_scalar_as(braze_scalar *out, PyObject *o, int dtype)
+{
+	PyObject *a = NULL;
+	int rc = -1;
+
+	*out = (braze_scalar){.dtype = dtype};
+	if (scalar_fast(out, o, dtype))
+		return 1;
+	if (!PyNumber_Check(o) || PyObject_IsInstance(o, core.np_ndarray) == 1)
+		return 0;
+	if (nd_check(o)) {
+		uint64_t bits[2];
+		int from = -1;
+
+		if (nd(o)->h)
+			return 0;
+		if (convert_value(o, &from, bits))
+			return -1;
+		o = convert_npscalar(from, bits);
+	} else {
+		Py_INCREF(o);
+	}
+	/* NumPy's own casting, with its exceptions and warnings. */
+	if (o)
+		a = PyObject_CallFunctionObjArgs(core.np_array, o, core.dtypes[dtype], NULL);
+	Py_XDECREF(o);
+	if (!a)
+		return -1;
+	rc = PyObject_Length(a) < 0 ? 1 : 0; /* only 0-d has no length */
+	PyErr_Clear();
+	if (rc && load_buffer(a, dtype, out->bits))
+		rc = -1;
+	Py_DECREF(a);
+	return rc;
+}
+
+int convert_value(PyObject *self, int *dtype, uint64_t bits[2])
+{
+	struct ndarray *a = nd(self);
+	braze_array *h = NULL;
+	const void *data = NULL;
+
+	if (!a->h) {
+		*dtype = a->now.dtype;
+		memcpy(bits, a->now.bits, sizeof a->now.bits);
+		return 0;
+	}
+	if (braze_size(a->h) != 1) {
+		PyErr_SetString(PyExc_TypeError,
+				"only length-1 arrays can be converted to Python scalars");
+		return -1;
+	}
+	/* Another thread may give a scalar's handle back while we wait. */
+	h = a->h;
+	braze_retain(h);
+	data = wait_data(h);
+	if (data) {
+		*dtype = braze_dtype_of(h);
+		convert_load(*dtype, data, bits);
+		if (a->h == h && a->flags & ND_SCALAR && !a->base) {
+			/* A scalar never changes: keep the value instead of the handle. */
+			a->now = (braze_scalar){.dtype = *dtype, .bits = {bits[0], bits[1]}};
+			a->h = NULL;
+			braze_release(h);
+		}
+	}
+	braze_release(h);
+	return data ? 0 : -1;
+}
+
+/* What an export keeps alive: the version it shows, and its shape. */
+struct export
+{
+	braze_array *snap;
+	Py_ssize_t shape[BRAZE_MAX_NDIM], strides[BRAZE_MAX_NDIM];
+};
+
+static int contiguous(braze_array *h, int fortran)
+{
+	int64_t want = braze_itemsize(h);
+	const int64_t *shape = braze_shape(h), *strides = braze_strides(h);
+	int n = braze_ndim(h);
+
+	for (int k = 0; k < n; k++) {
+		int i = fortran ? k : n - 1 - k;
+
+		if (shape[i] == 0)
+			return 1;
+		if (shape[i] != 1 && strides[i] != want)
+			return 0;
+		want *= shape[i];
+	}
+	return 1;
+}
+
+static int check_order(braze_array *h, int flags)
+{
+	bool c = contiguous(h, 0), f = contiguous(h, 1);
+
+	if (((flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS && !c) ||
+	    ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS && !f) ||
+	    ((flags & PyBUF_ANY_CONTIGUOUS) == PyBUF_ANY_CONTIGUOUS && !c && !f) ||
+	    ((flags & PyBUF_STRIDES) != PyBUF_STRIDES && !c)) {
+		PyErr_SetString(PyExc_BufferError, "the array is not contiguous");
+		return -1;
+	}
+	return 0;
+}
+
+int convert_getbuffer(PyObject *self, Py_buffer *view, int flags)
+{
+	struct export *e = NULL;
+	braze_array *h = type_handle(self);
+	braze_error err = {0};
+	const void *data = NULL;
+	int n = 0;
+
+	view->obj = NULL;
+	if (!h)
+		return -1;
+	if (flags & PyBUF_WRITABLE) {
+		PyErr_SetString(PyExc_BufferError, "exports are read-only snapshots: write through "
+						   "`with braze.host(a) as n`");
+		return -1;
+	}
+	e = PyMem_Calloc(1, sizeof *e);
+	if (!e) {
+		PyErr_NoMemory();
+		return -1;
+	}
+	err.code = braze_snapshot(&e->snap, h, &err);
+	if (err.code) {
+		wait_raise(&err);
+		goto fail;
+	}
+	if (check_order(e->snap, flags))
+		goto fail;
+	data = wait_data(e->snap);
+	if (!data)
+		goto fail;
+	n = braze_ndim(e->snap);
+	for (int i = 0; i < n; i++) {
+		e->shape[i] = braze_shape(e->snap)[i];
+		e->strides[i] = braze_strides(e->snap)[i];
+	}
+	view->buf = (void *)data;
+	view->obj = Py_NewRef(self);
+	view->itemsize = braze_itemsize(e->snap);
+	view->len = braze_size(e->snap) * view->itemsize;
+	view->readonly = 1;
+	view->ndim = n;
+	view->format = flags & PyBUF_FORMAT ? (char *)formats[braze_dtype_of(e->snap)] : NULL;
+	view->shape = flags & PyBUF_ND ? e->shape : NULL;
+	view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? e->strides : NULL;
+	view->suboffsets = NULL;
+	view->internal = e;
+	return 0;
+fail:
+	braze_release(e->snap);
+	PyMem_Free(e);
+	return -1;
+}
+
+void convert_releasebuffer(PyObject *self, Py_buffer *view)
+{
+	struct export *e = view->internal;
+
+	if (e) {
+		braze_release(e->snap);
+		PyMem_Free(e);
+	}
+}

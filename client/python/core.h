@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* core.h - what the files of braze._core share.
+ *
+ * The extension puts a Python type on the public C API (braze.h).  Recording an
+ * operation stays in C; everything that takes keywords is Python on top of it.
+ * All state, the session too, is guarded by the interpreter lock, which the
+ * library gives up while it waits (wait.c).  Invariant: an ndarray has a handle or is an immediate
+ * scalar. */
+#ifndef BRAZE_CORE_H
+#define BRAZE_CORE_H
+
+#define Py_LIMITED_API 0x030b0000
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <structmember.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "braze.h"
+#include "braze_fast.h"
+
+#define N_DTYPES       14
+#define E_CAST	       4
+#define E_OVERFLOW     7
+#define E_UNSUPPORTED  10
+#define E_LIMIT	       12
+#define FREELIST_LIMIT 256
+/* Element writes recorded as operations before the buffer is fenced. */
+#define RECORDED_WRITES 16
+
+#define ND_SCALAR 1 /* a NumPy scalar's behaviour: immutable, hashable */
+
+struct ndarray {
+	PyObject_HEAD braze_array *h; /* NULL: immediate, the value is in now */
+	PyObject *base;		      /* the array that this is a view of, or NULL */
+	PyObject *weak;
+	braze_scalar now;
+	uint16_t writes; /* element writes recorded since the last fence */
+	uint8_t flags;
+};
+
+/* A converted operand; own is released by operand_finish. */
+struct operand {
+	braze_arg arg;
+	braze_array *own;
+};
+
+/* Operations that the number protocol names. */
+enum number_op {
+	N_ADD,
+	N_SUBTRACT,
+	N_MULTIPLY,
+	N_DIVIDE,
+	N_FLOOR_DIVIDE,
+	N_REMAINDER,
+	N_POWER,
+	N_LEFT_SHIFT,
+	N_RIGHT_SHIFT,
+	N_AND,
+	N_OR,
+	N_XOR,
+	N_LESS,
+	N_LESS_EQUAL,
+	N_EQUAL,
+	N_NOT_EQUAL,
+	N_GREATER,
+	N_GREATER_EQUAL,
+	N_NEGATIVE,
+	N_POSITIVE,
+	N_ABSOLUTE,
+	N_INVERT,
+	N_SQUARE,
+	N_SQRT,
+	N_RECIPROCAL,
+	N_MATMUL,
+	N_OPS
+};
+
+struct core {
+	braze_session *session;
+	unsigned flags; /* of the session to come: BRAZE_EAGER and the like */
+	PyTypeObject *type;
+	PyTypeObject *host_type;
+	int op[N_OPS];
+	PyObject *dtypes[N_DTYPES]; /* numpy.dtype objects */
+	PyObject *types[N_DTYPES];  /* numpy scalar types */
+	PyObject *np_ndarray, *np_generic, *np_array;
+	/* Given by the package: exception classes by name, and what Python does. */
+	PyObject *errors;
+	PyObject *fallback; /* (ufunc name, *operands) */
+	PyObject *getitem, *setitem, *getattr;
+	int locked; /* arrays inside braze.host(): recording on them is refused */
+	struct host_block *blocks;
+};
+extern struct core core; /* one per process; see module.c */
+
+/* Memory in the arena that NumPy writes: braze.empty, braze.shared_arrays, host. */
+struct host_block {
+	struct host_block *next;
+	braze_array *h;
+	char *data;
+	size_t bytes;
+	int locks; /* users inside braze.host() */
+};
+
+static inline bool nd_check(PyObject *o)
+{
+	return Py_TYPE(o) == core.type;
+}
+static inline struct ndarray *nd(PyObject *o)
+{
+	return (struct ndarray *)o;
+}
+
+/* type.c */
+int type_init(PyObject *module);
+/* Steals h, also on failure. */
+PyObject *type_new(braze_array *h, int flags);
+PyObject *type_view(braze_array *h, PyObject *base);
+PyObject *type_immediate(int dtype, const uint64_t bits[2]);
+/* The handle, made now for an immediate; NULL with an exception set. */
+braze_array *type_handle(PyObject *o);
+int type_ndim(PyObject *o);
+int type_dtype(PyObject *o);
+
+/* wait.c */
+/* Set the exception of *err; always -1. */
+int wait_raise(const braze_error *err);
+/* The check callback of waits: non-zero when a signal handler raised. */
+int wait_check_signals(void *data);
+/* Address of element [0,..,0]; waits without the interpreter lock. */
+const void *wait_data(braze_array *h);
+void *wait_fence(braze_array *h);
+/* The session, connected now if need be; NULL with an exception set. */
+braze_session *wait_session(void);
+/* -1 with BrazeError set when h's buffer is open for writing by braze.host(). */
+int wait_check_locked(braze_array *h);
+
+/* convert.c */
+int convert_init(void);
+/* The number of a numpy dtype-like object; -1 unknown (no exception). */
+int convert_dtype(PyObject *o);
+void convert_load(int dtype, const void *src, uint64_t bits[2]);
+void convert_store(int dtype, const uint64_t bits[2], void *dst);
+PyObject *convert_number(int dtype, const uint64_t bits[2]);
+PyObject *convert_npscalar(int dtype, const uint64_t bits[2]);
+/* 1: converted; 0: not something braze computes with; -1: exception. */
+int convert_operand(struct operand *out, PyObject *o);
+void operand_finish(struct operand *x);
+/* As an array (numbers become 0-d): 1, 0 or -1 as above. */
+int convert_array(braze_array **out, PyObject *o);
+/* A Python or NumPy scalar as a value of dtype, by NumPy's casting: 1, 0, -1. */
+int convert_scalar_as(braze_scalar *out, PyObject *o, int dtype);
+/* The element of a one-element array. */
+int convert_value(PyObject *self, int *dtype, uint64_t bits[2]);
+int convert_getbuffer(PyObject *self, Py_buffer *view, int flags);
+void convert_releasebuffer(PyObject *self, Py_buffer *view);
+const char *convert_format(int dtype);
+
+/* number.c */
+extern PyType_Slot number_slots[];
+PyObject *number_apply(int op, PyObject *const *args, Py_ssize_t nargs);
+PyObject *number_compare(PyObject *a, PyObject *b, int how);
+PyObject *number_fallback(const char *name, PyObject *const *args, Py_ssize_t nargs);
+
+/* index.c */
+PyObject *index_get(PyObject *self, PyObject *key);
+int index_set(PyObject *self, PyObject *key, PyObject *value);
+PyObject *index_item(PyObject *self, Py_ssize_t i);
+Py_ssize_t index_length(PyObject *self);
+/* self[...] = value with unsafe casting, as setitem does. */
+int index_assign(braze_array *dst, PyObject *value);
+
+/* host.c */
+int host_init(PyObject *module);
+/* A sequence of at most BRAZE_MAX_NDIM integers; their number or -1. */
+int host_dims(PyObject *seq, int64_t *dims);
+PyObject *host_empty(PyObject *mod, PyObject *args);
+PyObject *host_open(PyObject *mod, PyObject *a);
+PyObject *host_close(PyObject *mod, PyObject *a);
+/* A view of arena memory that contains [data, data + ...], or NULL. */
+struct host_block *host_find(const void *data);
+PyObject *host_install(PyObject *mod, PyObject *ignored);
+PyObject *host_restore(PyObject *mod, PyObject *old);
+
+#endif

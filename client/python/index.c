@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* index.c - a[key] and a[key] = value.
+ *
+ * Integers, slices, newaxis and ellipsis are views, computed here; arrays as
+ * indices are handed to Python.  A single element of a stored array is read in
+ * shared memory, and written there once the buffer has been fenced. */
+#include "core.h"
+
+#include <string.h>
+
+/* A basic index applied: the view, and whether it names one element. */
+struct spot {
+	int ndim, n_int;
+	int64_t shape[BRAZE_MAX_NDIM], strides[BRAZE_MAX_NDIM];
+	int64_t delta; /* bytes from the array's element [0,...,0] */
+	bool element;  /* integers only, one for each axis */
+};
+
+enum { BASIC_NO = 0, BASIC_YES = 1, BASIC_ERROR = -1 };
+
+static bool is_int(PyObject *o)
+{
+	if (PyLong_CheckExact(o))
+		return true;
+	if (PyBool_Check(o) || !PyIndex_Check(o))
+		return false;
+	if (nd_check(o))
+		return type_ndim(o) == 0 && type_dtype(o) >= BRAZE_INT8 &&
+		       type_dtype(o) <= BRAZE_UINT64;
+	if (PyObject_IsInstance(o, core.np_ndarray) == 1)
+		return PyObject_Length(o) < 0 ? (PyErr_Clear(), true) : false;
+	return true;
+}
+
+static bool is_basic(PyObject *o)
+{
+	return o == Py_None || o == Py_Ellipsis || PySlice_Check(o) || is_int(o);
+}
+
+static int add_axis(struct spot *s, int64_t extent, int64_t stride)
+{
+	if (s->ndim == BRAZE_MAX_NDIM)
+		return BASIC_NO; /* NumPy has more axes than braze */
+	s->shape[s->ndim] = extent;
+	s->strides[s->ndim++] = stride;
+	return BASIC_YES;
+}
+
+static int take_int(struct spot *s, PyObject *o, int axis, int64_t extent, int64_t stride)
+{
+	Py_ssize_t i = PyNumber_AsSsize_t(o, PyExc_IndexError);
+
+	if (i == -1 && PyErr_Occurred())
+		return BASIC_ERROR;
+	if (i < -extent || i >= extent) {
+		PyErr_Format(PyExc_IndexError,
+			     "index %zd is out of bounds for axis %d with size %lld", i, axis,
+			     (long long)extent);
+		return BASIC_ERROR;
+	}
+	s->delta += (i < 0 ? i + extent : i) * stride;
+	s->n_int++;
+	return BASIC_YES;
+}
+
+static int take_slice(struct spot *s, PyObject *o, int64_t extent, int64_t stride)
+{
+	Py_ssize_t start = 0, stop = 0, step = 0, count = 0;
+
+	if (PySlice_Unpack(o, &start, &stop, &step))
+		return BASIC_ERROR;
+	count = PySlice_AdjustIndices(extent, &start, &stop, step);
+	/* An empty slice may start past the end; its address must stay inside. */
+	if (count > 0)
+		s->delta += start * stride;
+	return add_axis(s, count, count > 1 ? stride * step : stride);
+}
+
+/* How many axes the key's items use up; -1: not basic, -2: two ellipses. */
+static int count_axes(PyObject *const *item, Py_ssize_t n)
+{
+	int used = 0, ellipses = 0;
+
+	for (Py_ssize_t k = 0; k < n; k++) {
+		if (item[k] == Py_Ellipsis)
+			ellipses++;
+		else if (!is_basic(item[k]))
+			return -1;
+		else if (item[k] != Py_None)
+			used++;
+	}
+	return ellipses > 1 ? -2 : used;
+}
+
+static int resolve_items(struct spot *s, braze_array *h, PyObject *const *item, Py_ssize_t n)
+{
+	const int64_t *shape = braze_shape(h), *strides = braze_strides(h);
+	int ndim = braze_ndim(h), axis = 0, used = count_axes(item, n), rc = BASIC_YES;
+
+	if (used < 0)
+		return BASIC_NO;
+	if (used > ndim) {
+		PyErr_Format(PyExc_IndexError,
+			     "too many indices for array: array is %d-dimensional, but %d were "
+			     "indexed",
+			     ndim, used);
+		return BASIC_ERROR;
+	}
+	memset(s, 0, sizeof *s);
+	for (Py_ssize_t k = 0; k < n && rc == BASIC_YES; k++) {
+		if (item[k] == Py_None) {
+			rc = add_axis(s, 1, 0);
+		} else if (item[k] == Py_Ellipsis) {
+			for (int e = ndim - used; e > 0 && rc == BASIC_YES; e--, axis++)
+				rc = add_axis(s, shape[axis], strides[axis]);
+		} else if (PySlice_Check(item[k])) {
+			rc = take_slice(s, item[k], shape[axis], strides[axis]);
+			axis++;
+		} else {
+			rc = take_int(s, item[k], axis, shape[axis], strides[axis]);
+			axis++;
+		}
+	}
+	for (; axis < ndim && rc == BASIC_YES; axis++)
+		rc = add_axis(s, shape[axis], strides[axis]);
+	s->element = rc == BASIC_YES && s->n_int == ndim && n == ndim;
+	return rc;
+}
+
+static int resolve(struct spot *s, braze_array *h, PyObject *key)
+{
+	PyObject *item[2 * BRAZE_MAX_NDIM + 1];
+	Py_ssize_t n = 0;
+
+	if (!PyTuple_Check(key))
+		return resolve_items(s, h, &key, 1);
+	n = PyTuple_Size(key);
+	if (n > (Py_ssize_t)(sizeof item / sizeof *item))
+		return BASIC_NO;
+	for (Py_ssize_t k = 0; k < n; k++)
+		item[k] = PyTuple_GetItem(key, k);
+	return resolve_items(s, h, item, n);
+}
+
+static braze_array *view_of(braze_array *h, const struct spot *s)
+{
+	braze_array *v = NULL;
+	braze_error err = {0};
+
+	err.code = braze_view(&v, h, braze_dtype_of(h), s->ndim, s->shape, s->strides,
+			      braze_offset(h) + s->delta, &err);
+	if (err.code)
+		wait_raise(&err);
+	return err.code ? NULL : v;
+}
+
+/* One element: its value now when the array is stored, else a lazy copy. */
+static PyObject *get_element(braze_array *h, const struct spot *s)
+{
+	uint64_t bits[2];
+	const char *data = NULL;
+	braze_array *v = NULL, *c = NULL;
+	braze_error err = {0};
+
+	if (braze_is_stored(h)) {
+		data = wait_data(h);
+		if (!data)
+			return NULL;
+		convert_load(braze_dtype_of(h), data + s->delta, bits);
+		return type_immediate(braze_dtype_of(h), bits);
+	}
+	v = view_of(h, s);
+	if (!v)
+		return NULL;
+	err.code = braze_copy(&c, v, &err);
+	braze_release(v);
+	if (err.code) {
+		wait_raise(&err);
+		return NULL;
+	}
+	return type_new(c, ND_SCALAR);
+}
+
+PyObject *index_get(PyObject *self, PyObject *key)
+{
+	braze_array *h = type_handle(self), *v = NULL;
+	struct spot s;
+	int rc = 0;
+
+	if (!h || (core.locked && wait_check_locked(h)))
+		return NULL;
+	rc = resolve(&s, h, key);
+	if (rc == BASIC_ERROR)
+		return NULL;
+	if (rc == BASIC_NO)
+		return PyObject_CallFunctionObjArgs(core.getitem, self, key, NULL);
+	if (s.element)
+		return get_element(h, &s);
+	v = view_of(h, &s);
+	return v ? type_view(v, self) : NULL;
+}
+
+PyObject *index_item(PyObject *self, Py_ssize_t i)
+{
+	PyObject *k = PyLong_FromSsize_t(i), *r = NULL;
+
+	if (k)
+		r = index_get(self, k);
+	Py_XDECREF(k);
+	return r;
+}
+
+Py_ssize_t index_length(PyObject *self)
+{
+	if (!type_ndim(self)) {
+		PyErr_SetString(PyExc_TypeError, "len() of unsized object");
+		return -1;
+	}
+	return (Py_ssize_t)braze_shape(nd(self)->h)[0];
+}
+
+/* Drop the leading axes of extent 1 that NumPy ignores when assigning. */
+static int trim(braze_array **src, int ndim)
+{
+	int n = braze_ndim(*src), lead = 0;
+	braze_array *r = NULL;
+	braze_error err = {0};
+
+	while (n - lead > ndim && braze_shape(*src)[lead] == 1)
+		lead++;
+	if (!lead)
+		return 0;
+	err.code = braze_reshape(&r, *src, n - lead, braze_shape(*src) + lead, &err);
+	if (err.code)
+		return wait_raise(&err);
+	braze_release(*src);
+	*src = r;
+	return 0;
+}
+
+/* `a[s] += b` ends with a[s] = a[s]: the value is where it belongs. */
+static bool same_view(braze_array *a, braze_array *b)
+{
+	size_t n = (size_t)braze_ndim(a) * sizeof(int64_t);
+
+	return braze_same_buffer(a, b) && braze_offset(a) == braze_offset(b) &&
+	       braze_dtype_of(a) == braze_dtype_of(b) && braze_ndim(a) == braze_ndim(b) &&
+	       !memcmp(braze_shape(a), braze_shape(b), n) &&
+	       !memcmp(braze_strides(a), braze_strides(b), n);
+}
+
+static int assign_array(braze_array *dst, braze_array **src)
+{
+	braze_array *cast = NULL;
+	braze_error err = {0};
+
+	if (same_view(dst, *src))
+		return 0;
+	if (trim(src, braze_ndim(dst)))
+		return -1;
+	err.code = braze_assign(dst, braze_arg_array(*src), &err);
+	if (err.code == E_CAST) {
+		/* a[...] = b casts without asking, unlike a += b. */
+		err.code = braze_cast(&cast, *src, braze_dtype_of(dst), &err);
+		if (!err.code)
+			err.code = braze_assign(dst, braze_arg_array(cast), &err);
+		braze_release(cast);
+	}
+	return err.code ? wait_raise(&err) : 0;
+}
+
+int index_assign(braze_array *dst, PyObject *value)
+{
+	braze_arg arg = {0};
+	braze_array *src = NULL;
+	braze_error err = {0};
+	PyObject *a = NULL;
+	int rc = convert_scalar_as(&arg.scalar, value, braze_dtype_of(dst));
+
+	if (rc == 1) {
+		err.code = braze_assign(dst, arg, &err);
+		return err.code ? wait_raise(&err) : 0;
+	}
+	if (rc == 0)
+		rc = convert_array(&src, value);
+	if (rc == 0) {
+		/* Not our types (float16, lists of objects): NumPy casts it first. */
+		a = PyObject_CallFunctionObjArgs(core.np_array, value,
+						 core.dtypes[braze_dtype_of(dst)], NULL);
+		rc = a ? convert_array(&src, a) : -1;
+		Py_XDECREF(a);
+	}
+	if (rc == 1)
+		rc = assign_array(dst, &src) ? -1 : 1;
+	if (rc == 0)
+		PyErr_SetString(PyExc_TypeError, "the value cannot be assigned to an array");
+	braze_release(src);
+	return rc == 1 ? 0 : -1;
+}
+
+/* Write one element in shared memory if that is possible: 1 done, 0 not, -1. */
+static int set_element(PyObject *self, const struct spot *s, PyObject *value)
+{
+	braze_array *h = nd(self)->h;
+	braze_scalar v;
+	char *data = NULL;
+	int rc = 0;
+
+	if (nd_check(value) && nd(value)->h)
+		return 0; /* lazy: recording keeps it so */
+	if (!braze_is_writable(h) && nd(self)->writes < RECORDED_WRITES) {
+		nd(self)->writes++;
+		return 0;
+	}
+	rc = convert_scalar_as(&v, value, braze_dtype_of(h));
+	if (rc != 1)
+		return rc;
+	data = wait_fence(h);
+	if (!data)
+		return -1;
+	nd(self)->writes = 0;
+	convert_store(braze_dtype_of(h), v.bits, data + s->delta);
+	return 1;
+}
+
+int index_set(PyObject *self, PyObject *key, PyObject *value)
+{
+	braze_array *h = NULL, *v = NULL;
+	PyObject *r = NULL;
+	struct spot s;
+	int rc = 0;
+
+	if (!value) {
+		PyErr_SetString(PyExc_ValueError, "cannot delete array elements");
+		return -1;
+	}
+	if (nd(self)->flags & ND_SCALAR) {
+		PyErr_SetString(PyExc_TypeError,
+				"a scalar result does not support item assignment");
+		return -1;
+	}
+	h = type_handle(self);
+	if (!h || (core.locked && wait_check_locked(h)))
+		return -1;
+	rc = resolve(&s, h, key);
+	if (rc == BASIC_ERROR)
+		return -1;
+	if (rc == BASIC_NO) {
+		r = PyObject_CallFunctionObjArgs(core.setitem, self, key, value, NULL);
+		Py_XDECREF(r);
+		return r ? 0 : -1;
+	}
+	if (s.element) {
+		rc = set_element(self, &s, value);
+		if (rc)
+			return rc < 0 ? -1 : 0;
+	}
+	v = view_of(h, &s);
+	if (!v)
+		return -1;
+	rc = index_assign(v, value);
+	braze_release(v);
+	return rc;
+}

@@ -1,0 +1,549 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* module.c - the functions of braze._core.
+ *
+ * Thin: each takes positional arguments, calls one library function and wraps
+ * the result.  Keywords and NumPy's signatures are the Python package's job. */
+#include "core.h"
+
+#include <string.h>
+
+struct core core;
+
+/* By address: out is set by the very call whose code is rc. */
+static PyObject *wrap(int rc, braze_array **out, braze_error *err, PyObject *base)
+{
+	if (rc) {
+		err->code = rc;
+		wait_raise(err);
+		return NULL;
+	}
+	return base ? type_view(*out, base) : type_new(*out, 0);
+}
+
+static int parse_dtype(PyObject *o)
+{
+	int d = convert_dtype(o);
+
+	if (d < 0 && !PyErr_Occurred())
+		PyErr_SetString(PyExc_TypeError, "braze has no such dtype");
+	return d;
+}
+
+static braze_array *handle_of(PyObject *o)
+{
+	braze_array *h = NULL;
+
+	if (!nd_check(o)) {
+		PyErr_SetString(PyExc_TypeError, "a braze array is expected");
+		return NULL;
+	}
+	h = type_handle(o);
+	if (h && core.locked && wait_check_locked(h))
+		return NULL;
+	return h;
+}
+
+/* apply(op, *operands) */
+static PyObject *apply(PyObject *mod, PyObject *const *args, Py_ssize_t n)
+{
+	long op = n ? PyLong_AsLong(args[0]) : -1;
+
+	if (op == -1 && PyErr_Occurred())
+		return NULL;
+	return number_apply((int)op, args + 1, n - 1);
+}
+
+/* op_find(name): (number, arity, kind) or None */
+static PyObject *op_find(PyObject *mod, PyObject *args)
+{
+	const char *name = NULL;
+	int op = -1;
+
+	if (!PyArg_ParseTuple(args, "s", &name))
+		return NULL;
+	op = braze_op_find(name);
+	if (op < 0)
+		Py_RETURN_NONE;
+	return Py_BuildValue("iiC", op, braze_op_arity(op), braze_op_kind(op));
+}
+
+/* reduce(op, a, mask, keepdims, dtype or None) */
+static PyObject *reduce(PyObject *mod, PyObject *args)
+{
+	PyObject *a = NULL, *dt = NULL, *r = NULL;
+	braze_array *h = NULL, *out = NULL;
+	braze_error err = {0};
+	unsigned mask = 0;
+	int op = -1, keep = 0, dtype = -1;
+
+	if (!PyArg_ParseTuple(args, "iOIpO", &op, &a, &mask, &keep, &dt))
+		return NULL;
+	h = handle_of(a);
+	if (!h || (dt != Py_None && (dtype = parse_dtype(dt)) < 0))
+		return NULL;
+	r = wrap(braze_reduce(&out, op, h, mask, keep, dtype, &err), &out, &err, NULL);
+	if (r && !type_ndim(r))
+		nd(r)->flags |= ND_SCALAR;
+	return r;
+}
+
+static PyObject *cast(PyObject *mod, PyObject *args)
+{
+	PyObject *a = NULL, *dt = NULL, *r = NULL;
+	braze_array *h = NULL, *out = NULL;
+	braze_error err = {0};
+	int dtype = -1;
+
+	if (!PyArg_ParseTuple(args, "OO", &a, &dt))
+		return NULL;
+	h = handle_of(a);
+	if (!h || (dtype = parse_dtype(dt)) < 0)
+		return NULL;
+	r = wrap(braze_cast(&out, h, dtype, &err), &out, &err, NULL);
+	if (r)
+		nd(r)->flags = nd(a)->flags;
+	return r;
+}
+
+static PyObject *copy(PyObject *mod, PyObject *a)
+{
+	braze_array *h = handle_of(a), *out = NULL;
+	braze_error err = {0};
+
+	return h ? wrap(braze_copy(&out, h, &err), &out, &err, NULL) : NULL;
+}
+
+/* assign(dst, value, same_kind): dst[...] = value */
+static PyObject *assign(PyObject *mod, PyObject *args)
+{
+	PyObject *dst = NULL, *value = NULL;
+	braze_array *h = NULL;
+	struct operand x = {0};
+	braze_error err = {0};
+	int same_kind = 0, rc = 0;
+
+	if (!PyArg_ParseTuple(args, "OOp", &dst, &value, &same_kind))
+		return NULL;
+	h = handle_of(dst);
+	if (!h)
+		return NULL;
+	if (!same_kind)
+		return index_assign(h, value) ? NULL : Py_NewRef(Py_None);
+	rc = convert_operand(&x, value);
+	if (rc == 1) {
+		err.code = braze_assign(h, x.arg, &err);
+		operand_finish(&x);
+		if (!err.code)
+			Py_RETURN_NONE;
+		wait_raise(&err);
+	} else if (rc == 0) {
+		PyErr_SetString(PyExc_TypeError, "the value cannot be assigned to an array");
+	}
+	return NULL;
+}
+
+static PyObject *empty(PyObject *mod, PyObject *args)
+{
+	int64_t shape[BRAZE_MAX_NDIM];
+	PyObject *seq = NULL, *dt = NULL;
+	braze_array *out = NULL;
+	braze_session *s = NULL;
+	braze_error err = {0};
+	int n = 0, dtype = -1;
+
+	if (!PyArg_ParseTuple(args, "OO", &seq, &dt))
+		return NULL;
+	n = host_dims(seq, shape);
+	if (n < 0 || (dtype = parse_dtype(dt)) < 0 || !(s = wait_session()))
+		return NULL;
+	return wrap(braze_empty(&out, s, dtype, n, shape, &err), &out, &err, NULL);
+}
+
+/* full(shape, dtype, value) */
+static PyObject *full(PyObject *mod, PyObject *args)
+{
+	int64_t shape[BRAZE_MAX_NDIM];
+	PyObject *seq = NULL, *dt = NULL, *value = NULL;
+	braze_array *out = NULL;
+	braze_session *s = NULL;
+	braze_scalar v;
+	braze_error err = {0};
+	int n = 0, dtype = -1, rc = 0;
+
+	if (!PyArg_ParseTuple(args, "OOO", &seq, &dt, &value))
+		return NULL;
+	n = host_dims(seq, shape);
+	if (n < 0 || (dtype = parse_dtype(dt)) < 0)
+		return NULL;
+	rc = convert_scalar_as(&v, value, dtype);
+	if (rc == 0)
+		PyErr_SetString(PyExc_TypeError, "a number is expected");
+	if (rc != 1 || !(s = wait_session()))
+		return NULL;
+	return wrap(braze_full(&out, s, dtype, n, shape, v, &err), &out, &err, NULL);
+}
+
+/* arange(n, dtype, start, step) */
+static PyObject *arange(PyObject *mod, PyObject *args)
+{
+	PyObject *dt = NULL, *start = NULL, *step = NULL;
+	braze_array *out = NULL;
+	braze_session *s = NULL;
+	braze_scalar a, b;
+	braze_error err = {0};
+	long long n = 0;
+	int dtype = -1;
+
+	if (!PyArg_ParseTuple(args, "LOOO", &n, &dt, &start, &step))
+		return NULL;
+	if ((dtype = parse_dtype(dt)) < 0 || convert_scalar_as(&a, start, dtype) != 1 ||
+	    convert_scalar_as(&b, step, dtype) != 1 || !(s = wait_session()))
+		return NULL;
+	return wrap(braze_arange(&out, s, dtype, n, a, b, &err), &out, &err, NULL);
+}
+
+/* from_any(o): new array with o's data; None when braze has no such type. */
+static PyObject *from_any(PyObject *mod, PyObject *o)
+{
+	braze_array *out = NULL;
+	int rc = convert_array(&out, o);
+
+	if (rc == 0)
+		Py_RETURN_NONE;
+	return rc == 1 ? type_new(out, 0) : NULL;
+}
+
+/* adopt(n): zero-copy array on a NumPy array in the arena; None if it is not. */
+static PyObject *adopt(PyObject *mod, PyObject *o)
+{
+	int64_t shape[BRAZE_MAX_NDIM], strides[BRAZE_MAX_NDIM];
+	struct host_block *block = NULL;
+	braze_array *out = NULL;
+	braze_error err = {0};
+	PyObject *dt = NULL;
+	Py_buffer b;
+	int dtype = -1;
+
+	if (!core.blocks)
+		Py_RETURN_NONE;
+	dt = PyObject_GetAttrString(o, "dtype");
+	if (!dt)
+		return NULL;
+	dtype = convert_dtype(dt);
+	Py_DECREF(dt);
+	if (dtype < 0 || PyObject_GetBuffer(o, &b, PyBUF_STRIDED_RO)) {
+		PyErr_Clear();
+		Py_RETURN_NONE;
+	}
+	block = b.ndim <= BRAZE_MAX_NDIM && b.len ? host_find(b.buf) : NULL;
+	if (!block || block->locks) {
+		PyBuffer_Release(&b);
+		Py_RETURN_NONE;
+	}
+	for (int i = 0; i < b.ndim; i++) {
+		shape[i] = b.shape[i];
+		strides[i] = b.strides[i];
+	}
+	err.code = braze_view(&out, block->h, dtype, b.ndim, shape, strides,
+			      (char *)b.buf - block->data + braze_offset(block->h), &err);
+	PyBuffer_Release(&b);
+	/* Memory of another type (shared_arrays gives complex) is copied. */
+	if (err.code)
+		Py_RETURN_NONE;
+	return type_new(out, 0);
+}
+
+static PyObject *transpose(PyObject *mod, PyObject *args)
+{
+	int64_t dims[BRAZE_MAX_NDIM];
+	int axes[BRAZE_MAX_NDIM], n = 0;
+	PyObject *a = NULL, *seq = NULL;
+	braze_array *h = NULL, *out = NULL;
+	braze_error err = {0};
+
+	if (!PyArg_ParseTuple(args, "OO", &a, &seq))
+		return NULL;
+	h = handle_of(a);
+	n = h ? host_dims(seq, dims) : -1;
+	if (n < 0)
+		return NULL;
+	for (int i = 0; i < n; i++)
+		axes[i] = (int)dims[i];
+	return wrap(braze_transpose(&out, h, axes, &err), &out, &err, a);
+}
+
+/* reshape(a, shape): a view where one exists, else a copy. */
+static PyObject *reshape(PyObject *mod, PyObject *args)
+{
+	int64_t shape[BRAZE_MAX_NDIM];
+	PyObject *a = NULL, *seq = NULL;
+	braze_array *h = NULL, *out = NULL;
+	braze_error err = {0};
+	int n = 0, rc = 0;
+
+	if (!PyArg_ParseTuple(args, "OO", &a, &seq))
+		return NULL;
+	h = handle_of(a);
+	n = h ? host_dims(seq, shape) : -1;
+	if (n < 0)
+		return NULL;
+	rc = braze_reshape(&out, h, n, shape, &err);
+	return wrap(rc, &out, &err, !rc && braze_same_buffer(out, h) ? a : NULL);
+}
+
+static PyObject *broadcast_to(PyObject *mod, PyObject *args)
+{
+	int64_t shape[BRAZE_MAX_NDIM];
+	PyObject *a = NULL, *seq = NULL;
+	braze_array *h = NULL, *out = NULL;
+	braze_error err = {0};
+	int n = 0;
+
+	if (!PyArg_ParseTuple(args, "OO", &a, &seq))
+		return NULL;
+	h = handle_of(a);
+	n = h ? host_dims(seq, shape) : -1;
+	if (n < 0)
+		return NULL;
+	return wrap(braze_broadcast_to(&out, h, n, shape, &err), &out, &err, a);
+}
+
+/* view(a, dtype, shape, strides, delta): delta in bytes from a's first element. */
+static PyObject *view(PyObject *mod, PyObject *args)
+{
+	int64_t shape[BRAZE_MAX_NDIM], strides[BRAZE_MAX_NDIM];
+	PyObject *a = NULL, *dt = NULL, *sh = NULL, *st = NULL;
+	braze_array *h = NULL, *out = NULL;
+	braze_error err = {0};
+	long long delta = 0;
+	int n = 0, dtype = -1;
+
+	if (!PyArg_ParseTuple(args, "OOOOL", &a, &dt, &sh, &st, &delta))
+		return NULL;
+	h = handle_of(a);
+	if (!h || (dtype = parse_dtype(dt)) < 0)
+		return NULL;
+	n = host_dims(sh, shape);
+	if (n < 0 || host_dims(st, strides) != n) {
+		if (!PyErr_Occurred())
+			PyErr_SetString(PyExc_ValueError, "shape and strides differ in length");
+		return NULL;
+	}
+	return wrap(braze_view(&out, h, dtype, n, shape, strides, braze_offset(h) + delta, &err),
+		    &out, &err, a);
+}
+
+static PyObject *value(PyObject *mod, PyObject *a)
+{
+	uint64_t bits[2];
+	int dtype = -1;
+
+	if (!nd_check(a)) {
+		PyErr_SetString(PyExc_TypeError, "a braze array is expected");
+		return NULL;
+	}
+	return convert_value(a, &dtype, bits) ? NULL : convert_npscalar(dtype, bits);
+}
+
+/* scalar(x): a NumPy scalar as an array that behaves as that scalar. */
+static PyObject *scalar(PyObject *mod, PyObject *o)
+{
+	struct operand x = {0};
+	int rc = convert_operand(&x, o);
+
+	if (rc < 0)
+		return NULL;
+	if (rc == 0 || x.arg.array) {
+		operand_finish(&x);
+		return Py_NewRef(o);
+	}
+	return type_immediate(x.arg.scalar.dtype, x.arg.scalar.bits);
+}
+
+static PyObject *is_stored(PyObject *mod, PyObject *a)
+{
+	if (!nd_check(a))
+		Py_RETURN_TRUE;
+	return PyBool_FromLong(!nd(a)->h || braze_is_stored(nd(a)->h));
+}
+
+static PyObject *same_buffer(PyObject *mod, PyObject *args)
+{
+	PyObject *a = NULL, *b = NULL;
+
+	if (!PyArg_ParseTuple(args, "OO", &a, &b))
+		return NULL;
+	return PyBool_FromLong(nd_check(a) && nd_check(b) && nd(a)->h && nd(b)->h &&
+			       braze_same_buffer(nd(a)->h, nd(b)->h));
+}
+
+/* wait(*arrays): compute all of them in one demand. */
+static PyObject *wait_all(PyObject *mod, PyObject *const *args, Py_ssize_t n)
+{
+	braze_array *h[256];
+	braze_future *f = NULL;
+	braze_error err = {0};
+	int count = 0, rc = 0;
+
+	for (Py_ssize_t i = 0; i < n && count < 256; i++) {
+		if (!nd_check(args[i])) {
+			PyErr_SetString(PyExc_TypeError, "a braze array is expected");
+			return NULL;
+		}
+		if (nd(args[i])->h)
+			h[count++] = nd(args[i])->h;
+	}
+	if (!count)
+		Py_RETURN_NONE;
+	rc = braze_demand(&f, count, h, &err);
+	if (!rc) {
+		rc = braze_wait(f, -1, wait_check_signals, NULL, &err);
+		braze_future_release(f);
+	}
+	err.code = rc;
+	return rc ? (wait_raise(&err), NULL) : Py_NewRef(Py_None);
+}
+
+static PyObject *flush(PyObject *mod, PyObject *ignored)
+{
+	braze_error err = {0};
+
+	if (core.session && (err.code = braze_flush(core.session, &err))) {
+		wait_raise(&err);
+		return NULL;
+	}
+	Py_RETURN_NONE;
+}
+
+/* set_flags(flags): returns the old ones; also of the session to come. */
+static PyObject *set_flags(PyObject *mod, PyObject *v)
+{
+	unsigned old = core.flags;
+	long flags = PyLong_AsLong(v);
+
+	if (flags == -1 && PyErr_Occurred())
+		return NULL;
+	core.flags = (unsigned)flags;
+	if (core.session)
+		braze_set_flags(core.session, core.flags);
+	return PyLong_FromUnsignedLong(old);
+}
+
+static PyObject *counters(PyObject *mod, PyObject *ignored)
+{
+	struct braze_counters c = {0};
+
+	if (core.session)
+		braze_get_counters(core.session, &c);
+	return Py_BuildValue("{sK,sK,sK,sK,sK}", "ops", c.ops, "packets", c.packets, "demands",
+			     c.demands, "round_trips", c.round_trips, "bytes_leased",
+			     c.bytes_leased);
+}
+
+/* In a forked child: its copy of the session is dead, the next use connects. */
+static PyObject *forked(PyObject *mod, PyObject *ignored)
+{
+	core.session = NULL;
+	Py_RETURN_NONE;
+}
+
+static PyObject *close_session(PyObject *mod, PyObject *ignored)
+{
+	if (core.session)
+		braze_close(core.session);
+	core.session = NULL;
+	Py_RETURN_NONE;
+}
+
+static PyObject *connected(PyObject *mod, PyObject *ignored)
+{
+	return PyBool_FromLong(core.session != NULL);
+}
+
+/* setup(errors, fallback, getitem, setitem, getattr): the package's half. */
+static PyObject *setup(PyObject *mod, PyObject *args)
+{
+	if (!PyArg_ParseTuple(args, "OOOOO", &core.errors, &core.fallback, &core.getitem,
+			      &core.setitem, &core.getattr))
+		return NULL;
+	Py_INCREF(core.errors);
+	Py_INCREF(core.fallback);
+	Py_INCREF(core.getitem);
+	Py_INCREF(core.setitem);
+	Py_INCREF(core.getattr);
+	Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {
+	{"apply", (PyCFunction)(void (*)(void))apply, METH_FASTCALL, NULL},
+	{"op_find", op_find, METH_VARARGS, NULL},
+	{"reduce", reduce, METH_VARARGS, NULL},
+	{"cast", cast, METH_VARARGS, NULL},
+	{"copy", copy, METH_O, NULL},
+	{"assign", assign, METH_VARARGS, NULL},
+	{"empty", empty, METH_VARARGS, NULL},
+	{"full", full, METH_VARARGS, NULL},
+	{"arange", arange, METH_VARARGS, NULL},
+	{"from_any", from_any, METH_O, NULL},
+	{"adopt", adopt, METH_O, NULL},
+	{"transpose", transpose, METH_VARARGS, NULL},
+	{"reshape", reshape, METH_VARARGS, NULL},
+	{"broadcast_to", broadcast_to, METH_VARARGS, NULL},
+	{"view", view, METH_VARARGS, NULL},
+	{"value", value, METH_O, NULL},
+	{"scalar", scalar, METH_O, NULL},
+	{"is_stored", is_stored, METH_O, NULL},
+	{"same_buffer", same_buffer, METH_VARARGS, NULL},
+	{"wait", (PyCFunction)(void (*)(void))wait_all, METH_FASTCALL, NULL},
+	{"flush", flush, METH_NOARGS, NULL},
+	{"set_flags", set_flags, METH_O, NULL},
+	{"counters", counters, METH_NOARGS, NULL},
+	{"forked", forked, METH_NOARGS, NULL},
+	{"close", close_session, METH_NOARGS, NULL},
+	{"connected", connected, METH_NOARGS, NULL},
+	{"setup", setup, METH_VARARGS, NULL},
+	{"host_empty", host_empty, METH_VARARGS, NULL},
+	{"host_open", host_open, METH_O, NULL},
+	{"host_close", host_close, METH_O, NULL},
+	{"host_install", host_install, METH_NOARGS, NULL},
+	{"host_restore", host_restore, METH_O, NULL},
+	{NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+	PyModuleDef_HEAD_INIT,
+	.m_name = "braze._core",
+	.m_doc = "The C half of braze: the array type over libbraze.",
+	.m_size = -1,
+	.m_methods = methods,
+};
+
+static void find_ops(void)
+{
+	static const char *const name[N_OPS] = {
+		"add",	      "subtract",    "multiply",      "divide",	     "floor_divide",
+		"remainder",  "power",	     "left_shift",    "right_shift", "bitwise_and",
+		"bitwise_or", "bitwise_xor", "less",	      "less_equal",  "equal",
+		"not_equal",  "greater",     "greater_equal", "negative",    "positive",
+		"absolute",   "invert",	     "square",	      "sqrt",	     "reciprocal",
+		"matmul"};
+
+	for (int k = 0; k < N_OPS; k++)
+		core.op[k] = braze_op_find(name[k]);
+}
+
+PyMODINIT_FUNC PyInit__core(void);
+PyMODINIT_FUNC PyInit__core(void)
+{
+	PyObject *m = PyModule_Create(&definition);
+
+	if (!m)
+		return NULL;
+	find_ops();
+	if (convert_init() || type_init(m) || host_init(m) ||
+	    PyModule_AddStringConstant(m, "version", braze_version())) {
+		Py_DECREF(m);
+		return NULL;
+	}
+	return m;
+}

@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* number.c - operators: recorded when an operand is an array.
+ *
+ * Array with array and array with Python number take no detour: two operands,
+ * one braze_apply.  What braze does not compute goes to NumPy (number_fallback).
+ * In place means apply, then assign into the array with same-kind casting. */
+#include "core.h"
+
+#include <string.h>
+
+PyObject *number_fallback(const char *name, PyObject *const *args, Py_ssize_t nargs)
+{
+	PyObject *t = PyTuple_New(nargs + 1), *r = NULL, *s = PyUnicode_FromString(name);
+
+	if (t && s && core.fallback) {
+		PyTuple_SetItem(t, 0, s);
+		for (Py_ssize_t i = 0; i < nargs; i++)
+			PyTuple_SetItem(t, i + 1, Py_NewRef(args[i]));
+		r = PyObject_Call(core.fallback, t, NULL);
+	}
+	Py_XDECREF(t);
+	return r;
+}
+
+static bool is_comparison(int op)
+{
+	return op == core.op[N_LESS] || op == core.op[N_LESS_EQUAL] || op == core.op[N_EQUAL] ||
+	       op == core.op[N_NOT_EQUAL] || op == core.op[N_GREATER] ||
+	       op == core.op[N_GREATER_EQUAL];
+}
+
+/* Failed apply: NumPy computes what braze has no loop for, else raise. */
+static PyObject *failed(int op, const braze_error *err, PyObject *const *args, Py_ssize_t n)
+{
+	if (err->code == E_UNSUPPORTED || err->code == E_LIMIT ||
+	    (err->code == E_OVERFLOW && is_comparison(op)))
+		return number_fallback(braze_op_name(op), args, n);
+	wait_raise(err);
+	return NULL;
+}
+
+static PyObject *record(int op, struct operand *x, Py_ssize_t n, PyObject *const *args)
+{
+	braze_arg a[3];
+	braze_array *out = NULL;
+	braze_session *s = NULL;
+	braze_error err;
+	int rc = 0;
+
+	for (Py_ssize_t i = 0; i < n; i++) {
+		a[i] = x[i].arg;
+		if (!a[i].array)
+			continue;
+		s = braze_session_of(a[i].array);
+		if (core.locked && wait_check_locked(a[i].array))
+			return NULL;
+	}
+	if (!s) /* only numbers: NumPy's scalars are at home here */
+		return number_fallback(braze_op_name(op), args, n);
+	rc = braze_apply(&out, s, op, (int)n, a, &err);
+	if (rc) {
+		err.code = rc;
+		return failed(op, &err, args, n);
+	}
+	return type_new(out, braze_ndim(out) ? 0 : ND_SCALAR);
+}
+
+PyObject *number_apply(int op, PyObject *const *args, Py_ssize_t nargs)
+{
+	struct operand x[3] = {0};
+	PyObject *r = NULL;
+	Py_ssize_t n = 0;
+	int rc = 1;
+
+	if (nargs < 1 || nargs > 3) {
+		PyErr_SetString(PyExc_TypeError, "one to three operands expected");
+		return NULL;
+	}
+	while (n < nargs && rc == 1) {
+		rc = convert_operand(&x[n], args[n]);
+		n++;
+	}
+	if (rc == 1)
+		r = record(op, x, nargs, args);
+	else if (rc == 0)
+		r = number_fallback(braze_op_name(op), args, nargs);
+	for (Py_ssize_t i = 0; i < n; i++)
+		operand_finish(&x[i]);
+	return r;
+}
+
+static bool is_float(const struct operand *x, double *v)
+{
+	if (x->arg.array || x->arg.scalar.dtype != BRAZE_FLOAT64)
+		return false;
+	memcpy(v, x->arg.scalar.bits, sizeof *v);
+	return true;
+}
+
+/* Sum, difference or product of two float64 scalars; NULL: not that case. */
+static PyObject *host_float(int k, const struct operand *x)
+{
+	double a = 0, b = 0, r = 0;
+	uint64_t bits[2] = {0, 0};
+
+	if (!is_float(&x[0], &a) || !is_float(&x[1], &b))
+		return NULL;
+	switch (k) {
+	case N_ADD:
+		r = a + b;
+		break;
+	case N_SUBTRACT:
+		r = a - b;
+		break;
+	case N_MULTIPLY:
+		r = a * b;
+		break;
+	default:
+		return NULL;
+	}
+	memcpy(bits, &r, sizeof r);
+	return type_immediate(BRAZE_FLOAT64, bits);
+}
+
+/* Objects that know how to combine with arrays themselves. */
+static bool defers(PyObject *o)
+{
+	PyObject *u = NULL;
+	bool r = false;
+
+	if (nd_check(o) || PyObject_IsInstance(o, core.np_ndarray) == 1)
+		return false;
+	u = PyObject_GetAttrString((PyObject *)Py_TYPE(o), "__array_ufunc__");
+	r = u == Py_None;
+	PyErr_Clear();
+	Py_XDECREF(u);
+	return r;
+}
+
+static inline bool both_arrays(PyObject *a, PyObject *b)
+{
+	return nd_check(a) && nd_check(b) && nd(a)->h && nd(b)->h && !core.locked;
+}
+
+/* Two arrays, the case that loops consist of: no operand is filled in. */
+static PyObject *binary_arrays(int k, PyObject *a, PyObject *b)
+{
+	PyObject *args[2] = {a, b};
+	braze_array *out = NULL;
+	braze_error err;
+	int rc = braze_binary(&out, core.op[k], nd(a)->h, nd(b)->h, &err);
+
+	if (rc) {
+		err.code = rc;
+		return failed(core.op[k], &err, args, 2);
+	}
+	return type_new(out, braze_ndim(out) ? 0 : ND_SCALAR);
+}
+
+static PyObject *binary(int k, PyObject *a, PyObject *b)
+{
+	PyObject *args[2] = {a, b}, *r = NULL;
+	struct operand x[2];
+	int rc = 0;
+
+	if (both_arrays(a, b))
+		return binary_arrays(k, a, b);
+	x[1].own = NULL;
+	rc = convert_operand(&x[0], a);
+	if (rc == 1)
+		rc = convert_operand(&x[1], b);
+	if (rc == 1 && !x[0].arg.array && !x[1].arg.array)
+		r = host_float(k, x);
+	if (rc == 1 && !r && !PyErr_Occurred())
+		r = record(core.op[k], x, 2, args);
+	else if (rc == 0 && (defers(a) || defers(b)))
+		r = Py_NewRef(Py_NotImplemented);
+	else if (rc == 0)
+		r = number_fallback(braze_op_name(core.op[k]), args, 2);
+	operand_finish(&x[0]);
+	operand_finish(&x[1]);
+	return r;
+}
+
+PyObject *number_compare(PyObject *a, PyObject *b, int how)
+{
+	static const int k[] = {
+		[Py_LT] = N_LESS,      [Py_LE] = N_LESS_EQUAL, [Py_EQ] = N_EQUAL,
+		[Py_NE] = N_NOT_EQUAL, [Py_GT] = N_GREATER,    [Py_GE] = N_GREATER_EQUAL};
+
+	return binary(k[how], a, b);
+}
+
+static PyObject *unary(int k, PyObject *a)
+{
+	return number_apply(core.op[k], &a, 1);
+}
+
+static bool is_signed(int d)
+{
+	return d >= BRAZE_INT8 && d <= BRAZE_INT64;
+}
+
+static PyObject *ones_like(PyObject *a)
+{
+	braze_array *h = type_handle(a), *out = NULL;
+	braze_scalar one = braze_int(1);
+	braze_error err = {0};
+
+	if (!h)
+		return NULL;
+	if (convert_scalar_as(&one, PyLong_FromLong(1), type_dtype(a)) != 1)
+		return NULL;
+	err.code = braze_full(&out, braze_session_of(h), type_dtype(a), braze_ndim(h),
+			      braze_shape(h), one, &err);
+	if (err.code) {
+		wait_raise(&err);
+		return NULL;
+	}
+	return type_new(out, nd(a)->flags & ND_SCALAR);
+}
+
+/* NumPy's short cuts for some exponents; NULL without exception: none applies. */
+static PyObject *power_short(PyObject *a, double e, bool integer)
+{
+	int d = type_dtype(a);
+	bool inexact = d >= BRAZE_FLOAT32;
+
+	if (!inexact && !integer)
+		return NULL;
+	if (e == 2)
+		return unary(N_SQUARE, a);
+	if (d == BRAZE_BOOL)
+		return NULL;
+	if (e == 1)
+		return unary(N_POSITIVE, a);
+	if (e == 0)
+		return ones_like(a);
+	if (inexact && e == -1)
+		return unary(N_RECIPROCAL, a);
+	if (inexact && e == 0.5)
+		return unary(N_SQRT, a);
+	if (is_signed(d) && e < 0 && braze_size(nd(a)->h))
+		PyErr_SetString(PyExc_ValueError,
+				"Integers to negative integer powers are not allowed.");
+	return NULL;
+}
+
+/* The exponent as a double when it is a Python number; NumPy's too. */
+static bool exponent(PyObject *b, double *e, bool *integer)
+{
+	*integer = PyLong_Check(b) && !PyBool_Check(b);
+	if (!*integer && !PyFloat_CheckExact(b))
+		return false;
+	*e = PyFloat_CheckExact(b) ? PyFloat_AsDouble(b) : PyLong_AsDouble(b);
+	if (!PyErr_Occurred())
+		return true;
+	PyErr_Clear();
+	return false;
+}
+
+static PyObject *power(PyObject *a, PyObject *b, PyObject *mod)
+{
+	PyObject *args[2] = {a, b}, *r = NULL;
+	double e = 0;
+	bool integer = false;
+
+	if (mod != Py_None)
+		return Py_NewRef(Py_NotImplemented);
+	if (nd_check(a) && nd(a)->h && exponent(b, &e, &integer)) {
+		r = power_short(a, e, integer);
+		if (r || PyErr_Occurred())
+			return r;
+	} else if (nd_check(b) && is_signed(type_dtype(b))) {
+		/* A negative exponent is an error that only the values tell. */
+		int d = nd_check(a) ? type_dtype(a) : PyLong_Check(a) ? BRAZE_INT64 : -1;
+
+		if (d >= BRAZE_BOOL && d <= BRAZE_UINT64)
+			return number_fallback("power", args, 2);
+	}
+	return binary(N_POWER, a, b);
+}
+
+static PyObject *divide_modulo(PyObject *a, PyObject *b)
+{
+	PyObject *q = binary(N_FLOOR_DIVIDE, a, b), *r = NULL, *t = NULL;
+
+	if (q && q != Py_NotImplemented)
+		r = binary(N_REMAINDER, a, b);
+	if (r)
+		t = PyTuple_Pack(2, q, r);
+	else if (q == Py_NotImplemented)
+		return q;
+	Py_XDECREF(q);
+	Py_XDECREF(r);
+	return t;
+}
+
+static PyObject *matmul(PyObject *a, PyObject *b)
+{
+	PyObject *args[2] = {a, b}, *r = NULL;
+	braze_array *x = NULL, *y = NULL, *out = NULL;
+	braze_error err = {0};
+	int rc = convert_array(&x, a);
+
+	if (rc == 1)
+		rc = convert_array(&y, b);
+	if (rc == 0)
+		r = number_fallback("matmul", args, 2);
+	if (rc == 1 && !(core.locked && (wait_check_locked(x) || wait_check_locked(y)))) {
+		err.code = braze_matmul(&out, x, y, &err);
+		r = err.code ? failed(core.op[N_MATMUL], &err, args, 2)
+			     : type_new(out, braze_ndim(out) ? 0 : ND_SCALAR);
+	}
+	braze_release(x);
+	braze_release(y);
+	return r;
+}
+
+/* self = self op b.  The result must have self's shape and cast to its type. */
+static PyObject *inplace_store(PyObject *self, PyObject *value)
+{
+	braze_array *h = nd(self)->h;
+	PyObject *r = NULL;
+	braze_error err = {0};
+
+	if (!value || value == Py_NotImplemented)
+		return value;
+	if (!nd_check(value)) { /* a fallback's foreign result */
+		PyErr_SetString(PyExc_TypeError, "Cannot cast ufunc output to the array's type "
+						 "with casting rule 'same_kind'");
+		goto out;
+	}
+	if (!type_handle(value))
+		goto out;
+	if (braze_ndim(nd(value)->h) != braze_ndim(h) ||
+	    memcmp(braze_shape(nd(value)->h), braze_shape(h),
+		   (size_t)braze_ndim(h) * sizeof(int64_t))) {
+		PyErr_SetString(PyExc_ValueError, "non-broadcastable output operand: its shape is "
+						  "not the broadcast shape of the operands");
+		goto out;
+	}
+	err.code = braze_assign(h, braze_arg_array(nd(value)->h), &err);
+	if (err.code)
+		wait_raise(&err);
+	else
+		r = Py_NewRef(self);
+out:
+	Py_DECREF(value);
+	return r;
+}
+
+static PyObject *inplace(int k, PyObject *a, PyObject *b)
+{
+	PyObject *r = k == N_POWER ? power(a, b, Py_None) : binary(k, a, b);
+
+	/* A scalar is immutable: the name gets the new value. */
+	return nd(a)->flags & ND_SCALAR || !nd(a)->h ? r : inplace_store(a, r);
+}
+
+static PyObject *inplace_power(PyObject *a, PyObject *b, PyObject *mod)
+{
+	return inplace(N_POWER, a, b);
+}
+
+static PyObject *inplace_matmul(PyObject *a, PyObject *b)
+{
+	return nd(a)->h ? inplace_store(a, matmul(a, b)) : matmul(a, b);
+}
+
+static PyObject *as_number(PyObject *a)
+{
+	uint64_t bits[2];
+	int dtype = -1;
+
+	return convert_value(a, &dtype, bits) ? NULL : convert_number(dtype, bits);
+}
+
+static PyObject *as_float(PyObject *a)
+{
+	PyObject *v = as_number(a), *r = NULL;
+
+	if (v && PyComplex_CheckExact(v)) {
+		/* NumPy's rule: the imaginary part goes, with a warning. */
+		r = number_fallback("float", &a, 1);
+	} else if (v) {
+		r = PyNumber_Float(v);
+	}
+	Py_XDECREF(v);
+	return r;
+}
+
+static PyObject *as_int(PyObject *a)
+{
+	PyObject *v = as_number(a), *r = NULL;
+
+	if (v && PyComplex_CheckExact(v))
+		r = number_fallback("int", &a, 1);
+	else if (v)
+		r = PyNumber_Long(v);
+	Py_XDECREF(v);
+	return r;
+}
+
+static PyObject *as_index(PyObject *a)
+{
+	int d = type_dtype(a);
+
+	if (type_ndim(a) || d == BRAZE_BOOL || d > BRAZE_UINT64) {
+		PyErr_SetString(PyExc_TypeError,
+				"only integer scalar arrays can be converted to a scalar index");
+		return NULL;
+	}
+	return as_number(a);
+}
+
+static int as_bool(PyObject *a)
+{
+	int64_t size = nd(a)->h ? braze_size(nd(a)->h) : 1;
+	PyObject *v = NULL;
+	int r = -1;
+
+	if (size != 1) {
+		PyErr_SetString(PyExc_ValueError,
+				size ? "The truth value of an array with more than one element is "
+				       "ambiguous. Use a.any() or a.all()"
+				     : "The truth value of an empty array is ambiguous. Use "
+				       "`array.size > 0` to check that an array is not empty.");
+		return -1;
+	}
+	v = as_number(a);
+	if (v)
+		r = PyObject_IsTrue(v);
+	Py_XDECREF(v);
+	return r;
+}
+
+#define BINARY(name, k)                                                                            \
+	static PyObject *name(PyObject *a, PyObject *b)                                            \
+	{                                                                                          \
+		return binary(k, a, b);                                                            \
+	}                                                                                          \
+	static PyObject *inplace_##name(PyObject *a, PyObject *b)                                  \
+	{                                                                                          \
+		return inplace(k, a, b);                                                           \
+	}
+#define UNARY(name, k)                                                                             \
+	static PyObject *name(PyObject *a)                                                         \
+	{                                                                                          \
+		return unary(k, a);                                                                \
+	}
+
+BINARY(add, N_ADD)
+BINARY(subtract, N_SUBTRACT)
+BINARY(multiply, N_MULTIPLY)
+BINARY(true_divide, N_DIVIDE)
+BINARY(floor_divide, N_FLOOR_DIVIDE)
+BINARY(modulo, N_REMAINDER)
+BINARY(lshift, N_LEFT_SHIFT)
+BINARY(rshift, N_RIGHT_SHIFT)
+BINARY(bit_and, N_AND)
+BINARY(bit_or, N_OR)
+BINARY(bit_xor, N_XOR)
+UNARY(negative, N_NEGATIVE)
+UNARY(positive, N_POSITIVE)
+UNARY(absolute, N_ABSOLUTE)
+UNARY(invert, N_INVERT)
+
+PyType_Slot number_slots[] = {
+	{Py_nb_add, add},
+	{Py_nb_subtract, subtract},
+	{Py_nb_multiply, multiply},
+	{Py_nb_true_divide, true_divide},
+	{Py_nb_floor_divide, floor_divide},
+	{Py_nb_remainder, modulo},
+	{Py_nb_divmod, divide_modulo},
+	{Py_nb_power, power},
+	{Py_nb_lshift, lshift},
+	{Py_nb_rshift, rshift},
+	{Py_nb_and, bit_and},
+	{Py_nb_or, bit_or},
+	{Py_nb_xor, bit_xor},
+	{Py_nb_matrix_multiply, matmul},
+	{Py_nb_negative, negative},
+	{Py_nb_positive, positive},
+	{Py_nb_absolute, absolute},
+	{Py_nb_invert, invert},
+	{Py_nb_inplace_add, inplace_add},
+	{Py_nb_inplace_subtract, inplace_subtract},
+	{Py_nb_inplace_multiply, inplace_multiply},
+	{Py_nb_inplace_true_divide, inplace_true_divide},
+	{Py_nb_inplace_floor_divide, inplace_floor_divide},
+	{Py_nb_inplace_remainder, inplace_modulo},
+	{Py_nb_inplace_power, inplace_power},
+	{Py_nb_inplace_lshift, inplace_lshift},
+	{Py_nb_inplace_rshift, inplace_rshift},
+	{Py_nb_inplace_and, inplace_bit_and},
+	{Py_nb_inplace_or, inplace_bit_or},
+	{Py_nb_inplace_xor, inplace_bit_xor},
+	{Py_nb_inplace_matrix_multiply, inplace_matmul},
+	{Py_nb_bool, as_bool},
+	{Py_nb_int, as_int},
+	{Py_nb_float, as_float},
+	{Py_nb_index, as_index},
+	{0, NULL},
+};

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* type.c - the ndarray type: life, attributes, slots.
+ *
+ * A freed object's memory goes to a free list, since loops make and drop
+ * millions of temporaries.  Methods with keywords are attached from Python
+ * (braze/numpy/_methods.py). */
+#include "core.h"
+
+#include <string.h>
+
+static void *freelist[FREELIST_LIMIT];
+static int n_free;
+
+static PyObject *blank(void)
+{
+	struct ndarray *self = NULL;
+
+	self = n_free ? freelist[--n_free] : PyObject_Malloc(sizeof *self);
+	if (!self)
+		return PyErr_NoMemory();
+	PyObject_Init((PyObject *)self, core.type);
+	self->h = NULL;
+	self->base = NULL;
+	self->weak = NULL;
+	self->writes = 0;
+	self->flags = 0;
+	return (PyObject *)self;
+}
+
+PyObject *type_new(braze_array *h, int flags)
+{
+	PyObject *self = blank();
+
+	if (!self) {
+		braze_release(h);
+		return NULL;
+	}
+	nd(self)->h = h;
+	nd(self)->flags = (uint8_t)flags;
+	return self;
+}
+
+PyObject *type_view(braze_array *h, PyObject *base)
+{
+	PyObject *self = type_new(h, 0);
+
+	if (self) {
+		/* As in NumPy, base is the array that owns the buffer. */
+		if (nd(base)->base)
+			base = nd(base)->base;
+		Py_INCREF(base);
+		nd(self)->base = base;
+	}
+	return self;
+}
+
+PyObject *type_immediate(int dtype, const uint64_t bits[2])
+{
+	PyObject *self = blank();
+
+	if (!self)
+		return NULL;
+	nd(self)->flags = ND_SCALAR;
+	nd(self)->now = (braze_scalar){.dtype = dtype, .bits = {bits[0], bits[1]}};
+	return self;
+}
+
+static void dealloc(PyObject *o)
+{
+	struct ndarray *self = nd(o);
+	PyTypeObject *type = Py_TYPE(o);
+
+	if (self->weak)
+		PyObject_ClearWeakRefs(o);
+	if (self->h)
+		braze_release(self->h);
+	Py_XDECREF(self->base);
+	if (n_free < FREELIST_LIMIT)
+		freelist[n_free++] = self;
+	else
+		PyObject_Free(self);
+	Py_DECREF(type);
+}
+
+braze_array *type_handle(PyObject *o)
+{
+	struct ndarray *self = nd(o);
+	braze_session *s = NULL;
+	braze_error err = {0};
+	int rc = 0;
+
+	if (self->h)
+		return self->h;
+	s = wait_session();
+	if (!s)
+		return NULL;
+	rc = braze_full(&self->h, s, self->now.dtype, 0, NULL, self->now, &err);
+	if (rc) {
+		self->h = NULL;
+		err.code = rc;
+		wait_raise(&err);
+	}
+	return self->h;
+}
+
+int type_ndim(PyObject *o)
+{
+	return nd(o)->h ? braze_ndim(nd(o)->h) : 0;
+}
+
+int type_dtype(PyObject *o)
+{
+	return nd(o)->h ? braze_dtype_of(nd(o)->h) : nd(o)->now.dtype;
+}
+
+static PyObject *int_tuple(int n, const int64_t *v)
+{
+	PyObject *t = PyTuple_New(n), *x = NULL;
+
+	for (int i = 0; t && i < n; i++) {
+		x = PyLong_FromLongLong(v[i]);
+		if (!x || PyTuple_SetItem(t, i, x)) {
+			Py_DECREF(t);
+			return NULL;
+		}
+	}
+	return t;
+}
+
+static PyObject *get_shape(PyObject *self, void *closure)
+{
+	braze_array *h = nd(self)->h;
+
+	return h ? int_tuple(braze_ndim(h), braze_shape(h)) : PyTuple_New(0);
+}
+
+/* Setting a shape never copies, so it must not come out as a new buffer. */
+static int set_shape(PyObject *self, PyObject *value, void *closure)
+{
+	PyObject *r = NULL, *old = NULL;
+	braze_array *h = NULL;
+	int same = 0;
+
+	if (!value) {
+		PyErr_SetString(PyExc_AttributeError, "Cannot delete array shape");
+		return -1;
+	}
+	h = type_handle(self);
+	if (!h)
+		return -1;
+	r = PyObject_CallMethod(self, "reshape", "O", value);
+	if (!r)
+		return -1;
+	same = nd(r)->h && braze_same_buffer(nd(r)->h, h);
+	if (!same) {
+		Py_DECREF(r);
+		PyErr_SetString(PyExc_AttributeError,
+				"Incompatible shape for in-place modification. Use `.reshape()` to "
+				"make a copy with the desired shape.");
+		return -1;
+	}
+	nd(self)->h = nd(r)->h;
+	nd(r)->h = h;
+	/* r's base may be self: the swap leaves r with the old handle only. */
+	old = nd(r)->base;
+	nd(r)->base = NULL;
+	Py_XDECREF(old);
+	Py_DECREF(r);
+	return 0;
+}
+
+static PyObject *get_dtype(PyObject *self, void *closure)
+{
+	return Py_NewRef(core.dtypes[type_dtype(self)]);
+}
+
+static int64_t size_of(PyObject *self)
+{
+	return nd(self)->h ? braze_size(nd(self)->h) : 1;
+}
+
+static int itemsize_of(PyObject *self)
+{
+	static const int size[N_DTYPES] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 4, 8, 8, 16};
+
+	return size[type_dtype(self)];
+}
+
+static PyObject *get_ndim(PyObject *self, void *closure)
+{
+	return PyLong_FromLong(type_ndim(self));
+}
+
+static PyObject *get_size(PyObject *self, void *closure)
+{
+	return PyLong_FromLongLong(size_of(self));
+}
+
+static PyObject *get_itemsize(PyObject *self, void *closure)
+{
+	return PyLong_FromLong(itemsize_of(self));
+}
+
+static PyObject *get_nbytes(PyObject *self, void *closure)
+{
+	return PyLong_FromLongLong(size_of(self) * itemsize_of(self));
+}
+
+static PyObject *get_strides(PyObject *self, void *closure)
+{
+	braze_array *h = nd(self)->h;
+
+	return h ? int_tuple(braze_ndim(h), braze_strides(h)) : PyTuple_New(0);
+}
+
+static PyObject *get_transposed(PyObject *self, void *closure)
+{
+	braze_array *h = NULL, *r = NULL;
+	braze_error err = {0};
+
+	if (type_ndim(self) < 2)
+		return Py_NewRef(self);
+	h = type_handle(self);
+	if (!h)
+		return NULL;
+	err.code = braze_transpose(&r, h, NULL, &err);
+	if (err.code) {
+		wait_raise(&err);
+		return NULL;
+	}
+	return type_view(r, self);
+}
+
+static PyObject *get_base(PyObject *self, void *closure)
+{
+	return Py_NewRef(nd(self)->base ? nd(self)->base : Py_None);
+}
+
+static PyObject *get_is_scalar(PyObject *self, void *closure)
+{
+	return PyBool_FromLong(nd(self)->flags & ND_SCALAR);
+}
+
+static PyGetSetDef getset[] = {
+	{"shape", get_shape, set_shape, "Extents of the axes.", NULL},
+	{"dtype", get_dtype, NULL, "numpy.dtype of the elements.", NULL},
+	{"ndim", get_ndim, NULL, "Number of axes.", NULL},
+	{"size", get_size, NULL, "Number of elements.", NULL},
+	{"itemsize", get_itemsize, NULL, "Bytes of an element.", NULL},
+	{"nbytes", get_nbytes, NULL, "Bytes of all elements.", NULL},
+	{"strides", get_strides, NULL, "Bytes between neighbours on each axis.", NULL},
+	{"T", get_transposed, NULL, "View with the axes reversed.", NULL},
+	{"base", get_base, NULL, "The array this is a view of, or None.", NULL},
+	{"_is_scalar", get_is_scalar, NULL, "Behaves as a NumPy scalar.", NULL},
+	{NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyObject *getattro(PyObject *self, PyObject *name)
+{
+	PyObject *r = PyObject_GenericGetAttr(self, name);
+
+	if (r || !core.getattr || !PyErr_ExceptionMatches(PyExc_AttributeError))
+		return r;
+	PyErr_Clear();
+	return PyObject_CallFunctionObjArgs(core.getattr, self, name, NULL);
+}
+
+/* ndarray(shape, dtype=float): uninitialised, as numpy.ndarray. */
+static PyObject *tp_new(PyTypeObject *type, PyObject *args, PyObject *kw)
+{
+	PyObject *mod = PyImport_ImportModule("braze.numpy._creation"), *f = NULL, *r = NULL;
+
+	if (!mod)
+		return NULL;
+	f = PyObject_GetAttrString(mod, "ndarray_new");
+	Py_DECREF(mod);
+	if (f)
+		r = PyObject_Call(f, args, kw);
+	Py_XDECREF(f);
+	return r;
+}
+
+static PyObject *tp_iter(PyObject *self)
+{
+	if (!type_ndim(self)) {
+		PyErr_SetString(PyExc_TypeError, "iteration over a 0-d array");
+		return NULL;
+	}
+	return PySeqIter_New(self);
+}
+
+static PyMemberDef members[] = {
+	{"__weaklistoffset__", T_PYSSIZET, offsetof(struct ndarray, weak), READONLY, NULL},
+	{NULL, 0, 0, 0, NULL},
+};
+
+int type_init(PyObject *module)
+{
+	PyType_Slot own[] = {
+		{Py_tp_dealloc, dealloc},
+		{Py_tp_getset, getset},
+		{Py_tp_members, members},
+		{Py_tp_getattro, getattro},
+		{Py_tp_new, tp_new},
+		{Py_tp_iter, tp_iter},
+		{Py_tp_richcompare, number_compare},
+		{Py_tp_doc, "A lazy array: NumPy's interface, computed by brazed when read."},
+		{Py_mp_subscript, index_get},
+		{Py_mp_ass_subscript, index_set},
+		{Py_mp_length, index_length},
+		{Py_sq_length, index_length},
+		{Py_sq_item, index_item},
+		{Py_bf_getbuffer, convert_getbuffer},
+		{Py_bf_releasebuffer, convert_releasebuffer},
+	};
+	PyType_Slot slots[80];
+	PyType_Spec spec = {.name = "braze.numpy.ndarray",
+			    .basicsize = sizeof(struct ndarray),
+			    .flags = Py_TPFLAGS_DEFAULT,
+			    .slots = slots};
+	size_t n = sizeof own / sizeof *own;
+
+	memcpy(slots, own, sizeof own);
+	for (const PyType_Slot *s = number_slots; s->slot; s++)
+		slots[n++] = *s;
+	slots[n] = (PyType_Slot){0, NULL};
+	core.type = (PyTypeObject *)PyType_FromSpec(&spec);
+	if (!core.type)
+		return -1;
+	return PyModule_AddObjectRef(module, "ndarray", (PyObject *)core.type);
+}

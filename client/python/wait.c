@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* wait.c - the session, errors as exceptions, and every wait.
+ *
+ * In: handles.  Out: addresses, or a Python exception.  The interpreter lock is
+ * the session's lock; in waits the library gives it up (leave, enter) and looks
+ * for Ctrl-C through the check callback. */
+#include "core.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int wait_raise(const braze_error *err)
+{
+	const char *name = NULL;
+	PyObject *cls = NULL;
+
+	if (PyErr_Occurred())
+		return -1; /* a signal handler raised while we waited */
+	if (err->code == BRAZE_E_INTERRUPTED) {
+		PyErr_SetNone(PyExc_KeyboardInterrupt);
+		return -1;
+	}
+	name = braze_error_python(err->code);
+	if (core.errors)
+		cls = PyDict_GetItemString(core.errors, name ? name : "braze.BrazeError");
+	PyErr_SetString(cls ? cls : PyExc_RuntimeError, err->text);
+	return -1;
+}
+
+int wait_check_signals(void *data)
+{
+	PyGILState_STATE st = PyGILState_Ensure();
+	int stop = PyErr_CheckSignals();
+
+	PyGILState_Release(st);
+	return stop;
+}
+
+/* The interpreter lock guards the session: the library gives it up in waits. */
+static void *leave(void *data)
+{
+	return PyEval_SaveThread();
+}
+
+static void enter(void *data, void *token)
+{
+	PyEval_RestoreThread(token);
+}
+
+const void *wait_data(braze_array *h)
+{
+	const void *data = NULL;
+	braze_error err = {0};
+	int rc = 0;
+
+	rc = braze_data(&data, h, wait_check_signals, NULL, &err);
+	if (rc) {
+		err.code = rc;
+		wait_raise(&err);
+		return NULL;
+	}
+	/* An array without elements may have no memory; NULL means failure. */
+	return data ? data : (const void *)"";
+}
+
+void *wait_fence(braze_array *h)
+{
+	void *data = NULL;
+	braze_error err = {0};
+	int rc = 0;
+
+	rc = braze_fence(&data, h, wait_check_signals, NULL, &err);
+	if (rc) {
+		err.code = rc;
+		wait_raise(&err);
+		return NULL;
+	}
+	return data ? data : (void *)"";
+}
+
+braze_session *wait_session(void)
+{
+	struct braze_options opt = {.size = sizeof opt, .name = "python", .flags = core.flags};
+	const struct braze_owner owner = {.leave = leave, .enter = enter};
+	braze_session *s = NULL;
+	braze_error err = {0};
+	int rc = 0;
+
+	if (core.session && !braze_session_error(core.session, NULL))
+		return core.session;
+	if (core.session) {
+		/* The daemon ended: its arrays stay failed, new ones get a new session. */
+		braze_close(core.session);
+		core.session = NULL;
+	}
+	Py_BEGIN_ALLOW_THREADS;
+	rc = braze_connect(&s, &opt, &err);
+	Py_END_ALLOW_THREADS;
+	if (rc) {
+		err.code = rc;
+		wait_raise(&err);
+		return NULL;
+	}
+	if (core.session) {
+		/* Another thread was faster while we connected. */
+		braze_close(s);
+	} else {
+		braze_set_owner(s, &owner);
+		core.session = s;
+	}
+	return core.session;
+}
+
+int wait_check_locked(braze_array *h)
+{
+	struct host_block *b = NULL;
+	PyObject *cls = NULL;
+
+	for (b = core.blocks; b; b = b->next) {
+		if (!b->locks || !braze_same_buffer(b->h, h))
+			continue;
+		cls = PyDict_GetItemString(core.errors, "braze.BrazeError");
+		PyErr_SetString(cls ? cls : PyExc_RuntimeError,
+				"the array is open for writing in braze.host(): leave the with "
+				"block before using it in an operation");
+		return -1;
+	}
+	return 0;
+}
