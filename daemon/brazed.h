@@ -19,6 +19,7 @@
 #include "trace/trace.h"
 
 struct cache;
+struct config;
 struct conn;
 struct job;
 struct decoder;
@@ -69,6 +70,10 @@ struct brazed {
 	bool unfused;
 	void (*became_idle)(struct brazed *d); /* last session ended; may be NULL */
 };
+
+/* Serve until a signal, or until nobody is left to serve; `ready` is called once
+ * clients can connect.  Call from main, once. */
+enum status brazed_run(const struct config *config, void (*ready)(void), struct err *err);
 
 /* A client connected; takes the socket. */
 void pipeline_accept(struct brazed *d, int fd, uint32_t uid, uint32_t pid);

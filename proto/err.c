@@ -43,8 +43,9 @@ enum status err_context(struct err *e, const char *fmt, ...)
 		size_t room = sizeof text - (size_t)n - 3;
 
 		memcpy(text + n, ": ", 2);
-		strncpy(text + n + 2, e->text, room);
-		text[sizeof text - 1] = 0;
+		room = strnlen(e->text, room);
+		memcpy(text + n + 2, e->text, room);
+		text[(size_t)n + 2 + room] = 0;
 		memcpy(e->text, text, sizeof text);
 	}
 	return e->code;

@@ -9,10 +9,6 @@
 #include "ticket.h"
 #include "wire.h"
 
-#define ALIGN_SMALL 64
-#define ALIGN_LARGE 4096
-#define LARGE_BYTES (64 * 1024)
-
 static uint64_t round_up(uint64_t n, uint64_t to)
 {
 	return (n + to - 1) / to * to;
@@ -65,7 +61,7 @@ static enum status renew(struct braze_session *s, uint64_t bytes, struct err *er
 
 enum status lease_take(uint64_t *offset, struct braze_session *s, uint64_t bytes, struct err *err)
 {
-	uint64_t align = bytes > LARGE_BYTES ? ALIGN_LARGE : ALIGN_SMALL;
+	uint64_t align = host_align(bytes);
 	uint64_t size = round_up(bytes ? bytes : 1, align);
 	enum status st = OK;
 

@@ -20,6 +20,16 @@ static struct {
 static int nrules;
 static enum log_level base_level = LOG_INFO;
 
+/* Only the thread that set them looks at them. */
+static _Thread_local void (*listener)(void *data, const char *topic, const char *text);
+static _Thread_local void *listener_data;
+
+void log_listen(void (*fn)(void *data, const char *topic, const char *text), void *data)
+{
+	listener = fn;
+	listener_data = data;
+}
+
 static bool parse_level(enum log_level *out, const char *text, size_t n)
 {
 	for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
@@ -81,6 +91,8 @@ void log_write(enum log_level level, const char *topic, const char *fmt, ...)
 	va_end(ap);
 	if (m > (int)sizeof line - n - 2)
 		m = (int)sizeof line - n - 2;
+	if (listener && level <= LOG_INFO)
+		listener(listener_data, topic, line + n);
 	line[n + m] = '\n';
 	if (write(STDERR_FILENO, line, (size_t)(n + m) + 1) < 0)
 		return; /* nowhere left to complain */

@@ -16,6 +16,10 @@ bool log_enabled(enum log_level level, const char *topic);
 void log_write(enum log_level level, const char *topic, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* What is logged at info or above on the calling thread also goes to fn; NULL: no
+ * more. */
+void log_listen(void (*fn)(void *data, const char *topic, const char *text), void *data);
+
 #define log_error(topic, ...) log_write(LOG_ERROR, topic, __VA_ARGS__)
 #define log_warn(topic, ...)  log_write(LOG_WARN, topic, __VA_ARGS__)
 #define log_info(topic, ...)  log_write(LOG_INFO, topic, __VA_ARGS__)

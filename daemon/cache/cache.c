@@ -439,6 +439,7 @@ void cache_get_stats(const struct cache *c, struct cache_stats *out)
 {
 	*out = c->stats;
 	out->helper_deaths = c->helper ? helper_deaths(c->helper) : 0;
+	out->codes = c->ncode;
 }
 
 void cache_each(struct cache *c, void (*fn)(void *data, const struct kernel *k), void *data)

@@ -40,6 +40,7 @@ struct kernel {
 struct cache_stats {
 	uint64_t hits, misses, evictions, bytes, compiles, compile_failures, compile_ns;
 	uint64_t disk_hits, disk_misses, disk_writes, disk_errors, kernels, helper_deaths;
+	uint64_t codes; /* kernels with code, each of which holds a descriptor */
 };
 
 struct cache_config {

@@ -158,6 +158,13 @@ void plancache_add(struct plancache *c, const struct part *p, struct plan *plan)
 	}
 }
 
+void plancache_each(const struct plancache *c, void (*fn)(void *data, const struct plan *plan),
+		    void *data)
+{
+	for (const struct entry *e = c->newest; e; e = e->older)
+		fn(data, e->plan);
+}
+
 void plancache_get_stats(const struct plancache *c, struct plancache_stats *out)
 {
 	*out = c->stats;

@@ -25,6 +25,9 @@ struct plan *plancache_find(struct plancache *c, const struct part *p);
 /* Keep a plan for this partition (takes a reference of its own). */
 void plancache_add(struct plancache *c, const struct part *p, struct plan *plan);
 void plancache_unref(struct plancache *c, struct plan *plan);
+/* Calls fn for every plan, most recently used first. */
+void plancache_each(const struct plancache *c, void (*fn)(void *data, const struct plan *plan),
+		    void *data);
 void plancache_get_stats(const struct plancache *c, struct plancache_stats *out);
 
 #endif

@@ -353,16 +353,37 @@ static bool carve(struct arena *a, uint64_t offset, uint64_t bytes)
 	return false;
 }
 
+/* Leased bytes right before offset. */
+static uint64_t gap_before(const struct arena *a, uint64_t offset)
+{
+	for (uint32_t i = 0; i < a->lease.n; i++) {
+		const struct extent *e = &a->lease.item[i];
+
+		if (offset >= e->offset && offset - e->offset < e->bytes)
+			return offset - e->offset;
+	}
+	return 0;
+}
+
 enum status arena_import(struct arena *a, struct extent *out, uint64_t offset, uint64_t bytes,
 			 struct err *err)
 {
-	uint64_t whole = (bytes + GRAIN - 1) & ~(uint64_t)(GRAIN - 1);
+	uint64_t align = host_align(bytes), whole, gap;
 
-	if (bytes > a->bytes || offset & (GRAIN - 1) || !carve(a, offset, whole))
-		return err_set(err, E_PROTOCOL, "import of bytes %llu+%llu that are not leased",
-			       (unsigned long long)offset, (unsigned long long)bytes);
-	*out = (struct extent){offset, whole};
+	if (bytes > a->bytes)
+		goto bad;
+	whole = (bytes + align - 1) & ~(align - 1);
+	gap = align > GRAIN ? gap_before(a, offset) : 0;
+	if (offset & (align - 1) || !carve(a, offset, whole ? whole : align))
+		goto bad;
+	*out = (struct extent){offset, whole ? whole : align};
+	/* What the client skipped to align a large array is of no use to it. */
+	if (gap && gap < PAGE && carve(a, offset - gap, gap))
+		arena_free(a, &(struct extent){offset - gap, gap});
 	return OK;
+bad:
+	return err_set(err, E_PROTOCOL, "import of bytes %llu+%llu that are not leased",
+		       (unsigned long long)offset, (unsigned long long)bytes);
 }
 
 enum status arena_unlease(struct arena *a, uint64_t offset, uint64_t bytes, struct err *err)

@@ -237,7 +237,7 @@ static enum status record_create(struct cursor *k)
 	struct op_arg none = {0};
 	struct op_sig sig;
 	struct shape shape = {0};
-	uint64_t n;
+	uint64_t n = 0;
 	enum status st = OK;
 
 	for (int j = 0; j < k->row->arity && !st; j++) {

@@ -81,7 +81,8 @@ static int take_lock(const char *path, struct err *err)
 	return fd;
 }
 
-static void accept_one(struct listener *l)
+/* false: nobody waits. */
+static bool accept_one(struct listener *l)
 {
 	struct ucred cred;
 	socklen_t n = sizeof cred;
@@ -97,16 +98,18 @@ static void accept_one(struct listener *l)
 				close(fd);
 			l->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 			log_warn("listen", "no descriptors left: refused a connection");
+			return fd >= 0;
 		}
-		return;
+		return false;
 	}
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &n)) {
 		close(fd);
-		return;
+		return true;
 	}
 	peer.uid = cred.uid;
 	peer.pid = cred.pid;
 	l->accepted(l->data, fd, &peer);
+	return true;
 }
 
 static void on_readable(uv_poll_t *h, int status, int events)
@@ -151,18 +154,32 @@ fail:
 	return err ? err->code : E_SYSTEM;
 }
 
+static void give_up_path(struct listener *l)
+{
+	if (l->path)
+		unlink(l->path);
+	if (l->lock_fd >= 0)
+		close(l->lock_fd);
+	free(l->path);
+	l->path = NULL;
+	l->lock_fd = -1;
+}
+
+void listen_retire(struct listener *l)
+{
+	give_up_path(l);
+	while (accept_one(l))
+		;
+}
+
 static void on_closed(uv_handle_t *h)
 {
 	struct listener *l = h->data;
 
-	if (l->path)
-		unlink(l->path);
+	give_up_path(l);
 	close(l->fd);
 	if (l->spare_fd >= 0)
 		close(l->spare_fd);
-	if (l->lock_fd >= 0)
-		close(l->lock_fd);
-	free(l->path);
 	free(l);
 }
 

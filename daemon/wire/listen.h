@@ -26,6 +26,9 @@ typedef void listen_fn(void *data, int fd, const struct peer *peer);
  * was passed in (socket activation); path is then only a name. */
 enum status listen_create(struct listener **out, struct uv_loop_s *loop, const char *path, int fd,
 			  listen_fn *accepted, void *data, struct err *err) MUST_USE;
+/* Give the path up, so that who comes now starts another daemon, and accept those
+ * who had connected already. */
+void listen_retire(struct listener *l);
 /* Unlinks the path, under the lock, if it is ours. */
 void listen_destroy(struct listener *l);
 /* An AF_UNIX socket of this type bound to path and listening, mode 0600; -1. */

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* brazed.c - the daemon's life: make the parts, run the loop, take them down.
+ *
+ * Parts are made in the order of the data's way and go in the opposite order; a
+ * part's handles close on the loop, which therefore runs once more at the end. */
+#define _GNU_SOURCE
+#include "brazed.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "base/log.h"
+#include "base/xalloc.h"
+#include "cache/cache.h"
+#include "config.h"
+#include "ctl/ctl.h"
+#include "ctl/report.h"
+#include "plan/plancache.h"
+#include "plan/planner.h"
+#include "run/executor.h"
+#include "wire/decode.h"
+#include "wire/listen.h"
+
+#define PLAN_CACHE_BYTES (64ull << 20)
+#define STOP_MS		 5000 /* running jobs may take so long to let go at the end */
+#define SD_FIRST_FD	 3    /* socket activation passes descriptors from here on */
+
+struct life {
+	struct brazed d;
+	struct report report;
+	const struct config *config;
+	uv_loop_t loop;
+	uv_signal_t term, interrupt;
+	uv_prepare_t turn;
+	uv_timer_t idle, limit;
+	struct listener *listener;
+	struct ctl *ctl;
+	uint64_t turn_ns, turn_idle_ns;
+	bool retired, stopping;
+};
+
+/* ---- Turns of the loop ---- */
+
+/* Before it polls: what passed since the last time, less the waiting, is the work
+ * of one iteration. */
+static void on_turn(uv_prepare_t *h)
+{
+	struct life *l = h->data;
+	uint64_t now = uv_hrtime(), idle = uv_metrics_idle_time(&l->loop);
+	uint64_t work = now - l->turn_ns - (idle - l->turn_idle_ns);
+
+	if (l->turn_ns && work < now - l->turn_ns + 1 && work > l->d.longest_iteration_ns)
+		l->d.longest_iteration_ns = work;
+	l->turn_ns = now;
+	l->turn_idle_ns = idle;
+}
+
+/* ---- Ending ---- */
+
+static void on_limit(uv_timer_t *t)
+{
+	uv_stop(t->loop);
+}
+
+static void stop(struct life *l)
+{
+	if (l->stopping)
+		return;
+	l->stopping = true;
+	if (l->listener)
+		listen_destroy(l->listener);
+	l->listener = NULL;
+	pipeline_stop(&l->d);
+	if (!l->d.nsession)
+		uv_stop(&l->loop);
+	else
+		uv_timer_start(&l->limit, on_limit, STOP_MS, 0);
+}
+
+static void on_signal(uv_signal_t *s, int number)
+{
+	log_info("brazed", "%s: stopping", strsignal(number));
+	stop(s->data);
+}
+
+/* Nobody came for a while.  The path goes first, so that a client that comes now
+ * starts a new daemon; whoever is in the queue already is served to the end. */
+static void on_idle(uv_timer_t *t)
+{
+	struct life *l = t->data;
+
+	if (l->listener)
+		listen_retire(l->listener);
+	l->retired = true;
+	if (!l->d.nsession) {
+		log_info("brazed", "no client for %llu s: ending",
+			 (unsigned long long)l->config->idle_exit_seconds);
+		stop(l);
+	}
+}
+
+static void became_idle(struct brazed *d)
+{
+	struct life *l = (struct life *)d;
+
+	if (l->stopping)
+		uv_stop(&l->loop);
+	else if (l->retired || l->config->private_fd >= 0)
+		stop(l);
+	else if (l->config->idle_exit_seconds)
+		uv_timer_start(&l->idle, on_idle, l->config->idle_exit_seconds * 1000, 0);
+}
+
+/* ---- Starting ---- */
+
+static void accepted(void *data, int fd, const struct peer *peer)
+{
+	struct life *l = data;
+
+	if (l->config->idle_exit_seconds && !l->retired)
+		uv_timer_stop(&l->idle);
+	pipeline_accept(&l->d, fd, peer->uid, (uint32_t)peer->pid);
+	if (!l->d.nsession)
+		became_idle(&l->d);
+}
+
+static void kernel_ready(void *data, struct kernel *k)
+{
+	struct brazed *d = data;
+
+	executor_kernel_ready(d->executor, k);
+}
+
+static void kernel_dropped(void *data, uint32_t id)
+{
+	struct brazed *d = data;
+
+	if (d->executor)
+		executor_kernel_drop(d->executor, id);
+}
+
+static const char *text_or_null(const char *s)
+{
+	return *s ? s : NULL;
+}
+
+static enum status make_parts(struct life *l, const char *self, struct err *err)
+{
+	const struct config *c = l->config;
+	bool never = c->tier == 0 || !strcmp(c->compiler, "none");
+	struct cache_config cache = {.dir = text_or_null(c->cache_dir),
+				     .compiler = never ? NULL : text_or_null(c->compiler),
+				     .memory_bytes = c->cache_memory_bytes,
+				     .disk_bytes = c->cache_disk_bytes,
+				     .tier = never ? 0 : c->tier,
+				     .self = self};
+	struct planner_config planner = {.passes = text_or_null(c->passes),
+					 .dump = text_or_null(c->dump)};
+	struct executor_config executor = {
+		.self = self, .threads = (int)c->threads, .device = "cpu"};
+	struct brazed *d = &l->d;
+	enum status st = cache_create(&d->cache, &l->loop, &cache, kernel_ready, d, err);
+
+	if (st)
+		return st;
+	cache_on_drop(d->cache, kernel_dropped);
+	d->plans = plancache_create(PLAN_CACHE_BYTES, pipeline_release_plan, d);
+	st = planner_create(&d->planner, &l->loop, &planner, err);
+	if (!st)
+		st = executor_create(&d->executor, &l->loop, &executor, d->cache, err);
+	d->decoder = decode_create();
+	return st;
+}
+
+/* The descriptor that a service manager passed; -1: none. */
+static int activated_fd(void)
+{
+	const char *pid = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS");
+
+	if (!pid || !count || (pid_t)atol(pid) != getpid() || atoi(count) < 1)
+		return -1;
+	fcntl(SD_FIRST_FD, F_SETFD, FD_CLOEXEC);
+	return SD_FIRST_FD;
+}
+
+static void on_message(void *data, const char *topic, const char *text)
+{
+	struct life *l = data;
+
+	ctl_note(l->ctl, topic, "%s", text);
+}
+
+static enum status open_status(struct life *l, struct err *err)
+{
+	struct ctl_source source = {&l->report, report_snapshot, report_clear_cache};
+	enum status st = OK;
+
+	if (*l->config->status_socket)
+		st = ctl_create(&l->ctl, &l->loop, l->config->status_socket, &source, err);
+	log_listen(on_message, l);
+	return st;
+}
+
+/* --private: one connection that this daemon was started with. */
+static enum status serve_private(struct life *l, struct err *err)
+{
+	const struct config *c = l->config;
+	struct ucred peer = {.uid = getuid()};
+	socklen_t n = sizeof peer;
+
+	if (getsockopt(c->private_fd, SOL_SOCKET, SO_PEERCRED, &peer, &n))
+		return err_set(err, E_INVALID, "--private %d: not a connected socket: %s",
+			       c->private_fd, strerror(errno));
+	fcntl(c->private_fd, F_SETFD, FD_CLOEXEC);
+	pipeline_accept(&l->d, c->private_fd, peer.uid, (uint32_t)peer.pid);
+	return OK;
+}
+
+/* One connection needs a handful of descriptors; take what the system allows. */
+static void raise_limits(void)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r) || r.rlim_cur == r.rlim_max)
+		return;
+	r.rlim_cur = r.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &r))
+		log_warn("brazed", "cannot raise the limit of descriptors: %s", strerror(errno));
+}
+
+static void make_handles(struct life *l)
+{
+	uv_loop_init(&l->loop);
+	uv_loop_configure(&l->loop, UV_METRICS_IDLE_TIME);
+	uv_signal_init(&l->loop, &l->term);
+	uv_signal_init(&l->loop, &l->interrupt);
+	uv_prepare_init(&l->loop, &l->turn);
+	uv_timer_init(&l->loop, &l->idle);
+	uv_timer_init(&l->loop, &l->limit);
+	l->term.data = l->interrupt.data = l->turn.data = l->idle.data = l;
+	uv_signal_start(&l->term, on_signal, SIGTERM);
+	uv_signal_start(&l->interrupt, on_signal, SIGINT);
+	uv_prepare_start(&l->turn, on_turn);
+}
+
+static void take_down(struct life *l)
+{
+	struct brazed *d = &l->d;
+
+	if (l->listener)
+		listen_destroy(l->listener);
+	log_listen(NULL, NULL);
+	ctl_destroy(l->ctl);
+	planner_destroy(d->planner);
+	executor_destroy(d->executor);
+	d->executor = NULL;
+	if (d->plans)
+		plancache_destroy(d->plans);
+	if (d->cache)
+		cache_destroy(d->cache);
+	decode_destroy(d->decoder);
+	uv_close((uv_handle_t *)&l->term, NULL);
+	uv_close((uv_handle_t *)&l->interrupt, NULL);
+	uv_close((uv_handle_t *)&l->turn, NULL);
+	uv_close((uv_handle_t *)&l->idle, NULL);
+	uv_close((uv_handle_t *)&l->limit, NULL);
+	uv_run(&l->loop, UV_RUN_DEFAULT);
+	if (uv_loop_close(&l->loop))
+		log_error("brazed", "handles were left open");
+}
+
+enum status brazed_run(const struct config *config, void (*ready)(void), struct err *err)
+{
+	struct life *l = xcalloc(1, sizeof *l);
+	char self[4096];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+	enum status st = OK;
+
+	if (n <= 0) {
+		free(l);
+		return err_set(err, E_SYSTEM, "/proc/self/exe: %s", strerror(errno));
+	}
+	self[n] = 0;
+	raise_limits();
+	l->config = config;
+	l->d.loop = &l->loop;
+	l->d.quota_bytes = config->quota_bytes;
+	l->d.arena_bytes = config->arena_bytes;
+	l->d.became_idle = became_idle;
+	make_handles(l);
+	l->d.started_ns = uv_hrtime();
+	report_init(&l->report, &l->d, config);
+	/* The socket first: its lock decides which of two daemons goes on. */
+	if (config->private_fd < 0)
+		st = listen_create(&l->listener, &l->loop, config->socket, activated_fd(), accepted,
+				   l, err);
+	if (!st)
+		st = make_parts(l, self, err);
+	if (!st)
+		st = open_status(l, err);
+	if (!st && config->private_fd >= 0)
+		st = serve_private(l, err);
+	if (!st) {
+		log_info("brazed", "version %s serves %s", BRAZE_DAEMON_VERSION,
+			 *config->socket ? config->socket : "one connection");
+		ready();
+		if (!l->d.nsession)
+			became_idle(&l->d);
+		uv_run(&l->loop, UV_RUN_DEFAULT);
+	}
+	take_down(l);
+	free(l);
+	return st;
+}

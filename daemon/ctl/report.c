@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ctl/report.c - fill the pages of the status socket from the daemon's state.
+ *
+ * In:  struct brazed and the statistics of its parts.
+ * Out: the objects that ctl.h describes. */
+#include "report.h"
+
+#include <cjson/cJSON.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "brazed.h"
+#include "cache/cache.h"
+#include "cache/cache_code.h"
+#include "compile/compile.h"
+#include "config.h"
+#include "plan/plancache.h"
+#include "run/executor.h"
+
+#define REASONS_MAX 64 /* lines that explain one kernel */
+
+static const char *const state_name[] = {"absent", "compiling", "ready", "failed"};
+
+void report_init(struct report *r, struct brazed *d, const struct config *config)
+{
+	r->d = d;
+	r->config = config;
+	if (!strcmp(config->compiler, "none") || config->tier == 0 ||
+	    !compile_target_find(r->compiler, *config->compiler ? config->compiler : NULL))
+		snprintf(r->compiler, sizeof r->compiler, "none");
+}
+
+/* Descriptors of this process, kernels' code aside. */
+static double open_fds(uint64_t codes)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	double n = -3 - (double)codes; /* ".", ".." and the folder's own */
+
+	if (!dir)
+		return -1;
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n;
+}
+
+static void put_sessions(cJSON *out, const struct brazed *d)
+{
+	double arrays = 0, pending = 0, charged = 0, arena = 0;
+
+	for (const struct session *s = d->sessions; s; s = s->next) {
+		struct arena_stats a = {0};
+
+		if (s->arena)
+			arena_get_stats(s->arena, &a);
+		arrays += s->trace.live_arrays;
+		pending += s->trace.npending;
+		charged += (double)(a.live_bytes - a.leased_bytes);
+		arena += (double)(a.live_bytes + a.warm_bytes);
+	}
+	ctl_put(out, "clients_count", d->nsession);
+	ctl_put(out, "arrays_count", arrays);
+	ctl_put(out, "pending_ops_count", pending);
+	ctl_put(out, "client_bytes", charged);
+	ctl_put(out, "arena_bytes", arena);
+}
+
+static void put_caches(cJSON *out, const struct brazed *d, const struct cache_stats *k)
+{
+	struct plancache_stats p;
+
+	plancache_get_stats(d->plans, &p);
+	ctl_put(out, "plans.hits", (double)p.hits);
+	ctl_put(out, "plans.misses", (double)p.misses);
+	ctl_put(out, "plans.count", (double)p.count);
+	ctl_put(out, "kernels.hits", (double)k->hits);
+	ctl_put(out, "kernels.misses", (double)k->misses);
+	ctl_put(out, "kernels.evictions", (double)k->evictions);
+	ctl_put(out, "kernels.bytes", (double)k->bytes);
+	ctl_put(out, "kernels.count", (double)k->kernels);
+	ctl_put(out, "kernels.compiles", (double)k->compiles);
+	ctl_put(out, "kernels.compile_failures", (double)k->compile_failures);
+	ctl_put(out, "kernels.disk_hits", (double)k->disk_hits);
+	ctl_put(out, "kernels.disk_misses", (double)k->disk_misses);
+	ctl_put(out, "kernels.disk_writes", (double)k->disk_writes);
+	ctl_put(out, "kernels.disk_errors", (double)k->disk_errors);
+	ctl_put(out, "kernels.helper_deaths", (double)k->helper_deaths);
+	ctl_put(out, "compile_seconds.tier0", 0); /* interpreted from the nest as it is */
+	ctl_put(out, "compile_seconds.tier1", (double)k->compile_ns * 1e-9);
+}
+
+static void put_refusals(cJSON *out, const struct brazed *d)
+{
+	cJSON *list = cJSON_AddObjectToObject(out, "fusion_refusals");
+
+	for (int r = FUSE_OK + 1; r < FUSE_REASON_END; r++)
+		if (d->refusals[r])
+			cJSON_AddNumberToObject(list, fuse_reason_text(r), (double)d->refusals[r]);
+}
+
+static void put_status(const struct report *r, cJSON *out)
+{
+	const struct brazed *d = r->d;
+	struct executor_stats x;
+	struct cache_stats k;
+
+	executor_get_stats(d->executor, &x);
+	cache_get_stats(d->cache, &k);
+	cJSON_AddStringToObject(out, "version", BRAZE_DAEMON_VERSION);
+	cJSON_AddNumberToObject(out, "pid", getpid());
+	cJSON_AddNumberToObject(out, "worker_pid", x.pid);
+	cJSON_AddStringToObject(out, "socket", r->config->socket);
+	cJSON_AddStringToObject(out, "cache_dir", r->config->cache_dir);
+	cJSON_AddStringToObject(out, "compiler", r->compiler);
+	cJSON_AddStringToObject(out, "device", "cpu");
+	ctl_put(out, "uptime_seconds", (double)(uv_hrtime() - d->started_ns) * 1e-9);
+	put_sessions(out, d);
+	ctl_put(out, "jobs_in_flight_count", (double)(x.queued + x.in_flight));
+	ctl_put(out, "fds_count", open_fds(k.codes));
+	put_caches(out, d, &k);
+	put_refusals(out, d);
+	ctl_put(out, "loop_longest_iteration_us", (double)d->longest_iteration_ns * 1e-3);
+	ctl_put(out, "worker_deaths_count", (double)x.deaths);
+	ctl_put(out, "runs", (double)x.runs);
+	ctl_put(out, "steps", (double)x.steps);
+	ctl_put(out, "slices", (double)x.slices);
+	ctl_put(out, "device_busy_seconds", (double)x.busy_ns * 1e-9);
+}
+
+static void put_client(cJSON *list, const struct session *s)
+{
+	cJSON *row = cJSON_CreateObject();
+	struct arena_stats a = {0};
+
+	if (s->arena)
+		arena_get_stats(s->arena, &a);
+	cJSON_AddNumberToObject(row, "session", (double)s->id);
+	cJSON_AddNumberToObject(row, "pid", s->pid);
+	cJSON_AddNumberToObject(row, "uid", s->uid);
+	cJSON_AddStringToObject(row, "name", s->name);
+	cJSON_AddNumberToObject(row, "arrays", s->trace.live_arrays);
+	cJSON_AddNumberToObject(row, "bytes", (double)(a.live_bytes - a.leased_bytes));
+	cJSON_AddNumberToObject(row, "peak_bytes", (double)a.peak_bytes);
+	cJSON_AddNumberToObject(row, "pending", s->trace.npending);
+	cJSON_AddNumberToObject(row, "ops", (double)s->trace.stats.ops);
+	cJSON_AddNumberToObject(row, "dead_ops", (double)s->trace.stats.dead_ops);
+	cJSON_AddNumberToObject(row, "demands", (double)s->stats.demands);
+	cJSON_AddNumberToObject(row, "device_seconds", (double)s->stats.busy_ns * 1e-9);
+	cJSON_AddNumberToObject(row, "queue_wait_seconds", (double)s->stats.queue_wait_ns * 1e-9);
+	cJSON_AddNumberToObject(row, "plan_hits", (double)s->stats.plan_hits);
+	cJSON_AddNumberToObject(row, "plan_misses", (double)s->stats.plan_misses);
+	cJSON_AddNumberToObject(row, "fusion_refusals", (double)s->stats.refusals);
+	cJSON_AddItemToArray(list, row);
+}
+
+static void put_kernel(cJSON *row, const struct kernel *k)
+{
+	cJSON_AddNumberToObject(row, "id", k->id);
+	cJSON_AddStringToObject(row, "state", k->strikes >= 2 ? "quarantined"
+							      : state_name[k->state]);
+	cJSON_AddNumberToObject(row, "tier", k->tier);
+	cJSON_AddNumberToObject(row, "runs", (double)k->runs);
+	cJSON_AddNumberToObject(row, "elements", (double)k->elements);
+	cJSON_AddNumberToObject(row, "busy_seconds", (double)k->busy_ns * 1e-9);
+	cJSON_AddNumberToObject(row, "compile_seconds", (double)k->compile_ns * 1e-9);
+	cJSON_AddBoolToObject(row, "from_disk", k->from_disk);
+	cJSON_AddNumberToObject(row, "origin_session", (double)k->first_session);
+	cJSON_AddStringToObject(row, "key", k->key);
+}
+
+struct listing {
+	cJSON *list;
+	int left;
+};
+
+static void list_kernel(void *data, const struct kernel *k)
+{
+	struct listing *l = data;
+	cJSON *row;
+
+	if (l->left-- <= 0)
+		return;
+	row = cJSON_CreateObject();
+	put_kernel(row, k);
+	cJSON_AddItemToArray(l->list, row);
+}
+
+/* ---- Why a kernel stands alone ---- */
+
+struct explanation {
+	const struct kernel *kernel;
+	cJSON *lines;
+};
+
+static bool has_line(const cJSON *lines, const char *text)
+{
+	const cJSON *line;
+
+	cJSON_ArrayForEach(line, lines) {
+		if (!strcmp(line->valuestring, text))
+			return true;
+	}
+	return false;
+}
+
+static void step_name(char *buf, size_t n, const struct plan_step *s)
+{
+	if (s->kind == STEP_KERNEL)
+		snprintf(buf, n, "kernel %u", s->kernel->id);
+	else
+		snprintf(buf, n, "a matrix product");
+}
+
+static void explain_plan(void *data, const struct plan *plan)
+{
+	struct explanation *e = data;
+
+	for (uint32_t i = 0; i < plan->nnote; i++) {
+		const struct plan_note *note = &plan->note[i];
+		const struct plan_step *a = &plan->step[note->step], *b = &plan->step[note->other];
+		char text[256], one[40], two[40];
+
+		if ((a->kernel != e->kernel && b->kernel != e->kernel) ||
+		    cJSON_GetArraySize(e->lines) >= REASONS_MAX)
+			continue;
+		step_name(one, sizeof one, a);
+		step_name(two, sizeof two, b);
+		snprintf(text, sizeof text, "%s not fused with %s before it: %s", one, two,
+			 fuse_reason_text(note->reason));
+		if (!has_line(e->lines, text))
+			cJSON_AddItemToArray(e->lines, cJSON_CreateString(text));
+	}
+}
+
+static void put_one_kernel(const struct brazed *d, uint32_t id, cJSON *out)
+{
+	struct kernel *k = cache_find(d->cache, id);
+	struct explanation e = {.kernel = k};
+	char *source;
+
+	if (!k)
+		return;
+	put_kernel(out, k);
+	source = cache_source(k);
+	cJSON_AddStringToObject(out, "source", source ? source : "");
+	free(source);
+	e.lines = cJSON_AddArrayToObject(out, "reasons");
+	plancache_each(d->plans, explain_plan, &e);
+	cJSON_AddStringToObject(out, "error", k->error);
+}
+
+void report_snapshot(void *data, enum ctl_page page, uint32_t id, cJSON *out)
+{
+	const struct report *r = data;
+	struct listing listing = {.left = CTL_LIST_MAX};
+
+	switch (page) {
+	case CTL_STATUS:
+		put_status(r, out);
+		break;
+	case CTL_CLIENTS:
+		listing.list = cJSON_AddArrayToObject(out, "clients");
+		for (const struct session *s = r->d->sessions; s; s = s->next)
+			put_client(listing.list, s);
+		break;
+	case CTL_KERNELS:
+		listing.list = cJSON_AddArrayToObject(out, "kernels");
+		cache_each(r->d->cache, list_kernel, &listing);
+		break;
+	case CTL_KERNEL:
+		put_one_kernel(r->d, id, out);
+		break;
+	case CTL_EVENTS:
+		break;
+	}
+}
+
+enum status report_clear_cache(void *data, struct err *err)
+{
+	const struct report *r = data;
+
+	return cache_clear_disk(r->d->cache, err);
+}
