@@ -197,7 +197,12 @@ static void start_job(struct job *j, struct plan *plan)
 	j->next = s->running;
 	s->running = j;
 	s->stats.steps += plan->nstep;
-	executor_submit(s->d->executor, &j->run);
+	if (plan->nstep) {
+		executor_submit(s->d->executor, &j->run);
+	} else { /* arrays without content need storage only */
+		s->running = j->next;
+		finish_job(j, JOB_DONE, NULL);
+	}
 }
 
 static void job_done(struct executor_job *run, enum job_end end, const struct err *why)

@@ -70,6 +70,16 @@ static enum dtype to_float(enum dtype t)
 					  : DT_FLOAT64;
 }
 
+/* A float loop of two operands: the first one that both cast to safely, which may
+ * be narrower than the float of their common type (int8 and uint8: float16). */
+static enum dtype common_float(const struct op_arg *arg)
+{
+	struct op_arg a = {.dtype = (uint8_t)to_float(arg[0].dtype)};
+	struct op_arg b = {.dtype = (uint8_t)to_float(arg[1].dtype)};
+
+	return (enum dtype)dtype_promote(a, b);
+}
+
 static enum dtype part_of(enum dtype t)
 {
 	return t == DT_COMPLEX64 ? DT_FLOAT32 : t == DT_COMPLEX128 ? DT_FLOAT64 : t;
@@ -207,6 +217,9 @@ static enum status by_rule(struct op_sig *s, enum op op, const struct op_arg *ar
 	default:
 		if (row->rule == RULE_COMPARE && mixed_64(arg))
 			return err_set(err, E_UNSUPPORTED, "%s of int64 and uint64", row->numpy);
+		if ((row->rule == RULE_FLOAT || row->rule == RULE_FLOAT_REAL) && row->arity == 2 &&
+		    !arg[0].weak && !arg[1].weak)
+			return uniform(s, op, common_float(arg), err);
 		return uniform(s, op, common(arg, 0, row->arity), err);
 	}
 }

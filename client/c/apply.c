@@ -143,16 +143,16 @@ static enum status infer(struct call *c, struct err *err)
 		any = true;
 		arg[k].dtype = a->view.dtype;
 		arg[k].weak = false;
-		if ((st = shape_broadcast(&c->shape, &a->view.shape, err)))
-			return st;
 	}
 	if (!any)
 		return err_set(err, E_INVALID, "%s needs at least one array",
 			       op_row((unsigned)c->op)->numpy);
+	/* As in NumPy, types come before shapes. */
 	st = op_infer(&c->sig, c->op, arg, DTYPE_NONE, err);
 	for (int k = 0; k < c->n && !st; k++)
-		if (!c->arg[k].array)
-			st = check_fits(c, k, err);
+		st = c->arg[k].array
+			     ? shape_broadcast(&c->shape, &c->arg[k].array->view.shape, err)
+			     : check_fits(c, k, err);
 	return st;
 }
 

@@ -37,6 +37,7 @@ struct ndarray {
 	braze_scalar now;
 	uint16_t writes; /* element writes recorded since the last fence */
 	uint8_t flags;
+	bool peeked; /* an element was read while the array was not stored */
 };
 
 /* A converted operand; own is released by operand_finish. */

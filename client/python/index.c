@@ -154,21 +154,23 @@ static braze_array *view_of(braze_array *h, const struct spot *s)
 	return err.code ? NULL : v;
 }
 
-/* One element: its value now when the array is stored, else a lazy copy. */
-static PyObject *get_element(braze_array *h, const struct spot *s)
+/* One element: its value now when the array is stored, else a lazy copy.  Whoever
+ * asks for a second one is likely to want them all: the array is stored then. */
+static PyObject *get_element(PyObject *self, braze_array *h, const struct spot *s)
 {
 	uint64_t bits[2];
 	const char *data = NULL;
 	braze_array *v = NULL, *c = NULL;
 	braze_error err = {0};
 
-	if (braze_is_stored(h)) {
+	if (braze_is_stored(h) || nd(self)->peeked) {
 		data = wait_data(h);
 		if (!data)
 			return NULL;
 		convert_load(braze_dtype_of(h), data + s->delta, bits);
 		return type_immediate(braze_dtype_of(h), bits);
 	}
+	nd(self)->peeked = true;
 	v = view_of(h, s);
 	if (!v)
 		return NULL;
@@ -195,7 +197,7 @@ PyObject *index_get(PyObject *self, PyObject *key)
 	if (rc == BASIC_NO)
 		return PyObject_CallFunctionObjArgs(core.getitem, self, key, NULL);
 	if (s.element)
-		return get_element(h, &s);
+		return get_element(self, h, &s);
 	v = view_of(h, &s);
 	return v ? type_view(v, self) : NULL;
 }

@@ -249,10 +249,7 @@ static void add_node(struct builder *b, struct node *n, bool output)
 	b->p->kept[out] = n->kept;
 	p->value[out].prev = prev;
 	p->value[out].take = prev != PART_NONE && may_take(n->prev);
-	if (n->op == OP_EMPTY) {
-		p->value[out].undefined = 1;
-		return;
-	}
+	p->value[out].undefined = n->op == OP_EMPTY;
 	op->op = n->op;
 	op->dtype = n->dtype;
 	op->nin = n->nin;

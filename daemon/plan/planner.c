@@ -142,8 +142,13 @@ enum status planner_create(struct planner **out, uv_loop_t *loop,
 	pthread_cond_init(&p->work, NULL);
 	uv_async_init(loop, p->wake, on_wake);
 	p->wake->data = p;
-	/* Signals are the loop's. */
+	/* Signals are the loop's, but for a fault's own: blocked, it could not be told. */
 	sigfillset(&all);
+	sigdelset(&all, SIGSEGV);
+	sigdelset(&all, SIGBUS);
+	sigdelset(&all, SIGFPE);
+	sigdelset(&all, SIGILL);
+	sigdelset(&all, SIGABRT);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	rc = pthread_create(&p->thread, NULL, planner_main, p);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
