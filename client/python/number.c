@@ -230,6 +230,12 @@ static PyObject *power_short(PyObject *a, double e, bool integer)
 		return NULL;
 	if (e == 2)
 		return unary(N_SQUARE, a);
+	if ((is_signed(d) || d == BRAZE_BOOL) && e < 0) {
+		if (braze_size(nd(a)->h))
+			PyErr_SetString(PyExc_ValueError,
+					"Integers to negative integer powers are not allowed.");
+		return NULL;
+	}
 	if (d == BRAZE_BOOL)
 		return NULL;
 	if (e == 1)
@@ -240,9 +246,6 @@ static PyObject *power_short(PyObject *a, double e, bool integer)
 		return unary(N_RECIPROCAL, a);
 	if (inexact && e == 0.5)
 		return unary(N_SQRT, a);
-	if (is_signed(d) && e < 0 && braze_size(nd(a)->h))
-		PyErr_SetString(PyExc_ValueError,
-				"Integers to negative integer powers are not allowed.");
 	return NULL;
 }
 

@@ -70,10 +70,10 @@ BINARY = (
     "np.logical_and(a,b) np.dot(a,b) a@b np.add(a,b) np.subtract(a,b) np.copysign(a,b)"
 ).split()
 
-APPROXIMATE = ("exp", "log", "sin", "cos", "tan", "cbrt", "hypot", "**", "power", "arc")
+APPROXIMATE = ("exp", "log", "sin", "cos", "tan", "cbrt", "hypot", "**", "power", "arc", "abs")
 SUMS = (
     "sum mean var std prod average dot @ inner vdot trace norm fft einsum median percentile "
-    "cumprod outer"
+    "cumprod outer reduce"
 ).split()
 
 

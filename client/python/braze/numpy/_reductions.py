@@ -64,7 +64,10 @@ def reduce(name, a, axis=None, dtype=None, out=None, keepdims=False):
     if mask == 0:
         result = _no_axes(name, a, dtype)
     else:
-        result = _core.reduce(_OPS[name], a, mask, keepdims, dtype)
+        try:
+            result = _core.reduce(_OPS[name], a, mask, keepdims, dtype)
+        except NotImplementedError:  # complex numbers have no order here
+            return _left_to_numpy(name, a, axis, dtype, out, keepdims, _MISSING, _MISSING)
     return result if out is None else _ufuncs.store(out, result)
 
 
@@ -156,7 +159,10 @@ def _arg(name, a, axis, out, keepdims):
     if a.ndim == 0:
         result = _core.full((), numpy.dtype("int64"), 0)
     else:
-        result = _core.reduce(_OPS[name], a, mask, keep, None)
+        try:
+            result = _core.reduce(_OPS[name], a, mask, keep, None)
+        except NotImplementedError:
+            return _left_to_numpy(name, a, axis, None, out, keep, _MISSING, _MISSING)
     return result if out is None else _ufuncs.store(out, result)
 
 
