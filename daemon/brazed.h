@@ -51,7 +51,7 @@ struct session {
 	struct job *planning; /* the one partition being planned */
 	struct job *running;  /* bound and submitted, newest first */
 	uint32_t jobs;	      /* planning or running */
-	bool welcomed, cutting, paused, pumping;
+	bool welcomed, cutting, cut_failed, paused, pumping;
 	struct session_stats stats;
 };
 

@@ -167,10 +167,12 @@ static void fail_tickets(struct session *s, const struct err *err)
 		next = t->next;
 		if (ticket_settled(t))
 			continue;
-		if (t->kind == TICKET_CUT)
+		if (t->kind == TICKET_CUT) {
 			s->cutting = false;
-		else
+			s->cut_failed = true;
+		} else {
 			reply_failure(s->conn, t->id, err);
+		}
 		ticket_remove(&s->tickets, t, &s->trace);
 	}
 }
@@ -314,23 +316,53 @@ static bool advance(struct session *s, const struct ticket *t)
 	return true;
 }
 
+/* Bounds on what laziness may pile up, counted in trace position, never in time.
+ * True: the trace is cut, and there is new work. */
+static bool bound_trace(struct session *s)
+{
+	struct trace *t = &s->trace;
+	struct arena_stats stats;
+	struct version **want;
+	uint64_t allowed;
+	size_t n;
+
+	arena_get_stats(s->arena, &stats);
+	allowed = stats.live_bytes / 10 * 3 > HELD_MIN ? stats.live_bytes / 10 * 3 : HELD_MIN;
+	if (t->npending < LIMIT_PENDING_OPS && t->held_bytes < allowed)
+		return false;
+	if (t->npending > 2 * LIMIT_PENDING_OPS && !s->paused && !s->cut_failed) {
+		s->paused = true;
+		conn_pause(s->conn, true);
+	}
+	if (s->cutting || s->cut_failed)
+		return false;
+	want = demand_cut(t, &n);
+	s->cutting = n > 0;
+	if (n)
+		ticket_add(&s->tickets, TICKET_CUT, 0, want, (uint32_t)n, 0, uv_hrtime());
+	free(want);
+	return n > 0;
+}
+
 /* Start everything that the tickets want and that can start now. */
 static void pump(struct session *s)
 {
-	struct ticket *t = s->tickets.first;
-
 	if (s->pumping)
 		return;
 	s->pumping = true;
-	while (t && !s->planning) {
-		if (t->cancelled || !advance(s, t))
-			t = t->next;
-		else
-			t = s->tickets.first; /* the list may have changed */
-	}
+	do {
+		struct ticket *t = s->tickets.first;
+
+		while (t && !s->planning) {
+			if (t->cancelled || !advance(s, t))
+				t = t->next;
+			else
+				t = s->tickets.first; /* the list may have changed */
+		}
+		answer(s, NULL);
+	} while (bound_trace(s));
 	s->pumping = false;
-	answer(s, NULL);
-	if (s->paused && s->trace.npending < LIMIT_PENDING_OPS) {
+	if (s->paused && (s->trace.npending < LIMIT_PENDING_OPS || s->cut_failed)) {
 		s->paused = false;
 		conn_pause(s->conn, false);
 	}
@@ -472,32 +504,6 @@ static void lease(struct session *s, const struct request *r)
 	}
 }
 
-/* Bounds on what laziness may pile up, counted in trace position, never in time. */
-static void bound_trace(struct session *s)
-{
-	struct trace *t = &s->trace;
-	struct arena_stats stats;
-	struct version **want;
-	uint64_t allowed;
-	size_t n;
-
-	arena_get_stats(s->arena, &stats);
-	allowed = stats.live_bytes / 10 * 3 > HELD_MIN ? stats.live_bytes / 10 * 3 : HELD_MIN;
-	if (t->npending < LIMIT_PENDING_OPS && t->held_bytes < allowed)
-		return;
-	if (!s->cutting) {
-		want = demand_cut(t, &n);
-		s->cutting = n > 0;
-		if (n)
-			ticket_add(&s->tickets, TICKET_CUT, 0, want, (uint32_t)n, 0, uv_hrtime());
-		free(want);
-	}
-	if (t->npending > 2 * LIMIT_PENDING_OPS && !s->paused) {
-		s->paused = true;
-		conn_pause(s->conn, true);
-	}
-}
-
 static enum status handle(struct session *s, const struct request *r, struct err *err)
 {
 	enum status st = OK;
@@ -524,8 +530,11 @@ static enum status handle(struct session *s, const struct request *r, struct err
 		lease(s, r);
 	if (!st && r->has_cancel)
 		cancel(s, r->cancel.ticket);
-	if (!st)
-		bound_trace(s);
+	if (!st && s->trace.npending > LIMIT_PENDING_HARD)
+		st = err_set(err, E_LIMIT,
+			     "%u operations are pending and there is no memory to run them",
+			     s->trace.npending);
+	s->cut_failed = false; /* something may have been released */
 	return st;
 }
 
@@ -542,7 +551,7 @@ static void on_packet(void *data, struct packet *p)
 		st = handle(s, &r, &err);
 	if (st)
 		refuse(s, &err);
-	else if (s->tickets.first)
+	else
 		pump(s);
 }
 

@@ -22,6 +22,7 @@
 #define LIMIT_INLINE_BYTES	64	      /* results up to this travel in the reply */
 #define LIMIT_DEMAND_IDS	256	      /* ids in one demand */
 #define LIMIT_PENDING_OPS	4096	      /* pending ops that force a cut */
+#define LIMIT_PENDING_HARD	(1u << 20)    /* pending ops that end a connection */
 #define LIMIT_PARTITION_OPS	1024	      /* ops planned at once */
 #define LIMIT_RECIPE_OPS	8	      /* longer chains are stored */
 #define LIMIT_NEST_INSTRS	256	      /* instructions of one fused nest */
