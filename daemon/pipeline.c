@@ -59,7 +59,7 @@ static void session_end(struct session *s)
 	s->conn = NULL;
 	while (s->tickets.first)
 		ticket_remove(&s->tickets, s->tickets.first, &s->trace);
-	trace_finish(&s->trace);
+	trace_clear(&s->trace);
 	for (struct job *j = s->running; j; j = j->next)
 		executor_cancel(s->d->executor, &j->run);
 	if (!s->jobs)
