@@ -143,6 +143,8 @@ struct op_sig {
 enum dtype dtype_promote(struct op_arg a, struct op_arg b);
 /* May `from` be cast to `to` under casting="same_kind"? */
 bool dtype_same_kind(enum dtype from, enum dtype to);
+/* Does the integer type hold x?  True for types that are no integers. */
+bool dtype_holds(enum dtype d, int64_t x);
 /* Loop signature of an op on operands of these types; head: the dtype in the
  * op's head (for RULE_HEAD; for RULE_SUM a wanted accumulator, DTYPE_END for
  * none).  E_DTYPE where NumPy raises TypeError; E_UNSUPPORTED where NumPy works

@@ -160,8 +160,8 @@ static void put_client(cJSON *list, const struct session *s)
 static void put_kernel(cJSON *row, const struct kernel *k)
 {
 	cJSON_AddNumberToObject(row, "id", k->id);
-	cJSON_AddStringToObject(row, "state", k->strikes >= 2 ? "quarantined"
-							      : state_name[k->state]);
+	cJSON_AddStringToObject(row, "state",
+				k->strikes >= 2 ? "quarantined" : state_name[k->state]);
 	cJSON_AddNumberToObject(row, "tier", k->tier);
 	cJSON_AddNumberToObject(row, "runs", (double)k->runs);
 	cJSON_AddNumberToObject(row, "elements", (double)k->elements);
@@ -200,7 +200,8 @@ static bool has_line(const cJSON *lines, const char *text)
 {
 	const cJSON *line;
 
-	cJSON_ArrayForEach(line, lines) {
+	cJSON_ArrayForEach(line, lines)
+	{
 		if (!strcmp(line->valuestring, text))
 			return true;
 	}
