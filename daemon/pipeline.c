@@ -251,6 +251,9 @@ static void install_plan(struct session *s, const struct part *part, struct plan
 	for (uint32_t i = 0; i < plan->nnote; i++)
 		d->refusals[plan->note[i].reason % 32]++;
 	s->stats.refusals += plan->nnote;
+	d->planning_us = plan->planning_us;
+	if (plan->planning_us > d->longest_planning_us)
+		d->longest_planning_us = plan->planning_us;
 	plan->refs = 1;
 	plancache_add(d->plans, part, plan);
 }

@@ -122,6 +122,8 @@ static void put_status(const struct report *r, cJSON *out)
 	ctl_put(out, "jobs_in_flight_count", (double)(x.queued + x.in_flight));
 	ctl_put(out, "fds_count", open_fds(k.codes));
 	put_caches(out, d, &k);
+	ctl_put(out, "planning.last_us", (double)d->planning_us);
+	ctl_put(out, "planning.longest_us", (double)d->longest_planning_us);
 	put_refusals(out, d);
 	ctl_put(out, "loop_longest_iteration_us", (double)d->longest_iteration_ns * 1e-3);
 	ctl_put(out, "worker_deaths_count", (double)x.deaths);

@@ -54,7 +54,7 @@ def alternate(functions, rounds=ROUNDS):
             start = time.perf_counter()
             own = f()
             spent = time.perf_counter() - start
-            times[k].append(own if isinstance(own, float) else spent)
+            times[k].append(own if type(own) is float else spent)
     return [statistics.median(t) for t in times]
 
 
