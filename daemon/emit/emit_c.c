@@ -354,6 +354,31 @@ enum status emit_c(char **out, const struct nest *spec, struct err *err)
 	return emit_c_named(out, spec, "bz_", err);
 }
 
+static bool is_complex(unsigned dtype)
+{
+	return dtype_row(dtype)->cls == CLASS_COMPLEX;
+}
+
+/* Parts of the prologue that this nest does not use: a compiler reads them for
+ * longer than the kernel itself. */
+static void omit_parts(struct text *o, const struct nest *n)
+{
+	bool complex = false, arg = false;
+
+	for (unsigned i = 0; i < n->ninstr; i++) {
+		const struct nest_instr *in = &n->instr[i];
+
+		complex |= is_complex(in->dtype) || (computes(in) && is_complex(in->ltype));
+		arg |= in->op == NI_REDUCE && (in->c == OP_ARGMIN || in->c == OP_ARGMAX);
+	}
+	if (!complex)
+		text_add(o, "#define BZ_NO_COMPLEX\n");
+	if (!n->nred)
+		text_add(o, "#define BZ_NO_TREE\n");
+	if (!arg)
+		text_add(o, "#define BZ_NO_ARG\n");
+}
+
 enum status emit_c_source(char **out, const struct nest *spec, struct err *err)
 {
 	struct text o = {NULL, 0, 0};
@@ -363,8 +388,10 @@ enum status emit_c_source(char **out, const struct nest *spec, struct err *err)
 	if (st)
 		return st;
 	text_put(&o, "#define BZ_W %u\n", spec->width);
+	omit_parts(&o, spec);
 	text_add(&o, emit_c_prologue());
-	text_add(&o, body);
+	text_add(&o, "\n" EMIT_KERNEL_MARK "\n");
+	text_indented(&o, body);
 	free(body);
 	*out = o.s;
 	return OK;

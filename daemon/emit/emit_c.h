@@ -6,7 +6,9 @@
 #include "emit.h"
 #include "text.h"
 
-/* The whole text for the compiler: width, prologue, kernel. */
+/* The line between prologue and kernel. */
+#define EMIT_KERNEL_MARK "/* ---- the kernel ---- */"
+/* The whole text for the compiler: width, prologue, mark, kernel. */
 enum status emit_c_source(char **out, const struct nest *spec, struct err *err) MUST_USE;
 /* As emit_c, with entry points <prefix>map, <prefix>reduce, <prefix>finish, so
  * that several kernels of one width can share a compilation. */

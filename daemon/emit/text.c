@@ -42,3 +42,26 @@ void text_put(struct text *t, const char *fmt, ...)
 	}
 	t->n += (size_t)n;
 }
+
+void text_indented(struct text *t, const char *lines)
+{
+	static const char tabs[] = "\t\t\t\t\t\t\t\t\t\t\t\t";
+	int open = 0;
+
+	while (*lines) {
+		size_t n = strcspn(lines, "\n");
+		int depth = open - (*lines == '}');
+
+		for (size_t i = 0; i < n; i++)
+			open += (lines[i] == '{') - (lines[i] == '}');
+		depth = depth < 0 || !n || *lines == '#' ? 0 : depth;
+		depth = depth > (int)sizeof tabs - 1 ? (int)sizeof tabs - 1 : depth;
+		reserve(t, n + (size_t)depth + 1);
+		memcpy(t->s + t->n, tabs, (size_t)depth);
+		memcpy(t->s + t->n + depth, lines, n);
+		t->n += (size_t)depth + n;
+		t->s[t->n++] = '\n';
+		t->s[t->n] = 0;
+		lines += n + (lines[n] == '\n');
+	}
+}

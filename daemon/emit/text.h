@@ -12,5 +12,7 @@ struct text {
 
 void text_put(struct text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void text_add(struct text *t, const char *s);
+/* Lines of C, each behind as many tabs as braces are open. */
+void text_indented(struct text *t, const char *lines);
 
 #endif

@@ -20,6 +20,11 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
+/* By other names, or the compiler merges sine and cosine of one argument into a
+ * scalar call. */
+__attribute__((simd("notinbranch"), const, nothrow)) double peer_sin(double x) __asm__("sin");
+__attribute__((simd("notinbranch"), const, nothrow)) double peer_cos(double x) __asm__("cos");
+
 static double now(void)
 {
 	struct timespec t;
@@ -72,7 +77,7 @@ EXPORT double peer_pythagoras(double *restrict a, const double *restrict x, int6
 
 #pragma omp parallel for simd schedule(static)
 	for (int64_t i = 0; i < n; i++) {
-		double s = sin(x[i]), c = cos(x[i]);
+		double s = peer_sin(x[i]), c = peer_cos(x[i]);
 
 		a[i] = s * s + c * c;
 	}

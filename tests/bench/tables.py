@@ -22,6 +22,8 @@ os.environ["BRAZE_SOCKET"] = daemon.socket
 import braze  # noqa: E402
 import braze.numpy  # noqa: E402
 
+# Peers' threads sleep between calls: spinning ones would slow what runs next.
+os.environ["OMP_WAIT_POLICY"] = "passive"
 peers = ctypes.CDLL(str(_daemon.BUILD / "tests/bench/libpeers.so"))
 for name in ("spin triad read pythagoras chain stencil distance columns").split():
     getattr(peers, "peer_" + name).restype = ctypes.c_double
