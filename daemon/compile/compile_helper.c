@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,6 +26,7 @@
 #include "base/xalloc.h"
 
 #define FOLDER_PREFIX "braze-cc-"
+#define HELPER_NICE   10
 
 static void remove_folder(int parent, const char *name)
 {
@@ -164,6 +166,7 @@ int compile_helper_main(int fd)
 	signal(SIGINT, SIG_IGN);
 	fcntl(fd, F_SETFD, FD_CLOEXEC);
 	be_the_first_victim();
+	setpriority(PRIO_PROCESS, 0, HELPER_NICE); /* nobody waits for it */
 	folder = make_folder(&lock, &err);
 	if (!folder) {
 		log_error("compile", "%s", err.text);

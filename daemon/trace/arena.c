@@ -109,6 +109,34 @@ enum status arena_create(struct arena **out, uv_loop_t *loop, uint64_t bytes, st
 	return OK;
 }
 
+struct closing {
+	uv_work_t work;
+	int fd;
+};
+
+static void close_work(uv_work_t *w)
+{
+	close(((struct closing *)w)->fd);
+}
+
+static void close_done(uv_work_t *w, int status)
+{
+	free(w);
+}
+
+/* On a thread of the pool: closing a file's last descriptor frees its pages, which
+ * takes longer than a turn of the loop may. */
+static void close_apart(uv_loop_t *loop, int fd)
+{
+	struct closing *c = xcalloc(1, sizeof *c);
+
+	c->fd = fd;
+	if (uv_queue_work(loop, &c->work, close_work, close_done)) {
+		close(fd);
+		free(c);
+	}
+}
+
 static void destroy_now(struct arena *a)
 {
 	for (int i = 0; i < NCLASS; i++) {
@@ -117,7 +145,7 @@ static void destroy_now(struct arena *a)
 	}
 	free(a->merged.item);
 	free(a->lease.item);
-	close(a->fd);
+	close_apart(a->loop, a->fd);
 	free(a);
 }
 

@@ -3,6 +3,7 @@
 #include "region.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -59,13 +60,40 @@ enum status region_map(struct regions *r, uint32_t id, int fd, uint64_t bytes, s
 	return OK;
 }
 
+static void *unmap_main(void *arg)
+{
+	struct region *g = arg;
+
+	munmap(g->addr, g->bytes);
+	free(g);
+	return NULL;
+}
+
+/* On a thread of its own: whoever lets go of a dead client's arena last frees all
+ * its pages, for which no other client's kernel shall wait. */
+static void unmap_apart(const struct region *g)
+{
+	struct region *copy = xmalloc(sizeof *copy);
+	pthread_attr_t attr;
+	pthread_t thread;
+	int rc;
+
+	*copy = *g;
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	rc = pthread_create(&thread, &attr, unmap_main, copy);
+	pthread_attr_destroy(&attr);
+	if (rc)
+		unmap_main(copy);
+}
+
 void region_unmap(struct regions *r, uint32_t id)
 {
 	uint32_t at = lower_bound(r, id);
 
 	if (at == r->count || r->item[at].id != id)
 		return;
-	munmap(r->item[at].addr, r->item[at].bytes);
+	unmap_apart(&r->item[at]);
 	r->count--;
 	memmove(r->item + at, r->item + at + 1, (r->count - at) * sizeof *r->item);
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -97,6 +98,7 @@ int worker_main(int fd)
 	enum status st = OK;
 
 	log_setup(getenv("BRAZE_LOG"));
+	setpriority(PRIO_PROCESS, 0, 0); /* the broker's is its own */
 	confine(fd + 2);
 	page = mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED, fd + 1, 0);
 	if (page == MAP_FAILED) {

@@ -24,8 +24,8 @@ static void setup(void)
 
 static void teardown(void)
 {
-	uv_run(&loop, UV_RUN_DEFAULT);
 	arena_destroy(a);
+	uv_run(&loop, UV_RUN_DEFAULT);
 	cr_assert_eq(uv_loop_close(&loop), 0);
 }
 

@@ -38,9 +38,9 @@ __attribute__((unused)) static void fixture_teardown(void)
 	cr_assert_eq(trace.held_bytes, 0);
 	arena_get_stats(arena, &stats);
 	cr_assert_eq(stats.live_bytes, stats.leased_bytes);
-	uv_run(&loop, UV_RUN_DEFAULT);
 	arena_destroy(arena);
-	uv_loop_close(&loop);
+	uv_run(&loop, UV_RUN_DEFAULT);
+	cr_assert_eq(uv_loop_close(&loop), 0);
 }
 
 __attribute__((unused)) static enum status flush(void)

@@ -270,11 +270,11 @@ def linspace(
         return _fallback.call("linspace", numpy.linspace, (start, stop, num), kwargs)
     delta = float(stop * 1.0 - start * 1.0)
     step = delta / parts
-    y = _core.arange(num, numpy.dtype(float), 0.0, 1.0)
-    y = y * step if step != 0 else y / parts * delta
-    y += float(start)
-    if endpoint:
-        y[num - 1] = float(stop)
+    place = _core.arange(num, numpy.dtype(float), 0.0, 1.0)
+    y = place * step if step != 0 else place / parts * delta
+    y = y + float(start)
+    if endpoint:  # the last value is exact; no write, so that it fuses
+        y = _core.apply(_WHERE, place == num - 1.0, float(stop), y)
     if dt != y.dtype:
         y = _core.cast(y, dt)
     return (y, numpy.float64(step)) if retstep else y
