@@ -224,6 +224,50 @@ int braze_unary(braze_array **out, int op, braze_array *a, braze_error *err)
 	return st;
 }
 
+/* Result type of an array and a Python number that gives way to it, so that the
+ * loop is that of two arrays of its type; DTYPE_NONE: the general way decides. */
+static unsigned number_type(const struct braze_session *s, int op, const struct braze_array *a,
+			    const braze_scalar *v)
+{
+	const struct dtype_row *to = dtype_row(a->view.dtype);
+
+	if ((unsigned)op >= OP_END || !v->weak || s->state)
+		return DTYPE_NONE;
+	if (v->dtype == DT_FLOAT64
+		    ? to->cls < CLASS_FLOAT
+		    : v->dtype != DT_INT64 || to->cls == CLASS_BOOL ||
+			      !dtype_holds((enum dtype)a->view.dtype, (int64_t)v->bits[0]))
+		return DTYPE_NONE;
+	return s->binary[op][a->view.dtype];
+}
+
+/* One array and one number, in this order or the other; the lock is held. */
+static enum status with_number(struct braze_array **out, struct braze_session *s, int op,
+			       const braze_arg *args, struct err *err)
+{
+	struct braze_array *a = args[0].array ? args[0].array : args[1].array;
+	const braze_scalar *v = args[0].array ? &args[1].scalar : &args[0].scalar;
+	unsigned type = a->session == s ? number_type(s, op, a, v) : DTYPE_NONE;
+	enum status st;
+
+	if (unlikely(type == DTYPE_NONE))
+		return apply(out, s, op, 2, args, err);
+	st = record_use(a, err);
+	if (likely(!st))
+		st = record_room(s, 2, 1, err);
+	if (likely(!st))
+		st = like(out, a, (enum dtype)type, err);
+	if (unlikely(st))
+		return st;
+	record_op(s, (unsigned)op, DTYPE_NONE, (*out)->id, 2, 1);
+	if (args[0].array)
+		record_in(s, a->id);
+	record_scalar(s, v);
+	if (!args[0].array)
+		record_in(s, a->id);
+	return OK;
+}
+
 /* The session of the first operand that is an array; NULL: none is. */
 static struct braze_session *session_among(int n, const braze_arg *args)
 {
@@ -246,7 +290,9 @@ int braze_apply(braze_array **out, braze_session *s, int op, int nargs, const br
 	if (nargs == 1 && args[0].array && args[0].array->session == s)
 		return braze_unary(out, op, args[0].array, err);
 	lock_take(s);
-	int st = (int)apply(out, s, op, nargs, args, err_of(err));
+	bool mixed = nargs == 2 && !args[0].array != !args[1].array;
+	int st = (int)(mixed ? with_number(out, s, op, args, err_of(err))
+			     : apply(out, s, op, nargs, args, err_of(err)));
 	if (unlikely(s->careful) && !st)
 		st = eager_recorded(out, err_of(err));
 	lock_give(s);

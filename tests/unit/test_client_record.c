@@ -55,6 +55,29 @@ Test(client_record, numbers_travel_with_their_weakness_and_value)
 	fake_stop(f);
 }
 
+Test(client_record, a_number_alone_or_a_strange_session_is_refused)
+{
+	struct fake *f = fake_start(), *g = fake_start();
+	braze_session *s = fake_connect(f, 0), *t = fake_connect(g, 0);
+	braze_array *a = fake_array(s, 2), *b = fake_array(t, 2), *r = NULL;
+	braze_arg arg[2] = {braze_arg_double(1), braze_arg_double(2.5)};
+	int add = braze_op_find("add");
+	braze_error e = {0};
+
+	cr_assert_eq(braze_apply(&r, s, add, 2, arg, &e), E_INVALID);
+	arg[0] = braze_arg_array(b);
+	cr_assert_eq(braze_apply(&r, s, add, 2, arg, &e), E_INVALID);
+	arg[1] = braze_arg_array(a);
+	cr_assert_eq(braze_apply(&r, s, add, 2, arg, &e), E_INVALID);
+	cr_assert_null(r);
+	braze_release(a);
+	braze_release(b);
+	braze_close(s);
+	braze_close(t);
+	fake_stop(f);
+	fake_stop(g);
+}
+
 Test(client_record, creation_reduction_matmul_cast_and_assignment)
 {
 	struct fake *f = fake_start();
