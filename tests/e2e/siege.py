@@ -84,6 +84,7 @@ class Siege:
             assert status["worker_pid"] != self.worker
             self.worker = status["worker_pid"]
         assert status["worker_pid"] == self.worker
+        print(f"longest turn of the loop: {status['loop_longest_iteration_us']:.0f} us")
         self.go()
         return longest
 
