@@ -66,8 +66,8 @@ static void redirect(const char *socket_path)
 {
 	char *name = xasprintf("%s.log", socket_path);
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	int file = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW,
-			0600);
+	int file =
+		open(name, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
 
 	if (null >= 0) {
 		dup2(null, STDIN_FILENO);

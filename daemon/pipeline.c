@@ -59,7 +59,7 @@ static void session_end(struct session *s)
 	s->conn = NULL;
 	while (s->tickets.first)
 		ticket_remove(&s->tickets, s->tickets.first, &s->trace);
-	trace_finish(&s->trace);
+	trace_clear(&s->trace);
 	for (struct job *j = s->running; j; j = j->next)
 		executor_cancel(s->d->executor, &j->run);
 	if (!s->jobs)
@@ -251,6 +251,9 @@ static void install_plan(struct session *s, const struct part *part, struct plan
 	for (uint32_t i = 0; i < plan->nnote; i++)
 		d->refusals[plan->note[i].reason % 32]++;
 	s->stats.refusals += plan->nnote;
+	d->planning_us = plan->planning_us;
+	if (plan->planning_us > d->longest_planning_us)
+		d->longest_planning_us = plan->planning_us;
 	plan->refs = 1;
 	plancache_add(d->plans, part, plan);
 }

@@ -129,3 +129,15 @@ bool dtype_same_kind(enum dtype from, enum dtype to)
 
 	return rank[rows[from].cls] <= rank[rows[to].cls];
 }
+
+bool dtype_holds(enum dtype d, int64_t x)
+{
+	const struct dtype_row *row = dtype_row(d);
+	unsigned bits = row->bytes * 8u;
+
+	if (row->cls == CLASS_INT && bits < 64)
+		return x >= -(1ll << (bits - 1)) && x < 1ll << (bits - 1);
+	if (row->cls == CLASS_UINT)
+		return x >= 0 && (bits == 64 || x < 1ll << bits);
+	return true;
+}

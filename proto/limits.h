@@ -38,11 +38,10 @@
 
 /* Host data that a client imports lies on a multiple of host_align(bytes) and takes
  * whole multiples of it; what a client skips to get there is the daemon's again. */
-#define HOST_ALIGN	 64
-#define HOST_ALIGN_LARGE 4096
-#define HOST_LARGE_BYTES (64u << 10) /* more bytes are large */
-#define host_align(bytes)                                                                          \
-	((uint64_t)((bytes) > HOST_LARGE_BYTES ? HOST_ALIGN_LARGE : HOST_ALIGN))
+#define HOST_ALIGN	  64
+#define HOST_ALIGN_LARGE  4096
+#define HOST_LARGE_BYTES  (64u << 10) /* more bytes are large */
+#define host_align(bytes) ((uint64_t)((bytes) > HOST_LARGE_BYTES ? HOST_ALIGN_LARGE : HOST_ALIGN))
 
 /* The one summation tree (docs/architecture.md, "Reductions"). */
 #define TREE_BLOCK 1024	 /* elements summed by lanes */

@@ -143,6 +143,8 @@ struct op_sig {
 enum dtype dtype_promote(struct op_arg a, struct op_arg b);
 /* May `from` be cast to `to` under casting="same_kind"? */
 bool dtype_same_kind(enum dtype from, enum dtype to);
+/* Does the integer type hold x?  True for types that are no integers. */
+bool dtype_holds(enum dtype d, int64_t x);
 /* Loop signature of an op on operands of these types; head: the dtype in the
  * op's head (for RULE_HEAD; for RULE_SUM a wanted accumulator, DTYPE_END for
  * none).  E_DTYPE where NumPy raises TypeError; E_UNSUPPORTED where NumPy works
@@ -156,6 +158,15 @@ struct shape {
 	int64_t dim[LIMIT_NDIM];
 };
 
+static inline bool shape_equal(const struct shape *a, const struct shape *b)
+{
+	if (a->ndim != b->ndim)
+		return false;
+	for (unsigned i = 0; i < a->ndim; i++)
+		if (a->dim[i] != b->dim[i])
+			return false;
+	return true;
+}
 /* Broadcast b into *io (NumPy's rules); E_SHAPE when they do not fit. */
 enum status shape_broadcast(struct shape *io, const struct shape *b, struct err *err) MUST_USE;
 /* Elements; E_LIMIT on overflow of LIMIT_ARRAY_BYTES at `bytes` an element. */
@@ -179,8 +190,20 @@ struct view {
 	int64_t offset;		    /* bytes */
 };
 
-/* C-contiguous view of a whole buffer. */
+/* C-contiguous view of a whole buffer.  Here as everywhere, what lies behind the
+ * last axis is unspecified. */
 void view_init(struct view *v, enum dtype d, const struct shape *s);
+/* As an assignment, but moves only the axes in use. */
+static inline void view_copy(struct view *out, const struct view *v)
+{
+	out->dtype = v->dtype;
+	out->offset = v->offset;
+	out->shape.ndim = v->shape.ndim;
+	for (unsigned i = 0; i < v->shape.ndim; i++) {
+		out->shape.dim[i] = v->shape.dim[i];
+		out->stride[i] = v->stride[i];
+	}
+}
 /* Lowest byte touched and one past the highest; lo == hi for an empty view. */
 enum status view_range(int64_t *lo, int64_t *hi, const struct view *v, struct err *err) MUST_USE;
 /* Prove that every element lies inside [0, bytes). */

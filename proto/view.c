@@ -8,10 +8,11 @@ void view_init(struct view *v, enum dtype d, const struct shape *s)
 {
 	int64_t step = dtype_row(d)->bytes;
 
-	memset(v, 0, sizeof *v);
 	v->dtype = (uint8_t)d;
-	v->shape = *s;
+	v->offset = 0;
+	v->shape.ndim = s->ndim;
 	for (int i = s->ndim - 1; i >= 0; i--) {
+		v->shape.dim[i] = s->dim[i];
 		v->stride[i] = step;
 		step *= s->dim[i] > 0 ? s->dim[i] : 1;
 	}

@@ -100,16 +100,8 @@ static enum status check_fits(const struct call *c, int k, struct err *err)
 	const braze_scalar *v = &c->arg[k].scalar;
 	const struct dtype_row *row = dtype_row(c->sig.in[k]);
 	int64_t x = (int64_t)v->bits[0];
-	unsigned bits = row->bytes * 8u;
-	bool fits = true;
 
-	if (!v->weak || v->dtype != DT_INT64)
-		return OK;
-	if (row->cls == CLASS_INT && bits < 64)
-		fits = x >= -(1ll << (bits - 1)) && x < 1ll << (bits - 1);
-	else if (row->cls == CLASS_UINT)
-		fits = x >= 0 && (bits == 64 || x < 1ll << bits);
-	if (fits)
+	if (!v->weak || v->dtype != DT_INT64 || dtype_holds((enum dtype)c->sig.in[k], x))
 		return OK;
 	/* NumPy compares such a number exactly; braze has no loop for it. */
 	if (op_row((unsigned)c->op)->rule == RULE_COMPARE)
@@ -150,9 +142,8 @@ static enum status infer(struct call *c, struct err *err)
 	/* As in NumPy, types come before shapes. */
 	st = op_infer(&c->sig, c->op, arg, DTYPE_NONE, err);
 	for (int k = 0; k < c->n && !st; k++)
-		st = c->arg[k].array
-			     ? shape_broadcast(&c->shape, &c->arg[k].array->view.shape, err)
-			     : check_fits(c, k, err);
+		st = c->arg[k].array ? shape_broadcast(&c->shape, &c->arg[k].array->view.shape, err)
+				     : check_fits(c, k, err);
 	return st;
 }
 
@@ -233,16 +224,23 @@ int braze_unary(braze_array **out, int op, braze_array *a, braze_error *err)
 	return st;
 }
 
+/* The session of the first operand that is an array; NULL: none is. */
+static struct braze_session *session_among(int n, const braze_arg *args)
+{
+	for (int k = 0; k < n; k++)
+		if (args[k].array)
+			return args[k].array->session;
+	return NULL;
+}
+
 int braze_apply(braze_array **out, braze_session *s, int op, int nargs, const braze_arg *args,
 		braze_error *err)
 {
 	if (nargs < 1 || nargs > MAX_ARGS)
 		return (int)err_set(err_of(err), E_INVALID, "%d operands", nargs);
-	for (int k = 0; k < nargs && !s; k++)
-		s = args[k].array ? args[k].array->session : NULL;
+	s = s ? s : session_among(nargs, args);
 	if (!s)
-		return (int)err_set(err_of(err), E_INVALID,
-				    "at least one operand must be an array");
+		return (int)err_set(err_of(err), E_INVALID, "no operand is an array");
 	if (nargs == 2 && args[0].array && args[1].array && args[0].array->session == s)
 		return braze_binary(out, op, args[0].array, args[1].array, err);
 	if (nargs == 1 && args[0].array && args[0].array->session == s)

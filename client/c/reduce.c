@@ -178,8 +178,6 @@ static enum status check_number(const struct braze_array *dst, const braze_scala
 {
 	const struct dtype_row *to = dtype_row(dst->view.dtype), *from;
 	int64_t x = (int64_t)v->bits[0];
-	unsigned bits = to->bytes * 8u;
-	bool fits = true;
 
 	if (!(from = dtype_row((unsigned)v->dtype)))
 		return err_set(err, E_DTYPE, "the value has no known type");
@@ -190,11 +188,7 @@ static enum status check_number(const struct braze_array *dst, const braze_scala
 	if (!cast)
 		return err_set(err, E_CAST, "cannot cast %s to %s with casting rule 'same_kind'",
 			       from->name, to->name);
-	if (v->weak && from->cls == CLASS_INT && to->cls == CLASS_INT && bits < 64)
-		fits = x >= -(1ll << (bits - 1)) && x < 1ll << (bits - 1);
-	else if (v->weak && from->cls == CLASS_INT && to->cls == CLASS_UINT)
-		fits = x >= 0 && (bits == 64 || x < 1ll << bits);
-	if (!fits)
+	if (v->weak && from->cls == CLASS_INT && !dtype_holds((enum dtype)dst->view.dtype, x))
 		return err_set(err, E_OVERFLOW, "Python integer %lld out of bounds for %s",
 			       (long long)x, to->name);
 	return OK;

@@ -122,6 +122,8 @@ static void put_status(const struct report *r, cJSON *out)
 	ctl_put(out, "jobs_in_flight_count", (double)(x.queued + x.in_flight));
 	ctl_put(out, "fds_count", open_fds(k.codes));
 	put_caches(out, d, &k);
+	ctl_put(out, "planning.last_us", (double)d->planning_us);
+	ctl_put(out, "planning.longest_us", (double)d->longest_planning_us);
 	put_refusals(out, d);
 	ctl_put(out, "loop_longest_iteration_us", (double)d->longest_iteration_ns * 1e-3);
 	ctl_put(out, "worker_deaths_count", (double)x.deaths);
@@ -160,8 +162,8 @@ static void put_client(cJSON *list, const struct session *s)
 static void put_kernel(cJSON *row, const struct kernel *k)
 {
 	cJSON_AddNumberToObject(row, "id", k->id);
-	cJSON_AddStringToObject(row, "state", k->strikes >= 2 ? "quarantined"
-							      : state_name[k->state]);
+	cJSON_AddStringToObject(row, "state",
+				k->strikes >= 2 ? "quarantined" : state_name[k->state]);
 	cJSON_AddNumberToObject(row, "tier", k->tier);
 	cJSON_AddNumberToObject(row, "runs", (double)k->runs);
 	cJSON_AddNumberToObject(row, "elements", (double)k->elements);
@@ -200,7 +202,8 @@ static bool has_line(const cJSON *lines, const char *text)
 {
 	const cJSON *line;
 
-	cJSON_ArrayForEach(line, lines) {
+	cJSON_ArrayForEach(line, lines)
+	{
 		if (!strcmp(line->valuestring, text))
 			return true;
 	}

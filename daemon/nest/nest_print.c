@@ -12,7 +12,7 @@
  *
  * A canonical kernel has no extents, offsets, strides and scalar sources. */
 #include "nest.h"
-#include "textbuf.h"
+#include "../base/textbuf.h"
 
 static const char *const walk_text[] = {"unit", "same", "strided"};
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../base/xalloc.h"
-#include "textbuf.h"
+#include "../base/textbuf.h"
 
 struct prog *prog_create(const struct part *part)
 {

@@ -6,7 +6,7 @@
  *   op ADD v0:float64+0[10:8] i0:float64~ -> v1:float64+0[10:8]
  *   op SUM axes 1 v1:float64+0[10:8] -> v2:float64+0[]
  */
-#include "../nest/textbuf.h"
+#include "../base/textbuf.h"
 #include "part.h"
 
 static const char *const role_text[] = {"input", "output", "temp"};

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "../base/xalloc.h"
-#include "../nest/textbuf.h"
+#include "../base/textbuf.h"
 #include "plan.h"
 
 static void put_slot(struct textbuf *t, const struct plan *p, uint32_t k)

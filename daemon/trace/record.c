@@ -65,7 +65,8 @@ static enum status take_operand(struct cursor *k, struct source *s)
 	if (k->in >= k->c->nin)
 		return short_column(k, "in");
 	word = k->c->in[k->in++];
-	memset(s, 0, sizeof *s);
+	s->array = NULL;
+	s->arg.weak = false;
 	if (!(word >> 31)) {
 		s->array = trace_array(k->t, word);
 		if (!s->array)
@@ -90,11 +91,13 @@ static void set_operand(struct node *n, int j, const struct source *s, enum dtyp
 	struct operand *o = &n->in[j];
 
 	if (s->array) {
-		o->view = s->array->view;
+		view_copy(&o->view, &s->array->view);
 		o->version = version_ref(trace_current(s->array));
 		return;
 	}
+	o->version = NULL;
 	o->view.dtype = (uint8_t)loop;
+	o->view.shape.ndim = 0;
 	imm_cast(o->imm, loop, s->imm, (enum dtype)s->arg.dtype);
 }
 
@@ -121,7 +124,7 @@ static enum status define_result(struct cursor *k, struct node *n, const struct 
 	struct version *v = version_create(k->t, bytes, VERSION_PENDING);
 
 	n->out = v;
-	n->view = *made;
+	view_copy(&n->view, made);
 	v->node = n;
 	return trace_define(k->t, k->out, named, bytes, v, k->err);
 }
@@ -144,26 +147,33 @@ static enum status record_elementwise(struct cursor *k)
 	struct source src[3];
 	struct op_arg arg[3];
 	struct op_sig sig;
-	struct shape shape = {0};
-	bool any = false;
-	enum status st;
+	const struct shape *first = NULL;
+	struct shape shape;
+	bool all = true; /* have the first one's shape */
+	enum status st = OK;
 
 	for (int j = 0; j < k->row->arity; j++) {
 		st = take_operand(k, &src[j]);
 		if (!st && src[j].array) {
-			st = any ? shape_broadcast(&shape, &src[j].array->view.shape, k->err) : OK;
-			if (!any)
-				shape = src[j].array->view.shape;
-			any = true;
+			const struct shape *s = &src[j].array->view.shape;
+
+			if (!first)
+				first = s;
+			else if (!shape_equal(first, s))
+				all = false;
 		}
 		if (st)
 			return st;
 		arg[j] = src[j].arg;
 	}
 	st = op_infer(&sig, (enum op)k->op, arg, k->dtype, k->err);
-	if (st)
-		return st;
-	return record_result(k, src, &sig, k->row->arity, &shape);
+	if (!st && all && first)
+		return record_result(k, src, &sig, k->row->arity, first);
+	shape.ndim = 0;
+	for (int j = 0; j < k->row->arity && !st; j++)
+		if (src[j].array)
+			st = shape_broadcast(&shape, &src[j].array->view.shape, k->err);
+	return st ? st : record_result(k, src, &sig, k->row->arity, &shape);
 }
 
 static enum status record_reduction(struct cursor *k)
@@ -384,7 +394,7 @@ static enum status record_import(struct cursor *k)
 		st = arena_import(k->t->arena, &e, offset, (uint64_t)count, k->err);
 		if (st)
 			return st;
-		s = storage_adopt(&e);
+		s = storage_adopt(k->t, &e);
 	} else {
 		s = storage_create(k->t, 0, k->err);
 		if (!s)

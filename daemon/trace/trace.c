@@ -14,9 +14,14 @@ void trace_init(struct trace *t, struct arena *arena, uint64_t quota_bytes)
 	memset(t, 0, sizeof *t);
 	t->arena = arena;
 	t->quota_bytes = quota_bytes;
+	slab_init(&t->nodes, sizeof(struct node));
+	slab_init(&t->versions, sizeof(struct version));
+	slab_init(&t->buffers, sizeof(struct buffer));
+	slab_init(&t->arrays, sizeof(struct array));
+	slab_init(&t->storages, sizeof(struct storage));
 }
 
-void trace_finish(struct trace *t)
+void trace_clear(struct trace *t)
 {
 	struct err err;
 
@@ -26,12 +31,16 @@ void trace_finish(struct trace *t)
 	free(t->array);
 	t->array = NULL;
 	t->narray = 0;
-	while (t->free_nodes) {
-		struct node *n = t->free_nodes;
+}
 
-		t->free_nodes = n->newer;
-		free(n);
-	}
+void trace_finish(struct trace *t)
+{
+	trace_clear(t);
+	slab_finish(&t->nodes);
+	slab_finish(&t->versions);
+	slab_finish(&t->buffers);
+	slab_finish(&t->arrays);
+	slab_finish(&t->storages);
 }
 
 struct array *trace_array(struct trace *t, uint32_t id)
@@ -60,15 +69,14 @@ struct storage *storage_create(struct trace *t, uint64_t bytes, struct err *err)
 	}
 	if (arena_alloc(t->arena, &e, bytes, err))
 		return NULL;
-	return storage_adopt(&e);
+	return storage_adopt(t, &e);
 }
 
-struct storage *storage_adopt(const struct extent *e)
+struct storage *storage_adopt(struct trace *t, const struct extent *e)
 {
-	struct storage *s = xcalloc(1, sizeof *s);
+	struct storage *s = slab_take(&t->storages);
 
-	s->extent = *e;
-	s->refs = 1;
+	*s = (struct storage){.extent = *e, .refs = 1};
 	return s;
 }
 
@@ -83,18 +91,14 @@ void storage_unref(struct trace *t, struct storage *s)
 	if (!s || --s->refs)
 		return;
 	arena_free(t->arena, &s->extent);
-	free(s);
+	slab_give(&t->storages, s);
 }
 
 struct node *trace_node(struct trace *t)
 {
-	struct node *n = t->free_nodes;
+	struct node *n = slab_take(&t->nodes);
 
-	if (n)
-		t->free_nodes = n->newer;
-	else
-		n = xmalloc(sizeof *n);
-	memset(n, 0, sizeof *n);
+	memset(n, 0, offsetof(struct node, in));
 	n->seq = ++t->seq;
 	n->older = t->newest;
 	if (t->newest)
@@ -117,19 +121,14 @@ static void unlink_node(struct trace *t, struct node *n)
 	else
 		t->newest = n->older;
 	t->npending--;
-	n->newer = t->free_nodes;
-	n->older = NULL;
-	t->free_nodes = n;
+	slab_give(&t->nodes, n);
 }
 
 struct version *version_create(struct trace *t, uint64_t bytes, enum version_state state)
 {
-	struct version *v = xcalloc(1, sizeof *v);
+	struct version *v = slab_take(&t->versions);
 
-	(void)t;
-	v->bytes = bytes;
-	v->refs = 1;
-	v->state = (uint8_t)state;
+	*v = (struct version){.bytes = bytes, .refs = 1, .state = (uint8_t)state};
 	return v;
 }
 
@@ -178,7 +177,7 @@ static void drain(struct trace *t, struct dying *d)
 		if (v->storage && !v->named)
 			t->held_bytes -= v->bytes;
 		storage_unref(t, v->storage);
-		free(v);
+		slab_give(&t->versions, v);
 	}
 }
 
@@ -269,7 +268,7 @@ static void buffer_unref(struct trace *t, struct buffer *b)
 		return;
 	name_drop(t, b->current);
 	version_unref(t, b->current);
-	free(b);
+	slab_give(&t->buffers, b);
 }
 
 void trace_supersede(struct trace *t, struct buffer *b, struct version *v)
@@ -305,9 +304,11 @@ static enum status slot(struct trace *t, uint32_t id, struct err *err)
 
 static struct array *put(struct trace *t, uint32_t id, const struct view *view)
 {
-	struct array *a = xcalloc(1, sizeof *a);
+	struct array *a = slab_take(&t->arrays);
 
-	a->view = *view;
+	a->buffer = NULL;
+	a->frozen = NULL;
+	view_copy(&a->view, view);
 	t->array[id] = a;
 	t->live_arrays++;
 	t->stats.arrays++;
@@ -324,9 +325,8 @@ enum status trace_define(struct trace *t, uint32_t id, const struct view *view, 
 		version_unref(t, v);
 		return st;
 	}
-	b = xcalloc(1, sizeof *b);
-	b->bytes = bytes;
-	b->refs = 1;
+	b = slab_take(&t->buffers);
+	*b = (struct buffer){.bytes = bytes, .refs = 1};
 	put(t, id, view)->buffer = b;
 	trace_supersede(t, b, v);
 	return OK;
@@ -381,6 +381,6 @@ enum status trace_drop(struct trace *t, uint32_t id, struct err *err)
 	} else {
 		buffer_unref(t, a->buffer);
 	}
-	free(a);
+	slab_give(&t->arrays, a);
 	return OK;
 }

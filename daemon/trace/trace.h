@@ -9,6 +9,7 @@
 #ifndef BRAZE_TRACE_H
 #define BRAZE_TRACE_H
 
+#include "../base/slab.h"
 #include "arena.h"
 #include "ops.h"
 
@@ -72,11 +73,12 @@ struct node {
 	uint32_t axes;
 	uint64_t seq; /* place in the trace */
 	uint32_t mark;
-	struct operand in[3];
 	struct version *prev; /* ASSIGN to a part: the bytes it leaves alone */
 	struct version *out;  /* borrowed: the version owns the node */
-	struct view view;     /* of the version it makes */
 	struct node *newer, *older;
+	/* Not cleared when a node is made: nin of them are set, and the view. */
+	struct operand in[3];
+	struct view view; /* of the version it makes */
 };
 
 /* Counters that operators see. */
@@ -92,7 +94,7 @@ struct trace {
 	uint64_t seq;
 	uint64_t held_bytes; /* stored, unnamed, kept for pending nodes only */
 	struct node *oldest, *newest;
-	struct node *free_nodes;
+	struct slab nodes, versions, buffers, arrays, storages;
 	struct arena *arena;
 	uint64_t quota_bytes;
 	uint32_t mark;
@@ -101,6 +103,8 @@ struct trace {
 
 void trace_init(struct trace *t, struct arena *arena, uint64_t quota_bytes);
 /* Drops every array; versions that jobs hold survive until version_unhold. */
+void trace_clear(struct trace *t);
+/* The same, and frees all memory: no job holds a version any more. */
 void trace_finish(struct trace *t);
 
 /* NULL when the id names nothing. */
@@ -138,7 +142,7 @@ void version_fail(struct trace *t, struct version *v, const struct err *err);
 
 struct storage *storage_create(struct trace *t, uint64_t bytes, struct err *err);
 /* Storage of an extent that is the caller's already. */
-struct storage *storage_adopt(const struct extent *e);
+struct storage *storage_adopt(struct trace *t, const struct extent *e);
 struct storage *storage_ref(struct storage *s);
 void storage_unref(struct trace *t, struct storage *s);
 

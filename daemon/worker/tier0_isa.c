@@ -128,8 +128,10 @@
 	F(i8, from)                                                                                \
 	F(i16, from)                                                                               \
 	F(i32, from)                                                                               \
-	F(i64, from) F(u8, from) F(u16, from) F(u32, from) F(u64, from) F(f32, from) F(f64, from)  \
-		F(c64, from) F(c128, from) F(b1, from)
+	F(i64, from)                                                                               \
+	F(u8, from)                                                                                \
+	F(u16, from)                                                                               \
+	F(u32, from) F(u64, from) F(f32, from) F(f64, from) F(c64, from) F(c128, from) F(b1, from)
 #define CAST_ALL(F)                                                                                \
 	CAST_TARGETS(F, b1)                                                                        \
 	CAST_TARGETS(F, i8)                                                                        \

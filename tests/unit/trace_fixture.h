@@ -34,7 +34,6 @@ __attribute__((unused)) static void fixture_teardown(void)
 	struct arena_stats stats;
 
 	trace_finish(&trace);
-	trace_finish(&trace);
 	cr_assert_eq(trace.npending, 0);
 	cr_assert_eq(trace.held_bytes, 0);
 	arena_get_stats(arena, &stats);

@@ -61,27 +61,36 @@ _ALIASES = {
 _functions = {}  # NumPy's function -> braze's
 
 
+def _is_plain(theirs):
+    """A dtype, a constant, an exception: NumPy's own serves."""
+    return not isinstance(theirs, type(_numpy)) and (
+        isinstance(theirs, type) or not callable(theirs)
+    )
+
+
 def _define():
     space = globals()
+    public = {n: getattr(_numpy, n, None) for n in dir(_numpy) if not n.startswith("_")}
     for module, names in _NATIVE:
         for name in names.split():
             space[name] = getattr(module, name)
     for alias, name in _ALIASES.items():
         space[alias] = space[name]
-    for name in dir(_numpy):
-        theirs = getattr(_numpy, name, None) if not name.startswith("_") else None
-        if theirs is None or name in space:
-            continue
-        if isinstance(theirs, _numpy.ufunc):
-            space[name] = _ufuncs.make(theirs)
-        elif isinstance(theirs, type) or not callable(theirs):
-            if not isinstance(theirs, type(_numpy)):
-                space[name] = theirs  # dtypes, constants, exceptions
-    for name in dir(_numpy):
-        theirs = getattr(_numpy, name, None) if not name.startswith("_") else None
-        if callable(theirs) and name in space and space[name] is not theirs:
-            if not isinstance(theirs, (type, _numpy.ufunc)):
-                _functions[theirs] = space[name]
+    for name, theirs in public.items():
+        if theirs is not None and name not in space:
+            if isinstance(theirs, _numpy.ufunc):
+                space[name] = _ufuncs.make(theirs)
+            elif _is_plain(theirs):
+                space[name] = theirs
+    _map_functions(space, public)
+
+
+def _map_functions(space, public):
+    """Fill _functions, which __array_function__ looks things up in."""
+    for name, theirs in public.items():
+        replaced = name in space and space[name] is not theirs
+        if replaced and callable(theirs) and not isinstance(theirs, (type, _numpy.ufunc)):
+            _functions[theirs] = space[name]
 
 
 def round(a, decimals=0, out=None):

@@ -209,24 +209,31 @@ def copy(a, order="K", subok=False):
     return array(a)
 
 
-def arange(start, stop=None, step=None, dtype=None, *, device=None, like=None):
-    """Evenly spaced values in [start, stop)."""
+_REALS = (int, float, numpy.integer, numpy.floating)
+
+
+def _range_bounds(start, stop, step):
+    """The three numbers that arange's arguments stand for."""
     given = [_fallback.to_numpy(x) for x in (start, stop, step)]
     given = [x.item() if isinstance(x, numpy.ndarray) and not x.ndim else x for x in given]
     if given[1] is None:
         given = [0, given[0], given[2]]
     if given[2] is None:
         given[2] = 1
+    return given
+
+
+def arange(start, stop=None, step=None, dtype=None, *, device=None, like=None):
+    """Evenly spaced values in [start, stop)."""
+    first, last, step = given = _range_bounds(start, stop, step)
     if dtype is None:
         dtype = numpy.arange(0, dtype=None).dtype if all(type(x) is int for x in given) else (
             numpy.result_type(*(numpy.asarray(x) for x in given))
         )
     dtype = numpy.dtype(dtype)
-    first, last, step = given
-    plain = all(isinstance(x, (int, float, numpy.integer, numpy.floating)) for x in given)
-    if not native(dtype) or dtype.kind not in "iuf" or not plain or step == 0:
-        return _fallback.call("arange", numpy.arange, (first, last, step), {"dtype": dtype})
-    if dtype.kind != "f" and not all(isinstance(x, (int, numpy.integer)) for x in given):
+    numbers = (int, numpy.integer) if dtype.kind != "f" else _REALS
+    plain = step != 0 and all(isinstance(x, numbers) for x in given)
+    if not native(dtype) or dtype.kind not in "iuf" or not plain:
         return _fallback.call("arange", numpy.arange, (first, last, step), {"dtype": dtype})
     if dtype.kind == "f":
         n = math.ceil((float(last) - float(first)) / float(step))

@@ -36,6 +36,25 @@ def _count(shape, mask):
     return n
 
 
+def _mask_of(axis, ndim):
+    """The axes that any form of the axis argument names, as bits."""
+    if axis is not None and not isinstance(axis, (int, tuple)):
+        axis = int(axis) if not isinstance(axis, list) else tuple(axis)
+    if ndim == 0 and axis in (0, -1, (0,), (-1,)):
+        axis = None  # NumPy lets 0-d arrays have an axis 0 here
+    return axis_mask(axis, ndim)
+
+
+def _check_identity(name, a, mask):
+    """The smallest of nothing is an error, but where there is nothing to answer."""
+    if name not in _NO_IDENTITY or a.size or _count(a.shape, mask):
+        return
+    if 0 not in (n for k, n in enumerate(a.shape) if not mask >> k & 1):
+        raise ValueError(
+            f"zero-size array to reduction operation {_NO_IDENTITY[name]} which has no identity"
+        )
+
+
 def reduce(name, a, axis=None, dtype=None, out=None, keepdims=False):
     """Record a reduction of the op table."""
     a = _creation.asarray(a)
@@ -47,20 +66,10 @@ def reduce(name, a, axis=None, dtype=None, out=None, keepdims=False):
         if dtype is not None:
             kwargs["dtype"] = dtype
         return _fallback.call(name, getattr(numpy, name), (a,), kwargs)
-    if axis is not None and not isinstance(axis, (int, tuple)):
-        axis = int(axis) if not isinstance(axis, list) else tuple(axis)
     if name in _NO_IDENTITY or name in ("any", "all"):
         dtype = None
-    if a.ndim == 0 and axis in (0, -1, (0,), (-1,)):
-        axis = None  # NumPy lets 0-d arrays have an axis 0 here
-    mask = axis_mask(axis, a.ndim)
-    if name in _NO_IDENTITY and _count(a.shape, mask) == 0 and a.size == 0:
-        kept = [n for k, n in enumerate(a.shape) if not mask >> k & 1]
-        if 0 not in kept:
-            raise ValueError(
-                f"zero-size array to reduction operation {_NO_IDENTITY[name]} "
-                "which has no identity"
-            )
+    mask = _mask_of(axis, a.ndim)
+    _check_identity(name, a, mask)
     if mask == 0:
         result = _no_axes(name, a, dtype)
     else:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shapes: views where NumPy gives views, and joining by slice assignment."""
 
+import math
 import operator
 
 import numpy
@@ -34,25 +35,27 @@ def size(a, axis=None):
     return a.size if axis is None else a.shape[axis]
 
 
+def _whole_shape(shape, size):
+    """The shape as a tuple, with the one unknown extent worked out."""
+    if not isinstance(shape, (tuple, list)):
+        shape = (shape,)
+    shape = tuple(operator.index(n) for n in shape)
+    known = math.prod(n for n in shape if n >= 0)
+    unknown = sum(n < 0 for n in shape)
+    if unknown > 1:
+        raise ValueError("can only specify one unknown dimension")
+    if (unknown and (known == 0 or size % known)) or (not unknown and known != size):
+        raise ValueError(f"cannot reshape array of size {size} into shape {shape}")
+    return tuple(size // known if n < 0 else n for n in shape) if unknown else shape
+
+
 def reshape(a, /, shape=None, order="C", *, newshape=None, copy=None):
     """The same elements in another shape."""
     a = asarray(a)
     shape = newshape if shape is None else shape
     if not _native(a):
         return numpy.reshape(a, shape, order)
-    if not isinstance(shape, (tuple, list)):
-        shape = (shape,)
-    shape = tuple(operator.index(n) for n in shape)
-    known = 1
-    for n in shape:
-        known *= n if n >= 0 else 1
-    unknown = sum(n < 0 for n in shape)
-    if unknown > 1:
-        raise ValueError("can only specify one unknown dimension")
-    if (unknown and (known == 0 or a.size % known)) or (not unknown and known != a.size):
-        raise ValueError(f"cannot reshape array of size {a.size} into shape {shape}")
-    if unknown:
-        shape = tuple(a.size // known if n < 0 else n for n in shape)
+    shape = _whole_shape(shape, a.size)
     if order == "F" or (order == "A" and a.ndim > 1 and _is_fortran(a)):
         return _core.reshape(a.T, shape[::-1]).T
     if len(shape) > 8:
@@ -195,6 +198,25 @@ def _join(arrays, name, axis, out, dtype, casting):
     return arrays, None
 
 
+def _check_joint(arrays, axis):
+    """All extents but the axis' agree, or NumPy's ValueError."""
+    shape = arrays[0].shape
+    for k, a in enumerate(arrays[1:], 1):
+        if a.ndim != len(shape):
+            raise ValueError(
+                "all the input array dimensions except for the concatenation axis must match "
+                f"exactly, but along dimension 0, the array at index 0 has {len(shape)} "
+                f"dimension(s) and the array at index {k} has {a.ndim} dimension(s)"
+            )
+        for d, extent in enumerate(shape):
+            if d != axis and a.shape[d] != extent:
+                raise ValueError(
+                    "all the input array dimensions except for the concatenation axis must "
+                    f"match exactly, but along dimension {d}, the array at index 0 has size "
+                    f"{extent} and the array at index {k} has size {a.shape[d]}"
+                )
+
+
 def concatenate(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind"):
     """Arrays joined along an axis."""
     given = arrays
@@ -207,21 +229,8 @@ def concatenate(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind")
     if n == 0:
         raise ValueError("zero-dimensional arrays cannot be concatenated")
     axis = normalize_axis_index(axis, n)
+    _check_joint(arrays, axis)
     shape = list(arrays[0].shape)
-    for k, a in enumerate(arrays[1:], 1):
-        if a.ndim != n:
-            raise ValueError(
-                "all the input array dimensions except for the concatenation axis must match "
-                f"exactly, but along dimension 0, the array at index 0 has {n} dimension(s) and "
-                f"the array at index {k} has {a.ndim} dimension(s)"
-            )
-        for d in range(n):
-            if d != axis and a.shape[d] != shape[d]:
-                raise ValueError(
-                    "all the input array dimensions except for the concatenation axis must "
-                    f"match exactly, but along dimension {d}, the array at index 0 has size "
-                    f"{shape[d]} and the array at index {k} has size {a.shape[d]}"
-                )
     shape[axis] = sum(a.shape[axis] for a in arrays)
     if dtype is None:
         dtype = numpy.result_type(*(a.dtype for a in arrays))

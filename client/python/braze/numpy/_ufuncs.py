@@ -31,6 +31,19 @@ def store(out, result):
     return out
 
 
+_TAKEN = ("out", "dtype", "subok")  # arguments that a native call understands
+_DEFAULTS = {"casting": "same_kind", "order": "K"}
+
+
+def _is_default(key, value):
+    """Does a native call do what this argument asks for?"""
+    if key in _TAKEN:
+        return True
+    return value is True if key == "where" else isinstance(value, str) and (
+        _DEFAULTS.get(key) == value
+    )
+
+
 class ufunc:
     """A function of arrays, element by element."""
 
@@ -58,38 +71,33 @@ class ufunc:
 
     def _general(self, args, kwargs):
         kwargs = dict(kwargs)
-        if len(args) > self.nin:
-            if kwargs.get("out") is not None or len(args) > self.nin + self.nout:
+        outs = args[self.nin :]
+        if outs:  # positional
+            if kwargs.get("out") is not None or len(outs) > self.nout:
                 return self.numpy(*_fallback.to_numpy(args), **_fallback.to_numpy(kwargs))
-            outs = args[self.nin :]
-            kwargs["out"] = outs if len(outs) > 1 else outs[0]
+            kwargs["out"] = outs
             args = args[: self.nin]
         out = kwargs.get("out")
         if type(out) is tuple and len(out) == 1:
             out = out[0]
-        dtype = kwargs.get("dtype")
-        plain = all(
-            key in ("out", "dtype")
-            or (key == "where" and value is True)
-            or (key == "casting" and value == "same_kind")
-            or (key == "order" and value == "K")
-            or (key == "subok")
-            for key, value in kwargs.items()
-        )
-        if self._op is None or not plain or len(args) != self.nin or type(out) is tuple:
-            if isinstance(out, numpy.ndarray) or not _any_braze(args, kwargs):
-                return self._by_numpy(args, kwargs)
-            return _fallback.call(self.__name__, self.numpy, args, kwargs)
-        if dtype is not None:
-            cast = _cast_operands(args, numpy.dtype(dtype))
-            if cast is None:
-                return _fallback.call(self.__name__, self.numpy, args, kwargs)
-            result = _apply(self._op, *cast)
-            if result.dtype != dtype:
-                return _fallback.call(self.__name__, self.numpy, args, kwargs)
-        else:
-            result = self(*args)
-        return result if out is None else store(out, result)
+        plain = all(_is_default(key, value) for key, value in kwargs.items())
+        result = None
+        if self._op is not None and plain and len(args) == self.nin and type(out) is not tuple:
+            result = self._in_type(args, kwargs.get("dtype"))
+        if result is not None:
+            return result if out is None else store(out, result)
+        if isinstance(out, numpy.ndarray) or not _any_braze(args, kwargs):
+            return self._by_numpy(args, kwargs)
+        return _fallback.call(self.__name__, self.numpy, args, kwargs)
+
+    def _in_type(self, args, dtype):
+        """The result, computed in the type; None when there is no such loop."""
+        if dtype is None:
+            return _apply(self._op, *args)
+        dtype = numpy.dtype(dtype)
+        cast = _cast_operands(args, dtype)
+        result = None if cast is None else _apply(self._op, *cast)
+        return result if result is not None and result.dtype == dtype else None
 
     def _by_numpy(self, args, kwargs):
         """Into a NumPy array, or without any braze array: NumPy's call as it is."""

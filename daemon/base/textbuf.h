@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nest/textbuf.h - text into a buffer of fixed size, counted as snprintf does.
+/* base/textbuf.h - text into a buffer of fixed size, counted as snprintf does.
  *
  * Shared by the printers of the three forms.  len goes on counting when the
  * buffer is full, so that a caller can ask for the size first. */
