@@ -259,3 +259,16 @@ def test_same_ticket_twice(siege):
         c.request(raw.demand(4, 2))
         assert [c.receive().ticket, c.receive().ticket] == [4, 4]
     siege.check()
+
+
+def test_scattered_ids(siege):
+    """A client that picks its ids all over the table costs the others nothing."""
+    with Raw(siege.daemon.socket) as c:
+        c.request(Trace().op("EMPTY", (1 << 22) - 1, [], [0]).message())
+        for turn in range(1, 4):
+            trace = Trace()
+            for i in range(3000):
+                trace.op("EMPTY", i * 1000 + turn, [], [0])
+            c.request(trace.message())
+        assert c.read(6, 2_999_001).extents()[0][0] == 0
+    siege.check()
