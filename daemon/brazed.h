@@ -66,6 +66,7 @@ struct brazed {
 	uint32_t nsession;
 	uint64_t next_session, quota_bytes, arena_bytes;
 	uint64_t started_ns, longest_iteration_ns;
+	uint64_t longest_work_ns; /* the same in processor time */
 	uint64_t planning_us, longest_planning_us;
 	uint64_t refusals[32]; /* by enum fuse_reason */
 	bool unfused;

@@ -126,6 +126,7 @@ static void put_status(const struct report *r, cJSON *out)
 	ctl_put(out, "planning.longest_us", (double)d->longest_planning_us);
 	put_refusals(out, d);
 	ctl_put(out, "loop_longest_iteration_us", (double)d->longest_iteration_ns * 1e-3);
+	ctl_put(out, "loop_longest_work_us", (double)d->longest_work_ns * 1e-3);
 	ctl_put(out, "worker_deaths_count", (double)x.deaths);
 	ctl_put(out, "runs", (double)x.runs);
 	ctl_put(out, "steps", (double)x.steps);

@@ -84,7 +84,6 @@ class Siege:
             assert status["worker_pid"] != self.worker
             self.worker = status["worker_pid"]
         assert status["worker_pid"] == self.worker
-        print(f"longest turn of the loop: {status['loop_longest_iteration_us']:.0f} us")
         self.go()
         return longest
 
@@ -93,10 +92,12 @@ class Siege:
         self.innocent.stdin.close()
         assert self.innocent.wait(20) == 0, self.innocent.stderr.read()
         wait_until(lambda: self.daemon.status()["clients_count"] == 0, what="its leaving")
-        longest = self.daemon.status()["loop_longest_iteration_us"]
-        print(f"longest turn of the loop: {longest:.0f} us")
+        status = self.daemon.status()
+        print(f"longest turn of the loop: {status['loop_longest_iteration_us']:.0f} us, "
+              f"{status['loop_longest_work_us']:.0f} us of processor time")
+        # Processor time: others may use this machine.
         if not is_sanitized():
-            assert longest < LOOP_LIMIT_US
+            assert status["loop_longest_work_us"] < LOOP_LIMIT_US
         log = self.daemon.log_text()
         assert "left open" not in log and "Sanitizer" not in log, log
 
