@@ -104,7 +104,7 @@ class Daemon:
     """A brazed of one test.  Settings become -o options."""
 
     def __init__(self, *arguments, folder=None, env=None, **settings):
-        self.folder = folder or tempfile.mkdtemp(prefix="braze-test-")
+        self.folder = folder or tempfile.mkdtemp(prefix="brazed-")
         self.own_folder = folder is None
         self.socket = os.path.join(self.folder, "brazed.sock")
         self.status_socket = os.path.join(self.folder, "brazed.status.sock")

@@ -18,8 +18,9 @@
 
 #define GRAIN	   64u
 #define PAGE	   4096u
-#define PAGE_FROM  65536u /* extents of this size and above start on a page */
-#define PUNCH_FROM 65536u /* smaller ones are not worth a system call */
+#define PAGE_FROM  65536u     /* extents of this size and above start on a page */
+#define PUNCH_FROM 65536u     /* smaller ones are not worth a system call */
+#define CLOSE_FROM (1u << 20) /* from here on closing is left to a thread */
 #define WARM_MIN   (256ull << 20)
 #define NCLASS	   160
 
@@ -37,8 +38,9 @@ struct arena {
 	struct list merged;	  /* free, any size; after a merge only */
 	struct list lease;	  /* the client's, sorted by nothing: few */
 	struct arena_stats stats;
+	uv_work_t closing;
 	uint32_t punching;
-	bool dying;
+	_Atomic bool dying; /* read by the threads that punch */
 };
 
 struct punch {
@@ -109,6 +111,20 @@ enum status arena_create(struct arena **out, uv_loop_t *loop, uint64_t bytes, st
 	return OK;
 }
 
+static void close_work(uv_work_t *w)
+{
+	struct arena *a = w->data;
+
+	close(a->fd);
+	a->fd = -1;
+}
+
+static void close_done(uv_work_t *w, int status)
+{
+	(void)status;
+	free(w->data);
+}
+
 static void destroy_now(struct arena *a)
 {
 	for (int i = 0; i < NCLASS; i++) {
@@ -117,6 +133,10 @@ static void destroy_now(struct arena *a)
 	}
 	free(a->merged.item);
 	free(a->lease.item);
+	/* The last close frees every page: 20 ms a GiB, too long for the loop. */
+	a->closing.data = a;
+	if (a->top >= CLOSE_FROM && !uv_queue_work(a->loop, &a->closing, close_work, close_done))
+		return;
 	close(a->fd);
 	free(a);
 }
@@ -149,6 +169,8 @@ static void punch_work(uv_work_t *w)
 {
 	struct punch *p = (struct punch *)w;
 
+	if (p->arena->dying)
+		return; /* the close that follows frees them all */
 	/* Failure only means that the pages stay. */
 	if (fallocate(p->arena->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 		      (off_t)p->extent.offset, (off_t)p->extent.bytes))
