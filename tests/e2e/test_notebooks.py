@@ -4,6 +4,7 @@
 import pathlib
 import sys
 
+import pytest
 from harness import clean_environment, fetch, wait_until
 from jupyter_client.manager import KernelManager
 
@@ -47,33 +48,40 @@ class Notebook:
         self.manager.shutdown_kernel(now=True)
 
 
-def test_two_notebooks(daemon):
-    names = ("notebook_sums.py", "notebook_grid.py")
+@pytest.fixture
+def books(daemon):
     books = []
     try:
-        for name in names:
+        for name in ("notebook_sums.py", "notebook_grid.py"):
             books.append(Notebook(name, daemon))
-        answers = []
-        for i in range(4):
-            for book in books:
-                book.send(i)
-            answers.append([book.collect() for book in books])
-        assert answers[0] == answers[1] == [("", None)] * 2
-        assert all("True" in shown and not error for shown, error in answers[2])
-        shown, error = answers[3][0]
-        assert "2." in shown and "3." in shown and error is None
-        assert answers[3][1][1] == "ValueError"  # a mistake raises in its own cell
-
-        clients = daemon.clients()
-        assert {c["pid"] for c in clients} == {b.manager.provisioner.pid for b in books}
-        assert all(c["demands"] > 0 and c["ops"] > 0 for c in clients)
-        wait_until(lambda: all(k["state"] != "compiling" for k in daemon.kernels()), 20)
-        check_figures(daemon)
+        yield books
     finally:
         for book in books:
             book.end()
     wait_until(lambda: daemon.status()["clients_count"] == 0)
     assert daemon.status()["arrays_count"] == 0
+
+
+def test_two_notebooks(daemon, books):
+    answers = []
+    for i in range(4):
+        for book in books:
+            book.send(i)
+        answers.append([book.collect() for book in books])
+    check_answers(answers)
+    clients = daemon.clients()
+    assert {c["pid"] for c in clients} == {b.manager.provisioner.pid for b in books}
+    assert all(c["demands"] > 0 and c["ops"] > 0 for c in clients)
+    wait_until(lambda: all(k["state"] != "compiling" for k in daemon.kernels()), 20)
+    check_figures(daemon)
+
+
+def check_answers(answers):
+    assert answers[0] == answers[1] == [("", None)] * 2
+    assert all("True" in shown and not error for shown, error in answers[2])
+    shown, error = answers[3][0]
+    assert "2." in shown and "3." in shown and error is None
+    assert answers[3][1][1] == "ValueError"  # a mistake raises in its own cell
 
 
 def check_figures(daemon):

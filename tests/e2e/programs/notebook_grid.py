@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+# Cells of a notebook; test_notebooks.py runs them.
 import numpy
 import braze.numpy as np
 # cell
