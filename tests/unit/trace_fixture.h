@@ -40,6 +40,7 @@ __attribute__((unused)) static void fixture_teardown(void)
 	cr_assert_eq(stats.live_bytes, stats.leased_bytes);
 	uv_run(&loop, UV_RUN_DEFAULT);
 	arena_destroy(arena);
+	uv_run(&loop, UV_RUN_DEFAULT); /* a thread may be closing it */
 	uv_loop_close(&loop);
 }
 
