@@ -26,6 +26,7 @@ static void teardown(void)
 {
 	uv_run(&loop, UV_RUN_DEFAULT);
 	arena_destroy(a);
+	uv_run(&loop, UV_RUN_DEFAULT); /* a thread may be closing it */
 	cr_assert_eq(uv_loop_close(&loop), 0);
 }
 
