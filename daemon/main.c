@@ -122,7 +122,7 @@ static enum status check_folder(const char *socket_path, struct err *err)
 	else if (lstat(folder, &info))
 		st = err_set(err, E_SYSTEM, "%s: %s", folder, strerror(errno));
 	else if (!S_ISDIR(info.st_mode) || info.st_uid != geteuid() || info.st_mode & 022)
-		st = err_set(err, E_CONNECT,
+		st = err_set(err, E_INVALID,
 			     "%s is not a folder that only this user can write: remove it", folder);
 	free(folder);
 	return st;
@@ -155,7 +155,6 @@ static enum status run(const struct config *c, struct err *err)
 		st = check_folder(c->socket, err);
 	if (!st && c->detach)
 		st = detach(c, err);
-	log_setup(c->log);
 	if (!st)
 		st = brazed_run(c, on_ready, err);
 	if (st == E_CONNECT && c->user && c->detach && reachable(c->socket)) {
@@ -191,6 +190,11 @@ int main(int argc, char **argv)
 	umask(077);
 	signal(SIGPIPE, SIG_IGN);
 	st = config_load(&config, argc, argv, &err);
+	if (!st && !log_setup(config.log))
+		st = err_set(&err, E_INVALID,
+			     "log = %.80s: wants LEVEL or TOPIC:LEVEL,... with error, warn, info "
+			     "or debug",
+			     config.log);
 	if (st) {
 		fprintf(stderr, "brazed: %s\nbrazed: -h lists the options\n", err.text);
 		rc = 2;

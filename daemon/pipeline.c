@@ -430,10 +430,11 @@ static enum status demand(struct session *s, const struct request *r, struct err
 		struct array *a = trace_array(&s->trace, r->demand.id[i]);
 
 		if (!a) {
+			err_set(err, E_UNKNOWN_ARRAY, "demand of array %u, which does not exist",
+				r->demand.id[i]);
 			while (i-- > 0)
 				version_unref(&s->trace, want[i]);
-			return err_set(err, E_UNKNOWN_ARRAY,
-				       "demand of array %u, which does not exist", r->demand.id[i]);
+			return err->code;
 		}
 		want[i] = version_ref(trace_current(a));
 	}

@@ -40,8 +40,10 @@ static bool parse_level(enum log_level *out, const char *text, size_t n)
 	return false;
 }
 
-void log_setup(const char *spec)
+bool log_setup(const char *spec)
 {
+	bool ok = true;
+
 	nrules = 0;
 	base_level = LOG_INFO;
 	while (spec && *spec) {
@@ -52,15 +54,20 @@ void log_setup(const char *spec)
 		if (!colon) {
 			if (parse_level(&level, spec, n))
 				base_level = level;
+			else
+				ok = false;
 		} else if (parse_level(&level, colon + 1, n - (size_t)(colon + 1 - spec)) &&
 			   nrules < MAX_RULES && (size_t)(colon - spec) < sizeof rules[0].topic) {
 			memcpy(rules[nrules].topic, spec, (size_t)(colon - spec));
 			rules[nrules].topic[colon - spec] = 0;
 			rules[nrules++].level = level;
+		} else {
+			ok = false;
 		}
 		spec += n;
 		spec += *spec == ',';
 	}
+	return ok;
 }
 
 bool log_enabled(enum log_level level, const char *topic)

@@ -11,7 +11,7 @@
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
 /* Set levels from text as above; NULL: info everywhere.  Call before threads start. */
-void log_setup(const char *spec);
+bool log_setup(const char *spec);
 bool log_enabled(enum log_level level, const char *topic);
 void log_write(enum log_level level, const char *topic, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

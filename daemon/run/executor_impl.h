@@ -113,8 +113,11 @@ void executor_on_socket(struct executor *x, int events);
 
 /* spawn.c: the process.  On failure nothing has changed. */
 enum status spawn_worker(struct executor *x, struct err *err) MUST_USE;
-/* Kill it, collect it, close the socket; returns its wait status. */
-int spawn_reap(struct executor *x);
+/* Kill it, read no more from it, collect its wait status and close the socket;
+ * false: it is not over yet (unmapping much memory takes a while), ask again. */
+bool spawn_collect(struct executor *x, int *status);
+/* The same, waiting for its end. */
+void spawn_reap(struct executor *x);
 void spawn_send(struct executor *x, const void *packet, size_t bytes, int fd);
 void spawn_send_simple(struct executor *x, uint32_t kind, uint32_t id, uint64_t ticket,
 		       uint64_t arg, int fd);
@@ -138,7 +141,7 @@ void schedule_correct(struct executor *x, uint64_t client, int64_t us);
 struct executor_job *schedule_next(struct executor *x, struct queue **out);
 
 /* recover.c */
-void recover_death(struct executor *x);
+void recover_death(struct executor *x); /* its socket is broken */
 void recover_watch(struct executor *x); /* start or stop the watchdog */
 void recover_restart(uv_timer_t *t);
 void recover_tick(uv_timer_t *t);

@@ -14,7 +14,8 @@
 #include "base/log.h"
 #include "executor_impl.h"
 
-#define HOPELESS 8 /* deaths with no run completed, after which queued jobs fail */
+#define COLLECT_MS 1 /* between two looks at a worker that is ending */
+#define HOPELESS   8 /* deaths with no run completed, after which queued jobs fail */
 
 void recover_mark_torn(struct executor_job *job, const struct flight *f, uint32_t last_step)
 {
@@ -139,13 +140,24 @@ static void fail_all(struct executor *x, const struct err *err)
 	}
 }
 
+static void on_collect(uv_timer_t *t)
+{
+	recover_death(t->data);
+}
+
 void recover_death(struct executor *x)
 {
 	struct executor_job *job[FLIGHTS] = {NULL};
 	uint32_t n = x->nflight;
-	int pid = (int)x->pid, status = spawn_reap(x);
+	int pid = (int)x->pid, status = 0;
 	struct err err = {0};
 	char how[96];
+
+	if (!spawn_collect(x, &status)) {
+		uv_timer_stop(x->watch);
+		uv_timer_start(x->restart, on_collect, COLLECT_MS, 0);
+		return;
+	}
 
 	describe(how, sizeof how, x, status);
 	log_warn("recover", "worker %d %s; %u runs were in flight", pid, how, n);

@@ -160,18 +160,9 @@ static void unsent_pop(struct executor *x)
 	free(u);
 }
 
-int spawn_reap(struct executor *x)
+/* The process is over: forget it and its socket. */
+static void forget(struct executor *x)
 {
-	int status = 0;
-	pid_t got = 0;
-
-	if (x->pid < 0)
-		return 0;
-	/* SIGKILL has no effect on one that is dead already: its status stays. */
-	kill(x->pid, SIGKILL);
-	do
-		got = waitpid(x->pid, &status, 0);
-	while (got < 0 && errno == EINTR);
 	x->pid = -1;
 	x->stats.pid = 0;
 	uv_close((uv_handle_t *)x->poll, close_free);
@@ -180,7 +171,34 @@ int spawn_reap(struct executor *x)
 	x->fd = -1;
 	while (x->unsent)
 		unsent_pop(x);
-	return got < 0 ? 0 : status;
+}
+
+bool spawn_collect(struct executor *x, int *status)
+{
+	pid_t got = 0;
+
+	*status = 0;
+	/* SIGKILL has no effect on one that is dead already: its status stays. */
+	kill(x->pid, SIGKILL);
+	uv_poll_stop(x->poll);
+	do
+		got = waitpid(x->pid, status, WNOHANG);
+	while (got < 0 && errno == EINTR);
+	if (got)
+		forget(x);
+	return got != 0;
+}
+
+void spawn_reap(struct executor *x)
+{
+	int status = 0;
+
+	if (x->pid < 0)
+		return;
+	kill(x->pid, SIGKILL);
+	while (waitpid(x->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	forget(x);
 }
 
 /* 1 sent, 0 the socket is full, -1 it failed. */

@@ -38,7 +38,7 @@ struct arena {
 	struct list lease;	  /* the client's, sorted by nothing: few */
 	struct arena_stats stats;
 	uint32_t punching;
-	bool dying;
+	_Atomic bool dying; /* read by the threads that punch */
 };
 
 struct punch {
@@ -177,6 +177,8 @@ static void punch_work(uv_work_t *w)
 {
 	struct punch *p = (struct punch *)w;
 
+	if (p->arena->dying)
+		return; /* the close that follows frees them all */
 	/* Failure only means that the pages stay. */
 	if (fallocate(p->arena->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 		      (off_t)p->extent.offset, (off_t)p->extent.bytes))

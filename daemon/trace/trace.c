@@ -9,6 +9,11 @@
 
 #include "../base/xalloc.h"
 
+/* Ids that share a leaf of the table.  Small, so that no id that a client may
+ * choose, and no packet full of them, costs more memory than it is worth. */
+#define LEAF_IDS 64u
+#define LEAVES	 (LIMIT_IDS / LEAF_IDS)
+
 void trace_init(struct trace *t, struct arena *arena, uint64_t quota_bytes)
 {
 	memset(t, 0, sizeof *t);
@@ -25,12 +30,15 @@ void trace_clear(struct trace *t)
 {
 	struct err err;
 
-	for (uint32_t id = 0; id < t->narray; id++)
-		if (t->array[id] && trace_drop(t, id, &err))
-			abort();
-	free(t->array);
-	t->array = NULL;
-	t->narray = 0;
+	for (uint32_t i = 0; i < t->nleaf; i++) {
+		for (uint32_t id = i * LEAF_IDS; t->leaf[i] && id < (i + 1) * LEAF_IDS; id++)
+			if (trace_array(t, id) && trace_drop(t, id, &err))
+				abort();
+		free(t->leaf[i]);
+	}
+	free(t->leaf);
+	t->leaf = NULL;
+	t->nleaf = 0;
 }
 
 void trace_finish(struct trace *t)
@@ -45,7 +53,9 @@ void trace_finish(struct trace *t)
 
 struct array *trace_array(struct trace *t, uint32_t id)
 {
-	return id < t->narray ? t->array[id] : NULL;
+	uint32_t i = id / LEAF_IDS;
+
+	return i < t->nleaf && t->leaf[i] ? t->leaf[i][id % LEAF_IDS] : NULL;
 }
 
 struct version *trace_current(const struct array *a)
@@ -286,19 +296,18 @@ void trace_supersede(struct trace *t, struct buffer *b, struct version *v)
 /* Room for `id` in the table, which must name nothing yet. */
 static enum status slot(struct trace *t, uint32_t id, struct err *err)
 {
+	uint32_t i = id / LEAF_IDS;
+
 	if (!id || id >= LIMIT_IDS)
 		return err_set(err, E_PROTOCOL, "array id %u is out of range", id);
-	if (id >= t->narray) {
-		uint32_t n = t->narray ? t->narray : 64;
-
-		while (n <= id)
-			n *= 2;
-		t->array = xrealloc(t->array, n, sizeof(struct array *));
-		memset(t->array + t->narray, 0, (n - t->narray) * sizeof(struct array *));
-		t->narray = n;
-	}
-	if (t->array[id])
+	if (trace_array(t, id))
 		return err_set(err, E_PROTOCOL, "array id %u is in use", id);
+	if (!t->leaf)
+		t->leaf = xcalloc(LEAVES, sizeof *t->leaf);
+	if (!t->leaf[i])
+		t->leaf[i] = xcalloc(LEAF_IDS, sizeof **t->leaf);
+	if (i >= t->nleaf)
+		t->nleaf = i + 1;
 	return OK;
 }
 
@@ -309,7 +318,7 @@ static struct array *put(struct trace *t, uint32_t id, const struct view *view)
 	a->buffer = NULL;
 	a->frozen = NULL;
 	view_copy(&a->view, view);
-	t->array[id] = a;
+	t->leaf[id / LEAF_IDS][id % LEAF_IDS] = a;
 	t->live_arrays++;
 	t->stats.arrays++;
 	return a;
@@ -372,7 +381,7 @@ enum status trace_drop(struct trace *t, uint32_t id, struct err *err)
 
 	if (!a)
 		return err_set(err, E_UNKNOWN_ARRAY, "drop of array %u, which does not exist", id);
-	t->array[id] = NULL;
+	t->leaf[id / LEAF_IDS][id % LEAF_IDS] = NULL;
 	t->live_arrays--;
 	if (a->frozen) {
 		a->frozen->pins--;

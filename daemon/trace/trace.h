@@ -87,8 +87,8 @@ struct trace_stats {
 };
 
 struct trace {
-	struct array **array; /* by id; NULL where free */
-	uint32_t narray;      /* size of the table */
+	struct array ***leaf; /* the table of ids, in leaves; NULL where free */
+	uint32_t nleaf;	      /* no leaf has this index or a higher one */
 	uint32_t live_arrays;
 	uint32_t npending; /* nodes of versions in state PENDING or RUNNING */
 	uint64_t seq;

@@ -1,58 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """A private daemon for the whole run, and a check for leaked descriptors.
 
-The daemon is $BRAZED or build/bin/brazed of the source tree; BRAZE_SOCKET names
-its socket in a temporary folder, so no test touches a user's daemon.
+BRAZE_SOCKET names its socket in a temporary folder, so no test touches a user's
+daemon (../harness.py tells which brazed it is).
 """
 
 import os
 import pathlib
-import shutil
-import subprocess
 import sys
-import tempfile
-import time
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-
-
-def find_daemon():
-    """The daemon's path, or None."""
-    for path in (os.environ.get("BRAZED"), ROOT / "build" / "bin" / "brazed"):
-        if path and os.access(path, os.X_OK):
-            return str(path)
-    return None
-
-
-def start_daemon(folder):
-    """Start brazed on a socket in the folder; (process, socket path)."""
-    socket = os.path.join(folder, "brazed.sock")
-    env = dict(os.environ, BRAZE_CACHE_DIR=os.path.join(folder, "cache"))
-    log = open(os.path.join(folder, "log"), "wb")
-    process = subprocess.Popen(
-        [find_daemon(), "-S", socket], stdin=subprocess.DEVNULL, stderr=log, env=env
-    )
-    log.close()
-    deadline = time.monotonic() + 20
-    while not os.path.exists(socket):
-        if process.poll() is not None or time.monotonic() > deadline:
-            process.kill()
-            with open(os.path.join(folder, "log"), errors="replace") as f:
-                raise RuntimeError("brazed did not start:\n" + f.read())
-        time.sleep(0.01)
-    return process, socket
-
-
-def stop(process):
-    """End a daemon that start_daemon started."""
-    process.terminate()
-    try:
-        process.wait(10)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import Daemon, find_daemon  # noqa: E402
 
 
 def pytest_configure(config):
@@ -60,10 +20,8 @@ def pytest_configure(config):
     config.braze_daemon = None
     if find_daemon() is None:
         return
-    folder = tempfile.mkdtemp(prefix="braze-test-")
-    process, socket = start_daemon(folder)
-    os.environ["BRAZE_SOCKET"] = socket
-    config.braze_daemon = (process, folder)
+    config.braze_daemon = Daemon().start()
+    os.environ["BRAZE_SOCKET"] = config.braze_daemon.socket
 
 
 def pytest_unconfigure(config):
@@ -71,8 +29,7 @@ def pytest_unconfigure(config):
     if getattr(config, "braze_daemon", None):
         if "braze" in sys.modules:
             sys.modules["braze"].close()
-        stop(config.braze_daemon[0])
-        shutil.rmtree(config.braze_daemon[1], ignore_errors=True)
+        config.braze_daemon.close()
 
 
 def pytest_collection_modifyitems(config, items):
@@ -87,11 +44,8 @@ def pytest_collection_modifyitems(config, items):
 @pytest.fixture
 def daemon():
     """A second, private daemon: (process, socket path); for tests that kill it."""
-    folder = tempfile.mkdtemp(prefix="braze-test-")
-    process, socket = start_daemon(folder)
-    yield process, socket
-    stop(process)
-    shutil.rmtree(folder, ignore_errors=True)
+    with Daemon() as private:
+        yield private.process, private.socket
 
 
 @pytest.fixture(autouse=True)

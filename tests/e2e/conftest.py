@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""End-to-end tests: real processes, a private daemon for each test or module."""
+
+import pathlib
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+pytest.register_assert_rewrite("harness", "siege", "raw")
+from harness import Daemon, find_daemon  # noqa: E402
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "long: a campaign, left out of the normal run")
+
+
+def pytest_collection_modifyitems(items):
+    """Nothing here means anything without a daemon."""
+    if find_daemon() is None:
+        for item in items:
+            if item.path.parent == pathlib.Path(__file__).parent:
+                item.add_marker(pytest.mark.skip(reason="no brazed: build the tree"))
+
+
+@pytest.fixture
+def daemon():
+    """A daemon of the test's own, with a new cache."""
+    with Daemon() as private:
+        yield private

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A client that says whatever the test wants, honest or not (docs/protocol.md).
+
+Messages are made byte by byte here: a protobuf library would refuse to make the
+wrong ones.
+"""
+
+import functools
+import re
+import socket
+import struct
+
+from harness import ROOT
+
+MAJOR = 1
+PACKET = 60 * 1024
+VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5
+
+OP = {}
+DTYPE = {}
+
+
+@functools.cache
+def op_table_hash():
+    """FNV-1a over the rows, as proto/op.c makes it; fills OP and DTYPE."""
+    text = ""
+    for row in re.findall(r"^OP\((.*?)\)", (ROOT / "proto/ops.def").read_text(), re.M):
+        wire, name, _, kind, arity, rule = [w.strip() for w in row.split(",")[:6]]
+        OP[name] = int(wire), int(arity)
+        text += f"{wire} {name} {kind} {arity} {rule};"
+    for row in re.findall(r"^DTYPE\((.*?)\)", (ROOT / "proto/dtypes.def").read_text(), re.M):
+        wire, name, _, size = [w.strip() for w in row.split(",")[:4]]
+        DTYPE[name] = int(wire)
+        text += f"{wire} {name} {size};"
+    value = 0xCBF29CE484222325
+    for byte in text.encode():
+        value = (value ^ byte) * 0x100000001B3 & (1 << 64) - 1
+    return value
+
+
+op_table_hash()
+
+
+# ---- Bytes ----
+
+def varint(value):
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def number(field, value):
+    return varint(field << 3 | VARINT) + varint(value)
+
+
+def nested(field, content):
+    return varint(field << 3 | LENGTH) + varint(len(content)) + content
+
+
+def fixed32(field, value):
+    return varint(field << 3 | FIXED32) + struct.pack("<I", value)
+
+
+def fixed64(field, value):
+    return varint(field << 3 | FIXED64) + struct.pack("<Q", value & (1 << 64) - 1)
+
+
+def column(field, code, values):
+    return nested(field, struct.pack(f"<{len(values)}{code}", *values))
+
+
+def parse(data):
+    """{field: [value, ...]}; nested messages stay bytes."""
+    fields, at = {}, 0
+
+    def take():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    while at < len(data):
+        tag = take()
+        if tag & 7 == VARINT:
+            value = take()
+        else:
+            n = {LENGTH: take, FIXED64: lambda: 8, FIXED32: lambda: 4}[tag & 7]()
+            value, at = data[at:at + n], at + n
+        fields.setdefault(tag >> 3, []).append(value)
+    return fields
+
+
+# ---- Messages ----
+
+def hello(major=MAJOR, table=None, name="raw", flags=0):
+    table = op_table_hash() if table is None else table
+    return nested(2, number(1, major) + fixed64(3, table) + number(4, 1)
+                  + nested(5, name.encode()) + number(7, flags))
+
+
+class Trace:
+    """Columns of ops; every word can be given by hand."""
+
+    def __init__(self):
+        self.head, self.out, self.inputs, self.imm = [], [], [], []
+
+    def op(self, name, out, inputs=(), imm=(), dtype="FLOAT64"):
+        wire, arity = OP[name]
+        words = [w & (1 << 64) - 1 for w in imm]
+        self.head.append(wire | DTYPE[dtype] << 16 | arity << 24 | min(len(words), 15) << 28)
+        self.out.append(out)
+        self.inputs.extend(inputs)
+        self.imm.extend(words)
+        return self
+
+    def full(self, out, shape, value=1.0):
+        """An array of one float64 value."""
+        bits, = struct.unpack("<Q", struct.pack("<d", value))
+        return self.op("FULL", out, [1 << 31 | DTYPE["FLOAT64"]], [bits, len(shape), *shape])
+
+    def drop(self, *ids):
+        for i in ids:
+            self.op("DROP", 0, [i])
+        return self
+
+    def message(self):
+        return nested(3, column(1, "I", self.head) + column(2, "I", self.out)
+                      + column(3, "I", self.inputs) + column(4, "Q", self.imm))
+
+
+def demand(ticket, *ids):
+    return nested(4, number(1, ticket) + column(2, "I", ids))
+
+
+def fence(ticket, array):
+    return nested(5, number(1, ticket) + fixed32(2, array))
+
+
+def cancel(ticket):
+    return nested(6, number(1, ticket))
+
+
+def lease(ticket, size):
+    return nested(7, number(1, ticket) + number(2, size))
+
+
+def unlease(offset, size):
+    return nested(8, number(1, offset) + number(2, size))
+
+
+class Reply:
+    """One reply: its kind, its fields, and of a failure code and text."""
+
+    KINDS = {1: "welcome", 2: "resolved", 3: "leased", 4: "failure", 5: "goodbye"}
+
+    def __init__(self, data):
+        (field, (content,)), = parse(data).items()
+        self.kind = self.KINDS[field]
+        self.fields = parse(content)
+        self.ticket = self.fields.get(1, [0])[0]
+        if self.kind in ("failure", "goodbye"):
+            self.code = self.fields.get(2, [0])[0]
+            self.text = self.fields.get(3, [b""])[0].decode()
+
+    def extents(self):
+        """Of a resolved: (error code, text, data) for each id."""
+        rows = [parse(e) for e in self.fields.get(2, [])]
+        return [(r.get(5, [0])[0], r.get(6, [b""])[0].decode(), r.get(4, [b""])[0])
+                for r in rows]
+
+
+class Raw:
+    """A connection.  request() counts; send() sends what it is given."""
+
+    def __init__(self, path, greet=True):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.socket.settimeout(20)
+        self.seq = 0
+        self.welcome = None
+        self.socket.connect(path)
+        if greet:
+            self.request(hello())
+            self.welcome = self.receive()
+            assert self.welcome.kind == "welcome", self.welcome.kind
+            self.lease_offset = self.welcome.fields.get(5, [0])[0]
+            self.lease_bytes = self.welcome.fields.get(6, [0])[0]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.socket.close()
+
+    def send(self, data):
+        self.socket.send(data)
+
+    def request(self, *parts, seq=None):
+        self.seq = self.seq + 1 if seq is None else seq
+        self.send(number(1, self.seq) + b"".join(parts))
+
+    def receive(self):
+        """The next reply; None when the connection is over.  Descriptors are closed."""
+        try:
+            data, fds, _, _ = socket.recv_fds(self.socket, 1 << 18, 4)
+        except (ConnectionResetError, BrokenPipeError):
+            return None
+        for fd in fds:
+            socket.close(fd)
+        return Reply(data) if data else None
+
+    def ended(self):
+        """Read to the end: the goodbye, or None when there was none."""
+        last = None
+        while True:
+            reply = self.receive()
+            if reply is None:
+                return last
+            last = reply if reply.kind == "goodbye" else last
+
+    def read(self, ticket, *ids):
+        """Demand and wait for the answer."""
+        self.request(demand(ticket, *ids))
+        while True:
+            reply = self.receive()
+            assert reply is not None, "the connection ended"
+            if reply.ticket == ticket:
+                return reply

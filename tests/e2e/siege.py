@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A daemon with an innocent client at work, while a test does its worst.
+
+After each attack check() proves that the innocent got right results, that nothing
+of the attacker is left in the daemon, and that the processes are the same.
+"""
+
+import contextlib
+import json
+import pathlib
+
+from harness import Daemon, finish, is_sanitized, wait_until
+
+INNOCENT = pathlib.Path(__file__).parent / "programs" / "innocent.py"
+LEVELS = ("clients_count", "arrays_count", "pending_ops_count", "jobs_in_flight_count",
+          "fds_count", "client_bytes")
+LOOP_LIMIT_US = 5000
+
+
+class Siege:
+    def __init__(self, daemon):
+        self.daemon = daemon
+        self.innocent = daemon.popen(INNOCENT)
+        self.turns = 0
+        # Kernels compiled, files written, plans chosen: from here on the levels
+        # are what they will be after every turn.
+        wait_until(self._steady, 30, "the end of compiling")
+        self.levels = self.read_levels()
+        self.pid = self.daemon.status()["pid"]
+        self.worker = self.daemon.status()["worker_pid"]
+        self.go()
+
+    def _steady(self):
+        self.rest()
+        self.go()
+        self.rest()
+        if self.turns < 10 or not self._compiled():
+            self.go()
+            return False
+        return True
+
+    def _compiled(self):
+        states = {k["state"] for k in self.daemon.kernels()}
+        kernels = self.daemon.status()["kernels"]
+        return not states - {"ready", "absent"} and (
+            kernels["disk_writes"] >= kernels["compiles"] > 0)
+
+    def read_levels(self):
+        status = self.daemon.status()
+        return {name: status[name] for name in LEVELS}
+
+    def rest(self):
+        """Pause the innocent: what it did since the last time."""
+        try:
+            self.innocent.stdin.write("rest\n")
+            self.innocent.stdin.flush()
+        except BrokenPipeError:
+            finish(self.innocent)
+        line = self.innocent.stdout.readline()
+        if not line:  # it failed; say how
+            finish(self.innocent)
+            raise AssertionError("the innocent went home")
+        figures = json.loads(line)
+        done, self.turns = figures["turns"] - self.turns, figures["turns"]
+        return done, figures["longest"]
+
+    def go(self):
+        self.innocent.stdin.write("go\n")
+        self.innocent.stdin.flush()
+
+    def check(self, worker_killed=False, patience=15):
+        """All is as it was; the innocent's longest turn in seconds."""
+        # At least one turn that began after the attack.
+        self.rest()
+        self.go()
+        done, longest = self.rest()
+        assert done > 0
+        with contextlib.suppress(AssertionError):
+            wait_until(lambda: self.read_levels() == self.levels, patience)
+        assert self.read_levels() == self.levels
+        status = self.daemon.status()
+        assert status["pid"] == self.pid
+        if worker_killed:
+            assert status["worker_pid"] != self.worker
+            self.worker = status["worker_pid"]
+        assert status["worker_pid"] == self.worker
+        self.go()
+        return longest
+
+    def end(self, loop_limit_us=LOOP_LIMIT_US):
+        """The innocent leaves in good order, and the daemon has kept its promise."""
+        self.innocent.stdin.close()
+        assert self.innocent.wait(20) == 0, self.innocent.stderr.read()
+        wait_until(lambda: self.daemon.status()["clients_count"] == 0, what="its leaving")
+        status = self.daemon.status()
+        print(f"longest turn of the loop: {status['loop_longest_iteration_us']:.0f} us, "
+              f"{status['loop_longest_wall_us']:.0f} us by the clock")
+        # Processor time: others may use this machine.
+        if not is_sanitized():
+            assert status["loop_longest_iteration_us"] < loop_limit_us
+        log = self.daemon.log_text()
+        assert "left open" not in log and "Sanitizer" not in log, log
+
+
+@contextlib.contextmanager
+def besieged(loop_limit_us=LOOP_LIMIT_US, **settings):
+    with Daemon(**settings) as daemon:
+        siege = Siege(daemon)
+        yield siege
+        siege.end(loop_limit_us)
+        assert daemon.stop() == 0

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compiled kernels outlive programs and daemons, and no damage to them matters."""
+
+import json
+import os
+import pathlib
+import random
+import time
+
+import pytest
+from harness import Daemon, finish, wait_until
+
+PROGRAM = """
+import json, sys, numpy
+import braze.numpy as np
+host = numpy.linspace(0.1, 2, 100_000)
+x = np.asarray(host)
+for _ in range(int(sys.argv[1])):
+    a = float((np.sin(x) * 2 + np.sqrt(x)).sum())
+    b = numpy.asarray(np.exp(x) - x * 3)
+    c = numpy.asarray((x.reshape(100, 1000) * 2).sum(axis=0))
+    d = int((np.arange(50_000) % 7).max())
+assert numpy.allclose(a, (numpy.sin(host) * 2 + numpy.sqrt(host)).sum(), rtol=1e-12)
+assert numpy.allclose(b, numpy.exp(host) - host * 3, rtol=1e-12)
+assert d == 6
+print(json.dumps([a, b.tobytes().hex(), c.tobytes().hex(), d]))
+"""
+
+
+def compiled(daemon):
+    """Wait until nothing is left to compile and to write; the kernels' figures."""
+    def rest():
+        figures = daemon.status()["kernels"]
+        busy = any(k["state"] == "compiling" for k in daemon.kernels())
+        return figures if not busy and figures["disk_writes"] >= figures["compiles"] else None
+
+    wait_until(rest, 30, "the end of compiling")
+    # A kernel whose last run has just been counted may be worth it now.
+    time.sleep(0.05)
+    return wait_until(rest, 30, "the end of compiling")
+
+
+def files(daemon):
+    return sorted(pathlib.Path(daemon.folder, "cache").glob("*.bzk"))
+
+
+def test_compiled_once_for_ever(daemon):
+    """A second process compiles nothing, nor does one after a restart."""
+    first = daemon.run(PROGRAM, 6)
+    figures = compiled(daemon)
+    assert figures["compiles"] >= 3 and figures["compile_failures"] == 0
+    ready = [k for k in daemon.kernels() if k["state"] == "ready"]
+    assert len(ready) == figures["compiles"] and all(k["tier"] == 1 for k in ready)
+    assert len(files(daemon)) == figures["compiles"]
+
+    assert daemon.run(PROGRAM, 6) == first
+    assert compiled(daemon)["compiles"] == figures["compiles"]
+
+    assert daemon.stop() == 0
+    daemon.start()
+    assert daemon.run(PROGRAM, 6) == first
+    again = compiled(daemon)
+    assert again["compiles"] == 0 and again["disk_hits"] == figures["compiles"]
+    assert all(k["from_disk"] for k in daemon.kernels() if k["state"] == "ready")
+
+
+def test_two_cold_processes(daemon):
+    """What two programs want at once is compiled once."""
+    both = [daemon.popen(PROGRAM, 6) for _ in range(2)]
+    assert len({finish(p) for p in both}) == 1
+    compiled(daemon)
+    keys = [k["key"] for k in daemon.kernels()]
+    assert len(keys) == len(set(keys))
+    figures = daemon.status()["kernels"]
+    ready = sum(k["state"] == "ready" for k in daemon.kernels())
+    assert figures["compiles"] == ready == len(files(daemon))
+
+
+def test_tiers_agree():
+    """Interpreted and compiled kernels give the same bits."""
+    answers = []
+    for tier in (0, 1):
+        with Daemon(tier=tier) as daemon:
+            answers.append([daemon.run(PROGRAM, n) for n in (1, 4)])
+            assert (compiled(daemon)["compiles"] > 0) == (tier == 1)
+            answers[-1].append(daemon.run(PROGRAM, 4))
+    assert len({a for run in answers for a in run}) == 1
+
+
+def damage_truncate(path, _):
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def damage_flip(path, rng):
+    content = bytearray(path.read_bytes())
+    content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
+    path.write_bytes(content)
+
+
+def damage_empty(path, _):
+    path.write_bytes(b"")
+
+
+def damage_foreign(path, _):
+    path.write_bytes(b"\x7fELF" + b"not a kernel" * 1000)
+
+
+def damage_directory(path, _):
+    path.unlink()
+    path.mkdir()
+
+
+def damage_link(path, _):
+    """Somebody's link to a file that is not the daemon's."""
+    path.unlink()
+    path.symlink_to("/etc/passwd")
+
+
+def damage_swap(path, _):
+    """Another kernel's good file under this name."""
+    other = next(p for p in path.parent.glob("*.bzk") if p != path and p.stat().st_size)
+    path.write_bytes(other.read_bytes())
+
+
+@pytest.mark.parametrize("damage", [damage_truncate, damage_flip, damage_empty, damage_foreign,
+                                    damage_directory, damage_link, damage_swap])
+def test_damaged_files(daemon, damage):
+    """Never run, reported, and written anew where that is possible."""
+    first = daemon.run(PROGRAM, 6)
+    count = compiled(daemon)["compiles"]
+    assert daemon.stop() == 0
+    rng = random.Random(5)
+    for path in files(daemon):
+        damage(path, rng)
+    daemon.start()
+    assert daemon.run(PROGRAM, 6) == first
+    figures = compiled_or_failed(daemon, count)
+    assert figures["disk_hits"] == (1 if damage is damage_swap else 0)
+    assert figures["compiles"] >= count - 1
+    good = sum(p.is_file() and not p.is_symlink() and p.stat().st_size > 1000
+               for p in files(daemon))
+    assert good == (0 if damage is damage_directory else count)
+
+
+def compiled_or_failed(daemon, count):
+    """As compiled(), where a file may be impossible to write."""
+    def rest():
+        figures = daemon.status()["kernels"]
+        busy = any(k["state"] == "compiling" for k in daemon.kernels())
+        done = figures["disk_writes"] + figures["disk_errors"] >= figures["compiles"]
+        return figures if not busy and done else None
+
+    return wait_until(rest, 30, f"{count} kernels")
+
+
+def test_daemon_killed_while_compiling(daemon):
+    """Whatever moment it dies at, the cache serves the next daemon."""
+    for kill in range(5):
+        client = daemon.popen(PROGRAM, 400)
+        wait_until(lambda: daemon.status()["kernels"]["misses"] > 0, 20, "work")
+        time.sleep(0.04 + 0.07 * kill)
+        daemon.kill()
+        client.wait(30)
+        daemon.start()
+    first = daemon.run(PROGRAM, 6)
+    figures = compiled(daemon)
+    assert figures["disk_errors"] == 0
+    daemon.stop()
+    daemon.start()
+    assert daemon.run(PROGRAM, 6) == first
+    assert compiled(daemon)["compiles"] == 0
+
+
+def test_tiny_memory():
+    """Kernels are evicted, and nothing else changes."""
+    program = ("import json, numpy, braze.numpy as np\n"
+               "h = numpy.linspace(0, 1, 4096)\n"
+               "x = np.asarray(h)\n"
+               "for turn in range(3):\n"
+               "    for k in range(1, 30):\n"
+               "        y, w = x, h\n"
+               "        for _ in range(k):\n"
+               "            y, w = y * 1.5 + 0.25, w * 1.5 + 0.25\n"
+               "        assert numpy.array_equal(numpy.asarray(y), w)\n")
+    with Daemon(cache_memory_bytes="64K") as daemon:
+        daemon.run(program)
+        figures = daemon.status()
+        assert figures["kernels"]["count"] <= 40
+        assert figures["worker_deaths_count"] == 0
+        assert daemon.run(PROGRAM, 2) == daemon.run(PROGRAM, 2)
+
+
+def test_cache_is_private(daemon):
+    daemon.run(PROGRAM, 6)
+    compiled(daemon)
+    folder = pathlib.Path(daemon.folder, "cache")
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert all(p.stat().st_mode & 0o777 == 0o600 for p in files(daemon))
+    assert not list(folder.glob("tmp-*"))
+
+
+def test_cache_clear(daemon):
+    daemon.run(PROGRAM, 6)
+    compiled(daemon)
+    assert files(daemon) and daemon.ctl("cache", "clear").returncode == 0
+    assert not files(daemon)
+    assert json.loads(daemon.ctl("--json", "cache").stdout)
+    daemon.run(PROGRAM, 6)

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clients, workers and compile helpers that are killed at bad moments."""
+
+import os
+import pathlib
+import signal
+import time
+
+import pytest
+from harness import alive, children, finish, kill9, wait_until
+from siege import besieged
+
+VICTIM = pathlib.Path(__file__).parent / "programs" / "victim.py"
+OVERWRITE_RACE = 5  # tries until a kill falls into a kernel that overwrites
+
+
+@pytest.fixture
+def siege():
+    with besieged() as siege:
+        yield siege
+
+
+def start(siege, what):
+    """A victim that has said "ready"."""
+    victim = siege.daemon.popen(VICTIM, what)
+    assert victim.stdout.readline() == "ready\n", victim.stderr.read()
+    return victim
+
+
+def helper_of(daemon):
+    for pid in children(daemon.pid):
+        words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        if b"--compile-helper" in words:
+            return pid
+    return 0
+
+
+@pytest.mark.parametrize("after", [0.0, 0.01, 0.05, 0.2])
+def test_client_killed_while_importing(siege, after):
+    victim = start(siege, "import")
+    time.sleep(after)
+    kill9(victim.pid)
+    siege.check()
+
+
+@pytest.mark.parametrize("after", [0.0, 0.02, 0.1])
+def test_client_killed_while_waiting(siege, after):
+    """What it waited for stops, or ends and is dropped."""
+    victim = start(siege, "demand")
+    time.sleep(after)
+    kill9(victim.pid)
+    siege.check()
+
+
+def test_worker_killed(siege):
+    """The plan in flight runs again: its client sees the right result, late."""
+    siege.rest()
+    victim = siege.daemon.popen(VICTIM, "demand")
+    assert victim.stdout.readline() == "ready\n"
+    wait_until(lambda: siege.daemon.status()["jobs_in_flight_count"], what="a long kernel")
+    kill9(siege.daemon.worker())
+    killed = time.monotonic()
+    siege.go()
+    assert finish(victim) == "right\n"
+    siege.check(worker_killed=True)
+    assert time.monotonic() - killed < 10
+    assert siege.daemon.status()["worker_deaths_count"] == 1
+
+
+def test_worker_killed_while_overwriting(siege):
+    """What was being overwritten is lost by name; all else survives."""
+    for attempt in range(OVERWRITE_RACE):
+        siege.rest()
+        victim = siege.daemon.popen(VICTIM, "inplace")
+        assert victim.stdout.readline() == "ready\n"
+        wait_until(lambda: siege.daemon.status()["jobs_in_flight_count"], what="a kernel")
+        kill9(siege.daemon.worker())
+        siege.go()
+        said = finish(victim)
+        siege.check(worker_killed=True)
+        if said == "lost\n":
+            return
+        assert said == "right\n"
+    pytest.fail("no kill fell into the kernel")
+
+
+def test_worker_killed_again_and_again(siege):
+    for kills in range(1, 6):
+        worker = wait_until(siege.daemon.worker, what="a new worker")
+        kill9(worker)
+        wait_until(lambda: siege.daemon.worker() not in (0, worker), 5, "a new worker")
+        start = time.monotonic()
+        siege.daemon.run("import braze.numpy as np; assert float(np.ones(9).sum()) == 9")
+        assert time.monotonic() - start < 5
+        siege.check(worker_killed=True)
+        assert siege.daemon.status()["worker_deaths_count"] == kills
+
+
+def test_kernel_that_crashes_is_quarantined(siege):
+    """Two faults in one kernel: its client gets an error, nobody else does."""
+    siege.rest()
+    victim = siege.daemon.popen(VICTIM, "demand")
+    assert victim.stdout.readline() == "ready\n"
+    for kills in (1, 2):
+        wait_until(lambda: siege.daemon.status()["jobs_in_flight_count"]
+                   and siege.daemon.worker(), what="a long kernel")
+        time.sleep(0.05)
+        os.kill(siege.daemon.worker(), signal.SIGSEGV)
+        wait_until(lambda k=kills: siege.daemon.status()["worker_deaths_count"] == k)
+    siege.go()
+    victim.communicate(timeout=30)
+    assert victim.returncode == 1
+    assert [k for k in siege.daemon.kernels() if k["state"] == "quarantined"]
+    siege.check(worker_killed=True)
+
+
+def test_helper_killed_while_compiling(siege):
+    """The kernel is compiled all the same, and nothing of the helper is left."""
+    compiles = siege.daemon.status()["kernels"]["compiles"]
+    program = ("import numpy, braze.numpy as np\n"
+               "x = np.asarray(numpy.linspace(0, 1, 200_000))\n"
+               "for i in range(200):\n"
+               "    y = x\n"
+               "    for _ in range(20): y = np.sqrt(y * y + 0.5)\n"
+               "    got = numpy.asarray(y)\n"
+               "    h = numpy.linspace(0, 1, 200_000)\n"
+               "    for _ in range(20): h = numpy.sqrt(h * h + 0.5)\n"
+               "    assert numpy.array_equal(got, h)\n")
+    client = siege.daemon.popen(program)
+    wait_until(lambda: any(k["state"] == "compiling" for k in siege.daemon.kernels()), 20,
+               "a compilation")
+    helper = wait_until(lambda: helper_of(siege.daemon), what="a helper")
+    orphans = wait_until(lambda: children(helper), 2, "a compiler")
+    kill9(helper)
+    finish(client)
+    wait_until(lambda: siege.daemon.status()["kernels"]["helper_deaths"] == 1)
+    wait_until(lambda: siege.daemon.status()["kernels"]["compiles"] > compiles, 20,
+               "the second try")
+    wait_until(lambda: not any(alive(pid) for pid in orphans), 10, "the compiler's end")
+    siege.check()

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clients that ask for too much, too often, or never listen."""
+
+import contextlib
+import time
+
+import pytest
+import raw
+from harness import kill9, wait_until
+from raw import Raw, Trace
+from siege import besieged
+
+PER_UID = 64  # LIMIT_CLIENTS_PER_UID
+E_NOMEM = 11
+
+
+@pytest.fixture
+def siege():
+    with besieged() as siege:
+        yield siege
+
+
+def test_silence(siege):
+    """Connections that never say hello, or nothing after it."""
+    with contextlib.ExitStack() as stack:
+        for i in range(20):
+            stack.enter_context(Raw(siege.daemon.socket, greet=i % 2 == 0))
+        assert siege.daemon.status()["clients_count"] == 21
+        time.sleep(0.5)
+    siege.check()
+
+
+def test_connections_beyond_the_limit(siege):
+    """Those beyond the limit are closed at once; a place that is free is given."""
+    with contextlib.ExitStack() as stack:
+        for _ in range(PER_UID - 1):
+            stack.enter_context(Raw(siege.daemon.socket))
+        for _ in range(50):
+            with Raw(siege.daemon.socket, greet=False) as surplus:
+                assert surplus.ended() is None
+        assert siege.daemon.status()["clients_count"] == PER_UID
+    wait_until(lambda: siege.daemon.status()["clients_count"] == 1)
+    with Raw(siege.daemon.socket):
+        pass
+    siege.check()
+
+
+def test_connections_that_come_and_go(siege):
+    for i in range(300):
+        with Raw(siege.daemon.socket, greet=i % 3 == 0):
+            pass
+    siege.check()
+
+
+def test_never_reads(siege):
+    """Answers pile up, then the connection ends; the others do not wait for it."""
+    with Raw(siege.daemon.socket) as c:
+        c.request(Trace().full(1, [8]).message())
+        c.read(1, 1)
+        c.socket.settimeout(1)
+        start = time.monotonic()
+        with pytest.raises((BrokenPipeError, ConnectionResetError)):
+            while time.monotonic() - start < 20:
+                with contextlib.suppress(TimeoutError):
+                    c.request(raw.demand(2, *[1] * 256))
+        assert c.seq > 20
+        assert time.monotonic() - start < 20
+    siege.check()
+
+
+def test_million_operations():
+    """A trace without an end is cut, run and forgotten as it comes.
+
+    Its partitions have plans already, so that one turn of the loop cuts and submits
+    all that is pending: the limit is what that takes, not what it should take."""
+    with besieged(loop_limit_us=200_000) as siege:
+        with Raw(siege.daemon.socket) as c:
+            c.request(Trace().full(1, [16], 1.0).full(2, [16], 0.5).message())
+            for turn in range(300):
+                trace = Trace()
+                for _ in range(800):
+                    trace.op("ADD", 3, [1, 2]).drop(1).op("SUBTRACT", 1, [3, 2]).drop(3)
+                c.request(trace.message())
+                if turn % 100 == 99:
+                    status = siege.daemon.status()
+                    assert status["pending_ops_count"] < 100_000
+                    assert status["client_bytes"] < 64 << 20
+            (code, _, _), = c.read(1, 1).extents()
+            assert code == 0
+        siege.check()
+
+
+def test_million_dead_operations(siege):
+    """What nobody can observe never runs."""
+    with Raw(siege.daemon.socket) as c:
+        c.request(Trace().full(1, [16]).message())
+        siege.rest()
+        runs = siege.daemon.status()["runs"]
+        for _ in range(250):
+            trace = Trace()
+            for _ in range(1500):
+                trace.op("ADD", 2, [1, 1]).drop(2)
+            c.request(trace.message())
+        (code, _, _), = c.read(1, 1).extents()
+        assert code == 0 and siege.daemon.status()["runs"] <= runs + 1
+        siege.go()
+    siege.check()
+
+
+def test_many_arrays_and_death(siege):
+    """Tens of thousands of live arrays, then the end."""
+    with Raw(siege.daemon.socket) as c:
+        for turn in range(25):
+            trace = Trace()
+            for i in range(2000):
+                trace.op("EMPTY", 1 + turn * 2000 + i, [], [0])
+            c.request(trace.message())
+        c.read(1, 1)
+        assert siege.daemon.status()["arrays_count"] > 50_000
+    siege.check()
+
+
+def test_leases_to_the_quota():
+    with besieged(quota_bytes="512M") as siege:
+        with Raw(siege.daemon.socket) as c:
+            for ticket in range(1, 30):
+                c.request(raw.lease(ticket, 64 << 20))
+                reply = c.receive()
+                if reply.kind == "failure":
+                    break
+                place = reply.fields[2][0], reply.fields[3][0]
+            assert reply.code == E_NOMEM and "quota" in reply.text and ticket > 5
+            c.request(Trace().full(1, [8]).message())
+            refusal = c.read(98, 1)
+            assert refusal.kind == "failure" and refusal.code == E_NOMEM
+            c.request(raw.unlease(*place))
+            assert c.read(99, 1).extents()[0][0] == 0
+        siege.check()
+
+
+def test_lease_in_crumbs(siege):
+    """A lease cut into many pieces."""
+    with Raw(siege.daemon.socket) as c:
+        at, i = c.lease_offset, 1
+        for _ in range(10):
+            trace = Trace()
+            for _ in range(200):
+                trace.op("IMPORT", i, [], [at, 1, 8])
+                at, i = at + 128, i + 1
+            c.request(trace.message())
+        assert c.read(1, i - 1).extents()[0][0] == 0
+    siege.check()
+
+
+def test_gigabyte_client_dies(siege):
+    """Giving back the memory of a large client is not the loop's work."""
+    victim = siege.daemon.popen(
+        "import sys, braze, braze.numpy as np\n"
+        "held = [np.ones(32_000_000) + i for i in range(4)]\n"
+        "braze.wait(*held)\nprint('held', flush=True)\nsys.stdin.readline()")
+    assert victim.stdout.readline() == "held\n"
+    assert siege.daemon.status()["client_bytes"] > 1 << 30
+    kill9(victim.pid)
+    siege.check()

@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clients that break the protocol harm themselves only."""
+
+import os
+import random
+import socket
+import struct
+
+import pytest
+import raw
+from raw import DTYPE, OP, Raw, Trace
+from siege import besieged
+
+BIG = (1 << 64) - 1
+E_PROTOCOL, E_VERSION, E_LIMIT, E_UNKNOWN = 13, 14, 12, 9
+
+
+@pytest.fixture(scope="module")
+def siege():
+    with besieged() as siege:
+        yield siege
+
+
+def refused(connection, code=None):
+    """The connection ends with a goodbye that says why."""
+    reply = connection.ended()
+    assert reply is not None and reply.text
+    if code is not None:
+        assert reply.code == code, reply.text
+    return reply.text
+
+
+def test_honest_raw_client(siege):
+    """The raw client itself is right: what it is refused below is not its own fault."""
+    with Raw(siege.daemon.socket) as c:
+        c.request(Trace().full(1, [4], 2.0).op("ADD", 2, [1, 1]).message())
+        (code, _, data), = c.read(7, 2).extents()
+        assert code == 0 and struct.unpack("<4d", data) == (4.0,) * 4
+        c.request(Trace().drop(1, 2).message())
+    siege.check()
+
+
+@pytest.mark.parametrize("data", [
+    b"\0", b"\xff" * 8, b"\x08", b"\x08\x01\x12", b"\x12\xff\xff\xff\xff\x7f",
+    b"\x08" + b"\xff" * 11, b"GET / HTTP/1.1\r\n\r\n", os.urandom(4096) + b"\xff",
+    raw.number(1, 1) + raw.nested(9, b""), raw.number(1, 1) + raw.number(1, 1),
+    raw.nested(2, raw.nested(2, b"\x08\x01") * 50), b"\x0b\x0c" * 100,
+    raw.number(1, 1) + raw.hello()[:-3], raw.number(1, 1) + raw.nested(2, b"\x0a\x01\x01"),
+], ids=range(14))
+def test_garbage(siege, data):
+    for greet in (False, True):
+        with Raw(siege.daemon.socket, greet) as c:
+            c.send(data)
+            refused(c, E_PROTOCOL)
+    siege.check()
+
+
+def test_truncated_packets(siege):
+    """A good packet cut at every length is an error or a smaller good one."""
+    trace = Trace().full(1, [8]).op("ADD", 2, [1, 1]).message()
+    good = raw.number(1, 2) + trace + raw.demand(1, 2)
+    for cut in range(1, len(good), 3):
+        with Raw(siege.daemon.socket) as c:
+            c.send(good[:cut])
+            c.socket.shutdown(socket.SHUT_WR)
+            c.ended()
+    siege.check()
+
+
+def test_flipped_bits(siege):
+    rng = random.Random(1)
+    trace = Trace().full(1, [8]).op("ADD", 2, [1, 1]).op("VIEW", 3, [2], [1, 0, 4, 16])
+    good = raw.number(1, 2) + trace.message() + raw.demand(1, 2, 3)
+    for _ in range(150):
+        bad = bytearray(good)
+        for _ in range(rng.randint(1, 4)):
+            bad[rng.randrange(len(bad))] ^= 1 << rng.randrange(8)
+        with Raw(siege.daemon.socket) as c:
+            c.send(bytes(bad))
+            c.socket.shutdown(socket.SHUT_WR)
+            c.ended()
+    siege.check()
+
+
+@pytest.mark.parametrize("size", [raw.PACKET + 1, 150_000])
+def test_packet_too_long(siege, size):
+    with Raw(siege.daemon.socket) as c:
+        c.send(b"\0" * size)
+        c.ended()
+    siege.check()
+
+
+def test_longest_packet_is_taken(siege):
+    """60 KiB are allowed: a trace that fills them is recorded."""
+    with Raw(siege.daemon.socket) as c:
+        trace, i = Trace().full(1, [4]), 2
+        while len(trace.message()) < raw.PACKET - 1000 and len(trace.head) < 4096:
+            trace.op("ADD", i, [1, 1])
+            i += 1
+        c.request(trace.message())
+        assert c.read(1, i - 1).extents()[0][0] == 0
+    siege.check()
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 200])
+def test_descriptors(siege, count):
+    """Descriptors are not taken, and none stays open."""
+    with Raw(siege.daemon.socket) as c:
+        with open("/dev/null") as null:
+            socket.send_fds(c.socket, [raw.number(1, 2)], [null.fileno()] * count)
+        c.ended()
+    siege.check()
+
+
+@pytest.mark.parametrize("seq", [0, 1, 3, BIG])
+def test_wrong_sequence_number(siege, seq):
+    with Raw(siege.daemon.socket) as c:
+        c.request(Trace().full(1, [4]).message(), seq=seq)
+        assert "after" in refused(c, E_PROTOCOL)
+    siege.check()
+
+
+@pytest.mark.parametrize("first, code", [
+    (raw.hello(major=2), E_VERSION), (raw.hello(table=1), E_VERSION),
+    (Trace().full(1, [4]).message(), E_PROTOCOL), (raw.demand(1, 1), E_PROTOCOL),
+    (raw.hello() + Trace().full(1, [4]).message(), E_PROTOCOL), (b"", E_PROTOCOL),
+], ids=["major", "table", "trace", "demand", "not alone", "nothing"])
+def test_wrong_first_request(siege, first, code):
+    with Raw(siege.daemon.socket, greet=False) as c:
+        c.request(first)
+        refused(c, code)
+    siege.check()
+
+
+def test_second_hello(siege):
+    with Raw(siege.daemon.socket) as c:
+        c.request(raw.hello())
+        assert "hello" in refused(c, E_PROTOCOL)
+    siege.check()
+
+
+def test_hostile_name(siege):
+    """A name is for people: no byte of it breaks a page or the log."""
+    name = '"}]\\\x1b[2J\n<script>' + "x" * 300
+    with Raw(siege.daemon.socket, greet=False) as c:
+        c.request(raw.hello(name=name))
+        assert c.receive().kind == "welcome"
+        shown = siege.daemon.clients()[0]["name"]
+        assert shown.isprintable() and len(shown) < 64
+        assert siege.daemon.ctl("clients").returncode == 0
+    siege.check()
+
+
+HEAD = OP["ADD"][0] | 2 << 24
+TRACES = {
+    "unknown op": lambda t: t.head.append(15 | 2 << 24) or t.out.append(2),
+    "op 65535": lambda t: t.head.append(65535) or t.out.append(2),
+    "wrong arity": lambda t: t.head.append(HEAD | 1 << 24) or t.out.append(2),
+    "no operands": lambda t: t.head.append(HEAD) or t.out.append(2),
+    "surplus operands": lambda t: t.inputs.extend([1] * 1000),
+    "surplus immediates": lambda t: t.imm.extend([1] * 1000),
+    "more results than ops": lambda t: t.out.append(5),
+    "unknown id": lambda t: t.op("ADD", 2, [1, 77]),
+    "id 0": lambda t: t.op("ADD", 2, [1, 0]),
+    "id beyond the table": lambda t: t.op("ADD", 2, [1, (1 << 31) - 1]),
+    "result 0": lambda t: t.op("ADD", 0, [1, 1]),
+    "result in use": lambda t: t.op("ADD", 1, [1, 1]),
+    "result 2^22": lambda t: t.op("ADD", 1 << 22, [1, 1]),
+    "result 2^32-1": lambda t: t.op("ADD", (1 << 32) - 1, [1, 1]),
+    "bad immediate": lambda t: t.op("ADD", 2, [1, 1 << 31 | 99], [0]),
+    "bits in an immediate": lambda t: t.op("ADD", 2, [1, 1 << 31 | 1 << 20 | 11], [0]),
+    "drop of nothing": lambda t: t.drop(9),
+    "double drop": lambda t: t.drop(1, 1),
+    "dtype 200": lambda t: t.head.append(OP["EMPTY"][0] | 200 << 16 | 1 << 28)
+    or t.out.append(2) or t.imm.append(0),
+    "shapes that do not fit": lambda t: t.full(2, [5]).op("ADD", 3, [1, 2]),
+    "types without a loop": lambda t: t.op("INVERT", 2, [1]),
+    "axis out of range": lambda t: t.op("SUM", 2, [1], [1 << 9]),
+    "attribute bits": lambda t: t.op("SUM", 2, [1], [1 << 40]),
+    "9 dimensions": lambda t: t.full(2, [1] * 9),
+    "2^63 dimensions": lambda t: t.op("EMPTY", 2, [], [1 << 63, 1]),
+    "negative extent": lambda t: t.full(2, [-5]),
+    "2^62 elements": lambda t: t.full(2, [1 << 62]),
+    "overflowing product": lambda t: t.full(2, [1 << 33, 1 << 33]),
+    "overflow to zero": lambda t: t.full(2, [1 << 32, 1 << 32]),
+    "2^44 bytes and more": lambda t: t.full(2, [1 << 42]),
+    "view past the end": lambda t: t.op("VIEW", 2, [1], [1, 0, 9, 8]),
+    "view before the start": lambda t: t.op("VIEW", 2, [1], [1, -8, 4, 8]),
+    "view backwards": lambda t: t.op("VIEW", 2, [1], [1, 0, 4, -8]),
+    "view of huge strides": lambda t: t.op("VIEW", 2, [1], [1, 0, 3, 1 << 62]),
+    "view that wraps": lambda t: t.op("VIEW", 2, [1], [2, 0, 2, 2, 1 << 63, 1 << 63]),
+    "view with another type": lambda t: t.op("VIEW", 2, [1], [1, 0, 4, 8], "INT64"),
+    "view cut short": lambda t: t.op("VIEW", 2, [1], [1, 0, 4]),
+    "import without a lease": lambda t: t.op("IMPORT", 2, [], [1 << 40, 1, 8]),
+    "import off the grid": lambda t: t.op("IMPORT", 2, [], [1, 1, 8]),
+    "import at 2^64": lambda t: t.op("IMPORT", 2, [], [BIG & ~63, 1, 8]),
+    "import of too much": lambda t: t.op("IMPORT", 2, [], [0, 1, 1 << 40]),
+    "import twice": lambda t: t.op("IMPORT", 2, [], [0, 1, 8]).op("IMPORT", 3, [], [0, 1, 8]),
+    "dirty without a fence": lambda t: t.op("DIRTY", 0, [1]),
+    "write to a snapshot": lambda t: t.op("PIN", 2, [1]).op("ASSIGN", 0, [2, 1]),
+    "dirty snapshot": lambda t: t.op("PIN", 2, [1]).op("DIRTY", 0, [2]),
+    "matrix product of a number": lambda t: t.op("MATMUL", 2, [1, 1 << 31 | 11], [0]),
+    "matrix product of misfits": lambda t: t.full(2, [3, 5]).op("MATMUL", 3, [2, 2]),
+    "empty maximum": lambda t: t.full(2, [0]).op("MAX", 3, [2], [1]),
+}
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_wrong_trace(siege, name):
+    with Raw(siege.daemon.socket) as c:
+        trace = Trace().full(1, [8])
+        TRACES[name](trace)
+        c.request(trace.message())
+        refused(c)
+    siege.check()
+
+
+@pytest.mark.parametrize("request_, code", [
+    (raw.demand(1, 5), E_UNKNOWN), (raw.demand(1), E_LIMIT),
+    (raw.demand(1, *[1] * 257), E_LIMIT), (raw.demand(1, 1, (1 << 32) - 1), E_UNKNOWN),
+    (raw.fence(1, 5), E_UNKNOWN), (raw.unlease(1 << 40, 64), E_PROTOCOL),
+    (raw.unlease(0, 0), E_PROTOCOL), (raw.unlease(3, 64), E_PROTOCOL),
+    (raw.unlease(0, BIG), E_PROTOCOL),
+], ids=["demand unknown", "demand none", "demand 257", "demand some", "fence unknown",
+        "unlease beyond", "unlease nothing", "unlease off the grid", "unlease all"])
+def test_wrong_request(siege, request_, code):
+    with Raw(siege.daemon.socket) as c:
+        c.request(Trace().full(1, [8]).message())
+        c.request(request_)
+        refused(c, code)
+    siege.check()
+
+
+@pytest.mark.parametrize("size", [1 << 40, BIG, 1 << 63])
+def test_lease_beyond_reason(siege, size):
+    """Too much is refused; the connection goes on."""
+    with Raw(siege.daemon.socket) as c:
+        c.request(raw.lease(5, size))
+        reply = c.receive()
+        assert (reply.kind, reply.ticket) == ("failure", 5)
+        c.request(Trace().full(1, [8]).message())
+        assert c.read(6, 1).extents()[0][0] == 0
+    siege.check()
+
+
+def test_cancel_of_nothing(siege):
+    with Raw(siege.daemon.socket) as c:
+        c.request(raw.cancel(99))
+        c.request(Trace().full(1, [8]).message())
+        assert c.read(6, 1).extents()[0][0] == 0
+    siege.check()
+
+
+def test_same_ticket_twice(siege):
+    """Tickets are the client's business: every demand is answered."""
+    with Raw(siege.daemon.socket) as c:
+        c.request(Trace().full(1, [100_000]).op("SUM", 2, [1], [1]).message())
+        c.request(raw.demand(4, 2))
+        c.request(raw.demand(4, 2))
+        assert [c.receive().ticket, c.receive().ticket] == [4, 4]
+    siege.check()
+
+
+def test_scattered_ids(siege):
+    """A client that picks its ids all over the table costs the others nothing."""
+    with Raw(siege.daemon.socket) as c:
+        c.request(Trace().op("EMPTY", (1 << 22) - 1, [], [0]).message())
+        for turn in range(1, 4):
+            trace = Trace()
+            for i in range(3000):
+                trace.op("EMPTY", i * 1000 + turn, [], [0])
+            c.request(trace.message())
+        assert c.read(6, 2_999_001).extents()[0][0] == 0
+    siege.check()

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs that record very much before they read, or for very long."""
+
+import pytest
+from harness import Daemon
+
+CHAIN = """
+import numpy, braze.numpy as np
+host = numpy.linspace(0, 1, 50)
+x, want = np.asarray(host), host.copy()
+for i in range(20_000):
+    x = x * 0.999 + 0.001
+    want = want * 0.999 + 0.001
+assert numpy.array_equal(numpy.asarray(x), want)
+"""
+
+IN_PLACE = """
+import numpy, braze.numpy as np
+x, want = np.asarray(numpy.ones(50)), numpy.ones(50)
+for i in range(10_000):
+    x += 0.5
+    x[1:-1] = x[:-2] * 0.5
+    want += 0.5
+    want[1:-1] = want[:-2] * 0.5
+assert numpy.array_equal(numpy.asarray(x), want)
+"""
+
+LIVE = """
+import numpy, braze, braze.numpy as np
+x = np.asarray(numpy.arange(20.0))
+held = [x * float(i) + 1 for i in range(5000)]
+braze.wait(*held[::10])
+for i in range(0, 5000, 7):
+    assert numpy.array_equal(numpy.asarray(held[i]), numpy.arange(20.0) * i + 1), i
+views = [h[3:7] for h in held]
+del held
+assert float(sum(v[0] for v in views[:50])) == sum(3.0 * i + 1 for i in range(50))
+"""
+
+
+@pytest.mark.parametrize("program", [CHAIN, IN_PLACE, LIVE], ids=["chain", "in place", "live"])
+def test_long_trace(daemon, program):
+    daemon.run(program)
+    status = daemon.status()
+    assert status["worker_deaths_count"] == 0 and status["pending_ops_count"] == 0
+
+
+def test_loop_that_allocates(daemon):
+    """Freed memory is used again: the arena stays within a few arrays."""
+    client = daemon.popen(
+        "import sys, braze, braze.numpy as np\n"
+        "for i in range(400):\n"
+        "    x = np.ones(200_000) * float(i)\n"
+        "    y = x[::2] + 1\n"
+        "    assert float(y[5]) == i + 1\n"
+        "print('done', flush=True)\nsys.stdin.readline()")
+    assert client.stdout.readline() == "done\n", client.stderr.read()
+    status = daemon.status()
+    # The first lease is address space only; four arrays live at once at most.
+    assert status["arena_bytes"] < (64 << 20) + 20 * 1_600_000
+    assert status["client_bytes"] < 4 * 1_600_000
+
+
+def test_imports_in_a_loop(daemon):
+    """Host data that was taken over and dropped is given back as well."""
+    client = daemon.popen(
+        "import sys, numpy, braze.numpy as np\n"
+        "host = numpy.ones(1_000_000)\n"
+        "for i in range(150):\n"
+        "    assert float(np.asarray(host).sum()) == 1e6\n"
+        "print('done', flush=True)\nsys.stdin.readline()")
+    assert client.stdout.readline() == "done\n", client.stderr.read()
+    # 1.2 GB went through.
+    assert daemon.status()["arena_bytes"] < 512 << 20
+
+
+def test_quota():
+    """More than the quota is a MemoryError; what is freed can be used again."""
+    with Daemon(quota_bytes="256M") as daemon:
+        daemon.run(
+            "import numpy, braze, braze.numpy as np\n"
+            "held = []\n"
+            "try:\n"
+            "    for i in range(40):\n"
+            "        held.append(np.ones(2_000_000) * float(i))\n"
+            "        braze.wait(held[-1])\n"
+            "except MemoryError as error:\n"
+            "    assert 'quota' in str(error), error\n"
+            "else:\n"
+            "    raise AssertionError('40 arrays of 16 MB in 256 MiB')\n"
+            "assert 5 < len(held) < 17\n"
+            "assert float(held[3][7]) == 3\n"
+            "held.clear()\n"
+            "assert float((np.ones(2_000_000) * 2).sum()) == 4e6\n"
+            "try:\n"
+            "    np.asarray(numpy.ones(50_000_000))\n"
+            "except MemoryError:\n"
+            "    pass\n"
+            "else:\n"
+            "    raise AssertionError('400 MB of host data in 256 MiB')\n"
+            "assert float(np.asarray(numpy.ones(1000)).sum()) == 1000\n")
+        assert daemon.status()["client_bytes"] == 0

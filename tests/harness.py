@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the Python tests and the end-to-end tests share: private daemons.
+
+The daemon is $BRAZED or build/bin/brazed of the source tree.  Every one has a
+folder of its own for sockets, log and kernel cache, so no test touches a user's.
+"""
+
+import http.client
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "build" / "python"
+START_SECONDS = 20
+
+
+def find_daemon():
+    """The daemon's path, or None."""
+    for path in (os.environ.get("BRAZED"), ROOT / "build" / "bin" / "brazed"):
+        if path and os.access(path, os.X_OK):
+            return str(path)
+    return None
+
+
+def find_ctl():
+    """brazectl of the daemon's own build, else of the tree."""
+    beside = pathlib.Path(find_daemon() or "/").parent / "brazectl"
+    return str(beside if os.access(beside, os.X_OK) else ROOT / "build" / "bin" / "brazectl")
+
+
+def is_sanitized():
+    """A sanitized daemon is right, but too slow for limits on time."""
+    return any("san" in part for part in pathlib.Path(find_daemon()).parts)
+
+
+def wait_until(condition, seconds=10, what="it"):
+    """The condition's first true value; fails when it does not come in time."""
+    deadline = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        assert time.monotonic() < deadline, f"{what} did not happen in {seconds} s"
+        time.sleep(0.01)
+
+
+def alive(pid):
+    """Does a process run?  A zombie does not."""
+    try:
+        with open(f"/proc/{pid}/stat") as f:
+            return f.read().rpartition(")")[2].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def children(pid):
+    """Process ids of a process's children."""
+    found = []
+    for task in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
+        found += [int(word) for word in task.read_text().split()]
+    return found
+
+
+def clean_environment(**more):
+    """This environment without what braze reads from it."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("BRAZE_", "LISTEN_"))}
+    env["PYTHONPATH"] = str(PACKAGE)
+    env["PYTHONDONTWRITEBYTECODE"] = "1"
+    env.update(more)
+    return env
+
+
+class _UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("braze")
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(10)
+        self.sock.connect(self.path)
+
+
+def fetch(status_socket, path, method="GET"):
+    """(HTTP status, text) of one page of a status socket."""
+    connection = _UnixConnection(status_socket)
+    try:
+        connection.request(method, path)
+        reply = connection.getresponse()
+        return reply.status, reply.read().decode()
+    finally:
+        connection.close()
+
+
+class Daemon:
+    """A brazed of one test.  Settings become -o options."""
+
+    def __init__(self, *arguments, folder=None, env=None, **settings):
+        self.folder = folder or tempfile.mkdtemp(prefix="brazed-")
+        self.own_folder = folder is None
+        self.socket = os.path.join(self.folder, "brazed.sock")
+        self.status_socket = os.path.join(self.folder, "brazed.status.sock")
+        self.log = os.path.join(self.folder, "log")
+        settings.setdefault("cache_dir", os.path.join(self.folder, "cache"))
+        self.arguments = [*arguments, *(f"-o{k}={v}" for k, v in settings.items())]
+        self.env = clean_environment(**(env or {}))
+        self.process = None
+        self.started = []
+
+    def __enter__(self):
+        return self.start()
+
+    def __exit__(self, *exc):
+        self.close()
+
+    def start(self):
+        # A sanitizer's or the kernel's last words are in the log; keep the old ones.
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen(
+                [find_daemon(), "-S", self.socket, *self.arguments],
+                stdin=subprocess.DEVNULL, stderr=log, env=self.env)
+        wait_until(self._listens, START_SECONDS, "brazed's start")
+        return self
+
+    def _listens(self):
+        assert self.process.poll() is None, "brazed did not start:\n" + self.log_text()
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as s:
+            return s.connect_ex(self.status_socket) == 0
+
+    def log_text(self):
+        with open(self.log, errors="replace") as f:
+            return f.read()
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def stop(self):
+        """End it as its operator would; its exit status."""
+        if self.process.poll() is None:
+            self.process.terminate()
+        try:
+            return self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def close(self):
+        """Stop it and every client started here; remove its folder."""
+        for client in self.started:
+            if client.poll() is None:
+                client.kill()
+            client.wait()
+            for stream in (client.stdin, client.stdout, client.stderr):
+                if stream:
+                    stream.close()
+        self.stop()
+        if self.own_folder:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    # ---- Asking ----
+
+    def get(self, path):
+        status, text = fetch(self.status_socket, path)
+        assert status == 200, f"{path}: {status} {text[:200]}"
+        return json.loads(text)
+
+    def status(self):
+        return self.get("/status")
+
+    def kernels(self):
+        return self.get("/kernels")["kernels"]
+
+    def clients(self):
+        return self.get("/clients")["clients"]
+
+    def worker(self):
+        """The worker's pid, once there is one."""
+        pid = self.status()["worker_pid"]
+        return pid if pid > 0 and alive(pid) else 0
+
+    def ctl(self, *arguments):
+        return subprocess.run([find_ctl(), "--socket", self.status_socket, *arguments],
+                              capture_output=True, text=True, env=self.env, timeout=60)
+
+    # ---- Clients ----
+
+    def popen(self, program, *arguments, **env):
+        """A Python client: a program's path, or its text."""
+        head = [str(program)] if os.path.exists(str(program)) else ["-c", program]
+        client = subprocess.Popen(
+            [sys.executable, *head, *map(str, arguments)], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder,
+            env=clean_environment(BRAZE_SOCKET=self.socket, **env))
+        self.started.append(client)
+        return client
+
+    def run(self, program, *arguments, timeout=60, **env):
+        """Run a Python client to its good end; what it printed."""
+        return finish(self.popen(program, *arguments, **env), timeout)
+
+
+def finish(client, timeout=60, expect=0):
+    """Wait for a client; what it printed."""
+    out, err = client.communicate(timeout=timeout)
+    assert client.returncode == expect, f"status {client.returncode}\n{out}\n{err}"
+    return out
+
+
+def kill9(pid):
+    os.kill(pid, signal.SIGKILL)
