@@ -273,6 +273,7 @@ static void take_down(struct life *l)
 		listen_destroy(l->listener);
 	log_listen(NULL, NULL);
 	ctl_destroy(l->ctl);
+	pipeline_finish(d);
 	planner_destroy(d->planner);
 	executor_destroy(d->executor);
 	d->executor = NULL;
@@ -310,6 +311,7 @@ enum status brazed_run(const struct config *config, void (*ready)(void), struct 
 	l->d.arena_bytes = config->arena_bytes;
 	l->d.became_idle = became_idle;
 	make_handles(l);
+	pipeline_start(&l->d);
 	l->d.started_ns = uv_hrtime();
 	report_init(&l->report, &l->d, config);
 	/* The socket first: its lock decides which of two daemons goes on. */

@@ -28,6 +28,7 @@ struct partition;
 struct plan;
 struct plancache;
 struct planner;
+struct uv_idle_s;
 struct uv_loop_s;
 
 /* Figures a client's operator sees. */
@@ -51,6 +52,8 @@ struct session {
 	struct job *planning; /* the one partition being planned */
 	struct job *running;  /* bound and submitted, newest first */
 	uint32_t jobs;	      /* planning or running */
+	bool chore;	      /* in brazed.chores */
+	struct session *next_chore;
 	bool welcomed, cutting, cut_failed, paused, pumping;
 	struct session_stats stats;
 };
@@ -63,6 +66,8 @@ struct brazed {
 	struct executor *executor;
 	struct decoder *decoder;
 	struct session *sessions;
+	struct session *chores; /* with work for later turns, oldest first */
+	struct uv_idle_s *idle; /* runs them */
 	uint32_t nsession;
 	uint64_t next_session, quota_bytes, arena_bytes;
 	uint64_t started_ns, longest_iteration_ns, longest_wall_ns; /* of the loop's turns */
@@ -76,6 +81,9 @@ struct brazed {
  * clients can connect.  Call from main, once. */
 enum status brazed_run(const struct config *config, void (*ready)(void), struct err *err);
 
+/* Before the first client, and after the last session has ended. */
+void pipeline_start(struct brazed *d);
+void pipeline_finish(struct brazed *d);
 /* A client connected; takes the socket. */
 void pipeline_accept(struct brazed *d, int fd, uint32_t uid, uint32_t pid);
 /* Close every connection; sessions end as their jobs do. */

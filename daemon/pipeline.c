@@ -27,16 +27,39 @@
 
 /* Stored values kept only for pending ops may add this much to a client's peak. */
 #define HELD_MIN (256ull << 20)
+/* Ops that one turn of the loop may look at for one client. */
+#define PUMP_OPS 2048
 
+static void on_chore(uv_idle_t *idle);
 static void pump(struct session *s);
 static void answer(struct session *s, const struct job *fresh);
 
 /* ---- Sessions ---- */
 
+/* What would make one turn of the loop long goes on in the next ones, a piece for
+ * one session in each. */
+static void later(struct session *s)
+{
+	struct session **at = &s->d->chores;
+
+	if (s->chore)
+		return;
+	while (*at)
+		at = &(*at)->next_chore;
+	*at = s;
+	s->chore = true;
+	s->next_chore = NULL;
+	uv_idle_start(s->d->idle, on_chore);
+}
+
 static void session_free(struct session *s)
 {
 	struct brazed *d = s->d;
 
+	if (!trace_clear_some(&s->trace)) {
+		later(s);
+		return;
+	}
 	trace_finish(&s->trace);
 	if (s->arena) {
 		executor_region_drop(d->executor, s->region);
@@ -59,10 +82,24 @@ static void session_end(struct session *s)
 	s->conn = NULL;
 	while (s->tickets.first)
 		ticket_remove(&s->tickets, s->tickets.first, &s->trace);
-	trace_clear(&s->trace);
 	for (struct job *j = s->running; j; j = j->next)
 		executor_cancel(s->d->executor, &j->run);
 	if (!s->jobs)
+		later(s);
+}
+
+static void on_chore(uv_idle_t *idle)
+{
+	struct brazed *d = idle->data;
+	struct session *s = d->chores;
+
+	d->chores = s->next_chore;
+	s->chore = false;
+	if (!d->chores)
+		uv_idle_stop(idle);
+	if (s->conn)
+		pump(s);
+	else if (!s->jobs)
 		session_free(s);
 }
 
@@ -155,7 +192,7 @@ static void finish_job(struct job *j, enum job_end end, const struct err *err)
 	if (s->conn)
 		pump(s);
 	else if (!s->jobs)
-		session_free(s);
+		later(s);
 }
 
 /* There is no room for what is asked: the waits end, the ops stay pending. */
@@ -288,15 +325,17 @@ static void plan_ready(struct planner_job *pj)
 		pump(s);
 }
 
-/* Cut the next partition for a ticket and get it going; false: nothing pending. */
-static bool advance(struct session *s, const struct ticket *t)
+/* Cut the next partition for a ticket and get it going, at the cost of the ops
+ * looked at; false: nothing pending. */
+static bool advance(struct session *s, const struct ticket *t, int64_t *budget)
 {
 	struct brazed *d = s->d;
 	struct partition *p;
 	struct plan *plan;
 	struct job *j;
 
-	demand_partition(&p, &s->trace, t->version, t->n, d->unfused || s->flags & 2);
+	*budget -= (int64_t)demand_partition(&p, &s->trace, t->version, t->n,
+					     d->unfused || s->flags & 2);
 	if (!p)
 		return false;
 	j = xcalloc(1, sizeof *j);
@@ -350,21 +389,25 @@ static bool bound_trace(struct session *s)
 /* Start everything that the tickets want and that can start now. */
 static void pump(struct session *s)
 {
+	int64_t budget = PUMP_OPS;
+
 	if (s->pumping)
 		return;
 	s->pumping = true;
 	do {
 		struct ticket *t = s->tickets.first;
 
-		while (t && !s->planning) {
-			if (t->cancelled || !advance(s, t))
+		while (t && !s->planning && budget > 0) {
+			if (t->cancelled || !advance(s, t, &budget))
 				t = t->next;
 			else
 				t = s->tickets.first; /* the list may have changed */
 		}
 		answer(s, NULL);
-	} while (bound_trace(s));
+	} while (bound_trace(s) && budget > 0);
 	s->pumping = false;
+	if (budget <= 0)
+		later(s);
 	if (s->paused && (s->trace.npending < LIMIT_PENDING_OPS || s->cut_failed)) {
 		s->paused = false;
 		conn_pause(s->conn, false);
@@ -421,6 +464,23 @@ static void answer(struct session *s, const struct job *fresh)
 
 /* ---- Requests ---- */
 
+/* A ticket for these versions (takes the references), unless there are too many. */
+static void wait_for(struct session *s, enum ticket_kind kind, uint64_t id, struct version **want,
+		     uint32_t n, uint32_t nanswer)
+{
+	struct err err;
+
+	if (s->tickets.load + n < LIMIT_TICKET_LOAD) {
+		ticket_add(&s->tickets, kind, id, want, n, nanswer, uv_hrtime());
+		return;
+	}
+	err_set(&err, E_LIMIT, "%u waits and values waited for, at most %u are possible",
+		s->tickets.load, LIMIT_TICKET_LOAD);
+	reply_failure(s->conn, id, &err);
+	for (uint32_t i = 0; i < n; i++)
+		version_unref(&s->trace, want[i]);
+}
+
 static enum status demand(struct session *s, const struct request *r, struct err *err)
 {
 	struct version *want[LIMIT_DEMAND_IDS];
@@ -439,7 +499,7 @@ static enum status demand(struct session *s, const struct request *r, struct err
 		want[i] = version_ref(trace_current(a));
 	}
 	s->stats.demands++;
-	ticket_add(&s->tickets, TICKET_DEMAND, r->demand.ticket, want, n, n, uv_hrtime());
+	wait_for(s, TICKET_DEMAND, r->demand.ticket, want, n, n);
 	return OK;
 }
 
@@ -464,8 +524,7 @@ static enum status fence(struct session *s, const struct request *r, struct err 
 	want[0] = version_ref(v);
 	memcpy(want + 1, readers, n * sizeof *want);
 	s->stats.demands++;
-	ticket_add(&s->tickets, TICKET_FENCE, r->fence.ticket, want, (uint32_t)n + 1, 1,
-		   uv_hrtime());
+	wait_for(s, TICKET_FENCE, r->fence.ticket, want, (uint32_t)n + 1, 1);
 	free(readers);
 	free(want);
 	return OK;
@@ -597,6 +656,18 @@ void pipeline_accept(struct brazed *d, int fd, uint32_t uid, uint32_t pid)
 		s->next->prev = s;
 	d->sessions = s;
 	d->nsession++;
+}
+
+void pipeline_start(struct brazed *d)
+{
+	d->idle = xcalloc(1, sizeof *d->idle);
+	uv_idle_init(d->loop, d->idle);
+	d->idle->data = d;
+}
+
+void pipeline_finish(struct brazed *d)
+{
+	uv_close((uv_handle_t *)d->idle, (uv_close_cb)free);
 }
 
 void pipeline_stop(struct brazed *d)

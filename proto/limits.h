@@ -19,8 +19,10 @@
 #define LIMIT_ARENA_BYTES	(64ull << 30) /* sparse size of a connection's arena */
 #define LIMIT_ARENA_SMALL_BYTES (1ull << 30)  /* where 64 GiB are refused */
 #define LIMIT_LEASE_BYTES	(64ull << 20) /* first lease for host data */
+#define LIMIT_LEASES		512	      /* pieces of leased space */
 #define LIMIT_INLINE_BYTES	64	      /* results up to this travel in the reply */
 #define LIMIT_DEMAND_IDS	256	      /* ids in one demand */
+#define LIMIT_TICKET_LOAD	(1u << 16)    /* waits, and versions waited for, of a client */
 #define LIMIT_PENDING_OPS	4096	      /* pending ops that force a cut */
 #define LIMIT_PENDING_HARD	(1u << 20)    /* pending ops that end a connection */
 #define LIMIT_PARTITION_OPS	1024	      /* ops planned at once */

@@ -22,6 +22,7 @@ struct ticket *ticket_add(struct ticket_list *l, enum ticket_kind kind, uint64_t
 	while (*at)
 		at = &(*at)->next;
 	*at = t;
+	l->load += 1 + n;
 	return t;
 }
 
@@ -49,6 +50,7 @@ void ticket_remove(struct ticket_list *l, struct ticket *t, struct trace *trace)
 	while (*at != t)
 		at = &(*at)->next;
 	*at = t->next;
+	l->load -= 1 + t->n;
 	for (uint32_t i = 0; i < t->n; i++)
 		version_unref(trace, t->version[i]);
 	free(t);

@@ -27,6 +27,7 @@ struct ticket {
 
 struct ticket_list {
 	struct ticket *first;
+	uint32_t load; /* tickets and their versions: at most LIMIT_TICKET_LOAD */
 };
 
 /* Appends a ticket; takes the references in version[]. */

@@ -303,13 +303,15 @@ static struct partition *build(struct found *f, struct trace *t, bool unfused)
 	return b.p;
 }
 
-void demand_partition(struct partition **out, struct trace *t, struct version *const *want,
-		      size_t n, bool unfused)
+size_t demand_partition(struct partition **out, struct trace *t, struct version *const *want,
+			size_t n, bool unfused)
 {
 	struct found f = {0};
+	size_t seen;
 
 	*out = NULL;
 	walk(&f, t, want, n);
+	seen = f.n;
 	fail_dependents(&f, t);
 	if (f.n > LIMIT_PARTITION_OPS) {
 		for (size_t i = LIMIT_PARTITION_OPS; i < f.n; i++)
@@ -322,6 +324,7 @@ void demand_partition(struct partition **out, struct trace *t, struct version *c
 		*out = build(&f, t, unfused);
 	}
 	free(f.node);
+	return seen;
 }
 
 void partition_free(struct trace *t, struct partition *p)

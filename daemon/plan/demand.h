@@ -22,9 +22,10 @@ struct partition {
 
 /* Cut out the oldest ops, at most LIMIT_PARTITION_OPS, that the n wanted versions
  * need; their versions are RUNNING afterwards (but for recipes).  *out is NULL
- * when nothing is pending.  Versions that depend on a failed one fail. */
-void demand_partition(struct partition **out, struct trace *t, struct version *const *want,
-		      size_t n, bool unfused);
+ * when nothing is pending.  Versions that depend on a failed one fail.  Returns
+ * the number of ops looked at, a measure of the time taken. */
+size_t demand_partition(struct partition **out, struct trace *t, struct version *const *want,
+			size_t n, bool unfused);
 void partition_free(struct trace *t, struct partition *p);
 
 /* Values to store when the trace is cut because it grew too long: of the places

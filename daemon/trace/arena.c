@@ -402,6 +402,11 @@ enum status arena_import(struct arena *a, struct extent *out, uint64_t offset, u
 
 	if (bytes > a->bytes)
 		goto bad;
+	if (a->lease.n >= LIMIT_LEASES)
+		return err_set(err, E_LIMIT,
+			       "leased space is in %u pieces, at most %d are possible: import from "
+			       "its front",
+			       a->lease.n, LIMIT_LEASES);
 	whole = (bytes + align - 1) & ~(align - 1);
 	gap = align > GRAIN ? gap_before(a, offset) : 0;
 	if (offset & (align - 1) || !carve(a, offset, whole ? whole : align))

@@ -26,19 +26,31 @@ void trace_init(struct trace *t, struct arena *arena, uint64_t quota_bytes)
 	slab_init(&t->storages, sizeof(struct storage));
 }
 
-void trace_clear(struct trace *t)
+bool trace_clear_some(struct trace *t)
 {
 	struct err err;
 
-	for (uint32_t i = 0; i < t->nleaf; i++) {
-		for (uint32_t id = i * LEAF_IDS; t->leaf[i] && id < (i + 1) * LEAF_IDS; id++)
+	while (t->nleaf) {
+		uint32_t i = t->nleaf - 1;
+		bool used = t->leaf[i] != NULL;
+
+		for (uint32_t id = i * LEAF_IDS; used && id < (i + 1) * LEAF_IDS; id++)
 			if (trace_array(t, id) && trace_drop(t, id, &err))
 				abort();
 		free(t->leaf[i]);
+		t->nleaf--;
+		if (used && t->nleaf)
+			return false;
 	}
 	free(t->leaf);
 	t->leaf = NULL;
-	t->nleaf = 0;
+	return true;
+}
+
+void trace_clear(struct trace *t)
+{
+	while (!trace_clear_some(t))
+		;
 }
 
 void trace_finish(struct trace *t)

@@ -104,6 +104,8 @@ struct trace {
 void trace_init(struct trace *t, struct arena *arena, uint64_t quota_bytes);
 /* Drops every array; versions that jobs hold survive until version_unhold. */
 void trace_clear(struct trace *t);
+/* A piece of that, short enough for a turn of the loop; true: it is done. */
+bool trace_clear_some(struct trace *t);
 /* The same, and frees all memory: no job holds a version any more. */
 void trace_finish(struct trace *t);
 

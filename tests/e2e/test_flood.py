@@ -69,11 +69,9 @@ def test_never_reads(siege):
 
 
 def test_million_operations():
-    """A trace without an end is cut, run and forgotten as it comes.
-
-    Its partitions have plans already, so that one turn of the loop cuts and submits
-    all that is pending: the limit is what that takes, not what it should take."""
-    with besieged(loop_limit_us=200_000) as siege:
+    """A trace without an end is cut, run and forgotten as it comes, a piece in each
+    turn of the loop although its plans are there already."""
+    with besieged() as siege:
         with Raw(siege.daemon.socket) as c:
             c.request(Trace().full(1, [16], 1.0).full(2, [16], 0.5).message())
             for turn in range(300):
@@ -108,15 +106,15 @@ def test_million_dead_operations(siege):
 
 
 def test_many_arrays_and_death(siege):
-    """Tens of thousands of live arrays, then the end."""
+    """Two hundred thousand live arrays, then the end."""
     with Raw(siege.daemon.socket) as c:
-        for turn in range(25):
+        for turn in range(100):
             trace = Trace()
             for i in range(2000):
                 trace.op("EMPTY", 1 + turn * 2000 + i, [], [0])
             c.request(trace.message())
         c.read(1, 1)
-        assert siege.daemon.status()["arrays_count"] > 50_000
+        assert siege.daemon.status()["arrays_count"] > 200_000
     siege.check()
 
 
@@ -139,16 +137,19 @@ def test_leases_to_the_quota():
 
 
 def test_lease_in_crumbs(siege):
-    """A lease cut into many pieces."""
+    """A lease cut into many pieces is served up to a limit."""
+    def crumbs(c, first, count):
+        trace = Trace()
+        for i in range(first, first + count):
+            trace.op("IMPORT", i, [], [c.lease_offset + 128 * i, 1, 8])
+        c.request(trace.message())
+
     with Raw(siege.daemon.socket) as c:
-        at, i = c.lease_offset, 1
-        for _ in range(10):
-            trace = Trace()
-            for _ in range(200):
-                trace.op("IMPORT", i, [], [at, 1, 8])
-                at, i = at + 128, i + 1
-            c.request(trace.message())
-        assert c.read(1, i - 1).extents()[0][0] == 0
+        crumbs(c, 1, 400)
+        assert c.read(1, 400).extents()[0][0] == 0
+        crumbs(c, 401, 400)
+        reply = c.receive()
+        assert reply.kind == "goodbye" and "pieces" in reply.text
     siege.check()
 
 

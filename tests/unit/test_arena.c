@@ -125,6 +125,35 @@ Test(arena, import_takes_leased_bytes_once)
 	cr_assert_eq(arena_import(a, &e, lease.offset + 192, UINT64_MAX, &err), E_PROTOCOL);
 }
 
+Test(arena, a_lease_in_too_many_pieces_is_refused)
+{
+	struct extent lease, e;
+	enum status st = OK;
+	uint64_t i;
+
+	cr_assert_eq(arena_lease(a, &lease, MIB, &err), OK);
+	for (i = 1; !st; i++)
+		st = arena_import(a, &e, lease.offset + 128 * i, 64, &err);
+	cr_assert_eq(st, E_LIMIT);
+	cr_assert_eq(i, LIMIT_LEASES + 1);
+}
+
+Test(arena, what_a_large_import_skipped_is_free_again)
+{
+	struct arena_stats before, after;
+	struct extent lease, e;
+
+	cr_assert_eq(arena_lease(a, &lease, MIB, &err), OK);
+	arena_get_stats(a, &before);
+	cr_assert_eq(arena_import(a, &e, lease.offset, 64, &err), OK);
+	cr_assert_eq(arena_import(a, &e, lease.offset + 4096, 100000, &err), OK);
+	cr_assert_eq(e.bytes, 102400, "whole pages");
+	arena_get_stats(a, &after);
+	cr_assert_eq(after.live_bytes, before.live_bytes - 4032);
+	cr_assert_eq(after.leased_bytes, before.leased_bytes - 4096 - 102400);
+	cr_assert_eq(arena_import(a, &e, lease.offset + 64, 64, &err), E_PROTOCOL);
+}
+
 Test(arena, unlease_gives_back_only_what_is_leased)
 {
 	struct extent lease;
