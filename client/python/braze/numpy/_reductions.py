@@ -54,15 +54,14 @@ def reduce(name, a, axis=None, dtype=None, out=None, keepdims=False):
     if a.ndim == 0 and axis in (0, -1, (0,), (-1,)):
         axis = None  # NumPy lets 0-d arrays have an axis 0 here
     mask = axis_mask(axis, a.ndim)
-    if name in _NO_IDENTITY and _count(a.shape, mask) == 0 and a.size == 0:
-        kept = [n for k, n in enumerate(a.shape) if not mask >> k & 1]
-        if 0 not in kept:
-            raise ValueError(
-                f"zero-size array to reduction operation {_NO_IDENTITY[name]} "
-                "which has no identity"
-            )
+    if name in _NO_IDENTITY and _count(a.shape, mask) == 0:
+        raise ValueError(
+            f"zero-size array to reduction operation {_NO_IDENTITY[name]} "
+            "which has no identity"
+        )
     if mask == 0:
         result = _no_axes(name, a, dtype)
+        result = result if a.ndim else result[()]  # what has no axes is a scalar
     else:
         try:
             result = _core.reduce(_OPS[name], a, mask, keepdims, dtype)
@@ -260,7 +259,9 @@ def count_nonzero(a, axis=None, *, keepdims=False):
         return _fallback.call(
             "count_nonzero", numpy.count_nonzero, (a, axis), {"keepdims": keepdims}
         )
-    return reduce("sum", _core.cast(a, numpy.dtype(bool)), axis, None, None, keepdims)
+    made = reduce("sum", _core.cast(a, numpy.dtype(bool)), axis, None, None, keepdims)
+    # A Python int in NumPy: one that is lazy would count as int64 in what follows.
+    return made if axis is not None or keepdims else int(made)
 
 
 def average(a, axis=None, weights=None, returned=False, *, keepdims=_MISSING):

@@ -15,20 +15,30 @@ _apply = _core.apply
 by_numpy = {}  # numpy.ufunc -> ufunc
 
 
-def store(out, result):
-    """Write a result into out= with NumPy's shape and casting rules; returns out."""
+def store(out, result, broadcast=False):
+    """Write a result into out= with NumPy's shape and casting rules; returns out.
+    Functions of elements broadcast their operands to out, the others do not."""
     if type(out) is not ndarray:
         if not isinstance(out, numpy.ndarray):
             raise TypeError("return arrays must be of ArrayType")
         numpy.copyto(out, _fallback.to_numpy(result), casting="same_kind")
         return out
-    if result.shape != out.shape:
+    if out._is_scalar:
+        raise TypeError("return arrays must be of ArrayType")
+    if result.shape != out.shape and not (broadcast and _spreads(result.shape, out.shape)):
         raise ValueError(
             f"non-broadcastable output operand with shape {out.shape} "
             f"doesn't match the broadcast shape {result.shape}"
         )
     _core.assign(out, result, True)
     return out
+
+
+def _spreads(shape, to):
+    """Does a shape broadcast to another?"""
+    return len(shape) <= len(to) and all(
+        n in (1, m) for n, m in zip(reversed(shape), reversed(to), strict=False)
+    )
 
 
 class ufunc:
@@ -89,7 +99,7 @@ class ufunc:
                 return _fallback.call(self.__name__, self.numpy, args, kwargs)
         else:
             result = self(*args)
-        return result if out is None else store(out, result)
+        return result if out is None else store(out, result, broadcast=True)
 
     def _by_numpy(self, args, kwargs):
         """Into a NumPy array, or without any braze array: NumPy's call as it is."""
