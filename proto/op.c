@@ -40,16 +40,23 @@ static unsigned cls(unsigned d)
 	return dtype_row(d)->cls;
 }
 
-/* Common type of operands first..n-1: arrays among themselves, then numbers. */
+/* The order in which operands count: inexact types first, since two integer types
+ * may have a wider type in common than either has with a float; numbers last. */
+static int turn(struct op_arg a)
+{
+	return a.weak ? 2 : cls(a.dtype) < CLASS_FLOAT;
+}
+
+/* Common type of operands first..n-1. */
 static enum dtype common(const struct op_arg *arg, int first, int n)
 {
 	struct op_arg t = arg[first];
 
-	for (int pass = 0; pass < 2; pass++)
+	for (int pass = 0; pass <= 2; pass++)
 		for (int i = first; i < n; i++) {
-			if (arg[i].weak != (pass == 1))
+			if (turn(arg[i]) != pass)
 				continue;
-			if (t.weak && !arg[i].weak) {
+			if (turn(t) > pass) {
 				t = arg[i];
 				continue;
 			}

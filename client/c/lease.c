@@ -62,9 +62,13 @@ static enum status renew(struct braze_session *s, uint64_t bytes, struct err *er
 enum status lease_take(uint64_t *offset, struct braze_session *s, uint64_t bytes, struct err *err)
 {
 	uint64_t align = host_align(bytes);
-	uint64_t size = round_up(bytes ? bytes : 1, align);
+	uint64_t size = round_up(bytes, align);
 	enum status st = OK;
 
+	/* The daemon takes nothing for an array without elements. */
+	*offset = 0;
+	if (!bytes)
+		return OK;
 	for (;;) {
 		uint64_t at = round_up(s->lease.next, align);
 		if (at <= s->lease.end && size <= s->lease.end - at) {

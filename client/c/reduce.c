@@ -166,7 +166,7 @@ static enum status check_target(const struct braze_array *dst, struct err *err)
 {
 	if (dst->buf->flags & BUF_READONLY)
 		return err_set(err, E_READONLY, "assignment destination is a snapshot");
-	for (int i = 0; i < dst->view.shape.ndim; i++)
+	for (int i = 0; dst->count && i < dst->view.shape.ndim; i++)
 		if (dst->view.stride[i] == 0 && dst->view.shape.dim[i] > 1)
 			return err_set(err, E_READONLY,
 				       "assignment destination repeats its elements on axis %d", i);

@@ -180,6 +180,7 @@ int braze_reshape(braze_array **out, braze_array *a, int ndim, const int64_t *sh
 	if (a->count == 0 || a->contiguous || restride(&v, &a->view))
 		return view_of(out, a, &v, err);
 	st = braze_copy(&copy, a, error);
+	view_init(&v, (enum dtype)a->view.dtype, &want); /* restride() left its tracks */
 	v.offset = 0;
 	if (!st)
 		st = view_of(out, copy, &v, err);

@@ -220,6 +220,25 @@ static PyObject *ones_like(PyObject *a)
 	return type_new(out, nd(a)->flags & ND_SCALAR);
 }
 
+static PyObject *cast_to(PyObject *a, int dtype)
+{
+	braze_error err = {0};
+	braze_array *out = NULL;
+
+	err.code = braze_cast(&out, nd(a)->h, dtype, &err);
+	if (err.code) {
+		wait_raise(&err);
+		return NULL;
+	}
+	return type_new(out, 0);
+}
+
+/* NumPy's bool scalars have no square. */
+static bool squares(PyObject *a)
+{
+	return type_dtype(a) != BRAZE_BOOL || !(nd(a)->flags & ND_SCALAR);
+}
+
 /* NumPy's short cuts for some exponents; NULL without exception: none applies. */
 static PyObject *power_short(PyObject *a, double e, bool integer)
 {
@@ -228,9 +247,9 @@ static PyObject *power_short(PyObject *a, double e, bool integer)
 
 	if (!inexact && !integer)
 		return NULL;
-	if (e == 2)
+	if (e == 2 && squares(a))
 		return unary(N_SQUARE, a);
-	if ((is_signed(d) || d == BRAZE_BOOL) && e < 0) {
+	if (d <= BRAZE_INT64 && e < 0) {
 		if (braze_size(nd(a)->h))
 			PyErr_SetString(PyExc_ValueError,
 					"Integers to negative integer powers are not allowed.");
@@ -262,9 +281,94 @@ static bool exponent(PyObject *b, double *e, bool *integer)
 	return false;
 }
 
+/* The type of an exponent that is a NumPy or braze number; -1: it is none. */
+static int strong_exponent(PyObject *b)
+{
+	struct operand x = {0};
+	int d = -1;
+
+	if (convert_operand(&x, b) == 1)
+		d = !x.arg.array	       ? x.arg.scalar.dtype
+		    : !braze_ndim(x.arg.array) ? braze_dtype_of(x.arg.array)
+					       : -1;
+	operand_finish(&x);
+	PyErr_Clear();
+	return d >= BRAZE_INT8 && d <= BRAZE_FLOAT64 ? d : -1;
+}
+
+/* The type that NumPy's short cuts give for a type and an exponent's. */
+static int short_type(int d, int exponent)
+{
+	if (d >= BRAZE_FLOAT32)
+		return d;
+	if (d == BRAZE_BOOL)
+		return BRAZE_INT8;
+	return exponent >= BRAZE_FLOAT32 ? BRAZE_FLOAT64 : d;
+}
+
+/* The short cut for an exponent whose value must be waited for; NULL without
+ * exception: none applies. */
+static PyObject *power_known(PyObject *a, PyObject *b, int type)
+{
+	PyObject *value = PyNumber_Float(b), *x = NULL, *r = NULL;
+	double e = value ? PyFloat_AsDouble(value) : 0;
+
+	Py_XDECREF(value);
+	if (!value || type_dtype(a) >= BRAZE_FLOAT32)
+		return value ? power_short(a, e, false) : NULL;
+	if (e != 2) /* of integers only the square */
+		return NULL;
+	x = type == BRAZE_FLOAT64 ? cast_to(a, type) : Py_NewRef(a);
+	r = x ? unary(N_SQUARE, x) : NULL;
+	Py_XDECREF(x);
+	return r;
+}
+
+/* NumPy's short cuts hold for such exponents too, and their results have other
+ * types than a power's: where that tells, the exponent must be known. */
+static PyObject *power_strong(PyObject *a, PyObject *b)
+{
+	PyObject *r = binary(N_POWER, a, b), *made = NULL;
+	int of = r && nd_check(r) ? strong_exponent(b) : -1, type = 0;
+
+	if (of < 0)
+		return r;
+	type = short_type(type_dtype(a), of);
+	if (type != type_dtype(r))
+		made = power_known(a, b, type);
+	if (!made && !PyErr_Occurred())
+		return r;
+	Py_DECREF(r);
+	return made;
+}
+
+static bool is_integer(PyObject *a)
+{
+	int d = nd_check(a) ? type_dtype(a) : PyLong_Check(a) ? BRAZE_INT64 : -1;
+
+	return d >= BRAZE_BOOL && d <= BRAZE_UINT64;
+}
+
+/* Integers to an integer that only the daemon knows: that it is negative is an
+ * error that only the values tell. */
+static PyObject *power_integer(PyObject *a, PyObject *b)
+{
+	PyObject *args[2] = {a, b}, *value = NULL;
+	double e = 0;
+
+	if (nd_check(a) && !(nd(a)->flags & ND_SCALAR) && !type_ndim(b)) {
+		value = PyNumber_Float(b);
+		if (!value)
+			return NULL;
+		e = PyFloat_AsDouble(value);
+		Py_DECREF(value);
+	}
+	return e == 2 ? unary(N_SQUARE, a) : number_fallback("power", args, 2);
+}
+
 static PyObject *power(PyObject *a, PyObject *b, PyObject *mod)
 {
-	PyObject *args[2] = {a, b}, *r = NULL;
+	PyObject *r = NULL;
 	double e = 0;
 	bool integer = false;
 
@@ -274,13 +378,11 @@ static PyObject *power(PyObject *a, PyObject *b, PyObject *mod)
 		r = power_short(a, e, integer);
 		if (r || PyErr_Occurred())
 			return r;
-	} else if (nd_check(b) && is_signed(type_dtype(b))) {
-		/* A negative exponent is an error that only the values tell. */
-		int d = nd_check(a) ? type_dtype(a) : PyLong_Check(a) ? BRAZE_INT64 : -1;
-
-		if (d >= BRAZE_BOOL && d <= BRAZE_UINT64)
-			return number_fallback("power", args, 2);
+	} else if (nd_check(b) && is_signed(type_dtype(b)) && is_integer(a)) {
+		return power_integer(a, b);
 	}
+	if (nd_check(a) && nd(a)->h && !(nd(a)->flags & ND_SCALAR))
+		return power_strong(a, b);
 	return binary(N_POWER, a, b);
 }
 

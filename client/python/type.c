@@ -40,11 +40,28 @@ PyObject *type_new(braze_array *h, int flags)
 	return self;
 }
 
+/* A scalar is a value: what shows it must not let it be written. */
+static braze_array *apart(braze_array *h)
+{
+	braze_array *copy = NULL;
+	braze_error err = {0};
+
+	err.code = braze_copy(&copy, h, &err);
+	braze_release(h);
+	if (err.code)
+		wait_raise(&err);
+	return err.code ? NULL : copy;
+}
+
 PyObject *type_view(braze_array *h, PyObject *base)
 {
-	PyObject *self = type_new(h, 0);
+	bool value = nd(base)->flags & ND_SCALAR && braze_size(h) == 1;
+	PyObject *self = NULL;
 
-	if (self) {
+	if (value && !(h = apart(h)))
+		return NULL;
+	self = type_new(h, 0);
+	if (self && !value) {
 		/* As in NumPy, base is the array that owns the buffer. */
 		if (nd(base)->base)
 			base = nd(base)->base;

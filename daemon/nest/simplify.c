@@ -21,7 +21,7 @@ static bool lossless(unsigned from, unsigned to)
 	switch ((enum dtype_class)f->cls) {
 	case CLASS_UINT:
 		if (t->cls == CLASS_UINT || t->cls == CLASS_INT)
-			return t->bytes > f->bytes || t->cls == f->cls;
+			return t->bytes > f->bytes || (t->cls == f->cls && t->bytes == f->bytes);
 		break;
 	case CLASS_INT:
 		if (t->cls == CLASS_INT)

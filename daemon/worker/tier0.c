@@ -99,8 +99,11 @@ static int assign(struct layout *lay, const struct nest *s, int phase, int first
 		bool reads = s->instr[i].op == NI_REDUCE ? phase == PRE : lay->phase[i] & phase;
 
 		for (int k = operands(&s->instr[i], arg) - 1; reads && k >= 0; k--)
-			/* What a reduction takes is read when the block is complete. */
-			last[arg[k]] = s->instr[i].op == NI_REDUCE ? s->ninstr : (uint16_t)i;
+			/* What a reduction takes is read when the block is complete,
+			 * whoever else reads it after the reduction's place. */
+			if (last[arg[k]] != s->ninstr)
+				last[arg[k]] =
+					s->instr[i].op == NI_REDUCE ? s->ninstr : (uint16_t)i;
 	}
 	for (int i = 0; i < s->ninstr; i++) {
 		if (!(lay->phase[i] & phase) || permanent(&s->instr[i]))

@@ -17,6 +17,7 @@ from harness import Daemon, find_daemon  # noqa: E402
 
 def pytest_configure(config):
     """The daemon must run before a test module is imported."""
+    config.addinivalue_line("markers", "long: minutes; left out unless asked for")
     config.braze_daemon = None
     if find_daemon() is None:
         return

@@ -55,6 +55,24 @@ Test(client_record, numbers_travel_with_their_weakness_and_value)
 	fake_stop(f);
 }
 
+Test(client_record, an_empty_array_takes_no_leased_space)
+{
+	struct fake *f = fake_start();
+	braze_session *s = fake_connect(f, 0);
+	braze_array *a = fake_array(s, 0), *b = fake_array(s, 3), *c = fake_array(s, 0);
+	braze_array *d = fake_array(s, 1);
+
+	braze_flush(s, NULL);
+	cr_assert(fake_saw(f, "IMPORT.float64 1 <- [0 1 0]\nIMPORT.float64 2 <- [0 1 3]\n"
+			      "IMPORT.float64 3 <- [0 1 0]\nIMPORT.float64 4 <- [64 1 1]\n"));
+	braze_release(a);
+	braze_release(b);
+	braze_release(c);
+	braze_release(d);
+	braze_close(s);
+	fake_stop(f);
+}
+
 Test(client_record, a_number_alone_or_a_strange_session_is_refused)
 {
 	struct fake *f = fake_start(), *g = fake_start();

@@ -9,6 +9,7 @@ import contextlib
 import math
 import operator
 import os
+import threading
 
 import numpy as _numpy
 
@@ -60,14 +61,25 @@ _core.set_flags(_environment_flags())
 os.register_at_fork(after_in_child=_core.forked)
 
 
+_flag_lock = threading.Lock()
+_flag_users = {_EAGER: 0, _UNFUSED: 0}
+
+
+def _count_flag(bit, change):
+    """The flags belong to the session, which threads share: set while any wants them."""
+    with _flag_lock:
+        _flag_users[bit] += change
+        wanted = (b for b, users in _flag_users.items() if users)
+        _core.set_flags(sum(wanted) | _environment_flags())
+
+
 @contextlib.contextmanager
 def _flag(bit):
-    old = _core.set_flags(0)
-    _core.set_flags(old | bit)
+    _count_flag(bit, 1)
     try:
         yield
     finally:
-        _core.set_flags(old)
+        _count_flag(bit, -1)
 
 
 def eager():

@@ -74,6 +74,7 @@ def _define():
     for module, names in _NATIVE:
         for name in names.split():
             space[name] = getattr(module, name)
+    space["asarray"] = _creation.public_asarray  # the package's own keeps scalars
     for alias, name in _ALIASES.items():
         space[alias] = space[name]
     for name, theirs in public.items():

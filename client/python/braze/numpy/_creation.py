@@ -126,13 +126,13 @@ def _as_numpy(obj, dtype, **kwargs):
 def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, like=None):
     """A new array from data, copied unless copy=False or None."""
     if not copy:
-        return _min_axes(asarray(object, dtype, copy=copy), ndmin)
+        return _min_axes(public_asarray(object, dtype, copy=copy), ndmin)
     if type(object) is ndarray:
         if dtype is not None and not native(numpy.dtype(dtype)):
             return numpy.array(object, dtype=dtype, ndmin=ndmin)
         if dtype is None or numpy.dtype(dtype) == object.dtype:
             return _min_axes(_core.copy(object), ndmin)
-        return _min_axes(array_cast(object, dtype), ndmin)
+        return _min_axes(_no_scalar(array_cast(object, dtype)), ndmin)
     return _fallback.from_numpy(_as_numpy(object, dtype, ndmin=ndmin))
 
 
@@ -177,9 +177,19 @@ def _freeze(a):
         a = a.base
 
 
+def _no_scalar(a):
+    """An array that may be written in the place of a scalar, which may not."""
+    return a[...] if type(a) is ndarray and a._is_scalar else a
+
+
+def public_asarray(a, dtype=None, order=None, **kwargs):
+    """a as a braze array: itself, shared memory taken over, or a copy."""
+    return _no_scalar(asarray(a, dtype, order, **kwargs))
+
+
 def asanyarray(a, dtype=None, order=None, **kwargs):
     """As asarray."""
-    return asarray(a, dtype, order, **kwargs)
+    return public_asarray(a, dtype, order, **kwargs)
 
 
 def ascontiguousarray(a, dtype=None, **kwargs):

@@ -46,10 +46,8 @@ def _mask_of(axis, ndim):
 
 
 def _check_identity(name, a, mask):
-    """The smallest of nothing is an error, but where there is nothing to answer."""
-    if name not in _NO_IDENTITY or a.size or _count(a.shape, mask):
-        return
-    if 0 not in (n for k, n in enumerate(a.shape) if not mask >> k & 1):
+    """The smallest of nothing is an error, even where there is nothing to answer."""
+    if name in _NO_IDENTITY and _count(a.shape, mask) == 0:
         raise ValueError(
             f"zero-size array to reduction operation {_NO_IDENTITY[name]} which has no identity"
         )
@@ -72,6 +70,7 @@ def reduce(name, a, axis=None, dtype=None, out=None, keepdims=False):
     _check_identity(name, a, mask)
     if mask == 0:
         result = _no_axes(name, a, dtype)
+        result = result if a.ndim else result[()]  # what has no axes is a scalar
     else:
         try:
             result = _core.reduce(_OPS[name], a, mask, keepdims, dtype)
@@ -269,7 +268,9 @@ def count_nonzero(a, axis=None, *, keepdims=False):
         return _fallback.call(
             "count_nonzero", numpy.count_nonzero, (a, axis), {"keepdims": keepdims}
         )
-    return reduce("sum", _core.cast(a, numpy.dtype(bool)), axis, None, None, keepdims)
+    made = reduce("sum", _core.cast(a, numpy.dtype(bool)), axis, None, None, keepdims)
+    # A Python int in NumPy: one that is lazy would count as int64 in what follows.
+    return made if axis is not None or keepdims else int(made)
 
 
 def average(a, axis=None, weights=None, returned=False, *, keepdims=_MISSING):

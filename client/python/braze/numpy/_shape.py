@@ -69,8 +69,12 @@ def _is_fortran(a):
 
 
 def ravel(a, order="C"):
-    """One axis; a view where one exists."""
-    return reshape(a, (-1,), order) if asarray(a).size else reshape(a, (0,))
+    """One axis; a view of a contiguous array, else a copy."""
+    a = asarray(a)
+    made = reshape(a, (-1,), order) if a.size else reshape(a, (0,))
+    if _native(a) and not _creation.is_contiguous(a if order == "C" else a.T):
+        return _core.copy(made) if _core.same_buffer(made, a) else made
+    return made
 
 
 def transpose(a, axes=None):
@@ -334,6 +338,8 @@ def flip(m, axis=None):
     m = asarray(m)
     axes = range(m.ndim) if axis is None else normalize_axis_tuple(axis, m.ndim)
     back = slice(None, None, -1)
+    if m.ndim == 0:
+        return m[()]  # a scalar, as NumPy's index gives
     return m[tuple(back if k in axes else slice(None) for k in range(m.ndim)) + (...,)]
 
 
@@ -493,7 +499,11 @@ def where(condition, x=None, y=None, /):
         raise ValueError("either both or neither of x and y should be given")
     if not any(type(v) is ndarray for v in (condition, x, y)):
         condition = asarray(condition)
-    return _core.apply(_WHERE, condition, x, y)
+    try:
+        made = _core.apply(_WHERE, condition, x, y)
+    except OverflowError:  # NumPy wraps a Python int that does not fit
+        return _fallback.call("where", numpy.where, (condition, x, y), {})
+    return made if made.ndim else made[...]  # no ufunc: an array, never a scalar
 
 
 def clip(
@@ -524,11 +534,13 @@ def clip(
         return made
     from braze.numpy import _ufuncs
 
-    return _ufuncs.store(out, made)
+    return _ufuncs.store(out, made, broadcast=True)
 
 
 def real(val):
     """The real part; a view of a complex array."""
+    if isinstance(val, (int, float, complex)):
+        return val.real
     val = asarray(val)
     if not _native(val):
         return numpy.real(val)
@@ -537,6 +549,8 @@ def real(val):
 
 def imag(val):
     """The imaginary part; a view of a complex array."""
+    if isinstance(val, (int, float, complex)):
+        return val.imag
     val = asarray(val)
     if not _native(val):
         return numpy.imag(val)
@@ -562,6 +576,8 @@ def copyto(dst, src, casting="same_kind", where=True):
         numpy.copyto(dst, _fallback.to_numpy(src), casting, where=_fallback.to_numpy(where))
         return
     kind = _fallback.to_numpy(src) if type(src) is not ndarray else src
+    if type(kind) in _WEAK and dst.dtype.kind not in _WEAK[type(kind)]:
+        kind = numpy.asarray(kind)  # a Python number of a kind above the array's
     dtype = getattr(kind, "dtype", None)
     if dtype is not None and not numpy.can_cast(dtype, dst.dtype, casting):
         raise TypeError(
@@ -577,4 +593,5 @@ def copyto(dst, src, casting="same_kind", where=True):
 _WHERE, _CLIP, _MINIMUM, _MAXIMUM = (
     _core.op_find(n)[0] for n in ("where", "clip", "minimum", "maximum")
 )
+_WEAK = {bool: "biufc", int: "iufc", float: "fc", complex: "c"}  # kinds that may take one
 _PARTS = (_core.op_find("real")[0], _core.op_find("imag")[0])

@@ -15,14 +15,17 @@ _apply = _core.apply
 by_numpy = {}  # numpy.ufunc -> ufunc
 
 
-def store(out, result):
-    """Write a result into out= with NumPy's shape and casting rules; returns out."""
+def store(out, result, broadcast=False):
+    """Write a result into out= with NumPy's shape and casting rules; returns out.
+    Functions of elements broadcast their operands to out, the others do not."""
     if type(out) is not ndarray:
         if not isinstance(out, numpy.ndarray):
             raise TypeError("return arrays must be of ArrayType")
         numpy.copyto(out, _fallback.to_numpy(result), casting="same_kind")
         return out
-    if result.shape != out.shape:
+    if out._is_scalar:
+        raise TypeError("return arrays must be of ArrayType")
+    if result.shape != out.shape and not (broadcast and _spreads(result.shape, out.shape)):
         raise ValueError(
             f"non-broadcastable output operand with shape {out.shape} "
             f"doesn't match the broadcast shape {result.shape}"
@@ -41,6 +44,13 @@ def _is_default(key, value):
         return True
     return value is True if key == "where" else isinstance(value, str) and (
         _DEFAULTS.get(key) == value
+    )
+
+
+def _spreads(shape, to):
+    """Does a shape broadcast to another?"""
+    return len(shape) <= len(to) and all(
+        n in (1, m) for n, m in zip(reversed(shape), reversed(to), strict=False)
     )
 
 
@@ -85,7 +95,7 @@ class ufunc:
         if self._op is not None and plain and len(args) == self.nin and type(out) is not tuple:
             result = self._in_type(args, kwargs.get("dtype"))
         if result is not None:
-            return result if out is None else store(out, result)
+            return result if out is None else store(out, result, broadcast=True)
         if isinstance(out, numpy.ndarray) or not _any_braze(args, kwargs):
             return self._by_numpy(args, kwargs)
         return _fallback.call(self.__name__, self.numpy, args, kwargs)

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every operation and type on the values where answers go wrong: not-a-number,
+infinities, signed zeros, denormals, the ends of integers, shifts by the width.
+
+Run twice: by the interpreter at first use, and compiled when the daemon has had
+time; contiguous and strided, whole vectors and their rest.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+import warnings
+
+import numpy
+import pytest
+
+import braze.numpy as np
+import conftest
+from random_check import NATIVE, differ, sums, ulp
+
+BRAZECTL = str(pathlib.Path(conftest.find_daemon() or "brazed").with_name("brazectl"))
+FLOATS = [numpy.nan, numpy.inf, -numpy.inf, 0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 5e-324, -5e-324,
+          1e-310, 1e-40, 1e308, -1e308, 3.0, 2.0, 1e10, 709.9, -745.2, 88.8]
+UNARY = ("negative positive absolute sign square sqrt cbrt reciprocal exp expm1 exp2 log log2 log10 "
+         "log1p sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh floor ceil "
+         "trunc rint isnan isinf isfinite signbit logical_not invert conjugate").split()
+BINARY = ("add subtract multiply divide floor_divide remainder fmod power arctan2 hypot copysign "
+          "nextafter heaviside logaddexp minimum maximum fmin fmax equal not_equal less less_equal "
+          "greater greater_equal logical_and logical_or logical_xor bitwise_and bitwise_or "
+          "bitwise_xor left_shift right_shift").split()
+ROUNDED = set("cbrt exp expm1 exp2 log log2 log10 log1p sin cos tan arcsin arccos arctan sinh cosh "
+              "tanh arcsinh arccosh arctanh power arctan2 hypot logaddexp".split())
+EXTREMES = {"minimum", "maximum", "fmin", "fmax"}  # which of two zeros is NumPy's to choose
+
+
+def values(dtype):
+    """All special values of a type."""
+    dtype = numpy.dtype(dtype)
+    if dtype.kind == "b":
+        return numpy.array([True, False])
+    if dtype.kind in "iu":
+        info, width = numpy.iinfo(dtype), dtype.itemsize * 8
+        low = [] if dtype.kind == "u" else [info.min, info.min + 1, -1, -2, -7, -width]
+        return numpy.array([*low, 0, 1, 2, 3, 7, width - 1, width, info.max - 1, info.max], dtype)
+    with numpy.errstate(all="ignore"):
+        return numpy.array(FLOATS).astype(dtype)
+
+
+def pairs(dtype):
+    one = values(dtype)
+    a, b = (x.ravel() for x in numpy.meshgrid(one, one))
+    return a.copy(), b.copy()
+
+
+def check(name, operands):
+    """One operation, on whole arrays and on every second element."""
+    theirs, ours = getattr(numpy, name), getattr(np, name)
+    with warnings.catch_warnings(), numpy.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            want, bound = theirs(*operands), None
+        except (TypeError, ValueError) as error:
+            with pytest.raises(TypeError if isinstance(error, TypeError) else ValueError):
+                numpy.asarray(ours(*map(np.array, operands)))
+            return
+        if name in ROUNDED:
+            want, bound = ulp(theirs, *operands)
+        elif name in EXTREMES:
+            bound = 0
+        mine = [np.array(x) for x in operands]
+        for part in (slice(None), slice(None, None, -2), slice(1, 8)):
+            text = differ(numpy.asarray(ours(*(x[part] for x in mine))), want[part],
+                          bound[part] if isinstance(bound, numpy.ndarray) else bound)
+            assert not text, f"{name} {[x.dtype.name for x in operands]} {part}: {text}"
+
+
+@pytest.mark.parametrize("dtype", NATIVE[:11])
+@pytest.mark.parametrize("name", UNARY)
+def test_one_operand(name, dtype):
+    check(name, [values(dtype)])
+
+
+@pytest.mark.parametrize("dtype", NATIVE[:11])
+@pytest.mark.parametrize("name", BINARY)
+def test_two_operands(name, dtype):
+    a, b = pairs(dtype)
+    if name == "power" and a.dtype.kind == "i":
+        a, b = a[b >= 0], b[b >= 0]  # negative powers of integers raise
+    check(name, [a, b])
+
+
+@pytest.mark.parametrize("to", NATIVE[:11])
+@pytest.mark.parametrize("dtype", NATIVE[:11])
+def test_casts(dtype, to):
+    """Where C defines them: a float outside an integer's range has no answer."""
+    x = values(dtype)
+    if x.dtype.kind == "f" and numpy.dtype(to).kind in "iu":
+        info = numpy.iinfo(to)
+        with numpy.errstate(all="ignore"):
+            x = x[numpy.isfinite(x) & (x > info.min - 1.0) & (x < float(info.max))]
+    with numpy.errstate(all="ignore"):
+        want = x.astype(to)
+    for part in (slice(None), slice(None, None, -2)):
+        assert not differ(numpy.asarray(np.array(x)[part].astype(to)), want[part])
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "min", "max", "any", "all", "argmin", "argmax"])
+@pytest.mark.parametrize("dtype", NATIVE[:11])
+def test_reductions(name, dtype):
+    x = values(dtype)
+    with numpy.errstate(all="ignore"):
+        for rows in (x[None], x[:, None], numpy.tile(x, (5, 1)), numpy.tile(x[::-1], (40, 3)),
+                     numpy.roll(numpy.tile(x, (40, 1)), 3, 1)):
+            for axis in (0, 1, None):
+                got = numpy.asarray(getattr(np, name)(np.array(rows), axis=axis))
+                want, bound = numpy.asarray(getattr(rows, name)(axis=axis)), None
+                if name in ("sum", "prod") and want.dtype.kind == "f":
+                    want, bound = sums(rows, axis=axis, what=name)
+                elif name in ("min", "max"):
+                    bound = 0
+                text = differ(got, want, bound)
+                assert not text, f"{name} {dtype} {rows.shape} axis {axis}: {text}"
+
+
+def test_clip_and_where_with_not_a_number():
+    a, b = pairs("float64")
+    mine = np.array(a), np.array(b)
+    assert not differ(np.clip(mine[0], mine[1], 2.0), numpy.clip(a, b, 2.0), 0)
+    assert not differ(np.where(mine[0] > mine[1], *mine), numpy.where(a > b, a, b))
+    assert not differ(np.where(mine[0], *mine), numpy.where(a, a, b))
+
+
+def everything():
+    """All of the above; for a process of its own."""
+    for dtype in NATIVE[:11]:
+        for name in UNARY:
+            test_one_operand(name, dtype)
+        for name in BINARY:
+            test_two_operands(name, dtype)
+        for to in NATIVE[:11]:
+            test_casts(dtype, to)
+        for name in ("sum", "prod", "min", "max", "any", "all", "argmin", "argmax"):
+            test_reductions(name, dtype)
+
+
+def compiling(socket):
+    """How many kernels still wait for the compiler."""
+    done = subprocess.run([BRAZECTL, "--socket", socket, "--json", "kernels"], text=True,
+                          capture_output=True, check=True)
+    return sum(k["state"] == "compiling" for k in json.loads(done.stdout)["kernels"])
+
+
+@pytest.mark.long
+def test_compiled_kernels(monkeypatch, tmp_path):
+    """The same by compiled code: a second time, when everything is compiled."""
+    monkeypatch.setenv("BRAZE_TIER", "1")
+    process, socket = conftest.start_daemon(str(tmp_path))
+    code = "import test_special_values; test_special_values.everything()"
+    paths = [os.path.dirname(__file__), *filter(None, sys.path)]
+    env = dict(os.environ, BRAZE_SOCKET=socket, PYTHONPATH=os.pathsep.join(paths))
+    try:
+        for _ in range(2):
+            done = subprocess.run([sys.executable, "-c", code], env=env, text=True,
+                                  stderr=subprocess.PIPE)
+            assert done.returncode == 0, done.stderr
+            while compiling(socket):
+                time.sleep(1)
+    finally:
+        conftest.stop(process)
