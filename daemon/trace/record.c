@@ -337,6 +337,7 @@ static enum status record_view(struct cursor *k)
 	struct view v = {.dtype = k->dtype};
 	uint64_t word = 0;
 	uint64_t n = 0;
+	int64_t count = 0;
 	enum dtype have;
 	enum status st = take_operand(k, &src);
 
@@ -366,6 +367,12 @@ static enum status record_view(struct cursor *k)
 	    !(have == DT_COMPLEX128 && v.dtype == DT_FLOAT64))
 		return err_set(k->err, E_DTYPE, "view changes the type");
 	st = view_check(&v, trace_current(src.array)->bytes, k->err);
+	/* What touches no byte may have come with any stride and offset: planning
+	 * multiplies them all the same. */
+	if (!st && !shape_count(&count, &v.shape, 1, k->err) && !count) {
+		memset(v.stride, 0, sizeof v.stride);
+		v.offset = 0;
+	}
 	return st ? st : trace_define_view(k->t, k->out, src.array, &v, k->err);
 }
 
