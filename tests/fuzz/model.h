@@ -136,7 +136,7 @@ static inline void model_reduce(struct model *m, unsigned id, unsigned op, const
 		from += !gone || keep;
 	}
 	seen = xcalloc(out->buffer->bytes + 1, 1);
-	for (int64_t k = 0; op == OP_PROD && k < model_count(&kept); k++)
+	for (int64_t k = 0; (op == OP_PROD || op == OP_ALL) && k < model_count(&kept); k++)
 		exec_put(out->buffer->data + k * dtype_row(sig->out)->bytes, sig->out, 1);
 	if (model_count(s))
 		do {

@@ -21,6 +21,8 @@ static inline int64_t exec_wrap(unsigned dtype, int64_t v)
 		return v != 0;
 	case DT_INT8:
 		return (int8_t)v;
+	case DT_UINT8: /* copies of whole buffers */
+		return (uint8_t)v;
 	case DT_INT32:
 		return (int32_t)v;
 	case DT_INT64:
@@ -66,6 +68,14 @@ static inline int64_t exec_op(unsigned op, unsigned dtype, int64_t a, int64_t b,
 	case OP_MAXIMUM:
 	case OP_MAX:
 		return a > b ? a : b;
+	case OP_ANY:
+	case OP_LOGICAL_OR:
+		return a || b;
+	case OP_ALL:
+	case OP_LOGICAL_AND:
+		return a && b;
+	case OP_POSITIVE:
+		return a;
 	case OP_LESS:
 		return a < b;
 	case OP_WHERE:
