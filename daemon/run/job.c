@@ -73,7 +73,9 @@ void job_settle(struct job *j, struct trace *t, enum job_end end, const struct e
 	for (uint32_t i = 0; i < p->nvalue; i++) {
 		struct version *v = j->partition->value[i];
 
-		if (v->state != VERSION_RUNNING || p->value[i].role == PART_INPUT)
+		/* A recipe stayed pending; if it runs by now, a later job makes it. */
+		if (v->state != VERSION_RUNNING || p->value[i].role == PART_INPUT ||
+		    j->partition->kept[i])
 			continue;
 		if (end == JOB_DONE && p->value[i].role == PART_OUTPUT) {
 			version_store(t, v);
