@@ -172,6 +172,16 @@ struct run {
 	struct bz_args args;
 };
 
+/* Loops that the access runs in: the reduced ones do not count after them. */
+static unsigned loops_of(const struct nest *n, unsigned access)
+{
+	for (unsigned k = n->post; k < n->ninstr; k++)
+		if ((n->instr[k].op == NI_LOAD || n->instr[k].op == NI_STORE) &&
+		    n->instr[k].a == access)
+			return n->npar;
+	return (unsigned)n->npar + n->nred;
+}
+
 static bool prepare(struct run *r, const struct nest *n)
 {
 	memset(r, 0, sizeof *r);
@@ -180,7 +190,7 @@ static bool prepare(struct run *r, const struct nest *n)
 		struct depend_access d = {0, a->stride, dtype_row(a->dtype)->bytes};
 		int64_t lo, hi;
 
-		depend_range(&lo, &hi, &d, n->extent, (unsigned)n->npar + n->nred);
+		depend_range(&lo, &hi, &d, n->extent, loops_of(n, k));
 		if (hi - lo > ROOM)
 			return false;
 		r->bytes[k] = (size_t)(hi - lo);
@@ -227,8 +237,7 @@ static bool orderless(const struct nest *n)
 		struct depend_access d = {0, a->stride, dtype_row(a->dtype)->bytes};
 
 		if (a->write &&
-		    depend_test(&d, &d, n->extent, (unsigned)n->npar + n->nred, n->npar).kind !=
-			    DEPEND_SAME)
+		    depend_test(&d, &d, n->extent, loops_of(n, k), n->npar).kind != DEPEND_SAME)
 			return false;
 	}
 	return true;
