@@ -15,10 +15,11 @@
 #include "run/job.h"
 #include "trace/record.h"
 
-#define ARENA  (1u << 20)
-#define FLIGHT 3   /* jobs bound and not yet run */
-#define TURNS  120 /* operations of a program */
-#define SPACE  512 /* elements of an array */
+#define ARENA	(1u << 20)
+#define FLIGHT	3   /* jobs bound and not yet run */
+#define TURNS	120 /* operations of a program */
+#define SPACE	512 /* elements of an array */
+#define NO_TYPE 255 /* in an op's head */
 
 struct life {
 	struct fuzz_input in;
@@ -126,7 +127,7 @@ static void do_map(struct life *l)
 				      OP_MAXIMUM,    OP_NEGATIVE,    OP_SQUARE,	  OP_LESS,
 				      OP_LOGICAL_OR, OP_LOGICAL_AND, OP_WHERE,	  OP_CAST};
 	unsigned op = ops[fuzz_below(&l->in, sizeof ops)], id = free_id(l);
-	unsigned dtype = op == OP_CAST ? some_dtype(l) : DTYPE_END, first = some_id(l);
+	unsigned dtype = op == OP_CAST ? some_dtype(l) : NO_TYPE, first = some_id(l);
 	struct model_operand in[3];
 	struct op_arg arg[3];
 	struct op_sig sig;
@@ -176,7 +177,7 @@ static void do_reduction(struct life *l)
 	begin(l);
 	array_operand(l, &in, from);
 	word(l, axes | (uint64_t)keep << 32);
-	if (!op_infer(&sig, (enum op)op, &arg, DTYPE_END, NULL) && commit(l, op, DTYPE_END, id))
+	if (!op_infer(&sig, (enum op)op, &arg, DTYPE_END, NULL) && commit(l, op, NO_TYPE, id))
 		model_reduce(&l->model, id, op, &sig, a, axes, keep);
 }
 
@@ -198,7 +199,7 @@ static void do_matmul(struct life *l)
 	array_operand(l, &in[1], y);
 	arg[0] = (struct op_arg){a->view.dtype, false};
 	arg[1] = (struct op_arg){b->view.dtype, false};
-	if (op_infer(&sig, OP_MATMUL, arg, DTYPE_END, NULL) || !commit(l, OP_MATMUL, DTYPE_END, id))
+	if (op_infer(&sig, OP_MATMUL, arg, DTYPE_END, NULL) || !commit(l, OP_MATMUL, NO_TYPE, id))
 		return;
 	p = model_read(&in[0], &a->view.shape, sig.in[0]);
 	q = model_read(&in[1], &b->view.shape, sig.in[1]);
@@ -254,7 +255,7 @@ static void do_creation(struct life *l)
 	begin(l);
 	array_operand(l, &fill, id);
 	number_operand(l, &fill, DT_INT64, true);
-	FUZZ_CHECK(commit(l, OP_ASSIGN, DTYPE_END, 0));
+	FUZZ_CHECK(commit(l, OP_ASSIGN, NO_TYPE, 0));
 	model_assign(&l->model.array[id], &fill);
 }
 
@@ -276,7 +277,7 @@ static void do_assign(struct life *l)
 		array_operand(l, &in, from);
 	else
 		number_operand(l, &in, DT_INT64, true);
-	if (commit(l, OP_ASSIGN, DTYPE_END, 0))
+	if (commit(l, OP_ASSIGN, NO_TYPE, 0))
 		model_assign(a, &in);
 }
 
@@ -336,7 +337,7 @@ static void do_pin(struct life *l)
 		return;
 	begin(l);
 	array_operand(l, &in, from);
-	if (!commit(l, OP_PIN, DTYPE_END, id))
+	if (!commit(l, OP_PIN, NO_TYPE, id))
 		return;
 	*b = (struct model_array){model_buffer(a->buffer->bytes), a->view, true};
 	memcpy(b->buffer->data, a->buffer->data, a->buffer->bytes);
@@ -351,7 +352,7 @@ static void do_drop(struct life *l)
 		return;
 	begin(l);
 	array_operand(l, &in, id);
-	FUZZ_CHECK(commit(l, OP_DROP, DTYPE_END, 0));
+	FUZZ_CHECK(commit(l, OP_DROP, NO_TYPE, 0));
 	model_drop(&l->model.array[id]);
 }
 
