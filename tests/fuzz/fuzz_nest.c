@@ -112,11 +112,10 @@ static void draw_instr(struct nest *n, struct fuzz_input *in, unsigned k)
 	}
 }
 
-static void draw_nest(struct nest *n, struct fuzz_input *in)
+static void draw_loops(struct nest *n, struct fuzz_input *in)
 {
 	int64_t points = 1;
 
-	memset(n, 0, sizeof *n);
 	n->npar = (uint8_t)fuzz_below(in, 4);
 	n->nred = (uint8_t)fuzz_below(in, 3);
 	n->vec = (uint8_t)(n->npar + n->nred ? n->npar + n->nred - 1 : 0);
@@ -129,6 +128,12 @@ static void draw_nest(struct nest *n, struct fuzz_input *in)
 			n->extent[l] = 2;
 		points *= n->extent[l] ? n->extent[l] : 1;
 	}
+}
+
+static void draw_nest(struct nest *n, struct fuzz_input *in)
+{
+	memset(n, 0, sizeof *n);
+	draw_loops(n, in);
 	n->naccess = (uint16_t)fuzz_below(in, 6);
 	for (unsigned k = 0; k < n->naccess; k++)
 		draw_access(n, in, k);

@@ -121,38 +121,47 @@ static void some_shape(struct life *l, struct shape *s)
 	*s = shapes[fuzz_below(&l->in, sizeof shapes / sizeof shapes[0])];
 }
 
+/* Operand k of a map, an array or (not the first) a number; widens the shape. */
+static bool map_operand(struct life *l, unsigned k, struct model_operand *in, struct op_arg *arg,
+			struct shape *shape)
+{
+	bool weak = fuzz_below(&l->in, 2), number = k && !fuzz_below(&l->in, 3);
+	unsigned from;
+
+	if (number) {
+		*arg = (struct op_arg){(uint8_t)(weak ? DT_INT64 : some_dtype(l)), weak};
+		number_operand(l, in, arg->dtype, weak);
+		return true;
+	}
+	from = some_id(l);
+	if (!from)
+		return false;
+	array_operand(l, in, from);
+	*arg = (struct op_arg){in->array->view.dtype, false};
+	if (k)
+		return !shape_broadcast(shape, &in->array->view.shape, NULL);
+	*shape = in->array->view.shape;
+	return true;
+}
+
 static void do_map(struct life *l)
 {
 	static const uint8_t ops[] = {OP_ADD,	     OP_SUBTRACT,    OP_MULTIPLY, OP_MINIMUM,
 				      OP_MAXIMUM,    OP_NEGATIVE,    OP_SQUARE,	  OP_LESS,
 				      OP_LOGICAL_OR, OP_LOGICAL_AND, OP_WHERE,	  OP_CAST};
 	unsigned op = ops[fuzz_below(&l->in, sizeof ops)], id = free_id(l);
-	unsigned dtype = op == OP_CAST ? some_dtype(l) : NO_TYPE, first = some_id(l);
+	unsigned dtype = op == OP_CAST ? some_dtype(l) : NO_TYPE;
 	struct model_operand in[3];
 	struct op_arg arg[3];
 	struct op_sig sig;
 	struct shape shape;
 
-	if (!id || !first)
+	if (!id)
 		return;
 	begin(l);
-	for (unsigned k = 0; k < op_row(op)->arity; k++) {
-		bool weak = fuzz_below(&l->in, 2), number = k && !fuzz_below(&l->in, 3);
-		unsigned from = k ? some_id(l) : first;
-		unsigned type = number ? (weak ? DT_INT64 : some_dtype(l)) : 0;
-
-		if (number)
-			number_operand(l, &in[k], type, weak);
-		else
-			array_operand(l, &in[k], from);
-		arg[k] = (struct op_arg){(uint8_t)type, weak};
-		if (!number)
-			arg[k] = (struct op_arg){l->model.array[from].view.dtype, false};
-		if (k == 0)
-			shape = in[0].array->view.shape;
-		else if (!number && shape_broadcast(&shape, &in[k].array->view.shape, NULL))
+	for (unsigned k = 0; k < op_row(op)->arity; k++)
+		if (!map_operand(l, k, &in[k], &arg[k], &shape))
 			return;
-	}
 	if (model_count(&shape) > SPACE || op_infer(&sig, (enum op)op, arg, dtype, NULL))
 		return;
 	if (commit(l, op, dtype, id))

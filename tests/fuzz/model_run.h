@@ -44,7 +44,7 @@ static inline void model_run(const struct plan *plan, const struct part *part, c
 
 		FUZZ_CHECK(n); /* only floating products go to the library */
 		/* plan_exec has no sums over nothing. */
-		if (way == MODEL_TIER0 || !(nest_parallel(n) * nest_reduced(n)))
+		if (way == MODEL_TIER0 || !nest_parallel(n) || !nest_reduced(n))
 			model_tier0(n, slot, part->imm);
 		else
 			exec_plan(&one, part, slot, way == MODEL_WIDE ? EXEC_WIDE : EXEC_REVERSE);

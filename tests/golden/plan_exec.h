@@ -45,6 +45,21 @@ static inline void exec_put(char *p, unsigned dtype, int64_t v)
 	memcpy(p, &v, dtype_row(dtype)->bytes);
 }
 
+/* Of truth values, which are 0 and 1. */
+static inline int64_t exec_logic(unsigned op, int64_t a, int64_t b)
+{
+	switch (op) {
+	case OP_ANY:
+	case OP_LOGICAL_OR:
+		return a || b;
+	case OP_ALL:
+	case OP_LOGICAL_AND:
+		return a && b;
+	default:
+		abort();
+	}
+}
+
 static inline int64_t exec_op(unsigned op, unsigned dtype, int64_t a, int64_t b, int64_t c)
 {
 	uint64_t x = (uint64_t)a, y = (uint64_t)b;
@@ -68,14 +83,6 @@ static inline int64_t exec_op(unsigned op, unsigned dtype, int64_t a, int64_t b,
 	case OP_MAXIMUM:
 	case OP_MAX:
 		return a > b ? a : b;
-	case OP_ANY:
-	case OP_LOGICAL_OR:
-		return a || b;
-	case OP_ALL:
-	case OP_LOGICAL_AND:
-		return a && b;
-	case OP_POSITIVE:
-		return a;
 	case OP_LESS:
 		return a < b;
 	case OP_WHERE:
@@ -83,7 +90,7 @@ static inline int64_t exec_op(unsigned op, unsigned dtype, int64_t a, int64_t b,
 	case OP_CAST:
 		return exec_wrap(dtype, a);
 	default:
-		abort();
+		return exec_logic(op, a, b);
 	}
 }
 
