@@ -88,6 +88,9 @@ static enum status set(struct config *c, const struct row *r, const char *text, 
 
 	switch (r->type) {
 	case TEXT:
+		ok = !strchr(text, '\n'); /* config_print's lines must stay lines */
+		if (!ok)
+			break;
 		free(*(char **)field(c, r));
 		*(char **)field(c, r) = xstrdup(text);
 		break;
@@ -102,7 +105,7 @@ static enum status set(struct config *c, const struct row *r, const char *text, 
 		break;
 	}
 	if (!ok) {
-		static const char *const wants[] = {"", "bytes such as 512M or 4G",
+		static const char *const wants[] = {"one line", "bytes such as 512M or 4G",
 						    "a whole number", "auto, 0 or 1"};
 
 		return err_set(err, E_INVALID, "%s: %s = %s: wants %s", origin, r->name, text,
@@ -153,10 +156,11 @@ static enum status load_file(struct config *c, const char *path, bool must, stru
 		return err_set(err, E_INVALID, "%s: %s", path, strerror(errno));
 	}
 	for (int number = 1; !st && fgets(line, sizeof(line), f); number++) {
+		bool whole = strlen(line) < sizeof(line) - 1; /* before blanks are cut off */
 		char *text = trim(line);
 
 		snprintf(origin, sizeof(origin), "%s:%d", path, number);
-		if (strlen(line) == sizeof(line) - 1)
+		if (!whole)
 			st = err_set(err, E_INVALID, "%s: line too long", origin);
 		else if (*text && *text != '#')
 			st = set_pair(c, text, origin, err);

@@ -169,7 +169,8 @@ static inline bool shape_equal(const struct shape *a, const struct shape *b)
 }
 /* Broadcast b into *io (NumPy's rules); E_SHAPE when they do not fit. */
 enum status shape_broadcast(struct shape *io, const struct shape *b, struct err *err) MUST_USE;
-/* Elements; E_LIMIT on overflow of LIMIT_ARRAY_BYTES at `bytes` an element. */
+/* Elements; E_LIMIT when they pass LIMIT_ARRAY_BYTES at `bytes` an element, or, of an
+ * empty array, when its strides would pass 64 bits. */
 enum status shape_count(int64_t *out, const struct shape *s, unsigned bytes,
 			struct err *err) MUST_USE;
 /* Result shape of reducing the axes in the bit mask; E_AXIS for unknown bits. */

@@ -41,29 +41,24 @@ enum status shape_broadcast(struct shape *io, const struct shape *b, struct err 
 
 enum status shape_count(int64_t *out, const struct shape *s, unsigned bytes, struct err *err)
 {
-	uint64_t n = 1;
-	bool empty = false;
+	uint64_t n = 1, most = LIMIT_ARRAY_BYTES;
+	char text[160];
 
 	for (int i = 0; i < s->ndim; i++) {
 		if (s->dim[i] < 0)
 			return err_set(err, E_INVALID, "negative dimensions are not allowed");
-		empty |= s->dim[i] == 0;
+		if (!s->dim[i])
+			most = INT64_MAX;
 	}
-	for (int i = 0; i < s->ndim && !empty; i++)
-		if (__builtin_mul_overflow(n, (uint64_t)s->dim[i], &n) || n > LIMIT_ARRAY_BYTES)
-			goto big;
-	if (empty)
-		n = 0;
-	if (n > LIMIT_ARRAY_BYTES / (bytes ? bytes : 1))
-		goto big;
-	*out = (int64_t)n;
+	/* An empty array has strides too: NumPy refuses those that pass 64 bits. */
+	for (int i = 0; i < s->ndim; i++)
+		if (s->dim[i] && __builtin_mul_overflow(n, (uint64_t)s->dim[i], &n))
+			n = UINT64_MAX;
+	if (n > most / (bytes ? bytes : 1))
+		return err_set(err, E_LIMIT, "array of shape %s is too big",
+			       shape_text(s, text, sizeof text));
+	*out = most == INT64_MAX ? 0 : (int64_t)n;
 	return OK;
-big : {
-	char text[160];
-
-	return err_set(err, E_LIMIT, "array of shape %s is too big",
-		       shape_text(s, text, sizeof text));
-}
 }
 
 enum status shape_reduce(struct shape *out, const struct shape *s, uint32_t axes, bool keepdims,

@@ -4,6 +4,14 @@
 
 #include "ops.h"
 
+static bool is_empty(const struct shape *s)
+{
+	for (int i = 0; i < s->ndim; i++)
+		if (!s->dim[i])
+			return true;
+	return false;
+}
+
 void view_init(struct view *v, enum dtype d, const struct shape *s)
 {
 	int64_t step = dtype_row(d)->bytes;
@@ -22,20 +30,23 @@ enum status view_range(int64_t *lo, int64_t *hi, const struct view *v, struct er
 {
 	__int128 low = v->offset, high = v->offset;
 
-	for (int i = 0; i < v->shape.ndim; i++) {
-		__int128 reach;
-
+	for (int i = 0; i < v->shape.ndim; i++)
 		if (v->shape.dim[i] < 0)
 			return err_set(err, E_INVALID, "negative dimensions are not allowed");
-		if (!v->shape.dim[i]) {
-			*lo = *hi = 0;
-			return OK;
-		}
-		reach = (__int128)(v->shape.dim[i] - 1) * v->stride[i];
+	if (is_empty(&v->shape)) {
+		*lo = *hi = 0;
+		return OK;
+	}
+	for (int i = 0; i < v->shape.ndim; i++) {
+		__int128 reach = (__int128)(v->shape.dim[i] - 1) * v->stride[i];
+
 		if (reach < 0)
 			low += reach;
 		else
 			high += reach;
+		/* Two more of these could pass 128 bits. */
+		if (low < INT64_MIN || high > INT64_MAX)
+			break;
 	}
 	high += dtype_row(v->dtype)->bytes;
 	if (low < INT64_MIN || high > INT64_MAX)
@@ -70,9 +81,9 @@ bool view_contiguous(const struct view *v)
 {
 	int64_t step = dtype_row(v->dtype)->bytes;
 
+	if (is_empty(&v->shape))
+		return true;
 	for (int i = v->shape.ndim - 1; i >= 0; i--) {
-		if (!v->shape.dim[i])
-			return true;
 		if (v->shape.dim[i] != 1 && v->stride[i] != step)
 			return false;
 		step *= v->shape.dim[i];

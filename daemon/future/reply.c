@@ -38,14 +38,23 @@ void reply_welcome(struct conn *c, uint64_t session, const struct arena *a,
 	send_reply(c, &r, arena_fd(a));
 }
 
+/* Bytes of error texts in one answer: what else LIMIT_DEMAND_IDS extents need fits
+ * beside them in a packet.  An extent without a text still has its code. */
+#define TEXT_BYTES (LIMIT_PACKET_BYTES / 2)
+
 static void fill_extent(Braze__Wire__Extent *e, const struct version *v,
-			const struct reply_inline *small, size_t nsmall)
+			const struct reply_inline *small, size_t nsmall, size_t *text_room)
 {
 	braze__wire__extent__init(e);
 	e->bytes = v->bytes;
 	if (v->state == VERSION_FAILED) {
+		size_t n = strlen(v->error->text);
+
 		e->error = v->error->code;
-		e->text = v->error->text;
+		if (n <= *text_room) {
+			e->text = v->error->text;
+			*text_room -= n;
+		}
 		return;
 	}
 	e->offset = v->storage->extent.offset;
@@ -63,9 +72,10 @@ void reply_resolved(struct conn *c, const struct ticket *t, const struct reply_i
 	Braze__Wire__Extent **list = xcalloc(t->nanswer, sizeof *list);
 	Braze__Wire__Resolved m = BRAZE__WIRE__RESOLVED__INIT;
 	Braze__Wire__Reply r = BRAZE__WIRE__REPLY__INIT;
+	size_t text_room = TEXT_BYTES;
 
 	for (uint32_t i = 0; i < t->nanswer; i++) {
-		fill_extent(&e[i], t->version[i], small, nsmall);
+		fill_extent(&e[i], t->version[i], small, nsmall, &text_room);
 		list[i] = &e[i];
 	}
 	m.ticket = t->id;

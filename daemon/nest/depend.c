@@ -232,14 +232,17 @@ struct depend depend_test(const struct depend_access *a, const struct depend_acc
 	struct depend r = {.kind = DEPEND_NONE};
 	struct search s = {.nsame = nsame, .budget = NODE_BUDGET};
 	bool alike = true, loose = false, same;
+	unsigned nmoving = 0;
 	int64_t alo, ahi, blo, bhi;
 
 	depend_range(&alo, &ahi, a, extent, nloop);
 	depend_range(&blo, &bhi, b, extent, nloop);
 	if (alo >= bhi || blo >= ahi)
 		return r;
-	for (unsigned k = 0; k < nloop; k++)
+	for (unsigned k = 0; k < nloop; k++) {
 		alike &= extent[k] < 2 || a->stride[k] == b->stride[k];
+		nmoving += extent[k] > 1;
+	}
 	same = identical(a, b, extent, nloop);
 	/* b's byte minus a's byte lies in (-bytes of b, bytes of a). */
 	s.lo = a->offset - b->offset - (int64_t)b->bytes + 1;
@@ -257,7 +260,8 @@ struct depend depend_test(const struct depend_access *a, const struct depend_acc
 	descend(&s, 0, 0);
 	if (s.found) {
 		r.kind = DEPEND_CROSS;
-		r.constant = alike && !loose && s.found == 1 && s.budget >= 0;
+		/* Along a loop that moves neither, any two points overlap. */
+		r.constant = alike && s.nvar == nmoving && s.found == 1 && s.budget >= 0;
 		memcpy(r.distance, s.sol, sizeof r.distance);
 	} else if (s.budget < 0) {
 		r.kind = DEPEND_UNKNOWN;

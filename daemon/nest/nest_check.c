@@ -104,6 +104,22 @@ static enum status check_memory(const struct check *c, unsigned k)
 	return store ? check_operand(c, k, i->b, i->dtype) : OK;
 }
 
+/* Does an operation on its loop type give the type that the instruction claims? */
+static enum status check_types(const struct check *c, unsigned k, unsigned op)
+{
+	const struct nest_instr *i = &c->n->instr[k];
+	const struct op_arg loop = {i->ltype, false}, flag = {DT_BOOL, false};
+	const struct op_arg arg[3] = {op == OP_WHERE ? flag : loop, loop, loop};
+	unsigned last = op_row(op)->arity - 1u;
+	struct op_sig sig;
+
+	if (op_infer(&sig, (enum op)op, arg, i->dtype, NULL) || sig.in[last] != i->ltype ||
+	    sig.out != i->dtype)
+		return err_set(c->err, E_INTERNAL, "instr %u: %s of type %u does not give type %u",
+			       k, op_row(op)->id, i->ltype, i->dtype);
+	return OK;
+}
+
 static enum status check_reduce(struct check *c, unsigned k)
 {
 	const struct nest_instr *i = &c->n->instr[k];
@@ -115,6 +131,8 @@ static enum status check_reduce(struct check *c, unsigned k)
 	if (++c->nreduce > LIMIT_NEST_REDUCES)
 		return err_set(c->err, E_INTERNAL, "nest has more than %d reductions",
 			       LIMIT_NEST_REDUCES);
+	if (check_types(c, k, i->c))
+		return E_INTERNAL;
 	return check_operand(c, k, i->a, i->ltype);
 }
 
@@ -128,6 +146,7 @@ static enum status check_compute(const struct check *c, unsigned k)
 
 	if (!row || row->kind != KIND_EW)
 		return err_set(c->err, E_INTERNAL, "instr %u: op %u is not elementwise", k, i->op);
+	st = check_types(c, k, i->op);
 	for (unsigned j = 0; j < row->arity && !st; j++)
 		st = check_operand(c, k, operand[j],
 				   i->op == OP_WHERE && !j ? (unsigned)DT_BOOL : i->ltype);

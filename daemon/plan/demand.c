@@ -64,23 +64,46 @@ static const struct err *failed_input(const struct node *n)
 	return n->prev && n->prev->state == VERSION_FAILED ? n->prev->error : NULL;
 }
 
-/* Versions that read a failed one fail with the same origin; their nodes go. */
+static bool any_failed(const struct found *f)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (failed_input(f->node[i]))
+			return true;
+	return false;
+}
+
+/* Versions that read a failed one fail with the same origin; their nodes go, and
+ * with them older nodes that only they needed. */
 static void fail_dependents(struct found *f, struct trace *t)
 {
+	struct version **out;
 	size_t n = 0;
 
+	if (!any_failed(f))
+		return;
+	out = xcalloc(f->n, sizeof *out);
+	for (size_t i = 0; i < f->n; i++)
+		out[i] = version_ref(f->node[i]->out);
 	for (size_t i = 0; i < f->n; i++) {
-		const struct err *e = failed_input(f->node[i]);
+		const struct err *e = failed_input(out[i]->node);
 
 		if (e) {
 			struct err copy = *e;
 
-			version_fail(t, f->node[i]->out, &copy);
-		} else {
-			f->node[n++] = f->node[i];
+			version_fail(t, out[i], &copy);
 		}
 	}
+	/* Newest first: what lets go of others comes before them. */
+	for (size_t i = f->n; i-- > 0;) {
+		if (out[i]->state != VERSION_PENDING || out[i]->refs == 1)
+			f->node[i] = NULL;
+		version_unref(t, out[i]);
+	}
+	for (size_t i = 0; i < f->n; i++)
+		if (f->node[i])
+			f->node[n++] = f->node[i];
 	f->n = n;
+	free(out);
 }
 
 static void touch(struct trace *t, struct version *v)

@@ -78,7 +78,7 @@ static enum status check_nest(const struct check *c, uint32_t k)
 			continue;
 		d.bytes = dtype_row(a->dtype)->bytes;
 		st = check_bytes(c, k, a->slot, a->write, &d, n->extent,
-				 (unsigned)n->npar + n->nred);
+				 n->npar + (i < n->post ? n->nred : 0u));
 		if (!st && a->write)
 			c->filled[a->slot] = 1;
 	}

@@ -331,6 +331,18 @@ struct version *record_copy(struct trace *t, struct version *v)
 	return copy;
 }
 
+/* What touches no byte may have come with any stride and offset, and planning
+ * multiplies them all the same. */
+static void forget_strides(struct view *v)
+{
+	int64_t count;
+
+	if (shape_count(&count, &v->shape, 1, NULL) || count)
+		return;
+	memset(v->stride, 0, sizeof v->stride);
+	v->offset = 0;
+}
+
 static enum status record_view(struct cursor *k)
 {
 	struct source src;
@@ -366,7 +378,10 @@ static enum status record_view(struct cursor *k)
 	    !(have == DT_COMPLEX128 && v.dtype == DT_FLOAT64))
 		return err_set(k->err, E_DTYPE, "view changes the type");
 	st = view_check(&v, trace_current(src.array)->bytes, k->err);
-	return st ? st : trace_define_view(k->t, k->out, src.array, &v, k->err);
+	if (st)
+		return st;
+	forget_strides(&v);
+	return trace_define_view(k->t, k->out, src.array, &v, k->err);
 }
 
 static enum status record_import(struct cursor *k)

@@ -21,6 +21,8 @@ static inline int64_t exec_wrap(unsigned dtype, int64_t v)
 		return v != 0;
 	case DT_INT8:
 		return (int8_t)v;
+	case DT_UINT8: /* copies of whole buffers */
+		return (uint8_t)v;
 	case DT_INT32:
 		return (int32_t)v;
 	case DT_INT64:
@@ -41,6 +43,21 @@ static inline int64_t exec_get(const char *p, unsigned dtype)
 static inline void exec_put(char *p, unsigned dtype, int64_t v)
 {
 	memcpy(p, &v, dtype_row(dtype)->bytes);
+}
+
+/* Of truth values, which are 0 and 1. */
+static inline int64_t exec_logic(unsigned op, int64_t a, int64_t b)
+{
+	switch (op) {
+	case OP_ANY:
+	case OP_LOGICAL_OR:
+		return a || b;
+	case OP_ALL:
+	case OP_LOGICAL_AND:
+		return a && b;
+	default:
+		abort();
+	}
 }
 
 static inline int64_t exec_op(unsigned op, unsigned dtype, int64_t a, int64_t b, int64_t c)
@@ -73,7 +90,7 @@ static inline int64_t exec_op(unsigned op, unsigned dtype, int64_t a, int64_t b,
 	case OP_CAST:
 		return exec_wrap(dtype, a);
 	default:
-		abort();
+		return exec_logic(op, a, b);
 	}
 }
 

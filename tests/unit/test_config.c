@@ -235,3 +235,28 @@ Test(config, actions_need_no_valid_file, .init = clean)
 #include "config.def"
 #undef SETTING
 }
+
+/* Else what follows the blanks would be read as a line of its own. */
+Test(config, long_line_is_refused_wherever_its_blanks_are, .init = clean)
+{
+	char text[8192];
+	struct config c;
+	struct err err = {0};
+
+	memset(text, ' ', sizeof text);
+	memcpy(text, "threads = 1", 11);
+	strcpy(text + 5000, "2\n");
+	cr_assert_eq(LOAD(&c, &err, "-f", file_with(text)), E_INVALID);
+	cr_assert(strstr(err.text, "too long"), "%s", err.text);
+	config_finish(&c);
+}
+
+Test(config, value_of_two_lines_is_refused, .init = clean)
+{
+	struct config c;
+	struct err err = {0};
+
+	cr_assert_eq(LOAD(&c, &err, "-f", file_with(""), "-o", "dump=nest\ntier = 0"), E_INVALID);
+	cr_assert(strstr(err.text, "one line"), "%s", err.text);
+	config_finish(&c);
+}

@@ -239,3 +239,42 @@ Test(demand, cut_falls_where_fewest_bytes_cross)
 	version_unref(&trace, v[0]);
 	free(v);
 }
+
+/* Version 3 lives for the sake of 4 only, which fails before it is made. */
+Test(demand, values_that_only_failed_ones_needed_go_with_them)
+{
+	struct err lost;
+
+	import(1, 10);
+	unary(OP_SQRT, 2, 1);
+	unary(OP_SQRT, 3, 1);
+	binary(OP_ADD, 4, 3, 2);
+	drop(3);
+	err_set(&lost, E_LOST, "lost");
+	version_fail(&trace, value_of(2), &lost);
+	cr_assert_null(cut(4), "there is nothing left to run");
+	cr_assert_eq(value_of(4)->state, VERSION_FAILED);
+	cr_assert_str_eq(value_of(4)->error->text, "lost");
+	cr_assert_eq(trace.npending, 0);
+}
+
+Test(demand, named_values_beside_failed_ones_are_made)
+{
+	struct partition *p;
+	struct err lost;
+
+	import(1, 10);
+	unary(OP_SQRT, 2, 1);
+	unary(OP_SQRT, 3, 1);
+	binary(OP_ADD, 4, 3, 2);
+	err_set(&lost, E_LOST, "lost");
+	version_fail(&trace, value_of(2), &lost);
+	p = cut(4);
+	cr_assert_eq(value_of(4)->state, VERSION_FAILED);
+	if (p)
+		finish(p);
+	p = cut(3);
+	if (p)
+		finish(p);
+	cr_assert_eq(value_of(3)->state, VERSION_STORED);
+}

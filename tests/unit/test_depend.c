@@ -163,3 +163,16 @@ Test(depend, broadcast_store_meets_itself)
 	cr_assert_eq(depend_test(&a, &a, extent, 1, 1).kind, DEPEND_CROSS);
 	cr_assert_eq(depend_test(&a, &a, extent, 1, 0).kind, DEPEND_SAME);
 }
+
+Test(depend, no_distance_is_constant_along_a_loop_that_moves_nothing)
+{
+	int64_t extent[2] = {3, 3}, stride[2] = {100, 0};
+	struct depend_access a = {0, stride, 1}, b = {0, stride, 8};
+	struct depend d = depend_test(&a, &b, extent, 2, 0);
+
+	cr_assert_eq(d.kind, DEPEND_CROSS);
+	cr_assert_not(d.constant);
+	d = depend_test(&a, &b, extent, 2, 1);
+	cr_assert_eq(d.kind, DEPEND_CROSS);
+	cr_assert_not(d.constant);
+}

@@ -81,6 +81,9 @@ Test(nest_check, refuses_what_breaks_a_rule)
 	n.instr[1].c = OP_ADD;
 	refused(&n, "misplaced");
 	n = row_sum();
+	n.instr[1].ltype = DT_FLOAT32; /* a sum of singles is no double */
+	refused(&n, "does not give type");
+	n = row_sum();
 	n.post = 4;
 	refused(&n, "post");
 	n = row_sum();
@@ -90,4 +93,19 @@ Test(nest_check, refuses_what_breaks_a_rule)
 	n = row_sum();
 	n.naccess = LIMIT_NEST_ACCESSES + 1;
 	refused(&n, "accesses");
+}
+
+/* The interpreter writes what the operation gives, whatever the instruction claims. */
+Test(nest_check, comparison_gives_bool_and_no_number)
+{
+	struct nest n = row_sum();
+
+	n.ninstr = 4;
+	n.post = 3;
+	n.instr[3] = n.instr[2];
+	n.instr[3].b = 2;
+	n.instr[2] = n.instr[1];
+	n.instr[2].a = 1;
+	n.instr[1] = (struct nest_instr){OP_EQUAL, DT_FLOAT64, DT_FLOAT64, 0, 0, 0};
+	refused(&n, "EQUAL");
 }

@@ -66,3 +66,15 @@ Test(plan_check, every_refusal_has_a_text)
 		cr_assert_gt(strlen(fuse_reason_text((enum fuse_reason)r)), 3);
 	cr_assert_str_eq(fuse_reason_text(FUSE_REASON_END), "?");
 }
+
+/* The sums of nothing are stored all the same, so their places count. */
+Test(plan_check, result_of_an_empty_reduction_is_bounded_too)
+{
+	struct plan_case c = plan_case_good("value 0 input 0\nvalue 1 output 40\n"
+					    "op SUM axes 2 v0:float64[5,0] -> v1:float64[5]\n",
+					    NULL);
+
+	cr_assert_eq(plan_case_nest(&c, 0)->nred, 1);
+	c.plan->step[0].nest->access[c.plan->step[0].nest->naccess - 1].offset = 8;
+	refused(&c, "touches");
+}

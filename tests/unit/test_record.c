@@ -158,6 +158,28 @@ Test(record, views_outside_the_buffer_are_refused)
 	cr_assert_eq(flush(), E_LIMIT);
 }
 
+/* Planning computes strides times extents without looking whether any point exists. */
+Test(record, views_of_nothing_lose_their_strides)
+{
+	const struct view *v;
+
+	import(1, 10);
+	put(OP_VIEW, DT_FLOAT64, 1, 6, 2);
+	operand(1);
+	word(2);
+	word((uint64_t)INT64_MIN);
+	word(5);
+	word(0);
+	word((uint64_t)INT64_MAX);
+	word(8);
+	cr_assert_eq(flush(), OK, "%s", err.text);
+	v = &trace_array(&trace, 2)->view;
+	cr_assert_eq(v->shape.ndim, 2);
+	cr_assert_eq(v->shape.dim[0], 5);
+	cr_assert_eq(v->stride[0], 0);
+	cr_assert_eq(v->offset, 0);
+}
+
 Test(record, shapes_that_overflow_are_refused)
 {
 	put(OP_EMPTY, DT_FLOAT64, 0, 4, 1);

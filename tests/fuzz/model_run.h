@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fuzz/model_run.h - run a plan on memory: by the interpreter of nests, or in the
+ * two ways of golden/plan_exec.h that show wrong fusion. */
+#ifndef BRAZE_FUZZ_MODEL_RUN_H
+#define BRAZE_FUZZ_MODEL_RUN_H
+
+#include "../golden/plan_exec.h"
+#include "fuzz.h"
+#include "worker/tier0.h"
+
+enum model_way { MODEL_REVERSE, MODEL_WIDE, MODEL_TIER0, MODEL_WAYS };
+
+static inline void model_tier0(const struct nest *n, char **slot, const uint64_t *imm)
+{
+	char *base[LIMIT_NEST_ACCESSES];
+	int64_t stride[LIMIT_NEST_ACCESSES * LIMIT_NDIM];
+	uint64_t scalar[LIMIT_NEST_SCALARS * 2];
+	int64_t par = nest_parallel(n), red = nest_reduced(n);
+	volatile uint32_t cancel = 0;
+	struct bz_args a = {base, n->extent, stride, scalar, &cancel};
+	void *scratch = aligned_alloc(64, (tier0_scratch(n) + 63) / 64 * 64);
+	struct err err;
+
+	FUZZ_CHECK(!tier0_check(n, &err));
+	for (unsigned k = 0; k < n->naccess; k++) {
+		base[k] = slot[n->access[k].slot] + n->access[k].offset;
+		memcpy(stride + k * LIMIT_NDIM, n->access[k].stride, sizeof n->access[k].stride);
+	}
+	for (unsigned k = 0; k < n->nscalar; k++)
+		memcpy(scalar + 2 * k, imm + 2 * (size_t)n->scalar[k], 2 * sizeof *imm);
+	if (n->nred)
+		tier0_reduce(n, &a, 0, par, 0, (red + TREE_CHUNK - 1) / TREE_CHUNK, NULL, scratch);
+	else
+		tier0_map(n, &a, 0, par, scratch);
+	free(scratch);
+}
+
+static inline void model_run(const struct plan *plan, const struct part *part, char **slot,
+			     enum model_way way)
+{
+	for (uint32_t k = 0; k < plan->nstep; k++) {
+		const struct nest *n = plan->step[k].nest;
+		struct plan one = {.nstep = 1, .step = &plan->step[k]};
+
+		FUZZ_CHECK(n); /* only floating products go to the library */
+		/* plan_exec has no sums over nothing. */
+		if (way == MODEL_TIER0 || !nest_parallel(n) || !nest_reduced(n))
+			model_tier0(n, slot, part->imm);
+		else
+			exec_plan(&one, part, slot, way == MODEL_WIDE ? EXEC_WIDE : EXEC_REVERSE);
+	}
+}
+
+#endif

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trace_fixture.h"
+
+#include "nest/compilepart.h"
+#include "run/job.h"
+
+TestSuite(job, .init = fixture_setup, .fini = fixture_teardown);
+
+static struct version *value_of(uint32_t id)
+{
+	return trace_current(trace_array(&trace, id));
+}
+
+/* Cut, planned and bound; E_NOMEM when there is no storage. */
+static enum status try_bind(struct job **made, uint32_t id)
+{
+	struct version *v = value_of(id);
+	struct job *j = calloc(1, sizeof *j);
+	struct plan *plan = NULL;
+	enum status st;
+
+	demand_partition(&j->partition, &trace, &v, 1, false);
+	cr_assert_not_null(j->partition);
+	cr_assert_eq(compilepart_run(&plan, &j->partition->part, NULL, NULL, NULL, &err), OK, "%s",
+		     err.text);
+	st = job_bind(j, &trace, plan, 7, &err);
+	if (st)
+		plan_free(plan);
+	*made = j;
+	return st;
+}
+
+static void settle(struct job *j, enum job_end end)
+{
+	struct plan *plan = j->run.plan;
+
+	job_settle(j, &trace, end, &err);
+	job_free(j, &trace);
+	if (plan)
+		plan_free(plan);
+}
+
+static struct job *bound_job(uint32_t id)
+{
+	struct job *j;
+
+	cr_assert_eq(try_bind(&j, id), OK, "%s", err.text);
+	return j;
+}
+
+Test(job, places_are_inputs_where_they_lie_and_fresh_extents)
+{
+	struct job *j;
+	const struct plan *plan;
+
+	import(1, 100);
+	unary(OP_SQRT, 2, 1);
+	j = bound_job(2);
+	plan = j->run.plan;
+	cr_assert_eq(plan->nslot, 2);
+	for (uint32_t s = 0; s < 2; s++) {
+		bool input = plan->slot[s].input != PART_NONE;
+		const struct storage *want = input ? value_of(1)->storage : value_of(2)->storage;
+
+		cr_assert_eq(j->place[s].region, 7);
+		cr_assert_eq(j->place[s].offset, want->extent.offset);
+	}
+	cr_assert_neq(j->place[0].offset, j->place[1].offset);
+	settle(j, JOB_DONE);
+	cr_assert_eq(value_of(2)->state, VERSION_STORED);
+}
+
+Test(job, write_that_nobody_else_sees_goes_in_place)
+{
+	struct storage *before;
+	struct job *j;
+
+	import(1, 100);
+	before = value_of(1)->storage;
+	slice(2, 1, 10, 5);
+	import(3, 5);
+	assign(2, 3);
+	j = bound_job(1);
+	cr_assert_eq(value_of(1)->storage, before);
+	settle(j, JOB_DONE);
+	cr_assert_eq(before->refs, 1);
+}
+
+Test(job, failure_reaches_the_outputs_and_frees_their_storage)
+{
+	struct arena_stats before, after;
+	struct job *j;
+
+	import(1, 100);
+	unary(OP_SQRT, 2, 1);
+	arena_get_stats(arena, &before);
+	j = bound_job(2);
+	err_set(&err, E_LOST, "the worker died");
+	settle(j, JOB_FAILED);
+	cr_assert_eq(value_of(2)->state, VERSION_FAILED);
+	cr_assert_str_eq(value_of(2)->error->text, "the worker died");
+	arena_get_stats(arena, &after);
+	cr_assert_eq(after.live_bytes, before.live_bytes);
+}
+
+Test(job, cancelled_outputs_are_pending_and_can_be_asked_for_again)
+{
+	struct job *j;
+
+	import(1, 100);
+	unary(OP_SQRT, 2, 1);
+	settle(bound_job(2), JOB_CANCELLED);
+	cr_assert_eq(value_of(2)->state, VERSION_PENDING);
+	cr_assert_null(value_of(2)->storage);
+	j = bound_job(2);
+	settle(j, JOB_DONE);
+	cr_assert_eq(value_of(2)->state, VERSION_STORED);
+}
+
+/* Both jobs know version 2: to the first it is a recipe that stays pending, the
+ * second stores it.  When the first ends it must leave the second's storage alone. */
+Test(job, recipe_that_a_later_job_makes_survives_the_end_of_the_earlier)
+{
+	struct storage *s;
+	struct job *first, *second;
+
+	import(1, 100);
+	unary(OP_NEGATIVE, 2, 1);
+	unary(OP_SQRT, 3, 2);
+	first = bound_job(3);
+	cr_assert_eq(value_of(2)->state, VERSION_PENDING, "a cheap value is a recipe");
+	second = bound_job(2);
+	s = value_of(2)->storage;
+	cr_assert_not_null(s);
+	settle(first, JOB_DONE);
+	cr_assert_eq(value_of(2)->state, VERSION_RUNNING);
+	cr_assert_eq(value_of(2)->storage, s);
+	settle(second, JOB_DONE);
+	cr_assert_eq(value_of(2)->state, VERSION_STORED);
+}
+
+Test(job, quota_refuses_and_leaves_nothing_bound)
+{
+	struct arena_stats before, after;
+	struct job *j;
+
+	import(1, 100);
+	unary(OP_SQRT, 2, 1);
+	arena_get_stats(arena, &before);
+	trace.quota_bytes = before.live_bytes + 100;
+	cr_assert_eq(try_bind(&j, 2), E_NOMEM);
+	cr_assert(strstr(err.text, "quota"), "%s", err.text);
+	settle(j, JOB_CANCELLED);
+	arena_get_stats(arena, &after);
+	cr_assert_eq(after.live_bytes, before.live_bytes);
+	cr_assert_eq(value_of(2)->state, VERSION_PENDING);
+	trace.quota_bytes = 0;
+}
+
+Test(job, small_results_come_back_with_the_completion)
+{
+	struct job *j;
+
+	import(1, 100);
+	put(OP_SUM, 255, 1, 1, 2);
+	operand(1);
+	word(1);
+	cr_assert_eq(flush(), OK, "%s", err.text);
+	j = bound_job(2);
+	cr_assert_eq(j->run.nfetch, 1);
+	cr_assert_eq(j->run.fetch[0].bytes, 8);
+	cr_assert_eq(j->fetched[0], value_of(2));
+	settle(j, JOB_DONE);
+	unary(OP_SQRT, 3, 1);
+	j = bound_job(3);
+	cr_assert_eq(j->run.nfetch, 0, "800 bytes are read from the arena");
+	settle(j, JOB_DONE);
+}
