@@ -357,3 +357,41 @@ Test(tier0, a_cancelled_call_returns_early_and_an_unknown_loop_is_refused)
 	call_free(c);
 	free(x);
 }
+
+/* The reduction reads its operand when the block is complete: a store of the same
+ * value in between must not give its register to what follows. */
+Test(tier0, value_that_is_reduced_and_then_stored_keeps_its_register)
+{
+	enum { N = 700 };
+	int64_t n = N, unit = 8, none = 0, *x = malloc(N * 8), *y = calloc(N, 8), *z = calloc(N, 8),
+		sum = 0, want = 0;
+	struct call *c = call_new(0, 1, &n);
+
+	for (int i = 0; i < N; i++) {
+		x[i] = 3 * i - 100;
+		want -= x[i];
+	}
+	access_add(c, x, DT_INT64, false, &unit);
+	access_add(c, y, DT_INT64, true, &unit);
+	access_add(c, z, DT_INT64, true, &unit);
+	access_add(c, &sum, DT_INT64, true, &none);
+	ins(c, NI_LOAD, DT_INT64, DT_INT64, 0, 0, 0);
+	ins(c, OP_NEGATIVE, DT_INT64, DT_INT64, 0, 0, 0);
+	ins(c, NI_REDUCE, DT_INT64, DT_INT64, 1, 0, OP_SUM);
+	ins(c, NI_STORE, DT_INT64, DT_INT64, 1, 1, 0);
+	ins(c, OP_SQUARE, DT_INT64, DT_INT64, 0, 0, 0);
+	ins(c, NI_STORE, DT_INT64, DT_INT64, 2, 4, 0);
+	c->nest.post = 6;
+	ins(c, NI_STORE, DT_INT64, DT_INT64, 3, 2, 0);
+	ready(c);
+	tier0_reduce(&c->nest, &c->args, 0, 1, 0, 1, NULL, c->scratch);
+	cr_assert_eq(sum, want);
+	for (int i = 0; i < N; i++) {
+		cr_assert_eq(y[i], -x[i]);
+		cr_assert_eq(z[i], x[i] * x[i]);
+	}
+	call_free(c);
+	free(x);
+	free(y);
+	free(z);
+}
