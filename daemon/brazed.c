@@ -309,6 +309,7 @@ enum status brazed_run(const struct config *config, void (*ready)(void), struct 
 	l->d.loop = &l->loop;
 	l->d.quota_bytes = config->quota_bytes;
 	l->d.arena_bytes = config->arena_bytes;
+	l->d.dump_source = strstr(config->dump, "source") != NULL;
 	l->d.became_idle = became_idle;
 	make_handles(l);
 	pipeline_start(&l->d);

@@ -73,7 +73,7 @@ struct brazed {
 	uint64_t started_ns, longest_iteration_ns, longest_wall_ns; /* of the loop's turns */
 	uint64_t planning_us, longest_planning_us;
 	uint64_t refusals[32]; /* by enum fuse_reason */
-	bool unfused;
+	bool unfused, dump_source;
 	void (*became_idle)(struct brazed *d); /* last session ended; may be NULL */
 };
 

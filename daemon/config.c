@@ -368,6 +368,14 @@ static void work_out(struct config *c)
 	none_is_empty(&c->cache_dir);
 }
 
+static enum status check_device(const struct config *c, struct err *err)
+{
+	if (!strcmp(c->device, "auto") || !strcmp(c->device, "cpu"))
+		return OK;
+	return err_set(err, E_INVALID, "%s: device = %s: there are auto and cpu",
+		       c->origin[CONFIG_device], c->device);
+}
+
 enum status config_load(struct config *c, int argc, char **argv, struct err *err)
 {
 	const char *file = NULL;
@@ -397,6 +405,8 @@ enum status config_load(struct config *c, int argc, char **argv, struct err *err
 		st = load_environment(c, err);
 	if (!st)
 		st = walk(c, argc, argv, true, &file, err);
+	if (!st)
+		st = check_device(c, err);
 	if (!st)
 		work_out(c);
 out:

@@ -15,6 +15,7 @@
 #include "base/xalloc.h"
 #include "brazed.h"
 #include "cache/cache.h"
+#include "cache/cache_code.h"
 #include "future/reply.h"
 #include "nest/compilepart.h"
 #include "plan/demand.h"
@@ -111,6 +112,26 @@ static void refuse(struct session *s, const struct err *err)
 	reply_goodbye(s->conn, err);
 	conn_close(s->conn);
 	session_end(s);
+}
+
+/* What the user's other connections hold is not this one's any more; but a greedy
+ * one leaves each of the others half of an even share. */
+static void refresh_quota(struct session *s)
+{
+	uint64_t others = 0, quota = s->d->quota_bytes, left, share, n = 1;
+
+	for (const struct session *o = s->d->sessions; o; o = o->next) {
+		struct arena_stats stats;
+
+		if (o == s || o->uid != s->uid || !o->arena)
+			continue;
+		arena_get_stats(o->arena, &stats);
+		others += stats.live_bytes;
+		n++;
+	}
+	left = others < quota ? quota - others : 0;
+	share = quota / (2 * n);
+	s->trace.quota_bytes = left > share ? left : share;
 }
 
 static enum status welcome(struct session *s, const struct request *r, struct err *err)
@@ -220,6 +241,7 @@ static void start_job(struct job *j, struct plan *plan)
 	struct err err = {0};
 	enum status st = inputs_ready(j, false, &err);
 
+	refresh_quota(s);
 	if (!st)
 		st = job_bind(j, &s->trace, plan, s->region, &err);
 	if (st) {
@@ -272,6 +294,14 @@ static void job_done(struct executor_job *run, enum job_end end, const struct er
 	finish_job(j, end, &err);
 }
 
+static void dump_source(const struct kernel *k)
+{
+	char *text = cache_source(k);
+
+	fprintf(stderr, "-- source of kernel %u\n%s", k->id, text ? text : "");
+	free(text);
+}
+
 /* A new plan: find its kernels, remember it. */
 static void install_plan(struct session *s, const struct part *part, struct plan *plan)
 {
@@ -284,6 +314,8 @@ static void install_plan(struct session *s, const struct part *part, struct plan
 			continue;
 		compilepart_spec(&spec, plan->step[i].nest);
 		plan->step[i].kernel = cache_get(d->cache, &spec, s->id);
+		if (d->dump_source)
+			dump_source(plan->step[i].kernel);
 	}
 	for (uint32_t i = 0; i < plan->nnote; i++)
 		d->refusals[plan->note[i].reason % 32]++;
@@ -552,11 +584,13 @@ static void lease(struct session *s, const struct request *r)
 	struct extent e;
 	struct err err;
 
+	refresh_quota(s);
 	arena_get_stats(s->arena, &stats);
 	if (s->trace.quota_bytes && (r->lease.bytes > s->trace.quota_bytes ||
 				     stats.live_bytes > s->trace.quota_bytes - r->lease.bytes)) {
 		err_set(&err, E_NOMEM,
-			"%llu bytes of host data would pass this client's quota of %llu MiB",
+			"%llu bytes of host data would pass what this user's quota leaves to "
+			"the connection, %llu MiB",
 			(unsigned long long)r->lease.bytes,
 			(unsigned long long)(s->trace.quota_bytes >> 20));
 		reply_failure(s->conn, r->lease.ticket, &err);

@@ -36,7 +36,7 @@ static bool named(const char *list, const char *name)
 	return false;
 }
 
-static enum status check_names(const char *list, struct err *err)
+enum status compilepart_names(const char *list, struct err *err)
 {
 	for (const char *s = list; *s;) {
 		size_t len = strcspn(s, ",");
@@ -102,7 +102,7 @@ enum status compilepart_run(struct plan **out, const struct part *part, const ch
 {
 	struct prog *p = NULL;
 	uint64_t start = now_us();
-	enum status st = passes ? check_names(passes, err) : OK;
+	enum status st = passes ? compilepart_names(passes, err) : OK;
 
 	*out = NULL;
 	if (!st)

@@ -15,6 +15,9 @@ typedef void pass_dump_fn(void *data, const char *pass, const char *text);
 enum status compilepart_run(struct plan **out, const struct part *part, const char *passes,
 			    pass_dump_fn *dump, void *data, struct err *err) MUST_USE;
 
+/* Are these names of passes, comma separated?  E_INVALID lists the known ones. */
+enum status compilepart_names(const char *passes, struct err *err) MUST_USE;
+
 /* The canonical kernel behind a concrete nest: extents, offsets and strides zero,
  * slots renumbered.  What the cache is keyed by and the worker loads. */
 void compilepart_spec(struct nest *spec, const struct nest *n);

@@ -136,6 +136,10 @@ enum status planner_create(struct planner **out, uv_loop_t *loop,
 	sigset_t all, old;
 	int rc;
 
+	if (config->passes && compilepart_names(config->passes, err)) {
+		free(p);
+		return E_INVALID;
+	}
 	p->config = *config;
 	p->wake = xcalloc(1, sizeof *p->wake);
 	pthread_mutex_init(&p->lock, NULL);

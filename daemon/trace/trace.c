@@ -83,8 +83,8 @@ struct storage *storage_create(struct trace *t, uint64_t bytes, struct err *err)
 	arena_get_stats(t->arena, &stats);
 	if (t->quota_bytes && stats.live_bytes + bytes > t->quota_bytes) {
 		err_set(err, E_NOMEM,
-			"%llu bytes would pass this client's quota of %llu MiB (%llu MiB in use): "
-			"delete arrays or raise quota_bytes",
+			"%llu bytes would pass what this user's quota leaves to the connection, "
+			"%llu MiB (%llu MiB in use): delete arrays or raise quota_bytes",
 			(unsigned long long)bytes, (unsigned long long)(t->quota_bytes >> 20),
 			(unsigned long long)(stats.live_bytes >> 20));
 		return NULL;

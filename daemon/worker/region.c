@@ -4,11 +4,18 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/xalloc.h"
+
+#define UNMAP_POLL_US 200
+
+/* Threads of unmap_apart that have not ended. */
+static atomic_int unmapping;
 
 /* Index of the first region whose id is not below `id`. */
 static uint32_t lower_bound(const struct regions *r, uint32_t id)
@@ -32,6 +39,8 @@ void region_finish(struct regions *r)
 		munmap(r->item[i].addr, r->item[i].bytes);
 	free(r->item);
 	*r = (struct regions){0};
+	while (atomic_load(&unmapping)) /* the process is about to end */
+		usleep(UNMAP_POLL_US);
 }
 
 enum status region_map(struct regions *r, uint32_t id, int fd, uint64_t bytes, struct err *err)
@@ -66,6 +75,7 @@ static void *unmap_main(void *arg)
 
 	munmap(g->addr, g->bytes);
 	free(g);
+	atomic_fetch_sub(&unmapping, 1);
 	return NULL;
 }
 
@@ -79,6 +89,7 @@ static void unmap_apart(const struct region *g)
 	int rc;
 
 	*copy = *g;
+	atomic_fetch_add(&unmapping, 1);
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	rc = pthread_create(&thread, &attr, unmap_main, copy);

@@ -128,7 +128,7 @@ def test_leases_to_the_quota():
                     break
                 place = reply.fields[2][0], reply.fields[3][0]
             assert reply.code == E_NOMEM and "quota" in reply.text and ticket > 5
-            c.request(Trace().full(1, [8]).message())
+            c.request(Trace().full(1, [8 << 20]).message())
             refusal = c.read(98, 1)
             assert refusal.kind == "failure" and refusal.code == E_NOMEM
             c.request(raw.unlease(*place))

@@ -260,3 +260,15 @@ Test(config, value_of_two_lines_is_refused, .init = clean)
 	cr_assert(strstr(err.text, "one line"), "%s", err.text);
 	config_finish(&c);
 }
+
+Test(config, unknown_device_is_refused_with_its_origin, .init = clean)
+{
+	struct config c;
+	struct err err = {0};
+
+	cr_assert_eq(LOAD(&c, &err, "-f", file_with("device = cuda:0\n")), E_INVALID);
+	cr_assert(strstr(err.text, ":1: device = cuda:0"), "%s", err.text);
+	config_finish(&c);
+	cr_assert_eq(LOAD(&c, &err, "-f", file_with("device = cpu\n")), OK, "%s", err.text);
+	config_finish(&c);
+}
