@@ -405,10 +405,10 @@ enum status config_load(struct config *c, int argc, char **argv, struct err *err
 		st = load_environment(c, err);
 	if (!st)
 		st = walk(c, argc, argv, true, &file, err);
-	if (!st)
-		st = check_device(c, err);
-	if (!st)
+	if (!st) {
 		work_out(c);
+		st = check_device(c, err);
+	}
 out:
 	free(own);
 	return st;
