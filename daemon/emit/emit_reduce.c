@@ -12,14 +12,24 @@
  *   struct state, begin(), push(), end()   chunks of one point, combined
  *   post()         the instructions after the reductions, for a tile */
 #include "emit_c.h"
+#include "worker/kernel_abi.h"
 
 #include <string.h>
 
-#define OUTER_TILE 8 /* vectors of a tile in outer mode */
+/* Vectors of a tile in outer mode: 2 KiB of each row, so that rows far apart cost
+ * few misses of the address translation; fewer where the lanes of several
+ * reductions would not stay in the cache. */
+#define OUTER_TILE	KERNEL_TILE_VECTORS
+#define OUTER_TILE_MANY 8
 
 static bool inner(const struct gen *g)
 {
 	return g->n->vec >= g->n->npar;
+}
+
+static unsigned tile(const struct gen *g)
+{
+	return inner(g) ? 1 : g->nreduce == 1 ? OUTER_TILE : OUTER_TILE_MANY;
 }
 
 static const struct nest_instr *red(const struct gen *g, unsigned k)
@@ -45,13 +55,13 @@ static const char *red_op(const struct gen *g, unsigned k)
 /* Which of the two texts for reduction k; both take (op, type, number of k). */
 static void each_red(struct gen *g, const char *tree, const char *arg)
 {
-	static const char marks[] = "OTK";
+	static const char marks[] = "OTKV";
 
 	for (unsigned k = 0; k < g->nreduce; k++) {
 		for (const char *s = is_arg(g, k) ? arg : tree; *s; s++) {
 			char plain[2] = {*s, 0};
 
-			/* $O, $T, $K: operation, type, number. */
+			/* $O, $T, $K, $V: operation, type, number, vectors of a tile. */
 			if (*s != '$')
 				text_add(g->o, plain);
 			else if (*++s == marks[0])
@@ -60,23 +70,23 @@ static void each_red(struct gen *g, const char *tree, const char *arg)
 				text_add(g->o, red_type(g, k));
 			else if (*s == marks[2])
 				text_put(g->o, "%u", k);
+			else if (*s == marks[3])
+				text_put(g->o, "%u", tile(g));
 		}
 	}
 }
 
 static void put_types(struct gen *g)
 {
-	text_put(g->o, "enum { %sTILE = %u, %sPOINTS = %s };\n", g->prefix,
-		 inner(g) ? 1 : OUTER_TILE, g->prefix, inner(g) ? "1" : "8 * BZ_W");
+	text_put(g->o, "enum { %sTILE = %u, %sPOINTS = %u%s };\n", g->prefix, tile(g), g->prefix,
+		 tile(g), inner(g) ? "" : " * BZ_W");
 	text_put(g->o, "struct %sfin {\n", g->prefix);
 	for (unsigned k = 0; k < g->nreduce; k++)
 		if (is_arg(g, k))
 			text_put(g->o, "struct bz_arg_%s a%u[%u];\nbz_i64 f%u[%u];\n",
-				 red_type(g, k), k, inner(g) ? 1 : OUTER_TILE, k,
-				 inner(g) ? 1 : OUTER_TILE);
+				 red_type(g, k), k, tile(g), k, tile(g));
 		else
-			text_put(g->o, "bz_%s f%u[%u];\n", red_type(g, k), k,
-				 inner(g) ? 1 : OUTER_TILE);
+			text_put(g->o, "bz_%s f%u[%u];\n", red_type(g, k), k, tile(g));
 	text_put(g->o, "};\nstruct %sstate {\n", g->prefix);
 	each_red(g, "struct bz_tree_$T t$K;\n", "struct bz_acc t$K;\n");
 	text_add(g->o, "};\n");
@@ -192,7 +202,7 @@ static void tail_outer(struct gen *g, enum lanes lanes)
 				 "c%u[U(m) %% BZ_L_%s * %u + U(i) / BZ_W] = bz_%s_%s(c%u[U(m) %% "
 				 "BZ_L_%s "
 				 "* %u + U(i) / BZ_W], v%u);\n",
-				 k, t, OUTER_TILE, op, t, k, t, OUTER_TILE, v);
+				 k, t, tile(g), op, t, k, t, tile(g), v);
 	}
 }
 
@@ -234,7 +244,7 @@ static void put_outer_block(struct gen *g)
 {
 	each_red(g,
 		 "for (int j = 0; j < BZ_L_$T; j++)\nfor (int i = 0; i < nv; i++)\n"
-		 "c$K[j * 8 + i] = bz_id_$O_$T();\n",
+		 "c$K[j * $V + i] = bz_id_$O_$T();\n",
 		 "");
 	text_add(g->o, "for (i64 m = 0; m < bn; m++) {\n{\n");
 	emit_c_addresses(g, 0, g->n->post);
@@ -244,11 +254,9 @@ static void put_outer_block(struct gen *g)
 	text_add(g->o, "}\n");
 	each_red(g,
 		 "for (int j = 0; j < nv; j++) bz_vpush_$O_$T(t$K + j, bz_vfold_$O_$T(c$K + j, "
-		 "8));\n",
+		 "$V));\n",
 		 "");
 }
-
-_Static_assert(OUTER_TILE == 8, "the texts of this file spell it as 8");
 
 static void put_point(struct gen *g)
 {
@@ -279,7 +287,7 @@ static void put_chunk(struct gen *g)
 	} else {
 		text_add(g->o, "const int nv = (int)((len + BZ_W - 1) / BZ_W);\n");
 		each_red(g,
-			 "bz_$T c$K[BZ_L_$T * 8];\nstruct bz_vtree_$T t$K[8];\n"
+			 "bz_$T c$K[BZ_L_$T * $V];\nstruct bz_vtree_$T t$K[$V];\n"
 			 "for (int j = 0; j < nv; j++) bz_vtree_init_$T(t$K + j);\n",
 			 "for (int j = 0; j < nv; j++) bz_$O_init_$T(&f->a$K[j]);\n");
 	}

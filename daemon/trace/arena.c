@@ -21,6 +21,7 @@
 #define PAGE_FROM  65536u /* extents of this size and above start on a page */
 #define PUNCH_FROM 65536u /* smaller ones are not worth a system call */
 #define WARM_MIN   (256ull << 20)
+#define CALM_MS	   2000 /* so long without an allocation is calm */
 #define NCLASS	   160
 
 struct list {
@@ -37,6 +38,8 @@ struct arena {
 	struct list merged;	  /* free, any size; after a merge only */
 	struct list lease;	  /* the client's, sorted by nothing: few */
 	struct arena_stats stats;
+	uv_timer_t *calm;
+	uint64_t allocs, allocs_seen; /* so far; when `calm` looked last */
 	uint32_t punching;
 	_Atomic bool dying; /* read by the threads that punch */
 };
@@ -105,6 +108,10 @@ enum status arena_create(struct arena **out, uv_loop_t *loop, uint64_t bytes, st
 	a->loop = loop;
 	a->fd = fd;
 	a->bytes = bytes;
+	a->calm = xcalloc(1, sizeof *a->calm);
+	uv_timer_init(loop, a->calm);
+	uv_unref((uv_handle_t *)a->calm);
+	a->calm->data = a;
 	*out = a;
 	return OK;
 }
@@ -145,6 +152,7 @@ static void destroy_now(struct arena *a)
 	}
 	free(a->merged.item);
 	free(a->lease.item);
+	uv_close((uv_handle_t *)a->calm, (uv_close_cb)free);
 	close_apart(a->loop, a->fd);
 	free(a);
 }
@@ -154,6 +162,7 @@ void arena_destroy(struct arena *a)
 	if (!a)
 		return;
 	a->dying = true;
+	uv_timer_stop(a->calm);
 	if (!a->punching)
 		destroy_now(a);
 }
@@ -200,11 +209,10 @@ static void punch_done(uv_work_t *w, int status)
 	free(p);
 }
 
-/* Give memory back beyond max(256 MiB, a quarter of what is live), largest first. */
-static void trim(struct arena *a)
+/* Give memory back beyond `keep`, and 256 MiB, largest first. */
+static void trim(struct arena *a, uint64_t keep)
 {
-	uint64_t keep = a->stats.live_bytes / 4 > WARM_MIN ? a->stats.live_bytes / 4 : WARM_MIN;
-
+	keep = keep > WARM_MIN ? keep : WARM_MIN;
 	for (int c = NCLASS - 1; c >= 0 && a->stats.warm_bytes > keep; c--)
 		while (a->warm[c].n && a->stats.warm_bytes > keep) {
 			struct extent e = a->warm[c].item[0];
@@ -221,6 +229,20 @@ static void trim(struct arena *a)
 			a->punching++;
 			uv_queue_work(a->loop, &p->work, punch_work, punch_done);
 		}
+}
+
+/* A while after memory was freed: a program that took nothing since is not in a
+ * loop that wants it again. */
+static void on_calm(uv_timer_t *t)
+{
+	struct arena *a = t->data;
+
+	if (a->allocs != a->allocs_seen) {
+		a->allocs_seen = a->allocs;
+		return;
+	}
+	uv_timer_stop(t);
+	trim(a, a->stats.live_bytes / 4);
 }
 
 static int by_offset(const void *x, const void *y)
@@ -333,6 +355,7 @@ enum status arena_alloc(struct arena *a, struct extent *out, uint64_t bytes, str
 		if (!first_fit(a, out, size, align) && !take_top(a, out, size, align))
 			goto full;
 	}
+	a->allocs++;
 	a->stats.live_bytes += out->bytes;
 	if (a->stats.live_bytes > a->stats.peak_bytes)
 		a->stats.peak_bytes = a->stats.live_bytes;
@@ -349,7 +372,10 @@ void arena_free(struct arena *a, const struct extent *e)
 	a->stats.live_bytes -= e->bytes;
 	a->stats.warm_bytes += e->bytes;
 	list_push(&a->warm[class_down(e->bytes)], *e);
-	trim(a);
+	/* A loop frees what it takes again at once: as much as is live stays warm. */
+	trim(a, a->stats.live_bytes);
+	if (a->stats.warm_bytes > WARM_MIN && !uv_is_active((uv_handle_t *)a->calm))
+		uv_timer_start(a->calm, on_calm, CALM_MS, CALM_MS);
 }
 
 enum status arena_lease(struct arena *a, struct extent *out, uint64_t bytes, struct err *err)

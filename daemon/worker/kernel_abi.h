@@ -21,6 +21,11 @@
 
 #include <stdint.h>
 
+/* A reduction over outer loops goes fastest through this many vectors of parallel
+ * points at once, and slowly through less than KERNEL_TILE_LEAST. */
+#define KERNEL_TILE_VECTORS 32
+#define KERNEL_TILE_LEAST   8
+
 struct bz_args {
 	char *const *base;	/* [access]: address of point [0,...,0] */
 	const int64_t *extent;	/* [loop] */

@@ -150,12 +150,17 @@ static int64_t clamp(int64_t x, int64_t lo, int64_t hi)
  * soon and no thread is left with a long last one. */
 static int64_t grain_points(const struct step *s)
 {
+	const struct nest *n = s->entry->spec;
 	int64_t share = (s->hi - s->lo) / (PER_THREAD * pool_threads(s->w->pool));
 	double most = UNIT_NS / s->entry->point_ns;
 	int64_t max = most < CHUNK_MAX ? (int64_t)most : CHUNK_MAX;
 	int64_t min = max < CHUNK_MIN ? max : CHUNK_MIN;
 	int64_t each = s->each > 1 ? s->each : 1;
+	int64_t tile = KERNEL_TILE_VECTORS * (int64_t)n->width;
+	int64_t least = KERNEL_TILE_LEAST * (int64_t)n->width;
 
+	if (n->nred > 0 && n->vec < n->npar)
+		return share >= tile ? tile : (share / least + 1) * least;
 	share = clamp(share, min / each, max / each);
 	return share > 1 ? share : 1;
 }

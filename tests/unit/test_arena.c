@@ -110,6 +110,40 @@ Test(arena, memory_beyond_the_high_water_mark_is_given_back)
 	munmap(p, 1024 * MIB);
 }
 
+static void on_other(uv_timer_t *t)
+{
+	(void)t;
+}
+
+Test(arena, what_a_loop_frees_stays_warm_until_it_is_calm)
+{
+	struct extent held = alloc(512 * MIB), e;
+	struct arena_stats stats;
+	static uv_timer_t other;
+
+	e = alloc(400 * MIB);
+	arena_free(a, &e);
+	arena_get_stats(a, &stats);
+	cr_assert_geq(stats.warm_bytes, 400 * MIB);
+	e = alloc(400 * MIB);
+	arena_get_stats(a, &stats);
+	cr_assert_eq(stats.warm_bytes, 0, "it was reused");
+	arena_free(a, &e);
+	/* The timer does not keep the loop alive, so that something else must. */
+	uv_timer_init(&loop, &other);
+	uv_timer_start(&other, on_other, 60000, 0);
+	for (int i = 0; i < 500; i++) {
+		uv_run(&loop, UV_RUN_NOWAIT);
+		arena_get_stats(a, &stats);
+		if (stats.warm_bytes <= 256 * MIB)
+			break;
+		usleep(20000);
+	}
+	cr_assert_leq(stats.warm_bytes, 256 * MIB);
+	uv_close((uv_handle_t *)&other, NULL);
+	arena_free(a, &held);
+}
+
 Test(arena, import_takes_leased_bytes_once)
 {
 	struct extent lease, e;
