@@ -362,8 +362,11 @@ static void work_out(struct config *c)
 		c->idle_exit_seconds = 600;
 	if (!c->quota_bytes)
 		c->quota_bytes = half_of_memory();
-	if (c->verbose && !strcmp(c->origin[CONFIG_log], "default"))
-		replace(&c->log, xstrdup("debug"));
+	if (!strcmp(c->origin[CONFIG_log], "default")) {
+		/* A private daemon shares its client's terminal. */
+		if (c->verbose || c->private_fd >= 0)
+			replace(&c->log, xstrdup(c->verbose ? "debug" : "warn"));
+	}
 	none_is_empty(&c->status_socket);
 	none_is_empty(&c->cache_dir);
 }
