@@ -343,6 +343,12 @@ static void none_is_empty(char **text)
 		replace(text, xstrdup(""));
 }
 
+/* A private daemon shares its client's terminal. */
+static const char *default_log(const struct config *c)
+{
+	return c->verbose ? "debug" : c->private_fd >= 0 ? "warn" : "info";
+}
+
 /* What depends on who runs it, or on another setting. */
 static void work_out(struct config *c)
 {
@@ -362,11 +368,8 @@ static void work_out(struct config *c)
 		c->idle_exit_seconds = 600;
 	if (!c->quota_bytes)
 		c->quota_bytes = half_of_memory();
-	if (!strcmp(c->origin[CONFIG_log], "default")) {
-		/* A private daemon shares its client's terminal. */
-		if (c->verbose || c->private_fd >= 0)
-			replace(&c->log, xstrdup(c->verbose ? "debug" : "warn"));
-	}
+	if (!strcmp(c->origin[CONFIG_log], "default"))
+		replace(&c->log, xstrdup(default_log(c)));
 	none_is_empty(&c->status_socket);
 	none_is_empty(&c->cache_dir);
 }
