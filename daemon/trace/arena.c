@@ -40,6 +40,7 @@ struct arena {
 	struct arena_stats stats;
 	uv_timer_t *calm;
 	uint64_t allocs, allocs_seen; /* so far; when `calm` looked last */
+	uint64_t busy_peak;	      /* most live bytes since it was calm */
 	uint32_t punching;
 	_Atomic bool dying; /* read by the threads that punch */
 };
@@ -242,6 +243,7 @@ static void on_calm(uv_timer_t *t)
 		return;
 	}
 	uv_timer_stop(t);
+	a->busy_peak = a->stats.live_bytes;
 	trim(a, a->stats.live_bytes / 4);
 }
 
@@ -357,6 +359,8 @@ enum status arena_alloc(struct arena *a, struct extent *out, uint64_t bytes, str
 	}
 	a->allocs++;
 	a->stats.live_bytes += out->bytes;
+	if (a->stats.live_bytes > a->busy_peak)
+		a->busy_peak = a->stats.live_bytes;
 	if (a->stats.live_bytes > a->stats.peak_bytes)
 		a->stats.peak_bytes = a->stats.live_bytes;
 	return OK;
@@ -372,8 +376,9 @@ void arena_free(struct arena *a, const struct extent *e)
 	a->stats.live_bytes -= e->bytes;
 	a->stats.warm_bytes += e->bytes;
 	list_push(&a->warm[class_down(e->bytes)], *e);
-	/* A loop frees what it takes again at once: as much as is live stays warm. */
-	trim(a, a->stats.live_bytes);
+	/* A loop frees what it takes again at once.  Until it is calm, all together may
+	 * be a third more than the program itself had at a time. */
+	trim(a, a->busy_peak + a->busy_peak / 3 - a->stats.live_bytes);
 	if (a->stats.warm_bytes > WARM_MIN && !uv_is_active((uv_handle_t *)a->calm))
 		uv_timer_start(a->calm, on_calm, CALM_MS, CALM_MS);
 }

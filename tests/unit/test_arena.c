@@ -90,6 +90,31 @@ Test(arena, full_arena_is_an_error_and_merging_makes_room)
 	cr_assert_eq(arena_alloc(a, &big, 900 * MIB, &err), OK, "%s", err.text);
 }
 
+static void on_other(uv_timer_t *t)
+{
+	(void)t;
+}
+
+/* Warm bytes once the arena has given back what it wants to; waits seconds for it. */
+static uint64_t warm_when_calm(void)
+{
+	static uv_timer_t other;
+	struct arena_stats stats;
+
+	/* The arena's timer does not keep the loop alive, so that something else must. */
+	uv_timer_init(&loop, &other);
+	uv_timer_start(&other, on_other, 60000, 0);
+	for (int i = 0; i < 500; i++) {
+		uv_run(&loop, UV_RUN_NOWAIT);
+		arena_get_stats(a, &stats);
+		if (stats.warm_bytes <= 256 * MIB)
+			break;
+		usleep(20000);
+	}
+	uv_close((uv_handle_t *)&other, NULL);
+	return stats.warm_bytes;
+}
+
 Test(arena, memory_beyond_the_high_water_mark_is_given_back)
 {
 	struct extent e[8];
@@ -103,44 +128,26 @@ Test(arena, memory_beyond_the_high_water_mark_is_given_back)
 	}
 	for (int i = 0; i < 8; i++)
 		arena_free(a, &e[i]);
-	uv_run(&loop, UV_RUN_DEFAULT);
 	arena_get_stats(a, &stats);
 	cr_assert_eq(stats.live_bytes, 0);
-	cr_assert_leq(stats.warm_bytes, 256 * MIB);
+	cr_assert_leq(warm_when_calm(), 256 * MIB);
 	munmap(p, 1024 * MIB);
-}
-
-static void on_other(uv_timer_t *t)
-{
-	(void)t;
 }
 
 Test(arena, what_a_loop_frees_stays_warm_until_it_is_calm)
 {
 	struct extent held = alloc(512 * MIB), e;
 	struct arena_stats stats;
-	static uv_timer_t other;
 
-	e = alloc(400 * MIB);
-	arena_free(a, &e);
-	arena_get_stats(a, &stats);
-	cr_assert_geq(stats.warm_bytes, 400 * MIB);
-	e = alloc(400 * MIB);
-	arena_get_stats(a, &stats);
-	cr_assert_eq(stats.warm_bytes, 0, "it was reused");
-	arena_free(a, &e);
-	/* The timer does not keep the loop alive, so that something else must. */
-	uv_timer_init(&loop, &other);
-	uv_timer_start(&other, on_other, 60000, 0);
-	for (int i = 0; i < 500; i++) {
-		uv_run(&loop, UV_RUN_NOWAIT);
+	for (int turn = 0; turn < 3; turn++) {
+		e = alloc(400 * MIB);
 		arena_get_stats(a, &stats);
-		if (stats.warm_bytes <= 256 * MIB)
-			break;
-		usleep(20000);
+		cr_assert_eq(stats.warm_bytes, 0, "it was reused");
+		arena_free(a, &e);
+		arena_get_stats(a, &stats);
+		cr_assert_geq(stats.warm_bytes, 400 * MIB);
 	}
-	cr_assert_leq(stats.warm_bytes, 256 * MIB);
-	uv_close((uv_handle_t *)&other, NULL);
+	cr_assert_leq(warm_when_calm(), 256 * MIB);
 	arena_free(a, &held);
 }
 
