@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tests/bench/record.c - nanoseconds to record a + b from C.
  *
- * usage: bench_record_c ROUNDS.  Prints two medians: through the thread-safe call,
- * and from the one thread that owns the session.  $BRAZE_SOCKET names the daemon. */
+ * usage: record_ns ROUNDS.  Prints four medians: through the thread-safe call, and
+ * from the one thread that owns the session; each in bursts that fit into one
+ * packet, and in long ones, which the daemon takes in meanwhile.  $BRAZE_SOCKET
+ * names the daemon. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -10,7 +12,8 @@
 #include "braze.h"
 #include "braze_fast.h"
 
-#define OPS 1000 /* of a burst; the daemon takes it in between two bursts */
+#define SHORT 500 /* additions of a burst; with their drops fewer than a packet's */
+#define LONG  20000
 
 static double now(void)
 {
@@ -41,7 +44,7 @@ static void settle(braze_array *a, braze_array *b, int op)
 	braze_release(c);
 }
 
-static double round_ns(braze_array *a, braze_array *b, int op)
+static double round_ns(braze_array *a, braze_array *b, int op, int ops)
 {
 	braze_error err;
 	double start;
@@ -49,7 +52,7 @@ static double round_ns(braze_array *a, braze_array *b, int op)
 	settle(a, b, op);
 	start = now();
 
-	for (int i = 0; i < OPS; i++) {
+	for (int i = 0; i < ops; i++) {
 		braze_array *c = NULL;
 
 		if (braze_binary(&c, op, a, b, &err)) {
@@ -58,15 +61,15 @@ static double round_ns(braze_array *a, braze_array *b, int op)
 		}
 		braze_release(c);
 	}
-	return (now() - start) / OPS;
+	return (now() - start) / ops;
 }
 
-static double median_ns(braze_array *a, braze_array *b, int op, int rounds)
+static double median_ns(braze_array *a, braze_array *b, int op, int rounds, int ops)
 {
 	double *ns = malloc((size_t)rounds * sizeof *ns), middle;
 
 	for (int i = 0; i < rounds; i++)
-		ns[i] = round_ns(a, b, op);
+		ns[i] = round_ns(a, b, op, ops);
 	qsort(ns, (size_t)rounds, sizeof *ns, by_value);
 	middle = ns[rounds / 2];
 	free(ns);
@@ -88,9 +91,11 @@ int main(int argc, char **argv)
 		fprintf(stderr, "record: %s\n", err.text);
 		return 1;
 	}
-	printf("%.1f ", median_ns(a, b, op, rounds));
+	printf("%.1f %.1f ", median_ns(a, b, op, rounds, SHORT),
+	       median_ns(a, b, op, rounds / 10 + 1, LONG));
 	braze_set_owner(s, &alone);
-	printf("%.1f\n", median_ns(a, b, op, rounds));
+	printf("%.1f %.1f\n", median_ns(a, b, op, rounds, SHORT),
+	       median_ns(a, b, op, rounds / 10 + 1, LONG));
 	braze_set_owner(s, NULL);
 	braze_release(a);
 	braze_release(b);
