@@ -222,6 +222,9 @@ static enum status by_rule(struct op_sig *s, enum op op, const struct op_arg *ar
 	case RULE_ARG:
 		return reduction(s, op, common(arg, 0, 1), head, err);
 	default:
+		/* NumPy orders complex numbers with a nan in its own way here. */
+		if (op == OP_CLIP && cls(common(arg, 0, 3)) == CLASS_COMPLEX)
+			return err_set(err, E_UNSUPPORTED, "clip of complex numbers");
 		if (row->rule == RULE_COMPARE && mixed_64(arg))
 			return err_set(err, E_UNSUPPORTED, "%s of int64 and uint64", row->numpy);
 		if ((row->rule == RULE_FLOAT || row->rule == RULE_FLOAT_REAL) && row->arity == 2 &&

@@ -41,3 +41,12 @@ def test_recipes_that_several_jobs_of_one_trace_need(size):
         assert numpy.array_equal(numpy.asarray(total), 4500 * x + 450 * 45)
         for k, a in enumerate(live):
             assert numpy.array_equal(numpy.asarray(a), x + k)
+
+
+def test_clip_of_complex_numbers_with_a_nan():
+    """NumPy's order of complex numbers has a rule of its own for a nan."""
+    for low in (complex(0, float("nan")), complex(float("nan"), 0), 1 + 0j):
+        a, b = numpy.array([3 + 0j, 1j]), numpy.array([low, low])
+        want = numpy.clip(a, b, 2)
+        got = numpy.asarray(np.clip(np.array(a), np.array(b), 2))
+        assert got.dtype == want.dtype and numpy.array_equal(got, want, equal_nan=True)
