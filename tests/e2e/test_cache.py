@@ -167,7 +167,7 @@ def test_daemon_killed_while_compiling(daemon):
         wait_until(lambda: daemon.status()["kernels"]["misses"] > 0, 20, "work")
         time.sleep(0.04 + 0.07 * kill)
         daemon.kill()
-        client.wait(30)
+        client.communicate(timeout=30)  # it may have come to its end and print
         daemon.start()
     first = daemon.run(PROGRAM, 6)
     figures = compiled(daemon)
