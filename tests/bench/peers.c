@@ -3,9 +3,9 @@
  * writes them, on the same number of threads, and the machine's own bounds.
  *
  * A library that tables.py loads.  Every function returns seconds for one call on
- * arrays that the caller made; threads are OpenMP's.  Compiled with -O3 and vector
- * functions, without value-changing options other than those a user would accept
- * (-ffast-math for this file, which only helps the peer). */
+ * arrays that the caller made; threads are OpenMP's.  Compiled with -O3 for the
+ * machine at hand, with vector functions and reordered sums, and with no other
+ * option that changes values: braze may not change any either. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <omp.h>
