@@ -31,6 +31,8 @@ struct planner;
 struct uv_idle_s;
 struct uv_loop_s;
 
+#define HELLO_UNFUSED 2u /* in a hello's flags: one kernel for each operation */
+
 /* Figures a client's operator sees. */
 struct session_stats {
 	uint64_t demands, plan_hits, plan_misses, busy_ns, queue_wait_ns, steps, refusals;
@@ -73,7 +75,7 @@ struct brazed {
 	uint64_t started_ns, longest_iteration_ns, longest_wall_ns; /* of the loop's turns */
 	uint64_t planning_us, longest_planning_us;
 	uint64_t refusals[32]; /* by enum fuse_reason */
-	bool unfused, dump_source;
+	bool dump_source;
 	void (*became_idle)(struct brazed *d); /* last session ended; may be NULL */
 };
 

@@ -367,7 +367,7 @@ static bool advance(struct session *s, const struct ticket *t, int64_t *budget)
 	struct job *j;
 
 	*budget -= (int64_t)demand_partition(&p, &s->trace, t->version, t->n,
-					     d->unfused || s->flags & 2);
+					     s->flags & HELLO_UNFUSED);
 	if (!p)
 		return false;
 	j = xcalloc(1, sizeof *j);

@@ -8,7 +8,7 @@
 
 /* Small demanded outputs come back with the completion, so that reading a 0-d
  * result touches no shared page. */
-static void choose_fetches(struct job *j, uint32_t region)
+static void choose_fetches(struct job *j)
 {
 	const struct part *p = &j->partition->part;
 	struct plan *plan = j->run.plan;
@@ -24,7 +24,6 @@ static void choose_fetches(struct job *j, uint32_t region)
 		j->fetched[j->run.nfetch++] = j->partition->value[i];
 	}
 	j->run.fetch = j->fetch;
-	(void)region;
 }
 
 enum status job_bind(struct job *j, struct trace *t, struct plan *plan, uint32_t region,
@@ -53,7 +52,7 @@ enum status job_bind(struct job *j, struct trace *t, struct plan *plan, uint32_t
 				       storage_ref(j->slot[plan->value_slot[i]]));
 	j->run.place = j->place;
 	j->run.imm = p->imm;
-	choose_fetches(j, region);
+	choose_fetches(j);
 	return OK;
 fail:
 	for (uint32_t s = 0; s < plan->nslot; s++)

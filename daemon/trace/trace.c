@@ -166,23 +166,22 @@ struct dying {
 	struct version *head;
 };
 
-static void let_go(struct trace *t, struct dying *d, struct version *v)
+static void let_go(struct dying *d, struct version *v)
 {
 	if (--v->refs || v->holds)
 		return;
 	free(v->error);
 	v->error = (struct err *)d->head;
 	d->head = v;
-	(void)t;
 }
 
 static void release_node(struct trace *t, struct dying *d, struct node *n)
 {
 	for (int i = 0; i < n->nin; i++)
 		if (n->in[i].version)
-			let_go(t, d, n->in[i].version);
+			let_go(d, n->in[i].version);
 	if (n->prev)
-		let_go(t, d, n->prev);
+		let_go(d, n->prev);
 	unlink_node(t, n);
 }
 
@@ -207,7 +206,7 @@ void version_unref(struct trace *t, struct version *v)
 {
 	struct dying d = {0};
 
-	let_go(t, &d, v);
+	let_go(&d, v);
 	drain(t, &d);
 }
 
@@ -223,7 +222,7 @@ void version_unhold(struct trace *t, struct version *v)
 	v->holds--;
 	if (!v->refs && !v->holds) {
 		v->refs = 1;
-		let_go(t, &d, v);
+		let_go(&d, v);
 		drain(t, &d);
 	}
 }

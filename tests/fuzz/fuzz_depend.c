@@ -5,7 +5,7 @@
  * and "same point" must be true, "overlap" must not be invented, and a constant
  * distance must be the distance of every overlap. */
 #include "fuzz.h"
-#include "nest/depend.h"
+#include "../golden/points.h"
 
 #define LOOPS 4
 
@@ -20,25 +20,6 @@ struct truth {
 	bool several;		 /* overlaps at more than one distance */
 	int64_t distance[LOOPS]; /* the first one's */
 };
-
-static int64_t place(const struct depend_access *a, const int64_t *i, unsigned n)
-{
-	int64_t p = a->offset;
-
-	for (unsigned k = 0; k < n; k++)
-		p += a->stride[k] * i[k];
-	return p;
-}
-
-static bool step(int64_t *i, const int64_t *extent, unsigned n)
-{
-	while (n-- > 0) {
-		if (++i[n] < extent[n])
-			return true;
-		i[n] = 0;
-	}
-	return false;
-}
 
 static void meet(struct truth *t, const struct pair *p, const int64_t *i, const int64_t *j)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "nest/depend.h"
+#include "../golden/points.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -20,25 +20,6 @@ struct pair {
 	int64_t sa[3], sb[3], extent[3];
 	unsigned nloop, nsame;
 };
-
-static int64_t place(const struct depend_access *a, const int64_t *i, unsigned n)
-{
-	int64_t p = a->offset;
-
-	for (unsigned k = 0; k < n; k++)
-		p += a->stride[k] * i[k];
-	return p;
-}
-
-static bool step(int64_t *i, const int64_t *extent, unsigned n)
-{
-	while (n-- > 0) {
-		if (++i[n] < extent[n])
-			return true;
-		i[n] = 0;
-	}
-	return false;
-}
 
 struct truth {
 	bool overlap; /* any bytes in common */
