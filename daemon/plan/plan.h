@@ -20,7 +20,9 @@ struct plan_slot {
 	uint32_t input; /* the input value whose storage this is at the start, or PART_NONE */
 };
 
-enum step_kind { STEP_KERNEL, STEP_MATMUL };
+/* STEP_COPY is in no plan: it carries bytes between host and device when a plan is
+ * bound to storage. */
+enum step_kind { STEP_KERNEL, STEP_MATMUL, STEP_COPY };
 
 /* C[m,n] = A[m,k] @ B[k,n] for every batch; strides in bytes, any sign. */
 struct plan_matmul {

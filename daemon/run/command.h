@@ -2,8 +2,8 @@
 /* run/command.h - what the broker and a worker say to each other.
  *
  * Packets on a SOCK_SEQPACKET socketpair between parent and child of one build:
- * C structs, host order, at most COMMAND_BYTES each.  The worker completes
- * CMD_RUN in order.  Only completions and the progress page come back; nothing a
+ * C structs, host order, at most COMMAND_BYTES each.  The worker completes each
+ * client's CMD_RUN in order.  Only completions and the progress page come back; nothing a
  * worker says is trusted further than its own client's results. */
 #ifndef BRAZE_COMMAND_H
 #define BRAZE_COMMAND_H
@@ -18,17 +18,20 @@
 #define TICKET_JOB(t) ((t) >> TICKET_SHIFT)
 
 enum command_kind {
-	CMD_REGION = 1,	 /* + fd: map it; id, bytes */
-	CMD_REGION_DROP, /* id: unmap */
-	CMD_KERNEL,	 /* id; a canonical struct nest follows: interpret it */
-	CMD_CODE,	 /* id; + fd of a shared object: run this from now on */
-	CMD_KERNEL_DROP, /* id */
-	CMD_RUN,	 /* struct command_run */
-	CMD_CANCEL,	 /* ticket: its job's runs, sent or running, end with E_CANCELLED */
-	CMD_PING,	 /* answered by DONE_PONG with the same ticket */
-	DONE_RUN,	 /* struct command_done */
+	CMD_REGION = 1,	   /* + fd: map it; id, bytes */
+	CMD_DEVICE_REGION, /* id; arg: bytes; ticket: client: memory of the device.  One that
+			      cannot be had fails the runs that name it (E_NOMEM) */
+	CMD_REGION_DROP,   /* id: unmap or free, when the client's runs sent before are done */
+	CMD_KERNEL,	   /* id; a canonical struct nest follows: interpret it */
+	CMD_CODE,	   /* id; + fd of a shared object: run this from now on */
+	CMD_KERNEL_DROP,   /* id */
+	CMD_RUN,	   /* struct command_run */
+	CMD_CANCEL,	   /* ticket: its job's runs, sent or running, end with E_CANCELLED */
+	CMD_PING,	   /* answered by DONE_PONG with the same ticket */
+	DONE_RUN,	   /* struct command_done */
 	DONE_PONG,
-	DONE_CODE /* id: status tells whether the object loaded */
+	DONE_CODE, /* id: status tells whether the object loaded */
+	DONE_HELLO /* struct command_hello: once, before anything else */
 };
 
 struct command {
@@ -40,7 +43,20 @@ struct command {
 	uint64_t arg;
 };
 
-/* A place in a mapped region. */
+/* What a worker's device is.  status other than OK: it cannot be used, text tells
+ * why and what to do; the worker then ends. */
+struct command_hello {
+	struct command head;
+	uint32_t status;
+	uint32_t arch;	       /* compute capability, 90 for 9.0; 0: the CPU */
+	uint64_t memory_bytes; /* of the device; 0: the host's */
+	uint32_t units;	       /* multiprocessors, or threads */
+	uint32_t pad;
+	char name[64];
+	char text[LIMIT_ERROR_TEXT];
+};
+
+/* A place in a region. */
 struct command_place {
 	uint32_t region;
 	uint32_t pad;
@@ -50,6 +66,7 @@ struct command_place {
 /* Behind struct command of CMD_RUN: nstep steps, then nfetch fetches. */
 struct command_run {
 	struct command head;
+	uint64_t client; /* runs of one client are done in order */
 	uint32_t nstep, nfetch;
 };
 
@@ -58,7 +75,8 @@ struct command_run {
  *   int64_t       extent[npar + nred]
  *   int64_t       stride[naccess][8]
  *   uint64_t      scalar[nscalar][2]
- * or, for STEP_MATMUL, base[3] and a struct plan_matmul. */
+ * or, for STEP_MATMUL, base[3] and a struct plan_matmul; for STEP_COPY, base[2]:
+ * bytes [lo, hi) of the first place go to the same bytes of the second. */
 struct command_step {
 	uint32_t bytes; /* of the step with what follows it */
 	uint8_t kind;	/* enum step_kind */
@@ -69,7 +87,8 @@ struct command_step {
 	uint16_t naccess, nscalar;
 	uint8_t npar, nred;
 	uint8_t pad[6];
-	int64_t lo, hi; /* parallel points; chunks when split; rows of C for matmul */
+	int64_t lo, hi; /* parallel points; chunks when split; rows of C for matmul; bytes
+			   for copies */
 };
 
 /* Bytes to send back in the completion (small results). */

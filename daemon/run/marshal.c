@@ -263,7 +263,7 @@ static size_t put_slice(struct executor *x, struct executor_job *job, struct fli
 
 size_t marshal_packet(struct executor *x, struct executor_job *job, struct flight *f)
 {
-	struct command_run run = {.head.kind = CMD_RUN};
+	struct command_run run = {.head.kind = CMD_RUN, .client = job->client};
 	size_t fetches = job->nfetch * sizeof *job->fetch;
 	size_t used = sizeof run, limit = COMMAND_BYTES - fetches - STEP_BYTES_MAX;
 
