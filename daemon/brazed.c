@@ -92,7 +92,7 @@ static void stop(struct life *l)
 	if (l->listener)
 		listen_destroy(l->listener);
 	l->listener = NULL;
-	pipeline_stop(&l->d);
+	session_stop_all(&l->d);
 	if (!l->d.nsession)
 		uv_stop(&l->loop);
 	else
@@ -141,24 +141,9 @@ static void accepted(void *data, int fd, const struct peer *peer)
 
 	if (l->config->idle_exit_seconds && !l->retired)
 		uv_timer_stop(&l->idle);
-	pipeline_accept(&l->d, fd, peer->uid, (uint32_t)peer->pid);
+	session_accept(&l->d, fd, peer->uid, (uint32_t)peer->pid);
 	if (!l->d.nsession)
 		became_idle(&l->d);
-}
-
-static void kernel_ready(void *data, struct kernel *k)
-{
-	struct brazed *d = data;
-
-	executor_kernel_ready(d->executor, k);
-}
-
-static void kernel_dropped(void *data, uint32_t id)
-{
-	struct brazed *d = data;
-
-	if (d->executor)
-		executor_kernel_drop(d->executor, id);
 }
 
 static const char *text_or_null(const char *s)
@@ -178,18 +163,16 @@ static enum status make_parts(struct life *l, const char *self, struct err *err)
 				     .self = self};
 	struct planner_config planner = {.passes = text_or_null(c->passes),
 					 .dump = text_or_null(c->dump)};
-	struct executor_config executor = {
-		.self = self, .threads = (int)c->threads, .device = "cpu"};
 	struct brazed *d = &l->d;
-	enum status st = cache_create(&d->cache, &l->loop, &cache, kernel_ready, d, err);
+	enum status st = cache_create(&d->cache, &l->loop, &cache, dispatch_kernel_ready, d, err);
 
 	if (st)
 		return st;
-	cache_on_drop(d->cache, kernel_dropped);
+	cache_on_drop(d->cache, dispatch_kernel_dropped);
 	d->plans = plancache_create(PLAN_CACHE_BYTES, pipeline_release_plan, d);
 	st = planner_create(&d->planner, &l->loop, &planner, err);
 	if (!st)
-		st = executor_create(&d->executor, &l->loop, &executor, d->cache, err);
+		st = dispatch_open(d, self, c, err);
 	d->decoder = decode_create();
 	return st;
 }
@@ -234,7 +217,7 @@ static enum status serve_private(struct life *l, struct err *err)
 		return err_set(err, E_INVALID, "--private %d: not a connected socket: %s",
 			       c->private_fd, strerror(errno));
 	fcntl(c->private_fd, F_SETFD, FD_CLOEXEC);
-	pipeline_accept(&l->d, c->private_fd, peer.uid, (uint32_t)peer.pid);
+	session_accept(&l->d, c->private_fd, peer.uid, (uint32_t)peer.pid);
 	return OK;
 }
 
@@ -273,10 +256,9 @@ static void take_down(struct life *l)
 		listen_destroy(l->listener);
 	log_listen(NULL, NULL);
 	ctl_destroy(l->ctl);
-	pipeline_finish(d);
+	session_finish_all(d);
 	planner_destroy(d->planner);
-	executor_destroy(d->executor);
-	d->executor = NULL;
+	dispatch_close(d);
 	if (d->plans)
 		plancache_destroy(d->plans);
 	if (d->cache)
@@ -312,7 +294,7 @@ enum status brazed_run(const struct config *config, void (*ready)(void), struct 
 	l->d.dump_source = strstr(config->dump, "source") != NULL;
 	l->d.became_idle = became_idle;
 	make_handles(l);
-	pipeline_start(&l->d);
+	session_start_all(&l->d);
 	l->d.started_ns = uv_hrtime();
 	report_init(&l->report, &l->d, config);
 	/* The socket first: its lock decides which of two daemons goes on. */

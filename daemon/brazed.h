@@ -10,20 +10,23 @@
  *   future/  stored or failed         -> the reply a client waits for
  *   ctl/     what operators ask
  *
- * pipeline.c calls these in this order; it and ctl/ are the only ones that see
- * all of them.  One loop thread owns everything below. */
+ * pipeline.c calls these in this order, with session.c (who is connected) and
+ * dispatch.c (which device a planned job goes to, and when); they and ctl/ are the
+ * only ones that see all of them.  One loop thread owns everything below. */
 #ifndef BRAZED_H
 #define BRAZED_H
 
 #include "future/ticket.h"
+#include "run/device.h"
 #include "trace/trace.h"
 
 struct cache;
 struct config;
 struct conn;
-struct job;
+struct decode_hello;
 struct decoder;
-struct executor;
+struct job;
+struct kernel;
 struct partition;
 struct plan;
 struct plancache;
@@ -52,11 +55,14 @@ struct session {
 	struct trace trace;
 	struct ticket_list tickets;
 	struct job *planning; /* the one partition being planned */
+	struct job *waiting;  /* planned, not started: oldest first */
 	struct job *running;  /* bound and submitted, newest first */
-	uint32_t jobs;	      /* planning or running */
-	bool chore;	      /* in brazed.chores */
+	uint64_t next_job;
+	uint32_t jobs;	/* planning, waiting or running; transfers, too */
+	uint8_t device; /* that it asked for, from 1 on; 0: none */
+	bool chore;	/* in brazed.chores */
 	struct session *next_chore;
-	bool welcomed, cutting, cut_failed, paused, pumping;
+	bool welcomed, cutting, cut_failed, paused, pumping, dispatching;
 	struct session_stats stats;
 };
 
@@ -65,7 +71,10 @@ struct brazed {
 	struct cache *cache;
 	struct plancache *plans;
 	struct planner *planner;
-	struct executor *executor;
+	struct device device[DEVICES_MAX]; /* the first is the CPU */
+	uint32_t ndevice;
+	uint8_t preferred; /* device for clients that ask for none, from 1 on; 0: by cost */
+	bool crowded;	   /* a job waits for room in a device's memory */
 	struct decoder *decoder;
 	struct session *sessions;
 	struct session *chores; /* with work for later turns, oldest first */
@@ -83,14 +92,58 @@ struct brazed {
  * clients can connect.  Call from main, once. */
 enum status brazed_run(const struct config *config, void (*ready)(void), struct err *err);
 
+/* ---- session.c: who is connected ---- */
+
 /* Before the first client, and after the last session has ended. */
-void pipeline_start(struct brazed *d);
-void pipeline_finish(struct brazed *d);
+void session_start_all(struct brazed *d);
+void session_finish_all(struct brazed *d);
 /* A client connected; takes the socket. */
-void pipeline_accept(struct brazed *d, int fd, uint32_t uid, uint32_t pid);
+void session_accept(struct brazed *d, int fd, uint32_t uid, uint32_t pid);
 /* Close every connection; sessions end as their jobs do. */
-void pipeline_stop(struct brazed *d);
+void session_stop_all(struct brazed *d);
+/* Tell the client why and close. */
+void session_refuse(struct session *s, const struct err *err);
+enum status session_welcome(struct session *s, const struct decode_hello *hello,
+			    struct err *err) MUST_USE;
+/* What is left of its user's quota for this connection, after others' use. */
+void session_quota(struct session *s);
+/* Go on with this session in a later turn of the loop. */
+void session_later(struct session *s);
+
+/* ---- pipeline.c: the stages in order ---- */
+
+struct packet;
+void pipeline_packet(struct session *s, struct packet *p);
+/* Start everything that the session's waits want and that can start now. */
+void pipeline_pump(struct session *s);
+/* A job has settled: answer who waited; `fresh`: it is done. */
+void pipeline_answer(struct session *s, const struct job *fresh);
+/* There is no room for what is asked: the waits end, the ops stay pending. */
+void pipeline_no_room(struct session *s, const struct err *err);
 /* Free a plan that the plan cache let go. */
 void pipeline_release_plan(void *d, struct plan *plan);
+
+/* ---- dispatch.c: a planned job to a device and back ---- */
+
+/* Make the devices that the configuration names ("auto", "cpu", "cuda:0,cuda:1"). */
+enum status dispatch_open(struct brazed *d, const char *self, const struct config *config,
+			  struct err *err) MUST_USE;
+void dispatch_close(struct brazed *d);
+/* Device of this name, from 1 on; 0: there is none. */
+uint8_t dispatch_device(const struct brazed *d, const char *name);
+/* A job is over, whether it has run or not: settle, answer, free. */
+void dispatch_end(struct job *j, enum job_end end, const struct err *err);
+/* Takes j with a reference to its plan. */
+void dispatch_job(struct job *j, struct plan *plan);
+/* Start what waits and can. */
+void dispatch_waiting(struct session *s);
+void dispatch_all(struct brazed *d);
+/* End what can be ended: the client does not want it any more. */
+void dispatch_cancel(struct session *s);
+/* Bring a stored value to the host; pipeline_answer follows. */
+enum status dispatch_fetch(struct session *s, struct storage *st, struct err *err) MUST_USE;
+/* A kernel's code is there, or will never be; or it left the cache. */
+void dispatch_kernel_ready(void *d, struct kernel *k);
+void dispatch_kernel_dropped(void *d, uint32_t id);
 
 #endif

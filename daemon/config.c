@@ -374,11 +374,31 @@ static void work_out(struct config *c)
 	none_is_empty(&c->cache_dir);
 }
 
+/* "cpu" or "cuda:N". */
+static bool is_device(const char *name, size_t n)
+{
+	return (n == 3 && !memcmp(name, "cpu", 3)) ||
+	       (n == 6 && !memcmp(name, "cuda:", 5) && name[5] >= '0' && name[5] <= '9');
+}
+
 static enum status check_device(const struct config *c, struct err *err)
 {
-	if (!strcmp(c->device, "auto") || !strcmp(c->device, "cpu"))
+	bool good = true;
+	int gpus = 0;
+
+	for (const char *at = c->device; good; at++) {
+		size_t n = strcspn(at, ",");
+
+		good = is_device(at, n);
+		gpus += n > 3;
+		at += n;
+		if (!*at)
+			break;
+	}
+	if (!strcmp(c->device, "auto") || (good && gpus < LIMIT_DEVICES))
 		return OK;
-	return err_set(err, E_INVALID, "%s: device = %s: there are auto and cpu",
+	return err_set(err, E_INVALID,
+		       "%s: device = %s: want auto, cpu, cuda:N, or up to four of them with commas",
 		       c->origin[CONFIG_device], c->device);
 }
 

@@ -2,13 +2,11 @@
 /* The one file that calls every stage in order: a packet becomes a request, its
  * ops join the trace, a demand cuts a partition out of it, the partition gets a
  * plan (cached, or made by the planner thread), the plan gets storage and runs in
- * the worker, and what the client waits for is answered.
+ * a worker (dispatch.c), and what the client waits for is answered.
  *
- * One partition of a client is planned at a time and its jobs run in the order of
- * binding, so a later job may read what an earlier one is still writing. */
+ * One partition of a client is planned at a time and its jobs start in this order. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <uv.h>
 
 #include "base/log.h"
@@ -31,193 +29,9 @@
 /* Ops that one turn of the loop may look at for one client. */
 #define PUMP_OPS 2048
 
-static void on_chore(uv_idle_t *idle);
-static void pump(struct session *s);
-static void answer(struct session *s, const struct job *fresh);
-
-/* ---- Sessions ---- */
-
-/* What would make one turn of the loop long goes on in the next ones, a piece for
- * one session in each. */
-static void later(struct session *s)
-{
-	struct session **at = &s->d->chores;
-
-	if (s->chore)
-		return;
-	while (*at)
-		at = &(*at)->next_chore;
-	*at = s;
-	s->chore = true;
-	s->next_chore = NULL;
-	uv_idle_start(s->d->idle, on_chore);
-}
-
-static void session_free(struct session *s)
-{
-	struct brazed *d = s->d;
-
-	if (!trace_clear_some(&s->trace)) {
-		later(s);
-		return;
-	}
-	trace_finish(&s->trace);
-	if (s->arena) {
-		executor_region_drop(d->executor, s->region);
-		arena_destroy(s->arena);
-	}
-	*(s->prev ? &s->prev->next : &d->sessions) = s->next;
-	if (s->next)
-		s->next->prev = s->prev;
-	d->nsession--;
-	log_info("session", "%llu (%s, pid %u) ended", (unsigned long long)s->id, s->name, s->pid);
-	free(s);
-	if (!d->nsession && d->became_idle)
-		d->became_idle(d);
-}
-
-/* The connection is over: nothing of the client's is wanted any more.  The
- * session itself goes when its last job has let go of its storage. */
-static void session_end(struct session *s)
-{
-	s->conn = NULL;
-	while (s->tickets.first)
-		ticket_remove(&s->tickets, s->tickets.first, &s->trace);
-	for (struct job *j = s->running; j; j = j->next)
-		executor_cancel(s->d->executor, &j->run);
-	if (!s->jobs)
-		later(s);
-}
-
-static void on_chore(uv_idle_t *idle)
-{
-	struct brazed *d = idle->data;
-	struct session *s = d->chores;
-
-	d->chores = s->next_chore;
-	s->chore = false;
-	if (!d->chores)
-		uv_idle_stop(idle);
-	if (s->conn)
-		pump(s);
-	else if (!s->jobs)
-		session_free(s);
-}
-
-/* Tell the client why and close. */
-static void refuse(struct session *s, const struct err *err)
-{
-	log_warn("session", "%llu (%s, pid %u): %s", (unsigned long long)s->id, s->name, s->pid,
-		 err->text);
-	reply_goodbye(s->conn, err);
-	conn_close(s->conn);
-	session_end(s);
-}
-
-/* What the user's other connections hold is not this one's any more; but a greedy
- * one leaves each of the others half of an even share. */
-static void refresh_quota(struct session *s)
-{
-	uint64_t others = 0, quota = s->d->quota_bytes, left, share, n = 1;
-
-	for (const struct session *o = s->d->sessions; o; o = o->next) {
-		struct arena_stats stats;
-
-		if (o == s || o->uid != s->uid || !o->arena)
-			continue;
-		arena_get_stats(o->arena, &stats);
-		others += stats.live_bytes;
-		n++;
-	}
-	left = others < quota ? quota - others : 0;
-	share = quota / (2 * n);
-	s->trace.quota_bytes = left > share ? left : share;
-}
-
-static enum status welcome(struct session *s, const struct request *r, struct err *err)
-{
-	struct brazed *d = s->d;
-	struct extent lease;
-	enum status st;
-
-	if (r->hello.major != BRAZE_PROTO_MAJOR)
-		return err_set(err, E_VERSION,
-			       "client speaks protocol %u, this daemon (%s) speaks %d: "
-			       "install matching versions",
-			       r->hello.major, BRAZE_DAEMON_VERSION, BRAZE_PROTO_MAJOR);
-	if (r->hello.op_table != op_table_hash())
-		return err_set(err, E_VERSION,
-			       "client and daemon (%s) have different operation tables: "
-			       "install matching versions",
-			       BRAZE_DAEMON_VERSION);
-	if (r->has_trace || r->has_demand || r->has_fence || r->has_lease)
-		return err_set(err, E_PROTOCOL, "hello must come alone");
-	snprintf(s->name, sizeof s->name, "%s", r->hello.name);
-	for (char *c = s->name; *c; c++)
-		if (*c < ' ' || *c > '~')
-			*c = '?';
-	s->flags = r->hello.flags;
-	st = arena_create(&s->arena, d->loop, d->arena_bytes, err);
-	if (st)
-		return st;
-	trace_init(&s->trace, s->arena, d->quota_bytes);
-	s->region = (uint32_t)s->id;
-	st = executor_region_add(d->executor, s->region, arena_fd(s->arena), arena_bytes(s->arena),
-				 err);
-	if (!st)
-		st = arena_lease(s->arena, &lease, LIMIT_LEASE_BYTES, err);
-	if (st)
-		return st;
-	s->welcomed = true;
-	reply_welcome(s->conn, s->id, s->arena, &lease);
-	log_info("session", "%llu (%s, pid %u) connected", (unsigned long long)s->id, s->name,
-		 s->pid);
-	return OK;
-}
-
 /* ---- Running what a ticket wants ---- */
 
-static void job_done(struct executor_job *run, enum job_end end, const struct err *why);
-
-/* 0: every input is there; E_CANCELLED: one is pending again; else its failure. */
-static enum status inputs_ready(const struct job *j, bool done, struct err *err)
-{
-	const struct part *p = &j->partition->part;
-
-	for (uint32_t i = 0; i < p->nvalue; i++) {
-		const struct version *v = j->partition->value[i];
-
-		if (p->value[i].role != PART_INPUT)
-			continue;
-		if (v->state == VERSION_FAILED) {
-			*err = *v->error;
-			return err->code;
-		}
-		if (v->state != VERSION_STORED && (done || !v->storage))
-			return err_set(err, E_CANCELLED, "an input was cancelled");
-	}
-	return OK;
-}
-
-static void finish_job(struct job *j, enum job_end end, const struct err *err)
-{
-	struct session *s = j->session;
-
-	job_settle(j, &s->trace, end, err);
-	if (s->conn)
-		answer(s, end == JOB_DONE ? j : NULL);
-	if (j->run.plan)
-		plancache_unref(s->d->plans, j->run.plan);
-	job_free(j, &s->trace);
-	s->jobs--;
-	if (s->conn)
-		pump(s);
-	else if (!s->jobs)
-		later(s);
-}
-
-/* There is no room for what is asked: the waits end, the ops stay pending. */
-static void fail_tickets(struct session *s, const struct err *err)
+void pipeline_no_room(struct session *s, const struct err *err)
 {
 	struct ticket *next;
 
@@ -233,65 +47,6 @@ static void fail_tickets(struct session *s, const struct err *err)
 		}
 		ticket_remove(&s->tickets, t, &s->trace);
 	}
-}
-
-static void start_job(struct job *j, struct plan *plan)
-{
-	struct session *s = j->session;
-	struct err err = {0};
-	enum status st = inputs_ready(j, false, &err);
-
-	refresh_quota(s);
-	if (!st)
-		st = job_bind(j, &s->trace, plan, s->region, &err);
-	if (st) {
-		plancache_unref(s->d->plans, plan);
-		if (st == E_NOMEM)
-			fail_tickets(s, &err);
-		finish_job(j, st == E_CANCELLED || st == E_NOMEM ? JOB_CANCELLED : JOB_FAILED,
-			   &err);
-		return;
-	}
-	j->run.client = s->id;
-	j->run.done = job_done;
-	j->run.data = j;
-	j->next = s->running;
-	s->running = j;
-	s->stats.steps += plan->nstep;
-	if (plan->nstep) {
-		executor_submit(s->d->executor, &j->run);
-	} else { /* arrays without content need storage only */
-		s->running = j->next;
-		finish_job(j, JOB_DONE, NULL);
-	}
-}
-
-static void job_done(struct executor_job *run, enum job_end end, const struct err *why)
-{
-	struct job *j = run->data, **at = &j->session->running;
-	struct session *s = j->session;
-	struct err err = {0};
-	uint64_t spent = uv_hrtime() - j->since_ns;
-
-	while (*at != j)
-		at = &(*at)->next;
-	*at = j->next;
-	if (why)
-		err = *why;
-	s->stats.busy_ns += run->busy_ns;
-	s->stats.queue_wait_ns += spent > run->busy_ns ? spent - run->busy_ns : 0;
-	/* What it read may have failed or been cancelled after it was submitted. */
-	if (end == JOB_DONE) {
-		enum status st = inputs_ready(j, true, &err);
-
-		end = !st ? JOB_DONE : st == E_CANCELLED ? JOB_CANCELLED : JOB_FAILED;
-		run->torn = end == JOB_CANCELLED && plan_tears(run->plan);
-	}
-	if (end == JOB_CANCELLED && run->torn) {
-		end = JOB_FAILED;
-		err_set(&err, E_LOST, "lost: cancelled while the array was being overwritten");
-	}
-	finish_job(j, end, &err);
 }
 
 static void dump_source(const struct kernel *k)
@@ -313,9 +68,9 @@ static void install_plan(struct session *s, const struct part *part, struct plan
 		if (plan->step[i].kind != STEP_KERNEL)
 			continue;
 		compilepart_spec(&spec, plan->step[i].nest);
-		plan->step[i].kernel = cache_get(d->cache, &spec, 0, s->id);
+		plan->step[i].kernel[0] = cache_get(d->cache, &spec, 0, s->id);
 		if (d->dump_source)
-			dump_source(plan->step[i].kernel);
+			dump_source(plan->step[i].kernel[0]);
 	}
 	for (uint32_t i = 0; i < plan->nnote; i++)
 		d->refusals[plan->note[i].reason % 32]++;
@@ -343,18 +98,18 @@ static void plan_ready(struct planner_job *pj)
 	s->planning = NULL;
 	if (!pj->plan) {
 		log_error("pipeline", "planning failed: %s", pj->err.text);
-		finish_job(j, JOB_FAILED, &pj->err);
+		dispatch_end(j, JOB_FAILED, &pj->err);
 		return;
 	}
 	install_plan(s, &j->partition->part, pj->plan);
 	if (!s->conn || !wanted(s)) {
-		plancache_unref(s->d->plans, pj->plan);
-		finish_job(j, JOB_CANCELLED, NULL);
+		j->run.plan = pj->plan;
+		dispatch_end(j, JOB_CANCELLED, NULL);
 		return;
 	}
-	start_job(j, pj->plan);
+	dispatch_job(j, pj->plan);
 	if (s->jobs)
-		pump(s);
+		pipeline_pump(s);
 }
 
 /* Cut the next partition for a ticket and get it going, at the cost of the ops
@@ -378,7 +133,7 @@ static bool advance(struct session *s, const struct ticket *t, int64_t *budget)
 	plan = plancache_find(d->plans, &p->part);
 	if (plan) {
 		s->stats.plan_hits++;
-		start_job(j, plan);
+		dispatch_job(j, plan);
 		return true;
 	}
 	s->stats.plan_misses++;
@@ -418,8 +173,7 @@ static bool bound_trace(struct session *s)
 	return n > 0;
 }
 
-/* Start everything that the tickets want and that can start now. */
-static void pump(struct session *s)
+void pipeline_pump(struct session *s)
 {
 	int64_t budget = PUMP_OPS;
 
@@ -435,11 +189,11 @@ static void pump(struct session *s)
 			else
 				t = s->tickets.first; /* the list may have changed */
 		}
-		answer(s, NULL);
+		pipeline_answer(s, NULL);
 	} while (bound_trace(s) && budget > 0);
 	s->pumping = false;
 	if (budget <= 0)
-		later(s);
+		session_later(s);
 	if (s->paused && (s->trace.npending < LIMIT_PENDING_OPS || s->cut_failed)) {
 		s->paused = false;
 		conn_pause(s->conn, false);
@@ -482,15 +236,58 @@ static bool at_rest(const struct ticket *t)
 	return true;
 }
 
-/* Reply to every ticket whose versions are settled. */
-static void answer(struct session *s, const struct job *fresh)
+/* Can the client read what this settled ticket asks for?  What lies on a device
+ * only is fetched; what went down with one has failed. */
+static bool at_hand(struct session *s, const struct ticket *t, struct err *err)
+{
+	bool all = true;
+
+	for (uint32_t i = 0; i < t->nanswer && !err->code; i++) {
+		struct version *v = t->version[i];
+
+		if (v->state != VERSION_STORED || v->storage->host)
+			continue;
+		if (storage_lost(v->storage)) {
+			struct err lost = {0};
+
+			err_set(&lost, E_LOST, "lost: the array was only on a device that failed");
+			version_fail(&s->trace, v, &lost);
+			continue;
+		}
+		all = false;
+		if (!v->storage->fetching && dispatch_fetch(s, v->storage, err))
+			break;
+	}
+	return all;
+}
+
+/* The client will write the buffer itself. */
+static void hand_over(const struct ticket *t)
+{
+	struct version *v = t->version[0];
+
+	if (t->kind == TICKET_FENCE && v->state == VERSION_STORED && v->storage->mirror)
+		v->storage->mirror->valid = 0;
+}
+
+/* Reply to every ticket whose versions are settled and where they can be read. */
+void pipeline_answer(struct session *s, const struct job *fresh)
 {
 	struct ticket *next;
 
 	for (struct ticket *t = s->tickets.first; t; t = next) {
+		struct err err = {0};
+
 		next = t->next;
-		if (ticket_settled(t) || (t->cancelled && at_rest(t)))
+		if (t->cancelled ? !at_rest(t) : !ticket_settled(t))
+			continue;
+		if (t->cancelled || t->kind == TICKET_CUT || at_hand(s, t, &err)) {
+			hand_over(t);
 			answer_one(s, t, fresh);
+		} else if (err.code) {
+			reply_failure(s->conn, t->id, &err);
+			ticket_remove(&s->tickets, t, &s->trace);
+		}
 	}
 }
 
@@ -565,17 +362,13 @@ static enum status fence(struct session *s, const struct request *r, struct err 
 static void cancel(struct session *s, uint64_t id)
 {
 	struct ticket *t = ticket_find(&s->tickets, id);
-	struct job *next;
 
 	if (!t)
 		return; /* it was answered while the cancel travelled */
 	t->cancelled = 1;
 	/* Later jobs may read what an earlier one no longer makes: all stop, and what
 	 * other tickets want starts again. */
-	for (struct job *j = s->running; j; j = next) {
-		next = j->next;
-		executor_cancel(s->d->executor, &j->run);
-	}
+	dispatch_cancel(s);
 }
 
 static void lease(struct session *s, const struct request *r)
@@ -584,7 +377,7 @@ static void lease(struct session *s, const struct request *r)
 	struct extent e;
 	struct err err;
 
-	refresh_quota(s);
+	session_quota(s);
 	arena_get_stats(s->arena, &stats);
 	if (s->trace.quota_bytes && (r->lease.bytes > s->trace.quota_bytes ||
 				     stats.live_bytes > s->trace.quota_bytes - r->lease.bytes)) {
@@ -601,6 +394,13 @@ static void lease(struct session *s, const struct request *r)
 	}
 }
 
+static enum status hello(struct session *s, const struct request *r, struct err *err)
+{
+	if (r->has_trace || r->has_demand || r->has_fence || r->has_lease)
+		return err_set(err, E_PROTOCOL, "hello must come alone");
+	return session_welcome(s, &r->hello, err);
+}
+
 static enum status handle(struct session *s, const struct request *r, struct err *err)
 {
 	enum status st = OK;
@@ -611,7 +411,7 @@ static enum status handle(struct session *s, const struct request *r, struct err
 			       (unsigned long long)r->seq, (unsigned long long)s->seq);
 	s->seq = r->seq;
 	if (!s->welcomed)
-		return r->has_hello ? welcome(s, r, err)
+		return r->has_hello ? hello(s, r, err)
 				    : err_set(err, E_PROTOCOL, "the first request must be hello");
 	if (r->has_hello)
 		return err_set(err, E_PROTOCOL, "a second hello");
@@ -635,9 +435,8 @@ static enum status handle(struct session *s, const struct request *r, struct err
 	return st;
 }
 
-static void on_packet(void *data, struct packet *p)
+void pipeline_packet(struct session *s, struct packet *p)
 {
-	struct session *s = data;
 	struct request r;
 	struct err err = {0};
 	enum status st;
@@ -647,74 +446,9 @@ static void on_packet(void *data, struct packet *p)
 	if (!st)
 		st = handle(s, &r, &err);
 	if (st)
-		refuse(s, &err);
+		session_refuse(s, &err);
 	else
-		pump(s);
-}
-
-static void on_closed(void *data, const struct err *why)
-{
-	struct session *s = data;
-
-	log_debug("session", "%llu: %s", (unsigned long long)s->id, why->text);
-	session_end(s);
-}
-
-void pipeline_accept(struct brazed *d, int fd, uint32_t uid, uint32_t pid)
-{
-	static const struct conn_events events = {on_packet, on_closed};
-	struct session *s;
-	uint32_t same = 0;
-
-	for (s = d->sessions; s; s = s->next)
-		same += s->uid == uid;
-	if (d->nsession >= LIMIT_CLIENTS || same >= LIMIT_CLIENTS_PER_UID) {
-		log_warn("session", "refused pid %u: %u clients, %u of uid %u", pid, d->nsession,
-			 same, uid);
-		close(fd);
-		return;
-	}
-	s = xcalloc(1, sizeof *s);
-	s->d = d;
-	s->id = ++d->next_session;
-	s->uid = uid;
-	s->pid = pid;
-	snprintf(s->name, sizeof s->name, "?");
-	s->conn = conn_create(d->loop, fd, &events, s);
-	if (!s->conn) {
-		free(s);
-		return;
-	}
-	s->next = d->sessions;
-	if (s->next)
-		s->next->prev = s;
-	d->sessions = s;
-	d->nsession++;
-}
-
-void pipeline_start(struct brazed *d)
-{
-	d->idle = xcalloc(1, sizeof *d->idle);
-	uv_idle_init(d->loop, d->idle);
-	d->idle->data = d;
-}
-
-void pipeline_finish(struct brazed *d)
-{
-	uv_close((uv_handle_t *)d->idle, (uv_close_cb)free);
-}
-
-void pipeline_stop(struct brazed *d)
-{
-	struct session *next;
-	struct err why;
-
-	err_set(&why, E_DAEMON_GONE, "the daemon is stopping");
-	for (struct session *s = d->sessions; s; s = next) {
-		next = s->next;
-		if (s->conn)
-			refuse(s, &why);
-	}
+		pipeline_pump(s);
 }
 
 void pipeline_release_plan(void *data, struct plan *plan)
@@ -722,7 +456,8 @@ void pipeline_release_plan(void *data, struct plan *plan)
 	struct brazed *d = data;
 
 	for (uint32_t i = 0; i < plan->nstep; i++)
-		if (plan->step[i].kernel)
-			cache_unref(d->cache, plan->step[i].kernel);
+		for (int t = 0; t < PLAN_TARGETS; t++)
+			if (plan->step[i].kernel[t])
+				cache_unref(d->cache, plan->step[i].kernel[t]);
 	plan_free(plan);
 }

@@ -33,6 +33,8 @@
 #define LIMIT_NEST_REDUCES	8	      /* reductions of one kernel */
 #define LIMIT_FUSE_WINDOW	64	      /* nests looked back at when fusing */
 #define LIMIT_CLIENTS		256	      /* connections */
+#define LIMIT_DEVICES		4	      /* the CPU and three more */
+#define LIMIT_DEVICE_NAME	16	      /* bytes of a device's name, with the 0 */
 #define LIMIT_CLIENTS_PER_UID	64
 #define LIMIT_REPLY_QUEUE	256 /* replies waiting for a client that does not read */
 #define LIMIT_STATUS_BYTES	(4u << 20)

@@ -77,7 +77,7 @@ struct braze_options {
 	const char *socket; /* NULL: $BRAZE_SOCKET, the system's daemon, the user's, or
 			       start the user's */
 	const char *name;   /* shown to operators; NULL: the program's name */
-	const char *device; /* NULL or "auto", "cpu", "cuda:0" */
+	const char *device; /* "auto", "cpu", "cuda:0"; NULL: $BRAZE_DEVICE, else auto */
 	unsigned flags;	    /* BRAZE_EAGER, BRAZE_UNFUSED, BRAZE_NO_START */
 };
 #define BRAZE_EAGER    1u /* run every op when it is recorded */
@@ -91,6 +91,13 @@ BRAZE_API void braze_close(braze_session *s);
 BRAZE_API int braze_session_error(braze_session *s, braze_error *err);
 /* Switch BRAZE_EAGER / BRAZE_UNFUSED; returns the old flags. */
 BRAZE_API unsigned braze_set_flags(braze_session *s, unsigned flags);
+/* The device that operations recorded from now on ask for: "cpu", "cuda:0", ...;
+ * "auto": the daemon chooses by cost; NULL: as asked when connecting.  A property of
+ * the session, not of the thread. */
+BRAZE_API int braze_set_device(braze_session *s, const char *name, braze_error *err);
+/* Names of the daemon's devices, i from 0; NULL: there are no more.  Lives as long as
+ * the session. */
+BRAZE_API const char *braze_device_name(braze_session *s, int i);
 /* Send what is recorded without waiting for anything. */
 BRAZE_API int braze_flush(braze_session *s, braze_error *err);
 

@@ -114,6 +114,9 @@ struct braze_session {
 	struct braze_owner owner;
 	uint32_t cap_ids;
 	unsigned flags, hello_flags;
+	uint32_t device; /* of the ops recorded now, as the wire has it */
+	uint32_t ndevice;
+	char device_name[LIMIT_DEVICES][LIMIT_DEVICE_NAME];
 	uint64_t seq, tickets;
 	struct lease lease;
 	struct braze_counters counters;

@@ -154,13 +154,31 @@ static enum status find_daemon(char *buf, size_t n, struct err *err)
 		       " was found to start: set BRAZE_DAEMON or PATH");
 }
 
+/* The environment but for what asks for this process alone: the daemon, which others
+ * will use, too, reads the same name.  The list is the caller's to free. */
+static char **daemon_environment(void)
+{
+	size_t n = 0;
+
+	while (environ[n])
+		n++;
+	char **env = calloc(n + 1, sizeof(*env));
+	for (size_t i = 0, at = 0; env && i < n; i++)
+		if (strncmp(environ[i], "BRAZE_DEVICE=", 13))
+			env[at++] = environ[i];
+	return env;
+}
+
 /* fd becomes the child's descriptor 3 when it is not -1. */
 static enum status spawn(pid_t *pid, const char *exe, char *const argv[], int fd, struct err *err)
 {
 	posix_spawn_file_actions_t fa;
 	posix_spawnattr_t attr;
 	sigset_t none;
+	char **env = daemon_environment();
 
+	if (!env)
+		return err_set(err, E_NOMEM, "no memory to start %s", exe);
 	posix_spawn_file_actions_init(&fa);
 	posix_spawnattr_init(&attr);
 	sigemptyset(&none);
@@ -171,7 +189,8 @@ static enum status spawn(pid_t *pid, const char *exe, char *const argv[], int fd
 	posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", 0, 0);
 	if (fd >= 0)
 		posix_spawn_file_actions_adddup2(&fa, fd, 3);
-	int r = posix_spawn(pid, exe, &fa, &attr, argv, environ);
+	int r = posix_spawn(pid, exe, &fa, &attr, argv, env);
+	free(env);
 	posix_spawn_file_actions_destroy(&fa);
 	posix_spawnattr_destroy(&attr);
 	if (r)

@@ -143,6 +143,13 @@ static void set_careful(struct braze_session *s)
 	s->careful = (s->flags & BRAZE_EAGER) || (s->flags & ~s->hello_flags & BRAZE_UNFUSED);
 }
 
+static const char *wanted_device(void)
+{
+	const char *name = getenv("BRAZE_DEVICE");
+
+	return name ? name : "";
+}
+
 static enum status shake_hands(struct braze_session *s, const struct braze_options *opt,
 			       struct err *err)
 {
@@ -153,7 +160,7 @@ static enum status shake_hands(struct braze_session *s, const struct braze_optio
 	hello.op_table = op_table_hash();
 	hello.pid = (uint32_t)getpid();
 	hello.name = (char *)(opt->name ? opt->name : program_invocation_short_name);
-	hello.device = (char *)(opt->device ? opt->device : "");
+	hello.device = (char *)(opt->device ? opt->device : wanted_device());
 	hello.flags = opt->flags & (BRAZE_EAGER | BRAZE_UNFUSED);
 	return wire_hello(s, &hello, err);
 }
@@ -246,6 +253,44 @@ unsigned braze_set_flags(braze_session *s, unsigned flags)
 	set_careful(s);
 	lock_give(s);
 	return old;
+}
+
+static enum status find_device(uint32_t *out, const struct braze_session *s, const char *name,
+			       struct err *err)
+{
+	*out = name != NULL;
+	if (!name || !strcmp(name, "auto"))
+		return OK;
+	for (uint32_t i = 0; i < s->ndevice; i++)
+		if (!strcmp(name, s->device_name[i])) {
+			*out = 2 + i;
+			return OK;
+		}
+	return err_set(err, E_DEVICE,
+		       "the daemon has no device \"%.32s\": its device setting names those it has",
+		       name);
+}
+
+int braze_set_device(braze_session *s, const char *name, braze_error *error)
+{
+	struct err *err = err_of(error);
+	uint32_t device;
+
+	lock_take(s);
+	enum status st = atomic_load(&s->state) ? wire_dead(s, err) : OK;
+	if (!st)
+		st = find_device(&device, s, name, err);
+	if (!st && device != s->device) {
+		st = wire_flush(s, err); /* what is recorded was for the old one */
+		s->device = device;
+	}
+	lock_give(s);
+	return (int)st;
+}
+
+const char *braze_device_name(braze_session *s, int i)
+{
+	return i >= 0 && (uint32_t)i < s->ndevice ? s->device_name[i] : NULL;
 }
 
 int braze_flush(braze_session *s, braze_error *error)

@@ -237,6 +237,7 @@ enum status wire_send(struct braze_session *s, Braze__Wire__Request *r, struct e
 		trace.in = s->in;
 		trace.n_imm = s->nimm;
 		trace.imm = s->imm;
+		trace.device = s->device;
 		r->trace = &trace;
 	}
 	r->seq = ++s->seq;
@@ -408,6 +409,8 @@ static enum status welcome(struct braze_session *s, const Braze__Wire__Reply *r,
 		return st;
 	if (w->lease_offset > w->arena_bytes || w->lease_bytes > w->arena_bytes - w->lease_offset)
 		return err_set(err, E_PROTOCOL, "the first lease lies outside the arena");
+	for (size_t i = 0; i < w->n_device && i < LIMIT_DEVICES; i++)
+		snprintf(s->device_name[s->ndevice++], LIMIT_DEVICE_NAME, "%s", w->device[i]);
 	s->lease.next = w->lease_offset;
 	s->lease.end = w->lease_offset + w->lease_bytes;
 	s->counters.bytes_leased = w->lease_bytes;

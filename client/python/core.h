@@ -79,7 +79,8 @@ enum number_op {
 
 struct core {
 	braze_session *session;
-	unsigned flags; /* of the session to come: BRAZE_EAGER and the like */
+	unsigned flags;	 /* of the session to come: BRAZE_EAGER and the like */
+	char device[16]; /* asked for by braze.device(); "": none */
 	PyTypeObject *type;
 	PyTypeObject *host_type;
 	int op[N_OPS];

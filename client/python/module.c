@@ -429,6 +429,49 @@ static PyObject *set_flags(PyObject *mod, PyObject *v)
 	return PyLong_FromUnsignedLong(old);
 }
 
+/* set_device(name or None): returns the old one; connects. */
+static PyObject *set_device(PyObject *mod, PyObject *v)
+{
+	PyObject *old = *core.device ? PyUnicode_FromString(core.device) : Py_NewRef(Py_None);
+	PyObject *bytes = v == Py_None ? NULL : PyUnicode_AsASCIIString(v);
+	const char *name = bytes ? PyBytes_AsString(bytes) : NULL;
+	braze_session *s = PyErr_Occurred() ? NULL : wait_session();
+	braze_error err = {0};
+	int rc = 0;
+
+	if (!old || !s)
+		goto fail;
+	rc = braze_set_device(s, name, &err);
+	if (rc) {
+		err.code = rc;
+		wait_raise(&err);
+		goto fail;
+	}
+	PyOS_snprintf(core.device, sizeof core.device, "%s", name ? name : "");
+	Py_XDECREF(bytes);
+	return old;
+fail:
+	Py_XDECREF(bytes);
+	Py_XDECREF(old);
+	return NULL;
+}
+
+/* devices(): their names, the daemon's order. */
+static PyObject *devices(PyObject *mod, PyObject *ignored)
+{
+	braze_session *s = wait_session();
+	PyObject *list = s ? PyList_New(0) : NULL;
+
+	for (int i = 0; list && braze_device_name(s, i); i++) {
+		PyObject *name = PyUnicode_FromString(braze_device_name(s, i));
+
+		if (!name || PyList_Append(list, name))
+			Py_CLEAR(list);
+		Py_XDECREF(name);
+	}
+	return list;
+}
+
 static PyObject *counters(PyObject *mod, PyObject *ignored)
 {
 	struct braze_counters c = {0};
@@ -497,6 +540,8 @@ static PyMethodDef methods[] = {
 	{"wait", (PyCFunction)(void (*)(void))wait_all, METH_FASTCALL, NULL},
 	{"flush", flush, METH_NOARGS, NULL},
 	{"set_flags", set_flags, METH_O, NULL},
+	{"set_device", set_device, METH_O, NULL},
+	{"devices", devices, METH_NOARGS, NULL},
 	{"counters", counters, METH_NOARGS, NULL},
 	{"forked", forked, METH_NOARGS, NULL},
 	{"close", close_session, METH_NOARGS, NULL},

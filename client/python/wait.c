@@ -107,6 +107,11 @@ braze_session *wait_session(void)
 	} else {
 		braze_set_owner(s, &owner);
 		core.session = s;
+		/* Inside a with braze.device(): another daemon may not have it. */
+		if (*core.device && braze_set_device(s, core.device, &err)) {
+			wait_raise(&err);
+			return NULL;
+		}
 	}
 	return core.session;
 }

@@ -108,7 +108,7 @@ static void put_status(const struct report *r, cJSON *out)
 	struct executor_stats x;
 	struct cache_stats k;
 
-	executor_get_stats(d->executor, &x);
+	executor_get_stats(d->device[0].executor, &x);
 	cache_get_stats(d->cache, &k);
 	cJSON_AddStringToObject(out, "version", BRAZE_DAEMON_VERSION);
 	cJSON_AddNumberToObject(out, "pid", getpid());
@@ -214,9 +214,17 @@ static bool has_line(const cJSON *lines, const char *text)
 static void step_name(char *buf, size_t n, const struct plan_step *s)
 {
 	if (s->kind == STEP_KERNEL)
-		snprintf(buf, n, "kernel %u", s->kernel->id);
+		snprintf(buf, n, "kernel %u", s->kernel[0]->id);
 	else
 		snprintf(buf, n, "a matrix product");
+}
+
+static bool runs(const struct plan_step *s, const struct kernel *k)
+{
+	for (int t = 0; t < PLAN_TARGETS; t++)
+		if (s->kernel[t] == k)
+			return true;
+	return false;
 }
 
 static void explain_plan(void *data, const struct plan *plan)
@@ -228,7 +236,7 @@ static void explain_plan(void *data, const struct plan *plan)
 		const struct plan_step *a = &plan->step[note->step], *b = &plan->step[note->other];
 		char text[256], one[40], two[40];
 
-		if ((a->kernel != e->kernel && b->kernel != e->kernel) ||
+		if ((!runs(a, e->kernel) && !runs(b, e->kernel)) ||
 		    cJSON_GetArraySize(e->lines) >= REASONS_MAX)
 			continue;
 		step_name(one, sizeof one, a);

@@ -19,9 +19,8 @@ static void send_reply(struct conn *c, const Braze__Wire__Reply *r, int fd)
 }
 
 void reply_welcome(struct conn *c, uint64_t session, const struct arena *a,
-		   const struct extent *lease)
+		   const struct extent *lease, const char *const *device, size_t ndevice)
 {
-	char *device[] = {"cpu"};
 	Braze__Wire__Welcome w = BRAZE__WIRE__WELCOME__INIT;
 	Braze__Wire__Reply r = BRAZE__WIRE__REPLY__INIT;
 
@@ -32,8 +31,8 @@ void reply_welcome(struct conn *c, uint64_t session, const struct arena *a,
 	w.lease_offset = lease->offset;
 	w.lease_bytes = lease->bytes;
 	w.version = BRAZE_DAEMON_VERSION;
-	w.device = device;
-	w.n_device = 1;
+	w.device = (char **)device;
+	w.n_device = ndevice;
 	r.welcome = &w;
 	send_reply(c, &r, arena_fd(a));
 }

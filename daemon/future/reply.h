@@ -14,7 +14,7 @@ struct reply_inline {
 };
 
 void reply_welcome(struct conn *c, uint64_t session, const struct arena *a,
-		   const struct extent *lease);
+		   const struct extent *lease, const char *const *device, size_t ndevice);
 void reply_resolved(struct conn *c, const struct ticket *t, const struct reply_inline *small,
 		    size_t nsmall);
 void reply_leased(struct conn *c, uint64_t ticket, const struct extent *e);

@@ -19,6 +19,8 @@ struct ticket *ticket_add(struct ticket_list *l, enum ticket_kind kind, uint64_t
 	t->n = n;
 	t->nanswer = nanswer;
 	memcpy(t->version, version, n * sizeof *version);
+	for (uint32_t i = 0; i < nanswer; i++)
+		version[i]->asked++;
 	while (*at)
 		at = &(*at)->next;
 	*at = t;
@@ -51,7 +53,9 @@ void ticket_remove(struct ticket_list *l, struct ticket *t, struct trace *trace)
 		at = &(*at)->next;
 	*at = t->next;
 	l->load -= 1 + t->n;
-	for (uint32_t i = 0; i < t->n; i++)
+	for (uint32_t i = 0; i < t->n; i++) {
+		t->version[i]->asked -= i < t->nanswer;
 		version_unref(trace, t->version[i]);
+	}
 	free(t);
 }

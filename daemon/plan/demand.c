@@ -323,7 +323,20 @@ static struct partition *build(struct found *f, struct trace *t, bool unfused)
 	b.p->part.nimm = b.nimm;
 	b.p->part.ndim = b.ndim;
 	b.p->part.unfused = unfused;
+	b.p->part.device = f->node[0]->device;
 	return b.p;
+}
+
+/* The oldest, as many as are planned at once and ask for the same device. */
+static void shorten(struct found *f)
+{
+	size_t n = 0;
+
+	while (n < f->n && n < LIMIT_PARTITION_OPS && f->node[n]->device == f->node[0]->device)
+		n++;
+	for (size_t i = n; i < f->n; i++)
+		f->node[i]->mark = 0;
+	f->n = n;
 }
 
 size_t demand_partition(struct partition **out, struct trace *t, struct version *const *want,
@@ -336,11 +349,7 @@ size_t demand_partition(struct partition **out, struct trace *t, struct version 
 	walk(&f, t, want, n);
 	seen = f.n;
 	fail_dependents(&f, t);
-	if (f.n > LIMIT_PARTITION_OPS) {
-		for (size_t i = LIMIT_PARTITION_OPS; i < f.n; i++)
-			f.node[i]->mark = 0;
-		f.n = LIMIT_PARTITION_OPS;
-	}
+	shorten(&f);
 	if (f.n) {
 		count_inner(&f, t);
 		choose_recipes(&f, t, want, n);

@@ -62,7 +62,7 @@ struct part {
 			       not part of the key */
 	int64_t *dim;
 	uint8_t unfused; /* the client asked for one kernel per op */
-	uint8_t device;
+	uint8_t device;	 /* that its ops ask for, as in struct node */
 };
 
 /* The view that *r describes. */

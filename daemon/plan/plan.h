@@ -10,8 +10,11 @@
 
 #include "../nest/nest.h"
 #include "part.h"
+#include "place.h"
 
 struct kernel; /* cache/cache.h */
+
+#define PLAN_TARGETS LIMIT_DEVICES
 
 struct plan_slot {
 	uint64_t bytes;
@@ -36,11 +39,13 @@ struct plan_matmul {
 };
 
 struct plan_step {
-	uint8_t kind;	       /* enum step_kind */
-	uint8_t tears;	       /* overwrites bytes of an input value: not re-runnable */
-	uint32_t cost_us;      /* predicted, for slicing and placement */
-	struct nest *nest;     /* STEP_KERNEL: concrete extents, strides, slots */
-	struct kernel *kernel; /* set on the loop thread when the plan is installed */
+	uint8_t kind;	   /* enum step_kind */
+	uint8_t tears;	   /* overwrites bytes of an input value: not re-runnable */
+	uint32_t cost_us;  /* predicted, for slicing and placement */
+	struct nest *nest; /* STEP_KERNEL: concrete extents, strides, slots */
+	/* By target: 0 the CPU, then each architecture in use.  Set on the loop thread
+	 * when the plan is first bound for it. */
+	struct kernel *kernel[PLAN_TARGETS];
 	struct plan_matmul *matmul;
 };
 
@@ -81,6 +86,7 @@ struct plan {
 	struct plan_note *note; /* fusion refusals */
 	uint32_t *value_slot;	/* [value of the partition]: its slot, or PART_NONE */
 	uint64_t planning_us;
+	struct place place[PLACE_CASES]; /* where it runs; loop thread only */
 };
 
 void plan_free(struct plan *p);

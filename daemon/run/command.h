@@ -70,6 +70,9 @@ struct command_run {
 	uint32_t nstep, nfetch;
 };
 
+/* Index of a copy: it belongs to no step of the plan. */
+#define STEP_INDEX_COPY UINT16_MAX
+
 /* One step, or a slice of one.  Behind it, in this order, packed:
  *   command_place base[naccess]        address of point [0,...,0]
  *   int64_t       extent[npar + nred]

@@ -103,8 +103,10 @@ static void note_runs(struct executor *x, const struct flight *f, uint64_t busy_
 		const struct plan_step *s = &f->job->plan->step[f->step[i].step];
 		double share = ((double)f->step[i].cost_us + 1) / ((double)f->cost_us + f->nstep);
 
-		if (s->kind == STEP_KERNEL)
-			cache_note_run(x->cache, s->kernel, f->step[i].elements,
+		struct kernel *k = step_kernel(x, s);
+
+		if (k)
+			cache_note_run(x->cache, k, f->step[i].elements,
 				       (uint64_t)(share * (double)busy_ns) + 1);
 	}
 }
@@ -136,32 +138,51 @@ static void job_settle(struct executor *x, struct executor_job *job)
 		return;
 	if (is_failing(x, job))
 		executor_end_later(x, job, NULL);
-	else if (job->step == job->plan->nstep && job->cancelled < 2)
+	else if (marshal_all_sent(job) && job->cancelled < 2)
 		executor_end(x, job, JOB_DONE, NULL);
 	else if (job->cancelled)
 		executor_end(x, job, JOB_CANCELLED, NULL);
 }
 
+/* The packet in flight with this ticket; x->nflight: none. */
+static uint32_t flight_find(const struct executor *x, uint64_t ticket)
+{
+	uint32_t i = 0;
+
+	while (i < x->nflight && x->flight[i].ticket != ticket)
+		i++;
+	return i;
+}
+
+/* Take flight i out of the list; its array of steps stays where the list ends. */
+static struct flight flight_land(struct executor *x, uint32_t i)
+{
+	struct flight f = x->flight[i];
+
+	x->nflight--;
+	memmove(&x->flight[i], &x->flight[i + 1], (x->nflight - i) * sizeof f);
+	x->flight[x->nflight] = (struct flight){.step = f.step, .cap = f.cap};
+	if (x->nflight > 0 && !x->target)
+		x->flight[0].sent_ns = executor_clock(); /* it could not begin before */
+	x->stats.in_flight = x->nflight;
+	return f;
+}
+
 static void run_done(struct executor *x, const struct command_done *done, size_t bytes)
 {
-	struct flight f = x->flight[0], spare = {0};
-	struct executor_job *job = f.job;
+	uint32_t at = flight_find(x, done->head.ticket);
 	uint64_t busy = done->busy_ns;
+	struct executor_job *job = NULL;
+	struct flight f;
 
-	if (x->nflight == 0 || f.ticket != done->head.ticket || done->nfetch > 8 ||
+	if (at == x->nflight || done->nfetch > 8 ||
 	    bytes != sizeof *done + done->nfetch * LIMIT_INLINE_BYTES) {
 		log_error("executor", "the worker answered a run that was not sent");
 		x->broken = true;
 		return;
 	}
-	spare.step = f.step;
-	spare.cap = f.cap;
-	x->nflight--;
-	x->flight[0] = x->flight[1];
-	x->flight[1] = spare;
-	if (x->nflight > 0)
-		x->flight[0].sent_ns = executor_clock();
-	x->stats.in_flight = x->nflight;
+	f = flight_land(x, at);
+	job = f.job;
 	x->stats.busy_ns += busy;
 	job->busy_ns += busy;
 	job->in_flight--;
@@ -183,11 +204,27 @@ static void code_done(struct executor *x, const struct command_done *done)
 {
 	struct kernel *k = cache_find(x->cache, done->head.id);
 
-	if (done->status != OK)
-		log_warn("executor", "kernel %u stays interpreted: %.*s", done->head.id,
-			 (int)sizeof done->text - 1, done->text);
-	else if (k)
+	if (k && done->status == OK)
 		k->tier = 1;
+	if (done->status == OK)
+		return;
+	log_warn("executor", "kernel %u %s: %.*s", done->head.id,
+		 x->target ? "does not load" : "stays interpreted", (int)sizeof done->text - 1,
+		 done->text);
+	if (k && x->target) { /* there is nothing else to run it with */
+		k->state = KERNEL_FAILED;
+		snprintf(k->error, sizeof k->error, "%.*s", (int)sizeof done->text - 1, done->text);
+	}
+}
+
+static void hello(struct executor *x, const struct command_hello *h)
+{
+	if (h->status != OK) {
+		x->unusable = true;
+		snprintf(x->why, sizeof x->why, "%.*s", (int)sizeof h->text - 1, h->text);
+	}
+	if (x->events.hello)
+		x->events.hello(x->events.data, h);
 }
 
 static bool read_one(struct executor *x, char *buf, size_t size)
@@ -204,6 +241,8 @@ static bool read_one(struct executor *x, char *buf, size_t size)
 		x->broken = true;
 	} else if (head->kind == DONE_PONG) {
 		x->ping_ns = 0;
+	} else if (head->kind == DONE_HELLO && (size_t)n == sizeof(struct command_hello)) {
+		hello(x, (const struct command_hello *)buf);
 	} else if ((size_t)n < sizeof *done) {
 		x->broken = true;
 	} else if (head->kind == DONE_RUN) {
@@ -249,7 +288,12 @@ enum status executor_create(struct executor **out, struct uv_loop_s *loop,
 	x->loop = loop;
 	x->cache = cache;
 	x->self = xstrdup(config->self);
+	x->device = xstrdup(config->device);
 	x->threads = config->threads;
+	x->target = config->target;
+	x->flights = config->target ? FLIGHTS : CLIENT_FLIGHTS;
+	if (config->events)
+		x->events = *config->events;
 	x->pid = -1;
 	x->fd = -1;
 	x->ring_tail = &x->ring;
@@ -326,6 +370,7 @@ void executor_destroy(struct executor *x)
 	free(x->known);
 	free(x->packet);
 	free(x->self);
+	free(x->device);
 	free(x);
 }
 
@@ -356,9 +401,14 @@ void executor_region_drop(struct executor *x, uint32_t region)
 			continue;
 		close(x->region[i].fd);
 		x->region[i] = x->region[--x->nregion];
-		spawn_send_simple(x, CMD_REGION_DROP, region, 0, 0, -1);
-		return;
+		break;
 	}
+	spawn_send_simple(x, CMD_REGION_DROP, region, 0, 0, -1);
+}
+
+void executor_device_region(struct executor *x, uint32_t region, uint64_t bytes, uint64_t client)
+{
+	spawn_send_simple(x, CMD_DEVICE_REGION, region, client, bytes, -1);
 }
 
 void executor_submit(struct executor *x, struct executor_job *job)
@@ -368,9 +418,9 @@ void executor_submit(struct executor *x, struct executor_job *job)
 	job->step_torn = 0;
 	job->step = 0;
 	job->at = 0;
+	job->copied = 0;
 	job->ticket = ++x->next_job << TICKET_SHIFT;
 	job->in_flight = 0;
-	job->attempts = 0;
 	job->cancelled = 0;
 	schedule_add(x, job, false);
 	schedule_send(x);
@@ -394,7 +444,7 @@ static bool is_whole(const struct executor *x, const struct executor_job *job)
 
 void executor_cancel(struct executor *x, struct executor_job *job)
 {
-	bool begun = job->step > 0 || job->at != 0;
+	bool begun = job->step > 0 || job->at != 0 || job->copied > 0;
 	bool queued = false;
 
 	/* Its old inputs are gone: only its end leaves something of use. */
@@ -422,6 +472,11 @@ void executor_kernel_drop(struct executor *x, uint32_t id)
 		return;
 	x->known[id] = 0;
 	spawn_send_simple(x, CMD_KERNEL_DROP, id, 0, 0, -1);
+}
+
+uint64_t executor_step_cost(const struct executor *x, const struct plan_step *s)
+{
+	return marshal_cost(x, s);
 }
 
 void executor_get_stats(const struct executor *x, struct executor_stats *out)

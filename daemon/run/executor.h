@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* run/executor.h - bound plans to a worker process and back.
  *
- * Loop thread only.  Owns the CPU worker's process: starts it, restarts it with
+ * Loop thread only.  Owns one device's worker process: starts it, restarts it with
  * back-off, sends it regions, kernels and runs, and shares it between clients by
  * deficit round robin in slices of at most RUN_SLICE_US of predicted work, two
- * outstanding.  Plans of one client run in the order of submission. */
+ * outstanding for each client.  Plans of one client run in the order of submission. */
 #ifndef BRAZE_EXECUTOR_H
 #define BRAZE_EXECUTOR_H
 
@@ -22,6 +22,13 @@ enum job_end {
 	JOB_DONE,
 	JOB_FAILED,    /* err tells; nothing of it can be used */
 	JOB_CANCELLED, /* inputs intact unless `torn` */
+	JOB_RETURNED   /* not done, and the device's memory is gone: bind it anew */
+};
+
+/* Bytes that travel with a job, between the host and the device. */
+struct executor_copy {
+	struct command_place from, to;
+	uint64_t bytes;
 };
 
 /* A plan bound to storage.  The caller owns it and keeps all of it alive until
@@ -34,6 +41,8 @@ struct executor_job {
 	uint64_t client;		   /* queue: session id */
 	uint32_t nfetch;
 	const struct command_fetch *fetch;
+	uint32_t nbefore, nafter; /* copies before the first step, after the last */
+	const struct executor_copy *copy;
 	void (*done)(struct executor_job *job, enum job_end end, const struct err *err);
 	void *data;
 	/* Results. */
@@ -46,14 +55,27 @@ struct executor_job {
 	struct executor_job *next;
 	uint32_t step;
 	int64_t at; /* next unit of that step */
+	uint32_t copied;
 	uint64_t ticket;
 	uint32_t in_flight, attempts, cancelled;
+	uint8_t suspect; /* one of several that ran when a worker died: runs alone */
+};
+
+/* What the owner of a device other than the CPU is told. */
+struct executor_events {
+	/* The worker is up, or says why its device cannot be used. */
+	void (*hello)(void *data, const struct command_hello *hello);
+	/* The worker died: every device region is gone.  Its jobs come back. */
+	void (*lost)(void *data);
+	void *data;
 };
 
 struct executor_config {
-	const char *self;   /* executable to start as `brazed --worker FD` */
-	int threads;	    /* 0: usable cores */
-	const char *device; /* "cpu" */
+	const char *self;		      /* executable to start as `brazed --worker FD` */
+	int threads;			      /* 0: usable cores */
+	const char *device;		      /* "cpu", "cuda:0" */
+	unsigned target;		      /* its kernels in struct plan_step; 0: the CPU */
+	const struct executor_events *events; /* NULL for the CPU */
 };
 
 struct executor_stats {
@@ -70,6 +92,8 @@ void executor_destroy(struct executor *x);
 enum status executor_region_add(struct executor *x, uint32_t region, int fd, uint64_t bytes,
 				struct err *err) MUST_USE;
 void executor_region_drop(struct executor *x, uint32_t region);
+/* Memory of the device for a client; gone when the worker dies. */
+void executor_device_region(struct executor *x, uint32_t region, uint64_t bytes, uint64_t client);
 void executor_submit(struct executor *x, struct executor_job *job);
 /* Ends with JOB_CANCELLED as soon as it can (between steps, or inside one that
  * writes only fresh storage), or as it would have ended. */
@@ -77,6 +101,8 @@ void executor_cancel(struct executor *x, struct executor_job *job);
 /* Code of a kernel arrived: hand it to the worker. */
 void executor_kernel_ready(struct executor *x, struct kernel *k);
 void executor_kernel_drop(struct executor *x, uint32_t id);
+/* Predicted microseconds of a step, corrected by what its kernel has taken so far. */
+uint64_t executor_step_cost(const struct executor *x, const struct plan_step *s);
 void executor_get_stats(const struct executor *x, struct executor_stats *out);
 
 /* Entry point of a worker process (`brazed --worker FD`). */

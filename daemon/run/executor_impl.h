@@ -14,8 +14,9 @@
 
 #include "executor.h"
 
-#define FLIGHTS	 2 /* packets a worker holds: one runs, one waits */
-#define ATTEMPTS 3 /* worker deaths under one job before it fails */
+#define CLIENT_FLIGHTS 2  /* packets a worker holds for a client: one runs, one waits */
+#define FLIGHTS	       16 /* for all; the CPU's worker, which runs one at a time: 2 */
+#define ATTEMPTS       3  /* worker deaths under one job before it fails */
 
 /* Jobs of one client, in order of submission; in the ring while not empty. */
 struct queue {
@@ -68,8 +69,13 @@ enum { KNOWN_NEST = 1, KNOWN_CODE = 2 };
 struct executor {
 	uv_loop_t *loop;
 	struct cache *cache;
-	char *self;
+	char *self, *device;
 	int threads;
+	unsigned target;
+	uint32_t flights; /* at most FLIGHTS */
+	struct executor_events events;
+	bool unusable; /* its device: why[] */
+	char why[LIMIT_ERROR_TEXT];
 	struct executor_stats stats;
 
 	/* The worker. */
@@ -125,9 +131,16 @@ void spawn_send_simple(struct executor *x, uint32_t kind, uint32_t id, uint64_t 
 ssize_t spawn_receive(struct executor *x, char *buf, size_t size);
 void spawn_flush(struct executor *x); /* send what waits; follow with events */
 
+/* The kernel of a step for this executor's device; NULL: a library's. */
+static inline struct kernel *step_kernel(const struct executor *x, const struct plan_step *s)
+{
+	return s->kernel[x->target];
+}
+
 /* marshal.c: points of a kernel step (reduced ones counted), or multiply-adds. */
 uint64_t marshal_elements(const struct plan_step *s);
-uint64_t marshal_cost(const struct plan_step *s); /* microseconds, corrected */
+uint64_t marshal_cost(const struct executor *x, const struct plan_step *s); /* us, corrected */
+bool marshal_all_sent(const struct executor_job *job);
 /* Fill x->packet and *f with the job's next steps; returns bytes. */
 size_t marshal_packet(struct executor *x, struct executor_job *job, struct flight *f);
 /* Send nest and code of a kernel that the worker does not know yet. */

@@ -6,6 +6,115 @@
 
 #include "../base/xalloc.h"
 
+/* What this job does with a slot's mirror. */
+enum slot_use {
+	USE_MIRROR = 1, /* counted among its users */
+	USE_UPLOAD = 2, /* it carries the value there */
+	USE_WRITE = 4,	/* an output lies there at the end */
+	USE_BACK = 8	/* it carries the value back */
+};
+
+/* ---- Are the inputs there? ---- */
+
+static enum job_state running_input(const struct version *v, const struct device *d,
+				    struct err *err)
+{
+	if (!v->storage) {
+		err_set(err, E_CANCELLED, "an input was cancelled");
+		return JOB_STOP;
+	}
+	/* Jobs of one client on one device are done in order; across devices not. */
+	return v->storage->writer == d->index + 1 ? JOB_GO : JOB_WAIT;
+}
+
+static enum job_state stored_input(struct storage *s, struct device *d, struct storage **fetch)
+{
+	struct mirror *m = s->mirror;
+
+	if (d->index && m && m->device == d && (m->valid || s->host))
+		return JOB_GO;
+	if (!s->host) {
+		*fetch = s;
+		return s->fetching ? JOB_WAIT : JOB_FETCH_FIRST;
+	}
+	if (d->index && m && m->device != d) { /* it goes from device to device */
+		if (m->users)
+			return JOB_WAIT;
+		mirror_drop(m);
+	}
+	return JOB_GO;
+}
+
+enum job_state job_ready(const struct job *j, struct trace *t, struct storage **fetch,
+			 struct err *err)
+{
+	const struct plan *plan = j->run.plan;
+	struct device *d = j->device;
+	enum job_state state = JOB_GO;
+
+	for (uint32_t s = 0; s < plan->nslot && state == JOB_GO; s++) {
+		uint32_t in = plan->slot[s].input;
+		struct version *v = in != PART_NONE ? j->partition->value[in] : NULL;
+
+		if (!v)
+			continue;
+		if (v->state == VERSION_STORED && storage_lost(v->storage)) {
+			err_set(err, E_LOST, "lost: the array was only on %s, whose worker died",
+				d->name);
+			version_fail(t, v, err);
+		}
+		if (v->state == VERSION_FAILED) {
+			*err = *v->error;
+			return JOB_STOP;
+		}
+		state = v->state == VERSION_STORED ? stored_input(v->storage, d, fetch)
+						   : running_input(v, d, err);
+	}
+	return state;
+}
+
+uint64_t job_mirror_bytes(const struct job *j)
+{
+	const struct plan *plan = j->run.plan;
+	uint64_t bytes = 0;
+
+	for (uint32_t s = 0; j->device->index && s < plan->nslot; s++) {
+		uint32_t in = plan->slot[s].input;
+
+		if (in == PART_NONE || !j->partition->value[in]->storage->mirror)
+			bytes += plan->slot[s].bytes;
+	}
+	return bytes;
+}
+
+enum status job_inputs(const struct job *j, struct err *err)
+{
+	const struct part *p = &j->partition->part;
+
+	for (uint32_t i = 0; i < p->nvalue; i++) {
+		const struct version *v = j->partition->value[i];
+
+		if (p->value[i].role != PART_INPUT)
+			continue;
+		if (v->state == VERSION_FAILED) {
+			*err = *v->error;
+			return err->code;
+		}
+		if (v->state != VERSION_STORED)
+			return err_set(err, E_CANCELLED, "an input was cancelled");
+	}
+	for (uint32_t s = 0; j->slot_use && s < j->run.plan->nslot; s++) {
+		const struct mirror *m = j->slot[s]->mirror;
+
+		if (j->run.plan->slot[s].input != PART_NONE && !(j->slot_use[s] & USE_UPLOAD) &&
+		    !(m && m->valid))
+			return err_set(err, E_CANCELLED, "an input did not reach the device");
+	}
+	return OK;
+}
+
+/* ---- Binding ---- */
+
 /* Small demanded outputs come back with the completion, so that reading a 0-d
  * result touches no shared page. */
 static void choose_fetches(struct job *j)
@@ -13,6 +122,7 @@ static void choose_fetches(struct job *j)
 	const struct part *p = &j->partition->part;
 	struct plan *plan = j->run.plan;
 
+	j->run.nfetch = 0;
 	for (uint32_t i = 0; i < p->nvalue && j->run.nfetch < JOB_FETCH; i++) {
 		uint32_t s = plan->value_slot[i];
 
@@ -26,49 +136,198 @@ static void choose_fetches(struct job *j)
 	j->run.fetch = j->fetch;
 }
 
-enum status job_bind(struct job *j, struct trace *t, struct plan *plan, uint32_t region,
-		     struct err *err)
+/* Storage for slot s, in the arena or to be mirrored; NULL: there is no room. */
+static struct storage *slot_storage(struct job *j, struct trace *t, uint32_t s, struct err *err)
+{
+	const struct plan_slot *slot = &j->run.plan->slot[s];
+
+	if (slot->input != PART_NONE)
+		return storage_ref(j->partition->value[slot->input]->storage);
+	if (j->device->index)
+		return storage_bare(t, slot->bytes);
+	return storage_create(t, slot->bytes, err);
+}
+
+static struct command_place host_place(const struct storage *s, uint32_t region)
+{
+	return (struct command_place){.region = region, .offset = s->extent.offset};
+}
+
+/* Slot s in the device's memory, with the copy that brings its value there. */
+static enum status bind_mirror(struct job *j, struct trace *t, uint32_t s, uint32_t region,
+			       struct err *err)
+{
+	struct storage *st = j->slot[s];
+	struct mirror *m = mirror_use(j->device, t, st, j->run.client);
+
+	if (!m)
+		return err_set(err, E_NOMEM, "%s has no room for %llu bytes", j->device->name,
+			       (unsigned long long)st->bytes);
+	j->slot_use[s] = USE_MIRROR;
+	j->place[s] = mirror_place(m);
+	m->valid |= !st->bytes;
+	if (j->run.plan->slot[s].input != PART_NONE && !m->valid && !m->arriving && !st->writing) {
+		j->copy[j->run.nbefore++] = (struct executor_copy){
+			.from = host_place(st, region), .to = j->place[s], .bytes = st->bytes};
+		j->slot_use[s] |= USE_UPLOAD;
+		m->arriving = 1;
+	}
+	return OK;
+}
+
+/* Outputs get their storage; those that somebody waits for are carried back. */
+static enum status bind_outputs(struct job *j, struct trace *t, uint32_t region, struct err *err)
+{
+	const struct part *p = &j->partition->part;
+	enum status st = OK;
+
+	for (uint32_t i = 0; i < p->nvalue && st == OK; i++) {
+		uint32_t s = j->run.plan->value_slot[i];
+		struct version *v = j->partition->value[i];
+
+		if (p->value[i].role != PART_OUTPUT)
+			continue;
+		version_attach(t, v, storage_ref(j->slot[s]));
+		j->slot[s]->writer = j->device->index + 1;
+		j->slot[s]->writing++;
+		if (!j->slot_use)
+			continue;
+		j->slot_use[s] |= USE_WRITE;
+		if (!v->asked || (j->slot_use[s] & USE_BACK))
+			continue;
+		st = storage_place(t, j->slot[s], err);
+		if (st != OK || !j->slot[s]->bytes)
+			continue;
+		j->slot_use[s] |= USE_BACK;
+		j->copy[j->run.nbefore + j->run.nafter++] =
+			(struct executor_copy){.from = j->place[s],
+					       .to = host_place(j->slot[s], region),
+					       .bytes = j->slot[s]->bytes};
+	}
+	return st;
+}
+
+/* Let go of the slots' storage and of what was made for it. */
+static void release(struct job *j, struct trace *t)
+{
+	for (uint32_t s = 0; j->slot && s < j->run.plan->nslot; s++) {
+		struct storage *st = j->slot[s];
+		struct mirror *m = st ? st->mirror : NULL;
+
+		if (m && j->slot_use && (j->slot_use[s] & USE_MIRROR)) {
+			if (j->slot_use[s] & USE_UPLOAD)
+				m->arriving = 0;
+			mirror_release(m);
+		}
+		storage_unref(t, st);
+	}
+	free(j->slot);
+	free(j->place);
+	free(j->copy);
+	free(j->slot_use);
+	j->slot = NULL;
+	j->place = NULL;
+	j->copy = NULL;
+	j->slot_use = NULL;
+	j->run.nbefore = j->run.nafter = j->run.nfetch = 0;
+}
+
+/* Outputs lose the storage they were given. */
+static void detach_outputs(struct job *j, struct trace *t)
 {
 	const struct part *p = &j->partition->part;
 
+	for (uint32_t i = 0; i < p->nvalue; i++) {
+		struct version *v = j->partition->value[i];
+
+		if (p->value[i].role != PART_OUTPUT || !v->storage)
+			continue;
+		v->storage->writing--;
+		version_detach(t, v);
+	}
+}
+
+enum status job_bind(struct job *j, struct trace *t, uint32_t region, struct err *err)
+{
+	const struct plan *plan = j->run.plan;
+	enum status st = OK;
+
 	j->slot = xcalloc(plan->nslot, sizeof *j->slot);
 	j->place = xcalloc(plan->nslot, sizeof *j->place);
-	j->run.plan = plan;
-	for (uint32_t s = 0; s < plan->nslot; s++) {
-		uint32_t in = plan->slot[s].input;
-
-		if (in != PART_NONE)
-			j->slot[s] = storage_ref(j->partition->value[in]->storage);
-		else
-			j->slot[s] = storage_create(t, plan->slot[s].bytes, err);
-		if (!j->slot[s])
-			goto fail;
-		j->place[s] = (struct command_place){.region = region,
-						     .offset = j->slot[s]->extent.offset};
+	if (j->device->index) {
+		j->copy = xcalloc(2 * plan->nslot, sizeof *j->copy);
+		j->slot_use = xcalloc(plan->nslot, 1);
 	}
-	for (uint32_t i = 0; i < p->nvalue; i++)
-		if (p->value[i].role == PART_OUTPUT)
-			version_attach(t, j->partition->value[i],
-				       storage_ref(j->slot[plan->value_slot[i]]));
+	for (uint32_t s = 0; s < plan->nslot && st == OK; s++) {
+		j->slot[s] = slot_storage(j, t, s, err);
+		if (!j->slot[s])
+			st = err ? err->code : E_NOMEM;
+		else if (j->device->index)
+			st = bind_mirror(j, t, s, region, err);
+		else
+			j->place[s] = host_place(j->slot[s], region);
+	}
+	if (st == OK) {
+		st = bind_outputs(j, t, region, err);
+		if (st != OK)
+			detach_outputs(j, t);
+	}
+	if (st != OK) {
+		release(j, t);
+		return st;
+	}
 	j->run.place = j->place;
-	j->run.imm = p->imm;
-	choose_fetches(j);
+	j->run.copy = j->copy;
+	j->run.imm = j->partition->part.imm;
+	if (!j->device->index)
+		choose_fetches(j);
 	return OK;
-fail:
-	for (uint32_t s = 0; s < plan->nslot; s++)
-		storage_unref(t, j->slot[s]);
-	free(j->slot);
-	free(j->place);
-	j->slot = NULL;
-	j->place = NULL;
-	j->run.plan = NULL;
-	return err ? err->code : E_NOMEM;
+}
+
+void job_unbind(struct job *j, struct trace *t)
+{
+	detach_outputs(j, t);
+	release(j, t);
+}
+
+/* ---- The outcome ---- */
+
+/* Where the values lie after the job has run. */
+static void settle_places(struct job *j)
+{
+	for (uint32_t s = 0; j->slot && s < j->run.plan->nslot; s++) {
+		struct storage *st = j->slot[s];
+		struct mirror *m = st->mirror;
+
+		if (!j->slot_use) {
+			/* Written on the CPU, in place perhaps. */
+			if (m && st->writing)
+				m->valid = 0;
+			continue;
+		}
+		if (m && (j->slot_use[s] & (USE_UPLOAD | USE_WRITE)))
+			m->valid = 1;
+		if (j->slot_use[s] & USE_WRITE)
+			st->host = j->slot_use[s] & USE_BACK || !st->bytes;
+	}
+}
+
+/* What was being overwritten on the device is neither the old value nor the new. */
+static void spoil_places(struct job *j)
+{
+	for (uint32_t s = 0; j->slot_use && s < j->run.plan->nslot; s++)
+		if (j->slot[s]->mirror && (j->slot_use[s] & USE_WRITE))
+			j->slot[s]->mirror->valid = 0;
 }
 
 void job_settle(struct job *j, struct trace *t, enum job_end end, const struct err *err)
 {
 	const struct part *p = &j->partition->part;
 
+	if (end == JOB_DONE)
+		settle_places(j);
+	else if (end == JOB_FAILED)
+		spoil_places(j);
 	for (uint32_t i = 0; i < p->nvalue; i++) {
 		struct version *v = j->partition->value[i];
 
@@ -76,6 +335,8 @@ void job_settle(struct job *j, struct trace *t, enum job_end end, const struct e
 		if (v->state != VERSION_RUNNING || p->value[i].role == PART_INPUT ||
 		    j->partition->kept[i])
 			continue;
+		if (p->value[i].role == PART_OUTPUT && v->storage)
+			v->storage->writing--;
 		if (end == JOB_DONE && p->value[i].role == PART_OUTPUT) {
 			version_store(t, v);
 			continue;
@@ -90,11 +351,7 @@ void job_settle(struct job *j, struct trace *t, enum job_end end, const struct e
 
 void job_free(struct job *j, struct trace *t)
 {
-	if (j->slot)
-		for (uint32_t s = 0; s < j->run.plan->nslot; s++)
-			storage_unref(t, j->slot[s]);
-	free(j->slot);
-	free(j->place);
+	release(j, t);
 	partition_free(t, j->partition);
 	free(j);
 }

@@ -1,36 +1,60 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run/job.h - a plan bound to a client's storage.
+/* run/job.h - a plan bound to a client's storage, on one device.
  *
- * job_bind gives every slot of the plan a place: the storage of an input, or a
- * fresh extent for outputs and temporaries.  job_settle puts the outcome into the
- * versions.  Loop thread only. */
+ * job_ready tells whether the inputs are where the device can have them; job_bind
+ * gives every slot of the plan a place: the storage of an input, or fresh storage
+ * for outputs and temporaries, in the arena or in the device's memory, with the
+ * copies that carry inputs there and what is waited for back.  job_settle puts the
+ * outcome into the versions.  Loop thread only. */
 #ifndef BRAZE_JOB_H
 #define BRAZE_JOB_H
 
 #include "../plan/demand.h"
 #include "../plan/planner.h"
-#include "executor.h"
+#include "device.h"
 
 #define JOB_FETCH 8 /* small results that come back with the completion */
 
 struct session;
 
 struct job {
-	struct executor_job run;
+	struct executor_job run; /* run.plan: a reference, of dispatch.c */
 	struct planner_job plan;
 	struct session *session;
 	struct partition *partition;
+	struct device *device; /* chosen when it is first to start */
 	struct storage **slot; /* [plan's slots], referenced */
 	struct command_place *place;
+	struct executor_copy *copy; /* the first run.nbefore carry inputs there */
 	struct command_fetch fetch[JOB_FETCH];
 	struct version *fetched[JOB_FETCH];
 	uint64_t since_ns;
-	struct job *next; /* of the session's jobs in flight */
+	uint64_t number;      /* in the session, in the order of the trace's cuts */
+	uint8_t squeezed;     /* times the device had less memory than it had said */
+	uint8_t *slot_use;    /* [slot]: enum slot_use bits; on a device only */
+	struct place *placed; /* what the choice of its device is to learn from */
+	struct job *next;     /* of the session's jobs that wait, or in flight */
 };
 
-/* E_NOMEM: the client is over its quota, or its arena is full; nothing is bound. */
-enum status job_bind(struct job *j, struct trace *t, struct plan *plan, uint32_t region,
-		     struct err *err) MUST_USE;
+enum job_state {
+	JOB_GO,
+	JOB_WAIT,	 /* for a job or transfer in flight */
+	JOB_FETCH_FIRST, /* *fetch must come to the host */
+	JOB_STOP	 /* *err: E_CANCELLED: an input is pending again; else what it failed of */
+};
+/* Can run.plan be bound on `device` now? */
+enum job_state job_ready(const struct job *j, struct trace *t, struct storage **fetch,
+			 struct err *err);
+/* Bytes of new mirrors that binding takes. */
+uint64_t job_mirror_bytes(const struct job *j);
+/* Bind run.plan on `device`, once job_ready says so and the device has room.
+ * E_NOMEM: the client is over its quota, or its arena is full; nothing is bound. */
+enum status job_bind(struct job *j, struct trace *t, uint32_t region, struct err *err) MUST_USE;
+/* It came back undone: nothing is bound any more, the partition is as it was. */
+void job_unbind(struct job *j, struct trace *t);
+/* A finished job's inputs must have been what they should have been: OK;
+ * E_CANCELLED: one is pending again or did not arrive; else its failure. */
+enum status job_inputs(const struct job *j, struct err *err);
 /* Outputs become stored; or failed with *err; or pending again (JOB_CANCELLED). */
 void job_settle(struct job *j, struct trace *t, enum job_end end, const struct err *err);
 /* Free what is bound and the partition. */

@@ -15,6 +15,9 @@
 #define TELLING_RUN 4096
 #define TILE_ROWS   128 /* the worker computes a product in rows of tiles this high */
 
+#define COPY_BYTES_US	10000 /* bytes copied in a microsecond, for predictions */
+#define COPY_STEP_BYTES (sizeof(struct command_step) + 2 * sizeof(struct command_place))
+
 uint64_t marshal_elements(const struct plan_step *s)
 {
 	uint64_t n = 1;
@@ -29,12 +32,16 @@ uint64_t marshal_elements(const struct plan_step *s)
 	return n * (uint64_t)s->matmul->m * (uint64_t)s->matmul->n * (uint64_t)s->matmul->k;
 }
 
-uint64_t marshal_cost(const struct plan_step *s)
+/* Predictions are made for a few cores; another device is assumed to be faster by
+ * this factor until it has been measured. */
+#define DEVICE_GAIN 16
+
+uint64_t marshal_cost(const struct executor *x, const struct plan_step *s)
 {
-	const struct kernel *k = s->kind == STEP_KERNEL ? s->kernel : NULL;
+	const struct kernel *k = step_kernel(x, s);
 
 	if (!k || k->runs == 0 || k->busy_ns == 0 || k->elements / k->runs < TELLING_RUN)
-		return s->cost_us;
+		return x->target ? s->cost_us / DEVICE_GAIN : s->cost_us;
 	return (uint64_t)((double)marshal_elements(s) * (double)k->busy_ns / (double)k->elements /
 			  1000.0);
 }
@@ -121,16 +128,17 @@ static size_t put_matmul(char *at, const struct executor_job *job, const struct 
 	 LIMIT_NDIM * sizeof(int64_t) + LIMIT_NEST_SCALARS * 2 * sizeof(uint64_t) +                \
 	 sizeof(struct plan_matmul) + 3 * sizeof(struct command_place))
 
-static size_t put_step(char *at, const struct executor_job *job, int64_t lo, int64_t hi,
-		       uint8_t split)
+static size_t put_step(char *at, const struct executor *x, const struct executor_job *job,
+		       int64_t lo, int64_t hi, uint8_t split)
 {
 	const struct plan_step *s = &job->plan->step[job->step];
+	const struct kernel *k = step_kernel(x, s);
 	struct command_step c = {
 		.kind = s->kind, .split = split, .index = (uint16_t)job->step, .lo = lo, .hi = hi};
 	size_t bytes = sizeof c;
 
+	c.kernel = k ? k->id : 0;
 	if (s->kind == STEP_KERNEL) {
-		c.kernel = s->kernel->id;
 		c.naccess = s->nest->naccess;
 		c.nscalar = s->nest->nscalar;
 		c.npar = s->nest->npar;
@@ -151,7 +159,6 @@ void marshal_kernel(struct executor *x, struct kernel *k)
 		struct command head;
 		struct nest nest;
 	} *p = NULL;
-	size_t bytes = sizeof p->head + nest_bytes(k->spec);
 
 	if (k->id >= x->known_cap) {
 		uint32_t cap = k->id + k->id / 2 + 64;
@@ -160,7 +167,9 @@ void marshal_kernel(struct executor *x, struct kernel *k)
 		memset(x->known + x->known_cap, 0, cap - x->known_cap);
 		x->known_cap = cap;
 	}
-	if (!(x->known[k->id] & KNOWN_NEST)) {
+	if (!(x->known[k->id] & KNOWN_NEST) && k->spec) {
+		size_t bytes = sizeof p->head + nest_bytes(k->spec);
+
 		p = xcalloc(1, sizeof *p);
 		p->head =
 			(struct command){.kind = CMD_KERNEL, .bytes = (uint32_t)bytes, .id = k->id};
@@ -206,11 +215,11 @@ static int64_t slice_take(const struct plan_step *s, int64_t left, uint64_t cost
 
 /* What fits a packet that holds `used` microseconds already; false: nothing, the
  * step must wait for the next one. */
-static bool slice_choose(struct slice *out, const struct executor_job *job, uint64_t used,
-			 bool empty)
+static bool slice_choose(struct slice *out, const struct executor *x,
+			 const struct executor_job *job, uint64_t used, bool empty)
 {
 	const struct plan_step *s = &job->plan->step[job->step];
-	uint64_t cost = marshal_cost(s);
+	uint64_t cost = marshal_cost(x, s);
 	struct units u = step_units(s, job->at, cost);
 	int64_t sent = job->at < 0 ? -job->at : job->at;
 	int64_t left = u.total - sent, take = left;
@@ -239,19 +248,20 @@ static bool slice_choose(struct slice *out, const struct executor_job *job, uint
 static size_t put_slice(struct executor *x, struct executor_job *job, struct flight *f, char *at)
 {
 	const struct plan_step *s = &job->plan->step[job->step];
+	struct kernel *k = step_kernel(x, s);
 	struct slice c = {0};
 	int64_t end = 0;
 	size_t bytes = 0;
 
-	if (!slice_choose(&c, job, f->cost_us, f->nstep == 0))
+	if (!slice_choose(&c, x, job, f->cost_us, f->nstep == 0))
 		return 0;
 	end = c.sent + c.take;
-	if (s->kind == STEP_KERNEL && job->at == 0)
-		cache_note_run(x->cache, s->kernel, marshal_elements(s), 0);
+	if (k && job->at == 0)
+		cache_note_run(x->cache, k, marshal_elements(s), 0);
 	/* In the middle of a step, too: the worker may be a new one. */
-	if (s->kind == STEP_KERNEL)
-		marshal_kernel(x, s->kernel);
-	bytes = put_step(at, job, c.sent, end, c.split);
+	if (k)
+		marshal_kernel(x, k);
+	bytes = put_step(at, x, job, c.sent, end, c.split);
 	flight_note(f, job->step, c.cost, (uint64_t)c.take * (uint64_t)c.u.elements);
 	job->at = c.u.chunks ? -end : end;
 	if (end == c.u.total) {
@@ -259,6 +269,42 @@ static size_t put_slice(struct executor *x, struct executor_job *job, struct fli
 		job->at = 0;
 	}
 	return bytes;
+}
+
+bool marshal_all_sent(const struct executor_job *job)
+{
+	return job->step == job->plan->nstep && job->copied == job->nbefore + job->nafter;
+}
+
+/* The job's next copy, up to `end` of them; false: there is none. */
+static bool put_copy(struct executor_job *job, struct flight *f, uint32_t end, char *at)
+{
+	const struct executor_copy *copy = &job->copy[job->copied];
+	struct command_step c = {.kind = STEP_COPY, .index = STEP_INDEX_COPY};
+
+	if (job->copied >= end)
+		return false;
+	c.bytes = COPY_STEP_BYTES;
+	c.hi = (int64_t)copy->bytes;
+	memcpy(at, &c, sizeof c);
+	memcpy(at + sizeof c, &copy->from, sizeof copy->from);
+	memcpy(at + sizeof c + sizeof copy->from, &copy->to, sizeof copy->to);
+	f->cost_us += copy->bytes / COPY_BYTES_US;
+	job->copied++;
+	return true;
+}
+
+/* Copies [job->copied, end), as many as the packet takes; bytes. */
+static size_t put_copies(struct executor_job *job, struct flight *f, uint32_t end, char *at,
+			 size_t room, uint32_t *nstep)
+{
+	size_t used = 0;
+
+	while (used + COPY_STEP_BYTES <= room && put_copy(job, f, end, at + used)) {
+		used += COPY_STEP_BYTES;
+		++*nstep;
+	}
+	return used;
 }
 
 size_t marshal_packet(struct executor *x, struct executor_job *job, struct flight *f)
@@ -269,7 +315,9 @@ size_t marshal_packet(struct executor *x, struct executor_job *job, struct fligh
 
 	f->nstep = 0;
 	f->cost_us = 0;
-	while (job->step < job->plan->nstep && used <= limit) {
+	used += put_copies(job, f, job->nbefore, x->packet + used, limit - used, &run.nstep);
+	f->cost_us = 0; /* the device's own work is what is cut and shared out */
+	while (job->copied >= job->nbefore && job->step < job->plan->nstep && used <= limit) {
 		size_t n = put_slice(x, job, f, x->packet + used);
 
 		if (n == 0)
@@ -279,7 +327,10 @@ size_t marshal_packet(struct executor *x, struct executor_job *job, struct fligh
 		if (job->at != 0)
 			break;
 	}
-	if (job->step == job->plan->nstep && job->nfetch) {
+	if (job->step == job->plan->nstep && used <= limit)
+		used += put_copies(job, f, job->nbefore + job->nafter, x->packet + used,
+				   limit - used, &run.nstep);
+	if (marshal_all_sent(job) && job->nfetch) {
 		used += put(x->packet + used, job->fetch, fetches);
 		run.nfetch = job->nfetch;
 	}

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* run/recover.c - what a worker's death means for each job, and its restart.
  *
- * The worker runs packets in order, so only the oldest one in flight can have
- * begun; its progress page tells which step.  That job is blamed when the worker
- * died of a fault or hung.  Jobs with packets in flight run again from their
- * beginning, unless a step that overwrites an input has begun: then the job is
- * lost.  Jobs between two packets have lost nothing and go on. */
+ * Which packets had begun, and with which step, the progress page tells: one on
+ * the CPU, one for each client on another device.  A job that ran alone is blamed
+ * when the worker died of a fault or hung; several are suspects and run again one
+ * at a time.  Jobs with packets in flight run again from their beginning, unless a
+ * step that overwrites an input has begun: then the job is lost.  Jobs between two
+ * packets have lost nothing and go on.
+ *
+ * A device's memory dies with its worker.  There every job goes back to the caller,
+ * who knows what of its inputs is left on the host. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,27 +55,53 @@ static void describe(char *out, size_t n, const struct executor *x, int status)
 		snprintf(out, n, "ended with status %d", WEXITSTATUS(status));
 }
 
-/* The oldest packet: note what it tore and blame its kernel if it is to blame. */
-static void judge_oldest(struct executor *x, int status)
+/* Which step of this packet had begun; -1: none. */
+static int64_t begun_step(const struct executor *x, const struct flight *f)
 {
-	struct flight *f = &x->flight[0];
-	struct executor_job *job = f->job;
-	uint32_t step = x->progress->thread[0].step;
+	for (int i = 0; i < PROGRESS_THREADS; i++)
+		if (x->progress->thread[i].ticket == f->ticket)
+			return x->progress->thread[i].step;
+	return -1;
+}
+
+static void blame(const struct executor *x, const struct executor_job *job, uint32_t step)
+{
 	struct kernel *k = NULL;
 
-	if (x->progress->thread[0].ticket != f->ticket)
-		return; /* not begun */
-	job->attempts++;
-	recover_mark_torn(job, f, step);
-	if (step >= job->plan->nstep || job->plan->step[step].kind != STEP_KERNEL)
-		return;
-	k = job->plan->step[step].kernel;
-	if (!x->hung && !is_fault(status))
+	if (step < job->plan->nstep)
+		k = step_kernel(x, &job->plan->step[step]);
+	if (!k)
 		return;
 	if (k->strikes < UINT8_MAX)
 		k->strikes++;
 	log_warn("recover", "kernel %u: strike %u (step %u of client %llu)", k->id, k->strikes,
 		 step, (unsigned long long)job->client);
+}
+
+/* Packets that had begun: note what each tore, and who is to blame. */
+static void judge(struct executor *x, int status)
+{
+	bool fault = x->hung || is_fault(status);
+	struct flight *last = NULL;
+	uint32_t begun = 0;
+
+	for (uint32_t i = 0; i < x->nflight; i++) {
+		struct flight *f = &x->flight[i];
+		int64_t step = begun_step(x, f);
+
+		if (step < 0)
+			continue;
+		begun++;
+		last = f;
+		f->job->attempts++;
+		/* On another device the input's copy on the host is whole. */
+		if (!x->target)
+			recover_mark_torn(f->job, f, (uint32_t)step);
+	}
+	if (begun == 1 && fault)
+		blame(x, last->job, (uint32_t)begun_step(x, last));
+	for (uint32_t i = 0; begun > 1 && fault && i < x->nflight; i++)
+		x->flight[i].job->suspect |= begun_step(x, &x->flight[i]) >= 0;
 }
 
 /* Put a job that had packets in flight back, or end it. */
@@ -100,11 +130,14 @@ static void settle(struct executor *x, struct executor_job *job, const char *how
 		executor_end(x, job, JOB_FAILED, &err);
 	} else if (job->cancelled) {
 		executor_end(x, job, JOB_CANCELLED, NULL);
+	} else if (x->target) {
+		executor_end(x, job, JOB_RETURNED, NULL);
 	} else {
 		/* A new number: completions and partial results of the old are void. */
 		job->ticket = ++x->next_job << TICKET_SHIFT;
 		job->step = 0;
 		job->at = 0;
+		job->copied = 0;
 		schedule_add(x, job, true);
 	}
 }
@@ -140,9 +173,28 @@ static void fail_all(struct executor *x, const struct err *err)
 	}
 }
 
+/* What waits is bound to memory that is gone. */
+static void return_all(struct executor *x)
+{
+	while (x->ring) {
+		struct executor_job *job = x->ring->head;
+
+		schedule_remove(x, job);
+		executor_end(x, job, JOB_RETURNED, NULL);
+	}
+}
+
 static void on_collect(uv_timer_t *t)
 {
 	recover_death(t->data);
+}
+
+static bool among(struct executor_job *const *list, uint32_t n, const struct executor_job *job)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (list[i] == job)
+			return true;
+	return false;
 }
 
 void recover_death(struct executor *x)
@@ -159,22 +211,30 @@ void recover_death(struct executor *x)
 		return;
 	}
 
+	if (x->unusable) {
+		err_set(&err, E_DEVICE, "%s cannot be used: %s", x->device, x->why);
+		fail_all(x, &err);
+		return;
+	}
 	describe(how, sizeof how, x, status);
-	log_warn("recover", "worker %d %s; %u runs were in flight", pid, how, n);
+	log_warn("recover", "%s worker %d %s; %u runs were in flight", x->device, pid, how, n);
 	x->stats.deaths++;
-	if (n > 0)
-		judge_oldest(x, status);
+	judge(x, status);
+	if (x->events.lost)
+		x->events.lost(x->events.data);
 	for (uint32_t i = 0; i < n; i++)
 		job[i] = x->flight[i].job;
 	x->nflight = 0;
 	x->stats.in_flight = 0;
 	/* Newest first: each goes to the front of its queue. */
 	for (uint32_t i = n; i-- > 0;) {
-		if (i > 0 && job[i] == job[i - 1])
-			continue;
-		settle(x, job[i], how);
+		if (!among(job, i, job[i]))
+			settle(x, job[i], how);
 	}
-	restart_split(x, how);
+	if (x->target)
+		return_all(x);
+	else
+		restart_split(x, how);
 	uv_timer_start(x->restart, recover_restart, backoff_ms(x->deaths_in_row++), 0);
 	if (x->deaths_in_row > HOPELESS) {
 		err_set(&err, E_DEVICE, "the worker %s; it has failed %u times in a row", how,

@@ -85,23 +85,42 @@ bool schedule_remove(struct executor *x, struct executor_job *job)
 	return true;
 }
 
+/* May this client's next job send now?  What ran when a worker died, with others,
+ * runs alone, so that a second death shows whose fault it was. */
+static bool may_send(const struct executor *x, const struct queue *q)
+{
+	uint32_t own = 0;
+
+	for (uint32_t i = 0; i < x->nflight; i++) {
+		if (x->flight[i].job->suspect && x->flight[i].job != q->head)
+			return false;
+		own += x->flight[i].job->client == q->client;
+	}
+	return own < CLIENT_FLIGHTS && (!q->head->suspect || own == x->nflight);
+}
+
 struct executor_job *schedule_next(struct executor *x, struct queue **out)
 {
 	struct queue *q = x->ring;
+	uint32_t able = 0;
 
+	*out = NULL;
+	for (struct queue *each = x->ring; each; each = each->next)
+		able += may_send(x, each);
+	if (!able)
+		return NULL;
 	/* Each turn adds a quantum and debts are bounded, so this ends. */
-	while (q && q->deficit <= 0 && q->next) {
-		q->deficit += RUN_SLICE_US;
+	while (!may_send(x, q) || (q->deficit <= 0 && able > 1)) {
+		if (may_send(x, q))
+			q->deficit += RUN_SLICE_US;
 		queue_unlink(x, q);
 		*x->ring_tail = q;
 		x->ring_tail = &q->next;
 		q = x->ring;
 	}
-	*out = q;
-	if (!q)
-		return NULL;
 	if (q->deficit <= 0) /* alone: there is nobody to owe time to */
 		q->deficit = RUN_SLICE_US;
+	*out = q;
 	return q->head;
 }
 
@@ -119,12 +138,12 @@ void schedule_correct(struct executor *x, uint64_t client, int64_t us)
 }
 
 /* The first step of the job whose kernel must not run any more; -1: none. */
-static int64_t quarantined_step(const struct executor_job *job)
+static int64_t quarantined_step(const struct executor *x, const struct executor_job *job)
 {
 	for (uint32_t i = job->step; i < job->plan->nstep; i++) {
-		const struct kernel *k = job->plan->step[i].kernel;
+		const struct kernel *k = step_kernel(x, &job->plan->step[i]);
 
-		if (job->plan->step[i].kind == STEP_KERNEL && k->strikes >= 2)
+		if (k && k->strikes >= 2)
 			return i;
 	}
 	return -1;
@@ -136,7 +155,7 @@ static void send_one(struct executor *x, struct executor_job *job, struct queue 
 	size_t bytes = marshal_packet(x, job, f);
 
 	q->deficit -= (int64_t)f->cost_us + 1;
-	if (job->step == job->plan->nstep)
+	if (marshal_all_sent(job))
 		schedule_remove(x, job);
 	f->sent_ns = executor_clock();
 	job->in_flight++;
@@ -148,7 +167,7 @@ static void send_one(struct executor *x, struct executor_job *job, struct queue 
 
 void schedule_send(struct executor *x)
 {
-	while (x->pid >= 0 && !x->broken && x->nflight < FLIGHTS && !x->unsent) {
+	while (x->pid >= 0 && !x->broken && x->nflight < x->flights && !x->unsent) {
 		struct queue *q = NULL;
 		struct executor_job *job = schedule_next(x, &q);
 		int64_t bad = 0;
@@ -156,14 +175,14 @@ void schedule_send(struct executor *x)
 
 		if (!job)
 			break;
-		bad = quarantined_step(job);
+		bad = quarantined_step(x, job);
 		if (bad < 0) {
 			send_one(x, job, q);
 			continue;
 		}
 		err_set(&err, E_QUARANTINED,
 			"kernel %u of step %lld has killed the worker twice and is not run again",
-			job->plan->step[bad].kernel->id, (long long)bad);
+			step_kernel(x, &job->plan->step[bad])->id, (long long)bad);
 		schedule_remove(x, job);
 		executor_end_later(x, job, &err);
 	}

@@ -30,6 +30,8 @@ static bool env_passes(const char *entry)
 					     "LANG=",
 					     "LC_",
 					     "LD_LIBRARY_PATH=",
+					     "CUDA_",
+					     "NVIDIA_",
 					     "OPENBLAS_CORETYPE=",
 					     "ASAN_OPTIONS=",
 					     "UBSAN_OPTIONS=",
@@ -43,18 +45,19 @@ static bool env_passes(const char *entry)
 	return false;
 }
 
-/* Fills env[] (of ENV_MAX); the last entry that is ours goes to `own`. */
-static void env_build(char **env, char *own)
+/* Fills env[] (of ENV_MAX); what is for workers alone comes from here only. */
+static void env_build(char **env, char *threads, char *device)
 {
 	extern char **environ;
 	int n = 0;
 
-	for (char **e = environ; *e && n < ENV_MAX - 3; e++) {
-		if (env_passes(*e) && strncmp(*e, "BRAZE_WORKER_THREADS=", 21) != 0)
+	for (char **e = environ; *e && n < ENV_MAX - 4; e++) {
+		if (env_passes(*e) && strncmp(*e, "BRAZE_WORKER_", 13) != 0)
 			env[n++] = *e;
 	}
 	env[n++] = (char *)"OPENBLAS_NUM_THREADS=1";
-	env[n++] = own;
+	env[n++] = threads;
+	env[n++] = device;
 	env[n] = NULL;
 }
 
@@ -63,12 +66,13 @@ static int start_process(pid_t *pid, const struct executor *x, int sock, int pag
 	posix_spawn_file_actions_t fa;
 	posix_spawnattr_t attr;
 	sigset_t all, none;
-	char *env[ENV_MAX], own[48];
+	char *env[ENV_MAX], threads[48], device[64];
 	char *argv[] = {x->self, (char *)"--worker", (char *)"3", NULL};
 	int rc = 0;
 
-	snprintf(own, sizeof own, "BRAZE_WORKER_THREADS=%d", x->threads);
-	env_build(env, own);
+	snprintf(threads, sizeof threads, "BRAZE_WORKER_THREADS=%d", x->threads);
+	snprintf(device, sizeof device, "BRAZE_WORKER_DEVICE=%s", x->device);
+	env_build(env, threads, device);
 	sigfillset(&all);
 	sigemptyset(&none);
 	posix_spawn_file_actions_init(&fa);
@@ -135,7 +139,7 @@ enum status spawn_worker(struct executor *x, struct err *err)
 	for (uint32_t i = 0; i < x->nregion; i++)
 		spawn_send_simple(x, CMD_REGION, x->region[i].id, 0, x->region[i].bytes,
 				  x->region[i].fd);
-	log_debug("spawn", "worker %d started", (int)pid);
+	log_debug("spawn", "worker %d started for %s", (int)pid, x->device);
 out:
 	if (pair[0] >= 0)
 		close(pair[0]);

@@ -409,7 +409,7 @@ static enum status record_import(struct cursor *k)
 		st = arena_import(k->t->arena, &e, offset, (uint64_t)count, k->err);
 		if (st)
 			return st;
-		s = storage_adopt(k->t, &e);
+		s = storage_adopt(k->t, &e, (uint64_t)count);
 	} else {
 		s = storage_create(k->t, 0, k->err);
 		if (!s)
@@ -486,6 +486,9 @@ enum status record_ops(struct trace *t, const struct record_columns *c, struct e
 {
 	struct cursor k = {.t = t, .c = c, .err = err};
 
+	if (c->device > t->ndevice + 1)
+		return err_set(err, E_PROTOCOL, "trace for device %u of %u", c->device, t->ndevice);
+	t->device = (uint8_t)c->device;
 	if (c->nout != c->nhead || c->nhead > 4 * LIMIT_OPS_PER_PACKET)
 		return err_set(err, E_PROTOCOL, "trace has %zu heads and %zu results", c->nhead,
 			       c->nout);

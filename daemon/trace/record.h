@@ -14,6 +14,7 @@ struct record_columns {
 	size_t nhead, nout, nin, nimm;
 	const uint32_t *head, *out, *in;
 	const uint64_t *imm;
+	uint32_t device; /* asked for all ops: see struct node */
 };
 
 enum status record_ops(struct trace *t, const struct record_columns *c, struct err *err) MUST_USE;

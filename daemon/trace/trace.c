@@ -75,31 +75,58 @@ struct version *trace_current(const struct array *a)
 	return a->frozen ? a->frozen : a->buffer->current;
 }
 
-struct storage *storage_create(struct trace *t, uint64_t bytes, struct err *err)
-{
-	struct extent e;
-	struct arena_stats stats;
-
-	arena_get_stats(t->arena, &stats);
-	if (t->quota_bytes && stats.live_bytes + bytes > t->quota_bytes) {
-		err_set(err, E_NOMEM,
-			"%llu bytes would pass what this user's quota leaves to the connection, "
-			"%llu MiB (%llu MiB in use): delete arrays or raise quota_bytes",
-			(unsigned long long)bytes, (unsigned long long)(t->quota_bytes >> 20),
-			(unsigned long long)(stats.live_bytes >> 20));
-		return NULL;
-	}
-	if (arena_alloc(t->arena, &e, bytes, err))
-		return NULL;
-	return storage_adopt(t, &e);
-}
-
-struct storage *storage_adopt(struct trace *t, const struct extent *e)
+struct storage *storage_bare(struct trace *t, uint64_t bytes)
 {
 	struct storage *s = slab_take(&t->storages);
 
-	*s = (struct storage){.extent = *e, .refs = 1};
+	*s = (struct storage){.bytes = bytes, .refs = 1};
 	return s;
+}
+
+enum status storage_place(struct trace *t, struct storage *s, struct err *err)
+{
+	struct arena_stats stats;
+	enum status st;
+
+	if (s->placed)
+		return OK;
+	arena_get_stats(t->arena, &stats);
+	if (t->quota_bytes && stats.live_bytes + s->bytes > t->quota_bytes)
+		return err_set(
+			err, E_NOMEM,
+			"%llu bytes would pass what this user's quota leaves to the connection, "
+			"%llu MiB (%llu MiB in use): delete arrays or raise quota_bytes",
+			(unsigned long long)s->bytes, (unsigned long long)(t->quota_bytes >> 20),
+			(unsigned long long)(stats.live_bytes >> 20));
+	st = arena_alloc(t->arena, &s->extent, s->bytes, err);
+	s->placed = st == OK;
+	return st;
+}
+
+struct storage *storage_create(struct trace *t, uint64_t bytes, struct err *err)
+{
+	struct storage *s = storage_bare(t, bytes);
+
+	if (storage_place(t, s, err)) {
+		slab_give(&t->storages, s);
+		return NULL;
+	}
+	s->host = 1;
+	return s;
+}
+
+struct storage *storage_adopt(struct trace *t, const struct extent *e, uint64_t bytes)
+{
+	struct storage *s = storage_bare(t, bytes);
+
+	s->extent = *e;
+	s->placed = s->host = 1;
+	return s;
+}
+
+bool storage_lost(const struct storage *s)
+{
+	return !s->host && !s->mirror && !s->writing;
 }
 
 struct storage *storage_ref(struct storage *s)
@@ -112,7 +139,10 @@ void storage_unref(struct trace *t, struct storage *s)
 {
 	if (!s || --s->refs)
 		return;
-	arena_free(t->arena, &s->extent);
+	if (s->mirror)
+		t->drop_mirror(s->mirror);
+	if (s->placed)
+		arena_free(t->arena, &s->extent);
 	slab_give(&t->storages, s);
 }
 
@@ -122,6 +152,7 @@ struct node *trace_node(struct trace *t)
 
 	memset(n, 0, offsetof(struct node, in));
 	n->seq = ++t->seq;
+	n->device = t->device;
 	n->older = t->newest;
 	if (t->newest)
 		t->newest->newer = n;

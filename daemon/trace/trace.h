@@ -14,12 +14,21 @@
 #include "ops.h"
 
 struct node;
+struct mirror; /* run/device.h: a copy in a device's memory */
 
-/* Storage of versions: an extent of the arena, shared by counting (an in-place
- * write makes the new version share its predecessor's). */
+/* Storage of versions, shared by counting (an in-place write makes the new version
+ * share its predecessor's).  Its value lies in the arena, on a device, or on both;
+ * on neither: it went down with the device, and so did the version. */
 struct storage {
-	struct extent extent;
+	struct extent extent; /* in the arena, once placed */
+	uint64_t bytes;
 	uint32_t refs;
+	uint8_t placed;
+	uint8_t host;	  /* the value lies in the arena (when its version is stored) */
+	uint8_t fetching; /* it is on its way there */
+	uint8_t writer;	  /* device, from 1 on, of jobs in flight that write it ... */
+	uint32_t writing; /* ... and how many they are */
+	struct mirror *mirror;
 };
 
 enum version_state {
@@ -34,6 +43,7 @@ struct version {
 	uint32_t refs;		 /* the buffer, nodes that read it, snapshots */
 	uint32_t holds;		 /* jobs in flight that touch it */
 	uint32_t pins;		 /* snapshots among refs: the storage must not change */
+	uint32_t asked;		 /* waits that its value must lie in the arena for */
 	uint32_t mark;		 /* demand walk that saw it last */
 	uint32_t index;		 /* its number in that walk's partition */
 	uint32_t inner;		 /* refs from nodes of that partition */
@@ -70,6 +80,7 @@ struct node {
 	uint8_t recipe; /* it was computed once without being stored */
 	uint8_t chain;	/* demand walk: ops back to stored values, 255: no recipe */
 	uint8_t kept;	/* demand walk: stays pending as (part of) a recipe */
+	uint8_t device; /* asked for: 0 the session's, 1 by cost, else 2 + its number */
 	uint32_t axes;
 	uint64_t seq; /* place in the trace */
 	uint32_t mark;
@@ -98,7 +109,10 @@ struct trace {
 	struct arena *arena;
 	uint64_t quota_bytes;
 	uint32_t mark;
+	uint32_t ndevice; /* that there are */
+	uint8_t device;	  /* of nodes made now */
 	struct trace_stats stats;
+	void (*drop_mirror)(struct mirror *m); /* of storage that is freed */
 };
 
 void trace_init(struct trace *t, struct arena *arena, uint64_t quota_bytes);
@@ -142,9 +156,16 @@ void version_detach(struct trace *t, struct version *v);
 void version_store(struct trace *t, struct version *v);
 void version_fail(struct trace *t, struct version *v, const struct err *err);
 
+/* Storage in the arena; NULL: E_NOMEM. */
 struct storage *storage_create(struct trace *t, uint64_t bytes, struct err *err);
+/* Storage that lies nowhere yet. */
+struct storage *storage_bare(struct trace *t, uint64_t bytes);
+/* Give it its place in the arena if it has none. */
+enum status storage_place(struct trace *t, struct storage *s, struct err *err) MUST_USE;
+/* Was the value lost with a device? */
+bool storage_lost(const struct storage *s);
 /* Storage of an extent that is the caller's already. */
-struct storage *storage_adopt(struct trace *t, const struct extent *e);
+struct storage *storage_adopt(struct trace *t, const struct extent *e, uint64_t bytes);
 struct storage *storage_ref(struct storage *s);
 void storage_unref(struct trace *t, struct storage *s);
 

@@ -63,7 +63,7 @@ static const struct fields request_fields = {
 	8, {0, VARINT, LENGTH, LENGTH, LENGTH, LENGTH, LENGTH, LENGTH, LENGTH}};
 static const struct fields nested_fields[9] = {
 	[2] = {7, {0, VARINT, VARINT, FIXED64, VARINT, LENGTH, LENGTH, VARINT}},
-	[3] = {4, {0, LENGTH, LENGTH, LENGTH, LENGTH}},
+	[3] = {5, {0, LENGTH, LENGTH, LENGTH, LENGTH, VARINT}},
 	[4] = {2, {0, VARINT, LENGTH}},
 	[5] = {2, {0, VARINT, FIXED32}},
 	[6] = {1, {0, VARINT}},
@@ -137,8 +137,9 @@ static void fill(struct request *out, const Braze__Wire__Request *r)
 	if (r->trace) {
 		out->has_trace = true;
 		out->trace = (struct record_columns){
-			r->trace->n_head, r->trace->n_out, r->trace->n_in, r->trace->n_imm,
-			r->trace->head,	  r->trace->out,   r->trace->in,   r->trace->imm};
+			r->trace->n_head, r->trace->n_out, r->trace->n_in,
+			r->trace->n_imm,  r->trace->head,  r->trace->out,
+			r->trace->in,	  r->trace->imm,   r->trace->device};
 	}
 	if (r->demand) {
 		out->has_demand = true;

@@ -266,8 +266,16 @@ Test(config, unknown_device_is_refused_with_its_origin, .init = clean)
 	struct config c;
 	struct err err = {0};
 
-	cr_assert_eq(LOAD(&c, &err, "-f", file_with("device = cuda:0\n")), E_INVALID);
-	cr_assert(strstr(err.text, ":1: device = cuda:0"), "%s", err.text);
+	cr_assert_eq(LOAD(&c, &err, "-f", file_with("device = tpu:0\n")), E_INVALID);
+	cr_assert(strstr(err.text, ":1: device = tpu:0"), "%s", err.text);
+	config_finish(&c);
+	cr_assert_eq(LOAD(&c, &err, "-f", file_with("device = cuda:0,\n")), E_INVALID);
+	config_finish(&c);
+	cr_assert_eq(LOAD(&c, &err, "-f", file_with("device = cuda:0,cuda:1,cuda:2,cuda:3\n")),
+		     E_INVALID, "the CPU is a device, too");
+	config_finish(&c);
+	cr_assert_eq(LOAD(&c, &err, "-f", file_with("device = cpu,cuda:1\n")), OK, "%s", err.text);
+	config_finish(&c);
 	config_finish(&c);
 	cr_assert_eq(LOAD(&c, &err, "-f", file_with("device = cpu\n")), OK, "%s", err.text);
 	config_finish(&c);

@@ -294,7 +294,7 @@ static struct plan_step *work_step(struct work *w, struct kernel *k, int64_t n, 
 					.tears = from == to,
 					.cost_us = cost_us,
 					.nest = nest,
-					.kernel = k};
+					.kernel = {k}};
 	return &w->step[i];
 }
 

@@ -63,7 +63,7 @@ Test(reply, welcome_carries_the_arena)
 	const Braze__Wire__Welcome *w;
 	struct stat mine, theirs;
 
-	reply_welcome(conn, 5, arena, &lease);
+	reply_welcome(conn, 5, arena, &lease, (const char *[]){"cpu", "cuda:0"}, 2);
 	w = received()->welcome;
 	cr_assert_not_null(w);
 	cr_assert_eq(w->major, BRAZE_PROTO_MAJOR);
@@ -71,6 +71,8 @@ Test(reply, welcome_carries_the_arena)
 	cr_assert_eq(w->arena_bytes, arena_bytes(arena));
 	cr_assert_eq(w->lease_offset, 4096);
 	cr_assert_eq(w->lease_bytes, 8192);
+	cr_assert_eq(w->n_device, 2);
+	cr_assert_str_eq(w->device[1], "cuda:0");
 	cr_assert_eq(packet.nfds, 1);
 	cr_assert_eq(fstat(packet.fd[0], &theirs) | fstat(arena_fd(arena), &mine), 0);
 	cr_assert_eq(mine.st_ino, theirs.st_ino);

@@ -34,6 +34,7 @@ __all__ = [
     "close",
     "counters",
     "device",
+    "devices",
     "eager",
     "empty",
     "fallbacks",
@@ -94,10 +95,23 @@ def unfused():
 
 @contextlib.contextmanager
 def device(name):
-    """Context: compute on the named device; "auto" and "cpu" exist so far."""
-    if name not in ("auto", "cpu"):
-        raise DeviceError(f"device {name!r} cannot be used: this braze has 'cpu' only")
-    yield
+    """Context: operations recorded here run on the named device.
+
+    "cpu", "cuda:0", ... as ``braze.devices()`` lists them; "auto": the daemon chooses
+    by cost.  Of the session, which the process's threads share.  BRAZE_DEVICE names
+    one for the whole process.  DeviceError: the daemon has no such device; a device
+    that it has but cannot use fails when a result is read.
+    """
+    old = _core.set_device(name)
+    try:
+        yield
+    finally:
+        _core.set_device(old)
+
+
+def devices():
+    """Names of the daemon's devices, the CPU first."""
+    return _core.devices()
 
 
 def fallbacks():

@@ -1,0 +1,655 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dispatch.c - a planned job to a device and back.
+ *
+ * A session's jobs start in the order in which they were cut from its trace.  The
+ * first of them waits, and with it all others, until its device is up, its kernels
+ * are compiled for that device, its inputs lie where the device can have them, and
+ * the device has room; then it is bound and submitted.  Values move by transfers,
+ * jobs without a plan that belong to the session like the others. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "base/log.h"
+#include "base/xalloc.h"
+#include "brazed.h"
+#include "cache/cache.h"
+#include "config.h"
+#include "nest/compilepart.h"
+#include "plan/plancache.h"
+#include "run/job.h"
+
+#define RESIDENT_BYTES 4096 /* smaller inputs do not say where a plan belongs */
+#define SQUEEZES       2    /* times a job may find less memory than was promised */
+/* Of a device's memory: the rest is the driver's, the libraries' and others'. */
+#define DEVICE_SHARE(bytes) ((bytes) / 10 * 9)
+
+static struct device *cpu(struct brazed *d)
+{
+	return &d->device[0];
+}
+
+/* ---- Devices ---- */
+
+static void on_hello(void *data, const struct command_hello *h)
+{
+	struct device *dev = data;
+
+	dev->arch = h->arch;
+	dev->units = h->units;
+	dev->capacity = DEVICE_SHARE(h->memory_bytes);
+	snprintf(dev->model, sizeof dev->model, "%.*s", (int)sizeof h->name - 1, h->name);
+	snprintf(dev->text, sizeof dev->text, "%.*s", (int)sizeof h->text - 1, h->text);
+	dev->state = h->status == OK ? DEVICE_USABLE : DEVICE_UNUSABLE;
+	if (h->status == OK)
+		log_info("dispatch", "%s: %s, compute capability %u.%u, %llu MiB", dev->name,
+			 dev->model, h->arch / 10, h->arch % 10,
+			 (unsigned long long)(h->memory_bytes >> 20));
+	else
+		log_warn("dispatch", "%s cannot be used: %s", dev->name, dev->text);
+	dispatch_all(dev->brazed);
+}
+
+static void on_lost(void *data)
+{
+	device_lost(data);
+}
+
+static enum status add_device(struct brazed *d, const char *name, const char *self,
+			      const struct config *c, struct err *err)
+{
+	struct device *dev = &d->device[d->ndevice];
+	struct executor_events events = {.hello = on_hello, .lost = on_lost, .data = dev};
+	struct executor_config x = {.self = self,
+				    .threads = (int)c->threads,
+				    .device = dev->name,
+				    .target = d->ndevice,
+				    .events = d->ndevice ? &events : NULL};
+
+	dev->brazed = d;
+	dev->index = (uint8_t)d->ndevice;
+	dev->target = dev->index;
+	dev->state = dev->index ? DEVICE_STARTING : DEVICE_USABLE;
+	snprintf(dev->name, sizeof dev->name, "%s", name);
+	d->ndevice++;
+	return executor_create(&dev->executor, d->loop, &x, d->cache, err);
+}
+
+/* Is there a driver, or what stands for one, to ask for devices at all? */
+static bool may_have_gpu(void)
+{
+	return getenv("BRAZE_LIBCUDA") || access("/dev/nvidiactl", F_OK) == 0 ||
+	       access("/dev/dxg", F_OK) == 0;
+}
+
+enum status dispatch_open(struct brazed *d, const char *self, const struct config *config,
+			  struct err *err)
+{
+	bool automatic = !strcmp(config->device, "auto");
+	char list[64], *at = list, *name;
+	enum status st = add_device(d, "cpu", self, config, err);
+
+	snprintf(list, sizeof list, "%s", automatic ? "cuda:0" : config->device);
+	if (automatic && !may_have_gpu())
+		return st;
+	while (!st && (name = strsep(&at, ","))) {
+		if (!dispatch_device(d, name))
+			st = add_device(d, name, self, config, err);
+		/* The only one that is named is for everybody who asks for none. */
+		if (!automatic && !st && !strchr(config->device, ','))
+			d->preferred = dispatch_device(d, name);
+	}
+	return st;
+}
+
+void dispatch_close(struct brazed *d)
+{
+	for (uint32_t i = 0; i < d->ndevice; i++) {
+		executor_destroy(d->device[i].executor);
+		d->device[i].executor = NULL;
+	}
+}
+
+uint8_t dispatch_device(const struct brazed *d, const char *name)
+{
+	for (uint32_t i = 0; i < d->ndevice; i++)
+		if (!strcmp(d->device[i].name, name))
+			return (uint8_t)(i + 1);
+	return 0;
+}
+
+void dispatch_kernel_ready(void *data, struct kernel *k)
+{
+	struct brazed *d = data;
+
+	for (uint32_t i = 0; i < d->ndevice; i++)
+		if (d->device[i].arch == k->arch && d->device[i].executor)
+			executor_kernel_ready(d->device[i].executor, k);
+	if (k->arch)
+		dispatch_all(d);
+}
+
+void dispatch_kernel_dropped(void *data, uint32_t id)
+{
+	struct brazed *d = data;
+
+	for (uint32_t i = 0; i < d->ndevice; i++)
+		if (d->device[i].executor)
+			executor_kernel_drop(d->device[i].executor, id);
+}
+
+/* ---- The end of a job ---- */
+
+/* Somebody may wait for the memory that this one used. */
+static void wake_crowded(struct brazed *d)
+{
+	if (!d->crowded)
+		return;
+	d->crowded = false;
+	dispatch_all(d);
+}
+
+void dispatch_end(struct job *j, enum job_end end, const struct err *err)
+{
+	struct session *s = j->session;
+	struct brazed *d = s->d;
+	struct plan *plan = j->run.plan;
+
+	job_settle(j, &s->trace, end, err);
+	if (s->conn)
+		pipeline_answer(s, end == JOB_DONE ? j : NULL);
+	job_free(j, &s->trace);
+	if (plan)
+		plancache_unref(d->plans, plan);
+	s->jobs--;
+	if (s->conn)
+		pipeline_pump(s);
+	else if (!s->jobs)
+		session_later(s);
+}
+
+/* Back to the others that wait, in the session's order. */
+static void put_waiting(struct job *j)
+{
+	struct job **at = &j->session->waiting;
+
+	while (*at && (*at)->number < j->number)
+		at = &(*at)->next;
+	j->next = *at;
+	*at = j;
+}
+
+static void take_running(struct job *j)
+{
+	struct job **at = &j->session->running;
+
+	while (*at != j)
+		at = &(*at)->next;
+	*at = j->next;
+}
+
+/* A kernel of the plan that this device cannot have; NULL: none. */
+static const struct kernel *failed_kernel(const struct plan *plan, unsigned target)
+{
+	for (uint32_t i = 0; i < plan->nstep; i++) {
+		const struct kernel *k = plan->step[i].kernel[target];
+
+		if (k && k->state == KERNEL_FAILED)
+			return k;
+	}
+	return NULL;
+}
+
+/* It did not run, or could not, for a reason that another try may not meet. */
+static bool try_again(struct job *j, enum job_end end, const struct err *why)
+{
+	struct device *dev = j->device;
+	uint64_t bytes;
+
+	if (end == JOB_RETURNED)
+		return true;
+	if (end != JOB_FAILED || !dev->index || j->run.torn)
+		return false;
+	if (failed_kernel(j->run.plan, dev->target))
+		return true;
+	if (why->code != E_NOMEM || j->squeezed++ >= SQUEEZES)
+		return false;
+	/* There is less memory than the device had said: others use it, too. */
+	bytes = dev->capacity / 8;
+	dev->capacity -= bytes;
+	log_warn("dispatch", "%s has less memory than it said: %llu MiB from now on", dev->name,
+		 (unsigned long long)(dev->capacity >> 20));
+	return true;
+}
+
+static void job_done(struct executor_job *run, enum job_end end, const struct err *why)
+{
+	struct job *j = run->data;
+	struct session *s = j->session;
+	struct brazed *d = s->d;
+	struct err err = {0};
+	uint64_t spent = uv_hrtime() - j->since_ns;
+
+	take_running(j);
+	if (why)
+		err = *why;
+	s->stats.busy_ns += run->busy_ns;
+	s->stats.queue_wait_ns += spent > run->busy_ns ? spent - run->busy_ns : 0;
+	if (try_again(j, end, &err)) {
+		job_unbind(j, &s->trace);
+		put_waiting(j);
+		dispatch_waiting(s);
+		wake_crowded(d);
+		return;
+	}
+	/* What it read may have failed or been cancelled after it was submitted. */
+	if (end == JOB_DONE) {
+		enum status st = job_inputs(j, &err);
+
+		end = !st ? JOB_DONE : st == E_CANCELLED ? JOB_CANCELLED : JOB_FAILED;
+		run->torn = end == JOB_CANCELLED && plan_tears(run->plan);
+	}
+	if (end == JOB_DONE && j->placed)
+		place_measured(j->placed, (double)run->busy_ns * 1e-3, j->device->index + 1);
+	if (end == JOB_CANCELLED && run->torn) {
+		end = JOB_FAILED;
+		err_set(&err, E_LOST, "lost: cancelled while the array was being overwritten");
+	}
+	dispatch_end(j, end, &err);
+	wake_crowded(d);
+}
+
+/* ---- Transfers ---- */
+
+struct transfer {
+	struct executor_job run;
+	struct plan nothing; /* a plan without steps */
+	struct executor_copy copy;
+	struct session *session;
+	struct storage *storage;
+};
+
+static void fetched(struct executor_job *run, enum job_end end, const struct err *why)
+{
+	struct transfer *t = run->data;
+	struct session *s = t->session;
+	struct brazed *d = s->d;
+	struct storage *st = t->storage;
+
+	st->fetching = 0;
+	if (end == JOB_DONE) {
+		st->host = 1;
+	} else if (end == JOB_FAILED && st->mirror) {
+		log_error("dispatch", "a transfer to the host failed: %s", why ? why->text : "?");
+		st->mirror->valid = 0;
+	}
+	if (st->mirror) {
+		mirror_release(st->mirror);
+		/* Neither here nor there: it is lost, and whoever asks is told. */
+		if (!st->mirror->valid && !st->host && !st->mirror->users)
+			mirror_drop(st->mirror);
+	}
+	storage_unref(&s->trace, st);
+	free(t);
+	s->jobs--;
+	if (s->conn) {
+		pipeline_answer(s, NULL);
+		dispatch_waiting(s);
+		pipeline_pump(s);
+	} else if (!s->jobs) {
+		session_later(s);
+	}
+	wake_crowded(d);
+}
+
+enum status dispatch_fetch(struct session *s, struct storage *st, struct err *err)
+{
+	struct mirror *m = st->mirror;
+	struct transfer *t;
+	enum status status;
+
+	session_quota(s);
+	status = storage_place(&s->trace, st, err);
+	if (status)
+		return status;
+	t = xcalloc(1, sizeof *t);
+	t->session = s;
+	t->storage = storage_ref(st);
+	t->copy = (struct executor_copy){.from = mirror_place(m),
+					 .to = {.region = s->region, .offset = st->extent.offset},
+					 .bytes = st->bytes};
+	t->run = (struct executor_job){.plan = &t->nothing,
+				       .client = s->id,
+				       .nbefore = 1,
+				       .copy = &t->copy,
+				       .done = fetched,
+				       .data = t};
+	st->fetching = 1;
+	m->users++;
+	m->device->fetches++;
+	s->jobs++;
+	executor_submit(m->device->executor, &t->run);
+	return OK;
+}
+
+/* ---- Which device ---- */
+
+static unsigned where_inputs_lie(const struct job *j, const struct device *dev,
+				 struct place_facts *f)
+{
+	const struct part *p = &j->partition->part;
+	uint64_t there = 0, all = 0;
+
+	for (uint32_t i = 0; i < p->nvalue; i++) {
+		const struct version *v = j->partition->value[i];
+		const struct storage *st = v->storage;
+		bool mirrored = st && st->mirror && st->mirror->device == dev;
+
+		if (p->value[i].role == PART_OUTPUT && v->asked)
+			f->download_bytes += v->bytes;
+		if (p->value[i].role != PART_INPUT)
+			continue;
+		if (!mirrored)
+			f->upload_bytes += v->bytes;
+		if (st && !st->host)
+			f->fetch_bytes += v->bytes;
+		if (v->bytes < RESIDENT_BYTES)
+			continue;
+		all += v->bytes;
+		there += mirrored ? v->bytes : 0;
+	}
+	return !there ? PLACE_HOST : there == all ? PLACE_DEVICE : PLACE_MIXED;
+}
+
+static uint64_t access_bytes(const struct nest *n, const struct nest_access *a)
+{
+	uint64_t bytes = dtype_row(a->dtype)->bytes;
+
+	for (int l = 0; l < n->npar + n->nred; l++)
+		bytes *= a->stride[l] ? (uint64_t)n->extent[l] : 1;
+	return bytes;
+}
+
+static void step_facts(struct place_facts *f, const struct plan_step *st, const struct brazed *d)
+{
+	f->cpu_us += (double)executor_step_cost(d->device[0].executor, st);
+	f->launches += 1 + (st->kind == STEP_KERNEL && st->nest->nred > 0);
+	if (st->kind == STEP_MATMUL) {
+		f->math_us += (double)st->cost_us / 64;
+		return;
+	}
+	f->math_us += (double)st->cost_us / 200;
+	for (int a = 0; a < st->nest->naccess; a++)
+		f->touched_bytes += access_bytes(st->nest, &st->nest->access[a]);
+}
+
+/* By cost, between the CPU and the first other device. */
+static struct device *by_cost(struct job *j)
+{
+	struct brazed *d = j->session->d;
+	struct device *other = d->ndevice > 1 ? &d->device[1] : NULL;
+	const struct plan *plan = j->run.plan;
+	struct place_facts f = {.compiled = true};
+	unsigned where;
+
+	if (!other || other->state == DEVICE_UNUSABLE)
+		return cpu(d);
+	for (uint32_t i = 0; i < plan->nstep; i++) {
+		const struct kernel *k = plan->step[i].kernel[other->target];
+
+		step_facts(&f, &plan->step[i], d);
+		f.compiled &= k && k->state == KERNEL_READY;
+	}
+	where = where_inputs_lie(j, other, &f);
+	j->placed = &j->run.plan->place[where];
+	return &d->device[place_choose(j->placed, &f, other->index + 1, other->name) - 1];
+}
+
+/* Matrix products run on the CPU. */
+static bool has_product(const struct plan *plan)
+{
+	for (uint32_t i = 0; i < plan->nstep; i++)
+		if (plan->step[i].kind == STEP_MATMUL)
+			return true;
+	return false;
+}
+
+static struct device *choose(struct job *j)
+{
+	const struct session *s = j->session;
+	uint8_t here = j->partition->part.device;
+	uint8_t asked = s->device ? s->device : s->d->preferred;
+
+	if (has_product(j->run.plan))
+		return cpu(s->d);
+	if (here)
+		asked = here - 1;
+	return asked ? &s->d->device[asked - 1] : by_cost(j);
+}
+
+/* The plan's kernels for the device, asked for if they are not there. */
+static bool kernels_there(const struct job *j)
+{
+	struct brazed *d = j->session->d;
+	const struct device *dev = j->device;
+	bool all = true;
+
+	for (uint32_t i = 0; dev->index && i < j->run.plan->nstep; i++) {
+		struct plan_step *st = &j->run.plan->step[i];
+		struct kernel **k = &st->kernel[dev->target];
+		struct nest spec;
+
+		if (!*k) {
+			compilepart_spec(&spec, st->nest);
+			*k = cache_get(d->cache, &spec, dev->arch, j->session->id);
+		}
+		cache_want(d->cache, *k);
+		all &= (*k)->state == KERNEL_READY || (*k)->state == KERNEL_FAILED;
+	}
+	return all;
+}
+
+/* ---- The beginning of a job ---- */
+
+enum start { STARTED, ENDED, WAITS };
+
+static enum start give_up(struct job *j, enum status st, const struct err *err)
+{
+	struct session *s = j->session;
+
+	s->waiting = j->next;
+	if (st == E_NOMEM && s->conn)
+		pipeline_no_room(s, err);
+	dispatch_end(j, st == E_CANCELLED || st == E_NOMEM ? JOB_CANCELLED : JOB_FAILED, err);
+	return ENDED;
+}
+
+/* Names of those who hold the most of a device's memory. */
+static void name_holders(char *buf, size_t n, const struct device *dev, const struct brazed *d)
+{
+	size_t at = 0;
+
+	buf[0] = 0;
+	for (const struct session *s = d->sessions; s && at < n; s = s->next) {
+		uint64_t bytes = 0;
+
+		for (const struct mirror *m = dev->newest; m; m = m->older)
+			bytes += m->client == s->id ? m->bytes : 0;
+		if (bytes)
+			at += (size_t)snprintf(buf + at, n - at, "%s%.24s (pid %u) %llu MiB",
+					       at ? ", " : "", s->name, s->pid,
+					       (unsigned long long)(bytes >> 20));
+	}
+}
+
+static enum start no_room(struct job *j, uint64_t bytes)
+{
+	const struct device *dev = j->device;
+	char holders[128];
+	struct err err;
+
+	name_holders(holders, sizeof holders, dev, j->session->d);
+	err_set(&err, E_NOMEM, "%s has no room for %llu MiB of its %llu MiB; held by: %s",
+		dev->name, (unsigned long long)(bytes >> 20),
+		(unsigned long long)(dev->capacity >> 20), *holders ? holders : "nobody");
+	return give_up(j, E_NOMEM, &err);
+}
+
+static struct session *session_of(struct mirror *m)
+{
+	return (struct session *)((char *)m->trace - offsetof(struct session, trace));
+}
+
+/* STARTED: there is room. */
+static enum start make_room(struct job *j)
+{
+	struct device *dev = j->device;
+	uint64_t bytes = job_mirror_bytes(j);
+	struct executor_stats stats;
+	struct mirror *victim = NULL;
+	struct err err = {0};
+	enum device_room room;
+
+	if (!bytes)
+		return STARTED;
+	room = device_make_room(dev, bytes, &victim);
+	if (room == ROOM_YES)
+		return STARTED;
+	if (room == ROOM_NEVER)
+		return no_room(j, bytes);
+	executor_get_stats(dev->executor, &stats);
+	if (victim && !victim->storage->fetching &&
+	    dispatch_fetch(session_of(victim), victim->storage, &err))
+		return give_up(j, E_NOMEM, &err);
+	if (!victim && !stats.queued && !stats.in_flight)
+		return no_room(j, bytes);
+	j->session->d->crowded = true;
+	return WAITS;
+}
+
+/* STARTED: the device can run it; otherwise it goes elsewhere, or waits. */
+static enum start device_there(struct job *j)
+{
+	struct device *dev = j->device;
+	const struct kernel *bad;
+	struct err err;
+
+	if (dev->state == DEVICE_STARTING)
+		return WAITS;
+	if (dev->state == DEVICE_UNUSABLE) {
+		err_set(&err, E_DEVICE, "%s cannot be used: %s", dev->name, dev->text);
+		return give_up(j, E_DEVICE, &err);
+	}
+	if (!kernels_there(j))
+		return WAITS;
+	bad = dev->index ? failed_kernel(j->run.plan, dev->target) : NULL;
+	if (bad) {
+		log_warn("dispatch", "kernel %u cannot be had for %s, its plan runs on the CPU: %s",
+			 bad->id, dev->name, bad->error);
+		j->device = cpu(j->session->d);
+		j->placed = NULL;
+	}
+	return STARTED;
+}
+
+/* STARTED: its inputs lie where they can be used. */
+static enum start inputs_there(struct job *j)
+{
+	struct session *s = j->session;
+	struct storage *fetch = NULL;
+	struct err err = {0};
+	enum status st;
+
+	switch (job_ready(j, &s->trace, &fetch, &err)) {
+	case JOB_GO:
+		return STARTED;
+	case JOB_WAIT:
+		return WAITS;
+	case JOB_FETCH_FIRST:
+		st = dispatch_fetch(s, fetch, &err);
+		return st ? give_up(j, st, &err) : WAITS;
+	case JOB_STOP:
+		break;
+	}
+	return give_up(j, err.code, &err);
+}
+
+static enum start start(struct job *j)
+{
+	struct session *s = j->session;
+	struct err err = {0};
+	enum start way;
+	enum status st;
+
+	if (!j->device)
+		j->device = choose(j);
+	way = device_there(j);
+	if (way == STARTED)
+		way = inputs_there(j);
+	if (way == STARTED)
+		way = make_room(j);
+	if (way != STARTED)
+		return way;
+	session_quota(s);
+	st = job_bind(j, &s->trace, s->region, &err);
+	if (st)
+		return give_up(j, st, &err);
+	s->waiting = j->next;
+	s->stats.steps += j->run.plan->nstep;
+	if (!j->run.plan->nstep) { /* arrays without content need storage only */
+		j->next = NULL;
+		dispatch_end(j, JOB_DONE, NULL);
+		return ENDED;
+	}
+	j->next = s->running;
+	s->running = j;
+	executor_submit(j->device->executor, &j->run);
+	return STARTED;
+}
+
+void dispatch_waiting(struct session *s)
+{
+	if (s->dispatching)
+		return; /* the one who is at it goes on */
+	s->dispatching = true;
+	while (s->waiting && start(s->waiting) != WAITS)
+		;
+	s->dispatching = false;
+}
+
+void dispatch_all(struct brazed *d)
+{
+	for (struct session *s = d->sessions; s; s = s->next)
+		dispatch_waiting(s);
+}
+
+void dispatch_job(struct job *j, struct plan *plan)
+{
+	struct session *s = j->session;
+
+	j->run.plan = plan;
+	j->run.client = s->id;
+	j->run.done = job_done;
+	j->run.data = j;
+	j->number = ++s->next_job;
+	put_waiting(j);
+	dispatch_waiting(s);
+}
+
+void dispatch_cancel(struct session *s)
+{
+	uint64_t last = s->next_job; /* their ends may make new ones */
+	struct job *next;
+
+	for (struct job *j = s->running; j; j = next) {
+		next = j->next;
+		executor_cancel(j->device->executor, &j->run);
+	}
+	while (s->waiting && s->waiting->number <= last && !s->dispatching) {
+		struct err err = {0};
+
+		err_set(&err, E_CANCELLED, "cancelled before it began");
+		give_up(s->waiting, E_CANCELLED, &err);
+	}
+}

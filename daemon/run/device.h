@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run/device.h - devices, and which values lie in their memory.
+ *
+ * A mirror is the copy of one storage in a device's memory: a region of the
+ * device's worker.  The broker alone makes and frees mirrors, as it does extents of
+ * the arenas, so it knows what a device holds and what can go when memory is short:
+ * mirrors that no job uses, least recently used first, after their values have been
+ * fetched where the host has none.
+ *
+ * Where a stored value lies, and what moves it:
+ *
+ *   host  mirror valid
+ *    1      -          as after an import, or a run on the CPU
+ *    1      1          read on the device (uploaded), or fetched to be read
+ *    0      1          made on the device, not asked for by the client
+ *    0      -          lost with the device: the version fails when it is next used
+ *
+ * Only jobs and transfers move values, and each belongs to one client, whose runs
+ * on one device are done in order.  Loop thread only. */
+#ifndef BRAZE_DEVICE_H
+#define BRAZE_DEVICE_H
+
+#include "../trace/trace.h"
+#include "executor.h"
+
+struct brazed;
+
+#define DEVICES_MAX PLAN_TARGETS
+
+enum device_state {
+	DEVICE_STARTING, /* its worker has not said hello */
+	DEVICE_USABLE,
+	DEVICE_UNUSABLE /* text tells why */
+};
+
+struct device {
+	char name[16];	/* "cpu", "cuda:0" */
+	uint8_t index;	/* 0: the CPU */
+	uint8_t state;	/* enum device_state */
+	uint8_t target; /* of its kernels, in struct plan_step */
+	uint32_t arch;	/* compute capability; 0: the CPU */
+	uint32_t units;
+	struct brazed *brazed;
+	struct executor *executor;
+	uint64_t capacity, used; /* bytes of mirrors; 0 on the CPU */
+	struct mirror *newest, *oldest;
+	uint64_t spills, fetches, lost; /* mirrors that had to go, were read, went down */
+	uint32_t next_region;
+	char model[64];
+	char text[LIMIT_ERROR_TEXT];
+};
+
+struct mirror {
+	struct mirror *newer, *older;
+	struct device *device;
+	struct storage *storage;
+	struct trace *trace;
+	uint64_t bytes, client;
+	uint32_t region;
+	uint32_t users;	  /* jobs and transfers bound to it */
+	uint8_t valid;	  /* it has the value (when its version is stored) */
+	uint8_t arriving; /* a job in flight carries it there */
+};
+
+/* A mirror of the storage on this device, the existing one or a new, empty one; it
+ * becomes the most recently used and counts one more user.  NULL: no room now;
+ * device_make_room first. */
+struct mirror *mirror_use(struct device *d, struct trace *t, struct storage *s, uint64_t client);
+void mirror_release(struct mirror *m);
+/* Free it; its storage forgets it. */
+void mirror_drop(struct mirror *m);
+struct command_place mirror_place(const struct mirror *m);
+
+enum device_room {
+	ROOM_YES,
+	ROOM_LATER, /* *victim must be fetched to the host first; NULL: a job must end */
+	ROOM_NEVER
+};
+/* Are these bytes free beside what is in use?  Drops what the host has as well. */
+enum device_room device_make_room(struct device *d, uint64_t bytes, struct mirror **victim);
+void device_lost(struct device *d); /* the worker died: every mirror is gone */
+
+#endif

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* session.c - who is connected: from the socket to the last trace of a client.
+ *
+ * A session outlives its connection until its last job has let go of its storage.
+ * What would make one turn of the loop long (freeing a large trace, starting much
+ * work) is done in pieces, one for one session in each turn. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "base/log.h"
+#include "base/xalloc.h"
+#include "brazed.h"
+#include "future/reply.h"
+#include "run/job.h"
+#include "wire/conn.h"
+#include "wire/decode.h"
+
+static void on_chore(uv_idle_t *idle);
+
+void session_later(struct session *s)
+{
+	struct session **at = &s->d->chores;
+
+	if (s->chore)
+		return;
+	while (*at)
+		at = &(*at)->next_chore;
+	*at = s;
+	s->chore = true;
+	s->next_chore = NULL;
+	uv_idle_start(s->d->idle, on_chore);
+}
+
+static void session_free(struct session *s)
+{
+	struct brazed *d = s->d;
+
+	if (!trace_clear_some(&s->trace)) {
+		session_later(s);
+		return;
+	}
+	trace_finish(&s->trace);
+	for (uint32_t i = 0; s->arena && i < d->ndevice; i++)
+		if (d->device[i].executor)
+			executor_region_drop(d->device[i].executor, s->region);
+	if (s->arena)
+		arena_destroy(s->arena);
+	*(s->prev ? &s->prev->next : &d->sessions) = s->next;
+	if (s->next)
+		s->next->prev = s->prev;
+	d->nsession--;
+	log_info("session", "%llu (%s, pid %u) ended", (unsigned long long)s->id, s->name, s->pid);
+	free(s);
+	if (!d->nsession && d->became_idle)
+		d->became_idle(d);
+}
+
+/* The connection is over: nothing of the client's is wanted any more.  The
+ * session itself goes when its last job has let go of its storage. */
+static void session_end(struct session *s)
+{
+	s->conn = NULL;
+	while (s->tickets.first)
+		ticket_remove(&s->tickets, s->tickets.first, &s->trace);
+	dispatch_cancel(s);
+	if (!s->jobs)
+		session_later(s);
+}
+
+static void on_chore(uv_idle_t *idle)
+{
+	struct brazed *d = idle->data;
+	struct session *s = d->chores;
+
+	d->chores = s->next_chore;
+	s->chore = false;
+	if (!d->chores)
+		uv_idle_stop(idle);
+	if (s->conn)
+		pipeline_pump(s);
+	else if (!s->jobs)
+		session_free(s);
+}
+
+void session_refuse(struct session *s, const struct err *err)
+{
+	log_warn("session", "%llu (%s, pid %u): %s", (unsigned long long)s->id, s->name, s->pid,
+		 err->text);
+	reply_goodbye(s->conn, err);
+	conn_close(s->conn);
+	session_end(s);
+}
+
+/* What the user's other connections hold is not this one's any more; but a greedy
+ * one leaves each of the others half of an even share. */
+void session_quota(struct session *s)
+{
+	uint64_t others = 0, quota = s->d->quota_bytes, left, share, n = 1;
+
+	for (const struct session *o = s->d->sessions; o; o = o->next) {
+		struct arena_stats stats;
+
+		if (o == s || o->uid != s->uid || !o->arena)
+			continue;
+		arena_get_stats(o->arena, &stats);
+		others += stats.live_bytes;
+		n++;
+	}
+	left = others < quota ? quota - others : 0;
+	share = quota / (2 * n);
+	s->trace.quota_bytes = left > share ? left : share;
+}
+
+/* ---- The beginning ---- */
+
+static enum status check_hello(const struct decode_hello *h, struct err *err)
+{
+	if (h->major != BRAZE_PROTO_MAJOR)
+		return err_set(err, E_VERSION,
+			       "client speaks protocol %u, this daemon (%s) speaks %d: "
+			       "install matching versions",
+			       h->major, BRAZE_DAEMON_VERSION, BRAZE_PROTO_MAJOR);
+	if (h->op_table != op_table_hash())
+		return err_set(err, E_VERSION,
+			       "client and daemon (%s) have different operation tables: "
+			       "install matching versions",
+			       BRAZE_DAEMON_VERSION);
+	return OK;
+}
+
+/* The device that the client asks for; none: the daemon's choice. */
+static enum status choose_device(struct session *s, const char *name, struct err *err)
+{
+	if (!*name || !strcmp(name, "auto"))
+		return OK;
+	s->device = dispatch_device(s->d, name);
+	if (!s->device)
+		return err_set(err, E_DEVICE,
+			       "this daemon has no device \"%.32s\": start it with --device, or "
+			       "leave BRAZE_DEVICE empty",
+			       name);
+	return OK;
+}
+
+static enum status make_arena(struct session *s, struct extent *lease, struct err *err)
+{
+	struct brazed *d = s->d;
+	enum status st = arena_create(&s->arena, d->loop, d->arena_bytes, err);
+
+	if (st)
+		return st;
+	trace_init(&s->trace, s->arena, d->quota_bytes);
+	s->trace.drop_mirror = mirror_drop;
+	s->trace.ndevice = d->ndevice;
+	s->region = (uint32_t)s->id;
+	for (uint32_t i = 0; i < d->ndevice && !st; i++)
+		if (d->device[i].executor)
+			st = executor_region_add(d->device[i].executor, s->region,
+						 arena_fd(s->arena), arena_bytes(s->arena), err);
+	return st ? st : arena_lease(s->arena, lease, LIMIT_LEASE_BYTES, err);
+}
+
+enum status session_welcome(struct session *s, const struct decode_hello *hello, struct err *err)
+{
+	const char *device[DEVICES_MAX];
+	struct brazed *d = s->d;
+	struct extent lease;
+	size_t n = 0;
+	enum status st = check_hello(hello, err);
+
+	if (!st)
+		st = choose_device(s, hello->device, err);
+	if (st)
+		return st;
+	snprintf(s->name, sizeof s->name, "%s", hello->name);
+	for (char *c = s->name; *c; c++)
+		if (*c < ' ' || *c > '~')
+			*c = '?';
+	s->flags = hello->flags;
+	st = make_arena(s, &lease, err);
+	if (st)
+		return st;
+	s->welcomed = true;
+	for (uint32_t i = 0; i < d->ndevice; i++)
+		device[n++] = d->device[i].name;
+	reply_welcome(s->conn, s->id, s->arena, &lease, device, n);
+	log_info("session", "%llu (%s, pid %u) connected", (unsigned long long)s->id, s->name,
+		 s->pid);
+	return OK;
+}
+
+static void on_packet(void *data, struct packet *p)
+{
+	pipeline_packet(data, p);
+}
+
+static void on_closed(void *data, const struct err *why)
+{
+	struct session *s = data;
+
+	log_debug("session", "%llu: %s", (unsigned long long)s->id, why->text);
+	session_end(s);
+}
+
+void session_accept(struct brazed *d, int fd, uint32_t uid, uint32_t pid)
+{
+	static const struct conn_events events = {on_packet, on_closed};
+	struct session *s;
+	uint32_t same = 0;
+
+	for (s = d->sessions; s; s = s->next)
+		same += s->uid == uid;
+	if (d->nsession >= LIMIT_CLIENTS || same >= LIMIT_CLIENTS_PER_UID) {
+		log_warn("session", "refused pid %u: %u clients, %u of uid %u", pid, d->nsession,
+			 same, uid);
+		close(fd);
+		return;
+	}
+	s = xcalloc(1, sizeof *s);
+	s->d = d;
+	s->id = ++d->next_session;
+	s->uid = uid;
+	s->pid = pid;
+	snprintf(s->name, sizeof s->name, "?");
+	s->conn = conn_create(d->loop, fd, &events, s);
+	if (!s->conn) {
+		free(s);
+		return;
+	}
+	s->next = d->sessions;
+	if (s->next)
+		s->next->prev = s;
+	d->sessions = s;
+	d->nsession++;
+}
+
+/* ---- All of them ---- */
+
+void session_start_all(struct brazed *d)
+{
+	d->idle = xcalloc(1, sizeof *d->idle);
+	uv_idle_init(d->loop, d->idle);
+	d->idle->data = d;
+}
+
+void session_finish_all(struct brazed *d)
+{
+	uv_close((uv_handle_t *)d->idle, (uv_close_cb)free);
+}
+
+void session_stop_all(struct brazed *d)
+{
+	struct session *next;
+	struct err why;
+
+	err_set(&why, E_DAEMON_GONE, "the daemon is stopping");
+	for (struct session *s = d->sessions; s; s = next) {
+		next = s->next;
+		if (s->conn)
+			session_refuse(s, &why);
+	}
+}

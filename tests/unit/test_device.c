@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Jobs and mirrors on a device whose worker is this file: it counts the regions
+ * that exist.  The cells of device.h's table, and room. */
+#include "trace_fixture.h"
+
+#include "nest/compilepart.h"
+#include "run/job.h"
+
+static struct device cpu = {.name = "cpu"};
+static struct device gpu;
+static int regions;
+
+void executor_device_region(struct executor *x, uint32_t region, uint64_t bytes, uint64_t client)
+{
+	(void)x;
+	(void)client;
+	cr_assert_geq(region, 0x80000000u, "arenas have the lower numbers");
+	cr_assert_gt(bytes, 0);
+	regions++;
+}
+
+void executor_region_drop(struct executor *x, uint32_t region)
+{
+	(void)x;
+	(void)region;
+	regions--;
+}
+
+static void setup(void)
+{
+	fixture_setup();
+	trace.drop_mirror = mirror_drop;
+	gpu = (struct device){.name = "cuda:0", .index = 1, .capacity = 1 << 20};
+	regions = 0;
+}
+
+/* No region outlives the arrays. */
+static void teardown(void)
+{
+	fixture_teardown();
+	cr_assert_eq(regions, 0);
+	cr_assert_eq(gpu.used, 0);
+}
+
+TestSuite(device, .init = setup, .fini = teardown);
+
+static struct version *value_of(uint32_t id)
+{
+	return trace_current(trace_array(&trace, id));
+}
+
+static struct storage *storage_of(uint32_t id)
+{
+	return value_of(id)->storage;
+}
+
+static struct job *job_for(uint32_t id, struct device *d)
+{
+	struct version *v = value_of(id);
+	struct job *j = calloc(1, sizeof *j);
+
+	demand_partition(&j->partition, &trace, &v, 1, false);
+	cr_assert_not_null(j->partition);
+	cr_assert_eq(compilepart_run(&j->run.plan, &j->partition->part, NULL, NULL, NULL, &err), OK,
+		     "%s", err.text);
+	j->device = d;
+	return j;
+}
+
+static enum job_state ready(struct job *j, struct storage **fetch)
+{
+	struct storage *other = NULL;
+
+	return job_ready(j, &trace, fetch ? fetch : &other, &err);
+}
+
+static struct job *bound(uint32_t id, struct device *d)
+{
+	struct job *j = job_for(id, d);
+
+	cr_assert_eq(ready(j, NULL), JOB_GO, "%s", err.text);
+	cr_assert_eq(job_bind(j, &trace, 7, &err), OK, "%s", err.text);
+	return j;
+}
+
+static void settle(struct job *j, enum job_end end)
+{
+	struct plan *plan = j->run.plan;
+
+	if (end == JOB_DONE)
+		cr_assert_eq(job_inputs(j, &err), OK, "%s", err.text);
+	job_settle(j, &trace, end, &err);
+	job_free(j, &trace);
+	plan_free(plan);
+}
+
+static void run(uint32_t id, struct device *d)
+{
+	settle(bound(id, d), JOB_DONE);
+}
+
+/* What dispatch.c's transfer does. */
+static void fetch(struct storage *s)
+{
+	cr_assert_eq(storage_place(&trace, s, &err), OK);
+	s->host = 1;
+}
+
+Test(device, inputs_are_carried_there_once)
+{
+	struct job *j;
+
+	import(1, 100);
+	unary(OP_SQRT, 2, 1);
+	j = bound(2, &gpu);
+	cr_assert_eq(j->run.nbefore, 1);
+	cr_assert_eq(j->run.copy[0].from.region, 7);
+	cr_assert_eq(j->run.copy[0].bytes, 800);
+	cr_assert_eq(j->run.copy[0].to.region, storage_of(1)->mirror->region);
+	cr_assert_eq(j->run.nafter, 0, "nobody waits for it");
+	settle(j, JOB_DONE);
+	unary(OP_SIN, 3, 1);
+	j = bound(3, &gpu);
+	cr_assert_eq(j->run.nbefore, 0);
+	settle(j, JOB_DONE);
+	cr_assert(storage_of(1)->host && storage_of(1)->mirror->valid);
+	cr_assert(!storage_of(3)->host && storage_of(3)->mirror->valid);
+	cr_assert_not(storage_of(3)->placed, "results take no room in the arena");
+}
+
+Test(device, what_is_waited_for_comes_back_with_the_job)
+{
+	struct job *j;
+
+	import(1, 100);
+	unary(OP_SQRT, 2, 1);
+	value_of(2)->asked = 1;
+	j = bound(2, &gpu);
+	cr_assert_eq(j->run.nafter, 1);
+	cr_assert_eq(j->run.copy[1].to.offset, storage_of(2)->extent.offset);
+	settle(j, JOB_DONE);
+	value_of(2)->asked = 0;
+	cr_assert(storage_of(2)->host);
+}
+
+Test(device, the_cpu_waits_for_what_lies_on_a_device_only)
+{
+	struct storage *want = NULL;
+	struct job *j;
+
+	import(1, 100);
+	unary(OP_SQRT, 2, 1);
+	run(2, &gpu);
+	unary(OP_SIN, 3, 2);
+	j = job_for(3, &cpu);
+	cr_assert_eq(ready(j, &want), JOB_FETCH_FIRST);
+	cr_assert_eq(want, storage_of(2));
+	fetch(want);
+	cr_assert_eq(ready(j, &want), JOB_GO);
+	cr_assert_eq(job_bind(j, &trace, 7, &err), OK);
+	settle(j, JOB_DONE);
+	cr_assert(storage_of(3)->host && !storage_of(3)->mirror);
+}
+
+Test(device, a_value_in_the_making_is_read_where_it_is_made)
+{
+	struct job *first, *second;
+
+	import(1, 100);
+	unary(OP_SQRT, 2, 1);
+	first = bound(2, &gpu);
+	unary(OP_SIN, 3, 2);
+	second = job_for(3, &cpu);
+	cr_assert_eq(ready(second, NULL), JOB_WAIT);
+	second->device = &gpu;
+	cr_assert_eq(ready(second, NULL), JOB_GO);
+	cr_assert_eq(job_bind(second, &trace, 7, &err), OK);
+	cr_assert_eq(second->run.nbefore, 0);
+	settle(first, JOB_DONE);
+	settle(second, JOB_DONE);
+}
+
+Test(device, write_in_place_leaves_the_arena_behind)
+{
+	import(1, 100);
+	unary(OP_SQRT, 9, 1);
+	run(9, &gpu);
+	slice(2, 1, 10, 5);
+	import(3, 5);
+	assign(2, 3);
+	run(1, &gpu);
+	cr_assert_not(storage_of(1)->host);
+	cr_assert(storage_of(1)->placed, "its place is kept for the way back");
+	fetch(storage_of(1));
+	slice(4, 1, 20, 5);
+	assign(4, 3);
+	run(1, &cpu);
+	cr_assert(storage_of(1)->host && !storage_of(1)->mirror->valid);
+}
+
+Test(device, a_job_that_comes_back_is_bound_again)
+{
+	struct job *j;
+
+	import(1, 100);
+	unary(OP_SQRT, 2, 1);
+	j = bound(2, &gpu);
+	device_lost(&gpu);
+	cr_assert_eq(regions, 0);
+	job_unbind(j, &trace);
+	cr_assert_eq(value_of(2)->state, VERSION_RUNNING);
+	cr_assert_eq(ready(j, NULL), JOB_GO, "its input is on the host");
+	cr_assert_eq(job_bind(j, &trace, 7, &err), OK);
+	cr_assert_eq(j->run.nbefore, 1);
+	settle(j, JOB_DONE);
+}
+
+Test(device, what_was_only_there_is_lost_by_name)
+{
+	struct job *j;
+
+	import(1, 100);
+	unary(OP_SQRT, 2, 1);
+	run(2, &gpu);
+	device_lost(&gpu);
+	cr_assert_eq(gpu.lost, 1);
+	cr_assert(storage_lost(storage_of(2)));
+	cr_assert_not(storage_lost(storage_of(1)));
+	unary(OP_SIN, 3, 2);
+	j = job_for(3, &gpu);
+	cr_assert_eq(ready(j, NULL), JOB_STOP);
+	cr_assert(strstr(err.text, "cuda:0"), "%s", err.text);
+	cr_assert_eq(value_of(2)->state, VERSION_FAILED);
+	settle(j, JOB_FAILED);
+	cr_assert_eq(value_of(3)->state, VERSION_FAILED);
+}
+
+Test(device, an_input_that_did_not_arrive_makes_the_reader_pending_again)
+{
+	struct job *first, *second;
+
+	import(1, 100);
+	unary(OP_SQRT, 2, 1);
+	first = bound(2, &gpu);
+	unary(OP_SIN, 3, 1);
+	second = bound(3, &gpu);
+	cr_assert_eq(second->run.nbefore, 0, "the first carries it");
+	settle(first, JOB_CANCELLED);
+	cr_assert_eq(job_inputs(second, &err), E_CANCELLED);
+	settle(second, JOB_CANCELLED);
+	second = bound(3, &gpu);
+	cr_assert_eq(second->run.nbefore, 1);
+	settle(second, JOB_DONE);
+}
+
+Test(device, room_is_made_of_what_the_host_has_as_well)
+{
+	struct mirror *victim;
+
+	import(1, 60000);
+	unary(OP_SQRT, 2, 1);
+	run(2, &gpu);
+	cr_assert_eq(gpu.used, 960000);
+	cr_assert_eq(device_make_room(&gpu, 1 << 20, &victim), ROOM_LATER);
+	cr_assert_eq(victim, storage_of(2)->mirror);
+	cr_assert_null(storage_of(1)->mirror, "the input is on the host");
+	fetch(storage_of(2));
+	cr_assert_eq(device_make_room(&gpu, 1 << 20, &victim), ROOM_YES);
+	cr_assert_eq(gpu.used, 0);
+	cr_assert_eq(device_make_room(&gpu, (1 << 20) + 1, &victim), ROOM_NEVER);
+	cr_assert_eq(gpu.spills, 2);
+}
+
+Test(device, room_that_jobs_use_is_waited_for)
+{
+	struct mirror *victim;
+	struct job *j;
+
+	import(1, 60000);
+	unary(OP_SQRT, 2, 1);
+	j = bound(2, &gpu);
+	cr_assert_eq(device_make_room(&gpu, 500000, &victim), ROOM_LATER);
+	cr_assert_null(victim);
+	settle(j, JOB_DONE);
+}
+
+Test(device, array_without_content_needs_no_copy)
+{
+	struct job *j;
+
+	import(1, 0);
+	unary(OP_SQRT, 2, 1);
+	value_of(2)->asked = 1;
+	j = bound(2, &gpu);
+	cr_assert_eq(j->run.nbefore + j->run.nafter, 0);
+	settle(j, JOB_DONE);
+	value_of(2)->asked = 0;
+	cr_assert(storage_of(2)->host);
+}
