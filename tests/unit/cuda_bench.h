@@ -17,8 +17,9 @@
 #include "plan/plan.h"
 #include "run/executor.h"
 
-#define ARENA	    1
-#define ARENA_BYTES (96ull << 20)
+#define PLACE(region, offset) ((struct command_place){region, 0, offset})
+#define ARENA		      1
+#define ARENA_BYTES	      (96ull << 20)
 
 struct bench {
 	pid_t pid;
@@ -36,6 +37,12 @@ struct reply {
 	struct command_done done;
 	char fetched[8 * LIMIT_INLINE_BYTES];
 };
+
+/* Settings of the stand-in in the worker that is started next. */
+static inline void standin(const char *settings)
+{
+	setenv("FAKECUDA", settings, 1);
+}
 
 /* Start a worker with the environment as it is; its hello is read. */
 static inline struct bench *bench_start(void)
