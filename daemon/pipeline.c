@@ -313,7 +313,7 @@ static void install_plan(struct session *s, const struct part *part, struct plan
 		if (plan->step[i].kind != STEP_KERNEL)
 			continue;
 		compilepart_spec(&spec, plan->step[i].nest);
-		plan->step[i].kernel = cache_get(d->cache, &spec, s->id);
+		plan->step[i].kernel = cache_get(d->cache, &spec, 0, s->id);
 		if (d->dump_source)
 			dump_source(plan->step[i].kernel);
 	}

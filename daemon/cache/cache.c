@@ -7,7 +7,6 @@
 #define _GNU_SOURCE
 #include "cache_code.h"
 
-#include <gnu/libc-version.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,10 +17,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/xalloc.h"
-#include "disk.h"
-#include "emit/emit.h"
-#include "emit/emit_c.h"
-#include "helper.h"
+#include "target.h"
 
 #define WORTH_NS   100000000u  /* tier-0 work that pays for compiling */
 #define WORTH_USES 2	       /* uses that promise more */
@@ -38,6 +34,7 @@ struct entry {
 	uint64_t retry_at; /* of a failure; 0: never */
 	unsigned io;	   /* disk work under way */
 	bool reading;
+	bool wanted; /* compile it, whatever that is worth */
 };
 
 /* One piece of work on a libuv thread; the entry outlives it. */
@@ -46,8 +43,7 @@ struct work {
 	struct cache *cache;
 	struct entry *e;
 	enum disk_found found;
-	int fd;
-	uint64_t bytes;
+	struct disk_code code;
 	struct err err;
 };
 
@@ -56,8 +52,9 @@ struct cache {
 	struct entry **bucket;
 	size_t nbucket;
 	struct entry *newest, *oldest;
-	struct helper *helper; /* NULL: no compiler */
-	struct disk *disk;     /* NULL: none */
+	struct target cpu, cuda;
+	char *self;	   /* of the configuration; may be NULL */
+	struct disk *disk; /* NULL: none */
 	int tier;
 	uint64_t memory_bytes, max_code, ncode, nwork;
 	uint32_t last_id;
@@ -67,6 +64,11 @@ struct cache {
 	void *data;
 	void (*drop)(void *data, uint32_t id);
 };
+
+static struct target *target_of(struct entry *e)
+{
+	return e->k.arch ? &e->cache->cuda : &e->cache->cpu;
+}
 
 static struct entry *entry_of(struct kernel *k)
 {
@@ -163,6 +165,7 @@ static void destroy_now(struct cache *c)
 		entry_free(e);
 	}
 	disk_close(c->disk);
+	free(c->self);
 	free(c->bucket);
 	free(c);
 }
@@ -176,12 +179,14 @@ static void fail(struct entry *e, bool for_good, const char *why)
 	log_warn("cache", "kernel %u: %s", e->k.id, e->k.error);
 }
 
-static void take_code(struct entry *e, int fd, uint64_t bytes)
+static void take_code(struct entry *e, const struct disk_code *code)
 {
-	e->k.code_fd = fd;
-	e->k.code_bytes = bytes;
+	e->k.code_fd = code->fd;
+	e->k.code_bytes = code->bytes;
+	e->k.registers = code->registers;
+	e->k.spill_bytes = code->spill_bytes;
 	e->k.state = KERNEL_READY;
-	e->cache->stats.bytes += bytes;
+	e->cache->stats.bytes += code->bytes;
 	e->cache->ncode++;
 }
 
@@ -194,8 +199,8 @@ static bool work_over(struct work *w)
 	c->nwork--;
 	if (!c->dead)
 		return false;
-	if (w->fd >= 0)
-		close(w->fd);
+	if (w->code.fd >= 0)
+		close(w->code.fd);
 	free(w);
 	if (!c->nwork)
 		destroy_now(c);
@@ -208,7 +213,7 @@ static void start_work(struct entry *e, uv_work_cb run, uv_after_work_cb after)
 
 	w->cache = e->cache;
 	w->e = e;
-	w->fd = -1;
+	w->code.fd = -1;
 	w->uv.data = w;
 	e->io++;
 	e->cache->nwork++;
@@ -220,8 +225,10 @@ static void write_run(uv_work_t *uv)
 {
 	struct work *w = uv->data;
 
-	w->err.code = disk_write(w->cache->disk, w->e->k.key, w->e->k.code_fd, w->e->k.code_bytes,
-				 &w->err);
+	const struct kernel *k = &w->e->k;
+	struct disk_code code = {k->code_fd, k->code_bytes, k->registers, k->spill_bytes};
+
+	w->err.code = disk_write(w->cache->disk, &target_of(w->e)->kind, k->key, &code, &w->err);
 }
 
 static void write_after(uv_work_t *uv, int status)
@@ -239,7 +246,7 @@ static void write_after(uv_work_t *uv, int status)
 	}
 	if (w->e->k.state == KERNEL_FAILED) {
 		/* It was refused while the write was under way. */
-		disk_remove(c->disk, w->e->k.key);
+		disk_remove(c->disk, &target_of(w->e)->kind, w->e->k.key);
 		forget_code(c, w->e);
 	}
 	free(w);
@@ -248,6 +255,7 @@ static void write_after(uv_work_t *uv, int status)
 
 static void compiled(void *data, const struct helper_result *r)
 {
+	struct disk_code code = {r->fd, r->bytes, r->registers, r->spill_bytes};
 	struct entry *e = data;
 	struct cache *c = e->cache;
 
@@ -257,7 +265,7 @@ static void compiled(void *data, const struct helper_result *r)
 		fail(e, r->status == E_COMPILE, r->text);
 	} else {
 		c->stats.compiles++;
-		take_code(e, r->fd, r->bytes);
+		take_code(e, &code);
 		if (c->disk)
 			start_work(e, write_run, write_after);
 	}
@@ -267,19 +275,20 @@ static void compiled(void *data, const struct helper_result *r)
 
 static void compile(struct entry *e)
 {
-	struct cache *c = e->cache;
+	struct target *t = target_of(e);
 	struct err err = {OK, ""};
 	char *source = NULL;
 
-	if (!c->helper) {
-		fail(e, true, "there is no C compiler (gcc or clang); tier 0 runs this kernel");
+	if (!t->helper) {
+		/* A toolkit may be installed later; the processor's compiler is sought once. */
+		fail(e, !e->k.arch, t->missing);
 		return;
 	}
-	if (emit_c_source(&source, e->k.spec, &err)) {
+	if (target_source(&source, &e->k, &err)) {
 		fail(e, true, err.text);
 		return;
 	}
-	if (helper_submit(c->helper, source, compiled, e, &err))
+	if (helper_submit(t->helper, source, e->k.arch, compiled, e, &err))
 		fail(e, false, err.text);
 	else
 		e->k.state = KERNEL_COMPILING;
@@ -288,7 +297,7 @@ static void compile(struct entry *e)
 
 static bool worth(const struct entry *e)
 {
-	return e->cache->tier > 0 || e->gets >= WORTH_USES || e->asked >= WORTH_USES ||
+	return e->wanted || e->cache->tier > 0 || e->gets >= WORTH_USES || e->asked >= WORTH_USES ||
 	       e->k.runs >= WORTH_USES || e->predicted_ns >= WORTH_NS || e->k.busy_ns >= WORTH_NS;
 }
 
@@ -296,7 +305,8 @@ static void consider(struct entry *e)
 {
 	bool again = e->k.state == KERNEL_FAILED && e->retry_at && uv_hrtime() >= e->retry_at;
 
-	if (!e->cache->tier || e->reading || e->k.strikes >= 2)
+	/* A GPU's kernel is of no use uncompiled, but only cache_want knows that it runs. */
+	if (!(e->k.arch ? e->wanted : e->cache->tier) || e->reading || e->k.strikes >= 2)
 		return;
 	if ((e->k.state == KERNEL_ABSENT || again) && worth(e))
 		compile(e);
@@ -306,7 +316,7 @@ static void read_run(uv_work_t *uv)
 {
 	struct work *w = uv->data;
 
-	w->found = disk_read(w->cache->disk, w->e->k.key, &w->fd, &w->bytes);
+	w->found = disk_read(w->cache->disk, &target_of(w->e)->kind, w->e->k.key, &w->code);
 }
 
 static void read_after(uv_work_t *uv, int status)
@@ -322,12 +332,15 @@ static void read_after(uv_work_t *uv, int status)
 	if (w->found == DISK_HIT) {
 		c->stats.disk_hits++;
 		e->k.from_disk = 1;
-		take_code(e, w->fd, w->bytes);
+		take_code(e, &w->code);
 		c->ready(c->data, &e->k);
 	} else {
 		c->stats.disk_misses++;
 		c->stats.disk_errors += w->found == DISK_DAMAGED;
 		consider(e);
+		/* Who wants it was told that it is being compiled. */
+		if (e->wanted && e->k.state == KERNEL_FAILED)
+			c->ready(c->data, &e->k);
 	}
 	free(w);
 	trim(c);
@@ -345,14 +358,15 @@ static uint64_t predict(const struct nest *n)
 	return sum;
 }
 
-static struct entry *add(struct cache *c, const struct nest *spec, char *key, uint64_t hash,
-			 uint64_t session)
+static struct entry *add(struct cache *c, const struct nest *spec, uint32_t arch, char *key,
+			 uint64_t hash, uint64_t session)
 {
 	struct entry *e = xcalloc(1, sizeof *e);
 
 	e->cache = c;
 	e->k.id = ++c->last_id;
 	e->k.hash = hash;
+	e->k.arch = arch;
 	e->k.key = key;
 	/* Nests are read as whole structs, so the copy has room for all of one. */
 	e->k.spec = xcalloc(1, sizeof *spec);
@@ -371,15 +385,40 @@ static struct entry *add(struct cache *c, const struct nest *spec, char *key, ui
 	return e;
 }
 
-struct kernel *cache_get(struct cache *c, const struct nest *spec, uint64_t session)
+static char *make_key(const struct nest *spec, uint32_t arch)
 {
-	size_t n = nest_print(NULL, 0, spec, true);
-	char *key = xmalloc(n + 1);
-	struct entry *e = NULL;
-	uint64_t hash;
+	size_t n = nest_print(NULL, 0, spec, true), head = 0;
+	char target[32] = "", *key;
 
-	nest_print(key, n + 1, spec, true);
-	hash = hash_bytes(key, n, 0);
+	if (arch)
+		head = (size_t)snprintf(target, sizeof target, "cuda sm_%u\n", arch);
+	key = xmalloc(head + n + 1);
+	memcpy(key, target, head);
+	nest_print(key + head, n + 1, spec, true);
+	return key;
+}
+
+/* The kernel may be on disk, which is asked before a compiler is. */
+static void look_on_disk(struct entry *e)
+{
+	struct cache *c = e->cache;
+
+	if (e->k.arch && !c->cuda.helper)
+		target_open_cuda(&c->cuda, c->loop, &(struct cache_config){.self = c->self});
+	/* Without a compiler nobody can tell what an entry on disk was made by. */
+	if (!c->disk || (e->k.arch ? !c->cuda.helper : !c->tier))
+		return;
+	e->reading = true;
+	e->k.state = KERNEL_COMPILING;
+	start_work(e, read_run, read_after);
+}
+
+struct kernel *cache_get(struct cache *c, const struct nest *spec, uint32_t arch, uint64_t session)
+{
+	char *key = make_key(spec, arch);
+	uint64_t hash = hash_bytes(key, strlen(key), 0);
+	struct entry *e = NULL;
+
 	if (c->nbucket)
 		e = c->bucket[hash & (c->nbucket - 1)];
 	while (e && (e->k.hash != hash || strcmp(e->k.key, key)))
@@ -390,18 +429,25 @@ struct kernel *cache_get(struct cache *c, const struct nest *spec, uint64_t sess
 		list_remove(c, e);
 		list_add(c, e);
 	} else {
-		e = add(c, spec, key, hash, session);
-		if (c->disk && c->tier) {
-			e->reading = true;
-			e->k.state = KERNEL_COMPILING;
-			start_work(e, read_run, read_after);
-		}
+		e = add(c, spec, arch, key, hash, session);
+		look_on_disk(e);
 	}
 	e->k.refs++;
 	e->gets++;
 	consider(e);
 	trim(c);
 	return &e->k;
+}
+
+enum kernel_state cache_want(struct cache *c, struct kernel *k)
+{
+	struct entry *e = entry_of(k);
+
+	e->wanted = true;
+	if (k->arch && !c->cuda.helper && k->state != KERNEL_READY)
+		target_open_cuda(&c->cuda, c->loop, &(struct cache_config){.self = c->self});
+	consider(e);
+	return (enum kernel_state)k->state;
 }
 
 void cache_unref(struct cache *c, struct kernel *k)
@@ -438,7 +484,8 @@ void cache_note_run(struct cache *c, struct kernel *k, uint64_t elements, uint64
 void cache_get_stats(const struct cache *c, struct cache_stats *out)
 {
 	*out = c->stats;
-	out->helper_deaths = c->helper ? helper_deaths(c->helper) : 0;
+	out->helper_deaths = c->cpu.helper ? helper_deaths(c->cpu.helper) : 0;
+	out->helper_deaths += c->cuda.helper ? helper_deaths(c->cuda.helper) : 0;
 	out->codes = c->ncode;
 }
 
@@ -470,7 +517,7 @@ char *cache_source(const struct kernel *k)
 {
 	char *source = NULL;
 
-	return emit_c_source(&source, k->spec, NULL) ? NULL : source;
+	return target_source(&source, k, NULL) ? NULL : source;
 }
 
 void cache_refuse(struct cache *c, struct kernel *k, const char *why)
@@ -478,7 +525,7 @@ void cache_refuse(struct cache *c, struct kernel *k, const char *why)
 	struct entry *e = entry_of(k);
 
 	if (c->disk)
-		disk_remove(c->disk, k->key);
+		disk_remove(c->disk, &target_of(e)->kind, k->key);
 	/* A write of the code still uses the descriptor. */
 	if (!e->io)
 		forget_code(c, e);
@@ -486,49 +533,12 @@ void cache_refuse(struct cache *c, struct kernel *k, const char *why)
 	fail(e, true, why);
 }
 
-/* Compiler and disk are helps, not needs: without them tier 0 serves, and the
- * log says so. */
-static void open_compiler(struct cache *c, const struct cache_config *config, char *path)
-{
-	struct helper_config hc = {.self = config->self, .compiler = path, .isa = isa_best()};
-	struct err err = {OK, ""};
-
-	if (hc.isa == ISA_NONE) {
-		log_warn("cache", "this processor is below x86-64-v2: kernels are interpreted");
-	} else if (!compile_target_find(path, config->compiler)) {
-		log_warn("cache", "no compiler %s: kernels are interpreted",
-			 config->compiler ? config->compiler : "gcc or clang");
-		*path = 0;
-	} else if (config->self && helper_create(&c->helper, c->loop, &hc, &err)) {
-		log_warn("cache", "%s: kernels are interpreted", err.text);
-	}
-}
-
-static enum status open_disk(struct cache *c, const struct cache_config *config,
-			     const char *compiler, struct err *err)
-{
-	char tool[1024] = "none", identity[1280];
-	struct disk_config dc = {.dir = config->dir,
-				 .max_bytes = config->disk_bytes,
-				 .identity = identity,
-				 .isa = isa_best(),
-				 .generation = EMIT_GENERATION};
-	const char *text = emit_c_prologue();
-
-	if (*compiler)
-		compile_target_identity(tool, sizeof tool, compiler);
-	/* Names of vector math functions vary with the C library. */
-	snprintf(identity, sizeof identity, "%s; glibc %s; prologue %016llx", tool,
-		 gnu_get_libc_version(), (unsigned long long)hash_bytes(text, strlen(text), 0));
-	return disk_open(&c->disk, &dc, err);
-}
-
 enum status cache_create(struct cache **out, struct uv_loop_s *loop,
 			 const struct cache_config *config, cache_ready_fn *ready, void *data,
 			 struct err *err)
 {
 	struct cache *c = xcalloc(1, sizeof *c);
-	char compiler[COMPILE_PATH_BYTES] = "";
+	struct disk_config dc = {.dir = config->dir, .max_bytes = config->disk_bytes};
 	struct rlimit files = {1024, 1024};
 	enum status st = OK;
 
@@ -539,12 +549,13 @@ enum status cache_create(struct cache **out, struct uv_loop_s *loop,
 	c->data = data;
 	getrlimit(RLIMIT_NOFILE, &files);
 	c->max_code = files.rlim_cur / 2; /* a descriptor each; connections need the rest */
+	c->self = config->self ? xstrdup(config->self) : NULL;
 	if (c->tier)
-		open_compiler(c, config, compiler);
-	if (config->dir && c->tier)
-		st = open_disk(c, config, compiler, err);
+		target_open_cpu(&c->cpu, c->loop, config);
+	if (config->dir)
+		st = disk_open(&c->disk, &dc, err);
 	if (st) {
-		helper_destroy(c->helper);
+		target_close(&c->cpu);
 		destroy_now(c);
 		return st;
 	}
@@ -556,8 +567,8 @@ void cache_destroy(struct cache *c)
 {
 	if (!c)
 		return;
-	helper_destroy(c->helper);
-	c->helper = NULL;
+	target_close(&c->cpu);
+	target_close(&c->cuda);
 	c->dead = true;
 	if (!c->nwork)
 		destroy_now(c);

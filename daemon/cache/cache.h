@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cache/cache.h - kernels by what they compute, in memory and on disk.
  *
- * Loop thread only.  A kernel is found by its canonical nest's text, compared in
- * full.  It can run at once (tier 0 interprets the nest); object code, when there
- * is any, comes from the disk or from a compile helper and is announced through
- * `ready`.  One compilation per kernel however many ask (single flight).  Memory
- * is bounded in bytes; kernels that a plan refers to are not evicted. */
+ * Loop thread only.  A kernel is found by its target and its canonical nest's text,
+ * compared in full.  The processor's can run at once (tier 0 interprets the nest), a
+ * GPU's only when it is compiled (cache_want); code, when there is any, comes from the
+ * disk or from a compile helper and is announced through `ready`.  One compilation per kernel
+ * however many ask (single flight).  Memory is bounded in bytes; kernels that a plan refers to are
+ * not evicted. */
 #ifndef BRAZE_CACHE_H
 #define BRAZE_CACHE_H
 
@@ -13,18 +14,21 @@
 
 struct uv_loop_s;
 
+#define CACHE_ERROR_TEXT 1024
+
 enum kernel_state {
 	KERNEL_ABSENT,	  /* not compiled, not asked for */
 	KERNEL_COMPILING, /* a helper has it, until deadline */
-	KERNEL_READY,	  /* code_fd is an object */
-	KERNEL_FAILED	  /* compiler refused or died twice; tier 0 serves */
+	KERNEL_READY,	  /* code_fd is an object, cubin or PTX */
+	KERNEL_FAILED	  /* compiler refused or died twice; tier 0 serves the processor */
 };
 
 struct kernel {
 	uint32_t id;   /* small number, unique in this daemon's life */
 	uint32_t refs; /* plans that use it */
 	uint64_t hash;
-	char *key;	   /* nest_print(spec) */
+	uint32_t arch;	   /* 0: the processor; else compute capability, 90 for 9.0 */
+	char *key;	   /* the target, if a GPU, and nest_print(spec) */
 	struct nest *spec; /* canonical */
 	uint8_t state;	   /* enum kernel_state */
 	uint8_t from_disk; /* code came from the disk cache */
@@ -32,9 +36,10 @@ struct kernel {
 	uint8_t strikes;   /* workers it killed; 2: quarantined */
 	int code_fd;	   /* read-only sealed memfd; -1 */
 	uint64_t code_bytes;
+	uint32_t registers, spill_bytes; /* the most of any entry; of GPUs' code */
 	uint64_t compile_ns, runs, elements, busy_ns;
 	uint64_t first_session; /* origin */
-	char error[LIMIT_ERROR_TEXT];
+	char error[CACHE_ERROR_TEXT];
 };
 
 struct cache_stats {
@@ -48,7 +53,8 @@ struct cache_config {
 	const char *compiler;  /* NULL: gcc, else clang, else none */
 	uint64_t memory_bytes; /* bound on code and nests */
 	uint64_t disk_bytes;   /* bound on the folder */
-	int tier;	       /* -1 by measured worth; 0 never compile; 1 always compile */
+	int tier;	       /* -1 by measured worth; 0 never compile; 1 always compile: of the
+				  processor's kernels, a GPU's are always compiled */
 	const char *self;      /* path of this executable, to start helpers */
 };
 
@@ -59,9 +65,12 @@ typedef void cache_ready_fn(void *data, struct kernel *k);
 enum status cache_create(struct cache **out, struct uv_loop_s *loop, const struct cache_config *c,
 			 cache_ready_fn *ready, void *data, struct err *err) MUST_USE;
 void cache_destroy(struct cache *c);
-/* The kernel for this canonical nest, made if new; counted as used by the caller
- * until cache_unref. */
-struct kernel *cache_get(struct cache *c, const struct nest *spec, uint64_t session);
+/* The kernel for this canonical nest on this target (struct kernel's arch), made if
+ * new; counted as used by the caller until cache_unref. */
+struct kernel *cache_get(struct cache *c, const struct nest *spec, uint32_t arch, uint64_t session);
+/* Compile it now, unless it is compiled or failed lately.  Returns its state; where
+ * that is KERNEL_COMPILING, `ready` follows. */
+enum kernel_state cache_want(struct cache *c, struct kernel *k);
 void cache_unref(struct cache *c, struct kernel *k);
 /* A run of `elements` points is about to be, or was, done (busy_ns > 0): decides
  * whether compiling is worth while. */

@@ -22,7 +22,7 @@
 #include "base/xalloc.h"
 #include "compile/compile.h"
 
-#define MAGIC	       "BZKERN1"
+#define MAGIC	       "BZKERN2"
 #define SUFFIX	       ".bzk"
 #define TEMP_PREFIX    "tmp-"
 #define TEMP_AGE       600 /* seconds after which a temporary file is left over */
@@ -33,15 +33,14 @@
 struct header {
 	char magic[8];
 	uint32_t generation, isa;
+	uint32_t registers, spill_bytes;
 	uint64_t identity_bytes, key_bytes, code_bytes;
 	uint64_t checksum; /* of what follows, seeded by the fields before */
 };
 
 struct disk {
 	int dir;
-	uint32_t isa, generation;
 	uint64_t max_bytes;
-	char *identity;
 	/* Guards used, which is a guess where other processes share the folder. */
 	pthread_mutex_t lock;
 	uint64_t used;
@@ -174,10 +173,7 @@ enum status disk_open(struct disk **out, const struct disk_config *c, struct err
 		return st;
 	d = xcalloc(1, sizeof *d);
 	d->dir = fd;
-	d->isa = c->isa;
-	d->generation = c->generation;
 	d->max_bytes = c->max_bytes;
-	d->identity = xstrdup(c->identity);
 	pthread_mutex_init(&d->lock, NULL);
 	list = scan(d, &n);
 	for (size_t i = 0; i < n; i++)
@@ -193,14 +189,13 @@ void disk_close(struct disk *d)
 		return;
 	close(d->dir);
 	pthread_mutex_destroy(&d->lock);
-	free(d->identity);
 	free(d);
 }
 
-static void entry_name(char name[MAX_NAME], const struct disk *d, const char *key)
+static void entry_name(char name[MAX_NAME], const struct disk_kind *kind, const char *key)
 {
-	uint64_t seed =
-		hash_bytes(d->identity, strlen(d->identity), (uint64_t)d->generation << 8 | d->isa);
+	uint64_t seed = hash_bytes(kind->identity, strlen(kind->identity),
+				   (uint64_t)kind->generation << 8 | kind->isa);
 
 	snprintf(name, MAX_NAME, "%016llx" SUFFIX,
 		 (unsigned long long)hash_bytes(key, strlen(key), seed));
@@ -242,7 +237,8 @@ static bool write_all(int fd, const char *buf, size_t n)
 }
 
 /* Is this file of n bytes a sound entry?  Then its key is compared. */
-static enum disk_found judge(const struct disk *d, const char *file, size_t n, const char *key)
+static enum disk_found judge(const struct disk_kind *kind, const char *file, size_t n,
+			     const char *key)
 {
 	const char *body = file + sizeof(struct header);
 	struct header h;
@@ -256,9 +252,9 @@ static enum disk_found judge(const struct disk *d, const char *file, size_t n, c
 		return DISK_DAMAGED;
 	if (h.checksum != checksum(&h, body, n - sizeof h))
 		return DISK_DAMAGED;
-	if (h.generation != d->generation || h.isa != d->isa ||
-	    h.identity_bytes != strlen(d->identity) || h.key_bytes != strlen(key) ||
-	    memcmp(body, d->identity, h.identity_bytes) ||
+	if (h.generation != kind->generation || h.isa != kind->isa ||
+	    h.identity_bytes != strlen(kind->identity) || h.key_bytes != strlen(key) ||
+	    memcmp(body, kind->identity, h.identity_bytes) ||
 	    memcmp(body + h.identity_bytes, key, h.key_bytes))
 		return DISK_MISS;
 	return DISK_HIT;
@@ -282,7 +278,8 @@ static void remove_same(struct disk *d, const char *name, int fd)
 		account(d, -(int64_t)a.st_size);
 }
 
-enum disk_found disk_read(struct disk *d, const char *key, int *fd, uint64_t *bytes)
+enum disk_found disk_read(struct disk *d, const struct disk_kind *kind, const char *key,
+			  struct disk_code *out)
 {
 	enum disk_found found = DISK_MISS;
 	char name[MAX_NAME], *file = NULL;
@@ -290,7 +287,7 @@ enum disk_found disk_read(struct disk *d, const char *key, int *fd, uint64_t *by
 	struct stat st;
 	int in;
 
-	entry_name(name, d, key);
+	entry_name(name, kind, key);
 	in = openat(d->dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (in < 0)
 		return DISK_MISS;
@@ -301,16 +298,18 @@ enum disk_found disk_read(struct disk *d, const char *key, int *fd, uint64_t *by
 	file = xmalloc((size_t)st.st_size);
 	if (!read_all(in, file, (size_t)st.st_size))
 		goto out;
-	found = judge(d, file, (size_t)st.st_size, key);
+	found = judge(kind, file, (size_t)st.st_size, key);
 	if (found != DISK_HIT)
 		goto out;
 	memcpy(&h, file, sizeof h);
-	if (compile_wire_memfd(fd, "braze-kernel", file + st.st_size - h.code_bytes,
+	if (compile_wire_memfd(&out->fd, "braze-kernel", file + st.st_size - h.code_bytes,
 			       (size_t)h.code_bytes, NULL)) {
 		found = DISK_MISS; /* the entry is sound, we are out of descriptors */
 		goto out;
 	}
-	*bytes = h.code_bytes;
+	out->bytes = h.code_bytes;
+	out->registers = h.registers;
+	out->spill_bytes = h.spill_bytes;
 	futimens(in, NULL); /* the oldest use is evicted first */
 out:
 	if (found == DISK_DAMAGED)
@@ -348,22 +347,25 @@ static void evict(struct disk *d)
 }
 
 /* The whole file as it will lie on disk; *n its bytes. */
-static char *compose(const struct disk *d, const char *key, int fd, uint64_t bytes, size_t *n)
+static char *compose(const struct disk_kind *kind, const char *key, const struct disk_code *code,
+		     size_t *n)
 {
 	struct header h = {.magic = MAGIC,
-			   .generation = d->generation,
-			   .isa = d->isa,
-			   .identity_bytes = strlen(d->identity),
+			   .generation = kind->generation,
+			   .isa = kind->isa,
+			   .registers = code->registers,
+			   .spill_bytes = code->spill_bytes,
+			   .identity_bytes = strlen(kind->identity),
 			   .key_bytes = strlen(key),
-			   .code_bytes = bytes};
+			   .code_bytes = code->bytes};
 	char *file, *body;
 
-	*n = (size_t)(sizeof h + h.identity_bytes + h.key_bytes + bytes);
+	*n = (size_t)(sizeof h + h.identity_bytes + h.key_bytes + h.code_bytes);
 	file = xmalloc(*n);
 	body = file + sizeof h;
-	memcpy(body, d->identity, h.identity_bytes);
+	memcpy(body, kind->identity, h.identity_bytes);
 	memcpy(body + h.identity_bytes, key, h.key_bytes);
-	if (!read_all(fd, body + h.identity_bytes + h.key_bytes, (size_t)bytes)) {
+	if (!read_all(code->fd, body + h.identity_bytes + h.key_bytes, (size_t)h.code_bytes)) {
 		free(file);
 		return NULL;
 	}
@@ -372,7 +374,8 @@ static char *compose(const struct disk *d, const char *key, int fd, uint64_t byt
 	return file;
 }
 
-enum status disk_write(struct disk *d, const char *key, int fd, uint64_t bytes, struct err *err)
+enum status disk_write(struct disk *d, const struct disk_kind *kind, const char *key,
+		       const struct disk_code *code, struct err *err)
 {
 	char name[MAX_NAME], temp[MAX_NAME], *file = NULL;
 	enum status st = OK;
@@ -381,16 +384,16 @@ enum status disk_write(struct disk *d, const char *key, int fd, uint64_t bytes, 
 	size_t n = 0;
 	int out = -1;
 
-	if (!bytes || bytes > COMPILE_OBJECT_BYTES || strlen(key) > MAX_KEY_BYTES)
+	if (!code->bytes || code->bytes > COMPILE_OBJECT_BYTES || strlen(key) > MAX_KEY_BYTES)
 		return err_set(err, E_LIMIT, "kernel of %llu bytes is not kept on disk",
-			       (unsigned long long)bytes);
+			       (unsigned long long)code->bytes);
 	pthread_mutex_lock(&d->lock);
 	serial = d->serial++;
 	pthread_mutex_unlock(&d->lock);
-	entry_name(name, d, key);
+	entry_name(name, kind, key);
 	snprintf(temp, sizeof temp, TEMP_PREFIX "%d-%p-%llu", (int)getpid(), (void *)d,
 		 (unsigned long long)serial);
-	file = compose(d, key, fd, bytes, &n);
+	file = compose(kind, key, code, &n);
 	if (!file)
 		return err_set(err, E_SYSTEM, "cannot read the object to be kept on disk");
 	unlinkat(d->dir, temp, 0); /* of a dead process that had our number */
@@ -418,12 +421,12 @@ out:
 	return st;
 }
 
-void disk_remove(struct disk *d, const char *key)
+void disk_remove(struct disk *d, const struct disk_kind *kind, const char *key)
 {
 	char name[MAX_NAME];
 	struct stat st;
 
-	entry_name(name, d, key);
+	entry_name(name, kind, key);
 	if (!fstatat(d->dir, name, &st, AT_SYMLINK_NOFOLLOW) && !unlinkat(d->dir, name, 0))
 		account(d, -(int64_t)st.st_size);
 }

@@ -18,23 +18,34 @@ enum disk_found {
 };
 
 struct disk_config {
-	const char *dir;      /* made when missing, with its parents */
-	uint64_t max_bytes;   /* 0: no bound */
+	const char *dir;    /* made when missing, with its parents */
+	uint64_t max_bytes; /* 0: no bound */
+};
+
+/* What made the code, one for each target. */
+struct disk_kind {
 	const char *identity; /* everything but the key that the code depends on */
 	uint32_t isa;
 	uint32_t generation; /* of the emitter */
 };
 
+struct disk_code {
+	int fd;
+	uint64_t bytes;
+	uint32_t registers, spill_bytes; /* of CUDA code; else 0 */
+};
+
 /* E_INVALID when the folder is not ours alone; E_SYSTEM. */
 enum status disk_open(struct disk **out, const struct disk_config *c, struct err *err) MUST_USE;
 void disk_close(struct disk *d);
-/* On DISK_HIT *fd is a sealed memfd of *bytes. */
-enum disk_found disk_read(struct disk *d, const char *key, int *fd, uint64_t *bytes);
-/* The object behind fd (not consumed, its position not used). */
-enum status disk_write(struct disk *d, const char *key, int fd, uint64_t bytes,
-		       struct err *err) MUST_USE;
+/* On DISK_HIT out->fd is a sealed memfd. */
+enum disk_found disk_read(struct disk *d, const struct disk_kind *kind, const char *key,
+			  struct disk_code *out);
+/* The object behind code->fd (not consumed, its position not used). */
+enum status disk_write(struct disk *d, const struct disk_kind *kind, const char *key,
+		       const struct disk_code *code, struct err *err) MUST_USE;
 /* Forget an entry whose code turned out not to load. */
-void disk_remove(struct disk *d, const char *key);
+void disk_remove(struct disk *d, const struct disk_kind *kind, const char *key);
 enum status disk_clear(struct disk *d, struct err *err) MUST_USE;
 
 #endif

@@ -27,7 +27,7 @@ struct job {
 	uint64_t ticket;
 	int source;
 	uint64_t bytes;
-	unsigned attempts;
+	unsigned arch, attempts;
 	helper_done_fn *done;
 	void *data;
 };
@@ -134,6 +134,8 @@ static void on_reply(uv_poll_t *poll, int status, int events)
 					.fd = fd,
 					.bytes = r.code_bytes,
 					.compile_ns = r.compile_ns,
+					.registers = r.registers,
+					.spill_bytes = r.spill_bytes,
 					.text = r.log};
 	finish_first(h, &result);
 	if (!h->closing)
@@ -201,6 +203,7 @@ static enum status hand_over(struct helper *h, struct err *err)
 		return st;
 	h->request.ticket = j->ticket = ++h->tickets;
 	h->request.source_bytes = j->bytes;
+	h->request.arch = j->arch;
 	if (compile_wire_send(h->sock, &h->request, sizeof h->request, j->source)) {
 		stop_process(h);
 		h->deaths++;
@@ -278,8 +281,8 @@ void helper_destroy(struct helper *h)
 	uv_close((uv_handle_t *)&h->kick, on_closed);
 }
 
-enum status helper_submit(struct helper *h, const char *source, helper_done_fn *done, void *data,
-			  struct err *err)
+enum status helper_submit(struct helper *h, const char *source, unsigned arch, helper_done_fn *done,
+			  void *data, struct err *err)
 {
 	size_t n = strlen(source);
 	struct job *j = NULL;
@@ -295,6 +298,7 @@ enum status helper_submit(struct helper *h, const char *source, helper_done_fn *
 	j = xcalloc(1, sizeof *j);
 	j->source = fd;
 	j->bytes = n;
+	j->arch = arch;
 	j->done = done;
 	j->data = data;
 	*h->last = j;

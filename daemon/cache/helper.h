@@ -14,9 +14,9 @@ struct helper;
 
 struct helper_config {
 	const char *self;     /* executable to start as `SELF --compile-helper 3` */
-	const char *compiler; /* absolute path */
-	enum isa_level isa;
-	uint32_t timeout_ms; /* of one compilation; 0: COMPILE_TIMEOUT_MS */
+	const char *compiler; /* absolute path, or of NVRTC */
+	enum isa_level isa;   /* of objects for this processor */
+	uint32_t timeout_ms;  /* of one compilation; 0: COMPILE_TIMEOUT_MS */
 };
 
 /* The end of a job.  status OK: fd (now the callee's) is the object.  E_COMPILE:
@@ -25,6 +25,7 @@ struct helper_result {
 	enum status status;
 	int fd;
 	uint64_t bytes, compile_ns;
+	uint32_t registers, spill_bytes;
 	const char *text;
 };
 typedef void helper_done_fn(void *data, const struct helper_result *r);
@@ -34,9 +35,10 @@ enum status helper_create(struct helper **out, struct uv_loop_s *loop,
 /* Ends the process; jobs not done are forgotten without a call.  Memory is freed
  * when the loop has run its close callbacks. */
 void helper_destroy(struct helper *h);
-/* Compile this text; done is called later, from the loop. */
-enum status helper_submit(struct helper *h, const char *source, helper_done_fn *done, void *data,
-			  struct err *err) MUST_USE;
+/* Compile this text for `arch` (struct compile_request); done is called later, from
+ * the loop. */
+enum status helper_submit(struct helper *h, const char *source, unsigned arch, helper_done_fn *done,
+			  void *data, struct err *err) MUST_USE;
 uint64_t helper_deaths(const struct helper *h);
 int helper_pid(const struct helper *h); /* 0: none runs */
 

@@ -3,8 +3,9 @@
  *
  * Packets on a SOCK_SEQPACKET socketpair between parent and child of one build.
  * A request carries the source text in a sealed memfd, a good reply the shared
- * object in one.  The helper serves one request at a time and ends, with the
- * compiler it runs, when the socket closes. */
+ * object, or for a GPU the cubin (PTX for a GPU newer than the compiler), in one.
+ * The helper serves one request at a time and ends, with the compiler it runs, when
+ * the socket closes.  NVRTC runs inside the helper: its crash is the helper's. */
 #ifndef BRAZE_COMPILE_H
 #define BRAZE_COMPILE_H
 
@@ -26,8 +27,9 @@ struct compile_request {
 	uint64_t ticket;
 	uint64_t source_bytes;
 	uint32_t timeout_ms;
-	uint32_t pad;
-	char compiler[COMPILE_PATH_BYTES]; /* absolute path, 0-terminated */
+	uint32_t arch; /* 0: C for this processor; else CUDA C++ for this compute capability,
+			  90 for 9.0 */
+	char compiler[COMPILE_PATH_BYTES]; /* absolute path of the compiler, or of NVRTC */
 };
 
 struct compile_reply {
@@ -37,6 +39,7 @@ struct compile_reply {
 	uint64_t ticket;
 	uint64_t code_bytes;
 	uint64_t compile_ns;
+	uint32_t registers, spill_bytes; /* the most of any entry; CUDA only */
 	char log[COMPILE_LOG_BYTES];
 };
 
@@ -66,5 +69,18 @@ struct compile_job {
 /* Compiles source fd into a sealed memfd; `log` gets the compiler's words. */
 enum status compile_run(int *out, uint64_t *bytes, const struct compile_job *job, int source,
 			char log[COMPILE_LOG_BYTES], struct err *err) MUST_USE;
+
+/* compile_nvrtc.c */
+/* The options for sources of this compute capability, separated by blanks; part of a
+ * cubin's identity.  version: 1000 * major + minor of NVRTC. */
+void compile_nvrtc_options(char *buf, size_t n, unsigned arch, bool ptx, int version);
+struct compile_nvrtc {
+	const char *library;
+	unsigned arch;
+	uint32_t registers, spill_bytes; /* out */
+};
+/* As compile_run, in this process; the library stays loaded for the next call. */
+enum status compile_nvrtc_run(int *out, uint64_t *bytes, struct compile_nvrtc *job, int source,
+			      char log[COMPILE_LOG_BYTES], struct err *err) MUST_USE;
 
 #endif

@@ -124,6 +124,7 @@ static void serve(struct compile_reply *r, int *code, const struct compile_reque
 				  .isa = (enum isa_level)q->isa,
 				  .timeout_ms = q->timeout_ms,
 				  .watch = sock};
+	struct compile_nvrtc cuda = {.library = q->compiler, .arch = q->arch};
 	uint64_t begin = now_ns();
 	struct err err = {OK, ""};
 
@@ -131,8 +132,12 @@ static void serve(struct compile_reply *r, int *code, const struct compile_reque
 	r->magic = COMPILE_MAGIC;
 	r->ticket = q->ticket;
 	r->status = check_request(q, source, &err);
-	if (!r->status)
+	if (!r->status && !q->arch)
 		r->status = compile_run(code, &r->code_bytes, &job, source, r->log, &err);
+	else if (!r->status)
+		r->status = compile_nvrtc_run(code, &r->code_bytes, &cuda, source, r->log, &err);
+	r->registers = cuda.registers;
+	r->spill_bytes = cuda.spill_bytes;
 	/* The compiler's own words say more than "failed"; ours go first otherwise. */
 	if (r->status && r->status != E_COMPILE)
 		snprintf(r->log, sizeof r->log, "%s", err.text);

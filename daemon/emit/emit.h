@@ -15,4 +15,18 @@ const char *emit_c_prologue(void);
 /* Changes whenever generated text or its meaning may: part of the cache's key. */
 #define EMIT_GENERATION 3
 
+/* CUDA C++ for worker/cuda_abi.h, prologue and all; *out is malloc'ed.  The text is
+ * the same for every GPU. */
+enum status emit_cuda_source(char **out, const struct nest *spec, struct err *err) MUST_USE;
+const char *emit_cuda_prologue(void);
+#define EMIT_CUDA_GENERATION 1
+
+/* Which entry points the text has beside those that every nest has. */
+/* Points of one access of bz_map_vector; 0: there is no such entry. */
+unsigned emit_cuda_vector(const struct nest *spec);
+/* bz_map_tile? */
+bool emit_cuda_tile(const struct nest *spec);
+/* The _narrow ones? */
+bool emit_cuda_narrow(const struct nest *spec);
+
 #endif

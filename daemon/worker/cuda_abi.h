@@ -12,20 +12,24 @@
  * which is less than CUDA_ARGS_BYTES for every nest within proto/limits.h.  The
  * entry points (which one, and with what grid, is cuda_launch.h's decision):
  *
- *   nred == 0   bz_map, bz_map_wide   points [lo, hi) of the flattened loops; 32-bit
- *                                     or 64-bit indices
- *               bz_map_vector         the same, CUDA_VECTOR_BYTES an access
- *               bz_map_tile           the same, in tiles of loop `tile` and the last
- *   nred  > 0   bz_reduce_warp, bz_reduce_warp_wide
- *               bz_reduce_column, bz_reduce_column_wide
- *                                     parallel points [lo, hi), chunks [clo, chi) of
- *                                     each; lanes along the reduced loops, or along
- *                                     the parallel ones.  part == 0: there is one
- *                                     chunk, the post instructions follow.  Otherwise
- *                                     accumulators go to part[(p * chunks + c) *
- *                                     nreduce + r], struct bz_acc of kernel_abi.h
- *               bz_finish             combines the parts of points [lo, hi), which it
- *                                     overwrites, then post
+ *   nred == 0   bz_map, bz_map_narrow   points [lo, hi) of the flattened loops
+ *               bz_map_vector, bz_map_vector_narrow
+ *                                       the same, several points of the last loop at
+ *                                       once, aligned up to CUDA_VECTOR_BYTES
+ *               bz_map_tile             the same, in tiles along `tile` and the last loop
+ *   nred  > 0   bz_reduce_warp, bz_reduce_warp_narrow
+ *               bz_reduce_column, bz_reduce_column_narrow
+ *                                       parallel points [lo, hi), chunks [clo, chi) of
+ *                                       each; a warp's threads lie along the reduced
+ *                                       loops, or along the parallel ones.  part == 0:
+ *                                       one chunk, the post instructions follow it.
+ *                                       Otherwise accumulators go to part[(p * chunks +
+ *                                       c) * nreduce + r], struct bz_acc of kernel_abi.h
+ *               bz_finish               combines the parts of points [lo, hi), which it
+ *                                       overwrites, then post
+ *
+ * _narrow: indices and byte offsets of 32 bits, where there are several loops to
+ * divide by.  Without it they have 64.
  *
  * Lanes, blocks and chunks are those of kernels/tree.h, so the bits of a result
  * do not depend on the entry, the grid or the slices.  Kernels look at *cancel
@@ -50,15 +54,15 @@ struct cuda_args {
 	uint32_t tile;	 /* loop that tiles run along, beside the last */
 };
 
-/* Matrix products: entry bz_matmul, parameter struct cuda_matmul_args.  One block
- * computes CUDA_MATMUL_ROWS x CUDA_MATMUL_COLS of C; grid.x counts the tiles of
- * rows [lo, hi) of all batches' tile rows, column tiles fastest. */
-#define CUDA_MATMUL_ROWS 64
-#define CUDA_MATMUL_COLS 64
+/* Matrix products: entry bz_matmul, one parameter by value, struct cuda_matmul_args.  A
+ * block computes CUDA_MATMUL_TILE x CUDA_MATMUL_TILE of C; tiles are numbered batch by
+ * batch, row by row.  Each element is summed in rising k from 0, a multiply and an add
+ * at a time, as matmul_plain.c does. */
+#define CUDA_MATMUL_TILE 64
 
 struct cuda_matmul_args {
 	int64_t m, n, k;
-	int64_t lo, hi; /* tiles, numbered batch by batch, row by row */
+	int64_t lo, hi; /* tiles */
 	uint64_t cancel;
 	uint64_t base[3]; /* A, B, C */
 	int64_t row[3], col[3];

@@ -1,116 +1,65 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker/cuda_launch.c - the launches of a step; see cuda_launch.h. */
+/* worker/cuda_launch.c - see cuda_launch.h. */
 #include "cuda_launch.h"
 
 #include <string.h>
 
+#include "emit/emit.h"
 #include "kernel_abi.h"
 
-#define BLOCKS_PER_UNIT 8 /* of a grid whose blocks walk over the points */
+#define BLOCKS_PER_UNIT 8  /* of CUDA_THREADS threads, resident on a multiprocessor */
+#define MANY_WARPS	16 /* warps a multiprocessor wants busy */
+#define TILE_LEAST	16 /* a loop shorter than this is not worth tiles */
+#define SECTOR		32 /* bytes that memory moves at least */
+
+struct domain {
+	const struct cuda_step *s;
+	unsigned loops, nreduce;
+	int64_t points, reduced, chunks;
+	unsigned units;
+};
+
+static int64_t min64(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static int64_t up(int64_t n, int64_t by)
+{
+	return n / by + (n % by != 0);
+}
+
+static int64_t stride_of(const struct cuda_step *s, unsigned a, unsigned l)
+{
+	return s->stride[a * LIMIT_NDIM + l];
+}
+
+/* ---- the parameter -------------------------------------------------------------- */
+
+static char *put(char *at, const void *from, size_t bytes)
+{
+	memcpy(at, from, bytes);
+	return at + bytes;
+}
 
 size_t cuda_launch_args(char block[CUDA_ARGS_BYTES], const struct cuda_step *s)
 {
-	unsigned loops = s->spec->npar + s->spec->nred;
+	const struct nest *n = s->spec;
+	unsigned loops = n->npar + n->nred;
 	char *at = block + sizeof(struct cuda_args);
 
+	_Static_assert(sizeof(struct cuda_args) + 8 * LIMIT_NEST_ACCESSES + 8 * LIMIT_NDIM +
+				       8 * LIMIT_NEST_ACCESSES * LIMIT_NDIM +
+				       16 * LIMIT_NEST_SCALARS <
+			       CUDA_ARGS_BYTES,
+		       "every nest's parameter fits");
 	memset(block, 0, sizeof(struct cuda_args));
-	memcpy(at, s->base, s->spec->naccess * sizeof *s->base);
-	at += s->spec->naccess * sizeof *s->base;
-	memcpy(at, s->extent, loops * sizeof *s->extent);
-	at += loops * sizeof *s->extent;
-	for (unsigned a = 0; a < s->spec->naccess; a++) {
-		memcpy(at, s->stride + 8 * a, loops * sizeof *s->stride);
-		at += loops * sizeof *s->stride;
-	}
-	memcpy(at, s->scalar, s->spec->nscalar * 2 * sizeof *s->scalar);
-	return (size_t)(at - block) + s->spec->nscalar * 2 * sizeof *s->scalar;
-}
-
-static int64_t product_of(const int64_t *extent, unsigned n)
-{
-	int64_t all = 1;
-
-	for (unsigned i = 0; i < n; i++)
-		all *= extent[i];
-	return all;
-}
-
-static unsigned reductions(const struct nest *n)
-{
-	unsigned count = 0;
-
-	for (unsigned i = 0; i < n->ninstr; i++)
-		count += n->instr[i].op == NI_REDUCE;
-	return count;
-}
-
-static uint32_t grid_of(int64_t tasks, int64_t per_block, unsigned multiprocessors)
-{
-	int64_t blocks = (tasks + per_block - 1) / per_block;
-	int64_t most = (int64_t)multiprocessors * BLOCKS_PER_UNIT;
-
-	return (uint32_t)(blocks < most ? blocks : most);
-}
-
-static void plan_map(struct cuda_launches *out, const struct cuda_step *s, unsigned multiprocessors)
-{
-	bool wide = product_of(s->extent, s->spec->npar) > INT32_MAX;
-
-	if (s->lo == s->hi)
-		return;
-	out->n = 1;
-	out->item[0] =
-		(struct cuda_launch){.entry = wide ? "bz_map_wide" : "bz_map",
-				     .grid = grid_of(s->hi - s->lo, CUDA_THREADS, multiprocessors),
-				     .lo = s->lo,
-				     .hi = s->hi};
-}
-
-static void plan_reduce(struct cuda_launches *out, const struct cuda_step *s,
-			unsigned multiprocessors)
-{
-	int64_t points = product_of(s->extent, s->spec->npar);
-	int64_t reduced = product_of(s->extent + s->spec->npar, s->spec->nred);
-	int64_t chunks = reduced / TREE_CHUNK + (reduced % TREE_CHUNK != 0);
-	int64_t lo = s->split ? 0 : s->lo, hi = s->split ? points : s->hi;
-	int64_t clo = s->split ? s->lo : 0, chi = s->split ? s->hi : chunks;
-	int64_t width = chunks * reductions(s->spec) * (int64_t)sizeof(struct bz_acc);
-	bool wide = points * (reduced > 0 ? reduced : 1) > INT32_MAX;
-	bool part = s->split || chunks > 1;
-
-	if (lo == hi)
-		return;
-	if (part) {
-		out->part_bytes = (uint64_t)((hi - lo) * width);
-		out->part_skip = (uint64_t)(lo * width);
-	}
-	out->item[out->n++] = (struct cuda_launch){
-		.entry = wide ? "bz_reduce_warp_wide" : "bz_reduce_warp",
-		.grid = grid_of((hi - lo) * (part ? chi - clo : 1), CUDA_WARPS, multiprocessors),
-		.lo = lo,
-		.hi = hi,
-		.clo = clo,
-		.chi = chi,
-		.team = 1,
-		.part = part};
-	if (part && (!s->split || s->split & 2))
-		out->item[out->n++] = (struct cuda_launch){
-			.entry = "bz_finish",
-			.grid = grid_of(hi - lo, CUDA_THREADS, multiprocessors),
-			.lo = lo,
-			.hi = hi,
-			.chi = chunks,
-			.part = true};
-}
-
-void cuda_launch_plan(struct cuda_launches *out, const struct cuda_step *s,
-		      unsigned multiprocessors)
-{
-	*out = (struct cuda_launches){0};
-	if (s->spec->nred == 0)
-		plan_map(out, s, multiprocessors);
-	else
-		plan_reduce(out, s, multiprocessors);
+	at = put(at, s->base, 8 * (size_t)n->naccess);
+	at = put(at, s->extent, 8 * (size_t)loops);
+	for (unsigned a = 0; a < n->naccess; a++)
+		at = put(at, s->stride + a * LIMIT_NDIM, 8 * (size_t)loops);
+	at = put(at, s->scalar, 16 * (size_t)n->nscalar);
+	return (size_t)(at - block);
 }
 
 void cuda_launch_set(char block[CUDA_ARGS_BYTES], const struct cuda_launches *l,
@@ -129,25 +78,288 @@ void cuda_launch_set(char block[CUDA_ARGS_BYTES], const struct cuda_launches *l,
 	memcpy(block, &a, sizeof a);
 }
 
+/* ---- facts ----------------------------------------------------------------------- */
+
+/* A GPU faults where x86 does not: every component must lie on a multiple of its size. */
+static enum status check_alignment(const struct domain *d, struct err *err)
+{
+	for (unsigned a = 0; a < d->s->spec->naccess; a++) {
+		const struct dtype_row *row = dtype_row(d->s->spec->access[a].dtype);
+		uint64_t part = row->cls == CLASS_COMPLEX ? row->bytes / 2u : row->bytes;
+		uint64_t bits = d->s->base[a];
+
+		for (unsigned l = 0; l < d->loops; l++)
+			bits |= d->s->extent[l] > 1 ? (uint64_t)stride_of(d->s, a, l) : 0;
+		if (bits & (part - 1))
+			return err_set(
+				err, E_UNSUPPORTED,
+				"operand %u of type %s does not lie on multiples of %u bytes, "
+				"as a GPU needs; copy the array, or use device='cpu'",
+				a, row->name, (unsigned)part);
+	}
+	return OK;
+}
+
+/* Do points and byte offsets, and one step of the grid beyond them, fit 32 bits? */
+static bool fits_32(const struct domain *d)
+{
+	const int64_t most = INT32_MAX / 2;
+
+	if (!emit_cuda_narrow(d->s->spec) || d->points > most || d->reduced > most)
+		return false;
+	for (unsigned a = 0; a < d->s->spec->naccess; a++) {
+		__int128 reach = 0;
+
+		for (unsigned l = 0; l < d->loops; l++) {
+			__int128 s = stride_of(d->s, a, l);
+
+			reach += (s < 0 ? -s : s) * d->s->extent[l];
+		}
+		if (reach > most)
+			return false;
+	}
+	return true;
+}
+
+/* Blocks for so many warps' work, at most what the GPU holds at once. */
+static uint32_t grid_for(const struct domain *d, int64_t blocks)
+{
+	int64_t most = (int64_t)d->units * BLOCKS_PER_UNIT;
+
+	return (uint32_t)(blocks < 1 ? 1 : min64(blocks, most));
+}
+
+/* ---- maps ------------------------------------------------------------------------- */
+
+static bool vectors(const struct domain *d, unsigned points)
+{
+	const struct cuda_step *s = d->s;
+	unsigned last = s->spec->npar - 1u;
+
+	if (!points || s->hi - s->lo < points)
+		return false;
+	/* Groups of points must not reach from one row into the next. */
+	if (last && s->extent[last] % points)
+		return false;
+	for (unsigned a = 0; a < s->spec->naccess; a++) {
+		const struct nest_access *x = &s->spec->access[a];
+		uint64_t bits = s->base[a];
+
+		for (unsigned l = 0; l < last; l++)
+			bits |= s->extent[l] > 1 ? (uint64_t)stride_of(s, a, l) : 0;
+		if (x->walk == WALK_UNIT && bits & (points * dtype_row(x->dtype)->bytes - 1))
+			return false;
+	}
+	return true;
+}
+
+/* The loop along which most of what is strided along the last loop is dense. */
+static bool tiles(const struct domain *d, unsigned *tile)
+{
+	const struct cuda_step *s = d->s;
+	unsigned last = s->spec->npar - 1u, count[LIMIT_NDIM] = {0}, best = 0;
+
+	if (!emit_cuda_tile(s->spec) || s->extent[last] < TILE_LEAST)
+		return false;
+	for (unsigned a = 0; a < s->spec->naccess; a++) {
+		int64_t far = stride_of(s, a, last),
+			bytes = dtype_row(s->spec->access[a].dtype)->bytes;
+
+		if (far < SECTOR && far > -SECTOR)
+			continue;
+		for (unsigned l = 0; l < last; l++)
+			if (s->extent[l] >= TILE_LEAST &&
+			    (stride_of(s, a, l) == bytes || stride_of(s, a, l) == -bytes))
+				count[l]++;
+	}
+	for (unsigned l = 1; l < last; l++)
+		best = count[l] > count[best] ? l : best;
+	*tile = best;
+	return count[best] > 0;
+}
+
+/* Blocks of tiles that have points of [lo, hi), at least. */
+static int64_t tile_count(const struct domain *d, unsigned tile)
+{
+	const struct cuda_step *s = d->s;
+	int64_t row = up(s->extent[s->spec->npar - 1], CUDA_TILE);
+	int64_t each = CUDA_TILE * s->extent[s->spec->npar - 1];
+
+	return s->extent[tile] ? up(s->hi - s->lo, each) * row : 0;
+}
+
+static void plan_map(struct cuda_launches *out, const struct domain *d)
+{
+	const struct cuda_step *s = d->s;
+	unsigned points = emit_cuda_vector(s->spec), tile = 0;
+	struct cuda_launch *l = &out->item[0];
+	bool narrow = fits_32(d);
+
+	*l = (struct cuda_launch){.lo = s->lo, .hi = s->hi, .team = 1};
+	if (vectors(d, points)) {
+		l->entry = narrow ? "bz_map_vector_narrow" : "bz_map_vector";
+		l->grid = grid_for(d, up(s->hi - s->lo, (int64_t)points * CUDA_THREADS));
+	} else if (tiles(d, &tile)) {
+		l->entry = "bz_map_tile";
+		l->grid = grid_for(d, tile_count(d, tile));
+		l->tile = tile;
+	} else {
+		l->entry = narrow ? "bz_map_narrow" : "bz_map";
+		l->grid = grid_for(d, up(s->hi - s->lo, CUDA_THREADS));
+	}
+	out->n = 1;
+}
+
+/* ---- reductions --------------------------------------------------------------------- */
+
+/* Bytes that a warp's accesses move when its threads lie along loop l. */
+static int64_t spread(const struct domain *d, unsigned l)
+{
+	int64_t sum = 0;
+
+	for (unsigned a = 0; a < d->s->spec->naccess; a++) {
+		int64_t s = stride_of(d->s, a, l), reduced = 0;
+
+		for (unsigned r = d->s->spec->npar; r < d->loops; r++)
+			reduced |= stride_of(d->s, a, r);
+		if (!reduced)
+			continue; /* read once a point, not at every one */
+		sum += min64(s < 0 ? -s : s, SECTOR);
+	}
+	return sum;
+}
+
+/* Should threads lie along the parallel loops?  Where memory is as good, the warp on
+ * one point wins by its parallelism, unless the reduced points are few. */
+static bool columns(const struct domain *d)
+{
+	const struct nest *n = d->s->spec;
+	int64_t along, across;
+
+	if (!n->npar || d->s->hi - d->s->lo < 2)
+		return false;
+	along = spread(d, d->loops - 1);
+	across = spread(d, n->npar - 1u);
+	if (d->s->extent[n->npar - 1] < 8 && d->reduced > 32)
+		return false;
+	return across < along || d->reduced <= 8;
+}
+
+/* Warps for a task of so many blocks of the tree: at least least, at most most; more
+ * where the tasks alone leave multiprocessors idle. */
+static uint32_t team_for(const struct domain *d, int64_t tasks, int64_t least, int64_t most)
+{
+	uint32_t team = 1;
+
+	while (team < CUDA_WARPS && team < least)
+		team *= 2;
+	while (team < CUDA_WARPS && team < most && tasks * team < (int64_t)d->units * MANY_WARPS)
+		team *= 2;
+	return team;
+}
+
+static void plan_reduce(struct cuda_launches *out, const struct domain *d)
+{
+	const struct cuda_step *s = d->s;
+	struct cuda_launch *l = &out->item[0];
+	int64_t blocks = up(min64(d->reduced, TREE_CHUNK), TREE_BLOCK), points, tasks;
+	bool narrow = fits_32(d);
+
+	*l = (struct cuda_launch){.lo = s->split ? 0 : s->lo,
+				  .hi = s->split ? d->points : s->hi,
+				  .clo = s->split ? s->lo : 0,
+				  .chi = s->split    ? s->hi
+					 : d->chunks ? d->chunks
+						     : 1,
+				  .part = s->split || d->chunks > 1};
+	points = l->hi - l->lo;
+	if (columns(d)) {
+		tasks = up(points, 32) * (l->chi - l->clo);
+		l->entry = narrow ? "bz_reduce_column_narrow" : "bz_reduce_column";
+		l->team = team_for(d, tasks, 1, blocks);
+	} else {
+		tasks = points * (l->chi - l->clo);
+		l->entry = narrow ? "bz_reduce_warp_narrow" : "bz_reduce_warp";
+		l->team = team_for(d, tasks, up(blocks, 8), blocks);
+	}
+	l->grid = grid_for(d, up(tasks * l->team, CUDA_WARPS));
+	out->n = l->clo < l->chi && points > 0;
+	if (!l->part || points <= 0)
+		return;
+	out->part_skip = (uint64_t)(l->lo * d->chunks * d->nreduce) * sizeof(struct bz_acc);
+	out->part_bytes = (uint64_t)(points * d->chunks * d->nreduce) * sizeof(struct bz_acc);
+	if (!out->part_bytes) /* stores only: the address is never used, but tells of parts */
+		out->part_bytes = sizeof(struct bz_acc);
+	if (s->split && !(s->split & 2))
+		return;
+	out->item[out->n++] = (struct cuda_launch){.entry = "bz_finish",
+						   .grid = grid_for(d, points),
+						   .lo = l->lo,
+						   .hi = l->hi,
+						   .team = 1,
+						   .part = true};
+}
+
+static int64_t product(const int64_t *extent, unsigned from, unsigned to)
+{
+	int64_t n = 1;
+
+	for (unsigned l = from; l < to; l++)
+		n *= extent[l];
+	return n;
+}
+
+enum status cuda_launch_plan(struct cuda_launches *out, const struct cuda_step *s,
+			     unsigned multiprocessors, struct err *err)
+{
+	const struct nest *n = s->spec;
+	struct domain d = {.s = s,
+			   .loops = n->npar + n->nred,
+			   .points = product(s->extent, 0, n->npar),
+			   .reduced = product(s->extent, n->npar, n->npar + n->nred),
+			   .units = multiprocessors ? multiprocessors : 1};
+	enum status st;
+
+	*out = (struct cuda_launches){0};
+	for (unsigned i = 0; i < n->ninstr; i++)
+		d.nreduce += n->instr[i].op == NI_REDUCE;
+	d.chunks = up(d.reduced, TREE_CHUNK);
+	if (!d.points)
+		return OK;
+	st = check_alignment(&d, err);
+	if (st)
+		return st;
+	if (n->nred)
+		plan_reduce(out, &d);
+	else if (s->lo < s->hi)
+		plan_map(out, &d);
+	return OK;
+}
+
+/* Tiles whose first row comes before row r of all batches' rows. */
+static int64_t tiles_before(const struct plan_matmul *p, int64_t r)
+{
+	int64_t wide = up(p->n, CUDA_MATMUL_TILE), high = up(p->m, CUDA_MATMUL_TILE);
+
+	if (p->m <= 0)
+		return 0;
+	return (r / p->m * high + up(r % p->m, CUDA_MATMUL_TILE)) * wide;
+}
+
 void cuda_launch_matmul(struct cuda_matmul_args *out, uint32_t *grid, const struct plan_matmul *p,
 			const uint64_t base[3], int64_t lo, int64_t hi, uint64_t cancel)
 {
-	int64_t down = (p->m + CUDA_MATMUL_ROWS - 1) / CUDA_MATMUL_ROWS;
-	int64_t across = (p->n + CUDA_MATMUL_COLS - 1) / CUDA_MATMUL_COLS;
-
-	*out = (struct cuda_matmul_args){
-		.m = p->m, .n = p->n, .k = p->k, .cancel = cancel, .nbatch = p->nbatch};
-	/* Tile rows whose first row lies in the slice. */
-	out->lo =
-		(lo / p->m * down + (lo % p->m + CUDA_MATMUL_ROWS - 1) / CUDA_MATMUL_ROWS) * across;
-	out->hi =
-		(hi / p->m * down + (hi % p->m + CUDA_MATMUL_ROWS - 1) / CUDA_MATMUL_ROWS) * across;
-	for (int x = 0; x < 3; x++) {
-		out->base[x] = base[x];
-		out->row[x] = p->row[x];
-		out->col[x] = p->col[x];
-		memcpy(out->step[x], p->step[x], sizeof out->step[x]);
-	}
+	*out = (struct cuda_matmul_args){.m = p->m,
+					 .n = p->n,
+					 .k = p->k,
+					 .lo = tiles_before(p, lo),
+					 .hi = tiles_before(p, hi),
+					 .cancel = cancel,
+					 .nbatch = p->nbatch};
+	memcpy(out->base, base, sizeof out->base);
+	memcpy(out->row, p->row, sizeof out->row);
+	memcpy(out->col, p->col, sizeof out->col);
 	memcpy(out->batch, p->batch, sizeof out->batch);
-	*grid = (uint32_t)(out->hi - out->lo);
+	memcpy(out->step, p->step, sizeof out->step);
+	*grid = (uint32_t)min64(out->hi - out->lo, INT32_MAX);
 }

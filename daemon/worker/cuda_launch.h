@@ -8,11 +8,11 @@
  *   struct cuda_launches l;
  *   char block[CUDA_ARGS_BYTES];
  *   size_t n = cuda_launch_args(block, &step);
- *   cuda_launch_plan(&l, &step, multiprocessors);
+ *   cuda_launch_plan(&l, &step, multiprocessors, &err);
  *   part = l.part_bytes ? device memory of that many bytes : 0;
  *   for each item: cuda_launch_set(block, item, cancel, part, error);
  *                  cuLaunchKernel(item->entry, item->grid, 1, 1, CUDA_THREADS, 1, 1,
- *                                 item->shared, stream, {block}, NULL) */
+ *                                 0, stream, {block}, NULL) */
 #ifndef BRAZE_CUDA_LAUNCH_H
 #define BRAZE_CUDA_LAUNCH_H
 
@@ -34,7 +34,6 @@ struct cuda_step {
 struct cuda_launch {
 	const char *entry; /* name of the function; a constant */
 	uint32_t grid;	   /* blocks, of CUDA_THREADS threads */
-	uint32_t shared;   /* bytes of dynamic shared memory */
 	int64_t lo, hi, clo, chi;
 	uint32_t team, tile;
 	bool part; /* passes accumulators */
@@ -51,14 +50,16 @@ struct cuda_launches {
 
 /* The kernel's parameter, all but what a launch changes; returns its bytes. */
 size_t cuda_launch_args(char block[CUDA_ARGS_BYTES], const struct cuda_step *s);
-void cuda_launch_plan(struct cuda_launches *out, const struct cuda_step *s,
-		      unsigned multiprocessors);
+/* E_UNSUPPORTED when an operand lies where a GPU cannot read it. */
+enum status cuda_launch_plan(struct cuda_launches *out, const struct cuda_step *s,
+			     unsigned multiprocessors, struct err *err) MUST_USE;
 /* Complete the parameter for one launch of `out`; part: where part_bytes lie. */
 void cuda_launch_set(char block[CUDA_ARGS_BYTES], const struct cuda_launches *l,
 		     const struct cuda_launch *item, uint64_t cancel, uint64_t part,
 		     uint64_t error);
 
-/* The same for a matrix product: rows [lo, hi) over all batches of C. */
+/* The same for a matrix product: the tiles whose first row is one of rows [lo, hi) over
+ * all batches of C.  *grid 0: there are none. */
 void cuda_launch_matmul(struct cuda_matmul_args *out, uint32_t *grid, const struct plan_matmul *p,
 			const uint64_t base[3], int64_t lo, int64_t hi, uint64_t cancel);
 

@@ -140,17 +140,17 @@ TestSuite(cache, .init = setup, .fini = remove_all, .timeout = 120);
 Test(cache, one_nest_is_one_kernel_and_compiles_once_at_the_second_asking)
 {
 	struct fixture *f = start((struct cache_config){.tier = -1});
-	struct kernel *a = cache_get(f->cache, spec(1), 7), *b;
+	struct kernel *a = cache_get(f->cache, spec(1), 0, 7), *b;
 	struct stat st;
 
 	cr_assert_eq(a->state, KERNEL_ABSENT);
 	cr_assert_eq(a->first_session, 7);
-	b = cache_get(f->cache, spec(1), 8);
+	b = cache_get(f->cache, spec(1), 0, 8);
 	cr_assert_eq(a, b);
 	cr_assert_eq(a->refs, 2);
 	cr_assert_eq(a->state, KERNEL_COMPILING);
-	cr_assert_eq(cache_get(f->cache, spec(1), 8), a);
-	cr_assert_neq(cache_get(f->cache, spec(2), 8), a);
+	cr_assert_eq(cache_get(f->cache, spec(1), 0, 8), a);
+	cr_assert_neq(cache_get(f->cache, spec(2), 0, 8), a);
 	wait_ready(f, 1);
 	cr_assert_eq(a->state, KERNEL_READY, "%s", a->error);
 	cr_assert_eq(fstat(a->code_fd, &st), 0);
@@ -167,8 +167,8 @@ Test(cache, one_nest_is_one_kernel_and_compiles_once_at_the_second_asking)
 Test(cache, a_run_that_is_worth_it_compiles_at_once_and_a_small_one_does_not)
 {
 	struct fixture *f = start((struct cache_config){.tier = -1});
-	struct kernel *small = cache_get(f->cache, spec(1), 1);
-	struct kernel *big = cache_get(f->cache, spec(2), 1);
+	struct kernel *small = cache_get(f->cache, spec(1), 0, 1);
+	struct kernel *big = cache_get(f->cache, spec(2), 0, 1);
 
 	cache_note_run(f->cache, small, 1000, 0);
 	cr_assert_eq(small->state, KERNEL_ABSENT);
@@ -189,14 +189,14 @@ Test(cache, a_run_that_is_worth_it_compiles_at_once_and_a_small_one_does_not)
 Test(cache, tier_0_never_compiles_and_tier_1_at_first_sight)
 {
 	struct fixture *f = start((struct cache_config){.tier = 0, .dir = folder});
-	struct kernel *k = cache_get(f->cache, spec(1), 1);
+	struct kernel *k = cache_get(f->cache, spec(1), 0, 1);
 
-	cache_get(f->cache, spec(1), 1);
+	cache_get(f->cache, spec(1), 0, 1);
 	cache_note_run(f->cache, k, 1u << 30, 0);
 	cr_assert_eq(k->state, KERNEL_ABSENT);
 	stop(f);
 	f = start((struct cache_config){.tier = 1});
-	k = cache_get(f->cache, spec(1), 1);
+	k = cache_get(f->cache, spec(1), 0, 1);
 	cr_assert_eq(k->state, KERNEL_COMPILING);
 	wait_ready(f, 1);
 	cr_assert_eq(k->state, KERNEL_READY);
@@ -207,14 +207,14 @@ Test(cache, a_second_cache_finds_the_code_on_disk_and_compiles_nothing)
 {
 	struct cache_config c = {.tier = 1, .dir = folder};
 	struct fixture *f = start(c);
-	struct kernel *k = cache_get(f->cache, spec(3), 1);
+	struct kernel *k = cache_get(f->cache, spec(3), 0, 1);
 
 	wait_ready(f, 1);
 	spin(f, 50);
 	cr_assert_eq(stats(f).disk_writes, 1);
 	stop(f);
 	f = start(c);
-	k = cache_get(f->cache, spec(3), 1);
+	k = cache_get(f->cache, spec(3), 0, 1);
 	cr_assert_eq(k->state, KERNEL_COMPILING);
 	wait_ready(f, 1);
 	cr_assert_eq(k->state, KERNEL_READY);
@@ -232,7 +232,7 @@ Test(cache, a_damaged_entry_is_compiled_again)
 	struct dirent *e;
 	DIR *dir;
 
-	cache_get(f->cache, spec(1), 1);
+	cache_get(f->cache, spec(1), 0, 1);
 	wait_ready(f, 1);
 	spin(f, 50);
 	stop(f);
@@ -243,7 +243,7 @@ Test(cache, a_damaged_entry_is_compiled_again)
 	closedir(dir);
 	cr_assert_eq(truncate(path, 1000), 0);
 	f = start(c);
-	cache_get(f->cache, spec(1), 1);
+	cache_get(f->cache, spec(1), 0, 1);
 	wait_ready(f, 1);
 	cr_assert_eq(stats(f).disk_errors, 1);
 	cr_assert_eq(stats(f).compiles, 1);
@@ -257,8 +257,8 @@ Test(cache, two_caches_on_one_folder_both_end_with_code)
 	struct kernel *k[8];
 
 	for (unsigned i = 0; i < 4; i++) {
-		k[i] = cache_get(f->cache, spec(i + 1), 1);
-		k[4 + i] = cache_get(g->cache, spec(i + 1), 1);
+		k[i] = cache_get(f->cache, spec(i + 1), 0, 1);
+		k[4 + i] = cache_get(g->cache, spec(i + 1), 0, 1);
 	}
 	while (f->ready < 4 || g->ready < 4) {
 		uv_run(&f->loop, UV_RUN_NOWAIT);
@@ -274,7 +274,7 @@ Test(cache, two_caches_on_one_folder_both_end_with_code)
 	stop(g);
 	f = start(c);
 	for (unsigned i = 0; i < 4; i++)
-		cache_get(f->cache, spec(i + 1), 1);
+		cache_get(f->cache, spec(i + 1), 0, 1);
 	wait_ready(f, 4);
 	cr_assert_eq(stats(f).disk_hits, 4);
 	stop(f);
@@ -283,8 +283,8 @@ Test(cache, two_caches_on_one_folder_both_end_with_code)
 Test(cache, memory_evicts_the_unused_and_never_the_used)
 {
 	struct fixture *f = start((struct cache_config){.tier = 0, .memory_bytes = 1});
-	struct kernel *a = cache_get(f->cache, spec(1), 1);
-	struct kernel *b = cache_get(f->cache, spec(2), 1);
+	struct kernel *a = cache_get(f->cache, spec(1), 0, 1);
+	struct kernel *b = cache_get(f->cache, spec(2), 0, 1);
 	uint32_t id = a->id;
 
 	cr_assert_eq(stats(f).kernels, 2);
@@ -294,7 +294,7 @@ Test(cache, memory_evicts_the_unused_and_never_the_used)
 	cr_assert_null(cache_find(f->cache, id));
 	cr_assert_eq(cache_find(f->cache, b->id), b);
 	cr_assert_eq(stats(f).evictions, 1);
-	a = cache_get(f->cache, spec(1), 1);
+	a = cache_get(f->cache, spec(1), 0, 1);
 	cr_assert_neq(a->id, id, "ids never come again");
 	cache_unref(f->cache, a);
 	cache_unref(f->cache, b);
@@ -309,9 +309,9 @@ Test(cache, many_kernels_are_all_found_again_in_order_of_use)
 	struct kernel *k[200];
 
 	for (unsigned i = 0; i < 200; i++)
-		k[i] = cache_get(f->cache, spec(i + 1), 1);
+		k[i] = cache_get(f->cache, spec(i + 1), 0, 1);
 	for (unsigned i = 0; i < 200; i++)
-		cr_assert_eq(cache_get(f->cache, spec(i + 1), 1), k[i]);
+		cr_assert_eq(cache_get(f->cache, spec(i + 1), 0, 1), k[i]);
 	cr_assert_eq(stats(f).kernels, 200);
 	stop(f);
 }
@@ -319,7 +319,7 @@ Test(cache, many_kernels_are_all_found_again_in_order_of_use)
 Test(cache, no_compiler_leaves_tier_0_and_says_why)
 {
 	struct fixture *f = start((struct cache_config){.tier = 1, .compiler = "/no/such/cc"});
-	struct kernel *k = cache_get(f->cache, spec(1), 1);
+	struct kernel *k = cache_get(f->cache, spec(1), 0, 1);
 
 	cr_assert_eq(k->state, KERNEL_FAILED);
 	cr_assert(strstr(k->error, "compiler"), "%s", k->error);
@@ -348,12 +348,12 @@ Test(cache, a_refused_source_fails_with_the_compilers_words)
 
 	script(path, "echo I will not compile that; exit 1");
 	f = start((struct cache_config){.tier = 1, .compiler = path});
-	k = cache_get(f->cache, spec(1), 1);
+	k = cache_get(f->cache, spec(1), 0, 1);
 	wait_ready(f, 1);
 	cr_assert_eq(k->state, KERNEL_FAILED);
 	cr_assert(strstr(k->error, "I will not compile that"), "%s", k->error);
 	cr_assert_eq(stats(f).compile_failures, 1);
-	cache_get(f->cache, spec(1), 1);
+	cache_get(f->cache, spec(1), 0, 1);
 	cr_assert_eq(k->state, KERNEL_FAILED, "the same source would fail again");
 	unlink(path);
 	stop(f);
@@ -372,7 +372,7 @@ Test(cache, a_helper_that_dies_is_replaced_and_the_job_tried_once_more)
 		 folder, folder);
 	script(path, text);
 	f = start((struct cache_config){.tier = 1, .compiler = path});
-	k = cache_get(f->cache, spec(1), 1);
+	k = cache_get(f->cache, spec(1), 0, 1);
 	wait_ready(f, 1);
 	cr_assert_eq(k->state, KERNEL_READY, "%s", k->error);
 	cr_assert_eq(stats(f).helper_deaths, 1);
@@ -394,8 +394,8 @@ Test(cache, a_job_that_kills_two_helpers_fails_and_the_next_one_works)
 		folder, folder, folder);
 	script(path, text);
 	f = start((struct cache_config){.tier = 1, .compiler = path});
-	k = cache_get(f->cache, spec(2), 1);
-	next = cache_get(f->cache, spec(1), 1);
+	k = cache_get(f->cache, spec(2), 0, 1);
+	next = cache_get(f->cache, spec(1), 0, 1);
 	wait_ready(f, 2);
 	cr_assert_eq(k->state, KERNEL_FAILED);
 	cr_assert_eq(next->state, KERNEL_READY, "%s", next->error);
@@ -408,7 +408,7 @@ Test(cache, refused_code_is_forgotten_on_disk_too)
 {
 	struct cache_config c = {.tier = 1, .dir = folder};
 	struct fixture *f = start(c);
-	struct kernel *k = cache_get(f->cache, spec(1), 1);
+	struct kernel *k = cache_get(f->cache, spec(1), 0, 1);
 
 	wait_ready(f, 1);
 	spin(f, 50);
@@ -417,7 +417,7 @@ Test(cache, refused_code_is_forgotten_on_disk_too)
 	cr_assert_eq(k->code_fd, -1);
 	stop(f);
 	f = start(c);
-	cache_get(f->cache, spec(1), 1);
+	cache_get(f->cache, spec(1), 0, 1);
 	wait_ready(f, 1);
 	cr_assert_eq(stats(f).disk_hits, 0);
 	stop(f);
@@ -428,10 +428,10 @@ Test(cache, destroying_it_in_mid_compile_and_mid_read_leaves_nothing_behind)
 	struct cache_config c = {.tier = 1, .dir = folder};
 	struct fixture *f = start(c);
 
-	cache_get(f->cache, spec(1), 1);
+	cache_get(f->cache, spec(1), 0, 1);
 	stop(f);
 	f = start(c);
-	cache_get(f->cache, spec(1), 1);
+	cache_get(f->cache, spec(1), 0, 1);
 	spin(f, 20);
 	stop(f);
 }
@@ -454,7 +454,7 @@ Test(cache, a_folder_open_to_others_is_an_error_at_the_start)
 Test(cache, the_source_of_a_kernel_can_be_shown)
 {
 	struct fixture *f = start((struct cache_config){.tier = 0});
-	struct kernel *k = cache_get(f->cache, spec(1), 1);
+	struct kernel *k = cache_get(f->cache, spec(1), 0, 1);
 	char *source = cache_source(k);
 
 	cr_assert(strstr(source, "bz_map("));

@@ -37,39 +37,42 @@ static void remove_all(void)
 	rmdir(folder);
 }
 
+static struct disk_kind kind; /* of what is read and written */
+
 static struct disk *open_disk(const char *identity, uint64_t max)
 {
-	struct disk_config c = {
-		.dir = folder, .max_bytes = max, .identity = identity, .isa = 2, .generation = 1};
+	struct disk_config c = {.dir = folder, .max_bytes = max};
 	struct disk *d = NULL;
 	struct err err = {OK, ""};
 
+	kind = (struct disk_kind){.identity = identity, .isa = 2, .generation = 1};
 	cr_assert_eq(disk_open(&d, &c, &err), OK, "%s", err.text);
 	return d;
 }
 
 static void put(struct disk *d, const char *key, const char *code)
 {
+	struct disk_code c = {.bytes = strlen(code), .registers = 40, .spill_bytes = 8};
 	struct err err = {OK, ""};
-	int fd = -1;
 
-	cr_assert_eq(compile_wire_memfd(&fd, "t", code, strlen(code), &err), OK);
-	cr_assert_eq(disk_write(d, key, fd, strlen(code), &err), OK, "%s", err.text);
-	close(fd);
+	cr_assert_eq(compile_wire_memfd(&c.fd, "t", code, strlen(code), &err), OK);
+	cr_assert_eq(disk_write(d, &kind, key, &c, &err), OK, "%s", err.text);
+	close(c.fd);
 }
 
 static enum disk_found get(struct disk *d, const char *key, char *code, size_t room)
 {
-	uint64_t n = 0;
-	int fd = -1;
-	enum disk_found f = disk_read(d, key, &fd, &n);
+	struct disk_code c = {.fd = -1};
+	enum disk_found f = disk_read(d, &kind, key, &c);
 
 	if (f != DISK_HIT)
 		return f;
-	cr_assert_lt(n, room);
-	cr_assert_eq(pread(fd, code, n, 0), (ssize_t)n);
-	code[n] = 0;
-	close(fd);
+	cr_assert_lt(c.bytes, room);
+	cr_assert_eq(pread(c.fd, code, c.bytes, 0), (ssize_t)c.bytes);
+	code[c.bytes] = 0;
+	cr_assert_eq(c.registers, 40);
+	cr_assert_eq(c.spill_bytes, 8);
+	close(c.fd);
 	return f;
 }
 
@@ -119,7 +122,7 @@ Test(disk, an_entry_comes_back_and_outlives_the_process_that_wrote_it)
 	cr_assert_eq(get(d, "k1", code, sizeof code), DISK_HIT);
 	cr_assert_str_eq(code, "other code");
 	cr_assert_eq(count_files(), 1);
-	disk_remove(d, "k1");
+	disk_remove(d, &kind, "k1");
 	cr_assert_eq(get(d, "k1", code, sizeof code), DISK_MISS);
 	disk_close(d);
 }
@@ -127,14 +130,13 @@ Test(disk, an_entry_comes_back_and_outlives_the_process_that_wrote_it)
 Test(disk, the_memfd_that_comes_back_cannot_be_changed)
 {
 	struct disk *d = open_disk("gcc", 0);
-	uint64_t n = 0;
-	int fd = -1;
+	struct disk_code c = {.fd = -1};
 
 	put(d, "k", "object");
-	cr_assert_eq(disk_read(d, "k", &fd, &n), DISK_HIT);
-	cr_assert_eq(pwrite(fd, "x", 1, 0), -1);
+	cr_assert_eq(disk_read(d, &kind, "k", &c), DISK_HIT);
+	cr_assert_eq(pwrite(c.fd, "x", 1, 0), -1);
 	cr_assert_eq(errno, EPERM);
-	close(fd);
+	close(c.fd);
 	disk_close(d);
 }
 
@@ -282,7 +284,7 @@ Test(disk, clearing_leaves_no_entry)
 
 Test(disk, a_folder_open_to_others_is_refused_by_name)
 {
-	struct disk_config c = {.dir = folder, .identity = "", .isa = 2, .generation = 1};
+	struct disk_config c = {.dir = folder};
 	struct disk *d = NULL;
 	struct err err = {OK, ""};
 
@@ -298,7 +300,7 @@ Test(disk, a_folder_open_to_others_is_refused_by_name)
 Test(disk, a_missing_folder_is_made_private_with_its_parents)
 {
 	char dir[128];
-	struct disk_config c = {.dir = dir, .identity = "", .isa = 2, .generation = 1};
+	struct disk_config c = {.dir = dir};
 	struct disk *d = NULL;
 	struct err err = {OK, ""};
 	struct stat st;

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* base/cuda_find.c - see cuda_find.h. */
+#define _GNU_SOURCE
+#include "cuda_find.h"
+
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "textbuf.h"
+
+struct search {
+	struct cuda_find *f;
+	const char *const *names;
+	struct textbuf tried; /* folders, one behind the other */
+};
+
+/* Where below a toolkit, or below Python's site-packages, libraries lie. */
+static const char *const below[] = {"lib64", "lib", "targets/x86_64-linux/lib", "nvidia/cu13/lib",
+				    "nvidia/cuda_nvrtc/lib"};
+static const char *const system_folders[] = {"/usr/lib/x86_64-linux-gnu",
+					     "/lib/x86_64-linux-gnu",
+					     "/usr/lib64",
+					     "/usr/lib",
+					     "/usr/local/lib",
+					     "/usr/local/nvidia/lib64",
+					     "/usr/lib/wsl/lib"};
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+/* The first of the names in this folder. */
+static bool in_folder(struct search *s, const char *folder)
+{
+	/* A relative folder would let the working folder choose what is loaded. */
+	if (*folder != '/')
+		return false;
+	textbuf_put(&s->tried, " %s", folder);
+	for (unsigned i = 0; s->names[i]; i++) {
+		int n = snprintf(s->f->path, sizeof s->f->path, "%s/%s", folder, s->names[i]);
+
+		if (n < (int)sizeof s->f->path && !access(s->f->path, R_OK))
+			return true;
+	}
+	return false;
+}
+
+static bool below_root(struct search *s, const char *root)
+{
+	char folder[CUDA_FIND_PATH + 64];
+
+	if (*root != '/')
+		return false;
+	for (unsigned i = 0; i < COUNT(below); i++) {
+		snprintf(folder, sizeof folder, "%s/%s", root, below[i]);
+		/* Only folders that exist: the list of places shall be readable. */
+		if (!access(folder, X_OK) && in_folder(s, folder))
+			return true;
+	}
+	return in_folder(s, root);
+}
+
+/* Each folder of a list with colons. */
+static bool in_list(struct search *s, const char *list, bool (*look)(struct search *, const char *))
+{
+	char folder[CUDA_FIND_PATH];
+
+	for (const char *at = list; at && *at;) {
+		size_t n = strcspn(at, ":");
+
+		snprintf(folder, sizeof folder, "%.*s", (int)n, at);
+		if (*folder && look(s, folder))
+			return true;
+		at += n + (at[n] == ':');
+	}
+	return false;
+}
+
+static bool in_toolkits(struct search *s)
+{
+	glob_t g;
+	bool found = false;
+
+	if (below_root(s, "/usr/local/cuda"))
+		return true;
+	if (!glob("/usr/local/cuda-*", 0, NULL, &g))
+		for (size_t i = g.gl_pathc; i-- > 0 && !found;)
+			found = below_root(s, g.gl_pathv[i]);
+	globfree(&g);
+	return found || below_root(s, "/opt/cuda");
+}
+
+static bool everywhere(struct search *s)
+{
+	if (in_list(s, getenv("BRAZE_CUDA_PATHS"), below_root) ||
+	    in_list(s, getenv("CUDA_HOME"), below_root) ||
+	    in_list(s, getenv("CUDA_PATH"), below_root) ||
+	    in_list(s, getenv("LD_LIBRARY_PATH"), in_folder))
+		return true;
+	for (unsigned i = 0; i < COUNT(system_folders); i++)
+		if (in_folder(s, system_folders[i]))
+			return true;
+	return in_toolkits(s);
+}
+
+bool cuda_find(struct cuda_find *f, const char *variable, const char *const *names)
+{
+	char tried[CUDA_FIND_TEXT] = "";
+	struct search s = {f, names, {tried, sizeof tried, 0}};
+	const char *given = getenv(variable);
+	bool found;
+
+	if (given && *given) {
+		/* Who names a file wants that file and no other. */
+		found = *given == '/' && strlen(given) < sizeof f->path && !access(given, R_OK);
+		snprintf(f->path, sizeof f->path, "%s", found ? given : "");
+		snprintf(f->text, sizeof f->text, found ? "found %s" : "%s=%s is no readable file",
+			 found ? given : variable, given);
+		return found;
+	}
+	found = everywhere(&s);
+	if (!found)
+		*f->path = 0;
+	if (found)
+		snprintf(f->text, sizeof f->text, "found %s", f->path);
+	else
+		snprintf(f->text, sizeof f->text,
+			 "no %s; install it, or set %s to the file or BRAZE_CUDA_PATHS to a folder "
+			 "above it; looked in%.1700s",
+			 names[0], variable, tried);
+	return found;
+}

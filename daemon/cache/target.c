@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cache/target.c - see target.h. */
+#define _GNU_SOURCE
+#include "target.h"
+
+#include <glob.h>
+#include <gnu/libc-version.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cuda_find.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/textbuf.h"
+#include "base/xalloc.h"
+#include "emit/emit_c.h"
+
+static const char *const nvrtc_names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2",
+					  "libnvrtc.so", NULL};
+
+static unsigned long long text_hash(const char *text)
+{
+	return (unsigned long long)hash_bytes(text, strlen(text), 0);
+}
+
+/* Compiler and disk are helps, not needs: without them tier 0 serves, and the
+ * log says so. */
+void target_open_cpu(struct target *t, struct uv_loop_s *loop, const struct cache_config *config)
+{
+	char path[COMPILE_PATH_BYTES] = "", tool[1024] = "none";
+	struct helper_config hc = {.self = config->self, .compiler = path, .isa = isa_best()};
+	struct err err = {OK, ""};
+
+	snprintf(t->missing, sizeof t->missing, "%s",
+		 "there is no C compiler (gcc or clang); tier 0 runs this kernel");
+	if (hc.isa == ISA_NONE) {
+		log_warn("cache", "this processor is below x86-64-v2: kernels are interpreted");
+	} else if (!compile_target_find(path, config->compiler)) {
+		log_warn("cache", "no compiler %s: kernels are interpreted",
+			 config->compiler ? config->compiler : "gcc or clang");
+		*path = 0;
+	} else if (config->self && helper_create(&t->helper, loop, &hc, &err)) {
+		log_warn("cache", "%s: kernels are interpreted", err.text);
+	}
+	if (*path)
+		compile_target_identity(tool, sizeof tool, path);
+	/* Names of vector math functions vary with the C library. */
+	snprintf(t->identity, sizeof t->identity, "%s; glibc %s; prologue %016llx", tool,
+		 gnu_get_libc_version(), text_hash(emit_c_prologue()));
+	t->kind = (struct disk_kind){t->identity, isa_best(), EMIT_GENERATION};
+}
+
+/* NVRTC's other half, whose name carries the full version, lies in the same folder. */
+static void put_builtins(struct textbuf *b, const char *library)
+{
+	char *copy = xstrdup(library), tool[1024];
+	char *pattern = xasprintf("%s/libnvrtc-builtins.so*", dirname(copy));
+	glob_t g;
+
+	if (!glob(pattern, 0, NULL, &g) && g.gl_pathc) {
+		compile_target_identity(tool, sizeof tool, g.gl_pathv[g.gl_pathc - 1]);
+		textbuf_put(b, "; %s", tool);
+	}
+	globfree(&g);
+	free(pattern);
+	free(copy);
+}
+
+static void cuda_identity(struct target *t, const char *library)
+{
+	struct textbuf b = {t->identity, sizeof t->identity, 0};
+	char tool[1024], options[512];
+
+	compile_target_identity(tool, sizeof tool, library);
+	/* The architecture stands in the key. */
+	compile_nvrtc_options(options, sizeof options, 0, false, 1000000);
+	textbuf_put(&b, "nvrtc %s", tool);
+	put_builtins(&b, library);
+	textbuf_put(&b, "; %s; prologue %016llx", options, text_hash(emit_cuda_prologue()));
+	t->kind = (struct disk_kind){t->identity, 0, EMIT_CUDA_GENERATION};
+}
+
+void target_open_cuda(struct target *t, struct uv_loop_s *loop, const struct cache_config *config)
+{
+	struct helper_config hc = {.self = config->self};
+	struct cuda_find found;
+	struct err err = {OK, ""};
+
+	if (!cuda_find(&found, "BRAZE_NVRTC", nvrtc_names)) {
+		snprintf(t->missing, sizeof t->missing,
+			 "NVRTC, which compiles for the GPU, was not found: %.900s", found.text);
+		return;
+	}
+	cuda_identity(t, found.path);
+	hc.compiler = found.path;
+	if (!helper_create(&t->helper, loop, &hc, &err))
+		log_info("cache", "NVRTC: %s", found.text);
+	else
+		snprintf(t->missing, sizeof t->missing, "%s", err.text);
+}
+
+void target_close(struct target *t)
+{
+	helper_destroy(t->helper);
+	t->helper = NULL;
+}
+
+enum status target_source(char **out, const struct kernel *k, struct err *err)
+{
+	return k->arch ? emit_cuda_source(out, k->spec, err) : emit_c_source(out, k->spec, err);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cache/target.h - what makes code for one kind of device.
+ *
+ * Loop thread only.  The processor's code comes from gcc or clang, a GPU's from
+ * NVRTC; each has a helper process of its own, so that neither waits for the other. */
+#ifndef BRAZE_TARGET_H
+#define BRAZE_TARGET_H
+
+#include "cache.h"
+#include "disk.h"
+#include "helper.h"
+
+struct target {
+	struct helper *helper; /* NULL: there is no compiler, `missing` tells why */
+	struct disk_kind kind; /* its identity is the text below */
+	char identity[1536];
+	char missing[CACHE_ERROR_TEXT];
+};
+
+/* Find the compiler and get ready to start its helper; may be tried again while
+ * there is no helper. */
+void target_open_cpu(struct target *t, struct uv_loop_s *loop, const struct cache_config *c);
+void target_open_cuda(struct target *t, struct uv_loop_s *loop, const struct cache_config *c);
+void target_close(struct target *t);
+/* The text that the target's compiler gets for this kernel; malloc'ed. */
+enum status target_source(char **out, const struct kernel *k, struct err *err) MUST_USE;
+
+#endif

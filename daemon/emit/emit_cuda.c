@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* emit/emit_cuda.c - a canonical nest as CUDA C++: parameter, points, instructions.
+ *
+ * One thread computes one point with scalar values v<i>; what is the same for all of
+ * a loop's points is left to the compiler.  Index arithmetic is a template over the
+ * index type.  The prologue (kernels/pre.cuh and so on) does the rest. */
+#include "emit_cuda.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "emit_c.h"
+#include "worker/cuda_abi.h"
+
+const char *emit_cuda_type(unsigned dtype)
+{
+	return dtype_row(dtype)->suffix;
+}
+
+/* ---- the parameter, the point -------------------------------------------------- */
+
+static void put_params(struct cuda_gen *g)
+{
+	const struct nest *n = g->n;
+
+	text_add(g->o, "struct bz_params {\nbz_head h;\n");
+	if (n->naccess)
+		text_put(g->o, "bz_u64 base[%u];\n", n->naccess);
+	if (g->loops)
+		text_put(g->o, "bz_i64 extent[%u];\n", g->loops);
+	if (n->naccess && g->loops)
+		text_put(g->o, "bz_i64 stride[%u][%u];\n", n->naccess, g->loops);
+	if (n->nscalar)
+		text_put(g->o, "bz_u64 scalar[%u][2];\n", n->nscalar);
+	text_add(g->o, "};\n");
+}
+
+/* A point of the parallel loops, and how its number becomes one. */
+static void put_place(struct cuda_gen *g)
+{
+	text_add(g->o, "template <class I> struct bz_place {\n");
+	for (unsigned l = 0; l < g->n->npar; l++)
+		text_put(g->o, "I x%u;\n", l);
+	text_add(g->o,
+		 "};\ntemplate <class I> BZ_FN bz_place<I> bz_decode(const bz_params &A, I p)\n"
+		 "{\nbz_place<I> at;\n");
+	for (unsigned l = g->n->npar; l-- > 0;) {
+		if (l)
+			text_put(g->o,
+				 "{\nconst I q = bz_over(p, (I)A.extent[%u]);\n"
+				 "at.x%u = p - q * (I)A.extent[%u];\np = q;\n}\n",
+				 l, l, l);
+		else
+			text_add(g->o, "at.x0 = p;\n");
+	}
+	text_add(g->o, "return at;\n}\n");
+}
+
+void emit_cuda_place(struct cuda_gen *g)
+{
+	for (unsigned l = 0; l < g->n->npar; l++)
+		text_put(g->o, "const I x%u = at.x%u;\n", l, l);
+}
+
+void emit_cuda_address(struct cuda_gen *g, unsigned a)
+{
+	const struct nest_access *x = &g->n->access[a];
+	bool any = false;
+
+	text_put(g->o, "A.base[%u]", a);
+	for (unsigned l = 0; l < g->loops; l++) {
+		bool known = l == g->n->vec && x->walk != WALK_STRIDED;
+
+		if (known && x->walk == WALK_SAME)
+			continue;
+		text_put(g->o, any ? " + x%u * " : " + (bz_i64)(x%u * ", l);
+		any = true;
+		if (known)
+			text_put(g->o, "%u", dtype_row(x->dtype)->bytes);
+		else
+			text_put(g->o, "(I)A.stride[%u][%u]", a, l);
+	}
+	if (any)
+		text_add(g->o, ")");
+}
+
+/* ---- instructions ---------------------------------------------------------------- */
+
+static void put_compute(struct cuda_gen *g, unsigned i)
+{
+	const struct nest_instr *in = &g->n->instr[i];
+	const struct op_row *row = op_row(in->op);
+
+	text_put(g->o, "const bz_%s v%u = bz_%s<bz_%s", emit_cuda_type(in->dtype), i, row->stem,
+		 emit_cuda_type(in->ltype));
+	if (in->op == OP_CAST)
+		text_put(g->o, ", bz_%s", emit_cuda_type(in->dtype));
+	text_put(g->o, ">(v%u", in->a);
+	if (row->arity > 1)
+		text_put(g->o, ", v%u", in->b);
+	if (row->arity > 2)
+		text_put(g->o, ", v%u", in->c);
+	text_add(g->o, ");\n");
+}
+
+static void put_memory(struct cuda_gen *g, unsigned i)
+{
+	const struct nest_instr *in = &g->n->instr[i];
+	const struct nest_access *x = &g->n->access[in->a];
+	const char *t = emit_cuda_type(x->dtype);
+	bool lanes = g->vector > 1 && x->walk == WALK_UNIT;
+
+	if (in->op == NI_LOAD && lanes) {
+		text_put(g->o, "const bz_%s v%u = a%u.get(k);\n", t, i, in->a);
+	} else if (in->op == NI_LOAD) {
+		text_put(g->o, "const bz_%s v%u = bz_ld<bz_%s>(", t, i, t);
+		emit_cuda_address(g, in->a);
+		text_add(g->o, ");\n");
+	} else if (lanes) {
+		text_put(g->o, "a%u.lane[k] = v%u;\n", in->a, in->b);
+	} else {
+		text_put(g->o, "bz_st<bz_%s>(", t);
+		emit_cuda_address(g, in->a);
+		text_put(g->o, ", v%u);\n", in->b);
+	}
+}
+
+void emit_cuda_instrs(struct cuda_gen *g, unsigned from, unsigned to)
+{
+	for (unsigned i = from; i < to; i++) {
+		const struct nest_instr *in = &g->n->instr[i];
+		const char *t = emit_cuda_type(in->dtype);
+
+		switch (in->op) {
+		case NI_LOAD:
+		case NI_STORE:
+			put_memory(g, i);
+			break;
+		case NI_SCALAR:
+			text_put(g->o,
+				 "const bz_%s v%u = bz_imm<bz_%s>(A.scalar[%u][0], "
+				 "A.scalar[%u][1]);\n",
+				 t, i, t, in->a, in->a);
+			break;
+		case NI_INDEX:
+			text_put(g->o, "const bz_i64 v%u = x%u%s;\n", i, in->a,
+				 g->vector > 1 && in->a == g->last ? " + k" : "");
+			break;
+		case NI_REDUCE: /* emit_cuda_reduce.c does these */
+			break;
+		default:
+			put_compute(g, i);
+		}
+	}
+}
+
+void emit_cuda_entry(struct cuda_gen *g, const char *name, const char *body)
+{
+	text_put(g->o,
+		 "extern \"C\" __global__ void __launch_bounds__(BZ_THREADS)\n"
+		 "%s(const __grid_constant__ bz_params A)\n{\n%s\n}\n",
+		 name, body);
+}
+
+/* ---- which entries ------------------------------------------------------------------ */
+
+bool emit_cuda_narrow(const struct nest *spec)
+{
+	return spec->npar > 1 || spec->nred > 1;
+}
+
+/* May all loads of a nest come before all its stores? */
+static bool loads_first(const struct nest *n)
+{
+	bool stored = false;
+
+	for (unsigned i = 0; i < n->ninstr; i++) {
+		const struct nest_instr *in = &n->instr[i];
+
+		if (in->op == NI_LOAD && stored && !n->access[in->a].alone)
+			return false;
+		stored |= in->op == NI_STORE;
+	}
+	return true;
+}
+
+unsigned emit_cuda_vector(const struct nest *spec)
+{
+	unsigned widest = 1;
+
+	if (spec->nred || !spec->npar || !loads_first(spec))
+		return 0;
+	for (unsigned a = 0; a < spec->naccess; a++) {
+		const struct nest_access *x = &spec->access[a];
+		unsigned bytes = dtype_row(x->dtype)->bytes;
+
+		if (x->walk == WALK_STRIDED || (x->write && x->walk != WALK_UNIT))
+			return 0;
+		if (x->walk == WALK_UNIT && bytes > widest)
+			widest = bytes;
+	}
+	/* Written once for each point of the vector. */
+	if (widest >= CUDA_VECTOR_BYTES || CUDA_VECTOR_BYTES / widest * spec->ninstr > 256)
+		return 0;
+	return CUDA_VECTOR_BYTES / widest;
+}
+
+bool emit_cuda_tile(const struct nest *spec)
+{
+	if (spec->nred || spec->npar < 2)
+		return false;
+	for (unsigned a = 0; a < spec->naccess; a++)
+		if (spec->access[a].walk == WALK_STRIDED)
+			return true;
+	return false;
+}
+
+/* ---- the whole text ------------------------------------------------------------------ */
+
+/* A nest that breaks the rules of nest.h must not reach the compiler as nonsense. */
+static enum status check_instr(const struct nest *n, unsigned i, struct err *err)
+{
+	const struct nest_instr *in = &n->instr[i];
+	const struct op_row *row = op_row(in->op < OP_END ? in->op : OP_CAST);
+	bool access = in->op == NI_LOAD || in->op == NI_STORE;
+
+	if (in->op >= NI_END || !row || row->kind != KIND_EW || !dtype_native(in->dtype) ||
+	    !dtype_native(in->ltype))
+		return err_set(err, E_INTERNAL, "instruction %u of a nest (op %u) has no CUDA", i,
+			       in->op);
+	if (access && (in->a >= n->naccess || !dtype_native(n->access[in->a].dtype)))
+		return err_set(err, E_INTERNAL, "instruction %u of a nest: access %u", i, in->a);
+	if (in->op == NI_REDUCE && (!n->nred || i >= n->post || !op_row(in->c)))
+		return err_set(err, E_INTERNAL, "instruction %u of a nest: bad reduction", i);
+	return OK;
+}
+
+static enum status find_reductions(struct cuda_gen *g, struct err *err)
+{
+	enum status st = OK;
+
+	for (unsigned i = 0; i < g->n->ninstr && !st; i++) {
+		st = check_instr(g->n, i, err);
+		if (st || g->n->instr[i].op != NI_REDUCE)
+			continue;
+		if (g->nreduce == LIMIT_NEST_REDUCES)
+			return err_set(err, E_INTERNAL, "a nest with more than %u reductions",
+				       LIMIT_NEST_REDUCES);
+		g->red[g->nreduce++] = i;
+	}
+	return st;
+}
+
+enum status emit_cuda_source(char **out, const struct nest *spec, struct err *err)
+{
+	struct text body = {NULL, 0, 0}, whole = {NULL, 0, 0};
+	struct cuda_gen g = {.o = &body, .n = spec, .vector = 1};
+	enum status st = find_reductions(&g, err);
+
+	if (st)
+		return st;
+	g.loops = spec->npar + spec->nred;
+	g.last = spec->npar ? spec->npar - 1 : 0;
+	put_params(&g);
+	put_place(&g);
+	if (spec->nred)
+		emit_cuda_reduce(&g);
+	else
+		emit_cuda_map(&g);
+	text_add(&whole, emit_cuda_prologue());
+	text_add(&whole, "\n" EMIT_KERNEL_MARK "\n");
+	text_indented(&whole, body.s);
+	free(body.s);
+	*out = whole.s;
+	return OK;
+}

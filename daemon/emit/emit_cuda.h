@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* emit/emit_cuda.h - between the parts of the CUDA emitter, emit_cuda*.c. */
+#ifndef BRAZE_EMIT_CUDA_H
+#define BRAZE_EMIT_CUDA_H
+
+#include "emit.h"
+#include "text.h"
+
+struct cuda_gen {
+	struct text *o;
+	const struct nest *n;
+	unsigned loops, last;		  /* npar + nred; the last parallel loop */
+	unsigned red[LIMIT_NEST_REDUCES]; /* the reductions: instructions */
+	unsigned nreduce;
+	unsigned vector; /* points of a thread in the text being written; 1: no vectors */
+};
+
+/* More than this many instructions: text is written fewer times, loops stay rolled. */
+#define EMIT_CUDA_BIG 24
+
+const char *emit_cuda_type(unsigned dtype); /* suffix, for bz_<suffix> */
+/* Declares x<l>, the point's index of each parallel loop, from `at`. */
+void emit_cuda_place(struct cuda_gen *g);
+/* Instructions [from, to) of one point, one line each. */
+void emit_cuda_instrs(struct cuda_gen *g, unsigned from, unsigned to);
+/* Address of access a at x<l>. */
+void emit_cuda_address(struct cuda_gen *g, unsigned a);
+/* An entry point with this name and this one statement. */
+void emit_cuda_entry(struct cuda_gen *g, const char *name, const char *body);
+
+void emit_cuda_map(struct cuda_gen *g);
+void emit_cuda_reduce(struct cuda_gen *g);
+
+#endif

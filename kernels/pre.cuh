@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kernels/pre.cuh - types, memory and casts of generated CUDA kernels.
+ *
+ * Text at the head of every CUDA source (pre.cuh ew.cuh cx.cuh tree.cuh), compiled
+ * by NVRTC without any header.  The rules are those of pre.h, ew.h, cx.h and tree.h,
+ * one element a thread: templates over the element type, so that a kernel pays for
+ * the functions it uses.  bz_<stem><bz_<suffix>> for every row of proto/ops.def.
+ *
+ * Invariant: a result is a function of its operands only, and equals the CPU's bit
+ * for bit where the operation is exact (integers, + - * / sqrt, rounding, casts);
+ * --fmad=false is what makes it so.  Nothing traps, whatever the operands. */
+
+#define BZ_FN static __device__ __forceinline__
+
+typedef bool bz_b1;
+typedef signed char bz_i8;
+typedef short bz_i16;
+typedef int bz_i32;
+typedef long long bz_i64;
+typedef unsigned char bz_u8;
+typedef unsigned short bz_u16;
+typedef unsigned int bz_u32;
+typedef unsigned long long bz_u64;
+typedef float bz_f32;
+typedef double bz_f64;
+template <class F> struct bz_complex {
+	F re, im;
+};
+typedef bz_complex<float> bz_c64;
+typedef bz_complex<double> bz_c128;
+
+/* ---- what a type is ---------------------------------------------------------- */
+
+enum bz_class { BZ_BOOL, BZ_INT, BZ_UINT, BZ_FLOAT, BZ_COMPLEX };
+
+/* part: the component; stored: how it lies in memory; wide: unsigned, of at least 32
+ * bits, where sums and products wrap. */
+template <class T> struct bz_type;
+#define BZ_TYPE(t, class_, part_, stored_, wide_)                                                  \
+	template <> struct bz_type<bz_##t> {                                                       \
+		static constexpr bz_class cls = class_;                                            \
+		typedef part_ part;                                                                \
+		typedef stored_ stored;                                                            \
+		typedef wide_ wide;                                                                \
+	};
+BZ_TYPE(b1, BZ_BOOL, bz_b1, bz_u8, bz_u32)
+BZ_TYPE(i8, BZ_INT, bz_i8, bz_i8, bz_u32)
+BZ_TYPE(i16, BZ_INT, bz_i16, bz_i16, bz_u32)
+BZ_TYPE(i32, BZ_INT, bz_i32, bz_i32, bz_u32)
+BZ_TYPE(i64, BZ_INT, bz_i64, bz_i64, bz_u64)
+BZ_TYPE(u8, BZ_UINT, bz_u8, bz_u8, bz_u32)
+BZ_TYPE(u16, BZ_UINT, bz_u16, bz_u16, bz_u32)
+BZ_TYPE(u32, BZ_UINT, bz_u32, bz_u32, bz_u32)
+BZ_TYPE(u64, BZ_UINT, bz_u64, bz_u64, bz_u64)
+BZ_TYPE(f32, BZ_FLOAT, bz_f32, bz_f32, bz_u32)
+BZ_TYPE(f64, BZ_FLOAT, bz_f64, bz_f64, bz_u64)
+BZ_TYPE(c64, BZ_COMPLEX, bz_f32, bz_c64, bz_u32)
+BZ_TYPE(c128, BZ_COMPLEX, bz_f64, bz_c128, bz_u64)
+
+template <class T> constexpr bool bz_is_bool = bz_type<T>::cls == BZ_BOOL;
+template <class T> constexpr bool bz_is_integer =
+	bz_type<T>::cls == BZ_INT || bz_type<T>::cls == BZ_UINT;
+template <class T> constexpr bool bz_is_signed = bz_type<T>::cls == BZ_INT;
+template <class T> constexpr bool bz_is_float = bz_type<T>::cls == BZ_FLOAT;
+template <class T> constexpr bool bz_is_complex = bz_type<T>::cls == BZ_COMPLEX;
+template <class A, class B> constexpr bool bz_same_type = false;
+template <class A> constexpr bool bz_same_type<A, A> = true;
+
+/* ---- the parameter ------------------------------------------------------------ */
+
+/* Copies of worker/cuda_abi.h and worker/kernel_abi.h. */
+struct bz_head {
+	bz_i64 lo, hi, clo, chi;
+	bz_u64 cancel, part, error;
+	bz_u32 team, tile;
+};
+struct bz_acc {
+	bz_u64 v[2];
+	bz_i64 index;
+};
+#define BZ_THREADS 256
+#define BZ_WARPS   8
+#define BZ_TILE	   32
+
+BZ_FN bool bz_cancelled(const bz_head &h)
+{
+	return *(const volatile bz_u32 *)h.cancel != 0;
+}
+
+/* Division of indices, which are never negative, costs less unsigned. */
+BZ_FN bz_i32 bz_over(bz_i32 a, bz_i32 b)
+{
+	return (bz_i32)((bz_u32)a / (bz_u32)b);
+}
+BZ_FN bz_i64 bz_over(bz_i64 a, bz_i64 b)
+{
+	return (bz_i64)((bz_u64)a / (bz_u64)b);
+}
+
+/* ---- loads, stores, immediates -------------------------------------------------- */
+
+/* A complex element may lie on a multiple of its component's size only.  A client
+ * can scribble on its arena: a stored bool is any byte. */
+template <class T> BZ_FN T bz_ld(bz_u64 p)
+{
+	if constexpr (bz_is_complex<T>) {
+		typedef typename bz_type<T>::part F;
+		return {((const F *)p)[0], ((const F *)p)[1]};
+	} else if constexpr (bz_is_bool<T>) {
+		return *(const bz_u8 *)p != 0;
+	} else {
+		return *(const T *)p;
+	}
+}
+template <class T> BZ_FN void bz_st(bz_u64 p, T v)
+{
+	if constexpr (bz_is_complex<T>) {
+		typedef typename bz_type<T>::part F;
+		((F *)p)[0] = v.re;
+		((F *)p)[1] = v.im;
+	} else if constexpr (bz_is_bool<T>) {
+		*(bz_u8 *)p = v;
+	} else {
+		*(T *)p = v;
+	}
+}
+
+/* N elements on a multiple of their size, which is at most 16 bytes, at once. */
+template <int BYTES> struct bz_word;
+template <> struct bz_word<16> {
+	typedef uint4 type;
+};
+template <> struct bz_word<8> {
+	typedef uint2 type;
+};
+template <> struct bz_word<4> {
+	typedef bz_u32 type;
+};
+template <> struct bz_word<2> {
+	typedef bz_u16 type;
+};
+template <> struct bz_word<1> {
+	typedef bz_u8 type;
+};
+template <class T, int N> union bz_vector {
+	typename bz_word<N * (int)sizeof(T)>::type word;
+	typename bz_type<T>::stored lane[N];
+
+	__device__ __forceinline__ void load(bz_u64 p)
+	{
+		word = *(const decltype(word) *)p;
+	}
+	__device__ __forceinline__ void store(bz_u64 p) const
+	{
+		*(decltype(word) *)p = word;
+	}
+	__device__ __forceinline__ T get(int i) const
+	{
+		if constexpr (bz_is_bool<T>)
+			return lane[i] != 0;
+		else
+			return lane[i];
+	}
+};
+
+/* A scalar parameter from its raw bits. */
+template <class T> BZ_FN T bz_imm(bz_u64 lo, bz_u64 hi)
+{
+	if constexpr (bz_is_complex<T>) {
+		typedef typename bz_type<T>::part F;
+		return {bz_imm<F>(lo, 0), bz_imm<F>(hi, 0)};
+	} else if constexpr (bz_is_bool<T>) {
+		return (lo & 255) != 0;
+	} else if constexpr (bz_same_type<T, bz_f32>) {
+		return __uint_as_float((bz_u32)lo);
+	} else if constexpr (bz_same_type<T, bz_f64>) {
+		return __longlong_as_double((bz_i64)lo);
+	} else {
+		return (T)lo;
+	}
+}
+
+/* ---- casts ------------------------------------------------------------------- */
+
+/* From floats: what cvtt gives on x86, the most negative number for a value out of
+ * range; types below 4 bytes are cut from int32, uint32 from int64. */
+template <class F> BZ_FN bz_i32 bz_to_i32(F x)
+{
+	const bz_f64 wide = x;
+	return wide > -2147483649.0 && wide < 2147483648.0 ? (bz_i32)x : (bz_i32)0x80000000u;
+}
+template <class F> BZ_FN bz_i64 bz_to_i64(F x)
+{
+	const F top = (F)9223372036854775808.0;
+	return x >= -top && x < top ? (bz_i64)x : (bz_i64)0x8000000000000000ull;
+}
+template <class F> BZ_FN bz_u64 bz_to_u64(F x)
+{
+	const F top = (F)9223372036854775808.0;
+	return x >= top ? (bz_u64)bz_to_i64(x - top) ^ 0x8000000000000000ull
+			: (bz_u64)bz_to_i64(x);
+}
+
+template <class FROM, class TO> BZ_FN TO bz_cast(FROM x)
+{
+	if constexpr (bz_is_complex<TO>) {
+		typedef typename bz_type<TO>::part F;
+		if constexpr (bz_is_complex<FROM>)
+			return {(F)x.re, (F)x.im};
+		else
+			return {bz_cast<FROM, F>(x), 0};
+	} else if constexpr (bz_is_complex<FROM>) {
+		if constexpr (bz_is_bool<TO>)
+			return x.re != 0 || x.im != 0;
+		else
+			return bz_cast<typename bz_type<FROM>::part, TO>(x.re);
+	} else if constexpr (bz_is_bool<TO>) {
+		return x != 0;
+	} else if constexpr (bz_is_float<FROM> && bz_is_integer<TO>) {
+		if constexpr (bz_same_type<TO, bz_u64>)
+			return bz_to_u64(x);
+		else if constexpr (sizeof(TO) == 8 || bz_same_type<TO, bz_u32>)
+			return (TO)bz_to_i64(x);
+		else
+			return (TO)bz_to_i32(x);
+	} else {
+		return (TO)x;
+	}
+}
