@@ -8,37 +8,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cuda_find.h"
 #include "cuda_error.h"
 
-/* Where drivers are put besides the loader's own path. */
-static const char *const places[] = {
-	"libcuda.so.1",
-	"/usr/lib/x86_64-linux-gnu/libcuda.so.1",
-	"/usr/lib64/libcuda.so.1",
-	"/usr/lib/libcuda.so.1",
-	"/usr/local/nvidia/lib64/libcuda.so.1",
-	"/usr/lib/wsl/lib/libcuda.so.1",
-	"/run/opengl-driver/lib/libcuda.so.1",
-};
+static const char *const names[] = {"libcuda.so.1", NULL};
 
-/* The last message of the loader goes to err when nothing can be loaded. */
 static enum status load(void **out, struct err *err)
 {
 	const char *named = getenv("BRAZE_LIBCUDA");
+	struct cuda_find found;
 
-	if (named && *named) {
-		*out = dlopen(named, RTLD_NOW | RTLD_LOCAL);
-		if (*out)
-			return OK;
-		return err_set(err, E_DEVICE, "BRAZE_LIBCUDA cannot be loaded: %.180s", dlerror());
-	}
-	for (size_t i = 0; i < sizeof places / sizeof *places && !*out; i++)
-		*out = dlopen(places[i], RTLD_NOW | RTLD_LOCAL);
+	/* The loader knows places that a search by file does not. */
+	if (!named || !*named)
+		*out = dlopen(names[0], RTLD_NOW | RTLD_LOCAL);
 	if (*out)
 		return OK;
-	return err_set(err, E_DEVICE,
-		       "no CUDA driver: libcuda.so.1 is not found; install the NVIDIA driver, or "
-		       "name its library in BRAZE_LIBCUDA");
+	if (!cuda_find(&found, "BRAZE_LIBCUDA", names))
+		return err_set(err, E_DEVICE, "no CUDA driver: %.230s", found.text);
+	*out = dlopen(found.path, RTLD_NOW | RTLD_LOCAL);
+	if (!*out)
+		return err_set(err, E_DEVICE, "the CUDA driver cannot be loaded: %.200s",
+			       dlerror());
+	return OK;
 }
 
 static void note_missing(char *list, size_t n, const char *name)

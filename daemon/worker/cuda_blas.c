@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
+#include "base/cuda_find.h"
 #include "base/log.h"
 #include "base/xalloc.h"
 
@@ -37,15 +38,15 @@ struct cuda_blas {
 static void *library_open(void)
 {
 	static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11",
-					    "/usr/local/cuda/lib64/libcublas.so"};
+					    NULL};
 	const char *named = getenv("BRAZE_LIBCUBLAS");
-	void *library = NULL;
+	struct cuda_find found;
 
-	if (named) /* empty: none */
-		return *named ? dlopen(named, RTLD_NOW | RTLD_LOCAL) : NULL;
-	for (size_t i = 0; i < sizeof names / sizeof *names && !library; i++)
-		library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-	return library;
+	if (named && !*named)
+		return NULL; /* it is not wanted */
+	return cuda_find(&found, "BRAZE_LIBCUBLAS", names)
+		       ? dlopen(found.path, RTLD_NOW | RTLD_LOCAL)
+		       : NULL;
 }
 
 static bool resolve(struct cuda_blas *b)

@@ -113,8 +113,7 @@ static enum status launch_all(struct cuda_run *run, struct cuda_kernel *k, char 
 		cuda_launch_set(block, l, item, lane->slot[run->slot].cancel, part, 0);
 		st = cuda_context_check(c,
 					c->api.cuLaunchKernel(f, item->grid, 1, 1, CUDA_THREADS, 1,
-							      1, item->shared, lane->stream, params,
-							      NULL),
+							      1, 0, lane->stream, params, NULL),
 					err, "launching %s of kernel %u", item->entry, k->id);
 		if (st != OK)
 			return st;
@@ -152,8 +151,9 @@ enum status cuda_step_kernel(struct cuda_run *run, uint32_t i, struct err *err)
 				  .hi = s->hi,
 				  .split = s->split};
 	cuda_launch_args(block, &step);
-	cuda_launch_plan(&launches, &step, run->lane->c->units);
-	st = part_of(&part, run, s, launches.part_bytes, err);
+	st = cuda_launch_plan(&launches, &step, run->lane->c->units, err);
+	if (st == OK)
+		st = part_of(&part, run, s, launches.part_bytes, err);
 	if (st == OK)
 		st = launch_all(run, k, block, &launches, part ? part->addr : 0, err);
 	if (part && (st != OK || s->split == 0 || s->split & 2))

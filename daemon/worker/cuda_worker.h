@@ -143,13 +143,14 @@ enum cuda_code_state { CODE_NONE, CODE_LOADING, CODE_READY, CODE_FAILED };
 /* Entries of cuda_abi.h; a kernel has some of them. */
 #define CUDA_ENTRIES(X)                                                                            \
 	X(bz_map)                                                                                  \
-	X(bz_map_wide)                                                                             \
+	X(bz_map_narrow)                                                                           \
 	X(bz_map_vector)                                                                           \
+	X(bz_map_vector_narrow)                                                                    \
 	X(bz_map_tile)                                                                             \
 	X(bz_reduce_warp)                                                                          \
-	X(bz_reduce_warp_wide)                                                                     \
+	X(bz_reduce_warp_narrow)                                                                   \
 	X(bz_reduce_column)                                                                        \
-	X(bz_reduce_column_wide)                                                                   \
+	X(bz_reduce_column_narrow)                                                                 \
 	X(bz_finish)                                                                               \
 	X(bz_matmul)
 enum cuda_entry {

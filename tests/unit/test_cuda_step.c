@@ -48,7 +48,7 @@
 	"SUM:\nmul.lo.u64 %rd36, %rd9, %rd26;\nadd.u64 %rd36, %rd36, %rd4;\n"                      \
 	"st.global.f64 [%rd36], %fd1;\nadd.u64 %rd9, %rd9, %rd8;\nbra NEXT;\nDONE:\nret;\n}\n"
 #define PTX_SUM                                                                                    \
-	PTX_HEAD PTX_ENTRY("bz_reduce_warp") PTX_SUM_REDUCE PTX_ENTRY("bz_reduce_warp_wide")       \
+	PTX_HEAD PTX_ENTRY("bz_reduce_warp") PTX_SUM_REDUCE PTX_ENTRY("bz_reduce_warp_narrow")     \
 		PTX_SUM_REDUCE PTX_ENTRY("bz_finish") PTX_SUM_FINISH
 
 enum { OUT = 64 << 20 };
