@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* worker/cuda_issue.c - a run's steps to the driver, in the order of the lane's stream.
  *
- * Before each step the device writes a mark to host memory: the number of the step it
- * has come to, which tells after a death, or in a hang, what was running. */
+ * Before each step (of a graph: before its first) the device writes a mark to host
+ * memory: the number of the step it has come to, which tells after a death, or in a
+ * hang, what was running. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,42 +61,57 @@ void cuda_issue_forget(struct cuda_lane *l, uint64_t job)
 	pthread_mutex_unlock(&l->lock);
 }
 
-static enum status one_step(struct cuda_run *run, uint32_t i, struct err *err)
+enum status cuda_issue_mark(struct cuda_run *run, uint32_t step, struct err *err)
+{
+	struct cuda_lane *l = run->lane;
+
+	return cuda_context_check(
+		l->c, cuda_context_write(l->c, l->stream, l->mark_device, run->serial + step), err,
+		"marking step %u of a run", step);
+}
+
+static enum status other_step(struct cuda_run *run, uint32_t i, struct err *err)
 {
 	const struct command_step *s = run->step[i];
+	enum status st = cuda_issue_mark(run, i, err);
 
-	switch (s->kind) {
-	case STEP_KERNEL:
-		return cuda_step_kernel(run, i, err);
-	case STEP_MATMUL:
+	if (st != OK)
+		return st;
+	if (s->kind == STEP_MATMUL)
 		return cuda_matmul_step(run, i, err);
-	case STEP_COPY:
+	if (s->kind == STEP_COPY)
 		return cuda_transfer_step(run, s, err);
-	default:
-		return err_set(err, E_INTERNAL, "step %u is of kind %u", s->index, s->kind);
-	}
+	return err_set(err, E_INTERNAL, "step %u is of kind %u", s->index, s->kind);
+}
+
+/* Each step of a nest has one or two launches, and there is no use in gathering them
+ * where there are no graphs. */
+static bool volley_full(const struct cuda_lane *l)
+{
+	return l->volley.n > CUDA_VOLLEY - CUDA_LAUNCHES || !l->c->api.graphs;
 }
 
 static enum status steps(struct cuda_run *run, struct err *err)
 {
 	struct cuda_lane *l = run->lane;
-	struct cuda *c = l->c;
+	enum status st = OK;
 
-	for (uint32_t i = 0; i < run->nstep; i++) {
-		enum status st = OK;
+	for (uint32_t i = 0; i < run->nstep && st == OK; i++) {
+		bool nest = run->step[i]->kind == STEP_KERNEL;
 
 		if (run->cancelled)
 			return err_set(err, E_CANCELLED, "cancelled before step %u",
 				       run->step[i]->index);
-		st = cuda_context_check(
-			c, cuda_context_write(c, l->stream, l->mark_device, run->serial + i), err,
-			"marking step %u", run->step[i]->index);
+		if (!nest && l->volley.n)
+			st = cuda_step_fire(run, err);
 		if (st == OK)
-			st = one_step(run, i, err);
-		if (st != OK)
-			return st;
+			st = nest ? cuda_step_aim(run, i, err) : other_step(run, i, err);
+		if (st == OK && volley_full(l))
+			st = cuda_step_fire(run, err);
 	}
-	return OK;
+	if (st == OK && l->volley.n)
+		st = cuda_step_fire(run, err);
+	return st;
 }
 
 /* Small results: to pinned memory, from where the completion takes them. */
@@ -137,6 +153,7 @@ void cuda_issue(struct cuda_run *run)
 	if (st != OK)
 		return;
 	st = steps(run, err);
+	cuda_step_clear(l);
 	if (st == OK)
 		st = fetches(run, err);
 	if (st != OK)

@@ -90,6 +90,8 @@ static void lane_close(struct cuda_lane *l)
 	while (l->regions.count)
 		cuda_region_drop(l, l->regions.item[0].id);
 	cuda_table_finish(&l->regions);
+	cuda_graph_finish(l);
+	free(l->volley.blocks);
 	cuda_blas_close(l);
 	if (l->words)
 		cuda_memory_give(l, l->words, 4096);

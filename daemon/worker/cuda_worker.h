@@ -110,6 +110,7 @@ struct cuda_part {
 	struct cuda_part *next;
 	uint64_t job, bytes;
 	uint32_t step;
+	bool kept; /* for the step's other slices */
 	CUdeviceptr addr;
 };
 
@@ -208,6 +209,26 @@ struct cuda_run {
 	_Alignas(8) char packet[];
 };
 
+/* One launch, ready to be made; its parameter lies in the volley's blocks. */
+struct cuda_shot {
+	CUfunction function;
+	struct cuda_kernel *kernel;
+	uint32_t grid;
+	uint32_t step;	    /* of the run */
+	uint32_t at, bytes; /* of the parameter */
+};
+
+/* Launches of steps that follow each other, gathered, then made at once. */
+#define CUDA_VOLLEY	 128 /* at most */
+#define CUDA_GRAPH_LEAST 4   /* launches that a graph is worth */
+struct cuda_volley {
+	uint32_t n, nspent;
+	struct cuda_shot shot[CUDA_VOLLEY];
+	struct cuda_part *spent[CUDA_VOLLEY]; /* accumulators to free behind them */
+	char *blocks;
+	size_t used, cap;
+};
+
 /* ---- lanes -------------------------------------------------------------------------- */
 
 enum cuda_item_kind { ITEM_ALLOC, ITEM_DROP, ITEM_RUN, ITEM_FORGET };
@@ -267,6 +288,8 @@ struct cuda_lane {
 	char *pinned;
 	struct cuda_slot slot[CUDA_SLOTS];
 	CUdeviceptr mark_device;
+	struct cuda_volley volley;
+	struct cuda_graph *graphs; /* last used first */
 	bool blas_tried;
 	void *blas;		/* handle of cuda_blas.h; NULL: there is none */
 	CUdeviceptr blas_space; /* its workspace */
@@ -378,11 +401,23 @@ enum status cuda_issue_settle(struct cuda_run *run, struct err *err) MUST_USE;
 /* Carry bytes of the bounce buffer to the arenas. */
 void cuda_issue_copyouts(struct cuda_run *run);
 void cuda_issue_forget(struct cuda_lane *l, uint64_t job);
-/* cuda_step.c, cuda_matmul.c, cuda_transfer.c: one step. */
-enum status cuda_step_kernel(struct cuda_run *run, uint32_t i, struct err *err) MUST_USE;
+/* cuda_step.c: gather the launches of one step; make those that were gathered. */
+enum status cuda_step_aim(struct cuda_run *run, uint32_t i, struct err *err) MUST_USE;
+enum status cuda_step_fire(struct cuda_run *run, struct err *err) MUST_USE;
+/* Free what a volley held that is not made. */
+void cuda_step_clear(struct cuda_lane *l);
+/* cuda_matmul.c, cuda_transfer.c: one step. */
 enum status cuda_matmul_step(struct cuda_run *run, uint32_t i, struct err *err) MUST_USE;
 enum status cuda_transfer_step(struct cuda_run *run, const struct command_step *s,
 			       struct err *err) MUST_USE;
+
+/* Tell where the device has come to, in the order of the stream. */
+enum status cuda_issue_mark(struct cuda_run *run, uint32_t step, struct err *err) MUST_USE;
+
+/* cuda_graph.c: volleys that come again are replayed as graphs. */
+/* Make the lane's volley by a graph; *done false: it is not one that has one. */
+enum status cuda_graph_fire(struct cuda_run *run, bool *done, struct err *err) MUST_USE;
+void cuda_graph_finish(struct cuda_lane *l);
 
 /* cuda_lane.c: the queue of a client.  Command thread. */
 struct cuda_lane *cuda_lane_of(struct cuda *c, uint64_t client);

@@ -343,8 +343,13 @@ static inline struct nest nest_sum(int64_t rows, int64_t n)
 	return x;
 }
 
-#define PTX_HEAD	".version 7.0\n.target sm_52\n.address_size 64\n"
-#define PTX_ENTRY(name) ".visible .entry " name "(.param .align 8 .b8 args[4096])\n"
+#define PTX_HEAD ".version 7.0\n.target sm_52\n.address_size 64\n"
+/* The parameter of a nest with one loop, two accesses and a scalar, or with two loops
+ * and none: 120 or 128 bytes. */
+#ifndef PTX_BYTES
+#define PTX_BYTES "120"
+#endif
+#define PTX_ENTRY(name) ".visible .entry " name "(.param .align 8 .b8 args[" PTX_BYTES "])\n"
 
 /* rd1 = lo, rd2 = hi, rd3 = &in, rd4 = &out, rd9 = lo + thread, rd8 = threads */
 #define PTX_BEGIN                                                                                  \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reductions on a CUDA worker: whole, in slices by points and by chunks. */
 #define _GNU_SOURCE
+#define PTX_BYTES "128"
 #include "cuda_bench.h"
 
 /* One thread adds up a chunk of a point; sums of whole numbers have no order.  rd21
