@@ -57,12 +57,10 @@ static double guess_point_ns(const struct nest *n)
 	return ns;
 }
 
-enum status kernels_add(struct kernels *k, uint32_t id, const void *nest, size_t bytes,
-			struct err *err)
+enum status kernels_spec(struct nest **out, uint32_t id, const void *nest, size_t bytes,
+			 struct err *err)
 {
-	struct kernel_entry *e = NULL;
 	struct nest *n = NULL;
-	uint32_t at = 0;
 
 	if (bytes < offsetof(struct nest, instr) || bytes > sizeof *n)
 		return err_set(err, E_INTERNAL, "kernel %u: a nest of %zu bytes", id, bytes);
@@ -74,6 +72,20 @@ enum status kernels_add(struct kernels *k, uint32_t id, const void *nest, size_t
 		free(n);
 		return err_set(err, E_INTERNAL, "kernel %u: its nest breaks a limit", id);
 	}
+	*out = n;
+	return OK;
+}
+
+enum status kernels_add(struct kernels *k, uint32_t id, const void *nest, size_t bytes,
+			struct err *err)
+{
+	struct kernel_entry *e = NULL;
+	struct nest *n = NULL;
+	uint32_t at = 0;
+	enum status st = kernels_spec(&n, id, nest, bytes, err);
+
+	if (st != OK)
+		return st;
 	if (k->ops->check && k->ops->check(n, err) != OK) {
 		free(n);
 		return err_context(err, "kernel %u", id);

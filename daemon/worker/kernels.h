@@ -52,6 +52,9 @@ struct kernels {
 
 void kernels_init(struct kernels *k, const struct kernel_ops *ops);
 void kernels_finish(struct kernels *k);
+/* `bytes` of a nest as it came in a packet: a copy, its counts checked; free it. */
+enum status kernels_spec(struct nest **out, uint32_t id, const void *nest, size_t bytes,
+			 struct err *err) MUST_USE;
 /* `bytes` of a nest as it came in a packet; checked and copied. */
 enum status kernels_add(struct kernels *k, uint32_t id, const void *nest, size_t bytes,
 			struct err *err) MUST_USE;

@@ -208,6 +208,15 @@ static void do_packet(struct worker *w, const char *packet, size_t bytes, int fd
 		close(fd);
 }
 
+static void say_hello(struct worker *w)
+{
+	struct command_hello hello = {.head = {.kind = DONE_HELLO, .bytes = sizeof hello},
+				      .units = (uint32_t)pool_threads(w->pool),
+				      .name = "cpu"};
+
+	packet_send(w, &hello, sizeof hello);
+}
+
 /* Next packet: from the queue, or waited for. */
 static bool serve_one(struct worker *w)
 {
@@ -272,6 +281,7 @@ enum status worker_serve(int fd, struct progress *progress, const struct kernel_
 		goto out;
 	log_debug("worker", "%d threads, %s", pool_threads(w->pool),
 		  w->matmul.handle ? "OpenBLAS" : "own matrix product");
+	say_hello(w);
 	while (serve_one(w))
 		;
 out:

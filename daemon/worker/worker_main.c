@@ -3,6 +3,7 @@
  *
  * In: the command socket FD and, as FD + 1, the progress page.  Everything else is
  * closed, and nothing is opened later but OpenBLAS and the objects that are sent.
+ * The variable BRAZE_WORKER_DEVICE says what it works on: cpu, or cuda:N.
  * The process ends with the broker: by the closed socket, or by a signal. */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "cuda_worker.h"
 #include "run/executor.h"
 #include "tier0.h"
 #include "tier1.h"
@@ -91,8 +93,19 @@ static int thread_setting(void)
 	return text ? atoi(text) : 0;
 }
 
+/* The GPU that BRAZE_WORKER_DEVICE names as cuda:N; -1: the CPU. */
+static int device_setting(void)
+{
+	const char *text = getenv("BRAZE_WORKER_DEVICE");
+
+	if (!text || strncmp(text, "cuda", 4) != 0)
+		return -1;
+	return text[4] == ':' ? atoi(text + 5) : 0;
+}
+
 int worker_main(int fd)
 {
+	int gpu = device_setting();
 	struct progress *page = NULL;
 	struct err err = {0};
 	enum status st = OK;
@@ -104,6 +117,12 @@ int worker_main(int fd)
 	if (page == MAP_FAILED) {
 		log_error("worker", "descriptor %d is no progress page", fd + 1);
 		return 1;
+	}
+	if (gpu >= 0) {
+		int rc = cuda_worker_serve(fd, page, gpu);
+
+		munmap(page, sizeof *page);
+		return rc;
 	}
 	st = worker_serve(fd, page, &both_tiers, thread_setting(), &err);
 	if (st != OK)

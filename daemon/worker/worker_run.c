@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker/worker_run.c - one CMD_RUN packet: its steps in order, then its fetches.
- *
- * Packets come from the broker, yet every length is checked: a mistake there must
- * end as an error of one run. */
+/* worker/worker_run.c - one CMD_RUN packet: its steps in order, then its fetches. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "steps.h"
 #include "worker.h"
 
 void worker_forget(struct worker *w, uint64_t job)
@@ -24,25 +22,15 @@ void worker_forget(struct worker *w, uint64_t job)
 	}
 }
 
-/* Bytes that a step with these counts takes. */
-static size_t step_bytes(const struct command_step *s)
-{
-	if (s->kind == STEP_MATMUL)
-		return sizeof *s + 3 * sizeof(struct command_place) + sizeof(struct plan_matmul);
-	return sizeof *s + s->naccess * (sizeof(struct command_place) + 8 * sizeof(int64_t)) +
-	       (size_t)(s->npar + s->nred) * sizeof(int64_t) + s->nscalar * 2 * sizeof(uint64_t);
-}
-
 static enum status run_steps(struct worker *w, const char **at, const char *end, uint32_t nstep,
 			     struct err *err)
 {
 	for (uint32_t i = 0; i < nstep; i++) {
-		const struct command_step *s = (const struct command_step *)*at;
-		enum status st = OK;
+		const struct command_step *s = NULL;
+		enum status st = steps_next(&s, *at, end, i, err);
 
-		if ((size_t)(end - *at) < sizeof *s || s->bytes > (size_t)(end - *at) ||
-		    s->bytes % 8 != 0 || s->npar + s->nred > LIMIT_NDIM || s->bytes < step_bytes(s))
-			return err_set(err, E_INTERNAL, "step %u of a run is malformed", i);
+		if (st != OK)
+			return st;
 		if (w->cancel)
 			return err_set(err, E_CANCELLED, "cancelled before step %u", s->index);
 		w->progress->thread[0].step = s->index;
@@ -59,22 +47,17 @@ static enum status run_steps(struct worker *w, const char **at, const char *end,
 static enum status run_fetches(struct worker *w, const char *at, const char *end, uint32_t nfetch,
 			       char *fetched, struct err *err)
 {
-	const struct command_fetch *f = (const struct command_fetch *)at;
+	const struct command_fetch *f = NULL;
+	enum status st = steps_fetches(&f, at, end, nfetch, err);
 
-	if (nfetch > 8 || (size_t)(end - at) != nfetch * sizeof *f)
-		return err_set(err, E_INTERNAL, "%u fetches of a run are malformed", nfetch);
-	for (uint32_t i = 0; i < nfetch; i++) {
+	for (uint32_t i = 0; i < nfetch && st == OK; i++) {
 		char *from = NULL;
-		enum status st = OK;
 
-		if (f[i].bytes > LIMIT_INLINE_BYTES)
-			return err_set(err, E_INTERNAL, "fetch of %u bytes", f[i].bytes);
 		st = region_resolve(&from, &w->regions, &f[i].place, 0, f[i].bytes, err);
-		if (st != OK)
-			return st;
-		memcpy(fetched + i * LIMIT_INLINE_BYTES, from, f[i].bytes);
+		if (st == OK)
+			memcpy(fetched + i * LIMIT_INLINE_BYTES, from, f[i].bytes);
 	}
-	return OK;
+	return st;
 }
 
 void worker_run(struct worker *w, const char *packet, size_t bytes, struct command_done *done,

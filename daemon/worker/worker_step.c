@@ -4,6 +4,7 @@
  * Maps and reductions with many points are cut by points, reductions to few points
  * by chunks of the summation tree, whose accumulators are combined at the end; a
  * matrix product by tiles.  How a step is cut never shows in its bits. */
+#include "steps.h"
 #include "worker.h"
 
 #include <pthread.h>
@@ -242,37 +243,18 @@ static enum status step_chunks(struct step *s, bool first, bool last, struct err
 	return st;
 }
 
-static enum status product_of(int64_t *out, const int64_t *extent, int n, struct err *err)
-{
-	*out = 1;
-	for (int i = 0; i < n; i++) {
-		if (extent[i] < 0 || __builtin_mul_overflow(*out, extent[i], out))
-			return err_set(err, E_INTERNAL, "extents of a step overflow");
-	}
-	return OK;
-}
-
 /* Address of every access, with the proof that all its points lie in the region. */
-static enum status resolve(struct step *s, const struct command_place *place, bool empty,
-			   struct err *err)
+static enum status resolve(struct step *s, const struct command_place *place, struct err *err)
 {
 	const struct nest *n = s->entry->spec;
 
 	for (uint32_t a = 0; a < n->naccess; a++) {
-		int64_t lo = 0, hi = empty ? 0 : dtype_row(n->access[a].dtype)->bytes;
-		enum status st = OK;
+		int64_t lo = 0, hi = 0;
+		enum status st =
+			steps_reach(&lo, &hi, s->cmd, a, dtype_row(n->access[a].dtype)->bytes, err);
 
-		for (int l = 0; l < n->npar + n->nred && !empty; l++) {
-			int64_t reach = 0, *end = NULL;
-
-			if (__builtin_mul_overflow(s->args.extent[l] - 1,
-						   s->args.stride[a * 8 + (uint32_t)l], &reach))
-				return err_set(err, E_INTERNAL, "access %u overflows", a);
-			end = reach < 0 ? &lo : &hi;
-			if (__builtin_add_overflow(*end, reach, end))
-				return err_set(err, E_INTERNAL, "access %u overflows", a);
-		}
-		st = region_resolve(&s->base[a], &s->w->regions, &place[a], lo, hi, err);
+		if (st == OK)
+			st = region_resolve(&s->base[a], &s->w->regions, &place[a], lo, hi, err);
 		if (st != OK)
 			return st;
 	}
@@ -302,58 +284,30 @@ static void learn(struct kernel_entry *e, const struct step *s)
 		e->point_ns += 0.25 * ((double)s->timed_ns / (double)s->timed - e->point_ns);
 }
 
-/* Arguments of the kernel, as they lie in the packet. */
-static void bind(struct step *s)
-{
-	const struct command_step *c = s->cmd;
-	const struct command_place *place = (const struct command_place *)(c + 1);
-
-	s->args = (struct bz_args){.base = s->base,
-				   .extent = (const int64_t *)(place + c->naccess),
-				   .cancel = &s->w->cancel};
-	s->args.stride = s->args.extent + c->npar + c->nred;
-	s->args.scalar = (const uint64_t *)(s->args.stride + 8 * c->naccess);
-}
-
-/* Points and chunks of the slice. */
-static enum status slice(struct step *s, int64_t points, int64_t reduced, struct err *err)
-{
-	const struct command_step *c = s->cmd;
-	int64_t chunks = reduced / TREE_CHUNK + (reduced % TREE_CHUNK != 0);
-	int64_t limit = c->split ? chunks : points;
-
-	if (c->lo < 0 || c->hi > limit || c->lo > c->hi || (c->split && c->nred == 0))
-		return err_set(err, E_INTERNAL, "slice [%lld, %lld) of %lld", (long long)c->lo,
-			       (long long)c->hi, (long long)limit);
-	s->lo = c->split ? 0 : c->lo;
-	s->hi = c->split ? points : c->hi;
-	s->clo = c->split ? c->lo : 0;
-	s->chi = c->split ? c->hi : chunks;
-	s->chunks = chunks;
-	if (c->split)
-		reduced = (c->hi - c->lo) * TREE_CHUNK;
-	if (__builtin_mul_overflow(s->hi - s->lo, reduced, &s->elements))
-		return err_set(err, E_INTERNAL, "elements of a step overflow");
-	return OK;
-}
-
 static enum status run_kernel(struct step *s, struct kernel_entry *e, struct err *err)
 {
 	const struct command_step *c = s->cmd;
-	int64_t points = 0, reduced = 0;
-	enum status st = OK;
+	const struct steps_operands o = steps_operands(c);
+	struct steps_slice cut = {0};
+	enum status st = steps_slice(&cut, c, err);
 
-	bind(s);
-	if ((st = product_of(&points, s->args.extent, c->npar, err)) != OK ||
-	    (st = product_of(&reduced, s->args.extent + c->npar, c->nred, err)) != OK ||
-	    (st = slice(s, points, reduced, err)) != OK ||
-	    (st = resolve(s, (const struct command_place *)(c + 1), points == 0 || reduced == 0,
-			  err)) != OK ||
+	if (st != OK || (st = resolve(s, o.place, err)) != OK ||
 	    (st = scratch_grow(s->w, e->scratch, err)) != OK)
 		return st;
+	s->args = (struct bz_args){.base = s->base,
+				   .extent = o.extent,
+				   .stride = o.stride,
+				   .scalar = o.scalar,
+				   .cancel = &s->w->cancel};
+	s->lo = cut.lo;
+	s->hi = cut.hi;
+	s->clo = cut.clo;
+	s->chi = cut.chi;
+	s->chunks = cut.chunks;
+	s->each = cut.reduced;
+	s->elements = cut.elements;
 	if (s->lo == s->hi)
 		return OK;
-	s->each = reduced;
 	if (c->split)
 		st = step_chunks(s, c->split & 1, c->split & 2, err);
 	else if (s->chunks > 1 && s->hi - s->lo < PER_THREAD * pool_threads(s->w->pool))
@@ -397,17 +351,16 @@ enum status worker_step(struct worker *w, const struct command_step *cmd, struct
 {
 	struct step s = {.w = w, .cmd = cmd, .lock = PTHREAD_MUTEX_INITIALIZER};
 	struct kernel_entry *e = NULL;
-	const struct nest *n = NULL;
 
 	if (cmd->kind == STEP_MATMUL)
 		return run_matmul(&s, err);
+	if (cmd->kind != STEP_KERNEL)
+		return err_set(err, E_INTERNAL, "step %u is of kind %u", cmd->index, cmd->kind);
 	e = kernels_find(&w->kernels, cmd->kernel);
 	if (!e)
 		return err_set(err, E_INTERNAL, "step %u names kernel %u, which is not loaded",
 			       cmd->index, cmd->kernel);
-	n = e->spec;
-	if (cmd->naccess != n->naccess || cmd->nscalar != n->nscalar || cmd->npar != n->npar ||
-	    cmd->nred != n->nred)
+	if (!steps_fit(cmd, e->spec))
 		return err_set(err, E_INTERNAL, "step %u does not fit kernel %u", cmd->index,
 			       cmd->kernel);
 	s.entry = e;

@@ -29,6 +29,7 @@ static struct bench *bench_open(const char *threads)
 {
 	struct bench *b = calloc(1, sizeof *b);
 	int pair[2], page = memfd_create("page", MFD_CLOEXEC);
+	struct command_hello hello = {0};
 
 	cr_assert_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
 	cr_assert_eq(ftruncate(page, sizeof *b->page), 0);
@@ -45,6 +46,11 @@ static struct bench *bench_open(const char *threads)
 	close(pair[1]);
 	close(page);
 	b->fd = pair[0];
+	cr_assert_eq(recv(b->fd, &hello, sizeof hello, 0), (ssize_t)sizeof hello);
+	cr_assert_eq(hello.head.kind, DONE_HELLO);
+	cr_assert_eq(hello.status, OK);
+	cr_assert_eq(hello.arch, 0);
+	cr_assert_eq(hello.units, (uint32_t)atoi(threads));
 	b->region = memfd_create("region", MFD_CLOEXEC);
 	cr_assert_eq(ftruncate(b->region, REGION_BYTES), 0);
 	b->mem = mmap(NULL, REGION_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, b->region, 0);

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* worker/cuda_watch.c - what the progress page shows, and the two ends of a worker
+ * that it must tell of.
+ *
+ * A lane's row names the oldest run that is not complete and the step that the
+ * device has come to, which its mark tells.  The context is lost for all lanes at
+ * once, so when it fails every run that had begun and had not ended is shown: those
+ * are the suspects.  A run that makes no progress is cancelled, and when it does not
+ * stop either, the process ends. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "cuda_error.h"
+#include "cuda_worker.h"
+
+enum { EXIT_FATAL = 3, EXIT_HANG = 4 };
+
+void cuda_watch_show(struct cuda_lane *l, bool last)
+{
+	const struct cuda_run *run = l->issued;
+	uint32_t mark = l->mark ? *l->mark : 0, at = 0;
+	uint64_t ticket = 0;
+
+	if (l->row < 0)
+		return;
+	/* Which of the runs, oldest first, has the device come to? */
+	while (last && run && (int32_t)(mark - (run->serial + run->nstep)) >= 0)
+		run = run->next;
+	if (run && (int32_t)(mark - run->serial) >= 0)
+		at = mark - run->serial;
+	else if (last)
+		run = NULL; /* it has not begun */
+	if (run && run->nstep > 0) {
+		const struct command_step *s = run->step[at < run->nstep ? at : run->nstep - 1];
+
+		ticket = run->ticket;
+		l->c->page->thread[l->row].step = s->index;
+		l->c->page->thread[l->row].kernel = s->kernel;
+	}
+	l->c->page->thread[l->row].ticket = ticket;
+}
+
+/* Has anything moved since the last look?  The lane's lock is held. */
+static bool moved(struct cuda_lane *l, int64_t now)
+{
+	uint64_t ticket = l->issued ? l->issued->ticket : 0;
+	uint32_t mark = l->mark ? *l->mark : 0;
+
+	if (l->issued && !l->patient && l->seen.ticket == ticket && l->seen.mark == mark)
+		return false;
+	l->seen.ticket = ticket;
+	l->seen.mark = mark;
+	l->seen.since_ns = now;
+	l->seen.cancelled_ns = 0;
+	return true;
+}
+
+/* Show the suspects.  The process is about to end: nothing is waited for. */
+static void show_last(struct cuda *c)
+{
+	for (struct cuda_lane *l = c->lanes; l; l = l->next) {
+		bool locked = pthread_mutex_trylock(&l->lock) == 0;
+
+		cuda_watch_show(l, true);
+		if (l->row >= 0 && c->page->thread[l->row].ticket)
+			log_error("cuda_watch", "client %llu was at step %u, kernel %u",
+				  (unsigned long long)l->client, c->page->thread[l->row].step,
+				  c->page->thread[l->row].kernel);
+		if (locked)
+			pthread_mutex_unlock(&l->lock);
+	}
+}
+
+static bool hangs(struct cuda_lane *l, int64_t now)
+{
+	struct cuda *c = l->c;
+	bool hung = false;
+
+	pthread_mutex_lock(&l->lock);
+	cuda_watch_show(l, false);
+	if (!moved(l, now) && now - l->seen.since_ns > c->hang_ns) {
+		if (l->seen.cancelled_ns == 0) {
+			log_warn("cuda_watch",
+				 "client %llu: no progress for %lld ms; its run is stopped",
+				 (unsigned long long)l->client, (long long)(c->hang_ns / 1000000));
+			l->seen.cancelled_ns = now;
+			cuda_lane_stop_oldest(l);
+		}
+		hung = now - l->seen.cancelled_ns > c->grace_ns;
+	}
+	pthread_mutex_unlock(&l->lock);
+	return hung;
+}
+
+void cuda_watch_tick(struct cuda *c)
+{
+	int64_t now = cuda_worker_clock();
+
+	for (struct cuda_lane *l = c->lanes; l; l = l->next) {
+		if (!hangs(l, now))
+			continue;
+		log_error("cuda_watch", "client %llu: its run does not stop; the worker ends",
+			  (unsigned long long)l->client);
+		show_last(c);
+		_exit(EXIT_HANG);
+	}
+}
+
+_Noreturn void cuda_watch_fatal(struct cuda *c, CUresult rc, const char *what)
+{
+	static atomic_flag ending = ATOMIC_FLAG_INIT;
+	char text[LIMIT_ERROR_TEXT];
+
+	/* Other threads see the same error; the first one reports it. */
+	while (atomic_flag_test_and_set(&ending))
+		pause();
+	log_error("cuda_watch", "%s: %s", what, cuda_error_text(text, sizeof text, &c->api, rc));
+	show_last(c);
+	_exit(EXIT_FATAL);
+}

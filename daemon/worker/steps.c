@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* worker/steps.c - the parts of a CMD_RUN packet, checked; see steps.h. */
+#include "steps.h"
+
+uint32_t steps_places(const struct command_step *s)
+{
+	return s->kind == STEP_MATMUL ? 3 : s->kind == STEP_COPY ? 2 : s->naccess;
+}
+
+/* Bytes that a step with these counts takes. */
+static size_t step_bytes(const struct command_step *s)
+{
+	size_t bytes = sizeof *s + steps_places(s) * sizeof(struct command_place);
+
+	if (s->kind == STEP_MATMUL)
+		return bytes + sizeof(struct plan_matmul);
+	if (s->kind == STEP_COPY)
+		return bytes;
+	return bytes + s->naccess * 8 * sizeof(int64_t) +
+	       (size_t)(s->npar + s->nred) * sizeof(int64_t) + s->nscalar * 2 * sizeof(uint64_t);
+}
+
+enum status steps_next(const struct command_step **out, const char *at, const char *end, uint32_t i,
+		       struct err *err)
+{
+	const struct command_step *s = (const struct command_step *)at;
+
+	if ((size_t)(end - at) < sizeof *s || s->bytes > (size_t)(end - at) || s->bytes % 8 != 0 ||
+	    s->npar + s->nred > LIMIT_NDIM || s->bytes < step_bytes(s))
+		return err_set(err, E_INTERNAL, "step %u of a run is malformed", i);
+	*out = s;
+	return OK;
+}
+
+enum status steps_fetches(const struct command_fetch **out, const char *at, const char *end,
+			  uint32_t nfetch, struct err *err)
+{
+	const struct command_fetch *f = (const struct command_fetch *)at;
+
+	if (nfetch > 8 || (size_t)(end - at) != nfetch * sizeof *f)
+		return err_set(err, E_INTERNAL, "%u fetches of a run are malformed", nfetch);
+	for (uint32_t i = 0; i < nfetch; i++) {
+		if (f[i].bytes > LIMIT_INLINE_BYTES)
+			return err_set(err, E_INTERNAL, "fetch of %u bytes", f[i].bytes);
+	}
+	*out = f;
+	return OK;
+}
+
+struct steps_operands steps_operands(const struct command_step *s)
+{
+	struct steps_operands o = {.place = (const struct command_place *)(s + 1)};
+
+	o.extent = (const int64_t *)(o.place + s->naccess);
+	o.stride = o.extent + s->npar + s->nred;
+	o.scalar = (const uint64_t *)(o.stride + 8 * s->naccess);
+	return o;
+}
+
+bool steps_fit(const struct command_step *s, const struct nest *spec)
+{
+	return s->naccess == spec->naccess && s->nscalar == spec->nscalar &&
+	       s->npar == spec->npar && s->nred == spec->nred;
+}
+
+static enum status product_of(int64_t *out, const int64_t *extent, int n, struct err *err)
+{
+	*out = 1;
+	for (int i = 0; i < n; i++) {
+		if (extent[i] < 0 || __builtin_mul_overflow(*out, extent[i], out))
+			return err_set(err, E_INTERNAL, "extents of a step overflow");
+	}
+	return OK;
+}
+
+enum status steps_slice(struct steps_slice *out, const struct command_step *s, struct err *err)
+{
+	const int64_t *extent = steps_operands(s).extent;
+	int64_t reduced = 0, limit = 0;
+	enum status st = product_of(&out->points, extent, s->npar, err);
+
+	if (st == OK)
+		st = product_of(&out->reduced, extent + s->npar, s->nred, err);
+	if (st != OK)
+		return st;
+	reduced = out->reduced;
+	out->chunks = reduced / TREE_CHUNK + (reduced % TREE_CHUNK != 0);
+	limit = s->split ? out->chunks : out->points;
+	if (s->lo < 0 || s->hi > limit || s->lo > s->hi || (s->split && s->nred == 0))
+		return err_set(err, E_INTERNAL, "slice [%lld, %lld) of %lld", (long long)s->lo,
+			       (long long)s->hi, (long long)limit);
+	out->lo = s->split ? 0 : s->lo;
+	out->hi = s->split ? out->points : s->hi;
+	out->clo = s->split ? s->lo : 0;
+	out->chi = s->split ? s->hi : out->chunks;
+	if (s->split)
+		reduced = (s->hi - s->lo) * TREE_CHUNK;
+	if (__builtin_mul_overflow(out->hi - out->lo, reduced, &out->elements))
+		return err_set(err, E_INTERNAL, "elements of a step overflow");
+	return OK;
+}
+
+enum status steps_reach(int64_t *lo, int64_t *hi, const struct command_step *s, uint32_t a,
+			unsigned element_bytes, struct err *err)
+{
+	struct steps_operands o = steps_operands(s);
+	int64_t points = 0, reach = 0;
+
+	*lo = *hi = 0;
+	if (product_of(&points, o.extent, s->npar + s->nred, err) != OK)
+		return E_INTERNAL;
+	if (points == 0)
+		return OK;
+	*hi = element_bytes;
+	for (int l = 0; l < s->npar + s->nred; l++) {
+		int64_t *end = NULL;
+
+		if (__builtin_mul_overflow(o.extent[l] - 1, o.stride[a * 8 + (uint32_t)l], &reach))
+			return err_set(err, E_INTERNAL, "access %u overflows", a);
+		end = reach < 0 ? lo : hi;
+		if (__builtin_add_overflow(*end, reach, end))
+			return err_set(err, E_INTERNAL, "access %u overflows", a);
+	}
+	return OK;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts of a run packet: lengths, slices, what accesses reach. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "worker/steps.h"
+
+/* A step of one access over extent[2], one reduced. */
+struct one {
+	struct command_step s;
+	struct command_place place;
+	int64_t extent[2], stride[8];
+};
+
+static struct one one(int64_t points, int64_t reduced, int64_t lo, int64_t hi, uint8_t split)
+{
+	return (struct one){.s = {.bytes = sizeof(struct one),
+				  .kind = STEP_KERNEL,
+				  .split = split,
+				  .naccess = 1,
+				  .npar = 1,
+				  .nred = 1,
+				  .lo = lo,
+				  .hi = hi},
+			    .extent = {points, reduced},
+			    .stride = {-80, 8}};
+}
+
+Test(steps, lengths)
+{
+	struct one o = one(3, 4, 0, 3, 0);
+	const struct command_step *s = NULL;
+	const char *at = (const char *)&o;
+
+	cr_assert_eq(steps_next(&s, at, at + sizeof o, 0, NULL), OK);
+	cr_assert_eq(s, &o.s);
+	cr_assert_eq(steps_operands(s).stride, o.stride);
+	for (size_t n = 0; n < sizeof o; n += 8)
+		cr_assert_eq(steps_next(&s, at, at + n, 0, NULL), E_INTERNAL);
+	for (uint32_t bytes = 0; bytes < sizeof o; bytes++) {
+		o.s.bytes = bytes;
+		cr_assert_eq(steps_next(&s, at, at + sizeof o, 0, NULL), E_INTERNAL);
+	}
+	o.s.bytes = sizeof o;
+	o.s.nscalar = 1;
+	cr_assert_eq(steps_next(&s, at, at + sizeof o, 0, NULL), E_INTERNAL);
+	o.s.nscalar = 0;
+	o.s.npar = LIMIT_NDIM;
+	cr_assert_eq(steps_next(&s, at, at + sizeof o, 0, NULL), E_INTERNAL);
+	o.s = (struct command_step){.bytes = sizeof o, .kind = STEP_COPY};
+	cr_assert_eq(steps_next(&s, at, at + sizeof o, 0, NULL), OK);
+	cr_assert_eq(steps_places(s), 2);
+	o.s.kind = STEP_MATMUL;
+	cr_assert_eq(steps_next(&s, at, at + sizeof o, 0, NULL), E_INTERNAL);
+}
+
+Test(steps, fetches)
+{
+	struct command_fetch f[9] = {0};
+	const struct command_fetch *out = NULL;
+	const char *at = (const char *)f;
+
+	f[0].bytes = LIMIT_INLINE_BYTES;
+	cr_assert_eq(steps_fetches(&out, at, at + 8 * sizeof *f, 8, NULL), OK);
+	cr_assert_eq(out, f);
+	cr_assert_eq(steps_fetches(&out, at, at + 9 * sizeof *f, 9, NULL), E_INTERNAL);
+	cr_assert_eq(steps_fetches(&out, at, at + 7 * sizeof *f, 8, NULL), E_INTERNAL);
+	f[0].bytes++;
+	cr_assert_eq(steps_fetches(&out, at, at + 8 * sizeof *f, 8, NULL), E_INTERNAL);
+}
+
+Test(steps, slices)
+{
+	struct steps_slice c;
+	struct one o = one(10, 3 * TREE_CHUNK + 1, 2, 7, 0);
+
+	cr_assert_eq(steps_slice(&c, &o.s, NULL), OK);
+	cr_assert(c.lo == 2 && c.hi == 7 && c.clo == 0 && c.chi == 4 && c.chunks == 4);
+	cr_assert_eq(c.elements, 5 * (3 * TREE_CHUNK + 1));
+	o = one(10, 3 * TREE_CHUNK + 1, 1, 3, 4);
+	cr_assert_eq(steps_slice(&c, &o.s, NULL), OK);
+	cr_assert(c.lo == 0 && c.hi == 10 && c.clo == 1 && c.chi == 3);
+	o = one(10, 5, 0, 11, 0);
+	cr_assert_eq(steps_slice(&c, &o.s, NULL), E_INTERNAL);
+	o = one(10, 5, 0, 2, 1);
+	cr_assert_eq(steps_slice(&c, &o.s, NULL), E_INTERNAL);
+	o = one(10, 5, -1, 2, 0);
+	cr_assert_eq(steps_slice(&c, &o.s, NULL), E_INTERNAL);
+	o = one(1ll << 40, 1ll << 40, 0, 1ll << 40, 0);
+	cr_assert_eq(steps_slice(&c, &o.s, NULL), E_INTERNAL);
+}
+
+Test(steps, reach)
+{
+	struct one o = one(10, 5, 0, 10, 0);
+	int64_t lo = 1, hi = 1;
+
+	cr_assert_eq(steps_reach(&lo, &hi, &o.s, 0, 8, NULL), OK);
+	cr_assert(lo == -720 && hi == 40, "%ld %ld", (long)lo, (long)hi);
+	o.extent[1] = 0;
+	cr_assert_eq(steps_reach(&lo, &hi, &o.s, 0, 8, NULL), OK);
+	cr_assert(lo == 0 && hi == 0);
+	o.extent[1] = 5;
+	o.stride[1] = INT64_MAX / 2;
+	cr_assert_eq(steps_reach(&lo, &hi, &o.s, 0, 8, NULL), E_INTERNAL);
+}
