@@ -126,6 +126,29 @@ static void check_machine(void)
 #endif
 }
 
+/* Devices beside the CPU: what they are, or why they cannot be used. */
+static void check_devices(const cJSON *status)
+{
+	const cJSON *dev;
+
+	cJSON_ArrayForEach(dev, cJSON_GetObjectItemCaseSensitive(status, "devices"))
+	{
+		const char *name = show_string(dev, "name"), *state = show_string(dev, "state");
+
+		if (!strcmp(name, "cpu"))
+			continue;
+		if (!strcmp(state, "usable"))
+			line("ok", "%s: %s, compute capability %.1f, %.0f MiB for arrays; %s", name,
+			     show_string(dev, "model"), show_number(dev, "arch") / 10,
+			     show_number(dev, "memory_bytes") / 1048576, show_string(dev, "text"));
+		else
+			line("warn", "%s is %s: %s", name, state, show_string(dev, "text"));
+	}
+	if (cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(status, "devices")) < 2)
+		line("ok", "the CPU is the only device (setting device = %s)",
+		     show_string(status, "device"));
+}
+
 static void check_loop(const cJSON *status)
 {
 	double us = show_number(status, "loop_longest_iteration_us");
@@ -151,6 +174,7 @@ int doctor_run(struct fetch *f)
 	failed |= check_worker(status);
 	failed |= check_compiler(status);
 	failed |= check_cache(status);
+	check_devices(status);
 	check_loop(status);
 	cJSON_Delete(status);
 	return failed;

@@ -102,21 +102,76 @@ static void put_refusals(cJSON *out, const struct brazed *d)
 			cJSON_AddNumberToObject(list, fuse_reason_text(r), (double)d->refusals[r]);
 }
 
+static const char *const device_state[] = {"starting", "usable", "unusable"};
+
+static void put_device(cJSON *list, const struct device *dev, const struct executor_stats *x)
+{
+	cJSON *row = cJSON_CreateObject();
+
+	cJSON_AddStringToObject(row, "name", dev->name);
+	cJSON_AddStringToObject(row, "state", device_state[dev->state]);
+	cJSON_AddStringToObject(row, "model", dev->model);
+	cJSON_AddNumberToObject(row, "arch", dev->arch);
+	cJSON_AddNumberToObject(row, "units", dev->units);
+	cJSON_AddNumberToObject(row, "worker_pid", x->pid);
+	cJSON_AddNumberToObject(row, "worker_deaths", (double)x->deaths);
+	cJSON_AddNumberToObject(row, "runs", (double)x->runs);
+	cJSON_AddNumberToObject(row, "busy_seconds", (double)x->busy_ns * 1e-9);
+	cJSON_AddNumberToObject(row, "memory_bytes", (double)dev->capacity);
+	cJSON_AddNumberToObject(row, "used_bytes", (double)dev->used);
+	cJSON_AddStringToObject(row, "text", dev->text);
+	cJSON_AddItemToArray(list, row);
+}
+
+/* Every device's row; *sum: of all of them. */
+static void put_devices(cJSON *out, const struct brazed *d, struct executor_stats *sum)
+{
+	cJSON *list = cJSON_AddArrayToObject(out, "devices");
+	uint64_t memory = 0, used = 0, spills = 0, fetches = 0, lost = 0;
+
+	memset(sum, 0, sizeof *sum);
+	for (uint32_t i = 0; i < d->ndevice; i++) {
+		const struct device *dev = &d->device[i];
+		struct executor_stats x;
+
+		executor_get_stats(dev->executor, &x);
+		put_device(list, dev, &x);
+		sum->pid = i ? sum->pid : x.pid;
+		sum->runs += x.runs;
+		sum->steps += x.steps;
+		sum->slices += x.slices;
+		sum->busy_ns += x.busy_ns;
+		sum->deaths += x.deaths;
+		sum->queued += x.queued;
+		sum->in_flight += x.in_flight;
+		memory += dev->capacity;
+		used += dev->used;
+		spills += dev->spills;
+		fetches += dev->fetches;
+		lost += dev->lost;
+	}
+	ctl_put(out, "device_memory_bytes", (double)memory);
+	ctl_put(out, "device_used_bytes", (double)used);
+	ctl_put(out, "device_spills", (double)spills);
+	ctl_put(out, "device_fetches", (double)fetches);
+	ctl_put(out, "device_lost_arrays", (double)lost);
+}
+
 static void put_status(const struct report *r, cJSON *out)
 {
 	const struct brazed *d = r->d;
 	struct executor_stats x;
 	struct cache_stats k;
 
-	executor_get_stats(d->device[0].executor, &x);
 	cache_get_stats(d->cache, &k);
 	cJSON_AddStringToObject(out, "version", BRAZE_DAEMON_VERSION);
 	cJSON_AddNumberToObject(out, "pid", getpid());
-	cJSON_AddNumberToObject(out, "worker_pid", x.pid);
 	cJSON_AddStringToObject(out, "socket", r->config->socket);
 	cJSON_AddStringToObject(out, "cache_dir", r->config->cache_dir);
 	cJSON_AddStringToObject(out, "compiler", r->compiler);
-	cJSON_AddStringToObject(out, "device", "cpu");
+	cJSON_AddStringToObject(out, "device", r->config->device);
+	put_devices(out, d, &x);
+	cJSON_AddNumberToObject(out, "worker_pid", x.pid);
 	ctl_put(out, "uptime_seconds", (double)(uv_hrtime() - d->started_ns) * 1e-9);
 	put_sessions(out, d);
 	ctl_put(out, "jobs_in_flight_count", (double)(x.queued + x.in_flight));
@@ -227,24 +282,50 @@ static bool runs(const struct plan_step *s, const struct kernel *k)
 	return false;
 }
 
+static void add_line(struct explanation *e, const char *text)
+{
+	if (cJSON_GetArraySize(e->lines) < REASONS_MAX && !has_line(e->lines, text))
+		cJSON_AddItemToArray(e->lines, cJSON_CreateString(text));
+}
+
+/* Which device its plans run on, and why. */
+static void explain_place(struct explanation *e, const struct plan *plan)
+{
+	static const char *const where[PLACE_CASES] = {"on the host", "on the device",
+						       "on host and device"};
+	bool uses = false;
+
+	for (uint32_t i = 0; i < plan->nstep; i++)
+		uses |= runs(&plan->step[i], e->kernel);
+	for (int c = 0; uses && c < PLACE_CASES; c++) {
+		char text[PLACE_TEXT + 64];
+
+		if (!*plan->place[c].text)
+			continue;
+		snprintf(text, sizeof text, "with inputs %s it runs on %s", where[c],
+			 plan->place[c].text);
+		add_line(e, text);
+	}
+}
+
 static void explain_plan(void *data, const struct plan *plan)
 {
 	struct explanation *e = data;
+
+	explain_place(e, plan);
 
 	for (uint32_t i = 0; i < plan->nnote; i++) {
 		const struct plan_note *note = &plan->note[i];
 		const struct plan_step *a = &plan->step[note->step], *b = &plan->step[note->other];
 		char text[256], one[40], two[40];
 
-		if ((!runs(a, e->kernel) && !runs(b, e->kernel)) ||
-		    cJSON_GetArraySize(e->lines) >= REASONS_MAX)
+		if (!runs(a, e->kernel) && !runs(b, e->kernel))
 			continue;
 		step_name(one, sizeof one, a);
 		step_name(two, sizeof two, b);
 		snprintf(text, sizeof text, "%s not fused with %s before it: %s", one, two,
 			 fuse_reason_text(note->reason));
-		if (!has_line(e->lines, text))
-			cJSON_AddItemToArray(e->lines, cJSON_CreateString(text));
+		add_line(e, text);
 	}
 }
 
