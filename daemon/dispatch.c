@@ -51,6 +51,13 @@ static void on_hello(void *data, const struct command_hello *h)
 	dispatch_all(dev->brazed);
 }
 
+static void on_loaded(void *data)
+{
+	const struct device *dev = data;
+
+	dispatch_all(dev->brazed);
+}
+
 static void on_lost(void *data)
 {
 	device_lost(data);
@@ -60,7 +67,8 @@ static enum status add_device(struct brazed *d, const char *name, const char *se
 			      const struct config *c, struct err *err)
 {
 	struct device *dev = &d->device[d->ndevice];
-	struct executor_events events = {.hello = on_hello, .lost = on_lost, .data = dev};
+	struct executor_events events = {
+		.hello = on_hello, .loaded = on_loaded, .lost = on_lost, .data = dev};
 	struct executor_config x = {.self = self,
 				    .threads = (int)c->threads,
 				    .device = dev->name,
@@ -209,10 +217,8 @@ static bool try_again(struct job *j, enum job_end end, const struct err *why)
 
 	if (end == JOB_RETURNED)
 		return true;
-	if (end != JOB_FAILED || !dev->index || j->run.torn)
+	if (end != JOB_FAILED || !dev->index || (j->run.torn && !job_host_whole(j)))
 		return false;
-	if (failed_kernel(j->run.plan, dev->target))
-		return true;
 	if (why->code != E_NOMEM || j->squeezed++ >= SQUEEZES)
 		return false;
 	/* There is less memory than the device had said: others use it, too. */
@@ -428,7 +434,8 @@ static struct device *choose(struct job *j)
 	return asked ? &s->d->device[asked - 1] : by_cost(j);
 }
 
-/* The plan's kernels for the device, asked for if they are not there. */
+/* The plan's kernels, loaded by the device's worker; asked for if they are not there.
+ * Loaded before they are named, so that no run fails half-way for want of one. */
 static bool kernels_there(const struct job *j)
 {
 	struct brazed *d = j->session->d;
@@ -444,8 +451,10 @@ static bool kernels_there(const struct job *j)
 			compilepart_spec(&spec, st->nest);
 			*k = cache_get(d->cache, &spec, dev->arch, j->session->id);
 		}
-		cache_want(d->cache, *k);
-		all &= (*k)->state == KERNEL_READY || (*k)->state == KERNEL_FAILED;
+		if (cache_want(d->cache, *k) == KERNEL_READY)
+			all &= executor_kernel_loaded(dev->executor, *k);
+		else
+			all &= (*k)->state == KERNEL_FAILED;
 	}
 	return all;
 }
@@ -545,8 +554,9 @@ static enum start device_there(struct job *j)
 		return WAITS;
 	bad = dev->index ? failed_kernel(j->run.plan, dev->target) : NULL;
 	if (bad) {
-		log_warn("dispatch", "kernel %u cannot be had for %s, its plan runs on the CPU: %s",
-			 bad->id, dev->name, bad->error);
+		log_warn("dispatch",
+			 "kernel %u cannot be had for %s, its plan runs on the CPU: %.*s", bad->id,
+			 dev->name, (int)strcspn(bad->error, "\n"), bad->error);
 		j->device = cpu(j->session->d);
 		j->placed = NULL;
 	}

@@ -200,14 +200,8 @@ static void run_done(struct executor *x, const struct command_done *done, size_t
 	job_settle(x, job);
 }
 
-static void code_done(struct executor *x, const struct command_done *done)
+static void code_refused(struct executor *x, struct kernel *k, const struct command_done *done)
 {
-	struct kernel *k = cache_find(x->cache, done->head.id);
-
-	if (k && done->status == OK)
-		k->tier = 1;
-	if (done->status == OK)
-		return;
 	log_warn("executor", "kernel %u %s: %.*s", done->head.id,
 		 x->target ? "does not load" : "stays interpreted", (int)sizeof done->text - 1,
 		 done->text);
@@ -215,6 +209,20 @@ static void code_done(struct executor *x, const struct command_done *done)
 		k->state = KERNEL_FAILED;
 		snprintf(k->error, sizeof k->error, "%.*s", (int)sizeof done->text - 1, done->text);
 	}
+}
+
+static void code_done(struct executor *x, const struct command_done *done)
+{
+	struct kernel *k = cache_find(x->cache, done->head.id);
+
+	if (done->status != OK) {
+		code_refused(x, k, done);
+	} else if (k && k->id < x->known_cap) {
+		k->tier = 1;
+		x->known[k->id] |= KNOWN_LOADED;
+	}
+	if (x->events.loaded)
+		x->events.loaded(x->events.data);
 }
 
 static void hello(struct executor *x, const struct command_hello *h)
@@ -464,6 +472,12 @@ void executor_kernel_ready(struct executor *x, struct kernel *k)
 {
 	if (k->id < x->known_cap && x->known[k->id] & KNOWN_NEST)
 		marshal_kernel(x, k);
+}
+
+bool executor_kernel_loaded(struct executor *x, struct kernel *k)
+{
+	marshal_kernel(x, k);
+	return x->known[k->id] & KNOWN_LOADED;
 }
 
 void executor_kernel_drop(struct executor *x, uint32_t id)

@@ -65,6 +65,8 @@ struct executor_job {
 struct executor_events {
 	/* The worker is up, or says why its device cannot be used. */
 	void (*hello)(void *data, const struct command_hello *hello);
+	/* A kernel's code was loaded, or refused (KERNEL_FAILED). */
+	void (*loaded)(void *data);
 	/* The worker died: every device region is gone.  Its jobs come back. */
 	void (*lost)(void *data);
 	void *data;
@@ -100,6 +102,8 @@ void executor_submit(struct executor *x, struct executor_job *job);
 void executor_cancel(struct executor *x, struct executor_job *job);
 /* Code of a kernel arrived: hand it to the worker. */
 void executor_kernel_ready(struct executor *x, struct kernel *k);
+/* Is the code loaded?  It is sent if it has not been; events.loaded follows. */
+bool executor_kernel_loaded(struct executor *x, struct kernel *k);
 void executor_kernel_drop(struct executor *x, uint32_t id);
 /* Predicted microseconds of a step, corrected by what its kernel has taken so far. */
 uint64_t executor_step_cost(const struct executor *x, const struct plan_step *s);

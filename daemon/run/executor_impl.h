@@ -64,7 +64,7 @@ struct ended {
 	struct err err;
 };
 
-enum { KNOWN_NEST = 1, KNOWN_CODE = 2 };
+enum { KNOWN_NEST = 1, KNOWN_CODE = 2, KNOWN_LOADED = 4 };
 
 struct executor {
 	uv_loop_t *loop;

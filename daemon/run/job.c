@@ -284,6 +284,15 @@ enum status job_bind(struct job *j, struct trace *t, uint32_t region, struct err
 	return OK;
 }
 
+bool job_host_whole(const struct job *j)
+{
+	for (uint32_t s = 0; j->slot_use && s < j->run.plan->nslot; s++)
+		if (j->run.plan->slot[s].input != PART_NONE && j->slot_use[s] & USE_WRITE &&
+		    !j->slot[s]->host)
+			return false;
+	return true;
+}
+
 void job_unbind(struct job *j, struct trace *t)
 {
 	detach_outputs(j, t);

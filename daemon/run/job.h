@@ -50,6 +50,8 @@ uint64_t job_mirror_bytes(const struct job *j);
 /* Bind run.plan on `device`, once job_ready says so and the device has room.
  * E_NOMEM: the client is over its quota, or its arena is full; nothing is bound. */
 enum status job_bind(struct job *j, struct trace *t, uint32_t region, struct err *err) MUST_USE;
+/* Has the host a copy of every input that the job writes in place on its device? */
+bool job_host_whole(const struct job *j);
 /* It came back undone: nothing is bound any more, the partition is as it was. */
 void job_unbind(struct job *j, struct trace *t);
 /* A finished job's inputs must have been what they should have been: OK;
