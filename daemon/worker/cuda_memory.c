@@ -141,8 +141,10 @@ enum status cuda_memory_take(struct cuda_lane *l, CUdeviceptr *out, uint64_t byt
 	if (cuda_error_class(rc) == CUDA_MEMORY && bytes <= c->memory) {
 		log_debug("cuda_memory", "%llu bytes are short: trimming",
 			  (unsigned long long)bytes);
+		l->patient = true; /* others' runs are waited for, too */
 		cuda_context_expect(c, c->api.cuCtxSynchronize(), "waiting for memory");
 		trim_all(c);
+		l->patient = false;
 		rc = take(l, out, bytes ? bytes : 1);
 	}
 	*free_bytes = 0;
