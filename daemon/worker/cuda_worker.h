@@ -313,6 +313,7 @@ struct cuda {
 	int64_t hang_ns, grace_ns;
 	uint64_t pin_limit; /* bytes of arenas that may be registered */
 	atomic_ullong pinned;
+	atomic_ullong used; /* bytes of the device that lanes have taken */
 
 	pthread_mutex_t lock; /* `lanes` and `rows` against other threads' walks */
 	struct cuda_lane *lanes;
