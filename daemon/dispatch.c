@@ -160,6 +160,7 @@ static void wake_crowded(struct brazed *d)
 
 void dispatch_end(struct job *j, enum job_end end, const struct err *err)
 {
+
 	struct session *s = j->session;
 	struct brazed *d = s->d;
 	struct plan *plan = j->run.plan;
@@ -171,6 +172,7 @@ void dispatch_end(struct job *j, enum job_end end, const struct err *err)
 	if (plan)
 		plancache_unref(d->plans, plan);
 	s->jobs--;
+	dispatch_waiting(s); /* its outputs may be what others wait for */
 	if (s->conn)
 		pipeline_pump(s);
 	else if (!s->jobs)
