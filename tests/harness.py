@@ -78,6 +78,27 @@ def clean_environment(**more):
     return env
 
 
+# Compiled code and PTX of the stand-in's kernels, kept between runs.
+STANDIN_CACHE = ROOT / "build" / "standin-cache"
+
+
+def find_standin():
+    """The folder of the stand-in CUDA driver and its NVRTC, or None."""
+    folder = pathlib.Path(find_daemon() or "/").parent.parent / "standin"
+    return folder if (folder / "libcuda.so.1").exists() else None
+
+
+def standin_environment(**options):
+    """Environment of a daemon whose cuda:0 is the stand-in (docs/standin.md)."""
+    (STANDIN_CACHE / "ptx").mkdir(parents=True, exist_ok=True)
+    return {
+        "BRAZE_LIBCUDA": str(find_standin() / "libcuda.so.1"),
+        "BRAZE_NVRTC": str(find_standin() / "libnvrtc.so"),
+        "BRAZE_STANDIN_PTX": str(STANDIN_CACHE / "ptx"),
+        "BRAZE_STANDIN": ",".join(f"{k}={v}" for k, v in options.items()),
+    }
+
+
 class _UnixConnection(http.client.HTTPConnection):
     def __init__(self, path):
         super().__init__("braze")

@@ -12,7 +12,7 @@ import sys
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from harness import Daemon, find_daemon  # noqa: E402
+from harness import STANDIN_CACHE, Daemon, find_daemon, standin_environment  # noqa: E402
 
 
 def pytest_configure(config):
@@ -21,7 +21,14 @@ def pytest_configure(config):
     config.braze_daemon = None
     if find_daemon() is None:
         return
-    config.braze_daemon = Daemon().start()
+    device = os.environ.get("BRAZE_TEST_DEVICE")
+    if device:
+        # All on the stand-in for a GPU, with the race detector on.
+        config.braze_daemon = Daemon(env=standin_environment(race=1), device=f"cpu,{device}",
+                                     cache_dir=STANDIN_CACHE / "kernels").start()
+        os.environ["BRAZE_DEVICE"] = device
+    else:
+        config.braze_daemon = Daemon().start()
     os.environ["BRAZE_SOCKET"] = config.braze_daemon.socket
 
 
