@@ -84,7 +84,7 @@ STANDIN_CACHE = ROOT / "build" / "standin-cache"
 
 def find_standin():
     """The folder of the stand-in CUDA driver and its NVRTC, or None."""
-    folder = pathlib.Path(find_daemon() or "/").parent.parent / "standin"
+    folder = pathlib.Path(find_daemon() or "/").resolve().parent.parent / "standin"
     return folder if (folder / "libcuda.so.1").exists() else None
 
 
