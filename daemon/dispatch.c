@@ -392,6 +392,16 @@ static void step_facts(struct place_facts *f, const struct plan_step *st, const 
 		f->touched_bytes += access_bytes(st->nest, &st->nest->access[a]);
 }
 
+/* Of everything that the plan reads and writes. */
+static uint64_t whole_bytes(const struct plan *plan)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t s = 0; s < plan->nslot; s++)
+		bytes += plan->slot[s].bytes;
+	return bytes;
+}
+
 /* By cost, between the CPU and the first other device. */
 static struct device *by_cost(struct job *j)
 {
@@ -410,6 +420,8 @@ static struct device *by_cost(struct job *j)
 		f.compiled &= k && k->state == KERNEL_READY;
 	}
 	where = where_inputs_lie(j, other, &f);
+	if (whole_bytes(plan) > other->capacity)
+		return cpu(d);
 	j->placed = &j->run.plan->place[where];
 	return &d->device[place_choose(j->placed, &f, other->index + 1, other->name) - 1];
 }

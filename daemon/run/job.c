@@ -298,10 +298,26 @@ bool job_host_whole(const struct job *j)
 	return true;
 }
 
+/* What was made for an input and did not get its value may be what there was no
+ * memory for. */
+static void drop_unfilled(struct job *j)
+{
+	const struct plan *plan = j->run.plan;
+
+	for (uint32_t s = 0; s < plan->nslot; s++) {
+		uint32_t in = plan->slot[s].input;
+		struct storage *st = in != PART_NONE ? j->partition->value[in]->storage : NULL;
+
+		if (st && st->mirror && !st->mirror->valid && !st->mirror->users)
+			mirror_drop(st->mirror);
+	}
+}
+
 void job_unbind(struct job *j, struct trace *t)
 {
 	detach_outputs(j, t);
 	release(j, t);
+	drop_unfilled(j);
 }
 
 /* ---- The outcome ---- */
