@@ -19,6 +19,8 @@ const char *emit_c_prologue(void);
  * the same for every GPU. */
 enum status emit_cuda_source(char **out, const struct nest *spec, struct err *err) MUST_USE;
 const char *emit_cuda_prologue(void);
+/* Entry bz_matmul of worker/cuda_abi.h for this element type. */
+enum status emit_cuda_matmul(char **out, unsigned dtype, struct err *err) MUST_USE;
 #define EMIT_CUDA_GENERATION 1
 
 /* Which entry points the text has beside those that every nest has. */

@@ -7,8 +7,9 @@ TestSuite(emit_cuda_run, .timeout = 1200);
 
 static struct cuda_fixture cuda;
 
-/* How a step is cut before it is launched. */
-enum cut { CUT_NONE, CUT_POINTS, CUT_CHUNKS };
+/* How a step is cut before it is launched; or whole, with points that do not begin on
+ * multiples of 16 bytes, as they do else. */
+enum cut { CUT_NONE, CUT_MISPLACED, CUT_POINTS, CUT_CHUNKS };
 
 struct device_run {
 	const struct nest *n;
@@ -59,7 +60,7 @@ static void launch_all(struct device_run *d, enum cut cut)
 	int64_t chunks = (nest_reduced(n) + TREE_CHUNK - 1) / TREE_CHUNK;
 
 	s.hi = points;
-	if (cut == CUT_NONE) {
+	if (cut <= CUT_MISPLACED) {
 		launch_step(d, &s);
 	} else if (cut == CUT_POINTS) {
 		s.hi = middle;
@@ -90,13 +91,20 @@ static void run_device(const struct nest *n, void *module, struct run *r, enum c
 	cr_assert_eq(cuda.alloc(&d.cancel, 4), 0);
 	cr_assert_eq(cuda.upload(d.cancel, &zero, 4, NULL), 0);
 	for (unsigned a = 0; a < n->naccess; a++) {
+		uint64_t before = (uint64_t)(r->base[a] - r->buffer[a]), start;
+
 		cr_assert_eq(cuda.alloc(&d.buffer[a], r->bytes[a] + 64), 0);
-		cr_assert_eq(cuda.upload(d.buffer[a], r->buffer[a], r->bytes[a], NULL), 0);
-		d.base[a] = d.buffer[a] + (uint64_t)(r->base[a] - r->buffer[a]);
+		start = d.buffer[a] + (16 - before % 16) % 16;
+		if (cut == CUT_MISPLACED)
+			start += dtype_row(n->access[a].dtype)->bytes;
+		cr_assert_eq(cuda.upload(start, r->buffer[a], r->bytes[a], NULL), 0);
+		d.base[a] = start + before;
 	}
 	launch_all(&d, cut);
 	for (unsigned a = 0; a < n->naccess; a++) {
-		cr_assert_eq(cuda.download(r->buffer[a], d.buffer[a], r->bytes[a], NULL), 0);
+		uint64_t start = d.base[a] - (uint64_t)(r->base[a] - r->buffer[a]);
+
+		cr_assert_eq(cuda.download(r->buffer[a], start, r->bytes[a], NULL), 0);
 		cr_assert_eq(cuda.synchronize(NULL), 0);
 		cuda.release(d.buffer[a]);
 	}
@@ -358,11 +366,11 @@ static unsigned reduce_load(struct nest *n, unsigned dtype, unsigned fast)
 	int64_t bytes = dtype_row(dtype)->bytes;
 
 	n->access[a].stride[fast] = bytes;
-	bytes *= n->extent[fast];
+	bytes *= n->extent[fast] ? n->extent[fast] : 1;
 	for (unsigned l = loops; l-- > 0;)
 		if (l != fast) {
 			n->access[a].stride[l] = bytes;
-			bytes *= n->extent[l];
+			bytes *= n->extent[l] ? n->extent[l] : 1;
 		}
 	return nest_put(n, NI_LOAD, dtype, 0, a, 0, 0);
 }
@@ -508,5 +516,112 @@ Test(emit_cuda_run, fused_reductions_of_many_shapes)
 		add_fused(&n, &shapes[i]);
 		check(shapes[i].name, &n, exact, shapes[i].entries);
 	}
+	cr_assert_eq(cuda.nfailed, 0);
+}
+
+/* ---- maps ---------------------------------------------------------------------------- */
+
+enum operand { DENSE, TRANSPOSED, ONE_ROW, ONE_COLUMN, EVERY_THIRD, BACKWARDS };
+
+static unsigned operand(struct nest *n, enum operand how, unsigned dtype)
+{
+	unsigned loops = n->npar, a;
+	int64_t bytes = dtype_row(dtype)->bytes;
+
+	switch (how) {
+	case TRANSPOSED:
+		return reduce_load(n, dtype, 0);
+	case ONE_ROW:
+		return nest_load(n, dtype, loops, 1, 1u << (loops - 1));
+	case ONE_COLUMN:
+		return nest_load(n, dtype, loops, 1, 1);
+	case EVERY_THIRD:
+		return nest_load(n, dtype, loops, 3, (1u << loops) - 1);
+	case BACKWARDS:
+		a = nest_access_add(n, dtype, false, loops, -1, (1u << loops) - 1);
+		n->access[a].stride[loops - 1] = -bytes;
+		return nest_put(n, NI_LOAD, dtype, 0, a, 0, 0);
+	default:
+		return nest_load(n, dtype, loops, 1, (1u << loops) - 1);
+	}
+}
+
+struct map_case {
+	const char *name, *entries;
+	uint8_t npar;
+	int64_t extent[3];
+	unsigned dtype;
+	enum operand x, y;
+};
+
+/* (x + y) * (index of the last loop), and x again beside it. */
+static void map_nest(struct nest *n, const struct map_case *c)
+{
+	unsigned x, y, v, i;
+
+	memset(n, 0, sizeof *n);
+	n->width = 8;
+	n->npar = c->npar;
+	memcpy(n->extent, c->extent, sizeof c->extent);
+	x = operand(n, c->x, c->dtype);
+	y = operand(n, c->y, c->dtype);
+	v = nest_put(n, OP_ADD, c->dtype, c->dtype, x, y, 0);
+	i = nest_put(n, NI_INDEX, DT_INT64, 0, c->npar - 1u, 0, 0);
+	i = nest_put(n, OP_CAST, c->dtype, DT_INT64, i, 0, 0);
+	nest_store(n, nest_put(n, OP_MULTIPLY, c->dtype, c->dtype, v, i, 0), c->npar, 1,
+		   (1u << c->npar) - 1);
+	nest_store(n, x, c->npar, 1, (1u << c->npar) - 1);
+	nest_finish(n, c->npar - 1u);
+}
+
+static void check_map(const struct map_case *c)
+{
+	static struct nest n;
+
+	map_nest(&n, c);
+	check(c->name, &n, exact, c->entries);
+}
+
+Test(emit_cuda_run, maps_of_every_walk)
+{
+	static const struct map_case cases[] = {
+		{"dense", "_map_vector", 1, {10003}, DT_FLOAT32, DENSE, DENSE},
+		{"dense bytes", "_map_vector", 1, {1003}, DT_INT8, DENSE, DENSE},
+		{"wide", "_map", 1, {103}, DT_COMPLEX128, DENSE, DENSE},
+		{"a row on every row",
+		 "_map_vector_narrow",
+		 2,
+		 {37, 64},
+		 DT_COMPLEX64,
+		 DENSE,
+		 ONE_ROW},
+		{"odd rows", "_map_narrow", 2, {37, 63}, DT_COMPLEX64, DENSE, ONE_ROW},
+		{"a column on every column",
+		 "_map_narrow",
+		 2,
+		 {37, 64},
+		 DT_INT16,
+		 DENSE,
+		 ONE_COLUMN},
+		{"transposed", "_map_tile", 2, {70, 90}, DT_FLOAT64, DENSE, TRANSPOSED},
+		{"transposed, three loops",
+		 "_map_tile",
+		 3,
+		 {40, 5, 50},
+		 DT_FLOAT64,
+		 DENSE,
+		 TRANSPOSED},
+		{"transposed and small", "_map_narrow", 2, {7, 9}, DT_FLOAT64, DENSE, TRANSPOSED},
+		{"every third", "_map_narrow", 2, {20, 33}, DT_UINT8, EVERY_THIRD, DENSE},
+		{"backwards", "_map_narrow", 2, {20, 33}, DT_INT32, BACKWARDS, DENSE},
+		{"three loops", "_map_narrow", 3, {5, 6, 7}, DT_UINT64, DENSE, BACKWARDS},
+		{"one point", "_map", 1, {1}, DT_FLOAT64, DENSE, DENSE},
+		{"no point", "", 1, {0}, DT_FLOAT64, DENSE, DENSE},
+	};
+
+	if (!cuda_fixture_open(&cuda))
+		return;
+	for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++)
+		check_map(&cases[i]);
 	cr_assert_eq(cuda.nfailed, 0);
 }
