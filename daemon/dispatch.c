@@ -426,23 +426,12 @@ static struct device *by_cost(struct job *j)
 	return &d->device[place_choose(j->placed, &f, other->index + 1, other->name) - 1];
 }
 
-/* Matrix products run on the CPU. */
-static bool has_product(const struct plan *plan)
-{
-	for (uint32_t i = 0; i < plan->nstep; i++)
-		if (plan->step[i].kind == STEP_MATMUL)
-			return true;
-	return false;
-}
-
 static struct device *choose(struct job *j)
 {
 	const struct session *s = j->session;
 	uint8_t here = j->partition->part.device;
 	uint8_t asked = s->device ? s->device : s->d->preferred;
 
-	if (has_product(j->run.plan))
-		return cpu(s->d);
 	if (here)
 		asked = here - 1;
 	return asked ? &s->d->device[asked - 1] : by_cost(j);
@@ -461,7 +450,10 @@ static bool kernels_there(const struct job *j)
 		struct kernel **k = &st->kernel[dev->target];
 		struct nest spec;
 
-		if (!*k) {
+		if (!*k && st->kind == STEP_MATMUL) {
+			*k = cache_get_matmul(d->cache, st->matmul->dtype, dev->arch,
+					      j->session->id);
+		} else if (!*k) {
 			compilepart_spec(&spec, st->nest);
 			*k = cache_get(d->cache, &spec, dev->arch, j->session->id);
 		}

@@ -153,6 +153,17 @@ out = [n.tolist(), numpy.asarray(a).tolist()]""")
     assert out == [list(range(10)), list(range(1, 11))]
 
 
+def test_matrix_product_on_the_device(gpu):
+    a = gpu.talker()
+    a.do("""
+m = numpy.arange(600.).reshape(20, 30)
+out = numpy.asarray(np.asarray(m) @ np.asarray(m.T) + 1)
+ok = numpy.array_equal(out, m @ m.T + 1)""")
+    assert a.do("out = bool(ok)")
+    cpu = next(d for d in gpu.daemon.status()["devices"] if d["name"] == "cpu")
+    assert cpu["runs"] == 0
+
+
 def test_several_devices():
     with Gpu("cpu,cuda:0,cuda:1", devices=2) as gpu:
         wait_until(lambda: all(d["state"] == "usable" for d in gpu.daemon.status()["devices"]))
@@ -198,6 +209,7 @@ def test_device_has_less_memory_than_it_said(gpu):
     """Its driver refuses an allocation: colder arrays go and the run is made again."""
     a, b = gpu.talker(), gpu.talker()
     b.do("mine = np.asarray(numpy.arange(5000.)) * 2; braze.wait(mine)")
+    a.do("braze.wait(np.ones(10) + 1)")
     gpu.inject("fail=cuMemAllocFromPoolAsync:1:2,fail=cuMemAllocFromPoolAsync:2:2")
     a.do("x = np.asarray(numpy.arange(5000.)) + 1; braze.wait(x)")
     assert a.do("out = float(x[10])") == 11
@@ -301,7 +313,7 @@ with braze.device("cuda:0"):
         assert "cuda:0 is unusable" in doctor.stdout
 
 
-@pytest.mark.parametrize("symbol", ["cuLaunchKernel", "cuMemcpyHtoDAsync"])
+@pytest.mark.parametrize("symbol", ["cuLaunchKernel", "cuMemcpyHtoDAsync_v2"])
 def test_missing_symbol(symbol):
     with Gpu(missing=symbol) as gpu:
         wait_until(lambda: gpu.device()["state"] == "unusable")
