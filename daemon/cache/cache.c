@@ -440,6 +440,7 @@ void cache_get_stats(const struct cache *c, struct cache_stats *out)
 	*out = c->stats;
 	out->helper_deaths = c->helper ? helper_deaths(c->helper) : 0;
 	out->codes = c->ncode;
+	out->helper_fds = c->helper ? helper_fds(c->helper) : 0;
 }
 
 void cache_each(struct cache *c, void (*fn)(void *data, const struct kernel *k), void *data)
