@@ -94,6 +94,7 @@ static void on_chore(uv_idle_t *idle)
 	struct brazed *d = idle->data;
 	struct session *s = d->chores;
 
+	d->turn.chores++;
 	d->chores = s->next_chore;
 	s->chore = false;
 	if (!d->chores)
@@ -273,6 +274,7 @@ static void job_done(struct executor_job *run, enum job_end end, const struct er
 	struct err err = {0};
 	uint64_t spent = uv_hrtime() - j->since_ns;
 
+	s->d->turn.jobs++;
 	while (*at != j)
 		at = &(*at)->next;
 	*at = j->next;
@@ -340,6 +342,7 @@ static void plan_ready(struct planner_job *pj)
 	struct job *j = pj->data;
 	struct session *s = j->session;
 
+	s->d->turn.plans++;
 	s->planning = NULL;
 	if (!pj->plan) {
 		log_error("pipeline", "planning failed: %s", pj->err.text);
@@ -642,6 +645,7 @@ static void on_packet(void *data, struct packet *p)
 	struct err err = {0};
 	enum status st;
 
+	s->d->turn.packets++;
 	st = p->nfds ? err_set(&err, E_PROTOCOL, "clients do not send descriptors")
 		     : decode_request(&r, s->d->decoder, p->data, p->len, &err);
 	if (!st)
