@@ -78,7 +78,7 @@ struct brazed {
 	uint32_t nsession;
 	uint64_t next_session, quota_bytes, arena_bytes;
 	uint64_t started_ns, longest_iteration_ns, longest_wall_ns; /* of the loop's turns */
-	struct turn_work turn; /* of the turn under way */
+	struct turn_work turn;					    /* of the turn under way */
 	uint64_t planning_us, longest_planning_us;
 	uint64_t refusals[32]; /* by enum fuse_reason */
 	bool dump_source;
