@@ -239,6 +239,7 @@ static void job_done(struct executor_job *run, enum job_end end, const struct er
 	struct err err = {0};
 	uint64_t spent = uv_hrtime() - j->since_ns;
 
+	d->turn.jobs++;
 	take_running(j);
 	if (why)
 		err = *why;

@@ -41,6 +41,13 @@ def is_sanitized():
     return any("san" in part for part in pathlib.Path(find_daemon()).parts)
 
 
+def crash_environment():
+    """For a daemon whose worker a test makes crash: a sanitizer would report the
+    signal as its own finding.  What else it finds it reports as ever."""
+    return {name: os.environ.get(name, "") + ":handle_segv=0"
+            for name in ("ASAN_OPTIONS", "TSAN_OPTIONS")}
+
+
 def wait_until(condition, seconds=10, what="it"):
     """The condition's first true value; fails when it does not come in time."""
     deadline = time.monotonic() + seconds

@@ -502,6 +502,8 @@ void cache_get_stats(const struct cache *c, struct cache_stats *out)
 	out->helper_deaths = c->cpu.helper ? helper_deaths(c->cpu.helper) : 0;
 	out->helper_deaths += c->cuda.helper ? helper_deaths(c->cuda.helper) : 0;
 	out->codes = c->ncode;
+	out->helper_fds = c->cpu.helper ? helper_fds(c->cpu.helper) : 0;
+	out->helper_fds += c->cuda.helper ? helper_fds(c->cuda.helper) : 0;
 }
 
 void cache_each(struct cache *c, void (*fn)(void *data, const struct kernel *k), void *data)

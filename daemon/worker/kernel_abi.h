@@ -34,6 +34,13 @@ struct bz_args {
 	const volatile uint32_t *cancel;
 };
 
+/* The command thread sets the word while others run: generated code reads it as
+ * volatile, C of this tree atomically, which is the same load. */
+static inline int bz_cancelled(const volatile uint32_t *cancel)
+{
+	return __atomic_load_n(cancel, __ATOMIC_RELAXED) != 0;
+}
+
 /* One accumulator: a sum and its like in v (complex: both components), or for
  * argmin and argmax the value's bits in v[0] and its reduced index in index. */
 struct bz_acc {

@@ -80,6 +80,12 @@ static void answer_ping(struct worker *w, const struct command *ping)
 	packet_send(w, &pong, sizeof pong);
 }
 
+/* Other threads read the word while they compute. */
+static void cancel_set(struct worker *w, uint32_t value)
+{
+	__atomic_store_n(&w->cancel, value, __ATOMIC_RELAXED);
+}
+
 static void cancel(struct worker *w, uint64_t ticket)
 {
 	uint64_t job = TICKET_JOB(ticket);
@@ -91,7 +97,7 @@ static void cancel(struct worker *w, uint64_t ticket)
 			p->cancelled = true;
 	}
 	if (w->ticket && TICKET_JOB(w->ticket) == job)
-		w->cancel = 1; /* its partial results go when it has stopped */
+		cancel_set(w, 1); /* its partial results go when it has stopped */
 	else
 		worker_forget(w, job);
 }
@@ -126,7 +132,7 @@ void worker_poll(void *worker)
 			close(fd);
 	}
 	if (w->closed)
-		w->cancel = 1; /* nobody is left to read the result */
+		cancel_set(w, 1); /* nobody is left to read the result */
 }
 
 static void do_run(struct worker *w, const char *packet, size_t bytes, bool cancelled)
@@ -138,7 +144,7 @@ static void do_run(struct worker *w, const char *packet, size_t bytes, bool canc
 	} reply = {.done.head = {.kind = DONE_RUN, .ticket = head->ticket}};
 	struct command_done *done = &reply.done;
 
-	w->cancel = cancelled;
+	cancel_set(w, cancelled);
 	w->ticket = head->ticket;
 	w->progress->thread[0].step = 0;
 	w->progress->thread[0].kernel = 0;

@@ -49,7 +49,7 @@ struct worker {
 	struct worker_packet *head, **tail;
 	char *packet, *late; /* COMMAND_BYTES each: current packet, one read while running */
 	uint64_t ticket;     /* of the run under way; 0: none */
-	volatile uint32_t cancel;
+	uint32_t cancel;     /* set by this thread, read by all: bz_cancelled */
 	int64_t polled_ns;
 	bool closed; /* the broker has gone */
 };

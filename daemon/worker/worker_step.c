@@ -77,7 +77,7 @@ static void points_unit(void *data, int thread, int64_t unit)
 	void *scratch = s->w->thread[thread].scratch;
 	int64_t begin = time_begin(thread);
 
-	if (s->w->cancel)
+	if (bz_cancelled(&s->w->cancel))
 		return;
 	progress_begin(s, thread);
 	if (s->cmd->nred == 0)
@@ -95,7 +95,7 @@ static void chunk_unit(void *data, int thread, int64_t unit)
 	int64_t p = s->lo + unit / chunks, c = s->clo + unit % chunks;
 	int64_t begin = time_begin(thread);
 
-	if (s->w->cancel)
+	if (bz_cancelled(&s->w->cancel))
 		return;
 	progress_begin(s, thread);
 	kernels_reduce(s->entry, &s->args, p, p + 1, c, c + 1, s->part,
@@ -109,7 +109,7 @@ static void tile_unit(void *data, int thread, int64_t unit)
 	struct step *s = data;
 	struct err err = {0};
 
-	if (s->w->cancel)
+	if (bz_cancelled(&s->w->cancel))
 		return;
 	progress_begin(s, thread);
 	if (matmul_tile(&s->w->matmul, &s->product, s->base, s->tile + unit,
@@ -133,7 +133,7 @@ static enum status spread(struct step *s, pool_fn *fn, int64_t units, double ns,
 			worker_poll(s->w);
 		}
 	}
-	if (s->w->cancel)
+	if (bz_cancelled(&s->w->cancel))
 		return err_set(err, E_CANCELLED, "cancelled inside step %u", s->cmd->index);
 	if (s->err.code != OK) {
 		*err = s->err;

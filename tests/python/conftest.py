@@ -12,6 +12,7 @@ import sys
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+pytest.register_assert_rewrite("harness")
 from harness import STANDIN_CACHE, Daemon, find_daemon, standin_environment  # noqa: E402
 
 

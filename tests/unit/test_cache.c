@@ -381,6 +381,36 @@ Test(cache, a_helper_that_dies_is_replaced_and_the_job_tried_once_more)
 	stop(f);
 }
 
+static uint64_t open_fds(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	uint64_t n = 0;
+
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n;
+}
+
+/* Status pages subtract them: what is left must be other parts' alone. */
+Test(cache, every_descriptor_of_kernels_and_helpers_is_in_the_statistics)
+{
+	struct fixture *f = start((struct cache_config){.tier = 1});
+	uint64_t before = open_fds();
+
+	for (unsigned n = 1; n <= 3; n++)
+		cache_get(f->cache, spec(n), 0, 1);
+	cr_assert_eq(stats(f).helper_fds, 3, "a source each");
+	while (f->ready < 3) {
+		cr_assert_eq(open_fds(), before + stats(f).codes + stats(f).helper_fds);
+		uv_run(&f->loop, UV_RUN_ONCE);
+	}
+	cr_assert_eq(stats(f).codes, 3);
+	cr_assert_eq(stats(f).helper_fds, 1, "the helper's socket");
+	cr_assert_eq(open_fds(), before + 4);
+	stop(f);
+}
+
 Test(cache, a_job_that_kills_two_helpers_fails_and_the_next_one_works)
 {
 	char path[64], text[512];
