@@ -95,6 +95,19 @@ def find_standin():
     return folder if (folder / "libcuda.so.1").exists() else None
 
 
+def find_nvrtc():
+    """The real NVRTC that the stand-in's passes calls to, or None: a toolkit's, else the
+    environment's own."""
+    homes = [os.environ.get(name, "") for name in ("CUDA_HOME", "CUDA_PATH")]
+    homes += sorted(map(str, pathlib.Path("/usr/local").glob("cuda*")), reverse=True)
+    folders = [pathlib.Path(h) / "lib64" for h in homes if h]
+    folders += sorted((ROOT / "build/venv").glob("lib/python3*/site-packages/nvidia/*/lib"))
+    for folder in folders:
+        for library in sorted(folder.glob("libnvrtc.so.[0-9]*"), key=lambda p: len(p.name)):
+            return library
+    return None
+
+
 def standin_environment(**options):
     """Environment of a daemon whose cuda:0 is the stand-in (docs/standin.md)."""
     (STANDIN_CACHE / "ptx").mkdir(parents=True, exist_ok=True)
@@ -102,6 +115,9 @@ def standin_environment(**options):
         "BRAZE_LIBCUDA": str(find_standin() / "libcuda.so.1"),
         "BRAZE_NVRTC": str(find_standin() / "libnvrtc.so"),
         "BRAZE_STANDIN_PTX": str(STANDIN_CACHE / "ptx"),
+        "BRAZE_STANDIN_NVRTC": str(find_nvrtc() or ""),
+        # It is no GPU: what takes long is no hang.
+        "BRAZE_WORKER_HANG_MS": "60000",
         "BRAZE_STANDIN": ",".join(f"{k}={v}" for k, v in options.items()),
     }
 

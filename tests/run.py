@@ -129,11 +129,11 @@ def pytest_names(suite):
                                                           if kind == "error" else "")
 
 
-def pytest(env, long, title="python"):
-    folders = [p for p in (ROOT / "tests/python", ROOT / "tests/e2e")
-               if any(p.rglob("test_*.py"))]
-    if not folders:
-        return Count()
+SUITES = ROOT / "tests/python", ROOT / "tests/e2e"
+DEVICE_SAMPLE = 60  # of so many Python tests one runs on the stand-in as well
+
+
+def pytest(env, long, title="python", folders=SUITES):
     junit = BUILD / "pytest.xml"
     junit.unlink(missing_ok=True)
     selection = [] if long else ["-m", "not long"]
@@ -151,6 +151,21 @@ def pytest(env, long, title="python"):
         total.add(Count(failed=1, what=f"pytest ended with status {done.returncode}"))
     say(f"-- {title}: {total} in {time.monotonic() - start:.0f} s")
     return total
+
+
+def on_standin(env, long):
+    """The Python suite on cuda:0 of the stand-in driver: a sample, or all of it."""
+    sys.path.insert(0, str(ROOT / "tests"))
+    import harness
+
+    missing = ("the stand-in was not built" if not harness.find_standin() else
+               "NVRTC was not found" if not harness.find_nvrtc() else "")
+    if missing:
+        say(f"-- python on cuda:0: skipped, {missing} (deploy/setup.sh gets what is missing)")
+        return Count(skipped=1)
+    own = dict(env, BRAZE_TEST_DEVICE="cuda:0", BRAZE_TEST_SAMPLE="1" if long else
+               str(DEVICE_SAMPLE))
+    return pytest(own, False, "python on cuda:0 of the stand-in", SUITES[:1])
 
 
 def built(preset, jobs):
@@ -247,6 +262,7 @@ def main():
     total.add(ctest(BUILD, "ctest", jobs + ([] if arguments.long else ["-LE", "long|bench"]), env),
               "ctest")
     total.add(pytest(env, arguments.long), "python")
+    total.add(on_standin(env, arguments.long), "python on cuda:0")
     if not arguments.quick:
         total.add(sanitized("asan", arguments.jobs, env), "asan")
         total.add(fuzz(60 if arguments.long else 5, arguments.jobs, env), "fuzz")

@@ -48,7 +48,8 @@ class Gpu:
     def __init__(self, device="cpu,cuda:0", env=None, **options):
         options.setdefault("race", 1)
         settings = {"cache_dir": STANDIN_CACHE / "kernels", "device": device}
-        self.daemon = Daemon(env={**standin_environment(**options), **(env or {})}, **settings)
+        env = {"BRAZE_WORKER_HANG_MS": "2000", **(env or {})}
+        self.daemon = Daemon(env={**standin_environment(**options), **env}, **settings)
         self.control = pathlib.Path(self.daemon.folder) / "control"
         self.daemon.env["BRAZE_STANDIN"] += f",control={self.control}"
 
