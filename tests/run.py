@@ -16,6 +16,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import time
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -63,6 +64,8 @@ def environment():
     env.pop("BRAZE_SOCKET", None)
     env["PATH"] = f"{BUILD / 'bin'}{os.pathsep}{env.get('PATH', '')}"
     env["PYTHONDONTWRITEBYTECODE"] = "1"
+    # Where `make setup` puts NVRTC on a machine without a CUDA toolkit.
+    env.setdefault("BRAZE_CUDA_PATHS", sysconfig.get_path("purelib"))
     # A sanitizer's finding ends the process with a status no test expects.
     env.setdefault("ASAN_OPTIONS", "detect_leaks=1:abort_on_error=0:exitcode=99")
     env.setdefault("UBSAN_OPTIONS", "print_stacktrace=1")

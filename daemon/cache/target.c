@@ -71,14 +71,18 @@ static void put_builtins(struct textbuf *b, const char *library)
 static void cuda_identity(struct target *t, const char *library)
 {
 	struct textbuf b = {t->identity, sizeof t->identity, 0};
-	char tool[1024], options[512];
+	char tool[1024], options[512], *text = NULL;
 
 	compile_target_identity(tool, sizeof tool, library);
+	/* All that is not of one kernel: it begins with the prologue. */
+	if (emit_cuda_matmul(&text, DT_FLOAT64, NULL))
+		text = xstrdup("");
 	/* The architecture stands in the key. */
 	compile_nvrtc_options(options, sizeof options, 0, false, 1000000);
 	textbuf_put(&b, "nvrtc %s", tool);
 	put_builtins(&b, library);
-	textbuf_put(&b, "; %s; prologue %016llx", options, text_hash(emit_cuda_prologue()));
+	textbuf_put(&b, "; %s; prologue %016llx", options, text_hash(text));
+	free(text);
 	t->kind = (struct disk_kind){t->identity, 0, EMIT_CUDA_GENERATION};
 }
 

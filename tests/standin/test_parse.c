@@ -164,3 +164,25 @@ Test(parse, parameters_variables_calls)
 	cr_expect_eq(got[0], 1);
 	cr_expect_eq(got[3], 3);
 }
+
+Test(parse, a_block_s_register_ends_with_the_block)
+{
+	static const char nested[] =
+		".version 8.0\n.target sm_90\n.address_size 64\n"
+		".visible .entry k(.param .u64 out) {\n"
+		".reg .b64 %rd<3>;\n.reg .b32 %r<3>;\n"
+		"ld.param.u64 %rd1, [out];\nmov.u32 %r1, 7;\nmov.u32 %r2, 1;\n"
+		"{ .reg .u32 %r1; mov.u32 %r1, 9; add.u32 %r2, %r2, %r1; }\n"
+		"{ .reg .u32 %r1; mov.u32 %r1, 100; add.u32 %r2, %r2, %r1; }\n"
+		"st.global.u32 [%rd1], %r1;\nst.global.u32 [%rd1+4], %r2;\nret;\n}\n";
+	int32_t got[2];
+	CUdeviceptr p;
+
+	device();
+	p = memory(sizeof(got));
+	void *params[] = {&p};
+	GOOD(run(function_of(module_of(nested), "k"), 1, 1, 0, params));
+	GOOD(cuMemcpyDtoH_v2(got, p, sizeof(got)));
+	cr_expect_eq(got[0], 7);
+	cr_expect_eq(got[1], 110);
+}
