@@ -160,6 +160,8 @@ static enum status check_instr(struct check *c, unsigned k)
 
 	if (!dtype_native(i->dtype) || !dtype_native(i->ltype))
 		return err_set(c->err, E_INTERNAL, "instr %u has no usable type", k);
+	if (n->width == 16 && (dtype_row(i->dtype)->bytes > 4 || dtype_row(i->ltype)->bytes > 4))
+		return err_set(c->err, E_INTERNAL, "instr %u is too wide for width 16", k);
 	switch (i->op) {
 	case NI_LOAD:
 	case NI_STORE:
