@@ -337,6 +337,17 @@ static enum status slice(struct step *s, int64_t points, int64_t reduced, struct
 	return OK;
 }
 
+/* What a map of so many points writes; every store moves along all of its loops. */
+static double result_bytes(const struct nest *n, int64_t points)
+{
+	double bytes = 0;
+
+	for (uint32_t a = 0; a < n->naccess; a++)
+		if (n->access[a].write)
+			bytes += dtype_row(n->access[a].dtype)->bytes;
+	return bytes * (double)points;
+}
+
 static enum status run_kernel(struct step *s, struct kernel_entry *e, struct err *err)
 {
 	const struct command_step *c = s->cmd;
@@ -353,6 +364,7 @@ static enum status run_kernel(struct step *s, struct kernel_entry *e, struct err
 		return st;
 	if (s->lo == s->hi)
 		return OK;
+	s->args.stream = c->nred == 0 && result_bytes(e->spec, points) > (double)s->w->stream_bytes;
 	s->each = reduced;
 	if (c->split)
 		st = step_chunks(s, c->split & 1, c->split & 2, err);
