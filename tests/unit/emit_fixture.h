@@ -237,7 +237,7 @@ static inline struct run *run_new(const struct nest *n, uint64_t seed)
 	}
 	for (unsigned s = 0; s < n->nscalar; s++)
 		fill((char *)&r->scalar[2 * s], n->scalar_dtype[s], 1, &seed);
-	r->args = (struct bz_args){r->base, r->extent, r->stride, r->scalar, &r->cancel};
+	r->args = (struct bz_args){r->base, r->extent, r->stride, r->scalar, &r->cancel, 0};
 	return r;
 }
 

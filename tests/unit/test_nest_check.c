@@ -61,7 +61,7 @@ Test(nest_check, refuses_what_breaks_a_rule)
 	refused(&n, "width");
 	n = row_sum();
 	n.width = 16;
-	refused(&n, "too wide");
+	refused(&n, "for width 16");
 	n = row_sum();
 	n.extent[0] = -1;
 	refused(&n, "negative");
