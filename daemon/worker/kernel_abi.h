@@ -32,6 +32,8 @@ struct bz_args {
 	const int64_t *stride;	/* [access * 8 + loop], bytes */
 	const uint64_t *scalar; /* [parameter * 2]: raw bits, low word first */
 	const volatile uint32_t *cancel;
+	uint64_t stream; /* 1: the results are too large for the caches, write past them;
+			    a map may, a reduction does not.  Never shows in the bits */
 };
 
 /* The command thread sets the word while others run: generated code reads it as

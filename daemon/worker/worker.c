@@ -13,7 +13,8 @@
 #include "base/log.h"
 #include "base/xalloc.h"
 
-#define POLL_NS 200000 /* the socket is looked at no more often while a run is under way */
+#define STREAM_BYTES (16 << 20) /* where the size of the cache is not known */
+#define POLL_NS	     200000	/* the socket is looked at no more often while a run is under way */
 
 int64_t worker_clock(void)
 {
@@ -269,6 +270,15 @@ static void worker_finish(struct worker *w)
 	free(w);
 }
 
+/* Of larger results too little would still be in the last cache when the next step
+ * reads them to pay for fetching the lines that are overwritten. */
+static int64_t stream_bytes(void)
+{
+	long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+
+	return cache > 0 ? cache / 2 : STREAM_BYTES;
+}
+
 enum status worker_serve(int fd, struct progress *progress, const struct kernel_ops *ops,
 			 int threads, struct err *err)
 {
@@ -278,6 +288,7 @@ enum status worker_serve(int fd, struct progress *progress, const struct kernel_
 	w->fd = fd;
 	w->progress = progress;
 	w->tail = &w->head;
+	w->stream_bytes = stream_bytes();
 	w->packet = xmalloc(COMMAND_BYTES);
 	w->late = xmalloc(COMMAND_BYTES);
 	kernels_init(&w->kernels, ops);

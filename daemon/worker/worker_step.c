@@ -284,6 +284,17 @@ static void learn(struct kernel_entry *e, const struct step *s)
 		e->point_ns += 0.25 * ((double)s->timed_ns / (double)s->timed - e->point_ns);
 }
 
+/* What a map of so many points writes; every store moves along all of its loops. */
+static double result_bytes(const struct nest *n, int64_t points)
+{
+	double bytes = 0;
+
+	for (uint32_t a = 0; a < n->naccess; a++)
+		if (n->access[a].write)
+			bytes += dtype_row(n->access[a].dtype)->bytes;
+	return bytes * (double)points;
+}
+
 static enum status run_kernel(struct step *s, struct kernel_entry *e, struct err *err)
 {
 	const struct command_step *c = s->cmd;
@@ -308,6 +319,8 @@ static enum status run_kernel(struct step *s, struct kernel_entry *e, struct err
 	s->elements = cut.elements;
 	if (s->lo == s->hi)
 		return OK;
+	s->args.stream =
+		c->nred == 0 && result_bytes(e->spec, cut.points) > (double)s->w->stream_bytes;
 	if (c->split)
 		st = step_chunks(s, c->split & 1, c->split & 2, err);
 	else if (s->chunks > 1 && s->hi - s->lo < PER_THREAD * pool_threads(s->w->pool))
