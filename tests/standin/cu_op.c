@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cu_op.c - one operation of a stream: made by a call, executed by the stream's thread. */
+#include "cu.h"
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct cu_op *cu_op_new(enum cu_op_kind kind)
+{
+	struct cu_op *op = cu_alloc(sizeof(*op));
+
+	op->kind = kind;
+	return op;
+}
+
+static size_t owned_bytes(const struct cu_op *op)
+{
+	return op->kind == OP_KERNEL ? ptx_param_bytes(op->function->kernel) : op->bytes;
+}
+
+struct cu_op *cu_op_clone(const struct cu_op *op)
+{
+	struct cu_op *copy = cu_op_new(op->kind);
+
+	*copy = *op;
+	copy->next = NULL;
+	if (op->owned) {
+		copy->owned = cu_alloc(owned_bytes(op));
+		memcpy(copy->owned, op->owned, owned_bytes(op));
+	}
+	if (op->kind == OP_KERNEL)
+		copy->launch.params = copy->owned;
+	else if (op->owned)
+		copy->from_host = copy->owned;
+	if (op->event)
+		__atomic_add_fetch(&op->event->refs, 1, __ATOMIC_SEQ_CST);
+	return copy;
+}
+
+void cu_op_delete(struct cu_op *op)
+{
+	if (op->event)
+		cu_event_release(op->event);
+	if (op->other)
+		cu_stream_release(op->other);
+	free(op->owned);
+	free(op);
+}
+
+static void lost(struct CUctx_st *c, const char *what, uint64_t address, size_t bytes)
+{
+	char near[160], text[320];
+
+	cu_memory_describe(NULL, address, near, sizeof(near));
+	snprintf(text, sizeof(text), "%s of %zu bytes at 0x%llx: %s", what, bytes,
+		 (unsigned long long)address, near);
+	cu_set_fault(c, CUDA_ERROR_ILLEGAL_ADDRESS, text);
+}
+
+static void copy(struct CUctx_st *c, const struct cu_op *op)
+{
+	char *to = op->to_host ? op->to_host : cu_memory_host(op->to, op->bytes);
+	const char *from = op->from_host ? op->from_host : cu_memory_host(op->from, op->bytes);
+
+	if (!to)
+		lost(c, "copy to device memory", op->to, op->bytes);
+	else if (!from)
+		lost(c, "copy from device memory", op->from, op->bytes);
+	else
+		memmove(to, from, op->bytes);
+}
+
+static void fill(struct CUctx_st *c, const struct cu_op *op)
+{
+	char *to = cu_memory_host(op->to, op->bytes);
+
+	if (!to) {
+		lost(c, "fill", op->to, op->bytes);
+		return;
+	}
+	if (op->width == 1)
+		memset(to, (int)op->value, op->bytes);
+	else
+		for (size_t k = 0; k < op->bytes; k += op->width)
+			memcpy(to + k, &op->value, op->width);
+}
+
+static void kernel(struct CUctx_st *c, const struct cu_op *op)
+{
+	struct ptx_host host = cu_launch_host(c);
+	struct ptx_report report;
+
+	ptx_run(op->function->kernel, &host, &op->launch, &report);
+	if (report.fault && !c->cancel)
+		cu_set_fault(c, (int)report.fault, report.text);
+}
+
+static void hang(struct CUctx_st *c)
+{
+	cu_log("injected: an operation hangs until its context goes away");
+	while (!c->cancel)
+		usleep(500);
+}
+
+static void compute(struct CUctx_st *c, struct cu_op *op)
+{
+	cu_memory_hold();
+	if (op->kind == OP_COPY_MEMORY)
+		copy(c, op);
+	else if (op->kind == OP_FILL)
+		fill(c, op);
+	else
+		kernel(c, op);
+	cu_memory_release();
+}
+
+/* After a fault, and while the context goes away, nothing is computed any more; what
+ * others wait for still happens. */
+void cu_op_execute(struct CUctx_st *c, struct cu_op *op)
+{
+	bool works = !__atomic_load_n(&c->fault, __ATOMIC_SEQ_CST) && !c->cancel;
+
+	if (cu_config.delay_us && works)
+		usleep((useconds_t)cu_config.delay_us);
+	if (op->injected.hang && works)
+		hang(c);
+	if (op->injected.fault && works)
+		cu_set_fault(c, op->injected.fault, "injected");
+	works = !__atomic_load_n(&c->fault, __ATOMIC_SEQ_CST) && !c->cancel;
+	switch (op->kind) {
+	case OP_COPY_MEMORY:
+	case OP_FILL:
+	case OP_KERNEL:
+		if (works)
+			compute(c, op);
+		break;
+	case OP_HOST_CALL:
+		if (works)
+			op->call(op->data);
+		break;
+	case OP_RECORD:
+		cu_event_reach(op->event, op->sequence);
+		break;
+	case OP_WAIT_EVENT:
+		cu_event_wait(op->event, op->sequence, &c->cancel);
+		break;
+	case OP_WAIT_STREAM:
+		cu_stream_drain(op->other, op->sequence);
+		break;
+	case OP_BIRTH:
+		cu_memory_birth(op->to);
+		break;
+	case OP_RELEASE:
+		pthread_mutex_lock(&cu_lock);
+		cu_memory_free(op->to);
+		pthread_mutex_unlock(&cu_lock);
+		break;
+	case OP_END:
+		break;
+	}
+}

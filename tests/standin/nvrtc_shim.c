@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nvrtc_shim.c - libnvrtc.so in front of the real one, which it keeps the PTX of.
+ *
+ * In: the calls of a user of NVRTC.  Out: the real library's answers; after each
+ * successful compilation to a cubin also a file with the PTX of the same compilation,
+ * where the stand-in driver looks for it (cubin.h).  The real library is
+ * BRAZE_STANDIN_NVRTC, or the first that is found in the usual places. */
+#define _GNU_SOURCE
+#include "cubin.h"
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FAILED 11 /* NVRTC_ERROR_INTERNAL_ERROR */
+
+static void *real;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void *open_in(const char *folder)
+{
+	static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
+	char path[1024];
+	void *found = NULL;
+
+	for (size_t k = 0; k < 3 && !found; k++) {
+		snprintf(path, sizeof(path), "%s%s%s", folder, *folder ? "/" : "", names[k]);
+		found = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	}
+	return found;
+}
+
+/* A library that is this one again would call itself for ever. */
+static bool is_self(void *library)
+{
+	Dl_info mine, theirs;
+	void *version = dlsym(library, "nvrtcVersion");
+
+	return !version || !dladdr((void *)(uintptr_t)open_in, &mine) ||
+	       !dladdr(version, &theirs) || mine.dli_fbase == theirs.dli_fbase;
+}
+
+static void open_real(void)
+{
+	static const char *const variables[] = {"CUDA_HOME", "CUDA_PATH"};
+	const char *named = getenv("BRAZE_STANDIN_NVRTC");
+	char folder[1000];
+
+	if (named && *named)
+		real = dlopen(named, RTLD_NOW | RTLD_LOCAL);
+	for (size_t k = 0; k < 2 && !real && !(named && *named); k++)
+		if (getenv(variables[k])) {
+			snprintf(folder, sizeof(folder), "%s/lib64", getenv(variables[k]));
+			real = open_in(folder);
+		}
+	if (!real && !(named && *named))
+		real = open_in("/usr/local/cuda/lib64");
+	if (!real && !(named && *named))
+		real = open_in("");
+	if (real && is_self(real))
+		real = NULL;
+	if (!real)
+		fprintf(stderr,
+			"standin: no NVRTC found (%s); set BRAZE_STANDIN_NVRTC to its "
+			"path\n",
+			named && *named ? named : "in the usual places");
+}
+
+static void *function(const char *name)
+{
+	pthread_once(&once, open_real);
+	return real ? dlsym(real, name) : NULL;
+}
+
+typedef uintptr_t word;
+typedef word forwarded(word, word, word, word, word, word);
+
+/* Every argument of NVRTC's functions is an integer or a pointer, six at most. */
+#define FORWARD(name)                                                                              \
+	__attribute__((visibility("default"))) word name(word a, word b, word c, word d, word e,   \
+							 word f);                                  \
+	word name(word a, word b, word c, word d, word e, word f)                                  \
+	{                                                                                          \
+		static forwarded *to;                                                              \
+		forwarded *fn = __atomic_load_n(&to, __ATOMIC_RELAXED);                            \
+		if (!fn)                                                                           \
+			fn = (forwarded *)(uintptr_t)function(#name);                              \
+		__atomic_store_n(&to, fn, __ATOMIC_RELAXED);                                       \
+		return fn ? fn(a, b, c, d, e, f) : FAILED;                                         \
+	}
+
+FORWARD(nvrtcVersion)
+FORWARD(nvrtcGetNumSupportedArchs)
+FORWARD(nvrtcGetSupportedArchs)
+FORWARD(nvrtcCreateProgram)
+FORWARD(nvrtcDestroyProgram)
+FORWARD(nvrtcGetPTXSize)
+FORWARD(nvrtcGetPTX)
+FORWARD(nvrtcGetCUBINSize)
+FORWARD(nvrtcGetCUBIN)
+FORWARD(nvrtcGetLTOIRSize)
+FORWARD(nvrtcGetLTOIR)
+FORWARD(nvrtcGetProgramLogSize)
+FORWARD(nvrtcGetProgramLog)
+FORWARD(nvrtcAddNameExpression)
+FORWARD(nvrtcGetLoweredName)
+FORWARD(nvrtcSetFlowCallback)
+
+__attribute__((visibility("default"))) const char *nvrtcGetErrorString(int error);
+const char *nvrtcGetErrorString(int error)
+{
+	const char *(*fn)(int) = (const char *(*)(int))(uintptr_t)function("nvrtcGetErrorString");
+
+	return fn ? fn(error) : "the stand-in found no NVRTC";
+}
+
+/* Size and bytes of one product; NULL when there is none.  Freed by the caller. */
+static char *product(word program, forwarded *size, forwarded *get, size_t *bytes)
+{
+	char *data = NULL;
+
+	*bytes = 0;
+	if (!size(program, (word)bytes, 0, 0, 0, 0) && *bytes)
+		data = calloc(1, *bytes + 1);
+	if (data && get(program, (word)data, 0, 0, 0, 0)) {
+		free(data);
+		data = NULL;
+	}
+	return data;
+}
+
+static void write_file(const char *path, const char *text)
+{
+	char temporary[1100];
+
+	snprintf(temporary, sizeof(temporary), "%s.%ld.%lx", path, (long)getpid(),
+		 (unsigned long)pthread_self());
+	FILE *f = fopen(temporary, "we");
+	bool good = f && fputs(text, f) >= 0;
+	if (f)
+		good &= !fclose(f);
+	if (!good || rename(temporary, path))
+		fprintf(stderr, "standin: cannot write %s\n", path);
+}
+
+static void keep_ptx(word program)
+{
+	size_t cubin_size, ptx_size;
+	char path[1024];
+	char *cubin = product(program, nvrtcGetCUBINSize, nvrtcGetCUBIN, &cubin_size);
+	char *ptx = cubin ? product(program, nvrtcGetPTXSize, nvrtcGetPTX, &ptx_size) : NULL;
+
+	if (ptx && cubin_size > 64 && cubin_is(cubin) && cubin_path(cubin, path, sizeof(path)))
+		write_file(path, ptx);
+	free(cubin);
+	free(ptx);
+}
+
+__attribute__((visibility("default"))) word nvrtcCompileProgram(word program, word n, word options);
+word nvrtcCompileProgram(word program, word n, word options)
+{
+	forwarded *fn = (forwarded *)(uintptr_t)function("nvrtcCompileProgram");
+	word error = fn ? fn(program, n, options, 0, 0, 0) : FAILED;
+
+	if (!error)
+		keep_ptx(program);
+	return error;
+}
