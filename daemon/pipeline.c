@@ -247,6 +247,10 @@ static bool at_hand(struct session *s, const struct ticket *t, struct err *err)
 
 		if (v->state != VERSION_STORED || v->storage->host)
 			continue;
+		if (storage_lost(v->storage) && version_revive(&s->trace, v)) {
+			session_later(s); /* it is computed again */
+			return false;
+		}
 		if (storage_lost(v->storage)) {
 			struct err lost = {0};
 

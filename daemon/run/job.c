@@ -58,6 +58,11 @@ enum job_state job_ready(const struct job *j, struct trace *t, struct storage **
 
 		if (!v)
 			continue;
+		if (v->state == VERSION_STORED && storage_lost(v->storage) &&
+		    version_revive(t, v)) {
+			err_set(err, E_CANCELLED, "an input is made again");
+			return JOB_STOP;
+		}
 		if (v->state == VERSION_STORED && storage_lost(v->storage)) {
 			err_set(err, E_LOST, "lost: the array was only on %s, whose worker died",
 				d->name);
@@ -332,6 +337,7 @@ static void spoil_places(struct job *j)
 void job_settle(struct job *j, struct trace *t, enum job_end end, const struct err *err)
 {
 	const struct part *p = &j->partition->part;
+	bool remote = false;
 
 	if (end == JOB_DONE)
 		settle_places(j);
@@ -347,7 +353,10 @@ void job_settle(struct job *j, struct trace *t, enum job_end end, const struct e
 		if (p->value[i].role == PART_OUTPUT && v->storage)
 			v->storage->writing--;
 		if (end == JOB_DONE && p->value[i].role == PART_OUTPUT) {
-			version_store(t, v);
+			if (!v->storage->host)
+				remote = true;
+			else
+				version_store(t, v);
 			continue;
 		}
 		version_detach(t, v);
@@ -356,6 +365,11 @@ void job_settle(struct job *j, struct trace *t, enum job_end end, const struct e
 		else
 			v->state = VERSION_PENDING;
 	}
+	/* Last, and in their order: what each was made of has settled. */
+	for (uint32_t i = 0; remote && i < p->nvalue; i++)
+		if (j->partition->value[i]->state == VERSION_RUNNING &&
+		    p->value[i].role == PART_OUTPUT && !j->partition->kept[i])
+			version_store_remote(t, j->partition->value[i]);
 }
 
 void job_free(struct job *j, struct trace *t)

@@ -163,6 +163,18 @@ struct node *trace_node(struct trace *t)
 	return n;
 }
 
+/* Back to its place in the order of the trace. */
+static void link_node(struct trace *t, struct node *n)
+{
+	n->older = t->newest;
+	while (n->older && n->older->seq > n->seq)
+		n->older = n->older->older;
+	n->newer = n->older ? n->older->newer : t->oldest;
+	*(n->older ? &n->older->newer : &t->oldest) = n;
+	*(n->newer ? &n->newer->older : &t->newest) = n;
+	t->npending++;
+}
+
 static void unlink_node(struct trace *t, struct node *n)
 {
 	if (n->older)
@@ -174,7 +186,6 @@ static void unlink_node(struct trace *t, struct node *n)
 	else
 		t->newest = n->older;
 	t->npending--;
-	slab_give(&t->nodes, n);
 }
 
 struct version *version_create(struct trace *t, uint64_t bytes, enum version_state state)
@@ -209,11 +220,22 @@ static void let_go(struct dying *d, struct version *v)
 static void release_node(struct trace *t, struct dying *d, struct node *n)
 {
 	for (int i = 0; i < n->nin; i++)
-		if (n->in[i].version)
+		if (n->in[i].version) {
+			n->in[i].version->feeds -= n->apart;
 			let_go(d, n->in[i].version);
+		}
 	if (n->prev)
 		let_go(d, n->prev);
-	unlink_node(t, n);
+	if (!n->apart)
+		unlink_node(t, n);
+	slab_give(&t->nodes, n);
+}
+
+static void forget_remote(struct trace *t, const struct version *v)
+{
+	for (uint32_t i = 0; i < t->nremote; i++)
+		if (t->remote[i] == v)
+			t->remote[i] = t->remote[--t->nremote];
 }
 
 static void drain(struct trace *t, struct dying *d)
@@ -223,7 +245,9 @@ static void drain(struct trace *t, struct dying *d)
 
 		d->head = (struct version *)v->error;
 		if (v->node) {
-			t->stats.dead_ops += v->state == VERSION_PENDING;
+			t->stats.dead_ops += v->state == VERSION_PENDING && !v->node->apart;
+			if (v->state == VERSION_STORED)
+				forget_remote(t, v);
 			release_node(t, d, v->node);
 		}
 		if (v->storage && !v->named)
@@ -292,6 +316,103 @@ void version_store(struct trace *t, struct version *v)
 	settle(t, v);
 }
 
+/* ---- Values that can be made again ---- */
+
+/* Can the node's result be made from named arrays on the host in `left` operations? */
+static bool is_recipe(const struct node *n, unsigned *left)
+{
+	unsigned kind = op_row(n->op)->kind;
+
+	if (!*left || n->op == OP_EMPTY || (kind != KIND_EW && kind != KIND_CREATE))
+		return false;
+	--*left;
+	for (int i = 0; i < n->nin; i++) {
+		const struct version *v = n->in[i].version;
+
+		if (v && v->state == VERSION_STORED && !v->named)
+			return false;
+		if (v && !(v->state == VERSION_STORED && v->storage->host) &&
+		    !(v->node && is_recipe(v->node, left)))
+			return false;
+	}
+	return true;
+}
+
+/* Take the chain out of the list of what is to be run, or put it back.  A value that
+ * has a name stays in it: somebody may still ask for it. */
+static void set_apart(struct trace *t, struct node *n, bool apart)
+{
+	if (n->apart == apart)
+		return;
+	n->apart = apart;
+	if (apart)
+		unlink_node(t, n);
+	else
+		link_node(t, n);
+	for (int i = 0; i < n->nin; i++) {
+		struct version *v = n->in[i].version;
+
+		if (!v)
+			continue;
+		v->feeds += apart ? 1u : -1u;
+		if (v->state == VERSION_PENDING && !v->named)
+			set_apart(t, v->node, apart);
+	}
+}
+
+static bool chain_uses(const struct node *n, const struct version *v)
+{
+	for (int i = 0; i < n->nin; i++) {
+		const struct version *in = n->in[i].version;
+
+		if (in == v ||
+		    (in && in->state != VERSION_STORED && in->node && chain_uses(in->node, v)))
+			return true;
+	}
+	return false;
+}
+
+/* The version's value cannot be made again any more. */
+static void drop_recipe(struct trace *t, struct version *v)
+{
+	forget_remote(t, v);
+	settle(t, v);
+}
+
+void version_store_remote(struct trace *t, struct version *v)
+{
+	unsigned left = LIMIT_RECIPE_OPS;
+
+	v->state = VERSION_STORED;
+	if (!is_recipe(v->node, &left)) {
+		settle(t, v);
+		return;
+	}
+	if (t->nremote == TRACE_RECIPES)
+		drop_recipe(t, t->remote[0]);
+	set_apart(t, v->node, true);
+	t->remote[t->nremote++] = v;
+}
+
+bool version_revive(struct trace *t, struct version *v)
+{
+	if (v->state != VERSION_STORED || !v->node)
+		return false;
+	forget_remote(t, v);
+	set_apart(t, v->node, false);
+	version_detach(t, v);
+	v->state = VERSION_PENDING;
+	return true;
+}
+
+/* v has lost its name: nothing may keep it for what it could make. */
+static void forget_uses(struct trace *t, const struct version *v)
+{
+	for (uint32_t i = t->nremote; i-- > 0 && v->feeds;)
+		if (chain_uses(t->remote[i]->node, v))
+			drop_recipe(t, t->remote[i]);
+}
+
 void version_fail(struct trace *t, struct version *v, const struct err *err)
 {
 	v->state = VERSION_FAILED;
@@ -310,8 +431,12 @@ static void name_add(struct trace *t, struct version *v)
 
 static void name_drop(struct trace *t, struct version *v)
 {
-	if (!--v->named && v->storage)
+	if (--v->named)
+		return;
+	if (v->storage)
 		t->held_bytes += v->bytes;
+	if (v->feeds)
+		forget_uses(t, v);
 }
 
 static void buffer_unref(struct trace *t, struct buffer *b)

@@ -44,12 +44,14 @@ struct version {
 	uint32_t holds;		 /* jobs in flight that touch it */
 	uint32_t pins;		 /* snapshots among refs: the storage must not change */
 	uint32_t asked;		 /* waits that its value must lie in the arena for */
+	uint32_t feeds;		 /* of refs, those from nodes kept to make lost values again */
 	uint32_t mark;		 /* demand walk that saw it last */
 	uint32_t index;		 /* its number in that walk's partition */
 	uint32_t inner;		 /* refs from nodes of that partition */
 	uint8_t state;		 /* enum version_state */
 	uint32_t named;		 /* buffers and snapshots that can read it by name */
-	struct node *node;	 /* pending and running: what makes it */
+	struct node *node;	 /* pending and running: what makes it; stored: what would
+				    make it again (version_store_remote), or NULL */
 	struct storage *storage; /* stored */
 	struct err *error;	 /* failed: why */
 };
@@ -81,6 +83,7 @@ struct node {
 	uint8_t chain;	/* demand walk: ops back to stored values, 255: no recipe */
 	uint8_t kept;	/* demand walk: stays pending as (part of) a recipe */
 	uint8_t device; /* asked for: 0 the session's, 1 by cost, else 2 + its number */
+	uint8_t apart;	/* in no list: kept to make a lost value again */
 	uint32_t axes;
 	uint64_t seq; /* place in the trace */
 	uint32_t mark;
@@ -91,6 +94,10 @@ struct node {
 	struct operand in[3];
 	struct view view; /* of the version it makes */
 };
+
+/* Stored values that lie on a device only and can be made again from arrays that
+ * the host has: so many are remembered, the newest. */
+#define TRACE_RECIPES 64
 
 /* Counters that operators see. */
 struct trace_stats {
@@ -113,6 +120,8 @@ struct trace {
 	uint8_t device;	  /* of nodes made now */
 	struct trace_stats stats;
 	void (*drop_mirror)(struct mirror *m); /* of storage that is freed */
+	struct version *remote[TRACE_RECIPES];
+	uint32_t nremote;
 };
 
 void trace_init(struct trace *t, struct arena *arena, uint64_t quota_bytes);
@@ -154,6 +163,12 @@ void version_attach(struct trace *t, struct version *v, struct storage *s);
 void version_detach(struct trace *t, struct version *v);
 /* The attached storage holds the value: stored; its node is released. */
 void version_store(struct trace *t, struct version *v);
+/* The same for a value that lies on a device only: where it takes a few elementwise
+ * operations from arrays that are named and on the host, their nodes are kept, in no
+ * list, as long as those arrays keep their names. */
+void version_store_remote(struct trace *t, struct version *v);
+/* A lost value is pending again, if its nodes were kept. */
+bool version_revive(struct trace *t, struct version *v);
 void version_fail(struct trace *t, struct version *v, const struct err *err);
 
 /* Storage in the arena; NULL: E_NOMEM. */

@@ -162,6 +162,7 @@ static void do_item(struct cuda_lane *l, struct cuda_item *item)
 static void *issuer_main(void *arg)
 {
 	struct cuda_lane *l = arg;
+	struct cuda *c = NULL;
 	struct err err = {0};
 	enum status st = lane_open(l, &err);
 
@@ -191,8 +192,13 @@ static void *issuer_main(void *arg)
 	}
 	while (l->issued)
 		pthread_cond_wait(&l->moved, &l->lock);
+	pthread_cond_broadcast(&l->moved); /* the waiter ends */
 	pthread_mutex_unlock(&l->lock);
+	pthread_join(l->waiter, NULL);
 	lane_close(l);
+	c = l->c;
+	free(l);
+	atomic_fetch_sub(&c->closing, 1);
 	return NULL;
 }
 
@@ -326,23 +332,22 @@ static bool lane_idle(struct cuda_lane *l)
 	return idle;
 }
 
-/* Let its threads end, when they have done what is queued. */
-static void lane_stop(struct cuda_lane *l)
+/* Take it out of the list; its issuer ends when it has done what is queued, and frees
+ * it: that may wait for the device, and the command thread must not. */
+static void lane_close_later(struct cuda *c, struct cuda_lane **at)
 {
+	struct cuda_lane *l = *at;
+
+	pthread_mutex_lock(&c->lock);
+	*at = l->next;
+	if (l->row >= 0)
+		c->rows &= ~(1ull << l->row);
+	pthread_mutex_unlock(&c->lock);
+	atomic_fetch_add(&c->closing, 1);
 	pthread_mutex_lock(&l->lock);
 	l->stop = true;
 	pthread_cond_broadcast(&l->more);
-	pthread_cond_broadcast(&l->moved);
 	pthread_mutex_unlock(&l->lock);
-}
-
-/* It is in no list any more, and its threads are ending. */
-static void lane_destroy(struct cuda_lane *l)
-{
-	pthread_join(l->issuer, NULL);
-	lane_stop(l); /* the waiter may have looked while the issuer was busy */
-	pthread_join(l->waiter, NULL);
-	free(l);
 }
 
 /* Close idle lanes beyond some, oldest first, unless their memory is being trimmed. */
@@ -354,19 +359,10 @@ static void close_idle(struct cuda *c)
 	if (pthread_mutex_trylock(&c->trimming) != 0)
 		return;
 	while (*at) {
-		struct cuda_lane *l = *at;
-
-		if (!lane_idle(l) || ++idle <= IDLE_LANES) {
-			at = &l->next;
-			continue;
-		}
-		pthread_mutex_lock(&c->lock);
-		*at = l->next;
-		if (l->row >= 0)
-			c->rows &= ~(1ull << l->row);
-		pthread_mutex_unlock(&c->lock);
-		lane_stop(l);
-		lane_destroy(l);
+		if (lane_idle(*at) && ++idle > IDLE_LANES)
+			lane_close_later(c, at);
+		else
+			at = &(*at)->next;
 	}
 	pthread_mutex_unlock(&c->trimming);
 }
@@ -374,6 +370,7 @@ static void close_idle(struct cuda *c)
 struct cuda_lane *cuda_lane_of(struct cuda *c, uint64_t client)
 {
 	struct cuda_lane *l = c->lanes;
+	pthread_t issuer;
 
 	while (l && l->client != client)
 		l = l->next;
@@ -390,12 +387,13 @@ struct cuda_lane *cuda_lane_of(struct cuda *c, uint64_t client)
 	pthread_mutex_init(&l->freed.lock, NULL);
 	pthread_cond_init(&l->more, NULL);
 	pthread_cond_init(&l->moved, NULL);
-	if (pthread_create(&l->issuer, NULL, issuer_main, l) != 0 ||
-	    pthread_create(&l->waiter, NULL, waiter_main, l) != 0) {
+	if (pthread_create(&l->waiter, NULL, waiter_main, l) != 0 ||
+	    pthread_create(&issuer, NULL, issuer_main, l) != 0) {
 		/* Without threads no client is served: better to begin anew. */
 		log_error("cuda_lane", "the threads of a client cannot start");
 		_exit(1);
 	}
+	pthread_detach(issuer);
 	pthread_mutex_lock(&c->lock);
 	l->row = row_take(c);
 	l->next = c->lanes;
@@ -434,23 +432,29 @@ static void stop_issued(struct cuda_lane *l, struct cuda_run *run)
 
 void cuda_lane_cancel(struct cuda_lane *l, uint64_t job)
 {
-	bool issued = false;
+	bool known = false;
 
 	pthread_mutex_lock(&l->lock);
 	for (struct cuda_item *i = l->head; i; i = i->next) {
-		if (i->run && TICKET_JOB(i->run->ticket) == job)
-			i->run->cancelled = true;
+		if (!i->run || TICKET_JOB(i->run->ticket) != job)
+			continue;
+		i->run->cancelled = true;
+		known = true;
 	}
-	if (l->taken_run && TICKET_JOB(l->taken_run->ticket) == job)
+	if (l->taken_run && TICKET_JOB(l->taken_run->ticket) == job) {
 		l->taken_run->cancelled = true;
+		known = true;
+	}
 	for (struct cuda_run *r = l->issued; r; r = r->next) {
 		if (TICKET_JOB(r->ticket) != job)
 			continue;
 		stop_issued(l, r);
-		issued = true;
+		known = true;
 	}
+	known |= l->nparts > 0;
 	pthread_mutex_unlock(&l->lock);
-	if (!issued)
+	/* What the job has gathered goes behind its runs. */
+	if (known)
 		cuda_lane_give(l, ITEM_FORGET, 0, job, NULL);
 }
 
@@ -495,15 +499,10 @@ void cuda_lane_finish(struct cuda *c)
 		cuda_watch_tick(c);
 		nanosleep(&pause, NULL);
 	}
-	while (c->lanes) {
-		struct cuda_lane *l = c->lanes;
-
-		pthread_mutex_lock(&c->trimming);
-		pthread_mutex_lock(&c->lock);
-		c->lanes = l->next;
-		pthread_mutex_unlock(&c->lock);
-		pthread_mutex_unlock(&c->trimming);
-		lane_stop(l);
-		lane_destroy(l);
-	}
+	pthread_mutex_lock(&c->trimming);
+	while (c->lanes)
+		lane_close_later(c, &c->lanes);
+	pthread_mutex_unlock(&c->trimming);
+	while (atomic_load(&c->closing))
+		nanosleep(&pause, NULL);
 }

@@ -141,11 +141,15 @@ enum status cuda_memory_take(struct cuda_lane *l, CUdeviceptr *out, uint64_t byt
 	if (cuda_error_class(rc) == CUDA_MEMORY && bytes <= c->memory) {
 		log_debug("cuda_memory", "%llu bytes are short: trimming",
 			  (unsigned long long)bytes);
+		l->patient = true; /* others' runs are waited for, too */
 		cuda_context_expect(c, c->api.cuCtxSynchronize(), "waiting for memory");
 		trim_all(c);
+		l->patient = false;
 		rc = take(l, out, bytes ? bytes : 1);
 	}
 	*free_bytes = 0;
+	if (rc == CUDA_SUCCESS)
+		atomic_fetch_add(&c->used, bytes);
 	if (cuda_error_class(rc) != CUDA_MEMORY)
 		return cuda_context_check(c, rc, err, "allocating %llu bytes of %s",
 					  (unsigned long long)bytes, c->name);
@@ -161,6 +165,7 @@ void cuda_memory_give(struct cuda_lane *l, CUdeviceptr addr, uint64_t bytes)
 	uint64_t rounded = 0;
 	unsigned k = class_of(bytes, &rounded);
 
+	atomic_fetch_sub(&l->c->used, bytes);
 	if (l->c->pools) {
 		cuda_context_expect(l->c, l->c->api.cuMemFreeAsync(addr, l->stream),
 				    "freeing memory");

@@ -74,39 +74,63 @@ static void show_last(struct cuda *c)
 	}
 }
 
-static bool hangs(struct cuda_lane *l, int64_t now)
+/* Since when the lane's oldest run has made no progress; 0: it does. */
+static int64_t stalled_since(struct cuda_lane *l, int64_t now)
 {
-	struct cuda *c = l->c;
-	bool hung = false;
+	int64_t since = 0;
 
 	pthread_mutex_lock(&l->lock);
 	cuda_watch_show(l, false);
-	if (!moved(l, now) && now - l->seen.since_ns > c->hang_ns) {
-		if (l->seen.cancelled_ns == 0) {
-			log_warn("cuda_watch",
-				 "client %llu: no progress for %lld ms; its run is stopped",
-				 (unsigned long long)l->client, (long long)(c->hang_ns / 1000000));
-			l->seen.cancelled_ns = now;
-			cuda_lane_stop_oldest(l);
-		}
-		hung = now - l->seen.cancelled_ns > c->grace_ns;
-	}
+	if (!moved(l, now) && now - l->seen.since_ns > l->c->hang_ns)
+		since = l->seen.since_ns;
 	pthread_mutex_unlock(&l->lock);
-	return hung;
+	return since;
+}
+
+/* The lane hangs: stop its run, and when that has had its time, the process. */
+static void stop(struct cuda_lane *l, int64_t now)
+{
+	struct cuda *c = l->c;
+	bool over = false;
+
+	pthread_mutex_lock(&l->lock);
+	if (l->seen.cancelled_ns == 0) {
+		log_warn("cuda_watch", "client %llu: no progress for %lld ms; its run is stopped",
+			 (unsigned long long)l->client, (long long)(c->hang_ns / 1000000));
+		l->seen.cancelled_ns = now;
+		cuda_lane_stop_oldest(l);
+	}
+	over = now - l->seen.cancelled_ns > c->grace_ns;
+	pthread_mutex_unlock(&l->lock);
+	if (!over)
+		return;
+	log_error("cuda_watch", "client %llu: its run does not stop; the worker ends",
+		  (unsigned long long)l->client);
+	show_last(c);
+	_exit(EXIT_HANG);
 }
 
 void cuda_watch_tick(struct cuda *c)
 {
-	int64_t now = cuda_worker_clock();
+	int64_t now = cuda_worker_clock(), oldest = 0;
+	struct cuda_lane *first = NULL;
 
+	/* One that hangs holds up others: only the first to stall is stopped, and the
+	 * others' time begins anew. */
 	for (struct cuda_lane *l = c->lanes; l; l = l->next) {
-		if (!hangs(l, now))
-			continue;
-		log_error("cuda_watch", "client %llu: its run does not stop; the worker ends",
-			  (unsigned long long)l->client);
-		show_last(c);
-		_exit(EXIT_HANG);
+		int64_t since = stalled_since(l, now);
+
+		if (since && (!first || since < oldest)) {
+			first = l;
+			oldest = since;
+		}
 	}
+	for (struct cuda_lane *l = c->lanes; l && first; l = l->next) {
+		if (l != first)
+			l->seen.since_ns = now;
+	}
+	if (first)
+		stop(first, now);
 }
 
 _Noreturn void cuda_watch_fatal(struct cuda *c, CUresult rc, const char *what)

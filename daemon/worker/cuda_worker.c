@@ -200,8 +200,11 @@ static void serve(struct cuda *c)
 	}
 }
 
-static void finish(struct cuda *c)
+/* The worker's exit status: memory that nobody gave back is a mistake. */
+static int finish(struct cuda *c)
 {
+	unsigned long long left = 0, pinned = 0;
+
 	cuda_lane_finish(c);
 	while (c->hosts.count)
 		cuda_region_unmap(c, c->hosts.item[0].id);
@@ -216,6 +219,12 @@ static void finish(struct cuda *c)
 	cuda_ring_close(c, &c->down);
 	cuda_blas_finish(c);
 	cuda_context_close(c);
+	left = atomic_load(&c->used);
+	pinned = atomic_load(&c->pinned);
+	if (left || pinned)
+		log_error("cuda_worker", "%llu bytes of the device and %llu pinned are left", left,
+			  pinned);
+	return left || pinned;
 }
 
 int cuda_worker_serve(int fd, struct progress *page, int ordinal)
@@ -223,6 +232,7 @@ int cuda_worker_serve(int fd, struct progress *page, int ordinal)
 	struct cuda *c = xcalloc(1, sizeof *c);
 	struct err err = {0};
 	enum status st = OK;
+	int rc = 0;
 
 	c->fd = fd;
 	c->page = page;
@@ -246,8 +256,8 @@ int cuda_worker_serve(int fd, struct progress *page, int ordinal)
 	} else {
 		log_warn("cuda_worker", "%s", err.text);
 	}
-	finish(c);
+	rc = finish(c);
 	free(c->packet);
 	free(c);
-	return 0;
+	return rc;
 }

@@ -253,7 +253,7 @@ struct cuda_lane {
 	struct cuda *c;
 	uint64_t client;
 	uint32_t nregion; /* command thread's count */
-	pthread_t issuer, waiter;
+	pthread_t waiter;
 
 	pthread_mutex_t lock; /* down to `seen` */
 	pthread_cond_t more;  /* for the issuer */
@@ -313,10 +313,12 @@ struct cuda {
 	int64_t hang_ns, grace_ns;
 	uint64_t pin_limit; /* bytes of arenas that may be registered */
 	atomic_ullong pinned;
+	atomic_ullong used; /* bytes of the device that lanes have taken */
 
 	pthread_mutex_t lock; /* `lanes` and `rows` against other threads' walks */
 	struct cuda_lane *lanes;
-	uint64_t rows; /* of the progress page that are in use */
+	atomic_uint closing; /* lanes that are in the list no more */
+	uint64_t rows;	     /* of the progress page that are in use */
 	pthread_mutex_t trimming;
 	struct cuda_ring up, down;
 	struct cuda_helper loader, pinner;

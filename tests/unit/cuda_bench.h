@@ -41,7 +41,7 @@ struct reply {
 /* Settings of the stand-in in the worker that is started next. */
 static inline void standin(const char *settings)
 {
-	setenv("FAKECUDA", settings, 1);
+	setenv("BRAZE_STANDIN", settings, 1);
 }
 
 /* Start a worker with the environment as it is; its hello is read. */

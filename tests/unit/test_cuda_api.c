@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The driver's library: found, missing, incomplete, a toolkit's stub. */
+#define _GNU_SOURCE
 #include "cuda_bench.h"
 
 #include "worker/cuda_api.h"

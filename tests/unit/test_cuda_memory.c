@@ -19,7 +19,7 @@ static void shortage(void)
 	struct bench *b = NULL;
 	struct reply r;
 
-	standin("vram=67108864");
+	standin("vram=64M");
 	b = bench_open();
 	cr_assert_leq(b->hello.memory_bytes, 64 * MIB);
 	for (uint64_t i = 1; i < 40; i++) {

@@ -215,12 +215,104 @@ Test(device, a_job_that_comes_back_is_bound_again)
 	settle(j, JOB_DONE);
 }
 
-Test(device, what_was_only_there_is_lost_by_name)
+static void sum(uint32_t result, uint32_t of)
+{
+	put(OP_SUM, 255, 1, 1, result);
+	operand(of);
+	word(1);
+	cr_assert_eq(flush(), OK, "%s", err.text);
+}
+
+Test(device, what_a_few_operations_make_again_is_not_lost)
 {
 	struct job *j;
 
 	import(1, 100);
 	unary(OP_SQRT, 2, 1);
+	unary(OP_SIN, 3, 2);
+	drop(2);
+	run(3, &gpu);
+	cr_assert_eq(trace.npending, 0, "kept nodes do not wait to be run");
+	device_lost(&gpu);
+	sum(4, 3);
+	j = job_for(4, &gpu);
+	cr_assert_eq(ready(j, NULL), JOB_STOP);
+	cr_assert_eq(err.code, E_CANCELLED);
+	cr_assert_eq(value_of(3)->state, VERSION_PENDING);
+	settle(j, JOB_CANCELLED);
+	j = bound(4, &gpu);
+	cr_assert_eq(j->partition->part.nop, 3, "root, sine and sum");
+	settle(j, JOB_DONE);
+	cr_assert_eq(value_of(4)->state, VERSION_STORED);
+}
+
+Test(device, kept_operations_keep_no_array_alive)
+{
+	struct arena_stats stats;
+
+	import(1, 1000);
+	unary(OP_SQRT, 2, 1);
+	run(2, &gpu);
+	drop(1);
+	arena_get_stats(arena, &stats);
+	cr_assert_eq(stats.live_bytes, stats.leased_bytes);
+	device_lost(&gpu);
+	cr_assert_not(version_revive(&trace, value_of(2)));
+}
+
+Test(device, kept_operations_do_not_hinder_writing_in_place)
+{
+	struct storage *s;
+
+	import(1, 100);
+	unary(OP_SQRT, 2, 1);
+	run(2, &gpu);
+	s = storage_of(1);
+	slice(3, 1, 10, 5);
+	import(4, 5);
+	assign(3, 4);
+	run(1, &gpu);
+	cr_assert_eq(storage_of(1), s);
+}
+
+/* As the pipeline does: what an input has to be made of again is cut out anew. */
+static void run_again(uint32_t id)
+{
+	struct job *j = job_for(id, &gpu);
+
+	while (ready(j, NULL) == JOB_STOP) {
+		cr_assert_eq(err.code, E_CANCELLED, "%s", err.text);
+		settle(j, JOB_CANCELLED);
+		j = job_for(id, &gpu);
+	}
+	cr_assert_eq(job_bind(j, &trace, 7, &err), OK);
+	settle(j, JOB_DONE);
+}
+
+Test(device, results_that_share_a_step_are_made_again_one_by_one)
+{
+	import(1, 100);
+	unary(OP_SQRT, 2, 1);
+	unary(OP_SIN, 3, 2);
+	unary(OP_COS, 4, 2);
+	run(4, &gpu);
+	run(3, &gpu);
+	device_lost(&gpu);
+	cr_assert(version_revive(&trace, value_of(4)));
+	run_again(4);
+	cr_assert(version_revive(&trace, value_of(3)));
+	run_again(3);
+	drop(2);
+	drop(1);
+	cr_assert_eq(trace.nremote, 0);
+}
+
+Test(device, what_was_only_there_is_lost_by_name)
+{
+	struct job *j;
+
+	import(1, 100);
+	sum(2, 1);
 	run(2, &gpu);
 	device_lost(&gpu);
 	cr_assert_eq(gpu.lost, 1);
