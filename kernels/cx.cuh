@@ -117,7 +117,7 @@ template <bool COSH> BZ_FN bz_c128 bz_z_hyperbolic(bz_c128 z)
 	if (!bz_isfinite(y)) {
 		if (x == 0) /* the part that sinh(x) is a factor of is 0 */
 			return {COSH ? bz_nan<bz_f64>() : x, COSH ? 0.0 : bz_nan<bz_f64>()};
-		return {bz_isinf(x) ? re * fabs(x) : bz_nan<bz_f64>(), bz_nan<bz_f64>()};
+		return {bz_isinf(x) ? fabs(x) : bz_nan<bz_f64>(), bz_nan<bz_f64>()};
 	}
 	if (y == 0)
 		return {COSH ? cosh(x) : sinh(x), COSH ? y * sign : y};
@@ -136,7 +136,6 @@ BZ_FN bz_c128 bz_z_cosh(bz_c128 z)
 {
 	return bz_z_hyperbolic<true>(z);
 }
-/* W. Kahan's formula (Branch Cuts for Complex Elementary Functions, 1987). */
 BZ_FN bz_c128 bz_z_tanh(bz_c128 z)
 {
 	const bz_f64 x = z.re, y = z.im;
@@ -150,11 +149,13 @@ BZ_FN bz_c128 bz_z_tanh(bz_c128 z)
 
 		return {copysign(1.0, x), wave * 4 * exp(-2 * fabs(x))};
 	}
-	const bz_f64 t = tan(y), b = 1 + t * t, s = sinh(x), c = cosh(x), d = 1 + b * s * s;
-	return {b * c * s / d, t / d};
+	const bz_f64 s = sinh(x), c = cos(y), d = s * s + c * c;
+	return {s * cosh(x) / d, sin(y) * c / d};
 }
 BZ_FN bz_c128 bz_z_sin(bz_c128 z)
 {
+	if (bz_isinf(z.im) && !bz_isfinite(z.re)) /* of either sign, by C; as glibc has it */
+		return {bz_nan<bz_f64>(), bz_infinity<bz_f64>()};
 	return bz_times_minus_i(bz_z_sinh(bz_times_i(z)));
 }
 BZ_FN bz_c128 bz_z_cos(bz_c128 z)
@@ -201,6 +202,8 @@ BZ_FN bz_f64 bz_z_log_abs(bz_f64 x, bz_f64 y)
 
 	if (bz_isinf(x) || bz_isinf(y))
 		return bz_infinity<bz_f64>();
+	if (x != x || y != y)
+		return bz_nan<bz_f64>();
 	if (aa + bb >= 0.5 && aa + bb <= 3)
 		return 0.5 * log1p(((aa - 1) + bb) + (fma(a, a, -aa) + fma(b, b, -bb)));
 	if (a > 1e300)
@@ -288,16 +291,18 @@ BZ_FN bz_c128 bz_z_atanh(bz_c128 z)
 	if (bz_isinf(x) || bz_isinf(y)) {
 		re = 0;
 		im = y != y ? y : BZ_HALF_PI;
+	} else if (x != x || y != y) {
+		re = x == 0 ? x : bz_nan<bz_f64>();
+		im = bz_nan<bz_f64>();
 	} else if (x > 1e150 || y > 1e150) {
 		const bz_f64 size = hypot(x * 0.5, y * 0.5);
 
 		re = x * 0.5 / size * 0.5 / size;
 		im = BZ_HALF_PI;
 	} else {
-		re = x == 0 ? 0.0 : 0.25 * log1p(4 * x / ((1 - x) * (1 - x) + y * y));
+		re = x == 1 && y < 1e-150 ? 0.5 * (BZ_LN2 - log(y))
+					  : 0.25 * log1p(4 * x / ((1 - x) * (1 - x) + y * y));
 		im = y == 0 && x <= 1 ? 0.0 : 0.5 * atan2(2 * y, (1 - x) * (1 + x) - y * y);
-		if (x != x)
-			im = x;
 	}
 	return {copysign(re, z.re), copysign(im, z.im)};
 }
@@ -361,6 +366,31 @@ template <class T> BZ_FN T bz_complex_log10(T a)
 	return {r.re * k, r.im * k};
 }
 
+/* A product whose infinities survive, as C's does (annex G.5.1). */
+BZ_FN bz_f64 bz_z_zero(bz_f64 x)
+{
+	return x != x ? copysign(0.0, x) : x;
+}
+BZ_FN bz_c128 bz_z_unit(bz_c128 z)
+{
+	return {copysign(bz_isinf(z.re) ? 1.0 : 0.0, z.re), copysign(bz_isinf(z.im) ? 1.0 : 0.0, z.im)};
+}
+BZ_FN bz_c128 bz_z_mul(bz_c128 a, bz_c128 b)
+{
+	const bz_c128 r = bz_complex_mul(a, b);
+	const bool x = bz_isinf(a), y = bz_isinf(b);
+
+	if (r.re == r.re || r.im == r.im)
+		return r;
+	if (!x && !y && !bz_isinf(a.re * b.re) && !bz_isinf(a.im * b.im) && !bz_isinf(a.re * b.im) &&
+	    !bz_isinf(a.im * b.re))
+		return r;
+	a = x ? bz_z_unit(a) : bz_c128{bz_z_zero(a.re), bz_z_zero(a.im)};
+	b = y ? bz_z_unit(b) : bz_c128{bz_z_zero(b.re), bz_z_zero(b.im)};
+	const bz_c128 s = bz_complex_mul(a, b);
+	return {bz_infinity<bz_f64>() * s.re, bz_infinity<bz_f64>() * s.im};
+}
+
 /* Exponent 0 gives 1; base 0 gives 0 for a positive real exponent and NaN else; small
  * whole exponents multiply; the rest is exp(b log a). */
 template <class T> BZ_FN T bz_complex_power(T a, int n)
@@ -400,6 +430,6 @@ template <class T> BZ_FN T bz_complex_pow(T a, T b)
 			return bz_complex_mul(a, bz_complex_mul(a, a));
 		return bz_complex_power(a, n);
 	}
-	return bz_cast<bz_c128, T>(bz_z_exp(bz_complex_mul(
-		bz_cast<T, bz_c128>(b), bz_z_log(bz_cast<T, bz_c128>(a)))));
+	return bz_cast<bz_c128, T>(bz_z_exp(
+		bz_z_mul(bz_cast<T, bz_c128>(b), bz_z_log(bz_cast<T, bz_c128>(a)))));
 }

@@ -88,7 +88,7 @@ BZ_FN bool bz_negative(bz_f64 x)
 
 template <class T> BZ_FN bool bz_eq(T a, T b)
 {
-	if constexpr (bz_is_complex<T>)
+	if constexpr (bz_type<T>::is_complex)
 		return a.re == b.re && a.im == b.im;
 	else
 		return a == b;
@@ -99,14 +99,14 @@ template <class T> BZ_FN bool bz_ne(T a, T b)
 }
 template <class T> BZ_FN bool bz_lt(T a, T b)
 {
-	if constexpr (bz_is_complex<T>)
+	if constexpr (bz_type<T>::is_complex)
 		return bz_complex_less<false>(a, b);
 	else
 		return a < b;
 }
 template <class T> BZ_FN bool bz_le(T a, T b)
 {
-	if constexpr (bz_is_complex<T>)
+	if constexpr (bz_type<T>::is_complex)
 		return bz_complex_less<true>(a, b);
 	else
 		return a <= b;
@@ -125,34 +125,34 @@ template <class T> BZ_FN T bz_where(bz_b1 c, T a, T b)
 }
 template <class T> BZ_FN bool bz_isnan(T a)
 {
-	if constexpr (bz_is_complex<T>)
+	if constexpr (bz_type<T>::is_complex)
 		return bz_complex_isnan(a);
-	else if constexpr (bz_is_float<T>)
+	else if constexpr (bz_type<T>::is_float)
 		return a != a;
 	else
 		return false;
 }
 template <class T> BZ_FN bool bz_isinf(T a)
 {
-	if constexpr (bz_is_complex<T>)
+	if constexpr (bz_type<T>::is_complex)
 		return bz_isinf(a.re) || bz_isinf(a.im);
-	else if constexpr (bz_is_float<T>)
+	else if constexpr (bz_type<T>::is_float)
 		return bz_m_fabs(a) == bz_infinity<T>();
 	else
 		return false;
 }
 template <class T> BZ_FN bool bz_isfinite(T a)
 {
-	if constexpr (bz_is_complex<T>)
+	if constexpr (bz_type<T>::is_complex)
 		return bz_isfinite(a.re) && bz_isfinite(a.im);
-	else if constexpr (bz_is_float<T>)
+	else if constexpr (bz_type<T>::is_float)
 		return bz_m_fabs(a) < bz_infinity<T>();
 	else
 		return true;
 }
 template <class T> BZ_FN bool bz_signbit(T a)
 {
-	if constexpr (bz_is_float<T>)
+	if constexpr (bz_type<T>::is_float)
 		return bz_negative(a);
 	else
 		return a < 0;
@@ -165,11 +165,11 @@ template <class T> BZ_FN T bz_add(T a, T b)
 {
 	typedef typename bz_type<T>::wide W;
 
-	if constexpr (bz_is_complex<T>)
+	if constexpr (bz_type<T>::is_complex)
 		return bz_complex_add(a, b);
-	else if constexpr (bz_is_integer<T>)
+	else if constexpr (bz_type<T>::is_integer)
 		return (T)((W)a + (W)b);
-	else if constexpr (bz_is_bool<T>)
+	else if constexpr (bz_type<T>::is_bool)
 		return a || b;
 	else
 		return a + b;
@@ -178,9 +178,9 @@ template <class T> BZ_FN T bz_sub(T a, T b)
 {
 	typedef typename bz_type<T>::wide W;
 
-	if constexpr (bz_is_complex<T>)
+	if constexpr (bz_type<T>::is_complex)
 		return bz_complex_sub(a, b);
-	else if constexpr (bz_is_integer<T>)
+	else if constexpr (bz_type<T>::is_integer)
 		return (T)((W)a - (W)b);
 	else
 		return a - b;
@@ -189,18 +189,18 @@ template <class T> BZ_FN T bz_mul(T a, T b)
 {
 	typedef typename bz_type<T>::wide W;
 
-	if constexpr (bz_is_complex<T>)
+	if constexpr (bz_type<T>::is_complex)
 		return bz_complex_mul(a, b);
-	else if constexpr (bz_is_integer<T>)
+	else if constexpr (bz_type<T>::is_integer)
 		return (T)((W)a * (W)b);
-	else if constexpr (bz_is_bool<T>)
+	else if constexpr (bz_type<T>::is_bool)
 		return a && b;
 	else
 		return a * b;
 }
 template <class T> BZ_FN T bz_div(T a, T b)
 {
-	if constexpr (bz_is_complex<T>)
+	if constexpr (bz_type<T>::is_complex)
 		return bz_complex_div(a, b);
 	else
 		return a / b;
@@ -209,9 +209,9 @@ template <class T> BZ_FN T bz_neg(T a)
 {
 	typedef typename bz_type<T>::wide W;
 
-	if constexpr (bz_is_complex<T>)
+	if constexpr (bz_type<T>::is_complex)
 		return {-a.re, -a.im};
-	else if constexpr (bz_is_integer<T>)
+	else if constexpr (bz_type<T>::is_integer)
 		return (T)(0 - (W)a);
 	else
 		return -a;
@@ -228,22 +228,22 @@ template <class T> BZ_FN T bz_square(T a)
  * cvtt makes of infinity, INT_MIN, cut to the type. */
 template <class T> BZ_FN T bz_recip(T a)
 {
-	if constexpr (bz_is_complex<T>)
+	if constexpr (bz_type<T>::is_complex)
 		return bz_complex_recip(a);
-	else if constexpr (bz_is_float<T>)
+	else if constexpr (bz_type<T>::is_float)
 		return 1 / a;
 	else if (a == 0)
-		return bz_is_signed<T> && sizeof(T) >= 4 ? (T)(1ull << (8 * sizeof(T) - 1)) : (T)0;
+		return bz_type<T>::is_signed && sizeof(T) >= 4 ? (T)(1ull << (8 * sizeof(T) - 1)) : (T)0;
 	else
-		return a == 1 || (bz_is_signed<T> && a == (T)-1) ? a : (T)0;
+		return a == 1 || (bz_type<T>::is_signed && a == (T)-1) ? a : (T)0;
 }
 template <class T> BZ_FN auto bz_abs(T a)
 {
-	if constexpr (bz_is_complex<T>)
+	if constexpr (bz_type<T>::is_complex)
 		return bz_m_hypot(a.re, a.im);
-	else if constexpr (bz_is_float<T>)
+	else if constexpr (bz_type<T>::is_float)
 		return bz_m_fabs(a);
-	else if constexpr (bz_is_signed<T>)
+	else if constexpr (bz_type<T>::is_signed)
 		return a < 0 ? bz_neg<T>(a) : a;
 	else
 		return a;
@@ -251,30 +251,30 @@ template <class T> BZ_FN auto bz_abs(T a)
 /* sign of 0 is +0, of NaN the NaN. */
 template <class T> BZ_FN T bz_sign(T a)
 {
-	if constexpr (bz_is_complex<T>)
+	if constexpr (bz_type<T>::is_complex)
 		return bz_complex_sign(a);
-	else if constexpr (bz_is_float<T>)
+	else if constexpr (bz_type<T>::is_float)
 		return a != a ? a : (T)((a > 0) - (a < 0));
 	else
 		return (T)((a > 0) - (a < 0));
 }
 template <class T> BZ_FN auto bz_real(T a)
 {
-	if constexpr (bz_is_complex<T>)
+	if constexpr (bz_type<T>::is_complex)
 		return a.re;
 	else
 		return a;
 }
 template <class T> BZ_FN auto bz_imag(T a)
 {
-	if constexpr (bz_is_complex<T>)
+	if constexpr (bz_type<T>::is_complex)
 		return a.im;
 	else
 		return (T)0;
 }
 template <class T> BZ_FN T bz_conj(T a)
 {
-	if constexpr (bz_is_complex<T>)
+	if constexpr (bz_type<T>::is_complex)
 		return {a.re, -a.im};
 	else
 		return a;
@@ -295,11 +295,11 @@ template <class T> BZ_FN T bz_heaviside(T a, T b)
 /* minimum and maximum pass a NaN on, fmin and fmax pass it by. */
 template <class T> BZ_FN T bz_min(T a, T b)
 {
-	return bz_isnan(a) || (bz_is_complex<T> ? bz_le<T>(a, b) : bz_lt<T>(a, b)) ? a : b;
+	return bz_isnan(a) || (bz_type<T>::is_complex ? bz_le<T>(a, b) : bz_lt<T>(a, b)) ? a : b;
 }
 template <class T> BZ_FN T bz_max(T a, T b)
 {
-	return bz_isnan(a) || (bz_is_complex<T> ? bz_ge<T>(a, b) : bz_gt<T>(a, b)) ? a : b;
+	return bz_isnan(a) || (bz_type<T>::is_complex ? bz_ge<T>(a, b) : bz_gt<T>(a, b)) ? a : b;
 }
 template <class T> BZ_FN T bz_fmin(T a, T b)
 {
@@ -321,13 +321,13 @@ template <class T> BZ_FN T bz_quotient(T a, T b)
 {
 	if (b == 0)
 		return 0;
-	if (bz_is_signed<T> && b == (T)-1)
+	if (bz_type<T>::is_signed && b == (T)-1)
 		return bz_neg<T>(a);
 	return (T)(a / b);
 }
 template <class T> BZ_FN T bz_fmod(T a, T b)
 {
-	if constexpr (bz_is_float<T>)
+	if constexpr (bz_type<T>::is_float)
 		return bz_m_fmod(a, b);
 	else
 		return b == 0 ? (T)0 : bz_sub<T>(a, bz_mul<T>(bz_quotient<T>(a, b), b));
@@ -338,7 +338,7 @@ template <class T> BZ_FN T bz_rem(T a, T b)
 {
 	const T m = bz_fmod<T>(a, b);
 
-	if constexpr (bz_is_float<T>) {
+	if constexpr (bz_type<T>::is_float) {
 		if (b == 0)
 			return m;
 		if (m == 0)
@@ -350,7 +350,7 @@ template <class T> BZ_FN T bz_rem(T a, T b)
 }
 template <class T> BZ_FN T bz_fdiv(T a, T b)
 {
-	if constexpr (bz_is_float<T>) {
+	if constexpr (bz_type<T>::is_float) {
 		T m, d, f;
 
 		if (b == 0)
@@ -386,7 +386,7 @@ template <class T> BZ_FN T bz_xor(T a, T b)
 }
 template <class T> BZ_FN T bz_inv(T a)
 {
-	if constexpr (bz_is_bool<T>)
+	if constexpr (bz_type<T>::is_bool)
 		return !a;
 	else
 		return (T)~a;
@@ -423,9 +423,9 @@ template <class T> BZ_FN T bz_shr(T a, T b)
 #define BZ_ROUND(stem)                                                                             \
 	template <class T> BZ_FN T bz_##stem(T a)                                                  \
 	{                                                                                          \
-		if constexpr (bz_is_complex<T>)                                                    \
+		if constexpr (bz_type<T>::is_complex)                                                    \
 			return {bz_m_##stem(a.re), bz_m_##stem(a.im)};                             \
-		else if constexpr (bz_is_float<T>)                                                 \
+		else if constexpr (bz_type<T>::is_float)                                                 \
 			return bz_m_##stem(a);                                                     \
 		else                                                                               \
 			return a;                                                                  \
@@ -439,7 +439,7 @@ BZ_ROUND(rint)
 	template <class T> BZ_FN T bz_complex_##stem(T a);                                         \
 	template <class T> BZ_FN T bz_##stem(T a)                                                  \
 	{                                                                                          \
-		if constexpr (bz_is_complex<T>)                                                    \
+		if constexpr (bz_type<T>::is_complex)                                                    \
 			return bz_complex_##stem(a);                                               \
 		else                                                                               \
 			return bz_m_##stem(a);                                                     \
@@ -481,14 +481,14 @@ template <class T> BZ_FN T bz_hypot(T a, T b)
  * refuses, gives the quotient of 1 by the power, and 0 for base 0. */
 template <class T> BZ_FN T bz_pow(T a, T b)
 {
-	if constexpr (bz_is_complex<T>) {
+	if constexpr (bz_type<T>::is_complex) {
 		return bz_complex_pow(a, b);
-	} else if constexpr (bz_is_float<T>) {
+	} else if constexpr (bz_type<T>::is_float) {
 		return bz_m_pow(a, b);
 	} else {
 		bz_u64 base = (bz_u64)a, result = 1;
 
-		if (bz_is_signed<T> && b < 0)
+		if (bz_type<T>::is_signed && b < 0)
 			return a == 1 || (a == (T)-1 && !(b & 1)) ? (T)1 : (T)(a == (T)-1 ? -1 : 0);
 		for (bz_u64 e = (bz_u64)b; e; e >>= 1) {
 			if (e & 1)

@@ -38,7 +38,14 @@ enum bz_class { BZ_BOOL, BZ_INT, BZ_UINT, BZ_FLOAT, BZ_COMPLEX };
 template <class T> struct bz_type;
 #define BZ_TYPE(t, class_, part_, stored_, wide_)                                                  \
 	template <> struct bz_type<bz_##t> {                                                       \
-		static constexpr bz_class cls = class_;                                            \
+		enum {                                                                             \
+			cls = class_,                                                              \
+			is_bool = cls == BZ_BOOL,                                                  \
+			is_integer = cls == BZ_INT || cls == BZ_UINT,                              \
+			is_signed = cls == BZ_INT,                                                 \
+			is_float = cls == BZ_FLOAT,                                                \
+			is_complex = cls == BZ_COMPLEX                                             \
+		};                                                                                 \
 		typedef part_ part;                                                                \
 		typedef stored_ stored;                                                            \
 		typedef wide_ wide;                                                                \
@@ -57,14 +64,12 @@ BZ_TYPE(f64, BZ_FLOAT, bz_f64, bz_f64, bz_u64)
 BZ_TYPE(c64, BZ_COMPLEX, bz_f32, bz_c64, bz_u32)
 BZ_TYPE(c128, BZ_COMPLEX, bz_f64, bz_c128, bz_u64)
 
-template <class T> constexpr bool bz_is_bool = bz_type<T>::cls == BZ_BOOL;
-template <class T> constexpr bool bz_is_integer =
-	bz_type<T>::cls == BZ_INT || bz_type<T>::cls == BZ_UINT;
-template <class T> constexpr bool bz_is_signed = bz_type<T>::cls == BZ_INT;
-template <class T> constexpr bool bz_is_float = bz_type<T>::cls == BZ_FLOAT;
-template <class T> constexpr bool bz_is_complex = bz_type<T>::cls == BZ_COMPLEX;
-template <class A, class B> constexpr bool bz_same_type = false;
-template <class A> constexpr bool bz_same_type<A, A> = true;
+template <class A, class B> struct bz_same {
+	enum { yes = 0 };
+};
+template <class A> struct bz_same<A, A> {
+	enum { yes = 1 };
+};
 
 /* ---- the parameter ------------------------------------------------------------ */
 
@@ -99,26 +104,29 @@ BZ_FN bz_i64 bz_over(bz_i64 a, bz_i64 b)
 
 /* ---- loads, stores, immediates -------------------------------------------------- */
 
+/* A pointer type, by which the compiler sees that it is global memory. */
+typedef char *bz_address;
+
 /* A complex element may lie on a multiple of its component's size only.  A client
  * can scribble on its arena: a stored bool is any byte. */
-template <class T> BZ_FN T bz_ld(bz_u64 p)
+template <class T> BZ_FN T bz_ld(bz_address p)
 {
-	if constexpr (bz_is_complex<T>) {
+	if constexpr (bz_type<T>::is_complex) {
 		typedef typename bz_type<T>::part F;
 		return {((const F *)p)[0], ((const F *)p)[1]};
-	} else if constexpr (bz_is_bool<T>) {
+	} else if constexpr (bz_type<T>::is_bool) {
 		return *(const bz_u8 *)p != 0;
 	} else {
 		return *(const T *)p;
 	}
 }
-template <class T> BZ_FN void bz_st(bz_u64 p, T v)
+template <class T> BZ_FN void bz_st(bz_address p, T v)
 {
-	if constexpr (bz_is_complex<T>) {
+	if constexpr (bz_type<T>::is_complex) {
 		typedef typename bz_type<T>::part F;
 		((F *)p)[0] = v.re;
 		((F *)p)[1] = v.im;
-	} else if constexpr (bz_is_bool<T>) {
+	} else if constexpr (bz_type<T>::is_bool) {
 		*(bz_u8 *)p = v;
 	} else {
 		*(T *)p = v;
@@ -146,17 +154,17 @@ template <class T, int N> union bz_vector {
 	typename bz_word<N * (int)sizeof(T)>::type word;
 	typename bz_type<T>::stored lane[N];
 
-	__device__ __forceinline__ void load(bz_u64 p)
+	__device__ __forceinline__ void load(bz_address p)
 	{
 		word = *(const decltype(word) *)p;
 	}
-	__device__ __forceinline__ void store(bz_u64 p) const
+	__device__ __forceinline__ void store(bz_address p) const
 	{
 		*(decltype(word) *)p = word;
 	}
 	__device__ __forceinline__ T get(int i) const
 	{
-		if constexpr (bz_is_bool<T>)
+		if constexpr (bz_type<T>::is_bool)
 			return lane[i] != 0;
 		else
 			return lane[i];
@@ -166,14 +174,14 @@ template <class T, int N> union bz_vector {
 /* A scalar parameter from its raw bits. */
 template <class T> BZ_FN T bz_imm(bz_u64 lo, bz_u64 hi)
 {
-	if constexpr (bz_is_complex<T>) {
+	if constexpr (bz_type<T>::is_complex) {
 		typedef typename bz_type<T>::part F;
 		return {bz_imm<F>(lo, 0), bz_imm<F>(hi, 0)};
-	} else if constexpr (bz_is_bool<T>) {
+	} else if constexpr (bz_type<T>::is_bool) {
 		return (lo & 255) != 0;
-	} else if constexpr (bz_same_type<T, bz_f32>) {
+	} else if constexpr (bz_same<T, bz_f32>::yes) {
 		return __uint_as_float((bz_u32)lo);
-	} else if constexpr (bz_same_type<T, bz_f64>) {
+	} else if constexpr (bz_same<T, bz_f64>::yes) {
 		return __longlong_as_double((bz_i64)lo);
 	} else {
 		return (T)lo;
@@ -203,23 +211,23 @@ template <class F> BZ_FN bz_u64 bz_to_u64(F x)
 
 template <class FROM, class TO> BZ_FN TO bz_cast(FROM x)
 {
-	if constexpr (bz_is_complex<TO>) {
+	if constexpr (bz_type<TO>::is_complex) {
 		typedef typename bz_type<TO>::part F;
-		if constexpr (bz_is_complex<FROM>)
+		if constexpr (bz_type<FROM>::is_complex)
 			return {(F)x.re, (F)x.im};
 		else
 			return {bz_cast<FROM, F>(x), 0};
-	} else if constexpr (bz_is_complex<FROM>) {
-		if constexpr (bz_is_bool<TO>)
+	} else if constexpr (bz_type<FROM>::is_complex) {
+		if constexpr (bz_type<TO>::is_bool)
 			return x.re != 0 || x.im != 0;
 		else
 			return bz_cast<typename bz_type<FROM>::part, TO>(x.re);
-	} else if constexpr (bz_is_bool<TO>) {
+	} else if constexpr (bz_type<TO>::is_bool) {
 		return x != 0;
-	} else if constexpr (bz_is_float<FROM> && bz_is_integer<TO>) {
-		if constexpr (bz_same_type<TO, bz_u64>)
+	} else if constexpr (bz_type<FROM>::is_float && bz_type<TO>::is_integer) {
+		if constexpr (bz_same<TO, bz_u64>::yes)
 			return bz_to_u64(x);
-		else if constexpr (sizeof(TO) == 8 || bz_same_type<TO, bz_u32>)
+		else if constexpr (sizeof(TO) == 8 || bz_same<TO, bz_u32>::yes)
 			return (TO)bz_to_i64(x);
 		else
 			return (TO)bz_to_i32(x);

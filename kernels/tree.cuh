@@ -30,22 +30,22 @@
 /* The smallest and the greatest number of a type. */
 template <class T> BZ_FN T bz_least()
 {
-	if constexpr (bz_is_complex<T>)
+	if constexpr (bz_type<T>::is_complex)
 		return {-bz_infinity<typename bz_type<T>::part>(),
 			-bz_infinity<typename bz_type<T>::part>()};
-	else if constexpr (bz_is_float<T>)
+	else if constexpr (bz_type<T>::is_float)
 		return -bz_infinity<T>();
 	else
-		return bz_is_signed<T> ? (T)(1ull << (8 * sizeof(T) - 1)) : (T)0;
+		return bz_type<T>::is_signed ? (T)(1ull << (8 * sizeof(T) - 1)) : (T)0;
 }
 template <class T> BZ_FN T bz_most()
 {
-	if constexpr (bz_is_complex<T>)
+	if constexpr (bz_type<T>::is_complex)
 		return {bz_infinity<typename bz_type<T>::part>(),
 			bz_infinity<typename bz_type<T>::part>()};
-	else if constexpr (bz_is_float<T>)
+	else if constexpr (bz_type<T>::is_float)
 		return bz_infinity<T>();
-	else if constexpr (bz_is_bool<T>)
+	else if constexpr (bz_type<T>::is_bool)
 		return true;
 	else
 		return (T)~bz_least<T>();
@@ -67,7 +67,7 @@ template <class T> BZ_FN T bz_number(double x)
 }
 template <class T> BZ_FN T bz_minus_zero()
 {
-	if constexpr (bz_is_complex<T>)
+	if constexpr (bz_type<T>::is_complex)
 		return {(typename bz_type<T>::part)-0.0, (typename bz_type<T>::part)-0.0};
 	else
 		return (T)-0.0;
@@ -114,7 +114,7 @@ BZ_ARG(argmax, gt)
 /* The value of the thread w above in the warp. */
 template <class T> BZ_FN T bz_down(T v, int w)
 {
-	if constexpr (bz_is_complex<T>)
+	if constexpr (bz_type<T>::is_complex)
 		return {bz_down(v.re, w), bz_down(v.im, w)};
 	else if constexpr (sizeof(T) < 4)
 		return (T)__shfl_down_sync(0xffffffffu, (bz_i32)v, w);
@@ -129,21 +129,21 @@ template <class T> BZ_FN bz_best<T> bz_down_best(bz_best<T> a, int w)
 template <class T> BZ_FN void bz_acc_put(bz_acc *a, T v)
 {
 	a->v[0] = a->v[1] = 0;
-	if constexpr (bz_is_complex<T>) {
-		bz_st((bz_u64)&a->v[0], v.re);
-		bz_st((bz_u64)&a->v[1], v.im);
+	if constexpr (bz_type<T>::is_complex) {
+		bz_st((bz_address)&a->v[0], v.re);
+		bz_st((bz_address)&a->v[1], v.im);
 	} else {
-		bz_st((bz_u64)&a->v[0], v);
+		bz_st((bz_address)&a->v[0], v);
 	}
 	a->index = 0;
 }
 template <class T> BZ_FN T bz_acc_get(const bz_acc *a)
 {
-	if constexpr (bz_is_complex<T>) {
+	if constexpr (bz_type<T>::is_complex) {
 		typedef typename bz_type<T>::part F;
-		return {bz_ld<F>((bz_u64)&a->v[0]), bz_ld<F>((bz_u64)&a->v[1])};
+		return {bz_ld<F>((bz_address)&a->v[0]), bz_ld<F>((bz_address)&a->v[1])};
 	} else {
-		return bz_ld<T>((bz_u64)&a->v[0]);
+		return bz_ld<T>((bz_address)&a->v[0]);
 	}
 }
 template <class T> BZ_FN void bz_acc_put_best(bz_acc *a, bz_best<T> v)
@@ -179,6 +179,18 @@ BZ_FN void bz_deliver(const typename K::params &A, bz_i64 p, bz_i64 c, bz_i64 n,
 		K::put((bz_acc *)A.h.part + (p * bz_chunks(n) + c) * K::count, v);
 	else
 		K::template post<I>(A, K::template decode<I>(A, (I)p), v);
+}
+
+/* Asked by all threads of a block together, before a barrier of theirs: none may leave
+ * alone. */
+BZ_FN bool bz_stopped(const bz_head &h)
+{
+	__shared__ bool stop;
+
+	if (!threadIdx.x)
+		stop = bz_cancelled(h);
+	__syncthreads();
+	return stop;
 }
 
 /* Elements [first, first + n) of a block by a warp; the value is thread 0's. */
@@ -242,8 +254,7 @@ template <class K, class I> BZ_FN void bz_reduce_warps(const typename K::params 
 	typename K::reds *mine = room + table * 8 * team;
 
 	for (bz_i64 t = (bz_i64)blockIdx.x * teams; t < tasks; t += (bz_i64)gridDim.x * teams) {
-		/* Together, since all must meet the barriers below; it also frees room[]. */
-		if (__syncthreads_or(bz_cancelled(A.h)))
+		if (bz_stopped(A.h))
 			return;
 		const bool busy = t + table < tasks;
 		const bz_i64 task = busy ? t + table : t;
@@ -354,7 +365,7 @@ template <class K, class I> BZ_FN void bz_reduce_columns(const typename K::param
 	const bz_i64 tasks = (A.h.hi - A.h.lo + 31) / 32 * per;
 
 	for (bz_i64 t = (bz_i64)blockIdx.x * teams; t < tasks; t += (bz_i64)gridDim.x * teams) {
-		if (__syncthreads_or(bz_cancelled(A.h)))
+		if (bz_stopped(A.h))
 			return;
 		const bz_i64 p = A.h.lo + (t + table) / per * 32 + lane;
 		const bz_i64 c = A.h.clo + (t + table) % per;
@@ -377,6 +388,7 @@ template <class K, class I> BZ_FN void bz_reduce_columns(const typename K::param
 		}
 		if (busy && !seat)
 			bz_deliver<K, I>(A, p, c, n, v);
+		__syncthreads();
 	}
 }
 

@@ -106,7 +106,7 @@ void compile_nvrtc_options(char *buf, size_t n, unsigned arch, bool ptx, int ver
 
 	/* Nothing here may change values: no contraction; division, square root and
 	 * denormals are IEEE's by default. */
-	textbuf_put(&t, "--gpu-architecture=%s_%u --std=c++17 -default-device --fmad=false",
+	textbuf_put(&t, "--gpu-architecture=%s_%u --std=c++17 -default-device --fmad=false -w",
 		    ptx ? "compute" : "sm", arch);
 	/* Registers and spills come in the log. */
 	if (!ptx)

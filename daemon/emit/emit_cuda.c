@@ -25,7 +25,7 @@ static void put_params(struct cuda_gen *g)
 
 	text_add(g->o, "struct bz_params {\nbz_head h;\n");
 	if (n->naccess)
-		text_put(g->o, "bz_u64 base[%u];\n", n->naccess);
+		text_put(g->o, "bz_address base[%u];\n", n->naccess);
 	if (g->loops)
 		text_put(g->o, "bz_i64 extent[%u];\n", g->loops);
 	if (n->naccess && g->loops)
@@ -68,7 +68,7 @@ void emit_cuda_address(struct cuda_gen *g, unsigned a)
 	bool any = false;
 
 	text_put(g->o, "A.base[%u]", a);
-	for (unsigned l = 0; l < g->loops; l++) {
+	for (unsigned l = 0; l < g->reach; l++) {
 		bool known = l == g->n->vec && x->walk != WALK_STRIDED;
 
 		if (known && x->walk == WALK_SAME)
@@ -158,7 +158,7 @@ void emit_cuda_entry(struct cuda_gen *g, const char *name, const char *body)
 {
 	text_put(g->o,
 		 "extern \"C\" __global__ void __launch_bounds__(BZ_THREADS)\n"
-		 "%s(const __grid_constant__ bz_params A)\n{\n%s\n}\n",
+		 "%s(const bz_params A)\n{\n%s\n}\n",
 		 name, body);
 }
 
@@ -259,7 +259,7 @@ enum status emit_cuda_source(char **out, const struct nest *spec, struct err *er
 
 	if (st)
 		return st;
-	g.loops = spec->npar + spec->nred;
+	g.loops = g.reach = spec->npar + spec->nred;
 	g.last = spec->npar ? spec->npar - 1 : 0;
 	put_params(&g);
 	put_place(&g);

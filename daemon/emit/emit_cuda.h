@@ -12,6 +12,7 @@ struct cuda_gen {
 	unsigned loops, last;		  /* npar + nred; the last parallel loop */
 	unsigned red[LIMIT_NEST_REDUCES]; /* the reductions: instructions */
 	unsigned nreduce;
+	unsigned reach;	 /* loops that have an index where text is being written */
 	unsigned vector; /* points of a thread in the text being written; 1: no vectors */
 };
 

@@ -74,8 +74,7 @@ static void put_types(struct cuda_gen *g)
 	text_put(g->o,
 		 "struct bz_kernel {\ntypedef bz_params params;\n"
 		 "template <class I> using place = bz_place<I>;\n"
-		 "static constexpr bool big = %s, neutral = %s;\n"
-		 "static constexpr int unroll = %u, count = %u;\n",
+		 "enum { big = %s, neutral = %s, unroll = %u, count = %u };\n",
 		 big ? "true" : "false", neutral(g) ? "true" : "false", big ? 1 : 4, g->nreduce);
 	text_add(g->o, "struct lanes {\n");
 	for (unsigned k = 0; k < g->nreduce; k++)
@@ -157,7 +156,9 @@ static void put_post(struct cuda_gen *g)
 		text_put(g->o, "const bz_%s v%u = bz_cast<bz_%s, bz_%s>(red.r%u%s);\n", to,
 			 g->red[k], from, to, k, is_arg(g, k) ? ".index" : "");
 	}
+	g->reach = g->n->npar;
 	emit_cuda_instrs(g, g->n->post, g->n->ninstr);
+	g->reach = g->loops;
 	text_add(g->o, "}\n};\n");
 }
 
