@@ -31,9 +31,10 @@
 #include "wire/listen.h"
 
 #define PLAN_CACHE_BYTES (64ull << 20)
-#define STOP_MS		 5000 /* running jobs may take so long to let go at the end */
-#define LOOP_NICE	 (-5) /* where the system allows it */
-#define SD_FIRST_FD	 3    /* socket activation passes descriptors from here on */
+#define STOP_MS		 5000	 /* running jobs may take so long to let go at the end */
+#define LOOP_NICE	 (-5)	 /* where the system allows it */
+#define TURN_LONG_NS	 3000000 /* a turn that is logged, at debug level */
+#define SD_FIRST_FD	 3	 /* socket activation passes descriptors from here on */
 
 struct life {
 	struct brazed d;
@@ -46,6 +47,7 @@ struct life {
 	struct listener *listener;
 	struct ctl *ctl;
 	uint64_t turn_ns, turn_idle_ns, turn_cpu_ns;
+	struct rusage turn_usage; /* at its beginning, when turns are logged */
 	bool retired, stopping;
 };
 
@@ -57,6 +59,32 @@ static uint64_t thread_ns(void)
 
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
 	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
+}
+
+static int64_t rusage_us(const struct timeval *t)
+{
+	return (int64_t)t->tv_sec * 1000000 + t->tv_usec;
+}
+
+/* A turn has ended: if it was long, say what it did. */
+static void log_turn(struct life *l, uint64_t work, uint64_t wall)
+{
+	struct turn_work t = l->d.turn;
+	struct rusage was = l->turn_usage, *is = &l->turn_usage;
+
+	l->d.turn = (struct turn_work){0};
+	if (!log_enabled(LOG_DEBUG, "brazed"))
+		return;
+	getrusage(RUSAGE_THREAD, is);
+	if (l->turn_ns && work >= TURN_LONG_NS)
+		log_debug("brazed",
+			  "a turn of the loop took %llu us, %llu by the clock: %u packets, %u "
+			  "plans, %u jobs, %u chores; %lld us in the kernel, %ld page faults, "
+			  "put aside %ld times",
+			  (unsigned long long)work / 1000, (unsigned long long)wall / 1000,
+			  t.packets, t.plans, t.jobs, t.chores,
+			  (long long)(rusage_us(&is->ru_stime) - rusage_us(&was.ru_stime)),
+			  is->ru_minflt - was.ru_minflt, is->ru_nivcsw - was.ru_nivcsw);
 }
 
 /* Before it polls: what passed since the last time is one iteration.  Its work is
@@ -72,6 +100,7 @@ static void on_turn(uv_prepare_t *h)
 		l->d.longest_iteration_ns = work;
 	if (l->turn_ns && wall <= now - l->turn_ns && wall > l->d.longest_wall_ns)
 		l->d.longest_wall_ns = wall;
+	log_turn(l, work, wall);
 	l->turn_ns = now;
 	l->turn_idle_ns = idle;
 	l->turn_cpu_ns = cpu;

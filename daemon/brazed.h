@@ -66,6 +66,11 @@ struct session {
 	struct session_stats stats;
 };
 
+/* What a turn of the loop has handled, for those who ask why it was long. */
+struct turn_work {
+	uint32_t packets, plans, jobs, chores;
+};
+
 struct brazed {
 	struct uv_loop_s *loop;
 	struct cache *cache;
@@ -82,6 +87,7 @@ struct brazed {
 	uint32_t nsession;
 	uint64_t next_session, quota_bytes, arena_bytes;
 	uint64_t started_ns, longest_iteration_ns, longest_wall_ns; /* of the loop's turns */
+	struct turn_work turn;					    /* of the turn under way */
 	uint64_t planning_us, longest_planning_us;
 	uint64_t refusals[32]; /* by enum fuse_reason */
 	bool dump_source;

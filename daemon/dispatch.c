@@ -160,6 +160,7 @@ static void wake_crowded(struct brazed *d)
 
 void dispatch_end(struct job *j, enum job_end end, const struct err *err)
 {
+
 	struct session *s = j->session;
 	struct brazed *d = s->d;
 	struct plan *plan = j->run.plan;
@@ -171,6 +172,7 @@ void dispatch_end(struct job *j, enum job_end end, const struct err *err)
 	if (plan)
 		plancache_unref(d->plans, plan);
 	s->jobs--;
+	dispatch_waiting(s); /* its outputs may be what others wait for */
 	if (s->conn)
 		pipeline_pump(s);
 	else if (!s->jobs)
@@ -237,6 +239,7 @@ static void job_done(struct executor_job *run, enum job_end end, const struct er
 	struct err err = {0};
 	uint64_t spent = uv_hrtime() - j->since_ns;
 
+	d->turn.jobs++;
 	take_running(j);
 	if (why)
 		err = *why;
@@ -390,6 +393,16 @@ static void step_facts(struct place_facts *f, const struct plan_step *st, const 
 		f->touched_bytes += access_bytes(st->nest, &st->nest->access[a]);
 }
 
+/* Of everything that the plan reads and writes. */
+static uint64_t whole_bytes(const struct plan *plan)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t s = 0; s < plan->nslot; s++)
+		bytes += plan->slot[s].bytes;
+	return bytes;
+}
+
 /* By cost, between the CPU and the first other device. */
 static struct device *by_cost(struct job *j)
 {
@@ -408,17 +421,10 @@ static struct device *by_cost(struct job *j)
 		f.compiled &= k && k->state == KERNEL_READY;
 	}
 	where = where_inputs_lie(j, other, &f);
+	if (whole_bytes(plan) > other->capacity)
+		return cpu(d);
 	j->placed = &j->run.plan->place[where];
 	return &d->device[place_choose(j->placed, &f, other->index + 1, other->name) - 1];
-}
-
-/* Matrix products run on the CPU. */
-static bool has_product(const struct plan *plan)
-{
-	for (uint32_t i = 0; i < plan->nstep; i++)
-		if (plan->step[i].kind == STEP_MATMUL)
-			return true;
-	return false;
 }
 
 static struct device *choose(struct job *j)
@@ -427,8 +433,6 @@ static struct device *choose(struct job *j)
 	uint8_t here = j->partition->part.device;
 	uint8_t asked = s->device ? s->device : s->d->preferred;
 
-	if (has_product(j->run.plan))
-		return cpu(s->d);
 	if (here)
 		asked = here - 1;
 	return asked ? &s->d->device[asked - 1] : by_cost(j);
@@ -447,7 +451,10 @@ static bool kernels_there(const struct job *j)
 		struct kernel **k = &st->kernel[dev->target];
 		struct nest spec;
 
-		if (!*k) {
+		if (!*k && st->kind == STEP_MATMUL) {
+			*k = cache_get_matmul(d->cache, st->matmul->dtype, dev->arch,
+					      j->session->id);
+		} else if (!*k) {
 			compilepart_spec(&spec, st->nest);
 			*k = cache_get(d->cache, &spec, dev->arch, j->session->id);
 		}

@@ -95,6 +95,7 @@ static void plan_ready(struct planner_job *pj)
 	struct job *j = pj->data;
 	struct session *s = j->session;
 
+	s->d->turn.plans++;
 	s->planning = NULL;
 	if (!pj->plan) {
 		log_error("pipeline", "planning failed: %s", pj->err.text);
@@ -445,6 +446,7 @@ void pipeline_packet(struct session *s, struct packet *p)
 	struct err err = {0};
 	enum status st;
 
+	s->d->turn.packets++;
 	st = p->nfds ? err_set(&err, E_PROTOCOL, "clients do not send descriptors")
 		     : decode_request(&r, s->d->decoder, p->data, p->len, &err);
 	if (!st)

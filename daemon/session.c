@@ -74,6 +74,7 @@ static void on_chore(uv_idle_t *idle)
 	struct brazed *d = idle->data;
 	struct session *s = d->chores;
 
+	d->turn.chores++;
 	d->chores = s->next_chore;
 	s->chore = false;
 	if (!d->chores)

@@ -3,8 +3,9 @@
 # deploy/setup.sh - make a Debian 12 or Ubuntu 24.04 machine able to build braze.
 #
 # Installs the system packages that are missing (none: silent), then makes
-# build/venv with the Python packages of deploy/requirements.txt. Runs again only
-# what changed. BRAZE_NO_INSTALL=1 forbids system packages: it names them and fails.
+# build/venv with the Python packages of deploy/requirements.txt and, on a machine without
+# a CUDA toolkit, NVRTC. Runs again only what changed. BRAZE_NO_INSTALL=1 forbids system
+# packages: it names them and fails.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -103,9 +104,36 @@ setup: install python3 python3-venv python3-dev, or name one with PYTHON=/path/t
 	fi
 }
 
+# NVRTC compiles kernels for GPUs and needs none itself. Where no CUDA toolkit has it,
+# Python's package of it lets the tests run.
+nvrtc_found() {
+	for dir in ${BRAZE_NVRTC:+$(dirname "$BRAZE_NVRTC")} \
+		$(printf '%s' "${BRAZE_CUDA_PATHS:-}:${CUDA_HOME:-}:${CUDA_PATH:-}" | tr ':' ' ') \
+		$(printf '%s' "${LD_LIBRARY_PATH:-}" | tr ':' ' ') \
+		/usr/lib/x86_64-linux-gnu /usr/lib64 /usr/local/lib /usr/local/cuda /usr/local/cuda-* \
+		/opt/cuda $VENV/lib/python3*/site-packages/nvidia/cu13; do
+		for below in . lib64 lib targets/x86_64-linux/lib nvidia/cu13/lib nvidia/cuda_nvrtc/lib; do
+			for file in "$dir/$below"/libnvrtc.so.1[123]*; do
+				[ ! -e "$file" ] || return 0
+			done
+		done
+	done
+	return 1
+}
+
+nvrtc_install() {
+	nvrtc_found && return 0
+	say "no CUDA toolkit has NVRTC: installing deploy/requirements-cuda.txt into $VENV"
+	$VENV/bin/python -m pip install --quiet --no-input --disable-pip-version-check \
+		-r deploy/requirements-cuda.txt </dev/null ||
+		say "pip could not install it: tests of CUDA kernels will be skipped. Install a CUDA
+setup: toolkit, or set BRAZE_NVRTC to libnvrtc.so.13, to run them"
+}
+
 if command -v dpkg-query >/dev/null 2>&1; then
 	packages_install
 else
 	tools_check
 fi
 venv_make
+nvrtc_install

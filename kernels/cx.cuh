@@ -222,9 +222,6 @@ template <bool ACOS> BZ_FN bz_c128 bz_z_hull_extreme(bz_f64 x, bz_f64 y)
 {
 	const bz_f64 root = sqrt(fabs((x - 1) * (x + 1)));
 
-	if (x != x || y != y)
-		return {x == 0 ? (ACOS ? BZ_HALF_PI : 0.0) : bz_nan<bz_f64>(),
-			bz_isinf(x) || bz_isinf(y) ? bz_infinity<bz_f64>() : bz_nan<bz_f64>()};
 	if (x > 1e150 || y > 1e150)
 		return {ACOS ? atan2(y, x) : atan2(x, y), bz_z_log_abs(x, y) + BZ_LN2};
 	if (y < 1e-150 && x < 1)
@@ -236,7 +233,10 @@ template <bool ACOS> BZ_FN bz_c128 bz_z_hull_extreme(bz_f64 x, bz_f64 y)
 }
 template <bool ACOS> BZ_FN bz_c128 bz_z_hull(bz_f64 x, bz_f64 y)
 {
-	if (!(x < 1e150) || !(y < 1e150) || y < 1e-150)
+	if (x != x || y != y)
+		return {x == 0 ? (ACOS ? BZ_HALF_PI : 0.0) : bz_nan<bz_f64>(),
+			bz_isinf(x) || bz_isinf(y) ? bz_infinity<bz_f64>() : bz_nan<bz_f64>()};
+	if (x > 1e150 || y > 1e150 || y < 1e-150)
 		return bz_z_hull_extreme<ACOS>(x, y);
 	const bz_f64 r = hypot(x + 1, y), s = hypot(x - 1, y), a = 0.5 * (r + s), b = x / a;
 	const bz_f64 rp = r + (x + 1), yy = y * y;

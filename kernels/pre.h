@@ -8,7 +8,8 @@
  * nothing.  At BZ_W 16 only the types of at most 4 bytes have functions.
  *
  * A source may first define BZ_NO_COMPLEX, BZ_NO_TREE, BZ_NO_ARG (argmin, argmax),
- * which leave out what it does not use and most of a short kernel's compile time.
+ * BZ_NO_STREAM, which leave out what it does not use and most of a short kernel's
+ * compile time.
  *
  * Invariant: a lane's result is a function of that lane's operands only, and
  * never of its position, BZ_W or the loop around it.  So real math functions are
@@ -229,7 +230,90 @@ BZ_FN bz_i64 bz_iota_i64(bz_s_i64 first, bz_s_i64 step)
 	const bz_u64 lane = {0, 1, 2, 3, 4, 5, 6, 7};
 	return (bz_i64)((bz_s_u64)first + (bz_s_u64)step * lane);
 }
+#endif
 
+/* ---- stores past the caches -------------------------------------------------- */
+
+/* A store into a line that is in no cache reads the line first, unless the whole of
+ * it is written past the caches.  bz_nt_<t> does so where the vector lies at a
+ * multiple of its size and `keep` is 0, and is bz_st_<t> elsewhere; bz_head_<t> is
+ * how many elements lie before the first such place; after the last one comes
+ * bz_nt_end.  bz_ahead fetches what is loaded some vectors later.  Types of at
+ * least four bytes. */
+#ifndef BZ_NO_STREAM
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_nontemporal_store)
+#define BZ_PAST_32(t, p, v) __builtin_nontemporal_store((v), (bz_##t *)(p))
+#define BZ_PAST_64(t, p, v) __builtin_nontemporal_store((v), (bz_##t *)(p))
+#endif
+#endif
+#if !defined(BZ_PAST_64) && defined(__SSE2__)
+typedef long long bz_x_q2 __attribute__((vector_size(16)));
+typedef long long bz_x_q4 __attribute__((vector_size(32)));
+typedef long long bz_x_q8 __attribute__((vector_size(64)));
+BZ_FN void bz_x_past_32(char *p, bz_x_q4 v)
+{
+#ifdef __AVX__
+	__builtin_ia32_movntdq256((bz_x_q4 *)p, v);
+#else
+	__builtin_ia32_movntdq((bz_x_q2 *)p, __builtin_shufflevector(v, v, 0, 1));
+	__builtin_ia32_movntdq((bz_x_q2 *)(p + 16), __builtin_shufflevector(v, v, 2, 3));
+#endif
+}
+BZ_FN void bz_x_past_64(char *p, bz_x_q8 v)
+{
+#ifdef __AVX512F__
+	__builtin_ia32_movntdq512((bz_x_q8 *)p, v);
+#else
+	bz_x_past_32(p, __builtin_shufflevector(v, v, 0, 1, 2, 3));
+	bz_x_past_32(p + 32, __builtin_shufflevector(v, v, 4, 5, 6, 7));
+#endif
+}
+#define BZ_PAST_32(t, p, v) bz_x_past_32(p, (bz_x_q4)(v))
+#define BZ_PAST_64(t, p, v) bz_x_past_64(p, (bz_x_q8)(v))
+#elif !defined(BZ_PAST_64)
+#define BZ_PAST_32(t, p, v) bz_st_##t(p, v)
+#define BZ_PAST_64(t, p, v) bz_st_##t(p, v)
+#endif
+#define BZ_STREAM(t, past)                                                                         \
+	BZ_FN void bz_nt_##t(char *p, bz_##t v, bz_s_u64 keep)                                     \
+	{                                                                                          \
+		if (((bz_s_u64)p & (sizeof v - 1)) | keep)                                         \
+			bz_st_##t(p, v);                                                           \
+		else                                                                               \
+			past(t, p, v);                                                             \
+	}                                                                                          \
+	BZ_FN bz_s_i64 bz_head_##t(const char *p)                                                  \
+	{                                                                                          \
+		return (bz_s_i64)((-(bz_s_u64)p & (sizeof(bz_##t) - 1)) / sizeof(bz_s_##t));       \
+	}
+#if BZ_W == 8
+BZ_STREAM(i32, BZ_PAST_32)
+BZ_STREAM(u32, BZ_PAST_32)
+BZ_STREAM(f32, BZ_PAST_32)
+BZ_STREAM(i64, BZ_PAST_64)
+BZ_STREAM(u64, BZ_PAST_64)
+BZ_STREAM(f64, BZ_PAST_64)
+#else
+BZ_STREAM(i32, BZ_PAST_64)
+BZ_STREAM(u32, BZ_PAST_64)
+BZ_STREAM(f32, BZ_PAST_64)
+#endif
+BZ_FN void bz_ahead(const char *p)
+{
+	__builtin_prefetch(p + 1024);
+}
+BZ_FN void bz_nt_end(void)
+{
+#ifdef __SSE2__
+	__builtin_ia32_sfence();
+#else
+	__sync_synchronize();
+#endif
+}
+#endif
+
+#if BZ_W == 8
 #define BZ_MEMORY_COMPLEX(t, f)                                                                    \
 	BZ_FN bz_##t bz_ld_##t(const char *p)                                                      \
 	{                                                                                          \
@@ -274,6 +358,20 @@ BZ_FN bz_i64 bz_iota_i64(bz_s_i64 first, bz_s_i64 step)
 		bz_stsn_##t(p, (bz_s_i64)sizeof(bz_s_##t), n, v);                                  \
 	}
 BZ_EACH_COMPLEX(BZ_MEMORY_COMPLEX)
+#ifndef BZ_NO_STREAM
+#define BZ_STREAM_COMPLEX(t, f)                                                                    \
+	BZ_FN void bz_nt_##t(char *p, bz_##t v, bz_s_u64 keep)                                     \
+	{                                                                                          \
+		bz_nt_##f(p, __builtin_shufflevector(v.re, v.im, 0, 8, 1, 9, 2, 10, 3, 11), keep); \
+		bz_nt_##f(p + sizeof(bz_##f),                                                      \
+			  __builtin_shufflevector(v.re, v.im, 4, 12, 5, 13, 6, 14, 7, 15), keep);  \
+	}                                                                                          \
+	BZ_FN bz_s_i64 bz_head_##t(const char *p)                                                  \
+	{                                                                                          \
+		return (bz_s_i64)((-(bz_s_u64)p & (sizeof(bz_##f) - 1)) / sizeof(bz_s_##t));       \
+	}
+BZ_EACH_COMPLEX(BZ_STREAM_COMPLEX)
+#endif
 #endif
 
 /* ---- casts ------------------------------------------------------------------ */

@@ -380,11 +380,14 @@ template <class K, class I> BZ_FN void bz_reduce_columns(const typename K::param
 			room[warp][lane] = v;
 			__syncthreads();
 			const int seats = (size + run - 1) / run;
-			for (int w = 1; w < seats && !seat; w *= 2)
-				for (int i = 0; i + w < seats; i += 2 * w)
-					room[warp + i][lane] = K::join(room[warp + i][lane],
-								       room[warp + i + w][lane]);
-			v = room[warp][lane];
+			if (!seat) {
+				for (int w = 1; w < seats; w *= 2)
+					for (int i = 0; i + w < seats; i += 2 * w)
+						room[warp + i][lane] =
+							K::join(room[warp + i][lane],
+								room[warp + i + w][lane]);
+				v = room[warp][lane];
+			}
 		}
 		if (busy && !seat)
 			bz_deliver<K, I>(A, p, c, n, v);

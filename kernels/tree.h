@@ -36,6 +36,7 @@ struct bz_args {
 	const bz_s_i64 *stride;
 	const bz_s_u64 *scalar;
 	const volatile bz_s_u32 *cancel;
+	bz_s_u64 stream;
 };
 struct bz_acc {
 	bz_s_u64 v[2];

@@ -41,6 +41,13 @@ def is_sanitized():
     return any("san" in part for part in pathlib.Path(find_daemon()).parts)
 
 
+def crash_environment():
+    """For a daemon whose worker a test makes crash: a sanitizer would report the
+    signal as its own finding.  What else it finds it reports as ever."""
+    return {name: os.environ.get(name, "") + ":handle_segv=0"
+            for name in ("ASAN_OPTIONS", "TSAN_OPTIONS")}
+
+
 def wait_until(condition, seconds=10, what="it"):
     """The condition's first true value; fails when it does not come in time."""
     deadline = time.monotonic() + seconds
@@ -76,6 +83,43 @@ def clean_environment(**more):
     env["PYTHONDONTWRITEBYTECODE"] = "1"
     env.update(more)
     return env
+
+
+# Compiled code and PTX of the stand-in's kernels, kept between runs.
+STANDIN_CACHE = ROOT / "build" / "standin-cache"
+
+
+def find_standin():
+    """The folder of the stand-in CUDA driver and its NVRTC, or None."""
+    folder = pathlib.Path(find_daemon() or "/").resolve().parent.parent / "standin"
+    return folder if (folder / "libcuda.so.1").exists() else None
+
+
+def find_nvrtc():
+    """The real NVRTC that the stand-in's passes calls to, or None: a toolkit's, else the
+    environment's own."""
+    homes = [os.environ.get(name, "") for name in ("CUDA_HOME", "CUDA_PATH")]
+    homes += sorted(map(str, pathlib.Path("/usr/local").glob("cuda*")), reverse=True)
+    folders = [pathlib.Path(h) / "lib64" for h in homes if h]
+    folders += sorted((ROOT / "build/venv").glob("lib/python3*/site-packages/nvidia/*/lib"))
+    for folder in folders:
+        for library in sorted(folder.glob("libnvrtc.so.[0-9]*"), key=lambda p: len(p.name)):
+            return library
+    return None
+
+
+def standin_environment(**options):
+    """Environment of a daemon whose cuda:0 is the stand-in (docs/standin.md)."""
+    (STANDIN_CACHE / "ptx").mkdir(parents=True, exist_ok=True)
+    return {
+        "BRAZE_LIBCUDA": str(find_standin() / "libcuda.so.1"),
+        "BRAZE_NVRTC": str(find_standin() / "libnvrtc.so"),
+        "BRAZE_STANDIN_PTX": str(STANDIN_CACHE / "ptx"),
+        "BRAZE_STANDIN_NVRTC": str(find_nvrtc() or ""),
+        # It is no GPU: what takes long is no hang.
+        "BRAZE_WORKER_HANG_MS": "60000",
+        "BRAZE_STANDIN": ",".join(f"{k}={v}" for k, v in options.items()),
+    }
 
 
 class _UnixConnection(http.client.HTTPConnection):

@@ -2,8 +2,8 @@
 """tests/run.py - run every test of the tree and count them.
 
 In:  a build in build/ (and, with sanitizers, builds made here in build/asan, ...).
-Out: failures in full; a line per part; last line "N passed, N failed"; exit 1
-     when anything failed or nothing ran.
+Out: failures in full; a line per part; at the end what failed, by its part; last
+     line "N passed, N failed"; exit 1 when anything failed or nothing ran.
 
 CTest programs written with Criterion are counted test by test, from the summary
 they print; any other CTest program counts as one; pytest from its JUnit file.
@@ -16,6 +16,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import time
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -28,13 +29,21 @@ COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class Count:
-    def __init__(self, passed=0, failed=0, skipped=0):
-        self.passed, self.failed, self.skipped = passed, failed, skipped
+    """Numbers of tests; of the failed ones also the names, where they are known."""
 
-    def add(self, other):
+    def __init__(self, passed=0, failed=0, skipped=0, what=None):
+        self.passed, self.failed, self.skipped = passed, failed, skipped
+        self.names = [what] if what and failed else []
+
+    def add(self, other, part=None):
         self.passed += other.passed
         self.failed += other.failed
         self.skipped += other.skipped
+        if part and other.failed:
+            self.names.append(f"{part}: {other.failed} failed")
+            self.names += [f"    {name}" for name in other.names]
+        elif not part:
+            self.names += other.names
 
     def __str__(self):
         text = f"{self.passed} passed, {self.failed} failed"
@@ -55,6 +64,8 @@ def environment():
     env.pop("BRAZE_SOCKET", None)
     env["PATH"] = f"{BUILD / 'bin'}{os.pathsep}{env.get('PATH', '')}"
     env["PYTHONDONTWRITEBYTECODE"] = "1"
+    # Where `make setup` puts NVRTC on a machine without a CUDA toolkit.
+    env.setdefault("BRAZE_CUDA_PATHS", sysconfig.get_path("purelib"))
     # A sanitizer's finding ends the process with a status no test expects.
     env.setdefault("ASAN_OPTIONS", "detect_leaks=1:abort_on_error=0:exitcode=99")
     env.setdefault("UBSAN_OPTIONS", "print_stacktrace=1")
@@ -62,7 +73,7 @@ def environment():
     return env
 
 
-def criterion_count(text, ok):
+def criterion_count(text, ok, what=None):
     """Tests of one program's output; None when it is not Criterion's."""
     found = SYNTHESIS.findall(COLOUR.sub("", text))
     if not found:
@@ -73,7 +84,7 @@ def criterion_count(text, ok):
         failed = 1  # it failed outside its tests: a sanitizer, a crash at exit
     if tested == 0:
         failed = max(failed, 1)  # a test program without a test tests nothing
-    return Count(passing, failed)
+    return Count(passing, failed, what=what)
 
 
 def ctest(folder, title, arguments, env):
@@ -83,7 +94,7 @@ def ctest(folder, title, arguments, env):
                  capture_output=True, text=True, env=env)
     if listed.returncode != 0:
         sys.stderr.write(listed.stderr)
-        return Count(failed=1)
+        return Count(failed=1, what="ctest cannot list the tests")
     if not json.loads(listed.stdout).get("tests"):
         return Count()
     junit = folder / "ctest.xml"
@@ -95,7 +106,7 @@ def ctest(folder, title, arguments, env):
          "--test-output-size-failed", "1000000", "--progress", *arguments], env=env)
     total = Count()
     if not junit.exists():
-        return Count(failed=1)
+        return Count(failed=1, what="ctest wrote no results")
     for case in ElementTree.parse(junit).getroot().iter("testcase"):
         status = case.get("status")
         text = case.findtext("system-out") or ""
@@ -104,16 +115,28 @@ def ctest(folder, title, arguments, env):
             total.add(Count(skipped=1))
             continue
         ok = status == "run"
-        total.add(criterion_count(text, ok) or (Count(1) if ok else Count(failed=1)))
+        name = case.get("name")
+        total.add(criterion_count(text, ok, name)
+                  or (Count(1) if ok else Count(failed=1, what=name)))
     say(f"-- {title}: {total} in {time.monotonic() - start:.0f} s")
     return total
 
 
-def pytest(env, long, title="python"):
-    folders = [p for p in (ROOT / "tests/python", ROOT / "tests/e2e")
-               if any(p.rglob("test_*.py"))]
-    if not folders:
-        return Count()
+def pytest_names(suite):
+    """The tests that failed, as pytest is given them."""
+    for case in suite.iter("testcase"):
+        for kind in ("failure", "error"):
+            for _ in case.iter(kind):
+                file = (case.get("classname") or "").replace(".", "/")
+                yield f"{file}.py::{case.get('name')}" + (" (teardown or setup)"
+                                                          if kind == "error" else "")
+
+
+SUITES = ROOT / "tests/python", ROOT / "tests/e2e"
+DEVICE_SAMPLE = 60  # of so many Python tests one runs on the stand-in as well
+
+
+def pytest(env, long, title="python", folders=SUITES):
     junit = BUILD / "pytest.xml"
     junit.unlink(missing_ok=True)
     selection = [] if long else ["-m", "not long"]
@@ -126,10 +149,26 @@ def pytest(env, long, title="python"):
             failed = int(suite.get("failures", 0)) + int(suite.get("errors", 0))
             skipped = int(suite.get("skipped", 0))
             total.add(Count(int(suite.get("tests", 0)) - failed - skipped, failed, skipped))
+            total.names += pytest_names(suite)
     if done.returncode not in (0, 5) and total.failed == 0:
-        total.failed = 1
+        total.add(Count(failed=1, what=f"pytest ended with status {done.returncode}"))
     say(f"-- {title}: {total} in {time.monotonic() - start:.0f} s")
     return total
+
+
+def on_standin(env, long):
+    """The Python suite on cuda:0 of the stand-in driver: a sample, or all of it."""
+    sys.path.insert(0, str(ROOT / "tests"))
+    import harness
+
+    missing = ("the stand-in was not built" if not harness.find_standin() else
+               "NVRTC was not found" if not harness.find_nvrtc() else "")
+    if missing:
+        say(f"-- python on cuda:0: skipped, {missing} (deploy/setup.sh gets what is missing)")
+        return Count(skipped=1)
+    own = dict(env, BRAZE_TEST_DEVICE="cuda:0", BRAZE_TEST_SAMPLE="1" if long else
+               str(DEVICE_SAMPLE))
+    return pytest(own, False, "python on cuda:0 of the stand-in", SUITES[:1])
 
 
 def built(preset, jobs):
@@ -140,7 +179,7 @@ def built(preset, jobs):
 def sanitized(preset, jobs, env):
     start = time.monotonic()
     if not built(preset, jobs):
-        return Count(failed=1)
+        return Count(failed=1, what="it does not build")
     say(f"-- {preset} built in {time.monotonic() - start:.0f} s")
     # Sanitized code is slow: what is labelled slow or long runs without.
     return ctest(BUILD / preset, preset, ["-LE", "long|slow|python|bench", "-E", "^python$",
@@ -166,7 +205,8 @@ def sanitized_daemon(preset, env):
         text = report.read_text(errors="replace")
         if "Sanitizer" in text or "runtime error" in text:
             say(text[:4000])
-            total.add(Count(failed=1))
+            summary = re.search(r"SUMMARY: (.*)|(runtime error: .*)", text)
+            total.add(Count(failed=1, what=f"{report}: {summary.group(0) if summary else ''}"))
     return total
 
 
@@ -176,7 +216,7 @@ def fuzz(seconds, jobs, env):
         say("-- fuzz: skipped, clang is not installed (deploy/setup.sh does)")
         return Count(skipped=1)
     if not built("fuzz", jobs):
-        return Count(failed=1)
+        return Count(failed=1, what="it does not build")
     total = Count()
     for target in sorted((BUILD / "fuzz").rglob("fuzz_*")):
         if not (target.is_file() and os.access(target, os.X_OK)):
@@ -190,7 +230,7 @@ def fuzz(seconds, jobs, env):
                     work, *seeds], env=env, capture_output=True, text=True)
         if done.returncode:
             sys.stderr.write(done.stderr[-8000:])
-            total.add(Count(failed=1))
+            total.add(Count(failed=1, what=target.name))
         else:
             total.add(Count(1))
     say(f"-- fuzz: {total}, {seconds} s each")
@@ -222,18 +262,22 @@ def main():
     # pytest is counted test by test below, so CTest does not run it as one more.
     jobs = ["-j", str(arguments.jobs), "-E", "^python$"]
     total = Count()
-    total.add(ctest(BUILD, "ctest", jobs + ([] if arguments.long else ["-LE", "long|bench"]), env))
-    total.add(pytest(env, arguments.long))
+    total.add(ctest(BUILD, "ctest", jobs + ([] if arguments.long else ["-LE", "long|bench"]), env),
+              "ctest")
+    total.add(pytest(env, arguments.long), "python")
+    total.add(on_standin(env, arguments.long), "python on cuda:0")
     if not arguments.quick:
-        total.add(sanitized("asan", arguments.jobs, env))
-        total.add(fuzz(60 if arguments.long else 5, arguments.jobs, env))
+        total.add(sanitized("asan", arguments.jobs, env), "asan")
+        total.add(fuzz(60 if arguments.long else 5, arguments.jobs, env), "fuzz")
     if arguments.long:
-        total.add(sanitized_daemon("asan", env))
+        total.add(sanitized_daemon("asan", env), "python on the asan daemon")
         total.add(sanitized_daemon("tsan", env) if built("tsan", arguments.jobs)
-                  else Count(failed=1))
+                  else Count(failed=1, what="it does not build"), "python on the tsan daemon")
     if total.passed + total.failed == 0:
         say("no test ran")
         total.failed = 1
+    for name in total.names:
+        say(name)
     say(f"{total.passed} passed, {total.failed} failed")
     return 1 if total.failed else 0
 

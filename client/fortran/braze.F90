@@ -43,7 +43,7 @@ module braze
       final :: array_finalize
    end type
 
-   public :: braze_init, braze_finish, braze_make, braze_alloc, braze_full, braze_arange, braze_cast
+   public :: braze_init, braze_finish, braze_device, braze_make, braze_alloc, braze_full, braze_arange, braze_cast
    public :: operator(+), operator(-), operator(*), operator(/), operator(**)
    public :: operator(==), operator(/=), operator(<), operator(<=), operator(>), operator(>=)
    public :: operator(.and.), operator(.or.), operator(.not.)
@@ -143,6 +143,27 @@ contains
       do i = 1, OP_COUNT
          op_wire(i) = c_op_find(trim(op_names(i))//c_null_char)
       end do
+      call report(int(code), text_of(err), stat, errmsg)
+   end subroutine
+
+   ! The device that operations from now on ask for: "cpu", "cuda:0", ...; "auto": the
+   ! daemon chooses by cost; absent: as asked when connecting.
+   subroutine braze_device(name, stat, errmsg)
+      character(*), intent(in), optional :: name
+      integer, intent(out), optional :: stat
+      character(*), intent(inout), optional :: errmsg
+      character(kind=c_char, len=:), allocatable, target :: name_c
+      type(c_ptr) :: where
+      type(c_error) :: err
+      integer(c_int) :: code
+
+      if (.not. c_associated(session)) call braze_init()
+      where = c_null_ptr
+      if (present(name)) then
+         name_c = trim(name)//c_null_char
+         where = c_loc(name_c)
+      end if
+      code = c_set_device(session, where, err)
       call report(int(code), text_of(err), stat, errmsg)
    end subroutine
 

@@ -33,6 +33,12 @@ module braze_c
          type(c_error), intent(inout) :: err
       end function
 
+      integer(c_int) function c_set_device(s, name, err) bind(c, name='braze_set_device')
+         import
+         type(c_ptr), value :: s, name
+         type(c_error), intent(inout) :: err
+      end function
+
       subroutine c_close(s) bind(c, name='braze_close')
          import
          type(c_ptr), value :: s

@@ -30,6 +30,7 @@ int convert_init(void)
 	core.np_ndarray = PyObject_GetAttrString(np, "ndarray");
 	core.np_generic = PyObject_GetAttrString(np, "generic");
 	core.np_array = PyObject_GetAttrString(np, "array");
+	core.np_empty = PyObject_GetAttrString(np, "empty");
 	ctor = PyObject_GetAttrString(np, "dtype");
 	for (int d = 0; ctor && d < N_DTYPES; d++) {
 		core.dtypes[d] = PyObject_CallFunction(ctor, "s", names[d]);
@@ -172,7 +173,7 @@ static int load_buffer(PyObject *o, int dtype, uint64_t bits[2])
 	return PyErr_Occurred() ? -1 : 0;
 }
 
-static int object_dtype(PyObject *o)
+int convert_dtype_of(PyObject *o)
 {
 	PyObject *dt = PyObject_GetAttrString(o, "dtype");
 	int d = -1;
@@ -211,7 +212,7 @@ static int python_number(braze_scalar *out, PyObject *o)
 static int from_numpy(braze_array **out, PyObject *o)
 {
 	int64_t shape[BRAZE_MAX_NDIM], strides[BRAZE_MAX_NDIM];
-	int dtype = object_dtype(o);
+	int dtype = convert_dtype_of(o);
 	braze_session *s = NULL;
 	braze_error err = {0};
 	Py_buffer b;
@@ -254,7 +255,7 @@ int convert_operand(struct operand *out, PyObject *o)
 	if (python_number(&out->arg.scalar, o))
 		return 1;
 	if (PyObject_IsInstance(o, core.np_generic) == 1) {
-		dtype = object_dtype(o);
+		dtype = convert_dtype_of(o);
 		if (dtype < 0)
 			return 0;
 		out->arg.scalar = (braze_scalar){.dtype = dtype};
@@ -337,10 +338,43 @@ static int scalar_fast(braze_scalar *out, PyObject *o, int dtype)
 	return 1;
 }
 
+int convert_cast(struct operand *out, PyObject *o, int dtype)
+{
+	PyObject *a = PyObject_CallFunctionObjArgs(core.cast, o, core.dtypes[dtype], NULL);
+	int rc = -1;
+
+	*out = (struct operand){0};
+	if (a)
+		rc = from_numpy(&out->own, a);
+	Py_XDECREF(a);
+	out->arg.array = out->own;
+	if (rc == 0) { /* more axes than braze has */
+		PyErr_SetString(PyExc_ValueError, "non-broadcastable output operand: its shape is "
+						  "not the broadcast shape of the operands");
+		rc = -1;
+	}
+	return rc;
+}
+
+/* As NumPy writes one element, with its exceptions and warnings. */
+static int scalar_by_numpy(braze_scalar *out, PyObject *o, int dtype)
+{
+	PyObject *none = PyTuple_New(0), *cell = NULL;
+	int rc = -1;
+
+	if (none)
+		cell = PyObject_CallFunctionObjArgs(core.np_empty, none, core.dtypes[dtype], NULL);
+	if (cell && !PyObject_SetItem(cell, none, o) && !load_buffer(cell, dtype, out->bits))
+		rc = 1;
+	Py_XDECREF(none);
+	Py_XDECREF(cell);
+	return rc;
+}
+
 int convert_scalar_as(braze_scalar *out, PyObject *o, int dtype)
 {
-	PyObject *a = NULL;
-	int rc = -1;
+	int from = -1, rc = -1;
+	uint64_t bits[2];
 
 	*out = (braze_scalar){.dtype = dtype};
 	if (scalar_fast(out, o, dtype))
@@ -348,28 +382,21 @@ int convert_scalar_as(braze_scalar *out, PyObject *o, int dtype)
 	if (!PyNumber_Check(o) || PyObject_IsInstance(o, core.np_ndarray) == 1)
 		return 0;
 	if (nd_check(o)) {
-		uint64_t bits[2];
-		int from = -1;
-
 		if (nd(o)->h)
 			return 0;
 		if (convert_value(o, &from, bits))
 			return -1;
 		o = convert_npscalar(from, bits);
+		if (!o)
+			return -1;
 	} else {
+		if (PyObject_Length(o) >= 0)
+			return 0;
+		PyErr_Clear();
 		Py_INCREF(o);
 	}
-	/* NumPy's own casting, with its exceptions and warnings. */
-	if (o)
-		a = PyObject_CallFunctionObjArgs(core.np_array, o, core.dtypes[dtype], NULL);
-	Py_XDECREF(o);
-	if (!a)
-		return -1;
-	rc = PyObject_Length(a) < 0 ? 1 : 0; /* only 0-d has no length */
-	PyErr_Clear();
-	if (rc && load_buffer(a, dtype, out->bits))
-		rc = -1;
-	Py_DECREF(a);
+	rc = scalar_by_numpy(out, o, dtype);
+	Py_DECREF(o);
 	return rc;
 }
 

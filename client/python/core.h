@@ -86,12 +86,13 @@ struct core {
 	int op[N_OPS];
 	PyObject *dtypes[N_DTYPES]; /* numpy.dtype objects */
 	PyObject *types[N_DTYPES];  /* numpy scalar types */
-	PyObject *np_ndarray, *np_generic, *np_array;
+	PyObject *np_ndarray, *np_generic, *np_array, *np_empty;
 	/* Given by the package: exception classes by name, and what Python does. */
 	PyObject *errors;
 	PyObject *fallback; /* (ufunc name, *operands) */
 	PyObject *getitem, *setitem, *getattr;
-	int locked; /* arrays inside braze.host(): recording on them is refused */
+	PyObject *cast; /* (value, dtype): NumPy's same-kind cast of a foreign type */
+	int locked;	/* arrays inside braze.host(): recording on them is refused */
 	struct host_block *blocks;
 };
 extern struct core core; /* one per process; see module.c */
@@ -142,6 +143,8 @@ int wait_check_locked(braze_array *h);
 int convert_init(void);
 /* The number of a numpy dtype-like object; -1 unknown (no exception). */
 int convert_dtype(PyObject *o);
+/* The number of an object's dtype; -1 for types that braze does not compute with. */
+int convert_dtype_of(PyObject *o);
 void convert_load(int dtype, const void *src, uint64_t bits[2]);
 void convert_store(int dtype, const uint64_t bits[2], void *dst);
 PyObject *convert_number(int dtype, const uint64_t bits[2]);
@@ -153,6 +156,9 @@ void operand_finish(struct operand *x);
 int convert_array(braze_array **out, PyObject *o);
 /* A Python or NumPy scalar as a value of dtype, by NumPy's casting: 1, 0, -1. */
 int convert_scalar_as(braze_scalar *out, PyObject *o, int dtype);
+/* What has a type that braze lacks, cast by NumPy's same-kind rule; 1, or -1 with
+ * NumPy's exception set. */
+int convert_cast(struct operand *out, PyObject *o, int dtype);
 /* The element of a one-element array. */
 int convert_value(PyObject *self, int *dtype, uint64_t bits[2]);
 int convert_getbuffer(PyObject *self, Py_buffer *view, int flags);

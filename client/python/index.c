@@ -283,10 +283,11 @@ int index_assign(braze_array *dst, PyObject *value)
 		err.code = braze_assign(dst, arg, &err);
 		return err.code ? wait_raise(&err) : 0;
 	}
-	if (rc == 0)
+	if (rc == 0 && !PyList_Check(value) && !PyTuple_Check(value))
 		rc = convert_array(&src, value);
 	if (rc == 0) {
-		/* Not our types (float16, lists of objects): NumPy casts it first. */
+		/* Sequences, whose elements NumPy writes one by one, and types that braze
+		 * lacks (float16): NumPy casts them first. */
 		a = PyObject_CallFunctionObjArgs(core.np_array, value,
 						 core.dtypes[braze_dtype_of(dst)], NULL);
 		rc = a ? convert_array(&src, a) : -1;

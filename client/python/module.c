@@ -130,14 +130,14 @@ static PyObject *assign(PyObject *mod, PyObject *args)
 	if (!same_kind)
 		return index_assign(h, value) ? NULL : Py_NewRef(Py_None);
 	rc = convert_operand(&x, value);
+	if (rc == 0)
+		rc = convert_cast(&x, value, braze_dtype_of(h));
 	if (rc == 1) {
 		err.code = braze_assign(h, x.arg, &err);
 		operand_finish(&x);
 		if (!err.code)
 			Py_RETURN_NONE;
 		wait_raise(&err);
-	} else if (rc == 0) {
-		PyErr_SetString(PyExc_TypeError, "the value cannot be assigned to an array");
 	}
 	return NULL;
 }
@@ -503,17 +503,18 @@ static PyObject *connected(PyObject *mod, PyObject *ignored)
 	return PyBool_FromLong(core.session != NULL);
 }
 
-/* setup(errors, fallback, getitem, setitem, getattr): the package's half. */
+/* setup(errors, fallback, getitem, setitem, getattr, cast): the package's half. */
 static PyObject *setup(PyObject *mod, PyObject *args)
 {
-	if (!PyArg_ParseTuple(args, "OOOOO", &core.errors, &core.fallback, &core.getitem,
-			      &core.setitem, &core.getattr))
+	if (!PyArg_ParseTuple(args, "OOOOOO", &core.errors, &core.fallback, &core.getitem,
+			      &core.setitem, &core.getattr, &core.cast))
 		return NULL;
 	Py_INCREF(core.errors);
 	Py_INCREF(core.fallback);
 	Py_INCREF(core.getitem);
 	Py_INCREF(core.setitem);
 	Py_INCREF(core.getattr);
+	Py_INCREF(core.cast);
 	Py_RETURN_NONE;
 }
 

@@ -188,7 +188,14 @@ PyObject *number_compare(PyObject *a, PyObject *b, int how)
 		[Py_LT] = N_LESS,      [Py_LE] = N_LESS_EQUAL, [Py_EQ] = N_EQUAL,
 		[Py_NE] = N_NOT_EQUAL, [Py_GT] = N_GREATER,    [Py_GE] = N_GREATER_EQUAL};
 
-	return binary(k[how], a, b);
+	PyObject *args[2] = {a, b}, *r = binary(k[how], a, b);
+
+	/* What cannot be compared is unequal: for operators, not for np.equal. */
+	if (!r && (how == Py_EQ || how == Py_NE) && PyErr_ExceptionMatches(PyExc_TypeError)) {
+		PyErr_Clear();
+		r = number_fallback(how == Py_EQ ? "==" : "!=", args, 2);
+	}
+	return r;
 }
 
 static PyObject *unary(int k, PyObject *a)
@@ -366,8 +373,24 @@ static PyObject *power_integer(PyObject *a, PyObject *b)
 	return e == 2 ? unary(N_SQUARE, a) : number_fallback("power", args, 2);
 }
 
+/* Exponents that are NumPy's: signed ones of integers, whose values tell the error,
+ * and types that braze lacks, for which NumPy's operator has short cuts too. */
+static bool is_numpys(PyObject *a, PyObject *b)
+{
+	int d = -1;
+
+	if (PyList_Check(b) || PyTuple_Check(b))
+		return is_integer(a);
+	if (PyObject_IsInstance(b, core.np_generic) != 1 &&
+	    PyObject_IsInstance(b, core.np_ndarray) != 1)
+		return false;
+	d = convert_dtype_of(b);
+	return d < 0 || (is_signed(d) && is_integer(a));
+}
+
 static PyObject *power(PyObject *a, PyObject *b, PyObject *mod)
 {
+	PyObject *args[2] = {a, b};
 	PyObject *r = NULL;
 	double e = 0;
 	bool integer = false;
@@ -381,6 +404,8 @@ static PyObject *power(PyObject *a, PyObject *b, PyObject *mod)
 	} else if (nd_check(b) && is_signed(type_dtype(b)) && is_integer(a)) {
 		return power_integer(a, b);
 	}
+	if (nd_check(a) && is_numpys(a, b))
+		return number_fallback("**", args, 2);
 	if (nd_check(a) && nd(a)->h && !(nd(a)->flags & ND_SCALAR))
 		return power_strong(a, b);
 	return binary(N_POWER, a, b);
@@ -427,30 +452,31 @@ static PyObject *inplace_store(PyObject *self, PyObject *value)
 {
 	braze_array *h = nd(self)->h;
 	PyObject *r = NULL;
+	struct operand x = {0};
 	braze_error err = {0};
 
 	if (!value || value == Py_NotImplemented)
 		return value;
-	if (!nd_check(value)) { /* a fallback's foreign result */
-		PyErr_SetString(PyExc_TypeError, "Cannot cast ufunc output to the array's type "
-						 "with casting rule 'same_kind'");
+	if (nd_check(value))
+		x.arg.array = type_handle(value);
+	else /* a fallback's result of a type that braze lacks */
+		convert_cast(&x, value, braze_dtype_of(h));
+	if (!x.arg.array)
 		goto out;
-	}
-	if (!type_handle(value))
-		goto out;
-	if (braze_ndim(nd(value)->h) != braze_ndim(h) ||
-	    memcmp(braze_shape(nd(value)->h), braze_shape(h),
+	if (braze_ndim(x.arg.array) != braze_ndim(h) ||
+	    memcmp(braze_shape(x.arg.array), braze_shape(h),
 		   (size_t)braze_ndim(h) * sizeof(int64_t))) {
 		PyErr_SetString(PyExc_ValueError, "non-broadcastable output operand: its shape is "
 						  "not the broadcast shape of the operands");
 		goto out;
 	}
-	err.code = braze_assign(h, braze_arg_array(nd(value)->h), &err);
+	err.code = braze_assign(h, x.arg, &err);
 	if (err.code)
 		wait_raise(&err);
 	else
 		r = Py_NewRef(self);
 out:
+	operand_finish(&x);
 	Py_DECREF(value);
 	return r;
 }

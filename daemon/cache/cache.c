@@ -413,9 +413,10 @@ static void look_on_disk(struct entry *e)
 	start_work(e, read_run, read_after);
 }
 
-struct kernel *cache_get(struct cache *c, const struct nest *spec, uint32_t arch, uint64_t session)
+/* The entry with this key, which becomes the cache's, made if new. */
+static struct kernel *get(struct cache *c, const struct nest *spec, unsigned product, uint32_t arch,
+			  char *key, uint64_t session)
 {
-	char *key = make_key(spec, arch);
 	uint64_t hash = hash_bytes(key, strlen(key), 0);
 	struct entry *e = NULL;
 
@@ -430,6 +431,7 @@ struct kernel *cache_get(struct cache *c, const struct nest *spec, uint32_t arch
 		list_add(c, e);
 	} else {
 		e = add(c, spec, arch, key, hash, session);
+		e->k.product = (uint8_t)product;
 		look_on_disk(e);
 	}
 	e->k.refs++;
@@ -437,6 +439,19 @@ struct kernel *cache_get(struct cache *c, const struct nest *spec, uint32_t arch
 	consider(e);
 	trim(c);
 	return &e->k;
+}
+
+struct kernel *cache_get(struct cache *c, const struct nest *spec, uint32_t arch, uint64_t session)
+{
+	return get(c, spec, DTYPE_END, arch, make_key(spec, arch), session);
+}
+
+struct kernel *cache_get_matmul(struct cache *c, unsigned dtype, uint32_t arch, uint64_t session)
+{
+	static const struct nest none;
+
+	return get(c, &none, dtype, arch,
+		   xasprintf("cuda sm_%u\nmatmul.%s\n", arch, dtype_row(dtype)->suffix), session);
 }
 
 enum kernel_state cache_want(struct cache *c, struct kernel *k)
@@ -487,6 +502,8 @@ void cache_get_stats(const struct cache *c, struct cache_stats *out)
 	out->helper_deaths = c->cpu.helper ? helper_deaths(c->cpu.helper) : 0;
 	out->helper_deaths += c->cuda.helper ? helper_deaths(c->cuda.helper) : 0;
 	out->codes = c->ncode;
+	out->helper_fds = c->cpu.helper ? helper_fds(c->cpu.helper) : 0;
+	out->helper_fds += c->cuda.helper ? helper_fds(c->cuda.helper) : 0;
 }
 
 void cache_each(struct cache *c, void (*fn)(void *data, const struct kernel *k), void *data)

@@ -29,7 +29,8 @@ struct kernel {
 	uint64_t hash;
 	uint32_t arch;	   /* 0: the processor; else compute capability, 90 for 9.0 */
 	char *key;	   /* the target, if a GPU, and nest_print(spec) */
-	struct nest *spec; /* canonical */
+	struct nest *spec; /* canonical; empty for a matrix product */
+	uint8_t product;   /* DTYPE_END; else this is the matrix product of that type */
 	uint8_t state;	   /* enum kernel_state */
 	uint8_t from_disk; /* code came from the disk cache */
 	uint8_t tier;	   /* 0 until the worker has confirmed loaded code */
@@ -45,7 +46,8 @@ struct kernel {
 struct cache_stats {
 	uint64_t hits, misses, evictions, bytes, compiles, compile_failures, compile_ns;
 	uint64_t disk_hits, disk_misses, disk_writes, disk_errors, kernels, helper_deaths;
-	uint64_t codes; /* kernels with code, each of which holds a descriptor */
+	uint64_t codes;	     /* kernels with code, each of which holds a descriptor */
+	uint64_t helper_fds; /* descriptors of compile helpers: sockets, sources that wait */
 };
 
 struct cache_config {
@@ -68,6 +70,8 @@ void cache_destroy(struct cache *c);
 /* The kernel for this canonical nest on this target (struct kernel's arch), made if
  * new; counted as used by the caller until cache_unref. */
 struct kernel *cache_get(struct cache *c, const struct nest *spec, uint32_t arch, uint64_t session);
+/* The GPU's matrix product of one element type (emit/emit.h), counted likewise. */
+struct kernel *cache_get_matmul(struct cache *c, unsigned dtype, uint32_t arch, uint64_t session);
 /* Compile it now, unless it is compiled or failed lately.  Returns its state; where
  * that is KERNEL_COMPILING, `ready` follows. */
 enum kernel_state cache_want(struct cache *c, struct kernel *k);

@@ -313,6 +313,15 @@ uint64_t helper_deaths(const struct helper *h)
 	return h->deaths;
 }
 
+uint64_t helper_fds(const struct helper *h)
+{
+	uint64_t n = h->sock >= 0;
+
+	for (const struct job *j = h->first; j; j = j->next)
+		n++;
+	return n;
+}
+
 int helper_pid(const struct helper *h)
 {
 	return (int)h->pid;

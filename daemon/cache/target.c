@@ -71,7 +71,7 @@ static void put_builtins(struct textbuf *b, const char *library)
 bool target_identify_cuda(struct target *t, struct cuda_find *found)
 {
 	struct textbuf b = {t->identity, sizeof t->identity, 0};
-	char tool[1024], options[512];
+	char tool[1024], options[512], *text = NULL;
 
 	if (!cuda_find(found, "BRAZE_NVRTC", nvrtc_names)) {
 		snprintf(t->missing, sizeof t->missing,
@@ -79,11 +79,15 @@ bool target_identify_cuda(struct target *t, struct cuda_find *found)
 		return false;
 	}
 	compile_target_identity(tool, sizeof tool, found->path);
+	/* All that is not of one kernel: it begins with the prologue. */
+	if (emit_cuda_matmul(&text, DT_FLOAT64, NULL))
+		text = xstrdup("");
 	/* The architecture stands in the key. */
 	compile_nvrtc_options(options, sizeof options, 0, false, 1000000);
 	textbuf_put(&b, "nvrtc %s", tool);
 	put_builtins(&b, found->path);
-	textbuf_put(&b, "; %s; prologue %016llx", options, text_hash(emit_cuda_prologue()));
+	textbuf_put(&b, "; %s; prologue %016llx", options, text_hash(text));
+	free(text);
 	t->kind = (struct disk_kind){t->identity, 0, EMIT_CUDA_GENERATION};
 	return true;
 }
@@ -111,5 +115,7 @@ void target_close(struct target *t)
 
 enum status target_source(char **out, const struct kernel *k, struct err *err)
 {
+	if (k->product != DTYPE_END)
+		return emit_cuda_matmul(out, k->product, err);
 	return k->arch ? emit_cuda_source(out, k->spec, err) : emit_c_source(out, k->spec, err);
 }

@@ -34,18 +34,19 @@ void report_init(struct report *r, struct brazed *d, const struct config *config
 		snprintf(r->compiler, sizeof r->compiler, "none");
 }
 
-/* Descriptors of this process, kernels' code aside. */
-static double open_fds(uint64_t codes)
+/* Descriptors of this process but the kernel cache's, which belong to no client:
+ * kernels' code, and the compile helpers' that come and go with what they compile. */
+static double open_fds(const struct cache_stats *k)
 {
 	DIR *dir = opendir("/proc/self/fd");
-	double n = -3 - (double)codes; /* ".", ".." and the folder's own */
+	double n = -3; /* ".", ".." and the folder's own */
 
 	if (!dir)
 		return -1;
 	while (readdir(dir))
 		n++;
 	closedir(dir);
-	return n;
+	return n - (double)k->codes - (double)k->helper_fds;
 }
 
 static void put_sessions(cJSON *out, const struct brazed *d)
@@ -175,7 +176,7 @@ static void put_status(const struct report *r, cJSON *out)
 	ctl_put(out, "uptime_seconds", (double)(uv_hrtime() - d->started_ns) * 1e-9);
 	put_sessions(out, d);
 	ctl_put(out, "jobs_in_flight_count", (double)(x.queued + x.in_flight));
-	ctl_put(out, "fds_count", open_fds(k.codes));
+	ctl_put(out, "fds_count", open_fds(&k));
 	put_caches(out, d, &k);
 	ctl_put(out, "planning.last_us", (double)d->planning_us);
 	ctl_put(out, "planning.longest_us", (double)d->longest_planning_us);

@@ -3,8 +3,10 @@
  *
  * Values are vectors v<i> of BZ_W lanes.  A row is a run of points along one loop;
  * instructions that are the same all along it stand before the loop over its
- * vectors.  The last vector of a row computes all lanes and stores those it has,
- * so every element goes through the same routine wherever it lies. */
+ * vectors.  The last vector of a row ends with the row where points may be computed
+ * twice; elsewhere, and in rows shorter than a vector, it computes all lanes and
+ * stores those it has.  So every element goes through the same routine wherever it
+ * lies. */
 #include "emit_c.h"
 
 #include <stdio.h>
@@ -12,6 +14,9 @@
 #include <string.h>
 
 #define TWICE_BELOW 32 /* longer bodies are written once, with n lanes everywhere */
+
+/* Vectors of a row from which on another one is worth stores that cross no line. */
+#define ALIGN_FROM "8"
 
 const char *emit_c_suffix(unsigned dtype)
 {
@@ -119,6 +124,8 @@ static void put_store(struct gen *g, unsigned i, enum lanes lanes)
 		text_add(g->o, "if (n == BZ_W) ");
 	if (lanes != LANES_N && strided)
 		text_put(g->o, "bz_sts_%s(%s, t%u, v%u);\n", s, at, a, in->b);
+	else if (lanes != LANES_N && g->past[a])
+		text_put(g->o, "bz_nt_%s(%s, v%u, keep);\n", s, at, in->b);
 	else if (lanes != LANES_N)
 		text_put(g->o, "bz_st_%s(%s, v%u);\n", s, at, in->b);
 	if (lanes == LANES_ANY)
@@ -231,10 +238,71 @@ static void put_body(struct gen *g, unsigned from, unsigned to,
 		tail(g, lanes);
 }
 
+/* What a row of results past the caches will load soon: the processor's own
+ * prefetching ends with each page. */
+static void put_ahead(struct gen *g, unsigned from, unsigned to)
+{
+	bool seen[LIMIT_NEST_ACCESSES] = {false};
+
+	text_add(g->o, "if (!keep) {\n");
+	for (unsigned i = from; i < to; i++) {
+		const struct nest_instr *in = &g->n->instr[i];
+		char at[64];
+
+		if (in->op != NI_LOAD || g->walk[in->a] != WALK_UNIT || seen[in->a])
+			continue;
+		seen[in->a] = true;
+		address(at, g, in->a);
+		text_put(g->o, "bz_ahead(%s);\n", at);
+	}
+	text_add(g->o, "}\n");
+}
+
+/* Runs of whole vectors that may overlap: one vector up to where the leading result
+ * has its first whole one, those from there on, and one that ends with the row. */
+static void put_runs(struct gen *g, unsigned from, unsigned to, const char *n, enum lanes lanes)
+{
+	if (g->lead != EMIT_NO_LEAD)
+		text_put(g->o,
+			 "const i64 head = len < " ALIGN_FROM " * %s ? 0 : bz_head_%s(P%u);\n"
+			 "i64 i = 0, stop = head ? %s : len;\n",
+			 n, emit_c_suffix(g->n->access[g->lead].dtype), g->lead, n);
+	else
+		text_add(g->o, "i64 i = 0;\n");
+	text_put(g->o, "for (;;) {\nfor (; i + %s <= %s; i += %s) {\n", n,
+		 g->lead != EMIT_NO_LEAD ? "stop" : "len", n);
+	if (g->lead != EMIT_NO_LEAD)
+		put_ahead(g, from, to);
+	emit_c_instrs(g, from, to, false, lanes);
+	text_add(g->o, "}\n");
+	if (g->lead != EMIT_NO_LEAD)
+		text_add(g->o, "if (stop < len) { i = head; stop = len; continue; }\n");
+	text_put(g->o, "if (i == len) break;\ni = len - %s;\n}\n", n);
+}
+
+/* A row whose points may be computed twice, so that vectors are whole. */
+static void put_row_again(struct gen *g, unsigned from, unsigned to)
+{
+	if (count_computing(g, from, to) < TWICE_BELOW) {
+		text_add(g->o, "if (len >= BZ_W) {\n");
+		put_runs(g, from, to, "BZ_W", LANES_ALL);
+		text_add(g->o, "} else {\nconst i64 i = 0;\nconst int n = (int)len;\n");
+		emit_c_instrs(g, from, to, false, LANES_N);
+		text_add(g->o, "}\n");
+	} else {
+		text_add(g->o, "const int n = len < BZ_W ? (int)len : BZ_W;\n");
+		put_runs(g, from, to, "n", LANES_ANY);
+	}
+}
+
 void emit_c_row(struct gen *g, unsigned from, unsigned to,
 		void (*tail)(struct gen *g, enum lanes lanes))
 {
 	emit_c_instrs(g, from, to, true, LANES_ALL);
+	if (g->again) {
+		put_row_again(g, from, to);
+		return;
+	}
 	if (count_computing(g, from, to) < TWICE_BELOW) {
 		text_add(g->o, "i64 i = 0;\nfor (; i + BZ_W <= len; i += BZ_W) {\n");
 		put_body(g, from, to, tail, LANES_ALL);
@@ -330,7 +398,7 @@ static enum status check(const struct nest *n, struct err *err)
 enum status emit_c_named(char **out, const struct nest *spec, const char *prefix, struct err *err)
 {
 	struct text o = {NULL, 0, 0};
-	struct gen g = {.o = &o, .n = spec, .prefix = prefix};
+	struct gen g = {.o = &o, .n = spec, .prefix = prefix, .lead = EMIT_NO_LEAD};
 	enum status st = check(spec, err);
 
 	if (st)
@@ -373,8 +441,7 @@ static void omit_parts(struct text *o, const struct nest *n)
 	}
 	if (!complex)
 		text_add(o, "#define BZ_NO_COMPLEX\n");
-	if (!n->nred)
-		text_add(o, "#define BZ_NO_TREE\n");
+	text_add(o, n->nred ? "#define BZ_NO_STREAM\n" : "#define BZ_NO_TREE\n");
 	if (!arg)
 		text_add(o, "#define BZ_NO_ARG\n");
 }

@@ -27,7 +27,10 @@ struct gen {
 	bool skip[LIMIT_NEST_INSTRS];	   /* not wanted where the text is being written */
 	unsigned red[LIMIT_NEST_REDUCES];  /* the reductions: instructions */
 	unsigned nreduce;
-	unsigned row; /* the loop a row runs along */
+	unsigned row;			/* the loop a row runs along */
+	bool again;			/* points of a row may be computed twice */
+	bool past[LIMIT_NEST_ACCESSES]; /* its vectors may be written past the caches */
+	unsigned lead;			/* the one of them that decides where vectors lie */
 };
 
 /* How many lanes a vector of the text being written has. */
@@ -41,6 +44,8 @@ const char *emit_c_suffix(unsigned dtype);
 /* Instructions [from, to) at vector i of a row; `fixed`: those that are so, or
  * those that are not. */
 void emit_c_instrs(struct gen *g, unsigned from, unsigned to, bool fixed, enum lanes lanes);
+/* g->lead when nothing is written past the caches. */
+#define EMIT_NO_LEAD LIMIT_NEST_ACCESSES
 /* A loop over the row's vectors i = 0..len around instructions [from, to), and
  * behind them the text that `tail` writes (may be NULL). */
 void emit_c_row(struct gen *g, unsigned from, unsigned to,

@@ -154,10 +154,12 @@ void emit_cuda_instrs(struct cuda_gen *g, unsigned from, unsigned to)
 	}
 }
 
+/* The second bound, one block a multiprocessor, asks for nothing; without it ptxas of
+ * CUDA 13 spills rather than have fewer blocks. */
 void emit_cuda_entry(struct cuda_gen *g, const char *name, const char *body)
 {
 	text_put(g->o,
-		 "extern \"C\" __global__ void __launch_bounds__(BZ_THREADS)\n"
+		 "extern \"C\" __global__ void __launch_bounds__(BZ_THREADS, 1)\n"
 		 "%s(const bz_params A)\n{\n%s\n}\n",
 		 name, body);
 }

@@ -7,19 +7,50 @@
 
 #define POLL_POINTS "65536" /* between looks at the cancel word */
 
+/* What no other access meets may be stored twice, and vectors of it that fill
+ * lines may be written past the caches; the widest type decides where they lie. */
+static void plan_stores(struct gen *g)
+{
+	const struct nest *n = g->n;
+	unsigned widest = 0;
+
+	g->again = true;
+	for (unsigned i = 0; i < n->ninstr; i++) {
+		unsigned a = n->instr[i].a;
+		unsigned bytes =
+			n->instr[i].op == NI_STORE ? dtype_row(n->access[a].dtype)->bytes : 0;
+
+		if (!bytes)
+			continue;
+		g->again = g->again && n->access[a].alone;
+		g->past[a] = n->access[a].alone && g->walk[a] == WALK_UNIT && bytes >= 4;
+		if (g->past[a] && bytes > widest) {
+			g->lead = a;
+			widest = bytes;
+		}
+	}
+	for (unsigned a = 0; a < n->naccess && !g->again; a++)
+		g->past[a] = false;
+	if (!g->again)
+		g->lead = EMIT_NO_LEAD;
+}
+
 void emit_map(struct gen *g)
 {
 	unsigned last = g->loops ? g->loops - 1 : 0;
 
 	emit_c_plan_row(g, g->n->vec, 0, g->n->ninstr);
+	plan_stores(g);
 	text_put(g->o, "void %smap(const struct bz_args *A, i64 lo, i64 hi)\n{\n", g->prefix);
 	emit_c_extents(g);
 	for (unsigned l = 0; l < g->loops; l++)
 		text_put(g->o, "i64 x%u;\n", l);
 	/* An empty domain has no point to divide by. */
 	text_add(g->o, "if (lo >= hi) return;\n");
+	if (g->lead != EMIT_NO_LEAD)
+		text_add(g->o, "const bz_s_u64 keep = !A->stream;\n");
 	emit_c_point(g, 0, g->loops, "lo");
-	text_add(g->o, "while (lo < hi) {\nif (*A->cancel) return;\ni64 len = hi - lo;\n");
+	text_add(g->o, "while (lo < hi) {\nif (*A->cancel) break;\ni64 len = hi - lo;\n");
 	if (g->loops)
 		text_put(g->o, "if (len > E%u - x%u) len = E%u - x%u;\n", last, last, last, last);
 	text_add(g->o, "if (len > " POLL_POINTS ") len = " POLL_POINTS ";\n{\n");
@@ -30,5 +61,5 @@ void emit_map(struct gen *g)
 		text_put(g->o, "x%u += len;\n", last);
 	if (g->loops)
 		emit_c_carry(g, 0, g->loops);
-	text_add(g->o, "}\n}\n");
+	text_add(g->o, g->lead != EMIT_NO_LEAD ? "}\nif (!keep) bz_nt_end();\n}\n" : "}\n}\n");
 }

@@ -190,30 +190,15 @@ static void choose_vec(struct nest *n)
 		n->vec = (uint8_t)par;
 }
 
-/* Is instruction k computed from scalars only?  It then stays out of vectors. */
-static bool uniform(const struct nest *n, const bool *known, unsigned k)
-{
-	const struct nest_instr *i = &n->instr[k];
-	const struct op_row *row = op_row(i->op);
-
-	if (i->op == NI_SCALAR)
-		return true;
-	if (i->op >= OP_END || !row)
-		return false;
-	return known[i->a] && (row->arity < 2 || known[i->b]) && (row->arity < 3 || known[i->c]);
-}
-
+/* Vectors of 16 lanes have no functions for wider types, not even for what is the
+ * same in all lanes. */
 static void choose_width(struct nest *n)
 {
-	bool known[LIMIT_NEST_INSTRS];
 	unsigned widest = 0;
 
 	for (unsigned k = 0; k < n->ninstr; k++) {
 		unsigned a = bytes_of(n->instr[k].dtype), b = bytes_of(n->instr[k].ltype);
 
-		known[k] = uniform(n, known, k);
-		if (known[k])
-			continue;
 		widest = a > widest ? a : widest;
 		widest = b > widest ? b : widest;
 	}

@@ -153,13 +153,19 @@ static enum status check_compute(const struct check *c, unsigned k)
 	return st;
 }
 
+static bool usable(const struct nest *n, unsigned dtype)
+{
+	return dtype_native(dtype) && (n->width == 8 || dtype_row(dtype)->bytes <= 4);
+}
+
 static enum status check_instr(struct check *c, unsigned k)
 {
 	const struct nest *n = c->n;
 	const struct nest_instr *i = &n->instr[k];
 
-	if (!dtype_native(i->dtype) || !dtype_native(i->ltype))
-		return err_set(c->err, E_INTERNAL, "instr %u has no usable type", k);
+	if (!usable(n, i->dtype) || !usable(n, i->ltype))
+		return err_set(c->err, E_INTERNAL, "instr %u has no usable type for width %u", k,
+			       n->width);
 	switch (i->op) {
 	case NI_LOAD:
 	case NI_STORE:

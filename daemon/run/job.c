@@ -298,10 +298,26 @@ bool job_host_whole(const struct job *j)
 	return true;
 }
 
+/* What was made for an input and did not get its value may be what there was no
+ * memory for. */
+static void drop_unfilled(struct job *j)
+{
+	const struct plan *plan = j->run.plan;
+
+	for (uint32_t s = 0; s < plan->nslot; s++) {
+		uint32_t in = plan->slot[s].input;
+		struct storage *st = in != PART_NONE ? j->partition->value[in]->storage : NULL;
+
+		if (st && st->mirror && !st->mirror->valid && !st->mirror->users)
+			mirror_drop(st->mirror);
+	}
+}
+
 void job_unbind(struct job *j, struct trace *t)
 {
 	detach_outputs(j, t);
 	release(j, t);
+	drop_unfilled(j);
 }
 
 /* ---- The outcome ---- */
@@ -334,41 +350,49 @@ static void spoil_places(struct job *j)
 			j->slot[s]->mirror->valid = 0;
 }
 
+/* The value of one output, or of a temporary, that the job was to make. */
+static void settle_value(struct job *j, struct trace *t, uint32_t i, enum job_end end,
+			 const struct err *err)
+{
+	struct version *v = j->partition->value[i];
+	bool output = j->partition->part.value[i].role == PART_OUTPUT;
+
+	if (output && v->storage)
+		v->storage->writing--;
+	if (end == JOB_DONE && output) {
+		if (v->storage->host)
+			version_store(t, v);
+		return;
+	}
+	version_detach(t, v);
+	if (end == JOB_FAILED)
+		version_fail(t, v, err);
+	else
+		v->state = VERSION_PENDING;
+}
+
+/* Does the job still owe this value?  A recipe stayed pending: if it runs by now, then
+ * in a later job. */
+static bool owes(const struct job *j, uint32_t i)
+{
+	return j->partition->value[i]->state == VERSION_RUNNING &&
+	       j->partition->part.value[i].role != PART_INPUT && !j->partition->kept[i];
+}
+
 void job_settle(struct job *j, struct trace *t, enum job_end end, const struct err *err)
 {
-	const struct part *p = &j->partition->part;
-	bool remote = false;
+	uint32_t n = j->partition->part.nvalue;
 
 	if (end == JOB_DONE)
 		settle_places(j);
 	else if (end == JOB_FAILED)
 		spoil_places(j);
-	for (uint32_t i = 0; i < p->nvalue; i++) {
-		struct version *v = j->partition->value[i];
-
-		/* A recipe stayed pending: if it runs by now, then in a later job. */
-		if (v->state != VERSION_RUNNING || p->value[i].role == PART_INPUT ||
-		    j->partition->kept[i])
-			continue;
-		if (p->value[i].role == PART_OUTPUT && v->storage)
-			v->storage->writing--;
-		if (end == JOB_DONE && p->value[i].role == PART_OUTPUT) {
-			if (!v->storage->host)
-				remote = true;
-			else
-				version_store(t, v);
-			continue;
-		}
-		version_detach(t, v);
-		if (end == JOB_FAILED)
-			version_fail(t, v, err);
-		else
-			v->state = VERSION_PENDING;
-	}
-	/* Last, and in their order: what each was made of has settled. */
-	for (uint32_t i = 0; remote && i < p->nvalue; i++)
-		if (j->partition->value[i]->state == VERSION_RUNNING &&
-		    p->value[i].role == PART_OUTPUT && !j->partition->kept[i])
+	for (uint32_t i = 0; i < n; i++)
+		if (owes(j, i))
+			settle_value(j, t, i, end, err);
+	/* What lies on the device only: last, when all that it was made of has settled. */
+	for (uint32_t i = 0; i < n; i++)
+		if (owes(j, i))
 			version_store_remote(t, j->partition->value[i]);
 }
 

@@ -52,7 +52,8 @@ static void env_build(char **env, char *threads, char *device)
 	int n = 0;
 
 	for (char **e = environ; *e && n < ENV_MAX - 4; e++) {
-		if (env_passes(*e) && strncmp(*e, "BRAZE_WORKER_", 13) != 0)
+		if (env_passes(*e) && strncmp(*e, "BRAZE_WORKER_THREADS=", 21) != 0 &&
+		    strncmp(*e, "BRAZE_WORKER_DEVICE=", 20) != 0)
 			env[n++] = *e;
 	}
 	env[n++] = (char *)"OPENBLAS_NUM_THREADS=1";

@@ -104,11 +104,10 @@ static void set_operand(struct node *n, int j, const struct source *s, enum dtyp
 static struct node *new_node(struct cursor *k, const struct source *src, const struct op_sig *sig,
 			     int nin)
 {
-	struct node *n = trace_node(k->t);
+	struct node *n = trace_node(k->t, nin);
 
 	n->op = k->op;
 	n->dtype = k->dtype;
-	n->nin = (uint8_t)nin;
 	for (int j = 0; j < nin; j++)
 		set_operand(n, j, &src[j], (enum dtype)sig->in[j < 3 ? j : 2]);
 	k->t->stats.ops++;
@@ -318,11 +317,10 @@ struct version *record_copy(struct trace *t, struct version *v)
 	enum dtype d = v->bytes % 8 ? DT_UINT8 : DT_UINT64;
 	struct shape s = {.ndim = 1, .dim = {(int64_t)(v->bytes / dtype_row(d)->bytes)}};
 	struct version *copy = version_create(t, v->bytes, VERSION_PENDING);
-	struct node *n = trace_node(t);
+	struct node *n = trace_node(t, 1);
 
 	n->op = OP_CAST;
 	n->dtype = (uint8_t)d;
-	n->nin = 1;
 	view_init(&n->view, d, &s);
 	n->in[0].view = n->view;
 	n->in[0].version = version_ref(v);

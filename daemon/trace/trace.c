@@ -9,9 +9,10 @@
 
 #include "../base/xalloc.h"
 
-/* Ids that share a leaf of the table.  Small, so that no id that a client may
- * choose, and no packet full of them, costs more memory than it is worth. */
-#define LEAF_IDS 64u
+/* Ids that share a leaf of the table.  A packet of ids that lie far apart costs a
+ * leaf each and a page of pointers to leaves for every 512 leaves' ids: at this
+ * size the two together are least. */
+#define LEAF_IDS 32u
 #define LEAVES	 (LIMIT_IDS / LEAF_IDS)
 
 void trace_init(struct trace *t, struct arena *arena, uint64_t quota_bytes)
@@ -19,11 +20,13 @@ void trace_init(struct trace *t, struct arena *arena, uint64_t quota_bytes)
 	memset(t, 0, sizeof *t);
 	t->arena = arena;
 	t->quota_bytes = quota_bytes;
-	slab_init(&t->nodes, sizeof(struct node));
+	for (size_t n = 0; n < sizeof t->nodes / sizeof t->nodes[0]; n++)
+		slab_init(&t->nodes[n], sizeof(struct node) + n * sizeof(struct operand));
 	slab_init(&t->versions, sizeof(struct version));
 	slab_init(&t->buffers, sizeof(struct buffer));
 	slab_init(&t->arrays, sizeof(struct array));
 	slab_init(&t->storages, sizeof(struct storage));
+	slab_init(&t->leaves, LEAF_IDS * sizeof(struct array *));
 }
 
 bool trace_clear_some(struct trace *t)
@@ -37,13 +40,16 @@ bool trace_clear_some(struct trace *t)
 		for (uint32_t id = i * LEAF_IDS; used && id < (i + 1) * LEAF_IDS; id++)
 			if (trace_array(t, id) && trace_drop(t, id, &err))
 				abort();
-		free(t->leaf[i]);
+		if (used)
+			slab_give(&t->leaves, t->leaf[i]);
 		t->nleaf--;
 		if (used && t->nleaf)
 			return false;
 	}
 	free(t->leaf);
+	free(t->has_leaf);
 	t->leaf = NULL;
+	t->has_leaf = NULL;
 	return true;
 }
 
@@ -56,11 +62,13 @@ void trace_clear(struct trace *t)
 void trace_finish(struct trace *t)
 {
 	trace_clear(t);
-	slab_finish(&t->nodes);
+	for (size_t n = 0; n < sizeof t->nodes / sizeof t->nodes[0]; n++)
+		slab_finish(&t->nodes[n]);
 	slab_finish(&t->versions);
 	slab_finish(&t->buffers);
 	slab_finish(&t->arrays);
 	slab_finish(&t->storages);
+	slab_finish(&t->leaves);
 }
 
 struct array *trace_array(struct trace *t, uint32_t id)
@@ -146,11 +154,12 @@ void storage_unref(struct trace *t, struct storage *s)
 	slab_give(&t->storages, s);
 }
 
-struct node *trace_node(struct trace *t)
+struct node *trace_node(struct trace *t, int nin)
 {
-	struct node *n = slab_take(&t->nodes);
+	struct node *n = slab_take(&t->nodes[nin]);
 
-	memset(n, 0, offsetof(struct node, in));
+	memset(n, 0, offsetof(struct node, view));
+	n->nin = (uint8_t)nin;
 	n->seq = ++t->seq;
 	n->device = t->device;
 	n->older = t->newest;
@@ -228,7 +237,7 @@ static void release_node(struct trace *t, struct dying *d, struct node *n)
 		let_go(d, n->prev);
 	if (!n->apart)
 		unlink_node(t, n);
-	slab_give(&t->nodes, n);
+	slab_give(&t->nodes[n->nin], n);
 }
 
 static void forget_remote(struct trace *t, const struct version *v)
@@ -460,21 +469,31 @@ void trace_supersede(struct trace *t, struct buffer *b, struct version *v)
 	name_add(t, v);
 }
 
-/* Room for `id` in the table, which must name nothing yet. */
+static void make_leaf(struct trace *t, uint32_t i)
+{
+	if (!t->leaf) {
+		t->leaf = xcalloc(LEAVES, sizeof *t->leaf);
+		t->has_leaf = xcalloc(LEAVES / 64, sizeof *t->has_leaf);
+	}
+	t->leaf[i] = slab_take(&t->leaves);
+	memset(t->leaf[i], 0, LEAF_IDS * sizeof **t->leaf);
+	t->has_leaf[i / 64] |= 1ull << i % 64;
+	if (i >= t->nleaf)
+		t->nleaf = i + 1;
+}
+
+/* Room for `id` in the table, which must name nothing yet.  Where no leaf is, its
+ * pointer is not read first: that would be a fault of its own on an untouched page. */
 static enum status slot(struct trace *t, uint32_t id, struct err *err)
 {
 	uint32_t i = id / LEAF_IDS;
 
 	if (!id || id >= LIMIT_IDS)
 		return err_set(err, E_PROTOCOL, "array id %u is out of range", id);
-	if (trace_array(t, id))
+	if (!t->leaf || !(t->has_leaf[i / 64] >> i % 64 & 1))
+		make_leaf(t, i);
+	else if (t->leaf[i][id % LEAF_IDS])
 		return err_set(err, E_PROTOCOL, "array id %u is in use", id);
-	if (!t->leaf)
-		t->leaf = xcalloc(LEAVES, sizeof *t->leaf);
-	if (!t->leaf[i])
-		t->leaf[i] = xcalloc(LEAF_IDS, sizeof **t->leaf);
-	if (i >= t->nleaf)
-		t->nleaf = i + 1;
 	return OK;
 }
 

@@ -90,9 +90,9 @@ struct node {
 	struct version *prev; /* ASSIGN to a part: the bytes it leaves alone */
 	struct version *out;  /* borrowed: the version owns the node */
 	struct node *newer, *older;
-	/* Not cleared when a node is made: nin of them are set, and the view. */
-	struct operand in[3];
-	struct view view; /* of the version it makes */
+	/* Not cleared when a node is made. */
+	struct view view;    /* of the version it makes */
+	struct operand in[]; /* nin */
 };
 
 /* Stored values that lie on a device only and can be made again from arrays that
@@ -106,13 +106,15 @@ struct trace_stats {
 
 struct trace {
 	struct array ***leaf; /* the table of ids, in leaves; NULL where free */
+	uint64_t *has_leaf;   /* a bit for each leaf */
 	uint32_t nleaf;	      /* no leaf has this index or a higher one */
 	uint32_t live_arrays;
 	uint32_t npending; /* nodes of versions in state PENDING or RUNNING */
 	uint64_t seq;
 	uint64_t held_bytes; /* stored, unnamed, kept for pending nodes only */
 	struct node *oldest, *newest;
-	struct slab nodes, versions, buffers, arrays, storages;
+	struct slab nodes[4]; /* by operands: most of a node is theirs */
+	struct slab versions, buffers, arrays, storages, leaves;
 	struct arena *arena;
 	uint64_t quota_bytes;
 	uint32_t mark;
@@ -150,7 +152,8 @@ enum status trace_drop(struct trace *t, uint32_t id, struct err *err) MUST_USE;
 /* The buffer's value becomes v (takes the ref). */
 void trace_supersede(struct trace *t, struct buffer *b, struct version *v);
 
-struct node *trace_node(struct trace *t);
+/* New pending node of nin operands (at most 3), which are the caller's to set. */
+struct node *trace_node(struct trace *t, int nin);
 
 /* New version in the given state with one reference. */
 struct version *version_create(struct trace *t, uint64_t bytes, enum version_state state);

@@ -231,12 +231,12 @@ static int64_t spread(const struct domain *d, unsigned l)
 
 /* Should threads lie along the parallel loops?  Where memory is as good, the warp on
  * one point wins by its parallelism, unless the reduced points are few. */
-static bool columns(const struct domain *d)
+static bool columns(const struct domain *d, int64_t points)
 {
 	const struct nest *n = d->s->spec;
 	int64_t along, across;
 
-	if (!n->npar || d->s->hi - d->s->lo < 2)
+	if (!n->npar || points < 2)
 		return false;
 	along = spread(d, d->loops - 1);
 	across = spread(d, n->npar - 1u);
@@ -258,39 +258,17 @@ static uint32_t team_for(const struct domain *d, int64_t tasks, int64_t least, i
 	return team;
 }
 
-static void plan_reduce(struct cuda_launches *out, const struct domain *d)
+/* Accumulators, and behind the last slice the kernel that combines them. */
+static void plan_parts(struct cuda_launches *out, const struct domain *d)
 {
-	const struct cuda_step *s = d->s;
-	struct cuda_launch *l = &out->item[0];
-	int64_t blocks = up(min64(d->reduced, TREE_CHUNK), TREE_BLOCK), points, tasks;
-	bool narrow = fits_32(d);
+	const struct cuda_launch *l = &out->item[0];
+	int64_t points = l->hi - l->lo;
 
-	*l = (struct cuda_launch){.lo = s->split ? 0 : s->lo,
-				  .hi = s->split ? d->points : s->hi,
-				  .clo = s->split ? s->lo : 0,
-				  .chi = s->split    ? s->hi
-					 : d->chunks ? d->chunks
-						     : 1,
-				  .part = s->split || d->chunks > 1};
-	points = l->hi - l->lo;
-	if (columns(d)) {
-		tasks = up(points, 32) * (l->chi - l->clo);
-		l->entry = narrow ? "bz_reduce_column_narrow" : "bz_reduce_column";
-		l->team = team_for(d, tasks, 1, blocks);
-	} else {
-		tasks = points * (l->chi - l->clo);
-		l->entry = narrow ? "bz_reduce_warp_narrow" : "bz_reduce_warp";
-		l->team = team_for(d, tasks, up(blocks, 8), blocks);
-	}
-	l->grid = grid_for(d, up(tasks * l->team, CUDA_WARPS));
-	out->n = l->clo < l->chi && points > 0;
-	if (!l->part || points <= 0)
-		return;
 	out->part_skip = (uint64_t)(l->lo * d->chunks * d->nreduce) * sizeof(struct bz_acc);
 	out->part_bytes = (uint64_t)(points * d->chunks * d->nreduce) * sizeof(struct bz_acc);
 	if (!out->part_bytes) /* stores only: the address is never used, but tells of parts */
 		out->part_bytes = sizeof(struct bz_acc);
-	if (s->split && !(s->split & 2))
+	if (d->s->split && !(d->s->split & 2))
 		return;
 	out->item[out->n++] = (struct cuda_launch){.entry = "bz_finish",
 						   .grid = grid_for(d, points),
@@ -298,6 +276,39 @@ static void plan_reduce(struct cuda_launches *out, const struct domain *d)
 						   .hi = l->hi,
 						   .team = 1,
 						   .part = true};
+}
+
+static void plan_reduce(struct cuda_launches *out, const struct domain *d)
+{
+	const struct cuda_step *s = d->s;
+	struct cuda_launch *l = &out->item[0];
+	int64_t blocks = up(min64(d->reduced, TREE_CHUNK), TREE_BLOCK), tasks;
+	bool narrow = fits_32(d);
+
+	*l = (struct cuda_launch){.lo = s->lo, .hi = s->hi, .chi = d->chunks ? d->chunks : 1};
+	l->part = s->split || d->chunks > 1;
+	if (s->split) {
+		l->lo = 0;
+		l->hi = d->points;
+		l->clo = s->lo;
+		l->chi = s->hi;
+	}
+	if (l->clo >= l->chi || l->lo >= l->hi)
+		return;
+	tasks = l->chi - l->clo;
+	if (columns(d, l->hi - l->lo)) {
+		tasks *= up(l->hi - l->lo, 32);
+		l->entry = narrow ? "bz_reduce_column_narrow" : "bz_reduce_column";
+		l->team = team_for(d, tasks, 1, blocks);
+	} else {
+		tasks *= l->hi - l->lo;
+		l->entry = narrow ? "bz_reduce_warp_narrow" : "bz_reduce_warp";
+		l->team = team_for(d, tasks, up(blocks, 8), blocks);
+	}
+	l->grid = grid_for(d, up(tasks * l->team, CUDA_WARPS));
+	out->n = 1;
+	if (l->part)
+		plan_parts(out, d);
 }
 
 static int64_t product(const int64_t *extent, unsigned from, unsigned to)

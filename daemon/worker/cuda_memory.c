@@ -4,15 +4,18 @@
  * Each lane has a pool of its own, which keeps what is freed until memory is short.
  * Where the driver has no pools a lane keeps lists by size: what is freed may be
  * taken again at once, since everything that uses it is ordered by the one stream.
- * When memory is short all pools are trimmed, what is under way is waited for, and
+ * When memory is short, what is under way is waited for, all pools are trimmed, and
  * the allocation is tried once more. */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "cuda_error.h"
 #include "cuda_worker.h"
+
+#define DROPS_MS 1000 /* that another lane gets for what it has queued */
 
 /* Multiples of 512 bytes up to 4096, then four sizes for each power of two. */
 static unsigned class_of(uint64_t bytes, uint64_t *rounded)
@@ -78,28 +81,58 @@ void cuda_memory_close(struct cuda_lane *l)
 	free_lists(l->c, &l->freed);
 }
 
-/* Give what no lane uses back to the device.  `trimming` keeps the lanes alive. */
-static void trim_all(struct cuda *c)
+/* Wait until the lane has done what is queued, for there may be drops in it; not for
+ * one that waits for memory itself. */
+static void wait_for_drops(struct cuda_lane *l)
 {
-	struct cuda_lane *l = NULL;
+	static const struct timespec pause = {0, 1000000};
 
-	pthread_mutex_lock(&c->trimming);
-	pthread_mutex_lock(&c->lock);
-	l = c->lanes;
-	pthread_mutex_unlock(&c->lock);
-	for (; l; l = l->next) {
-		bool open = false;
+	for (int ms = 0; ms < DROPS_MS; ms++) {
+		bool queued = false;
 
 		pthread_mutex_lock(&l->lock);
-		open = l->open;
+		queued = l->head || l->busy;
 		pthread_mutex_unlock(&l->lock);
-		if (open && c->pools)
-			cuda_context_expect(c, c->api.cuMemPoolTrimTo(l->pool, 0),
-					    "trimming a pool");
-		else if (open)
-			free_lists(c, &l->freed);
+		if (!queued || l->hungry)
+			return;
+		nanosleep(&pause, NULL);
 	}
+}
+
+static void trim(struct cuda_lane *l)
+{
+	struct cuda *c = l->c;
+	bool open = false;
+
+	pthread_mutex_lock(&l->lock);
+	open = l->open;
+	pthread_mutex_unlock(&l->lock);
+	if (open && c->pools)
+		cuda_context_expect(c, c->api.cuMemPoolTrimTo(l->pool, 0), "trimming a pool");
+	else if (open)
+		free_lists(c, &l->freed);
+}
+
+/* Give what no lane uses back to the device.  `trimming` keeps the lanes alive. */
+static void gather_free(struct cuda_lane *hungry)
+{
+	struct cuda *c = hungry->c;
+	struct cuda_lane *first = NULL;
+
+	hungry->patient = true; /* others' runs are waited for, too */
+	hungry->hungry = true;
+	pthread_mutex_lock(&c->trimming);
+	pthread_mutex_lock(&c->lock);
+	first = c->lanes;
+	pthread_mutex_unlock(&c->lock);
+	for (struct cuda_lane *l = first; l; l = l->next)
+		wait_for_drops(l);
+	cuda_context_expect(c, c->api.cuCtxSynchronize(), "waiting for memory");
+	for (struct cuda_lane *l = first; l; l = l->next)
+		trim(l);
 	pthread_mutex_unlock(&c->trimming);
+	hungry->hungry = false;
+	hungry->patient = false;
 }
 
 static CUresult take_listed(struct cuda_lane *l, CUdeviceptr *out, uint64_t bytes)
@@ -141,10 +174,7 @@ enum status cuda_memory_take(struct cuda_lane *l, CUdeviceptr *out, uint64_t byt
 	if (cuda_error_class(rc) == CUDA_MEMORY && bytes <= c->memory) {
 		log_debug("cuda_memory", "%llu bytes are short: trimming",
 			  (unsigned long long)bytes);
-		l->patient = true; /* others' runs are waited for, too */
-		cuda_context_expect(c, c->api.cuCtxSynchronize(), "waiting for memory");
-		trim_all(c);
-		l->patient = false;
+		gather_free(l);
 		rc = take(l, out, bytes ? bytes : 1);
 	}
 	*free_bytes = 0;

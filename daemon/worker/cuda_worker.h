@@ -275,6 +275,8 @@ struct cuda_lane {
 
 	atomic_bool patient; /* the issuer is in a call that may be slow: no hang */
 
+	atomic_bool hungry; /* the issuer waits for memory */
+
 	/* The issuer's, once open. */
 	struct err err; /* it could not be opened: its runs fail so */
 	CUstream stream;

@@ -32,7 +32,16 @@ struct bz_args {
 	const int64_t *stride;	/* [access * 8 + loop], bytes */
 	const uint64_t *scalar; /* [parameter * 2]: raw bits, low word first */
 	const volatile uint32_t *cancel;
+	uint64_t stream; /* 1: the results are too large for the caches, write past them;
+			    a map may, a reduction does not.  Never shows in the bits */
 };
+
+/* The command thread sets the word while others run: generated code reads it as
+ * volatile, C of this tree atomically, which is the same load. */
+static inline int bz_cancelled(const volatile uint32_t *cancel)
+{
+	return __atomic_load_n(cancel, __ATOMIC_RELAXED) != 0;
+}
 
 /* One accumulator: a sum and its like in v (complex: both components), or for
  * argmin and argmax the value's bits in v[0] and its reduced index in index. */

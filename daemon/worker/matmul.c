@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel_abi.h"
+
 enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112 }; /* of the CBLAS interface */
 
 void matmul_open(struct matmul *m)
@@ -256,7 +258,7 @@ static void tile_sum(const struct matmul *m, const struct plan_matmul *p, const 
 {
 	unsigned es = dtype_row(p->dtype)->bytes;
 
-	for (int64_t k = 0; k < p->k && !*cancel; k += MATMUL_DEPTH) {
+	for (int64_t k = 0; k < p->k && !bz_cancelled(cancel); k += MATMUL_DEPTH) {
 		int64_t kb = p->k - k < MATMUL_DEPTH ? p->k - k : MATMUL_DEPTH;
 		struct block a = block_take(t->at[0] + k * p->col[0], t->rows, kb, p->row[0],
 					    p->col[0], es, blas, mem_a);

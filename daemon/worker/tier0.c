@@ -333,7 +333,7 @@ void tier0_map_at(enum isa_level level, const struct nest *spec, const struct bz
 	struct run r;
 
 	run_init(&r, level, spec, a, scratch);
-	for (int64_t p = lo; p < hi && !*a->cancel; p += r.lay.block)
+	for (int64_t p = lo; p < hi && !bz_cancelled(a->cancel); p += r.lay.block)
 		exec(&r, PRE, &r.par, p, least(r.lay.block, hi - p));
 }
 
@@ -364,7 +364,7 @@ static void reduce_chunk(struct run *r, int64_t c, int64_t total, struct bz_acc 
 
 	for (int k = 0; k < r->lay.nreduce; k++)
 		red_of(r, k)->init(state_of(r, k, 0));
-	for (int64_t e = lo; e < hi && !*r->a->cancel; e += r->lay.block) {
+	for (int64_t e = lo; e < hi && !bz_cancelled(r->a->cancel); e += r->lay.block) {
 		int64_t n = least(r->lay.block, hi - e);
 		bool full = (e + n) % TREE_BLOCK == 0 || e + n == hi;
 
@@ -428,7 +428,7 @@ static void reduce_tile(struct run *r, int64_t p, int64_t n, int64_t total, int6
 	for (int k = 0; k < r->lay.nreduce; k++)
 		red_of(r, k)->identity(rows_of(r, k),
 				       (int64_t)TILE * lanes_of(red_instr(r, k)->ltype));
-	for (int64_t e = 0; e < total && !*r->a->cancel; e++) {
+	for (int64_t e = 0; e < total && !bz_cancelled(r->a->cancel); e++) {
 		bool full = (e + 1) % TREE_BLOCK == 0 || e + 1 == total;
 
 		hold(r, r->spec->npar, r->spec->npar + r->spec->nred, e);
@@ -483,7 +483,7 @@ static void reduce_points(struct run *r, int64_t lo, int64_t hi, int64_t total)
 		hold(r, 0, r->spec->npar, p);
 		for (int k = 0; k < r->lay.nreduce; k++)
 			red_of(r, k)->init(state_of(r, k, 1));
-		for (int64_t c = 0; c < chunks && !*r->a->cancel; c++) {
+		for (int64_t c = 0; c < chunks && !bz_cancelled(r->a->cancel); c++) {
 			reduce_chunk(r, c, total, acc);
 			for (int k = 0; k < r->lay.nreduce; k++)
 				red_of(r, k)->join(state_of(r, k, 1), &acc[k]);
@@ -523,10 +523,10 @@ void tier0_reduce_at(enum isa_level level, const struct nest *spec, const struct
 	chunks = (total + TREE_CHUNK - 1) / TREE_CHUNK;
 	for (int64_t p = lo; part && p < hi; p++) {
 		hold(&r, 0, spec->npar, p);
-		for (int64_t c = clo; c < chi && !*a->cancel; c++)
+		for (int64_t c = clo; c < chi && !bz_cancelled(a->cancel); c++)
 			reduce_chunk(&r, c, total, &part[(p * chunks + c) * r.lay.nreduce]);
 	}
-	for (int64_t p = lo; !part && p < hi && !*a->cancel; p += r.lay.block) {
+	for (int64_t p = lo; !part && p < hi && !bz_cancelled(a->cancel); p += r.lay.block) {
 		int64_t end = least(p + r.lay.block, hi);
 
 		if (want_tiles(&r, hi - lo, total))
@@ -548,7 +548,7 @@ void tier0_finish_at(enum isa_level level, const struct nest *spec, const struct
 	run_init(&r, level, spec, a, scratch);
 	total = reduced_points(&r);
 	chunks = (total + TREE_CHUNK - 1) / TREE_CHUNK;
-	for (int64_t p = lo; p < hi && !*a->cancel; p += r.lay.block) {
+	for (int64_t p = lo; p < hi && !bz_cancelled(a->cancel); p += r.lay.block) {
 		int64_t end = least(p + r.lay.block, hi);
 
 		for (int64_t q = p; q < end; q++)

@@ -10,6 +10,7 @@
 #define TIER0_WIDTH 8
 #endif
 #define BZ_W TIER0_WIDTH
+#define BZ_NO_STREAM
 #include "pre.h"
 #include "ew.h"
 #include "cx.h"

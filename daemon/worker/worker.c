@@ -13,7 +13,8 @@
 #include "base/log.h"
 #include "base/xalloc.h"
 
-#define POLL_NS 200000 /* the socket is looked at no more often while a run is under way */
+#define STREAM_BYTES (16 << 20) /* where the size of the cache is not known */
+#define POLL_NS	     200000	/* the socket is looked at no more often while a run is under way */
 
 int64_t worker_clock(void)
 {
@@ -80,6 +81,12 @@ static void answer_ping(struct worker *w, const struct command *ping)
 	packet_send(w, &pong, sizeof pong);
 }
 
+/* Other threads read the word while they compute. */
+static void cancel_set(struct worker *w, uint32_t value)
+{
+	__atomic_store_n(&w->cancel, value, __ATOMIC_RELAXED);
+}
+
 static void cancel(struct worker *w, uint64_t ticket)
 {
 	uint64_t job = TICKET_JOB(ticket);
@@ -91,7 +98,7 @@ static void cancel(struct worker *w, uint64_t ticket)
 			p->cancelled = true;
 	}
 	if (w->ticket && TICKET_JOB(w->ticket) == job)
-		w->cancel = 1; /* its partial results go when it has stopped */
+		cancel_set(w, 1); /* its partial results go when it has stopped */
 	else
 		worker_forget(w, job);
 }
@@ -126,7 +133,7 @@ void worker_poll(void *worker)
 			close(fd);
 	}
 	if (w->closed)
-		w->cancel = 1; /* nobody is left to read the result */
+		cancel_set(w, 1); /* nobody is left to read the result */
 }
 
 static void do_run(struct worker *w, const char *packet, size_t bytes, bool cancelled)
@@ -138,7 +145,7 @@ static void do_run(struct worker *w, const char *packet, size_t bytes, bool canc
 	} reply = {.done.head = {.kind = DONE_RUN, .ticket = head->ticket}};
 	struct command_done *done = &reply.done;
 
-	w->cancel = cancelled;
+	cancel_set(w, cancelled);
 	w->ticket = head->ticket;
 	w->progress->thread[0].step = 0;
 	w->progress->thread[0].kernel = 0;
@@ -263,6 +270,15 @@ static void worker_finish(struct worker *w)
 	free(w);
 }
 
+/* Of larger results too little would still be in the last cache when the next step
+ * reads them to pay for fetching the lines that are overwritten. */
+static int64_t stream_bytes(void)
+{
+	long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+
+	return cache > 0 ? cache / 2 : STREAM_BYTES;
+}
+
 enum status worker_serve(int fd, struct progress *progress, const struct kernel_ops *ops,
 			 int threads, struct err *err)
 {
@@ -272,6 +288,7 @@ enum status worker_serve(int fd, struct progress *progress, const struct kernel_
 	w->fd = fd;
 	w->progress = progress;
 	w->tail = &w->head;
+	w->stream_bytes = stream_bytes();
 	w->packet = xmalloc(COMMAND_BYTES);
 	w->late = xmalloc(COMMAND_BYTES);
 	kernels_init(&w->kernels, ops);

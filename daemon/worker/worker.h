@@ -44,12 +44,13 @@ struct worker {
 	struct kernels kernels;
 	struct matmul matmul;
 	size_t scratch_bytes; /* of each thread's scratch */
+	int64_t stream_bytes; /* a step that writes more than this writes past the caches */
 	struct worker_thread thread[PROGRESS_THREADS];
 	struct worker_part *parts;
 	struct worker_packet *head, **tail;
 	char *packet, *late; /* COMMAND_BYTES each: current packet, one read while running */
 	uint64_t ticket;     /* of the run under way; 0: none */
-	volatile uint32_t cancel;
+	uint32_t cancel;     /* set by this thread, read by all: bz_cancelled */
 	int64_t polled_ns;
 	bool closed; /* the broker has gone */
 };

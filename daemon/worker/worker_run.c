@@ -31,7 +31,7 @@ static enum status run_steps(struct worker *w, const char **at, const char *end,
 
 		if (st != OK)
 			return st;
-		if (w->cancel)
+		if (bz_cancelled(&w->cancel))
 			return err_set(err, E_CANCELLED, "cancelled before step %u", s->index);
 		w->progress->thread[0].step = s->index;
 		w->progress->thread[0].kernel = s->kernel;
@@ -72,7 +72,7 @@ void worker_run(struct worker *w, const char *packet, size_t bytes, struct comma
 	w->polled_ns = begin;
 	if (bytes < sizeof *run) {
 		st = err_set(&err, E_INTERNAL, "a run of %zu bytes", bytes);
-	} else if (w->cancel) {
+	} else if (bz_cancelled(&w->cancel)) {
 		st = err_set(&err, E_CANCELLED, "cancelled before it began");
 	} else {
 		pool_spin(w->pool, run->nstep > 1);

@@ -77,7 +77,7 @@ static void points_unit(void *data, int thread, int64_t unit)
 	void *scratch = s->w->thread[thread].scratch;
 	int64_t begin = time_begin(thread);
 
-	if (s->w->cancel)
+	if (bz_cancelled(&s->w->cancel))
 		return;
 	progress_begin(s, thread);
 	if (s->cmd->nred == 0)
@@ -95,7 +95,7 @@ static void chunk_unit(void *data, int thread, int64_t unit)
 	int64_t p = s->lo + unit / chunks, c = s->clo + unit % chunks;
 	int64_t begin = time_begin(thread);
 
-	if (s->w->cancel)
+	if (bz_cancelled(&s->w->cancel))
 		return;
 	progress_begin(s, thread);
 	kernels_reduce(s->entry, &s->args, p, p + 1, c, c + 1, s->part,
@@ -109,7 +109,7 @@ static void tile_unit(void *data, int thread, int64_t unit)
 	struct step *s = data;
 	struct err err = {0};
 
-	if (s->w->cancel)
+	if (bz_cancelled(&s->w->cancel))
 		return;
 	progress_begin(s, thread);
 	if (matmul_tile(&s->w->matmul, &s->product, s->base, s->tile + unit,
@@ -133,7 +133,7 @@ static enum status spread(struct step *s, pool_fn *fn, int64_t units, double ns,
 			worker_poll(s->w);
 		}
 	}
-	if (s->w->cancel)
+	if (bz_cancelled(&s->w->cancel))
 		return err_set(err, E_CANCELLED, "cancelled inside step %u", s->cmd->index);
 	if (s->err.code != OK) {
 		*err = s->err;
@@ -284,6 +284,17 @@ static void learn(struct kernel_entry *e, const struct step *s)
 		e->point_ns += 0.25 * ((double)s->timed_ns / (double)s->timed - e->point_ns);
 }
 
+/* What a map of so many points writes; every store moves along all of its loops. */
+static double result_bytes(const struct nest *n, int64_t points)
+{
+	double bytes = 0;
+
+	for (uint32_t a = 0; a < n->naccess; a++)
+		if (n->access[a].write)
+			bytes += dtype_row(n->access[a].dtype)->bytes;
+	return bytes * (double)points;
+}
+
 static enum status run_kernel(struct step *s, struct kernel_entry *e, struct err *err)
 {
 	const struct command_step *c = s->cmd;
@@ -308,6 +319,8 @@ static enum status run_kernel(struct step *s, struct kernel_entry *e, struct err
 	s->elements = cut.elements;
 	if (s->lo == s->hi)
 		return OK;
+	s->args.stream =
+		c->nred == 0 && result_bytes(e->spec, cut.points) > (double)s->w->stream_bytes;
 	if (c->split)
 		st = step_chunks(s, c->split & 1, c->split & 2, err);
 	else if (s->chunks > 1 && s->hi - s->lo < PER_THREAD * pool_threads(s->w->pool))

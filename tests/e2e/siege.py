@@ -22,6 +22,7 @@ class Siege:
         self.daemon = daemon
         self.innocent = daemon.popen(INNOCENT)
         self.turns = 0
+        self.whole = True  # the last attack was checked and did no harm
         # Kernels compiled, files written, plans chosen: from here on the levels
         # are what they will be after every turn.
         wait_until(self._steady, 30, "the end of compiling")
@@ -70,6 +71,7 @@ class Siege:
 
     def check(self, worker_killed=False, patience=15):
         """All is as it was; the innocent's longest turn in seconds."""
+        self.whole = False
         # At least one turn that began after the attack.
         self.rest()
         self.go()
@@ -85,6 +87,7 @@ class Siege:
             self.worker = status["worker_pid"]
         assert status["worker_pid"] == self.worker
         self.go()
+        self.whole = True
         return longest
 
     def end(self, loop_limit_us=LOOP_LIMIT_US):
@@ -109,3 +112,34 @@ def besieged(loop_limit_us=LOOP_LIMIT_US, **settings):
         yield siege
         siege.end(loop_limit_us)
         assert daemon.stop() == 0
+
+
+class Sieges:
+    """One siege for many attacks, and another for those after one that did harm."""
+
+    def __init__(self):
+        self.daemon = self.siege = None
+
+    def attack(self):
+        """The siege for the next attack, whose test ends with check()."""
+        if not self.siege or not self.siege.whole:
+            self.give_up()
+            self.daemon = Daemon().start()
+            self.siege = Siege(self.daemon)
+        self.siege.whole = False
+        return self.siege
+
+    def give_up(self):
+        """The failure is known; what is left of the siege tells no more."""
+        daemon, self.daemon, self.siege = self.daemon, None, None
+        if daemon:
+            daemon.close()
+
+    def end(self):
+        """After the last attack; a siege that was harmed has failed its test already."""
+        try:
+            if self.siege and self.siege.whole:
+                self.siege.end()
+                assert self.daemon.stop() == 0
+        finally:
+            self.give_up()

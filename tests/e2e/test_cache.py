@@ -87,6 +87,45 @@ def test_tiers_agree():
     assert len({a for run in answers for a in run}) == 1
 
 
+LARGE = """
+import hashlib, sys, numpy
+import braze.numpy as np
+rng = numpy.random.default_rng(5)
+x = rng.uniform(size=(1500, 2001))
+y = rng.uniform(size=5_000_001).astype("float32")
+z = rng.uniform(size=1_200_000) * (1 + 2j)
+a, b, c = np.asarray(x), np.asarray(y), np.asarray(z)
+flag = np.full(2_000_000, 5)
+digest = set()
+for _ in range(int(sys.argv[1])):
+    out = np.asarray(x).copy()
+    out[1:-1, 1:-1] = a[:-2, 1:-1] + a[2:, 1:-1] * 0.5
+    parts = [out, b[1:] * 3 - b[:-1], c + c, a[:, :7] + 1, flag > 4, a - a[0]]
+    parts = [numpy.asarray(p) for p in parts]
+    digest.add(hashlib.sha256(b"".join(p.tobytes() for p in parts)).hexdigest())
+want = x.copy()
+want[1:-1, 1:-1] = x[:-2, 1:-1] + x[2:, 1:-1] * 0.5
+for p, q in zip(parts, [want, y[1:] * numpy.float32(3) - y[:-1], z + z, x[:, :7] + 1,
+                        numpy.full(2_000_000, True), x - x[0]], strict=True):
+    assert p.dtype == q.dtype and numpy.array_equal(p, q)
+assert len(digest) == 1
+print(*digest)
+"""
+
+
+def test_large_results_agree():
+    """Compiled kernels write results larger than the caches in another way."""
+    answers = set()
+    for tier in (0, 1):
+        with Daemon(tier=tier) as daemon:
+            answers.add(daemon.run(LARGE, 3))
+            figures = compiled(daemon)
+            assert figures["compile_failures"] == 0
+            assert (figures["compiles"] >= 4) == (tier == 1)
+            answers.add(daemon.run(LARGE, 2))
+    assert len(answers) == 1
+
+
 def damage_truncate(path, _):
     os.truncate(path, path.stat().st_size // 2)
 

@@ -7,7 +7,7 @@ import signal
 import time
 
 import pytest
-from harness import alive, children, finish, kill9, wait_until
+from harness import alive, children, crash_environment, finish, kill9, wait_until
 from siege import besieged
 
 VICTIM = pathlib.Path(__file__).parent / "programs" / "victim.py"
@@ -96,8 +96,13 @@ def test_worker_killed_again_and_again(siege):
         assert siege.daemon.status()["worker_deaths_count"] == kills
 
 
-def test_kernel_that_crashes_is_quarantined(siege):
+def test_kernel_that_crashes_is_quarantined():
     """Two faults in one kernel: its client gets an error, nobody else does."""
+    with besieged(env=crash_environment()) as siege:
+        crash_twice(siege)
+
+
+def crash_twice(siege):
     siege.rest()
     victim = siege.daemon.popen(VICTIM, "demand")
     assert victim.stdout.readline() == "ready\n"
@@ -112,6 +117,7 @@ def test_kernel_that_crashes_is_quarantined(siege):
     assert victim.returncode == 1
     assert [k for k in siege.daemon.kernels() if k["state"] == "quarantined"]
     siege.check(worker_killed=True)
+    assert siege.daemon.status()["worker_deaths_count"] == 2
 
 
 def test_helper_killed_while_compiling(siege):

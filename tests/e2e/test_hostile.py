@@ -9,16 +9,22 @@ import struct
 import pytest
 import raw
 from raw import DTYPE, OP, Raw, Trace
-from siege import besieged
+from siege import Sieges
 
 BIG = (1 << 64) - 1
 E_PROTOCOL, E_VERSION, E_LIMIT, E_UNKNOWN = 13, 14, 12, 9
 
 
 @pytest.fixture(scope="module")
-def siege():
-    with besieged() as siege:
-        yield siege
+def sieges():
+    sieges = Sieges()
+    yield sieges
+    sieges.end()
+
+
+@pytest.fixture
+def siege(sieges):
+    return sieges.attack()
 
 
 def refused(connection, code=None):

@@ -181,6 +181,14 @@ contains
       call expect(stat == 2 .and. index(text, 'shape') > 0, 'the library''s message arrives')
       call b%read(y, stat, text)
       call expect(stat == 0 .and. all(y == [1, 2]), 'and success is 0')
+      text = ''
+      call braze_device('cuda:9', stat, text)
+      call expect(stat /= 0 .and. index(text, 'cuda:9') > 0, 'an unknown device is reported')
+      call braze_device('cpu')
+      b = b + 1
+      call braze_device()
+      call b%read(y, stat, text)
+      call expect(stat == 0 .and. all(y == [2, 3]), 'a section on a device')
    end subroutine
 
    ! Were temporaries kept, the ids of one session would be used up.

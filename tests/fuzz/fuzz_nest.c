@@ -207,7 +207,7 @@ static bool prepare(struct run *r, const struct nest *n)
 	}
 	for (unsigned k = 0; k < n->nscalar; k++)
 		r->scalar[2 * k] = n->scalar_dtype[k] == DT_BOOL ? k & 1 : k * 3;
-	r->args = (struct bz_args){r->base, n->extent, r->stride, r->scalar, &r->cancel};
+	r->args = (struct bz_args){r->base, n->extent, r->stride, r->scalar, &r->cancel, 0};
 	return true;
 }
 

@@ -5,8 +5,8 @@
  *   golden_way --update FILE...   write what is made now
  *
  * A file holds a program, a line "----", then its partition, its plan with the
- * reasons why steps stayed apart, and the C text of each kernel.  Lines of a
- * program ("#" begins a comment):
+ * reasons why steps stayed apart, and the C text of each kernel (after a line "cuda"
+ * its CUDA text too).  Lines of a program ("#" begins a comment):
  *
  *   in NAME TYPE [3,4]               an array that is stored already
  *   NAME = OP OPERAND...             numbers are Python's; "as TYPE" before operands
@@ -22,7 +22,7 @@
 #include <uv.h>
 
 #include "base/xalloc.h"
-#include "emit/emit.h"
+#include "emit/emit_c.h"
 #include "nest/compilepart.h"
 #include "nest/depend.h"
 #include "plan/demand.h"
@@ -43,6 +43,7 @@ struct way {
 	uint32_t operand[4];
 	uint64_t imm[64];
 	unsigned nin, nimm;
+	bool cuda; /* show CUDA text as well */
 };
 
 static void bad(const struct way *w, const char *what)
@@ -274,6 +275,14 @@ static void show_kernels(struct way *w, const struct plan *plan)
 			bad(w, err.text);
 		fprintf(w->out, "== source of step %u\n%s", k, source);
 		free(source);
+		if (!w->cuda)
+			continue;
+		if (emit_cuda_source(&source, &spec, &err))
+			bad(w, err.text);
+		/* Without the prologue, which is the same for all. */
+		fprintf(w->out, "== CUDA source of step %u%s", k,
+			strchr(strstr(source, EMIT_KERNEL_MARK), '\n'));
+		free(source);
 	}
 }
 
@@ -363,6 +372,8 @@ static void line(struct way *w)
 		commit(w, OP_DROP, NO_TYPE, 0);
 	} else if (take(w, "demand")) {
 		demand(w);
+	} else if (take(w, "cuda")) {
+		w->cuda = true;
 	} else if (take(w, "depend")) {
 		depend(w);
 	} else if (isalpha((unsigned char)*w->at)) {

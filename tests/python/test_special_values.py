@@ -6,22 +6,18 @@ Run twice: by the interpreter at first use, and compiled when the daemon has had
 time; contiguous and strided, whole vectors and their rest.
 """
 
-import json
 import os
-import pathlib
-import subprocess
 import sys
-import time
 import warnings
 
 import numpy
 import pytest
 
 import braze.numpy as np
-import conftest
+from harness import Daemon, wait_until
 from random_check import NATIVE, differ, sums, ulp
 
-BRAZECTL = str(pathlib.Path(conftest.find_daemon() or "brazed").with_name("brazectl"))
+COMPILE_SECONDS = 1800  # some thousand kernels
 FLOATS = [numpy.nan, numpy.inf, -numpy.inf, 0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 5e-324, -5e-324,
           1e-310, 1e-40, 1e308, -1e308, 3.0, 2.0, 1e10, 709.9, -745.2, 88.8]
 UNARY = ("negative positive absolute sign square sqrt cbrt reciprocal exp expm1 exp2 log log2 log10 "
@@ -146,27 +142,14 @@ def everything():
             test_reductions(name, dtype)
 
 
-def compiling(socket):
-    """How many kernels still wait for the compiler."""
-    done = subprocess.run([BRAZECTL, "--socket", socket, "--json", "kernels"], text=True,
-                          capture_output=True, check=True)
-    return sum(k["state"] == "compiling" for k in json.loads(done.stdout)["kernels"])
-
-
 @pytest.mark.long
-def test_compiled_kernels(monkeypatch, tmp_path):
+def test_compiled_kernels():
     """The same by compiled code: a second time, when everything is compiled."""
-    monkeypatch.setenv("BRAZE_TIER", "1")
-    process, socket = conftest.start_daemon(str(tmp_path))
     code = "import test_special_values; test_special_values.everything()"
-    paths = [os.path.dirname(__file__), *filter(None, sys.path)]
-    env = dict(os.environ, BRAZE_SOCKET=socket, PYTHONPATH=os.pathsep.join(paths))
-    try:
+    paths = os.pathsep.join([os.path.dirname(__file__), *filter(None, sys.path)])
+    with Daemon(tier=1) as daemon:
         for _ in range(2):
-            done = subprocess.run([sys.executable, "-c", code], env=env, text=True,
-                                  stderr=subprocess.PIPE)
-            assert done.returncode == 0, done.stderr
-            while compiling(socket):
-                time.sleep(1)
-    finally:
-        conftest.stop(process)
+            daemon.run(code, timeout=COMPILE_SECONDS, PYTHONPATH=paths)
+            wait_until(lambda: not any(k["state"] == "compiling" for k in daemon.kernels()),
+                       COMPILE_SECONDS, "the end of compiling")
+        assert sum(k["state"] == "ready" for k in daemon.kernels()) > 100

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define MAX_RULES 64
 
@@ -33,6 +34,7 @@ struct cu_config cu_config = {.vram = 8ull << 30,
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rule rules[MAX_RULES];
 static unsigned nrules;
+static unsigned only; /* the process that the file's rules are for; 0: any */
 static FILE *log_file;
 static char control[512];
 static struct timespec control_time;
@@ -99,10 +101,8 @@ static bool set_number(const char *key, const char *value)
 		const char *key;
 		unsigned *to;
 	} numbers[] = {
-		{"devices", &c->devices},
-		{"sms", &c->sms},
-		{"seed", &c->seed},
-		{"threads", &c->threads},
+		{"devices", &c->devices}, {"pid", &only},	    {"sms", &c->sms},
+		{"seed", &c->seed},	  {"threads", &c->threads},
 	};
 	for (size_t k = 0; k < sizeof(numbers) / sizeof(numbers[0]); k++)
 		if (!strcmp(key, numbers[k].key)) {
@@ -173,7 +173,10 @@ static void read_control(void)
 	text[fread(text, 1, sizeof(text) - 1, f)] = 0;
 	fclose(f);
 	nrules = 0;
+	only = 0;
 	parse(text);
+	if (only && only != (unsigned)getpid())
+		nrules = 0;
 }
 
 void cu_fault_setup(void)

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MAX_BLOCKS 32
+
 static bool at(struct ptx_module *m, const char *text)
 {
 	return ptx_lex_is(m->lex, text);
@@ -336,16 +338,33 @@ static void guarded(struct ptx_module *m)
 	ptx_instruction(m);
 }
 
+/* At the end of a block its registers are forgotten, so that a name like %r1 means the
+ * register of the range %r again. */
+static void forget_registers(struct ptx_table *t, uint32_t from)
+{
+	static char nothing[] = "";
+
+	for (uint32_t k = from; k < t->count; k++)
+		if (t->at[k].kind == SYMBOL_REGISTER || t->at[k].kind == SYMBOL_REGISTERS)
+			t->at[k].name = nothing;
+}
+
 static void body(struct ptx_module *m)
 {
+	struct ptx_table *table = &m->current->table;
+	uint32_t begin[MAX_BLOCKS] = {0}; /* [depth]: symbols before the block */
+
 	for (int depth = 1; depth;) {
 		if (m->lex->kind == LEX_END)
 			ptx_refuse(m, "the text ends inside '%s'", m->current->name);
-		if (take(m, "{"))
-			depth++;
-		else if (take(m, "}"))
-			depth--;
-		else if (take(m, ";"))
+		if (take(m, "{")) {
+			if (++depth == MAX_BLOCKS)
+				ptx_refuse(m, "more than %d blocks in one another", MAX_BLOCKS);
+			begin[depth] = table->count;
+		} else if (take(m, "}")) {
+			if (--depth)
+				forget_registers(table, begin[depth + 1]);
+		} else if (take(m, ";"))
 			continue;
 		else if (at(m, "@"))
 			guarded(m);

@@ -5,6 +5,9 @@
 #ifndef CUDA_BENCH_H
 #define CUDA_BENCH_H
 
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include <criterion/criterion.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -17,6 +20,9 @@
 #include "plan/plan.h"
 #include "run/executor.h"
 
+#ifndef STANDIN
+#define STANDIN "libcuda.so.1"
+#endif
 #define PLACE(region, offset) ((struct command_place){region, 0, offset})
 #define ARENA		      1
 #define ARENA_BYTES	      (96ull << 20)

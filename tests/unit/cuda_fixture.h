@@ -17,6 +17,7 @@
 struct cuda_fixture {
 	int (*init)(unsigned);
 	int (*device)(int *, int);
+	int (*attribute)(int *, int, int);
 	int (*retain)(void **, int);
 	int (*current)(void *);
 	int (*alloc)(uint64_t *, size_t);
@@ -29,7 +30,7 @@ struct cuda_fixture {
 	int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
 		      void *, void **, void **);
 	int (*synchronize)(void *);
-	const char *nvrtc;
+	unsigned arch; /* compute capability */
 	int ntotal, nfailed;
 };
 
@@ -55,6 +56,7 @@ static inline bool cuda_fixture_open(struct cuda_fixture *f)
 		void *at;
 	} want[] = {{"cuInit", &f->init},
 		    {"cuDeviceGet", &f->device},
+		    {"cuDeviceGetAttribute", &f->attribute},
 		    {"cuDevicePrimaryCtxRetain", &f->retain},
 		    {"cuCtxSetCurrent", &f->current},
 		    {"cuMemAlloc_v2", &f->alloc},
@@ -66,7 +68,7 @@ static inline bool cuda_fixture_open(struct cuda_fixture *f)
 		    {"cuModuleGetFunction", &f->function},
 		    {"cuLaunchKernel", &f->launch},
 		    {"cuStreamSynchronize", &f->synchronize}};
-	int device;
+	int device, major = 0, minor = 0;
 
 	memset(f, 0, sizeof *f);
 	if (!lib) {
@@ -84,12 +86,16 @@ static inline bool cuda_fixture_open(struct cuda_fixture *f)
 	}
 	cr_assert_eq(f->init(0), 0);
 	cr_assert_eq(f->device(&device, 0), 0);
+	cr_assert_eq(f->attribute(&major, 75, device), 0);
+	cr_assert_eq(f->attribute(&minor, 76, device), 0);
+	f->arch = (unsigned)(10 * major + minor);
 	cr_assert_eq(f->retain(&context, device), 0);
 	cr_assert_eq(f->current(context), 0);
 	return true;
 }
 
-/* Text to code for this architecture; a great one gives PTX.  NULL-terminated. */
+/* Text to code for this architecture; one newer than NVRTC knows gives PTX, which ends
+ * with a 0. */
 static inline char *cuda_fixture_compile(const char *source, struct compile_nvrtc *job,
 					 const char *name)
 {

@@ -237,7 +237,7 @@ static inline struct run *run_new(const struct nest *n, uint64_t seed)
 	}
 	for (unsigned s = 0; s < n->nscalar; s++)
 		fill((char *)&r->scalar[2 * s], n->scalar_dtype[s], 1, &seed);
-	r->args = (struct bz_args){r->base, r->extent, r->stride, r->scalar, &r->cancel};
+	r->args = (struct bz_args){r->base, r->extent, r->stride, r->scalar, &r->cancel, 0};
 	return r;
 }
 
@@ -286,7 +286,7 @@ static inline void run_tier0(const struct batch *b, const struct nest *n, struct
 	free(scratch);
 }
 
-/* how: 0 whole, 1 in two uneven ranges, 2 by chunks with finish. */
+/* how: 0 whole, 1 in two uneven ranges and past the caches, 2 by chunks with finish. */
 static inline void run_tier1(struct batch *b, int i, struct run *r, int how)
 {
 	const struct nest *n = &b->c[i].n;
@@ -299,6 +299,7 @@ static inline void run_tier1(struct batch *b, int i, struct run *r, int how)
 	bz_map_fn *map;
 	struct bz_acc *part;
 
+	r->args.stream = how == 1;
 	if (!n->nred) {
 		*(void **)&map = symbol(b, i, "map");
 		map(&r->args, 0, cut);

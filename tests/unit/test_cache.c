@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "base/cuda_find.h"
 #include "cache/cache_code.h"
 #include "compile/compile.h"
 
@@ -380,6 +381,36 @@ Test(cache, a_helper_that_dies_is_replaced_and_the_job_tried_once_more)
 	stop(f);
 }
 
+static uint64_t open_fds(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	uint64_t n = 0;
+
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n;
+}
+
+/* Status pages subtract them: what is left must be other parts' alone. */
+Test(cache, every_descriptor_of_kernels_and_helpers_is_in_the_statistics)
+{
+	struct fixture *f = start((struct cache_config){.tier = 1});
+	uint64_t before = open_fds();
+
+	for (unsigned n = 1; n <= 3; n++)
+		cache_get(f->cache, spec(n), 0, 1);
+	cr_assert_eq(stats(f).helper_fds, 3, "a source each");
+	while (f->ready < 3) {
+		cr_assert_eq(open_fds(), before + stats(f).codes + stats(f).helper_fds);
+		uv_run(&f->loop, UV_RUN_ONCE);
+	}
+	cr_assert_eq(stats(f).codes, 3);
+	cr_assert_eq(stats(f).helper_fds, 1, "the helper's socket");
+	cr_assert_eq(open_fds(), before + 4);
+	stop(f);
+}
+
 Test(cache, a_job_that_kills_two_helpers_fails_and_the_next_one_works)
 {
 	char path[64], text[512];
@@ -459,5 +490,128 @@ Test(cache, the_source_of_a_kernel_can_be_shown)
 
 	cr_assert(strstr(source, "bz_map("));
 	free(source);
+	stop(f);
+}
+
+/* ---- GPUs --------------------------------------------------------------------------- */
+
+static const char *const nvrtc_names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", NULL};
+
+static bool nvrtc(void)
+{
+	struct cuda_find found;
+
+	if (cuda_find(&found, "BRAZE_NVRTC", nvrtc_names))
+		return true;
+	fprintf(stderr, "skipped: %s\n", found.text);
+	return false;
+}
+
+Test(cache, a_gpus_kernel_is_another_one_and_is_compiled_when_it_is_wanted)
+{
+	struct fixture *f = start((struct cache_config){.dir = folder, .tier = -1});
+	struct kernel *cpu = cache_get(f->cache, spec(1), 0, 1);
+	struct kernel *k = cache_get(f->cache, spec(1), 90, 1);
+	char head[4] = "", *source;
+
+	cr_assert_neq(cpu, k);
+	cr_assert_eq(cache_get(f->cache, spec(1), 90, 1), k);
+	cr_assert_neq(cache_get(f->cache, spec(1), 80, 1), k);
+	source = cache_source(k);
+	cr_assert(strstr(source, "__global__"));
+	free(source);
+	if (!nvrtc()) {
+		stop(f);
+		return;
+	}
+	spin(f, 50);
+	cr_assert_eq(f->ready, 0);
+	cr_assert_eq(cache_want(f->cache, k), KERNEL_COMPILING);
+	cr_assert_eq(cache_want(f->cache, k), KERNEL_COMPILING);
+	wait_ready(f, 1);
+	cr_assert_eq(k->state, KERNEL_READY, "%s", k->error);
+	cr_assert_eq(pread(k->code_fd, head, 4, 0), 4);
+	cr_assert_eq(memcmp(head, "\177ELF", 4), 0, "no cubin");
+	cr_assert_gt(k->registers, 0);
+	cr_assert_eq(k->spill_bytes, 0);
+	cr_assert_eq(stats(f).compiles, 1);
+	cr_assert_eq(cpu->state, KERNEL_ABSENT);
+	while (stats(f).disk_writes < 1)
+		uv_run(&f->loop, UV_RUN_ONCE);
+	stop(f);
+	/* Another daemon finds it on disk, with what was known of it. */
+	f = start((struct cache_config){.dir = folder, .tier = -1});
+	k = cache_get(f->cache, spec(1), 90, 1);
+	cache_want(f->cache, k);
+	wait_ready(f, 1);
+	cr_assert_eq(k->from_disk, 1);
+	cr_assert_gt(k->registers, 0);
+	cr_assert_eq(stats(f).compiles, 0);
+	stop(f);
+}
+
+Test(cache, a_gpu_newer_than_nvrtc_gets_ptx_and_a_product_is_a_kernel_too)
+{
+	struct fixture *f;
+	struct kernel *k;
+	char head[64] = "";
+
+	if (!nvrtc())
+		return;
+	f = start((struct cache_config){.tier = 0});
+	k = cache_get(f->cache, spec(2), 990, 1);
+	cr_assert_eq(cache_want(f->cache, k), KERNEL_COMPILING);
+	wait_ready(f, 1);
+	cr_assert_eq(k->state, KERNEL_READY, "%s", k->error);
+	cr_assert_gt(pread(k->code_fd, head, 63, 0), 0);
+	cr_assert_eq(head[0], '/', "no PTX: %s", head);
+	k = cache_get_matmul(f->cache, DT_FLOAT32, 90, 1);
+	cr_assert_eq(cache_get_matmul(f->cache, DT_FLOAT32, 90, 1), k);
+	cr_assert_eq(cache_want(f->cache, k), KERNEL_COMPILING);
+	wait_ready(f, 2);
+	cr_assert_eq(k->state, KERNEL_READY, "%s", k->error);
+	cr_assert_eq(k->spill_bytes, 0);
+	stop(f);
+}
+
+Test(cache, without_nvrtc_a_gpus_kernel_fails_and_tells_why)
+{
+	struct fixture *f;
+	struct kernel *k;
+
+	setenv("BRAZE_NVRTC", "/no/such/libnvrtc.so", 1);
+	f = start((struct cache_config){.dir = folder, .tier = 1});
+	k = cache_get(f->cache, spec(1), 90, 1);
+	cr_assert_eq(cache_want(f->cache, k), KERNEL_FAILED);
+	cr_assert(strstr(k->error, "NVRTC"), "%s", k->error);
+	cr_assert(strstr(k->error, "/no/such/libnvrtc.so"), "%s", k->error);
+	stop(f);
+}
+
+/* A library that dies when it is called costs its kernel, after a second try. */
+Test(cache, a_crash_of_nvrtc_costs_one_kernel)
+{
+	char path[128], command[512];
+	struct fixture *f;
+	struct kernel *k;
+
+	snprintf(path, sizeof path, "%s/libnvrtc-broken.so", folder);
+	snprintf(command, sizeof command,
+		 "printf '#define F(n) int nvrtc##n(void) { __builtin_trap(); }\\n"
+		 "F(Version) F(CreateProgram) F(CompileProgram) F(DestroyProgram) F(GetPTX)\\n"
+		 "F(GetProgramLogSize) F(GetProgramLog) F(GetPTXSize) F(GetErrorString)' | "
+		 "gcc -shared -fPIC -x c - -o %s",
+		 path);
+	cr_assert_eq(system(command), 0);
+	setenv("BRAZE_NVRTC", path, 1);
+	f = start((struct cache_config){.tier = 1});
+	k = cache_get(f->cache, spec(1), 90, 1);
+	cr_assert_eq(cache_want(f->cache, k), KERNEL_COMPILING);
+	wait_ready(f, 1);
+	cr_assert_eq(k->state, KERNEL_FAILED);
+	k = cache_get(f->cache, spec(1), 0, 1); /* the other compiler goes on */
+	cache_want(f->cache, k);
+	wait_ready(f, 2);
+	cr_assert_eq(k->state, KERNEL_READY, "%s", k->error);
 	stop(f);
 }

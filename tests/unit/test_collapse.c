@@ -87,17 +87,33 @@ Test(collapse, vectors_run_along_the_long_unit_stride)
 
 Test(collapse, shifted_reads_are_not_alone_and_scalars_do_not_halve_the_width)
 {
-	struct plan_case c =
-		plan_case_good("immf 0 2\nvalue 0 input 400\nvalue 1 temp 396\nvalue 2 output 396\n"
-			       "op ADD v0:float32[99] v0:float32+4[99] -> v1:float32[99]\n"
-			       "op MULTIPLY v1:float32[99] i0:float64~ -> v2:float32[99]\n",
-			       NULL);
+	struct plan_case c = plan_case_good(
+		"imm 0 40000000 0\nvalue 0 input 400\nvalue 1 temp 396\nvalue 2 output 396\n"
+		"op ADD v0:float32[99] v0:float32+4[99] -> v1:float32[99]\n"
+		"op MULTIPLY v1:float32[99] i0:float32 -> v2:float32[99]\n",
+		NULL);
 	const struct nest *n = plan_case_nest(&c, 0);
 
 	cr_assert_eq(n->access[0].alone, 0);
 	cr_assert_eq(n->access[1].alone, 0);
 	cr_assert_eq(n->access[2].alone, 1);
 	cr_assert_eq(n->width, 16);
+	plan_case_free(&c);
+}
+
+/* 16 lanes have no functions for it: such a kernel would not compile. */
+Test(collapse, a_wide_value_that_only_scalars_make_halves_the_width)
+{
+	struct plan_case c =
+		plan_case_good("immi 0 5\nimmi 1 3\nvalue 0 temp 792\nvalue 1 output 99\n"
+			       "op FULL as int64 i0:int64 -> v0:int64[99]\n"
+			       "op GREATER v0:int64[99] i1:int64 -> v1:bool[99]\n",
+			       NULL);
+
+	plan_case_code(&c, 0,
+		       "%0 = scalar.i64 #0=imm0\n%1 = scalar.i64 #1=imm1\n"
+		       "%2 = gt.i64>b1 %0 %1\nstore.b1 @0 %2\n");
+	cr_assert_eq(plan_case_nest(&c, 0)->width, 8);
 	plan_case_free(&c);
 }
 

@@ -14,12 +14,12 @@ static void touch(struct bench *b, uint32_t region, uint64_t bytes, uint64_t tic
 	run_end(b, ticket, want);
 }
 
-static void shortage(void)
+static void shortage(const char *settings)
 {
 	struct bench *b = NULL;
 	struct reply r;
 
-	standin("vram=64M");
+	standin(settings);
 	b = bench_open();
 	cr_assert_leq(b->hello.memory_bytes, 64 * MIB);
 	for (uint64_t i = 1; i < 40; i++) {
@@ -61,7 +61,47 @@ static void shortage(void)
 
 Test(cuda_memory, shortage_with_pools, .timeout = 60)
 {
-	shortage();
+	shortage("vram=64M");
+}
+
+Test(cuda_memory, shortage_without_pools, .timeout = 60)
+{
+	shortage("vram=64M,missing=cuMemPoolCreate");
+}
+
+/* One refusal is made good by giving back what is kept. */
+Test(cuda_memory, a_refusal_is_tried_again, .timeout = 60)
+{
+	struct bench *b = NULL;
+
+	/* The lane's own words come first. */
+	standin("fail=cuMemAllocFromPoolAsync:2:2,fail=cuMemAllocFromPoolAsync:4:2,"
+		"fail=cuMemAllocFromPoolAsync:5:2");
+	b = bench_open();
+	device_region(b, 2, 4096);
+	touch(b, 2, 4096, 1, OK);
+	device_region(b, 3, 4096);
+	touch(b, 3, 4096, 2, E_NOMEM);
+	touch(b, 2, 4096, 3, OK);
+	device_region(b, 3, 4096);
+	touch(b, 3, 4096, 4, OK);
+	bench_close(b);
+}
+
+/* Without its own memory a client's runs fail; other clients' do not. */
+Test(cuda_memory, a_lane_that_cannot_be_opened, .timeout = 60)
+{
+	struct bench *b = NULL;
+
+	standin("fail=cuMemHostAlloc:1:2");
+	b = bench_open();
+	device_region(b, 2, 4096);
+	touch(b, 2, 4096, 1, E_NOMEM);
+	region_drop(b, 2);
+	b->client = 2;
+	device_region(b, 3, 4096);
+	touch(b, 3, 4096, 2, OK);
+	bench_close(b);
 }
 
 Test(cuda_memory, a_drop_waits_for_the_runs_before_it, .timeout = 60)

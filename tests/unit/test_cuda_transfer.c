@@ -109,10 +109,11 @@ Test(cuda_transfer, many_small_copies_in_one_run, .timeout = 60)
 }
 
 /* A registered chunk in the middle, unregistered ends. */
-static void registered(const char *limit)
+static void registered(const char *limit, const char *settings)
 {
 	struct bench *b = NULL;
 
+	standin(settings);
 	setenv("BRAZE_WORKER_PIN_MIB", limit, 1);
 	b = bench_open();
 	for (unsigned i = 0; i < 6; i++) {
@@ -129,12 +130,47 @@ static void registered(const char *limit)
 
 Test(cuda_transfer, registered_memory, .timeout = 60)
 {
-	registered("64");
+	registered("64", "");
 }
 
 Test(cuda_transfer, registered_memory_is_bounded, .timeout = 60)
 {
-	registered("8");
+	registered("8", "");
+}
+
+Test(cuda_transfer, memory_that_is_not_registered, .timeout = 60)
+{
+	registered("64", "fail=cuMemHostRegister:1:2,fail=cuMemHostRegister:3:801");
+}
+
+/* Registering is what happens: a failure that loses the context ends the worker. */
+Test(cuda_transfer, the_second_use_registers, .timeout = 60)
+{
+	struct bench *b = NULL;
+
+	standin("fail=cuMemHostRegister:1:719");
+	setenv("BRAZE_WORKER_PIN_MIB", "64", 1);
+	b = bench_open();
+	device_region(b, 2, 16 * MIB);
+	run_begin(b);
+	run_copy(b, ARENA, 0, 2, 0, 0, 16 * MIB);
+	run_end(b, 1, OK);
+	run_begin(b);
+	run_copy(b, ARENA, 0, 2, 0, 0, 16 * MIB);
+	run_send(b, 2);
+	cr_assert_eq(bench_wait(b), 3);
+	bench_free(b);
+}
+
+Test(cuda_transfer, without_pinned_memory_for_the_rings, .timeout = 60)
+{
+	struct bench *b = NULL;
+
+	standin("fail=cuMemHostAlloc:2:2,fail=cuMemHostAlloc:3:2");
+	b = bench_open();
+	for (unsigned i = 0; i < 2; i++)
+		there_and_back(b, 9 * MIB + 5, 7, 48 * MIB, 0, i);
+	bench_close(b);
 }
 
 Test(cuda_transfer, mistakes, .timeout = 60)

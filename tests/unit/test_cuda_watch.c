@@ -31,24 +31,30 @@ static void bad_run(struct bench *b, const struct nest *n, uint32_t bad)
 }
 
 struct fatal {
-	char name[8];
+	char settings[64];
 	char code[1500];
 };
 
 ParameterizedTestParameters(cuda_watch, a_lost_context_names_the_step)
 {
-	static struct fatal cases[] = {{"stray", PTX_STRAY}, {"odd", PTX_ODD}, {"trap", PTX_TRAP}};
+	static struct fatal cases[] = {{"", PTX_STRAY},
+				       {"", PTX_ODD},
+				       {"", PTX_TRAP},
+				       {"missing=cuStreamWriteValue32_v2", PTX_STRAY},
+				       {"missing=cuGraphCreate:cuMemPoolCreate", PTX_STRAY}};
 
 	return cr_make_param_array(struct fatal, cases, sizeof cases / sizeof *cases);
 }
 
 ParameterizedTest(struct fatal *f, cuda_watch, a_lost_context_names_the_step, .timeout = 60)
 {
-	struct bench *b = bench_open();
+	struct bench *b = NULL;
 	struct nest n = nest_half(10);
 	uint64_t ticket = 0;
 	uint32_t step = 0, id = 0;
 
+	standin(f->settings);
+	b = bench_open();
 	kernel(b, 5, &n, PTX_HALF);
 	kernel(b, 6, &n, f->code);
 	/* Another client, whose runs are done: no suspect. */
@@ -115,6 +121,34 @@ Test(cuda_watch, a_hang_that_can_be_stopped_fails_its_run_only, .timeout = 60)
 	run_begin(b);
 	run_kernel(b, &n, 5, PLACE(2, 0), PLACE(2, 0), 0, 10, 0);
 	run_end(b, 4ull << TICKET_SHIFT, OK);
+	bench_close(b);
+}
+
+/* The client that hangs is stopped, the one that waits behind it is not. */
+Test(cuda_watch, of_two_that_stall_the_first_is_stopped, .timeout = 60)
+{
+	struct bench *b = NULL;
+	struct nest n = nest_half(10);
+	struct reply r;
+
+	setenv("BRAZE_WORKER_HANG_MS", "400", 1);
+	setenv("BRAZE_WORKER_GRACE_MS", "20000", 1);
+	b = bench_open();
+	kernel(b, 6, &n, PTX_SPIN);
+	device_region(b, 2, 80);
+	bad_run(b, &n, 6);
+	usleep(200000);
+	b->client = 2;
+	device_region(b, 3, 80);
+	run_begin(b);
+	run_kernel(b, &n, 6, PLACE(3, 0), PLACE(3, 0), 0, 10, 0);
+	run_send(b, 9ull << TICKET_SHIFT);
+	r = receive(b);
+	cr_assert_eq(r.done.head.ticket, (3ull << TICKET_SHIFT) + 1);
+	send_simple(b, CMD_CANCEL, 0, 9ull << TICKET_SHIFT, 0, -1);
+	r = receive(b);
+	cr_assert_eq(r.done.head.ticket, 9ull << TICKET_SHIFT);
+	cr_assert_eq(r.done.status, E_CANCELLED, "%s", r.done.text);
 	bench_close(b);
 }
 

@@ -3,12 +3,15 @@
  * CUDA driver against the interpreter. */
 #include "cuda_fixture.h"
 
+#include "worker/matmul.h"
+
 TestSuite(emit_cuda_run, .timeout = 1200);
 
 static struct cuda_fixture cuda;
 
-/* How a step is cut before it is launched. */
-enum cut { CUT_NONE, CUT_POINTS, CUT_CHUNKS };
+/* How a step is cut before it is launched; or whole, with points that do not begin on
+ * multiples of 16 bytes, as they do else. */
+enum cut { CUT_NONE, CUT_MISPLACED, CUT_POINTS, CUT_CHUNKS };
 
 struct device_run {
 	const struct nest *n;
@@ -59,7 +62,7 @@ static void launch_all(struct device_run *d, enum cut cut)
 	int64_t chunks = (nest_reduced(n) + TREE_CHUNK - 1) / TREE_CHUNK;
 
 	s.hi = points;
-	if (cut == CUT_NONE) {
+	if (cut <= CUT_MISPLACED) {
 		launch_step(d, &s);
 	} else if (cut == CUT_POINTS) {
 		s.hi = middle;
@@ -90,13 +93,20 @@ static void run_device(const struct nest *n, void *module, struct run *r, enum c
 	cr_assert_eq(cuda.alloc(&d.cancel, 4), 0);
 	cr_assert_eq(cuda.upload(d.cancel, &zero, 4, NULL), 0);
 	for (unsigned a = 0; a < n->naccess; a++) {
+		uint64_t before = (uint64_t)(r->base[a] - r->buffer[a]), start;
+
 		cr_assert_eq(cuda.alloc(&d.buffer[a], r->bytes[a] + 64), 0);
-		cr_assert_eq(cuda.upload(d.buffer[a], r->buffer[a], r->bytes[a], NULL), 0);
-		d.base[a] = d.buffer[a] + (uint64_t)(r->base[a] - r->buffer[a]);
+		start = d.buffer[a] + (16 - before % 16) % 16;
+		if (cut == CUT_MISPLACED)
+			start += dtype_row(n->access[a].dtype)->bytes;
+		cr_assert_eq(cuda.upload(start, r->buffer[a], r->bytes[a], NULL), 0);
+		d.base[a] = start + before;
 	}
 	launch_all(&d, cut);
 	for (unsigned a = 0; a < n->naccess; a++) {
-		cr_assert_eq(cuda.download(r->buffer[a], d.buffer[a], r->bytes[a], NULL), 0);
+		uint64_t start = d.base[a] - (uint64_t)(r->base[a] - r->buffer[a]);
+
+		cr_assert_eq(cuda.download(r->buffer[a], start, r->bytes[a], NULL), 0);
 		cr_assert_eq(cuda.synchronize(NULL), 0);
 		cuda.release(d.buffer[a]);
 	}
@@ -115,59 +125,56 @@ static const struct nest_instr *writer(const struct nest *n, unsigned a)
 	return NULL;
 }
 
+static void show(const struct run *r, unsigned a, unsigned dtype, size_t at)
+{
+	const struct dtype_row *row = dtype_row(dtype);
+	unsigned part = row->cls == CLASS_COMPLEX ? row->bytes / 2u : row->bytes;
+
+	for (unsigned k = 0; k < row->bytes; k += part)
+		if (row->cls >= CLASS_FLOAT)
+			fprintf(stderr, " %.17g", part_of(r->buffer[a] + at + k, part == 4));
+		else
+			fprintf(stderr, " %02x...", (uint8_t)r->buffer[a][at]);
+}
+
+static double apart(const char *x, const char *y, unsigned dtype)
+{
+	if (same_element(x, y, dtype))
+		return 0;
+	return dtype_row(dtype)->cls >= CLASS_FLOAT ? element_apart(x, y, dtype) : INFINITY;
+}
+
 /* Elements of what was written that differ by more than they may. */
 static void judge(const char *name, const struct nest *n, const struct run *want,
 		  const struct run *got, double (*may)(const struct nest_instr *in))
 {
 	for (unsigned a = 0; a < n->naccess; a++) {
 		unsigned dtype = n->access[a].dtype, size = dtype_row(dtype)->bytes, bad = 0;
-		uint8_t cls = dtype_row(dtype)->cls;
 		const struct nest_instr *in = writer(n, a);
 		size_t first = 0;
-		double worst = 0;
 
-		for (size_t at = 0; in && at + size <= want->bytes[a]; at += size) {
-			const char *x = want->buffer[a] + at, *y = got->buffer[a] + at;
-			double apart = INFINITY;
-
-			cuda.ntotal++;
-			if (same_element(x, y, dtype))
-				continue;
-			if (cls == CLASS_FLOAT || cls == CLASS_COMPLEX)
-				apart = element_apart(x, y, dtype);
-			if (apart <= may(in) || isinf(may(in)))
-				continue;
-			if (!bad++)
+		if (!in || isinf(may(in)))
+			continue;
+		for (size_t at = 0; at + size <= want->bytes[a]; at += size, cuda.ntotal++)
+			if (apart(want->buffer[a] + at, got->buffer[a] + at, dtype) > may(in) &&
+			    !bad++)
 				first = at;
-			if (apart > worst)
-				worst = apart;
-		}
 		if (!bad)
 			continue;
 		cuda.nfailed++;
-		fprintf(stderr,
-			"%s, access %u (%s of %s): %u differ, the worst by %g ulp, the first is "
-			"element %zu",
-			name, a, in->op < OP_END ? op_row(in->op)->id : "-",
-			dtype_row(in->ltype)->name, bad, worst, first / size);
-		for (unsigned k = 0; k < size; k += cls == CLASS_COMPLEX ? size / 2 : size) {
-			bool narrow = size == 4 || dtype == DT_COMPLEX64;
-
-			if (cls == CLASS_FLOAT || cls == CLASS_COMPLEX)
-				fprintf(stderr, " %g (%g)",
-					part_of(got->buffer[a] + first + k, narrow),
-					part_of(want->buffer[a] + first + k, narrow));
-			else
-				fprintf(stderr, " %02x (%02x)", (uint8_t)got->buffer[a][first],
-					(uint8_t)want->buffer[a][first]);
-		}
+		fprintf(stderr, "%s, access %u (%s of %s): %u differ, first element %zu:", name, a,
+			in->op < OP_END ? op_row(in->op)->id : "-", dtype_row(in->ltype)->name, bad,
+			first / size);
+		show(got, a, dtype, first);
+		fprintf(stderr, ", not");
+		show(want, a, dtype, first);
 		fprintf(stderr, "\n");
 	}
 }
 
 static void *module_for(const struct nest *n, const char *name)
 {
-	struct compile_nvrtc job = {.arch = 999}; /* PTX, which a driver and its stand-in take */
+	struct compile_nvrtc job = {.arch = cuda.arch};
 	struct err err = {OK, ""};
 	char *source = NULL, *code;
 	void *module = NULL;
@@ -223,33 +230,20 @@ static double exact(const struct nest_instr *in)
 /* CUDA's functions may be some ulp off the CPU's; arithmetic is the same. */
 static double by_function(const struct nest_instr *in)
 {
-	const struct op_row *row = in->op < OP_END ? op_row(in->op) : NULL;
-	bool complex = dtype_row(in->ltype)->cls == CLASS_COMPLEX;
+	static const uint8_t functions[] = {OP_CBRT,	OP_EXP,	  OP_EXPM1, OP_EXP2,
+					    OP_LOG,	OP_LOG2,  OP_LOG10, OP_LOG1P,
+					    OP_ARCTAN2, OP_HYPOT, OP_POWER, OP_LOGADDEXP};
+	static const uint8_t of_complex[] = {OP_ABSOLUTE, OP_SIGN, OP_SQRT};
+	uint8_t cls = dtype_row(in->ltype)->cls;
 
-	if (!row || dtype_row(in->ltype)->cls < CLASS_FLOAT)
+	if (cls < CLASS_FLOAT || in->op >= OP_END)
 		return 0;
-	switch (in->op) {
-	case OP_CBRT:
-	case OP_EXP:
-	case OP_EXPM1:
-	case OP_EXP2:
-	case OP_LOG:
-	case OP_LOG2:
-	case OP_LOG10:
-	case OP_LOG1P:
-	case OP_ARCTAN2:
-	case OP_HYPOT:
-	case OP_LOGADDEXP:
+	if (in->op == OP_POWER && cls == CLASS_COMPLEX)
+		return INFINITY; /* has a test of its own */
+	if (memchr(functions, in->op, sizeof functions) ||
+	    (in->op >= OP_SIN && in->op <= OP_ARCTANH))
 		return 4;
-	case OP_POWER: /* complex powers have a test of their own */
-		return complex ? INFINITY : 4;
-	case OP_ABSOLUTE:
-	case OP_SIGN:
-	case OP_SQRT:
-		return complex ? 4 : 0;
-	default:
-		return in->op >= OP_SIN && in->op <= OP_ARCTANH ? 4 : 0;
-	}
+	return cls == CLASS_COMPLEX && memchr(of_complex, in->op, sizeof of_complex) ? 4 : 0;
 }
 
 static void ops_of(unsigned first, unsigned last)
@@ -358,11 +352,11 @@ static unsigned reduce_load(struct nest *n, unsigned dtype, unsigned fast)
 	int64_t bytes = dtype_row(dtype)->bytes;
 
 	n->access[a].stride[fast] = bytes;
-	bytes *= n->extent[fast];
+	bytes *= n->extent[fast] ? n->extent[fast] : 1;
 	for (unsigned l = loops; l-- > 0;)
 		if (l != fast) {
 			n->access[a].stride[l] = bytes;
-			bytes *= n->extent[l];
+			bytes *= n->extent[l] ? n->extent[l] : 1;
 		}
 	return nest_put(n, NI_LOAD, dtype, 0, a, 0, 0);
 }
@@ -509,4 +503,219 @@ Test(emit_cuda_run, fused_reductions_of_many_shapes)
 		check(shapes[i].name, &n, exact, shapes[i].entries);
 	}
 	cr_assert_eq(cuda.nfailed, 0);
+}
+
+/* ---- maps ---------------------------------------------------------------------------- */
+
+enum operand { DENSE, TRANSPOSED, ONE_ROW, ONE_COLUMN, EVERY_THIRD, BACKWARDS };
+
+static unsigned operand(struct nest *n, enum operand how, unsigned dtype)
+{
+	unsigned loops = n->npar, a;
+	int64_t bytes = dtype_row(dtype)->bytes;
+
+	switch (how) {
+	case TRANSPOSED:
+		return reduce_load(n, dtype, 0);
+	case ONE_ROW:
+		return nest_load(n, dtype, loops, 1, 1u << (loops - 1));
+	case ONE_COLUMN:
+		return nest_load(n, dtype, loops, 1, 1);
+	case EVERY_THIRD:
+		return nest_load(n, dtype, loops, 3, (1u << loops) - 1);
+	case BACKWARDS:
+		a = nest_access_add(n, dtype, false, loops, -1, (1u << loops) - 1);
+		n->access[a].stride[loops - 1] = -bytes;
+		return nest_put(n, NI_LOAD, dtype, 0, a, 0, 0);
+	default:
+		return nest_load(n, dtype, loops, 1, (1u << loops) - 1);
+	}
+}
+
+struct map_case {
+	const char *name, *entries;
+	uint8_t npar;
+	int64_t extent[3];
+	unsigned dtype;
+	enum operand x, y;
+};
+
+/* (x + y) * (index of the last loop), and x again beside it. */
+static void map_nest(struct nest *n, const struct map_case *c)
+{
+	unsigned x, y, v, i;
+
+	memset(n, 0, sizeof *n);
+	n->width = 8;
+	n->npar = c->npar;
+	memcpy(n->extent, c->extent, sizeof c->extent);
+	x = operand(n, c->x, c->dtype);
+	y = operand(n, c->y, c->dtype);
+	v = nest_put(n, OP_ADD, c->dtype, c->dtype, x, y, 0);
+	i = nest_put(n, NI_INDEX, DT_INT64, 0, c->npar - 1u, 0, 0);
+	i = nest_put(n, OP_CAST, c->dtype, DT_INT64, i, 0, 0);
+	nest_store(n, nest_put(n, OP_MULTIPLY, c->dtype, c->dtype, v, i, 0), c->npar, 1,
+		   (1u << c->npar) - 1);
+	nest_store(n, x, c->npar, 1, (1u << c->npar) - 1);
+	nest_finish(n, c->npar - 1u);
+}
+
+static void check_map(const struct map_case *c)
+{
+	static struct nest n;
+
+	map_nest(&n, c);
+	check(c->name, &n, exact, c->entries);
+}
+
+Test(emit_cuda_run, maps_of_every_walk)
+{
+	static const struct map_case cases[] = {
+		{"dense", "_map_vector", 1, {10003}, DT_FLOAT32, DENSE, DENSE},
+		{"dense bytes", "_map_vector", 1, {1003}, DT_INT8, DENSE, DENSE},
+		{"wide", "_map", 1, {103}, DT_COMPLEX128, DENSE, DENSE},
+		{"a row on every row",
+		 "_map_vector_narrow",
+		 2,
+		 {37, 64},
+		 DT_COMPLEX64,
+		 DENSE,
+		 ONE_ROW},
+		{"odd rows", "_map_narrow", 2, {37, 63}, DT_COMPLEX64, DENSE, ONE_ROW},
+		{"a column on every column",
+		 "_map_vector_narrow",
+		 2,
+		 {37, 64},
+		 DT_INT16,
+		 DENSE,
+		 ONE_COLUMN},
+		{"transposed", "_map_tile", 2, {70, 90}, DT_FLOAT64, DENSE, TRANSPOSED},
+		{"transposed, three loops",
+		 "_map_tile",
+		 3,
+		 {40, 5, 50},
+		 DT_FLOAT64,
+		 DENSE,
+		 TRANSPOSED},
+		{"transposed and small", "_map_narrow", 2, {7, 9}, DT_FLOAT64, DENSE, TRANSPOSED},
+		{"every third", "_map_narrow", 2, {20, 33}, DT_UINT8, EVERY_THIRD, DENSE},
+		{"backwards", "_map_narrow", 2, {20, 33}, DT_INT32, BACKWARDS, DENSE},
+		{"three loops", "_map_narrow", 3, {5, 6, 7}, DT_UINT64, DENSE, BACKWARDS},
+		{"one point", "_map", 1, {1}, DT_FLOAT64, DENSE, DENSE},
+		{"no point", "", 1, {0}, DT_FLOAT64, DENSE, DENSE},
+	};
+
+	if (!cuda_fixture_open(&cuda))
+		return;
+	for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++)
+		check_map(&cases[i]);
+	cr_assert_eq(cuda.nfailed, 0);
+}
+
+/* ---- matrix products -------------------------------------------------------------------- */
+
+#define M	 70
+#define N	 65
+#define K	 33
+#define PRODUCTS 2 /* all use the same B */
+
+/* A lies by columns, C with gaps between its rows. */
+static void make_product(struct plan_matmul *p, unsigned dtype)
+{
+	int64_t b = dtype_row(dtype)->bytes;
+
+	*p = (struct plan_matmul){.dtype = (uint8_t)dtype, .nbatch = 1, .m = M, .n = N, .k = K};
+	p->batch[0] = PRODUCTS;
+	p->row[0] = b;
+	p->col[0] = M * b;
+	p->step[0][0] = M * K * b;
+	p->row[1] = N * b;
+	p->col[1] = b;
+	p->row[2] = (N + 3) * b;
+	p->col[2] = b;
+	p->step[2][0] = M * (N + 3) * b;
+}
+
+static void product_on_device(const struct plan_matmul *p, char *const host[3],
+			      const size_t bytes[3])
+{
+	struct compile_nvrtc job = {.arch = cuda.arch};
+	char *source = NULL, *code;
+	struct cuda_matmul_args args;
+	void *module, *function, *params[] = {&args};
+	uint64_t base[3], cancel;
+	uint32_t grid, zero = 0;
+	struct err err;
+
+	cr_assert_eq(emit_cuda_matmul(&source, p->dtype, &err), OK);
+	code = cuda_fixture_compile(source, &job, "matmul");
+	cr_assert_eq(cuda.load(&module, code, 0, NULL, NULL), 0);
+	cr_assert_eq(cuda.function(&function, module, "bz_matmul"), 0);
+	cr_assert_eq(cuda.alloc(&cancel, 4), 0);
+	cr_assert_eq(cuda.upload(cancel, &zero, 4, NULL), 0);
+	for (int i = 0; i < 3; i++) {
+		cr_assert_eq(cuda.alloc(&base[i], bytes[i]), 0);
+		cr_assert_eq(cuda.upload(base[i], host[i], bytes[i], NULL), 0);
+	}
+	for (int part = 0; part < 2; part++) {
+		cuda_launch_matmul(&args, &grid, p, base, part ? 50 : 0, part ? PRODUCTS * M : 50,
+				   cancel);
+		cr_assert_gt(grid, 0);
+		cr_assert_eq(cuda.launch(function, grid, 1, 1, CUDA_THREADS, 1, 1, 0, NULL, params,
+					 NULL),
+			     0);
+		cr_assert_eq(cuda.synchronize(NULL), 0);
+	}
+	cr_assert_eq(cuda.download(host[2], base[2], bytes[2], NULL), 0);
+	cr_assert_eq(cuda.synchronize(NULL), 0);
+	for (int i = 0; i < 3; i++)
+		cuda.release(base[i]);
+	cuda.release(cancel);
+	cuda.unload(module);
+	free(code);
+	free(source);
+}
+
+/* Against the CPU's own loops, whose order it keeps. */
+static void check_product(unsigned dtype)
+{
+	const size_t b = dtype_row(dtype)->bytes;
+	const size_t bytes[3] = {PRODUCTS * M * K * b, K * N * b, PRODUCTS * M * (N + 3) * b};
+	char *host[3], *a = calloc(M * K, b), *c = calloc(M * N, b);
+	struct plan_matmul p;
+	uint64_t seed = 7;
+
+	make_product(&p, dtype);
+	for (int i = 0; i < 3; i++) {
+		host[i] = malloc(bytes[i]);
+		fill(host[i], dtype, bytes[i] / b, &seed);
+	}
+	product_on_device(&p, host, bytes);
+	for (int64_t batch = 0; batch < PRODUCTS; batch++) {
+		memset(c, 0, M * N * b);
+		matmul_pack(a, host[0] + batch * p.step[0][0], (unsigned)b, M, K, p.row[0],
+			    p.col[0]);
+		matmul_plain(dtype, c, a, host[1], M, N, K);
+		for (int64_t i = 0; i < M * N; i++) {
+			const char *got = host[2] + batch * p.step[2][0] + i / N * p.row[2] +
+					  i % N * p.col[2];
+
+			cr_assert(same_element(c + (size_t)i * b, got, dtype),
+				  "%s, batch %d, element %d", dtype_row(dtype)->name, (int)batch,
+				  (int)i);
+		}
+	}
+	for (int i = 0; i < 3; i++)
+		free(host[i]);
+	free(a);
+	free(c);
+}
+
+Test(emit_cuda_run, matrix_products_of_every_type)
+{
+	if (!cuda_fixture_open(&cuda))
+		return;
+	for (unsigned d = 0; d < DTYPE_END; d++)
+		if (dtype_native(d))
+			check_product(d);
 }

@@ -60,6 +60,9 @@ Test(nest_check, refuses_what_breaks_a_rule)
 	n.width = 4;
 	refused(&n, "width");
 	n = row_sum();
+	n.width = 16;
+	refused(&n, "for width 16");
+	n = row_sum();
 	n.extent[0] = -1;
 	refused(&n, "negative");
 	n = row_sum();

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE /* RUSAGE_THREAD */
 #include "trace_fixture.h"
+
+#include <sys/resource.h>
 
 TestSuite(record, .init = fixture_setup, .fini = fixture_teardown);
 
@@ -212,4 +215,40 @@ Test(record, immediates_are_cast_to_the_loop_type)
 	two[0] = 5;
 	imm_cast(two, DT_BOOL, two, DT_INT64);
 	cr_assert_eq(two[0], 1);
+}
+
+/* A packet is one turn of the loop, and fresh pages are most of what it costs. */
+static long record_scattered(uint32_t count, uint32_t gap)
+{
+	struct rusage before, after;
+
+	put(OP_EMPTY, DT_FLOAT64, 0, 1, LIMIT_IDS - 1);
+	word(0);
+	cr_assert_eq(flush(), OK, "%s", err.text);
+	for (uint32_t i = 1; i <= count; i++) {
+		put(OP_EMPTY, DT_FLOAT64, 0, 1, i * gap);
+		word(0);
+	}
+	getrusage(RUSAGE_THREAD, &before);
+	cr_assert_eq(flush(), OK, "%s", err.text);
+	getrusage(RUSAGE_THREAD, &after);
+	return after.ru_minflt - before.ru_minflt;
+}
+
+Test(record, ids_far_apart_name_their_arrays_and_cost_few_pages)
+{
+	long pages = record_scattered(3000, 1000);
+
+	for (uint32_t id = 1; id < LIMIT_IDS; id++)
+		cr_assert_eq(trace_array(&trace, id) != NULL,
+			     (id % 1000 == 0 && id <= 3000000) || id == LIMIT_IDS - 1, "%u", id);
+	put(OP_EMPTY, DT_FLOAT64, 0, 1, 2000);
+	word(0);
+	cr_assert_eq(flush(), E_PROTOCOL);
+	cr_assert(strstr(err.text, "array id 2000 is in use"), "%s", err.text);
+	drop(2000);
+	cr_assert_null(trace_array(&trace, 2000));
+	cr_assert_eq(trace.live_arrays, 3000);
+	if (trace.leaves.chunks) /* else a sanitizer's own allocations */
+		cr_assert_lt(pages, 1000);
 }

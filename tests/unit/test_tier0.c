@@ -29,7 +29,7 @@ static struct call *call_new(int npar, int nred, const int64_t *extent)
 	c->nest.vec = (uint8_t)(npar + nred ? npar + nred - 1 : 0);
 	c->nest.width = 8;
 	memcpy(c->extent, extent, (size_t)(npar + nred) * 8);
-	c->args = (struct bz_args){c->base, c->extent, c->stride, c->scalar, &c->cancel};
+	c->args = (struct bz_args){c->base, c->extent, c->stride, c->scalar, &c->cancel, 0};
 	return c;
 }
 

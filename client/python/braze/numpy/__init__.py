@@ -29,6 +29,7 @@ _core.setup(
     _fallback.getitem,
     _fallback.setitem,
     _fallback.method,
+    _fallback.cast,
 )
 
 _NATIVE = (

@@ -62,6 +62,16 @@ def ones(shape, dtype=None, order="C", *, device=None, like=None):
     return _core.full(shape, dtype, 1)
 
 
+def written(value, dtype, casting="unsafe"):
+    """What numpy.copyto writes of a value that is not braze's, in the value's shape."""
+    value = _fallback.to_numpy(value)
+    if type(value) is numpy.ndarray and value.dtype == dtype:
+        return value
+    made = numpy.empty(numpy.shape(value), dtype)
+    numpy.copyto(made, value, casting)
+    return made
+
+
 def full(shape, fill_value, dtype=None, order="C", *, device=None, like=None):
     """Array of one value."""
     shape = shape_tuple(shape)
@@ -70,8 +80,10 @@ def full(shape, fill_value, dtype=None, order="C", *, device=None, like=None):
     dtype = numpy.dtype(dtype)
     if not _usable(dtype, shape):
         return numpy.full(shape, _fallback.to_numpy(fill_value), dtype, order)
-    if isinstance(fill_value, (bool, int, float, complex, numpy.generic)):
-        return _core.full(shape, dtype, fill_value)
+    if type(fill_value) is not ndarray:
+        fill_value = written(fill_value, dtype)
+        if not fill_value.ndim:
+            return _core.full(shape, dtype, fill_value[()])
     made = _core.empty(shape, dtype)
     made[...] = fill_value
     return made

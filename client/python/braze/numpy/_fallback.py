@@ -7,11 +7,12 @@ type, and every such call is counted by name.
 
 import collections
 import functools
+import operator
 import warnings
 
 import numpy
 
-from braze import _core
+from braze import _core, errors
 
 ndarray = _core.ndarray
 counts = collections.Counter()
@@ -60,6 +61,17 @@ def from_numpy(x):
     if isinstance(x, tuple) and hasattr(x, "_fields"):
         return kind(*(from_numpy(y) for y in x))
     return x
+
+
+def cast(value, dtype):
+    """A result of a type that braze lacks as NumPy's ufuncs cast it to an output's."""
+    if not isinstance(value, (numpy.ndarray, numpy.generic)):
+        value = numpy.asarray(value, object)  # what a Python object's own method gave
+    if not numpy.can_cast(value.dtype, dtype, "same_kind"):
+        raise errors.UFuncTypeError(
+            f"cannot cast {value.dtype} to {dtype} with casting rule 'same_kind'"
+        )
+    return numpy.asarray(value).astype(dtype)
 
 
 def _read_only(error):
@@ -133,12 +145,13 @@ def ufunc(name, *args):
     """Called by the extension for operands it has no loop for."""
     if name in ("float", "int"):
         return {"float": float, "int": int}[name](to_numpy(args[0]))
+    name, function = _OPERATORS.get(name) or (name, getattr(numpy, name))
     if any(type(x) is ndarray and not x._is_scalar for x in args) or not all(
         type(x) in (ndarray, int, float, complex, bool) for x in args
     ):
         counts[name] += 1
     # Scalars alone are computed by NumPy's scalar arithmetic: not a fallback.
-    return from_numpy(getattr(numpy, name)(*(to_numpy(x) for x in args)))
+    return from_numpy(function(*(to_numpy(x) for x in args)))
 
 
 def getitem(array, key):
@@ -169,7 +182,7 @@ def setitem(array, key, value):
         if type(value) is ndarray:
             fill = _core.cast(value, array.dtype)
         else:
-            fill = _core.full((), array.dtype, value)
+            fill = _core.full((), array.dtype, numpy.array(value, array.dtype)[()])
         _core.assign(array, _core.apply(_WHERE, mask, fill, array), True)
         return
     counts["setitem"] += 1
@@ -207,6 +220,12 @@ def method(array, name):
     return bound
 
 
+# Operators that do other than the ufunc of the counted name.
+_OPERATORS = {
+    "==": ("equal", operator.eq),
+    "!=": ("not_equal", operator.ne),
+    "**": ("power", operator.pow),
+}
 _MUTATING = ("sort", "partition", "put", "setfield")
 
 

@@ -67,7 +67,8 @@ def outer(a, b, out=None):
     a, b, native = _both(a, b)
     if not native:
         return _fallback.call("outer", numpy.outer, (a, b), {"out": out})
-    return _result(_shape.ravel(a).reshape((-1, 1)) * _shape.ravel(b), out)
+    made = _shape.ravel(a).reshape((-1, 1)) * _shape.ravel(b)
+    return made if out is None else _ufuncs.store(out, made, broadcast=True)
 
 
 def vdot(a, b, /):

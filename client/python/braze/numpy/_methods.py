@@ -113,6 +113,12 @@ def transpose(self, *axes):
 
 def fill(self, value):
     """Set every element."""
+    if type(value) is not ndarray:
+        cell = numpy.empty((), self.dtype)
+        cell.fill(value)
+        value = cell[()]
+    elif value.ndim and value.size != 1:
+        raise ValueError("setting an array element with a sequence.")
     self[...] = value
 
 
@@ -178,6 +184,8 @@ def dot(self, b, out=None):
 
 
 def _set_real(self, value):
+    if type(value) is not ndarray:
+        value = numpy.asarray(_fallback.to_numpy(value))
     if self.dtype.kind == "c":
         _shape.part(self, 0)[...] = value
     else:
@@ -187,6 +195,8 @@ def _set_real(self, value):
 def _set_imag(self, value):
     if self.dtype.kind != "c":
         raise TypeError("array does not have imaginary part to set")
+    if type(value) is not ndarray:
+        value = numpy.asarray(_fallback.to_numpy(value))
     _shape.part(self, 1)[...] = value
 
 
@@ -224,6 +234,8 @@ class flatiter:
 
     def __setitem__(self, key, value):
         flat = self.base.ravel()
+        if type(value) is not ndarray:
+            value = numpy.array(_fallback.to_numpy(value), self.base.dtype)
         flat[key] = value
         if not _core.same_buffer(flat, self.base):
             self.base[...] = flat.reshape(self.base.shape)

@@ -76,6 +76,13 @@ def reduce(name, a, axis=None, dtype=None, out=None, keepdims=False):
             result = _core.reduce(_OPS[name], a, mask, keepdims, dtype)
         except NotImplementedError:  # complex numbers have no order here
             return _left_to_numpy(name, a, axis, dtype, out, keepdims, _MISSING, _MISSING)
+    return _into(out, result, name, a, axis, dtype, keepdims)
+
+
+def _into(out, result, name, a, axis, dtype, keepdims):
+    """The result in out=.  One of another type decides how NumPy computes: NumPy does."""
+    if type(out) is ndarray and out.dtype != result.dtype:
+        return _left_to_numpy(name, a, axis, dtype, out, keepdims, _MISSING, _MISSING)
     return result if out is None else _ufuncs.store(out, result)
 
 
@@ -171,7 +178,7 @@ def _arg(name, a, axis, out, keepdims):
             result = _core.reduce(_OPS[name], a, mask, keep, None)
         except NotImplementedError:
             return _left_to_numpy(name, a, axis, None, out, keep, _MISSING, _MISSING)
-    return result if out is None else _ufuncs.store(out, result)
+    return _into(out, result, name, a, axis, None, keep)
 
 
 def argmin(a, axis=None, out=None, *, keepdims=_MISSING):
@@ -199,8 +206,7 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=_MISSING, *, where=_MISSIN
     if n == 0:
         warnings.warn("Mean of empty slice", RuntimeWarning, stacklevel=2)
     total = reduce("sum", a, axis, _float_dtype(a, dtype), None, keepdims)
-    result = total / n
-    return result if out is None else _ufuncs.store(out, result)
+    return _into(out, total / n, "mean", a, axis, dtype, keepdims)
 
 
 def var(
@@ -250,6 +256,10 @@ def var(
 
 def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=_MISSING, **kwargs):
     """Standard deviation over axes."""
+    a = _creation.asarray(a)
+    if type(a) is not ndarray:
+        kwargs.update(axis=axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims)
+        return _fallback.call("std", numpy.std, (a,), kwargs)
     result = var(a, axis, dtype, None, ddof, keepdims, **kwargs)
     result = _ufuncs.make(numpy.sqrt)(result)
     return result if out is None else _ufuncs.store(out, result)

@@ -12,6 +12,7 @@ from braze.numpy import _creation, _fallback
 
 ndarray = _core.ndarray
 asarray = _creation.asarray
+_MISSING = numpy._NoValue
 
 
 def _native(a):
@@ -491,11 +492,11 @@ def diff(a, n=1, axis=-1, prepend=numpy._NoValue, append=numpy._NoValue):
     return a
 
 
-def where(condition, x=None, y=None, /):
+def where(condition, x=_MISSING, y=_MISSING, /):
     """x where the condition holds, else y; with one argument, nonzero."""
-    if x is None and y is None:
+    if x is _MISSING and y is _MISSING:
         return _fallback.call("where", numpy.where, (condition,), {})
-    if x is None or y is None:
+    if x is _MISSING or y is _MISSING:
         raise ValueError("either both or neither of x and y should be given")
     if not any(type(v) is ndarray for v in (condition, x, y)):
         condition = asarray(condition)
@@ -575,23 +576,29 @@ def copyto(dst, src, casting="same_kind", where=True):
     if type(dst) is not ndarray:
         numpy.copyto(dst, _fallback.to_numpy(src), casting, where=_fallback.to_numpy(where))
         return
-    kind = _fallback.to_numpy(src) if type(src) is not ndarray else src
-    if type(kind) in _WEAK and dst.dtype.kind not in _WEAK[type(kind)]:
-        kind = numpy.asarray(kind)  # a Python number of a kind above the array's
-    dtype = getattr(kind, "dtype", None)
-    if dtype is not None and not numpy.can_cast(dtype, dst.dtype, casting):
+    if type(src) is not ndarray:
+        src = _creation.written(src, dst.dtype, casting)
+    elif not numpy.can_cast(src.dtype, dst.dtype, casting):
         raise TypeError(
-            f"Cannot cast array data from {dtype!r} to {dst.dtype!r} according to "
+            f"Cannot cast array data from {src.dtype!r} to {dst.dtype!r} according to "
             f"the rule {casting!r}"
         )
     if where is True:
         dst[...] = src
-    else:
-        dst[...] = _core.apply(_WHERE, asarray(where), asarray(src).astype(dst.dtype), dst)
+        return
+    if type(where) is not ndarray:
+        mask = numpy.zeros(dst.shape, bool)
+        numpy.copyto(mask, True, where=_fallback.to_numpy(where))
+        where = asarray(mask)
+    elif where.dtype != bool:
+        raise TypeError(
+            f"Cannot cast array data from {where.dtype!r} to dtype('bool') according to "
+            "the rule 'safe'"
+        )
+    dst[...] = _core.apply(_WHERE, where, asarray(src).astype(dst.dtype), dst)
 
 
 _WHERE, _CLIP, _MINIMUM, _MAXIMUM = (
     _core.op_find(n)[0] for n in ("where", "clip", "minimum", "maximum")
 )
-_WEAK = {bool: "biufc", int: "iufc", float: "fc", complex: "c"}  # kinds that may take one
 _PARTS = (_core.op_find("real")[0], _core.op_find("imag")[0])

@@ -25,6 +25,8 @@ def store(out, result, broadcast=False):
         return out
     if out._is_scalar:
         raise TypeError("return arrays must be of ArrayType")
+    if type(result) is not ndarray:
+        result = _fallback.cast(result, out.dtype)
     if result.shape != out.shape and not (broadcast and _spreads(result.shape, out.shape)):
         raise ValueError(
             f"non-broadcastable output operand with shape {out.shape} "

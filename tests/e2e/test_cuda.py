@@ -1,0 +1,354 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The device cuda:0, a stand-in for a GPU: where values lie, and what goes wrong.
+
+Every kernel here went through the real NVRTC; the stand-in runs its PTX and finds
+accesses out of bounds, races and reads of memory that was freed.
+"""
+
+import json
+import os
+import pathlib
+import time
+
+import pytest
+from harness import STANDIN_CACHE, Daemon, find_standin, standin_environment, wait_until
+
+TALKER = pathlib.Path(__file__).parent / "programs" / "talker.py"
+pytestmark = pytest.mark.skipif(find_standin() is None, reason="no stand-in driver was built")
+
+
+class Refused(Exception):
+    """What a talker's code raised: class name and text."""
+
+
+class Talker:
+    def __init__(self, gpu, device="cuda:0"):
+        self.process = gpu.daemon.popen(TALKER, BRAZE_DEVICE=device)
+
+    def begin(self, code):
+        self.process.stdin.write(json.dumps(code) + "\n")
+        self.process.stdin.flush()
+
+    def end(self):
+        line = self.process.stdout.readline()
+        assert line, self.process.stderr.read()
+        answer = json.loads(line)
+        if "error" in answer:
+            raise Refused(f"{answer['error']}: {answer['text']}")
+        return answer["out"]
+
+    def do(self, code):
+        self.begin(code)
+        return self.end()
+
+
+class Gpu:
+    """A daemon whose cuda:0 is the stand-in."""
+
+    def __init__(self, device="cpu,cuda:0", env=None, **options):
+        options.setdefault("race", 1)
+        settings = {"cache_dir": STANDIN_CACHE / "kernels", "device": device}
+        env = {"BRAZE_WORKER_HANG_MS": "2000", **(env or {})}
+        self.daemon = Daemon(env={**standin_environment(**options), **env}, **settings)
+        self.control = pathlib.Path(self.daemon.folder) / "control"
+        self.daemon.env["BRAZE_STANDIN"] += f",control={self.control}"
+
+    def __enter__(self):
+        self.daemon.start()
+        return self
+
+    def __exit__(self, *exc):
+        self.daemon.close()
+
+    def talker(self, device="cuda:0"):
+        return Talker(self, device)
+
+    def device(self, name="cuda:0"):
+        return next(d for d in self.daemon.status()["devices"] if d["name"] == name)
+
+    def usable(self):
+        return wait_until(lambda: self.device()["state"] == "usable" and self.device(),
+                          what="the device")
+
+    def inject(self, rules):
+        """For the worker that runs now, from its next call on."""
+        new = self.control.with_suffix(".new")
+        new.write_text(f"pid={self.usable()['worker_pid']},{rules}")
+        os.replace(new, self.control)
+
+    def deaths(self):
+        return self.device()["worker_deaths"]
+
+
+@pytest.fixture
+def gpu():
+    with Gpu() as gpu:
+        gpu.usable()
+        yield gpu
+
+
+# ---- Where values lie ----
+
+
+def test_results_stay_on_the_device(gpu):
+    a = gpu.talker()
+    a.do("a = np.asarray(numpy.arange(10000.)); b = a * 2 + 1; braze.wait(b)")
+    runs = gpu.device()["runs"]
+    assert runs > 0
+    assert a.do("c = b.sum(); out = float(c)") == sum(2 * i + 1 for i in range(10000))
+    status = gpu.daemon.status()
+    assert status["device_used_bytes"] > 0
+    a.do("del a, b, c; braze.flush()")
+    wait_until(lambda: gpu.daemon.status()["device_used_bytes"] == 0, what="freeing")
+
+
+def test_intermediate_results_are_fetched_only_when_read(gpu):
+    a = gpu.talker()
+    a.do("a = np.asarray(numpy.arange(1000.)); b = a.cumsum() if False else np.sqrt(a)")
+    a.do("s = b.sum(); t = b * 3; out = float(s)")
+    fetches = gpu.daemon.status()["device_fetches"]
+    assert a.do("out = float(t[9])") == 9.0
+    assert a.do("out = numpy.asarray(b)[:5].tolist()")[4] == 2.0
+    assert gpu.daemon.status()["device_fetches"] >= fetches
+
+
+def test_arrays_move_between_devices(gpu):
+    a = gpu.talker("auto")
+    assert a.do("out = braze.devices()") == ["cpu", "cuda:0"]
+    a.do("""
+a = np.asarray(numpy.arange(1000.))
+with braze.device("cuda:0"):
+    b = a + 1
+    braze.wait(b)
+with braze.device("cpu"):
+    c = b * 2
+    b += 10
+with braze.device("cuda:0"):
+    d = b - c
+    a[10:20] = d[10:20]
+out = [numpy.asarray(x)[15] for x in (a, b, c, d)]
+""")
+    x = 15.0
+    assert a.do("out = [float(numpy.asarray(v)[15]) for v in (a, b, c, d)]") == [
+        x + 11 - 2 * (x + 1), x + 11, 2 * (x + 1), x + 11 - 2 * (x + 1)]
+
+
+def test_client_writes_reach_the_device(gpu):
+    a = gpu.talker()
+    a.do("a = np.asarray(numpy.zeros(100)); s = a.sum(); first = float(s)")
+    a.do("a[7] = 5.0; out = float(a.sum())")
+    assert a.do("a[7] = 5.0; a[8] = 1.0; out = float(a.sum())") == 6.0
+    assert a.do("""
+with braze.host(a) as h:
+    h[:] = 2
+out = float(a.sum())""") == 200.0
+
+
+def test_snapshot_keeps_its_value(gpu):
+    a = gpu.talker()
+    out = a.do("""
+a = np.asarray(numpy.arange(10.)) + 0
+n = numpy.asarray(a)
+a += 1
+out = [n.tolist(), numpy.asarray(a).tolist()]""")
+    assert out == [list(range(10)), list(range(1, 11))]
+
+
+def test_matrix_product_on_the_device(gpu):
+    a = gpu.talker()
+    a.do("""
+m = numpy.arange(600.).reshape(20, 30)
+out = numpy.asarray(np.asarray(m) @ np.asarray(m.T) + 1)
+ok = numpy.array_equal(out, m @ m.T + 1)""")
+    assert a.do("out = bool(ok)")
+    cpu = next(d for d in gpu.daemon.status()["devices"] if d["name"] == "cpu")
+    assert cpu["runs"] == 0
+
+
+def test_several_devices():
+    with Gpu("cpu,cuda:0,cuda:1", devices=2) as gpu:
+        wait_until(lambda: all(d["state"] == "usable" for d in gpu.daemon.status()["devices"]))
+        a = gpu.talker("auto")
+        assert a.do("""
+a = np.asarray(numpy.arange(1000.))
+with braze.device("cuda:0"):
+    b = a * 2; braze.wait(b)
+with braze.device("cuda:1"):
+    c = b + 1; braze.wait(c)
+out = numpy.asarray(c)[:3].tolist()""") == [1, 3, 5]
+        assert gpu.device("cuda:0")["runs"] and gpu.device("cuda:1")["runs"]
+
+
+# ---- Room ----
+
+
+def test_cold_arrays_make_room():
+    """Ten arrays of 8 MB on a device of 64 MB."""
+    with Gpu(vram="64M") as gpu:
+        a = gpu.talker()
+        a.do("kept = [np.full(1000000, float(i)) + 0.5 for i in range(10)]")
+        a.do("for k in kept: braze.wait(k)")
+        assert a.do("out = [float(k[123]) for k in kept]") == [i + 0.5 for i in range(10)]
+        status = gpu.daemon.status()
+        assert status["device_spills"] > 0
+        assert status["device_used_bytes"] <= 64 << 20
+
+
+def test_array_beyond_the_device_names_its_holders():
+    with Gpu(vram="32M") as gpu:
+        a = gpu.talker()
+        a.do("small = np.ones(1000) + 0; braze.wait(small)")
+        with pytest.raises(Refused, match="MemoryError.*cuda:0 has no room.*python"):
+            a.do("big = np.full(10000000, 1.0) + 0; braze.wait(big)")
+        assert a.do("out = float(small.sum())") == 1000
+        assert a.do("""
+with braze.device("cpu"):
+    out = float((np.full(10000000, 1.0) + 0).sum())""") == 1e7
+
+
+def test_device_has_less_memory_than_it_said(gpu):
+    """Its driver refuses an allocation: colder arrays go and the run is made again."""
+    a, b = gpu.talker(), gpu.talker()
+    b.do("mine = np.asarray(numpy.arange(5000.)) * 2; braze.wait(mine)")
+    a.do("braze.wait(np.ones(10) + 1)")
+    gpu.inject("fail=cuMemAllocFromPoolAsync:1:2,fail=cuMemAllocFromPoolAsync:2:2")
+    a.do("x = np.asarray(numpy.arange(5000.)) + 1; braze.wait(x)")
+    assert a.do("out = float(x[10])") == 11
+    assert b.do("out = float(mine[10])") == 20
+    assert gpu.deaths() == 0
+
+
+# ---- Faults: two clients, one of which is innocent ----
+
+
+def innocent(gpu):
+    b = gpu.talker()
+    b.do("host = np.asarray(numpy.arange(4000.)); braze.wait(host * 1)")
+    b.do("recipe = np.sqrt(host) + 1; braze.wait(recipe)")
+    b.do("read = np.asarray(numpy.ones(4000)) * 3; out = float(read.sum()); got = numpy.asarray(read)")
+    return b
+
+
+def unharmed(b):
+    assert b.do("out = float(numpy.asarray(host)[9])") == 9
+    assert b.do("out = float(numpy.asarray(recipe)[9])") == 4
+    assert b.do("out = float(numpy.asarray(read).sum())") == 12000
+    assert b.do("out = float((host + recipe).sum())") == pytest.approx(
+        sum(i + i**0.5 + 1 for i in range(4000)))
+
+
+@pytest.mark.parametrize("error", [700, 716, 719])
+def test_sticky_error(gpu, error):
+    """The worker is restarted within 3 s; what ran is run again."""
+    b, a = innocent(gpu), gpu.talker()
+    a.do("x = np.asarray(numpy.arange(3000.)); braze.wait(x + 0)")
+    gpu.inject(f"fault=cuLaunchKernel:1:{error}")
+    start = time.monotonic()
+    a.do("y = x * 7 - 2; braze.wait(y)")
+    assert a.do("out = float(y[3])") == 19
+    assert time.monotonic() - start < 3
+    assert gpu.deaths() == 1
+    unharmed(b)
+
+
+def test_what_was_on_the_device_only_is_lost_by_name(gpu):
+    b, a = innocent(gpu), gpu.talker()
+    a.do("x = np.asarray(numpy.arange(3000.)); s = x.reshape(30, 100).sum(axis=0); braze.flush()")
+    a.do("t = s + 1; out = float(t[0]); u = s * 2; braze.wait(u)")
+    gpu.inject("fault=cuLaunchKernel:1:700")
+    a.do("out = float((x * 7)[3])")
+    unharmed(b)
+    # The sum's own value: on the host if it was read, else lost or made again.
+    try:
+        assert a.do("out = float(s[0])") == sum(range(0, 3000, 100))
+    except Refused as e:
+        assert "LostError" in str(e) and "cuda:0" in str(e)
+    assert a.do("out = float((x + 1)[3])") == 4
+
+
+def test_hang(gpu):
+    """A kernel that does not end is ended with its worker, within 3 s, and others go on."""
+    b, a = innocent(gpu), gpu.talker()
+    a.do("x = np.asarray(numpy.arange(3000.)); braze.wait(x + 0)")
+    gpu.inject("hang=cuLaunchKernel:1")
+    start = time.monotonic()
+    a.begin("y = x * 9; braze.wait(y); out = float(y[2])")
+    wait_until(lambda: gpu.deaths() == 1, 10, "the worker's end")
+    assert time.monotonic() - start < 6
+    assert a.end() == 18
+    unharmed(b)
+
+
+def test_kernel_that_kills_twice_is_quarantined(gpu):
+    b, a = innocent(gpu), gpu.talker()
+    a.do("x = np.asarray(numpy.arange(3000.)); braze.wait(x + 0)")
+    a.begin("pass")
+    a.end()
+    for _ in range(2):
+        gpu.inject("fault=cuLaunchKernel:1:700")
+        deaths = gpu.deaths()
+        try:
+            a.do("y = x * 11 - 5; braze.wait(y)")
+        except Refused:
+            break
+        wait_until(lambda before=deaths: gpu.deaths() > before, 5)
+    with pytest.raises(Refused, match="quarantined|killed the worker twice|not run again"):
+        a.do("z = x * 11 - 5; braze.wait(z)")
+    unharmed(b)
+
+
+# ---- Devices that cannot be used ----
+
+
+def test_no_library():
+    with Gpu("auto", env={"BRAZE_LIBCUDA": "/nowhere/libcuda.so.1"}) as gpu:
+        wait_until(lambda: gpu.device()["state"] == "unusable")
+        assert "/nowhere/libcuda.so.1" in gpu.device()["text"]
+        a = gpu.talker("auto")
+        assert a.do("out = float(np.ones(100).sum())") == 100
+        with pytest.raises(Refused, match="DeviceError.*cuda:0"):
+            a.do("""
+with braze.device("cuda:0"):
+    out = float(np.ones(100).sum())""")
+        doctor = gpu.daemon.ctl("doctor")
+        assert "cuda:0 is unusable" in doctor.stdout
+
+
+@pytest.mark.parametrize("symbol", ["cuLaunchKernel", "cuMemcpyHtoDAsync_v2"])
+def test_missing_symbol(symbol):
+    with Gpu(missing=symbol) as gpu:
+        wait_until(lambda: gpu.device()["state"] == "unusable")
+        assert symbol in gpu.device()["text"]
+
+
+def test_missing_optional_symbols():
+    with Gpu(missing="cuGraphInstantiateWithFlags:cuStreamWriteValue32_v2") as gpu:
+        gpu.usable()
+        a = gpu.talker()
+        assert a.do("out = float((np.ones(1000) * 3).sum())") == 3000
+
+
+def test_no_nvrtc():
+    """Kernels cannot be compiled for the device: their plans run on the CPU."""
+    with Gpu(env={"BRAZE_NVRTC": "/nowhere/libnvrtc.so"}) as gpu:
+        gpu.usable()
+        a = gpu.talker()
+        assert a.do("x = np.asarray(numpy.arange(777.)); out = float((x * 31 + 0.125).sum())") == (
+            sum(i * 31 + 0.125 for i in range(777)))
+        assert "/nowhere/libnvrtc.so" in gpu.daemon.log_text()
+
+
+# ---- Which device ----
+
+
+def test_auto_chooses_by_cost():
+    with Gpu("auto") as gpu:
+        gpu.usable()
+        a = gpu.talker("auto")
+        a.do("small = np.asarray(numpy.arange(100.)); out = float((small * 2).sum())")
+        for _ in range(4):
+            a.do("braze.wait(small * 2 + 1)")
+        assert gpu.device()["runs"] == 0
+        kernels = [gpu.daemon.get(f"/kernels/{k['id']}") for k in gpu.daemon.kernels()]
+        reasons = [r for k in kernels for r in k["reasons"]]
+        assert any("runs on cpu: predicted" in r for r in reasons), reasons
