@@ -109,34 +109,41 @@ static void compute(struct CUctx_st *c, struct cu_op *op)
 		copy(c, op);
 	else if (op->kind == OP_FILL)
 		fill(c, op);
-	else
+	else if (op->kind == OP_KERNEL)
 		kernel(c, op);
 	cu_memory_release();
+	if (op->kind == OP_HOST_CALL)
+		op->call(op->data);
+}
+
+static bool works(const struct CUctx_st *c)
+{
+	return !__atomic_load_n(&c->fault, __ATOMIC_SEQ_CST) && !c->cancel;
+}
+
+static void disturb(struct CUctx_st *c, const struct cu_op *op)
+{
+	if (cu_config.delay_us)
+		usleep((useconds_t)cu_config.delay_us);
+	if (op->injected.hang)
+		hang(c);
+	if (op->injected.fault)
+		cu_set_fault(c, op->injected.fault, "injected");
 }
 
 /* After a fault, and while the context goes away, nothing is computed any more; what
  * others wait for still happens. */
 void cu_op_execute(struct CUctx_st *c, struct cu_op *op)
 {
-	bool works = !__atomic_load_n(&c->fault, __ATOMIC_SEQ_CST) && !c->cancel;
-
-	if (cu_config.delay_us && works)
-		usleep((useconds_t)cu_config.delay_us);
-	if (op->injected.hang && works)
-		hang(c);
-	if (op->injected.fault && works)
-		cu_set_fault(c, op->injected.fault, "injected");
-	works = !__atomic_load_n(&c->fault, __ATOMIC_SEQ_CST) && !c->cancel;
+	if (works(c))
+		disturb(c, op);
 	switch (op->kind) {
 	case OP_COPY_MEMORY:
 	case OP_FILL:
 	case OP_KERNEL:
-		if (works)
-			compute(c, op);
-		break;
 	case OP_HOST_CALL:
-		if (works)
-			op->call(op->data);
+		if (works(c))
+			compute(c, op);
 		break;
 	case OP_RECORD:
 		cu_event_reach(op->event, op->sequence);

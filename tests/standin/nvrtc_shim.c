@@ -43,30 +43,34 @@ static bool is_self(void *library)
 	       !dladdr(version, &theirs) || mine.dli_fbase == theirs.dli_fbase;
 }
 
-static void open_real(void)
+static void *search(void)
 {
 	static const char *const variables[] = {"CUDA_HOME", "CUDA_PATH"};
-	const char *named = getenv("BRAZE_STANDIN_NVRTC");
+	void *found = NULL;
 	char folder[1000];
 
-	if (named && *named)
-		real = dlopen(named, RTLD_NOW | RTLD_LOCAL);
-	for (size_t k = 0; k < 2 && !real && !(named && *named); k++)
+	for (size_t k = 0; k < 2 && !found; k++)
 		if (getenv(variables[k])) {
 			snprintf(folder, sizeof(folder), "%s/lib64", getenv(variables[k]));
-			real = open_in(folder);
+			found = open_in(folder);
 		}
-	if (!real && !(named && *named))
-		real = open_in("/usr/local/cuda/lib64");
-	if (!real && !(named && *named))
-		real = open_in("");
+	if (!found)
+		found = open_in("/usr/local/cuda/lib64");
+	return found ? found : open_in("");
+}
+
+static void open_real(void)
+{
+	const char *named = getenv("BRAZE_STANDIN_NVRTC");
+	bool given = named && *named;
+
+	real = given ? dlopen(named, RTLD_NOW | RTLD_LOCAL) : search();
 	if (real && is_self(real))
 		real = NULL;
 	if (!real)
 		fprintf(stderr,
-			"standin: no NVRTC found (%s); set BRAZE_STANDIN_NVRTC to its "
-			"path\n",
-			named && *named ? named : "in the usual places");
+			"standin: no NVRTC found (%s); set BRAZE_STANDIN_NVRTC to its path\n",
+			given ? named : "in the usual places");
 }
 
 static void *function(const char *name)

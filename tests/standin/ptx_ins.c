@@ -269,18 +269,24 @@ static bool flag_word(struct ptx_ins *i, struct ptx_extra *x, const char *word)
 	return false;
 }
 
+static bool listed_word(struct ptx_ins *i, const char *word)
+{
+	bool atomic = i->op == OP_ATOM || i->op == OP_RED || i->op == OP_REDUX || i->op == OP_BAR;
+
+	return (atomic && FIND(atomics, word, &i->atomic)) || FIND(rounds, word, &i->round) ||
+	       FIND(integer_rounds, word, &i->integer_round) || FIND(spaces, word, &i->space) ||
+	       FIND(parts, word, &i->part);
+}
+
 static void modifier(struct ptx_module *m, struct ptx_ins *i, struct ptx_extra *x, const char *word)
 {
 	enum ptx_type type = ptx_type_of(word);
-	bool atomic = i->op == OP_ATOM || i->op == OP_RED || i->op == OP_REDUX || i->op == OP_BAR;
 
 	if (type) {
 		if (x->ntypes < 3)
 			x->types[x->ntypes++] = type;
-	} else if (compare_word(i, x, word) || mode_word(i, word) ||
-		   (atomic && FIND(atomics, word, &i->atomic)) || FIND(rounds, word, &i->round) ||
-		   FIND(integer_rounds, word, &i->integer_round) || FIND(spaces, word, &i->space) ||
-		   FIND(parts, word, &i->part) || flag_word(i, x, word)) {
+	} else if (compare_word(i, x, word) || mode_word(i, word) || listed_word(i, word) ||
+		   flag_word(i, x, word)) {
 		return;
 	} else if (among(unordered, sizeof(unordered) / sizeof(unordered[0]), word)) {
 		i->exempt = true;
@@ -326,24 +332,27 @@ static void put_unary(struct ptx_module *m, enum ptx_op op, enum ptx_type type, 
 	ptx_put(m, &i);
 }
 
+static bool flushes(enum ptx_type t)
+{
+	return t == T_F32 || t == T_F64;
+}
+
 /* .ftz and .sat as operations of their own. */
 void ptx_put_flushed(struct ptx_module *m, struct ptx_ins *i, enum ptx_type from, enum ptx_type to)
 {
 	bool ftz = i->ftz, sat = i->sat && ptx_type_float(to);
-	bool half = ptx_type_bytes[from] == 2 || ptx_type_bytes[to] == 2;
+	bool any = flushes(from) || flushes(to);
 
-	if (ftz && half && from != T_F32 && to != T_F32 && i->op != OP_EX2)
+	if (ftz && !any && ptx_type_float(from) && i->op != OP_EX2)
 		ptx_refuse(m, "unsupported instruction '%s'", m->mnemonic);
+	for (int k = 0; k < i->ns && ftz && flushes(from); k++) {
+		uint32_t flushed = ptx_new_scratch(m, ptx_type_bytes[from]);
 
-	if (ftz && (from == T_F32 || from == T_F64))
-		for (int k = 0; k < i->ns; k++) {
-			uint32_t flushed = ptx_new_scratch(m, ptx_type_bytes[from]);
-
-			put_unary(m, OP_FLUSH, from, flushed, i->s[k]);
-			i->s[k] = flushed;
-		}
+		put_unary(m, OP_FLUSH, from, flushed, i->s[k]);
+		i->s[k] = flushed;
+	}
 	ptx_put(m, i);
-	if (ftz && (to == T_F32 || to == T_F64))
+	if (ftz && flushes(to))
 		put_unary(m, OP_FLUSH, to, i->d[0], i->d[0]);
 	if (sat)
 		put_unary(m, OP_SATURATE, to, i->d[0], i->d[0]);

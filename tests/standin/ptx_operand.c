@@ -55,43 +55,46 @@ static uint64_t bits_of(double v, enum ptx_type type)
 	return bits;
 }
 
-/* 0f3F800000 and 0d3FF0000000000000: a float's bits. */
-static bool exact_float(const struct ptx_lexer *x, double *out)
+/* 'f' of 0f3F800000, 'd' of 0d3FF0000000000000, 0 of every other number. */
+static char exact_kind(const struct ptx_lexer *x)
 {
 	char c = (char)(x->text[0] == '0' ? x->text[1] | 32 : 0);
-	uint64_t bits = c == 'f' || c == 'd' ? strtoull(x->text + 2, NULL, 16) : 0;
-	uint32_t low = (uint32_t)bits;
+
+	return (c == 'f' && x->length == 10) || (c == 'd' && x->length == 18) ? c : 0;
+}
+
+/* A float's bits are kept as they are, a NaN's too, unless the type is another. */
+static uint64_t exact_float(const struct ptx_lexer *x, bool negative, enum ptx_type type)
+{
+	bool single = exact_kind(x) == 'f';
+	uint64_t bits = strtoull(x->text + 2, NULL, 16);
+	uint32_t low;
+	double d;
 	float f;
 
-	if (c == 'f' && x->length == 10) {
-		memcpy(&f, &low, sizeof(f));
-		*out = (double)f;
-		return true;
-	}
-	memcpy(out, &bits, sizeof(*out));
-	return c == 'd' && x->length == 18;
+	if (negative)
+		bits ^= single ? 1ull << 31 : 1ull << 63;
+	if (single == (type != T_F64))
+		return bits;
+	low = (uint32_t)bits;
+	memcpy(&f, &low, sizeof(f));
+	memcpy(&d, &bits, sizeof(d));
+	return bits_of(single ? (double)f : d, type);
 }
 
 uint64_t ptx_number(struct ptx_module *m, bool negative, enum ptx_type type)
 {
 	struct ptx_lexer *x = m->lex;
-	bool single = x->text[0] == '0' && (x->text[1] | 32) == 'f' && x->length == 10;
 	uint64_t v;
-	double d = 0;
 	char *end;
 
 	if (x->kind != LEX_NUMBER)
 		ptx_refuse(m, "expected a number, found '%s'", x->text);
-	if (exact_float(x, &d)) {
-		/* Bits are kept as they are, a NaN's too, unless the type differs. */
-		uint64_t bits = strtoull(x->text + 2, NULL, 16);
-
-		if (single == (type != T_F64))
-			v = bits ^ (negative ? (single ? 1ull << 31 : 1ull << 63) : 0);
-		else
-			v = bits_of(negative ? -d : d, single ? T_F64 : type);
+	if (exact_kind(x)) {
+		v = exact_float(x, negative, type);
 	} else if (strchr(x->text, '.')) {
-		d = strtod(x->text, NULL);
+		double d = strtod(x->text, NULL);
+
 		v = bits_of(negative ? -d : d, type);
 	} else {
 		v = strtoull(x->text, &end, 0);

@@ -61,26 +61,36 @@ struct declaration {
 	bool unsized; /* [] */
 };
 
+/* One word before the name; the elements of a vector if it says so, else 1. */
+static size_t declaration_word(struct ptx_module *m, struct declaration *d)
+{
+	static const char *const ignored[] = {".ptr", ".global", ".shared", ".const", ".local"};
+	size_t vector = 1, k = 0;
+
+	if (take(m, ".align")) {
+		d->align = number(m);
+		return 1;
+	}
+	while (k < 5 && !at(m, ignored[k]))
+		k++;
+	if (at(m, ".v2") || at(m, ".v4"))
+		vector = (size_t)(m->lex->text[2] - '0');
+	else if (ptx_type_of(m->lex->text + 1))
+		d->type = ptx_type_of(m->lex->text + 1);
+	else if (k == 5)
+		ptx_refuse(m, "unknown '%s' in a declaration", m->lex->text);
+	ptx_lex_next(m->lex);
+	return vector;
+}
+
 /* .align 8 .b8 name[16], from the word after the state space. */
 static void declaration(struct ptx_module *m, struct declaration *d)
 {
 	size_t vector = 1;
 
 	*d = (struct declaration){.elements = 1};
-	while (m->lex->text[0] == '.') {
-		if (take(m, ".align")) {
-			d->align = number(m);
-			continue;
-		}
-		if (at(m, ".v2") || at(m, ".v4"))
-			vector = (size_t)(m->lex->text[2] - '0');
-		else if (ptx_type_of(m->lex->text + 1))
-			d->type = ptx_type_of(m->lex->text + 1);
-		else if (!at(m, ".ptr") && !at(m, ".global") && !at(m, ".shared") &&
-			 !at(m, ".const") && !at(m, ".local"))
-			ptx_refuse(m, "unknown '%s' in a declaration", m->lex->text);
-		ptx_lex_next(m->lex);
-	}
+	while (m->lex->text[0] == '.')
+		vector *= declaration_word(m, d);
 	if (!d->type)
 		ptx_refuse(m, "declaration without a type");
 	copy_name(m, d->name);

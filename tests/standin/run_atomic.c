@@ -48,21 +48,14 @@ static bool less(const struct ptx_ins *i, u64 a, u64 b)
 	return i->type == T_S64 ? (s64)a < (s64)b : a < b;
 }
 
-static u64 combined(const struct ptx_ins *i, u64 old, u64 v, u64 other)
+/* What replaces a value by its comparison with another. */
+static u64 replaced(const struct ptx_ins *i, u64 old, u64 v, u64 other)
 {
 	switch (i->atomic) {
-	case ATOM_ADD:
-		return add(i, old, v);
 	case ATOM_MIN:
 		return less(i, v, old) ? v : old;
 	case ATOM_MAX:
 		return less(i, old, v) ? v : old;
-	case ATOM_AND:
-		return old & v;
-	case ATOM_OR:
-		return old | v;
-	case ATOM_XOR:
-		return old ^ v;
 	case ATOM_CAS:
 		return old == v ? other : old;
 	case ATOM_INC:
@@ -71,6 +64,22 @@ static u64 combined(const struct ptx_ins *i, u64 old, u64 v, u64 other)
 		return old == 0 || old > v ? v : old - 1;
 	default: /* exchange */
 		return v;
+	}
+}
+
+static u64 combined(const struct ptx_ins *i, u64 old, u64 v, u64 other)
+{
+	switch (i->atomic) {
+	case ATOM_ADD:
+		return add(i, old, v);
+	case ATOM_AND:
+		return old & v;
+	case ATOM_OR:
+		return old | v;
+	case ATOM_XOR:
+		return old ^ v;
+	default:
+		return replaced(i, old, v, other);
 	}
 }
 

@@ -508,6 +508,24 @@ static void begin(struct run *r, struct group *g)
 	r->instructions = 0;
 }
 
+/* Executes the instruction at the group's place for the lanes whose guard says so. */
+static void execute(struct run *r, struct group *g)
+{
+	const struct ptx_ins *i = &r->m->ins[g->pc];
+
+	if (i->guard != PTX_NONE)
+		guarded(r, g, i);
+	else if (r->count != g->count)
+		activate(r, g->list, g->count);
+	if (r->count && is_flow(i)) {
+		flow(r, g, i);
+		return;
+	}
+	if (r->count)
+		i->run(r, i);
+	g->pc++;
+}
+
 void run_block(struct run *r)
 {
 	struct group g;
@@ -521,28 +539,12 @@ void run_block(struct run *r)
 				break;
 			activate(r, g.list, g.count);
 		}
-		const struct ptx_ins *i = &r->m->ins[g.pc];
 		r->pc = g.pc;
 		if ((++r->instructions & 1023) == 0 && interrupted(r, &g))
 			break;
-		if (i->guard != PTX_NONE)
-			guarded(r, &g, i);
-		else if (r->count != g.count)
-			activate(r, g.list, g.count);
-		if (r->count == 0) {
-			g.pc++;
-			continue;
-		}
-		if (is_flow(i)) {
-			flow(r, &g, i);
-			if (r->report->fault)
-				break;
-			continue;
-		}
-		i->run(r, i);
+		execute(r, &g);
 		if (r->report->fault)
 			break;
-		g.pc++;
 	}
 	r->total += r->instructions;
 }

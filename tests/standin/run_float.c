@@ -165,8 +165,22 @@ static void testp(struct run *r, const struct ptx_ins *i)
 
 /* ---- 16 bits ---- */
 
+static f64 half_unary(unsigned op, f64 a)
+{
+	switch (op) {
+	case OP_EX2:
+		return exp2(a);
+	case OP_TANH:
+		return tanh(a);
+	default: /* saturate */
+		return a > 0 ? (a < 1 ? a : 1.0) : 0.0;
+	}
+}
+
 static f64 half_compute(const struct ptx_ins *i, f64 a, f64 b, f64 c)
 {
+	bool nan = i->nan && (a != a || b != b);
+
 	switch (i->op) {
 	case OP_ADD:
 		return a + b;
@@ -177,17 +191,11 @@ static f64 half_compute(const struct ptx_ins *i, f64 a, f64 b, f64 c)
 	case OP_FMA:
 		return half_fma(a, b, c);
 	case OP_MIN:
-		return i->nan && (a != a || b != b) ? NAN : least_f64(a, b);
+		return nan ? NAN : least_f64(a, b);
 	case OP_MAX:
-		return i->nan && (a != a || b != b) ? NAN : greatest_f64(a, b);
-	case OP_EX2:
-		return exp2(a);
-	case OP_TANH:
-		return tanh(a);
-	case OP_SATURATE:
-		return a > 0 ? (a < 1 ? a : 1.0) : 0.0;
+		return nan ? NAN : greatest_f64(a, b);
 	default:
-		return 0;
+		return half_unary(i->op, a);
 	}
 }
 
