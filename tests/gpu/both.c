@@ -121,9 +121,11 @@ static bool compare(struct both *b, const struct program *p, const struct outcom
 	bool good = true;
 
 	if (dev->err.code || cpu->err.code) {
-		b->refused += dev->err.code == cpu->err.code;
-		if (dev->err.code == cpu->err.code)
+		if (dev->err.code == cpu->err.code) {
+			b->refused++;
+			tap_note("refused on both: %s: %s", p->name, cpu->err.text);
 			return true;
+		}
 		tap_note("  on the device: %s", dev->err.code ? dev->err.text : "a result");
 		tap_note("  on the CPU: %s", cpu->err.code ? cpu->err.text : "a result");
 		host_tell_log(b->host, 8);

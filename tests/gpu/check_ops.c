@@ -42,33 +42,19 @@ static bool takes(unsigned op, unsigned dtype, struct op_sig *sig)
  * the mathematical libraries have an error bound. */
 double check_ops_rule(unsigned op, unsigned dtype)
 {
+	static const uint8_t functions[] = {OP_CBRT, OP_EXP,   OP_EXPM1, OP_EXP2,    OP_LOG,
+					    OP_LOG2, OP_LOG10, OP_POWER, OP_ARCTAN2, OP_HYPOT};
 	bool complex = dtype_row(dtype)->cls == CLASS_COMPLEX;
 
-	if (op >= OP_SIN && op <= OP_ARCTANH)
-		return SAME_ULPS;
-	switch (op) {
-	case OP_CBRT:
-	case OP_EXP:
-	case OP_EXPM1:
-	case OP_EXP2:
-	case OP_LOG:
-	case OP_LOG2:
-	case OP_LOG10:
-	case OP_POWER:
-	case OP_ARCTAN2:
-	case OP_HYPOT:
-		return SAME_ULPS;
-	case OP_LOG1P:
-		return complex ? SAME_ULPS_OF_ONE : SAME_ULPS;
-	case OP_LOGADDEXP:
+	if (op == OP_LOGADDEXP || (op == OP_LOG1P && complex))
 		return SAME_ULPS_OF_ONE;
-	case OP_ABSOLUTE:
-	case OP_SIGN:
-	case OP_SQRT:
-		return complex ? SAME_ULPS : SAME_BITS;
-	default:
-		return SAME_BITS;
-	}
+	if ((op >= OP_SIN && op <= OP_ARCTANH) || op == OP_LOG1P ||
+	    memchr(functions, (int)op, sizeof functions))
+		return SAME_ULPS;
+	/* These take a square root of a sum of squares. */
+	if (complex && (op == OP_ABSOLUTE || op == OP_SIGN || op == OP_SQRT))
+		return SAME_ULPS;
+	return SAME_BITS;
 }
 
 static int record(const void *data, braze_session *s, braze_array **out, int *n, braze_error *err)
