@@ -231,13 +231,8 @@ template <bool ACOS> BZ_FN bz_c128 bz_z_hull_extreme(bz_f64 x, bz_f64 y)
 	/* x is 1, y next to nothing */
 	return {ACOS ? sqrt(y) : BZ_HALF_PI - sqrt(y), sqrt(y)};
 }
-template <bool ACOS> BZ_FN bz_c128 bz_z_hull(bz_f64 x, bz_f64 y)
+template <bool ACOS> BZ_FN bz_c128 bz_z_hull_common(bz_f64 x, bz_f64 y)
 {
-	if (x != x || y != y)
-		return {x == 0 ? (ACOS ? BZ_HALF_PI : 0.0) : bz_nan<bz_f64>(),
-			bz_isinf(x) || bz_isinf(y) ? bz_infinity<bz_f64>() : bz_nan<bz_f64>()};
-	if (x > 1e150 || y > 1e150 || y < 1e-150)
-		return bz_z_hull_extreme<ACOS>(x, y);
 	const bz_f64 r = hypot(x + 1, y), s = hypot(x - 1, y), a = 0.5 * (r + s), b = x / a;
 	const bz_f64 rp = r + (x + 1), yy = y * y;
 	bz_c128 z;
@@ -260,6 +255,15 @@ template <bool ACOS> BZ_FN bz_c128 bz_z_hull(bz_f64 x, bz_f64 y)
 		z.im = log(a + sqrt(a * a - 1));
 	}
 	return z;
+}
+template <bool ACOS> BZ_FN bz_c128 bz_z_hull(bz_f64 x, bz_f64 y)
+{
+	if (x != x || y != y)
+		return {x == 0 ? (ACOS ? BZ_HALF_PI : 0.0) : bz_nan<bz_f64>(),
+			bz_isinf(x) || bz_isinf(y) ? bz_infinity<bz_f64>() : bz_nan<bz_f64>()};
+	if (x > 1e150 || y > 1e150 || y < 1e-150)
+		return bz_z_hull_extreme<ACOS>(x, y);
+	return bz_z_hull_common<ACOS>(x, y);
 }
 BZ_FN bz_c128 bz_z_asin(bz_c128 z)
 {
