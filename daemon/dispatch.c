@@ -614,7 +614,8 @@ static enum start start(struct job *j)
 		return give_up(j, st, &err);
 	s->waiting = j->next;
 	s->stats.steps += j->run.plan->nstep;
-	if (!j->run.plan->nstep) { /* arrays without content need storage only */
+	/* Arrays without content need storage only. */
+	if (!j->run.plan->nstep && !j->run.nbefore && !j->run.nafter) {
 		j->next = NULL;
 		dispatch_end(j, JOB_DONE, NULL);
 		return ENDED;

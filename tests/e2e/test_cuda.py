@@ -144,6 +144,17 @@ with braze.host(a) as h:
 out = float(a.sum())""") == 200.0
 
 
+def test_write_of_nothing_leaves_the_value(gpu):
+    """Its plan has no step, yet the value must get to the device."""
+    a = gpu.talker()
+    out = a.do("""
+a = np.asarray(numpy.arange(10.))
+a[:0] = 2
+braze.wait(a)
+out = numpy.asarray(a + 1).tolist()""")
+    assert a.do("out = numpy.asarray(a + 1).tolist()") == list(range(1, 11)), out
+
+
 def test_snapshot_keeps_its_value(gpu):
     a = gpu.talker()
     out = a.do("""

@@ -9,6 +9,7 @@ import contextlib
 import math
 import operator
 import os
+import sys
 import threading
 
 import numpy as _numpy
@@ -58,6 +59,14 @@ def _environment_flags():
     return flags
 
 
+def _name_cuda_packages():
+    """A daemon that is started from here finds NVIDIA's Python packages (NVRTC, cuBLAS)."""
+    folders = [f for f in sys.path if f and os.path.isdir(os.path.join(f, "nvidia"))]
+    if folders:
+        os.environ.setdefault("BRAZE_CUDA_PATHS", os.pathsep.join(folders))
+
+
+_name_cuda_packages()
 _core.set_flags(_environment_flags())
 os.register_at_fork(after_in_child=_core.forked)
 
