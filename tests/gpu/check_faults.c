@@ -19,6 +19,7 @@
 #include "tap.h"
 
 #define COUNT	    4096
+#define HANG_MS	    "2000"
 #define WAIT_MS	    120000
 #define SOON	    3.0		 /* seconds until everything is as before */
 #define SMALL_BYTES (2ull << 30) /* a device with less can be filled from the host */
@@ -383,8 +384,18 @@ static void with_host(const struct options *o, const struct fault *f)
 
 void check_faults(const struct options *o)
 {
+	const char *set = getenv("BRAZE_WORKER_HANG_MS");
+	char *before = set ? xstrdup(set) : NULL;
+
 	tap_note("faults, each on a daemon of its own");
+	/* However patient it is otherwise: here some are to be found to hang. */
+	setenv("BRAZE_WORKER_HANG_MS", HANG_MS, 1);
 	for (unsigned i = 0; i < sizeof faults / sizeof *faults; i++)
 		with_host(o, &faults[i]);
 	with_host(o, NULL);
+	if (before)
+		setenv("BRAZE_WORKER_HANG_MS", before, 1);
+	else
+		unsetenv("BRAZE_WORKER_HANG_MS");
+	free(before);
 }

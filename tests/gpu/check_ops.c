@@ -9,9 +9,9 @@
 #include "sections.h"
 #include "tap.h"
 
-#define TOGETHER_QUICK 16
+#define TOGETHER_QUICK 24
 #define TOGETHER       4
-#define COUNT_QUICK    1031
+#define COUNT_QUICK    523
 #define COUNT	       100003
 
 struct batch {

@@ -11,7 +11,7 @@
 #include "sections.h"
 #include "tap.h"
 
-#define PROGRAMS_QUICK 8
+#define PROGRAMS_QUICK 6
 #define PROGRAMS       120
 #define POOL	       8
 #define TRIES	       6
