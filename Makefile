@@ -7,7 +7,7 @@ PRESET ?= release
 VENV   := build/venv
 PYTHON_ENV := $(CURDIR)/$(VENV)/bin/python
 
-.PHONY: all help setup build demo test test-long bench lint fmt install clean
+.PHONY: all help setup build demo test test-long bench gpu-bundle lint fmt install clean
 all: build
 
 help:
@@ -18,6 +18,7 @@ help:
 	@echo 'make test        all tests; ends with "N passed, N failed"'
 	@echo 'make test-long   the same, then thread sanitizer, long tests and a minute of each fuzzer'
 	@echo 'make bench       benchmarks against NumPy'
+	@echo 'make gpu-bundle  a tree in .gpu/ that checks and measures a machine with a GPU'
 	@echo 'make lint        budgets, names, includes, headers, formatting'
 	@echo 'make fmt         format the C sources (clang-format)'
 	@echo 'make install     install below PREFIX (default /usr/local), DESTDIR honoured'
@@ -40,6 +41,9 @@ test-long: build
 
 bench: build
 	@$(PYTHON_ENV) tests/run.py --jobs 1 --bench
+
+gpu-bundle: build
+	@deploy/bundle.sh .gpu
 
 lint: build
 	@$(PYTHON_ENV) deploy/lint/lint.py

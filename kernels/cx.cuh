@@ -57,9 +57,9 @@ template <class T> BZ_FN T bz_complex_sign(T a)
 		return {0, 0};
 	if (re || im)
 		return {re ? bz_sign(a.re) : (F)0, im ? bz_sign(a.im) : (F)0};
-	/* A finite number can have an infinite size. */
+	/* A finite number can have an infinite size; then NumPy gives this. */
 	if (size == bz_infinity<F>())
-		return {0, 0};
+		return {0, bz_sign(a.im)};
 	return {a.re / size, a.im / size};
 }
 template <class T> BZ_FN bool bz_complex_isnan(T a)

@@ -63,9 +63,22 @@ BZ_LIBRARY1(fabs)
 BZ_LIBRARY2(fmod)
 BZ_LIBRARY2(pow)
 BZ_LIBRARY2(atan2)
-BZ_LIBRARY2(hypot)
 BZ_LIBRARY2(copysign)
 BZ_LIBRARY2(nextafter)
+
+/* CUDA's own may round up to infinity when one operand is next to the greatest number. */
+BZ_FN bz_f32 bz_m_hypot(bz_f32 x, bz_f32 y)
+{
+	const bz_f32 size = hypotf(x, y), most = fmaxf(fabsf(x), fabsf(y));
+
+	return isinf(size) && fminf(fabsf(x), fabsf(y)) <= most * 0x1p-13f ? most : size;
+}
+BZ_FN bz_f64 bz_m_hypot(bz_f64 x, bz_f64 y)
+{
+	const bz_f64 size = hypot(x, y), most = fmax(fabs(x), fabs(y));
+
+	return isinf(size) && fmin(fabs(x), fabs(y)) <= most * 0x1p-27 ? most : size;
+}
 
 template <class F> BZ_FN F bz_infinity()
 {

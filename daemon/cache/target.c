@@ -68,22 +68,28 @@ static void put_builtins(struct textbuf *b, const char *library)
 	free(copy);
 }
 
-static void cuda_identity(struct target *t, const char *library)
+bool target_identify_cuda(struct target *t, struct cuda_find *found)
 {
 	struct textbuf b = {t->identity, sizeof t->identity, 0};
 	char tool[1024], options[512], *text = NULL;
 
-	compile_target_identity(tool, sizeof tool, library);
+	if (!cuda_find(found, "BRAZE_NVRTC", nvrtc_names)) {
+		snprintf(t->missing, sizeof t->missing,
+			 "NVRTC, which compiles for the GPU, was not found: %.900s", found->text);
+		return false;
+	}
+	compile_target_identity(tool, sizeof tool, found->path);
 	/* All that is not of one kernel: it begins with the prologue. */
 	if (emit_cuda_matmul(&text, DT_FLOAT64, NULL))
 		text = xstrdup("");
 	/* The architecture stands in the key. */
 	compile_nvrtc_options(options, sizeof options, 0, false, 1000000);
 	textbuf_put(&b, "nvrtc %s", tool);
-	put_builtins(&b, library);
+	put_builtins(&b, found->path);
 	textbuf_put(&b, "; %s; prologue %016llx", options, text_hash(text));
 	free(text);
 	t->kind = (struct disk_kind){t->identity, 0, EMIT_CUDA_GENERATION};
+	return true;
 }
 
 void target_open_cuda(struct target *t, struct uv_loop_s *loop, const struct cache_config *config)
@@ -92,12 +98,8 @@ void target_open_cuda(struct target *t, struct uv_loop_s *loop, const struct cac
 	struct cuda_find found;
 	struct err err = {OK, ""};
 
-	if (!cuda_find(&found, "BRAZE_NVRTC", nvrtc_names)) {
-		snprintf(t->missing, sizeof t->missing,
-			 "NVRTC, which compiles for the GPU, was not found: %.900s", found.text);
+	if (!target_identify_cuda(t, &found))
 		return;
-	}
-	cuda_identity(t, found.path);
 	hc.compiler = found.path;
 	if (!helper_create(&t->helper, loop, &hc, &err))
 		log_info("cache", "NVRTC: %s", found.text);

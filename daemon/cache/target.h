@@ -6,6 +6,7 @@
 #ifndef BRAZE_TARGET_H
 #define BRAZE_TARGET_H
 
+#include "base/cuda_find.h"
 #include "cache.h"
 #include "disk.h"
 #include "helper.h"
@@ -21,6 +22,9 @@ struct target {
  * there is no helper. */
 void target_open_cpu(struct target *t, struct uv_loop_s *loop, const struct cache_config *c);
 void target_open_cuda(struct target *t, struct uv_loop_s *loop, const struct cache_config *c);
+/* The NVRTC of this machine: t's kind and identity are those of code made by it.
+ * false: there is none, t->missing tells why.  Without effect but on *t; any thread. */
+bool target_identify_cuda(struct target *t, struct cuda_find *found);
 void target_close(struct target *t);
 /* The text that the target's compiler gets for this kernel; malloc'ed. */
 enum status target_source(char **out, const struct kernel *k, struct err *err) MUST_USE;

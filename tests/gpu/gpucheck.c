@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpu/gpucheck.c - braze-gpucheck: does braze work on the GPU of this machine, and how
+ * fast?
+ *
+ * In:  options (usage below), a GPU or what stands for one, brazed beside this program.
+ * Out: TAP on stdout, JSON with --json; exit status 0 when something was checked and
+ *      nothing failed. */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sections.h"
+#include "tap.h"
+
+enum {
+	SECTION_DEVICE = 1,
+	SECTION_OPS = 2,
+	SECTION_RANDOM = 4,
+	SECTION_FAULTS = 8,
+	SECTION_BENCH = 16,
+	SECTION_CHECKS = SECTION_DEVICE | SECTION_OPS | SECTION_RANDOM | SECTION_FAULTS,
+	SECTION_ALL = SECTION_CHECKS | SECTION_BENCH
+};
+
+static const struct {
+	const char *name;
+	unsigned bit;
+} sections[] = {{"device", SECTION_DEVICE}, {"ops", SECTION_OPS},     {"random", SECTION_RANDOM},
+		{"faults", SECTION_FAULTS}, {"bench", SECTION_BENCH}, {"all", SECTION_ALL}};
+
+static void usage(FILE *out)
+{
+	fputs("usage: braze-gpucheck [options]\n"
+	      "  --section NAME   device, ops, random, faults, bench or all; may be repeated\n"
+	      "  --all            every section; without any: all but bench\n"
+	      "  --quick          fewer and smaller cases\n"
+	      "  --seed N         of operands and random programs (1)\n"
+	      "  --programs N     random programs\n"
+	      "  --device NAME    cuda:N (cuda:0)\n"
+	      "  --json FILE      results and figures as JSON too\n"
+	      "The daemon is BRAZE_DAEMON, or brazed beside this program. BRAZE_LIBCUDA,\n"
+	      "BRAZE_NVRTC, BRAZE_LIBCUBLAS name libraries, BRAZE_CUDA_PATHS folders of them.\n",
+	      out);
+}
+
+struct command_line {
+	struct options options;
+	unsigned sections;
+	const char *json;
+};
+
+static bool add_section(struct command_line *c, const char *name)
+{
+	for (unsigned i = 0; i < sizeof sections / sizeof *sections; i++)
+		if (!strcmp(name, sections[i].name)) {
+			c->sections |= sections[i].bit;
+			return true;
+		}
+	fprintf(stderr, "braze-gpucheck: there is no section %s\n", name);
+	return false;
+}
+
+static bool parse(struct command_line *c, int argc, char **argv)
+{
+	static const struct option longs[] = {{"section", required_argument, NULL, 's'},
+					      {"all", no_argument, NULL, 'a'},
+					      {"quick", no_argument, NULL, 'q'},
+					      {"seed", required_argument, NULL, 'r'},
+					      {"programs", required_argument, NULL, 'p'},
+					      {"device", required_argument, NULL, 'd'},
+					      {"json", required_argument, NULL, 'j'},
+					      {"help", no_argument, NULL, 'h'},
+					      {NULL, 0, NULL, 0}};
+	int at;
+
+	while ((at = getopt_long(argc, argv, "", longs, NULL)) != -1) {
+		switch (at) {
+		case 's':
+			if (!add_section(c, optarg))
+				return false;
+			break;
+		case 'a':
+			c->sections = SECTION_ALL;
+			break;
+		case 'q':
+			c->options.quick = true;
+			break;
+		case 'r':
+			c->options.seed = strtoull(optarg, NULL, 0);
+			break;
+		case 'p':
+			c->options.programs = (unsigned)strtoul(optarg, NULL, 0);
+			break;
+		case 'd':
+			c->options.device = optarg;
+			break;
+		case 'j':
+			c->json = optarg;
+			break;
+		case 'h':
+			usage(stdout);
+			exit(0);
+		default:
+			return false;
+		}
+	}
+	return optind == argc;
+}
+
+/* The sections that talk to one daemon. */
+static enum status serve(struct host *h, const struct command_line *c, struct err *err)
+{
+	struct both b = {.host = h, .quick = c->options.quick, .seed = c->options.seed};
+	enum status st = host_start(h, err);
+
+	if (!st)
+		st = host_connect(h, &b.session, "braze-gpucheck", err);
+	if (st)
+		return st;
+	if (c->sections & SECTION_DEVICE)
+		check_device(h);
+	if (c->sections & SECTION_OPS) {
+		check_ops(&b);
+		check_shapes(&b);
+	}
+	if (c->sections & SECTION_RANDOM)
+		check_random(&b, c->options.programs);
+	if (b.checks)
+		tap_note("%u programs on both devices; refused by both: %u, fallback: %u, worst "
+			 "distance %.3g ulp",
+			 b.checks, b.refused, b.fallbacks, b.worst);
+	tap_figure("checks", "fallbacks", b.fallbacks, "programs");
+	if (c->sections & SECTION_BENCH)
+		bench_trace(&b);
+	braze_close(b.session);
+	return OK;
+}
+
+static void run(const struct command_line *c)
+{
+	struct host h;
+	struct err err = {0};
+	enum status st = host_create(&h, c->options.device, &err);
+
+	if (!st && c->sections & ~(unsigned)SECTION_FAULTS)
+		st = serve(&h, c, &err);
+	if (st) {
+		tap_result(false, "a daemon of our own: %s", err.text);
+		host_tell_log(&h, 20);
+	}
+	host_finish(&h);
+	if (!st && c->sections & SECTION_FAULTS)
+		check_faults(&c->options);
+	if (!st && c->sections & SECTION_BENCH) {
+		bench_driver(&c->options);
+		bench_kernels(&c->options);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct command_line c = {.options = {.seed = 1, .device = "cuda:0"}};
+
+	if (!parse(&c, argc, argv)) {
+		usage(stderr);
+		return 2;
+	}
+	if (!c.sections)
+		c.sections = SECTION_CHECKS;
+	tap_begin();
+	run(&c);
+	return tap_end(c.json);
+}

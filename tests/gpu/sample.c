@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpu/sample.c - see sample.h. */
+#include "sample.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+uint64_t sample_next(struct sample_rng *r)
+{
+	uint64_t x = r->state += 0x9e3779b97f4a7c15u;
+
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+	return x ^ x >> 31;
+}
+
+uint32_t sample_below(struct sample_rng *r, uint32_t n)
+{
+	return (uint32_t)((sample_next(r) >> 32) * n >> 32);
+}
+
+/* ---- Operands ---- */
+
+static double some_double(struct sample_rng *r, enum sample_style style, bool narrow)
+{
+	static const double special[] = {NAN,  INFINITY, -INFINITY, 0.0,    -0.0,    1.0,   -1.0,
+					 0.5,  -2.5,	 3.0,	    4e18,   -1e19,   1e-40, 700.0,
+					 -88., 1e5,	 DBL_MIN,   5e-324, DBL_MAX, 1e308, -127.5};
+	uint64_t bits = sample_next(r);
+	double sign = bits & 1 ? -1 : 1, unit = (double)(bits >> 11) * 0x1p-53;
+
+	if (style == SAMPLE_SMALL)
+		return ((double)sample_below(r, 33) - 12) / 4;
+	if (style == SAMPLE_SPECIAL && bits & 2)
+		return special[sample_below(r, sizeof special / sizeof *special)];
+	return sign * (0.5 + unit) * ldexp(1, (int)sample_below(r, narrow ? 20 : 24) - 10);
+}
+
+static int64_t some_integer(struct sample_rng *r, enum sample_style style, unsigned bytes)
+{
+	uint64_t bits = sample_next(r);
+	int64_t most = (int64_t)(UINT64_MAX >> (65 - 8 * bytes));
+	const int64_t special[] = {0, 1, -1, most, -most - 1, most - 1, 2, 7};
+
+	if (style == SAMPLE_SMALL)
+		return (int64_t)(bits % 17) - 6;
+	if (style == SAMPLE_SPECIAL && bits & 2)
+		return special[bits >> 61];
+	/* Every number of bits is as likely. */
+	return (int64_t)(bits >> sample_below(r, 62)) * (bits & 4 ? 1 : -1);
+}
+
+void sample_fill(void *out, unsigned dtype, size_t n, enum sample_style style, uint64_t seed)
+{
+	const struct dtype_row *row = dtype_row(dtype);
+	unsigned parts = row->cls == CLASS_COMPLEX ? 2 : 1, bytes = row->bytes / parts;
+	struct sample_rng r = {seed * 0x2545f4914f6cdd1du + 1};
+	char *at = out;
+
+	for (size_t i = 0; i < n * parts; i++, at += bytes) {
+		if (row->cls == CLASS_BOOL) {
+			*at = (char)(sample_next(&r) >> 9 & 1);
+		} else if (row->cls == CLASS_UINT && style == SAMPLE_SMALL) {
+			uint64_t v = sample_below(&r, 11);
+
+			memcpy(at, &v, bytes);
+		} else if (row->cls == CLASS_INT || row->cls == CLASS_UINT) {
+			int64_t v = some_integer(&r, style, bytes);
+
+			memcpy(at, &v, bytes);
+		} else if (bytes == 8) {
+			double v = some_double(&r, style, false);
+
+			memcpy(at, &v, 8);
+		} else {
+			float v = (float)some_double(&r, style, true);
+
+			memcpy(at, &v, 4);
+		}
+	}
+}
+
+/* ---- Comparison ---- */
+
+static double part_of(const char *at, unsigned bytes)
+{
+	double d;
+	float f;
+
+	if (bytes == 8) {
+		memcpy(&d, at, 8);
+		return d;
+	}
+	memcpy(&f, at, 4);
+	return (double)f;
+}
+
+/* The distance from |x| to the next number. */
+static double step_of(double x, unsigned bytes)
+{
+	return bytes == 8 ? nextafter(x, INFINITY) - x : (double)nextafterf((float)x, INFINITY) - x;
+}
+
+/* Half of x; an infinity is the number that would come after the greatest. */
+static double half(double x, unsigned bytes)
+{
+	return isinf(x) ? copysign(bytes == 8 ? 0x1p1023 : 0x1p127, x) : x / 2;
+}
+
+/* Two parts, `size` the magnitude that ulps are counted at. */
+static double apart(double a, double b, double size, unsigned bytes)
+{
+	double most = bytes == 8 ? DBL_MAX : (double)FLT_MAX;
+
+	if (a == b || (isnan(a) && isnan(b)))
+		return 0;
+	if (isnan(a) || isnan(b))
+		return INFINITY;
+	return fabs(half(a, bytes) - half(b, bytes)) / (step_of(fmin(size, most) / 2, bytes));
+}
+
+static double element_apart(const char *a, const char *b, unsigned parts, unsigned bytes,
+			    double least)
+{
+	double x[2], y[2], size[2], whole = least, worst = 0;
+
+	for (unsigned p = 0; p < parts; p++) {
+		x[p] = part_of(a + p * bytes, bytes);
+		y[p] = part_of(b + p * bytes, bytes);
+		size[p] = fmax(fabs(x[p]), fabs(y[p]));
+		whole = fmax(whole, size[p]);
+	}
+	for (unsigned p = 0; p < parts; p++)
+		worst = fmax(worst, apart(x[p], y[p], isfinite(whole) ? whole : size[p], bytes));
+	return worst;
+}
+
+/* Equal but for the bits of a NaN, or of zeros if `zeros`. */
+static bool same_bits(const char *a, const char *b, unsigned parts, unsigned bytes, bool zeros)
+{
+	for (unsigned p = 0; p < parts; p++, a += bytes, b += bytes) {
+		double x = part_of(a, bytes), y = part_of(b, bytes);
+
+		if (memcmp(a, b, bytes) && !(isnan(x) && isnan(y)) && !(zeros && x == y))
+			return false;
+	}
+	return true;
+}
+
+bool sample_same(struct sample_gap *gap, const void *a, const void *b, unsigned dtype, uint64_t n,
+		 double rule)
+{
+	const struct dtype_row *row = dtype_row(dtype);
+	bool real = row->cls == CLASS_FLOAT || row->cls == CLASS_COMPLEX;
+	unsigned parts = row->cls == CLASS_COMPLEX ? 2 : 1, bytes = row->bytes / parts;
+	const char *x = a, *y = b;
+
+	*gap = (struct sample_gap){.first = UINT64_MAX};
+	for (uint64_t i = 0; i < n; i++, x += row->bytes, y += row->bytes) {
+		bool same = !memcmp(x, y, row->bytes);
+		double ulps = 0;
+
+		if (same)
+			continue;
+		if (real) {
+			ulps = element_apart(x, y, parts, bytes, rule == SAME_ULPS_OF_ONE ? 1 : 0);
+			same = rule == SAME_BITS || rule == SAME_VALUE
+				       ? same_bits(x, y, parts, bytes, rule == SAME_VALUE)
+				       : ulps <= fabs(rule);
+		}
+		if (isfinite(ulps))
+			gap->worst = fmax(gap->worst, ulps);
+		if (same)
+			continue;
+		gap->differ++;
+		if (gap->first == UINT64_MAX)
+			gap->first = i;
+	}
+	return gap->differ == 0;
+}
+
+void sample_text(char *buf, size_t bytes, const void *at, unsigned dtype)
+{
+	const struct dtype_row *row = dtype_row(dtype);
+	unsigned parts = row->cls == CLASS_COMPLEX ? 2 : 1, size = row->bytes / parts;
+	int64_t v = 0;
+
+	switch (row->cls) {
+	case CLASS_FLOAT:
+		snprintf(buf, bytes, "%.17g", part_of(at, size));
+		break;
+	case CLASS_COMPLEX:
+		snprintf(buf, bytes, "%.17g%+.17gj", part_of(at, size),
+			 part_of((const char *)at + size, size));
+		break;
+	case CLASS_INT:
+		memcpy(&v, at, size);
+		v = (int64_t)((uint64_t)v << (64 - 8 * size)) >> (64 - 8 * size);
+		snprintf(buf, bytes, "%lld", (long long)v);
+		break;
+	default:
+		memcpy(&v, at, size);
+		snprintf(buf, bytes, "%llu", (unsigned long long)v);
+	}
+}

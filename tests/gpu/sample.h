@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpu/sample.h - operands that a seed decides, and how two results are compared.
+ * Pure; any thread. */
+#ifndef GPU_SAMPLE_H
+#define GPU_SAMPLE_H
+
+#include "ops.h"
+
+/* A generator of numbers; never 0. */
+struct sample_rng {
+	uint64_t state;
+};
+uint64_t sample_next(struct sample_rng *r);
+uint32_t sample_below(struct sample_rng *r, uint32_t n); /* in [0, n) */
+
+enum sample_style {
+	SAMPLE_SMALL,  /* a few small values, exact in every type */
+	SAMPLE_WIDE,   /* many magnitudes, both signs */
+	SAMPLE_SPECIAL /* half of them ends of the range, NaN, infinities, zeros, denormals */
+};
+/* n elements of a type at out. */
+void sample_fill(void *out, unsigned dtype, size_t n, enum sample_style style, uint64_t seed);
+
+/* How equal two results must be.  NaN is equal to NaN always. */
+#define SAME_BITS  0.0
+#define SAME_VALUE -1.0 /* as SAME_BITS, but zeros of both signs are equal */
+#define SAME_ULPS  4.0	/* units in the last place; of the greater part when complex */
+/* As SAME_ULPS, but of 1 where the result is less: for functions that add to a logarithm,
+ * whose sum may cancel. */
+#define SAME_ULPS_OF_ONE -4.0
+
+struct sample_gap {
+	uint64_t differ; /* elements that differ too much */
+	uint64_t first;	 /* index of the first of them */
+	double worst;	 /* ulps between any two, where both are finite */
+};
+/* true: equal by the rule. */
+bool sample_same(struct sample_gap *gap, const void *a, const void *b, unsigned dtype, uint64_t n,
+		 double rule);
+/* One element as text. */
+void sample_text(char *buf, size_t bytes, const void *at, unsigned dtype);
+
+#endif
