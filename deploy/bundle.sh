@@ -5,11 +5,11 @@
 # In:  a build (BUILD, default build/), with tests for braze-gpucheck.
 # Out: OUT/bin (brazed, brazectl, braze-gpucheck), OUT/lib (every library that these
 #      need but glibc's), OUT/python (the package, gpubench.py).  Programs find lib/ by
-#      their own place, so the tree may be moved.
+#      their own place, so the tree may be moved.  OUT.tar.xz is the same, packed.
 #
 # The tree is checked before this ends well: with an empty environment every library
 # comes from the tree or from glibc, no symbol is newer than glibc 2.36, programs start
-# from another folder, and the size is within BRAZE_BUNDLE_MIB.  Most of it is the TLS
+# from another folder, and packed it is at most BRAZE_BUNDLE_MIB.  Most of it is the TLS
 # that libcurl and libmicrohttpd are linked with.  The driver, NVRTC and cuBLAS are the
 # machine's: bin/braze-gpucheck --section device tells which are found.
 set -euo pipefail
@@ -18,13 +18,13 @@ set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 out=$1
 build=${2:-$root/build}
-limit=${BRAZE_BUNDLE_MIB:-24}
+limit=${BRAZE_BUNDLE_MIB:-8}
 glibc_most=2.36
 glibc='^(linux-vdso|ld-linux-x86-64|libc|libm|libmvec|libdl|libpthread|librt|libresolv)\.so'
 
 die() { echo "bundle: $*" >&2; exit 1; }
 
-for tool in cmake readelf objdump strip ldd; do
+for tool in cmake readelf objdump strip ldd tar xz; do
 	command -v $tool >/dev/null || die "$tool is not installed"
 done
 case $out in /|"$root"|"$build") die "$out cannot be the bundle's folder" ;; esac
@@ -88,8 +88,10 @@ done
 (cd / && env -i "$out/bin/brazectl" --version >/dev/null) || complain "brazectl does not start"
 (cd / && env -i "$out/bin/braze-gpucheck" --help >/dev/null) || complain "braze-gpucheck does not start"
 
-kib=$(du -sk --apparent-size "$out" | cut -f1)
-[ "$kib" -le $((limit * 1024)) ] || complain "$kib KiB, more than $limit MiB"
+tar -C "$out" -cJf "$out.tar.xz" .
+kib=$(($(stat -c %s "$out.tar.xz") / 1024))
+[ "$kib" -le $((limit * 1024)) ] || complain "$out.tar.xz: $kib KiB, more than $limit MiB"
 [ $bad = 0 ] || exit 1
-printf 'bundle: %s: %d.%d MiB, %d libraries\n' "$out" $((kib / 1024)) $((kib % 1024 * 10 / 1024)) \
-	"$(find "$out/lib" -name '*.so*' | wc -l)"
+printf 'bundle: %s: %d libraries; packed %s: %d.%d MiB\n' "$out" \
+	"$(find "$out/lib" -name '*.so*' | wc -l)" "$out.tar.xz" $((kib / 1024)) \
+	$((kib % 1024 * 10 / 1024))

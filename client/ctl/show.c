@@ -189,6 +189,7 @@ void show_kernels(const cJSON *o)
 		{"runs", "RUNS", NUMBER, 0},
 		{"elements", "ELEMENTS", NUMBER, 0},
 		{"busy_seconds", "BUSY", SECONDS, 0},
+		{"arch", "ARCH", NUMBER, 0},
 		{"compile_seconds", "COMPILE", SECONDS, 0},
 		{"from_disk", "DISK", WORD, 4},
 		{"origin_session", "SESSION", NUMBER, 0},

@@ -222,6 +222,9 @@ static void put_kernel(cJSON *row, const struct kernel *k)
 	cJSON_AddStringToObject(row, "state",
 				k->strikes >= 2 ? "quarantined" : state_name[k->state]);
 	cJSON_AddNumberToObject(row, "tier", k->tier);
+	cJSON_AddNumberToObject(row, "arch", k->arch);
+	cJSON_AddNumberToObject(row, "registers", k->registers);
+	cJSON_AddNumberToObject(row, "spill_bytes", k->spill_bytes);
 	cJSON_AddNumberToObject(row, "runs", (double)k->runs);
 	cJSON_AddNumberToObject(row, "elements", (double)k->elements);
 	cJSON_AddNumberToObject(row, "busy_seconds", (double)k->busy_ns * 1e-9);

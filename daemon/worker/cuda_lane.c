@@ -81,20 +81,14 @@ static enum status lane_open(struct cuda_lane *l, struct err *err)
 	return st;
 }
 
-static void lane_close(struct cuda_lane *l)
+/* Give back what lane_open took, also when it got no further than half-way. */
+static void lane_shut(struct cuda_lane *l)
 {
 	struct cuda *c = l->c;
 
-	while (l->parts)
-		cuda_issue_forget(l, l->parts->job);
-	while (l->regions.count)
-		cuda_region_drop(l, l->regions.item[0].id);
-	cuda_table_finish(&l->regions);
-	cuda_graph_finish(l);
-	free(l->volley.blocks);
-	cuda_blas_close(l);
 	if (l->words)
 		cuda_memory_give(l, l->words, 4096);
+	l->words = 0;
 	if (l->stream)
 		cuda_context_expect(c, c->api.cuStreamSynchronize(l->stream), "ending a stream");
 	for (uint32_t i = 0; i < CUDA_SLOTS; i++) {
@@ -104,6 +98,7 @@ static void lane_close(struct cuda_lane *l)
 		if (l->slot[i].end)
 			cuda_context_expect(c, c->api.cuEventDestroy_v2(l->slot[i].end),
 					    "an event");
+		l->slot[i].begin = l->slot[i].end = NULL;
 	}
 	pthread_mutex_lock(&l->lock);
 	l->open = false;
@@ -111,9 +106,24 @@ static void lane_close(struct cuda_lane *l)
 	pthread_mutex_unlock(&l->lock);
 	if (l->pinned)
 		cuda_context_expect(c, c->api.cuMemFreeHost(l->pinned), "pinned memory");
+	l->pinned = NULL;
 	cuda_memory_close(l);
 	if (l->stream)
 		cuda_context_expect(c, c->api.cuStreamDestroy_v2(l->stream), "a client's stream");
+	l->stream = NULL;
+}
+
+static void lane_close(struct cuda_lane *l)
+{
+	while (l->parts)
+		cuda_issue_forget(l, l->parts->job);
+	while (l->regions.count)
+		cuda_region_drop(l, l->regions.item[0].id);
+	cuda_table_finish(&l->regions);
+	cuda_graph_finish(l);
+	free(l->volley.blocks);
+	cuda_blas_close(l);
+	lane_shut(l);
 }
 
 /* ---- the issuer ------------------------------------------------------------------------ */
@@ -136,8 +146,29 @@ static void run_begin(struct cuda_lane *l, struct cuda_run *run)
 	pthread_mutex_unlock(&l->lock);
 }
 
+/* Once more if it failed: there may be memory now. */
+static void lane_ready(struct cuda_lane *l)
+{
+	struct err err = {0};
+	enum status st = OK;
+
+	if (l->open)
+		return;
+	st = lane_open(l, &err);
+	if (st != OK) {
+		log_error("cuda_lane", "client %llu: %s", (unsigned long long)l->client, err.text);
+		lane_shut(l);
+	}
+	pthread_mutex_lock(&l->lock);
+	l->err = err;
+	l->open = st == OK;
+	pthread_mutex_unlock(&l->lock);
+}
+
 static void do_item(struct cuda_lane *l, struct cuda_item *item)
 {
+	if (item->kind == ITEM_ALLOC || item->kind == ITEM_RUN)
+		lane_ready(l);
 	switch (item->kind) {
 	case ITEM_ALLOC:
 		cuda_region_take(l, item->region, item->arg);
@@ -163,14 +194,9 @@ static void *issuer_main(void *arg)
 {
 	struct cuda_lane *l = arg;
 	struct cuda *c = NULL;
-	struct err err = {0};
-	enum status st = lane_open(l, &err);
 
-	if (st != OK)
-		log_error("cuda_lane", "client %llu: %s", (unsigned long long)l->client, err.text);
+	lane_ready(l);
 	pthread_mutex_lock(&l->lock);
-	l->err = err;
-	l->open = st == OK;
 	for (;;) {
 		struct cuda_item *item = NULL;
 

@@ -100,10 +100,10 @@ def parse(data):
 
 # ---- Messages ----
 
-def hello(major=MAJOR, table=None, name="raw", flags=0):
+def hello(major=MAJOR, table=None, name="raw", flags=0, device=""):
     table = op_table_hash() if table is None else table
     return nested(2, number(1, major) + fixed64(3, table) + number(4, 1)
-                  + nested(5, name.encode()) + number(7, flags))
+                  + nested(5, name.encode()) + nested(6, device.encode()) + number(7, flags))
 
 
 class Trace:
@@ -111,6 +111,7 @@ class Trace:
 
     def __init__(self):
         self.head, self.out, self.inputs, self.imm = [], [], [], []
+        self.device = 0
 
     def op(self, name, out, inputs=(), imm=(), dtype="FLOAT64"):
         wire, arity = OP[name]
@@ -133,7 +134,8 @@ class Trace:
 
     def message(self):
         return nested(3, column(1, "I", self.head) + column(2, "I", self.out)
-                      + column(3, "I", self.inputs) + column(4, "Q", self.imm))
+                      + column(3, "I", self.inputs) + column(4, "Q", self.imm)
+                      + number(5, self.device))
 
 
 def demand(ticket, *ids):

@@ -145,6 +145,13 @@ def test_second_hello(siege):
     siege.check()
 
 
+def test_unknown_device(siege):
+    with Raw(siege.daemon.socket, greet=False) as c:
+        c.request(raw.hello(device="cuda:9\n\x1b[2J" + "x" * 1000))
+        refused(c)
+    siege.check()
+
+
 def test_hostile_name(siege):
     """A name is for people: no byte of it breaks a page or the log."""
     name = '"}]\\\x1b[2J\n<script>' + "x" * 300
@@ -159,6 +166,8 @@ def test_hostile_name(siege):
 
 HEAD = OP["ADD"][0] | 2 << 24
 TRACES = {
+    "for a device that is not there": lambda t: setattr(t, "device", 3),
+    "for a device beyond reason": lambda t: setattr(t, "device", (1 << 32) - 1),
     "unknown op": lambda t: t.head.append(15 | 2 << 24) or t.out.append(2),
     "op 65535": lambda t: t.head.append(65535) or t.out.append(2),
     "wrong arity": lambda t: t.head.append(HEAD | 1 << 24) or t.out.append(2),

@@ -345,6 +345,26 @@ Test(device, an_input_that_did_not_arrive_makes_the_reader_pending_again)
 	settle(second, JOB_DONE);
 }
 
+Test(device, half_written_value_is_nobodys)
+{
+	struct storage *s;
+	struct job *j;
+
+	import(1, 100);
+	unary(OP_SQRT, 2, 1);
+	run(2, &gpu);
+	s = storage_of(2);
+	slice(3, 2, 10, 5);
+	import(4, 5);
+	assign(3, 4);
+	j = bound(2, &gpu);
+	cr_assert_eq(storage_ref(storage_of(2)), s, "in place");
+	err_set(&err, E_LOST, "the run failed");
+	settle(j, JOB_FAILED);
+	cr_assert(storage_lost(s));
+	storage_unref(&trace, s);
+}
+
 Test(device, room_is_made_of_what_the_host_has_as_well)
 {
 	struct mirror *victim;
