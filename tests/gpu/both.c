@@ -166,7 +166,7 @@ bool both_check(struct both *b, const struct program *p)
 		b->fallbacks++;
 		tap_note("fallback: %s: %.0f runs on the CPU%s", p->name, fell,
 			 idle ? ", none on the device" : "");
-		good &= p->may_fall_back;
+		good = false;
 	}
 	outcome_free(&dev);
 	outcome_free(&cpu);

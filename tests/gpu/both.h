@@ -4,7 +4,7 @@
  * A program records operations in a session; it is recorded twice, with the device
  * that operations ask for set to each in turn.  Whether the device really computed
  * is read from the daemon's count of runs: a run on the CPU meanwhile is a fallback,
- * which fails the check unless the program says that it may happen.  One thread. */
+ * which fails the check.  One thread. */
 #ifndef GPU_BOTH_H
 #define GPU_BOTH_H
 
@@ -31,7 +31,6 @@ struct program {
 	const void *data;
 	double rule[BOTH_OUTPUTS];	 /* SAME_* of each result */
 	const char *label[BOTH_OUTPUTS]; /* of each result; NULL: its number */
-	bool may_fall_back;		 /* the CPU may compute some of it */
 };
 
 /* One result line; true: it passed. */

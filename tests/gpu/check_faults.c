@@ -371,7 +371,7 @@ static void with_host(const struct options *o, const struct fault *f)
 	struct host h;
 	struct err err = {0};
 
-	if (host_create(&h, o->device, &err)) {
+	if (host_create(&h, o->device, NULL, &err)) {
 		tap_result(false, "a daemon for faults: %s", err.text);
 		return;
 	}

@@ -117,6 +117,15 @@ static void check_batch(struct both *b, struct batch *t)
 	}
 }
 
+/* In a quick run one type of integers stands for all those that become floats. */
+static bool worth_while(unsigned dtype, const struct op_sig *sig)
+{
+	unsigned from = dtype_row(dtype)->cls, to = dtype_row(sig->out)->cls;
+
+	return from == CLASS_FLOAT || from == CLASS_COMPLEX || to != CLASS_FLOAT ||
+	       dtype == DT_INT32;
+}
+
 static void check_type(struct both *b, unsigned dtype)
 {
 	unsigned together = b->quick ? TOGETHER_QUICK : TOGETHER;
@@ -126,7 +135,7 @@ static void check_type(struct both *b, unsigned dtype)
 	struct op_sig sig;
 
 	for (unsigned op = 0; op < OP_END; op++) {
-		if (!takes(op, dtype, &sig))
+		if (!takes(op, dtype, &sig) || (b->quick && !worth_while(dtype, &sig)))
 			continue;
 		t.op[t.n++] = (uint8_t)op;
 		if (t.n == together) {

@@ -38,6 +38,7 @@ static void usage(FILE *out)
 	      "  --seed N         of operands and random programs (1)\n"
 	      "  --programs N     random programs\n"
 	      "  --device NAME    cuda:N (cuda:0)\n"
+	      "  --cache FOLDER   compiled kernels are taken from here and kept (absolute path)\n"
 	      "  --json FILE      results and figures as JSON too\n"
 	      "The daemon is BRAZE_DAEMON, or brazed beside this program. BRAZE_LIBCUDA,\n"
 	      "BRAZE_NVRTC, BRAZE_LIBCUBLAS name libraries, BRAZE_CUDA_PATHS folders of them.\n",
@@ -70,6 +71,7 @@ static bool parse(struct command_line *c, int argc, char **argv)
 					      {"programs", required_argument, NULL, 'p'},
 					      {"device", required_argument, NULL, 'd'},
 					      {"json", required_argument, NULL, 'j'},
+					      {"cache", required_argument, NULL, 'c'},
 					      {"help", no_argument, NULL, 'h'},
 					      {NULL, 0, NULL, 0}};
 	int at;
@@ -94,6 +96,9 @@ static bool parse(struct command_line *c, int argc, char **argv)
 			break;
 		case 'd':
 			c->options.device = optarg;
+			break;
+		case 'c':
+			c->options.cache = optarg;
 			break;
 		case 'j':
 			c->json = optarg;
@@ -141,7 +146,7 @@ static void run(const struct command_line *c)
 {
 	struct host h;
 	struct err err = {0};
-	enum status st = host_create(&h, c->options.device, &err);
+	enum status st = host_create(&h, c->options.device, c->options.cache, &err);
 
 	if (!st && c->sections & ~(unsigned)SECTION_FAULTS)
 		st = serve(&h, c, &err);

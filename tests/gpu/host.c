@@ -61,7 +61,7 @@ static enum status find_daemon(char *path, size_t n, struct err *err)
 	return err_set(err, E_SYSTEM, "no brazed beside %s; name one with BRAZE_DAEMON", self);
 }
 
-enum status host_create(struct host *h, const char *device, struct err *err)
+enum status host_create(struct host *h, const char *device, const char *cache, struct err *err)
 {
 	const char *tmp = getenv("TMPDIR");
 
@@ -75,7 +75,10 @@ enum status host_create(struct host *h, const char *device, struct err *err)
 	}
 	snprintf(h->socket, sizeof h->socket, "%s/socket", h->folder);
 	snprintf(h->status, sizeof h->status, "%s/status", h->folder);
-	snprintf(h->cache, sizeof h->cache, "%s/cache", h->folder);
+	if (cache)
+		snprintf(h->cache, sizeof h->cache, "%s", cache);
+	else
+		snprintf(h->cache, sizeof h->cache, "%s/cache", h->folder);
 	return OK;
 }
 

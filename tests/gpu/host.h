@@ -32,8 +32,10 @@ struct host_device {
 	double deaths, runs, busy, memory, used;
 };
 
-/* Make the folder; nothing runs yet. */
-enum status host_create(struct host *h, const char *device, struct err *err) MUST_USE;
+/* Make the folder; nothing runs yet.  cache: a folder for compiled kernels, which is kept;
+ * NULL: one inside. */
+enum status host_create(struct host *h, const char *device, const char *cache,
+			struct err *err) MUST_USE;
 /* Start the daemon and wait until its device has said what it is. */
 enum status host_start(struct host *h, struct err *err) MUST_USE;
 void host_stop(struct host *h);

@@ -10,6 +10,7 @@ struct options {
 	uint64_t seed;
 	unsigned programs; /* random ones; 0: as many as the section likes */
 	const char *device;
+	const char *cache; /* folder of compiled kernels; NULL: one for this run */
 };
 
 /* On the daemon that all sections but faults share. */
