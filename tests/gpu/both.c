@@ -101,7 +101,7 @@ static void tell_gap(const struct program *p, int i, const struct value *dev,
 		     const struct value *cpu, const struct sample_gap *gap)
 {
 	unsigned bytes = dtype_row(dev->dtype)->bytes;
-	char on_device[96], on_cpu[96], label[16];
+	char on_device[96], on_cpu[96], label[24];
 
 	snprintf(label, sizeof label, "result %d", i);
 	sample_text(on_device, sizeof on_device, (const char *)dev->data + gap->first * bytes,

@@ -113,6 +113,16 @@ static bool parse(struct command_line *c, int argc, char **argv)
 	return optind == argc;
 }
 
+/* Without a device there is one failure, not one for each check. */
+static enum status usable(const struct host *h, struct err *err)
+{
+	struct host_device d = host_device(h, h->device);
+
+	if (d.there && !strcmp(d.state, "usable"))
+		return OK;
+	return err_set(err, E_DEVICE, "%s: %.200s", h->device, *d.text ? d.text : d.state);
+}
+
 /* The sections that talk to one daemon. */
 static enum status serve(struct host *h, const struct command_line *c, struct err *err)
 {
@@ -125,6 +135,11 @@ static enum status serve(struct host *h, const struct command_line *c, struct er
 		return st;
 	if (c->sections & SECTION_DEVICE)
 		check_device(h);
+	st = usable(h, err);
+	if (st) {
+		braze_close(b.session);
+		return st;
+	}
 	if (c->sections & SECTION_OPS) {
 		check_ops(&b);
 		check_shapes(&b);
@@ -148,10 +163,10 @@ static void run(const struct command_line *c)
 	struct err err = {0};
 	enum status st = host_create(&h, c->options.device, c->options.cache, &err);
 
-	if (!st && c->sections & ~(unsigned)SECTION_FAULTS)
+	if (!st)
 		st = serve(&h, c, &err);
 	if (st) {
-		tap_result(false, "a daemon of our own: %s", err.text);
+		tap_result(false, "a daemon of our own with a usable device: %s", err.text);
 		host_tell_log(&h, 20);
 	}
 	host_finish(&h);
