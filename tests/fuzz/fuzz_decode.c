@@ -23,6 +23,8 @@ struct client {
 	struct err err;
 };
 
+static struct device cpu = {.name = "cpu"};
+
 static uv_loop_t loop;
 static struct decoder *decoder;
 
@@ -48,8 +50,10 @@ static void settle(struct client *c, struct job *j)
 		if (j->partition->part.value[k].role == PART_INPUT &&
 		    !j->partition->value[k]->storage)
 			st = err_set(&err, E_LOST, "an input was lost");
+	j->run.plan = plan;
+	j->device = &cpu;
 	if (!st)
-		st = job_bind(j, &c->trace, plan, 1, &err);
+		st = job_bind(j, &c->trace, 1, &err);
 	if (st)
 		end = st == E_NOMEM ? JOB_CANCELLED : JOB_FAILED;
 	job_settle(j, &c->trace, end, &err);

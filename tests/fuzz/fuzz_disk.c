@@ -27,9 +27,11 @@ static void remove_folder(void)
 	rmdir(folder);
 }
 
+static const struct disk_kind kind = {IDENTITY, 2, 7};
+
 static void open_folder(void)
 {
-	struct disk_config c = {folder, 1u << 20, IDENTITY, 2, 7};
+	struct disk_config c = {folder, 1u << 20};
 	struct err err = {0};
 
 	snprintf(folder, sizeof folder, "/dev/shm/braze-fuzz-XXXXXX");
@@ -92,16 +94,15 @@ static void check_hit(const char *file, size_t n, int fd, uint64_t bytes)
 
 static void works_still(void)
 {
-	int fd = memfd_create("code", MFD_CLOEXEC), got = -1;
+	struct disk_code code = {.fd = memfd_create("code", MFD_CLOEXEC), .bytes = 6}, got;
 	struct err err = {0};
-	uint64_t bytes = 0;
 
-	FUZZ_CHECK(write(fd, "object", 6) == 6);
-	FUZZ_CHECK(!disk_write(disk, KEY, fd, 6, &err));
-	FUZZ_CHECK(disk_read(disk, KEY, &got, &bytes) == DISK_HIT && bytes == 6);
-	close(got);
-	close(fd);
-	disk_remove(disk, KEY);
+	FUZZ_CHECK(write(code.fd, "object", 6) == 6);
+	FUZZ_CHECK(!disk_write(disk, &kind, KEY, &code, &err));
+	FUZZ_CHECK(disk_read(disk, &kind, KEY, &got) == DISK_HIT && got.bytes == 6);
+	close(got.fd);
+	close(code.fd);
+	disk_remove(disk, &kind, KEY);
 	FUZZ_CHECK(!disk->used);
 }
 
@@ -109,10 +110,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	enum disk_found found;
 	char name[MAX_NAME], *file;
-	uint64_t bytes = 0;
+	struct disk_code code = {.fd = -1};
 	struct stat st;
 	size_t n;
-	int fd = -1;
 
 	if (!size)
 		return 0;
@@ -122,12 +122,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	file = malloc(n + 1);
 	memcpy(file, data + 1, n);
 	mend(file, n, data[0]);
-	entry_name(name, disk, KEY);
+	entry_name(name, &kind, KEY);
 	put_file(name, file, n);
-	found = disk_read(disk, KEY, &fd, &bytes);
+	found = disk_read(disk, &kind, KEY, &code);
 	FUZZ_CHECK((found == DISK_DAMAGED) == (fstatat(disk->dir, name, &st, 0) != 0));
 	if (found == DISK_HIT)
-		check_hit(file, n, fd, bytes);
+		check_hit(file, n, code.fd, code.bytes);
 	free(file);
 	unlinkat(disk->dir, name, 0);
 	disk->used = 0;

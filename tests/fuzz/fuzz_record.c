@@ -35,6 +35,8 @@ struct life {
 	unsigned nin, nimm;
 };
 
+static struct device cpu = {.name = "cpu"};
+
 static uv_loop_t loop;
 
 /* ---- Recording ---- */
@@ -466,8 +468,10 @@ static bool launch(struct life *l, struct version *const *want, size_t n, bool u
 		if (j->partition->part.value[k].role == PART_INPUT &&
 		    !j->partition->value[k]->storage)
 			st = E_CANCELLED;
+	j->run.plan = plan;
+	j->device = &cpu;
 	if (!st)
-		st = job_bind(j, &l->trace, plan, 1, &err);
+		st = job_bind(j, &l->trace, 1, &err);
 	if (st) {
 		job_settle(j, &l->trace, JOB_CANCELLED, &err);
 		job_free(j, &l->trace);
