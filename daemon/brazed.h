@@ -76,7 +76,7 @@ struct brazed {
 	struct cache *cache;
 	struct plancache *plans;
 	struct planner *planner;
-	struct device device[DEVICES_MAX]; /* the first is the CPU */
+	struct device device[LIMIT_DEVICES]; /* the first is the CPU */
 	uint32_t ndevice;
 	uint8_t preferred; /* device for clients that ask for none, from 1 on; 0: by cost */
 	bool crowded;	   /* a job waits for room in a device's memory */

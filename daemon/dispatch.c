@@ -77,7 +77,6 @@ static enum status add_device(struct brazed *d, const char *name, const char *se
 
 	dev->brazed = d;
 	dev->index = (uint8_t)d->ndevice;
-	dev->target = dev->index;
 	dev->state = dev->index ? DEVICE_STARTING : DEVICE_USABLE;
 	snprintf(dev->name, sizeof dev->name, "%s", name);
 	d->ndevice++;
@@ -158,9 +157,20 @@ static void wake_crowded(struct brazed *d)
 	dispatch_all(d);
 }
 
+/* A job or transfer of the session has ended: what it made may be what others wait
+ * for, and it may have been the last. */
+static void go_on(struct session *s)
+{
+	s->jobs--;
+	dispatch_waiting(s);
+	if (s->conn)
+		pipeline_pump(s);
+	else if (!s->jobs)
+		session_later(s);
+}
+
 void dispatch_end(struct job *j, enum job_end end, const struct err *err)
 {
-
 	struct session *s = j->session;
 	struct brazed *d = s->d;
 	struct plan *plan = j->run.plan;
@@ -171,12 +181,7 @@ void dispatch_end(struct job *j, enum job_end end, const struct err *err)
 	job_free(j, &s->trace);
 	if (plan)
 		plancache_unref(d->plans, plan);
-	s->jobs--;
-	dispatch_waiting(s); /* its outputs may be what others wait for */
-	if (s->conn)
-		pipeline_pump(s);
-	else if (!s->jobs)
-		session_later(s);
+	go_on(s);
 }
 
 /* Back to the others that wait, in the session's order. */
@@ -293,22 +298,13 @@ static void fetched(struct executor_job *run, enum job_end end, const struct err
 		log_error("dispatch", "a transfer to the host failed: %s", why ? why->text : "?");
 		st->mirror->valid = 0;
 	}
-	if (st->mirror) {
+	if (st->mirror)
 		mirror_release(st->mirror);
-		/* Neither here nor there: it is lost, and whoever asks is told. */
-		if (!st->mirror->valid && !st->host && !st->mirror->users)
-			mirror_drop(st->mirror);
-	}
 	storage_unref(&s->trace, st);
 	free(t);
-	s->jobs--;
-	if (s->conn) {
+	if (s->conn)
 		pipeline_answer(s, NULL);
-		dispatch_waiting(s);
-		pipeline_pump(s);
-	} else if (!s->jobs) {
-		session_later(s);
-	}
+	go_on(s);
 	wake_crowded(d);
 }
 
@@ -410,20 +406,16 @@ static struct device *by_cost(struct job *j)
 	struct device *other = d->ndevice > 1 ? &d->device[1] : NULL;
 	const struct plan *plan = j->run.plan;
 	struct place_facts f = {.compiled = true};
-	unsigned where;
 
-	if (!other || other->state == DEVICE_UNUSABLE)
+	if (!other || other->state == DEVICE_UNUSABLE || whole_bytes(plan) > other->capacity)
 		return cpu(d);
-	for (uint32_t i = 0; i < plan->nstep; i++) {
-		const struct kernel *k = plan->step[i].kernel[other->target];
+	j->placed = &j->run.plan->place[where_inputs_lie(j, other, &f)];
+	for (uint32_t i = 0; i < plan->nstep && !j->placed->final; i++) {
+		const struct kernel *k = plan->step[i].kernel[other->index];
 
 		step_facts(&f, &plan->step[i], d);
 		f.compiled &= k && k->state == KERNEL_READY;
 	}
-	where = where_inputs_lie(j, other, &f);
-	if (whole_bytes(plan) > other->capacity)
-		return cpu(d);
-	j->placed = &j->run.plan->place[where];
 	return &d->device[place_choose(j->placed, &f, other->index + 1, other->name) - 1];
 }
 
@@ -448,7 +440,7 @@ static bool kernels_there(const struct job *j)
 
 	for (uint32_t i = 0; dev->index && i < j->run.plan->nstep; i++) {
 		struct plan_step *st = &j->run.plan->step[i];
-		struct kernel **k = &st->kernel[dev->target];
+		struct kernel **k = &st->kernel[dev->index];
 		struct nest spec;
 
 		if (!*k && st->kind == STEP_MATMUL) {
@@ -559,7 +551,7 @@ static enum start device_there(struct job *j)
 	}
 	if (!kernels_there(j))
 		return WAITS;
-	bad = dev->index ? failed_kernel(j->run.plan, dev->target) : NULL;
+	bad = dev->index ? failed_kernel(j->run.plan, dev->index) : NULL;
 	if (bad) {
 		log_warn("dispatch",
 			 "kernel %u cannot be had for %s, its plan runs on the CPU: %.*s", bad->id,

@@ -462,7 +462,7 @@ void pipeline_release_plan(void *data, struct plan *plan)
 	struct brazed *d = data;
 
 	for (uint32_t i = 0; i < plan->nstep; i++)
-		for (int t = 0; t < PLAN_TARGETS; t++)
+		for (int t = 0; t < LIMIT_DEVICES; t++)
 			if (plan->step[i].kernel[t])
 				cache_unref(d->cache, plan->step[i].kernel[t]);
 	plan_free(plan);

@@ -165,7 +165,7 @@ static enum status make_arena(struct session *s, struct extent *lease, struct er
 
 enum status session_welcome(struct session *s, const struct decode_hello *hello, struct err *err)
 {
-	const char *device[DEVICES_MAX];
+	const char *device[LIMIT_DEVICES];
 	struct brazed *d = s->d;
 	struct extent lease;
 	size_t n = 0;

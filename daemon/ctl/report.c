@@ -280,7 +280,7 @@ static void step_name(char *buf, size_t n, const struct plan_step *s)
 
 static bool runs(const struct plan_step *s, const struct kernel *k)
 {
-	for (int t = 0; t < PLAN_TARGETS; t++)
+	for (int t = 0; t < LIMIT_DEVICES; t++)
 		if (s->kernel[t] == k)
 			return true;
 	return false;

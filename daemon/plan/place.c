@@ -43,7 +43,7 @@ uint8_t place_choose(struct place *p, const struct place_facts *f, uint8_t devic
 	if (p->runs == 1 && !f->compiled &&
 	    p->cpu_us < p->predicted_us + COMPILE_US * f->launches) {
 		p->device = 1;
-		explain(p, f, device, name, "; its first run, while kernels are compiled");
+		explain(p, f, device, name, "; its first run does not wait for the compiler");
 		return p->device;
 	}
 	p->device = p->predicted_us < p->cpu_us ? device : 1;

@@ -14,8 +14,6 @@
 
 struct kernel; /* cache/cache.h */
 
-#define PLAN_TARGETS LIMIT_DEVICES
-
 struct plan_slot {
 	uint64_t bytes;
 	uint32_t value; /* the partition's value that lies here at the end (outputs) or at
@@ -43,9 +41,8 @@ struct plan_step {
 	uint8_t tears;	   /* overwrites bytes of an input value: not re-runnable */
 	uint32_t cost_us;  /* predicted, for slicing and placement */
 	struct nest *nest; /* STEP_KERNEL: concrete extents, strides, slots */
-	/* By target: 0 the CPU, then each architecture in use.  Set on the loop thread
-	 * when the plan is first bound for it. */
-	struct kernel *kernel[PLAN_TARGETS];
+	/* By device.  Set on the loop thread when the plan is first bound for it. */
+	struct kernel *kernel[LIMIT_DEVICES];
 	struct plan_matmul *matmul;
 };
 

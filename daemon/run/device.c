@@ -63,7 +63,9 @@ struct mirror *mirror_use(struct device *d, struct trace *t, struct storage *s, 
 
 void mirror_release(struct mirror *m)
 {
-	m->users--;
+	/* Neither old nor new, and nowhere else: nobody may fetch it. */
+	if (!--m->users && !m->valid && !m->arriving && !m->storage->host)
+		mirror_drop(m);
 }
 
 void mirror_drop(struct mirror *m)

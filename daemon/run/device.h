@@ -25,8 +25,6 @@
 
 struct brazed;
 
-#define DEVICES_MAX PLAN_TARGETS
-
 enum device_state {
 	DEVICE_STARTING, /* its worker has not said hello */
 	DEVICE_USABLE,
@@ -34,11 +32,10 @@ enum device_state {
 };
 
 struct device {
-	char name[16];	/* "cpu", "cuda:0" */
-	uint8_t index;	/* 0: the CPU */
-	uint8_t state;	/* enum device_state */
-	uint8_t target; /* of its kernels, in struct plan_step */
-	uint32_t arch;	/* compute capability; 0: the CPU */
+	char name[16]; /* "cpu", "cuda:0" */
+	uint8_t index; /* 0: the CPU */
+	uint8_t state; /* enum device_state */
+	uint32_t arch; /* compute capability; 0: the CPU */
 	uint32_t units;
 	struct brazed *brazed;
 	struct executor *executor;
@@ -66,6 +63,7 @@ struct mirror {
  * becomes the most recently used and counts one more user.  NULL: no room now;
  * device_make_room first. */
 struct mirror *mirror_use(struct device *d, struct trace *t, struct storage *s, uint64_t client);
+/* One user less.  Without users, a mirror that has no value goes unless the host has it. */
 void mirror_release(struct mirror *m);
 /* Free it; its storage forgets it. */
 void mirror_drop(struct mirror *m);

@@ -223,9 +223,6 @@ static void release(struct job *j, struct trace *t)
 			if (j->slot_use[s] & USE_UPLOAD)
 				m->arriving = 0;
 			mirror_release(m);
-			/* Neither old nor new, and nowhere else: nobody may fetch it. */
-			if (!m->users && !m->valid && !st->host)
-				mirror_drop(m);
 		}
 		storage_unref(t, st);
 	}
