@@ -371,6 +371,21 @@ static int scalar_by_numpy(braze_scalar *out, PyObject *o, int dtype)
 	return rc;
 }
 
+/* Can a number of type `from` be out of bounds for the integer type `to`? */
+static bool may_overflow(int from, int to)
+{
+	bool unsigned_from = from >= BRAZE_UINT8, unsigned_to = to >= BRAZE_UINT8;
+	int wide_from = (from - BRAZE_INT8) % 4, wide_to = (to - BRAZE_INT8) % 4;
+
+	if (to < BRAZE_INT8 || to > BRAZE_UINT64 || from == BRAZE_BOOL)
+		return false;
+	if (from > BRAZE_UINT64)
+		return true;
+	if (unsigned_from == unsigned_to)
+		return wide_from > wide_to;
+	return unsigned_to || wide_from >= wide_to;
+}
+
 int convert_scalar_as(braze_scalar *out, PyObject *o, int dtype)
 {
 	int from = -1, rc = -1;
@@ -382,7 +397,10 @@ int convert_scalar_as(braze_scalar *out, PyObject *o, int dtype)
 	if (!PyNumber_Check(o) || PyObject_IsInstance(o, core.np_ndarray) == 1)
 		return 0;
 	if (nd_check(o)) {
-		if (nd(o)->h)
+		/* Lazy ones stay so, but for scalars that NumPy refuses where they do not
+		 * fit: the value decides. */
+		if (nd(o)->h &&
+		    !(nd(o)->flags & ND_SCALAR && may_overflow(braze_dtype_of(nd(o)->h), dtype)))
 			return 0;
 		if (convert_value(o, &from, bits))
 			return -1;

@@ -310,7 +310,7 @@ static int set_element(PyObject *self, const struct spot *s, PyObject *value)
 	int rc = 0;
 
 	if (nd_check(value) && nd(value)->h)
-		return 0; /* lazy: recording keeps it so */
+		return 0; /* lazy: index_assign keeps it so where it can */
 	if (!braze_is_writable(h) && nd(self)->writes < RECORDED_WRITES) {
 		nd(self)->writes++;
 		return 0;

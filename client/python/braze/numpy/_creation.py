@@ -85,7 +85,7 @@ def full(shape, fill_value, dtype=None, order="C", *, device=None, like=None):
         if not fill_value.ndim:
             return _core.full(shape, dtype, fill_value[()])
     made = _core.empty(shape, dtype)
-    made[...] = fill_value
+    made[...] = fill_value.astype(dtype)  # casts unasked, where an assignment would check
     return made
 
 
