@@ -123,7 +123,13 @@ def ulp_close(got, want, ulps):
     return True
 
 
-def same(expression, got, want):
+def as_exact(got, want, exact):
+    """Within 4 units of the exact value, or no further from it than NumPy, at every place."""
+    off, numpys = numpy.abs(got - exact), numpy.abs(want - exact)
+    return (off <= numpy.maximum(4 * numpy.finfo(want.dtype).eps * numpy.abs(exact), numpys)).all()
+
+
+def same(expression, got, want, exact=None):
     if isinstance(want, list):
         assert isinstance(got, list) and len(got) == len(want), expression
         for g, w in zip(got, want, strict=True):
@@ -148,7 +154,8 @@ def same(expression, got, want):
             got, want, rtol=1e-5 if single else 1e-12, atol=1e-6 if single else 1e-13, err_msg=text
         )
     elif want.dtype.kind in "fc" and any(word in expression for word in APPROXIMATE):
-        assert ulp_close(got, want, 4), text
+        assert (ulp_close(got, want, 4)
+                or exact is not None and as_exact(got, want, exact)), text
     elif want.dtype.kind == "c":
         assert ulp_close(got, want, 2), text
     else:
@@ -161,7 +168,12 @@ def compare(expression, **names):
     got, raised = outcome(expression, braze.numpy, **mine)
     if error is None:
         assert raised is None, f"{expression}: raised {raised!r}, NumPy gives {want!r}"
-        same(expression, got, want)
+        exact = None
+        if "**" in expression and getattr(want, "dtype", None) == "complex128":
+            # NumPy's own complex powers are up to ten units off.
+            exact, _ = outcome(expression, numpy, **{k: v.astype("clongdouble")
+                                                     for k, v in names.items()})
+        same(expression, got, want, exact)
         return
     base = next(c for c in (TypeError, ValueError, IndexError, OverflowError, AttributeError,
                             ZeroDivisionError, Exception) if isinstance(error, c))
