@@ -237,21 +237,8 @@ static enum status by_rule(struct op_sig *s, enum op op, const struct op_arg *ar
 enum status op_infer(struct op_sig *out, enum op op, const struct op_arg *arg, unsigned head,
 		     struct err *err)
 {
-	const struct op_row *row = op_row(op);
-	enum status st;
-
-	if (!row)
+	if (!op_row(op))
 		return err_set(err, E_INVALID, "no operation has number %u", (unsigned)op);
 	memset(out, 0, sizeof *out);
-	st = by_rule(out, op, arg, head, err);
-	if (st)
-		return st;
-	for (int i = 0; i < row->arity && i < 3; i++)
-		if (!dtype_native(out->in[i]))
-			return err_set(err, E_UNSUPPORTED, "%s has no %s loop", row->numpy,
-				       dtype_row(out->in[i])->name);
-	if (!dtype_native(out->out))
-		return err_set(err, E_UNSUPPORTED, "%s has no %s loop", row->numpy,
-			       dtype_row(out->out)->name);
-	return OK;
+	return by_rule(out, op, arg, head, err);
 }

@@ -9,6 +9,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "../../proto/float16.h"
+
 static const char *const names[N_DTYPES] = {
 	"bool",	  "int8",   "int16",   "int32",	  "int64",   "uint8",	  "uint16",
 	"uint32", "uint64", "float16", "float32", "float64", "complex64", "complex128"};
@@ -117,6 +119,8 @@ static double as_double(int dtype, uint64_t bits)
 	double d = 0;
 	float f = 0;
 
+	if (dtype == BRAZE_FLOAT16)
+		return float16_value((uint16_t)bits);
 	if (dtype == BRAZE_FLOAT32 || dtype == BRAZE_COMPLEX64) {
 		memcpy(&f, &bits, sizeof f);
 		return f;
@@ -184,7 +188,7 @@ int convert_dtype_of(PyObject *o)
 	}
 	d = convert_dtype(dt);
 	Py_DECREF(dt);
-	return d == BRAZE_FLOAT16 ? -1 : d;
+	return d;
 }
 
 static int python_number(braze_scalar *out, PyObject *o)
@@ -324,6 +328,12 @@ static int scalar_fast(braze_scalar *out, PyObject *o, int dtype)
 		else
 			memcpy(out->bits, &f, sizeof f);
 		return 1;
+	}
+	/* Beyond the greatest NumPy warns. */
+	if (PyFloat_CheckExact(o) && dtype == BRAZE_FLOAT16) {
+		d = PyFloat_AsDouble(o);
+		out->bits[0] = float16_bits(d);
+		return isinf(d) || fabs(d) < 65504.0;
 	}
 	if (!PyLong_CheckExact(o) || (dtype != BRAZE_INT64 && dtype != BRAZE_FLOAT64))
 		return 0;

@@ -388,7 +388,8 @@ static enum status check(const struct nest *n, struct err *err)
 		    (access && !dtype_native(n->access[in->a].dtype)))
 			return err_set(err, E_INTERNAL, "instruction %u of a nest (op %u) has no C",
 				       i, in->op);
-		if (in->op == NI_REDUCE && (!n->nred || ++nreduce > LIMIT_NEST_REDUCES))
+		if (in->op == NI_REDUCE &&
+		    (!n->nred || in->ltype == DT_FLOAT16 || ++nreduce > LIMIT_NEST_REDUCES))
 			return err_set(err, E_INTERNAL, "instruction %u of a nest: bad reduction",
 				       i);
 	}
@@ -431,16 +432,19 @@ static bool is_complex(unsigned dtype)
  * longer than the kernel itself. */
 static void omit_parts(struct text *o, const struct nest *n)
 {
-	bool complex = false, arg = false;
+	bool complex = false, half = false, arg = false;
 
 	for (unsigned i = 0; i < n->ninstr; i++) {
 		const struct nest_instr *in = &n->instr[i];
 
 		complex |= is_complex(in->dtype) || (computes(in) && is_complex(in->ltype));
+		half |= in->dtype == DT_FLOAT16 || (computes(in) && in->ltype == DT_FLOAT16);
 		arg |= in->op == NI_REDUCE && (in->c == OP_ARGMIN || in->c == OP_ARGMAX);
 	}
 	if (!complex)
 		text_add(o, "#define BZ_NO_COMPLEX\n");
+	if (!half)
+		text_add(o, "#define BZ_NO_HALF\n");
 	text_add(o, n->nred ? "#define BZ_NO_STREAM\n" : "#define BZ_NO_TREE\n");
 	if (!arg)
 		text_add(o, "#define BZ_NO_ARG\n");
