@@ -228,6 +228,11 @@ def _half_mean(a, axis, out, keepdims, n):
     return _core.cast(total / n, a.dtype)
 
 
+def _sums_in(out, a):
+    """Does out= have another float's type, in which NumPy's var then sums?"""
+    return out is not None and a.dtype.kind == "f" and out.dtype != a.dtype
+
+
 def var(
     a,
     axis=None,
@@ -244,7 +249,8 @@ def var(
     a = _creation.asarray(a)
     if correction is not _MISSING:
         ddof = correction
-    if type(a) is not ndarray or _special(_MISSING, where) or dtype is not None:
+    native = type(a) is ndarray and dtype is None and not _special(_MISSING, where)
+    if not native or _sums_in(out, a):
         return _fallback.call(
             "var",
             numpy.var,
@@ -277,7 +283,7 @@ def var(
 def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=_MISSING, **kwargs):
     """Standard deviation over axes."""
     a = _creation.asarray(a)
-    if type(a) is not ndarray:
+    if type(a) is not ndarray or _sums_in(out, a):
         kwargs.update(axis=axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims)
         return _fallback.call("std", numpy.std, (a,), kwargs)
     result = var(a, axis, dtype, None, ddof, keepdims, **kwargs)
