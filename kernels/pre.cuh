@@ -238,6 +238,16 @@ BZ_FN bz_f16 bz_narrow(bz_f64 x)
 	return y;
 }
 
+template <class FROM> BZ_FN bz_f16 bz_to_f16(FROM x)
+{
+	if constexpr (bz_type<FROM>::is_complex)
+		return bz_narrow(x.re);
+	else if constexpr (bz_same<FROM, bz_f64>::yes)
+		return bz_narrow(x);
+	else
+		return bz_narrow((bz_f32)x);
+}
+
 template <class FROM, class TO> BZ_FN TO bz_cast(FROM x)
 {
 	if constexpr (bz_same<FROM, TO>::yes) {
@@ -245,12 +255,7 @@ template <class FROM, class TO> BZ_FN TO bz_cast(FROM x)
 	} else if constexpr (bz_same<FROM, bz_f16>::yes) {
 		return bz_cast<bz_f32, TO>(bz_widen(x));
 	} else if constexpr (bz_same<TO, bz_f16>::yes) {
-		if constexpr (bz_type<FROM>::is_complex)
-			return bz_narrow(x.re);
-		else if constexpr (bz_same<FROM, bz_f64>::yes)
-			return bz_narrow(x);
-		else
-			return bz_narrow((bz_f32)x);
+		return bz_to_f16(x);
 	} else if constexpr (bz_type<TO>::is_complex) {
 		typedef typename bz_type<TO>::part F;
 		if constexpr (bz_type<FROM>::is_complex)

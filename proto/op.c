@@ -189,6 +189,20 @@ static enum status reduction(struct op_sig *s, enum op op, enum dtype t, unsigne
 	return OK;
 }
 
+static enum status from_head(struct op_sig *s, enum op op, const struct op_arg *arg, unsigned head,
+			     struct err *err)
+{
+	if (!dtype_row(head))
+		return err_set(err, E_DTYPE, "%s: no such type", rows[op].numpy);
+	all(s, (enum dtype)head, (enum dtype)head);
+	if (op == OP_CAST)
+		s->in[0] = arg[0].dtype;
+	/* start + step is what gets rounded: the step may have more digits. */
+	if (op == OP_ARANGE && head == DT_FLOAT16)
+		s->in[1] = DT_FLOAT64;
+	return OK;
+}
+
 static enum status by_rule(struct op_sig *s, enum op op, const struct op_arg *arg, unsigned head,
 			   struct err *err)
 {
@@ -200,12 +214,7 @@ static enum status by_rule(struct op_sig *s, enum op op, const struct op_arg *ar
 		all(s, (enum dtype)arg[0].dtype, (enum dtype)arg[0].dtype);
 		return OK;
 	case RULE_HEAD:
-		if (!dtype_row(head))
-			return err_set(err, E_DTYPE, "%s: no such type", row->numpy);
-		all(s, (enum dtype)head, (enum dtype)head);
-		if (op == OP_CAST)
-			s->in[0] = arg[0].dtype;
-		return OK;
+		return from_head(s, op, arg, head, err);
 	case RULE_ASSIGN:
 		all(s, (enum dtype)arg[0].dtype, (enum dtype)arg[0].dtype);
 		return OK;

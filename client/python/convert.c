@@ -308,11 +308,26 @@ int convert_array(braze_array **out, PyObject *o)
 	return err.code ? wait_raise(&err) : 1;
 }
 
+/* A Python float as a float of any size; 0 where NumPy would warn. */
+static int float_fast(braze_scalar *out, double d, int dtype)
+{
+	float f = (float)d;
+
+	if (dtype == BRAZE_FLOAT64) {
+		memcpy(out->bits, &d, sizeof d);
+	} else if (dtype == BRAZE_FLOAT32) {
+		memcpy(out->bits, &f, sizeof f);
+	} else {
+		out->bits[0] = float16_bits(d);
+		return !isfinite(d) || fabs(d) < 65504.0;
+	}
+	return 1;
+}
+
 /* The common cases, without NumPy: 1 converted, 0 none of them. */
 static int scalar_fast(braze_scalar *out, PyObject *o, int dtype)
 {
 	double d = 0;
-	float f = 0;
 	int overflow = 0;
 	long long v = 0;
 
@@ -320,21 +335,8 @@ static int scalar_fast(braze_scalar *out, PyObject *o, int dtype)
 		*out = nd(o)->now;
 		return 1;
 	}
-	if (PyFloat_Check(o) && (dtype == BRAZE_FLOAT64 || dtype == BRAZE_FLOAT32)) {
-		d = PyFloat_AsDouble(o);
-		f = (float)d;
-		if (dtype == BRAZE_FLOAT64)
-			memcpy(out->bits, &d, sizeof d);
-		else
-			memcpy(out->bits, &f, sizeof f);
-		return 1;
-	}
-	/* Beyond the greatest NumPy warns. */
-	if (PyFloat_CheckExact(o) && dtype == BRAZE_FLOAT16) {
-		d = PyFloat_AsDouble(o);
-		out->bits[0] = float16_bits(d);
-		return isinf(d) || fabs(d) < 65504.0;
-	}
+	if (PyFloat_Check(o) && dtype >= BRAZE_FLOAT16 && dtype <= BRAZE_FLOAT64)
+		return float_fast(out, PyFloat_AsDouble(o), dtype);
 	if (!PyLong_CheckExact(o) || (dtype != BRAZE_INT64 && dtype != BRAZE_FLOAT64))
 		return 0;
 	v = PyLong_AsLongLongAndOverflow(o, &overflow);

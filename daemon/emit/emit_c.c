@@ -388,8 +388,7 @@ static enum status check(const struct nest *n, struct err *err)
 		    (access && !dtype_native(n->access[in->a].dtype)))
 			return err_set(err, E_INTERNAL, "instruction %u of a nest (op %u) has no C",
 				       i, in->op);
-		if (in->op == NI_REDUCE &&
-		    (!n->nred || in->ltype == DT_FLOAT16 || ++nreduce > LIMIT_NEST_REDUCES))
+		if (in->op == NI_REDUCE && (!n->nred || ++nreduce > LIMIT_NEST_REDUCES))
 			return err_set(err, E_INTERNAL, "instruction %u of a nest: bad reduction",
 				       i);
 	}

@@ -232,8 +232,7 @@ static enum status check_instr(const struct nest *n, unsigned i, struct err *err
 			       in->op);
 	if (access && (in->a >= n->naccess || !dtype_native(n->access[in->a].dtype)))
 		return err_set(err, E_INTERNAL, "instruction %u of a nest: access %u", i, in->a);
-	if (in->op == NI_REDUCE &&
-	    (!n->nred || i >= n->post || !op_row(in->c) || in->ltype == DT_FLOAT16))
+	if (in->op == NI_REDUCE && (!n->nred || i >= n->post || !op_row(in->c)))
 		return err_set(err, E_INTERNAL, "instruction %u of a nest: bad reduction", i);
 	return OK;
 }

@@ -258,9 +258,6 @@ static enum status record_create(struct cursor *k)
 		st = err_set(k->err, E_DTYPE, "%s: no such type", k->row->id);
 	if (!st)
 		st = op_infer(&sig, (enum op)k->op, &none, k->dtype, k->err);
-	/* A float16's step may need more digits: start + step is what gets rounded. */
-	if (!st && k->op == OP_ARANGE && k->dtype == DT_FLOAT16)
-		sig.in[1] = DT_FLOAT64;
 	if (!st && k->op == OP_ARANGE) {
 		st = take_imm(k, &n);
 		shape.ndim = 1;

@@ -79,6 +79,10 @@ SUMS = (
 ).split()
 
 
+CLOSE = {"float16": (1e-2, 4e-3), "float32": (1e-5, 1e-6), "complex64": (1e-5, 1e-6)}  # sums
+ULPS = {"float16": 1}
+
+
 def data(dtype, shape, seed=0):
     rng = numpy.random.default_rng(seed)
     if dtype == "bool":
@@ -145,14 +149,10 @@ def same(expression, got, want):
     assert got.shape == want.shape, f"{expression}: shape {got.shape}, NumPy {want.shape}"
     text = f"{expression}: {got!r}, NumPy {want!r}"
     if want.dtype.kind in "fc" and any(word in expression for word in SUMS):
-        rtol, atol = 1e-12, 1e-13
-        if want.dtype in ("float32", "complex64"):
-            rtol, atol = 1e-5, 1e-6
-        elif want.dtype == "float16":
-            rtol, atol = 1e-2, 4e-3
+        rtol, atol = CLOSE.get(str(want.dtype), (1e-12, 1e-13))
         numpy.testing.assert_allclose(got, want, rtol=rtol, atol=atol, err_msg=text)
     elif want.dtype.kind in "fc" and any(word in expression for word in APPROXIMATE):
-        assert ulp_close(got, want, 1 if want.dtype == "float16" else 4), text
+        assert ulp_close(got, want, ULPS.get(str(want.dtype), 4)), text
     elif want.dtype.kind == "c":
         assert ulp_close(got, want, 2), text
     else:
