@@ -170,6 +170,7 @@ bool sample_same(struct sample_gap *gap, const void *a, const void *b, unsigned 
 	const struct dtype_row *row = dtype_row(dtype);
 	bool real = row->cls == CLASS_FLOAT || row->cls == CLASS_COMPLEX;
 	unsigned parts = row->cls == CLASS_COMPLEX ? 2 : 1, bytes = row->bytes / parts;
+	const double most = bytes == 2 ? fabs(rule) / 4 : fabs(rule);
 	const char *x = a, *y = b;
 
 	*gap = (struct sample_gap){.first = UINT64_MAX};
@@ -183,7 +184,7 @@ bool sample_same(struct sample_gap *gap, const void *a, const void *b, unsigned 
 			ulps = element_apart(x, y, parts, bytes, rule == SAME_ULPS_OF_ONE ? 1 : 0);
 			same = rule == SAME_BITS || rule == SAME_VALUE
 				       ? same_bits(x, y, parts, bytes, rule == SAME_VALUE)
-				       : ulps <= fabs(rule);
+				       : ulps <= most;
 		}
 		if (isfinite(ulps))
 			gap->worst = fmax(gap->worst, ulps);
