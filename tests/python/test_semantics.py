@@ -309,9 +309,8 @@ def test_fallback_that_writes_its_argument():
 
 
 def test_unsupported_types_are_numpys():
-    assert type(np.zeros(3, "float16")) is numpy.ndarray
+    assert type(np.zeros(3, "longdouble")) is numpy.ndarray
     assert type(np.array(["a", "b"])) is numpy.ndarray
-    assert type(np.sqrt(np.ones(3, "int8"))) is numpy.ndarray  # float16 in NumPy
     assert (np.ones(2, "int64") + np.ones(2, "uint64")).dtype == numpy.float64
     assert np.zeros((1,) * 9).ndim == 9
 
