@@ -68,6 +68,8 @@ struct command_run {
 	struct command head;
 	uint64_t client; /* runs of one client are done in order */
 	uint32_t nstep, nfetch;
+	uint32_t alone; /* one step at a time: a death is to show which it was */
+	uint32_t pad;
 };
 
 /* Index of a copy: it belongs to no step of the plan. */
@@ -113,12 +115,16 @@ struct command_done {
 /* Shared read-write page, written by the worker's threads, read by the broker
  * after a death: what each thread was running. */
 #define PROGRESS_THREADS 64
+#define PROGRESS_SEVERAL UINT32_MAX /* steps of the run at once: any may be to blame */
 struct progress {
 	struct {
 		volatile uint64_t ticket; /* 0: idle */
-		volatile uint32_t step;
+		volatile uint32_t step;	  /* or PROGRESS_SEVERAL */
 		volatile uint32_t kernel;
 	} thread[PROGRESS_THREADS];
+	/* Of a device other than the CPU, for the status page. */
+	_Atomic uint64_t registered_bytes; /* of arenas, with its driver */
+	_Atomic uint64_t beside_steps;	   /* launched beside others, so far */
 };
 
 #endif

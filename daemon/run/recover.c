@@ -98,9 +98,13 @@ static void judge(struct executor *x, int status)
 		if (!x->target)
 			recover_mark_torn(f->job, f, (uint32_t)step);
 	}
-	if (begun == 1 && fault)
+	if (!fault || !begun)
+		return;
+	if (begun == 1 && begun_step(x, last) != PROGRESS_SEVERAL) {
 		blame(x, last->job, (uint32_t)begun_step(x, last));
-	for (uint32_t i = 0; begun > 1 && fault && i < x->nflight; i++)
+		return;
+	}
+	for (uint32_t i = 0; i < x->nflight; i++)
 		x->flight[i].job->suspect |= begun_step(x, &x->flight[i]) >= 0;
 }
 

@@ -23,6 +23,7 @@
 
 #include "cuda_api.h"
 #include "cuda_launch.h"
+#include "cuda_order.h"
 #include "run/command.h"
 #include "steps.h"
 
@@ -202,6 +203,8 @@ struct cuda_run {
 	struct cuda_kernel **kernel;	  /* [nstep]; NULL: the step names none */
 	const struct command_fetch *fetch;
 	struct cuda_host **host;  /* [nhost] held */
+	bool alone;		  /* one step at a time */
+	atomic_bool *several;	  /* [nstep] its mark stands for it and steps after it */
 	struct cuda_spot from[8]; /* [nfetch] */
 	struct cuda_copyout *copyout;
 	uint32_t bounced; /* bytes of the bounce buffer in use */
@@ -215,6 +218,7 @@ struct cuda_shot {
 	struct cuda_kernel *kernel;
 	uint32_t grid;
 	uint32_t step;	    /* of the run */
+	uint32_t aim;	    /* its number in the volley's order */
 	uint32_t at, bytes; /* of the parameter */
 };
 
@@ -225,9 +229,11 @@ struct cuda_volley {
 	uint32_t n, nspent;
 	struct cuda_shot shot[CUDA_VOLLEY];
 	struct cuda_part *spent[CUDA_VOLLEY]; /* accumulators to free behind them */
+	struct cuda_order order;	      /* of the steps whose launches these are */
 	char *blocks;
 	size_t used, cap;
 };
+_Static_assert(CUDA_VOLLEY <= CUDA_ORDER_STEPS, "a step has a launch at least");
 
 /* ---- lanes -------------------------------------------------------------------------- */
 
@@ -247,6 +253,16 @@ struct cuda_slot {
 	char *bounce;	    /* pinned: fetched bytes, then small copies */
 };
 #define CUDA_BOUNCE_BYTES (8 * LIMIT_INLINE_BYTES + CUDA_SMALL_BYTES)
+
+/* The lane's other streams: for steps of a volley that do not depend on each other. */
+struct cuda_side {
+	uint32_t open; /* streams so far, the lane's own counted */
+	bool refused;  /* the driver gave no more */
+	CUstream stream[CUDA_ORDER_STREAMS];
+	CUevent turn[CUDA_ORDER_STREAMS];
+	/* Steps of stream `from` that stream `to` waits for: those below a number. */
+	uint32_t known[CUDA_ORDER_STREAMS][CUDA_ORDER_STREAMS];
+};
 
 struct cuda_lane {
 	struct cuda_lane *next;
@@ -280,6 +296,7 @@ struct cuda_lane {
 	/* The issuer's, once open. */
 	struct err err; /* it could not be opened: its runs fail so */
 	CUstream stream;
+	struct cuda_side side;
 	CUmemoryPool pool;
 	struct cuda_free freed;
 	struct cuda_table regions;
@@ -417,6 +434,30 @@ enum status cuda_transfer_step(struct cuda_run *run, const struct command_step *
 
 /* Tell where the device has come to, in the order of the stream. */
 enum status cuda_issue_mark(struct cuda_run *run, uint32_t step, struct err *err) MUST_USE;
+
+/* Gather one launch of step i: as the first of its step, with the bytes it touches and
+ * the elements that each of its threads works on. */
+struct cuda_shot_facts {
+	CUfunction function;
+	uint32_t grid;
+	const void *block; /* the parameter */
+	size_t bytes;
+	const struct cuda_order_range *range;
+	uint32_t nrange;
+	uint64_t turns;
+};
+void cuda_step_shoot(struct cuda_run *run, uint32_t i, const struct cuda_shot_facts *f);
+
+/* cuda_side.c: the streams beside the lane's own.  What is launched on them lies between
+ * a fork and a join: before and after, the lane's own stream has everything in order. */
+/* So many streams; false: there are not as many. */
+bool cuda_side_open(struct cuda_lane *l, uint32_t streams);
+void cuda_side_close(struct cuda_lane *l); /* nothing is on them */
+enum status cuda_side_fork(struct cuda_lane *l, uint32_t streams, struct err *err) MUST_USE;
+/* Step i of the order, the next, waits for those that it follows. */
+enum status cuda_side_follow(struct cuda_lane *l, const struct cuda_order *o, uint32_t i,
+			     struct err *err) MUST_USE;
+void cuda_side_join(struct cuda_lane *l, uint32_t streams);
 
 /* cuda_graph.c: volleys that come again are replayed as graphs. */
 /* Make the lane's volley by a graph; *done false: it is not one that has one. */
