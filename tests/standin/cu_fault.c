@@ -13,7 +13,7 @@
 
 #define MAX_RULES 64
 
-enum effect { EFFECT_FAIL, EFFECT_FAULT, EFFECT_HANG };
+enum effect { EFFECT_FAIL, EFFECT_FAULT, EFFECT_HANG, EFFECT_SKIP };
 
 /* The nth call of function, counted from when the rule was read. */
 struct rule {
@@ -79,7 +79,7 @@ static bool add_rule(enum effect effect, const char *text)
 	struct rule r = {.effect = effect, .nth = 1};
 	int n = sscanf(text, "%63[^:]:%u:%d", r.function, &r.nth, &r.error);
 
-	if (nrules == MAX_RULES || n < 1 || (effect != EFFECT_HANG && n < 3))
+	if (nrules == MAX_RULES || n < 1 || (effect < EFFECT_HANG && n < 3))
 		return false;
 	rules[nrules++] = r;
 	return true;
@@ -91,6 +91,8 @@ static bool set_rule(const char *key, const char *value)
 		return add_rule(EFFECT_FAIL, value);
 	if (!strcmp(key, "fault"))
 		return add_rule(EFFECT_FAULT, value);
+	if (!strcmp(key, "skip"))
+		return add_rule(EFFECT_SKIP, value);
 	return !strcmp(key, "hang") && add_rule(EFFECT_HANG, value);
 }
 
@@ -217,6 +219,8 @@ CUresult cu_enter(const char *function)
 			error = r->error;
 		else if (r->effect == EFFECT_FAULT)
 			pending.fault = r->error;
+		else if (r->effect == EFFECT_SKIP)
+			pending.skip = true;
 		else
 			pending.hang = true;
 	}

@@ -185,6 +185,7 @@ static void erase(struct allocation *a)
 	size_t k = (size_t)(a - list);
 
 	olds[nolds++ % OLD_COUNT] = (struct old){a->lo, a->hi};
+	cu_race_freed(a->lo);
 	bury(a);
 	memmove(a, a + 1, (count - k - 1) * sizeof(*list));
 	if (--count == 0) {
