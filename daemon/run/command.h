@@ -8,6 +8,8 @@
 #ifndef BRAZE_COMMAND_H
 #define BRAZE_COMMAND_H
 
+#include <stdatomic.h>
+
 #include "../nest/nest.h"
 
 #define COMMAND_BYTES (160 * 1024) /* a longer run is sent as several */
@@ -21,6 +23,9 @@ enum command_kind {
 	CMD_REGION = 1,	   /* + fd: map it; id, bytes */
 	CMD_DEVICE_REGION, /* id; arg: bytes; ticket: client: memory of the device.  One that
 			      cannot be had fails the runs that name it (E_NOMEM) */
+	CMD_RELEASE,	   /* id; ticket: offset, arg: bytes: that memory is going to be given
+			      back, so let go of its pages; answered by DONE_RELEASE with the
+			      same id, ticket and arg.  Not to the CPU's worker, which holds none */
 	CMD_REGION_DROP,   /* id: unmap or free, when the client's runs sent before are done */
 	CMD_KERNEL,	   /* id; a canonical struct nest follows: interpret it */
 	CMD_CODE,	   /* id; + fd of a shared object: run this from now on */
@@ -30,6 +35,7 @@ enum command_kind {
 	CMD_PING,	   /* answered by DONE_PONG with the same ticket */
 	DONE_RUN,	   /* struct command_done */
 	DONE_PONG,
+	DONE_RELEASE,
 	DONE_CODE, /* id: status tells whether the object loaded */
 	DONE_HELLO /* struct command_hello: once, before anything else */
 };
@@ -61,6 +67,11 @@ struct command_place {
 	uint32_t region;
 	uint32_t pad;
 	uint64_t offset;
+};
+
+/* Bytes of a region. */
+struct command_range {
+	uint64_t offset, bytes;
 };
 
 /* Behind struct command of CMD_RUN: nstep steps, then nfetch fetches. */
@@ -123,7 +134,8 @@ struct progress {
 		volatile uint32_t kernel;
 	} thread[PROGRESS_THREADS];
 	/* Of a device other than the CPU, for the status page. */
-	_Atomic uint64_t registered_bytes; /* of arenas, with its driver */
+	_Atomic uint64_t registered_bytes; /* of arenas, with its driver, or soon: raised
+					      before the run that is the reason is done */
 	_Atomic uint64_t beside_steps;	   /* launched beside others, so far */
 };
 

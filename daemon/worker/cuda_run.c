@@ -86,6 +86,7 @@ struct cuda_run *cuda_run_create(struct cuda *c, const char *packet, size_t byte
 
 void cuda_run_destroy(struct cuda_run *run)
 {
+	cuda_pin_give(run);
 	for (uint32_t i = 0; i < run->nhost; i++)
 		cuda_region_unref(run->host[i]);
 	for (uint32_t i = 0; i < run->nstep; i++) {

@@ -312,7 +312,8 @@ static enum status side_by_side(struct cuda_run *run, uint32_t streams, struct e
 			if (run->cancelled)
 				break;
 			st = cuda_side_follow(l, &v->order, v->shot[i].aim, err);
-			l->c->page->beside_steps += s->stream != 0;
+			if (s->stream)
+				atomic_fetch_add(&l->c->page->beside_steps, 1);
 		}
 		if (st == OK)
 			st = launch(run, &v->shot[i], l->side.stream[s->stream], err);

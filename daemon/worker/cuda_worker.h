@@ -27,11 +27,12 @@
 #include "run/command.h"
 #include "steps.h"
 
-#define CUDA_SLOTS	 4	     /* runs of a lane that the device may hold */
-#define CUDA_SMALL_BYTES (32u << 10) /* copies up to this need no staging */
-#define CUDA_RING_BYTES	 (8u << 20)  /* one of the two buffers of a staging ring */
-#define CUDA_CHUNK_BYTES (8u << 20)  /* arenas are registered in chunks of this size */
-#define CUDA_PIN_USES	 2	     /* copies of a chunk before it is registered */
+#define CUDA_SLOTS	 4	      /* runs of a lane that the device may hold */
+#define CUDA_SMALL_BYTES (32u << 10)  /* copies up to this need no staging */
+#define CUDA_RING_BYTES	 (8u << 20)   /* one of the two buffers of a staging ring */
+#define CUDA_CHUNK_BYTES (8u << 20)   /* arenas are registered in chunks of this size */
+#define CUDA_PIN_USES	 2	      /* copies of a chunk before it is registered */
+#define CUDA_PIN_MOST	 (4ull << 30) /* registered at most, unless it is set */
 
 /* ---- names to objects ------------------------------------------------------------ */
 
@@ -71,11 +72,18 @@ void cuda_helper_finish(struct cuda_helper *h); /* runs what was given before */
 
 /* ---- memory ---------------------------------------------------------------------- */
 
-enum cuda_chunk_state { CHUNK_PLAIN, CHUNK_ASKED, CHUNK_PINNED, CHUNK_REFUSED };
+enum cuda_chunk_state { CHUNK_PLAIN, CHUNK_ASKED, CHUNK_PINNED, CHUNK_LEAVING, CHUNK_REFUSED };
 
 struct cuda_chunk {
-	atomic_uchar state; /* enum cuda_chunk_state */
-	atomic_uchar uses;
+	uint8_t state;	/* enum cuda_chunk_state */
+	uint8_t uses;	/* copies so far, while it is plain */
+	uint32_t users; /* runs with direct copies that are not complete */
+};
+
+/* A chunk that a run copies through. */
+struct cuda_pin {
+	struct cuda_host *host;
+	uint32_t chunk;
 };
 
 /* A client's arena, mapped.  The table and every queued run hold it; whoever lets go
@@ -86,6 +94,8 @@ struct cuda_host {
 	atomic_uint refs;
 	char *addr;
 	uint64_t bytes;
+	pthread_mutex_t lock; /* of the chunks */
+	pthread_cond_t unused;
 	uint32_t nchunk;
 	struct cuda_chunk *chunk;
 };
@@ -202,7 +212,9 @@ struct cuda_run {
 	const struct command_step **step; /* [nstep], in `packet` */
 	struct cuda_kernel **kernel;	  /* [nstep]; NULL: the step names none */
 	const struct command_fetch *fetch;
-	struct cuda_host **host;  /* [nhost] held */
+	struct cuda_host **host; /* [nhost] held */
+	struct cuda_pin *pin;	 /* [npin] chunks in use */
+	uint32_t npin, pin_cap;
 	bool alone;		  /* one step at a time */
 	atomic_bool *several;	  /* [nstep] its mark stands for it and steps after it */
 	struct cuda_spot from[8]; /* [nfetch] */
@@ -331,6 +343,7 @@ struct cuda {
 	CUstream control; /* cancels */
 	int64_t hang_ns, grace_ns;
 	uint64_t pin_limit; /* bytes of arenas that may be registered */
+	uint64_t chunk_bytes;
 	atomic_ullong pinned;
 	atomic_ullong used; /* bytes of the device that lanes have taken */
 
@@ -385,12 +398,17 @@ enum status cuda_region_resolve(struct cuda_spot *out, const struct cuda_run *ru
 				struct err *err) MUST_USE;
 
 /* cuda_pin.c: chunks of arenas known to the driver.  Any thread. */
-/* Bytes from offset on, at most n, that lie in one registered chunk; 0: the first is
- * in none, and *plain bytes are not either. */
-uint64_t cuda_pin_run(const struct cuda_host *h, uint64_t offset, uint64_t n, uint64_t *plain);
+/* Bytes from offset on, at most n, that lie in one registered chunk, which the run then
+ * uses until cuda_pin_give; 0: the first is in none, and *plain bytes are not either. */
+uint64_t cuda_pin_take(struct cuda_run *run, struct cuda_host *h, uint64_t offset, uint64_t n,
+		       uint64_t *plain);
+void cuda_pin_give(struct cuda_run *run); /* its copies are done */
 /* A copy uses these bytes: chunks that are worth it are registered, soon. */
 void cuda_pin_note(struct cuda_host *h, uint64_t offset, uint64_t n);
-void cuda_pin_release(struct cuda_host *h); /* the helper, before unmapping */
+/* CMD_RELEASE: let go of what overlaps, then answer.  Command thread. */
+void cuda_pin_release(struct cuda *c, const struct command *head);
+void cuda_pin_finish(struct cuda_host *h);	/* the helper, before unmapping */
+uint64_t cuda_pin_limit(uint64_t memory_bytes); /* on a machine with so much memory */
 
 /* cuda_ring.c: copies through pinned memory; the issuer waits for its stream first. */
 void cuda_ring_init(struct cuda_ring *r);

@@ -34,7 +34,7 @@ struct cu_config {
 	int64_t oom_after; /* bytes that may still be allocated; -1: any */
 	long delay_us;	   /* before each operation of a stream */
 	unsigned major, minor, devices, sms, seed, threads;
-	bool race;
+	bool race, stale;
 };
 extern struct cu_config cu_config;
 
@@ -126,6 +126,8 @@ CUresult cu_memory_make(struct CUctx_st *c, size_t bytes, struct CUmemPoolHandle
 void cu_memory_birth(CUdeviceptr address);
 void cu_memory_free(CUdeviceptr address);
 bool cu_memory_pinned(const void *host, size_t n);
+/* Why pinned memory cannot be copied through; NULL: it can. */
+const char *cu_memory_unfit(const void *host, size_t n);
 void cu_memory_free_all(int device);
 uint64_t cu_memory_used(int device);
 
@@ -167,6 +169,7 @@ struct cu_op {
 	const void *from_host;
 	void *owned; /* a staged source, or a kernel's parameters */
 	size_t bytes;
+	bool pinned;	/* the host's memory is, and must stay so */
 	uint32_t value; /* fill */
 	unsigned width; /* bytes of one element */
 	struct CUfunc_st *function;

@@ -29,7 +29,8 @@ struct cu_config cu_config = {.vram = 8ull << 30,
 			      .devices = 1,
 			      .sms = 4,
 			      .threads = 2,
-			      .race = true};
+			      .race = true,
+			      .stale = true};
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rule rules[MAX_RULES];
@@ -130,6 +131,8 @@ static bool set(const char *key, const char *value)
 		c->max_instructions = strtoull(value, NULL, 0);
 	else if (!strcmp(key, "race"))
 		c->race = strtol(value, NULL, 0) != 0;
+	else if (!strcmp(key, "stale"))
+		c->stale = strtol(value, NULL, 0) != 0;
 	else if (!strcmp(key, "log"))
 		log_file = log_file ? log_file : fopen(value, "ae");
 	else if (!strcmp(key, "control"))

@@ -114,8 +114,16 @@ static void copy(struct CUctx_st *c, const struct cu_op *op)
 {
 	char *to = op->to_host ? op->to_host : cu_memory_host(op->to, op->bytes);
 	const char *from = op->from_host ? op->from_host : cu_memory_host(op->from, op->bytes);
+	const char *unfit =
+		op->pinned ? cu_memory_unfit(op->to_host ? op->to_host : op->from_host, op->bytes)
+			   : NULL;
+	char text[256];
 
-	if (!to)
+	if (unfit) {
+		snprintf(text, sizeof(text), "copy of %zu bytes through pinned memory %s",
+			 op->bytes, unfit);
+		cu_set_fault(c, CUDA_ERROR_ILLEGAL_ADDRESS, text);
+	} else if (!to)
 		lost(c, "copy to device memory", op->to, op->bytes);
 	else if (!from)
 		lost(c, "copy from device memory", op->from, op->bytes);
@@ -187,6 +195,23 @@ static void disturb(struct CUctx_st *c, const struct cu_op *op)
 		cu_set_fault(c, op->injected.fault, "injected");
 }
 
+static void wait_event(struct CUstream_st *s, const struct cu_op *op)
+{
+	if (op->injected.skip)
+		return;
+	cu_event_wait(op->event, op->sequence, &s->context->cancel);
+	cu_race_join(&s->clock, &op->event->clock);
+}
+
+static void release(struct CUstream_st *s, const struct cu_op *op)
+{
+	if (works(s->context))
+		watch(s, op);
+	pthread_mutex_lock(&cu_lock);
+	cu_memory_free(op->to);
+	pthread_mutex_unlock(&cu_lock);
+}
+
 /* After a fault, and while the context goes away, nothing is computed any more; what
  * others wait for still happens. */
 void cu_op_execute(struct CUstream_st *s, struct cu_op *op)
@@ -208,10 +233,7 @@ void cu_op_execute(struct CUstream_st *s, struct cu_op *op)
 		cu_event_reach(op->event, op->sequence, &s->clock);
 		break;
 	case OP_WAIT_EVENT:
-		if (op->injected.skip)
-			break;
-		cu_event_wait(op->event, op->sequence, &c->cancel);
-		cu_race_join(&s->clock, &op->event->clock);
+		wait_event(s, op);
 		break;
 	case OP_WAIT_STREAM:
 		cu_stream_drain(op->other, op->sequence);
@@ -222,11 +244,7 @@ void cu_op_execute(struct CUstream_st *s, struct cu_op *op)
 		watch(s, op);
 		break;
 	case OP_RELEASE:
-		if (works(c))
-			watch(s, op);
-		pthread_mutex_lock(&cu_lock);
-		cu_memory_free(op->to);
-		pthread_mutex_unlock(&cu_lock);
+		release(s, op);
 		break;
 	case OP_END:
 		break;

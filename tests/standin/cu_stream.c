@@ -338,7 +338,8 @@ static CUresult copy_in(struct CUstream_st *s, CUdeviceptr to, const void *from,
 	op->to = to;
 	op->bytes = bytes;
 	op->from_host = from;
-	if (!cu_memory_pinned(from, bytes) && !s->capture) {
+	op->pinned = cu_memory_pinned(from, bytes);
+	if (!op->pinned && !s->capture) {
 		op->owned = cu_alloc(bytes);
 		memcpy(op->owned, from, bytes);
 		op->from_host = op->owned;
@@ -352,6 +353,7 @@ static CUresult copy_out(struct CUstream_st *s, void *to, CUdeviceptr from, size
 	struct cu_op *op = cu_op_new(OP_COPY_MEMORY);
 
 	op->to_host = to;
+	op->pinned = cu_memory_pinned(to, bytes);
 	op->from = from;
 	op->bytes = bytes;
 	CUresult error = push_copy(s, op);
