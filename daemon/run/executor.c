@@ -417,6 +417,12 @@ void executor_region_drop(struct executor *x, uint32_t region)
 	spawn_send_simple(x, CMD_REGION_DROP, region, 0, 0, -1);
 }
 
+bool executor_release(struct executor *x, uint32_t region, const struct command_range *r,
+		      void (*done)(void *data), void *data)
+{
+	return release_ask(x, region, r, done, data);
+}
+
 void executor_device_region(struct executor *x, uint32_t region, uint64_t bytes, uint64_t client)
 {
 	spawn_send_simple(x, CMD_DEVICE_REGION, region, client, bytes, -1);

@@ -165,7 +165,9 @@ void schedule_send(struct executor *x); /* as many packets as the worker may hol
 void schedule_correct(struct executor *x, uint64_t client, int64_t us);
 struct executor_job *schedule_next(struct executor *x, struct queue **out);
 
-/* release.c */
+/* release.c: see executor_release */
+bool release_ask(struct executor *x, uint32_t region, const struct command_range *r,
+		 void (*done)(void *data), void *data) MUST_USE;
 void release_answered(struct executor *x, const struct command *answer);
 void release_all(struct executor *x); /* the worker has ended */
 

@@ -18,8 +18,8 @@ static bool may_hold(const struct executor *x)
 	return x->target && x->pid >= 0 && atomic_load(&x->progress->registered_bytes) > 0;
 }
 
-bool executor_release(struct executor *x, uint32_t region, const struct command_range *r,
-		      void (*done)(void *data), void *data)
+bool release_ask(struct executor *x, uint32_t region, const struct command_range *r,
+		 void (*done)(void *data), void *data)
 {
 	struct release **at = &x->release, *e = NULL;
 
