@@ -20,7 +20,7 @@ static enum status resolve(uint64_t *base, const struct cuda_run *run, const str
 		struct cuda_spot spot = {0};
 		int64_t lo = 0, hi = 0;
 		enum status st =
-			steps_reach(&lo, &hi, s, a, dtype_row(spec->access[a].dtype)->bytes, err);
+			steps_reach(&lo, &hi, s, spec, a, err);
 
 		if (st == OK)
 			st = cuda_region_resolve(&spot, run, &place[a], lo, hi, err);
@@ -125,12 +125,24 @@ static char *block_of(struct cuda_volley *v)
 	return v->blocks + v->used;
 }
 
+/* Words of the run's errors for a step's checks; 0: it has none. */
+static uint64_t errors_of(struct cuda_run *run, uint32_t i)
+{
+	uint32_t n = nest_checks(run->kernel[i]->spec), first = run->nword;
+
+	for (uint32_t c = 0; c < n; c++)
+		run->word[run->nword++] = (struct command_fault){.step = run->step[i]->index,
+								 .check = (uint16_t)c};
+	return n ? run->lane->slot[run->slot].error + first * sizeof(uint64_t) : 0;
+}
+
 static enum status gather(struct cuda_run *run, uint32_t i, const char *block, size_t bytes,
 			  const struct cuda_launches *l, uint64_t part, struct err *err)
 {
 	struct cuda_lane *lane = run->lane;
 	struct cuda_volley *v = &lane->volley;
 	struct cuda_kernel *k = run->kernel[i];
+	uint64_t errors = errors_of(run, i);
 
 	for (unsigned x = 0; x < l->n; x++) {
 		const struct cuda_launch *item = &l->item[x];
@@ -149,7 +161,8 @@ static enum status gather(struct cuda_run *run, uint32_t i, const char *block, s
 		if (st != OK)
 			return st;
 		memcpy(to, block, bytes);
-		cuda_launch_set(to, l, item, lane->slot[run->slot].cancel, part, 0);
+		cuda_launch_set(to, l, item, lane->slot[run->slot].cancel, part,
+				errors);
 		v->used += (bytes + 15) / 16 * 16;
 		v->n++;
 	}
@@ -167,6 +180,9 @@ static enum status check(const struct cuda_run *run, uint32_t i, struct err *err
 	if (!steps_fit(s, k->spec))
 		return err_set(err, E_INTERNAL, "step %u does not fit kernel %u", s->index,
 			       s->kernel);
+	if (nest_checks(k->spec) > LIMIT_PARTITION_CHECKS - run->nword)
+		return err_set(err, E_INTERNAL, "a run with more than %d checks",
+			       LIMIT_PARTITION_CHECKS);
 	return OK;
 }
 
@@ -192,6 +208,7 @@ enum status cuda_step_aim(struct cuda_run *run, uint32_t i, struct err *err)
 				  .stride = o.stride,
 				  .base = base,
 				  .scalar = o.scalar,
+				  .gather = o.gather,
 				  .lo = s->lo,
 				  .hi = s->hi,
 				  .split = s->split};
