@@ -21,7 +21,7 @@ BZ_FN bz_i64 bz_index_i64(bz_i64 place, bz_i64 size)
 }
 
 __attribute__((noinline, cold, unused)) static void bz_fault_put(bz_s_u64 *error, bz_i64 place,
-								  bz_i64 bad, int n)
+								 bz_i64 bad, int n)
 {
 	for (int i = 0; i < n; i++) {
 		bz_s_u64 key = (bz_s_u64)place[i] - 1, old = __atomic_load_n(error, 0);

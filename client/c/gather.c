@@ -165,8 +165,8 @@ static enum status check_index(struct gather *g, int k, struct err *err)
 	if (g->axes[k] < 0 || g->axes[k] >= g->a->view.shape.ndim ||
 	    (k && g->axes[k] <= g->axes[k - 1]))
 		return err_set(err, E_AXIS, "axis %d is out of bounds or not in order", g->axes[k]);
-	if (!dtype_row(dtype) || (dtype_row(dtype)->cls != CLASS_INT &&
-				  (dtype_row(dtype)->cls != CLASS_UINT || !x)))
+	if (!dtype_row(dtype) ||
+	    (dtype_row(dtype)->cls != CLASS_INT && (dtype_row(dtype)->cls != CLASS_UINT || !x)))
 		return err_set(err, E_DTYPE,
 			       "arrays used as indices must be of integer type, not %s",
 			       dtype_row(dtype) ? dtype_row(dtype)->name : "none");
@@ -265,8 +265,8 @@ static int join_places(struct gather *g, braze_error *err)
 		else
 			st = normal(&x, g, k, err);
 		if (!st)
-			st = add_places(&g->place, x,
-					g->extent > 1 ? stride_of(g, k) / g->step : 1, err);
+			st = add_places(&g->place, x, g->extent > 1 ? stride_of(g, k) / g->step : 1,
+					err);
 		if (st)
 			return st;
 	}

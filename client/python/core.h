@@ -92,10 +92,10 @@ struct core {
 	PyObject *errors;
 	PyObject *fallback; /* (ufunc name, *operands) */
 	PyObject *getitem, *setitem, *getattr;
-	PyObject *cast; /* (value, dtype): NumPy's same-kind cast of a foreign type */
+	PyObject *cast;	   /* (value, dtype): NumPy's same-kind cast of a foreign type */
 	PyObject *sites;   /* places in the program that take, in the order of their numbers */
 	PyObject *site_of; /* and their numbers */
-	int locked;	/* arrays inside braze.host(): recording on them is refused */
+	int locked;	   /* arrays inside braze.host(): recording on them is refused */
 	struct host_block *blocks;
 };
 extern struct core core; /* one per process; see module.c */

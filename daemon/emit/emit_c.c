@@ -388,8 +388,7 @@ void emit_c_addresses(struct gen *g, unsigned from, unsigned to)
 		const struct nest_instr *in = &g->n->instr[i];
 		unsigned a = in->a;
 
-		if ((in->op != NI_LOAD && in->op != NI_STORE && in->op != NI_GATHER) ||
-		    g->skip[i] || seen[a])
+		if (!nest_touches(in->op) || g->skip[i] || seen[a])
 			continue;
 		seen[a] = true;
 		text_put(g->o, "char *%sP%u = A->base[%u]",
@@ -410,7 +409,7 @@ static enum status check(const struct nest *n, struct err *err)
 
 	for (unsigned i = 0; i < n->ninstr; i++) {
 		const struct nest_instr *in = &n->instr[i];
-		bool access = in->op == NI_LOAD || in->op == NI_STORE || in->op == NI_GATHER;
+		bool access = nest_touches(in->op);
 
 		if (in->op >= NI_END || (in->op < OP_END && !op_row(in->op)) ||
 		    !dtype_native(in->dtype) || (computes(in) && !dtype_native(in->ltype)) ||

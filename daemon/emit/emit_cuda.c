@@ -77,8 +77,8 @@ void emit_cuda_address(struct cuda_gen *g, unsigned a)
 			continue;
 		text_add(g->o, any ? " + " : " + (bz_i64)(");
 		/* What is gathered is never a whole vector. */
-		text_put(g->o, x->gather && g->vector > 1 && l == g->last ? "(x%u + k) * " : "x%u * ",
-			 l);
+		text_put(g->o,
+			 x->gather && g->vector > 1 && l == g->last ? "(x%u + k) * " : "x%u * ", l);
 		any = true;
 		if (known)
 			text_put(g->o, "%u", dtype_row(x->dtype)->bytes);
@@ -240,7 +240,7 @@ static enum status check_instr(const struct nest *n, unsigned i, struct err *err
 {
 	const struct nest_instr *in = &n->instr[i];
 	const struct op_row *row = op_row(in->op < OP_END ? in->op : OP_CAST);
-	bool access = in->op == NI_LOAD || in->op == NI_STORE || in->op == NI_GATHER;
+	bool access = nest_touches(in->op);
 
 	if (in->op >= NI_END || !row || row->kind != KIND_EW || !dtype_native(in->dtype) ||
 	    !dtype_native(in->ltype))

@@ -77,6 +77,12 @@ static inline size_t nest_bytes(const struct nest *n)
 	return offsetof(struct nest, instr) + n->ninstr * sizeof n->instr[0];
 }
 
+/* Does the instruction's operand a number an access? */
+static inline bool nest_touches(unsigned op)
+{
+	return op == NI_LOAD || op == NI_STORE || op == NI_GATHER;
+}
+
 /* Points of the parallel loops, and of the reduced loops (1 when there is none). */
 int64_t nest_parallel(const struct nest *n);
 int64_t nest_reduced(const struct nest *n);

@@ -62,9 +62,6 @@ static enum status check_access(const struct check *c, unsigned k)
 	if (a->walk != walk)
 		return err_set(c->err, E_INTERNAL, "access %u: walk %u, stride says %u", k, a->walk,
 			       walk);
-	if (a->gather > 1 || (a->gather && (a->write || a->gextent < 0)) ||
-	    (!a->gather && (a->gextent || a->gstride)))
-		return err_set(c->err, E_INTERNAL, "access %u: gather", k);
 	for (unsigned l = 0; a->write && l < n->npar; l++)
 		if (!a->stride[l] && n->extent[l] > 1)
 			return err_set(c->err, E_INTERNAL,
@@ -78,6 +75,13 @@ static enum status check_gathers(const struct check *c)
 {
 	const struct nest *n = c->n;
 
+	for (unsigned k = 0; k < n->naccess; k++) {
+		const struct nest_access *a = &n->access[k];
+
+		if (a->gather > 1 || (a->gather && (a->write || a->gextent < 1)) ||
+		    (!a->gather && (a->gextent || a->gstride)))
+			return err_set(c->err, E_INTERNAL, "access %u: gather", k);
+	}
 	for (unsigned i = 0; i < n->naccess; i++)
 		for (unsigned j = 0; n->access[i].gather && j < n->naccess; j++)
 			if (n->access[j].write && n->access[j].slot == n->access[i].slot &&
@@ -166,8 +170,8 @@ static enum status check_compute(struct check *c, unsigned k)
 
 	if (!row || row->kind != KIND_EW)
 		return err_set(c->err, E_INTERNAL, "instr %u: op %u is not elementwise", k, i->op);
-	if (i->op == OP_INDEX && (i->c != c->nindex++ || i->c >= LIMIT_NEST_CHECKS ||
-				  i->b >= k || c->n->instr[i->b].op != NI_SCALAR))
+	if (i->op == OP_INDEX && (i->c != c->nindex++ || i->c >= LIMIT_NEST_CHECKS || i->b >= k ||
+				  c->n->instr[i->b].op != NI_SCALAR))
 		return err_set(c->err, E_INTERNAL, "instr %u: index %u", k, i->c);
 	st = check_types(c, k, i->op);
 	for (unsigned j = 0; j < row->arity && !st; j++)

@@ -61,8 +61,7 @@ static void put_access(struct textbuf *t, const struct nest *n, unsigned k, bool
 			textbuf_put(t, "%s%lld", l ? " " : "", (long long)a->stride[l]);
 		textbuf_put(t, "]");
 		if (a->gather)
-			textbuf_put(t, " %lld:%lld", (long long)a->gextent,
-				    (long long)a->gstride);
+			textbuf_put(t, " %lld:%lld", (long long)a->gextent, (long long)a->gstride);
 	}
 	textbuf_put(t, "\n");
 }

@@ -109,7 +109,7 @@ static void summarise_nest(struct prog_unit *u)
 	for (unsigned k = 0; k < n->ninstr; k++) {
 		const struct nest_instr *i = &n->instr[k];
 
-		if (i->op == NI_LOAD || i->op == NI_STORE || i->op == NI_GATHER)
+		if (nest_touches(i->op))
 			*(k < n->post ? &u->body : &u->post) |= 1u << i->a;
 	}
 	for (unsigned k = 0; k < n->naccess; k++) {

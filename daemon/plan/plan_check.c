@@ -74,10 +74,9 @@ static enum status check_nest(const struct check *c, uint32_t k)
 	/* In the order of the code: a nest may load what it stored at that point. */
 	for (unsigned i = 0; !st && i < n->ninstr; i++) {
 		const struct nest_access *a = &n->access[n->instr[i].a % LIMIT_NEST_ACCESSES];
-		unsigned op = n->instr[i].op;
 		int64_t lo, hi;
 
-		if (op != NI_LOAD && op != NI_STORE && op != NI_GATHER)
+		if (!nest_touches(n->instr[i].op))
 			continue;
 		st = check_slot(c, k, a->slot);
 		if (st)

@@ -110,8 +110,8 @@ enum status job_inputs(const struct job *j, struct err *err)
 		const struct mirror *m = j->slot[s]->mirror;
 		uint32_t in = j->run.plan->slot[s].input;
 
-		if (in != PART_NONE && j->partition->value[in]->state == VERSION_STORED && !(j->slot_use[s] & USE_UPLOAD) &&
-		    !(m && m->valid))
+		if (in != PART_NONE && j->partition->value[in]->state == VERSION_STORED &&
+		    !(j->slot_use[s] & USE_UPLOAD) && !(m && m->valid))
 			return err_set(err, E_CANCELLED, "an input did not reach the device");
 	}
 	return OK;
@@ -354,7 +354,8 @@ static void spoil_places(struct job *j)
 static const struct part_op *checked_op(const struct job *j, const struct command_fault *f)
 {
 	const struct part *p = &j->partition->part;
-	const struct nest *n = f->step < j->run.plan->nstep ? j->run.plan->step[f->step].nest : NULL;
+	const struct nest *n =
+		f->step < j->run.plan->nstep ? j->run.plan->step[f->step].nest : NULL;
 
 	for (unsigned i = 0; n && i < n->ninstr; i++) {
 		const struct nest_instr *in = &n->instr[i];

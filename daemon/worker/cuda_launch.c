@@ -151,7 +151,8 @@ static bool vectors(const struct domain *d, unsigned points)
 
 		for (unsigned l = 0; l < last; l++)
 			bits |= s->extent[l] > 1 ? (uint64_t)stride_of(s, a, l) : 0;
-		if (!x->gather && x->walk == WALK_UNIT && bits & (points * dtype_row(x->dtype)->bytes - 1))
+		if (!x->gather && x->walk == WALK_UNIT &&
+		    bits & (points * dtype_row(x->dtype)->bytes - 1))
 			return false;
 	}
 	return true;

@@ -19,8 +19,7 @@ static enum status resolve(uint64_t *base, const struct cuda_run *run, const str
 	for (uint32_t a = 0; a < spec->naccess; a++) {
 		struct cuda_spot spot = {0};
 		int64_t lo = 0, hi = 0;
-		enum status st =
-			steps_reach(&lo, &hi, s, spec, a, err);
+		enum status st = steps_reach(&lo, &hi, s, spec, a, err);
 
 		if (st == OK)
 			st = cuda_region_resolve(&spot, run, &place[a], lo, hi, err);
@@ -131,8 +130,8 @@ static uint64_t errors_of(struct cuda_run *run, uint32_t i)
 	uint32_t n = nest_checks(run->kernel[i]->spec), first = run->nword;
 
 	for (uint32_t c = 0; c < n; c++)
-		run->word[run->nword++] = (struct command_fault){.step = run->step[i]->index,
-								 .check = (uint16_t)c};
+		run->word[run->nword++] =
+			(struct command_fault){.step = run->step[i]->index, .check = (uint16_t)c};
 	return n ? run->lane->slot[run->slot].error + first * sizeof(uint64_t) : 0;
 }
 
@@ -161,8 +160,7 @@ static enum status gather(struct cuda_run *run, uint32_t i, const char *block, s
 		if (st != OK)
 			return st;
 		memcpy(to, block, bytes);
-		cuda_launch_set(to, l, item, lane->slot[run->slot].cancel, part,
-				errors);
+		cuda_launch_set(to, l, item, lane->slot[run->slot].cancel, part, errors);
 		v->used += (bytes + 15) / 16 * 16;
 		v->n++;
 	}

@@ -62,8 +62,7 @@ struct steps_operands steps_operands(const struct command_step *s)
 bool steps_fit(const struct command_step *s, const struct nest *spec)
 {
 	return s->naccess == spec->naccess && s->nscalar == spec->nscalar &&
-	       s->npar == spec->npar && s->nred == spec->nred &&
-	       s->ngather == nest_gathers(spec);
+	       s->npar == spec->npar && s->nred == spec->nred && s->ngather == nest_gathers(spec);
 }
 
 static enum status product_of(int64_t *out, const int64_t *extent, int n, struct err *err)

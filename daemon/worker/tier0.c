@@ -302,8 +302,8 @@ static void gather(const struct run *r, const struct nest_instr *in, const struc
 {
 	const int64_t *g = r->a->gather + 2 * nest_gather(r->spec, in->a);
 
-	tier0_walk_gather(w, in->a, index, r->a->base[in->a] + r->fixed[in->a],
-			  bytes_of(in->dtype), n, dst, (const int64_t *)place, g[0], g[1]);
+	tier0_walk_gather(w, in->a, index, r->a->base[in->a] + r->fixed[in->a], bytes_of(in->dtype),
+			  n, dst, (const int64_t *)place, g[0], g[1]);
 	if (in->dtype == DT_BOOL)
 		r->isa->cast[DT_BOOL][DT_BOOL](dst, dst, dst, dst, n);
 }

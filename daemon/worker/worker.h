@@ -53,7 +53,7 @@ struct worker {
 	uint64_t ticket;     /* of the run under way; 0: none */
 	uint16_t nfault;     /* what its checks have found */
 	struct command_fault fault[LIMIT_PARTITION_CHECKS];
-	uint32_t cancel;     /* set by this thread, read by all: bz_cancelled */
+	uint32_t cancel; /* set by this thread, read by all: bz_cancelled */
 	int64_t polled_ns;
 	bool closed; /* the broker has gone */
 };

@@ -251,8 +251,7 @@ static enum status resolve(struct step *s, const struct command_place *place, st
 
 	for (uint32_t a = 0; a < n->naccess; a++) {
 		int64_t lo = 0, hi = 0;
-		enum status st =
-			steps_reach(&lo, &hi, s->cmd, n, a, err);
+		enum status st = steps_reach(&lo, &hi, s->cmd, n, a, err);
 
 		if (st == OK)
 			st = region_resolve(&s->base[a], &s->w->regions, &place[a], lo, hi, err);
