@@ -80,6 +80,24 @@ static void draw_compute(const struct nest *n, struct fuzz_input *in, unsigned k
 	i->c = (uint16_t)value_of(n, in, k, sig.in[2]);
 }
 
+static void draw_memory(struct nest *n, struct fuzz_input *in, unsigned k, struct nest_instr *i)
+{
+	i->a = (uint16_t)fuzz_below(in, n->naccess);
+	i->dtype = i->ltype = n->access[i->a].dtype;
+	i->op = n->access[i->a].write ? NI_STORE : n->access[i->a].gather ? NI_GATHER : NI_LOAD;
+	i->b = (uint16_t)value_of(n, in, k, n->access[i->a].gather ? DT_INT64 : i->dtype);
+}
+
+static void draw_index(struct nest *n, struct fuzz_input *in, unsigned k, struct nest_instr *i)
+{
+	i->op = OP_INDEX;
+	i->dtype = i->ltype = DT_INT64;
+	i->a = (uint16_t)value_of(n, in, k, DT_INT64);
+	i->b = (uint16_t)value_of(n, in, k, DT_INT64);
+	for (unsigned j = 0; j < k; j++)
+		i->c += n->instr[j].op == OP_INDEX;
+}
+
 static void draw_instr(struct nest *n, struct fuzz_input *in, unsigned k)
 {
 	struct nest_instr *i = &n->instr[k];
@@ -88,13 +106,7 @@ static void draw_instr(struct nest *n, struct fuzz_input *in, unsigned k)
 	i->dtype = i->ltype = (uint8_t)(k && kind > 3 ? n->instr[fuzz_below(in, k)].dtype
 						      : fuzz_below(in, DTYPE_END));
 	if (kind < 4 && n->naccess) {
-		i->op = NI_LOAD;
-		i->a = (uint16_t)fuzz_below(in, n->naccess);
-		i->dtype = i->ltype = n->access[i->a].dtype;
-		i->op = n->access[i->a].write	 ? NI_STORE
-			: n->access[i->a].gather ? NI_GATHER
-						 : NI_LOAD;
-		i->b = (uint16_t)value_of(n, in, k, n->access[i->a].gather ? DT_INT64 : i->dtype);
+		draw_memory(n, in, k, i);
 	} else if (kind < 5) {
 		i->op = NI_INDEX;
 		i->dtype = DT_INT64;
@@ -115,12 +127,7 @@ static void draw_instr(struct nest *n, struct fuzz_input *in, unsigned k)
 		i->dtype = sig.out;
 		i->a = (uint16_t)value_of(n, in, k, sig.in[0]);
 	} else if (kind < 9) {
-		i->op = OP_INDEX;
-		i->dtype = i->ltype = DT_INT64;
-		i->a = (uint16_t)value_of(n, in, k, DT_INT64);
-		i->b = (uint16_t)value_of(n, in, k, DT_INT64);
-		for (unsigned j = 0; j < k; j++)
-			i->c += n->instr[j].op == OP_INDEX;
+		draw_index(n, in, k, i);
 	} else {
 		draw_compute(n, in, k, i);
 	}

@@ -75,7 +75,9 @@ def _gather(array, axes, names, places, mode):
     known = all(type(p) is not ndarray for p in places)
     ready = []
     for axis, name, p in zip(axes, names, places, strict=True):
-        if isinstance(p, numpy.ndarray):
+        if isinstance(p, int):
+            p = p % array.shape[axis]
+        elif isinstance(p, numpy.ndarray):
             p = _as_braze(_checked(p, name, array.shape[axis], mode))
         ready.append(p)
     if not known and mode == _RAISE:
@@ -179,8 +181,6 @@ def take(a, indices, axis=None, out=None, mode="raise"):
         if type(array) is not ndarray or out is not None or mode not in _MODES:
             raise _Refused
         places = _integers(indices)
-        if not numpy.can_cast(places.dtype, numpy.int64):
-            raise _Refused
         if axis is None:
             array, axis = array.reshape(-1), 0
         axis = normalize_axis_index(operator.index(axis), array.ndim)
