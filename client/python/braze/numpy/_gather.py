@@ -103,13 +103,8 @@ def _whole(array, key):
     items = list(key) if isinstance(key, tuple) else [key]
     used = sum(item is not None and item is not Ellipsis for item in items)
     dots = [k for k, item in enumerate(items) if item is Ellipsis]
-    if len(dots) > 1:
-        raise _Refused
-    if used > array.ndim:
-        raise IndexError(
-            f"too many indices for array: array is {array.ndim}-dimensional, "
-            f"but {used} were indexed"
-        )
+    if len(dots) > 1 or used > array.ndim:
+        raise _Refused  # masks count in another way; NumPy knows the error
     at = dots[0] if dots else len(items)
     items[at : at + len(dots)] = [slice(None)] * (array.ndim - used)
     return items
