@@ -259,9 +259,7 @@ static void job_done(struct executor_job *run, enum job_end end, const struct er
 	}
 	/* What it read may have failed or been cancelled after it was submitted. */
 	if (end == JOB_DONE) {
-		enum status st = job_inputs(j, &err);
-
-		end = !st ? JOB_DONE : st == E_CANCELLED ? JOB_CANCELLED : JOB_FAILED;
+		end = job_inputs(j, &err) ? JOB_CANCELLED : JOB_DONE;
 		run->torn = end == JOB_CANCELLED && plan_tears(run->plan);
 	}
 	if (end == JOB_DONE && j->placed)
@@ -372,7 +370,7 @@ static uint64_t access_bytes(const struct nest *n, const struct nest_access *a)
 	uint64_t bytes = dtype_row(a->dtype)->bytes;
 
 	for (int l = 0; l < n->npar + n->nred; l++)
-		bytes *= a->stride[l] ? (uint64_t)n->extent[l] : 1;
+		bytes *= a->stride[l] || a->gather ? (uint64_t)n->extent[l] : 1;
 	return bytes;
 }
 

@@ -37,6 +37,8 @@ struct bz_args {
 	const bz_s_u64 *scalar;
 	const volatile bz_s_u32 *cancel;
 	bz_s_u64 stream;
+	const bz_s_i64 *gather;
+	bz_s_u64 *error;
 };
 struct bz_acc {
 	bz_s_u64 v[2];

@@ -203,6 +203,23 @@ static enum status from_head(struct op_sig *s, enum op op, const struct op_arg *
 	return OK;
 }
 
+/* Loops that take places along an axis: integers, as int64. */
+static enum status places(struct op_sig *s, enum op op, const struct op_arg *arg, struct err *err)
+{
+	bool take = rows[op].rule == RULE_TAKE;
+	enum dtype out = take ? (enum dtype)arg[0].dtype : DT_INT64;
+
+	for (int i = take; i < 2; i++)
+		if (cls(arg[i].dtype) != CLASS_INT && cls(arg[i].dtype) != CLASS_UINT)
+			return err_set(err, E_DTYPE,
+				       "arrays used as indices must be of integer type, not %s",
+				       dtype_row(arg[i].dtype)->name);
+	all(s, DT_INT64, out);
+	if (take)
+		s->in[0] = arg[0].dtype;
+	return OK;
+}
+
 static enum status by_rule(struct op_sig *s, enum op op, const struct op_arg *arg, unsigned head,
 			   struct err *err)
 {
@@ -226,6 +243,9 @@ static enum status by_rule(struct op_sig *s, enum op op, const struct op_arg *ar
 		all(s, t, t);
 		s->in[0] = DT_BOOL;
 		return OK;
+	case RULE_INDEX:
+	case RULE_TAKE:
+		return places(s, op, arg, err);
 	case RULE_SUM:
 	case RULE_KEEP:
 	case RULE_ARG:

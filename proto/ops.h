@@ -71,7 +71,8 @@ enum op_kind {
 	KIND_EW,
 	KIND_RED,
 	KIND_ARGRED,
-	KIND_LIB
+	KIND_LIB,
+	KIND_GATHER
 };
 
 /* How the loop types and the result type follow from the operands' types. */
@@ -99,7 +100,9 @@ enum op_rule {
 	RULE_SUM,	 /* bool and small integers become int64 / uint64 */
 	RULE_KEEP,	 /* unchanged */
 	RULE_ARG,	 /* any ordered type in, int64 out */
-	RULE_MATMUL	 /* common type */
+	RULE_MATMUL,	 /* common type */
+	RULE_INDEX,	 /* integers as int64, int64 out */
+	RULE_TAKE	 /* the first operand's; the second one's are integers */
 };
 
 #define ALG_COMM 1u /* operands may be swapped */

@@ -24,9 +24,11 @@ static bool is_int(PyObject *o)
 		return true;
 	if (PyBool_Check(o) || !PyIndex_Check(o))
 		return false;
+	/* A pending 0-d array is taken at, not waited for; a scalar is its value. */
 	if (nd_check(o))
 		return type_ndim(o) == 0 && type_dtype(o) >= BRAZE_INT8 &&
-		       type_dtype(o) <= BRAZE_UINT64;
+		       type_dtype(o) <= BRAZE_UINT64 &&
+		       (nd(o)->flags & ND_SCALAR || !nd(o)->h || braze_is_stored(nd(o)->h));
 	if (PyObject_IsInstance(o, core.np_ndarray) == 1)
 		return PyObject_Length(o) < 0 ? (PyErr_Clear(), true) : false;
 	return true;

@@ -76,6 +76,38 @@ static enum status lower_elementwise(struct prog *p, const struct part_op *o, st
 	return OK;
 }
 
+/* Elements of in[0]'s last axis at the places that in[1] names. */
+static enum status lower_take(struct prog *p, const struct part_op *o, struct err *err)
+{
+	uint32_t slot = p->value_slot[o->out.value];
+	struct view out, in, wide;
+	struct op_sig sig;
+	struct build b;
+	unsigned last;
+	uint16_t x;
+	enum status st = lower_sig(&sig, o, err);
+
+	if (!st)
+		st = check_result(o, sig.out, err);
+	if (st)
+		return st;
+	part_view(&out, p->part, &o->out);
+	part_view(&in, p->part, &o->in[0]);
+	if (!build_begin(&b, p, &out.shape, 0, false))
+		return OK;
+	last = --in.shape.ndim;
+	st = view_broadcast(&wide, &in, &out.shape, err);
+	if (!st)
+		st = lower_operand(&x, &b, &o->in[1], sig.in[1], err);
+	if (st)
+		return st;
+	x = build_gather(&b, p->value_slot[o->in[0].value], &wide, in.shape.dim[last],
+			 in.stride[last], x);
+	build_store(&b, slot, &out, x);
+	build_end(&b);
+	return OK;
+}
+
 /* A view of a reduction's result over the operand's axes: stride 0 on those reduced. */
 static void spread(struct view *out, const struct view *v, const struct shape *domain,
 		   uint32_t axes)
@@ -276,6 +308,8 @@ static enum status lower_op(struct prog *p, uint32_t k, struct err *err)
 		return lower_assign(p, k, err);
 	case KIND_LIB:
 		return lower_matmul(p, o, err);
+	case KIND_GATHER:
+		return lower_take(p, o, err);
 	default:
 		return err_set(err, E_INTERNAL, "op %u cannot be lowered", o->op);
 	}

@@ -91,6 +91,7 @@ struct command_run {
  *   int64_t       extent[npar + nred]
  *   int64_t       stride[naccess][8]
  *   uint64_t      scalar[nscalar][2]
+ *   int64_t       gather[ngather][2]  steps of a gather, their bytes
  * or, for STEP_MATMUL, base[3] and a struct plan_matmul; for STEP_COPY, base[2]:
  * bytes [lo, hi) of the first place go to the same bytes of the second. */
 struct command_step {
@@ -101,8 +102,8 @@ struct command_step {
 	uint16_t index; /* of the step in its plan, for the progress page */
 	uint32_t kernel;
 	uint16_t naccess, nscalar;
-	uint8_t npar, nred;
-	uint8_t pad[6];
+	uint8_t npar, nred, ngather;
+	uint8_t pad[5];
 	int64_t lo, hi; /* parallel points; chunks when split; rows of C for matmul; bytes
 			   for copies */
 };
@@ -114,14 +115,27 @@ struct command_fetch {
 	uint32_t pad;
 };
 
-/* Behind struct command_done: the fetched bytes, LIMIT_INLINE_BYTES each. */
+/* A check of a step met a place that its axis does not have. */
+struct command_fault {
+	uint16_t step, check; /* of the plan; of the step's nest */
+	uint32_t pad;
+	uint64_t key; /* bz_fault_key of the place */
+};
+
+/* Behind struct command_done: the fetched bytes, LIMIT_INLINE_BYTES each, then what its
+ * checks found.  What a fault spoiled is for the broker to find out: the run went on,
+ * with a place that the axis has. */
 struct command_done {
 	struct command head;
 	uint32_t status; /* enum status */
-	uint32_t nfetch;
+	uint16_t nfetch, nfault;
 	uint64_t busy_ns; /* time its kernels ran */
 	char text[LIMIT_ERROR_TEXT];
 };
+
+#define COMMAND_DONE_BYTES                                                                         \
+	(sizeof(struct command_done) + 8 * LIMIT_INLINE_BYTES +                                    \
+	 LIMIT_PARTITION_CHECKS * sizeof(struct command_fault))
 
 /* Shared read-write page, written by the worker's threads, read by the broker
  * after a death: what each thread was running. */

@@ -51,6 +51,8 @@ struct executor_job {
 			 step_torn is its index; the versions it writes are lost */
 	uint32_t step_torn;
 	uint8_t fetched[8][LIMIT_INLINE_BYTES]; /* nfetch <= 8 */
+	uint32_t nfault; /* wrong places that its checks met, each check once */
+	struct command_fault fault[LIMIT_PARTITION_CHECKS];
 	/* Private to executor.c. */
 	struct executor_job *next;
 	uint32_t step;

@@ -104,6 +104,13 @@ static size_t put_kernel(char *at, const struct executor_job *job, const struct 
 		at += put(at, n->access[a].stride, sizeof n->access[a].stride);
 	for (int i = 0; i < n->nscalar; i++)
 		at += put(at, job->imm + 2 * (size_t)n->scalar[i], 2 * sizeof(uint64_t));
+	for (int a = 0; a < n->naccess; a++) {
+		const struct nest_access *x = &n->access[a];
+		const int64_t pair[2] = {x->gextent, x->gstride};
+
+		if (x->gather)
+			at += put(at, pair, sizeof pair);
+	}
 	return (size_t)(at - begin);
 }
 
@@ -124,7 +131,7 @@ static size_t put_matmul(char *at, const struct executor_job *job, const struct 
 /* Room that any step takes at most. */
 #define STEP_BYTES_MAX                                                                             \
 	(sizeof(struct command_step) +                                                             \
-	 LIMIT_NEST_ACCESSES * (sizeof(struct command_place) + 8 * sizeof(int64_t)) +              \
+	 LIMIT_NEST_ACCESSES * (sizeof(struct command_place) + 10 * sizeof(int64_t)) +             \
 	 LIMIT_NDIM * sizeof(int64_t) + LIMIT_NEST_SCALARS * 2 * sizeof(uint64_t) +                \
 	 sizeof(struct plan_matmul) + 3 * sizeof(struct command_place))
 
@@ -143,6 +150,7 @@ static size_t put_step(char *at, const struct executor *x, const struct executor
 		c.nscalar = s->nest->nscalar;
 		c.npar = s->nest->npar;
 		c.nred = s->nest->nred;
+		c.ngather = (uint8_t)nest_gathers(s->nest);
 		bytes += put_kernel(at + sizeof c, job, s);
 	} else {
 		bytes += put_matmul(at + sizeof c, job, s->matmul);

@@ -118,6 +118,39 @@ static enum status steps(struct cuda_run *run, struct err *err)
 	return st == OK ? cuda_step_fire(run, err) : st;
 }
 
+/* The words of the run's errors: without a report before its steps, and to pinned memory
+ * behind them. */
+static enum status errors_clear(struct cuda_run *run, struct err *err)
+{
+	struct cuda_lane *l = run->lane;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < run->nstep; i++)
+		if (run->kernel[i] && run->kernel[i]->spec)
+			n += nest_checks(run->kernel[i]->spec);
+	n = n < LIMIT_PARTITION_CHECKS ? n : LIMIT_PARTITION_CHECKS;
+	if (!n)
+		return OK;
+	return cuda_context_check(
+		l->c,
+		l->c->api.cuMemsetD32Async(l->slot[run->slot].error, UINT32_MAX, 2 * n, l->stream),
+		err, "clearing a run's errors");
+}
+
+static enum status errors_fetch(struct cuda_run *run, struct err *err)
+{
+	struct cuda_lane *l = run->lane;
+	const struct cuda_slot *s = &l->slot[run->slot];
+
+	if (!run->nword)
+		return OK;
+	return cuda_context_check(l->c,
+				  l->c->api.cuMemcpyDtoHAsync_v2(s->found, s->error,
+								 run->nword * sizeof(uint64_t),
+								 l->stream),
+				  err, "fetching a run's errors");
+}
+
 /* Small results: to pinned memory, from where the completion takes them. */
 static enum status fetches(struct cuda_run *run, struct err *err)
 {
@@ -156,8 +189,12 @@ void cuda_issue(struct cuda_run *run)
 					"the beginning of a run");
 	if (st != OK)
 		return;
-	st = steps(run, err);
+	st = errors_clear(run, err);
+	if (st == OK)
+		st = steps(run, err);
 	cuda_step_clear(l);
+	if (st == OK)
+		st = errors_fetch(run, err);
 	if (st == OK)
 		st = fetches(run, err);
 	if (st != OK)

@@ -28,6 +28,7 @@ struct cuda_step {
 	const int64_t *stride;	 /* [access * 8 + loop], bytes */
 	const uint64_t *base;	 /* [access]: device addresses of point [0,...,0] */
 	const uint64_t *scalar;	 /* [parameter * 2] */
+	const int64_t *gather;	 /* [gather * 2] */
 	int64_t lo, hi;		 /* parallel points; chunks when split */
 	uint8_t split;		 /* as in struct command_step */
 };

@@ -22,8 +22,7 @@ static enum status resolve(uint64_t *base, struct cuda_order_range *range,
 	for (uint32_t a = 0; a < spec->naccess; a++) {
 		struct cuda_spot spot = {0};
 		int64_t lo = 0, hi = 0;
-		enum status st =
-			steps_reach(&lo, &hi, s, a, dtype_row(spec->access[a].dtype)->bytes, err);
+		enum status st = steps_reach(&lo, &hi, s, spec, a, err);
 
 		if (st == OK)
 			st = cuda_region_resolve(&spot, run, &place[a], lo, hi, err);
@@ -155,6 +154,17 @@ void cuda_step_shoot(struct cuda_run *run, uint32_t i, const struct cuda_shot_fa
 	add_shot(run, i, f);
 }
 
+/* Words of the run's errors for a step's checks; 0: it has none. */
+static uint64_t errors_of(struct cuda_run *run, uint32_t i)
+{
+	uint32_t n = nest_checks(run->kernel[i]->spec), first = run->nword;
+
+	for (uint32_t c = 0; c < n; c++)
+		run->word[run->nword++] =
+			(struct command_fault){.step = run->step[i]->index, .check = (uint16_t)c};
+	return n ? run->lane->slot[run->slot].error + first * sizeof(uint64_t) : 0;
+}
+
 /* A nest's step as it is aimed. */
 struct aim {
 	struct cuda_step step;
@@ -174,6 +184,7 @@ static enum status gather(struct cuda_run *run, uint32_t i, struct aim *a, struc
 				    .bytes = a->bytes,
 				    .range = a->range,
 				    .nrange = a->step.spec->naccess};
+	uint64_t errors = errors_of(run, i);
 
 	if (a->part)
 		a->range[f.nrange++] =
@@ -188,7 +199,7 @@ static enum status gather(struct cuda_run *run, uint32_t i, struct aim *a, struc
 		if (st != OK)
 			return st;
 		cuda_launch_set(a->block, &a->launches, item, lane->slot[run->slot].cancel, a->part,
-				0);
+				errors);
 		f.grid = item->grid;
 		f.turns = a->elements / ((uint64_t)item->grid * CUDA_THREADS);
 		if (x == 0)
@@ -210,6 +221,9 @@ static enum status check(const struct cuda_run *run, uint32_t i, struct err *err
 	if (!steps_fit(s, k->spec))
 		return err_set(err, E_INTERNAL, "step %u does not fit kernel %u", s->index,
 			       s->kernel);
+	if (nest_checks(k->spec) > LIMIT_PARTITION_CHECKS - run->nword)
+		return err_set(err, E_INTERNAL, "a run with more than %d checks",
+			       LIMIT_PARTITION_CHECKS);
 	return OK;
 }
 
@@ -231,6 +245,7 @@ enum status cuda_step_aim(struct cuda_run *run, uint32_t i, struct err *err)
 				    .stride = o.stride,
 				    .base = a.base,
 				    .scalar = o.scalar,
+				    .gather = o.gather,
 				    .lo = s->lo,
 				    .hi = s->hi,
 				    .split = s->split};

@@ -220,6 +220,8 @@ struct cuda_run {
 	struct cuda_spot from[8]; /* [nfetch] */
 	struct cuda_copyout *copyout;
 	uint32_t bounced; /* bytes of the bounce buffer in use */
+	uint32_t nword;	  /* words of its errors in use, and whose they are */
+	struct command_fault word[LIMIT_PARTITION_CHECKS];
 	struct err err;
 	_Alignas(8) char packet[];
 };
@@ -263,7 +265,10 @@ struct cuda_slot {
 	CUevent begin, end;
 	CUdeviceptr cancel; /* its word, 0 but for a run that is cancelled */
 	char *bounce;	    /* pinned: fetched bytes, then small copies */
+	CUdeviceptr error;  /* a word for each check of a run */
+	uint64_t *found;    /* pinned: what they are at its end */
 };
+#define CUDA_ERROR_BYTES  (LIMIT_PARTITION_CHECKS * sizeof(uint64_t))
 #define CUDA_BOUNCE_BYTES (8 * LIMIT_INLINE_BYTES + CUDA_SMALL_BYTES)
 
 /* The lane's other streams: for steps of a volley that do not depend on each other. */

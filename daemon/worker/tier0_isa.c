@@ -14,6 +14,7 @@
 #include "pre.h"
 #include "ew.h"
 #include "f16.h"
+#include "gather.h"
 #include "cx.h"
 #include "tree.h"
 
@@ -100,6 +101,11 @@
 #define RULE_T_BITWISE(F, id, stem)   BZ_EACH_INT(TYPE_SAME, F, id, stem) F(id, stem, b1, b1)
 #define RULE_T_SHIFT(F, id, stem)     BZ_EACH_INT(TYPE_SAME, F, id, stem)
 #define RULE_T_HEAD(F, id, stem)
+#if BZ_W == 8
+#define RULE_T_INDEX(F, id, stem) F(id, stem, i64, i64)
+#else
+#define RULE_T_INDEX(F, id, stem)
+#endif
 
 /* Rows of ops.def that are elementwise, by arity and kind. */
 #define SHAPE_LOOP_1(rule, id, stem)	    RULE_T_##rule(LOOP1, id, stem)
@@ -115,6 +121,7 @@
 #define KIND_LOOP_RED(arity, rule, id, stem)
 #define KIND_LOOP_ARGRED(arity, rule, id, stem)
 #define KIND_LOOP_LIB(arity, rule, id, stem)
+#define KIND_LOOP_GATHER(arity, rule, id, stem)
 #define OP(wire, id, np, kind, arity, rule, alg, stem, cost) KIND_LOOP_##kind(arity, rule, id, stem)
 #include "ops.def"
 #undef OP
@@ -344,6 +351,7 @@ ARG_ALL(ARG)
 #define KIND_ROW_RED(rule, id, stem)
 #define KIND_ROW_ARGRED(rule, id, stem)
 #define KIND_ROW_LIB(rule, id, stem)
+#define KIND_ROW_GATHER(rule, id, stem)
 const struct tier0_isa TIER0_ISA = {
 	.op =
 		{

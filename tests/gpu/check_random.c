@@ -107,7 +107,8 @@ static void elementwise(struct maker *m)
 		braze_array *a = NULL;
 		bool exact;
 
-		if (!row || row->kind != KIND_EW || op == OP_CAST || copies_signs(op))
+		if (!row || row->kind != KIND_EW || op == OP_CAST || op == OP_INDEX ||
+		    copies_signs(op))
 			continue;
 		for (int k = 0; k < row->arity; k++)
 			arg[k] = operand(m, k > 0 && below(m, 4) == 0);

@@ -167,7 +167,7 @@ static inline bool op_takes(unsigned op, unsigned dtype, struct op_sig *sig)
 	struct op_arg arg[3] = {
 		{(uint8_t)dtype, false}, {(uint8_t)dtype, false}, {(uint8_t)dtype, false}};
 
-	if (!row || row->kind != KIND_EW || op == OP_CAST || !dtype_native(dtype))
+	if (!row || row->kind != KIND_EW || op == OP_CAST || op == OP_INDEX || !dtype_native(dtype))
 		return false;
 	if (op == OP_WHERE)
 		arg[0].dtype = DT_BOOL;

@@ -224,9 +224,14 @@ struct run {
 	size_t bytes[LIMIT_NEST_ACCESSES];
 	int64_t extent[LIMIT_NDIM], stride[LIMIT_NEST_ACCESSES * LIMIT_NDIM];
 	uint64_t scalar[LIMIT_NEST_SCALARS * 2];
+	int64_t gather[LIMIT_NEST_ACCESSES * 2];
+	uint64_t error[LIMIT_NEST_CHECKS];
 	uint32_t cancel;
 	struct bz_args args;
 };
+
+/* Of every axis whose places are checked. */
+#define CHECKED_SIZE 50
 
 static inline struct run *run_new(const struct nest *n, uint64_t seed)
 {
@@ -244,6 +249,13 @@ static inline struct run *run_new(const struct nest *n, uint64_t seed)
 			r->stride[a * LIMIT_NDIM + l] = s;
 			*(s < 0 ? &lo : &hi) += s * (n->extent[l] > 0 ? n->extent[l] - 1 : 0);
 		}
+		if (n->access[a].gather) {
+			int64_t *g = r->gather + 2 * nest_gather(n, a);
+
+			g[0] = n->access[a].gextent;
+			g[1] = n->access[a].gstride;
+			*(g[1] < 0 ? &lo : &hi) += g[1] * (g[0] - 1);
+		}
 		r->bytes[a] = (size_t)(hi - lo) + 2 * size;
 		r->buffer[a] = malloc(r->bytes[a]);
 		r->base[a] = r->buffer[a] - lo + size;
@@ -251,7 +263,12 @@ static inline struct run *run_new(const struct nest *n, uint64_t seed)
 	}
 	for (unsigned s = 0; s < n->nscalar; s++)
 		fill((char *)&r->scalar[2 * s], n->scalar_dtype[s], 1, &seed);
-	r->args = (struct bz_args){r->base, r->extent, r->stride, r->scalar, &r->cancel, 0};
+	for (unsigned i = 0; i < n->ninstr; i++)
+		if (n->instr[i].op == OP_INDEX)
+			r->scalar[2 * n->instr[n->instr[i].b].a] = CHECKED_SIZE;
+	memset(r->error, 0xff, sizeof r->error);
+	r->args = (struct bz_args){r->base,    r->extent, r->stride, r->scalar,
+				   &r->cancel, 0,	  r->gather, r->error};
 	return r;
 }
 
@@ -341,6 +358,13 @@ static inline void compare(struct batch *b, int i, const struct run *want, const
 {
 	const struct nest *n = &b->c[i].n;
 
+	for (unsigned c = 0; c < LIMIT_NEST_CHECKS; c++)
+		if (want->error[c] != got->error[c]) {
+			fprintf(stderr, "%s (way %d): check %u found %llx, not %llx\n",
+				b->c[i].name, how, c, (unsigned long long)got->error[c],
+				(unsigned long long)want->error[c]);
+			b->nfailed++;
+		}
 	for (unsigned a = 0; a < n->naccess; a++) {
 		unsigned size = dtype_row(n->access[a].dtype)->bytes;
 

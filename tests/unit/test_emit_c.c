@@ -46,7 +46,7 @@ static void every_op(unsigned width, unsigned first, unsigned last, int below)
 	for (unsigned op = first; op < last; op++)
 		for (unsigned d = 0; d < DTYPE_END; d++)
 			if (op_row(op) && op_row(op)->kind == KIND_EW && op != OP_CAST &&
-			    dtype_native(d))
+			    op != OP_INDEX && dtype_native(d))
 				add_op(&b, op, d, op + d);
 	batch_run(&b);
 }

@@ -3,6 +3,7 @@
  * CUDA driver against the interpreter. */
 #include "cuda_fixture.h"
 
+#include "gather_nest.h"
 #include "worker/matmul.h"
 
 TestSuite(emit_cuda_run, .timeout = 1200);
@@ -17,7 +18,7 @@ struct device_run {
 	const struct nest *n;
 	struct run *r;
 	void *module;
-	uint64_t buffer[LIMIT_NEST_ACCESSES], base[LIMIT_NEST_ACCESSES], cancel, part;
+	uint64_t buffer[LIMIT_NEST_ACCESSES], base[LIMIT_NEST_ACCESSES], cancel, part, error;
 	char seen[160]; /* entries launched */
 };
 
@@ -36,7 +37,7 @@ static void launch_step(struct device_run *d, struct cuda_step *s)
 		void *function, *params[] = {block};
 
 		strncat(d->seen, item->entry + 2, sizeof d->seen - strlen(d->seen) - 1);
-		cuda_launch_set(block, &l, item, d->cancel, d->part, 0);
+		cuda_launch_set(block, &l, item, d->cancel, d->part, d->error);
 		cr_assert_eq(cuda.function(&function, d->module, item->entry), 0, "%s",
 			     item->entry);
 		cr_assert_eq(cuda.launch(function, item->grid, 1, 1, CUDA_THREADS, 1, 1, 0, NULL,
@@ -57,7 +58,8 @@ static void launch_all(struct device_run *d, enum cut cut)
 			      .extent = d->r->extent,
 			      .stride = d->r->stride,
 			      .base = d->base,
-			      .scalar = d->r->scalar};
+			      .scalar = d->r->scalar,
+			      .gather = d->r->gather};
 	int64_t points = nest_parallel(n), middle = points / 2 + points / 7;
 	int64_t chunks = (nest_reduced(n) + TREE_CHUNK - 1) / TREE_CHUNK;
 
@@ -92,6 +94,8 @@ static void run_device(const struct nest *n, void *module, struct run *r, enum c
 
 	cr_assert_eq(cuda.alloc(&d.cancel, 4), 0);
 	cr_assert_eq(cuda.upload(d.cancel, &zero, 4, NULL), 0);
+	cr_assert_eq(cuda.alloc(&d.error, sizeof r->error), 0);
+	cr_assert_eq(cuda.upload(d.error, r->error, sizeof r->error, NULL), 0);
 	for (unsigned a = 0; a < n->naccess; a++) {
 		uint64_t before = (uint64_t)(r->base[a] - r->buffer[a]), start;
 
@@ -110,6 +114,9 @@ static void run_device(const struct nest *n, void *module, struct run *r, enum c
 		cr_assert_eq(cuda.synchronize(NULL), 0);
 		cuda.release(d.buffer[a]);
 	}
+	cr_assert_eq(cuda.download(r->error, d.error, sizeof r->error, NULL), 0);
+	cr_assert_eq(cuda.synchronize(NULL), 0);
+	cuda.release(d.error);
 	cuda.release(d.cancel);
 	snprintf(seen, 160, "%s", d.seen);
 }
@@ -148,6 +155,7 @@ static double apart(const char *x, const char *y, unsigned dtype)
 static void judge(const char *name, const struct nest *n, const struct run *want,
 		  const struct run *got, double (*may)(const struct nest_instr *in))
 {
+	cr_expect_arr_eq(want->error, got->error, sizeof want->error, "%s: faults", name);
 	for (unsigned a = 0; a < n->naccess; a++) {
 		unsigned dtype = n->access[a].dtype, size = dtype_row(dtype)->bytes, bad = 0;
 		const struct nest_instr *in = writer(n, a);
@@ -337,6 +345,23 @@ Test(emit_cuda_run, complex_powers)
 		nest_store(&n, nest_put(&n, OP_POWER, d, d, x, y, 0), 1, 1, 1);
 		nest_finish(&n, 0);
 		check(dtype_row(d)->name, &n, by_power, NULL);
+	}
+	cr_assert_eq(cuda.nfailed, 0);
+}
+
+Test(emit_cuda_run, gathers)
+{
+	static const uint8_t types[] = {DT_FLOAT64, DT_BOOL, DT_INT16, DT_COMPLEX64};
+	static struct nest n;
+
+	if (!cuda_fixture_open(&cuda))
+		return;
+	for (unsigned k = 0; k < NGATHER; k++) {
+		unsigned dtype = types[gather_cases[k].nred ? 0 : k % sizeof types];
+
+		memset(&n, 0, sizeof n);
+		gather_nest(&n, &gather_cases[k], dtype);
+		check(gather_cases[k].name, &n, exact, NULL);
 	}
 	cr_assert_eq(cuda.nfailed, 0);
 }
