@@ -82,6 +82,7 @@ struct executor_config {
 
 struct executor_stats {
 	uint64_t runs, steps, slices, busy_ns, deaths, queued, in_flight;
+	uint64_t trials, tuning_ns; /* of geometries, while its device was idle */
 	int pid;
 };
 

@@ -94,5 +94,6 @@ void cuda_run_destroy(struct cuda_run *run)
 	free(run->step);
 	free(run->kernel);
 	free(run->copyout);
+	free(run->share);
 	free(run);
 }

@@ -133,23 +133,23 @@ static enum status gather(struct cuda_run *run, uint32_t i, const char *block, s
 	struct cuda_kernel *k = run->kernel[i];
 
 	for (unsigned x = 0; x < l->n; x++) {
-		const struct cuda_launch *item = &l->item[x];
+		struct cuda_launch item = l->item[x];
 		struct cuda_shot *shot = &v->shot[v->n];
 		char *to = block_of(v);
 		enum status st = OK;
 
-		*shot = (struct cuda_shot){.kernel = k,
-					   .grid = item->grid,
-					   .step = i,
-					   .at = (uint32_t)v->used,
-					   .bytes = (uint32_t)bytes};
+		*shot = (struct cuda_shot){
+			.kernel = k, .step = i, .at = (uint32_t)v->used, .bytes = (uint32_t)bytes};
 		lane->patient = true; /* it may still be loading */
-		st = cuda_code_entry(&shot->function, k, item->entry, err);
+		st = cuda_code_entry(&shot->function, k, item.entry, err);
 		lane->patient = false;
 		if (st != OK)
 			return st;
+		cuda_tune_shape(run, i, l, x, block, bytes, shot->function, &item);
+		shot->grid = item.grid;
+		shot->threads = item.threads;
 		memcpy(to, block, bytes);
-		cuda_launch_set(to, l, item, lane->slot[run->slot].cancel, part, 0);
+		cuda_launch_set(to, l, &item, lane->slot[run->slot].cancel, part, 0);
 		v->used += (bytes + 15) / 16 * 16;
 		v->n++;
 	}
@@ -213,8 +213,8 @@ static enum status launch(struct cuda_run *run, const struct cuda_shot *shot, st
 
 	return cuda_context_check(l->c,
 				  l->c->api.cuLaunchKernel(shot->function, shot->grid, 1, 1,
-							   CUDA_THREADS, 1, 1, 0, l->stream, params,
-							   NULL),
+							   shot->threads, 1, 1, 0, l->stream,
+							   params, NULL),
 				  err, "launching kernel %u", shot->kernel->id);
 }
 

@@ -7,6 +7,7 @@
  *                    and gives them to the driver
  *     waiter         sleeps until the oldest run is done on the device, completes it
  *   helpers          one loads kernels' code, one registers arenas with the driver
+ *   tuner            tries other geometries of kernels while the device has nothing to do
  *
  * A run's way: cuda_worker.c reads it, cuda_run.c checks it and takes hold of the
  * arenas and kernels it names, cuda_lane.c queues it, cuda_issue.c turns its steps
@@ -23,6 +24,7 @@
 
 #include "cuda_api.h"
 #include "cuda_launch.h"
+#include "cuda_tune.h"
 #include "run/command.h"
 #include "steps.h"
 
@@ -141,26 +143,6 @@ struct cuda_ring {
 
 enum cuda_code_state { CODE_NONE, CODE_LOADING, CODE_READY, CODE_FAILED };
 
-/* Entries of cuda_abi.h; a kernel has some of them. */
-#define CUDA_ENTRIES(X)                                                                            \
-	X(bz_map)                                                                                  \
-	X(bz_map_narrow)                                                                           \
-	X(bz_map_vector)                                                                           \
-	X(bz_map_vector_narrow)                                                                    \
-	X(bz_map_tile)                                                                             \
-	X(bz_reduce_warp)                                                                          \
-	X(bz_reduce_warp_narrow)                                                                   \
-	X(bz_reduce_column)                                                                        \
-	X(bz_reduce_column_narrow)                                                                 \
-	X(bz_finish)                                                                               \
-	X(bz_matmul)
-enum cuda_entry {
-#define X(name) ENTRY_##name,
-	CUDA_ENTRIES(X)
-#undef X
-		ENTRY_END
-};
-
 /* The table and every queued run hold it.  New code for an id makes a new one. */
 struct cuda_kernel {
 	struct cuda *c;
@@ -172,7 +154,11 @@ struct cuda_kernel {
 	enum cuda_code_state state; /* under lock; what follows is fixed from READY on */
 	CUmodule module;
 	CUfunction entry[ENTRY_END]; /* NULL: it has none */
-	struct err err;		     /* FAILED */
+	struct cuda_facts facts[ENTRY_END];
+	struct err err; /* FAILED */
+	/* Of the tuner, under its lock. */
+	struct cuda_subject *subjects;
+	bool untried; /* no trials: one ended a worker */
 };
 
 /* ---- runs --------------------------------------------------------------------------- */
@@ -206,6 +192,10 @@ struct cuda_run {
 	struct cuda_copyout *copyout;
 	uint32_t bounced; /* bytes of the bounce buffer in use */
 	struct err err;
+	/* Of the tuner: launches of this run that it counts, and the bytes of all. */
+	struct cuda_share *share; /* [nshare] */
+	uint32_t nshare;
+	uint64_t moved;
 	_Alignas(8) char packet[];
 };
 
@@ -213,7 +203,7 @@ struct cuda_run {
 struct cuda_shot {
 	CUfunction function;
 	struct cuda_kernel *kernel;
-	uint32_t grid;
+	uint32_t grid, threads;
 	uint32_t step;	    /* of the run */
 	uint32_t at, bytes; /* of the parameter */
 };
@@ -307,6 +297,7 @@ struct cuda {
 	CUdevice device;
 	CUcontext context;
 	uint32_t arch, units;
+	struct cuda_limits limits; /* of a multiprocessor */
 	uint64_t memory;
 	char name[64];
 	bool pools;	  /* memory comes from pools */
@@ -324,6 +315,7 @@ struct cuda {
 	pthread_mutex_t trimming;
 	struct cuda_ring up, down;
 	struct cuda_helper loader, pinner;
+	struct cuda_tuner tuner;
 
 	/* The command thread's. */
 	struct cuda_table hosts, owners, kernels; /* owners: the lane of a device region */
@@ -436,8 +428,9 @@ void cuda_lane_finish(struct cuda *c);
 /* cuda_watch.c: the progress page, and the ends that it must tell of. */
 /* The lane's row of the page; its lock is held.  last: nothing more will be shown. */
 void cuda_watch_show(struct cuda_lane *l, bool last);
-/* Command thread, now and then: show what runs; end a worker that hangs. */
-void cuda_watch_tick(struct cuda *c);
+/* Command thread, now and then: show what runs; end a worker that hangs.  false:
+ * nothing is under way, so that it need not be called before the next command. */
+bool cuda_watch_tick(struct cuda *c);
 _Noreturn void cuda_watch_fatal(struct cuda *c, CUresult rc, const char *what);
 
 #endif
