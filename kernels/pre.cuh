@@ -87,6 +87,7 @@ struct bz_acc {
 	bz_u64 v[2];
 	bz_i64 index;
 };
+/* Of a block, at most: a launch chooses (worker/cuda_geometry.h). */
 #define BZ_THREADS 256
 #define BZ_WARPS   8
 #define BZ_TILE	   32

@@ -247,7 +247,8 @@ BZ_FN typename K::reds bz_warp_combine(const typename K::reds *room, int n)
 template <class K, class I> BZ_FN void bz_reduce_warps(const typename K::params &A)
 {
 	__shared__ typename K::reds room[64];
-	const int warp = threadIdx.x / 32, team = (int)A.h.team, teams = BZ_WARPS / team;
+	const int warp = threadIdx.x / 32, team = (int)A.h.team;
+	const int teams = (int)blockDim.x / 32 / team;
 	const int seat = warp % team, table = warp / team;
 	const bz_i64 n = K::reduced(A), per = A.h.chi - A.h.clo;
 	const bz_i64 tasks = (A.h.hi - A.h.lo) * per;
@@ -359,7 +360,7 @@ template <class K, class I> BZ_FN void bz_reduce_columns(const typename K::param
 {
 	__shared__ typename K::reds room[BZ_WARPS][32];
 	const int warp = threadIdx.x / 32, lane = threadIdx.x & 31;
-	const int team = (int)A.h.team, teams = BZ_WARPS / team;
+	const int team = (int)A.h.team, teams = (int)blockDim.x / 32 / team;
 	const int seat = warp % team, table = warp / team, run = BZ_CHUNK / team;
 	const bz_i64 n = K::reduced(A), per = A.h.chi - A.h.clo;
 	const bz_i64 tasks = (A.h.hi - A.h.lo + 31) / 32 * per;
@@ -400,7 +401,7 @@ template <class K, class I> BZ_FN void bz_reduce_columns(const typename K::param
 /* Points [lo, hi), a block each: 32 neighbours become one, again and again, in place. */
 template <class K> BZ_FN void bz_finish_points(const typename K::params &A)
 {
-	const int warp = threadIdx.x / 32, lane = threadIdx.x & 31;
+	const int warp = threadIdx.x / 32, lane = threadIdx.x & 31, warps = blockDim.x / 32;
 	const bz_i64 chunks = bz_chunks(K::reduced(A));
 
 	for (bz_i64 p = A.h.lo + blockIdx.x; p < A.h.hi; p += gridDim.x) {
@@ -409,7 +410,7 @@ template <class K> BZ_FN void bz_finish_points(const typename K::params &A)
 		for (bz_i64 step = 1; step < chunks; step *= 32) {
 			const bz_i64 n = (chunks + step - 1) / step;
 
-			for (bz_i64 first = warp * 32; first < n; first += 32 * BZ_WARPS) {
+			for (bz_i64 first = warp * 32; first < n; first += 32 * warps) {
 				const bz_i64 i = first + lane;
 				typename K::reds v = K::get(row + (i < n ? i : first) * step * K::count);
 

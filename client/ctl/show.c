@@ -190,6 +190,7 @@ void show_kernels(const cJSON *o)
 		{"elements", "ELEMENTS", NUMBER, 0},
 		{"busy_seconds", "BUSY", SECONDS, 0},
 		{"arch", "ARCH", NUMBER, 0},
+		{"geometry", "GEOMETRY", WORD, 13},
 		{"compile_seconds", "COMPILE", SECONDS, 0},
 		{"from_disk", "DISK", WORD, 4},
 		{"origin_session", "SESSION", NUMBER, 0},
@@ -215,6 +216,32 @@ void show_reasons(const cJSON *o)
 	}
 }
 
+/* A GPU's launches: what is used, and the model's that it was measured against. */
+static void show_geometries(const cJSON *o)
+{
+	static const struct column columns[] = {
+		{"entry", "ENTRY", WORD, 24},
+		{"state", "GEOMETRY", WORD, 13},
+		{"least_bytes", "FROM", BYTES, 0},
+		{"most_bytes", "TO", BYTES, 0},
+		{"threads", "THREADS", NUMBER, 0},
+		{"blocks", "BLOCKS", NUMBER, 0},
+		{"team", "TEAM", NUMBER, 0},
+		{"seconds", "TIME", SECONDS, 0},
+		{"model_threads", "M-THREADS", NUMBER, 0},
+		{"model_blocks", "M-BLOCKS", NUMBER, 0},
+		{"model_team", "M-TEAM", NUMBER, 0},
+		{"model_seconds", "M-TIME", SECONDS, 0},
+		{"gain_percent", "GAIN%", NUMBER, 0},
+	};
+	const cJSON *rows = cJSON_GetObjectItemCaseSensitive(o, "geometries");
+
+	if (cJSON_GetArraySize(rows) == 0)
+		return;
+	puts("\ngeometries (blocks: for each multiprocessor, at most; M-: the model's)");
+	put_table(rows, columns, sizeof(columns) / sizeof(columns[0]));
+}
+
 void show_kernel(const cJSON *o)
 {
 	static const char *const texts[] = {"key", "source"};
@@ -224,6 +251,7 @@ void show_kernel(const cJSON *o)
 		cJSON_DeleteItemFromObjectCaseSensitive(head, texts[i]);
 	show_object(head, 0);
 	cJSON_Delete(head);
+	show_geometries(o);
 	if (cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(o, "reasons")) > 0) {
 		puts("\nreasons");
 		show_reasons(o);

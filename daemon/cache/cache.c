@@ -34,7 +34,8 @@ struct entry {
 	uint64_t retry_at; /* of a failure; 0: never */
 	unsigned io;	   /* disk work under way */
 	bool reading;
-	bool wanted; /* compile it, whatever that is worth */
+	bool writing, stale; /* its file is being written; and again, behind that */
+	bool wanted;	     /* compile it, whatever that is worth */
 };
 
 /* One piece of work on a libuv thread; the entry outlives it. */
@@ -185,6 +186,8 @@ static void take_code(struct entry *e, const struct disk_code *code)
 	e->k.code_bytes = code->bytes;
 	e->k.registers = code->registers;
 	e->k.spill_bytes = code->spill_bytes;
+	e->k.ngeometry = code->ngeometry;
+	memcpy(e->k.geometry, code->geometry, code->ngeometry * sizeof *code->geometry);
 	e->k.state = KERNEL_READY;
 	e->cache->stats.bytes += code->bytes;
 	e->cache->ncode++;
@@ -207,13 +210,15 @@ static bool work_over(struct work *w)
 	return true;
 }
 
-static void start_work(struct entry *e, uv_work_cb run, uv_after_work_cb after)
+/* code: for the work to use. */
+static void start_work(struct entry *e, uv_work_cb run, uv_after_work_cb after,
+		       const struct disk_code *code)
 {
 	struct work *w = xcalloc(1, sizeof *w);
 
 	w->cache = e->cache;
 	w->e = e;
-	w->code.fd = -1;
+	w->code = *code;
 	w->uv.data = w;
 	e->io++;
 	e->cache->nwork++;
@@ -225,10 +230,32 @@ static void write_run(uv_work_t *uv)
 {
 	struct work *w = uv->data;
 
-	const struct kernel *k = &w->e->k;
-	struct disk_code code = {k->code_fd, k->code_bytes, k->registers, k->spill_bytes};
+	w->err.code =
+		disk_write(w->cache->disk, &target_of(w->e)->kind, w->e->k.key, &w->code, &w->err);
+}
 
-	w->err.code = disk_write(w->cache->disk, &target_of(w->e)->kind, k->key, &code, &w->err);
+static void write_after(uv_work_t *uv, int status);
+
+/* The entry's file, of what is known now.  Writes of one entry come one after the
+ * other, so that the last one stays. */
+static void write_entry(struct entry *e)
+{
+	const struct kernel *k = &e->k;
+	struct disk_code code = {.fd = k->code_fd,
+				 .bytes = k->code_bytes,
+				 .registers = k->registers,
+				 .spill_bytes = k->spill_bytes};
+
+	if (!e->cache->disk || k->state != KERNEL_READY || k->code_fd < 0)
+		return;
+	e->stale = e->writing;
+	if (e->writing)
+		return;
+	for (uint32_t i = 0; i < k->ngeometry; i++)
+		if (k->geometry[i].state != GEOMETRY_MODEL)
+			code.geometry[code.ngeometry++] = k->geometry[i];
+	e->writing = true;
+	start_work(e, write_run, write_after, &code);
 }
 
 static void write_after(uv_work_t *uv, int status)
@@ -236,8 +263,10 @@ static void write_after(uv_work_t *uv, int status)
 	struct work *w = uv->data;
 	struct cache *c = w->cache;
 
+	w->code.fd = -1; /* the kernel's */
 	if (work_over(w))
 		return;
+	w->e->writing = false;
 	if (w->err.code) {
 		c->stats.disk_errors++;
 		log_warn("cache", "%s", w->err.text);
@@ -248,6 +277,8 @@ static void write_after(uv_work_t *uv, int status)
 		/* It was refused while the write was under way. */
 		disk_remove(c->disk, &target_of(w->e)->kind, w->e->k.key);
 		forget_code(c, w->e);
+	} else if (w->e->stale) {
+		write_entry(w->e);
 	}
 	free(w);
 	trim(c);
@@ -255,7 +286,10 @@ static void write_after(uv_work_t *uv, int status)
 
 static void compiled(void *data, const struct helper_result *r)
 {
-	struct disk_code code = {r->fd, r->bytes, r->registers, r->spill_bytes};
+	struct disk_code code = {.fd = r->fd,
+				 .bytes = r->bytes,
+				 .registers = r->registers,
+				 .spill_bytes = r->spill_bytes};
 	struct entry *e = data;
 	struct cache *c = e->cache;
 
@@ -266,8 +300,7 @@ static void compiled(void *data, const struct helper_result *r)
 	} else {
 		c->stats.compiles++;
 		take_code(e, &code);
-		if (c->disk)
-			start_work(e, write_run, write_after);
+		write_entry(e);
 	}
 	c->ready(c->data, &e->k);
 	trim(c);
@@ -410,7 +443,7 @@ static void look_on_disk(struct entry *e)
 		return;
 	e->reading = true;
 	e->k.state = KERNEL_COMPILING;
-	start_work(e, read_run, read_after);
+	start_work(e, read_run, read_after, &(struct disk_code){.fd = -1});
 }
 
 /* The entry with this key, which becomes the cache's, made if new. */
@@ -494,6 +527,37 @@ void cache_note_run(struct cache *c, struct kernel *k, uint64_t elements, uint64
 			e->predicted_ns = ns / 10;
 	}
 	consider(e);
+}
+
+/* The place of a geometry of the same launches on the same GPU, else a free one, else one
+ * that is the model's; NULL: all are taken by what trials found. */
+static struct cuda_geometry *geometry_place(struct kernel *k, const struct cuda_geometry *g)
+{
+	struct cuda_geometry *spare = NULL;
+
+	for (uint32_t i = 0; i < k->ngeometry; i++) {
+		struct cuda_geometry *old = &k->geometry[i];
+
+		if (old->units == g->units && old->entry == g->entry && old->size == g->size)
+			return old;
+		if (old->state == GEOMETRY_MODEL)
+			spare = old;
+	}
+	return k->ngeometry < CUDA_GEOMETRIES ? &k->geometry[k->ngeometry++] : spare;
+}
+
+void cache_note_geometry(struct cache *c, struct kernel *k, const struct cuda_geometry *g)
+{
+	struct cuda_geometry *place = NULL;
+
+	if (g->entry >= ENTRY_END || g->state >= GEOMETRY_END || !g->best.threads)
+		return;
+	place = geometry_place(k, g);
+	if (!place)
+		return;
+	*place = *g;
+	if (g->state != GEOMETRY_MODEL)
+		write_entry(entry_of(k));
 }
 
 void cache_get_stats(const struct cache *c, struct cache_stats *out)

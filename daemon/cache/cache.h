@@ -11,6 +11,7 @@
 #define BRAZE_CACHE_H
 
 #include "../nest/nest.h"
+#include "../worker/cuda_abi.h"
 
 struct uv_loop_s;
 
@@ -38,6 +39,11 @@ struct kernel {
 	int code_fd;	   /* read-only sealed memfd; -1 */
 	uint64_t code_bytes;
 	uint32_t registers, spill_bytes; /* the most of any entry; of GPUs' code */
+	/* A GPU's: how its launches are laid out, by entry and size.  What trials found is
+	 * on disk, too, and goes to every worker with the code. */
+	struct cuda_geometry geometry[CUDA_GEOMETRIES];
+	uint32_t ngeometry;
+	uint8_t untried; /* no trials: one ended a worker */
 	uint64_t compile_ns, runs, elements, busy_ns;
 	uint64_t first_session; /* origin */
 	char error[CACHE_ERROR_TEXT];
@@ -79,6 +85,8 @@ void cache_unref(struct cache *c, struct kernel *k);
 /* A run of `elements` points is about to be, or was, done (busy_ns > 0): decides
  * whether compiling is worth while. */
 void cache_note_run(struct cache *c, struct kernel *k, uint64_t elements, uint64_t busy_ns);
+/* A worker has this geometry for it: kept with it, on disk if it is one of trials. */
+void cache_note_geometry(struct cache *c, struct kernel *k, const struct cuda_geometry *g);
 void cache_get_stats(const struct cache *c, struct cache_stats *out);
 /* Calls fn for every kernel, most recently used first. */
 void cache_each(struct cache *c, void (*fn)(void *data, const struct kernel *k), void *data);

@@ -22,7 +22,7 @@
 #include "base/xalloc.h"
 #include "compile/compile.h"
 
-#define MAGIC	       "BZKERN2"
+#define MAGIC	       "BZKERN3"
 #define SUFFIX	       ".bzk"
 #define TEMP_PREFIX    "tmp-"
 #define TEMP_AGE       600 /* seconds after which a temporary file is left over */
@@ -34,7 +34,7 @@ struct header {
 	char magic[8];
 	uint32_t generation, isa;
 	uint32_t registers, spill_bytes;
-	uint64_t identity_bytes, key_bytes, code_bytes;
+	uint64_t identity_bytes, key_bytes, geometry_bytes, code_bytes;
 	uint64_t checksum; /* of what follows, seeded by the fields before */
 };
 
@@ -236,6 +236,16 @@ static bool write_all(int fd, const char *buf, size_t n)
 	return true;
 }
 
+/* Do the lengths make a file of n bytes? */
+static bool fits(const struct header *h, size_t n)
+{
+	return h->identity_bytes <= n && h->key_bytes <= n && h->code_bytes <= n && h->code_bytes &&
+	       h->geometry_bytes <= CUDA_GEOMETRIES * sizeof(struct cuda_geometry) &&
+	       h->geometry_bytes % sizeof(struct cuda_geometry) == 0 &&
+	       sizeof *h + h->identity_bytes + h->key_bytes + h->geometry_bytes + h->code_bytes ==
+		       n;
+}
+
 /* Is this file of n bytes a sound entry?  Then its key is compared. */
 static enum disk_found judge(const struct disk_kind *kind, const char *file, size_t n,
 			     const char *key)
@@ -246,9 +256,7 @@ static enum disk_found judge(const struct disk_kind *kind, const char *file, siz
 	if (n < sizeof h)
 		return DISK_DAMAGED;
 	memcpy(&h, file, sizeof h);
-	if (memcmp(h.magic, MAGIC, sizeof h.magic) || h.identity_bytes > n || h.key_bytes > n ||
-	    h.code_bytes > n || !h.code_bytes ||
-	    sizeof h + h.identity_bytes + h.key_bytes + h.code_bytes != n)
+	if (memcmp(h.magic, MAGIC, sizeof h.magic) || !fits(&h, n))
 		return DISK_DAMAGED;
 	if (h.checksum != checksum(&h, body, n - sizeof h))
 		return DISK_DAMAGED;
@@ -310,6 +318,9 @@ enum disk_found disk_read(struct disk *d, const struct disk_kind *kind, const ch
 	out->bytes = h.code_bytes;
 	out->registers = h.registers;
 	out->spill_bytes = h.spill_bytes;
+	out->ngeometry = (uint32_t)(h.geometry_bytes / sizeof(struct cuda_geometry));
+	memcpy(out->geometry, file + st.st_size - h.code_bytes - h.geometry_bytes,
+	       (size_t)h.geometry_bytes);
 	futimens(in, NULL); /* the oldest use is evicted first */
 out:
 	if (found == DISK_DAMAGED)
@@ -357,15 +368,20 @@ static char *compose(const struct disk_kind *kind, const char *key, const struct
 			   .spill_bytes = code->spill_bytes,
 			   .identity_bytes = strlen(kind->identity),
 			   .key_bytes = strlen(key),
+			   .geometry_bytes = code->ngeometry * sizeof(struct cuda_geometry),
 			   .code_bytes = code->bytes};
-	char *file, *body;
+	char *file, *body, *at;
 
-	*n = (size_t)(sizeof h + h.identity_bytes + h.key_bytes + h.code_bytes);
+	*n = (size_t)(sizeof h + h.identity_bytes + h.key_bytes + h.geometry_bytes + h.code_bytes);
 	file = xmalloc(*n);
 	body = file + sizeof h;
 	memcpy(body, kind->identity, h.identity_bytes);
-	memcpy(body + h.identity_bytes, key, h.key_bytes);
-	if (!read_all(code->fd, body + h.identity_bytes + h.key_bytes, (size_t)h.code_bytes)) {
+	at = body + h.identity_bytes;
+	memcpy(at, key, h.key_bytes);
+	at += h.key_bytes;
+	memcpy(at, code->geometry, h.geometry_bytes);
+	at += h.geometry_bytes;
+	if (!read_all(code->fd, at, (size_t)h.code_bytes)) {
 		free(file);
 		return NULL;
 	}
@@ -384,7 +400,8 @@ enum status disk_write(struct disk *d, const struct disk_kind *kind, const char 
 	size_t n = 0;
 	int out = -1;
 
-	if (!code->bytes || code->bytes > COMPILE_OBJECT_BYTES || strlen(key) > MAX_KEY_BYTES)
+	if (!code->bytes || code->bytes > COMPILE_OBJECT_BYTES || strlen(key) > MAX_KEY_BYTES ||
+	    code->ngeometry > CUDA_GEOMETRIES)
 		return err_set(err, E_LIMIT, "kernel of %llu bytes is not kept on disk",
 			       (unsigned long long)code->bytes);
 	pthread_mutex_lock(&d->lock);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cache/disk.h - object code in a private folder, shared by every daemon of a user.
  *
- * One file per kernel, `<hash>.bzk`: header, identity, key, object.  A file
+ * One file per kernel, `<hash>.bzk`: header, identity, key, geometries, object.  A file
  * appears whole by rename; a damaged, foreign or outdated one is a miss, and is
  * removed when damaged.  Any thread; several processes. */
 #ifndef BRAZE_DISK_H
 #define BRAZE_DISK_H
 
 #include "ops.h"
+#include "worker/cuda_abi.h"
 
 struct disk;
 
@@ -32,7 +33,10 @@ struct disk_kind {
 struct disk_code {
 	int fd;
 	uint64_t bytes;
-	uint32_t registers, spill_bytes; /* of CUDA code; else 0 */
+	/* Of CUDA code; else 0. */
+	uint32_t registers, spill_bytes;
+	uint32_t ngeometry;
+	struct cuda_geometry geometry[CUDA_GEOMETRIES];
 };
 
 /* E_INVALID when the folder is not ours alone; E_SYSTEM. */

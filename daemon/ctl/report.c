@@ -20,6 +20,7 @@
 #include "config.h"
 #include "plan/plancache.h"
 #include "run/executor.h"
+#include "worker/cuda_geometry.h"
 
 #define REASONS_MAX 64 /* lines that explain one kernel */
 
@@ -149,12 +150,16 @@ static void put_devices(cJSON *out, const struct brazed *d, struct executor_stat
 		sum->in_flight += x.in_flight;
 		sum->registered_bytes += x.registered_bytes;
 		sum->beside_steps += x.beside_steps;
+		sum->trials += x.trials;
+		sum->tuning_ns += x.tuning_ns;
 		memory += dev->capacity;
 		used += dev->used;
 		spills += dev->spills;
 		fetches += dev->fetches;
 		lost += dev->lost;
 	}
+	ctl_put(out, "tuning.trials", (double)sum->trials);
+	ctl_put(out, "tuning.seconds", (double)sum->tuning_ns * 1e-9);
 	ctl_put(out, "device_memory_bytes", (double)memory);
 	ctl_put(out, "device_used_bytes", (double)used);
 	ctl_put(out, "device_registered_bytes", (double)sum->registered_bytes);
@@ -222,6 +227,54 @@ static void put_client(cJSON *list, const struct session *s)
 	cJSON_AddItemToArray(list, row);
 }
 
+static const char *const entry_name[] = {
+#define X(name) #name,
+	CUDA_ENTRIES(X)
+#undef X
+};
+static const char *const geometry_state[] = {"model", "model (tried)", "tuned"};
+
+/* The furthest that any of its launches has come. */
+static const char *tuning_of(const struct kernel *k)
+{
+	unsigned best = 0;
+
+	for (uint32_t i = 0; i < k->ngeometry; i++)
+		if (k->geometry[i].state > best)
+			best = k->geometry[i].state;
+	return k->arch && k->ngeometry ? geometry_state[best] : "";
+}
+
+static void put_geometries(cJSON *out, const struct kernel *k)
+{
+	cJSON *list = cJSON_AddArrayToObject(out, "geometries");
+
+	for (uint32_t i = 0; i < k->ngeometry; i++) {
+		const struct cuda_geometry *g = &k->geometry[i];
+		cJSON *row = cJSON_CreateObject();
+		uint64_t least, most;
+
+		cuda_geometry_bytes(g->size, &least, &most);
+		cJSON_AddStringToObject(row, "entry", entry_name[g->entry]);
+		cJSON_AddStringToObject(row, "state", geometry_state[g->state]);
+		cJSON_AddNumberToObject(row, "units", g->units);
+		cJSON_AddNumberToObject(row, "least_bytes", (double)least);
+		cJSON_AddNumberToObject(row, "most_bytes", (double)most);
+		cJSON_AddNumberToObject(row, "threads", g->best.threads);
+		cJSON_AddNumberToObject(row, "blocks", g->best.blocks);
+		cJSON_AddNumberToObject(row, "team", g->best.team);
+		cJSON_AddNumberToObject(row, "seconds", (double)g->best_ns * 1e-9);
+		cJSON_AddNumberToObject(row, "model_threads", g->model.threads);
+		cJSON_AddNumberToObject(row, "model_blocks", g->model.blocks);
+		cJSON_AddNumberToObject(row, "model_team", g->model.team);
+		cJSON_AddNumberToObject(row, "model_seconds", (double)g->model_ns * 1e-9);
+		cJSON_AddNumberToObject(
+			row, "gain_percent",
+			g->model_ns ? 100 - 100 * (double)g->best_ns / (double)g->model_ns : 0);
+		cJSON_AddItemToArray(list, row);
+	}
+}
+
 static void put_kernel(cJSON *row, const struct kernel *k)
 {
 	cJSON_AddNumberToObject(row, "id", k->id);
@@ -236,6 +289,7 @@ static void put_kernel(cJSON *row, const struct kernel *k)
 	cJSON_AddNumberToObject(row, "busy_seconds", (double)k->busy_ns * 1e-9);
 	cJSON_AddNumberToObject(row, "compile_seconds", (double)k->compile_ns * 1e-9);
 	cJSON_AddBoolToObject(row, "from_disk", k->from_disk);
+	cJSON_AddStringToObject(row, "geometry", tuning_of(k));
 	cJSON_AddNumberToObject(row, "origin_session", (double)k->first_session);
 	cJSON_AddStringToObject(row, "key", k->key);
 }
@@ -348,6 +402,7 @@ static void put_one_kernel(const struct brazed *d, uint32_t id, cJSON *out)
 	if (!k)
 		return;
 	put_kernel(out, k);
+	put_geometries(out, k);
 	source = cache_source(k);
 	cJSON_AddStringToObject(out, "source", source ? source : "");
 	free(source);

@@ -18,11 +18,11 @@ static void put_points(struct cuda_gen *g)
 		 "template <class I> BZ_FN void bz_point(const bz_params &A, bz_place<I> at)\n{\n");
 	emit_cuda_place(g);
 	emit_cuda_instrs(g, 0, g->n->ninstr);
-	text_add(g->o,
-		 "}\ntemplate <class I> BZ_FN void bz_points(const bz_params &A)\n{\n"
-		 "const I hi = (I)A.h.hi, step = (I)gridDim.x * BZ_THREADS;\nbz_u32 turn = 0;\n"
-		 "for (I p = (I)A.h.lo + (I)blockIdx.x * BZ_THREADS + (I)threadIdx.x; p < hi; "
-		 "p += step) {\n" POLL "bz_point<I>(A, bz_decode<I>(A, p));\n}\n}\n");
+	text_add(g->o, "}\ntemplate <class I> BZ_FN void bz_points(const bz_params &A)\n{\n"
+		       "const I hi = (I)A.h.hi, n = (I)blockDim.x, step = (I)gridDim.x * "
+		       "n;\nbz_u32 turn = 0;\n"
+		       "for (I p = (I)A.h.lo + (I)blockIdx.x * n + (I)threadIdx.x; p < hi; "
+		       "p += step) {\n" POLL "bz_point<I>(A, bz_decode<I>(A, p));\n}\n}\n");
 	emit_cuda_entry(g, "bz_map", "bz_points<bz_i64>(A);");
 	if (emit_cuda_narrow(g->n))
 		emit_cuda_entry(g, "bz_map_narrow", "bz_points<bz_i32>(A);");
@@ -61,17 +61,17 @@ static void put_vector_points(struct cuda_gen *g)
 	emit_cuda_instrs(g, 0, g->n->ninstr);
 	text_add(g->o, "}\n");
 	put_vectors(g, false);
-	text_put(
-		g->o,
-		"}\ntemplate <class I> BZ_FN void bz_vector_points(const bz_params &A)\n{\n"
-		"const I lo = (I)A.h.lo, hi = (I)A.h.hi, step = (I)gridDim.x * (BZ_THREADS * %u);\n"
-		"bz_u32 turn = 0;\n"
-		"for (I p = lo - lo %% %u + ((I)blockIdx.x * BZ_THREADS + (I)threadIdx.x) * %u; "
-		"p < hi; p += step) {\n" POLL "if (p >= lo && p + %u <= hi) {\n"
-		"bz_vector_point<I>(A, bz_decode<I>(A, p));\ncontinue;\n}\n"
-		"for (I q = p < lo ? lo : p; q < hi && q < p + %u; q++)\n"
-		"bz_point<I>(A, bz_decode<I>(A, q));\n}\n}\n",
-		v, v, v, v, v);
+	text_put(g->o,
+		 "}\ntemplate <class I> BZ_FN void bz_vector_points(const bz_params &A)\n{\n"
+		 "const I lo = (I)A.h.lo, hi = (I)A.h.hi, n = (I)blockDim.x;\n"
+		 "const I step = (I)gridDim.x * n * %u;\n"
+		 "bz_u32 turn = 0;\n"
+		 "for (I p = lo - lo %% %u + ((I)blockIdx.x * n + (I)threadIdx.x) * %u; "
+		 "p < hi; p += step) {\n" POLL "if (p >= lo && p + %u <= hi) {\n"
+		 "bz_vector_point<I>(A, bz_decode<I>(A, p));\ncontinue;\n}\n"
+		 "for (I q = p < lo ? lo : p; q < hi && q < p + %u; q++)\n"
+		 "bz_point<I>(A, bz_decode<I>(A, q));\n}\n}\n",
+		 v, v, v, v, v);
 	emit_cuda_entry(g, "bz_map_vector", "bz_vector_points<bz_i64>(A);");
 	if (emit_cuda_narrow(g->n))
 		emit_cuda_entry(g, "bz_map_vector_narrow", "bz_vector_points<bz_i32>(A);");
@@ -88,7 +88,8 @@ static void put_tiles(struct cuda_gen *g)
 	text_add(g->o, "BZ_FN bz_i64 bz_tiles(bz_i64 n, bool cut)\n{\n"
 		       "return cut ? (n + BZ_TILE - 1) / BZ_TILE : n;\n}\n"
 		       "BZ_FN void bz_tile_points(const bz_params &A)\n{\ntypedef bz_i64 I;\n"
-		       "const int lane = threadIdx.x % 32, row = threadIdx.x / 32;\n");
+		       "const int lane = threadIdx.x % 32, row = threadIdx.x / 32, "
+		       "rows = blockDim.x / 32;\n");
 	for (unsigned l = 0; l < g->n->npar; l++)
 		text_put(g->o,
 			 "const I E%u = A.extent[%u];\nconst bool t%u = A.h.tile == %u%s;\n"
@@ -112,7 +113,8 @@ static void put_tiles(struct cuda_gen *g)
 			text_put(g->o, "q /= n%u;\n", l);
 	}
 	text_put(g->o,
-		 "if (c%u >= E%u) continue;\nfor (int k = row; k < BZ_TILE; k += BZ_WARPS) {\n"
+		 "if (c%u >= E%u) continue;\n#pragma unroll 4\n"
+		 "for (int k = row; k < BZ_TILE; k += rows) {\n"
 		 "bz_place<I> at;\n",
 		 last, last);
 	for (unsigned l = 0; l < last; l++)

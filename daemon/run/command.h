@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 
 #include "../nest/nest.h"
+#include "../worker/cuda_abi.h"
 
 #define COMMAND_BYTES (160 * 1024) /* a longer run is sent as several */
 
@@ -36,8 +37,12 @@ enum command_kind {
 	DONE_RUN,	   /* struct command_done */
 	DONE_PONG,
 	DONE_RELEASE,
-	DONE_CODE, /* id: status tells whether the object loaded */
-	DONE_HELLO /* struct command_hello: once, before anything else */
+	DONE_CODE,    /* id: status tells whether the object loaded */
+	DONE_HELLO,   /* struct command_hello: once, before anything else */
+	CMD_GEOMETRY, /* id; GPUs: struct cuda_geometry[] follow, as they came with
+			 DONE_GEOMETRY of an earlier worker; arg not 0: no trials of this
+			 kernel, it has ended a worker in one */
+	DONE_GEOMETRY /* struct command_geometry: a kernel has a new one */
 };
 
 struct command {
@@ -60,6 +65,14 @@ struct command_hello {
 	uint32_t pad;
 	char name[64];
 	char text[LIMIT_ERROR_TEXT];
+};
+
+/* The geometry of a kernel's launches of one size, from now on.  Its state tells whether
+ * it is the model's or that of trials; trials made for it, and what they took. */
+struct command_geometry {
+	struct command head;
+	uint64_t trials, tuning_ns;
+	struct cuda_geometry geometry;
 };
 
 /* A place in a region. */
@@ -142,6 +155,8 @@ struct command_done {
 #define PROGRESS_THREADS 64
 #define PROGRESS_SEVERAL UINT32_MAX /* steps of the run at once: any may be to blame */
 struct progress {
+	volatile uint32_t trial; /* kernel whose geometries are being tried; 0: none */
+	uint32_t pad;
 	struct {
 		volatile uint64_t ticket; /* 0: idle */
 		volatile uint32_t step;	  /* or PROGRESS_SEVERAL */

@@ -246,6 +246,16 @@ static void code_done(struct executor *x, const struct command_done *done)
 		x->events.loaded(x->events.data);
 }
 
+static void geometry_done(struct executor *x, const struct command_geometry *g)
+{
+	struct kernel *k = cache_find(x->cache, g->head.id);
+
+	x->stats.trials += g->trials;
+	x->stats.tuning_ns += g->tuning_ns;
+	if (k && k->arch)
+		cache_note_geometry(x->cache, k, &g->geometry);
+}
+
 static void hello(struct executor *x, const struct command_hello *h)
 {
 	if (h->status != OK) {
@@ -274,6 +284,8 @@ static bool read_one(struct executor *x, char *buf, size_t size)
 		release_answered(x, head);
 	} else if (head->kind == DONE_HELLO && (size_t)n == sizeof(struct command_hello)) {
 		hello(x, (const struct command_hello *)buf);
+	} else if (head->kind == DONE_GEOMETRY && (size_t)n == sizeof(struct command_geometry)) {
+		geometry_done(x, (const struct command_geometry *)buf);
 	} else if ((size_t)n < sizeof *done) {
 		x->broken = true;
 	} else if (head->kind == DONE_RUN) {

@@ -157,6 +157,8 @@ bool marshal_all_sent(const struct executor_job *job);
 size_t marshal_packet(struct executor *x, struct executor_job *job, struct flight *f);
 /* Send nest and code of a kernel that the worker does not know yet. */
 void marshal_kernel(struct executor *x, struct kernel *k);
+/* The same for what earlier workers found by trials. */
+void marshal_geometry(struct executor *x, const struct kernel *k);
 
 /* schedule.c */
 void schedule_add(struct executor *x, struct executor_job *job, bool front);

@@ -161,6 +161,22 @@ static size_t put_step(char *at, const struct executor *x, const struct executor
 	return bytes;
 }
 
+void marshal_geometry(struct executor *x, const struct kernel *k)
+{
+	struct {
+		struct command head;
+		struct cuda_geometry geometry[CUDA_GEOMETRIES];
+	} p = {.head = {.kind = CMD_GEOMETRY, .id = k->id, .arg = k->untried}};
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < k->ngeometry; i++)
+		if (k->geometry[i].state != GEOMETRY_MODEL)
+			p.geometry[n++] = k->geometry[i];
+	p.head.bytes = (uint32_t)(sizeof p.head + n * sizeof p.geometry[0]);
+	if (k->arch && (n || k->untried))
+		spawn_send(x, &p, p.head.bytes, -1);
+}
+
 void marshal_kernel(struct executor *x, struct kernel *k)
 {
 	struct {
@@ -188,6 +204,7 @@ void marshal_kernel(struct executor *x, struct kernel *k)
 	}
 	if (!(x->known[k->id] & KNOWN_CODE) && k->state == KERNEL_READY && k->code_fd >= 0) {
 		spawn_send_simple(x, CMD_CODE, k->id, 0, k->code_bytes, k->code_fd);
+		marshal_geometry(x, k);
 		x->known[k->id] |= KNOWN_CODE;
 	}
 }

@@ -8,6 +8,9 @@
  * step that overwrites an input has begun: then the job is lost.  Jobs between two
  * packets have lost nothing and go on.
  *
+ * A worker that died in a trial of a kernel's geometries (cuda_tune.h) died of that, as far
+ * as one can tell: no run is blamed, and that kernel is not tried again.
+ *
  * A device's memory dies with its worker.  There every job goes back to the caller,
  * who knows what of its inputs is left on the host. */
 #include <signal.h>
@@ -79,10 +82,23 @@ static void blame(const struct executor *x, const struct executor_job *job, uint
 		 step, (unsigned long long)job->client);
 }
 
+/* Was a kernel under trial?  Then it will be no more. */
+static bool trial_blamed(struct executor *x)
+{
+	uint32_t id = x->progress->trial;
+	struct kernel *k = id ? cache_find(x->cache, id) : NULL;
+
+	if (k) {
+		k->untried = 1;
+		log_warn("recover", "kernel %u: no trials of its geometry any more", k->id);
+	}
+	return id != 0;
+}
+
 /* Packets that had begun: note what each tore, and who is to blame. */
 static void judge(struct executor *x, int status)
 {
-	bool fault = x->hung || is_fault(status);
+	bool fault = x->hung || is_fault(status), trial = fault && trial_blamed(x);
 	struct flight *last = NULL;
 	uint32_t begun = 0;
 
@@ -94,14 +110,14 @@ static void judge(struct executor *x, int status)
 			continue;
 		begun++;
 		last = f;
-		f->job->attempts++;
+		f->job->attempts += !trial;
 		/* On another device the input's copy on the host is whole. */
 		if (!x->target)
 			recover_mark_torn(f->job, f, (uint32_t)step);
 	}
 	if (!fault || !begun)
 		return;
-	if (begun == 1 && begun_step(x, last) != PROGRESS_SEVERAL) {
+	if (begun == 1 && !trial && begun_step(x, last) != PROGRESS_SEVERAL) {
 		blame(x, last->job, (uint32_t)begun_step(x, last));
 		return;
 	}

@@ -33,15 +33,15 @@
  * divide by.  Without it they have 64.
  *
  * Lanes, blocks and chunks are those of kernels/tree.h, so the bits of a result
- * do not depend on the entry, the grid or the slices.  Kernels look at *cancel
- * between pieces of work; after a cancel their output is undefined. */
+ * do not depend on the entry, the grid, the threads of a block, the team or the slices.  Kernels
+ * look at *cancel between pieces of work; after a cancel their output is undefined. */
 #ifndef BRAZE_CUDA_ABI_H
 #define BRAZE_CUDA_ABI_H
 
 #include <stdint.h>
 
-#define CUDA_THREADS	  256  /* of a block, in every entry */
-#define CUDA_WARPS	  8    /* of a block */
+#define CUDA_THREADS	  256  /* of a block at most; of a matrix product's always */
+#define CUDA_WARPS	  8    /* of such a block */
 #define CUDA_VECTOR_BYTES 16   /* of the widest operand of bz_map_vector */
 #define CUDA_TILE	  32   /* points of a tile along each of its loops */
 #define CUDA_ARGS_BYTES	  4096 /* what the driver passes at most */
@@ -55,6 +55,53 @@ struct cuda_args {
 	uint32_t team;	 /* warps that share a task: 1, 2, 4, 8 */
 	uint32_t tile;	 /* loop that tiles run along, beside the last */
 };
+
+/* The entries; a kernel has some of them.  Their numbers lie on disk: who changes the
+ * order raises EMIT_CUDA_GENERATION. */
+#define CUDA_ENTRIES(X)                                                                            \
+	X(bz_map)                                                                                  \
+	X(bz_map_narrow)                                                                           \
+	X(bz_map_vector)                                                                           \
+	X(bz_map_vector_narrow)                                                                    \
+	X(bz_map_tile)                                                                             \
+	X(bz_reduce_warp)                                                                          \
+	X(bz_reduce_warp_narrow)                                                                   \
+	X(bz_reduce_column)                                                                        \
+	X(bz_reduce_column_narrow)                                                                 \
+	X(bz_finish)                                                                               \
+	X(bz_matmul)
+enum cuda_entry {
+#define X(name) ENTRY_##name,
+	CUDA_ENTRIES(X)
+#undef X
+		ENTRY_END
+};
+
+/* How a launch is laid over the device.  Whatever stands here is brought within what
+ * the entry permits before it is used. */
+struct cuda_shape {
+	uint16_t threads; /* of a block; 0: none */
+	uint16_t team;	  /* of a reduction: warps that share a task; 0: of a map */
+	uint32_t blocks;  /* for each multiprocessor, at most */
+};
+
+enum cuda_geometry_state {
+	GEOMETRY_MODEL, /* the model's, not tried */
+	GEOMETRY_KEPT,	/* tried: nothing was better than the model's by the margin */
+	GEOMETRY_TUNED, /* the best of the trials */
+	GEOMETRY_END
+};
+
+/* The geometry of a kernel's entry for launches of one size on one kind of GPU. */
+struct cuda_geometry {
+	uint32_t units;		       /* multiprocessors of the GPU */
+	uint16_t size;		       /* cuda_geometry_class() */
+	uint8_t entry;		       /* enum cuda_entry */
+	uint8_t state;		       /* enum cuda_geometry_state */
+	struct cuda_shape model, best; /* best: what is used */
+	uint64_t model_ns, best_ns;    /* of one launch; 0: not tried */
+};
+#define CUDA_GEOMETRIES 8 /* of a kernel at most */
 
 /* Matrix products: entry bz_matmul, one parameter by value, struct cuda_matmul_args.  A
  * block computes CUDA_MATMUL_TILE x CUDA_MATMUL_TILE of C; tiles are numbered batch by

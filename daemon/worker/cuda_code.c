@@ -65,6 +65,7 @@ static void unload_run(struct cuda_task *task)
 	struct cuda_kernel *k = ((struct code_task *)task)->kernel;
 
 	cuda_context_expect(k->c, k->c->api.cuModuleUnload(k->module), "unloading a kernel");
+	cuda_tune_forget(k);
 	free(k->spec);
 	free(k);
 	free(task);
@@ -77,6 +78,7 @@ void cuda_code_unref(struct cuda_kernel *k)
 	if (atomic_fetch_sub(&k->refs, 1) != 1)
 		return;
 	if (!k->module) {
+		cuda_tune_forget(k);
 		free(k->spec);
 		free(k);
 		return;
@@ -124,6 +126,36 @@ static enum status image_read(char **out, int fd, uint64_t bytes, struct err *er
 	return OK;
 }
 
+/* What an entry takes of a multiprocessor: the driver's word, else calculated. */
+static void look(struct cuda_kernel *k, int entry)
+{
+	struct cuda *c = k->c;
+	struct cuda_facts *f = &k->facts[entry];
+	int registers = 0, shared = 0, threads = 0;
+
+	if (c->api.cuFuncGetAttribute &&
+	    (c->api.cuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, k->entry[entry]) ||
+	     c->api.cuFuncGetAttribute(&shared, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
+				       k->entry[entry]) ||
+	     c->api.cuFuncGetAttribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+				       k->entry[entry])))
+		registers = shared = threads = 0;
+	*f = (struct cuda_facts){.units = c->units,
+				 .registers = (uint32_t)registers,
+				 .shared = (uint32_t)shared,
+				 .most_threads = threads > 0 ? (uint32_t)threads : CUDA_THREADS};
+	cuda_geometry_resident(f, &c->limits);
+	for (unsigned i = 0; i < CUDA_BLOCK_SIZES; i++) {
+		int blocks = 0;
+
+		if (f->resident[i] && c->api.cuOccupancyMaxActiveBlocksPerMultiprocessor &&
+		    c->api.cuOccupancyMaxActiveBlocksPerMultiprocessor(
+			    &blocks, k->entry[entry], (int)cuda_geometry_threads(i), 0) ==
+			    CUDA_SUCCESS)
+			f->resident[i] = (uint16_t)blocks;
+	}
+}
+
 /* Load the module and look up every entry now: a lazy driver would do it inside the
  * first launch. */
 static enum status module_load(struct cuda_kernel *k, const char *image, struct err *err)
@@ -151,6 +183,8 @@ static enum status module_load(struct cuda_kernel *k, const char *image, struct 
 			st = cuda_context_check(c, rc, err, "entry %s of kernel %u", entry_name[i],
 						k->id);
 		found += k->entry[i] != NULL;
+		if (k->entry[i])
+			look(k, i);
 	}
 	if (st == OK && !found)
 		return err_set(err, E_COMPILE, "kernel %u: its code has no entry point", k->id);

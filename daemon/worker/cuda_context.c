@@ -76,6 +76,15 @@ static enum status describe(struct cuda *c, int ordinal, struct err *err)
 	c->arch = (uint32_t)(10 * attribute(c, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
 			     attribute(c, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
 	c->units = (uint32_t)attribute(c, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+	c->limits = (struct cuda_limits){
+		.threads =
+			(uint32_t)attribute(c, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR),
+		.registers = (uint32_t)attribute(
+			c, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR),
+		.shared = (uint32_t)attribute(
+			c, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR),
+		.blocks =
+			(uint32_t)attribute(c, CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR)};
 	c->pools = c->api.pools && attribute(c, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED);
 	if (!attribute(c, CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED))
 		c->pin_limit = 0;

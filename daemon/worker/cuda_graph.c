@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* worker/cuda_graph.c - volleys that come again, replayed as graphs.
  *
- * A volley is known by its functions and grids, in their order, and by which steps
+ * A volley is known by its functions, grids and blocks, in their order, and by which steps
  * follow which.  The first time it is launched kernel by kernel; the second time a graph
  * is made of it, whose edges are those; from then on only parameters that differ are set
  * before it is launched whole.  A graph holds its kernels, so that no function of another module
@@ -19,7 +19,7 @@
 struct node {
 	CUfunction function;
 	struct cuda_kernel *kernel; /* held */
-	uint32_t grid, bytes;
+	uint32_t grid, threads, bytes;
 	uint32_t aim; /* its step's number in the volley */
 	CUgraphNode node;
 	char *block; /* the parameter that is set */
@@ -42,7 +42,8 @@ static uint64_t hash_of(const struct cuda_volley *v)
 
 	for (uint32_t i = 0; i < v->n; i++) {
 		uint64_t fact[4] = {(uintptr_t)v->shot[i].function, v->shot[i].grid,
-				    v->shot[i].bytes, v->shot[i].aim};
+				    v->shot[i].threads,
+				    (uint64_t)v->shot[i].aim << 32 | v->shot[i].bytes};
 
 		hash = hash_bytes(fact, sizeof fact, hash);
 	}
@@ -57,8 +58,9 @@ static bool matches(const struct cuda_graph *g, uint64_t hash, const struct cuda
 		return false;
 	for (uint32_t i = 0; i < g->n; i++) {
 		if (g->node[i].function != v->shot[i].function ||
-		    g->node[i].grid != v->shot[i].grid || g->node[i].bytes != v->shot[i].bytes ||
-		    g->node[i].aim != v->shot[i].aim)
+		    g->node[i].grid != v->shot[i].grid ||
+		    g->node[i].threads != v->shot[i].threads ||
+		    g->node[i].bytes != v->shot[i].bytes || g->node[i].aim != v->shot[i].aim)
 			return false;
 	}
 	for (uint32_t i = 0; i < g->nstep; i++) {
@@ -116,6 +118,7 @@ static void note(struct cuda_lane *l, uint64_t hash)
 		g->node[i] = (struct node){.function = s->function,
 					   .kernel = s->kernel,
 					   .grid = s->grid,
+					   .threads = s->threads,
 					   .bytes = s->bytes,
 					   .aim = s->aim};
 		cuda_code_ref(s->kernel);
@@ -140,7 +143,7 @@ static CUDA_KERNEL_NODE_PARAMS params_of(const struct node *n, void **params)
 					 .gridDimX = n->grid,
 					 .gridDimY = 1,
 					 .gridDimZ = 1,
-					 .blockDimX = CUDA_THREADS,
+					 .blockDimX = n->threads,
 					 .blockDimY = 1,
 					 .blockDimZ = 1,
 					 .kernelParams = params};

@@ -293,6 +293,7 @@ static void complete(struct cuda_run *run)
 						       l->slot[run->slot].end) == CUDA_SUCCESS)
 		done->busy_ns = (uint64_t)((double)ms * 1e6);
 	conclude(run);
+	cuda_tune_count(run, done->busy_ns);
 	if (run->err.code == OK) {
 		cuda_issue_copyouts(run);
 		for (uint32_t i = 0; i < run->nfetch; i++) {
@@ -325,6 +326,7 @@ static void retire(struct cuda_lane *l, struct cuda_run *run)
 	cuda_watch_show(l, false);
 	pthread_cond_broadcast(&l->moved);
 	pthread_mutex_unlock(&l->lock);
+	cuda_tune_leave(l->c);
 	cuda_run_destroy(run);
 }
 
@@ -461,6 +463,7 @@ void cuda_lane_give(struct cuda_lane *l, enum cuda_item_kind kind, uint32_t regi
 	*item = (struct cuda_item){.kind = kind, .region = region, .arg = arg, .run = run};
 	if (run)
 		run->lane = l;
+	cuda_tune_arrive(l->c, run != NULL);
 	pthread_mutex_lock(&l->lock);
 	*l->tail = item;
 	l->tail = &item->next;

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "cuda_geometry.h"
 #include "emit/emit.h"
 #include "kernel_abi.h"
 
@@ -124,12 +125,30 @@ static bool fits_32(const struct domain *d)
 	return true;
 }
 
-/* Blocks for so many warps' work, at most what the GPU holds at once. */
-static uint32_t grid_for(const struct domain *d, int64_t blocks)
+/* A grid for its work, at most what a GPU holds at once of a kernel of few needs. */
+static void lay(struct cuda_launch *l, const struct domain *d)
 {
-	int64_t most = (int64_t)d->units * CUDA_BLOCKS_PER_UNIT;
+	const struct cuda_facts any = {.units = d->units, .most_threads = CUDA_THREADS};
+	const struct cuda_shape shape = {.threads = CUDA_THREADS, .blocks = CUDA_BLOCKS_PER_UNIT};
 
-	return (uint32_t)(blocks < 1 ? 1 : min64(blocks, most));
+	cuda_geometry_apply(l, &shape, &any);
+}
+
+/* Bytes that accesses move at so many points, each at `reduced` reduced ones. */
+static uint64_t moved(const struct domain *d, int64_t points, int64_t reduced)
+{
+	const struct nest *n = d->s->spec;
+	double sum = 0;
+
+	for (unsigned a = 0; a < n->naccess; a++) {
+		double bytes = dtype_row(n->access[a].dtype)->bytes;
+		int64_t outer = 0, inner = 0;
+
+		for (unsigned l = 0; l < d->loops; l++)
+			*(l < n->npar ? &outer : &inner) |= stride_of(d->s, a, l);
+		sum += bytes * (outer ? (double)points : 1) * (inner ? (double)reduced : 1);
+	}
+	return sum < 0x1p62 ? (uint64_t)sum : 1ull << 62;
 }
 
 /* ---- maps ------------------------------------------------------------------------- */
@@ -202,15 +221,18 @@ static void plan_map(struct cuda_launches *out, const struct domain *d)
 	*l = (struct cuda_launch){.lo = s->lo, .hi = s->hi, .team = 1};
 	if (vectors(d, points)) {
 		l->entry = narrow ? "bz_map_vector_narrow" : "bz_map_vector";
-		l->grid = grid_for(d, up(s->hi - s->lo, (int64_t)points * CUDA_THREADS));
+		l->work = up(s->hi - s->lo, points);
 	} else if (tiles(d, &tile)) {
 		l->entry = "bz_map_tile";
-		l->grid = grid_for(d, tile_count(d, tile));
+		l->kind = LAUNCH_TILES;
+		l->work = tile_count(d, tile);
 		l->tile = tile;
 	} else {
 		l->entry = narrow ? "bz_map_narrow" : "bz_map";
-		l->grid = grid_for(d, up(s->hi - s->lo, CUDA_THREADS));
+		l->work = s->hi - s->lo;
 	}
+	l->bytes = moved(d, s->hi - s->lo, 1);
+	lay(l, d);
 	out->n = 1;
 }
 
@@ -266,7 +288,8 @@ static uint32_t team_for(const struct domain *d, int64_t tasks, int64_t least, i
 static void plan_parts(struct cuda_launches *out, const struct domain *d)
 {
 	const struct cuda_launch *l = &out->item[0];
-	int64_t points = l->hi - l->lo;
+	int64_t points = l->hi - l->lo, warps = up(d->chunks, 32);
+	struct cuda_launch *last = NULL;
 
 	out->part_skip = (uint64_t)(l->lo * d->chunks * d->nreduce) * sizeof(struct bz_acc);
 	out->part_bytes = (uint64_t)(points * d->chunks * d->nreduce) * sizeof(struct bz_acc);
@@ -274,19 +297,24 @@ static void plan_parts(struct cuda_launches *out, const struct domain *d)
 		out->part_bytes = sizeof(struct bz_acc);
 	if (d->s->split && !(d->s->split & 2))
 		return;
-	out->item[out->n++] = (struct cuda_launch){.entry = "bz_finish",
-						   .grid = grid_for(d, points),
-						   .lo = l->lo,
-						   .hi = l->hi,
-						   .team = 1,
-						   .part = true};
+	last = &out->item[out->n++];
+	*last = (struct cuda_launch){.entry = "bz_finish",
+				     .lo = l->lo,
+				     .hi = l->hi,
+				     .team = 1,
+				     .part = true,
+				     .kind = LAUNCH_ROWS,
+				     .work = points,
+				     .bytes = out->part_bytes,
+				     .most = (uint16_t)(warps < CUDA_WARPS ? warps : CUDA_WARPS)};
+	lay(last, d);
 }
 
 static void plan_reduce(struct cuda_launches *out, const struct domain *d)
 {
 	const struct cuda_step *s = d->s;
 	struct cuda_launch *l = &out->item[0];
-	int64_t blocks = up(min64(d->reduced, TREE_CHUNK), TREE_BLOCK), tasks;
+	int64_t blocks = up(min64(d->reduced, TREE_CHUNK), TREE_BLOCK), tasks, least = 1;
 	bool narrow = fits_32(d);
 
 	*l = (struct cuda_launch){.lo = s->lo, .hi = s->hi, .chi = d->chunks ? d->chunks : 1};
@@ -303,13 +331,20 @@ static void plan_reduce(struct cuda_launches *out, const struct domain *d)
 	if (columns(d, l->hi - l->lo)) {
 		tasks *= up(l->hi - l->lo, 32);
 		l->entry = narrow ? "bz_reduce_column_narrow" : "bz_reduce_column";
-		l->team = team_for(d, tasks, 1, blocks);
 	} else {
 		tasks *= l->hi - l->lo;
+		least = up(blocks, 8);
 		l->entry = narrow ? "bz_reduce_warp_narrow" : "bz_reduce_warp";
-		l->team = team_for(d, tasks, up(blocks, 8), blocks);
 	}
-	l->grid = grid_for(d, up(tasks * l->team, CUDA_WARPS));
+	l->kind = LAUNCH_TASKS;
+	l->work = tasks;
+	/* A task's blocks of the tree, at most 8 for each warp of a team of warps. */
+	l->least = (uint16_t)team_for(d, INT32_MAX, least, 1);
+	l->most = (uint16_t)team_for(d, 0, least, blocks);
+	l->team = team_for(d, tasks, least, blocks);
+	l->bytes = moved(d, l->hi - l->lo,
+			 min64((l->chi - l->clo) * TREE_CHUNK, d->reduced ? d->reduced : 1));
+	lay(l, d);
 	out->n = 1;
 	if (l->part)
 		plan_parts(out, d);

@@ -11,8 +11,11 @@
  *   cuda_launch_plan(&l, &step, multiprocessors, &err);
  *   part = l.part_bytes ? device memory of that many bytes : 0;
  *   for each item: cuda_launch_set(block, item, cancel, part, error);
- *                  cuLaunchKernel(item->entry, item->grid, 1, 1, CUDA_THREADS, 1, 1,
- *                                 0, stream, {block}, NULL) */
+ *                  cuLaunchKernel(item->entry, item->grid, 1, 1, item->threads, 1, 1,
+ *                                 0, stream, {block}, NULL)
+ *
+ * Grid, threads and team are those that suit any kernel; cuda_geometry.h has better ones
+ * where the kernel's needs are known. */
 #ifndef BRAZE_CUDA_LAUNCH_H
 #define BRAZE_CUDA_LAUNCH_H
 
@@ -33,12 +36,27 @@ struct cuda_step {
 	uint8_t split;		 /* as in struct command_step */
 };
 
+/* What the number `work` of a launch counts. */
+enum cuda_launch_kind {
+	LAUNCH_POINTS, /* turns of a thread */
+	LAUNCH_TILES,  /* turns of a block */
+	LAUNCH_TASKS,  /* turns of a team of warps */
+	LAUNCH_ROWS    /* points, a block each */
+};
+
 struct cuda_launch {
 	const char *entry; /* name of the function; a constant */
-	uint32_t grid;	   /* blocks, of CUDA_THREADS threads */
+	uint32_t grid;	   /* blocks ... */
+	uint32_t threads;  /* ... of so many threads */
 	int64_t lo, hi, clo, chi;
 	uint32_t team, tile;
 	bool part; /* passes accumulators */
+	/* What a geometry is made from. */
+	enum cuda_launch_kind kind;
+	int64_t work;
+	uint64_t bytes;	      /* that it moves, about */
+	uint16_t least, most; /* LAUNCH_TASKS: warps of a team; LAUNCH_ROWS, most: warps of
+				 a block that have something to do */
 };
 
 struct cuda_launches {

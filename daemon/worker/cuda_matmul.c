@@ -119,8 +119,11 @@ static enum status by_kernel(struct cuda_run *run, uint32_t i, const struct prod
 	const struct command_step *s = run->step[i];
 	struct cuda_lane *l = run->lane;
 	struct cuda_matmul_args args = {0};
-	struct cuda_shot_facts f = {
-		.block = &args, .bytes = sizeof args, .range = range, .nrange = 3};
+	struct cuda_shot_facts f = {.threads = CUDA_THREADS,
+				    .block = &args,
+				    .bytes = sizeof args,
+				    .range = range,
+				    .nrange = 3};
 	enum status st = OK;
 
 	if (!run->kernel[i])

@@ -121,6 +121,7 @@ static void gather_free(struct cuda_lane *hungry)
 
 	hungry->patient = true; /* others' runs are waited for, too */
 	hungry->hungry = true;
+	cuda_tune_give_back(c);
 	pthread_mutex_lock(&c->trimming);
 	pthread_mutex_lock(&c->lock);
 	first = c->lanes;

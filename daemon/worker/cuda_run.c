@@ -98,5 +98,6 @@ void cuda_run_destroy(struct cuda_run *run)
 	free(run->kernel);
 	free(run->several);
 	free(run->copyout);
+	free(run->share);
 	free(run);
 }

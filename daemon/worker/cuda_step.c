@@ -140,6 +140,7 @@ static void add_shot(struct cuda_run *run, uint32_t i, const struct cuda_shot_fa
 	v->shot[v->n++] = (struct cuda_shot){.function = f->function,
 					     .kernel = run->kernel[i],
 					     .grid = f->grid,
+					     .threads = f->threads,
 					     .step = i,
 					     .aim = v->order.n - 1,
 					     .at = (uint32_t)v->used,
@@ -190,18 +191,20 @@ static enum status gather(struct cuda_run *run, uint32_t i, struct aim *a, struc
 		a->range[f.nrange++] =
 			(struct cuda_order_range){a->part, a->part + a->launches.part_bytes, true};
 	for (unsigned x = 0; x < a->launches.n; x++) {
-		const struct cuda_launch *item = &a->launches.item[x];
+		struct cuda_launch item = a->launches.item[x];
 		enum status st = OK;
 
 		lane->patient = true; /* it may still be loading */
-		st = cuda_code_entry(&f.function, run->kernel[i], item->entry, err);
+		st = cuda_code_entry(&f.function, run->kernel[i], item.entry, err);
 		lane->patient = false;
 		if (st != OK)
 			return st;
-		cuda_launch_set(a->block, &a->launches, item, lane->slot[run->slot].cancel, a->part,
-				errors);
-		f.grid = item->grid;
-		f.turns = a->elements / ((uint64_t)item->grid * CUDA_THREADS);
+		cuda_tune_shape(run, i, &a->launches, x, a->block, a->bytes, f.function, &item);
+		cuda_launch_set(a->block, &a->launches, &item, lane->slot[run->slot].cancel,
+				a->part, errors);
+		f.grid = item.grid;
+		f.threads = item.threads;
+		f.turns = a->elements / ((uint64_t)item.grid * item.threads);
 		if (x == 0)
 			cuda_step_shoot(run, i, &f);
 		else
@@ -270,7 +273,7 @@ static enum status launch(struct cuda_run *run, const struct cuda_shot *shot, CU
 
 	return cuda_context_check(l->c,
 				  l->c->api.cuLaunchKernel(shot->function, shot->grid, 1, 1,
-							   CUDA_THREADS, 1, 1, 0, stream, params,
+							   shot->threads, 1, 1, 0, stream, params,
 							   NULL),
 				  err, "launching kernel %u", shot->kernel->id);
 }

@@ -113,10 +113,43 @@ static void stop(struct cuda_lane *l, int64_t now)
 	_exit(EXIT_HANG);
 }
 
-void cuda_watch_tick(struct cuda *c)
+/* A trial that does not end holds up clients: like a run, it is stopped, then the
+ * process.  The page names its kernel. */
+static bool trial_hangs(struct cuda *c, int64_t now)
+{
+	struct cuda_tuner *t = &c->tuner;
+	bool hangs = false, over = false;
+
+	pthread_mutex_lock(&t->lock);
+	hangs = t->began_ns && now - t->began_ns > c->hang_ns;
+	if (hangs)
+		cuda_tune_cancel(c, now);
+	over = hangs && now - t->began_ns > c->hang_ns + c->grace_ns &&
+	       now - t->cancelled_ns > c->grace_ns;
+	pthread_mutex_unlock(&t->lock);
+	if (!over)
+		return hangs;
+	log_error("cuda_watch", "a trial of kernel %u does not stop; the worker ends",
+		  c->page->trial);
+	show_last(c);
+	_exit(EXIT_HANG);
+}
+
+static bool under_way(struct cuda *c)
+{
+	bool any = false;
+
+	pthread_mutex_lock(&c->tuner.lock);
+	any = c->tuner.runs || c->tuner.pending;
+	pthread_mutex_unlock(&c->tuner.lock);
+	return any;
+}
+
+bool cuda_watch_tick(struct cuda *c)
 {
 	int64_t now = cuda_worker_clock(), oldest = 0;
 	struct cuda_lane *first = NULL;
+	bool trial = trial_hangs(c, now);
 
 	/* One that hangs holds up others: only the first to stall is stopped, and the
 	 * others' time begins anew. */
@@ -128,12 +161,13 @@ void cuda_watch_tick(struct cuda *c)
 			oldest = since;
 		}
 	}
-	for (struct cuda_lane *l = c->lanes; l && first; l = l->next) {
-		if (l != first)
+	for (struct cuda_lane *l = c->lanes; l && (first || trial); l = l->next) {
+		if (l != first || trial)
 			l->seen.since_ns = now;
 	}
-	if (first)
+	if (first && !trial)
 		stop(first, now);
+	return under_way(c);
 }
 
 _Noreturn void cuda_watch_fatal(struct cuda *c, CUresult rc, const char *what)

@@ -145,6 +145,9 @@ static void do_packet(struct cuda *c, const char *packet, size_t bytes, int fd)
 		cuda_code_load(c, head->id, fd, head->arg);
 		fd = -1;
 		break;
+	case CMD_GEOMETRY:
+		cuda_tune_accept(c, packet, bytes);
+		break;
 	case CMD_KERNEL_DROP:
 		cuda_code_drop(c, head->id);
 		break;
@@ -204,14 +207,15 @@ static void read_pin_settings(struct cuda *c)
 static void serve(struct cuda *c)
 {
 	struct pollfd p = {.fd = c->fd, .events = POLLIN};
+	bool busy = false;
 
 	while (!c->closed) {
 		int fd = -1;
 		ssize_t n = 0;
 
-		if (poll(&p, 1, c->lanes ? TICK_MS : -1) > 0 && (n = packet_read(c, &fd)) > 0)
+		if (poll(&p, 1, busy ? TICK_MS : -1) > 0 && (n = packet_read(c, &fd)) > 0)
 			do_packet(c, c->packet, (size_t)n, fd);
-		cuda_watch_tick(c);
+		busy = cuda_watch_tick(c);
 	}
 }
 
@@ -220,6 +224,7 @@ static int finish(struct cuda *c)
 {
 	unsigned long long left = 0, pinned = 0;
 
+	cuda_tune_finish(c);
 	cuda_lane_finish(c);
 	while (c->hosts.count)
 		cuda_region_unmap(c, c->hosts.item[0].id);
@@ -257,6 +262,7 @@ int cuda_worker_serve(int fd, struct progress *page, int ordinal)
 	c->packet = xmalloc(COMMAND_BYTES);
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_mutex_init(&c->trimming, NULL);
+	cuda_tune_init(c);
 	cuda_ring_init(&c->up);
 	cuda_ring_init(&c->down);
 	cuda_blas_init(c);
@@ -267,6 +273,8 @@ int cuda_worker_serve(int fd, struct progress *page, int ordinal)
 		st = cuda_helper_start(&c->pinner, c, &err);
 	say_hello(c, &err);
 	if (st == OK) {
+		if (cuda_tune_start(c, &err) != OK)
+			log_warn("cuda_worker", "%s", err.text);
 		serve(c);
 	} else {
 		log_warn("cuda_worker", "%s", err.text);

@@ -7,6 +7,7 @@
  *                    and gives them to the driver
  *     waiter         sleeps until the oldest run is done on the device, completes it
  *   helpers          one loads kernels' code, one registers arenas with the driver
+ *   tuner            tries other geometries of kernels while the device has nothing to do
  *
  * A run's way: cuda_worker.c reads it, cuda_run.c checks it and takes hold of the
  * arenas and kernels it names, cuda_lane.c queues it, cuda_issue.c turns its steps
@@ -24,6 +25,7 @@
 #include "cuda_api.h"
 #include "cuda_launch.h"
 #include "cuda_order.h"
+#include "cuda_tune.h"
 #include "run/command.h"
 #include "steps.h"
 
@@ -152,26 +154,6 @@ struct cuda_ring {
 
 enum cuda_code_state { CODE_NONE, CODE_LOADING, CODE_READY, CODE_FAILED };
 
-/* Entries of cuda_abi.h; a kernel has some of them. */
-#define CUDA_ENTRIES(X)                                                                            \
-	X(bz_map)                                                                                  \
-	X(bz_map_narrow)                                                                           \
-	X(bz_map_vector)                                                                           \
-	X(bz_map_vector_narrow)                                                                    \
-	X(bz_map_tile)                                                                             \
-	X(bz_reduce_warp)                                                                          \
-	X(bz_reduce_warp_narrow)                                                                   \
-	X(bz_reduce_column)                                                                        \
-	X(bz_reduce_column_narrow)                                                                 \
-	X(bz_finish)                                                                               \
-	X(bz_matmul)
-enum cuda_entry {
-#define X(name) ENTRY_##name,
-	CUDA_ENTRIES(X)
-#undef X
-		ENTRY_END
-};
-
 /* The table and every queued run hold it.  New code for an id makes a new one. */
 struct cuda_kernel {
 	struct cuda *c;
@@ -183,7 +165,11 @@ struct cuda_kernel {
 	enum cuda_code_state state; /* under lock; what follows is fixed from READY on */
 	CUmodule module;
 	CUfunction entry[ENTRY_END]; /* NULL: it has none */
-	struct err err;		     /* FAILED */
+	struct cuda_facts facts[ENTRY_END];
+	struct err err; /* FAILED */
+	/* Of the tuner, under its lock. */
+	struct cuda_subject *subjects;
+	bool untried; /* no trials: one ended a worker */
 };
 
 /* ---- runs --------------------------------------------------------------------------- */
@@ -223,6 +209,10 @@ struct cuda_run {
 	uint32_t nword;	  /* words of its errors in use, and whose they are */
 	struct command_fault word[LIMIT_PARTITION_CHECKS];
 	struct err err;
+	/* Of the tuner: launches of this run that it counts, and the bytes of all. */
+	struct cuda_share *share; /* [nshare] */
+	uint32_t nshare;
+	uint64_t moved;
 	_Alignas(8) char packet[];
 };
 
@@ -230,7 +220,7 @@ struct cuda_run {
 struct cuda_shot {
 	CUfunction function;
 	struct cuda_kernel *kernel;
-	uint32_t grid;
+	uint32_t grid, threads;
 	uint32_t step;	    /* of the run */
 	uint32_t aim;	    /* its number in the volley's order */
 	uint32_t at, bytes; /* of the parameter */
@@ -341,6 +331,7 @@ struct cuda {
 	CUdevice device;
 	CUcontext context;
 	uint32_t arch, units;
+	struct cuda_limits limits; /* of a multiprocessor */
 	uint64_t memory;
 	char name[64];
 	bool pools;	  /* memory comes from pools */
@@ -359,6 +350,7 @@ struct cuda {
 	pthread_mutex_t trimming;
 	struct cuda_ring up, down;
 	struct cuda_helper loader, pinner;
+	struct cuda_tuner tuner;
 
 	/* The command thread's. */
 	struct cuda_table hosts, owners, kernels; /* owners: the lane of a device region */
@@ -462,7 +454,7 @@ enum status cuda_issue_mark(struct cuda_run *run, uint32_t step, struct err *err
  * the elements that each of its threads works on. */
 struct cuda_shot_facts {
 	CUfunction function;
-	uint32_t grid;
+	uint32_t grid, threads;
 	const void *block; /* the parameter */
 	size_t bytes;
 	const struct cuda_order_range *range;
@@ -500,8 +492,9 @@ void cuda_lane_finish(struct cuda *c);
 /* cuda_watch.c: the progress page, and the ends that it must tell of. */
 /* The lane's row of the page; its lock is held.  last: nothing more will be shown. */
 void cuda_watch_show(struct cuda_lane *l, bool last);
-/* Command thread, now and then: show what runs; end a worker that hangs. */
-void cuda_watch_tick(struct cuda *c);
+/* Command thread, now and then: show what runs; end a worker that hangs.  false:
+ * nothing is under way, so that it need not be called before the next command. */
+bool cuda_watch_tick(struct cuda *c);
 _Noreturn void cuda_watch_fatal(struct cuda *c, CUresult rc, const char *what);
 
 #endif

@@ -37,7 +37,8 @@ struct bench {
 	char packet[COMMAND_BYTES];
 	size_t used;
 	uint32_t nstep, nfetch;
-	bool alone; /* runs are one step at a time */
+	bool alone;			  /* runs are one step at a time */
+	struct command_geometry geometry; /* the last that came */
 };
 
 struct reply {
@@ -154,8 +155,12 @@ static inline struct reply receive(struct bench *b)
 	struct reply r = {0};
 	struct pollfd p = {b->fd, POLLIN, 0};
 
-	cr_assert_eq(poll(&p, 1, 30000), 1, "no answer");
-	cr_assert_geq(recv(b->fd, &r, sizeof r, 0), (ssize_t)sizeof r.done.head);
+	do {
+		cr_assert_eq(poll(&p, 1, 30000), 1, "no answer");
+		cr_assert_geq(recv(b->fd, &r, sizeof r, 0), (ssize_t)sizeof r.done.head);
+		if (r.done.head.kind == DONE_GEOMETRY)
+			memcpy(&b->geometry, &r, sizeof b->geometry);
+	} while (r.done.head.kind == DONE_GEOMETRY);
 	return r;
 }
 

@@ -550,6 +550,65 @@ Test(cache, a_gpus_kernel_is_another_one_and_is_compiled_when_it_is_wanted)
 	stop(f);
 }
 
+static struct cuda_geometry geometry(unsigned entry, unsigned state, unsigned threads)
+{
+	return (struct cuda_geometry){.units = 4,
+				      .entry = (uint8_t)entry,
+				      .state = (uint8_t)state,
+				      .model = {256, 0, 8},
+				      .best = {(uint16_t)threads, 0, 8},
+				      .model_ns = 100,
+				      .best_ns = 90};
+}
+
+/* Several in a row, so that writes of the entry's file meet. */
+Test(cache, what_trials_found_is_kept_on_disk_and_the_models_is_not)
+{
+	struct fixture *f;
+	struct kernel *k;
+	struct cuda_geometry g;
+
+	if (!nvrtc())
+		return;
+	f = start((struct cache_config){.dir = folder, .tier = 0});
+	k = cache_get(f->cache, spec(1), 90, 1);
+	cache_want(f->cache, k);
+	wait_ready(f, 1);
+	for (unsigned i = 0; i < CUDA_GEOMETRIES; i++) {
+		g = geometry(i, GEOMETRY_MODEL, 256);
+		cache_note_geometry(f->cache, k, &g);
+	}
+	for (unsigned threads = 32; threads <= 128; threads *= 2) {
+		g = geometry(1, GEOMETRY_TUNED, threads);
+		cache_note_geometry(f->cache, k, &g);
+	}
+	/* One too many takes the place of one that was not tried. */
+	g = geometry(CUDA_GEOMETRIES, GEOMETRY_KEPT, 64);
+	cache_note_geometry(f->cache, k, &g);
+	cr_assert_eq(k->ngeometry, CUDA_GEOMETRIES);
+	/* Nonsense does not. */
+	g = geometry(ENTRY_END, GEOMETRY_TUNED, 64);
+	cache_note_geometry(f->cache, k, &g);
+	g = geometry(0, GEOMETRY_END, 64);
+	cache_note_geometry(f->cache, k, &g);
+	g = geometry(0, GEOMETRY_TUNED, 0);
+	cache_note_geometry(f->cache, k, &g);
+	cr_assert_eq(k->geometry[0].state, GEOMETRY_MODEL);
+	spin(f, 200);
+	cr_assert_geq(stats(f).disk_writes, 2);
+	stop(f);
+	f = start((struct cache_config){.dir = folder, .tier = 0});
+	k = cache_get(f->cache, spec(1), 90, 1);
+	cache_want(f->cache, k);
+	wait_ready(f, 1);
+	cr_assert_eq(k->from_disk, 1);
+	cr_assert_eq(k->ngeometry, 2);
+	cr_assert_eq(k->geometry[0].best.threads, 128, "the last one counts");
+	cr_assert_eq(k->geometry[1].entry, CUDA_GEOMETRIES);
+	cr_assert_eq(stats(f).compiles, 0);
+	stop(f);
+}
+
 Test(cache, a_gpu_newer_than_nvrtc_gets_ptx_and_a_product_is_a_kernel_too)
 {
 	struct fixture *f;

@@ -104,6 +104,23 @@ static int count_files(void)
 	return n;
 }
 
+static const struct cuda_geometry found[] = {
+	{132, 10, ENTRY_bz_map, GEOMETRY_TUNED, {256, 0, 8}, {128, 0, 32}, 1000, 900},
+	{132, 11, ENTRY_bz_map_tile, GEOMETRY_KEPT, {256, 0, 8}, {256, 0, 8}, 50, 50},
+};
+
+static void put_found(struct disk *d, const char *key, const char *code, uint32_t n)
+{
+	struct disk_code c = {
+		.bytes = strlen(code), .registers = 40, .spill_bytes = 8, .ngeometry = n};
+	struct err err = {OK, ""};
+
+	memcpy(c.geometry, found, n * sizeof found[0]);
+	cr_assert_eq(compile_wire_memfd(&c.fd, "t", code, strlen(code), &err), OK);
+	cr_assert_eq(disk_write(d, &kind, key, &c, &err), OK, "%s", err.text);
+	close(c.fd);
+}
+
 TestSuite(disk, .init = setup, .fini = remove_all, .timeout = 60);
 
 Test(disk, an_entry_comes_back_and_outlives_the_process_that_wrote_it)
@@ -124,6 +141,73 @@ Test(disk, an_entry_comes_back_and_outlives_the_process_that_wrote_it)
 	cr_assert_eq(count_files(), 1);
 	disk_remove(d, &kind, "k1");
 	cr_assert_eq(get(d, "k1", code, sizeof code), DISK_MISS);
+	disk_close(d);
+}
+
+Test(disk, what_trials_found_lies_with_the_code_of_its_architecture)
+{
+	struct disk *d = open_disk("nvrtc", 0);
+	struct disk_code c = {.fd = -1};
+	char code[32];
+
+	put_found(d, "cuda sm_90\nnest", "cubin", 2);
+	cr_assert_eq(get(d, "cuda sm_90\nnest", code, sizeof code), DISK_HIT);
+	cr_assert_str_eq(code, "cubin");
+	cr_assert_eq(get(d, "cuda sm_80\nnest", code, sizeof code), DISK_MISS);
+	disk_close(d);
+	d = open_disk("nvrtc", 0);
+	cr_assert_eq(disk_read(d, &kind, "cuda sm_90\nnest", &c), DISK_HIT);
+	cr_assert_eq(c.ngeometry, 2);
+	cr_assert_eq(memcmp(c.geometry, found, sizeof found), 0);
+	close(c.fd);
+	/* It is written anew with the code, and the code alone is an entry as well. */
+	put_found(d, "cuda sm_90\nnest", "cubin", 1);
+	cr_assert_eq(disk_read(d, &kind, "cuda sm_90\nnest", &c), DISK_HIT);
+	cr_assert_eq(c.ngeometry, 1);
+	close(c.fd);
+	cr_assert_eq(count_files(), 1);
+	disk_close(d);
+}
+
+Test(disk, an_entry_whose_geometries_are_damaged_is_a_miss)
+{
+	struct disk *d = open_disk("nvrtc", 0);
+	const char *key = "cuda sm_90\nnest", *cubin = "cubin";
+	off_t first, end;
+	char path[256], code[64], byte;
+	struct stat st;
+
+	put_found(d, key, cubin, 2);
+	only_entry(path, sizeof path);
+	cr_assert_eq(stat(path, &st), 0);
+	end = st.st_size - (off_t)strlen(cubin);
+	first = end - (off_t)sizeof found;
+	for (off_t at = first; at < end; at++) {
+		int fd;
+
+		put_found(d, key, cubin, 2);
+		fd = open(path, O_RDWR);
+		cr_assert_eq(pread(fd, &byte, 1, at), 1);
+		byte ^= (char)(1 << (at % 8));
+		cr_assert_eq(pwrite(fd, &byte, 1, at), 1);
+		close(fd);
+		cr_assert_eq(get(d, key, code, sizeof code), DISK_DAMAGED, "%ld", (long)at);
+		put_found(d, key, cubin, 2);
+		cr_assert_eq(truncate(path, at), 0);
+		cr_assert_eq(get(d, key, code, sizeof code), DISK_DAMAGED, "%ld", (long)at);
+	}
+	disk_close(d);
+}
+
+Test(disk, more_geometries_than_a_kernel_has_are_refused)
+{
+	struct disk *d = open_disk("nvrtc", 0);
+	struct disk_code c = {.bytes = 1, .ngeometry = CUDA_GEOMETRIES + 1};
+	struct err err = {OK, ""};
+
+	cr_assert_eq(compile_wire_memfd(&c.fd, "t", "x", 1, &err), OK);
+	cr_assert_eq(disk_write(d, &kind, "k", &c, &err), E_LIMIT);
+	close(c.fd);
 	disk_close(d);
 }
 

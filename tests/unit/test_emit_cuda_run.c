@@ -22,6 +22,21 @@ struct device_run {
 	char seen[160]; /* entries launched */
 };
 
+/* Which of the shapes of a launch is used: another one in each run, so that each test is
+ * one of shapes as well. */
+static unsigned shape_turn;
+
+static void reshape(struct cuda_launch *item)
+{
+	const struct cuda_facts facts = {
+		.units = CUDA_UNITS, .most_threads = CUDA_THREADS, .resident = {8, 4, 2}};
+	struct cuda_shape shape[CUDA_CANDIDATES];
+	unsigned n = cuda_geometry_candidates(shape, item, &facts);
+
+	cr_assert_gt(n, 0);
+	cuda_geometry_apply(item, &shape[shape_turn % n], &facts);
+}
+
 static void launch_step(struct device_run *d, struct cuda_step *s)
 {
 	char block[CUDA_ARGS_BYTES];
@@ -33,14 +48,15 @@ static void launch_step(struct device_run *d, struct cuda_step *s)
 	if (l.part_bytes && (s->split & 1 || !s->split))
 		cr_assert_eq(cuda.alloc(&d->part, l.part_bytes), 0);
 	for (unsigned i = 0; i < l.n; i++) {
-		const struct cuda_launch *item = &l.item[i];
+		struct cuda_launch *item = &l.item[i];
 		void *function, *params[] = {block};
 
+		reshape(item);
 		strncat(d->seen, item->entry + 2, sizeof d->seen - strlen(d->seen) - 1);
 		cuda_launch_set(block, &l, item, d->cancel, d->part, d->error);
 		cr_assert_eq(cuda.function(&function, d->module, item->entry), 0, "%s",
 			     item->entry);
-		cr_assert_eq(cuda.launch(function, item->grid, 1, 1, CUDA_THREADS, 1, 1, 0, NULL,
+		cr_assert_eq(cuda.launch(function, item->grid, 1, 1, item->threads, 1, 1, 0, NULL,
 					 params, NULL),
 			     0);
 		cr_assert_eq(cuda.synchronize(NULL), 0, "%s faulted", item->entry);
@@ -208,6 +224,8 @@ static struct run *run_made(const struct nest *n)
 	return r;
 }
 
+static unsigned shape_runs = 1; /* to go through in each test */
+
 static void check(const char *name, const struct nest *n,
 		  double (*may)(const struct nest_instr *in), const char *entries)
 {
@@ -218,13 +236,15 @@ static void check(const char *name, const struct nest *n,
 
 	run_tier0(&at_best, n, want);
 	for (enum cut cut = CUT_NONE; cut <= last; cut++) {
-		struct run *got = run_made(n);
+		for (unsigned i = 0; i < shape_runs; i++, shape_turn++) {
+			struct run *got = run_made(n);
 
-		run_device(n, module, got, cut, seen);
-		if (entries && cut == CUT_NONE)
-			cr_expect_str_eq(seen, entries, "%s", name);
-		judge(name, n, want, got, may);
-		run_free(got);
+			run_device(n, module, got, cut, seen);
+			if (entries && cut == CUT_NONE)
+				cr_expect_str_eq(seen, entries, "%s", name);
+			judge(name, n, want, got, may);
+			run_free(got);
+		}
 	}
 	run_free(want);
 	cuda.unload(module);
@@ -636,6 +656,36 @@ Test(emit_cuda_run, maps_of_every_walk)
 		return;
 	for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++)
 		check_map(&cases[i]);
+	cr_assert_eq(cuda.nfailed, 0);
+}
+
+/* Every candidate for every entry: the same bits. */
+Test(emit_cuda_run, no_shape_changes_a_bit)
+{
+	static const struct map_case maps[] = {
+		{"vectors", "_map_vector", 1, {10003}, DT_FLOAT32, DENSE, DENSE},
+		{"tiles", "_map_tile", 2, {70, 90}, DT_FLOAT64, DENSE, TRANSPOSED},
+		{"points", "_map_narrow", 2, {37, 63}, DT_COMPLEX64, DENSE, ONE_ROW},
+	};
+	static const struct {
+		int64_t points, reduced;
+		enum layout layout;
+	} sums[] = {{40, 300, ROWS},
+		    {3, 20000, ROWS},
+		    {1, 140000, ROWS},
+		    {70, 9, COLUMNS},
+		    {40, 5000, COLUMNS}};
+	static struct nest n;
+
+	if (!cuda_fixture_open(&cuda))
+		return;
+	shape_runs = CUDA_CANDIDATES;
+	for (unsigned i = 0; i < sizeof maps / sizeof maps[0]; i++)
+		check_map(&maps[i]);
+	for (unsigned i = 0; i < sizeof sums / sizeof sums[0]; i++) {
+		reduction(&n, OP_SUM, DT_FLOAT32, sums[i].points, sums[i].reduced, sums[i].layout);
+		check("a sum", &n, exact, NULL);
+	}
 	cr_assert_eq(cuda.nfailed, 0);
 }
 
