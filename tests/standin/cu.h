@@ -33,7 +33,7 @@ struct cu_config {
 	uint64_t vram, max_instructions;
 	int64_t oom_after; /* bytes that may still be allocated; -1: any */
 	long delay_us;	   /* before each operation of a stream */
-	unsigned major, minor, devices, sms, seed, threads;
+	unsigned major, minor, devices, sms, seed, threads, khz;
 	bool race;
 };
 extern struct cu_config cu_config;
@@ -121,6 +121,7 @@ enum cu_op_kind {
 	OP_FILL,
 	OP_KERNEL,
 	OP_HOST_CALL,
+	OP_LIBRARY, /* of cu_private.h: a host call that may use device memory */
 	OP_RECORD,
 	OP_WAIT_EVENT,
 	OP_WAIT_STREAM,

@@ -30,6 +30,8 @@ struct cu_op *cu_op_clone(const struct cu_op *op)
 	}
 	if (op->kind == OP_KERNEL)
 		copy->launch.params = copy->owned;
+	else if (op->kind == OP_LIBRARY)
+		copy->data = copy->owned;
 	else if (op->owned)
 		copy->from_host = copy->owned;
 	if (op->event)
@@ -111,6 +113,8 @@ static void compute(struct CUctx_st *c, struct cu_op *op)
 		fill(c, op);
 	else if (op->kind == OP_KERNEL)
 		kernel(c, op);
+	else if (op->kind == OP_LIBRARY)
+		op->call(op->data);
 	cu_memory_release();
 	if (op->kind == OP_HOST_CALL)
 		op->call(op->data);
@@ -142,6 +146,7 @@ void cu_op_execute(struct CUctx_st *c, struct cu_op *op)
 	case OP_FILL:
 	case OP_KERNEL:
 	case OP_HOST_CALL:
+	case OP_LIBRARY:
 		if (works(c))
 			compute(c, op);
 		break;
