@@ -107,6 +107,8 @@ struct command_done {
 	uint32_t status; /* enum status */
 	uint32_t nfetch;
 	uint64_t busy_ns; /* time its kernels ran */
+	/* Slices of matrix products by a GPU's library, and by our own kernel. */
+	uint32_t library_products, own_products;
 	char text[LIMIT_ERROR_TEXT];
 };
 

@@ -82,6 +82,7 @@ struct executor_config {
 
 struct executor_stats {
 	uint64_t runs, steps, slices, busy_ns, deaths, queued, in_flight;
+	uint64_t library_products, own_products; /* as in struct command_done */
 	int pid;
 };
 

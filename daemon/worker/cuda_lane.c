@@ -285,6 +285,8 @@ static void complete(struct cuda_run *run)
 	} else {
 		memcpy(done->text, run->err.text, sizeof done->text);
 	}
+	done->library_products = run->library_products;
+	done->own_products = run->own_products;
 	done->status = (uint32_t)run->err.code;
 	done->head.bytes = (uint32_t)(sizeof *done + done->nfetch * LIMIT_INLINE_BYTES);
 	cuda_worker_send(c, done, done->head.bytes);

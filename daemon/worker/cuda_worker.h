@@ -204,7 +204,8 @@ struct cuda_run {
 	struct cuda_host **host;  /* [nhost] held */
 	struct cuda_spot from[8]; /* [nfetch] */
 	struct cuda_copyout *copyout;
-	uint32_t bounced; /* bytes of the bounce buffer in use */
+	uint32_t bounced;			 /* bytes of the bounce buffer in use */
+	uint32_t library_products, own_products; /* slices of products: by cuBLAS, by our kernel */
 	struct err err;
 	_Alignas(8) char packet[];
 };
@@ -293,6 +294,7 @@ struct cuda_lane {
 	struct cuda_volley volley;
 	struct cuda_graph *graphs; /* last used first */
 	bool blas_tried;
+	bool blas_refused;	/* a call, and that was told */
 	void *blas;		/* handle of cuda_blas.h; NULL: there is none */
 	CUdeviceptr blas_space; /* its workspace */
 };
@@ -307,6 +309,7 @@ struct cuda {
 	CUdevice device;
 	CUcontext context;
 	uint32_t arch, units;
+	uint32_t khz, single_to_double; /* clock; how much faster float32 is than float64 */
 	uint64_t memory;
 	char name[64];
 	bool pools;	  /* memory comes from pools */
@@ -353,6 +356,8 @@ void cuda_memory_close(struct cuda_lane *l);
 enum status cuda_memory_take(struct cuda_lane *l, CUdeviceptr *out, uint64_t bytes,
 			     uint64_t *free_bytes, struct err *err) MUST_USE;
 void cuda_memory_give(struct cuda_lane *l, CUdeviceptr addr, uint64_t bytes);
+/* Give what no lane uses back to the device; waits for it. */
+void cuda_memory_gather(struct cuda_lane *hungry);
 
 /* cuda_region.c: arenas (command thread) and a lane's regions (issuer). */
 enum status cuda_region_map(struct cuda *c, uint32_t id, int fd, uint64_t bytes,
