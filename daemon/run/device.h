@@ -57,6 +57,7 @@ struct mirror {
 	uint32_t users;	  /* jobs and transfers bound to it */
 	uint8_t valid;	  /* it has the value (when its version is stored) */
 	uint8_t arriving; /* a job in flight carries it there */
+	uint8_t stuck;	  /* it is only here, and its arena had no room for it just now */
 };
 
 /* A mirror of the storage on this device, the existing one or a new, empty one; it

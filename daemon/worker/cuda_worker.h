@@ -264,8 +264,8 @@ struct cuda_lane {
 	struct cuda_run *taken_run;		/* by the issuer, not yet among the issued */
 	struct cuda_run *issued, **issued_tail; /* oldest first */
 	uint32_t nissued, nparts;
-	int row;		 /* of the progress page; -1: none was left */
-	volatile uint32_t *mark; /* written by the device: the step it has come to */
+	int row;	/* of the progress page; -1: none was left */
+	uint32_t *mark; /* written by the device: the step it has come to */
 
 	/* Of the watch: what was under way, and since when. */
 	struct {

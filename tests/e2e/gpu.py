@@ -38,9 +38,9 @@ class Talker:
 class Gpu:
     """A daemon whose cuda:0 is the stand-in."""
 
-    def __init__(self, device="cpu,cuda:0", env=None, **options):
+    def __init__(self, device="cpu,cuda:0", env=None, settings=None, **options):
         options.setdefault("race", 1)
-        settings = {"cache_dir": STANDIN_CACHE / "kernels", "device": device}
+        settings = {"cache_dir": STANDIN_CACHE / "kernels", "device": device, **(settings or {})}
         env = {"BRAZE_WORKER_HANG_MS": "2000", **(env or {})}
         self.daemon = Daemon(env={**standin_environment(**options), **env}, **settings)
         self.control = pathlib.Path(self.daemon.folder) / "control"

@@ -151,6 +151,79 @@ with braze.device("cpu"):
     out = float((np.full(10000000, 1.0) + 0).sum())""") == 1e7
 
 
+def holder(talker, mib):
+    """How an error names it."""
+    return rf"python \(pid {talker.process.pid}\) {mib} MiB"
+
+
+# An array of so many MiB that is on the device only: no recipe makes it again, and what was
+# read is its sum.
+ONLY_THERE = """
+def only_there(value, mib):
+    x = np.full((2, mib << 17), value).sum(axis=0)
+    assert float(x.sum()) == 2 * value * (mib << 17)
+    return x
+"""
+
+
+def test_one_clients_cold_arrays_make_room_for_another():
+    """48 MiB of one and 40 of another, on a device with room for 57."""
+    with Gpu(vram="64M") as gpu:
+        a, b = gpu.talker(), gpu.talker()
+        a.do(ONLY_THERE + "kept = [only_there(float(i), 8) for i in range(6)]")
+        assert gpu.daemon.status()["device_spills"] == 0
+        b.do(ONLY_THERE + "mine = [only_there(i + 0.5, 8) for i in range(5)]")
+        status = gpu.daemon.status()
+        assert status["device_spills"] >= 4 and status["device_fetches"] >= 4
+        assert status["device_used_bytes"] <= 58 << 20
+        # Nothing is lost, and what was colder comes back to the device when it is used.
+        assert b.do("out = [float(m.sum()) for m in mine]") == [
+            (i + 0.5) * 2**21 for i in range(5)]
+        assert a.do("out = [float((k + 1).sum()) for k in kept]") == [
+            (2 * i + 1) * 2.0**20 for i in range(6)]
+        assert a.do("out = [float(numpy.asarray(k)[7]) for k in kept]") == [
+            2.0 * i for i in range(6)]
+        assert gpu.deaths() == 0
+
+
+def test_what_cannot_leave_is_named():
+    """Cold arrays leave for their client's part of the host's memory.  Where that is full they
+    stay, and who asks for more than the rest is told whose they are."""
+    with Gpu(vram="64M", settings={"quota_bytes": 256 << 20}) as gpu:
+        a, b = gpu.talker(), gpu.talker()
+        b.do(ONLY_THERE + "big = np.full(2 << 20, 1.0) + 1; braze.wait(big)")
+        a.do(ONLY_THERE + "kept, host = [only_there(float(i), 8) for i in range(4)], []")
+        with pytest.raises(Refused, match="MemoryError.*quota"):
+            a.do("""
+with braze.device("cpu"):
+    while True:
+        new = np.full(1 << 20, 1.0) + len(host)
+        braze.wait(new)
+        host.append(new)""")
+        with pytest.raises(Refused, match="MemoryError.*cuda:0 has no room for 32 MiB of its 57"
+                           " MiB; held by: " + holder(a, 32)):
+            b.do("more = only_there(1.0, 32)")
+        a.do("del new; host.pop(); braze.flush()")  # some of the host's memory, for the sum
+        b.do("less = only_there(1.0, 24)")
+        b.do("del less; braze.flush()")
+        assert b.do("out = float(big.sum())") == 2.0 * (2 << 20)
+        assert a.do("out = [float(k[5]) for k in kept]") == [2.0 * i for i in range(4)]
+        # Freed by A, it is B's.
+        a.do("del kept, host; braze.flush()")
+        b.do("more = only_there(1.0, 32)")
+        assert gpu.deaths() == 0
+
+
+def test_holders_are_named_the_greatest_first():
+    with Gpu(vram="64M") as gpu:
+        a, b, c = gpu.talker(), gpu.talker(), gpu.talker()
+        for talker, mib in (a, 2), (b, 16), (c, 2):
+            talker.do(f"mine = np.full({mib} << 17, 1.0) + 1; braze.wait(mine)")
+        with pytest.raises(Refused, match="held by: " + holder(b, 16) + ", python"):
+            a.do("big = np.full(8 << 20, 1.0) + 0; braze.wait(big)")
+        assert c.do("out = float(mine.sum())") == 2.0**19
+
+
 @pytest.mark.parametrize("known", [True, False])
 def test_device_has_less_memory_than_it_said(gpu, known):
     """Its driver refuses an allocation: colder arrays go and the run is made again."""
