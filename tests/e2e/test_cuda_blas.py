@@ -168,7 +168,7 @@ def test_pieces(dtype):
         p.do("c = a @ b; braze.wait(c)")
         assert p.by() == {"library"}
         p.do("c = a @ b; braze.wait(c)")
-        assert p.by() == {"own"}
+        assert "own" in p.by()
 
 
 @pytest.mark.parametrize("shapes", [((300, 70), (70, 290)), ((200, 3, 8), (200, 8, 8))])
