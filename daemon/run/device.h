@@ -75,7 +75,8 @@ enum device_room {
 	ROOM_LATER, /* *victim must be fetched to the host first; NULL: a job must end */
 	ROOM_NEVER
 };
-/* Are these bytes free beside what is in use?  Drops what the host has as well. */
+/* Are these bytes free beside what is in use?  Drops what the host has as well; leaves
+ * what is stuck. */
 enum device_room device_make_room(struct device *d, uint64_t bytes, struct mirror **victim);
 void device_lost(struct device *d); /* the worker died: every mirror is gone */
 

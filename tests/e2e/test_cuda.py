@@ -8,7 +8,7 @@ accesses out of bounds, races and reads of memory that was freed.
 import time
 
 import pytest
-from gpu import Gpu, Refused
+from gpu import PATIENT, Gpu, Refused
 from harness import find_standin, wait_until
 
 pytestmark = pytest.mark.skipif(find_standin() is None, reason="no stand-in driver was built")
@@ -168,7 +168,7 @@ def only_there(value, mib):
 
 def test_one_clients_cold_arrays_make_room_for_another():
     """48 MiB of one and 40 of another, on a device with room for 57."""
-    with Gpu(vram="64M") as gpu:
+    with Gpu(vram="64M", env=PATIENT) as gpu:
         a, b = gpu.talker(), gpu.talker()
         a.do(ONLY_THERE + "kept = [only_there(float(i), 8) for i in range(6)]")
         assert gpu.daemon.status()["device_spills"] == 0
@@ -189,7 +189,7 @@ def test_one_clients_cold_arrays_make_room_for_another():
 def test_what_cannot_leave_is_named():
     """Cold arrays leave for their client's part of the host's memory.  Where that is full they
     stay, and who asks for more than the rest is told whose they are."""
-    with Gpu(vram="64M", settings={"quota_bytes": 256 << 20}) as gpu:
+    with Gpu(vram="64M", env=PATIENT, settings={"quota_bytes": 256 << 20}) as gpu:
         a, b = gpu.talker(), gpu.talker()
         b.do(ONLY_THERE + "big = np.full(2 << 20, 1.0) + 1; braze.wait(big)")
         a.do(ONLY_THERE + "kept, host = [only_there(float(i), 8) for i in range(4)], []")

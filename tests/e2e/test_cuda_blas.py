@@ -3,7 +3,7 @@
 what it is told, and what happens where there is none or where it fails."""
 
 import pytest
-from gpu import Gpu
+from gpu import PATIENT, Gpu
 from harness import find_standin, wait_until
 
 pytestmark = pytest.mark.skipif(find_standin() is None, reason="no stand-in driver was built")
@@ -258,7 +258,7 @@ def test_no_memory_for_a_product(shared):
 
 def test_handle_takes_what_the_pools_keep():
     """42 MB of 72 are freed and kept; a handle needs 36."""
-    with Gpu(vram="72M") as gpu:
+    with Gpu(vram="72M", env=PATIENT) as gpu:
         gpu.usable()
         p = Products(gpu)
         p.do("x = np.zeros(5250000) + 1; braze.wait(x); del x; braze.flush()")
