@@ -167,20 +167,20 @@ def only_there(value, mib):
 
 
 def test_one_clients_cold_arrays_make_room_for_another():
-    """48 MiB of one and 40 of another, on a device with room for 57."""
-    with Gpu(vram="64M", env=PATIENT) as gpu:
+    """12 MiB of one and 10 of another, on a device with room for 14."""
+    with Gpu(vram="16M", env=PATIENT) as gpu:
         a, b = gpu.talker(), gpu.talker()
-        a.do(ONLY_THERE + "kept = [only_there(float(i), 8) for i in range(6)]")
+        a.do(ONLY_THERE + "kept = [only_there(float(i), 2) for i in range(6)]")
         assert gpu.daemon.status()["device_spills"] == 0
-        b.do(ONLY_THERE + "mine = [only_there(i + 0.5, 8) for i in range(5)]")
+        b.do(ONLY_THERE + "mine = [only_there(i + 0.5, 2) for i in range(5)]")
         status = gpu.daemon.status()
         assert status["device_spills"] >= 4 and status["device_fetches"] >= 4
-        assert status["device_used_bytes"] <= 58 << 20
+        assert status["device_used_bytes"] <= 15 << 20
         # Nothing is lost, and what was colder comes back to the device when it is used.
         assert b.do("out = [float(m.sum()) for m in mine]") == [
-            (i + 0.5) * 2**21 for i in range(5)]
+            (i + 0.5) * 2**19 for i in range(5)]
         assert a.do("out = [float((k + 1).sum()) for k in kept]") == [
-            (2 * i + 1) * 2.0**20 for i in range(6)]
+            (2 * i + 1) * 2.0**18 for i in range(6)]
         assert a.do("out = [float(numpy.asarray(k)[7]) for k in kept]") == [
             2.0 * i for i in range(6)]
         assert gpu.deaths() == 0
@@ -189,28 +189,28 @@ def test_one_clients_cold_arrays_make_room_for_another():
 def test_what_cannot_leave_is_named():
     """Cold arrays leave for their client's part of the host's memory.  Where that is full they
     stay, and who asks for more than the rest is told whose they are."""
-    with Gpu(vram="64M", env=PATIENT, settings={"quota_bytes": 256 << 20}) as gpu:
+    with Gpu(vram="16M", env=PATIENT, settings={"quota_bytes": 176 << 20}) as gpu:
         a, b = gpu.talker(), gpu.talker()
-        b.do(ONLY_THERE + "big = np.full(2 << 20, 1.0) + 1; braze.wait(big)")
-        a.do(ONLY_THERE + "kept, host = [only_there(float(i), 8) for i in range(4)], []")
+        b.do(ONLY_THERE + "big = np.full(1 << 19, 1.0) + 1; braze.wait(big)")
+        a.do(ONLY_THERE + "kept, host = [only_there(float(i), 2) for i in range(4)], []")
         with pytest.raises(Refused, match="MemoryError.*quota"):
             a.do("""
 with braze.device("cpu"):
     while True:
-        new = np.full(1 << 20, 1.0) + len(host)
+        new = np.full(1 << 18, 1.0) + len(host)
         braze.wait(new)
         host.append(new)""")
-        with pytest.raises(Refused, match="MemoryError.*cuda:0 has no room for 32 MiB of its 57"
-                           " MiB; held by: " + holder(a, 32)):
-            b.do("more = only_there(1.0, 32)")
+        with pytest.raises(Refused, match="MemoryError.*cuda:0 has no room for 8 MiB of its 14"
+                           " MiB; held by: " + holder(a, 8)):
+            b.do("more = only_there(1.0, 8)")
         a.do("del new; host.pop(); braze.flush()")  # some of the host's memory, for the sum
-        b.do("less = only_there(1.0, 24)")
+        b.do("less = only_there(1.0, 6)")
         b.do("del less; braze.flush()")
-        assert b.do("out = float(big.sum())") == 2.0 * (2 << 20)
-        assert a.do("out = [float(k[5]) for k in kept]") == [2.0 * i for i in range(4)]
+        assert b.do("out = float(big.sum())") == 2.0 * (1 << 19)
+        assert a.do("out = [float(k.sum()) for k in kept]") == [2.0 * i * 2**18 for i in range(4)]
         # Freed by A, it is B's.
         a.do("del kept, host; braze.flush()")
-        b.do("more = only_there(1.0, 32)")
+        b.do("more = only_there(1.0, 8)")
         assert gpu.deaths() == 0
 
 

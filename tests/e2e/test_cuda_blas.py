@@ -171,10 +171,11 @@ def test_pieces(dtype):
         assert "own" in p.by()
 
 
-@pytest.mark.parametrize("shapes", [((300, 70), (70, 290)), ((200, 3, 8), (200, 8, 8))])
+@pytest.mark.parametrize(("shapes", "call"), [
+    (((300, 70), (70, 290)), 1), (((300, 70), (70, 290)), 5),
+    (((200, 3, 8), (200, 8, 8)), 3), (((200, 3, 8), (200, 8, 8)), 8)])
 @pytest.mark.parametrize("code", [13, 15])
-@pytest.mark.parametrize("call", [1, 3, 8])
-def test_refused_half_way(shapes, code, call):
+def test_refused_half_way(shapes, call, code):
     """The rest, or all, by the own kernel, in slices that do not end where pieces do."""
     with Gpu(khz=1, delay_us=5000) as gpu:
         gpu.usable()
