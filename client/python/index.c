@@ -287,7 +287,7 @@ int index_assign(braze_array *dst, PyObject *value)
 		rc = convert_array(&src, value);
 	if (rc == 0) {
 		/* Sequences, whose elements NumPy writes one by one, and types that braze
-		 * lacks (float16): NumPy casts them first. */
+		 * lacks (long doubles): NumPy casts them first. */
 		a = PyObject_CallFunctionObjArgs(core.np_array, value,
 						 core.dtypes[braze_dtype_of(dst)], NULL);
 		rc = a ? convert_array(&src, a) : -1;
@@ -310,7 +310,7 @@ static int set_element(PyObject *self, const struct spot *s, PyObject *value)
 	int rc = 0;
 
 	if (nd_check(value) && nd(value)->h)
-		return 0; /* lazy: recording keeps it so */
+		return 0; /* lazy: index_assign keeps it so where it can */
 	if (!braze_is_writable(h) && nd(self)->writes < RECORDED_WRITES) {
 		nd(self)->writes++;
 		return 0;

@@ -183,7 +183,7 @@ static PyObject *full(PyObject *mod, PyObject *args)
 	return wrap(braze_full(&out, s, dtype, n, shape, v, &err), &out, &err, NULL);
 }
 
-/* arange(n, dtype, start, step) */
+/* arange(n, dtype, start, step); a float16's step may have a double's digits. */
 static PyObject *arange(PyObject *mod, PyObject *args)
 {
 	PyObject *dt = NULL, *start = NULL, *step = NULL;
@@ -197,7 +197,8 @@ static PyObject *arange(PyObject *mod, PyObject *args)
 	if (!PyArg_ParseTuple(args, "LOOO", &n, &dt, &start, &step))
 		return NULL;
 	if ((dtype = parse_dtype(dt)) < 0 || convert_scalar_as(&a, start, dtype) != 1 ||
-	    convert_scalar_as(&b, step, dtype) != 1 || !(s = wait_session()))
+	    convert_scalar_as(&b, step, dtype == BRAZE_FLOAT16 ? BRAZE_FLOAT64 : dtype) != 1 ||
+	    !(s = wait_session()))
 		return NULL;
 	return wrap(braze_arange(&out, s, dtype, n, a, b, &err), &out, &err, NULL);
 }

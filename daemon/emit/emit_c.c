@@ -431,16 +431,19 @@ static bool is_complex(unsigned dtype)
  * longer than the kernel itself. */
 static void omit_parts(struct text *o, const struct nest *n)
 {
-	bool complex = false, arg = false;
+	bool complex = false, half = false, arg = false;
 
 	for (unsigned i = 0; i < n->ninstr; i++) {
 		const struct nest_instr *in = &n->instr[i];
 
 		complex |= is_complex(in->dtype) || (computes(in) && is_complex(in->ltype));
+		half |= in->dtype == DT_FLOAT16 || (computes(in) && in->ltype == DT_FLOAT16);
 		arg |= in->op == NI_REDUCE && (in->c == OP_ARGMIN || in->c == OP_ARGMAX);
 	}
 	if (!complex)
 		text_add(o, "#define BZ_NO_COMPLEX\n");
+	if (!half)
+		text_add(o, "#define BZ_NO_HALF\n");
 	text_add(o, n->nred ? "#define BZ_NO_STREAM\n" : "#define BZ_NO_TREE\n");
 	if (!arg)
 		text_add(o, "#define BZ_NO_ARG\n");

@@ -88,6 +88,11 @@ static void spread(struct view *out, const struct view *v, const struct shape *d
 		out->stride[k] = axes >> k & 1 ? 0 : v->stride[from++];
 }
 
+unsigned lower_wide(unsigned dtype)
+{
+	return dtype == DT_FLOAT16 ? DT_FLOAT32 : dtype;
+}
+
 static enum status lower_reduction(struct prog *p, const struct part_op *o, struct err *err)
 {
 	struct op_sig sig;
@@ -107,24 +112,30 @@ static enum status lower_reduction(struct prog *p, const struct part_op *o, stru
 	st = lower_operand(&x, &b, &o->in[0], sig.in[0], err);
 	if (st)
 		return st;
-	x = build_instr(&b, NI_REDUCE, sig.out, sig.in[0], x, 0, o->op);
+	x = build_cast(&b, x, lower_wide(sig.in[0]));
+	x = build_instr(&b, NI_REDUCE, lower_wide(sig.out), lower_wide(sig.in[0]), x, 0, o->op);
 	build_post(&b);
+	x = build_cast(&b, x, sig.out);
 	spread(&wide, &out, &in.shape, o->axes);
 	build_store(&b, p->value_slot[o->out.value], &wide, x);
 	build_end(&b);
 	return OK;
 }
 
-/* start + index * step in the result's type.  For floats NumPy uses the step that
- * rounding leaves: (start + step) - start. */
-static uint16_t arange_value(struct build *b, uint16_t start, uint16_t step, unsigned d)
+/* start + index * step in type d.  For floats NumPy uses the step that rounding to
+ * the result's type leaves: (start + step) - start. */
+static uint16_t arange_value(struct build *b, uint16_t start, uint16_t step, unsigned d,
+			     unsigned result)
 {
 	uint16_t i;
 
 	if (!b->nest->npar)
 		return start;
 	if (dtype_row(d)->cls >= CLASS_FLOAT) {
-		step = build_instr(b, OP_ADD, d, d, start, step, 0);
+		unsigned s = b->nest->instr[step].dtype;
+
+		step = build_instr(b, OP_ADD, s, s, build_cast(b, start, s), step, 0);
+		step = build_cast(b, build_cast(b, step, result), d);
 		step = build_instr(b, OP_SUBTRACT, d, d, step, start, 0);
 	}
 	i = build_cast(b, build_instr(b, NI_INDEX, DT_INT64, DT_INT64, 0, 0, 0), d);
@@ -137,6 +148,7 @@ static enum status lower_creation(struct prog *p, const struct part_op *o, struc
 	struct build b;
 	struct view out;
 	uint16_t x, step;
+	unsigned d = lower_wide(o->dtype);
 	enum status st = check_result(o, o->dtype, err);
 
 	part_view(&out, p->part, &o->out);
@@ -144,13 +156,13 @@ static enum status lower_creation(struct prog *p, const struct part_op *o, struc
 		return st;
 	st = lower_operand(&x, &b, &o->in[0], o->dtype, err);
 	if (!st && o->op == OP_ARANGE) {
-		st = lower_operand(&step, &b, &o->in[1], o->dtype, err);
+		st = lower_operand(&step, &b, &o->in[1], d == o->dtype ? d : DT_FLOAT64, err);
 		if (!st)
-			x = arange_value(&b, x, step, o->dtype);
+			x = arange_value(&b, build_cast(&b, x, d), step, d, o->dtype);
 	}
 	if (st)
 		return st;
-	build_store(&b, p->value_slot[o->out.value], &out, x);
+	build_store(&b, p->value_slot[o->out.value], &out, build_cast(&b, x, o->dtype));
 	build_end(&b);
 	return OK;
 }

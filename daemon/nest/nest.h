@@ -22,7 +22,8 @@ enum nest_ins {
 	NI_SCALAR,	  /* value = scalar parameter a */
 	NI_INDEX,	  /* value = index of loop a (int64) */
 	NI_REDUCE,	  /* value = reduction c (OP_SUM, ... OP_ARGMAX) of value a over
-			     all reduced loops; usable by post instructions only */
+			     all reduced loops; usable by post instructions only.
+			     a is never float16: that is reduced as float32 */
 	NI_END
 };
 

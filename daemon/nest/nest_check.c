@@ -128,6 +128,8 @@ static enum status check_reduce(struct check *c, unsigned k)
 	if (k >= c->n->post || !c->n->nred || !row ||
 	    (row->kind != KIND_RED && row->kind != KIND_ARGRED))
 		return err_set(c->err, E_INTERNAL, "instr %u is a misplaced reduction", k);
+	if (i->ltype == DT_FLOAT16)
+		return err_set(c->err, E_INTERNAL, "instr %u reduces float16, not float32", k);
 	if (++c->nreduce > LIMIT_NEST_REDUCES)
 		return err_set(c->err, E_INTERNAL, "nest has more than %d reductions",
 			       LIMIT_NEST_REDUCES);

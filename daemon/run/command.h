@@ -8,6 +8,8 @@
 #ifndef BRAZE_COMMAND_H
 #define BRAZE_COMMAND_H
 
+#include <stdatomic.h>
+
 #include "../nest/nest.h"
 
 #define COMMAND_BYTES (160 * 1024) /* a longer run is sent as several */
@@ -21,6 +23,9 @@ enum command_kind {
 	CMD_REGION = 1,	   /* + fd: map it; id, bytes */
 	CMD_DEVICE_REGION, /* id; arg: bytes; ticket: client: memory of the device.  One that
 			      cannot be had fails the runs that name it (E_NOMEM) */
+	CMD_RELEASE,	   /* id; ticket: offset, arg: bytes: that memory is going to be given
+			      back, so let go of its pages; answered by DONE_RELEASE with the
+			      same id, ticket and arg.  Not to the CPU's worker, which holds none */
 	CMD_REGION_DROP,   /* id: unmap or free, when the client's runs sent before are done */
 	CMD_KERNEL,	   /* id; a canonical struct nest follows: interpret it */
 	CMD_CODE,	   /* id; + fd of a shared object: run this from now on */
@@ -30,6 +35,7 @@ enum command_kind {
 	CMD_PING,	   /* answered by DONE_PONG with the same ticket */
 	DONE_RUN,	   /* struct command_done */
 	DONE_PONG,
+	DONE_RELEASE,
 	DONE_CODE, /* id: status tells whether the object loaded */
 	DONE_HELLO /* struct command_hello: once, before anything else */
 };
@@ -63,11 +69,18 @@ struct command_place {
 	uint64_t offset;
 };
 
+/* Bytes of a region. */
+struct command_range {
+	uint64_t offset, bytes;
+};
+
 /* Behind struct command of CMD_RUN: nstep steps, then nfetch fetches. */
 struct command_run {
 	struct command head;
 	uint64_t client; /* runs of one client are done in order */
 	uint32_t nstep, nfetch;
+	uint32_t alone; /* one step at a time: a death is to show which it was */
+	uint32_t pad;
 };
 
 /* Index of a copy: it belongs to no step of the plan. */
@@ -115,12 +128,17 @@ struct command_done {
 /* Shared read-write page, written by the worker's threads, read by the broker
  * after a death: what each thread was running. */
 #define PROGRESS_THREADS 64
+#define PROGRESS_SEVERAL UINT32_MAX /* steps of the run at once: any may be to blame */
 struct progress {
 	struct {
 		volatile uint64_t ticket; /* 0: idle */
-		volatile uint32_t step;
+		volatile uint32_t step;	  /* or PROGRESS_SEVERAL */
 		volatile uint32_t kernel;
 	} thread[PROGRESS_THREADS];
+	/* Of a device other than the CPU, for the status page. */
+	_Atomic uint64_t registered_bytes; /* of arenas, with its driver, or soon: raised
+					      before the run that is the reason is done */
+	_Atomic uint64_t beside_steps;	   /* launched beside others, so far */
 };
 
 #endif

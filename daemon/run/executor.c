@@ -251,6 +251,8 @@ static bool read_one(struct executor *x, char *buf, size_t size)
 		x->broken = true;
 	} else if (head->kind == DONE_PONG) {
 		x->ping_ns = 0;
+	} else if (head->kind == DONE_RELEASE) {
+		release_answered(x, head);
 	} else if (head->kind == DONE_HELLO && (size_t)n == sizeof(struct command_hello)) {
 		hello(x, (const struct command_hello *)buf);
 	} else if ((size_t)n < sizeof *done) {
@@ -357,6 +359,7 @@ void executor_destroy(struct executor *x)
 	if (!x)
 		return;
 	spawn_reap(x);
+	release_all(x);
 	uv_close((uv_handle_t *)x->restart, free_handle);
 	uv_close((uv_handle_t *)x->watch, free_handle);
 	uv_close((uv_handle_t *)x->deliver, free_handle);
@@ -414,6 +417,12 @@ void executor_region_drop(struct executor *x, uint32_t region)
 		break;
 	}
 	spawn_send_simple(x, CMD_REGION_DROP, region, 0, 0, -1);
+}
+
+bool executor_release(struct executor *x, uint32_t region, const struct command_range *r,
+		      void (*done)(void *data), void *data)
+{
+	return release_ask(x, region, r, done, data);
 }
 
 void executor_device_region(struct executor *x, uint32_t region, uint64_t bytes, uint64_t client)
@@ -498,4 +507,8 @@ uint64_t executor_step_cost(const struct executor *x, const struct plan_step *s)
 void executor_get_stats(const struct executor *x, struct executor_stats *out)
 {
 	*out = x->stats;
+	if (x->pid < 0)
+		return;
+	out->registered_bytes = atomic_load(&x->progress->registered_bytes);
+	out->beside_steps += atomic_load(&x->progress->beside_steps);
 }

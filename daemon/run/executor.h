@@ -83,6 +83,8 @@ struct executor_config {
 struct executor_stats {
 	uint64_t runs, steps, slices, busy_ns, deaths, queued, in_flight;
 	uint64_t library_products, own_products; /* as in struct command_done */
+	uint64_t registered_bytes;		 /* of arenas, with the device's driver */
+	uint64_t beside_steps;			 /* that were launched beside others */
 	int pid;
 };
 
@@ -95,6 +97,11 @@ void executor_destroy(struct executor *x);
 enum status executor_region_add(struct executor *x, uint32_t region, int fd, uint64_t bytes,
 				struct err *err) MUST_USE;
 void executor_region_drop(struct executor *x, uint32_t region);
+/* These bytes of a region, which no job uses, are going to be given back: the worker
+ * lets go of their pages, then `done` is called, from the loop.  false: it has no hold
+ * on them, and `done` is not called. */
+bool executor_release(struct executor *x, uint32_t region, const struct command_range *r,
+		      void (*done)(void *data), void *data) MUST_USE;
 /* Memory of the device for a client; gone when the worker dies. */
 void executor_device_region(struct executor *x, uint32_t region, uint64_t bytes, uint64_t client);
 void executor_submit(struct executor *x, struct executor_job *job);

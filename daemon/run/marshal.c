@@ -309,7 +309,8 @@ static size_t put_copies(struct executor_job *job, struct flight *f, uint32_t en
 
 size_t marshal_packet(struct executor *x, struct executor_job *job, struct flight *f)
 {
-	struct command_run run = {.head.kind = CMD_RUN, .client = job->client};
+	struct command_run run = {
+		.head.kind = CMD_RUN, .client = job->client, .alone = job->suspect};
 	size_t fetches = job->nfetch * sizeof *job->fetch;
 	size_t used = sizeof run, limit = COMMAND_BYTES - fetches - STEP_BYTES_MAX;
 

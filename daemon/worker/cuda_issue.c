@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* worker/cuda_issue.c - a run's steps to the driver, in the order of the lane's stream.
  *
- * Before each step (of a graph: before its first) the device writes a mark to host
- * memory: the number of the step it has come to, which tells after a death, or in a
- * hang, what was running. */
+ * Before each step the device writes a mark to host memory: the number of the step it
+ * has come to, which tells after a death, or in a hang, what was running.  Of steps that
+ * may be at work at once (a graph's, or those of several streams) the first one's mark
+ * is written, and that they are several is noted. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,25 +71,35 @@ enum status cuda_issue_mark(struct cuda_run *run, uint32_t step, struct err *err
 		"marking step %u of a run", step);
 }
 
-static enum status other_step(struct cuda_run *run, uint32_t i, struct err *err)
+static enum status copy_step(struct cuda_run *run, uint32_t i, struct err *err)
 {
-	const struct command_step *s = run->step[i];
-	enum status st = cuda_issue_mark(run, i, err);
+	enum status st = cuda_step_fire(run, err);
 
-	if (st != OK)
-		return st;
-	if (s->kind == STEP_MATMUL)
-		return cuda_matmul_step(run, i, err);
-	if (s->kind == STEP_COPY)
-		return cuda_transfer_step(run, s, err);
-	return err_set(err, E_INTERNAL, "step %u is of kind %u", s->index, s->kind);
+	if (st == OK)
+		st = cuda_issue_mark(run, i, err);
+	return st == OK ? cuda_transfer_step(run, run->step[i], err) : st;
 }
 
-/* Each step of a nest has one or two launches, and there is no use in gathering them
- * where there are no graphs. */
+static enum status one_step(struct cuda_run *run, uint32_t i, struct err *err)
+{
+	const struct command_step *s = run->step[i];
+
+	switch (s->kind) {
+	case STEP_KERNEL:
+		return cuda_step_aim(run, i, err);
+	case STEP_MATMUL:
+		return cuda_matmul_step(run, i, err);
+	case STEP_COPY:
+		return copy_step(run, i, err);
+	default:
+		return err_set(err, E_INTERNAL, "step %u is of kind %u", s->index, s->kind);
+	}
+}
+
+/* Each step has one or two launches. */
 static bool volley_full(const struct cuda_lane *l)
 {
-	return l->volley.n > CUDA_VOLLEY - CUDA_LAUNCHES || !l->c->api.graphs;
+	return l->volley.n > CUDA_VOLLEY - CUDA_LAUNCHES;
 }
 
 static enum status steps(struct cuda_run *run, struct err *err)
@@ -97,21 +108,14 @@ static enum status steps(struct cuda_run *run, struct err *err)
 	enum status st = OK;
 
 	for (uint32_t i = 0; i < run->nstep && st == OK; i++) {
-		bool nest = run->step[i]->kind == STEP_KERNEL;
-
 		if (run->cancelled)
 			return err_set(err, E_CANCELLED, "cancelled before step %u",
 				       run->step[i]->index);
-		if (!nest && l->volley.n)
-			st = cuda_step_fire(run, err);
-		if (st == OK)
-			st = nest ? cuda_step_aim(run, i, err) : other_step(run, i, err);
+		st = one_step(run, i, err);
 		if (st == OK && volley_full(l))
 			st = cuda_step_fire(run, err);
 	}
-	if (st == OK && l->volley.n)
-		st = cuda_step_fire(run, err);
-	return st;
+	return st == OK ? cuda_step_fire(run, err) : st;
 }
 
 /* Small results: to pinned memory, from where the completion takes them. */

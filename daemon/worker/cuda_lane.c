@@ -108,6 +108,7 @@ static void lane_shut(struct cuda_lane *l)
 		cuda_context_expect(c, c->api.cuMemFreeHost(l->pinned), "pinned memory");
 	l->pinned = NULL;
 	cuda_memory_close(l);
+	cuda_side_close(l);
 	if (l->stream)
 		cuda_context_expect(c, c->api.cuStreamDestroy_v2(l->stream), "a client's stream");
 	l->stream = NULL;
@@ -122,6 +123,7 @@ static void lane_close(struct cuda_lane *l)
 	cuda_table_finish(&l->regions);
 	cuda_graph_finish(l);
 	free(l->volley.blocks);
+	cuda_order_finish(&l->volley.order);
 	cuda_blas_close(l);
 	lane_shut(l);
 }

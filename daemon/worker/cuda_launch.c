@@ -7,10 +7,9 @@
 #include "emit/emit.h"
 #include "kernel_abi.h"
 
-#define BLOCKS_PER_UNIT 8  /* of CUDA_THREADS threads, resident on a multiprocessor */
-#define MANY_WARPS	16 /* warps a multiprocessor wants busy */
-#define TILE_LEAST	16 /* a loop shorter than this is not worth tiles */
-#define SECTOR		32 /* bytes that memory moves at least */
+#define MANY_WARPS 16 /* warps a multiprocessor wants busy */
+#define TILE_LEAST 16 /* a loop shorter than this is not worth tiles */
+#define SECTOR	   32 /* bytes that memory moves at least */
 
 struct domain {
 	const struct cuda_step *s;
@@ -124,7 +123,7 @@ static bool fits_32(const struct domain *d)
 /* Blocks for so many warps' work, at most what the GPU holds at once. */
 static uint32_t grid_for(const struct domain *d, int64_t blocks)
 {
-	int64_t most = (int64_t)d->units * BLOCKS_PER_UNIT;
+	int64_t most = (int64_t)d->units * CUDA_BLOCKS_PER_UNIT;
 
 	return (uint32_t)(blocks < 1 ? 1 : min64(blocks, most));
 }

@@ -19,7 +19,8 @@
 #include "cuda_abi.h"
 #include "plan/plan.h"
 
-#define CUDA_LAUNCHES 2 /* items at most */
+#define CUDA_LAUNCHES	     2 /* items at most */
+#define CUDA_BLOCKS_PER_UNIT 8 /* of CUDA_THREADS threads, resident on a multiprocessor */
 
 struct cuda_step {
 	const struct nest *spec; /* canonical: its extents and strides are not read */

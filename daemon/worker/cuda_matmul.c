@@ -15,6 +15,7 @@ struct product {
 	const struct plan_matmul *p;
 	unsigned element; /* bytes */
 	CUdeviceptr base[3];
+	struct cuda_order_range range[3]; /* that the operands touch */
 	struct cuda_panel panel;
 };
 
@@ -126,31 +127,30 @@ static bool by_library(struct cuda_run *run, const struct product *x, int64_t *l
 	return done;
 }
 
+/* Our own kernel's launch is gathered, as a nest's is. */
 static enum status by_kernel(struct cuda_run *run, uint32_t i, const struct product *x, int64_t lo,
 			     int64_t hi, struct err *err)
 {
 	const struct command_step *s = run->step[i];
 	struct cuda_lane *l = run->lane;
 	struct cuda_matmul_args args = {0};
-	void *params[] = {&args};
-	CUfunction f = NULL;
-	uint32_t grid = 0;
+	struct cuda_shot_facts f = {
+		.block = &args, .bytes = sizeof args, .range = x->range, .nrange = 3};
 	enum status st = OK;
 
 	if (!run->kernel[i])
 		return err_set(err, E_INTERNAL, "step %u names kernel %u, which is not known",
 			       s->index, s->kernel);
-	st = cuda_code_entry(&f, run->kernel[i], "bz_matmul", err);
+	st = cuda_code_entry(&f.function, run->kernel[i], "bz_matmul", err);
 	if (st != OK)
 		return st;
-	cuda_launch_matmul(&args, &grid, x->p, x->base, lo, hi, l->slot[run->slot].cancel);
-	if (grid == 0)
+	cuda_launch_matmul(&args, &f.grid, x->p, x->base, lo, hi, l->slot[run->slot].cancel);
+	f.turns = (uint64_t)x->p->k / 4; /* from fast memory: four take as long as a nest's */
+	if (!f.grid)
 		return OK;
 	run->own_products++;
-	return cuda_context_check(l->c,
-				  l->c->api.cuLaunchKernel(f, grid, 1, 1, CUDA_THREADS, 1, 1, 0,
-							   l->stream, params, NULL),
-				  err, "launching a matrix product");
+	cuda_step_shoot(run, i, &f);
+	return OK;
 }
 
 static enum status multiply(struct cuda_run *run, uint32_t i, struct product *x, struct err *err)
@@ -158,11 +158,18 @@ static enum status multiply(struct cuda_run *run, uint32_t i, struct product *x,
 	const struct command_step *s = run->step[i];
 	int64_t lo = s->lo, hi = s->hi;
 	struct cuda_gemm first = {0};
+	enum status st = OK;
 
 	x->element = dtype_row(x->p->dtype)->bytes;
 	cut(x, run->lane->c);
 	first = part_at(x, 0);
 	if (whole(x) && cuda_blas_fits(&first) && cuda_blas_ready(run->lane)) {
+		/* The library's launches are on the lane's stream, by themselves. */
+		st = cuda_step_fire(run, err);
+		if (st == OK)
+			st = cuda_issue_mark(run, i, err);
+		if (st != OK)
+			return st;
 		if (by_library(run, x, &lo, &hi)) {
 			run->library_products += lo < hi;
 			return OK;
@@ -191,6 +198,8 @@ enum status cuda_matmul_step(struct cuda_run *run, uint32_t i, struct err *err)
 			st = err_set(err, E_INTERNAL, "operand %d of step %u is not the device's",
 				     o, s->index);
 		x.base[o] = spot.addr;
+		x.range[o] = (struct cuda_order_range){spot.addr + (uint64_t)lo,
+						       spot.addr + (uint64_t)hi, o == 2};
 	}
 	if (st != OK)
 		return st;

@@ -228,16 +228,22 @@ static void fill_scalars(struct run *r)
 	}
 }
 
-static void run_init(struct run *r, enum isa_level level, const struct nest *spec,
-		     const struct bz_args *a, void *scratch)
+const struct tier0_isa *tier0_table(enum isa_level level)
 {
 	static const struct tier0_isa *const table[ISA_END] = {&tier0_isa_v2, &tier0_isa_v3,
 							       &tier0_isa_v4};
+
+	return table[level < 0 ? 0 : level];
+}
+
+static void run_init(struct run *r, enum isa_level level, const struct nest *spec,
+		     const struct bz_args *a, void *scratch)
+{
 	char *at = (char *)(((uintptr_t)scratch + 63) & ~(uintptr_t)63);
 
 	r->spec = spec;
 	r->a = a;
-	r->isa = table[level < 0 ? 0 : level];
+	r->isa = tier0_table(level);
 	r->wide = level == ISA_V4 ? &tier0_isa_v4_wide : r->isa;
 	layout_init(&r->lay, spec);
 	r->regs = at;

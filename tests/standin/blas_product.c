@@ -149,7 +149,7 @@ static char *matrix_at(const struct product *p, const struct matrix *x, int rows
 	CUdeviceptr at = x->at + (CUdeviceptr)(x->step * i) * size;
 	size_t high = (size_t)(x->turned ? cols : rows), wide = (size_t)(x->turned ? rows : cols);
 	size_t bytes = ((wide - 1) * (size_t)x->ld + high) * size;
-	char *host = p->driver->host(at, bytes);
+	char *host = p->driver->host(at, bytes, x == &p->c);
 
 	if (at % size)
 		p->driver->fault(p->context, CUDA_ERROR_MISALIGNED_ADDRESS, what, at, bytes);
@@ -162,7 +162,7 @@ static void compute(void *data)
 {
 	const struct product *p = data;
 
-	if (!p->driver->host(p->workspace, p->workspace_bytes)) {
+	if (!p->driver->host(p->workspace, p->workspace_bytes, true)) {
 		p->driver->fault(p->context, CUDA_ERROR_ILLEGAL_ADDRESS, "cuBLAS: the workspace",
 				 p->workspace, p->workspace_bytes);
 		return;

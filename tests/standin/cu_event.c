@@ -12,12 +12,13 @@ double cu_now_ms(void)
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-void cu_event_reach(struct CUevent_st *e, uint64_t sequence)
+void cu_event_reach(struct CUevent_st *e, uint64_t sequence, const struct cu_clock *clock)
 {
 	pthread_mutex_lock(&e->lock);
 	if (sequence > e->done) {
 		e->done = sequence;
 		e->ms = cu_now_ms();
+		cu_race_join(&e->clock, clock);
 	}
 	pthread_cond_broadcast(&e->done_changed);
 	pthread_mutex_unlock(&e->lock);
@@ -177,7 +178,10 @@ CUresult cuEventQuery(CUevent event)
 
 	if (error)
 		return error;
-	return reached(event) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+	if (!reached(event))
+		return CUDA_ERROR_NOT_READY;
+	cu_race_waited(&event->clock);
+	return CUDA_SUCCESS;
 }
 
 CUresult cuEventSynchronize(CUevent event)
@@ -191,6 +195,7 @@ CUresult cuEventSynchronize(CUevent event)
 	uint64_t sequence = event->recorded;
 	pthread_mutex_unlock(&event->lock);
 	cu_event_wait(event, sequence, &c->cancel);
+	cu_race_waited(&event->clock);
 	cu_pool_synchronized(c->device);
 	return (CUresult)__atomic_load_n(&c->fault, __ATOMIC_SEQ_CST);
 }

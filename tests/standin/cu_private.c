@@ -52,12 +52,22 @@ static void fault(CUcontext c, int code, const char *what, CUdeviceptr address, 
 	cu_set_fault(c, code, text);
 }
 
+static char *host(CUdeviceptr address, size_t bytes, bool write)
+{
+	struct ptx_range r;
+
+	if (!cu_memory_translate(NULL, address, bytes, &r))
+		return NULL;
+	cu_op_touched(cu_op_library, r.lo, address, address + bytes, write);
+	return r.host + (address - r.lo);
+}
+
 static const struct cu_private table = {.context = context,
 					.enter = enter,
 					.stream_ok = stream_ok,
 					.memory_ok = memory_ok,
 					.push = push,
-					.host = cu_memory_host,
+					.host = host,
 					.fault = fault,
 					.log = cu_log};
 

@@ -30,8 +30,9 @@ struct cu_private {
 	/* Have the stream call `call` with a copy of the bytes at `data`. */
 	void (*push)(CUcontext c, CUstream stream, void (*call)(void *data), const void *data,
 		     size_t bytes);
-	/* In such a call: where device memory lies; NULL: not in one live allocation. */
-	char *(*host)(CUdeviceptr address, size_t bytes);
+	/* In such a call, which reads or writes them: where bytes of the device's memory lie;
+	 * NULL: not in one live allocation. */
+	char *(*host)(CUdeviceptr address, size_t bytes, bool write);
 	/* In such a call: break the context with `code`. */
 	void (*fault)(CUcontext c, int code, const char *what, CUdeviceptr address, size_t bytes);
 	void (*log)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -16,6 +16,7 @@
 
 #include "compile/compile.h"
 #include "emit/emit_c.h"
+#include "float16.h"
 #include "worker/kernel_abi.h"
 #include "worker/tier0.h"
 
@@ -167,12 +168,35 @@ static inline void fill(char *p, unsigned dtype, size_t n, uint64_t *state)
 			double v = some_double(r);
 
 			memcpy(p + i * bytes, &v, 8);
+		} else if (bytes == 2) {
+			uint16_t v = float16_bits(some_double(r));
+
+			memcpy(p + i * bytes, &v, 2);
 		} else {
 			float v = (float)some_double(r);
 
 			memcpy(p + i * bytes, &v, 4);
 		}
 	}
+}
+
+/* A float of `bytes`. */
+static inline double float_at(const char *p, unsigned bytes)
+{
+	uint16_t h;
+	float f;
+	double d;
+
+	if (bytes == 2) {
+		memcpy(&h, p, 2);
+		return float16_value(h);
+	}
+	if (bytes == 4) {
+		memcpy(&f, p, 4);
+		return f;
+	}
+	memcpy(&d, p, 8);
+	return d;
 }
 
 static inline bool same_element(const char *a, const char *b, unsigned dtype)
@@ -185,18 +209,8 @@ static inline bool same_element(const char *a, const char *b, unsigned dtype)
 	if (row->cls != CLASS_FLOAT && row->cls != CLASS_COMPLEX)
 		return false;
 	for (unsigned i = 0; i < parts; i++) {
-		double x, y;
-		float f, g;
+		double x = float_at(a + i * bytes, bytes), y = float_at(b + i * bytes, bytes);
 
-		if (bytes == 8) {
-			memcpy(&x, a + i * 8, 8);
-			memcpy(&y, b + i * 8, 8);
-		} else {
-			memcpy(&f, a + i * 4, 4);
-			memcpy(&g, b + i * 4, 4);
-			x = f;
-			y = g;
-		}
 		if (memcmp(a + i * bytes, b + i * bytes, bytes) && !(isnan(x) && isnan(y)))
 			return false;
 	}

@@ -86,6 +86,12 @@ Test(nest_check, refuses_what_breaks_a_rule)
 	n = row_sum();
 	n.instr[1].ltype = DT_FLOAT32; /* a sum of singles is no double */
 	refused(&n, "does not give type");
+	n = row_sum(); /* halves are summed as singles */
+	n.access[0].dtype = n.access[1].dtype = DT_FLOAT16;
+	n.access[0].stride[1] = 2;
+	for (unsigned k = 0; k < n.ninstr; k++)
+		n.instr[k].dtype = n.instr[k].ltype = DT_FLOAT16;
+	refused(&n, "reduces float16");
 	n = row_sum();
 	n.post = 4;
 	refused(&n, "post");
