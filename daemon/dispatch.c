@@ -471,21 +471,44 @@ static enum start give_up(struct job *j, enum status st, const struct err *err)
 	return ENDED;
 }
 
-/* Names of those who hold the most of a device's memory. */
+static uint64_t held_by(const struct session *s, const struct device *dev)
+{
+	uint64_t bytes = 0;
+
+	for (const struct mirror *m = dev->newest; m; m = m->older)
+		bytes += m->client == s->id ? m->bytes : 0;
+	return bytes;
+}
+
+/* Names of those who hold the most of a device's memory, the greatest first. */
 static void name_holders(char *buf, size_t n, const struct device *dev, const struct brazed *d)
 {
+	const struct session *last = NULL;
+	uint64_t below = UINT64_MAX;
 	size_t at = 0;
 
 	buf[0] = 0;
-	for (const struct session *s = d->sessions; s && at < n; s = s->next) {
+	while (at < n) {
+		const struct session *most = NULL;
 		uint64_t bytes = 0;
+		bool behind = false; /* `last`, among those that hold as much */
 
-		for (const struct mirror *m = dev->newest; m; m = m->older)
-			bytes += m->client == s->id ? m->bytes : 0;
-		if (bytes)
-			at += (size_t)snprintf(buf + at, n - at, "%s%.24s (pid %u) %llu MiB",
-					       at ? ", " : "", s->name, s->pid,
-					       (unsigned long long)(bytes >> 20));
+		for (const struct session *s = d->sessions; s; s = s->next) {
+			uint64_t held = held_by(s, dev);
+
+			if (held > bytes && (held < below || (held == below && behind))) {
+				most = s;
+				bytes = held;
+			}
+			behind |= s == last;
+		}
+		if (!most)
+			return;
+		at += (size_t)snprintf(buf + at, n - at, "%s%.24s (pid %u) %llu MiB",
+				       at ? ", " : "", most->name, most->pid,
+				       (unsigned long long)(bytes >> 20));
+		last = most;
+		below = bytes;
 	}
 }
 
@@ -507,6 +530,25 @@ static struct session *session_of(struct mirror *m)
 	return (struct session *)((char *)m->trace - offsetof(struct session, trace));
 }
 
+/* Ask for room; where it takes an array that is only on the device, have it fetched.
+ * One whose arena has no room for it stays, and the next coldest goes. */
+static enum device_room ask_room(struct device *dev, uint64_t bytes, struct mirror **victim)
+{
+	enum device_room room = device_make_room(dev, bytes, victim);
+	bool stuck = false;
+	struct err err = {0};
+
+	while (*victim && !(*victim)->storage->fetching &&
+	       dispatch_fetch(session_of(*victim), (*victim)->storage, &err)) {
+		stuck = true;
+		(*victim)->stuck = 1;
+		room = device_make_room(dev, bytes, victim);
+	}
+	for (struct mirror *m = dev->newest; m && stuck; m = m->older)
+		m->stuck = 0;
+	return room;
+}
+
 /* STARTED: there is room. */
 static enum start make_room(struct job *j)
 {
@@ -514,20 +556,16 @@ static enum start make_room(struct job *j)
 	uint64_t bytes = job_mirror_bytes(j);
 	struct executor_stats stats;
 	struct mirror *victim = NULL;
-	struct err err = {0};
 	enum device_room room;
 
 	if (!bytes)
 		return STARTED;
-	room = device_make_room(dev, bytes, &victim);
+	room = ask_room(dev, bytes, &victim);
 	if (room == ROOM_YES)
 		return STARTED;
 	if (room == ROOM_NEVER)
 		return no_room(j, bytes);
 	executor_get_stats(dev->executor, &stats);
-	if (victim && !victim->storage->fetching &&
-	    dispatch_fetch(session_of(victim), victim->storage, &err))
-		return give_up(j, E_NOMEM, &err);
 	if (!victim && !stats.queued && !stats.in_flight)
 		return no_room(j, bytes);
 	j->session->d->crowded = true;

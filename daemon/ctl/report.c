@@ -145,6 +145,8 @@ static void put_devices(cJSON *out, const struct brazed *d, struct executor_stat
 		sum->steps += x.steps;
 		sum->slices += x.slices;
 		sum->busy_ns += x.busy_ns;
+		sum->library_products += x.library_products;
+		sum->own_products += x.own_products;
 		sum->deaths += x.deaths;
 		sum->queued += x.queued;
 		sum->in_flight += x.in_flight;
@@ -167,6 +169,8 @@ static void put_devices(cJSON *out, const struct brazed *d, struct executor_stat
 	ctl_put(out, "device_spills", (double)spills);
 	ctl_put(out, "device_fetches", (double)fetches);
 	ctl_put(out, "device_lost_arrays", (double)lost);
+	ctl_put(out, "device_products.library", (double)sum->library_products);
+	ctl_put(out, "device_products.own", (double)sum->own_products);
 }
 
 static void put_status(const struct report *r, cJSON *out)

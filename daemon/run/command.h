@@ -143,6 +143,8 @@ struct command_done {
 	uint32_t status; /* enum status */
 	uint16_t nfetch, nfault;
 	uint64_t busy_ns; /* time its kernels ran */
+	/* Slices of matrix products by a GPU's library, and by our own kernel. */
+	uint32_t library_products, own_products;
 	char text[LIMIT_ERROR_TEXT];
 };
 

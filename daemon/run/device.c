@@ -93,7 +93,7 @@ enum device_room device_make_room(struct device *d, uint64_t bytes, struct mirro
 		return ROOM_NEVER;
 	for (struct mirror *m = d->oldest; m && bytes > d->capacity - d->used; m = newer) {
 		newer = m->newer;
-		if (m->users)
+		if (m->users || m->stuck)
 			continue;
 		if (!m->storage->host && m->valid) {
 			*victim = m;

@@ -57,6 +57,7 @@ struct mirror {
 	uint32_t users;	  /* jobs and transfers bound to it */
 	uint8_t valid;	  /* it has the value (when its version is stored) */
 	uint8_t arriving; /* a job in flight carries it there */
+	uint8_t stuck;	  /* it is only here, and its arena had no room for it just now */
 };
 
 /* A mirror of the storage on this device, the existing one or a new, empty one; it
@@ -74,7 +75,8 @@ enum device_room {
 	ROOM_LATER, /* *victim must be fetched to the host first; NULL: a job must end */
 	ROOM_NEVER
 };
-/* Are these bytes free beside what is in use?  Drops what the host has as well. */
+/* Are these bytes free beside what is in use?  Drops what the host has as well; leaves
+ * what is stuck. */
 enum device_room device_make_room(struct device *d, uint64_t bytes, struct mirror **victim);
 void device_lost(struct device *d); /* the worker died: every mirror is gone */
 

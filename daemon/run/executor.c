@@ -204,6 +204,8 @@ static void run_done(struct executor *x, const struct command_done *done, size_t
 	f = flight_land(x, at);
 	job = f.job;
 	x->stats.busy_ns += busy;
+	x->stats.library_products += done->library_products;
+	x->stats.own_products += done->own_products;
 	job->busy_ns += busy;
 	job->in_flight--;
 	schedule_correct(x, job->client, (int64_t)(busy / 1000) - (int64_t)f.cost_us);

@@ -84,9 +84,10 @@ struct executor_config {
 
 struct executor_stats {
 	uint64_t runs, steps, slices, busy_ns, deaths, queued, in_flight;
-	uint64_t registered_bytes;  /* of arenas, with the device's driver */
-	uint64_t beside_steps;	    /* that were launched beside others */
-	uint64_t trials, tuning_ns; /* of geometries, while its device was idle */
+	uint64_t library_products, own_products; /* as in struct command_done */
+	uint64_t registered_bytes;		 /* of arenas, with the device's driver */
+	uint64_t beside_steps;			 /* that were launched beside others */
+	uint64_t trials, tuning_ns;		 /* of geometries, while its device was idle */
 	int pid;
 };
 

@@ -15,7 +15,24 @@
 
 #define WORKSPACE_BYTES (32u << 20)
 
-enum { BLAS_OK = 0, MATH_PEDANTIC = 2, ATOMICS_FORBIDDEN = 0, OP_PLAIN = 0, OP_TRANSPOSED = 1 };
+enum { MATH_PEDANTIC = 2, ATOMICS_FORBIDDEN = 0, OP_PLAIN = 0, OP_TRANSPOSED = 1 };
+enum { BLAS_OK = 0, NO_MEMORY = 3, NOT_SUPPORTED = 15 };
+
+/* What a status means: for this call only, or for the handle as well. */
+static const struct blas_status {
+	int code;
+	bool call_only;
+	const char *text;
+} statuses[] = {{1, false, "not initialised"},
+		{NO_MEMORY, true, "out of memory"},
+		{7, true, "an argument is not taken"},
+		{8, false, "not for this GPU"},
+		{11, false, "memory is not accessible"},
+		{13, false, "the launch failed"},
+		{14, false, "internal error"},
+		{NOT_SUPPORTED, true, "not supported"},
+		{16, false, "no licence"},
+		{-1, false, "unknown"}};
 
 typedef int gemm_fn(void *handle, int ta, int tb, int m, int n, int k, const void *alpha,
 		    const void *a, int lda, long long step_a, const void *b, int ldb,
@@ -35,18 +52,30 @@ struct cuda_blas {
 	gemm_fn *sgemm, *dgemm, *cgemm, *zgemm;
 };
 
+/* The row of a status; of one that is not known, the last. */
+static const struct blas_status *status_of(int rc)
+{
+	const struct blas_status *s = statuses;
+
+	while (s->code >= 0 && s->code != rc)
+		s++;
+	return s;
+}
+
 static void *library_open(void)
 {
 	static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11",
 					    NULL};
 	const char *named = getenv("BRAZE_LIBCUBLAS");
 	struct cuda_find found;
+	void *library = NULL;
 
-	if (named && !*named)
-		return NULL; /* it is not wanted */
-	return cuda_find(&found, "BRAZE_LIBCUBLAS", names)
-		       ? dlopen(found.path, RTLD_NOW | RTLD_LOCAL)
-		       : NULL;
+	if ((named && !*named) || !cuda_find(&found, "BRAZE_LIBCUBLAS", names))
+		return NULL; /* it is not wanted, or not here */
+	library = dlopen(found.path, RTLD_NOW | RTLD_LOCAL);
+	if (!library)
+		log_warn("cuda_blas", "cuBLAS does not load: %s", dlerror());
+	return library;
 }
 
 static bool resolve(struct cuda_blas *b)
@@ -104,42 +133,55 @@ static bool library_ready(struct cuda_blas *b)
 	return ready;
 }
 
-/* A handle on the lane's stream, set as cuda_blas.h says. */
-static bool handle_open(struct cuda_lane *l)
+/* A handle on the lane's stream, set as cuda_blas.h says; or a status. */
+static int handle_open(struct cuda_lane *l)
 {
 	struct cuda_blas *b = l->c->blas;
-	uint64_t free_bytes = 0;
-	struct err err = {0};
+	void *space = (void *)(uintptr_t)l->blas_space;
+	int rc = b->create(&l->blas);
 
-	if (cuda_memory_take(l, &l->blas_space, WORKSPACE_BYTES, &free_bytes, &err) != OK) {
-		log_warn("cuda_blas", "%s", err.text);
-		return false;
+	if (rc == NO_MEMORY) { /* the pools may keep what it needs */
+		cuda_memory_gather(l);
+		rc = b->create(&l->blas);
 	}
-	if (b->create(&l->blas) != BLAS_OK) {
+	if (rc != BLAS_OK)
 		l->blas = NULL;
-		return false;
-	}
 	/* The stream first: setting it resets the workspace. */
-	return b->set_stream(l->blas, l->stream) == BLAS_OK &&
-	       b->set_workspace(l->blas, (void *)(uintptr_t)l->blas_space, WORKSPACE_BYTES) ==
-		       BLAS_OK &&
-	       b->set_math(l->blas, MATH_PEDANTIC) == BLAS_OK &&
-	       b->set_atomics(l->blas, ATOMICS_FORBIDDEN) == BLAS_OK;
+	if (rc == BLAS_OK)
+		rc = b->set_stream(l->blas, l->stream);
+	if (rc == BLAS_OK)
+		rc = b->set_workspace(l->blas, space, WORKSPACE_BYTES);
+	if (rc == BLAS_OK)
+		rc = b->set_math(l->blas, MATH_PEDANTIC);
+	return rc == BLAS_OK ? b->set_atomics(l->blas, ATOMICS_FORBIDDEN) : rc;
 }
 
 bool cuda_blas_ready(struct cuda_lane *l)
 {
+	uint64_t free_bytes = 0;
+	struct err err = {0};
+	int rc = BLAS_OK;
+
 	if (l->blas_tried)
 		return l->blas != NULL;
 	l->blas_tried = true;
 	/* Loading it may take longer than a step may: the watch waits. */
 	l->patient = true;
-	if (library_ready(l->c->blas) && !handle_open(l)) {
-		log_warn("cuda_blas", "cuBLAS gives no handle; products use braze's own kernel");
-		cuda_blas_close(l);
+	if (!library_ready(l->c->blas)) {
+		l->patient = false;
+		return false;
+	}
+	if (cuda_memory_take(l, &l->blas_space, WORKSPACE_BYTES, &free_bytes, &err) == OK) {
+		l->patient = true;
+		rc = handle_open(l);
 	}
 	l->patient = false;
-	return l->blas != NULL;
+	if (err.code == OK && rc == BLAS_OK)
+		return true;
+	log_warn("cuda_blas", "client %llu: no cuBLAS handle, own products: %s",
+		 (unsigned long long)l->client, err.code == OK ? status_of(rc)->text : err.text);
+	cuda_blas_close(l);
+	return false;
 }
 
 void cuda_blas_close(struct cuda_lane *l)
@@ -186,7 +228,26 @@ bool cuda_blas_fits(const struct cuda_gemm *g)
 	       g->count <= INT32_MAX && layouts(g, op, ld);
 }
 
-enum status cuda_blas_run(struct cuda_lane *l, const struct cuda_gemm *g, struct err *err)
+/* A piece was refused.  A context that is broken ends the worker here; a handle that
+ * is of no use any more is given up. */
+static void refused(struct cuda_lane *l, const struct cuda_gemm *g, int rc)
+{
+	const struct blas_status *s = status_of(rc);
+
+	cuda_context_expect(l->c, l->c->api.cuStreamSynchronize(l->stream), "a product by cuBLAS");
+	if (!s->call_only || !l->blas_refused)
+		log_warn("cuda_blas",
+			 "client %llu: cuBLAS status %d (%s) for %lld x %lld x %lld, %s by braze's "
+			 "own kernel",
+			 (unsigned long long)l->client, rc, s->text, (long long)g->m,
+			 (long long)g->n, (long long)g->k,
+			 s->call_only ? "done" : "from here on all done");
+	l->blas_refused = true;
+	if (!s->call_only)
+		cuda_blas_close(l);
+}
+
+static int ask(struct cuda_lane *l, const struct cuda_gemm *g)
 {
 	static const float one_s[2] = {1, 0}, zero_s[2] = {0, 0};
 	static const double one_d[2] = {1, 0}, zero_d[2] = {0, 0};
@@ -198,18 +259,30 @@ enum status cuda_blas_run(struct cuda_lane *l, const struct cuda_gemm *g, struct
 					       : b->cgemm;
 	const void *one = wide ? (const void *)one_d : one_s;
 	const void *zero = wide ? (const void *)zero_d : zero_s;
-	int op[3], rc = 0;
-	int64_t ld[3];
+	int64_t ld[3] = {0}, step[3] = {0};
+	int op[3] = {0};
 
 	if (!layouts(g, op, ld))
-		return err_set(err, E_INTERNAL, "a product that cuBLAS cannot do");
-	rc = fn(l->blas, op[1], op[0], (int)g->n, (int)g->m, (int)g->k, one,
-		(const void *)(uintptr_t)g->base[1], (int)ld[1], g->step[1],
-		(const void *)(uintptr_t)g->base[0], (int)ld[0], g->step[0], zero,
-		(void *)(uintptr_t)g->base[2], (int)ld[2], g->step[2], (int)g->count);
+		return NOT_SUPPORTED;
+	for (int i = 0; i < 3 && g->count > 1; i++)
+		step[i] = g->step[i];
+	l->patient = true; /* the first one loads code */
+	return fn(l->blas, op[1], op[0], (int)g->n, (int)g->m, (int)g->k, one,
+		  (const void *)(uintptr_t)g->base[1], (int)ld[1], step[1],
+		  (const void *)(uintptr_t)g->base[0], (int)ld[0], step[0], g->add ? one : zero,
+		  (void *)(uintptr_t)g->base[2], (int)ld[2], step[2], (int)g->count);
+}
+
+bool cuda_blas_run(struct cuda_lane *l, const struct cuda_gemm *g)
+{
+	int rc = ask(l, g);
+
+	if (rc == NO_MEMORY) {
+		cuda_memory_gather(l);
+		rc = ask(l, g);
+	}
 	if (rc != BLAS_OK)
-		return err_set(err, E_INTERNAL,
-			       "cuBLAS refused a product of %lld x %lld x %lld: %d",
-			       (long long)g->m, (long long)g->n, (long long)g->k, rc);
-	return OK;
+		refused(l, g, rc);
+	l->patient = false;
+	return rc == BLAS_OK;
 }

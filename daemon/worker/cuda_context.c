@@ -85,6 +85,9 @@ static enum status describe(struct cuda *c, int ordinal, struct err *err)
 			c, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR),
 		.blocks =
 			(uint32_t)attribute(c, CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR)};
+	c->khz = (uint32_t)attribute(c, CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
+	c->single_to_double =
+		(uint32_t)attribute(c, CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO);
 	c->pools = c->api.pools && attribute(c, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED);
 	if (!attribute(c, CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED))
 		c->pin_limit = 0;

@@ -311,6 +311,8 @@ static void complete(struct cuda_run *run)
 	} else {
 		memcpy(done->text, run->err.text, sizeof done->text);
 	}
+	done->library_products = run->library_products;
+	done->own_products = run->own_products;
 	done->status = (uint32_t)run->err.code;
 	done->head.bytes = (uint32_t)(at - reply);
 	cuda_worker_send(c, done, done->head.bytes);

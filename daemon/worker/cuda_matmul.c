@@ -1,41 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker/cuda_matmul.c - a slice of a matrix product: by cuBLAS in fixed panels, or
- * by our own kernel.
+/* worker/cuda_matmul.c - a slice of a matrix product: by cuBLAS in the pieces of
+ * cuda_panel.h, or by our own kernel.
  *
- * What the library is asked for at once depends on the shape alone: panels of rows,
- * or groups of small products.  A slice does those whose first row it has, whole, so
- * the bits of a product do not depend on how it was sliced. */
+ * When the library refuses a piece, our kernel does the slice's panels again: their
+ * rows may reach beyond the slice, and the next slice takes them for done. */
 #include <string.h>
 
 #include "cuda_blas.h"
+#include "cuda_panel.h"
 #include "cuda_worker.h"
 #include "matmul.h"
-
-#define PANEL_WORK 5e10 /* multiply-adds of a panel: a few milliseconds */
-#define PANEL_ROWS 128	/* its rows are a multiple of this */
-#define GROUP_MAX  64	/* small products asked for at once */
 
 struct product {
 	const struct plan_matmul *p;
 	unsigned element; /* bytes */
 	CUdeviceptr base[3];
-	int64_t panel; /* rows */
-	int64_t group; /* products */
-	int64_t last;  /* extent of the last batch axis; 1: there is none */
+	struct cuda_order_range range[3]; /* that the operands touch */
+	struct cuda_panel panel;
 };
 
-/* The part of C that begins with row `row` of all batches' rows. */
+/* The panel or group of C that begins with row `row` of all batches' rows. */
 static struct cuda_gemm part_at(const struct product *x, int64_t row)
 {
 	const struct plan_matmul *p = x->p;
-	int64_t batch = row / p->m, first = row % p->m, at = batch;
-	int64_t left = x->last - batch % x->last;
-	struct cuda_gemm g = {.dtype = p->dtype,
-			      .m = p->m - first < x->panel ? p->m - first : x->panel,
-			      .n = p->n,
-			      .k = p->k,
-			      .count = left < x->group ? left : x->group};
+	int64_t at = row / p->m, first = row % p->m;
+	struct cuda_gemm g = {.dtype = p->dtype, .n = p->n, .k = p->k};
 
+	cuda_panel_at(&x->panel, p, row, &g.m, &g.count);
 	for (int i = 0; i < 3; i++) {
 		g.base[i] = x->base[i];
 		g.row[i] = p->row[i] / x->element;
@@ -52,69 +43,93 @@ static struct cuda_gemm part_at(const struct product *x, int64_t row)
 	return g;
 }
 
-/* Strides that are no whole elements cannot be told to the library. */
+/* Of a panel: the columns from `col` on, and of k what begins at `deep`. */
+static struct cuda_gemm piece_at(const struct product *x, const struct cuda_gemm *part, int64_t col,
+				 int64_t deep)
+{
+	const struct plan_matmul *p = x->p;
+	struct cuda_gemm g = *part;
+
+	g.n = p->n - col < x->panel.cols ? p->n - col : x->panel.cols;
+	g.k = p->k - deep < x->panel.depth ? p->k - deep : x->panel.depth;
+	g.base[0] += (CUdeviceptr)(deep * p->col[0]);
+	g.base[1] += (CUdeviceptr)(deep * p->row[1] + col * p->col[1]);
+	g.base[2] += (CUdeviceptr)(col * p->col[2]);
+	g.add = deep > 0;
+	return g;
+}
+
+/* Strides and addresses that are no whole elements cannot be told to the library. */
 static bool whole(const struct product *x)
 {
 	const struct plan_matmul *p = x->p;
 
 	for (int i = 0; i < 3; i++) {
-		if (p->row[i] % x->element || p->col[i] % x->element ||
-		    (p->nbatch && p->step[i][p->nbatch - 1] % x->element))
+		if (p->row[i] % x->element || p->col[i] % x->element || x->base[i] % x->element)
 			return false;
+		for (int d = 0; d < p->nbatch; d++) {
+			if (p->step[i][d] % x->element)
+				return false;
+		}
 	}
 	return true;
 }
 
-static void cut(struct product *x)
+/* May products along the last batch axis be asked for together?  Operands must lie
+ * forwards, results apart. */
+static bool in_groups(const struct product *x)
 {
 	const struct plan_matmul *p = x->p;
-	double row_work = (double)p->n * (double)p->k;
-	double rows = PANEL_WORK / (row_work > 1 ? row_work : 1);
+	int64_t extent = (p->m - 1) * p->row[2] + (p->n - 1) * p->col[2] + x->element;
+	int d = p->nbatch - 1;
 
-	x->last = p->nbatch ? p->batch[p->nbatch - 1] : 1;
-	x->panel = rows < (double)p->m ? (int64_t)rows / PANEL_ROWS * PANEL_ROWS : p->m;
-	x->panel = x->panel < PANEL_ROWS ? PANEL_ROWS : x->panel;
-	x->group = 1;
-	if (x->panel >= p->m) {
-		int64_t fit = (int64_t)(rows / (double)p->m);
-
-		x->group = fit < 1 ? 1 : fit < GROUP_MAX ? fit : GROUP_MAX;
-	}
+	return d >= 0 && p->step[0][d] >= 0 && p->step[1][d] >= 0 && p->step[2][d] >= extent;
 }
 
-/* The first row of what follows the part that begins with `row`. */
-static int64_t next_part(const struct product *x, int64_t row, const struct cuda_gemm *g)
+static void cut(struct product *x, const struct cuda *c)
 {
-	return x->panel < x->p->m ? row + g->m : row + g->count * x->p->m;
+	cuda_panel_cut(&x->panel, x->p,
+		       cuda_panel_budget(c->units, c->khz, c->single_to_double, x->p->dtype),
+		       in_groups(x));
 }
 
-static enum status parts(struct cuda_run *run, const struct product *x, int64_t lo, int64_t hi,
-			 struct err *err)
+static bool panel_by_library(struct cuda_run *run, const struct product *x,
+			     const struct cuda_gemm *part)
 {
-	int64_t group_rows = x->group * x->p->m, row = 0;
-	enum status st = OK;
+	bool done = true;
 
-	/* The first part that begins in the slice: parts begin anew with each row of
-	 * the last batch axis. */
-	if (x->panel < x->p->m) {
-		row = lo / x->p->m * x->p->m;
-	} else {
-		row = lo / (x->last * x->p->m) * (x->last * x->p->m);
-		row += (lo - row) / group_rows * group_rows;
+	for (int64_t col = 0; col < part->n && done; col += x->panel.cols) {
+		for (int64_t deep = 0; deep < part->k && done && !run->cancelled;
+		     deep += x->panel.depth) {
+			struct cuda_gemm g = piece_at(x, part, col, deep);
+
+			done = cuda_blas_run(run->lane, &g);
+		}
 	}
-	while (row < hi && st == OK && !run->cancelled) {
+	return done;
+}
+
+/* The slice's panels, whose rows are [*lo, *hi) then; false: not all could be done. */
+static bool by_library(struct cuda_run *run, const struct product *x, int64_t *lo, int64_t *hi)
+{
+	int64_t row = cuda_panel_first(&x->panel, x->p, *lo), end = *hi;
+	bool done = true;
+
+	*lo = row;
+	while (row < end) {
 		struct cuda_gemm g = part_at(x, row);
 
-		if (row >= lo)
-			st = cuda_blas_run(run->lane, &g, err);
-		row = next_part(x, row, &g);
+		if (done && !run->cancelled)
+			done = panel_by_library(run, x, &g);
+		row += g.count * g.m;
 	}
-	return st;
+	*hi = row;
+	return done;
 }
 
 /* Our own kernel's launch is gathered, as a nest's is. */
-static enum status by_kernel(struct cuda_run *run, uint32_t i, const struct product *x,
-			     const struct cuda_order_range range[3], struct err *err)
+static enum status by_kernel(struct cuda_run *run, uint32_t i, const struct product *x, int64_t lo,
+			     int64_t hi, struct err *err)
 {
 	const struct command_step *s = run->step[i];
 	struct cuda_lane *l = run->lane;
@@ -122,7 +137,7 @@ static enum status by_kernel(struct cuda_run *run, uint32_t i, const struct prod
 	struct cuda_shot_facts f = {.threads = CUDA_THREADS,
 				    .block = &args,
 				    .bytes = sizeof args,
-				    .range = range,
+				    .range = x->range,
 				    .nrange = 3};
 	enum status st = OK;
 
@@ -132,22 +147,38 @@ static enum status by_kernel(struct cuda_run *run, uint32_t i, const struct prod
 	st = cuda_code_entry(&f.function, run->kernel[i], "bz_matmul", err);
 	if (st != OK)
 		return st;
-	cuda_launch_matmul(&args, &f.grid, x->p, x->base, s->lo, s->hi, l->slot[run->slot].cancel);
+	cuda_launch_matmul(&args, &f.grid, x->p, x->base, lo, hi, l->slot[run->slot].cancel);
 	f.turns = (uint64_t)x->p->k / 4; /* from fast memory: four take as long as a nest's */
-	if (f.grid)
-		cuda_step_shoot(run, i, &f);
+	if (!f.grid)
+		return OK;
+	run->own_products++;
+	cuda_step_shoot(run, i, &f);
 	return OK;
 }
 
-/* The library's launches are on the lane's stream, by themselves. */
-static enum status by_library(struct cuda_run *run, uint32_t i, const struct product *x,
-			      struct err *err)
+static enum status multiply(struct cuda_run *run, uint32_t i, struct product *x, struct err *err)
 {
-	enum status st = cuda_step_fire(run, err);
+	const struct command_step *s = run->step[i];
+	int64_t lo = s->lo, hi = s->hi;
+	struct cuda_gemm first = {0};
+	enum status st = OK;
 
-	if (st == OK)
-		st = cuda_issue_mark(run, i, err);
-	return st == OK ? parts(run, x, run->step[i]->lo, run->step[i]->hi, err) : st;
+	x->element = dtype_row(x->p->dtype)->bytes;
+	cut(x, run->lane->c);
+	first = part_at(x, 0);
+	if (whole(x) && cuda_blas_fits(&first) && cuda_blas_ready(run->lane)) {
+		/* The library's launches are on the lane's stream, by themselves. */
+		st = cuda_step_fire(run, err);
+		if (st == OK)
+			st = cuda_issue_mark(run, i, err);
+		if (st != OK)
+			return st;
+		if (by_library(run, x, &lo, &hi)) {
+			run->library_products += lo < hi;
+			return OK;
+		}
+	}
+	return by_kernel(run, i, x, lo, hi, err);
 }
 
 enum status cuda_matmul_step(struct cuda_run *run, uint32_t i, struct err *err)
@@ -156,8 +187,6 @@ enum status cuda_matmul_step(struct cuda_run *run, uint32_t i, struct err *err)
 	const struct command_place *place = (const struct command_place *)(s + 1);
 	struct plan_matmul p;
 	struct product x = {.p = &p};
-	struct cuda_order_range range[3] = {0};
-	struct cuda_gemm whole_part = {0};
 	enum status st = OK;
 
 	memcpy(&p, place + 3, sizeof p);
@@ -172,8 +201,8 @@ enum status cuda_matmul_step(struct cuda_run *run, uint32_t i, struct err *err)
 			st = err_set(err, E_INTERNAL, "operand %d of step %u is not the device's",
 				     o, s->index);
 		x.base[o] = spot.addr;
-		range[o] = (struct cuda_order_range){spot.addr + (uint64_t)lo,
-						     spot.addr + (uint64_t)hi, o == 2};
+		x.range[o] = (struct cuda_order_range){spot.addr + (uint64_t)lo,
+						       spot.addr + (uint64_t)hi, o == 2};
 	}
 	if (st != OK)
 		return st;
@@ -182,10 +211,5 @@ enum status cuda_matmul_step(struct cuda_run *run, uint32_t i, struct err *err)
 			       (long long)s->lo, (long long)s->hi, (long long)matmul_rows(&p));
 	if (s->lo == s->hi || p.n == 0)
 		return OK;
-	x.element = dtype_row(p.dtype)->bytes;
-	cut(&x);
-	whole_part = part_at(&x, 0);
-	if (whole(&x) && cuda_blas_fits(&whole_part) && cuda_blas_ready(run->lane))
-		return by_library(run, i, &x, err);
-	return by_kernel(run, i, &x, range, err);
+	return multiply(run, i, &x, err);
 }

@@ -113,8 +113,8 @@ static void trim(struct cuda_lane *l)
 		free_lists(c, &l->freed);
 }
 
-/* Give what no lane uses back to the device.  `trimming` keeps the lanes alive. */
-static void gather_free(struct cuda_lane *hungry)
+/* `trimming` keeps the lanes alive. */
+void cuda_memory_gather(struct cuda_lane *hungry)
 {
 	struct cuda *c = hungry->c;
 	struct cuda_lane *first = NULL;
@@ -175,7 +175,7 @@ enum status cuda_memory_take(struct cuda_lane *l, CUdeviceptr *out, uint64_t byt
 	if (cuda_error_class(rc) == CUDA_MEMORY && bytes <= c->memory) {
 		log_debug("cuda_memory", "%llu bytes are short: trimming",
 			  (unsigned long long)bytes);
-		gather_free(l);
+		cuda_memory_gather(l);
 		rc = take(l, out, bytes ? bytes : 1);
 	}
 	*free_bytes = 0;

@@ -19,10 +19,16 @@
 
 enum { EXIT_FATAL = 3, EXIT_HANG = 4 };
 
+/* The device writes the mark at any time. */
+static uint32_t mark_of(const struct cuda_lane *l)
+{
+	return l->mark ? __atomic_load_n(l->mark, __ATOMIC_RELAXED) : 0;
+}
+
 void cuda_watch_show(struct cuda_lane *l, bool last)
 {
 	const struct cuda_run *run = l->issued;
-	uint32_t mark = l->mark ? *l->mark : 0, at = 0;
+	uint32_t mark = mark_of(l), at = 0;
 	uint64_t ticket = 0;
 
 	if (l->row < 0)
@@ -49,7 +55,7 @@ void cuda_watch_show(struct cuda_lane *l, bool last)
 static bool moved(struct cuda_lane *l, int64_t now)
 {
 	uint64_t ticket = l->issued ? l->issued->ticket : 0;
-	uint32_t mark = l->mark ? *l->mark : 0;
+	uint32_t mark = mark_of(l);
 
 	if (l->issued && !l->patient && l->seen.ticket == ticket && l->seen.mark == mark)
 		return false;

@@ -208,6 +208,7 @@ struct cuda_run {
 	uint32_t bounced; /* bytes of the bounce buffer in use */
 	uint32_t nword;	  /* words of its errors in use, and whose they are */
 	struct command_fault word[LIMIT_PARTITION_CHECKS];
+	uint32_t library_products, own_products; /* slices of products: by cuBLAS, by our kernel */
 	struct err err;
 	/* Of the tuner: launches of this run that it counts, and the bytes of all. */
 	struct cuda_share *share; /* [nshare] */
@@ -286,8 +287,8 @@ struct cuda_lane {
 	struct cuda_run *taken_run;		/* by the issuer, not yet among the issued */
 	struct cuda_run *issued, **issued_tail; /* oldest first */
 	uint32_t nissued, nparts;
-	int row;		 /* of the progress page; -1: none was left */
-	volatile uint32_t *mark; /* written by the device: the step it has come to */
+	int row;	/* of the progress page; -1: none was left */
+	uint32_t *mark; /* written by the device: the step it has come to */
 
 	/* Of the watch: what was under way, and since when. */
 	struct {
@@ -317,6 +318,7 @@ struct cuda_lane {
 	struct cuda_volley volley;
 	struct cuda_graph *graphs; /* last used first */
 	bool blas_tried;
+	bool blas_refused;	/* a call, and that was told */
 	void *blas;		/* handle of cuda_blas.h; NULL: there is none */
 	CUdeviceptr blas_space; /* its workspace */
 };
@@ -331,7 +333,8 @@ struct cuda {
 	CUdevice device;
 	CUcontext context;
 	uint32_t arch, units;
-	struct cuda_limits limits; /* of a multiprocessor */
+	struct cuda_limits limits;	/* of a multiprocessor */
+	uint32_t khz, single_to_double; /* clock; how much faster float32 is than float64 */
 	uint64_t memory;
 	char name[64];
 	bool pools;	  /* memory comes from pools */
@@ -380,6 +383,8 @@ void cuda_memory_close(struct cuda_lane *l);
 enum status cuda_memory_take(struct cuda_lane *l, CUdeviceptr *out, uint64_t bytes,
 			     uint64_t *free_bytes, struct err *err) MUST_USE;
 void cuda_memory_give(struct cuda_lane *l, CUdeviceptr addr, uint64_t bytes);
+/* Give what no lane uses back to the device; waits for it. */
+void cuda_memory_gather(struct cuda_lane *hungry);
 
 /* cuda_region.c: arenas (command thread) and a lane's regions (issuer). */
 enum status cuda_region_map(struct cuda *c, uint32_t id, int fd, uint64_t bytes,

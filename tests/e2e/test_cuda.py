@@ -5,79 +5,13 @@ Every kernel here went through the real NVRTC; the stand-in runs its PTX and fin
 accesses out of bounds, races and reads of memory that was freed.
 """
 
-import json
-import os
-import pathlib
 import time
 
 import pytest
-from harness import STANDIN_CACHE, Daemon, find_standin, standin_environment, wait_until
+from gpu import PATIENT, Gpu, Refused
+from harness import find_standin, wait_until
 
-TALKER = pathlib.Path(__file__).parent / "programs" / "talker.py"
 pytestmark = pytest.mark.skipif(find_standin() is None, reason="no stand-in driver was built")
-
-
-class Refused(Exception):
-    """What a talker's code raised: class name and text."""
-
-
-class Talker:
-    def __init__(self, gpu, device="cuda:0"):
-        self.process = gpu.daemon.popen(TALKER, BRAZE_DEVICE=device)
-
-    def begin(self, code):
-        self.process.stdin.write(json.dumps(code) + "\n")
-        self.process.stdin.flush()
-
-    def end(self):
-        line = self.process.stdout.readline()
-        assert line, self.process.stderr.read()
-        answer = json.loads(line)
-        if "error" in answer:
-            raise Refused(f"{answer['error']}: {answer['text']}")
-        return answer["out"]
-
-    def do(self, code):
-        self.begin(code)
-        return self.end()
-
-
-class Gpu:
-    """A daemon whose cuda:0 is the stand-in."""
-
-    def __init__(self, device="cpu,cuda:0", env=None, **options):
-        options.setdefault("race", 1)
-        settings = {"cache_dir": STANDIN_CACHE / "kernels", "device": device}
-        env = {"BRAZE_WORKER_HANG_MS": "2000", **(env or {})}
-        self.daemon = Daemon(env={**standin_environment(**options), **env}, **settings)
-        self.control = pathlib.Path(self.daemon.folder) / "control"
-        self.daemon.env["BRAZE_STANDIN"] += f",control={self.control}"
-
-    def __enter__(self):
-        self.daemon.start()
-        return self
-
-    def __exit__(self, *exc):
-        self.daemon.close()
-
-    def talker(self, device="cuda:0"):
-        return Talker(self, device)
-
-    def device(self, name="cuda:0"):
-        return next(d for d in self.daemon.status()["devices"] if d["name"] == name)
-
-    def usable(self):
-        return wait_until(lambda: self.device()["state"] == "usable" and self.device(),
-                          what="the device")
-
-    def inject(self, rules):
-        """For the worker that runs now, from its next call on."""
-        new = self.control.with_suffix(".new")
-        new.write_text(f"pid={self.usable()['worker_pid']},{rules}")
-        os.replace(new, self.control)
-
-    def deaths(self):
-        return self.device()["worker_deaths"]
 
 
 @pytest.fixture
@@ -215,6 +149,79 @@ def test_array_beyond_the_device_names_its_holders():
         assert a.do("""
 with braze.device("cpu"):
     out = float((np.full(10000000, 1.0) + 0).sum())""") == 1e7
+
+
+def holder(talker, mib):
+    """How an error names it."""
+    return rf"python \(pid {talker.process.pid}\) {mib} MiB"
+
+
+# An array of so many MiB that is on the device only: no recipe makes it again, and what was
+# read is its sum.
+ONLY_THERE = """
+def only_there(value, mib):
+    x = np.full((2, mib << 17), value).sum(axis=0)
+    assert float(x.sum()) == 2 * value * (mib << 17)
+    return x
+"""
+
+
+def test_one_clients_cold_arrays_make_room_for_another():
+    """12 MiB of one and 10 of another, on a device with room for 14."""
+    with Gpu(vram="16M", env=PATIENT) as gpu:
+        a, b = gpu.talker(), gpu.talker()
+        a.do(ONLY_THERE + "kept = [only_there(float(i), 2) for i in range(6)]")
+        assert gpu.daemon.status()["device_spills"] == 0
+        b.do(ONLY_THERE + "mine = [only_there(i + 0.5, 2) for i in range(5)]")
+        status = gpu.daemon.status()
+        assert status["device_spills"] >= 4 and status["device_fetches"] >= 4
+        assert status["device_used_bytes"] <= 15 << 20
+        # Nothing is lost, and what was colder comes back to the device when it is used.
+        assert b.do("out = [float(m.sum()) for m in mine]") == [
+            (i + 0.5) * 2**19 for i in range(5)]
+        assert a.do("out = [float((k + 1).sum()) for k in kept]") == [
+            (2 * i + 1) * 2.0**18 for i in range(6)]
+        assert a.do("out = [float(numpy.asarray(k)[7]) for k in kept]") == [
+            2.0 * i for i in range(6)]
+        assert gpu.deaths() == 0
+
+
+def test_what_cannot_leave_is_named():
+    """Cold arrays leave for their client's part of the host's memory.  Where that is full they
+    stay, and who asks for more than the rest is told whose they are."""
+    with Gpu(vram="16M", env=PATIENT, settings={"quota_bytes": 176 << 20}) as gpu:
+        a, b = gpu.talker(), gpu.talker()
+        b.do(ONLY_THERE + "big = np.full(1 << 19, 1.0) + 1; braze.wait(big)")
+        a.do(ONLY_THERE + "kept, host = [only_there(float(i), 2) for i in range(4)], []")
+        with pytest.raises(Refused, match="MemoryError.*quota"):
+            a.do("""
+with braze.device("cpu"):
+    while True:
+        new = np.full(1 << 18, 1.0) + len(host)
+        braze.wait(new)
+        host.append(new)""")
+        with pytest.raises(Refused, match="MemoryError.*cuda:0 has no room for 8 MiB of its 14"
+                           " MiB; held by: " + holder(a, 8)):
+            b.do("more = only_there(1.0, 8)")
+        a.do("del new; host.pop(); braze.flush()")  # some of the host's memory, for the sum
+        b.do("less = only_there(1.0, 6)")
+        b.do("del less; braze.flush()")
+        assert b.do("out = float(big.sum())") == 2.0 * (1 << 19)
+        assert a.do("out = [float(k.sum()) for k in kept]") == [2.0 * i * 2**18 for i in range(4)]
+        # Freed by A, it is B's.
+        a.do("del kept, host; braze.flush()")
+        b.do("more = only_there(1.0, 8)")
+        assert gpu.deaths() == 0
+
+
+def test_holders_are_named_the_greatest_first():
+    with Gpu(vram="64M") as gpu:
+        a, b, c = gpu.talker(), gpu.talker(), gpu.talker()
+        for talker, mib in (a, 2), (b, 16), (c, 2):
+            talker.do(f"mine = np.full({mib} << 17, 1.0) + 1; braze.wait(mine)")
+        with pytest.raises(Refused, match="held by: " + holder(b, 16) + ", python"):
+            a.do("big = np.full(8 << 20, 1.0) + 0; braze.wait(big)")
+        assert c.do("out = float(mine.sum())") == 2.0**19
 
 
 @pytest.mark.parametrize("known", [True, False])

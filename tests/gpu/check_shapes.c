@@ -281,8 +281,8 @@ static int record_product(const void *data, braze_session *s, braze_array **out,
 
 static void check_products(struct both *b)
 {
-	static const uint8_t types[] = {DT_INT32, DT_FLOAT16, DT_FLOAT32, DT_FLOAT64,
-					DT_COMPLEX128};
+	static const uint8_t types[] = {DT_INT32,   DT_FLOAT16,	  DT_FLOAT32,
+					DT_FLOAT64, DT_COMPLEX64, DT_COMPLEX128};
 
 	for (unsigned k = 0; k < sizeof types; k++)
 		for (unsigned layout = PLAIN; layout <= TRANSPOSED; layout += TRANSPOSED) {

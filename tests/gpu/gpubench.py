@@ -280,7 +280,8 @@ class Torch(Contender):
             result = program(self.np, *arrays)
         else:
             if program not in self.compiled:
-                self.compiled[program] = self.torch.compile(lambda *a: program(self.np, *a))
+                self.compiled[program] = self.torch.compile(lambda *a: program(self.np, *a),
+                                                            dynamic=False)
             result = self.compiled[program](*arrays)
         if self.device == "cuda":
             self.torch.cuda.synchronize()
@@ -293,6 +294,11 @@ class Torch(Contender):
         return self.torch.cuda.max_memory_allocated() if self.device == "cuda" else None
 
     def reset(self):
+        if self.compiled is not None:
+            # All programs are one lambda's code, and after some shapes of that it would
+            # go on without compiling.
+            self.compiled.clear()
+            self.torch.compiler.reset()
         if self.device == "cuda":
             self.torch.cuda.empty_cache()
             self.torch.cuda.reset_peak_memory_stats()
@@ -301,6 +307,8 @@ class Torch(Contender):
 class Jax(Contender):
     def __init__(self):
         super().__init__("JAX")
+        # Else it takes three quarters of the device, and the others find no room.
+        os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
         self.jax = importlib.import_module("jax")
         self.jax.config.update("jax_enable_x64", True)
         self.np = importlib.import_module("jax.numpy")
@@ -323,6 +331,11 @@ class Jax(Contender):
         return stats.get("peak_bytes_in_use")
 
 
+def brief(error):
+    """One line of an exception; some have no text."""
+    return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0][:150]}"
+
+
 def contenders(daemon):
     """Those that are here; NumPy where no other library is."""
     found = [Braze("braze", DEVICE, daemon)]
@@ -333,7 +346,7 @@ def contenders(daemon):
         except ImportError as e:
             print(f"# left out: {e}")
         except Exception as e:  # noqa: BLE001 - a library that is broken here is left out
-            print(f"# left out: {type(e).__name__}: {str(e).splitlines()[0][:150]}")
+            print(f"# left out: {brief(e)}")
     if len(found) == 1:
         found.append(Contender("NumPy"))
     return found
@@ -372,7 +385,7 @@ def prepare(contender, program, arrays, dtype, reference):
             print(f"# {contender.name}: another result, left out")
             return None
     except Exception as e:  # noqa: BLE001 - out of memory, an operation that it lacks
-        print(f"# {contender.name}: {type(e).__name__}: {str(e).splitlines()[0][:150]}")
+        print(f"# {contender.name}: {brief(e)}")
         return None
     return first, mine
 
@@ -402,6 +415,9 @@ def measure(group, program, arrays, dtype, most):
             row["launches"] = (after[0] - before[c][0]) / (rounds + 1)
             row["device_s"] = (after[1] - before[c][1]) / (rounds + 1)
         result.append(row)
+    ready.clear()
+    for contender in group:
+        contender.reset()  # what it keeps is room for the others
     return result
 
 

@@ -151,8 +151,10 @@ static enum status serve(struct host *h, const struct command_line *c, struct er
 			 "distance %.3g ulp",
 			 b.checks, b.refused, b.fallbacks, b.worst);
 	tap_figure("checks", "fallbacks", b.fallbacks, "programs");
-	if (c->sections & SECTION_BENCH)
+	if (c->sections & SECTION_BENCH) {
 		bench_trace(&b);
+		bench_products(&b);
+	}
 	braze_close(b.session);
 	return OK;
 }

@@ -23,6 +23,7 @@ void check_random(struct both *b, unsigned programs);
 /* On daemons of its own. */
 void check_faults(const struct options *o);
 void bench_trace(struct both *b);
+void bench_products(struct both *b);
 /* By the driver alone. */
 void bench_driver(const struct options *o);
 void bench_kernels(const struct options *o);

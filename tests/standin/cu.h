@@ -33,7 +33,7 @@ struct cu_config {
 	uint64_t vram, max_instructions;
 	int64_t oom_after; /* bytes that may still be allocated; -1: any */
 	long delay_us;	   /* before each operation of a stream */
-	unsigned major, minor, devices, sms, seed, threads;
+	unsigned major, minor, devices, sms, seed, threads, khz;
 	bool race, stale;
 };
 extern struct cu_config cu_config;
@@ -153,6 +153,7 @@ enum cu_op_kind {
 	OP_FILL,
 	OP_KERNEL,
 	OP_HOST_CALL,
+	OP_LIBRARY, /* of cu_private.h: a host call that may use device memory */
 	OP_RECORD,
 	OP_WAIT_EVENT,
 	OP_WAIT_STREAM,
@@ -183,7 +184,7 @@ struct cu_op {
 	struct cu_clock queued;	      /* what the caller had waited for */
 	struct cu_launched *launched; /* held: the launch of a graph that it is a node of */
 	unsigned node;
-	struct cu_touch *touch; /* what the kernel touched, once it has been executed */
+	struct cu_touch *touch; /* what a kernel or a library touched, once it has been executed */
 	unsigned ntouch, touch_cap;
 };
 
@@ -192,6 +193,9 @@ struct cu_op *cu_op_clone(const struct cu_op *op);
 void cu_op_delete(struct cu_op *op);
 void cu_op_execute(struct CUstream_st *s, struct cu_op *op);
 const char *cu_op_name(const struct cu_op *op);
+/* The operation `data` has touched these bytes of an allocation. */
+void cu_op_touched(void *data, uint64_t allocation, uint64_t lo, uint64_t hi, bool write);
+extern _Thread_local struct cu_op *cu_op_library; /* the OP_LIBRARY that is executed */
 
 struct CUstream_st {
 	struct CUctx_st *context;

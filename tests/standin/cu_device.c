@@ -92,7 +92,6 @@ static const struct {
 	{CU_DEVICE_ATTRIBUTE_WARP_SIZE, 32},
 	{CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK, 65536},
 	{CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, 65536},
-	{CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 1000000},
 	{CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY, 1},
 	{CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS, 1},
 	{CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, 1000000},
@@ -103,6 +102,7 @@ static const struct {
 	{CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT, 3},
 	{CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, 1},
 	{CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED, 1},
+	{CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO, 2},
 	{CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 1},
 };
 
@@ -115,6 +115,8 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
 	*value = 0;
 	if (attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
 		*value = (int)cu_config.sms;
+	else if (attribute == CU_DEVICE_ATTRIBUTE_CLOCK_RATE)
+		*value = (int)cu_config.khz;
 	else if (attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)
 		*value = (int)cu_config.major;
 	else if (attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)
@@ -187,13 +189,6 @@ CUresult cuGetErrorString(CUresult error, const char **text)
 }
 
 /* ---- functions by name ---- */
-
-/* Private tables of a real driver; NVRTC asks for one when its own cache is on. */
-CUresult cuGetExportTable(const void **table, const CUuuid *id)
-{
-	*table = NULL;
-	return CUDA_ERROR_NOT_FOUND;
-}
 
 /* cuMemAlloc finds cuMemAlloc_v2, as a driver's look-up by version does. */
 CUresult cuGetProcAddress_v2(const char *symbol, void **out, int version, uint64_t flags,

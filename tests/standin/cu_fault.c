@@ -29,6 +29,7 @@ struct cu_config cu_config = {.vram = 8ull << 30,
 			      .devices = 1,
 			      .sms = 4,
 			      .threads = 2,
+			      .khz = 1000000,
 			      .race = true,
 			      .stale = true};
 
@@ -105,7 +106,7 @@ static bool set_number(const char *key, const char *value)
 		unsigned *to;
 	} numbers[] = {
 		{"devices", &c->devices}, {"pid", &only},	    {"sms", &c->sms},
-		{"seed", &c->seed},	  {"threads", &c->threads},
+		{"seed", &c->seed},	  {"threads", &c->threads}, {"khz", &c->khz},
 	};
 	for (size_t k = 0; k < sizeof(numbers) / sizeof(numbers[0]); k++)
 		if (!strcmp(key, numbers[k].key)) {

@@ -6,7 +6,7 @@
 
 #define SHARED_OPTIN 232448
 
-static void touched(void *data, uint64_t allocation, uint64_t lo, uint64_t hi, bool write)
+void cu_op_touched(void *data, uint64_t allocation, uint64_t lo, uint64_t hi, bool write)
 {
 	struct cu_op *op = data;
 
@@ -27,7 +27,7 @@ const char *cu_launch_name(const struct cu_op *op)
 struct ptx_host cu_launch_host(struct CUctx_st *c, struct cu_op *op)
 {
 	return (struct ptx_host){.data = op,
-				 .touched = touched,
+				 .touched = cu_op_touched,
 				 .translate = cu_memory_translate,
 				 .describe = cu_memory_describe,
 				 .cancel = &c->cancel,

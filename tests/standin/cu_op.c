@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+_Thread_local struct cu_op *cu_op_library;
+
 struct cu_op *cu_op_new(enum cu_op_kind kind)
 {
 	struct cu_op *op = cu_alloc(sizeof(*op));
@@ -30,6 +32,8 @@ struct cu_op *cu_op_clone(const struct cu_op *op)
 	}
 	if (op->kind == OP_KERNEL)
 		copy->launch.params = copy->owned;
+	else if (op->kind == OP_LIBRARY)
+		copy->data = copy->owned;
 	else if (op->owned)
 		copy->from_host = copy->owned;
 	copy->touch = NULL;
@@ -57,6 +61,7 @@ const char *cu_op_name(const struct cu_op *op)
 {
 	static const char *const names[] = {[OP_COPY_MEMORY] = "a copy",
 					    [OP_FILL] = "a fill",
+					    [OP_LIBRARY] = "a library's call",
 					    [OP_BIRTH] = "an allocation in a stream",
 					    [OP_RELEASE] = "a free in a stream"};
 
@@ -141,6 +146,9 @@ static void fill(struct CUctx_st *c, const struct cu_op *op)
 	}
 	if (op->width == 1)
 		memset(to, (int)op->value, op->bytes);
+	else if (op->width == 4) /* words of pinned memory are read by the host meanwhile */
+		for (size_t k = 0; k < op->bytes; k += 4)
+			__atomic_store_n((uint32_t *)(void *)(to + k), op->value, __ATOMIC_RELAXED);
 	else
 		for (size_t k = 0; k < op->bytes; k += op->width)
 			memcpy(to + k, &op->value, op->width);
@@ -163,6 +171,13 @@ static void hang(struct CUctx_st *c)
 		usleep(500);
 }
 
+static void library(struct cu_op *op)
+{
+	cu_op_library = op;
+	op->call(op->data);
+	cu_op_library = NULL;
+}
+
 static void compute(struct CUstream_st *s, struct cu_op *op)
 {
 	struct CUctx_st *c = s->context;
@@ -174,6 +189,8 @@ static void compute(struct CUstream_st *s, struct cu_op *op)
 		fill(c, op);
 	else if (op->kind == OP_KERNEL)
 		kernel(c, op);
+	else if (op->kind == OP_LIBRARY)
+		library(op);
 	watch(s, op);
 	cu_memory_release();
 	if (op->kind == OP_HOST_CALL)
@@ -226,6 +243,7 @@ void cu_op_execute(struct CUstream_st *s, struct cu_op *op)
 	case OP_FILL:
 	case OP_KERNEL:
 	case OP_HOST_CALL:
+	case OP_LIBRARY:
 		if (works(c) && !op->injected.skip)
 			compute(s, op);
 		break;

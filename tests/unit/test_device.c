@@ -390,6 +390,27 @@ Test(device, room_is_made_of_what_the_host_has_as_well)
 	cr_assert_eq(gpu.spills, 2);
 }
 
+Test(device, what_is_stuck_is_passed_over)
+{
+	struct mirror *victim;
+
+	import(1, 40000);
+	unary(OP_SQRT, 2, 1);
+	unary(OP_SQUARE, 3, 1);
+	run(2, &gpu);
+	run(3, &gpu);
+	cr_assert_eq(device_make_room(&gpu, 1 << 20, &victim), ROOM_LATER);
+	cr_assert_eq(victim, storage_of(2)->mirror);
+	victim->stuck = 1;
+	cr_assert_eq(device_make_room(&gpu, 1 << 20, &victim), ROOM_LATER);
+	cr_assert_eq(victim, storage_of(3)->mirror);
+	victim->stuck = 1;
+	cr_assert_eq(device_make_room(&gpu, 1 << 20, &victim), ROOM_LATER);
+	cr_assert_null(victim);
+	cr_assert_eq(device_make_room(&gpu, 400000, &victim), ROOM_YES, "beside them");
+	cr_assert_eq(gpu.used, 640000);
+}
+
 Test(device, room_that_jobs_use_is_waited_for)
 {
 	struct mirror *victim;

@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
+"""jax.numpy: NumPy's names over the stand-in's arrays."""
+
+import numpy
+from peer_array import lift
+
+
+def __getattr__(name):
+    return lift(getattr(numpy, name))
