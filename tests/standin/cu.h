@@ -6,7 +6,7 @@
  *
  *   cu_enter (cu_fault.c: injected errors, the context's fault)
  *     -> struct cu_op in a stream's queue (cu_stream.c: one thread for each stream)
- *     -> cu_op_execute (cu_op.c) -> ptx_run for kernels
+ *     -> cu_op_execute (cu_op.c) -> ptx_run for kernels, cu_clock.c for what it takes
  *
  * Device addresses are made up and mapped nowhere; cu_memory.c knows what lies behind
  * them.  One lock, cu_lock, guards all tables; a stream's queue has its own.  cu_lock
@@ -35,6 +35,9 @@ struct cu_config {
 	long delay_us;	   /* before each operation of a stream */
 	unsigned major, minor, devices, sms, seed, threads;
 	bool race;
+	/* Of events: the machine's clock, or a GPU's with these numbers (cu_clock.c). */
+	bool modelled;
+	double memory_gbs, link_gbs, launch_us, slow;
 };
 extern struct cu_config cu_config;
 
@@ -147,12 +150,15 @@ struct cu_op {
 	struct CUstream_st *other; /* held */
 	uint64_t sequence;
 	struct cu_injected injected;
+	double asked_ms;  /* the host's clock when it was queued */
+	uint64_t touched; /* bytes of device memory that the kernel read and wrote */
 };
 
 struct cu_op *cu_op_new(enum cu_op_kind kind);
 struct cu_op *cu_op_clone(const struct cu_op *op);
 void cu_op_delete(struct cu_op *op);
-void cu_op_execute(struct CUctx_st *c, struct cu_op *op);
+/* Executes it, and then tells its event, if it records one. */
+void cu_op_execute(struct CUstream_st *s, struct cu_op *op);
 
 struct CUstream_st {
 	struct CUctx_st *context;
@@ -162,6 +168,7 @@ struct CUstream_st {
 	pthread_cond_t work, progress;
 	struct cu_op *head, *tail;
 	uint64_t submitted, done;
+	double ms; /* cu_clock.c's */
 	unsigned flags, refs;
 	int priority;
 	bool ended;
@@ -189,11 +196,19 @@ struct CUevent_st {
 	unsigned flags, refs;
 };
 
-void cu_event_reach(struct CUevent_st *e, uint64_t sequence);
+void cu_event_reach(struct CUevent_st *e, uint64_t sequence, double ms);
+double cu_event_ms(struct CUevent_st *e); /* when the last was reached */
 void cu_event_wait(struct CUevent_st *e, uint64_t sequence, const volatile int *cancel);
 void cu_event_release(struct CUevent_st *e);
 void cu_event_free_all(struct CUctx_st *c);
-double cu_now_ms(void);
+
+/* ---- time (cu_clock.c) ---- */
+
+/* The operation has been executed: when it ended. */
+double cu_clock_pass(struct CUstream_st *s, const struct cu_op *op);
+double cu_clock_host(void);
+void cu_clock_waited(double ms);		 /* the host has waited until then */
+double cu_clock_of(const struct CUstream_st *s); /* when what it has executed ended */
 
 /* ---- modules (cu_module.c), graphs (cu_graph.c) ---- */
 

@@ -4,23 +4,23 @@
 #include <stdlib.h>
 #include <time.h>
 
-double cu_now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
-void cu_event_reach(struct CUevent_st *e, uint64_t sequence)
+void cu_event_reach(struct CUevent_st *e, uint64_t sequence, double ms)
 {
 	pthread_mutex_lock(&e->lock);
 	if (sequence > e->done) {
 		e->done = sequence;
-		e->ms = cu_now_ms();
+		e->ms = ms;
 	}
 	pthread_cond_broadcast(&e->done_changed);
 	pthread_mutex_unlock(&e->lock);
+}
+
+double cu_event_ms(struct CUevent_st *e)
+{
+	pthread_mutex_lock(&e->lock);
+	double ms = e->ms;
+	pthread_mutex_unlock(&e->lock);
+	return ms;
 }
 
 /* cancel is looked at from time to time: the stream of the record may be gone. */
@@ -191,6 +191,7 @@ CUresult cuEventSynchronize(CUevent event)
 	uint64_t sequence = event->recorded;
 	pthread_mutex_unlock(&event->lock);
 	cu_event_wait(event, sequence, &c->cancel);
+	cu_clock_waited(cu_event_ms(event));
 	cu_pool_synchronized(c->device);
 	return (CUresult)__atomic_load_n(&c->fault, __ATOMIC_SEQ_CST);
 }
@@ -211,7 +212,7 @@ static CUresult elapsed(const char *function, float *ms, CUevent start, CUevent 
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (!reached(start) || !reached(end))
 		return CUDA_ERROR_NOT_READY;
-	*ms = (float)(end->ms - start->ms);
+	*ms = (float)(cu_event_ms(end) - cu_event_ms(start));
 	return CUDA_SUCCESS;
 }
 

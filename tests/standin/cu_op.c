@@ -85,12 +85,13 @@ static void fill(struct CUctx_st *c, const struct cu_op *op)
 			memcpy(to + k, &op->value, op->width);
 }
 
-static void kernel(struct CUctx_st *c, const struct cu_op *op)
+static void kernel(struct CUctx_st *c, struct cu_op *op)
 {
 	struct ptx_host host = cu_launch_host(c);
 	struct ptx_report report;
 
 	ptx_run(op->function->kernel, &host, &op->launch, &report);
+	op->touched = report.bytes;
 	if (report.fault && !c->cancel)
 		cu_set_fault(c, (int)report.fault, report.text);
 }
@@ -133,8 +134,10 @@ static void disturb(struct CUctx_st *c, const struct cu_op *op)
 
 /* After a fault, and while the context goes away, nothing is computed any more; what
  * others wait for still happens. */
-void cu_op_execute(struct CUctx_st *c, struct cu_op *op)
+void cu_op_execute(struct CUstream_st *s, struct cu_op *op)
 {
+	struct CUctx_st *c = s->context;
+
 	if (works(c))
 		disturb(c, op);
 	switch (op->kind) {
@@ -146,8 +149,8 @@ void cu_op_execute(struct CUctx_st *c, struct cu_op *op)
 			compute(c, op);
 		break;
 	case OP_RECORD:
-		cu_event_reach(op->event, op->sequence);
-		break;
+		cu_event_reach(op->event, op->sequence, cu_clock_pass(s, op));
+		return;
 	case OP_WAIT_EVENT:
 		cu_event_wait(op->event, op->sequence, &c->cancel);
 		break;
@@ -165,4 +168,5 @@ void cu_op_execute(struct CUctx_st *c, struct cu_op *op)
 	case OP_END:
 		break;
 	}
+	cu_clock_pass(s, op);
 }

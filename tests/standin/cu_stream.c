@@ -36,7 +36,7 @@ static void *execute(void *data)
 		struct cu_op *op = s->head;
 		pthread_mutex_unlock(&s->lock);
 		ended = op->kind == OP_END;
-		cu_op_execute(s->context, op);
+		cu_op_execute(s, op);
 		pthread_mutex_lock(&s->lock);
 		s->head = op->next;
 		if (!s->head)
@@ -89,6 +89,7 @@ CUresult cu_stream_find(struct CUctx_st *c, CUstream handle, struct CUstream_st 
 
 static void append(struct CUstream_st *s, struct cu_op *op)
 {
+	op->asked_ms = cu_clock_host();
 	pthread_mutex_lock(&s->lock);
 	s->submitted++;
 	if (s->tail)
@@ -284,6 +285,7 @@ static CUresult synchronize(struct CUstream_st *s)
 	uint64_t sequence = s->submitted;
 	pthread_mutex_unlock(&s->lock);
 	cu_stream_drain(s, sequence);
+	cu_clock_waited(cu_clock_of(s));
 	cu_pool_synchronized(s->context->device);
 	return fault_of(s->context);
 }

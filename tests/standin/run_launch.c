@@ -354,12 +354,13 @@ static void enter_block(struct run *r, u64 number)
 	}
 }
 
-static void finish(struct work *w, const struct ptx_report *mine, u64 instructions)
+static void finish(struct work *w, const struct ptx_report *mine, const struct run *r)
 {
 	pthread_mutex_lock(&w->lock);
 	if (mine->fault && !w->report->fault)
 		*w->report = *mine;
-	w->report->instructions += instructions;
+	w->report->instructions += r->total;
+	w->report->bytes += r->bytes;
 	pthread_mutex_unlock(&w->lock);
 }
 
@@ -393,7 +394,7 @@ static void execute(void *data)
 	}
 	if (report.fault)
 		__atomic_store_n(&w->stop, 1, __ATOMIC_RELAXED);
-	finish(w, &report, r.total);
+	finish(w, &report, &r);
 	keep_space(w->f, r.space);
 }
 
