@@ -38,6 +38,7 @@ struct flight {
 	uint64_t ticket;
 	int64_t sent_ns; /* when the worker could begin with it */
 	uint64_t cost_us;
+	uint64_t up, down; /* bytes that its copies carry to the device, from it */
 	uint32_t nstep, cap;
 	struct flight_step *step;
 };
@@ -139,6 +140,7 @@ static inline struct kernel *step_kernel(const struct executor *x, const struct 
 
 /* marshal.c: points of a kernel step (reduced ones counted), or multiply-adds. */
 uint64_t marshal_elements(const struct plan_step *s);
+bool marshal_known(const struct executor *x, const struct plan_step *s);
 uint64_t marshal_cost(const struct executor *x, const struct plan_step *s); /* us, corrected */
 bool marshal_all_sent(const struct executor_job *job);
 /* Fill x->packet and *f with the job's next steps; returns bytes. */

@@ -76,6 +76,12 @@ static enum status describe(struct cuda *c, int ordinal, struct err *err)
 	c->arch = (uint32_t)(10 * attribute(c, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
 			     attribute(c, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
 	c->units = (uint32_t)attribute(c, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+	c->double_ratio =
+		(uint32_t)attribute(c, CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO);
+	/* Two bits of each line in a turn of its clock, which is told in kHz. */
+	c->memory_rate = 2 * 1000ull *
+			 (uint64_t)attribute(c, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) *
+			 (uint64_t)attribute(c, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) / 8;
 	c->pools = c->api.pools && attribute(c, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED);
 	if (!attribute(c, CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED))
 		c->pin_limit = 0;

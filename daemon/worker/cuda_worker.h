@@ -307,7 +307,8 @@ struct cuda {
 	CUdevice device;
 	CUcontext context;
 	uint32_t arch, units;
-	uint64_t memory;
+	uint64_t memory, memory_rate; /* bytes, bytes a second */
+	uint32_t double_ratio;
 	char name[64];
 	bool pools;	  /* memory comes from pools */
 	bool write_value; /* words are written by cuStreamWriteValue32 */

@@ -5,79 +5,13 @@ Every kernel here went through the real NVRTC; the stand-in runs its PTX and fin
 accesses out of bounds, races and reads of memory that was freed.
 """
 
-import json
-import os
-import pathlib
 import time
 
 import pytest
-from harness import STANDIN_CACHE, Daemon, find_standin, standin_environment, wait_until
+from gpu import Gpu, Refused
+from harness import find_standin, wait_until
 
-TALKER = pathlib.Path(__file__).parent / "programs" / "talker.py"
 pytestmark = pytest.mark.skipif(find_standin() is None, reason="no stand-in driver was built")
-
-
-class Refused(Exception):
-    """What a talker's code raised: class name and text."""
-
-
-class Talker:
-    def __init__(self, gpu, device="cuda:0"):
-        self.process = gpu.daemon.popen(TALKER, BRAZE_DEVICE=device)
-
-    def begin(self, code):
-        self.process.stdin.write(json.dumps(code) + "\n")
-        self.process.stdin.flush()
-
-    def end(self):
-        line = self.process.stdout.readline()
-        assert line, self.process.stderr.read()
-        answer = json.loads(line)
-        if "error" in answer:
-            raise Refused(f"{answer['error']}: {answer['text']}")
-        return answer["out"]
-
-    def do(self, code):
-        self.begin(code)
-        return self.end()
-
-
-class Gpu:
-    """A daemon whose cuda:0 is the stand-in."""
-
-    def __init__(self, device="cpu,cuda:0", env=None, **options):
-        options.setdefault("race", 1)
-        settings = {"cache_dir": STANDIN_CACHE / "kernels", "device": device}
-        env = {"BRAZE_WORKER_HANG_MS": "2000", **(env or {})}
-        self.daemon = Daemon(env={**standin_environment(**options), **env}, **settings)
-        self.control = pathlib.Path(self.daemon.folder) / "control"
-        self.daemon.env["BRAZE_STANDIN"] += f",control={self.control}"
-
-    def __enter__(self):
-        self.daemon.start()
-        return self
-
-    def __exit__(self, *exc):
-        self.daemon.close()
-
-    def talker(self, device="cuda:0"):
-        return Talker(self, device)
-
-    def device(self, name="cuda:0"):
-        return next(d for d in self.daemon.status()["devices"] if d["name"] == name)
-
-    def usable(self):
-        return wait_until(lambda: self.device()["state"] == "usable" and self.device(),
-                          what="the device")
-
-    def inject(self, rules):
-        """For the worker that runs now, from its next call on."""
-        new = self.control.with_suffix(".new")
-        new.write_text(f"pid={self.usable()['worker_pid']},{rules}")
-        os.replace(new, self.control)
-
-    def deaths(self):
-        return self.device()["worker_deaths"]
 
 
 @pytest.fixture
@@ -349,19 +283,3 @@ def test_no_nvrtc():
         assert a.do("x = np.asarray(numpy.arange(777.)); out = float((x * 31 + 0.125).sum())") == (
             sum(i * 31 + 0.125 for i in range(777)))
         assert "/nowhere/libnvrtc.so" in gpu.daemon.log_text()
-
-
-# ---- Which device ----
-
-
-def test_auto_chooses_by_cost():
-    with Gpu("auto") as gpu:
-        gpu.usable()
-        a = gpu.talker("auto")
-        a.do("small = np.asarray(numpy.arange(100.)); out = float((small * 2).sum())")
-        for _ in range(4):
-            a.do("braze.wait(small * 2 + 1)")
-        assert gpu.device()["runs"] == 0
-        kernels = [gpu.daemon.get(f"/kernels/{k['id']}") for k in gpu.daemon.kernels()]
-        reasons = [r for k in kernels for r in k["reasons"]]
-        assert any("runs on cpu: predicted" in r for r in reasons), reasons

@@ -35,6 +35,7 @@ struct cu_config {
 	long delay_us;	   /* before each operation of a stream */
 	unsigned major, minor, devices, sms, seed, threads;
 	bool race;
+	bool hold; /* cuInit does not return */
 	/* Of events: the machine's clock, or a GPU's with these numbers (cu_clock.c). */
 	bool modelled;
 	double memory_gbs, link_gbs, launch_us, slow;

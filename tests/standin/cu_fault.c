@@ -139,6 +139,21 @@ static bool set_real(const char *key, const char *value)
 	return false;
 }
 
+static bool set_switch(const char *key, const char *value)
+{
+	struct cu_config *c = &cu_config;
+
+	if (!strcmp(key, "race"))
+		c->race = strtol(value, NULL, 0) != 0;
+	else if (!strcmp(key, "hold"))
+		c->hold = strtol(value, NULL, 0) != 0;
+	else if (!strcmp(key, "clock"))
+		c->modelled = !strcmp(value, "model");
+	else
+		return false;
+	return true;
+}
+
 static bool set(const char *key, const char *value)
 {
 	struct cu_config *c = &cu_config;
@@ -153,17 +168,13 @@ static bool set(const char *key, const char *value)
 		c->delay_us = strtol(value, NULL, 0);
 	else if (!strcmp(key, "max_instr"))
 		c->max_instructions = strtoull(value, NULL, 0);
-	else if (!strcmp(key, "race"))
-		c->race = strtol(value, NULL, 0) != 0;
-	else if (!strcmp(key, "clock"))
-		c->modelled = !strcmp(value, "model");
 	else if (!strcmp(key, "log"))
 		log_file = log_file ? log_file : fopen(value, "ae");
 	else if (!strcmp(key, "control"))
 		snprintf(control, sizeof(control), "%s", value);
 	else
 		return !strcmp(key, "missing") || set_number(key, value) || set_real(key, value) ||
-		       set_rule(key, value);
+		       set_switch(key, value) || set_rule(key, value);
 	return true;
 }
 

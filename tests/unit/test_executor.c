@@ -16,6 +16,7 @@
 
 #include "run/executor_impl.h"
 #include "worker/worker.h"
+#include "cache_fake.h"
 
 /* ---- The worker's side ---- */
 
@@ -124,24 +125,6 @@ __attribute__((constructor)) static void maybe_worker(int argc, char **argv)
 }
 
 /* ---- The broker's side ---- */
-
-/* Off: predictions are cost_us alone, so that slices are cut alike each time. */
-static bool learning = true;
-
-/* The cache as far as the executor needs it. */
-void cache_note_run(struct cache *c, struct kernel *k, uint64_t elements, uint64_t busy_ns)
-{
-	if (busy_ns && learning) {
-		k->runs++;
-		k->elements += elements;
-		k->busy_ns += busy_ns;
-	}
-}
-
-struct kernel *cache_find(struct cache *c, uint32_t id)
-{
-	return NULL;
-}
 
 #define REGION_BYTES (64ll << 20)
 
@@ -494,6 +477,8 @@ Test(executor, kernel_that_faults_twice_is_quarantined, .timeout = 30)
 
 	bench_open(&b);
 	work_step(bad, &b.kernel[FAULT], 100, 0, 800, 1, 1);
+	bad->job.name = "culprit";
+	bad->job.pid = 4711;
 	work_step(good, &b.kernel[ADD], 100, 8000, 16000, 6, 1);
 	executor_submit(b.x, &bad->job);
 	executor_submit(b.x, &good->job);
@@ -502,6 +487,9 @@ Test(executor, kernel_that_faults_twice_is_quarantined, .timeout = 30)
 	cr_assert_eq(bad->err.code, E_QUARANTINED, "%s", bad->err.text);
 	cr_assert_not(bad->job.torn);
 	cr_assert_eq(b.kernel[FAULT].strikes, 2);
+	cr_assert(strstr(b.kernel[FAULT].blame, "step 0 of plan 0, run by culprit (client 1, pid "
+						"4711), killed the worker of cpu at 2"),
+		  "%s", b.kernel[FAULT].blame);
 	cr_assert_eq(stats(&b).deaths, 2);
 	cr_assert(wait_for(&b, good, 5000));
 	cr_assert_eq(good->end, JOB_DONE, "%s", good->err.text);

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A daemon with a stand-in for a GPU, and clients that do what a test tells them."""
+
+import json
+import os
+import pathlib
+
+from harness import STANDIN_CACHE, Daemon, standin_environment, wait_until
+
+TALKER = pathlib.Path(__file__).parent / "programs" / "talker.py"
+
+
+class Refused(Exception):
+    """What a talker's code raised: class name and text."""
+
+
+class Talker:
+    def __init__(self, gpu, device="cuda:0"):
+        self.process = gpu.daemon.popen(TALKER, BRAZE_DEVICE=device)
+
+    def begin(self, code):
+        self.process.stdin.write(json.dumps(code) + "\n")
+        self.process.stdin.flush()
+
+    def end(self):
+        line = self.process.stdout.readline()
+        assert line, self.process.stderr.read()
+        answer = json.loads(line)
+        if "error" in answer:
+            raise Refused(f"{answer['error']}: {answer['text']}")
+        return answer["out"]
+
+    def do(self, code):
+        self.begin(code)
+        return self.end()
+
+
+class Gpu:
+    """A daemon whose cuda:0 is the stand-in."""
+
+    def __init__(self, device="cpu,cuda:0", env=None, **options):
+        options.setdefault("race", 1)
+        settings = {"cache_dir": STANDIN_CACHE / "kernels", "device": device}
+        env = {"BRAZE_WORKER_HANG_MS": "2000", **(env or {})}
+        self.daemon = Daemon(env={**standin_environment(**options), **env}, **settings)
+        self.control = pathlib.Path(self.daemon.folder) / "control"
+        self.daemon.env["BRAZE_STANDIN"] += f",control={self.control}"
+
+    def __enter__(self):
+        self.daemon.start()
+        return self
+
+    def __exit__(self, *exc):
+        self.daemon.close()
+
+    def talker(self, device="cuda:0"):
+        return Talker(self, device)
+
+    def device(self, name="cuda:0"):
+        return next(d for d in self.daemon.status()["devices"] if d["name"] == name)
+
+    def usable(self):
+        return wait_until(lambda: self.device()["state"] == "usable" and self.device(),
+                          what="the device")
+
+    def inject(self, rules):
+        """For the worker that runs now, from its next call on."""
+        new = self.control.with_suffix(".new")
+        new.write_text(f"pid={self.usable()['worker_pid']},{rules}")
+        os.replace(new, self.control)
+
+    def release(self):
+        """Let a device begin that was started with hold=1."""
+        self.control.write_text("hold=0")
+
+    def deaths(self):
+        return self.device()["worker_deaths"]
