@@ -27,11 +27,21 @@ struct lie {
 	uint64_t both, there;  /* on the device: on the host, too, or not */
 };
 
+/* Has the device the value, or will it when what is in flight is done? */
+static bool is_mirrored(const struct storage *st, const struct device *dev)
+{
+	const struct mirror *m = st ? st->mirror : NULL;
+
+	if (!m || m->device != dev)
+		return false;
+	return m->valid || m->arriving || (st->writing && st->writer == dev->index + 1);
+}
+
 static void input_lies(struct lie *lie, struct place_facts *f, const struct version *v,
 		       const struct device *dev)
 {
 	struct storage *st = v->storage;
-	bool mirrored = st && st->mirror && st->mirror->device == dev;
+	bool mirrored = is_mirrored(st, dev);
 	bool host = !st || st->host, read = st && st->reads;
 	uint64_t *kind = NULL;
 
@@ -218,6 +228,8 @@ static struct device *by_cost(struct job *j)
 		return cpu(d);
 	values(&f, j, other);
 	p = &j->run.plan->place[f.where];
+	if (p->state == PLACE_FINAL && p->device == PLACE_CPU)
+		return cpu(d);
 	bad = choose_refused(j->run.plan, other);
 	/* Another try may be due. */
 	if (bad && bad->state == KERNEL_FAILED && !choose_kernels_there(j, other))

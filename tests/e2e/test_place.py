@@ -138,6 +138,21 @@ with braze.device("cuda:0"):
         reason(gpu, "with inputs on host and device, runs on cuda:0")
 
 
+def test_what_the_client_has_written_is_not_on_the_device_any_more():
+    with auto() as gpu:
+        gpu.usable()
+        a = gpu.talker("auto")
+        resident(a)
+        a.do(HEAVY)
+        assert len(reasons(gpu)) == 1
+        assert "(0.0 MB to move" in reason(gpu, "with inputs on host and device,")
+        a.do("""
+with braze.host(a) as h:
+    h[7] = 5""")
+        a.do(HEAVY)
+        assert "(0.3 MB to move" in reason(gpu, "with inputs on the host,")
+
+
 def test_kernels_are_compiled_while_the_first_run_is_on_the_cpu():
     with auto() as gpu:
         gpu.usable()
