@@ -62,16 +62,26 @@ def where(gpu, talker, code):
 
 
 def test_tiny_programs_run_on_the_cpu():
-    with auto() as gpu:
+    """Predicted so, and nothing is compiled for the device.  On a machine that is so busy
+    (or sanitized) that the CPU is measured slow it may be tried, and is left again."""
+    with auto(slow=1000) as gpu:
         gpu.usable()
         a = gpu.talker("auto")
         a.do("small = np.asarray(numpy.arange(100.)); out = float((small * 2).sum())")
-        for _ in range(6):
-            assert where(gpu, a, "braze.wait(small * 2 + 1)") == ["cpu"]
-        assert gpu.device()["runs"] == 0
-        why = [r for r in reasons(gpu) if "runs on cpu: predicted" in r]
-        assert why and all("(0.0 MB to move, " in r for r in why), reasons(gpu)
-        assert not any(k["arch"] for k in gpu.daemon.kernels()), "nothing was compiled for it"
+        assert where(gpu, a, "braze.wait(small * 2 + 1)") == ["cpu"]
+        assert not any(k["arch"] for k in gpu.daemon.kernels())
+
+        def settled():
+            for _ in range(4):
+                a.do("braze.wait(small * 2 + 1)")
+            return not any(r.endswith("tried on cuda:0") for r in reasons(gpu))
+
+        wait_until(settled, 60, "a choice")
+        why = reasons(gpu)
+        assert why and all("runs on cpu: predicted" in r and "(0.0 MB to move, " in r
+                           and "meanwhile" not in r and "corrected" not in r for r in why), why
+        if not any("tried" in r for r in why):
+            assert gpu.device()["runs"] == 0
 
 
 def test_programs_that_mostly_move_bytes_run_on_the_cpu():
