@@ -87,18 +87,23 @@ static void log_turn(struct life *l, uint64_t work, uint64_t wall)
 			  is->ru_minflt - was.ru_minflt, is->ru_nivcsw - was.ru_nivcsw);
 }
 
-/* Before it polls: what passed since the last time is one iteration.  Its work is
- * the thread's own time; by the clock, less the waiting for events, it also has
- * the time in which the machine gave the core to somebody else. */
+/* Before it polls: what passed since the last time is one iteration.  By the clock,
+ * less the waiting for events, it has the time in which the machine gave the core to
+ * somebody else; the thread's own time has interrupts that came while it waited.  Its
+ * work is at most the smaller of them. */
 static void on_turn(uv_prepare_t *h)
 {
 	struct life *l = h->data;
 	uint64_t now = uv_hrtime(), idle = uv_metrics_idle_time(&l->loop), cpu = thread_ns();
 	uint64_t work = cpu - l->turn_cpu_ns, wall = now - l->turn_ns - (idle - l->turn_idle_ns);
 
+	if (wall > now - l->turn_ns) /* the idle time was read a moment later */
+		wall = 0;
+	if (work > wall)
+		work = wall;
 	if (l->turn_ns && work > l->d.longest_iteration_ns)
 		l->d.longest_iteration_ns = work;
-	if (l->turn_ns && wall <= now - l->turn_ns && wall > l->d.longest_wall_ns)
+	if (l->turn_ns && wall > l->d.longest_wall_ns)
 		l->d.longest_wall_ns = wall;
 	log_turn(l, work, wall);
 	l->turn_ns = now;

@@ -87,7 +87,7 @@ static uint64_t access_bytes(const struct nest *n, const struct nest_access *a)
 	uint64_t bytes = dtype_row(a->dtype)->bytes;
 
 	for (int l = 0; l < n->npar + n->nred; l++)
-		bytes *= a->stride[l] ? (uint64_t)n->extent[l] : 1;
+		bytes *= a->stride[l] || a->gather ? (uint64_t)n->extent[l] : 1;
 	return bytes;
 }
 

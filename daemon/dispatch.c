@@ -247,9 +247,7 @@ static void job_done(struct executor_job *run, enum job_end end, const struct er
 	}
 	/* What it read may have failed or been cancelled after it was submitted. */
 	if (end == JOB_DONE) {
-		enum status st = job_inputs(j, &err);
-
-		end = !st ? JOB_DONE : st == E_CANCELLED ? JOB_CANCELLED : JOB_FAILED;
+		end = job_inputs(j, &err) ? JOB_CANCELLED : JOB_DONE;
 		run->torn = end == JOB_CANCELLED && plan_tears(run->plan);
 	}
 	if (end == JOB_DONE && j->placed)

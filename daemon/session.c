@@ -145,6 +145,20 @@ static enum status choose_device(struct session *s, const char *name, struct err
 	return OK;
 }
 
+/* How many devices' workers hold pages of this part of the arena. */
+static uint32_t ask_devices(void *data, const struct extent *e, void *punch)
+{
+	struct session *s = data;
+	struct command_range r = {e->offset, e->bytes};
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < s->d->ndevice; i++)
+		n += s->d->device[i].executor &&
+		     executor_release(s->d->device[i].executor, s->region, &r, arena_released,
+				      punch);
+	return n;
+}
+
 static enum status make_arena(struct session *s, struct extent *lease, struct err *err)
 {
 	struct brazed *d = s->d;
@@ -156,6 +170,7 @@ static enum status make_arena(struct session *s, struct extent *lease, struct er
 	s->trace.drop_mirror = mirror_drop;
 	s->trace.ndevice = d->ndevice;
 	s->region = (uint32_t)s->id;
+	arena_on_punch(s->arena, ask_devices, s);
 	for (uint32_t i = 0; i < d->ndevice && !st; i++)
 		if (d->device[i].executor)
 			st = executor_region_add(d->device[i].executor, s->region,

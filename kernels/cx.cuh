@@ -395,6 +395,28 @@ BZ_FN bz_c128 bz_z_mul(bz_c128 a, bz_c128 b)
 	return {bz_infinity<bz_f64>() * s.re, bz_infinity<bz_f64>() * s.im};
 }
 
+/* exp(b log a).  Rounding log a and the product costs |b log a| units of the result; so
+ * what rounding left is kept: e of log a, from a / exp(log a) = 1 + e, where that is
+ * more exact than the logarithm is, and q of the product. */
+BZ_FN bz_c128 bz_z_pow(bz_c128 a, bz_c128 b)
+{
+	const bz_c128 l = bz_z_log(a), p = bz_z_mul(b, l), r = bz_z_exp(p);
+
+	if (!(fabs(l.re) < 600 && fabs(p.re) + fabs(p.im) < 600) || p.re != p.re)
+		return r;
+	const bz_f64 s = exp(-l.re), c = cos(l.im), n = sin(l.im), x = a.re * s, y = a.im * s;
+	const bz_c128 e = {fabs(l.re) > 2 ? fma(x, c, fma(y, n, -1.0)) : 0,
+			   fabs(l.im) > 1 ? fma(y, c, -(x * n)) : 0};
+	const bz_f64 rr = b.re * l.re, ii = b.im * l.im, ri = b.re * l.im, ir = b.im * l.re;
+	/* The rest of each product, of their sum, and the share of e. */
+	const bz_f64 dr = p.re - rr, di = p.im - ri;
+	const bz_c128 q = {((rr - (p.re - dr)) - (ii + dr)) + fma(b.re, l.re, -rr) -
+				   fma(b.im, l.im, -ii) + (b.re * e.re - b.im * e.im),
+			   ((ri - (p.im - di)) + (ir - di)) + fma(b.re, l.im, -ri) +
+				   fma(b.im, l.re, -ir) + (b.re * e.im + b.im * e.re)};
+	return {r.re + (r.re * q.re - r.im * q.im), r.im + (r.im * q.re + r.re * q.im)};
+}
+
 /* Exponent 0 gives 1; base 0 gives 0 for a positive real exponent and NaN else; small
  * whole exponents multiply; the rest is exp(b log a). */
 template <class T> BZ_FN T bz_complex_power(T a, int n)
@@ -434,6 +456,5 @@ template <class T> BZ_FN T bz_complex_pow(T a, T b)
 			return bz_complex_mul(a, bz_complex_mul(a, a));
 		return bz_complex_power(a, n);
 	}
-	return bz_cast<bz_c128, T>(bz_z_exp(
-		bz_z_mul(bz_cast<T, bz_c128>(b), bz_z_log(bz_cast<T, bz_c128>(a)))));
+	return bz_cast<bz_c128, T>(bz_z_pow(bz_cast<T, bz_c128>(a), bz_cast<T, bz_c128>(b)));
 }

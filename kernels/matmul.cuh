@@ -4,7 +4,8 @@
  * A block of BZ_THREADS threads makes a tile of 64 x 64 elements of C from panels of
  * A and B in shared memory; a thread makes 4 x 4 of them.  Each element is summed in
  * rising k from 0, a multiply and an add at a time, which is what matmul_plain.c does,
- * so the bits are the same and do not depend on tiles.  bool is OR of ANDs. */
+ * so the bits are the same and do not depend on tiles.  bool is OR of ANDs; float16 is
+ * summed in float32 and rounded once. */
 
 #define BZ_SIDE	 64 /* of a tile */
 #define BZ_PANEL 8  /* steps of k in shared memory at once */
@@ -17,26 +18,35 @@ struct bz_product {
 	bz_i64 row[3], col[3], nbatch, batch[8], step[3][8];
 };
 
+/* What elements of type T are multiplied and summed in. */
+template <class T> struct bz_sum {
+	typedef T type;
+};
+template <> struct bz_sum<bz_f16> {
+	typedef bz_f32 type;
+};
+
 /* A panel of 64 rows (or columns) by 8 steps of k; what lies outside is 0. */
-template <class T>
-BZ_FN void bz_panel(T (*panel)[BZ_SIDE + 1], bz_address base, bz_i64 first, bz_i64 end, bz_i64 along,
+template <class T, class S>
+BZ_FN void bz_panel(S (*panel)[BZ_SIDE + 1], bz_address base, bz_i64 first, bz_i64 end, bz_i64 along,
 		    bz_i64 k0, bz_i64 k, bz_i64 deep, bool k_fast)
 {
 	for (int i = threadIdx.x; i < BZ_SIDE * BZ_PANEL; i += BZ_THREADS) {
 		/* Neighbours in memory go to neighbouring threads. */
 		const int x = k_fast ? i / BZ_PANEL : i % BZ_SIDE;
 		const int y = k_fast ? i % BZ_PANEL : i / BZ_SIDE;
-		T v = bz_number<T>(0);
+		S v = bz_number<S>(0);
 
 		if (first + x < end && k0 + y < k)
-			v = bz_ld<T>(base + (first + x) * along + (k0 + y) * deep);
+			v = bz_cast<T, S>(bz_ld<T>(base + (first + x) * along + (k0 + y) * deep));
 		panel[y][x] = v;
 	}
 }
 
 template <class T> BZ_FN void bz_matmul_tiles(const bz_product &P)
 {
-	__shared__ T a[BZ_PANEL][BZ_SIDE + 1], b[BZ_PANEL][BZ_SIDE + 1];
+	typedef typename bz_sum<T>::type S;
+	__shared__ S a[BZ_PANEL][BZ_SIDE + 1], b[BZ_PANEL][BZ_SIDE + 1];
 	__shared__ bool stop;
 	const int ty = threadIdx.x / 16, tx = threadIdx.x % 16;
 	const bz_i64 wide = (P.n + BZ_SIDE - 1) / BZ_SIDE, high = (P.m + BZ_SIDE - 1) / BZ_SIDE;
@@ -45,7 +55,7 @@ template <class T> BZ_FN void bz_matmul_tiles(const bz_product &P)
 		const bz_i64 j0 = t % wide * BZ_SIDE, i0 = t / wide % high * BZ_SIDE;
 		bz_i64 q = t / wide / high;
 		bz_address A = P.base[0], B = P.base[1], C = P.base[2];
-		T c[4][4];
+		S c[4][4];
 
 #pragma unroll
 		for (int d = 7; d >= 0; d--) {
@@ -60,15 +70,15 @@ template <class T> BZ_FN void bz_matmul_tiles(const bz_product &P)
 		}
 #pragma unroll
 		for (int i = 0; i < 16; i++)
-			c[i / 4][i % 4] = bz_number<T>(0);
+			c[i / 4][i % 4] = bz_number<S>(0);
 		if (!threadIdx.x)
 			stop = *(const volatile bz_u32 *)P.cancel != 0;
 		for (bz_i64 k0 = 0; k0 < P.k; k0 += BZ_PANEL) {
 			__syncthreads();
 			if (stop)
 				return;
-			bz_panel<T>(a, A, i0, P.m, P.row[0], k0, P.k, P.col[0], P.col[0] < P.row[0]);
-			bz_panel<T>(b, B, j0, P.n, P.col[1], k0, P.k, P.row[1], P.row[1] < P.col[1]);
+			bz_panel<T, S>(a, A, i0, P.m, P.row[0], k0, P.k, P.col[0], P.col[0] < P.row[0]);
+			bz_panel<T, S>(b, B, j0, P.n, P.col[1], k0, P.k, P.row[1], P.row[1] < P.col[1]);
 			__syncthreads();
 			/* Beyond the end a product may be NaN where 0 times infinity is. */
 			const int steps = P.k - k0 < BZ_PANEL ? (int)(P.k - k0) : BZ_PANEL;
@@ -77,8 +87,8 @@ template <class T> BZ_FN void bz_matmul_tiles(const bz_product &P)
 #pragma unroll
 				for (int i = 0; i < 16; i++)
 					c[i / 4][i % 4] =
-						bz_add<T>(c[i / 4][i % 4],
-							  bz_mul<T>(a[y][ty + 16 * (i / 4)],
+						bz_add<S>(c[i / 4][i % 4],
+							  bz_mul<S>(a[y][ty + 16 * (i / 4)],
 								    b[y][tx + 16 * (i % 4)]));
 		}
 #pragma unroll
@@ -86,7 +96,8 @@ template <class T> BZ_FN void bz_matmul_tiles(const bz_product &P)
 			const bz_i64 x = i0 + ty + 16 * (i / 4), y = j0 + tx + 16 * (i % 4);
 
 			if (x < P.m && y < P.n)
-				bz_st<T>(C + x * P.row[2] + y * P.col[2], c[i / 4][i % 4]);
+				bz_st<T>(C + x * P.row[2] + y * P.col[2],
+					 bz_cast<S, T>(c[i / 4][i % 4]));
 		}
 		__syncthreads();
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/pre.cuh - types, memory and casts of generated CUDA kernels.
  *
- * Text at the head of every CUDA source (pre.cuh ew.cuh cx.cuh tree.cuh), compiled
+ * Text at the head of every CUDA source (pre.cuh ew.cuh gather.cuh cx.cuh f16.cuh tree.cuh), compiled
  * by NVRTC without any header.  The rules are those of pre.h, ew.h, cx.h and tree.h,
  * one element a thread: templates over the element type, so that a kernel pays for
  * the functions it uses.  bz_<stem><bz_<suffix>> for every row of proto/ops.def.
@@ -21,6 +21,9 @@ typedef unsigned char bz_u8;
 typedef unsigned short bz_u16;
 typedef unsigned int bz_u32;
 typedef unsigned long long bz_u64;
+struct bz_f16 {
+	bz_u16 bits;
+};
 typedef float bz_f32;
 typedef double bz_f64;
 template <class F> struct bz_complex {
@@ -59,6 +62,7 @@ BZ_TYPE(u8, BZ_UINT, bz_u8, bz_u8, bz_u32)
 BZ_TYPE(u16, BZ_UINT, bz_u16, bz_u16, bz_u32)
 BZ_TYPE(u32, BZ_UINT, bz_u32, bz_u32, bz_u32)
 BZ_TYPE(u64, BZ_UINT, bz_u64, bz_u64, bz_u64)
+BZ_TYPE(f16, BZ_FLOAT, bz_f16, bz_f16, bz_u32)
 BZ_TYPE(f32, BZ_FLOAT, bz_f32, bz_f32, bz_u32)
 BZ_TYPE(f64, BZ_FLOAT, bz_f64, bz_f64, bz_u64)
 BZ_TYPE(c64, BZ_COMPLEX, bz_f32, bz_c64, bz_u32)
@@ -179,6 +183,8 @@ template <class T> BZ_FN T bz_imm(bz_u64 lo, bz_u64 hi)
 		return {bz_imm<F>(lo, 0), bz_imm<F>(hi, 0)};
 	} else if constexpr (bz_type<T>::is_bool) {
 		return (lo & 255) != 0;
+	} else if constexpr (bz_same<T, bz_f16>::yes) {
+		return {(bz_u16)lo};
 	} else if constexpr (bz_same<T, bz_f32>::yes) {
 		return __uint_as_float((bz_u32)lo);
 	} else if constexpr (bz_same<T, bz_f64>::yes) {
@@ -209,9 +215,48 @@ template <class F> BZ_FN bz_u64 bz_to_u64(F x)
 			: (bz_u64)bz_to_i64(x);
 }
 
+/* To the next float16, ties to even; from float64 in one rounding. */
+BZ_FN bz_f32 bz_widen(bz_f16 x)
+{
+	bz_f32 y;
+
+	asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x.bits));
+	return y;
+}
+BZ_FN bz_f16 bz_narrow(bz_f32 x)
+{
+	bz_f16 y;
+
+	asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y.bits) : "f"(x));
+	return y;
+}
+BZ_FN bz_f16 bz_narrow(bz_f64 x)
+{
+	bz_f16 y;
+
+	asm("cvt.rn.f16.f64 %0, %1;" : "=h"(y.bits) : "d"(x));
+	return y;
+}
+
+template <class FROM> BZ_FN bz_f16 bz_to_f16(FROM x)
+{
+	if constexpr (bz_type<FROM>::is_complex)
+		return bz_narrow(x.re);
+	else if constexpr (bz_same<FROM, bz_f64>::yes)
+		return bz_narrow(x);
+	else
+		return bz_narrow((bz_f32)x);
+}
+
 template <class FROM, class TO> BZ_FN TO bz_cast(FROM x)
 {
-	if constexpr (bz_type<TO>::is_complex) {
+	if constexpr (bz_same<FROM, TO>::yes) {
+		return x;
+	} else if constexpr (bz_same<FROM, bz_f16>::yes) {
+		return bz_cast<bz_f32, TO>(bz_widen(x));
+	} else if constexpr (bz_same<TO, bz_f16>::yes) {
+		return bz_to_f16(x);
+	} else if constexpr (bz_type<TO>::is_complex) {
 		typedef typename bz_type<TO>::part F;
 		if constexpr (bz_type<FROM>::is_complex)
 			return {(F)x.re, (F)x.im};

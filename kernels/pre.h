@@ -2,14 +2,15 @@
 /* kernels/pre.h - NumPy's elementwise semantics over explicit vectors.
  *
  * In:  BZ_W (8 or 16) lanes a vector.  Out: for each element type <t> of
- * proto/dtypes.def but float16 the storage type bz_s_<t>, the register type
- * bz_<t>, loads, stores, casts, and bz_<stem>_<t> for every row of proto/ops.def.
+ * proto/dtypes.def the storage type bz_s_<t>, the register type bz_<t>, loads,
+ * stores, casts, and bz_<stem>_<t> for every row of proto/ops.def; float16's are
+ * in f16.h, and the lists below are without it.
  * Text at the head of every generated source and of worker/tier0_isa.c; includes
  * nothing.  At BZ_W 16 only the types of at most 4 bytes have functions.
  *
- * A source may first define BZ_NO_COMPLEX, BZ_NO_TREE, BZ_NO_ARG (argmin, argmax),
- * BZ_NO_STREAM, which leave out what it does not use and most of a short kernel's
- * compile time.
+ * A source may first define BZ_NO_COMPLEX, BZ_NO_HALF (float16), BZ_NO_TREE,
+ * BZ_NO_ARG (argmin, argmax), BZ_NO_STREAM, which leave out what it does not use and most of a
+ * short kernel's compile time.
  *
  * Invariant: a lane's result is a function of that lane's operands only, and
  * never of its position, BZ_W or the loop around it.  So real math functions are

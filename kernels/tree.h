@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernels/tree.h - reductions, last in every prologue (pre.h ew.h cx.h tree.h).
+/* kernels/tree.h - reductions, last in every prologue (pre.h ew.h f16.h cx.h tree.h).
  *
  * One tree for every backend, tier, loop order and number of threads, so a
  * reduction's bits are a function of its elements, in C order, and their type:
@@ -37,6 +37,8 @@ struct bz_args {
 	const bz_s_u64 *scalar;
 	const volatile bz_s_u32 *cancel;
 	bz_s_u64 stream;
+	const bz_s_i64 *gather;
+	bz_s_u64 *error;
 };
 struct bz_acc {
 	bz_s_u64 v[2];

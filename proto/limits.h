@@ -31,6 +31,8 @@
 #define LIMIT_NEST_ACCESSES	32	      /* array parameters of one kernel */
 #define LIMIT_NEST_SCALARS	64	      /* scalar parameters of one kernel */
 #define LIMIT_NEST_REDUCES	8	      /* reductions of one kernel */
+#define LIMIT_NEST_CHECKS	8	      /* INDEX operations of one kernel */
+#define LIMIT_PARTITION_CHECKS	64	      /* and of what is planned at once */
 #define LIMIT_FUSE_WINDOW	64	      /* nests looked back at when fusing */
 #define LIMIT_CLIENTS		256	      /* connections */
 #define LIMIT_DEVICES		4	      /* the CPU and three more */

@@ -189,6 +189,37 @@ static enum status reduction(struct op_sig *s, enum op op, enum dtype t, unsigne
 	return OK;
 }
 
+static enum status from_head(struct op_sig *s, enum op op, const struct op_arg *arg, unsigned head,
+			     struct err *err)
+{
+	if (!dtype_row(head))
+		return err_set(err, E_DTYPE, "%s: no such type", rows[op].numpy);
+	all(s, (enum dtype)head, (enum dtype)head);
+	if (op == OP_CAST)
+		s->in[0] = arg[0].dtype;
+	/* start + step is what gets rounded: the step may have more digits. */
+	if (op == OP_ARANGE && head == DT_FLOAT16)
+		s->in[1] = DT_FLOAT64;
+	return OK;
+}
+
+/* Loops that take places along an axis: integers, as int64. */
+static enum status places(struct op_sig *s, enum op op, const struct op_arg *arg, struct err *err)
+{
+	bool take = rows[op].rule == RULE_TAKE;
+	enum dtype out = take ? (enum dtype)arg[0].dtype : DT_INT64;
+
+	for (int i = take; i < 2; i++)
+		if (cls(arg[i].dtype) != CLASS_INT && cls(arg[i].dtype) != CLASS_UINT)
+			return err_set(err, E_DTYPE,
+				       "arrays used as indices must be of integer type, not %s",
+				       dtype_row(arg[i].dtype)->name);
+	all(s, DT_INT64, out);
+	if (take)
+		s->in[0] = arg[0].dtype;
+	return OK;
+}
+
 static enum status by_rule(struct op_sig *s, enum op op, const struct op_arg *arg, unsigned head,
 			   struct err *err)
 {
@@ -200,12 +231,7 @@ static enum status by_rule(struct op_sig *s, enum op op, const struct op_arg *ar
 		all(s, (enum dtype)arg[0].dtype, (enum dtype)arg[0].dtype);
 		return OK;
 	case RULE_HEAD:
-		if (!dtype_row(head))
-			return err_set(err, E_DTYPE, "%s: no such type", row->numpy);
-		all(s, (enum dtype)head, (enum dtype)head);
-		if (op == OP_CAST)
-			s->in[0] = arg[0].dtype;
-		return OK;
+		return from_head(s, op, arg, head, err);
 	case RULE_ASSIGN:
 		all(s, (enum dtype)arg[0].dtype, (enum dtype)arg[0].dtype);
 		return OK;
@@ -217,6 +243,9 @@ static enum status by_rule(struct op_sig *s, enum op op, const struct op_arg *ar
 		all(s, t, t);
 		s->in[0] = DT_BOOL;
 		return OK;
+	case RULE_INDEX:
+	case RULE_TAKE:
+		return places(s, op, arg, err);
 	case RULE_SUM:
 	case RULE_KEEP:
 	case RULE_ARG:
@@ -237,21 +266,8 @@ static enum status by_rule(struct op_sig *s, enum op op, const struct op_arg *ar
 enum status op_infer(struct op_sig *out, enum op op, const struct op_arg *arg, unsigned head,
 		     struct err *err)
 {
-	const struct op_row *row = op_row(op);
-	enum status st;
-
-	if (!row)
+	if (!op_row(op))
 		return err_set(err, E_INVALID, "no operation has number %u", (unsigned)op);
 	memset(out, 0, sizeof *out);
-	st = by_rule(out, op, arg, head, err);
-	if (st)
-		return st;
-	for (int i = 0; i < row->arity && i < 3; i++)
-		if (!dtype_native(out->in[i]))
-			return err_set(err, E_UNSUPPORTED, "%s has no %s loop", row->numpy,
-				       dtype_row(out->in[i])->name);
-	if (!dtype_native(out->out))
-		return err_set(err, E_UNSUPPORTED, "%s has no %s loop", row->numpy,
-			       dtype_row(out->out)->name);
-	return OK;
+	return by_rule(out, op, arg, head, err);
 }

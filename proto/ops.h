@@ -58,9 +58,9 @@ struct dtype_row {
 };
 /* Row of a dtype; NULL when d is none. */
 const struct dtype_row *dtype_row(unsigned d);
-static inline bool dtype_native(unsigned d) /* usable in kernels; float16 is not yet */
+static inline bool dtype_native(unsigned d) /* is d an element type? */
 {
-	return d < DTYPE_END && d != DT_FLOAT16;
+	return d < DTYPE_END;
 }
 
 enum op_kind {
@@ -71,7 +71,8 @@ enum op_kind {
 	KIND_EW,
 	KIND_RED,
 	KIND_ARGRED,
-	KIND_LIB
+	KIND_LIB,
+	KIND_GATHER
 };
 
 /* How the loop types and the result type follow from the operands' types. */
@@ -99,7 +100,9 @@ enum op_rule {
 	RULE_SUM,	 /* bool and small integers become int64 / uint64 */
 	RULE_KEEP,	 /* unchanged */
 	RULE_ARG,	 /* any ordered type in, int64 out */
-	RULE_MATMUL	 /* common type */
+	RULE_MATMUL,	 /* common type */
+	RULE_INDEX,	 /* integers as int64, int64 out */
+	RULE_TAKE	 /* the first operand's; the second one's are integers */
 };
 
 #define ALG_COMM 1u /* operands may be swapped */
@@ -148,7 +151,7 @@ bool dtype_holds(enum dtype d, int64_t x);
 /* Loop signature of an op on operands of these types; head: the dtype in the
  * op's head (for RULE_HEAD; for RULE_SUM a wanted accumulator, DTYPE_END for
  * none).  E_DTYPE where NumPy raises TypeError; E_UNSUPPORTED where NumPy works
- * but braze has no loop (a float16 result, int64 against uint64). */
+ * but braze has no loop (complex order, int64 against uint64). */
 enum status op_infer(struct op_sig *out, enum op op, const struct op_arg *arg, unsigned head,
 		     struct err *err) MUST_USE;
 

@@ -86,7 +86,7 @@ static enum status check_arity(const struct call *c, struct err *err)
 {
 	const struct op_row *row = op_row((unsigned)c->op);
 
-	if (!row || row->kind != KIND_EW || row->rule == RULE_HEAD)
+	if (!row || row->kind != KIND_EW || row->rule == RULE_HEAD || row->rule == RULE_INDEX)
 		return err_set(err, E_INVALID, "operation %d is not elementwise", (int)c->op);
 	if (c->n != row->arity)
 		return err_set(err, E_INVALID, "%s takes %d operands, not %d", row->numpy,

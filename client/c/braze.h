@@ -196,6 +196,34 @@ BRAZE_API int braze_copy(braze_array **out, braze_array *a, braze_error *err);
 /* dst[...] = src, broadcast and cast (same kind). */
 BRAZE_API int braze_assign(braze_array *dst, braze_arg src, braze_error *err);
 
+/* Elements of a at places that arrays of integers name, as a copy; the places are part
+ * of the computation and may be pending.  A place counts from 0; what else it may be is
+ * the mode's.  Whoever asks for the value, or for what was computed from it, gets
+ * E_INDEX when a place was wrong; one wrong place is named, the smallest positive one
+ * before negative ones.  The result has at most BRAZE_MAX_NDIM - 1 axes (E_LIMIT). */
+enum braze_places {
+	BRAZE_RAISE, /* negative places count from the end, others are wrong */
+	BRAZE_WRAP,  /* modulo the axis */
+	BRAZE_CLIP,  /* limited to the axis; negative ones are 0 */
+	BRAZE_KNOWN  /* they are known to be in 0 .. extent - 1; others are limited */
+};
+/* NumPy's take along one axis: places' axes in the place of it.  axis < 0: from the
+ * last. */
+BRAZE_API int braze_take(braze_array **out, braze_array *a, braze_array *places, int axis, int mode,
+			 braze_error *err);
+/* NumPy's take_along_axis: places has as many axes as a, and broadcasts with it but for
+ * this one. */
+BRAZE_API int braze_take_along(braze_array **out, braze_array *a, braze_array *places, int axis,
+			       int mode, braze_error *err);
+/* a[..., places, ...]: for n axes, in rising order, an array of places or an integer;
+ * arrays broadcast, at least one is there.  Their axes stand where the n were when
+ * those are neighbours, else first.  names: what messages call the axes; NULL: axes. */
+BRAZE_API int braze_gather(braze_array **out, braze_array *a, int n, const int *axes,
+			   const int *names, const braze_arg *index, int mode, braze_error *err);
+/* A number, not 0, for the place in the program that takes from now on: the message of a
+ * wrong place ends with " at site <number>".  A property of the session. */
+BRAZE_API void braze_set_site(braze_session *s, uint32_t site);
+
 /* Result type and shape of braze_apply without recording it. */
 BRAZE_API int braze_infer(int *dtype, int *ndim, int64_t *shape, int op, int nargs,
 			  const braze_arg *args, braze_error *err);

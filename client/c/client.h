@@ -115,6 +115,7 @@ struct braze_session {
 	uint32_t cap_ids;
 	unsigned flags, hello_flags;
 	uint32_t device; /* of the ops recorded now, as the wire has it */
+	uint32_t site;	 /* braze_set_site */
 	uint32_t ndevice;
 	char device_name[LIMIT_DEVICES][LIMIT_DEVICE_NAME];
 	uint64_t seq, tickets;

@@ -49,9 +49,6 @@ static enum status check_dtype(int dtype, struct err *err)
 {
 	if (dtype < 0 || !dtype_row((unsigned)dtype))
 		return err_set(err, E_DTYPE, "%d is not the number of an element type", dtype);
-	if (!dtype_native((unsigned)dtype))
-		return err_set(err, E_UNSUPPORTED, "arrays of type %s",
-			       dtype_row((unsigned)dtype)->name);
 	return OK;
 }
 

@@ -58,7 +58,8 @@ int braze_op_kind(int op)
 
 	if (!row)
 		return 'x';
-	return row->kind == KIND_EW	  ? 'e'
+	return row->rule == RULE_INDEX	  ? 'x'
+	       : row->kind == KIND_EW	  ? 'e'
 	       : row->kind == KIND_RED	  ? 'r'
 	       : row->kind == KIND_ARGRED ? 'a'
 					  : 'x';

@@ -98,7 +98,8 @@ static void fill_types(struct braze_session *s)
 	memset(s->binary, DTYPE_NONE, sizeof(s->binary));
 	for (unsigned op = 0; op < OP_END; op++) {
 		const struct op_row *row = op_row(op);
-		if (!row || row->kind != KIND_EW || row->rule == RULE_HEAD || row->arity > 2)
+		if (!row || row->kind != KIND_EW || row->rule == RULE_HEAD ||
+		    row->rule == RULE_INDEX || row->arity > 2)
 			continue;
 		for (unsigned d = 0; d < DTYPE_END; d++) {
 			struct op_arg arg[2] = {{(uint8_t)d, false}, {(uint8_t)d, false}};

@@ -15,7 +15,7 @@ module braze
 #define ALL_PAIRS(N) N/**/_aa, N/**/_ar8, N/**/_r8a, N/**/_ar4, N/**/_r4a, N/**/_ai4, N/**/_i4a, N/**/_ai8, N/**/_i8a
 
    integer(c_int), parameter, public :: braze_bool = 0, braze_int32 = 3, braze_int64 = 4, &
-      braze_real32 = 10, braze_real64 = 11, braze_complex64 = 12, braze_complex128 = 13
+      braze_real16 = 9, braze_real32 = 10, braze_real64 = 11, braze_complex64 = 12, braze_complex128 = 13
    integer, parameter, public :: braze_eager = 1, braze_unfused = 2, braze_no_start = 4
 
    type, public :: braze_array_t

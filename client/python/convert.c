@@ -9,6 +9,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "../../proto/float16.h"
+
 static const char *const names[N_DTYPES] = {
 	"bool",	  "int8",   "int16",   "int32",	  "int64",   "uint8",	  "uint16",
 	"uint32", "uint64", "float16", "float32", "float64", "complex64", "complex128"};
@@ -117,6 +119,8 @@ static double as_double(int dtype, uint64_t bits)
 	double d = 0;
 	float f = 0;
 
+	if (dtype == BRAZE_FLOAT16)
+		return float16_value((uint16_t)bits);
 	if (dtype == BRAZE_FLOAT32 || dtype == BRAZE_COMPLEX64) {
 		memcpy(&f, &bits, sizeof f);
 		return f;
@@ -184,7 +188,7 @@ int convert_dtype_of(PyObject *o)
 	}
 	d = convert_dtype(dt);
 	Py_DECREF(dt);
-	return d == BRAZE_FLOAT16 ? -1 : d;
+	return d;
 }
 
 static int python_number(braze_scalar *out, PyObject *o)
@@ -304,11 +308,26 @@ int convert_array(braze_array **out, PyObject *o)
 	return err.code ? wait_raise(&err) : 1;
 }
 
+/* A Python float as a float of any size; 0 where NumPy would warn. */
+static int float_fast(braze_scalar *out, double d, int dtype)
+{
+	float f = (float)d;
+
+	if (dtype == BRAZE_FLOAT64) {
+		memcpy(out->bits, &d, sizeof d);
+	} else if (dtype == BRAZE_FLOAT32) {
+		memcpy(out->bits, &f, sizeof f);
+	} else {
+		out->bits[0] = float16_bits(d);
+		return !isfinite(d) || fabs(d) < 65504.0;
+	}
+	return 1;
+}
+
 /* The common cases, without NumPy: 1 converted, 0 none of them. */
 static int scalar_fast(braze_scalar *out, PyObject *o, int dtype)
 {
 	double d = 0;
-	float f = 0;
 	int overflow = 0;
 	long long v = 0;
 
@@ -316,15 +335,8 @@ static int scalar_fast(braze_scalar *out, PyObject *o, int dtype)
 		*out = nd(o)->now;
 		return 1;
 	}
-	if (PyFloat_Check(o) && (dtype == BRAZE_FLOAT64 || dtype == BRAZE_FLOAT32)) {
-		d = PyFloat_AsDouble(o);
-		f = (float)d;
-		if (dtype == BRAZE_FLOAT64)
-			memcpy(out->bits, &d, sizeof d);
-		else
-			memcpy(out->bits, &f, sizeof f);
-		return 1;
-	}
+	if (PyFloat_Check(o) && dtype >= BRAZE_FLOAT16 && dtype <= BRAZE_FLOAT64)
+		return float_fast(out, PyFloat_AsDouble(o), dtype);
 	if (!PyLong_CheckExact(o) || (dtype != BRAZE_INT64 && dtype != BRAZE_FLOAT64))
 		return 0;
 	v = PyLong_AsLongLongAndOverflow(o, &overflow);
@@ -371,6 +383,21 @@ static int scalar_by_numpy(braze_scalar *out, PyObject *o, int dtype)
 	return rc;
 }
 
+/* Can a number of type `from` be out of bounds for the integer type `to`? */
+static bool may_overflow(int from, int to)
+{
+	bool unsigned_from = from >= BRAZE_UINT8, unsigned_to = to >= BRAZE_UINT8;
+	int wide_from = (from - BRAZE_INT8) % 4, wide_to = (to - BRAZE_INT8) % 4;
+
+	if (to < BRAZE_INT8 || to > BRAZE_UINT64 || from == BRAZE_BOOL)
+		return false;
+	if (from > BRAZE_UINT64)
+		return true;
+	if (unsigned_from == unsigned_to)
+		return wide_from > wide_to;
+	return unsigned_to || wide_from >= wide_to;
+}
+
 int convert_scalar_as(braze_scalar *out, PyObject *o, int dtype)
 {
 	int from = -1, rc = -1;
@@ -382,7 +409,10 @@ int convert_scalar_as(braze_scalar *out, PyObject *o, int dtype)
 	if (!PyNumber_Check(o) || PyObject_IsInstance(o, core.np_ndarray) == 1)
 		return 0;
 	if (nd_check(o)) {
-		if (nd(o)->h)
+		/* Lazy ones stay so, but for scalars that NumPy refuses where they do not
+		 * fit: the value decides. */
+		if (nd(o)->h &&
+		    !(nd(o)->flags & ND_SCALAR && may_overflow(braze_dtype_of(nd(o)->h), dtype)))
 			return 0;
 		if (convert_value(o, &from, bits))
 			return -1;

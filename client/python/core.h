@@ -21,6 +21,7 @@
 
 #define N_DTYPES       14
 #define E_CAST	       4
+#define E_INDEX	       6
 #define E_OVERFLOW     7
 #define E_UNSUPPORTED  10
 #define E_LIMIT	       12
@@ -91,8 +92,10 @@ struct core {
 	PyObject *errors;
 	PyObject *fallback; /* (ufunc name, *operands) */
 	PyObject *getitem, *setitem, *getattr;
-	PyObject *cast; /* (value, dtype): NumPy's same-kind cast of a foreign type */
-	int locked;	/* arrays inside braze.host(): recording on them is refused */
+	PyObject *cast;	   /* (value, dtype): NumPy's same-kind cast of a foreign type */
+	PyObject *sites;   /* places in the program that take, in the order of their numbers */
+	PyObject *site_of; /* and their numbers */
+	int locked;	   /* arrays inside braze.host(): recording on them is refused */
 	struct host_block *blocks;
 };
 extern struct core core; /* one per process; see module.c */
@@ -170,6 +173,11 @@ extern PyType_Slot number_slots[];
 PyObject *number_apply(int op, PyObject *const *args, Py_ssize_t nargs);
 PyObject *number_compare(PyObject *a, PyObject *b, int how);
 PyObject *number_fallback(const char *name, PyObject *const *args, Py_ssize_t nargs);
+
+/* gather.c */
+extern PyMethodDef gather_methods[];
+/* "...: file:line" for the message of a wrong place; NULL: it names no known site. */
+PyObject *gather_message(const char *text);
 
 /* index.c */
 PyObject *index_get(PyObject *self, PyObject *key);

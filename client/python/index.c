@@ -24,9 +24,11 @@ static bool is_int(PyObject *o)
 		return true;
 	if (PyBool_Check(o) || !PyIndex_Check(o))
 		return false;
+	/* A pending 0-d array is taken at, not waited for; a scalar is its value. */
 	if (nd_check(o))
 		return type_ndim(o) == 0 && type_dtype(o) >= BRAZE_INT8 &&
-		       type_dtype(o) <= BRAZE_UINT64;
+		       type_dtype(o) <= BRAZE_UINT64 &&
+		       (nd(o)->flags & ND_SCALAR || !nd(o)->h || braze_is_stored(nd(o)->h));
 	if (PyObject_IsInstance(o, core.np_ndarray) == 1)
 		return PyObject_Length(o) < 0 ? (PyErr_Clear(), true) : false;
 	return true;
@@ -287,7 +289,7 @@ int index_assign(braze_array *dst, PyObject *value)
 		rc = convert_array(&src, value);
 	if (rc == 0) {
 		/* Sequences, whose elements NumPy writes one by one, and types that braze
-		 * lacks (float16): NumPy casts them first. */
+		 * lacks (long doubles): NumPy casts them first. */
 		a = PyObject_CallFunctionObjArgs(core.np_array, value,
 						 core.dtypes[braze_dtype_of(dst)], NULL);
 		rc = a ? convert_array(&src, a) : -1;
@@ -310,7 +312,7 @@ static int set_element(PyObject *self, const struct spot *s, PyObject *value)
 	int rc = 0;
 
 	if (nd_check(value) && nd(value)->h)
-		return 0; /* lazy: recording keeps it so */
+		return 0; /* lazy: index_assign keeps it so where it can */
 	if (!braze_is_writable(h) && nd(self)->writes < RECORDED_WRITES) {
 		nd(self)->writes++;
 		return 0;

@@ -183,7 +183,7 @@ static PyObject *full(PyObject *mod, PyObject *args)
 	return wrap(braze_full(&out, s, dtype, n, shape, v, &err), &out, &err, NULL);
 }
 
-/* arange(n, dtype, start, step) */
+/* arange(n, dtype, start, step); a float16's step may have a double's digits. */
 static PyObject *arange(PyObject *mod, PyObject *args)
 {
 	PyObject *dt = NULL, *start = NULL, *step = NULL;
@@ -197,7 +197,8 @@ static PyObject *arange(PyObject *mod, PyObject *args)
 	if (!PyArg_ParseTuple(args, "LOOO", &n, &dt, &start, &step))
 		return NULL;
 	if ((dtype = parse_dtype(dt)) < 0 || convert_scalar_as(&a, start, dtype) != 1 ||
-	    convert_scalar_as(&b, step, dtype) != 1 || !(s = wait_session()))
+	    convert_scalar_as(&b, step, dtype == BRAZE_FLOAT16 ? BRAZE_FLOAT64 : dtype) != 1 ||
+	    !(s = wait_session()))
 		return NULL;
 	return wrap(braze_arange(&out, s, dtype, n, a, b, &err), &out, &err, NULL);
 }
@@ -586,8 +587,8 @@ PyMODINIT_FUNC PyInit__core(void)
 	if (!m)
 		return NULL;
 	find_ops();
-	if (convert_init() || type_init(m) || host_init(m) ||
-	    PyModule_AddStringConstant(m, "version", braze_version())) {
+	if (PyModule_AddFunctions(m, gather_methods) || convert_init() || type_init(m) ||
+	    host_init(m) || PyModule_AddStringConstant(m, "version", braze_version())) {
 		Py_DECREF(m);
 		return NULL;
 	}

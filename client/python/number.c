@@ -250,7 +250,7 @@ static bool squares(PyObject *a)
 static PyObject *power_short(PyObject *a, double e, bool integer)
 {
 	int d = type_dtype(a);
-	bool inexact = d >= BRAZE_FLOAT32;
+	bool inexact = d >= BRAZE_FLOAT16;
 
 	if (!inexact && !integer)
 		return NULL;
@@ -306,11 +306,11 @@ static int strong_exponent(PyObject *b)
 /* The type that NumPy's short cuts give for a type and an exponent's. */
 static int short_type(int d, int exponent)
 {
-	if (d >= BRAZE_FLOAT32)
+	if (d >= BRAZE_FLOAT16)
 		return d;
 	if (d == BRAZE_BOOL)
 		return BRAZE_INT8;
-	return exponent >= BRAZE_FLOAT32 ? BRAZE_FLOAT64 : d;
+	return exponent >= BRAZE_FLOAT16 ? BRAZE_FLOAT64 : d;
 }
 
 /* The short cut for an exponent whose value must be waited for; NULL without
@@ -321,7 +321,7 @@ static PyObject *power_known(PyObject *a, PyObject *b, int type)
 	double e = value ? PyFloat_AsDouble(value) : 0;
 
 	Py_XDECREF(value);
-	if (!value || type_dtype(a) >= BRAZE_FLOAT32)
+	if (!value || type_dtype(a) >= BRAZE_FLOAT16)
 		return value ? power_short(a, e, false) : NULL;
 	if (e != 2) /* of integers only the square */
 		return NULL;

@@ -12,7 +12,7 @@
 int wait_raise(const braze_error *err)
 {
 	const char *name = NULL;
-	PyObject *cls = NULL;
+	PyObject *cls = NULL, *text = NULL;
 
 	if (PyErr_Occurred())
 		return -1; /* a signal handler raised while we waited */
@@ -23,7 +23,12 @@ int wait_raise(const braze_error *err)
 	name = braze_error_python(err->code);
 	if (core.errors)
 		cls = PyDict_GetItemString(core.errors, name ? name : "braze.BrazeError");
-	PyErr_SetString(cls ? cls : PyExc_RuntimeError, err->text);
+	text = err->code == E_INDEX ? gather_message(err->text) : NULL;
+	if (text)
+		PyErr_SetObject(cls ? cls : PyExc_RuntimeError, text);
+	else
+		PyErr_SetString(cls ? cls : PyExc_RuntimeError, err->text);
+	Py_XDECREF(text);
 	return -1;
 }
 

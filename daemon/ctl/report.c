@@ -124,6 +124,8 @@ static void put_device(cJSON *list, const struct device *dev, const struct execu
 	cJSON_AddNumberToObject(row, "memory_rate", (double)dev->memory_rate);
 	cJSON_AddNumberToObject(row, "upload_rate", x->up_bytes_us * 1e6);
 	cJSON_AddNumberToObject(row, "download_rate", x->down_bytes_us * 1e6);
+	cJSON_AddNumberToObject(row, "registered_bytes", (double)x->registered_bytes);
+	cJSON_AddNumberToObject(row, "beside_steps", (double)x->beside_steps);
 	cJSON_AddStringToObject(row, "text", dev->text);
 	cJSON_AddItemToArray(list, row);
 }
@@ -149,6 +151,8 @@ static void put_devices(cJSON *out, const struct brazed *d, struct executor_stat
 		sum->deaths += x.deaths;
 		sum->queued += x.queued;
 		sum->in_flight += x.in_flight;
+		sum->registered_bytes += x.registered_bytes;
+		sum->beside_steps += x.beside_steps;
 		memory += dev->capacity;
 		used += dev->used;
 		spills += dev->spills;
@@ -157,6 +161,8 @@ static void put_devices(cJSON *out, const struct brazed *d, struct executor_stat
 	}
 	ctl_put(out, "device_memory_bytes", (double)memory);
 	ctl_put(out, "device_used_bytes", (double)used);
+	ctl_put(out, "device_registered_bytes", (double)sum->registered_bytes);
+	ctl_put(out, "device_beside_steps", (double)sum->beside_steps);
 	ctl_put(out, "device_spills", (double)spills);
 	ctl_put(out, "device_fetches", (double)fetches);
 	ctl_put(out, "device_lost_arrays", (double)lost);

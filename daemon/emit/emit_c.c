@@ -43,6 +43,8 @@ static bool instr_fixed(const struct gen *g, unsigned i, unsigned from, bool sto
 	case NI_LOAD:
 		/* Behind a store that may overlap it, its place counts. */
 		return g->walk[in->a] == WALK_SAME && (!stored || a->alone);
+	case NI_GATHER:
+		return g->walk[in->a] == WALK_SAME && operand_fixed(g, in->b, from);
 	case NI_STORE:
 	case NI_REDUCE:
 		return false;
@@ -105,6 +107,27 @@ static void put_load(struct gen *g, unsigned i, enum lanes lanes)
 		text_put(g->o, "n == BZ_W ? %s : %s", whole, part);
 	else
 		text_add(g->o, lanes == LANES_ALL ? whole : part);
+}
+
+static const char *count_of(enum lanes lanes)
+{
+	return lanes == LANES_ALL ? "BZ_W" : "n";
+}
+
+static void put_gather(struct gen *g, unsigned i, enum lanes lanes)
+{
+	const struct nest_instr *in = &g->n->instr[i];
+	unsigned a = in->a, place = 2 * nest_gather(g->n, a);
+	const char *s = emit_c_suffix(g->n->access[a].dtype);
+	char at[64], step[32] = "0";
+
+	address(at, g, a);
+	if (g->walk[a] == WALK_UNIT)
+		snprintf(step, sizeof step, "%u", dtype_row(g->n->access[a].dtype)->bytes);
+	else if (g->walk[a] == WALK_STRIDED)
+		snprintf(step, sizeof step, "t%u", a);
+	text_put(g->o, "bz_%s v%u = bz_ldg_%s(%s, %s, v%u, A->gather[%u], A->gather[%u], %s);\n", s,
+		 i, s, at, step, in->b, place, place + 1, count_of(lanes));
 }
 
 static void put_store(struct gen *g, unsigned i, enum lanes lanes)
@@ -194,6 +217,9 @@ static void put_instr(struct gen *g, unsigned i, enum lanes lanes)
 		put_load(g, i, lanes);
 		text_add(g->o, ";\n");
 		break;
+	case NI_GATHER:
+		put_gather(g, i, lanes);
+		break;
 	case NI_STORE:
 		put_store(g, i, lanes);
 		break;
@@ -211,6 +237,9 @@ static void put_instr(struct gen *g, unsigned i, enum lanes lanes)
 		break; /* declared by emit_reduce.c */
 	default:
 		put_compute(g, i);
+		if (in->op == OP_INDEX)
+			text_put(g->o, "bz_fault(A->error + %u, v%u, v%u, %s);\n", in->c, in->a,
+				 in->b, count_of(lanes));
 	}
 }
 
@@ -359,7 +388,7 @@ void emit_c_addresses(struct gen *g, unsigned from, unsigned to)
 		const struct nest_instr *in = &g->n->instr[i];
 		unsigned a = in->a;
 
-		if ((in->op != NI_LOAD && in->op != NI_STORE) || g->skip[i] || seen[a])
+		if (!nest_touches(in->op) || g->skip[i] || seen[a])
 			continue;
 		seen[a] = true;
 		text_put(g->o, "char *%sP%u = A->base[%u]",
@@ -380,7 +409,7 @@ static enum status check(const struct nest *n, struct err *err)
 
 	for (unsigned i = 0; i < n->ninstr; i++) {
 		const struct nest_instr *in = &n->instr[i];
-		bool access = in->op == NI_LOAD || in->op == NI_STORE;
+		bool access = nest_touches(in->op);
 
 		if (in->op >= NI_END || (in->op < OP_END && !op_row(in->op)) ||
 		    !dtype_native(in->dtype) || (computes(in) && !dtype_native(in->ltype)) ||
@@ -431,16 +460,21 @@ static bool is_complex(unsigned dtype)
  * longer than the kernel itself. */
 static void omit_parts(struct text *o, const struct nest *n)
 {
-	bool complex = false, arg = false;
+	bool complex = false, half = false, arg = false;
 
 	for (unsigned i = 0; i < n->ninstr; i++) {
 		const struct nest_instr *in = &n->instr[i];
 
 		complex |= is_complex(in->dtype) || (computes(in) && is_complex(in->ltype));
+		half |= in->dtype == DT_FLOAT16 || (computes(in) && in->ltype == DT_FLOAT16);
 		arg |= in->op == NI_REDUCE && (in->c == OP_ARGMIN || in->c == OP_ARGMAX);
 	}
 	if (!complex)
 		text_add(o, "#define BZ_NO_COMPLEX\n");
+	if (!half)
+		text_add(o, "#define BZ_NO_HALF\n");
+	if (!nest_checks(n) && !nest_gathers(n))
+		text_add(o, "#define BZ_NO_GATHER\n");
 	text_add(o, n->nred ? "#define BZ_NO_STREAM\n" : "#define BZ_NO_TREE\n");
 	if (!arg)
 		text_add(o, "#define BZ_NO_ARG\n");

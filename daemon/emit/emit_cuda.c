@@ -32,6 +32,8 @@ static void put_params(struct cuda_gen *g)
 		text_put(g->o, "bz_i64 stride[%u][%u];\n", n->naccess, g->loops);
 	if (n->nscalar)
 		text_put(g->o, "bz_u64 scalar[%u][2];\n", n->nscalar);
+	if (nest_gathers(n))
+		text_put(g->o, "bz_i64 gather[%u][2];\n", nest_gathers(n));
 	text_add(g->o, "};\n");
 }
 
@@ -73,7 +75,10 @@ void emit_cuda_address(struct cuda_gen *g, unsigned a)
 
 		if (known && x->walk == WALK_SAME)
 			continue;
-		text_put(g->o, any ? " + x%u * " : " + (bz_i64)(x%u * ", l);
+		text_add(g->o, any ? " + " : " + (bz_i64)(");
+		/* What is gathered is never a whole vector. */
+		text_put(g->o,
+			 x->gather && g->vector > 1 && l == g->last ? "(x%u + k) * " : "x%u * ", l);
 		any = true;
 		if (known)
 			text_put(g->o, "%u", dtype_row(x->dtype)->bytes);
@@ -116,6 +121,11 @@ static void put_memory(struct cuda_gen *g, unsigned i)
 		text_put(g->o, "const bz_%s v%u = bz_ld<bz_%s>(", t, i, t);
 		emit_cuda_address(g, in->a);
 		text_add(g->o, ");\n");
+	} else if (in->op == NI_GATHER) {
+		text_put(g->o, "const bz_%s v%u = bz_ld<bz_%s>(", t, i, t);
+		emit_cuda_address(g, in->a);
+		text_put(g->o, " + bz_limit(v%u, A.gather[%u][0]) * A.gather[%u][1]);\n", in->b,
+			 nest_gather(g->n, in->a), nest_gather(g->n, in->a));
 	} else if (lanes) {
 		text_put(g->o, "a%u.lane[k] = v%u;\n", in->a, in->b);
 	} else {
@@ -134,6 +144,7 @@ void emit_cuda_instrs(struct cuda_gen *g, unsigned from, unsigned to)
 		switch (in->op) {
 		case NI_LOAD:
 		case NI_STORE:
+		case NI_GATHER:
 			put_memory(g, i);
 			break;
 		case NI_SCALAR:
@@ -150,6 +161,9 @@ void emit_cuda_instrs(struct cuda_gen *g, unsigned from, unsigned to)
 			break;
 		default:
 			put_compute(g, i);
+			if (in->op == OP_INDEX)
+				text_put(g->o, "bz_fault(A.h, %u, v%u, v%u);\n", in->c, in->a,
+					 in->b);
 		}
 	}
 }
@@ -196,6 +210,8 @@ unsigned emit_cuda_vector(const struct nest *spec)
 		const struct nest_access *x = &spec->access[a];
 		unsigned bytes = dtype_row(x->dtype)->bytes;
 
+		if (x->gather)
+			continue;
 		if (x->walk == WALK_STRIDED || (x->write && x->walk != WALK_UNIT))
 			return 0;
 		if (x->walk == WALK_UNIT && bytes > widest)
@@ -212,7 +228,7 @@ bool emit_cuda_tile(const struct nest *spec)
 	if (spec->nred || spec->npar < 2)
 		return false;
 	for (unsigned a = 0; a < spec->naccess; a++)
-		if (spec->access[a].walk == WALK_STRIDED)
+		if (spec->access[a].walk == WALK_STRIDED && !spec->access[a].gather)
 			return true;
 	return false;
 }
@@ -224,7 +240,7 @@ static enum status check_instr(const struct nest *n, unsigned i, struct err *err
 {
 	const struct nest_instr *in = &n->instr[i];
 	const struct op_row *row = op_row(in->op < OP_END ? in->op : OP_CAST);
-	bool access = in->op == NI_LOAD || in->op == NI_STORE;
+	bool access = nest_touches(in->op);
 
 	if (in->op >= NI_END || !row || row->kind != KIND_EW || !dtype_native(in->dtype) ||
 	    !dtype_native(in->ltype))

@@ -36,7 +36,7 @@ static void put_vectors(struct cuda_gen *g, bool before)
 	for (unsigned a = 0; a < g->n->naccess; a++) {
 		const struct nest_access *x = &g->n->access[a];
 
-		if (x->walk != WALK_UNIT)
+		if (x->walk != WALK_UNIT || x->gather)
 			continue;
 		if (before)
 			text_put(g->o, "bz_vector<bz_%s, %u> a%u;\n", emit_cuda_type(x->dtype),

@@ -7,9 +7,11 @@
 
 #include "emit_c.h"
 
-extern const char kernel_text_pre_h[], kernel_text_ew_h[], kernel_text_cx_h[], kernel_text_tree_h[];
-extern const char kernel_text_pre_cuh[], kernel_text_ew_cuh[], kernel_text_cx_cuh[],
-	kernel_text_tree_cuh[], kernel_text_matmul_cuh[];
+extern const char kernel_text_pre_h[], kernel_text_ew_h[], kernel_text_f16_h[],
+	kernel_text_gather_h[], kernel_text_cx_h[], kernel_text_tree_h[];
+extern const char kernel_text_pre_cuh[], kernel_text_ew_cuh[], kernel_text_f16_cuh[],
+	kernel_text_gather_cuh[], kernel_text_cx_cuh[], kernel_text_tree_cuh[],
+	kernel_text_matmul_cuh[];
 
 /* Made once, on any thread, never changed after. */
 static struct text prologue, cuda;
@@ -19,11 +21,15 @@ static void make(void)
 {
 	text_add(&prologue, kernel_text_pre_h);
 	text_add(&prologue, kernel_text_ew_h);
+	text_add(&prologue, kernel_text_f16_h);
+	text_add(&prologue, kernel_text_gather_h);
 	text_add(&prologue, kernel_text_cx_h);
 	text_add(&prologue, kernel_text_tree_h);
 	text_add(&cuda, kernel_text_pre_cuh);
 	text_add(&cuda, kernel_text_ew_cuh);
+	text_add(&cuda, kernel_text_gather_cuh);
 	text_add(&cuda, kernel_text_cx_cuh);
+	text_add(&cuda, kernel_text_f16_cuh);
 	text_add(&cuda, kernel_text_tree_cuh);
 }
 

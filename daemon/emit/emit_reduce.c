@@ -326,7 +326,7 @@ static void want_for_post(struct gen *g)
 
 		if (g->skip[i])
 			continue;
-		if (in->op == NI_STORE)
+		if (in->op == NI_STORE || in->op == NI_GATHER)
 			g->skip[in->b] = false;
 		if (arity > 0)
 			g->skip[in->a] = false;

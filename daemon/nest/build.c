@@ -75,6 +75,19 @@ uint16_t build_load(struct build *b, uint32_t slot, const struct view *v)
 	return build_instr(b, NI_LOAD, v->dtype, v->dtype, add_access(b, slot, v, false), 0, 0);
 }
 
+uint16_t build_gather(struct build *b, uint32_t slot, const struct view *v, int64_t extent,
+		      int64_t stride, uint16_t place)
+{
+	unsigned a = add_access(b, slot, v, false);
+	struct nest_access *x = &b->nest->access[a];
+
+	x->gather = 1;
+	x->gextent = extent;
+	x->gstride = stride;
+	b->prog->slot[slot].nread++;
+	return build_instr(b, NI_GATHER, v->dtype, v->dtype, a, place, 0);
+}
+
 uint16_t build_scalar(struct build *b, uint32_t imm, unsigned dtype)
 {
 	struct nest *n = b->nest;

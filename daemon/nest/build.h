@@ -24,6 +24,9 @@ uint16_t build_instr(struct build *b, unsigned op, unsigned dtype, unsigned ltyp
 		     unsigned y, unsigned z);
 /* The value of a view of slot s, broadcast to the domain already. */
 uint16_t build_load(struct build *b, uint32_t slot, const struct view *v);
+/* The same, `place` times `stride` bytes from there; 0 <= place < extent. */
+uint16_t build_gather(struct build *b, uint32_t slot, const struct view *v, int64_t extent,
+		      int64_t stride, uint16_t place);
 uint16_t build_scalar(struct build *b, uint32_t imm, unsigned dtype);
 /* x as type `to`; x itself when it has it. */
 uint16_t build_cast(struct build *b, uint16_t x, unsigned to);

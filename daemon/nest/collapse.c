@@ -212,6 +212,8 @@ static bool overlaps(const struct nest *n, unsigned i, unsigned j)
 	struct depend_access b = {y->offset, y->stride, bytes_of(y->dtype)};
 	unsigned loops = (unsigned)n->npar + n->nred;
 
+	if (x->gather | y->gather)
+		return x->slot == y->slot && nest_gather_meets(n, i, j);
 	return x->slot == y->slot &&
 	       depend_test(&a, &b, n->extent, loops, loops).kind != DEPEND_NONE;
 }

@@ -16,7 +16,7 @@ static uint32_t count_loads(const struct nest *n)
 	uint32_t loads = 0;
 
 	for (unsigned k = 0; k < n->ninstr; k++)
-		loads += n->instr[k].op == NI_LOAD;
+		loads += n->instr[k].op == NI_LOAD || n->instr[k].op == NI_GATHER;
 	return loads;
 }
 
@@ -29,7 +29,7 @@ static void recount(struct prog *p)
 		const struct nest *n = p->unit[k]->nest;
 
 		for (unsigned i = 0; n && i < n->ninstr; i++)
-			if (n->instr[i].op == NI_LOAD)
+			if (n->instr[i].op == NI_LOAD || n->instr[i].op == NI_GATHER)
 				p->slot[n->access[n->instr[i].a].slot].nread++;
 		for (unsigned i = 0; !n && i < 2; i++)
 			p->slot[p->unit[k]->matmul->slot[i]].nread++;

@@ -127,7 +127,7 @@ static double nest_bytes_us(const struct nest *n)
 		double count = dtype_row(n->access[k].dtype)->bytes;
 
 		for (unsigned l = 0; l < (unsigned)n->npar + n->nred; l++)
-			if (n->access[k].stride[l])
+			if (n->access[k].stride[l] || n->access[k].gather)
 				count *= (double)n->extent[l];
 		bytes += count;
 	}

@@ -157,7 +157,7 @@ static bool meeting(const struct pairing *p, unsigned *g, unsigned *h)
 			const struct nest_access *a = &p->guest->access[i];
 			const struct nest_access *b = &p->host->access[j];
 
-			if (a->slot != b->slot)
+			if (a->slot != b->slot || a->gather | b->gather)
 				continue;
 			if (a->write | b->write) {
 				*g = i;

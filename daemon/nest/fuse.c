@@ -83,6 +83,9 @@ static enum fuse_reason check_pair(const struct fuse *f, const struct prog_unit 
 	bool l_body = l->body >> j & 1, l_post = l->post >> j & 1;
 	struct depend d;
 
+	/* Their ranges meet, and which point reads what depends on data. */
+	if (e->nest->access[i].gather | l->nest->access[j].gather)
+		return FUSE_DEPENDENCE;
 	if (f->fit.post) {
 		l_post = l_post || l_body;
 		l_body = false;

@@ -76,6 +76,38 @@ static enum status lower_elementwise(struct prog *p, const struct part_op *o, st
 	return OK;
 }
 
+/* Elements of in[0]'s last axis at the places that in[1] names. */
+static enum status lower_take(struct prog *p, const struct part_op *o, struct err *err)
+{
+	uint32_t slot = p->value_slot[o->out.value];
+	struct view out, in, wide;
+	struct op_sig sig;
+	struct build b;
+	unsigned last;
+	uint16_t x;
+	enum status st = lower_sig(&sig, o, err);
+
+	if (!st)
+		st = check_result(o, sig.out, err);
+	if (st)
+		return st;
+	part_view(&out, p->part, &o->out);
+	part_view(&in, p->part, &o->in[0]);
+	if (!build_begin(&b, p, &out.shape, 0, false))
+		return OK;
+	last = --in.shape.ndim;
+	st = view_broadcast(&wide, &in, &out.shape, err);
+	if (!st)
+		st = lower_operand(&x, &b, &o->in[1], sig.in[1], err);
+	if (st)
+		return st;
+	x = build_gather(&b, p->value_slot[o->in[0].value], &wide, in.shape.dim[last],
+			 in.stride[last], x);
+	build_store(&b, slot, &out, x);
+	build_end(&b);
+	return OK;
+}
+
 /* A view of a reduction's result over the operand's axes: stride 0 on those reduced. */
 static void spread(struct view *out, const struct view *v, const struct shape *domain,
 		   uint32_t axes)
@@ -86,6 +118,11 @@ static void spread(struct view *out, const struct view *v, const struct shape *d
 	out->shape = *domain;
 	for (unsigned k = 0; k < domain->ndim; k++)
 		out->stride[k] = axes >> k & 1 ? 0 : v->stride[from++];
+}
+
+unsigned lower_wide(unsigned dtype)
+{
+	return dtype == DT_FLOAT16 ? DT_FLOAT32 : dtype;
 }
 
 static enum status lower_reduction(struct prog *p, const struct part_op *o, struct err *err)
@@ -107,24 +144,30 @@ static enum status lower_reduction(struct prog *p, const struct part_op *o, stru
 	st = lower_operand(&x, &b, &o->in[0], sig.in[0], err);
 	if (st)
 		return st;
-	x = build_instr(&b, NI_REDUCE, sig.out, sig.in[0], x, 0, o->op);
+	x = build_cast(&b, x, lower_wide(sig.in[0]));
+	x = build_instr(&b, NI_REDUCE, lower_wide(sig.out), lower_wide(sig.in[0]), x, 0, o->op);
 	build_post(&b);
+	x = build_cast(&b, x, sig.out);
 	spread(&wide, &out, &in.shape, o->axes);
 	build_store(&b, p->value_slot[o->out.value], &wide, x);
 	build_end(&b);
 	return OK;
 }
 
-/* start + index * step in the result's type.  For floats NumPy uses the step that
- * rounding leaves: (start + step) - start. */
-static uint16_t arange_value(struct build *b, uint16_t start, uint16_t step, unsigned d)
+/* start + index * step in type d.  For floats NumPy uses the step that rounding to
+ * the result's type leaves: (start + step) - start. */
+static uint16_t arange_value(struct build *b, uint16_t start, uint16_t step, unsigned d,
+			     unsigned result)
 {
 	uint16_t i;
 
 	if (!b->nest->npar)
 		return start;
 	if (dtype_row(d)->cls >= CLASS_FLOAT) {
-		step = build_instr(b, OP_ADD, d, d, start, step, 0);
+		unsigned s = b->nest->instr[step].dtype;
+
+		step = build_instr(b, OP_ADD, s, s, build_cast(b, start, s), step, 0);
+		step = build_cast(b, build_cast(b, step, result), d);
 		step = build_instr(b, OP_SUBTRACT, d, d, step, start, 0);
 	}
 	i = build_cast(b, build_instr(b, NI_INDEX, DT_INT64, DT_INT64, 0, 0, 0), d);
@@ -137,6 +180,7 @@ static enum status lower_creation(struct prog *p, const struct part_op *o, struc
 	struct build b;
 	struct view out;
 	uint16_t x, step;
+	unsigned d = lower_wide(o->dtype);
 	enum status st = check_result(o, o->dtype, err);
 
 	part_view(&out, p->part, &o->out);
@@ -144,13 +188,13 @@ static enum status lower_creation(struct prog *p, const struct part_op *o, struc
 		return st;
 	st = lower_operand(&x, &b, &o->in[0], o->dtype, err);
 	if (!st && o->op == OP_ARANGE) {
-		st = lower_operand(&step, &b, &o->in[1], o->dtype, err);
+		st = lower_operand(&step, &b, &o->in[1], d == o->dtype ? d : DT_FLOAT64, err);
 		if (!st)
-			x = arange_value(&b, x, step, o->dtype);
+			x = arange_value(&b, build_cast(&b, x, d), step, d, o->dtype);
 	}
 	if (st)
 		return st;
-	build_store(&b, p->value_slot[o->out.value], &out, x);
+	build_store(&b, p->value_slot[o->out.value], &out, build_cast(&b, x, o->dtype));
 	build_end(&b);
 	return OK;
 }
@@ -264,6 +308,8 @@ static enum status lower_op(struct prog *p, uint32_t k, struct err *err)
 		return lower_assign(p, k, err);
 	case KIND_LIB:
 		return lower_matmul(p, o, err);
+	case KIND_GATHER:
+		return lower_take(p, o, err);
 	default:
 		return err_set(err, E_INTERNAL, "op %u cannot be lowered", o->op);
 	}

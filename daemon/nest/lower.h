@@ -9,6 +9,9 @@
 enum status lower_operand(uint16_t *out, struct build *b, const struct part_ref *r, unsigned to,
 			  struct err *err) MUST_USE;
 enum status lower_sig(struct op_sig *out, const struct part_op *o, struct err *err) MUST_USE;
+/* What sums and other loops over many elements of a type are computed in: float32 for
+ * float16, which is rounded once, at the end, as NumPy does. */
+unsigned lower_wide(unsigned dtype);
 /* Append the units of one MATMUL. */
 enum status lower_matmul(struct prog *p, const struct part_op *o, struct err *err) MUST_USE;
 

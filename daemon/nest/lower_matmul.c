@@ -4,7 +4,8 @@
  * Floating products of two matrices go to the library; operands of another type
  * are cast into temporaries first.  Products with a vector, of integers and of
  * bool, and empty ones (k = 0) become multiply and sum over the domain
- * [batch..., m, n | k].  Integers are summed in 64 bits, which wraps alike. */
+ * [batch..., m, n | k].  Integers are summed in 64 bits, which wraps alike; float16
+ * is multiplied and summed in float32. */
 #include <string.h>
 
 #include "lower.h"
@@ -89,17 +90,18 @@ static enum status analyse(struct product *f, const struct part *part, const str
 
 static enum status as_reduction(struct prog *p, const struct product *f, struct err *err)
 {
-	unsigned cls = dtype_row(f->dtype)->cls, red = f->nbatch + 2, wide = f->dtype;
+	unsigned cls = dtype_row(f->dtype)->cls, red = f->nbatch + 2;
+	unsigned narrow = lower_wide(f->dtype), wide = narrow;
 	struct build b;
 	uint16_t x, y;
 
 	if (!build_begin(&b, p, &f->domain, 1u << red, true))
 		return OK;
 	x = build_load(&b, p->value_slot[f->o->in[0].value], &f->in[0]);
-	x = build_cast(&b, x, f->dtype);
+	x = build_cast(&b, build_cast(&b, x, f->dtype), narrow);
 	y = build_load(&b, p->value_slot[f->o->in[1].value], &f->in[1]);
-	y = build_cast(&b, y, f->dtype);
-	x = build_instr(&b, OP_MULTIPLY, f->dtype, f->dtype, x, y, 0);
+	y = build_cast(&b, build_cast(&b, y, f->dtype), narrow);
+	x = build_instr(&b, OP_MULTIPLY, narrow, narrow, x, y, 0);
 	if (cls == CLASS_INT || cls == CLASS_UINT)
 		wide = cls == CLASS_INT ? DT_INT64 : DT_UINT64;
 	x = build_cast(&b, x, wide);

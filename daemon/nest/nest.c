@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* nest/nest.c - what can be counted and measured on a nest. */
 #include "nest.h"
+
+#include "depend.h"
 
 static int64_t product(const int64_t *e, unsigned n)
 {
@@ -18,4 +21,52 @@ int64_t nest_parallel(const struct nest *n)
 int64_t nest_reduced(const struct nest *n)
 {
 	return product(n->extent + n->npar, n->nred);
+}
+
+unsigned nest_gather(const struct nest *n, unsigned a)
+{
+	unsigned before = 0;
+
+	for (unsigned k = 0; k < a; k++)
+		before += n->access[k].gather;
+	return before;
+}
+
+unsigned nest_gathers(const struct nest *n)
+{
+	return nest_gather(n, n->naccess);
+}
+
+unsigned nest_checks(const struct nest *n)
+{
+	unsigned count = 0;
+
+	for (unsigned k = 0; k < n->ninstr; k++)
+		count += n->instr[k].op == OP_INDEX;
+	return count;
+}
+
+void nest_range(int64_t *lo, int64_t *hi, const struct nest *n, unsigned a, unsigned nloop)
+{
+	const struct nest_access *x = &n->access[a];
+	struct depend_access d = {x->offset, x->stride, dtype_row(x->dtype)->bytes};
+	int64_t reach = x->gather ? (x->gextent - 1) * x->gstride : 0;
+
+	depend_range(lo, hi, &d, n->extent, nloop);
+	if (*lo != *hi)
+		*(reach < 0 ? lo : hi) += reach;
+}
+
+bool nest_gather_meets(const struct nest *n, unsigned i, unsigned j)
+{
+	unsigned loops = (unsigned)n->npar + n->nred;
+	int64_t ilo, ihi, jlo, jhi;
+
+	/* Behind the reductions a place is touched though they may be over nothing. */
+	for (unsigned l = n->npar; l < (unsigned)n->npar + n->nred; l++)
+		if (!n->extent[l])
+			loops = n->npar;
+	nest_range(&ilo, &ihi, n, i, loops);
+	nest_range(&jlo, &jhi, n, j, loops);
+	return ilo < jhi && jlo < ihi;
 }

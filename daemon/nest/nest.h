@@ -22,7 +22,10 @@ enum nest_ins {
 	NI_SCALAR,	  /* value = scalar parameter a */
 	NI_INDEX,	  /* value = index of loop a (int64) */
 	NI_REDUCE,	  /* value = reduction c (OP_SUM, ... OP_ARGMAX) of value a over
-			     all reduced loops; usable by post instructions only */
+			     all reduced loops; usable by post instructions only.
+			     a is never float16: that is reduced as float32 */
+	NI_GATHER,	  /* value = access a at the current point and `gstride` bytes times
+			     value b (int64, limited to the gather's extent) from there */
 	NI_END
 };
 
@@ -31,7 +34,8 @@ struct nest_instr {
 	uint8_t dtype;	  /* of the result; of the stored value for NI_STORE */
 	uint8_t ltype;	  /* loop type: names the function, bz_<stem>_<ltype>; the source
 			     type of OP_CAST; the input type of NI_REDUCE */
-	uint16_t a, b, c; /* operands: indices of earlier instructions, or as above */
+	uint16_t a, b, c; /* operands: indices of earlier instructions, or as above;
+			     OP_INDEX: c is its number among the nest's, in their order */
 };
 
 /* How an access moves along the vector loop; a fact compiled into the kernel. */
@@ -45,6 +49,10 @@ struct nest_access {
 	uint8_t alone;		    /* 1: no other access of the nest overlaps it (restrict) */
 	int64_t offset;		    /* bytes from the slot's start to point [0,...,0] */
 	int64_t stride[LIMIT_NDIM]; /* bytes per step of each loop; 0 where constant */
+	/* Read by NI_GATHER only, at a place that depends on data: anything from there on
+	 * in gextent steps of gstride bytes.  No write of the nest may meet any of it. */
+	uint8_t gather, pad[7];
+	int64_t gextent, gstride;
 };
 
 struct nest {
@@ -70,9 +78,25 @@ static inline size_t nest_bytes(const struct nest *n)
 	return offsetof(struct nest, instr) + n->ninstr * sizeof n->instr[0];
 }
 
+/* Does the instruction's operand a number an access? */
+static inline bool nest_touches(unsigned op)
+{
+	return op == NI_LOAD || op == NI_STORE || op == NI_GATHER;
+}
+
 /* Points of the parallel loops, and of the reduced loops (1 when there is none). */
 int64_t nest_parallel(const struct nest *n);
 int64_t nest_reduced(const struct nest *n);
+
+/* Accesses that gather, and the number of access a among them. */
+unsigned nest_gathers(const struct nest *n);
+unsigned nest_gather(const struct nest *n, unsigned a);
+/* OP_INDEX instructions. */
+unsigned nest_checks(const struct nest *n);
+/* Bytes that access a may touch while loops 0..nloop-1 run: [*lo, *hi). */
+void nest_range(int64_t *lo, int64_t *hi, const struct nest *n, unsigned a, unsigned nloop);
+/* May accesses i and j, of one slot, one of which gathers, touch the same byte? */
+bool nest_gather_meets(const struct nest *n, unsigned i, unsigned j);
 
 /* Does *n keep every rule of this page?  E_INTERNAL with the first broken rule. */
 enum status nest_check(const struct nest *n, struct err *err) MUST_USE;

@@ -8,7 +8,7 @@
 struct check {
 	const struct nest *n;
 	struct err *err;
-	unsigned nreduce;
+	unsigned nreduce, nindex;
 };
 
 static enum status check_loops(const struct check *c)
@@ -70,6 +70,27 @@ static enum status check_access(const struct check *c, unsigned k)
 	return OK;
 }
 
+/* What is gathered may come from anywhere: the nest must not write there. */
+static enum status check_gathers(const struct check *c)
+{
+	const struct nest *n = c->n;
+
+	for (unsigned k = 0; k < n->naccess; k++) {
+		const struct nest_access *a = &n->access[k];
+
+		if (a->gather > 1 || (a->gather && (a->write || a->gextent < 1)) ||
+		    (!a->gather && (a->gextent || a->gstride)))
+			return err_set(c->err, E_INTERNAL, "access %u: gather", k);
+	}
+	for (unsigned i = 0; i < n->naccess; i++)
+		for (unsigned j = 0; n->access[i].gather && j < n->naccess; j++)
+			if (n->access[j].write && n->access[j].slot == n->access[i].slot &&
+			    nest_gather_meets(n, i, j))
+				return err_set(c->err, E_INTERNAL,
+					       "access %u writes what access %u gathers", j, i);
+	return OK;
+}
+
 static enum status check_operand(const struct check *c, unsigned k, unsigned operand,
 				 unsigned dtype)
 {
@@ -95,12 +116,15 @@ static enum status check_memory(const struct check *c, unsigned k)
 	const struct nest_access *a = &n->access[i->a];
 	bool store = i->op == NI_STORE;
 
-	if (i->a >= n->naccess || a->write != store || a->dtype != i->dtype)
+	if (i->a >= n->naccess || a->write != store || a->dtype != i->dtype ||
+	    a->gather != (i->op == NI_GATHER))
 		return err_set(c->err, E_INTERNAL, "instr %u does not fit access %u", k, i->a);
 	for (unsigned l = n->npar; k >= n->post && l < (unsigned)n->npar + n->nred; l++)
 		if (a->stride[l])
 			return err_set(c->err, E_INTERNAL,
 				       "post instr %u moves along reduced loop %u", k, l);
+	if (i->op == NI_GATHER)
+		return check_operand(c, k, i->b, DT_INT64);
 	return store ? check_operand(c, k, i->b, i->dtype) : OK;
 }
 
@@ -128,6 +152,8 @@ static enum status check_reduce(struct check *c, unsigned k)
 	if (k >= c->n->post || !c->n->nred || !row ||
 	    (row->kind != KIND_RED && row->kind != KIND_ARGRED))
 		return err_set(c->err, E_INTERNAL, "instr %u is a misplaced reduction", k);
+	if (i->ltype == DT_FLOAT16)
+		return err_set(c->err, E_INTERNAL, "instr %u reduces float16, not float32", k);
 	if (++c->nreduce > LIMIT_NEST_REDUCES)
 		return err_set(c->err, E_INTERNAL, "nest has more than %d reductions",
 			       LIMIT_NEST_REDUCES);
@@ -137,7 +163,7 @@ static enum status check_reduce(struct check *c, unsigned k)
 }
 
 /* The types an instruction takes: ltype everywhere, but WHERE's condition. */
-static enum status check_compute(const struct check *c, unsigned k)
+static enum status check_compute(struct check *c, unsigned k)
 {
 	const struct nest_instr *i = &c->n->instr[k];
 	const struct op_row *row = op_row(i->op);
@@ -146,6 +172,9 @@ static enum status check_compute(const struct check *c, unsigned k)
 
 	if (!row || row->kind != KIND_EW)
 		return err_set(c->err, E_INTERNAL, "instr %u: op %u is not elementwise", k, i->op);
+	if (i->op == OP_INDEX && (i->c != c->nindex++ || i->c >= LIMIT_NEST_CHECKS || i->b >= k ||
+				  c->n->instr[i->b].op != NI_SCALAR))
+		return err_set(c->err, E_INTERNAL, "instr %u: index %u", k, i->c);
 	st = check_types(c, k, i->op);
 	for (unsigned j = 0; j < row->arity && !st; j++)
 		st = check_operand(c, k, operand[j],
@@ -169,6 +198,7 @@ static enum status check_instr(struct check *c, unsigned k)
 	switch (i->op) {
 	case NI_LOAD:
 	case NI_STORE:
+	case NI_GATHER:
 		return check_memory(c, k);
 	case NI_SCALAR:
 		if (i->a >= n->nscalar || n->scalar_dtype[i->a] != i->dtype)
@@ -188,13 +218,15 @@ static enum status check_instr(struct check *c, unsigned k)
 /* See nest.h. */
 enum status nest_check(const struct nest *n, struct err *err)
 {
-	struct check c = {n, err, 0};
+	struct check c = {n, err, 0, 0};
 	enum status st = check_loops(&c);
 
 	if (!st)
 		st = check_counts(&c);
 	for (unsigned k = 0; !st && k < n->naccess; k++)
 		st = check_access(&c, k);
+	if (!st)
+		st = check_gathers(&c);
 	for (unsigned k = 0; !st && k < n->ninstr; k++)
 		st = check_instr(&c, k);
 	return st;

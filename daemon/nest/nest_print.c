@@ -10,6 +10,10 @@
  *   post
  *   store.f64 @1 %3
  *
+ * A gather reads "@1 s0 gather float64 same +0 [0] 100:8" (100 steps of 8 bytes) by
+ * "%2 = gather.f64 @1 %0"; an index that is checked has the number of its error word
+ * behind it, "%0 = index.i64 %1 %2 !0".
+ *
  * A canonical kernel has no extents, offsets, strides and scalar sources. */
 #include "nest.h"
 #include "../base/textbuf.h"
@@ -46,13 +50,18 @@ static void put_access(struct textbuf *t, const struct nest *n, unsigned k, bool
 	const struct dtype_row *r = dtype_row(a->dtype);
 	const char *walk = a->walk <= WALK_STRIDED ? walk_text[a->walk] : "?";
 
-	textbuf_put(t, "@%u s%u %s %s %s%s", k, a->slot, a->write ? "write" : "read",
+	textbuf_put(t, "@%u s%u %s %s %s%s", k, a->slot,
+		    a->gather  ? "gather"
+		    : a->write ? "write"
+			       : "read",
 		    r ? r->name : "?", walk, a->alone ? " alone" : "");
 	if (!spec) {
 		textbuf_put(t, " +%lld [", (long long)a->offset);
 		for (int l = 0; l < n->npar + n->nred; l++)
 			textbuf_put(t, "%s%lld", l ? " " : "", (long long)a->stride[l]);
 		textbuf_put(t, "]");
+		if (a->gather)
+			textbuf_put(t, " %lld:%lld", (long long)a->gextent, (long long)a->gstride);
 	}
 	textbuf_put(t, "\n");
 }
@@ -71,6 +80,8 @@ static void put_compute(struct textbuf *t, const struct nest_instr *i)
 		textbuf_put(t, " %%%u", i->b);
 	if (arity > 2)
 		textbuf_put(t, " %%%u", i->c);
+	if (i->op == OP_INDEX)
+		textbuf_put(t, " !%u", i->c);
 	textbuf_put(t, "\n");
 }
 
@@ -86,6 +97,9 @@ static void put_instr(struct textbuf *t, const struct nest *n, unsigned k, bool 
 	switch (i->op) {
 	case NI_LOAD:
 		textbuf_put(t, "load.%s @%u\n", suffix(i->dtype), i->a);
+		break;
+	case NI_GATHER:
+		textbuf_put(t, "gather.%s @%u %%%u\n", suffix(i->dtype), i->a, i->b);
 		break;
 	case NI_SCALAR:
 		textbuf_put(t, "scalar.%s #%u", suffix(i->dtype), i->a);

@@ -109,16 +109,15 @@ static void summarise_nest(struct prog_unit *u)
 	for (unsigned k = 0; k < n->ninstr; k++) {
 		const struct nest_instr *i = &n->instr[k];
 
-		if (i->op == NI_LOAD || i->op == NI_STORE)
+		if (nest_touches(i->op))
 			*(k < n->post ? &u->body : &u->post) |= 1u << i->a;
 	}
 	for (unsigned k = 0; k < n->naccess; k++) {
 		const struct nest_access *a = &n->access[k];
-		struct depend_access d = {a->offset, a->stride, dtype_row(a->dtype)->bytes};
 		/* After the reductions it is touched though they may be over nothing. */
 		unsigned reduced = u->post >> k & 1 ? 0 : n->nred;
 
-		depend_range(&u->lo[k], &u->hi[k], &d, n->extent, n->npar + reduced);
+		nest_range(&u->lo[k], &u->hi[k], n, k, n->npar + reduced);
 		u->slot[k] = a->slot;
 		u->write[k] = a->write;
 	}

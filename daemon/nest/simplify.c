@@ -124,7 +124,7 @@ static void rename_operands(struct nest_instr *i, const uint16_t *value)
 {
 	const struct op_row *row = op_row(i->op);
 
-	if (i->op == NI_STORE) {
+	if (i->op == NI_STORE || i->op == NI_GATHER) {
 		i->b = value[i->b];
 	} else if (i->op == NI_REDUCE) {
 		i->a = value[i->a];

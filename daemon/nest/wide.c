@@ -18,6 +18,7 @@ static bool same_place(const struct wide *w, const struct nest_access *a,
 		       const struct nest_access *b)
 {
 	return a->slot == b->slot && a->dtype == b->dtype && a->offset == b->offset &&
+	       a->gather == b->gather && a->gextent == b->gextent && a->gstride == b->gstride &&
 	       !memcmp(a->stride, b->stride, (w->npar + w->nred) * sizeof a->stride[0]);
 }
 
@@ -103,6 +104,7 @@ void wide_append(struct wide *w, const struct wide_source *s, unsigned first, un
 		switch (i.op) {
 		case NI_LOAD:
 		case NI_STORE:
+		case NI_GATHER:
 			a = s->nest->access[i.a];
 			memcpy(a.stride, s->stride[i.a], sizeof a.stride);
 			if (i.op == NI_LOAD) {
@@ -190,7 +192,7 @@ static void use(bool *live, const struct nest_instr *i)
 {
 	const struct op_row *row = op_row(i->op);
 
-	if (i->op == NI_STORE) {
+	if (i->op == NI_STORE || i->op == NI_GATHER) {
 		live[i->b] = true;
 	} else if (i->op == NI_REDUCE) {
 		live[i->a] = true;
@@ -220,6 +222,7 @@ static unsigned find_live(const struct wide *w, bool *live)
 struct packing {
 	const struct wide *w;
 	struct nest *out;
+	uint16_t ncheck; /* error words given out */
 	uint16_t value[WIDE_INSTRS];
 	uint16_t access[WIDE_ACCESSES], scalar[WIDE_SCALARS]; /* new number + 1 */
 };
@@ -233,7 +236,7 @@ static enum fuse_reason pack_access(struct packing *k, struct nest_instr *i)
 		k->access[i->a] = ++k->out->naccess;
 	}
 	i->a = k->access[i->a] - 1;
-	if (i->op == NI_STORE)
+	if (i->op != NI_LOAD)
 		i->b = k->value[i->b];
 	return FUSE_OK;
 }
@@ -258,6 +261,7 @@ static enum fuse_reason pack_instr(struct packing *k, struct nest_instr *i)
 	switch (i->op) {
 	case NI_LOAD:
 	case NI_STORE:
+	case NI_GATHER:
 		return pack_access(k, i);
 	case NI_SCALAR:
 		return pack_scalar(k, i);
@@ -269,7 +273,9 @@ static enum fuse_reason pack_instr(struct packing *k, struct nest_instr *i)
 			i->b = k->value[i->b];
 		if (i->op < OP_END && row->arity > 2)
 			i->c = k->value[i->c];
-		return FUSE_OK;
+		if (i->op == OP_INDEX)
+			i->c = k->ncheck++;
+		return k->ncheck > LIMIT_NEST_CHECKS ? FUSE_PARAMS : FUSE_OK;
 	}
 }
 

@@ -276,7 +276,7 @@ static void add_node(struct builder *b, struct node *n, bool output)
 	op->op = n->op;
 	op->dtype = n->dtype;
 	op->nin = n->nin;
-	op->axes = n->axes;
+	op->axes = n->op == OP_INDEX ? 0 : n->axes; /* where it stands changes no plan */
 	add_ref(b, &op->out, out, &n->view);
 	p->nop++;
 }
@@ -330,10 +330,13 @@ static struct partition *build(struct found *f, struct trace *t, bool unfused)
 /* The oldest, as many as are planned at once and ask for the same device. */
 static void shorten(struct found *f)
 {
-	size_t n = 0;
+	size_t n = 0, checks = 0;
 
-	while (n < f->n && n < LIMIT_PARTITION_OPS && f->node[n]->device == f->node[0]->device)
-		n++;
+	for (; n < f->n && n < LIMIT_PARTITION_OPS; n++) {
+		checks += f->node[n]->op == OP_INDEX;
+		if (f->node[n]->device != f->node[0]->device || checks > LIMIT_PARTITION_CHECKS)
+			break;
+	}
 	for (size_t i = n; i < f->n; i++)
 		f->node[i]->mark = 0;
 	f->n = n;

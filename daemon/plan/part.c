@@ -143,6 +143,38 @@ static enum status check_broadcast(const struct check *c, unsigned k)
 	return st;
 }
 
+/* Places are looked up in the last axis of what they are taken from, which must have
+ * an element if the result has. */
+static enum status check_take(const struct check *c, unsigned k)
+{
+	const struct part_op *o = &c->p->op[k];
+	struct view in, out, wide;
+	int64_t count = 0;
+	enum status st;
+
+	if (o->in[0].value & PART_IMM || o->in[1].value & PART_IMM || !o->in[0].ndim)
+		return err_set(c->err, E_INTERNAL, "part op %u takes from no array", k);
+	part_view(&out, c->p, &o->out);
+	part_view(&in, c->p, &o->in[0]);
+	in.shape.ndim--;
+	st = shape_count(&count, &out.shape, 1, c->err);
+	if (!st && count && in.shape.dim[in.shape.ndim] < 1)
+		return err_set(c->err, E_INTERNAL, "part op %u takes from an empty axis", k);
+	if (!st)
+		st = view_broadcast(&wide, &in, &out.shape, c->err);
+	part_view(&in, c->p, &o->in[1]);
+	return st ? st : view_broadcast(&wide, &in, &out.shape, c->err);
+}
+
+static enum status check_index(const struct check *c, unsigned k)
+{
+	const struct part_op *o = &c->p->op[k];
+
+	if (!(o->in[1].value & PART_IMM) || o->in[0].value & PART_IMM || o->dtype >= LIMIT_NDIM)
+		return err_set(c->err, E_INTERNAL, "part op %u: index", k);
+	return check_broadcast(c, k);
+}
+
 static enum status check_op(const struct check *c, unsigned k)
 {
 	const struct part_op *o = &c->p->op[k];
@@ -158,6 +190,10 @@ static enum status check_op(const struct check *c, unsigned k)
 	if (st)
 		return st;
 	c->defined[o->out.value] = 1;
+	if (o->op == OP_INDEX)
+		return check_index(c, k);
+	if (row->kind == KIND_GATHER)
+		return check_take(c, k);
 	if (row->kind == KIND_EW || row->kind == KIND_WRITE)
 		return check_broadcast(c, k);
 	if (row->kind == KIND_RED || row->kind == KIND_ARGRED)

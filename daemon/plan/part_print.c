@@ -51,6 +51,8 @@ static void put_op(struct textbuf *t, const struct part *p, const struct part_op
 	textbuf_put(t, "op %s", row ? row->id : "?");
 	if (row && (row->rule == RULE_HEAD || (row->rule == RULE_SUM && dtype_row(o->dtype))))
 		textbuf_put(t, " as %s", name(o->dtype));
+	if (o->op == OP_INDEX)
+		textbuf_put(t, " axis %u", o->dtype);
 	if (row && (row->kind == KIND_RED || row->kind == KIND_ARGRED))
 		textbuf_put(t, " axes %u", o->axes);
 	for (unsigned k = 0; k < o->nin; k++)

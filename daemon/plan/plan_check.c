@@ -41,13 +41,8 @@ static enum status check_slots(const struct check *c)
 }
 
 static enum status check_bytes(const struct check *c, uint32_t step, uint32_t slot, bool write,
-			       const struct depend_access *a, const int64_t *extent, unsigned nloop)
+			       int64_t lo, int64_t hi)
 {
-	int64_t lo, hi;
-
-	if (slot >= c->p->nslot)
-		return err_set(c->err, E_INTERNAL, "step %u: no slot %u", step, slot);
-	depend_range(&lo, &hi, a, extent, nloop);
 	if (lo < 0 || (uint64_t)hi > c->p->slot[slot].bytes)
 		return err_set(c->err, E_INTERNAL, "step %u touches bytes %lld to %lld of slot %u",
 			       step, (long long)lo, (long long)hi, slot);
@@ -56,6 +51,13 @@ static enum status check_bytes(const struct check *c, uint32_t step, uint32_t sl
 			       step, slot);
 	if (write && c->p->slot[slot].input != PART_NONE && !c->p->step[step].tears)
 		return err_set(c->err, E_INTERNAL, "step %u overwrites an input unmarked", step);
+	return OK;
+}
+
+static enum status check_slot(const struct check *c, uint32_t step, uint32_t slot)
+{
+	if (slot >= c->p->nslot)
+		return err_set(c->err, E_INTERNAL, "step %u: no slot %u", step, slot);
 	return OK;
 }
 
@@ -72,13 +74,15 @@ static enum status check_nest(const struct check *c, uint32_t k)
 	/* In the order of the code: a nest may load what it stored at that point. */
 	for (unsigned i = 0; !st && i < n->ninstr; i++) {
 		const struct nest_access *a = &n->access[n->instr[i].a % LIMIT_NEST_ACCESSES];
-		struct depend_access d = {a->offset, a->stride, 0};
+		int64_t lo, hi;
 
-		if (n->instr[i].op != NI_LOAD && n->instr[i].op != NI_STORE)
+		if (!nest_touches(n->instr[i].op))
 			continue;
-		d.bytes = dtype_row(a->dtype)->bytes;
-		st = check_bytes(c, k, a->slot, a->write, &d, n->extent,
-				 n->npar + (i < n->post ? n->nred : 0u));
+		st = check_slot(c, k, a->slot);
+		if (st)
+			return st;
+		nest_range(&lo, &hi, n, n->instr[i].a, n->npar + (i < n->post ? n->nred : 0u));
+		st = check_bytes(c, k, a->slot, a->write, lo, hi);
 		if (!st && a->write)
 			c->filled[a->slot] = 1;
 	}
@@ -95,6 +99,7 @@ static enum status check_matmul(const struct check *c, uint32_t k)
 	if (!m || !dtype_native(m->dtype) || m->nbatch > LIMIT_NDIM)
 		return err_set(c->err, E_INTERNAL, "step %u is no matmul", k);
 	for (int i = 0; i < 3 && !st; i++) {
+		int64_t lo, hi;
 		struct depend_access d = {m->offset[i], stride, dtype_row(m->dtype)->bytes};
 
 		extent[0] = i == 1 ? m->k : m->m;
@@ -105,7 +110,10 @@ static enum status check_matmul(const struct check *c, uint32_t k)
 			extent[2 + b] = m->batch[b];
 			stride[2 + b] = m->step[i][b];
 		}
-		st = check_bytes(c, k, m->slot[i], i == 2, &d, extent, 2u + m->nbatch);
+		depend_range(&lo, &hi, &d, extent, 2u + m->nbatch);
+		st = check_slot(c, k, m->slot[i]);
+		if (!st)
+			st = check_bytes(c, k, m->slot[i], i == 2, lo, hi);
 	}
 	if (!st)
 		c->filled[m->slot[2]] = 1;

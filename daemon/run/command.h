@@ -8,6 +8,8 @@
 #ifndef BRAZE_COMMAND_H
 #define BRAZE_COMMAND_H
 
+#include <stdatomic.h>
+
 #include "../nest/nest.h"
 
 /* Ids of regions in the memory of a device begin here. */
@@ -24,6 +26,9 @@ enum command_kind {
 	CMD_REGION = 1,	   /* + fd: map it; id, bytes */
 	CMD_DEVICE_REGION, /* id; arg: bytes; ticket: client: memory of the device.  One that
 			      cannot be had fails the runs that name it (E_NOMEM) */
+	CMD_RELEASE,	   /* id; ticket: offset, arg: bytes: that memory is going to be given
+			      back, so let go of its pages; answered by DONE_RELEASE with the
+			      same id, ticket and arg.  Not to the CPU's worker, which holds none */
 	CMD_REGION_DROP,   /* id: unmap or free, when the client's runs sent before are done */
 	CMD_KERNEL,	   /* id; a canonical struct nest follows: interpret it */
 	CMD_CODE,	   /* id; + fd of a shared object: run this from now on */
@@ -33,6 +38,7 @@ enum command_kind {
 	CMD_PING,	   /* answered by DONE_PONG with the same ticket */
 	DONE_RUN,	   /* struct command_done */
 	DONE_PONG,
+	DONE_RELEASE,
 	DONE_CODE, /* id: status tells whether the object loaded */
 	DONE_HELLO /* struct command_hello: once, before anything else */
 };
@@ -67,11 +73,18 @@ struct command_place {
 	uint64_t offset;
 };
 
+/* Bytes of a region. */
+struct command_range {
+	uint64_t offset, bytes;
+};
+
 /* Behind struct command of CMD_RUN: nstep steps, then nfetch fetches. */
 struct command_run {
 	struct command head;
 	uint64_t client; /* runs of one client are done in order */
 	uint32_t nstep, nfetch;
+	uint32_t alone; /* one step at a time: a death is to show which it was */
+	uint32_t pad;
 };
 
 /* Index of a copy: it belongs to no step of the plan. */
@@ -82,6 +95,7 @@ struct command_run {
  *   int64_t       extent[npar + nred]
  *   int64_t       stride[naccess][8]
  *   uint64_t      scalar[nscalar][2]
+ *   int64_t       gather[ngather][2]  steps of a gather, their bytes
  * or, for STEP_MATMUL, base[3] and a struct plan_matmul; for STEP_COPY, base[2]:
  * bytes [lo, hi) of the first place go to the same bytes of the second. */
 struct command_step {
@@ -92,8 +106,8 @@ struct command_step {
 	uint16_t index; /* of the step in its plan, for the progress page */
 	uint32_t kernel;
 	uint16_t naccess, nscalar;
-	uint8_t npar, nred;
-	uint8_t pad[6];
+	uint8_t npar, nred, ngather;
+	uint8_t pad[5];
 	int64_t lo, hi; /* parallel points; chunks when split; rows of C for matmul; bytes
 			   for copies */
 };
@@ -105,24 +119,42 @@ struct command_fetch {
 	uint32_t pad;
 };
 
-/* Behind struct command_done: the fetched bytes, LIMIT_INLINE_BYTES each. */
+/* A check of a step met a place that its axis does not have. */
+struct command_fault {
+	uint16_t step, check; /* of the plan; of the step's nest */
+	uint32_t pad;
+	uint64_t key; /* bz_fault_key of the place */
+};
+
+/* Behind struct command_done: the fetched bytes, LIMIT_INLINE_BYTES each, then what its
+ * checks found.  What a fault spoiled is for the broker to find out: the run went on,
+ * with a place that the axis has. */
 struct command_done {
 	struct command head;
 	uint32_t status; /* enum status */
-	uint32_t nfetch;
+	uint16_t nfetch, nfault;
 	uint64_t busy_ns; /* time its kernels ran */
 	char text[LIMIT_ERROR_TEXT];
 };
 
+#define COMMAND_DONE_BYTES                                                                         \
+	(sizeof(struct command_done) + 8 * LIMIT_INLINE_BYTES +                                    \
+	 LIMIT_PARTITION_CHECKS * sizeof(struct command_fault))
+
 /* Shared read-write page, written by the worker's threads, read by the broker
  * after a death: what each thread was running. */
 #define PROGRESS_THREADS 64
+#define PROGRESS_SEVERAL UINT32_MAX /* steps of the run at once: any may be to blame */
 struct progress {
 	struct {
 		volatile uint64_t ticket; /* 0: idle */
-		volatile uint32_t step;
+		volatile uint32_t step;	  /* or PROGRESS_SEVERAL */
 		volatile uint32_t kernel;
 	} thread[PROGRESS_THREADS];
+	/* Of a device other than the CPU, for the status page. */
+	_Atomic uint64_t registered_bytes; /* of arenas, with its driver, or soon: raised
+					      before the run that is the reason is done */
+	_Atomic uint64_t beside_steps;	   /* launched beside others, so far */
 };
 
 #endif

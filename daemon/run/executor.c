@@ -193,15 +193,35 @@ static struct flight flight_land(struct executor *x, uint32_t i)
 	return f;
 }
 
+/* Note what a packet's checks found; slices of a step may find the same. */
+static void note_faults(struct executor_job *job, const struct command_fault *f, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t k = 0;
+
+		while (k < job->nfault &&
+		       (job->fault[k].step != f[i].step || job->fault[k].check != f[i].check))
+			k++;
+		if (k == job->nfault && k < LIMIT_PARTITION_CHECKS)
+			job->fault[job->nfault++] = f[i];
+		else if (k < job->nfault && f[i].key < job->fault[k].key)
+			job->fault[k].key = f[i].key;
+	}
+}
+
 static void run_done(struct executor *x, const struct command_done *done, size_t bytes)
 {
 	uint32_t at = flight_find(x, done->head.ticket);
 	uint64_t busy = done->busy_ns;
+	const struct command_fault *faults = NULL;
 	struct executor_job *job = NULL;
 	struct flight f;
 
-	if (at == x->nflight || done->nfetch > 8 ||
-	    bytes != sizeof *done + done->nfetch * LIMIT_INLINE_BYTES) {
+	faults = (const struct command_fault *)((const char *)(done + 1) +
+						done->nfetch * LIMIT_INLINE_BYTES);
+	if (at == x->nflight || done->nfetch > 8 || done->nfault > LIMIT_PARTITION_CHECKS ||
+	    bytes != sizeof *done + done->nfetch * LIMIT_INLINE_BYTES +
+			     done->nfault * sizeof *faults) {
 		log_error("executor", "the worker answered a run that was not sent");
 		x->broken = true;
 		return;
@@ -218,6 +238,7 @@ static void run_done(struct executor *x, const struct command_done *done, size_t
 		note_copies(x, &f, busy);
 		recover_mark_torn(job, &f, UINT32_MAX);
 		memcpy(job->fetched, done + 1, done->nfetch * LIMIT_INLINE_BYTES);
+		note_faults(job, faults, done->nfault);
 	} else {
 		if (done->status == E_CANCELLED && job->cancelled)
 			job->cancelled = 2; /* it did not run to its end */
@@ -275,6 +296,8 @@ static bool read_one(struct executor *x, char *buf, size_t size)
 		x->broken = true;
 	} else if (head->kind == DONE_PONG) {
 		x->ping_ns = 0;
+	} else if (head->kind == DONE_RELEASE) {
+		release_answered(x, head);
 	} else if (head->kind == DONE_HELLO && (size_t)n == sizeof(struct command_hello)) {
 		hello(x, (const struct command_hello *)buf);
 	} else if ((size_t)n < sizeof *done) {
@@ -289,7 +312,7 @@ static bool read_one(struct executor *x, char *buf, size_t size)
 
 void executor_on_socket(struct executor *x, int events)
 {
-	_Alignas(8) char buf[sizeof(struct command_done) + 8 * LIMIT_INLINE_BYTES];
+	_Alignas(8) char buf[COMMAND_DONE_BYTES];
 
 	if (events & UV_WRITABLE)
 		spawn_flush(x);
@@ -381,6 +404,7 @@ void executor_destroy(struct executor *x)
 	if (!x)
 		return;
 	spawn_reap(x);
+	release_all(x);
 	uv_close((uv_handle_t *)x->restart, free_handle);
 	uv_close((uv_handle_t *)x->watch, free_handle);
 	uv_close((uv_handle_t *)x->deliver, free_handle);
@@ -438,6 +462,12 @@ void executor_region_drop(struct executor *x, uint32_t region)
 		break;
 	}
 	spawn_send_simple(x, CMD_REGION_DROP, region, 0, 0, -1);
+}
+
+bool executor_release(struct executor *x, uint32_t region, const struct command_range *r,
+		      void (*done)(void *data), void *data)
+{
+	return release_ask(x, region, r, done, data);
 }
 
 void executor_device_region(struct executor *x, uint32_t region, uint64_t bytes, uint64_t client)
@@ -527,4 +557,8 @@ uint64_t executor_step_cost(const struct executor *x, const struct plan_step *s)
 void executor_get_stats(const struct executor *x, struct executor_stats *out)
 {
 	*out = x->stats;
+	if (x->pid < 0)
+		return;
+	out->registered_bytes = atomic_load(&x->progress->registered_bytes);
+	out->beside_steps += atomic_load(&x->progress->beside_steps);
 }

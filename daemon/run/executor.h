@@ -53,6 +53,8 @@ struct executor_job {
 			 step_torn is its index; the versions it writes are lost */
 	uint32_t step_torn;
 	uint8_t fetched[8][LIMIT_INLINE_BYTES]; /* nfetch <= 8 */
+	uint32_t nfault; /* wrong places that its checks met, each check once */
+	struct command_fault fault[LIMIT_PARTITION_CHECKS];
 	/* Private to executor.c. */
 	struct executor_job *next;
 	uint32_t step;
@@ -84,6 +86,8 @@ struct executor_config {
 
 struct executor_stats {
 	uint64_t runs, steps, slices, busy_ns, deaths, queued, in_flight;
+	uint64_t registered_bytes; /* of arenas, with the device's driver */
+	uint64_t beside_steps;	   /* that were launched beside others */
 	int pid;
 	double up_bytes_us, down_bytes_us; /* measured of copies; 0: none was telling */
 };
@@ -97,6 +101,11 @@ void executor_destroy(struct executor *x);
 enum status executor_region_add(struct executor *x, uint32_t region, int fd, uint64_t bytes,
 				struct err *err) MUST_USE;
 void executor_region_drop(struct executor *x, uint32_t region);
+/* These bytes of a region, which no job uses, are going to be given back: the worker
+ * lets go of their pages, then `done` is called, from the loop.  false: it has no hold
+ * on them, and `done` is not called. */
+bool executor_release(struct executor *x, uint32_t region, const struct command_range *r,
+		      void (*done)(void *data), void *data) MUST_USE;
 /* Memory of the device for a client; gone when the worker dies. */
 void executor_device_region(struct executor *x, uint32_t region, uint64_t bytes, uint64_t client);
 void executor_submit(struct executor *x, struct executor_job *job);

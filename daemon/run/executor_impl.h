@@ -5,6 +5,7 @@
  *   schedule   whose job sends the next packet
  *   marshal    a job's next steps as one packet
  *   spawn      the worker's process and its socket
+ *   release    memory that the worker lets go of before it is given back
  *   recover    what a worker's death means for each job */
 #ifndef BRAZE_EXECUTOR_IMPL_H
 #define BRAZE_EXECUTOR_IMPL_H
@@ -49,6 +50,16 @@ struct kept_region {
 	uint64_t bytes;
 };
 
+/* A CMD_RELEASE that is not answered. */
+struct release {
+	struct release *next;
+	uint32_t region;
+	struct command_range range;
+	int64_t asked_ns;
+	void (*done)(void *data);
+	void *data;
+};
+
 /* A packet that the socket did not take yet. */
 struct unsent {
 	struct unsent *next;
@@ -91,7 +102,8 @@ struct executor {
 	uint32_t known_cap;
 	struct kept_region *region;
 	uint32_t nregion, region_cap;
-	uint32_t deaths_in_row; /* since a run was completed */
+	uint32_t deaths_in_row;	 /* since a run was completed */
+	struct release *release; /* oldest first */
 
 	/* Work. */
 	struct queue *ring, **ring_tail;
@@ -154,6 +166,12 @@ bool schedule_remove(struct executor *x, struct executor_job *job); /* was it qu
 void schedule_send(struct executor *x); /* as many packets as the worker may hold */
 void schedule_correct(struct executor *x, uint64_t client, int64_t us);
 struct executor_job *schedule_next(struct executor *x, struct queue **out);
+
+/* release.c: see executor_release */
+bool release_ask(struct executor *x, uint32_t region, const struct command_range *r,
+		 void (*done)(void *data), void *data) MUST_USE;
+void release_answered(struct executor *x, const struct command *answer);
+void release_all(struct executor *x); /* the worker has ended */
 
 /* recover.c */
 void recover_death(struct executor *x); /* its socket is broken */

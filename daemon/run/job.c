@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "job.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,8 +69,9 @@ enum job_state job_ready(const struct job *j, struct trace *t, struct storage **
 				d->name);
 			version_fail(t, v, err);
 		}
+		/* What does not depend on it is cut out anew. */
 		if (v->state == VERSION_FAILED) {
-			*err = *v->error;
+			err_set(err, E_CANCELLED, "an input failed");
 			return JOB_STOP;
 		}
 		state = v->state == VERSION_STORED ? stored_input(v->storage, d, fetch)
@@ -99,20 +101,17 @@ enum status job_inputs(const struct job *j, struct err *err)
 	for (uint32_t i = 0; i < p->nvalue; i++) {
 		const struct version *v = j->partition->value[i];
 
-		if (p->value[i].role != PART_INPUT)
+		if (p->value[i].role != PART_INPUT || v->state == VERSION_FAILED)
 			continue;
-		if (v->state == VERSION_FAILED) {
-			*err = *v->error;
-			return err->code;
-		}
 		if (v->state != VERSION_STORED)
 			return err_set(err, E_CANCELLED, "an input was cancelled");
 	}
 	for (uint32_t s = 0; j->slot_use && s < j->run.plan->nslot; s++) {
 		const struct mirror *m = j->slot[s]->mirror;
+		uint32_t in = j->run.plan->slot[s].input;
 
-		if (j->run.plan->slot[s].input != PART_NONE && !(j->slot_use[s] & USE_UPLOAD) &&
-		    !(m && m->valid))
+		if (in != PART_NONE && j->partition->value[in]->state == VERSION_STORED &&
+		    !(j->slot_use[s] & USE_UPLOAD) && !(m && m->valid))
 			return err_set(err, E_CANCELLED, "an input did not reach the device");
 	}
 	return OK;
@@ -351,6 +350,72 @@ static void spoil_places(struct job *j)
 			j->slot[s]->mirror->valid = 0;
 }
 
+/* The operation that makes the places which a check of the plan looks at: the size is
+ * an immediate that no other has. */
+static const struct part_op *checked_op(const struct job *j, const struct command_fault *f)
+{
+	const struct part *p = &j->partition->part;
+	const struct nest *n =
+		f->step < j->run.plan->nstep ? j->run.plan->step[f->step].nest : NULL;
+
+	for (unsigned i = 0; n && i < n->ninstr; i++) {
+		const struct nest_instr *in = &n->instr[i];
+
+		if (in->op != OP_INDEX || in->c != f->check)
+			continue;
+		for (uint32_t k = 0; k < p->nop; k++)
+			if (p->op[k].op == OP_INDEX &&
+			    p->op[k].in[1].value == (PART_IMM | n->scalar[n->instr[in->b].a]))
+				return &p->op[k];
+	}
+	return NULL;
+}
+
+/* NumPy's words; `site` is the client's name of the place in its program. */
+static void index_error(struct err *err, const struct job *j, const struct part_op *o, uint64_t key)
+{
+	const struct version *v = j->partition->value[o->out.value];
+	uint32_t site = v->node ? v->node->axes : 0;
+	char at[24] = "";
+
+	if (site)
+		snprintf(at, sizeof at, " at site %u", site);
+	err_set(err, E_INDEX, "index %lld is out of bounds for axis %u with size %lld%s",
+		(long long)(key + 1), o->dtype,
+		(long long)j->partition->part.imm[2 * (o->in[1].value & ~PART_IMM)], at);
+}
+
+/* why[value]: the error of what its value depends on, or NULL.  Errors of checks are
+ * made in `made`, of which there are as many as faults. */
+static void find_spoiled(const struct job *j, const struct err **why, struct err *made)
+{
+	const struct part *p = &j->partition->part;
+
+	for (uint32_t i = 0; i < p->nvalue; i++)
+		if (p->value[i].role == PART_INPUT &&
+		    j->partition->value[i]->state == VERSION_FAILED)
+			why[i] = j->partition->value[i]->error;
+	for (uint32_t f = 0; f < j->run.nfault; f++) {
+		const struct part_op *o = checked_op(j, &j->run.fault[f]);
+
+		if (!o)
+			continue;
+		index_error(&made[f], j, o, j->run.fault[f].key);
+		why[o->out.value] = &made[f];
+	}
+	for (uint32_t k = 0; k < p->nop; k++) {
+		const struct part_op *o = &p->op[k];
+		const struct err **out = &why[o->out.value];
+		uint32_t prev = p->value[o->out.value].prev;
+
+		for (unsigned i = 0; i < o->nin && !*out; i++)
+			if (!(o->in[i].value & PART_IMM))
+				*out = why[o->in[i].value];
+		if (!*out && prev != PART_NONE)
+			*out = why[prev];
+	}
+}
+
 /* The value of one output, or of a temporary, that the job was to make. */
 static void settle_value(struct job *j, struct trace *t, uint32_t i, enum job_end end,
 			 const struct err *err)
@@ -380,6 +445,32 @@ static bool owes(const struct job *j, uint32_t i)
 	       j->partition->part.value[i].role != PART_INPUT && !j->partition->kept[i];
 }
 
+/* What depends on a wrong place or on a failed input; a recipe that is pending would
+ * find the same again. */
+static void settle_spoiled(struct job *j, struct trace *t)
+{
+	uint32_t n = j->partition->part.nvalue;
+	const struct err **why = xcalloc(n, sizeof *why);
+	struct err *made = xcalloc(j->run.nfault, sizeof *made);
+
+	find_spoiled(j, why, made);
+	for (uint32_t i = 0; i < n; i++) {
+		struct version *v = j->partition->value[i];
+		bool recipe = j->partition->kept[i] && v->state == VERSION_PENDING;
+		struct err copy;
+
+		if (!why[i] || j->partition->part.value[i].role == PART_INPUT)
+			continue;
+		copy = *why[i];
+		if (owes(j, i))
+			settle_value(j, t, i, JOB_FAILED, &copy);
+		else if (recipe)
+			version_fail(t, v, &copy);
+	}
+	free(why);
+	free(made);
+}
+
 void job_settle(struct job *j, struct trace *t, enum job_end end, const struct err *err)
 {
 	uint32_t n = j->partition->part.nvalue;
@@ -388,6 +479,8 @@ void job_settle(struct job *j, struct trace *t, enum job_end end, const struct e
 		settle_places(j);
 	else if (end == JOB_FAILED)
 		spoil_places(j);
+	if (end == JOB_DONE)
+		settle_spoiled(j, t);
 	for (uint32_t i = 0; i < n; i++)
 		if (owes(j, i))
 			settle_value(j, t, i, end, err);

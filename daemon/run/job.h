@@ -40,7 +40,7 @@ enum job_state {
 	JOB_GO,
 	JOB_WAIT,	 /* for a job or transfer in flight */
 	JOB_FETCH_FIRST, /* *fetch must come to the host */
-	JOB_STOP	 /* *err: E_CANCELLED: an input is pending again; else what it failed of */
+	JOB_STOP	 /* *err: E_CANCELLED: an input is pending again, or failed */
 };
 /* Can run.plan be bound on `device` now? */
 enum job_state job_ready(const struct job *j, struct trace *t, struct storage **fetch,
@@ -54,10 +54,11 @@ enum status job_bind(struct job *j, struct trace *t, uint32_t region, struct err
 bool job_host_whole(const struct job *j);
 /* It came back undone: nothing is bound any more, the partition is as it was. */
 void job_unbind(struct job *j, struct trace *t);
-/* A finished job's inputs must have been what they should have been: OK;
- * E_CANCELLED: one is pending again or did not arrive; else its failure. */
+/* A finished job's inputs must have been what they should have been: OK, also where
+ * some had failed; E_CANCELLED: one is pending again or did not arrive. */
 enum status job_inputs(const struct job *j, struct err *err);
-/* Outputs become stored; or failed with *err; or pending again (JOB_CANCELLED). */
+/* Outputs become stored, but for those that depend on what failed; or failed with
+ * *err; or pending again (JOB_CANCELLED). */
 void job_settle(struct job *j, struct trace *t, enum job_end end, const struct err *err);
 /* Free what is bound and the partition. */
 void job_free(struct job *j, struct trace *t);

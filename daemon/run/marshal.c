@@ -114,6 +114,13 @@ static size_t put_kernel(char *at, const struct executor_job *job, const struct 
 		at += put(at, n->access[a].stride, sizeof n->access[a].stride);
 	for (int i = 0; i < n->nscalar; i++)
 		at += put(at, job->imm + 2 * (size_t)n->scalar[i], 2 * sizeof(uint64_t));
+	for (int a = 0; a < n->naccess; a++) {
+		const struct nest_access *x = &n->access[a];
+		const int64_t pair[2] = {x->gextent, x->gstride};
+
+		if (x->gather)
+			at += put(at, pair, sizeof pair);
+	}
 	return (size_t)(at - begin);
 }
 
@@ -134,7 +141,7 @@ static size_t put_matmul(char *at, const struct executor_job *job, const struct 
 /* Room that any step takes at most. */
 #define STEP_BYTES_MAX                                                                             \
 	(sizeof(struct command_step) +                                                             \
-	 LIMIT_NEST_ACCESSES * (sizeof(struct command_place) + 8 * sizeof(int64_t)) +              \
+	 LIMIT_NEST_ACCESSES * (sizeof(struct command_place) + 10 * sizeof(int64_t)) +             \
 	 LIMIT_NDIM * sizeof(int64_t) + LIMIT_NEST_SCALARS * 2 * sizeof(uint64_t) +                \
 	 sizeof(struct plan_matmul) + 3 * sizeof(struct command_place))
 
@@ -153,6 +160,7 @@ static size_t put_step(char *at, const struct executor *x, const struct executor
 		c.nscalar = s->nest->nscalar;
 		c.npar = s->nest->npar;
 		c.nred = s->nest->nred;
+		c.ngather = (uint8_t)nest_gathers(s->nest);
 		bytes += put_kernel(at + sizeof c, job, s);
 	} else {
 		bytes += put_matmul(at + sizeof c, job, s->matmul);
@@ -320,7 +328,8 @@ static size_t put_copies(struct executor_job *job, struct flight *f, uint32_t en
 
 size_t marshal_packet(struct executor *x, struct executor_job *job, struct flight *f)
 {
-	struct command_run run = {.head.kind = CMD_RUN, .client = job->client};
+	struct command_run run = {
+		.head.kind = CMD_RUN, .client = job->client, .alone = job->suspect};
 	size_t fetches = job->nfetch * sizeof *job->fetch;
 	size_t used = sizeof run, limit = COMMAND_BYTES - fetches - STEP_BYTES_MAX;
 

@@ -19,8 +19,9 @@
 #include "base/log.h"
 #include "executor_impl.h"
 
-#define COLLECT_MS 1 /* between two looks at a worker that is ending */
-#define HOPELESS   8 /* deaths with no run completed, after which queued jobs fail */
+#define COLLECT_MS	 1 /* between two looks at a worker that is ending */
+#define RELEASE_PATIENCE 3 /* times the watchdog's, for an answer to CMD_RELEASE */
+#define HOPELESS	 8 /* deaths with no run completed, after which queued jobs fail */
 
 void recover_mark_torn(struct executor_job *job, const struct flight *f, uint32_t last_step)
 {
@@ -115,9 +116,13 @@ static void judge(struct executor *x, int status)
 		if (!x->target)
 			recover_mark_torn(f->job, f, (uint32_t)step);
 	}
-	if (begun == 1 && fault)
+	if (!fault || !begun)
+		return;
+	if (begun == 1 && begun_step(x, last) != PROGRESS_SEVERAL) {
 		blame(x, last->job, (uint32_t)begun_step(x, last));
-	for (uint32_t i = 0; begun > 1 && fault && i < x->nflight; i++)
+		return;
+	}
+	for (uint32_t i = 0; i < x->nflight; i++)
 		x->flight[i].job->suspect |= begun_step(x, &x->flight[i]) >= 0;
 }
 
@@ -227,7 +232,7 @@ void recover_death(struct executor *x)
 		uv_timer_start(x->restart, on_collect, COLLECT_MS, 0);
 		return;
 	}
-
+	release_all(x);
 	if (x->unusable) {
 		err_set(&err, E_DEVICE, "%s cannot be used: %s", x->device, x->why);
 		fail_all(x, &err);
@@ -280,7 +285,7 @@ void recover_restart(uv_timer_t *t)
 
 void recover_watch(struct executor *x)
 {
-	bool wanted = x->nflight > 0 && x->pid >= 0;
+	bool wanted = (x->nflight > 0 || x->release) && x->pid >= 0;
 
 	if (wanted && !uv_is_active((uv_handle_t *)x->watch))
 		uv_timer_start(x->watch, recover_tick, (uint64_t)x->watch_tick_ms,
@@ -289,16 +294,27 @@ void recover_watch(struct executor *x)
 		uv_timer_stop(x->watch);
 }
 
+/* Has the worker kept the broker waiting beyond all measure? */
+static bool overdue(const struct executor *x, int64_t now)
+{
+	int64_t predicted_ns = (int64_t)x->flight[0].cost_us * 1000;
+
+	if (x->nflight && now - x->flight[0].sent_ns > x->patience_ns + 20 * predicted_ns)
+		return true;
+	/* It may wait for copies that are under way. */
+	if (x->release && now - x->release->asked_ns > RELEASE_PATIENCE * x->patience_ns)
+		return true;
+	return x->ping_ns && now - x->ping_ns > x->patience_ns;
+}
+
 void recover_tick(uv_timer_t *t)
 {
 	struct executor *x = t->data;
 	int64_t now = executor_clock();
-	int64_t predicted_ns = (int64_t)x->flight[0].cost_us * 1000;
 
-	if (x->pid < 0 || x->nflight == 0)
+	if (x->pid < 0 || (x->nflight == 0 && !x->release))
 		return;
-	if (now - x->flight[0].sent_ns > x->patience_ns + 20 * predicted_ns ||
-	    (x->ping_ns && now - x->ping_ns > x->patience_ns)) {
+	if (overdue(x, now)) {
 		x->hung = true;
 		kill(x->pid, SIGKILL); /* on_socket sees the end */
 		return;

@@ -170,6 +170,7 @@ static void forget(struct executor *x)
 {
 	x->pid = -1;
 	x->stats.pid = 0;
+	x->stats.beside_steps += atomic_load(&x->progress->beside_steps);
 	uv_close((uv_handle_t *)x->poll, close_free);
 	x->poll = NULL;
 	close(x->fd);

@@ -41,7 +41,9 @@ struct arena {
 	uv_timer_t *calm;
 	uint64_t allocs, allocs_seen; /* so far; when `calm` looked last */
 	uint64_t busy_peak;	      /* most live bytes since it was calm */
-	uint32_t punching;
+	uint32_t (*ask)(void *data, const struct extent *e, void *punch);
+	void *ask_data;
+	uint32_t punching;  /* asked for, or at it */
 	_Atomic bool dying; /* read by the threads that punch */
 };
 
@@ -49,6 +51,7 @@ struct punch {
 	uv_work_t work;
 	struct arena *arena;
 	struct extent extent;
+	uint32_t holders;
 };
 
 static void list_push(struct list *l, struct extent e)
@@ -210,6 +213,28 @@ static void punch_done(uv_work_t *w, int status)
 	free(p);
 }
 
+void arena_on_punch(struct arena *a,
+		    uint32_t (*ask)(void *data, const struct extent *e, void *punch), void *data)
+{
+	a->ask = ask;
+	a->ask_data = data;
+}
+
+/* Nobody holds the pages any more. */
+static void punch_start(struct punch *p)
+{
+	if (p->arena->dying || uv_queue_work(p->arena->loop, &p->work, punch_work, punch_done))
+		punch_done(&p->work, 0);
+}
+
+void arena_released(void *punch)
+{
+	struct punch *p = punch;
+
+	if (--p->holders == 0)
+		punch_start(p);
+}
+
 /* Give memory back beyond `keep`, and 256 MiB, largest first. */
 static void trim(struct arena *a, uint64_t keep)
 {
@@ -228,7 +253,9 @@ static void trim(struct arena *a, uint64_t keep)
 			p->arena = a;
 			p->extent = e;
 			a->punching++;
-			uv_queue_work(a->loop, &p->work, punch_work, punch_done);
+			p->holders = a->ask ? a->ask(a->ask_data, &p->extent, p) : 0;
+			if (!p->holders)
+				punch_start(p);
 		}
 }
 

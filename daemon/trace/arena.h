@@ -5,7 +5,8 @@
  * lies where (decision: one owner per extent at any time).  Freed extents stay
  * warm in size classes, because touching fresh pages costs several times the
  * computation; above a high-water mark they are punched out by a thread of the
- * loop's pool.  This process never maps an arena.  Loop thread only. */
+ * loop's pool, once those who have registered their pages with a device have let go of
+ * them.  This process never maps an arena.  Loop thread only. */
 #ifndef BRAZE_ARENA_H
 #define BRAZE_ARENA_H
 
@@ -31,6 +32,12 @@ enum status arena_create(struct arena **out, struct uv_loop_s *loop, uint64_t by
 			 struct err *err) MUST_USE;
 /* Frees once running punches have ended. */
 void arena_destroy(struct arena *a);
+/* `ask` is called with a range before it is given back, and tells how many hold its
+ * pages; each of them says arena_released(punch), later.  Until then the range is in no
+ * list: nobody gets it. */
+void arena_on_punch(struct arena *a,
+		    uint32_t (*ask)(void *data, const struct extent *e, void *punch), void *data);
+void arena_released(void *punch);
 int arena_fd(const struct arena *a);
 uint64_t arena_bytes(const struct arena *a);
 void arena_get_stats(const struct arena *a, struct arena_stats *out);

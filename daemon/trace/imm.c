@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "float16.h"
+
 unsigned imm_words(enum dtype d)
 {
 	return dtype_row(d)->cls == CLASS_COMPLEX ? 2 : 1;
@@ -16,13 +18,16 @@ struct number {
 	uint8_t is_unsigned;
 };
 
-static double as_double(uint64_t bits, bool single)
+/* A float, or one component of a complex number, of `bytes`. */
+static double as_double(uint64_t bits, unsigned bytes)
 {
 	double d;
 	float f;
 	uint32_t low = (uint32_t)bits;
 
-	if (single) {
+	if (bytes == 2)
+		return float16_value((uint16_t)bits);
+	if (bytes == 4) {
 		memcpy(&f, &low, sizeof f);
 		return f;
 	}
@@ -30,27 +35,34 @@ static double as_double(uint64_t bits, bool single)
 	return d;
 }
 
-static uint64_t from_double(double d, bool single)
+static uint64_t from_double(double d, unsigned bytes)
 {
 	uint64_t bits = 0;
 	float f = (float)d;
 
-	if (single)
+	if (bytes == 2)
+		return float16_bits(d);
+	if (bytes == 4)
 		memcpy(&bits, &f, sizeof f);
 	else
 		memcpy(&bits, &d, sizeof d);
 	return bits;
 }
 
+static unsigned part_bytes(const struct dtype_row *row)
+{
+	return row->cls == CLASS_COMPLEX ? row->bytes / 2u : row->bytes;
+}
+
 static struct number load(const uint64_t in[2], enum dtype from)
 {
 	struct number n = {0};
-	bool single = from == DT_FLOAT32 || from == DT_COMPLEX64;
+	unsigned bytes = part_bytes(dtype_row(from));
 	unsigned cls = dtype_row(from)->cls;
 
 	if (cls == CLASS_FLOAT || cls == CLASS_COMPLEX) {
-		n.re = as_double(in[0], single);
-		n.im = cls == CLASS_COMPLEX ? as_double(in[1], single) : 0;
+		n.re = as_double(in[0], bytes);
+		n.im = cls == CLASS_COMPLEX ? as_double(in[1], bytes) : 0;
 		return n;
 	}
 	n.integral = 1;
@@ -84,7 +96,7 @@ void imm_cast(uint64_t out[2], enum dtype to, const uint64_t in[2], enum dtype f
 {
 	const struct dtype_row *row = dtype_row(to);
 	struct number n = load(in, from);
-	bool single = to == DT_FLOAT32 || to == DT_COMPLEX64;
+	unsigned bytes = part_bytes(row);
 
 	out[1] = 0;
 	switch (row->cls) {
@@ -96,9 +108,9 @@ void imm_cast(uint64_t out[2], enum dtype to, const uint64_t in[2], enum dtype f
 		out[0] = wrap(to_integer(&n, row->cls == CLASS_UINT), row);
 		return;
 	case CLASS_COMPLEX:
-		out[1] = from_double(n.im, single);
+		out[1] = from_double(n.im, bytes);
 		/* fall through */
 	default:
-		out[0] = from_double(n.re, single);
+		out[0] = from_double(n.re, bytes);
 	}
 }

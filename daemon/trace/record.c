@@ -217,6 +217,71 @@ static enum status record_reduction(struct cursor *k)
 	return define_result(k, n, &made, &named, count);
 }
 
+/* places, size, where in the client's program: what is wrong is reported by these. */
+static enum status record_index(struct cursor *k)
+{
+	struct source src[2];
+	struct op_arg arg[2];
+	struct op_sig sig;
+	struct version *v;
+	uint64_t site = 0;
+	enum status st = take_operand(k, &src[0]);
+
+	if (!st)
+		st = take_operand(k, &src[1]);
+	if (!st)
+		st = take_imm(k, &site);
+	if (st)
+		return st;
+	/* The size is a number of the plan's, by which a failure finds its operation. */
+	if (!src[0].array || src[1].array || k->dtype >= LIMIT_NDIM || site > UINT32_MAX)
+		return err_set(k->err, E_PROTOCOL, "INDEX: bad operands");
+	arg[0] = src[0].arg;
+	arg[1] = src[1].arg;
+	st = op_infer(&sig, OP_INDEX, arg, k->dtype, k->err);
+	if (!st && (int64_t)src[1].imm[0] < 1)
+		st = err_set(k->err, E_INDEX, "an axis of size %lld has no element to take",
+			     (long long)src[1].imm[0]);
+	if (!st)
+		st = record_result(k, src, &sig, 2, &src[0].array->view.shape);
+	if (st)
+		return st;
+	v = trace_current(trace_array(k->t, k->out));
+	v->node->axes = (uint32_t)site;
+	return OK;
+}
+
+/* The source's last axis is the one that places count along; the others broadcast
+ * with the places. */
+static enum status record_take(struct cursor *k)
+{
+	struct source src[2];
+	struct op_arg arg[2];
+	struct op_sig sig;
+	struct shape shape;
+	int64_t count;
+	enum status st = take_operand(k, &src[0]);
+
+	if (!st)
+		st = take_operand(k, &src[1]);
+	if (!st && (!src[0].array || !src[1].array || !src[0].array->view.shape.ndim))
+		st = err_set(k->err, E_PROTOCOL, "TAKE: bad operands");
+	if (st)
+		return st;
+	arg[0] = src[0].arg;
+	arg[1] = src[1].arg;
+	st = op_infer(&sig, OP_TAKE, arg, k->dtype, k->err);
+	shape = src[0].array->view.shape;
+	shape.ndim--;
+	if (!st)
+		st = shape_broadcast(&shape, &src[1].array->view.shape, k->err);
+	if (!st)
+		st = shape_count(&count, &shape, 1, k->err);
+	if (!st && count && !src[0].array->view.shape.dim[src[0].array->view.shape.ndim - 1])
+		st = err_set(k->err, E_INDEX, "cannot do a non-empty take from an empty axes.");
+	return st ? st : record_result(k, src, &sig, 2, &shape);
+}
+
 static enum status record_matmul(struct cursor *k)
 {
 	struct source src[2];
@@ -462,12 +527,14 @@ static enum status record_one(struct cursor *k)
 {
 	switch ((enum op_kind)k->row->kind) {
 	case KIND_EW:
-		return record_elementwise(k);
+		return k->op == OP_INDEX ? record_index(k) : record_elementwise(k);
 	case KIND_RED:
 	case KIND_ARGRED:
 		return record_reduction(k);
 	case KIND_LIB:
 		return record_matmul(k);
+	case KIND_GATHER:
+		return record_take(k);
 	case KIND_CREATE:
 		return record_create(k);
 	case KIND_WRITE:

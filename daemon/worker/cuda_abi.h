@@ -8,6 +8,7 @@
  *   int64_t  extent[nloop]
  *   int64_t  stride[naccess][nloop]   bytes
  *   uint64_t scalar[nscalar][2]       raw bits, low word first
+ *   int64_t  gather[ngather][2]       steps that a gather's places may have, their bytes
  *
  * which is less than CUDA_ARGS_BYTES for every nest within proto/limits.h.  The
  * entry points (which one, and with what grid, is cuda_launch.h's decision):
@@ -49,7 +50,8 @@ struct cuda_args {
 	int64_t lo, hi, clo, chi;
 	uint64_t cancel; /* device address of a uint32_t; not 0 ends the kernel */
 	uint64_t part;	 /* device address of point 0, chunk 0; 0: none */
-	uint64_t error;	 /* device address for a kernel that can fail; 0: it cannot */
+	uint64_t error;	 /* device address of a word for each check of the nest, as in struct
+			    bz_args; 0: it has none */
 	uint32_t team;	 /* warps that share a task: 1, 2, 4, 8 */
 	uint32_t tile;	 /* loop that tiles run along, beside the last */
 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* worker/cuda_graph.c - volleys that come again, replayed as graphs.
  *
- * A volley is known by its functions and grids, in their order.  The first time it is
- * launched kernel by kernel; the second time a graph is made of it, a chain of the
- * same launches; from then on only parameters that differ are set before it is
- * launched whole.  A graph holds its kernels, so that no function of another module
+ * A volley is known by its functions and grids, in their order, and by which steps
+ * follow which.  The first time it is launched kernel by kernel; the second time a graph
+ * is made of it, whose edges are those; from then on only parameters that differ are set
+ * before it is launched whole.  A graph holds its kernels, so that no function of another module
  * can take their place.  A lane keeps the GRAPHS_MAX used last. */
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +20,7 @@ struct node {
 	CUfunction function;
 	struct cuda_kernel *kernel; /* held */
 	uint32_t grid, bytes;
+	uint32_t aim; /* its step's number in the volley */
 	CUgraphNode node;
 	char *block; /* the parameter that is set */
 };
@@ -30,7 +31,8 @@ struct cuda_graph {
 	bool refused; /* it could not be made */
 	CUgraph graph;
 	CUgraphExec exec; /* NULL: seen once */
-	uint32_t n;
+	uint32_t n, nstep;
+	struct cuda_order_set *after; /* [nstep] */
 	struct node node[];
 };
 
@@ -39,21 +41,28 @@ static uint64_t hash_of(const struct cuda_volley *v)
 	uint64_t hash = v->n;
 
 	for (uint32_t i = 0; i < v->n; i++) {
-		uint64_t fact[3] = {(uintptr_t)v->shot[i].function, v->shot[i].grid,
-				    v->shot[i].bytes};
+		uint64_t fact[4] = {(uintptr_t)v->shot[i].function, v->shot[i].grid,
+				    v->shot[i].bytes, v->shot[i].aim};
 
 		hash = hash_bytes(fact, sizeof fact, hash);
 	}
+	for (uint32_t i = 0; i < v->order.n; i++)
+		hash = hash_bytes(&v->order.step[i].after, sizeof v->order.step[i].after, hash);
 	return hash;
 }
 
 static bool matches(const struct cuda_graph *g, uint64_t hash, const struct cuda_volley *v)
 {
-	if (g->hash != hash || g->n != v->n)
+	if (g->hash != hash || g->n != v->n || g->nstep != v->order.n)
 		return false;
 	for (uint32_t i = 0; i < g->n; i++) {
 		if (g->node[i].function != v->shot[i].function ||
-		    g->node[i].grid != v->shot[i].grid || g->node[i].bytes != v->shot[i].bytes)
+		    g->node[i].grid != v->shot[i].grid || g->node[i].bytes != v->shot[i].bytes ||
+		    g->node[i].aim != v->shot[i].aim)
+			return false;
+	}
+	for (uint32_t i = 0; i < g->nstep; i++) {
+		if (memcmp(&g->after[i], &v->order.step[i].after, sizeof g->after[i]) != 0)
 			return false;
 	}
 	return true;
@@ -69,6 +78,7 @@ static void graph_free(struct cuda *c, struct cuda_graph *g)
 		cuda_code_unref(g->node[i].kernel);
 		free(g->node[i].block);
 	}
+	free(g->after);
 	free(g);
 }
 
@@ -96,13 +106,18 @@ static void note(struct cuda_lane *l, uint64_t hash)
 
 	g->hash = hash;
 	g->n = v->n;
+	g->nstep = v->order.n;
+	g->after = xcalloc(g->nstep, sizeof *g->after);
+	for (uint32_t i = 0; i < g->nstep; i++)
+		g->after[i] = v->order.step[i].after;
 	for (uint32_t i = 0; i < v->n; i++) {
 		const struct cuda_shot *s = &v->shot[i];
 
 		g->node[i] = (struct node){.function = s->function,
 					   .kernel = s->kernel,
 					   .grid = s->grid,
-					   .bytes = s->bytes};
+					   .bytes = s->bytes,
+					   .aim = s->aim};
 		cuda_code_ref(s->kernel);
 	}
 	g->next = l->graphs;
@@ -131,7 +146,26 @@ static CUDA_KERNEL_NODE_PARAMS params_of(const struct node *n, void **params)
 					 .kernelParams = params};
 }
 
-/* The chain, with the parameters of this volley. */
+/* What node i comes after: its step's launch before it, or the last launches of the
+ * steps that its step follows. */
+static size_t edges(CUgraphNode out[CUDA_VOLLEY], const struct cuda_graph *g, uint32_t i)
+{
+	const struct node *n = &g->node[i];
+	size_t count = 0;
+
+	if (i && g->node[i - 1].aim == n->aim) {
+		out[0] = g->node[i - 1].node;
+		return 1;
+	}
+	for (uint32_t k = 0; k < i; k++) {
+		if (cuda_order_has(&g->after[n->aim], g->node[k].aim) &&
+		    g->node[k].aim != g->node[k + 1].aim)
+			out[count++] = g->node[k].node;
+	}
+	return count;
+}
+
+/* The graph, with the parameters of this volley. */
 static enum status make(struct cuda_lane *l, struct cuda_graph *g, struct err *err)
 {
 	struct cuda *c = l->c;
@@ -140,16 +174,18 @@ static enum status make(struct cuda_lane *l, struct cuda_graph *g, struct err *e
 	for (uint32_t i = 0; i < g->n && st == OK; i++) {
 		struct node *n = &g->node[i];
 		CUDA_KERNEL_NODE_PARAMS p;
+		CUgraphNode after[CUDA_VOLLEY];
+		size_t nafter = edges(after, g, i);
 		void *params[1];
 
 		n->block = xmalloc(n->bytes);
 		memcpy(n->block, l->volley.blocks + l->volley.shot[i].at, n->bytes);
 		p = params_of(n, params);
-		st = cuda_context_check(
-			c,
-			c->api.cuGraphAddKernelNode_v2(&n->node, g->graph,
-						       i ? &g->node[i - 1].node : NULL, i != 0, &p),
-			err, "a graph's node");
+		st = cuda_context_check(c,
+					c->api.cuGraphAddKernelNode_v2(&n->node, g->graph,
+								       nafter ? after : NULL,
+								       nafter, &p),
+					err, "a graph's node");
 	}
 	if (st == OK)
 		st = cuda_context_check(c,
@@ -189,7 +225,7 @@ enum status cuda_graph_fire(struct cuda_run *run, bool *done, struct err *err)
 	enum status st = OK;
 
 	*done = false;
-	if (!l->c->api.graphs || l->volley.n < CUDA_GRAPH_LEAST)
+	if (!l->c->api.graphs || l->volley.n < CUDA_GRAPH_LEAST || run->alone)
 		return OK;
 	hash = hash_of(&l->volley);
 	g = find(l, hash);
@@ -204,6 +240,7 @@ enum status cuda_graph_fire(struct cuda_run *run, bool *done, struct err *err)
 		return OK;
 	}
 	st = set(l, g, err);
+	run->several[l->volley.shot[0].step] = l->volley.order.n > 1;
 	if (st == OK)
 		st = cuda_issue_mark(run, l->volley.shot[0].step, err);
 	if (st == OK)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* worker/cuda_issue.c - a run's steps to the driver, in the order of the lane's stream.
  *
- * Before each step (of a graph: before its first) the device writes a mark to host
- * memory: the number of the step it has come to, which tells after a death, or in a
- * hang, what was running. */
+ * Before each step the device writes a mark to host memory: the number of the step it
+ * has come to, which tells after a death, or in a hang, what was running.  Of steps that
+ * may be at work at once (a graph's, or those of several streams) the first one's mark
+ * is written, and that they are several is noted. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,25 +71,35 @@ enum status cuda_issue_mark(struct cuda_run *run, uint32_t step, struct err *err
 		"marking step %u of a run", step);
 }
 
-static enum status other_step(struct cuda_run *run, uint32_t i, struct err *err)
+static enum status copy_step(struct cuda_run *run, uint32_t i, struct err *err)
 {
-	const struct command_step *s = run->step[i];
-	enum status st = cuda_issue_mark(run, i, err);
+	enum status st = cuda_step_fire(run, err);
 
-	if (st != OK)
-		return st;
-	if (s->kind == STEP_MATMUL)
-		return cuda_matmul_step(run, i, err);
-	if (s->kind == STEP_COPY)
-		return cuda_transfer_step(run, s, err);
-	return err_set(err, E_INTERNAL, "step %u is of kind %u", s->index, s->kind);
+	if (st == OK)
+		st = cuda_issue_mark(run, i, err);
+	return st == OK ? cuda_transfer_step(run, run->step[i], err) : st;
 }
 
-/* Each step of a nest has one or two launches, and there is no use in gathering them
- * where there are no graphs. */
+static enum status one_step(struct cuda_run *run, uint32_t i, struct err *err)
+{
+	const struct command_step *s = run->step[i];
+
+	switch (s->kind) {
+	case STEP_KERNEL:
+		return cuda_step_aim(run, i, err);
+	case STEP_MATMUL:
+		return cuda_matmul_step(run, i, err);
+	case STEP_COPY:
+		return copy_step(run, i, err);
+	default:
+		return err_set(err, E_INTERNAL, "step %u is of kind %u", s->index, s->kind);
+	}
+}
+
+/* Each step has one or two launches. */
 static bool volley_full(const struct cuda_lane *l)
 {
-	return l->volley.n > CUDA_VOLLEY - CUDA_LAUNCHES || !l->c->api.graphs;
+	return l->volley.n > CUDA_VOLLEY - CUDA_LAUNCHES;
 }
 
 static enum status steps(struct cuda_run *run, struct err *err)
@@ -97,21 +108,47 @@ static enum status steps(struct cuda_run *run, struct err *err)
 	enum status st = OK;
 
 	for (uint32_t i = 0; i < run->nstep && st == OK; i++) {
-		bool nest = run->step[i]->kind == STEP_KERNEL;
-
 		if (run->cancelled)
 			return err_set(err, E_CANCELLED, "cancelled before step %u",
 				       run->step[i]->index);
-		if (!nest && l->volley.n)
-			st = cuda_step_fire(run, err);
-		if (st == OK)
-			st = nest ? cuda_step_aim(run, i, err) : other_step(run, i, err);
+		st = one_step(run, i, err);
 		if (st == OK && volley_full(l))
 			st = cuda_step_fire(run, err);
 	}
-	if (st == OK && l->volley.n)
-		st = cuda_step_fire(run, err);
-	return st;
+	return st == OK ? cuda_step_fire(run, err) : st;
+}
+
+/* The words of the run's errors: without a report before its steps, and to pinned memory
+ * behind them. */
+static enum status errors_clear(struct cuda_run *run, struct err *err)
+{
+	struct cuda_lane *l = run->lane;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < run->nstep; i++)
+		if (run->kernel[i] && run->kernel[i]->spec)
+			n += nest_checks(run->kernel[i]->spec);
+	n = n < LIMIT_PARTITION_CHECKS ? n : LIMIT_PARTITION_CHECKS;
+	if (!n)
+		return OK;
+	return cuda_context_check(
+		l->c,
+		l->c->api.cuMemsetD32Async(l->slot[run->slot].error, UINT32_MAX, 2 * n, l->stream),
+		err, "clearing a run's errors");
+}
+
+static enum status errors_fetch(struct cuda_run *run, struct err *err)
+{
+	struct cuda_lane *l = run->lane;
+	const struct cuda_slot *s = &l->slot[run->slot];
+
+	if (!run->nword)
+		return OK;
+	return cuda_context_check(l->c,
+				  l->c->api.cuMemcpyDtoHAsync_v2(s->found, s->error,
+								 run->nword * sizeof(uint64_t),
+								 l->stream),
+				  err, "fetching a run's errors");
 }
 
 /* Small results: to pinned memory, from where the completion takes them. */
@@ -152,8 +189,12 @@ void cuda_issue(struct cuda_run *run)
 					"the beginning of a run");
 	if (st != OK)
 		return;
-	st = steps(run, err);
+	st = errors_clear(run, err);
+	if (st == OK)
+		st = steps(run, err);
 	cuda_step_clear(l);
+	if (st == OK)
+		st = errors_fetch(run, err);
 	if (st == OK)
 		st = fetches(run, err);
 	if (st != OK)

@@ -13,6 +13,7 @@
 #include "base/xalloc.h"
 #include "cuda_blas.h"
 #include "cuda_worker.h"
+#include "kernel_abi.h"
 
 #define IDLE_LANES 8 /* lanes without work or memory that may stay open */
 
@@ -30,15 +31,20 @@ static enum status slot_open(struct cuda_lane *l, uint32_t i, struct err *err)
 					err, "an event");
 	s->cancel = l->words + i * sizeof(uint32_t);
 	s->bounce = l->pinned + 64 + i * CUDA_BOUNCE_BYTES;
+	_Static_assert(64 + CUDA_SLOTS * CUDA_ERROR_BYTES <= 4096, "a lane's words fit");
+	s->error = l->words + 64 + i * CUDA_ERROR_BYTES;
+	s->found = (uint64_t *)(l->pinned + 64 + CUDA_SLOTS * CUDA_BOUNCE_BYTES +
+				i * CUDA_ERROR_BYTES);
 	return st;
 }
 
-/* Pinned memory: the mark, which the device writes, then the bounce buffers. */
+/* Pinned memory: the mark, which the device writes, then the bounce buffers, then the
+ * errors that were found. */
 static enum status pinned_open(struct cuda_lane *l, struct err *err)
 {
 	struct cuda *c = l->c;
 	void *mem = NULL;
-	size_t bytes = 64 + CUDA_SLOTS * CUDA_BOUNCE_BYTES;
+	size_t bytes = 64 + CUDA_SLOTS * (CUDA_BOUNCE_BYTES + CUDA_ERROR_BYTES);
 	enum status st = cuda_context_check(
 		c,
 		c->api.cuMemHostAlloc(&mem, bytes,
@@ -108,6 +114,7 @@ static void lane_shut(struct cuda_lane *l)
 		cuda_context_expect(c, c->api.cuMemFreeHost(l->pinned), "pinned memory");
 	l->pinned = NULL;
 	cuda_memory_close(l);
+	cuda_side_close(l);
 	if (l->stream)
 		cuda_context_expect(c, c->api.cuStreamDestroy_v2(l->stream), "a client's stream");
 	l->stream = NULL;
@@ -122,6 +129,7 @@ static void lane_close(struct cuda_lane *l)
 	cuda_table_finish(&l->regions);
 	cuda_graph_finish(l);
 	free(l->volley.blocks);
+	cuda_order_finish(&l->volley.order);
 	cuda_blas_close(l);
 	lane_shut(l);
 }
@@ -255,18 +263,32 @@ static void conclude(struct cuda_run *run)
 		err_set(err, E_CANCELLED, "cancelled on the device");
 }
 
+/* Wrong places that the run's checks met, for its completion; how many. */
+static uint16_t faults(struct command_fault *out, const struct cuda_run *run)
+{
+	const uint64_t *found = run->lane->slot[run->slot].found;
+	uint16_t n = 0;
+
+	for (uint32_t i = 0; i < run->nword; i++) {
+		if (found[i] == KERNEL_GOOD)
+			continue;
+		out[n] = run->word[i];
+		out[n++].key = found[i];
+	}
+	return n;
+}
+
 static void complete(struct cuda_run *run)
 {
 	struct cuda_lane *l = run->lane;
 	struct cuda *c = l->c;
 	const char *bounce = l->slot[run->slot].bounce;
-	struct {
-		struct command_done done;
-		char fetched[8 * LIMIT_INLINE_BYTES];
-	} reply = {.done.head = {.kind = DONE_RUN, .ticket = run->ticket}};
-	struct command_done *done = &reply.done;
+	_Alignas(8) char reply[COMMAND_DONE_BYTES];
+	struct command_done *done = (struct command_done *)reply;
+	char *at = reply + sizeof *done;
 	float ms = 0;
 
+	*done = (struct command_done){.head = {.kind = DONE_RUN, .ticket = run->ticket}};
 	if (run->recorded && c->api.cuEventElapsedTime(&ms, l->slot[run->slot].begin,
 						       l->slot[run->slot].end) == CUDA_SUCCESS)
 		done->busy_ns = (uint64_t)((double)ms * 1e6);
@@ -276,17 +298,20 @@ static void complete(struct cuda_run *run)
 		for (uint32_t i = 0; i < run->nfetch; i++) {
 			const struct cuda_spot *from = &run->from[i];
 
-			memcpy(reply.fetched + i * LIMIT_INLINE_BYTES,
+			memcpy(at + i * LIMIT_INLINE_BYTES,
 			       from->host ? from->host->addr + from->offset
 					  : bounce + i * LIMIT_INLINE_BYTES,
 			       run->fetch[i].bytes);
 		}
-		done->nfetch = run->nfetch;
+		done->nfetch = (uint16_t)run->nfetch;
+		at += run->nfetch * LIMIT_INLINE_BYTES;
+		done->nfault = faults((struct command_fault *)at, run);
+		at += done->nfault * sizeof(struct command_fault);
 	} else {
 		memcpy(done->text, run->err.text, sizeof done->text);
 	}
 	done->status = (uint32_t)run->err.code;
-	done->head.bytes = (uint32_t)(sizeof *done + done->nfetch * LIMIT_INLINE_BYTES);
+	done->head.bytes = (uint32_t)(at - reply);
 	cuda_worker_send(c, done, done->head.bytes);
 }
 

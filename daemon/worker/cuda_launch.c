@@ -7,10 +7,9 @@
 #include "emit/emit.h"
 #include "kernel_abi.h"
 
-#define BLOCKS_PER_UNIT 8  /* of CUDA_THREADS threads, resident on a multiprocessor */
-#define MANY_WARPS	16 /* warps a multiprocessor wants busy */
-#define TILE_LEAST	16 /* a loop shorter than this is not worth tiles */
-#define SECTOR		32 /* bytes that memory moves at least */
+#define MANY_WARPS 16 /* warps a multiprocessor wants busy */
+#define TILE_LEAST 16 /* a loop shorter than this is not worth tiles */
+#define SECTOR	   32 /* bytes that memory moves at least */
 
 struct domain {
 	const struct cuda_step *s;
@@ -38,7 +37,8 @@ static int64_t stride_of(const struct cuda_step *s, unsigned a, unsigned l)
 
 static char *put(char *at, const void *from, size_t bytes)
 {
-	memcpy(at, from, bytes);
+	if (bytes)
+		memcpy(at, from, bytes);
 	return at + bytes;
 }
 
@@ -50,7 +50,7 @@ size_t cuda_launch_args(char block[CUDA_ARGS_BYTES], const struct cuda_step *s)
 
 	_Static_assert(sizeof(struct cuda_args) + 8 * LIMIT_NEST_ACCESSES + 8 * LIMIT_NDIM +
 				       8 * LIMIT_NEST_ACCESSES * LIMIT_NDIM +
-				       16 * LIMIT_NEST_SCALARS <
+				       16 * LIMIT_NEST_SCALARS + 16 * LIMIT_NEST_ACCESSES <
 			       CUDA_ARGS_BYTES,
 		       "every nest's parameter fits");
 	memset(block, 0, sizeof(struct cuda_args));
@@ -59,6 +59,7 @@ size_t cuda_launch_args(char block[CUDA_ARGS_BYTES], const struct cuda_step *s)
 	for (unsigned a = 0; a < n->naccess; a++)
 		at = put(at, s->stride + a * LIMIT_NDIM, 8 * (size_t)loops);
 	at = put(at, s->scalar, 16 * (size_t)n->nscalar);
+	at = put(at, s->gather, 16 * (size_t)nest_gathers(n));
 	return (size_t)(at - block);
 }
 
@@ -90,6 +91,8 @@ static enum status check_alignment(const struct domain *d, struct err *err)
 
 		for (unsigned l = 0; l < d->loops; l++)
 			bits |= d->s->extent[l] > 1 ? (uint64_t)stride_of(d->s, a, l) : 0;
+		if (d->s->spec->access[a].gather)
+			bits |= (uint64_t)d->s->gather[2 * nest_gather(d->s->spec, a) + 1];
 		if (bits & (part - 1))
 			return err_set(
 				err, E_UNSUPPORTED,
@@ -124,7 +127,7 @@ static bool fits_32(const struct domain *d)
 /* Blocks for so many warps' work, at most what the GPU holds at once. */
 static uint32_t grid_for(const struct domain *d, int64_t blocks)
 {
-	int64_t most = (int64_t)d->units * BLOCKS_PER_UNIT;
+	int64_t most = (int64_t)d->units * CUDA_BLOCKS_PER_UNIT;
 
 	return (uint32_t)(blocks < 1 ? 1 : min64(blocks, most));
 }
@@ -147,7 +150,8 @@ static bool vectors(const struct domain *d, unsigned points)
 
 		for (unsigned l = 0; l < last; l++)
 			bits |= s->extent[l] > 1 ? (uint64_t)stride_of(s, a, l) : 0;
-		if (x->walk == WALK_UNIT && bits & (points * dtype_row(x->dtype)->bytes - 1))
+		if (!x->gather && x->walk == WALK_UNIT &&
+		    bits & (points * dtype_row(x->dtype)->bytes - 1))
 			return false;
 	}
 	return true;
@@ -165,7 +169,7 @@ static bool tiles(const struct domain *d, unsigned *tile)
 		int64_t far = stride_of(s, a, last),
 			bytes = dtype_row(s->spec->access[a].dtype)->bytes;
 
-		if (far < SECTOR && far > -SECTOR)
+		if (s->spec->access[a].gather || (far < SECTOR && far > -SECTOR))
 			continue;
 		for (unsigned l = 0; l < last; l++)
 			if (s->extent[l] >= TILE_LEAST &&

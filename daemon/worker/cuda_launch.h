@@ -19,7 +19,8 @@
 #include "cuda_abi.h"
 #include "plan/plan.h"
 
-#define CUDA_LAUNCHES 2 /* items at most */
+#define CUDA_LAUNCHES	     2 /* items at most */
+#define CUDA_BLOCKS_PER_UNIT 8 /* of CUDA_THREADS threads, resident on a multiprocessor */
 
 struct cuda_step {
 	const struct nest *spec; /* canonical: its extents and strides are not read */
@@ -27,6 +28,7 @@ struct cuda_step {
 	const int64_t *stride;	 /* [access * 8 + loop], bytes */
 	const uint64_t *base;	 /* [access]: device addresses of point [0,...,0] */
 	const uint64_t *scalar;	 /* [parameter * 2] */
+	const int64_t *gather;	 /* [gather * 2] */
 	int64_t lo, hi;		 /* parallel points; chunks when split */
 	uint8_t split;		 /* as in struct command_step */
 };

@@ -88,8 +88,8 @@ static int64_t next_part(const struct product *x, int64_t row, const struct cuda
 	return x->panel < x->p->m ? row + g->m : row + g->count * x->p->m;
 }
 
-static enum status by_library(struct cuda_run *run, const struct product *x, int64_t lo, int64_t hi,
-			      struct err *err)
+static enum status parts(struct cuda_run *run, const struct product *x, int64_t lo, int64_t hi,
+			 struct err *err)
 {
 	int64_t group_rows = x->group * x->p->m, row = 0;
 	enum status st = OK;
@@ -112,30 +112,39 @@ static enum status by_library(struct cuda_run *run, const struct product *x, int
 	return st;
 }
 
+/* Our own kernel's launch is gathered, as a nest's is. */
 static enum status by_kernel(struct cuda_run *run, uint32_t i, const struct product *x,
-			     struct err *err)
+			     const struct cuda_order_range range[3], struct err *err)
 {
 	const struct command_step *s = run->step[i];
 	struct cuda_lane *l = run->lane;
 	struct cuda_matmul_args args = {0};
-	void *params[] = {&args};
-	CUfunction f = NULL;
-	uint32_t grid = 0;
+	struct cuda_shot_facts f = {
+		.block = &args, .bytes = sizeof args, .range = range, .nrange = 3};
 	enum status st = OK;
 
 	if (!run->kernel[i])
 		return err_set(err, E_INTERNAL, "step %u names kernel %u, which is not known",
 			       s->index, s->kernel);
-	st = cuda_code_entry(&f, run->kernel[i], "bz_matmul", err);
+	st = cuda_code_entry(&f.function, run->kernel[i], "bz_matmul", err);
 	if (st != OK)
 		return st;
-	cuda_launch_matmul(&args, &grid, x->p, x->base, s->lo, s->hi, l->slot[run->slot].cancel);
-	if (grid == 0)
-		return OK;
-	return cuda_context_check(l->c,
-				  l->c->api.cuLaunchKernel(f, grid, 1, 1, CUDA_THREADS, 1, 1, 0,
-							   l->stream, params, NULL),
-				  err, "launching a matrix product");
+	cuda_launch_matmul(&args, &f.grid, x->p, x->base, s->lo, s->hi, l->slot[run->slot].cancel);
+	f.turns = (uint64_t)x->p->k / 4; /* from fast memory: four take as long as a nest's */
+	if (f.grid)
+		cuda_step_shoot(run, i, &f);
+	return OK;
+}
+
+/* The library's launches are on the lane's stream, by themselves. */
+static enum status by_library(struct cuda_run *run, uint32_t i, const struct product *x,
+			      struct err *err)
+{
+	enum status st = cuda_step_fire(run, err);
+
+	if (st == OK)
+		st = cuda_issue_mark(run, i, err);
+	return st == OK ? parts(run, x, run->step[i]->lo, run->step[i]->hi, err) : st;
 }
 
 enum status cuda_matmul_step(struct cuda_run *run, uint32_t i, struct err *err)
@@ -144,6 +153,7 @@ enum status cuda_matmul_step(struct cuda_run *run, uint32_t i, struct err *err)
 	const struct command_place *place = (const struct command_place *)(s + 1);
 	struct plan_matmul p;
 	struct product x = {.p = &p};
+	struct cuda_order_range range[3] = {0};
 	struct cuda_gemm whole_part = {0};
 	enum status st = OK;
 
@@ -159,6 +169,8 @@ enum status cuda_matmul_step(struct cuda_run *run, uint32_t i, struct err *err)
 			st = err_set(err, E_INTERNAL, "operand %d of step %u is not the device's",
 				     o, s->index);
 		x.base[o] = spot.addr;
+		range[o] = (struct cuda_order_range){spot.addr + (uint64_t)lo,
+						     spot.addr + (uint64_t)hi, o == 2};
 	}
 	if (st != OK)
 		return st;
@@ -171,6 +183,6 @@ enum status cuda_matmul_step(struct cuda_run *run, uint32_t i, struct err *err)
 	cut(&x);
 	whole_part = part_at(&x, 0);
 	if (whole(&x) && cuda_blas_fits(&whole_part) && cuda_blas_ready(run->lane))
-		return by_library(run, &x, s->lo, s->hi, err);
-	return by_kernel(run, i, &x, err);
+		return by_library(run, i, &x, err);
+	return by_kernel(run, i, &x, range, err);
 }

@@ -34,7 +34,9 @@ enum status cuda_region_map(struct cuda *c, uint32_t id, int fd, uint64_t bytes,
 	h->refs = 1;
 	h->addr = addr;
 	h->bytes = bytes;
-	h->nchunk = (uint32_t)(bytes / CUDA_CHUNK_BYTES);
+	pthread_mutex_init(&h->lock, NULL);
+	pthread_cond_init(&h->unused, NULL);
+	h->nchunk = c->pin_limit ? (uint32_t)(bytes / c->chunk_bytes) : 0;
 	h->chunk = xcalloc(h->nchunk + 1, sizeof *h->chunk);
 	cuda_table_put(&c->hosts, id, h);
 	return OK;
@@ -62,8 +64,10 @@ static void unmap_run(struct cuda_task *task)
 {
 	struct cuda_host *h = ((struct unmap_task *)task)->host;
 
-	cuda_pin_release(h);
+	cuda_pin_finish(h);
 	munmap(h->addr, h->bytes);
+	pthread_mutex_destroy(&h->lock);
+	pthread_cond_destroy(&h->unused);
 	free(h->chunk);
 	free(h);
 	free(task);

@@ -52,6 +52,7 @@ static enum status take_apart(struct cuda *c, struct cuda_run *run, size_t bytes
 			       head->nstep);
 	run->step = xcalloc(head->nstep + 1, sizeof *run->step);
 	run->kernel = xcalloc(head->nstep + 1, sizeof *run->kernel);
+	run->several = xcalloc(head->nstep + 1, sizeof *run->several);
 	for (uint32_t i = 0; i < head->nstep; i++) {
 		st = steps_next(&run->step[i], at, end, i, err);
 		if (st != OK)
@@ -63,6 +64,7 @@ static enum status take_apart(struct cuda *c, struct cuda_run *run, size_t bytes
 		return st;
 	run->nstep = head->nstep;
 	run->nfetch = head->nfetch;
+	run->alone = head->alone != 0;
 	for (uint32_t i = 0; i < run->nstep; i++)
 		hold_step(c, run, i);
 	for (uint32_t i = 0; i < run->nfetch; i++)
@@ -84,6 +86,7 @@ struct cuda_run *cuda_run_create(struct cuda *c, const char *packet, size_t byte
 
 void cuda_run_destroy(struct cuda_run *run)
 {
+	cuda_pin_give(run);
 	for (uint32_t i = 0; i < run->nhost; i++)
 		cuda_region_unref(run->host[i]);
 	for (uint32_t i = 0; i < run->nstep; i++) {
@@ -93,6 +96,7 @@ void cuda_run_destroy(struct cuda_run *run)
 	free(run->host);
 	free(run->step);
 	free(run->kernel);
+	free(run->several);
 	free(run->copyout);
 	free(run);
 }

@@ -4,14 +4,17 @@
  * cuda_launch.c decides what is launched; here it gets addresses and memory for
  * partial accumulators, which live until the step ends, or from a split step's first
  * slice to its last.  Launches of steps that follow each other are gathered into a
- * volley, so that one that comes again can be replayed as a graph. */
+ * volley, so that one that comes again can be replayed as a graph, and steps that do not
+ * depend on each other can be launched side by side (cuda_order.h says which). */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/xalloc.h"
 #include "cuda_worker.h"
 
-static enum status resolve(uint64_t *base, const struct cuda_run *run, const struct command_step *s,
+/* Addresses of the accesses' points [0,...,0], and the bytes around them that they touch. */
+static enum status resolve(uint64_t *base, struct cuda_order_range *range,
+			   const struct cuda_run *run, const struct command_step *s,
 			   const struct nest *spec, struct err *err)
 {
 	const struct command_place *place = steps_operands(s).place;
@@ -19,8 +22,7 @@ static enum status resolve(uint64_t *base, const struct cuda_run *run, const str
 	for (uint32_t a = 0; a < spec->naccess; a++) {
 		struct cuda_spot spot = {0};
 		int64_t lo = 0, hi = 0;
-		enum status st =
-			steps_reach(&lo, &hi, s, a, dtype_row(spec->access[a].dtype)->bytes, err);
+		enum status st = steps_reach(&lo, &hi, s, spec, a, err);
 
 		if (st == OK)
 			st = cuda_region_resolve(&spot, run, &place[a], lo, hi, err);
@@ -32,6 +34,9 @@ static enum status resolve(uint64_t *base, const struct cuda_run *run, const str
 				       "device's",
 				       a, s->index, place[a].region);
 		base[a] = spot.addr;
+		range[a] = (struct cuda_order_range){.lo = spot.addr + (uint64_t)lo,
+						     .hi = spot.addr + (uint64_t)hi,
+						     .write = spec->access[a].write};
 	}
 	return OK;
 }
@@ -125,33 +130,82 @@ static char *block_of(struct cuda_volley *v)
 	return v->blocks + v->used;
 }
 
-static enum status gather(struct cuda_run *run, uint32_t i, const char *block, size_t bytes,
-			  const struct cuda_launches *l, uint64_t part, struct err *err)
+/* Behind the launches that are there; `aim` is the number of its step. */
+static void add_shot(struct cuda_run *run, uint32_t i, const struct cuda_shot_facts *f)
+{
+	struct cuda_lane *l = run->lane;
+	struct cuda_volley *v = &l->volley;
+	char *to = block_of(v);
+
+	v->shot[v->n++] = (struct cuda_shot){.function = f->function,
+					     .kernel = run->kernel[i],
+					     .grid = f->grid,
+					     .step = i,
+					     .aim = v->order.n - 1,
+					     .at = (uint32_t)v->used,
+					     .bytes = (uint32_t)f->bytes};
+	memcpy(to, f->block, f->bytes);
+	v->used += (f->bytes + 15) / 16 * 16;
+}
+
+void cuda_step_shoot(struct cuda_run *run, uint32_t i, const struct cuda_shot_facts *f)
+{
+	cuda_order_add(&run->lane->volley.order, f->range, f->nrange, f->grid, f->turns);
+	add_shot(run, i, f);
+}
+
+/* Words of the run's errors for a step's checks; 0: it has none. */
+static uint64_t errors_of(struct cuda_run *run, uint32_t i)
+{
+	uint32_t n = nest_checks(run->kernel[i]->spec), first = run->nword;
+
+	for (uint32_t c = 0; c < n; c++)
+		run->word[run->nword++] =
+			(struct command_fault){.step = run->step[i]->index, .check = (uint16_t)c};
+	return n ? run->lane->slot[run->slot].error + first * sizeof(uint64_t) : 0;
+}
+
+/* A nest's step as it is aimed. */
+struct aim {
+	struct cuda_step step;
+	struct cuda_launches launches;
+	uint64_t part; /* where its accumulators lie */
+	uint64_t elements;
+	uint64_t base[LIMIT_NEST_ACCESSES];
+	struct cuda_order_range range[LIMIT_NEST_ACCESSES + 1];
+	size_t bytes;
+	_Alignas(16) char block[CUDA_ARGS_BYTES];
+};
+
+static enum status gather(struct cuda_run *run, uint32_t i, struct aim *a, struct err *err)
 {
 	struct cuda_lane *lane = run->lane;
-	struct cuda_volley *v = &lane->volley;
-	struct cuda_kernel *k = run->kernel[i];
+	struct cuda_shot_facts f = {.block = a->block,
+				    .bytes = a->bytes,
+				    .range = a->range,
+				    .nrange = a->step.spec->naccess};
+	uint64_t errors = errors_of(run, i);
 
-	for (unsigned x = 0; x < l->n; x++) {
-		const struct cuda_launch *item = &l->item[x];
-		struct cuda_shot *shot = &v->shot[v->n];
-		char *to = block_of(v);
+	if (a->part)
+		a->range[f.nrange++] =
+			(struct cuda_order_range){a->part, a->part + a->launches.part_bytes, true};
+	for (unsigned x = 0; x < a->launches.n; x++) {
+		const struct cuda_launch *item = &a->launches.item[x];
 		enum status st = OK;
 
-		*shot = (struct cuda_shot){.kernel = k,
-					   .grid = item->grid,
-					   .step = i,
-					   .at = (uint32_t)v->used,
-					   .bytes = (uint32_t)bytes};
 		lane->patient = true; /* it may still be loading */
-		st = cuda_code_entry(&shot->function, k, item->entry, err);
+		st = cuda_code_entry(&f.function, run->kernel[i], item->entry, err);
 		lane->patient = false;
 		if (st != OK)
 			return st;
-		memcpy(to, block, bytes);
-		cuda_launch_set(to, l, item, lane->slot[run->slot].cancel, part, 0);
-		v->used += (bytes + 15) / 16 * 16;
-		v->n++;
+		cuda_launch_set(a->block, &a->launches, item, lane->slot[run->slot].cancel, a->part,
+				errors);
+		f.grid = item->grid;
+		f.turns = a->elements / ((uint64_t)item->grid * CUDA_THREADS);
+		if (x == 0)
+			cuda_step_shoot(run, i, &f);
+		else
+			add_shot(run, i, &f);
 	}
 	return OK;
 }
@@ -167,6 +221,9 @@ static enum status check(const struct cuda_run *run, uint32_t i, struct err *err
 	if (!steps_fit(s, k->spec))
 		return err_set(err, E_INTERNAL, "step %u does not fit kernel %u", s->index,
 			       s->kernel);
+	if (nest_checks(k->spec) > LIMIT_PARTITION_CHECKS - run->nword)
+		return err_set(err, E_INTERNAL, "a run with more than %d checks",
+			       LIMIT_PARTITION_CHECKS);
 	return OK;
 }
 
@@ -175,45 +232,45 @@ enum status cuda_step_aim(struct cuda_run *run, uint32_t i, struct err *err)
 	const struct command_step *s = run->step[i];
 	const struct steps_operands o = steps_operands(s);
 	struct cuda_volley *v = &run->lane->volley;
-	_Alignas(16) char block[CUDA_ARGS_BYTES];
-	uint64_t base[LIMIT_NEST_ACCESSES];
-	struct cuda_launches launches = {0};
 	struct cuda_part *part = NULL;
 	struct steps_slice cut = {0};
-	struct cuda_step step = {0};
-	size_t bytes = 0;
+	struct aim a;
 	enum status st = check(run, i, err);
 
 	if (st != OK || (st = steps_slice(&cut, s, err)) != OK ||
-	    (st = resolve(base, run, s, run->kernel[i]->spec, err)) != OK)
+	    (st = resolve(a.base, a.range, run, s, run->kernel[i]->spec, err)) != OK)
 		return st;
-	step = (struct cuda_step){.spec = run->kernel[i]->spec,
-				  .extent = o.extent,
-				  .stride = o.stride,
-				  .base = base,
-				  .scalar = o.scalar,
-				  .lo = s->lo,
-				  .hi = s->hi,
-				  .split = s->split};
-	bytes = cuda_launch_args(block, &step);
-	st = cuda_launch_plan(&launches, &step, run->lane->c->units, err);
+	a.step = (struct cuda_step){.spec = run->kernel[i]->spec,
+				    .extent = o.extent,
+				    .stride = o.stride,
+				    .base = a.base,
+				    .scalar = o.scalar,
+				    .gather = o.gather,
+				    .lo = s->lo,
+				    .hi = s->hi,
+				    .split = s->split};
+	a.elements = (uint64_t)cut.elements;
+	a.bytes = cuda_launch_args(a.block, &a.step);
+	st = cuda_launch_plan(&a.launches, &a.step, run->lane->c->units, err);
 	if (st == OK)
-		st = part_of(&part, run, s, launches.part_bytes, err);
+		st = part_of(&part, run, s, a.launches.part_bytes, err);
 	if (part && (s->split == 0 || s->split & 2))
 		v->spent[v->nspent++] = part;
+	a.part = part ? part->addr : 0;
 	if (st == OK)
-		st = gather(run, i, block, bytes, &launches, part ? part->addr : 0, err);
+		st = gather(run, i, &a, err);
 	return st;
 }
 
-static enum status launch(struct cuda_run *run, const struct cuda_shot *shot, struct err *err)
+static enum status launch(struct cuda_run *run, const struct cuda_shot *shot, CUstream stream,
+			  struct err *err)
 {
 	struct cuda_lane *l = run->lane;
 	void *params[] = {l->volley.blocks + shot->at};
 
 	return cuda_context_check(l->c,
 				  l->c->api.cuLaunchKernel(shot->function, shot->grid, 1, 1,
-							   CUDA_THREADS, 1, 1, 0, l->stream, params,
+							   CUDA_THREADS, 1, 1, 0, stream, params,
 							   NULL),
 				  err, "launching kernel %u", shot->kernel->id);
 }
@@ -226,23 +283,75 @@ void cuda_step_clear(struct cuda_lane *l)
 		part_unlink(l, v->spent[i]);
 	v->n = v->nspent = 0;
 	v->used = 0;
+	cuda_order_clear(&v->order);
 }
 
-enum status cuda_step_fire(struct cuda_run *run, struct err *err)
+static bool begins(const struct cuda_volley *v, uint32_t i)
+{
+	return i == 0 || v->shot[i].step != v->shot[i - 1].step;
+}
+
+/* One after the other on the lane's stream, each with its mark. */
+static enum status in_line(struct cuda_run *run, struct err *err)
 {
 	struct cuda_volley *v = &run->lane->volley;
-	bool done = false;
-	enum status st = cuda_graph_fire(run, &done, err);
+	enum status st = OK;
 
-	for (uint32_t i = 0; i < v->n && st == OK && !done; i++) {
-		if (i == 0 || v->shot[i].step != v->shot[i - 1].step) {
+	for (uint32_t i = 0; i < v->n && st == OK; i++) {
+		if (begins(v, i)) {
 			if (run->cancelled)
 				break;
 			st = cuda_issue_mark(run, v->shot[i].step, err);
 		}
 		if (st == OK)
-			st = launch(run, &v->shot[i], err);
+			st = launch(run, &v->shot[i], run->lane->stream, err);
 	}
-	cuda_step_clear(run->lane);
+	return st;
+}
+
+/* On so many streams. */
+static enum status side_by_side(struct cuda_run *run, uint32_t streams, struct err *err)
+{
+	struct cuda_lane *l = run->lane;
+	struct cuda_volley *v = &l->volley;
+	enum status st = OK;
+
+	run->several[v->shot[0].step] = true;
+	st = cuda_issue_mark(run, v->shot[0].step, err);
+	if (st == OK)
+		st = cuda_side_fork(l, streams, err);
+	for (uint32_t i = 0; i < v->n && st == OK; i++) {
+		const struct cuda_order_step *s = &v->order.step[v->shot[i].aim];
+
+		if (begins(v, i)) {
+			if (run->cancelled)
+				break;
+			st = cuda_side_follow(l, &v->order, v->shot[i].aim, err);
+			if (s->stream)
+				atomic_fetch_add(&l->c->page->beside_steps, 1);
+		}
+		if (st == OK)
+			st = launch(run, &v->shot[i], l->side.stream[s->stream], err);
+	}
+	/* Also what was launched before a failure comes to its end before what follows. */
+	cuda_side_join(l, streams);
+	return st;
+}
+
+enum status cuda_step_fire(struct cuda_run *run, struct err *err)
+{
+	struct cuda_lane *l = run->lane;
+	struct cuda_volley *v = &l->volley;
+	uint32_t streams = 1;
+	bool done = false;
+	enum status st = cuda_graph_fire(run, &done, err);
+
+	if (st == OK && !done && !run->alone && v->order.n > 1)
+		streams =
+			cuda_order_spread(&v->order, (uint64_t)l->c->units * CUDA_BLOCKS_PER_UNIT);
+	if (st == OK && !done)
+		st = streams > 1 && cuda_side_open(l, streams) ? side_by_side(run, streams, err)
+							       : in_line(run, err);
+	cuda_step_clear(l);
 	return st;
 }

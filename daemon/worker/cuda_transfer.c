@@ -71,7 +71,7 @@ static enum status up(struct cuda_run *run, struct cuda_spot from, CUdeviceptr t
 		st = cuda_issue_settle(run, err);
 	while (n > 0 && st == OK) {
 		uint64_t plain = 0;
-		uint64_t step = cuda_pin_run(from.host, from.offset, n, &plain);
+		uint64_t step = cuda_pin_take(run, from.host, from.offset, n, &plain);
 
 		if (step)
 			st = cuda_context_check(
@@ -97,7 +97,7 @@ static enum status down(struct cuda_run *run, CUdeviceptr from, struct cuda_spot
 	cuda_pin_note(to.host, to.offset, n);
 	while (n > 0 && st == OK) {
 		uint64_t plain = 0;
-		uint64_t step = cuda_pin_run(to.host, to.offset, n, &plain);
+		uint64_t step = cuda_pin_take(run, to.host, to.offset, n, &plain);
 
 		if (step) {
 			run->writes = true;

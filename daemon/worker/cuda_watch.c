@@ -3,7 +3,8 @@
  * that it must tell of.
  *
  * A lane's row names the oldest run that is not complete and the step that the
- * device has come to, which its mark tells.  The context is lost for all lanes at
+ * device has come to, which its mark tells, or that several steps are at work: then none
+ * of them is named.  The context is lost for all lanes at
  * once, so when it fails every run that had begun and had not ended is shown: those
  * are the suspects.  A run that makes no progress is cancelled, and when it does not
  * stop either, the process ends. */
@@ -34,10 +35,11 @@ void cuda_watch_show(struct cuda_lane *l, bool last)
 	else if (last)
 		run = NULL; /* it has not begun */
 	if (run && run->nstep > 0) {
-		const struct command_step *s = run->step[at < run->nstep ? at : run->nstep - 1];
+		uint32_t i = at < run->nstep ? at : run->nstep - 1;
+		const struct command_step *s = run->step[i];
 
 		ticket = run->ticket;
-		l->c->page->thread[l->row].step = s->index;
+		l->c->page->thread[l->row].step = run->several[i] ? PROGRESS_SEVERAL : s->index;
 		l->c->page->thread[l->row].kernel = s->kernel;
 	}
 	l->c->page->thread[l->row].ticket = ticket;
@@ -66,8 +68,9 @@ static void show_last(struct cuda *c)
 
 		cuda_watch_show(l, true);
 		if (l->row >= 0 && c->page->thread[l->row].ticket)
-			log_error("cuda_watch", "client %llu was at step %u, kernel %u",
-				  (unsigned long long)l->client, c->page->thread[l->row].step,
+			log_error("cuda_watch", "client %llu was at step %d, kernel %u",
+				  (unsigned long long)l->client,
+				  (int)c->page->thread[l->row].step, /* -1: several */
 				  c->page->thread[l->row].kernel);
 		if (locked)
 			pthread_mutex_unlock(&l->lock);

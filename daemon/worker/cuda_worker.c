@@ -135,6 +135,9 @@ static void do_packet(struct cuda *c, const char *packet, size_t bytes, int fd)
 	case CMD_REGION_DROP:
 		region_drop(c, head->id);
 		break;
+	case CMD_RELEASE:
+		cuda_pin_release(c, head);
+		break;
 	case CMD_KERNEL:
 		st = cuda_code_add(c, head->id, packet + sizeof *head, bytes - sizeof *head, &err);
 		break;
@@ -186,6 +189,18 @@ static int64_t setting(const char *name, int64_t otherwise)
 	const char *text = getenv(name);
 
 	return text && *text ? atoll(text) : otherwise;
+}
+
+/* Without settings: an eighth of the machine's memory, in chunks of the usual size. */
+static void read_pin_settings(struct cuda *c)
+{
+	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+	int64_t limit = setting("BRAZE_WORKER_PIN_MIB", (int64_t)(cuda_pin_limit(memory) >> 20));
+	int64_t chunk = setting("BRAZE_WORKER_PIN_CHUNK_KIB", CUDA_CHUNK_BYTES >> 10);
+
+	c->pin_limit = limit > 0 ? (uint64_t)limit << 20 : 0;
+	/* Whole pages, and a table of chunks that stays small. */
+	c->chunk_bytes = (uint64_t)(chunk < 64 ? 64 : chunk) / 64 * 64 << 10;
 }
 
 static void serve(struct cuda *c)
@@ -240,7 +255,7 @@ int cuda_worker_serve(int fd, struct progress *page, int ordinal)
 	c->page = page;
 	c->hang_ns = setting("BRAZE_WORKER_HANG_MS", HANG_MS) * 1000000;
 	c->grace_ns = setting("BRAZE_WORKER_GRACE_MS", GRACE_MS) * 1000000;
-	c->pin_limit = (uint64_t)setting("BRAZE_WORKER_PIN_MIB", 0) << 20;
+	read_pin_settings(c);
 	c->packet = xmalloc(COMMAND_BYTES);
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_mutex_init(&c->trimming, NULL);

@@ -23,14 +23,16 @@
 
 #include "cuda_api.h"
 #include "cuda_launch.h"
+#include "cuda_order.h"
 #include "run/command.h"
 #include "steps.h"
 
-#define CUDA_SLOTS	 4	     /* runs of a lane that the device may hold */
-#define CUDA_SMALL_BYTES (32u << 10) /* copies up to this need no staging */
-#define CUDA_RING_BYTES	 (8u << 20)  /* one of the two buffers of a staging ring */
-#define CUDA_CHUNK_BYTES (8u << 20)  /* arenas are registered in chunks of this size */
-#define CUDA_PIN_USES	 2	     /* copies of a chunk before it is registered */
+#define CUDA_SLOTS	 4	      /* runs of a lane that the device may hold */
+#define CUDA_SMALL_BYTES (32u << 10)  /* copies up to this need no staging */
+#define CUDA_RING_BYTES	 (8u << 20)   /* one of the two buffers of a staging ring */
+#define CUDA_CHUNK_BYTES (8u << 20)   /* arenas are registered in chunks of this size */
+#define CUDA_PIN_USES	 2	      /* copies of a chunk before it is registered */
+#define CUDA_PIN_MOST	 (4ull << 30) /* registered at most, unless it is set */
 
 /* ---- names to objects ------------------------------------------------------------ */
 
@@ -70,11 +72,18 @@ void cuda_helper_finish(struct cuda_helper *h); /* runs what was given before */
 
 /* ---- memory ---------------------------------------------------------------------- */
 
-enum cuda_chunk_state { CHUNK_PLAIN, CHUNK_ASKED, CHUNK_PINNED, CHUNK_REFUSED };
+enum cuda_chunk_state { CHUNK_PLAIN, CHUNK_ASKED, CHUNK_PINNED, CHUNK_LEAVING, CHUNK_REFUSED };
 
 struct cuda_chunk {
-	atomic_uchar state; /* enum cuda_chunk_state */
-	atomic_uchar uses;
+	uint8_t state;	/* enum cuda_chunk_state */
+	uint8_t uses;	/* copies so far, while it is plain */
+	uint32_t users; /* runs with direct copies that are not complete */
+};
+
+/* A chunk that a run copies through. */
+struct cuda_pin {
+	struct cuda_host *host;
+	uint32_t chunk;
 };
 
 /* A client's arena, mapped.  The table and every queued run hold it; whoever lets go
@@ -85,6 +94,8 @@ struct cuda_host {
 	atomic_uint refs;
 	char *addr;
 	uint64_t bytes;
+	pthread_mutex_t lock; /* of the chunks */
+	pthread_cond_t unused;
 	uint32_t nchunk;
 	struct cuda_chunk *chunk;
 };
@@ -201,10 +212,16 @@ struct cuda_run {
 	const struct command_step **step; /* [nstep], in `packet` */
 	struct cuda_kernel **kernel;	  /* [nstep]; NULL: the step names none */
 	const struct command_fetch *fetch;
-	struct cuda_host **host;  /* [nhost] held */
+	struct cuda_host **host; /* [nhost] held */
+	struct cuda_pin *pin;	 /* [npin] chunks in use */
+	uint32_t npin, pin_cap;
+	bool alone;		  /* one step at a time */
+	atomic_bool *several;	  /* [nstep] its mark stands for it and steps after it */
 	struct cuda_spot from[8]; /* [nfetch] */
 	struct cuda_copyout *copyout;
 	uint32_t bounced; /* bytes of the bounce buffer in use */
+	uint32_t nword;	  /* words of its errors in use, and whose they are */
+	struct command_fault word[LIMIT_PARTITION_CHECKS];
 	struct err err;
 	_Alignas(8) char packet[];
 };
@@ -215,6 +232,7 @@ struct cuda_shot {
 	struct cuda_kernel *kernel;
 	uint32_t grid;
 	uint32_t step;	    /* of the run */
+	uint32_t aim;	    /* its number in the volley's order */
 	uint32_t at, bytes; /* of the parameter */
 };
 
@@ -225,9 +243,11 @@ struct cuda_volley {
 	uint32_t n, nspent;
 	struct cuda_shot shot[CUDA_VOLLEY];
 	struct cuda_part *spent[CUDA_VOLLEY]; /* accumulators to free behind them */
+	struct cuda_order order;	      /* of the steps whose launches these are */
 	char *blocks;
 	size_t used, cap;
 };
+_Static_assert(CUDA_VOLLEY <= CUDA_ORDER_STEPS, "a step has a launch at least");
 
 /* ---- lanes -------------------------------------------------------------------------- */
 
@@ -245,8 +265,21 @@ struct cuda_slot {
 	CUevent begin, end;
 	CUdeviceptr cancel; /* its word, 0 but for a run that is cancelled */
 	char *bounce;	    /* pinned: fetched bytes, then small copies */
+	CUdeviceptr error;  /* a word for each check of a run */
+	uint64_t *found;    /* pinned: what they are at its end */
 };
+#define CUDA_ERROR_BYTES  (LIMIT_PARTITION_CHECKS * sizeof(uint64_t))
 #define CUDA_BOUNCE_BYTES (8 * LIMIT_INLINE_BYTES + CUDA_SMALL_BYTES)
+
+/* The lane's other streams: for steps of a volley that do not depend on each other. */
+struct cuda_side {
+	uint32_t open; /* streams so far, the lane's own counted */
+	bool refused;  /* the driver gave no more */
+	CUstream stream[CUDA_ORDER_STREAMS];
+	CUevent turn[CUDA_ORDER_STREAMS];
+	/* Steps of stream `from` that stream `to` waits for: those below a number. */
+	uint32_t known[CUDA_ORDER_STREAMS][CUDA_ORDER_STREAMS];
+};
 
 struct cuda_lane {
 	struct cuda_lane *next;
@@ -280,6 +313,7 @@ struct cuda_lane {
 	/* The issuer's, once open. */
 	struct err err; /* it could not be opened: its runs fail so */
 	CUstream stream;
+	struct cuda_side side;
 	CUmemoryPool pool;
 	struct cuda_free freed;
 	struct cuda_table regions;
@@ -315,6 +349,7 @@ struct cuda {
 	CUstream control; /* cancels */
 	int64_t hang_ns, grace_ns;
 	uint64_t pin_limit; /* bytes of arenas that may be registered */
+	uint64_t chunk_bytes;
 	atomic_ullong pinned;
 	atomic_ullong used; /* bytes of the device that lanes have taken */
 
@@ -369,12 +404,17 @@ enum status cuda_region_resolve(struct cuda_spot *out, const struct cuda_run *ru
 				struct err *err) MUST_USE;
 
 /* cuda_pin.c: chunks of arenas known to the driver.  Any thread. */
-/* Bytes from offset on, at most n, that lie in one registered chunk; 0: the first is
- * in none, and *plain bytes are not either. */
-uint64_t cuda_pin_run(const struct cuda_host *h, uint64_t offset, uint64_t n, uint64_t *plain);
+/* Bytes from offset on, at most n, that lie in one registered chunk, which the run then
+ * uses until cuda_pin_give; 0: the first is in none, and *plain bytes are not either. */
+uint64_t cuda_pin_take(struct cuda_run *run, struct cuda_host *h, uint64_t offset, uint64_t n,
+		       uint64_t *plain);
+void cuda_pin_give(struct cuda_run *run); /* its copies are done */
 /* A copy uses these bytes: chunks that are worth it are registered, soon. */
 void cuda_pin_note(struct cuda_host *h, uint64_t offset, uint64_t n);
-void cuda_pin_release(struct cuda_host *h); /* the helper, before unmapping */
+/* CMD_RELEASE: let go of what overlaps, then answer.  Command thread. */
+void cuda_pin_release(struct cuda *c, const struct command *head);
+void cuda_pin_finish(struct cuda_host *h);	/* the helper, before unmapping */
+uint64_t cuda_pin_limit(uint64_t memory_bytes); /* on a machine with so much memory */
 
 /* cuda_ring.c: copies through pinned memory; the issuer waits for its stream first. */
 void cuda_ring_init(struct cuda_ring *r);
@@ -418,6 +458,30 @@ enum status cuda_transfer_step(struct cuda_run *run, const struct command_step *
 
 /* Tell where the device has come to, in the order of the stream. */
 enum status cuda_issue_mark(struct cuda_run *run, uint32_t step, struct err *err) MUST_USE;
+
+/* Gather one launch of step i: as the first of its step, with the bytes it touches and
+ * the elements that each of its threads works on. */
+struct cuda_shot_facts {
+	CUfunction function;
+	uint32_t grid;
+	const void *block; /* the parameter */
+	size_t bytes;
+	const struct cuda_order_range *range;
+	uint32_t nrange;
+	uint64_t turns;
+};
+void cuda_step_shoot(struct cuda_run *run, uint32_t i, const struct cuda_shot_facts *f);
+
+/* cuda_side.c: the streams beside the lane's own.  What is launched on them lies between
+ * a fork and a join: before and after, the lane's own stream has everything in order. */
+/* So many streams; false: there are not as many. */
+bool cuda_side_open(struct cuda_lane *l, uint32_t streams);
+void cuda_side_close(struct cuda_lane *l); /* nothing is on them */
+enum status cuda_side_fork(struct cuda_lane *l, uint32_t streams, struct err *err) MUST_USE;
+/* Step i of the order, the next, waits for those that it follows. */
+enum status cuda_side_follow(struct cuda_lane *l, const struct cuda_order *o, uint32_t i,
+			     struct err *err) MUST_USE;
+void cuda_side_join(struct cuda_lane *l, uint32_t streams);
 
 /* cuda_graph.c: volleys that come again are replayed as graphs. */
 /* Make the lane's volley by a graph; *done false: it is not one that has one. */

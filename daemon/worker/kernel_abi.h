@@ -32,9 +32,24 @@ struct bz_args {
 	const int64_t *stride;	/* [access * 8 + loop], bytes */
 	const uint64_t *scalar; /* [parameter * 2]: raw bits, low word first */
 	const volatile uint32_t *cancel;
-	uint64_t stream; /* 1: the results are too large for the caches, write past them;
-			    a map may, a reduction does not.  Never shows in the bits */
+	uint64_t stream;       /* 1: the results are too large for the caches, write past them;
+				  a map may, a reduction does not.  Never shows in the bits */
+	const int64_t *gather; /* [gather * 2]: steps that its places may have, and their
+				  bytes */
+	uint64_t *error;       /* [check]: the least bz_fault_key of a wrong place; KERNEL_GOOD */
 };
+
+/* A word of error without a report; a report; and the wrong place that it tells,
+ * which is never 0. */
+#define KERNEL_GOOD UINT64_MAX
+static inline uint64_t bz_fault_key(int64_t place)
+{
+	return (uint64_t)place - 1;
+}
+static inline int64_t bz_fault_place(uint64_t key)
+{
+	return (int64_t)(key + 1);
+}
 
 /* The command thread sets the word while others run: generated code reads it as
  * volatile, C of this tree atomically, which is the same load. */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel_abi.h"
+#include "tier0_ops.h"
 
 enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112 }; /* of the CBLAS interface */
 
@@ -159,15 +159,36 @@ static bool block_direct(struct block *b, char *at, int64_t rows, int64_t cols, 
 	return b->ld != 0;
 }
 
-/* Where block `at` of an operand can be read: in place, or packed in `mem`. */
-static struct block block_take(char *at, int64_t rows, int64_t cols, int64_t row, int64_t col,
-			       unsigned bytes, bool direct, char *mem)
+/* A thread's memory cut up; each part has room for whole vectors (tier0_ops.h). */
+struct areas {
+	char *a, *b, *c; /* packed blocks, in the type that is computed in */
+	char *half;	 /* one of them as float16 */
+};
+
+/* float16 is multiplied and summed in float32 and rounded once, as NumPy does. */
+static unsigned computed_in(const struct plan_matmul *p)
 {
+	return p->dtype == DT_FLOAT16 ? DT_FLOAT32 : p->dtype;
+}
+
+static void convert(unsigned from, unsigned to, char *dst, const char *src, int64_t n)
+{
+	tier0_table(isa_best())->cast[from][to](dst, src, src, src, n);
+}
+
+/* Where a block at `at` of operand x can be read: in place, or packed in `mem`. */
+static struct block block_take(const struct plan_matmul *p, int x, char *at, int64_t rows,
+			       int64_t cols, bool direct, char *mem, const struct areas *m)
+{
+	unsigned bytes = dtype_row(p->dtype)->bytes;
+	bool half = p->dtype == DT_FLOAT16;
 	struct block b = {0};
 
-	if (direct && block_direct(&b, at, rows, cols, row, col, bytes))
+	if (direct && !half && block_direct(&b, at, rows, cols, p->row[x], p->col[x], bytes))
 		return b;
-	matmul_pack(mem, at, bytes, rows, cols, row, col);
+	matmul_pack(half ? m->half : mem, at, bytes, rows, cols, p->row[x], p->col[x]);
+	if (half)
+		convert(DT_FLOAT16, DT_FLOAT32, mem, m->half, rows * cols);
 	return (struct block){.at = mem, .trans = NO_TRANS, .ld = (int)cols};
 }
 
@@ -251,30 +272,62 @@ static void tile_clear(const struct plan_matmul *p, const struct tile *t, unsign
 		memset(t->at[2] + i * p->row[2], 0, (size_t)t->cols * es);
 }
 
-/* Sum the blocks along k into c, with two areas of `mem` for packed ones. */
+/* Sum the blocks along k into c. */
 static void tile_sum(const struct matmul *m, const struct plan_matmul *p, const struct tile *t,
-		     const struct block *c, bool blas, char *mem_a, char *mem_b,
+		     const struct block *c, bool blas, const struct areas *mem,
 		     const volatile uint32_t *cancel)
 {
-	unsigned es = dtype_row(p->dtype)->bytes;
+	unsigned type = computed_in(p);
 
 	for (int64_t k = 0; k < p->k && !bz_cancelled(cancel); k += MATMUL_DEPTH) {
 		int64_t kb = p->k - k < MATMUL_DEPTH ? p->k - k : MATMUL_DEPTH;
-		struct block a = block_take(t->at[0] + k * p->col[0], t->rows, kb, p->row[0],
-					    p->col[0], es, blas, mem_a);
-		struct block b = block_take(t->at[1] + k * p->row[1], kb, t->cols, p->row[1],
-					    p->col[1], es, blas, mem_b);
+		struct block a =
+			block_take(p, 0, t->at[0] + k * p->col[0], t->rows, kb, blas, mem->a, mem);
+		struct block b =
+			block_take(p, 1, t->at[1] + k * p->row[1], kb, t->cols, blas, mem->b, mem);
 
 		if (blas)
-			gemm(m, p->dtype, &a, &b, c, (int)t->rows, (int)t->cols, (int)kb, k > 0);
+			gemm(m, type, &a, &b, c, (int)t->rows, (int)t->cols, (int)kb, k > 0);
 		else
-			matmul_plain(p->dtype, c->at, a.at, b.at, t->rows, t->cols, kb);
+			matmul_plain(type, c->at, a.at, b.at, t->rows, t->cols, kb);
 	}
 }
 
 static size_t round_up(size_t bytes)
 {
 	return (bytes + 63) / 64 * 64;
+}
+
+/* Cut s->mem up for the blocks of a tile. */
+static enum status areas_take(struct areas *out, const struct plan_matmul *p, const struct tile *t,
+			      struct matmul_scratch *s, struct err *err)
+{
+	size_t es = dtype_row(computed_in(p))->bytes;
+	int64_t depth = p->k < MATMUL_DEPTH ? p->k : MATMUL_DEPTH;
+	size_t a = round_up((size_t)(t->rows * depth) * es);
+	size_t b = round_up((size_t)(t->cols * depth) * es);
+	size_t c = round_up((size_t)(t->rows * t->cols) * es);
+	size_t half = a > b ? a : b;
+	enum status st;
+
+	half = p->dtype != DT_FLOAT16 ? 0 : half > c ? half : c;
+	st = scratch_grow(s, a + b + c + half, err);
+	if (st != OK)
+		return st;
+	*out = (struct areas){
+		.c = s->mem, .a = s->mem + c, .b = s->mem + c + a, .half = s->mem + c + a + b};
+	return OK;
+}
+
+/* The sums in c to where the tile lies. */
+static void tile_store(const struct plan_matmul *p, const struct tile *t, const struct areas *mem)
+{
+	bool half = p->dtype == DT_FLOAT16;
+
+	if (half)
+		convert(DT_FLOAT32, DT_FLOAT16, mem->half, mem->c, t->rows * t->cols);
+	matmul_unpack(t->at[2], half ? mem->half : mem->c, dtype_row(p->dtype)->bytes, t->rows,
+		      t->cols, p->row[2], p->col[2]);
 }
 
 enum status matmul_tile(const struct matmul *m, const struct plan_matmul *p, char *const base[3],
@@ -284,25 +337,23 @@ enum status matmul_tile(const struct matmul *m, const struct plan_matmul *p, cha
 	unsigned es = dtype_row(p->dtype)->bytes, cls = dtype_row(p->dtype)->cls;
 	bool blas = m->dgemm && (cls == CLASS_FLOAT || cls == CLASS_COMPLEX);
 	struct tile t = tile_locate(p, base, tile);
-	int64_t depth = p->k < MATMUL_DEPTH ? p->k : MATMUL_DEPTH;
-	size_t a_bytes = round_up((size_t)(t.rows * depth) * es);
-	size_t b_bytes = round_up((size_t)(t.cols * depth) * es);
-	size_t c_bytes = round_up((size_t)(t.rows * t.cols) * es);
 	struct block c = {0};
-	bool in_place = blas && block_direct(&c, t.at[2], t.rows, t.cols, p->row[2], p->col[2], es);
-	enum status st = scratch_grow(s, a_bytes + b_bytes + c_bytes, err);
+	struct areas mem;
+	bool in_place = blas && p->dtype != DT_FLOAT16 &&
+			block_direct(&c, t.at[2], t.rows, t.cols, p->row[2], p->col[2], es);
+	enum status st = areas_take(&mem, p, &t, s, err);
 
 	if (st != OK)
 		return st;
 	in_place = in_place && c.trans == NO_TRANS; /* gemm does not transpose its result */
 	if (!in_place) {
-		c = (struct block){.at = s->mem, .trans = NO_TRANS, .ld = (int)t.cols};
-		memset(s->mem, 0, c_bytes);
+		c = (struct block){.at = mem.c, .trans = NO_TRANS, .ld = (int)t.cols};
+		memset(mem.c, 0, (size_t)(mem.a - mem.c));
 	} else if (p->k == 0) {
 		tile_clear(p, &t, es);
 	}
-	tile_sum(m, p, &t, &c, blas, s->mem + c_bytes, s->mem + c_bytes + a_bytes, cancel);
+	tile_sum(m, p, &t, &c, blas, &mem, cancel);
 	if (!in_place)
-		matmul_unpack(t.at[2], c.at, es, t.rows, t.cols, p->row[2], p->col[2]);
+		tile_store(p, &t, &mem);
 	return OK;
 }

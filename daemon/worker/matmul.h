@@ -5,7 +5,8 @@
  * a tile is one unit of the pool.  Tiles depend on the shape alone, so the bits of
  * a product do not depend on threads or slices.  float and complex types go to
  * OpenBLAS on one thread where it can be loaded; integers, bool, and everything
- * where it cannot, to our own loops (matmul_plain.c). */
+ * where it cannot, to our own loops (matmul_plain.c).  float16 is packed as float32,
+ * computed like that and rounded once. */
 #ifndef BRAZE_MATMUL_H
 #define BRAZE_MATMUL_H
 
@@ -58,7 +59,8 @@ enum status matmul_tile(const struct matmul *m, const struct plan_matmul *p, cha
 			int64_t tile, struct matmul_scratch *s, const volatile uint32_t *cancel,
 			struct err *err) MUST_USE;
 
-/* matmul_plain.c: c[rows][cols] += a[rows][depth] * b[depth][cols], all packed. */
+/* matmul_plain.c: c[rows][cols] += a[rows][depth] * b[depth][cols], all packed; no
+ * float16. */
 void matmul_plain(unsigned dtype, void *c, const void *a, const void *b, int64_t rows, int64_t cols,
 		  int64_t depth);
 /* Copy rows x cols elements between strided and packed storage. */

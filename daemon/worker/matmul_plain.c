@@ -108,7 +108,7 @@ void matmul_plain(unsigned dtype, void *c, const void *a, const void *b, int64_t
 	case DT_COMPLEX128:
 		plain_c128(c, a, b, rows, cols, depth);
 		break;
-	default: /* matmul_check lets no other type through */
+	default: /* matmul.c gives no other type */
 		break;
 	}
 }

@@ -17,7 +17,8 @@ static size_t step_bytes(const struct command_step *s)
 	if (s->kind == STEP_COPY)
 		return bytes;
 	return bytes + s->naccess * 8 * sizeof(int64_t) +
-	       (size_t)(s->npar + s->nred) * sizeof(int64_t) + s->nscalar * 2 * sizeof(uint64_t);
+	       (size_t)(s->npar + s->nred) * sizeof(int64_t) + s->nscalar * 2 * sizeof(uint64_t) +
+	       s->ngather * 2 * sizeof(int64_t);
 }
 
 enum status steps_next(const struct command_step **out, const char *at, const char *end, uint32_t i,
@@ -54,13 +55,14 @@ struct steps_operands steps_operands(const struct command_step *s)
 	o.extent = (const int64_t *)(o.place + s->naccess);
 	o.stride = o.extent + s->npar + s->nred;
 	o.scalar = (const uint64_t *)(o.stride + 8 * s->naccess);
+	o.gather = (const int64_t *)(o.scalar + 2 * s->nscalar);
 	return o;
 }
 
 bool steps_fit(const struct command_step *s, const struct nest *spec)
 {
 	return s->naccess == spec->naccess && s->nscalar == spec->nscalar &&
-	       s->npar == spec->npar && s->nred == spec->nred;
+	       s->npar == spec->npar && s->nred == spec->nred && s->ngather == nest_gathers(spec);
 }
 
 static enum status product_of(int64_t *out, const int64_t *extent, int n, struct err *err)
@@ -100,26 +102,39 @@ enum status steps_slice(struct steps_slice *out, const struct command_step *s, s
 	return OK;
 }
 
-enum status steps_reach(int64_t *lo, int64_t *hi, const struct command_step *s, uint32_t a,
-			unsigned element_bytes, struct err *err)
+/* Bytes [*lo, *hi) grow by n steps of so many bytes, in either direction. */
+static enum status extend(int64_t *lo, int64_t *hi, int64_t n, int64_t stride, uint32_t a,
+			  struct err *err)
+{
+	int64_t reach = 0, *end = NULL;
+
+	if (__builtin_mul_overflow(n, stride, &reach))
+		return err_set(err, E_INTERNAL, "access %u overflows", a);
+	end = reach < 0 ? lo : hi;
+	if (__builtin_add_overflow(*end, reach, end))
+		return err_set(err, E_INTERNAL, "access %u overflows", a);
+	return OK;
+}
+
+enum status steps_reach(int64_t *lo, int64_t *hi, const struct command_step *s,
+			const struct nest *spec, uint32_t a, struct err *err)
 {
 	struct steps_operands o = steps_operands(s);
-	int64_t points = 0, reach = 0;
+	const int64_t *g = o.gather + 2 * nest_gather(spec, a);
+	int64_t points = 0;
+	enum status st = OK;
 
 	*lo = *hi = 0;
 	if (product_of(&points, o.extent, s->npar + s->nred, err) != OK)
 		return E_INTERNAL;
 	if (points == 0)
 		return OK;
-	*hi = element_bytes;
-	for (int l = 0; l < s->npar + s->nred; l++) {
-		int64_t *end = NULL;
-
-		if (__builtin_mul_overflow(o.extent[l] - 1, o.stride[a * 8 + (uint32_t)l], &reach))
-			return err_set(err, E_INTERNAL, "access %u overflows", a);
-		end = reach < 0 ? lo : hi;
-		if (__builtin_add_overflow(*end, reach, end))
-			return err_set(err, E_INTERNAL, "access %u overflows", a);
-	}
-	return OK;
+	*hi = dtype_row(spec->access[a].dtype)->bytes;
+	for (int l = 0; l < s->npar + s->nred && st == OK; l++)
+		st = extend(lo, hi, o.extent[l] - 1, o.stride[a * 8 + (uint32_t)l], a, err);
+	if (st != OK || !spec->access[a].gather)
+		return st;
+	if (g[0] < 1)
+		return err_set(err, E_INTERNAL, "access %u gathers from nothing", a);
+	return extend(lo, hi, g[0] - 1, g[1], a, err);
 }

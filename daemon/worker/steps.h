@@ -15,6 +15,7 @@ struct steps_operands {
 	const int64_t *extent;		   /* [npar + nred] */
 	const int64_t *stride;		   /* [naccess * 8 + loop] */
 	const uint64_t *scalar;		   /* [nscalar * 2] */
+	const int64_t *gather;		   /* [ngather * 2] */
 };
 
 /* The part of a kernel's points that a step does. */
@@ -39,8 +40,9 @@ struct steps_operands steps_operands(const struct command_step *s);
 bool steps_fit(const struct command_step *s, const struct nest *spec);
 enum status steps_slice(struct steps_slice *out, const struct command_step *s,
 			struct err *err) MUST_USE;
-/* Bytes that access a touches around its place: [*lo, *hi). */
-enum status steps_reach(int64_t *lo, int64_t *hi, const struct command_step *s, uint32_t a,
-			unsigned element_bytes, struct err *err) MUST_USE;
+/* Bytes that access a of a step that fits its nest touches around its place, in any of
+ * its slices and whatever it gathers: [*lo, *hi). */
+enum status steps_reach(int64_t *lo, int64_t *hi, const struct command_step *s,
+			const struct nest *spec, uint32_t a, struct err *err) MUST_USE;
 
 #endif

@@ -47,7 +47,7 @@ static int operands(const struct nest_instr *in, uint16_t out[3])
 {
 	int n = 0;
 
-	if (in->op == NI_STORE) {
+	if (in->op == NI_STORE || in->op == NI_GATHER) {
 		out[0] = in->b;
 		return 1;
 	}
@@ -228,16 +228,22 @@ static void fill_scalars(struct run *r)
 	}
 }
 
-static void run_init(struct run *r, enum isa_level level, const struct nest *spec,
-		     const struct bz_args *a, void *scratch)
+const struct tier0_isa *tier0_table(enum isa_level level)
 {
 	static const struct tier0_isa *const table[ISA_END] = {&tier0_isa_v2, &tier0_isa_v3,
 							       &tier0_isa_v4};
+
+	return table[level < 0 ? 0 : level];
+}
+
+static void run_init(struct run *r, enum isa_level level, const struct nest *spec,
+		     const struct bz_args *a, void *scratch)
+{
 	char *at = (char *)(((uintptr_t)scratch + 63) & ~(uintptr_t)63);
 
 	r->spec = spec;
 	r->a = a;
-	r->isa = table[level < 0 ? 0 : level];
+	r->isa = tier0_table(level);
 	r->wide = level == ISA_V4 ? &tier0_isa_v4_wide : r->isa;
 	layout_init(&r->lay, spec);
 	r->regs = at;
@@ -277,6 +283,37 @@ static void index_value(struct run *r, const struct tier0_walk *w, int loop, con
 		fill(dst, &r->still[loop], 8, n);
 }
 
+static uint64_t least_key(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Report the least of the places that the axis does not have. */
+static void check_places(const struct run *r, unsigned check, const int64_t *place, int64_t size,
+			 int64_t n)
+{
+	uint64_t *error = r->a->error + check, worst = KERNEL_GOOD, old;
+
+	for (int64_t i = 0; i < n; i++)
+		if (place[i] < -size || place[i] >= size)
+			worst = least_key(worst, bz_fault_key(place[i]));
+	old = __atomic_load_n(error, __ATOMIC_RELAXED);
+	while (worst < old && !__atomic_compare_exchange_n(error, &old, worst, false,
+							   __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
+
+static void gather(const struct run *r, const struct nest_instr *in, const struct tier0_walk *w,
+		   const int64_t *index, int64_t n, const char *place, char *dst)
+{
+	const int64_t *g = r->a->gather + 2 * nest_gather(r->spec, in->a);
+
+	tier0_walk_gather(w, in->a, index, r->a->base[in->a] + r->fixed[in->a], bytes_of(in->dtype),
+			  n, dst, (const int64_t *)place, g[0], g[1]);
+	if (in->dtype == DT_BOOL)
+		r->isa->cast[DT_BOOL][DT_BOOL](dst, dst, dst, dst, n);
+}
+
 /* One phase on n points of the walk from its flat point p on. */
 static void exec(struct run *r, int phase, const struct tier0_walk *w, int64_t p, int64_t n)
 {
@@ -299,6 +336,8 @@ static void exec(struct run *r, int phase, const struct tier0_walk *w, int64_t p
 		} else if (in->op == NI_STORE) {
 			tier0_walk_store(w, in->a, index, r->a->base[in->a] + r->fixed[in->a],
 					 bytes_of(in->dtype), n, value_of(r, phase, in->b));
+		} else if (in->op == NI_GATHER) {
+			gather(r, in, w, index, n, value_of(r, phase, in->b), dst);
 		} else if (in->op == NI_INDEX) {
 			index_value(r, w, in->a, index, n, dst);
 		} else {
@@ -309,6 +348,9 @@ static void exec(struct run *r, int phase, const struct tier0_walk *w, int64_t p
 
 			fn(dst, a, arity > 1 ? value_of(r, phase, in->b) : a,
 			   arity > 2 ? value_of(r, phase, in->c) : a, n);
+			if (in->op == OP_INDEX)
+				check_places(r, in->c, (const int64_t *)a,
+					     *(const int64_t *)value_of(r, phase, in->b), n);
 		}
 	}
 }

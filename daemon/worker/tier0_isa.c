@@ -13,6 +13,8 @@
 #define BZ_NO_STREAM
 #include "pre.h"
 #include "ew.h"
+#include "f16.h"
+#include "gather.h"
 #include "cx.h"
 #include "tree.h"
 
@@ -28,6 +30,7 @@
 #define DT_u16	DT_UINT16
 #define DT_u32	DT_UINT32
 #define DT_u64	DT_UINT64
+#define DT_f16	DT_FLOAT16
 #define DT_f32	DT_FLOAT32
 #define DT_f64	DT_FLOAT64
 #define DT_c64	DT_COMPLEX64
@@ -67,34 +70,42 @@
 	}
 
 /* The types of a rule: F(op, stem, loop type, result type). */
+#define EACH_FLOAT(X, ...)	       X(f16, ##__VA_ARGS__) BZ_EACH_FLOAT(X, ##__VA_ARGS__)
+#define EACH_REAL(X, ...)	       X(f16, ##__VA_ARGS__) BZ_EACH_REAL(X, ##__VA_ARGS__)
+#define EACH_SCALAR(X, ...)	       X(f16, ##__VA_ARGS__) BZ_EACH_SCALAR(X, ##__VA_ARGS__)
 #define TYPE_SAME(t, F, id, stem)      F(id, stem, t, t)
 #define TYPE_BOOL(t, F, id, stem)      F(id, stem, t, b1)
 #define TYPE_SAME_C(t, f, F, id, stem) F(id, stem, t, t)
 #define TYPE_BOOL_C(t, f, F, id, stem) F(id, stem, t, b1)
 #define TYPE_PART_C(t, f, F, id, stem) F(id, stem, t, f)
 #define RULE_T_NUMERIC(F, id, stem)                                                                \
-	BZ_EACH_REAL(TYPE_SAME, F, id, stem) BZ_EACH_COMPLEX(TYPE_SAME_C, F, id, stem)
+	EACH_REAL(TYPE_SAME, F, id, stem) BZ_EACH_COMPLEX(TYPE_SAME_C, F, id, stem)
 #define RULE_T_ARITH(F, id, stem)      RULE_T_NUMERIC(F, id, stem)
 #define RULE_T_PROMOTE(F, id, stem)    RULE_T_NUMERIC(F, id, stem) F(id, stem, b1, b1)
 #define RULE_T_ARITH_SAME(F, id, stem) RULE_T_PROMOTE(F, id, stem)
 #define RULE_T_WHERE(F, id, stem)      RULE_T_PROMOTE(F, id, stem)
-#define RULE_T_REAL_ARITH(F, id, stem) BZ_EACH_REAL(TYPE_SAME, F, id, stem)
-#define RULE_T_FLOAT_REAL(F, id, stem) BZ_EACH_FLOAT(TYPE_SAME, F, id, stem)
+#define RULE_T_REAL_ARITH(F, id, stem) EACH_REAL(TYPE_SAME, F, id, stem)
+#define RULE_T_FLOAT_REAL(F, id, stem) EACH_FLOAT(TYPE_SAME, F, id, stem)
 #define RULE_T_FLOAT(F, id, stem)                                                                  \
-	BZ_EACH_FLOAT(TYPE_SAME, F, id, stem) BZ_EACH_COMPLEX(TYPE_SAME_C, F, id, stem)
+	EACH_FLOAT(TYPE_SAME, F, id, stem) BZ_EACH_COMPLEX(TYPE_SAME_C, F, id, stem)
 #define RULE_T_DIVIDE(F, id, stem) RULE_T_FLOAT(F, id, stem)
-#define RULE_T_ROUND(F, id, stem)  BZ_EACH_SCALAR(TYPE_SAME, F, id, stem)
+#define RULE_T_ROUND(F, id, stem)  EACH_SCALAR(TYPE_SAME, F, id, stem)
 #define RULE_T_ABS(F, id, stem)                                                                    \
-	BZ_EACH_SCALAR(TYPE_SAME, F, id, stem) BZ_EACH_COMPLEX(TYPE_PART_C, F, id, stem)
+	EACH_SCALAR(TYPE_SAME, F, id, stem) BZ_EACH_COMPLEX(TYPE_PART_C, F, id, stem)
 #define RULE_T_PART(F, id, stem) RULE_T_ABS(F, id, stem)
 #define RULE_T_TEST(F, id, stem)                                                                   \
-	BZ_EACH_SCALAR(TYPE_BOOL, F, id, stem) BZ_EACH_COMPLEX(TYPE_BOOL_C, F, id, stem)
+	EACH_SCALAR(TYPE_BOOL, F, id, stem) BZ_EACH_COMPLEX(TYPE_BOOL_C, F, id, stem)
 #define RULE_T_COMPARE(F, id, stem)   RULE_T_TEST(F, id, stem)
-#define RULE_T_TEST_REAL(F, id, stem) BZ_EACH_SCALAR(TYPE_BOOL, F, id, stem)
+#define RULE_T_TEST_REAL(F, id, stem) EACH_SCALAR(TYPE_BOOL, F, id, stem)
 #define RULE_T_LOGICAL(F, id, stem)   F(id, stem, b1, b1)
 #define RULE_T_BITWISE(F, id, stem)   BZ_EACH_INT(TYPE_SAME, F, id, stem) F(id, stem, b1, b1)
 #define RULE_T_SHIFT(F, id, stem)     BZ_EACH_INT(TYPE_SAME, F, id, stem)
 #define RULE_T_HEAD(F, id, stem)
+#if BZ_W == 8
+#define RULE_T_INDEX(F, id, stem) F(id, stem, i64, i64)
+#else
+#define RULE_T_INDEX(F, id, stem)
+#endif
 
 /* Rows of ops.def that are elementwise, by arity and kind. */
 #define SHAPE_LOOP_1(rule, id, stem)	    RULE_T_##rule(LOOP1, id, stem)
@@ -110,6 +121,7 @@
 #define KIND_LOOP_RED(arity, rule, id, stem)
 #define KIND_LOOP_ARGRED(arity, rule, id, stem)
 #define KIND_LOOP_LIB(arity, rule, id, stem)
+#define KIND_LOOP_GATHER(arity, rule, id, stem)
 #define OP(wire, id, np, kind, arity, rule, alg, stem, cost) KIND_LOOP_##kind(arity, rule, id, stem)
 #include "ops.def"
 #undef OP
@@ -124,7 +136,7 @@
 				   bz_cast_##from##_##to(bz_ld_##from(a + i * SIZE(from))));       \
 	}
 #define CAST_ROW(to, from) [DT_##from][DT_##to] = t0_cast_##from##_##to,
-/* F(to, from) for every target but the source itself, which no table needs. */
+/* F(to, from) for every target. */
 #define CAST_TARGETS(F, from)                                                                      \
 	F(i8, from)                                                                                \
 	F(i16, from)                                                                               \
@@ -132,7 +144,9 @@
 	F(i64, from)                                                                               \
 	F(u8, from)                                                                                \
 	F(u16, from)                                                                               \
-	F(u32, from) F(u64, from) F(f32, from) F(f64, from) F(c64, from) F(c128, from) F(b1, from)
+	F(u32, from)                                                                               \
+	F(u64, from)                                                                               \
+	F(f16, from) F(f32, from) F(f64, from) F(c64, from) F(c128, from) F(b1, from)
 #define CAST_ALL(F)                                                                                \
 	CAST_TARGETS(F, b1)                                                                        \
 	CAST_TARGETS(F, i8)                                                                        \
@@ -143,6 +157,7 @@
 	CAST_TARGETS(F, u16)                                                                       \
 	CAST_TARGETS(F, u32)                                                                       \
 	CAST_TARGETS(F, u64)                                                                       \
+	CAST_TARGETS(F, f16)                                                                       \
 	CAST_TARGETS(F, f32)                                                                       \
 	CAST_TARGETS(F, f64)                                                                       \
 	CAST_TARGETS(F, c64)                                                                       \
@@ -336,6 +351,7 @@ ARG_ALL(ARG)
 #define KIND_ROW_RED(rule, id, stem)
 #define KIND_ROW_ARGRED(rule, id, stem)
 #define KIND_ROW_LIB(rule, id, stem)
+#define KIND_ROW_GATHER(rule, id, stem)
 const struct tier0_isa TIER0_ISA = {
 	.op =
 		{

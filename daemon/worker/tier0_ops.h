@@ -6,6 +6,7 @@
 #ifndef BRAZE_TIER0_OPS_H
 #define BRAZE_TIER0_OPS_H
 
+#include "isa.h"
 #include "kernel_abi.h"
 #include "ops.h"
 
@@ -40,5 +41,7 @@ extern const struct tier0_isa tier0_isa_v2, tier0_isa_v3, tier0_isa_v4;
 /* Only the ops, on types of at most 4 bytes, 16 elements at a time: with 8, half
  * of an AVX-512 register would be idle.  The bits are those of tier0_isa_v4. */
 extern const struct tier0_isa tier0_isa_v4_wide;
+/* The table of a level; of the lowest for ISA_NONE. */
+const struct tier0_isa *tier0_table(enum isa_level level);
 
 #endif

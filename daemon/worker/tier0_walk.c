@@ -153,6 +153,64 @@ void tier0_walk_store(const struct tier0_walk *w, int x, const int64_t index[LIM
 	}
 }
 
+/* n elements of T, `from` bytes and place[i] steps of `by` bytes after the last. */
+#define GATHER(T)                                                                                  \
+	do {                                                                                       \
+		typedef struct {                                                                   \
+			T v;                                                                       \
+		} __attribute__((packed, may_alias)) elem;                                         \
+		for (int64_t i = 0; i < n; i++)                                                    \
+			((elem *)dst)[i] =                                                         \
+				*(const elem *)(src + i * from + limit(place[i], last) * by);      \
+	} while (0)
+
+static int64_t limit(int64_t place, int64_t last)
+{
+	return place < 0 ? 0 : place < last ? place : last;
+}
+
+static void pick(char *dst, const char *src, int64_t from, const int64_t *place, int64_t last,
+		 int64_t by, int bytes, int64_t n)
+{
+	switch (bytes) {
+	case 1:
+		GATHER(uint8_t);
+		break;
+	case 2:
+		GATHER(uint16_t);
+		break;
+	case 4:
+		GATHER(uint32_t);
+		break;
+	case 8:
+		GATHER(uint64_t);
+		break;
+	default:
+		GATHER(pair);
+	}
+}
+
+void tier0_walk_gather(const struct tier0_walk *w, int x, const int64_t index[LIMIT_NDIM],
+		       const char *base, int bytes, int64_t n, char *dst, const int64_t *place,
+		       int64_t extent, int64_t stride)
+{
+	int last = w->n - 1;
+	int64_t at[LIMIT_NDIM];
+
+	memcpy(at, index, sizeof at);
+	while (n > 0) {
+		int64_t row = w->extent[last] - at[last];
+		int64_t take = row < n ? row : n;
+
+		pick(dst, base + tier0_walk_offset(w, x, at), w->step[x][last], place, extent - 1,
+		     stride, bytes, take);
+		dst += take * bytes;
+		place += take;
+		n -= take;
+		next_row(w, at);
+	}
+}
+
 void tier0_walk_index(const struct tier0_walk *w, int loop, const int64_t index[LIMIT_NDIM],
 		      int64_t n, int64_t *dst)
 {

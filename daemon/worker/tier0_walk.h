@@ -29,6 +29,11 @@ void tier0_walk_load(const struct tier0_walk *w, int x, const int64_t index[LIMI
 		     const char *base, int bytes, int64_t n, char *dst);
 void tier0_walk_store(const struct tier0_walk *w, int x, const int64_t index[LIMIT_NDIM],
 		      char *base, int bytes, int64_t n, const char *src);
+/* As the load, each element place[i] (limited to 0 .. extent - 1) times `stride` bytes
+ * from its point. */
+void tier0_walk_gather(const struct tier0_walk *w, int x, const int64_t index[LIMIT_NDIM],
+		       const char *base, int bytes, int64_t n, char *dst, const int64_t *place,
+		       int64_t extent, int64_t stride);
 /* The index of nest loop `loop` at each of n points; the walk must have it. */
 void tier0_walk_index(const struct tier0_walk *w, int loop, const int64_t index[LIMIT_NDIM],
 		      int64_t n, int64_t *dst);

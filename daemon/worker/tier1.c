@@ -10,12 +10,14 @@
 #include <sys/stat.h>
 
 /* Generated code spells these structs itself (kernels/); the layouts agree. */
-_Static_assert(sizeof(struct bz_args) == 48, "struct bz_args has changed");
+_Static_assert(sizeof(struct bz_args) == 64, "struct bz_args has changed");
 _Static_assert(offsetof(struct bz_args, base) == 0 && offsetof(struct bz_args, extent) == 8 &&
 		       offsetof(struct bz_args, stride) == 16 &&
 		       offsetof(struct bz_args, scalar) == 24 &&
 		       offsetof(struct bz_args, cancel) == 32 &&
-		       offsetof(struct bz_args, stream) == 40,
+		       offsetof(struct bz_args, stream) == 40 &&
+		       offsetof(struct bz_args, gather) == 48 &&
+		       offsetof(struct bz_args, error) == 56,
 	       "struct bz_args has changed");
 _Static_assert(sizeof(struct bz_acc) == 24 && offsetof(struct bz_acc, v) == 0 &&
 		       offsetof(struct bz_acc, index) == 16,

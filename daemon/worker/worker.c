@@ -139,22 +139,25 @@ void worker_poll(void *worker)
 static void do_run(struct worker *w, const char *packet, size_t bytes, bool cancelled)
 {
 	const struct command *head = (const struct command *)packet;
-	struct {
-		struct command_done done;
-		char fetched[8 * LIMIT_INLINE_BYTES];
-	} reply = {.done.head = {.kind = DONE_RUN, .ticket = head->ticket}};
-	struct command_done *done = &reply.done;
+	_Alignas(8) char reply[COMMAND_DONE_BYTES];
+	struct command_done *done = (struct command_done *)reply;
+	char *fetched = reply + sizeof *done;
+	size_t used;
 
+	*done = (struct command_done){.head = {.kind = DONE_RUN, .ticket = head->ticket}};
 	cancel_set(w, cancelled);
 	w->ticket = head->ticket;
 	w->progress->thread[0].step = 0;
 	w->progress->thread[0].kernel = 0;
 	w->progress->thread[0].ticket = head->ticket;
-	worker_run(w, packet, bytes, done, reply.fetched);
+	worker_run(w, packet, bytes, done, fetched);
 	if (done->status != OK)
 		worker_forget(w, TICKET_JOB(head->ticket));
-	done->head.bytes = (uint32_t)(sizeof *done + done->nfetch * LIMIT_INLINE_BYTES);
-	packet_send(w, done, done->head.bytes);
+	used = done->nfetch * LIMIT_INLINE_BYTES;
+	memcpy(fetched + used, w->fault, done->nfault * sizeof w->fault[0]);
+	used += sizeof *done + done->nfault * sizeof w->fault[0];
+	done->head.bytes = (uint32_t)used;
+	packet_send(w, done, used);
 	/* Only now: the broker must find the ticket here unless it has the answer. */
 	w->progress->thread[0].ticket = 0;
 	w->ticket = 0;

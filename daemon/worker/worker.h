@@ -12,6 +12,7 @@
 #include "matmul.h"
 #include "pool.h"
 #include "region.h"
+#include "run/command.h"
 
 struct worker_thread {
 	void *scratch; /* of the interpreter */
@@ -50,7 +51,9 @@ struct worker {
 	struct worker_packet *head, **tail;
 	char *packet, *late; /* COMMAND_BYTES each: current packet, one read while running */
 	uint64_t ticket;     /* of the run under way; 0: none */
-	uint32_t cancel;     /* set by this thread, read by all: bz_cancelled */
+	uint16_t nfault;     /* what its checks have found */
+	struct command_fault fault[LIMIT_PARTITION_CHECKS];
+	uint32_t cancel; /* set by this thread, read by all: bz_cancelled */
 	int64_t polled_ns;
 	bool closed; /* the broker has gone */
 };
@@ -59,7 +62,7 @@ struct worker {
 enum status worker_serve(int fd, struct progress *progress, const struct kernel_ops *ops,
 			 int threads, struct err *err) MUST_USE;
 
-/* worker_run.c: one CMD_RUN packet; fills the completion. */
+/* worker_run.c: one CMD_RUN packet; fills the completion, and w->fault. */
 void worker_run(struct worker *w, const char *packet, size_t bytes, struct command_done *done,
 		char *fetched);
 /* Forget the partial results of a job that has ended early. */

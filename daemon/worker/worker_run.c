@@ -70,6 +70,7 @@ void worker_run(struct worker *w, const char *packet, size_t bytes, struct comma
 	int64_t begin = worker_clock();
 
 	w->polled_ns = begin;
+	w->nfault = 0;
 	if (bytes < sizeof *run) {
 		st = err_set(&err, E_INTERNAL, "a run of %zu bytes", bytes);
 	} else if (bz_cancelled(&w->cancel)) {
@@ -82,9 +83,11 @@ void worker_run(struct worker *w, const char *packet, size_t bytes, struct comma
 	done->busy_ns = (uint64_t)(worker_clock() - begin);
 	if (st == OK)
 		st = run_fetches(w, at, end, run->nfetch, fetched, &err);
-	if (st == OK)
-		done->nfetch = run->nfetch;
-	else
+	if (st == OK) {
+		done->nfetch = (uint16_t)run->nfetch;
+		done->nfault = w->nfault;
+	} else {
 		memcpy(done->text, err.text, sizeof done->text);
+	}
 	done->status = (uint32_t)st;
 }

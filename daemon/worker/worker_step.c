@@ -33,6 +33,7 @@ struct step {
 	int64_t timed, timed_ns; /* elements that the command thread did, and their time */
 	struct plan_matmul product;
 	char *base[LIMIT_NEST_ACCESSES];
+	uint64_t error[LIMIT_NEST_CHECKS];
 	int64_t tile; /* first tile */
 	pthread_mutex_t lock;
 	struct err err; /* first failure of any thread */
@@ -250,8 +251,7 @@ static enum status resolve(struct step *s, const struct command_place *place, st
 
 	for (uint32_t a = 0; a < n->naccess; a++) {
 		int64_t lo = 0, hi = 0;
-		enum status st =
-			steps_reach(&lo, &hi, s->cmd, a, dtype_row(n->access[a].dtype)->bytes, err);
+		enum status st = steps_reach(&lo, &hi, s->cmd, n, a, err);
 
 		if (st == OK)
 			st = region_resolve(&s->base[a], &s->w->regions, &place[a], lo, hi, err);
@@ -295,6 +295,23 @@ static double result_bytes(const struct nest *n, int64_t points)
 	return bytes * (double)points;
 }
 
+/* What the checks of this slice found goes into the completion. */
+static enum status keep_faults(const struct step *s, struct err *err)
+{
+	struct worker *w = s->w;
+
+	for (unsigned c = 0; c < LIMIT_NEST_CHECKS; c++) {
+		if (s->error[c] == KERNEL_GOOD)
+			continue;
+		if (w->nfault == LIMIT_PARTITION_CHECKS)
+			return err_set(err, E_INTERNAL, "a run with more than %d faults",
+				       LIMIT_PARTITION_CHECKS);
+		w->fault[w->nfault++] = (struct command_fault){
+			.step = s->cmd->index, .check = (uint16_t)c, .key = s->error[c]};
+	}
+	return OK;
+}
+
 static enum status run_kernel(struct step *s, struct kernel_entry *e, struct err *err)
 {
 	const struct command_step *c = s->cmd;
@@ -309,7 +326,10 @@ static enum status run_kernel(struct step *s, struct kernel_entry *e, struct err
 				   .extent = o.extent,
 				   .stride = o.stride,
 				   .scalar = o.scalar,
+				   .gather = o.gather,
+				   .error = s->error,
 				   .cancel = &s->w->cancel};
+	memset(s->error, 0xff, sizeof s->error);
 	s->lo = cut.lo;
 	s->hi = cut.hi;
 	s->clo = cut.clo;
@@ -327,6 +347,8 @@ static enum status run_kernel(struct step *s, struct kernel_entry *e, struct err
 		st = step_chunks(s, true, true, err);
 	else
 		st = step_points(s, err);
+	if (st == OK)
+		st = keep_faults(s, err);
 	if (st == OK)
 		learn(e, s);
 	return st;

@@ -9,12 +9,25 @@ import contextlib
 import json
 import pathlib
 
+import pytest
+
 from harness import Daemon, finish, is_sanitized, wait_until
 
 INNOCENT = pathlib.Path(__file__).parent / "programs" / "innocent.py"
 LEVELS = ("clients_count", "arrays_count", "pending_ops_count", "jobs_in_flight_count",
           "fds_count", "client_bytes")
 LOOP_LIMIT_US = 5000
+
+
+class LongTurn(AssertionError):
+    """The daemon's loop was busy for too long at a stretch."""
+
+
+# A virtual machine can stop for milliseconds that are charged to whatever ran: a thread
+# that only reads its clocks sees 2 to 4 ms of its own time missing every ten seconds.
+# What a turn does takes long each time; so a long turn counts when the attack, begun anew
+# with another daemon, has it three times running.  No other failure is tried again.
+steady = pytest.mark.flaky(reruns=2, only_rerun="^LongTurn")
 
 
 class Siege:
@@ -87,30 +100,34 @@ class Siege:
             self.worker = status["worker_pid"]
         assert status["worker_pid"] == self.worker
         self.go()
+        self.check_turns(status)
         self.whole = True
         return longest
 
-    def end(self, loop_limit_us=LOOP_LIMIT_US):
+    def check_turns(self, status):
+        longest = status["loop_longest_iteration_us"]
+        print(f"longest turn of the loop: {longest:.0f} us, "
+              f"{status['loop_longest_wall_us']:.0f} us by the clock")
+        if longest >= LOOP_LIMIT_US and not is_sanitized():
+            raise LongTurn(f"{longest:.0f} us, at most {LOOP_LIMIT_US} are allowed")
+
+    def end(self):
         """The innocent leaves in good order, and the daemon has kept its promise."""
         self.innocent.stdin.close()
         assert self.innocent.wait(20) == 0, self.innocent.stderr.read()
         wait_until(lambda: self.daemon.status()["clients_count"] == 0, what="its leaving")
         status = self.daemon.status()
-        print(f"longest turn of the loop: {status['loop_longest_iteration_us']:.0f} us, "
-              f"{status['loop_longest_wall_us']:.0f} us by the clock")
-        # Processor time: others may use this machine.
-        if not is_sanitized():
-            assert status["loop_longest_iteration_us"] < loop_limit_us
+        self.check_turns(status)
         log = self.daemon.log_text()
         assert "left open" not in log and "Sanitizer" not in log, log
 
 
 @contextlib.contextmanager
-def besieged(loop_limit_us=LOOP_LIMIT_US, **settings):
+def besieged(**settings):
     with Daemon(**settings) as daemon:
         siege = Siege(daemon)
         yield siege
-        siege.end(loop_limit_us)
+        siege.end()
         assert daemon.stop() == 0
 
 

@@ -12,7 +12,9 @@ import time
 
 import pytest
 from harness import alive, children, wait_until
-from siege import besieged
+from siege import besieged, steady
+
+pytestmark = steady
 
 BUSY = """
 import sys, numpy, braze, braze.numpy as np

@@ -8,7 +8,9 @@ import pytest
 import raw
 from harness import kill9, wait_until
 from raw import Raw, Trace
-from siege import besieged
+from siege import besieged, steady
+
+pytestmark = steady
 
 PER_UID = 64  # LIMIT_CLIENTS_PER_UID
 E_NOMEM = 11

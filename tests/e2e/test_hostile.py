@@ -9,7 +9,9 @@ import struct
 import pytest
 import raw
 from raw import DTYPE, OP, Raw, Trace
-from siege import Sieges
+from siege import Sieges, steady
+
+pytestmark = steady
 
 BIG = (1 << 64) - 1
 E_PROTOCOL, E_VERSION, E_LIMIT, E_UNKNOWN = 13, 14, 12, 9

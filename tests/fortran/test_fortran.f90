@@ -55,6 +55,11 @@ contains
       a = k
       l = a
       call expect(all(k == l) .and. a%dtype() == braze_int32, 'integers')
+      a = braze_cast(a, braze_real16)
+      a = a / 3 + 2048
+      y(1:2, 1:2) = a
+      call expect(a%dtype() == braze_real16, 'float16, which Fortran has no kind of')
+      call expect(all(y(1:2, 1:2) == reshape([2048, 2048, 2048, 2050], [2, 2])), 'halves round')
       a = 2.5_c_double
       s = a
       call expect(s == 2.5_c_double .and. a%rank() == 0, 'a scalar')

@@ -40,6 +40,11 @@ static void draw_access(struct nest *n, struct fuzz_input *in, unsigned k)
 	a->walk = s == size ? WALK_UNIT : s ? WALK_STRIDED : WALK_SAME;
 	if (!fuzz_byte(in))
 		a->walk ^= 1;
+	a->gather = !a->write && fuzz_below(in, 4) == 1;
+	if (a->gather) {
+		a->gextent = fuzz_below(in, 20);
+		a->gstride = (int8_t)fuzz_byte(in) % 9 * (int64_t)size;
+	}
 }
 
 /* The latest value before instruction k of this type, from some place on. */
@@ -75,6 +80,24 @@ static void draw_compute(const struct nest *n, struct fuzz_input *in, unsigned k
 	i->c = (uint16_t)value_of(n, in, k, sig.in[2]);
 }
 
+static void draw_memory(struct nest *n, struct fuzz_input *in, unsigned k, struct nest_instr *i)
+{
+	i->a = (uint16_t)fuzz_below(in, n->naccess);
+	i->dtype = i->ltype = n->access[i->a].dtype;
+	i->op = n->access[i->a].write ? NI_STORE : n->access[i->a].gather ? NI_GATHER : NI_LOAD;
+	i->b = (uint16_t)value_of(n, in, k, n->access[i->a].gather ? DT_INT64 : i->dtype);
+}
+
+static void draw_index(struct nest *n, struct fuzz_input *in, unsigned k, struct nest_instr *i)
+{
+	i->op = OP_INDEX;
+	i->dtype = i->ltype = DT_INT64;
+	i->a = (uint16_t)value_of(n, in, k, DT_INT64);
+	i->b = (uint16_t)value_of(n, in, k, DT_INT64);
+	for (unsigned j = 0; j < k; j++)
+		i->c += n->instr[j].op == OP_INDEX;
+}
+
 static void draw_instr(struct nest *n, struct fuzz_input *in, unsigned k)
 {
 	struct nest_instr *i = &n->instr[k];
@@ -83,11 +106,7 @@ static void draw_instr(struct nest *n, struct fuzz_input *in, unsigned k)
 	i->dtype = i->ltype = (uint8_t)(k && kind > 3 ? n->instr[fuzz_below(in, k)].dtype
 						      : fuzz_below(in, DTYPE_END));
 	if (kind < 4 && n->naccess) {
-		i->op = NI_LOAD;
-		i->a = (uint16_t)fuzz_below(in, n->naccess);
-		i->dtype = i->ltype = n->access[i->a].dtype;
-		i->op = n->access[i->a].write ? NI_STORE : NI_LOAD;
-		i->b = (uint16_t)value_of(n, in, k, i->dtype);
+		draw_memory(n, in, k, i);
 	} else if (kind < 5) {
 		i->op = NI_INDEX;
 		i->dtype = DT_INT64;
@@ -107,6 +126,8 @@ static void draw_instr(struct nest *n, struct fuzz_input *in, unsigned k)
 		i->ltype = sig.in[0];
 		i->dtype = sig.out;
 		i->a = (uint16_t)value_of(n, in, k, sig.in[0]);
+	} else if (kind < 9) {
+		draw_index(n, in, k, i);
 	} else {
 		draw_compute(n, in, k, i);
 	}
@@ -173,6 +194,8 @@ struct run {
 	size_t bytes[LIMIT_NEST_ACCESSES];
 	int64_t stride[LIMIT_NEST_ACCESSES * LIMIT_NDIM];
 	uint64_t scalar[LIMIT_NEST_SCALARS * 2];
+	int64_t gather[LIMIT_NEST_ACCESSES * 2];
+	uint64_t error[LIMIT_NEST_CHECKS];
 	volatile uint32_t cancel;
 	struct bz_args args;
 };
@@ -181,8 +204,7 @@ struct run {
 static unsigned loops_of(const struct nest *n, unsigned access)
 {
 	for (unsigned k = n->post; k < n->ninstr; k++)
-		if ((n->instr[k].op == NI_LOAD || n->instr[k].op == NI_STORE) &&
-		    n->instr[k].a == access)
+		if (nest_touches(n->instr[k].op) && n->instr[k].a == access)
 			return n->npar;
 	return (unsigned)n->npar + n->nred;
 }
@@ -192,10 +214,13 @@ static bool prepare(struct run *r, const struct nest *n)
 	memset(r, 0, sizeof *r);
 	for (unsigned k = 0; k < n->naccess; k++) {
 		const struct nest_access *a = &n->access[k];
-		struct depend_access d = {0, a->stride, dtype_row(a->dtype)->bytes};
-		int64_t lo, hi;
+		int64_t lo, hi, *g = r->gather + 2 * nest_gather(n, k);
 
-		depend_range(&lo, &hi, &d, n->extent, loops_of(n, k));
+		nest_range(&lo, &hi, n, k, loops_of(n, k));
+		if (a->gather) {
+			g[0] = a->gextent;
+			g[1] = a->gstride;
+		}
 		if (hi - lo > ROOM)
 			return false;
 		r->bytes[k] = (size_t)(hi - lo);
@@ -207,7 +232,11 @@ static bool prepare(struct run *r, const struct nest *n)
 	}
 	for (unsigned k = 0; k < n->nscalar; k++)
 		r->scalar[2 * k] = n->scalar_dtype[k] == DT_BOOL ? k & 1 : k * 3;
-	r->args = (struct bz_args){r->base, n->extent, r->stride, r->scalar, &r->cancel, 0};
+	for (unsigned k = 0; k < n->ninstr; k++)
+		if (n->instr[k].op == OP_INDEX) /* record.c lets no axis be empty */
+			r->scalar[2 * n->instr[n->instr[k].b].a] |= 1;
+	r->args = (struct bz_args){r->base,    n->extent, r->stride, r->scalar,
+				   &r->cancel, 0,	  r->gather, r->error};
 	return true;
 }
 

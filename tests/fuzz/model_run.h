@@ -17,7 +17,7 @@ static inline void model_tier0(const struct nest *n, char **slot, const uint64_t
 	uint64_t scalar[LIMIT_NEST_SCALARS * 2];
 	int64_t par = nest_parallel(n), red = nest_reduced(n);
 	volatile uint32_t cancel = 0;
-	struct bz_args a = {base, n->extent, stride, scalar, &cancel, 0};
+	struct bz_args a = {base, n->extent, stride, scalar, &cancel, 0, NULL, NULL};
 	void *scratch = aligned_alloc(64, (tier0_scratch(n) + 63) / 64 * 64);
 	struct err err;
 

@@ -31,6 +31,7 @@ struct sample {
 };
 
 static const struct sample samples[] = {
+	{"add float16, dense", 1, 0, 0, DT_FLOAT16, OP_ADD, 2, false},
 	{"add float32, dense", 1, 0, 0, DT_FLOAT32, OP_ADD, 2, false},
 	{"add float64, two loops", 2, 0, 1, DT_FLOAT64, OP_ADD, 2, false},
 	{"add float32, transposed", 2, 0, 1, DT_FLOAT32, OP_ADD, 2, true},
@@ -46,6 +47,7 @@ static const struct sample samples[] = {
 	{"sum complex128, columns", 1, 1, 0, DT_COMPLEX128, OP_SUM, 1, false},
 	{"min float64, rows", 1, 1, 1, DT_FLOAT64, OP_MIN, 1, false},
 	{"argmax float32, rows", 1, 1, 1, DT_FLOAT32, OP_ARGMAX, 1, false},
+	{"matmul float16", 0, 0, 0, DT_FLOAT16, OP_MATMUL, 0, false},
 	{"matmul float32", 0, 0, 0, DT_FLOAT32, OP_MATMUL, 0, false},
 	{"matmul float64", 0, 0, 0, DT_FLOAT64, OP_MATMUL, 0, false},
 	{"matmul complex128", 0, 0, 0, DT_COMPLEX128, OP_MATMUL, 0, false},

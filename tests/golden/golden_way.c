@@ -255,6 +255,9 @@ static void result(struct way *w, const char *name)
 		shape_words(w);
 	} else if (row->kind == KIND_RED || row->kind == KIND_ARGRED) {
 		word(w, axes);
+	} else if (op == OP_INDEX) {
+		dtype = 0; /* the axis */
+		word(w, 0);
 	}
 	commit(w, op, dtype, new_id(w, name));
 }

@@ -145,6 +145,8 @@ static inline void part_text_op(struct part_text *t)
 		part_text_fail(t, "operation expected");
 	if (part_text_take(t, "as "))
 		o.dtype = (uint8_t)part_text_dtype(t);
+	if (part_text_take(t, "axis "))
+		o.dtype = (uint8_t)part_text_int(t);
 	if (part_text_take(t, "axes "))
 		o.axes = (uint32_t)part_text_int(t);
 	while (!part_text_take(t, "->"))

@@ -29,7 +29,7 @@ static bool takes(unsigned op, unsigned dtype, struct op_sig *sig)
 	struct op_arg arg[3] = {
 		{.dtype = (uint8_t)dtype}, {.dtype = (uint8_t)dtype}, {.dtype = (uint8_t)dtype}};
 
-	if (!row || row->kind != KIND_EW || op == OP_CAST)
+	if (!row || row->kind != KIND_EW || op == OP_CAST || op == OP_INDEX)
 		return false;
 	if (op == OP_POWER && dtype_row(dtype)->cls == CLASS_COMPLEX)
 		return false; /* check_complex_power */

@@ -53,8 +53,8 @@ static void keep(struct maker *m, braze_array *a)
 
 static void fresh(struct maker *m)
 {
-	static const uint8_t types[] = {DT_FLOAT64, DT_FLOAT32, DT_INT64, DT_INT32,
-					DT_UINT8,   DT_INT16,	DT_BOOL,  DT_COMPLEX128};
+	static const uint8_t types[] = {DT_FLOAT64, DT_FLOAT32, DT_INT64,      DT_INT32,  DT_UINT8,
+					DT_INT16,   DT_BOOL,	DT_COMPLEX128, DT_FLOAT16};
 	static const int64_t extents[] = {1, 5, 16, 33, 64, 100};
 	int64_t shape[3];
 	braze_array *a = NULL;
@@ -107,7 +107,8 @@ static void elementwise(struct maker *m)
 		braze_array *a = NULL;
 		bool exact;
 
-		if (!row || row->kind != KIND_EW || op == OP_CAST || copies_signs(op))
+		if (!row || row->kind != KIND_EW || op == OP_CAST || op == OP_INDEX ||
+		    copies_signs(op))
 			continue;
 		for (int k = 0; k < row->arity; k++)
 			arg[k] = operand(m, k > 0 && below(m, 4) == 0);

@@ -281,7 +281,8 @@ static int record_product(const void *data, braze_session *s, braze_array **out,
 
 static void check_products(struct both *b)
 {
-	static const uint8_t types[] = {DT_INT32, DT_FLOAT32, DT_FLOAT64, DT_COMPLEX128};
+	static const uint8_t types[] = {DT_INT32, DT_FLOAT16, DT_FLOAT32, DT_FLOAT64,
+					DT_COMPLEX128};
 
 	for (unsigned k = 0; k < sizeof types; k++)
 		for (unsigned layout = PLAIN; layout <= TRANSPOSED; layout += TRANSPOSED) {
@@ -307,7 +308,7 @@ static bool among(unsigned dtype, const char *list)
 
 void check_shapes(struct both *b)
 {
-	const char *all = "?bhilBHILfdFD", *some = b->quick ? "hdF" : all;
+	const char *all = "?bhilBHILefdFD", *some = b->quick ? "hedF" : all;
 
 	tap_note("layouts, reductions, writing, products");
 	for (unsigned d = 0; d < DTYPE_END; d++) {
@@ -315,9 +316,9 @@ void check_shapes(struct both *b)
 			continue;
 		if (among(d, some))
 			check_layouts(b, d);
-		if (among(d, b->quick ? "bdD" : all))
+		if (among(d, b->quick ? "bedD" : all))
 			check_reductions(b, d);
-		if (among(d, b->quick ? "lf" : all))
+		if (among(d, b->quick ? "lef" : all))
 			check_writes(b, d);
 	}
 	check_products(b);

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "float16.h"
+
 uint64_t sample_next(struct sample_rng *r)
 {
 	uint64_t x = r->state += 0x9e3779b97f4a7c15u;
@@ -74,6 +76,10 @@ void sample_fill(void *out, unsigned dtype, size_t n, enum sample_style style, u
 			double v = some_double(&r, style, false);
 
 			memcpy(at, &v, 8);
+		} else if (bytes == 2) {
+			uint16_t v = float16_bits(some_double(&r, style, true));
+
+			memcpy(at, &v, 2);
 		} else {
 			float v = (float)some_double(&r, style, true);
 
@@ -88,10 +94,15 @@ static double part_of(const char *at, unsigned bytes)
 {
 	double d;
 	float f;
+	uint16_t h;
 
 	if (bytes == 8) {
 		memcpy(&d, at, 8);
 		return d;
+	}
+	if (bytes == 2) {
+		memcpy(&h, at, 2);
+		return float16_value(h);
 	}
 	memcpy(&f, at, 4);
 	return (double)f;
@@ -100,19 +111,23 @@ static double part_of(const char *at, unsigned bytes)
 /* The distance from |x| to the next number. */
 static double step_of(double x, unsigned bytes)
 {
+	if (bytes == 2)
+		return x < 0x1p-14 ? 0x1p-24 : ldexp(1, ilogb(x) - 10);
 	return bytes == 8 ? nextafter(x, INFINITY) - x : (double)nextafterf((float)x, INFINITY) - x;
 }
 
 /* Half of x; an infinity is the number that would come after the greatest. */
 static double half(double x, unsigned bytes)
 {
-	return isinf(x) ? copysign(bytes == 8 ? 0x1p1023 : 0x1p127, x) : x / 2;
+	const double most = bytes == 8 ? 0x1p1023 : bytes == 4 ? 0x1p127 : 0x1p15;
+
+	return isinf(x) ? copysign(most, x) : x / 2;
 }
 
 /* Two parts, `size` the magnitude that ulps are counted at. */
 static double apart(double a, double b, double size, unsigned bytes)
 {
-	double most = bytes == 8 ? DBL_MAX : (double)FLT_MAX;
+	double most = bytes == 8 ? DBL_MAX : bytes == 4 ? (double)FLT_MAX : 65504;
 
 	if (a == b || (isnan(a) && isnan(b)))
 		return 0;
@@ -155,6 +170,7 @@ bool sample_same(struct sample_gap *gap, const void *a, const void *b, unsigned 
 	const struct dtype_row *row = dtype_row(dtype);
 	bool real = row->cls == CLASS_FLOAT || row->cls == CLASS_COMPLEX;
 	unsigned parts = row->cls == CLASS_COMPLEX ? 2 : 1, bytes = row->bytes / parts;
+	const double most = bytes == 2 ? fabs(rule) / 4 : fabs(rule);
 	const char *x = a, *y = b;
 
 	*gap = (struct sample_gap){.first = UINT64_MAX};
@@ -168,7 +184,7 @@ bool sample_same(struct sample_gap *gap, const void *a, const void *b, unsigned 
 			ulps = element_apart(x, y, parts, bytes, rule == SAME_ULPS_OF_ONE ? 1 : 0);
 			same = rule == SAME_BITS || rule == SAME_VALUE
 				       ? same_bits(x, y, parts, bytes, rule == SAME_VALUE)
-				       : ulps <= fabs(rule);
+				       : ulps <= most;
 		}
 		if (isfinite(ulps))
 			gap->worst = fmax(gap->worst, ulps);

@@ -24,7 +24,9 @@ void sample_fill(void *out, unsigned dtype, size_t n, enum sample_style style, u
 /* How equal two results must be.  NaN is equal to NaN always. */
 #define SAME_BITS  0.0
 #define SAME_VALUE -1.0 /* as SAME_BITS, but zeros of both signs are equal */
-#define SAME_ULPS  4.0	/* units in the last place; of the greater part when complex */
+/* Units in the last place, of the greater part when complex; a quarter of them for
+ * float16, which is computed in float32. */
+#define SAME_ULPS 4.0
 /* As SAME_ULPS, but of 1 where the result is less: for functions that add to a logarithm,
  * whose sum may cancel. */
 #define SAME_ULPS_OF_ONE -4.0

@@ -19,8 +19,8 @@ import braze
 import braze.numpy
 
 ULPS = 4
-NATIVE = ("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 complex64 "
-          "complex128").split()
+NATIVE = ("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 "
+          "complex64 complex128").split()
 
 
 class Step(NamedTuple):
@@ -83,10 +83,11 @@ def wide(x):
 
 
 def ulp(function, *operands):
-    """4 units in the last place of the true result; of the modulus if complex."""
+    """4 units in the last place of the true result (float16: 1); of the modulus if complex."""
     plain = function(*operands)
-    if numpy.asarray(plain).dtype.kind not in "fc" or numpy.asarray(plain).dtype.itemsize == 2:
+    if numpy.asarray(plain).dtype.kind not in "fc":
         return plain, 0
+    ulps = 1 if numpy.asarray(plain).dtype.itemsize == 2 else ULPS
     if numpy.asarray(plain).dtype.kind == "c":
         return plain, 2 * ULPS * step_of(plain)
     if any(numpy.asarray(x).dtype.kind == "c" for x in operands):
@@ -96,7 +97,7 @@ def ulp(function, *operands):
     if function is numpy.logaddexp:  # its sum may cancel
         for x in operands:
             size = numpy.fmax(size, numpy.abs(x).astype(plain.dtype))
-    return rounded(exact, plain.dtype), ULPS * step_of(size)
+    return rounded(exact, plain.dtype), ulps * step_of(size)
 
 
 def step_of(x):
@@ -147,6 +148,7 @@ def sums(x, axis=None, keepdims=False, what="sum", dtype=None, ddof=0):
     size = (away * (away + eps * (numpy.abs(w) + numpy.abs(mean)))).sum(**over) / free
     near = ((numpy.abs(w).mean(axis=axis, keepdims=True) * eps) ** 2 + 0 * away).sum(**over) / free
     bound = eps * size * 2 + near + 2 * (away * numpy.abs(w) * eps).sum(**over) / free
+    bound = bound + count / free * numpy.finfo(kind).smallest_subnormal
     bound = free_of_overflow(bound, var * free + numpy.fmax.reduce(numpy.abs(w), axis=None, initial=0) ** 2, kind)
     if what == "var":
         return rounded(var, kind), bound
@@ -163,7 +165,9 @@ def product(a, b):
         return plain, 0
     x, y = wide(numpy.asarray(a, plain.dtype)), wide(numpy.asarray(b, plain.dtype))
     eps = numpy.finfo(plain.dtype).eps * (8 + numpy.asarray(a).shape[-1])
-    return rounded(numpy.matmul(x, y), plain.dtype), eps * numpy.matmul(numpy.abs(x), numpy.abs(y))
+    bound = eps * numpy.matmul(numpy.abs(x), numpy.abs(y))
+    return (rounded(numpy.matmul(x, y), plain.dtype),
+            bound + numpy.finfo(plain.dtype).smallest_subnormal)
 
 
 def zero_sign(x):

@@ -12,7 +12,7 @@ import numpy
 
 from random_check import NATIVE, REFERENCE, Step, data, separate
 
-COMMON = ["float64", "float64", "float32", "int64", "int32", "uint8", "bool"]
+COMMON = ["float64", "float64", "float32", "int64", "int32", "uint8", "bool", "float16"]
 SMALL = [0, 1, 1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 33]
 LARGE_ROWS = list(range(1, 41)) + [63, 64, 65, 127, 1021, 1024, 1025, 4099]
 
@@ -39,7 +39,8 @@ EXACT_2 = ("{0} + {1}|{0} - {1}|{0} * {1}|{0} / {1}|{0} // {1}|{0} % {1}|{0} < {
 ZERO_2 = "maximum minimum fmax fmin".split()
 ULP_2 = "arctan2 hypot logaddexp".split()
 AUGMENTED = ["+=", "-=", "*=", "+=", "/=", "//=", "%=", "&=", "|=", "^=", "<<=", ">>="]
-LITERALS = ["1", "2", "-1", "3", "0", "0.5", "-2.5", "True", "7", "np.float32(0.25)", "np.int16(5)"]
+LITERALS = ["1", "2", "-1", "3", "0", "0.5", "-2.5", "True", "7", "np.float32(0.25)", "np.int16(5)",
+            "np.float16(1.5)"]
 SAFE_2 = ["{0} + {1}", "{0} - {1}", "{0} * {1}", "np.where({0} > {1}, {0}, {1})", "{0} < {1}"]
 
 
@@ -146,10 +147,7 @@ class Maker:
                     return False
         self.steps.append(Step(text, target, ref, guard))
         for name in self.arrays():
-            if self.env[name].dtype == "float16":  # it stays NumPy's, copied when used
-                self.steps.append(Step(f"del {name}"))
-                del self.env[name]
-            elif self.env[name].ndim > 6 or self.env[name].size > (3e6 if self.large else 30000):
+            if self.env[name].ndim > 6 or self.env[name].size > (3e6 if self.large else 30000):
                 self.steps.append(Step(f"del {name}"))
                 del self.env[name]
         return True

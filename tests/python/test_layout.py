@@ -68,7 +68,7 @@ def test_out_may_be_larger_than_the_operands():
             module.sum(module.ones(3), out=module.ones(2))
 
 
-@pytest.mark.parametrize("base", ["bool", "int8", "int32", "float32", "float64"])
+@pytest.mark.parametrize("base", ["bool", "int8", "int32", "float16", "float32", "float64"])
 @pytest.mark.parametrize("exponent", [
     "2", "2.0", "np.int64(2)", "np.float64(2)", "np.float32(2)", "np.array(2)", "np.array(2.0)",
     "np.float64(0.5)", "np.ones(3).max()", "np.arange(3).max()", "3", "np.float64(3)", "1", "0",
@@ -109,7 +109,7 @@ def test_empty_array_made_from_a_repeated_one_can_be_written():
 
 
 def test_common_type_of_three_does_not_depend_on_their_order():
-    names = "bool int8 int16 int32 uint8 uint16 uint32 float32 complex64".split()
+    names = "bool int8 int16 int32 uint8 uint16 uint32 float16 float32 complex64".split()
     for a in names:
         for b in names:
             for c in ("float32", "int16", "uint16", "complex64"):

@@ -34,7 +34,7 @@ struct cu_config {
 	int64_t oom_after; /* bytes that may still be allocated; -1: any */
 	long delay_us;	   /* before each operation of a stream */
 	unsigned major, minor, devices, sms, seed, threads;
-	bool race;
+	bool race, stale;
 	bool hold; /* cuInit does not return */
 	/* Of events: the machine's clock, or a GPU's with these numbers (cu_clock.c). */
 	bool modelled;
@@ -47,10 +47,40 @@ void cu_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* What is to happen to the operation that the current call makes. */
 struct cu_injected {
-	bool hang;
+	bool hang, skip;
 	int fault;
 };
 struct cu_injected cu_take_injected(void);
+
+/* ---- order between operations (cu_race.c) ---- */
+
+#define CU_PAST_STREAMS 64 /* streams at a time that are watched */
+
+/* What comes before: for each place of a stream, how many operations of it. */
+struct cu_past {
+	uint64_t at[CU_PAST_STREAMS];
+};
+
+/* Bytes of one allocation that an operation has touched. */
+struct cu_touch {
+	uint64_t allocation, lo, hi;
+	bool write;
+};
+
+struct cu_op;
+struct CUstream_st;
+struct cu_launched;
+int cu_race_stream(void); /* a place; -1: none is left, the stream is not watched */
+void cu_race_stream_ends(int slot);
+void cu_race_queued(struct cu_op *op);
+void cu_race_begins(struct CUstream_st *s, const struct cu_op *op);
+void cu_race_join(struct cu_past *c, const struct cu_past *other);
+void cu_race_waited(const struct cu_past *c); /* the caller, for what has this past */
+/* False, with a text: something else touches the bytes, too, and nothing orders them. */
+bool cu_race_touch(const struct CUstream_st *s, const struct cu_op *op, const struct cu_touch *t,
+		   char *text, size_t size);
+void cu_race_freed(uint64_t allocation);
+void cu_race_launched(const struct cu_launched *launched);
 
 /* ---- handles that are alive (cu_handle.c) ---- */
 
@@ -100,6 +130,8 @@ CUresult cu_memory_make(struct CUctx_st *c, size_t bytes, struct CUmemPoolHandle
 void cu_memory_birth(CUdeviceptr address);
 void cu_memory_free(CUdeviceptr address);
 bool cu_memory_pinned(const void *host, size_t n);
+/* Why pinned memory cannot be copied through; NULL: it can. */
+const char *cu_memory_unfit(const void *host, size_t n);
 void cu_memory_free_all(int device);
 uint64_t cu_memory_used(int device);
 
@@ -141,6 +173,7 @@ struct cu_op {
 	const void *from_host;
 	void *owned; /* a staged source, or a kernel's parameters */
 	size_t bytes;
+	bool pinned;	/* the host's memory is, and must stay so */
 	uint32_t value; /* fill */
 	unsigned width; /* bytes of one element */
 	struct CUfunc_st *function;
@@ -151,8 +184,13 @@ struct cu_op {
 	struct CUstream_st *other; /* held */
 	uint64_t sequence;
 	struct cu_injected injected;
-	double asked_ms;  /* the host's clock when it was queued */
-	uint64_t touched; /* bytes of device memory that the kernel read and wrote */
+	double asked_ms;	      /* the host's clock when it was queued */
+	uint64_t accessed;	      /* bytes of device memory that the kernel read and wrote */
+	struct cu_past queued;	      /* what the caller had waited for */
+	struct cu_launched *launched; /* held: the launch of a graph that it is a node of */
+	unsigned node;
+	struct cu_touch *touch; /* what the kernel touched, once it has been executed */
+	unsigned ntouch, touch_cap;
 };
 
 struct cu_op *cu_op_new(enum cu_op_kind kind);
@@ -160,6 +198,7 @@ struct cu_op *cu_op_clone(const struct cu_op *op);
 void cu_op_delete(struct cu_op *op);
 /* Executes it, and then tells its event, if it records one. */
 void cu_op_execute(struct CUstream_st *s, struct cu_op *op);
+const char *cu_op_name(const struct cu_op *op);
 
 struct CUstream_st {
 	struct CUctx_st *context;
@@ -172,6 +211,8 @@ struct CUstream_st {
 	double ms; /* cu_clock.c's */
 	unsigned flags, refs;
 	int priority;
+	int slot; /* its place in pasts; -1: none */
+	struct cu_past past;
 	bool ended;
 	struct CUgraph_st *capture; /* recording instead of executing */
 };
@@ -194,10 +235,12 @@ struct CUevent_st {
 	pthread_cond_t done_changed;
 	uint64_t recorded, done; /* numbers of records asked for and reached */
 	double ms;		 /* when the last was reached */
+	struct cu_past past;	 /* of its stream then */
 	unsigned flags, refs;
 };
 
-void cu_event_reach(struct CUevent_st *e, uint64_t sequence, double ms);
+/* At a time, behind the operations that are in `past`. */
+void cu_event_reach(struct CUevent_st *e, uint64_t sequence, double ms, const struct cu_past *past);
 double cu_event_ms(struct CUevent_st *e); /* when the last was reached */
 void cu_event_wait(struct CUevent_st *e, uint64_t sequence, const volatile int *cancel);
 void cu_event_release(struct CUevent_st *e);
@@ -233,10 +276,14 @@ void cu_module_free_all(struct CUctx_st *c);
 /* Checks a launch and makes its operation. */
 CUresult cu_launch_make(CUfunction f, const struct ptx_launch *launch, void **params, void **extra,
 			struct cu_op **out);
-struct ptx_host cu_launch_host(struct CUctx_st *c);
+struct ptx_host cu_launch_host(struct CUctx_st *c, struct cu_op *op);
+const char *cu_launch_name(const struct cu_op *op);
 
 void cu_graph_record(struct CUgraph_st *g, struct cu_op *op);
 struct CUgraph_st *cu_graph_new(struct CUctx_st *c);
 void cu_graph_free_all(struct CUctx_st *c);
+void cu_launched_release(struct cu_launched *l);
+/* Does node a come before node b by the graph's edges? */
+bool cu_launched_before(const struct cu_launched *l, unsigned a, unsigned b);
 
 #endif

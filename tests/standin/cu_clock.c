@@ -63,7 +63,7 @@ static double cost_ms(const struct cu_op *op)
 	case OP_FILL:
 		return moved_ms((double)op->bytes, c->memory_gbs);
 	case OP_KERNEL:
-		return c->slow * (launch + moved_ms((double)op->touched, c->memory_gbs));
+		return c->slow * (launch + moved_ms((double)op->accessed, c->memory_gbs));
 	default:
 		return 0;
 	}

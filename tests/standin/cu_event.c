@@ -4,12 +4,13 @@
 #include <stdlib.h>
 #include <time.h>
 
-void cu_event_reach(struct CUevent_st *e, uint64_t sequence, double ms)
+void cu_event_reach(struct CUevent_st *e, uint64_t sequence, double ms, const struct cu_past *past)
 {
 	pthread_mutex_lock(&e->lock);
 	if (sequence > e->done) {
 		e->done = sequence;
 		e->ms = ms;
+		cu_race_join(&e->past, past);
 	}
 	pthread_cond_broadcast(&e->done_changed);
 	pthread_mutex_unlock(&e->lock);
@@ -177,7 +178,10 @@ CUresult cuEventQuery(CUevent event)
 
 	if (error)
 		return error;
-	return reached(event) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+	if (!reached(event))
+		return CUDA_ERROR_NOT_READY;
+	cu_race_waited(&event->past);
+	return CUDA_SUCCESS;
 }
 
 CUresult cuEventSynchronize(CUevent event)
@@ -192,6 +196,7 @@ CUresult cuEventSynchronize(CUevent event)
 	pthread_mutex_unlock(&event->lock);
 	cu_event_wait(event, sequence, &c->cancel);
 	cu_clock_waited(cu_event_ms(event));
+	cu_race_waited(&event->past);
 	cu_pool_synchronized(c->device);
 	return (CUresult)__atomic_load_n(&c->fault, __ATOMIC_SEQ_CST);
 }

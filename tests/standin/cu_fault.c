@@ -13,7 +13,7 @@
 
 #define MAX_RULES 64
 
-enum effect { EFFECT_FAIL, EFFECT_FAULT, EFFECT_HANG };
+enum effect { EFFECT_FAIL, EFFECT_FAULT, EFFECT_HANG, EFFECT_SKIP };
 
 /* The nth call of function, counted from when the rule was read. */
 struct rule {
@@ -30,6 +30,7 @@ struct cu_config cu_config = {.vram = 8ull << 30,
 			      .sms = 4,
 			      .threads = 2,
 			      .race = true,
+			      .stale = true,
 			      .memory_gbs = 1000,
 			      .link_gbs = 10,
 			      .launch_us = 4,
@@ -83,7 +84,7 @@ static bool add_rule(enum effect effect, const char *text)
 	struct rule r = {.effect = effect, .nth = 1};
 	int n = sscanf(text, "%63[^:]:%u:%d", r.function, &r.nth, &r.error);
 
-	if (nrules == MAX_RULES || n < 1 || (effect != EFFECT_HANG && n < 3))
+	if (nrules == MAX_RULES || n < 1 || (effect < EFFECT_HANG && n < 3))
 		return false;
 	rules[nrules++] = r;
 	return true;
@@ -95,6 +96,8 @@ static bool set_rule(const char *key, const char *value)
 		return add_rule(EFFECT_FAIL, value);
 	if (!strcmp(key, "fault"))
 		return add_rule(EFFECT_FAULT, value);
+	if (!strcmp(key, "skip"))
+		return add_rule(EFFECT_SKIP, value);
 	return !strcmp(key, "hang") && add_rule(EFFECT_HANG, value);
 }
 
@@ -145,6 +148,8 @@ static bool set_switch(const char *key, const char *value)
 
 	if (!strcmp(key, "race"))
 		c->race = strtol(value, NULL, 0) != 0;
+	else if (!strcmp(key, "stale"))
+		c->stale = strtol(value, NULL, 0) != 0;
 	else if (!strcmp(key, "hold"))
 		c->hold = strtol(value, NULL, 0) != 0;
 	else if (!strcmp(key, "clock"))
@@ -258,6 +263,8 @@ CUresult cu_enter(const char *function)
 			error = r->error;
 		else if (r->effect == EFFECT_FAULT)
 			pending.fault = r->error;
+		else if (r->effect == EFFECT_SKIP)
+			pending.skip = true;
 		else
 			pending.hang = true;
 	}

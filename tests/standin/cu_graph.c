@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cu_graph.c - graphs: operations kept as nodes, made by call or by capture.
  *
- * A node depends on older nodes only, so executing them in the order in which they
- * were made is right; a launch queues copies of all of them. */
+ * A node depends on older nodes only.  A launch queues copies of all of them, one after
+ * the other, each time the newest of those whose predecessors are queued: so an edge
+ * that is missing shows, and cu_race.c knows the edges. */
 #include "cu.h"
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,8 @@ struct CUgraphNode_st {
 	struct CUgraphNode_st *next;
 	struct cu_op *op;
 	struct CUgraph_st *graph;
+	struct CUgraphNode_st **after;
+	size_t nafter;
 };
 
 struct CUgraph_st {
@@ -26,6 +29,14 @@ struct CUgraphExec_st {
 	size_t count;
 	struct cu_op **op;
 	CUgraphNode *node; /* that each came from; may be gone */
+	bool *before;	   /* [b * count + a]: node a comes before node b, by any way */
+};
+
+/* One launch of it. */
+struct cu_launched {
+	unsigned refs;
+	size_t count;
+	bool before[];
 };
 
 struct CUgraph_st *cu_graph_new(struct CUctx_st *c)
@@ -41,11 +52,15 @@ struct CUgraph_st *cu_graph_new(struct CUctx_st *c)
 	return g;
 }
 
-static CUgraphNode add(struct CUgraph_st *g, struct cu_op *op)
+static CUgraphNode add(struct CUgraph_st *g, struct cu_op *op, const CUgraphNode *after,
+		       size_t nafter)
 {
 	struct CUgraphNode_st *n = cu_alloc(sizeof(*n));
 
-	*n = (struct CUgraphNode_st){.op = op, .graph = g};
+	*n = (struct CUgraphNode_st){.op = op, .graph = g, .nafter = nafter};
+	n->after = cu_alloc((nafter + 1) * sizeof(*n->after));
+	for (size_t k = 0; k < nafter; k++)
+		n->after[k] = after[k];
 	pthread_mutex_lock(&cu_lock);
 	if (g->last)
 		g->last->next = n;
@@ -59,7 +74,7 @@ static CUgraphNode add(struct CUgraph_st *g, struct cu_op *op)
 
 void cu_graph_record(struct CUgraph_st *g, struct cu_op *op)
 {
-	add(g, op);
+	add(g, op, &g->last, g->last != NULL);
 }
 
 static void delete_graph(struct CUgraph_st *g)
@@ -77,6 +92,7 @@ static void delete_graph(struct CUgraph_st *g)
 
 		g->first = n->next;
 		cu_op_delete(n->op);
+		free(n->after);
 		free(n);
 	}
 	free(g);
@@ -96,6 +112,7 @@ static void delete_exec(struct CUgraphExec_st *e)
 		cu_op_delete(e->op[k]);
 	free(e->op);
 	free(e->node);
+	free(e->before);
 	free(e);
 }
 
@@ -173,7 +190,7 @@ CUresult cuGraphAddKernelNode_v2(CUgraphNode *out, CUgraph graph, const CUgraphN
 	if (!error)
 		error = kernel_op(params, &op);
 	if (!error)
-		*out = add(graph, op);
+		*out = add(graph, op, after, nafter);
 	return error;
 }
 
@@ -203,8 +220,23 @@ CUresult cuGraphAddMemcpyNode(CUgraphNode *out, CUgraph graph, const CUgraphNode
 		op->from_host = (const char *)copy->srcHost + copy->srcXInBytes;
 	if (is_host(copy->dstMemoryType, copy->dstHost))
 		op->to_host = (char *)copy->dstHost + copy->dstXInBytes;
-	*out = add(graph, op);
+	*out = add(graph, op, after, nafter);
 	return CUDA_SUCCESS;
+}
+
+/* Everything that comes before node b: its edges, and what comes before those. */
+static void close_before(struct CUgraphExec_st *e, size_t b)
+{
+	const struct CUgraphNode_st *n = e->node[b];
+	bool *mine = e->before + b * e->count;
+
+	for (size_t k = 0; k < n->nafter; k++)
+		for (size_t a = 0; a < b; a++)
+			if (e->node[a] == n->after[k]) {
+				mine[a] = true;
+				for (size_t c = 0; c < a; c++)
+					mine[c] |= e->before[a * e->count + c];
+			}
 }
 
 CUresult cuGraphInstantiateWithFlags(CUgraphExec *out, CUgraph graph, uint64_t flags)
@@ -219,9 +251,11 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec *out, CUgraph graph, uint64_t f
 	e->count = graph->count;
 	e->op = cu_alloc(e->count * sizeof(*e->op));
 	e->node = cu_alloc(e->count * sizeof(CUgraphNode));
+	e->before = cu_alloc(e->count * e->count * sizeof(bool));
 	for (struct CUgraphNode_st *n = graph->first; n; n = n->next, k++) {
 		e->op[k] = cu_op_clone(n->op);
 		e->node[k] = n;
+		close_before(e, k);
 	}
 	pthread_mutex_lock(&cu_lock);
 	e->next = e->context->execs;
@@ -264,6 +298,54 @@ CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node,
 	return CUDA_SUCCESS;
 }
 
+bool cu_launched_before(const struct cu_launched *l, unsigned a, unsigned b)
+{
+	return l->before[b * l->count + a];
+}
+
+void cu_launched_release(struct cu_launched *l)
+{
+	if (__atomic_sub_fetch(&l->refs, 1, __ATOMIC_SEQ_CST))
+		return;
+	cu_race_launched(l);
+	free(l);
+}
+
+/* The newest node that is not queued and whose predecessors all are. */
+static size_t next_node(const struct CUgraphExec_st *e, const bool *queued)
+{
+	for (size_t k = e->count; k-- > 0;) {
+		bool ready = !queued[k];
+
+		for (size_t a = 0; a < k; a++)
+			ready &= !e->before[k * e->count + a] || queued[a];
+		if (ready)
+			return k;
+	}
+	return e->count;
+}
+
+static void queue_nodes(struct CUgraphExec_st *e, struct CUstream_st *s)
+{
+	size_t n = e->count * e->count * sizeof(bool);
+	struct cu_launched *l = cu_alloc(sizeof(*l) + n);
+	bool *queued = cu_alloc(e->count * sizeof(bool));
+
+	*l = (struct cu_launched){.refs = 1, .count = e->count};
+	memcpy(l->before, e->before, n);
+	for (size_t k = next_node(e, queued); k < e->count; k = next_node(e, queued)) {
+		struct cu_op *op = cu_op_clone(e->op[k]);
+
+		queued[k] = true;
+		op->launched = l;
+		op->node = (unsigned)k;
+		__atomic_add_fetch(&l->refs, 1, __ATOMIC_SEQ_CST);
+		cu_stream_push(s, op);
+	}
+	cu_launched_release(l);
+	free(queued);
+}
+
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream)
 {
 	struct CUctx_st *c;
@@ -276,8 +358,7 @@ CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream)
 		return error;
 	if (s->capture)
 		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-	for (size_t k = 0; k < exec->count; k++)
-		cu_stream_push(s, cu_op_clone(exec->op[k]));
+	queue_nodes(exec, s);
 	return CUDA_SUCCESS;
 }
 

@@ -6,9 +6,29 @@
 
 #define SHARED_OPTIN 232448
 
-struct ptx_host cu_launch_host(struct CUctx_st *c)
+static void touched(void *data, uint64_t allocation, uint64_t lo, uint64_t hi, bool write)
 {
-	return (struct ptx_host){.translate = cu_memory_translate,
+	struct cu_op *op = data;
+
+	if (op->ntouch == op->touch_cap) {
+		op->touch_cap = op->touch_cap ? 2 * op->touch_cap : 32;
+		op->touch = realloc(op->touch, op->touch_cap * sizeof(*op->touch));
+		if (!op->touch)
+			abort();
+	}
+	op->touch[op->ntouch++] = (struct cu_touch){allocation, lo, hi, write};
+}
+
+const char *cu_launch_name(const struct cu_op *op)
+{
+	return ptx_kernel_name(op->function->kernel);
+}
+
+struct ptx_host cu_launch_host(struct CUctx_st *c, struct cu_op *op)
+{
+	return (struct ptx_host){.data = op,
+				 .touched = touched,
+				 .translate = cu_memory_translate,
 				 .describe = cu_memory_describe,
 				 .cancel = &c->cancel,
 				 .max_instructions = cu_config.max_instructions,

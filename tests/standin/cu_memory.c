@@ -6,6 +6,7 @@
  * when nobody holds device memory (cu_memory_hold), so that a kernel that runs into
  * it is told, not killed. */
 #include "cu.h"
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -24,6 +25,8 @@ struct allocation {
 	enum memory_kind kind;
 	int device;
 	bool unborn, leaving; /* stream-ordered: not yet there, being freed */
+	char *shadow;	      /* registered: the pages of then, which nobody touches again */
+	size_t shadow_bytes;
 	struct CUmemPoolHandle_st *pool;
 };
 
@@ -89,6 +92,8 @@ static char *storage(size_t bytes)
 
 static void release_storage(const struct allocation *a)
 {
+	if (a->shadow)
+		munmap(a->shadow, a->shadow_bytes);
 	if (a->kind == MEMORY_REGISTERED)
 		return;
 	if (a->kind == MEMORY_DEVICE && a->hi - a->lo >= LARGE)
@@ -185,6 +190,7 @@ static void erase(struct allocation *a)
 	size_t k = (size_t)(a - list);
 
 	olds[nolds++ % OLD_COUNT] = (struct old){a->lo, a->hi};
+	cu_race_freed(a->lo);
 	bury(a);
 	memmove(a, a + 1, (count - k - 1) * sizeof(*list));
 	if (--count == 0) {
@@ -434,13 +440,71 @@ bool cu_memory_pinned(const void *host, size_t n)
 	return pinned;
 }
 
+/* Does a copy through registered memory meet pages that are not its mapping's any more?
+ * The kernel takes a page that leaves a file out of every mapping, and nobody brings
+ * one back into the shadow. */
+static bool pages_gone(const struct allocation *a, uint64_t address, size_t n)
+{
+	static int map = -1;
+	uint64_t page[512], first = (address - a->lo + a->lo % 4096) / 4096,
+			    end = (address + n - 1 - a->lo + a->lo % 4096) / 4096 + 1;
+
+	if (map < 0)
+		map = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+	while (a->shadow && map >= 0 && first < end) {
+		size_t many = end - first < 512 ? end - first : 512;
+		off_t at = (off_t)(((uintptr_t)a->shadow / 4096 + first) * sizeof(*page));
+
+		if (pread(map, page, many * sizeof(*page), at) != (ssize_t)(many * sizeof(*page)))
+			return false;
+		for (size_t k = 0; k < many; k++)
+			if (!(page[k] >> 63))
+				return true;
+		first += many;
+	}
+	return false;
+}
+
+const char *cu_memory_unfit(const void *host, size_t n)
+{
+	const char *why = NULL;
+
+	pthread_mutex_lock(&lock);
+	const struct allocation *a = holding((uintptr_t)host, n);
+	if (!a || a->kind == MEMORY_DEVICE)
+		why = "that was unregistered or freed before the copy was done";
+	else if (cu_config.stale && pages_gone(a, (uintptr_t)host, n))
+		why = "whose pages were given back since: the device still has the old ones";
+	pthread_mutex_unlock(&lock);
+	return why;
+}
+
+/* A second mapping of the same pages, each of them there; of private memory there is
+ * none. */
+static void shadow_make(struct allocation *a)
+{
+	uint64_t lo = a->lo & ~4095ull, hi = (a->hi + 4095) & ~4095ull;
+	char *p = mremap((void *)(uintptr_t)lo, 0, hi - lo, MREMAP_MAYMOVE);
+
+	if (p == MAP_FAILED)
+		return;
+	for (size_t k = 0; k < hi - lo; k += 4096)
+		(void)*(volatile char *)(p + k);
+	a->shadow = p;
+	a->shadow_bytes = hi - lo;
+}
+
 static void add_host(void *host, size_t bytes, enum memory_kind kind)
 {
-	insert((struct allocation){.lo = (uintptr_t)host,
-				   .hi = (uintptr_t)host + bytes,
-				   .host = host,
-				   .kind = kind,
-				   .device = -1});
+	struct allocation a = {.lo = (uintptr_t)host,
+			       .hi = (uintptr_t)host + bytes,
+			       .host = host,
+			       .kind = kind,
+			       .device = -1};
+
+	if (kind == MEMORY_REGISTERED)
+		shadow_make(&a);
+	insert(a);
 }
 
 CUresult cuMemHostAlloc(void **out, size_t bytes, unsigned flags)
@@ -464,7 +528,9 @@ CUresult cuMemHostAlloc(void **out, size_t bytes, unsigned flags)
 
 static CUresult forget_host(struct CUctx_st *c, void *host, enum memory_kind kind, CUresult missing)
 {
-	cu_stream_drain_all(c);
+	/* Unregistering waits for nothing: who does it under a copy is told. */
+	if (kind == MEMORY_HOST)
+		cu_stream_drain_all(c);
 	pthread_mutex_lock(&lock);
 	struct allocation *a = beginning((uintptr_t)host);
 	bool found = a && a->kind == kind;

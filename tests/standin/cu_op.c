@@ -32,6 +32,9 @@ struct cu_op *cu_op_clone(const struct cu_op *op)
 		copy->launch.params = copy->owned;
 	else if (op->owned)
 		copy->from_host = copy->owned;
+	copy->touch = NULL;
+	copy->ntouch = copy->touch_cap = 0;
+	copy->launched = NULL;
 	if (op->event)
 		__atomic_add_fetch(&op->event->refs, 1, __ATOMIC_SEQ_CST);
 	return copy;
@@ -43,9 +46,59 @@ void cu_op_delete(struct cu_op *op)
 		cu_event_release(op->event);
 	if (op->other)
 		cu_stream_release(op->other);
+	if (op->launched)
+		cu_launched_release(op->launched);
+	free(op->touch);
 	free(op->owned);
 	free(op);
 }
+
+const char *cu_op_name(const struct cu_op *op)
+{
+	static const char *const names[] = {[OP_COPY_MEMORY] = "a copy",
+					    [OP_FILL] = "a fill",
+					    [OP_BIRTH] = "an allocation in a stream",
+					    [OP_RELEASE] = "a free in a stream"};
+
+	return op->kind == OP_KERNEL ? cu_launch_name(op) : names[op->kind];
+}
+
+/* ---- races ---- */
+
+static void touch(struct CUstream_st *s, const struct cu_op *op, const struct cu_touch *t)
+{
+	char text[512];
+
+	if (!cu_race_touch(s, op, t, text, sizeof(text)))
+		cu_set_fault(s->context, CUDA_ERROR_LAUNCH_FAILED, text);
+}
+
+/* n = 0: all of the allocation that begins there. */
+static void touch_bytes(struct CUstream_st *s, const struct cu_op *op, uint64_t at, size_t n,
+			bool write)
+{
+	struct ptx_range r;
+
+	if (cu_memory_translate(NULL, at, n ? n : 1, &r))
+		touch(s, op, &(struct cu_touch){r.lo, at, n ? at + n : r.hi, write});
+}
+
+/* What the operation has touched.  Words that a stream writes are what programs wait
+ * with and look at: they are not watched. */
+static void watch(struct CUstream_st *s, const struct cu_op *op)
+{
+	if (op->kind == OP_COPY_MEMORY && !op->from_host)
+		touch_bytes(s, op, op->from, op->bytes, false);
+	if ((op->kind == OP_COPY_MEMORY && !op->to_host) ||
+	    (op->kind == OP_FILL && op->bytes > sizeof(uint32_t)))
+		touch_bytes(s, op, op->to, op->bytes, true);
+	if (op->kind == OP_BIRTH || op->kind == OP_RELEASE)
+		touch_bytes(s, op, op->to, 0, true);
+	for (unsigned k = 0; k < op->ntouch; k++)
+		touch(s, op, &op->touch[k]);
+}
+
+/* ---- what they do ---- */
 
 static void lost(struct CUctx_st *c, const char *what, uint64_t address, size_t bytes)
 {
@@ -61,8 +114,16 @@ static void copy(struct CUctx_st *c, const struct cu_op *op)
 {
 	char *to = op->to_host ? op->to_host : cu_memory_host(op->to, op->bytes);
 	const char *from = op->from_host ? op->from_host : cu_memory_host(op->from, op->bytes);
+	const char *unfit =
+		op->pinned ? cu_memory_unfit(op->to_host ? op->to_host : op->from_host, op->bytes)
+			   : NULL;
+	char text[256];
 
-	if (!to)
+	if (unfit) {
+		snprintf(text, sizeof(text), "copy of %zu bytes through pinned memory %s",
+			 op->bytes, unfit);
+		cu_set_fault(c, CUDA_ERROR_ILLEGAL_ADDRESS, text);
+	} else if (!to)
 		lost(c, "copy to device memory", op->to, op->bytes);
 	else if (!from)
 		lost(c, "copy from device memory", op->from, op->bytes);
@@ -87,11 +148,11 @@ static void fill(struct CUctx_st *c, const struct cu_op *op)
 
 static void kernel(struct CUctx_st *c, struct cu_op *op)
 {
-	struct ptx_host host = cu_launch_host(c);
+	struct ptx_host host = cu_launch_host(c, op);
 	struct ptx_report report;
 
 	ptx_run(op->function->kernel, &host, &op->launch, &report);
-	op->touched = report.bytes;
+	op->accessed = report.bytes;
 	if (report.fault && !c->cancel)
 		cu_set_fault(c, (int)report.fault, report.text);
 }
@@ -103,8 +164,10 @@ static void hang(struct CUctx_st *c)
 		usleep(500);
 }
 
-static void compute(struct CUctx_st *c, struct cu_op *op)
+static void compute(struct CUstream_st *s, struct cu_op *op)
 {
+	struct CUctx_st *c = s->context;
+
 	cu_memory_hold();
 	if (op->kind == OP_COPY_MEMORY)
 		copy(c, op);
@@ -112,6 +175,7 @@ static void compute(struct CUctx_st *c, struct cu_op *op)
 		fill(c, op);
 	else if (op->kind == OP_KERNEL)
 		kernel(c, op);
+	watch(s, op);
 	cu_memory_release();
 	if (op->kind == OP_HOST_CALL)
 		op->call(op->data);
@@ -132,6 +196,23 @@ static void disturb(struct CUctx_st *c, const struct cu_op *op)
 		cu_set_fault(c, op->injected.fault, "injected");
 }
 
+static void wait_event(struct CUstream_st *s, const struct cu_op *op)
+{
+	if (op->injected.skip)
+		return;
+	cu_event_wait(op->event, op->sequence, &s->context->cancel);
+	cu_race_join(&s->past, &op->event->past);
+}
+
+static void release(struct CUstream_st *s, const struct cu_op *op)
+{
+	if (works(s->context))
+		watch(s, op);
+	pthread_mutex_lock(&cu_lock);
+	cu_memory_free(op->to);
+	pthread_mutex_unlock(&cu_lock);
+}
+
 /* After a fault, and while the context goes away, nothing is computed any more; what
  * others wait for still happens. */
 void cu_op_execute(struct CUstream_st *s, struct cu_op *op)
@@ -140,33 +221,35 @@ void cu_op_execute(struct CUstream_st *s, struct cu_op *op)
 
 	if (works(c))
 		disturb(c, op);
+	cu_race_begins(s, op);
 	switch (op->kind) {
 	case OP_COPY_MEMORY:
 	case OP_FILL:
 	case OP_KERNEL:
 	case OP_HOST_CALL:
-		if (works(c))
-			compute(c, op);
+		if (works(c) && !op->injected.skip)
+			compute(s, op);
 		break;
 	case OP_RECORD:
-		cu_event_reach(op->event, op->sequence, cu_clock_pass(s, op));
+		cu_event_reach(op->event, op->sequence, cu_clock_pass(s, op), &s->past);
 		return;
 	case OP_WAIT_EVENT:
-		cu_event_wait(op->event, op->sequence, &c->cancel);
+		wait_event(s, op);
 		break;
 	case OP_WAIT_STREAM:
 		cu_stream_drain(op->other, op->sequence);
+		cu_race_join(&s->past, &op->other->past);
 		break;
 	case OP_BIRTH:
 		cu_memory_birth(op->to);
+		watch(s, op);
 		break;
 	case OP_RELEASE:
-		pthread_mutex_lock(&cu_lock);
-		cu_memory_free(op->to);
-		pthread_mutex_unlock(&cu_lock);
+		release(s, op);
 		break;
 	case OP_END:
 		break;
 	}
-	cu_clock_pass(s, op);
+	if (!op->injected.skip)
+		cu_clock_pass(s, op);
 }

@@ -48,6 +48,7 @@ static void *execute(void *data)
 		pthread_mutex_lock(&s->lock);
 	}
 	pthread_mutex_unlock(&s->lock);
+	cu_race_stream_ends(s->slot);
 	cu_stream_release(s);
 	return NULL;
 }
@@ -57,11 +58,13 @@ static struct CUstream_st *make(struct CUctx_st *c, unsigned flags, int priority
 	struct CUstream_st *s = cu_alloc(sizeof(*s));
 
 	*s = (struct CUstream_st){.context = c, .flags = flags, .priority = priority, .refs = 2};
+	s->slot = cu_race_stream();
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->work, NULL);
 	pthread_cond_init(&s->progress, NULL);
 	if (pthread_create(&s->thread, NULL, execute, s)) {
 		s->refs = 1;
+		cu_race_stream_ends(s->slot);
 		cu_stream_release(s);
 		return NULL;
 	}
@@ -139,6 +142,7 @@ void cu_stream_push(struct CUstream_st *s, struct cu_op *op)
 		return;
 	}
 	op->injected = cu_take_injected();
+	cu_race_queued(op);
 	order_legacy(s);
 	append(s, op);
 }
@@ -167,6 +171,7 @@ void cu_stream_drain_all(struct CUctx_st *c)
 		uint64_t sequence = list[n]->submitted;
 		pthread_mutex_unlock(&list[n]->lock);
 		cu_stream_drain(list[n], sequence);
+		cu_race_waited(&list[n]->past);
 		cu_stream_release(list[n]);
 	}
 }
@@ -274,7 +279,10 @@ CUresult cuStreamQuery(CUstream stream)
 	pthread_mutex_unlock(&s->lock);
 	if (fault_of(s->context))
 		return fault_of(s->context);
-	return idle ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+	if (!idle)
+		return CUDA_ERROR_NOT_READY;
+	cu_race_waited(&s->past);
+	return CUDA_SUCCESS;
 }
 
 static CUresult synchronize(struct CUstream_st *s)
@@ -286,6 +294,7 @@ static CUresult synchronize(struct CUstream_st *s)
 	pthread_mutex_unlock(&s->lock);
 	cu_stream_drain(s, sequence);
 	cu_clock_waited(cu_clock_of(s));
+	cu_race_waited(&s->past);
 	cu_pool_synchronized(s->context->device);
 	return fault_of(s->context);
 }
@@ -331,7 +340,8 @@ static CUresult copy_in(struct CUstream_st *s, CUdeviceptr to, const void *from,
 	op->to = to;
 	op->bytes = bytes;
 	op->from_host = from;
-	if (!cu_memory_pinned(from, bytes) && !s->capture) {
+	op->pinned = cu_memory_pinned(from, bytes);
+	if (!op->pinned && !s->capture) {
 		op->owned = cu_alloc(bytes);
 		memcpy(op->owned, from, bytes);
 		op->from_host = op->owned;
@@ -345,6 +355,7 @@ static CUresult copy_out(struct CUstream_st *s, void *to, CUdeviceptr from, size
 	struct cu_op *op = cu_op_new(OP_COPY_MEMORY);
 
 	op->to_host = to;
+	op->pinned = cu_memory_pinned(to, bytes);
 	op->from = from;
 	op->bytes = bytes;
 	CUresult error = push_copy(s, op);

@@ -45,6 +45,9 @@ struct ptx_host {
 	bool (*translate)(void *data, uint64_t address, size_t n, struct ptx_range *out);
 	/* What is at an address that translate refused, for a message. */
 	void (*describe)(void *data, uint64_t address, char *text, size_t cap);
+	/* At the end: bytes [lo, hi) of an allocation that were read, or written; or NULL.
+	 * One call at a time. */
+	void (*touched)(void *data, uint64_t allocation, uint64_t lo, uint64_t hi, bool write);
 	/* Zeroed storage of a module's variable; 0: none left.  Freed by the host. */
 	uint64_t (*allocate)(void *data, size_t n, char **host);
 	const volatile int *cancel; /* stop running kernels when nonzero; or NULL */
@@ -78,6 +81,7 @@ struct ptx_function *ptx_find_kernel(struct ptx_module *m, const char *name);
 /* Address of a module's variable, 0 when there is none. */
 uint64_t ptx_find_variable(const struct ptx_module *m, const char *name, size_t *bytes);
 
+const char *ptx_kernel_name(const struct ptx_function *f);
 size_t ptx_param_count(const struct ptx_function *f);
 void ptx_param(const struct ptx_function *f, size_t i, size_t *offset, size_t *bytes);
 size_t ptx_param_bytes(const struct ptx_function *f);

@@ -24,7 +24,15 @@ typedef __int128 s128;
 
 enum lane_state { LANE_READY, LANE_BARRIER, LANE_WARP, LANE_DONE };
 
-#define RUN_RANGES 4
+#define RUN_RANGES  4
+#define RUN_TOUCHED 256 /* instructions of a launch that are watched; a power of two */
+
+/* What an instruction touched of an allocation: [lo, hi). */
+struct run_touched {
+	u64 allocation, lo, hi;
+	u32 pc;
+	bool used, write;
+};
 
 /* Buffers of one running thread, kept by the function for its next launch. */
 struct run_space {
@@ -63,6 +71,7 @@ struct run {
 	unsigned cta[3];
 	struct ptx_range range[RUN_RANGES]; /* allocations met in this block */
 	unsigned nranges;
+	struct run_touched touched[RUN_TOUCHED];
 	u64 instructions; /* of this block */
 	u64 total;
 	u64 bytes; /* of device memory that its lanes have accessed */

@@ -72,6 +72,22 @@ static const struct ptx_range *range_of(struct run *r, u64 lo, u64 bytes)
 	return &r->range[slot];
 }
 
+/* One that finds no room is not watched. */
+static void touch(struct run *r, u64 allocation, u64 lo, u64 hi, bool write)
+{
+	for (u32 k = 0; k < 16; k++) {
+		struct run_touched *t = &r->touched[(r->pc + k * 67) & (RUN_TOUCHED - 1)];
+
+		if (!t->used)
+			*t = (struct run_touched){allocation, lo, hi, r->pc, true, write};
+		if (t->pc != r->pc || t->allocation != allocation || t->write != write)
+			continue;
+		t->lo = lo < t->lo ? lo : t->lo;
+		t->hi = hi > t->hi ? hi : t->hi;
+		return;
+	}
+}
+
 static bool global_lane(struct run *r, unsigned lane, unsigned bytes, bool write)
 {
 	u64 a = r->space->address[lane];
@@ -85,6 +101,7 @@ static bool global_lane(struct run *r, unsigned lane, unsigned bytes, bool write
 		return false;
 	}
 	r->space->pointer[lane] = range->host + (a - range->lo);
+	touch(r, range->lo, a, a + bytes, write);
 	return true;
 }
 
@@ -99,6 +116,7 @@ static bool global(struct run *r, struct extent e, unsigned bytes, bool write)
 		char *host = range->host;
 		u64 lo = range->lo;
 
+		touch(r, lo, e.lowest, e.highest + bytes, write);
 		LANES(pointer[l] = host + (address[l] - lo););
 		return true;
 	}

@@ -33,6 +33,11 @@ void run_fault(struct run *r, enum ptx_fault fault, unsigned lane, const char *f
 	va_end(args);
 }
 
+const char *ptx_kernel_name(const struct ptx_function *f)
+{
+	return f->name;
+}
+
 /* ---- buffers ---- */
 
 static pthread_mutex_t spaces_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -354,9 +359,22 @@ static void enter_block(struct run *r, u64 number)
 	}
 }
 
-static void finish(struct work *w, const struct ptx_report *mine, const struct run *r)
+static void tell_touched(const struct run *r)
 {
+	for (unsigned k = 0; r->host->touched && k < RUN_TOUCHED; k++) {
+		const struct run_touched *t = &r->touched[k];
+
+		if (t->used)
+			r->host->touched(r->host->data, t->allocation, t->lo, t->hi, t->write);
+	}
+}
+
+static void finish(struct work *w, const struct run *r)
+{
+	const struct ptx_report *mine = r->report;
+
 	pthread_mutex_lock(&w->lock);
+	tell_touched(r);
 	if (mine->fault && !w->report->fault)
 		*w->report = *mine;
 	w->report->instructions += r->total;
@@ -394,7 +412,7 @@ static void execute(void *data)
 	}
 	if (report.fault)
 		__atomic_store_n(&w->stop, 1, __ATOMIC_RELAXED);
-	finish(w, &report, &r);
+	finish(w, &r);
 	keep_space(w->f, r.space);
 }
 

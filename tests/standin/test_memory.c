@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Device memory, pools, pinned host memory: contents, accounting, limits. */
 #include "harness.h"
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 static size_t available(void)
 {
@@ -215,4 +218,97 @@ Test(memory, devices_are_apart)
 	GOOD(cuCtxSetCurrent(first));
 	GOOD(cuMemFree_v2(p));
 	cr_expect_eq(cuDevicePrimaryCtxRetain(&second, 2), CUDA_ERROR_INVALID_DEVICE);
+}
+
+/* ---- registered pages that leave their file ---- */
+
+enum { FILE_BYTES = 1 << 20, PAGE = 4096 };
+
+static int file;
+static char *mapped;
+
+static void map_file(void)
+{
+	file = memfd_create("file", MFD_CLOEXEC);
+	cr_assert_eq(ftruncate(file, FILE_BYTES), 0);
+	mapped = mmap(NULL, FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	cr_assert_neq(mapped, MAP_FAILED);
+	memset(mapped, 1, FILE_BYTES);
+}
+
+static void punch(size_t at, size_t n)
+{
+	cr_assert_eq(
+		fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)at, (off_t)n),
+		0);
+	memset(mapped + at, 2, n); /* fresh pages, at the same addresses */
+}
+
+static CUresult copy_both_ways(size_t at, size_t n)
+{
+	CUdeviceptr p = memory(n);
+	CUstream s;
+
+	GOOD(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	GOOD(cuMemcpyHtoDAsync_v2(p, mapped + at, n, s));
+	GOOD(cuMemcpyDtoHAsync_v2(mapped + at, p, n, s));
+	return cuStreamSynchronize(s);
+}
+
+Test(registered, a_copy_through_pages_that_were_given_back)
+{
+	options("log=/dev/null");
+	device();
+	map_file();
+	GOOD(cuMemHostRegister_v2(mapped, FILE_BYTES, CU_MEMHOSTREGISTER_PORTABLE));
+	GOOD(copy_both_ways(0, FILE_BYTES));
+	punch(65536, PAGE);
+	GOOD(copy_both_ways(0, 65536));
+	GOOD(copy_both_ways(65536 + PAGE, 100));
+	cr_expect_eq(copy_both_ways(65536 + PAGE - 1, 2), CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+Test(registered, unregistered_before_and_registered_again)
+{
+	options("");
+	device();
+	map_file();
+	for (int i = 0; i < 3; i++) {
+		GOOD(cuMemHostRegister_v2(mapped, FILE_BYTES, CU_MEMHOSTREGISTER_PORTABLE));
+		GOOD(copy_both_ways(0, FILE_BYTES));
+		GOOD(cuMemHostUnregister(mapped));
+		punch(0, FILE_BYTES);
+		GOOD(copy_both_ways(0, FILE_BYTES));
+	}
+}
+
+/* Not looked for, on order; and of private memory nothing is known. */
+Test(registered, where_it_is_not_looked_for)
+{
+	options("stale=0");
+	device();
+	map_file();
+	GOOD(cuMemHostRegister_v2(mapped, FILE_BYTES, CU_MEMHOSTREGISTER_PORTABLE));
+	punch(0, PAGE);
+	GOOD(copy_both_ways(0, PAGE));
+	mapped = malloc(FILE_BYTES);
+	memset(mapped, 3, FILE_BYTES);
+	GOOD(cuMemHostRegister_v2(mapped + 100, 5000, CU_MEMHOSTREGISTER_PORTABLE));
+	GOOD(copy_both_ways(200, 3000));
+	GOOD(cuMemHostUnregister(mapped + 100));
+	free(mapped);
+}
+
+Test(registered, unregistered_under_a_copy)
+{
+	options("log=/dev/null,delay_us=100000");
+	device();
+	map_file();
+	CUdeviceptr p = memory(PAGE);
+	CUstream s;
+	GOOD(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	GOOD(cuMemHostRegister_v2(mapped, PAGE, CU_MEMHOSTREGISTER_PORTABLE));
+	GOOD(cuMemcpyHtoDAsync_v2(p, mapped, PAGE, s));
+	GOOD(cuMemHostUnregister(mapped));
+	cr_expect_eq(cuStreamSynchronize(s), CUDA_ERROR_ILLEGAL_ADDRESS);
 }

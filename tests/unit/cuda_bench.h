@@ -37,6 +37,7 @@ struct bench {
 	char packet[COMMAND_BYTES];
 	size_t used;
 	uint32_t nstep, nfetch;
+	bool alone; /* runs are one step at a time */
 };
 
 struct reply {
@@ -282,7 +283,8 @@ static inline void run_send(struct bench *b, uint64_t ticket)
 	struct command_run run = {.head = {.kind = CMD_RUN, .ticket = ticket},
 				  .client = b->client,
 				  .nstep = b->nstep,
-				  .nfetch = b->nfetch};
+				  .nfetch = b->nfetch,
+				  .alone = b->alone};
 
 	run.head.bytes = (uint32_t)b->used;
 	memcpy(b->packet, &run, sizeof run);

@@ -115,49 +115,45 @@ static inline char *cuda_fixture_compile(const char *source, struct compile_nvrt
 	return code;
 }
 
-/* Distance in units of the last place of the greater; 0 for equal, NaN or zeros. */
-static inline double ulp_apart(double a, double b, bool narrow)
+/* From a number of so many bytes to the next greater one; x is not negative. */
+static inline double step_above(double x, unsigned bytes)
 {
-	double big = fmax(fabs(a), fabs(b)), step;
+	if (bytes == 2)
+		return x < 0x1p-14 ? 0x1p-24 : ldexp(1, ilogb(x) - 10);
+	return bytes == 4 ? (double)(nextafterf((float)x, INFINITY) - (float)x)
+			  : nextafter(x, INFINITY) - x;
+}
 
+/* Distance in units of the last place of the greater; 0 for equal, NaN or zeros. */
+static inline double ulp_apart(double a, double b, unsigned bytes)
+{
 	if (a == b || (isnan(a) && isnan(b)))
 		return 0;
 	if (isnan(a) || isnan(b) || isinf(a) || isinf(b))
 		return INFINITY;
-	step = narrow ? (double)(nextafterf((float)big, INFINITY) - (float)big)
-		      : nextafter(big, INFINITY) - big;
-	return fabs(a - b) / step;
-}
-
-static inline double part_of(const char *p, bool narrow)
-{
-	double d;
-	float f;
-
-	memcpy(&d, p, narrow ? 0 : 8);
-	memcpy(&f, p, 4);
-	return narrow ? (double)f : d;
+	return fabs(a - b) / step_above(fmax(fabs(a), fabs(b)), bytes);
 }
 
 /* Complex values are compared as points of the plane: by the greater component. */
 static inline double element_apart(const char *a, const char *b, unsigned dtype)
 {
 	const struct dtype_row *row = dtype_row(dtype);
-	bool complex = row->cls == CLASS_COMPLEX, narrow = row->bytes / (complex ? 2 : 1) == 4;
-	double x = part_of(a, narrow), y = part_of(b, narrow), u, v, size;
+	bool complex = row->cls == CLASS_COMPLEX;
+	unsigned bytes = row->bytes / (complex ? 2u : 1u);
+	double x, y, u, v, size;
 
+	if (row->cls < CLASS_FLOAT)
+		return memcmp(a, b, row->bytes) ? INFINITY : 0;
+	x = float_at(a, bytes);
+	y = float_at(b, bytes);
 	if (!complex)
-		return ulp_apart(x, y, narrow);
-	u = part_of(a + row->bytes / 2, narrow);
-	v = part_of(b + row->bytes / 2, narrow);
+		return ulp_apart(x, y, bytes);
+	u = float_at(a + bytes, bytes);
+	v = float_at(b + bytes, bytes);
 	if (!isfinite(x) || !isfinite(y) || !isfinite(u) || !isfinite(v))
-		return fmax(ulp_apart(x, y, narrow), ulp_apart(u, v, narrow));
+		return fmax(ulp_apart(x, y, bytes), ulp_apart(u, v, bytes));
 	size = fmax(fmax(fabs(x), fabs(y)), fmax(fabs(u), fabs(v)));
-	if (size == 0)
-		return 0;
-	size = narrow ? (double)(nextafterf((float)size, INFINITY) - (float)size)
-		      : nextafter(size, INFINITY) - size;
-	return fmax(fabs(x - y), fabs(u - v)) / size;
+	return size == 0 ? 0 : fmax(fabs(x - y), fabs(u - v)) / step_above(size, bytes);
 }
 
 /* ---- nests of many operations ----------------------------------------------------- */
@@ -171,7 +167,7 @@ static inline bool op_takes(unsigned op, unsigned dtype, struct op_sig *sig)
 	struct op_arg arg[3] = {
 		{(uint8_t)dtype, false}, {(uint8_t)dtype, false}, {(uint8_t)dtype, false}};
 
-	if (!row || row->kind != KIND_EW || op == OP_CAST || !dtype_native(dtype))
+	if (!row || row->kind != KIND_EW || op == OP_CAST || op == OP_INDEX || !dtype_native(dtype))
 		return false;
 	if (op == OP_WHERE)
 		arg[0].dtype = DT_BOOL;

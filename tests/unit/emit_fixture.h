@@ -16,6 +16,7 @@
 
 #include "compile/compile.h"
 #include "emit/emit_c.h"
+#include "float16.h"
 #include "worker/kernel_abi.h"
 #include "worker/tier0.h"
 
@@ -167,12 +168,35 @@ static inline void fill(char *p, unsigned dtype, size_t n, uint64_t *state)
 			double v = some_double(r);
 
 			memcpy(p + i * bytes, &v, 8);
+		} else if (bytes == 2) {
+			uint16_t v = float16_bits(some_double(r));
+
+			memcpy(p + i * bytes, &v, 2);
 		} else {
 			float v = (float)some_double(r);
 
 			memcpy(p + i * bytes, &v, 4);
 		}
 	}
+}
+
+/* A float of `bytes`. */
+static inline double float_at(const char *p, unsigned bytes)
+{
+	uint16_t h;
+	float f;
+	double d;
+
+	if (bytes == 2) {
+		memcpy(&h, p, 2);
+		return float16_value(h);
+	}
+	if (bytes == 4) {
+		memcpy(&f, p, 4);
+		return f;
+	}
+	memcpy(&d, p, 8);
+	return d;
 }
 
 static inline bool same_element(const char *a, const char *b, unsigned dtype)
@@ -185,18 +209,8 @@ static inline bool same_element(const char *a, const char *b, unsigned dtype)
 	if (row->cls != CLASS_FLOAT && row->cls != CLASS_COMPLEX)
 		return false;
 	for (unsigned i = 0; i < parts; i++) {
-		double x, y;
-		float f, g;
+		double x = float_at(a + i * bytes, bytes), y = float_at(b + i * bytes, bytes);
 
-		if (bytes == 8) {
-			memcpy(&x, a + i * 8, 8);
-			memcpy(&y, b + i * 8, 8);
-		} else {
-			memcpy(&f, a + i * 4, 4);
-			memcpy(&g, b + i * 4, 4);
-			x = f;
-			y = g;
-		}
 		if (memcmp(a + i * bytes, b + i * bytes, bytes) && !(isnan(x) && isnan(y)))
 			return false;
 	}
@@ -210,9 +224,14 @@ struct run {
 	size_t bytes[LIMIT_NEST_ACCESSES];
 	int64_t extent[LIMIT_NDIM], stride[LIMIT_NEST_ACCESSES * LIMIT_NDIM];
 	uint64_t scalar[LIMIT_NEST_SCALARS * 2];
+	int64_t gather[LIMIT_NEST_ACCESSES * 2];
+	uint64_t error[LIMIT_NEST_CHECKS];
 	uint32_t cancel;
 	struct bz_args args;
 };
+
+/* Of every axis whose places are checked. */
+#define CHECKED_SIZE 50
 
 static inline struct run *run_new(const struct nest *n, uint64_t seed)
 {
@@ -230,6 +249,13 @@ static inline struct run *run_new(const struct nest *n, uint64_t seed)
 			r->stride[a * LIMIT_NDIM + l] = s;
 			*(s < 0 ? &lo : &hi) += s * (n->extent[l] > 0 ? n->extent[l] - 1 : 0);
 		}
+		if (n->access[a].gather) {
+			int64_t *g = r->gather + 2 * nest_gather(n, a);
+
+			g[0] = n->access[a].gextent;
+			g[1] = n->access[a].gstride;
+			*(g[1] < 0 ? &lo : &hi) += g[1] * (g[0] - 1);
+		}
 		r->bytes[a] = (size_t)(hi - lo) + 2 * size;
 		r->buffer[a] = malloc(r->bytes[a]);
 		r->base[a] = r->buffer[a] - lo + size;
@@ -237,7 +263,12 @@ static inline struct run *run_new(const struct nest *n, uint64_t seed)
 	}
 	for (unsigned s = 0; s < n->nscalar; s++)
 		fill((char *)&r->scalar[2 * s], n->scalar_dtype[s], 1, &seed);
-	r->args = (struct bz_args){r->base, r->extent, r->stride, r->scalar, &r->cancel, 0};
+	for (unsigned i = 0; i < n->ninstr; i++)
+		if (n->instr[i].op == OP_INDEX)
+			r->scalar[2 * n->instr[n->instr[i].b].a] = CHECKED_SIZE;
+	memset(r->error, 0xff, sizeof r->error);
+	r->args = (struct bz_args){r->base,    r->extent, r->stride, r->scalar,
+				   &r->cancel, 0,	  r->gather, r->error};
 	return r;
 }
 
@@ -327,6 +358,13 @@ static inline void compare(struct batch *b, int i, const struct run *want, const
 {
 	const struct nest *n = &b->c[i].n;
 
+	for (unsigned c = 0; c < LIMIT_NEST_CHECKS; c++)
+		if (want->error[c] != got->error[c]) {
+			fprintf(stderr, "%s (way %d): check %u found %llx, not %llx\n",
+				b->c[i].name, how, c, (unsigned long long)got->error[c],
+				(unsigned long long)want->error[c]);
+			b->nfailed++;
+		}
 	for (unsigned a = 0; a < n->naccess; a++) {
 		unsigned size = dtype_row(n->access[a].dtype)->bytes;
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -207,4 +208,95 @@ Test(arena, unlease_gives_back_only_what_is_leased)
 	arena_get_stats(a, &stats);
 	cr_assert_eq(stats.live_bytes, 0);
 	cr_assert_eq(stats.leased_bytes, 0);
+}
+
+/* ---- those who hold pages that are to be given back ---- */
+
+static void *asked[64];
+static uint32_t nasked, holders;
+
+static uint32_t ask(void *data, const struct extent *e, void *punch)
+{
+	cr_assert_eq(data, a);
+	cr_assert_geq(e->bytes, 65536);
+	cr_assert_lt(nasked, 64);
+	asked[nasked++] = punch;
+	return holders;
+}
+
+/* Sixteen extents of 64 MiB with a touched page each, freed; so many are asked for. */
+static blkcnt_t free_all(struct extent e[16])
+{
+	struct stat st;
+	char *p = mmap(NULL, 1024 * MIB, PROT_READ | PROT_WRITE, MAP_SHARED, arena_fd(a), 0);
+
+	cr_assert_neq(p, MAP_FAILED);
+	arena_on_punch(a, ask, a);
+	for (int i = 0; i < 16; i++) {
+		e[i] = alloc(64 * MIB - 4096);
+		p[e[i].offset] = 1;
+	}
+	munmap(p, 1024 * MIB);
+	for (int i = 0; i < 16; i++)
+		arena_free(a, &e[i]);
+	cr_assert_leq(warm_when_calm(), 256 * MIB);
+	cr_assert_gt(nasked, 0);
+	usleep(50000);
+	uv_run(&loop, UV_RUN_NOWAIT);
+	fstat(arena_fd(a), &st);
+	return st.st_blocks;
+}
+
+Test(arena, nothing_is_punched_before_all_have_let_go)
+{
+	struct extent e[16], again;
+	struct stat st;
+	blkcnt_t before;
+
+	holders = 2;
+	before = free_all(e);
+	cr_assert_eq(before, 16 * 8, "pages have gone: %ld blocks", (long)before);
+	/* Nobody gets the range meanwhile. */
+	for (uint32_t i = 0; i < 16 - nasked; i++)
+		alloc(64 * MIB - 4096);
+	cr_assert_eq(arena_alloc(a, &again, 64 * MIB - 4096, &err), E_NOMEM);
+	for (uint32_t i = 0; i < nasked; i++)
+		arena_released(asked[i]);
+	usleep(20000);
+	uv_run(&loop, UV_RUN_DEFAULT);
+	fstat(arena_fd(a), &st);
+	cr_assert_eq(st.st_blocks, before, "one of two has let go");
+	for (uint32_t i = 0; i < nasked; i++)
+		arena_released(asked[i]);
+	uv_run(&loop, UV_RUN_DEFAULT);
+	fstat(arena_fd(a), &st);
+	cr_assert_eq(st.st_blocks, before - 8 * (blkcnt_t)nasked);
+	alloc(64 * MIB - 4096);
+}
+
+Test(arena, who_holds_nothing_lets_it_go_at_once)
+{
+	struct extent e[16];
+
+	holders = 0;
+	cr_assert_leq(free_all(e), 16 * 8 - 8 * (blkcnt_t)nasked);
+}
+
+/* The connection ends while a holder has not answered: the arena goes when it has. */
+Test(arena, its_end_waits_for_the_holders)
+{
+	struct extent e[16];
+	int fd = -1;
+
+	holders = 1;
+	free_all(e);
+	fd = arena_fd(a);
+	arena_destroy(a);
+	uv_run(&loop, UV_RUN_DEFAULT);
+	cr_assert_neq(fcntl(fd, F_GETFD), -1, "its pages are held");
+	for (uint32_t i = 0; i < nasked; i++)
+		arena_released(asked[i]);
+	uv_run(&loop, UV_RUN_DEFAULT);
+	cr_assert_eq(fcntl(fd, F_GETFD), -1);
+	cr_assert_eq(arena_create(&a, &loop, 1024 * MIB, &err), OK); /* for the end of the test */
 }

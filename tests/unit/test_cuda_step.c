@@ -1,56 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reductions on a CUDA worker: whole, in slices by points and by chunks. */
 #define _GNU_SOURCE
-#define PTX_BYTES "128"
-#include "cuda_bench.h"
-
-/* One thread adds up a chunk of a point; sums of whole numbers have no order.  rd21
- * points, rd22 chunks of each; tasks [0, (hi - lo) * (chi - clo)) in rd9. */
-#define PTX_SUM_REDUCE                                                                             \
-	PTX_BEGIN                                                                                  \
-	"ld.param.u64 %rd20, [args+16];\nld.param.u64 %rd21, [args+24];\n" /* clo, chi */          \
-	"ld.param.u64 %rd22, [args+40];\n"				   /* part */              \
-	"ld.param.u64 %rd23, [args+88];\n"				   /* reduced */           \
-	"ld.param.u64 %rd24, [args+96];\nld.param.u64 %rd25, [args+104];\n"                        \
-	"ld.param.u64 %rd26, [args+112];\n"                                                        \
-	"add.u64 %rd27, %rd23, 65535;\nshr.u64 %rd27, %rd27, 16;\n" /* chunks */                   \
-	"sub.u64 %rd28, %rd21, %rd20;\nmov.u64 %rd9, %rd7;\n"                                      \
-	"sub.u64 %rd29, %rd2, %rd1;\nmul.lo.u64 %rd2, %rd29, %rd28;\n"                             \
-	"NEXT:\nsetp.ge.s64 %p1, %rd9, %rd2;\n@%p1 bra DONE;\n"                                    \
-	"div.u64 %rd30, %rd9, %rd28;\nmul.lo.u64 %rd31, %rd30, %rd28;\n"                           \
-	"sub.u64 %rd31, %rd9, %rd31;\nadd.u64 %rd31, %rd31, %rd20;\n" /* chunk */                  \
-	"add.u64 %rd30, %rd30, %rd1;\n"				      /* point */                  \
-	"shl.b64 %rd32, %rd31, 16;\nadd.u64 %rd33, %rd32, 65536;\n"                                \
-	"min.u64 %rd33, %rd33, %rd23;\n"                                                           \
-	"mul.lo.u64 %rd34, %rd30, %rd24;\nadd.u64 %rd34, %rd34, %rd3;\nmov.f64 %fd1, "             \
-	"0d0000000000000000;\n"                                                                    \
-	"ADD:\nsetp.ge.u64 %p2, %rd32, %rd33;\n@%p2 bra SUM;\n"                                    \
-	"mul.lo.u64 %rd35, %rd32, %rd25;\nadd.u64 %rd35, %rd35, %rd34;\n"                          \
-	"ld.global.f64 %fd2, [%rd35];\nadd.f64 %fd1, %fd1, %fd2;\n"                                \
-	"add.u64 %rd32, %rd32, 1;\nbra ADD;\n"                                                     \
-	"SUM:\nsetp.ne.u64 %p3, %rd22, 0;\n@%p3 bra PART;\n"                                       \
-	"mul.lo.u64 %rd36, %rd30, %rd26;\nadd.u64 %rd36, %rd36, %rd4;\n"                           \
-	"st.global.f64 [%rd36], %fd1;\nbra STEP;\n"                                                \
-	"PART:\nmul.lo.u64 %rd36, %rd30, %rd27;\nadd.u64 %rd36, %rd36, %rd31;\n"                   \
-	"mul.lo.u64 %rd36, %rd36, 24;\nadd.u64 %rd36, %rd36, %rd22;\n"                             \
-	"st.global.f64 [%rd36], %fd1;\n"                                                           \
-	"STEP:\nadd.u64 %rd9, %rd9, %rd8;\nbra NEXT;\nDONE:\nret;\n}\n"
-#define PTX_SUM_FINISH                                                                             \
-	PTX_BEGIN                                                                                  \
-	"ld.param.u64 %rd22, [args+40];\nld.param.u64 %rd23, [args+88];\n"                         \
-	"ld.param.u64 %rd26, [args+112];\n"                                                        \
-	"add.u64 %rd27, %rd23, 65535;\nshr.u64 %rd27, %rd27, 16;\n"                                \
-	"NEXT:\nsetp.ge.s64 %p1, %rd9, %rd2;\n@%p1 bra DONE;\n"                                    \
-	"mul.lo.u64 %rd30, %rd9, %rd27;\nmul.lo.u64 %rd30, %rd30, 24;\n"                           \
-	"add.u64 %rd30, %rd30, %rd22;\nmov.u64 %rd31, 0;\nmov.f64 %fd1, 0d0000000000000000;\n"     \
-	"ADD:\nsetp.ge.u64 %p2, %rd31, %rd27;\n@%p2 bra SUM;\n"                                    \
-	"ld.global.f64 %fd2, [%rd30];\nadd.f64 %fd1, %fd1, %fd2;\nadd.u64 %rd30, %rd30, 24;\n"     \
-	"add.u64 %rd31, %rd31, 1;\nbra ADD;\n"                                                     \
-	"SUM:\nmul.lo.u64 %rd36, %rd9, %rd26;\nadd.u64 %rd36, %rd36, %rd4;\n"                      \
-	"st.global.f64 [%rd36], %fd1;\nadd.u64 %rd9, %rd9, %rd8;\nbra NEXT;\nDONE:\nret;\n}\n"
-#define PTX_SUM                                                                                    \
-	PTX_HEAD PTX_ENTRY("bz_reduce_warp") PTX_SUM_REDUCE PTX_ENTRY("bz_reduce_warp_narrow")     \
-		PTX_SUM_REDUCE PTX_ENTRY("bz_finish") PTX_SUM_FINISH
+#include "cuda_sums.h"
 
 enum { OUT = 64 << 20 };
 

@@ -309,6 +309,8 @@ Test(device, results_that_share_a_step_are_made_again_one_by_one)
 
 Test(device, what_was_only_there_is_lost_by_name)
 {
+	struct partition *none = NULL;
+	struct version *v;
 	struct job *j;
 
 	import(1, 100);
@@ -321,10 +323,15 @@ Test(device, what_was_only_there_is_lost_by_name)
 	unary(OP_SIN, 3, 2);
 	j = job_for(3, &gpu);
 	cr_assert_eq(ready(j, NULL), JOB_STOP);
-	cr_assert(strstr(err.text, "cuda:0"), "%s", err.text);
+	cr_assert_eq(err.code, E_CANCELLED, "what does not depend on it can be had");
 	cr_assert_eq(value_of(2)->state, VERSION_FAILED);
-	settle(j, JOB_FAILED);
-	cr_assert_eq(value_of(3)->state, VERSION_FAILED);
+	cr_assert(strstr(value_of(2)->error->text, "cuda:0"), "%s", value_of(2)->error->text);
+	settle(j, JOB_CANCELLED);
+	v = value_of(3);
+	demand_partition(&none, &trace, &v, 1, false);
+	cr_assert_null(none);
+	cr_assert_eq(v->state, VERSION_FAILED);
+	cr_assert_eq(v->error->code, E_LOST);
 }
 
 Test(device, an_input_that_did_not_arrive_makes_the_reader_pending_again)

@@ -3,6 +3,7 @@
  * CUDA driver against the interpreter. */
 #include "cuda_fixture.h"
 
+#include "gather_nest.h"
 #include "worker/matmul.h"
 
 TestSuite(emit_cuda_run, .timeout = 1200);
@@ -17,7 +18,7 @@ struct device_run {
 	const struct nest *n;
 	struct run *r;
 	void *module;
-	uint64_t buffer[LIMIT_NEST_ACCESSES], base[LIMIT_NEST_ACCESSES], cancel, part;
+	uint64_t buffer[LIMIT_NEST_ACCESSES], base[LIMIT_NEST_ACCESSES], cancel, part, error;
 	char seen[160]; /* entries launched */
 };
 
@@ -36,7 +37,7 @@ static void launch_step(struct device_run *d, struct cuda_step *s)
 		void *function, *params[] = {block};
 
 		strncat(d->seen, item->entry + 2, sizeof d->seen - strlen(d->seen) - 1);
-		cuda_launch_set(block, &l, item, d->cancel, d->part, 0);
+		cuda_launch_set(block, &l, item, d->cancel, d->part, d->error);
 		cr_assert_eq(cuda.function(&function, d->module, item->entry), 0, "%s",
 			     item->entry);
 		cr_assert_eq(cuda.launch(function, item->grid, 1, 1, CUDA_THREADS, 1, 1, 0, NULL,
@@ -57,7 +58,8 @@ static void launch_all(struct device_run *d, enum cut cut)
 			      .extent = d->r->extent,
 			      .stride = d->r->stride,
 			      .base = d->base,
-			      .scalar = d->r->scalar};
+			      .scalar = d->r->scalar,
+			      .gather = d->r->gather};
 	int64_t points = nest_parallel(n), middle = points / 2 + points / 7;
 	int64_t chunks = (nest_reduced(n) + TREE_CHUNK - 1) / TREE_CHUNK;
 
@@ -92,6 +94,8 @@ static void run_device(const struct nest *n, void *module, struct run *r, enum c
 
 	cr_assert_eq(cuda.alloc(&d.cancel, 4), 0);
 	cr_assert_eq(cuda.upload(d.cancel, &zero, 4, NULL), 0);
+	cr_assert_eq(cuda.alloc(&d.error, sizeof r->error), 0);
+	cr_assert_eq(cuda.upload(d.error, r->error, sizeof r->error, NULL), 0);
 	for (unsigned a = 0; a < n->naccess; a++) {
 		uint64_t before = (uint64_t)(r->base[a] - r->buffer[a]), start;
 
@@ -110,6 +114,9 @@ static void run_device(const struct nest *n, void *module, struct run *r, enum c
 		cr_assert_eq(cuda.synchronize(NULL), 0);
 		cuda.release(d.buffer[a]);
 	}
+	cr_assert_eq(cuda.download(r->error, d.error, sizeof r->error, NULL), 0);
+	cr_assert_eq(cuda.synchronize(NULL), 0);
+	cuda.release(d.error);
 	cuda.release(d.cancel);
 	snprintf(seen, 160, "%s", d.seen);
 }
@@ -132,7 +139,7 @@ static void show(const struct run *r, unsigned a, unsigned dtype, size_t at)
 
 	for (unsigned k = 0; k < row->bytes; k += part)
 		if (row->cls >= CLASS_FLOAT)
-			fprintf(stderr, " %.17g", part_of(r->buffer[a] + at + k, part == 4));
+			fprintf(stderr, " %.17g", float_at(r->buffer[a] + at + k, part));
 		else
 			fprintf(stderr, " %02x...", (uint8_t)r->buffer[a][at]);
 }
@@ -148,6 +155,7 @@ static double apart(const char *x, const char *y, unsigned dtype)
 static void judge(const char *name, const struct nest *n, const struct run *want,
 		  const struct run *got, double (*may)(const struct nest_instr *in))
 {
+	cr_expect_arr_eq(want->error, got->error, sizeof want->error, "%s: faults", name);
 	for (unsigned a = 0; a < n->naccess; a++) {
 		unsigned dtype = n->access[a].dtype, size = dtype_row(dtype)->bytes, bad = 0;
 		const struct nest_instr *in = writer(n, a);
@@ -272,7 +280,7 @@ Test(emit_cuda_run, operations_on_bool_and_integers)
 
 Test(emit_cuda_run, operations_on_floats)
 {
-	ops_of(DT_FLOAT32, DT_FLOAT64);
+	ops_of(DT_FLOAT16, DT_FLOAT64);
 }
 
 Test(emit_cuda_run, operations_on_complex_numbers)
@@ -341,6 +349,23 @@ Test(emit_cuda_run, complex_powers)
 	cr_assert_eq(cuda.nfailed, 0);
 }
 
+Test(emit_cuda_run, gathers)
+{
+	static const uint8_t types[] = {DT_FLOAT64, DT_BOOL, DT_INT16, DT_COMPLEX64};
+	static struct nest n;
+
+	if (!cuda_fixture_open(&cuda))
+		return;
+	for (unsigned k = 0; k < NGATHER; k++) {
+		unsigned dtype = types[gather_cases[k].nred ? 0 : k % sizeof types];
+
+		memset(&n, 0, sizeof n);
+		gather_nest(&n, &gather_cases[k], dtype);
+		check(gather_cases[k].name, &n, exact, NULL);
+	}
+	cr_assert_eq(cuda.nfailed, 0);
+}
+
 /* ---- reductions ------------------------------------------------------------------- */
 
 enum layout { ROWS, COLUMNS };
@@ -369,7 +394,7 @@ static bool reduction(struct nest *n, unsigned op, unsigned dtype, int64_t point
 	unsigned v, fast = points == 1 || layout == ROWS ? (points != 1) : 0;
 
 	if (!dtype_native(dtype) || op_infer(&sig, (enum op)op, &arg, DTYPE_END, NULL) ||
-	    sig.in[0] != dtype)
+	    sig.in[0] != dtype || dtype == DT_FLOAT16) /* is reduced as float32 */
 		return false;
 	memset(n, 0, sizeof *n);
 	n->width = 8;
@@ -572,6 +597,7 @@ Test(emit_cuda_run, maps_of_every_walk)
 {
 	static const struct map_case cases[] = {
 		{"dense", "_map_vector", 1, {10003}, DT_FLOAT32, DENSE, DENSE},
+		{"dense halves", "_map_vector", 1, {1003}, DT_FLOAT16, DENSE, DENSE},
 		{"dense bytes", "_map_vector", 1, {1003}, DT_INT8, DENSE, DENSE},
 		{"wide", "_map", 1, {103}, DT_COMPLEX128, DENSE, DENSE},
 		{"a row on every row",
@@ -598,6 +624,7 @@ Test(emit_cuda_run, maps_of_every_walk)
 		 DENSE,
 		 TRANSPOSED},
 		{"transposed and small", "_map_narrow", 2, {7, 9}, DT_FLOAT64, DENSE, TRANSPOSED},
+		{"transposed halves", "_map_tile", 2, {70, 90}, DT_FLOAT16, DENSE, TRANSPOSED},
 		{"every third", "_map_narrow", 2, {20, 33}, DT_UINT8, EVERY_THIRD, DENSE},
 		{"backwards", "_map_narrow", 2, {20, 33}, DT_INT32, BACKWARDS, DENSE},
 		{"three loops", "_map_narrow", 3, {5, 6, 7}, DT_UINT64, DENSE, BACKWARDS},
@@ -679,35 +706,34 @@ static void product_on_device(const struct plan_matmul *p, char *const host[3],
 /* Against the CPU's own loops, whose order it keeps. */
 static void check_product(unsigned dtype)
 {
+	static const struct matmul plain; /* no library */
 	const size_t b = dtype_row(dtype)->bytes;
 	const size_t bytes[3] = {PRODUCTS * M * K * b, K * N * b, PRODUCTS * M * (N + 3) * b};
-	char *host[3], *a = calloc(M * K, b), *c = calloc(M * N, b);
+	struct matmul_scratch scratch = {NULL, 0};
+	char *host[3], *base[3], *c = malloc(bytes[2]);
+	int64_t first, end;
 	struct plan_matmul p;
 	uint64_t seed = 7;
+	uint32_t cancel = 0;
 
 	make_product(&p, dtype);
 	for (int i = 0; i < 3; i++) {
 		host[i] = malloc(bytes[i]);
 		fill(host[i], dtype, bytes[i] / b, &seed);
 	}
+	memcpy(c, host[2], bytes[2]); /* between the rows nothing changes */
+	memcpy(base, host, sizeof base);
+	base[2] = c;
+	matmul_tiles(&p, 0, matmul_rows(&p), &first, &end);
+	for (; first < end; first++)
+		cr_assert_eq(matmul_tile(&plain, &p, base, first, &scratch, &cancel, NULL), OK);
 	product_on_device(&p, host, bytes);
-	for (int64_t batch = 0; batch < PRODUCTS; batch++) {
-		memset(c, 0, M * N * b);
-		matmul_pack(a, host[0] + batch * p.step[0][0], (unsigned)b, M, K, p.row[0],
-			    p.col[0]);
-		matmul_plain(dtype, c, a, host[1], M, N, K);
-		for (int64_t i = 0; i < M * N; i++) {
-			const char *got = host[2] + batch * p.step[2][0] + i / N * p.row[2] +
-					  i % N * p.col[2];
-
-			cr_assert(same_element(c + (size_t)i * b, got, dtype),
-				  "%s, batch %d, element %d", dtype_row(dtype)->name, (int)batch,
-				  (int)i);
-		}
-	}
+	for (size_t i = 0; i < bytes[2] / b; i++)
+		cr_assert(same_element(c + i * b, host[2] + i * b, dtype), "%s, element %zu",
+			  dtype_row(dtype)->name, i);
+	matmul_scratch_finish(&scratch);
 	for (int i = 0; i < 3; i++)
 		free(host[i]);
-	free(a);
 	free(c);
 }
 

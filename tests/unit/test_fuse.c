@@ -408,3 +408,74 @@ Test(fuse, long_random_programs_too)
 {
 	differential(0xdeadbeef12345u, 60, 50);
 }
+
+static struct plan *planned(const char *text, struct part *p)
+{
+	struct plan *plan = NULL;
+	struct err err = {0};
+
+	*p = part_text_read(text);
+	cr_assert_eq(compilepart_run(&plan, p, NULL, NULL, NULL, &err), OK, "%s", err.text);
+	return plan;
+}
+
+static unsigned gathers_of(const struct plan *plan)
+{
+	unsigned n = 0;
+
+	for (uint32_t k = 0; k < plan->nstep; k++)
+		n += nest_gathers(plan->step[k].nest);
+	return n;
+}
+
+Test(fuse, places_and_what_uses_a_gather_fuse_with_it)
+{
+	struct part p;
+	struct plan *plan =
+		planned("value 0 input 800\nvalue 1 input 24\nvalue 2 temp 24\nvalue 3 temp 24\n"
+			"value 4 temp 24\nvalue 5 output 8\nimm 0 64 0\n"
+			"op ADD v1:int64[3] v1:int64[3] -> v2:int64[3]\n"
+			"op INDEX axis 0 v2:int64[3] i0:int64 -> v3:int64[3]\n"
+			"op TAKE v0:float64[100] v3:int64[3] -> v4:float64[3]\n"
+			"op SUM axes 1 v4:float64[3] -> v5:float64[]\n",
+			&p);
+
+	cr_assert_eq(plan->nstep, 1);
+	cr_assert_eq(nest_checks(plan->step[0].nest), 1);
+	cr_assert_eq(gathers_of(plan), 1);
+	plan_free(plan);
+	part_text_free(&p);
+}
+
+/* What is gathered may come from anywhere, so it must be there as a whole. */
+Test(fuse, the_source_of_a_gather_is_made_before_it)
+{
+	struct part p;
+	struct plan *plan =
+		planned("value 0 input 24\nvalue 1 input 24\nvalue 2 temp 24\nvalue 3 output 24\n"
+			"op SQRT v0:float64[3] -> v2:float64[3]\n"
+			"op TAKE v2:float64[3] v1:int64[3] -> v3:float64[3]\n",
+			&p);
+
+	cr_assert_eq(plan->nstep, 2);
+	cr_assert_eq(plan->nnote, 1);
+	cr_assert_eq(plan->note[0].reason, FUSE_DEPENDENCE);
+	plan_free(plan);
+	part_text_free(&p);
+}
+
+Test(fuse, a_write_onto_what_is_gathered_comes_after_it)
+{
+	struct part p;
+	struct plan *plan = planned("value 0 input 24\nvalue 1 input 24\nvalue 2 temp 24\n"
+				    "value 3 output 24 prev 0 take\n"
+				    "op TAKE v0:float64[3] v1:int64[3] -> v2:float64[3]\n"
+				    "op ASSIGN v2:float64[3] -> v3:float64[3]\n",
+				    &p);
+
+	cr_assert_eq(plan->nstep, 2);
+	cr_assert_eq(nest_gathers(plan->step[0].nest), 1);
+	cr_assert_eq(nest_gathers(plan->step[1].nest), 0);
+	plan_free(plan);
+	part_text_free(&p);
+}

@@ -178,3 +178,91 @@ Test(job, small_results_come_back_with_the_completion)
 	cr_assert_eq(j->run.nfetch, 0, "800 bytes are read from the arena");
 	settle(j, JOB_DONE);
 }
+
+/* id: values of vector `source`, of 100, at places that a vector of 5 names. */
+static void gathered(uint32_t id, uint32_t source, uint32_t places)
+{
+	put(OP_INDEX, 0, 2, 2, id + 50);
+	operand(places);
+	in[columns.nin++] = 1u << 31 | DT_INT64;
+	word(100);
+	word(9);
+	put(OP_TAKE, 255, 2, 0, id);
+	operand(source);
+	operand(id + 50);
+	cr_assert_eq(flush(), OK, "%s", err.text);
+	drop(id + 50);
+}
+
+static void import_places(uint32_t id)
+{
+	import(id + 20, 5);
+	put(OP_CAST, DT_INT64, 1, 0, id);
+	operand(id + 20);
+	cr_assert_eq(flush(), OK, "%s", err.text);
+}
+
+/* The values of three arrays in one job. */
+static struct job *job_of(uint32_t a, uint32_t b, uint32_t c)
+{
+	struct version *want[3] = {value_of(a), value_of(b), value_of(c)};
+	struct job *j = calloc(1, sizeof *j);
+
+	demand_partition(&j->partition, &trace, want, 3, false);
+	cr_assert_eq(compilepart_run(&j->run.plan, &j->partition->part, NULL, NULL, NULL, &err), OK,
+		     "%s", err.text);
+	j->device = &cpu;
+	cr_assert_eq(job_bind(j, &trace, 7, &err), OK, "%s", err.text);
+	return j;
+}
+
+/* A check of the job finds this place. */
+static void fault(struct job *j, int64_t place)
+{
+	for (uint32_t k = 0; k < j->run.plan->nstep; k++)
+		if (nest_checks(j->run.plan->step[k].nest))
+			j->run.fault[j->run.nfault++] = (struct command_fault){
+				.step = (uint16_t)k, .check = 0, .key = (uint64_t)place - 1};
+	cr_assert_eq(j->run.nfault, 1);
+}
+
+Test(job, a_wrong_place_fails_what_depends_on_it_and_nothing_else)
+{
+	struct job *j;
+
+	import(1, 100);
+	import_places(2);
+	gathered(3, 1, 2);
+	unary(OP_SQRT, 4, 3); /* depends on it */
+	unary(OP_SQRT, 5, 1); /* does not */
+	j = job_of(3, 4, 5);
+	fault(j, 123);
+	settle(j, JOB_DONE);
+	for (uint32_t id = 3; id <= 4; id++) {
+		cr_assert_eq(value_of(id)->state, VERSION_FAILED);
+		cr_assert_eq(value_of(id)->error->code, E_INDEX);
+		cr_assert_str_eq(value_of(id)->error->text,
+				 "index 123 is out of bounds for axis 0 with size 100 at site 9");
+	}
+	cr_assert_eq(value_of(5)->state, VERSION_STORED);
+}
+
+Test(job, what_failed_while_a_job_ran_fails_what_it_made_of_it_only)
+{
+	struct job *first, *second;
+
+	import(1, 100);
+	import_places(2);
+	gathered(3, 1, 2);
+	first = bound_job(3);
+	unary(OP_SQRT, 4, 3);
+	unary(OP_COS, 5, 1);
+	second = job_of(4, 4, 5);
+	fault(first, -101);
+	settle(first, JOB_DONE);
+	cr_assert_eq(job_inputs(second, &err), OK, "%s", err.text);
+	settle(second, JOB_DONE);
+	cr_assert_eq(value_of(4)->state, VERSION_FAILED);
+	cr_assert(strstr(value_of(4)->error->text, "index -101 "), "%s", value_of(4)->error->text);
+	cr_assert_eq(value_of(5)->state, VERSION_STORED);
+}

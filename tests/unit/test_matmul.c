@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "float16.h"
 #include "worker/matmul.h"
 
 /* An operand laid out with the given order and gaps inside its own memory. */
@@ -99,6 +100,9 @@ static void store(char *at, unsigned dtype, double complex v)
 	case DT_UINT64:
 		STORE(uint64_t);
 		break;
+	case DT_FLOAT16:
+		*(uint16_t *)at = float16_bits(creal(v));
+		break;
 	case DT_FLOAT32:
 		STORE(float);
 		break;
@@ -135,6 +139,8 @@ static double complex load(const char *at, unsigned dtype)
 		return LOAD(int64_t);
 	case DT_UINT64:
 		return LOAD(uint64_t);
+	case DT_FLOAT16:
+		return CMPLX(float16_value(*(const uint16_t *)at), 0);
 	case DT_FLOAT32:
 		return LOAD(float);
 	case DT_FLOAT64:
@@ -290,10 +296,11 @@ static void odd_shapes(const struct matmul *lib)
 					   {1, 3, 4, 0},    {0, 3, 4, 5},    {1, 1, 300, 1},
 					   {3, 1, 5, 200},  {1, 200, 5, 1},  {2, 129, 3, 130},
 					   {1, 2, 2500, 2}, {1, 2, 3, 2100}, {5, 128, 2, 4}};
-	static const unsigned types[] = {DT_FLOAT64, DT_FLOAT32, DT_COMPLEX128, DT_INT64, DT_INT8};
+	static const unsigned types[] = {DT_FLOAT64, DT_FLOAT32, DT_COMPLEX128,
+					 DT_INT64,   DT_INT8,	 DT_FLOAT16};
 
 	for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
-		for (size_t d = 0; d < 5; d++) {
+		for (size_t d = 0; d < 6; d++) {
 			struct problem q =
 				problem_create(types[d], shape[i][0], shape[i][1], shape[i][2],
 					       shape[i][3], LAY_C, LAY_F, LAY_C);
@@ -374,7 +381,7 @@ Test(matmul, range_covers_negative_strides)
 
 Test(matmul, refuses_unusable_descriptions)
 {
-	struct plan_matmul p = {.dtype = DT_FLOAT16, .m = 1, .n = 1, .k = 1};
+	struct plan_matmul p = {.dtype = DTYPE_END, .m = 1, .n = 1, .k = 1};
 
 	cr_assert_eq(matmul_check(&p, NULL), E_INTERNAL);
 	p.dtype = DT_FLOAT32;

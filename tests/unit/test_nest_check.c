@@ -86,6 +86,12 @@ Test(nest_check, refuses_what_breaks_a_rule)
 	n = row_sum();
 	n.instr[1].ltype = DT_FLOAT32; /* a sum of singles is no double */
 	refused(&n, "does not give type");
+	n = row_sum(); /* halves are summed as singles */
+	n.access[0].dtype = n.access[1].dtype = DT_FLOAT16;
+	n.access[0].stride[1] = 2;
+	for (unsigned k = 0; k < n.ninstr; k++)
+		n.instr[k].dtype = n.instr[k].ltype = DT_FLOAT16;
+	refused(&n, "reduces float16");
 	n = row_sum();
 	n.post = 4;
 	refused(&n, "post");
@@ -111,4 +117,97 @@ Test(nest_check, comparison_gives_bool_and_no_number)
 	n.instr[2].a = 1;
 	n.instr[1] = (struct nest_instr){OP_EQUAL, DT_FLOAT64, DT_FLOAT64, 0, 0, 0};
 	refused(&n, "EQUAL");
+}
+
+/* par 4: s2[i] = s1[index(s0[i], #0)], of 10 elements. */
+static struct nest gather(void)
+{
+	struct nest n = {.npar = 1, .width = 8, .naccess = 3, .ninstr = 5, .post = 5, .nscalar = 1};
+
+	n.extent[0] = 4;
+	n.scalar_dtype[0] = DT_INT64;
+	n.access[0] = (struct nest_access){
+		.slot = 0, .dtype = DT_INT64, .walk = WALK_UNIT, .stride = {8}};
+	n.access[1] = (struct nest_access){.slot = 1,
+					   .dtype = DT_FLOAT64,
+					   .walk = WALK_SAME,
+					   .gather = 1,
+					   .gextent = 10,
+					   .gstride = 8};
+	n.access[2] = (struct nest_access){
+		.slot = 2, .dtype = DT_FLOAT64, .write = 1, .walk = WALK_UNIT, .stride = {8}};
+	n.instr[0] = (struct nest_instr){NI_LOAD, DT_INT64, DT_INT64, 0, 0, 0};
+	n.instr[1] = (struct nest_instr){NI_SCALAR, DT_INT64, DT_INT64, 0, 0, 0};
+	n.instr[2] = (struct nest_instr){OP_INDEX, DT_INT64, DT_INT64, 0, 1, 0};
+	n.instr[3] = (struct nest_instr){NI_GATHER, DT_FLOAT64, DT_FLOAT64, 1, 2, 0};
+	n.instr[4] = (struct nest_instr){NI_STORE, DT_FLOAT64, DT_FLOAT64, 2, 3, 0};
+	return n;
+}
+
+Test(nest_check, accepts_a_gather_and_prints_it)
+{
+	struct nest n = gather();
+	struct err err;
+	char text[512];
+
+	cr_assert_eq(nest_check(&n, &err), OK, "%s", err.text);
+	nest_print(text, sizeof text, &n, false);
+	cr_assert_str_eq(text, "par 4 vec 0 width 8\n"
+			       "@0 s0 read int64 unit +0 [8]\n"
+			       "@1 s1 gather float64 same +0 [0] 10:8\n"
+			       "@2 s2 write float64 unit +0 [8]\n"
+			       "%0 = load.i64 @0\n"
+			       "%1 = scalar.i64 #0=imm0\n"
+			       "%2 = index.i64 %0 %1 !0\n"
+			       "%3 = gather.f64 @1 %2\n"
+			       "store.f64 @2 %3\n");
+	nest_print(text, sizeof text, &n, true);
+	cr_assert_null(strstr(text, "10:8"), "a canonical kernel shows no extent of a gather");
+}
+
+Test(nest_check, refuses_gathers_that_break_a_rule)
+{
+	struct nest n = gather();
+
+	n.access[2].slot = 1;
+	refused(&n, "gathers"); /* it would write what it reads anywhere */
+	n.access[2].offset = 72;
+	refused(&n, "gathers");
+	n.access[1].gstride = -8;
+	n.access[2].offset = -72;
+	refused(&n, "gathers");
+	n = gather();
+	n.access[1].gextent = 0;
+	refused(&n, "access 1: gather");
+	n = gather();
+	n.access[0].gstride = 8;
+	refused(&n, "access 0: gather");
+	n = gather();
+	n.access[2].gather = 1;
+	refused(&n, "access 2: gather");
+	n = gather();
+	n.instr[3].op = NI_LOAD;
+	refused(&n, "does not fit access 1");
+	n = gather();
+	n.instr[0].op = NI_GATHER;
+	refused(&n, "does not fit access 0");
+	n = gather();
+	n.instr[3].b = 3;
+	refused(&n, "no earlier value");
+	n = gather();
+	n.instr[2].c = 1;
+	refused(&n, "index");
+	n = gather();
+	n.instr[2].b = 0;
+	refused(&n, "index");
+}
+
+Test(nest_check, a_gather_beside_a_write_of_the_same_slot_is_allowed)
+{
+	struct nest n = gather();
+	struct err err;
+
+	n.access[2].slot = 1;
+	n.access[2].offset = 80;
+	cr_assert_eq(nest_check(&n, &err), OK, "%s", err.text);
 }

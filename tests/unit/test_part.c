@@ -57,3 +57,37 @@ Test(part, bad_partitions_are_refused)
 		E_INTERNAL, "another size");
 	refused("value 0 input 80\nvalue 1 output 80\n", E_INTERNAL, "nothing makes");
 }
+
+static const char taken[] = "value 0 input 800\nvalue 1 input 24\nvalue 2 temp 24\n"
+			    "value 3 output 24\nimm 0 64 0\n"
+			    "op INDEX axis 2 v1:int64+0[3:8] i0:int64 -> v2:int64+0[3:8]\n"
+			    "op TAKE v0:float64+0[100:8] v2:int64+0[3:8] -> v3:float64+0[3:8]\n";
+
+Test(part, gathers_round_trip_and_are_checked)
+{
+	struct part p = part_text_read(taken);
+	char text[1024];
+	struct err err;
+
+	cr_assert_eq(part_check(&p, &err), OK, "%s", err.text);
+	cr_assert_eq(part_print(text, sizeof text, &p), strlen(taken));
+	cr_assert_str_eq(text, taken);
+	p.op[0].dtype = LIMIT_NDIM;
+	cr_assert_eq(part_check(&p, &err), E_INTERNAL);
+	part_text_free(&p);
+	refused("value 0 input 80\nvalue 1 input 24\nvalue 2 output 24\n"
+		"op TAKE v0:float64[0] v1:int64[3] -> v2:float64[3]\n",
+		E_INTERNAL, "empty axis");
+	refused("value 0 input 80\nvalue 1 input 24\nvalue 2 output 24\n"
+		"op TAKE v0:float64[] v1:int64[3] -> v2:float64[3]\n",
+		E_INTERNAL, "no array");
+	refused("value 0 input 80\nvalue 1 input 24\nvalue 2 output 24\n"
+		"op TAKE v0:float64[11] v1:int64[3] -> v2:float64[3]\n",
+		E_INDEX, "touches");
+	refused("value 0 input 80\nvalue 1 input 24\nvalue 2 output 24\n"
+		"op TAKE v0:float64[2,5] v1:int64[3] -> v2:float64[3]\n",
+		E_SHAPE, "");
+	refused("value 0 input 24\nvalue 1 input 24\nvalue 2 output 24\n"
+		"op INDEX v0:int64[3] v1:int64[3] -> v2:int64[3]\n",
+		E_INTERNAL, "index");
+}

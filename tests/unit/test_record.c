@@ -252,3 +252,89 @@ Test(record, ids_far_apart_name_their_arrays_and_cost_few_pages)
 	if (trace.leaves.chunks) /* else a sanitizer's own allocations */
 		cr_assert_lt(pages, 1000);
 }
+
+/* id: a stored vector of n places. */
+static void import_places(uint32_t id, uint64_t n)
+{
+	struct extent e;
+
+	cr_assert_eq(arena_lease(arena, &e, n * 8, &err), OK, "%s", err.text);
+	put(OP_IMPORT, DT_INT64, 0, 3, id);
+	word(e.offset);
+	word(1);
+	word(n);
+	cr_assert_eq(flush(), OK, "%s", err.text);
+}
+
+static enum status index_op(uint32_t result, uint32_t places, unsigned axis, uint64_t size,
+			    uint64_t site)
+{
+	put(OP_INDEX, axis, 2, 2, result);
+	operand(places);
+	in[columns.nin++] = 1u << 31 | DT_INT64;
+	word(size);
+	word(site);
+	return flush();
+}
+
+static enum status take_op(uint32_t result, uint32_t source, uint32_t places)
+{
+	put(OP_TAKE, 255, 2, 0, result);
+	operand(source);
+	operand(places);
+	return flush();
+}
+
+Test(record, take_looks_its_places_up_in_the_last_axis)
+{
+	const struct view *v;
+
+	import(1, 12);
+	import_places(2, 5);
+	cr_assert_eq(index_op(3, 2, 1, 4, 77), OK, "%s", err.text);
+	cr_assert_eq(trace_current(trace_array(&trace, 3))->node->axes, 77);
+	put(OP_VIEW, DT_FLOAT64, 1, 8, 4); /* (3, 1, 4) */
+	operand(1);
+	word(3);
+	word(0);
+	word(3);
+	word(1);
+	word(4);
+	word(32);
+	word(0);
+	word(8);
+	cr_assert_eq(flush(), OK, "%s", err.text);
+	cr_assert_eq(take_op(5, 4, 3), OK, "%s", err.text);
+	v = &trace_array(&trace, 5)->view;
+	cr_assert(v->dtype == DT_FLOAT64 && v->shape.ndim == 2);
+	cr_assert(v->shape.dim[0] == 3 && v->shape.dim[1] == 5);
+}
+
+Test(record, takes_that_cannot_be_are_refused)
+{
+	import(1, 12);
+	import_places(2, 5);
+	cr_assert_eq(index_op(3, 1, 0, 4, 0), E_DTYPE, "places are integers");
+	cr_assert_eq(index_op(3, 2, LIMIT_NDIM, 4, 0), E_PROTOCOL);
+	cr_assert_eq(index_op(3, 2, 0, 0, 0), E_INDEX, "an axis has elements");
+	cr_assert_eq(index_op(3, 2, 0, 1ull << 63, 0), E_INDEX);
+	cr_assert_eq(index_op(3, 2, 0, 4, 1ull << 32), E_PROTOCOL);
+	put(OP_INDEX, 0, 2, 1, 3); /* its size is a number, for it tells who failed */
+	operand(2);
+	operand(2);
+	word(0);
+	cr_assert_eq(flush(), E_PROTOCOL);
+	cr_assert_eq(take_op(3, 1, 1), E_DTYPE);
+	slice(4, 1, 3, 0);
+	cr_assert_eq(take_op(3, 4, 2), E_INDEX, "nothing to take from");
+	put(OP_TAKE, 255, 2, 1, 3);
+	operand(1);
+	scalar(1);
+	cr_assert_eq(flush(), E_PROTOCOL);
+	put(OP_VIEW, DT_FLOAT64, 1, 2, 5);
+	operand(1);
+	word(0);
+	word(0);
+	cr_assert_eq(flush(), OK, "%s", err.text);
+	cr_assert_eq(take_op(3, 5, 2), E_PROTOCOL, "no axis to take along");
+}

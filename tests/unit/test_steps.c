@@ -92,15 +92,43 @@ Test(steps, slices)
 
 Test(steps, reach)
 {
+	static struct nest n = {.npar = 1, .nred = 1, .naccess = 1};
 	struct one o = one(10, 5, 0, 10, 0);
 	int64_t lo = 1, hi = 1;
 
-	cr_assert_eq(steps_reach(&lo, &hi, &o.s, 0, 8, NULL), OK);
+	n.access[0].dtype = DT_FLOAT64;
+	cr_assert_eq(steps_reach(&lo, &hi, &o.s, &n, 0, NULL), OK);
 	cr_assert(lo == -720 && hi == 40, "%ld %ld", (long)lo, (long)hi);
 	o.extent[1] = 0;
-	cr_assert_eq(steps_reach(&lo, &hi, &o.s, 0, 8, NULL), OK);
+	cr_assert_eq(steps_reach(&lo, &hi, &o.s, &n, 0, NULL), OK);
 	cr_assert(lo == 0 && hi == 0);
 	o.extent[1] = 5;
 	o.stride[1] = INT64_MAX / 2;
-	cr_assert_eq(steps_reach(&lo, &hi, &o.s, 0, 8, NULL), E_INTERNAL);
+	cr_assert_eq(steps_reach(&lo, &hi, &o.s, &n, 0, NULL), E_INTERNAL);
+}
+
+/* What is gathered may lie in any of the gather's steps. */
+Test(steps, reach_of_a_gather)
+{
+	static struct nest n = {.npar = 1, .naccess = 1};
+	struct {
+		struct command_step s;
+		struct command_place place;
+		int64_t extent[1], stride[8], gather[2];
+	} o = {.s = {.kind = STEP_KERNEL, .naccess = 1, .npar = 1, .ngather = 1},
+	       .extent = {10},
+	       .stride = {8},
+	       .gather = {100, -16}};
+	int64_t lo = 1, hi = 1;
+
+	n.access[0] = (struct nest_access){.dtype = DT_FLOAT64, .gather = 1};
+	cr_assert(steps_fit(&o.s, &n));
+	cr_assert_eq(steps_reach(&lo, &hi, &o.s, &n, 0, NULL), OK);
+	cr_assert(lo == -99 * 16 && hi == 80, "%ld %ld", (long)lo, (long)hi);
+	o.gather[0] = 0;
+	cr_assert_eq(steps_reach(&lo, &hi, &o.s, &n, 0, NULL), E_INTERNAL);
+	o.gather[0] = INT64_MAX;
+	cr_assert_eq(steps_reach(&lo, &hi, &o.s, &n, 0, NULL), E_INTERNAL);
+	o.s.ngather = 0;
+	cr_assert_not(steps_fit(&o.s, &n));
 }

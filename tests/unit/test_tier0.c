@@ -15,6 +15,8 @@ struct call {
 	int64_t extent[LIMIT_NDIM];
 	int64_t stride[LIMIT_NEST_ACCESSES * LIMIT_NDIM];
 	uint64_t scalar[2 * LIMIT_NEST_SCALARS];
+	int64_t gather[2];
+	uint64_t error[LIMIT_NEST_CHECKS];
 	uint32_t cancel;
 	struct bz_args args;
 	void *scratch;
@@ -29,7 +31,9 @@ static struct call *call_new(int npar, int nred, const int64_t *extent)
 	c->nest.vec = (uint8_t)(npar + nred ? npar + nred - 1 : 0);
 	c->nest.width = 8;
 	memcpy(c->extent, extent, (size_t)(npar + nred) * 8);
-	c->args = (struct bz_args){c->base, c->extent, c->stride, c->scalar, &c->cancel, 0};
+	c->args = (struct bz_args){c->base,    c->extent, c->stride, c->scalar,
+				   &c->cancel, 0,	  c->gather, c->error};
+	memset(c->error, 0xff, sizeof c->error);
 	return c;
 }
 

@@ -8,7 +8,7 @@
 
 static struct nest spec;
 static int64_t extent[3] = {3, 4, 5}, stride[2 * LIMIT_NDIM];
-static struct bz_args args = {NULL, extent, stride, NULL, NULL, 0};
+static struct bz_args args = {NULL, extent, stride, NULL, NULL, 0, NULL, NULL};
 
 static void two_accesses(int64_t a0, int64_t a1, int64_t a2)
 {

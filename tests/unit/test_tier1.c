@@ -63,7 +63,7 @@ Test(tier1, a_compiled_map_computes_every_point_of_its_range_and_no_other)
 	int64_t extent[1] = {40}, stride[16] = {8, [8] = 8};
 	uint64_t scalar[2] = {0};
 	uint32_t cancel = 0;
-	struct bz_args a = {base, extent, stride, scalar, &cancel, 0};
+	struct bz_args a = {base, extent, stride, scalar, &cancel, 0, NULL, NULL};
 	struct err err = {OK, ""};
 	struct tier1 t;
 	char *source = NULL;

@@ -15,6 +15,7 @@ from braze import _core, errors as _errors
 from braze.numpy import (
     _creation,
     _fallback,
+    _gather,
     _linear,
     _methods,
     _reductions,
@@ -26,7 +27,7 @@ ndarray = _core.ndarray
 _core.setup(
     _errors.BY_NAME,
     _fallback.ufunc,
-    _fallback.getitem,
+    _gather.getitem,
     _fallback.setitem,
     _fallback.method,
     _fallback.cast,
@@ -50,6 +51,7 @@ _NATIVE = (
         "flipud rot90 roll tile repeat diagonal trace diag diff where clip real imag astype "
         "copyto",
     ),
+    (_gather, "take take_along_axis"),
     (_linear, "matmul dot inner outer vdot vecdot"),
 )
 _ALIASES = {

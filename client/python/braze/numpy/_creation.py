@@ -85,7 +85,7 @@ def full(shape, fill_value, dtype=None, order="C", *, device=None, like=None):
         if not fill_value.ndim:
             return _core.full(shape, dtype, fill_value[()])
     made = _core.empty(shape, dtype)
-    made[...] = fill_value
+    made[...] = fill_value.astype(dtype)  # casts unasked, where an assignment would check
     return made
 
 
@@ -262,6 +262,8 @@ def arange(start, stop=None, step=None, dtype=None, *, device=None, like=None):
         # NumPy's step is the rounded difference of the first two values.
         one = dtype.type(first)
         step = dtype.type(first + step) - one
+        if dtype.char == "e":  # which is not rounded again
+            step = float(dtype.type(first + given[2])) - float(one)
         first = one
     else:
         first, last, step = int(first), int(last), int(step)
@@ -285,8 +287,8 @@ def linspace(
         or axis != 0
         or dt.kind != "f"
         or not native(dt)
-        or isinstance(start, numpy.float32)
-        or isinstance(stop, numpy.float32)
+        or isinstance(start, (numpy.float16, numpy.float32))
+        or isinstance(stop, (numpy.float16, numpy.float32))
     ):
         kwargs = {"endpoint": endpoint, "retstep": retstep, "dtype": dtype, "axis": axis}
         return _fallback.call("linspace", numpy.linspace, (start, stop, num), kwargs)

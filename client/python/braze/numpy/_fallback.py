@@ -20,7 +20,7 @@ counts = collections.Counter()
 
 def native_dtype(dtype):
     """Does braze compute with this numpy.dtype?"""
-    return dtype.isnative and dtype.char in "?bhilqBHILQfdFD" and dtype.fields is None
+    return dtype.isnative and dtype.char in "?bhilqBHILQefdFD" and dtype.fields is None
 
 
 def to_numpy(x):

@@ -4,7 +4,7 @@
 import numpy
 
 from braze import _core
-from braze.numpy import _creation, _fallback, _linear, _reductions, _shape, _ufuncs
+from braze.numpy import _creation, _fallback, _gather, _linear, _reductions, _shape, _ufuncs
 
 ndarray = _core.ndarray
 _conjugate = _ufuncs.make(numpy.conjugate)
@@ -326,5 +326,6 @@ def attach(functions):
         setattr(ndarray, name, _method(getattr(_reductions, name)))
     for name in ("argmin", "argmax"):
         setattr(ndarray, name, _method(getattr(_reductions, name)))
+    ndarray.take = _method(_gather.take)
     for name in ("ravel", "swapaxes", "squeeze", "repeat", "diagonal", "trace"):
         setattr(ndarray, name, _method(getattr(_shape, name)))

@@ -197,6 +197,13 @@ def _float_dtype(a, dtype):
     return numpy.dtype(float) if a.dtype.kind in "biu" else None
 
 
+def _over(total, n):
+    """total / n in total's type.  A count may have more digits than a float16."""
+    if total.dtype.char != "e":
+        return total / n
+    return _core.cast(_core.cast(total, numpy.dtype(float)) / n, total.dtype)
+
+
 def mean(a, axis=None, dtype=None, out=None, keepdims=_MISSING, *, where=_MISSING):
     """Arithmetic mean over axes."""
     a = _creation.asarray(a)
@@ -205,8 +212,25 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=_MISSING, *, where=_MISSIN
     n = _count(a.shape, axis_mask(axis, a.ndim))
     if n == 0:
         warnings.warn("Mean of empty slice", RuntimeWarning, stacklevel=2)
+    if a.dtype.char == "e" and dtype is None:
+        return _half_mean(a, axis, out, keepdims, n)
     total = reduce("sum", a, axis, _float_dtype(a, dtype), None, keepdims)
-    return _into(out, total / n, "mean", a, axis, dtype, keepdims)
+    return _into(out, _over(total, n), "mean", a, axis, dtype, keepdims)
+
+
+def _half_mean(a, axis, out, keepdims, n):
+    """A float16's mean: NumPy sums in float32, and divides a scalar in float64."""
+    if out is not None:
+        return _left_to_numpy("mean", a, axis, None, out, keepdims, _MISSING, _MISSING)
+    total = reduce("sum", a, axis, numpy.dtype("float32"), None, keepdims)
+    if not total.ndim:
+        total = _core.cast(total, numpy.dtype(float))
+    return _core.cast(total / n, a.dtype)
+
+
+def _sums_in(out, a):
+    """Does out= have another float's type, in which NumPy's var then sums?"""
+    return out is not None and a.dtype.kind == "f" and out.dtype != a.dtype
 
 
 def var(
@@ -225,7 +249,8 @@ def var(
     a = _creation.asarray(a)
     if correction is not _MISSING:
         ddof = correction
-    if type(a) is not ndarray or _special(_MISSING, where) or dtype is not None:
+    native = type(a) is ndarray and dtype is None and not _special(_MISSING, where)
+    if not native or _sums_in(out, a):
         return _fallback.call(
             "var",
             numpy.var,
@@ -244,20 +269,21 @@ def var(
     if n <= ddof:
         warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=2)
     if mean is _MISSING:
-        mean = reduce("sum", a, axis, _float_dtype(a, None), None, True) / n
+        mean = _over(reduce("sum", a, axis, _float_dtype(a, None), None, True), n)
     d = a - mean
     if d.dtype.kind == "c":
         square = d.real * d.real + d.imag * d.imag
     else:
         square = d * d
-    result = reduce("sum", square, axis, None, None, keepdims) / (n - ddof if n > ddof else 0)
+    total = reduce("sum", square, axis, None, None, keepdims)
+    result = _over(total, n - ddof if n > ddof else 0)
     return result if out is None else _ufuncs.store(out, result)
 
 
 def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=_MISSING, **kwargs):
     """Standard deviation over axes."""
     a = _creation.asarray(a)
-    if type(a) is not ndarray:
+    if type(a) is not ndarray or _sums_in(out, a):
         kwargs.update(axis=axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims)
         return _fallback.call("std", numpy.std, (a,), kwargs)
     result = var(a, axis, dtype, None, ddof, keepdims, **kwargs)

@@ -584,7 +584,7 @@ def copyto(dst, src, casting="same_kind", where=True):
             f"the rule {casting!r}"
         )
     if where is True:
-        dst[...] = src
+        dst[...] = src.astype(dst.dtype)
         return
     if type(where) is not ndarray:
         mask = numpy.zeros(dst.shape, bool)

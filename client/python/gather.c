@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gather.c - elements at places that arrays name, and the lines that asked for them.
+ *
+ * In: braze arrays and integers, sorted out by braze/numpy/_gather.py.  A line of the
+ * program has a number, which comes back in the message of a wrong place. */
+#include "core.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SITES 65536 /* lines that are told apart; later ones are not named */
+
+/* By address: out is set by the very call whose code is rc. */
+static PyObject *made(int rc, braze_array **out, braze_error *err)
+{
+	PyObject *r = NULL;
+
+	if (rc) {
+		err->code = rc;
+		wait_raise(err);
+		return NULL;
+	}
+	r = type_new(*out, 0);
+	if (r && !type_ndim(r))
+		nd(r)->flags |= ND_SCALAR;
+	return r;
+}
+
+static braze_array *usable(PyObject *o)
+{
+	braze_array *h = nd_check(o) ? type_handle(o) : NULL;
+
+	if (!h && !PyErr_Occurred())
+		PyErr_SetString(PyExc_TypeError, "a braze array is expected");
+	return h && core.locked && wait_check_locked(h) ? NULL : h;
+}
+
+/* One axis' places: an array's, or a number. */
+static int place_arg(braze_arg *out, PyObject *o)
+{
+	if (nd_check(o)) {
+		out->array = usable(o);
+		return out->array ? 0 : -1;
+	}
+	out->scalar = braze_int(PyLong_AsLongLong(o));
+	return PyErr_Occurred() ? -1 : 0;
+}
+
+/* gather(a, axes, names, places, mode): three tuples of one length */
+static PyObject *gather(PyObject *mod, PyObject *args)
+{
+	PyObject *a = NULL, *axes = NULL, *names = NULL, *places = NULL;
+	int axis[BRAZE_MAX_NDIM], name[BRAZE_MAX_NDIM], mode = 0;
+	braze_arg index[BRAZE_MAX_NDIM];
+	braze_array *h = NULL, *out = NULL;
+	braze_error err = {0};
+	Py_ssize_t n = 0;
+
+	if (!PyArg_ParseTuple(args, "OO!O!O!i", &a, &PyTuple_Type, &axes, &PyTuple_Type, &names,
+			      &PyTuple_Type, &places, &mode))
+		return NULL;
+	h = usable(a);
+	n = PyTuple_Size(axes);
+	if (!h || n > BRAZE_MAX_NDIM || PyTuple_Size(names) != n || PyTuple_Size(places) != n) {
+		if (!PyErr_Occurred())
+			PyErr_SetString(PyExc_ValueError, "gather: axes and places differ");
+		return NULL;
+	}
+	memset(index, 0, sizeof index);
+	for (Py_ssize_t k = 0; k < n; k++) {
+		axis[k] = (int)PyLong_AsLong(PyTuple_GetItem(axes, k));
+		name[k] = (int)PyLong_AsLong(PyTuple_GetItem(names, k));
+		if (PyErr_Occurred() || place_arg(&index[k], PyTuple_GetItem(places, k)))
+			return NULL;
+	}
+	return made(braze_gather(&out, h, (int)n, axis, name, index, mode, &err), &out, &err);
+}
+
+/* take_along(a, places, axis, mode) */
+static PyObject *take_along(PyObject *mod, PyObject *args)
+{
+	PyObject *a = NULL, *places = NULL;
+	braze_array *h = NULL, *p = NULL, *out = NULL;
+	braze_error err = {0};
+	int axis = 0, mode = 0;
+
+	if (!PyArg_ParseTuple(args, "OOii", &a, &places, &axis, &mode))
+		return NULL;
+	h = usable(a);
+	p = h ? usable(places) : NULL;
+	return p ? made(braze_take_along(&out, h, p, axis, mode, &err), &out, &err) : NULL;
+}
+
+/* site(text): what follows was asked for there */
+static PyObject *site(PyObject *mod, PyObject *text)
+{
+	braze_session *s = wait_session();
+	PyObject *number = NULL;
+	long n = 0;
+
+	if (!s)
+		return NULL;
+	if (!core.sites && (!(core.site_of = PyDict_New()) || !(core.sites = PyList_New(0))))
+		return NULL;
+	number = PyDict_GetItemWithError(core.site_of, text);
+	if (number) {
+		n = PyLong_AsLong(number);
+	} else if (!PyErr_Occurred() && PyList_Size(core.sites) < SITES) {
+		n = (long)PyList_Size(core.sites) + 1;
+		number = PyLong_FromLong(n);
+		if (!number || PyDict_SetItem(core.site_of, text, number) ||
+		    PyList_Append(core.sites, text))
+			n = 0;
+		Py_XDECREF(number);
+	}
+	if (PyErr_Occurred())
+		return NULL;
+	braze_set_site(s, (uint32_t)n);
+	Py_RETURN_NONE;
+}
+
+PyObject *gather_message(const char *text)
+{
+	static const char mark[] = " at site ";
+	const char *at = strstr(text, mark);
+	long n = at ? strtol(at + sizeof mark - 1, NULL, 10) : 0;
+	PyObject *line = NULL, *whole = NULL, *head = NULL;
+
+	if (n < 1 || !core.sites || n > PyList_Size(core.sites))
+		return NULL;
+	line = PyList_GetItem(core.sites, n - 1);
+	head = PyUnicode_FromStringAndSize(text, at - text);
+	whole = head && line ? PyUnicode_FromFormat("%U (%U)", head, line) : NULL;
+	Py_XDECREF(head);
+	return whole;
+}
+
+PyMethodDef gather_methods[] = {
+	{"gather", gather, METH_VARARGS, NULL},
+	{"take_along", take_along, METH_VARARGS, NULL},
+	{"site", site, METH_O, NULL},
+	{NULL, NULL, 0, NULL},
+};
