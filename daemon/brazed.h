@@ -10,8 +10,8 @@
  *   future/  stored or failed         -> the reply a client waits for
  *   ctl/     what operators ask
  *
- * pipeline.c calls these in this order, with session.c (who is connected) and
- * dispatch.c (which device a planned job goes to, and when); they and ctl/ are the
+ * pipeline.c calls these in this order, with session.c (who is connected), choose.c
+ * (which device a planned job goes to) and dispatch.c (when); they and ctl/ are the
  * only ones that see all of them.  One loop thread owns everything below. */
 #ifndef BRAZED_H
 #define BRAZED_H
@@ -128,6 +128,19 @@ void pipeline_answer(struct session *s, const struct job *fresh);
 void pipeline_no_room(struct session *s, const struct err *err);
 /* Free a plan that the plan cache let go. */
 void pipeline_release_plan(void *d, struct plan *plan);
+
+/* ---- choose.c: which device ---- */
+
+/* The device that the job asks for, or the cheaper one; call once for a job. */
+struct device *choose_for(struct job *j);
+/* To the CPU with a job that its device cannot run. */
+void choose_cpu(struct job *j);
+/* Are the plan's kernels loaded by the device's worker, or failed?  They are asked for if
+ * they are not there.  Loaded before they are named, so that no run fails half-way for
+ * want of one. */
+bool choose_kernels_there(const struct job *j, const struct device *dev);
+/* A kernel of the plan that this device cannot have or must not run; NULL: none. */
+const struct kernel *choose_refused(const struct plan *plan, const struct device *dev);
 
 /* ---- dispatch.c: a planned job to a device and back ---- */
 

@@ -16,19 +16,12 @@
 #include "brazed.h"
 #include "cache/cache.h"
 #include "config.h"
-#include "nest/compilepart.h"
 #include "plan/plancache.h"
 #include "run/job.h"
 
-#define RESIDENT_BYTES 4096 /* smaller inputs do not say where a plan belongs */
-#define SQUEEZES       2    /* times a job may find less memory than was promised */
+#define SQUEEZES 2 /* times a job may find less memory than was promised */
 /* Of a device's memory: the rest is the driver's, the libraries' and others'. */
 #define DEVICE_SHARE(bytes) ((bytes) / 10 * 9)
-
-static struct device *cpu(struct brazed *d)
-{
-	return &d->device[0];
-}
 
 /* ---- Devices ---- */
 
@@ -38,6 +31,8 @@ static void on_hello(void *data, const struct command_hello *h)
 
 	dev->arch = h->arch;
 	dev->units = h->units;
+	dev->double_ratio = h->double_ratio;
+	dev->memory_rate = h->memory_rate;
 	dev->capacity = DEVICE_SHARE(h->memory_bytes);
 	snprintf(dev->model, sizeof dev->model, "%.*s", (int)sizeof h->name - 1, h->name);
 	snprintf(dev->text, sizeof dev->text, "%.*s", (int)sizeof h->text - 1, h->text);
@@ -204,18 +199,6 @@ static void take_running(struct job *j)
 	*at = j->next;
 }
 
-/* A kernel of the plan that this device cannot have; NULL: none. */
-static const struct kernel *failed_kernel(const struct plan *plan, unsigned target)
-{
-	for (uint32_t i = 0; i < plan->nstep; i++) {
-		const struct kernel *k = plan->step[i].kernel[target];
-
-		if (k && k->state == KERNEL_FAILED)
-			return k;
-	}
-	return NULL;
-}
-
 /* It did not run, or could not, for a reason that another try may not meet. */
 static bool try_again(struct job *j, enum job_end end, const struct err *why)
 {
@@ -226,6 +209,11 @@ static bool try_again(struct job *j, enum job_end end, const struct err *why)
 		return true;
 	if (end != JOB_FAILED || !dev->index || (j->run.torn && !job_host_whole(j)))
 		return false;
+	/* Nobody asked for a device that it fails on. */
+	if (j->placed && (why->code == E_LOST || why->code == E_QUARANTINED)) {
+		choose_cpu(j);
+		return true;
+	}
 	if (why->code != E_NOMEM || j->squeezed++ >= SQUEEZES)
 		return false;
 	/* There is less memory than the device had said: others use it, too. */
@@ -263,7 +251,8 @@ static void job_done(struct executor_job *run, enum job_end end, const struct er
 		run->torn = end == JOB_CANCELLED && plan_tears(run->plan);
 	}
 	if (end == JOB_DONE && j->placed)
-		place_measured(j->placed, (double)run->busy_ns * 1e-3, j->device->index + 1);
+		place_measured(j->placed, (double)run->busy_ns * 1e-3, j->device->index + 1,
+			       d->device[1].name);
 	if (end == JOB_CANCELLED && run->torn) {
 		end = JOB_FAILED;
 		err_set(&err, E_LOST, "lost: cancelled while the array was being overwritten");
@@ -324,6 +313,8 @@ enum status dispatch_fetch(struct session *s, struct storage *st, struct err *er
 					 .bytes = st->bytes};
 	t->run = (struct executor_job){.plan = &t->nothing,
 				       .client = s->id,
+				       .name = s->name,
+				       .pid = s->pid,
 				       .nbefore = 1,
 				       .copy = &t->copy,
 				       .done = fetched,
@@ -336,129 +327,9 @@ enum status dispatch_fetch(struct session *s, struct storage *st, struct err *er
 	return OK;
 }
 
-/* ---- Which device ---- */
-
-static unsigned where_inputs_lie(const struct job *j, const struct device *dev,
-				 struct place_facts *f)
-{
-	const struct part *p = &j->partition->part;
-	uint64_t there = 0, all = 0;
-
-	for (uint32_t i = 0; i < p->nvalue; i++) {
-		const struct version *v = j->partition->value[i];
-		const struct storage *st = v->storage;
-		bool mirrored = st && st->mirror && st->mirror->device == dev;
-
-		if (p->value[i].role == PART_OUTPUT && v->asked)
-			f->download_bytes += v->bytes;
-		if (p->value[i].role != PART_INPUT)
-			continue;
-		if (!mirrored)
-			f->upload_bytes += v->bytes;
-		if (st && !st->host)
-			f->fetch_bytes += v->bytes;
-		if (v->bytes < RESIDENT_BYTES)
-			continue;
-		all += v->bytes;
-		there += mirrored ? v->bytes : 0;
-	}
-	return !there ? PLACE_HOST : there == all ? PLACE_DEVICE : PLACE_MIXED;
-}
-
-static uint64_t access_bytes(const struct nest *n, const struct nest_access *a)
-{
-	uint64_t bytes = dtype_row(a->dtype)->bytes;
-
-	for (int l = 0; l < n->npar + n->nred; l++)
-		bytes *= a->stride[l] || a->gather ? (uint64_t)n->extent[l] : 1;
-	return bytes;
-}
-
-static void step_facts(struct place_facts *f, const struct plan_step *st, const struct brazed *d)
-{
-	f->cpu_us += (double)executor_step_cost(d->device[0].executor, st);
-	f->launches += 1 + (st->kind == STEP_KERNEL && st->nest->nred > 0);
-	if (st->kind == STEP_MATMUL) {
-		f->math_us += (double)st->cost_us / 64;
-		return;
-	}
-	f->math_us += (double)st->cost_us / 200;
-	for (int a = 0; a < st->nest->naccess; a++)
-		f->touched_bytes += access_bytes(st->nest, &st->nest->access[a]);
-}
-
-/* Of everything that the plan reads and writes. */
-static uint64_t whole_bytes(const struct plan *plan)
-{
-	uint64_t bytes = 0;
-
-	for (uint32_t s = 0; s < plan->nslot; s++)
-		bytes += plan->slot[s].bytes;
-	return bytes;
-}
-
-/* By cost, between the CPU and the first other device. */
-static struct device *by_cost(struct job *j)
-{
-	struct brazed *d = j->session->d;
-	struct device *other = d->ndevice > 1 ? &d->device[1] : NULL;
-	const struct plan *plan = j->run.plan;
-	struct place_facts f = {.compiled = true};
-
-	if (!other || other->state == DEVICE_UNUSABLE || whole_bytes(plan) > other->capacity)
-		return cpu(d);
-	j->placed = &j->run.plan->place[where_inputs_lie(j, other, &f)];
-	for (uint32_t i = 0; i < plan->nstep && !j->placed->final; i++) {
-		const struct kernel *k = plan->step[i].kernel[other->index];
-
-		step_facts(&f, &plan->step[i], d);
-		f.compiled &= k && k->state == KERNEL_READY;
-	}
-	return &d->device[place_choose(j->placed, &f, other->index + 1, other->name) - 1];
-}
-
-static struct device *choose(struct job *j)
-{
-	const struct session *s = j->session;
-	uint8_t here = j->partition->part.device;
-	uint8_t asked = s->device ? s->device : s->d->preferred;
-
-	if (here)
-		asked = here - 1;
-	return asked ? &s->d->device[asked - 1] : by_cost(j);
-}
-
-/* The plan's kernels, loaded by the device's worker; asked for if they are not there.
- * Loaded before they are named, so that no run fails half-way for want of one. */
-static bool kernels_there(const struct job *j)
-{
-	struct brazed *d = j->session->d;
-	const struct device *dev = j->device;
-	bool all = true;
-
-	for (uint32_t i = 0; dev->index && i < j->run.plan->nstep; i++) {
-		struct plan_step *st = &j->run.plan->step[i];
-		struct kernel **k = &st->kernel[dev->index];
-		struct nest spec;
-
-		if (!*k && st->kind == STEP_MATMUL) {
-			*k = cache_get_matmul(d->cache, st->matmul->dtype, dev->arch,
-					      j->session->id);
-		} else if (!*k) {
-			compilepart_spec(&spec, st->nest);
-			*k = cache_get(d->cache, &spec, dev->arch, j->session->id);
-		}
-		if (cache_want(d->cache, *k) == KERNEL_READY)
-			all &= executor_kernel_loaded(dev->executor, *k);
-		else
-			all &= (*k)->state == KERNEL_FAILED;
-	}
-	return all;
-}
-
 /* ---- The beginning of a job ---- */
 
-enum start { STARTED, ENDED, WAITS };
+enum start { STARTED, ENDED, WAITS, MOVED /* to another device: from the beginning */ };
 
 static enum start give_up(struct job *j, enum status st, const struct err *err)
 {
@@ -518,6 +389,10 @@ static enum start no_room(struct job *j, uint64_t bytes)
 	char holders[128];
 	struct err err;
 
+	if (j->placed) { /* nobody asked for this device */
+		choose_cpu(j);
+		return MOVED;
+	}
 	name_holders(holders, sizeof holders, dev, j->session->d);
 	err_set(&err, E_NOMEM, "%s has no room for %llu MiB of its %llu MiB; held by: %s",
 		dev->name, (unsigned long long)(bytes >> 20),
@@ -581,20 +456,25 @@ static enum start device_there(struct job *j)
 
 	if (dev->state == DEVICE_STARTING)
 		return WAITS;
+	if (dev->state == DEVICE_UNUSABLE && j->placed) {
+		choose_cpu(j);
+		return STARTED;
+	}
 	if (dev->state == DEVICE_UNUSABLE) {
 		err_set(&err, E_DEVICE, "%s cannot be used: %s", dev->name, dev->text);
 		return give_up(j, E_DEVICE, &err);
 	}
-	if (!kernels_there(j))
+	if (!choose_kernels_there(j, dev))
 		return WAITS;
-	bad = dev->index ? failed_kernel(j->run.plan, dev->index) : NULL;
-	if (bad) {
+	bad = choose_refused(j->run.plan, dev);
+	/* Where the device was asked for, the executor refuses what is quarantined. */
+	if (!bad || (bad->state != KERNEL_FAILED && !j->placed))
+		return STARTED;
+	if (bad->state == KERNEL_FAILED)
 		log_warn("dispatch",
 			 "kernel %u cannot be had for %s, its plan runs on the CPU: %.*s", bad->id,
 			 dev->name, (int)strcspn(bad->error, "\n"), bad->error);
-		j->device = cpu(j->session->d);
-		j->placed = NULL;
-	}
+	choose_cpu(j);
 	return STARTED;
 }
 
@@ -628,7 +508,7 @@ static enum start start(struct job *j)
 	enum status st;
 
 	if (!j->device)
-		j->device = choose(j);
+		j->device = choose_for(j);
 	way = device_there(j);
 	if (way == STARTED)
 		way = inputs_there(j);
@@ -676,6 +556,8 @@ void dispatch_job(struct job *j, struct plan *plan)
 
 	j->run.plan = plan;
 	j->run.client = s->id;
+	j->run.name = s->name;
+	j->run.pid = s->pid;
 	j->run.done = job_done;
 	j->run.data = j;
 	j->number = ++s->next_job;

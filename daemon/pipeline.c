@@ -271,7 +271,10 @@ static void hand_over(const struct ticket *t)
 {
 	struct version *v = t->version[0];
 
-	if (t->kind == TICKET_FENCE && v->state == VERSION_STORED && v->storage->mirror)
+	if (t->kind != TICKET_FENCE || v->state != VERSION_STORED)
+		return;
+	v->storage->reads = 0;
+	if (v->storage->mirror)
 		v->storage->mirror->valid = 0;
 }
 

@@ -45,6 +45,8 @@ static int check_worker(const cJSON *status)
 {
 	double pid = show_number(status, "worker_pid");
 	double deaths = show_number(status, "worker_deaths_count");
+	double bad =
+		show_number(cJSON_GetObjectItemCaseSensitive(status, "kernels"), "quarantined");
 	int failed = 0;
 
 	if (pid <= 0) {
@@ -58,6 +60,11 @@ static int check_worker(const cJSON *status)
 	if (deaths > 0)
 		line("warn", "%.0f workers died since the start: brazectl events, and the log",
 		     deaths);
+	if (bad > 0)
+		line("warn",
+		     "%.0f kernel%s not run any more, each killed its worker twice: brazectl "
+		     "kernels, and explain ID",
+		     bad, bad > 1 ? "s are" : " is");
 	return failed;
 }
 
@@ -126,6 +133,28 @@ static void check_machine(void)
 #endif
 }
 
+static void put_rate(char *out, size_t n, const cJSON *dev, const char *name)
+{
+	double rate = show_number(dev, name);
+
+	if (rate > 0)
+		snprintf(out, n, "%.3g GB/s", rate / 1e9);
+	else
+		snprintf(out, n, "not known yet");
+}
+
+/* What decides where programs run that ask for no device. */
+static void check_rates(const cJSON *dev)
+{
+	char memory[32], up[32], down[32];
+
+	put_rate(memory, sizeof(memory), dev, "memory_rate");
+	put_rate(up, sizeof(up), dev, "upload_rate");
+	put_rate(down, sizeof(down), dev, "download_rate");
+	line("ok", "%s: memory %s; copies to it %s, from it %s", show_string(dev, "name"), memory,
+	     up, down);
+}
+
 /* Devices beside the CPU: what they are, or why they cannot be used. */
 static void check_devices(const cJSON *status)
 {
@@ -137,12 +166,14 @@ static void check_devices(const cJSON *status)
 
 		if (!strcmp(name, "cpu"))
 			continue;
-		if (!strcmp(state, "usable"))
+		if (!strcmp(state, "usable")) {
 			line("ok", "%s: %s, compute capability %.1f, %.0f MiB for arrays; %s", name,
 			     show_string(dev, "model"), show_number(dev, "arch") / 10,
 			     show_number(dev, "memory_bytes") / 1048576, show_string(dev, "text"));
-		else
+			check_rates(dev);
+		} else {
 			line("warn", "%s is %s: %s", name, state, show_string(dev, "text"));
+		}
 	}
 	if (cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(status, "devices")) < 2)
 		line("ok", "the CPU is the only device (setting device = %s)",

@@ -21,6 +21,7 @@
 
 #define WORTH_NS   100000000u  /* tier-0 work that pays for compiling */
 #define WORTH_USES 2	       /* uses that promise more */
+#define RATE_RUNS  16	       /* that a kernel's rate is made of, at most */
 #define RETRY_NS   60000000000 /* after a failure that was not the source's */
 
 struct entry {
@@ -142,7 +143,9 @@ static void trim(struct cache *c)
 		next = e->newer;
 		if (c->stats.bytes <= c->memory_bytes && !over_code)
 			return;
+		/* A quarantine that was forgotten would be no quarantine. */
 		if (e->k.refs || e->io || e->k.state == KERNEL_COMPILING ||
+		    e->k.strikes >= KERNEL_STRIKES ||
 		    (c->stats.bytes <= c->memory_bytes && e->k.code_fd < 0))
 			continue;
 		forget_code(c, e);
@@ -339,7 +342,8 @@ static void consider(struct entry *e)
 	bool again = e->k.state == KERNEL_FAILED && e->retry_at && uv_hrtime() >= e->retry_at;
 
 	/* A GPU's kernel is of no use uncompiled, but only cache_want knows that it runs. */
-	if (!(e->k.arch ? e->wanted : e->cache->tier) || e->reading || e->k.strikes >= 2)
+	if (!(e->k.arch ? e->wanted : e->cache->tier) || e->reading ||
+	    e->k.strikes >= KERNEL_STRIKES)
 		return;
 	if ((e->k.state == KERNEL_ABSENT || again) && worth(e))
 		compile(e);
@@ -505,6 +509,35 @@ void cache_unref(struct cache *c, struct kernel *k)
 	k->refs--;
 	if (!k->refs)
 		trim(c);
+}
+
+void cache_note_rate(struct kernel *k, uint64_t elements, uint64_t busy_ns)
+{
+	if (k->now_runs >= RATE_RUNS) {
+		k->now_runs /= 2;
+		k->now_elements /= 2;
+		k->now_ns /= 2;
+	}
+	k->now_runs++;
+	k->now_elements += elements;
+	k->now_ns += busy_ns;
+}
+
+void cache_note_loaded(struct cache *c, struct kernel *k)
+{
+	list_remove(c, entry_of(k));
+	list_add(c, entry_of(k));
+	if (!k->tier)
+		k->now_runs = k->now_elements = k->now_ns = 0;
+	k->tier = 1;
+}
+
+void cache_blame(struct cache *c, struct kernel *k, const char *what)
+{
+	if (k->strikes < UINT8_MAX)
+		k->strikes++;
+	c->stats.quarantined += k->strikes == KERNEL_STRIKES;
+	snprintf(k->blame, sizeof k->blame, "%s", what);
 }
 
 void cache_note_run(struct cache *c, struct kernel *k, uint64_t elements, uint64_t busy_ns)

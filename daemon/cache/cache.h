@@ -16,6 +16,8 @@
 struct uv_loop_s;
 
 #define CACHE_ERROR_TEXT 1024
+#define CACHE_BLAME_TEXT 192
+#define KERNEL_STRIKES	 2
 
 enum kernel_state {
 	KERNEL_ABSENT,	  /* not compiled, not asked for */
@@ -35,7 +37,7 @@ struct kernel {
 	uint8_t state;	   /* enum kernel_state */
 	uint8_t from_disk; /* code came from the disk cache */
 	uint8_t tier;	   /* 0 until the worker has confirmed loaded code */
-	uint8_t strikes;   /* workers it killed; 2: quarantined */
+	uint8_t strikes;   /* workers it killed; KERNEL_STRIKES: quarantined */
 	int code_fd;	   /* read-only sealed memfd; -1 */
 	uint64_t code_bytes;
 	uint32_t registers, spill_bytes; /* the most of any entry; of GPUs' code */
@@ -45,14 +47,18 @@ struct kernel {
 	uint32_t ngeometry;
 	uint8_t untried; /* no trials: one ended a worker */
 	uint64_t compile_ns, runs, elements, busy_ns;
-	uint64_t first_session; /* origin */
+	/* Of the code it runs now, newer runs counting more: what is expected of the next. */
+	uint64_t now_runs, now_elements, now_ns;
+	uint64_t first_session;	      /* origin */
+	char blame[CACHE_BLAME_TEXT]; /* the last strike: what ran it, for whom, when */
 	char error[CACHE_ERROR_TEXT];
 };
 
 struct cache_stats {
 	uint64_t hits, misses, evictions, bytes, compiles, compile_failures, compile_ns;
 	uint64_t disk_hits, disk_misses, disk_writes, disk_errors, kernels, helper_deaths;
-	uint64_t codes;	     /* kernels with code, each of which holds a descriptor */
+	uint64_t codes; /* kernels with code, each of which holds a descriptor */
+	uint64_t quarantined;
 	uint64_t helper_fds; /* descriptors of compile helpers: sockets, sources that wait */
 };
 
@@ -87,6 +93,12 @@ void cache_unref(struct cache *c, struct kernel *k);
 void cache_note_run(struct cache *c, struct kernel *k, uint64_t elements, uint64_t busy_ns);
 /* A worker has this geometry for it: kept with it, on disk if it is one of trials. */
 void cache_note_geometry(struct cache *c, struct kernel *k, const struct cuda_geometry *g);
+/* A run that did nothing else took so long. */
+void cache_note_rate(struct kernel *k, uint64_t elements, uint64_t busy_ns);
+/* Its code was loaded: what was measured before is of other code. */
+void cache_note_loaded(struct cache *c, struct kernel *k);
+/* A worker died while it ran it: `what` tells where and for whom. */
+void cache_blame(struct cache *c, struct kernel *k, const char *what);
 void cache_get_stats(const struct cache *c, struct cache_stats *out);
 /* Calls fn for every kernel, most recently used first. */
 void cache_each(struct cache *c, void (*fn)(void *data, const struct kernel *k), void *data);

@@ -30,7 +30,7 @@ struct ctl_source {
 	 *   CLIENTS  {"clients": [{session, pid, uid, name, arrays, bytes, pending, ops,
 	 *            demands, device_seconds, queue_wait_seconds, plan_hits,
 	 *            plan_misses, fusion_refusals}]}
-	 *   KERNELS  {"kernels": [{id, state, tier, runs, elements, busy_seconds,
+	 *   KERNELS  {"kernels": [{id, state, strikes, blame, tier, runs, elements, busy_seconds,
 	 *            compile_seconds, from_disk, origin_session, key}]}
 	 *   KERNEL   one such row of the kernel `id` and source, reasons (an array of
 	 *            text), error; left empty when there is none

@@ -90,6 +90,7 @@ static void put_caches(cJSON *out, const struct brazed *d, const struct cache_st
 	ctl_put(out, "kernels.disk_misses", (double)k->disk_misses);
 	ctl_put(out, "kernels.disk_writes", (double)k->disk_writes);
 	ctl_put(out, "kernels.disk_errors", (double)k->disk_errors);
+	ctl_put(out, "kernels.quarantined", (double)k->quarantined);
 	ctl_put(out, "kernels.helper_deaths", (double)k->helper_deaths);
 	ctl_put(out, "compile_seconds.tier0", 0); /* interpreted from the nest as it is */
 	ctl_put(out, "compile_seconds.tier1", (double)k->compile_ns * 1e-9);
@@ -121,6 +122,9 @@ static void put_device(cJSON *list, const struct device *dev, const struct execu
 	cJSON_AddNumberToObject(row, "busy_seconds", (double)x->busy_ns * 1e-9);
 	cJSON_AddNumberToObject(row, "memory_bytes", (double)dev->capacity);
 	cJSON_AddNumberToObject(row, "used_bytes", (double)dev->used);
+	cJSON_AddNumberToObject(row, "memory_rate", (double)dev->memory_rate);
+	cJSON_AddNumberToObject(row, "upload_rate", x->up_bytes_us * 1e6);
+	cJSON_AddNumberToObject(row, "download_rate", x->down_bytes_us * 1e6);
 	cJSON_AddNumberToObject(row, "registered_bytes", (double)x->registered_bytes);
 	cJSON_AddNumberToObject(row, "beside_steps", (double)x->beside_steps);
 	cJSON_AddStringToObject(row, "text", dev->text);
@@ -282,8 +286,10 @@ static void put_geometries(cJSON *out, const struct kernel *k)
 static void put_kernel(cJSON *row, const struct kernel *k)
 {
 	cJSON_AddNumberToObject(row, "id", k->id);
-	cJSON_AddStringToObject(row, "state",
-				k->strikes >= 2 ? "quarantined" : state_name[k->state]);
+	cJSON_AddStringToObject(
+		row, "state", k->strikes >= KERNEL_STRIKES ? "quarantined" : state_name[k->state]);
+	cJSON_AddNumberToObject(row, "strikes", k->strikes);
+	cJSON_AddStringToObject(row, "blame", k->blame);
 	cJSON_AddNumberToObject(row, "tier", k->tier);
 	cJSON_AddNumberToObject(row, "arch", k->arch);
 	cJSON_AddNumberToObject(row, "registers", k->registers);
@@ -318,6 +324,7 @@ static void list_kernel(void *data, const struct kernel *k)
 /* ---- Why a kernel stands alone ---- */
 
 struct explanation {
+	const struct brazed *d;
 	const struct kernel *kernel;
 	cJSON *lines;
 };
@@ -359,19 +366,24 @@ static void add_line(struct explanation *e, const char *text)
 /* Which device its plans run on, and why. */
 static void explain_place(struct explanation *e, const struct plan *plan)
 {
-	static const char *const where[PLACE_CASES] = {"on the host", "on the device",
-						       "on host and device"};
+	static const char *const where[PLACE_CASES] = {
+#define X(id, text) text,
+		PLACE_CASE_TEXTS(X)
+#undef X
+	};
 	bool uses = false;
 
 	for (uint32_t i = 0; i < plan->nstep; i++)
 		uses |= runs(&plan->step[i], e->kernel);
 	for (int c = 0; uses && c < PLACE_CASES; c++) {
-		char text[PLACE_TEXT + 64];
+		const struct place *p = &plan->place[c];
+		char text[PLACE_TEXT + 128];
 
-		if (!*plan->place[c].text)
+		if (!*p->text)
 			continue;
-		snprintf(text, sizeof text, "with inputs %s it runs on %s", where[c],
-			 plan->place[c].text);
+		snprintf(text, sizeof text, "plan %llu, with inputs %s, runs on %s: %s",
+			 (unsigned long long)plan->number, where[c],
+			 e->d->device[p->device - 1].name, p->text);
 		add_line(e, text);
 	}
 }
@@ -400,7 +412,7 @@ static void explain_plan(void *data, const struct plan *plan)
 static void put_one_kernel(const struct brazed *d, uint32_t id, cJSON *out)
 {
 	struct kernel *k = cache_find(d->cache, id);
-	struct explanation e = {.kernel = k};
+	struct explanation e = {.d = d, .kernel = k};
 	char *source;
 
 	if (!k)

@@ -103,10 +103,25 @@ static uint32_t whole_us(double us)
 	return us < 4e9 ? (uint32_t)us : UINT32_MAX;
 }
 
-static uint32_t nest_cost(const struct nest *n)
+/* Of its arithmetic. */
+static double nest_math(const struct nest *n)
 {
-	double bytes = 0, ops = 0, par = (double)nest_parallel(n);
+	double ops = 0, par = (double)nest_parallel(n);
 	double all = par * (double)nest_reduced(n);
+
+	for (unsigned k = 0; k < n->ninstr; k++) {
+		const struct nest_instr *i = &n->instr[k];
+		const struct op_row *row = op_row(i->op == NI_REDUCE ? i->c : i->op);
+
+		if (row)
+			ops += row->cost * (k < n->post ? all : par);
+	}
+	return ops / TENTHS_PER_US;
+}
+
+static double nest_bytes_us(const struct nest *n)
+{
+	double bytes = 0;
 
 	for (unsigned k = 0; k < n->naccess; k++) {
 		double count = dtype_row(n->access[k].dtype)->bytes;
@@ -116,14 +131,7 @@ static uint32_t nest_cost(const struct nest *n)
 				count *= (double)n->extent[l];
 		bytes += count;
 	}
-	for (unsigned k = 0; k < n->ninstr; k++) {
-		const struct nest_instr *i = &n->instr[k];
-		const struct op_row *row = op_row(i->op == NI_REDUCE ? i->c : i->op);
-
-		if (row)
-			ops += row->cost * (k < n->post ? all : par);
-	}
-	return whole_us(bytes / BYTES_PER_US + ops / TENTHS_PER_US);
+	return bytes / BYTES_PER_US;
 }
 
 static uint32_t matmul_cost(const struct plan_matmul *m)
@@ -149,13 +157,15 @@ static void make_step(struct finish *f, uint32_t k)
 	u->matmul = NULL;
 	if (s->nest) {
 		s->kind = STEP_KERNEL;
-		s->cost_us = nest_cost(s->nest);
+		s->cost_us = whole_us(nest_bytes_us(s->nest) + nest_math(s->nest));
+		s->math_us = whole_us(nest_math(s->nest));
 		for (unsigned i = 0; i < s->nest->naccess; i++)
 			s->nest->access[i].slot = f->number[s->nest->access[i].slot];
 		return;
 	}
 	s->kind = STEP_MATMUL;
 	s->cost_us = matmul_cost(s->matmul);
+	s->math_us = s->cost_us;
 	for (unsigned i = 0; i < 3; i++)
 		s->matmul->slot[i] = f->number[s->matmul->slot[i]];
 }

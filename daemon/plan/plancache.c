@@ -24,6 +24,7 @@ struct plancache {
 	void (*release)(void *, struct plan *);
 	void *data;
 	struct plancache_stats stats;
+	uint64_t taken;
 };
 
 static uint64_t hash_part(const struct part *p)
@@ -146,6 +147,7 @@ void plancache_add(struct plancache *c, const struct part *p, struct plan *plan)
 	e->hash = hash_part(p);
 	e->bytes = sizeof *e + bytes + plan_bytes(plan);
 	e->plan = plan;
+	plan->number = ++c->taken;
 	plan->refs++;
 	e->chain = c->bucket[e->hash % BUCKETS];
 	c->bucket[e->hash % BUCKETS] = e;

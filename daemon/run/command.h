@@ -13,6 +13,9 @@
 #include "../nest/nest.h"
 #include "../worker/cuda_abi.h"
 
+/* Ids of regions in the memory of a device begin here. */
+#define DEVICE_REGION 0x80000000u
+
 #define COMMAND_BYTES (160 * 1024) /* a longer run is sent as several */
 
 /* Ticket of a CMD_RUN: the job in the upper bits, its packets counted in the lower
@@ -62,7 +65,8 @@ struct command_hello {
 	uint32_t arch;	       /* compute capability, 90 for 9.0; 0: the CPU */
 	uint64_t memory_bytes; /* of the device; 0: the host's */
 	uint32_t units;	       /* multiprocessors, or threads */
-	uint32_t pad;
+	uint32_t double_ratio; /* of its rates in single and double precision; 0: unknown */
+	uint64_t memory_rate;  /* bytes a second of its memory; 0: unknown */
 	char name[64];
 	char text[LIMIT_ERROR_TEXT];
 };

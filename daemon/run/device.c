@@ -6,8 +6,6 @@
 
 #include "../base/xalloc.h"
 
-#define DEVICE_REGION 0x80000000u /* regions from here on are the devices' */
-
 static void unlink_mirror(struct mirror *m)
 {
 	struct device *d = m->device;

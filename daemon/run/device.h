@@ -37,6 +37,8 @@ struct device {
 	uint8_t state; /* enum device_state */
 	uint32_t arch; /* compute capability; 0: the CPU */
 	uint32_t units;
+	uint32_t double_ratio;
+	uint64_t memory_rate; /* bytes a second; 0: unknown */
 	struct brazed *brazed;
 	struct executor *executor;
 	uint64_t capacity, used; /* bytes of mirrors; 0 on the CPU */

@@ -17,6 +17,9 @@
 #include "base/xalloc.h"
 #include "executor_impl.h"
 
+#define FEW_COPIES   16	      /* a packet's copies take so much less time than all of it */
+#define TELLING_COPY 262144.0 /* bytes; smaller ones measure their overhead */
+
 int64_t executor_clock(void)
 {
 	struct timespec t;
@@ -96,18 +99,52 @@ static bool is_failing(const struct executor *x, const struct executor_job *job)
 	return e != NULL;
 }
 
+static void note_rate(double *rate, uint64_t bytes, double bytes_us)
+{
+	if (bytes)
+		*rate = *rate > 0 ? *rate + (bytes_us - *rate) / 4 : bytes_us;
+}
+
+/* What a packet's copies tell of the way between host and device, if they were most of
+ * its work; both ways count alike where it went both. */
+static void note_copies(struct executor *x, const struct flight *f, uint64_t busy_ns)
+{
+	double steps = 0, bytes = (double)(f->up + f->down), us = (double)busy_ns * 1e-3;
+
+	for (uint32_t i = 0; i < f->nstep; i++)
+		steps += f->step[i].cost_us;
+	if (bytes < TELLING_COPY || us < 2 * steps)
+		return;
+	note_rate(&x->stats.up_bytes_us, f->up, bytes / (us - steps));
+	note_rate(&x->stats.down_bytes_us, f->down, bytes / (us - steps));
+}
+
+/* What its copies take of a packet's time, as far as one knows. */
+static double copies_us(const struct executor *x, const struct flight *f)
+{
+	double up = x->stats.up_bytes_us > 0 ? x->stats.up_bytes_us : COPY_BYTES_US;
+	double down = x->stats.down_bytes_us > 0 ? x->stats.down_bytes_us : COPY_BYTES_US;
+
+	return (double)f->up / up + (double)f->down / down;
+}
+
 /* Share a packet's measured time between its steps as predicted. */
 static void note_runs(struct executor *x, const struct flight *f, uint64_t busy_ns)
 {
+	bool steps_only = copies_us(x, f) * 1e3 * FEW_COPIES <= (double)busy_ns;
+
 	for (uint32_t i = 0; i < f->nstep; i++) {
 		const struct plan_step *s = &f->job->plan->step[f->step[i].step];
 		double share = ((double)f->step[i].cost_us + 1) / ((double)f->cost_us + f->nstep);
-
 		struct kernel *k = step_kernel(x, s);
+		uint64_t ns = (uint64_t)(share * (double)busy_ns) + 1;
 
-		if (k)
-			cache_note_run(x->cache, k, f->step[i].elements,
-				       (uint64_t)(share * (double)busy_ns) + 1);
+		if (!k)
+			continue;
+		cache_note_run(x->cache, k, f->step[i].elements, ns);
+		/* Nobody can tell copies from kernels in one measured time. */
+		if (steps_only)
+			cache_note_rate(k, f->step[i].elements, ns);
 	}
 }
 
@@ -212,6 +249,7 @@ static void run_done(struct executor *x, const struct command_done *done, size_t
 	if (done->status == OK) {
 		x->deaths_in_row = 0;
 		note_runs(x, &f, busy);
+		note_copies(x, &f, busy);
 		recover_mark_torn(job, &f, UINT32_MAX);
 		memcpy(job->fetched, done + 1, done->nfetch * LIMIT_INLINE_BYTES);
 		note_faults(job, faults, done->nfault);
@@ -241,7 +279,7 @@ static void code_done(struct executor *x, const struct command_done *done)
 	if (done->status != OK) {
 		code_refused(x, k, done);
 	} else if (k && k->id < x->known_cap) {
-		k->tier = 1;
+		cache_note_loaded(x->cache, k);
 		x->known[k->id] |= KNOWN_LOADED;
 	}
 	if (x->events.loaded)
@@ -530,6 +568,11 @@ void executor_kernel_drop(struct executor *x, uint32_t id)
 		return;
 	x->known[id] = 0;
 	spawn_send_simple(x, CMD_KERNEL_DROP, id, 0, 0, -1);
+}
+
+bool executor_step_known(const struct executor *x, const struct plan_step *s)
+{
+	return marshal_known(x, s);
 }
 
 uint64_t executor_step_cost(const struct executor *x, const struct plan_step *s)

@@ -39,6 +39,8 @@ struct executor_job {
 	const struct command_place *place; /* [slot of the plan] */
 	const uint64_t *imm;		   /* the partition's immediates */
 	uint64_t client;		   /* queue: session id */
+	const char *name;		   /* of the client, for messages; NULL: unknown */
+	uint32_t pid;			   /* likewise */
 	uint32_t nfetch;
 	const struct command_fetch *fetch;
 	uint32_t nbefore, nafter; /* copies before the first step, after the last */
@@ -89,6 +91,7 @@ struct executor_stats {
 	uint64_t beside_steps;			 /* that were launched beside others */
 	uint64_t trials, tuning_ns;		 /* of geometries, while its device was idle */
 	int pid;
+	double up_bytes_us, down_bytes_us; /* measured of copies; 0: none was telling */
 };
 
 enum status executor_create(struct executor **out, struct uv_loop_s *loop,
@@ -116,7 +119,9 @@ void executor_kernel_ready(struct executor *x, struct kernel *k);
 /* Is the code loaded?  It is sent if it has not been; events.loaded follows. */
 bool executor_kernel_loaded(struct executor *x, struct kernel *k);
 void executor_kernel_drop(struct executor *x, uint32_t id);
-/* Predicted microseconds of a step, corrected by what its kernel has taken so far. */
+/* Has its kernel been measured, so that executor_step_cost tells what it takes? */
+bool executor_step_known(const struct executor *x, const struct plan_step *s);
+/* Predicted microseconds of a step, corrected by what its kernel has taken lately. */
 uint64_t executor_step_cost(const struct executor *x, const struct plan_step *s);
 void executor_get_stats(const struct executor *x, struct executor_stats *out);
 

@@ -15,9 +15,10 @@
 
 #include "executor.h"
 
-#define CLIENT_FLIGHTS 2  /* packets a worker holds for a client: one runs, one waits */
-#define FLIGHTS	       16 /* for all; the CPU's worker, which runs one at a time: 2 */
-#define ATTEMPTS       3  /* worker deaths under one job before it fails */
+#define CLIENT_FLIGHTS 2     /* packets a worker holds for a client: one runs, one waits */
+#define FLIGHTS	       16    /* for all; the CPU's worker, which runs one at a time: 2 */
+#define ATTEMPTS       3     /* worker deaths under one job before it fails */
+#define COPY_BYTES_US  10000 /* bytes copied in a microsecond, until that was measured */
 
 /* Jobs of one client, in order of submission; in the ring while not empty. */
 struct queue {
@@ -39,6 +40,7 @@ struct flight {
 	uint64_t ticket;
 	int64_t sent_ns; /* when the worker could begin with it */
 	uint64_t cost_us;
+	uint64_t up, down; /* bytes that its copies carry to the device, from it */
 	uint32_t nstep, cap;
 	struct flight_step *step;
 };
@@ -151,6 +153,7 @@ static inline struct kernel *step_kernel(const struct executor *x, const struct 
 
 /* marshal.c: points of a kernel step (reduced ones counted), or multiply-adds. */
 uint64_t marshal_elements(const struct plan_step *s);
+bool marshal_known(const struct executor *x, const struct plan_step *s);
 uint64_t marshal_cost(const struct executor *x, const struct plan_step *s); /* us, corrected */
 bool marshal_all_sent(const struct executor_job *job);
 /* Fill x->packet and *f with the job's next steps; returns bytes. */

@@ -194,6 +194,7 @@ static enum status bind_outputs(struct job *j, struct trace *t, uint32_t region,
 		version_attach(t, v, storage_ref(j->slot[s]));
 		j->slot[s]->writer = j->device->index + 1;
 		j->slot[s]->writing++;
+		j->slot[s]->reads = 0;
 		if (!j->slot_use)
 			continue;
 		j->slot_use[s] |= USE_WRITE;

@@ -15,7 +15,6 @@
 #define TELLING_RUN 4096
 #define TILE_ROWS   128 /* the worker computes a product in rows of tiles this high */
 
-#define COPY_BYTES_US	10000 /* bytes copied in a microsecond, for predictions */
 #define COPY_STEP_BYTES (sizeof(struct command_step) + 2 * sizeof(struct command_place))
 
 uint64_t marshal_elements(const struct plan_step *s)
@@ -36,14 +35,24 @@ uint64_t marshal_elements(const struct plan_step *s)
  * this factor until it has been measured. */
 #define DEVICE_GAIN 16
 
+static bool rate_known(const struct kernel *k)
+{
+	return k && k->now_runs && k->now_elements / k->now_runs >= TELLING_RUN;
+}
+
+bool marshal_known(const struct executor *x, const struct plan_step *s)
+{
+	return rate_known(step_kernel(x, s));
+}
+
 uint64_t marshal_cost(const struct executor *x, const struct plan_step *s)
 {
 	const struct kernel *k = step_kernel(x, s);
 
-	if (!k || k->runs == 0 || k->busy_ns == 0 || k->elements / k->runs < TELLING_RUN)
+	if (!rate_known(k))
 		return x->target ? s->cost_us / DEVICE_GAIN : s->cost_us;
-	return (uint64_t)((double)marshal_elements(s) * (double)k->busy_ns / (double)k->elements /
-			  1000.0);
+	return (uint64_t)((double)marshal_elements(s) * (double)k->now_ns /
+			  (double)k->now_elements / 1000.0);
 }
 
 /* What a step can be cut into. */
@@ -315,6 +324,7 @@ static bool put_copy(struct executor_job *job, struct flight *f, uint32_t end, c
 	memcpy(at + sizeof c, &copy->from, sizeof copy->from);
 	memcpy(at + sizeof c + sizeof copy->from, &copy->to, sizeof copy->to);
 	f->cost_us += copy->bytes / COPY_BYTES_US;
+	*(copy->from.region < DEVICE_REGION ? &f->up : &f->down) += copy->bytes;
 	job->copied++;
 	return true;
 }
@@ -341,6 +351,7 @@ size_t marshal_packet(struct executor *x, struct executor_job *job, struct fligh
 
 	f->nstep = 0;
 	f->cost_us = 0;
+	f->up = f->down = 0;
 	used += put_copies(job, f, job->nbefore, x->packet + used, limit - used, &run.nstep);
 	f->cost_us = 0; /* the device's own work is what is cut and shared out */
 	while (job->copied >= job->nbefore && job->step < job->plan->nstep && used <= limit) {

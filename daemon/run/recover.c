@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "base/log.h"
 #include "executor_impl.h"
@@ -68,18 +69,34 @@ static int64_t begun_step(const struct executor *x, const struct flight *f)
 	return -1;
 }
 
+/* What ran, for whom, when. */
+static void describe_run(char *out, size_t n, const struct executor *x,
+			 const struct executor_job *job, uint32_t step)
+{
+	time_t now = time(NULL);
+	struct tm utc;
+	char when[24] = "";
+
+	strftime(when, sizeof when, "%FT%TZ", gmtime_r(&now, &utc));
+	snprintf(out, n, "step %u of plan %llu, run by %s (client %llu, pid %u), %s of %s at %s",
+		 step, (unsigned long long)job->plan->number, job->name ? job->name : "?",
+		 (unsigned long long)job->client, job->pid,
+		 x->hung ? "hung the worker" : "killed the worker", x->device, when);
+}
+
 static void blame(const struct executor *x, const struct executor_job *job, uint32_t step)
 {
+	char what[CACHE_BLAME_TEXT];
 	struct kernel *k = NULL;
 
 	if (step < job->plan->nstep)
 		k = step_kernel(x, &job->plan->step[step]);
 	if (!k)
 		return;
-	if (k->strikes < UINT8_MAX)
-		k->strikes++;
-	log_warn("recover", "kernel %u: strike %u (step %u of client %llu)", k->id, k->strikes,
-		 step, (unsigned long long)job->client);
+	describe_run(what, sizeof what, x, job, step);
+	cache_blame(x->cache, k, what);
+	log_warn("recover", "kernel %u, strike %u%s: %s", k->id, k->strikes,
+		 k->strikes == KERNEL_STRIKES ? ", is quarantined" : "", what);
 }
 
 /* Was a kernel under trial?  Then it will be no more. */

@@ -143,7 +143,7 @@ static int64_t quarantined_step(const struct executor *x, const struct executor_
 	for (uint32_t i = job->step; i < job->plan->nstep; i++) {
 		const struct kernel *k = step_kernel(x, &job->plan->step[i]);
 
-		if (k && k->strikes >= 2)
+		if (k && k->strikes >= KERNEL_STRIKES)
 			return i;
 	}
 	return -1;
@@ -181,8 +181,9 @@ void schedule_send(struct executor *x)
 			continue;
 		}
 		err_set(&err, E_QUARANTINED,
-			"kernel %u of step %lld has killed the worker twice and is not run again",
-			step_kernel(x, &job->plan->step[bad])->id, (long long)bad);
+			"kernel %u of step %lld has killed the worker of %s twice and is not run "
+			"again there",
+			step_kernel(x, &job->plan->step[bad])->id, (long long)bad, x->device);
 		schedule_remove(x, job);
 		executor_end_later(x, job, &err);
 	}

@@ -26,6 +26,7 @@ struct storage {
 	uint8_t placed;
 	uint8_t host;	  /* the value lies in the arena (when its version is stored) */
 	uint8_t fetching; /* it is on its way there */
+	uint8_t reads;	  /* a plan whose device was chosen by cost has read this value */
 	uint8_t writer;	  /* device, from 1 on, of jobs in flight that write it ... */
 	uint32_t writing; /* ... and how many they are */
 	struct mirror *mirror;

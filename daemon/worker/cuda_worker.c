@@ -178,7 +178,9 @@ static void say_hello(struct cuda *c, const struct err *err)
 				      .status = (uint32_t)err->code,
 				      .arch = c->arch,
 				      .memory_bytes = c->memory,
-				      .units = c->units};
+				      .units = c->units,
+				      .double_ratio = c->single_to_double,
+				      .memory_rate = c->memory_rate};
 
 	memcpy(hello.name, c->name, sizeof hello.name);
 	memcpy(hello.text, err->text, sizeof hello.text);

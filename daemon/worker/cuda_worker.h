@@ -335,7 +335,7 @@ struct cuda {
 	uint32_t arch, units;
 	struct cuda_limits limits;	/* of a multiprocessor */
 	uint32_t khz, single_to_double; /* clock; how much faster float32 is than float64 */
-	uint64_t memory;
+	uint64_t memory, memory_rate;	/* bytes, bytes a second */
 	char name[64];
 	bool pools;	  /* memory comes from pools */
 	bool write_value; /* words are written by cuStreamWriteValue32 */

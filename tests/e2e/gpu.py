@@ -71,5 +71,9 @@ class Gpu:
         new.write_text(f"pid={self.usable()['worker_pid']},{rules}")
         os.replace(new, self.control)
 
+    def release(self):
+        """Let a device begin that was started with hold=1."""
+        self.control.write_text("hold=0")
+
     def deaths(self):
         return self.device()["worker_deaths"]

@@ -356,19 +356,3 @@ def test_no_nvrtc():
         assert a.do("x = np.asarray(numpy.arange(777.)); out = float((x * 31 + 0.125).sum())") == (
             sum(i * 31 + 0.125 for i in range(777)))
         assert "/nowhere/libnvrtc.so" in gpu.daemon.log_text()
-
-
-# ---- Which device ----
-
-
-def test_auto_chooses_by_cost():
-    with Gpu("auto") as gpu:
-        gpu.usable()
-        a = gpu.talker("auto")
-        a.do("small = np.asarray(numpy.arange(100.)); out = float((small * 2).sum())")
-        for _ in range(4):
-            a.do("braze.wait(small * 2 + 1)")
-        assert gpu.device()["runs"] == 0
-        kernels = [gpu.daemon.get(f"/kernels/{k['id']}") for k in gpu.daemon.kernels()]
-        reasons = [r for k in kernels for r in k["reasons"]]
-        assert any("runs on cpu: predicted" in r for r in reasons), reasons

@@ -6,7 +6,7 @@
  *
  *   cu_enter (cu_fault.c: injected errors, the context's fault)
  *     -> struct cu_op in a stream's queue (cu_stream.c: one thread for each stream)
- *     -> cu_op_execute (cu_op.c) -> ptx_run for kernels
+ *     -> cu_op_execute (cu_op.c) -> ptx_run for kernels, cu_clock.c for what it takes
  *
  * Device addresses are made up and mapped nowhere; cu_memory.c knows what lies behind
  * them.  One lock, cu_lock, guards all tables; a stream's queue has its own.  cu_lock
@@ -35,6 +35,10 @@ struct cu_config {
 	long delay_us;	   /* before each operation of a stream */
 	unsigned major, minor, devices, sms, seed, threads, khz;
 	bool race, stale;
+	bool hold; /* cuInit does not return */
+	/* Of events: the machine's clock, or a GPU's with these numbers (cu_clock.c). */
+	bool modelled;
+	double memory_gbs, link_gbs, launch_us, slow;
 };
 extern struct cu_config cu_config;
 
@@ -50,11 +54,11 @@ struct cu_injected cu_take_injected(void);
 
 /* ---- order between operations (cu_race.c) ---- */
 
-#define CU_CLOCK_STREAMS 64 /* streams at a time that are watched */
+#define CU_PAST_STREAMS 64 /* streams at a time that are watched */
 
-/* For each place of a stream: operations of it that come before. */
-struct cu_clock {
-	uint64_t at[CU_CLOCK_STREAMS];
+/* What comes before: for each place of a stream, how many operations of it. */
+struct cu_past {
+	uint64_t at[CU_PAST_STREAMS];
 };
 
 /* Bytes of one allocation that an operation has touched. */
@@ -70,8 +74,8 @@ int cu_race_stream(void); /* a place; -1: none is left, the stream is not watche
 void cu_race_stream_ends(int slot);
 void cu_race_queued(struct cu_op *op);
 void cu_race_begins(struct CUstream_st *s, const struct cu_op *op);
-void cu_race_join(struct cu_clock *c, const struct cu_clock *other);
-void cu_race_waited(const struct cu_clock *c); /* the caller, for what has this clock */
+void cu_race_join(struct cu_past *c, const struct cu_past *other);
+void cu_race_waited(const struct cu_past *c); /* the caller, for what has this past */
 /* False, with a text: something else touches the bytes, too, and nothing orders them. */
 bool cu_race_touch(const struct CUstream_st *s, const struct cu_op *op, const struct cu_touch *t,
 		   char *text, size_t size);
@@ -181,7 +185,9 @@ struct cu_op {
 	struct CUstream_st *other; /* held */
 	uint64_t sequence;
 	struct cu_injected injected;
-	struct cu_clock queued;	      /* what the caller had waited for */
+	double asked_ms;	      /* the host's clock when it was queued */
+	uint64_t accessed;	      /* bytes of device memory that the kernel read and wrote */
+	struct cu_past queued;	      /* what the caller had waited for */
 	struct cu_launched *launched; /* held: the launch of a graph that it is a node of */
 	unsigned node;
 	struct cu_touch *touch; /* what a kernel or a library touched, once it has been executed */
@@ -191,6 +197,7 @@ struct cu_op {
 struct cu_op *cu_op_new(enum cu_op_kind kind);
 struct cu_op *cu_op_clone(const struct cu_op *op);
 void cu_op_delete(struct cu_op *op);
+/* Executes it, and then tells its event, if it records one. */
 void cu_op_execute(struct CUstream_st *s, struct cu_op *op);
 const char *cu_op_name(const struct cu_op *op);
 /* The operation `data` has touched these bytes of an allocation. */
@@ -205,10 +212,11 @@ struct CUstream_st {
 	pthread_cond_t work, progress;
 	struct cu_op *head, *tail;
 	uint64_t submitted, done;
+	double ms; /* cu_clock.c's */
 	unsigned flags, refs;
 	int priority;
-	int slot; /* its place in clocks; -1: none */
-	struct cu_clock clock;
+	int slot; /* its place in pasts; -1: none */
+	struct cu_past past;
 	bool ended;
 	struct CUgraph_st *capture; /* recording instead of executing */
 };
@@ -231,15 +239,24 @@ struct CUevent_st {
 	pthread_cond_t done_changed;
 	uint64_t recorded, done; /* numbers of records asked for and reached */
 	double ms;		 /* when the last was reached */
-	struct cu_clock clock;	 /* of its stream then */
+	struct cu_past past;	 /* of its stream then */
 	unsigned flags, refs;
 };
 
-void cu_event_reach(struct CUevent_st *e, uint64_t sequence, const struct cu_clock *clock);
+/* At a time, behind the operations that are in `past`. */
+void cu_event_reach(struct CUevent_st *e, uint64_t sequence, double ms, const struct cu_past *past);
+double cu_event_ms(struct CUevent_st *e); /* when the last was reached */
 void cu_event_wait(struct CUevent_st *e, uint64_t sequence, const volatile int *cancel);
 void cu_event_release(struct CUevent_st *e);
 void cu_event_free_all(struct CUctx_st *c);
-double cu_now_ms(void);
+
+/* ---- time (cu_clock.c) ---- */
+
+/* The operation has been executed: when it ended. */
+double cu_clock_pass(struct CUstream_st *s, const struct cu_op *op);
+double cu_clock_host(void);
+void cu_clock_waited(double ms);		 /* the host has waited until then */
+double cu_clock_of(const struct CUstream_st *s); /* when what it has executed ended */
 
 /* ---- modules (cu_module.c), graphs (cu_graph.c) ---- */
 

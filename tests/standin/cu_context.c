@@ -6,6 +6,7 @@
  * the context is retained again. */
 #include "cu.h"
 #include <stdlib.h>
+#include <unistd.h>
 
 pthread_mutex_t cu_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -72,6 +73,10 @@ CUresult cuInit(unsigned flags)
 {
 	cu_fault_setup();
 	CUresult error = cu_enter(__func__);
+	while (cu_config.hold && !error) {
+		usleep(5000);
+		error = cu_enter("");
+	}
 	if (error)
 		return error;
 	if (flags)

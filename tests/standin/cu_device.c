@@ -95,7 +95,6 @@ static const struct {
 	{CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY, 1},
 	{CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS, 1},
 	{CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, 1000000},
-	{CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, 64},
 	{CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 4 << 20},
 	{CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, 2048},
 	{CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, 32},
@@ -117,6 +116,8 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
 		*value = (int)cu_config.sms;
 	else if (attribute == CU_DEVICE_ATTRIBUTE_CLOCK_RATE)
 		*value = (int)cu_config.khz;
+	else if (attribute == CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)
+		*value = (int)(cu_config.memory_gbs * 4); /* bits: two in each turn of the clock */
 	else if (attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)
 		*value = (int)cu_config.major;
 	else if (attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)

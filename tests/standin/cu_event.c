@@ -4,24 +4,24 @@
 #include <stdlib.h>
 #include <time.h>
 
-double cu_now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
-void cu_event_reach(struct CUevent_st *e, uint64_t sequence, const struct cu_clock *clock)
+void cu_event_reach(struct CUevent_st *e, uint64_t sequence, double ms, const struct cu_past *past)
 {
 	pthread_mutex_lock(&e->lock);
 	if (sequence > e->done) {
 		e->done = sequence;
-		e->ms = cu_now_ms();
-		cu_race_join(&e->clock, clock);
+		e->ms = ms;
+		cu_race_join(&e->past, past);
 	}
 	pthread_cond_broadcast(&e->done_changed);
 	pthread_mutex_unlock(&e->lock);
+}
+
+double cu_event_ms(struct CUevent_st *e)
+{
+	pthread_mutex_lock(&e->lock);
+	double ms = e->ms;
+	pthread_mutex_unlock(&e->lock);
+	return ms;
 }
 
 /* cancel is looked at from time to time: the stream of the record may be gone. */
@@ -180,7 +180,7 @@ CUresult cuEventQuery(CUevent event)
 		return error;
 	if (!reached(event))
 		return CUDA_ERROR_NOT_READY;
-	cu_race_waited(&event->clock);
+	cu_race_waited(&event->past);
 	return CUDA_SUCCESS;
 }
 
@@ -195,7 +195,8 @@ CUresult cuEventSynchronize(CUevent event)
 	uint64_t sequence = event->recorded;
 	pthread_mutex_unlock(&event->lock);
 	cu_event_wait(event, sequence, &c->cancel);
-	cu_race_waited(&event->clock);
+	cu_clock_waited(cu_event_ms(event));
+	cu_race_waited(&event->past);
 	cu_pool_synchronized(c->device);
 	return (CUresult)__atomic_load_n(&c->fault, __ATOMIC_SEQ_CST);
 }
@@ -216,7 +217,7 @@ static CUresult elapsed(const char *function, float *ms, CUevent start, CUevent 
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (!reached(start) || !reached(end))
 		return CUDA_ERROR_NOT_READY;
-	*ms = (float)(end->ms - start->ms);
+	*ms = (float)(cu_event_ms(end) - cu_event_ms(start));
 	return CUDA_SUCCESS;
 }
 

@@ -31,7 +31,11 @@ struct cu_config cu_config = {.vram = 8ull << 30,
 			      .threads = 2,
 			      .khz = 1000000,
 			      .race = true,
-			      .stale = true};
+			      .stale = true,
+			      .memory_gbs = 1000,
+			      .link_gbs = 10,
+			      .launch_us = 4,
+			      .slow = 1};
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rule rules[MAX_RULES];
@@ -116,6 +120,46 @@ static bool set_number(const char *key, const char *value)
 	return false;
 }
 
+/* Of the modelled clock. */
+static bool set_real(const char *key, const char *value)
+{
+	struct cu_config *c = &cu_config;
+	const struct {
+		const char *key;
+		double *to;
+	} reals[] = {{"memory_gbs", &c->memory_gbs},
+		     {"link_gbs", &c->link_gbs},
+		     {"launch_us", &c->launch_us},
+		     {"slow", &c->slow}};
+
+	for (size_t k = 0; k < sizeof(reals) / sizeof(reals[0]); k++)
+		if (!strcmp(key, reals[k].key)) {
+			double v = strtod(value, NULL);
+
+			if (v > 0)
+				*reals[k].to = v;
+			return v > 0;
+		}
+	return false;
+}
+
+static bool set_switch(const char *key, const char *value)
+{
+	struct cu_config *c = &cu_config;
+
+	if (!strcmp(key, "race"))
+		c->race = strtol(value, NULL, 0) != 0;
+	else if (!strcmp(key, "stale"))
+		c->stale = strtol(value, NULL, 0) != 0;
+	else if (!strcmp(key, "hold"))
+		c->hold = strtol(value, NULL, 0) != 0;
+	else if (!strcmp(key, "clock"))
+		c->modelled = !strcmp(value, "model");
+	else
+		return false;
+	return true;
+}
+
 static bool set(const char *key, const char *value)
 {
 	struct cu_config *c = &cu_config;
@@ -130,16 +174,13 @@ static bool set(const char *key, const char *value)
 		c->delay_us = strtol(value, NULL, 0);
 	else if (!strcmp(key, "max_instr"))
 		c->max_instructions = strtoull(value, NULL, 0);
-	else if (!strcmp(key, "race"))
-		c->race = strtol(value, NULL, 0) != 0;
-	else if (!strcmp(key, "stale"))
-		c->stale = strtol(value, NULL, 0) != 0;
 	else if (!strcmp(key, "log"))
 		log_file = log_file ? log_file : fopen(value, "ae");
 	else if (!strcmp(key, "control"))
 		snprintf(control, sizeof(control), "%s", value);
 	else
-		return !strcmp(key, "missing") || set_number(key, value) || set_rule(key, value);
+		return !strcmp(key, "missing") || set_number(key, value) || set_real(key, value) ||
+		       set_switch(key, value) || set_rule(key, value);
 	return true;
 }
 

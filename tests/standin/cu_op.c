@@ -160,6 +160,7 @@ static void kernel(struct CUctx_st *c, struct cu_op *op)
 	struct ptx_report report;
 
 	ptx_run(op->function->kernel, &host, &op->launch, &report);
+	op->accessed = report.bytes;
 	if (report.fault && !c->cancel)
 		cu_set_fault(c, (int)report.fault, report.text);
 }
@@ -217,7 +218,7 @@ static void wait_event(struct CUstream_st *s, const struct cu_op *op)
 	if (op->injected.skip)
 		return;
 	cu_event_wait(op->event, op->sequence, &s->context->cancel);
-	cu_race_join(&s->clock, &op->event->clock);
+	cu_race_join(&s->past, &op->event->past);
 }
 
 static void release(struct CUstream_st *s, const struct cu_op *op)
@@ -227,6 +228,12 @@ static void release(struct CUstream_st *s, const struct cu_op *op)
 	pthread_mutex_lock(&cu_lock);
 	cu_memory_free(op->to);
 	pthread_mutex_unlock(&cu_lock);
+}
+
+static void carry_out(struct CUstream_st *s, struct cu_op *op)
+{
+	if (works(s->context) && !op->injected.skip)
+		compute(s, op);
 }
 
 /* After a fault, and while the context goes away, nothing is computed any more; what
@@ -244,18 +251,17 @@ void cu_op_execute(struct CUstream_st *s, struct cu_op *op)
 	case OP_KERNEL:
 	case OP_HOST_CALL:
 	case OP_LIBRARY:
-		if (works(c) && !op->injected.skip)
-			compute(s, op);
+		carry_out(s, op);
 		break;
 	case OP_RECORD:
-		cu_event_reach(op->event, op->sequence, &s->clock);
-		break;
+		cu_event_reach(op->event, op->sequence, cu_clock_pass(s, op), &s->past);
+		return;
 	case OP_WAIT_EVENT:
 		wait_event(s, op);
 		break;
 	case OP_WAIT_STREAM:
 		cu_stream_drain(op->other, op->sequence);
-		cu_race_join(&s->clock, &op->other->clock);
+		cu_race_join(&s->past, &op->other->past);
 		break;
 	case OP_BIRTH:
 		cu_memory_birth(op->to);
@@ -267,4 +273,6 @@ void cu_op_execute(struct CUstream_st *s, struct cu_op *op)
 	case OP_END:
 		break;
 	}
+	if (!op->injected.skip)
+		cu_clock_pass(s, op);
 }

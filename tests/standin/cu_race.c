@@ -6,10 +6,10 @@
  * Out: a text when another touched the same bytes before, one of the two wrote, and
  * neither had to wait for the other; however they happened to be executed.
  *
- * Order is kept by vector clocks: a place for each stream, which counts its operations.
- * An event carries the clock of the stream that it was recorded in to those that wait
- * for it; what the caller waits for is behind everything that is queued later.  Nodes of
- * one graph are ordered by its edges only. */
+ * Order is kept by vector clocks (struct cu_past): a place for each stream, which counts
+ * its operations.  An event carries the past of the stream that it was recorded in to those that
+ * wait for it; what the caller waits for is behind everything that is queued later.  Nodes of one
+ * graph are ordered by its edges only. */
 #include "cu.h"
 #include <stdlib.h>
 #include <string.h>
@@ -35,13 +35,13 @@ struct history {
 #define BUCKETS 1024
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct history *table[BUCKETS];
-static struct cu_clock host;		   /* what the caller has waited for */
-static uint64_t reached[CU_CLOCK_STREAMS]; /* operations of each place, its streams' all */
-static bool taken[CU_CLOCK_STREAMS];
+static struct cu_past host;		  /* what the caller has waited for */
+static uint64_t reached[CU_PAST_STREAMS]; /* operations of each place, its streams' all */
+static bool taken[CU_PAST_STREAMS];
 
-static void join(struct cu_clock *c, const struct cu_clock *other)
+static void join(struct cu_past *c, const struct cu_past *other)
 {
-	for (unsigned k = 0; k < CU_CLOCK_STREAMS; k++)
+	for (unsigned k = 0; k < CU_PAST_STREAMS; k++)
 		c->at[k] = other->at[k] > c->at[k] ? other->at[k] : c->at[k];
 }
 
@@ -52,7 +52,7 @@ int cu_race_stream(void)
 	int slot = -1;
 
 	pthread_mutex_lock(&lock);
-	for (int k = 0; k < CU_CLOCK_STREAMS && slot < 0; k++)
+	for (int k = 0; k < CU_PAST_STREAMS && slot < 0; k++)
 		if (!taken[k]) {
 			taken[k] = true;
 			slot = k;
@@ -79,20 +79,20 @@ void cu_race_queued(struct cu_op *op)
 void cu_race_begins(struct CUstream_st *s, const struct cu_op *op)
 {
 	pthread_mutex_lock(&lock);
-	join(&s->clock, &op->queued);
+	join(&s->past, &op->queued);
 	if (s->slot >= 0)
-		s->clock.at[s->slot] = ++reached[s->slot];
+		s->past.at[s->slot] = ++reached[s->slot];
 	pthread_mutex_unlock(&lock);
 }
 
-void cu_race_join(struct cu_clock *c, const struct cu_clock *other)
+void cu_race_join(struct cu_past *c, const struct cu_past *other)
 {
 	pthread_mutex_lock(&lock);
 	join(c, other);
 	pthread_mutex_unlock(&lock);
 }
 
-void cu_race_waited(const struct cu_clock *c)
+void cu_race_waited(const struct cu_past *c)
 {
 	cu_race_join(&host, c);
 }
@@ -126,7 +126,7 @@ static void forget(uint64_t at)
 	}
 }
 
-static bool before(const struct entry *old, const struct entry *new, const struct cu_clock *now)
+static bool before(const struct entry *old, const struct entry *new, const struct cu_past *now)
 {
 	if (old->launched && old->launched == new->launched)
 		return old->node == new->node ||
@@ -134,7 +134,7 @@ static bool before(const struct entry *old, const struct entry *new, const struc
 	return old->slot == new->slot || old->time <= now->at[old->slot];
 }
 
-static void keep(struct history *h, const struct entry *new, const struct cu_clock *now)
+static void keep(struct history *h, const struct entry *new, const struct cu_past *now)
 {
 	size_t n = 0;
 
@@ -174,12 +174,12 @@ bool cu_race_touch(const struct CUstream_st *s, const struct cu_op *op, const st
 	snprintf(new.what, sizeof(new.what), "%s", cu_op_name(op));
 	pthread_mutex_lock(&lock);
 	struct history *h = history_of(t->allocation, true);
-	new.time = s->clock.at[s->slot];
+	new.time = s->past.at[s->slot];
 	for (size_t k = 0; k < h->count && !other; k++) {
 		const struct entry *old = &h->entry[k];
 
 		if ((old->write || new.write) && old->lo < new.hi &&new.lo < old->hi &&
-		    !before(old, &new, &s->clock))
+		    !before(old, &new, &s->past))
 			other = old;
 	}
 	if (other)
@@ -193,7 +193,7 @@ bool cu_race_touch(const struct CUstream_st *s, const struct cu_op *op, const st
 			 (unsigned long long)(other->lo - t->allocation),
 			 (unsigned long long)(other->hi - t->allocation));
 	else
-		keep(h, &new, &s->clock);
+		keep(h, &new, &s->past);
 	pthread_mutex_unlock(&lock);
 	return !other;
 }

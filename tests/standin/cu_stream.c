@@ -92,6 +92,7 @@ CUresult cu_stream_find(struct CUctx_st *c, CUstream handle, struct CUstream_st 
 
 static void append(struct CUstream_st *s, struct cu_op *op)
 {
+	op->asked_ms = cu_clock_host();
 	pthread_mutex_lock(&s->lock);
 	s->submitted++;
 	if (s->tail)
@@ -170,7 +171,7 @@ void cu_stream_drain_all(struct CUctx_st *c)
 		uint64_t sequence = list[n]->submitted;
 		pthread_mutex_unlock(&list[n]->lock);
 		cu_stream_drain(list[n], sequence);
-		cu_race_waited(&list[n]->clock);
+		cu_race_waited(&list[n]->past);
 		cu_stream_release(list[n]);
 	}
 }
@@ -280,7 +281,7 @@ CUresult cuStreamQuery(CUstream stream)
 		return fault_of(s->context);
 	if (!idle)
 		return CUDA_ERROR_NOT_READY;
-	cu_race_waited(&s->clock);
+	cu_race_waited(&s->past);
 	return CUDA_SUCCESS;
 }
 
@@ -292,7 +293,8 @@ static CUresult synchronize(struct CUstream_st *s)
 	uint64_t sequence = s->submitted;
 	pthread_mutex_unlock(&s->lock);
 	cu_stream_drain(s, sequence);
-	cu_race_waited(&s->clock);
+	cu_clock_waited(cu_clock_of(s));
+	cu_race_waited(&s->past);
 	cu_pool_synchronized(s->context->device);
 	return fault_of(s->context);
 }

@@ -67,6 +67,7 @@ struct ptx_launch {
 struct ptx_report {
 	enum ptx_fault fault;
 	uint64_t instructions; /* each counted once for all lanes that took part */
+	uint64_t bytes;	       /* of device memory, that lanes read and wrote */
 	char text[512];	       /* of a fault: kernel, line, block, lane, address */
 };
 

@@ -74,6 +74,7 @@ struct run {
 	struct run_touched touched[RUN_TOUCHED];
 	u64 instructions; /* of this block */
 	u64 total;
+	u64 bytes; /* of device memory that its lanes have accessed */
 	struct ptx_report *report;
 	const int *stop; /* another thread of this launch has faulted */
 };

@@ -111,6 +111,7 @@ static bool global(struct run *r, struct extent e, unsigned bytes, bool write)
 	char **pointer = r->space->pointer;
 	const struct ptx_range *range = range_of(r, e.lowest, e.highest - e.lowest + bytes);
 
+	r->bytes += (u64)bytes * r->count;
 	if (range) {
 		char *host = range->host;
 		u64 lo = range->lo;

@@ -378,6 +378,7 @@ static void finish(struct work *w, const struct run *r)
 	if (mine->fault && !w->report->fault)
 		*w->report = *mine;
 	w->report->instructions += r->total;
+	w->report->bytes += r->bytes;
 	pthread_mutex_unlock(&w->lock);
 }
 

@@ -249,6 +249,53 @@ Test(streams, control_file_while_running)
 	unlink(path);
 }
 
+static double elapsed(CUevent begin, CUevent end)
+{
+	float ms = 0;
+
+	GOOD(cuEventSynchronize(end));
+	GOOD(cuEventElapsedTime(&ms, begin, end));
+	return (double)ms;
+}
+
+/* What the interpreter takes is in no time: bytes over bandwidths and launches are. */
+Test(streams, modelled_clock)
+{
+	options("log=/dev/null,clock=model,link_gbs=2,memory_gbs=100,launch_us=5,slow=10,"
+		"delay_us=3000");
+	device();
+	CUfunction f = function_of(module_of(kernels), "step");
+	CUdeviceptr p = zeroed(), big = memory(1 << 20);
+	char *host = calloc(1, 1 << 20);
+	CUstream s = stream(), other = stream();
+	CUevent begin, middle, end;
+
+	GOOD(cuEventCreate(&begin, CU_EVENT_DEFAULT));
+	GOOD(cuEventCreate(&middle, CU_EVENT_DEFAULT));
+	GOOD(cuEventCreate(&end, CU_EVENT_DEFAULT));
+	GOOD(cuEventRecord(begin, s));
+	GOOD(cuMemcpyHtoDAsync_v2(big, host, 1 << 20, s));
+	GOOD(cuEventRecord(middle, s));
+	step(f, p, 2, s);
+	step(f, p, 2, s);
+	GOOD(cuEventRecord(end, s));
+	cr_expect_float_eq(elapsed(begin, middle), 0.005 + 1048576 / 2e6, 1e-4);
+	cr_expect_float_eq(elapsed(middle, end), 2 * 10 * (0.005 + 8 / 1e8), 1e-4);
+	/* What another stream waits for is not over before; what the host has waited for
+	 * neither. */
+	GOOD(cuStreamWaitEvent(other, end, 0));
+	GOOD(cuEventRecord(middle, other));
+	cr_expect_float_eq(elapsed(end, middle), 0, 1e-6);
+	GOOD(cuEventRecord(begin, other));
+	step(f, p, 2, other);
+	GOOD(cuEventRecord(end, stream()));
+	GOOD(cuStreamSynchronize(other));
+	GOOD(cuEventRecord(middle, stream()));
+	cr_expect_float_eq(elapsed(begin, end), 0, 1e-6, "streams run side by side");
+	cr_expect_float_eq(elapsed(begin, middle), 0.05, 1e-3);
+	free(host);
+}
+
 /* ---- graphs ---- */
 
 static CUDA_KERNEL_NODE_PARAMS node_params(CUfunction f, void **params)

@@ -187,6 +187,45 @@ Test(cache, a_run_that_is_worth_it_compiles_at_once_and_a_small_one_does_not)
 	stop(f);
 }
 
+Test(cache, what_is_expected_of_a_kernel_is_what_its_present_code_has_taken_lately)
+{
+	struct fixture *f = start((struct cache_config){.tier = 0});
+	struct kernel *k = cache_get(f->cache, spec(1), 0, 1);
+
+	cache_note_rate(k, 1000, 9000);
+	cr_assert_eq(k->now_runs, 1);
+	cache_note_loaded(f->cache, k);
+	cr_assert_eq(k->tier, 1);
+	cr_assert_eq(k->now_runs, 0, "those were runs of the interpreter");
+	for (int i = 0; i < 100; i++)
+		cache_note_rate(k, 1000, 9000);
+	for (int i = 0; i < 100; i++)
+		cache_note_rate(k, 1000, 1000);
+	cr_assert_lt((double)k->now_ns / (double)k->now_elements, 1.1);
+	cache_note_loaded(f->cache, k);
+	cr_assert_gt(k->now_runs, 0, "the same code in another worker");
+	stop(f);
+}
+
+Test(cache, a_quarantined_kernel_is_kept_and_counted)
+{
+	struct fixture *f = start((struct cache_config){.tier = 0, .memory_bytes = 1});
+	struct kernel *bad = cache_get(f->cache, spec(1), 0, 1);
+	uint32_t id = bad->id;
+
+	cache_blame(f->cache, bad, "once");
+	cr_assert_eq(stats(f).quarantined, 0);
+	cache_blame(f->cache, bad, "twice");
+	cr_assert_eq(stats(f).quarantined, 1);
+	cache_blame(f->cache, bad, "for good");
+	cr_assert_eq(stats(f).quarantined, 1);
+	cr_assert_str_eq(bad->blame, "for good");
+	cache_unref(f->cache, bad);
+	cache_unref(f->cache, cache_get(f->cache, spec(2), 0, 1));
+	cr_assert_eq(cache_find(f->cache, id), bad);
+	stop(f);
+}
+
 Test(cache, tier_0_never_compiles_and_tier_1_at_first_sight)
 {
 	struct fixture *f = start((struct cache_config){.tier = 0, .dir = folder});

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "executor_fake.h"
+#include "cache_fake.h"
 #include "run/executor_impl.h"
 #include "worker/worker.h"
 
@@ -477,6 +477,8 @@ Test(executor, kernel_that_faults_twice_is_quarantined, .timeout = 30)
 
 	bench_open(&b);
 	work_step(bad, &b.kernel[FAULT], 100, 0, 800, 1, 1);
+	bad->job.name = "culprit";
+	bad->job.pid = 4711;
 	work_step(good, &b.kernel[ADD], 100, 8000, 16000, 6, 1);
 	executor_submit(b.x, &bad->job);
 	executor_submit(b.x, &good->job);
@@ -485,6 +487,9 @@ Test(executor, kernel_that_faults_twice_is_quarantined, .timeout = 30)
 	cr_assert_eq(bad->err.code, E_QUARANTINED, "%s", bad->err.text);
 	cr_assert_not(bad->job.torn);
 	cr_assert_eq(b.kernel[FAULT].strikes, 2);
+	cr_assert(strstr(b.kernel[FAULT].blame, "step 0 of plan 0, run by culprit (client 1, pid "
+						"4711), killed the worker of cpu at 2"),
+		  "%s", b.kernel[FAULT].blame);
 	cr_assert_eq(stats(&b).deaths, 2);
 	cr_assert(wait_for(&b, good, 5000));
 	cr_assert_eq(good->end, JOB_DONE, "%s", good->err.text);

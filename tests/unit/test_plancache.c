@@ -71,6 +71,7 @@ Test(plancache, least_recently_used_goes_first_and_users_keep_theirs)
 	dim[0] = 99;
 	last = plancache_find(c, &part);
 	cr_assert_not_null(last);
+	cr_assert_eq(last->number, 100);
 	plancache_unref(c, last);
 	dim[0] = 0;
 	cr_assert_null(plancache_find(c, &part), "the oldest was evicted");

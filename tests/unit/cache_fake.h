@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cache as far as the executor needs it, for test_executor.c: runs are counted in
- * the kernels that the test has, in no other place. */
-#ifndef BRAZE_EXECUTOR_FAKE_H
-#define BRAZE_EXECUTOR_FAKE_H
+/* cache_fake.h - the kernel cache as far as the executor needs it, for one test program. */
+#ifndef CACHE_FAKE_H
+#define CACHE_FAKE_H
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 
 #include "cache/cache.h"
 
@@ -13,11 +13,27 @@ static bool learning = true;
 
 void cache_note_run(struct cache *c, struct kernel *k, uint64_t elements, uint64_t busy_ns)
 {
-	if (busy_ns && learning) {
-		k->runs++;
-		k->elements += elements;
-		k->busy_ns += busy_ns;
+	k->runs += busy_ns > 0;
+}
+
+void cache_note_rate(struct kernel *k, uint64_t elements, uint64_t busy_ns)
+{
+	if (learning) {
+		k->now_runs++;
+		k->now_elements += elements;
+		k->now_ns += busy_ns;
 	}
+}
+
+void cache_note_loaded(struct cache *c, struct kernel *k)
+{
+	k->tier = 1;
+}
+
+void cache_blame(struct cache *c, struct kernel *k, const char *what)
+{
+	k->strikes++;
+	snprintf(k->blame, sizeof k->blame, "%s", what);
 }
 
 /* The kernel that was under trial in a dead worker. */
