@@ -156,6 +156,21 @@ Test(cuda_side, a_write_waits_for_who_reads, .timeout = 60)
 
 /* Three sums on three streams: two waits where they part, two where they join.  Without
  * any one of them something is unordered, and that is found. */
+/* The device's error may come when the run is done already; then the next one meets it. */
+static void meet(struct bench *b)
+{
+	struct command_run again = {.head = {.kind = CMD_RUN, .bytes = sizeof again, .ticket = 1},
+				    .client = b->client};
+	struct pollfd p = {b->fd, POLLIN, 0};
+	char reply[COMMAND_DONE_BYTES];
+
+	while (poll(&p, 1, 30000) == 1 && recv(b->fd, reply, sizeof reply, 0) > 0) {
+		again.head.ticket++;
+		if (send(b->fd, &again, sizeof again, MSG_NOSIGNAL) < 0)
+			break;
+	}
+}
+
 Test(cuda_side, every_wait_is_needed, .timeout = 60)
 {
 	for (int left_out = 0; left_out <= 4; left_out++) {
@@ -176,6 +191,7 @@ Test(cuda_side, every_wait_is_needed, .timeout = 60)
 			run_fetch(b, OUT + i, 0, 8);
 		if (left_out) {
 			run_send(b, 1);
+			meet(b);
 			cr_assert_eq(bench_wait(b), 3, "wait %d was not missed", left_out);
 			bench_free(b);
 		} else {
