@@ -347,6 +347,41 @@ Test(graphs, nodes_and_new_parameters)
 	cr_expect_eq(cuGraphLaunch(e, NULL), CUDA_ERROR_INVALID_VALUE);
 }
 
+/* Every node takes its time, in whatever order they go; what is left out takes none. */
+Test(graphs, modelled_clock)
+{
+	options("log=/dev/null,clock=model,memory_gbs=100,launch_us=5,skip=cuLaunchKernel:1");
+	device();
+	CUfunction f = function_of(module_of(kernels), "step");
+	CUdeviceptr p = zeroed(), q = zeroed();
+	unsigned three = 3;
+	void *first[] = {&p, &three}, *second[] = {&q, &three};
+	CUDA_KERNEL_NODE_PARAMS a = node_params(f, first), b = node_params(f, second);
+	CUgraph g;
+	CUgraphNode n[2];
+	CUgraphExec e;
+	CUevent begin, middle, end;
+	CUstream s = stream();
+
+	GOOD(cuGraphCreate(&g, 0));
+	GOOD(cuGraphAddKernelNode_v2(&n[0], g, NULL, 0, &a));
+	GOOD(cuGraphAddKernelNode_v2(&n[1], g, NULL, 0, &b));
+	GOOD(cuGraphInstantiateWithFlags(&e, g, 0));
+	GOOD(cuEventCreate(&begin, CU_EVENT_DEFAULT));
+	GOOD(cuEventCreate(&middle, CU_EVENT_DEFAULT));
+	GOOD(cuEventCreate(&end, CU_EVENT_DEFAULT));
+	GOOD(cuEventRecord(begin, s));
+	step(f, p, 2, s);
+	GOOD(cuEventRecord(middle, s));
+	GOOD(cuGraphLaunch(e, s));
+	GOOD(cuEventRecord(end, s));
+	cr_expect_float_eq(elapsed(begin, middle), 0, 1e-6);
+	cr_expect_float_eq(elapsed(middle, end), 2 * (0.005 + 8 / 1e8), 1e-4);
+	cr_expect_eq(word_at(p), 1);
+	GOOD(cuGraphExecDestroy(e));
+	GOOD(cuGraphDestroy(g));
+}
+
 Test(graphs, capture)
 {
 	CUgraph g;
