@@ -192,6 +192,57 @@ static void do_reduction(struct life *l)
 		model_reduce(&l->model, id, op, &sig, a, axes, keep);
 }
 
+/* Where point `at` of a result of shape s lies in the leading axes of `from`, as a
+ * number of rows of its last axis. */
+static int64_t row_of(const struct shape *from, const struct shape *s, int64_t at)
+{
+	int64_t row = 0, rows = 1;
+
+	for (unsigned k = s->ndim, j = from->ndim - 1u; k-- > 0 && j-- > 0;) {
+		row += from->dim[j] == 1 ? 0 : at % s->dim[k] * rows;
+		rows *= from->dim[j];
+		at /= s->dim[k];
+	}
+	return row;
+}
+
+/* Elements of a's last axis at the places that b names, limited to the axis. */
+static void do_take(struct life *l)
+{
+	unsigned id = free_id(l), x = some_id(l), y = some_id(l);
+	struct model_array *a = &l->model.array[x], *b = &l->model.array[y];
+	struct model_operand in[2];
+	struct op_arg arg[2];
+	struct op_sig sig;
+	struct shape s = a->view.shape;
+	int64_t *p, *q, *r, last;
+
+	if (!id || !x || !s.ndim || !s.dim[s.ndim - 1])
+		return;
+	last = s.dim[--s.ndim];
+	if (shape_broadcast(&s, &b->view.shape, NULL) || model_count(&s) > SPACE)
+		return;
+	begin(l);
+	array_operand(l, &in[0], x);
+	array_operand(l, &in[1], y);
+	arg[0] = (struct op_arg){a->view.dtype, false};
+	arg[1] = (struct op_arg){b->view.dtype, false};
+	if (op_infer(&sig, OP_TAKE, arg, DTYPE_END, NULL) || !commit(l, OP_TAKE, NO_TYPE, id))
+		return;
+	p = model_read(&in[0], &a->view.shape, sig.in[0]);
+	q = model_read(&in[1], &s, sig.in[1]);
+	r = xcalloc((size_t)model_count(&s) + 1, sizeof *r);
+	for (int64_t i = 0; i < model_count(&s); i++) {
+		int64_t place = q[i] < 0 ? 0 : q[i] < last ? q[i] : last - 1;
+
+		r[i] = p[row_of(&a->view.shape, &s, i) * last + place];
+	}
+	model_write(model_new(&l->model, id, sig.out, &s), r);
+	free(p);
+	free(q);
+	free(r);
+}
+
 static void do_matmul(struct life *l)
 {
 	unsigned id = free_id(l), x = some_id(l), y = some_id(l);
@@ -537,6 +588,8 @@ static void turn(struct life *l)
 		do_view(l);
 	else if (kind < 24)
 		do_matmul(l);
+	else if (kind < 25 && fuzz_below(&l->in, 2))
+		do_take(l);
 	else if (kind < 25)
 		do_pin(l);
 	else if (kind < 28)

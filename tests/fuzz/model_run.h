@@ -16,8 +16,9 @@ static inline void model_tier0(const struct nest *n, char **slot, const uint64_t
 	int64_t stride[LIMIT_NEST_ACCESSES * LIMIT_NDIM];
 	uint64_t scalar[LIMIT_NEST_SCALARS * 2];
 	int64_t par = nest_parallel(n), red = nest_reduced(n);
+	int64_t gather[LIMIT_NEST_ACCESSES * 2];
 	volatile uint32_t cancel = 0;
-	struct bz_args a = {base, n->extent, stride, scalar, &cancel, 0, NULL, NULL};
+	struct bz_args a = {base, n->extent, stride, scalar, &cancel, 0, gather, NULL};
 	void *scratch = aligned_alloc(64, (tier0_scratch(n) + 63) / 64 * 64);
 	struct err err;
 
@@ -25,6 +26,8 @@ static inline void model_tier0(const struct nest *n, char **slot, const uint64_t
 	for (unsigned k = 0; k < n->naccess; k++) {
 		base[k] = slot[n->access[k].slot] + n->access[k].offset;
 		memcpy(stride + k * LIMIT_NDIM, n->access[k].stride, sizeof n->access[k].stride);
+		gather[2 * nest_gather(n, k)] = n->access[k].gextent;
+		gather[2 * nest_gather(n, k) + 1] = n->access[k].gstride;
 	}
 	for (unsigned k = 0; k < n->nscalar; k++)
 		memcpy(scalar + 2 * k, imm + 2 * (size_t)n->scalar[k], 2 * sizeof *imm);

@@ -288,6 +288,15 @@ static inline char *exec_place(const struct exec *e, unsigned access, int64_t po
 	return p;
 }
 
+/* Where a gather reads at a place, which it limits to its extent. */
+static inline char *exec_gather(const struct exec *e, unsigned access, int64_t point, int64_t at)
+{
+	const struct nest_access *a = &e->n->access[access];
+
+	at = at < 0 ? 0 : at < a->gextent ? at : a->gextent - 1;
+	return exec_place(e, access, point) + at * a->gstride;
+}
+
 static inline int64_t exec_index(const struct exec *e, unsigned loop, int64_t point)
 {
 	for (unsigned l = e->n->npar + e->n->nred; --l > loop;)
@@ -303,6 +312,10 @@ static inline void exec_instr(const struct exec *e, unsigned k, int64_t point)
 	switch (i->op) {
 	case NI_LOAD:
 		*v = exec_get(exec_place(e, i->a, point), i->dtype);
+		break;
+	case NI_GATHER:
+		*v = exec_get(exec_gather(e, i->a, point, e->val[i->b * e->points + point]),
+			      i->dtype);
 		break;
 	case NI_STORE:
 		exec_put(exec_place(e, i->a, point), i->dtype, e->val[i->b * e->points + point]);
