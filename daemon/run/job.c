@@ -445,6 +445,18 @@ static bool owes(const struct job *j, uint32_t i)
 	       j->partition->part.value[i].role != PART_INPUT && !j->partition->kept[i];
 }
 
+/* Did a check find anything, or had an input failed?  Hardly ever. */
+static bool is_spoiled(const struct job *j)
+{
+	const struct part *p = &j->partition->part;
+	bool any = j->run.nfault > 0;
+
+	for (uint32_t i = 0; i < p->nvalue && !any; i++)
+		any = p->value[i].role == PART_INPUT &&
+		      j->partition->value[i]->state == VERSION_FAILED;
+	return any;
+}
+
 /* What depends on a wrong place or on a failed input; a recipe that is pending would
  * find the same again. */
 static void settle_spoiled(struct job *j, struct trace *t)
@@ -479,7 +491,7 @@ void job_settle(struct job *j, struct trace *t, enum job_end end, const struct e
 		settle_places(j);
 	else if (end == JOB_FAILED)
 		spoil_places(j);
-	if (end == JOB_DONE)
+	if (end == JOB_DONE && is_spoiled(j))
 		settle_spoiled(j, t);
 	for (uint32_t i = 0; i < n; i++)
 		if (owes(j, i))
