@@ -8,7 +8,7 @@ accesses out of bounds, races and reads of memory that was freed.
 import time
 
 import pytest
-from gpu import PATIENT, Gpu, Refused
+from gpu import PATIENT, STRICT, Gpu, Refused
 from harness import find_standin, wait_until
 
 pytestmark = pytest.mark.skipif(find_standin() is None, reason="no stand-in driver was built")
@@ -286,17 +286,19 @@ def test_what_was_on_the_device_only_is_lost_by_name(gpu):
     assert a.do("out = float((x + 1)[3])") == 4
 
 
-def test_hang(gpu):
+def test_hang():
     """A kernel that does not end is ended with its worker, within 3 s, and others go on."""
-    b, a = innocent(gpu), gpu.talker()
-    a.do("x = np.asarray(numpy.arange(3000.)); braze.wait(x + 0)")
-    gpu.inject("hang=cuLaunchKernel:1")
-    start = time.monotonic()
-    a.begin("y = x * 9; braze.wait(y); out = float(y[2])")
-    wait_until(lambda: gpu.deaths() == 1, 10, "the worker's end")
-    assert time.monotonic() - start < 6
-    assert a.end() == 18
-    unharmed(b)
+    with Gpu(env=STRICT) as gpu:
+        gpu.usable()
+        b, a = innocent(gpu), gpu.talker()
+        a.do("x = np.asarray(numpy.arange(3000.)); braze.wait(x + 0)")
+        gpu.inject("hang=cuLaunchKernel:1")
+        start = time.monotonic()
+        a.begin("y = x * 9; braze.wait(y); out = float(y[2])")
+        wait_until(lambda: gpu.deaths() == 1, 10, "the worker's end")
+        assert time.monotonic() - start < 6
+        assert a.end() == 18
+        unharmed(b)
 
 
 def test_kernel_that_kills_twice_is_quarantined(gpu):

@@ -3,7 +3,7 @@
 what it is told, and what happens where there is none or where it fails."""
 
 import pytest
-from gpu import PATIENT, Gpu
+from gpu import PATIENT, STRICT, Gpu
 from harness import find_standin, wait_until
 
 pytestmark = pytest.mark.skipif(find_standin() is None, reason="no stand-in driver was built")
@@ -291,7 +291,7 @@ def test_product_breaks_the_context(error):
 
 
 def test_product_hangs():
-    with Gpu() as gpu:
+    with Gpu(env=STRICT) as gpu:
         gpu.usable()
         p = Products(gpu)
         p.do("a = np.asarray(make('float64', 40, 40)); braze.wait(a @ a)")

@@ -6,8 +6,8 @@ import os
 
 import numpy
 import pytest
+from gpu import Gpu
 from harness import find_standin, wait_until
-from test_cuda import Gpu
 
 pytestmark = pytest.mark.skipif(find_standin() is None, reason="no stand-in driver was built")
 
@@ -47,7 +47,7 @@ braze.wait(a + 0)""")
 @pytest.mark.parametrize("delay", [0, 500])
 def test_independent_steps(delay):
     """On several streams at first, as a graph from the second time on: the same values."""
-    with Gpu(delay_us=delay) as gpu:
+    with Gpu(clock="model", delay_us=delay) as gpu:
         gpu.usable()
         client = begin(gpu)
         for k in (2, 3, 4, 5):
