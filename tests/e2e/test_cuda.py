@@ -301,6 +301,21 @@ def test_hang():
         unharmed(b)
 
 
+@pytest.mark.long
+def test_a_patient_watch_comes_before_the_daemons():
+    """Where the environment makes the worker wait long for a step, the daemon waits longer."""
+    with Gpu(env={"BRAZE_WORKER_HANG_MS": "12000"}) as gpu:
+        gpu.usable()
+        a = gpu.talker()
+        a.do("x = np.asarray(numpy.arange(3000.)); braze.wait(x + 0)")
+        gpu.inject("hang=cuLaunchKernel:1")
+        a.begin("y = x * 9; braze.wait(y); out = float(y[2])")
+        wait_until(lambda: gpu.deaths() == 1, 40, "the worker's end")
+        log = gpu.daemon.log_text()
+        assert "does not stop; the worker ends" in log and "did not come back in time" not in log
+        assert a.end() == 18
+
+
 def test_kernel_that_kills_twice_is_quarantined(gpu):
     b, a = innocent(gpu), gpu.talker()
     a.do("x = np.asarray(numpy.arange(3000.)); braze.wait(x + 0)")
