@@ -405,8 +405,11 @@ def test_wait_computes_several():
 def test_device():
     with braze.device("cpu"):
         assert (np.ones(2) + 1).tolist() == [2, 2]
+    assert braze.device("cpu")(np.add)(np.arange(3), 1).tolist() == [1, 2, 3]
     with pytest.raises(braze.DeviceError), braze.device("cuda:9"):
         pass
+    with pytest.raises(braze.DeviceError):
+        braze.device("cuda:9")(np.add)(1, np.ones(2))
 
 
 # ---- errors at record time ----

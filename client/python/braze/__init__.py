@@ -108,8 +108,9 @@ def device(name):
 
     "cpu", "cuda:0", ... as ``braze.devices()`` lists them; "auto": the daemon chooses
     by cost.  Of the session, which the process's threads share.  BRAZE_DEVICE names
-    one for the whole process.  DeviceError: the daemon has no such device; a device
-    that it has but cannot use fails when a result is read.
+    one for the whole process; braze.device("cpu")(f)(x) makes one call, and
+    @braze.device("cpu") a function, run there.  DeviceError: the daemon has no such
+    device; a device that it has but cannot use fails when a result is read.
     """
     old = _core.set_device(name)
     try:
