@@ -30,6 +30,7 @@ static struct cuda_kernel *kernel_create(struct cuda *c, uint32_t id, struct nes
 	k->id = id;
 	k->refs = 1;
 	k->spec = spec;
+	k->checks = spec ? nest_checks(spec) : 0;
 	pthread_mutex_init(&k->lock, NULL);
 	pthread_cond_init(&k->loaded, NULL);
 	return k;
@@ -236,6 +237,7 @@ static struct cuda_kernel *kernel_to_load(struct cuda *c, uint32_t id)
 	if (k && k->spec) {
 		fresh->spec = xcalloc(1, sizeof *fresh->spec);
 		memcpy(fresh->spec, k->spec, sizeof *fresh->spec);
+		fresh->checks = k->checks;
 	}
 	cuda_code_drop(c, id);
 	cuda_table_put(&c->kernels, id, fresh);

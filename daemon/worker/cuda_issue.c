@@ -126,8 +126,7 @@ static enum status errors_clear(struct cuda_run *run, struct err *err)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < run->nstep; i++)
-		if (run->kernel[i] && run->kernel[i]->spec)
-			n += nest_checks(run->kernel[i]->spec);
+		n += run->kernel[i] ? run->kernel[i]->checks : 0;
 	n = n < LIMIT_PARTITION_CHECKS ? n : LIMIT_PARTITION_CHECKS;
 	if (!n)
 		return OK;

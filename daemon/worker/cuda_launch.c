@@ -142,7 +142,7 @@ static uint64_t moved(const struct domain *d, int64_t points, int64_t reduced)
 
 	for (unsigned a = 0; a < n->naccess; a++) {
 		double bytes = dtype_row(n->access[a].dtype)->bytes;
-		int64_t outer = 0, inner = 0;
+		int64_t outer = n->access[a].gather, inner = 0;
 
 		for (unsigned l = 0; l < d->loops; l++)
 			*(l < n->npar ? &outer : &inner) |= stride_of(d->s, a, l);

@@ -158,7 +158,7 @@ void cuda_step_shoot(struct cuda_run *run, uint32_t i, const struct cuda_shot_fa
 /* Words of the run's errors for a step's checks; 0: it has none. */
 static uint64_t errors_of(struct cuda_run *run, uint32_t i)
 {
-	uint32_t n = nest_checks(run->kernel[i]->spec), first = run->nword;
+	uint32_t n = run->kernel[i]->checks, first = run->nword;
 
 	for (uint32_t c = 0; c < n; c++)
 		run->word[run->nword++] =
@@ -178,7 +178,7 @@ struct aim {
 	_Alignas(16) char block[CUDA_ARGS_BYTES];
 };
 
-static enum status gather(struct cuda_run *run, uint32_t i, struct aim *a, struct err *err)
+static enum status collect(struct cuda_run *run, uint32_t i, struct aim *a, struct err *err)
 {
 	struct cuda_lane *lane = run->lane;
 	struct cuda_shot_facts f = {.block = a->block,
@@ -224,7 +224,7 @@ static enum status check(const struct cuda_run *run, uint32_t i, struct err *err
 	if (!steps_fit(s, k->spec))
 		return err_set(err, E_INTERNAL, "step %u does not fit kernel %u", s->index,
 			       s->kernel);
-	if (nest_checks(k->spec) > LIMIT_PARTITION_CHECKS - run->nword)
+	if (k->checks > LIMIT_PARTITION_CHECKS - run->nword)
 		return err_set(err, E_INTERNAL, "a run with more than %d checks",
 			       LIMIT_PARTITION_CHECKS);
 	return OK;
@@ -261,7 +261,7 @@ enum status cuda_step_aim(struct cuda_run *run, uint32_t i, struct err *err)
 		v->spent[v->nspent++] = part;
 	a.part = part ? part->addr : 0;
 	if (st == OK)
-		st = gather(run, i, &a, err);
+		st = collect(run, i, &a, err);
 	return st;
 }
 

@@ -160,6 +160,7 @@ struct cuda_kernel {
 	uint32_t id;
 	atomic_uint refs;
 	struct nest *spec; /* NULL: a matrix product's */
+	uint32_t checks;   /* of its places: words of error that a launch needs */
 	pthread_mutex_t lock;
 	pthread_cond_t loaded;
 	enum cuda_code_state state; /* under lock; what follows is fixed from READY on */
