@@ -174,6 +174,14 @@ PyObject *number_apply(int op, PyObject *const *args, Py_ssize_t nargs);
 PyObject *number_compare(PyObject *a, PyObject *b, int how);
 PyObject *number_fallback(const char *name, PyObject *const *args, Py_ssize_t nargs);
 
+/* scalar.c */
+extern PyMethodDef scalar_methods[];
+/* self.__class__: what isinstance() sees besides the type. */
+PyObject *scalar_class(PyObject *self, void *closure);
+/* Is a * b a list or string, repeated? */
+bool scalar_repeats(PyObject *a, PyObject *b);
+PyObject *scalar_index(PyObject *self);
+
 /* gather.c */
 extern PyMethodDef gather_methods[];
 /* "...: file:line" for the message of a wrong place; NULL: it names no known site. */
