@@ -186,6 +186,13 @@ bool foreign_plain(PyObject *o);
 bool foreign_is(PyObject *o);
 /* Does NumPy leave `self op o` to o?  self is an array of ours. */
 bool foreign_outranks(PyObject *o, PyObject *self, bool inplace);
+/* scalar.c */
+extern PyMethodDef scalar_methods[];
+/* self.__class__: what isinstance() sees besides the type. */
+PyObject *scalar_class(PyObject *self, void *closure);
+/* Is a * b a list or string, repeated? */
+bool scalar_repeats(PyObject *a, PyObject *b);
+PyObject *scalar_index(PyObject *self);
 
 /* gather.c */
 extern PyMethodDef gather_methods[];

@@ -396,8 +396,8 @@ static bool is_numpys(PyObject *a, PyObject *b)
 
 	if (PyList_Check(b) || PyTuple_Check(b))
 		return is_integer(a);
-	if (PyObject_IsInstance(b, core.np_generic) != 1 &&
-	    PyObject_IsInstance(b, core.np_ndarray) != 1)
+	if (nd_check(b) || (PyObject_IsInstance(b, core.np_generic) != 1 &&
+			    PyObject_IsInstance(b, core.np_ndarray) != 1))
 		return false;
 	d = convert_dtype_of(b);
 	return d < 0 || (is_signed(d) && is_integer(a));
@@ -574,18 +574,6 @@ static PyObject *as_int(PyObject *a)
 	return r;
 }
 
-static PyObject *as_index(PyObject *a)
-{
-	int d = type_dtype(a);
-
-	if (type_ndim(a) || d == BRAZE_BOOL || d > BRAZE_UINT64) {
-		PyErr_SetString(PyExc_TypeError,
-				"only integer scalar arrays can be converted to a scalar index");
-		return NULL;
-	}
-	return as_number(a);
-}
-
 static int as_bool(PyObject *a)
 {
 	int64_t size = nd(a)->h ? braze_size(nd(a)->h) : 1;
@@ -624,7 +612,6 @@ static int as_bool(PyObject *a)
 
 BINARY(add, N_ADD)
 BINARY(subtract, N_SUBTRACT)
-BINARY(multiply, N_MULTIPLY)
 BINARY(true_divide, N_DIVIDE)
 BINARY(floor_divide, N_FLOOR_DIVIDE)
 BINARY(modulo, N_REMAINDER)
@@ -637,6 +624,17 @@ UNARY(negative, N_NEGATIVE)
 UNARY(positive, N_POSITIVE)
 UNARY(absolute, N_ABSOLUTE)
 UNARY(invert, N_INVERT)
+
+static PyObject *multiply(PyObject *a, PyObject *b)
+{
+	return scalar_repeats(a, b) ? Py_NewRef(Py_NotImplemented) : binary(N_MULTIPLY, a, b);
+}
+
+static PyObject *inplace_multiply(PyObject *a, PyObject *b)
+{
+	/* n *= list: the interpreter asks a type with items no further. */
+	return scalar_repeats(a, b) ? PyNumber_Multiply(a, b) : inplace(N_MULTIPLY, a, b);
+}
 
 PyType_Slot number_slots[] = {
 	{Py_nb_add, add},
@@ -673,6 +671,6 @@ PyType_Slot number_slots[] = {
 	{Py_nb_bool, as_bool},
 	{Py_nb_int, as_int},
 	{Py_nb_float, as_float},
-	{Py_nb_index, as_index},
+	{Py_nb_index, scalar_index},
 	{0, NULL},
 };
