@@ -136,7 +136,7 @@ static PyObject *assign(PyObject *mod, PyObject *args)
 		err.code = braze_assign(h, x.arg, &err);
 		operand_finish(&x);
 		if (!err.code)
-			Py_RETURN_NONE;
+			return watch_reports() ? NULL : Py_NewRef(Py_None);
 		wait_raise(&err);
 	}
 	return NULL;
@@ -402,7 +402,9 @@ static PyObject *wait_all(PyObject *mod, PyObject *const *args, Py_ssize_t n)
 		braze_future_release(f);
 	}
 	err.code = rc;
-	return rc ? (wait_raise(&err), NULL) : Py_NewRef(Py_None);
+	if (rc)
+		wait_raise(&err);
+	return rc || watch_reports() ? NULL : Py_NewRef(Py_None);
 }
 
 static PyObject *flush(PyObject *mod, PyObject *ignored)
@@ -587,7 +589,7 @@ PyMODINIT_FUNC PyInit__core(void)
 	if (!m)
 		return NULL;
 	find_ops();
-	if (PyModule_AddFunctions(m, gather_methods) || convert_init() || type_init(m) ||
+	if (PyModule_AddFunctions(m, gather_methods) || PyModule_AddFunctions(m, watch_methods) || convert_init() || type_init(m) ||
 	    host_init(m) || PyModule_AddStringConstant(m, "version", braze_version())) {
 		Py_DECREF(m);
 		return NULL;
