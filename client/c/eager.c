@@ -17,7 +17,7 @@ int eager_written(struct braze_array *dst, struct err *err)
 	int st = (int)future_demand(&f, 1, &dst, err);
 
 	if (!st && (s->flags & BRAZE_EAGER))
-		st = wire_wait(f, -1, NULL, NULL, err);
+		st = wire_wait(f, -1, s->owned ? s->owner.check : NULL, s->owner.data, err);
 	ticket_destroy(f);
 	return st;
 }
