@@ -635,7 +635,7 @@ Test(executor, sliced_reduction_has_the_bits_of_the_whole, .timeout = 30)
 	struct bench b;
 	/* Prediction 0: one packet.  3 s: many slices, cut by chunks. */
 	static const uint32_t cost[] = {0, 3000000, 200000};
-	enum { N = 1500000, ROWS = 2 };
+	enum { N = 1200000, ROWS = 2 };
 	uint64_t bits[3][ROWS];
 
 	learning = false;

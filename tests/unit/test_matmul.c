@@ -377,14 +377,12 @@ static void ways(const struct matmul *lib)
 
 		fill_telling(&q);
 		for (size_t w = 0; w < 8; w++) {
+			memset(q.o[2].mem, 0x55, bytes); /* gaps stay as they are */
 			compute(lib, &q, way[w]);
 			if (w == 0)
 				memcpy(want, q.o[2].mem, bytes);
 			cr_assert_eq(memcmp(want, q.o[2].mem, bytes), 0, "%s, way %zu",
 				     dtype_row(types[d])->name, w);
-			memset(q.o[2].mem, 0x55, bytes);
-			if (d % 2 == 0) /* gaps stay as they are */
-				memcpy(q.o[2].mem, want, bytes);
 		}
 		problem_finish(&q);
 		free(want);
