@@ -143,6 +143,9 @@ int wait_raise(const braze_error *err);
 int wait_check_signals(void *data);
 /* Address of element [0,..,0]; waits without the interpreter lock. */
 const void *wait_data(braze_array *h);
+/* The same for an export, whose exception the caller may drop: NumPy does, and asks for
+ * the bytes in another way.  What a signal handler raised is then raised again. */
+const void *wait_export(braze_array *h);
 void *wait_fence(braze_array *h);
 /* The session, connected now if need be; NULL with an exception set. */
 braze_session *wait_session(void);
