@@ -161,12 +161,11 @@ static bool bound_trace(struct session *s)
 
 	arena_get_stats(s->arena, &stats);
 	allowed = stats.live_bytes / 10 * 3 > HELD_MIN ? stats.live_bytes / 10 * 3 : HELD_MIN;
-	if (t->npending < LIMIT_PENDING_OPS && t->held_bytes < allowed)
+	s->full = false;
+	if (t->npending - t->nrunning < LIMIT_PENDING_OPS && t->held_bytes < allowed)
 		return false;
-	if (t->npending > 2 * LIMIT_PENDING_OPS && !s->paused && !s->cut_failed) {
-		s->paused = true;
-		conn_pause(s->conn, true);
-	}
+	/* While a cut runs nothing more is read: the next one falls at this very place. */
+	s->full = s->cutting && !s->cut_failed;
 	if (s->cutting || s->cut_failed)
 		return false;
 	want = demand_cut(t, &n);
@@ -177,6 +176,26 @@ static bool bound_trace(struct session *s)
 	return n > 0;
 }
 
+/* Has a cut partitions that are yet to be taken from the trace? */
+static bool unsettled_cut(const struct session *s)
+{
+	for (const struct ticket *t = s->tickets.first; t; t = t->next)
+		for (uint32_t i = 0; t->kind == TICKET_CUT && i < t->n; i++)
+			if (t->version[i]->state == VERSION_PENDING)
+				return true;
+	return false;
+}
+
+static void pause_reading(struct session *s, bool pause)
+{
+	if (pause == s->paused || !s->conn)
+		return;
+	s->paused = pause;
+	conn_pause(s->conn, pause);
+}
+
+/* What a cut's partitions are must not depend on how many packets have been read when each
+ * is taken, nor the next cut's place on when this one is done: reading waits. */
 void pipeline_pump(struct session *s)
 {
 	int64_t budget = PUMP_OPS;
@@ -198,10 +217,7 @@ void pipeline_pump(struct session *s)
 	s->pumping = false;
 	if (budget <= 0)
 		session_later(s);
-	if (s->paused && (s->trace.npending < LIMIT_PENDING_OPS || s->cut_failed)) {
-		s->paused = false;
-		conn_pause(s->conn, false);
-	}
+	pause_reading(s, s->full || (unsettled_cut(s) && (s->planning || budget <= 0)));
 }
 
 /* ---- Answers ---- */
