@@ -129,6 +129,10 @@ braze_array *type_handle(PyObject *o);
 int type_ndim(PyObject *o);
 int type_dtype(PyObject *o);
 
+/* meta.c */
+/* Makes isinstance and issubclass take NumPy's arrays for ours; after type_init. */
+int meta_init(void);
+
 /* wait.c */
 /* Set the exception of *err; always -1. */
 int wait_raise(const braze_error *err);

@@ -588,7 +588,8 @@ PyMODINIT_FUNC PyInit__core(void)
 		return NULL;
 	find_ops();
 	if (PyModule_AddFunctions(m, gather_methods) || convert_init() || type_init(m) ||
-	    host_init(m) || PyModule_AddStringConstant(m, "version", braze_version())) {
+	    meta_init() || host_init(m) ||
+	    PyModule_AddStringConstant(m, "version", braze_version())) {
 		Py_DECREF(m);
 		return NULL;
 	}

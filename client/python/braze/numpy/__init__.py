@@ -18,12 +18,15 @@ from braze.numpy import (
     _gather,
     _linear,
     _methods,
+    _names,
     _reductions,
     _shape,
+    _type,
     _ufuncs,
 )
 
 ndarray = _core.ndarray
+ufunc = _ufuncs.ufunc
 _core.setup(
     _errors.BY_NAME,
     _fallback.ufunc,
@@ -71,13 +74,19 @@ def _is_plain(theirs):
     )
 
 
+def _present(name, mine):
+    theirs = getattr(_numpy, name)
+    return mine if isinstance(theirs, _numpy.ufunc) else _names.present(name, mine, theirs)
+
+
 def _define():
     space = globals()
     public = {n: getattr(_numpy, n, None) for n in dir(_numpy) if not n.startswith("_")}
     for module, names in _NATIVE:
         for name in names.split():
-            space[name] = getattr(module, name)
-    space["asarray"] = _creation.public_asarray  # the package's own keeps scalars
+            space[name] = _present(name, getattr(module, name))
+    # The package's own keeps scalars.
+    space["asarray"] = _present("asarray", _creation.public_asarray)
     for alias, name in _ALIASES.items():
         space[alias] = space[name]
     for name, theirs in public.items():
@@ -217,6 +226,7 @@ index_exp = _numpy.index_exp
 newaxis = None
 _define()
 _methods.attach(_functions)
+_type.complete()
 __version__ = _numpy.__version__
 __array_api_version__ = _numpy.__array_api_version__
 __array_namespace_info__ = _numpy.__array_namespace_info__
@@ -234,7 +244,7 @@ for _name in (
 
 def __getattr__(name):
     """Any other name of NumPy's: a function that runs NumPy and is counted."""
-    if name.startswith("__"):
+    if name.startswith("__") and name not in ("__config__", "__NUMPY_SETUP__"):
         raise AttributeError(f"module 'braze.numpy' has no attribute {name!r}")
     try:
         theirs = getattr(_numpy, name)
@@ -246,4 +256,5 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted({n for n in globals() if not n.startswith("_")} | set(dir(_numpy)))
+    theirs = {n for n in dir(_numpy) if not n.startswith("_")}
+    return sorted({n for n in globals() if not n.startswith("_")} | theirs)

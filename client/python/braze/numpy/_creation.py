@@ -194,17 +194,17 @@ def _no_scalar(a):
     return a[...] if type(a) is ndarray and a._is_scalar else a
 
 
-def public_asarray(a, dtype=None, order=None, **kwargs):
+def public_asarray(a, dtype=None, order=None, *, device=None, copy=None, like=None):
     """a as a braze array: itself, shared memory taken over, or a copy."""
-    return _no_scalar(asarray(a, dtype, order, **kwargs))
+    return _no_scalar(asarray(a, dtype, order, device=device, copy=copy, like=like))
 
 
-def asanyarray(a, dtype=None, order=None, **kwargs):
+def asanyarray(a, dtype=None, order=None, *, device=None, copy=None, like=None):
     """As asarray."""
-    return public_asarray(a, dtype, order, **kwargs)
+    return public_asarray(a, dtype, order, device=device, copy=copy, like=like)
 
 
-def ascontiguousarray(a, dtype=None, **kwargs):
+def ascontiguousarray(a, dtype=None, *, like=None):
     """A C-contiguous array with at least one axis."""
     made = asarray(a, dtype)
     if type(made) is not ndarray:

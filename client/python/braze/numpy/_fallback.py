@@ -13,6 +13,7 @@ import warnings
 import numpy
 
 from braze import _core, errors
+from braze.numpy import _names
 
 ndarray = _core.ndarray
 counts = collections.Counter()
@@ -138,7 +139,7 @@ def wrapper(name, function):
         return call(name, function, args, kwargs)
 
     fallback.numpy = function
-    return fallback
+    return fallback if _names.binds(function) else _names.builtin(fallback)
 
 
 def ufunc(name, *args):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """ndarray's methods that take keywords, attached to the extension's type."""
 
+import builtins
+
 import numpy
 
 from braze import _core
@@ -173,6 +175,11 @@ def round_(self, decimals=0, out=None):
 
 def view(self, dtype=None, type=None):
     """The same memory, as another type: braze views components of complex only."""
+    for kind in (dtype, type):
+        if isinstance(kind, builtins.type) and issubclass(kind, ndarray):
+            if kind not in (ndarray, numpy.ndarray):
+                return _fallback.to_numpy(self).view(dtype, **({"type": type} if type else {}))
+            dtype = None if kind is dtype else dtype
     if dtype is None or numpy.dtype(dtype) == self.dtype:
         return self[...]
     return _fallback.call("ndarray.view", numpy.ndarray.view, (numpy.array(self), dtype), {})
@@ -283,6 +290,7 @@ def _method(function):
 
     method.__name__ = function.__name__
     method.__doc__ = function.__doc__
+    method.__wrapped__ = function  # whose arguments inspect and help() show
     return method
 
 

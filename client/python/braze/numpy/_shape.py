@@ -95,6 +95,7 @@ def transpose(a, axes=None):
 
 def matrix_transpose(x, /):
     """A view with the last two axes swapped."""
+    x = asarray(x)
     if x.ndim < 2:
         raise ValueError(
             f"Input array must be at least 2-dimensional, but it is {x.ndim}"
@@ -568,6 +569,14 @@ def part(a, which):
 
 def astype(x, dtype, /, *, copy=True, device=None):
     """x in another type."""
+    if not isinstance(x, (ndarray, numpy.generic)):
+        raise TypeError(
+            f"Input should be a NumPy array. It is of type {type(x)}."
+        )
+    if device not in (None, "cpu"):
+        raise ValueError(
+            f'Device not understood. Only "cpu" is allowed, but received: {device}'
+        )
     return x.astype(dtype, copy=copy)
 
 
