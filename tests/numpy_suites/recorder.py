@@ -91,7 +91,8 @@ def pytest_configure(config):
 
 def pytest_make_parametrize_id(config, val, argname):
     """A braze scalar names a test as the NumPy scalar in its place does."""
-    if type(val).__module__ != "braze.numpy" or not getattr(val, "_is_scalar", False):
+    kind = type(val)
+    if (kind.__module__, kind.__name__) != ("braze.numpy", "ndarray") or not val._is_scalar:
         return None
     value = val.__array__()[()]
     return str(value) if isinstance(value, (int, float, complex)) else None

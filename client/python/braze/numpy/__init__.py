@@ -211,6 +211,8 @@ def _wrap(name, theirs):
         return _functools.wraps(theirs)(lambda *a, **k: _Generator(theirs(*a, **k)))
     if isinstance(theirs, type) or not callable(theirs):
         return theirs
+    if isinstance(theirs, _numpy.ufunc):
+        return _ufuncs.make(theirs)
     return _fallback.wrapper(name, theirs)
 
 

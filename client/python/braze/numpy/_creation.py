@@ -26,6 +26,14 @@ def shape_tuple(shape):
     return shape
 
 
+def dtype_of(dtype):
+    """numpy.dtype(dtype); of a class of types (numpy.dtypes.StrDType) its default."""
+    made = numpy.dtype(dtype)
+    if made.hasobject and isinstance(dtype, type) and issubclass(dtype, numpy.dtype):
+        made = numpy.empty(0, dtype).dtype
+    return made
+
+
 def _usable(dtype, shape):
     return native(dtype) and len(shape) <= 8
 
@@ -40,7 +48,7 @@ def ndarray_new(shape, dtype=float, buffer=None, offset=0, strides=None, order=N
 
 def empty(shape, dtype=float, order="C", *, device=None, like=None):
     """Uninitialised array."""
-    shape, dtype = shape_tuple(shape), numpy.dtype(dtype)
+    shape, dtype = shape_tuple(shape), dtype_of(dtype)
     if not _usable(dtype, shape):
         return numpy.empty(shape, dtype, order)
     return _core.empty(shape, dtype)
@@ -48,7 +56,7 @@ def empty(shape, dtype=float, order="C", *, device=None, like=None):
 
 def zeros(shape, dtype=float, order="C", *, device=None, like=None):
     """Array of zeros."""
-    shape, dtype = shape_tuple(shape), numpy.dtype(dtype)
+    shape, dtype = shape_tuple(shape), dtype_of(dtype)
     if not _usable(dtype, shape):
         return numpy.zeros(shape, dtype, order)
     return _core.full(shape, dtype, 0)
@@ -56,7 +64,7 @@ def zeros(shape, dtype=float, order="C", *, device=None, like=None):
 
 def ones(shape, dtype=None, order="C", *, device=None, like=None):
     """Array of ones."""
-    shape, dtype = shape_tuple(shape), numpy.dtype(float if dtype is None else dtype)
+    shape, dtype = shape_tuple(shape), dtype_of(float if dtype is None else dtype)
     if not _usable(dtype, shape):
         return numpy.ones(shape, dtype, order)
     return _core.full(shape, dtype, 1)
@@ -77,7 +85,7 @@ def full(shape, fill_value, dtype=None, order="C", *, device=None, like=None):
     shape = shape_tuple(shape)
     if dtype is None:
         dtype = numpy.asarray(_fallback.to_numpy(fill_value)).dtype
-    dtype = numpy.dtype(dtype)
+    dtype = dtype_of(dtype)
     if not _usable(dtype, shape):
         return numpy.full(shape, _fallback.to_numpy(fill_value), dtype, order)
     if type(fill_value) is not ndarray:
@@ -141,7 +149,7 @@ def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, lik
         return _min_axes(public_asarray(object, dtype, copy=copy), ndmin)
     if type(object) is ndarray:
         if dtype is not None and not native(numpy.dtype(dtype)):
-            return numpy.array(object, dtype=dtype, ndmin=ndmin)
+            return _fallback.from_numpy(numpy.array(object, dtype=dtype, ndmin=ndmin))
         if dtype is None or numpy.dtype(dtype) == object.dtype:
             return _min_axes(_core.copy(object), ndmin)
         return _min_axes(_no_scalar(array_cast(object, dtype)), ndmin)

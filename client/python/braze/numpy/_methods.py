@@ -2,6 +2,7 @@
 """ndarray's methods that take keywords, attached to the extension's type."""
 
 import builtins
+import operator
 
 import numpy
 
@@ -70,7 +71,7 @@ def _deepcopy(self, memo):
 
 def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
     """The elements in another type."""
-    dtype = numpy.dtype(dtype)
+    given, dtype = dtype, numpy.dtype(dtype)
     if not numpy.can_cast(self.dtype, dtype, casting):
         raise TypeError(
             f"Cannot cast array data from {self.dtype!r} to {dtype!r} "
@@ -79,8 +80,9 @@ def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
     if dtype == self.dtype:
         return _like_self(self, _core.copy(self)) if copy else self
     if not _fallback.native_dtype(dtype):
-        return _fallback.call("ndarray.astype", numpy.ndarray.astype,
-                              (numpy.asarray(self), dtype), {})
+        # A scalar's is a scalar of the type; a class of types is the array's to choose from.
+        return _fallback.call("ndarray.astype", operator.methodcaller("astype", given),
+                              (self,), {})
     return _creation.array_cast(self, dtype)
 
 

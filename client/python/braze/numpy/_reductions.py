@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sums, extremes, means and their like, over any set of axes."""
 
+import operator
 import warnings
 
 import numpy
@@ -39,7 +40,7 @@ def _count(shape, mask):
 def _mask_of(axis, ndim):
     """The axes that any form of the axis argument names, as bits."""
     if axis is not None and not isinstance(axis, (int, tuple)):
-        axis = int(axis) if not isinstance(axis, list) else tuple(axis)
+        axis = operator.index(axis) if not isinstance(axis, list) else tuple(axis)
     if ndim == 0 and axis in (0, -1, (0,), (-1,)):
         axis = None  # NumPy lets 0-d arrays have an axis 0 here
     return axis_mask(axis, ndim)
@@ -164,7 +165,7 @@ def _arg(name, a, axis, out, keepdims):
     if type(a) is not ndarray:
         return _left_to_numpy(name, a, axis, None, out, keepdims, _MISSING, _MISSING)
     if axis is not None and not isinstance(axis, int):
-        axis = int(axis)
+        axis = operator.index(axis)
     if a.ndim == 0 and axis in (0, -1):
         axis = None
     mask = axis_mask(axis, a.ndim)

@@ -3,6 +3,7 @@
 
 import math
 import operator
+import warnings
 
 import numpy
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
@@ -36,11 +37,20 @@ def size(a, axis=None):
     return a.size if axis is None else a.shape[axis]
 
 
+def _extent(n):
+    """n as an extent: True is none, to NumPy."""
+    if isinstance(n, (bool, numpy.bool)) or type(n) is ndarray and n.dtype == bool:
+        raise TypeError(f"{type(n).__name__!r} object cannot be interpreted as an integer: {n}")
+    return operator.index(n)
+
+
 def _whole_shape(shape, size):
     """The shape as a tuple, with the one unknown extent worked out."""
-    if not isinstance(shape, (tuple, list)):
+    if isinstance(shape, numpy.ndarray) or _native(shape) and shape.ndim:
+        shape = tuple(shape.ravel().tolist()) if shape.ndim == 1 else (shape,)
+    elif not isinstance(shape, (tuple, list)):
         shape = (shape,)
-    shape = tuple(operator.index(n) for n in shape)
+    shape = tuple(_extent(n) for n in shape)
     known = math.prod(n for n in shape if n >= 0)
     unknown = sum(n < 0 for n in shape)
     if unknown > 1:
@@ -50,10 +60,29 @@ def _whole_shape(shape, size):
     return tuple(size // known if n < 0 else n for n in shape) if unknown else shape
 
 
+def _one_shape(shape, newshape):
+    """The shape by either of reshape's two names."""
+    if newshape is not None:
+        if shape is not None:
+            raise TypeError(
+                "You cannot specify 'newshape' and 'shape' arguments at the same time."
+            )
+        warnings.warn(
+            "`newshape` keyword argument is deprecated, use `shape=...` or pass shape "
+            "positionally instead. (deprecated in NumPy 2.1)",
+            DeprecationWarning,
+            stacklevel=3,
+        )
+        return newshape
+    if shape is None:
+        raise TypeError("reshape() missing 1 required positional argument: 'shape'")
+    return shape
+
+
 def reshape(a, /, shape=None, order="C", *, newshape=None, copy=None):
     """The same elements in another shape."""
     a = asarray(a)
-    shape = newshape if shape is None else shape
+    shape = _one_shape(shape, newshape)
     if not _native(a):
         return numpy.reshape(a, shape, order)
     shape = _whole_shape(shape, a.size)
@@ -210,9 +239,9 @@ def _check_joint(arrays, axis):
     for k, a in enumerate(arrays[1:], 1):
         if a.ndim != len(shape):
             raise ValueError(
-                "all the input array dimensions except for the concatenation axis must match "
-                f"exactly, but along dimension 0, the array at index 0 has {len(shape)} "
-                f"dimension(s) and the array at index {k} has {a.ndim} dimension(s)"
+                "all the input arrays must have same number of dimensions, but the array at "
+                f"index 0 has {len(shape)} dimension(s) and the array at index {k} has "
+                f"{a.ndim} dimension(s)"
             )
         for d, extent in enumerate(shape):
             if d != axis and a.shape[d] != extent:
@@ -256,9 +285,17 @@ def concatenate(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind")
     return made
 
 
+def _sequence(arrays):
+    if not hasattr(arrays, "__getitem__"):
+        raise TypeError(
+            'arrays to stack must be passed as a "sequence" type such as list or tuple.'
+        )
+    return arrays
+
+
 def stack(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
     """Arrays joined along a new axis."""
-    arrays = [asarray(a) for a in arrays]
+    arrays = [asarray(a) for a in _sequence(arrays)]
     if not arrays:
         raise ValueError("need at least one array to stack")
     if len({a.shape for a in arrays}) != 1:
@@ -270,12 +307,12 @@ def stack(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
 
 def vstack(tup, *, dtype=None, casting="same_kind"):
     """Arrays stacked as rows."""
-    return concatenate([atleast_2d(a) for a in tup], 0, dtype=dtype, casting=casting)
+    return concatenate([atleast_2d(a) for a in _sequence(tup)], 0, dtype=dtype, casting=casting)
 
 
 def hstack(tup, *, dtype=None, casting="same_kind"):
     """Arrays joined along the second axis; the first for 1-d."""
-    arrays = [atleast_1d(a) for a in tup]
+    arrays = [atleast_1d(a) for a in _sequence(tup)]
     axis = 0 if arrays and arrays[0].ndim == 1 else 1
     return concatenate(arrays, axis, dtype=dtype, casting=casting)
 
@@ -283,7 +320,7 @@ def hstack(tup, *, dtype=None, casting="same_kind"):
 def column_stack(tup):
     """1-d arrays as the columns of a 2-d array."""
     return concatenate([a.T if a.ndim == 2 and b.ndim < 2 else a
-                        for a, b in ((atleast_2d(x), asarray(x)) for x in tup)], 1)
+                        for a, b in ((atleast_2d(x), asarray(x)) for x in _sequence(tup))], 1)
 
 
 def array_split(ary, indices_or_sections, axis=0):
@@ -518,7 +555,13 @@ def clip(
         a_min = None if min is missing else min
         a_max = None if max is missing else max
     elif a_min is missing or a_max is missing:
-        raise TypeError("clip() missing 1 required positional argument: 'a_max'")
+        name = "a_min" if a_min is missing else "a_max"
+        raise TypeError(f"clip() missing 1 required positional argument: {name!r}")
+    elif min is not missing or max is not missing:
+        raise ValueError(
+            "Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided "
+            "is forbidden."
+        )
     a = asarray(a)
     if not _native(a) or kwargs:
         return _fallback.call("clip", numpy.clip, (a, a_min, a_max), {"out": out, **kwargs})
