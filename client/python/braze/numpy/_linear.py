@@ -52,7 +52,7 @@ def _matmul(x1, x2):
 def dot(a, b, out=None):
     """Dot product: sum over a's last and b's last but one axis."""
     a, b, native = _both(a, b)
-    if not native:
+    if not native or not _fallback.is_output(out):
         return _fallback.call("dot", numpy.dot, (a, b), {"out": out})
     if a.ndim == 0 or b.ndim == 0:
         made = a * b
@@ -84,7 +84,7 @@ def inner(a, b, /):
 def outer(a, b, out=None):
     """Products of all pairs."""
     a, b, native = _both(a, b)
-    if not native:
+    if not native or not _fallback.is_output(out):
         return _fallback.call("outer", numpy.outer, (a, b), {"out": out})
     made = _shape.ravel(a).reshape((-1, 1)) * _shape.ravel(b)
     return made if out is None else _ufuncs.store(out, made, broadcast=True)

@@ -7,7 +7,7 @@ import types
 import numpy
 
 from braze import _core
-from braze.numpy import _fallback
+from braze.numpy import _scalars
 
 ndarray = _core.ndarray
 
@@ -23,7 +23,7 @@ def _class_getitem(cls, item):
 
 def _lent_method(name, theirs):
     def method(self, *args, **kwargs):
-        return _fallback.method(self, name)(*args, **kwargs)
+        return _scalars.method(self, name)(*args, **kwargs)
 
     method.__name__, method.__qualname__ = name, "ndarray." + name
     method.__doc__ = theirs.__doc__
@@ -31,7 +31,7 @@ def _lent_method(name, theirs):
 
 
 def _lent_attribute(name, theirs):
-    return property(lambda self: _fallback.method(self, name), doc=theirs.__doc__)
+    return property(lambda self: _scalars.method(self, name), doc=theirs.__doc__)
 
 
 def _document(name, theirs):
