@@ -339,11 +339,8 @@ int index_set(PyObject *self, PyObject *key, PyObject *value)
 		PyErr_SetString(PyExc_ValueError, "cannot delete array elements");
 		return -1;
 	}
-	if (nd(self)->flags & ND_SCALAR) {
-		PyErr_SetString(PyExc_TypeError,
-				"a scalar result does not support item assignment");
+	if (layout_check_write(self, "assignment destination"))
 		return -1;
-	}
 	h = type_handle(self);
 	if (!h || (core.locked && wait_check_locked(h)))
 		return -1;

@@ -101,7 +101,7 @@ static PyObject *cast(PyObject *mod, PyObject *args)
 		return NULL;
 	r = wrap(braze_cast(&out, h, dtype, &err), &out, &err, NULL);
 	if (r)
-		nd(r)->flags = nd(a)->flags;
+		nd(r)->flags = nd(a)->flags & ND_SCALAR;
 	return r;
 }
 
@@ -125,7 +125,7 @@ static PyObject *assign(PyObject *mod, PyObject *args)
 	if (!PyArg_ParseTuple(args, "OOp", &dst, &value, &same_kind))
 		return NULL;
 	h = handle_of(dst);
-	if (!h)
+	if (!h || layout_check_write(dst, same_kind ? "output array" : "assignment destination"))
 		return NULL;
 	if (!same_kind)
 		return index_assign(h, value) ? NULL : Py_NewRef(Py_None);
@@ -587,7 +587,8 @@ PyMODINIT_FUNC PyInit__core(void)
 	if (!m)
 		return NULL;
 	find_ops();
-	if (PyModule_AddFunctions(m, gather_methods) || convert_init() || type_init(m) ||
+	if (PyModule_AddFunctions(m, gather_methods) ||
+	    PyModule_AddFunctions(m, layout_methods) || convert_init() || type_init(m) ||
 	    host_init(m) || PyModule_AddStringConstant(m, "version", braze_version())) {
 		Py_DECREF(m);
 		return NULL;

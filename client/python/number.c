@@ -483,10 +483,14 @@ out:
 
 static PyObject *inplace(int k, PyObject *a, PyObject *b)
 {
-	PyObject *r = k == N_POWER ? power(a, b, Py_None) : binary(k, a, b);
+	bool writes = !(nd(a)->flags & ND_SCALAR) && nd(a)->h;
+	PyObject *r = NULL;
 
+	if (writes && layout_check_write(a, "output array"))
+		return NULL;
+	r = k == N_POWER ? power(a, b, Py_None) : binary(k, a, b);
 	/* A scalar is immutable: the name gets the new value. */
-	return nd(a)->flags & ND_SCALAR || !nd(a)->h ? r : inplace_store(a, r);
+	return writes ? inplace_store(a, r) : r;
 }
 
 static PyObject *inplace_power(PyObject *a, PyObject *b, PyObject *mod)
@@ -496,7 +500,9 @@ static PyObject *inplace_power(PyObject *a, PyObject *b, PyObject *mod)
 
 static PyObject *inplace_matmul(PyObject *a, PyObject *b)
 {
-	return nd(a)->h ? inplace_store(a, matmul(a, b)) : matmul(a, b);
+	if (!nd(a)->h || nd(a)->flags & ND_SCALAR)
+		return matmul(a, b);
+	return layout_check_write(a, "output array") ? NULL : inplace_store(a, matmul(a, b));
 }
 
 static PyObject *as_number(PyObject *a)

@@ -16,11 +16,15 @@ from braze.numpy import (
     _creation,
     _fallback,
     _gather,
+    _interop,
+    _iterate,
     _linear,
     _methods,
     _reductions,
     _shape,
+    _sharing,
     _ufuncs,
+    _views,
 )
 
 ndarray = _core.ndarray
@@ -36,7 +40,7 @@ _core.setup(
 _NATIVE = (
     (
         _creation,
-        "array asarray asanyarray ascontiguousarray zeros ones empty full zeros_like ones_like "
+        "array asarray asanyarray ascontiguousarray asfortranarray require zeros ones empty full zeros_like ones_like "
         "empty_like full_like arange linspace eye identity tri tril triu meshgrid copy",
     ),
     (
@@ -53,6 +57,8 @@ _NATIVE = (
     ),
     (_gather, "take take_along_axis"),
     (_linear, "matmul dot inner outer vdot vecdot"),
+    (_sharing, "shares_memory may_share_memory"),
+    (_iterate, "nditer nested_iters"),
 )
 _ALIASES = {
     "amin": "min",
@@ -147,14 +153,6 @@ def _type_probe(x):
     return x.dtype if type(x) is ndarray else x
 
 
-def shares_memory(a, b, max_work=None):
-    """May a write to one be seen in the other?"""
-    return _core.same_buffer(a, b)
-
-
-may_share_memory = shares_memory
-
-
 class _Grid:
     """np.mgrid and its kind: NumPy builds them, braze takes them over."""
 
@@ -195,7 +193,21 @@ class _Generator:
         return _fallback.wrapper("random." + name, value) if callable(value) else value
 
 
+_NAMED = {  # functions of submodules that are braze's
+    "linalg.diagonal": _views.linalg_diagonal,
+    "lib.stride_tricks.as_strided": _views.as_strided,
+    "lib.stride_tricks.sliding_window_view": _views.sliding_window_view,
+    "ctypeslib.as_ctypes": _interop.as_ctypes,
+}
+
+
+for _name, _mine in _NAMED.items():
+    _functions[_functools.reduce(getattr, _name.split("."), _numpy)] = _mine
+
+
 def _wrap(name, theirs):
+    if name in _NAMED:
+        return _NAMED[name]
     if isinstance(theirs, type(_numpy)):
         return _Space(theirs)
     if name == "random.default_rng":
@@ -207,9 +219,9 @@ def _wrap(name, theirs):
 
 for _name in ("mgrid", "ogrid", "r_", "c_"):
     globals()[_name] = _Grid(getattr(_numpy, _name), _name)
-for _name in ("linalg", "fft", "random", "polynomial", "ma", "char", "strings"):
+for _name in ("linalg", "fft", "random", "polynomial", "ma", "char", "strings", "lib", "ctypeslib"):
     globals()[_name] = _Space(getattr(_numpy, _name))
-for _name in ("testing", "lib", "exceptions", "typing", "dtypes", "emath", "rec"):
+for _name in ("testing", "exceptions", "typing", "dtypes", "emath", "rec"):
     if hasattr(_numpy, _name):
         globals()[_name] = getattr(_numpy, _name)
 s_ = _numpy.s_

@@ -13,6 +13,7 @@ import warnings
 import numpy
 
 from braze import _core, errors
+from braze.numpy import _sharing
 
 ndarray = _core.ndarray
 counts = collections.Counter()
@@ -63,6 +64,27 @@ def from_numpy(x):
     return x
 
 
+def result(x):
+    """As from_numpy, of what NumPy made of our arrays: what lies in one of them is a
+    view of it, and what may not be written stays so."""
+    kind = type(x)
+    if kind is numpy.ndarray:
+        shared = None if x.base is None else _sharing.of(x)
+        if shared is not None:
+            return shared
+        made = from_numpy(x)
+        if type(made) is ndarray and x.size and (
+            not x.flags.writeable or _sharing.is_foreign(x)
+        ):
+            _core.set_writing(made, 1)
+        return made
+    if kind is tuple or kind is list:
+        return kind(result(y) for y in x)
+    if isinstance(x, tuple) and hasattr(x, "_fields"):
+        return kind(*(result(y) for y in x))
+    return from_numpy(x)
+
+
 def cast(value, dtype):
     """A result of a type that braze lacks as NumPy's ufuncs cast it to an output's."""
     if not isinstance(value, (numpy.ndarray, numpy.generic)):
@@ -87,21 +109,21 @@ def has_out(kwargs):
     return type(out) is ndarray
 
 
-def _store(out, result):
+def _store(out, made):
     if type(out) is tuple:
-        results = result if isinstance(result, tuple) else (result,)
+        results = made if isinstance(made, tuple) else (made,)
         for o, r in zip(out, results, strict=True):
             if o is not None:
                 _store(o, r)
-        return result if len(out) > 1 else out[0]
+        return made if len(out) > 1 else out[0]
     if type(out) is not ndarray:
         return out
-    if result.shape != out.shape:
+    if made.shape != out.shape:
         raise ValueError(
             f"non-broadcastable output operand with shape {out.shape} "
-            f"doesn't match the broadcast shape {result.shape}"
+            f"doesn't match the broadcast shape {made.shape}"
         )
-    _core.assign(out, result, True)
+    _core.assign(out, made, True)
     return out
 
 
@@ -117,17 +139,19 @@ def call(name, function, args, kwargs):
         function(*to_numpy(args), **to_numpy(kwargs))
         return _store(out, buffers)
     try:
-        return from_numpy(function(*to_numpy(args), **to_numpy(kwargs)))
+        return result(function(*to_numpy(args), **to_numpy(kwargs)))
     except ValueError as error:
         if not _read_only(error):
             raise
     # The function writes its argument: let it, on a copy, and write that back.
     spare = _copied(args)
-    result = function(*spare, **to_numpy(kwargs))
+    made = function(*spare, **to_numpy(kwargs))
     for mine, theirs in zip(args, spare, strict=True):
         if type(mine) is ndarray:
             mine[...] = theirs
-    return from_numpy(result)
+            if made is theirs:
+                made = mine
+    return from_numpy(made)
 
 
 def wrapper(name, function):
@@ -157,7 +181,7 @@ def ufunc(name, *args):
 def getitem(array, key):
     """array[key] for a key with arrays in it: NumPy gathers."""
     counts["getitem"] += 1
-    return from_numpy(numpy.asarray(array)[to_numpy(key)])
+    return result(numpy.asarray(array)[to_numpy(key)])
 
 
 def _is_mask(array, key):
@@ -204,7 +228,8 @@ def method(array, name):
         return from_numpy(getattr(numpy.asarray(array), name))
 
     def bound(*args, **kwargs):
-        return call("ndarray." + name, found, (_Export(array).array, *args), kwargs)
+        own = numpy.asarray(array) if array._is_scalar else array
+        return call("ndarray." + name, found, (own, *args), kwargs)
 
     if name in _MUTATING:
 
@@ -227,13 +252,6 @@ _OPERATORS = {
     "**": ("power", operator.pow),
 }
 _MUTATING = ("sort", "partition", "put", "setfield")
-
-
-class _Export:
-    """The array as the first argument of one of NumPy's own methods."""
-
-    def __init__(self, array):
-        self.array = numpy.asarray(array) if type(array) is ndarray else array
 
 
 def warn_complex():

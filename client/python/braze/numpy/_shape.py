@@ -8,7 +8,7 @@ import numpy
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from braze import _core
-from braze.numpy import _creation, _fallback
+from braze.numpy import _creation, _fallback, _flags, _order, _sharing
 
 ndarray = _core.ndarray
 asarray = _creation.asarray
@@ -56,25 +56,37 @@ def reshape(a, /, shape=None, order="C", *, newshape=None, copy=None):
     shape = newshape if shape is None else shape
     if not _native(a):
         return numpy.reshape(a, shape, order)
+    if order != "C":
+        order = _order.parse(order)
+        if order == "K":
+            raise ValueError("order 'K' is not permitted for reshaping")
     shape = _whole_shape(shape, a.size)
-    if order == "F" or (order == "A" and a.ndim > 1 and _is_fortran(a)):
-        return _core.reshape(a.T, shape[::-1]).T
     if len(shape) > 8:
-        return _fallback.call("reshape", numpy.reshape, (a, shape), {})
+        return _fallback.call("reshape", numpy.reshape, (a, shape, order), {})
+    if order == "F" or (order == "A" and _order.is_fortran(a)):
+        made = _reshaped(a.T, shape[::-1], copy)
+        return made.T if made.base is not None else _order.transposed_owner(made)
+    return _reshaped(a, shape, copy)
+
+
+def _reshaped(a, shape, copy):
     made = _core.reshape(a, shape)
-    return _core.copy(made) if copy else made
-
-
-def _is_fortran(a):
-    return _creation.is_contiguous(a.T) and not _creation.is_contiguous(a)
+    if copy is False and not _core.same_buffer(made, a):
+        raise ValueError("Unable to avoid creating a copy while reshaping.")
+    return _core.copy(made) if copy and _core.same_buffer(made, a) else made
 
 
 def ravel(a, order="C"):
     """One axis; a view of a contiguous array, else a copy."""
     a = asarray(a)
-    made = reshape(a, (-1,), order) if a.size else reshape(a, (0,))
-    if _native(a) and not _creation.is_contiguous(a if order == "C" else a.T):
-        return _core.copy(made) if _core.same_buffer(made, a) else made
+    if not _native(a):
+        return numpy.ravel(a, order)
+    if order != "C":
+        axes = _order.layout(a, _order.parse(order))
+        a = a if axes is None else _core.transpose(a, axes)
+    made = _core.reshape(a, (a.size,))
+    if not _flags.is_c(a) and _core.same_buffer(made, a):
+        return _core.copy(made)
     return made
 
 
@@ -172,14 +184,22 @@ def broadcast_to(array, shape, subok=False):
     shape = _creation.shape_tuple(shape)
     if not _native(a) or len(shape) > 8:
         return numpy.broadcast_to(_fallback.to_numpy(a), shape)
-    return _core.broadcast_to(a, shape)
+    return _core.set_writing(_core.broadcast_to(a, shape), 1)
 
 
 def broadcast_arrays(*args, subok=False):
     """Views of all arrays, stretched to their common shape."""
-    args = [asarray(a) for a in args]
+    args = [_creation.public_asarray(a) for a in args]
     common = numpy.broadcast_shapes(*(a.shape for a in args))
-    return tuple(broadcast_to(a, common) for a in args)
+    if all(a.shape == common for a in args):
+        return tuple(args)
+    if len(common) > 8 or not all(_native(a) for a in args):
+        return _fallback.call("broadcast_arrays", numpy.broadcast_arrays, tuple(args), {})
+    made = []
+    for a in args:
+        wide = _core.broadcast_to(a, common)
+        made.append(_core.set_writing(wide, 1 if _core.writing(a) == 1 else 2))
+    return tuple(made)
 
 
 def atleast_1d(*arys):
@@ -434,10 +454,14 @@ def repeat(a, repeats, axis=None):
 
 
 def diagonal(a, offset=0, axis1=0, axis2=1):
-    """A view of a diagonal of two axes."""
+    """A view of a diagonal of two axes, which may not be written."""
     a = asarray(a)
     if not _native(a):
         return numpy.diagonal(a, offset, axis1, axis2)
+    return _core.set_writing(_diagonal(a, operator.index(offset), axis1, axis2), 1)
+
+
+def _diagonal(a, offset, axis1=0, axis2=1):
     if a.ndim < 2:
         raise ValueError("diag requires an array of at least two dimensions")
     i, j = normalize_axis_index(axis1, a.ndim), normalize_axis_index(axis2, a.ndim)
@@ -473,12 +497,14 @@ def diag(v, k=0):
         return diagonal(v, k)
     n = v.shape[0] + abs(k)
     made = _creation.zeros((n, n), v.dtype)
-    diagonal(made, k)[...] = v
+    _diagonal(made, k)[...] = v
     return made
 
 
 def diff(a, n=1, axis=-1, prepend=numpy._NoValue, append=numpy._NoValue):
     """Differences of neighbours."""
+    if n == 0:
+        return a
     a = asarray(a)
     plain = prepend is numpy._NoValue and append is numpy._NoValue
     if not _native(a) or not plain or a.dtype == bool or a.ndim == 0 or n < 0:
@@ -555,7 +581,10 @@ def imag(val):
     val = asarray(val)
     if not _native(val):
         return numpy.imag(val)
-    return part(val, 1) if val.dtype.kind == "c" else _creation.zeros(val.shape, val.dtype)
+    if val.dtype.kind == "c":
+        return part(val, 1)
+    made = _creation.zeros(val.shape, val.dtype)
+    return _core.set_writing(made, 1) if made.ndim or not val._is_scalar else made[()]
 
 
 def part(a, which):
