@@ -32,6 +32,8 @@
 #define ND_SCALAR   1 /* a NumPy scalar's behaviour: immutable, hashable */
 #define ND_READONLY 2 /* may not be written; views of it neither */
 #define ND_WARN	    4 /* stretched: a write warns, since it may show at many places */
+#define ND_OVERLAP  8 /* elements share memory: NumPy writes them, in its order */
+#define ND_OF_VIEWS (ND_READONLY | ND_WARN | ND_OVERLAP) /* what views of it have, too */
 
 struct ndarray {
 	PyObject_HEAD braze_array *h; /* NULL: immediate, the value is in now */
@@ -190,6 +192,10 @@ bool layout_of(int *axes, int ndim, const int64_t *strides);
 braze_array *layout_permuted(braze_array *made, const int *axes, int ndim, braze_error *err);
 /* self takes a new view's handle over; the view is of no use afterwards. */
 void layout_become(PyObject *self, PyObject *view);
+/* Have two of the elements a byte in common?  True also where that is not known. */
+bool layout_overlaps(braze_array *h);
+/* self[...] = value by NumPy, for arrays with ND_OVERLAP. */
+int layout_write_overlapping(PyObject *self, PyObject *value);
 /* Every writer asks before: what, as NumPy's message names it. */
 static inline int layout_check_write(PyObject *self, const char *what)
 {

@@ -360,6 +360,12 @@ int index_set(PyObject *self, PyObject *key, PyObject *value)
 	v = view_of(h, &s);
 	if (!v)
 		return -1;
+	if (nd(self)->flags & ND_OVERLAP && layout_overlaps(v)) {
+		braze_release(v);
+		r = PyObject_CallFunctionObjArgs(core.setitem, self, key, value, NULL);
+		Py_XDECREF(r);
+		return r ? 0 : -1;
+	}
 	rc = index_assign(v, value);
 	braze_release(v);
 	return rc;

@@ -20,6 +20,8 @@ int layout_refuse(PyObject *self, const char *what)
 		PyErr_Format(PyExc_ValueError, "%s is read-only", what);
 		return -1;
 	}
+	if (!(flags & ND_WARN))
+		return 0;
 	/* Once for each array, as NumPy does it. */
 	nd(self)->flags &= (uint8_t)~ND_WARN;
 	return PyErr_WarnEx(PyExc_DeprecationWarning,
@@ -66,6 +68,37 @@ braze_array *layout_permuted(braze_array *made, const int *axes, int ndim, braze
 	return err->code ? NULL : r;
 }
 
+/* ---- Elements that share memory ---- */
+
+bool layout_overlaps(braze_array *h)
+{
+	int axes[BRAZE_MAX_NDIM], n = braze_ndim(h);
+	int64_t reach = braze_itemsize(h);
+
+	if (!braze_size(h))
+		return false;
+	layout_of(axes, n, braze_strides(h));
+	for (int k = n - 1; k >= 0; k--) {
+		int64_t extent = braze_shape(h)[axes[k]];
+		int64_t step = magnitude(braze_strides(h)[axes[k]]);
+
+		if (extent == 1)
+			continue;
+		if (step < reach)
+			return true;
+		reach += (extent - 1) * step;
+	}
+	return false;
+}
+
+int layout_write_overlapping(PyObject *self, PyObject *value)
+{
+	PyObject *r = PyObject_CallFunctionObjArgs(core.setitem, self, Py_Ellipsis, value, NULL);
+
+	Py_XDECREF(r);
+	return r ? 0 : -1;
+}
+
 /* ---- For the package ---- */
 
 static PyObject *expected(void)
@@ -94,7 +127,7 @@ static PyObject *set_writing(PyObject *mod, PyObject *args)
 		return NULL;
 	if (!nd_check(a))
 		return expected();
-	nd(a)->flags &= (uint8_t) ~(ND_READONLY | ND_WARN);
+	nd(a)->flags &= (uint8_t)~(ND_READONLY | ND_WARN);
 	nd(a)->flags |= state == 1 ? ND_READONLY : state == 2 ? ND_WARN : 0;
 	return Py_NewRef(a);
 }

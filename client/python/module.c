@@ -20,6 +20,14 @@ static PyObject *wrap(int rc, braze_array **out, braze_error *err, PyObject *bas
 	return base ? type_view(*out, base) : type_new(*out, 0);
 }
 
+/* A view of which elements may share memory. */
+static PyObject *marked(PyObject *r)
+{
+	if (r && nd(r)->h && layout_overlaps(nd(r)->h))
+		nd(r)->flags |= ND_OVERLAP;
+	return r;
+}
+
 static int parse_dtype(PyObject *o)
 {
 	int d = convert_dtype(o);
@@ -127,6 +135,14 @@ static PyObject *assign(PyObject *mod, PyObject *args)
 	h = handle_of(dst);
 	if (!h || layout_check_write(dst, same_kind ? "output array" : "assignment destination"))
 		return NULL;
+	if (nd(dst)->flags & ND_OVERLAP) {
+		value = same_kind ? PyObject_CallFunctionObjArgs(
+					    core.cast, value, core.dtypes[braze_dtype_of(h)], NULL)
+				  : Py_NewRef(value);
+		rc = value ? layout_write_overlapping(dst, value) : -1;
+		Py_XDECREF(value);
+		return rc ? NULL : Py_NewRef(Py_None);
+	}
 	if (!same_kind)
 		return index_assign(h, value) ? NULL : Py_NewRef(Py_None);
 	rc = convert_operand(&x, value);
@@ -306,7 +322,7 @@ static PyObject *broadcast_to(PyObject *mod, PyObject *args)
 	n = h ? host_dims(seq, shape) : -1;
 	if (n < 0)
 		return NULL;
-	return wrap(braze_broadcast_to(&out, h, n, shape, &err), &out, &err, a);
+	return marked(wrap(braze_broadcast_to(&out, h, n, shape, &err), &out, &err, a));
 }
 
 /* view(a, dtype, shape, strides, delta): delta in bytes from a's first element. */
@@ -330,8 +346,9 @@ static PyObject *view(PyObject *mod, PyObject *args)
 			PyErr_SetString(PyExc_ValueError, "shape and strides differ in length");
 		return NULL;
 	}
-	return wrap(braze_view(&out, h, dtype, n, shape, strides, braze_offset(h) + delta, &err),
-		    &out, &err, a);
+	return marked(
+		wrap(braze_view(&out, h, dtype, n, shape, strides, braze_offset(h) + delta, &err),
+		     &out, &err, a));
 }
 
 static PyObject *value(PyObject *mod, PyObject *a)

@@ -470,6 +470,10 @@ static PyObject *inplace_store(PyObject *self, PyObject *value)
 						  "not the broadcast shape of the operands");
 		goto out;
 	}
+	if (nd(self)->flags & ND_OVERLAP) {
+		r = layout_write_overlapping(self, value) ? NULL : Py_NewRef(self);
+		goto out;
+	}
 	err.code = braze_assign(h, x.arg, &err);
 	if (err.code)
 		wait_raise(&err);

@@ -60,7 +60,7 @@ PyObject *type_view(braze_array *h, PyObject *base)
 
 	if (value && !(h = apart(h)))
 		return NULL;
-	self = type_new(h, value ? 0 : nd(base)->flags & (ND_READONLY | ND_WARN));
+	self = type_new(h, value ? 0 : nd(base)->flags & ND_OF_VIEWS);
 	if (self && !value) {
 		/* As in NumPy, base is the array that owns the buffer. */
 		if (nd(base)->base)
@@ -251,7 +251,7 @@ static PyObject *get_transposed(PyObject *self, void *closure)
 	braze_array *h = NULL, *r = NULL;
 	braze_error err = {0};
 
-	if (type_ndim(self) < 2)
+	if (nd(self)->flags & ND_SCALAR)
 		return Py_NewRef(self);
 	h = type_handle(self);
 	if (!h)

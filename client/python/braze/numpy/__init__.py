@@ -59,6 +59,7 @@ _NATIVE = (
     (_linear, "matmul dot inner outer vdot vecdot"),
     (_sharing, "shares_memory may_share_memory"),
     (_iterate, "nditer nested_iters"),
+    (_views, "from_dlpack"),
 )
 _ALIASES = {
     "amin": "min",

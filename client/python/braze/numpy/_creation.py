@@ -26,6 +26,15 @@ def shape_tuple(shape):
     return shape
 
 
+def c_strides(shape, itemsize):
+    """The strides of a C-contiguous array."""
+    strides = []
+    for n in reversed(shape):
+        strides.append(itemsize)
+        itemsize *= n
+    return tuple(reversed(strides))
+
+
 def _usable(dtype, shape):
     return native(dtype) and len(shape) <= 8
 

@@ -112,6 +112,8 @@ def reshape(self, *shape, order="C", copy=None):
     """The same elements in another shape."""
     if len(shape) == 1 and not isinstance(shape[0], int):
         shape = shape[0]
+    if shape is None:
+        return self[...]
     return _shape.reshape(self, shape, order, copy=copy)
 
 
@@ -172,9 +174,11 @@ def clip(self, min=None, max=None, out=None, **kwargs):
     return _shape.clip(self, min, max, out, **kwargs)
 
 
-def conj(self):
+def conj(self, out=None, /):
     """Complex conjugate."""
-    return _conjugate(self) if self.dtype.kind == "c" else self
+    if self.dtype.kind == "c":
+        return _conjugate(self) if out is None else _conjugate(self, out=out)
+    return self if out is None else _ufuncs.store(out, self)
 
 
 def round_(self, decimals=0, out=None):
@@ -182,7 +186,7 @@ def round_(self, decimals=0, out=None):
     if decimals == 0 and self.dtype.kind == "f":
         made = _ufuncs.make(numpy.rint)(self)
     elif decimals >= 0 and self.dtype.kind in "iu":
-        made = _core.copy(self)
+        made = self
     else:
         made = _fallback.call("round", numpy.round, (self, decimals), {})
     return made if out is None else _ufuncs.store(out, made)

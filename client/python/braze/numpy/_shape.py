@@ -97,6 +97,7 @@ def transpose(a, axes=None):
         return numpy.transpose(a, axes)
     if axes is None:
         return a.T
+    axes = axes if isinstance(axes, (tuple, list)) or numpy.ndim(axes) else (axes,)
     if len(axes) != a.ndim:
         raise ValueError("axes don't match array")
     axes = tuple(normalize_axis_index(operator.index(k), a.ndim) for k in axes)
@@ -169,6 +170,10 @@ def squeeze(a, axis=None):
         return numpy.squeeze(a, axis)
     if axis is None:
         gone = [k for k, n in enumerate(a.shape) if n == 1]
+        if not gone:
+            return a
+    elif not a.ndim and axis in (0, -1, ()):
+        return a
     else:
         gone = normalize_axis_tuple(axis, a.ndim)
         if any(a.shape[k] != 1 for k in gone):
@@ -191,12 +196,13 @@ def broadcast_arrays(*args, subok=False):
     """Views of all arrays, stretched to their common shape."""
     args = [_creation.public_asarray(a) for a in args]
     common = numpy.broadcast_shapes(*(a.shape for a in args))
-    if all(a.shape == common for a in args):
-        return tuple(args)
     if len(common) > 8 or not all(_native(a) for a in args):
         return _fallback.call("broadcast_arrays", numpy.broadcast_arrays, tuple(args), {})
     made = []
     for a in args:
+        if a.shape == common:
+            made.append(a)
+            continue
         wide = _core.broadcast_to(a, common)
         made.append(_core.set_writing(wide, 1 if _core.writing(a) == 1 else 2))
     return tuple(made)

@@ -11,6 +11,7 @@ from braze import _core
 from braze.numpy import _creation, _fallback, _flags, _order, _sharing
 
 ndarray = _core.ndarray
+_MISSING = numpy._NoValue
 
 
 def view(self, *args, **kwargs):
@@ -26,18 +27,19 @@ def view(self, *args, **kwargs):
     return made if made is not None else numpy.asarray(self).view(dtype)
 
 
-def _view_dtype(dtype=None, type=None):
+def _view_dtype(dtype=_MISSING, type=_MISSING):
     """The type asked for; None for the array's own.  A class of arrays is no type."""
-    import builtins
+    if _is_class(dtype):
+        dtype, type = _MISSING, dtype
+    if type is not _MISSING and not _is_class(type):
+        raise ValueError("Type must be a sub-type of ndarray type")
+    if type not in (_MISSING, ndarray, numpy.ndarray):
+        raise TypeError(f"braze arrays have no view as {type.__name__}: use numpy.array(a)")
+    return None if dtype is _MISSING else numpy.dtype(dtype)
 
-    for kind in (dtype, type):
-        if isinstance(kind, builtins.type) and issubclass(kind, (ndarray, numpy.ndarray)):
-            if kind not in (ndarray, numpy.ndarray):
-                raise TypeError(f"braze arrays have no view as {kind.__name__}")
-            dtype = None if kind is dtype else dtype
-        elif kind is type and kind is not None:
-            raise ValueError("Type must be a sub-type of ndarray type")
-    return None if dtype is None else numpy.dtype(dtype)
+
+def _is_class(kind):
+    return isinstance(kind, type) and issubclass(kind, (ndarray, numpy.ndarray))
 
 
 def retyped(self, dtype):
@@ -81,7 +83,12 @@ def as_strided(x, shape=None, strides=None, subok=False, writeable=True):
     if type(a) is not ndarray:
         return numpy.lib.stride_tricks.as_strided(a, shape, strides, subok, writeable)
     shape = a.shape if shape is None else _creation.shape_tuple(shape)
-    strides = a.strides if strides is None else tuple(operator.index(s) for s in strides)
+    if strides is not None:
+        strides = tuple(operator.index(s) for s in strides)
+    elif _flags.is_c(a):
+        strides = _creation.c_strides(shape, a.itemsize)
+    else:
+        strides = a.strides
     try:
         made = _core.view(a, a.dtype, shape, strides, 0)
     except IndexError as error:
@@ -101,6 +108,17 @@ def sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=Fa
     if made is None:
         return theirs(numpy.asarray(a), window_shape, axis)
     return made if writeable else _core.set_writing(made, 1)
+
+
+def from_dlpack(x, /, *, device=None, copy=None):
+    """An array on another library's memory: of braze's own a view, else a copy, which
+    may not be written."""
+    if type(x) is not ndarray:
+        kwargs = {"device": device, "copy": copy}
+        return _fallback.call("from_dlpack", numpy.from_dlpack, (x,), kwargs)
+    if device not in (None, "cpu"):
+        raise ValueError(f"Unsupported device found in the dtype: {device}")
+    return _core.copy(x) if copy or x._is_scalar else x[...]
 
 
 def linalg_diagonal(x, /, *, offset=0):
