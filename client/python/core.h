@@ -156,13 +156,16 @@ void convert_load(int dtype, const void *src, uint64_t bits[2]);
 void convert_store(int dtype, const uint64_t bits[2], void *dst);
 PyObject *convert_number(int dtype, const uint64_t bits[2]);
 PyObject *convert_npscalar(int dtype, const uint64_t bits[2]);
-/* 1: converted; 0: not something braze computes with; -1: exception. */
+/* 1: converted; 0: not something braze computes with (a subclass of numpy.ndarray is
+ * not); -1: exception. */
 int convert_operand(struct operand *out, PyObject *o);
 void operand_finish(struct operand *x);
 /* As an array (numbers become 0-d): 1, 0 or -1 as above. */
 int convert_array(braze_array **out, PyObject *o);
 /* A Python or NumPy scalar as a value of dtype, by NumPy's casting: 1, 0, -1. */
 int convert_scalar_as(braze_scalar *out, PyObject *o, int dtype);
+/* As NumPy writes one element, with its exceptions and warnings: 1 or -1. */
+int convert_element(braze_scalar *out, PyObject *o, int dtype);
 /* What has a type that braze lacks, cast by NumPy's same-kind rule; 1, or -1 with
  * NumPy's exception set. */
 int convert_cast(struct operand *out, PyObject *o, int dtype);
@@ -193,7 +196,7 @@ braze_array *layout_permuted(braze_array *made, const int *axes, int ndim, braze
 /* self takes a new view's handle over; the view is of no use afterwards. */
 void layout_become(PyObject *self, PyObject *view);
 /* Have two of the elements a byte in common?  True also where that is not known. */
-bool layout_overlaps(braze_array *h);
+bool layout_overlap(int ndim, const int64_t *shape, const int64_t *strides, int64_t itemsize);
 /* self[...] = value by NumPy, for arrays with ND_OVERLAP. */
 int layout_write_overlapping(PyObject *self, PyObject *value);
 /* Every writer asks before: what, as NumPy's message names it. */
@@ -201,6 +204,22 @@ static inline int layout_check_write(PyObject *self, const char *what)
 {
 	return nd(self)->flags ? layout_refuse(self, what) : 0;
 }
+/* foreign.c */
+extern PyMethodDef foreign_methods[];
+int foreign_init(PyObject *numpy);
+/* An array of NumPy's that is data and nothing else: no subclass with a meaning of its own. */
+bool foreign_plain(PyObject *o);
+/* Neither a number nor data of braze's, NumPy's or Python's own. */
+bool foreign_is(PyObject *o);
+/* Does NumPy leave `self op o` to o?  self is an array of ours. */
+bool foreign_outranks(PyObject *o, PyObject *self, bool inplace);
+/* scalar.c */
+extern PyMethodDef scalar_methods[];
+/* self.__class__: what isinstance() sees besides the type. */
+PyObject *scalar_class(PyObject *self, void *closure);
+/* Is a * b a list or string, repeated? */
+bool scalar_repeats(PyObject *a, PyObject *b);
+PyObject *scalar_index(PyObject *self);
 
 /* gather.c */
 extern PyMethodDef gather_methods[];

@@ -70,25 +70,22 @@ braze_array *layout_permuted(braze_array *made, const int *axes, int ndim, braze
 
 /* ---- Elements that share memory ---- */
 
-bool layout_overlaps(braze_array *h)
+bool layout_overlap(int ndim, const int64_t *shape, const int64_t *strides, int64_t itemsize)
 {
-	int axes[BRAZE_MAX_NDIM], n = braze_ndim(h);
-	int64_t reach = braze_itemsize(h);
+	int axes[BRAZE_MAX_NDIM];
+	int64_t reach = itemsize;
+	bool found = false;
 
-	if (!braze_size(h))
-		return false;
-	layout_of(axes, n, braze_strides(h));
-	for (int k = n - 1; k >= 0; k--) {
-		int64_t extent = braze_shape(h)[axes[k]];
-		int64_t step = magnitude(braze_strides(h)[axes[k]]);
+	layout_of(axes, ndim, strides);
+	for (int k = ndim - 1; k >= 0; k--) {
+		int64_t extent = shape[axes[k]], step = magnitude(strides[axes[k]]);
 
-		if (extent == 1)
-			continue;
-		if (step < reach)
-			return true;
+		if (!extent)
+			return false;
+		found |= extent > 1 && step < reach;
 		reach += (extent - 1) * step;
 	}
-	return false;
+	return found;
 }
 
 int layout_write_overlapping(PyObject *self, PyObject *value)

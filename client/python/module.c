@@ -23,7 +23,9 @@ static PyObject *wrap(int rc, braze_array **out, braze_error *err, PyObject *bas
 /* A view of which elements may share memory. */
 static PyObject *marked(PyObject *r)
 {
-	if (r && nd(r)->h && layout_overlaps(nd(r)->h))
+	braze_array *h = r ? nd(r)->h : NULL;
+
+	if (h && layout_overlap(braze_ndim(h), braze_shape(h), braze_strides(h), braze_itemsize(h)))
 		nd(r)->flags |= ND_OVERLAP;
 	return r;
 }
@@ -604,8 +606,9 @@ PyMODINIT_FUNC PyInit__core(void)
 	if (!m)
 		return NULL;
 	find_ops();
-	if (PyModule_AddFunctions(m, gather_methods) ||
-	    PyModule_AddFunctions(m, layout_methods) || convert_init() || type_init(m) ||
+	if (PyModule_AddFunctions(m, gather_methods) || PyModule_AddFunctions(m, foreign_methods) ||
+	    PyModule_AddFunctions(m, layout_methods) || PyModule_AddFunctions(m, scalar_methods) ||
+	    convert_init() || type_init(m) ||
 	    host_init(m) || PyModule_AddStringConstant(m, "version", braze_version())) {
 		Py_DECREF(m);
 		return NULL;

@@ -2,6 +2,7 @@
 """Making arrays: from data, from a rule, or uninitialised."""
 
 import math
+import numbers
 import operator
 
 import numpy
@@ -42,6 +43,9 @@ def _usable(dtype, shape):
 def ndarray_new(shape, dtype=float, buffer=None, offset=0, strides=None, order=None):
     """ndarray(shape, dtype): uninitialised; on a buffer a view of it, NumPy's where the
     buffer is not an array of braze's."""
+    if isinstance(shape, numbers.Rational) and not isinstance(shape, numbers.Integral):
+        # statistics: a result in its data's type
+        return _core.scalar(numpy.float64(shape))
     if buffer is None and strides is None and offset == 0:
         return empty(shape, dtype, order or "C")
     made = numpy.ndarray(shape, dtype, _fallback.to_numpy(buffer), offset, strides, order)
@@ -93,6 +97,8 @@ def written(value, dtype, casting="unsafe"):
 
 def full(shape, fill_value, dtype=None, order="C", *, device=None, like=None):
     """Array of one value."""
+    if _fallback.is_foreign(fill_value):
+        return _fallback.leave(numpy.full, shape, fill_value, dtype, order)
     shape = shape_tuple(shape)
     if dtype is None:
         dtype = numpy.asarray(_fallback.to_numpy(fill_value)).dtype
@@ -126,21 +132,29 @@ def _like(a, dtype, shape, order, make):
 
 def empty_like(prototype, dtype=None, order="K", subok=True, shape=None, *, device=None):
     """Uninitialised array of another's shape and type."""
+    if _fallback.is_foreign(prototype):
+        return _fallback.leave(numpy.empty_like, prototype, dtype, order, subok, shape)
     return _like(prototype, dtype, shape, order, empty)
 
 
 def zeros_like(a, dtype=None, order="K", subok=True, shape=None, *, device=None):
     """Zeros of another array's shape and type."""
+    if _fallback.is_foreign(a):
+        return _fallback.leave(numpy.zeros_like, a, dtype, order, subok, shape)
     return _like(a, dtype, shape, order, zeros)
 
 
 def ones_like(a, dtype=None, order="K", subok=True, shape=None, *, device=None):
     """Ones of another array's shape and type."""
+    if _fallback.is_foreign(a):
+        return _fallback.leave(numpy.ones_like, a, dtype, order, subok, shape)
     return _like(a, dtype, shape, order, ones)
 
 
 def full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, *, device=None):
     """One value, in another array's shape and type."""
+    if _fallback.is_foreign(a) or _fallback.is_foreign(fill_value):
+        return _fallback.leave(numpy.full_like, a, fill_value, dtype, order, subok, shape)
     if numpy.ndim(_fallback.to_numpy(fill_value)):
         made = empty_like(a, dtype, order, subok, shape)
         made[...] = full(made.shape, fill_value, made.dtype)
@@ -164,11 +178,13 @@ def _as_numpy(obj, dtype, **kwargs):
             for k in range(0, len(found), 256):
                 _core.wait(*found[k : k + 256])  # one round trip for many values
             obj = _fallback.to_numpy(obj)
-    return numpy.array(obj, dtype=dtype, **kwargs)
+    return _fallback.run(numpy.array, (obj,), {"dtype": dtype, **kwargs})
 
 
 def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, like=None):
     """A new array from data, copied unless copy=False or None."""
+    if subok and isinstance(object, numpy.ndarray) and _fallback.is_foreign(object):
+        return numpy.array(object, dtype, copy=copy, order=order, subok=True, ndmin=ndmin)
     order = _order.parse(order, "K")
     if not copy:
         return _min_axes(public_asarray(object, dtype, order, copy=copy), ndmin, order)
@@ -200,7 +216,13 @@ def _min_axes(a, ndmin, order):
     return _order.copied(made, order) if order in "CF" and not _order.has(made, order) else made
 
 
-def asarray(a, dtype=None, order=None, *, device=None, copy=None, like=None):
+def asarray(a):
+    """a as a braze array where it is data, also of shared memory, which is taken over;
+    what braze cannot hold as NumPy's; what is more than data as it is."""
+    return a if type(a) is ndarray or _fallback.is_foreign(a) else converted(a)
+
+
+def converted(a, dtype=None, order=None, *, device=None, copy=None, like=None):
     """a as a braze array: itself, shared memory taken over, or a copy."""
     if type(a) is ndarray and dtype is None and order is None and not copy:
         return a
@@ -239,11 +261,13 @@ def _no_scalar(a):
 
 def public_asarray(a, dtype=None, order=None, **kwargs):
     """a as a braze array: itself, shared memory taken over, or a copy."""
-    return _no_scalar(asarray(a, dtype, order, **kwargs))
+    return _no_scalar(converted(a, dtype, order, **kwargs))
 
 
 def asanyarray(a, dtype=None, order=None, **kwargs):
-    """As asarray."""
+    """As asarray, but subclasses of numpy.ndarray stay what they are."""
+    if isinstance(a, numpy.ndarray) and _fallback.is_foreign(a):
+        return numpy.asanyarray(a, dtype, order, **kwargs)
     return public_asarray(a, dtype, order, **kwargs)
 
 
@@ -285,11 +309,10 @@ def require(a, dtype=None, requirements=None, *, like=None):
     return made
 
 
-is_contiguous = _flags.is_c
-
-
 def copy(a, order="K", subok=False):
     """A copy of a."""
+    if _fallback.is_foreign(a):
+        return _fallback.leave(numpy.copy, a, order, subok)
     return array(a, order=order)
 
 
