@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-LIMIT_SECONDS = float(os.environ.get("SUITE_LIMIT", "60"))
+LIMIT_SECONDS = float(os.environ.get("SUITE_LIMIT", "240"))
 SORTS = os.environ.get("SUITE_SORTS", "")  # "only", "without", "": both
 MESSAGE_LIMIT = 500
 

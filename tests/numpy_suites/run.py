@@ -35,11 +35,12 @@ from rewrite import rewritten  # noqa: E402
 
 WORK = ROOT / "build" / "numpy-suites"
 REPORT = ROOT / "build" / "reports" / "numpy-suites.txt"
+DOCUMENT = ROOT / "docs" / "compatibility.md"
 PACKAGE = pathlib.Path(numpy.__file__).parent
 CORE = "umath numeric indexing ufunc multiarray shape_base einsum item_selection"
 SORTS = "_core/tests/test_multiarray.py"  # has thousands of generated sorts: a job of their own
 # Seconds without a finished test after which the process is taken for dead.
-SILENCE = 180
+SILENCE = 600
 MADE_OF = ("client", "daemon", "kernels", "proto")
 
 
@@ -186,7 +187,12 @@ def main():
     parser = argparse.ArgumentParser(description="NumPy's own tests against braze.numpy")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", default="", help="files whose path contains this")
+    parser.add_argument("--doc", action="store_true", help="write the lists into the document")
     arguments = parser.parse_args()
+    if arguments.doc:
+        DOCUMENT.write_text(verdict.put_into(DOCUMENT.read_text(encoding="utf-8")),
+                            encoding="utf-8")
+        return 0
     with Daemon() as daemon:
         jobs = [job for job in all_jobs(write_tests(), daemon.socket)
                 if arguments.only in job.path]

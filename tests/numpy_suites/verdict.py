@@ -67,6 +67,36 @@ def _part(test):
     return path + " (generated sorts)" if is_generated_sort(test) else path
 
 
+def _section(title, about, entries):
+    by_reason = collections.defaultdict(list)
+    for test, reason in entries.items():
+        by_reason[reason].append(test)
+    lines = [f"### {title}", "", about, ""]
+    for reason, tests in sorted(by_reason.items()):
+        lines += [f"{reason}:", "", *(f"- `{test}`" for test in sorted(tests)), ""]
+    return lines
+
+
+def document():
+    """The two lists as the section of docs/compatibility.md between its marks."""
+    deviations, reasons = read_list("deviations.txt"), read_list("failures.txt")
+    return "\n".join(
+        _section("Promised deviations", "Tests that ask for what braze promises to do "
+                 "otherwise. A test without its `[parameters]` stands for all of them.",
+                 deviations)
+        + _section("Other failures", "None is a wrong value.", reasons))
+
+
+MARKS = ("<!-- made by tests/numpy_suites/run.py --doc -->\n", "<!-- end -->\n")
+
+
+def put_into(text):
+    """The document with its section made anew."""
+    before, _, rest = text.partition(MARKS[0])
+    _, _, after = rest.partition(MARKS[1])
+    return before + MARKS[0] + document() + MARKS[1] + after
+
+
 def judge(theirs, mine, whole=True):
     """(report, are all demands met)"""
     deviations, reasons = read_list("deviations.txt"), read_list("failures.txt")

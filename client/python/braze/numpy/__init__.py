@@ -17,6 +17,8 @@ from braze.numpy import (
     _creation,
     _fallback,
     _gather,
+    _interop,
+    _iterate,
     _linear,
     _methods,
     _names,
@@ -24,10 +26,12 @@ from braze.numpy import (
     _reductions,
     _scalars,
     _shape,
+    _sharing,
     _space,
     _testing,
     _type,
     _ufuncs,
+    _views,
 )
 
 ndarray = _core.ndarray
@@ -45,7 +49,7 @@ _core.use_array(_fallback.array)
 _NATIVE = (
     (
         _creation,
-        "array asarray asanyarray ascontiguousarray zeros ones empty full zeros_like ones_like "
+        "array asarray asanyarray ascontiguousarray asfortranarray require zeros ones empty full zeros_like ones_like "
         "empty_like full_like arange linspace eye identity tri tril triu meshgrid copy",
     ),
     (
@@ -62,6 +66,9 @@ _NATIVE = (
     ),
     (_gather, "take take_along_axis"),
     (_linear, "matmul dot inner outer vdot vecdot"),
+    (_sharing, "shares_memory may_share_memory"),
+    (_iterate, "nditer nested_iters"),
+    (_views, "from_dlpack"),
 )
 _ALIASES = {
     "amin": "min",
@@ -167,14 +174,6 @@ def _type_probe(x):
     return x.dtype if type(x) is ndarray else x
 
 
-def shares_memory(a, b, max_work=None):
-    """May a write to one be seen in the other?"""
-    return _core.same_buffer(a, b)
-
-
-may_share_memory = shares_memory
-
-
 class _Grid:
     """np.mgrid and its kind: NumPy builds them, braze takes them over."""
 
@@ -184,6 +183,16 @@ class _Grid:
     def __getitem__(self, key):
         _fallback.counts[self._name] += 1
         return _fallback.from_numpy(self._maker[_fallback.to_numpy(key)])
+
+
+_space.own.update({
+    "linalg.diagonal": _views.linalg_diagonal,
+    "lib.stride_tricks.as_strided": _views.as_strided,
+    "lib.stride_tricks.sliding_window_view": _views.sliding_window_view,
+    "ctypeslib.as_ctypes": _interop.as_ctypes,
+})
+_functions[_numpy.linalg.diagonal] = _views.linalg_diagonal
+_functions[_numpy.lib.stride_tricks.sliding_window_view] = _views.sliding_window_view
 
 
 for _name in ("mgrid", "ogrid", "r_", "c_"):
