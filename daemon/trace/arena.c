@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -92,6 +93,33 @@ static unsigned class_down(uint64_t n)
 	return size > n ? c - 1 : c;
 }
 
+/* The worker maps every arena: not all of a limited address space is for one. */
+static uint64_t within_address_space(uint64_t bytes)
+{
+	struct rlimit space;
+
+	if (getrlimit(RLIMIT_AS, &space) || space.rlim_cur == RLIM_INFINITY)
+		return bytes;
+	while (bytes > space.rlim_cur / 4 && bytes / 2 >= LIMIT_ARENA_LEAST_BYTES)
+		bytes /= 2;
+	return bytes;
+}
+
+static enum status too_small(int error, struct err *err)
+{
+	struct rlimit file = {RLIM_INFINITY, RLIM_INFINITY};
+
+	getrlimit(RLIMIT_FSIZE, &file);
+	if (error == EFBIG && file.rlim_cur != RLIM_INFINITY)
+		return err_set(err, E_NOMEM,
+			       "the daemon's files are limited to %llu bytes (RLIMIT_FSIZE, ulimit "
+			       "-f); arrays need one of at least %llu MiB: raise the limit",
+			       (unsigned long long)file.rlim_cur,
+			       (unsigned long long)(LIMIT_ARENA_LEAST_BYTES >> 20));
+	return err_set(err, E_NOMEM, "cannot make an arena of %llu MiB: %s",
+		       (unsigned long long)(LIMIT_ARENA_LEAST_BYTES >> 20), strerror(error));
+}
+
 enum status arena_create(struct arena **out, uv_loop_t *loop, uint64_t bytes, struct err *err)
 {
 	struct arena *a = NULL;
@@ -99,9 +127,16 @@ enum status arena_create(struct arena **out, uv_loop_t *loop, uint64_t bytes, st
 
 	if (fd < 0)
 		return err_set(err, E_SYSTEM, "cannot make an arena: %s", strerror(errno));
-	bytes &= ~(uint64_t)(PAGE - 1);
-	while (ftruncate(fd, (off_t)bytes) && bytes > LIMIT_ARENA_SMALL_BYTES)
-		bytes /= 2;
+	bytes = within_address_space(bytes) & ~(uint64_t)(PAGE - 1);
+	while (ftruncate(fd, (off_t)bytes)) {
+		if (bytes / 2 < LIMIT_ARENA_LEAST_BYTES) {
+			enum status st = too_small(errno, err);
+
+			close(fd);
+			return st;
+		}
+		bytes = bytes / 2 & ~(uint64_t)(PAGE - 1);
+	}
 	if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)) {
 		enum status st =
 			err_set(err, E_SYSTEM, "cannot seal an arena: %s", strerror(errno));
