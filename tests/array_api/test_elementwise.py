@@ -67,10 +67,10 @@ def promoted(a, b):
 
 def arrays(dtype, shape=None):
     if np.dtype(dtype).kind not in "fc":
-        return hynp.arrays(dtype, shape or SHAPES)
+        return hynp.arrays(dtype, SHAPES if shape is None else shape)
     parts = st.sampled_from(SPECIAL) | st.floats(-100, 100, width=32)
     elements = parts if np.dtype(dtype).kind == "f" else st.builds(complex, parts, parts)
-    return hynp.arrays(dtype, shape or SHAPES, elements=elements.map(np.dtype(dtype).type))
+    return hynp.arrays(dtype, SHAPES if shape is None else shape, elements=elements.map(np.dtype(dtype).type))
 
 
 SHAPES = hynp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=5)

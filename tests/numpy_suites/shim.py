@@ -8,6 +8,7 @@ numpy.testing get braze arrays as NumPy arrays, so that they judge values, types
 shapes and nothing else.
 """
 
+import contextlib
 import functools
 import importlib
 import os
@@ -19,6 +20,7 @@ import pytest
 
 SIDE = os.environ.get("SUITE_SIDE", "numpy")
 if SIDE == "braze":
+    import braze
     import braze.numpy as xp
     from braze.numpy._fallback import to_numpy
 else:
@@ -104,8 +106,28 @@ class _Testing(types.ModuleType):
         return _testing_name(name, value)
 
 
+class _errstate(contextlib.ContextDecorator):  # noqa: N801 as numpy.errstate
+    """np.errstate for tests that expect an error in the line that computes: braze's, in
+    braze.eager(), which its documentation names for that."""
+
+    def __init__(self, **wishes):
+        self._wishes, self._open = wishes, []
+
+    def __enter__(self):
+        stack = contextlib.ExitStack()
+        stack.enter_context(xp.errstate(**self._wishes))
+        if any(value not in (None, "ignore") for value in self._wishes.values()):
+            stack.enter_context(braze.eager())
+        self._open.append(stack)
+
+    def __exit__(self, *exception):
+        self._open.pop().__exit__(*exception)
+
+
 class _Space(types.ModuleType):
     """braze.numpy, with NumPy's internals below it."""
+
+    errstate = _errstate
 
     def __getattr__(self, name):
         if name in ("_core", "core", "lib", "testing"):

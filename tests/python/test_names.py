@@ -208,6 +208,14 @@ def test_view_as_an_array_class():
     assert a.view("i8", np.ndarray).dtype == np.int64
 
 
+def test_view_as_a_subclass_is_numpys_and_read_only():
+    a = np.arange(4.0)
+    for shown in (a.view(numpy.matrix), a.view(type=np.ma.MaskedArray), a.view("i8", np.recarray)):
+        assert isinstance(shown, numpy.ndarray)
+        assert not shown.flags.writeable
+    assert a.view(np.matrix).tolist() == [[0, 1, 2, 3]]
+
+
 def test_matrix_transpose_takes_lists():
     assert np.matrix_transpose([[1, 2], [3, 4]]).tolist() == [[1, 3], [2, 4]]
 

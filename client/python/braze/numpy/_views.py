@@ -16,6 +16,9 @@ _MISSING = numpy._NoValue
 
 def view(self, *args, **kwargs):
     """The same memory, as another type."""
+    if _asks_for_subclass(*args, **kwargs):
+        # NumPy's arrays alone have subclasses: one of them shows the value, read-only.
+        return numpy.asarray(self).view(*args, **kwargs)
     dtype = _view_dtype(*args, **kwargs)
     if dtype is None or dtype == self.dtype:
         return self[...]
@@ -33,9 +36,11 @@ def _view_dtype(dtype=_MISSING, type=_MISSING):
         dtype, type = _MISSING, dtype
     if type is not _MISSING and not _is_class(type):
         raise ValueError("Type must be a sub-type of ndarray type")
-    if type not in (_MISSING, ndarray, numpy.ndarray):
-        raise TypeError(f"braze arrays have no view as {type.__name__}: use numpy.array(a)")
     return None if dtype is _MISSING else numpy.dtype(dtype)
+
+
+def _asks_for_subclass(dtype=None, type=None):
+    return any(_is_class(x) and x not in (ndarray, numpy.ndarray) for x in (dtype, type))
 
 
 def _is_class(kind):
