@@ -18,12 +18,13 @@ help:
 	@echo 'make test        all tests; ends with "N passed, N failed"'
 	@echo 'make test-long   the same, with long tests and sanitized daemons; goes on where it was stopped'
 	@echo 'make campaign    new random programs and packets: SEED=N (none: fresh) MINUTES=N (10)'
+	@echo "make test-numpy  NumPy's own tests and the Array API standard against braze.numpy"
 	@echo 'make bench       benchmarks against NumPy'
 	@echo 'make gpu-bundle  a tree in .gpu/ that checks and measures a machine with a GPU'
 	@echo 'make lint        budgets, names, includes, headers, formatting'
 	@echo 'make fmt         format the C sources (clang-format)'
 	@echo 'make install     install below PREFIX (default /usr/local), DESTDIR honoured'
-	@echo 'make clean       remove build/, except the Python environment'
+	@echo 'make clean       remove build/, except Python environments'
 
 setup:
 	@deploy/setup.sh
@@ -44,6 +45,12 @@ campaign: build
 	@$(PYTHON_ENV) tests/campaign.py --jobs $(JOBS) --minutes $(or $(MINUTES),10) \
 		$(if $(SEED),--seed $(SEED))
 
+.PHONY: test-numpy
+# Resumable: results are kept test by test below build/numpy-suites; reports in build/reports.
+test-numpy: build
+	@deploy/venv.sh venv-numpy-suites deploy/requirements-numpy.txt
+	@build/venv-numpy-suites/bin/python tests/numpy_suites/run.py --jobs $(JOBS)
+
 bench: build
 	@$(PYTHON_ENV) tests/run.py --jobs 1 --bench
 
@@ -62,4 +69,4 @@ install:
 	@cmake --install build --prefix $(PREFIX)
 
 clean:
-	@[ ! -d build ] || find build -mindepth 1 -maxdepth 1 ! -name venv -exec rm -rf {} +
+	@[ ! -d build ] || find build -mindepth 1 -maxdepth 1 ! -name 'venv*' -exec rm -rf {} +

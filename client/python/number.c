@@ -491,6 +491,10 @@ static PyObject *inplace_store(PyObject *self, PyObject *value)
 						  "not the broadcast shape of the operands");
 		goto out;
 	}
+	if (nd(self)->flags & ND_OVERLAP) {
+		r = layout_write_overlapping(self, value) ? NULL : Py_NewRef(self);
+		goto out;
+	}
 	err.code = braze_assign(h, x.arg, &err);
 	if (err.code)
 		wait_raise(&err);
@@ -517,10 +521,13 @@ static PyObject *inplace_foreign(int k, PyObject *a, PyObject *b)
 
 static PyObject *inplace(int k, PyObject *a, PyObject *b)
 {
+	bool writes = !(nd(a)->flags & ND_SCALAR) && nd(a)->h;
 	PyObject *r = NULL;
 
+	if (writes && layout_check_write(a, "output array"))
+		return NULL;
 	/* A scalar is immutable: the name gets the new value. */
-	if (nd(a)->flags & ND_SCALAR || !nd(a)->h)
+	if (!writes)
 		return k == N_POWER ? power(a, b, Py_None) : binary(k, a, b);
 	if (!nd_check(b) && foreign_is(b))
 		return inplace_foreign(k, a, b);
@@ -535,9 +542,11 @@ static PyObject *inplace_power(PyObject *a, PyObject *b, PyObject *mod)
 
 static PyObject *inplace_matmul(PyObject *a, PyObject *b)
 {
-	if (nd(a)->h && foreign_is(b))
-		return inplace_foreign(N_MATMUL, a, b);
-	return nd(a)->h ? inplace_store(a, matmul(a, b)) : matmul(a, b);
+	if (!nd(a)->h || nd(a)->flags & ND_SCALAR)
+		return matmul(a, b);
+	if (layout_check_write(a, "output array"))
+		return NULL;
+	return foreign_is(b) ? inplace_foreign(N_MATMUL, a, b) : inplace_store(a, matmul(a, b));
 }
 
 static PyObject *as_number(PyObject *a)

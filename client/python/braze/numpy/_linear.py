@@ -20,14 +20,33 @@ def _result(made, out):
     return made if out is None else _ufuncs.store(out, made)
 
 
-def matmul(x1, x2, /, out=None, **kwargs):
-    """Matrix product."""
+class _Product(_ufuncs.ufunc):
+    """A generalized ufunc with a native form for the plain call and for out=."""
+
+    def __init__(self, function, native):
+        super().__init__(function)
+        self._native = native
+        _ufuncs.by_numpy[function] = self
+
+    def __call__(self, *args, **kwargs):
+        if len(args) == 3 and not kwargs:
+            args, kwargs = args[:2], {"out": args[2]}
+        out = kwargs.get("out")
+        if type(out) is tuple and len(out) == 1:
+            out = out[0]
+        plain = len(args) == 2 and (not kwargs or len(kwargs) == 1 and "out" in kwargs)
+        made = None
+        if plain and (out is None or type(out) is ndarray):
+            made = self._native(*args)
+        if made is not None:
+            return _result(made, out)
+        return _fallback.call(self.__name__, self.numpy, args, kwargs)
+
+
+def _matmul(x1, x2):
+    """The matrix product; None: NumPy's affair."""
     a, b, native = _both(x1, x2)
-    if type(out) is tuple:
-        out = out[0]
-    if kwargs or not native or not _fallback.is_output(out):
-        return _fallback.call("matmul", numpy.matmul, (x1, x2), {"out": out, **kwargs})
-    return _result(operator.matmul(a, b), out)
+    return operator.matmul(a, b) if native else None
 
 
 def dot(a, b, out=None):
@@ -82,16 +101,14 @@ def vdot(a, b, /):
     return operator.matmul(a.conj() if a.dtype.kind == "c" else a, b)
 
 
-def vecdot(x1, x2, /, *, axis=-1, **kwargs):
-    """Dot products of vectors along an axis."""
+def _vecdot(x1, x2):
+    """Dot products of vectors along the last axis; None: NumPy's affair."""
     a, b, native = _both(x1, x2)
-    if not native or kwargs:
-        return _fallback.call("vecdot", numpy.vecdot, (x1, x2), {"axis": axis, **kwargs})
-    if a.shape[axis] != b.shape[axis]:
-        raise ValueError(f"vecdot: axis {axis} differs: {a.shape} and {b.shape}")
-    a = a.conj() if a.dtype.kind == "c" else a
-    if axis >= 0:
-        a, b = _shape.moveaxis(a, axis, -1), _shape.moveaxis(b, axis, -1)
-        axis = -1
-    product = a * b
-    return _reductions.sum(product, axis, product.dtype)
+    if not native or not a.ndim or not b.ndim or a.shape[-1] != b.shape[-1]:
+        return None
+    product = (a.conj() if a.dtype.kind == "c" else a) * b
+    return _reductions.sum(product, -1, product.dtype)
+
+
+matmul = _Product(numpy.matmul, _matmul)
+vecdot = _Product(numpy.vecdot, _vecdot)

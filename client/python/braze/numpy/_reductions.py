@@ -243,6 +243,15 @@ def _sums_in(out, a):
     return out is not None and a.dtype.kind == "f" and out.dtype != a.dtype
 
 
+def _degrees(ddof, correction):
+    """The degrees of freedom by either of their two names."""
+    if correction is _MISSING:
+        return ddof
+    if ddof != 0:
+        raise ValueError("ddof and correction can't be provided simultaneously.")
+    return correction
+
+
 def var(
     a,
     axis=None,
@@ -257,9 +266,9 @@ def var(
 ):
     """Variance over axes, by two passes."""
     a = _creation.asarray(a)
-    if correction is not _MISSING:
-        ddof = correction
-    native = type(a) is ndarray and dtype is None and _fallback.is_output(out) and not _special(_MISSING, where)
+    ddof = _degrees(ddof, correction)
+    native = type(a) is ndarray and dtype is None and _fallback.is_output(out)
+    native = native and not _special(_MISSING, where)
     if not native or _sums_in(out, a):
         return _fallback.call(
             "var",
@@ -290,13 +299,26 @@ def var(
     return result if out is None else _ufuncs.store(out, result)
 
 
-def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=_MISSING, **kwargs):
+def std(
+    a,
+    axis=None,
+    dtype=None,
+    out=None,
+    ddof=0,
+    keepdims=_MISSING,
+    *,
+    where=_MISSING,
+    mean=_MISSING,
+    correction=_MISSING,
+):
     """Standard deviation over axes."""
     a = _creation.asarray(a)
+    ddof = _degrees(ddof, correction)
     if type(a) is not ndarray or not _fallback.is_output(out) or _sums_in(out, a):
-        kwargs.update(axis=axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims)
+        kwargs = {"axis": axis, "dtype": dtype, "out": out, "ddof": ddof, "keepdims": keepdims,
+                  "where": where, "mean": mean}
         return _fallback.call("std", numpy.std, (a,), kwargs)
-    result = var(a, axis, dtype, None, ddof, keepdims, **kwargs)
+    result = var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean)
     result = _ufuncs.make(numpy.sqrt)(result)
     return result if out is None else _ufuncs.store(out, result)
 
