@@ -9,7 +9,7 @@
 #include "array.h"
 #include "watch.h"
 
-#define TEMPS	 96
+#define TEMPS	 1024 /* a quotient of complex numbers, checked for underflow, has 400 */
 #define F_DIVIDE 0 /* bit numbers of BRAZE_DIVIDE ... */
 #define F_OVER	 1
 #define F_UNDER	 2
@@ -46,6 +46,7 @@ typedef struct braze_array array;
 struct flags {
 	struct braze_session *s;
 	const struct recorded *rec;
+	enum op op;    /* whose errors are told: rec's, or one it is made of */
 	unsigned want; /* classes */
 	unsigned type; /* of the loop: operands were cast to it */
 	array *r, *a, *b;
@@ -192,6 +193,11 @@ static bool is_complex(const struct flags *f)
 	return cls_of(f->type) == CLASS_COMPLEX;
 }
 
+static unsigned part_type(unsigned type)
+{
+	return type == DT_COMPLEX64 ? DT_FLOAT32 : type == DT_COMPLEX128 ? DT_FLOAT64 : type;
+}
+
 /* The smallest normal number of a float type. */
 static double smallest(unsigned type)
 {
@@ -225,20 +231,22 @@ static array *operands_finite(struct flags *f)
  * infinities met. */
 static void growth(struct flags *f)
 {
-	if (wants(f, F_OVER))
-		found(f, F_OVER, and(f, not_finite(f, f->r), operands_finite(f)));
+	if (!wants(f, F_OVER))
+		return;
+	array *x = is_complex(f) ? not_finite(f, f->r) : op1(f, OP_ISINF, f->r);
+	found(f, F_OVER, and(f, x, operands_finite(f)));
 }
 
 /* ---- Underflow: tiny, and not the exact result ---- */
 
-/* x = op(a, b) in the wider type `wide` is exact enough to tell: below the normal
- * numbers of f's type, and not what was stored.  lost: nor is zero exact. */
-static void narrow_underflow(struct flags *f, bool lost)
+/* x = op(a, b) in the wider type is exact enough to tell: below the normal numbers of
+ * f's type, and not r.  lost: nor is zero exact. */
+static void narrow_underflow(struct flags *f, enum op op, array *r, bool lost)
 {
 	unsigned wide = f->type == DT_FLOAT16 ? DT_FLOAT32 : DT_FLOAT64;
 	array *a = cast(f, f->a, wide), *b = f->b ? cast(f, f->b, wide) : NULL;
-	array *x = b ? op2(f, f->rec->op, a, b) : op1(f, f->rec->op, a);
-	array *other = op2(f, OP_NOT_EQUAL, cast(f, f->r, wide), x);
+	array *x = b ? op2(f, op, a, b) : op1(f, op, a);
+	array *other = op2(f, OP_NOT_EQUAL, cast(f, r, wide), x);
 
 	if (lost)
 		other = op2(f, OP_LOGICAL_OR, other, is_zero(f, x));
@@ -280,8 +288,8 @@ static void product_underflow(struct flags *f, array *a, array *b, array *r)
 
 	other = op2(f, OP_LOGICAL_OR, other, inexact(f, x, y, p));
 	/* Too small even so: zero, though no factor is. */
-	array *gone = and(f, is_zero(f, r), and(f, not_zero(f, a), not_zero(f, b)));
-	other = op2(f, OP_LOGICAL_OR, other, gone);
+	other = op2(f, OP_LOGICAL_OR, other, is_zero(f, r));
+	other = and(f, other, and(f, not_zero(f, a), not_zero(f, b)));
 	found(f, F_UNDER, and(f, is_tiny(f, p, 0x1p-422), other));
 }
 
@@ -300,7 +308,7 @@ static void quotient_underflow(struct flags *f, array *a, array *b, array *r)
 	found(f, F_UNDER, and(f, is_tiny(f, r, smallest(DT_FLOAT64)), other));
 }
 
-/* A 0-d array of the loop's type. */
+/* A 0-d array of the loop's type, or its part's. */
 static array *number(struct flags *f, double value)
 {
 	const braze_scalar v = braze_double(value);
@@ -308,7 +316,7 @@ static array *number(struct flags *f, double value)
 
 	if (f->st)
 		return NULL;
-	enum status st = record_number(&x, f->s, (int)f->type, &v, f->err);
+	enum status st = record_number(&x, f->s, (int)part_type(f->type), &v, f->err);
 	return keep(f, st, x);
 }
 
@@ -321,7 +329,7 @@ static void scale(struct flags *f)
 	if (!wants(f, F_UNDER) || is_complex(f))
 		return;
 	if (f->type == DT_FLOAT16) {
-		narrow_underflow(f, true);
+		narrow_underflow(f, f->op, f->r, true);
 		f->bit[F_UNDER] = and(f, f->bit[F_UNDER], is_finite(f, f->a));
 	} else {
 		found(f, F_UNDER, and(f, is_tiny(f, f->r, smallest(f->type)), is_finite(f, f->a)));
@@ -342,7 +350,7 @@ static void power(struct flags *f)
 	if (!wants(f, F_UNDER))
 		return;
 	if (f->type == DT_FLOAT16)
-		narrow_underflow(f, true);
+		narrow_underflow(f, f->op, f->r, true);
 	else
 		found(f, F_UNDER, is_tiny(f, f->r, smallest(f->type)));
 	f->bit[F_UNDER] = and(f, f->bit[F_UNDER], and(f, not_zero(f, f->a), operands_finite(f)));
@@ -351,83 +359,166 @@ static void power(struct flags *f)
 static void pole(struct flags *f)
 {
 	domain(f);
+	/* The logarithm of a complex number 1 + a may overflow besides. */
+	if (is_complex(f) && f->op == OP_LOG1P) {
+		if (wants(f, F_DIVIDE))
+			found(f, F_DIVIDE, opi(f, OP_EQUAL, f->a, -1));
+		growth(f);
+		if (wants(f, F_OVER))
+			f->bit[F_OVER] = and(f, f->bit[F_OVER], opi(f, OP_NOT_EQUAL, f->a, -1));
+		return;
+	}
 	if (wants(f, F_DIVIDE))
 		found(f, F_DIVIDE, and(f, op1(f, OP_ISINF, f->r), is_finite(f, f->a)));
 }
 
+/* Real sums, differences, products and quotients. */
 static void sum(struct flags *f)
 {
 	domain(f);
 	growth(f);
 }
 
-static void complex_product_underflow(struct flags *f)
-{
-	array *part[2][2];
-
-	for (int k = 0; k < 2; k++) {
-		array *x = k ? f->b : f->a;
-		part[k][0] = op1(f, OP_REAL, x);
-		part[k][1] = op1(f, OP_IMAG, x);
-	}
-	for (int i = 0; i < 2; i++)
-		for (int k = 0; k < 2; k++) {
-			array *a = part[0][i], *b = part[1][k], *r = op2(f, OP_MULTIPLY, a, b);
-			/* float32's are exact in float64. */
-			if (f->type == DT_COMPLEX64) {
-				array *x = op2(f, OP_MULTIPLY, cast(f, a, DT_FLOAT64),
-					       cast(f, b, DT_FLOAT64));
-				found(f, F_UNDER,
-				      and(f, is_tiny(f, x, 0x1p-126),
-					  op2(f, OP_NOT_EQUAL, cast(f, r, DT_FLOAT64), x)));
-			} else {
-				product_underflow(f, a, b, r);
-			}
-		}
-}
-
 static void product(struct flags *f)
 {
-	bool square = !f->b;
-
-	domain(f);
-	growth(f);
+	sum(f);
 	if (!wants(f, F_UNDER))
 		return;
-	if (square)
-		f->b = f->a;
-	if (is_complex(f)) {
-		complex_product_underflow(f);
-	} else if (f->type == DT_FLOAT64) {
-		product_underflow(f, f->a, f->b, f->r);
-	} else {
-		f->b = square ? NULL : f->b;
-		narrow_underflow(f, false);
-	}
+	if (f->type == DT_FLOAT64)
+		product_underflow(f, f->a, f->b ? f->b : f->a, f->r);
+	else
+		narrow_underflow(f, f->op, f->r, false);
 }
 
 static void quotient(struct flags *f)
 {
-	bool inverse = f->rec->op == OP_RECIPROCAL;
+	bool inverse = f->op == OP_RECIPROCAL;
 	array *by = inverse ? f->a : f->b;
 
 	domain(f);
-	growth(f);
 	if (wants(f, F_OVER))
-		f->bit[F_OVER] = and(f, f->bit[F_OVER], not_zero(f, by));
-	/* The inverse of complex zero is NaN, as NumPy computes it. */
-	if (wants(f, F_DIVIDE) && inverse && !is_complex(f))
+		found(f, F_OVER,
+		      and(f, op1(f, OP_ISINF, f->r), and(f, operands_finite(f), not_zero(f, by))));
+	if (wants(f, F_DIVIDE) && inverse)
 		found(f, F_DIVIDE, is_zero(f, by));
-	if (wants(f, F_DIVIDE) && !inverse)
+	else if (wants(f, F_DIVIDE))
 		found(f, F_DIVIDE,
 		      and(f, is_zero(f, by), and(f, not_zero(f, f->a), is_finite(f, f->a))));
-	if (!wants(f, F_UNDER) || is_complex(f))
+	if (!wants(f, F_UNDER))
 		return;
 	if (f->type != DT_FLOAT64)
-		narrow_underflow(f, false);
+		narrow_underflow(f, f->op, f->r, false);
 	else
 		quotient_underflow(f, inverse ? number(f, 1) : f->a, by, f->r);
 }
+
+/* ---- Complex arithmetic: each real operation that NumPy makes of it ---- */
+
+/* The result of op on parts; its errors are the complex operation's. */
+static array *part(struct flags *f, enum op op, array *a, array *b)
+{
+	const struct {
+		enum op op;
+		unsigned type;
+		array *r, *a, *b;
+	} whole = {f->op, f->type, f->r, f->a, f->b};
+	array *r = op2(f, op, a, b);
+
+	f->op = op;
+	f->type = part_type(whole.type);
+	f->a = a;
+	f->b = b;
+	f->r = r;
+	if (op == OP_MULTIPLY)
+		product(f);
+	else if (op == OP_DIVIDE)
+		quotient(f);
+	else
+		sum(f);
+	f->op = whole.op;
+	f->type = whole.type;
+	f->a = whole.a;
+	f->b = whole.b;
+	f->r = whole.r;
+	return r;
+}
+
+static void complex_sum(struct flags *f)
+{
+	part(f, f->op, op1(f, OP_REAL, f->a), op1(f, OP_REAL, f->b));
+	part(f, f->op, op1(f, OP_IMAG, f->a), op1(f, OP_IMAG, f->b));
+}
+
+static void complex_product(struct flags *f)
+{
+	array *by = f->b ? f->b : f->a;
+	array *ar = op1(f, OP_REAL, f->a), *ai = op1(f, OP_IMAG, f->a);
+	array *br = op1(f, OP_REAL, by), *bi = op1(f, OP_IMAG, by);
+
+	part(f, OP_SUBTRACT, part(f, OP_MULTIPLY, ar, br), part(f, OP_MULTIPLY, ai, bi));
+	part(f, OP_ADD, part(f, OP_MULTIPLY, ar, bi), part(f, OP_MULTIPLY, ai, br));
+}
+
+/* By Smith's method, for which the divisor's larger part p counts; a divisor of zero
+ * divides the parts. */
+static void complex_quotient(struct flags *f)
+{
+	array *ar = op1(f, OP_REAL, f->a), *ai = op1(f, OP_IMAG, f->a);
+	array *br = op1(f, OP_REAL, f->b), *bi = op1(f, OP_IMAG, f->b);
+	array *size = op1(f, OP_ABSOLUTE, br);
+	array *wide = op2(f, OP_GREATER_EQUAL, size, op1(f, OP_ABSOLUTE, bi));
+	array *zero = and(f, is_zero(f, br), is_zero(f, bi));
+	array *one = number(f, 1), *none = number(f, 0);
+
+	/* Which part is the larger one is asked of NaNs, too. */
+	if (wants(f, F_INVALID))
+		found(f, F_INVALID, is_nan(f, f->b));
+	part(f, OP_DIVIDE, choose(f, zero, ar, none), choose(f, zero, size, one));
+	part(f, OP_DIVIDE, choose(f, zero, ai, none), choose(f, zero, size, one));
+	array *p = choose(f, zero, one, choose(f, wide, br, bi));
+	array *q = choose(f, zero, none, choose(f, wide, bi, br));
+	array *x = choose(f, zero, none, choose(f, wide, ar, ai));
+	array *y = choose(f, zero, none, choose(f, wide, ai, ar));
+	array *ratio = part(f, OP_DIVIDE, q, p);
+	array *scale = part(f, OP_ADD, p, part(f, OP_MULTIPLY, q, ratio));
+	scale = part(f, OP_DIVIDE, one, scale);
+	part(f, OP_MULTIPLY, part(f, OP_ADD, x, part(f, OP_MULTIPLY, y, ratio)), scale);
+	part(f, OP_MULTIPLY, part(f, OP_SUBTRACT, y, part(f, OP_MULTIPLY, x, ratio)), scale);
+}
+
+static void complex_inverse(struct flags *f)
+{
+	array *ar = op1(f, OP_REAL, f->a), *ai = op1(f, OP_IMAG, f->a);
+	array *wide = op2(f, OP_LESS_EQUAL, op1(f, OP_ABSOLUTE, ai), op1(f, OP_ABSOLUTE, ar));
+	array *p = choose(f, wide, ar, ai), *q = choose(f, wide, ai, ar);
+	array *ratio = part(f, OP_DIVIDE, q, p);
+	array *by = part(f, OP_ADD, p, part(f, OP_MULTIPLY, q, ratio));
+
+	if (wants(f, F_INVALID))
+		found(f, F_INVALID, is_nan(f, f->a));
+	part(f, OP_DIVIDE, number(f, 1), by);
+	part(f, OP_DIVIDE, ratio, by);
+}
+
+/* False: by its real or general formula. */
+static bool complex_formula(struct flags *f, enum formula formula)
+{
+	if (!is_complex(f))
+		return false;
+	if (formula == FORMULA_SUM)
+		complex_sum(f);
+	else if (formula == FORMULA_PRODUCT)
+		complex_product(f);
+	else if (formula == FORMULA_QUOTIENT && f->op == OP_DIVIDE)
+		complex_quotient(f);
+	else if (formula == FORMULA_QUOTIENT)
+		complex_inverse(f);
+	else
+		return false;
+	return true;
+}
+
+/* ---- Other formulas ---- */
 
 static void floor_quotient(struct flags *f)
 {
@@ -437,6 +528,15 @@ static void floor_quotient(struct flags *f)
 	if (wants(f, F_DIVIDE))
 		found(f, F_DIVIDE,
 		      and(f, is_zero(f, f->b), and(f, not_zero(f, f->a), is_finite(f, f->a))));
+	/* The sign of a zero is the quotient's. */
+	if (wants(f, F_UNDER) && f->type != DT_FLOAT16) {
+		array *q = op2(f, OP_DIVIDE, f->a, f->b);
+		if (f->type == DT_FLOAT32)
+			narrow_underflow(f, OP_DIVIDE, q, false);
+		else
+			quotient_underflow(f, f->a, f->b, q);
+		f->bit[F_UNDER] = and(f, f->bit[F_UNDER], is_zero(f, f->r));
+	}
 	if (!wants(f, F_OVER) && !wants(f, F_INVALID))
 		return;
 	over = and(f, op1(f, OP_ISINF, f->r), and(f, is_finite(f, f->a), not_zero(f, f->b)));
@@ -449,7 +549,8 @@ static void floor_quotient(struct flags *f)
 
 static void next(struct flags *f)
 {
-	growth(f);
+	if (wants(f, F_OVER))
+		found(f, F_OVER, and(f, op1(f, OP_ISINF, f->r), is_finite(f, f->a)));
 	if (wants(f, F_UNDER) && f->type != DT_FLOAT16)
 		found(f, F_UNDER,
 		      and(f, is_tiny(f, f->r, smallest(f->type)),
@@ -461,7 +562,7 @@ static void angle(struct flags *f)
 	if (!wants(f, F_UNDER))
 		return;
 	if (f->type == DT_FLOAT16)
-		narrow_underflow(f, false);
+		narrow_underflow(f, f->op, f->r, false);
 	else
 		found(f, F_UNDER, is_tiny(f, f->r, smallest(f->type)));
 	f->bit[F_UNDER] = and(f, f->bit[F_UNDER], and(f, not_zero(f, f->a), operands_finite(f)));
@@ -470,13 +571,19 @@ static void angle(struct flags *f)
 /* log(exp(a) + exp(b)) is the larger one and log1p(exp(-|a - b|)), where exp may underflow. */
 static void log_sum(struct flags *f)
 {
-	array *apart;
+	unsigned wide = f->type == DT_FLOAT16 ? DT_FLOAT32 : f->type;
+	array *apart = op2(f, OP_SUBTRACT, cast(f, f->a, wide), cast(f, f->b, wide));
+	double most = wide == DT_FLOAT64 ? 708.3964185322641 : 87.33654;
 
-	if (!wants(f, F_UNDER))
-		return;
-	apart = op1(f, OP_ABSOLUTE, op2(f, OP_SUBTRACT, f->a, f->b));
-	apart = opn(f, OP_GREATER, apart, f->type == DT_FLOAT64 ? 708.3964185322641 : 87.33654);
-	found(f, F_UNDER, and(f, apart, operands_finite(f)));
+	/* Which is the larger one is asked of NaNs, too. */
+	if (wants(f, F_INVALID))
+		found(f, F_INVALID, is_nan(f, f->r));
+	if (wants(f, F_OVER))
+		found(f, F_OVER, and(f, op1(f, OP_ISINF, apart), operands_finite(f)));
+	if (wants(f, F_UNDER)) {
+		array *x = opn(f, OP_GREATER, op1(f, OP_ABSOLUTE, apart), most);
+		found(f, F_UNDER, and(f, x, is_finite(f, apart)));
+	}
 }
 
 /* Integers: only division by zero, and the quotient that has no representation. */
@@ -490,7 +597,7 @@ static void integers(struct flags *f, enum formula formula)
 	if (wants(f, F_DIVIDE))
 		found(f, F_DIVIDE, is_zero(f, by));
 	/* NumPy casts the infinity back. */
-	if (wants(f, F_INVALID) && f->rec->op == OP_RECIPROCAL)
+	if (wants(f, F_INVALID) && f->op == OP_RECIPROCAL)
 		found(f, F_INVALID, is_zero(f, by));
 	if (wants(f, F_OVER) && formula == FORMULA_FLOOR && cls_of(f->type) == CLASS_INT)
 		found(f, F_OVER,
@@ -526,11 +633,6 @@ static void to_float(struct flags *f, array *a, array *r)
 			  op2(f, OP_NOT_EQUAL, cast(f, r, from), a)));
 }
 
-static unsigned part_type(unsigned type)
-{
-	return type == DT_COMPLEX64 ? DT_FLOAT32 : type == DT_COMPLEX128 ? DT_FLOAT64 : type;
-}
-
 static void cast_formula(struct flags *f)
 {
 	unsigned from = f->a->view.dtype, to = f->r->view.dtype;
@@ -562,6 +664,17 @@ static void cast_formula(struct flags *f)
 static void total(struct flags *f)
 {
 	const struct recorded *r = f->rec;
+
+	if (is_complex(f) && r->op == OP_SUM) {
+		array *out = f->r, *in = f->a;
+		f->type = part_type(f->type);
+		for (int k = 0; k < 2; k++) {
+			f->r = op1(f, k ? OP_IMAG : OP_REAL, out);
+			f->a = op1(f, k ? OP_IMAG : OP_REAL, in);
+			total(f);
+		}
+		return;
+	}
 
 	if (wants(f, F_INVALID)) {
 		array *nan = reduce(f, OP_ANY, is_nan(f, f->a), r->axes, r->keepdims);
@@ -604,6 +717,8 @@ static void matmul(struct flags *f)
 
 static void run(struct flags *f, enum formula formula)
 {
+	if (complex_formula(f, formula))
+		return;
 	switch (formula) {
 	case FORMULA_DOMAIN:
 		domain(f);
@@ -713,7 +828,7 @@ bool flags_possible(enum op op)
 enum status flags_record(struct braze_array *flag[WATCH_CLASSES], struct braze_array *out,
 			 const struct recorded *r, unsigned want, struct err *err)
 {
-	struct flags f = {.s = out->session, .rec = r, .want = want, .r = out, .err = err};
+	struct flags f = {.s = out->session, .rec = r, .op = r->op, .want = want, .r = out, .err = err};
 	enum formula formula = (enum formula)formulas[r->op];
 
 	/* Of no elements, or of a type that makes no errors. */

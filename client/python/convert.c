@@ -512,7 +512,7 @@ int convert_getbuffer(PyObject *self, Py_buffer *view, int flags)
 	int n = 0;
 
 	view->obj = NULL;
-	if (!h)
+	if (!h || watch_again(self))
 		return -1;
 	if (flags & PyBUF_WRITABLE) {
 		PyErr_SetString(PyExc_BufferError, "exports are read-only snapshots: write through "
@@ -532,8 +532,10 @@ int convert_getbuffer(PyObject *self, Py_buffer *view, int flags)
 	if (check_order(e->snap, flags))
 		goto fail;
 	data = wait_data(e->snap);
-	if (!data)
+	if (!data) {
+		watch_stopped(self);
 		goto fail;
+	}
 	n = braze_ndim(e->snap);
 	for (int i = 0; i < n; i++) {
 		e->shape[i] = braze_shape(e->snap)[i];

@@ -187,6 +187,10 @@ extern PyMethodDef watch_methods[];
 void watch_session(braze_session *s);
 /* Act on the reports that reads brought; -1 with an exception set. */
 int watch_act(void);
+/* NumPy forgets why an export failed and asks a second time; by then the report was
+ * given.  watch_stopped keeps what a report raised, watch_again raises it: 0 or -1. */
+void watch_stopped(PyObject *self);
+int watch_again(PyObject *self);
 static inline int watch_reports(void)
 {
 	return __builtin_expect(core.reports != 0, 0) ? watch_act() : 0;
