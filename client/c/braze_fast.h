@@ -18,11 +18,13 @@ extern "C" {
  * on its arrays and futures; the library lets go of it while it waits: leave
  * gives it up and returns a token, enter takes it back.  Both NULL: one thread
  * alone uses the session and nothing is to be given up.  A check callback runs
- * between leave and enter. */
+ * between leave and enter; `check`, if there is one, is that of waits whose call
+ * has none: those of operations that are recorded eagerly. */
 struct braze_owner {
 	void *(*leave)(void *data);
 	void (*enter)(void *data, void *token);
 	void *data;
+	braze_check_fn *check;
 };
 
 /* Replace the session's lock by the caller's; NULL puts the session's own lock

@@ -20,7 +20,7 @@ static int eager(struct braze_array *a, struct err *err)
 		return 0;
 	int st = (int)future_demand(&f, 1, &a, err);
 	if (!st && (s->flags & BRAZE_EAGER))
-		st = future_wait(f, -1, NULL, NULL, err);
+		st = future_wait(f, -1, s->owned ? s->owner.check : NULL, s->owner.data, err);
 	ticket_destroy(f);
 	return st;
 }

@@ -27,7 +27,7 @@
 #define RECORD_BYTES (LIMIT_PACKET_BYTES - 4096)
 #define DTYPE_NONE   255u	/* in an op's head: no type wanted */
 #define WAIT_SLICE   50		/* ms between two looks at signals and the check */
-#define WAIT_CANCEL  250	/* ms to wait for the answer to a Cancel */
+#define WAIT_CANCEL  150	/* ms to wait for the answer to a Cancel */
 #define IMM_OPERAND  (1u << 31) /* an `in` word that announces an immediate */
 #define IMM_WEAK     (1u << 8)
 

@@ -216,7 +216,8 @@ static void domain(struct flags *f)
 {
 	if (!wants(f, F_INVALID))
 		return;
-	array *x = and(f, is_nan(f, f->r), not_nan(f, f->a));
+	array *x = is_nan(f, f->r);
+	x = and(f, x, not_nan(f, f->a));
 	found(f, F_INVALID, f->b ? and(f, x, not_nan(f, f->b)) : x);
 }
 

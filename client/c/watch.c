@@ -99,21 +99,25 @@ static bool collect(struct braze_session *s, struct watch *w)
 
 /* What is never read must not pile up: ask for all flags, and wait for those that were
  * asked for a batch earlier. */
-static void ask_for_flags(struct braze_session *s)
+static int ask_for_flags(struct braze_session *s, struct err *err)
 {
 	struct watching *all = &s->watching;
 	struct braze_future *f = all->asked;
-	int n = 0;
+	braze_check_fn *check = s->owned ? s->owner.check : NULL;
+	int n = 0, st;
 
+	/* Ours alone: other threads may come here while we wait. */
 	all->asked = NULL;
 	all->fresh = 0;
-	/* A failure is the value's as well, and told where that is read. */
-	if (f)
-		(void)wire_wait(f, -1, NULL, NULL, NULL);
+	st = f ? wire_wait(f, -1, check, s->owner.data, err) : 0;
 	ticket_destroy(f);
+	/* Another failure is the value's as well, and told where that is read. */
+	if (st == BRAZE_E_INTERRUPTED)
+		return st;
 	for (unsigned i = all->nopen; i-- > 0;)
 		(void)collect(s, all->open[i]);
-	struct braze_array **flag = malloc((all->nopen + 1) * WATCH_CLASSES * sizeof(struct braze_array *));
+	struct braze_array **flag =
+		malloc((all->nopen + 1) * WATCH_CLASSES * sizeof(struct braze_array *));
 	for (unsigned i = 0; flag && i < all->nopen; i++)
 		for (int k = 0; k < WATCH_CLASSES; k++)
 			if (all->open[i]->flag[k])
@@ -121,6 +125,7 @@ static void ask_for_flags(struct braze_session *s)
 	if (n && !all->asked && future_demand(&all->asked, n, flag, NULL))
 		all->asked = NULL;
 	free(flag);
+	return 0;
 }
 
 /* Room for one more open watch. */
@@ -169,9 +174,7 @@ static enum status watch_new(struct watch **out, struct braze_array *a, const st
 	all->open[all->nopen++] = w;
 	w->slot = all->nopen;
 	*out = w;
-	if (++all->fresh >= WATCH_BATCH)
-		ask_for_flags(s);
-	return OK;
+	return ++all->fresh < WATCH_BATCH ? OK : (enum status)ask_for_flags(s, err);
 }
 
 /* ---- Sets ---- */
@@ -318,12 +321,13 @@ static enum status own(struct watch_set **set, struct braze_array *out, const st
 	if (!(now.raise | now.report))
 		return OK;
 	enum status st = watch_new(&w, out, r, &now, err);
-	if (st || !w)
-		return st;
-	struct watch_set *one = malloc(sizeof(*one) + sizeof(one->of[0]));
+	if (!st && !w)
+		return OK;
+	struct watch_set *one = st ? NULL : malloc(sizeof(*one) + sizeof(one->of[0]));
 	if (!one) {
-		watch_free(s, w);
-		return err_set(err, E_NOMEM, "no memory to watch an operation");
+		if (w)
+			watch_free(s, w);
+		return st ? st : err_set(err, E_NOMEM, "no memory to watch an operation");
 	}
 	w->refs = 1;
 	*one = (struct watch_set){.refs = 1, .n = 1};

@@ -581,6 +581,22 @@ static void find_ops(void)
 		core.op[k] = braze_op_find(name[k]);
 }
 
+/* The functions of each file. */
+static int add_functions(PyObject *m)
+{
+	PyMethodDef *const table[] = {
+		gather_methods,
+		foreign_methods,
+		scalar_methods,
+		watch_methods,
+	};
+
+	for (size_t k = 0; k < sizeof table / sizeof table[0]; k++)
+		if (PyModule_AddFunctions(m, table[k]))
+			return -1;
+	return 0;
+}
+
 PyMODINIT_FUNC PyInit__core(void);
 PyMODINIT_FUNC PyInit__core(void)
 {
@@ -589,8 +605,8 @@ PyMODINIT_FUNC PyInit__core(void)
 	if (!m)
 		return NULL;
 	find_ops();
-	if (PyModule_AddFunctions(m, gather_methods) || PyModule_AddFunctions(m, watch_methods) || convert_init() || type_init(m) ||
-	    host_init(m) || PyModule_AddStringConstant(m, "version", braze_version())) {
+	if (add_functions(m) || convert_init() || type_init(m) || host_init(m) ||
+	    PyModule_AddStringConstant(m, "version", braze_version())) {
 		Py_DECREF(m);
 		return NULL;
 	}

@@ -84,39 +84,6 @@ static int act(const braze_report *r)
 	return done ? 0 : -1;
 }
 
-/* What acting on a report raised in an export, until the same array's next. */
-static struct {
-	bool by_report;
-	void *self; /* an address only */
-	PyObject *type, *value, *trace;
-} stopped;
-
-void watch_stopped(PyObject *self)
-{
-	if (!stopped.by_report)
-		return;
-	stopped.by_report = false;
-	Py_CLEAR(stopped.type);
-	Py_CLEAR(stopped.value);
-	Py_CLEAR(stopped.trace);
-	PyErr_Fetch(&stopped.type, &stopped.value, &stopped.trace);
-	stopped.self = self;
-	PyErr_Restore(Py_XNewRef(stopped.type), Py_XNewRef(stopped.value),
-		      Py_XNewRef(stopped.trace));
-}
-
-int watch_again(PyObject *self)
-{
-	if (!stopped.type)
-		return 0;
-	PyErr_Restore(stopped.type, stopped.value, stopped.trace);
-	stopped.type = stopped.value = stopped.trace = NULL;
-	if (stopped.self == self)
-		return -1;
-	PyErr_Clear();
-	return 0;
-}
-
 int watch_act(void)
 {
 	braze_report *now = reports;
@@ -129,7 +96,6 @@ int watch_act(void)
 	for (unsigned i = 0; i < n && !rc; i++)
 		rc = act(&now[i]);
 	free(now);
-	stopped.by_report = rc != 0;
 	return rc;
 }
 
