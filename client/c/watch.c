@@ -226,31 +226,39 @@ static void add(struct watch_set *set, struct watch *w)
 	set->of[set->n++] = w;
 }
 
+/* Both sets' watches in the order of their operations, each once. */
+static void merge(struct watch_set *out, const struct watch_set *a, const struct watch_set *b)
+{
+	uint32_t na = a ? a->n : 0, i = 0, k = 0;
+
+	while (i < na || k < b->n) {
+		struct watch *x = i < na ? a->of[i] : NULL, *y = k < b->n ? b->of[k] : NULL;
+		bool first = x && (!y || x->serial <= y->serial);
+		struct watch *w = first ? x : y;
+		i += w == x;
+		k += w == y;
+		add(out, w);
+		/* Nobody gets to see what follows a failure. */
+		if (fails(w))
+			break;
+	}
+	for (i = 0; i < out->n; i++)
+		out->of[i]->refs++;
+}
+
 enum status watch_unite(struct braze_session *s, struct watch_set **set,
 			const struct watch_set *with, struct err *err)
 {
 	struct watch_set *a = *set, *r;
-	uint32_t na = a ? a->n : 0, i = 0, k = 0;
 
 	if (!with || a == with)
 		return OK;
-	r = malloc(sizeof(*r) + (na + with->n) * sizeof(r->of[0]));
+	r = malloc(sizeof(*r) + ((a ? a->n : 0) + with->n) * sizeof(r->of[0]));
 	if (!r)
 		return err_set(err, E_NOMEM, "no memory to watch an operation");
 	r->refs = 1;
 	r->n = 0;
-	while (i < na || k < with->n) {
-		struct watch *x = i < na ? a->of[i] : NULL, *y = k < with->n ? with->of[k] : NULL;
-		bool first = x && (!y || x->serial <= y->serial);
-		i += first;
-		k += y && (!first || x == y);
-		add(r, first ? x : y);
-		/* Nobody gets to see what follows a failure. */
-		if (fails(first ? x : y))
-			break;
-	}
-	for (i = 0; i < r->n; i++)
-		r->of[i]->refs++;
+	merge(r, a, with);
 	if (!r->n) {
 		free(r);
 		r = NULL;
