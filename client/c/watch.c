@@ -2,8 +2,10 @@
 /* client/c/watch.c - watches, their sets, and telling what they found. */
 #include "watch.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "array.h"
 #include "future.h"
@@ -128,6 +130,25 @@ static int ask_for_flags(struct braze_session *s, struct err *err)
 	return 0;
 }
 
+static enum status batch(struct braze_session *s, struct err *err)
+{
+	return ++s->watching.fresh < WATCH_BATCH ? OK : (enum status)ask_for_flags(s, err);
+}
+
+static struct watch *new_watch(struct braze_session *s, enum op op, const struct braze_watch *now)
+{
+	struct watch *w = calloc(1, sizeof(*w));
+
+	if (w)
+		*w = (struct watch){.site = now->site,
+				    .tag = now->tag,
+				    .serial = ++s->watching.serial,
+				    .op = (uint16_t)op,
+				    .raise = (uint8_t)now->raise,
+				    .report = (uint8_t)now->report};
+	return w;
+}
+
 /* Room for one more open watch. */
 static enum status list_room(struct watching *all, struct err *err)
 {
@@ -154,17 +175,11 @@ static enum status watch_new(struct watch **out, struct braze_array *a, const st
 	enum status st = flags_record(flag, a, r, now->raise | now->report, err);
 	if (!st)
 		st = list_room(all, err);
-	struct watch *w = st ? NULL : calloc(1, sizeof(*w));
+	struct watch *w = st ? NULL : new_watch(s, r->op, now);
 	if (!w) {
 		drop_flags(s, flag);
 		return st ? st : err_set(err, E_NOMEM, "no memory to watch an operation");
 	}
-	*w = (struct watch){.site = now->site,
-			    .tag = now->tag,
-			    .serial = ++all->serial,
-			    .op = (uint16_t)r->op,
-			    .raise = (uint8_t)now->raise,
-			    .report = (uint8_t)now->report};
 	for (int k = 0; k < WATCH_CLASSES; k++)
 		w->flag[k] = flag[k];
 	if (!has_flags(w)) {
@@ -174,7 +189,7 @@ static enum status watch_new(struct watch **out, struct braze_array *a, const st
 	all->open[all->nopen++] = w;
 	w->slot = all->nopen;
 	*out = w;
-	return ++all->fresh < WATCH_BATCH ? OK : (enum status)ask_for_flags(s, err);
+	return OK;
 }
 
 /* ---- Sets ---- */
@@ -314,6 +329,48 @@ enum status watch_tell(struct braze_session *s, const struct watch_set *set, str
 
 /* ---- Recording ---- */
 
+/* *set gets w as well, which is nobody's yet and is freed on failure. */
+static enum status add_watch(struct braze_session *s, struct watch_set **set, struct watch *w,
+			     struct err *err)
+{
+	struct watch_set *one = malloc(sizeof(*one) + sizeof(one->of[0]));
+
+	if (!one) {
+		watch_free(s, w);
+		return err_set(err, E_NOMEM, "no memory to watch an operation");
+	}
+	w->refs = 1;
+	*one = (struct watch_set){.refs = 1, .n = 1};
+	one->of[0] = w;
+	enum status st = watch_unite(s, set, one, err);
+	watch_forget(s, one);
+	return st;
+}
+
+/* Does a number that gives way to the arrays' type become infinite in it? */
+static bool number_overflows(const struct recorded *r)
+{
+	struct op_arg arg[3];
+	struct op_sig sig;
+	double v = 0;
+	unsigned at = r->n;
+
+	for (unsigned k = 0; k < r->n; k++) {
+		const braze_scalar *x = &r->arg[k].scalar;
+		const struct braze_array *a = r->arg[k].array;
+		arg[k] = (struct op_arg){a ? a->view.dtype : (uint8_t)x->dtype, !a && x->weak};
+		if (!a && x->weak && x->dtype == DT_FLOAT64) {
+			memcpy(&v, x->bits, sizeof v);
+			at = isfinite(v) && fabs(v) >= 65520 ? k : at;
+		}
+	}
+	if (at == r->n || op_infer(&sig, r->op, arg, DTYPE_NONE, NULL))
+		return false;
+	memcpy(&v, r->arg[at].scalar.bits, sizeof v);
+	return sig.in[at] == DT_FLOAT16 ||
+	       ((sig.in[at] == DT_FLOAT32 || sig.in[at] == DT_COMPLEX64) && isinf((float)v));
+}
+
 /* What the operation itself is to be watched for, beside its operands. */
 static enum status own(struct watch_set **set, struct braze_array *out, const struct recorded *r,
 		       struct err *err)
@@ -321,28 +378,29 @@ static enum status own(struct watch_set **set, struct braze_array *out, const st
 	struct braze_session *s = out->session;
 	struct braze_watch now = s->watching.now;
 	struct watch *w = NULL;
+	bool infinite = number_overflows(r);
 
-	if (!flags_possible(r->op))
+	if (!flags_possible(r->op) && !infinite)
 		return OK;
 	if (s->watching.ask)
 		s->watching.ask(s->watching.data, &now);
 	if (!(now.raise | now.report))
 		return OK;
-	enum status st = watch_new(&w, out, r, &now, err);
-	if (!st && !w)
-		return OK;
-	struct watch_set *one = st ? NULL : malloc(sizeof(*one) + sizeof(one->of[0]));
-	if (!one) {
-		if (w)
-			watch_free(s, w);
-		return st ? st : err_set(err, E_NOMEM, "no memory to watch an operation");
+	if (infinite && ((now.raise | now.report) & BRAZE_OVERFLOW)) {
+		if (!(w = new_watch(s, OP_CAST, &now)))
+			return err_set(err, E_NOMEM, "no memory to watch an operation");
+		w->found = w->all = BRAZE_OVERFLOW;
+		enum status st = add_watch(s, set, w, err);
+		if (st)
+			return st;
 	}
-	w->refs = 1;
-	*one = (struct watch_set){.refs = 1, .n = 1};
-	one->of[0] = w;
-	st = watch_unite(s, set, one, err);
-	watch_forget(s, one);
-	return st;
+	if (!flags_possible(r->op))
+		return OK;
+	enum status st = watch_new(&w, out, r, &now, err);
+	if (st || !w)
+		return st;
+	st = add_watch(s, set, w, err);
+	return st ? st : batch(s, err);
 }
 
 enum status watch_recorded(struct braze_array *out, const struct recorded *r, struct err *err)

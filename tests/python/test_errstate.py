@@ -233,6 +233,15 @@ def test_an_assignment_that_casts_is_checked():
         numpy.asarray(a)
 
 
+@pytest.mark.parametrize("dtype", ("f2", "f4", "F", "f8"))
+@pytest.mark.parametrize("number", (7e4, 1e300, -1e39, 3.4028235e38, 65519.0, 65520.0, numpy.inf))
+def test_a_number_that_the_arrays_type_cannot_hold_is_an_overflow_of_the_cast(dtype, number):
+    a = numpy.full(2, 0.5, dtype)
+    for f in (lambda a: a + number, lambda a: number == a, lambda a: number / a):
+        got, want = ours(f, np.array(a))[1], theirs(f, a)[1]
+        assert got & 11 == want & 11, (got, want)
+
+
 REDUCTIONS = {
     "finite": [1, 2, 3], "overflow": ["most", "most"], "infinities": [numpy.inf, -numpy.inf],
     "nan": [numpy.nan, 1], "a nan and an infinity": [numpy.nan, numpy.inf], "empty": [],
