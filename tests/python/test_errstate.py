@@ -605,6 +605,33 @@ def test_unfused_operations_report_the_same():
         assert ours(lambda x: np.log(x / z), a)[1] == 9
 
 
+OPERATIONS = {
+    "divide": lambda x: 1 / (x * 0), "over": lambda x: x * 1e200 * 1e200,
+    "under": lambda x: x * 1e-200 * 1e-200, "invalid": lambda x: np.sqrt(-x),
+}
+
+
+@pytest.mark.parametrize("checked", OPERATIONS)
+@pytest.mark.parametrize("mode", ("raise", "call", "warn"))
+def test_a_class_is_checked_alone(checked, mode):
+    x, seen = np.ones(5) + 1, []
+    with np.errstate(**{checked: mode}, call=lambda text, flags: seen.append((text, flags))):
+        results = {name: f(x) for name, f in OPERATIONS.items()}
+    told = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for name, result in results.items():
+            try:
+                result.tolist()
+            except FloatingPointError:
+                told.append(name)
+            if seen or caught:
+                told.append(name)
+                seen.clear()
+                caught.clear()
+    assert told == [checked]
+
+
 # ---- Writing ------------------------------------------------------------------------------
 
 
