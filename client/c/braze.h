@@ -234,10 +234,10 @@ BRAZE_API void braze_set_site(braze_session *s, uint32_t site);
 #define BRAZE_INVALID	8u /* a NaN from operands that were none */
 
 typedef struct braze_report {
-	unsigned error;	  /* one of the four */
-	unsigned all;	  /* all that the operation met, of those it was checked for */
-	const char *text; /* "divide by zero", "overflow", "underflow", "invalid value" */
-	const char *op;	  /* NumPy's name; "reduce" for sums and products, "cast" */
+	unsigned error;	    /* one of the four */
+	unsigned all;	    /* all that the operation met, of those it was checked for */
+	const char *text;   /* "divide by zero", "overflow", "underflow", "invalid value" */
+	const char *op;	    /* NumPy's name; "reduce" for sums and products, "cast" */
 	uint32_t site, tag; /* the watcher's (braze_fast.h), else 0 */
 } braze_report;
 /* Told of errors inside the call that reads; it must not call the library. */

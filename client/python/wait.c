@@ -52,8 +52,9 @@ static void enter(void *data, void *token)
 	PyEval_RestoreThread(token);
 }
 
-/* What a signal handler raised in the wait of an export: numpy.asarray drops it and goes
- * on with the next of its protocols, inside one and the same instruction. */
+/* What a signal handler, or acting on a report, raised in the wait of an export:
+ * numpy.asarray drops it and goes on with the next of its protocols, inside one and the
+ * same instruction. */
 static struct {
 	PyObject *exception;   /* NULL: none */
 	const PyObject *frame; /* that called; only compared, never used */
@@ -102,8 +103,7 @@ static bool still_there(int depth)
 	for (int i = 0; frame && i < DEEPEST && !there; i++) {
 		PyObject *back = PyObject_GetAttrString(frame, "f_back");
 
-		there = i >= depth && frame == dropped.frame &&
-			frame_place(frame) == dropped.place;
+		there = i >= depth && frame == dropped.frame && frame_place(frame) == dropped.place;
 		Py_DECREF(frame);
 		frame = back;
 	}
@@ -152,10 +152,12 @@ const void *wait_export(braze_array *h)
 	if (dropped.exception && raise_dropped(1))
 		return NULL;
 	err.code = braze_data(&data, h, wait_check_signals, NULL, &err);
-	if (!err.code)
+	if (!err.code && !watch_reports())
 		return data ? data : (const void *)"";
-	wait_raise(&err);
-	if (err.code == BRAZE_E_INTERRUPTED)
+	if (err.code)
+		wait_raise(&err);
+	/* What will not come a second time: a signal's, or what a report raised. */
+	if (!err.code || err.code == BRAZE_E_INTERRUPTED)
 		keep_dropped();
 	return NULL;
 }
