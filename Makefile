@@ -7,7 +7,7 @@ PRESET ?= release
 VENV   := build/venv
 PYTHON_ENV := $(CURDIR)/$(VENV)/bin/python
 
-.PHONY: all help setup build demo test test-long bench gpu-bundle lint fmt install clean
+.PHONY: all help setup build demo test test-long test-libraries bench gpu-bundle lint fmt install clean
 all: build
 
 help:
@@ -17,12 +17,13 @@ help:
 	@echo 'make demo        three NumPy programs on braze, with the kernels they became'
 	@echo 'make test        all tests; ends with "N passed, N failed"'
 	@echo 'make test-long   the same, then thread sanitizer, long tests and a minute of each fuzzer'
+	@echo 'make test-libraries  pandas, SciPy and others with braze arrays'
 	@echo 'make bench       benchmarks against NumPy'
 	@echo 'make gpu-bundle  a tree in .gpu/ that checks and measures a machine with a GPU'
 	@echo 'make lint        budgets, names, includes, headers, formatting'
 	@echo 'make fmt         format the C sources (clang-format)'
 	@echo 'make install     install below PREFIX (default /usr/local), DESTDIR honoured'
-	@echo 'make clean       remove build/, except the Python environment'
+	@echo 'make clean       remove build/, except the Python environments'
 
 setup:
 	@deploy/setup.sh
@@ -38,6 +39,11 @@ test: build
 
 test-long: build
 	@$(PYTHON_ENV) tests/run.py --jobs $(JOBS) --long
+
+# Other libraries with braze's arrays (docs/compatibility.md), in an environment of their own.
+test-libraries: build
+	@deploy/libraries.sh
+	@build/venv-libraries/bin/python -m pytest -q -p no:cacheprovider tests/libraries
 
 bench: build
 	@$(PYTHON_ENV) tests/run.py --jobs 1 --bench
@@ -57,4 +63,4 @@ install:
 	@cmake --install build --prefix $(PREFIX)
 
 clean:
-	@[ ! -d build ] || find build -mindepth 1 -maxdepth 1 ! -name venv -exec rm -rf {} +
+	@[ ! -d build ] || find build -mindepth 1 -maxdepth 1 ! -name 'venv*' -exec rm -rf {} +

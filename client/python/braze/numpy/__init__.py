@@ -159,7 +159,11 @@ def _type_probe(x):
 
 def shares_memory(a, b, max_work=None):
     """May a write to one be seen in the other?"""
-    return _core.same_buffer(a, b)
+    if type(a) is ndarray and type(b) is ndarray:
+        return _core.same_buffer(a, b)
+    # One may be the other's snapshot: a library asks so whether it has a copy of its own.
+    work = {} if max_work is None else {"max_work": max_work}
+    return _numpy.may_share_memory(_fallback.to_numpy(a), _fallback.to_numpy(b), **work)
 
 
 may_share_memory = shares_memory

@@ -7,6 +7,7 @@ that decides is wrapped here: as soon as the package is imported, and not before
 """
 
 import functools
+import inspect
 import sys
 
 import numpy
@@ -19,6 +20,8 @@ _adapters = {}  # module name -> function(module)
 
 
 def _adapter(name):
+    """Registers a function of a module, which runs when that has been imported."""
+
     def register(function):
         _adapters[name] = function
         return function
@@ -33,6 +36,9 @@ def _is_scalar(x):
 def _is_float(x):
     """A scalar whose counterpart in NumPy is a Python float."""
     return _is_scalar(x) and x.dtype.char == "d"
+
+
+# ---- The standard library ----
 
 
 @_adapter("json.encoder")
@@ -68,7 +74,9 @@ def _fractions(module):
     module.Fraction.__new__ = new
 
 
-# What of pandas takes arrays or numbers and tells them by their types.
+# ---- pandas ----
+
+# What of it takes arrays or numbers and tells them by their types.
 _PANDAS = """
 core.common.apply_if_callable
 DataFrame.groupby DataFrame.set_index DataFrame.round DataFrame.insert DataFrame.__setitem__
@@ -152,6 +160,66 @@ def _with_plain_objects(inner):
         return made
 
     return convert
+
+
+# ---- scikit-learn ----
+
+
+@_adapter("sklearn.utils._param_validation")
+@_adapter("sklearn.base")
+def _sklearn_parameters(module):
+    """A parameter's type is tested on NumPy's scalar or array."""
+    _wrap(module, "validate_parameter_constraints", _with_plain_arguments)
+
+
+@_adapter("sklearn.model_selection._search")
+def _sklearn_search(module):
+    """Values to try may stand in an array."""
+    for name in ("ParameterGrid.__init__", "ParameterSampler.__init__"):
+        _wrap(module, name, _with_plain_arguments)
+
+
+# ---- SciPy ----
+
+
+@_adapter("scipy.ndimage")
+def _ndimage(module):
+    """output= may be a braze array: a filter writes a copy, which is assigned back."""
+    for name in module.__all__:
+        _wrap(module, name, _with_written_output)
+
+
+def _with_written_output(inner):
+    try:
+        signature = inspect.signature(inner)
+    except (TypeError, ValueError):
+        return inner
+    if "output" not in signature.parameters:
+        return inner
+
+    @functools.wraps(inner)
+    def function(*args, **kwargs):
+        if ndarray not in map(type, (*args, *kwargs.values())):
+            return inner(*args, **kwargs)
+        bound = signature.bind(*args, **kwargs)
+        output = bound.arguments.get("output")
+        if type(output) is not ndarray:
+            return inner(*args, **kwargs)
+        bound.arguments["output"] = written = numpy.array(output)
+        made = inner(*bound.args, **bound.kwargs)
+        output[...] = written
+        return output if made is written else made
+
+    return function
+
+
+# ---- Pillow ----
+
+
+@_adapter("PIL.Image")
+def _pillow(module):
+    """Pixels in a sequence are numbers: what has items is none to Pillow."""
+    _wrap(module, "Image.putdata", _with_plain_arguments)
 
 
 class _Hook:

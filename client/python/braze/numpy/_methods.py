@@ -259,6 +259,11 @@ def _set_flat(self, value):
     flatiter(self)[...] = value
 
 
+def to_numpy(self, dtype=None, copy=False):
+    """A NumPy array with the values: a read-only snapshot, or a copy of one's own."""
+    return numpy.array(self, dtype) if copy else numpy.asarray(self, dtype)
+
+
 def _dlpack(self, **kwargs):
     return numpy.asarray(self).__dlpack__(**kwargs)
 
@@ -318,6 +323,7 @@ def attach(functions):
         "__dlpack_device__": lambda self: (1, 0),
         "__array_namespace__": _namespace,
         "to_device": _to_device,
+        "to_numpy": to_numpy,
         "real": property(_shape.real, _set_real, doc="The real part."),
         "imag": property(_shape.imag, _set_imag, doc="The imaginary part."),
         "flags": property(flags),
