@@ -152,13 +152,16 @@ void convert_load(int dtype, const void *src, uint64_t bits[2]);
 void convert_store(int dtype, const uint64_t bits[2], void *dst);
 PyObject *convert_number(int dtype, const uint64_t bits[2]);
 PyObject *convert_npscalar(int dtype, const uint64_t bits[2]);
-/* 1: converted; 0: not something braze computes with; -1: exception. */
+/* 1: converted; 0: not something braze computes with (a subclass of numpy.ndarray is
+ * not); -1: exception. */
 int convert_operand(struct operand *out, PyObject *o);
 void operand_finish(struct operand *x);
 /* As an array (numbers become 0-d): 1, 0 or -1 as above. */
 int convert_array(braze_array **out, PyObject *o);
 /* A Python or NumPy scalar as a value of dtype, by NumPy's casting: 1, 0, -1. */
 int convert_scalar_as(braze_scalar *out, PyObject *o, int dtype);
+/* As NumPy writes one element, with its exceptions and warnings: 1 or -1. */
+int convert_element(braze_scalar *out, PyObject *o, int dtype);
 /* What has a type that braze lacks, cast by NumPy's same-kind rule; 1, or -1 with
  * NumPy's exception set. */
 int convert_cast(struct operand *out, PyObject *o, int dtype);
@@ -174,6 +177,15 @@ PyObject *number_apply(int op, PyObject *const *args, Py_ssize_t nargs);
 PyObject *number_compare(PyObject *a, PyObject *b, int how);
 PyObject *number_fallback(const char *name, PyObject *const *args, Py_ssize_t nargs);
 
+/* foreign.c */
+extern PyMethodDef foreign_methods[];
+int foreign_init(PyObject *numpy);
+/* An array of NumPy's that is data and nothing else: no subclass with a meaning of its own. */
+bool foreign_plain(PyObject *o);
+/* Neither a number nor data of braze's, NumPy's or Python's own. */
+bool foreign_is(PyObject *o);
+/* Does NumPy leave `self op o` to o?  self is an array of ours. */
+bool foreign_outranks(PyObject *o, PyObject *self, bool inplace);
 /* scalar.c */
 extern PyMethodDef scalar_methods[];
 /* self.__class__: what isinstance() sees besides the type. */

@@ -587,9 +587,9 @@ PyMODINIT_FUNC PyInit__core(void)
 	if (!m)
 		return NULL;
 	find_ops();
-	if (PyModule_AddFunctions(m, gather_methods) || PyModule_AddFunctions(m, scalar_methods) ||
-	    convert_init() || type_init(m) || host_init(m) ||
-	    PyModule_AddStringConstant(m, "version", braze_version())) {
+	if (PyModule_AddFunctions(m, gather_methods) || PyModule_AddFunctions(m, foreign_methods) ||
+	    PyModule_AddFunctions(m, scalar_methods) || convert_init() || type_init(m) ||
+	    host_init(m) || PyModule_AddStringConstant(m, "version", braze_version())) {
 		Py_DECREF(m);
 		return NULL;
 	}

@@ -37,6 +37,7 @@ _core.setup(
     _scalars.method,
     _fallback.cast,
 )
+_core.use_array(_fallback.array)
 
 _NATIVE = (
     (
@@ -110,7 +111,7 @@ def _map_functions(space, public):
 def round(a, decimals=0, out=None):
     """Rounded to a number of decimals, halves to even."""
     a = _creation.asarray(a)
-    if type(a) is not ndarray:
+    if type(a) is not ndarray or not _fallback.is_output(out):
         return _fallback.call("round", _numpy.round, (a, decimals), {"out": out})
     return a.round(decimals, out)
 

@@ -161,8 +161,19 @@ def tobytes(self, order="C"):
     return _fallback.to_numpy(self).tobytes(order)
 
 
+def _by_method(name, a, args, kwargs):
+    """NumPy's method, which does not ask the arguments' __array_function__."""
+
+    def function(a, *args, **kwargs):
+        return getattr(a, name)(*args, **kwargs)
+
+    return _fallback.call("ndarray." + name, function, (a, *args), kwargs)
+
+
 def clip(self, min=None, max=None, out=None, **kwargs):
     """Elements limited to an interval."""
+    if not _fallback.is_output(out) or any(map(_fallback.is_foreign, (min, max))):
+        return _by_method("clip", self, (min, max, out), kwargs)
     return _shape.clip(self, min, max, out, **kwargs)
 
 
@@ -173,6 +184,8 @@ def conj(self):
 
 def round_(self, decimals=0, out=None):
     """Rounded to a number of decimals, halves to even."""
+    if not _fallback.is_output(out):
+        return _by_method("round", self, (decimals, out), {})
     if decimals == 0 and self.dtype.kind == "f":
         made = _ufuncs.make(numpy.rint)(self)
     elif decimals >= 0 and self.dtype.kind in "iu":
@@ -191,6 +204,8 @@ def view(self, dtype=None, type=None):
 
 def dot(self, b, out=None):
     """Dot product."""
+    if not _fallback.is_output(out) or _fallback.is_foreign(b):
+        return _by_method("dot", self, (b, out), {})
     return _linear.dot(self, b, out)
 
 
