@@ -186,6 +186,10 @@ bool foreign_plain(PyObject *o);
 bool foreign_is(PyObject *o);
 /* Does NumPy leave `self op o` to o?  self is an array of ours. */
 bool foreign_outranks(PyObject *o, PyObject *self, bool inplace);
+/* adapted.c */
+extern PyMethodDef adapted_methods[];
+int adapted_init(void);
+
 /* scalar.c */
 extern PyMethodDef scalar_methods[];
 /* self.__class__: what isinstance() sees besides the type. */

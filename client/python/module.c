@@ -588,8 +588,9 @@ PyMODINIT_FUNC PyInit__core(void)
 		return NULL;
 	find_ops();
 	if (PyModule_AddFunctions(m, gather_methods) || PyModule_AddFunctions(m, foreign_methods) ||
-	    PyModule_AddFunctions(m, scalar_methods) || convert_init() || type_init(m) ||
-	    host_init(m) || PyModule_AddStringConstant(m, "version", braze_version())) {
+	    PyModule_AddFunctions(m, scalar_methods) || PyModule_AddFunctions(m, adapted_methods) ||
+	    adapted_init() || convert_init() || type_init(m) || host_init(m) ||
+	    PyModule_AddStringConstant(m, "version", braze_version())) {
 		Py_DECREF(m);
 		return NULL;
 	}

@@ -57,6 +57,8 @@ def compare(mine, theirs):
         pandas.testing.assert_frame_equal(mine, theirs, rtol=1e-12)
     elif isinstance(theirs, pandas.Series):
         pandas.testing.assert_series_equal(mine, theirs, rtol=1e-12)
+    elif isinstance(theirs, pandas.Index):
+        pandas.testing.assert_index_equal(mine, theirs)
     elif isinstance(theirs, pandas.Categorical):
         pandas.testing.assert_series_equal(pandas.Series(mine), pandas.Series(theirs))
     elif isinstance(theirs, (xarray.DataArray, xarray.Dataset)):
