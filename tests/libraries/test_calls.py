@@ -2,6 +2,7 @@
 """The calls of calls.toml give with braze.numpy what they give with numpy."""
 
 import ast
+import functools
 import math
 import re
 import textwrap
@@ -36,40 +37,63 @@ def plain(value):
     return numpy.asarray(value) if type(value) is braze.numpy.ndarray else value
 
 
+def compare_arrays(mine, theirs):
+    assert isinstance(mine, (numpy.ndarray, numpy.generic, braze.numpy.ndarray)), type(mine)
+    mine, theirs = numpy.asarray(mine), numpy.asarray(theirs)
+    assert mine.dtype == theirs.dtype and mine.shape == theirs.shape
+    numpy.testing.assert_allclose(mine, theirs, rtol=1e-12, atol=1e-14)
+
+
+def compare_items(mine, theirs):
+    assert type(mine) is type(theirs) and len(mine) == len(theirs)
+    for a, b in zip(mine, theirs, strict=True):
+        compare(a, b)
+
+
+def compare_dicts(mine, theirs):
+    compare_items(list(mine.items()), list(theirs.items()))
+
+
+def compare_categories(mine, theirs):
+    pandas.testing.assert_series_equal(pandas.Series(mine), pandas.Series(theirs))
+
+
+def compare_labelled(mine, theirs):
+    assert type(mine) is type(theirs)
+    mine = mine.map(plain) if isinstance(mine, xarray.Dataset) else mine.copy(data=plain(mine.data))
+    xarray.testing.assert_allclose(mine, theirs, rtol=1e-12)
+
+
+def compare_floats(mine, theirs):
+    """A scalar of braze's may stand for a Python number."""
+    mine = mine.item() if type(mine) is braze.numpy.ndarray and not mine.ndim else mine
+    assert type(mine) is type(theirs) and math.isclose(mine, theirs, rel_tol=1e-12)
+
+
+def compare_others(mine, theirs):
+    assert not scipy.sparse.issparse(theirs)
+    mine = mine.item() if type(mine) is braze.numpy.ndarray and not mine.ndim else mine
+    assert type(mine) is type(theirs) and mine == theirs
+
+
+# By the type of NumPy's result, the first that fits.
+COMPARISONS = (
+    ((numpy.ndarray, numpy.generic), compare_arrays),
+    ((tuple, list), compare_items),
+    (dict, compare_dicts),
+    (pandas.DataFrame, functools.partial(pandas.testing.assert_frame_equal, rtol=1e-12)),
+    (pandas.Series, functools.partial(pandas.testing.assert_series_equal, rtol=1e-12)),
+    (pandas.Index, pandas.testing.assert_index_equal),
+    (pandas.Categorical, compare_categories),
+    ((xarray.DataArray, xarray.Dataset), compare_labelled),
+    (float, compare_floats),
+    (object, compare_others),
+)
+
+
 def compare(mine, theirs):
     """Equal values of equal types, where an array or scalar of braze's stands for NumPy's."""
-    if isinstance(theirs, (numpy.ndarray, numpy.generic)):
-        assert isinstance(mine, (numpy.ndarray, numpy.generic, braze.numpy.ndarray)), type(mine)
-        mine, theirs = numpy.asarray(mine), numpy.asarray(theirs)
-        assert mine.dtype == theirs.dtype and mine.shape == theirs.shape
-        numpy.testing.assert_allclose(mine, theirs, rtol=1e-12, atol=1e-14)
-    elif type(mine) is braze.numpy.ndarray:  # a Python number in NumPy's place
-        assert mine.ndim == 0 and compare(mine.item(), theirs) is None
-    elif isinstance(theirs, (tuple, list)):
-        assert type(mine) is type(theirs) and len(mine) == len(theirs)
-        for a, b in zip(mine, theirs, strict=True):
-            compare(a, b)
-    elif isinstance(theirs, dict):
-        assert mine.keys() == theirs.keys()
-        for key in theirs:
-            compare(mine[key], theirs[key])
-    elif isinstance(theirs, pandas.DataFrame):
-        pandas.testing.assert_frame_equal(mine, theirs, rtol=1e-12)
-    elif isinstance(theirs, pandas.Series):
-        pandas.testing.assert_series_equal(mine, theirs, rtol=1e-12)
-    elif isinstance(theirs, pandas.Index):
-        pandas.testing.assert_index_equal(mine, theirs)
-    elif isinstance(theirs, pandas.Categorical):
-        pandas.testing.assert_series_equal(pandas.Series(mine), pandas.Series(theirs))
-    elif isinstance(theirs, (xarray.DataArray, xarray.Dataset)):
-        assert type(mine) is type(theirs)
-        xarray.testing.assert_allclose(mine.map(plain) if isinstance(mine, xarray.Dataset)
-                                       else mine.copy(data=plain(mine.data)), theirs, rtol=1e-12)
-    elif isinstance(theirs, float):
-        assert type(mine) is type(theirs) and math.isclose(mine, theirs, rel_tol=1e-12)
-    else:
-        assert not scipy.sparse.issparse(theirs)
-        assert type(mine) is type(theirs) and mine == theirs
+    next(f for kind, f in COMPARISONS if isinstance(theirs, kind))(mine, theirs)
 
 
 @pytest.mark.parametrize("call", table.CALLS, ids=NAMES)

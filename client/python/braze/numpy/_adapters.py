@@ -9,6 +9,7 @@ that decides is wrapped here: as soon as the package is imported, and not before
 import functools
 import importlib
 import inspect
+import os
 import sys
 import types
 
@@ -296,7 +297,9 @@ def _extend(loader, adapt):
 
 
 def install():
-    """Adapt what is imported already; the rest when it comes."""
+    """Adapt what is imported already; the rest when it comes.  BRAZE_ADAPTERS=0: nothing."""
+    if os.environ.get("BRAZE_ADAPTERS") == "0":
+        return
     for name, adapt in _adapters.items():
         if name in sys.modules:
             adapt(sys.modules[name])
