@@ -34,6 +34,9 @@ BRAZE_API int braze_unary(braze_array **out, int op, braze_array *a, braze_error
 BRAZE_API int braze_binary(braze_array **out, int op, braze_array *a, braze_array *b,
 			   braze_error *err);
 
+/* Is the array C-contiguous? (axes of extent 1 do not count) */
+BRAZE_API int braze_is_contiguous(const braze_array *a);
+
 /* A number that tells this array from a later one in the same memory; 0 when the
  * array was released.  For bindings whose handles may be copied unseen; valid as
  * long as the session has other arrays or was not closed. */

@@ -130,7 +130,9 @@ def transpose(self, *axes):
     """A view with permuted axes."""
     if len(axes) == 1 and not isinstance(axes[0], int):
         axes = axes[0]
-    return self.T if axes is None or axes == () else _shape.transpose(self, axes)
+    return self.T if axes is None or type(axes) is tuple and not axes else _shape.transpose(
+        self, axes
+    )
 
 
 def fill(self, value):
