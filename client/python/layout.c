@@ -13,7 +13,8 @@ int layout_refuse(PyObject *self, const char *what)
 	uint8_t flags = nd(self)->flags;
 
 	if (flags & ND_SCALAR) {
-		PyErr_SetString(PyExc_TypeError, "a scalar result does not support item assignment");
+		PyErr_SetString(PyExc_TypeError,
+				"a scalar result does not support item assignment");
 		return -1;
 	}
 	if (flags & ND_READONLY) {
@@ -24,11 +25,12 @@ int layout_refuse(PyObject *self, const char *what)
 		return 0;
 	/* Once for each array, as NumPy does it. */
 	nd(self)->flags &= (uint8_t)~ND_WARN;
-	return PyErr_WarnEx(PyExc_DeprecationWarning,
-			    "the array is one of several that np.broadcast_arrays stretched: what "
-			    "is written may show at many places. Set its writeable flag, or copy it "
-			    "first.",
-			    1);
+	return PyErr_WarnEx(
+		PyExc_DeprecationWarning,
+		"the array is one of several that np.broadcast_arrays stretched: what "
+		"is written may show at many places. Set its writeable flag, or copy it "
+		"first.",
+		1);
 }
 
 /* ---- Orders of axes ---- */
@@ -242,7 +244,7 @@ static PyObject *set_writing(PyObject *mod, PyObject *args)
 		return NULL;
 	if (!nd_check(a))
 		return expected();
-	nd(a)->flags &= (uint8_t)~(ND_READONLY | ND_WARN);
+	nd(a)->flags &= (uint8_t) ~(ND_READONLY | ND_WARN);
 	nd(a)->flags |= state == 1 ? ND_READONLY : state == 2 ? ND_WARN : 0;
 	return Py_NewRef(a);
 }
@@ -339,12 +341,8 @@ static PyObject *become(PyObject *mod, PyObject *args)
 }
 
 PyMethodDef layout_methods[] = {
-	{"writing", writing, METH_O, NULL},
-	{"set_writing", set_writing, METH_VARARGS, NULL},
-	{"orders", orders, METH_O, NULL},
-	{"offset", offset, METH_O, NULL},
-	{"address", address, METH_O, NULL},
-	{"own", own, METH_O, NULL},
-	{"become", become, METH_VARARGS, NULL},
-	{NULL, NULL, 0, NULL},
+	{"writing", writing, METH_O, NULL},	{"set_writing", set_writing, METH_VARARGS, NULL},
+	{"orders", orders, METH_O, NULL},	{"offset", offset, METH_O, NULL},
+	{"address", address, METH_O, NULL},	{"own", own, METH_O, NULL},
+	{"become", become, METH_VARARGS, NULL}, {NULL, NULL, 0, NULL},
 };

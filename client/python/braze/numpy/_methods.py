@@ -90,7 +90,7 @@ def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
         )
     if dtype == self.dtype:
         order = _order.parse(order, "K")
-        if not copy and _order.has(self, order):
+        if not copy and (_core.orders(self) if order == "A" else _order.has(self, order)):
             return self
         return _like_self(self, _order.copied(self, order))
     if not _fallback.native_dtype(dtype):
