@@ -356,6 +356,12 @@ static int set_number(PyObject *self, braze_array *h, const struct spot *s, PyOb
 	return rc;
 }
 
+/* May two elements of the destination be the same memory? */
+static bool overlaps(braze_array *h, const struct spot *s)
+{
+	return !s->element && layout_overlap(s->ndim, s->shape, s->strides, braze_itemsize(h));
+}
+
 int index_set(PyObject *self, PyObject *key, PyObject *value)
 {
 	braze_array *h = NULL;
@@ -367,17 +373,16 @@ int index_set(PyObject *self, PyObject *key, PyObject *value)
 		PyErr_SetString(PyExc_ValueError, "cannot delete array elements");
 		return -1;
 	}
-	if (nd(self)->flags & ND_SCALAR) {
-		PyErr_SetString(PyExc_TypeError,
-				"a scalar result does not support item assignment");
+	if (layout_check_write(self, "assignment destination"))
 		return -1;
-	}
 	h = type_handle(self);
 	if (!h || (core.locked && wait_check_locked(h)))
 		return -1;
 	rc = resolve(&s, h, key);
 	if (rc == BASIC_ERROR)
 		return -1;
+	if (rc == BASIC_YES && nd(self)->flags & ND_OVERLAP && overlaps(h, &s))
+		rc = BASIC_NO;
 	if (rc == BASIC_NO) {
 		r = PyObject_CallFunctionObjArgs(core.setitem, self, key, value, NULL);
 		Py_XDECREF(r);

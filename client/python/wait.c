@@ -227,8 +227,9 @@ int wait_check_locked(braze_array *h)
 			continue;
 		cls = PyDict_GetItemString(core.errors, "braze.BrazeError");
 		PyErr_SetString(cls ? cls : PyExc_RuntimeError,
-				"the array is open for writing in braze.host(): leave the with "
-				"block before using it in an operation");
+				"the array is open for writing in braze.host(), or through a buffer, "
+				"a pointer or an iterator: leave the with block, or delete what "
+				"writes it, before using it in an operation");
 		return -1;
 	}
 	return 0;

@@ -18,15 +18,19 @@ from braze.numpy import (
     _errstate,
     _fallback,
     _gather,
+    _interop,
+    _iterate,
     _linear,
     _methods,
     _random,
     _reductions,
     _scalars,
     _shape,
+    _sharing,
     _space,
     _testing,
     _ufuncs,
+    _views,
 )
 
 ndarray = _core.ndarray
@@ -43,7 +47,7 @@ _core.use_array(_fallback.array)
 _NATIVE = (
     (
         _creation,
-        "array asarray asanyarray ascontiguousarray zeros ones empty full zeros_like ones_like "
+        "array asarray asanyarray ascontiguousarray asfortranarray require zeros ones empty full zeros_like ones_like "
         "empty_like full_like arange linspace eye identity tri tril triu meshgrid copy",
     ),
     (
@@ -61,6 +65,9 @@ _NATIVE = (
     (_gather, "take take_along_axis"),
     (_errstate, "errstate seterr geterr seterrcall geterrcall"),
     (_linear, "matmul dot inner outer vdot vecdot"),
+    (_sharing, "shares_memory may_share_memory"),
+    (_iterate, "nditer nested_iters"),
+    (_views, "from_dlpack"),
 )
 _ALIASES = {
     "amin": "min",
@@ -160,18 +167,6 @@ def _type_probe(x):
     return x.dtype if type(x) is ndarray else x
 
 
-def shares_memory(a, b, max_work=None):
-    """May a write to one be seen in the other?"""
-    if type(a) is ndarray and type(b) is ndarray:
-        return _core.same_buffer(a, b)
-    # One may be the other's snapshot: a library asks so whether it has a copy of its own.
-    work = {} if max_work is None else {"max_work": max_work}
-    return _numpy.may_share_memory(_fallback.to_numpy(a), _fallback.to_numpy(b), **work)
-
-
-may_share_memory = shares_memory
-
-
 class _Grid:
     """np.mgrid and its kind: NumPy builds them, braze takes them over."""
 
@@ -181,6 +176,16 @@ class _Grid:
     def __getitem__(self, key):
         _fallback.counts[self._name] += 1
         return _fallback.from_numpy(self._maker[_fallback.to_numpy(key)])
+
+
+_space.own.update({
+    "linalg.diagonal": _views.linalg_diagonal,
+    "lib.stride_tricks.as_strided": _views.as_strided,
+    "lib.stride_tricks.sliding_window_view": _views.sliding_window_view,
+    "ctypeslib.as_ctypes": _interop.as_ctypes,
+})
+_functions[_numpy.linalg.diagonal] = _views.linalg_diagonal
+_functions[_numpy.lib.stride_tricks.sliding_window_view] = _views.sliding_window_view
 
 
 for _name in ("mgrid", "ogrid", "r_", "c_"):

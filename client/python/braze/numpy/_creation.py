@@ -8,7 +8,7 @@ import operator
 import numpy
 
 from braze import _core
-from braze.numpy import _fallback
+from braze.numpy import _fallback, _flags, _order
 
 ndarray = _core.ndarray
 native = _fallback.native_dtype
@@ -27,19 +27,31 @@ def shape_tuple(shape):
     return shape
 
 
+def c_strides(shape, itemsize):
+    """The strides of a C-contiguous array."""
+    strides = []
+    for n in reversed(shape):
+        strides.append(itemsize)
+        itemsize *= n
+    return tuple(reversed(strides))
+
+
 def _usable(dtype, shape):
     return native(dtype) and len(shape) <= 8
 
 
 def ndarray_new(shape, dtype=float, buffer=None, offset=0, strides=None, order=None):
-    """ndarray(shape, dtype): uninitialised, or on a buffer (then a copy)."""
+    """ndarray(shape, dtype): uninitialised; on a buffer a view of it, NumPy's where the
+    buffer is not an array of braze's."""
     if isinstance(shape, numbers.Rational) and not isinstance(shape, numbers.Integral):
         # statistics: a result in its data's type
         return _core.scalar(numpy.float64(shape))
     if buffer is None and strides is None and offset == 0:
-        return empty(shape, dtype)
-    made = numpy.ndarray(shape, dtype, buffer, offset, strides, order)
-    return _fallback.from_numpy(made)
+        return empty(shape, dtype, order or "C")
+    made = numpy.ndarray(shape, dtype, _fallback.to_numpy(buffer), offset, strides, order)
+    if type(buffer) is ndarray:
+        return _fallback.result(made)
+    return _fallback.from_numpy(made) if buffer is None else made
 
 
 def empty(shape, dtype=float, order="C", *, device=None, like=None):
@@ -47,7 +59,14 @@ def empty(shape, dtype=float, order="C", *, device=None, like=None):
     shape, dtype = shape_tuple(shape), numpy.dtype(dtype)
     if not _usable(dtype, shape):
         return numpy.empty(shape, dtype, order)
-    return _core.empty(shape, dtype)
+    return _new(shape, order, lambda s: _core.empty(s, dtype))
+
+
+def _new(shape, order, make):
+    """A new array in C or Fortran order."""
+    if order == "C" or _order.parse_new(order) == "C":
+        return make(shape)
+    return _order.arranged(tuple(range(len(shape)))[::-1], shape, make)
 
 
 def zeros(shape, dtype=float, order="C", *, device=None, like=None):
@@ -55,7 +74,7 @@ def zeros(shape, dtype=float, order="C", *, device=None, like=None):
     shape, dtype = shape_tuple(shape), numpy.dtype(dtype)
     if not _usable(dtype, shape):
         return numpy.zeros(shape, dtype, order)
-    return _core.full(shape, dtype, 0)
+    return _new(shape, order, lambda s: _core.full(s, dtype, 0))
 
 
 def ones(shape, dtype=None, order="C", *, device=None, like=None):
@@ -63,7 +82,7 @@ def ones(shape, dtype=None, order="C", *, device=None, like=None):
     shape, dtype = shape_tuple(shape), numpy.dtype(float if dtype is None else dtype)
     if not _usable(dtype, shape):
         return numpy.ones(shape, dtype, order)
-    return _core.full(shape, dtype, 1)
+    return _new(shape, order, lambda s: _core.full(s, dtype, 1))
 
 
 def written(value, dtype, casting="unsafe"):
@@ -89,45 +108,60 @@ def full(shape, fill_value, dtype=None, order="C", *, device=None, like=None):
     if type(fill_value) is not ndarray:
         fill_value = written(fill_value, dtype)
         if not fill_value.ndim:
-            return _core.full(shape, dtype, fill_value[()])
-    made = _core.empty(shape, dtype)
+            return _new(shape, order, lambda s: _core.full(s, dtype, fill_value[()]))
+    made = empty(shape, dtype, order)
     made[...] = fill_value.astype(dtype)  # casts unasked, where an assignment would check
     return made
 
 
-def _like(a, dtype, shape):
+def _like(a, dtype, shape, order, make):
+    """A new array of another's shape, type and order; make gives one of a shape and type."""
     if type(a) is not ndarray and not hasattr(a, "dtype"):
         a = numpy.asarray(_fallback.to_numpy(a))
-    return (a.shape if shape is None else shape), (a.dtype if dtype is None else dtype)
+    order = _order.parse(order, "K")
+    dtype = a.dtype if dtype is None else numpy.dtype(dtype)
+    to = a.shape if shape is None else shape_tuple(shape)
+    if order == "A":
+        order = "F" if _order.is_fortran(a) else "C"
+    if order == "F":
+        axes = tuple(range(len(to)))[::-1]
+    else:
+        axes = _order.layout(a, order) if len(to) == a.ndim else None
+    if axes is None or not _usable(dtype, to):
+        return make(to, dtype)
+    return _order.arranged(axes, to, lambda s: make(s, dtype))
 
 
 def empty_like(prototype, dtype=None, order="K", subok=True, shape=None, *, device=None):
     """Uninitialised array of another's shape and type."""
     if _fallback.is_foreign(prototype):
         return _fallback.leave(numpy.empty_like, prototype, dtype, order, subok, shape)
-    return empty(*_like(prototype, dtype, shape))
+    return _like(prototype, dtype, shape, order, empty)
 
 
 def zeros_like(a, dtype=None, order="K", subok=True, shape=None, *, device=None):
     """Zeros of another array's shape and type."""
     if _fallback.is_foreign(a):
         return _fallback.leave(numpy.zeros_like, a, dtype, order, subok, shape)
-    return zeros(*_like(a, dtype, shape))
+    return _like(a, dtype, shape, order, zeros)
 
 
 def ones_like(a, dtype=None, order="K", subok=True, shape=None, *, device=None):
     """Ones of another array's shape and type."""
     if _fallback.is_foreign(a):
         return _fallback.leave(numpy.ones_like, a, dtype, order, subok, shape)
-    return ones(*_like(a, dtype, shape))
+    return _like(a, dtype, shape, order, ones)
 
 
 def full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, *, device=None):
     """One value, in another array's shape and type."""
     if _fallback.is_foreign(a) or _fallback.is_foreign(fill_value):
         return _fallback.leave(numpy.full_like, a, fill_value, dtype, order, subok, shape)
-    shape, dtype = _like(a, dtype, shape)
-    return full(shape, fill_value, dtype)
+    if numpy.ndim(_fallback.to_numpy(fill_value)):
+        made = empty_like(a, dtype, order, subok, shape)
+        made[...] = full(made.shape, fill_value, made.dtype)
+        return made
+    return _like(a, dtype, shape, order, lambda s, d: full(s, fill_value, d))
 
 
 def _lazies(x, found):
@@ -153,29 +187,36 @@ def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, lik
     """A new array from data, copied unless copy=False or None."""
     if subok and isinstance(object, numpy.ndarray) and _fallback.is_foreign(object):
         return numpy.array(object, dtype, copy=copy, order=order, subok=True, ndmin=ndmin)
+    order = _order.parse(order, "K")
     if not copy:
-        return _min_axes(public_asarray(object, dtype, copy=copy), ndmin)
+        return _min_axes(public_asarray(object, dtype, order, copy=copy), ndmin, order)
     if type(object) is ndarray:
         if dtype is not None and not native(numpy.dtype(dtype)):
-            return numpy.array(object, dtype=dtype, ndmin=ndmin)
+            return numpy.array(object, dtype=dtype, order=order, ndmin=ndmin)
         if dtype is None or numpy.dtype(dtype) == object.dtype:
-            return _min_axes(_core.copy(object), ndmin)
-        return _min_axes(_no_scalar(array_cast(object, dtype)), ndmin)
-    return _fallback.from_numpy(_as_numpy(object, dtype, ndmin=ndmin))
+            return _min_axes(_order.copied(object, order), ndmin, order)
+        cast = array_cast(object, dtype, "K" if order == "A" else order)  # as NumPy's does
+        return _min_axes(_no_scalar(cast), ndmin, order)
+    return _fallback.from_numpy(_as_numpy(object, dtype, order=order, ndmin=ndmin))
 
 
-def array_cast(a, dtype):
+def array_cast(a, dtype, order="K"):
     """A copy of a in another of braze's types, by value as astype casts."""
     dtype = numpy.dtype(dtype)
     if a.dtype.kind == "c" and dtype.kind not in "cb":
         _fallback.warn_complex()
-    made = _core.empty(a.shape, dtype)
+    made = _order.arranged(_order.layout(a, order), a.shape, lambda s: _core.empty(s, dtype))
     _core.assign(made, _core.cast(a, dtype), True)
     return made if not a._is_scalar else _core.cast(a, dtype)
 
 
-def _min_axes(a, ndmin):
-    return a.reshape((1,) * (ndmin - a.ndim) + a.shape) if a.ndim < ndmin else a
+def _min_axes(a, ndmin, order):
+    if a.ndim >= ndmin:
+        return a
+    if type(a) is not ndarray:
+        return numpy.array(a, copy=None, ndmin=ndmin)
+    made = a[(None,) * (ndmin - a.ndim) + (...,)]
+    return _order.copied(made, order) if order in "CF" and not _order.has(made, order) else made
 
 
 def asarray(a):
@@ -186,22 +227,25 @@ def asarray(a):
 
 def converted(a, dtype=None, order=None, *, device=None, copy=None, like=None):
     """a as a braze array: itself, shared memory taken over, or a copy."""
-    if type(a) is ndarray:
-        if copy or (dtype is not None and numpy.dtype(dtype) != a.dtype):
-            if copy is False:
-                raise ValueError("Unable to avoid copy while creating an array as requested.")
-            return array(a, dtype)
+    if type(a) is ndarray and dtype is None and order is None and not copy:
         return a
+    order = _order.parse(order, "K")
     if copy:
-        return array(a, dtype)
-    if isinstance(a, numpy.ndarray) and (dtype is None or numpy.dtype(dtype) == a.dtype):
-        made = _core.adopt(a)
+        return array(a, dtype, order=order)
+    if isinstance(a, (ndarray, numpy.ndarray)) and _fits(a, dtype, order):
+        made = a if type(a) is ndarray else _core.adopt(a)
         if made is not None:
             _freeze(a)
             return made
     if copy is False:
         raise ValueError("Unable to avoid copy while creating an array as requested.")
-    return _fallback.from_numpy(_as_numpy(a, dtype, copy=None))
+    if type(a) is ndarray:
+        return array(a, dtype, order=order)
+    return _fallback.from_numpy(_as_numpy(a, dtype, copy=None, order=order))
+
+
+def _fits(a, dtype, order):
+    return (dtype is None or numpy.dtype(dtype) == a.dtype) and _order.has(a, order)
 
 
 def _freeze(a):
@@ -228,33 +272,49 @@ def asanyarray(a, dtype=None, order=None, **kwargs):
     return public_asarray(a, dtype, order, **kwargs)
 
 
+def _contiguous(a, dtype, order):
+    made = public_asarray(a, dtype, order)
+    return made if made.ndim else made.reshape((1,))
+
+
 def ascontiguousarray(a, dtype=None, **kwargs):
-    """A C-contiguous array with at least one axis."""
-    made = converted(a, dtype)
-    if type(made) is not ndarray:
-        return numpy.ascontiguousarray(made)
-    if made.ndim == 0:
-        return made.reshape((1,))
-    return made if is_contiguous(made) else _core.copy(made)
+    """A C-contiguous array with at least one axis: a itself if it is one."""
+    return _contiguous(a, dtype, "C")
 
 
-def is_contiguous(a):
-    """Is a C-contiguous?"""
-    want = a.itemsize
-    for n, stride in zip(reversed(a.shape), reversed(a.strides), strict=True):
-        if n == 0:
-            return True
-        if n != 1 and stride != want:
-            return False
-        want *= n
-    return True
+def asfortranarray(a, dtype=None, **kwargs):
+    """A Fortran-contiguous array with at least one axis: a itself if it is one."""
+    return _contiguous(a, dtype, "F")
+
+
+_REQUIRED = {
+    "C": "C", "C_CONTIGUOUS": "C", "CONTIGUOUS": "C",
+    "F": "F", "F_CONTIGUOUS": "F", "FORTRAN": "F",
+    "A": "A", "ALIGNED": "A", "W": "W", "WRITEABLE": "W",
+    "O": "O", "OWNDATA": "O", "E": "E", "ENSUREARRAY": "E",
+}
+
+
+def require(a, dtype=None, requirements=None, *, like=None):
+    """a itself where it has the type and what is required, else a copy."""
+    if not requirements:
+        return asanyarray(a, dtype=dtype)
+    wanted = {_REQUIRED[x.upper()] for x in requirements}
+    if {"C", "F"} <= wanted:
+        raise ValueError("Cannot specify both \"C\" and \"F\" order")
+    order = "F" if "F" in wanted else "C" if "C" in wanted else "A"
+    made = public_asarray(a, dtype, order)
+    for name in wanted & {"A", "W", "O"}:
+        if not made.flags[name]:
+            return made.copy(order)
+    return made
 
 
 def copy(a, order="K", subok=False):
     """A copy of a."""
     if _fallback.is_foreign(a):
         return _fallback.leave(numpy.copy, a, order, subok)
-    return array(a)
+    return array(a, order=order)
 
 
 _REALS = (int, float, numpy.integer, numpy.floating)
@@ -342,8 +402,9 @@ def eye(N, M=None, k=0, dtype=float, order="C", *, device=None, like=None):
     m = n if M is None else operator.index(M)
     dtype = numpy.dtype(dtype)
     if not native(dtype):
-        return numpy.eye(n, m, k, dtype)
-    return array_cast(_diagonal(n, m, operator.index(k), operator.eq), dtype)
+        return numpy.eye(n, m, k, dtype, order)
+    made = _diagonal(n, m, operator.index(k), operator.eq)
+    return array_cast(made, dtype, _order.parse_new(order))
 
 
 def identity(n, dtype=None, *, like=None):

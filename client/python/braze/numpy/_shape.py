@@ -8,7 +8,7 @@ import numpy
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from braze import _core
-from braze.numpy import _creation, _fallback, _writes
+from braze.numpy import _creation, _fallback, _flags, _order, _writes
 
 ndarray = _core.ndarray
 asarray = _creation.asarray
@@ -65,17 +65,24 @@ def reshape(a, /, shape=None, order="C", *, newshape=None, copy=None):
     if not _native(a):
         kwargs = {} if copy is None else {"copy": copy}
         return leave(numpy.reshape, a, shape, order, **kwargs)
+    if order != "C":
+        order = _order.parse(order)
+        if order == "K":
+            raise ValueError("order 'K' is not permitted for reshaping")
     shape = _whole_shape(shape, a.size)
-    if order == "F" or (order == "A" and a.ndim > 1 and _is_fortran(a)):
-        return _core.reshape(a.T, shape[::-1]).T
     if len(shape) > 8:
-        return _fallback.call("reshape", numpy.reshape, (a, shape), {})
+        return _fallback.call("reshape", numpy.reshape, (a, shape, order), {})
+    if order == "F" or (order == "A" and _order.is_fortran(a)):
+        made = _reshaped(a.T, shape[::-1], copy)
+        return made.T if made.base is not None else _order.transposed_owner(made)
+    return _reshaped(a, shape, copy)
+
+
+def _reshaped(a, shape, copy):
     made = _core.reshape(a, shape)
-    return _core.copy(made) if copy else made
-
-
-def _is_fortran(a):
-    return _creation.is_contiguous(a.T) and not _creation.is_contiguous(a)
+    if copy is False and not _core.same_buffer(made, a):
+        raise ValueError("Unable to avoid creating a copy while reshaping.")
+    return _core.copy(made) if copy and _core.same_buffer(made, a) else made
 
 
 def ravel(a, order="C"):
@@ -83,9 +90,13 @@ def ravel(a, order="C"):
     a = asarray(a)
     if not _native(a):
         return leave(numpy.ravel, a, order)
-    made = reshape(a, (-1,), order) if a.size else reshape(a, (0,))
-    if not _creation.is_contiguous(a if order == "C" else a.T):
-        return _core.copy(made) if _core.same_buffer(made, a) else made
+    if order != "C":
+        order = _order.parse(order)
+        axes = _order.by_iteration(a) if order == "K" else _order.layout(a, order)
+        a = a if axes is None else _core.transpose(a, axes)
+    made = _core.reshape(a, (a.size,))
+    if not _flags.is_c(a) and _core.same_buffer(made, a):
+        return _core.copy(made)
     return made
 
 
@@ -96,6 +107,7 @@ def transpose(a, axes=None):
         return leave(numpy.transpose, a, axes)
     if axes is None:
         return a.T
+    axes = axes if isinstance(axes, (tuple, list)) or numpy.ndim(axes) else (axes,)
     if len(axes) != a.ndim:
         raise ValueError("axes don't match array")
     axes = tuple(normalize_axis_index(operator.index(k), a.ndim) for k in axes)
@@ -177,6 +189,10 @@ def squeeze(a, axis=None):
         return leave(numpy.squeeze, a, axis)
     if axis is None:
         gone = [k for k, n in enumerate(a.shape) if n == 1]
+        if not gone:
+            return a
+    elif not a.ndim and axis in (0, -1, ()):
+        return a
     else:
         gone = normalize_axis_tuple(axis, a.ndim)
         if any(a.shape[k] != 1 for k in gone):
@@ -192,16 +208,25 @@ def broadcast_to(array, shape, subok=False):
     shape = _creation.shape_tuple(shape)
     if not _native(a) or len(shape) > 8:
         return leave(numpy.broadcast_to, a, shape, subok)
-    return _core.broadcast_to(a, shape)
+    return _core.set_writing(_core.broadcast_to(a, shape), 1)
 
 
 def broadcast_arrays(*args, subok=False):
     """Views of all arrays, stretched to their common shape."""
-    args = [asarray(a) for a in args]
-    if not all(map(_native, args)):
+    if any(map(_fallback.is_foreign, args)):
         return leave(numpy.broadcast_arrays, *args, subok=subok)
+    args = [_creation.public_asarray(a) for a in args]
     common = numpy.broadcast_shapes(*(a.shape for a in args))
-    return tuple(broadcast_to(a, common) for a in args)
+    if len(common) > 8 or not all(_native(a) for a in args):
+        return _fallback.call("broadcast_arrays", numpy.broadcast_arrays, tuple(args), {})
+    made = []
+    for a in args:
+        if a.shape == common:
+            made.append(a)
+            continue
+        wide = _core.broadcast_to(a, common)
+        made.append(_core.set_writing(wide, 1 if _core.writing(a) == 1 else 2))
+    return tuple(made)
 
 
 def atleast_1d(*arys):
@@ -491,10 +516,14 @@ def repeat(a, repeats, axis=None):
 
 
 def diagonal(a, offset=0, axis1=0, axis2=1):
-    """A view of a diagonal of two axes."""
+    """A view of a diagonal of two axes, which may not be written."""
     a = asarray(a)
     if not _native(a):
         return leave(numpy.diagonal, a, offset, axis1, axis2)
+    return _core.set_writing(_diagonal(a, operator.index(offset), axis1, axis2), 1)
+
+
+def _diagonal(a, offset, axis1=0, axis2=1):
     if a.ndim < 2:
         raise ValueError("diag requires an array of at least two dimensions")
     i, j = normalize_axis_index(axis1, a.ndim), normalize_axis_index(axis2, a.ndim)
@@ -533,12 +562,14 @@ def diag(v, k=0):
         return diagonal(v, k)
     n = v.shape[0] + abs(k)
     made = _creation.zeros((n, n), v.dtype)
-    diagonal(made, k)[...] = v
+    _diagonal(made, k)[...] = v
     return made
 
 
 def diff(a, n=1, axis=-1, prepend=numpy._NoValue, append=numpy._NoValue):
     """Differences of neighbours."""
+    if n == 0:
+        return a
     a = asarray(a)
     plain = prepend is numpy._NoValue and append is numpy._NoValue
     if not _native(a) or not plain or a.dtype == bool or a.ndim == 0 or n < 0:
@@ -620,7 +651,10 @@ def imag(val):
     val = asarray(val)
     if not _native(val):
         return leave(numpy.imag, val)
-    return part(val, 1) if val.dtype.kind == "c" else _creation.zeros(val.shape, val.dtype)
+    if val.dtype.kind == "c":
+        return part(val, 1)
+    made = _creation.zeros(val.shape, val.dtype)
+    return _core.set_writing(made, 1) if made.ndim or not val._is_scalar else made[()]
 
 
 def part(a, which):
