@@ -7,7 +7,7 @@ PRESET ?= release
 VENV   := build/venv
 PYTHON_ENV := $(CURDIR)/$(VENV)/bin/python
 
-.PHONY: all help setup build demo test test-long campaign bench gpu-bundle lint fmt install clean
+.PHONY: all help setup build demo test test-long test-libraries campaign bench gpu-bundle lint fmt install clean
 all: build
 
 help:
@@ -19,6 +19,7 @@ help:
 	@echo 'make test-long   the same, with long tests and sanitized daemons; goes on where it was stopped'
 	@echo 'make campaign    new random programs and packets: SEED=N (none: fresh) MINUTES=N (10)'
 	@echo "make test-numpy  NumPy's own tests and the Array API standard against braze.numpy"
+	@echo 'make test-libraries  pandas, SciPy and others with braze arrays'
 	@echo 'make bench       benchmarks against NumPy'
 	@echo 'make gpu-bundle  a tree in .gpu/ that checks and measures a machine with a GPU'
 	@echo 'make lint        budgets, names, includes, headers, formatting'
@@ -40,6 +41,11 @@ test: build
 
 test-long: build
 	@$(PYTHON_ENV) tests/run.py --jobs $(JOBS) --long
+
+# Other libraries with braze's arrays (docs/compatibility.md), in an environment of their own.
+test-libraries: build
+	@deploy/libraries.sh
+	@build/venv-libraries/bin/python -m pytest -q -p no:cacheprovider tests/libraries
 
 campaign: build
 	@$(PYTHON_ENV) tests/campaign.py --jobs $(JOBS) --minutes $(or $(MINUTES),10) \

@@ -36,6 +36,9 @@ BRAZE_API int braze_unary(braze_array **out, int op, braze_array *a, braze_error
 BRAZE_API int braze_binary(braze_array **out, int op, braze_array *a, braze_array *b,
 			   braze_error *err);
 
+/* Is the array C-contiguous? (axes of extent 1 do not count) */
+BRAZE_API int braze_is_contiguous(const braze_array *a);
+
 /* braze_watch_errors for a binding in which each thread or context has its own wishes:
  * asked after every operation that could make an error, with the lock held.  site: a
  * place in the program, which messages name " at site <number>"; tag: for the report. */

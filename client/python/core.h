@@ -207,6 +207,15 @@ bool layout_of(int *axes, int ndim, const int64_t *strides);
 /* A new C-contiguous array whose axes are those of a layout, in their own order
  * again; steals it.  NULL with *err set. */
 braze_array *layout_permuted(braze_array *made, const int *axes, int ndim, braze_error *err);
+/* braze_apply whose result has the operands' order of axes, as NumPy's functions of
+ * elements give it. */
+int layout_apply(braze_array **out, braze_session *s, int op, int n, const braze_arg *arg,
+		 braze_error *err);
+/* Might operands so laid out give a result that is not C-contiguous? */
+static inline bool layout_matters(braze_array *h)
+{
+	return !braze_is_contiguous(h) && braze_ndim(h) > 1;
+}
 /* self takes a new view's handle over; the view is of no use afterwards. */
 void layout_become(PyObject *self, PyObject *view);
 /* Have two of the elements a byte in common?  True also where that is not known. */
@@ -227,6 +236,10 @@ bool foreign_plain(PyObject *o);
 bool foreign_is(PyObject *o);
 /* Does NumPy leave `self op o` to o?  self is an array of ours. */
 bool foreign_outranks(PyObject *o, PyObject *self, bool inplace);
+/* adapted.c */
+extern PyMethodDef adapted_methods[];
+int adapted_init(void);
+
 /* scalar.c */
 extern PyMethodDef scalar_methods[];
 /* self.__class__: what isinstance() sees besides the type. */

@@ -138,11 +138,15 @@ static PyObject *assign(PyObject *mod, PyObject *args)
 	if (!h || layout_check_write(dst, same_kind ? "output array" : "assignment destination"))
 		return NULL;
 	if (nd(dst)->flags & ND_OVERLAP) {
-		value = same_kind ? PyObject_CallFunctionObjArgs(
-					    core.cast, value, core.dtypes[braze_dtype_of(h)], NULL)
-				  : Py_NewRef(value);
+		PyObject *shown = PyObject_CallFunctionObjArgs(core.np_array, value, NULL);
+
+		value = shown && same_kind
+				? PyObject_CallFunctionObjArgs(core.cast, shown,
+							       core.dtypes[braze_dtype_of(h)], NULL)
+				: Py_XNewRef(shown);
 		rc = value ? layout_write_overlapping(dst, value) : -1;
 		Py_XDECREF(value);
+		Py_XDECREF(shown);
 		return rc ? NULL : Py_NewRef(Py_None);
 	}
 	if (!same_kind)
@@ -604,7 +608,8 @@ static void find_ops(void)
 static int add_functions(PyObject *m)
 {
 	PyMethodDef *const table[] = {
-		gather_methods, layout_methods, foreign_methods, scalar_methods, watch_methods,
+		adapted_methods, gather_methods, layout_methods,
+		foreign_methods, scalar_methods, watch_methods,
 	};
 
 	for (size_t k = 0; k < sizeof table / sizeof table[0]; k++)
@@ -621,8 +626,8 @@ PyMODINIT_FUNC PyInit__core(void)
 	if (!m)
 		return NULL;
 	find_ops();
-	if (add_functions(m) || convert_init() || type_init(m) || meta_init() || host_init(m) ||
-	    PyModule_AddStringConstant(m, "version", braze_version())) {
+	if (add_functions(m) || adapted_init() || convert_init() || type_init(m) || meta_init() ||
+	    host_init(m) || PyModule_AddStringConstant(m, "version", braze_version())) {
 		Py_DECREF(m);
 		return NULL;
 	}

@@ -45,6 +45,7 @@ static PyObject *record(int op, struct operand *x, Py_ssize_t n, PyObject *const
 	braze_array *out = NULL;
 	braze_session *s = NULL;
 	braze_error err;
+	bool ordered = false;
 	int rc = 0;
 
 	for (Py_ssize_t i = 0; i < n; i++) {
@@ -54,10 +55,12 @@ static PyObject *record(int op, struct operand *x, Py_ssize_t n, PyObject *const
 		s = braze_session_of(a[i].array);
 		if (core.locked && wait_check_locked(a[i].array))
 			return NULL;
+		ordered |= layout_matters(a[i].array);
 	}
 	if (!s) /* only numbers: NumPy's scalars are at home here */
 		return number_fallback(braze_op_name(op), args, n);
-	rc = braze_apply(&out, s, op, (int)n, a, &err);
+	rc = ordered ? layout_apply(&out, s, op, (int)n, a, &err)
+		     : braze_apply(&out, s, op, (int)n, a, &err);
 	if (rc) {
 		err.code = rc;
 		return failed(op, &err, args, n);
@@ -133,8 +136,14 @@ static PyObject *binary_arrays(int k, PyObject *a, PyObject *b)
 	PyObject *args[2] = {a, b};
 	braze_array *out = NULL;
 	braze_error err;
-	int rc = braze_binary(&out, core.op[k], nd(a)->h, nd(b)->h, &err);
+	int rc = 0;
 
+	if (layout_matters(nd(a)->h) || layout_matters(nd(b)->h)) {
+		struct operand x[2] = {{.arg = {.array = nd(a)->h}}, {.arg = {.array = nd(b)->h}}};
+
+		return record(core.op[k], x, 2, args);
+	}
+	rc = braze_binary(&out, core.op[k], nd(a)->h, nd(b)->h, &err);
 	if (rc) {
 		err.code = rc;
 		return failed(core.op[k], &err, args, 2);

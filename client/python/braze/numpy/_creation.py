@@ -163,10 +163,12 @@ def _like(a, dtype, shape, order, make):
     order = _order.parse(order, "K")
     dtype = a.dtype if dtype is None else numpy.dtype(dtype)
     to = a.shape if shape is None else shape_tuple(shape)
-    if order == "F" or len(to) == a.ndim and hasattr(a, "strides"):
-        axes = _order.layout(a, order) if len(to) == a.ndim else tuple(range(len(to)))[::-1]
+    if order == "A":
+        order = "F" if _order.is_fortran(a) else "C"
+    if order == "F":
+        axes = tuple(range(len(to)))[::-1]
     else:
-        axes = None
+        axes = _order.layout(a, order) if len(to) == a.ndim else None
     if axes is None or not _usable(dtype, to):
         return make(to, dtype)
     return _order.arranged(axes, to, lambda s: make(s, dtype))
@@ -245,7 +247,8 @@ def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, lik
             )
         if dtype is None or numpy.dtype(dtype) == object.dtype:
             return _min_axes(_order.copied(object, order), ndmin, order)
-        return _min_axes(_no_scalar(array_cast(object, dtype, order)), ndmin, order)
+        cast = array_cast(object, dtype, "K" if order == "A" else order)  # as NumPy's does
+        return _min_axes(_no_scalar(cast), ndmin, order)
     return _fallback.from_numpy(_as_numpy(object, dtype, order=order, ndmin=ndmin))
 
 
@@ -281,24 +284,22 @@ def converted(a, dtype=None, order=None, *, device=None, copy=None, like=None):
     if type(a) is ndarray and dtype is None and order is None and not copy:
         return a
     order = _order.parse(order, "K")
-    if type(a) is ndarray:
-        other = dtype is not None and numpy.dtype(dtype) != a.dtype
-        if copy or other or not _order.has(a, order):
-            if copy is False:
-                raise ValueError("Unable to avoid copy while creating an array as requested.")
-            return array(a, dtype, order=order)
-        return a
     if copy:
         return array(a, dtype, order=order)
-    fits = isinstance(a, numpy.ndarray) and _order.has(a, order)
-    if fits and (dtype is None or numpy.dtype(dtype) == a.dtype):
-        made = _core.adopt(a)
+    if isinstance(a, (ndarray, numpy.ndarray)) and _fits(a, dtype, order):
+        made = a if type(a) is ndarray else _core.adopt(a)
         if made is not None:
             _freeze(a)
             return made
     if copy is False:
         raise ValueError("Unable to avoid copy while creating an array as requested.")
+    if type(a) is ndarray:
+        return array(a, dtype, order=order)
     return _fallback.from_numpy(_as_numpy(a, dtype, copy=None, order=order))
+
+
+def _fits(a, dtype, order):
+    return (dtype is None or numpy.dtype(dtype) == a.dtype) and _order.has(a, order)
 
 
 def _freeze(a):

@@ -113,7 +113,8 @@ def ravel(a, order="C"):
     if not _native(a):
         return leave(numpy.ravel, a, order)
     if order != "C":
-        axes = _order.layout(a, _order.parse(order))
+        order = _order.parse(order)
+        axes = _order.by_iteration(a) if order == "K" else _order.layout(a, order)
         a = a if axes is None else _core.transpose(a, axes)
     made = _core.reshape(a, (a.size,))
     if not _flags.is_c(a) and _core.same_buffer(made, a):
