@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Orders and layouts: strides and flags are NumPy's."""
 
+import copy
 import itertools
+import pickle
 
 import numpy
 import pytest
@@ -20,6 +22,9 @@ SOURCES = {
     "point": lambda m: m.array(2.0),
 }
 MADE = {
+    "copy.copy": lambda m, a, o: copy.copy(a),
+    "copy.deepcopy": lambda m, a, o: copy.deepcopy(a),
+    "pickle": lambda m, a, o: pickle.loads(pickle.dumps(a)),
     "copy": lambda m, a, o: a.copy(o),
     "np.copy": lambda m, a, o: m.copy(a, order=o),
     "array": lambda m, a, o: m.array(a, order=o),

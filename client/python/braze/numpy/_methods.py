@@ -78,8 +78,12 @@ def _reduce(self):
                      else _core.value(self),)
 
 
+def _copy(self):
+    return copy(self, "K")
+
+
 def _deepcopy(self, memo):
-    return copy(self)
+    return copy(self, "K")
 
 
 def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
@@ -297,7 +301,7 @@ def attach(functions):
         "__array__": _array,
         "__contains__": _contains,
         "__reduce__": _reduce,
-        "__copy__": copy,
+        "__copy__": _copy,
         "__deepcopy__": _deepcopy,
         "__array_ufunc__": _ufuncs.array_ufunc,
         "__array_function__": _array_function(functions),
