@@ -8,6 +8,7 @@ type, and every such call is counted by name.
 import collections
 import functools
 import operator
+import re
 import warnings
 
 import numpy
@@ -133,9 +134,15 @@ def has_out(kwargs):
     return type(out) is ndarray
 
 
+# Their fourth argument is an output, which NumPy writes although it is read-only.
+_ACCUMULATES = re.compile(r"(ndarray\.|nan)?cum(sum|prod)|.*\.accumulate")
+
+
 def call(name, function, args, kwargs):
     """function(*args, **kwargs) by NumPy."""
     counts[name] += 1
+    if len(args) > 3 and type(args[3]) is ndarray and _ACCUMULATES.fullmatch(name):
+        args, kwargs = args[:3], {**kwargs, "out": args[3]}
     if has_out(kwargs):  # NumPy cannot write an export
         return _writes.call(function, args, kwargs, written=kwargs["out"])
     try:

@@ -519,7 +519,8 @@ def trace(a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
     from braze.numpy import _reductions
 
     a = asarray(a)
-    if not _native(a) or not _fallback.is_output(out):
+    known = dtype is None or _fallback.native_dtype(numpy.dtype(dtype))
+    if not _native(a) or not known or not _fallback.is_output(out):
         return leave(numpy.trace, a, offset, axis1, axis2, dtype, out)
     return _reductions.sum(diagonal(a, offset, axis1, axis2), -1, dtype, out)
 

@@ -86,7 +86,7 @@ class ufunc:
         kwargs = dict(kwargs)
         outs = args[self.nin :]
         if outs:  # positional
-            if kwargs.get("out") is not None or len(outs) > self.nout:
+            if "out" in kwargs or len(outs) > self.nout:
                 return self.numpy(*_fallback.to_numpy(args), **_fallback.to_numpy(kwargs))
             kwargs["out"] = outs + (None,) * (self.nout - len(outs))
             args = args[: self.nin]
@@ -194,7 +194,9 @@ def _reduces(name, array, dtype, out):
         return False
     if out is not None and getattr(out, "dtype", None) != array.dtype:
         return False
-    return dtype is None or name in ("sum", "prod") or numpy.dtype(dtype) == array.dtype
+    if dtype is None or name in ("sum", "prod"):
+        return True
+    return numpy.dtype(dtype) == (array.dtype if name in ("min", "max") else bool)
 
 
 class _Power(ufunc):
