@@ -175,6 +175,8 @@ def ufunc(name, *args):
     """Called by the extension for operands it has no loop for."""
     if name in ("float", "int"):
         return {"float": float, "int": int}[name](to_numpy(args[0]))
+    if name in _operators.TYPES:
+        return _operators.check_types(getattr(numpy, _operators.TYPES[name]), *args, args[0])
     if name in _operators.REFLECTED:
         name, method = _operators.REFLECTED[name]
         answer = _operators.ask(method, *args)

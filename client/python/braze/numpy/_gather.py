@@ -157,7 +157,8 @@ def _check_room(array, axes, spread):
     # Places are checked when they are used: with nothing to take NumPy looks at them.
     if len(rest) + len(spread) > _NDIM or (0 in rest and math.prod(spread)):
         raise _Refused
-    if any(array.shape[k] == 0 for k in axes):
+    some = math.prod(spread) or len(axes) > 1  # the others' places are looked at
+    if some and any(array.shape[k] == 0 for k in axes):
         raise _Refused
 
 
