@@ -533,7 +533,7 @@ int convert_getbuffer(PyObject *self, Py_buffer *view, int flags)
 	}
 	if (check_order(e->snap, flags))
 		goto fail;
-	data = wait_data(e->snap);
+	data = wait_export(e->snap);
 	if (!data)
 		goto fail;
 	n = braze_ndim(e->snap);

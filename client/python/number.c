@@ -186,7 +186,7 @@ static PyObject *binary(int k, PyObject *a, PyObject *b)
 	rc = convert_operand(&x[0], a);
 	if (rc == 1)
 		rc = convert_operand(&x[1], b);
-	if (rc == 1 && !x[0].arg.array && !x[1].arg.array)
+	if (rc == 1 && !x[0].arg.array && !x[1].arg.array && !core.watching)
 		r = host_float(k, x);
 	if (rc == 1 && !r && !PyErr_Occurred())
 		r = record(core.op[k], x, 2, args);
@@ -396,8 +396,8 @@ static bool is_numpys(PyObject *a, PyObject *b)
 
 	if (PyList_Check(b) || PyTuple_Check(b))
 		return is_integer(a);
-	if (PyObject_IsInstance(b, core.np_generic) != 1 &&
-	    PyObject_IsInstance(b, core.np_ndarray) != 1)
+	if (nd_check(b) || (PyObject_IsInstance(b, core.np_generic) != 1 &&
+			    PyObject_IsInstance(b, core.np_ndarray) != 1))
 		return false;
 	d = convert_dtype_of(b);
 	return d < 0 || (is_signed(d) && is_integer(a));
@@ -517,7 +517,7 @@ static PyObject *inplace_store(PyObject *self, PyObject *value)
 	if (err.code)
 		wait_raise(&err);
 	else
-		r = Py_NewRef(self);
+		r = watch_reports() ? NULL : Py_NewRef(self);
 out:
 	operand_finish(&x);
 	Py_DECREF(value);
@@ -605,18 +605,6 @@ static PyObject *as_int(PyObject *a)
 	return r;
 }
 
-static PyObject *as_index(PyObject *a)
-{
-	int d = type_dtype(a);
-
-	if (type_ndim(a) || d == BRAZE_BOOL || d > BRAZE_UINT64) {
-		PyErr_SetString(PyExc_TypeError,
-				"only integer scalar arrays can be converted to a scalar index");
-		return NULL;
-	}
-	return as_number(a);
-}
-
 static int as_bool(PyObject *a)
 {
 	int64_t size = nd(a)->h ? braze_size(nd(a)->h) : 1;
@@ -655,7 +643,6 @@ static int as_bool(PyObject *a)
 
 BINARY(add, N_ADD)
 BINARY(subtract, N_SUBTRACT)
-BINARY(multiply, N_MULTIPLY)
 BINARY(true_divide, N_DIVIDE)
 BINARY(floor_divide, N_FLOOR_DIVIDE)
 BINARY(modulo, N_REMAINDER)
@@ -668,6 +655,17 @@ UNARY(negative, N_NEGATIVE)
 UNARY(positive, N_POSITIVE)
 UNARY(absolute, N_ABSOLUTE)
 UNARY(invert, N_INVERT)
+
+static PyObject *multiply(PyObject *a, PyObject *b)
+{
+	return scalar_repeats(a, b) ? Py_NewRef(Py_NotImplemented) : binary(N_MULTIPLY, a, b);
+}
+
+static PyObject *inplace_multiply(PyObject *a, PyObject *b)
+{
+	/* n *= list: the interpreter asks a type with items no further. */
+	return scalar_repeats(a, b) ? PyNumber_Multiply(a, b) : inplace(N_MULTIPLY, a, b);
+}
 
 PyType_Slot number_slots[] = {
 	{Py_nb_add, add},
@@ -704,6 +702,6 @@ PyType_Slot number_slots[] = {
 	{Py_nb_bool, as_bool},
 	{Py_nb_int, as_int},
 	{Py_nb_float, as_float},
-	{Py_nb_index, as_index},
+	{Py_nb_index, scalar_index},
 	{0, NULL},
 };

@@ -2,6 +2,7 @@
 """Making arrays: from data, from a rule, or uninitialised."""
 
 import math
+import numbers
 import operator
 
 import numpy
@@ -39,6 +40,9 @@ def _usable(dtype, shape):
 
 def ndarray_new(shape, dtype=float, buffer=None, offset=0, strides=None, order=None):
     """ndarray(shape, dtype): uninitialised, or on a buffer (then a copy)."""
+    if isinstance(shape, numbers.Rational) and not isinstance(shape, numbers.Integral):
+        # statistics: a result in its data's type
+        return _core.scalar(numpy.float64(shape))
     if buffer is None and strides is None and offset == 0:
         return empty(shape, dtype)
     made = numpy.ndarray(shape, dtype, buffer, offset, strides, order)

@@ -4,7 +4,16 @@
 import numpy
 
 from braze import _core
-from braze.numpy import _creation, _fallback, _gather, _linear, _reductions, _shape, _ufuncs
+from braze.numpy import (
+    _creation,
+    _fallback,
+    _gather,
+    _linear,
+    _reductions,
+    _scalars,
+    _shape,
+    _ufuncs,
+)
 
 ndarray = _core.ndarray
 _conjugate = _ufuncs.make(numpy.conjugate)
@@ -63,7 +72,7 @@ def _reduce(self):
 
 
 def _deepcopy(self, memo):
-    return _core.copy(self)
+    return copy(self)
 
 
 def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
@@ -77,6 +86,8 @@ def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
     if dtype == self.dtype:
         return _like_self(self, _core.copy(self)) if copy else self
     if not _fallback.native_dtype(dtype):
+        if self._is_scalar:
+            return _scalars.astype(self, dtype)
         return _fallback.call("ndarray.astype", numpy.ndarray.astype,
                               (numpy.asarray(self), dtype), {})
     return _creation.array_cast(self, dtype)
@@ -331,7 +342,7 @@ def attach(functions):
         "round": round_,
         "conjugate": conj,
     }
-    for name, value in special.items():
+    for name, value in (special | _scalars.SPECIAL).items():
         setattr(ndarray, name, value)
     for function in (astype, copy, reshape, flatten, transpose, fill, item, tolist, tobytes):
         setattr(ndarray, function.__name__, function)
