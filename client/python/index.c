@@ -276,13 +276,19 @@ int index_assign(braze_array *dst, PyObject *value)
 	braze_array *src = NULL;
 	braze_error err = {0};
 	PyObject *a = NULL;
-	int rc = convert_scalar_as(&arg.scalar, value, braze_dtype_of(dst));
+	bool sequence = PyList_Check(value) || PyTuple_Check(value);
+	int rc = 0;
 
+	arg.scalar.dtype = braze_dtype_of(dst);
+	if (sequence && !braze_ndim(dst)) /* an error of NumPy's */
+		rc = convert_element(&arg.scalar, value, braze_dtype_of(dst));
+	else
+		rc = convert_scalar_as(&arg.scalar, value, braze_dtype_of(dst));
 	if (rc == 1) {
 		err.code = braze_assign(dst, arg, &err);
 		return err.code ? wait_raise(&err) : watch_reports();
 	}
-	if (rc == 0 && !PyList_Check(value) && !PyTuple_Check(value))
+	if (rc == 0 && !sequence)
 		rc = convert_array(&src, value);
 	if (rc == 0) {
 		/* Sequences, whose elements NumPy writes one by one, and types that braze

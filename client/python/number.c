@@ -477,6 +477,28 @@ static PyObject *matmul(PyObject *a, PyObject *b)
 	return r;
 }
 
+/* In place a wrong type is an error before a wrong shape: `a op= b` has failed with a
+ * ValueError, which gives way to the error of its types, if they have one. */
+static void types_first(int k, PyObject *a, PyObject *b)
+{
+	PyObject *args[2] = {a, b}, *type = NULL, *value = NULL, *trace = NULL, *r = NULL;
+	char name[8];
+
+	if (!PyErr_ExceptionMatches(PyExc_ValueError))
+		return;
+	PyErr_Fetch(&type, &value, &trace);
+	PyOS_snprintf(name, sizeof name, "t%s", symbol[k]);
+	r = number_fallback(name, args, 2);
+	Py_XDECREF(r);
+	if (!r && PyErr_ExceptionMatches(PyExc_TypeError)) {
+		Py_XDECREF(type);
+		Py_XDECREF(value);
+		Py_XDECREF(trace);
+	} else {
+		PyErr_Restore(type, value, trace);
+	}
+}
+
 /* self = self op b.  The result must have self's shape and cast to its type. */
 static PyObject *inplace_store(PyObject *self, PyObject *value)
 {
@@ -540,8 +562,10 @@ static PyObject *inplace(int k, PyObject *a, PyObject *b)
 		return k == N_POWER ? power(a, b, Py_None) : binary(k, a, b);
 	if (!nd_check(b) && foreign_is(b))
 		return inplace_foreign(k, a, b);
-	r = k == N_POWER ? power(a, b, Py_None) : binary(k, a, b);
-	return inplace_store(a, r);
+	r = inplace_store(a, k == N_POWER ? power(a, b, Py_None) : binary(k, a, b));
+	if (!r)
+		types_first(k, a, b);
+	return r;
 }
 
 static PyObject *inplace_power(PyObject *a, PyObject *b, PyObject *mod)
@@ -551,11 +575,18 @@ static PyObject *inplace_power(PyObject *a, PyObject *b, PyObject *mod)
 
 static PyObject *inplace_matmul(PyObject *a, PyObject *b)
 {
+	PyObject *r = NULL;
+
 	if (!nd(a)->h || nd(a)->flags & ND_SCALAR)
 		return matmul(a, b);
 	if (layout_check_write(a, "output array"))
 		return NULL;
-	return foreign_is(b) ? inplace_foreign(N_MATMUL, a, b) : inplace_store(a, matmul(a, b));
+	if (foreign_is(b))
+		return inplace_foreign(N_MATMUL, a, b);
+	r = inplace_store(a, matmul(a, b));
+	if (!r)
+		types_first(N_MATMUL, a, b);
+	return r;
 }
 
 static PyObject *as_number(PyObject *a)

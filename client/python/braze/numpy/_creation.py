@@ -14,14 +14,21 @@ ndarray = _core.ndarray
 native = _fallback.native_dtype
 
 
+def extent(n):
+    """One extent of a shape.  NumPy takes no bool for one."""
+    if isinstance(n, (bool, numpy.bool_)):
+        raise TypeError("an integer is required")
+    return operator.index(n)
+
+
 def shape_tuple(shape):
     """An int or a sequence of ints as a tuple."""
     if isinstance(shape, (tuple, list)):
-        shape = tuple(operator.index(n) for n in shape)
+        shape = tuple(n if type(n) is int else extent(n) for n in shape)
     elif type(shape) is ndarray and shape.ndim or isinstance(shape, numpy.ndarray) and shape.ndim:
         shape = tuple(int(n) for n in shape)
     else:
-        shape = (operator.index(shape),)
+        shape = (extent(shape),)
     if any(n < 0 for n in shape):
         raise ValueError("negative dimensions are not allowed")
     return shape
@@ -235,6 +242,8 @@ def _as_numpy(obj, dtype, **kwargs):
 
 def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, like=None):
     """A new array from data, copied unless copy=False or None."""
+    if isinstance(copy, str):
+        raise ValueError("strings are not allowed for 'copy' keyword. Use True/False/None instead.")
     if subok and isinstance(object, numpy.ndarray) and _fallback.is_foreign(object):
         return numpy.array(object, dtype, copy=copy, order=order, subok=True, ndmin=ndmin)
     order, copy = _order.parse(order, "K"), copy_mode(copy)
@@ -467,8 +476,8 @@ def eye(N, M=None, k=0, dtype=float, order="C", *, device=None, like=None):
     """Ones on a diagonal, zeros elsewhere."""
     if device is not None:
         check_device(device)
-    n = operator.index(N)
-    m = n if M is None else operator.index(M)
+    n = extent(N)
+    m = n if M is None else extent(M)
     dtype = numpy.dtype(dtype)
     if not native(dtype):
         return numpy.eye(n, m, k, dtype, order)
@@ -483,17 +492,19 @@ def identity(n, dtype=None, *, like=None):
 
 def tri(N, M=None, k=0, dtype=float, *, like=None):
     """Ones at and below a diagonal."""
+    dtype = numpy.dtype(dtype)
+    given = (N, k) if M is None else (N, M, k)
+    if not native(dtype) or not all(isinstance(n, (int, numpy.integer)) for n in given):
+        return _fallback.leave(numpy.tri, N, M, k, dtype)
     n = operator.index(N)
     m = n if M is None else operator.index(M)
-    dtype = numpy.dtype(dtype)
-    if not native(dtype):
-        return numpy.tri(n, m, k, dtype)
     return array_cast(_diagonal(n, m, operator.index(k), operator.le), dtype)
 
 
 def _triangle(a, k, compare, name):
     a = asarray(a)
-    if type(a) is not ndarray or a.ndim < 2:
+    whole = isinstance(k, (int, numpy.integer))
+    if type(a) is not ndarray or a.ndim < 2 or not whole:
         return _fallback.call(name, getattr(numpy, name), (a, k), {})
     mask = _diagonal(a.shape[-2], a.shape[-1], operator.index(k), compare)
     return _core.apply(_WHERE, mask, a, _core.full((), a.dtype, 0))
