@@ -196,7 +196,8 @@ static enum status make_parts(struct life *l, const char *self, struct err *err)
 				     .tier = never ? 0 : c->tier,
 				     .self = self};
 	struct planner_config planner = {.passes = text_or_null(c->passes),
-					 .dump = text_or_null(c->dump)};
+					 .dump = text_or_null(c->dump),
+					 .check = c->check != 0};
 	struct brazed *d = &l->d;
 	enum status st = cache_create(&d->cache, &l->loop, &cache, dispatch_kernel_ready, d, err);
 

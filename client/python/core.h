@@ -25,6 +25,7 @@
 #define E_OVERFLOW     7
 #define E_UNSUPPORTED  10
 #define E_LIMIT	       12
+#define E_FLOATING     BRAZE_E_FLOATING
 #define FREELIST_LIMIT 256
 /* Element writes recorded as operations before the buffer is fenced. */
 #define RECORDED_WRITES 16
@@ -95,7 +96,13 @@ struct core {
 	PyObject *cast;	   /* (value, dtype): NumPy's same-kind cast of a foreign type */
 	PyObject *sites;   /* places in the program that take, in the order of their numbers */
 	PyObject *site_of; /* and their numbers */
-	int locked;	   /* arrays inside braze.host(): recording on them is refused */
+	/* Floating-point errors (watch.c). */
+	PyObject *errstate; /* what is asked for here: () -> (raise, report, tag) or None */
+	PyObject *told;	    /* (error, all, text, op, place or None, tag): act on it */
+	PyObject *package;  /* prefix of the file names that are no user's */
+	int watching;	    /* somebody asks for something */
+	unsigned reports;   /* not acted on yet */
+	int locked;	    /* arrays inside braze.host(): recording on them is refused */
 	struct host_block *blocks;
 };
 extern struct core core; /* one per process; see module.c */
@@ -196,8 +203,20 @@ PyObject *scalar_class(PyObject *self, void *closure);
 /* Is a * b a list or string, repeated? */
 bool scalar_repeats(PyObject *a, PyObject *b);
 PyObject *scalar_index(PyObject *self);
+/* watch.c */
+extern PyMethodDef watch_methods[];
+/* A new session: it asks us. */
+void watch_session(braze_session *s);
+/* Act on the reports that reads brought; -1 with an exception set. */
+int watch_act(void);
+static inline int watch_reports(void)
+{
+	return __builtin_expect(core.reports != 0, 0) ? watch_act() : 0;
+}
 
 /* gather.c */
+/* The number of a place "file:line" in the program; 0: there are too many. */
+long gather_site(PyObject *text);
 extern PyMethodDef gather_methods[];
 /* "...: file:line" for the message of a wrong place; NULL: it names no known site. */
 PyObject *gather_message(const char *text);

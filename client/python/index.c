@@ -267,7 +267,7 @@ static int assign_array(braze_array *dst, braze_array **src)
 			err.code = braze_assign(dst, braze_arg_array(cast), &err);
 		braze_release(cast);
 	}
-	return err.code ? wait_raise(&err) : 0;
+	return err.code ? wait_raise(&err) : watch_reports();
 }
 
 int index_assign(braze_array *dst, PyObject *value)
@@ -280,7 +280,7 @@ int index_assign(braze_array *dst, PyObject *value)
 
 	if (rc == 1) {
 		err.code = braze_assign(dst, arg, &err);
-		return err.code ? wait_raise(&err) : 0;
+		return err.code ? wait_raise(&err) : watch_reports();
 	}
 	if (rc == 0 && !PyList_Check(value) && !PyTuple_Check(value))
 		rc = convert_array(&src, value);

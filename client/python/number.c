@@ -186,7 +186,7 @@ static PyObject *binary(int k, PyObject *a, PyObject *b)
 	rc = convert_operand(&x[0], a);
 	if (rc == 1)
 		rc = convert_operand(&x[1], b);
-	if (rc == 1 && !x[0].arg.array && !x[1].arg.array)
+	if (rc == 1 && !x[0].arg.array && !x[1].arg.array && !core.watching)
 		r = host_float(k, x);
 	if (rc == 1 && !r && !PyErr_Occurred())
 		r = record(core.op[k], x, 2, args);
@@ -495,7 +495,7 @@ static PyObject *inplace_store(PyObject *self, PyObject *value)
 	if (err.code)
 		wait_raise(&err);
 	else
-		r = Py_NewRef(self);
+		r = watch_reports() ? NULL : Py_NewRef(self);
 out:
 	operand_finish(&x);
 	Py_DECREF(value);

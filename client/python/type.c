@@ -29,7 +29,7 @@ static PyObject *blank(void)
 
 PyObject *type_new(braze_array *h, int flags)
 {
-	PyObject *self = blank();
+	PyObject *self = watch_reports() ? NULL : blank();
 
 	if (!self) {
 		braze_release(h);

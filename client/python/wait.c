@@ -23,7 +23,7 @@ int wait_raise(const braze_error *err)
 	name = braze_error_python(err->code);
 	if (core.errors)
 		cls = PyDict_GetItemString(core.errors, name ? name : "braze.BrazeError");
-	text = err->code == E_INDEX ? gather_message(err->text) : NULL;
+	text = err->code == E_INDEX || err->code == E_FLOATING ? gather_message(err->text) : NULL;
 	if (text)
 		PyErr_SetObject(cls ? cls : PyExc_RuntimeError, text);
 	else
@@ -137,6 +137,8 @@ const void *wait_data(braze_array *h)
 		wait_raise(&err);
 		return NULL;
 	}
+	if (watch_reports())
+		return NULL;
 	/* An array without elements may have no memory; NULL means failure. */
 	return data ? data : (const void *)"";
 }
@@ -170,6 +172,8 @@ void *wait_fence(braze_array *h)
 		wait_raise(&err);
 		return NULL;
 	}
+	if (watch_reports())
+		return NULL;
 	return data ? data : (void *)"";
 }
 
@@ -202,6 +206,7 @@ braze_session *wait_session(void)
 		braze_close(s);
 	} else {
 		braze_set_owner(s, &owner);
+		watch_session(s);
 		core.session = s;
 		/* Inside a with braze.device(): another daemon may not have it. */
 		if (*core.device && braze_set_device(s, core.device, &err)) {

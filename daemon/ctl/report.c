@@ -102,7 +102,8 @@ static void put_refusals(cJSON *out, const struct brazed *d)
 
 	for (int r = FUSE_OK + 1; r < FUSE_REASON_END; r++)
 		if (d->refusals[r])
-			cJSON_AddNumberToObject(list, fuse_reason_text(r), (double)d->refusals[r]);
+			cJSON_AddNumberToObject(list, fuse_reason_text((enum fuse_reason)r),
+						(double)d->refusals[r]);
 }
 
 static const char *const device_state[] = {"starting", "usable", "unusable"};

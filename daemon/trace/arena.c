@@ -37,6 +37,7 @@ struct arena {
 	struct list warm[NCLASS]; /* free, backed */
 	struct list cold[NCLASS]; /* free, punched */
 	struct list merged;	  /* free, any size; after a merge only */
+	uint64_t merged_warm;	  /* of merged, no more than so many bytes are backed */
 	struct list lease;	  /* the client's, sorted by nothing: few */
 	struct arena_stats stats;
 	uv_timer_t *calm;
@@ -270,27 +271,53 @@ void arena_released(void *punch)
 		punch_start(p);
 }
 
+/* e is in no list any more: punch it, once all have let go of it. */
+static void give_back(struct arena *a, struct extent e)
+{
+	struct punch *p = xcalloc(1, sizeof *p);
+
+	p->arena = a;
+	p->extent = e;
+	a->punching++;
+	p->holders = a->ask ? a->ask(a->ask_data, &p->extent, p) : 0;
+	if (!p->holders)
+		punch_start(p);
+}
+
+/* Which parts of merged ranges are backed is not known: all are given back. */
+static void trim_merged(struct arena *a)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < a->merged.n; i++) {
+		struct extent e = a->merged.item[i];
+
+		if (e.bytes < PUNCH_FROM)
+			a->merged.item[n++] = e;
+		else
+			give_back(a, e);
+	}
+	a->merged.n = n;
+	a->stats.warm_bytes -= a->merged_warm;
+	a->merged_warm = 0;
+}
+
 /* Give memory back beyond `keep`, and 256 MiB, largest first. */
 static void trim(struct arena *a, uint64_t keep)
 {
 	keep = keep > WARM_MIN ? keep : WARM_MIN;
+	if (a->merged_warm && a->stats.warm_bytes > keep)
+		trim_merged(a);
 	for (int c = NCLASS - 1; c >= 0 && a->stats.warm_bytes > keep; c--)
 		while (a->warm[c].n && a->stats.warm_bytes > keep) {
 			struct extent e = a->warm[c].item[0];
-			struct punch *p;
 
 			if (e.bytes < PUNCH_FROM)
 				return;
 			/* Oldest first: the newest is the most likely to be wanted. */
 			memmove(a->warm[c].item, a->warm[c].item + 1, --a->warm[c].n * sizeof e);
 			a->stats.warm_bytes -= e.bytes;
-			p = xcalloc(1, sizeof *p);
-			p->arena = a;
-			p->extent = e;
-			a->punching++;
-			p->holders = a->ask ? a->ask(a->ask_data, &p->extent, p) : 0;
-			if (!p->holders)
-				punch_start(p);
+			give_back(a, e);
 		}
 }
 
@@ -329,7 +356,7 @@ static void merge_free(struct arena *a)
 			list_push(&all, a->cold[c].item[i]);
 		a->warm[c].n = a->cold[c].n = 0;
 	}
-	a->stats.warm_bytes = 0;
+	a->merged_warm = a->stats.warm_bytes;
 	if (all.n)
 		qsort(all.item, all.n, sizeof *all.item, by_offset);
 	for (uint32_t i = 0; i < all.n; i++) {
@@ -351,11 +378,14 @@ static bool first_fit(struct arena *a, struct extent *out, uint64_t size, uint64
 	for (uint32_t i = 0; i < a->merged.n; i++) {
 		struct extent *e = &a->merged.item[i];
 		uint64_t start = (e->offset + align - 1) & ~(align - 1);
-		uint64_t end = e->offset + e->bytes;
+		uint64_t end = e->offset + e->bytes, warm;
 
 		if (start + size > end)
 			continue;
 		*out = (struct extent){start, size};
+		warm = a->merged_warm < size ? a->merged_warm : size;
+		a->merged_warm -= warm;
+		a->stats.warm_bytes -= warm;
 		if (start > e->offset)
 			list_push(&a->merged, (struct extent){e->offset, start - e->offset});
 		e = &a->merged.item[i];

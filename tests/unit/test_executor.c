@@ -361,7 +361,7 @@ Test(executor, plans_of_one_client_run_in_order, .timeout = 30)
 	bench_open(&b);
 	for (int i = 0; i < N; i++) {
 		/* x = x + 1 and y = x: any other order gives other values. */
-		w[i] = work_create(1 + i % 2);
+		w[i] = work_create((uint64_t)(1 + i % 2));
 		work_step(w[i], &b.kernel[ADD], 100, i % 2 ? 8192 : 0, i % 2 ? 8192 : 0, i / 2, 1);
 		executor_submit(b.x, &w[i]->job);
 	}

@@ -7,6 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifndef CMPLX /* glibc gives it to gcc only */
+#define CMPLX(re, im) __builtin_complex((double)(re), (double)(im))
+#endif
+
 #include "float16.h"
 #include "worker/matmul.h"
 
@@ -305,8 +309,9 @@ static void all_types_and_layouts(const struct matmul *lib)
 	for (unsigned d = 0; d < DTYPE_END; d++) {
 		for (int lay = 0; lay < LAY_END * LAY_END * LAY_END && dtype_native(d); lay++) {
 			struct problem q =
-				problem_create(d, 2, 5, 7, 6, lay % LAY_END,
-					       lay / LAY_END % LAY_END, lay / LAY_END / LAY_END);
+				problem_create(d, 2, 5, 7, 6, (enum layout)(lay % LAY_END),
+					       (enum layout)(lay / LAY_END % LAY_END),
+					       (enum layout)(lay / LAY_END / LAY_END));
 
 			compute(lib, &q, (struct way){1, lay % 2});
 			verify(&q);

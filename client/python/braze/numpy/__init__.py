@@ -15,6 +15,7 @@ from braze.numpy import (
     _adapters,
     _classes,
     _creation,
+    _errstate,
     _fallback,
     _gather,
     _linear,
@@ -58,6 +59,7 @@ _NATIVE = (
         "copyto",
     ),
     (_gather, "take take_along_axis"),
+    (_errstate, "errstate seterr geterr seterrcall geterrcall"),
     (_linear, "matmul dot inner outer vdot vecdot"),
 )
 _ALIASES = {
@@ -192,7 +194,7 @@ empty_shared = _braze.empty
 
 # Functions about types, settings and text need no arrays and are NumPy's own.
 for _name in (
-    "dtype finfo iinfo promote_types issubdtype isdtype min_scalar_type errstate seterr geterr "
+    "dtype finfo iinfo promote_types issubdtype isdtype min_scalar_type "
     "printoptions set_printoptions get_printoptions broadcast_shapes ndindex "
     "format_float_positional format_float_scientific typename mintypecode show_config show_runtime getbufsize setbufsize"
 ).split():
