@@ -76,12 +76,12 @@ struct braze_future {
 	struct braze_session *session;
 	struct braze_future *next; /* S: among the session's unanswered ones */
 	enum ticket_kind kind;
-	uint64_t first;		/* first of its ticket numbers */
-	unsigned tickets;	/* how many */
-	unsigned missing;	/* S: answers not yet here */
-	bool waited;		/* counted as a round trip */
-	struct err err;		/* S: first failure */
-	uint64_t offset, bytes; /* S: answer to a fence or a lease */
+	uint64_t first;		 /* first of its ticket numbers */
+	unsigned tickets;	 /* how many */
+	unsigned missing;	 /* S: answers not yet here */
+	bool waited;		 /* counted as a round trip */
+	struct err err;		 /* S: first failure */
+	uint64_t offset, bytes;	 /* S: answer to a fence or a lease */
 	struct watch_set *watch; /* of what was demanded */
 	unsigned n;
 	struct ticket_item item[];

@@ -102,8 +102,7 @@ static bool still_there(int depth)
 	for (int i = 0; frame && i < DEEPEST && !there; i++) {
 		PyObject *back = PyObject_GetAttrString(frame, "f_back");
 
-		there = i >= depth && frame == dropped.frame &&
-			frame_place(frame) == dropped.place;
+		there = i >= depth && frame == dropped.frame && frame_place(frame) == dropped.place;
 		Py_DECREF(frame);
 		frame = back;
 	}

@@ -23,7 +23,8 @@ void trace_init(struct trace *t, struct arena *arena, uint64_t quota_bytes)
 	t->arena = arena;
 	t->quota_bytes = quota_bytes;
 	for (size_t n = 0; n < sizeof t->nodes / sizeof t->nodes[0]; n++)
-		slab_init(&t->nodes[n], sizeof(struct node) + n * sizeof(struct operand), &t->memory);
+		slab_init(&t->nodes[n], sizeof(struct node) + n * sizeof(struct operand),
+			  &t->memory);
 	slab_init(&t->versions, sizeof(struct version), &t->memory);
 	slab_init(&t->buffers, sizeof(struct buffer), &t->memory);
 	slab_init(&t->arrays, sizeof(struct array), &t->memory);
