@@ -429,20 +429,10 @@ static enum status hello(struct session *s, const struct request *r, struct err 
 	return session_welcome(s, &r->hello, err);
 }
 
-static enum status handle(struct session *s, const struct request *r, struct err *err)
+static enum status parts(struct session *s, const struct request *r, struct err *err)
 {
 	enum status st = OK;
 
-	if (r->seq != s->seq + 1)
-		return err_set(err, E_PROTOCOL,
-			       "request %llu came after %llu: two processes on one connection?",
-			       (unsigned long long)r->seq, (unsigned long long)s->seq);
-	s->seq = r->seq;
-	if (!s->welcomed)
-		return r->has_hello ? hello(s, r, err)
-				    : err_set(err, E_PROTOCOL, "the first request must be hello");
-	if (r->has_hello)
-		return err_set(err, E_PROTOCOL, "a second hello");
 	if (r->has_unlease)
 		st = arena_unlease(s->arena, r->unlease.offset, r->unlease.bytes, err);
 	if (trace_charge(&s->trace)) /* records of other connections count as well */
@@ -457,6 +447,24 @@ static enum status handle(struct session *s, const struct request *r, struct err
 		lease(s, r);
 	if (!st && r->has_cancel)
 		cancel(s, r->cancel.ticket);
+	return st;
+}
+
+static enum status handle(struct session *s, const struct request *r, struct err *err)
+{
+	enum status st = OK;
+
+	if (r->seq != s->seq + 1)
+		return err_set(err, E_PROTOCOL,
+			       "request %llu came after %llu: two processes on one connection?",
+			       (unsigned long long)r->seq, (unsigned long long)s->seq);
+	s->seq = r->seq;
+	if (!s->welcomed)
+		return r->has_hello ? hello(s, r, err)
+				    : err_set(err, E_PROTOCOL, "the first request must be hello");
+	if (r->has_hello)
+		return err_set(err, E_PROTOCOL, "a second hello");
+	st = parts(s, r, err);
 	if (!st && s->trace.npending > LIMIT_PENDING_HARD)
 		st = err_set(err, E_LIMIT,
 			     "%u operations are pending and there is no memory to run them",
