@@ -62,6 +62,8 @@ static void session_free(struct session *s)
 static void session_end(struct session *s)
 {
 	s->conn = NULL;
+	if (s->arena)
+		arena_leave(s->arena);
 	while (s->tickets.first)
 		ticket_remove(&s->tickets, s->tickets.first, &s->trace);
 	dispatch_cancel(s);

@@ -76,17 +76,26 @@ struct braze_options {
 	size_t size;	    /* sizeof(struct braze_options): later fields default to 0 */
 	const char *socket; /* NULL: $BRAZE_SOCKET, the system's daemon, the user's, or
 			       start the user's */
-	const char *name;   /* shown to operators; NULL: the program's name */
+	const char *name;   /* shown to operators; NULL: $BRAZE_NAME, else the program's */
 	const char *device; /* "auto", "cpu", "cuda:0"; NULL: $BRAZE_DEVICE, else auto */
-	unsigned flags;	    /* BRAZE_EAGER, BRAZE_UNFUSED, BRAZE_NO_START */
+	unsigned flags;	    /* BRAZE_EAGER, BRAZE_UNFUSED, BRAZE_NO_START, BRAZE_RECONNECT */
 };
-#define BRAZE_EAGER    1u /* run every op when it is recorded */
-#define BRAZE_UNFUSED  2u /* one kernel per op */
-#define BRAZE_NO_START 4u /* do not start a daemon */
+#define BRAZE_EAGER	1u /* run every op when it is recorded */
+#define BRAZE_UNFUSED	2u /* one kernel per op */
+#define BRAZE_NO_START	4u /* do not start a daemon */
+#define BRAZE_RECONNECT 8u /* after a loss the next operation connects again by itself */
 
 BRAZE_API int braze_connect(braze_session **out, const struct braze_options *opt, braze_error *err);
-/* Ends the session; arrays of it that are still held become unusable. */
+/* Ends the session.  Arrays of it that are still held must be released; until then
+ * those that were stored can be read, and nothing can be computed with any. */
 BRAZE_API void braze_close(braze_session *s);
+/* Ends the connection, but not the session: braze_reconnect goes on with it. */
+BRAZE_API void braze_disconnect(braze_session *s);
+/* A new connection for a session whose own is over (BRAZE_E_DAEMON_GONE); nothing when
+ * it is not.  Arrays that were stored go on: the first operation with one brings it to
+ * the new connection, once.  Others fail with BRAZE_E_DAEMON_GONE and a text that names
+ * them.  Addresses of stored values stay valid as ever. */
+BRAZE_API int braze_reconnect(braze_session *s, braze_error *err);
 /* 0 while the daemon answers; otherwise the error that every call will give. */
 BRAZE_API int braze_session_error(braze_session *s, braze_error *err);
 /* Switch BRAZE_EAGER / BRAZE_UNFUSED; returns the old flags. */

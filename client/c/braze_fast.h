@@ -34,6 +34,11 @@ BRAZE_API int braze_unary(braze_array **out, int op, braze_array *a, braze_error
 BRAZE_API int braze_binary(braze_array **out, int op, braze_array *a, braze_array *b,
 			   braze_error *err);
 
+/* Keep the memory where a's value lies now mapped, for a binding that hands the address
+ * out and cannot take it back; braze_unhold ends it.  NULL is fine there. */
+BRAZE_API void *braze_hold(braze_array *a);
+BRAZE_API void braze_unhold(void *hold);
+
 /* A number that tells this array from a later one in the same memory; 0 when the
  * array was released.  For bindings whose handles may be copied unseen; valid as
  * long as the session has other arrays or was not closed. */

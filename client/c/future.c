@@ -6,6 +6,7 @@
 
 #include "array.h"
 #include "lock.h"
+#include "lost.h"
 #include "session.h"
 #include "ticket.h"
 #include "wire.h"
@@ -40,6 +41,8 @@ enum status future_demand(struct braze_future **out, int n, braze_array *const *
 		struct braze_array *a = arrays[i];
 		if (a->session != s)
 			st = err_set(err, E_INVALID, "array %d belongs to another session", i);
+		else if (!future_stored(a) && a->buf->flags & BUF_LOST)
+			st = lost_error(a, err);
 		else if (!future_stored(a)) {
 			id[f->n] = a->id;
 			f->item[f->n++] = (struct ticket_item){a->buf, a->buf->version};
@@ -65,12 +68,17 @@ int future_value(struct braze_array *a, braze_check_fn *check, void *data, struc
 	/* Again when another thread wrote to the buffer while this one waited. */
 	while (!future_stored(a)) {
 		struct braze_future *f = NULL;
+		if (lost_is(a))
+			return (int)lost_error(a, err);
 		int st = (int)array_usable(a->session, err);
 		if (!st)
 			st = (int)future_demand(&f, 1, &a, err);
 		if (!st)
 			st = wire_wait(f, -1, check, data, err);
 		ticket_destroy(f);
+		/* The connection ended meanwhile: say what is lost with it. */
+		if (st && lost_is(a))
+			return future_stored(a) ? 0 : (int)lost_error(a, err);
 		if (st)
 			return st;
 	}

@@ -93,9 +93,7 @@ static enum status matmul(struct braze_array **out, struct braze_array *a, struc
 	if (!st)
 		st = shape_matmul(&shape, &a->view.shape, &b->view.shape, err);
 	if (!st)
-		st = record_use(a, err);
-	if (!st)
-		st = record_use(b, err);
+		st = record_use_two(a, b, err);
 	if (!st)
 		st = record_room(s, 2, 0, err);
 	if (!st)
@@ -221,9 +219,7 @@ static enum status assign(struct braze_array *dst, const braze_arg *src, struct 
 	if (!st)
 		st = check_source(dst, src, err);
 	if (!st)
-		st = record_use(dst, err);
-	if (!st && src->array)
-		st = record_use(src->array, err);
+		st = src->array ? record_use_two(dst, src->array, err) : record_use(dst, err);
 	if (!st)
 		st = record_room(s, 2, nimm, err);
 	if (st)

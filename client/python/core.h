@@ -82,6 +82,7 @@ struct core {
 	braze_session *session;
 	unsigned flags;	 /* of the session to come: BRAZE_EAGER and the like */
 	char device[16]; /* asked for by braze.device(); "": none */
+	char name[64];	 /* that operators see; "": the library's choice */
 	PyTypeObject *type;
 	PyTypeObject *host_type;
 	int op[N_OPS];
@@ -107,6 +108,7 @@ struct host_block {
 	char *data;
 	size_t bytes;
 	int locks; /* users inside braze.host() */
+	void *hold; /* keeps data mapped when the daemon is gone */
 };
 
 static inline bool nd_check(PyObject *o)

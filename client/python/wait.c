@@ -85,7 +85,9 @@ void *wait_fence(braze_array *h)
 
 braze_session *wait_session(void)
 {
-	struct braze_options opt = {.size = sizeof opt, .name = "python", .flags = core.flags};
+	struct braze_options opt = {.size = sizeof opt,
+				    .name = *core.name ? core.name : NULL,
+				    .flags = core.flags | BRAZE_RECONNECT};
 	const struct braze_owner owner = {.leave = leave, .enter = enter};
 	braze_session *s = NULL;
 	braze_error err = {0};
@@ -94,9 +96,9 @@ braze_session *wait_session(void)
 	if (core.session && !braze_session_error(core.session, NULL))
 		return core.session;
 	if (core.session) {
-		/* The daemon ended: its arrays stay failed, new ones get a new session. */
-		braze_close(core.session);
-		core.session = NULL;
+		/* The daemon ended: what it had stored goes on with the next one. */
+		err.code = braze_reconnect(core.session, &err);
+		return err.code ? (wait_raise(&err), NULL) : core.session;
 	}
 	Py_BEGIN_ALLOW_THREADS;
 	rc = braze_connect(&s, &opt, &err);

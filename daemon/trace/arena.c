@@ -45,6 +45,7 @@ struct arena {
 	void *ask_data;
 	uint32_t punching;  /* asked for, or at it */
 	_Atomic bool dying; /* read by the threads that punch */
+	_Atomic bool left;  /* the client keeps what it maps: no byte changes any more */
 };
 
 struct punch {
@@ -161,6 +162,11 @@ static void destroy_now(struct arena *a)
 	free(a);
 }
 
+void arena_leave(struct arena *a)
+{
+	a->left = true;
+}
+
 void arena_destroy(struct arena *a)
 {
 	if (!a)
@@ -190,8 +196,8 @@ static void punch_work(uv_work_t *w)
 {
 	struct punch *p = (struct punch *)w;
 
-	if (p->arena->dying)
-		return; /* the close that follows frees them all */
+	if (p->arena->dying || p->arena->left)
+		return; /* the close that follows frees what nobody maps */
 	/* Failure only means that the pages stay. */
 	if (fallocate(p->arena->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 		      (off_t)p->extent.offset, (off_t)p->extent.bytes))
@@ -238,6 +244,8 @@ void arena_released(void *punch)
 /* Give memory back beyond `keep`, and 256 MiB, largest first. */
 static void trim(struct arena *a, uint64_t keep)
 {
+	if (a->left)
+		return;
 	keep = keep > WARM_MIN ? keep : WARM_MIN;
 	for (int c = NCLASS - 1; c >= 0 && a->stats.warm_bytes > keep; c--)
 		while (a->warm[c].n && a->stats.warm_bytes > keep) {
