@@ -80,6 +80,7 @@ struct brazed {
 	uint32_t ndevice;
 	uint8_t preferred; /* device for clients that ask for none, from 1 on; 0: by cost */
 	bool crowded;	   /* a job waits for room in a device's memory */
+	bool draining;	   /* about to end: new clients are told so */
 	struct decoder *decoder;
 	struct session *sessions;
 	struct session *chores; /* with work for later turns, oldest first */
@@ -96,7 +97,7 @@ struct brazed {
 
 /* Serve until a signal, or until nobody is left to serve; `ready` is called once
  * clients can connect.  Call from main, once. */
-enum status brazed_run(const struct config *config, void (*ready)(void), struct err *err);
+enum status brazed_run(struct config *config, void (*ready)(void), struct err *err);
 
 /* ---- session.c: who is connected ---- */
 
@@ -107,6 +108,8 @@ void session_finish_all(struct brazed *d);
 void session_accept(struct brazed *d, int fd, uint32_t uid, uint32_t pid);
 /* Close every connection; sessions end as their jobs do. */
 void session_stop_all(struct brazed *d);
+/* Close those for which nothing is asked and nothing runs; how many are left. */
+uint32_t session_stop_idle(struct brazed *d);
 /* Tell the client why and close. */
 void session_refuse(struct session *s, const struct err *err);
 enum status session_welcome(struct session *s, const struct decode_hello *hello,

@@ -85,8 +85,7 @@ static enum status check_arity(const struct call *c, struct err *err)
 	const struct op_row *row = op_row((unsigned)c->op);
 
 	if (!row || row->kind != KIND_EW || row->rule == RULE_HEAD || row->rule == RULE_INDEX)
-		return err_set(err, E_INVALID, "%s is not an elementwise operation",
-			       row ? row->numpy : "the operation");
+		return err_set(err, E_INVALID, "%s is not elementwise", op_text((unsigned)c->op));
 	if (c->n != row->arity)
 		return err_set(err, E_INVALID, "%s takes %d operands, not %d", row->numpy,
 			       row->arity, c->n);

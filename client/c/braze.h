@@ -55,11 +55,37 @@ enum braze_dtype {
 	BRAZE_COMPLEX128
 };
 
-/* Error codes: see braze_error_name for all of them. */
-#define BRAZE_OK	    0
-#define BRAZE_E_TIMEOUT	    20
-#define BRAZE_E_FORKED	    22
-#define BRAZE_E_INTERRUPTED 100 /* a wait's check callback asked to stop */
+/* Error codes; braze_error_name and braze_error_python name them. */
+enum braze_code {
+	BRAZE_OK = 0,
+	BRAZE_E_INVALID = 1,	   /* an argument has an unusable value */
+	BRAZE_E_SHAPE = 2,	   /* shapes do not fit together */
+	BRAZE_E_DTYPE = 3,	   /* the operation does not take these types */
+	BRAZE_E_CAST = 4,	   /* the result cannot be cast to the output's type */
+	BRAZE_E_AXIS = 5,	   /* an axis is out of bounds or repeated */
+	BRAZE_E_INDEX = 6,	   /* an index is out of range */
+	BRAZE_E_OVERFLOW = 7,	   /* a Python number does not fit the type */
+	BRAZE_E_READONLY = 8,	   /* the array may not be written */
+	BRAZE_E_UNKNOWN_ARRAY = 9, /* no such array on this connection */
+	BRAZE_E_UNSUPPORTED = 10,  /* braze does not do this natively */
+	BRAZE_E_NOMEM = 11,	   /* out of memory or over the quota */
+	BRAZE_E_LIMIT = 12,	   /* a limit of proto/limits.h is exceeded */
+	BRAZE_E_PROTOCOL = 13,	   /* malformed message; the connection is closed */
+	BRAZE_E_VERSION = 14,	   /* client and daemon speak different protocol versions */
+	BRAZE_E_DAEMON_GONE = 15,  /* the daemon ended or closed the connection */
+	BRAZE_E_CONNECT = 16,	   /* no daemon can be reached or started */
+	BRAZE_E_LOST = 17,	   /* the worker died while writing this array */
+	BRAZE_E_QUARANTINED = 18,  /* the kernel killed the worker twice and is not run again */
+	BRAZE_E_CANCELLED = 19,	   /* the wait was cancelled */
+	BRAZE_E_TIMEOUT = 20,	   /* the wait ran out of time */
+	BRAZE_E_DEVICE = 21,	   /* the device cannot be used */
+	BRAZE_E_FORKED = 22,	   /* the array belongs to the parent process */
+	BRAZE_E_SYSTEM = 23,	   /* an operating system call failed */
+	BRAZE_E_INTERNAL = 24,	   /* a check inside braze failed */
+	BRAZE_E_COMPILE = 25,	   /* a kernel did not compile */
+	BRAZE_E_ZERODIV = 26,	   /* division by zero */
+	BRAZE_E_INTERRUPTED = 100  /* a wait's check callback asked to stop */
+};
 
 typedef struct braze_error {
 	int code;

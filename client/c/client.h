@@ -32,9 +32,9 @@
 #define IMM_WEAK     (1u << 8)
 
 enum buffer_flags {
-	BUF_HOST = 1,	 /* this process may write it: the next use carries DIRTY */
-	BUF_FRESH = 2,	 /* imported and never used: a fence needs no answer */
-	BUF_FENCING = 4, /* a fence is under way and nothing used the buffer since */
+	BUF_HOST = 1,	  /* this process may write it: the next use carries DIRTY */
+	BUF_FRESH = 2,	  /* imported and never used: a fence needs no answer */
+	BUF_FENCING = 4,  /* a fence is under way and nothing used the buffer since */
 	BUF_READONLY = 8, /* a snapshot */
 	BUF_LOST = 16,	  /* of a connection that is over, not yet shipped (lost.h) */
 	BUF_LOSING = 32	  /* about to become so */

@@ -172,7 +172,7 @@ void lost_mark(struct braze_session *s)
 	s->marked = true;
 	s->loss = s->death;
 	if (!s->map)
-		return; /* it was never connected */
+		return;		      /* it was never connected */
 	pthread_mutex_lock(&s->sock); /* an answer may just be stored */
 	each_handle(s, link_handle);
 	each_handle(s, lose_buffer);
@@ -193,9 +193,9 @@ enum status lost_error(const struct braze_array *a, struct err *err)
 		       "compute it again",
 		       dtype_row(a->view.dtype)->name,
 		       shape_text(&a->view.shape, shape, sizeof(shape)),
-		       stored	       ? "a write to it was not done"
+		       stored		? "a write to it was not done"
 		       : s->ndevice > 1 ? "it was pending, or on a device only,"
-				       : "it was pending",
+					: "it was pending",
 		       s->loss.text[0] ? s->loss.text : "the daemon is gone");
 }
 

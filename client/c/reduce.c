@@ -26,7 +26,7 @@ static enum status check_reduce(int op, const struct braze_array *a, unsigned ax
 	unsigned all = (1u << a->view.shape.ndim) - 1;
 
 	if (!row || (row->kind != KIND_RED && row->kind != KIND_ARGRED))
-		return err_set(err, E_INVALID, "operation %d is not a reduction", op);
+		return err_set(err, E_INVALID, "%s is not a reduction", op_text((unsigned)op));
 	if (row->kind == KIND_ARGRED && axes != all && __builtin_popcount(axes) != 1)
 		return err_set(err, E_AXIS, "%s takes one axis or all of them", row->numpy);
 	if (dtype >= 0 && !dtype_row((unsigned)dtype))

@@ -334,8 +334,11 @@ static enum status graft(struct braze_session *s, struct braze_session *fresh, s
 
 static enum status reconnect(struct braze_session *s, struct err *err)
 {
-	struct braze_options o = {.size = sizeof(o), .socket = s->socket, .name = s->name,
-				  .device = s->want, .flags = s->flags};
+	struct braze_options o = {.size = sizeof(o),
+				  .socket = s->socket,
+				  .name = s->name,
+				  .device = s->want,
+				  .flags = s->flags};
 	struct braze_session *fresh = NULL;
 	struct err e = {0};
 

@@ -17,6 +17,8 @@ module braze
    integer(c_int), parameter, public :: braze_bool = 0, braze_int32 = 3, braze_int64 = 4, &
       braze_real16 = 9, braze_real32 = 10, braze_real64 = 11, braze_complex64 = 12, braze_complex128 = 13
    integer, parameter, public :: braze_eager = 1, braze_unfused = 2, braze_no_start = 4
+   ! After a loss the next operation connects again by itself.
+   integer, parameter :: BRAZE_RECONNECT = 8
 
    type, public :: braze_array_t
       private
@@ -137,7 +139,8 @@ contains
          device_c = trim(device)//c_null_char
          opt%device = c_loc(device_c)
       end if
-      if (present(flags)) opt%flags = flags
+      opt%flags = BRAZE_RECONNECT
+      if (present(flags)) opt%flags = ior(opt%flags, int(flags, c_int))
       code = c_connect(session, opt, err)
       if (code /= 0) session = c_null_ptr
       do i = 1, OP_COUNT

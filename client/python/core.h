@@ -20,11 +20,6 @@
 #include "braze_fast.h"
 
 #define N_DTYPES       14
-#define E_CAST	       4
-#define E_INDEX	       6
-#define E_OVERFLOW     7
-#define E_UNSUPPORTED  10
-#define E_LIMIT	       12
 #define FREELIST_LIMIT 256
 /* Element writes recorded as operations before the buffer is fenced. */
 #define RECORDED_WRITES 16
@@ -107,7 +102,7 @@ struct host_block {
 	braze_array *h;
 	char *data;
 	size_t bytes;
-	int locks; /* users inside braze.host() */
+	int locks;  /* users inside braze.host() */
 	void *hold; /* keeps data mapped when the daemon is gone */
 };
 

@@ -23,7 +23,7 @@ int wait_raise(const braze_error *err)
 	name = braze_error_python(err->code);
 	if (core.errors)
 		cls = PyDict_GetItemString(core.errors, name ? name : "braze.BrazeError");
-	text = err->code == E_INDEX ? gather_message(err->text) : NULL;
+	text = err->code == BRAZE_E_INDEX ? gather_message(err->text) : NULL;
 	if (text)
 		PyErr_SetObject(cls ? cls : PyExc_RuntimeError, text);
 	else

@@ -105,6 +105,8 @@ void cache_each(struct cache *c, void (*fn)(void *data, const struct kernel *k),
 struct kernel *cache_find(struct cache *c, uint32_t id);
 /* Called when an evicted kernel must leave the workers. */
 void cache_on_drop(struct cache *c, void (*fn)(void *data, uint32_t id));
+/* Other bounds from now on; what is over them goes as new kernels come. */
+void cache_bound(struct cache *c, uint64_t memory_bytes, uint64_t disk_bytes);
 /* Delete the disk cache's files. */
 enum status cache_clear_disk(struct cache *c, struct err *err) MUST_USE;
 
