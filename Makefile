@@ -7,7 +7,7 @@ PRESET ?= release
 VENV   := build/venv
 PYTHON_ENV := $(CURDIR)/$(VENV)/bin/python
 
-.PHONY: all help setup build demo test test-long bench gpu-bundle lint fmt install clean
+.PHONY: all help setup build demo test test-long bench gpu-bundle lint fmt install uninstall clean
 all: build
 
 help:
@@ -22,7 +22,8 @@ help:
 	@echo 'make lint        budgets, names, includes, headers, formatting'
 	@echo 'make fmt         format the C sources (clang-format)'
 	@echo 'make install     install below PREFIX (default /usr/local), DESTDIR honoured'
-	@echo 'make clean       remove build/, except the Python environment'
+	@echo 'make uninstall   remove that again (the same PREFIX and DESTDIR)'
+	@echo 'make clean       remove build/, except Python environments'
 
 setup:
 	@deploy/setup.sh
@@ -54,7 +55,10 @@ fmt:
 
 install:
 	@[ -f build/CMakeCache.txt ] || { echo 'install: run make first' >&2; exit 1; }
-	@cmake --install build --prefix $(PREFIX)
+	@DESTDIR='$(DESTDIR)' cmake --install build --prefix '$(PREFIX)'
+
+uninstall:
+	@DESTDIR='$(DESTDIR)' cmake -DPREFIX='$(PREFIX)' -P deploy/install/uninstall.cmake
 
 clean:
-	@[ ! -d build ] || find build -mindepth 1 -maxdepth 1 ! -name venv -exec rm -rf {} +
+	@[ ! -d build ] || find build -mindepth 1 -maxdepth 1 ! -name 'venv*' -exec rm -rf {} +

@@ -329,6 +329,23 @@ static char *default_socket(const struct config *c)
 			 BRAZE_PROTO_MAJOR);
 }
 
+/* Of the tree that the program was installed in; /etc where that has none. */
+static char *system_file(void)
+{
+	char exe[LINE_BYTES];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	char *slash = NULL, *path = NULL;
+
+	exe[n > 0 ? n : 0] = 0;
+	for (int i = 0; i < 2 && (slash = strrchr(exe, '/')); i++)
+		*slash = 0;
+	path = xasprintf("%s/etc/braze/brazed.conf", exe);
+	if (*exe && strcmp(exe, "/usr") && !access(path, F_OK))
+		return path;
+	free(path);
+	return xstrdup(SYSTEM_CONF);
+}
+
 static void replace(char **text, char *with)
 {
 	free(*text);
@@ -434,7 +451,8 @@ static enum status load(struct config *c, int argc, char **argv, const char *aga
 		free(folder);
 		st = own ? load_file(c, own, false, err) : OK;
 	} else {
-		st = load_file(c, SYSTEM_CONF, false, err);
+		own = system_file();
+		st = load_file(c, own, false, err);
 	}
 	if (!st)
 		st = load_environment(c, err);
@@ -538,7 +556,8 @@ void config_usage(FILE *out)
 	      "              [--private FD] [--dump=LIST] [--passes=LIST]\n"
 	      "              [--check-config] [--version] [-h]\n"
 	      "\n"
-	      "  -f FILE         settings; default /etc/braze/brazed.conf, with --user\n"
+	      "  -f FILE         settings; default PREFIX/etc/braze/brazed.conf of the program\n"
+	      "                  or /etc/braze/brazed.conf, with --user\n"
 	      "                  $XDG_CONFIG_HOME/braze/brazed.conf\n"
 	      "  -S SOCKET       socket that clients connect to\n"
 	      "  -o NAME=VALUE   any setting\n"

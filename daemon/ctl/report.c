@@ -197,11 +197,11 @@ static void put_status(const struct report *r, cJSON *out)
 	ctl_put(out, "jobs_in_flight_count", (double)(x.queued + x.in_flight));
 	ctl_put(out, "fds_count", open_fds(&k));
 	put_caches(out, d, &k);
-	ctl_put(out, "planning.last_us", (double)d->planning_us);
-	ctl_put(out, "planning.longest_us", (double)d->longest_planning_us);
+	ctl_put(out, "planning.last_seconds", (double)d->planning_us * 1e-6);
+	ctl_put(out, "planning.longest_seconds", (double)d->longest_planning_us * 1e-6);
 	put_refusals(out, d);
-	ctl_put(out, "loop_longest_iteration_us", (double)d->longest_iteration_ns * 1e-3);
-	ctl_put(out, "loop_longest_wall_us", (double)d->longest_wall_ns * 1e-3);
+	ctl_put(out, "loop_longest_iteration_seconds", (double)d->longest_iteration_ns * 1e-9);
+	ctl_put(out, "loop_longest_wall_seconds", (double)d->longest_wall_ns * 1e-9);
 	ctl_put(out, "worker_deaths_count", (double)x.deaths);
 	ctl_put(out, "runs", (double)x.runs);
 	ctl_put(out, "steps", (double)x.steps);

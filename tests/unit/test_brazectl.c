@@ -35,7 +35,7 @@ Test(brazectl, every_command_prints_for_people)
 	EXITS(0, &f, "ping");
 	SHOWS("brazed 0.1.0 answers at");
 	EXITS(0, &f, "status");
-	SHOWS("loop_longest_iteration_us  7");
+	SHOWS("loop_longest_iteration_seconds  7");
 	EXITS(0, &f, "clients");
 	SHOWS("SESSION");
 	SHOWS("4242");
