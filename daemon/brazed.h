@@ -36,6 +36,8 @@ struct uv_loop_s;
 
 #define HELLO_UNFUSED 2u /* in a hello's flags: one kernel for each operation */
 
+#define SESSION_WHERE 96
+
 /* Figures a client's operator sees. */
 struct session_stats {
 	uint64_t demands, plan_hits, plan_misses, busy_ns, queue_wait_ns, steps, refusals;
@@ -49,6 +51,7 @@ struct session {
 	uint32_t pid, uid, flags; /* flags: of the hello */
 	uint64_t seq;		  /* last request */
 	char name[64];
+	char where[SESSION_WHERE]; /* in its program: what it asked for last */
 	struct conn *conn; /* NULL once the connection is over */
 	struct arena *arena;
 	uint32_t region; /* the arena, for the worker */

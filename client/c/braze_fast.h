@@ -23,6 +23,9 @@ struct braze_owner {
 	void *(*leave)(void *data);
 	void (*enter)(void *data, void *token);
 	void *data;
+	/* Where in the program a value is asked for, "file:line", for operators; called
+	 * with the lock held for each demand.  NULL: it cannot be said. */
+	const char *(*where)(void *data);
 };
 
 /* Replace the session's lock by the caller's; NULL puts the session's own lock

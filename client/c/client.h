@@ -25,6 +25,7 @@
 
 /* Bytes of columns in one packet; the rest holds a demand and the framing. */
 #define RECORD_BYTES (LIMIT_PACKET_BYTES - 4096)
+#define MINOR_WHERE  1		/* of the protocol: a demand says where it comes from */
 #define DTYPE_NONE   255u	/* in an op's head: no type wanted */
 #define WAIT_SLICE   50		/* ms between two looks at signals and the check */
 #define WAIT_CANCEL  250	/* ms to wait for the answer to a Cancel */
@@ -139,6 +140,7 @@ struct braze_session {
 	uint32_t device; /* of the ops recorded now, as the wire has it */
 	uint32_t site;	 /* braze_set_site */
 	uint32_t ndevice;
+	uint32_t minor; /* of the daemon's protocol */
 	char device_name[LIMIT_DEVICES][LIMIT_DEVICE_NAME];
 	uint64_t seq, tickets;
 	struct lease lease;

@@ -14,6 +14,9 @@
 /* Send the demands of f, LIMIT_DEMAND_IDS at a time. */
 static enum status send_demands(struct braze_future *f, const uint32_t *id, struct err *err)
 {
+	const struct braze_session *s = f->session;
+	const char *where =
+		s->owner.where && s->minor >= MINOR_WHERE ? s->owner.where(s->owner.data) : NULL;
 	enum status st = OK;
 
 	for (unsigned i = 0; i < f->tickets && !st; i++) {
@@ -23,6 +26,8 @@ static enum status send_demands(struct braze_future *f, const uint32_t *id, stru
 		d.ticket = f->first + i;
 		d.n_id = left < LIMIT_DEMAND_IDS ? left : LIMIT_DEMAND_IDS;
 		d.id = (uint32_t *)id + from;
+		if (!i && where)
+			d.where = (char *)where;
 		r.demand = &d;
 		st = wire_send(f->session, &r, err);
 	}

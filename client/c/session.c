@@ -323,6 +323,7 @@ static enum status graft(struct braze_session *s, struct braze_session *fresh, s
 	s->counters.bytes_leased += fresh->counters.bytes_leased;
 	s->device = device;
 	s->ndevice = fresh->ndevice;
+	s->minor = fresh->minor;
 	memcpy(s->device_name, fresh->device_name, sizeof(s->device_name));
 	s->hello_flags = fresh->hello_flags;
 	set_careful(s);

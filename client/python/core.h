@@ -89,6 +89,7 @@ struct core {
 	PyObject *fallback; /* (ufunc name, *operands) */
 	PyObject *getitem, *setitem, *getattr;
 	PyObject *cast;	   /* (value, dtype): NumPy's same-kind cast of a foreign type */
+	PyObject *where;   /* (): "file:line" of the program that is running */
 	PyObject *sites;   /* places in the program that take, in the order of their numbers */
 	PyObject *site_of; /* and their numbers */
 	int locked;	   /* arrays inside braze.host(): recording on them is refused */

@@ -431,6 +431,14 @@ static PyObject *set_flags(PyObject *mod, PyObject *v)
 	return PyLong_FromUnsignedLong(old);
 }
 
+/* set_where(f): f() tells the program's file and line. */
+static PyObject *set_where(PyObject *mod, PyObject *f)
+{
+	Py_XDECREF(core.where);
+	core.where = Py_NewRef(f);
+	Py_RETURN_NONE;
+}
+
 /* set_name(name): of the connections to come; returns the old one. */
 static PyObject *set_name(PyObject *mod, PyObject *v)
 {
@@ -559,6 +567,7 @@ static PyMethodDef methods[] = {
 	{"set_flags", set_flags, METH_O, NULL},
 	{"set_device", set_device, METH_O, NULL},
 	{"set_name", set_name, METH_O, NULL},
+	{"set_where", set_where, METH_O, NULL},
 	{"devices", devices, METH_NOARGS, NULL},
 	{"counters", counters, METH_NOARGS, NULL},
 	{"forked", forked, METH_NOARGS, NULL},

@@ -52,6 +52,28 @@ static void enter(void *data, void *token)
 	PyEval_RestoreThread(token);
 }
 
+/* "file:line" of the program, found by the package (_where). */
+static const char *where(void *data)
+{
+	static char text[96];
+	PyObject *r = NULL, *bytes = NULL;
+	const char *s = NULL;
+
+	if (!core.where || PyErr_Occurred())
+		return NULL;
+	r = PyObject_CallNoArgs(core.where);
+	bytes = r ? PyUnicode_AsUTF8String(r) : NULL;
+	s = bytes ? PyBytes_AsString(bytes) : NULL;
+	/* The end of a long path says more than its beginning. */
+	if (s)
+		PyOS_snprintf(text, sizeof text, "%s",
+			      strlen(s) < sizeof text ? s : s + strlen(s) - sizeof text + 1);
+	Py_XDECREF(bytes);
+	Py_XDECREF(r);
+	PyErr_Clear();
+	return s ? text : NULL;
+}
+
 const void *wait_data(braze_array *h)
 {
 	const void *data = NULL;
@@ -88,7 +110,7 @@ braze_session *wait_session(void)
 	struct braze_options opt = {.size = sizeof opt,
 				    .name = *core.name ? core.name : NULL,
 				    .flags = core.flags | BRAZE_RECONNECT};
-	const struct braze_owner owner = {.leave = leave, .enter = enter};
+	const struct braze_owner owner = {.leave = leave, .enter = enter, .where = where};
 	braze_session *s = NULL;
 	braze_error err = {0};
 	int rc = 0;

@@ -17,6 +17,7 @@ struct uv_loop_s;
 
 #define CACHE_ERROR_TEXT 1024
 #define CACHE_BLAME_TEXT 192
+#define CACHE_ORIGIN_TEXT 168
 #define KERNEL_STRIKES	 2
 
 enum kernel_state {
@@ -50,6 +51,7 @@ struct kernel {
 	/* Of the code it runs now, newer runs counting more: what is expected of the next. */
 	uint64_t now_runs, now_elements, now_ns;
 	uint64_t first_session;	      /* origin */
+	char origin[CACHE_ORIGIN_TEXT]; /* its name, and where in its program it asked */
 	char blame[CACHE_BLAME_TEXT]; /* the last strike: what ran it, for whom, when */
 	char error[CACHE_ERROR_TEXT];
 };

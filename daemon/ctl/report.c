@@ -22,7 +22,8 @@
 #include "run/executor.h"
 #include "worker/cuda_geometry.h"
 
-#define REASONS_MAX 64 /* lines that explain one kernel */
+#define REASONS_MAX	64 /* lines that explain one kernel */
+#define OPERATIONS_TEXT 160
 
 static const char *const state_name[] = {"absent", "compiling", "ready", "failed"};
 
@@ -283,8 +284,19 @@ static void put_geometries(cJSON *out, const struct kernel *k)
 	}
 }
 
+static void operations(char *buf, size_t n, const struct kernel *k)
+{
+	if (k->product == DTYPE_END)
+		nest_operations(buf, n, k->spec);
+	else
+		snprintf(buf, n, "matmul of %s", dtype_row(k->product)->name);
+}
+
 static void put_kernel(cJSON *row, const struct kernel *k)
 {
+	char text[OPERATIONS_TEXT];
+
+	operations(text, sizeof text, k);
 	cJSON_AddNumberToObject(row, "id", k->id);
 	cJSON_AddStringToObject(
 		row, "state", k->strikes >= KERNEL_STRIKES ? "quarantined" : state_name[k->state]);
@@ -301,6 +313,8 @@ static void put_kernel(cJSON *row, const struct kernel *k)
 	cJSON_AddBoolToObject(row, "from_disk", k->from_disk);
 	cJSON_AddStringToObject(row, "geometry", tuning_of(k));
 	cJSON_AddNumberToObject(row, "origin_session", (double)k->first_session);
+	cJSON_AddStringToObject(row, "operations", text);
+	cJSON_AddStringToObject(row, "origin", k->origin);
 	cJSON_AddStringToObject(row, "key", k->key);
 }
 
@@ -343,10 +357,14 @@ static bool has_line(const cJSON *lines, const char *text)
 
 static void step_name(char *buf, size_t n, const struct plan_step *s)
 {
-	if (s->kind == STEP_KERNEL)
-		snprintf(buf, n, "kernel %u", s->kernel[0]->id);
-	else
+	char text[48];
+
+	if (s->kind != STEP_KERNEL) {
 		snprintf(buf, n, "a matrix product");
+		return;
+	}
+	operations(text, sizeof text, s->kernel[0]);
+	snprintf(buf, n, "kernel %u (%s)", s->kernel[0]->id, text);
 }
 
 static bool runs(const struct plan_step *s, const struct kernel *k)
@@ -397,7 +415,7 @@ static void explain_plan(void *data, const struct plan *plan)
 	for (uint32_t i = 0; i < plan->nnote; i++) {
 		const struct plan_note *note = &plan->note[i];
 		const struct plan_step *a = &plan->step[note->step], *b = &plan->step[note->other];
-		char text[256], one[40], two[40];
+		char text[256], one[80], two[80];
 
 		if (!runs(a, e->kernel) && !runs(b, e->kernel))
 			continue;
