@@ -7,7 +7,7 @@ PRESET ?= release
 VENV   := build/venv
 PYTHON_ENV := $(CURDIR)/$(VENV)/bin/python
 
-.PHONY: all help setup build demo test test-long bench gpu-bundle lint fmt install uninstall clean
+.PHONY: all help setup build demo test test-long campaign bench gpu-bundle lint fmt install uninstall clean
 all: build
 
 help:
@@ -16,7 +16,8 @@ help:
 	@echo 'make build       build into build/ (PRESET=debug, asan, tsan: into build/PRESET)'
 	@echo 'make demo        three NumPy programs on braze, with the kernels they became'
 	@echo 'make test        all tests; ends with "N passed, N failed"'
-	@echo 'make test-long   the same, then thread sanitizer, long tests and a minute of each fuzzer'
+	@echo 'make test-long   the same, with long tests and sanitized daemons; goes on where it was stopped'
+	@echo 'make campaign    new random programs and packets: SEED=N (none: fresh) MINUTES=N (10)'
 	@echo 'make bench       benchmarks against NumPy'
 	@echo 'make gpu-bundle  a tree in .gpu/ that checks and measures a machine with a GPU'
 	@echo 'make lint        budgets, names, includes, headers, formatting'
@@ -39,6 +40,10 @@ test: build
 
 test-long: build
 	@$(PYTHON_ENV) tests/run.py --jobs $(JOBS) --long
+
+campaign: build
+	@$(PYTHON_ENV) tests/campaign.py --jobs $(JOBS) --minutes $(or $(MINUTES),10) \
+		$(if $(SEED),--seed $(SEED))
 
 bench: build
 	@$(PYTHON_ENV) tests/run.py --jobs 1 --bench

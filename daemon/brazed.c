@@ -42,7 +42,7 @@ struct life {
 	struct report report;
 	struct config *config;
 	uv_loop_t loop;
-	uv_signal_t term, interrupt, hangup;
+	uv_signal_t term, interrupt, hangup, cpu;
 	uv_prepare_t turn;
 	uv_timer_t idle, limit, drain;
 	uint64_t drain_until; /* ms of the loop's clock */
@@ -264,7 +264,8 @@ static enum status make_parts(struct life *l, const char *self, struct err *err)
 				     .tier = never ? 0 : c->tier,
 				     .self = self};
 	struct planner_config planner = {.passes = text_or_null(c->passes),
-					 .dump = text_or_null(c->dump)};
+					 .dump = text_or_null(c->dump),
+					 .check = c->check != 0};
 	struct brazed *d = &l->d;
 	enum status st = cache_create(&d->cache, &l->loop, &cache, dispatch_kernel_ready, d, err);
 
@@ -342,15 +343,17 @@ static void make_handles(struct life *l)
 	uv_signal_init(&l->loop, &l->term);
 	uv_signal_init(&l->loop, &l->interrupt);
 	uv_signal_init(&l->loop, &l->hangup);
+	uv_signal_init(&l->loop, &l->cpu);
 	uv_prepare_init(&l->loop, &l->turn);
 	uv_timer_init(&l->loop, &l->idle);
 	uv_timer_init(&l->loop, &l->limit);
 	uv_timer_init(&l->loop, &l->drain);
-	l->hangup.data = l->drain.data = l;
+	l->hangup.data = l->drain.data = l->cpu.data = l;
 	l->term.data = l->interrupt.data = l->turn.data = l->idle.data = l;
 	uv_signal_start(&l->term, on_signal, SIGTERM);
 	uv_signal_start(&l->interrupt, on_signal, SIGINT);
 	uv_signal_start(&l->hangup, on_hangup, SIGHUP);
+	uv_signal_start(&l->cpu, on_signal, SIGXCPU); /* the limit's last warning */
 	uv_prepare_start(&l->turn, on_turn);
 }
 
@@ -374,6 +377,7 @@ static void take_down(struct life *l)
 	uv_close((uv_handle_t *)&l->interrupt, NULL);
 	uv_close((uv_handle_t *)&l->hangup, NULL);
 	uv_close((uv_handle_t *)&l->drain, NULL);
+	uv_close((uv_handle_t *)&l->cpu, NULL);
 	uv_close((uv_handle_t *)&l->turn, NULL);
 	uv_close((uv_handle_t *)&l->idle, NULL);
 	uv_close((uv_handle_t *)&l->limit, NULL);

@@ -10,6 +10,7 @@
 #include "lock.h"
 #include "lost.h"
 #include "session.h"
+#include "watch.h"
 
 static enum status keep_slab(struct braze_session *s, struct slab slab, struct err *err)
 {
@@ -76,6 +77,8 @@ void array_drop_buffer(struct braze_session *s, struct buffer *b)
 		return;
 	if (unlikely(b->map))
 		lost_drop(s, b);
+	if (unlikely(b->watch))
+		watch_put(s, b, NULL);
 	b->next = s->free_buffers;
 	s->free_buffers = b;
 }

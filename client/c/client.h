@@ -28,7 +28,7 @@
 #define MINOR_WHERE  1		/* of the protocol: a demand says where it comes from */
 #define DTYPE_NONE   255u	/* in an op's head: no type wanted */
 #define WAIT_SLICE   50		/* ms between two looks at signals and the check */
-#define WAIT_CANCEL  250	/* ms to wait for the answer to a Cancel */
+#define WAIT_CANCEL  150	/* ms to wait for the answer to a Cancel */
 #define IMM_OPERAND  (1u << 31) /* an `in` word that announces an immediate */
 #define IMM_WEAK     (1u << 8)
 
@@ -64,6 +64,7 @@ struct buffer {
 	uint8_t *at;	     /* version `kept` lies in it, here */
 	uint64_t kept;
 	struct braze_array *handles; /* BUF_LOST: all handles, by next */
+	struct watch_set *watch; /* errors that its readers hear of (watch.h), or NULL */
 };
 
 struct braze_array {
@@ -96,6 +97,7 @@ struct braze_future {
 	bool waited;		/* counted as a round trip */
 	struct err err;		/* S: first failure */
 	uint64_t offset, bytes; /* S: answer to a fence or a lease */
+	struct watch_set *watch; /* of what was demanded */
 	unsigned n;
 	struct ticket_item item[];
 };
@@ -112,12 +114,31 @@ struct lease {
 	uint64_t next, end; /* offsets in the arena */
 };
 
+/* Why a recorded op needs a second look. */
+enum careful {
+	CAREFUL_EAGER = 1,  /* eager or unfused */
+	CAREFUL_CHECK = 2,  /* ops may be checked for floating-point errors */
+	CAREFUL_WATCHED = 4 /* some buffer carries watches */
+};
+
+/* Floating-point errors: what is asked for, and what is open (watch.h). */
+struct watching {
+	struct braze_watch now; /* of every op, unless ask tells it */
+	braze_watcher_fn *ask;
+	braze_report_fn *tell;
+	void *data;
+	uint64_t serial, carriers; /* watches made; buffers that carry a set */
+	struct watch **open;	   /* with flags that are not known */
+	unsigned nopen, cap, fresh;
+	struct braze_future *asked; /* for the flags of the open ones */
+};
+
 struct braze_session {
 	/* What recording touches. */
 	_Atomic uint32_t lock;	/* lock.h */
 	uint32_t owned;		/* the owner's lock guards us */
 	_Atomic uint32_t state; /* enum status that ends every call; 0 while alive */
-	uint32_t careful;	/* eager or unfused: no fast path */
+	uint32_t careful;	/* enum careful; 0: no second look */
 	unsigned nops, nin, nimm;
 	unsigned nfree_ids;
 	uint32_t next_id;
@@ -139,6 +160,7 @@ struct braze_session {
 	unsigned flags, hello_flags;
 	uint32_t device; /* of the ops recorded now, as the wire has it */
 	uint32_t site;	 /* braze_set_site */
+	struct watching watching;
 	uint32_t ndevice;
 	uint32_t minor; /* of the daemon's protocol */
 	char device_name[LIMIT_DEVICES][LIMIT_DEVICE_NAME];

@@ -9,6 +9,7 @@
 #include "lock.h"
 #include "lost.h"
 #include "ticket.h"
+#include "watch.h"
 #include "wire.h"
 
 static void *address(const struct braze_array *a)
@@ -46,7 +47,8 @@ void braze_unhold(void *hold)
 int braze_is_stored(const braze_array *a)
 {
 	lock_take(a->session);
-	int r = future_stored(a);
+	int r = future_stored(a) &&
+		(likely(!a->buf->watch) || watch_known(a->session, a->buf->watch));
 	lock_give(a->session);
 	return r;
 }
@@ -127,6 +129,8 @@ static int fence(struct braze_array *a, braze_check_fn *check, void *data, struc
 		st = (int)lost_ship(a, err);
 	if (!st && (b->flags & BUF_FRESH))
 		b->flags = (b->flags & ~(uint32_t)BUF_FRESH) | BUF_HOST;
+	if (!st && unlikely(b->watch))
+		st = future_value(a, check, data, err);
 	while (!st && !(b->flags & BUF_HOST))
 		st = ask_fence(a, check, data, err);
 	return st;
@@ -171,6 +175,8 @@ static enum status snapshot(struct braze_array **out, struct braze_array *a, str
 	struct buffer *b = array_take_buffer(s, a->buf->bytes);
 	struct braze_array *r = array_take(s, b);
 	b->flags = BUF_READONLY;
+	if (unlikely(a->buf->watch))
+		watch_share(s, b, a->buf);
 	if (future_stored(a)) {
 		atomic_store(&b->offset, atomic_load(&a->buf->offset));
 		atomic_store(&b->stored, b->version);

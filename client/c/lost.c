@@ -9,6 +9,7 @@
 #include "array.h"
 #include "future.h"
 #include "lease.h"
+#include "watch.h"
 #include "wire.h"
 
 #define TRIM_BYTES (64ull << 20) /* so much dropped is worth a look for what can go */
@@ -171,6 +172,7 @@ void lost_mark(struct braze_session *s)
 {
 	s->marked = true;
 	s->loss = s->death;
+	watch_lose(s);
 	if (!s->map)
 		return;		      /* it was never connected */
 	pthread_mutex_lock(&s->sock); /* an answer may just be stored */
@@ -260,6 +262,7 @@ enum status lost_snapshot(struct braze_array **out, struct braze_array *a, struc
 	r->view = a->view;
 	r->count = a->count;
 	r->contiguous = a->contiguous;
+	watch_share(s, b, a->buf);
 	*out = r;
 	return OK;
 }

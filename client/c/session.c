@@ -19,6 +19,7 @@
 #include "lock.h"
 #include "lost.h"
 #include "ticket.h"
+#include "watch.h"
 #include "wire.h"
 
 #define CONNECT_TRIES 3 /* a daemon that ends when idle may close on us */
@@ -131,6 +132,7 @@ static void destroy(struct braze_session *s)
 	free(s->name);
 	free(s->want);
 	free(s->free_ids);
+	watch_end(s);
 	pthread_mutex_destroy(&s->sock);
 	pthread_cond_destroy(&s->wake);
 	free(s);
@@ -143,11 +145,6 @@ void session_unlock(struct braze_session *s)
 	lock_give(s);
 	if (unlikely(last))
 		destroy(s);
-}
-
-static void set_careful(struct braze_session *s)
-{
-	s->careful = (s->flags & BRAZE_EAGER) || (s->flags & ~s->hello_flags & BRAZE_UNFUSED);
 }
 
 static const char *wanted_device(void)
@@ -220,7 +217,7 @@ static enum status try_connect(struct braze_session **out, const struct braze_op
 		connect_reap(child);
 		return st;
 	}
-	set_careful(s);
+	watch_set_careful(s);
 	*out = s;
 	return OK;
 }
@@ -273,6 +270,8 @@ void braze_close(braze_session *s)
 	lock_take(s);
 	if (!s->forked && !s->closed)
 		child = hang_up(s);
+	if (!s->forked)
+		watch_close(s);
 	s->closed = true;
 	s->refs--;
 	session_unlock(s);
@@ -326,7 +325,7 @@ static enum status graft(struct braze_session *s, struct braze_session *fresh, s
 	s->minor = fresh->minor;
 	memcpy(s->device_name, fresh->device_name, sizeof(s->device_name));
 	s->hello_flags = fresh->hello_flags;
-	set_careful(s);
+	watch_set_careful(s);
 	s->child = fresh->child;
 	fresh->child = 0;
 	s->marked = false;
@@ -400,7 +399,7 @@ unsigned braze_set_flags(braze_session *s, unsigned flags)
 	lock_take(s);
 	unsigned old = s->flags;
 	s->flags = flags & (BRAZE_EAGER | BRAZE_UNFUSED);
-	set_careful(s);
+	watch_set_careful(s);
 	lock_give(s);
 	return old;
 }

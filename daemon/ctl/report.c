@@ -62,7 +62,7 @@ static void put_sessions(cJSON *out, const struct brazed *d)
 			arena_get_stats(s->arena, &a);
 		arrays += s->trace.live_arrays;
 		pending += s->trace.npending;
-		charged += (double)(a.live_bytes - a.leased_bytes);
+		charged += (double)(a.live_bytes - a.leased_bytes + trace_charge(&s->trace));
 		arena += (double)(a.live_bytes + a.warm_bytes);
 	}
 	ctl_put(out, "clients_count", d->nsession);
@@ -103,7 +103,8 @@ static void put_refusals(cJSON *out, const struct brazed *d)
 
 	for (int r = FUSE_OK + 1; r < FUSE_REASON_END; r++)
 		if (d->refusals[r])
-			cJSON_AddNumberToObject(list, fuse_reason_text(r), (double)d->refusals[r]);
+			cJSON_AddNumberToObject(list, fuse_reason_text((enum fuse_reason)r),
+						(double)d->refusals[r]);
 }
 
 static const char *const device_state[] = {"starting", "usable", "unusable"};
@@ -222,7 +223,8 @@ static void put_client(cJSON *list, const struct session *s)
 	cJSON_AddNumberToObject(row, "uid", s->uid);
 	cJSON_AddStringToObject(row, "name", s->name);
 	cJSON_AddNumberToObject(row, "arrays", s->trace.live_arrays);
-	cJSON_AddNumberToObject(row, "bytes", (double)(a.live_bytes - a.leased_bytes));
+	cJSON_AddNumberToObject(row, "bytes",
+				(double)(a.live_bytes - a.leased_bytes + trace_charge(&s->trace)));
 	cJSON_AddNumberToObject(row, "peak_bytes", (double)a.peak_bytes);
 	cJSON_AddNumberToObject(row, "pending", s->trace.npending);
 	cJSON_AddNumberToObject(row, "ops", (double)s->trace.stats.ops);

@@ -21,8 +21,8 @@
 /* ---- The worker's side ---- */
 
 /* What instr[0].c of a test's nest asks for.  All but SUM: access 1 = access 0 +
- * scalar, as int64, over one parallel loop. */
-enum { ADD, SLOW, FAULT, FAULT_ONCE, HANG, SUM };
+ * scalar, as int64, over one parallel loop.  The sums add rows of doubles. */
+enum { ADD, SLOW, FAULT, FAULT_ONCE, HANG, SUM, SLOW_SUM, KINDS };
 
 static void spin_ns(int64_t ns)
 {
@@ -90,6 +90,8 @@ static void t_reduce(const struct nest *n, const struct bz_args *a, int64_t lo, 
 
 		for (int64_t c = part ? clo : 0; c < (part ? chi : chunks); c++) {
 			x = chunk_sum(a, p, c);
+			if (n->instr[0].c == SLOW_SUM)
+				spin_ns(3000000);
 			total += x;
 			if (part)
 				memcpy(&part[p * chunks + c].v[0], &x, 8);
@@ -134,7 +136,7 @@ struct bench {
 	struct executor *x;
 	int fd;
 	char *mem; /* region 1 */
-	struct kernel kernel[SUM + 1];
+	struct kernel kernel[KINDS];
 	int fds; /* open before */
 };
 
@@ -159,13 +161,13 @@ static void kernel_fill(struct kernel *k, uint32_t id, uint16_t kind)
 	struct nest *n = calloc(1, sizeof *n);
 
 	n->npar = 1;
-	n->nred = kind == SUM;
+	n->nred = kind >= SUM;
 	n->naccess = 2;
-	n->nscalar = kind != SUM;
+	n->nscalar = kind < SUM;
 	n->ninstr = 1;
 	n->post = 1;
-	n->instr[0] = (struct nest_instr){.op = kind == SUM ? NI_REDUCE : NI_LOAD, .c = kind};
-	n->access[0].dtype = n->access[1].dtype = kind == SUM ? DT_FLOAT64 : DT_INT64;
+	n->instr[0] = (struct nest_instr){.op = kind >= SUM ? NI_REDUCE : NI_LOAD, .c = kind};
+	n->access[0].dtype = n->access[1].dtype = kind >= SUM ? DT_FLOAT64 : DT_INT64;
 	n->access[1].slot = 1;
 	n->access[1].write = 1;
 	*k = (struct kernel){.id = id, .spec = n, .product = DTYPE_END, .code_fd = -1};
@@ -189,7 +191,7 @@ static void bench_open(struct bench *b)
 	cr_assert_eq(ftruncate(b->fd, REGION_BYTES), 0);
 	b->mem = mmap(NULL, REGION_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, b->fd, 0);
 	cr_assert_neq(b->mem, MAP_FAILED);
-	for (uint16_t i = 0; i <= SUM; i++)
+	for (uint16_t i = 0; i < KINDS; i++)
 		kernel_fill(&b->kernel[i], i + 1u, i);
 	cr_assert_eq(executor_create(&b->x, &b->loop, &config, NULL, &err), OK, "%s", err.text);
 	cr_assert_eq(executor_region_add(b->x, 1, b->fd, REGION_BYTES, &err), OK, "%s", err.text);
@@ -207,7 +209,7 @@ static void bench_close(struct bench *b)
 	cr_assert_eq(uv_loop_close(&b->loop), 0, "a handle is left open");
 	munmap(b->mem, REGION_BYTES);
 	close(b->fd);
-	for (int i = 0; i <= SUM; i++)
+	for (int i = 0; i < KINDS; i++)
 		free(b->kernel[i].spec);
 	cr_assert_leq(count_fds(), b->fds, "descriptors are left open");
 }
@@ -359,7 +361,7 @@ Test(executor, plans_of_one_client_run_in_order, .timeout = 30)
 	bench_open(&b);
 	for (int i = 0; i < N; i++) {
 		/* x = x + 1 and y = x: any other order gives other values. */
-		w[i] = work_create(1 + i % 2);
+		w[i] = work_create((uint64_t)(1 + i % 2));
 		work_step(w[i], &b.kernel[ADD], 100, i % 2 ? 8192 : 0, i % 2 ? 8192 : 0, i / 2, 1);
 		executor_submit(b.x, &w[i]->job);
 	}
@@ -451,17 +453,17 @@ Test(executor, finished_in_place_step_is_not_run_twice, .timeout = 30)
 {
 	struct bench b;
 	struct work *w = work_create(1);
-	enum { N = 200000 };
+	enum { N = 1000000 };
 
 	bench_open(&b);
 	work_step(w, &b.kernel[ADD], 100, 0, 0, 1, 30000); /* a packet of its own */
-	work_step(w, &b.kernel[SLOW], N, 8192, 8192 + N * 8, 1, 200000);
+	work_step(w, &b.kernel[SLOW], N, 8192, 8192 + N * 8, 1, 1000000);
 	executor_submit(b.x, &w->job);
 	pass(&b, 60);
 	while (b.x->nflight == 0)
 		uv_run(&b.loop, UV_RUN_NOWAIT);
 	kill(stats(&b).pid, SIGKILL);
-	cr_assert(wait_for(&b, w, 5000));
+	cr_assert(wait_for(&b, w, 20000));
 	cr_assert_eq(w->end, JOB_FAILED);
 	cr_assert_eq(w->err.code, E_LOST);
 	cr_assert(w->job.torn);
@@ -631,9 +633,9 @@ Test(executor, cancel_does_not_tear_an_in_place_step, .timeout = 30)
 Test(executor, sliced_reduction_has_the_bits_of_the_whole, .timeout = 30)
 {
 	struct bench b;
-	/* Prediction 0: one packet.  3 s: dozens of slices, cut by chunks. */
-	static const uint32_t cost[] = {0, 3000000, 100000};
-	enum { N = 2500000, ROWS = 2 };
+	/* Prediction 0: one packet.  3 s: many slices, cut by chunks. */
+	static const uint32_t cost[] = {0, 3000000, 200000};
+	enum { N = 1200000, ROWS = 2 };
 	uint64_t bits[3][ROWS];
 
 	learning = false;
@@ -644,7 +646,7 @@ Test(executor, sliced_reduction_has_the_bits_of_the_whole, .timeout = 30)
 		struct work *w = work_create(1);
 		uint64_t slices = stats(&b).slices;
 
-		work_sum(w, &b.kernel[SUM], ROWS, N, 0, ROWS * N * 8, cost[i]);
+		work_sum(w, &b.kernel[SLOW_SUM], ROWS, N, 0, ROWS * N * 8, cost[i]);
 		executor_submit(b.x, &w->job);
 		cr_assert(wait_for(&b, w, 10000));
 		cr_assert_eq(w->end, JOB_DONE, "%s", w->err.text);
@@ -669,7 +671,7 @@ Test(executor, split_reduction_survives_a_kill, .timeout = 30)
 	bench_open(&b);
 	for (int64_t i = 0; i < N; i++)
 		((double *)b.mem)[i] = 1.0 / (double)(i + 3);
-	work_sum(w, &b.kernel[SUM], 1, N, 0, N * 8, 4000000);
+	work_sum(w, &b.kernel[SLOW_SUM], 1, N, 0, N * 8, 4000000);
 	executor_submit(b.x, &w->job);
 	while (w->job.at > -20 && !w->ended)
 		uv_run(&b.loop, UV_RUN_ONCE);
@@ -718,6 +720,172 @@ Test(executor, matrix_product_in_slices, .timeout = 30)
 	cr_assert_gt(stats(&b).slices, 2);
 	for (int64_t i = 0; i < M * 3; i++)
 		cr_assert_eq(((int64_t *)(b.mem + 131072))[i], 4 * (i / 3) + 1);
+	free(w);
+	bench_close(&b);
+}
+
+/* One by one, of a product whose inner axis, rows and columns are all cut. */
+static struct plan_matmul long_product(int64_t m, int64_t k, int64_t n)
+{
+	return (struct plan_matmul){.dtype = DT_INT64,
+				    .m = m,
+				    .n = n,
+				    .k = k,
+				    .slot = {0, 1, 2},
+				    .row = {0, 0, n * 8},
+				    .col = {0, 0, 8}};
+}
+
+Test(executor, product_is_cut_along_its_inner_axis, .timeout = 60)
+{
+	struct bench b;
+	struct work *w = work_create(1);
+	struct plan_matmul m = long_product(3, 400 * 2048, 2);
+
+	bench_open(&b);
+	((int64_t *)b.mem)[0] = 3;
+	for (int i = 0; i < 3; i++)
+		w->place[i] = (struct command_place){.region = 1, .offset = 65536 * (uint64_t)i};
+	((int64_t *)(b.mem + 65536))[0] = 5;
+	w->step[0] = (struct plan_step){.kind = STEP_MATMUL, .cost_us = 2000000, .matmul = &m};
+	w->plan.nstep = 1;
+	executor_submit(b.x, &w->job);
+	cr_assert(wait_for(&b, w, 20000));
+	cr_assert_eq(w->end, JOB_DONE, "%s", w->err.text);
+	cr_assert_gt(stats(&b).slices, 2);
+	expect_values(&b, 131072, 6, 15ll * 400 * 2048);
+	free(w);
+	bench_close(&b);
+}
+
+/* It takes years; cancelled, it leaves the worker as it was. */
+Test(executor, endless_product_is_cancelled, .timeout = 60)
+{
+	struct bench b;
+	struct work *w = work_create(1), *v = work_create(2);
+	struct plan_matmul m = long_product(1, 1ll << 50, 1);
+
+	bench_open(&b);
+	for (int i = 0; i < 3; i++)
+		w->place[i] = (struct command_place){.region = 1, .offset = 65536 * (uint64_t)i};
+	w->step[0] = (struct plan_step){.kind = STEP_MATMUL, .cost_us = 1 << 30, .matmul = &m};
+	w->plan.nstep = 1;
+	work_step(v, &b.kernel[ADD], 100, 8000, 16000, 6, 1);
+	executor_submit(b.x, &w->job);
+	pass(&b, 200);
+	executor_submit(b.x, &v->job);
+	cr_assert(wait_for(&b, v, 20000), "the other client does not get its turn");
+	cr_assert_not(w->ended);
+	executor_cancel(b.x, &w->job);
+	cr_assert(wait_for(&b, w, 20000));
+	cr_assert_eq(w->end, JOB_CANCELLED);
+	cr_assert_eq(stats(&b).deaths, 0);
+	free(w);
+	free(v);
+	bench_close(&b);
+}
+
+/* Its operand's file is shorter than its region: each attempt ends the worker. */
+Test(executor, product_that_kills_twice_is_quarantined_and_others_are_not, .timeout = 60)
+{
+	struct bench b;
+	struct work *bad = work_create(1), *good = work_create(2);
+	struct plan_matmul m = long_product(1, 1, 1), n = long_product(1, 2, 1);
+	struct kernel product[2] = {{.id = 100, .product = DT_INT64, .code_fd = -1},
+				    {.id = 101, .product = DT_INT64, .code_fd = -1}};
+	int fd = memfd_create("short", MFD_CLOEXEC);
+	struct err err = {0};
+
+	bench_open(&b);
+	cr_assert_eq(executor_region_add(b.x, 2, fd, 1 << 20, &err), OK, "%s", err.text);
+	((int64_t *)b.mem)[0] = 1;
+	for (int i = 0; i < 3; i++) {
+		bad->place[i] = good->place[i] =
+			(struct command_place){.region = 1, .offset = 65536 * (uint64_t)i};
+	}
+	((int64_t *)(b.mem + 65536))[0] = 1;
+	bad->place[0].region = 2;
+	bad->step[0] = (struct plan_step){
+		.kind = STEP_MATMUL, .matmul = &m, .kernel = {&product[0]}, .cost_us = 1};
+	good->step[0] = (struct plan_step){
+		.kind = STEP_MATMUL, .matmul = &n, .kernel = {&product[1]}, .cost_us = 1};
+	bad->plan.nstep = good->plan.nstep = 1;
+	executor_submit(b.x, &bad->job);
+	cr_assert(wait_for(&b, bad, 20000));
+	cr_assert_eq(bad->err.code, E_QUARANTINED, "%s", bad->err.text);
+	cr_assert_eq(product[0].strikes, 2);
+	executor_submit(b.x, &good->job);
+	cr_assert(wait_for(&b, good, 20000));
+	cr_assert_eq(good->end, JOB_DONE, "%s", good->err.text);
+	cr_assert_eq(product[1].strikes, 0);
+	expect_values(&b, 131072, 1, 2);
+	cr_assert_eq(stats(&b).deaths, 2);
+	close(fd);
+	free(bad);
+	free(good);
+	bench_close(&b);
+}
+
+/* Nothing is known of what a step costs that is predicted to cost nothing: another
+ * client's turn comes all the same, and so does the cancel's. */
+Test(executor, first_slice_of_an_unknown_step_is_small, .timeout = 60)
+{
+	struct bench b;
+	struct work *w = work_create(1), *v = work_create(2);
+	struct nest *nest;
+
+	bench_open(&b);
+	/* Long rows, many of them, all the same doubles. */
+	work_sum(w, &b.kernel[SLOW_SUM], 1 << 12, 1ll << 34, 0, 1 << 20, 0);
+	nest = w->step[0].nest;
+	nest->access[0].stride[0] = nest->access[0].stride[1] = 0;
+	work_step(v, &b.kernel[ADD], 100, 8000, 16000, 6, 1);
+	executor_submit(b.x, &w->job);
+	pass(&b, 100);
+	executor_submit(b.x, &v->job);
+	cr_assert(wait_for(&b, v, 20000), "the other client does not get its turn");
+	cr_assert_not(w->ended);
+	executor_cancel(b.x, &w->job);
+	cr_assert(wait_for(&b, w, 20000));
+	cr_assert_eq(w->end, JOB_CANCELLED);
+	cr_assert_eq(stats(&b).deaths, 0);
+	free(w);
+	free(v);
+	bench_close(&b);
+}
+
+/* Points whose chunks come in groups have the bits of the whole. */
+Test(executor, rows_too_long_for_a_slice_come_group_by_group, .timeout = 60)
+{
+	struct bench b;
+	struct work *w = work_create(1);
+	enum { ROWS = 120 };
+	int64_t n = 5 << 20, row = n - ROWS;
+
+	learning = false;
+	bench_open(&b);
+	for (int64_t i = 0; i < n; i++)
+		((double *)b.mem)[i] = 1.0 / (double)(i + 3);
+	/* The rows overlap, each begins a little further; predicted to cost nothing. */
+	work_sum(w, &b.kernel[SUM], ROWS, row, 0, (uint64_t)n * 8, 0);
+	w->step[0].nest->access[0].stride[0] = 8;
+	executor_submit(b.x, &w->job);
+	cr_assert(wait_for(&b, w, 50000));
+	cr_assert_eq(w->end, JOB_DONE, "%s", w->err.text);
+	cr_assert_lt(w->job.group, ROWS);
+	cr_assert_geq(stats(&b).slices, 3);
+	for (int64_t p = 0; p < ROWS; p++) {
+		double want = 0, got = ((double *)(b.mem + n * 8))[p];
+
+		for (int64_t c = 0; c < row; c += TREE_CHUNK) {
+			double sum = 0;
+
+			for (int64_t i = c; i < c + TREE_CHUNK && i < row; i++)
+				sum += ((double *)b.mem)[p + i];
+			want += sum;
+		}
+		cr_assert_eq(memcmp(&want, &got, 8), 0, "row %ld", (long)p);
+	}
 	free(w);
 	bench_close(&b);
 }
