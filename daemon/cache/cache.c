@@ -649,6 +649,13 @@ void cache_on_drop(struct cache *c, void (*fn)(void *data, uint32_t id))
 	c->drop = fn;
 }
 
+void cache_bound(struct cache *c, uint64_t memory_bytes, uint64_t disk_bytes)
+{
+	c->memory_bytes = memory_bytes ? memory_bytes : UINT64_MAX;
+	if (c->disk)
+		disk_bound(c->disk, disk_bytes);
+}
+
 enum status cache_clear_disk(struct cache *c, struct err *err)
 {
 	return c->disk ? disk_clear(c->disk, err) : OK;
