@@ -7,7 +7,8 @@ PRESET ?= release
 VENV   := build/venv
 PYTHON_ENV := $(CURDIR)/$(VENV)/bin/python
 
-.PHONY: all help setup build demo test test-long test-libraries campaign bench gpu-bundle lint fmt install clean
+.PHONY: all help setup build demo test test-long test-libraries campaign bench gpu-bundle lint fmt
+.PHONY: install uninstall clean
 all: build
 
 help:
@@ -25,6 +26,7 @@ help:
 	@echo 'make lint        budgets, names, includes, headers, formatting'
 	@echo 'make fmt         format the C sources (clang-format)'
 	@echo 'make install     install below PREFIX (default /usr/local), DESTDIR honoured'
+	@echo 'make uninstall   remove that again (the same PREFIX and DESTDIR)'
 	@echo 'make clean       remove build/, except Python environments'
 
 setup:
@@ -72,7 +74,10 @@ fmt:
 
 install:
 	@[ -f build/CMakeCache.txt ] || { echo 'install: run make first' >&2; exit 1; }
-	@cmake --install build --prefix $(PREFIX)
+	@DESTDIR='$(DESTDIR)' cmake --install build --prefix '$(PREFIX)'
+
+uninstall:
+	@DESTDIR='$(DESTDIR)' cmake -DPREFIX='$(PREFIX)' -P deploy/install/uninstall.cmake
 
 clean:
 	@[ ! -d build ] || find build -mindepth 1 -maxdepth 1 ! -name 'venv*' -exec rm -rf {} +

@@ -155,6 +155,8 @@ static struct kernel *kernel_of(struct plan_step *st, const struct device *dev, 
 	} else if (!*k) {
 		compilepart_spec(&spec, st->nest);
 		*k = cache_get(cache, &spec, dev->arch, session);
+		if (!*(*k)->origin && st->kernel[0])
+			memcpy((*k)->origin, st->kernel[0]->origin, sizeof(*k)->origin);
 	}
 	return *k;
 }

@@ -454,6 +454,20 @@ enum status watch_assigned(struct braze_array *dst, const braze_arg *src, struct
 	return st;
 }
 
+void watch_lose(struct braze_session *s)
+{
+	struct watching *all = &s->watching;
+
+	watch_close(s);
+	while (all->nopen) {
+		struct watch *w = all->open[all->nopen - 1];
+		if (collect(s, w))
+			continue;
+		drop_flags(s, w->flag);
+		unlist(s, w);
+	}
+}
+
 void watch_close(struct braze_session *s)
 {
 	ticket_destroy(s->watching.asked);

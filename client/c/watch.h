@@ -57,6 +57,8 @@ enum status watch_tell(struct braze_session *s, const struct watch_set *set, str
 
 /* How the session records from now on: careful.h. */
 void watch_set_careful(struct braze_session *s);
+/* The connection is lost, and with it the flags that were not stored: nobody will know. */
+void watch_lose(struct braze_session *s);
 /* The session ends; its memory goes. */
 void watch_close(struct braze_session *s);
 void watch_end(struct braze_session *s);

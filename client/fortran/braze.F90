@@ -19,6 +19,8 @@ module braze
    integer, parameter, public :: braze_eager = 1, braze_unfused = 2, braze_no_start = 4
    ! Floating-point errors, for braze_check.
    integer, parameter, public :: braze_divide = 1, braze_overflow = 2, braze_underflow = 4, braze_invalid = 8
+   ! After a loss the next operation connects again by itself.
+   integer, parameter :: BRAZE_RECONNECT = 8
 
    type, public :: braze_array_t
       private
@@ -139,7 +141,8 @@ contains
          device_c = trim(device)//c_null_char
          opt%device = c_loc(device_c)
       end if
-      if (present(flags)) opt%flags = flags
+      opt%flags = BRAZE_RECONNECT
+      if (present(flags)) opt%flags = ior(opt%flags, int(flags, c_int))
       code = c_connect(session, opt, err)
       if (code /= 0) session = c_null_ptr
       do i = 1, OP_COUNT

@@ -20,12 +20,6 @@
 #include "braze_fast.h"
 
 #define N_DTYPES       14
-#define E_CAST	       4
-#define E_INDEX	       6
-#define E_OVERFLOW     7
-#define E_UNSUPPORTED  10
-#define E_LIMIT	       12
-#define E_FLOATING     BRAZE_E_FLOATING
 #define FREELIST_LIMIT 256
 /* Element writes recorded as operations before the buffer is fenced. */
 #define RECORDED_WRITES 16
@@ -87,6 +81,7 @@ struct core {
 	braze_session *session;
 	unsigned flags;	 /* of the session to come: BRAZE_EAGER and the like */
 	char device[16]; /* asked for by braze.device(); "": none */
+	char name[64];	 /* that operators see; "": the library's choice */
 	PyTypeObject *type;
 	PyTypeObject *host_type;
 	int op[N_OPS];
@@ -98,6 +93,7 @@ struct core {
 	PyObject *fallback; /* (ufunc name, *operands) */
 	PyObject *getitem, *setitem, *getattr;
 	PyObject *cast;	   /* (value, dtype): NumPy's same-kind cast of a foreign type */
+	PyObject *where;   /* (): "file:line" of the program that is running */
 	PyObject *sites;   /* places in the program that take, in the order of their numbers */
 	PyObject *site_of; /* and their numbers */
 	/* Floating-point errors (watch.c). */
@@ -117,7 +113,8 @@ struct host_block {
 	braze_array *h;
 	char *data;
 	size_t bytes;
-	int locks; /* users inside braze.host() */
+	int locks;  /* users inside braze.host() */
+	void *hold; /* keeps data mapped when the daemon is gone */
 };
 
 static inline bool nd_check(PyObject *o)

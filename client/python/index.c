@@ -260,7 +260,7 @@ static int assign_array(braze_array *dst, braze_array **src)
 	if (trim(src, braze_ndim(dst)))
 		return -1;
 	err.code = braze_assign(dst, braze_arg_array(*src), &err);
-	if (err.code == E_CAST) {
+	if (err.code == BRAZE_E_CAST) {
 		/* a[...] = b casts without asking, unlike a += b. */
 		err.code = braze_cast(&cast, *src, braze_dtype_of(dst), &err);
 		if (!err.code)

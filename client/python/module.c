@@ -434,7 +434,8 @@ static PyObject *flush(PyObject *mod, PyObject *ignored)
 {
 	braze_error err = {0};
 
-	if (core.session && (err.code = braze_flush(core.session, &err))) {
+	if (core.session && !braze_session_error(core.session, NULL) &&
+	    (err.code = braze_flush(core.session, &err))) {
 		wait_raise(&err);
 		return NULL;
 	}
@@ -453,6 +454,29 @@ static PyObject *set_flags(PyObject *mod, PyObject *v)
 	if (core.session)
 		braze_set_flags(core.session, core.flags);
 	return PyLong_FromUnsignedLong(old);
+}
+
+/* set_where(f): f() tells the program's file and line. */
+static PyObject *set_where(PyObject *mod, PyObject *f)
+{
+	Py_XDECREF(core.where);
+	core.where = Py_NewRef(f);
+	Py_RETURN_NONE;
+}
+
+/* set_name(name): of the connections to come; returns the old one. */
+static PyObject *set_name(PyObject *mod, PyObject *v)
+{
+	PyObject *old = PyUnicode_DecodeUTF8(core.name, (Py_ssize_t)strlen(core.name), "ignore");
+	PyObject *bytes = old ? PyUnicode_AsUTF8String(v) : NULL;
+
+	if (!bytes) {
+		Py_XDECREF(old);
+		return NULL;
+	}
+	PyOS_snprintf(core.name, sizeof core.name, "%s", PyBytes_AsString(bytes));
+	Py_DECREF(bytes);
+	return old;
 }
 
 /* set_device(name or None): returns the old one; connects. */
@@ -519,14 +543,13 @@ static PyObject *forked(PyObject *mod, PyObject *ignored)
 static PyObject *close_session(PyObject *mod, PyObject *ignored)
 {
 	if (core.session)
-		braze_close(core.session);
-	core.session = NULL;
+		braze_disconnect(core.session);
 	Py_RETURN_NONE;
 }
 
 static PyObject *connected(PyObject *mod, PyObject *ignored)
 {
-	return PyBool_FromLong(core.session != NULL);
+	return PyBool_FromLong(core.session && !braze_session_error(core.session, NULL));
 }
 
 /* setup(errors, fallback, getitem, setitem, getattr, cast): the package's half. */
@@ -568,6 +591,8 @@ static PyMethodDef methods[] = {
 	{"flush", flush, METH_NOARGS, NULL},
 	{"set_flags", set_flags, METH_O, NULL},
 	{"set_device", set_device, METH_O, NULL},
+	{"set_name", set_name, METH_O, NULL},
+	{"set_where", set_where, METH_O, NULL},
 	{"devices", devices, METH_NOARGS, NULL},
 	{"counters", counters, METH_NOARGS, NULL},
 	{"forked", forked, METH_NOARGS, NULL},

@@ -32,8 +32,8 @@ static bool is_comparison(int op)
 /* Failed apply: NumPy computes what braze has no loop for, else raise. */
 static PyObject *failed(int op, const braze_error *err, PyObject *const *args, Py_ssize_t n)
 {
-	if (err->code == E_UNSUPPORTED || err->code == E_LIMIT ||
-	    (err->code == E_OVERFLOW && is_comparison(op)))
+	if (err->code == BRAZE_E_UNSUPPORTED || err->code == BRAZE_E_LIMIT ||
+	    (err->code == BRAZE_E_OVERFLOW && is_comparison(op)))
 		return number_fallback(braze_op_name(op), args, n);
 	wait_raise(err);
 	return NULL;

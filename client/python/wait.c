@@ -23,7 +23,9 @@ int wait_raise(const braze_error *err)
 	name = braze_error_python(err->code);
 	if (core.errors)
 		cls = PyDict_GetItemString(core.errors, name ? name : "braze.BrazeError");
-	text = err->code == E_INDEX || err->code == E_FLOATING ? gather_message(err->text) : NULL;
+	text = err->code == BRAZE_E_INDEX || err->code == BRAZE_E_FLOATING
+		       ? gather_message(err->text)
+		       : NULL;
 	if (text)
 		PyErr_SetObject(cls ? cls : PyExc_RuntimeError, text);
 	else
@@ -50,6 +52,28 @@ static void *leave(void *data)
 static void enter(void *data, void *token)
 {
 	PyEval_RestoreThread(token);
+}
+
+/* "file:line" of the program, found by the package (_where). */
+static const char *where(void *data)
+{
+	static char text[96];
+	PyObject *r = NULL, *bytes = NULL;
+	const char *s = NULL;
+
+	if (!core.where || PyErr_Occurred())
+		return NULL;
+	r = PyObject_CallNoArgs(core.where);
+	bytes = r ? PyUnicode_AsUTF8String(r) : NULL;
+	s = bytes ? PyBytes_AsString(bytes) : NULL;
+	/* The end of a long path says more than its beginning. */
+	if (s)
+		PyOS_snprintf(text, sizeof text, "%s",
+			      strlen(s) < sizeof text ? s : s + strlen(s) - sizeof text + 1);
+	Py_XDECREF(bytes);
+	Py_XDECREF(r);
+	PyErr_Clear();
+	return s ? text : NULL;
 }
 
 /* What a signal handler, or acting on a report, raised in the wait of an export:
@@ -181,9 +205,10 @@ void *wait_fence(braze_array *h)
 
 braze_session *wait_session(void)
 {
-	struct braze_options opt = {.size = sizeof opt, .name = "python", .flags = core.flags};
-	const struct braze_owner owner = {
-		.leave = leave, .enter = enter, .check = wait_check_signals};
+	struct braze_options opt = {.size = sizeof opt,
+				    .name = *core.name ? core.name : NULL,
+				    .flags = core.flags | BRAZE_RECONNECT};
+	const struct braze_owner owner = {.leave = leave, .enter = enter, .where = where, .check = wait_check_signals};
 	braze_session *s = NULL;
 	braze_error err = {0};
 	int rc = 0;
@@ -191,9 +216,9 @@ braze_session *wait_session(void)
 	if (core.session && !braze_session_error(core.session, NULL))
 		return core.session;
 	if (core.session) {
-		/* The daemon ended: its arrays stay failed, new ones get a new session. */
-		braze_close(core.session);
-		core.session = NULL;
+		/* The daemon ended: what it had stored goes on with the next one. */
+		err.code = braze_reconnect(core.session, &err);
+		return err.code ? (wait_raise(&err), NULL) : core.session;
 	}
 	Py_BEGIN_ALLOW_THREADS;
 	rc = braze_connect(&s, &opt, &err);

@@ -18,6 +18,7 @@ struct uv_loop_s;
 
 #define CACHE_ERROR_TEXT 1024
 #define CACHE_BLAME_TEXT 192
+#define CACHE_ORIGIN_TEXT 168
 #define KERNEL_STRIKES	 2
 
 enum kernel_state {
@@ -51,6 +52,7 @@ struct kernel {
 	/* Of the code it runs now, newer runs counting more: what is expected of the next. */
 	uint64_t now_runs, now_elements, now_ns;
 	uint64_t first_session;	      /* origin */
+	char origin[CACHE_ORIGIN_TEXT]; /* its name, and where in its program it asked */
 	char blame[CACHE_BLAME_TEXT]; /* the last strike: what ran it, for whom, when */
 	char error[CACHE_ERROR_TEXT];
 };
@@ -109,6 +111,8 @@ void cache_each(struct cache *c, void (*fn)(void *data, const struct kernel *k),
 struct kernel *cache_find(struct cache *c, uint32_t id);
 /* Called when an evicted kernel must leave the workers. */
 void cache_on_drop(struct cache *c, void (*fn)(void *data, uint32_t id));
+/* Other bounds from now on; what is over them goes as new kernels come. */
+void cache_bound(struct cache *c, uint64_t memory_bytes, uint64_t disk_bytes);
 /* Delete the disk cache's files. */
 enum status cache_clear_disk(struct cache *c, struct err *err) MUST_USE;
 
