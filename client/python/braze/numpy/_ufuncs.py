@@ -93,6 +93,11 @@ class ufunc(metaclass=_UfuncType):
     def __reduce__(self):
         return make, (self.numpy,)
 
+    def __delattr__(self, name):
+        object.__delattr__(self, name)
+        if name == "__doc__":  # a text that was set gives way to NumPy's
+            self.__doc__ = self.numpy.__doc__
+
     def __call__(self, *args, **kwargs):
         if kwargs or len(args) != self.nin or self._op is None:
             return self._general(args, kwargs)
@@ -270,6 +275,8 @@ def make(function):
 
 def array_ufunc(self, function, method, *inputs, **kwargs):
     """__array_ufunc__: NumPy's ufuncs given a braze array end here."""
+    if not isinstance(function, numpy.ufunc):
+        raise TypeError(f"a ufunc is expected, not {function!r}")
     out = kwargs.get("out")
     if out is not None and any(isinstance(o, numpy.ndarray) for o in out):
         # ndarray += braze: the caller wants NumPy's array written.
