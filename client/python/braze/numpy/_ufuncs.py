@@ -12,6 +12,7 @@ from braze.numpy import _fallback
 
 ndarray = _core.ndarray
 _apply = _core.apply
+_MISSING = numpy._NoValue
 by_numpy = {}  # NumPy's own ufuncs -> ufunc
 
 
@@ -139,10 +140,15 @@ class ufunc(metaclass=_UfuncType):
         made = _fallback.numpys(self.numpy, args, kwargs)
         return _fallback.from_numpy(made) if kwargs.get("out") is None else made
 
-    def reduce(self, array, axis=0, dtype=None, out=None, keepdims=False, **kwargs):
+    def reduce(
+        self, array, axis=0, dtype=None, out=None, keepdims=False, initial=_MISSING, where=True
+    ):
         """Reduce along axes, natively where the op table has the reduction."""
         from braze.numpy import _creation, _reductions
 
+        kwargs = {} if initial is _MISSING else {"initial": initial}
+        if where is not True:
+            kwargs["where"] = where
         name = _REDUCTIONS.get(self.__name__)
         array = _creation.asarray(array)
         if type(out) is tuple and len(out) == 1:
