@@ -352,6 +352,7 @@ size_t marshal_packet(struct executor *x, struct executor_job *job, struct fligh
 	f->nstep = 0;
 	f->cost_us = 0;
 	f->up = f->down = 0;
+	f->waited_ns = 0;
 	used += put_copies(job, f, job->nbefore, x->packet + used, limit - used, &run.nstep);
 	f->cost_us = 0; /* the device's own work is what is cut and shared out */
 	while (job->copied >= job->nbefore && job->step < job->plan->nstep && used <= limit) {

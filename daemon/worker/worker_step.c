@@ -4,12 +4,14 @@
  * Maps and reductions with many points are cut by points, reductions to few points
  * by chunks of the summation tree, whose accumulators are combined at the end; a
  * matrix product by tiles.  How a step is cut never shows in its bits. */
+#define _GNU_SOURCE /* gettid */
 #include "steps.h"
 #include "worker.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define SERIAL_NS  50000 /* a step predicted below this is not worth waking threads */
 #define CHUNK_MIN  4096
@@ -45,6 +47,8 @@ static void progress_begin(struct step *s, int thread)
 
 	if (thread == 0)
 		return; /* the command thread's row is kept by the run */
+	if (!p->thread[thread].tid)
+		p->thread[thread].tid = (uint32_t)gettid();
 	p->thread[thread].step = s->cmd->index;
 	p->thread[thread].kernel = s->cmd->kernel;
 	p->thread[thread].ticket = s->w->ticket;
@@ -52,6 +56,7 @@ static void progress_begin(struct step *s, int thread)
 
 static void progress_end(struct step *s, int thread)
 {
+	s->w->progress->thread[thread].turns++;
 	if (thread != 0)
 		s->w->progress->thread[thread].ticket = 0;
 }
