@@ -17,6 +17,8 @@ PR_SET_PDEATHSIG = 1
 
 def _spin(parent):
     """A child's whole life."""
+    # A session of its own: the scheduler may share the cores between sessions first.
+    os.setsid()
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)

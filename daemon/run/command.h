@@ -119,8 +119,9 @@ struct command_step {
 	uint16_t index; /* of the step in its plan, for the progress page */
 	uint32_t kernel;
 	uint16_t naccess, nscalar;
-	uint8_t npar, nred, ngather;
-	uint8_t pad[5];
+	uint8_t npar, nred, ngather, pad;
+	uint16_t shape; /* of the whole step, nest_shape: whose times tell of this one's */
+	uint8_t pad2[2];
 	int64_t lo, hi; /* parallel points; chunks when split; rows of C for matmul; bytes
 			   for copies */
 };
@@ -179,8 +180,9 @@ struct progress {
 };
 
 /* How a GPU's worker ends itself; the page names the suspects. */
-enum { WORKER_EXIT_FATAL = 3, /* the driver said that the context is lost */
-       WORKER_EXIT_HANG = 4   /* the device made no progress, and did not stop */
+enum {
+	WORKER_EXIT_FATAL = 3, /* the driver said that the context is lost */
+	WORKER_EXIT_HANG = 4   /* the device made no progress, and did not stop */
 };
 
 #endif

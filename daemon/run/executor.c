@@ -145,7 +145,7 @@ static void note_runs(struct executor *x, const struct flight *f, uint64_t busy_
 		cache_note_run(x->cache, k, f->step[i].elements, ns);
 		/* Nobody can tell copies from kernels in one measured time. */
 		if (steps_only)
-			cache_note_rate(k, f->step[i].elements, ns);
+			cache_note_rate(k, s->shape, f->step[i].elements, ns);
 	}
 }
 

@@ -126,7 +126,8 @@ static void look_at_cpu(struct executor *x, int64_t passed_ns)
 					  watch_read_task, x->pid);
 
 	if (x->watched.waits == SAY_TICKS)
-		log_warn("watch", "%s worker %d: thread %u has made no progress for %lld s (state "
+		log_warn("watch",
+			 "%s worker %d: thread %u has made no progress for %lld s (state "
 			 "%c): the machine is loaded, or it was stopped; it is waited for",
 			 x->device, (int)x->pid, x->watched.worst,
 			 (long long)(SAY_TICKS * x->watched.tick_ms / 1000), x->watched.state);

@@ -58,6 +58,9 @@ static void t_map(const struct nest *n, const struct bz_args *a, int64_t lo, int
 	}
 }
 
+/* Calls of t_reduce are counted in the region, behind the results. */
+#define CALLS_AT 4096
+
 static double chunk_sum(const struct bz_args *a, int64_t p, int64_t c)
 {
 	int64_t end = (c + 1) * TREE_CHUNK < a->extent[1] ? (c + 1) * TREE_CHUNK : a->extent[1];
@@ -88,7 +91,9 @@ static void t_reduce(const struct nest *n, const struct bz_args *a, int64_t lo, 
 		     int64_t clo, int64_t chi, struct bz_acc *part, void *s)
 {
 	int64_t chunks = (a->extent[1] + TREE_CHUNK - 1) / TREE_CHUNK;
+	_Atomic int64_t *calls = (_Atomic int64_t *)(a->base[1] + CALLS_AT);
 
+	atomic_fetch_add(calls, 1);
 	for (int64_t p = lo; p < hi; p++) {
 		double total = 0, x;
 
@@ -164,6 +169,8 @@ static void kernel_fill(struct kernel *k, uint32_t id, uint16_t kind)
 
 	n->npar = 1;
 	n->nred = kind == SUM;
+	n->vec = n->nred;
+	n->width = 8;
 	n->naccess = 2;
 	n->nscalar = kind != SUM;
 	n->ninstr = 1;
@@ -781,6 +788,63 @@ Test(executor, sliced_reduction_has_the_bits_of_the_whole, .timeout = 30)
 	}
 	cr_assert_eq(memcmp(bits[0], bits[1], sizeof bits[0]), 0);
 	cr_assert_eq(memcmp(bits[0], bits[2], sizeof bits[0]), 0);
+	bench_close(&b);
+}
+
+/* Sums over the rows of a narrow array: chunks of all columns at once, not of one. */
+Test(executor, narrow_columns_are_reduced_side_by_side, .timeout = 30)
+{
+	enum { COLUMNS = 10, ROWS = 100000 };
+	struct bench b;
+	struct work *w = work_create(1);
+	uint64_t to = COLUMNS * ROWS * 8;
+
+	bench_open(&b);
+	for (int64_t i = 0; i < COLUMNS * ROWS; i++)
+		((double *)b.mem)[i] = (double)(i % COLUMNS);
+	work_sum(w, &b.kernel[SUM], COLUMNS, ROWS, 0, to, 1000);
+	b.kernel[SUM].spec->vec = w->nest[0].vec = 0;
+	w->nest[0].access[0].stride[0] = 8;
+	w->nest[0].access[0].stride[1] = 8 * COLUMNS;
+	executor_submit(b.x, &w->job);
+	wait_end(&b, w);
+	cr_assert_eq(w->end, JOB_DONE, "%s", w->err.text);
+	for (int64_t i = 0; i < COLUMNS; i++)
+		cr_assert_eq(((double *)(b.mem + to))[i], (double)(i * ROWS));
+	cr_assert_eq(*(int64_t *)(b.mem + to + CALLS_AT), 2, "%ld calls for two chunks",
+		     (long)*(int64_t *)(b.mem + to + CALLS_AT));
+	free(w);
+	bench_close(&b);
+}
+
+/* What one client's shape takes tells nothing of another's: it is cut as if alone. */
+Test(executor, slow_shape_does_not_cut_up_another, .timeout = 30)
+{
+	enum { N = 20000 };
+	struct bench b;
+	struct work *slow = work_create(1), *other = work_create(2), *again = work_create(1);
+	uint64_t slices = 0;
+
+	bench_open(&b);
+	work_step(slow, &b.kernel[SLOW], N, 0, N * 8, 1, 1000)->shape = 1;
+	executor_submit(b.x, &slow->job);
+	wait_end(&b, slow);
+	cr_assert_not_null(cache_rate(&b.kernel[SLOW], 1));
+	/* In the interpreter's time of a slow element it would be many slices. */
+	work_step(other, &b.kernel[SLOW], 10 * N, N * 16, N * 16 + 80 * N, 1, 1000)->shape = 2;
+	slices = stats(&b).slices;
+	executor_submit(b.x, &other->job);
+	wait_end(&b, other);
+	cr_assert_eq(stats(&b).slices - slices, 1);
+	work_step(again, &b.kernel[SLOW], 10 * N, N * 16, N * 16 + 80 * N, 1, 1000)->shape = 1;
+	b.kernel[SLOW].rate[0] = (struct kernel_rate){1, 1, N, N * 1000};
+	slices = stats(&b).slices;
+	executor_submit(b.x, &again->job);
+	wait_end(&b, again);
+	cr_assert_gt(stats(&b).slices - slices, 5, "of its own shape it is believed");
+	free(slow);
+	free(other);
+	free(again);
 	bench_close(&b);
 }
 
