@@ -11,12 +11,14 @@ build, or --again, begins anew.  build/reports/busy.txt is the last run's log.
 
 import argparse
 import concurrent.futures
+import contextlib
 import hashlib
 import json
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -86,12 +88,24 @@ class Run:
             say(text[-6000:])
 
 
+running, stopping = set(), threading.Event()
+
+
+def end_all():
+    """Interrupted: nothing that was started may go on."""
+    stopping.set()
+    for process in list(running):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
 def execute(command, folder, env):
     """Status and output; a part that hangs is ended with all that it started."""
     process = subprocess.Popen([str(c) for c in command], cwd=folder, env=env, text=True,
                                errors="replace", stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                start_new_session=True)
+    running.add(process)
     try:
         out, _ = process.communicate(timeout=SECONDS)
         return process.returncode, out
@@ -99,17 +113,18 @@ def execute(command, folder, env):
         os.killpg(process.pid, signal.SIGKILL)
         out, _ = process.communicate()
         return 124, f"{out}\nkilled: it did not end in {SECONDS} s\n"
-    except BaseException:
-        os.killpg(process.pid, signal.SIGKILL)
-        raise
+    finally:
+        running.discard(process)
 
 
 def run_unit(run, part, env):
     name, command, folder, more = part
     key, start = digest(command[0]), time.monotonic()
-    if run.passed(name, key):
+    if stopping.is_set() or run.passed(name, key):
         return
     status, text = execute(command, folder, dict(env, **more))
+    if stopping.is_set():
+        return
     count = criterion_count(text, status == 0, name) or \
         (Count(1) if status == 0 else Count(failed=1, what=name))
     run.note(name, key, count, time.monotonic() - start, text)
@@ -118,13 +133,15 @@ def run_unit(run, part, env):
 def run_python(run, path, env, base):
     name = str(path.relative_to(ROOT))
     key, start = base + digest(path), time.monotonic()
-    if run.passed(name, key):
+    if stopping.is_set() or run.passed(name, key):
         return
     junit = REPORTS / f"busy-{path.parent.name}-{path.stem}.xml"
     junit.unlink(missing_ok=True)
     status, text = execute([sys.executable, "-m", "pytest", "-q", "--tb=short", "-p",
                             "no:cacheprovider", "-m", "not long", f"--junitxml={junit}", path],
                            ROOT, env)
+    if stopping.is_set():
+        return
     count = Count()
     if junit.exists():
         for suite in ElementTree.parse(junit).getroot().iter("testsuite"):
@@ -157,8 +174,12 @@ def main():
     start = time.monotonic()
     # The pool's threads start after the fork of those that spin.
     with busy(arguments.spinners), concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-        for future in [pool.submit(fn, run, *rest) for _, fn, rest in work]:
-            future.result()
+        try:
+            for future in [pool.submit(fn, run, *rest) for _, fn, rest in work]:
+                future.result()
+        except BaseException:
+            end_all()
+            raise
     total = Count()
     for name, _, _ in work:
         r = run.results[name]
