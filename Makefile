@@ -7,7 +7,7 @@ PRESET ?= release
 VENV   := build/venv
 PYTHON_ENV := $(CURDIR)/$(VENV)/bin/python
 
-.PHONY: all help setup build demo test test-busy test-long bench gpu-bundle lint fmt install clean
+.PHONY: all help setup build demo test test-busy test-long campaign-kills bench gpu-bundle lint fmt install clean
 all: build
 
 help:
@@ -17,6 +17,7 @@ help:
 	@echo 'make demo        three NumPy programs on braze, with the kernels they became'
 	@echo 'make test        all tests; ends with "N passed, N failed"'
 	@echo 'make test-busy   unit, end-to-end and Python tests beside eight busy loops'
+	@echo 'make campaign-kills  KILLS=1000 kills of processes beside busy loops, SEED=1'
 	@echo 'make test-long   the same, then thread sanitizer, long tests and a minute of each fuzzer'
 	@echo 'make bench       benchmarks against NumPy'
 	@echo 'make gpu-bundle  a tree in .gpu/ that checks and measures a machine with a GPU'
@@ -40,6 +41,12 @@ test: build
 # Goes on where it was interrupted; what it found is in build/reports/busy.*
 test-busy: build
 	@$(PYTHON_ENV) tests/run_busy.py --jobs $(JOBS)
+
+KILLS ?= 1000
+SEED  ?= 1
+# Goes on where it was interrupted; its figures are in build/reports/kills.json
+campaign-kills: build
+	@$(PYTHON_ENV) tests/e2e/kills.py $(KILLS) --seed $(SEED)
 
 test-long: build
 	@$(PYTHON_ENV) tests/run.py --jobs $(JOBS) --long

@@ -245,12 +245,12 @@ class Daemon:
 
     # ---- Clients ----
 
-    def popen(self, program, *arguments, **env):
+    def popen(self, program, *arguments, stdout=subprocess.PIPE, **env):
         """A Python client: a program's path, or its text."""
         head = [str(program)] if os.path.exists(str(program)) else ["-c", program]
         client = subprocess.Popen(
             [sys.executable, *head, *map(str, arguments)], stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder,
+            stdout=stdout, stderr=subprocess.PIPE, text=True, cwd=self.folder,
             env=clean_environment(BRAZE_SOCKET=self.socket, **env))
         self.started.append(client)
         return client
