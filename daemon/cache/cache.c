@@ -309,6 +309,12 @@ static void compiled(void *data, const struct helper_result *r)
 	trim(c);
 }
 
+/* Somebody asked for the code itself, or the interpreter takes long instead of it. */
+static bool waited_for(const struct entry *e)
+{
+	return e->wanted || e->cache->tier > 0 || e->k.busy_ns >= WORTH_NS;
+}
+
 static void compile(struct entry *e)
 {
 	struct target *t = target_of(e);
@@ -324,7 +330,7 @@ static void compile(struct entry *e)
 		fail(e, true, err.text);
 		return;
 	}
-	if (helper_submit(t->helper, source, e->k.arch, compiled, e, &err))
+	if (helper_submit(t->helper, source, e->k.arch, waited_for(e), compiled, e, &err))
 		fail(e, false, err.text);
 	else
 		e->k.state = KERNEL_COMPILING;
@@ -617,6 +623,7 @@ void cache_get_stats(const struct cache *c, struct cache_stats *out)
 	out->helper_deaths = c->cpu.helper ? helper_deaths(c->cpu.helper) : 0;
 	out->helper_deaths += c->cuda.helper ? helper_deaths(c->cuda.helper) : 0;
 	out->codes = c->ncode;
+	out->disk_work = c->nwork;
 	out->helper_fds = c->cpu.helper ? helper_fds(c->cpu.helper) : 0;
 	out->helper_fds += c->cuda.helper ? helper_fds(c->cuda.helper) : 0;
 }

@@ -67,6 +67,7 @@ struct kernel {
 struct cache_stats {
 	uint64_t hits, misses, evictions, bytes, compiles, compile_failures, compile_ns;
 	uint64_t disk_hits, disk_misses, disk_writes, disk_errors, kernels, helper_deaths;
+	uint64_t disk_work; /* files being read and written, whose descriptors come and go */
 	uint64_t codes; /* kernels with code, each of which holds a descriptor */
 	uint64_t quarantined;
 	uint64_t helper_fds; /* descriptors of compile helpers: sockets, sources that wait */

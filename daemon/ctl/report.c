@@ -90,6 +90,7 @@ static void put_caches(cJSON *out, const struct brazed *d, const struct cache_st
 	ctl_put(out, "kernels.disk_misses", (double)k->disk_misses);
 	ctl_put(out, "kernels.disk_writes", (double)k->disk_writes);
 	ctl_put(out, "kernels.disk_errors", (double)k->disk_errors);
+	ctl_put(out, "kernels.disk_work", (double)k->disk_work);
 	ctl_put(out, "kernels.quarantined", (double)k->quarantined);
 	ctl_put(out, "kernels.helper_deaths", (double)k->helper_deaths);
 	ctl_put(out, "compile_seconds.tier0", 0); /* interpreted from the nest as it is */

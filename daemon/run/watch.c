@@ -15,13 +15,8 @@
  * shows no progress: that one is killed, and nobody blamed, when it has answered nothing
  * for the patience that its packet deserves.  Ticks are counted, not the clock, so that
  * neither a stop of this process nor its own starvation passes for the worker's. */
-#include <dirent.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "executor_impl.h"
@@ -37,34 +32,9 @@ void watch_init(struct watch *w)
 		.hang_cpu_ns = HANG_CPU_NS, .asleep_ns = ASLEEP_NS, .tick_ms = WATCH_TICK_MS};
 }
 
-bool watch_read_task(struct watch_task *out, pid_t pid, uint32_t tid)
-{
-	char path[64], text[512], *at = NULL;
-	unsigned long long user = 0, system = 0;
-	int fd = -1;
-	ssize_t n = 0;
-
-	snprintf(path, sizeof path, "/proc/%d/task/%u/stat", (int)pid, tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = read(fd, text, sizeof text - 1);
-	close(fd);
-	if (n <= 0)
-		return false;
-	text[n] = 0;
-	/* The name, in parentheses, may hold anything; the last one closes it. */
-	at = strrchr(text, ')');
-	if (!at || sscanf(at + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu",
-			  &out->state, &user, &system) != 3)
-		return false;
-	out->cpu_ns = (int64_t)((user + system) * (1000000000ull / (unsigned)sysconf(_SC_CLK_TCK)));
-	return true;
-}
-
 /* A thread that shows what it showed at the last tick. */
 static enum watch_verdict judge_task(const struct watch *w, struct watch_thread *t,
-				     const struct watch_task *now, int64_t passed_ns)
+				     const struct proc_task *now, int64_t passed_ns)
 {
 	bool flat = now->cpu_ns == t->cpu_ns;
 
@@ -82,7 +52,7 @@ enum watch_verdict watch_look(struct watch *w, const struct progress *page, bool
 
 	for (int i = 0; i < PROGRESS_THREADS; i++) {
 		struct watch_thread *t = &w->thread[i], seen = {0};
-		struct watch_task now = {0};
+		struct proc_task now = {0};
 		enum watch_verdict v = WATCH_MOVES;
 
 		seen.ticket = page->thread[i].ticket;
@@ -122,8 +92,8 @@ static int64_t passed(struct watch *w, int64_t now)
 
 static void look_at_cpu(struct executor *x, int64_t passed_ns)
 {
-	enum watch_verdict v = watch_look(&x->watched, x->progress, x->nflight > 0, passed_ns,
-					  watch_read_task, x->pid);
+	enum watch_verdict v =
+		watch_look(&x->watched, x->progress, x->nflight > 0, passed_ns, proc_task, x->pid);
 
 	if (x->watched.waits == SAY_TICKS)
 		log_warn("watch",
@@ -161,27 +131,13 @@ static bool overdue(struct executor *x, int64_t passed_ns)
  * it can answer nothing. */
 static int64_t given(struct watch *w, pid_t pid, int64_t passed_ns)
 {
-	int64_t cpu_ns = 0, used_ns = 0;
-	bool asleep = true;
-	char path[64];
-	DIR *dir = NULL;
+	int64_t before_ns = w->cpu_ns, used_ns = 0;
+	struct proc_use u = {0};
 
-	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-	dir = opendir(path);
-	for (struct dirent *e = NULL; dir && (e = readdir(dir));) {
-		struct watch_task t = {0};
-
-		if (e->d_name[0] == '.' ||
-		    !watch_read_task(&t, pid, (uint32_t)strtoul(e->d_name, NULL, 10)))
-			continue;
-		cpu_ns += t.cpu_ns;
-		asleep = asleep && t.state == 'S';
-	}
-	if (dir)
-		closedir(dir);
-	used_ns = cpu_ns > w->cpu_ns ? cpu_ns - w->cpu_ns : 0;
-	w->cpu_ns = cpu_ns;
-	return asleep || used_ns > passed_ns ? passed_ns : used_ns;
+	proc_tree(&u, pid);
+	w->cpu_ns = u.cpu_ns;
+	used_ns = u.cpu_ns > before_ns ? u.cpu_ns - before_ns : 0;
+	return u.asleep || used_ns > passed_ns ? passed_ns : used_ns;
 }
 
 static void look_at_gpu(struct executor *x, int64_t passed_ns)

@@ -3,20 +3,15 @@
 #ifndef BRAZE_WATCH_H
 #define BRAZE_WATCH_H
 
-#include <sys/types.h>
-
+#include "base/proc.h"
 #include "command.h"
 
 #define WATCH_TICK_MS 1000
 
 struct executor;
 
-/* What the system says of a thread. */
-struct watch_task {
-	char state; /* R running or able to, S asleep, D paging, T stopped, ... */
-	int64_t cpu_ns;
-};
-typedef bool watch_read_fn(struct watch_task *out, pid_t pid, uint32_t tid);
+/* proc_task, but for tests. */
+typedef bool watch_read_fn(struct proc_task *out, pid_t pid, uint32_t tid);
 
 /* A row of the progress page as it was seen, and what was used since it was new. */
 struct watch_thread {
@@ -44,8 +39,6 @@ struct watch {
 };
 
 void watch_init(struct watch *w);
-/* Ask /proc; false: there is no such thread any more. */
-bool watch_read_task(struct watch_task *out, pid_t pid, uint32_t tid);
 /* Compare the page with what was seen `passed_ns` ago; busy: the worker has packets. */
 enum watch_verdict watch_look(struct watch *w, const struct progress *page, bool busy,
 			      int64_t passed_ns, watch_read_fn *read, pid_t pid);

@@ -158,7 +158,9 @@ class Life:
         return Client(self.daemon, program, self.rng.randrange(1 << 30))
 
     def levels(self):
-        status = self.daemon.status()
+        """Of a moment when no file of the cache is being read or written."""
+        while (status := self.daemon.status())["kernels"]["disk_work"]:
+            time.sleep(0.01)
         return {name: status[name] for name in LEVELS}
 
     def count(self, what, text):

@@ -12,9 +12,9 @@
 
 static struct progress page;
 static struct watch w;
-static struct watch_task task[4]; /* by thread id; 0: none */
+static struct proc_task task[4]; /* by thread id; 0: none */
 
-static bool fake(struct watch_task *out, pid_t pid, uint32_t tid)
+static bool fake(struct proc_task *out, pid_t pid, uint32_t tid)
 {
 	*out = task[tid];
 	return task[tid].state != 0;
@@ -33,7 +33,7 @@ static void setup(void)
 	for (unsigned i = 0; i < 3; i++) {
 		page.thread[i].tid = i + 1;
 		page.thread[i].ticket = i < 2 ? 77 : 0;
-		task[i + 1] = (struct watch_task){.state = 'S', .cpu_ns = 5 * S};
+		task[i + 1] = (struct proc_task){.state = 'S', .cpu_ns = 5 * S};
 	}
 	cr_assert_eq(look(), WATCH_MOVES);
 }
@@ -138,20 +138,20 @@ Test(watch, the_command_thread_may_sleep_only_when_there_is_nothing_to_do)
 /* What /proc says of a process that spins, sleeps, is stopped, is gone. */
 Test(watch, the_system_tells_what_a_thread_does, .timeout = 60)
 {
-	struct watch_task t = {0};
+	struct proc_task t = {0};
 	pid_t pid = fork();
 
 	if (pid == 0)
 		for (;;)
 			;
-	while (!watch_read_task(&t, pid, (uint32_t)pid) || t.cpu_ns < S / 10)
+	while (!proc_task(&t, pid, (uint32_t)pid) || t.cpu_ns < S / 10)
 		usleep(1000);
 	cr_assert_eq(t.state, 'R', "%c", t.state);
 	kill(pid, SIGSTOP);
 	cr_assert_eq(waitpid(pid, NULL, WUNTRACED), pid);
-	cr_assert(watch_read_task(&t, pid, (uint32_t)pid));
+	cr_assert(proc_task(&t, pid, (uint32_t)pid));
 	cr_assert_eq(t.state, 'T', "%c", t.state);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-	cr_assert_not(watch_read_task(&t, pid, (uint32_t)pid));
+	cr_assert_not(proc_task(&t, pid, (uint32_t)pid));
 }
