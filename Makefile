@@ -7,7 +7,7 @@ PRESET ?= release
 VENV   := build/venv
 PYTHON_ENV := $(CURDIR)/$(VENV)/bin/python
 
-.PHONY: all help setup build demo test test-busy test-long campaign-kills bench gpu-bundle lint fmt install clean
+.PHONY: all help setup build demo test test-busy test-long campaign campaign-kills bench gpu-bundle lint fmt install clean
 all: build
 
 help:
@@ -17,8 +17,9 @@ help:
 	@echo 'make demo        three NumPy programs on braze, with the kernels they became'
 	@echo 'make test        all tests; ends with "N passed, N failed"'
 	@echo 'make test-busy   unit, end-to-end and Python tests beside eight busy loops'
+	@echo 'make test-long   the same, with long tests and sanitized daemons; goes on where it was stopped'
+	@echo 'make campaign    new random programs and packets: SEED=N (none: fresh) MINUTES=N (10)'
 	@echo 'make campaign-kills  KILLS=1000 kills of processes beside busy loops, SEED=1'
-	@echo 'make test-long   the same, then thread sanitizer, long tests and a minute of each fuzzer'
 	@echo 'make bench       benchmarks against NumPy'
 	@echo 'make gpu-bundle  a tree in .gpu/ that checks and measures a machine with a GPU'
 	@echo 'make lint        budgets, names, includes, headers, formatting'
@@ -50,6 +51,10 @@ campaign-kills: build
 
 test-long: build
 	@$(PYTHON_ENV) tests/run.py --jobs $(JOBS) --long
+
+campaign: build
+	@$(PYTHON_ENV) tests/campaign.py --jobs $(JOBS) --minutes $(or $(MINUTES),10) \
+		$(if $(SEED),--seed $(SEED))
 
 bench: build
 	@$(PYTHON_ENV) tests/run.py --jobs 1 --bench

@@ -41,7 +41,7 @@ struct life {
 	struct report report;
 	const struct config *config;
 	uv_loop_t loop;
-	uv_signal_t term, interrupt;
+	uv_signal_t term, interrupt, cpu;
 	uv_prepare_t turn;
 	uv_timer_t idle, limit;
 	struct listener *listener;
@@ -196,7 +196,8 @@ static enum status make_parts(struct life *l, const char *self, struct err *err)
 				     .tier = never ? 0 : c->tier,
 				     .self = self};
 	struct planner_config planner = {.passes = text_or_null(c->passes),
-					 .dump = text_or_null(c->dump)};
+					 .dump = text_or_null(c->dump),
+					 .check = c->check != 0};
 	struct brazed *d = &l->d;
 	enum status st = cache_create(&d->cache, &l->loop, &cache, dispatch_kernel_ready, d, err);
 
@@ -273,12 +274,14 @@ static void make_handles(struct life *l)
 	uv_loop_configure(&l->loop, UV_METRICS_IDLE_TIME);
 	uv_signal_init(&l->loop, &l->term);
 	uv_signal_init(&l->loop, &l->interrupt);
+	uv_signal_init(&l->loop, &l->cpu);
 	uv_prepare_init(&l->loop, &l->turn);
 	uv_timer_init(&l->loop, &l->idle);
 	uv_timer_init(&l->loop, &l->limit);
-	l->term.data = l->interrupt.data = l->turn.data = l->idle.data = l;
+	l->term.data = l->interrupt.data = l->cpu.data = l->turn.data = l->idle.data = l;
 	uv_signal_start(&l->term, on_signal, SIGTERM);
 	uv_signal_start(&l->interrupt, on_signal, SIGINT);
+	uv_signal_start(&l->cpu, on_signal, SIGXCPU); /* the limit's last warning */
 	uv_prepare_start(&l->turn, on_turn);
 }
 
@@ -300,6 +303,7 @@ static void take_down(struct life *l)
 	decode_destroy(d->decoder);
 	uv_close((uv_handle_t *)&l->term, NULL);
 	uv_close((uv_handle_t *)&l->interrupt, NULL);
+	uv_close((uv_handle_t *)&l->cpu, NULL);
 	uv_close((uv_handle_t *)&l->turn, NULL);
 	uv_close((uv_handle_t *)&l->idle, NULL);
 	uv_close((uv_handle_t *)&l->limit, NULL);

@@ -189,6 +189,7 @@ int main(int argc, char **argv)
 		return rc;
 	umask(077);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error where it grows */
 	st = config_load(&config, argc, argv, &err);
 	if (!st && !log_setup(config.log))
 		st = err_set(&err, E_INVALID,

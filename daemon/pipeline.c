@@ -65,6 +65,9 @@ static void install_plan(struct session *s, const struct part *part, struct plan
 	for (uint32_t i = 0; i < plan->nstep; i++) {
 		struct nest spec;
 
+		if (plan->step[i].kind == STEP_MATMUL)
+			plan->step[i].kernel[0] =
+				cache_get_product(d->cache, plan->step[i].matmul, s->id);
 		if (plan->step[i].kind != STEP_KERNEL)
 			continue;
 		compilepart_spec(&spec, plan->step[i].nest);
@@ -404,7 +407,8 @@ static void lease(struct session *s, const struct request *r)
 
 static enum status hello(struct session *s, const struct request *r, struct err *err)
 {
-	if (r->has_trace || r->has_demand || r->has_fence || r->has_lease)
+	if (r->has_trace || r->has_demand || r->has_fence || r->has_lease || r->has_unlease ||
+	    r->has_cancel)
 		return err_set(err, E_PROTOCOL, "hello must come alone");
 	return session_welcome(s, &r->hello, err);
 }
@@ -425,6 +429,8 @@ static enum status handle(struct session *s, const struct request *r, struct err
 		return err_set(err, E_PROTOCOL, "a second hello");
 	if (r->has_unlease)
 		st = arena_unlease(s->arena, r->unlease.offset, r->unlease.bytes, err);
+	if (trace_charge(&s->trace)) /* records of other connections count as well */
+		session_quota(s);
 	if (!st && r->has_trace)
 		st = record_ops(&s->trace, &r->trace, err);
 	if (!st && r->has_demand)

@@ -37,11 +37,10 @@ static void session_free(struct session *s)
 {
 	struct brazed *d = s->d;
 
-	if (!trace_clear_some(&s->trace)) {
+	if (!trace_clear_some(&s->trace) || !trace_finish_some(&s->trace)) {
 		session_later(s);
 		return;
 	}
-	trace_finish(&s->trace);
 	for (uint32_t i = 0; s->arena && i < d->ndevice; i++)
 		if (d->device[i].executor)
 			executor_region_drop(d->device[i].executor, s->region);
@@ -106,7 +105,7 @@ void session_quota(struct session *s)
 		if (o == s || o->uid != s->uid || !o->arena)
 			continue;
 		arena_get_stats(o->arena, &stats);
-		others += stats.live_bytes;
+		others += stats.live_bytes + trace_charge(&o->trace);
 		n++;
 	}
 	left = others < quota ? quota - others : 0;
@@ -220,9 +219,14 @@ static void on_closed(void *data, const struct err *why)
 	session_end(s);
 }
 
+static void on_refused(void *data, const struct err *why)
+{
+	session_refuse(data, why);
+}
+
 void session_accept(struct brazed *d, int fd, uint32_t uid, uint32_t pid)
 {
-	static const struct conn_events events = {on_packet, on_closed};
+	static const struct conn_events events = {on_packet, on_closed, on_refused};
 	struct session *s;
 	uint32_t same = 0;
 

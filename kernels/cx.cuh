@@ -417,8 +417,8 @@ BZ_FN bz_c128 bz_z_pow(bz_c128 a, bz_c128 b)
 	return {r.re + (r.re * q.re - r.im * q.im), r.im + (r.im * q.re + r.re * q.im)};
 }
 
-/* Exponent 0 gives 1; base 0 gives 0 for a positive real exponent and NaN else; small
- * whole exponents multiply; the rest is exp(b log a). */
+/* Exponent 0 gives 1; base 0 gives 0 for an exponent whose real part is positive and NaN
+ * else; small whole exponents multiply; the rest is exp(b log a). */
 template <class T> BZ_FN T bz_complex_power(T a, int n)
 {
 	typedef typename bz_type<T>::part F;
@@ -446,7 +446,7 @@ template <class T> BZ_FN T bz_complex_pow(T a, T b)
 	if (b.re == 0 && b.im == 0)
 		return {1, 0};
 	if (a.re == 0 && a.im == 0)
-		return b.re > 0 && b.im == 0 ? T{0, 0} : T{bz_nan<F>(), bz_nan<F>()};
+		return b.re > 0 ? T{0, 0} : T{bz_nan<F>(), bz_nan<F>()};
 	if (b.im == 0 && n && b.re == (F)n) {
 		if (n == 1)
 			return a;

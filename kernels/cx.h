@@ -111,8 +111,8 @@ typedef _Complex double bz_j_c128;
 #define BZ_X __real__ z
 #define BZ_Y __imag__ z
 
-/* Power by NumPy's rules: exponent 0 gives 1; base 0 gives 0 for a positive real
- * exponent and NaN else; small whole exponents multiply; the rest is cpow. */
+/* Power by NumPy's rules: exponent 0 gives 1; base 0 gives 0 for an exponent
+ * whose real part is positive and NaN else; small whole exponents multiply; the rest is cpow. */
 #define BZ_CPOWER(t, f, sx)                                                                        \
 	BZ_FN bz_j_##t bz_x_mul_##t(bz_j_##t a, bz_j_##t b)                                        \
 	{                                                                                          \
@@ -128,8 +128,7 @@ typedef _Complex double bz_j_c128;
 		if (br == 0 && bi == 0)                                                            \
 			return r;                                                                  \
 		if (__real__ a == 0 && __imag__ a == 0)                                            \
-			return br > 0 && bi == 0 ? bz_x_join_##t(0, 0)                             \
-						 : bz_x_join_##t(q / q, q / q);                    \
+			return br > 0 ? bz_x_join_##t(0, 0) : bz_x_join_##t(q / q, q / q);         \
 		if (bi != 0 || !(br > -100 && br < 100) || br != (bz_s_##f)(int)br)                \
 			return __builtin_cpow##sx(a, b);                                           \
 		n = (int)br;                                                                       \

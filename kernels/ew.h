@@ -348,11 +348,11 @@ BZ_PIECES(f64)
 #define BZ_SQRT_f64(v) ((bz_n_f64)__builtin_ia32_sqrtpd512(v, 4))
 #define BZ_SQRT_f32(v) ((bz_n_f32)__builtin_ia32_sqrtps512(v, 4))
 #else
-#define BZ_SQRT_f64(v) __builtin_ia32_sqrtpd512_mask(v, v, -1, 4)
-#define BZ_SQRT_f32(v) __builtin_ia32_sqrtps512_mask(v, v, -1, 4)
+#define BZ_SQRT_f64(v) __builtin_ia32_sqrtpd512_mask(v, v, BZ_ALL8, 4)
+#define BZ_SQRT_f32(v) __builtin_ia32_sqrtps512_mask(v, v, BZ_ALL16, 4)
 #endif
-#define BZ_ROUND_f64(v, mode) __builtin_ia32_rndscalepd_mask(v, mode | 8, v, -1, 4)
-#define BZ_ROUND_f32(v, mode) __builtin_ia32_rndscaleps_mask(v, mode | 8, v, -1, 4)
+#define BZ_ROUND_f64(v, mode) __builtin_ia32_rndscalepd_mask(v, mode | 8, v, BZ_ALL8, 4)
+#define BZ_ROUND_f32(v, mode) __builtin_ia32_rndscaleps_mask(v, mode | 8, v, BZ_ALL16, 4)
 #elif BZ_NATIVE == 32
 #define BZ_SQRT_f64(v)	      __builtin_ia32_sqrtpd256(v)
 #define BZ_SQRT_f32(v)	      __builtin_ia32_sqrtps256(v)

@@ -29,9 +29,9 @@ typedef short bz_x_h8 __attribute__((vector_size(16)));
 #elif defined(__AVX512F__)
 typedef short bz_x_h16 __attribute__((vector_size(32)));
 #define BZ_WIDEN(h)                                                                                \
-	((bz_f32)__builtin_ia32_vcvtph2ps512_mask((bz_x_h16)(h), BZ_SPLAT(f32, 0), -1, 4))
+	((bz_f32)__builtin_ia32_vcvtph2ps512_mask((bz_x_h16)(h), BZ_SPLAT(f32, 0), BZ_ALL16, 4))
 #define BZ_NARROW(f)                                                                               \
-	((bz_f16)__builtin_ia32_vcvtps2ph512_mask(f, 0, (bz_x_h16)BZ_SPLAT(f16, 0), -1))
+	((bz_f16)__builtin_ia32_vcvtps2ph512_mask(f, 0, (bz_x_h16)BZ_SPLAT(f16, 0), 0xffff))
 #else
 typedef float bz_x_f8 __attribute__((vector_size(32)));
 union bz_x_halves {

@@ -193,7 +193,8 @@ static enum status from_head(struct op_sig *s, enum op op, const struct op_arg *
 			     struct err *err)
 {
 	if (!dtype_row(head))
-		return err_set(err, E_DTYPE, "%s: no such type", rows[op].numpy);
+		return err_set(err, E_DTYPE, "%s: no such type",
+			       *rows[op].numpy ? rows[op].numpy : rows[op].id);
 	all(s, (enum dtype)head, (enum dtype)head);
 	if (op == OP_CAST)
 		s->in[0] = arg[0].dtype;

@@ -4,12 +4,15 @@
 In:  a build in build/ (and, with sanitizers, builds made here in build/asan, ...).
 Out: failures in full; a line per part; at the end what failed, by its part; last
      line "N passed, N failed"; exit 1 when anything failed or nothing ran.
+     The counts of each part in build/reports/test.json, or test-long.json: a long run
+     that was interrupted goes on behind the last part that ended, on the same sources.
 
 CTest programs written with Criterion are counted test by test, from the summary
 they print; any other CTest program counts as one; pytest from its JUnit file.
 """
 
 import argparse
+import hashlib
 import json
 import os
 import re
@@ -134,6 +137,9 @@ def pytest_names(suite):
 
 SUITES = ROOT / "tests/python", ROOT / "tests/e2e"
 DEVICE_SAMPLE = 60  # of so many Python tests one runs on the stand-in as well
+LONG_SAMPLE = 6  # and of so many in a long run
+REPORTS = BUILD / "reports"
+CAMPAIGN_MINUTES = 3
 
 
 def pytest(env, long, title="python", folders=SUITES):
@@ -166,8 +172,8 @@ def on_standin(env, long):
     if missing:
         say(f"-- python on cuda:0: skipped, {missing} (deploy/setup.sh gets what is missing)")
         return Count(skipped=1)
-    own = dict(env, BRAZE_TEST_DEVICE="cuda:0", BRAZE_TEST_SAMPLE="1" if long else
-               str(DEVICE_SAMPLE))
+    own = dict(env, BRAZE_TEST_DEVICE="cuda:0",
+               BRAZE_TEST_SAMPLE=str(LONG_SAMPLE if long else DEVICE_SAMPLE))
     return pytest(own, False, "python on cuda:0 of the stand-in", SUITES[:1])
 
 
@@ -210,31 +216,27 @@ def sanitized_daemon(preset, env):
     return total
 
 
-def fuzz(seconds, jobs, env):
-    """libFuzzer targets for a while each, from the saved corpus."""
+def compiled_by_clang(jobs):
+    """The product by the other compiler, warnings as errors."""
     if not shutil.which("clang"):
-        say("-- fuzz: skipped, clang is not installed (deploy/setup.sh does)")
+        say("-- clang: skipped, it is not installed (deploy/setup.sh does)")
         return Count(skipped=1)
-    if not built("fuzz", jobs):
-        return Count(failed=1, what="it does not build")
-    total = Count()
-    for target in sorted((BUILD / "fuzz").rglob("fuzz_*")):
-        if not (target.is_file() and os.access(target, os.X_OK)):
-            continue
-        work = BUILD / "fuzz/corpus" / target.name
-        work.mkdir(parents=True, exist_ok=True)
-        seeds = [p for p in [ROOT / "tests/fuzz/corpus" / target.name.removeprefix("fuzz_")]
-                 if p.is_dir()]
-        done = run([target, f"-max_total_time={seconds}", "-timeout=20", "-rss_limit_mb=4096",
-                    f"-artifact_prefix={work}/", "-print_final_stats=0", "-verbosity=0",
-                    work, *seeds], env=env, capture_output=True, text=True)
-        if done.returncode:
-            sys.stderr.write(done.stderr[-8000:])
-            total.add(Count(failed=1, what=target.name))
-        else:
-            total.add(Count(1))
-    say(f"-- fuzz: {total}, {seconds} s each")
-    return total
+    start = time.monotonic()
+    good = built("clang", jobs)
+    say(f"-- clang: built in {time.monotonic() - start:.0f} s" if good else
+        "-- clang: it does not build")
+    return Count(1) if good else Count(failed=1, what="it does not build")
+
+
+def campaign(minutes, env):
+    """Random programs and packets of a fresh seed; a fuzz target is built where it lacks."""
+    done = run([sys.executable, ROOT / "tests/campaign.py", "--minutes", minutes],
+               stdout=subprocess.PIPE, text=True, env=env)
+    sys.stdout.write(done.stdout)
+    last = re.search(r"^(\d+) passed, (\d+) failed$", done.stdout, re.M)
+    if not last:
+        return Count(failed=1, what=f"it ended with status {done.returncode}")
+    return Count(int(last[1]), int(last[2]), what=done.stdout.split("\n", 1)[0])
 
 
 def bench(env):
@@ -248,31 +250,80 @@ def bench(env):
     return max(run(p, env=env).returncode for p in programs)
 
 
+def parts(arguments, env):
+    """(name, what runs it) of every part, in their order."""
+    long, jobs = arguments.long, arguments.jobs
+    # pytest is counted test by test below, so CTest does not run it as one more.
+    options = ["-j", str(jobs), "-E", "^python$"] + ([] if long else ["-LE", "long|bench"])
+    yield "ctest", lambda: ctest(BUILD, "ctest", options, env)
+    yield "python", lambda: pytest(env, long)
+    yield "python on cuda:0", lambda: on_standin(env, long)
+    if not arguments.quick:
+        yield "asan", lambda: sanitized("asan", jobs, env)
+        yield "clang", lambda: compiled_by_clang(jobs)
+        yield "campaign", lambda: campaign(CAMPAIGN_MINUTES * (4 if long else 1), env)
+    if long:
+        yield "python on the asan daemon", lambda: sanitized_daemon("asan", env)
+        yield "python on the tsan daemon", lambda: (
+            sanitized_daemon("tsan", env) if built("tsan", jobs)
+            else Count(failed=1, what="it does not build"))
+
+
+def sources():
+    """What a result stands for: the commit, and what was changed since."""
+    found = hashlib.sha256()
+    for command in (["rev-parse", "HEAD"], ["diff", "HEAD"], ["status", "--porcelain"]):
+        found.update(run(["git", *command], capture_output=True).stdout)
+    return found.hexdigest()
+
+
+class Report:
+    """The counts of the parts that ended, in a file."""
+
+    def __init__(self, name, resume):
+        self.path = REPORTS / f"{name}.json"
+        self.key, self.parts = sources(), {}
+        if resume and self.path.exists():
+            found = json.loads(self.path.read_text())
+            self.parts = found["parts"] if found["sources"] == self.key else {}
+
+    def kept(self, name):
+        """The part's count of an earlier run in which nothing failed, or None."""
+        row = self.parts.get(name)
+        return None if not row or row["failed"] else Count(row["passed"], 0, row["skipped"])
+
+    def add(self, name, count, seconds):
+        self.parts[name] = {"passed": count.passed, "failed": count.failed,
+                            "skipped": count.skipped, "what": count.names,
+                            "seconds": round(seconds)}
+        REPORTS.mkdir(parents=True, exist_ok=True)
+        self.path.write_text(json.dumps({"sources": self.key, "parts": self.parts}, indent=1))
+
+
 def main():
     parser = argparse.ArgumentParser(description="run braze's tests and count them")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--long", action="store_true", help="long tests, tsan, a minute a fuzzer")
+    parser.add_argument("--long", action="store_true", help="long tests and sanitized daemons, "
+                        "too; goes on where an earlier run of the same sources was stopped")
+    parser.add_argument("--again", action="store_true", help="a long run from its beginning")
     parser.add_argument("--bench", action="store_true", help="benchmarks only")
     parser.add_argument("--quick", action="store_true", help="no sanitizer and no fuzzer")
     arguments = parser.parse_args()
     env = environment()
     if arguments.bench:
         return bench(env)
-
-    # pytest is counted test by test below, so CTest does not run it as one more.
-    jobs = ["-j", str(arguments.jobs), "-E", "^python$"]
+    report = Report("test-long" if arguments.long else "test",
+                    arguments.long and not arguments.again)
     total = Count()
-    total.add(ctest(BUILD, "ctest", jobs + ([] if arguments.long else ["-LE", "long|bench"]), env),
-              "ctest")
-    total.add(pytest(env, arguments.long), "python")
-    total.add(on_standin(env, arguments.long), "python on cuda:0")
-    if not arguments.quick:
-        total.add(sanitized("asan", arguments.jobs, env), "asan")
-        total.add(fuzz(60 if arguments.long else 5, arguments.jobs, env), "fuzz")
-    if arguments.long:
-        total.add(sanitized_daemon("asan", env), "python on the asan daemon")
-        total.add(sanitized_daemon("tsan", env) if built("tsan", arguments.jobs)
-                  else Count(failed=1, what="it does not build"), "python on the tsan daemon")
+    for name, work in parts(arguments, env):
+        count = report.kept(name)
+        if count is not None:
+            say(f"-- {name}: {count}, in an earlier run")
+        else:
+            start = time.monotonic()
+            count = work()
+            report.add(name, count, time.monotonic() - start)
+        total.add(count, name)
     if total.passed + total.failed == 0:
         say("no test ran")
         total.failed = 1

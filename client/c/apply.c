@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "array.h"
-#include "eager.h"
+#include "careful.h"
 #include "lock.h"
 
 #define MAX_ARGS 3
@@ -174,13 +174,23 @@ static enum status general(struct braze_array **out, struct call *c, struct err 
 	return OK;
 }
 
-static enum status apply(struct braze_array **out, struct braze_session *s, int op, int n,
+enum status record_apply(struct braze_array **out, struct braze_session *s, int op, int n,
 			 const braze_arg *arg, struct err *err)
 {
 	struct call c = {.s = s, .op = (enum op)op, .n = n, .arg = arg};
 	enum status st = array_usable(s, err);
 
 	return st ? st : general(out, &c, err);
+}
+
+/* The second look at an op on arrays alone: out of the way of those that need none. */
+static __attribute__((noinline)) int look(braze_array **out, int op, braze_array *a,
+					  braze_array *b, struct err *err)
+{
+	const braze_arg arg[2] = {{.array = a}, {.array = b}};
+	const struct recorded r = {.op = (enum op)op, .n = b ? 2 : 1, .arg = arg};
+
+	return careful_recorded(out, &r, err);
 }
 
 int braze_binary(braze_array **out, int op, braze_array *a, braze_array *b, braze_error *err)
@@ -197,10 +207,10 @@ int braze_binary(braze_array **out, int op, braze_array *a, braze_array *b, braz
 		st = (int)quick(out, (unsigned)op, type, a, b, err_of(err));
 	} else {
 		braze_arg arg[2] = {{.array = a}, {.array = b}};
-		st = (int)apply(out, s, op, 2, arg, err_of(err));
+		st = (int)record_apply(out, s, op, 2, arg, err_of(err));
 	}
 	if (unlikely(s->careful) && !st)
-		st = eager_recorded(out, err_of(err));
+		st = look(out, op, a, b, err_of(err));
 	lock_give(s);
 	return st;
 }
@@ -216,10 +226,10 @@ int braze_unary(braze_array **out, int op, braze_array *a, braze_error *err)
 		st = (int)quick(out, (unsigned)op, type, a, NULL, err_of(err));
 	} else {
 		braze_arg arg = {.array = a};
-		st = (int)apply(out, s, op, 1, &arg, err_of(err));
+		st = (int)record_apply(out, s, op, 1, &arg, err_of(err));
 	}
 	if (unlikely(s->careful) && !st)
-		st = eager_recorded(out, err_of(err));
+		st = look(out, op, a, NULL, err_of(err));
 	lock_give(s);
 	return st;
 }
@@ -251,7 +261,7 @@ static enum status with_number(struct braze_array **out, struct braze_session *s
 	enum status st;
 
 	if (unlikely(type == DTYPE_NONE))
-		return apply(out, s, op, 2, args, err);
+		return record_apply(out, s, op, 2, args, err);
 	st = record_use(a, err);
 	if (likely(!st))
 		st = record_room(s, 2, 1, err);
@@ -292,9 +302,11 @@ int braze_apply(braze_array **out, braze_session *s, int op, int nargs, const br
 	lock_take(s);
 	bool mixed = nargs == 2 && !args[0].array != !args[1].array;
 	int st = (int)(mixed ? with_number(out, s, op, args, err_of(err))
-			     : apply(out, s, op, nargs, args, err_of(err)));
-	if (unlikely(s->careful) && !st)
-		st = eager_recorded(out, err_of(err));
+			     : record_apply(out, s, op, nargs, args, err_of(err)));
+	if (unlikely(s->careful) && !st) {
+		const struct recorded r = {(enum op)op, (unsigned)nargs, args, 0, false};
+		st = careful_recorded(out, &r, err_of(err));
+	}
 	lock_give(s);
 	return st;
 }

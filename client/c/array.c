@@ -9,6 +9,7 @@
 
 #include "lock.h"
 #include "session.h"
+#include "watch.h"
 
 #define SLAB 256 /* handles or buffers allocated at once */
 
@@ -73,6 +74,8 @@ void array_drop_buffer(struct braze_session *s, struct buffer *b)
 {
 	if (--b->refs)
 		return;
+	if (unlikely(b->watch))
+		watch_put(s, b, NULL);
 	b->next = s->free_buffers;
 	s->free_buffers = b;
 }

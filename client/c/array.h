@@ -62,6 +62,12 @@ enum status array_view(struct braze_array **out, struct braze_array *a, const st
 		       struct err *err) MUST_USE;
 /* Give the handle back; its DROP is recorded.  Recorder lock held. */
 void array_release(struct braze_array *a);
+/* One holder less.  Recorder lock held. */
+static inline void array_unref(struct braze_array *a)
+{
+	if (atomic_fetch_sub_explicit(&a->refs, 1, memory_order_acq_rel) == 1)
+		array_release(a);
+}
 /* Check ndim and copy the extents; E_LIMIT or E_INVALID. */
 enum status array_shape(struct shape *out, int ndim, const int64_t *shape,
 			struct err *err) MUST_USE;

@@ -59,6 +59,7 @@ enum braze_dtype {
 #define BRAZE_OK	    0
 #define BRAZE_E_TIMEOUT	    20
 #define BRAZE_E_FORKED	    22
+#define BRAZE_E_FLOATING    27
 #define BRAZE_E_INTERRUPTED 100 /* a wait's check callback asked to stop */
 
 typedef struct braze_error {
@@ -223,6 +224,30 @@ BRAZE_API int braze_gather(braze_array **out, braze_array *a, int n, const int *
 /* A number, not 0, for the place in the program that takes from now on: the message of a
  * wrong place ends with " at site <number>".  A property of the session. */
 BRAZE_API void braze_set_site(braze_session *s, uint32_t site);
+
+/* ---- Floating-point errors ---- */
+
+#define BRAZE_DIVIDE	1u /* a finite number divided by zero, the logarithm of zero, ... */
+#define BRAZE_OVERFLOW	2u /* infinity from finite numbers */
+#define BRAZE_UNDERFLOW 4u /* a result below the normal numbers that lost digits */
+#define BRAZE_INVALID	8u /* a NaN from operands that were none */
+
+typedef struct braze_report {
+	unsigned error;	  /* one of the four */
+	unsigned all;	  /* all that the operation met, of those it was checked for */
+	const char *text; /* "divide by zero", "overflow", "underflow", "invalid value" */
+	const char *op;	  /* NumPy's name; "reduce" for sums and products, "cast" */
+	uint32_t site, tag; /* the watcher's (braze_fast.h), else 0 */
+} braze_report;
+/* Told of errors inside the call that reads; it must not call the library. */
+typedef void braze_report_fn(void *data, const braze_report *r);
+/* From now on check operations for these classes, as NumPy would report them.  Whoever
+ * reads a value that an operation with a `raise` error led to gets BRAZE_E_FLOATING, each
+ * time; errors of `report` are told once, to the first reader, who gets the value.
+ * Both 0: check nothing more.  What was recorded keeps its checks.  Costs some
+ * operations for each that is checked, and nothing else. */
+BRAZE_API void braze_watch_errors(braze_session *s, unsigned raise, unsigned report,
+				  braze_report_fn *tell, void *data);
 
 /* Result type and shape of braze_apply without recording it. */
 BRAZE_API int braze_infer(int *dtype, int *ndim, int64_t *shape, int op, int nargs,

@@ -18,11 +18,13 @@ extern "C" {
  * on its arrays and futures; the library lets go of it while it waits: leave
  * gives it up and returns a token, enter takes it back.  Both NULL: one thread
  * alone uses the session and nothing is to be given up.  A check callback runs
- * between leave and enter. */
+ * between leave and enter; `check`, if there is one, is that of waits whose call
+ * has none: those of operations that are recorded eagerly. */
 struct braze_owner {
 	void *(*leave)(void *data);
 	void (*enter)(void *data, void *token);
 	void *data;
+	braze_check_fn *check;
 };
 
 /* Replace the session's lock by the caller's; NULL puts the session's own lock
@@ -33,6 +35,18 @@ BRAZE_API void braze_set_owner(braze_session *s, const struct braze_owner *owner
 BRAZE_API int braze_unary(braze_array **out, int op, braze_array *a, braze_error *err);
 BRAZE_API int braze_binary(braze_array **out, int op, braze_array *a, braze_array *b,
 			   braze_error *err);
+
+/* braze_watch_errors for a binding in which each thread or context has its own wishes:
+ * asked after every operation that could make an error, with the lock held.  site: a
+ * place in the program, which messages name " at site <number>"; tag: for the report. */
+typedef struct braze_watch {
+	unsigned raise, report;
+	uint32_t site, tag;
+} braze_watch;
+typedef void braze_watcher_fn(void *data, braze_watch *now);
+/* ask NULL: check nothing more; tell hears of what was recorded all the same. */
+BRAZE_API void braze_set_watcher(braze_session *s, braze_watcher_fn *ask, braze_report_fn *tell,
+				 void *data);
 
 /* A number that tells this array from a later one in the same memory; 0 when the
  * array was released.  For bindings whose handles may be copied unseen; valid as

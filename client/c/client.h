@@ -27,7 +27,7 @@
 #define RECORD_BYTES (LIMIT_PACKET_BYTES - 4096)
 #define DTYPE_NONE   255u	/* in an op's head: no type wanted */
 #define WAIT_SLICE   50		/* ms between two looks at signals and the check */
-#define WAIT_CANCEL  250	/* ms to wait for the answer to a Cancel */
+#define WAIT_CANCEL  150	/* ms to wait for the answer to a Cancel */
 #define IMM_OPERAND  (1u << 31) /* an `in` word that announces an immediate */
 #define IMM_WEAK     (1u << 8)
 
@@ -49,6 +49,7 @@ struct buffer {
 	_Atomic uint64_t stored; /* S to write: version at the extent, 0 for none */
 	_Atomic uint64_t offset; /* S to write: of the extent in the arena */
 	uint64_t bytes;
+	struct watch_set *watch; /* errors that its readers hear of (watch.h), or NULL */
 };
 
 struct braze_array {
@@ -81,6 +82,7 @@ struct braze_future {
 	bool waited;		/* counted as a round trip */
 	struct err err;		/* S: first failure */
 	uint64_t offset, bytes; /* S: answer to a fence or a lease */
+	struct watch_set *watch; /* of what was demanded */
 	unsigned n;
 	struct ticket_item item[];
 };
@@ -89,12 +91,31 @@ struct lease {
 	uint64_t next, end; /* offsets in the arena */
 };
 
+/* Why a recorded op needs a second look. */
+enum careful {
+	CAREFUL_EAGER = 1,  /* eager or unfused */
+	CAREFUL_CHECK = 2,  /* ops may be checked for floating-point errors */
+	CAREFUL_WATCHED = 4 /* some buffer carries watches */
+};
+
+/* Floating-point errors: what is asked for, and what is open (watch.h). */
+struct watching {
+	struct braze_watch now; /* of every op, unless ask tells it */
+	braze_watcher_fn *ask;
+	braze_report_fn *tell;
+	void *data;
+	uint64_t serial, carriers; /* watches made; buffers that carry a set */
+	struct watch **open;	   /* with flags that are not known */
+	unsigned nopen, cap, fresh;
+	struct braze_future *asked; /* for the flags of the open ones */
+};
+
 struct braze_session {
 	/* What recording touches. */
 	_Atomic uint32_t lock;	/* lock.h */
 	uint32_t owned;		/* the owner's lock guards us */
 	_Atomic uint32_t state; /* enum status that ends every call; 0 while alive */
-	uint32_t careful;	/* eager or unfused: no fast path */
+	uint32_t careful;	/* enum careful; 0: no second look */
 	unsigned nops, nin, nimm;
 	unsigned nfree_ids;
 	uint32_t next_id;
@@ -116,6 +137,7 @@ struct braze_session {
 	unsigned flags, hello_flags;
 	uint32_t device; /* of the ops recorded now, as the wire has it */
 	uint32_t site;	 /* braze_set_site */
+	struct watching watching;
 	uint32_t ndevice;
 	char device_name[LIMIT_DEVICES][LIMIT_DEVICE_NAME];
 	uint64_t seq, tickets;

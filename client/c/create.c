@@ -4,7 +4,7 @@
 
 #include "array.h"
 #include "copy.h"
-#include "eager.h"
+#include "careful.h"
 #include "lease.h"
 #include "lock.h"
 
@@ -157,6 +157,14 @@ static enum status create(struct braze_array **out, struct braze_session *s, enu
 	return OK;
 }
 
+enum status record_number(struct braze_array **out, struct braze_session *s, int dtype,
+			  const braze_scalar *value, struct err *err)
+{
+	const struct shape none = {0};
+
+	return create(out, s, OP_FULL, dtype, &none, value, 1, err);
+}
+
 static int lazy(struct braze_array **out, struct braze_session *s, enum op op, int dtype, int ndim,
 		const int64_t *dims, const braze_scalar *value, int n, struct err *err)
 {
@@ -166,8 +174,10 @@ static int lazy(struct braze_array **out, struct braze_session *s, enum op op, i
 	int st = (int)check_new(&shape, s, dtype, ndim, dims, err);
 	if (!st)
 		st = (int)create(out, s, op, dtype, &shape, value, n, err);
-	if (s->careful && !st)
-		st = eager_recorded(out, err);
+	if (s->careful && !st) {
+		const struct recorded r = {.op = op};
+		st = careful_recorded(out, &r, err);
+	}
 	lock_give(s);
 	return st;
 }

@@ -8,6 +8,7 @@
 #include "future.h"
 #include "lock.h"
 #include "ticket.h"
+#include "watch.h"
 #include "wire.h"
 
 static void *address(const struct braze_array *a)
@@ -26,7 +27,8 @@ static enum status readable(const struct braze_array *a, struct err *err)
 int braze_is_stored(const braze_array *a)
 {
 	lock_take(a->session);
-	int r = future_stored(a);
+	int r = future_stored(a) &&
+		(likely(!a->buf->watch) || watch_known(a->session, a->buf->watch));
 	lock_give(a->session);
 	return r;
 }
@@ -105,6 +107,8 @@ static int fence(struct braze_array *a, braze_check_fn *check, void *data, struc
 		st = (int)err_set(err, E_READONLY, "a snapshot may not be written");
 	if (!st && (b->flags & BUF_FRESH))
 		b->flags = (b->flags & ~(uint32_t)BUF_FRESH) | BUF_HOST;
+	if (!st && unlikely(b->watch))
+		st = future_value(a, check, data, err);
 	while (!st && !(b->flags & BUF_HOST))
 		st = ask_fence(a, check, data, err);
 	return st;
@@ -147,6 +151,8 @@ static enum status snapshot(struct braze_array **out, struct braze_array *a, str
 	struct buffer *b = array_take_buffer(s, a->buf->bytes);
 	struct braze_array *r = array_take(s, b);
 	b->flags = BUF_READONLY;
+	if (unlikely(a->buf->watch))
+		watch_share(s, b, a->buf);
 	if (future_stored(a)) {
 		atomic_store(&b->offset, atomic_load(&a->buf->offset));
 		atomic_store(&b->stored, b->version);

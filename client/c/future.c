@@ -8,6 +8,7 @@
 #include "lock.h"
 #include "session.h"
 #include "ticket.h"
+#include "watch.h"
 #include "wire.h"
 
 /* Send the demands of f, LIMIT_DEMAND_IDS at a time. */
@@ -28,23 +29,60 @@ static enum status send_demands(struct braze_future *f, const uint32_t *id, stru
 	return st;
 }
 
+/* The arrays' watches in one set. */
+static enum status watches_of(struct watch_set **set, int n, braze_array *const *arrays,
+			      struct err *err)
+{
+	struct braze_session *s = arrays[0]->session;
+	enum status st = OK;
+
+	for (int i = 0; i < n && !st; i++)
+		if (arrays[i]->session == s && unlikely(arrays[i]->buf->watch))
+			st = watch_unite(s, set, arrays[i]->buf->watch, err);
+	return st;
+}
+
+static void ask(struct braze_future *f, uint32_t *id, const struct braze_array *a)
+{
+	if (future_stored(a))
+		return;
+	id[f->n] = a->id;
+	f->item[f->n++] = (struct ticket_item){a->buf, a->buf->version};
+	a->buf->refs++;
+}
+
+/* Fill f with what is not stored of the arrays and of their watches' flags. */
+static enum status ask_all(struct braze_future *f, uint32_t *id, int n, braze_array *const *arrays,
+			   struct err *err)
+{
+	for (int i = 0; i < n; i++) {
+		if (arrays[i]->session != f->session)
+			return err_set(err, E_INVALID, "array %d belongs to another session", i);
+		ask(f, id, arrays[i]);
+	}
+	for (uint32_t i = 0; f->watch && i < f->watch->n; i++)
+		for (int k = 0; k < WATCH_CLASSES; k++)
+			if (f->watch->of[i]->flag[k])
+				ask(f, id, f->watch->of[i]->flag[k]);
+	return OK;
+}
+
 enum status future_demand(struct braze_future **out, int n, braze_array *const *arrays,
 			  struct err *err)
 {
 	struct braze_session *s = arrays[0]->session;
-	struct braze_future *f = ticket_create(s, TICKET_DEMAND, (unsigned)n, err);
-	uint32_t few[16], *id = n <= 16 ? few : malloc((size_t)n * sizeof(*id));
-	enum status st = f && id ? OK : err_set(err, E_NOMEM, "no memory to demand %d arrays", n);
+	struct watch_set *set = NULL;
+	enum status st = watches_of(&set, n, arrays, err);
+	unsigned most = (unsigned)n + (set ? set->n * WATCH_CLASSES : 0);
+	struct braze_future *f = st ? NULL : ticket_create(s, TICKET_DEMAND, most, err);
+	uint32_t few[16], *id = most <= 16 ? few : malloc(most * sizeof(*id));
 
-	for (int i = 0; i < n && !st; i++) {
-		struct braze_array *a = arrays[i];
-		if (a->session != s)
-			st = err_set(err, E_INVALID, "array %d belongs to another session", i);
-		else if (!future_stored(a)) {
-			id[f->n] = a->id;
-			f->item[f->n++] = (struct ticket_item){a->buf, a->buf->version};
-			a->buf->refs++;
-		}
+	if (!f || !id) {
+		st = st ? st : err_set(err, E_NOMEM, "no memory to demand %u arrays", most);
+		watch_forget(s, set);
+	} else {
+		f->watch = set;
+		st = ask_all(f, id, n, arrays, err);
 	}
 	if (!st && f->n) {
 		ticket_open(f, (f->n + LIMIT_DEMAND_IDS - 1) / LIMIT_DEMAND_IDS);
@@ -60,10 +98,28 @@ enum status future_demand(struct braze_future **out, int n, braze_array *const *
 	return st;
 }
 
+/* Is a's present value there, and what is to be told before it? */
+static bool ready(struct braze_array *a)
+{
+	return future_stored(a) &&
+	       (likely(!a->buf->watch) || watch_known(a->session, a->buf->watch));
+}
+
+/* The watches of a buffer are known: tell them; the buffer carries those that raise. */
+static int tell(struct braze_array *a, struct err *err)
+{
+	struct buffer *b = a->buf;
+	int st = (int)watch_tell(a->session, b->watch, err);
+
+	if (!st)
+		watch_put(a->session, b, NULL);
+	return st;
+}
+
 int future_value(struct braze_array *a, braze_check_fn *check, void *data, struct err *err)
 {
 	/* Again when another thread wrote to the buffer while this one waited. */
-	while (!future_stored(a)) {
+	while (!ready(a)) {
 		struct braze_future *f = NULL;
 		int st = (int)array_usable(a->session, err);
 		if (!st)
@@ -74,7 +130,17 @@ int future_value(struct braze_array *a, braze_check_fn *check, void *data, struc
 		if (st)
 			return st;
 	}
-	return 0;
+	return likely(!a->buf->watch) ? 0 : tell(a, err);
+}
+
+int future_wait(struct braze_future *f, int timeout_ms, braze_check_fn *check, void *data,
+		struct err *err)
+{
+	int st = wire_wait(f, timeout_ms, check, data, err);
+
+	if (!st && f->watch && watch_known(f->session, f->watch))
+		st = (int)watch_tell(f->session, f->watch, err);
+	return st;
 }
 
 int braze_demand(braze_future **out, int n, braze_array *const *arrays, braze_error *error)
@@ -100,7 +166,7 @@ int braze_wait(braze_future *f, int timeout_ms, braze_check_fn *check, void *dat
 	if (s->forked)
 		return (int)wire_dead(s, err_of(error));
 	lock_take(s);
-	int st = wire_wait(f, timeout_ms, check, data, err_of(error));
+	int st = future_wait(f, timeout_ms, check, data, err_of(error));
 	lock_give(s);
 	return st;
 }

@@ -17,7 +17,11 @@ static inline bool future_stored(const struct braze_array *a)
  * recorded before.  Recorder lock held. */
 enum status future_demand(struct braze_future **out, int n, braze_array *const *arrays,
 			  struct err *err) MUST_USE;
-/* Wait until a's present value is stored.  Recorder lock held, but not meanwhile. */
+/* Wait for f, and tell what its arrays are watched for. */
+int future_wait(struct braze_future *f, int timeout_ms, braze_check_fn *check, void *data,
+		struct err *err);
+/* Wait until a's present value is stored, and tell what it is watched for.  Recorder lock
+ * held, but not meanwhile. */
 int future_value(struct braze_array *a, braze_check_fn *check, void *data, struct err *err);
 
 #endif

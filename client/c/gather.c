@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "array.h"
-#include "eager.h"
+#include "careful.h"
 #include "lock.h"
 
 /* How the places of one call are combined. */
@@ -99,8 +99,11 @@ static int checked(braze_array **out, braze_array *a, int64_t size, int axis, br
 
 	lock_take(s);
 	int st = (int)record_index(out, s, a, size, axis, err_of(err));
-	if (s->careful && !st)
-		st = eager_recorded(out, err_of(err));
+	if (s->careful && !st) {
+		const braze_arg arg = {.array = a};
+		const struct recorded r = {.op = OP_INDEX, .n = 1, .arg = &arg};
+		st = careful_recorded(out, &r, err_of(err));
+	}
 	lock_give(s);
 	return st;
 }
@@ -320,8 +323,11 @@ static int take(braze_array **out, braze_array *source, braze_array *place,
 
 	lock_take(s);
 	int st = (int)record_take(out, source, place, shape, err_of(err));
-	if (s->careful && !st)
-		st = eager_recorded(out, err_of(err));
+	if (s->careful && !st) {
+		const braze_arg arg[2] = {{.array = source}, {.array = place}};
+		const struct recorded r = {.op = OP_TAKE, .n = 2, .arg = arg};
+		st = careful_recorded(out, &r, err_of(err));
+	}
 	lock_give(s);
 	return st;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* client/c/reduce.c - reductions, matrix products, casts, copies and assignment. */
 #include "array.h"
-#include "eager.h"
+#include "careful.h"
 #include "lock.h"
 
 /* NumPy refuses what has no first element to start from. */
@@ -34,7 +34,7 @@ static enum status check_reduce(int op, const struct braze_array *a, unsigned ax
 	return array_usable(a->session, err);
 }
 
-static enum status reduce(struct braze_array **out, int op, struct braze_array *a, unsigned axes,
+enum status record_reduce(struct braze_array **out, int op, struct braze_array *a, unsigned axes,
 			  int keepdims, int dtype, struct err *err)
 {
 	struct braze_session *s = a->session;
@@ -70,9 +70,12 @@ int braze_reduce(braze_array **out, int op, braze_array *a, unsigned axes, int k
 	struct braze_session *s = a->session;
 
 	lock_take(s);
-	int st = (int)reduce(out, op, a, axes, keepdims, dtype, err_of(err));
-	if (s->careful && !st)
-		st = eager_recorded(out, err_of(err));
+	int st = (int)record_reduce(out, op, a, axes, keepdims, dtype, err_of(err));
+	if (s->careful && !st) {
+		const braze_arg arg = {.array = a};
+		const struct recorded r = {(enum op)op, 1, &arg, axes, keepdims != 0};
+		st = careful_recorded(out, &r, err_of(err));
+	}
 	lock_give(s);
 	return st;
 }
@@ -114,13 +117,16 @@ int braze_matmul(braze_array **out, braze_array *a, braze_array *b, braze_error 
 
 	lock_take(s);
 	int st = (int)matmul(out, a, b, err_of(err));
-	if (s->careful && !st)
-		st = eager_recorded(out, err_of(err));
+	if (s->careful && !st) {
+		const braze_arg arg[2] = {{.array = a}, {.array = b}};
+		const struct recorded r = {.op = OP_MATMUL, .n = 2, .arg = arg};
+		st = careful_recorded(out, &r, err_of(err));
+	}
 	lock_give(s);
 	return st;
 }
 
-static enum status cast(struct braze_array **out, struct braze_array *a, unsigned dtype,
+enum status record_cast(struct braze_array **out, struct braze_array *a, unsigned dtype,
 			struct err *err)
 {
 	struct braze_session *s = a->session;
@@ -148,9 +154,12 @@ int braze_cast(braze_array **out, braze_array *a, int dtype, braze_error *err)
 	struct braze_session *s = a->session;
 
 	lock_take(s);
-	int st = (int)cast(out, a, (unsigned)dtype, err_of(err));
-	if (s->careful && !st)
-		st = eager_recorded(out, err_of(err));
+	int st = (int)record_cast(out, a, (unsigned)dtype, err_of(err));
+	if (s->careful && !st) {
+		const braze_arg arg = {.array = a};
+		const struct recorded r = {.op = OP_CAST, .n = 1, .arg = &arg};
+		st = careful_recorded(out, &r, err_of(err));
+	}
 	lock_give(s);
 	return st;
 }
@@ -245,7 +254,7 @@ int braze_assign(braze_array *dst, braze_arg src, braze_error *err)
 	lock_take(s);
 	int st = (int)assign(dst, &src, err_of(err));
 	if (s->careful && !st)
-		st = eager_written(dst, err_of(err));
+		st = careful_assigned(dst, &src, err_of(err));
 	lock_give(s);
 	return st;
 }

@@ -17,6 +17,7 @@
 #include "connect.h"
 #include "lock.h"
 #include "ticket.h"
+#include "watch.h"
 #include "wire.h"
 
 #define CONNECT_TRIES 3 /* a daemon that ends when idle may close on us */
@@ -125,6 +126,7 @@ static void destroy(struct braze_session *s)
 		free(s->slabs[i]);
 	free(s->slabs);
 	free(s->free_ids);
+	watch_end(s);
 	pthread_mutex_destroy(&s->sock);
 	pthread_cond_destroy(&s->wake);
 	free(s);
@@ -137,11 +139,6 @@ void session_unlock(struct braze_session *s)
 	lock_give(s);
 	if (unlikely(last))
 		destroy(s);
-}
-
-static void set_careful(struct braze_session *s)
-{
-	s->careful = (s->flags & BRAZE_EAGER) || (s->flags & ~s->hello_flags & BRAZE_UNFUSED);
 }
 
 static const char *wanted_device(void)
@@ -190,7 +187,7 @@ static enum status try_connect(struct braze_session **out, const struct braze_op
 		connect_reap(child);
 		return st;
 	}
-	set_careful(s);
+	watch_set_careful(s);
 	*out = s;
 	return OK;
 }
@@ -227,6 +224,8 @@ void braze_close(braze_session *s)
 		wire_die(s, &e);
 		shutdown(s->fd, SHUT_RDWR);
 	}
+	if (!s->forked)
+		watch_close(s);
 	s->closed = true;
 	s->child = 0;
 	s->refs--;
@@ -251,7 +250,7 @@ unsigned braze_set_flags(braze_session *s, unsigned flags)
 	lock_take(s);
 	unsigned old = s->flags;
 	s->flags = flags & (BRAZE_EAGER | BRAZE_UNFUSED);
-	set_careful(s);
+	watch_set_careful(s);
 	lock_give(s);
 	return old;
 }

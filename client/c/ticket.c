@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "array.h"
+#include "watch.h"
 
 struct braze_future *ticket_create(struct braze_session *s, enum ticket_kind kind, unsigned n,
 				   struct err *err)
@@ -58,6 +59,7 @@ void ticket_destroy(struct braze_future *f)
 	pthread_mutex_unlock(&s->sock);
 	for (unsigned i = 0; i < f->n; i++)
 		array_drop_buffer(s, f->item[i].buf);
+	watch_forget(s, f->watch);
 	free(f);
 	s->refs--;
 }

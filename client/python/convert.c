@@ -33,6 +33,8 @@ int convert_init(void)
 	core.np_generic = PyObject_GetAttrString(np, "generic");
 	core.np_array = PyObject_GetAttrString(np, "array");
 	core.np_empty = PyObject_GetAttrString(np, "empty");
+	if (foreign_init(np))
+		goto out;
 	ctor = PyObject_GetAttrString(np, "dtype");
 	for (int d = 0; ctor && d < N_DTYPES; d++) {
 		core.dtypes[d] = PyObject_CallFunction(ctor, "s", names[d]);
@@ -40,6 +42,7 @@ int convert_init(void)
 			break;
 		core.types[d] = PyObject_GetAttrString(core.dtypes[d], "type");
 	}
+out:
 	Py_XDECREF(ctor);
 	Py_DECREF(np);
 	return PyErr_Occurred() ? -1 : 0;
@@ -258,16 +261,15 @@ int convert_operand(struct operand *out, PyObject *o)
 	}
 	if (python_number(&out->arg.scalar, o))
 		return 1;
-	if (PyObject_IsInstance(o, core.np_generic) == 1) {
+	if (foreign_plain(o)) {
+		rc = from_numpy(&out->own, o);
+	} else if (PyObject_IsInstance(o, core.np_generic) == 1) {
 		dtype = convert_dtype_of(o);
 		if (dtype < 0)
 			return 0;
 		out->arg.scalar = (braze_scalar){.dtype = dtype};
 		return load_buffer(o, dtype, out->arg.scalar.bits) ? -1 : 1;
-	}
-	if (PyObject_IsInstance(o, core.np_ndarray) == 1) {
-		rc = from_numpy(&out->own, o);
-	} else if (PyList_Check(o) || PyTuple_Check(o)) {
+	} else if (PyList_CheckExact(o) || PyTuple_CheckExact(o)) {
 		PyObject *a = PyObject_CallFunctionObjArgs(core.np_array, o, NULL);
 
 		if (!a)
@@ -368,17 +370,17 @@ int convert_cast(struct operand *out, PyObject *o, int dtype)
 	return rc;
 }
 
-/* As NumPy writes one element, with its exceptions and warnings. */
-static int scalar_by_numpy(braze_scalar *out, PyObject *o, int dtype)
+int convert_element(braze_scalar *out, PyObject *o, int dtype)
 {
-	PyObject *none = PyTuple_New(0), *cell = NULL;
+	PyObject *zero = PyLong_FromLong(0), *one = PyLong_FromLong(1), *cell = NULL;
 	int rc = -1;
 
-	if (none)
-		cell = PyObject_CallFunctionObjArgs(core.np_empty, none, core.dtypes[dtype], NULL);
-	if (cell && !PyObject_SetItem(cell, none, o) && !load_buffer(cell, dtype, out->bits))
+	if (zero && one)
+		cell = PyObject_CallFunctionObjArgs(core.np_empty, one, core.dtypes[dtype], NULL);
+	if (cell && !PyObject_SetItem(cell, zero, o) && !load_buffer(cell, dtype, out->bits))
 		rc = 1;
-	Py_XDECREF(none);
+	Py_XDECREF(zero);
+	Py_XDECREF(one);
 	Py_XDECREF(cell);
 	return rc;
 }
@@ -425,7 +427,7 @@ int convert_scalar_as(braze_scalar *out, PyObject *o, int dtype)
 		PyErr_Clear();
 		Py_INCREF(o);
 	}
-	rc = scalar_by_numpy(out, o, dtype);
+	rc = convert_element(out, o, dtype);
 	Py_DECREF(o);
 	return rc;
 }
@@ -531,7 +533,7 @@ int convert_getbuffer(PyObject *self, Py_buffer *view, int flags)
 	}
 	if (check_order(e->snap, flags))
 		goto fail;
-	data = wait_data(e->snap);
+	data = wait_export(e->snap);
 	if (!data)
 		goto fail;
 	n = braze_ndim(e->snap);

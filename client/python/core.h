@@ -25,6 +25,7 @@
 #define E_OVERFLOW     7
 #define E_UNSUPPORTED  10
 #define E_LIMIT	       12
+#define E_FLOATING     BRAZE_E_FLOATING
 #define FREELIST_LIMIT 256
 /* Element writes recorded as operations before the buffer is fenced. */
 #define RECORDED_WRITES 16
@@ -95,7 +96,13 @@ struct core {
 	PyObject *cast;	   /* (value, dtype): NumPy's same-kind cast of a foreign type */
 	PyObject *sites;   /* places in the program that take, in the order of their numbers */
 	PyObject *site_of; /* and their numbers */
-	int locked;	   /* arrays inside braze.host(): recording on them is refused */
+	/* Floating-point errors (watch.c). */
+	PyObject *errstate; /* what is asked for here: () -> (raise, report, tag) or None */
+	PyObject *told;	    /* (error, all, text, op, place or None, tag): act on it */
+	PyObject *package;  /* prefix of the file names that are no user's */
+	int watching;	    /* somebody asks for something */
+	unsigned reports;   /* not acted on yet */
+	int locked;	    /* arrays inside braze.host(): recording on them is refused */
 	struct host_block *blocks;
 };
 extern struct core core; /* one per process; see module.c */
@@ -136,6 +143,9 @@ int wait_raise(const braze_error *err);
 int wait_check_signals(void *data);
 /* Address of element [0,..,0]; waits without the interpreter lock. */
 const void *wait_data(braze_array *h);
+/* The same for an export, whose exception the caller may drop: NumPy does, and asks for
+ * the bytes in another way.  What a signal handler raised is then raised again. */
+const void *wait_export(braze_array *h);
 void *wait_fence(braze_array *h);
 /* The session, connected now if need be; NULL with an exception set. */
 braze_session *wait_session(void);
@@ -152,13 +162,16 @@ void convert_load(int dtype, const void *src, uint64_t bits[2]);
 void convert_store(int dtype, const uint64_t bits[2], void *dst);
 PyObject *convert_number(int dtype, const uint64_t bits[2]);
 PyObject *convert_npscalar(int dtype, const uint64_t bits[2]);
-/* 1: converted; 0: not something braze computes with; -1: exception. */
+/* 1: converted; 0: not something braze computes with (a subclass of numpy.ndarray is
+ * not); -1: exception. */
 int convert_operand(struct operand *out, PyObject *o);
 void operand_finish(struct operand *x);
 /* As an array (numbers become 0-d): 1, 0 or -1 as above. */
 int convert_array(braze_array **out, PyObject *o);
 /* A Python or NumPy scalar as a value of dtype, by NumPy's casting: 1, 0, -1. */
 int convert_scalar_as(braze_scalar *out, PyObject *o, int dtype);
+/* As NumPy writes one element, with its exceptions and warnings: 1 or -1. */
+int convert_element(braze_scalar *out, PyObject *o, int dtype);
 /* What has a type that braze lacks, cast by NumPy's same-kind rule; 1, or -1 with
  * NumPy's exception set. */
 int convert_cast(struct operand *out, PyObject *o, int dtype);
@@ -174,7 +187,36 @@ PyObject *number_apply(int op, PyObject *const *args, Py_ssize_t nargs);
 PyObject *number_compare(PyObject *a, PyObject *b, int how);
 PyObject *number_fallback(const char *name, PyObject *const *args, Py_ssize_t nargs);
 
+/* foreign.c */
+extern PyMethodDef foreign_methods[];
+int foreign_init(PyObject *numpy);
+/* An array of NumPy's that is data and nothing else: no subclass with a meaning of its own. */
+bool foreign_plain(PyObject *o);
+/* Neither a number nor data of braze's, NumPy's or Python's own. */
+bool foreign_is(PyObject *o);
+/* Does NumPy leave `self op o` to o?  self is an array of ours. */
+bool foreign_outranks(PyObject *o, PyObject *self, bool inplace);
+/* scalar.c */
+extern PyMethodDef scalar_methods[];
+/* self.__class__: what isinstance() sees besides the type. */
+PyObject *scalar_class(PyObject *self, void *closure);
+/* Is a * b a list or string, repeated? */
+bool scalar_repeats(PyObject *a, PyObject *b);
+PyObject *scalar_index(PyObject *self);
+/* watch.c */
+extern PyMethodDef watch_methods[];
+/* A new session: it asks us. */
+void watch_session(braze_session *s);
+/* Act on the reports that reads brought; -1 with an exception set. */
+int watch_act(void);
+static inline int watch_reports(void)
+{
+	return __builtin_expect(core.reports != 0, 0) ? watch_act() : 0;
+}
+
 /* gather.c */
+/* The number of a place "file:line" in the program; 0: there are too many. */
+long gather_site(PyObject *text);
 extern PyMethodDef gather_methods[];
 /* "...: file:line" for the message of a wrong place; NULL: it names no known site. */
 PyObject *gather_message(const char *text);

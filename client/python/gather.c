@@ -91,29 +91,34 @@ static PyObject *take_along(PyObject *mod, PyObject *args)
 	return p ? made(braze_take_along(&out, h, p, axis, mode, &err), &out, &err) : NULL;
 }
 
+long gather_site(PyObject *text)
+{
+	PyObject *number = NULL;
+	long n = 0;
+
+	if (!core.sites && (!(core.site_of = PyDict_New()) || !(core.sites = PyList_New(0))))
+		return 0;
+	number = PyDict_GetItemWithError(core.site_of, text);
+	if (number)
+		return PyLong_AsLong(number);
+	if (PyErr_Occurred() || PyList_Size(core.sites) >= SITES)
+		return 0;
+	n = (long)PyList_Size(core.sites) + 1;
+	number = PyLong_FromLong(n);
+	if (!number || PyDict_SetItem(core.site_of, text, number) ||
+	    PyList_Append(core.sites, text))
+		n = 0;
+	Py_XDECREF(number);
+	return n;
+}
+
 /* site(text): what follows was asked for there */
 static PyObject *site(PyObject *mod, PyObject *text)
 {
 	braze_session *s = wait_session();
-	PyObject *number = NULL;
-	long n = 0;
+	long n = s ? gather_site(text) : 0;
 
-	if (!s)
-		return NULL;
-	if (!core.sites && (!(core.site_of = PyDict_New()) || !(core.sites = PyList_New(0))))
-		return NULL;
-	number = PyDict_GetItemWithError(core.site_of, text);
-	if (number) {
-		n = PyLong_AsLong(number);
-	} else if (!PyErr_Occurred() && PyList_Size(core.sites) < SITES) {
-		n = (long)PyList_Size(core.sites) + 1;
-		number = PyLong_FromLong(n);
-		if (!number || PyDict_SetItem(core.site_of, text, number) ||
-		    PyList_Append(core.sites, text))
-			n = 0;
-		Py_XDECREF(number);
-	}
-	if (PyErr_Occurred())
+	if (!s || PyErr_Occurred())
 		return NULL;
 	braze_set_site(s, (uint32_t)n);
 	Py_RETURN_NONE;

@@ -22,16 +22,13 @@ static bool is_int(PyObject *o)
 {
 	if (PyLong_CheckExact(o))
 		return true;
-	if (PyBool_Check(o) || !PyIndex_Check(o))
-		return false;
-	/* A pending 0-d array is taken at, not waited for; a scalar is its value. */
+	/* A scalar is its value; an array of no axes is taken at, which gives a copy. */
 	if (nd_check(o))
-		return type_ndim(o) == 0 && type_dtype(o) >= BRAZE_INT8 &&
-		       type_dtype(o) <= BRAZE_UINT64 &&
-		       (nd(o)->flags & ND_SCALAR || !nd(o)->h || braze_is_stored(nd(o)->h));
-	if (PyObject_IsInstance(o, core.np_ndarray) == 1)
-		return PyObject_Length(o) < 0 ? (PyErr_Clear(), true) : false;
-	return true;
+		return nd(o)->flags & ND_SCALAR && type_dtype(o) >= BRAZE_INT8 &&
+		       type_dtype(o) <= BRAZE_UINT64;
+	/* NumPy's bools are masks as Python's are. */
+	return !PyBool_Check(o) && (PyObject *)Py_TYPE(o) != core.types[BRAZE_BOOL] &&
+	       PyIndex_Check(o) && PyObject_IsInstance(o, core.np_ndarray) != 1;
 }
 
 static bool is_basic(PyObject *o)
@@ -270,7 +267,7 @@ static int assign_array(braze_array *dst, braze_array **src)
 			err.code = braze_assign(dst, braze_arg_array(cast), &err);
 		braze_release(cast);
 	}
-	return err.code ? wait_raise(&err) : 0;
+	return err.code ? wait_raise(&err) : watch_reports();
 }
 
 int index_assign(braze_array *dst, PyObject *value)
@@ -283,7 +280,7 @@ int index_assign(braze_array *dst, PyObject *value)
 
 	if (rc == 1) {
 		err.code = braze_assign(dst, arg, &err);
-		return err.code ? wait_raise(&err) : 0;
+		return err.code ? wait_raise(&err) : watch_reports();
 	}
 	if (rc == 0 && !PyList_Check(value) && !PyTuple_Check(value))
 		rc = convert_array(&src, value);
@@ -328,9 +325,40 @@ static int set_element(PyObject *self, const struct spot *s, PyObject *value)
 	return 1;
 }
 
+static int set_value(PyObject *self, braze_array *h, const struct spot *s, PyObject *value)
+{
+	braze_array *v = NULL;
+	int rc = s->element ? set_element(self, s, value) : 0;
+
+	if (rc)
+		return rc < 0 ? -1 : 0;
+	v = view_of(h, s);
+	if (!v)
+		return -1;
+	rc = index_assign(v, value);
+	braze_release(v);
+	return rc;
+}
+
+/* One element of an object that NumPy makes a number of, or refuses. */
+static int set_number(PyObject *self, braze_array *h, const struct spot *s, PyObject *value)
+{
+	int dtype = braze_dtype_of(h), rc = -1;
+	braze_scalar v = {.dtype = dtype};
+	PyObject *number = NULL;
+
+	if (convert_element(&v, value, dtype) != 1)
+		return -1;
+	number = type_immediate(dtype, v.bits);
+	if (number)
+		rc = set_value(self, h, s, number);
+	Py_XDECREF(number);
+	return rc;
+}
+
 int index_set(PyObject *self, PyObject *key, PyObject *value)
 {
-	braze_array *h = NULL, *v = NULL;
+	braze_array *h = NULL;
 	PyObject *r = NULL;
 	struct spot s;
 	int rc = 0;
@@ -355,15 +383,7 @@ int index_set(PyObject *self, PyObject *key, PyObject *value)
 		Py_XDECREF(r);
 		return r ? 0 : -1;
 	}
-	if (s.element) {
-		rc = set_element(self, &s, value);
-		if (rc)
-			return rc < 0 ? -1 : 0;
-	}
-	v = view_of(h, &s);
-	if (!v)
-		return -1;
-	rc = index_assign(v, value);
-	braze_release(v);
-	return rc;
+	if (s.element && foreign_is(value))
+		return set_number(self, h, &s, value);
+	return set_value(self, h, &s, value);
 }

@@ -136,7 +136,7 @@ static PyObject *assign(PyObject *mod, PyObject *args)
 		err.code = braze_assign(h, x.arg, &err);
 		operand_finish(&x);
 		if (!err.code)
-			Py_RETURN_NONE;
+			return watch_reports() ? NULL : Py_NewRef(Py_None);
 		wait_raise(&err);
 	}
 	return NULL;
@@ -402,7 +402,9 @@ static PyObject *wait_all(PyObject *mod, PyObject *const *args, Py_ssize_t n)
 		braze_future_release(f);
 	}
 	err.code = rc;
-	return rc ? (wait_raise(&err), NULL) : Py_NewRef(Py_None);
+	if (rc)
+		wait_raise(&err);
+	return rc || watch_reports() ? NULL : Py_NewRef(Py_None);
 }
 
 static PyObject *flush(PyObject *mod, PyObject *ignored)
@@ -579,6 +581,22 @@ static void find_ops(void)
 		core.op[k] = braze_op_find(name[k]);
 }
 
+/* The functions of each file. */
+static int add_functions(PyObject *m)
+{
+	PyMethodDef *const table[] = {
+		gather_methods,
+		foreign_methods,
+		scalar_methods,
+		watch_methods,
+	};
+
+	for (size_t k = 0; k < sizeof table / sizeof table[0]; k++)
+		if (PyModule_AddFunctions(m, table[k]))
+			return -1;
+	return 0;
+}
+
 PyMODINIT_FUNC PyInit__core(void);
 PyMODINIT_FUNC PyInit__core(void)
 {
@@ -587,8 +605,8 @@ PyMODINIT_FUNC PyInit__core(void)
 	if (!m)
 		return NULL;
 	find_ops();
-	if (PyModule_AddFunctions(m, gather_methods) || convert_init() || type_init(m) ||
-	    host_init(m) || PyModule_AddStringConstant(m, "version", braze_version())) {
+	if (add_functions(m) || convert_init() || type_init(m) || host_init(m) ||
+	    PyModule_AddStringConstant(m, "version", braze_version())) {
 		Py_DECREF(m);
 		return NULL;
 	}

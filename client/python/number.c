@@ -122,21 +122,6 @@ static PyObject *host_float(int k, const struct operand *x)
 	return type_immediate(BRAZE_FLOAT64, bits);
 }
 
-/* Objects that know how to combine with arrays themselves. */
-static bool defers(PyObject *o)
-{
-	PyObject *u = NULL;
-	bool r = false;
-
-	if (nd_check(o) || PyObject_IsInstance(o, core.np_ndarray) == 1)
-		return false;
-	u = PyObject_GetAttrString((PyObject *)Py_TYPE(o), "__array_ufunc__");
-	r = u == Py_None;
-	PyErr_Clear();
-	Py_XDECREF(u);
-	return r;
-}
-
 static inline bool both_arrays(PyObject *a, PyObject *b)
 {
 	return nd_check(a) && nd_check(b) && nd(a)->h && nd(b)->h && !core.locked;
@@ -157,6 +142,38 @@ static PyObject *binary_arrays(int k, PyObject *a, PyObject *b)
 	return type_new(out, braze_ndim(out) ? 0 : ND_SCALAR);
 }
 
+static const char *const symbol[N_OPS] = {[N_ADD] = "+",
+					  [N_SUBTRACT] = "-",
+					  [N_MULTIPLY] = "*",
+					  [N_DIVIDE] = "/",
+					  [N_FLOOR_DIVIDE] = "//",
+					  [N_REMAINDER] = "%",
+					  [N_POWER] = "**",
+					  [N_LEFT_SHIFT] = "<<",
+					  [N_RIGHT_SHIFT] = ">>",
+					  [N_AND] = "&",
+					  [N_OR] = "|",
+					  [N_XOR] = "^",
+					  [N_LESS] = "<",
+					  [N_LESS_EQUAL] = "<=",
+					  [N_EQUAL] = "==",
+					  [N_NOT_EQUAL] = "!=",
+					  [N_GREATER] = ">",
+					  [N_GREATER_EQUAL] = ">=",
+					  [N_MATMUL] = "@"};
+
+/* What NumPy's operator makes of operands that are not all braze's: for some subclasses
+ * of its arrays that is not the function of the operation. */
+static PyObject *left_to_numpy(int k, PyObject *const *args)
+{
+	char name[8];
+
+	if (!nd_check(args[0]) || !foreign_outranks(args[1], args[0], false))
+		return number_fallback(symbol[k], args, 2);
+	PyOS_snprintf(name, sizeof name, "r%s", symbol[k]);
+	return number_fallback(name, args, 2);
+}
+
 static PyObject *binary(int k, PyObject *a, PyObject *b)
 {
 	PyObject *args[2] = {a, b}, *r = NULL;
@@ -169,14 +186,12 @@ static PyObject *binary(int k, PyObject *a, PyObject *b)
 	rc = convert_operand(&x[0], a);
 	if (rc == 1)
 		rc = convert_operand(&x[1], b);
-	if (rc == 1 && !x[0].arg.array && !x[1].arg.array)
+	if (rc == 1 && !x[0].arg.array && !x[1].arg.array && !core.watching)
 		r = host_float(k, x);
 	if (rc == 1 && !r && !PyErr_Occurred())
 		r = record(core.op[k], x, 2, args);
-	else if (rc == 0 && (defers(a) || defers(b)))
-		r = Py_NewRef(Py_NotImplemented);
 	else if (rc == 0)
-		r = number_fallback(braze_op_name(core.op[k]), args, 2);
+		r = left_to_numpy(k, args);
 	operand_finish(&x[0]);
 	operand_finish(&x[1]);
 	return r;
@@ -381,8 +396,8 @@ static bool is_numpys(PyObject *a, PyObject *b)
 
 	if (PyList_Check(b) || PyTuple_Check(b))
 		return is_integer(a);
-	if (PyObject_IsInstance(b, core.np_generic) != 1 &&
-	    PyObject_IsInstance(b, core.np_ndarray) != 1)
+	if (nd_check(b) || (PyObject_IsInstance(b, core.np_generic) != 1 &&
+			    PyObject_IsInstance(b, core.np_ndarray) != 1))
 		return false;
 	d = convert_dtype_of(b);
 	return d < 0 || (is_signed(d) && is_integer(a));
@@ -413,8 +428,14 @@ static PyObject *power(PyObject *a, PyObject *b, PyObject *mod)
 
 static PyObject *divide_modulo(PyObject *a, PyObject *b)
 {
-	PyObject *q = binary(N_FLOOR_DIVIDE, a, b), *r = NULL, *t = NULL;
+	PyObject *args[2] = {a, b}, *q = NULL, *r = NULL, *t = NULL;
 
+	if (foreign_is(a) || foreign_is(b)) {
+		bool outranked = nd_check(a) && foreign_outranks(b, a, false);
+
+		return number_fallback(outranked ? "rdivmod" : "divmod", args, 2);
+	}
+	q = binary(N_FLOOR_DIVIDE, a, b);
 	if (q && q != Py_NotImplemented)
 		r = binary(N_REMAINDER, a, b);
 	if (r)
@@ -436,7 +457,7 @@ static PyObject *matmul(PyObject *a, PyObject *b)
 	if (rc == 1)
 		rc = convert_array(&y, b);
 	if (rc == 0)
-		r = number_fallback("matmul", args, 2);
+		r = left_to_numpy(N_MATMUL, args);
 	if (rc == 1 && !(core.locked && (wait_check_locked(x) || wait_check_locked(y)))) {
 		err.code = braze_matmul(&out, x, y, &err);
 		r = err.code ? failed(core.op[N_MATMUL], &err, args, 2)
@@ -474,19 +495,37 @@ static PyObject *inplace_store(PyObject *self, PyObject *value)
 	if (err.code)
 		wait_raise(&err);
 	else
-		r = Py_NewRef(self);
+		r = watch_reports() ? NULL : Py_NewRef(self);
 out:
 	operand_finish(&x);
 	Py_DECREF(value);
 	return r;
 }
 
+/* self op= o, where o is no operand of braze's: NumPy's operator, which tells what a
+ * subclass of its arrays makes of it. */
+static PyObject *inplace_foreign(int k, PyObject *a, PyObject *b)
+{
+	PyObject *args[2] = {a, b};
+	char name[8];
+
+	if (foreign_outranks(b, a, true))
+		return left_to_numpy(k, args);
+	PyOS_snprintf(name, sizeof name, "%s=", symbol[k]);
+	return number_fallback(name, args, 2);
+}
+
 static PyObject *inplace(int k, PyObject *a, PyObject *b)
 {
-	PyObject *r = k == N_POWER ? power(a, b, Py_None) : binary(k, a, b);
+	PyObject *r = NULL;
 
 	/* A scalar is immutable: the name gets the new value. */
-	return nd(a)->flags & ND_SCALAR || !nd(a)->h ? r : inplace_store(a, r);
+	if (nd(a)->flags & ND_SCALAR || !nd(a)->h)
+		return k == N_POWER ? power(a, b, Py_None) : binary(k, a, b);
+	if (!nd_check(b) && foreign_is(b))
+		return inplace_foreign(k, a, b);
+	r = k == N_POWER ? power(a, b, Py_None) : binary(k, a, b);
+	return inplace_store(a, r);
 }
 
 static PyObject *inplace_power(PyObject *a, PyObject *b, PyObject *mod)
@@ -496,6 +535,8 @@ static PyObject *inplace_power(PyObject *a, PyObject *b, PyObject *mod)
 
 static PyObject *inplace_matmul(PyObject *a, PyObject *b)
 {
+	if (nd(a)->h && foreign_is(b))
+		return inplace_foreign(N_MATMUL, a, b);
 	return nd(a)->h ? inplace_store(a, matmul(a, b)) : matmul(a, b);
 }
 
@@ -531,18 +572,6 @@ static PyObject *as_int(PyObject *a)
 		r = PyNumber_Long(v);
 	Py_XDECREF(v);
 	return r;
-}
-
-static PyObject *as_index(PyObject *a)
-{
-	int d = type_dtype(a);
-
-	if (type_ndim(a) || d == BRAZE_BOOL || d > BRAZE_UINT64) {
-		PyErr_SetString(PyExc_TypeError,
-				"only integer scalar arrays can be converted to a scalar index");
-		return NULL;
-	}
-	return as_number(a);
 }
 
 static int as_bool(PyObject *a)
@@ -583,7 +612,6 @@ static int as_bool(PyObject *a)
 
 BINARY(add, N_ADD)
 BINARY(subtract, N_SUBTRACT)
-BINARY(multiply, N_MULTIPLY)
 BINARY(true_divide, N_DIVIDE)
 BINARY(floor_divide, N_FLOOR_DIVIDE)
 BINARY(modulo, N_REMAINDER)
@@ -596,6 +624,17 @@ UNARY(negative, N_NEGATIVE)
 UNARY(positive, N_POSITIVE)
 UNARY(absolute, N_ABSOLUTE)
 UNARY(invert, N_INVERT)
+
+static PyObject *multiply(PyObject *a, PyObject *b)
+{
+	return scalar_repeats(a, b) ? Py_NewRef(Py_NotImplemented) : binary(N_MULTIPLY, a, b);
+}
+
+static PyObject *inplace_multiply(PyObject *a, PyObject *b)
+{
+	/* n *= list: the interpreter asks a type with items no further. */
+	return scalar_repeats(a, b) ? PyNumber_Multiply(a, b) : inplace(N_MULTIPLY, a, b);
+}
 
 PyType_Slot number_slots[] = {
 	{Py_nb_add, add},
@@ -632,6 +671,6 @@ PyType_Slot number_slots[] = {
 	{Py_nb_bool, as_bool},
 	{Py_nb_int, as_int},
 	{Py_nb_float, as_float},
-	{Py_nb_index, as_index},
+	{Py_nb_index, scalar_index},
 	{0, NULL},
 };

@@ -29,7 +29,7 @@ static PyObject *blank(void)
 
 PyObject *type_new(braze_array *h, int flags)
 {
-	PyObject *self = blank();
+	PyObject *self = watch_reports() ? NULL : blank();
 
 	if (!self) {
 		braze_release(h);
@@ -268,6 +268,7 @@ static PyGetSetDef getset[] = {
 	{"strides", get_strides, NULL, "Bytes between neighbours on each axis.", NULL},
 	{"T", get_transposed, NULL, "View with the axes reversed.", NULL},
 	{"base", get_base, NULL, "The array this is a view of, or None.", NULL},
+	{"__class__", scalar_class, NULL, "The type; of a scalar NumPy's.", NULL},
 	{"_is_scalar", get_is_scalar, NULL, "Behaves as a NumPy scalar.", NULL},
 	{NULL, NULL, NULL, NULL, NULL},
 };
@@ -331,10 +332,13 @@ int type_init(PyObject *module)
 		{Py_bf_releasebuffer, convert_releasebuffer},
 	};
 	PyType_Slot slots[80];
-	PyType_Spec spec = {.name = "braze.numpy.ndarray",
+	/* Where C code refuses a scalar because it is no float (Decimal, timedelta), its
+	 * message has this name and nothing else of ours. */
+	PyType_Spec spec = {.name = "lazy (float(x), int(x) read it) braze.numpy.ndarray",
 			    .basicsize = sizeof(struct ndarray),
 			    .flags = Py_TPFLAGS_DEFAULT,
 			    .slots = slots};
+	PyObject *name = NULL;
 	size_t n = sizeof own / sizeof *own;
 
 	memcpy(slots, own, sizeof own);
@@ -344,5 +348,9 @@ int type_init(PyObject *module)
 	core.type = (PyTypeObject *)PyType_FromSpec(&spec);
 	if (!core.type)
 		return -1;
+	name = PyUnicode_FromString("braze.numpy");
+	if (!name || PyObject_SetAttrString((PyObject *)core.type, "__module__", name))
+		return -1;
+	Py_DECREF(name);
 	return PyModule_AddObjectRef(module, "ndarray", (PyObject *)core.type);
 }

@@ -23,7 +23,7 @@ int wait_raise(const braze_error *err)
 	name = braze_error_python(err->code);
 	if (core.errors)
 		cls = PyDict_GetItemString(core.errors, name ? name : "braze.BrazeError");
-	text = err->code == E_INDEX ? gather_message(err->text) : NULL;
+	text = err->code == E_INDEX || err->code == E_FLOATING ? gather_message(err->text) : NULL;
 	if (text)
 		PyErr_SetObject(cls ? cls : PyExc_RuntimeError, text);
 	else
@@ -52,20 +52,112 @@ static void enter(void *data, void *token)
 	PyEval_RestoreThread(token);
 }
 
+/* What a signal handler raised in the wait of an export: numpy.asarray drops it and goes
+ * on with the next of its protocols, inside one and the same instruction. */
+static struct {
+	PyObject *exception;   /* NULL: none */
+	const PyObject *frame; /* that called; only compared, never used */
+	long place;	       /* its instruction */
+} dropped;
+
+static void forget_dropped(void)
+{
+	Py_CLEAR(dropped.exception);
+}
+
+static long frame_place(PyObject *frame)
+{
+	PyObject *place = PyObject_GetAttrString(frame, "f_lasti");
+	long at = place ? PyLong_AsLong(place) : -1;
+
+	Py_XDECREF(place);
+	PyErr_Clear();
+	return at;
+}
+
+static void keep_dropped(void)
+{
+	PyObject *frame = (PyObject *)PyEval_GetFrame();
+	PyObject *type = NULL, *value = NULL, *trace = NULL;
+
+	forget_dropped();
+	PyErr_Fetch(&type, &value, &trace);
+	PyErr_NormalizeException(&type, &value, &trace);
+	if (frame) {
+		dropped.exception = Py_XNewRef(value);
+		dropped.frame = frame;
+		dropped.place = frame_place(frame);
+	}
+	PyErr_Restore(type, value, trace);
+}
+
+/* Are we, at least `depth` calls of Python functions below it, still in the call that
+ * dropped it? */
+static bool still_there(int depth)
+{
+	enum { DEEPEST = 4 };
+	PyObject *frame = Py_XNewRef((PyObject *)PyEval_GetFrame());
+	bool there = false;
+
+	for (int i = 0; frame && i < DEEPEST && !there; i++) {
+		PyObject *back = PyObject_GetAttrString(frame, "f_back");
+
+		there = i >= depth && frame == dropped.frame &&
+			frame_place(frame) == dropped.place;
+		Py_DECREF(frame);
+		frame = back;
+	}
+	Py_XDECREF(frame);
+	PyErr_Clear();
+	return there;
+}
+
+/* Raise it again?  Else it came through, or this is a new attempt. */
+static bool raise_dropped(int depth)
+{
+	if (!still_there(depth)) {
+		forget_dropped();
+		return false;
+	}
+	PyErr_SetObject((PyObject *)Py_TYPE(dropped.exception), dropped.exception);
+	return true;
+}
+
 const void *wait_data(braze_array *h)
 {
 	const void *data = NULL;
 	braze_error err = {0};
 	int rc = 0;
 
+	if (dropped.exception && raise_dropped(0))
+		return NULL;
 	rc = braze_data(&data, h, wait_check_signals, NULL, &err);
 	if (rc) {
 		err.code = rc;
 		wait_raise(&err);
 		return NULL;
 	}
+	if (watch_reports())
+		return NULL;
 	/* An array without elements may have no memory; NULL means failure. */
 	return data ? data : (const void *)"";
+}
+
+const void *wait_export(braze_array *h)
+{
+	const void *data = NULL;
+	braze_error err = {0};
+
+	/* Asked from the same place, not from below it, it is asked anew. */
+	if (dropped.exception && raise_dropped(1))
+		return NULL;
+	err.code = braze_data(&data, h, wait_check_signals, NULL, &err);
+	if (!err.code)
+		return data ? data : (const void *)"";
+	wait_raise(&err);
+	if (err.code == BRAZE_E_INTERRUPTED)
+		keep_dropped();
+	return NULL;
 }
 
 void *wait_fence(braze_array *h)
@@ -80,13 +172,16 @@ void *wait_fence(braze_array *h)
 		wait_raise(&err);
 		return NULL;
 	}
+	if (watch_reports())
+		return NULL;
 	return data ? data : (void *)"";
 }
 
 braze_session *wait_session(void)
 {
 	struct braze_options opt = {.size = sizeof opt, .name = "python", .flags = core.flags};
-	const struct braze_owner owner = {.leave = leave, .enter = enter};
+	const struct braze_owner owner = {
+		.leave = leave, .enter = enter, .check = wait_check_signals};
 	braze_session *s = NULL;
 	braze_error err = {0};
 	int rc = 0;
@@ -111,6 +206,7 @@ braze_session *wait_session(void)
 		braze_close(s);
 	} else {
 		braze_set_owner(s, &owner);
+		watch_session(s);
 		core.session = s;
 		/* Inside a with braze.device(): another daemon may not have it. */
 		if (*core.device && braze_set_device(s, core.device, &err)) {

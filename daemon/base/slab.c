@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
 #include "slab.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "xalloc.h"
 
@@ -18,36 +20,65 @@
 #define OWN_ALLOCATIONS 0
 #endif
 #define CHUNK_BYTES 16384
+/* From LARGE_FROM bytes on a slab takes pages of its own, which can be given back whatever
+ * else lies in the heap. */
+#define LARGE_FROM  (1 << 20)
+#define LARGE_BYTES (1 << 20)
+#define AT_ONCE	    (16 << 20) /* bytes given back by slab_finish_some */
 
 struct slab_chunk {
 	struct slab_chunk *next;
+	size_t bytes;
+	bool mapped;
 	_Alignas(16) char objects[];
 };
 
-void slab_init(struct slab *s, size_t size)
+void slab_init(struct slab *s, size_t size, size_t *total)
 {
 	size = size < sizeof(void *) ? sizeof(void *) : size;
-	*s = (struct slab){.size = (size + 15) & ~(size_t)15};
+	*s = (struct slab){.size = (size + 15) & ~(size_t)15, .total = total};
+}
+
+bool slab_full(const struct slab *s)
+{
+	return OWN_ALLOCATIONS || (!s->free && !s->left);
+}
+
+static void grow(struct slab *s)
+{
+	bool large = s->bytes >= LARGE_FROM;
+	size_t bytes = large ? LARGE_BYTES : CHUNK_BYTES + sizeof(struct slab_chunk);
+	struct slab_chunk *c = MAP_FAILED;
+
+	if (bytes < sizeof *c + s->size)
+		bytes = sizeof *c + s->size;
+	if (large)
+		c = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	large = c != MAP_FAILED;
+	if (!large)
+		c = xmalloc(bytes);
+	c->next = s->chunks;
+	c->bytes = bytes;
+	c->mapped = large;
+	s->chunks = c;
+	s->left = (bytes - sizeof *c) / s->size;
+	s->bytes += bytes;
+	*s->total += bytes;
 }
 
 void *slab_take(struct slab *s)
 {
 	void *object = s->free;
 
-	if (OWN_ALLOCATIONS)
+	if (OWN_ALLOCATIONS) {
+		*s->total += s->size;
 		return xmalloc(s->size);
+	}
 	if (object) {
 		memcpy(&s->free, object, sizeof s->free);
 	} else {
-		size_t n = CHUNK_BYTES / s->size ? CHUNK_BYTES / s->size : 1;
-
-		if (!s->left) {
-			struct slab_chunk *c = xmalloc(sizeof *c + n * s->size);
-
-			c->next = s->chunks;
-			s->chunks = c;
-			s->left = n;
-		}
+		if (!s->left)
+			grow(s);
 		object = s->chunks->objects + --s->left * s->size;
 	}
 	return object;
@@ -56,6 +87,7 @@ void *slab_take(struct slab *s)
 void slab_give(struct slab *s, void *object)
 {
 	if (OWN_ALLOCATIONS) {
+		*s->total -= s->size;
 		free(object);
 		return;
 	}
@@ -63,13 +95,31 @@ void slab_give(struct slab *s, void *object)
 	s->free = object;
 }
 
-void slab_finish(struct slab *s)
+bool slab_finish_some(struct slab *s)
 {
-	while (s->chunks) {
+	size_t given = 0;
+
+	while (s->chunks && given < AT_ONCE) {
 		struct slab_chunk *c = s->chunks;
 
 		s->chunks = c->next;
-		free(c);
+		given += c->bytes;
+		*s->total -= c->bytes;
+		if (c->mapped)
+			munmap(c, c->bytes);
+		else
+			free(c);
 	}
-	slab_init(s, s->size);
+	s->free = NULL;
+	s->left = 0;
+	if (s->chunks)
+		return false;
+	s->bytes = 0;
+	return true;
+}
+
+void slab_finish(struct slab *s)
+{
+	while (!slab_finish_some(s))
+		;
 }

@@ -16,7 +16,9 @@
 
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/textbuf.h"
 #include "base/xalloc.h"
+#include "plan/plan.h"
 #include "target.h"
 
 #define WORTH_NS   100000000u  /* tier-0 work that pays for compiling */
@@ -337,6 +339,12 @@ static void compile(struct entry *e)
 	free(source);
 }
 
+/* The processor's products are a library's. */
+static bool has_code(const struct kernel *k)
+{
+	return k->arch || k->product == DTYPE_END;
+}
+
 static bool worth(const struct entry *e)
 {
 	return e->wanted || e->cache->tier > 0 || e->gets >= WORTH_USES || e->asked >= WORTH_USES ||
@@ -349,7 +357,7 @@ static void consider(struct entry *e)
 
 	/* A GPU's kernel is of no use uncompiled, but only cache_want knows that it runs. */
 	if (!(e->k.arch ? e->wanted : e->cache->tier) || e->reading ||
-	    e->k.strikes >= KERNEL_STRIKES)
+	    e->k.strikes >= KERNEL_STRIKES || !has_code(&e->k))
 		return;
 	if ((e->k.state == KERNEL_ABSENT || again) && worth(e))
 		compile(e);
@@ -449,7 +457,7 @@ static void look_on_disk(struct entry *e)
 	if (e->k.arch && !c->cuda.helper)
 		target_open_cuda(&c->cuda, c->loop, &(struct cache_config){.self = c->self});
 	/* Without a compiler nobody can tell what an entry on disk was made by. */
-	if (!c->disk || (e->k.arch ? !c->cuda.helper : !c->tier))
+	if (!c->disk || (e->k.arch ? !c->cuda.helper : !c->tier) || !has_code(&e->k))
 		return;
 	e->reading = true;
 	e->k.state = KERNEL_COMPILING;
@@ -495,6 +503,25 @@ struct kernel *cache_get_matmul(struct cache *c, unsigned dtype, uint32_t arch, 
 
 	return get(c, &none, dtype, arch,
 		   xasprintf("cuda sm_%u\nmatmul.%s\n", arch, dtype_row(dtype)->suffix), session);
+}
+
+struct kernel *cache_get_product(struct cache *c, const struct plan_matmul *p, uint64_t session)
+{
+	static const struct nest none;
+	char text[2048];
+	struct textbuf b = {text, sizeof text, 0};
+
+	textbuf_put(&b, "matmul.%s %lld x %lld x %lld", dtype_row(p->dtype)->suffix,
+		    (long long)p->m, (long long)p->k, (long long)p->n);
+	for (int d = 0; d < p->nbatch; d++)
+		textbuf_put(&b, "%s%lld", d ? " x " : ", batches ", (long long)p->batch[d]);
+	for (int i = 0; i < 3; i++) {
+		textbuf_put(&b, ", %c by %lld %lld", "abc"[i], (long long)p->row[i],
+			    (long long)p->col[i]);
+		for (int d = 0; d < p->nbatch; d++)
+			textbuf_put(&b, " %lld", (long long)p->step[i][d]);
+	}
+	return get(c, &none, p->dtype, 0, xstrdup(text), session);
 }
 
 enum kernel_state cache_want(struct cache *c, struct kernel *k)

@@ -13,6 +13,7 @@
 #include "../nest/nest.h"
 #include "../worker/cuda_abi.h"
 
+struct plan_matmul;
 struct uv_loop_s;
 
 #define CACHE_ERROR_TEXT 1024
@@ -41,7 +42,7 @@ struct kernel {
 	uint32_t arch;	   /* 0: the processor; else compute capability, 90 for 9.0 */
 	char *key;	   /* the target, if a GPU, and nest_print(spec) */
 	struct nest *spec; /* canonical; empty for a matrix product */
-	uint8_t product;   /* DTYPE_END; else this is the matrix product of that type */
+	uint8_t product;   /* DTYPE_END; else this is a matrix product of that type */
 	uint8_t state;	   /* enum kernel_state */
 	uint8_t from_disk; /* code came from the disk cache */
 	uint8_t tier;	   /* 0 until the worker has confirmed loaded code */
@@ -93,6 +94,9 @@ void cache_destroy(struct cache *c);
 /* The kernel for this canonical nest on this target (struct kernel's arch), made if
  * new; counted as used by the caller until cache_unref. */
 struct kernel *cache_get(struct cache *c, const struct nest *spec, uint32_t arch, uint64_t session);
+/* The processor's matrix product of one shape and layout, counted likewise.  It has no
+ * code: it is there to be measured, and blamed. */
+struct kernel *cache_get_product(struct cache *c, const struct plan_matmul *p, uint64_t session);
 /* The GPU's matrix product of one element type (emit/emit.h), counted likewise. */
 struct kernel *cache_get_matmul(struct cache *c, unsigned dtype, uint32_t arch, uint64_t session);
 /* Compile it now, unless it is compiled or failed lately.  Returns its state; where

@@ -261,7 +261,7 @@ enum status helper_create(struct helper **out, struct uv_loop_s *loop,
 	h->sock = -1;
 	h->last = &h->first;
 	h->request.magic = COMPILE_MAGIC;
-	h->request.isa = c->isa;
+	h->request.isa = (uint32_t)c->isa;
 	h->request.timeout_ms = c->timeout_ms ? c->timeout_ms : COMPILE_TIMEOUT_MS;
 	strcpy(h->request.compiler, c->compiler);
 	uv_timer_init(loop, &h->timer);

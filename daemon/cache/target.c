@@ -49,7 +49,7 @@ void target_open_cpu(struct target *t, struct uv_loop_s *loop, const struct cach
 	/* Names of vector math functions vary with the C library. */
 	snprintf(t->identity, sizeof t->identity, "%s; glibc %s; prologue %016llx", tool,
 		 gnu_get_libc_version(), text_hash(emit_c_prologue()));
-	t->kind = (struct disk_kind){t->identity, isa_best(), EMIT_GENERATION};
+	t->kind = (struct disk_kind){t->identity, (uint32_t)isa_best(), EMIT_GENERATION};
 }
 
 /* NVRTC's other half, whose name carries the full version, lies in the same folder. */

@@ -169,6 +169,7 @@ int compile_helper_main(int fd)
 
 	prctl(PR_SET_NAME, "braze-compile");
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 	signal(SIGINT, SIG_IGN);
 	fcntl(fd, F_SETFD, FD_CLOEXEC);
 	be_the_first_victim();

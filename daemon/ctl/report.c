@@ -5,6 +5,7 @@
  * Out: the objects that ctl.h describes. */
 #include "report.h"
 
+#include <sys/socket.h>
 #include <cjson/cJSON.h>
 #include <dirent.h>
 #include <stdio.h>
@@ -35,17 +36,28 @@ void report_init(struct report *r, struct brazed *d, const struct config *config
 		snprintf(r->compiler, sizeof r->compiler, "none");
 }
 
-/* Descriptors of this process but the kernel cache's, which belong to no client:
- * kernels' code, and the compile helpers' that come and go with what they compile. */
+/* A connection of the status socket: the only streams that do not listen. */
+static bool is_status_connection(int fd)
+{
+	int type = 0, listens = 0;
+	socklen_t n = sizeof type, m = sizeof listens;
+
+	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &n) == 0 && type == SOCK_STREAM &&
+	       getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &m) == 0 && !listens;
+}
+
+/* Descriptors of this process but those that belong to no client: the kernel cache's
+ * code, the compile helpers' that come and go with what they compile, and connections of
+ * who asks, of which the one before may not be closed yet. */
 static double open_fds(const struct cache_stats *k)
 {
 	DIR *dir = opendir("/proc/self/fd");
-	double n = -3; /* ".", ".." and the folder's own */
+	double n = -1; /* the folder's own */
 
 	if (!dir)
 		return -1;
-	while (readdir(dir))
-		n++;
+	for (struct dirent *e = NULL; (e = readdir(dir));)
+		n += e->d_name[0] != '.' && !is_status_connection(atoi(e->d_name));
 	closedir(dir);
 	return n - (double)k->codes - (double)k->helper_fds;
 }
@@ -61,7 +73,7 @@ static void put_sessions(cJSON *out, const struct brazed *d)
 			arena_get_stats(s->arena, &a);
 		arrays += s->trace.live_arrays;
 		pending += s->trace.npending;
-		charged += (double)(a.live_bytes - a.leased_bytes);
+		charged += (double)(a.live_bytes - a.leased_bytes + trace_charge(&s->trace));
 		arena += (double)(a.live_bytes + a.warm_bytes);
 	}
 	ctl_put(out, "clients_count", d->nsession);
@@ -103,7 +115,8 @@ static void put_refusals(cJSON *out, const struct brazed *d)
 
 	for (int r = FUSE_OK + 1; r < FUSE_REASON_END; r++)
 		if (d->refusals[r])
-			cJSON_AddNumberToObject(list, fuse_reason_text(r), (double)d->refusals[r]);
+			cJSON_AddNumberToObject(list, fuse_reason_text((enum fuse_reason)r),
+						(double)d->refusals[r]);
 }
 
 static const char *const device_state[] = {"starting", "usable", "unusable"};
@@ -222,7 +235,8 @@ static void put_client(cJSON *list, const struct session *s)
 	cJSON_AddNumberToObject(row, "uid", s->uid);
 	cJSON_AddStringToObject(row, "name", s->name);
 	cJSON_AddNumberToObject(row, "arrays", s->trace.live_arrays);
-	cJSON_AddNumberToObject(row, "bytes", (double)(a.live_bytes - a.leased_bytes));
+	cJSON_AddNumberToObject(row, "bytes",
+				(double)(a.live_bytes - a.leased_bytes + trace_charge(&s->trace)));
 	cJSON_AddNumberToObject(row, "peak_bytes", (double)a.peak_bytes);
 	cJSON_AddNumberToObject(row, "pending", s->trace.npending);
 	cJSON_AddNumberToObject(row, "ops", (double)s->trace.stats.ops);

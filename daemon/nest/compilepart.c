@@ -71,10 +71,10 @@ static enum status run_pass(struct prog *p, const struct pass *x, pass_dump_fn *
 {
 	enum status st = x->run(p, err);
 
-#ifdef NDEBUG
-	bool check = dump != NULL;
-#else
+#ifdef BRAZE_CHECK
 	bool check = true;
+#else
+	bool check = dump != NULL;
 #endif
 
 	if (!st && !p->plan && check)

@@ -9,7 +9,8 @@
 
 #include "../plan/plan.h"
 
-/* Called after each pass with the nests as text, when dumping; may be NULL. */
+/* Called after each pass with the nests as text; may be NULL.  Where it is not, and in builds
+ * with BRAZE_CHECK, the nests are checked after each pass: a wrong pass is E_INTERNAL by name. */
 typedef void pass_dump_fn(void *data, const char *pass, const char *text);
 
 enum status compilepart_run(struct plan **out, const struct part *part, const char *passes,

@@ -12,6 +12,7 @@
 #define BYTES_PER_US  10000.0 /* ~10 GB/s */
 #define TENTHS_PER_US 10000.0 /* op costs are in tenths of a nanosecond */
 #define STEP_US	      5.0
+#define LONGEST_US    1e15 /* what is predicted of any step, at most */
 #define FLOPS_PER_US  4000.0 /* one core, matrix products */
 
 struct finish {
@@ -97,10 +98,10 @@ static void number_slots(struct finish *f)
 	}
 }
 
-static uint32_t whole_us(double us)
+static uint64_t whole_us(double us)
 {
 	us += STEP_US;
-	return us < 4e9 ? (uint32_t)us : UINT32_MAX;
+	return us < LONGEST_US ? (uint64_t)us : (uint64_t)LONGEST_US;
 }
 
 /* Of its arithmetic. */
@@ -134,7 +135,7 @@ static double nest_bytes_us(const struct nest *n)
 	return bytes / BYTES_PER_US;
 }
 
-static uint32_t matmul_cost(const struct plan_matmul *m)
+static uint64_t matmul_cost(const struct plan_matmul *m)
 {
 	double flops = 2.0 * (double)m->m * (double)m->n * (double)m->k;
 

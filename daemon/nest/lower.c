@@ -125,6 +125,14 @@ unsigned lower_wide(unsigned dtype)
 	return dtype == DT_FLOAT16 ? DT_FLOAT32 : dtype;
 }
 
+/* Booleans add by `or` and multiply by `and`: their sum asks whether any is true. */
+static uint32_t reducer(const struct part_op *o, unsigned dtype)
+{
+	if (dtype != DT_BOOL)
+		return o->op;
+	return o->op == OP_SUM ? OP_ANY : o->op == OP_PROD ? OP_ALL : o->op;
+}
+
 static enum status lower_reduction(struct prog *p, const struct part_op *o, struct err *err)
 {
 	struct op_sig sig;
@@ -145,7 +153,8 @@ static enum status lower_reduction(struct prog *p, const struct part_op *o, stru
 	if (st)
 		return st;
 	x = build_cast(&b, x, lower_wide(sig.in[0]));
-	x = build_instr(&b, NI_REDUCE, lower_wide(sig.out), lower_wide(sig.in[0]), x, 0, o->op);
+	x = build_instr(&b, NI_REDUCE, lower_wide(sig.out), lower_wide(sig.in[0]), x, 0,
+			reducer(o, sig.in[0]));
 	build_post(&b);
 	x = build_cast(&b, x, sig.out);
 	spread(&wide, &out, &in.shape, o->axes);

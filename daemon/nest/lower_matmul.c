@@ -63,7 +63,7 @@ static enum status analyse(struct product *f, const struct part *part, const str
 	st = shape_matmul(&want, &a.shape, &b.shape, err);
 	if (st)
 		return st;
-	f->nbatch = want.ndim - (na > 1) - (nb > 1);
+	f->nbatch = want.ndim - (uint32_t)(na > 1) - (uint32_t)(nb > 1);
 	if (f->nbatch + 3 > LIMIT_NDIM)
 		return err_set(err, E_UNSUPPORTED, "matmul with %u batch axes", f->nbatch);
 	if (want.ndim != out.shape.ndim ||

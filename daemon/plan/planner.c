@@ -76,15 +76,21 @@ static void print_plan(const struct plan *plan)
 	free(text);
 }
 
+static void check_only(void *data, const char *pass, const char *text)
+{
+	(void)data;
+	(void)pass;
+	(void)text;
+}
+
 static void plan_one(struct planner *p, struct planner_job *j)
 {
 	uint64_t start = uv_hrtime();
-	bool nests = dumps(p, "nest");
+	pass_dump_fn *each = dumps(p, "nest") ? dump_pass : p->config.check ? check_only : NULL;
 
 	if (dumps(p, "part"))
 		print_part(j->part);
-	if (compilepart_run(&j->plan, j->part, p->config.passes, nests ? dump_pass : NULL, p,
-			    &j->err))
+	if (compilepart_run(&j->plan, j->part, p->config.passes, each, p, &j->err))
 		j->plan = NULL;
 	if (j->plan)
 		j->plan->planning_us = (uv_hrtime() - start) / 1000;

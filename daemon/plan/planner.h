@@ -24,6 +24,7 @@ struct planner_job {
 struct planner_config {
 	const char *passes; /* NULL: all */
 	const char *dump;   /* stages to print to stderr: "part,nest,plan" or NULL */
+	bool check;	    /* check the nests after each pass */
 };
 
 enum status planner_create(struct planner **out, struct uv_loop_s *loop,

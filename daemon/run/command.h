@@ -122,8 +122,9 @@ struct command_step {
 	uint8_t npar, nred, ngather, pad;
 	uint16_t shape; /* of the whole step, nest_shape: whose times tell of this one's */
 	uint8_t pad2[2];
-	int64_t lo, hi; /* parallel points; chunks when split; rows of C for matmul; bytes
-			   for copies */
+	int64_t lo, hi;	  /* parallel points; chunks when split; of a product rows of C on a
+			     GPU, else units (plan/product.h); bytes for copies */
+	int64_t plo, phi; /* split: the chunks of these points, phi 0: of all */
 };
 
 /* Bytes to send back in the completion (small results). */

@@ -248,6 +248,7 @@ static void run_done(struct executor *x, const struct command_done *done, size_t
 	if (done->status == OK) {
 		x->deaths_in_row = 0;
 		note_runs(x, &f, busy);
+		slice_note(job, &f, busy);
 		note_copies(x, &f, busy);
 		recover_mark_torn(job, &f, UINT32_MAX);
 		memcpy(job->fetched, done + 1, done->nfetch * LIMIT_INLINE_BYTES);
@@ -518,6 +519,7 @@ void executor_submit(struct executor *x, struct executor_job *job)
 	job->step = 0;
 	job->at = 0;
 	job->copied = 0;
+	job->pace_elements = job->pace_ns = job->pace_most = 0;
 	job->ticket = ++x->next_job << TICKET_SHIFT;
 	job->in_flight = 0;
 	job->cancelled = 0;
@@ -581,12 +583,12 @@ void executor_kernel_drop(struct executor *x, uint32_t id)
 
 bool executor_step_known(const struct executor *x, const struct plan_step *s)
 {
-	return marshal_known(x, s);
+	return slice_known(x, s);
 }
 
 uint64_t executor_step_cost(const struct executor *x, const struct plan_step *s)
 {
-	return marshal_cost(x, s);
+	return slice_cost(x, s);
 }
 
 void executor_get_stats(const struct executor *x, struct executor_stats *out)

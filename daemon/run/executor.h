@@ -58,7 +58,11 @@ struct executor_job {
 	/* Private to executor.c. */
 	struct executor_job *next;
 	uint32_t step;
-	int64_t at; /* next unit of that step */
+	int64_t at;    /* next unit of that step */
+	int64_t group; /* points whose chunks come together, of a reduction cut by chunks */
+	/* What slices of step pace_step have taken so far, and the largest of them. */
+	uint32_t pace_step;
+	uint64_t pace_elements, pace_ns, pace_most;
 	uint32_t copied;
 	uint64_t ticket;
 	uint32_t in_flight, attempts, cancelled;

@@ -3,6 +3,7 @@
  *
  *   executor   the calls of executor.h; completions back to the callers
  *   schedule   whose job sends the next packet
+ *   slice      what of a step goes into a packet
  *   marshal    a job's next steps as one packet
  *   spawn      the worker's process and its socket
  *   release    memory that the worker lets go of before it is given back
@@ -154,10 +155,26 @@ static inline struct kernel *step_kernel(const struct executor *x, const struct 
 	return s->kernel[x->target];
 }
 
-/* marshal.c: points of a kernel step (reduced ones counted), or multiply-adds. */
-uint64_t marshal_elements(const struct plan_step *s);
-bool marshal_known(const struct executor *x, const struct plan_step *s);
-uint64_t marshal_cost(const struct executor *x, const struct plan_step *s); /* us, corrected */
+/* slice.c: points of a kernel step (reduced ones counted), or multiplications. */
+uint64_t slice_elements(const struct plan_step *s);
+bool slice_known(const struct executor *x, const struct plan_step *s);
+uint64_t slice_cost(const struct executor *x, const struct plan_step *s); /* us, corrected */
+/* A packet of the job took so long: what its step's next slices are made by. */
+void slice_note(struct executor_job *job, const struct flight *f, uint64_t busy_ns);
+/* The part of a step that goes into the next packet. */
+struct slice {
+	int64_t lo, hi, plo, phi; /* as in struct command_step */
+	uint8_t split;
+	uint64_t elements, cost;
+	bool last;    /* of its step; else */
+	int64_t next; /* job->at after it */
+};
+/* What of job->step fits a packet that holds `used` microseconds already; false:
+ * nothing, the step must wait for the next one. */
+bool slice_choose(struct slice *out, const struct executor *x, struct executor_job *job,
+		  uint64_t used, bool empty);
+
+/* marshal.c */
 bool marshal_all_sent(const struct executor_job *job);
 /* Fill x->packet and *f with the job's next steps; returns bytes. */
 size_t marshal_packet(struct executor *x, struct executor_job *job, struct flight *f);

@@ -1,99 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* run/marshal.c - the next steps of a job as one CMD_RUN packet.
  *
- * Steps are packed while the packet's predicted work stays within RUN_SLICE_US.  A
- * step above that is cut: by points, by chunks of the summation tree when it has
- * too few points, by rows for a matrix product.  job->at tells how far the step
- * job->step has been sent: > 0 units, < 0 the same number of chunks. */
+ * Steps are packed while the packet's predicted work stays within RUN_SLICE_US; a step
+ * above that is cut (slice.c). */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/xalloc.h"
 #include "executor_impl.h"
 
-/* Below this many points a run measured little but its own overhead. */
-#define TELLING_RUN 4096
-#define TILE_ROWS   128 /* the worker computes a product in rows of tiles this high */
-
 #define COPY_STEP_BYTES (sizeof(struct command_step) + 2 * sizeof(struct command_place))
-
-uint64_t marshal_elements(const struct plan_step *s)
-{
-	uint64_t n = 1;
-
-	if (s->kind == STEP_KERNEL) {
-		for (int i = 0; i < s->nest->npar + s->nest->nred; i++)
-			n *= (uint64_t)s->nest->extent[i];
-		return n;
-	}
-	for (int i = 0; i < s->matmul->nbatch; i++)
-		n *= (uint64_t)s->matmul->batch[i];
-	return n * (uint64_t)s->matmul->m * (uint64_t)s->matmul->n * (uint64_t)s->matmul->k;
-}
-
-/* Predictions are made for a few cores; another device is assumed to be faster by
- * this factor until it has been measured. */
-#define DEVICE_GAIN 16
-
-/* What runs of this shape took; NULL: nothing that tells. */
-static const struct kernel_rate *rate_of(const struct executor *x, const struct plan_step *s)
-{
-	const struct kernel *k = step_kernel(x, s);
-	const struct kernel_rate *r = k ? cache_rate(k, s->shape) : NULL;
-
-	return r && r->elements / r->runs >= TELLING_RUN ? r : NULL;
-}
-
-bool marshal_known(const struct executor *x, const struct plan_step *s)
-{
-	return rate_of(x, s) != NULL;
-}
-
-uint64_t marshal_cost(const struct executor *x, const struct plan_step *s)
-{
-	const struct kernel_rate *r = rate_of(x, s);
-
-	if (!r)
-		return x->target ? s->cost_us / DEVICE_GAIN : s->cost_us;
-	return (uint64_t)((double)marshal_elements(s) * (double)r->ns / (double)r->elements /
-			  1000.0);
-}
-
-/* What a step can be cut into. */
-struct units {
-	int64_t total;
-	int64_t elements; /* of each */
-	bool chunks;
-};
-
-static int64_t matmul_row_count(const struct plan_matmul *m)
-{
-	int64_t n = m->m;
-
-	for (int i = 0; i < m->nbatch; i++)
-		n *= m->batch[i];
-	return n;
-}
-
-static struct units step_units(const struct plan_step *s, int64_t at, uint64_t cost)
-{
-	int64_t points = 1, reduced = 1, chunks = 0;
-	const struct nest *n = s->nest;
-
-	if (s->kind == STEP_MATMUL)
-		return (struct units){.total = matmul_row_count(s->matmul),
-				      .elements = s->matmul->n * s->matmul->k};
-	for (int i = 0; i < n->npar; i++)
-		points *= n->extent[i];
-	for (int i = n->npar; i < n->npar + n->nred; i++)
-		reduced *= n->extent[i];
-	chunks = (reduced + TREE_CHUNK - 1) / TREE_CHUNK;
-	if (n->nred &&
-	    (at < 0 || (at == 0 && chunks > 1 && points < (int64_t)(cost / RUN_SLICE_US) + 1)))
-		return (struct units){
-			.total = chunks, .elements = points * TREE_CHUNK, .chunks = true};
-	return (struct units){.total = points, .elements = reduced};
-}
 
 static size_t put(char *at, const void *data, size_t bytes)
 {
@@ -149,14 +65,18 @@ static size_t put_matmul(char *at, const struct executor_job *job, const struct 
 	 sizeof(struct plan_matmul) + 3 * sizeof(struct command_place))
 
 static size_t put_step(char *at, const struct executor *x, const struct executor_job *job,
-		       int64_t lo, int64_t hi, uint8_t split)
+		       const struct slice *slice)
 {
 	const struct plan_step *s = &job->plan->step[job->step];
 	const struct kernel *k = step_kernel(x, s);
 	struct command_step c = {
-		.kind = s->kind, .split = split, .index = (uint16_t)job->step, .lo = lo, .hi = hi};
+		.kind = s->kind, .split = slice->split, .index = (uint16_t)job->step};
 	size_t bytes = sizeof c;
 
+	c.lo = slice->lo;
+	c.hi = slice->hi;
+	c.plo = slice->plo;
+	c.phi = slice->phi;
 	c.kernel = k ? k->id : 0;
 	c.shape = s->shape;
 	if (s->kind == STEP_KERNEL) {
@@ -234,76 +154,25 @@ static void flight_note(struct flight *f, uint32_t step, uint64_t cost, uint64_t
 	f->cost_us += cost;
 }
 
-/* The part of a step that goes into the next packet. */
-struct slice {
-	struct units u;
-	int64_t sent, take; /* units */
-	uint64_t cost;
-	uint8_t split; /* as in struct command_step */
-};
-
-static int64_t slice_take(const struct plan_step *s, int64_t left, uint64_t cost)
-{
-	int64_t take = (int64_t)((double)left * RUN_SLICE_US / (double)cost);
-
-	if (s->kind == STEP_MATMUL) /* whole tiles */
-		take = (take + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS;
-	take = take < 1 ? 1 : take;
-	return take > left ? left : take;
-}
-
-/* What fits a packet that holds `used` microseconds already; false: nothing, the
- * step must wait for the next one. */
-static bool slice_choose(struct slice *out, const struct executor *x,
-			 const struct executor_job *job, uint64_t used, bool empty)
-{
-	const struct plan_step *s = &job->plan->step[job->step];
-	uint64_t cost = marshal_cost(x, s);
-	struct units u = step_units(s, job->at, cost);
-	int64_t sent = job->at < 0 ? -job->at : job->at;
-	int64_t left = u.total - sent, take = left;
-
-	if (u.total > 0)
-		cost = (uint64_t)((double)cost * (double)left / (double)u.total);
-	if (used + cost > RUN_SLICE_US) {
-		if (!empty)
-			return false;
-		take = slice_take(s, left, cost);
-		if (left > 0)
-			cost = (uint64_t)((double)cost * (double)take / (double)left);
-	}
-	*out = (struct slice){.u = u, .sent = sent, .take = take, .cost = cost};
-	/* A reduction that fits one slice needs no parts kept between packets. */
-	if (u.chunks && take == u.total) {
-		out->u = step_units(s, 1, cost);
-		out->take = out->u.total;
-	} else if (u.chunks) {
-		out->split = sent == 0 ? 1 : sent + take == u.total ? 2 : 4;
-	}
-	return true;
-}
-
 /* Put the current step, or a slice of it; 0 when it must wait. */
 static size_t put_slice(struct executor *x, struct executor_job *job, struct flight *f, char *at)
 {
 	const struct plan_step *s = &job->plan->step[job->step];
 	struct kernel *k = step_kernel(x, s);
 	struct slice c = {0};
-	int64_t end = 0;
 	size_t bytes = 0;
 
 	if (!slice_choose(&c, x, job, f->cost_us, f->nstep == 0))
 		return 0;
-	end = c.sent + c.take;
 	if (k && job->at == 0)
-		cache_note_run(x->cache, k, marshal_elements(s), 0);
+		cache_note_run(x->cache, k, slice_elements(s), 0);
 	/* In the middle of a step, too: the worker may be a new one. */
 	if (k)
 		marshal_kernel(x, k);
-	bytes = put_step(at, x, job, c.sent, end, c.split);
-	flight_note(f, job->step, c.cost, (uint64_t)c.take * (uint64_t)c.u.elements);
-	job->at = c.u.chunks ? -end : end;
-	if (end == c.u.total) {
+	bytes = put_step(at, x, job, &c);
+	flight_note(f, job->step, c.cost, c.elements);
+	job->at = c.next;
+	if (c.last) {
 		job->step++;
 		job->at = 0;
 	}

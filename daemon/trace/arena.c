@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -36,6 +37,7 @@ struct arena {
 	struct list warm[NCLASS]; /* free, backed */
 	struct list cold[NCLASS]; /* free, punched */
 	struct list merged;	  /* free, any size; after a merge only */
+	uint64_t merged_warm;	  /* of merged, no more than so many bytes are backed */
 	struct list lease;	  /* the client's, sorted by nothing: few */
 	struct arena_stats stats;
 	uv_timer_t *calm;
@@ -91,6 +93,33 @@ static unsigned class_down(uint64_t n)
 	return size > n ? c - 1 : c;
 }
 
+/* The worker maps every arena: not all of a limited address space is for one. */
+static uint64_t within_address_space(uint64_t bytes)
+{
+	struct rlimit space;
+
+	if (getrlimit(RLIMIT_AS, &space) || space.rlim_cur == RLIM_INFINITY)
+		return bytes;
+	while (bytes > space.rlim_cur / 4 && bytes / 2 >= LIMIT_ARENA_LEAST_BYTES)
+		bytes /= 2;
+	return bytes;
+}
+
+static enum status too_small(int error, struct err *err)
+{
+	struct rlimit file = {RLIM_INFINITY, RLIM_INFINITY};
+
+	getrlimit(RLIMIT_FSIZE, &file);
+	if (error == EFBIG && file.rlim_cur != RLIM_INFINITY)
+		return err_set(err, E_NOMEM,
+			       "the daemon's files are limited to %llu bytes (RLIMIT_FSIZE, ulimit "
+			       "-f); arrays need one of at least %llu MiB: raise the limit",
+			       (unsigned long long)file.rlim_cur,
+			       (unsigned long long)(LIMIT_ARENA_LEAST_BYTES >> 20));
+	return err_set(err, E_NOMEM, "cannot make an arena of %llu MiB: %s",
+		       (unsigned long long)(LIMIT_ARENA_LEAST_BYTES >> 20), strerror(error));
+}
+
 enum status arena_create(struct arena **out, uv_loop_t *loop, uint64_t bytes, struct err *err)
 {
 	struct arena *a = NULL;
@@ -98,9 +127,16 @@ enum status arena_create(struct arena **out, uv_loop_t *loop, uint64_t bytes, st
 
 	if (fd < 0)
 		return err_set(err, E_SYSTEM, "cannot make an arena: %s", strerror(errno));
-	bytes &= ~(uint64_t)(PAGE - 1);
-	while (ftruncate(fd, (off_t)bytes) && bytes > LIMIT_ARENA_SMALL_BYTES)
-		bytes /= 2;
+	bytes = within_address_space(bytes) & ~(uint64_t)(PAGE - 1);
+	while (ftruncate(fd, (off_t)bytes)) {
+		if (bytes / 2 < LIMIT_ARENA_LEAST_BYTES) {
+			enum status st = too_small(errno, err);
+
+			close(fd);
+			return st;
+		}
+		bytes = bytes / 2 & ~(uint64_t)(PAGE - 1);
+	}
 	if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)) {
 		enum status st =
 			err_set(err, E_SYSTEM, "cannot seal an arena: %s", strerror(errno));
@@ -235,27 +271,53 @@ void arena_released(void *punch)
 		punch_start(p);
 }
 
+/* e is in no list any more: punch it, once all have let go of it. */
+static void give_back(struct arena *a, struct extent e)
+{
+	struct punch *p = xcalloc(1, sizeof *p);
+
+	p->arena = a;
+	p->extent = e;
+	a->punching++;
+	p->holders = a->ask ? a->ask(a->ask_data, &p->extent, p) : 0;
+	if (!p->holders)
+		punch_start(p);
+}
+
+/* Which parts of merged ranges are backed is not known: all are given back. */
+static void trim_merged(struct arena *a)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < a->merged.n; i++) {
+		struct extent e = a->merged.item[i];
+
+		if (e.bytes < PUNCH_FROM)
+			a->merged.item[n++] = e;
+		else
+			give_back(a, e);
+	}
+	a->merged.n = n;
+	a->stats.warm_bytes -= a->merged_warm;
+	a->merged_warm = 0;
+}
+
 /* Give memory back beyond `keep`, and 256 MiB, largest first. */
 static void trim(struct arena *a, uint64_t keep)
 {
 	keep = keep > WARM_MIN ? keep : WARM_MIN;
+	if (a->merged_warm && a->stats.warm_bytes > keep)
+		trim_merged(a);
 	for (int c = NCLASS - 1; c >= 0 && a->stats.warm_bytes > keep; c--)
 		while (a->warm[c].n && a->stats.warm_bytes > keep) {
 			struct extent e = a->warm[c].item[0];
-			struct punch *p;
 
 			if (e.bytes < PUNCH_FROM)
 				return;
 			/* Oldest first: the newest is the most likely to be wanted. */
 			memmove(a->warm[c].item, a->warm[c].item + 1, --a->warm[c].n * sizeof e);
 			a->stats.warm_bytes -= e.bytes;
-			p = xcalloc(1, sizeof *p);
-			p->arena = a;
-			p->extent = e;
-			a->punching++;
-			p->holders = a->ask ? a->ask(a->ask_data, &p->extent, p) : 0;
-			if (!p->holders)
-				punch_start(p);
+			give_back(a, e);
 		}
 }
 
@@ -294,7 +356,7 @@ static void merge_free(struct arena *a)
 			list_push(&all, a->cold[c].item[i]);
 		a->warm[c].n = a->cold[c].n = 0;
 	}
-	a->stats.warm_bytes = 0;
+	a->merged_warm = a->stats.warm_bytes;
 	if (all.n)
 		qsort(all.item, all.n, sizeof *all.item, by_offset);
 	for (uint32_t i = 0; i < all.n; i++) {
@@ -316,11 +378,14 @@ static bool first_fit(struct arena *a, struct extent *out, uint64_t size, uint64
 	for (uint32_t i = 0; i < a->merged.n; i++) {
 		struct extent *e = &a->merged.item[i];
 		uint64_t start = (e->offset + align - 1) & ~(align - 1);
-		uint64_t end = e->offset + e->bytes;
+		uint64_t end = e->offset + e->bytes, warm;
 
 		if (start + size > end)
 			continue;
 		*out = (struct extent){start, size};
+		warm = a->merged_warm < size ? a->merged_warm : size;
+		a->merged_warm -= warm;
+		a->stats.warm_bytes -= warm;
 		if (start > e->offset)
 			list_push(&a->merged, (struct extent){e->offset, start - e->offset});
 		e = &a->merged.item[i];

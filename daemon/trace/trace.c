@@ -15,18 +15,20 @@
 #define LEAF_IDS 32u
 #define LEAVES	 (LIMIT_IDS / LEAF_IDS)
 
+#define FREE_MEMORY (4u << 20) /* of a connection's records that no quota is charged with */
+
 void trace_init(struct trace *t, struct arena *arena, uint64_t quota_bytes)
 {
 	memset(t, 0, sizeof *t);
 	t->arena = arena;
 	t->quota_bytes = quota_bytes;
 	for (size_t n = 0; n < sizeof t->nodes / sizeof t->nodes[0]; n++)
-		slab_init(&t->nodes[n], sizeof(struct node) + n * sizeof(struct operand));
-	slab_init(&t->versions, sizeof(struct version));
-	slab_init(&t->buffers, sizeof(struct buffer));
-	slab_init(&t->arrays, sizeof(struct array));
-	slab_init(&t->storages, sizeof(struct storage));
-	slab_init(&t->leaves, LEAF_IDS * sizeof(struct array *));
+		slab_init(&t->nodes[n], sizeof(struct node) + n * sizeof(struct operand), &t->memory);
+	slab_init(&t->versions, sizeof(struct version), &t->memory);
+	slab_init(&t->buffers, sizeof(struct buffer), &t->memory);
+	slab_init(&t->arrays, sizeof(struct array), &t->memory);
+	slab_init(&t->storages, sizeof(struct storage), &t->memory);
+	slab_init(&t->leaves, LEAF_IDS * sizeof(struct array *), &t->memory);
 }
 
 bool trace_clear_some(struct trace *t)
@@ -59,16 +61,52 @@ void trace_clear(struct trace *t)
 		;
 }
 
+bool trace_finish_some(struct trace *t)
+{
+	struct slab *all[] = {&t->nodes[0], &t->nodes[1], &t->nodes[2], &t->nodes[3], &t->versions,
+			      &t->buffers,  &t->arrays,	  &t->storages, &t->leaves};
+
+	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+		bool large = all[i]->chunks != NULL;
+
+		if (!slab_finish_some(all[i]))
+			return false;
+		if (large && i + 1 < sizeof all / sizeof all[0])
+			return false;
+	}
+	return true;
+}
+
 void trace_finish(struct trace *t)
 {
 	trace_clear(t);
-	for (size_t n = 0; n < sizeof t->nodes / sizeof t->nodes[0]; n++)
-		slab_finish(&t->nodes[n]);
-	slab_finish(&t->versions);
-	slab_finish(&t->buffers);
-	slab_finish(&t->arrays);
-	slab_finish(&t->storages);
-	slab_finish(&t->leaves);
+	while (!trace_finish_some(t))
+		;
+}
+
+uint64_t trace_charge(const struct trace *t)
+{
+	return t->memory > FREE_MEMORY ? t->memory - FREE_MEMORY : 0;
+}
+
+/* Names cost the daemon memory, which their owner's quota pays. */
+static enum status room(struct trace *t, struct err *err)
+{
+	struct arena_stats stats;
+
+	if (t->memory < FREE_MEMORY || !t->quota_bytes ||
+	    (!slab_full(&t->arrays) && !slab_full(&t->buffers) && !slab_full(&t->leaves)))
+		return OK;
+	arena_get_stats(t->arena, &stats);
+	if (stats.live_bytes + trace_charge(t) <= t->quota_bytes)
+		return OK;
+	return err_set(err, E_NOMEM,
+		       "%u arrays and views are named, whose %llu MiB of records with %llu MiB of "
+		       "data pass what this user's quota leaves to the connection, %llu MiB: "
+		       "delete arrays or raise quota_bytes",
+		       t->live_arrays, (unsigned long long)(t->memory >> 20),
+		       (unsigned long long)(stats.live_bytes >> 20),
+		       (unsigned long long)(t->quota_bytes >> 20));
 }
 
 struct array *trace_array(struct trace *t, uint32_t id)
@@ -99,13 +137,13 @@ enum status storage_place(struct trace *t, struct storage *s, struct err *err)
 	if (s->placed)
 		return OK;
 	arena_get_stats(t->arena, &stats);
-	if (t->quota_bytes && stats.live_bytes + s->bytes > t->quota_bytes)
+	if (t->quota_bytes && stats.live_bytes + trace_charge(t) + s->bytes > t->quota_bytes)
 		return err_set(
 			err, E_NOMEM,
 			"%llu bytes would pass what this user's quota leaves to the connection, "
 			"%llu MiB (%llu MiB in use): delete arrays or raise quota_bytes",
 			(unsigned long long)s->bytes, (unsigned long long)(t->quota_bytes >> 20),
-			(unsigned long long)(stats.live_bytes >> 20));
+			(unsigned long long)((stats.live_bytes + trace_charge(t)) >> 20));
 	st = arena_alloc(t->arena, &s->extent, s->bytes, err);
 	s->placed = st == OK;
 	return st;
@@ -487,9 +525,13 @@ static void make_leaf(struct trace *t, uint32_t i)
 static enum status slot(struct trace *t, uint32_t id, struct err *err)
 {
 	uint32_t i = id / LEAF_IDS;
+	enum status st;
 
 	if (!id || id >= LIMIT_IDS)
 		return err_set(err, E_PROTOCOL, "array id %u is out of range", id);
+	st = room(t, err);
+	if (st)
+		return st;
 	if (!t->leaf || !(t->has_leaf[i / 64] >> i % 64 & 1))
 		make_leaf(t, i);
 	else if (t->leaf[i][id % LEAF_IDS])

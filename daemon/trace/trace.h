@@ -118,6 +118,7 @@ struct trace {
 	struct slab versions, buffers, arrays, storages, leaves;
 	struct arena *arena;
 	uint64_t quota_bytes;
+	size_t memory; /* of all slabs */
 	uint32_t mark;
 	uint32_t ndevice; /* that there are */
 	uint8_t device;	  /* of nodes made now */
@@ -132,8 +133,13 @@ void trace_init(struct trace *t, struct arena *arena, uint64_t quota_bytes);
 void trace_clear(struct trace *t);
 /* A piece of that, short enough for a turn of the loop; true: it is done. */
 bool trace_clear_some(struct trace *t);
-/* The same, and frees all memory: no job holds a version any more. */
+/* After it, frees all memory, a piece short enough for a turn at a time; true: it is
+ * done.  No job holds a version any more. */
+bool trace_finish_some(struct trace *t);
+/* Both, at once. */
 void trace_finish(struct trace *t);
+/* What the records of its arrays and operations count for the owner's quota. */
+uint64_t trace_charge(const struct trace *t);
 
 /* NULL when the id names nothing. */
 struct array *trace_array(struct trace *t, uint32_t id);

@@ -120,6 +120,10 @@ static void receive(struct conn *c)
 
 	if (r == PACKET_AGAIN)
 		return;
+	if (r == PACKET_ERROR && why.code == E_PROTOCOL && c->events.refused) {
+		c->events.refused(c->data, &why);
+		return;
+	}
 	if (r != PACKET_OK) {
 		end(c, &why);
 		return;

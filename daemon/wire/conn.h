@@ -18,6 +18,9 @@ struct conn_events {
 	void (*packet)(void *data, struct packet *p);
 	/* The connection is over, once, with the reason. */
 	void (*closed)(void *data, const struct err *why);
+	/* A packet that is none: the owner is to say so to the client, and close.  NULL:
+	 * `closed` is called. */
+	void (*refused)(void *data, const struct err *why);
 };
 
 /* Takes the socket. */

@@ -89,7 +89,7 @@ static enum status describe(struct cuda *c, int ordinal, struct err *err)
 	c->single_to_double =
 		(uint32_t)attribute(c, CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO);
 	/* Two bits of each line in a turn of its clock, which is told in kHz. */
-	c->memory_rate = 2 * 1000ull *
+	c->memory_rate = UINT64_C(2000) *
 			 (uint64_t)attribute(c, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) *
 			 (uint64_t)attribute(c, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) / 8;
 	c->pools = c->api.pools && attribute(c, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED);

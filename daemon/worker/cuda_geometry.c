@@ -154,7 +154,8 @@ void cuda_geometry_model(struct cuda_shape *out, const struct cuda_launch *l,
 
 	/* A block combines the chunks of a point: threads for as many as there are. */
 	if (l->kind == LAUNCH_ROWS)
-		size = size_of(l->most * WARP < CUDA_THREADS ? l->most * WARP : CUDA_THREADS);
+		size = size_of(l->most * WARP < CUDA_THREADS ? l->most * WARP
+							     : (unsigned)CUDA_THREADS);
 	else if (l->kind != LAUNCH_TILES)
 		size = spread(l, f, size);
 	resident = f->resident[size] ? f->resident[size] : 1;

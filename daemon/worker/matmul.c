@@ -2,7 +2,7 @@
 /* worker/matmul.c - tiles of a matrix product, by OpenBLAS or our own loops.
  *
  * Operands that the library cannot read where they lie (negative, zero or two
- * non-unit strides, unaligned) are packed block by block; C likewise. */
+ * non-unit strides, unaligned) are packed panel by panel; C likewise, tile by tile. */
 #include "matmul.h"
 
 #include <dlfcn.h>
@@ -57,13 +57,9 @@ static int64_t batches(const struct plan_matmul *p)
 	return n;
 }
 
-static int64_t div_up(int64_t a, int64_t b)
-{
-	return (a + b - 1) / b;
-}
-
 enum status matmul_check(const struct plan_matmul *p, struct err *err)
 {
+	struct product_cut cut;
 	int64_t n = 1;
 
 	if (!dtype_native(p->dtype))
@@ -77,6 +73,8 @@ enum status matmul_check(const struct plan_matmul *p, struct err *err)
 	}
 	if (__builtin_mul_overflow(n, p->m, &n) || __builtin_mul_overflow(n, p->n, &n))
 		return err_set(err, E_INTERNAL, "matmul: result extents overflow");
+	if (!product_cut(&cut, p))
+		return err_set(err, E_INTERNAL, "matmul: extents overflow");
 	return OK;
 }
 
@@ -105,23 +103,6 @@ void matmul_range(const struct plan_matmul *p, int x, int64_t *lo, int64_t *hi)
 	for (int i = 0; i < p->nbatch; i++)
 		widen(lo, hi, p->batch[i], p->step[x][i]);
 	*hi += dtype_row(p->dtype)->bytes;
-}
-
-/* Row panels, over all batches, that begin before row r. */
-static int64_t panels_before(const struct plan_matmul *p, int64_t r)
-{
-	return r / p->m * div_up(p->m, MATMUL_ROWS) + div_up(r % p->m, MATMUL_ROWS);
-}
-
-void matmul_tiles(const struct plan_matmul *p, int64_t lo, int64_t hi, int64_t *first, int64_t *end)
-{
-	int64_t across = div_up(p->n, MATMUL_COLS);
-
-	*first = *end = 0;
-	if (p->m == 0 || p->n == 0 || lo >= hi)
-		return;
-	*first = panels_before(p, lo) * across;
-	*end = panels_before(p, hi) * across;
 }
 
 /* A block of one operand as gemm takes it. */
@@ -161,14 +142,21 @@ static bool block_direct(struct block *b, char *at, int64_t rows, int64_t cols, 
 
 /* A thread's memory cut up; each part has room for whole vectors (tier0_ops.h). */
 struct areas {
-	char *a, *b, *c; /* packed blocks, in the type that is computed in */
-	char *half;	 /* one of them as float16 */
+	char *a, *b; /* packed panels, in the type that is computed in */
+	char *part;  /* a chunk's product */
+	char *sum;   /* a tile of C that cannot be added up where it lies */
+	char *half;  /* one of them as float16 */
 };
 
 /* float16 is multiplied and summed in float32 and rounded once, as NumPy does. */
 static unsigned computed_in(const struct plan_matmul *p)
 {
 	return p->dtype == DT_FLOAT16 ? DT_FLOAT32 : p->dtype;
+}
+
+bool matmul_carries(const struct plan_matmul *p)
+{
+	return p->dtype == DT_FLOAT16;
 }
 
 static void convert(unsigned from, unsigned to, char *dst, const char *src, int64_t n)
@@ -227,16 +215,16 @@ struct tile {
 	int64_t rows, cols;
 };
 
-static struct tile tile_locate(const struct plan_matmul *p, char *const base[3], int64_t index)
+static struct tile tile_locate(const struct matmul_run *r, int64_t index)
 {
-	int64_t across = div_up(p->n, MATMUL_COLS), down = div_up(p->m, MATMUL_ROWS);
-	int64_t j = index % across * MATMUL_COLS;
-	int64_t i = index / across % down * MATMUL_ROWS;
-	int64_t batch = index / across / down;
-	struct tile t = {.at = {base[0], base[1], base[2]}};
+	const struct plan_matmul *p = r->p;
+	int64_t j = index % r->cut->across * PRODUCT_COLS;
+	int64_t i = index / r->cut->across % r->cut->down * PRODUCT_ROWS;
+	int64_t batch = index / r->cut->across / r->cut->down;
+	struct tile t = {.at = {r->base[0], r->base[1], r->base[2]}};
 
-	t.rows = p->m - i < MATMUL_ROWS ? p->m - i : MATMUL_ROWS;
-	t.cols = p->n - j < MATMUL_COLS ? p->n - j : MATMUL_COLS;
+	t.rows = p->m - i < PRODUCT_ROWS ? p->m - i : PRODUCT_ROWS;
+	t.cols = p->n - j < PRODUCT_COLS ? p->n - j : PRODUCT_COLS;
 	for (int d = p->nbatch - 1; d >= 0; d--) {
 		int64_t at = batch % p->batch[d];
 
@@ -265,95 +253,230 @@ static enum status scratch_grow(struct matmul_scratch *s, size_t bytes, struct e
 	return OK;
 }
 
-/* Zero what gemm would not write when there is nothing to sum. */
-static void tile_clear(const struct plan_matmul *p, const struct tile *t, unsigned es)
+static size_t round_up(size_t bytes)
 {
-	for (int64_t i = 0; i < t->rows; i++)
-		memset(t->at[2] + i * p->row[2], 0, (size_t)t->cols * es);
+	return (bytes + 63) / 64 * 64;
 }
 
-/* Sum the blocks along k into c. */
-static void tile_sum(const struct matmul *m, const struct plan_matmul *p, const struct tile *t,
-		     const struct block *c, bool blas, const struct areas *mem,
-		     const volatile uint32_t *cancel)
+static int64_t least(int64_t a, int64_t b)
 {
-	unsigned type = computed_in(p);
+	return a < b ? a : b;
+}
 
-	for (int64_t k = 0; k < p->k && !bz_cancelled(cancel); k += MATMUL_DEPTH) {
-		int64_t kb = p->k - k < MATMUL_DEPTH ? p->k - k : MATMUL_DEPTH;
+/* Cut s->mem up for the blocks of any tile. */
+static enum status areas_take(struct areas *out, const struct matmul_run *r,
+			      struct matmul_scratch *s, struct err *err)
+{
+	const struct plan_matmul *p = r->p;
+	size_t es = dtype_row(computed_in(p))->bytes;
+	int64_t rows = least(p->m, PRODUCT_ROWS), cols = least(p->n, PRODUCT_COLS);
+	int64_t depth = least(p->k, r->cut->depth);
+	size_t a = round_up((size_t)(rows * depth) * es);
+	size_t b = round_up((size_t)(cols * depth) * es);
+	size_t c = matmul_part_bytes(p), half = a > b ? a : b;
+	enum status st;
+
+	half = p->dtype != DT_FLOAT16 ? 0 : half > c ? half : c;
+	st = scratch_grow(s, a + b + 2 * c + half, err);
+	if (st != OK)
+		return st;
+	out->a = s->mem;
+	out->b = out->a + a;
+	out->part = out->b + b;
+	out->sum = out->part + c;
+	out->half = out->sum + c;
+	return OK;
+}
+
+size_t matmul_part_bytes(const struct plan_matmul *p)
+{
+	return round_up((size_t)(least(p->m, PRODUCT_ROWS) * least(p->n, PRODUCT_COLS)) *
+			dtype_row(computed_in(p))->bytes);
+}
+
+static bool stopped(const struct matmul_run *r, const struct matmul_thread *t)
+{
+	if (t->poll)
+		t->poll(t->data);
+	return bz_cancelled(r->cancel);
+}
+
+static bool by_library(const struct matmul_run *r)
+{
+	unsigned cls = dtype_row(r->p->dtype)->cls;
+
+	return r->library->dgemm && (cls == CLASS_FLOAT || cls == CLASS_COMPLEX);
+}
+
+/* A panel by our own loops, a few rows of B at a time. */
+static void panel_plain(const struct matmul_run *r, const struct tile *t, char *c, const char *a,
+			const char *b, int64_t depth, const struct matmul_thread *thread)
+{
+	enum { AT_ONCE = 32 };
+	unsigned type = computed_in(r->p), es = dtype_row(type)->bytes;
+
+	for (int64_t k = 0; k < depth && !stopped(r, thread); k += AT_ONCE)
+		matmul_plain(type, c, a + k * es, b + k * t->cols * es, t->rows, t->cols,
+			     least(depth - k, AT_ONCE), depth);
+}
+
+/* The product of chunk `chunk` to *c, which is overwritten; packed unless by the library. */
+static void chunk_multiply(const struct matmul_run *r, const struct tile *t, int64_t chunk,
+			   const struct block *c, const struct areas *mem,
+			   const struct matmul_thread *thread)
+{
+	const struct plan_matmul *p = r->p;
+	unsigned type = computed_in(p);
+	int64_t begin = chunk * r->cut->chunk, end = least(p->k, begin + r->cut->chunk);
+	bool blas = by_library(r);
+
+	if (!blas || begin >= end)
+		for (int64_t i = 0; i < t->rows; i++)
+			memset(c->at + i * c->ld * dtype_row(type)->bytes, 0,
+			       (size_t)t->cols * dtype_row(type)->bytes);
+	for (int64_t k = begin; k < end && !stopped(r, thread); k += r->cut->depth) {
+		int64_t kb = least(end - k, r->cut->depth);
 		struct block a =
 			block_take(p, 0, t->at[0] + k * p->col[0], t->rows, kb, blas, mem->a, mem);
 		struct block b =
 			block_take(p, 1, t->at[1] + k * p->row[1], kb, t->cols, blas, mem->b, mem);
 
 		if (blas)
-			gemm(m, type, &a, &b, c, (int)t->rows, (int)t->cols, (int)kb, k > 0);
+			gemm(r->library, type, &a, &b, c, (int)t->rows, (int)t->cols, (int)kb,
+			     k > begin);
 		else
-			matmul_plain(type, c->at, a.at, b.at, t->rows, t->cols, kb);
+			panel_plain(r, t, c->at, a.at, b.at, kb, thread);
 	}
 }
 
-static size_t round_up(size_t bytes)
+/* Where a tile of C is added up: in C, or in a packed copy. */
+struct sum {
+	char *at;
+	int64_t row; /* bytes */
+	bool packed;
+};
+
+static struct sum sum_open(const struct matmul_run *r, const struct tile *t, int64_t lo,
+			   const struct matmul_carry *carry, const struct areas *mem)
 {
-	return (bytes + 63) / 64 * 64;
+	const struct plan_matmul *p = r->p;
+	unsigned es = dtype_row(p->dtype)->bytes;
+	struct sum s = {.at = t->at[2], .row = p->row[2]};
+	int64_t row = (int64_t)dtype_row(computed_in(p))->bytes * t->cols;
+	unsigned aligned = es > 8 ? 8 : es;
+
+	if (!matmul_carries(p) && (p->col[2] == es || t->cols == 1) &&
+	    (uintptr_t)s.at % aligned == 0 && s.row % aligned == 0)
+		return s;
+	s = (struct sum){.at = mem->sum, .row = row, .packed = true};
+	if (lo > 0 && matmul_carries(p))
+		memcpy(s.at, carry->from, (size_t)(t->rows * row));
+	else if (lo > 0)
+		matmul_pack(s.at, t->at[2], es, t->rows, t->cols, p->row[2], p->col[2]);
+	return s;
 }
 
-/* Cut s->mem up for the blocks of a tile. */
-static enum status areas_take(struct areas *out, const struct plan_matmul *p, const struct tile *t,
-			      struct matmul_scratch *s, struct err *err)
+/* A chunk's product comes to it; the first is taken as it is. */
+static void sum_add(const struct matmul_run *r, const struct tile *t, const struct sum *s,
+		    const char *part, bool first)
 {
-	size_t es = dtype_row(computed_in(p))->bytes;
-	int64_t depth = p->k < MATMUL_DEPTH ? p->k : MATMUL_DEPTH;
-	size_t a = round_up((size_t)(t->rows * depth) * es);
-	size_t b = round_up((size_t)(t->cols * depth) * es);
-	size_t c = round_up((size_t)(t->rows * t->cols) * es);
-	size_t half = a > b ? a : b;
-	enum status st;
+	unsigned type = computed_in(r->p);
+	int64_t row = (int64_t)dtype_row(type)->bytes * t->cols;
 
-	half = p->dtype != DT_FLOAT16 ? 0 : half > c ? half : c;
-	st = scratch_grow(s, a + b + c + half, err);
-	if (st != OK)
-		return st;
-	*out = (struct areas){
-		.c = s->mem, .a = s->mem + c, .b = s->mem + c + a, .half = s->mem + c + a + b};
-	return OK;
+	for (int64_t i = 0; i < t->rows; i++) {
+		if (first)
+			memcpy(s->at + i * s->row, part + i * row, (size_t)row);
+		else
+			matmul_add(type, s->at + i * s->row, part + i * row, t->cols);
+	}
 }
 
-/* The sums in c to where the tile lies. */
-static void tile_store(const struct plan_matmul *p, const struct tile *t, const struct areas *mem)
+static void sum_close(const struct matmul_run *r, const struct tile *t, const struct sum *s,
+		      bool last, const struct matmul_carry *carry, const struct areas *mem)
 {
+	const struct plan_matmul *p = r->p;
 	bool half = p->dtype == DT_FLOAT16;
 
+	if (!s->packed)
+		return;
+	if (half && !last) {
+		memcpy(carry->to, s->at, (size_t)(t->rows * s->row));
+		return;
+	}
 	if (half)
-		convert(DT_FLOAT32, DT_FLOAT16, mem->half, mem->c, t->rows * t->cols);
-	matmul_unpack(t->at[2], half ? mem->half : mem->c, dtype_row(p->dtype)->bytes, t->rows,
+		convert(DT_FLOAT32, DT_FLOAT16, mem->half, s->at, t->rows * t->cols);
+	matmul_unpack(t->at[2], half ? mem->half : s->at, dtype_row(p->dtype)->bytes, t->rows,
 		      t->cols, p->row[2], p->col[2]);
 }
 
-enum status matmul_tile(const struct matmul *m, const struct plan_matmul *p, char *const base[3],
-			int64_t tile, struct matmul_scratch *s, const volatile uint32_t *cancel,
+/* May the first chunk's product be computed where the tile is added up? */
+static bool at_once(struct block *c, const struct matmul_run *r, const struct tile *t,
+		    const struct sum *s)
+{
+	unsigned es = dtype_row(computed_in(r->p))->bytes;
+
+	if (s->packed) {
+		*c = (struct block){.at = s->at, .trans = NO_TRANS, .ld = (int)t->cols};
+		return true;
+	}
+	return by_library(r) && block_direct(c, s->at, t->rows, t->cols, s->row, es, es) &&
+	       c->trans == NO_TRANS; /* gemm does not transpose its result */
+}
+
+enum status matmul_tile(const struct matmul_run *r, int64_t tile, int64_t lo, int64_t hi,
+			const struct matmul_carry *carry, const struct matmul_thread *thread,
 			struct err *err)
 {
-	unsigned es = dtype_row(p->dtype)->bytes, cls = dtype_row(p->dtype)->cls;
-	bool blas = m->dgemm && (cls == CLASS_FLOAT || cls == CLASS_COMPLEX);
-	struct tile t = tile_locate(p, base, tile);
-	struct block c = {0};
+	struct tile t = tile_locate(r, tile);
 	struct areas mem;
-	bool in_place = blas && p->dtype != DT_FLOAT16 &&
-			block_direct(&c, t.at[2], t.rows, t.cols, p->row[2], p->col[2], es);
-	enum status st = areas_take(&mem, p, &t, s, err);
+	struct sum s;
+	enum status st = areas_take(&mem, r, thread->scratch, err);
 
 	if (st != OK)
 		return st;
-	in_place = in_place && c.trans == NO_TRANS; /* gemm does not transpose its result */
-	if (!in_place) {
-		c = (struct block){.at = mem.c, .trans = NO_TRANS, .ld = (int)t.cols};
-		memset(mem.c, 0, (size_t)(mem.a - mem.c));
-	} else if (p->k == 0) {
-		tile_clear(p, &t, es);
+	s = sum_open(r, &t, lo, carry, &mem);
+	for (int64_t c = lo; c < hi && !bz_cancelled(r->cancel); c++) {
+		struct block to = {0};
+		bool direct = c == 0 && at_once(&to, r, &t, &s);
+
+		if (!direct)
+			to = (struct block){.at = mem.part, .trans = NO_TRANS, .ld = (int)t.cols};
+		chunk_multiply(r, &t, c, &to, &mem, thread);
+		if (!direct)
+			sum_add(r, &t, &s, mem.part, c == 0);
 	}
-	tile_sum(m, p, &t, &c, blas, &mem, cancel);
-	if (!in_place)
-		tile_store(p, &t, &mem);
+	sum_close(r, &t, &s, hi == r->cut->chunks, carry, &mem);
+	return OK;
+}
+
+enum status matmul_part(const struct matmul_run *r, int64_t tile, int64_t chunk, void *part,
+			const struct matmul_thread *thread, struct err *err)
+{
+	struct tile t = tile_locate(r, tile);
+	struct block to = {.at = part, .trans = NO_TRANS, .ld = (int)t.cols};
+	struct areas mem;
+	enum status st = areas_take(&mem, r, thread->scratch, err);
+
+	if (st == OK)
+		chunk_multiply(r, &t, chunk, &to, &mem, thread);
+	return st;
+}
+
+enum status matmul_fold(const struct matmul_run *r, int64_t tile, int64_t lo, int64_t hi,
+			const void *part, const struct matmul_carry *carry,
+			const struct matmul_thread *thread, struct err *err)
+{
+	struct tile t = tile_locate(r, tile);
+	size_t bytes = matmul_part_bytes(r->p);
+	struct areas mem;
+	struct sum s;
+	enum status st = areas_take(&mem, r, thread->scratch, err);
+
+	if (st != OK)
+		return st;
+	s = sum_open(r, &t, lo, carry, &mem);
+	for (int64_t c = lo; c < hi; c++)
+		sum_add(r, &t, &s, (const char *)part + (size_t)(c - lo) * bytes, c == 0);
+	sum_close(r, &t, &s, hi == r->cut->chunks, carry, &mem);
 	return OK;
 }

@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker/matmul.h - matrix products, tile by tile.
+/* worker/matmul.h - matrix products, unit by unit (plan/product.h).
  *
- * C is cut into fixed tiles (MATMUL_ROWS by MATMUL_COLS) and k into fixed blocks;
- * a tile is one unit of the pool.  Tiles depend on the shape alone, so the bits of
- * a product do not depend on threads or slices.  float and complex types go to
- * OpenBLAS on one thread where it can be loaded; integers, bool, and everything
- * where it cannot, to our own loops (matmul_plain.c).  float16 is packed as float32,
- * computed like that and rounded once. */
+ * float and complex types go to OpenBLAS on one thread where it can be loaded;
+ * integers, bool, and everything where it cannot, to our own loops (matmul_plain.c).
+ * float16 is packed as float32, computed and added up like that, and rounded once.
+ *
+ * A tile's chunks may be computed in one go, in several, or apart from each other and
+ * added afterwards: the bits are the same. */
 #ifndef BRAZE_MATMUL_H
 #define BRAZE_MATMUL_H
 
-#include "plan/plan.h"
-
-#define MATMUL_ROWS  128
-#define MATMUL_COLS  1024
-#define MATMUL_DEPTH 1024 /* of one block along k */
+#include "plan/product.h"
 
 typedef void matmul_gemm_real(int order, int ta, int tb, int m, int n, int k, double alpha,
 			      const double *a, int lda, const double *b, int ldb, double beta,
@@ -40,6 +36,30 @@ struct matmul_scratch {
 	size_t bytes;
 };
 
+/* What every call needs. */
+struct matmul_run {
+	const struct matmul *library;
+	const struct plan_matmul *p;
+	const struct product_cut *cut;
+	char *base[3];			 /* of A, B, C */
+	const volatile uint32_t *cancel; /* once not 0, calls stop early with C undefined */
+};
+
+/* The caller's thread. */
+struct matmul_thread {
+	struct matmul_scratch *scratch;
+	void (*poll)(void *data); /* called every few milliseconds; NULL: not */
+	void *data;
+};
+
+/* float16: a tile's float32 sums between two runs of its chunks, PRODUCT_ROWS by
+ * PRODUCT_COLS at most.  NULL where the run begins with the first chunk (from), or ends
+ * with the last (to).  Other types are added up in C itself. */
+struct matmul_carry {
+	const float *from;
+	float *to;
+};
+
 /* Load OpenBLAS; without it *m works too. */
 void matmul_open(struct matmul *m);
 void matmul_close(struct matmul *m);
@@ -51,18 +71,29 @@ enum status matmul_check(const struct plan_matmul *p, struct err *err) MUST_USE;
 int64_t matmul_rows(const struct plan_matmul *p);
 /* Bytes that operand x (0 A, 1 B, 2 C) touches around its base: [*lo, *hi). */
 void matmul_range(const struct plan_matmul *p, int x, int64_t *lo, int64_t *hi);
-/* The tiles [*first, *end) whose first row is one of [lo, hi). */
-void matmul_tiles(const struct plan_matmul *p, int64_t lo, int64_t hi, int64_t *first,
-		  int64_t *end);
-/* Compute one tile; stops early, with C undefined, once *cancel is not 0. */
-enum status matmul_tile(const struct matmul *m, const struct plan_matmul *p, char *const base[3],
-			int64_t tile, struct matmul_scratch *s, const volatile uint32_t *cancel,
-			struct err *err) MUST_USE;
+/* Do the float32 sums of a tile that is not finished have to be kept (struct matmul_carry)? */
+bool matmul_carries(const struct plan_matmul *p);
 
-/* matmul_plain.c: c[rows][cols] += a[rows][depth] * b[depth][cols], all packed; no
- * float16. */
+/* Chunks [lo, hi) of a tile, added to what its chunks before have left. */
+enum status matmul_tile(const struct matmul_run *r, int64_t tile, int64_t lo, int64_t hi,
+			const struct matmul_carry *carry, const struct matmul_thread *t,
+			struct err *err) MUST_USE;
+/* Bytes of a chunk's product by itself, of any tile. */
+size_t matmul_part_bytes(const struct plan_matmul *p);
+/* That product: packed, in the type that is computed in. */
+enum status matmul_part(const struct matmul_run *r, int64_t tile, int64_t chunk, void *part,
+			const struct matmul_thread *t, struct err *err) MUST_USE;
+/* The products of chunks [lo, hi), one after the other in `part`, added likewise. */
+enum status matmul_fold(const struct matmul_run *r, int64_t tile, int64_t lo, int64_t hi,
+			const void *part, const struct matmul_carry *carry,
+			const struct matmul_thread *t, struct err *err) MUST_USE;
+
+/* matmul_plain.c: c[rows][cols] += a[rows][depth] * b[depth][cols], packed but for a,
+ * whose rows lie lda elements apart; no float16. */
 void matmul_plain(unsigned dtype, void *c, const void *a, const void *b, int64_t rows, int64_t cols,
-		  int64_t depth);
+		  int64_t depth, int64_t lda);
+/* c[i] += part[i], n elements; no float16. */
+void matmul_add(unsigned dtype, void *c, const void *part, int64_t n);
 /* Copy rows x cols elements between strided and packed storage. */
 void matmul_pack(void *packed, const char *from, unsigned bytes, int64_t rows, int64_t cols,
 		 int64_t row, int64_t col);

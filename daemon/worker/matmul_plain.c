@@ -25,10 +25,10 @@
 
 #define PLAIN(name, T, WIDE)                                                                       \
 	static void plain_##name(T *restrict c, const T *restrict a, const T *restrict b,          \
-				 int64_t rows, int64_t cols, int64_t depth)                        \
+				 int64_t rows, int64_t cols, int64_t depth, int64_t lda)           \
 	{                                                                                          \
 		FOR_BLOCKS({                                                                       \
-			WIDE x = a[i * depth + k];                                                 \
+			WIDE x = a[i * lda + k];                                                 \
 			const T *restrict y = b + k * cols;                                        \
 			T *restrict z = c + i * cols;                                              \
 			for (int64_t j = j0; j < j1; j++)                                          \
@@ -38,11 +38,11 @@
 
 #define PLAIN_COMPLEX(name, T)                                                                     \
 	static void plain_##name(T *restrict c, const T *restrict a, const T *restrict b,          \
-				 int64_t rows, int64_t cols, int64_t depth)                        \
+				 int64_t rows, int64_t cols, int64_t depth, int64_t lda)           \
 	{                                                                                          \
 		FOR_BLOCKS({                                                                       \
-			T re = a[2 * (i * depth + k)];                                             \
-			T im = a[2 * (i * depth + k) + 1];                                         \
+			T re = a[2 * (i * lda + k)];                                             \
+			T im = a[2 * (i * lda + k) + 1];                                         \
 			const T *restrict y = b + 2 * k * cols;                                    \
 			T *restrict z = c + 2 * i * cols;                                          \
 			for (int64_t j = j0; j < j1; j++) {                                        \
@@ -62,10 +62,10 @@ PLAIN_COMPLEX(c64, float)
 PLAIN_COMPLEX(c128, double)
 
 static void plain_bool(uint8_t *restrict c, const uint8_t *restrict a, const uint8_t *restrict b,
-		       int64_t rows, int64_t cols, int64_t depth)
+		       int64_t rows, int64_t cols, int64_t depth, int64_t lda)
 {
 	FOR_BLOCKS({
-		uint8_t x = a[i * depth + k] != 0;
+		uint8_t x = a[i * lda + k] != 0;
 		const uint8_t *restrict y = b + k * cols;
 		uint8_t *restrict z = c + i * cols;
 		for (int64_t j = j0; j < j1; j++)
@@ -74,42 +74,92 @@ static void plain_bool(uint8_t *restrict c, const uint8_t *restrict a, const uin
 }
 
 void matmul_plain(unsigned dtype, void *c, const void *a, const void *b, int64_t rows, int64_t cols,
-		  int64_t depth)
+		  int64_t depth, int64_t lda)
 {
 	switch (dtype) {
 	case DT_BOOL:
-		plain_bool(c, a, b, rows, cols, depth);
+		plain_bool(c, a, b, rows, cols, depth, lda);
 		break;
 	case DT_INT8:
 	case DT_UINT8:
-		plain_u8(c, a, b, rows, cols, depth);
+		plain_u8(c, a, b, rows, cols, depth, lda);
 		break;
 	case DT_INT16:
 	case DT_UINT16:
-		plain_u16(c, a, b, rows, cols, depth);
+		plain_u16(c, a, b, rows, cols, depth, lda);
 		break;
 	case DT_INT32:
 	case DT_UINT32:
-		plain_u32(c, a, b, rows, cols, depth);
+		plain_u32(c, a, b, rows, cols, depth, lda);
 		break;
 	case DT_INT64:
 	case DT_UINT64:
-		plain_u64(c, a, b, rows, cols, depth);
+		plain_u64(c, a, b, rows, cols, depth, lda);
 		break;
 	case DT_FLOAT32:
-		plain_f32(c, a, b, rows, cols, depth);
+		plain_f32(c, a, b, rows, cols, depth, lda);
 		break;
 	case DT_FLOAT64:
-		plain_f64(c, a, b, rows, cols, depth);
+		plain_f64(c, a, b, rows, cols, depth, lda);
 		break;
 	case DT_COMPLEX64:
-		plain_c64(c, a, b, rows, cols, depth);
+		plain_c64(c, a, b, rows, cols, depth, lda);
 		break;
 	case DT_COMPLEX128:
-		plain_c128(c, a, b, rows, cols, depth);
+		plain_c128(c, a, b, rows, cols, depth, lda);
 		break;
 	default: /* matmul.c gives no other type */
 		break;
+	}
+}
+
+/* Integers wrap; bool is OR. */
+#define ADD(T)                                                                                     \
+	do {                                                                                       \
+		T *restrict z = c;                                                                 \
+		const T *restrict y = part;                                                        \
+		for (int64_t i = 0; i < n; i++)                                                    \
+			z[i] = (T)(z[i] + y[i]);                                                   \
+	} while (0)
+
+static void add_bool(uint8_t *restrict c, const uint8_t *restrict part, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++)
+		c[i] |= part[i];
+}
+
+static void add_integers(unsigned bytes, void *c, const void *part, int64_t n)
+{
+	switch (bytes) {
+	case 1:
+		ADD(uint8_t);
+		break;
+	case 2:
+		ADD(uint16_t);
+		break;
+	case 4:
+		ADD(uint32_t);
+		break;
+	default:
+		ADD(uint64_t);
+		break;
+	}
+}
+
+void matmul_add(unsigned dtype, void *c, const void *part, int64_t n)
+{
+	const struct dtype_row *d = dtype_row(dtype);
+
+	if (d->cls == CLASS_BOOL) {
+		add_bool(c, part, n);
+	} else if (d->cls < CLASS_FLOAT) {
+		add_integers(d->bytes, c, part, n);
+	} else {
+		n *= d->cls == CLASS_COMPLEX ? 2 : 1;
+		if (dtype == DT_FLOAT32 || dtype == DT_COMPLEX64)
+			ADD(float);
+		else
+			ADD(double);
 	}
 }
 

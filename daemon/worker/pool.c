@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/xalloc.h"
+#include "base/log.h"
 
 #define POOL_MAX   64	   /* threads; the progress page has as many rows */
 #define SPIN_TURNS 2000	   /* about 100 us */
@@ -134,7 +134,6 @@ static void keep_apart(struct pool *p)
 
 enum status pool_create(struct pool **out, int threads, struct err *err)
 {
-	enum status st = OK;
 	struct pool *p = NULL;
 	void *mem = NULL;
 
@@ -156,18 +155,16 @@ enum status pool_create(struct pool **out, int threads, struct err *err)
 		t->pool = p;
 		t->index = i;
 		rc = pthread_create(&t->id, NULL, thread_main, t);
-		if (rc != 0) {
-			st = err_set(err, E_SYSTEM, "pool: thread %d of %d: %s", i, p->threads,
-				     strerror(rc));
-			goto out;
+		if (rc != 0) { /* a limit on threads, or on memory for their stacks */
+			log_warn("pool", "%d threads instead of %d: %s", i, p->threads,
+				 strerror(rc));
+			p->threads = i;
+			break;
 		}
 		p->started = i;
 	}
 	*out = p;
-	p = NULL;
-out:
-	pool_destroy(p);
-	return st;
+	return OK;
 }
 
 void pool_destroy(struct pool *p)

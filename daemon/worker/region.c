@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/xalloc.h"
@@ -36,36 +37,62 @@ static uint32_t lower_bound(const struct regions *r, uint32_t id)
 void region_finish(struct regions *r)
 {
 	for (uint32_t i = 0; i < r->count; i++)
-		munmap(r->item[i].addr, r->item[i].bytes);
+		if (r->item[i].addr)
+			munmap(r->item[i].addr, r->item[i].bytes);
 	free(r->item);
 	*r = (struct regions){0};
 	while (atomic_load(&unmapping)) /* the process is about to end */
 		usleep(UNMAP_POLL_US);
 }
 
-enum status region_map(struct regions *r, uint32_t id, int fd, uint64_t bytes, struct err *err)
+/* A free entry, in its place. */
+static struct region *place_for(struct regions *r, uint32_t id)
 {
 	uint32_t at = 0;
-	void *addr = NULL;
 
-	if (bytes == 0)
-		return err_set(err, E_INVALID, "region %u: cannot map 0 bytes", id);
-	/* Arenas are sparse: pages are charged when they are touched. */
-	addr = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-	if (addr == MAP_FAILED)
-		return err_set(err, E_SYSTEM, "region %u: mmap of %llu bytes: %s", id,
-			       (unsigned long long)bytes, strerror(errno));
-	madvise(addr, bytes, MADV_HUGEPAGE); /* helps where shmem_enabled=advise */
-	madvise(addr, bytes, MADV_DONTDUMP);
-	region_unmap(r, id);
 	if (r->count == r->cap) {
 		r->cap = r->cap ? r->cap * 2 : 16;
 		r->item = xrealloc(r->item, r->cap, sizeof *r->item);
 	}
 	at = lower_bound(r, id);
 	memmove(r->item + at + 1, r->item + at, (r->count - at) * sizeof *r->item);
-	r->item[at] = (struct region){.id = id, .addr = addr, .bytes = bytes};
 	r->count++;
+	return &r->item[at];
+}
+
+static enum status not_mapped(const struct region *g, struct err *err)
+{
+	struct rlimit space = {RLIM_INFINITY, RLIM_INFINITY};
+
+	getrlimit(RLIMIT_AS, &space);
+	if (g->error == ENOMEM && space.rlim_cur != RLIM_INFINITY)
+		return err_set(err, E_NOMEM,
+			       "the worker's address space, limited to %llu MiB (RLIMIT_AS, ulimit "
+			       "-v), has no room for this connection's arena of %llu MiB: raise "
+			       "the limit, lower arena_bytes or close other connections",
+			       (unsigned long long)(space.rlim_cur >> 20),
+			       (unsigned long long)(g->bytes >> 20));
+	return err_set(err, g->error == ENOMEM ? E_NOMEM : E_SYSTEM,
+		       "region %u: mmap of %llu bytes: %s", g->id, (unsigned long long)g->bytes,
+		       strerror(g->error));
+}
+
+enum status region_map(struct regions *r, uint32_t id, int fd, uint64_t bytes, struct err *err)
+{
+	void *addr = NULL;
+
+	if (bytes == 0)
+		return err_set(err, E_INVALID, "region %u: cannot map 0 bytes", id);
+	/* Arenas are sparse: pages are charged when they are touched. */
+	addr = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	region_unmap(r, id);
+	if (addr == MAP_FAILED) {
+		*place_for(r, id) = (struct region){.id = id, .error = errno, .bytes = bytes};
+		return not_mapped(&r->item[lower_bound(r, id)], err);
+	}
+	madvise(addr, bytes, MADV_HUGEPAGE); /* helps where shmem_enabled=advise */
+	madvise(addr, bytes, MADV_DONTDUMP);
+	*place_for(r, id) = (struct region){.id = id, .addr = addr, .bytes = bytes};
 	return OK;
 }
 
@@ -104,7 +131,8 @@ void region_unmap(struct regions *r, uint32_t id)
 
 	if (at == r->count || r->item[at].id != id)
 		return;
-	unmap_apart(&r->item[at]);
+	if (r->item[at].addr)
+		unmap_apart(&r->item[at]);
 	r->count--;
 	memmove(r->item + at, r->item + at + 1, (r->count - at) * sizeof *r->item);
 }
@@ -119,6 +147,8 @@ enum status region_resolve(char **out, const struct regions *r, const struct com
 	if (at == r->count || r->item[at].id != place->region)
 		return err_set(err, E_INTERNAL, "region %u is not mapped", place->region);
 	g = &r->item[at];
+	if (!g->addr)
+		return not_mapped(g, err);
 	if (place->offset > g->bytes ||
 	    __builtin_add_overflow((int64_t)place->offset, lo, &first) ||
 	    __builtin_add_overflow((int64_t)place->offset, hi, &last) || first < 0 ||

@@ -78,7 +78,7 @@ static enum status product_of(int64_t *out, const int64_t *extent, int n, struct
 enum status steps_slice(struct steps_slice *out, const struct command_step *s, struct err *err)
 {
 	const int64_t *extent = steps_operands(s).extent;
-	int64_t reduced = 0, limit = 0;
+	int64_t reduced = 0, limit = 0, phi = 0;
 	enum status st = product_of(&out->points, extent, s->npar, err);
 
 	if (st == OK)
@@ -88,11 +88,15 @@ enum status steps_slice(struct steps_slice *out, const struct command_step *s, s
 	reduced = out->reduced;
 	out->chunks = reduced / TREE_CHUNK + (reduced % TREE_CHUNK != 0);
 	limit = s->split ? out->chunks : out->points;
+	phi = s->phi ? s->phi : out->points;
 	if (s->lo < 0 || s->hi > limit || s->lo > s->hi || (s->split && s->nred == 0))
 		return err_set(err, E_INTERNAL, "slice [%lld, %lld) of %lld", (long long)s->lo,
 			       (long long)s->hi, (long long)limit);
-	out->lo = s->split ? 0 : s->lo;
-	out->hi = s->split ? out->points : s->hi;
+	if (s->split && (s->plo < 0 || s->phi < 0 || s->plo > phi || phi > out->points))
+		return err_set(err, E_INTERNAL, "chunks of points [%lld, %lld) of %lld",
+			       (long long)s->plo, (long long)phi, (long long)out->points);
+	out->lo = s->split ? s->plo : s->lo;
+	out->hi = s->split ? phi : s->hi;
 	out->clo = s->split ? s->lo : 0;
 	out->chi = s->split ? s->hi : out->chunks;
 	if (s->split)

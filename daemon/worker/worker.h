@@ -19,7 +19,8 @@ struct worker_thread {
 	struct matmul_scratch matmul;
 };
 
-/* Accumulators of a reduction whose chunks come in several runs. */
+/* Accumulators of a reduction whose chunks come in several runs; sums of a float16
+ * product's tile. */
 struct worker_part {
 	struct worker_part *next;
 	uint64_t job;
@@ -69,6 +70,17 @@ void worker_run(struct worker *w, const char *packet, size_t bytes, struct comma
 void worker_forget(struct worker *w, uint64_t job);
 /* worker_step.c: one step. */
 enum status worker_step(struct worker *w, const struct command_step *s, struct err *err) MUST_USE;
+/* worker_product.c: one of a matrix product. */
+enum status worker_product(struct worker *w, const struct command_step *s,
+			   struct err *err) MUST_USE;
+/* A thread of the pool begins, ends a unit of it. */
+void worker_unit_begin(struct worker *w, const struct command_step *s, int thread);
+void worker_unit_end(struct worker *w, int thread);
+/* Partial results of a step of the run's job: the newest, NULL: none; new ones, NULL:
+ * no memory. */
+struct worker_part *worker_part_find(struct worker *w, uint32_t step);
+struct worker_part *worker_part_create(struct worker *w, uint32_t step, int64_t count);
+void worker_part_free(struct worker *w, struct worker_part *part);
 /* Look at the socket; the pool calls it between units. */
 void worker_poll(void *worker);
 int64_t worker_clock(void); /* nanoseconds */

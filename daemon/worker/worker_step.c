@@ -2,8 +2,8 @@
 /* worker/worker_step.c - one step on the pool.
  *
  * Maps and reductions with many points are cut by points, reductions to few points
- * by chunks of the summation tree, whose accumulators are combined at the end; a
- * matrix product by tiles.  How a step is cut never shows in its bits. */
+ * by chunks of the summation tree, whose accumulators are combined at the end.  How a
+ * step is cut never shows in its bits. */
 #define _GNU_SOURCE /* gettid */
 #include "steps.h"
 #include "worker.h"
@@ -37,32 +37,30 @@ struct step {
 	struct bz_acc *part;	 /* accumulators of point 0, chunk 0 */
 	int64_t elements;	 /* points, reduced ones counted too */
 	int64_t timed, timed_ns; /* elements that the command thread did, and their time */
-	struct plan_matmul product;
 	char *base[LIMIT_NEST_ACCESSES];
 	uint64_t error[LIMIT_NEST_CHECKS];
-	int64_t tile; /* first tile */
 	pthread_mutex_t lock;
 	struct err err; /* first failure of any thread */
 };
 
-static void progress_begin(struct step *s, int thread)
+void worker_unit_begin(struct worker *w, const struct command_step *cmd, int thread)
 {
-	struct progress *p = s->w->progress;
+	struct progress *p = w->progress;
 
 	if (thread == 0)
 		return; /* the command thread's row is kept by the run */
 	if (!p->thread[thread].tid)
 		p->thread[thread].tid = (uint32_t)gettid();
-	p->thread[thread].step = s->cmd->index;
-	p->thread[thread].kernel = s->cmd->kernel;
-	p->thread[thread].ticket = s->w->ticket;
+	p->thread[thread].step = cmd->index;
+	p->thread[thread].kernel = cmd->kernel;
+	p->thread[thread].ticket = w->ticket;
 }
 
-static void progress_end(struct step *s, int thread)
+void worker_unit_end(struct worker *w, int thread)
 {
-	s->w->progress->thread[thread].turns++;
+	w->progress->thread[thread].turns++;
 	if (thread != 0)
-		s->w->progress->thread[thread].ticket = 0;
+		w->progress->thread[thread].ticket = 0;
 }
 
 /* Only the command thread takes times, so nothing here needs a lock. */
@@ -89,12 +87,12 @@ static void points_unit(void *data, int thread, int64_t unit)
 
 	if (bz_cancelled(&s->w->cancel))
 		return;
-	progress_begin(s, thread);
+	worker_unit_begin(s->w, s->cmd, thread);
 	if (s->cmd->nred == 0)
 		kernels_map(s->entry, &s->args, lo, hi, scratch);
 	else
 		kernels_reduce(s->entry, &s->args, lo, hi, 0, s->chi, NULL, scratch);
-	progress_end(s, thread);
+	worker_unit_end(s->w, thread);
 	time_end(s, thread, begin, (hi - lo) * s->each);
 }
 
@@ -108,29 +106,11 @@ static void chunk_unit(void *data, int thread, int64_t unit)
 
 	if (bz_cancelled(&s->w->cancel))
 		return;
-	progress_begin(s, thread);
+	worker_unit_begin(s->w, s->cmd, thread);
 	kernels_reduce(s->entry, &s->args, p, p + n, c, c + 1, s->part,
 		       s->w->thread[thread].scratch);
-	progress_end(s, thread);
+	worker_unit_end(s->w, thread);
 	time_end(s, thread, begin, n * (rest < TREE_CHUNK ? rest : TREE_CHUNK));
-}
-
-static void tile_unit(void *data, int thread, int64_t unit)
-{
-	struct step *s = data;
-	struct err err = {0};
-
-	if (bz_cancelled(&s->w->cancel))
-		return;
-	progress_begin(s, thread);
-	if (matmul_tile(&s->w->matmul, &s->product, s->base, s->tile + unit,
-			&s->w->thread[thread].matmul, &s->w->cancel, &err) != OK) {
-		pthread_mutex_lock(&s->lock);
-		if (s->err.code == OK)
-			s->err = err;
-		pthread_mutex_unlock(&s->lock);
-	}
-	progress_end(s, thread);
 }
 
 /* Run the units on all threads, or here alone where that is quicker. */
@@ -198,7 +178,7 @@ static enum status step_points(struct step *s, struct err *err)
 		      (double)s->elements * s->point_ns, err);
 }
 
-static struct worker_part *part_find(struct worker *w, uint32_t step)
+struct worker_part *worker_part_find(struct worker *w, uint32_t step)
 {
 	struct worker_part *p = w->parts;
 
@@ -207,7 +187,7 @@ static struct worker_part *part_find(struct worker *w, uint32_t step)
 	return p;
 }
 
-static struct worker_part *part_create(struct worker *w, uint32_t step, int64_t count)
+struct worker_part *worker_part_create(struct worker *w, uint32_t step, int64_t count)
 {
 	size_t bytes = 0;
 	struct worker_part *p = NULL;
@@ -225,7 +205,7 @@ static struct worker_part *part_create(struct worker *w, uint32_t step, int64_t 
 	return p;
 }
 
-static void part_free(struct worker *w, struct worker_part *part)
+void worker_part_free(struct worker *w, struct worker_part *part)
 {
 	struct worker_part **at = &w->parts;
 
@@ -241,7 +221,7 @@ static enum status step_chunks(struct step *s, bool first, bool last, struct err
 	struct worker *w = s->w;
 	int64_t width = s->chunks * s->entry->nreduce;
 	int64_t count = (s->hi - s->lo) * width;
-	struct worker_part *part = part_find(w, s->cmd->index);
+	struct worker_part *part = worker_part_find(w, s->cmd->index);
 	double ns = (double)s->elements * s->point_ns;
 	int64_t points = s->hi - s->lo, each = clamp(s->each, 1, TREE_CHUNK);
 	enum status st = OK;
@@ -251,9 +231,9 @@ static enum status step_chunks(struct step *s, bool first, bool last, struct err
 	if (!by_columns(s))
 		s->grain = 1;
 	if (first && part)
-		part_free(w, part);
+		worker_part_free(w, part);
 	if (first)
-		part = part_create(w, s->cmd->index, count);
+		part = worker_part_create(w, s->cmd->index, count);
 	if (!part && first)
 		return err_set(err, E_NOMEM, "no memory for %lld partial results",
 			       (long long)count);
@@ -267,7 +247,7 @@ static enum status step_chunks(struct step *s, bool first, bool last, struct err
 	if (st == OK && last)
 		kernels_combine(s->entry, &s->args, s->lo, s->hi, s->part, w->thread[0].scratch);
 	if (st != OK || last)
-		part_free(w, part);
+		worker_part_free(w, part);
 	return st;
 }
 
@@ -396,41 +376,13 @@ static enum status run_kernel(struct step *s, struct kernel_entry *e, struct err
 	return st;
 }
 
-static enum status run_matmul(struct step *s, struct err *err)
-{
-	const struct command_place *place = (const struct command_place *)(s->cmd + 1);
-	const struct plan_matmul *p = &s->product;
-	enum status st = OK;
-	int64_t end = 0;
-	double ns = 0;
-
-	memcpy(&s->product, place + 3, sizeof s->product);
-	st = matmul_check(p, err);
-	for (int x = 0; x < 3 && st == OK; x++) {
-		int64_t lo = 0, hi = 0;
-
-		matmul_range(p, x, &lo, &hi);
-		st = region_resolve(&s->base[x], &s->w->regions, &place[x], lo, hi, err);
-	}
-	if (st != OK)
-		return st;
-	if (s->cmd->lo < 0 || s->cmd->hi > matmul_rows(p))
-		return err_set(err, E_INTERNAL, "rows [%lld, %lld) of a product of %lld rows",
-			       (long long)s->cmd->lo, (long long)s->cmd->hi,
-			       (long long)matmul_rows(p));
-	matmul_tiles(p, s->cmd->lo, s->cmd->hi, &s->tile, &end);
-	/* A multiply and an add take about 1/8 ns of a core, whatever the type. */
-	ns = 0.125 * (double)(s->cmd->hi - s->cmd->lo) * (double)p->n * (double)p->k;
-	return spread(s, tile_unit, end - s->tile, ns, err);
-}
-
 enum status worker_step(struct worker *w, const struct command_step *cmd, struct err *err)
 {
 	struct step s = {.w = w, .cmd = cmd, .lock = PTHREAD_MUTEX_INITIALIZER};
 	struct kernel_entry *e = NULL;
 
 	if (cmd->kind == STEP_MATMUL)
-		return run_matmul(&s, err);
+		return worker_product(w, cmd, err);
 	if (cmd->kind != STEP_KERNEL)
 		return err_set(err, E_INTERNAL, "step %u is of kind %u", cmd->index, cmd->kind);
 	e = kernels_find(&w->kernels, cmd->kernel);

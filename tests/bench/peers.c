@@ -158,7 +158,7 @@ static void pin(int core)
 	cpu_set_t set;
 
 	CPU_ZERO(&set);
-	CPU_SET(core, &set);
+	CPU_SET((unsigned)core, &set);
 	sched_setaffinity(0, sizeof set, &set);
 }
 

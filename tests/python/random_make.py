@@ -51,19 +51,36 @@ if os.environ.get("BRAZE_TEST_DEVICE"):
 
 
 class Maker:
-    """Writes one program."""
+    """Writes one program.
 
-    def __init__(self, seed, length=20, large=False, rounds=True, styles=("small", "wide")):
+    variant: the same choices on another first shape and other data.
+    mistakes: how often an operand is taken that need not fit, and a statement kept
+    that raises."""
+
+    def __init__(self, seed, length=20, large=False, rounds=True, styles=("small", "wide"),
+                 variant=0, mistakes=0.0):
         self.rng = numpy.random.default_rng(seed)
         self.seed, self.length, self.large, self.rounds = seed, length, large, rounds
-        self.styles = styles
+        self.styles, self.mistakes = styles, mistakes
+        self.vary = numpy.random.default_rng([seed, variant]) if variant else None
         self.env = {"np": numpy, "data": data, "check": lambda x: None, "value": separate}
         self.steps, self.count = [], 0
         dtypes = NATIVE if self.chance(0.5) else COMMON
         self.dtypes = [self.pick(dtypes) for _ in range(3)]
-        self.shape = self.first_shape()
+        self.shape = self.varied(self.first_shape)
 
     # ---- chance ----
+
+    def varied(self, choose):
+        """What `choose` draws: the structure's own choice, or the variant's."""
+        structure, plain = self.rng, choose()
+        if not self.vary:
+            return plain
+        self.rng = self.vary
+        try:
+            return choose()
+        finally:
+            self.rng = structure
 
     def chance(self, p):
         return self.rng.random() < p
@@ -124,6 +141,8 @@ class Maker:
         """An operand that broadcasts with a variable."""
         if self.chance(0.2):
             return self.pick(LITERALS)
+        if self.mistakes and self.chance(self.mistakes):
+            return self.pick(self.numbers())
         x = self.env[name]
         fitting = [n for n in self.numbers() if fit(numpy.shape(self.env[n]), numpy.shape(x))]
         return self.pick(fitting)
@@ -143,7 +162,7 @@ class Maker:
             except MemoryError:
                 return False
             except Exception:  # noqa: BLE001 - braze must raise as well
-                if self.chance(0.9):
+                if self.chance(0.9 - self.mistakes):
                     return False
         self.steps.append(Step(text, target, ref, guard))
         for name in self.arrays():
@@ -158,7 +177,8 @@ class Maker:
         v, dtype, shape = self.new(), self.pick(self.dtypes), self.related_shape()
         kind = self.below(12)
         if kind < 8:
-            text = f"data({self.below(1000)}, {shape}, '{dtype}', '{self.pick(self.styles)}')"
+            seed, style = self.varied(lambda: self.below(1000)), self.pick(self.styles)
+            text = f"data({seed}, {shape}, '{dtype}', '{style}')"
             self.emit(f"{v} = np.array({text})")
         elif kind == 8:
             self.emit(f"{v} = np.{self.pick(['zeros', 'ones'])}({shape}, '{dtype}')")

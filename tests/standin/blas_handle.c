@@ -157,7 +157,8 @@ cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t h, void *memory, size_t byte
 cublasStatus_t cublasSetMathMode(cublasHandle_t h, cublasMath_t mode)
 {
 	cublasStatus_t status = blas_enter(__func__, h);
-	unsigned plain = (unsigned)mode & ~CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
+	unsigned plain =
+		(unsigned)mode & ~(unsigned)CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
 
 	if (status)
 		return status;

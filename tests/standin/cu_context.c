@@ -61,8 +61,8 @@ CUresult cu_enter_context(const char *function, struct CUctx_st **out)
 		return error ? error : CUDA_ERROR_INVALID_CONTEXT;
 	if (!current->live)
 		return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-	if (error && cu_sticky(error))
-		cu_set_fault(current, error, "injected");
+	if (error && cu_sticky((int)error))
+		cu_set_fault(current, (int)error, "injected");
 	if (error)
 		return error;
 	*out = current;

@@ -70,11 +70,16 @@ Test(blas, products_of_every_type_and_operation)
 	CUstream s = stream();
 	cublasHandle_t h = handle(s);
 	for (int i = 0; i < LD * 3; i++) {
-		a[i] = i + 1 - i * I;
-		b[i] = 3 - i + 2 * I;
+		const double d = i;
+
+		a[i] = d + 1 - d * I;
+		b[i] = 3 - d + 2 * I;
 	}
-	for (int i = 0; i < LD * 2; i++)
-		c[i] = i - 4 + i * I;
+	for (int i = 0; i < LD * 2; i++) {
+		const double d = i;
+
+		c[i] = d - 4 + d * I;
+	}
 	for (int x = 0; x < 9; x++) {
 		cublasOperation_t ta = ops[x / 3], tb = ops[x % 3];
 		CUdeviceptr da = put(a, sizeof(a)), db = put(b, sizeof(b)), dc = put(c, sizeof(c));

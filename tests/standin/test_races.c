@@ -162,7 +162,7 @@ static CUresult graph_of(const size_t edges[3])
 
 	GOOD(cuGraphCreate(&g, 0));
 	for (int i = 0; i < 3; i++) {
-		CUdeviceptr at = p + (i == 1) * BYTES;
+		CUdeviceptr at = p + (i == 1 ? BYTES : 0);
 		unsigned k = 1;
 		void *params[] = {&at, &k};
 		CUDA_KERNEL_NODE_PARAMS n = {.func = i == 2 ? get : put,

@@ -24,8 +24,8 @@
 /* ---- The worker's side ---- */
 
 /* What instr[0].c of a test's nest asks for.  All but SUM: access 1 = access 0 +
- * scalar, as int64, over one parallel loop. */
-enum { ADD, SLOW, FAULT, FAULT_ONCE, HANG, SLEEP_ONCE, SLEEP, SUM };
+ * scalar, as int64, over one parallel loop.  The sums add rows of doubles. */
+enum { ADD, SLOW, FAULT, FAULT_ONCE, HANG, SLEEP_ONCE, SLEEP, SUM, SLOW_SUM, KINDS };
 
 static void spin_ns(int64_t ns)
 {
@@ -102,6 +102,8 @@ static void t_reduce(const struct nest *n, const struct bz_args *a, int64_t lo, 
 
 		for (int64_t c = part ? clo : 0; c < (part ? chi : chunks); c++) {
 			x = chunk_sum(a, p, c);
+			if (n->instr[0].c == SLOW_SUM)
+				spin_ns(3000000);
 			total += x;
 			if (part)
 				memcpy(&part[p * chunks + c].v[0], &x, 8);
@@ -146,7 +148,7 @@ struct bench {
 	struct executor *x;
 	int fd;
 	char *mem; /* region 1 */
-	struct kernel kernel[SUM + 1];
+	struct kernel kernel[KINDS];
 	int fds; /* open before */
 };
 
@@ -171,15 +173,15 @@ static void kernel_fill(struct kernel *k, uint32_t id, uint16_t kind)
 	struct nest *n = calloc(1, sizeof *n);
 
 	n->npar = 1;
-	n->nred = kind == SUM;
+	n->nred = kind >= SUM;
 	n->vec = n->nred;
 	n->width = 8;
 	n->naccess = 2;
-	n->nscalar = kind != SUM;
+	n->nscalar = kind < SUM;
 	n->ninstr = 1;
 	n->post = 1;
-	n->instr[0] = (struct nest_instr){.op = kind == SUM ? NI_REDUCE : NI_LOAD, .c = kind};
-	n->access[0].dtype = n->access[1].dtype = kind == SUM ? DT_FLOAT64 : DT_INT64;
+	n->instr[0] = (struct nest_instr){.op = kind >= SUM ? NI_REDUCE : NI_LOAD, .c = kind};
+	n->access[0].dtype = n->access[1].dtype = kind >= SUM ? DT_FLOAT64 : DT_INT64;
 	n->access[1].slot = 1;
 	n->access[1].write = 1;
 	*k = (struct kernel){.id = id, .spec = n, .product = DTYPE_END, .code_fd = -1};
@@ -203,7 +205,7 @@ static void bench_open(struct bench *b)
 	cr_assert_eq(ftruncate(b->fd, REGION_BYTES), 0);
 	b->mem = mmap(NULL, REGION_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, b->fd, 0);
 	cr_assert_neq(b->mem, MAP_FAILED);
-	for (uint16_t i = 0; i <= SUM; i++)
+	for (uint16_t i = 0; i < KINDS; i++)
 		kernel_fill(&b->kernel[i], i + 1u, i);
 	cr_assert_eq(executor_create(&b->x, &b->loop, &config, NULL, &err), OK, "%s", err.text);
 	cr_assert_eq(executor_region_add(b->x, 1, b->fd, REGION_BYTES, &err), OK, "%s", err.text);
@@ -221,7 +223,7 @@ static void bench_close(struct bench *b)
 	cr_assert_eq(uv_loop_close(&b->loop), 0, "a handle is left open");
 	munmap(b->mem, REGION_BYTES);
 	close(b->fd);
-	for (int i = 0; i <= SUM; i++)
+	for (int i = 0; i < KINDS; i++)
 		free(b->kernel[i].spec);
 	cr_assert_leq(count_fds(), b->fds, "descriptors are left open");
 }

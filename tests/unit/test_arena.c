@@ -152,6 +152,71 @@ Test(arena, what_a_loop_frees_stays_warm_until_it_is_calm)
 	arena_free(a, &held);
 }
 
+/* Backed bytes of the arena's file. */
+static uint64_t backed(void)
+{
+	struct stat st;
+
+	cr_assert_eq(fstat(arena_fd(a), &st), 0);
+	return (uint64_t)st.st_blocks * 512;
+}
+
+Test(arena, what_was_merged_is_given_back_too)
+{
+	char *p = mmap(NULL, 1024 * MIB, PROT_READ | PROT_WRITE, MAP_SHARED, arena_fd(a), 0);
+	struct extent e[15], big;
+	struct arena_stats stats;
+
+	cr_assert_neq(p, MAP_FAILED);
+	for (int i = 0; i < 15; i++) {
+		e[i] = alloc(64 * MIB);
+		memset(p + e[i].offset, 1, 40 * MIB);
+	}
+	/* Kept warm as after a loop, but for no size that is asked for: the file is used up,
+	 * and what is free is merged. */
+	for (int i = 0; i < 8; i++)
+		arena_free(a, &e[i]);
+	big = alloc(300 * MIB);
+	arena_get_stats(a, &stats);
+	cr_assert_leq(stats.warm_bytes, 512 * MIB - big.bytes, "what was taken is free no more");
+	for (int i = 8; i < 15; i++)
+		arena_free(a, &e[i]);
+	arena_free(a, &big);
+	arena_get_stats(a, &stats);
+	cr_assert_eq(stats.live_bytes, 0);
+	cr_assert_leq(stats.warm_bytes, 1024 * MIB);
+	cr_assert_leq(warm_when_calm(), 256 * MIB);
+	for (int i = 0; i < 500 && backed() > 256 * MIB; i++) {
+		uv_run(&loop, UV_RUN_NOWAIT);
+		usleep(10000);
+	}
+	cr_assert_leq(backed(), 256 * MIB);
+	munmap(p, 1024 * MIB);
+}
+
+Test(arena, warm_bytes_are_counted_through_a_merge)
+{
+	struct arena_stats stats;
+	struct extent e[15], big;
+
+	for (int i = 0; i < 15; i++)
+		e[i] = alloc(64 * MIB);
+	for (int i = 0; i < 3; i++)
+		arena_free(a, &e[i]);
+	arena_get_stats(a, &stats);
+	cr_assert_eq(stats.warm_bytes, 3 * e[0].bytes);
+	big = alloc(150 * MIB);
+	arena_get_stats(a, &stats);
+	cr_assert_eq(stats.warm_bytes, 3 * e[0].bytes - big.bytes);
+	arena_free(a, &big);
+	arena_get_stats(a, &stats);
+	cr_assert_eq(stats.warm_bytes, 3 * e[0].bytes);
+	/* The rest of what was merged is taken: nothing that is free is backed but `big`. */
+	e[0] = alloc(3 * e[0].bytes - big.bytes - MIB);
+	arena_get_stats(a, &stats);
+	cr_assert_leq(stats.warm_bytes, big.bytes + 2 * MIB);
+}
+
 Test(arena, import_takes_leased_bytes_once)
 {
 	struct extent lease, e;
@@ -194,6 +259,20 @@ Test(arena, what_a_large_import_skipped_is_free_again)
 	cr_assert_eq(after.live_bytes, before.live_bytes - 4032);
 	cr_assert_eq(after.leased_bytes, before.leased_bytes - 4096 - 102400);
 	cr_assert_eq(arena_import(a, &e, lease.offset + 64, 64, &err), E_PROTOCOL);
+}
+
+Test(arena, what_lies_before_an_import_from_the_middle_stays_leased)
+{
+	struct arena_stats before, after;
+	struct extent lease, e;
+
+	cr_assert_eq(arena_lease(a, &lease, MIB, &err), OK);
+	arena_get_stats(a, &before);
+	cr_assert_eq(arena_import(a, &e, lease.offset + 65536, 100000, &err), OK);
+	arena_get_stats(a, &after);
+	cr_assert_eq(after.live_bytes, before.live_bytes);
+	cr_assert_eq(after.leased_bytes, before.leased_bytes - e.bytes);
+	cr_assert_eq(arena_import(a, &e, lease.offset, 65536, &err), OK, "%s", err.text);
 }
 
 Test(arena, unlease_gives_back_only_what_is_leased)

@@ -17,6 +17,7 @@
 #include "base/cuda_find.h"
 #include "cache/cache_code.h"
 #include "compile/compile.h"
+#include "plan/plan.h"
 
 /* The program doubles as the helper; Criterion's own main never sees that call. */
 __attribute__((constructor)) static void helper_if_asked(int argc, char **argv)
@@ -692,6 +693,29 @@ Test(cache, a_gpu_newer_than_nvrtc_gets_ptx_and_a_product_is_a_kernel_too)
 	wait_ready(f, 2);
 	cr_assert_eq(k->state, KERNEL_READY, "%s", k->error);
 	cr_assert_eq(k->spill_bytes, 0);
+	stop(f);
+}
+
+Test(cache, a_product_of_the_processor_is_a_kernel_of_its_shape_without_code)
+{
+	struct fixture *f = start((struct cache_config){.dir = folder, .tier = 1});
+	struct plan_matmul p = {.dtype = DT_FLOAT64, .m = 3, .n = 4, .k = 5};
+	struct kernel *k = cache_get_product(f->cache, &p, 1), *other;
+
+	cr_assert_eq(cache_get_product(f->cache, &p, 1), k);
+	cr_assert_eq(k->product, DT_FLOAT64);
+	cr_assert_eq(k->state, KERNEL_ABSENT, "it is looked for on disk, or compiled");
+	cache_note_run(f->cache, k, 1 << 30, 1 << 30);
+	cr_assert_eq(k->state, KERNEL_ABSENT);
+	p.k = 6;
+	other = cache_get_product(f->cache, &p, 1);
+	cr_assert_neq(other, k);
+	cache_blame(f->cache, k, "it");
+	cache_blame(f->cache, k, "did");
+	cr_assert_eq(k->strikes, KERNEL_STRIKES);
+	cr_assert_eq(other->strikes, 0);
+	p.col[1] = 16;
+	cr_assert_neq(cache_get_product(f->cache, &p, 1), other);
 	stop(f);
 }
 

@@ -132,7 +132,8 @@ static void bounds(struct cuda_launch l, const struct cuda_shape *s, const struc
 	cr_assert_geq(l.grid, 1);
 	cr_assert_leq(l.grid, INT32_MAX);
 	if (l.kind == LAUNCH_POINTS)
-		cr_assert_lt((l.grid - 1) * (uint64_t)l.threads, l.work ? l.work : 1);
+		cr_assert_lt((uint64_t)(l.grid - 1) * (uint64_t)l.threads,
+			     (uint64_t)(l.work ? l.work : 1));
 	if (l.kind == LAUNCH_TASKS) {
 		cr_assert_geq(l.team, l.least);
 		cr_assert_leq(l.team, l.most);

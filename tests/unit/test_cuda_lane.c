@@ -35,7 +35,7 @@ Test(cuda_lane, steps_follow_each_other_and_results_are_fetched, .timeout = 60)
 	device_region(b, 3, N * 8);
 	run_begin(b);
 	run_copy(b, ARENA, 0, 2, 0, 0, N * 8);
-	for (int i = 0; i < 10; i++)
+	for (unsigned i = 0; i < 10; i++)
 		run_kernel(b, &n, 5, PLACE(2 + i % 2, 0), PLACE(3 - i % 2, 0), 0, N, 0);
 	run_copy(b, 2, 0, ARENA, 1 << 20, 0, N * 8);
 	run_fetch(b, 2, 0, 8);

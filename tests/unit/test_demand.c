@@ -240,6 +240,25 @@ Test(demand, cut_falls_where_fewest_bytes_cross)
 	free(v);
 }
 
+/* Least of all crosses at the very beginning, but a cut there would be followed by another
+ * at once: only places in the last half count. */
+Test(demand, cut_falls_in_the_last_half)
+{
+	struct version **v;
+	size_t n;
+
+	import(1, 1);
+	import(50, 1000);
+	unary(OP_SIN, 2, 1);
+	for (uint32_t k = 3; k < 9; k++)
+		binary(OP_ADD, k, 2, 50);
+	v = demand_cut(&trace, &n);
+	cr_assert_gt(n, 1, "the place with one small value lies in the first half");
+	for (size_t k = 0; k < n; k++)
+		version_unref(&trace, v[k]);
+	free(v);
+}
+
 /* Version 3 lives for the sake of 4 only, which fails before it is made. */
 Test(demand, values_that_only_failed_ones_needed_go_with_them)
 {

@@ -102,6 +102,36 @@ Test(depend, answers_are_safe_and_exact_against_brute_force)
 	cr_assert_lt(missed_same * 100, same);
 }
 
+/* Accesses that do meet, at different points, and whose search is longer than the budget:
+ * not knowing is an answer, independence is not. */
+Test(depend, a_search_that_ran_out_claims_nothing)
+{
+	struct hard {
+		unsigned nloop;
+		int64_t offset[2], extent[4], a[4], b[4];
+	} hard[] = {
+		{4, {26, 4}, {7, 2, 6, 6}, {47, -26, -60, 47}, {34, 16, -42, 47}},
+		{4, {113, 276}, {6, 3, 5, 2}, {-41, 41, 58, -34}, {-24, 41, 41, -54}},
+		{3, {47, 152}, {3, 7, 6}, {31, 54, 54}, {42, 32, 42}},
+		{4, {74, 142}, {5, 6, 4, 2}, {-15, 24, 24, 13}, {18, -21, 24, -46}},
+		{4, {111, 6}, {7, 3, 6, 5}, {-57, -34, -40, 7}, {-57, 57, 60, 57}},
+		{4, {5, 281}, {7, 7, 7, 4}, {30, 57, -53, 52}, {15, 57, 30, -22}},
+		{4, {175, 243}, {4, 7, 3, 4}, {-29, 37, -45, -33}, {56, -49, -37, 8}},
+		{4, {49, 206}, {5, 5, 3, 6}, {54, -52, -39, -50}, {-26, -52, -39, 15}},
+	};
+	unsigned unknown = 0;
+
+	for (size_t k = 0; k < sizeof hard / sizeof hard[0]; k++) {
+		struct hard *h = &hard[k];
+		struct depend_access a = {h->offset[0], h->a, 1}, b = {h->offset[1], h->b, 1};
+		struct depend d = depend_test(&a, &b, h->extent, h->nloop, h->nloop);
+
+		cr_assert(d.kind == DEPEND_UNKNOWN || d.kind == DEPEND_CROSS, "case %zu", k);
+		unknown += d.kind == DEPEND_UNKNOWN;
+	}
+	cr_assert_gt(unknown, 0, "no case is longer than the budget any more: find harder ones");
+}
+
 Test(depend, constant_distance_is_found)
 {
 	int64_t extent[2] = {100, 50}, stride[2] = {400, 8};

@@ -354,6 +354,28 @@ Test(disk, the_oldest_use_is_evicted_first)
 	disk_close(d);
 }
 
+Test(disk, an_entry_written_again_counts_once)
+{
+	struct disk *d = open_disk("gcc", 4000);
+	char code[1024], big[801], key[8];
+
+	memset(big, 'x', 800);
+	big[800] = 0;
+	/* Nearly full: an entry counted twice would make room at the expense of another. */
+	for (int i = 0; i < 4; i++) {
+		snprintf(key, sizeof key, "k%d", i);
+		put(d, key, big);
+		usleep(TICK_US);
+	}
+	for (int i = 0; i < 20; i++)
+		put(d, "k3", big);
+	for (int i = 0; i < 4; i++) {
+		snprintf(key, sizeof key, "k%d", i);
+		cr_assert_eq(get(d, key, code, sizeof code), DISK_HIT, "%s is gone", key);
+	}
+	disk_close(d);
+}
+
 Test(disk, clearing_leaves_no_entry)
 {
 	struct disk *d = open_disk("gcc", 0);

@@ -761,10 +761,12 @@ static void check_product(unsigned dtype)
 	const size_t bytes[3] = {PRODUCTS * M * K * b, K * N * b, PRODUCTS * M * (N + 3) * b};
 	struct matmul_scratch scratch = {NULL, 0};
 	char *host[3], *base[3], *c = malloc(bytes[2]);
-	int64_t first, end;
 	struct plan_matmul p;
+	struct product_cut cut;
 	uint64_t seed = 7;
 	uint32_t cancel = 0;
+	struct matmul_run run = {.library = &plain, .p = &p, .cut = &cut, .cancel = &cancel};
+	struct matmul_thread thread = {.scratch = &scratch};
 
 	make_product(&p, dtype);
 	for (int i = 0; i < 3; i++) {
@@ -774,9 +776,10 @@ static void check_product(unsigned dtype)
 	memcpy(c, host[2], bytes[2]); /* between the rows nothing changes */
 	memcpy(base, host, sizeof base);
 	base[2] = c;
-	matmul_tiles(&p, 0, matmul_rows(&p), &first, &end);
-	for (; first < end; first++)
-		cr_assert_eq(matmul_tile(&plain, &p, base, first, &scratch, &cancel, NULL), OK);
+	cr_assert(product_cut(&cut, &p));
+	memcpy(run.base, base, sizeof base);
+	for (int64_t tile = 0; tile < cut.tiles; tile++)
+		cr_assert_eq(matmul_tile(&run, tile, 0, cut.chunks, NULL, &thread, NULL), OK);
 	product_on_device(&p, host, bytes);
 	for (size_t i = 0; i < bytes[2] / b; i++)
 		cr_assert(same_element(c + i * b, host[2] + i * b, dtype), "%s, element %zu",

@@ -38,7 +38,7 @@ Test(executor, plans_of_one_client_run_in_order, .timeout = 30)
 	bench_open(&b);
 	for (int i = 0; i < N; i++) {
 		/* x = x + 1 and y = x: any other order gives other values. */
-		w[i] = work_create(1 + i % 2);
+		w[i] = work_create((uint64_t)(1 + i % 2));
 		work_step(w[i], &b.kernel[ADD], 100, i % 2 ? 8192 : 0, i % 2 ? 8192 : 0, i / 2, 1);
 		executor_submit(b.x, &w[i]->job);
 	}
@@ -160,9 +160,9 @@ Test(executor, cancel_does_not_tear_an_in_place_step, .timeout = 30)
 Test(executor, sliced_reduction_has_the_bits_of_the_whole, .timeout = 30)
 {
 	struct bench b;
-	/* Prediction 0: one packet.  3 s: dozens of slices, cut by chunks. */
-	static const uint32_t cost[] = {0, 3000000, 100000};
-	enum { N = 2500000, ROWS = 2 };
+	/* Prediction 0: one packet.  3 s: many slices, cut by chunks. */
+	static const uint32_t cost[] = {0, 3000000, 200000};
+	enum { N = 1200000, ROWS = 2 };
 	uint64_t bits[3][ROWS];
 
 	learning = false;
@@ -173,7 +173,7 @@ Test(executor, sliced_reduction_has_the_bits_of_the_whole, .timeout = 30)
 		struct work *w = work_create(1);
 		uint64_t slices = stats(&b).slices;
 
-		work_sum(w, &b.kernel[SUM], ROWS, N, 0, ROWS * N * 8, cost[i]);
+		work_sum(w, &b.kernel[SLOW_SUM], ROWS, N, 0, ROWS * N * 8, cost[i]);
 		executor_submit(b.x, &w->job);
 		wait_end(&b, w);
 		cr_assert_eq(w->end, JOB_DONE, "%s", w->err.text);
@@ -255,7 +255,7 @@ Test(executor, split_reduction_survives_a_kill, .timeout = 30)
 	bench_open(&b);
 	for (int64_t i = 0; i < N; i++)
 		((double *)b.mem)[i] = 1.0 / (double)(i + 3);
-	work_sum(w, &b.kernel[SUM], 1, N, 0, N * 8, 4000000);
+	work_sum(w, &b.kernel[SLOW_SUM], 1, N, 0, N * 8, 4000000);
 	executor_submit(b.x, &w->job);
 	while (w->job.at > -20 && !w->ended)
 		uv_run(&b.loop, UV_RUN_ONCE);
@@ -304,6 +304,172 @@ Test(executor, matrix_product_in_slices, .timeout = 30)
 	cr_assert_gt(stats(&b).slices, 2);
 	for (int64_t i = 0; i < M * 3; i++)
 		cr_assert_eq(((int64_t *)(b.mem + 131072))[i], 4 * (i / 3) + 1);
+	free(w);
+	bench_close(&b);
+}
+
+/* One by one, of a product whose inner axis, rows and columns are all cut. */
+static struct plan_matmul long_product(int64_t m, int64_t k, int64_t n)
+{
+	return (struct plan_matmul){.dtype = DT_INT64,
+				    .m = m,
+				    .n = n,
+				    .k = k,
+				    .slot = {0, 1, 2},
+				    .row = {0, 0, n * 8},
+				    .col = {0, 0, 8}};
+}
+
+Test(executor, product_is_cut_along_its_inner_axis, .timeout = 60)
+{
+	struct bench b;
+	struct work *w = work_create(1);
+	struct plan_matmul m = long_product(3, 400 * 2048, 2);
+
+	bench_open(&b);
+	((int64_t *)b.mem)[0] = 3;
+	for (int i = 0; i < 3; i++)
+		w->place[i] = (struct command_place){.region = 1, .offset = 65536 * (uint64_t)i};
+	((int64_t *)(b.mem + 65536))[0] = 5;
+	w->step[0] = (struct plan_step){.kind = STEP_MATMUL, .cost_us = 2000000, .matmul = &m};
+	w->plan.nstep = 1;
+	executor_submit(b.x, &w->job);
+	wait_end(&b, w);
+	cr_assert_eq(w->end, JOB_DONE, "%s", w->err.text);
+	cr_assert_gt(stats(&b).slices, 2);
+	expect_values(&b, 131072, 6, 15ll * 400 * 2048);
+	free(w);
+	bench_close(&b);
+}
+
+/* It takes years; cancelled, it leaves the worker as it was. */
+Test(executor, endless_product_is_cancelled, .timeout = 60)
+{
+	struct bench b;
+	struct work *w = work_create(1), *v = work_create(2);
+	struct plan_matmul m = long_product(1, 1ll << 50, 1);
+
+	bench_open(&b);
+	for (int i = 0; i < 3; i++)
+		w->place[i] = (struct command_place){.region = 1, .offset = 65536 * (uint64_t)i};
+	w->step[0] = (struct plan_step){.kind = STEP_MATMUL, .cost_us = 1 << 30, .matmul = &m};
+	w->plan.nstep = 1;
+	work_step(v, &b.kernel[ADD], 100, 8000, 16000, 6, 1);
+	executor_submit(b.x, &w->job);
+	pass(&b, 200);
+	executor_submit(b.x, &v->job);
+	wait_end(&b, v);
+	cr_assert_not(w->ended);
+	executor_cancel(b.x, &w->job);
+	wait_end(&b, w);
+	cr_assert_eq(w->end, JOB_CANCELLED);
+	cr_assert_eq(stats(&b).deaths, 0);
+	free(w);
+	free(v);
+	bench_close(&b);
+}
+
+/* Its operand's file is shorter than its region: each attempt ends the worker. */
+Test(executor, product_that_kills_twice_is_quarantined_and_others_are_not, .timeout = 60)
+{
+	struct bench b;
+	struct work *bad = work_create(1), *good = work_create(2);
+	struct plan_matmul m = long_product(1, 1, 1), n = long_product(1, 2, 1);
+	struct kernel product[2] = {{.id = 100, .product = DT_INT64, .code_fd = -1},
+				    {.id = 101, .product = DT_INT64, .code_fd = -1}};
+	int fd = memfd_create("short", MFD_CLOEXEC);
+	struct err err = {0};
+
+	bench_open(&b);
+	cr_assert_eq(executor_region_add(b.x, 2, fd, 1 << 20, &err), OK, "%s", err.text);
+	((int64_t *)b.mem)[0] = 1;
+	for (int i = 0; i < 3; i++) {
+		bad->place[i] = good->place[i] =
+			(struct command_place){.region = 1, .offset = 65536 * (uint64_t)i};
+	}
+	((int64_t *)(b.mem + 65536))[0] = 1;
+	bad->place[0].region = 2;
+	bad->step[0] = (struct plan_step){
+		.kind = STEP_MATMUL, .matmul = &m, .kernel = {&product[0]}, .cost_us = 1};
+	good->step[0] = (struct plan_step){
+		.kind = STEP_MATMUL, .matmul = &n, .kernel = {&product[1]}, .cost_us = 1};
+	bad->plan.nstep = good->plan.nstep = 1;
+	executor_submit(b.x, &bad->job);
+	wait_end(&b, bad);
+	cr_assert_eq(bad->err.code, E_QUARANTINED, "%s", bad->err.text);
+	cr_assert_eq(product[0].strikes, 2);
+	executor_submit(b.x, &good->job);
+	wait_end(&b, good);
+	cr_assert_eq(good->end, JOB_DONE, "%s", good->err.text);
+	cr_assert_eq(product[1].strikes, 0);
+	expect_values(&b, 131072, 1, 2);
+	cr_assert_eq(stats(&b).deaths, 2);
+	close(fd);
+	free(bad);
+	free(good);
+	bench_close(&b);
+}
+
+/* Nothing is known of what a step costs that is predicted to cost nothing: another
+ * client's turn comes all the same, and so does the cancel's. */
+Test(executor, first_slice_of_an_unknown_step_is_small, .timeout = 60)
+{
+	struct bench b;
+	struct work *w = work_create(1), *v = work_create(2);
+	struct nest *nest;
+
+	bench_open(&b);
+	/* Long rows, many of them, all the same doubles. */
+	work_sum(w, &b.kernel[SLOW_SUM], 1 << 12, 1ll << 34, 0, 1 << 20, 0);
+	nest = w->step[0].nest;
+	nest->access[0].stride[0] = nest->access[0].stride[1] = 0;
+	work_step(v, &b.kernel[ADD], 100, 8000, 16000, 6, 1);
+	executor_submit(b.x, &w->job);
+	pass(&b, 100);
+	executor_submit(b.x, &v->job);
+	wait_end(&b, v);
+	cr_assert_not(w->ended);
+	executor_cancel(b.x, &w->job);
+	wait_end(&b, w);
+	cr_assert_eq(w->end, JOB_CANCELLED);
+	cr_assert_eq(stats(&b).deaths, 0);
+	free(w);
+	free(v);
+	bench_close(&b);
+}
+
+/* Points whose chunks come in groups have the bits of the whole. */
+Test(executor, rows_too_long_for_a_slice_come_group_by_group, .timeout = 60)
+{
+	struct bench b;
+	struct work *w = work_create(1);
+	enum { ROWS = 120 };
+	int64_t n = 5 << 20, row = n - ROWS;
+
+	learning = false;
+	bench_open(&b);
+	for (int64_t i = 0; i < n; i++)
+		((double *)b.mem)[i] = 1.0 / (double)(i + 3);
+	/* The rows overlap, each begins a little further; predicted to cost nothing. */
+	work_sum(w, &b.kernel[SUM], ROWS, row, 0, (uint64_t)n * 8, 0);
+	w->step[0].nest->access[0].stride[0] = 8;
+	executor_submit(b.x, &w->job);
+	wait_end(&b, w);
+	cr_assert_eq(w->end, JOB_DONE, "%s", w->err.text);
+	cr_assert_lt(w->job.group, ROWS);
+	cr_assert_geq(stats(&b).slices, 3);
+	for (int64_t p = 0; p < ROWS; p++) {
+		double want = 0, got = ((double *)(b.mem + n * 8))[p];
+
+		for (int64_t c = 0; c < row; c += TREE_CHUNK) {
+			double sum = 0;
+
+			for (int64_t i = c; i < c + TREE_CHUNK && i < row; i++)
+				sum += ((double *)b.mem)[p + i];
+			want += sum;
+		}
+		cr_assert_eq(memcmp(&want, &got, 8), 0, "row %ld", (long)p);
+	}
 	free(w);
 	bench_close(&b);
 }

@@ -119,7 +119,7 @@ Test(f16, every_instruction_set_has_the_same_bits)
 
 	every_half();
 	for (int h = 0; h < HALVES; h++)
-		other[h] = (uint16_t)(h * 40503u >> 3);
+		other[h] = (uint16_t)((unsigned)h * 40503u >> 3);
 	for (int level = 1; level <= (int)isa_best(); level++)
 		for (size_t k = 0; k < sizeof exact; k++) {
 			static char want[HALVES * 2], got[HALVES * 2];

@@ -7,6 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifndef CMPLX /* glibc gives it to gcc only */
+#define CMPLX(re, im) __builtin_complex((double)(re), (double)(im))
+#endif
+
 #include "float16.h"
 #include "worker/matmul.h"
 
@@ -215,25 +219,55 @@ static void problem_finish(struct problem *q)
 		free(q->o[x].mem);
 }
 
-/* All rows in slices of `slice`. */
-static void compute(const struct matmul *lib, struct problem *q, int64_t slice)
+/* How a product's units are gone through. */
+struct way {
+	int64_t slice; /* units at a time */
+	bool apart;    /* chunks by themselves, then added */
+};
+
+static void do_chunks(const struct matmul_run *r, int64_t tile, int64_t lo, int64_t hi, bool apart,
+		      const struct matmul_carry *carry, const struct matmul_thread *t)
 {
+	size_t bytes = matmul_part_bytes(r->p);
+	struct err err = {0};
+	char *part = NULL;
+
+	if (!apart) {
+		cr_assert_eq(matmul_tile(r, tile, lo, hi, carry, t, &err), OK, "%s", err.text);
+		return;
+	}
+	part = malloc((size_t)(hi - lo) * bytes + 64);
+	for (int64_t c = hi; c-- > lo;) /* in any order */
+		cr_assert_eq(matmul_part(r, tile, c, part + (size_t)(c - lo) * bytes, t, &err), OK);
+	cr_assert_eq(matmul_fold(r, tile, lo, hi, part, carry, t, &err), OK);
+	free(part);
+}
+
+static void compute(const struct matmul *lib, struct problem *q, struct way way)
+{
+	static float sums[2][PRODUCT_ROWS * PRODUCT_COLS];
 	struct matmul_scratch s = {0};
+	struct matmul_thread t = {.scratch = &s};
+	struct product_cut cut;
 	struct err err = {0};
 	uint32_t cancel = 0;
-	int64_t rows = matmul_rows(&q->p), ran = 0, first = 0, end = 0;
+	struct matmul_run r = {.library = lib,
+			       .p = &q->p,
+			       .cut = &cut,
+			       .base = {q->base[0], q->base[1], q->base[2]},
+			       .cancel = &cancel};
+	int turn = 0;
 
 	cr_assert_eq(matmul_check(&q->p, &err), OK, "%s", err.text);
-	for (int64_t lo = 0; lo < rows; lo += slice) {
-		int64_t hi = lo + slice < rows ? lo + slice : rows;
+	cr_assert(product_cut(&cut, &q->p));
+	for (int64_t lo = 0; lo < cut.units; turn ^= 1) {
+		int64_t tile = lo / cut.chunks, first = lo % cut.chunks;
+		int64_t end = first + way.slice < cut.chunks ? first + way.slice : cut.chunks;
+		struct matmul_carry carry = {sums[turn], sums[turn ^ 1]};
 
-		matmul_tiles(&q->p, lo, hi, &first, &end);
-		for (int64_t t = first; t < end; t++, ran++)
-			cr_assert_eq(matmul_tile(lib, &q->p, q->base, t, &s, &cancel, &err), OK);
+		do_chunks(&r, tile, first, end, way.apart, &carry, &t);
+		lo += end - first;
 	}
-	matmul_tiles(&q->p, 0, rows, &first, &end);
-	cr_assert_eq(ran, end - first, "slices of %ld ran %ld of %ld tiles", (long)slice, (long)ran,
-		     (long)(end - first));
 	matmul_scratch_finish(&s);
 }
 
@@ -275,10 +309,11 @@ static void all_types_and_layouts(const struct matmul *lib)
 	for (unsigned d = 0; d < DTYPE_END; d++) {
 		for (int lay = 0; lay < LAY_END * LAY_END * LAY_END && dtype_native(d); lay++) {
 			struct problem q =
-				problem_create(d, 2, 5, 7, 6, lay % LAY_END,
-					       lay / LAY_END % LAY_END, lay / LAY_END / LAY_END);
+				problem_create(d, 2, 5, 7, 6, (enum layout)(lay % LAY_END),
+					       (enum layout)(lay / LAY_END % LAY_END),
+					       (enum layout)(lay / LAY_END / LAY_END));
 
-			compute(lib, &q, 10);
+			compute(lib, &q, (struct way){1, lay % 2});
 			verify(&q);
 			problem_finish(&q);
 		}
@@ -295,7 +330,8 @@ static void odd_shapes(const struct matmul *lib)
 	static const int64_t shape[][4] = {{1, 1, 1, 1},    {1, 0, 4, 3},    {1, 3, 0, 4},
 					   {1, 3, 4, 0},    {0, 3, 4, 5},    {1, 1, 300, 1},
 					   {3, 1, 5, 200},  {1, 200, 5, 1},  {2, 129, 3, 130},
-					   {1, 2, 2500, 2}, {1, 2, 3, 2100}, {5, 128, 2, 4}};
+					   {1, 2, 2500, 2}, {1, 2, 3, 2100}, {5, 128, 2, 4},
+					  {2, 3, 7000, 5}};
 	static const unsigned types[] = {DT_FLOAT64, DT_FLOAT32, DT_COMPLEX128,
 					 DT_INT64,   DT_INT8,	 DT_FLOAT16};
 
@@ -305,7 +341,7 @@ static void odd_shapes(const struct matmul *lib)
 				problem_create(types[d], shape[i][0], shape[i][1], shape[i][2],
 					       shape[i][3], LAY_C, LAY_F, LAY_C);
 
-			compute(lib, &q, 37);
+			compute(lib, &q, (struct way){1 + (int64_t)i % 3, i % 2});
 			verify(&q);
 			problem_finish(&q);
 		}
@@ -317,35 +353,108 @@ Test(matmul, odd_and_empty_shapes)
 	both_libraries(odd_shapes);
 }
 
-static void slices(const struct matmul *lib)
+/* Irrational values: the order of the sum shows in the bits. */
+static void fill_telling(struct problem *q)
 {
-	char *want = NULL;
-	size_t bytes = 0;
-
-	for (int64_t slice = 1; slice < 700; slice += 61) {
-		struct problem q =
-			problem_create(DT_FLOAT64, 2, 300, 70, 1100, LAY_C, LAY_C, LAY_C);
-
-		bytes = 2 * (size_t)q.o[2].step;
-		/* Irrational values: the order of the sum shows in the bits. */
-		for (int64_t i = 0; i < 2 * 300 * 70; i++)
-			((double *)q.o[0].mem)[i] = sin((double)i);
-		for (int64_t i = 0; i < 2 * 70 * 1100; i++)
-			((double *)q.o[1].mem)[i] = cos((double)i);
-		compute(lib, &q, slice);
-		if (!want) {
-			want = malloc(bytes);
-			memcpy(want, q.o[2].mem, bytes);
-		}
-		cr_assert_eq(memcmp(want, q.o[2].mem, bytes), 0, "slice %ld", (long)slice);
-		problem_finish(&q);
-	}
-	free(want);
+	for (int x = 0; x < 2; x++)
+		for (int64_t b = 0; b < q->o[x].batch; b++)
+			for (int64_t i = 0; i < q->o[x].rows; i++)
+				for (int64_t j = 0; j < q->o[x].cols; j++)
+					store(operand_at(&q->o[x], b, i, j), q->p.dtype,
+					      CMPLX(sin((double)(b + 3 * i + 7 * j + x)),
+						    cos((double)(b - i + 5 * j))));
 }
 
-Test(matmul, slices_do_not_change_bits)
+/* Rows, columns and inner axis are all longer than what they are cut into. */
+static void ways(const struct matmul *lib)
 {
-	both_libraries(slices);
+	static const struct way way[] = {{INT64_MAX / 2, false}, {1, false}, {2, false}, {3, false},
+					 {INT64_MAX / 2, true},	 {1, true},  {2, true},	 {3, true}};
+	static const unsigned types[] = {DT_FLOAT64, DT_FLOAT32, DT_FLOAT16, DT_COMPLEX64,
+					 DT_COMPLEX128};
+
+	for (size_t d = 0; d < 5; d++) {
+		bool cplx = dtype_row(types[d])->cls == CLASS_COMPLEX;
+		struct problem q = problem_create(types[d], 2, 130, cplx ? 1100 : 4200, 520, LAY_C,
+						  LAY_F, d % 2 ? LAY_C : LAY_GAPS);
+		size_t bytes = 2 * (size_t)q.o[2].step;
+		char *want = malloc(bytes);
+
+		fill_telling(&q);
+		for (size_t w = 0; w < 8; w++) {
+			memset(q.o[2].mem, 0x55, bytes); /* gaps stay as they are */
+			compute(lib, &q, way[w]);
+			if (w == 0)
+				memcpy(want, q.o[2].mem, bytes);
+			cr_assert_eq(memcmp(want, q.o[2].mem, bytes), 0, "%s, way %zu",
+				     dtype_row(types[d])->name, w);
+		}
+		problem_finish(&q);
+		free(want);
+	}
+}
+
+static void ways_by_library(void)
+{
+	struct matmul lib;
+
+	matmul_open(&lib);
+	cr_assert(lib.handle, "OpenBLAS did not load");
+	ways(&lib);
+	matmul_close(&lib);
+}
+
+Test(matmul, slices_of_any_dimension_do_not_change_bits, .timeout = 300)
+{
+	ways_by_library();
+}
+
+static void polled(void *data)
+{
+	++*(int *)data;
+}
+
+static void endless(const struct matmul *lib, unsigned dtype)
+{
+	/* Of years: one element of each operand, met again and again. */
+	struct problem q = problem_create(dtype, 1, 1, 1, 1, LAY_C, LAY_C, LAY_C);
+	struct matmul_scratch s = {0};
+	int polls = 0;
+	struct matmul_thread t = {.scratch = &s, .poll = polled, .data = &polls};
+	struct matmul_carry carry = {0};
+	struct product_cut cut;
+	uint32_t cancel = 1;
+	struct matmul_run r = {.library = lib,
+			       .p = &q.p,
+			       .cut = &cut,
+			       .base = {q.base[0], q.base[1], q.base[2]},
+			       .cancel = &cancel};
+
+	q.p.k = (int64_t)1 << 44;
+	q.p.row[0] = q.p.col[0] = q.p.row[1] = q.p.col[1] = 0;
+	cr_assert(product_cut(&cut, &q.p));
+	carry.to = malloc(PRODUCT_ROWS * PRODUCT_COLS * sizeof(float));
+	cr_assert_eq(matmul_tile(&r, 0, 0, cut.chunks, &carry, &t, NULL), OK);
+	/* One chunk polls at least once for each of its panels. */
+	cancel = 0;
+	polls = 0;
+	cr_assert_eq(matmul_tile(&r, 0, 0, 1, &carry, &t, NULL), OK);
+	cr_assert_geq(polls, PRODUCT_CHUNK_PANELS, "%s", dtype_row(dtype)->name);
+	free(carry.to);
+	matmul_scratch_finish(&s);
+	problem_finish(&q);
+}
+
+static void all_endless(const struct matmul *lib)
+{
+	for (unsigned d = 0; d < DTYPE_END; d++)
+		if (dtype_native(d))
+			endless(lib, d);
+}
+
+Test(matmul, an_endless_inner_axis_is_polled_and_cancelled, .timeout = 120)
+{
+	both_libraries(all_endless);
 }
 
 Test(matmul, broadcast_operand_has_stride_zero)
@@ -356,7 +465,7 @@ Test(matmul, broadcast_operand_has_stride_zero)
 	/* Every row of A is its first row. */
 	q.p.row[0] = 0;
 	matmul_open(&lib);
-	compute(&lib, &q, 4);
+	compute(&lib, &q, (struct way){1, false});
 	for (int64_t i = 1; i < 4; i++)
 		cr_assert_eq(memcmp(operand_at(&q.o[2], 0, i, 0), operand_at(&q.o[2], 0, 0, 0), 40),
 			     0);

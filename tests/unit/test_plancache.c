@@ -55,6 +55,31 @@ Test(plancache, equal_partition_hits_and_any_difference_misses)
 	cr_assert_eq(released, 1);
 }
 
+Test(plancache, what_is_evicted_no_longer_counts)
+{
+	struct plancache *c = plancache_create(8000, release, NULL);
+	struct plancache_stats one, s;
+	uint64_t fit;
+
+	for (int i = 0; i < 200; i++) {
+		struct plan *p = new_plan();
+
+		dim[0] = i;
+		plancache_add(c, &part, p);
+		plancache_unref(c, p);
+		if (!i)
+			plancache_get_stats(c, &one);
+	}
+	plancache_get_stats(c, &s);
+	fit = 8000 / one.bytes;
+	cr_assert_gt(fit, 2);
+	cr_assert_eq(s.count, fit, "as many are kept as there is room for");
+	cr_assert_eq(s.bytes, s.count * one.bytes);
+	cr_assert_eq(s.evictions, 200 - fit);
+	dim[0] = 0;
+	plancache_destroy(c);
+}
+
 Test(plancache, least_recently_used_goes_first_and_users_keep_theirs)
 {
 	struct plancache *c = plancache_create(4000, release, NULL);

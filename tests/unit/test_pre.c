@@ -125,16 +125,16 @@ Test(pre, partial_loads_and_stores_touch_n_lanes_only)
 		bz_f32 v = bz_ldn_f32((const char *)(in + 1), n), s;
 
 		for (int i = 0; i < BZ_W; i++)
-			cr_assert_eq(v[i], i < n ? 1 + i : 1);
+			cr_assert_eq(v[i], (float)(i < n ? 1 + i : 1));
 		s = bz_ldsn_f32((const char *)(in + 50), -8, n);
 		for (int i = 0; i < n; i++)
-			cr_assert_eq(s[i], 50 - 2 * i);
+			cr_assert_eq(s[i], (float)(50 - 2 * i));
 		memset(out, 0, sizeof out);
 		bz_stn_f32((char *)out, n, v);
 		bz_stsn_f32((char *)(out + 20), 8, n, v);
 		for (int i = 0; i < BZ_W; i++) {
-			cr_assert_eq(out[i], i < n ? 1 + i : 0);
-			cr_assert_eq(out[20 + 2 * i], i < n ? 1 + i : 0);
+			cr_assert_eq(out[i], (float)(i < n ? 1 + i : 0));
+			cr_assert_eq(out[20 + 2 * i], (float)(i < n ? 1 + i : 0));
 			cr_assert_eq(out[21 + 2 * i], 0);
 		}
 	}

@@ -80,6 +80,17 @@ Test(steps, slices)
 	o = one(10, 3 * TREE_CHUNK + 1, 1, 3, 4);
 	cr_assert_eq(steps_slice(&c, &o.s, NULL), OK);
 	cr_assert(c.lo == 0 && c.hi == 10 && c.clo == 1 && c.chi == 3);
+	o.s.plo = 4; /* of a group of points only */
+	o.s.phi = 6;
+	cr_assert_eq(steps_slice(&c, &o.s, NULL), OK);
+	cr_assert(c.lo == 4 && c.hi == 6 && c.clo == 1 && c.chi == 3);
+	cr_assert_eq(c.elements, 2 * 2 * TREE_CHUNK);
+	o.s.phi = 11;
+	cr_assert_eq(steps_slice(&c, &o.s, NULL), E_INTERNAL);
+	o.s.phi = 3;
+	cr_assert_eq(steps_slice(&c, &o.s, NULL), E_INTERNAL);
+	o.s.plo = -1;
+	cr_assert_eq(steps_slice(&c, &o.s, NULL), E_INTERNAL);
 	o = one(10, 5, 0, 11, 0);
 	cr_assert_eq(steps_slice(&c, &o.s, NULL), E_INTERNAL);
 	o = one(10, 5, 0, 2, 1);

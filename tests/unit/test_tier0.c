@@ -242,7 +242,7 @@ static struct call *sum_call(double *x, double *out, int64_t rows, int64_t n, bo
 	access_add(c, out, DT_FLOAT64, true, so);
 	ins(c, NI_LOAD, DT_FLOAT64, DT_FLOAT64, 0, 0, 0);
 	ins(c, NI_REDUCE, DT_FLOAT64, DT_FLOAT64, 0, 0, OP_SUM);
-	c->nest.post = ins(c, NI_SCALAR, DT_FLOAT64, DT_FLOAT64, 0, 0, 0);
+	c->nest.post = (uint16_t)ins(c, NI_SCALAR, DT_FLOAT64, DT_FLOAT64, 0, 0, 0);
 	ins(c, OP_MULTIPLY, DT_FLOAT64, DT_FLOAT64, 1, 2, 0);
 	ins(c, NI_STORE, DT_FLOAT64, DT_FLOAT64, 1, 3, 0);
 	memcpy(c->scalar, &(double){2.0}, 8);

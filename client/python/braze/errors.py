@@ -58,5 +58,6 @@ for _cls in (
     TimeoutError,
     OSError,
     ZeroDivisionError,
+    FloatingPointError,
 ):
     BY_NAME[_cls.__name__] = _cls

@@ -6,20 +6,26 @@ there too and runs NumPy itself on the same data (braze.fallbacks() counts).
 """
 
 import builtins as _builtins  # this module's bool, sum, min, ... are NumPy's
-import functools as _functools
 
 import numpy as _numpy
 
 import braze as _braze
 from braze import _core, errors as _errors
 from braze.numpy import (
+    _adapters,
+    _classes,
     _creation,
+    _errstate,
     _fallback,
     _gather,
     _linear,
     _methods,
+    _random,
     _reductions,
+    _scalars,
     _shape,
+    _space,
+    _testing,
     _ufuncs,
 )
 
@@ -29,9 +35,10 @@ _core.setup(
     _fallback.ufunc,
     _gather.getitem,
     _fallback.setitem,
-    _fallback.method,
+    _scalars.method,
     _fallback.cast,
 )
+_core.use_array(_fallback.array)
 
 _NATIVE = (
     (
@@ -52,6 +59,7 @@ _NATIVE = (
         "copyto",
     ),
     (_gather, "take take_along_axis"),
+    (_errstate, "errstate seterr geterr seterrcall geterrcall"),
     (_linear, "matmul dot inner outer vdot vecdot"),
 )
 _ALIASES = {
@@ -61,7 +69,10 @@ _ALIASES = {
     "permute_dims": "transpose",
 }
 
-_functions = {}  # NumPy's function -> braze's
+_functions = _space.natives  # NumPy's function -> braze's
+_NAMES = set(dir(_numpy))
+_space.own.update(_classes.OWN | _random.OWN | _testing.OWN)
+__all__ = list(_numpy.__all__)
 
 
 def _is_plain(theirs):
@@ -82,7 +93,9 @@ def _define():
         space[alias] = space[name]
     for name, theirs in public.items():
         if theirs is not None and name not in space:
-            if isinstance(theirs, _numpy.ufunc):
+            if name in _space.own:
+                space[name] = _space.own[name]
+            elif isinstance(theirs, _numpy.ufunc):
                 space[name] = _ufuncs.make(theirs)
             elif _is_plain(theirs):
                 space[name] = theirs
@@ -100,7 +113,7 @@ def _map_functions(space, public):
 def round(a, decimals=0, out=None):
     """Rounded to a number of decimals, halves to even."""
     a = _creation.asarray(a)
-    if type(a) is not ndarray:
+    if type(a) is not ndarray or not _fallback.is_output(out):
         return _fallback.call("round", _numpy.round, (a, decimals), {"out": out})
     return a.round(decimals, out)
 
@@ -166,57 +179,14 @@ class _Grid:
         return _fallback.from_numpy(self._maker[_fallback.to_numpy(key)])
 
 
-class _Space:
-    """A submodule of NumPy's (linalg, fft, random): its functions by fallback."""
-
-    def __init__(self, module):
-        self.__name__ = module.__name__.replace("numpy", "braze.numpy", 1)
-        self._module = module
-
-    def __dir__(self):
-        return dir(self._module)
-
-    def __getattr__(self, name):
-        theirs = getattr(self._module, name)
-        short = self._module.__name__.replace("numpy.", "", 1)
-        value = _wrap(f"{short}.{name}", theirs)
-        setattr(self, name, value)
-        return value
-
-
-class _Generator:
-    """numpy.random.Generator whose draws are braze arrays."""
-
-    def __init__(self, theirs):
-        self._theirs = theirs
-
-    def __getattr__(self, name):
-        value = getattr(self._theirs, name)
-        return _fallback.wrapper("random." + name, value) if callable(value) else value
-
-
-def _wrap(name, theirs):
-    if isinstance(theirs, type(_numpy)):
-        return _Space(theirs)
-    if name == "random.default_rng":
-        return _functools.wraps(theirs)(lambda *a, **k: _Generator(theirs(*a, **k)))
-    if isinstance(theirs, type) or not callable(theirs):
-        return theirs
-    return _fallback.wrapper(name, theirs)
-
-
 for _name in ("mgrid", "ogrid", "r_", "c_"):
     globals()[_name] = _Grid(getattr(_numpy, _name), _name)
-for _name in ("linalg", "fft", "random", "polynomial", "ma", "char", "strings"):
-    globals()[_name] = _Space(getattr(_numpy, _name))
-for _name in ("testing", "lib", "exceptions", "typing", "dtypes", "emath", "rec"):
-    if hasattr(_numpy, _name):
-        globals()[_name] = getattr(_numpy, _name)
 s_ = _numpy.s_
 index_exp = _numpy.index_exp
 newaxis = None
 _define()
 _methods.attach(_functions)
+_adapters.install()
 __version__ = _numpy.__version__
 __array_api_version__ = _numpy.__array_api_version__
 __array_namespace_info__ = _numpy.__array_namespace_info__
@@ -224,7 +194,7 @@ empty_shared = _braze.empty
 
 # Functions about types, settings and text need no arrays and are NumPy's own.
 for _name in (
-    "dtype finfo iinfo promote_types issubdtype isdtype min_scalar_type errstate seterr geterr "
+    "dtype finfo iinfo promote_types issubdtype isdtype min_scalar_type "
     "printoptions set_printoptions get_printoptions broadcast_shapes ndindex "
     "format_float_positional format_float_scientific typename mintypecode show_config show_runtime getbufsize setbufsize"
 ).split():
@@ -233,17 +203,13 @@ for _name in (
 
 
 def __getattr__(name):
-    """Any other name of NumPy's: a function that runs NumPy and is counted."""
-    if name.startswith("__"):
+    """Any other name of NumPy's: a module, or a function that runs NumPy and is counted."""
+    if name not in _NAMES and not hasattr(_numpy, name):
         raise AttributeError(f"module 'braze.numpy' has no attribute {name!r}")
-    try:
-        theirs = getattr(_numpy, name)
-    except AttributeError:
-        raise AttributeError(f"module 'braze.numpy' has no attribute {name!r}") from None
-    value = _wrap(name, theirs)
+    value = _space.wrap(__name__, name, getattr(_numpy, name))
     globals()[name] = value
     return value
 
 
 def __dir__():
-    return sorted({n for n in globals() if not n.startswith("_")} | set(dir(_numpy)))
+    return sorted({n for n in globals() if not n.startswith("_")} | _NAMES)

@@ -2,6 +2,7 @@
 """Making arrays: from data, from a rule, or uninitialised."""
 
 import math
+import numbers
 import operator
 
 import numpy
@@ -32,6 +33,9 @@ def _usable(dtype, shape):
 
 def ndarray_new(shape, dtype=float, buffer=None, offset=0, strides=None, order=None):
     """ndarray(shape, dtype): uninitialised, or on a buffer (then a copy)."""
+    if isinstance(shape, numbers.Rational) and not isinstance(shape, numbers.Integral):
+        # statistics: a result in its data's type
+        return _core.scalar(numpy.float64(shape))
     if buffer is None and strides is None and offset == 0:
         return empty(shape, dtype)
     made = numpy.ndarray(shape, dtype, buffer, offset, strides, order)
@@ -74,6 +78,8 @@ def written(value, dtype, casting="unsafe"):
 
 def full(shape, fill_value, dtype=None, order="C", *, device=None, like=None):
     """Array of one value."""
+    if _fallback.is_foreign(fill_value):
+        return _fallback.leave(numpy.full, shape, fill_value, dtype, order)
     shape = shape_tuple(shape)
     if dtype is None:
         dtype = numpy.asarray(_fallback.to_numpy(fill_value)).dtype
@@ -97,21 +103,29 @@ def _like(a, dtype, shape):
 
 def empty_like(prototype, dtype=None, order="K", subok=True, shape=None, *, device=None):
     """Uninitialised array of another's shape and type."""
+    if _fallback.is_foreign(prototype):
+        return _fallback.leave(numpy.empty_like, prototype, dtype, order, subok, shape)
     return empty(*_like(prototype, dtype, shape))
 
 
 def zeros_like(a, dtype=None, order="K", subok=True, shape=None, *, device=None):
     """Zeros of another array's shape and type."""
+    if _fallback.is_foreign(a):
+        return _fallback.leave(numpy.zeros_like, a, dtype, order, subok, shape)
     return zeros(*_like(a, dtype, shape))
 
 
 def ones_like(a, dtype=None, order="K", subok=True, shape=None, *, device=None):
     """Ones of another array's shape and type."""
+    if _fallback.is_foreign(a):
+        return _fallback.leave(numpy.ones_like, a, dtype, order, subok, shape)
     return ones(*_like(a, dtype, shape))
 
 
 def full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, *, device=None):
     """One value, in another array's shape and type."""
+    if _fallback.is_foreign(a) or _fallback.is_foreign(fill_value):
+        return _fallback.leave(numpy.full_like, a, fill_value, dtype, order, subok, shape)
     shape, dtype = _like(a, dtype, shape)
     return full(shape, fill_value, dtype)
 
@@ -132,11 +146,13 @@ def _as_numpy(obj, dtype, **kwargs):
             for k in range(0, len(found), 256):
                 _core.wait(*found[k : k + 256])  # one round trip for many values
             obj = _fallback.to_numpy(obj)
-    return numpy.array(obj, dtype=dtype, **kwargs)
+    return _fallback.run(numpy.array, (obj,), {"dtype": dtype, **kwargs})
 
 
 def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, like=None):
     """A new array from data, copied unless copy=False or None."""
+    if subok and isinstance(object, numpy.ndarray) and _fallback.is_foreign(object):
+        return numpy.array(object, dtype, copy=copy, order=order, subok=True, ndmin=ndmin)
     if not copy:
         return _min_axes(public_asarray(object, dtype, copy=copy), ndmin)
     if type(object) is ndarray:
@@ -162,7 +178,13 @@ def _min_axes(a, ndmin):
     return a.reshape((1,) * (ndmin - a.ndim) + a.shape) if a.ndim < ndmin else a
 
 
-def asarray(a, dtype=None, order=None, *, device=None, copy=None, like=None):
+def asarray(a):
+    """a as a braze array where it is data, also of shared memory, which is taken over;
+    what braze cannot hold as NumPy's; what is more than data as it is."""
+    return a if type(a) is ndarray or _fallback.is_foreign(a) else converted(a)
+
+
+def converted(a, dtype=None, order=None, *, device=None, copy=None, like=None):
     """a as a braze array: itself, shared memory taken over, or a copy."""
     if type(a) is ndarray:
         if copy or (dtype is not None and numpy.dtype(dtype) != a.dtype):
@@ -196,17 +218,19 @@ def _no_scalar(a):
 
 def public_asarray(a, dtype=None, order=None, **kwargs):
     """a as a braze array: itself, shared memory taken over, or a copy."""
-    return _no_scalar(asarray(a, dtype, order, **kwargs))
+    return _no_scalar(converted(a, dtype, order, **kwargs))
 
 
 def asanyarray(a, dtype=None, order=None, **kwargs):
-    """As asarray."""
+    """As asarray, but subclasses of numpy.ndarray stay what they are."""
+    if isinstance(a, numpy.ndarray) and _fallback.is_foreign(a):
+        return numpy.asanyarray(a, dtype, order, **kwargs)
     return public_asarray(a, dtype, order, **kwargs)
 
 
 def ascontiguousarray(a, dtype=None, **kwargs):
     """A C-contiguous array with at least one axis."""
-    made = asarray(a, dtype)
+    made = converted(a, dtype)
     if type(made) is not ndarray:
         return numpy.ascontiguousarray(made)
     if made.ndim == 0:
@@ -228,6 +252,8 @@ def is_contiguous(a):
 
 def copy(a, order="K", subok=False):
     """A copy of a."""
+    if _fallback.is_foreign(a):
+        return _fallback.leave(numpy.copy, a, order, subok)
     return array(a)
 
 

@@ -13,6 +13,7 @@ import warnings
 import numpy
 
 from braze import _core, errors
+from braze.numpy import _operators, _writes
 
 ndarray = _core.ndarray
 counts = collections.Counter()
@@ -23,27 +24,72 @@ def native_dtype(dtype):
     return dtype.isnative and dtype.char in "?bhilqBHILQefdFD" and dtype.fields is None
 
 
-def to_numpy(x):
-    """x with every braze array in it as NumPy's; other objects as they are."""
-    if type(x) is ndarray:
-        return _core.value(x) if x._is_scalar else numpy.asarray(x)
-    kind = type(x)
-    if kind is tuple or kind is list:
-        return kind(to_numpy(y) for y in x)
-    if kind is dict:
-        return {k: to_numpy(v) for k, v in x.items()}
-    return x
+def _shown(a):
+    return _core.value(a) if a._is_scalar else numpy.asarray(a)
 
 
-def _copied(x):
+def to_numpy(x, lists=None):
+    """x with every braze array in it as NumPy's; other objects as they are.  Lists that
+    had to be copied for it are noted in `lists`."""
     if type(x) is ndarray:
-        return numpy.array(x)
+        return _shown(x)
+    return _writes.walk(x, _shown, [] if lists is None else lists)
+
+
+_DATA = frozenset(
+    (int, float, complex, bool, type(None), list, tuple, numpy.ndarray, numpy.memmap)
+)
+
+
+def is_foreign(x):
+    """Is x for NumPy, or for itself, to interpret: a subclass of numpy.ndarray, a data
+    frame, an array of another library, an iterator?"""
     kind = type(x)
-    if kind is tuple or kind is list:
-        return kind(_copied(y) for y in x)
+    return kind is not ndarray and kind not in _DATA and not issubclass(kind, numpy.generic)
+
+
+def is_output(out, *args):
+    """May a native call of these arguments write this out=?  If not, NumPy interprets it."""
+    known = out is None or type(out) is ndarray or type(out) is numpy.ndarray
+    return known and not any(map(is_foreign, args))
+
+
+def _unwrapped(x):
+    """What an object gives as its array, where that is a braze array: NumPy refuses it."""
+    kind = type(x)
+    if kind is list or kind is tuple:
+        return kind(_unwrapped(y) for y in x)
     if kind is dict:
-        return {k: _copied(v) for k, v in x.items()}
-    return x
+        return {k: _unwrapped(v) for k, v in x.items()}
+    if not is_foreign(x) or isinstance(x, (type, numpy.ndarray)) or not hasattr(x, "__array__"):
+        return x
+    made = x.__array__()
+    return made if type(made) is ndarray else x
+
+
+def run(function, args, kwargs):
+    """function(*args, **kwargs), which NumPy's arrays are given to."""
+    try:
+        return function(*args, **kwargs)
+    except ValueError as error:
+        if "__array__ method not producing an array" not in str(error):
+            raise
+    return function(*to_numpy(_unwrapped(args)), **to_numpy(_unwrapped(kwargs)))
+
+
+def array(x, dtype=None):
+    """numpy.array(x, dtype), for the extension."""
+    return run(numpy.array, (x, dtype), {})
+
+
+def numpys(function, args, kwargs):
+    """What NumPy's function returns, given NumPy's arrays for ours."""
+    lists = []
+    try:
+        return run(function, to_numpy(args, lists), to_numpy(kwargs, lists))
+    finally:
+        if lists:
+            _writes.put_back(lists, {})
 
 
 def from_numpy(x):
@@ -76,7 +122,7 @@ def cast(value, dtype):
 
 def _read_only(error):
     text = str(error)
-    return "read-only" in text or "not writeable" in text or "WRITEABLE" in text
+    return any(w in text for w in ("read-only", "not writeable", "writable", "WRITEABLE"))
 
 
 def has_out(kwargs):
@@ -87,47 +133,24 @@ def has_out(kwargs):
     return type(out) is ndarray
 
 
-def _store(out, result):
-    if type(out) is tuple:
-        results = result if isinstance(result, tuple) else (result,)
-        for o, r in zip(out, results, strict=True):
-            if o is not None:
-                _store(o, r)
-        return result if len(out) > 1 else out[0]
-    if type(out) is not ndarray:
-        return out
-    if result.shape != out.shape:
-        raise ValueError(
-            f"non-broadcastable output operand with shape {out.shape} "
-            f"doesn't match the broadcast shape {result.shape}"
-        )
-    _core.assign(out, result, True)
-    return out
-
-
 def call(name, function, args, kwargs):
     """function(*args, **kwargs) by NumPy."""
     counts[name] += 1
-    if has_out(kwargs):
-        # NumPy cannot write an export: it writes copies, which are assigned back.
-        kwargs = dict(kwargs)
-        out = kwargs["out"]
-        buffers = tuple(_copied(o) for o in out) if isinstance(out, tuple) else _copied(out)
-        kwargs["out"] = buffers
-        function(*to_numpy(args), **to_numpy(kwargs))
-        return _store(out, buffers)
+    if has_out(kwargs):  # NumPy cannot write an export
+        return _writes.call(function, args, kwargs, written=kwargs["out"])
     try:
-        return from_numpy(function(*to_numpy(args), **to_numpy(kwargs)))
+        result = numpys(function, args, kwargs)
     except ValueError as error:
         if not _read_only(error):
             raise
-    # The function writes its argument: let it, on a copy, and write that back.
-    spare = _copied(args)
-    result = function(*spare, **to_numpy(kwargs))
-    for mine, theirs in zip(args, spare, strict=True):
-        if type(mine) is ndarray:
-            mine[...] = theirs
-    return from_numpy(result)
+        return _writes.call(function, args, kwargs)
+    # What was written into an array of NumPy's is that array.
+    return from_numpy(result) if kwargs.get("out") is None else result
+
+
+def leave(function, *args, **kwargs):
+    """function(*args, **kwargs) by NumPy, counted by its name."""
+    return call(function.__name__, function, args, kwargs)
 
 
 def wrapper(name, function):
@@ -145,19 +168,27 @@ def ufunc(name, *args):
     """Called by the extension for operands it has no loop for."""
     if name in ("float", "int"):
         return {"float": float, "int": int}[name](to_numpy(args[0]))
-    name, function = _OPERATORS.get(name) or (name, getattr(numpy, name))
+    if name in _operators.REFLECTED:
+        name, method = _operators.REFLECTED[name]
+        answer = _operators.ask(method, *args)
+        if answer is not NotImplemented:
+            return answer
+    in_place = _operators.IN_PLACE.get(name)
+    name, function = in_place or _operators.BINARY.get(name) or (name, getattr(numpy, name, None))
     if any(type(x) is ndarray and not x._is_scalar for x in args) or not all(
         type(x) in (ndarray, int, float, complex, bool) for x in args
     ):
         counts[name] += 1
+    if in_place:
+        return _writes.call(function, args, {}, written=args[0])
     # Scalars alone are computed by NumPy's scalar arithmetic: not a fallback.
-    return from_numpy(function(*(to_numpy(x) for x in args)))
+    return from_numpy(numpys(function, args, {}))
 
 
 def getitem(array, key):
     """array[key] for a key with arrays in it: NumPy gathers."""
     counts["getitem"] += 1
-    return from_numpy(numpy.asarray(array)[to_numpy(key)])
+    return from_numpy(numpys(operator.getitem, (numpy.asarray(array), key), {}))
 
 
 def _is_mask(array, key):
@@ -176,7 +207,7 @@ def setitem(array, key, value):
         or (type(value) is ndarray and value.ndim == 0)
     ):
         # A scalar under a mask is a predicated update: no compaction.
-        mask = _core.from_any(key) if type(key) is not ndarray else key
+        mask = key if type(key) is ndarray else _core.from_any(numpy.asarray(key))
         if mask.ndim < array.ndim:
             mask = mask.reshape(mask.shape + (1,) * (array.ndim - mask.ndim))
         if type(value) is ndarray:
@@ -189,7 +220,7 @@ def setitem(array, key, value):
     key, value = to_numpy(key), to_numpy(value)
     memory = _core.host_open(array)
     try:
-        numpy.asarray(memory)[key] = value
+        run(operator.setitem, (numpy.asarray(memory), key, value), {})
     finally:
         _core.host_close(memory)
 
@@ -220,12 +251,6 @@ def method(array, name):
     return bound
 
 
-# Operators that do other than the ufunc of the counted name.
-_OPERATORS = {
-    "==": ("equal", operator.eq),
-    "!=": ("not_equal", operator.ne),
-    "**": ("power", operator.pow),
-}
 _MUTATING = ("sort", "partition", "put", "setfield")
 
 

@@ -42,6 +42,8 @@ def _integers(places):
         if places.dtype.kind not in "iu":
             raise _Refused
         return places
+    if _fallback.is_foreign(places):
+        raise _Refused
     try:
         known = numpy.asarray(_fallback.to_numpy(places))
     except (TypeError, ValueError):
@@ -176,7 +178,7 @@ def take(a, indices, axis=None, out=None, mode="raise"):
         if type(array) is not ndarray or out is not None or mode not in _MODES:
             raise _Refused
         places = _integers(indices)
-        if axis is None:
+        if axis is None or not array.ndim and axis in (0, -1):  # which NumPy lets 0-d have
             array, axis = array.reshape(-1), 0
         axis = normalize_axis_index(operator.index(axis), array.ndim)
         _check_room(array, (axis,), places.shape)

@@ -25,7 +25,7 @@ def matmul(x1, x2, /, out=None, **kwargs):
     a, b, native = _both(x1, x2)
     if type(out) is tuple:
         out = out[0]
-    if kwargs or not native:
+    if kwargs or not native or not _fallback.is_output(out):
         return _fallback.call("matmul", numpy.matmul, (x1, x2), {"out": out, **kwargs})
     return _result(operator.matmul(a, b), out)
 
@@ -33,7 +33,7 @@ def matmul(x1, x2, /, out=None, **kwargs):
 def dot(a, b, out=None):
     """Dot product: sum over a's last and b's last but one axis."""
     a, b, native = _both(a, b)
-    if not native:
+    if not native or not _fallback.is_output(out):
         return _fallback.call("dot", numpy.dot, (a, b), {"out": out})
     if a.ndim == 0 or b.ndim == 0:
         made = a * b
@@ -65,7 +65,7 @@ def inner(a, b, /):
 def outer(a, b, out=None):
     """Products of all pairs."""
     a, b, native = _both(a, b)
-    if not native:
+    if not native or not _fallback.is_output(out):
         return _fallback.call("outer", numpy.outer, (a, b), {"out": out})
     made = _shape.ravel(a).reshape((-1, 1)) * _shape.ravel(b)
     return made if out is None else _ufuncs.store(out, made, broadcast=True)

@@ -4,7 +4,16 @@
 import numpy
 
 from braze import _core
-from braze.numpy import _creation, _fallback, _gather, _linear, _reductions, _shape, _ufuncs
+from braze.numpy import (
+    _creation,
+    _fallback,
+    _gather,
+    _linear,
+    _reductions,
+    _scalars,
+    _shape,
+    _ufuncs,
+)
 
 ndarray = _core.ndarray
 _conjugate = _ufuncs.make(numpy.conjugate)
@@ -63,7 +72,7 @@ def _reduce(self):
 
 
 def _deepcopy(self, memo):
-    return _core.copy(self)
+    return copy(self)
 
 
 def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
@@ -77,6 +86,8 @@ def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
     if dtype == self.dtype:
         return _like_self(self, _core.copy(self)) if copy else self
     if not _fallback.native_dtype(dtype):
+        if self._is_scalar:
+            return _scalars.astype(self, dtype)
         return _fallback.call("ndarray.astype", numpy.ndarray.astype,
                               (numpy.asarray(self), dtype), {})
     return _creation.array_cast(self, dtype)
@@ -150,8 +161,19 @@ def tobytes(self, order="C"):
     return _fallback.to_numpy(self).tobytes(order)
 
 
+def _by_method(name, a, args, kwargs):
+    """NumPy's method, which does not ask the arguments' __array_function__."""
+
+    def function(a, *args, **kwargs):
+        return getattr(a, name)(*args, **kwargs)
+
+    return _fallback.call("ndarray." + name, function, (a, *args), kwargs)
+
+
 def clip(self, min=None, max=None, out=None, **kwargs):
     """Elements limited to an interval."""
+    if not _fallback.is_output(out) or any(map(_fallback.is_foreign, (min, max))):
+        return _by_method("clip", self, (min, max, out), kwargs)
     return _shape.clip(self, min, max, out, **kwargs)
 
 
@@ -162,6 +184,8 @@ def conj(self):
 
 def round_(self, decimals=0, out=None):
     """Rounded to a number of decimals, halves to even."""
+    if not _fallback.is_output(out):
+        return _by_method("round", self, (decimals, out), {})
     if decimals == 0 and self.dtype.kind == "f":
         made = _ufuncs.make(numpy.rint)(self)
     elif decimals >= 0 and self.dtype.kind in "iu":
@@ -180,6 +204,8 @@ def view(self, dtype=None, type=None):
 
 def dot(self, b, out=None):
     """Dot product."""
+    if not _fallback.is_output(out) or _fallback.is_foreign(b):
+        return _by_method("dot", self, (b, out), {})
     return _linear.dot(self, b, out)
 
 
@@ -316,7 +342,7 @@ def attach(functions):
         "round": round_,
         "conjugate": conj,
     }
-    for name, value in special.items():
+    for name, value in (special | _scalars.SPECIAL).items():
         setattr(ndarray, name, value)
     for function in (astype, copy, reshape, flatten, transpose, fill, item, tolist, tobytes):
         setattr(ndarray, function.__name__, function)

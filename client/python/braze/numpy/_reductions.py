@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sums, extremes, means and their like, over any set of axes."""
 
+import operator
 import warnings
 
 import numpy
@@ -18,10 +19,20 @@ _NO_IDENTITY = {"min": "minimum", "max": "maximum"}
 _MISSING = numpy._NoValue
 
 
+def _integer(axis):
+    """One axis' number.  NumPy takes no bool for one."""
+    if isinstance(axis, (bool, numpy.bool_)):
+        raise TypeError("an integer is required for the axis")
+    return operator.index(axis)
+
+
 def axis_mask(axis, ndim):
-    """None, an int or a tuple as a bit mask; NumPy's AxisError for others."""
+    """None, an int or a tuple as a bit mask; NumPy's errors for others."""
     if axis is None:
         return (1 << ndim) - 1
+    if type(axis) is int and 0 <= axis < ndim:
+        return 1 << axis
+    axis = tuple(map(_integer, axis)) if isinstance(axis, tuple) else _integer(axis)
     mask = 0
     for k in normalize_axis_tuple(axis, ndim):
         mask |= 1 << k
@@ -38,8 +49,6 @@ def _count(shape, mask):
 
 def _mask_of(axis, ndim):
     """The axes that any form of the axis argument names, as bits."""
-    if axis is not None and not isinstance(axis, (int, tuple)):
-        axis = int(axis) if not isinstance(axis, list) else tuple(axis)
     if ndim == 0 and axis in (0, -1, (0,), (-1,)):
         axis = None  # NumPy lets 0-d arrays have an axis 0 here
     return axis_mask(axis, ndim)
@@ -56,14 +65,13 @@ def _check_identity(name, a, mask):
 def reduce(name, a, axis=None, dtype=None, out=None, keepdims=False):
     """Record a reduction of the op table."""
     a = _creation.asarray(a)
+    if type(a) is not ndarray or not _fallback.is_output(out):
+        return _left_to_numpy(name, a, axis, dtype, out, keepdims, _MISSING, _MISSING)
     keepdims = bool(keepdims) if keepdims is not _MISSING else False
     if dtype is not None:
         dtype = numpy.dtype(dtype)
-    if type(a) is not ndarray or (dtype is not None and not _fallback.native_dtype(dtype)):
-        kwargs = {"axis": axis, "out": out, "keepdims": keepdims}
-        if dtype is not None:
-            kwargs["dtype"] = dtype
-        return _fallback.call(name, getattr(numpy, name), (a,), kwargs)
+        if not _fallback.native_dtype(dtype):
+            return _left_to_numpy(name, a, axis, dtype, out, keepdims, _MISSING, _MISSING)
     if name in _NO_IDENTITY or name in ("any", "all"):
         dtype = None
     mask = _mask_of(axis, a.ndim)
@@ -81,7 +89,7 @@ def reduce(name, a, axis=None, dtype=None, out=None, keepdims=False):
 
 def _into(out, result, name, a, axis, dtype, keepdims):
     """The result in out=.  One of another type decides how NumPy computes: NumPy does."""
-    if type(out) is ndarray and out.dtype != result.dtype:
+    if out is not None and getattr(out, "dtype", None) != result.dtype:
         return _left_to_numpy(name, a, axis, dtype, out, keepdims, _MISSING, _MISSING)
     return result if out is None else _ufuncs.store(out, result)
 
@@ -161,10 +169,10 @@ def all(a, axis=None, out=None, keepdims=_MISSING, *, where=_MISSING):
 
 def _arg(name, a, axis, out, keepdims):
     a = _creation.asarray(a)
-    if type(a) is not ndarray:
+    if type(a) is not ndarray or not _fallback.is_output(out):
         return _left_to_numpy(name, a, axis, None, out, keepdims, _MISSING, _MISSING)
-    if axis is not None and not isinstance(axis, int):
-        axis = int(axis)
+    if axis is not None:
+        axis = _integer(axis)
     if a.ndim == 0 and axis in (0, -1):
         axis = None
     mask = axis_mask(axis, a.ndim)
@@ -207,7 +215,9 @@ def _over(total, n):
 def mean(a, axis=None, dtype=None, out=None, keepdims=_MISSING, *, where=_MISSING):
     """Arithmetic mean over axes."""
     a = _creation.asarray(a)
-    if type(a) is not ndarray or _special(_MISSING, where):
+    whole = dtype is not None and numpy.dtype(dtype).kind in "biu"  # the quotient is cut, too
+    whole = whole or not _fallback.is_output(out)
+    if type(a) is not ndarray or whole or _special(_MISSING, where):
         return _left_to_numpy("mean", a, axis, dtype, out, keepdims, _MISSING, where)
     n = _count(a.shape, axis_mask(axis, a.ndim))
     if n == 0:
@@ -249,7 +259,7 @@ def var(
     a = _creation.asarray(a)
     if correction is not _MISSING:
         ddof = correction
-    native = type(a) is ndarray and dtype is None and not _special(_MISSING, where)
+    native = type(a) is ndarray and dtype is None and _fallback.is_output(out) and not _special(_MISSING, where)
     if not native or _sums_in(out, a):
         return _fallback.call(
             "var",
@@ -283,7 +293,7 @@ def var(
 def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=_MISSING, **kwargs):
     """Standard deviation over axes."""
     a = _creation.asarray(a)
-    if type(a) is not ndarray or _sums_in(out, a):
+    if type(a) is not ndarray or not _fallback.is_output(out) or _sums_in(out, a):
         kwargs.update(axis=axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims)
         return _fallback.call("std", numpy.std, (a,), kwargs)
     result = var(a, axis, dtype, None, ddof, keepdims, **kwargs)
@@ -293,6 +303,9 @@ def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=_MISSING, **kwargs)
 
 def ptp(a, axis=None, out=None, keepdims=_MISSING):
     """Largest minus smallest element."""
+    a = _creation.asarray(a)
+    if type(a) is not ndarray or not _fallback.is_output(out):
+        return _left_to_numpy("ptp", a, axis, None, out, keepdims, _MISSING, _MISSING)
     result = max(a, axis, None, keepdims) - min(a, axis, None, keepdims)
     return result if out is None else _ufuncs.store(out, result)
 

@@ -8,10 +8,11 @@ import numpy
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from braze import _core
-from braze.numpy import _creation, _fallback
+from braze.numpy import _creation, _fallback, _writes
 
 ndarray = _core.ndarray
 asarray = _creation.asarray
+leave = _fallback.leave
 _MISSING = numpy._NoValue
 
 
@@ -21,26 +22,33 @@ def _native(a):
 
 def shape(a):
     """The extents of a's axes."""
-    return a.shape if _native(a) else numpy.shape(_fallback.to_numpy(a))
+    return a.shape if _native(a) else _fallback.numpys(numpy.shape, (a,), {})
 
 
 def ndim(a):
     """The number of a's axes."""
-    return a.ndim if _native(a) else numpy.ndim(_fallback.to_numpy(a))
+    return a.ndim if _native(a) else _fallback.numpys(numpy.ndim, (a,), {})
 
 
 def size(a, axis=None):
     """The number of elements, or the extent of an axis."""
     if not _native(a):
-        return numpy.size(_fallback.to_numpy(a), axis)
+        return _fallback.numpys(numpy.size, (a, axis), {})
     return a.size if axis is None else a.shape[axis]
+
+
+def _extent(n):
+    """One extent.  NumPy takes no bool for one."""
+    if isinstance(n, (bool, numpy.bool_)):
+        raise TypeError("an integer is required")
+    return operator.index(n)
 
 
 def _whole_shape(shape, size):
     """The shape as a tuple, with the one unknown extent worked out."""
     if not isinstance(shape, (tuple, list)):
         shape = (shape,)
-    shape = tuple(operator.index(n) for n in shape)
+    shape = tuple(n if type(n) is int else _extent(n) for n in shape)
     known = math.prod(n for n in shape if n >= 0)
     unknown = sum(n < 0 for n in shape)
     if unknown > 1:
@@ -55,7 +63,8 @@ def reshape(a, /, shape=None, order="C", *, newshape=None, copy=None):
     a = asarray(a)
     shape = newshape if shape is None else shape
     if not _native(a):
-        return numpy.reshape(a, shape, order)
+        kwargs = {} if copy is None else {"copy": copy}
+        return leave(numpy.reshape, a, shape, order, **kwargs)
     shape = _whole_shape(shape, a.size)
     if order == "F" or (order == "A" and a.ndim > 1 and _is_fortran(a)):
         return _core.reshape(a.T, shape[::-1]).T
@@ -72,8 +81,10 @@ def _is_fortran(a):
 def ravel(a, order="C"):
     """One axis; a view of a contiguous array, else a copy."""
     a = asarray(a)
+    if not _native(a):
+        return leave(numpy.ravel, a, order)
     made = reshape(a, (-1,), order) if a.size else reshape(a, (0,))
-    if _native(a) and not _creation.is_contiguous(a if order == "C" else a.T):
+    if not _creation.is_contiguous(a if order == "C" else a.T):
         return _core.copy(made) if _core.same_buffer(made, a) else made
     return made
 
@@ -82,7 +93,7 @@ def transpose(a, axes=None):
     """A view with permuted axes."""
     a = asarray(a)
     if not _native(a):
-        return numpy.transpose(a, axes)
+        return leave(numpy.transpose, a, axes)
     if axes is None:
         return a.T
     if len(axes) != a.ndim:
@@ -95,6 +106,9 @@ def transpose(a, axes=None):
 
 def matrix_transpose(x, /):
     """A view with the last two axes swapped."""
+    x = asarray(x)
+    if not _native(x):
+        return leave(numpy.matrix_transpose, x)
     if x.ndim < 2:
         raise ValueError(
             f"Input array must be at least 2-dimensional, but it is {x.ndim}"
@@ -106,7 +120,7 @@ def swapaxes(a, axis1, axis2):
     """A view with two axes exchanged."""
     a = asarray(a)
     if not _native(a):
-        return numpy.swapaxes(a, axis1, axis2)
+        return leave(numpy.swapaxes, a, axis1, axis2)
     i, j = normalize_axis_index(axis1, a.ndim), normalize_axis_index(axis2, a.ndim)
     axes = list(range(a.ndim))
     axes[i], axes[j] = j, i
@@ -116,6 +130,8 @@ def swapaxes(a, axis1, axis2):
 def moveaxis(a, source, destination):
     """A view with axes moved."""
     a = asarray(a)
+    if not _native(a):
+        return leave(numpy.moveaxis, a, source, destination)
     source = normalize_axis_tuple(source, a.ndim, "source")
     destination = normalize_axis_tuple(destination, a.ndim, "destination")
     if len(source) != len(destination):
@@ -131,6 +147,8 @@ def moveaxis(a, source, destination):
 def rollaxis(a, axis, start=0):
     """A view with one axis rolled backwards."""
     a = asarray(a)
+    if not _native(a):
+        return leave(numpy.rollaxis, a, axis, start)
     axis = normalize_axis_index(axis, a.ndim)
     start = start + a.ndim if start < 0 else start
     if not 0 <= start <= a.ndim:
@@ -143,6 +161,8 @@ def rollaxis(a, axis, start=0):
 def expand_dims(a, axis):
     """New axes of extent 1."""
     a = asarray(a)
+    if not _native(a):
+        return leave(numpy.expand_dims, a, axis)
     axis = axis if isinstance(axis, (tuple, list)) else (axis,)
     n = len(axis) + a.ndim
     axis = normalize_axis_tuple(axis, n)
@@ -154,7 +174,7 @@ def squeeze(a, axis=None):
     """Without axes of extent 1."""
     a = asarray(a)
     if not _native(a):
-        return numpy.squeeze(a, axis)
+        return leave(numpy.squeeze, a, axis)
     if axis is None:
         gone = [k for k, n in enumerate(a.shape) if n == 1]
     else:
@@ -171,36 +191,44 @@ def broadcast_to(array, shape, subok=False):
     a = asarray(array)
     shape = _creation.shape_tuple(shape)
     if not _native(a) or len(shape) > 8:
-        return numpy.broadcast_to(_fallback.to_numpy(a), shape)
+        return leave(numpy.broadcast_to, a, shape, subok)
     return _core.broadcast_to(a, shape)
 
 
 def broadcast_arrays(*args, subok=False):
     """Views of all arrays, stretched to their common shape."""
     args = [asarray(a) for a in args]
+    if not all(map(_native, args)):
+        return leave(numpy.broadcast_arrays, *args, subok=subok)
     common = numpy.broadcast_shapes(*(a.shape for a in args))
     return tuple(broadcast_to(a, common) for a in args)
 
 
 def atleast_1d(*arys):
     """At least one axis."""
-    done = [a if a.ndim else reshape(a, (1,)) for a in map(asarray, arys)]
+    arys = [asarray(a) for a in arys]
+    if not all(map(_native, arys)):
+        return leave(numpy.atleast_1d, *arys)
+    done = [a if a.ndim else reshape(a, (1,)) for a in arys]
     return done[0] if len(done) == 1 else tuple(done)
 
 
 def atleast_2d(*arys):
     """At least two axes."""
-    done = [a if a.ndim > 1 else reshape(a, (1, -1)) for a in map(asarray, arys)]
+    arys = [asarray(a) for a in arys]
+    if not all(map(_native, arys)):
+        return leave(numpy.atleast_2d, *arys)
+    done = [a if a.ndim > 1 else reshape(a, (1, -1)) for a in arys]
     return done[0] if len(done) == 1 else tuple(done)
 
 
-def _join(arrays, name, axis, out, dtype, casting):
-    arrays = [asarray(a) for a in arrays]
-    special = out is not None or casting != "same_kind"
-    if special or not arrays or not all(_native(a) for a in arrays):
-        kwargs = {"axis": axis, "out": out, "dtype": dtype, "casting": casting}
-        return None, _fallback.call(name, getattr(numpy, name), (arrays,), kwargs)
-    return arrays, None
+def _sequence(arrays):
+    """What arrays are stacked from: NumPy takes no generator."""
+    if not hasattr(arrays, "__getitem__"):
+        raise TypeError(
+            'arrays to stack must be passed as a "sequence" type such as list or tuple.'
+        )
+    return [asarray(a) for a in arrays]
 
 
 def _check_joint(arrays, axis):
@@ -225,27 +253,28 @@ def _check_joint(arrays, axis):
 def concatenate(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind"):
     """Arrays joined along an axis."""
     given = arrays
-    arrays, result = _join(arrays, "concatenate", axis, out, dtype, casting)
-    if arrays is None:
-        return result
+    arrays = [asarray(a) for a in arrays] if hasattr(arrays, "__getitem__") else []
+    if out is not None or casting != "same_kind" or not arrays or not all(map(_native, arrays)):
+        kwargs = {"axis": axis, "out": out, "dtype": dtype, "casting": casting}
+        return leave(numpy.concatenate, given, **kwargs)
     if axis is None:
         arrays, axis = [ravel(a) for a in arrays], 0
-    n = arrays[0].ndim
-    if n == 0:
+    if arrays[0].ndim == 0:
         raise ValueError("zero-dimensional arrays cannot be concatenated")
-    axis = normalize_axis_index(axis, n)
+    axis = normalize_axis_index(axis, arrays[0].ndim)
     _check_joint(arrays, axis)
+    types = [a.dtype for a in arrays]
+    dtype = numpy.result_type(*types) if dtype is None else numpy.dtype(dtype)
+    if not _fallback.native_dtype(dtype) or not all(
+        numpy.can_cast(t, dtype, "same_kind") for t in types
+    ):
+        return leave(numpy.concatenate, list(given), axis=axis, dtype=dtype)
+    return _joined(arrays, axis, dtype)
+
+
+def _joined(arrays, axis, dtype):
     shape = list(arrays[0].shape)
     shape[axis] = sum(a.shape[axis] for a in arrays)
-    if dtype is None:
-        dtype = numpy.result_type(*(a.dtype for a in arrays))
-    dtype = numpy.dtype(dtype)
-    if not _fallback.native_dtype(dtype) or not all(
-        numpy.can_cast(a.dtype, dtype, "same_kind") for a in arrays
-    ):
-        return _fallback.call(
-            "concatenate", numpy.concatenate, (list(given),), {"axis": axis, "dtype": dtype}
-        )
     made = _core.empty(shape, dtype)
     at = 0
     for a in arrays:
@@ -257,7 +286,9 @@ def concatenate(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind")
 
 def stack(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
     """Arrays joined along a new axis."""
-    arrays = [asarray(a) for a in arrays]
+    arrays = _sequence(arrays)
+    if not _fallback.is_output(out) or not all(map(_native, arrays)):
+        return leave(numpy.stack, arrays, axis, out, dtype=dtype, casting=casting)
     if not arrays:
         raise ValueError("need at least one array to stack")
     if len({a.shape for a in arrays}) != 1:
@@ -269,25 +300,35 @@ def stack(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
 
 def vstack(tup, *, dtype=None, casting="same_kind"):
     """Arrays stacked as rows."""
-    return concatenate([atleast_2d(a) for a in tup], 0, dtype=dtype, casting=casting)
+    arrays = _sequence(tup)
+    if not all(map(_native, arrays)):
+        return leave(numpy.vstack, arrays, dtype=dtype, casting=casting)
+    return concatenate([atleast_2d(a) for a in arrays], 0, dtype=dtype, casting=casting)
 
 
 def hstack(tup, *, dtype=None, casting="same_kind"):
     """Arrays joined along the second axis; the first for 1-d."""
-    arrays = [atleast_1d(a) for a in tup]
+    arrays = _sequence(tup)
+    if not all(map(_native, arrays)):
+        return leave(numpy.hstack, arrays, dtype=dtype, casting=casting)
+    arrays = [atleast_1d(a) for a in arrays]
     axis = 0 if arrays and arrays[0].ndim == 1 else 1
     return concatenate(arrays, axis, dtype=dtype, casting=casting)
 
 
 def column_stack(tup):
     """1-d arrays as the columns of a 2-d array."""
-    return concatenate([a.T if a.ndim == 2 and b.ndim < 2 else a
-                        for a, b in ((atleast_2d(x), asarray(x)) for x in tup)], 1)
+    arrays = _sequence(tup)
+    if not all(map(_native, arrays)):
+        return leave(numpy.column_stack, arrays)
+    return concatenate([atleast_2d(a).T if a.ndim < 2 else a for a in arrays], 1)
 
 
 def array_split(ary, indices_or_sections, axis=0):
     """Views of parts, nearly equal where the extent does not divide."""
     ary = asarray(ary)
+    if not _native(ary):
+        return leave(numpy.array_split, ary, indices_or_sections, axis)
     n = ary.shape[axis]
     if isinstance(indices_or_sections, (int, numpy.integer)):
         parts = int(indices_or_sections)
@@ -307,6 +348,8 @@ def array_split(ary, indices_or_sections, axis=0):
 def split(ary, indices_or_sections, axis=0):
     """Views of equal parts."""
     ary = asarray(ary)
+    if not _native(ary):
+        return leave(numpy.split, ary, indices_or_sections, axis)
     if isinstance(indices_or_sections, (int, numpy.integer)):
         if ary.shape[axis] % indices_or_sections:
             raise ValueError("array split does not result in an equal division")
@@ -316,6 +359,8 @@ def split(ary, indices_or_sections, axis=0):
 def hsplit(ary, indices_or_sections):
     """Parts along the second axis; the first for 1-d."""
     ary = asarray(ary)
+    if not _native(ary):
+        return leave(numpy.hsplit, ary, indices_or_sections)
     if ary.ndim == 0:
         raise ValueError("hsplit only works on arrays of 1 or more dimensions")
     return split(ary, indices_or_sections, 1 if ary.ndim > 1 else 0)
@@ -324,6 +369,8 @@ def hsplit(ary, indices_or_sections):
 def vsplit(ary, indices_or_sections):
     """Parts along the first axis."""
     ary = asarray(ary)
+    if not _native(ary):
+        return leave(numpy.vsplit, ary, indices_or_sections)
     if ary.ndim < 2:
         raise ValueError("vsplit only works on arrays of 2 or more dimensions")
     return split(ary, indices_or_sections, 0)
@@ -331,12 +378,16 @@ def vsplit(ary, indices_or_sections):
 
 def unstack(x, /, *, axis=0):
     """Views of the elements along an axis."""
+    if not _native(x):
+        return leave(numpy.unstack, x, axis=axis)
     return tuple(moveaxis(x, axis, 0))
 
 
 def flip(m, axis=None):
     """A view with axes reversed."""
     m = asarray(m)
+    if not _native(m):
+        return leave(numpy.flip, m, axis)
     axes = range(m.ndim) if axis is None else normalize_axis_tuple(axis, m.ndim)
     back = slice(None, None, -1)
     if m.ndim == 0:
@@ -347,6 +398,8 @@ def flip(m, axis=None):
 def fliplr(m):
     """A view with the second axis reversed."""
     m = asarray(m)
+    if not _native(m):
+        return leave(numpy.fliplr, m)
     if m.ndim < 2:
         raise ValueError("Input must be >= 2-d.")
     return flip(m, 1)
@@ -355,6 +408,8 @@ def fliplr(m):
 def flipud(m):
     """A view with the first axis reversed."""
     m = asarray(m)
+    if not _native(m):
+        return leave(numpy.flipud, m)
     if m.ndim < 1:
         raise ValueError("Input must be >= 1-d.")
     return flip(m, 0)
@@ -363,6 +418,8 @@ def flipud(m):
 def rot90(m, k=1, axes=(0, 1)):
     """A view turned by 90 degrees in a plane."""
     m = asarray(m)
+    if not _native(m):
+        return leave(numpy.rot90, m, k, axes)
     i, j = normalize_axis_tuple(axes, m.ndim)
     k %= 4
     if k == 0:
@@ -376,7 +433,7 @@ def roll(a, shift, axis=None):
     """Elements moved along axes; those pushed out come back in front."""
     a = asarray(a)
     if not _native(a):
-        return numpy.roll(a, shift, axis)
+        return leave(numpy.roll, a, shift, axis)
     if axis is None:
         return reshape(roll(ravel(a), shift, 0), a.shape)
     axes = normalize_axis_tuple(axis, a.ndim, allow_duplicate=True)
@@ -404,9 +461,9 @@ def roll(a, shift, axis=None):
 def tile(A, reps):
     """a repeated as a block."""
     a = asarray(A)
-    reps = tuple(reps) if isinstance(reps, (tuple, list)) else (operator.index(reps),)
     if not _native(a):
-        return numpy.tile(a, reps)
+        return leave(numpy.tile, a, reps)
+    reps = tuple(reps) if isinstance(reps, (tuple, list)) else (operator.index(reps),)
     n = max(len(reps), a.ndim)
     reps = (1,) * (n - len(reps)) + reps
     extents = (1,) * (n - a.ndim) + a.shape
@@ -437,7 +494,7 @@ def diagonal(a, offset=0, axis1=0, axis2=1):
     """A view of a diagonal of two axes."""
     a = asarray(a)
     if not _native(a):
-        return numpy.diagonal(a, offset, axis1, axis2)
+        return leave(numpy.diagonal, a, offset, axis1, axis2)
     if a.ndim < 2:
         raise ValueError("diag requires an array of at least two dimensions")
     i, j = normalize_axis_index(axis1, a.ndim), normalize_axis_index(axis2, a.ndim)
@@ -461,6 +518,9 @@ def trace(a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
     """Sum of a diagonal."""
     from braze.numpy import _reductions
 
+    a = asarray(a)
+    if not _native(a) or not _fallback.is_output(out):
+        return leave(numpy.trace, a, offset, axis1, axis2, dtype, out)
     return _reductions.sum(diagonal(a, offset, axis1, axis2), -1, dtype, out)
 
 
@@ -504,7 +564,9 @@ def where(condition, x=_MISSING, y=_MISSING, /):
         made = _core.apply(_WHERE, condition, x, y)
     except OverflowError:  # NumPy wraps a Python int that does not fit
         return _fallback.call("where", numpy.where, (condition, x, y), {})
-    return made if made.ndim else made[...]  # no ufunc: an array, never a scalar
+    if type(made) is not ndarray or made.ndim:
+        return made
+    return made[...]  # no ufunc: an array, never a scalar
 
 
 def clip(
@@ -519,15 +581,10 @@ def clip(
     elif a_min is missing or a_max is missing:
         raise TypeError("clip() missing 1 required positional argument: 'a_max'")
     a = asarray(a)
-    if not _native(a) or kwargs:
+    if not _native(a) or kwargs or not _fallback.is_output(out, a_min, a_max):
         return _fallback.call("clip", numpy.clip, (a, a_min, a_max), {"out": out, **kwargs})
     try:
-        if a_min is not None and a_max is not None:
-            made = _core.apply(_CLIP, a, a_min, a_max)
-        elif a_max is not None:
-            made = _core.apply(_MINIMUM, a, a_max)
-        else:
-            made = _core.copy(a) if a_min is None else _core.apply(_MAXIMUM, a, a_min)
+        made = _limited(a, a_min, a_max)
     except OverflowError:
         # NumPy has special rules for integers beyond the type.
         return _fallback.call("clip", numpy.clip, (a, a_min, a_max), {"out": out})
@@ -538,13 +595,21 @@ def clip(
     return _ufuncs.store(out, made, broadcast=True)
 
 
+def _limited(a, low, high):
+    if low is not None and high is not None:
+        return _core.apply(_CLIP, a, low, high)
+    if high is not None:
+        return _core.apply(_MINIMUM, a, high)
+    return _core.copy(a) if low is None else _core.apply(_MAXIMUM, a, low)
+
+
 def real(val):
     """The real part; a view of a complex array."""
     if isinstance(val, (int, float, complex)):
         return val.real
     val = asarray(val)
     if not _native(val):
-        return numpy.real(val)
+        return leave(numpy.real, val)
     return part(val, 0) if val.dtype.kind == "c" else val
 
 
@@ -554,7 +619,7 @@ def imag(val):
         return val.imag
     val = asarray(val)
     if not _native(val):
-        return numpy.imag(val)
+        return leave(numpy.imag, val)
     return part(val, 1) if val.dtype.kind == "c" else _creation.zeros(val.shape, val.dtype)
 
 
@@ -568,13 +633,18 @@ def part(a, which):
 
 def astype(x, dtype, /, *, copy=True, device=None):
     """x in another type."""
+    if type(x) is not ndarray:
+        return leave(numpy.astype, x, dtype, copy=copy)
     return x.astype(dtype, copy=copy)
 
 
 def copyto(dst, src, casting="same_kind", where=True):
     """dst[...] = src, with a casting rule."""
     if type(dst) is not ndarray:
-        numpy.copyto(dst, _fallback.to_numpy(src), casting, where=_fallback.to_numpy(where))
+        _fallback.numpys(numpy.copyto, (dst, src, casting), {"where": where})
+        return
+    if _fallback.is_foreign(src) or _fallback.is_foreign(where):
+        _writes.call(numpy.copyto, (dst, src, casting), {"where": where}, written=dst)
         return
     if type(src) is not ndarray:
         src = _creation.written(src, dst.dtype, casting)

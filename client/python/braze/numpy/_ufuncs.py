@@ -21,18 +21,19 @@ def store(out, result, broadcast=False):
     if type(out) is not ndarray:
         if not isinstance(out, numpy.ndarray):
             raise TypeError("return arrays must be of ArrayType")
-        numpy.copyto(out, _fallback.to_numpy(result), casting="same_kind")
-        return out
-    if out._is_scalar:
+    elif out._is_scalar:
         raise TypeError("return arrays must be of ArrayType")
-    if type(result) is not ndarray:
+    elif type(result) is not ndarray:
         result = _fallback.cast(result, out.dtype)
     if result.shape != out.shape and not (broadcast and _spreads(result.shape, out.shape)):
         raise ValueError(
             f"non-broadcastable output operand with shape {out.shape} "
             f"doesn't match the broadcast shape {result.shape}"
         )
-    _core.assign(out, result, True)
+    if type(out) is ndarray:
+        _core.assign(out, result, True)
+    else:
+        numpy.copyto(out, _fallback.to_numpy(result), casting="same_kind")
     return out
 
 
@@ -87,14 +88,14 @@ class ufunc:
         if outs:  # positional
             if kwargs.get("out") is not None or len(outs) > self.nout:
                 return self.numpy(*_fallback.to_numpy(args), **_fallback.to_numpy(kwargs))
-            kwargs["out"] = outs
+            kwargs["out"] = outs + (None,) * (self.nout - len(outs))
             args = args[: self.nin]
         out = kwargs.get("out")
         if type(out) is tuple and len(out) == 1:
             out = out[0]
-        plain = all(_is_default(key, value) for key, value in kwargs.items())
+        plain = len(args) == self.nin and all(map(_is_default, kwargs, kwargs.values()))
         result = None
-        if self._op is not None and plain and len(args) == self.nin and type(out) is not tuple:
+        if self._op is not None and plain and _fallback.is_output(out, *args):
             result = self._in_type(args, kwargs.get("dtype"))
         if result is not None:
             return result if out is None else store(out, result, broadcast=True)
@@ -114,29 +115,29 @@ class ufunc:
     def _by_numpy(self, args, kwargs):
         """Into a NumPy array, or without any braze array: NumPy's call as it is."""
         _fallback.counts[self.__name__] += 1
-        return _fallback.from_numpy(
-            self.numpy(*_fallback.to_numpy(args), **_fallback.to_numpy(kwargs))
-        ) if kwargs.get("out") is None else self.numpy(
-            *_fallback.to_numpy(args), **_fallback.to_numpy(kwargs)
-        )
+        made = _fallback.numpys(self.numpy, args, kwargs)
+        return _fallback.from_numpy(made) if kwargs.get("out") is None else made
 
     def reduce(self, array, axis=0, dtype=None, out=None, keepdims=False, **kwargs):
         """Reduce along axes, natively where the op table has the reduction."""
-        from braze.numpy import _reductions
+        from braze.numpy import _creation, _reductions
 
         name = _REDUCTIONS.get(self.__name__)
-        if name is None or kwargs:
-            if dtype is not None:
-                kwargs["dtype"] = dtype
-            if out is not None:
-                kwargs["out"] = out
-            return _fallback.call(
-                self.__name__ + ".reduce",
-                self.numpy.reduce,
-                (array,),
-                {"axis": axis, "keepdims": keepdims, **kwargs},
-            )
-        return _reductions.reduce(name, array, axis, dtype, out, keepdims)
+        array = _creation.asarray(array)
+        if type(out) is tuple and len(out) == 1:
+            out = out[0]
+        if name is not None and not kwargs and _reduces(name, array, dtype, out):
+            return _reductions.reduce(name, array, axis, dtype, out, keepdims)
+        if dtype is not None:
+            kwargs["dtype"] = dtype
+        if out is not None:
+            kwargs["out"] = out
+        return _fallback.call(
+            self.__name__ + ".reduce",
+            self.numpy.reduce,
+            (array,),
+            {"axis": axis, "keepdims": keepdims, **kwargs},
+        )
 
     def outer(self, a, b, **kwargs):
         """Apply to every pair of elements."""
@@ -184,6 +185,16 @@ _REDUCTIONS = {
     "logical_and": "all",
     "logical_or": "any",
 }
+
+
+def _reduces(name, array, dtype, out):
+    """Is it braze's reduction?  Where the type of the loop is asked for, only sums and
+    products are, and those of NumPy's types are not."""
+    if type(array) is not ndarray:
+        return False
+    if out is not None and getattr(out, "dtype", None) != array.dtype:
+        return False
+    return dtype is None or name in ("sum", "prod") or numpy.dtype(dtype) == array.dtype
 
 
 class _Power(ufunc):

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""numpy.random's generators: NumPy's own streams, drawn into braze arrays.
+
+They derive from NumPy's classes, so that a library which asks for a numpy.random
+generator takes one of these.
+"""
+
+import functools
+
+import numpy
+
+from braze import _core
+from braze.numpy import _fallback
+
+ndarray = _core.ndarray
+
+# Where a method that can draw into an array takes it, counted without self.
+_OUT = {"random": 2, "standard_normal": 2, "standard_exponential": 3, "standard_gamma": 3}
+_NOT_DRAWN = ("bit_generator", "spawn", "shuffle")
+
+
+def _draw(theirs, name):
+    theirs_does = getattr(theirs, name)
+    place = _OUT.get(name) if theirs is numpy.random.Generator else None
+
+    @functools.wraps(theirs_does, updated=())
+    def draw(self, *args, **kwargs):
+        if place is not None and len(args) == place + 1:
+            args, kwargs = args[:place], {**kwargs, "out": args[place]}
+        return _fallback.call("random." + name, getattr(self._numpy, name), args, kwargs)
+
+    return draw
+
+
+def _shuffle(inner, args, kwargs):
+    """A shuffle in place, of braze arrays too."""
+    at = next((i for i, x in enumerate(args) if type(x) is ndarray), None)
+    x = kwargs.get("x") if at is None else args[at]
+    if type(x) is not ndarray:
+        inner(*args, **kwargs)  # whatever it is, itself is shuffled
+        return
+    _fallback.counts["random.shuffle"] += 1
+    spare = numpy.array(x)
+    if at is None:
+        inner(*args, **{**kwargs, "x": spare})
+    else:
+        inner(*args[:at], spare, *args[at + 1 :], **kwargs)
+    x[...] = spare
+
+
+def _drawing(theirs):
+    """Methods of one of NumPy's generators that give braze arrays.
+
+    They run on a generator of NumPy's own with the same state (_numpy), whose methods
+    call each other and compute with what they get.
+    """
+    names = [
+        n for n in dir(theirs)
+        if not n.startswith("_") and n not in _NOT_DRAWN and callable(getattr(theirs, n))
+    ]
+    methods = {n: _draw(theirs, n) for n in names}
+
+    @functools.wraps(theirs.shuffle, updated=())
+    def method(self, *args, **kwargs):
+        _shuffle(self._numpy.shuffle, args, kwargs)
+
+    return type("drawing", (), methods | {"shuffle": method})
+
+
+class Generator(_drawing(numpy.random.Generator), numpy.random.Generator):
+    """numpy.random.Generator whose draws are braze arrays."""
+
+    def __init__(self, bit_generator):
+        super().__init__(bit_generator)
+        self._numpy = numpy.random.Generator(bit_generator)
+
+    def __reduce__(self):
+        return type(self), (self.bit_generator,)
+
+
+class RandomState(_drawing(numpy.random.RandomState), numpy.random.RandomState):
+    """numpy.random.RandomState whose draws are braze arrays."""
+
+    def __init__(self, seed=None):
+        super().__init__(_fallback.to_numpy(seed))
+        self._numpy = numpy.random.RandomState(self._bit_generator)
+
+    def __reduce__(self):
+        return type(self), (self._bit_generator,), self._numpy.get_state(legacy=False)
+
+    def __setstate__(self, state):
+        self._numpy.set_state(state)
+
+
+@functools.wraps(numpy.random.default_rng)
+def default_rng(seed=None):
+    if isinstance(seed, Generator):
+        return seed
+    return Generator(numpy.random.default_rng(_fallback.to_numpy(seed)).bit_generator)
+
+
+@functools.wraps(numpy.random.shuffle)
+def shuffle(*args, **kwargs):
+    _shuffle(numpy.random.shuffle, args, kwargs)
+
+
+for _public in (Generator, RandomState, default_rng, shuffle):
+    _public.__module__, _public.__qualname__ = "braze.numpy.random", _public.__name__
+OWN = {
+    "random.Generator": Generator,
+    "random.RandomState": RandomState,
+    "random.mtrand.RandomState": RandomState,
+    "random.default_rng": default_rng,
+    "random.shuffle": shuffle,
+}

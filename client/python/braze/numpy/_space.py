@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""NumPy's submodules under braze's name: importable, their functions run NumPy.
+
+``import braze.numpy.linalg`` finds numpy.linalg's names; so does every other submodule
+that the installed NumPy has.  A function is wrapped when it is asked for, by name, so
+that it pickles; classes, constants and other objects are NumPy's own.
+"""
+
+import importlib
+import importlib.machinery
+import sys
+import types
+
+import numpy
+
+from braze.numpy import _fallback, _ufuncs
+
+OURS = "braze.numpy"
+own = {}  # "module.name" below numpy: what stands there instead of NumPy's
+natives = {}  # NumPy's function -> braze's
+_FUNCTIONS = (
+    types.FunctionType,
+    types.BuiltinFunctionType,
+    types.MethodType,
+    type(numpy.sort),  # what NumPy dispatches by __array_function__
+    type(numpy.random.Generator.normal),  # Cython's
+    numpy.ufunc,
+)
+
+
+class Space(types.ModuleType):
+    """One submodule."""
+
+    def __init__(self, theirs):
+        super().__init__(_our_name(theirs), theirs.__doc__)
+        self._theirs = theirs
+        if hasattr(theirs, "__path__"):
+            self.__path__ = []  # it has submodules, all found by the finder below
+        if "__all__" in vars(theirs):
+            self.__all__ = list(theirs.__all__)
+
+    def __repr__(self):
+        return f"<module {self.__name__!r}: {self._theirs.__name__} on braze's arrays>"
+
+    def __dir__(self):
+        public = {n for n in dir(self._theirs) if not n.startswith("__")}
+        return sorted(public | vars(self).keys() - {"_theirs"})
+
+    def __getattr__(self, name):
+        # Dunder names are what the import system asks for: NumPy's answers are not ours.
+        if name.startswith("__") or not hasattr(self._theirs, name):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        value = wrap(self.__name__, name, getattr(self._theirs, name))
+        setattr(self, name, value)
+        return value
+
+
+def _our_name(theirs):
+    return OURS + theirs.__name__.removeprefix("numpy")
+
+
+def space(theirs):
+    """The module that stands for one of NumPy's."""
+    name = _our_name(theirs)
+    if name not in sys.modules:
+        importlib.import_module(name)
+    return sys.modules[name]
+
+
+def wrap(module, name, theirs):
+    """What an object of NumPy's is in one of our modules."""
+    if isinstance(theirs, types.ModuleType):
+        return space(theirs) if theirs.__name__.startswith("numpy.") else theirs
+    short = f"{module}.{name}".removeprefix(OURS + ".")
+    if short in own:
+        return own[short]
+    if not isinstance(theirs, _FUNCTIONS) or short.startswith("testing."):
+        return theirs
+    if theirs in natives:
+        return natives[theirs]
+    if isinstance(theirs, numpy.ufunc) and getattr(numpy, theirs.__name__, None) is theirs:
+        return _ufuncs.make(theirs)
+    made = _fallback.wrapper(short, theirs)
+    made.__module__, made.__name__, made.__qualname__ = module, name, name
+    return made
+
+
+class _Finder:
+    """Finds ``braze.numpy.X`` where numpy.X is: the last that the import system asks."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        """The import system's question; None: there is no such module."""
+        if not name.startswith(OURS + "."):
+            return None
+        theirs = name.removeprefix("braze.")
+        try:
+            package = hasattr(importlib.import_module(theirs), "__path__")
+        except ModuleNotFoundError as error:
+            if error.name and (theirs + ".").startswith(error.name + "."):
+                return None
+            raise
+        return importlib.machinery.ModuleSpec(name, _Finder, is_package=package)
+
+    @staticmethod
+    def create_module(spec):
+        """An import of a name that was found."""
+        return Space(sys.modules[spec.name.removeprefix("braze.")])
+
+    @staticmethod
+    def exec_module(module):
+        """Names are wrapped when they are asked for."""
+
+
+sys.meta_path.append(_Finder)

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* foreign.c - operands that are neither arrays nor numbers of braze's or NumPy's.
+ *
+ * Subclasses of numpy.ndarray, data frames, arrays of other libraries: what an
+ * operator means for them is theirs to say.  Objects that outrank arrays are asked first,
+ * with braze's own array; all others, and those that know no such array, get NumPy's
+ * operator, with braze's operands as NumPy arrays (braze/numpy/_operators.py). */
+#include "core.h"
+
+/* NumPy's own: an array's rank, and a scalar's, which is that of who names none. */
+#define ARRAY_PRIORITY	0.0
+#define SCALAR_PRIORITY -1000000.0
+
+static PyObject *memmap; /* a subclass of numpy.ndarray that is nothing but data */
+
+int foreign_init(PyObject *numpy)
+{
+	memmap = PyObject_GetAttrString(numpy, "memmap");
+	return memmap ? 0 : -1;
+}
+
+bool foreign_plain(PyObject *o)
+{
+	PyObject *type = (PyObject *)Py_TYPE(o);
+
+	return type == core.np_ndarray || type == memmap;
+}
+
+/* Of what convert_operand refuses: is it more than a type that braze lacks? */
+bool foreign_is(PyObject *o)
+{
+	if (nd_check(o) || foreign_plain(o) || PyFloat_CheckExact(o) || PyLong_Check(o) ||
+	    PyComplex_CheckExact(o) || PyList_CheckExact(o) || PyTuple_CheckExact(o))
+		return false;
+	return PyObject_IsInstance(o, core.np_generic) != 1;
+}
+
+static double priority(PyObject *o)
+{
+	PyObject *p = PyObject_GetAttrString(o, "__array_priority__");
+	double d = p ? PyFloat_AsDouble(p) : SCALAR_PRIORITY;
+
+	Py_XDECREF(p);
+	if (!PyErr_Occurred())
+		return d;
+	PyErr_Clear();
+	return SCALAR_PRIORITY;
+}
+
+bool foreign_outranks(PyObject *o, PyObject *self, bool inplace)
+{
+	double rank = nd(self)->flags & ND_SCALAR ? SCALAR_PRIORITY : ARRAY_PRIORITY;
+	PyObject *u = NULL;
+
+	if (!foreign_is(o))
+		return false;
+	u = PyObject_GetAttrString((PyObject *)Py_TYPE(o), "__array_ufunc__");
+	if (u) {
+		Py_DECREF(u);
+		return u == Py_None && !inplace;
+	}
+	PyErr_Clear();
+	return rank < priority(o);
+}
+
+/* use_array(f): what makes NumPy's array of any object, f(x, dtype=None) */
+static PyObject *use_array(PyObject *mod, PyObject *f)
+{
+	Py_INCREF(f);
+	Py_XDECREF(core.np_array);
+	core.np_array = f;
+	Py_RETURN_NONE;
+}
+
+PyMethodDef foreign_methods[] = {
+	{"use_array", use_array, METH_O, NULL},
+	{NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* scalar.c - where Python asks a scalar what it is.
+ *
+ * A lazy scalar cannot be a float: C code reads a float's value where it lies, and
+ * this one may not be computed yet.  But isinstance() asks an object for its class, and
+ * there a scalar answers with the kind of number that NumPy's scalar is. */
+#include "core.h"
+
+static PyObject *kinds[N_DTYPES]; /* what scalars of each type say they are */
+
+static bool is_scalar(PyObject *o)
+{
+	return nd_check(o) && nd(o)->flags & ND_SCALAR;
+}
+
+/* scalar_kinds(classes): in the order of braze's types. */
+static PyObject *set_kinds(PyObject *mod, PyObject *classes)
+{
+	for (int d = 0; d < N_DTYPES; d++) {
+		PyObject *kind = PySequence_GetItem(classes, d);
+
+		if (!kind)
+			return NULL;
+		Py_XDECREF(kinds[d]);
+		kinds[d] = kind;
+	}
+	Py_RETURN_NONE;
+}
+
+PyMethodDef scalar_methods[] = {
+	{"scalar_kinds", set_kinds, METH_O, NULL},
+	{NULL, NULL, 0, NULL},
+};
+
+PyObject *scalar_class(PyObject *self, void *closure)
+{
+	PyObject *kind = nd(self)->flags & ND_SCALAR ? kinds[type_dtype(self)] : NULL;
+
+	return Py_NewRef(kind ? kind : (PyObject *)Py_TYPE(self));
+}
+
+/* A list, a string and their like: they repeat, and know no other product. */
+static bool repeats(PyObject *o)
+{
+	PyTypeObject *type = Py_TYPE(o);
+
+	return !PyFloat_CheckExact(o) && !PyLong_CheckExact(o) && !nd_check(o) &&
+	       PyType_GetSlot(type, Py_sq_repeat) && !PyType_GetSlot(type, Py_nb_multiply);
+}
+
+bool scalar_repeats(PyObject *a, PyObject *b)
+{
+	return (is_scalar(b) && repeats(a)) || (is_scalar(a) && repeats(b));
+}
+
+PyObject *scalar_index(PyObject *self)
+{
+	uint64_t bits[2];
+	int dtype = type_dtype(self);
+	bool of_scalar = nd(self)->flags & ND_SCALAR;
+
+	if (type_ndim(self) || dtype > BRAZE_UINT64 || (dtype == BRAZE_BOOL && !of_scalar)) {
+		PyErr_SetString(PyExc_TypeError,
+				of_scalar
+					? "only integer scalar arrays can be converted to a scalar "
+					  "index; int(x) or float(x) makes a number of this one"
+					: "only integer scalar arrays can be converted to a scalar "
+					  "index");
+		return NULL;
+	}
+	if (dtype == BRAZE_BOOL &&
+	    PyErr_WarnEx(PyExc_DeprecationWarning,
+			 "In future, it will be an error for 'np.bool' scalars to be interpreted "
+			 "as an index",
+			 1))
+		return NULL;
+	return convert_value(self, &dtype, bits)
+		       ? NULL
+		       : (dtype == BRAZE_BOOL ? PyLong_FromLong(bits[0] != 0)
+					      : convert_number(dtype, bits));
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan/product.h - how a matrix product is cut; broker and worker agree by this file.
+ *
+ * C is cut into tiles of PRODUCT_ROWS by PRODUCT_COLS, the inner axis into chunks.  A
+ * tile is the sum of its chunks' products, added in their order; a chunk's product is
+ * made of panels, one after the other.  All of this depends on shape and type alone, so
+ * a product's bits depend neither on its slices nor on the number of threads.
+ *
+ * A unit is one chunk of one tile.  Units are numbered tile by tile (batches, then rows,
+ * then columns, the last fastest) and chunk by chunk within a tile. */
+#ifndef BRAZE_PRODUCT_H
+#define BRAZE_PRODUCT_H
+
+#include "plan.h"
+
+#define PRODUCT_ROWS	     128
+#define PRODUCT_COLS	     512
+#define PRODUCT_DEPTH	     512 /* of a panel; between two the threads poll */
+#define PRODUCT_DEPTH_CPLX   128 /* the same of complex types, four times the work */
+#define PRODUCT_CHUNK_PANELS 4
+
+struct product_cut {
+	int64_t down, across; /* tiles of one product */
+	int64_t tiles;	      /* of all batches */
+	int64_t depth, chunk; /* elements of a panel, of a chunk, along the inner axis */
+	int64_t chunks;	      /* of a tile; 1 also where there is nothing to sum */
+	int64_t units;
+};
+
+/* false: there are more units than can be counted. */
+bool product_cut(struct product_cut *out, const struct plan_matmul *p) MUST_USE;
+/* Multiplications of real numbers, at most UINT64_MAX / 2. */
+uint64_t product_work(const struct plan_matmul *p);
+
+#endif
