@@ -186,8 +186,8 @@ enum status record_apply(struct braze_array **out, struct braze_session *s, int 
 }
 
 /* The second look at an op on arrays alone: out of the way of those that need none. */
-static __attribute__((noinline)) int look(braze_array **out, int op, braze_array *a,
-					  braze_array *b, struct err *err)
+static __attribute__((noinline)) int look(braze_array **out, int op, braze_array *a, braze_array *b,
+					  struct err *err)
 {
 	const braze_arg arg[2] = {{.array = a}, {.array = b}};
 	const struct recorded r = {.op = (enum op)op, .n = b ? 2 : 1, .arg = arg};

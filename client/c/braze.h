@@ -84,8 +84,8 @@ enum braze_code {
 	BRAZE_E_INTERNAL = 24,	   /* a check inside braze failed */
 	BRAZE_E_COMPILE = 25,	   /* a kernel did not compile */
 	BRAZE_E_ZERODIV = 26,	   /* division by zero */
-	BRAZE_E_FLOATING = 27,	   /* an operation met a floating-point error that it was checked for */
-	BRAZE_E_INTERRUPTED = 100  /* a wait's check callback asked to stop */
+	BRAZE_E_FLOATING = 27, /* an operation met a floating-point error that it was checked for */
+	BRAZE_E_INTERRUPTED = 100 /* a wait's check callback asked to stop */
 };
 
 typedef struct braze_error {
@@ -268,10 +268,10 @@ BRAZE_API void braze_set_site(braze_session *s, uint32_t site);
 #define BRAZE_INVALID	8u /* a NaN from operands that were none */
 
 typedef struct braze_report {
-	unsigned error;	  /* one of the four */
-	unsigned all;	  /* all that the operation met, of those it was checked for */
-	const char *text; /* "divide by zero", "overflow", "underflow", "invalid value" */
-	const char *op;	  /* NumPy's name; "reduce" for sums and products, "cast" */
+	unsigned error;	    /* one of the four */
+	unsigned all;	    /* all that the operation met, of those it was checked for */
+	const char *text;   /* "divide by zero", "overflow", "underflow", "invalid value" */
+	const char *op;	    /* NumPy's name; "reduce" for sums and products, "cast" */
 	uint32_t site, tag; /* the watcher's (braze_fast.h), else 0 */
 } braze_report;
 /* Told of errors inside the call that reads; it must not call the library. */

@@ -64,7 +64,7 @@ struct buffer {
 	uint8_t *at;	     /* version `kept` lies in it, here */
 	uint64_t kept;
 	struct braze_array *handles; /* BUF_LOST: all handles, by next */
-	struct watch_set *watch; /* errors that its readers hear of (watch.h), or NULL */
+	struct watch_set *watch;     /* errors that its readers hear of (watch.h), or NULL */
 };
 
 struct braze_array {
@@ -91,12 +91,12 @@ struct braze_future {
 	struct braze_session *session;
 	struct braze_future *next; /* S: among the session's unanswered ones */
 	enum ticket_kind kind;
-	uint64_t first;		/* first of its ticket numbers */
-	unsigned tickets;	/* how many */
-	unsigned missing;	/* S: answers not yet here */
-	bool waited;		/* counted as a round trip */
-	struct err err;		/* S: first failure */
-	uint64_t offset, bytes; /* S: answer to a fence or a lease */
+	uint64_t first;		 /* first of its ticket numbers */
+	unsigned tickets;	 /* how many */
+	unsigned missing;	 /* S: answers not yet here */
+	bool waited;		 /* counted as a round trip */
+	struct err err;		 /* S: first failure */
+	uint64_t offset, bytes;	 /* S: answer to a fence or a lease */
 	struct watch_set *watch; /* of what was demanded */
 	unsigned n;
 	struct ticket_item item[];

@@ -113,7 +113,8 @@ static void ask_for_flags(struct braze_session *s)
 	ticket_destroy(f);
 	for (unsigned i = all->nopen; i-- > 0;)
 		(void)collect(s, all->open[i]);
-	struct braze_array **flag = malloc((all->nopen + 1) * WATCH_CLASSES * sizeof(struct braze_array *));
+	struct braze_array **flag =
+		malloc((all->nopen + 1) * WATCH_CLASSES * sizeof(struct braze_array *));
 	for (unsigned i = 0; flag && i < all->nopen; i++)
 		for (int k = 0; k < WATCH_CLASSES; k++)
 			if (all->open[i]->flag[k])

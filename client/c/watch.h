@@ -39,8 +39,7 @@ struct watch_set {
 enum status watch_recorded(struct braze_array *out, const struct recorded *r,
 			   struct err *err) MUST_USE;
 /* dst[...] = src was recorded. */
-enum status watch_assigned(struct braze_array *dst, const braze_arg *src,
-			   struct err *err) MUST_USE;
+enum status watch_assigned(struct braze_array *dst, const braze_arg *src, struct err *err) MUST_USE;
 /* The buffer carries the set from now on, whose reference it takes; NULL: none. */
 void watch_put(struct braze_session *s, struct buffer *b, struct watch_set *set);
 /* b carries what a does. */

@@ -126,8 +126,7 @@ static bool still_there(int depth)
 	for (int i = 0; frame && i < DEEPEST && !there; i++) {
 		PyObject *back = PyObject_GetAttrString(frame, "f_back");
 
-		there = i >= depth && frame == dropped.frame &&
-			frame_place(frame) == dropped.place;
+		there = i >= depth && frame == dropped.frame && frame_place(frame) == dropped.place;
 		Py_DECREF(frame);
 		frame = back;
 	}
@@ -206,7 +205,8 @@ braze_session *wait_session(void)
 	struct braze_options opt = {.size = sizeof opt,
 				    .name = *core.name ? core.name : NULL,
 				    .flags = core.flags | BRAZE_RECONNECT};
-	const struct braze_owner owner = {.leave = leave, .enter = enter, .where = where, .check = wait_check_signals};
+	const struct braze_owner owner = {
+		.leave = leave, .enter = enter, .where = where, .check = wait_check_signals};
 	braze_session *s = NULL;
 	braze_error err = {0};
 	int rc = 0;

@@ -510,8 +510,8 @@ struct kernel *cache_get_product(struct cache *c, const struct plan_matmul *p, u
 	for (int d = 0; d < p->nbatch; d++)
 		textbuf_put(&b, "%s%lld", d ? " x " : ", batches ", (long long)p->batch[d]);
 	for (int i = 0; i < 3; i++) {
-		textbuf_put(&b, ", %c by %lld %lld", "abc"[i], (long long)p->row[i],
-			    (long long)p->col[i]);
+		textbuf_put(&b, ", %c by %lld %lld", "abc"[i], (long long)p -> row[i],
+			    (long long)p -> col[i]);
 		for (int d = 0; d < p->nbatch; d++)
 			textbuf_put(&b, " %lld", (long long)p->step[i][d]);
 	}

@@ -16,10 +16,10 @@
 struct plan_matmul;
 struct uv_loop_s;
 
-#define CACHE_ERROR_TEXT 1024
-#define CACHE_BLAME_TEXT 192
+#define CACHE_ERROR_TEXT  1024
+#define CACHE_BLAME_TEXT  192
 #define CACHE_ORIGIN_TEXT 168
-#define KERNEL_STRIKES	 2
+#define KERNEL_STRIKES	  2
 
 enum kernel_state {
 	KERNEL_ABSENT,	  /* not compiled, not asked for */
@@ -51,9 +51,9 @@ struct kernel {
 	uint64_t compile_ns, runs, elements, busy_ns;
 	/* Of the code it runs now, newer runs counting more: what is expected of the next. */
 	uint64_t now_runs, now_elements, now_ns;
-	uint64_t first_session;	      /* origin */
+	uint64_t first_session;		/* origin */
 	char origin[CACHE_ORIGIN_TEXT]; /* its name, and where in its program it asked */
-	char blame[CACHE_BLAME_TEXT]; /* the last strike: what ran it, for whom, when */
+	char blame[CACHE_BLAME_TEXT];	/* the last strike: what ran it, for whom, when */
 	char error[CACHE_ERROR_TEXT];
 };
 
