@@ -65,7 +65,7 @@ struct session {
 	uint8_t device; /* that it asked for, from 1 on; 0: none */
 	bool chore;	/* in brazed.chores */
 	struct session *next_chore;
-	bool welcomed, cutting, cut_failed, paused, pumping, dispatching;
+	bool welcomed, cutting, cut_failed, full, paused, pumping, dispatching;
 	struct session_stats stats;
 };
 

@@ -229,6 +229,11 @@ int64_t braze_size(const braze_array *a)
 	return a->count;
 }
 
+int braze_is_contiguous(const braze_array *a)
+{
+	return a->contiguous;
+}
+
 int braze_itemsize(const braze_array *a)
 {
 	return dtype_row(a->view.dtype)->bytes;

@@ -185,8 +185,9 @@ BRAZE_API int braze_same_buffer(const braze_array *a, const braze_array *b);
 
 /* ---- Views: share the buffer; a write through one is seen through all ---- */
 
-/* Any view whose elements lie inside a's buffer.  dtype: a's, or the component
- * type of a complex a.  offset counts from the buffer's start. */
+/* Any view whose elements lie inside a's buffer; offset counts from its start.  Of
+ * another type than a's, the same bytes: offset and strides are then multiples of
+ * the type's size (of a complex type's component). */
 BRAZE_API int braze_view(braze_array **out, braze_array *a, int dtype, int ndim,
 			 const int64_t *shape, const int64_t *strides, int64_t offset,
 			 braze_error *err);

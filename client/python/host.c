@@ -141,7 +141,7 @@ PyObject *host_open(PyObject *mod, PyObject *a)
 		return NULL;
 	}
 	h = type_handle(a);
-	if (!h || wait_check_locked(h))
+	if (!h || layout_check_write(a, "assignment destination") || wait_check_locked(h))
 		return NULL;
 	data = wait_fence(h);
 	if (!data)
@@ -155,6 +155,11 @@ PyObject *host_open(PyObject *mod, PyObject *a)
 	b->locks = 1;
 	core.locked++;
 	return host_object(b);
+}
+
+void *host_data(PyObject *memory)
+{
+	return ((struct host *)memory)->block->data;
 }
 
 PyObject *host_close(PyObject *mod, PyObject *o)

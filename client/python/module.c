@@ -20,6 +20,16 @@ static PyObject *wrap(int rc, braze_array **out, braze_error *err, PyObject *bas
 	return base ? type_view(*out, base) : type_new(*out, 0);
 }
 
+/* A view of which elements may share memory. */
+static PyObject *marked(PyObject *r)
+{
+	braze_array *h = r ? nd(r)->h : NULL;
+
+	if (h && layout_overlap(braze_ndim(h), braze_shape(h), braze_strides(h), braze_itemsize(h)))
+		nd(r)->flags |= ND_OVERLAP;
+	return r;
+}
+
 static int parse_dtype(PyObject *o)
 {
 	int d = convert_dtype(o);
@@ -101,7 +111,7 @@ static PyObject *cast(PyObject *mod, PyObject *args)
 		return NULL;
 	r = wrap(braze_cast(&out, h, dtype, &err), &out, &err, NULL);
 	if (r)
-		nd(r)->flags = nd(a)->flags;
+		nd(r)->flags = nd(a)->flags & ND_SCALAR;
 	return r;
 }
 
@@ -125,8 +135,20 @@ static PyObject *assign(PyObject *mod, PyObject *args)
 	if (!PyArg_ParseTuple(args, "OOp", &dst, &value, &same_kind))
 		return NULL;
 	h = handle_of(dst);
-	if (!h)
+	if (!h || layout_check_write(dst, same_kind ? "output array" : "assignment destination"))
 		return NULL;
+	if (nd(dst)->flags & ND_OVERLAP) {
+		PyObject *shown = PyObject_CallFunctionObjArgs(core.np_array, value, NULL);
+
+		value = shown && same_kind
+				? PyObject_CallFunctionObjArgs(core.cast, shown,
+							       core.dtypes[braze_dtype_of(h)], NULL)
+				: Py_XNewRef(shown);
+		rc = value ? layout_write_overlapping(dst, value) : -1;
+		Py_XDECREF(value);
+		Py_XDECREF(shown);
+		return rc ? NULL : Py_NewRef(Py_None);
+	}
 	if (!same_kind)
 		return index_assign(h, value) ? NULL : Py_NewRef(Py_None);
 	rc = convert_operand(&x, value);
@@ -306,7 +328,7 @@ static PyObject *broadcast_to(PyObject *mod, PyObject *args)
 	n = h ? host_dims(seq, shape) : -1;
 	if (n < 0)
 		return NULL;
-	return wrap(braze_broadcast_to(&out, h, n, shape, &err), &out, &err, a);
+	return marked(wrap(braze_broadcast_to(&out, h, n, shape, &err), &out, &err, a));
 }
 
 /* view(a, dtype, shape, strides, delta): delta in bytes from a's first element. */
@@ -330,8 +352,9 @@ static PyObject *view(PyObject *mod, PyObject *args)
 			PyErr_SetString(PyExc_ValueError, "shape and strides differ in length");
 		return NULL;
 	}
-	return wrap(braze_view(&out, h, dtype, n, shape, strides, braze_offset(h) + delta, &err),
-		    &out, &err, a);
+	return marked(
+		wrap(braze_view(&out, h, dtype, n, shape, strides, braze_offset(h) + delta, &err),
+		     &out, &err, a));
 }
 
 static PyObject *value(PyObject *mod, PyObject *a)
@@ -610,10 +633,8 @@ static void find_ops(void)
 static int add_functions(PyObject *m)
 {
 	PyMethodDef *const table[] = {
-		gather_methods,
-		foreign_methods,
-		scalar_methods,
-		watch_methods,
+		adapted_methods, gather_methods, layout_methods,
+		foreign_methods, scalar_methods, watch_methods,
 	};
 
 	for (size_t k = 0; k < sizeof table / sizeof table[0]; k++)
@@ -630,8 +651,8 @@ PyMODINIT_FUNC PyInit__core(void)
 	if (!m)
 		return NULL;
 	find_ops();
-	if (add_functions(m) || convert_init() || type_init(m) || host_init(m) ||
-	    PyModule_AddStringConstant(m, "version", braze_version())) {
+	if (add_functions(m) || adapted_init() || convert_init() || type_init(m) || meta_init() ||
+	    host_init(m) || PyModule_AddStringConstant(m, "version", braze_version())) {
 		Py_DECREF(m);
 		return NULL;
 	}

@@ -76,8 +76,9 @@ static const char *where(void *data)
 	return s ? text : NULL;
 }
 
-/* What a signal handler raised in the wait of an export: numpy.asarray drops it and goes
- * on with the next of its protocols, inside one and the same instruction. */
+/* What a signal handler, or acting on a report, raised in the wait of an export:
+ * numpy.asarray drops it and goes on with the next of its protocols, inside one and the
+ * same instruction. */
 static struct {
 	PyObject *exception;   /* NULL: none */
 	const PyObject *frame; /* that called; only compared, never used */
@@ -175,10 +176,12 @@ const void *wait_export(braze_array *h)
 	if (dropped.exception && raise_dropped(1))
 		return NULL;
 	err.code = braze_data(&data, h, wait_check_signals, NULL, &err);
-	if (!err.code)
+	if (!err.code && !watch_reports())
 		return data ? data : (const void *)"";
-	wait_raise(&err);
-	if (err.code == BRAZE_E_INTERRUPTED)
+	if (err.code)
+		wait_raise(&err);
+	/* What will not come a second time: a signal's, or what a report raised. */
+	if (!err.code || err.code == BRAZE_E_INTERRUPTED)
 		keep_dropped();
 	return NULL;
 }
@@ -252,8 +255,9 @@ int wait_check_locked(braze_array *h)
 			continue;
 		cls = PyDict_GetItemString(core.errors, "braze.BrazeError");
 		PyErr_SetString(cls ? cls : PyExc_RuntimeError,
-				"the array is open for writing in braze.host(): leave the with "
-				"block before using it in an operation");
+				"the array is open for writing in braze.host(), or through a buffer, "
+				"a pointer or an iterator: leave the with block, or delete what "
+				"writes it, before using it in an operation");
 		return -1;
 	}
 	return 0;

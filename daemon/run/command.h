@@ -121,8 +121,8 @@ struct command_step {
 	uint16_t naccess, nscalar;
 	uint8_t npar, nred, ngather;
 	uint8_t pad[5];
-	int64_t lo, hi; /* parallel points; chunks when split; of a product rows of C on a
-			   GPU, else units (plan/product.h); bytes for copies */
+	int64_t lo, hi;	  /* parallel points; chunks when split; of a product rows of C on a
+			     GPU, else units (plan/product.h); bytes for copies */
 	int64_t plo, phi; /* split: the chunks of these points, phi 0: of all */
 };
 

@@ -163,7 +163,7 @@ def wait(*arrays):
     """Compute the arrays, all in one request, and return when they are stored."""
     from braze.numpy import ndarray
 
-    _core.wait(*(a for a in arrays if isinstance(a, ndarray)))
+    _core.wait(*(a for a in arrays if type(a) is ndarray))
 
 
 def flush():
