@@ -126,6 +126,8 @@ struct op_row {
 };
 /* Row of a wire number; NULL when it is no op. */
 const struct op_row *op_row(unsigned wire);
+/* Its name for people: NumPy's, else ours. */
+const char *op_text(unsigned wire);
 /* FNV-1a over every row's text: client and daemon compare it at hello. */
 uint64_t op_table_hash(void);
 

@@ -4,13 +4,14 @@
 
 #include "array.h"
 #include "lock.h"
+#include "lost.h"
 
 /* Record v as a view of a, under the lock. */
 static int view_of(struct braze_array **out, struct braze_array *a, const struct view *v,
 		   struct err *err)
 {
 	lock_take(a->session);
-	int st = (int)array_usable(a->session, err);
+	int st = lost_is(a) ? OK : (int)array_usable(a->session, err);
 	if (!st)
 		st = (int)array_view(out, a, v, err);
 	lock_give(a->session);

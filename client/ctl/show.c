@@ -189,16 +189,23 @@ void show_kernels(const cJSON *o)
 		{"runs", "RUNS", NUMBER, 0},
 		{"elements", "ELEMENTS", NUMBER, 0},
 		{"busy_seconds", "BUSY", SECONDS, 0},
-		{"arch", "ARCH", NUMBER, 0},
-		{"geometry", "GEOMETRY", WORD, 13},
 		{"compile_seconds", "COMPILE", SECONDS, 0},
 		{"from_disk", "DISK", WORD, 4},
-		{"origin_session", "SESSION", NUMBER, 0},
-		{"key", "NEST", WORD, 60},
+		{"operations", "OPERATIONS", WORD, 40},
+		{"origin", "ASKED FOR BY", WORD, 60},
+		{"arch", "ARCH", NUMBER, 0},
+		{"geometry", "GEOMETRY", WORD, 13},
 	};
+	const cJSON *rows = cJSON_GetObjectItemCaseSensitive(o, "kernels"), *row = NULL;
+	int n = sizeof(columns) / sizeof(columns[0]) - 2;
 
-	put_table(cJSON_GetObjectItemCaseSensitive(o, "kernels"), columns,
-		  sizeof(columns) / sizeof(columns[0]));
+	/* The last two say something of GPUs' kernels only. */
+	cJSON_ArrayForEach(row, rows)
+	{
+		if (show_number(row, "arch") > 0)
+			n = sizeof(columns) / sizeof(columns[0]);
+	}
+	put_table(rows, columns, n);
 	put_truncated(o);
 }
 
@@ -256,6 +263,13 @@ void show_kernel(const cJSON *o)
 		puts("\nreasons");
 		show_reasons(o);
 	}
+}
+
+void show_nest(const cJSON *o)
+{
+	static const char *const texts[] = {"key", "source"};
+
+	show_kernel(o);
 	for (int i = 0; i < 2; i++) {
 		if (*show_string(o, texts[i])) {
 			printf("\n%s\n", i ? "source" : "nest");

@@ -20,12 +20,6 @@
 #include "braze_fast.h"
 
 #define N_DTYPES       14
-#define E_CAST	       4
-#define E_INDEX	       6
-#define E_OVERFLOW     7
-#define E_UNSUPPORTED  10
-#define E_LIMIT	       12
-#define E_FLOATING     BRAZE_E_FLOATING
 #define FREELIST_LIMIT 256
 /* Element writes recorded as operations before the buffer is fenced. */
 #define RECORDED_WRITES 16
@@ -87,6 +81,7 @@ struct core {
 	braze_session *session;
 	unsigned flags;	 /* of the session to come: BRAZE_EAGER and the like */
 	char device[16]; /* asked for by braze.device(); "": none */
+	char name[64];	 /* that operators see; "": the library's choice */
 	PyTypeObject *type;
 	PyTypeObject *host_type;
 	int op[N_OPS];
@@ -98,6 +93,7 @@ struct core {
 	PyObject *fallback; /* (ufunc name, *operands) */
 	PyObject *getitem, *setitem, *getattr;
 	PyObject *cast;	   /* (value, dtype): NumPy's same-kind cast of a foreign type */
+	PyObject *where;   /* (): "file:line" of the program that is running */
 	PyObject *sites;   /* places in the program that take, in the order of their numbers */
 	PyObject *site_of; /* and their numbers */
 	/* Floating-point errors (watch.c). */
@@ -117,7 +113,8 @@ struct host_block {
 	braze_array *h;
 	char *data;
 	size_t bytes;
-	int locks; /* users inside braze.host() */
+	int locks;  /* users inside braze.host() */
+	void *hold; /* keeps data mapped when the daemon is gone */
 };
 
 static inline bool nd_check(PyObject *o)
@@ -207,6 +204,15 @@ bool layout_of(int *axes, int ndim, const int64_t *strides);
 /* A new C-contiguous array whose axes are those of a layout, in their own order
  * again; steals it.  NULL with *err set. */
 braze_array *layout_permuted(braze_array *made, const int *axes, int ndim, braze_error *err);
+/* braze_apply whose result has the operands' order of axes, as NumPy's functions of
+ * elements give it. */
+int layout_apply(braze_array **out, braze_session *s, int op, int n, const braze_arg *arg,
+		 braze_error *err);
+/* Might operands so laid out give a result that is not C-contiguous? */
+static inline bool layout_matters(braze_array *h)
+{
+	return !braze_is_contiguous(h) && braze_ndim(h) > 1;
+}
 /* self takes a new view's handle over; the view is of no use afterwards. */
 void layout_become(PyObject *self, PyObject *view);
 /* Have two of the elements a byte in common?  True also where that is not known. */
@@ -227,6 +233,10 @@ bool foreign_plain(PyObject *o);
 bool foreign_is(PyObject *o);
 /* Does NumPy leave `self op o` to o?  self is an array of ours. */
 bool foreign_outranks(PyObject *o, PyObject *self, bool inplace);
+/* adapted.c */
+extern PyMethodDef adapted_methods[];
+int adapted_init(void);
+
 /* scalar.c */
 extern PyMethodDef scalar_methods[];
 /* self.__class__: what isinstance() sees besides the type. */

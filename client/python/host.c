@@ -25,6 +25,7 @@ static struct host_block *block_add(braze_array *h, void *data, size_t bytes)
 	if (!b)
 		return NULL;
 	*b = (struct host_block){.next = core.blocks, .h = h, .data = data, .bytes = bytes};
+	b->hold = braze_hold(h);
 	core.blocks = b;
 	return b;
 }
@@ -40,6 +41,7 @@ static void block_remove(struct host_block *b)
 	if (b->locks)
 		core.locked--;
 	braze_release(b->h);
+	braze_unhold(b->hold);
 	free(b);
 }
 

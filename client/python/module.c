@@ -123,6 +123,21 @@ static PyObject *copy(PyObject *mod, PyObject *a)
 	return h ? wrap(braze_copy(&out, h, &err), &out, &err, NULL) : NULL;
 }
 
+static int assign_overlapping(PyObject *dst, PyObject *value, bool same_kind)
+{
+	PyObject *shown = PyObject_CallFunctionObjArgs(core.np_array, value, NULL), *cast = NULL;
+	int rc = -1;
+
+	if (shown && same_kind)
+		cast = PyObject_CallFunctionObjArgs(core.cast, shown, core.dtypes[type_dtype(dst)],
+						    NULL);
+	if (shown && (cast || !same_kind))
+		rc = layout_write_overlapping(dst, cast ? cast : shown);
+	Py_XDECREF(cast);
+	Py_XDECREF(shown);
+	return rc;
+}
+
 /* assign(dst, value, same_kind): dst[...] = value */
 static PyObject *assign(PyObject *mod, PyObject *args)
 {
@@ -137,14 +152,8 @@ static PyObject *assign(PyObject *mod, PyObject *args)
 	h = handle_of(dst);
 	if (!h || layout_check_write(dst, same_kind ? "output array" : "assignment destination"))
 		return NULL;
-	if (nd(dst)->flags & ND_OVERLAP) {
-		value = same_kind ? PyObject_CallFunctionObjArgs(
-					    core.cast, value, core.dtypes[braze_dtype_of(h)], NULL)
-				  : Py_NewRef(value);
-		rc = value ? layout_write_overlapping(dst, value) : -1;
-		Py_XDECREF(value);
-		return rc ? NULL : Py_NewRef(Py_None);
-	}
+	if (nd(dst)->flags & ND_OVERLAP)
+		return assign_overlapping(dst, value, same_kind) ? NULL : Py_NewRef(Py_None);
 	if (!same_kind)
 		return index_assign(h, value) ? NULL : Py_NewRef(Py_None);
 	rc = convert_operand(&x, value);
@@ -430,7 +439,8 @@ static PyObject *flush(PyObject *mod, PyObject *ignored)
 {
 	braze_error err = {0};
 
-	if (core.session && (err.code = braze_flush(core.session, &err))) {
+	if (core.session && !braze_session_error(core.session, NULL) &&
+	    (err.code = braze_flush(core.session, &err))) {
 		wait_raise(&err);
 		return NULL;
 	}
@@ -449,6 +459,29 @@ static PyObject *set_flags(PyObject *mod, PyObject *v)
 	if (core.session)
 		braze_set_flags(core.session, core.flags);
 	return PyLong_FromUnsignedLong(old);
+}
+
+/* set_where(f): f() tells the program's file and line. */
+static PyObject *set_where(PyObject *mod, PyObject *f)
+{
+	Py_XDECREF(core.where);
+	core.where = Py_NewRef(f);
+	Py_RETURN_NONE;
+}
+
+/* set_name(name): of the connections to come; returns the old one. */
+static PyObject *set_name(PyObject *mod, PyObject *v)
+{
+	PyObject *old = PyUnicode_DecodeUTF8(core.name, (Py_ssize_t)strlen(core.name), "ignore");
+	PyObject *bytes = old ? PyUnicode_AsUTF8String(v) : NULL;
+
+	if (!bytes) {
+		Py_XDECREF(old);
+		return NULL;
+	}
+	PyOS_snprintf(core.name, sizeof core.name, "%s", PyBytes_AsString(bytes));
+	Py_DECREF(bytes);
+	return old;
 }
 
 /* set_device(name or None): returns the old one; connects. */
@@ -515,14 +548,13 @@ static PyObject *forked(PyObject *mod, PyObject *ignored)
 static PyObject *close_session(PyObject *mod, PyObject *ignored)
 {
 	if (core.session)
-		braze_close(core.session);
-	core.session = NULL;
+		braze_disconnect(core.session);
 	Py_RETURN_NONE;
 }
 
 static PyObject *connected(PyObject *mod, PyObject *ignored)
 {
-	return PyBool_FromLong(core.session != NULL);
+	return PyBool_FromLong(core.session && !braze_session_error(core.session, NULL));
 }
 
 /* setup(errors, fallback, getitem, setitem, getattr, cast): the package's half. */
@@ -564,6 +596,8 @@ static PyMethodDef methods[] = {
 	{"flush", flush, METH_NOARGS, NULL},
 	{"set_flags", set_flags, METH_O, NULL},
 	{"set_device", set_device, METH_O, NULL},
+	{"set_name", set_name, METH_O, NULL},
+	{"set_where", set_where, METH_O, NULL},
 	{"devices", devices, METH_NOARGS, NULL},
 	{"counters", counters, METH_NOARGS, NULL},
 	{"forked", forked, METH_NOARGS, NULL},
@@ -604,7 +638,8 @@ static void find_ops(void)
 static int add_functions(PyObject *m)
 {
 	PyMethodDef *const table[] = {
-		gather_methods, layout_methods, foreign_methods, scalar_methods, watch_methods,
+		adapted_methods, gather_methods, layout_methods,
+		foreign_methods, scalar_methods, watch_methods,
 	};
 
 	for (size_t k = 0; k < sizeof table / sizeof table[0]; k++)
@@ -621,8 +656,8 @@ PyMODINIT_FUNC PyInit__core(void)
 	if (!m)
 		return NULL;
 	find_ops();
-	if (add_functions(m) || convert_init() || type_init(m) || meta_init() || host_init(m) ||
-	    PyModule_AddStringConstant(m, "version", braze_version())) {
+	if (add_functions(m) || adapted_init() || convert_init() || type_init(m) || meta_init() ||
+	    host_init(m) || PyModule_AddStringConstant(m, "version", braze_version())) {
 		Py_DECREF(m);
 		return NULL;
 	}

@@ -5,6 +5,7 @@
  * Out: the objects that ctl.h describes. */
 #include "report.h"
 
+#include <sys/socket.h>
 #include <cjson/cJSON.h>
 #include <dirent.h>
 #include <stdio.h>
@@ -22,7 +23,8 @@
 #include "run/executor.h"
 #include "worker/cuda_geometry.h"
 
-#define REASONS_MAX 64 /* lines that explain one kernel */
+#define REASONS_MAX	64 /* lines that explain one kernel */
+#define OPERATIONS_TEXT 160
 
 static const char *const state_name[] = {"absent", "compiling", "ready", "failed"};
 
@@ -35,17 +37,28 @@ void report_init(struct report *r, struct brazed *d, const struct config *config
 		snprintf(r->compiler, sizeof r->compiler, "none");
 }
 
-/* Descriptors of this process but the kernel cache's, which belong to no client:
- * kernels' code, and the compile helpers' that come and go with what they compile. */
+/* A connection of the status socket: the only streams that do not listen. */
+static bool is_status_connection(int fd)
+{
+	int type = 0, listens = 0;
+	socklen_t n = sizeof type, m = sizeof listens;
+
+	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &n) == 0 && type == SOCK_STREAM &&
+	       getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &m) == 0 && !listens;
+}
+
+/* Descriptors of this process but those that belong to no client: the kernel cache's
+ * code, the compile helpers' that come and go with what they compile, and connections of
+ * who asks, of which the one before may not be closed yet. */
 static double open_fds(const struct cache_stats *k)
 {
 	DIR *dir = opendir("/proc/self/fd");
-	double n = -3; /* ".", ".." and the folder's own */
+	double n = -1; /* the folder's own */
 
 	if (!dir)
 		return -1;
-	while (readdir(dir))
-		n++;
+	for (struct dirent *e = NULL; (e = readdir(dir));)
+		n += e->d_name[0] != '.' && !is_status_connection(atoi(e->d_name));
 	closedir(dir);
 	return n - (double)k->codes - (double)k->helper_fds;
 }
@@ -90,6 +103,7 @@ static void put_caches(cJSON *out, const struct brazed *d, const struct cache_st
 	ctl_put(out, "kernels.disk_misses", (double)k->disk_misses);
 	ctl_put(out, "kernels.disk_writes", (double)k->disk_writes);
 	ctl_put(out, "kernels.disk_errors", (double)k->disk_errors);
+	ctl_put(out, "kernels.disk_work", (double)k->disk_work);
 	ctl_put(out, "kernels.quarantined", (double)k->quarantined);
 	ctl_put(out, "kernels.helper_deaths", (double)k->helper_deaths);
 	ctl_put(out, "compile_seconds.tier0", 0); /* interpreted from the nest as it is */
@@ -198,11 +212,11 @@ static void put_status(const struct report *r, cJSON *out)
 	ctl_put(out, "jobs_in_flight_count", (double)(x.queued + x.in_flight));
 	ctl_put(out, "fds_count", open_fds(&k));
 	put_caches(out, d, &k);
-	ctl_put(out, "planning.last_us", (double)d->planning_us);
-	ctl_put(out, "planning.longest_us", (double)d->longest_planning_us);
+	ctl_put(out, "planning.last_seconds", (double)d->planning_us * 1e-6);
+	ctl_put(out, "planning.longest_seconds", (double)d->longest_planning_us * 1e-6);
 	put_refusals(out, d);
-	ctl_put(out, "loop_longest_iteration_us", (double)d->longest_iteration_ns * 1e-3);
-	ctl_put(out, "loop_longest_wall_us", (double)d->longest_wall_ns * 1e-3);
+	ctl_put(out, "loop_longest_iteration_seconds", (double)d->longest_iteration_ns * 1e-9);
+	ctl_put(out, "loop_longest_wall_seconds", (double)d->longest_wall_ns * 1e-9);
 	ctl_put(out, "worker_deaths_count", (double)x.deaths);
 	ctl_put(out, "runs", (double)x.runs);
 	ctl_put(out, "steps", (double)x.steps);
@@ -285,8 +299,19 @@ static void put_geometries(cJSON *out, const struct kernel *k)
 	}
 }
 
+static void operations(char *buf, size_t n, const struct kernel *k)
+{
+	if (k->product == DTYPE_END)
+		nest_operations(buf, n, k->spec);
+	else
+		snprintf(buf, n, "matmul of %s", dtype_row(k->product)->name);
+}
+
 static void put_kernel(cJSON *row, const struct kernel *k)
 {
+	char text[OPERATIONS_TEXT];
+
+	operations(text, sizeof text, k);
 	cJSON_AddNumberToObject(row, "id", k->id);
 	cJSON_AddStringToObject(
 		row, "state", k->strikes >= KERNEL_STRIKES ? "quarantined" : state_name[k->state]);
@@ -303,6 +328,8 @@ static void put_kernel(cJSON *row, const struct kernel *k)
 	cJSON_AddBoolToObject(row, "from_disk", k->from_disk);
 	cJSON_AddStringToObject(row, "geometry", tuning_of(k));
 	cJSON_AddNumberToObject(row, "origin_session", (double)k->first_session);
+	cJSON_AddStringToObject(row, "operations", text);
+	cJSON_AddStringToObject(row, "origin", k->origin);
 	cJSON_AddStringToObject(row, "key", k->key);
 }
 
@@ -345,10 +372,14 @@ static bool has_line(const cJSON *lines, const char *text)
 
 static void step_name(char *buf, size_t n, const struct plan_step *s)
 {
-	if (s->kind == STEP_KERNEL)
-		snprintf(buf, n, "kernel %u", s->kernel[0]->id);
-	else
+	char text[48];
+
+	if (s->kind != STEP_KERNEL) {
 		snprintf(buf, n, "a matrix product");
+		return;
+	}
+	operations(text, sizeof text, s->kernel[0]);
+	snprintf(buf, n, "kernel %u (%s)", s->kernel[0]->id, text);
 }
 
 static bool runs(const struct plan_step *s, const struct kernel *k)
@@ -399,7 +430,7 @@ static void explain_plan(void *data, const struct plan *plan)
 	for (uint32_t i = 0; i < plan->nnote; i++) {
 		const struct plan_note *note = &plan->note[i];
 		const struct plan_step *a = &plan->step[note->step], *b = &plan->step[note->other];
-		char text[256], one[40], two[40];
+		char text[256], one[80], two[80];
 
 		if (!runs(a, e->kernel) && !runs(b, e->kernel))
 			continue;

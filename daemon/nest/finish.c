@@ -12,7 +12,7 @@
 #define BYTES_PER_US  10000.0 /* ~10 GB/s */
 #define TENTHS_PER_US 10000.0 /* op costs are in tenths of a nanosecond */
 #define STEP_US	      5.0
-#define LONGEST_US    1e15 /* what is predicted of any step, at most */
+#define LONGEST_US    1e15   /* what is predicted of any step, at most */
 #define FLOPS_PER_US  4000.0 /* one core, matrix products */
 
 struct finish {
@@ -160,6 +160,7 @@ static void make_step(struct finish *f, uint32_t k)
 		s->kind = STEP_KERNEL;
 		s->cost_us = whole_us(nest_bytes_us(s->nest) + nest_math(s->nest));
 		s->math_us = whole_us(nest_math(s->nest));
+		s->shape = nest_shape(s->nest);
 		for (unsigned i = 0; i < s->nest->naccess; i++)
 			s->nest->access[i].slot = f->number[s->nest->access[i].slot];
 		return;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* run/slice.c - what of a job's next step goes into a packet.
  *
- * A step of more than RUN_SLICE_US is cut: by points; by chunks of the summation tree,
- * of a group of points after the other, where a point by itself may be too long; by units
- * of a matrix product (plan/product.h), by its rows on a GPU.  job->at tells how far the
- * step job->step has been sent: > 0 units, < 0 units whose results so far lie in the
- * worker's memory.
+ * A step of more than RUN_SLICE_US, or SHARED_SLICE_US, is cut: by points; by chunks of the
+ * summation tree, of a group of points after the other, where a point by itself may be too long; by
+ * units of a matrix product (plan/product.h), by its rows on a GPU.  job->at tells how far the step
+ * job->step has been sent: > 0 units, < 0 units whose results so far lie in the worker's memory.
  *
  * On the CPU nothing is believed of a step that has not been seen to run: its first
  * slice is so small that it ends in time even where the prediction is wrong by
@@ -20,7 +19,7 @@
  * this factor until it has been measured. */
 #define DEVICE_GAIN 16
 #define CAUTION	    10
-#define GROWTH	    8	    /* of a slice over the largest one before */
+#define GROWTH	    8	      /* of a slice over the largest one before */
 #define POINT_MAX   (1 << 22) /* elements of a point that need not be cut by chunks */
 #define PARTS_MAX   (1 << 24) /* partial results that a worker keeps of one group */
 #define UNITS_MAX   (1 << 30) /* of a slice */
@@ -41,24 +40,27 @@ uint64_t slice_elements(const struct plan_step *s)
 	return n;
 }
 
-static bool rate_known(const struct kernel *k)
+/* What runs of this shape took; NULL: nothing that tells. */
+static const struct kernel_rate *rate_of(const struct executor *x, const struct plan_step *s)
 {
-	return k && k->now_runs && k->now_elements / k->now_runs >= TELLING_RUN;
+	const struct kernel *k = step_kernel(x, s);
+	const struct kernel_rate *r = k ? cache_rate(k, s->shape) : NULL;
+
+	return r && r->elements / r->runs >= TELLING_RUN ? r : NULL;
 }
 
 bool slice_known(const struct executor *x, const struct plan_step *s)
 {
-	return rate_known(step_kernel(x, s));
+	return rate_of(x, s) != NULL;
 }
 
 uint64_t slice_cost(const struct executor *x, const struct plan_step *s)
 {
-	const struct kernel *k = step_kernel(x, s);
+	const struct kernel_rate *r = rate_of(x, s);
 
-	if (!rate_known(k))
+	if (!r)
 		return x->target ? s->cost_us / DEVICE_GAIN : s->cost_us;
-	return (uint64_t)((double)slice_elements(s) * (double)k->now_ns / (double)k->now_elements /
-			  1000.0);
+	return (uint64_t)((double)slice_elements(s) * (double)r->ns / (double)r->elements / 1000.0);
 }
 
 void slice_note(struct executor_job *job, const struct flight *f, uint64_t busy_ns)
@@ -84,8 +86,8 @@ static double element_ns(const struct plan_step *s)
 	if (s->kind == STEP_MATMUL)
 		return 0.125;
 	for (unsigned i = 0; i < n->ninstr; i++) {
-		const struct op_row *row = op_row(n->instr[i].op == NI_REDUCE ? n->instr[i].c :
-										n->instr[i].op);
+		const struct op_row *row =
+			op_row(n->instr[i].op == NI_REDUCE ? n->instr[i].c : n->instr[i].op);
 
 		ns += row ? 0.1 * row->cost : 0.1;
 	}
@@ -96,7 +98,8 @@ static double element_ns(const struct plan_step *s)
 
 /* What is thought of the rest of a step. */
 struct outlook {
-	double us;    /* it takes */
+	double us;     /* it takes */
+	double slice;  /* microseconds that a packet may hold */
 	uint64_t most; /* elements of the next slice, at most */
 };
 
@@ -104,7 +107,9 @@ static struct outlook look(const struct executor *x, const struct executor_job *
 			   const struct plan_step *s, double left)
 {
 	uint64_t all = slice_elements(s);
-	struct outlook o = {.us = (double)slice_cost(x, s) * left, .most = UINT64_MAX};
+	struct outlook o = {.us = (double)slice_cost(x, s) * left,
+			    .slice = schedule_shared(x) ? SHARED_SLICE_US : RUN_SLICE_US,
+			    .most = UINT64_MAX};
 
 	if (x->target)
 		return o;
@@ -112,9 +117,9 @@ static struct outlook look(const struct executor *x, const struct executor_job *
 		o.us = (double)all * left * (double)job->pace_ns / (double)job->pace_elements / 1e3;
 		o.most = times(job->pace_most, GROWTH);
 	} else if (!slice_known(x, s)) {
-		o.most = (uint64_t)(RUN_SLICE_US * 1e3 / (CAUTION * element_ns(s)));
-	} else if (o.us > RUN_SLICE_US) {
-		o.most = (uint64_t)((double)all * left * RUN_SLICE_US / o.us / 4);
+		o.most = (uint64_t)(o.slice * 1e3 / (CAUTION * element_ns(s)));
+	} else if (o.us > o.slice) {
+		o.most = (uint64_t)((double)all * left * o.slice / o.us / 4);
 	}
 	return o;
 }
@@ -171,15 +176,15 @@ static struct units step_units(const struct executor *x, struct executor_job *jo
 	chunks = reduced / TREE_CHUNK + (reduced % TREE_CHUNK != 0);
 	long_points = (double)points < us / RUN_SLICE_US + 1 ||
 		      (!x->target && (uint64_t)reduced > most && reduced > POINT_MAX);
-	if (!n->nred || points == 0 || !(job->at < 0 || (job->at == 0 && chunks > 1 && long_points)))
+	if (!n->nred || points == 0 ||
+	    !(job->at < 0 || (job->at == 0 && chunks > 1 && long_points)))
 		return (struct units){.total = points, .elements = (uint64_t)reduced};
 	if (job->at == 0)
 		job->group = group_points(x, points, chunks, most);
-	return (struct units){
-		.total = (points / job->group + (points % job->group != 0)) * chunks,
-		.elements = (uint64_t)job->group * TREE_CHUNK,
-		.chunks = chunks,
-		.kept = true};
+	return (struct units){.total = (points / job->group + (points % job->group != 0)) * chunks,
+			      .elements = (uint64_t)job->group * TREE_CHUNK,
+			      .chunks = chunks,
+			      .kept = true};
 }
 
 static int64_t units_within(const struct executor *x, const struct plan_step *s,
@@ -187,8 +192,8 @@ static int64_t units_within(const struct executor *x, const struct plan_step *s,
 {
 	int64_t take = left;
 
-	if (o->us > RUN_SLICE_US)
-		take = (int64_t)((double)left * RUN_SLICE_US / o->us);
+	if (o->us > o->slice)
+		take = (int64_t)((double)left * o->slice / o->us);
 	if (u->elements && o->most / u->elements < (uint64_t)take)
 		take = (int64_t)(o->most / u->elements);
 	if (s->kind == STEP_MATMUL && x->target) /* whole tiles */
@@ -232,7 +237,7 @@ bool slice_choose(struct slice *out, const struct executor *x, struct executor_j
 
 	if (u.total > 0)
 		o = look(x, job, s, (double)left / (double)u.total);
-	if ((double)used + o.us > RUN_SLICE_US || times(u.elements, (uint64_t)left) > o.most) {
+	if ((double)used + o.us > o.slice || times(u.elements, (uint64_t)left) > o.most) {
 		if (!empty)
 			return false;
 		take = units_within(x, s, &u, left, &o);

@@ -14,14 +14,21 @@ ndarray = _core.ndarray
 native = _fallback.native_dtype
 
 
+def extent(n):
+    """One extent of a shape.  NumPy takes no bool for one."""
+    if isinstance(n, (bool, numpy.bool_)):
+        raise TypeError("an integer is required")
+    return operator.index(n)
+
+
 def shape_tuple(shape):
     """An int or a sequence of ints as a tuple."""
     if isinstance(shape, (tuple, list)):
-        shape = tuple(operator.index(n) for n in shape)
+        shape = tuple(n if type(n) is int else extent(n) for n in shape)
     elif type(shape) is ndarray and shape.ndim or isinstance(shape, numpy.ndarray) and shape.ndim:
         shape = tuple(int(n) for n in shape)
     else:
-        shape = (operator.index(shape),)
+        shape = (extent(shape),)
     if any(n < 0 for n in shape):
         raise ValueError("negative dimensions are not allowed")
     return shape
@@ -163,10 +170,12 @@ def _like(a, dtype, shape, order, make):
     order = _order.parse(order, "K")
     dtype = a.dtype if dtype is None else numpy.dtype(dtype)
     to = a.shape if shape is None else shape_tuple(shape)
-    if order == "F" or len(to) == a.ndim and hasattr(a, "strides"):
-        axes = _order.layout(a, order) if len(to) == a.ndim else tuple(range(len(to)))[::-1]
+    if order == "A":
+        order = "F" if _order.is_fortran(a) else "C"
+    if order == "F":
+        axes = tuple(range(len(to)))[::-1]
     else:
-        axes = None
+        axes = _order.layout(a, order) if len(to) == a.ndim else None
     if axes is None or not _usable(dtype, to):
         return make(to, dtype)
     return _order.arranged(axes, to, lambda s: make(s, dtype))
@@ -233,6 +242,8 @@ def _as_numpy(obj, dtype, **kwargs):
 
 def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, like=None):
     """A new array from data, copied unless copy=False or None."""
+    if isinstance(copy, str):
+        raise ValueError("strings are not allowed for 'copy' keyword. Use True/False/None instead.")
     if subok and isinstance(object, numpy.ndarray) and _fallback.is_foreign(object):
         return numpy.array(object, dtype, copy=copy, order=order, subok=True, ndmin=ndmin)
     order, copy = _order.parse(order, "K"), copy_mode(copy)
@@ -245,7 +256,8 @@ def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, lik
             )
         if dtype is None or numpy.dtype(dtype) == object.dtype:
             return _min_axes(_order.copied(object, order), ndmin, order)
-        return _min_axes(_no_scalar(array_cast(object, dtype, order)), ndmin, order)
+        cast = array_cast(object, dtype, "K" if order == "A" else order)  # as NumPy's does
+        return _min_axes(_no_scalar(cast), ndmin, order)
     return _fallback.from_numpy(_as_numpy(object, dtype, order=order, ndmin=ndmin))
 
 
@@ -262,7 +274,7 @@ def array_cast(a, dtype, order="K"):
 def _min_axes(a, ndmin, order):
     if a.ndim >= ndmin:
         return a
-    if type(a) is not ndarray:
+    if type(a) is not ndarray or ndmin > 8:
         return numpy.array(a, copy=None, ndmin=ndmin)
     made = a[(None,) * (ndmin - a.ndim) + (...,)]
     return _order.copied(made, order) if order in "CF" and not _order.has(made, order) else made
@@ -281,24 +293,22 @@ def converted(a, dtype=None, order=None, *, device=None, copy=None, like=None):
     if type(a) is ndarray and dtype is None and order is None and not copy:
         return a
     order = _order.parse(order, "K")
-    if type(a) is ndarray:
-        other = dtype is not None and numpy.dtype(dtype) != a.dtype
-        if copy or other or not _order.has(a, order):
-            if copy is False:
-                raise ValueError("Unable to avoid copy while creating an array as requested.")
-            return array(a, dtype, order=order)
-        return a
     if copy:
         return array(a, dtype, order=order)
-    fits = isinstance(a, numpy.ndarray) and _order.has(a, order)
-    if fits and (dtype is None or numpy.dtype(dtype) == a.dtype):
-        made = _core.adopt(a)
+    if isinstance(a, (ndarray, numpy.ndarray)) and _fits(a, dtype, order):
+        made = a if type(a) is ndarray else _core.adopt(a)
         if made is not None:
             _freeze(a)
             return made
     if copy is False:
         raise ValueError("Unable to avoid copy while creating an array as requested.")
+    if type(a) is ndarray:
+        return array(a, dtype, order=order)
     return _fallback.from_numpy(_as_numpy(a, dtype, copy=None, order=order))
+
+
+def _fits(a, dtype, order):
+    return (dtype is None or numpy.dtype(dtype) == a.dtype) and _order.has(a, order)
 
 
 def _freeze(a):
@@ -466,8 +476,8 @@ def eye(N, M=None, k=0, dtype=float, order="C", *, device=None, like=None):
     """Ones on a diagonal, zeros elsewhere."""
     if device is not None:
         check_device(device)
-    n = operator.index(N)
-    m = n if M is None else operator.index(M)
+    n = extent(N)
+    m = n if M is None else extent(M)
     dtype = numpy.dtype(dtype)
     if not native(dtype):
         return numpy.eye(n, m, k, dtype, order)
@@ -482,17 +492,19 @@ def identity(n, dtype=None, *, like=None):
 
 def tri(N, M=None, k=0, dtype=float, *, like=None):
     """Ones at and below a diagonal."""
+    dtype = numpy.dtype(dtype)
+    given = (N, k) if M is None else (N, M, k)
+    if not native(dtype) or not all(isinstance(n, (int, numpy.integer)) for n in given):
+        return _fallback.leave(numpy.tri, N, M, k, dtype)
     n = operator.index(N)
     m = n if M is None else operator.index(M)
-    dtype = numpy.dtype(dtype)
-    if not native(dtype):
-        return numpy.tri(n, m, k, dtype)
     return array_cast(_diagonal(n, m, operator.index(k), operator.le), dtype)
 
 
 def _triangle(a, k, compare, name):
     a = asarray(a)
-    if type(a) is not ndarray or a.ndim < 2:
+    whole = isinstance(k, (int, numpy.integer))
+    if type(a) is not ndarray or a.ndim < 2 or not whole:
         return _fallback.call(name, getattr(numpy, name), (a, k), {})
     mask = _diagonal(a.shape[-2], a.shape[-1], operator.index(k), compare)
     return _core.apply(_WHERE, mask, a, _core.full((), a.dtype, 0))

@@ -8,6 +8,7 @@ type, and every such call is counted by name.
 import collections
 import functools
 import operator
+import re
 import warnings
 
 import numpy
@@ -154,9 +155,15 @@ def has_out(kwargs):
     return type(out) is ndarray
 
 
+# Their fourth argument is an output, which NumPy writes although it is read-only.
+_ACCUMULATES = re.compile(r"(ndarray\.|nan)?cum(sum|prod)|.*\.accumulate")
+
+
 def call(name, function, args, kwargs):
     """function(*args, **kwargs) by NumPy."""
     counts[name] += 1
+    if len(args) > 3 and type(args[3]) is ndarray and _ACCUMULATES.fullmatch(name):
+        args, kwargs = args[:3], {**kwargs, "out": args[3]}
     if has_out(kwargs):  # NumPy cannot write an export
         return _writes.call(function, args, kwargs, written=kwargs["out"])
     try:
@@ -189,6 +196,8 @@ def ufunc(name, *args):
     """Called by the extension for operands it has no loop for."""
     if name in ("float", "int"):
         return {"float": float, "int": int}[name](to_numpy(args[0]))
+    if name in _operators.TYPES:
+        return _operators.check_types(getattr(numpy, _operators.TYPES[name]), *args, args[0])
     if name in _operators.REFLECTED:
         name, method = _operators.REFLECTED[name]
         answer = _operators.ask(method, *args)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The facts of an array's layout that numpy.ndarray.flags names, and who may write."""
 
+import warnings
+
 from braze import _core
 
 ndarray = _core.ndarray
@@ -61,14 +63,23 @@ class flags:
     owndata = property(lambda self: bool(self._bits & _OWN))
     fnc = property(lambda self: self.f_contiguous and not self.c_contiguous)
     forc = property(lambda self: self.f_contiguous or self.c_contiguous)
-    behaved = property(lambda self: self.aligned and self.writeable)
+    behaved = property(lambda self: self.aligned and bool(self._bits & _WRITE))
     carray = property(lambda self: self.behaved and self.c_contiguous)
-    farray = property(lambda self: self.behaved and self.fnc)
-    _writeable_no_warn = property(lambda self: self.writeable and not self._bits & _WARN)
+    # Not what it is called, but what NumPy's says.
+    farray = property(lambda self: bool(self._bits & (_F | _ALIGNED | _WRITE)
+                                        and not self._bits & _C))
+    _writeable_no_warn = property(lambda self: bool(self._bits & _WRITE))
 
     @property
     def writeable(self):
         """May the elements be changed?"""
+        if self._bits & _WARN:
+            warnings.warn(
+                "what np.broadcast_arrays stretched may be written for now: set the writeable "
+                "flag to say what is meant",
+                FutureWarning,
+                stacklevel=2,
+            )
         return bool(self._bits & _WRITE)
 
     @writeable.setter
@@ -101,7 +112,7 @@ class flags:
     def _warn_on_write(self, value):
         if not value:
             raise ValueError("can only set '_warn_on_write' flag to True")
-        if self.writeable:
+        if self._bits & _WRITE:
             _core.set_writing(self._array, 2)
         self._bits = _numbers(self._array)
 

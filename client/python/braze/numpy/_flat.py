@@ -35,7 +35,6 @@ class flatiter:
 
     def __next__(self):
         if self._at >= self.base.size:
-            self._at = 0
             raise StopIteration
         self._at += 1
         return self._ravelled()[self._at - 1]
@@ -71,10 +70,10 @@ class flatiter:
         flat = self._ravelled()
         places = _places(key, base.size)
         if places is None:
+            if value.size != 1:
+                raise ValueError("Error setting single item of array.")
             flat[key] = value[0]
-        elif places:
-            if not value.size:
-                raise ValueError("Error setting single item of array: nothing to assign")
+        elif places and value.size:
             flat[key] = numpy.resize(value, places)
         if not _core.same_buffer(flat, base):
             base[...] = flat.reshape(base.shape)

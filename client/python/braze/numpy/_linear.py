@@ -6,7 +6,7 @@ import operator
 import numpy
 
 from braze import _core
-from braze.numpy import _creation, _fallback, _reductions, _shape, _ufuncs
+from braze.numpy import _creation, _errstate, _fallback, _reductions, _shape, _ufuncs
 
 ndarray = _core.ndarray
 
@@ -56,9 +56,9 @@ def dot(a, b, out=None):
     if not native or not _fallback.is_output(out):
         return _fallback.call("dot", numpy.dot, (a, b), {"out": out})
     if a.ndim == 0 or b.ndim == 0:
-        made = a * b
+        made = _errstate.silently(operator.mul, a, b)
     elif a.ndim <= 2 and b.ndim <= 2 or b.ndim == 1:
-        made = operator.matmul(a, b)
+        made = _errstate.silently(operator.matmul, a, b)
     else:
         n = a.shape[-1]
         if b.shape[-2] != n:
@@ -66,7 +66,7 @@ def dot(a, b, out=None):
         # One 2-d product, b's contracted axis first.
         rest = b.shape[:-2] + b.shape[-1:]
         flat = _shape.moveaxis(b, -2, 0).reshape((n, -1))
-        made = operator.matmul(a.reshape((-1, n)), flat).reshape(a.shape[:-1] + rest)
+        made = _errstate.silently(operator.matmul, a.reshape((-1, n)), flat).reshape(a.shape[:-1] + rest)
     return _result(made, out)
 
 
@@ -76,10 +76,10 @@ def inner(a, b, /):
     if not native or a.ndim > 2 or b.ndim > 2:
         return _fallback.call("inner", numpy.inner, (a, b), {})
     if a.ndim == 0 or b.ndim == 0:
-        return a * b
+        return _errstate.silently(operator.mul, a, b)
     if a.shape[-1] != b.shape[-1]:
         raise ValueError(f"shapes {a.shape} and {b.shape} not aligned")
-    return operator.matmul(a, b.T)
+    return _errstate.silently(operator.matmul, a, b.T)
 
 
 def outer(a, b, out=None):
@@ -99,7 +99,7 @@ def vdot(a, b, /):
     a, b = _shape.ravel(a), _shape.ravel(b)
     if a.size != b.size:
         raise ValueError("cannot reshape array: vdot needs operands of one size")
-    return operator.matmul(a.conj() if a.dtype.kind == "c" else a, b)
+    return _errstate.silently(operator.matmul, a.conj() if a.dtype.kind == "c" else a, b)
 
 
 def _vecdot(x1, x2):

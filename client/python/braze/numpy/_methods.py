@@ -78,8 +78,12 @@ def _reduce(self):
                      else _core.value(self),)
 
 
+def _copy(self):
+    return copy(self, "K")
+
+
 def _deepcopy(self, memo):
-    return copy(self)
+    return copy(self, "K")
 
 
 def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
@@ -92,7 +96,7 @@ def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
         )
     if dtype == self.dtype:
         order = _order.parse(order, "K")
-        if not copy and _order.has(self, order):
+        if not copy and (_core.orders(self) if order == "A" else _order.has(self, order)):
             return self
         return _like_self(self, _order.copied(self, order))
     if not _fallback.native_dtype(dtype):
@@ -133,7 +137,9 @@ def transpose(self, *axes):
     """A view with permuted axes."""
     if len(axes) == 1 and not isinstance(axes[0], int):
         axes = axes[0]
-    return self.T if axes is None or axes == () else _shape.transpose(self, axes)
+    return self.T if axes is None or type(axes) is tuple and not axes else _shape.transpose(
+        self, axes
+    )
 
 
 def fill(self, value):
@@ -235,6 +241,11 @@ def _set_imag(self, value):
     _shape.part(self, 1)[...] = value
 
 
+def to_numpy(self, dtype=None, copy=False):
+    """A NumPy array with the values: a read-only snapshot, or a copy of one's own."""
+    return numpy.array(self, dtype) if copy else numpy.asarray(self, dtype)
+
+
 def _namespace(self, api_version=None):
     import braze.numpy
 
@@ -294,7 +305,7 @@ def attach(functions):
         "__array__": _array,
         "__contains__": _contains,
         "__reduce__": _reduce,
-        "__copy__": copy,
+        "__copy__": _copy,
         "__deepcopy__": _deepcopy,
         "__array_ufunc__": _ufuncs.array_ufunc,
         "__array_function__": _array_function(functions),
@@ -306,6 +317,7 @@ def attach(functions):
         "__array_wrap__": _interop.array_wrap,
         "__array_namespace__": _namespace,
         "to_device": _to_device,
+        "to_numpy": to_numpy,
         "real": property(_shape.real, _set_real, doc="The real part."),
         "imag": property(_shape.imag, _set_imag, doc="The imaginary part."),
         "flags": property(_flags.flags, doc="How the array lies in memory."),

@@ -44,6 +44,21 @@ def by_strides(strides):
     return None if axes == tuple(range(len(axes))) else axes
 
 
+def by_iteration(a):
+    """The layout in which NumPy's iterator goes over a: stretched axes stay in place."""
+    axes = []
+    for axis in reversed(range(a.ndim)):
+        step, to = abs(a.strides[axis]) if a.shape[axis] > 1 else 0, 0
+        for k, other in enumerate(axes):
+            inner = abs(a.strides[other]) if a.shape[other] > 1 else 0
+            if step and inner:
+                if inner <= step:
+                    break
+                to = k + 1
+        axes.insert(to, axis)
+    return None if axes == list(range(a.ndim)) else tuple(axes)
+
+
 def layout(a, order):
     """The layout that an order, parsed, means for what is made of a."""
     ndim = len(a.shape)

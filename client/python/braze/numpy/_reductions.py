@@ -205,6 +205,11 @@ def _float_dtype(a, dtype):
     return numpy.dtype(float) if a.dtype.kind in "biu" else None
 
 
+def _divides(dtype):
+    """Is a mean of this type a sum divided?  Of integers it is cut, too."""
+    return dtype is None or numpy.dtype(dtype).char in "efdFD"
+
+
 def _over(total, n):
     """total / n in total's type.  A count may have more digits than a float16."""
     if total.dtype.char != "e":
@@ -215,9 +220,8 @@ def _over(total, n):
 def mean(a, axis=None, dtype=None, out=None, keepdims=_MISSING, *, where=_MISSING):
     """Arithmetic mean over axes."""
     a = _creation.asarray(a)
-    whole = dtype is not None and numpy.dtype(dtype).kind in "biu"  # the quotient is cut, too
-    whole = whole or not _fallback.is_output(out)
-    if type(a) is not ndarray or whole or _special(_MISSING, where):
+    special = not _divides(dtype) or _special(_MISSING, where)
+    if type(a) is not ndarray or special or not _fallback.is_output(out):
         return _left_to_numpy("mean", a, axis, dtype, out, keepdims, _MISSING, where)
     n = _count(a.shape, axis_mask(axis, a.ndim))
     if n == 0:
@@ -314,7 +318,8 @@ def std(
     """Standard deviation over axes."""
     a = _creation.asarray(a)
     ddof = _degrees(ddof, correction)
-    if type(a) is not ndarray or not _fallback.is_output(out) or _sums_in(out, a):
+    native = type(a) is ndarray and dtype is None and _fallback.is_output(out)
+    if not native or _sums_in(out, a):
         kwargs = {"axis": axis, "dtype": dtype, "out": out, "ddof": ddof, "keepdims": keepdims,
                   "where": where, "mean": mean}
         return _fallback.call("std", numpy.std, (a,), kwargs)
@@ -353,9 +358,11 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=_MISSING):
         if keepdims is not _MISSING:
             kwargs["keepdims"] = keepdims
         return _fallback.call("average", numpy.average, (a,), kwargs)
+    if axis is not None:  # in more forms than elsewhere
+        axis = normalize_axis_tuple(axis, a.ndim, argname="axis")
     if w is None:
         result = mean(a, axis, keepdims=keepdims)
-        scale = result.dtype.type(a.size / result.size if result.size else 0)
+        scale = result.dtype.type(a.size / result.size)
         scale = _core.full(result.shape, result.dtype, scale)
     else:
         dtype = numpy.result_type(a.dtype, w.dtype)

@@ -38,20 +38,13 @@ def size(a, axis=None):
     return a.size if axis is None else a.shape[axis]
 
 
-def _extent(n):
-    """One extent.  NumPy takes no bool for one."""
-    if isinstance(n, (bool, numpy.bool_)):
-        raise TypeError("an integer is required")
-    return operator.index(n)
-
-
 def _whole_shape(shape, size):
     """The shape as a tuple, with the one unknown extent worked out."""
     if isinstance(shape, numpy.ndarray) or _native(shape) and shape.ndim:
         shape = tuple(shape.ravel().tolist()) if shape.ndim == 1 else (shape,)
     elif not isinstance(shape, (tuple, list)):
         shape = (shape,)
-    shape = tuple(n if type(n) is int else _extent(n) for n in shape)
+    shape = tuple(n if type(n) is int else _creation.extent(n) for n in shape)
     known = math.prod(n for n in shape if n >= 0)
     unknown = sum(n < 0 for n in shape)
     if unknown > 1:
@@ -113,7 +106,8 @@ def ravel(a, order="C"):
     if not _native(a):
         return leave(numpy.ravel, a, order)
     if order != "C":
-        axes = _order.layout(a, _order.parse(order))
+        order = _order.parse(order)
+        axes = _order.by_iteration(a) if order == "K" else _order.layout(a, order)
         a = a if axes is None else _core.transpose(a, axes)
     made = _core.reshape(a, (a.size,))
     if not _flags.is_c(a) and _core.same_buffer(made, a):
@@ -376,7 +370,7 @@ def array_split(ary, indices_or_sections, axis=0):
     if not _native(ary):
         return leave(numpy.array_split, ary, indices_or_sections, axis)
     n = ary.shape[axis]
-    if isinstance(indices_or_sections, (int, numpy.integer)):
+    if not hasattr(indices_or_sections, "__len__"):
         parts = int(indices_or_sections)
         if parts <= 0:
             raise ValueError("number sections must be larger than 0.")
@@ -396,7 +390,7 @@ def split(ary, indices_or_sections, axis=0):
     ary = asarray(ary)
     if not _native(ary):
         return leave(numpy.split, ary, indices_or_sections, axis)
-    if isinstance(indices_or_sections, (int, numpy.integer)):
+    if not hasattr(indices_or_sections, "__len__"):
         if ary.shape[axis] % indices_or_sections:
             raise ValueError("array split does not result in an equal division")
     return array_split(ary, indices_or_sections, axis)
@@ -426,6 +420,8 @@ def unstack(x, /, *, axis=0):
     """Views of the elements along an axis."""
     if not _native(x):
         return leave(numpy.unstack, x, axis=axis)
+    if not x.ndim:
+        raise ValueError("Input array must be at least 1-d.")
     return tuple(moveaxis(x, axis, 0))
 
 
@@ -466,7 +462,10 @@ def rot90(m, k=1, axes=(0, 1)):
     m = asarray(m)
     if not _native(m):
         return leave(numpy.rot90, m, k, axes)
-    i, j = normalize_axis_tuple(axes, m.ndim)
+    try:
+        i, j = normalize_axis_tuple(axes, m.ndim)
+    except ValueError:
+        raise ValueError(f"Axes={axes} out of range for array of ndim={m.ndim}.") from None
     k %= 4
     if k == 0:
         return m[...]
@@ -483,21 +482,17 @@ def roll(a, shift, axis=None):
     if axis is None:
         return reshape(roll(ravel(a), shift, 0), a.shape)
     axes = normalize_axis_tuple(axis, a.ndim, allow_duplicate=True)
-    shifts = shift if isinstance(shift, (tuple, list)) else (shift,)
-    if len(shifts) == 1:
-        shifts = tuple(shifts) * len(axes)
-    elif len(axes) == 1:
-        axes = axes * len(shifts)
-    elif len(shifts) != len(axes):
+    pairs = numpy.broadcast(_fallback.to_numpy(shift), axes)
+    if pairs.ndim > 1:
         raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
-    for by, k in zip(shifts, axes, strict=True):
-        n = a.shape[k]
-        by = operator.index(by) % n if n else 0
+    for by, k in pairs:
+        n = a.shape[int(k)]
+        by = int(by) % n if n else 0
         if not by:
             a = _core.copy(a)
             continue
         made = _core.empty(a.shape, a.dtype)
-        front = (slice(None),) * k
+        front = (slice(None),) * int(k)
         made[front + (slice(by, None),)] = a[front + (slice(0, n - by),)]
         made[front + (slice(0, by),)] = a[front + (slice(n - by, None),)]
         a = made
@@ -507,7 +502,7 @@ def roll(a, shift, axis=None):
 def tile(A, reps):
     """a repeated as a block."""
     a = asarray(A)
-    if not _native(a):
+    if not _native(a) or not isinstance(reps, (tuple, list, int, numpy.integer)):
         return leave(numpy.tile, a, reps)
     reps = tuple(reps) if isinstance(reps, (tuple, list)) else (operator.index(reps),)
     n = max(len(reps), a.ndim)
@@ -528,7 +523,7 @@ def repeat(a, repeats, axis=None):
         return _fallback.call("repeat", numpy.repeat, (a, repeats), {"axis": axis})
     if repeats < 0:
         raise ValueError("repeats may not contain negative values.")
-    if axis is None:
+    if axis is None or not a.ndim and axis in (0, -1):  # which NumPy lets 0-d have
         a, axis = ravel(a), 0
     axis = normalize_axis_index(axis, a.ndim)
     wide = a.shape[: axis + 1] + (int(repeats),) + a.shape[axis + 1 :]
@@ -569,7 +564,8 @@ def trace(a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
     from braze.numpy import _reductions
 
     a = asarray(a)
-    if not _native(a) or not _fallback.is_output(out):
+    known = dtype is None or _fallback.native_dtype(numpy.dtype(dtype))
+    if not _native(a) or not known or not _fallback.is_output(out):
         return leave(numpy.trace, a, offset, axis1, axis2, dtype, out)
     return _reductions.sum(diagonal(a, offset, axis1, axis2), -1, dtype, out)
 

@@ -7,8 +7,8 @@ keywords braze has no loops for, are left to NumPy.
 
 import numpy
 
-from braze import _core
-from braze.numpy import _fallback
+from braze import _core, errors
+from braze.numpy import _fallback, _operators
 
 ndarray = _core.ndarray
 _apply = _core.apply
@@ -27,6 +27,7 @@ def store(out, result, broadcast=False):
     elif type(result) is not ndarray:
         result = _fallback.cast(result, out.dtype)
     if result.shape != out.shape and not (broadcast and _spreads(result.shape, out.shape)):
+        check_cast(result.dtype, out.dtype)
         raise ValueError(
             f"non-broadcastable output operand with shape {out.shape} "
             f"doesn't match the broadcast shape {result.shape}"
@@ -36,6 +37,14 @@ def store(out, result, broadcast=False):
     else:
         numpy.copyto(out, _fallback.to_numpy(result), casting="same_kind")
     return out
+
+
+def check_cast(of, to):
+    """NumPy's error of a wrong type, which comes before that of a wrong shape."""
+    if not numpy.can_cast(of, to, "same_kind"):
+        raise errors.UFuncTypeError(
+            f"Cannot cast ufunc output from {of!r} to {to!r} with casting rule 'same_kind'"
+        )
 
 
 _TAKEN = ("out", "dtype", "subok")  # arguments that a native call understands
@@ -108,7 +117,7 @@ class ufunc(metaclass=_UfuncType):
         kwargs = dict(kwargs)
         outs = args[self.nin :]
         if outs:  # positional
-            if kwargs.get("out") is not None or len(outs) > self.nout:
+            if "out" in kwargs or len(outs) > self.nout:
                 return self.numpy(*_fallback.to_numpy(args), **_fallback.to_numpy(kwargs))
             kwargs["out"] = outs + (None,) * (self.nout - len(outs))
             args = args[: self.nin]
@@ -118,12 +127,21 @@ class ufunc(metaclass=_UfuncType):
         plain = len(args) == self.nin and all(map(_is_default, kwargs, kwargs.values()))
         result = None
         if self._op is not None and plain and _fallback.is_output(out, *args):
-            result = self._in_type(args, kwargs.get("dtype"))
+            result = self._natively(args, kwargs.get("dtype"), out)
         if result is not None:
             return result if out is None else store(out, result, broadcast=True)
         if isinstance(out, numpy.ndarray) or not _any_braze(args, kwargs):
             return self._by_numpy(args, kwargs)
         return _fallback.call(self.__name__, self.numpy, args, kwargs)
+
+    def _natively(self, args, dtype, out):
+        """The result; None when there is no such loop."""
+        try:
+            return self._in_type(args, dtype)
+        except ValueError:
+            if out is not None:
+                _operators.check_types(self.numpy, *args, out)
+            raise
 
     def _in_type(self, args, dtype):
         """The result, computed in the type; None when there is no such loop."""
@@ -221,7 +239,9 @@ def _reduces(name, array, dtype, out):
         return False
     if out is not None and getattr(out, "dtype", None) != array.dtype:
         return False
-    return dtype is None or name in ("sum", "prod") or numpy.dtype(dtype) == array.dtype
+    if dtype is None or name in ("sum", "prod"):
+        return True
+    return numpy.dtype(dtype) == (array.dtype if name in ("min", "max") else bool)
 
 
 class _Power(ufunc):

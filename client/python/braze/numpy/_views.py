@@ -147,11 +147,9 @@ _CALLED = _counter.count((2,))
 def resize(self, *new_shape, refcheck=True):
     """Change the shape and size in place; what is new is zero."""
     references = sys.getrefcount(self)
-    if len(new_shape) == 1 and (new_shape[0] is None or not isinstance(new_shape[0], int)):
-        new_shape = new_shape[0]
-    if new_shape is None or new_shape == ():
+    if not new_shape or new_shape[0] is None:
         return
-    shape = _creation.shape_tuple(new_shape)
+    shape = _creation.shape_tuple(new_shape[0] if len(new_shape) == 1 else new_shape)
     if self._is_scalar or not (_flags.is_c(self) or _flags.is_f(self)):
         raise ValueError("resize only works on single-segment arrays")
     size = math.prod(shape)

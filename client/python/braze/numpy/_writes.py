@@ -39,7 +39,7 @@ def walk(x, leaf, lists):
 
 def _arrays(x, found):
     kind = type(x)
-    if kind is ndarray and not x._is_scalar:
+    if kind is ndarray and not x._is_scalar and _core.writing(x) != 1:
         found[id(x)] = x
     elif kind is list or kind is tuple:
         for y in x:
