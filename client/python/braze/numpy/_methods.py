@@ -255,7 +255,11 @@ def _namespace(self, api_version=None):
 def _sizeof(self):
     """As NumPy counts: an array's elements are its own, a view's are not."""
     own = 0 if self.base is not None or self._is_scalar else self.nbytes
-    return object.__sizeof__(self) + own
+    return object.__sizeof__(self) + 16 * self.ndim + own
+
+
+def _set_device(self, device):
+    raise AttributeError("attribute 'device' of 'numpy.ndarray' objects is not writable")
 
 
 def _to_device(self, device, /, *, stream=None):
@@ -323,7 +327,7 @@ def attach(functions):
         "_retyped": _views.retyped,
         "_restrided": _views.restrided,
         "mT": property(_shape.matrix_transpose),
-        "device": property(lambda self: "cpu"),
+        "device": property(lambda self: "cpu", _set_device),
         "__sizeof__": _sizeof,
         "round": round_,
         "conjugate": conj,
