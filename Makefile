@@ -7,8 +7,8 @@ PRESET ?= release
 VENV   := build/venv
 PYTHON_ENV := $(CURDIR)/$(VENV)/bin/python
 
-.PHONY: all help setup build demo test test-long test-libraries campaign bench gpu-bundle lint fmt
-.PHONY: install uninstall clean
+.PHONY: all help setup build demo test test-busy test-long test-libraries campaign campaign-kills bench
+.PHONY: gpu-bundle lint fmt install uninstall clean
 all: build
 
 help:
@@ -17,10 +17,12 @@ help:
 	@echo 'make build       build into build/ (PRESET=debug, asan, tsan: into build/PRESET)'
 	@echo 'make demo        three NumPy programs on braze, with the kernels they became'
 	@echo 'make test        all tests; ends with "N passed, N failed"'
+	@echo 'make test-busy   unit, end-to-end and Python tests beside eight busy loops'
 	@echo 'make test-long   the same, with long tests and sanitized daemons; goes on where it was stopped'
 	@echo 'make campaign    new random programs and packets: SEED=N (none: fresh) MINUTES=N (10)'
 	@echo "make test-numpy  NumPy's own tests and the Array API standard against braze.numpy"
 	@echo 'make test-libraries  pandas, SciPy and others with braze arrays'
+	@echo 'make campaign-kills  KILLS=1000 kills of processes beside busy loops, SEED=1'
 	@echo 'make bench       benchmarks against NumPy'
 	@echo 'make gpu-bundle  a tree in .gpu/ that checks and measures a machine with a GPU'
 	@echo 'make lint        budgets, names, includes, headers, formatting'
@@ -41,6 +43,16 @@ demo: build
 test: build
 	@$(PYTHON_ENV) tests/run.py --jobs $(JOBS)
 
+# Goes on where it was interrupted; what it found is in build/reports/busy.*
+test-busy: build
+	@$(PYTHON_ENV) tests/run_busy.py --jobs $(JOBS)
+
+KILLS ?= 1000
+SEED  ?= 1
+# Goes on where it was interrupted; its figures are in build/reports/kills.json
+campaign-kills: build
+	@$(PYTHON_ENV) tests/e2e/kills.py $(KILLS) --seed $(SEED)
+
 test-long: build
 	@$(PYTHON_ENV) tests/run.py --jobs $(JOBS) --long
 
@@ -54,10 +66,17 @@ campaign: build
 		$(if $(SEED),--seed $(SEED))
 
 .PHONY: test-numpy
-# Resumable: results are kept test by test below build/numpy-suites; reports in build/reports.
+NUMPY_PYTHON := build/venv-numpy-suites/bin/python
+# Resumable: results are kept below build/numpy-suites; the last are in build/reports.
 test-numpy: build
 	@deploy/venv.sh venv-numpy-suites deploy/requirements-numpy.txt
-	@build/venv-numpy-suites/bin/python tests/numpy_suites/run.py --jobs $(JOBS)
+	@status=0; mkdir -p build/reports; \
+	$(NUMPY_PYTHON) -m pytest -q -p no:cacheprovider --junitxml=build/reports/standard.xml \
+		tests/array_api || status=1; \
+	$(NUMPY_PYTHON) tests/numpy_suites/array_api.py || status=1; \
+	$(NUMPY_PYTHON) tests/numpy_suites/run.py --jobs $(JOBS) || status=1; \
+	if grep -q '^test-libraries:' Makefile; then make test-libraries || status=1; fi; \
+	exit $$status
 
 bench: build
 	@$(PYTHON_ENV) tests/run.py --jobs 1 --bench

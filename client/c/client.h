@@ -64,7 +64,7 @@ struct buffer {
 	uint8_t *at;	     /* version `kept` lies in it, here */
 	uint64_t kept;
 	struct braze_array *handles; /* BUF_LOST: all handles, by next */
-	struct watch_set *watch; /* errors that its readers hear of (watch.h), or NULL */
+	struct watch_set *watch;     /* errors that its readers hear of (watch.h), or NULL */
 };
 
 struct braze_array {

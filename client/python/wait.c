@@ -208,7 +208,8 @@ braze_session *wait_session(void)
 	struct braze_options opt = {.size = sizeof opt,
 				    .name = *core.name ? core.name : NULL,
 				    .flags = core.flags | BRAZE_RECONNECT};
-	const struct braze_owner owner = {.leave = leave, .enter = enter, .where = where, .check = wait_check_signals};
+	const struct braze_owner owner = {
+		.leave = leave, .enter = enter, .where = where, .check = wait_check_signals};
 	braze_session *s = NULL;
 	braze_error err = {0};
 	int rc = 0;
@@ -253,10 +254,11 @@ int wait_check_locked(braze_array *h)
 		if (!b->locks || !braze_same_buffer(b->h, h))
 			continue;
 		cls = PyDict_GetItemString(core.errors, "braze.BrazeError");
-		PyErr_SetString(cls ? cls : PyExc_RuntimeError,
-				"the array is open for writing in braze.host(), or through a buffer, "
-				"a pointer or an iterator: leave the with block, or delete what "
-				"writes it, before using it in an operation");
+		PyErr_SetString(
+			cls ? cls : PyExc_RuntimeError,
+			"the array is open for writing in braze.host(), or through a buffer, "
+			"a pointer or an iterator: leave the with block, or delete what "
+			"writes it, before using it in an operation");
 		return -1;
 	}
 	return 0;

@@ -311,6 +311,12 @@ static void compiled(void *data, const struct helper_result *r)
 	trim(c);
 }
 
+/* Somebody asked for the code itself, or the interpreter takes long instead of it. */
+static bool waited_for(const struct entry *e)
+{
+	return e->wanted || e->cache->tier > 0 || e->k.busy_ns >= WORTH_NS;
+}
+
 static void compile(struct entry *e)
 {
 	struct target *t = target_of(e);
@@ -326,7 +332,7 @@ static void compile(struct entry *e)
 		fail(e, true, err.text);
 		return;
 	}
-	if (helper_submit(t->helper, source, e->k.arch, compiled, e, &err))
+	if (helper_submit(t->helper, source, e->k.arch, waited_for(e), compiled, e, &err))
 		fail(e, false, err.text);
 	else
 		e->k.state = KERNEL_COMPILING;
@@ -538,16 +544,34 @@ void cache_unref(struct cache *c, struct kernel *k)
 		trim(c);
 }
 
-void cache_note_rate(struct kernel *k, uint64_t elements, uint64_t busy_ns)
+const struct kernel_rate *cache_rate(const struct kernel *k, uint16_t shape)
 {
-	if (k->now_runs >= RATE_RUNS) {
-		k->now_runs /= 2;
-		k->now_elements /= 2;
-		k->now_ns /= 2;
+	for (uint32_t i = 0; i < k->nrate; i++)
+		if (k->rate[i].shape == shape)
+			return &k->rate[i];
+	return NULL;
+}
+
+void cache_note_rate(struct kernel *k, uint16_t shape, uint64_t elements, uint64_t busy_ns)
+{
+	const struct kernel_rate *known = cache_rate(k, shape);
+	struct kernel_rate r = known ? *known : (struct kernel_rate){.shape = shape};
+	uint32_t at = known ? (uint32_t)(known - k->rate) : k->nrate;
+
+	if (at == KERNEL_RATES)
+		at--; /* the one that was longest not run */
+	else if (!known)
+		k->nrate++;
+	memmove(&k->rate[1], &k->rate[0], at * sizeof r);
+	if (r.runs >= RATE_RUNS) {
+		r.runs /= 2;
+		r.elements /= 2;
+		r.ns /= 2;
 	}
-	k->now_runs++;
-	k->now_elements += elements;
-	k->now_ns += busy_ns;
+	r.runs++;
+	r.elements += elements;
+	r.ns += busy_ns;
+	k->rate[0] = r;
 }
 
 void cache_note_loaded(struct cache *c, struct kernel *k)
@@ -555,7 +579,7 @@ void cache_note_loaded(struct cache *c, struct kernel *k)
 	list_remove(c, entry_of(k));
 	list_add(c, entry_of(k));
 	if (!k->tier)
-		k->now_runs = k->now_elements = k->now_ns = 0;
+		k->nrate = 0;
 	k->tier = 1;
 }
 
@@ -626,6 +650,7 @@ void cache_get_stats(const struct cache *c, struct cache_stats *out)
 	out->helper_deaths = c->cpu.helper ? helper_deaths(c->cpu.helper) : 0;
 	out->helper_deaths += c->cuda.helper ? helper_deaths(c->cuda.helper) : 0;
 	out->codes = c->ncode;
+	out->disk_work = c->nwork;
 	out->helper_fds = c->cpu.helper ? helper_fds(c->cpu.helper) : 0;
 	out->helper_fds += c->cuda.helper ? helper_fds(c->cuda.helper) : 0;
 }

@@ -16,16 +16,24 @@
 struct plan_matmul;
 struct uv_loop_s;
 
-#define CACHE_ERROR_TEXT 1024
-#define CACHE_BLAME_TEXT 192
+#define CACHE_ERROR_TEXT  1024
+#define CACHE_BLAME_TEXT  192
 #define CACHE_ORIGIN_TEXT 168
-#define KERNEL_STRIKES	 2
+#define KERNEL_STRIKES	  2
+#define KERNEL_RATES	  8 /* shapes of which a kernel keeps what their runs took */
 
 enum kernel_state {
 	KERNEL_ABSENT,	  /* not compiled, not asked for */
 	KERNEL_COMPILING, /* a helper has it, until deadline */
 	KERNEL_READY,	  /* code_fd is an object, cubin or PTX */
 	KERNEL_FAILED	  /* compiler refused or died twice; tier 0 serves the processor */
+};
+
+/* What runs of one shape (nest_shape) have taken, newer ones counting more.  One client's
+ * shapes must tell nothing of another's: a short row costs several times a long one. */
+struct kernel_rate {
+	uint16_t shape;
+	uint64_t runs, elements, ns;
 };
 
 struct kernel {
@@ -49,18 +57,21 @@ struct kernel {
 	uint32_t ngeometry;
 	uint8_t untried; /* no trials: one ended a worker */
 	uint64_t compile_ns, runs, elements, busy_ns;
-	/* Of the code it runs now, newer runs counting more: what is expected of the next. */
-	uint64_t now_runs, now_elements, now_ns;
-	uint64_t first_session;	      /* origin */
+	/* Of the code it runs now: what is expected of the next run of each shape, the one
+	 * that was run last first. */
+	struct kernel_rate rate[KERNEL_RATES];
+	uint8_t nrate;
+	uint64_t first_session;		/* origin */
 	char origin[CACHE_ORIGIN_TEXT]; /* its name, and where in its program it asked */
-	char blame[CACHE_BLAME_TEXT]; /* the last strike: what ran it, for whom, when */
+	char blame[CACHE_BLAME_TEXT];	/* the last strike: what ran it, for whom, when */
 	char error[CACHE_ERROR_TEXT];
 };
 
 struct cache_stats {
 	uint64_t hits, misses, evictions, bytes, compiles, compile_failures, compile_ns;
 	uint64_t disk_hits, disk_misses, disk_writes, disk_errors, kernels, helper_deaths;
-	uint64_t codes; /* kernels with code, each of which holds a descriptor */
+	uint64_t disk_work; /* files being read and written, whose descriptors come and go */
+	uint64_t codes;	    /* kernels with code, each of which holds a descriptor */
 	uint64_t quarantined;
 	uint64_t helper_fds; /* descriptors of compile helpers: sockets, sources that wait */
 };
@@ -99,8 +110,10 @@ void cache_unref(struct cache *c, struct kernel *k);
 void cache_note_run(struct cache *c, struct kernel *k, uint64_t elements, uint64_t busy_ns);
 /* A worker has this geometry for it: kept with it, on disk if it is one of trials. */
 void cache_note_geometry(struct cache *c, struct kernel *k, const struct cuda_geometry *g);
-/* A run that did nothing else took so long. */
-void cache_note_rate(struct kernel *k, uint64_t elements, uint64_t busy_ns);
+/* A run of this shape that did nothing else took so long. */
+void cache_note_rate(struct kernel *k, uint16_t shape, uint64_t elements, uint64_t busy_ns);
+/* What runs of this shape have taken; NULL: none was measured. */
+const struct kernel_rate *cache_rate(const struct kernel *k, uint16_t shape);
 /* Its code was loaded: what was measured before is of other code. */
 void cache_note_loaded(struct cache *c, struct kernel *k);
 /* A worker died while it ran it: `what` tells where and for whom. */

@@ -15,10 +15,15 @@
 #include <uv.h>
 
 #include "base/log.h"
+#include "base/proc.h"
 #include "base/xalloc.h"
 
 #define ATTEMPTS 2    /* of a job whose helper dies */
-#define GRACE_MS 2000 /* for the helper to stop a compiler that is late */
+#define GRACE_MS 2000 /* for the helper to stop a compiler that sleeps */
+#define LOOK_MS	 500  /* between two looks at what the helper does */
+/* Of all that a job runs: each process has its own limit, NVRTC runs in the helper. */
+#define CPU_NS	 (3 * COMPILE_CPU_SECONDS * 1000000000ll)
+#define NVRTC_NS (COMPILE_CPU_SECONDS * 1000000000ll)
 
 extern char **environ;
 
@@ -28,6 +33,7 @@ struct job {
 	int source;
 	uint64_t bytes;
 	unsigned arch, attempts;
+	bool urgent;
 	helper_done_fn *done;
 	void *data;
 };
@@ -43,7 +49,8 @@ struct helper {
 	uint64_t tickets, deaths;
 	uv_poll_t *poll; /* of sock; its memory outlives it until closed */
 	uv_timer_t timer;
-	uv_idle_t kick; /* failures are reported from the loop, not from submit */
+	struct proc_watch watch; /* since the job was handed over */
+	uv_idle_t kick;		 /* failures are reported from the loop, not from submit */
 	unsigned closing;
 };
 
@@ -142,11 +149,18 @@ static void on_reply(uv_poll_t *poll, int status, int events)
 		start_next(h);
 }
 
-static void on_deadline(uv_timer_t *timer)
+static void on_look(uv_timer_t *timer)
 {
 	struct helper *h = timer->data;
+	int64_t sleep_ns = ((int64_t)h->request.timeout_ms + GRACE_MS) * 1000000;
 
-	died(h, E_TIMEOUT, "a compilation passed its deadline; the helper was killed");
+	proc_watch_tick(&h->watch, h->pid, (int64_t)uv_hrtime(), 2 * LOOK_MS * 1000000);
+	if (h->watch.asleep_ns >= sleep_ns)
+		died(h, E_TIMEOUT, "a compilation did nothing for too long; the helper was killed");
+	else if (h->watch.used_ns >= (h->request.arch ? NVRTC_NS : CPU_NS))
+		died(h, E_TIMEOUT,
+		     "a compilation took too much of the processor; the helper was "
+		     "killed");
 }
 
 static enum status spawn(struct helper *h, struct err *err)
@@ -204,13 +218,15 @@ static enum status hand_over(struct helper *h, struct err *err)
 	h->request.ticket = j->ticket = ++h->tickets;
 	h->request.source_bytes = j->bytes;
 	h->request.arch = j->arch;
+	h->request.urgent = j->urgent;
 	if (compile_wire_send(h->sock, &h->request, sizeof h->request, j->source)) {
 		stop_process(h);
 		h->deaths++;
 		return err_set(err, E_SYSTEM, "the compile helper died");
 	}
 	h->busy = true;
-	uv_timer_start(&h->timer, on_deadline, h->request.timeout_ms + GRACE_MS, 0);
+	h->watch = (struct proc_watch){0};
+	uv_timer_start(&h->timer, on_look, LOOK_MS, LOOK_MS);
 	return OK;
 }
 
@@ -281,8 +297,8 @@ void helper_destroy(struct helper *h)
 	uv_close((uv_handle_t *)&h->kick, on_closed);
 }
 
-enum status helper_submit(struct helper *h, const char *source, unsigned arch, helper_done_fn *done,
-			  void *data, struct err *err)
+enum status helper_submit(struct helper *h, const char *source, unsigned arch, bool urgent,
+			  helper_done_fn *done, void *data, struct err *err)
 {
 	size_t n = strlen(source);
 	struct job *j = NULL;
@@ -299,6 +315,7 @@ enum status helper_submit(struct helper *h, const char *source, unsigned arch, h
 	j->source = fd;
 	j->bytes = n;
 	j->arch = arch;
+	j->urgent = urgent;
 	j->done = done;
 	j->data = data;
 	*h->last = j;

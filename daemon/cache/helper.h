@@ -2,8 +2,8 @@
 /* cache/helper.h - the compile helper process, seen from the loop.
  *
  * Loop thread only.  Started when the first job comes, restarted after a death.
- * Jobs run one at a time, in order.  A job whose helper dies is tried once more;
- * one that passes its deadline has its helper killed. */
+ * Jobs run one at a time, in order.  A job whose helper dies is tried once more; one whose
+ * helper does nothing for too long, or computes for too long, has it killed. */
 #ifndef BRAZE_HELPER_H
 #define BRAZE_HELPER_H
 
@@ -16,7 +16,7 @@ struct helper_config {
 	const char *self;     /* executable to start as `SELF --compile-helper 3` */
 	const char *compiler; /* absolute path, or of NVRTC */
 	enum isa_level isa;   /* of objects for this processor */
-	uint32_t timeout_ms;  /* of one compilation; 0: COMPILE_TIMEOUT_MS */
+	uint32_t timeout_ms;  /* that a compilation may sleep; 0: COMPILE_TIMEOUT_MS */
 };
 
 /* The end of a job.  status OK: fd (now the callee's) is the object.  E_COMPILE:
@@ -35,10 +35,10 @@ enum status helper_create(struct helper **out, struct uv_loop_s *loop,
 /* Ends the process; jobs not done are forgotten without a call.  Memory is freed
  * when the loop has run its close callbacks. */
 void helper_destroy(struct helper *h);
-/* Compile this text for `arch` (struct compile_request); done is called later, from
- * the loop. */
-enum status helper_submit(struct helper *h, const char *source, unsigned arch, helper_done_fn *done,
-			  void *data, struct err *err) MUST_USE;
+/* Compile this text for `arch` (struct compile_request), urgently where somebody waits;
+ * done is called later, from the loop. */
+enum status helper_submit(struct helper *h, const char *source, unsigned arch, bool urgent,
+			  helper_done_fn *done, void *data, struct err *err) MUST_USE;
 uint64_t helper_deaths(const struct helper *h);
 /* Descriptors that it holds: the process' socket and the sources of jobs. */
 uint64_t helper_fds(const struct helper *h);

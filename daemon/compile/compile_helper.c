@@ -26,7 +26,7 @@
 #include "base/xalloc.h"
 
 #define FOLDER_PREFIX "braze-cc-"
-#define HELPER_NICE   10
+#define HELPER_NICE   10 /* of NVRTC, which runs in this process; C compilers have their own */
 
 static void remove_folder(int parent, const char *name)
 {
@@ -123,6 +123,7 @@ static void serve(struct compile_reply *r, int *code, const struct compile_reque
 				  .folder = folder,
 				  .isa = (enum isa_level)q->isa,
 				  .timeout_ms = q->timeout_ms,
+				  .urgent = q->urgent,
 				  .watch = sock};
 	struct compile_nvrtc cuda = {.library = q->compiler, .arch = q->arch};
 	uint64_t begin = now_ns();
@@ -134,7 +135,7 @@ static void serve(struct compile_reply *r, int *code, const struct compile_reque
 	r->status = check_request(q, source, &err);
 	if (!r->status && !q->arch)
 		r->status = compile_run(code, &r->code_bytes, &job, source, r->log, &err);
-	else if (!r->status)
+	else if (!r->status && setpriority(PRIO_PROCESS, 0, HELPER_NICE) == 0)
 		r->status = compile_nvrtc_run(code, &r->code_bytes, &cuda, source, r->log, &err);
 	r->registers = cuda.registers;
 	r->spill_bytes = cuda.spill_bytes;
@@ -172,7 +173,6 @@ int compile_helper_main(int fd)
 	signal(SIGINT, SIG_IGN);
 	fcntl(fd, F_SETFD, FD_CLOEXEC);
 	be_the_first_victim();
-	setpriority(PRIO_PROCESS, 0, HELPER_NICE); /* nobody waits for it */
 	folder = make_folder(&lock, &err);
 	if (!folder) {
 		log_error("compile", "%s", err.text);

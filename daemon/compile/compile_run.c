@@ -4,7 +4,8 @@
  * In:  source in a memfd, compiler, instruction set, a private folder.  Out: the
  * object in a sealed memfd, or the compiler's words.  The compiler reads the
  * text from standard input, runs in a process group of its own under limits of
- * CPU time, memory and wall clock, and leaves no file behind. */
+ * CPU time and memory, is ended when it does nothing for too long, and leaves no file
+ * behind.  How long it waits for a core is no concern: the machine may be loaded. */
 #define _GNU_SOURCE
 #include "compile.h"
 
@@ -22,9 +23,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/proc.h"
 #include "base/xalloc.h"
 
 #define MAX_ARGS 40
+#define LOOK_MS	 100 /* between two looks at what the compiler does */
 
 struct step {
 	char *argv[MAX_ARGS];
@@ -132,13 +135,13 @@ static void environment_free(char **env)
 	free(env);
 }
 
-static enum status spawn(pid_t *pid, const struct step *s, const char *folder, int in, int out,
-			 struct err *err)
+static enum status spawn(pid_t *pid, const struct step *s, const struct compile_job *job, int in,
+			 int out, struct err *err)
 {
 	const struct rlimit cpu = {COMPILE_CPU_SECONDS, COMPILE_CPU_SECONDS + 1};
 	const struct rlimit memory = {COMPILE_MEMORY_BYTES, COMPILE_MEMORY_BYTES};
 	const struct rlimit core = {0, 0};
-	char **env = environment(folder);
+	char **env = environment(job->folder);
 	posix_spawn_file_actions_t fa;
 	posix_spawnattr_t attr;
 	sigset_t none;
@@ -163,6 +166,8 @@ static enum status spawn(pid_t *pid, const struct step *s, const char *folder, i
 	prlimit(*pid, RLIMIT_CPU, &cpu, NULL);
 	prlimit(*pid, RLIMIT_AS, &memory, NULL);
 	prlimit(*pid, RLIMIT_CORE, &core, NULL);
+	if (!job->urgent)
+		setpriority(PRIO_PGRP, (id_t)*pid, COMPILE_NICE);
 	return OK;
 }
 
@@ -182,24 +187,27 @@ static ssize_t take_output(int fd, char log[COMPILE_LOG_BYTES])
 	return r;
 }
 
-/* Wait for the child within the deadline.  It is dead and reaped on return. */
+/* Wait for the child as long as it does something.  It is dead and reaped on return. */
 static enum status wait_child(int *wstatus, pid_t pid, int out, const struct compile_job *job,
-			      int64_t deadline, char log[COMPILE_LOG_BYTES], struct err *err)
+			      char log[COMPILE_LOG_BYTES], struct err *err)
 {
+	struct proc_watch w = {0};
 	enum status st = OK;
 	bool open = true;
 	pid_t r = 0;
 
 	for (;;) {
 		struct pollfd p[2] = {{open ? out : -1, POLLIN, 0}, {job->watch, POLLRDHUP, 0}};
-		int64_t left = deadline - now_ms();
+		int64_t now = now_ms();
 
-		if (left <= 0) {
-			st = err_set(err, E_TIMEOUT, "%s took longer than %u ms", job->compiler,
+		if (now * 1000000 - w.ticked_ns >= LOOK_MS * 1000000)
+			proc_watch_tick(&w, pid, now * 1000000, 2 * LOOK_MS * 1000000);
+		if (w.asleep_ns >= job->timeout_ms * 1000000ll) {
+			st = err_set(err, E_TIMEOUT, "%s did nothing for %u ms", job->compiler,
 				     job->timeout_ms);
 			break;
 		}
-		if (poll(p, 2, open ? (int)left : 1) < 0 && errno != EINTR) {
+		if (poll(p, 2, open ? LOOK_MS : 1) < 0 && errno != EINTR) {
 			st = err_set(err, E_SYSTEM, "poll: %s", strerror(errno));
 			break;
 		}
@@ -223,7 +231,7 @@ static enum status wait_child(int *wstatus, pid_t pid, int out, const struct com
 }
 
 static enum status run_step(const struct step *s, const struct compile_job *job, int in,
-			    int64_t deadline, char log[COMPILE_LOG_BYTES], struct err *err)
+			    char log[COMPILE_LOG_BYTES], struct err *err)
 {
 	int pipefd[2] = {-1, -1}, wstatus = 0;
 	enum status st = OK;
@@ -231,11 +239,11 @@ static enum status run_step(const struct step *s, const struct compile_job *job,
 
 	if (pipe2(pipefd, O_CLOEXEC))
 		return err_set(err, E_SYSTEM, "pipe2: %s", strerror(errno));
-	st = spawn(&pid, s, job->folder, in, pipefd[1], err);
+	st = spawn(&pid, s, job, in, pipefd[1], err);
 	close(pipefd[1]);
 	if (st)
 		goto out;
-	st = wait_child(&wstatus, pid, pipefd[0], job, deadline, log, err);
+	st = wait_child(&wstatus, pid, pipefd[0], job, log, err);
 	if (st)
 		goto out;
 	if (WIFSIGNALED(wstatus))
@@ -291,7 +299,6 @@ out:
 enum status compile_run(int *out, uint64_t *bytes, const struct compile_job *job, int source,
 			char log[COMPILE_LOG_BYTES], struct err *err)
 {
-	int64_t deadline = now_ms() + job->timeout_ms;
 	char *object = xasprintf("%s/k.o", job->folder);
 	char *shared = xasprintf("%s/k.so", job->folder);
 	struct step cc = {{NULL}, 0}, ld = {{NULL}, 0};
@@ -303,9 +310,9 @@ enum status compile_run(int *out, uint64_t *bytes, const struct compile_job *job
 	lseek(source, 0, SEEK_SET);
 	compile_args(&cc, job, object);
 	link_args(&ld, job, object, shared);
-	st = run_step(&cc, job, source, deadline, log, err);
+	st = run_step(&cc, job, source, log, err);
 	if (!st)
-		st = run_step(&ld, job, null, deadline, log, err);
+		st = run_step(&ld, job, null, log, err);
 	if (!st)
 		st = load_object(out, bytes, shared, err);
 	unlink(object);

@@ -5,6 +5,7 @@
  * Out: the objects that ctl.h describes. */
 #include "report.h"
 
+#include <sys/socket.h>
 #include <cjson/cJSON.h>
 #include <dirent.h>
 #include <stdio.h>
@@ -36,17 +37,28 @@ void report_init(struct report *r, struct brazed *d, const struct config *config
 		snprintf(r->compiler, sizeof r->compiler, "none");
 }
 
-/* Descriptors of this process but the kernel cache's, which belong to no client:
- * kernels' code, and the compile helpers' that come and go with what they compile. */
+/* A connection of the status socket: the only streams that do not listen. */
+static bool is_status_connection(int fd)
+{
+	int type = 0, listens = 0;
+	socklen_t n = sizeof type, m = sizeof listens;
+
+	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &n) == 0 && type == SOCK_STREAM &&
+	       getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &m) == 0 && !listens;
+}
+
+/* Descriptors of this process but those that belong to no client: the kernel cache's
+ * code, the compile helpers' that come and go with what they compile, and connections of
+ * who asks, of which the one before may not be closed yet. */
 static double open_fds(const struct cache_stats *k)
 {
 	DIR *dir = opendir("/proc/self/fd");
-	double n = -3; /* ".", ".." and the folder's own */
+	double n = -1; /* the folder's own */
 
 	if (!dir)
 		return -1;
-	while (readdir(dir))
-		n++;
+	for (struct dirent *e = NULL; (e = readdir(dir));)
+		n += e->d_name[0] != '.' && !is_status_connection(atoi(e->d_name));
 	closedir(dir);
 	return n - (double)k->codes - (double)k->helper_fds;
 }
@@ -91,6 +103,7 @@ static void put_caches(cJSON *out, const struct brazed *d, const struct cache_st
 	ctl_put(out, "kernels.disk_misses", (double)k->disk_misses);
 	ctl_put(out, "kernels.disk_writes", (double)k->disk_writes);
 	ctl_put(out, "kernels.disk_errors", (double)k->disk_errors);
+	ctl_put(out, "kernels.disk_work", (double)k->disk_work);
 	ctl_put(out, "kernels.quarantined", (double)k->quarantined);
 	ctl_put(out, "kernels.helper_deaths", (double)k->helper_deaths);
 	ctl_put(out, "compile_seconds.tier0", 0); /* interpreted from the nest as it is */

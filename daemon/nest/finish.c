@@ -160,6 +160,7 @@ static void make_step(struct finish *f, uint32_t k)
 		s->kind = STEP_KERNEL;
 		s->cost_us = whole_us(nest_bytes_us(s->nest) + nest_math(s->nest));
 		s->math_us = whole_us(nest_math(s->nest));
+		s->shape = nest_shape(s->nest);
 		for (unsigned i = 0; i < s->nest->naccess; i++)
 			s->nest->access[i].slot = f->number[s->nest->access[i].slot];
 		return;

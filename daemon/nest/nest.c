@@ -70,3 +70,42 @@ bool nest_gather_meets(const struct nest *n, unsigned i, unsigned j)
 	nest_range(&jlo, &jhi, n, j, loops);
 	return ilo < jhi && jlo < ihi;
 }
+
+/* The least k with 4^k >= n, at most `most`. */
+static unsigned fours(int64_t n, unsigned most)
+{
+	unsigned bits = n > 1 ? 64 - (unsigned)__builtin_clzll((uint64_t)n - 1) : 0;
+	unsigned k = (bits + 1) / 2;
+
+	return k < most ? k : most;
+}
+
+/* How far apart neighbours along a loop lie at most: within a cache line 0, a page 1. */
+static unsigned reach(const struct nest *n, unsigned loop)
+{
+	int64_t most = 0;
+
+	for (unsigned a = 0; a < n->naccess; a++) {
+		int64_t s = n->access[a].stride[loop];
+
+		s = s < 0 ? -(s + 1) : s;
+		most = s > most ? s : most;
+	}
+	return most <= 64 ? 0 : most <= 4096 ? 1 : 2;
+}
+
+uint16_t nest_shape(const struct nest *n)
+{
+	unsigned loops = (unsigned)n->npar + n->nred, next = loops - 1, shape = 0;
+
+	if (!loops)
+		return 0;
+	/* The loop that moves next after the vectors'. */
+	if (next > 0 && n->vec == next)
+		next--;
+	shape = fours(n->extent[n->vec], 7);
+	shape = shape << 4 | fours(nest_reduced(n), 15);
+	shape = shape << 4 | fours(nest_parallel(n), 15);
+	shape = shape << 2 | reach(n, n->vec);
+	return (uint16_t)(shape << 2 | reach(n, next));
+}

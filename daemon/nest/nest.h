@@ -98,6 +98,11 @@ void nest_range(int64_t *lo, int64_t *hi, const struct nest *n, unsigned a, unsi
 /* May accesses i and j, of one slot, one of which gathers, touch the same byte? */
 bool nest_gather_meets(const struct nest *n, unsigned i, unsigned j);
 
+/* What the time of a point depends on besides the kernel, as one number: the sizes, in
+ * steps of four, of the vectors' loop, of the reduced and of the parallel loops, and how
+ * far apart memory is read.  Runs of one kernel tell of others of the same shape only. */
+uint16_t nest_shape(const struct nest *n);
+
 /* Does *n keep every rule of this page?  E_INTERNAL with the first broken rule. */
 enum status nest_check(const struct nest *n, struct err *err) MUST_USE;
 

@@ -41,6 +41,7 @@ struct plan_step {
 	uint8_t tears;	   /* overwrites bytes of an input value: not re-runnable */
 	uint64_t cost_us;  /* predicted, for slicing and placement */
 	uint64_t math_us;  /* of it, what is arithmetic */
+	uint16_t shape;	   /* nest_shape: whose runs tell of this one's */
 	struct nest *nest; /* STEP_KERNEL: concrete extents, strides, slots */
 	/* By device.  Set on the loop thread when the plan is first bound for it. */
 	struct kernel *kernel[LIMIT_DEVICES];

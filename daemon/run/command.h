@@ -119,8 +119,9 @@ struct command_step {
 	uint16_t index; /* of the step in its plan, for the progress page */
 	uint32_t kernel;
 	uint16_t naccess, nscalar;
-	uint8_t npar, nred, ngather;
-	uint8_t pad[5];
+	uint8_t npar, nred, ngather, pad;
+	uint16_t shape; /* of the whole step, nest_shape: whose times tell of this one's */
+	uint8_t pad2[2];
 	int64_t lo, hi;	  /* parallel points; chunks when split; of a product rows of C on a
 			     GPU, else units (plan/product.h); bytes for copies */
 	int64_t plo, phi; /* split: the chunks of these points, phi 0: of all */
@@ -168,11 +169,21 @@ struct progress {
 		volatile uint64_t ticket; /* 0: idle */
 		volatile uint32_t step;	  /* or PROGRESS_SEVERAL */
 		volatile uint32_t kernel;
+		/* Of the CPU's worker, where a row is a thread: its id, 0 as long as it is
+		 * not there, and how much it has done, units of work and looks at the socket:
+		 * where that does not change, it may hang (run/watch.c). */
+		volatile uint32_t tid, turns;
 	} thread[PROGRESS_THREADS];
 	/* Of a device other than the CPU, for the status page. */
 	_Atomic uint64_t registered_bytes; /* of arenas, with its driver, or soon: raised
 					      before the run that is the reason is done */
 	_Atomic uint64_t beside_steps;	   /* launched beside others, so far */
+};
+
+/* How a GPU's worker ends itself; the page names the suspects. */
+enum {
+	WORKER_EXIT_FATAL = 3, /* the driver said that the context is lost */
+	WORKER_EXIT_HANG = 4   /* the device made no progress, and did not stop */
 };
 
 #endif

@@ -145,7 +145,7 @@ static void note_runs(struct executor *x, const struct flight *f, uint64_t busy_
 		cache_note_run(x->cache, k, f->step[i].elements, ns);
 		/* Nobody can tell copies from kernels in one measured time. */
 		if (steps_only)
-			cache_note_rate(k, f->step[i].elements, ns);
+			cache_note_rate(k, s->shape, f->step[i].elements, ns);
 	}
 }
 
@@ -200,8 +200,6 @@ static struct flight flight_land(struct executor *x, uint32_t i)
 	x->nflight--;
 	memmove(&x->flight[i], &x->flight[i + 1], (x->nflight - i) * sizeof f);
 	x->flight[x->nflight] = (struct flight){.step = f.step, .cap = f.cap};
-	if (x->nflight > 0 && !x->target)
-		x->flight[0].sent_ns = executor_clock(); /* it could not begin before */
 	x->stats.in_flight = x->nflight;
 	return f;
 }
@@ -321,7 +319,7 @@ static bool read_one(struct executor *x, char *buf, size_t size)
 	if ((size_t)n < sizeof *head) {
 		x->broken = true;
 	} else if (head->kind == DONE_PONG) {
-		x->ping_ns = 0;
+		x->pinged = false;
 	} else if (head->kind == DONE_RELEASE) {
 		release_answered(x, head);
 	} else if (head->kind == DONE_HELLO && (size_t)n == sizeof(struct command_hello)) {
@@ -396,7 +394,7 @@ enum status executor_create(struct executor **out, struct uv_loop_s *loop,
 	x->unsent_tail = &x->unsent;
 	x->packet = xmalloc(COMMAND_BYTES);
 	x->patience_ns = patience_ns(x);
-	x->watch_tick_ms = 1000;
+	watch_init(&x->watched);
 	x->restart = timer_create_for(x);
 	x->watch = timer_create_for(x);
 	x->deliver = timer_create_for(x);

@@ -7,6 +7,7 @@
  *   marshal    a job's next steps as one packet
  *   spawn      the worker's process and its socket
  *   release    memory that the worker lets go of before it is given back
+ *   watch      is the worker alive that has not answered for a while?
  *   recover    what a worker's death means for each job */
 #ifndef BRAZE_EXECUTOR_IMPL_H
 #define BRAZE_EXECUTOR_IMPL_H
@@ -15,6 +16,7 @@
 #include <uv.h>
 
 #include "executor.h"
+#include "watch.h"
 
 #define CLIENT_FLIGHTS 2     /* packets a worker holds for a client: one runs, one waits */
 #define FLIGHTS	       16    /* for all; the CPU's worker, which runs one at a time: 2 */
@@ -39,8 +41,8 @@ struct flight_step {
 struct flight {
 	struct executor_job *job;
 	uint64_t ticket;
-	int64_t sent_ns; /* when the worker could begin with it */
 	uint64_t cost_us;
+	int64_t waited_ns; /* while it was the oldest; GPUs (watch.c) */
 	uint64_t up, down; /* bytes that its copies carry to the device, from it */
 	uint32_t nstep, cap;
 	struct flight_step *step;
@@ -57,7 +59,7 @@ struct release {
 	struct release *next;
 	uint32_t region;
 	struct command_range range;
-	int64_t asked_ns;
+	int64_t waited_ns; /* while it was the oldest */
 	void (*done)(void *data);
 	void *data;
 };
@@ -98,7 +100,9 @@ struct executor {
 	int progress_fd;
 	struct progress *progress;
 	uv_poll_t *poll;
-	bool broken, hung; /* its socket failed; the watchdog killed it */
+	bool broken;	  /* its socket failed */
+	bool hung, stuck; /* the watchdog killed it: it computed, or slept, without end */
+	bool pinged;	  /* and has not answered */
 	struct unsent *unsent, **unsent_tail;
 	uint8_t *known; /* [kernel id]: KNOWN_* */
 	uint32_t known_cap;
@@ -117,9 +121,8 @@ struct executor {
 	struct ended *ended, **ended_tail, *failing;
 
 	uv_timer_t *restart, *watch, *deliver;
-	int64_t ping_ns;     /* when the unanswered ping was sent; 0: none */
-	int64_t patience_ns; /* of the watchdog, besides the prediction */
-	int64_t watch_tick_ms;
+	int64_t patience_ns; /* with a GPU's worker, besides the prediction */
+	struct watch watched;
 };
 
 int64_t executor_clock(void); /* nanoseconds */
@@ -198,9 +201,7 @@ void release_all(struct executor *x); /* the worker has ended */
 
 /* recover.c */
 void recover_death(struct executor *x); /* its socket is broken */
-void recover_watch(struct executor *x); /* start or stop the watchdog */
 void recover_restart(uv_timer_t *t);
-void recover_tick(uv_timer_t *t);
 /* Note in the job that its tearing steps among these have begun. */
 void recover_mark_torn(struct executor_job *job, const struct flight *f, uint32_t last_step);
 

@@ -78,6 +78,7 @@ static size_t put_step(char *at, const struct executor *x, const struct executor
 	c.plo = slice->plo;
 	c.phi = slice->phi;
 	c.kernel = k ? k->id : 0;
+	c.shape = s->shape;
 	if (s->kind == STEP_KERNEL) {
 		c.naccess = s->nest->naccess;
 		c.nscalar = s->nest->nscalar;
@@ -225,6 +226,7 @@ size_t marshal_packet(struct executor *x, struct executor_job *job, struct fligh
 	f->nstep = 0;
 	f->cost_us = 0;
 	f->up = f->down = 0;
+	f->waited_ns = 0;
 	used += put_copies(job, f, job->nbefore, x->packet + used, limit - used, &run.nstep);
 	f->cost_us = 0; /* the device's own work is what is cut and shared out */
 	while (job->copied >= job->nbefore && job->step < job->plan->nstep && used <= limit) {

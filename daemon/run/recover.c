@@ -22,9 +22,8 @@
 #include "base/log.h"
 #include "executor_impl.h"
 
-#define COLLECT_MS	 1 /* between two looks at a worker that is ending */
-#define RELEASE_PATIENCE 3 /* times the watchdog's, for an answer to CMD_RELEASE */
-#define HOPELESS	 8 /* deaths with no run completed, after which queued jobs fail */
+#define COLLECT_MS 1 /* between two looks at a worker that is ending */
+#define HOPELESS   8 /* deaths with no run completed, after which queued jobs fail */
 
 void recover_mark_torn(struct executor_job *job, const struct flight *f, uint32_t last_step)
 {
@@ -49,10 +48,19 @@ static bool is_fault(int status)
 	       signo == SIGABRT || signo == SIGSYS;
 }
 
+/* A GPU's worker ends itself when its device makes no progress.  Others may have the
+ * device, so what ran is not to blame as long as the driver names no error. */
+static bool is_hang(const struct executor *x, int status)
+{
+	return x->target && WIFEXITED(status) && WEXITSTATUS(status) == WORKER_EXIT_HANG;
+}
+
 static void describe(char *out, size_t n, const struct executor *x, int status)
 {
 	if (x->hung)
-		snprintf(out, n, "did not come back in time and was killed");
+		snprintf(out, n, "computed without any progress and was killed");
+	else if (x->stuck)
+		snprintf(out, n, "did not come back and was killed");
 	else if (WIFSIGNALED(status))
 		snprintf(out, n, "died of signal %d (%s)", WTERMSIG(status),
 			 strsignal(WTERMSIG(status)));
@@ -115,7 +123,8 @@ static bool trial_blamed(struct executor *x)
 /* Packets that had begun: note what each tore, and who is to blame. */
 static void judge(struct executor *x, int status)
 {
-	bool fault = x->hung || is_fault(status), trial = fault && trial_blamed(x);
+	bool hang = is_hang(x, status), fault = x->hung || (is_fault(status) && !hang);
+	bool trial = (fault || hang || x->stuck) && trial_blamed(x);
 	struct flight *last = NULL;
 	uint32_t begun = 0;
 
@@ -279,7 +288,7 @@ void recover_death(struct executor *x)
 			x->deaths_in_row);
 		fail_all(x, &err);
 	}
-	recover_watch(x);
+	watch_update(x);
 }
 
 void recover_restart(uv_timer_t *t)
@@ -297,46 +306,4 @@ void recover_restart(uv_timer_t *t)
 		fail_all(x, &err);
 	}
 	uv_timer_start(x->restart, recover_restart, backoff_ms(x->deaths_in_row), 0);
-}
-
-void recover_watch(struct executor *x)
-{
-	bool wanted = (x->nflight > 0 || x->release) && x->pid >= 0;
-
-	if (wanted && !uv_is_active((uv_handle_t *)x->watch))
-		uv_timer_start(x->watch, recover_tick, (uint64_t)x->watch_tick_ms,
-			       (uint64_t)x->watch_tick_ms);
-	else if (!wanted)
-		uv_timer_stop(x->watch);
-}
-
-/* Has the worker kept the broker waiting beyond all measure? */
-static bool overdue(const struct executor *x, int64_t now)
-{
-	int64_t predicted_ns = (int64_t)x->flight[0].cost_us * 1000;
-
-	if (x->nflight && now - x->flight[0].sent_ns > x->patience_ns + 20 * predicted_ns)
-		return true;
-	/* It may wait for copies that are under way. */
-	if (x->release && now - x->release->asked_ns > RELEASE_PATIENCE * x->patience_ns)
-		return true;
-	return x->ping_ns && now - x->ping_ns > x->patience_ns;
-}
-
-void recover_tick(uv_timer_t *t)
-{
-	struct executor *x = t->data;
-	int64_t now = executor_clock();
-
-	if (x->pid < 0 || (x->nflight == 0 && !x->release))
-		return;
-	if (overdue(x, now)) {
-		x->hung = true;
-		kill(x->pid, SIGKILL); /* on_socket sees the end */
-		return;
-	}
-	if (!x->ping_ns) {
-		x->ping_ns = now;
-		spawn_send_simple(x, CMD_PING, 0, (uint64_t)now, 0, -1);
-	}
 }

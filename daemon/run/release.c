@@ -4,7 +4,7 @@
  *
  * An answer comes for every question, at the latest from the worker's end: a process
  * that is over holds nothing.  One that lives and does not answer is ended by the
- * watchdog (recover.c). */
+ * watchdog (watch.c). */
 #include <stdlib.h>
 
 #include "base/xalloc.h"
@@ -26,16 +26,12 @@ bool release_ask(struct executor *x, uint32_t region, const struct command_range
 	if (!may_hold(x))
 		return false;
 	e = xcalloc(1, sizeof *e);
-	*e = (struct release){.region = region,
-			      .range = *r,
-			      .asked_ns = executor_clock(),
-			      .done = done,
-			      .data = data};
+	*e = (struct release){.region = region, .range = *r, .done = done, .data = data};
 	while (*at)
 		at = &(*at)->next;
 	*at = e;
 	spawn_send_simple(x, CMD_RELEASE, region, r->offset, r->bytes, -1);
-	recover_watch(x);
+	watch_update(x);
 	return true;
 }
 

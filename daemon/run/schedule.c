@@ -174,7 +174,6 @@ static void send_one(struct executor *x, struct executor_job *job, struct queue 
 	q->deficit -= (int64_t)f->cost_us + 1;
 	if (marshal_all_sent(job))
 		schedule_remove(x, job);
-	f->sent_ns = executor_clock();
 	job->in_flight++;
 	x->nflight++;
 	x->stats.slices++;
@@ -205,5 +204,5 @@ void schedule_send(struct executor *x)
 		executor_end_later(x, job, &err);
 	}
 	x->stats.in_flight = x->nflight;
-	recover_watch(x);
+	watch_update(x);
 }

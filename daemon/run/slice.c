@@ -40,24 +40,27 @@ uint64_t slice_elements(const struct plan_step *s)
 	return n;
 }
 
-static bool rate_known(const struct kernel *k)
+/* What runs of this shape took; NULL: nothing that tells. */
+static const struct kernel_rate *rate_of(const struct executor *x, const struct plan_step *s)
 {
-	return k && k->now_runs && k->now_elements / k->now_runs >= TELLING_RUN;
+	const struct kernel *k = step_kernel(x, s);
+	const struct kernel_rate *r = k ? cache_rate(k, s->shape) : NULL;
+
+	return r && r->elements / r->runs >= TELLING_RUN ? r : NULL;
 }
 
 bool slice_known(const struct executor *x, const struct plan_step *s)
 {
-	return rate_known(step_kernel(x, s));
+	return rate_of(x, s) != NULL;
 }
 
 uint64_t slice_cost(const struct executor *x, const struct plan_step *s)
 {
-	const struct kernel *k = step_kernel(x, s);
+	const struct kernel_rate *r = rate_of(x, s);
 
-	if (!rate_known(k))
+	if (!r)
 		return x->target ? s->cost_us / DEVICE_GAIN : s->cost_us;
-	return (uint64_t)((double)slice_elements(s) * (double)k->now_ns / (double)k->now_elements /
-			  1000.0);
+	return (uint64_t)((double)slice_elements(s) * (double)r->ns / (double)r->elements / 1000.0);
 }
 
 void slice_note(struct executor_job *job, const struct flight *f, uint64_t busy_ns)

@@ -129,8 +129,8 @@ enum status spawn_worker(struct executor *x, struct err *err)
 	x->stats.pid = pid;
 	x->fd = pair[0];
 	pair[0] = -1;
-	x->broken = x->hung = false;
-	x->ping_ns = 0;
+	x->broken = x->hung = x->stuck = x->pinged = false;
+	watch_forget(x);
 	if (x->known_cap)
 		memset(x->known, 0, x->known_cap);
 	x->poll = xcalloc(1, sizeof *x->poll);

@@ -17,8 +17,6 @@
 #include "cuda_error.h"
 #include "cuda_worker.h"
 
-enum { EXIT_FATAL = 3, EXIT_HANG = 4 };
-
 /* The device writes the mark at any time. */
 static uint32_t mark_of(const struct cuda_lane *l)
 {
@@ -116,7 +114,7 @@ static void stop(struct cuda_lane *l, int64_t now)
 	log_error("cuda_watch", "client %llu: its run does not stop; the worker ends",
 		  (unsigned long long)l->client);
 	show_last(c);
-	_exit(EXIT_HANG);
+	_exit(WORKER_EXIT_HANG);
 }
 
 /* A trial that does not end holds up clients: like a run, it is stopped, then the
@@ -138,7 +136,7 @@ static bool trial_hangs(struct cuda *c, int64_t now)
 	log_error("cuda_watch", "a trial of kernel %u does not stop; the worker ends",
 		  c->page->trial);
 	show_last(c);
-	_exit(EXIT_HANG);
+	_exit(WORKER_EXIT_HANG);
 }
 
 static bool under_way(struct cuda *c)
@@ -186,5 +184,5 @@ _Noreturn void cuda_watch_fatal(struct cuda *c, CUresult rc, const char *what)
 		pause();
 	log_error("cuda_watch", "%s: %s", what, cuda_error_text(text, sizeof text, &c->api, rc));
 	show_last(c);
-	_exit(EXIT_FATAL);
+	_exit(WORKER_EXIT_FATAL);
 }

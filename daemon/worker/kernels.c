@@ -57,6 +57,30 @@ static double guess_point_ns(const struct nest *n)
 	return ns;
 }
 
+double kernels_pace(const struct kernel_entry *e, uint16_t shape)
+{
+	for (uint32_t i = 0; i < e->npace; i++)
+		if (e->pace[i].shape == shape)
+			return e->pace[i].point_ns;
+	return e->guess_ns;
+}
+
+void kernels_learn(struct kernel_entry *e, uint16_t shape, double point_ns)
+{
+	struct kernel_pace p = {.shape = shape, .point_ns = kernels_pace(e, shape)};
+	uint32_t at = 0;
+
+	while (at < e->npace && e->pace[at].shape != shape)
+		at++;
+	if (at == KERNEL_PACES)
+		at--; /* the one that was longest not run */
+	else if (at == e->npace)
+		e->npace++;
+	memmove(&e->pace[1], &e->pace[0], at * sizeof p);
+	p.point_ns += 0.25 * (point_ns - p.point_ns);
+	e->pace[0] = p;
+}
+
 enum status kernels_spec(struct nest **out, uint32_t id, const void *nest, size_t bytes,
 			 struct err *err)
 {
@@ -96,7 +120,7 @@ enum status kernels_add(struct kernels *k, uint32_t id, const void *nest, size_t
 	e->ops = k->ops;
 	e->spec = n;
 	e->scratch = k->ops->scratch(n);
-	e->point_ns = guess_point_ns(n);
+	e->guess_ns = guess_point_ns(n);
 	for (uint32_t i = 0; i < n->ninstr; i++)
 		e->nreduce += n->instr[i].op == NI_REDUCE;
 	if (k->count == k->cap) {
@@ -130,6 +154,7 @@ enum status kernels_load(struct kernels *k, uint32_t id, int fd, struct err *err
 	if (e->code.handle)
 		k->ops->unload(&e->code);
 	e->code = code;
+	e->npace = 0; /* what was measured is of other code */
 	return OK;
 }
 

@@ -34,6 +34,13 @@ struct kernel_ops {
 	void (*unload)(struct kernel_code *code);
 };
 
+/* What a point of one shape takes a thread. */
+#define KERNEL_PACES 8
+struct kernel_pace {
+	uint16_t shape;
+	double point_ns;
+};
+
 struct kernel_entry {
 	uint32_t id;
 	const struct kernel_ops *ops;
@@ -41,7 +48,10 @@ struct kernel_entry {
 	struct kernel_code code; /* handle NULL: interpreted */
 	uint32_t nreduce;	 /* NI_REDUCE instructions */
 	size_t scratch;
-	double point_ns; /* one point on one thread: predicted, then measured */
+	double guess_ns; /* one point on one thread, by the table of operations */
+	/* Measured, of each shape (nest_shape); the one that was run last first. */
+	struct kernel_pace pace[KERNEL_PACES];
+	uint32_t npace;
 };
 
 struct kernels {
@@ -62,6 +72,10 @@ enum status kernels_add(struct kernels *k, uint32_t id, const void *nest, size_t
 enum status kernels_load(struct kernels *k, uint32_t id, int fd, struct err *err) MUST_USE;
 void kernels_drop(struct kernels *k, uint32_t id);
 struct kernel_entry *kernels_find(const struct kernels *k, uint32_t id);
+
+/* Nanoseconds of a point of this shape: measured, else guessed; and a new measurement. */
+double kernels_pace(const struct kernel_entry *e, uint16_t shape);
+void kernels_learn(struct kernel_entry *e, uint16_t shape, double point_ns);
 
 void kernels_map(const struct kernel_entry *e, const struct bz_args *a, int64_t lo, int64_t hi,
 		 void *scratch);

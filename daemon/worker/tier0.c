@@ -460,9 +460,9 @@ static int push_tile(const struct run *r, int k, int64_t n, uint64_t pushed, int
 	return sp + 1;
 }
 
-/* The n <= TILE parallel points from p on, all reduced points: results to the
- * reductions' registers from element `at` on. */
-static void reduce_tile(struct run *r, int64_t p, int64_t n, int64_t total, int64_t at)
+/* The n <= TILE parallel points from p on, reduced points [lo, total), where lo begins a
+ * chunk: results to the first rows of the accumulators. */
+static void reduce_tile(struct run *r, int64_t p, int64_t n, int64_t lo, int64_t total)
 {
 	uint64_t pushed = 0;
 	int sp = 0, next = 0;
@@ -470,7 +470,7 @@ static void reduce_tile(struct run *r, int64_t p, int64_t n, int64_t total, int6
 	for (int k = 0; k < r->lay.nreduce; k++)
 		red_of(r, k)->identity(rows_of(r, k),
 				       (int64_t)TILE * lanes_of(red_instr(r, k)->ltype));
-	for (int64_t e = 0; e < total && !bz_cancelled(r->a->cancel); e++) {
+	for (int64_t e = lo; e < total && !bz_cancelled(r->a->cancel); e++) {
 		bool full = (e + 1) % TREE_BLOCK == 0 || e + 1 == total;
 
 		hold(r, r->spec->npar, r->spec->npar + r->spec->nred, e);
@@ -500,7 +500,36 @@ static void reduce_tile(struct run *r, int64_t p, int64_t n, int64_t total, int6
 			memcpy(top, level_of(r, k, sp - 1), (size_t)(TILE * bytes));
 		for (int level = sp - 2; level >= 0; level--)
 			fn(top, level_of(r, k, level), top, top, n);
-		memcpy(value_of(r, POST, r->lay.reduce[k]) + at * bytes, top, (size_t)(n * bytes));
+	}
+}
+
+/* What reduce_tile has left, as the reductions' registers from element `at` on. */
+static void tile_results(struct run *r, int64_t n, int64_t at)
+{
+	for (int k = 0; k < r->lay.nreduce; k++) {
+		int bytes = bytes_of(red_instr(r, k)->ltype);
+
+		memcpy(value_of(r, POST, r->lay.reduce[k]) + at * bytes, rows_of(r, k),
+		       (size_t)(n * bytes));
+	}
+}
+
+/* The same as accumulators of n points, `apart` from one to the next. */
+static void tile_parts(struct run *r, int64_t n, struct bz_acc *part, int64_t apart)
+{
+	for (int k = 0; k < r->lay.nreduce; k++) {
+		const struct dtype_row *d = dtype_row(red_instr(r, k)->ltype);
+		size_t word = d->cls == CLASS_COMPLEX ? d->bytes / 2u : d->bytes;
+
+		for (int64_t i = 0; i < n; i++) {
+			struct bz_acc *acc = &part[i * apart + k];
+			const char *from = rows_of(r, k) + i * d->bytes;
+
+			*acc = (struct bz_acc){.index = 0};
+			memcpy(&acc->v[0], from, word);
+			if (d->cls == CLASS_COMPLEX)
+				memcpy(&acc->v[1], from + word, word);
+		}
 	}
 }
 
@@ -553,27 +582,54 @@ static int64_t reduced_points(const struct run *r)
 	return product(r->a->extent + r->spec->npar, r->spec->nred);
 }
 
+/* Chunks [clo, chi) of points [lo, hi). */
+struct range {
+	int64_t lo, hi, clo, chi;
+};
+
+static void reduce_parts(struct run *r, struct range at, int64_t total, struct bz_acc *part)
+{
+	int64_t chunks = (total + TREE_CHUNK - 1) / TREE_CHUNK, apart = chunks * r->lay.nreduce;
+	bool tiles = want_tiles(r, at.hi - at.lo, total);
+
+	for (int64_t p = at.lo, n = 1; p < at.hi; p += n) {
+		n = tiles ? least(TILE, at.hi - p) : 1;
+		if (!tiles)
+			hold(r, 0, r->spec->npar, p);
+		for (int64_t c = at.clo; c < at.chi && !bz_cancelled(r->a->cancel); c++) {
+			struct bz_acc *to = &part[p * apart + c * r->lay.nreduce];
+
+			if (!tiles) {
+				reduce_chunk(r, c, total, to);
+				continue;
+			}
+			reduce_tile(r, p, n, c * TREE_CHUNK, least((c + 1) * TREE_CHUNK, total));
+			tile_parts(r, n, to, apart);
+		}
+	}
+}
+
 void tier0_reduce_at(enum isa_level level, const struct nest *spec, const struct bz_args *a,
 		     int64_t lo, int64_t hi, int64_t clo, int64_t chi, struct bz_acc *part,
 		     void *scratch)
 {
-	int64_t total, chunks;
+	int64_t total;
 	struct run r;
 
 	run_init(&r, level, spec, a, scratch);
 	total = reduced_points(&r);
-	chunks = (total + TREE_CHUNK - 1) / TREE_CHUNK;
-	for (int64_t p = lo; part && p < hi; p++) {
-		hold(&r, 0, spec->npar, p);
-		for (int64_t c = clo; c < chi && !bz_cancelled(a->cancel); c++)
-			reduce_chunk(&r, c, total, &part[(p * chunks + c) * r.lay.nreduce]);
+	if (part) {
+		reduce_parts(&r, (struct range){lo, hi, clo, chi}, total, part);
+		return;
 	}
-	for (int64_t p = lo; !part && p < hi && !bz_cancelled(a->cancel); p += r.lay.block) {
+	for (int64_t p = lo; p < hi && !bz_cancelled(a->cancel); p += r.lay.block) {
 		int64_t end = least(p + r.lay.block, hi);
 
 		if (want_tiles(&r, hi - lo, total))
-			for (int64_t q = p; q < end; q += TILE)
-				reduce_tile(&r, q, least(TILE, end - q), total, q - p);
+			for (int64_t q = p; q < end; q += TILE) {
+				reduce_tile(&r, q, least(TILE, end - q), 0, total);
+				tile_results(&r, least(TILE, end - q), q - p);
+			}
 		else
 			reduce_points(&r, p, end, total);
 		post_points(&r, p, end);

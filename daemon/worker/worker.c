@@ -110,6 +110,7 @@ void worker_poll(void *worker)
 	ssize_t n = 0;
 	int fd = -1;
 
+	w->progress->thread[0].turns++;
 	if (now - w->polled_ns < POLL_NS || w->closed)
 		return;
 	w->polled_ns = now;
@@ -234,6 +235,7 @@ static bool serve_one(struct worker *w)
 	ssize_t n = 0;
 	int fd = -1;
 
+	w->progress->thread[0].turns++;
 	if (!p) {
 		n = packet_read(w, w->packet, &fd, 0);
 		if (n > 0)
@@ -290,6 +292,7 @@ enum status worker_serve(int fd, struct progress *progress, const struct kernel_
 
 	w->fd = fd;
 	w->progress = progress;
+	w->progress->thread[0].tid = (uint32_t)gettid();
 	w->tail = &w->head;
 	w->stream_bytes = stream_bytes();
 	w->packet = xmalloc(COMMAND_BYTES);

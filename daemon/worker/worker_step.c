@@ -4,18 +4,23 @@
  * Maps and reductions with many points are cut by points, reductions to few points
  * by chunks of the summation tree, whose accumulators are combined at the end.  How a
  * step is cut never shows in its bits. */
+#define _GNU_SOURCE /* gettid */
 #include "steps.h"
 #include "worker.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#define SERIAL_NS  50000 /* a step predicted below this is not worth waking threads */
-#define CHUNK_MIN  4096
-#define CHUNK_MAX  65536
-#define UNIT_NS	   5e6 /* a unit predicted longer than this is made smaller */
-#define PER_THREAD 8   /* units a thread should find */
+#define SERIAL_NS    50000 /* a step predicted below this is not worth waking threads */
+#define CHUNK_MIN    4096
+#define CHUNK_MAX    65536
+#define UNIT_NS	     5e6       /* a unit predicted longer than this is made smaller */
+#define PER_THREAD   8	       /* units a thread should find */
+#define TILE_UNIT_NS 2e7       /* likewise of a tile of columns, which costs by its rows */
+#define LONG_UNIT_NS 1e8       /* a point that is predicted longer is cut by chunks if it can be */
+#define PARTS_MOST   (1 << 19) /* accumulators that a slice keeps for that */
 
 /* What the pool's threads see of the step. */
 struct step {
@@ -28,6 +33,7 @@ struct step {
 	int64_t chunks;		 /* of each point */
 	int64_t each;		 /* elements of each point */
 	int64_t grain;		 /* points of a unit */
+	double point_ns;	 /* of one thread, as predicted */
 	struct bz_acc *part;	 /* accumulators of point 0, chunk 0 */
 	int64_t elements;	 /* points, reduced ones counted too */
 	int64_t timed, timed_ns; /* elements that the command thread did, and their time */
@@ -43,6 +49,8 @@ void worker_unit_begin(struct worker *w, const struct command_step *cmd, int thr
 
 	if (thread == 0)
 		return; /* the command thread's row is kept by the run */
+	if (!p->thread[thread].tid)
+		p->thread[thread].tid = (uint32_t)gettid();
 	p->thread[thread].step = cmd->index;
 	p->thread[thread].kernel = cmd->kernel;
 	p->thread[thread].ticket = w->ticket;
@@ -50,6 +58,7 @@ void worker_unit_begin(struct worker *w, const struct command_step *cmd, int thr
 
 void worker_unit_end(struct worker *w, int thread)
 {
+	w->progress->thread[thread].turns++;
 	if (thread != 0)
 		w->progress->thread[thread].ticket = 0;
 }
@@ -91,16 +100,17 @@ static void chunk_unit(void *data, int thread, int64_t unit)
 {
 	struct step *s = data;
 	int64_t chunks = s->chi - s->clo;
-	int64_t p = s->lo + unit / chunks, c = s->clo + unit % chunks;
-	int64_t begin = time_begin(thread);
+	int64_t p = s->lo + unit / chunks * s->grain, c = s->clo + unit % chunks;
+	int64_t n = s->hi - p < s->grain ? s->hi - p : s->grain;
+	int64_t rest = s->each - c * TREE_CHUNK, begin = time_begin(thread);
 
 	if (bz_cancelled(&s->w->cancel))
 		return;
 	worker_unit_begin(s->w, s->cmd, thread);
-	kernels_reduce(s->entry, &s->args, p, p + 1, c, c + 1, s->part,
+	kernels_reduce(s->entry, &s->args, p, p + n, c, c + 1, s->part,
 		       s->w->thread[thread].scratch);
 	worker_unit_end(s->w, thread);
-	time_end(s, thread, begin, TREE_CHUNK);
+	time_end(s, thread, begin, n * (rest < TREE_CHUNK ? rest : TREE_CHUNK));
 }
 
 /* Run the units on all threads, or here alone where that is quicker. */
@@ -128,32 +138,44 @@ static int64_t clamp(int64_t x, int64_t lo, int64_t hi)
 	return x < lo ? lo : x > hi ? hi : x;
 }
 
-/* Points of one unit: enough to be worth a claim, few enough that a cancel is seen
- * soon and no thread is left with a long last one. */
-static int64_t grain_points(const struct step *s)
+/* Do vectors run along points of which each is reduced through rows?  Such a step goes
+ * fast through tiles of points only, whether whole columns or chunks of them. */
+static bool by_columns(const struct step *s)
 {
-	const struct nest *n = s->entry->spec;
-	int64_t share = (s->hi - s->lo) / (PER_THREAD * pool_threads(s->w->pool));
-	double most = UNIT_NS / s->entry->point_ns;
+	return s->entry->spec->nred > 0 && s->entry->spec->vec < s->entry->spec->npar;
+}
+
+/* Points of a unit that goes through `each` reduced points of every one: enough to be
+ * worth a claim, few enough that a cancel is seen soon and no thread is left with a long
+ * last one; `share`: what a thread should find at once. */
+static int64_t grain_points(const struct step *s, int64_t share, int64_t each)
+{
+	int64_t width = s->entry->spec->width, least = KERNEL_TILE_LEAST * width;
+	int64_t tile = KERNEL_TILE_VECTORS * width;
+	double most = UNIT_NS / s->point_ns;
 	int64_t max = most < CHUNK_MAX ? (int64_t)most : CHUNK_MAX;
 	int64_t min = max < CHUNK_MIN ? max : CHUNK_MIN;
-	int64_t each = s->each > 1 ? s->each : 1;
-	int64_t tile = KERNEL_TILE_VECTORS * (int64_t)n->width;
-	int64_t least = KERNEL_TILE_LEAST * (int64_t)n->width;
 
-	if (n->nred > 0 && n->vec < n->npar)
-		return share >= tile ? tile : (share / least + 1) * least;
-	share = clamp(share, min / each, max / each);
-	return share > 1 ? share : 1;
+	each = each > 1 ? each : 1;
+	if (!by_columns(s)) {
+		share = clamp(share, min / each, max / each);
+		return share > 1 ? share : 1;
+	}
+	share = clamp((share / least + 1) * least, least, tile);
+	/* A row of a whole tile is short work: the time of a unit is that of its rows. */
+	most = TILE_UNIT_NS / s->point_ns / (double)each;
+	if (most < (double)share)
+		share = clamp((int64_t)most / width * width, width, share);
+	return share;
 }
 
 static enum status step_points(struct step *s, struct err *err)
 {
 	int64_t points = s->hi - s->lo;
-	double ns = (double)s->elements * s->entry->point_ns;
 
-	s->grain = grain_points(s);
-	return spread(s, points_unit, (points + s->grain - 1) / s->grain, ns, err);
+	s->grain = grain_points(s, points / (PER_THREAD * pool_threads(s->w->pool)), s->each);
+	return spread(s, points_unit, (points + s->grain - 1) / s->grain,
+		      (double)s->elements * s->point_ns, err);
 }
 
 struct worker_part *worker_part_find(struct worker *w, uint32_t step)
@@ -200,9 +222,14 @@ static enum status step_chunks(struct step *s, bool first, bool last, struct err
 	int64_t width = s->chunks * s->entry->nreduce;
 	int64_t count = (s->hi - s->lo) * width;
 	struct worker_part *part = worker_part_find(w, s->cmd->index);
-	double ns = (double)s->elements * s->entry->point_ns;
+	double ns = (double)s->elements * s->point_ns;
+	int64_t points = s->hi - s->lo, each = clamp(s->each, 1, TREE_CHUNK);
 	enum status st = OK;
 
+	s->grain = grain_points(
+		s, points * (s->chi - s->clo) / (PER_THREAD * pool_threads(w->pool)), each);
+	if (!by_columns(s))
+		s->grain = 1;
 	if (first && part)
 		worker_part_free(w, part);
 	if (first)
@@ -216,12 +243,26 @@ static enum status step_chunks(struct step *s, bool first, bool last, struct err
 	/* Kernels index by absolute point; the buffer begins with point lo. */
 	s->part = (struct bz_acc *)((uintptr_t)part->acc -
 				    (uintptr_t)(s->lo * width) * sizeof(struct bz_acc));
-	st = spread(s, chunk_unit, (s->hi - s->lo) * (s->chi - s->clo), ns, err);
+	st = spread(s, chunk_unit, (points + s->grain - 1) / s->grain * (s->chi - s->clo), ns, err);
 	if (st == OK && last)
 		kernels_combine(s->entry, &s->args, s->lo, s->hi, s->part, w->thread[0].scratch);
 	if (st != OK || last)
 		worker_part_free(w, part);
 	return st;
+}
+
+/* Too few units of whole points to share out, or such long ones that nobody could tell
+ * them from a hang. */
+static bool chunks_pay(const struct step *s)
+{
+	int64_t points = s->hi - s->lo, share = PER_THREAD * pool_threads(s->w->pool);
+	int64_t units =
+		by_columns(s) ? points / (KERNEL_TILE_VECTORS * s->entry->spec->width) : points;
+
+	if (s->chunks < 2 ||
+	    (double)points * (double)s->chunks * s->entry->nreduce > (double)PARTS_MOST)
+		return false;
+	return units < share || (double)s->each * s->point_ns > LONG_UNIT_NS;
 }
 
 /* Address of every access, with the proof that all its points lie in the region. */
@@ -261,7 +302,7 @@ static enum status scratch_grow(struct worker *w, size_t bytes, struct err *err)
 static void learn(struct kernel_entry *e, const struct step *s)
 {
 	if (s->timed >= 512)
-		e->point_ns += 0.25 * ((double)s->timed_ns / (double)s->timed - e->point_ns);
+		kernels_learn(e, s->cmd->shape, (double)s->timed_ns / (double)s->timed);
 }
 
 /* What a map of so many points writes; every store moves along all of its loops. */
@@ -317,13 +358,14 @@ static enum status run_kernel(struct step *s, struct kernel_entry *e, struct err
 	s->chunks = cut.chunks;
 	s->each = cut.reduced;
 	s->elements = cut.elements;
+	s->point_ns = kernels_pace(e, c->shape);
 	if (s->lo == s->hi)
 		return OK;
 	s->args.stream =
 		c->nred == 0 && result_bytes(e->spec, cut.points) > (double)s->w->stream_bytes;
 	if (c->split)
 		st = step_chunks(s, c->split & 1, c->split & 2, err);
-	else if (s->chunks > 1 && s->hi - s->lo < PER_THREAD * pool_threads(s->w->pool))
+	else if (chunks_pay(s))
 		st = step_chunks(s, true, true, err);
 	else
 		st = step_points(s, err);

@@ -59,8 +59,13 @@ class Siege:
         return not states - {"ready", "absent"} and (
             kernels["disk_writes"] >= kernels["compiles"] > 0)
 
-    def read_levels(self):
+    def _status_between_files(self):
         status = self.daemon.status()
+        return None if status["kernels"]["disk_work"] else status
+
+    def read_levels(self):
+        # A file of the cache that is being read or written is a descriptor of nobody's.
+        status = wait_until(self._status_between_files, what="the end of the disk's work")
         return {name: status[name] for name in LEVELS}
 
     def rest(self):

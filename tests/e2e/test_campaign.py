@@ -12,6 +12,7 @@ import time
 
 import pytest
 from harness import alive, children, wait_until
+from kills import BAD, run
 from siege import besieged, steady
 
 pytestmark = steady
@@ -80,3 +81,16 @@ def test_short_campaign():
 @pytest.mark.parametrize("seed", range(3))
 def test_long_campaign(seed):
     campaign(60, 1000 + seed)
+
+
+def test_short_campaign_of_kills():
+    """Every kind of process dies, the daemon last: nothing wrong, lost, blamed or left."""
+    kills, counts = run(12, 11)
+    assert kills.total() >= 12 and kills["daemon"] == 1
+    assert not any(counts[name] for name in BAD), counts
+
+
+@pytest.mark.long
+def test_long_campaign_of_kills():
+    _, counts = run(200, 12)
+    assert not any(counts[name] for name in BAD), counts

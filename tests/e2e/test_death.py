@@ -61,11 +61,9 @@ def test_worker_killed(siege):
     assert victim.stdout.readline() == "ready\n"
     wait_until(lambda: siege.daemon.status()["jobs_in_flight_count"], what="a long kernel")
     kill9(siege.daemon.worker())
-    killed = time.monotonic()
     siege.go()
     assert finish(victim) == "right\n"
     siege.check(worker_killed=True)
-    assert time.monotonic() - killed < 10
     assert siege.daemon.status()["worker_deaths_count"] == 1
 
 
@@ -91,9 +89,7 @@ def test_worker_killed_again_and_again(siege):
         worker = wait_until(siege.daemon.worker, what="a new worker")
         kill9(worker)
         wait_until(lambda: siege.daemon.worker() not in (0, worker), 5, "a new worker")
-        start = time.monotonic()
         siege.daemon.run("import braze.numpy as np; assert float(np.ones(9).sum()) == 9")
-        assert time.monotonic() - start < 5
         siege.check(worker_killed=True)
         assert siege.daemon.status()["worker_deaths_count"] == kills
 

@@ -16,13 +16,20 @@ void cache_note_run(struct cache *c, struct kernel *k, uint64_t elements, uint64
 	k->runs += busy_ns > 0;
 }
 
-void cache_note_rate(struct kernel *k, uint64_t elements, uint64_t busy_ns)
+void cache_note_rate(struct kernel *k, uint16_t shape, uint64_t elements, uint64_t busy_ns)
 {
 	if (learning) {
-		k->now_runs++;
-		k->now_elements += elements;
-		k->now_ns += busy_ns;
+		k->nrate = 1;
+		k->rate[0].shape = shape;
+		k->rate[0].runs++;
+		k->rate[0].elements += elements;
+		k->rate[0].ns += busy_ns;
 	}
+}
+
+const struct kernel_rate *cache_rate(const struct kernel *k, uint16_t shape)
+{
+	return k->nrate && k->rate[0].shape == shape ? &k->rate[0] : NULL;
 }
 
 void cache_note_loaded(struct cache *c, struct kernel *k)

@@ -193,18 +193,41 @@ Test(cache, what_is_expected_of_a_kernel_is_what_its_present_code_has_taken_late
 	struct fixture *f = start((struct cache_config){.tier = 0});
 	struct kernel *k = cache_get(f->cache, spec(1), 0, 1);
 
-	cache_note_rate(k, 1000, 9000);
-	cr_assert_eq(k->now_runs, 1);
+	cache_note_rate(k, 7, 1000, 9000);
+	cr_assert_eq(cache_rate(k, 7)->runs, 1);
 	cache_note_loaded(f->cache, k);
 	cr_assert_eq(k->tier, 1);
-	cr_assert_eq(k->now_runs, 0, "those were runs of the interpreter");
+	cr_assert_null(cache_rate(k, 7), "those were runs of the interpreter");
 	for (int i = 0; i < 100; i++)
-		cache_note_rate(k, 1000, 9000);
+		cache_note_rate(k, 7, 1000, 9000);
 	for (int i = 0; i < 100; i++)
-		cache_note_rate(k, 1000, 1000);
-	cr_assert_lt((double)k->now_ns / (double)k->now_elements, 1.1);
+		cache_note_rate(k, 7, 1000, 1000);
+	cr_assert_lt((double)cache_rate(k, 7)->ns / (double)cache_rate(k, 7)->elements, 1.1);
 	cache_note_loaded(f->cache, k);
-	cr_assert_gt(k->now_runs, 0, "the same code in another worker");
+	cr_assert_gt(cache_rate(k, 7)->runs, 0, "the same code in another worker");
+	stop(f);
+}
+
+Test(cache, runs_of_one_shape_tell_nothing_of_another)
+{
+	struct fixture *f = start((struct cache_config){.tier = 0});
+	struct kernel *k = cache_get(f->cache, spec(1), 0, 1);
+
+	cache_note_rate(k, 0, 1000, 1000);
+	cache_note_rate(k, 1, 1000, 350000);
+	cr_assert_eq(cache_rate(k, 0)->ns, 1000);
+	cr_assert_eq(cache_rate(k, 1)->ns, 350000);
+	/* Of too many shapes those that are run stay. */
+	for (uint16_t i = 2; i < 3 * KERNEL_RATES; i++) {
+		cr_assert_null(cache_rate(k, i));
+		cache_note_rate(k, 0, 1000, 1000);
+		cache_note_rate(k, i, 1000, i * 1000u);
+	}
+	cr_assert_eq(k->nrate, KERNEL_RATES);
+	cr_assert_eq(cache_rate(k, 0)->ns, cache_rate(k, 0)->elements);
+	for (uint16_t i = 2 * KERNEL_RATES + 1; i < 3 * KERNEL_RATES; i++)
+		cr_assert_eq(cache_rate(k, i)->ns, i * 1000u);
+	cr_assert_null(cache_rate(k, 1));
 	stop(f);
 }
 

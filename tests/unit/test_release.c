@@ -46,9 +46,10 @@ static void setup(void)
 			      .fd = pair[0],
 			      .progress = &page,
 			      .watch = &watch,
-			      .patience_ns = 1000000,
-			      .watch_tick_ms = 1};
+			      .patience_ns = 1000000};
 	watch.data = &x;
+	watch_init(&x.watched);
+	x.watched.tick_ms = 1;
 	x.unsent_tail = &x.unsent;
 	peer = pair[1];
 	atomic_store(&page.registered_bytes, 4096);
@@ -140,12 +141,12 @@ Test(release, a_worker_that_does_not_answer_is_ended)
 	int done = 0, status = 0;
 
 	cr_assert(ask(0, &done));
-	for (int i = 0; i < 5000 && !x.hung; i++) {
-		x.ping_ns = 0; /* pings it does answer */
+	for (int i = 0; i < 5000 && !x.stuck; i++) {
+		x.pinged = false; /* pings it does answer */
 		uv_run(&loop, UV_RUN_NOWAIT);
 		usleep(1000);
 	}
-	cr_assert(x.hung);
+	cr_assert(x.stuck);
 	cr_assert_eq(waitpid(worker, &status, 0), worker);
 	worker = 0;
 	cr_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);

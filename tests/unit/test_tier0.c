@@ -300,6 +300,66 @@ Test(tier0, columns_have_the_bits_of_rows)
 		}
 }
 
+/* Accumulators of chunks, by tiles of columns and by single points. */
+static void compare_parts(unsigned op, unsigned dtype, int64_t m, int64_t n)
+{
+	enum { CHUNKS = 3 };
+	unsigned size = dtype_row(dtype)->bytes;
+	int64_t ext[2] = {m, n}, sx[2] = {size, m * size}, so[2] = {size, 0};
+	char *x = calloc((size_t)(m * n), size), *out = calloc((size_t)m, size);
+	struct bz_acc *tiles = calloc((size_t)m * CHUNKS, sizeof *tiles);
+	struct bz_acc *points = calloc((size_t)m * CHUNKS, sizeof *points);
+	struct call *c = call_new(1, 1, ext);
+	uint64_t seed = op * 64 + dtype;
+
+	for (int64_t i = 0; i < m * n; i++)
+		for (unsigned k = 0; k < size; k += 2) /* small enough for any type */
+			x[i * size + k] = (char)(next(&seed) % 2);
+	c->nest.vec = 0;
+	access_add(c, x, dtype, false, sx);
+	access_add(c, out, dtype, true, so);
+	ins(c, NI_LOAD, dtype, dtype, 0, 0, 0);
+	ins(c, NI_REDUCE, dtype, dtype, 0, 0, (int)op);
+	c->nest.post = ins(c, NI_STORE, dtype, dtype, 1, 1, 0);
+	if (tier0_check(&c->nest, &(struct err){0}) == OK) {
+		ready(c);
+		for (int64_t k = 0; k < CHUNKS; k++)
+			tier0_reduce(&c->nest, &c->args, 0, m, k, k + 1, tiles, c->scratch);
+		for (int64_t p = 0; p < m; p++)
+			tier0_reduce(&c->nest, &c->args, p, p + 1, 0, CHUNKS, points, c->scratch);
+		cr_assert_arr_eq(tiles, points, (size_t)m * CHUNKS * sizeof *tiles, "%s of %s",
+				 op_row(op)->stem, dtype_row(dtype)->suffix);
+	}
+	call_free(c);
+	free(x), free(out), free(tiles), free(points);
+}
+
+Test(tier0, chunks_of_columns_have_the_bits_of_single_ones)
+{
+	static const unsigned op[] = {OP_SUM, OP_PROD, OP_MIN, OP_ARGMAX};
+
+	for (unsigned o = 0; o < sizeof op / sizeof op[0]; o++)
+		for (unsigned d = 0; d < DTYPE_END; d++)
+			compare_parts(op[o], d, 9, 2 * TREE_CHUNK + 33);
+	compare_parts(OP_SUM, DT_FLOAT64, 300, 2 * TREE_CHUNK + 1);
+}
+
+Test(tier0, sums_of_columns_in_chunks)
+{
+	enum { M = 10, N = 2 * TREE_CHUNK + 1030 };
+	double *x = random_f64((size_t)M * N, 5), out[M];
+	struct call *c = sum_call(x, out, M, N, true);
+	struct bz_acc part[3 * M];
+
+	for (int64_t k = 3; k-- > 0;)
+		tier0_reduce(&c->nest, &c->args, 0, M, k, k + 1, part, c->scratch);
+	tier0_finish(&c->nest, &c->args, 0, M, part, c->scratch);
+	for (int64_t p = 0; p < M; p++)
+		cr_assert(same(out[p], 2 * tree_sum(x + p, N, M)), "%ld", (long)p);
+	call_free(c);
+	free(x);
+}
+
 /* Two reduced loops are one sequence in C order, with several reductions at once. */
 Test(tier0, reduces_two_loops_with_sum_max_and_argmin)
 {

@@ -7,7 +7,6 @@ victim.py inplace  overwrites an array in a long kernel; others must survive
 """
 
 import sys
-import time
 
 import numpy
 
@@ -53,10 +52,8 @@ def check_inplace():
     else:
         assert numpy.array_equal(got[1:], long_kernel(numpy, host[1:])) and got[0] == host[0]
         say("right")
-    start = time.monotonic()
     assert numpy.array_equal(numpy.asarray(kept), host)
     assert numpy.array_equal(numpy.asarray(kept * 2.0), host * 2.0)
-    assert time.monotonic() - start < 3
     lost[:] = 5.0
     assert numpy.array_equal(numpy.asarray(lost), numpy.full(N, 5.0))
 

@@ -274,7 +274,7 @@ def array_cast(a, dtype, order="K"):
 def _min_axes(a, ndmin, order):
     if a.ndim >= ndmin:
         return a
-    if type(a) is not ndarray:
+    if type(a) is not ndarray or ndmin > 8:
         return numpy.array(a, copy=None, ndmin=ndmin)
     made = a[(None,) * (ndmin - a.ndim) + (...,)]
     return _order.copied(made, order) if order in "CF" and not _order.has(made, order) else made

@@ -202,8 +202,6 @@ def squeeze(a, axis=None):
     a = asarray(a)
     if not _native(a):
         return leave(numpy.squeeze, a, axis)
-    if not a.ndim and axis in (0, -1):  # which NumPy lets 0-d have
-        return a[...]
     if axis is None:
         gone = [k for k, n in enumerate(a.shape) if n == 1]
         if not gone:
