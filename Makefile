@@ -7,7 +7,8 @@ PRESET ?= release
 VENV   := build/venv
 PYTHON_ENV := $(CURDIR)/$(VENV)/bin/python
 
-.PHONY: all help setup build demo test test-busy test-long campaign campaign-kills bench gpu-bundle lint fmt install clean
+.PHONY: all help setup build demo test test-busy test-long test-libraries campaign campaign-kills bench
+.PHONY: gpu-bundle lint fmt install uninstall clean
 all: build
 
 help:
@@ -19,13 +20,16 @@ help:
 	@echo 'make test-busy   unit, end-to-end and Python tests beside eight busy loops'
 	@echo 'make test-long   the same, with long tests and sanitized daemons; goes on where it was stopped'
 	@echo 'make campaign    new random programs and packets: SEED=N (none: fresh) MINUTES=N (10)'
+	@echo "make test-numpy  NumPy's own tests and the Array API standard against braze.numpy"
+	@echo 'make test-libraries  pandas, SciPy and others with braze arrays'
 	@echo 'make campaign-kills  KILLS=1000 kills of processes beside busy loops, SEED=1'
 	@echo 'make bench       benchmarks against NumPy'
 	@echo 'make gpu-bundle  a tree in .gpu/ that checks and measures a machine with a GPU'
 	@echo 'make lint        budgets, names, includes, headers, formatting'
 	@echo 'make fmt         format the C sources (clang-format)'
 	@echo 'make install     install below PREFIX (default /usr/local), DESTDIR honoured'
-	@echo 'make clean       remove build/, except the Python environment'
+	@echo 'make uninstall   remove that again (the same PREFIX and DESTDIR)'
+	@echo 'make clean       remove build/, except Python environments'
 
 setup:
 	@deploy/setup.sh
@@ -52,9 +56,27 @@ campaign-kills: build
 test-long: build
 	@$(PYTHON_ENV) tests/run.py --jobs $(JOBS) --long
 
+# Other libraries with braze's arrays (docs/compatibility.md), in an environment of their own.
+test-libraries: build
+	@deploy/libraries.sh
+	@build/venv-libraries/bin/python -m pytest -q -p no:cacheprovider tests/libraries
+
 campaign: build
 	@$(PYTHON_ENV) tests/campaign.py --jobs $(JOBS) --minutes $(or $(MINUTES),10) \
 		$(if $(SEED),--seed $(SEED))
+
+.PHONY: test-numpy
+NUMPY_PYTHON := build/venv-numpy-suites/bin/python
+# Resumable: results are kept below build/numpy-suites; the last are in build/reports.
+test-numpy: build
+	@deploy/venv.sh venv-numpy-suites deploy/requirements-numpy.txt
+	@status=0; mkdir -p build/reports; \
+	$(NUMPY_PYTHON) -m pytest -q -p no:cacheprovider --junitxml=build/reports/standard.xml \
+		tests/array_api || status=1; \
+	$(NUMPY_PYTHON) tests/numpy_suites/array_api.py || status=1; \
+	$(NUMPY_PYTHON) tests/numpy_suites/run.py --jobs $(JOBS) || status=1; \
+	if grep -q '^test-libraries:' Makefile; then make test-libraries || status=1; fi; \
+	exit $$status
 
 bench: build
 	@$(PYTHON_ENV) tests/run.py --jobs 1 --bench
@@ -71,7 +93,10 @@ fmt:
 
 install:
 	@[ -f build/CMakeCache.txt ] || { echo 'install: run make first' >&2; exit 1; }
-	@cmake --install build --prefix $(PREFIX)
+	@DESTDIR='$(DESTDIR)' cmake --install build --prefix '$(PREFIX)'
+
+uninstall:
+	@DESTDIR='$(DESTDIR)' cmake -DPREFIX='$(PREFIX)' -P deploy/install/uninstall.cmake
 
 clean:
-	@[ ! -d build ] || find build -mindepth 1 -maxdepth 1 ! -name venv -exec rm -rf {} +
+	@[ ! -d build ] || find build -mindepth 1 -maxdepth 1 ! -name 'venv*' -exec rm -rf {} +

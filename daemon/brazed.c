@@ -31,7 +31,8 @@
 #include "wire/listen.h"
 
 #define PLAN_CACHE_BYTES (64ull << 20)
-#define STOP_MS		 5000	 /* running jobs may take so long to let go at the end */
+#define STOP_MS		 5000 /* running jobs may take so long to let go at the end */
+#define DRAIN_POLL_MS	 20
 #define LOOP_NICE	 (-5)	 /* where the system allows it */
 #define TURN_LONG_NS	 3000000 /* a turn that is logged, at debug level */
 #define SD_FIRST_FD	 3	 /* socket activation passes descriptors from here on */
@@ -39,11 +40,12 @@
 struct life {
 	struct brazed d;
 	struct report report;
-	const struct config *config;
+	struct config *config;
 	uv_loop_t loop;
-	uv_signal_t term, interrupt, cpu;
+	uv_signal_t term, interrupt, hangup, cpu;
 	uv_prepare_t turn;
-	uv_timer_t idle, limit;
+	uv_timer_t idle, limit, drain;
+	uint64_t drain_until; /* ms of the loop's clock */
 	struct listener *listener;
 	struct ctl *ctl;
 	uint64_t turn_ns, turn_idle_ns, turn_cpu_ns;
@@ -123,6 +125,7 @@ static void stop(struct life *l)
 	if (l->stopping)
 		return;
 	l->stopping = true;
+	uv_timer_stop(&l->drain);
 	if (l->listener)
 		listen_destroy(l->listener);
 	l->listener = NULL;
@@ -133,10 +136,75 @@ static void stop(struct life *l)
 		uv_timer_start(&l->limit, on_limit, STOP_MS, 0);
 }
 
+static void on_drain(uv_timer_t *t)
+{
+	struct life *l = t->data;
+	uint32_t busy = session_stop_idle(&l->d);
+
+	if (busy && uv_now(&l->loop) < l->drain_until)
+		return;
+	if (busy)
+		log_warn("brazed", "%u clients still wait after %llu s (drain_seconds)", busy,
+			 (unsigned long long)l->config->drain_seconds);
+	stop(l);
+}
+
+/* SIGTERM: who waits gets his answer, others are told; a second one, or SIGINT, does not
+ * wait.  A service manager's socket is left alone: who comes now is served by the next. */
 static void on_signal(uv_signal_t *s, int number)
 {
+	struct life *l = s->data;
+
 	log_info("brazed", "%s: stopping", strsignal(number));
-	stop(s->data);
+	if (number != SIGTERM || l->d.draining || !l->config->drain_seconds) {
+		stop(l);
+		return;
+	}
+	l->d.draining = true;
+	if (l->listener)
+		listen_drain(l->listener);
+	l->drain_until = uv_now(&l->loop) + l->config->drain_seconds * 1000;
+	uv_timer_start(&l->drain, on_drain, 0, DRAIN_POLL_MS);
+}
+
+/* ---- The settings again ---- */
+
+static void tell_setting(const char *name, const char *value, bool taken)
+{
+	if (taken)
+		log_info("config", "%s = %s from now on", name, value);
+	else
+		log_warn("config", "%s = %s needs a restart, the old value stays", name, value);
+}
+
+static void apply_settings(struct life *l)
+{
+	const struct config *c = l->config;
+
+	log_setup(c->log); /* checked before it was taken over */
+	l->d.quota_bytes = c->quota_bytes;
+	l->d.arena_bytes = c->arena_bytes;
+	cache_bound(l->d.cache, c->cache_memory_bytes, c->cache_disk_bytes);
+	uv_timer_stop(&l->idle);
+	if (!l->d.nsession && !l->stopping && !l->retired && l->d.became_idle)
+		l->d.became_idle(&l->d);
+}
+
+static void on_hangup(uv_signal_t *s, int number)
+{
+	struct life *l = s->data;
+	struct err err = {0};
+
+	(void)number;
+	if (!log_reopen())
+		log_error("brazed", "the log cannot be opened again: %s", strerror(errno));
+	if (config_reload(l->config, tell_setting, &err)) {
+		log_error("config", "the old settings stay: %s", err.text);
+		return;
+	}
+	/* At the old level: the new one may hide it. */
+	log_info("brazed", "read its settings again");
+	apply_settings(l);
 }
 
 /* Nobody came for a while.  The path goes first, so that a client that comes now
@@ -274,13 +342,17 @@ static void make_handles(struct life *l)
 	uv_loop_configure(&l->loop, UV_METRICS_IDLE_TIME);
 	uv_signal_init(&l->loop, &l->term);
 	uv_signal_init(&l->loop, &l->interrupt);
+	uv_signal_init(&l->loop, &l->hangup);
 	uv_signal_init(&l->loop, &l->cpu);
 	uv_prepare_init(&l->loop, &l->turn);
 	uv_timer_init(&l->loop, &l->idle);
 	uv_timer_init(&l->loop, &l->limit);
-	l->term.data = l->interrupt.data = l->cpu.data = l->turn.data = l->idle.data = l;
+	uv_timer_init(&l->loop, &l->drain);
+	l->hangup.data = l->drain.data = l->cpu.data = l;
+	l->term.data = l->interrupt.data = l->turn.data = l->idle.data = l;
 	uv_signal_start(&l->term, on_signal, SIGTERM);
 	uv_signal_start(&l->interrupt, on_signal, SIGINT);
+	uv_signal_start(&l->hangup, on_hangup, SIGHUP);
 	uv_signal_start(&l->cpu, on_signal, SIGXCPU); /* the limit's last warning */
 	uv_prepare_start(&l->turn, on_turn);
 }
@@ -303,6 +375,8 @@ static void take_down(struct life *l)
 	decode_destroy(d->decoder);
 	uv_close((uv_handle_t *)&l->term, NULL);
 	uv_close((uv_handle_t *)&l->interrupt, NULL);
+	uv_close((uv_handle_t *)&l->hangup, NULL);
+	uv_close((uv_handle_t *)&l->drain, NULL);
 	uv_close((uv_handle_t *)&l->cpu, NULL);
 	uv_close((uv_handle_t *)&l->turn, NULL);
 	uv_close((uv_handle_t *)&l->idle, NULL);
@@ -312,10 +386,20 @@ static void take_down(struct life *l)
 		log_error("brazed", "handles were left open");
 }
 
-enum status brazed_run(const struct config *config, void (*ready)(void), struct err *err)
+/* A log that is appended to is read days later; its lines have the time only. */
+static const char *today(char date[16])
+{
+	time_t now = time(NULL);
+	struct tm tm;
+
+	strftime(date, 16, "%Y-%m-%d", gmtime_r(&now, &tm));
+	return date;
+}
+
+enum status brazed_run(struct config *config, void (*ready)(void), struct err *err)
 {
 	struct life *l = xcalloc(1, sizeof *l);
-	char self[4096];
+	char self[4096], date[16];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
 	enum status st = OK;
 
@@ -346,8 +430,9 @@ enum status brazed_run(const struct config *config, void (*ready)(void), struct 
 	if (!st && config->private_fd >= 0)
 		st = serve_private(l, err);
 	if (!st) {
-		log_info("brazed", "version %s serves %s", BRAZE_DAEMON_VERSION,
-			 *config->socket ? config->socket : "one connection");
+		log_info("brazed", "version %s serves %s (pid %d, %s UTC)", BRAZE_DAEMON_VERSION,
+			 *config->socket ? config->socket : "one connection", (int)getpid(),
+			 today(date));
 		ready();
 		/* It wakes for microseconds; the children go back to 0 and below. */
 		if (setpriority(PRIO_PROCESS, 0, LOOP_NICE))

@@ -36,6 +36,8 @@ struct uv_loop_s;
 
 #define HELLO_UNFUSED 2u /* in a hello's flags: one kernel for each operation */
 
+#define SESSION_WHERE 96
+
 /* Figures a client's operator sees. */
 struct session_stats {
 	uint64_t demands, plan_hits, plan_misses, busy_ns, queue_wait_ns, steps, refusals;
@@ -49,7 +51,8 @@ struct session {
 	uint32_t pid, uid, flags; /* flags: of the hello */
 	uint64_t seq;		  /* last request */
 	char name[64];
-	struct conn *conn; /* NULL once the connection is over */
+	char where[SESSION_WHERE]; /* in its program: what it asked for last */
+	struct conn *conn;	   /* NULL once the connection is over */
 	struct arena *arena;
 	uint32_t region; /* the arena, for the worker */
 	struct trace trace;
@@ -62,7 +65,7 @@ struct session {
 	uint8_t device; /* that it asked for, from 1 on; 0: none */
 	bool chore;	/* in brazed.chores */
 	struct session *next_chore;
-	bool welcomed, cutting, cut_failed, paused, pumping, dispatching;
+	bool welcomed, cutting, cut_failed, full, paused, pumping, dispatching;
 	struct session_stats stats;
 };
 
@@ -80,6 +83,7 @@ struct brazed {
 	uint32_t ndevice;
 	uint8_t preferred; /* device for clients that ask for none, from 1 on; 0: by cost */
 	bool crowded;	   /* a job waits for room in a device's memory */
+	bool draining;	   /* about to end: new clients are told so */
 	struct decoder *decoder;
 	struct session *sessions;
 	struct session *chores; /* with work for later turns, oldest first */
@@ -96,7 +100,7 @@ struct brazed {
 
 /* Serve until a signal, or until nobody is left to serve; `ready` is called once
  * clients can connect.  Call from main, once. */
-enum status brazed_run(const struct config *config, void (*ready)(void), struct err *err);
+enum status brazed_run(struct config *config, void (*ready)(void), struct err *err);
 
 /* ---- session.c: who is connected ---- */
 
@@ -107,6 +111,8 @@ void session_finish_all(struct brazed *d);
 void session_accept(struct brazed *d, int fd, uint32_t uid, uint32_t pid);
 /* Close every connection; sessions end as their jobs do. */
 void session_stop_all(struct brazed *d);
+/* Close those for which nothing is asked and nothing runs; how many are left. */
+uint32_t session_stop_idle(struct brazed *d);
 /* Tell the client why and close. */
 void session_refuse(struct session *s, const struct err *err);
 enum status session_welcome(struct session *s, const struct decode_hello *hello,

@@ -99,7 +99,7 @@ static bool is_double(unsigned dtype)
 static void step_facts(struct place_facts *f, const struct plan_step *st, const struct device *dev,
 		       const struct place_device *d)
 {
-	struct place_step s = {.launches = 1, .math_us = st->math_us};
+	struct place_step s = {.launches = 1, .math_us = (double)st->math_us};
 	uint32_t launches = 1;
 
 	f->cpu_us += (double)executor_step_cost(dev->brazed->device[0].executor, st);
@@ -155,6 +155,8 @@ static struct kernel *kernel_of(struct plan_step *st, const struct device *dev, 
 	} else if (!*k) {
 		compilepart_spec(&spec, st->nest);
 		*k = cache_get(cache, &spec, dev->arch, session);
+		if (!*(*k)->origin && st->kernel[0])
+			memcpy((*k)->origin, st->kernel[0]->origin, sizeof(*k)->origin);
 	}
 	return *k;
 }

@@ -15,19 +15,23 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/xalloc.h"
 
 #define SYSTEM_CONF "/etc/braze/brazed.conf"
 #define LINE_BYTES  4096
 
 enum type { TEXT, BYTES, COUNT, TIER };
+enum when { LIVE, RESTART };
 
 static const struct row {
 	const char *name, *value, *help;
 	size_t offset;
 	enum type type;
+	enum when when;
 } rows[CONFIG_COUNT] = {
-#define SETTING(name, type, value, help) {#name, value, help, offsetof(struct config, name), type},
+#define SETTING(name, type, value, when, help)                                                     \
+	{#name, value, help, offsetof(struct config, name), type, when},
 #include "config.def"
 #undef SETTING
 };
@@ -325,6 +329,23 @@ static char *default_socket(const struct config *c)
 			 BRAZE_PROTO_MAJOR);
 }
 
+/* Of the tree that the program was installed in; /etc where that has none. */
+static char *system_file(void)
+{
+	char exe[LINE_BYTES];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	char *slash = NULL, *path = NULL;
+
+	exe[n > 0 ? n : 0] = 0;
+	for (int i = 0; i < 2 && (slash = strrchr(exe, '/')); i++)
+		*slash = 0;
+	path = xasprintf("%s/etc/braze/brazed.conf", exe);
+	if (*exe && strcmp(exe, "/usr") && !access(path, F_OK))
+		return path;
+	free(path);
+	return xstrdup(SYSTEM_CONF);
+}
+
 static void replace(char **text, char *with)
 {
 	free(*text);
@@ -402,31 +423,47 @@ static enum status check_device(const struct config *c, struct err *err)
 		       c->origin[CONFIG_device], c->device);
 }
 
-enum status config_load(struct config *c, int argc, char **argv, struct err *err)
+/* The file that -f names, else the one of this kind of daemon. */
+static enum status load_files(struct config *c, const char *file, const char *again,
+			      struct err *err)
+{
+	bool own = c->user || c->private_fd >= 0;
+	char *folder = NULL, *path = NULL;
+	enum status st = OK;
+
+	if (file) {
+		/* A detached daemon goes to another folder. */
+		c->file = again ? xstrdup(again) : realpath(file, NULL);
+		return load_file(c, c->file ? c->file : file, true, err);
+	}
+	folder = own ? user_folder("XDG_CONFIG_HOME", ".config") : NULL;
+	if (!own)
+		path = system_file();
+	else if (folder)
+		path = xasprintf("%s/brazed.conf", folder);
+	st = path ? load_file(c, path, false, err) : OK;
+	free(folder);
+	free(path);
+	return st;
+}
+
+/* again: the file of the last time, where -f names one. */
+static enum status load(struct config *c, int argc, char **argv, const char *again, struct err *err)
 {
 	const char *file = NULL;
-	char *own = NULL;
 	enum status st = OK;
 
 	memset(c, 0, sizeof(*c));
 	c->private_fd = -1;
+	c->argc = argc;
+	c->argv = argv;
 	for (int i = 0; !st && i < CONFIG_COUNT; i++)
 		st = set(c, &rows[i], rows[i].value, "default", err);
 	if (!st)
 		st = walk(c, argc, argv, false, &file, err);
 	if (st || c->action == CONFIG_HELP || c->action == CONFIG_VERSION)
-		goto out;
-	if (file) {
-		st = load_file(c, file, true, err);
-	} else if (c->user || c->private_fd >= 0) {
-		char *folder = user_folder("XDG_CONFIG_HOME", ".config");
-
-		own = folder ? xasprintf("%s/brazed.conf", folder) : NULL;
-		free(folder);
-		st = own ? load_file(c, own, false, err) : OK;
-	} else {
-		st = load_file(c, SYSTEM_CONF, false, err);
-	}
+		return st;
+	st = load_files(c, file, again, err);
 	if (!st)
 		st = load_environment(c, err);
 	if (!st)
@@ -435,8 +472,64 @@ enum status config_load(struct config *c, int argc, char **argv, struct err *err
 		work_out(c);
 		st = check_device(c, err);
 	}
-out:
-	free(own);
+	if (!st && !log_check(c->log))
+		st = err_set(err, E_INVALID,
+			     "%s: log = %.80s: wants LEVEL or TOPIC:LEVEL,... with error, warn, "
+			     "info or debug",
+			     c->origin[CONFIG_log], c->log);
+	return st;
+}
+
+enum status config_load(struct config *c, int argc, char **argv, struct err *err)
+{
+	return load(c, argc, argv, NULL, err);
+}
+
+static void value_text(char *buf, size_t n, const struct config *c, const struct row *r)
+{
+	if (r->type == TEXT)
+		snprintf(buf, n, "%s", *(char **)field(c, r));
+	else if (r->type == TIER)
+		snprintf(buf, n, "%s", c->tier < 0 ? "auto" : c->tier ? "1" : "0");
+	else
+		snprintf(buf, n, "%llu", (unsigned long long)*(uint64_t *)field(c, r));
+}
+
+/* The two change places, so that both can be freed as ever. */
+static void exchange(struct config *c, struct config *with, const struct row *r)
+{
+	size_t n = r->type == TEXT   ? sizeof(char *)
+		   : r->type == TIER ? sizeof(int)
+				     : sizeof(uint64_t);
+	char *origin = c->origin[r - rows], keep[sizeof(uint64_t)];
+
+	memcpy(keep, field(c, r), n);
+	memcpy(field(c, r), field(with, r), n);
+	memcpy(field(with, r), keep, n);
+	c->origin[r - rows] = with->origin[r - rows];
+	with->origin[r - rows] = origin;
+}
+
+enum status config_reload(struct config *c,
+			  void (*tell)(const char *name, const char *value, bool taken),
+			  struct err *err)
+{
+	struct config fresh;
+	enum status st = load(&fresh, c->argc, c->argv, c->file, err);
+
+	for (int i = 0; !st && i < CONFIG_COUNT; i++) {
+		const struct row *r = &rows[i];
+		char was[LINE_BYTES], is[LINE_BYTES];
+
+		value_text(was, sizeof(was), c, r);
+		value_text(is, sizeof(is), &fresh, r);
+		if (!strcmp(was, is))
+			continue;
+		if (r->when == LIVE)
+			exchange(c, &fresh, r);
+		tell(r->name, is, r->when == LIVE);
+	}
+	config_finish(&fresh);
 	return st;
 }
 
@@ -447,6 +540,7 @@ void config_finish(struct config *c)
 			free(*(char **)field(c, &rows[i]));
 		free(c->origin[i]);
 	}
+	free(c->file);
 	memset(c, 0, sizeof(*c));
 }
 
@@ -456,16 +550,7 @@ void config_print(const struct config *c, FILE *out)
 		const struct row *r = &rows[i];
 		char value[LINE_BYTES];
 
-		if (r->type == TEXT)
-			snprintf(value, sizeof(value), "%s", *(char **)field(c, r));
-		else if (r->type == TIER)
-			snprintf(value, sizeof(value), "%s",
-				 c->tier < 0 ? "auto"
-				 : c->tier   ? "1"
-					     : "0");
-		else
-			snprintf(value, sizeof(value), "%llu",
-				 (unsigned long long)*(uint64_t *)field(c, r));
+		value_text(value, sizeof(value), c, r);
 		/* What "" means where it can be written. */
 		if (!*value && (i == CONFIG_status_socket || i == CONFIG_cache_dir))
 			strcpy(value, "none");
@@ -479,7 +564,8 @@ void config_usage(FILE *out)
 	      "              [--private FD] [--dump=LIST] [--passes=LIST]\n"
 	      "              [--check-config] [--version] [-h]\n"
 	      "\n"
-	      "  -f FILE         settings; default /etc/braze/brazed.conf, with --user\n"
+	      "  -f FILE         settings; default PREFIX/etc/braze/brazed.conf of the program\n"
+	      "                  or /etc/braze/brazed.conf, with --user\n"
 	      "                  $XDG_CONFIG_HOME/braze/brazed.conf\n"
 	      "  -S SOCKET       socket that clients connect to\n"
 	      "  -o NAME=VALUE   any setting\n"

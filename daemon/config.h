@@ -2,8 +2,8 @@
 /* config.h - settings: defaults, then the file, the environment, the command line.
  *
  * One row of config.def is one field here.  Later sources win; each setting
- * remembers where it came from.  Filled once before threads start, read-only
- * after; owned by main. */
+ * remembers where it came from.  Filled before threads start; afterwards only
+ * config_adopt changes it, on the loop thread.  Owned by main. */
 #ifndef BRAZE_CONFIG_H
 #define BRAZE_CONFIG_H
 
@@ -11,7 +11,7 @@
 #include "ops.h"
 
 enum config_id {
-#define SETTING(name, type, value, help) CONFIG_##name,
+#define SETTING(name, type, value, when, help) CONFIG_##name,
 #include "config.def"
 #undef SETTING
 	CONFIG_COUNT
@@ -27,11 +27,11 @@ enum config_action {
 
 /* Texts are owned; a text setting without a value is "".  tier: -1 auto, 0, 1. */
 struct config {
-#define TEXT				 char *
-#define BYTES				 uint64_t
-#define COUNT				 uint64_t
-#define TIER				 int
-#define SETTING(name, type, value, help) type name;
+#define TEXT				       char *
+#define BYTES				       uint64_t
+#define COUNT				       uint64_t
+#define TIER				       int
+#define SETTING(name, type, value, when, help) type name;
 #include "config.def"
 #undef SETTING
 #undef TEXT
@@ -44,12 +44,20 @@ struct config {
 	bool detach;	/* --detach: into the background once it listens */
 	bool verbose;	/* -v: log at debug */
 	int private_fd; /* --private FD: serve this connection only; -1 */
+	int argc;	/* to read it all again */
+	char **argv;
+	char *file; /* the absolute path of -f; NULL: none was named */
 };
 
 /* Fill *c, which config_finish frees whatever this returns.  E_INVALID: wrong
  * use; the message says what and where. */
 enum status config_load(struct config *c, int argc, char **argv, struct err *err) MUST_USE;
 void config_finish(struct config *c);
+/* Read everything again; E_INVALID leaves *c as it is.  What may change while the
+ * daemon runs is taken over; `tell` hears of every setting that differs. */
+enum status config_reload(struct config *c,
+			  void (*tell)(const char *name, const char *value, bool taken),
+			  struct err *err) MUST_USE;
 /* The effective settings in the file's own format, each with its origin. */
 void config_print(const struct config *c, FILE *out);
 void config_usage(FILE *out);

@@ -66,17 +66,14 @@ static void redirect(const char *socket_path)
 {
 	char *name = xasprintf("%s.log", socket_path);
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	int file =
-		open(name, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
 
 	if (null >= 0) {
 		dup2(null, STDIN_FILENO);
 		dup2(null, STDOUT_FILENO);
-		dup2(file >= 0 ? file : null, STDERR_FILENO);
+		if (!log_to(name))
+			dup2(null, STDERR_FILENO);
 		close(null);
 	}
-	if (file >= 0)
-		close(file);
 	free(name);
 }
 
@@ -147,7 +144,7 @@ static bool reachable(const char *path)
 	return ok;
 }
 
-static enum status run(const struct config *c, struct err *err)
+static enum status run(struct config *c, struct err *err)
 {
 	enum status st = OK;
 
@@ -191,11 +188,8 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error where it grows */
 	st = config_load(&config, argc, argv, &err);
-	if (!st && !log_setup(config.log))
-		st = err_set(&err, E_INVALID,
-			     "log = %.80s: wants LEVEL or TOPIC:LEVEL,... with error, warn, info "
-			     "or debug",
-			     config.log);
+	if (!st)
+		log_setup(config.log);
 	if (st) {
 		fprintf(stderr, "brazed: %s\nbrazed: -h lists the options\n", err.text);
 		rc = 2;

@@ -57,6 +57,23 @@ static void dump_source(const struct kernel *k)
 	free(text);
 }
 
+/* Who asked for it first, and where in his program. */
+static void note_origin(struct kernel *k, const struct session *s)
+{
+	if (!*k->origin)
+		snprintf(k->origin, sizeof k->origin, "%s%s%s", s->name, *s->where ? " " : "",
+			 s->where);
+}
+
+/* Clients' words go to operators' terminals. */
+static void clean_text(char *to, size_t n, const char *from)
+{
+	snprintf(to, n, "%s", from);
+	for (; *to; to++)
+		if (*to < ' ' || *to > '~')
+			*to = '?';
+}
+
 /* A new plan: find its kernels, remember it. */
 static void install_plan(struct session *s, const struct part *part, struct plan *plan)
 {
@@ -72,6 +89,7 @@ static void install_plan(struct session *s, const struct part *part, struct plan
 			continue;
 		compilepart_spec(&spec, plan->step[i].nest);
 		plan->step[i].kernel[0] = cache_get(d->cache, &spec, 0, s->id);
+		note_origin(plan->step[i].kernel[0], s);
 		if (d->dump_source)
 			dump_source(plan->step[i].kernel[0]);
 	}
@@ -161,12 +179,11 @@ static bool bound_trace(struct session *s)
 
 	arena_get_stats(s->arena, &stats);
 	allowed = stats.live_bytes / 10 * 3 > HELD_MIN ? stats.live_bytes / 10 * 3 : HELD_MIN;
-	if (t->npending < LIMIT_PENDING_OPS && t->held_bytes < allowed)
+	s->full = false;
+	if (t->npending - t->nrunning < LIMIT_PENDING_OPS && t->held_bytes < allowed)
 		return false;
-	if (t->npending > 2 * LIMIT_PENDING_OPS && !s->paused && !s->cut_failed) {
-		s->paused = true;
-		conn_pause(s->conn, true);
-	}
+	/* While a cut runs nothing more is read: the next one falls at this very place. */
+	s->full = s->cutting && !s->cut_failed;
 	if (s->cutting || s->cut_failed)
 		return false;
 	want = demand_cut(t, &n);
@@ -177,6 +194,26 @@ static bool bound_trace(struct session *s)
 	return n > 0;
 }
 
+/* Has a cut partitions that are yet to be taken from the trace? */
+static bool unsettled_cut(const struct session *s)
+{
+	for (const struct ticket *t = s->tickets.first; t; t = t->next)
+		for (uint32_t i = 0; t->kind == TICKET_CUT && i < t->n; i++)
+			if (t->version[i]->state == VERSION_PENDING)
+				return true;
+	return false;
+}
+
+static void pause_reading(struct session *s, bool pause)
+{
+	if (pause == s->paused || !s->conn)
+		return;
+	s->paused = pause;
+	conn_pause(s->conn, pause);
+}
+
+/* What a cut's partitions are must not depend on how many packets have been read when each
+ * is taken, nor the next cut's place on when this one is done: reading waits. */
 void pipeline_pump(struct session *s)
 {
 	int64_t budget = PUMP_OPS;
@@ -198,10 +235,7 @@ void pipeline_pump(struct session *s)
 	s->pumping = false;
 	if (budget <= 0)
 		session_later(s);
-	if (s->paused && (s->trace.npending < LIMIT_PENDING_OPS || s->cut_failed)) {
-		s->paused = false;
-		conn_pause(s->conn, false);
-	}
+	pause_reading(s, s->full || (unsettled_cut(s) && (s->planning || budget <= 0)));
 }
 
 /* ---- Answers ---- */
@@ -338,6 +372,8 @@ static enum status demand(struct session *s, const struct request *r, struct err
 		}
 		want[i] = version_ref(trace_current(a));
 	}
+	if (*r->demand.where)
+		clean_text(s->where, sizeof s->where, r->demand.where);
 	s->stats.demands++;
 	wait_for(s, TICKET_DEMAND, r->demand.ticket, want, n, n);
 	return OK;
@@ -413,20 +449,10 @@ static enum status hello(struct session *s, const struct request *r, struct err 
 	return session_welcome(s, &r->hello, err);
 }
 
-static enum status handle(struct session *s, const struct request *r, struct err *err)
+static enum status parts(struct session *s, const struct request *r, struct err *err)
 {
 	enum status st = OK;
 
-	if (r->seq != s->seq + 1)
-		return err_set(err, E_PROTOCOL,
-			       "request %llu came after %llu: two processes on one connection?",
-			       (unsigned long long)r->seq, (unsigned long long)s->seq);
-	s->seq = r->seq;
-	if (!s->welcomed)
-		return r->has_hello ? hello(s, r, err)
-				    : err_set(err, E_PROTOCOL, "the first request must be hello");
-	if (r->has_hello)
-		return err_set(err, E_PROTOCOL, "a second hello");
 	if (r->has_unlease)
 		st = arena_unlease(s->arena, r->unlease.offset, r->unlease.bytes, err);
 	if (trace_charge(&s->trace)) /* records of other connections count as well */
@@ -441,6 +467,24 @@ static enum status handle(struct session *s, const struct request *r, struct err
 		lease(s, r);
 	if (!st && r->has_cancel)
 		cancel(s, r->cancel.ticket);
+	return st;
+}
+
+static enum status handle(struct session *s, const struct request *r, struct err *err)
+{
+	enum status st = OK;
+
+	if (r->seq != s->seq + 1)
+		return err_set(err, E_PROTOCOL,
+			       "request %llu came after %llu: two processes on one connection?",
+			       (unsigned long long)r->seq, (unsigned long long)s->seq);
+	s->seq = r->seq;
+	if (!s->welcomed)
+		return r->has_hello ? hello(s, r, err)
+				    : err_set(err, E_PROTOCOL, "the first request must be hello");
+	if (r->has_hello)
+		return err_set(err, E_PROTOCOL, "a second hello");
+	st = parts(s, r, err);
 	if (!st && s->trace.npending > LIMIT_PENDING_HARD)
 		st = err_set(err, E_LIMIT,
 			     "%u operations are pending and there is no memory to run them",

@@ -61,6 +61,8 @@ static void session_free(struct session *s)
 static void session_end(struct session *s)
 {
 	s->conn = NULL;
+	if (s->arena)
+		arena_leave(s->arena);
 	while (s->tickets.first)
 		ticket_remove(&s->tickets, s->tickets.first, &s->trace);
 	dispatch_cancel(s);
@@ -206,9 +208,23 @@ enum status session_welcome(struct session *s, const struct decode_hello *hello,
 	return OK;
 }
 
+static const struct err *stopping(struct err *why)
+{
+	err_set(why, E_DAEMON_GONE, "the daemon is stopping");
+	return why;
+}
+
 static void on_packet(void *data, struct packet *p)
 {
-	pipeline_packet(data, p);
+	struct session *s = data;
+	struct err why;
+
+	/* It has its answers: nothing new is begun. */
+	if (s->d->draining && !s->tickets.first && !s->jobs) {
+		session_refuse(s, stopping(&why));
+		return;
+	}
+	pipeline_packet(s, p);
 }
 
 static void on_closed(void *data, const struct err *why)
@@ -228,6 +244,7 @@ void session_accept(struct brazed *d, int fd, uint32_t uid, uint32_t pid)
 {
 	static const struct conn_events events = {on_packet, on_closed, on_refused};
 	struct session *s;
+	struct err why;
 	uint32_t same = 0;
 
 	for (s = d->sessions; s; s = s->next)
@@ -254,6 +271,8 @@ void session_accept(struct brazed *d, int fd, uint32_t uid, uint32_t pid)
 		s->next->prev = s;
 	d->sessions = s;
 	d->nsession++;
+	if (d->draining)
+		session_refuse(s, stopping(&why));
 }
 
 /* ---- All of them ---- */
@@ -275,10 +294,27 @@ void session_stop_all(struct brazed *d)
 	struct session *next;
 	struct err why;
 
-	err_set(&why, E_DAEMON_GONE, "the daemon is stopping");
 	for (struct session *s = d->sessions; s; s = next) {
 		next = s->next;
 		if (s->conn)
-			session_refuse(s, &why);
+			session_refuse(s, stopping(&why));
 	}
+}
+
+uint32_t session_stop_idle(struct brazed *d)
+{
+	struct session *next;
+	struct err why;
+	uint32_t busy = 0;
+
+	for (struct session *s = d->sessions; s; s = next) {
+		next = s->next;
+		if (!s->conn)
+			continue;
+		if (s->tickets.first || s->jobs || conn_unsent(s->conn))
+			busy++;
+		else
+			session_refuse(s, stopping(&why));
+	}
+	return busy;
 }

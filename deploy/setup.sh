@@ -81,15 +81,35 @@ tools_check() {
 	[ -z "$missing" ] || die "this is not Debian or Ubuntu; install these first:$missing"
 }
 
+# An environment of the same Python is brought up to date where it is: what somebody
+# else put there stays.
+venv_fits() {
+	version='import sys; print(sys.version_info[:2])'
+	[ -x $VENV/bin/python ] &&
+		[ "$($VENV/bin/python -c "$version" 2>/dev/null)" = "$("$1" -c "$version")" ] &&
+		$VENV/bin/python -m pip --version >/dev/null 2>&1
+}
+
+# One of another Python, or a broken one, cannot: it is moved away, not removed.
+venv_aside() {
+	[ -e $VENV ] || return 0
+	n=1
+	while [ -e "$VENV.old$n" ]; do n=$((n + 1)); done
+	mv $VENV "$VENV.old$n"
+	say "the environment in $VENV is of another Python: it lies in $VENV.old$n now"
+}
+
 venv_make() {
 	python=$(python_find) || die "no Python >= 3.11 with the venv module and its C headers was found;
 setup: install python3 python3-venv python3-dev, or name one with PYTHON=/path/to/python3"
 	wanted=$("$python" -c 'import sys; print(sys.version)' | cat - deploy/requirements.txt | cksum)
-	if [ ! -x $VENV/bin/python ] || [ "$(cat $STAMP 2>/dev/null)" != "$wanted" ]; then
-		say "making $VENV with $python ($("$python" -V 2>&1))"
-		rm -rf $VENV
-		mkdir -p build
-		"$python" -m venv $VENV || die "$python cannot make $VENV; install python3-venv"
+	if [ "$(cat $STAMP 2>/dev/null)" != "$wanted" ] || ! python_usable $VENV/bin/python; then
+		venv_fits "$python" || venv_aside
+		if [ ! -e $VENV ]; then
+			say "making $VENV with $python ($("$python" -V 2>&1))"
+			mkdir -p build
+			"$python" -m venv $VENV || die "$python cannot make $VENV; install python3-venv"
+		fi
 		say "installing $(grep -c '==' deploy/requirements.txt) Python packages"
 		$VENV/bin/python -m pip install --quiet --no-input --disable-pip-version-check \
 			-r deploy/requirements.txt </dev/null ||

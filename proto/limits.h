@@ -8,7 +8,7 @@
 
 /* Protocol version: a different major is refused, a minor may differ. */
 #define BRAZE_PROTO_MAJOR 1
-#define BRAZE_PROTO_MINOR 0
+#define BRAZE_PROTO_MINOR 1
 
 #define LIMIT_NDIM		8	      /* axes of an array */
 #define LIMIT_PACKET_BYTES	(60 * 1024)   /* one message, one packet */
@@ -17,7 +17,7 @@
 #define LIMIT_IDS		(1u << 22)    /* array ids are below this */
 #define LIMIT_ARRAY_BYTES	(1ull << 44)  /* bytes of one buffer */
 #define LIMIT_ARENA_BYTES	(64ull << 30) /* sparse size of a connection's arena */
-#define LIMIT_ARENA_LEAST_BYTES (128ull << 20) /* where 64 GiB are refused it is halved */
+#define LIMIT_ARENA_LEAST_BYTES (1ull << 27)  /* 64 GiB are halved down to that */
 #define LIMIT_LEASE_BYTES	(64ull << 20) /* first lease for host data */
 #define LIMIT_LEASES		512	      /* pieces of leased space */
 #define LIMIT_INLINE_BYTES	64	      /* results up to this travel in the reply */

@@ -17,6 +17,13 @@ const struct op_row *op_row(unsigned wire)
 	return wire < OP_END && rows[wire].id ? &rows[wire] : NULL;
 }
 
+const char *op_text(unsigned wire)
+{
+	const struct op_row *row = op_row(wire);
+
+	return !row ? "an unknown operation" : *row->numpy ? row->numpy : row->id;
+}
+
 uint64_t op_table_hash(void)
 {
 	static const char text[] =

@@ -126,6 +126,8 @@ struct op_row {
 };
 /* Row of a wire number; NULL when it is no op. */
 const struct op_row *op_row(unsigned wire);
+/* Its name for people: NumPy's, else ours. */
+const char *op_text(unsigned wire);
 /* FNV-1a over every row's text: client and daemon compare it at hello. */
 uint64_t op_table_hash(void);
 
@@ -212,6 +214,9 @@ static inline void view_copy(struct view *out, const struct view *v)
 enum status view_range(int64_t *lo, int64_t *hi, const struct view *v, struct err *err) MUST_USE;
 /* Prove that every element lies inside [0, bytes). */
 enum status view_check(const struct view *v, uint64_t bytes, struct err *err) MUST_USE;
+/* May v lie on an array of type have?  Bytes may be read as any type, and where the
+ * type differs each component lies on a multiple of its size from the buffer's start. */
+enum status view_retype(const struct view *v, enum dtype have, struct err *err) MUST_USE;
 /* C-contiguous? (axes of extent 1 do not count) */
 bool view_contiguous(const struct view *v);
 /* Stretch v to shape s with stride 0 on the stretched axes. */

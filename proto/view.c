@@ -77,6 +77,27 @@ enum status view_check(const struct view *v, uint64_t bytes, struct err *err)
 	return st;
 }
 
+enum status view_retype(const struct view *v, enum dtype have, struct err *err)
+{
+	const struct dtype_row *row = dtype_row(v->dtype);
+	int64_t unit;
+
+	if (!row)
+		return err_set(err, E_DTYPE, "%u is not the number of an element type", v->dtype);
+	if (v->dtype == have)
+		return OK;
+	unit = row->cls == CLASS_COMPLEX ? row->bytes / 2 : row->bytes;
+	if (v->offset % unit)
+		goto bad;
+	for (int i = 0; i < v->shape.ndim; i++)
+		if (v->shape.dim[i] > 1 && v->stride[i] % unit)
+			goto bad;
+	return OK;
+bad:
+	return err_set(err, E_DTYPE, "a view of %s as %s does not lie on multiples of %lld bytes",
+		       dtype_row(have)->name, row->name, (long long)unit);
+}
+
 bool view_contiguous(const struct view *v)
 {
 	int64_t step = dtype_row(v->dtype)->bytes;

@@ -54,10 +54,8 @@ static inline enum status quick(struct braze_array **out, unsigned op, unsigned 
 {
 	struct braze_session *s = a->session;
 	unsigned n = b ? 2 : 1;
-	enum status st = record_use(a, err);
+	enum status st = b ? record_use_two(a, b, err) : record_use(a, err);
 
-	if (b && likely(!st))
-		st = record_use(b, err);
 	if (likely(!st))
 		st = record_room(s, n, 0, err);
 	if (likely(!st))
@@ -87,7 +85,7 @@ static enum status check_arity(const struct call *c, struct err *err)
 	const struct op_row *row = op_row((unsigned)c->op);
 
 	if (!row || row->kind != KIND_EW || row->rule == RULE_HEAD || row->rule == RULE_INDEX)
-		return err_set(err, E_INVALID, "operation %d is not elementwise", (int)c->op);
+		return err_set(err, E_INVALID, "%s is not elementwise", op_text((unsigned)c->op));
 	if (c->n != row->arity)
 		return err_set(err, E_INVALID, "%s takes %d operands, not %d", row->numpy,
 			       row->arity, c->n);
@@ -149,15 +147,19 @@ static enum status infer(struct call *c, struct err *err)
 
 static enum status general(struct braze_array **out, struct call *c, struct err *err)
 {
+	struct braze_array *operand[MAX_ARGS];
+	int n = 0;
 	unsigned nimm = 0;
 	enum status st = infer(c, err);
 
 	for (int k = 0; k < c->n && !st; k++) {
 		if (c->arg[k].array)
-			st = record_use(c->arg[k].array, err);
+			operand[n++] = c->arg[k].array;
 		else
 			nimm += record_words((unsigned)c->arg[k].scalar.dtype);
 	}
+	if (!st)
+		st = record_used(n, operand, err);
 	if (!st)
 		st = record_room(c->s, (unsigned)c->n, nimm, err);
 	if (!st)
@@ -184,8 +186,8 @@ enum status record_apply(struct braze_array **out, struct braze_session *s, int 
 }
 
 /* The second look at an op on arrays alone: out of the way of those that need none. */
-static __attribute__((noinline)) int look(braze_array **out, int op, braze_array *a,
-					  braze_array *b, struct err *err)
+static __attribute__((noinline)) int look(braze_array **out, int op, braze_array *a, braze_array *b,
+					  struct err *err)
 {
 	const braze_arg arg[2] = {{.array = a}, {.array = b}};
 	const struct recorded r = {.op = (enum op)op, .n = b ? 2 : 1, .arg = arg};

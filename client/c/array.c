@@ -8,17 +8,18 @@
 #include <string.h>
 
 #include "lock.h"
+#include "lost.h"
 #include "session.h"
 #include "watch.h"
 
-#define SLAB 256 /* handles or buffers allocated at once */
-
-static enum status keep_slab(struct braze_session *s, void *slab, struct err *err)
+static enum status keep_slab(struct braze_session *s, struct slab slab, struct err *err)
 {
-	void **grown = slab ? realloc(s->slabs, (s->nslabs + 1) * sizeof(*grown)) : NULL;
+	bool got = slab.arrays || slab.buffers;
+	struct slab *grown = got ? realloc(s->slabs, (s->nslabs + 1) * sizeof(*grown)) : NULL;
 
 	if (!grown) {
-		free(slab);
+		free(slab.arrays);
+		free(slab.buffers);
 		return err_set(err, E_NOMEM, "no memory for array handles");
 	}
 	s->slabs = grown;
@@ -48,19 +49,19 @@ enum status array_refill(struct braze_session *s, struct err *err)
 	enum status st = OK;
 
 	if (!s->free_arrays) {
-		struct braze_array *slab = calloc(SLAB, sizeof(*slab));
-		if ((st = keep_slab(s, slab, err)))
+		struct braze_array *slab = calloc(SLAB_ITEMS, sizeof(*slab));
+		if ((st = keep_slab(s, (struct slab){.arrays = slab}, err)))
 			return st;
-		for (int i = SLAB - 1; i >= 0; i--) {
+		for (int i = SLAB_ITEMS - 1; i >= 0; i--) {
 			slab[i].next = s->free_arrays;
 			s->free_arrays = &slab[i];
 		}
 	}
 	if (!s->free_buffers) {
-		struct buffer *slab = calloc(SLAB, sizeof(*slab));
-		if ((st = keep_slab(s, slab, err)))
+		struct buffer *slab = calloc(SLAB_ITEMS, sizeof(*slab));
+		if ((st = keep_slab(s, (struct slab){.buffers = slab}, err)))
 			return st;
-		for (int i = SLAB - 1; i >= 0; i--) {
+		for (int i = SLAB_ITEMS - 1; i >= 0; i--) {
 			slab[i].next = s->free_buffers;
 			s->free_buffers = &slab[i];
 		}
@@ -74,6 +75,8 @@ void array_drop_buffer(struct braze_session *s, struct buffer *b)
 {
 	if (--b->refs)
 		return;
+	if (unlikely(b->map))
+		lost_drop(s, b);
 	if (unlikely(b->watch))
 		watch_put(s, b, NULL);
 	b->next = s->free_buffers;
@@ -84,7 +87,7 @@ enum status array_usable(struct braze_session *s, struct err *err)
 {
 	if (likely(!atomic_load_explicit(&s->state, memory_order_relaxed)))
 		return OK;
-	return wire_dead(s, err);
+	return session_revive(s, err);
 }
 
 enum status array_shape(struct shape *out, int ndim, const int64_t *shape, struct err *err)
@@ -121,16 +124,17 @@ enum status array_view(struct braze_array **out, struct braze_array *a, const st
 		       struct err *err)
 {
 	struct braze_session *s = a->session;
-	unsigned nimm = 2 + 2u * v->shape.ndim;
 	int64_t count;
 
+	if (unlikely(a->buf->flags & BUF_LOST))
+		return lost_view(out, a, v, err);
 	enum status st = view_check(v, a->buf->bytes, err);
 	if (!st)
 		st = shape_count(&count, &v->shape, dtype_row(v->dtype)->bytes, err);
 	if (!st)
 		st = array_room(s, err);
 	if (!st)
-		st = record_room(s, 1, nimm, err);
+		st = record_room(s, 1, 2 + 2u * v->shape.ndim, err);
 	if (st)
 		return st;
 	a->buf->refs++;
@@ -138,14 +142,7 @@ enum status array_view(struct braze_array **out, struct braze_array *a, const st
 	r->view = *v;
 	r->count = count;
 	r->contiguous = view_contiguous(v);
-	record_op(s, OP_VIEW, v->dtype, r->id, 1, nimm);
-	record_in(s, a->id);
-	record_imm(s, v->shape.ndim);
-	record_imm(s, (uint64_t)v->offset);
-	for (int i = 0; i < v->shape.ndim; i++)
-		record_imm(s, (uint64_t)v->shape.dim[i]);
-	for (int i = 0; i < v->shape.ndim; i++)
-		record_imm(s, (uint64_t)v->stride[i]);
+	record_view(s, v, r->id, a->id);
 	*out = r;
 	return OK;
 }
@@ -154,12 +151,16 @@ void array_release(struct braze_array *a)
 {
 	struct braze_session *s = a->session;
 
-	/* A session that dies while its columns are sent needs no DROP any more. */
-	if (!atomic_load_explicit(&s->state, memory_order_relaxed) && !record_room(s, 1, 0, NULL)) {
+	/* A lost array has no name at the daemon; a session that dies while its columns are
+	 * sent needs no DROP any more. */
+	if (unlikely(a->buf->flags & BUF_LOST)) {
+		lost_unlink(a);
+	} else if (!atomic_load_explicit(&s->state, memory_order_relaxed) &&
+		   !record_room(s, 1, 0, NULL)) {
 		record_op(s, OP_DROP, DTYPE_NONE, 0, 1, 0);
 		record_in(s, a->id);
-		s->free_ids[s->nfree_ids++] = a->id;
 	}
+	s->free_ids[s->nfree_ids++] = a->id;
 	array_drop_buffer(s, a->buf);
 	a->serial = 0;
 	a->next = s->free_arrays;
@@ -226,6 +227,11 @@ int64_t braze_offset(const braze_array *a)
 int64_t braze_size(const braze_array *a)
 {
 	return a->count;
+}
+
+int braze_is_contiguous(const braze_array *a)
+{
+	return a->contiguous;
 }
 
 int braze_itemsize(const braze_array *a)

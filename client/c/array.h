@@ -9,7 +9,8 @@
 enum status array_refill(struct braze_session *s, struct err *err) MUST_USE;
 /* The buffer lost a reference. */
 void array_drop_buffer(struct braze_session *s, struct buffer *b);
-/* Every function of the API that records starts here: the session must live. */
+/* Every function of the API that records starts here: the session must live, or live
+ * again (BRAZE_RECONNECT: the recorder lock is let go of meanwhile). */
 enum status array_usable(struct braze_session *s, struct err *err) MUST_USE;
 
 static inline enum status array_room(struct braze_session *s, struct err *err)

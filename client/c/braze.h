@@ -55,12 +55,38 @@ enum braze_dtype {
 	BRAZE_COMPLEX128
 };
 
-/* Error codes: see braze_error_name for all of them. */
-#define BRAZE_OK	    0
-#define BRAZE_E_TIMEOUT	    20
-#define BRAZE_E_FORKED	    22
-#define BRAZE_E_FLOATING    27
-#define BRAZE_E_INTERRUPTED 100 /* a wait's check callback asked to stop */
+/* Error codes; braze_error_name and braze_error_python name them. */
+enum braze_code {
+	BRAZE_OK = 0,
+	BRAZE_E_INVALID = 1,	   /* an argument has an unusable value */
+	BRAZE_E_SHAPE = 2,	   /* shapes do not fit together */
+	BRAZE_E_DTYPE = 3,	   /* the operation does not take these types */
+	BRAZE_E_CAST = 4,	   /* the result cannot be cast to the output's type */
+	BRAZE_E_AXIS = 5,	   /* an axis is out of bounds or repeated */
+	BRAZE_E_INDEX = 6,	   /* an index is out of range */
+	BRAZE_E_OVERFLOW = 7,	   /* a Python number does not fit the type */
+	BRAZE_E_READONLY = 8,	   /* the array may not be written */
+	BRAZE_E_UNKNOWN_ARRAY = 9, /* no such array on this connection */
+	BRAZE_E_UNSUPPORTED = 10,  /* braze does not do this natively */
+	BRAZE_E_NOMEM = 11,	   /* out of memory or over the quota */
+	BRAZE_E_LIMIT = 12,	   /* a limit of proto/limits.h is exceeded */
+	BRAZE_E_PROTOCOL = 13,	   /* malformed message; the connection is closed */
+	BRAZE_E_VERSION = 14,	   /* client and daemon speak different protocol versions */
+	BRAZE_E_DAEMON_GONE = 15,  /* the daemon ended or closed the connection */
+	BRAZE_E_CONNECT = 16,	   /* no daemon can be reached or started */
+	BRAZE_E_LOST = 17,	   /* the worker died while writing this array */
+	BRAZE_E_QUARANTINED = 18,  /* the kernel killed the worker twice and is not run again */
+	BRAZE_E_CANCELLED = 19,	   /* the wait was cancelled */
+	BRAZE_E_TIMEOUT = 20,	   /* the wait ran out of time */
+	BRAZE_E_DEVICE = 21,	   /* the device cannot be used */
+	BRAZE_E_FORKED = 22,	   /* the array belongs to the parent process */
+	BRAZE_E_SYSTEM = 23,	   /* an operating system call failed */
+	BRAZE_E_INTERNAL = 24,	   /* a check inside braze failed */
+	BRAZE_E_COMPILE = 25,	   /* a kernel did not compile */
+	BRAZE_E_ZERODIV = 26,	   /* division by zero */
+	BRAZE_E_FLOATING = 27, /* an operation met a floating-point error that it was checked for */
+	BRAZE_E_INTERRUPTED = 100 /* a wait's check callback asked to stop */
+};
 
 typedef struct braze_error {
 	int code;
@@ -77,17 +103,26 @@ struct braze_options {
 	size_t size;	    /* sizeof(struct braze_options): later fields default to 0 */
 	const char *socket; /* NULL: $BRAZE_SOCKET, the system's daemon, the user's, or
 			       start the user's */
-	const char *name;   /* shown to operators; NULL: the program's name */
+	const char *name;   /* shown to operators; NULL: $BRAZE_NAME, else the program's */
 	const char *device; /* "auto", "cpu", "cuda:0"; NULL: $BRAZE_DEVICE, else auto */
-	unsigned flags;	    /* BRAZE_EAGER, BRAZE_UNFUSED, BRAZE_NO_START */
+	unsigned flags;	    /* BRAZE_EAGER, BRAZE_UNFUSED, BRAZE_NO_START, BRAZE_RECONNECT */
 };
-#define BRAZE_EAGER    1u /* run every op when it is recorded */
-#define BRAZE_UNFUSED  2u /* one kernel per op */
-#define BRAZE_NO_START 4u /* do not start a daemon */
+#define BRAZE_EAGER	1u /* run every op when it is recorded */
+#define BRAZE_UNFUSED	2u /* one kernel per op */
+#define BRAZE_NO_START	4u /* do not start a daemon */
+#define BRAZE_RECONNECT 8u /* after a loss the next operation connects again by itself */
 
 BRAZE_API int braze_connect(braze_session **out, const struct braze_options *opt, braze_error *err);
-/* Ends the session; arrays of it that are still held become unusable. */
+/* Ends the session.  Arrays of it that are still held must be released; until then
+ * those that were stored can be read, and nothing can be computed with any. */
 BRAZE_API void braze_close(braze_session *s);
+/* Ends the connection, but not the session: braze_reconnect goes on with it. */
+BRAZE_API void braze_disconnect(braze_session *s);
+/* A new connection for a session whose own is over (BRAZE_E_DAEMON_GONE); nothing when
+ * it is not.  Arrays that were stored go on: the first operation with one brings it to
+ * the new connection, once.  Others fail with BRAZE_E_DAEMON_GONE and a text that names
+ * them.  Addresses of stored values stay valid as ever. */
+BRAZE_API int braze_reconnect(braze_session *s, braze_error *err);
 /* 0 while the daemon answers; otherwise the error that every call will give. */
 BRAZE_API int braze_session_error(braze_session *s, braze_error *err);
 /* Switch BRAZE_EAGER / BRAZE_UNFUSED; returns the old flags. */
@@ -150,8 +185,9 @@ BRAZE_API int braze_same_buffer(const braze_array *a, const braze_array *b);
 
 /* ---- Views: share the buffer; a write through one is seen through all ---- */
 
-/* Any view whose elements lie inside a's buffer.  dtype: a's, or the component
- * type of a complex a.  offset counts from the buffer's start. */
+/* Any view whose elements lie inside a's buffer; offset counts from its start.  Of
+ * another type than a's, the same bytes: offset and strides are then multiples of
+ * the type's size (of a complex type's component). */
 BRAZE_API int braze_view(braze_array **out, braze_array *a, int dtype, int ndim,
 			 const int64_t *shape, const int64_t *strides, int64_t offset,
 			 braze_error *err);
@@ -233,10 +269,10 @@ BRAZE_API void braze_set_site(braze_session *s, uint32_t site);
 #define BRAZE_INVALID	8u /* a NaN from operands that were none */
 
 typedef struct braze_report {
-	unsigned error;	  /* one of the four */
-	unsigned all;	  /* all that the operation met, of those it was checked for */
-	const char *text; /* "divide by zero", "overflow", "underflow", "invalid value" */
-	const char *op;	  /* NumPy's name; "reduce" for sums and products, "cast" */
+	unsigned error;	    /* one of the four */
+	unsigned all;	    /* all that the operation met, of those it was checked for */
+	const char *text;   /* "divide by zero", "overflow", "underflow", "invalid value" */
+	const char *op;	    /* NumPy's name; "reduce" for sums and products, "cast" */
 	uint32_t site, tag; /* the watcher's (braze_fast.h), else 0 */
 } braze_report;
 /* Told of errors inside the call that reads; it must not call the library. */

@@ -25,6 +25,9 @@ struct braze_owner {
 	void (*enter)(void *data, void *token);
 	void *data;
 	braze_check_fn *check;
+	/* Where in the program a value is asked for, "file:line", for operators; called
+	 * with the lock held for each demand.  NULL: it cannot be said. */
+	const char *(*where)(void *data);
 };
 
 /* Replace the session's lock by the caller's; NULL puts the session's own lock
@@ -35,6 +38,13 @@ BRAZE_API void braze_set_owner(braze_session *s, const struct braze_owner *owner
 BRAZE_API int braze_unary(braze_array **out, int op, braze_array *a, braze_error *err);
 BRAZE_API int braze_binary(braze_array **out, int op, braze_array *a, braze_array *b,
 			   braze_error *err);
+
+/* Is the array C-contiguous? (axes of extent 1 do not count) */
+BRAZE_API int braze_is_contiguous(const braze_array *a);
+/* Keep the memory where a's value lies now mapped, for a binding that hands the address
+ * out and cannot take it back; braze_unhold ends it.  NULL is fine there. */
+BRAZE_API void *braze_hold(braze_array *a);
+BRAZE_API void braze_unhold(void *hold);
 
 /* braze_watch_errors for a binding in which each thread or context has its own wishes:
  * asked after every operation that could make an error, with the lock held.  site: a

@@ -25,6 +25,7 @@
 
 /* Bytes of columns in one packet; the rest holds a demand and the framing. */
 #define RECORD_BYTES (LIMIT_PACKET_BYTES - 4096)
+#define MINOR_WHERE  1		/* of the protocol: a demand says where it comes from */
 #define DTYPE_NONE   255u	/* in an op's head: no type wanted */
 #define WAIT_SLICE   50		/* ms between two looks at signals and the check */
 #define WAIT_CANCEL  150	/* ms to wait for the answer to a Cancel */
@@ -32,12 +33,22 @@
 #define IMM_WEAK     (1u << 8)
 
 enum buffer_flags {
-	BUF_HOST = 1,	 /* this process may write it: the next use carries DIRTY */
-	BUF_FRESH = 2,	 /* imported and never used: a fence needs no answer */
-	BUF_FENCING = 4, /* a fence is under way and nothing used the buffer since */
-	BUF_READONLY = 8 /* a snapshot */
+	BUF_HOST = 1,	  /* this process may write it: the next use carries DIRTY */
+	BUF_FRESH = 2,	  /* imported and never used: a fence needs no answer */
+	BUF_FENCING = 4,  /* a fence is under way and nothing used the buffer since */
+	BUF_READONLY = 8, /* a snapshot */
+	BUF_LOST = 16,	  /* of a connection that is over, not yet shipped (lost.h) */
+	BUF_LOSING = 32	  /* about to become so */
 };
-#define BUF_WATCH (BUF_HOST | BUF_FRESH | BUF_FENCING) /* any use must look closer */
+/* Any use must look closer. */
+#define BUF_WATCH (BUF_HOST | BUF_FRESH | BUF_FENCING | BUF_LOST)
+
+/* Arena memory that is mapped as long as somebody may have an address in it. */
+struct mapping {
+	uint8_t *base;
+	uint64_t bytes, dropped; /* dropped: with buffers, since the last trim */
+	_Atomic uint64_t refs;
+};
 
 /* Storage shared by views.  The pair (version, stored) is the state machine:
  * stored == version means the present value lies at the extent. */
@@ -49,7 +60,11 @@ struct buffer {
 	_Atomic uint64_t stored; /* S to write: version at the extent, 0 for none */
 	_Atomic uint64_t offset; /* S to write: of the extent in the arena */
 	uint64_t bytes;
-	struct watch_set *watch; /* errors that its readers hear of (watch.h), or NULL */
+	struct mapping *map; /* of an earlier connection, NULL for none; */
+	uint8_t *at;	     /* version `kept` lies in it, here */
+	uint64_t kept;
+	struct braze_array *handles; /* BUF_LOST: all handles, by next */
+	struct watch_set *watch;     /* errors that its readers hear of (watch.h), or NULL */
 };
 
 struct braze_array {
@@ -61,7 +76,7 @@ struct braze_array {
 	int64_t count;	 /* elements */
 	uint64_t serial; /* of this use of the handle; 0 while it is free */
 	struct view view;
-	struct braze_array *next; /* in the free list */
+	struct braze_array *next; /* in the free list, or among a lost buffer's handles */
 };
 
 enum ticket_kind { TICKET_DEMAND, TICKET_FENCE, TICKET_LEASE };
@@ -76,15 +91,23 @@ struct braze_future {
 	struct braze_session *session;
 	struct braze_future *next; /* S: among the session's unanswered ones */
 	enum ticket_kind kind;
-	uint64_t first;		/* first of its ticket numbers */
-	unsigned tickets;	/* how many */
-	unsigned missing;	/* S: answers not yet here */
-	bool waited;		/* counted as a round trip */
-	struct err err;		/* S: first failure */
-	uint64_t offset, bytes; /* S: answer to a fence or a lease */
+	uint64_t first;		 /* first of its ticket numbers */
+	unsigned tickets;	 /* how many */
+	unsigned missing;	 /* S: answers not yet here */
+	bool waited;		 /* counted as a round trip */
+	struct err err;		 /* S: first failure */
+	uint64_t offset, bytes;	 /* S: answer to a fence or a lease */
 	struct watch_set *watch; /* of what was demanded */
 	unsigned n;
 	struct ticket_item item[];
+};
+
+#define SLAB_ITEMS 256 /* handles or buffers allocated at once */
+
+/* Memory behind the free lists; one of the two is NULL. */
+struct slab {
+	struct braze_array *arrays;
+	struct buffer *buffers;
 };
 
 struct lease {
@@ -139,16 +162,23 @@ struct braze_session {
 	uint32_t site;	 /* braze_set_site */
 	struct watching watching;
 	uint32_t ndevice;
+	uint32_t minor; /* of the daemon's protocol */
 	char device_name[LIMIT_DEVICES][LIMIT_DEVICE_NAME];
 	uint64_t seq, tickets;
 	struct lease lease;
 	struct braze_counters counters;
-	void **slabs; /* memory behind the free lists */
+	struct slab *slabs;
 	size_t nslabs;
 	uint8_t *arena;
+	struct mapping *map; /* the arena's */
 	uint64_t arena_bytes;
 	pid_t child; /* private daemon, or 0 */
 	bool forked, closed;
+	bool marked;		    /* the buffers know that the connection is lost */
+	bool reconnect;		    /* BRAZE_RECONNECT */
+	struct err loss;	    /* why the last connection ended */
+	char *socket, *name, *want; /* of the options, to connect again; may be NULL */
+	unsigned open_flags;
 	struct braze_session *link; /* registry of session.c */
 	uint8_t outbox[LIMIT_PACKET_BYTES];
 

@@ -107,10 +107,12 @@ static bool runnable(const char *path)
 	return !stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK);
 }
 
-/* Next to the library: an install tree, a build tree. */
+/* Next to the library, or to the program that has it inside: an install tree (Python's
+ * packages lie three folders down), a build tree. */
 static bool beside_library(char *buf, size_t n)
 {
-	static const char *const steps[] = {"/../bin/", "/../../bin/", "/../../../bin/", "/"};
+	static const char *const steps[] = {"/../bin/", "/../../bin/", "/../../../bin/",
+					    "/../../../../bin/", "/"};
 	Dl_info info;
 	char folder[PATH_BYTES];
 
@@ -137,11 +139,6 @@ static enum status find_daemon(char *buf, size_t n, struct err *err)
 	}
 	if (beside_library(buf, n))
 		return OK;
-#ifdef BRAZE_DAEMON_PATH
-	snprintf(buf, n, "%s", BRAZE_DAEMON_PATH);
-	if (runnable(buf))
-		return OK;
-#endif
 	while (path && *path) {
 		size_t len = strcspn(path, ":");
 		snprintf(buf, n, "%.*s/" DAEMON_NAME, (int)len, path);

@@ -7,21 +7,41 @@
 #include "copy.h"
 #include "future.h"
 #include "lock.h"
+#include "lost.h"
 #include "ticket.h"
 #include "watch.h"
 #include "wire.h"
 
 static void *address(const struct braze_array *a)
 {
-	return a->session->arena + atomic_load(&a->buf->offset) + a->view.offset;
+	const struct buffer *b = a->buf;
+
+	if (unlikely(b->flags & BUF_LOST))
+		return b->at + a->view.offset;
+	return a->session->arena + atomic_load(&b->offset) + a->view.offset;
 }
 
 /* What was stored when the daemon went stays readable. */
 static enum status readable(const struct braze_array *a, struct err *err)
 {
-	if (a->session->forked || a->session->closed)
-		return wire_dead(a->session, err);
-	return OK;
+	return a->session->forked ? wire_dead(a->session, err) : OK;
+}
+
+void *braze_hold(braze_array *a)
+{
+	struct braze_session *s = a->session;
+
+	lock_take(s);
+	struct mapping *m = a->buf->flags & BUF_LOST ? a->buf->map : s->map;
+	if (m)
+		mapping_hold(m);
+	lock_give(s);
+	return m;
+}
+
+void braze_unhold(void *hold)
+{
+	mapping_drop(hold);
 }
 
 int braze_is_stored(const braze_array *a)
@@ -105,6 +125,8 @@ static int fence(struct braze_array *a, braze_check_fn *check, void *data, struc
 
 	if (!st && (b->flags & BUF_READONLY))
 		st = (int)err_set(err, E_READONLY, "a snapshot may not be written");
+	while (!st && (b->flags & BUF_LOST))
+		st = (int)lost_ship(a, err);
 	if (!st && (b->flags & BUF_FRESH))
 		b->flags = (b->flags & ~(uint32_t)BUF_FRESH) | BUF_HOST;
 	if (!st && unlikely(b->watch))
@@ -137,8 +159,10 @@ int braze_is_writable(const braze_array *a)
 static enum status snapshot(struct braze_array **out, struct braze_array *a, struct err *err)
 {
 	struct braze_session *s = a->session;
-	enum status st = array_usable(s, err);
 
+	if (lost_is(a))
+		return lost_snapshot(out, a, err);
+	enum status st = array_usable(s, err);
 	/* What the host may still write is no frozen value. */
 	if (!st)
 		st = record_use(a, err);
@@ -169,7 +193,9 @@ static enum status snapshot(struct braze_array **out, struct braze_array *a, str
 int braze_snapshot(braze_array **out, braze_array *a, braze_error *error)
 {
 	lock_take(a->session);
-	int st = (int)snapshot(out, a, err_of(error));
+	int st = (int)readable(a, err_of(error));
+	if (!st)
+		st = (int)snapshot(out, a, err_of(error));
 	lock_give(a->session);
 	return st;
 }

@@ -6,6 +6,7 @@
 
 #include "array.h"
 #include "lock.h"
+#include "lost.h"
 #include "session.h"
 #include "ticket.h"
 #include "watch.h"
@@ -14,6 +15,9 @@
 /* Send the demands of f, LIMIT_DEMAND_IDS at a time. */
 static enum status send_demands(struct braze_future *f, const uint32_t *id, struct err *err)
 {
+	const struct braze_session *s = f->session;
+	const char *where =
+		s->owner.where && s->minor >= MINOR_WHERE ? s->owner.where(s->owner.data) : NULL;
 	enum status st = OK;
 
 	for (unsigned i = 0; i < f->tickets && !st; i++) {
@@ -23,6 +27,8 @@ static enum status send_demands(struct braze_future *f, const uint32_t *id, stru
 		d.ticket = f->first + i;
 		d.n_id = left < LIMIT_DEMAND_IDS ? left : LIMIT_DEMAND_IDS;
 		d.id = (uint32_t *)id + from;
+		if (!i && where)
+			d.where = (char *)where;
 		r.demand = &d;
 		st = wire_send(f->session, &r, err);
 	}
@@ -58,6 +64,8 @@ static enum status ask_all(struct braze_future *f, uint32_t *id, int n, braze_ar
 	for (int i = 0; i < n; i++) {
 		if (arrays[i]->session != f->session)
 			return err_set(err, E_INVALID, "array %d belongs to another session", i);
+		if (!future_stored(arrays[i]) && arrays[i]->buf->flags & BUF_LOST)
+			return lost_error(arrays[i], err);
 		ask(f, id, arrays[i]);
 	}
 	for (uint32_t i = 0; f->watch && i < f->watch->n; i++)
@@ -121,13 +129,21 @@ int future_value(struct braze_array *a, braze_check_fn *check, void *data, struc
 	/* Again when another thread wrote to the buffer while this one waited. */
 	while (!ready(a)) {
 		struct braze_future *f = NULL;
+		if (lost_is(a)) {
+			if (ready(a))
+				break;
+			return (int)lost_error(a, err);
+		}
 		int st = (int)array_usable(a->session, err);
 		if (!st)
 			st = (int)future_demand(&f, 1, &a, err);
 		if (!st)
 			st = wire_wait(f, -1, check, data, err);
 		ticket_destroy(f);
-		if (st)
+		/* The connection ended meanwhile: say what is lost with it. */
+		if (st && lost_is(a) && !ready(a))
+			return (int)lost_error(a, err);
+		if (st && !ready(a))
 			return st;
 	}
 	return likely(!a->buf->watch) ? 0 : tell(a, err);

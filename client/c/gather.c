@@ -67,9 +67,7 @@ static enum status record_take(struct braze_array **out, struct braze_array *sou
 	enum status st = array_usable(s, err);
 
 	if (!st)
-		st = record_use(source, err);
-	if (!st)
-		st = record_use(place, err);
+		st = record_use_two(source, place, err);
 	if (!st)
 		st = record_room(s, 2, 0, err);
 	if (!st)

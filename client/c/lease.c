@@ -14,19 +14,32 @@ static uint64_t round_up(uint64_t n, uint64_t to)
 	return (n + to - 1) / to * to;
 }
 
-static enum status give_back(struct braze_session *s, struct err *err)
+static enum status unlease(struct braze_session *s, uint64_t offset, uint64_t bytes,
+			   struct err *err)
 {
 	Braze__Wire__Request r = BRAZE__WIRE__REQUEST__INIT;
 	Braze__Wire__Unlease u = BRAZE__WIRE__UNLEASE__INIT;
 
-	if (s->lease.next >= s->lease.end)
+	if (!bytes)
 		return OK;
-	u.offset = s->lease.next;
-	u.bytes = s->lease.end - s->lease.next;
-	s->counters.bytes_leased -= u.bytes;
-	s->lease.next = s->lease.end = 0;
+	u.offset = offset;
+	u.bytes = bytes;
+	s->counters.bytes_leased -= bytes;
 	r.unlease = &u;
 	return wire_send(s, &r, err);
+}
+
+static enum status give_back(struct braze_session *s, struct err *err)
+{
+	struct lease l = s->lease;
+
+	s->lease.next = s->lease.end = 0;
+	return l.next < l.end ? unlease(s, l.next, l.end - l.next, err) : OK;
+}
+
+enum status lease_return(struct braze_session *s, uint64_t offset, uint64_t bytes, struct err *err)
+{
+	return unlease(s, offset, round_up(bytes, host_align(bytes)), err);
 }
 
 /* Ask for a lease of at least `bytes` and make it the session's. */

@@ -11,4 +11,8 @@
 enum status lease_take(uint64_t *offset, struct braze_session *s, uint64_t bytes,
 		       struct err *err) MUST_USE;
 
+/* Give back what lease_take gave and nobody imported. */
+enum status lease_return(struct braze_session *s, uint64_t offset, uint64_t bytes,
+			 struct err *err) MUST_USE;
+
 #endif

@@ -4,7 +4,11 @@
 
 #include "client.h"
 
-_Static_assert(BRAZE_E_TIMEOUT == E_TIMEOUT && BRAZE_E_FORKED == E_FORKED, "public error codes");
+/* A code that braze.h lacks, or numbers otherwise, does not compile. */
+#define ERROR(wire, id, python, text)                                                              \
+	_Static_assert((int)BRAZE_E_##id == (int)E_##id, "public error codes");
+#include "errors.def"
+#undef ERROR
 _Static_assert((int)BRAZE_FLOAT64 == DT_FLOAT64, "public types");
 _Static_assert((int)BRAZE_COMPLEX128 == DT_COMPLEX128, "public types");
 _Static_assert(BRAZE_MAX_NDIM == LIMIT_NDIM, "public limits");

@@ -2,7 +2,9 @@
 /* client/c/record.c - the HOST / SHARED state of a buffer at its next use. */
 #include "record.h"
 
-enum status record_used(struct braze_array *a, struct err *err)
+#include "lost.h"
+
+static enum status used(struct braze_array *a, struct err *err)
 {
 	struct braze_session *s = a->session;
 	struct buffer *b = a->buf;
@@ -19,4 +21,22 @@ enum status record_used(struct braze_array *a, struct err *err)
 	}
 	b->flags &= ~(uint32_t)BUF_WATCH;
 	return OK;
+}
+
+enum status record_used(int n, struct braze_array *const *a, struct err *err)
+{
+	enum status st = OK;
+
+	/* Another thread may act while one is shipped: from the front again. */
+	for (int i = 0; i < n && !st;) {
+		if (a[i]->buf->flags & BUF_LOST) {
+			st = lost_ship(a[i], err);
+			i = 0;
+		} else {
+			i++;
+		}
+	}
+	for (int i = 0; i < n && !st; i++)
+		st = used(a[i], err);
+	return st;
 }

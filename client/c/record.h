@@ -59,15 +59,41 @@ static inline void record_shape(struct braze_session *s, const struct shape *sha
 		record_imm(s, (uint64_t)shape->dim[i]);
 }
 
-/* An op is about to read or write a's buffer: what the host wrote directly
- * becomes a version of its own (DIRTY), and direct writes end. */
-enum status record_used(struct braze_array *a, struct err *err) MUST_USE;
+/* VIEW: r becomes this view of the array with id `of` */
+static inline void record_view(struct braze_session *s, const struct view *v, uint32_t r,
+			       uint32_t of)
+{
+	record_op(s, OP_VIEW, v->dtype, r, 1, 2 + 2u * v->shape.ndim);
+	record_in(s, of);
+	record_imm(s, v->shape.ndim);
+	record_imm(s, (uint64_t)v->offset);
+	for (int i = 0; i < v->shape.ndim; i++)
+		record_imm(s, (uint64_t)v->shape.dim[i]);
+	for (int i = 0; i < v->shape.ndim; i++)
+		record_imm(s, (uint64_t)v->stride[i]);
+}
+
+/* An op is about to read or write the arrays' buffers: what the host wrote directly
+ * becomes a version of its own (DIRTY), and direct writes end; what an earlier
+ * connection left is shipped.  All operands of an op at once, since shipping may let
+ * go of the recorder lock. */
+enum status record_used(int n, struct braze_array *const *a, struct err *err) MUST_USE;
 
 static inline enum status record_use(struct braze_array *a, struct err *err)
 {
 	if (likely(!(a->buf->flags & BUF_WATCH)))
 		return OK;
-	return record_used(a, err);
+	return record_used(1, &a, err);
+}
+
+static inline enum status record_use_two(struct braze_array *a, struct braze_array *b,
+					 struct err *err)
+{
+	struct braze_array *both[] = {a, b};
+
+	if (likely(!((a->buf->flags | b->buf->flags) & BUF_WATCH)))
+		return OK;
+	return record_used(2, both, err);
 }
 
 #endif

@@ -26,7 +26,7 @@ static enum status check_reduce(int op, const struct braze_array *a, unsigned ax
 	unsigned all = (1u << a->view.shape.ndim) - 1;
 
 	if (!row || (row->kind != KIND_RED && row->kind != KIND_ARGRED))
-		return err_set(err, E_INVALID, "operation %d is not a reduction", op);
+		return err_set(err, E_INVALID, "%s is not a reduction", op_text((unsigned)op));
 	if (row->kind == KIND_ARGRED && axes != all && __builtin_popcount(axes) != 1)
 		return err_set(err, E_AXIS, "%s takes one axis or all of them", row->numpy);
 	if (dtype >= 0 && !dtype_row((unsigned)dtype))
@@ -96,9 +96,7 @@ static enum status matmul(struct braze_array **out, struct braze_array *a, struc
 	if (!st)
 		st = shape_matmul(&shape, &a->view.shape, &b->view.shape, err);
 	if (!st)
-		st = record_use(a, err);
-	if (!st)
-		st = record_use(b, err);
+		st = record_use_two(a, b, err);
 	if (!st)
 		st = record_room(s, 2, 0, err);
 	if (!st)
@@ -230,9 +228,7 @@ static enum status assign(struct braze_array *dst, const braze_arg *src, struct 
 	if (!st)
 		st = check_source(dst, src, err);
 	if (!st)
-		st = record_use(dst, err);
-	if (!st && src->array)
-		st = record_use(src->array, err);
+		st = src->array ? record_use_two(dst, src->array, err) : record_use(dst, err);
 	if (!st)
 		st = record_room(s, 2, nimm, err);
 	if (st)

@@ -2,7 +2,8 @@
 /* client/c/session.c - connect, flags, close, and what fork does to sessions.
  *
  * A session's memory lives until its last array and future are released, so that
- * a handle that outlives braze_close fails with an error and not with a crash. */
+ * a handle that outlives braze_close fails with an error and not with a crash.  A
+ * session also outlives its connection: another one can be put in its place. */
 #define _GNU_SOURCE /* program_invocation_short_name */
 #include "session.h"
 
@@ -16,6 +17,7 @@
 #include "array.h"
 #include "connect.h"
 #include "lock.h"
+#include "lost.h"
 #include "ticket.h"
 #include "watch.h"
 #include "wire.h"
@@ -120,11 +122,15 @@ static void destroy(struct braze_session *s)
 	leave_registry(s);
 	if (s->fd >= 0)
 		close(s->fd);
-	if (s->arena)
-		munmap(s->arena, s->arena_bytes);
-	for (size_t i = 0; i < s->nslabs; i++)
-		free(s->slabs[i]);
+	mapping_drop(s->map);
+	for (size_t i = 0; i < s->nslabs; i++) {
+		free(s->slabs[i].arrays);
+		free(s->slabs[i].buffers);
+	}
 	free(s->slabs);
+	free(s->socket);
+	free(s->name);
+	free(s->want);
 	free(s->free_ids);
 	watch_end(s);
 	pthread_mutex_destroy(&s->sock);
@@ -148,6 +154,14 @@ static const char *wanted_device(void)
 	return name ? name : "";
 }
 
+/* What operators see: $BRAZE_NAME, else the program's name. */
+static const char *own_name(void)
+{
+	const char *name = getenv("BRAZE_NAME");
+
+	return name && *name ? name : program_invocation_short_name;
+}
+
 static enum status shake_hands(struct braze_session *s, const struct braze_options *opt,
 			       struct err *err)
 {
@@ -157,10 +171,24 @@ static enum status shake_hands(struct braze_session *s, const struct braze_optio
 	hello.minor = BRAZE_PROTO_MINOR;
 	hello.op_table = op_table_hash();
 	hello.pid = (uint32_t)getpid();
-	hello.name = (char *)(opt->name ? opt->name : program_invocation_short_name);
+	hello.name = (char *)(opt->name ? opt->name : own_name());
 	hello.device = (char *)(opt->device ? opt->device : wanted_device());
 	hello.flags = opt->flags & (BRAZE_EAGER | BRAZE_UNFUSED);
 	return wire_hello(s, &hello, err);
+}
+
+/* What it takes to connect again. */
+static enum status keep_options(struct braze_session *s, const struct braze_options *opt,
+				struct err *err)
+{
+	s->socket = opt->socket ? strdup(opt->socket) : NULL;
+	s->name = opt->name ? strdup(opt->name) : NULL;
+	s->want = opt->device ? strdup(opt->device) : NULL;
+	if ((opt->socket && !s->socket) || (opt->name && !s->name) || (opt->device && !s->want))
+		return err_set(err, E_NOMEM, "no memory for a session");
+	s->open_flags = opt->flags;
+	s->reconnect = opt->flags & BRAZE_RECONNECT;
+	return OK;
 }
 
 static enum status try_connect(struct braze_session **out, const struct braze_options *opt,
@@ -178,7 +206,9 @@ static enum status try_connect(struct braze_session **out, const struct braze_op
 	init_sock(s);
 	fill_types(s);
 	enter_registry(s);
-	enum status st = connect_open(&s->fd, &s->child, opt->socket, opt->flags, err);
+	enum status st = keep_options(s, opt, err);
+	if (!st)
+		st = connect_open(&s->fd, &s->child, opt->socket, opt->flags, err);
 	if (!st)
 		st = shake_hands(s, opt, err);
 	if (st) {
@@ -192,45 +222,164 @@ static enum status try_connect(struct braze_session **out, const struct braze_op
 	return OK;
 }
 
+static enum status connect_some(struct braze_session **out, const struct braze_options *opt,
+				struct err *err)
+{
+	enum status st = OK;
+
+	for (int i = 0; i < CONNECT_TRIES; i++) {
+		st = try_connect(out, opt, err);
+		if (st != E_CONNECT && st != E_DAEMON_GONE)
+			return st;
+	}
+	return err_set(err, E_CONNECT, "%s", err->text[0] ? strdupa(err->text) : "no daemon");
+}
+
 int braze_connect(braze_session **out, const struct braze_options *opt, braze_error *error)
 {
 	struct braze_options o = {0};
-	struct err e, *err = error ? err_of(error) : &e;
-	enum status st = OK;
+	struct err e = {0}, *err = error ? err_of(error) : &e;
 
 	/* A program built with an older header passes a shorter struct. */
 	if (opt)
 		memcpy(&o, opt, opt->size < sizeof(o) ? opt->size : sizeof(o));
-	for (int i = 0; i < CONNECT_TRIES; i++) {
-		st = try_connect(out, &o, err);
-		if (st != E_CONNECT && st != E_DAEMON_GONE)
-			return (int)st;
-	}
-	return (int)err_set(err, E_CONNECT, "%s", err->text[0] ? strdupa(err->text) : "no daemon");
+	return (int)connect_some(out, &o, err);
+}
+
+/* End the connection, if there is one; its private daemon is the caller's to reap. */
+static pid_t hang_up(struct braze_session *s)
+{
+	struct err e = {.code = E_DAEMON_GONE, .text = "the session was closed"};
+	pid_t child = s->child;
+
+	/* Arrays may have been asked for by others, so let no op get lost. */
+	if (!atomic_load(&s->state) && wire_flush(s, NULL))
+		s->nops = 0;
+	wire_die(s, &e);
+	wire_hang_up(s);
+	s->child = 0;
+	return child;
 }
 
 void braze_close(braze_session *s)
 {
-	struct err e = {.code = E_DAEMON_GONE, .text = "the session was closed"};
+	pid_t child = 0;
 
 	if (!s)
 		return;
 	lock_take(s);
-	pid_t child = s->child;
-	if (!s->forked && !s->closed) {
-		/* Arrays may have been asked for by others, so let no op get lost. */
-		if (wire_flush(s, NULL))
-			s->nops = 0;
-		wire_die(s, &e);
-		shutdown(s->fd, SHUT_RDWR);
-	}
+	if (!s->forked && !s->closed)
+		child = hang_up(s);
 	if (!s->forked)
 		watch_close(s);
 	s->closed = true;
-	s->child = 0;
 	s->refs--;
 	session_unlock(s);
 	connect_reap(child);
+}
+
+void braze_disconnect(braze_session *s)
+{
+	pid_t child = 0;
+
+	lock_take(s);
+	if (!s->forked && !s->closed) {
+		child = hang_up(s);
+		if (!s->marked)
+			lost_mark(s);
+		/* From here on who needs the arena holds it himself. */
+		mapping_drop(s->map);
+		s->map = NULL;
+		s->arena = NULL;
+	}
+	void *token = lock_pause(s);
+	connect_reap(child);
+	lock_resume(s, token);
+	lock_give(s);
+}
+
+/* ---- Another connection for the same session ---- */
+
+static enum status find_device(uint32_t *out, const struct braze_session *s, const char *name,
+			       struct err *err);
+
+/* Put the connection of `fresh` into s, whose own is over. */
+static enum status graft(struct braze_session *s, struct braze_session *fresh, struct err *err)
+{
+	uint32_t device = s->device;
+	enum status st = OK;
+
+	if (device >= 2)
+		st = find_device(&device, fresh, s->device_name[device - 2], err);
+	if (st)
+		return st;
+	if (!s->marked)
+		lost_mark(s);
+	wire_graft(s, fresh);
+	s->nops = s->nin = s->nimm = 0;
+	s->seq = fresh->seq;
+	s->lease = fresh->lease;
+	s->counters.bytes_leased += fresh->counters.bytes_leased;
+	s->device = device;
+	s->ndevice = fresh->ndevice;
+	s->minor = fresh->minor;
+	memcpy(s->device_name, fresh->device_name, sizeof(s->device_name));
+	s->hello_flags = fresh->hello_flags;
+	watch_set_careful(s);
+	s->child = fresh->child;
+	fresh->child = 0;
+	s->marked = false;
+	return OK;
+}
+
+static enum status reconnect(struct braze_session *s, struct err *err)
+{
+	struct braze_options o = {.size = sizeof(o),
+				  .socket = s->socket,
+				  .name = s->name,
+				  .device = s->want,
+				  .flags = s->flags};
+	struct braze_session *fresh = NULL;
+	struct err e = {0};
+
+	if (s->forked || s->closed)
+		return wire_dead(s, err);
+	o.flags |= s->open_flags & ~(BRAZE_EAGER | BRAZE_UNFUSED);
+	pid_t child = hang_up(s);
+	s->refs++; /* its arrays may be released meanwhile */
+	void *token = lock_pause(s);
+	connect_reap(child);
+	enum status st = connect_some(&fresh, &o, &e);
+	lock_resume(s, token);
+	s->refs--;
+	if (st)
+		return err_set(err, st, "%s", e.text);
+	/* Another thread may have been faster. */
+	if (!s->closed && !s->forked && atomic_load(&s->state))
+		st = graft(s, fresh, err);
+	else if (s->closed || s->forked)
+		st = wire_dead(s, err);
+	child = fresh->child;
+	destroy(fresh);
+	connect_reap(child);
+	return st;
+}
+
+enum status session_revive(struct braze_session *s, struct err *err)
+{
+	if (!s->reconnect)
+		return wire_dead(s, err);
+	return reconnect(s, err);
+}
+
+int braze_reconnect(braze_session *s, braze_error *error)
+{
+	lock_take(s);
+	if (!atomic_load(&s->state))
+		wire_drain(s);
+	int st = atomic_load(&s->state) ? (int)reconnect(s, err_of(error)) : 0;
+	session_unlock(s);
+	return st;
 }
 
 int braze_session_error(braze_session *s, braze_error *error)

@@ -7,5 +7,8 @@
 
 /* Let go of the recorder lock; the last reference to a session ends it here. */
 void session_unlock(struct braze_session *s);
+/* The session is dead: connect again when it may (BRAZE_RECONNECT), else say why it is.
+ * The recorder lock is let go of meanwhile. */
+enum status session_revive(struct braze_session *s, struct err *err) MUST_USE;
 
 #endif

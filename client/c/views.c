@@ -4,23 +4,18 @@
 
 #include "array.h"
 #include "lock.h"
+#include "lost.h"
 
 /* Record v as a view of a, under the lock. */
 static int view_of(struct braze_array **out, struct braze_array *a, const struct view *v,
 		   struct err *err)
 {
 	lock_take(a->session);
-	int st = (int)array_usable(a->session, err);
+	int st = lost_is(a) ? OK : (int)array_usable(a->session, err);
 	if (!st)
 		st = (int)array_view(out, a, v, err);
 	lock_give(a->session);
 	return st;
-}
-
-static bool same_bytes(unsigned have, unsigned want)
-{
-	return have == want || (have == DT_COMPLEX64 && want == DT_FLOAT32) ||
-	       (have == DT_COMPLEX128 && want == DT_FLOAT64);
 }
 
 int braze_view(braze_array **out, braze_array *a, int dtype, int ndim, const int64_t *shape,
@@ -29,15 +24,14 @@ int braze_view(braze_array **out, braze_array *a, int dtype, int ndim, const int
 	struct err *err = err_of(error);
 	struct view v = {.dtype = (uint8_t)dtype, .offset = offset};
 
-	if (dtype < 0 || !dtype_row((unsigned)dtype) || !same_bytes(a->view.dtype, (unsigned)dtype))
-		return (int)err_set(err, E_DTYPE,
-				    "a view of %s has that type or its component's, not type %d",
-				    dtype_row(a->view.dtype)->name, dtype);
+	if (dtype < 0 || !dtype_row((unsigned)dtype))
+		return (int)err_set(err, E_DTYPE, "%d is not the number of an element type", dtype);
 	enum status st = array_shape(&v.shape, ndim, shape, err);
 	if (st)
 		return (int)st;
 	memcpy(v.stride, strides, (size_t)ndim * sizeof(*strides));
-	return view_of(out, a, &v, err);
+	st = view_retype(&v, (enum dtype)a->view.dtype, err);
+	return st ? (int)st : view_of(out, a, &v, err);
 }
 
 int braze_slice(braze_array **out, braze_array *a, const int64_t *start, const int64_t *count,

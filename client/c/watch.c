@@ -2,8 +2,10 @@
 /* client/c/watch.c - watches, their sets, and telling what they found. */
 #include "watch.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "array.h"
 #include "future.h"
@@ -99,21 +101,25 @@ static bool collect(struct braze_session *s, struct watch *w)
 
 /* What is never read must not pile up: ask for all flags, and wait for those that were
  * asked for a batch earlier. */
-static void ask_for_flags(struct braze_session *s)
+static int ask_for_flags(struct braze_session *s, struct err *err)
 {
 	struct watching *all = &s->watching;
 	struct braze_future *f = all->asked;
-	int n = 0;
+	braze_check_fn *check = s->owned ? s->owner.check : NULL;
+	int n = 0, st;
 
+	/* Ours alone: other threads may come here while we wait. */
 	all->asked = NULL;
 	all->fresh = 0;
-	/* A failure is the value's as well, and told where that is read. */
-	if (f)
-		(void)wire_wait(f, -1, NULL, NULL, NULL);
+	st = f ? wire_wait(f, -1, check, s->owner.data, err) : 0;
 	ticket_destroy(f);
+	/* Another failure is the value's as well, and told where that is read. */
+	if (st == BRAZE_E_INTERRUPTED)
+		return st;
 	for (unsigned i = all->nopen; i-- > 0;)
 		(void)collect(s, all->open[i]);
-	struct braze_array **flag = malloc((all->nopen + 1) * WATCH_CLASSES * sizeof(struct braze_array *));
+	struct braze_array **flag =
+		malloc((all->nopen + 1) * WATCH_CLASSES * sizeof(struct braze_array *));
 	for (unsigned i = 0; flag && i < all->nopen; i++)
 		for (int k = 0; k < WATCH_CLASSES; k++)
 			if (all->open[i]->flag[k])
@@ -121,6 +127,26 @@ static void ask_for_flags(struct braze_session *s)
 	if (n && !all->asked && future_demand(&all->asked, n, flag, NULL))
 		all->asked = NULL;
 	free(flag);
+	return 0;
+}
+
+static enum status batch(struct braze_session *s, struct err *err)
+{
+	return ++s->watching.fresh < WATCH_BATCH ? OK : (enum status)ask_for_flags(s, err);
+}
+
+static struct watch *new_watch(struct braze_session *s, enum op op, const struct braze_watch *now)
+{
+	struct watch *w = calloc(1, sizeof(*w));
+
+	if (w)
+		*w = (struct watch){.site = now->site,
+				    .tag = now->tag,
+				    .serial = ++s->watching.serial,
+				    .op = (uint16_t)op,
+				    .raise = (uint8_t)now->raise,
+				    .report = (uint8_t)now->report};
+	return w;
 }
 
 /* Room for one more open watch. */
@@ -149,17 +175,11 @@ static enum status watch_new(struct watch **out, struct braze_array *a, const st
 	enum status st = flags_record(flag, a, r, now->raise | now->report, err);
 	if (!st)
 		st = list_room(all, err);
-	struct watch *w = st ? NULL : calloc(1, sizeof(*w));
+	struct watch *w = st ? NULL : new_watch(s, r->op, now);
 	if (!w) {
 		drop_flags(s, flag);
 		return st ? st : err_set(err, E_NOMEM, "no memory to watch an operation");
 	}
-	*w = (struct watch){.site = now->site,
-			    .tag = now->tag,
-			    .serial = ++all->serial,
-			    .op = (uint16_t)r->op,
-			    .raise = (uint8_t)now->raise,
-			    .report = (uint8_t)now->report};
 	for (int k = 0; k < WATCH_CLASSES; k++)
 		w->flag[k] = flag[k];
 	if (!has_flags(w)) {
@@ -169,8 +189,6 @@ static enum status watch_new(struct watch **out, struct braze_array *a, const st
 	all->open[all->nopen++] = w;
 	w->slot = all->nopen;
 	*out = w;
-	if (++all->fresh >= WATCH_BATCH)
-		ask_for_flags(s);
 	return OK;
 }
 
@@ -223,31 +241,39 @@ static void add(struct watch_set *set, struct watch *w)
 	set->of[set->n++] = w;
 }
 
+/* Both sets' watches in the order of their operations, each once. */
+static void merge(struct watch_set *out, const struct watch_set *a, const struct watch_set *b)
+{
+	uint32_t na = a ? a->n : 0, i = 0, k = 0;
+
+	while (i < na || k < b->n) {
+		struct watch *x = i < na ? a->of[i] : NULL, *y = k < b->n ? b->of[k] : NULL;
+		bool first = x && (!y || x->serial <= y->serial);
+		struct watch *w = first ? x : y;
+		i += w == x;
+		k += w == y;
+		add(out, w);
+		/* Nobody gets to see what follows a failure. */
+		if (fails(w))
+			break;
+	}
+	for (i = 0; i < out->n; i++)
+		out->of[i]->refs++;
+}
+
 enum status watch_unite(struct braze_session *s, struct watch_set **set,
 			const struct watch_set *with, struct err *err)
 {
 	struct watch_set *a = *set, *r;
-	uint32_t na = a ? a->n : 0, i = 0, k = 0;
 
 	if (!with || a == with)
 		return OK;
-	r = malloc(sizeof(*r) + (na + with->n) * sizeof(r->of[0]));
+	r = malloc(sizeof(*r) + ((a ? a->n : 0) + with->n) * sizeof(r->of[0]));
 	if (!r)
 		return err_set(err, E_NOMEM, "no memory to watch an operation");
 	r->refs = 1;
 	r->n = 0;
-	while (i < na || k < with->n) {
-		struct watch *x = i < na ? a->of[i] : NULL, *y = k < with->n ? with->of[k] : NULL;
-		bool first = x && (!y || x->serial <= y->serial);
-		i += first;
-		k += y && (!first || x == y);
-		add(r, first ? x : y);
-		/* Nobody gets to see what follows a failure. */
-		if (fails(first ? x : y))
-			break;
-	}
-	for (i = 0; i < r->n; i++)
-		r->of[i]->refs++;
+	merge(r, a, with);
 	if (!r->n) {
 		free(r);
 		r = NULL;
@@ -303,24 +329,12 @@ enum status watch_tell(struct braze_session *s, const struct watch_set *set, str
 
 /* ---- Recording ---- */
 
-/* What the operation itself is to be watched for, beside its operands. */
-static enum status own(struct watch_set **set, struct braze_array *out, const struct recorded *r,
-		       struct err *err)
+/* *set gets w as well, which is nobody's yet and is freed on failure. */
+static enum status add_watch(struct braze_session *s, struct watch_set **set, struct watch *w,
+			     struct err *err)
 {
-	struct braze_session *s = out->session;
-	struct braze_watch now = s->watching.now;
-	struct watch *w = NULL;
-
-	if (!flags_possible(r->op))
-		return OK;
-	if (s->watching.ask)
-		s->watching.ask(s->watching.data, &now);
-	if (!(now.raise | now.report))
-		return OK;
-	enum status st = watch_new(&w, out, r, &now, err);
-	if (st || !w)
-		return st;
 	struct watch_set *one = malloc(sizeof(*one) + sizeof(one->of[0]));
+
 	if (!one) {
 		watch_free(s, w);
 		return err_set(err, E_NOMEM, "no memory to watch an operation");
@@ -328,9 +342,65 @@ static enum status own(struct watch_set **set, struct braze_array *out, const st
 	w->refs = 1;
 	*one = (struct watch_set){.refs = 1, .n = 1};
 	one->of[0] = w;
-	st = watch_unite(s, set, one, err);
+	enum status st = watch_unite(s, set, one, err);
 	watch_forget(s, one);
 	return st;
+}
+
+/* Does a number that gives way to the arrays' type become infinite in it? */
+static bool number_overflows(const struct recorded *r)
+{
+	struct op_arg arg[3];
+	struct op_sig sig;
+	double v = 0;
+	unsigned at = r->n;
+
+	for (unsigned k = 0; k < r->n; k++) {
+		const braze_scalar *x = &r->arg[k].scalar;
+		const struct braze_array *a = r->arg[k].array;
+		arg[k] = (struct op_arg){a ? a->view.dtype : (uint8_t)x->dtype, !a && x->weak};
+		if (!a && x->weak && x->dtype == DT_FLOAT64) {
+			memcpy(&v, x->bits, sizeof v);
+			at = isfinite(v) && fabs(v) >= 65520 ? k : at;
+		}
+	}
+	if (at == r->n || op_infer(&sig, r->op, arg, DTYPE_NONE, NULL))
+		return false;
+	memcpy(&v, r->arg[at].scalar.bits, sizeof v);
+	return sig.in[at] == DT_FLOAT16 ||
+	       ((sig.in[at] == DT_FLOAT32 || sig.in[at] == DT_COMPLEX64) && isinf((float)v));
+}
+
+/* What the operation itself is to be watched for, beside its operands. */
+static enum status own(struct watch_set **set, struct braze_array *out, const struct recorded *r,
+		       struct err *err)
+{
+	struct braze_session *s = out->session;
+	struct braze_watch now = s->watching.now;
+	struct watch *w = NULL;
+	bool infinite = number_overflows(r);
+
+	if (!flags_possible(r->op) && !infinite)
+		return OK;
+	if (s->watching.ask)
+		s->watching.ask(s->watching.data, &now);
+	if (!(now.raise | now.report))
+		return OK;
+	if (infinite && ((now.raise | now.report) & BRAZE_OVERFLOW)) {
+		if (!(w = new_watch(s, OP_CAST, &now)))
+			return err_set(err, E_NOMEM, "no memory to watch an operation");
+		w->found = w->all = BRAZE_OVERFLOW;
+		enum status st = add_watch(s, set, w, err);
+		if (st)
+			return st;
+	}
+	if (!flags_possible(r->op))
+		return OK;
+	enum status st = watch_new(&w, out, r, &now, err);
+	if (st || !w)
+		return st;
+	st = add_watch(s, set, w, err);
+	return st ? st : batch(s, err);
 }
 
 enum status watch_recorded(struct braze_array *out, const struct recorded *r, struct err *err)
@@ -382,6 +452,20 @@ enum status watch_assigned(struct braze_array *dst, const braze_arg *src, struct
 		st = check_cast(&set, dst, src->array, err);
 	watch_put(s, b, set);
 	return st;
+}
+
+void watch_lose(struct braze_session *s)
+{
+	struct watching *all = &s->watching;
+
+	watch_close(s);
+	while (all->nopen) {
+		struct watch *w = all->open[all->nopen - 1];
+		if (collect(s, w))
+			continue;
+		drop_flags(s, w->flag);
+		unlist(s, w);
+	}
 }
 
 void watch_close(struct braze_session *s)

@@ -39,8 +39,7 @@ struct watch_set {
 enum status watch_recorded(struct braze_array *out, const struct recorded *r,
 			   struct err *err) MUST_USE;
 /* dst[...] = src was recorded. */
-enum status watch_assigned(struct braze_array *dst, const braze_arg *src,
-			   struct err *err) MUST_USE;
+enum status watch_assigned(struct braze_array *dst, const braze_arg *src, struct err *err) MUST_USE;
 /* The buffer carries the set from now on, whose reference it takes; NULL: none. */
 void watch_put(struct braze_session *s, struct buffer *b, struct watch_set *set);
 /* b carries what a does. */
@@ -58,6 +57,8 @@ enum status watch_tell(struct braze_session *s, const struct watch_set *set, str
 
 /* How the session records from now on: careful.h. */
 void watch_set_careful(struct braze_session *s);
+/* The connection is lost, and with it the flags that were not stored: nobody will know. */
+void watch_lose(struct braze_session *s);
 /* The session ends; its memory goes. */
 void watch_close(struct braze_session *s);
 void watch_end(struct braze_session *s);

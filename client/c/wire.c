@@ -12,11 +12,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "lock.h"
+#include "lost.h"
 #include "ticket.h"
 
 #define HELLO_TIMEOUT 10000 /* ms for the daemon to answer hello */
@@ -220,6 +222,43 @@ static void sleep_until_woken(struct braze_session *s, int ms)
 	pthread_cond_timedwait(&s->wake, &s->sock, &t);
 }
 
+/* ---- The end of a connection, and the next ---- */
+
+/* Under sock. */
+static void hang_up(struct braze_session *s)
+{
+	if (s->fd < 0)
+		return;
+	shutdown(s->fd, SHUT_RDWR); /* whoever polls wakes up */
+	while (s->reading)
+		sleep_until_woken(s, WAIT_SLICE);
+	close(s->fd);
+	s->fd = -1;
+}
+
+void wire_hang_up(struct braze_session *s)
+{
+	pthread_mutex_lock(&s->sock);
+	hang_up(s);
+	pthread_mutex_unlock(&s->sock);
+}
+
+void wire_graft(struct braze_session *s, struct braze_session *fresh)
+{
+	pthread_mutex_lock(&s->sock);
+	hang_up(s);
+	s->fd = fresh->fd;
+	fresh->fd = -1;
+	mapping_drop(s->map); /* lost buffers hold it */
+	s->map = fresh->map;
+	fresh->map = NULL;
+	s->arena = fresh->arena;
+	s->arena_bytes = fresh->arena_bytes;
+	s->death = (struct err){0};
+	atomic_store(&s->state, (uint32_t)OK);
+	pthread_mutex_unlock(&s->sock);
+}
+
 /* ---- Requests ---- */
 
 enum status wire_send(struct braze_session *s, Braze__Wire__Request *r, struct err *err)
@@ -354,7 +393,12 @@ int wire_wait(struct braze_future *f, int timeout_ms, braze_check_fn *check, voi
 	if (open)
 		r = wait_paused(f, timeout_ms < 0 ? -1 : now_ms() + timeout_ms, check, data);
 	if (r == BRAZE_E_INTERRUPTED) {
-		cancel(f);
+		/* Not when the connection ended meanwhile: another may have taken its place. */
+		pthread_mutex_lock(&s->sock);
+		open = f->missing != 0;
+		pthread_mutex_unlock(&s->sock);
+		if (open)
+			cancel(f);
 		err_set(err, E_CANCELLED, "the wait was interrupted");
 		if (err)
 			err->code = (enum status)BRAZE_E_INTERRUPTED;
@@ -385,6 +429,11 @@ static enum status map_arena(struct braze_session *s, int fd, uint64_t bytes, st
 		return err_set(err, E_NOMEM,
 			       "mapping the arena of %llu MiB: %s; is the address space limited?",
 			       (unsigned long long)(bytes >> 20), strerror(errno));
+	s->map = mapping_create(p, bytes);
+	if (!s->map) {
+		munmap(p, bytes);
+		return err_set(err, E_NOMEM, "no memory for a session");
+	}
 	s->arena = p;
 	s->arena_bytes = bytes;
 	return OK;
@@ -411,6 +460,7 @@ static enum status welcome(struct braze_session *s, const Braze__Wire__Reply *r,
 		return err_set(err, E_PROTOCOL, "the first lease lies outside the arena");
 	for (size_t i = 0; i < w->n_device && i < LIMIT_DEVICES; i++)
 		snprintf(s->device_name[s->ndevice++], LIMIT_DEVICE_NAME, "%s", w->device[i]);
+	s->minor = w->minor;
 	s->lease.next = w->lease_offset;
 	s->lease.end = w->lease_offset + w->lease_bytes;
 	s->counters.bytes_leased = w->lease_bytes;

@@ -12,6 +12,10 @@ enum status wire_send(struct braze_session *s, Braze__Wire__Request *r, struct e
 enum status wire_flush(struct braze_session *s, struct err *err) MUST_USE;
 /* Take in what has arrived, without waiting. */
 void wire_drain(struct braze_session *s);
+/* The session is dead: close its socket, once nobody waits on it. */
+void wire_hang_up(struct braze_session *s);
+/* s is dead: it takes over the socket and the arena of `fresh`, and lives. */
+void wire_graft(struct braze_session *s, struct braze_session *fresh);
 /* The connection is of no more use: fail every open ticket with e. */
 void wire_die(struct braze_session *s, const struct err *e);
 /* Fill *err with the reason why the session is dead; returns its code. */

@@ -16,7 +16,7 @@
 struct call {
 	struct fetch fetch;
 	const char *command, *argument, *export;
-	bool json;
+	bool json, nest;
 };
 
 static int fail(const struct call *c)
@@ -33,7 +33,8 @@ static int usage(FILE *out)
 	      "  status                    what it is doing, in numbers\n"
 	      "  clients                   who is connected\n"
 	      "  kernels                   kernels in memory, last used first\n"
-	      "  kernels ID                one kernel: nest, reasons, source\n"
+	      "  kernels ID                one kernel: operations, who asked, reasons\n"
+	      "  kernels ID --nest         its nest and source, too\n"
 	      "  kernels ID --export FILE  write its source to a file that compiles alone\n"
 	      "  explain [ID]              why nests were not fused\n"
 	      "  events                    what happened lately\n"
@@ -149,7 +150,7 @@ static int kernels(struct call *c)
 		return 2;
 	}
 	snprintf(url, sizeof(url), "/kernels/%s", c->argument);
-	return c->export ? export_source(c, url) : page(c, url, show_kernel);
+	return c->export ? export_source(c, url) : page(c, url, c->nest ? show_nest : show_kernel);
 }
 
 static void explain_one(struct call *c, double id)
@@ -162,10 +163,14 @@ static void explain_one(struct call *c, double id)
 	/* It may have been evicted since the list was made. */
 	if (!o)
 		return;
-	printf("kernel %.0f: %s, tier %.0f, %.0f runs\n", id, show_string(o, "state"),
-	       show_number(o, "tier"), show_number(o, "runs"));
-	fputs("  ", stdout);
-	show_text(show_string(o, "key"), 160);
+	printf("kernel %.0f: ", id);
+	show_text(show_string(o, "operations"), 0);
+	printf("\n  %s, tier %.0f, %.0f runs", show_string(o, "state"), show_number(o, "tier"),
+	       show_number(o, "runs"));
+	if (*show_string(o, "origin")) {
+		fputs("; first asked for by ", stdout);
+		show_text(show_string(o, "origin"), 0);
+	}
 	putchar('\n');
 	show_reasons(o);
 	if (*show_string(o, "error")) {
@@ -218,12 +223,21 @@ static int cache(struct call *c)
 	return 0;
 }
 
+/* Does the command take these arguments and options? */
+static bool fits(const struct call *c)
+{
+	bool kernels = !strcmp(c->command, "kernels"), explain = !strcmp(c->command, "explain");
+
+	if (c->argument && !kernels && !explain && strcmp(c->command, "cache"))
+		return false;
+	if (c->nest && (!c->argument || !(kernels || explain)))
+		return false;
+	return !c->export || kernels;
+}
+
 static int run(struct call *c)
 {
-	bool takes = !strcmp(c->command, "kernels") || !strcmp(c->command, "explain") ||
-		     !strcmp(c->command, "cache");
-
-	if ((c->argument && !takes) || (c->export && strcmp(c->command, "kernels")))
+	if (!fits(c))
 		return usage(stderr);
 	if (!strcmp(c->command, "doctor"))
 		return doctor_run(&c->fetch);
@@ -256,10 +270,13 @@ static bool known(const char *command)
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"socket", required_argument, NULL, 's'}, {"export", required_argument, NULL, 'e'},
-		{"json", no_argument, NULL, 'j'},	  {"version", no_argument, NULL, 'V'},
-		{"help", no_argument, NULL, 'h'},	  {NULL, 0, NULL, 0}};
+	static const struct option options[] = {{"socket", required_argument, NULL, 's'},
+						{"export", required_argument, NULL, 'e'},
+						{"json", no_argument, NULL, 'j'},
+						{"nest", no_argument, NULL, 'n'},
+						{"version", no_argument, NULL, 'V'},
+						{"help", no_argument, NULL, 'h'},
+						{NULL, 0, NULL, 0}};
 	const char *socket = NULL;
 	struct call c = {0};
 	int o = 0;
@@ -274,6 +291,9 @@ int main(int argc, char **argv)
 			break;
 		case 'j':
 			c.json = true;
+			break;
+		case 'n':
+			c.nest = true;
 			break;
 		case 'V':
 			puts("brazectl " BRAZE_VERSION_TEXT);

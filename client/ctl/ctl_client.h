@@ -30,6 +30,8 @@ void show_object(const cJSON *o, int indent);
 void show_clients(const cJSON *o);
 void show_kernels(const cJSON *o);
 void show_kernel(const cJSON *o);
+/* The same, with its nest and its source. */
+void show_nest(const cJSON *o);
 /* A kernel's key and why it was not fused with more. */
 void show_reasons(const cJSON *o);
 double show_number(const cJSON *o, const char *key);

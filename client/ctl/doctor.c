@@ -182,7 +182,7 @@ static void check_devices(const cJSON *status)
 
 static void check_loop(const cJSON *status)
 {
-	double us = show_number(status, "loop_longest_iteration_us");
+	double us = show_number(status, "loop_longest_iteration_seconds") * 1e6;
 
 	if (us > 50000)
 		line("warn", "the event loop once took %.0f ms: clients waited for it", us / 1e3);

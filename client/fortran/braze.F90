@@ -17,6 +17,10 @@ module braze
    integer(c_int), parameter, public :: braze_bool = 0, braze_int32 = 3, braze_int64 = 4, &
       braze_real16 = 9, braze_real32 = 10, braze_real64 = 11, braze_complex64 = 12, braze_complex128 = 13
    integer, parameter, public :: braze_eager = 1, braze_unfused = 2, braze_no_start = 4
+   ! Floating-point errors, for braze_check.
+   integer, parameter, public :: braze_divide = 1, braze_overflow = 2, braze_underflow = 4, braze_invalid = 8
+   ! After a loss the next operation connects again by itself.
+   integer, parameter :: BRAZE_RECONNECT = 8
 
    type, public :: braze_array_t
       private
@@ -43,7 +47,7 @@ module braze
       final :: array_finalize
    end type
 
-   public :: braze_init, braze_finish, braze_device, braze_make, braze_alloc, braze_full, braze_arange, braze_cast
+   public :: braze_init, braze_finish, braze_device, braze_check, braze_make, braze_alloc, braze_full, braze_arange, braze_cast
    public :: operator(+), operator(-), operator(*), operator(/), operator(**)
    public :: operator(==), operator(/=), operator(<), operator(<=), operator(>), operator(>=)
    public :: operator(.and.), operator(.or.), operator(.not.)
@@ -137,7 +141,8 @@ contains
          device_c = trim(device)//c_null_char
          opt%device = c_loc(device_c)
       end if
-      if (present(flags)) opt%flags = flags
+      opt%flags = BRAZE_RECONNECT
+      if (present(flags)) opt%flags = ior(opt%flags, int(flags, c_int))
       code = c_connect(session, opt, err)
       if (code /= 0) session = c_null_ptr
       do i = 1, OP_COUNT
@@ -165,6 +170,15 @@ contains
       end if
       code = c_set_device(session, where, err)
       call report(int(code), text_of(err), stat, errmsg)
+   end subroutine
+
+   ! Check what is recorded from now on for these floating-point errors, a sum of
+   ! braze_divide and its kind; 0: for none. Who reads what such an error led to fails.
+   subroutine braze_check(errors)
+      integer, intent(in) :: errors
+
+      if (.not. c_associated(session)) call braze_init()
+      call c_watch_errors(session, int(errors, c_int), 0_c_int, c_null_funptr, c_null_ptr)
    end subroutine
 
    ! End the connection; arrays that are still held become unusable.

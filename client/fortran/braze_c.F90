@@ -39,6 +39,13 @@ module braze_c
          type(c_error), intent(inout) :: err
       end function
 
+      subroutine c_watch_errors(s, raise, report, tell, data) bind(c, name='braze_watch_errors')
+         import
+         type(c_ptr), value :: s, data
+         integer(c_int), value :: raise, report
+         type(c_funptr), value :: tell
+      end subroutine
+
       subroutine c_close(s) bind(c, name='braze_close')
          import
          type(c_ptr), value :: s

@@ -216,9 +216,29 @@ static int python_number(braze_scalar *out, PyObject *o)
 	return 1;
 }
 
-static int from_numpy(braze_array **out, PyObject *o)
+/* An array of b's elements, whose axes lie in memory as b's do. */
+static int from_buffer(braze_array **out, braze_session *s, int dtype, const Py_buffer *b,
+		       braze_error *err)
 {
 	int64_t shape[BRAZE_MAX_NDIM], strides[BRAZE_MAX_NDIM];
+	int axes[BRAZE_MAX_NDIM];
+	bool permuted = b->ndim > 1 && !PyBuffer_IsContiguous(b, 'C') &&
+			layout_of(axes, b->ndim, (const int64_t *)b->strides);
+
+	for (int i = 0; i < b->ndim; i++) {
+		int k = permuted ? axes[i] : i;
+
+		shape[i] = b->shape[k];
+		strides[i] = b->strides[k];
+	}
+	err->code = braze_from_data(out, s, dtype, b->ndim, shape, strides, b->buf, err);
+	if (!err->code && permuted)
+		*out = layout_permuted(*out, axes, b->ndim, err);
+	return err->code;
+}
+
+static int from_numpy(braze_array **out, PyObject *o)
+{
 	int dtype = convert_dtype_of(o);
 	braze_session *s = NULL;
 	braze_error err = {0};
@@ -234,13 +254,9 @@ static int from_numpy(braze_array **out, PyObject *o)
 		PyBuffer_Release(&b);
 		return 0;
 	}
-	for (int i = 0; i < b.ndim; i++) {
-		shape[i] = b.shape[i];
-		strides[i] = b.strides[i];
-	}
 	s = wait_session();
 	if (s)
-		err.code = braze_from_data(out, s, dtype, b.ndim, shape, strides, b.buf, &err);
+		from_buffer(out, s, dtype, &b, &err);
 	PyBuffer_Release(&b);
 	if (!s)
 		return -1;
@@ -466,34 +482,18 @@ int convert_value(PyObject *self, int *dtype, uint64_t bits[2])
 	return data ? 0 : -1;
 }
 
-/* What an export keeps alive: the version it shows, and its shape. */
+/* What an export keeps alive: the version it shows, or the memory that may be written
+ * through it, and its shape. */
 struct export
 {
 	braze_array *snap;
+	PyObject *open; /* host memory, or NULL */
 	Py_ssize_t shape[BRAZE_MAX_NDIM], strides[BRAZE_MAX_NDIM];
 };
 
-static int contiguous(braze_array *h, int fortran)
-{
-	int64_t want = braze_itemsize(h);
-	const int64_t *shape = braze_shape(h), *strides = braze_strides(h);
-	int n = braze_ndim(h);
-
-	for (int k = 0; k < n; k++) {
-		int i = fortran ? k : n - 1 - k;
-
-		if (shape[i] == 0)
-			return 1;
-		if (shape[i] != 1 && strides[i] != want)
-			return 0;
-		want *= shape[i];
-	}
-	return 1;
-}
-
 static int check_order(braze_array *h, int flags)
 {
-	bool c = contiguous(h, 0), f = contiguous(h, 1);
+	bool c = layout_orders(h) & LAYOUT_C, f = layout_orders(h) & LAYOUT_F;
 
 	if (((flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS && !c) ||
 	    ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS && !f) ||
@@ -505,27 +505,78 @@ static int check_order(braze_array *h, int flags)
 	return 0;
 }
 
+static void free_export(struct export *e)
+{
+	braze_release(e->snap);
+	Py_XDECREF(e->open);
+	PyMem_Free(e);
+}
+
+/* For who writes: the array's own memory, open until the buffer is released. */
+static int open_export(struct export *e, PyObject *self, int flags, const void **data)
+{
+	if (nd(self)->flags & ND_SCALAR || layout_check_write(self, "buffer source array")) {
+		if (!PyErr_Occurred())
+			PyErr_SetString(PyExc_BufferError, "a scalar result may not be written");
+		return -1;
+	}
+	if (check_order(nd(self)->h, flags))
+		return -1;
+	e->open = host_open(NULL, self);
+	if (!e->open)
+		return -1;
+	*data = host_data(e->open);
+	e->snap = nd(self)->h;
+	braze_retain(e->snap);
+	return 0;
+}
+
+static void fill_view(Py_buffer *view, struct export *e, PyObject *self, const void *data,
+		      int flags)
+{
+	int n = braze_ndim(e->snap);
+
+	for (int i = 0; i < n; i++) {
+		e->shape[i] = braze_shape(e->snap)[i];
+		e->strides[i] = braze_strides(e->snap)[i];
+	}
+	view->buf = (void *)data;
+	view->obj = Py_NewRef(self);
+	view->itemsize = braze_itemsize(e->snap);
+	view->len = braze_size(e->snap) * view->itemsize;
+	view->readonly = !e->open;
+	view->ndim = n;
+	view->format = flags & PyBUF_FORMAT ? (char *)formats[braze_dtype_of(e->snap)] : NULL;
+	view->shape = flags & PyBUF_ND ? e->shape : NULL;
+	view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? e->strides : NULL;
+	view->suboffsets = NULL;
+	view->internal = e;
+}
+
 int convert_getbuffer(PyObject *self, Py_buffer *view, int flags)
 {
 	struct export *e = NULL;
 	braze_array *h = type_handle(self);
 	braze_error err = {0};
 	const void *data = NULL;
-	int n = 0;
 
 	view->obj = NULL;
 	if (!h)
 		return -1;
-	if (flags & PyBUF_WRITABLE) {
-		PyErr_SetString(PyExc_BufferError, "exports are read-only snapshots: write through "
-						   "`with braze.host(a) as n`");
-		return -1;
-	}
 	e = PyMem_Calloc(1, sizeof *e);
 	if (!e) {
 		PyErr_NoMemory();
 		return -1;
 	}
+	if (flags & PyBUF_WRITABLE) {
+		if (open_export(e, self, flags, &data))
+			goto fail;
+		fill_view(view, e, self, data, flags);
+		return 0;
+	}
+	/* The array itself is asked for first: its next readers then know where it lies. */
+	if ((core.locked && wait_check_locked(h)) || !wait_data(h))
+		goto fail;
 	err.code = braze_snapshot(&e->snap, h, &err);
 	if (err.code) {
 		wait_raise(&err);
@@ -536,35 +587,15 @@ int convert_getbuffer(PyObject *self, Py_buffer *view, int flags)
 	data = wait_export(e->snap);
 	if (!data)
 		goto fail;
-	n = braze_ndim(e->snap);
-	for (int i = 0; i < n; i++) {
-		e->shape[i] = braze_shape(e->snap)[i];
-		e->strides[i] = braze_strides(e->snap)[i];
-	}
-	view->buf = (void *)data;
-	view->obj = Py_NewRef(self);
-	view->itemsize = braze_itemsize(e->snap);
-	view->len = braze_size(e->snap) * view->itemsize;
-	view->readonly = 1;
-	view->ndim = n;
-	view->format = flags & PyBUF_FORMAT ? (char *)formats[braze_dtype_of(e->snap)] : NULL;
-	view->shape = flags & PyBUF_ND ? e->shape : NULL;
-	view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? e->strides : NULL;
-	view->suboffsets = NULL;
-	view->internal = e;
+	fill_view(view, e, self, data, flags);
 	return 0;
 fail:
-	braze_release(e->snap);
-	PyMem_Free(e);
+	free_export(e);
 	return -1;
 }
 
 void convert_releasebuffer(PyObject *self, Py_buffer *view)
 {
-	struct export *e = view->internal;
-
-	if (e) {
-		braze_release(e->snap);
-		PyMem_Free(e);
-	}
+	if (view->internal)
+		free_export(view->internal);
 }

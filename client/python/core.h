@@ -20,17 +20,15 @@
 #include "braze_fast.h"
 
 #define N_DTYPES       14
-#define E_CAST	       4
-#define E_INDEX	       6
-#define E_OVERFLOW     7
-#define E_UNSUPPORTED  10
-#define E_LIMIT	       12
-#define E_FLOATING     BRAZE_E_FLOATING
 #define FREELIST_LIMIT 256
 /* Element writes recorded as operations before the buffer is fenced. */
 #define RECORDED_WRITES 16
 
-#define ND_SCALAR 1 /* a NumPy scalar's behaviour: immutable, hashable */
+#define ND_SCALAR   1 /* a NumPy scalar's behaviour: immutable, hashable */
+#define ND_READONLY 2 /* may not be written; views of it neither */
+#define ND_WARN	    4 /* stretched: a write warns, since it may show at many places */
+#define ND_OVERLAP  8 /* elements share memory: NumPy writes them, in its order */
+#define ND_OF_VIEWS (ND_READONLY | ND_WARN | ND_OVERLAP) /* what views of it have, too */
 
 struct ndarray {
 	PyObject_HEAD braze_array *h; /* NULL: immediate, the value is in now */
@@ -83,6 +81,7 @@ struct core {
 	braze_session *session;
 	unsigned flags;	 /* of the session to come: BRAZE_EAGER and the like */
 	char device[16]; /* asked for by braze.device(); "": none */
+	char name[64];	 /* that operators see; "": the library's choice */
 	PyTypeObject *type;
 	PyTypeObject *host_type;
 	int op[N_OPS];
@@ -94,6 +93,7 @@ struct core {
 	PyObject *fallback; /* (ufunc name, *operands) */
 	PyObject *getitem, *setitem, *getattr;
 	PyObject *cast;	   /* (value, dtype): NumPy's same-kind cast of a foreign type */
+	PyObject *where;   /* (): "file:line" of the program that is running */
 	PyObject *sites;   /* places in the program that take, in the order of their numbers */
 	PyObject *site_of; /* and their numbers */
 	/* Floating-point errors (watch.c). */
@@ -113,7 +113,8 @@ struct host_block {
 	braze_array *h;
 	char *data;
 	size_t bytes;
-	int locks; /* users inside braze.host() */
+	int locks;  /* users inside braze.host() */
+	void *hold; /* keeps data mapped when the daemon is gone */
 };
 
 static inline bool nd_check(PyObject *o)
@@ -135,6 +136,10 @@ PyObject *type_immediate(int dtype, const uint64_t bits[2]);
 braze_array *type_handle(PyObject *o);
 int type_ndim(PyObject *o);
 int type_dtype(PyObject *o);
+
+/* meta.c */
+/* Makes isinstance and issubclass take NumPy's arrays for ours; after type_init. */
+int meta_init(void);
 
 /* wait.c */
 /* Set the exception of *err; always -1. */
@@ -187,6 +192,38 @@ PyObject *number_apply(int op, PyObject *const *args, Py_ssize_t nargs);
 PyObject *number_compare(PyObject *a, PyObject *b, int how);
 PyObject *number_fallback(const char *name, PyObject *const *args, Py_ssize_t nargs);
 
+/* layout.c */
+extern PyMethodDef layout_methods[];
+/* -1 with the exception set when an array with flags may not be written. */
+int layout_refuse(PyObject *self, const char *what);
+/* The orders in which the elements follow each other. */
+enum { LAYOUT_C = 1, LAYOUT_F = 2 };
+unsigned layout_orders(braze_array *h);
+/* The axes by their strides, the outermost first; false: C order. */
+bool layout_of(int *axes, int ndim, const int64_t *strides);
+/* A new C-contiguous array whose axes are those of a layout, in their own order
+ * again; steals it.  NULL with *err set. */
+braze_array *layout_permuted(braze_array *made, const int *axes, int ndim, braze_error *err);
+/* braze_apply whose result has the operands' order of axes, as NumPy's functions of
+ * elements give it. */
+int layout_apply(braze_array **out, braze_session *s, int op, int n, const braze_arg *arg,
+		 braze_error *err);
+/* Might operands so laid out give a result that is not C-contiguous? */
+static inline bool layout_matters(braze_array *h)
+{
+	return !braze_is_contiguous(h) && braze_ndim(h) > 1;
+}
+/* self takes a new view's handle over; the view is of no use afterwards. */
+void layout_become(PyObject *self, PyObject *view);
+/* Have two of the elements a byte in common?  True also where that is not known. */
+bool layout_overlap(int ndim, const int64_t *shape, const int64_t *strides, int64_t itemsize);
+/* self[...] = value by NumPy, for arrays with ND_OVERLAP. */
+int layout_write_overlapping(PyObject *self, PyObject *value);
+/* Every writer asks before: what, as NumPy's message names it. */
+static inline int layout_check_write(PyObject *self, const char *what)
+{
+	return nd(self)->flags ? layout_refuse(self, what) : 0;
+}
 /* foreign.c */
 extern PyMethodDef foreign_methods[];
 int foreign_init(PyObject *numpy);
@@ -196,6 +233,10 @@ bool foreign_plain(PyObject *o);
 bool foreign_is(PyObject *o);
 /* Does NumPy leave `self op o` to o?  self is an array of ours. */
 bool foreign_outranks(PyObject *o, PyObject *self, bool inplace);
+/* adapted.c */
+extern PyMethodDef adapted_methods[];
+int adapted_init(void);
+
 /* scalar.c */
 extern PyMethodDef scalar_methods[];
 /* self.__class__: what isinstance() sees besides the type. */
@@ -235,6 +276,8 @@ int host_init(PyObject *module);
 int host_dims(PyObject *seq, int64_t *dims);
 PyObject *host_empty(PyObject *mod, PyObject *args);
 PyObject *host_open(PyObject *mod, PyObject *a);
+/* The memory that host_open opened. */
+void *host_data(PyObject *memory);
 PyObject *host_close(PyObject *mod, PyObject *a);
 /* A view of arena memory that contains [data, data + ...], or NULL. */
 struct host_block *host_find(const void *data);

@@ -25,6 +25,7 @@ static struct host_block *block_add(braze_array *h, void *data, size_t bytes)
 	if (!b)
 		return NULL;
 	*b = (struct host_block){.next = core.blocks, .h = h, .data = data, .bytes = bytes};
+	b->hold = braze_hold(h);
 	core.blocks = b;
 	return b;
 }
@@ -40,6 +41,7 @@ static void block_remove(struct host_block *b)
 	if (b->locks)
 		core.locked--;
 	braze_release(b->h);
+	braze_unhold(b->hold);
 	free(b);
 }
 
@@ -139,7 +141,7 @@ PyObject *host_open(PyObject *mod, PyObject *a)
 		return NULL;
 	}
 	h = type_handle(a);
-	if (!h || wait_check_locked(h))
+	if (!h || layout_check_write(a, "assignment destination") || wait_check_locked(h))
 		return NULL;
 	data = wait_fence(h);
 	if (!data)
@@ -153,6 +155,11 @@ PyObject *host_open(PyObject *mod, PyObject *a)
 	b->locks = 1;
 	core.locked++;
 	return host_object(b);
+}
+
+void *host_data(PyObject *memory)
+{
+	return ((struct host *)memory)->block->data;
 }
 
 PyObject *host_close(PyObject *mod, PyObject *o)

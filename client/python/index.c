@@ -260,7 +260,7 @@ static int assign_array(braze_array *dst, braze_array **src)
 	if (trim(src, braze_ndim(dst)))
 		return -1;
 	err.code = braze_assign(dst, braze_arg_array(*src), &err);
-	if (err.code == E_CAST) {
+	if (err.code == BRAZE_E_CAST) {
 		/* a[...] = b casts without asking, unlike a += b. */
 		err.code = braze_cast(&cast, *src, braze_dtype_of(dst), &err);
 		if (!err.code)
@@ -276,13 +276,19 @@ int index_assign(braze_array *dst, PyObject *value)
 	braze_array *src = NULL;
 	braze_error err = {0};
 	PyObject *a = NULL;
-	int rc = convert_scalar_as(&arg.scalar, value, braze_dtype_of(dst));
+	bool sequence = PyList_Check(value) || PyTuple_Check(value);
+	int rc = 0;
 
+	arg.scalar.dtype = braze_dtype_of(dst);
+	if (sequence && !braze_ndim(dst)) /* an error of NumPy's */
+		rc = convert_element(&arg.scalar, value, braze_dtype_of(dst));
+	else
+		rc = convert_scalar_as(&arg.scalar, value, braze_dtype_of(dst));
 	if (rc == 1) {
 		err.code = braze_assign(dst, arg, &err);
 		return err.code ? wait_raise(&err) : watch_reports();
 	}
-	if (rc == 0 && !PyList_Check(value) && !PyTuple_Check(value))
+	if (rc == 0 && !sequence)
 		rc = convert_array(&src, value);
 	if (rc == 0) {
 		/* Sequences, whose elements NumPy writes one by one, and types that braze
@@ -356,6 +362,12 @@ static int set_number(PyObject *self, braze_array *h, const struct spot *s, PyOb
 	return rc;
 }
 
+/* May two elements of the destination be the same memory? */
+static bool overlaps(braze_array *h, const struct spot *s)
+{
+	return !s->element && layout_overlap(s->ndim, s->shape, s->strides, braze_itemsize(h));
+}
+
 int index_set(PyObject *self, PyObject *key, PyObject *value)
 {
 	braze_array *h = NULL;
@@ -367,17 +379,16 @@ int index_set(PyObject *self, PyObject *key, PyObject *value)
 		PyErr_SetString(PyExc_ValueError, "cannot delete array elements");
 		return -1;
 	}
-	if (nd(self)->flags & ND_SCALAR) {
-		PyErr_SetString(PyExc_TypeError,
-				"a scalar result does not support item assignment");
+	if (layout_check_write(self, "assignment destination"))
 		return -1;
-	}
 	h = type_handle(self);
 	if (!h || (core.locked && wait_check_locked(h)))
 		return -1;
 	rc = resolve(&s, h, key);
 	if (rc == BASIC_ERROR)
 		return -1;
+	if (rc == BASIC_YES && nd(self)->flags & ND_OVERLAP && overlaps(h, &s))
+		rc = BASIC_NO;
 	if (rc == BASIC_NO) {
 		r = PyObject_CallFunctionObjArgs(core.setitem, self, key, value, NULL);
 		Py_XDECREF(r);

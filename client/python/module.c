@@ -20,6 +20,16 @@ static PyObject *wrap(int rc, braze_array **out, braze_error *err, PyObject *bas
 	return base ? type_view(*out, base) : type_new(*out, 0);
 }
 
+/* A view of which elements may share memory. */
+static PyObject *marked(PyObject *r)
+{
+	braze_array *h = r ? nd(r)->h : NULL;
+
+	if (h && layout_overlap(braze_ndim(h), braze_shape(h), braze_strides(h), braze_itemsize(h)))
+		nd(r)->flags |= ND_OVERLAP;
+	return r;
+}
+
 static int parse_dtype(PyObject *o)
 {
 	int d = convert_dtype(o);
@@ -101,7 +111,7 @@ static PyObject *cast(PyObject *mod, PyObject *args)
 		return NULL;
 	r = wrap(braze_cast(&out, h, dtype, &err), &out, &err, NULL);
 	if (r)
-		nd(r)->flags = nd(a)->flags;
+		nd(r)->flags = nd(a)->flags & ND_SCALAR;
 	return r;
 }
 
@@ -111,6 +121,21 @@ static PyObject *copy(PyObject *mod, PyObject *a)
 	braze_error err = {0};
 
 	return h ? wrap(braze_copy(&out, h, &err), &out, &err, NULL) : NULL;
+}
+
+static int assign_overlapping(PyObject *dst, PyObject *value, bool same_kind)
+{
+	PyObject *shown = PyObject_CallFunctionObjArgs(core.np_array, value, NULL), *cast = NULL;
+	int rc = -1;
+
+	if (shown && same_kind)
+		cast = PyObject_CallFunctionObjArgs(core.cast, shown, core.dtypes[type_dtype(dst)],
+						    NULL);
+	if (shown && (cast || !same_kind))
+		rc = layout_write_overlapping(dst, cast ? cast : shown);
+	Py_XDECREF(cast);
+	Py_XDECREF(shown);
+	return rc;
 }
 
 /* assign(dst, value, same_kind): dst[...] = value */
@@ -125,8 +150,10 @@ static PyObject *assign(PyObject *mod, PyObject *args)
 	if (!PyArg_ParseTuple(args, "OOp", &dst, &value, &same_kind))
 		return NULL;
 	h = handle_of(dst);
-	if (!h)
+	if (!h || layout_check_write(dst, same_kind ? "output array" : "assignment destination"))
 		return NULL;
+	if (nd(dst)->flags & ND_OVERLAP)
+		return assign_overlapping(dst, value, same_kind) ? NULL : Py_NewRef(Py_None);
 	if (!same_kind)
 		return index_assign(h, value) ? NULL : Py_NewRef(Py_None);
 	rc = convert_operand(&x, value);
@@ -306,7 +333,7 @@ static PyObject *broadcast_to(PyObject *mod, PyObject *args)
 	n = h ? host_dims(seq, shape) : -1;
 	if (n < 0)
 		return NULL;
-	return wrap(braze_broadcast_to(&out, h, n, shape, &err), &out, &err, a);
+	return marked(wrap(braze_broadcast_to(&out, h, n, shape, &err), &out, &err, a));
 }
 
 /* view(a, dtype, shape, strides, delta): delta in bytes from a's first element. */
@@ -330,8 +357,9 @@ static PyObject *view(PyObject *mod, PyObject *args)
 			PyErr_SetString(PyExc_ValueError, "shape and strides differ in length");
 		return NULL;
 	}
-	return wrap(braze_view(&out, h, dtype, n, shape, strides, braze_offset(h) + delta, &err),
-		    &out, &err, a);
+	return marked(
+		wrap(braze_view(&out, h, dtype, n, shape, strides, braze_offset(h) + delta, &err),
+		     &out, &err, a));
 }
 
 static PyObject *value(PyObject *mod, PyObject *a)
@@ -411,7 +439,8 @@ static PyObject *flush(PyObject *mod, PyObject *ignored)
 {
 	braze_error err = {0};
 
-	if (core.session && (err.code = braze_flush(core.session, &err))) {
+	if (core.session && !braze_session_error(core.session, NULL) &&
+	    (err.code = braze_flush(core.session, &err))) {
 		wait_raise(&err);
 		return NULL;
 	}
@@ -430,6 +459,29 @@ static PyObject *set_flags(PyObject *mod, PyObject *v)
 	if (core.session)
 		braze_set_flags(core.session, core.flags);
 	return PyLong_FromUnsignedLong(old);
+}
+
+/* set_where(f): f() tells the program's file and line. */
+static PyObject *set_where(PyObject *mod, PyObject *f)
+{
+	Py_XDECREF(core.where);
+	core.where = Py_NewRef(f);
+	Py_RETURN_NONE;
+}
+
+/* set_name(name): of the connections to come; returns the old one. */
+static PyObject *set_name(PyObject *mod, PyObject *v)
+{
+	PyObject *old = PyUnicode_DecodeUTF8(core.name, (Py_ssize_t)strlen(core.name), "ignore");
+	PyObject *bytes = old ? PyUnicode_AsUTF8String(v) : NULL;
+
+	if (!bytes) {
+		Py_XDECREF(old);
+		return NULL;
+	}
+	PyOS_snprintf(core.name, sizeof core.name, "%s", PyBytes_AsString(bytes));
+	Py_DECREF(bytes);
+	return old;
 }
 
 /* set_device(name or None): returns the old one; connects. */
@@ -496,14 +548,13 @@ static PyObject *forked(PyObject *mod, PyObject *ignored)
 static PyObject *close_session(PyObject *mod, PyObject *ignored)
 {
 	if (core.session)
-		braze_close(core.session);
-	core.session = NULL;
+		braze_disconnect(core.session);
 	Py_RETURN_NONE;
 }
 
 static PyObject *connected(PyObject *mod, PyObject *ignored)
 {
-	return PyBool_FromLong(core.session != NULL);
+	return PyBool_FromLong(core.session && !braze_session_error(core.session, NULL));
 }
 
 /* setup(errors, fallback, getitem, setitem, getattr, cast): the package's half. */
@@ -545,6 +596,8 @@ static PyMethodDef methods[] = {
 	{"flush", flush, METH_NOARGS, NULL},
 	{"set_flags", set_flags, METH_O, NULL},
 	{"set_device", set_device, METH_O, NULL},
+	{"set_name", set_name, METH_O, NULL},
+	{"set_where", set_where, METH_O, NULL},
 	{"devices", devices, METH_NOARGS, NULL},
 	{"counters", counters, METH_NOARGS, NULL},
 	{"forked", forked, METH_NOARGS, NULL},
@@ -585,10 +638,8 @@ static void find_ops(void)
 static int add_functions(PyObject *m)
 {
 	PyMethodDef *const table[] = {
-		gather_methods,
-		foreign_methods,
-		scalar_methods,
-		watch_methods,
+		adapted_methods, gather_methods, layout_methods,
+		foreign_methods, scalar_methods, watch_methods,
 	};
 
 	for (size_t k = 0; k < sizeof table / sizeof table[0]; k++)
@@ -605,8 +656,8 @@ PyMODINIT_FUNC PyInit__core(void)
 	if (!m)
 		return NULL;
 	find_ops();
-	if (add_functions(m) || convert_init() || type_init(m) || host_init(m) ||
-	    PyModule_AddStringConstant(m, "version", braze_version())) {
+	if (add_functions(m) || adapted_init() || convert_init() || type_init(m) || meta_init() ||
+	    host_init(m) || PyModule_AddStringConstant(m, "version", braze_version())) {
 		Py_DECREF(m);
 		return NULL;
 	}

@@ -32,8 +32,8 @@ static bool is_comparison(int op)
 /* Failed apply: NumPy computes what braze has no loop for, else raise. */
 static PyObject *failed(int op, const braze_error *err, PyObject *const *args, Py_ssize_t n)
 {
-	if (err->code == E_UNSUPPORTED || err->code == E_LIMIT ||
-	    (err->code == E_OVERFLOW && is_comparison(op)))
+	if (err->code == BRAZE_E_UNSUPPORTED || err->code == BRAZE_E_LIMIT ||
+	    (err->code == BRAZE_E_OVERFLOW && is_comparison(op)))
 		return number_fallback(braze_op_name(op), args, n);
 	wait_raise(err);
 	return NULL;
@@ -45,6 +45,7 @@ static PyObject *record(int op, struct operand *x, Py_ssize_t n, PyObject *const
 	braze_array *out = NULL;
 	braze_session *s = NULL;
 	braze_error err;
+	bool ordered = false;
 	int rc = 0;
 
 	for (Py_ssize_t i = 0; i < n; i++) {
@@ -54,10 +55,12 @@ static PyObject *record(int op, struct operand *x, Py_ssize_t n, PyObject *const
 		s = braze_session_of(a[i].array);
 		if (core.locked && wait_check_locked(a[i].array))
 			return NULL;
+		ordered |= layout_matters(a[i].array);
 	}
 	if (!s) /* only numbers: NumPy's scalars are at home here */
 		return number_fallback(braze_op_name(op), args, n);
-	rc = braze_apply(&out, s, op, (int)n, a, &err);
+	rc = ordered ? layout_apply(&out, s, op, (int)n, a, &err)
+		     : braze_apply(&out, s, op, (int)n, a, &err);
 	if (rc) {
 		err.code = rc;
 		return failed(op, &err, args, n);
@@ -133,8 +136,14 @@ static PyObject *binary_arrays(int k, PyObject *a, PyObject *b)
 	PyObject *args[2] = {a, b};
 	braze_array *out = NULL;
 	braze_error err;
-	int rc = braze_binary(&out, core.op[k], nd(a)->h, nd(b)->h, &err);
+	int rc = 0;
 
+	if (layout_matters(nd(a)->h) || layout_matters(nd(b)->h)) {
+		struct operand x[2] = {{.arg = {.array = nd(a)->h}}, {.arg = {.array = nd(b)->h}}};
+
+		return record(core.op[k], x, 2, args);
+	}
+	rc = braze_binary(&out, core.op[k], nd(a)->h, nd(b)->h, &err);
 	if (rc) {
 		err.code = rc;
 		return failed(core.op[k], &err, args, 2);
@@ -468,6 +477,28 @@ static PyObject *matmul(PyObject *a, PyObject *b)
 	return r;
 }
 
+/* In place a wrong type is an error before a wrong shape: `a op= b` has failed with a
+ * ValueError, which gives way to the error of its types, if they have one. */
+static void types_first(int k, PyObject *a, PyObject *b)
+{
+	PyObject *args[2] = {a, b}, *type = NULL, *value = NULL, *trace = NULL, *r = NULL;
+	char name[8];
+
+	if (!PyErr_ExceptionMatches(PyExc_ValueError))
+		return;
+	PyErr_Fetch(&type, &value, &trace);
+	PyOS_snprintf(name, sizeof name, "t%s", symbol[k]);
+	r = number_fallback(name, args, 2);
+	Py_XDECREF(r);
+	if (!r && PyErr_ExceptionMatches(PyExc_TypeError)) {
+		Py_XDECREF(type);
+		Py_XDECREF(value);
+		Py_XDECREF(trace);
+	} else {
+		PyErr_Restore(type, value, trace);
+	}
+}
+
 /* self = self op b.  The result must have self's shape and cast to its type. */
 static PyObject *inplace_store(PyObject *self, PyObject *value)
 {
@@ -489,6 +520,10 @@ static PyObject *inplace_store(PyObject *self, PyObject *value)
 		   (size_t)braze_ndim(h) * sizeof(int64_t))) {
 		PyErr_SetString(PyExc_ValueError, "non-broadcastable output operand: its shape is "
 						  "not the broadcast shape of the operands");
+		goto out;
+	}
+	if (nd(self)->flags & ND_OVERLAP) {
+		r = layout_write_overlapping(self, value) ? NULL : Py_NewRef(self);
 		goto out;
 	}
 	err.code = braze_assign(h, x.arg, &err);
@@ -517,15 +552,20 @@ static PyObject *inplace_foreign(int k, PyObject *a, PyObject *b)
 
 static PyObject *inplace(int k, PyObject *a, PyObject *b)
 {
+	bool writes = !(nd(a)->flags & ND_SCALAR) && nd(a)->h;
 	PyObject *r = NULL;
 
+	if (writes && layout_check_write(a, "output array"))
+		return NULL;
 	/* A scalar is immutable: the name gets the new value. */
-	if (nd(a)->flags & ND_SCALAR || !nd(a)->h)
+	if (!writes)
 		return k == N_POWER ? power(a, b, Py_None) : binary(k, a, b);
 	if (!nd_check(b) && foreign_is(b))
 		return inplace_foreign(k, a, b);
-	r = k == N_POWER ? power(a, b, Py_None) : binary(k, a, b);
-	return inplace_store(a, r);
+	r = inplace_store(a, k == N_POWER ? power(a, b, Py_None) : binary(k, a, b));
+	if (!r)
+		types_first(k, a, b);
+	return r;
 }
 
 static PyObject *inplace_power(PyObject *a, PyObject *b, PyObject *mod)
@@ -535,9 +575,18 @@ static PyObject *inplace_power(PyObject *a, PyObject *b, PyObject *mod)
 
 static PyObject *inplace_matmul(PyObject *a, PyObject *b)
 {
-	if (nd(a)->h && foreign_is(b))
+	PyObject *r = NULL;
+
+	if (!nd(a)->h || nd(a)->flags & ND_SCALAR)
+		return matmul(a, b);
+	if (layout_check_write(a, "output array"))
+		return NULL;
+	if (foreign_is(b))
 		return inplace_foreign(N_MATMUL, a, b);
-	return nd(a)->h ? inplace_store(a, matmul(a, b)) : matmul(a, b);
+	r = inplace_store(a, matmul(a, b));
+	if (!r)
+		types_first(N_MATMUL, a, b);
+	return r;
 }
 
 static PyObject *as_number(PyObject *a)

@@ -60,7 +60,7 @@ PyObject *type_view(braze_array *h, PyObject *base)
 
 	if (value && !(h = apart(h)))
 		return NULL;
-	self = type_new(h, 0);
+	self = type_new(h, value ? 0 : nd(base)->flags & ND_OF_VIEWS);
 	if (self && !value) {
 		/* As in NumPy, base is the array that owns the buffer. */
 		if (nd(base)->base)
@@ -154,7 +154,7 @@ static PyObject *get_shape(PyObject *self, void *closure)
 /* Setting a shape never copies, so it must not come out as a new buffer. */
 static int set_shape(PyObject *self, PyObject *value, void *closure)
 {
-	PyObject *r = NULL, *old = NULL;
+	PyObject *r = NULL;
 	braze_array *h = NULL;
 	int same = 0;
 
@@ -176,12 +176,28 @@ static int set_shape(PyObject *self, PyObject *value, void *closure)
 				"make a copy with the desired shape.");
 		return -1;
 	}
-	nd(self)->h = nd(r)->h;
-	nd(r)->h = h;
-	/* r's base may be self: the swap leaves r with the old handle only. */
-	old = nd(r)->base;
-	nd(r)->base = NULL;
-	Py_XDECREF(old);
+	layout_become(self, r);
+	Py_DECREF(r);
+	return 0;
+}
+
+/* Types and strides are worked out by the package: closure names its method. */
+static int set_layout(PyObject *self, PyObject *value, void *closure)
+{
+	PyObject *r = NULL;
+
+	if (!value || nd(self)->flags & ND_SCALAR) {
+		PyErr_Format(PyExc_AttributeError, "cannot %s this attribute of %s",
+			     value ? "set" : "delete",
+			     nd(self)->flags & ND_SCALAR ? "a scalar" : "an array");
+		return -1;
+	}
+	if (!type_handle(self))
+		return -1;
+	r = PyObject_CallMethod(self, closure, "(O)", value);
+	if (!r)
+		return -1;
+	layout_become(self, r);
 	Py_DECREF(r);
 	return 0;
 }
@@ -235,7 +251,7 @@ static PyObject *get_transposed(PyObject *self, void *closure)
 	braze_array *h = NULL, *r = NULL;
 	braze_error err = {0};
 
-	if (type_ndim(self) < 2)
+	if (nd(self)->flags & ND_SCALAR)
 		return Py_NewRef(self);
 	h = type_handle(self);
 	if (!h)
@@ -260,12 +276,13 @@ static PyObject *get_is_scalar(PyObject *self, void *closure)
 
 static PyGetSetDef getset[] = {
 	{"shape", get_shape, set_shape, "Extents of the axes.", NULL},
-	{"dtype", get_dtype, NULL, "numpy.dtype of the elements.", NULL},
+	{"dtype", get_dtype, set_layout, "numpy.dtype of the elements.", "_retyped"},
 	{"ndim", get_ndim, NULL, "Number of axes.", NULL},
 	{"size", get_size, NULL, "Number of elements.", NULL},
 	{"itemsize", get_itemsize, NULL, "Bytes of an element.", NULL},
 	{"nbytes", get_nbytes, NULL, "Bytes of all elements.", NULL},
-	{"strides", get_strides, NULL, "Bytes between neighbours on each axis.", NULL},
+	{"strides", get_strides, set_layout, "Bytes between neighbours on each axis.",
+	 "_restrided"},
 	{"T", get_transposed, NULL, "View with the axes reversed.", NULL},
 	{"base", get_base, NULL, "The array this is a view of, or None.", NULL},
 	{"__class__", scalar_class, NULL, "The type; of a scalar NumPy's.", NULL},

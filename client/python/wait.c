@@ -23,7 +23,9 @@ int wait_raise(const braze_error *err)
 	name = braze_error_python(err->code);
 	if (core.errors)
 		cls = PyDict_GetItemString(core.errors, name ? name : "braze.BrazeError");
-	text = err->code == E_INDEX || err->code == E_FLOATING ? gather_message(err->text) : NULL;
+	text = err->code == BRAZE_E_INDEX || err->code == BRAZE_E_FLOATING
+		       ? gather_message(err->text)
+		       : NULL;
 	if (text)
 		PyErr_SetObject(cls ? cls : PyExc_RuntimeError, text);
 	else
@@ -52,8 +54,31 @@ static void enter(void *data, void *token)
 	PyEval_RestoreThread(token);
 }
 
-/* What a signal handler raised in the wait of an export: numpy.asarray drops it and goes
- * on with the next of its protocols, inside one and the same instruction. */
+/* "file:line" of the program, found by the package (_where). */
+static const char *where(void *data)
+{
+	static char text[96];
+	PyObject *r = NULL, *bytes = NULL;
+	const char *s = NULL;
+
+	if (!core.where || PyErr_Occurred())
+		return NULL;
+	r = PyObject_CallNoArgs(core.where);
+	bytes = r ? PyUnicode_AsUTF8String(r) : NULL;
+	s = bytes ? PyBytes_AsString(bytes) : NULL;
+	/* The end of a long path says more than its beginning. */
+	if (s)
+		PyOS_snprintf(text, sizeof text, "%s",
+			      strlen(s) < sizeof text ? s : s + strlen(s) - sizeof text + 1);
+	Py_XDECREF(bytes);
+	Py_XDECREF(r);
+	PyErr_Clear();
+	return s ? text : NULL;
+}
+
+/* What a signal handler, or acting on a report, raised in the wait of an export:
+ * numpy.asarray drops it and goes on with the next of its protocols, inside one and the
+ * same instruction. */
 static struct {
 	PyObject *exception;   /* NULL: none */
 	const PyObject *frame; /* that called; only compared, never used */
@@ -102,8 +127,7 @@ static bool still_there(int depth)
 	for (int i = 0; frame && i < DEEPEST && !there; i++) {
 		PyObject *back = PyObject_GetAttrString(frame, "f_back");
 
-		there = i >= depth && frame == dropped.frame &&
-			frame_place(frame) == dropped.place;
+		there = i >= depth && frame == dropped.frame && frame_place(frame) == dropped.place;
 		Py_DECREF(frame);
 		frame = back;
 	}
@@ -152,10 +176,12 @@ const void *wait_export(braze_array *h)
 	if (dropped.exception && raise_dropped(1))
 		return NULL;
 	err.code = braze_data(&data, h, wait_check_signals, NULL, &err);
-	if (!err.code)
+	if (!err.code && !watch_reports())
 		return data ? data : (const void *)"";
-	wait_raise(&err);
-	if (err.code == BRAZE_E_INTERRUPTED)
+	if (err.code)
+		wait_raise(&err);
+	/* What will not come a second time: a signal's, or what a report raised. */
+	if (!err.code || err.code == BRAZE_E_INTERRUPTED)
 		keep_dropped();
 	return NULL;
 }
@@ -179,9 +205,11 @@ void *wait_fence(braze_array *h)
 
 braze_session *wait_session(void)
 {
-	struct braze_options opt = {.size = sizeof opt, .name = "python", .flags = core.flags};
+	struct braze_options opt = {.size = sizeof opt,
+				    .name = *core.name ? core.name : NULL,
+				    .flags = core.flags | BRAZE_RECONNECT};
 	const struct braze_owner owner = {
-		.leave = leave, .enter = enter, .check = wait_check_signals};
+		.leave = leave, .enter = enter, .where = where, .check = wait_check_signals};
 	braze_session *s = NULL;
 	braze_error err = {0};
 	int rc = 0;
@@ -189,9 +217,9 @@ braze_session *wait_session(void)
 	if (core.session && !braze_session_error(core.session, NULL))
 		return core.session;
 	if (core.session) {
-		/* The daemon ended: its arrays stay failed, new ones get a new session. */
-		braze_close(core.session);
-		core.session = NULL;
+		/* The daemon ended: what it had stored goes on with the next one. */
+		err.code = braze_reconnect(core.session, &err);
+		return err.code ? (wait_raise(&err), NULL) : core.session;
 	}
 	Py_BEGIN_ALLOW_THREADS;
 	rc = braze_connect(&s, &opt, &err);
@@ -226,9 +254,11 @@ int wait_check_locked(braze_array *h)
 		if (!b->locks || !braze_same_buffer(b->h, h))
 			continue;
 		cls = PyDict_GetItemString(core.errors, "braze.BrazeError");
-		PyErr_SetString(cls ? cls : PyExc_RuntimeError,
-				"the array is open for writing in braze.host(): leave the with "
-				"block before using it in an operation");
+		PyErr_SetString(
+			cls ? cls : PyExc_RuntimeError,
+			"the array is open for writing in braze.host(), or through a buffer, "
+			"a pointer or an iterator: leave the with block, or delete what "
+			"writes it, before using it in an operation");
 		return -1;
 	}
 	return 0;

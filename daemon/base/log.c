@@ -2,23 +2,35 @@
 #define _GNU_SOURCE
 #include "log.h"
 
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "xalloc.h"
 
 #define MAX_RULES 16
 
 static const char *const names[] = {"error", "warn", "info", "debug"};
 
-/* Set once by log_setup before threads start, read-only afterwards. */
-static struct {
-	char topic[24];
-	enum log_level level;
-} rules[MAX_RULES];
-static int nrules;
-static enum log_level base_level = LOG_INFO;
+/* A table is read-only once it is in force; other threads may still look at an older
+ * one, so none is freed: there is one for each time the settings were read. */
+struct rules {
+	const struct rules *older;
+	int n;
+	enum log_level base;
+	struct {
+		char topic[24];
+		enum log_level level;
+	} rule[MAX_RULES];
+};
+static const struct rules first_rules = {.base = LOG_INFO};
+static _Atomic(const struct rules *) in_force = &first_rules;
+
+static char *file_path; /* of log_to */
 
 /* Only the thread that set them looks at them. */
 static _Thread_local void (*listener)(void *data, const char *topic, const char *text);
@@ -40,12 +52,11 @@ static bool parse_level(enum log_level *out, const char *text, size_t n)
 	return false;
 }
 
-bool log_setup(const char *spec)
+static bool parse(struct rules *r, const char *spec)
 {
 	bool ok = true;
 
-	nrules = 0;
-	base_level = LOG_INFO;
+	r->base = LOG_INFO;
 	while (spec && *spec) {
 		size_t n = strcspn(spec, ",");
 		const char *colon = memchr(spec, ':', n);
@@ -53,14 +64,13 @@ bool log_setup(const char *spec)
 
 		if (!colon) {
 			if (parse_level(&level, spec, n))
-				base_level = level;
+				r->base = level;
 			else
 				ok = false;
 		} else if (parse_level(&level, colon + 1, n - (size_t)(colon + 1 - spec)) &&
-			   nrules < MAX_RULES && (size_t)(colon - spec) < sizeof rules[0].topic) {
-			memcpy(rules[nrules].topic, spec, (size_t)(colon - spec));
-			rules[nrules].topic[colon - spec] = 0;
-			rules[nrules++].level = level;
+			   r->n < MAX_RULES && (size_t)(colon - spec) < sizeof r->rule[0].topic) {
+			memcpy(r->rule[r->n].topic, spec, (size_t)(colon - spec));
+			r->rule[r->n++].level = level;
 		} else {
 			ok = false;
 		}
@@ -70,12 +80,57 @@ bool log_setup(const char *spec)
 	return ok;
 }
 
+bool log_check(const char *spec)
+{
+	struct rules r = {0};
+
+	return parse(&r, spec);
+}
+
+bool log_setup(const char *spec)
+{
+	struct rules *r = xcalloc(1, sizeof *r);
+
+	if (!parse(r, spec)) {
+		free(r);
+		return false;
+	}
+	r->older = in_force;
+	in_force = r;
+	return true;
+}
+
+static bool open_file(void)
+{
+	int fd = open(file_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	if (fd < 0)
+		return false;
+	dup2(fd, STDERR_FILENO);
+	close(fd);
+	return true;
+}
+
+bool log_to(const char *path)
+{
+	free(file_path);
+	file_path = xstrdup(path);
+	return open_file();
+}
+
+bool log_reopen(void)
+{
+	return !file_path || open_file();
+}
+
 bool log_enabled(enum log_level level, const char *topic)
 {
-	for (int i = 0; i < nrules; i++)
-		if (!strcmp(rules[i].topic, topic))
-			return level <= rules[i].level;
-	return level <= base_level;
+	const struct rules *r = in_force;
+
+	for (int i = 0; i < r->n; i++)
+		if (!strcmp(r->rule[i].topic, topic))
+			return level <= r->rule[i].level;
+	return level <= r->base;
 }
 
 void log_write(enum log_level level, const char *topic, const char *fmt, ...)

@@ -10,8 +10,15 @@
 
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
-/* Set levels from text as above; NULL: info everywhere.  Call before threads start. */
+/* Set levels from text as above; NULL: info everywhere.  False: it is no such text, and
+ * the levels stay. */
 bool log_setup(const char *spec);
+bool log_check(const char *spec);
+/* Write to the end of this file from now on, stderr's descriptor being it.  False: it
+ * cannot be opened. */
+bool log_to(const char *path);
+/* The file may have been moved away: open it again.  True also without log_to. */
+bool log_reopen(void);
 bool log_enabled(enum log_level level, const char *topic);
 void log_write(enum log_level level, const char *topic, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

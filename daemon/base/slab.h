@@ -17,7 +17,7 @@ struct slab {
 	size_t size; /* of an object; at least a pointer's */
 	void *free;  /* freed objects, each holding the next's address */
 	struct slab_chunk *chunks;
-	size_t left; /* objects not yet used in the newest chunk */
+	size_t left;   /* objects not yet used in the newest chunk */
 	size_t bytes;  /* of all chunks */
 	size_t *total; /* of this slab and others */
 };

@@ -516,8 +516,8 @@ struct kernel *cache_get_product(struct cache *c, const struct plan_matmul *p, u
 	for (int d = 0; d < p->nbatch; d++)
 		textbuf_put(&b, "%s%lld", d ? " x " : ", batches ", (long long)p->batch[d]);
 	for (int i = 0; i < 3; i++) {
-		textbuf_put(&b, ", %c by %lld %lld", "abc"[i], (long long)p->row[i],
-			    (long long)p->col[i]);
+		textbuf_put(&b, ", %c by %lld %lld", "abc"[i], (long long)p -> row[i],
+			    (long long)p -> col[i]);
 		for (int d = 0; d < p->nbatch; d++)
 			textbuf_put(&b, " %lld", (long long)p->step[i][d]);
 	}
@@ -672,6 +672,13 @@ struct kernel *cache_find(struct cache *c, uint32_t id)
 void cache_on_drop(struct cache *c, void (*fn)(void *data, uint32_t id))
 {
 	c->drop = fn;
+}
+
+void cache_bound(struct cache *c, uint64_t memory_bytes, uint64_t disk_bytes)
+{
+	c->memory_bytes = memory_bytes ? memory_bytes : UINT64_MAX;
+	if (c->disk)
+		disk_bound(c->disk, disk_bytes);
 }
 
 enum status cache_clear_disk(struct cache *c, struct err *err)

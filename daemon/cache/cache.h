@@ -16,10 +16,11 @@
 struct plan_matmul;
 struct uv_loop_s;
 
-#define CACHE_ERROR_TEXT 1024
-#define CACHE_BLAME_TEXT 192
-#define KERNEL_STRIKES	 2
-#define KERNEL_RATES	 8 /* shapes of which a kernel keeps what their runs took */
+#define CACHE_ERROR_TEXT  1024
+#define CACHE_BLAME_TEXT  192
+#define CACHE_ORIGIN_TEXT 168
+#define KERNEL_STRIKES	  2
+#define KERNEL_RATES	  8 /* shapes of which a kernel keeps what their runs took */
 
 enum kernel_state {
 	KERNEL_ABSENT,	  /* not compiled, not asked for */
@@ -60,8 +61,9 @@ struct kernel {
 	 * that was run last first. */
 	struct kernel_rate rate[KERNEL_RATES];
 	uint8_t nrate;
-	uint64_t first_session;	      /* origin */
-	char blame[CACHE_BLAME_TEXT]; /* the last strike: what ran it, for whom, when */
+	uint64_t first_session;		/* origin */
+	char origin[CACHE_ORIGIN_TEXT]; /* its name, and where in its program it asked */
+	char blame[CACHE_BLAME_TEXT];	/* the last strike: what ran it, for whom, when */
 	char error[CACHE_ERROR_TEXT];
 };
 
@@ -69,7 +71,7 @@ struct cache_stats {
 	uint64_t hits, misses, evictions, bytes, compiles, compile_failures, compile_ns;
 	uint64_t disk_hits, disk_misses, disk_writes, disk_errors, kernels, helper_deaths;
 	uint64_t disk_work; /* files being read and written, whose descriptors come and go */
-	uint64_t codes; /* kernels with code, each of which holds a descriptor */
+	uint64_t codes;	    /* kernels with code, each of which holds a descriptor */
 	uint64_t quarantined;
 	uint64_t helper_fds; /* descriptors of compile helpers: sockets, sources that wait */
 };
@@ -122,6 +124,8 @@ void cache_each(struct cache *c, void (*fn)(void *data, const struct kernel *k),
 struct kernel *cache_find(struct cache *c, uint32_t id);
 /* Called when an evicted kernel must leave the workers. */
 void cache_on_drop(struct cache *c, void (*fn)(void *data, uint32_t id));
+/* Other bounds from now on; what is over them goes as new kernels come. */
+void cache_bound(struct cache *c, uint64_t memory_bytes, uint64_t disk_bytes);
 /* Delete the disk cache's files. */
 enum status cache_clear_disk(struct cache *c, struct err *err) MUST_USE;
 

@@ -40,7 +40,7 @@ struct header {
 
 struct disk {
 	int dir;
-	uint64_t max_bytes;
+	_Atomic uint64_t max_bytes;
 	/* Guards used, which is a guess where other processes share the folder. */
 	pthread_mutex_t lock;
 	uint64_t used;
@@ -181,6 +181,11 @@ enum status disk_open(struct disk **out, const struct disk_config *c, struct err
 	free(list);
 	*out = d;
 	return OK;
+}
+
+void disk_bound(struct disk *d, uint64_t max_bytes)
+{
+	d->max_bytes = max_bytes;
 }
 
 void disk_close(struct disk *d)

@@ -41,6 +41,8 @@ struct disk_code {
 
 /* E_INVALID when the folder is not ours alone; E_SYSTEM. */
 enum status disk_open(struct disk **out, const struct disk_config *c, struct err *err) MUST_USE;
+/* Another bound from now on. */
+void disk_bound(struct disk *d, uint64_t max_bytes);
 void disk_close(struct disk *d);
 /* On DISK_HIT out->fd is a sealed memfd. */
 enum disk_found disk_read(struct disk *d, const struct disk_kind *kind, const char *key,

@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 #include <uv.h>
@@ -22,6 +20,7 @@
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "ctl_http.h"
+#include "wire/listen.h"
 
 struct request {
 	struct request *next;
@@ -179,35 +178,6 @@ void ctl_note(struct ctl *c, const char *topic, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* A listening socket that only this user may connect to, from its first moment. */
-static enum status listen_at(int *out, const char *path, struct err *err)
-{
-	struct sockaddr_un a = {.sun_family = AF_UNIX};
-	enum status st = OK;
-	struct stat s;
-	int fd = -1;
-
-	if (strlen(path) >= sizeof(a.sun_path))
-		return err_set(err, E_LIMIT, "status socket %s: path longer than %zu bytes", path,
-			       sizeof(a.sun_path) - 1);
-	strcpy(a.sun_path, path);
-	if (lstat(path, &s) == 0 && !S_ISSOCK(s.st_mode))
-		return err_set(err, E_INVALID, "status socket %s: another file is there", path);
-	unlink(path);
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0 || fchmod(fd, 0600) || bind(fd, (struct sockaddr *)&a, sizeof(a)) ||
-	    chmod(path, 0600) || listen(fd, CTL_CONNECTIONS)) {
-		st = err_set(err, E_SYSTEM, "status socket %s: %s", path, strerror(errno));
-		goto out;
-	}
-	*out = fd;
-	fd = -1;
-out:
-	if (fd >= 0)
-		close(fd);
-	return st;
-}
-
 static void http_log(void *cls, const char *fmt, va_list ap)
 {
 	char text[256];
@@ -253,9 +223,11 @@ enum status ctl_create(struct ctl **out, uv_loop_t *loop, const char *socket_pat
 	}
 	/* The status socket alone must not keep the loop alive. */
 	uv_unref((uv_handle_t *)&c->async);
-	st = listen_at(&fd, socket_path, err);
-	if (st)
+	fd = listen_bind(socket_path, SOCK_STREAM, err);
+	if (fd < 0) {
+		st = err->code;
 		goto out;
+	}
 	c->path = xstrdup(socket_path);
 	/* The library closes fd when it stops, also when it fails to start. */
 	c->http = MHD_start_daemon(

@@ -23,7 +23,8 @@
 #include "run/executor.h"
 #include "worker/cuda_geometry.h"
 
-#define REASONS_MAX 64 /* lines that explain one kernel */
+#define REASONS_MAX	64 /* lines that explain one kernel */
+#define OPERATIONS_TEXT 160
 
 static const char *const state_name[] = {"absent", "compiling", "ready", "failed"};
 
@@ -211,11 +212,11 @@ static void put_status(const struct report *r, cJSON *out)
 	ctl_put(out, "jobs_in_flight_count", (double)(x.queued + x.in_flight));
 	ctl_put(out, "fds_count", open_fds(&k));
 	put_caches(out, d, &k);
-	ctl_put(out, "planning.last_us", (double)d->planning_us);
-	ctl_put(out, "planning.longest_us", (double)d->longest_planning_us);
+	ctl_put(out, "planning.last_seconds", (double)d->planning_us * 1e-6);
+	ctl_put(out, "planning.longest_seconds", (double)d->longest_planning_us * 1e-6);
 	put_refusals(out, d);
-	ctl_put(out, "loop_longest_iteration_us", (double)d->longest_iteration_ns * 1e-3);
-	ctl_put(out, "loop_longest_wall_us", (double)d->longest_wall_ns * 1e-3);
+	ctl_put(out, "loop_longest_iteration_seconds", (double)d->longest_iteration_ns * 1e-9);
+	ctl_put(out, "loop_longest_wall_seconds", (double)d->longest_wall_ns * 1e-9);
 	ctl_put(out, "worker_deaths_count", (double)x.deaths);
 	ctl_put(out, "runs", (double)x.runs);
 	ctl_put(out, "steps", (double)x.steps);
@@ -298,8 +299,19 @@ static void put_geometries(cJSON *out, const struct kernel *k)
 	}
 }
 
+static void operations(char *buf, size_t n, const struct kernel *k)
+{
+	if (k->product == DTYPE_END)
+		nest_operations(buf, n, k->spec);
+	else
+		snprintf(buf, n, "matmul of %s", dtype_row(k->product)->name);
+}
+
 static void put_kernel(cJSON *row, const struct kernel *k)
 {
+	char text[OPERATIONS_TEXT];
+
+	operations(text, sizeof text, k);
 	cJSON_AddNumberToObject(row, "id", k->id);
 	cJSON_AddStringToObject(
 		row, "state", k->strikes >= KERNEL_STRIKES ? "quarantined" : state_name[k->state]);
@@ -316,6 +328,8 @@ static void put_kernel(cJSON *row, const struct kernel *k)
 	cJSON_AddBoolToObject(row, "from_disk", k->from_disk);
 	cJSON_AddStringToObject(row, "geometry", tuning_of(k));
 	cJSON_AddNumberToObject(row, "origin_session", (double)k->first_session);
+	cJSON_AddStringToObject(row, "operations", text);
+	cJSON_AddStringToObject(row, "origin", k->origin);
 	cJSON_AddStringToObject(row, "key", k->key);
 }
 
@@ -358,10 +372,14 @@ static bool has_line(const cJSON *lines, const char *text)
 
 static void step_name(char *buf, size_t n, const struct plan_step *s)
 {
-	if (s->kind == STEP_KERNEL)
-		snprintf(buf, n, "kernel %u", s->kernel[0]->id);
-	else
+	char text[48];
+
+	if (s->kind != STEP_KERNEL) {
 		snprintf(buf, n, "a matrix product");
+		return;
+	}
+	operations(text, sizeof text, s->kernel[0]);
+	snprintf(buf, n, "kernel %u (%s)", s->kernel[0]->id, text);
 }
 
 static bool runs(const struct plan_step *s, const struct kernel *k)
@@ -412,7 +430,7 @@ static void explain_plan(void *data, const struct plan *plan)
 	for (uint32_t i = 0; i < plan->nnote; i++) {
 		const struct plan_note *note = &plan->note[i];
 		const struct plan_step *a = &plan->step[note->step], *b = &plan->step[note->other];
-		char text[256], one[40], two[40];
+		char text[256], one[80], two[80];
 
 		if (!runs(a, e->kernel) && !runs(b, e->kernel))
 			continue;

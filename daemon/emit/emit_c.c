@@ -415,8 +415,8 @@ static enum status check(const struct nest *n, struct err *err)
 		    !dtype_native(in->dtype) || (computes(in) && !dtype_native(in->ltype)) ||
 		    (access && in->a >= n->naccess) ||
 		    (access && !dtype_native(n->access[in->a].dtype)))
-			return err_set(err, E_INTERNAL, "instruction %u of a nest (op %u) has no C",
-				       i, in->op);
+			return err_set(err, E_INTERNAL, "instruction %u of a nest (%s) has no C", i,
+				       op_text(in->op));
 		if (in->op == NI_REDUCE && (!n->nred || ++nreduce > LIMIT_NEST_REDUCES))
 			return err_set(err, E_INTERNAL, "instruction %u of a nest: bad reduction",
 				       i);

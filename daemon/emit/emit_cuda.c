@@ -244,8 +244,8 @@ static enum status check_instr(const struct nest *n, unsigned i, struct err *err
 
 	if (in->op >= NI_END || !row || row->kind != KIND_EW || !dtype_native(in->dtype) ||
 	    !dtype_native(in->ltype))
-		return err_set(err, E_INTERNAL, "instruction %u of a nest (op %u) has no CUDA", i,
-			       in->op);
+		return err_set(err, E_INTERNAL, "instruction %u of a nest (%s) has no CUDA", i,
+			       op_text(in->op));
 	if (access && (in->a >= n->naccess || !dtype_native(n->access[in->a].dtype)))
 		return err_set(err, E_INTERNAL, "instruction %u of a nest: access %u", i, in->a);
 	if (in->op == NI_REDUCE && (!n->nred || i >= n->post || !op_row(in->c)))

@@ -8,6 +8,21 @@
 #include "../wire/conn.h"
 #include "braze.pb-c.h"
 
+/* What no user can have caused: say what helps meanwhile. */
+#define INTERNAL_HINT                                                                              \
+	"; a fault of braze: asking again may do, BRAZE_UNFUSED=1 often goes around it; please "   \
+	"report it with the daemon's log"
+
+/* The error's text, for the caller to free. */
+static char *text_for_client(const struct err *err)
+{
+	int room = LIMIT_ERROR_TEXT - (int)sizeof INTERNAL_HINT;
+
+	if (err->code != E_INTERNAL)
+		return xstrdup(err->text);
+	return xasprintf("%.*s" INTERNAL_HINT, room, err->text);
+}
+
 static void send_reply(struct conn *c, const Braze__Wire__Reply *r, int fd)
 {
 	size_t n = braze__wire__reply__get_packed_size(r);
@@ -47,12 +62,15 @@ static void fill_extent(Braze__Wire__Extent *e, const struct version *v,
 	braze__wire__extent__init(e);
 	e->bytes = v->bytes;
 	if (v->state == VERSION_FAILED) {
-		size_t n = strlen(v->error->text);
+		char *text = text_for_client(v->error);
+		size_t n = strlen(text);
 
 		e->error = v->error->code;
 		if (n <= *text_room) {
-			e->text = v->error->text;
+			e->text = text;
 			*text_room -= n;
+		} else {
+			free(text);
 		}
 		return;
 	}
@@ -82,6 +100,9 @@ void reply_resolved(struct conn *c, const struct ticket *t, const struct reply_i
 	m.extent = list;
 	r.resolved = &m;
 	send_reply(c, &r, -1);
+	for (uint32_t i = 0; i < t->nanswer; i++)
+		if (e[i].error && e[i].text != protobuf_c_empty_string)
+			free(e[i].text);
 	free(list);
 	free(e);
 }
@@ -103,7 +124,7 @@ static void fill_failure(Braze__Wire__Failure *f, uint64_t ticket, const struct 
 	braze__wire__failure__init(f);
 	f->ticket = ticket;
 	f->code = err->code;
-	f->text = (char *)err->text;
+	f->text = text_for_client(err);
 }
 
 void reply_failure(struct conn *c, uint64_t ticket, const struct err *err)
@@ -114,6 +135,7 @@ void reply_failure(struct conn *c, uint64_t ticket, const struct err *err)
 	fill_failure(&f, ticket, err);
 	r.failure = &f;
 	send_reply(c, &r, -1);
+	free(f.text);
 }
 
 void reply_goodbye(struct conn *c, const struct err *err)
@@ -124,4 +146,5 @@ void reply_goodbye(struct conn *c, const struct err *err)
 	fill_failure(&f, 0, err);
 	r.goodbye = &f;
 	send_reply(c, &r, -1);
+	free(f.text);
 }

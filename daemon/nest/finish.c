@@ -12,7 +12,7 @@
 #define BYTES_PER_US  10000.0 /* ~10 GB/s */
 #define TENTHS_PER_US 10000.0 /* op costs are in tenths of a nanosecond */
 #define STEP_US	      5.0
-#define LONGEST_US    1e15 /* what is predicted of any step, at most */
+#define LONGEST_US    1e15   /* what is predicted of any step, at most */
 #define FLOPS_PER_US  4000.0 /* one core, matrix products */
 
 struct finish {

@@ -320,7 +320,7 @@ static enum status lower_op(struct prog *p, uint32_t k, struct err *err)
 	case KIND_GATHER:
 		return lower_take(p, o, err);
 	default:
-		return err_set(err, E_INTERNAL, "op %u cannot be lowered", o->op);
+		return err_set(err, E_INTERNAL, "%s cannot be lowered", op_text(o->op));
 	}
 }
 
@@ -332,7 +332,8 @@ enum status lower_run(struct prog *p, struct err *err)
 	for (uint32_t k = 0; k < p->part->nop && !st; k++) {
 		st = lower_op(p, k, err);
 		if (st)
-			err_context(err, "op %u", k);
+			err_context(err, "%s, number %u of those asked for",
+				    op_text(p->part->op[k].op), k + 1);
 	}
 	return st;
 }

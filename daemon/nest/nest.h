@@ -110,5 +110,7 @@ enum status nest_check(const struct nest *n, struct err *err) MUST_USE;
  * 0, as snprintf does.  `spec`: print a canonical kernel, without extents,
  * offsets and strides (the kernel key). */
 size_t nest_print(char *buf, size_t n, const struct nest *nest, bool spec);
+/* Its operations by NumPy's names, each once, in the order they come in: for people. */
+void nest_operations(char *buf, size_t n, const struct nest *nest);
 
 #endif

@@ -171,7 +171,8 @@ static enum status check_compute(struct check *c, unsigned k)
 	enum status st = OK;
 
 	if (!row || row->kind != KIND_EW)
-		return err_set(c->err, E_INTERNAL, "instr %u: op %u is not elementwise", k, i->op);
+		return err_set(c->err, E_INTERNAL, "instr %u: %s is not elementwise", k,
+			       op_text(i->op));
 	if (i->op == OP_INDEX && (i->c != c->nindex++ || i->c >= LIMIT_NEST_CHECKS || i->b >= k ||
 				  c->n->instr[i->b].op != NI_SCALAR))
 		return err_set(c->err, E_INTERNAL, "instr %u: index %u", k, i->c);

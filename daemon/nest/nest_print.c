@@ -16,6 +16,10 @@
  *
  * A canonical kernel has no extents, offsets, strides and scalar sources. */
 #include "nest.h"
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
 #include "../base/textbuf.h"
 
 static const char *const walk_text[] = {"unit", "same", "strided"};
@@ -135,4 +139,30 @@ size_t nest_print(char *buf, size_t cap, const struct nest *n, bool spec)
 		put_instr(&t, n, k, spec);
 	}
 	return t.len;
+}
+
+/* ---- For people ---- */
+
+void nest_operations(char *buf, size_t n, const struct nest *nest)
+{
+	uint8_t seen[OP_END] = {0};
+	size_t at = 0;
+
+	*buf = 0;
+	for (unsigned i = 0; i < nest->ninstr; i++) {
+		const struct nest_instr *in = &nest->instr[i];
+		unsigned op = in->op == NI_REDUCE ? in->c : in->op == NI_GATHER ? OP_TAKE : in->op;
+
+		if (op >= OP_END || seen[op]++)
+			continue;
+		at += (size_t)snprintf(buf + at, n - at, "%s%s", at ? ", " : "", op_text(op));
+		if (at >= n) {
+			memcpy(buf + n - 4, "...", 4);
+			break;
+		}
+	}
+	if (!at)
+		snprintf(buf, n, "copy");
+	for (; *buf; buf++) /* what NumPy has no name for has ours, in capitals */
+		*buf = (char)tolower((unsigned char)*buf);
 }

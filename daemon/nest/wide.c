@@ -22,6 +22,12 @@ static bool same_place(const struct wide *w, const struct nest_access *a,
 	       !memcmp(a->stride, b->stride, (w->npar + w->nred) * sizeof a->stride[0]);
 }
 
+/* May both be the same bytes, read as different types? */
+static bool other_type(const struct nest_access *a, const struct nest_access *b)
+{
+	return a->slot == b->slot && a->dtype != b->dtype;
+}
+
 static unsigned add_access(struct wide *w, const struct nest_access *a)
 {
 	unsigned k;
@@ -58,9 +64,10 @@ static uint16_t known_value(const struct wide *w, const struct nest_access *a)
 
 		if (i->op != NI_LOAD && i->op != NI_STORE)
 			continue;
-		if (!same_place(w, &w->access[i->a], a))
-			continue;
-		return i->op == NI_LOAD ? (uint16_t)k : i->b;
+		if (same_place(w, &w->access[i->a], a))
+			return i->op == NI_LOAD ? (uint16_t)k : i->b;
+		if (i->op == NI_STORE && other_type(&w->access[i->a], a))
+			break;
 	}
 	return UINT16_MAX;
 }
@@ -166,10 +173,12 @@ static bool overwritten(const struct wide *w, unsigned k)
 	for (unsigned j = k + 1; j < end; j++) {
 		const struct nest_instr *i = &w->instr[j];
 
-		if ((i->op != NI_LOAD && i->op != NI_STORE) ||
-		    !same_place(w, &w->access[i->a], &w->access[w->instr[k].a]))
+		if (i->op != NI_LOAD && i->op != NI_STORE)
 			continue;
-		return i->op == NI_STORE;
+		if (same_place(w, &w->access[i->a], &w->access[w->instr[k].a]))
+			return i->op == NI_STORE;
+		if (i->op == NI_LOAD && other_type(&w->access[i->a], &w->access[w->instr[k].a]))
+			return false;
 	}
 	return false;
 }

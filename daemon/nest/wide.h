@@ -5,7 +5,8 @@
  * nest.  Appending shares equal accesses and scalars; where `forward` is set it
  * also reuses loaded and stored values instead of loading again.  That is right
  * because two accesses of a valid nest, one a write, are either the same element
- * at every point or never overlap; what is gathered overlaps no write. */
+ * at every point or never overlap; what is gathered overlaps no write.  Of two types
+ * they may be the same bytes: no value is reused across such a write. */
 #ifndef BRAZE_WIDE_H
 #define BRAZE_WIDE_H
 

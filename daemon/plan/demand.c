@@ -318,7 +318,7 @@ static struct partition *build(struct found *f, struct trace *t, bool unfused)
 		add_node(&b, f->node[i], f->node[i]->chain);
 	for (size_t i = 0; i < f->n; i++)
 		if (!f->node[i]->kept)
-			f->node[i]->out->state = VERSION_RUNNING;
+			version_run(t, f->node[i]->out);
 	b.p->part.nvalue = b.nvalue;
 	b.p->part.nimm = b.nimm;
 	b.p->part.ndim = b.ndim;
@@ -395,13 +395,21 @@ struct version **demand_readers(struct trace *t, struct version *v, size_t *n)
 	return take_list(&f, n);
 }
 
+/* The next node from x on that is in no partition yet: what runs already has its cut. */
+static struct node *waiting(struct node *x)
+{
+	while (x && x->running)
+		x = x->newer;
+	return x;
+}
+
 /* Note, in each version's index, the place of the last node that reads it. */
 static size_t note_last_uses(struct trace *t)
 {
 	size_t place = 0;
 
 	t->mark++;
-	for (struct node *x = t->oldest; x; x = x->newer, place++) {
+	for (struct node *x = waiting(t->oldest); x; x = waiting(x->newer), place++) {
 		for (int j = 0; j <= x->nin; j++) {
 			struct version *v = j < x->nin ? x->in[j].version : x->prev;
 
@@ -426,7 +434,7 @@ struct version **demand_cut(struct trace *t, size_t *n)
 	int64_t *delta = xcalloc(places + 2, sizeof *delta), live = 0, least = INT64_MAX;
 	struct found f = {0};
 
-	for (struct node *x = t->oldest; x; x = x->newer, place++) {
+	for (struct node *x = waiting(t->oldest); x; x = waiting(x->newer), place++) {
 		size_t end = last_use(x->out, places);
 
 		if (end > place) {
@@ -442,7 +450,8 @@ struct version **demand_cut(struct trace *t, size_t *n)
 		}
 	}
 	place = 0;
-	for (struct node *x = t->oldest; x && place <= best; x = x->newer, place++)
+	for (struct node *x = waiting(t->oldest); x && place <= best;
+	     x = waiting(x->newer), place++)
 		if (last_use(x->out, places) > best)
 			found_push(&f, x);
 	free(delta);

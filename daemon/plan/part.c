@@ -182,8 +182,8 @@ static enum status check_op(const struct check *c, unsigned k)
 	enum status st;
 
 	if (!computes(row) || o->nin != operands(row))
-		return err_set(c->err, E_INTERNAL, "part op %u: op %u with %u operands", k, o->op,
-			       o->nin);
+		return err_set(c->err, E_INTERNAL, "part op %u: %s with %u operands", k,
+			       op_text(o->op), o->nin);
 	st = check_inputs(c, k);
 	if (!st)
 		st = check_out(c, k);

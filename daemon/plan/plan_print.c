@@ -41,7 +41,8 @@ static void put_step(struct textbuf *t, const struct plan *p, uint32_t k)
 	size_t n;
 	char *text;
 
-	textbuf_put(t, "step %u cost %llu%s\n", k, (unsigned long long)s->cost_us, s->tears ? " tears" : "");
+	textbuf_put(t, "step %u cost %llu%s\n", k, (unsigned long long)s->cost_us,
+		    s->tears ? " tears" : "");
 	if (s->kind == STEP_MATMUL) {
 		put_matmul(t, s->matmul);
 		return;

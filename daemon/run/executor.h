@@ -4,7 +4,8 @@
  * Loop thread only.  Owns one device's worker process: starts it, restarts it with
  * back-off, sends it regions, kernels and runs, and shares it between clients by
  * deficit round robin in slices of at most RUN_SLICE_US of predicted work, two
- * outstanding for each client.  Plans of one client run in the order of submission. */
+ * outstanding for each client; of SHARED_SLICE_US and one where several share the CPU.  Plans of
+ * one client run in the order of submission. */
 #ifndef BRAZE_EXECUTOR_H
 #define BRAZE_EXECUTOR_H
 
@@ -12,7 +13,8 @@
 #include "../plan/plan.h"
 #include "command.h"
 
-#define RUN_SLICE_US 20000
+#define RUN_SLICE_US	20000
+#define SHARED_SLICE_US 5000 /* while several clients ask for a device's time */
 
 struct uv_loop_s;
 struct executor;

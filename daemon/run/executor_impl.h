@@ -116,7 +116,8 @@ struct executor {
 	struct flight flight[FLIGHTS]; /* oldest first */
 	uint32_t nflight;
 	uint64_t next_job;
-	char *packet; /* COMMAND_BYTES */
+	int64_t shared_until_ns; /* clients have met lately; 0: never */
+	char *packet;		 /* COMMAND_BYTES */
 	struct ended *ended, **ended_tail, *failing;
 
 	uv_timer_t *restart, *watch, *deliver;
@@ -184,6 +185,8 @@ void marshal_kernel(struct executor *x, struct kernel *k);
 void marshal_geometry(struct executor *x, const struct kernel *k);
 
 /* schedule.c */
+/* Have several clients asked for the CPU at once, lately? */
+bool schedule_shared(const struct executor *x);
 void schedule_add(struct executor *x, struct executor_job *job, bool front);
 bool schedule_remove(struct executor *x, struct executor_job *job); /* was it queued? */
 void schedule_send(struct executor *x); /* as many packets as the worker may hold */

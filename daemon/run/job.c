@@ -434,7 +434,7 @@ static void settle_value(struct job *j, struct trace *t, uint32_t i, enum job_en
 	if (end == JOB_FAILED)
 		version_fail(t, v, err);
 	else
-		v->state = VERSION_PENDING;
+		version_wait(t, v);
 }
 
 /* Does the job still owe this value?  A recipe stayed pending: if it runs by now, then

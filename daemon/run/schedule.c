@@ -10,7 +10,8 @@
 #include "base/xalloc.h"
 #include "executor_impl.h"
 
-#define DEBT_MAX (50 * (int64_t)RUN_SLICE_US)
+#define DEBT_MAX  (50 * (int64_t)RUN_SLICE_US)
+#define SHARED_NS 1000000000 /* so long after clients met they are expected to meet again */
 
 static struct queue *queue_find(struct executor *x, uint64_t client)
 {
@@ -45,12 +46,27 @@ static void queue_unlink(struct executor *x, struct queue *q)
 	q->next = NULL;
 }
 
+bool schedule_shared(const struct executor *x)
+{
+	return !x->target && executor_clock() < x->shared_until_ns;
+}
+
+static bool others_fly(const struct executor *x, uint64_t client)
+{
+	for (uint32_t i = 0; i < x->nflight; i++)
+		if (x->flight[i].job->client != client)
+			return true;
+	return false;
+}
+
 void schedule_add(struct executor *x, struct executor_job *job, bool front)
 {
 	struct queue *q = queue_find(x, job->client);
 
 	if (!q)
 		q = queue_create(x, job->client);
+	if (q != x->ring || q->next || others_fly(x, job->client))
+		x->shared_until_ns = executor_clock() + SHARED_NS;
 	if (front) {
 		job->next = q->head;
 		q->head = job;
@@ -96,7 +112,8 @@ static bool may_send(const struct executor *x, const struct queue *q)
 			return false;
 		own += x->flight[i].job->client == q->client;
 	}
-	return own < CLIENT_FLIGHTS && (!q->head->suspect || own == x->nflight);
+	return own < (schedule_shared(x) ? 1 : CLIENT_FLIGHTS) &&
+	       (!q->head->suspect || own == x->nflight);
 }
 
 struct executor_job *schedule_next(struct executor *x, struct queue **out)

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* run/slice.c - what of a job's next step goes into a packet.
  *
- * A step of more than RUN_SLICE_US is cut: by points; by chunks of the summation tree,
- * of a group of points after the other, where a point by itself may be too long; by units
- * of a matrix product (plan/product.h), by its rows on a GPU.  job->at tells how far the
- * step job->step has been sent: > 0 units, < 0 units whose results so far lie in the
- * worker's memory.
+ * A step of more than RUN_SLICE_US, or SHARED_SLICE_US, is cut: by points; by chunks of the
+ * summation tree, of a group of points after the other, where a point by itself may be too long; by
+ * units of a matrix product (plan/product.h), by its rows on a GPU.  job->at tells how far the step
+ * job->step has been sent: > 0 units, < 0 units whose results so far lie in the worker's memory.
  *
  * On the CPU nothing is believed of a step that has not been seen to run: its first
  * slice is so small that it ends in time even where the prediction is wrong by
@@ -100,6 +99,7 @@ static double element_ns(const struct plan_step *s)
 /* What is thought of the rest of a step. */
 struct outlook {
 	double us;     /* it takes */
+	double slice;  /* microseconds that a packet may hold */
 	uint64_t most; /* elements of the next slice, at most */
 };
 
@@ -107,7 +107,9 @@ static struct outlook look(const struct executor *x, const struct executor_job *
 			   const struct plan_step *s, double left)
 {
 	uint64_t all = slice_elements(s);
-	struct outlook o = {.us = (double)slice_cost(x, s) * left, .most = UINT64_MAX};
+	struct outlook o = {.us = (double)slice_cost(x, s) * left,
+			    .slice = schedule_shared(x) ? SHARED_SLICE_US : RUN_SLICE_US,
+			    .most = UINT64_MAX};
 
 	if (x->target)
 		return o;
@@ -115,9 +117,9 @@ static struct outlook look(const struct executor *x, const struct executor_job *
 		o.us = (double)all * left * (double)job->pace_ns / (double)job->pace_elements / 1e3;
 		o.most = times(job->pace_most, GROWTH);
 	} else if (!slice_known(x, s)) {
-		o.most = (uint64_t)(RUN_SLICE_US * 1e3 / (CAUTION * element_ns(s)));
-	} else if (o.us > RUN_SLICE_US) {
-		o.most = (uint64_t)((double)all * left * RUN_SLICE_US / o.us / 4);
+		o.most = (uint64_t)(o.slice * 1e3 / (CAUTION * element_ns(s)));
+	} else if (o.us > o.slice) {
+		o.most = (uint64_t)((double)all * left * o.slice / o.us / 4);
 	}
 	return o;
 }
@@ -190,8 +192,8 @@ static int64_t units_within(const struct executor *x, const struct plan_step *s,
 {
 	int64_t take = left;
 
-	if (o->us > RUN_SLICE_US)
-		take = (int64_t)((double)left * RUN_SLICE_US / o->us);
+	if (o->us > o->slice)
+		take = (int64_t)((double)left * o->slice / o->us);
 	if (u->elements && o->most / u->elements < (uint64_t)take)
 		take = (int64_t)(o->most / u->elements);
 	if (s->kind == STEP_MATMUL && x->target) /* whole tiles */
@@ -235,7 +237,7 @@ bool slice_choose(struct slice *out, const struct executor *x, struct executor_j
 
 	if (u.total > 0)
 		o = look(x, job, s, (double)left / (double)u.total);
-	if ((double)used + o.us > RUN_SLICE_US || times(u.elements, (uint64_t)left) > o.most) {
+	if ((double)used + o.us > o.slice || times(u.elements, (uint64_t)left) > o.most) {
 		if (!empty)
 			return false;
 		take = units_within(x, s, &u, left, &o);

@@ -47,6 +47,7 @@ struct arena {
 	void *ask_data;
 	uint32_t punching;  /* asked for, or at it */
 	_Atomic bool dying; /* read by the threads that punch */
+	_Atomic bool left;  /* the client keeps what it maps: no byte changes any more */
 };
 
 struct punch {
@@ -197,6 +198,11 @@ static void destroy_now(struct arena *a)
 	free(a);
 }
 
+void arena_leave(struct arena *a)
+{
+	a->left = true;
+}
+
 void arena_destroy(struct arena *a)
 {
 	if (!a)
@@ -226,8 +232,8 @@ static void punch_work(uv_work_t *w)
 {
 	struct punch *p = (struct punch *)w;
 
-	if (p->arena->dying)
-		return; /* the close that follows frees them all */
+	if (p->arena->dying || p->arena->left)
+		return; /* the close that follows frees what nobody maps */
 	/* Failure only means that the pages stay. */
 	if (fallocate(p->arena->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 		      (off_t)p->extent.offset, (off_t)p->extent.bytes))
@@ -305,6 +311,8 @@ static void trim_merged(struct arena *a)
 /* Give memory back beyond `keep`, and 256 MiB, largest first. */
 static void trim(struct arena *a, uint64_t keep)
 {
+	if (a->left)
+		return;
 	keep = keep > WARM_MIN ? keep : WARM_MIN;
 	if (a->merged_warm && a->stats.warm_bytes > keep)
 		trim_merged(a);

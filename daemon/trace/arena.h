@@ -30,6 +30,9 @@ struct arena_stats {
  * own until arena_destroy. */
 enum status arena_create(struct arena **out, struct uv_loop_s *loop, uint64_t bytes,
 			 struct err *err) MUST_USE;
+/* Its client has gone, or was shown the door, and may go on reading what it has mapped:
+ * nothing is punched out any more. */
+void arena_leave(struct arena *a);
 /* Frees once running punches have ended. */
 void arena_destroy(struct arena *a);
 /* `ask` is called with a range before it is given back, and tells how many hold its

@@ -412,7 +412,6 @@ static enum status record_view(struct cursor *k)
 	struct view v = {.dtype = k->dtype};
 	uint64_t word = 0;
 	uint64_t n = 0;
-	enum dtype have;
 	enum status st = take_operand(k, &src);
 
 	if (!st && !src.array)
@@ -436,11 +435,9 @@ static enum status record_view(struct cursor *k)
 		else
 			v.stride[i - n] = (int64_t)word;
 	}
-	have = (enum dtype)src.array->view.dtype;
-	if (v.dtype != have && !(have == DT_COMPLEX64 && v.dtype == DT_FLOAT32) &&
-	    !(have == DT_COMPLEX128 && v.dtype == DT_FLOAT64))
-		return err_set(k->err, E_DTYPE, "view changes the type");
-	st = view_check(&v, trace_current(src.array)->bytes, k->err);
+	st = view_retype(&v, (enum dtype)src.array->view.dtype, k->err);
+	if (!st)
+		st = view_check(&v, trace_current(src.array)->bytes, k->err);
 	if (st)
 		return st;
 	forget_strides(&v);

@@ -23,7 +23,8 @@ void trace_init(struct trace *t, struct arena *arena, uint64_t quota_bytes)
 	t->arena = arena;
 	t->quota_bytes = quota_bytes;
 	for (size_t n = 0; n < sizeof t->nodes / sizeof t->nodes[0]; n++)
-		slab_init(&t->nodes[n], sizeof(struct node) + n * sizeof(struct operand), &t->memory);
+		slab_init(&t->nodes[n], sizeof(struct node) + n * sizeof(struct operand),
+			  &t->memory);
 	slab_init(&t->versions, sizeof(struct version), &t->memory);
 	slab_init(&t->buffers, sizeof(struct buffer), &t->memory);
 	slab_init(&t->arrays, sizeof(struct array), &t->memory);
@@ -233,6 +234,22 @@ static void unlink_node(struct trace *t, struct node *n)
 	else
 		t->newest = n->older;
 	t->npending--;
+	t->nrunning -= n->running;
+	n->running = 0;
+}
+
+void version_run(struct trace *t, struct version *v)
+{
+	v->state = VERSION_RUNNING;
+	v->node->running = 1;
+	t->nrunning++;
+}
+
+void version_wait(struct trace *t, struct version *v)
+{
+	v->state = VERSION_PENDING;
+	t->nrunning -= v->node->running;
+	v->node->running = 0;
 }
 
 struct version *version_create(struct trace *t, uint64_t bytes, enum version_state state)

@@ -80,11 +80,12 @@ struct node {
 	uint16_t op;
 	uint8_t dtype; /* the head's */
 	uint8_t nin;
-	uint8_t recipe; /* it was computed once without being stored */
-	uint8_t chain;	/* demand walk: ops back to stored values, 255: no recipe */
-	uint8_t kept;	/* demand walk: stays pending as (part of) a recipe */
-	uint8_t device; /* asked for: 0 the session's, 1 by cost, else 2 + its number */
-	uint8_t apart;	/* in no list: kept to make a lost value again */
+	uint8_t recipe;	 /* it was computed once without being stored */
+	uint8_t chain;	 /* demand walk: ops back to stored values, 255: no recipe */
+	uint8_t kept;	 /* demand walk: stays pending as (part of) a recipe */
+	uint8_t device;	 /* asked for: 0 the session's, 1 by cost, else 2 + its number */
+	uint8_t apart;	 /* in no list: kept to make a lost value again */
+	uint8_t running; /* in a partition that is planned or run */
 	uint32_t axes;
 	uint64_t seq; /* place in the trace */
 	uint32_t mark;
@@ -111,6 +112,7 @@ struct trace {
 	uint32_t nleaf;	      /* no leaf has this index or a higher one */
 	uint32_t live_arrays;
 	uint32_t npending; /* nodes of versions in state PENDING or RUNNING */
+	uint32_t nrunning; /* of them, those in a partition that is planned or run */
 	uint64_t seq;
 	uint64_t held_bytes; /* stored, unnamed, kept for pending nodes only */
 	struct node *oldest, *newest;
@@ -168,6 +170,9 @@ struct version *version_ref(struct version *v);
 void version_unref(struct trace *t, struct version *v);
 void version_hold(struct version *v);
 void version_unhold(struct trace *t, struct version *v);
+/* A pending version's node is taken into a partition; or the version is pending again. */
+void version_run(struct trace *t, struct version *v);
+void version_wait(struct trace *t, struct version *v);
 /* Give the version storage (takes the ref), before it has its value. */
 void version_attach(struct trace *t, struct version *v, struct storage *s);
 void version_detach(struct trace *t, struct version *v);

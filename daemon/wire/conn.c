@@ -51,6 +51,11 @@ static void on_closed(uv_handle_t *h)
 	free(c);
 }
 
+bool conn_unsent(const struct conn *c)
+{
+	return c->first != NULL;
+}
+
 void conn_close(struct conn *c)
 {
 	if (c->closing)

@@ -32,5 +32,7 @@ void conn_send(struct conn *c, const void *bytes, size_t n, int fd);
 void conn_pause(struct conn *c, bool pause);
 /* Close without calling `closed`; queued replies get one last chance. */
 void conn_close(struct conn *c);
+/* Are replies queued that the client has not taken yet? */
+bool conn_unsent(const struct conn *c);
 
 #endif

@@ -64,7 +64,7 @@ static const struct fields request_fields = {
 static const struct fields nested_fields[9] = {
 	[2] = {7, {0, VARINT, VARINT, FIXED64, VARINT, LENGTH, LENGTH, VARINT}},
 	[3] = {5, {0, LENGTH, LENGTH, LENGTH, LENGTH, VARINT}},
-	[4] = {2, {0, VARINT, LENGTH}},
+	[4] = {3, {0, VARINT, LENGTH, LENGTH}},
 	[5] = {2, {0, VARINT, FIXED32}},
 	[6] = {1, {0, VARINT}},
 	[7] = {2, {0, VARINT, VARINT}},
@@ -146,6 +146,7 @@ static void fill(struct request *out, const Braze__Wire__Request *r)
 		out->demand.ticket = r->demand->ticket;
 		out->demand.n = r->demand->n_id;
 		out->demand.id = r->demand->id;
+		out->demand.where = r->demand->where;
 	}
 	if (r->fence) {
 		out->has_fence = true;

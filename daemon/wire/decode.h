@@ -26,6 +26,7 @@ struct request {
 		uint64_t ticket;
 		size_t n;
 		const uint32_t *id;
+		const char *where;
 	} demand;
 	struct {
 		uint64_t ticket;

@@ -42,6 +42,29 @@ static int make_directory(const char *path, struct err *err)
 	return rc;
 }
 
+/* What a daemon that ended left there goes; false: there is something else. */
+static bool clear_path(const struct sockaddr_un *addr, int type, struct err *err)
+{
+	struct stat st;
+
+	if (lstat(addr->sun_path, &st))
+		return true;
+	if (!S_ISSOCK(st.st_mode)) {
+		err_set(err, E_INVALID, "%s is there and is no socket: remove it", addr->sun_path);
+		return false;
+	}
+	int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	bool live = fd >= 0 && (!connect(fd, (const struct sockaddr *)addr, sizeof *addr) ||
+				errno == EAGAIN || errno == EPROTOTYPE);
+	if (fd >= 0)
+		close(fd);
+	if (live)
+		err_set(err, E_CONNECT, "somebody listens on %s already", addr->sun_path);
+	else
+		unlink(addr->sun_path);
+	return !live;
+}
+
 int listen_bind(const char *path, int type, struct err *err)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
@@ -53,10 +76,11 @@ int listen_bind(const char *path, int type, struct err *err)
 		return -1;
 	}
 	strcpy(addr.sun_path, path);
+	if (!clear_path(&addr, type, err))
+		return -1;
 	fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	unlink(path);
-	if (fd < 0 || bind(fd, (struct sockaddr *)&addr, sizeof addr) || chmod(path, 0600) ||
-	    listen(fd, 128)) {
+	if (fd < 0 || fchmod(fd, 0600) || bind(fd, (struct sockaddr *)&addr, sizeof addr) ||
+	    chmod(path, 0600) || listen(fd, 128)) {
 		err_set(err, E_SYSTEM, "cannot listen on %s: %s", path, strerror(errno));
 		if (fd >= 0)
 			close(fd);
@@ -163,6 +187,12 @@ static void give_up_path(struct listener *l)
 	free(l->path);
 	l->path = NULL;
 	l->lock_fd = -1;
+}
+
+void listen_drain(struct listener *l)
+{
+	if (!l->path)
+		uv_poll_stop(&l->poll);
 }
 
 void listen_retire(struct listener *l)

@@ -29,9 +29,12 @@ enum status listen_create(struct listener **out, struct uv_loop_s *loop, const c
 /* Give the path up, so that who comes now starts another daemon, and accept those
  * who had connected already. */
 void listen_retire(struct listener *l);
+/* A daemon that is about to end: a passed socket's queue is left to the next one. */
+void listen_drain(struct listener *l);
 /* Unlinks the path, under the lock, if it is ours. */
 void listen_destroy(struct listener *l);
-/* An AF_UNIX socket of this type bound to path and listening, mode 0600; -1. */
+/* An AF_UNIX socket of this type bound to path and listening, mode 0600; -1.  A socket
+ * that nobody listens on is replaced; any other file, or a live socket, is left alone. */
 int listen_bind(const char *path, int type, struct err *err);
 
 #endif

@@ -28,7 +28,7 @@
 				 int64_t rows, int64_t cols, int64_t depth, int64_t lda)           \
 	{                                                                                          \
 		FOR_BLOCKS({                                                                       \
-			WIDE x = a[i * lda + k];                                                 \
+			WIDE x = a[i * lda + k];                                                   \
 			const T *restrict y = b + k * cols;                                        \
 			T *restrict z = c + i * cols;                                              \
 			for (int64_t j = j0; j < j1; j++)                                          \
@@ -41,8 +41,8 @@
 				 int64_t rows, int64_t cols, int64_t depth, int64_t lda)           \
 	{                                                                                          \
 		FOR_BLOCKS({                                                                       \
-			T re = a[2 * (i * lda + k)];                                             \
-			T im = a[2 * (i * lda + k) + 1];                                         \
+			T re = a[2 * (i * lda + k)];                                               \
+			T im = a[2 * (i * lda + k) + 1];                                           \
 			const T *restrict y = b + 2 * k * cols;                                    \
 			T *restrict z = c + 2 * i * cols;                                          \
 			for (int64_t j = j0; j < j1; j++) {                                        \

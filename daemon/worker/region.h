@@ -11,8 +11,8 @@
 
 struct region {
 	uint32_t id;
-	int error;  /* errno of a mapping that failed, addr is NULL then: those who name it
-		       are told */
+	int error; /* errno of a mapping that failed, addr is NULL then: those who name it
+		      are told */
 	char *addr;
 	uint64_t bytes;
 };

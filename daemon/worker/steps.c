@@ -75,10 +75,24 @@ static enum status product_of(int64_t *out, const int64_t *extent, int n, struct
 	return OK;
 }
 
+/* Chunks [lo, hi) of a group of points. */
+static enum status group_slice(struct steps_slice *out, const struct command_step *s,
+			       struct err *err)
+{
+	out->lo = s->plo;
+	out->hi = s->phi ? s->phi : out->points;
+	out->clo = s->lo;
+	out->chi = s->hi;
+	if (out->lo < 0 || out->lo > out->hi || out->hi > out->points)
+		return err_set(err, E_INTERNAL, "chunks of points [%lld, %lld) of %lld",
+			       (long long)out->lo, (long long)out->hi, (long long)out->points);
+	return OK;
+}
+
 enum status steps_slice(struct steps_slice *out, const struct command_step *s, struct err *err)
 {
 	const int64_t *extent = steps_operands(s).extent;
-	int64_t reduced = 0, limit = 0, phi = 0;
+	int64_t reduced = 0, limit = 0;
 	enum status st = product_of(&out->points, extent, s->npar, err);
 
 	if (st == OK)
@@ -88,19 +102,20 @@ enum status steps_slice(struct steps_slice *out, const struct command_step *s, s
 	reduced = out->reduced;
 	out->chunks = reduced / TREE_CHUNK + (reduced % TREE_CHUNK != 0);
 	limit = s->split ? out->chunks : out->points;
-	phi = s->phi ? s->phi : out->points;
 	if (s->lo < 0 || s->hi > limit || s->lo > s->hi || (s->split && s->nred == 0))
 		return err_set(err, E_INTERNAL, "slice [%lld, %lld) of %lld", (long long)s->lo,
 			       (long long)s->hi, (long long)limit);
-	if (s->split && (s->plo < 0 || s->phi < 0 || s->plo > phi || phi > out->points))
-		return err_set(err, E_INTERNAL, "chunks of points [%lld, %lld) of %lld",
-			       (long long)s->plo, (long long)phi, (long long)out->points);
-	out->lo = s->split ? s->plo : s->lo;
-	out->hi = s->split ? phi : s->hi;
-	out->clo = s->split ? s->lo : 0;
-	out->chi = s->split ? s->hi : out->chunks;
-	if (s->split)
+	if (s->split) {
+		st = group_slice(out, s, err);
 		reduced = (s->hi - s->lo) * TREE_CHUNK;
+	} else {
+		out->lo = s->lo;
+		out->hi = s->hi;
+		out->clo = 0;
+		out->chi = out->chunks;
+	}
+	if (st != OK)
+		return st;
 	if (__builtin_mul_overflow(out->hi - out->lo, reduced, &out->elements))
 		return err_set(err, E_INTERNAL, "elements of a step overflow");
 	return OK;

@@ -181,8 +181,8 @@ enum status tier0_check(const struct nest *spec, struct err *err)
 			have = isa->op[in->op][in->ltype];
 		if (!have)
 			return err_set(err, E_UNSUPPORTED,
-				       "instruction %d: no loop of operation %d for type %s", i,
-				       in->op == NI_REDUCE ? in->c : in->op,
+				       "instruction %d: no loop of %s for type %s", i,
+				       op_text(in->op == NI_REDUCE ? in->c : in->op),
 				       dtype_row(in->ltype)->suffix);
 	}
 	return OK;

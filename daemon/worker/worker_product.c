@@ -29,7 +29,7 @@ struct product_step {
 	float *left;	/* where the next slice looks for them */
 	float *spare;
 	size_t left_bytes;
-	char *parts;	/* products of the units [at, end) */
+	char *parts; /* products of the units [at, end) */
 	size_t part_bytes;
 	int64_t at, end;
 	int64_t grain; /* units a thread takes at a time */

@@ -213,8 +213,8 @@ def first_result():
     status = daemon.ask("/status")
     print(f"median {statistics.median(times) * 1e3:.2f} ms, worst {max(times) * 1e3:.2f} ms; "
           f"NumPy {statistics.median(theirs) * 1e3:.2f} ms; planning "
-          f"{status['planning']['last_us'] / 1e3:.3f} ms, longest "
-          f"{status['planning']['longest_us'] / 1e3:.3f} ms")
+          f"{status['planning']['last_seconds'] * 1e3:.3f} ms, longest "
+          f"{status['planning']['longest_seconds'] * 1e3:.3f} ms")
 
 
 # ---- Throughput ----

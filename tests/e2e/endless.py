@@ -31,7 +31,8 @@ def reduction(shape, axes, op="SUM", dtype="FLOAT64", chain=0):
     for i in range(chain):
         t.op("TAN", 10 + i, [10 + i - 1 if i else 2], dtype=dtype)
     t.op(op, 5, [10 + chain - 1 if chain else 2], [axes], dtype=dtype)
-    return t, 5
+    # What has a name would be stored.
+    return t.drop(*range(10, 10 + chain)), 5
 
 
 def gather(shape, axes):
@@ -42,7 +43,7 @@ def gather(shape, axes):
     _spread(t, 3, 7, shape, "INT64")
     t.op("INDEX", 4, [3, SCALAR | DTYPE["INT64"]], [1, 0], dtype="BOOL")
     t.op("TAKE", 5, [1, 4])
-    return t.op("SUM", 6, [5], [axes]), 6
+    return t.op("SUM", 6, [5], [axes]).drop(4, 5), 6
 
 
 # Name: the operations, and the array to ask for.

@@ -14,6 +14,7 @@ from harness import ROOT
 
 MAJOR = 1
 PACKET = 60 * 1024
+LEASE = 64 << 20  # the first one
 VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5
 
 OP = {}

@@ -110,9 +110,9 @@ class Siege:
         return longest
 
     def check_turns(self, status):
-        longest = status["loop_longest_iteration_us"]
+        longest = status["loop_longest_iteration_seconds"] * 1e6
         print(f"longest turn of the loop: {longest:.0f} us, "
-              f"{status['loop_longest_wall_us']:.0f} us by the clock")
+              f"{status['loop_longest_wall_seconds'] * 1e6:.0f} us by the clock")
         if longest >= LOOP_LIMIT_US and not is_sanitized():
             raise LongTurn(f"{longest:.0f} us, at most {LOOP_LIMIT_US} are allowed")
 

@@ -100,3 +100,34 @@ def test_quota():
             "    raise AssertionError('400 MB of host data in 256 MiB')\n"
             "assert float(np.asarray(numpy.ones(1000)).sum()) == 1000\n")
         wait_until(lambda: daemon.status()["client_bytes"] == 0, what="its end")
+
+
+SAME = """
+import numpy, braze, braze.numpy as np
+x = np.asarray(numpy.linspace(0.1, 1, 3000))
+seen = []
+for i in range(3000):           # cut several times before anything is read
+    y = np.sqrt(x * 1.0001 + 0.25)
+    x = y - x * 0.5
+    if i % 10 == 0:
+        seen.append(y[::50].sum())
+print(float(x.sum()), [float(s) for s in seen[::40]])
+braze.close()
+"""
+
+
+def test_the_same_program_is_cut_planned_and_compiled_the_same_in_every_run(daemon):
+    """No clock decides where a trace is cut: ten runs make what the first one made."""
+    rows, printed = [], set()
+    for _ in range(10):
+        printed.add(daemon.run(SAME))
+        status = daemon.status()
+        rows.append((status["plans"]["misses"], status["kernels"]["misses"],
+                     status["plans"]["hits"]))
+    assert len(printed) == 1
+    plans, kernels, _ = rows[0]
+    assert plans > 0 and kernels > 0
+    assert {row[:2] for row in rows} == {(plans, kernels)}
+    hits = [row[2] for row in rows]
+    runs = {after - before for before, after in zip(hits, hits[1:], strict=False)}
+    assert runs == {hits[0] + plans}, "as many partitions in each run"

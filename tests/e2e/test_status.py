@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -183,3 +184,149 @@ def test_page_for_people(used):
 
 def test_status_socket_is_private(used):
     assert pathlib.Path(used.status_socket).stat().st_mode & 0o777 == 0o600
+
+
+# ---- What is documented, and how it is named ----
+
+def documented():
+    """Every word in the first column of a table of docs/operators.md, and metrics' paths."""
+    text = (ROOT / "docs/operators.md").read_text()
+    section = text[text.index("## What the pages say"):text.index("## Metrics")]
+    tables = {}
+    for head, body in re.findall(r"^\| ([^|\n]+) \| meaning \|\n\|[-|]+\n((?:\|.*\n)+)", section, re.M):
+        page = re.findall(r"`/?([\w]+)`", head)[-1]
+        tables[page] = {w for row in body.splitlines()
+                        for w in re.findall(r"`(\w+)`", row.split("|")[1])}
+    tables["kernel"] = tables["kernels"] | {"geometries"} | {
+        w for w in ("source", "reasons", "error") if f"`{w}`" in section}
+    return tables
+
+
+def test_every_field_is_documented_and_every_documented_field_is_there(used):
+    tables = documented()
+    status, clients = used.living
+    paths = {path.split(".")[0] for *_, path in stats()}
+    kernel = used.kernels()[0]
+    one = used.get(f"/kernels/{kernel['id']}")
+    assert set(status) - paths == tables["status"] | {"devices"}
+    assert set(status["devices"][0]) == tables["devices"]
+    assert set(clients[0]) == tables["clients"]
+    assert set(kernel) == tables["kernels"]
+    assert set(one) == tables["kernel"]
+    assert set(used.get("/events")["events"][0]) == tables["events"]
+    # Only a GPU's kernels have rows of geometries: their names from the source.
+    source = (ROOT / "daemon/ctl/report.c").read_text()
+    body = source[source.index("static void put_geometries"):]
+    body = body[:body.index("\n}\n")]
+    names = set(re.findall(r'\brow,\s*"(\w+)"', body))
+    assert names == tables["geometries"] and len(names) > 10
+    for path in (path for *_, path in stats() if "." in path):
+        at(status, path)
+
+
+def lint(text):
+    """What promtool complains about, of what we could do wrong."""
+    found, helps, types = [], {}, {}
+    for line in text.splitlines():
+        if line.startswith("# HELP "):
+            _, _, name, words = line.split(" ", 3)
+            helps[name] = words
+        elif line.startswith("# TYPE "):
+            types[line.split()[2]] = line.split()[3]
+    for line in text.splitlines():
+        if line.startswith("#"):
+            continue
+        name, labels = re.match(r"(\w+)(?:\{(.*)\})? ", line).groups()
+        kind = types.get(name)
+        words = set(name.split("_"))
+        found += [f"{name}: {problem}" for problem, bad in (
+            ("no help", not helps.get(name)), ("no type", kind not in ("counter", "gauge")),
+            ("a counter without _total", kind == "counter" and not name.endswith("_total")),
+            ("_total, but no counter", kind != "counter" and name.endswith("_total")),
+            ("a suffix of histograms", re.search(r"_(count|sum|bucket)$", name)),
+            ("its type in its name", words & {"counter", "gauge", "histogram", "summary"}),
+            ("not the base unit", words & {
+                "us", "ms", "ns", "s", "microseconds", "milliseconds", "nanoseconds", "minutes",
+                "hours", "days", "kilobytes", "megabytes", "gigabytes", "kib", "mib", "gib",
+                "bits", "kb", "mb", "gb", "percent"}),
+            ("not snake_case", not re.fullmatch(r"[a-z][a-z0-9_]*", name)),
+            ("a label's name", labels and not re.fullmatch(
+                r'[a-z][a-z0-9_]*="[^"]*"(,[a-z][a-z0-9_]*="[^"]*")*', labels)),
+            ("help without a full stop", not helps.get(name, "").endswith(".")),
+        ) if bad]
+    return found
+
+
+def test_metrics_are_as_prometheus_wants_them(used):
+    _, text = fetch(used.status_socket, "/metrics")
+    assert lint(text) == []
+    assert lint("# HELP a_us x.\n# TYPE a_us gauge\na_us 1\n") == ["a_us: not the base unit"]
+    assert text.endswith("\n")
+
+
+@pytest.mark.skipif(not shutil.which("promtool"), reason="there is no promtool")
+def test_promtool_finds_nothing(used):
+    _, text = fetch(used.status_socket, "/metrics")
+    done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True,
+                          text=True)
+    assert done.returncode == 0 and not done.stdout + done.stderr, done.stdout + done.stderr
+
+
+SCRIPT = """
+import braze, braze.numpy as np
+x = np.ones(50_000)
+y = np.sin(x) ** 2 + x
+total = y.sum()
+print(float(total), flush=True)  # the line that asks
+z = x @ x
+print(float(z + y[0]), flush=True)
+input()
+"""
+
+
+def test_kernels_and_clients_are_readable(tmp_path):
+    script = tmp_path / "heat_equation.py"
+    script.write_text(SCRIPT)
+    with Daemon() as daemon:
+        first = daemon.popen(script)
+        second = daemon.popen("import braze, braze.numpy as np\nbraze.session_name('mine')\n"
+                              "print(float(np.ones(3).sum()), flush=True); input()")
+        third = daemon.popen("import braze, braze.numpy as np\n"
+                             "print(float(np.ones(3).sum()), flush=True); input()",
+                             BRAZE_NAME="training")
+        for client in (first, first, second, third):
+            assert client.stdout.readline()
+        table = daemon.ctl("clients").stdout
+        for name in ("heat_equation.py", "mine", "training"):
+            assert re.search(rf"  {name} +\d", table), table
+        rows = {k["operations"]: k for k in daemon.kernels()}
+        line = SCRIPT.splitlines().index("print(float(total), flush=True)  # the line that asks") + 1
+        asked = rows["sin, square, add, sum"]
+        assert asked["origin"].startswith("heat_equation.py ")
+        assert asked["origin"].endswith(f"heat_equation.py:{line}"), asked["origin"]
+        table = daemon.ctl("kernels").stdout
+        assert "sin, square, add" in table and f"heat_equation.py:{line}" in table
+        assert "%0" not in table and "?" not in table
+        page = daemon.ctl("explain").stdout
+        assert f"heat_equation.py:{line}" in page and "sin, square, add" in page
+        assert "%0" not in page and "?" not in page
+        one = str(asked["id"])
+        assert "%0" not in daemon.ctl("kernels", one).stdout
+        nest = daemon.ctl("kernels", one, "--nest").stdout
+        assert re.search(r"^%\d+ = \w+\.f64 ", nest, re.M) and "?" not in nest.split("\nsource\n")[0]
+
+
+def test_the_page_is_tables_and_no_dump(used):
+    """No raw JSON, no nest; every column of its tables exists in the pages it reads."""
+    status, page = fetch(used.status_socket, "/")
+    assert status == 200 and "JSON.stringify" not in page and "<pre" not in page
+    columns = {name: re.findall(r"\['(\w+)','", rows) for name, rows in re.findall(
+        r"(\w+):(\[\[.*?\]\])", page[page.index("const C="):], re.S)}
+    status, clients = used.living
+    have = {"devices": status["devices"][0], "clients": clients[0],
+            "kernels": used.kernels()[0], "events": used.get("/events")["events"][0]}
+    assert set(columns) == set(have)
+    for name, keys in columns.items():
+        assert keys and set(keys) <= set(have[name]), (name, keys)
+        assert len(keys) <= 12 and "key" not in keys
+    assert "max-width:1400px" in page and "overflow-wrap:anywhere" in page

@@ -13,6 +13,7 @@ program test_fortran
    call products()
    call shared_memory()
    call errors()
+   call floating_point_errors()
    call many_temporaries()
    call braze_finish()
    if (failures > 0) error stop 'some checks failed'
@@ -170,6 +171,23 @@ contains
       call expect(y(2, 1) == 5, 'what was recorded keeps the old value')
       y = a
       call expect(y(2, 1) == 7 .and. y(1, 1) == 1, 'a write into shared memory')
+   end subroutine
+
+   subroutine floating_point_errors()
+      type(braze_array_t) :: a, b
+      real(c_double) :: x(2)
+      character(200) :: message
+      integer :: stat
+      a = [1._c_double, 0._c_double]
+      call braze_check(braze_divide + braze_invalid)
+      b = 1 / a
+      call braze_check(0)
+      call b%read(x, stat, message)
+      call expect(stat == 27 .and. index(message, 'divide by zero encountered in divide') == 1, &
+         'a division by zero fails who reads it')
+      b = 1 / a
+      x = b
+      call expect(x(1) == 1 .and. x(2) > huge(x), 'and is infinity where nobody asked')
    end subroutine
 
    subroutine errors()

@@ -10,6 +10,7 @@ import json
 import math
 import numbers
 import operator
+import os
 import pickle
 import random
 import sqlite3
@@ -256,3 +257,10 @@ def test_adapters_reach_modules_imported_before_and_after():
                 "assert json.dumps(v, default=str) == '0.5'\n"
                 "assert fractions.Fraction(v) == fractions.Fraction(1, 2)\n")
         subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_adapters_can_be_left_out():
+    code = ("import braze.numpy as np, json\nv = np.array([0.5]).sum()\n"
+            "assert json.dumps(v, default=str) == '\"0.5\"'\n")
+    subprocess.run([sys.executable, "-c", code], check=True,
+                   env={**os.environ, "BRAZE_ADAPTERS": "0"})

@@ -41,6 +41,8 @@ static inline void fake_kernel(const struct fake *f, uint32_t id, cJSON *row)
 	cJSON_AddNumberToObject(row, "compile_seconds", 0.05);
 	cJSON_AddFalseToObject(row, "from_disk");
 	cJSON_AddNumberToObject(row, "origin_session", 3);
+	cJSON_AddStringToObject(row, "operations", "sin, add");
+	cJSON_AddStringToObject(row, "origin", "heat.py /home/ada/heat.py:12");
 	cJSON_AddStringToObject(row, "key", key);
 	free(key);
 }

@@ -43,6 +43,7 @@ struct fake {
 	_Atomic int fail;    /* answer demands with this error */
 	_Atomic bool stop;
 	_Atomic int cancels;
+	_Atomic bool truth; /* answers begin with a byte that is a true bool */
 	/* What was asked. */
 	pthread_mutex_t lock;
 	char *log;
@@ -141,6 +142,8 @@ static void fake_resolve(struct fake *f, uint64_t ticket, const uint32_t *id, un
 		f->next_result += 65536;
 		for (unsigned k = 0; k < 64; k++)
 			((double *)(void *)(f->arena + e[i].offset))[k] = id[i];
+		if (f->truth)
+			f->arena[e[i].offset] = 1;
 		if (f->fail) {
 			e[i].error = (uint32_t)f->fail;
 			e[i].text = "as the script says";

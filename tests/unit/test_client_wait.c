@@ -228,7 +228,12 @@ Test(client_wait, a_vanished_daemon_ends_every_wait_and_stored_data_stays_readab
 	cr_assert_eq(first(a), 0.0);
 	braze_release(b);
 	braze_close(s);
-	cr_assert_eq(braze_data(&p, a, NULL, NULL, &e), E_DAEMON_GONE, "closed");
+	cr_assert_eq(first(a), 0.0, "also after the session was closed");
+	cr_assert_eq(braze_slice(&r, a, &(int64_t){1}, &(int64_t){2}, &(int64_t){1}, &e), 0);
+	cr_assert_eq(braze_data(&p, r, NULL, NULL, &e), 0);
+	braze_release(r);
+	arg = braze_arg_array(a);
+	cr_assert_eq(braze_apply(&r, s, OP_SQRT, 1, &arg, &e), E_DAEMON_GONE, "closed");
 	braze_release(a);
 	fake_stop(f);
 }

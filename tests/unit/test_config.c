@@ -231,7 +231,7 @@ Test(config, actions_need_no_valid_file, .init = clean)
 	config_finish(&c);
 	config_usage(out);
 	fclose(out);
-#define SETTING(name, type, value, help) cr_assert(strstr(text, #name) && strstr(text, help));
+#define SETTING(name, type, value, when, help) cr_assert(strstr(text, #name) && strstr(text, help));
 #include "config.def"
 #undef SETTING
 }

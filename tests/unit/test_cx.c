@@ -277,3 +277,26 @@ Test(cx, small_whole_powers_are_products)
 	isas[0]->op[OP_POWER][DT_COMPLEX128]((char *)rd, (char *)ra, (char *)rb, NULL, 8);
 	cr_assert(rd[0] == 1 && rd[2] == 0 && isnan(rd[8]));
 }
+
+/* The imaginary part of the exponent does not matter, infinite or NaN as it may be. */
+Test(cx, zero_to_a_power_with_a_positive_real_part_is_zero)
+{
+	double re[8] = {1, 0.5, INFINITY, 3, 0, -1, NAN, 0};
+	double im[8] = {1, -2, INFINITY, NAN, 1, 0, 1, 0};
+
+	memset(ra, 0, 8 * 16);
+	ra[2] = -0.0;
+	for (int i = 0; i < 8; i++) {
+		rb[2 * i] = re[i];
+		rb[2 * i + 1] = im[i];
+	}
+	for (int level = 0; level <= (int)isa_best(); level++) {
+		isas[level]->op[OP_POWER][DT_COMPLEX128]((char *)rd, (char *)ra, (char *)rb, NULL,
+							 8);
+		for (int i = 0; i < 4; i++)
+			cr_assert(rd[2 * i] == 0 && rd[2 * i + 1] == 0, "at %d", i);
+		for (int i = 4; i < 7; i++)
+			cr_assert(isnan(rd[2 * i]) && isnan(rd[2 * i + 1]), "at %d", i);
+		cr_assert(rd[14] == 1 && rd[15] == 0);
+	}
+}

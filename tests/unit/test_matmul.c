@@ -327,11 +327,10 @@ Test(matmul, every_type_in_every_layout)
 
 static void odd_shapes(const struct matmul *lib)
 {
-	static const int64_t shape[][4] = {{1, 1, 1, 1},    {1, 0, 4, 3},    {1, 3, 0, 4},
-					   {1, 3, 4, 0},    {0, 3, 4, 5},    {1, 1, 300, 1},
-					   {3, 1, 5, 200},  {1, 200, 5, 1},  {2, 129, 3, 130},
-					   {1, 2, 2500, 2}, {1, 2, 3, 2100}, {5, 128, 2, 4},
-					  {2, 3, 7000, 5}};
+	static const int64_t shape[][4] = {
+		{1, 1, 1, 1},	 {1, 0, 4, 3},	 {1, 3, 0, 4},	 {1, 3, 4, 0},	   {0, 3, 4, 5},
+		{1, 1, 300, 1},	 {3, 1, 5, 200}, {1, 200, 5, 1}, {2, 129, 3, 130}, {1, 2, 2500, 2},
+		{1, 2, 3, 2100}, {5, 128, 2, 4}, {2, 3, 7000, 5}};
 	static const unsigned types[] = {DT_FLOAT64, DT_FLOAT32, DT_COMPLEX128,
 					 DT_INT64,   DT_INT8,	 DT_FLOAT16};
 

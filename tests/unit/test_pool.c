@@ -2,7 +2,9 @@
 /* Every unit runs exactly once, whatever the threads do. */
 #include <criterion/criterion.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -122,4 +124,26 @@ Test(pool, idle_pool_is_destroyed_at_once)
 		pool_destroy(p);
 	}
 	pool_destroy(NULL);
+}
+
+/* Where a limit leaves no memory for more stacks, or no more threads. */
+Test(pool, fewer_threads_than_asked_for_do_as_well, .timeout = 60)
+{
+	struct rlimit space;
+	struct pool *p = NULL;
+	struct tally t = {0};
+	long pages = 0;
+	FILE *f = fopen("/proc/self/statm", "r");
+
+	cr_assert_eq(fscanf(f, "%ld", &pages), 1);
+	fclose(f);
+	cr_assert_eq(getrlimit(RLIMIT_AS, &space), 0);
+	space.rlim_cur = (rlim_t)pages * 4096 + (40 << 20);
+	cr_assert_eq(setrlimit(RLIMIT_AS, &space), 0);
+	cr_assert_eq(pool_create(&p, 64, NULL), OK);
+	cr_assert_lt(pool_threads(p), 64);
+	cr_assert_geq(pool_threads(p), 1);
+	pool_run(p, tally_unit, &t, 1000, tally_poll, &t);
+	check(&t, 1000, 1);
+	pool_destroy(p);
 }

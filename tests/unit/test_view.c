@@ -94,3 +94,22 @@ Test(view, empty_view_is_contiguous_whatever_its_strides)
 	v.stride[1] = 4;
 	cr_assert(view_contiguous(&v));
 }
+
+Test(view, another_type_lies_on_multiples_of_its_size)
+{
+	struct view v = {.dtype = DT_INT32, .shape = SHAPE(3), .stride = {12}, .offset = 4};
+
+	cr_assert_eq(view_retype(&v, DT_FLOAT64, &err), OK, "%s", err.text);
+	v.dtype = DT_COMPLEX64; /* its components are of four bytes */
+	cr_assert_eq(view_retype(&v, DT_FLOAT64, &err), OK);
+	v.dtype = DT_INT64;
+	cr_assert_eq(view_retype(&v, DT_FLOAT64, &err), E_DTYPE);
+	v.offset = 8;
+	cr_assert_eq(view_retype(&v, DT_FLOAT64, &err), E_DTYPE);
+	v.shape.dim[0] = 1; /* one element has no stride */
+	cr_assert_eq(view_retype(&v, DT_FLOAT64, &err), OK);
+	v.offset = 3;
+	cr_assert_eq(view_retype(&v, DT_INT64, &err), OK, "its own type may lie anywhere");
+	v.dtype = DTYPE_END;
+	cr_assert_eq(view_retype(&v, DT_INT64, &err), E_DTYPE);
+}

@@ -42,6 +42,7 @@ __all__ = [
     "flush",
     "host",
     "is_stored",
+    "session_name",
     "shared_arrays",
     "unfused",
     "wait",
@@ -66,7 +67,29 @@ def _name_cuda_packages():
         os.environ.setdefault("BRAZE_CUDA_PATHS", os.pathsep.join(folders))
 
 
+def _default_name():
+    """$BRAZE_NAME, else the notebook's or the script's name, else "python"."""
+    given = os.environ.get("BRAZE_NAME") or os.environ.get("JPY_SESSION_NAME")
+    script = os.path.basename(given or (getattr(sys, "argv", None) or [""])[0])
+    if script.startswith("ipykernel"):
+        return "notebook"
+    return "python" if script in ("", "-c", "-m") else script
+
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+def _where():
+    """The line of the program, outside of this package, that runs now: "file:line"."""
+    frame = sys._getframe()
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
 _name_cuda_packages()
+_core.set_where(_where)
+_core.set_name(_default_name())
 _core.set_flags(_environment_flags())
 os.register_at_fork(after_in_child=_core.forked)
 
@@ -140,7 +163,7 @@ def wait(*arrays):
     """Compute the arrays, all in one request, and return when they are stored."""
     from braze.numpy import ndarray
 
-    _core.wait(*(a for a in arrays if isinstance(a, ndarray)))
+    _core.wait(*(a for a in arrays if type(a) is ndarray))
 
 
 def flush():
@@ -149,8 +172,17 @@ def flush():
 
 
 def close():
-    """End the session; its arrays become unusable, new ones open a new session."""
+    """End the connection: stored arrays stay readable, the next use connects again."""
     _core.close()
+
+
+def session_name(name):
+    """Name this process for operators (brazectl clients), before its first array.
+
+    BRAZE_NAME does the same from outside; without either it is the script's or the
+    notebook's name.  Returns the old name.
+    """
+    return _core.set_name(name)
 
 
 def is_stored(array):

@@ -18,18 +18,25 @@ from braze.numpy import (
     _errstate,
     _fallback,
     _gather,
+    _interop,
+    _iterate,
     _linear,
     _methods,
+    _names,
     _random,
     _reductions,
     _scalars,
     _shape,
+    _sharing,
     _space,
     _testing,
+    _type,
     _ufuncs,
+    _views,
 )
 
 ndarray = _core.ndarray
+ufunc = _ufuncs.ufunc
 _core.setup(
     _errors.BY_NAME,
     _fallback.ufunc,
@@ -43,7 +50,7 @@ _core.use_array(_fallback.array)
 _NATIVE = (
     (
         _creation,
-        "array asarray asanyarray ascontiguousarray zeros ones empty full zeros_like ones_like "
+        "array asarray asanyarray ascontiguousarray asfortranarray require zeros ones empty full zeros_like ones_like "
         "empty_like full_like arange linspace eye identity tri tril triu meshgrid copy",
     ),
     (
@@ -61,6 +68,9 @@ _NATIVE = (
     (_gather, "take take_along_axis"),
     (_errstate, "errstate seterr geterr seterrcall geterrcall"),
     (_linear, "matmul dot inner outer vdot vecdot"),
+    (_sharing, "shares_memory may_share_memory"),
+    (_iterate, "nditer nested_iters"),
+    (_views, "from_dlpack"),
 )
 _ALIASES = {
     "amin": "min",
@@ -82,13 +92,19 @@ def _is_plain(theirs):
     )
 
 
+def _present(name, mine):
+    theirs = getattr(_numpy, name)
+    return mine if isinstance(theirs, _numpy.ufunc) else _names.present(name, mine, theirs)
+
+
 def _define():
     space = globals()
     public = {n: getattr(_numpy, n, None) for n in dir(_numpy) if not n.startswith("_")}
     for module, names in _NATIVE:
         for name in names.split():
-            space[name] = getattr(module, name)
-    space["asarray"] = _creation.public_asarray  # the package's own keeps scalars
+            space[name] = _present(name, getattr(module, name))
+    # The package's own keeps scalars.
+    space["asarray"] = _present("asarray", _creation.public_asarray)
     for alias, name in _ALIASES.items():
         space[alias] = space[name]
     for name, theirs in public.items():
@@ -160,14 +176,6 @@ def _type_probe(x):
     return x.dtype if type(x) is ndarray else x
 
 
-def shares_memory(a, b, max_work=None):
-    """May a write to one be seen in the other?"""
-    return _core.same_buffer(a, b)
-
-
-may_share_memory = shares_memory
-
-
 class _Grid:
     """np.mgrid and its kind: NumPy builds them, braze takes them over."""
 
@@ -179,6 +187,16 @@ class _Grid:
         return _fallback.from_numpy(self._maker[_fallback.to_numpy(key)])
 
 
+_space.own.update({
+    "linalg.diagonal": _views.linalg_diagonal,
+    "lib.stride_tricks.as_strided": _views.as_strided,
+    "lib.stride_tricks.sliding_window_view": _views.sliding_window_view,
+    "ctypeslib.as_ctypes": _interop.as_ctypes,
+})
+_functions[_numpy.linalg.diagonal] = _views.linalg_diagonal
+_functions[_numpy.lib.stride_tricks.sliding_window_view] = _views.sliding_window_view
+
+
 for _name in ("mgrid", "ogrid", "r_", "c_"):
     globals()[_name] = _Grid(getattr(_numpy, _name), _name)
 s_ = _numpy.s_
@@ -186,6 +204,7 @@ index_exp = _numpy.index_exp
 newaxis = None
 _define()
 _methods.attach(_functions)
+_type.complete()
 _adapters.install()
 __version__ = _numpy.__version__
 __array_api_version__ = _numpy.__array_api_version__

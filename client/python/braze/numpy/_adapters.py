@@ -7,7 +7,11 @@ that decides is wrapped here: as soon as the package is imported, and not before
 """
 
 import functools
+import importlib
+import inspect
+import os
 import sys
+import types
 
 import numpy
 
@@ -19,6 +23,8 @@ _adapters = {}  # module name -> function(module)
 
 
 def _adapter(name):
+    """Registers a function of a module, which runs when that has been imported."""
+
     def register(function):
         _adapters[name] = function
         return function
@@ -33,6 +39,66 @@ def _is_scalar(x):
 def _is_float(x):
     """A scalar whose counterpart in NumPy is a Python float."""
     return _is_scalar(x) and x.dtype.char == "d"
+
+
+# ---- What adapters are made of ----
+
+
+def _find(module, path):
+    """What stands at a path; None in a version that lacks it."""
+    for name in path.split("."):
+        module = getattr(module, name, None)
+    return module
+
+
+def _wrap(module, path, make):
+    """Replace a function by what make() makes of it."""
+    parent, _, name = path.rpartition(".")
+    parent = _find(module, parent) if parent else module
+    found = getattr(parent, name, None)
+    if found is not None:
+        _put(parent, name, make(found))
+
+
+def _wrap_public(space):
+    """Every public function of a class or module."""
+    for name, found in list(vars(space).items()) if space is not None else ():
+        if isinstance(found, types.FunctionType) and not name.startswith("_"):
+            _put(space, name, _with_plain_arguments(found))
+
+
+def _put(space, name, made):
+    if type(made) is type(_core.adapted(None, None)):
+        place = (f"{space.__qualname__}.{name}" if isinstance(space, type) else name)
+        module = space.__module__ if isinstance(space, type) else space.__name__
+        made._pickled = (placed, (module, place))
+    setattr(space, name, made)
+
+
+def placed(module, path):
+    """Unpickle: what stands there in this process."""
+    return _find(importlib.import_module(module), path)
+
+
+def _with_plain_arguments(inner, plain=None):
+    return functools.update_wrapper(_core.adapted(inner, plain or _plain), inner)
+
+
+def _plain(x):
+    """An argument with NumPy's arrays and scalars in place of ours, one level down too."""
+    kind = type(x)
+    if kind is ndarray:
+        return _fallback.to_numpy(x)
+    if kind is slice:
+        return slice(_plain(x.start), _plain(x.stop), _plain(x.step))
+    if kind in (list, tuple) and not {ndarray, slice}.isdisjoint(map(type, x)):
+        return kind(_plain(y) for y in x)
+    if kind is dict and ndarray in {type(y) for pair in x.items() for y in pair}:
+        return {_plain(k): _plain(v) for k, v in x.items()}
+    return x
+
+
+# ---- The standard library ----
 
 
 @_adapter("json.encoder")
@@ -57,26 +123,45 @@ def _encoding(make):
 @_adapter("fractions")
 def _fractions(module):
     """Fraction(x) is exact for a float, and so for a float64."""
-    inner = module.Fraction.__new__
+    _wrap(module, "Fraction.__new__", _with_python_number)
+    from_float = _with_python_number(module.Fraction.from_float.__func__)
+    module.Fraction.from_float = classmethod(from_float)
+
+
+@_adapter("random")
+def _random(module):
+    """A seed may be a float."""
+    _wrap(module, "Random.seed", _with_python_number)
+    module.seed = module._inst.seed
+
+
+def _with_python_number(inner):
+    """The first argument after self or cls: a Python number in place of a scalar."""
 
     @functools.wraps(inner)
-    def new(cls, numerator=0, *args, **kwargs):
-        if _is_scalar(numerator):
-            numerator = numerator.item()
-        return inner(cls, numerator, *args, **kwargs)
+    def function(self, *args, **kwargs):
+        if args and _is_scalar(args[0]):
+            args = (args[0].item(), *args[1:])
+        return inner(self, *args, **kwargs)
 
-    module.Fraction.__new__ = new
+    return function
 
 
-# What of pandas takes arrays or numbers and tells them by their types.
+# ---- pandas ----
+
+# Classes and modules all of whose public functions take arguments as NumPy's: pandas tells
+# arrays and numbers by their types in too many places to name them.
+_PANDAS_PUBLIC = """
+core.generic.NDFrame DataFrame Series Index Categorical
+core.groupby.groupby.BaseGroupBy core.groupby.groupby.GroupBy
+core.groupby.generic.DataFrameGroupBy core.groupby.generic.SeriesGroupBy
+core.window.rolling.BaseWindow core.window.rolling.Rolling core.window.expanding.Expanding
+core.window.ewm.ExponentialMovingWindow core.strings.accessor.StringMethods
+""".split()
 _PANDAS = """
-core.common.apply_if_callable
-DataFrame.groupby DataFrame.set_index DataFrame.round DataFrame.insert DataFrame.__setitem__
-DataFrame.replace DataFrame.rolling
-Series.groupby Series.replace Series.rolling Series.map
+core.common.apply_if_callable DataFrame.__setitem__ Categorical.__init__
 core.indexing._ScalarAccessIndexer.__getitem__ core.indexing._ScalarAccessIndexer.__setitem__
 core.indexing._AtIndexer.__getitem__ core.indexing._AtIndexer.__setitem__
-factorize unique date_range to_datetime to_timedelta to_numeric Categorical.__init__
 """.split()
 
 
@@ -86,57 +171,25 @@ def _pandas(pandas):
     pandas may write."""
     for name in _PANDAS:
         _wrap(pandas, name, _with_plain_arguments)
+    _wrap_public(pandas)
+    for name in _PANDAS_PUBLIC:
+        _wrap_public(_find(pandas, name))
     for name in ("Series.__init__", "DataFrame.__init__"):
         _wrap(pandas, name, _with_copied_data)
     _wrap(pandas, "_libs.lib.maybe_convert_objects", _with_plain_objects)
 
 
-def _wrap(module, path, make):
-    """Replace a function by what make() makes of it; one that a version lacks stays away."""
-    *parents, name = path.split(".")
-    for parent in parents:
-        module = getattr(module, parent, None)
-    found = getattr(module, name, None)
-    if found is not None:
-        setattr(module, name, make(found))
-
-
-def _plain(x):
-    """An argument with NumPy's arrays and scalars in place of ours, one level down too."""
-    kind = type(x)
-    if kind is ndarray:
-        return _fallback.to_numpy(x)
-    if kind is slice:
-        return slice(_plain(x.start), _plain(x.stop), _plain(x.step))
-    if kind in (list, tuple) and not {ndarray, slice}.isdisjoint(map(type, x)):
-        return kind(_plain(y) for y in x)
-    if kind is dict and ndarray in {type(y) for pair in x.items() for y in pair}:
-        return {_plain(k): _plain(v) for k, v in x.items()}
+def _writable(x):
+    """Data that becomes pandas' own.  Lists may be long: _with_plain_objects sees to them."""
+    if type(x) is ndarray:
+        return _core.value(x) if x._is_scalar else numpy.array(x)
+    if type(x) is dict:
+        return {_fallback.to_numpy(k): _writable(v) for k, v in x.items()}
     return x
 
 
-def _with_plain_arguments(inner):
-    @functools.wraps(inner)
-    def function(*args, **kwargs):
-        return inner(*map(_plain, args), **{k: _plain(v) for k, v in kwargs.items()})
-
-    return function
-
-
-def _writable(x):
-    """Data that becomes pandas' own."""
-    if type(x) is dict:
-        return {_plain(k): _writable(v) for k, v in x.items()}
-    return numpy.array(x) if type(x) is ndarray and not x._is_scalar else _plain(x)
-
-
 def _with_copied_data(inner):
-    @functools.wraps(inner)
-    def init(self, data=None, *args, **kwargs):
-        kwargs = {k: _plain(v) for k, v in kwargs.items()}
-        inner(self, _writable(data), *map(_plain, args), **kwargs)
-
-    return init
+    return _with_plain_arguments(inner, _writable)
 
 
 def _with_plain_objects(inner):
@@ -152,6 +205,66 @@ def _with_plain_objects(inner):
         return made
 
     return convert
+
+
+# ---- scikit-learn ----
+
+
+@_adapter("sklearn.utils._param_validation")
+@_adapter("sklearn.base")
+def _sklearn_parameters(module):
+    """A parameter's type is tested on NumPy's scalar or array."""
+    _wrap(module, "validate_parameter_constraints", _with_plain_arguments)
+
+
+@_adapter("sklearn.model_selection._search")
+def _sklearn_search(module):
+    """Values to try may stand in an array."""
+    for name in ("ParameterGrid.__init__", "ParameterSampler.__init__"):
+        _wrap(module, name, _with_plain_arguments)
+
+
+# ---- SciPy ----
+
+
+@_adapter("scipy.ndimage")
+def _ndimage(module):
+    """output= may be a braze array: a filter writes a copy, which is assigned back."""
+    for name in module.__all__:
+        _wrap(module, name, _with_written_output)
+
+
+def _with_written_output(inner):
+    try:
+        signature = inspect.signature(inner)
+    except (TypeError, ValueError):
+        return inner
+    if "output" not in signature.parameters:
+        return inner
+
+    @functools.wraps(inner)
+    def function(*args, **kwargs):
+        if ndarray not in map(type, (*args, *kwargs.values())):
+            return inner(*args, **kwargs)
+        bound = signature.bind(*args, **kwargs)
+        output = bound.arguments.get("output")
+        if type(output) is not ndarray:
+            return inner(*args, **kwargs)
+        bound.arguments["output"] = written = numpy.array(output)
+        made = inner(*bound.args, **bound.kwargs)
+        output[...] = written
+        return output if made is written else made
+
+    return function
+
+
+# ---- Pillow ----
+
+
+@_adapter("PIL.Image")
+def _pillow(module):
+    """Pixels in a sequence are numbers: what has items is none to Pillow."""
+    _wrap(module, "Image.putdata", _with_plain_arguments)
 
 
 class _Hook:
@@ -184,7 +297,9 @@ def _extend(loader, adapt):
 
 
 def install():
-    """Adapt what is imported already; the rest when it comes."""
+    """Adapt what is imported already; the rest when it comes.  BRAZE_ADAPTERS=0: nothing."""
+    if os.environ.get("BRAZE_ADAPTERS") == "0":
+        return
     for name, adapt in _adapters.items():
         if name in sys.modules:
             adapt(sys.modules[name])

@@ -8,23 +8,73 @@ import operator
 import numpy
 
 from braze import _core
-from braze.numpy import _fallback
+from braze.numpy import _fallback, _flags, _order
 
 ndarray = _core.ndarray
 native = _fallback.native_dtype
 
 
+def extent(n):
+    """One extent of a shape.  NumPy takes no bool for one."""
+    if isinstance(n, (bool, numpy.bool_)):
+        raise TypeError("an integer is required")
+    return operator.index(n)
+
+
 def shape_tuple(shape):
     """An int or a sequence of ints as a tuple."""
     if isinstance(shape, (tuple, list)):
-        shape = tuple(operator.index(n) for n in shape)
+        shape = tuple(n if type(n) is int else extent(n) for n in shape)
     elif type(shape) is ndarray and shape.ndim or isinstance(shape, numpy.ndarray) and shape.ndim:
         shape = tuple(int(n) for n in shape)
     else:
-        shape = (operator.index(shape),)
+        shape = (extent(shape),)
     if any(n < 0 for n in shape):
         raise ValueError("negative dimensions are not allowed")
     return shape
+
+
+def dtype_of(dtype):
+    """numpy.dtype(dtype); of a class of types (numpy.dtypes.StrDType) its default."""
+    made = numpy.dtype(dtype)
+    if made.hasobject and isinstance(dtype, type) and issubclass(dtype, numpy.dtype):
+        made = numpy.empty(0, dtype).dtype
+    return made
+
+
+def check_device(device):
+    """To NumPy's functions all arrays are where Python is; braze.device() says more."""
+    if device not in (None, "cpu"):
+        raise ValueError(
+            f'Device not understood. Only "cpu" is allowed, but received: {device}'
+        )
+
+
+_COPY_MODES = {
+    numpy._CopyMode.ALWAYS: True,
+    numpy._CopyMode.IF_NEEDED: None,
+    numpy._CopyMode.NEVER: False,
+}
+
+
+def copy_mode(copy):
+    """copy= as True, False or None."""
+    if copy is None or type(copy) is bool:
+        return copy
+    if isinstance(copy, numpy._CopyMode):
+        return _COPY_MODES[copy]
+    if isinstance(copy, str):
+        raise ValueError("strings are not allowed for 'copy' keyword. Use True/False/None instead.")
+    return bool(copy)
+
+
+def c_strides(shape, itemsize):
+    """The strides of a C-contiguous array."""
+    strides = []
+    for n in reversed(shape):
+        strides.append(itemsize)
+        itemsize *= n
+    return tuple(reversed(strides))
 
 
 def _usable(dtype, shape):
@@ -32,38 +82,54 @@ def _usable(dtype, shape):
 
 
 def ndarray_new(shape, dtype=float, buffer=None, offset=0, strides=None, order=None):
-    """ndarray(shape, dtype): uninitialised, or on a buffer (then a copy)."""
+    """ndarray(shape, dtype): uninitialised; on a buffer a view of it, NumPy's where the
+    buffer is not an array of braze's."""
     if isinstance(shape, numbers.Rational) and not isinstance(shape, numbers.Integral):
         # statistics: a result in its data's type
         return _core.scalar(numpy.float64(shape))
     if buffer is None and strides is None and offset == 0:
-        return empty(shape, dtype)
-    made = numpy.ndarray(shape, dtype, buffer, offset, strides, order)
-    return _fallback.from_numpy(made)
+        return empty(shape, dtype, order or "C")
+    made = numpy.ndarray(shape, dtype, _fallback.to_numpy(buffer), offset, strides, order)
+    if type(buffer) is ndarray:
+        return _fallback.result(made)
+    return _fallback.from_numpy(made) if buffer is None else made
 
 
 def empty(shape, dtype=float, order="C", *, device=None, like=None):
     """Uninitialised array."""
-    shape, dtype = shape_tuple(shape), numpy.dtype(dtype)
+    if device is not None:
+        check_device(device)
+    shape, dtype = shape_tuple(shape), dtype_of(dtype)
     if not _usable(dtype, shape):
         return numpy.empty(shape, dtype, order)
-    return _core.empty(shape, dtype)
+    return _new(shape, order, lambda s: _core.empty(s, dtype))
+
+
+def _new(shape, order, make):
+    """A new array in C or Fortran order."""
+    if order == "C" or _order.parse_new(order) == "C":
+        return make(shape)
+    return _order.arranged(tuple(range(len(shape)))[::-1], shape, make)
 
 
 def zeros(shape, dtype=float, order="C", *, device=None, like=None):
     """Array of zeros."""
-    shape, dtype = shape_tuple(shape), numpy.dtype(dtype)
+    if device is not None:
+        check_device(device)
+    shape, dtype = shape_tuple(shape), dtype_of(dtype)
     if not _usable(dtype, shape):
         return numpy.zeros(shape, dtype, order)
-    return _core.full(shape, dtype, 0)
+    return _new(shape, order, lambda s: _core.full(s, dtype, 0))
 
 
 def ones(shape, dtype=None, order="C", *, device=None, like=None):
     """Array of ones."""
-    shape, dtype = shape_tuple(shape), numpy.dtype(float if dtype is None else dtype)
+    if device is not None:
+        check_device(device)
+    shape, dtype = shape_tuple(shape), dtype_of(float if dtype is None else dtype)
     if not _usable(dtype, shape):
         return numpy.ones(shape, dtype, order)
-    return _core.full(shape, dtype, 1)
+    return _new(shape, order, lambda s: _core.full(s, dtype, 1))
 
 
 def written(value, dtype, casting="unsafe"):
@@ -78,56 +144,81 @@ def written(value, dtype, casting="unsafe"):
 
 def full(shape, fill_value, dtype=None, order="C", *, device=None, like=None):
     """Array of one value."""
+    if device is not None:
+        check_device(device)
     if _fallback.is_foreign(fill_value):
         return _fallback.leave(numpy.full, shape, fill_value, dtype, order)
     shape = shape_tuple(shape)
     if dtype is None:
         dtype = numpy.asarray(_fallback.to_numpy(fill_value)).dtype
-    dtype = numpy.dtype(dtype)
+    dtype = dtype_of(dtype)
     if not _usable(dtype, shape):
         return numpy.full(shape, _fallback.to_numpy(fill_value), dtype, order)
     if type(fill_value) is not ndarray:
         fill_value = written(fill_value, dtype)
         if not fill_value.ndim:
-            return _core.full(shape, dtype, fill_value[()])
-    made = _core.empty(shape, dtype)
+            return _new(shape, order, lambda s: _core.full(s, dtype, fill_value[()]))
+    made = empty(shape, dtype, order)
     made[...] = fill_value.astype(dtype)  # casts unasked, where an assignment would check
     return made
 
 
-def _like(a, dtype, shape):
+def _like(a, dtype, shape, order, make):
+    """A new array of another's shape, type and order; make gives one of a shape and type."""
     if type(a) is not ndarray and not hasattr(a, "dtype"):
         a = numpy.asarray(_fallback.to_numpy(a))
-    return (a.shape if shape is None else shape), (a.dtype if dtype is None else dtype)
+    order = _order.parse(order, "K")
+    dtype = a.dtype if dtype is None else numpy.dtype(dtype)
+    to = a.shape if shape is None else shape_tuple(shape)
+    if order == "A":
+        order = "F" if _order.is_fortran(a) else "C"
+    if order == "F":
+        axes = tuple(range(len(to)))[::-1]
+    else:
+        axes = _order.layout(a, order) if len(to) == a.ndim else None
+    if axes is None or not _usable(dtype, to):
+        return make(to, dtype)
+    return _order.arranged(axes, to, lambda s: make(s, dtype))
 
 
 def empty_like(prototype, dtype=None, order="K", subok=True, shape=None, *, device=None):
     """Uninitialised array of another's shape and type."""
+    if device is not None:
+        check_device(device)
     if _fallback.is_foreign(prototype):
         return _fallback.leave(numpy.empty_like, prototype, dtype, order, subok, shape)
-    return empty(*_like(prototype, dtype, shape))
+    return _like(prototype, dtype, shape, order, empty)
 
 
 def zeros_like(a, dtype=None, order="K", subok=True, shape=None, *, device=None):
     """Zeros of another array's shape and type."""
+    if device is not None:
+        check_device(device)
     if _fallback.is_foreign(a):
         return _fallback.leave(numpy.zeros_like, a, dtype, order, subok, shape)
-    return zeros(*_like(a, dtype, shape))
+    return _like(a, dtype, shape, order, zeros)
 
 
 def ones_like(a, dtype=None, order="K", subok=True, shape=None, *, device=None):
     """Ones of another array's shape and type."""
+    if device is not None:
+        check_device(device)
     if _fallback.is_foreign(a):
         return _fallback.leave(numpy.ones_like, a, dtype, order, subok, shape)
-    return ones(*_like(a, dtype, shape))
+    return _like(a, dtype, shape, order, ones)
 
 
 def full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, *, device=None):
     """One value, in another array's shape and type."""
+    if device is not None:
+        check_device(device)
     if _fallback.is_foreign(a) or _fallback.is_foreign(fill_value):
         return _fallback.leave(numpy.full_like, a, fill_value, dtype, order, subok, shape)
-    shape, dtype = _like(a, dtype, shape)
-    return full(shape, fill_value, dtype)
+    if numpy.ndim(_fallback.to_numpy(fill_value)):
+        made = empty_like(a, dtype, order, subok, shape)
+        made[...] = full(made.shape, fill_value, made.dtype)
+        return made
+    return _like(a, dtype, shape, order, lambda s, d: full(s, fill_value, d))
 
 
 def _lazies(x, found):
@@ -151,31 +242,42 @@ def _as_numpy(obj, dtype, **kwargs):
 
 def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, like=None):
     """A new array from data, copied unless copy=False or None."""
+    if isinstance(copy, str):
+        raise ValueError("strings are not allowed for 'copy' keyword. Use True/False/None instead.")
     if subok and isinstance(object, numpy.ndarray) and _fallback.is_foreign(object):
         return numpy.array(object, dtype, copy=copy, order=order, subok=True, ndmin=ndmin)
+    order, copy = _order.parse(order, "K"), copy_mode(copy)
     if not copy:
-        return _min_axes(public_asarray(object, dtype, copy=copy), ndmin)
+        return _min_axes(public_asarray(object, dtype, order, copy=copy), ndmin, order)
     if type(object) is ndarray:
         if dtype is not None and not native(numpy.dtype(dtype)):
-            return numpy.array(object, dtype=dtype, ndmin=ndmin)
+            return _fallback.from_numpy(
+                numpy.array(object, dtype=dtype, order=order, ndmin=ndmin)
+            )
         if dtype is None or numpy.dtype(dtype) == object.dtype:
-            return _min_axes(_core.copy(object), ndmin)
-        return _min_axes(_no_scalar(array_cast(object, dtype)), ndmin)
-    return _fallback.from_numpy(_as_numpy(object, dtype, ndmin=ndmin))
+            return _min_axes(_order.copied(object, order), ndmin, order)
+        cast = array_cast(object, dtype, "K" if order == "A" else order)  # as NumPy's does
+        return _min_axes(_no_scalar(cast), ndmin, order)
+    return _fallback.from_numpy(_as_numpy(object, dtype, order=order, ndmin=ndmin))
 
 
-def array_cast(a, dtype):
+def array_cast(a, dtype, order="K"):
     """A copy of a in another of braze's types, by value as astype casts."""
     dtype = numpy.dtype(dtype)
     if a.dtype.kind == "c" and dtype.kind not in "cb":
         _fallback.warn_complex()
-    made = _core.empty(a.shape, dtype)
+    made = _order.arranged(_order.layout(a, order), a.shape, lambda s: _core.empty(s, dtype))
     _core.assign(made, _core.cast(a, dtype), True)
     return made if not a._is_scalar else _core.cast(a, dtype)
 
 
-def _min_axes(a, ndmin):
-    return a.reshape((1,) * (ndmin - a.ndim) + a.shape) if a.ndim < ndmin else a
+def _min_axes(a, ndmin, order):
+    if a.ndim >= ndmin:
+        return a
+    if type(a) is not ndarray or ndmin > 8:
+        return numpy.array(a, copy=None, ndmin=ndmin)
+    made = a[(None,) * (ndmin - a.ndim) + (...,)]
+    return _order.copied(made, order) if order in "CF" and not _order.has(made, order) else made
 
 
 def asarray(a):
@@ -186,22 +288,27 @@ def asarray(a):
 
 def converted(a, dtype=None, order=None, *, device=None, copy=None, like=None):
     """a as a braze array: itself, shared memory taken over, or a copy."""
-    if type(a) is ndarray:
-        if copy or (dtype is not None and numpy.dtype(dtype) != a.dtype):
-            if copy is False:
-                raise ValueError("Unable to avoid copy while creating an array as requested.")
-            return array(a, dtype)
+    if device is not None:
+        check_device(device)
+    if type(a) is ndarray and dtype is None and order is None and not copy:
         return a
+    order = _order.parse(order, "K")
     if copy:
-        return array(a, dtype)
-    if isinstance(a, numpy.ndarray) and (dtype is None or numpy.dtype(dtype) == a.dtype):
-        made = _core.adopt(a)
+        return array(a, dtype, order=order)
+    if isinstance(a, (ndarray, numpy.ndarray)) and _fits(a, dtype, order):
+        made = a if type(a) is ndarray else _core.adopt(a)
         if made is not None:
             _freeze(a)
             return made
     if copy is False:
         raise ValueError("Unable to avoid copy while creating an array as requested.")
-    return _fallback.from_numpy(_as_numpy(a, dtype, copy=None))
+    if type(a) is ndarray:
+        return array(a, dtype, order=order)
+    return _fallback.from_numpy(_as_numpy(a, dtype, copy=None, order=order))
+
+
+def _fits(a, dtype, order):
+    return (dtype is None or numpy.dtype(dtype) == a.dtype) and _order.has(a, order)
 
 
 def _freeze(a):
@@ -216,47 +323,64 @@ def _no_scalar(a):
     return a[...] if type(a) is ndarray and a._is_scalar else a
 
 
-def public_asarray(a, dtype=None, order=None, **kwargs):
+def public_asarray(a, dtype=None, order=None, *, device=None, copy=None, like=None):
     """a as a braze array: itself, shared memory taken over, or a copy."""
-    return _no_scalar(converted(a, dtype, order, **kwargs))
+    return _no_scalar(converted(a, dtype, order, device=device, copy=copy, like=like))
 
 
-def asanyarray(a, dtype=None, order=None, **kwargs):
+def asanyarray(a, dtype=None, order=None, *, device=None, copy=None, like=None):
     """As asarray, but subclasses of numpy.ndarray stay what they are."""
     if isinstance(a, numpy.ndarray) and _fallback.is_foreign(a):
-        return numpy.asanyarray(a, dtype, order, **kwargs)
-    return public_asarray(a, dtype, order, **kwargs)
+        return numpy.asanyarray(a, dtype, order, device=device, copy=copy)
+    return public_asarray(a, dtype, order, device=device, copy=copy, like=like)
 
 
-def ascontiguousarray(a, dtype=None, **kwargs):
-    """A C-contiguous array with at least one axis."""
-    made = converted(a, dtype)
-    if type(made) is not ndarray:
-        return numpy.ascontiguousarray(made)
-    if made.ndim == 0:
-        return made.reshape((1,))
-    return made if is_contiguous(made) else _core.copy(made)
+def _contiguous(a, dtype, order):
+    made = public_asarray(a, dtype, order)
+    return made if made.ndim else made.reshape((1,))
 
 
-def is_contiguous(a):
-    """Is a C-contiguous?"""
-    want = a.itemsize
-    for n, stride in zip(reversed(a.shape), reversed(a.strides), strict=True):
-        if n == 0:
-            return True
-        if n != 1 and stride != want:
-            return False
-        want *= n
-    return True
+def ascontiguousarray(a, dtype=None, *, like=None):
+    """A C-contiguous array with at least one axis: a itself if it is one."""
+    return _contiguous(a, dtype, "C")
+
+
+def asfortranarray(a, dtype=None, *, like=None):
+    """A Fortran-contiguous array with at least one axis: a itself if it is one."""
+    return _contiguous(a, dtype, "F")
+
+
+_REQUIRED = {
+    "C": "C", "C_CONTIGUOUS": "C", "CONTIGUOUS": "C",
+    "F": "F", "F_CONTIGUOUS": "F", "FORTRAN": "F",
+    "A": "A", "ALIGNED": "A", "W": "W", "WRITEABLE": "W",
+    "O": "O", "OWNDATA": "O", "E": "E", "ENSUREARRAY": "E",
+}
+
+
+def require(a, dtype=None, requirements=None, *, like=None):
+    """a itself where it has the type and what is required, else a copy."""
+    if not requirements:
+        return asanyarray(a, dtype=dtype)
+    wanted = {_REQUIRED[x.upper()] for x in requirements}
+    if {"C", "F"} <= wanted:
+        raise ValueError("Cannot specify both \"C\" and \"F\" order")
+    order = "F" if "F" in wanted else "C" if "C" in wanted else "A"
+    made = public_asarray(a, dtype, order)
+    for name in wanted & {"A", "W", "O"}:
+        if not made.flags[name]:
+            return made.copy(order)
+    return made
 
 
 def copy(a, order="K", subok=False):
     """A copy of a."""
     if _fallback.is_foreign(a):
         return _fallback.leave(numpy.copy, a, order, subok)
-    return array(a)
+    return array(a, order=order)
 
 
+_MISSING = numpy._NoValue
 _REALS = (int, float, numpy.integer, numpy.floating)
 
 
@@ -271,8 +395,18 @@ def _range_bounds(start, stop, step):
     return given
 
 
-def arange(start, stop=None, step=None, dtype=None, *, device=None, like=None):
+def arange(
+    start=_MISSING, stop=_MISSING, step=None, dtype=None, *, device=None, like=None
+):
     """Evenly spaced values in [start, stop)."""
+    if device is not None:
+        check_device(device)
+    if start is _MISSING and stop is _MISSING:
+        raise TypeError("arange() requires stop to be specified.")
+    if start is _MISSING:
+        start = 0
+    elif stop is _MISSING:
+        start, stop = 0, start
     first, last, step = given = _range_bounds(start, stop, step)
     if dtype is None:
         dtype = numpy.arange(0, dtype=None).dtype if all(type(x) is int for x in given) else (
@@ -280,7 +414,7 @@ def arange(start, stop=None, step=None, dtype=None, *, device=None, like=None):
         )
     dtype = numpy.dtype(dtype)
     numbers = (int, numpy.integer) if dtype.kind != "f" else _REALS
-    plain = step != 0 and all(isinstance(x, numbers) for x in given)
+    plain = step != 0 and all(isinstance(x, numbers) and math.isfinite(x) for x in given)
     if not native(dtype) or dtype.kind not in "iuf" or not plain:
         return _fallback.call("arange", numpy.arange, (first, last, step), {"dtype": dtype})
     if dtype.kind == "f":
@@ -301,6 +435,8 @@ def linspace(
     start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None
 ):
     """num evenly spaced values from start to stop."""
+    if device is not None:
+        check_device(device)
     num = operator.index(num)
     start, stop = _fallback.to_numpy(start), _fallback.to_numpy(stop)
     real = (int, float, numpy.integer, numpy.floating)
@@ -338,12 +474,15 @@ def _diagonal(n, m, k, compare):
 
 def eye(N, M=None, k=0, dtype=float, order="C", *, device=None, like=None):
     """Ones on a diagonal, zeros elsewhere."""
-    n = operator.index(N)
-    m = n if M is None else operator.index(M)
+    if device is not None:
+        check_device(device)
+    n = extent(N)
+    m = n if M is None else extent(M)
     dtype = numpy.dtype(dtype)
     if not native(dtype):
-        return numpy.eye(n, m, k, dtype)
-    return array_cast(_diagonal(n, m, operator.index(k), operator.eq), dtype)
+        return numpy.eye(n, m, k, dtype, order)
+    made = _diagonal(n, m, operator.index(k), operator.eq)
+    return array_cast(made, dtype, _order.parse_new(order))
 
 
 def identity(n, dtype=None, *, like=None):
@@ -353,17 +492,19 @@ def identity(n, dtype=None, *, like=None):
 
 def tri(N, M=None, k=0, dtype=float, *, like=None):
     """Ones at and below a diagonal."""
+    dtype = numpy.dtype(dtype)
+    given = (N, k) if M is None else (N, M, k)
+    if not native(dtype) or not all(isinstance(n, (int, numpy.integer)) for n in given):
+        return _fallback.leave(numpy.tri, N, M, k, dtype)
     n = operator.index(N)
     m = n if M is None else operator.index(M)
-    dtype = numpy.dtype(dtype)
-    if not native(dtype):
-        return numpy.tri(n, m, k, dtype)
     return array_cast(_diagonal(n, m, operator.index(k), operator.le), dtype)
 
 
 def _triangle(a, k, compare, name):
     a = asarray(a)
-    if type(a) is not ndarray or a.ndim < 2:
+    whole = isinstance(k, (int, numpy.integer))
+    if type(a) is not ndarray or a.ndim < 2 or not whole:
         return _fallback.call(name, getattr(numpy, name), (a, k), {})
     mask = _diagonal(a.shape[-2], a.shape[-1], operator.index(k), compare)
     return _core.apply(_WHERE, mask, a, _core.full((), a.dtype, 0))

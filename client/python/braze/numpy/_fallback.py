@@ -8,12 +8,13 @@ type, and every such call is counted by name.
 import collections
 import functools
 import operator
+import re
 import warnings
 
 import numpy
 
 from braze import _core, errors
-from braze.numpy import _operators, _writes
+from braze.numpy import _names, _operators, _sharing, _writes
 
 ndarray = _core.ndarray
 counts = collections.Counter()
@@ -109,6 +110,27 @@ def from_numpy(x):
     return x
 
 
+def result(x):
+    """As from_numpy, of what NumPy made of our arrays: what lies in one of them is a
+    view of it, and what may not be written stays so."""
+    kind = type(x)
+    if kind is numpy.ndarray:
+        shared = None if x.base is None else _sharing.of(x)
+        if shared is not None:
+            return shared
+        made = from_numpy(x)
+        if type(made) is ndarray and x.size and (
+            not x.flags.writeable or _sharing.is_foreign(x)
+        ):
+            _core.set_writing(made, 1)
+        return made
+    if kind is tuple or kind is list:
+        return kind(result(y) for y in x)
+    if isinstance(x, tuple) and hasattr(x, "_fields"):
+        return kind(*(result(y) for y in x))
+    return from_numpy(x)
+
+
 def cast(value, dtype):
     """A result of a type that braze lacks as NumPy's ufuncs cast it to an output's."""
     if not isinstance(value, (numpy.ndarray, numpy.generic)):
@@ -133,19 +155,25 @@ def has_out(kwargs):
     return type(out) is ndarray
 
 
+# Their fourth argument is an output, which NumPy writes although it is read-only.
+_ACCUMULATES = re.compile(r"(ndarray\.|nan)?cum(sum|prod)|.*\.accumulate")
+
+
 def call(name, function, args, kwargs):
     """function(*args, **kwargs) by NumPy."""
     counts[name] += 1
+    if len(args) > 3 and type(args[3]) is ndarray and _ACCUMULATES.fullmatch(name):
+        args, kwargs = args[:3], {**kwargs, "out": args[3]}
     if has_out(kwargs):  # NumPy cannot write an export
         return _writes.call(function, args, kwargs, written=kwargs["out"])
     try:
-        result = numpys(function, args, kwargs)
+        made = numpys(function, args, kwargs)
     except ValueError as error:
         if not _read_only(error):
             raise
         return _writes.call(function, args, kwargs)
     # What was written into an array of NumPy's is that array.
-    return from_numpy(result) if kwargs.get("out") is None else result
+    return result(made) if kwargs.get("out") is None else made
 
 
 def leave(function, *args, **kwargs):
@@ -161,13 +189,15 @@ def wrapper(name, function):
         return call(name, function, args, kwargs)
 
     fallback.numpy = function
-    return fallback
+    return fallback if _names.binds(function) else _names.builtin(fallback)
 
 
 def ufunc(name, *args):
     """Called by the extension for operands it has no loop for."""
     if name in ("float", "int"):
         return {"float": float, "int": int}[name](to_numpy(args[0]))
+    if name in _operators.TYPES:
+        return _operators.check_types(getattr(numpy, _operators.TYPES[name]), *args, args[0])
     if name in _operators.REFLECTED:
         name, method = _operators.REFLECTED[name]
         answer = _operators.ask(method, *args)
@@ -188,7 +218,7 @@ def ufunc(name, *args):
 def getitem(array, key):
     """array[key] for a key with arrays in it: NumPy gathers."""
     counts["getitem"] += 1
-    return from_numpy(numpys(operator.getitem, (numpy.asarray(array), key), {}))
+    return result(numpys(operator.getitem, (numpy.asarray(array), key), {}))
 
 
 def _is_mask(array, key):
@@ -235,7 +265,8 @@ def method(array, name):
         return from_numpy(getattr(numpy.asarray(array), name))
 
     def bound(*args, **kwargs):
-        return call("ndarray." + name, found, (_Export(array).array, *args), kwargs)
+        own = numpy.asarray(array) if array._is_scalar else array
+        return call("ndarray." + name, found, (own, *args), kwargs)
 
     if name in _MUTATING:
 
@@ -252,13 +283,6 @@ def method(array, name):
 
 
 _MUTATING = ("sort", "partition", "put", "setfield")
-
-
-class _Export:
-    """The array as the first argument of one of NumPy's own methods."""
-
-    def __init__(self, array):
-        self.array = numpy.asarray(array) if type(array) is ndarray else array
 
 
 def warn_complex():

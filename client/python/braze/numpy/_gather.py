@@ -157,8 +157,13 @@ def _check_room(array, axes, spread):
     # Places are checked when they are used: with nothing to take NumPy looks at them.
     if len(rest) + len(spread) > _NDIM or (0 in rest and math.prod(spread)):
         raise _Refused
-    if math.prod(spread) and any(array.shape[k] == 0 for k in axes):
+    some = math.prod(spread) or len(axes) > 1  # the others' places are looked at
+    if some and any(array.shape[k] == 0 for k in axes):
         raise _Refused
+
+
+def _has_ellipsis(key):
+    return isinstance(key, tuple) and any(item is Ellipsis for item in key)
 
 
 def getitem(array, key):
@@ -166,7 +171,9 @@ def getitem(array, key):
     try:
         view, axes, names, places = _sorted_out(array, key)
         _check_room(view, axes, _spread(places))
-        return _gather(view, axes, names, places, _RAISE)
+        made = _gather(view, axes, names, places, _RAISE)
+        # With an ellipsis in its key, a result of no axes is an array, no number.
+        return made if made.ndim or not _has_ellipsis(key) else made[...]
     except _Refused:
         return _fallback.getitem(array, key)
 

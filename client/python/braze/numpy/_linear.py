@@ -6,7 +6,7 @@ import operator
 import numpy
 
 from braze import _core
-from braze.numpy import _creation, _fallback, _reductions, _shape, _ufuncs
+from braze.numpy import _creation, _errstate, _fallback, _reductions, _shape, _ufuncs
 
 ndarray = _core.ndarray
 
@@ -20,14 +20,34 @@ def _result(made, out):
     return made if out is None else _ufuncs.store(out, made)
 
 
-def matmul(x1, x2, /, out=None, **kwargs):
-    """Matrix product."""
+class _Product(_ufuncs.ufunc):
+    """A generalized ufunc with a native form for the plain call and for out=."""
+
+    def __init__(self, function, native):
+        super().__init__(function)
+        self._native = native
+        _ufuncs.by_numpy[function] = self
+
+    def __call__(self, *args, **kwargs):
+        if len(args) == 3 and not kwargs:
+            args, kwargs = args[:2], {"out": args[2]}
+        out = kwargs.get("out")
+        if type(out) is tuple and len(out) == 1:
+            out = out[0]
+        plain = len(args) == 2 and (not kwargs or len(kwargs) == 1 and "out" in kwargs)
+        made = None
+        if plain and (out is None or type(out) is ndarray):
+            made = self._native(*args)
+        # An output may stretch what is multiplied, but not what is summed: NumPy knows.
+        if made is not None and (out is None or out.shape == made.shape):
+            return _result(made, out)
+        return _fallback.call(self.__name__, self.numpy, args, kwargs)
+
+
+def _matmul(x1, x2):
+    """The matrix product; None: NumPy's affair."""
     a, b, native = _both(x1, x2)
-    if type(out) is tuple:
-        out = out[0]
-    if kwargs or not native or not _fallback.is_output(out):
-        return _fallback.call("matmul", numpy.matmul, (x1, x2), {"out": out, **kwargs})
-    return _result(operator.matmul(a, b), out)
+    return operator.matmul(a, b) if native else None
 
 
 def dot(a, b, out=None):
@@ -36,9 +56,9 @@ def dot(a, b, out=None):
     if not native or not _fallback.is_output(out):
         return _fallback.call("dot", numpy.dot, (a, b), {"out": out})
     if a.ndim == 0 or b.ndim == 0:
-        made = a * b
+        made = _errstate.silently(operator.mul, a, b)
     elif a.ndim <= 2 and b.ndim <= 2 or b.ndim == 1:
-        made = operator.matmul(a, b)
+        made = _errstate.silently(operator.matmul, a, b)
     else:
         n = a.shape[-1]
         if b.shape[-2] != n:
@@ -46,7 +66,7 @@ def dot(a, b, out=None):
         # One 2-d product, b's contracted axis first.
         rest = b.shape[:-2] + b.shape[-1:]
         flat = _shape.moveaxis(b, -2, 0).reshape((n, -1))
-        made = operator.matmul(a.reshape((-1, n)), flat).reshape(a.shape[:-1] + rest)
+        made = _errstate.silently(operator.matmul, a.reshape((-1, n)), flat).reshape(a.shape[:-1] + rest)
     return _result(made, out)
 
 
@@ -56,10 +76,10 @@ def inner(a, b, /):
     if not native or a.ndim > 2 or b.ndim > 2:
         return _fallback.call("inner", numpy.inner, (a, b), {})
     if a.ndim == 0 or b.ndim == 0:
-        return a * b
+        return _errstate.silently(operator.mul, a, b)
     if a.shape[-1] != b.shape[-1]:
         raise ValueError(f"shapes {a.shape} and {b.shape} not aligned")
-    return operator.matmul(a, b.T)
+    return _errstate.silently(operator.matmul, a, b.T)
 
 
 def outer(a, b, out=None):
@@ -79,19 +99,17 @@ def vdot(a, b, /):
     a, b = _shape.ravel(a), _shape.ravel(b)
     if a.size != b.size:
         raise ValueError("cannot reshape array: vdot needs operands of one size")
-    return operator.matmul(a.conj() if a.dtype.kind == "c" else a, b)
+    return _errstate.silently(operator.matmul, a.conj() if a.dtype.kind == "c" else a, b)
 
 
-def vecdot(x1, x2, /, *, axis=-1, **kwargs):
-    """Dot products of vectors along an axis."""
+def _vecdot(x1, x2):
+    """Dot products of vectors along the last axis; None: NumPy's affair."""
     a, b, native = _both(x1, x2)
-    if not native or kwargs:
-        return _fallback.call("vecdot", numpy.vecdot, (x1, x2), {"axis": axis, **kwargs})
-    if a.shape[axis] != b.shape[axis]:
-        raise ValueError(f"vecdot: axis {axis} differs: {a.shape} and {b.shape}")
-    a = a.conj() if a.dtype.kind == "c" else a
-    if axis >= 0:
-        a, b = _shape.moveaxis(a, axis, -1), _shape.moveaxis(b, axis, -1)
-        axis = -1
-    product = a * b
-    return _reductions.sum(product, axis, product.dtype)
+    if not native or not a.ndim or not b.ndim or a.shape[-1] != b.shape[-1]:
+        return None
+    product = (a.conj() if a.dtype.kind == "c" else a) * b
+    return _reductions.sum(product, -1, product.dtype)
+
+
+matmul = _Product(numpy.matmul, _matmul)
+vecdot = _Product(numpy.vecdot, _vecdot)

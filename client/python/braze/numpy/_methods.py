@@ -1,18 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """ndarray's methods that take keywords, attached to the extension's type."""
 
+import operator
+
 import numpy
 
 from braze import _core
 from braze.numpy import (
     _creation,
     _fallback,
+    _flags,
+    _flat,
     _gather,
+    _interop,
     _linear,
+    _order,
     _reductions,
     _scalars,
     _shape,
     _ufuncs,
+    _views,
 )
 
 ndarray = _core.ndarray
@@ -71,26 +78,34 @@ def _reduce(self):
                      else _core.value(self),)
 
 
+def _copy(self):
+    return copy(self, "K")
+
+
 def _deepcopy(self, memo):
-    return copy(self)
+    return copy(self, "K")
 
 
 def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
     """The elements in another type."""
-    dtype = numpy.dtype(dtype)
+    given, dtype = dtype, numpy.dtype(dtype)
     if not numpy.can_cast(self.dtype, dtype, casting):
         raise TypeError(
             f"Cannot cast array data from {self.dtype!r} to {dtype!r} "
             f"according to the rule {casting!r}"
         )
     if dtype == self.dtype:
-        return _like_self(self, _core.copy(self)) if copy else self
+        order = _order.parse(order, "K")
+        if not copy and (_core.orders(self) if order == "A" else _order.has(self, order)):
+            return self
+        return _like_self(self, _order.copied(self, order))
     if not _fallback.native_dtype(dtype):
         if self._is_scalar:
             return _scalars.astype(self, dtype)
+        # A class of types is the array's to choose from.
         return _fallback.call("ndarray.astype", numpy.ndarray.astype,
-                              (numpy.asarray(self), dtype), {})
-    return _creation.array_cast(self, dtype)
+                              (numpy.asarray(self), given, order), {})
+    return _creation.array_cast(self, dtype, _order.parse(order, "K"))
 
 
 def _like_self(self, made):
@@ -99,13 +114,16 @@ def _like_self(self, made):
 
 def copy(self, order="C"):
     """A copy."""
-    return self if self._is_scalar else _core.copy(self)
+    order = _order.parse(order)
+    return self if self._is_scalar else _order.copied(self, order)
 
 
 def reshape(self, *shape, order="C", copy=None):
     """The same elements in another shape."""
     if len(shape) == 1 and not isinstance(shape[0], int):
         shape = shape[0]
+    if shape is None:
+        return self[...]
     return _shape.reshape(self, shape, order, copy=copy)
 
 
@@ -119,7 +137,9 @@ def transpose(self, *axes):
     """A view with permuted axes."""
     if len(axes) == 1 and not isinstance(axes[0], int):
         axes = axes[0]
-    return self.T if axes is None or axes == () else _shape.transpose(self, axes)
+    return self.T if axes is None or type(axes) is tuple and not axes else _shape.transpose(
+        self, axes
+    )
 
 
 def fill(self, value):
@@ -158,7 +178,7 @@ def tolist(self):
 
 def tobytes(self, order="C"):
     """The elements' bytes."""
-    return _fallback.to_numpy(self).tobytes(order)
+    return _fallback.to_numpy(self).tobytes(_order.parse(order))
 
 
 def _by_method(name, a, args, kwargs):
@@ -177,9 +197,11 @@ def clip(self, min=None, max=None, out=None, **kwargs):
     return _shape.clip(self, min, max, out, **kwargs)
 
 
-def conj(self):
+def conj(self, out=None, /):
     """Complex conjugate."""
-    return _conjugate(self) if self.dtype.kind == "c" else self
+    if self.dtype.kind == "c":
+        return _conjugate(self) if out is None else _conjugate(self, out=out)
+    return self if out is None else _ufuncs.store(out, self)
 
 
 def round_(self, decimals=0, out=None):
@@ -189,17 +211,10 @@ def round_(self, decimals=0, out=None):
     if decimals == 0 and self.dtype.kind == "f":
         made = _ufuncs.make(numpy.rint)(self)
     elif decimals >= 0 and self.dtype.kind in "iu":
-        made = _core.copy(self)
+        made = self
     else:
         made = _fallback.call("round", numpy.round, (self, decimals), {})
     return made if out is None else _ufuncs.store(out, made)
-
-
-def view(self, dtype=None, type=None):
-    """The same memory, as another type: braze views components of complex only."""
-    if dtype is None or numpy.dtype(dtype) == self.dtype:
-        return self[...]
-    return _fallback.call("ndarray.view", numpy.ndarray.view, (numpy.array(self), dtype), {})
 
 
 def dot(self, b, out=None):
@@ -226,56 +241,9 @@ def _set_imag(self, value):
     _shape.part(self, 1)[...] = value
 
 
-class flags:
-    """The layout facts of an array, as numpy.ndarray.flags names them."""
-
-    _SHORT = {"C": "c_contiguous", "F": "f_contiguous", "W": "writeable", "O": "owndata"}
-
-    def __init__(self, array):
-        self.c_contiguous = _creation.is_contiguous(array)
-        self.f_contiguous = _creation.is_contiguous(array.T)
-        self.contiguous = self.c_contiguous
-        self.writeable = not array._is_scalar
-        self.owndata = array.base is None
-        self.aligned = True
-
-    def __getitem__(self, name):
-        return getattr(self, self._SHORT.get(name, name.lower()))
-
-
-class flatiter:
-    """a.flat: elements in C order, read lazily and written in place."""
-
-    def __init__(self, base):
-        self.base = base
-
-    def __len__(self):
-        return self.base.size
-
-    def __iter__(self):
-        return iter(self.base.ravel())
-
-    def __getitem__(self, key):
-        return _core.copy(self.base.ravel())[key]
-
-    def __setitem__(self, key, value):
-        flat = self.base.ravel()
-        if type(value) is not ndarray:
-            value = numpy.array(_fallback.to_numpy(value), self.base.dtype)
-        flat[key] = value
-        if not _core.same_buffer(flat, self.base):
-            self.base[...] = flat.reshape(self.base.shape)
-
-    def __array__(self, dtype=None, copy=None):
-        return numpy.asarray(self.base).ravel().astype(dtype or self.base.dtype)
-
-
-def _set_flat(self, value):
-    flatiter(self)[...] = value
-
-
-def _dlpack(self, **kwargs):
-    return numpy.asarray(self).__dlpack__(**kwargs)
+def to_numpy(self, dtype=None, copy=False):
+    """A NumPy array with the values: a read-only snapshot, or a copy of one's own."""
+    return numpy.array(self, dtype) if copy else numpy.asarray(self, dtype)
 
 
 def _namespace(self, api_version=None):
@@ -284,9 +252,17 @@ def _namespace(self, api_version=None):
     return braze.numpy
 
 
+def _sizeof(self):
+    """As NumPy counts: an array's elements are its own, a view's are not."""
+    own = 0 if self.base is not None or self._is_scalar else self.nbytes
+    return object.__sizeof__(self) + own
+
+
 def _to_device(self, device, /, *, stream=None):
     if device != "cpu":
-        raise ValueError(f"unsupported device {device!r}")
+        raise ValueError(f"Unsupported device: {device}. Only 'cpu' is accepted.")
+    if stream is not None:
+        raise ValueError("The stream argument in to_device() is not supported")
     return self
 
 
@@ -309,6 +285,7 @@ def _method(function):
 
     method.__name__ = function.__name__
     method.__doc__ = function.__doc__
+    method.__wrapped__ = function  # whose arguments inspect and help() show
     return method
 
 
@@ -324,21 +301,30 @@ def attach(functions):
         "__array__": _array,
         "__contains__": _contains,
         "__reduce__": _reduce,
-        "__copy__": copy,
+        "__copy__": _copy,
         "__deepcopy__": _deepcopy,
         "__array_ufunc__": _ufuncs.array_ufunc,
         "__array_function__": _array_function(functions),
         "__array_priority__": 100.0,
-        "__dlpack__": _dlpack,
-        "__dlpack_device__": lambda self: (1, 0),
+        "__dlpack__": _interop.dlpack,
+        "__dlpack_device__": _interop.dlpack_device,
+        "__array_interface__": property(_interop.array_interface),
+        "__array_struct__": property(_interop.array_struct),
+        "__array_wrap__": _interop.array_wrap,
         "__array_namespace__": _namespace,
         "to_device": _to_device,
+        "to_numpy": to_numpy,
         "real": property(_shape.real, _set_real, doc="The real part."),
         "imag": property(_shape.imag, _set_imag, doc="The imaginary part."),
-        "flags": property(flags),
-        "flat": property(flatiter, _set_flat, doc="Iterator over the elements."),
+        "flags": property(_flags.flags, doc="How the array lies in memory."),
+        "setflags": _flags.set_flags,
+        "flat": property(_flat.flatiter, _flat.set_flat, doc="Iterator over the elements."),
+        "ctypes": _interop.ctypes,
+        "_retyped": _views.retyped,
+        "_restrided": _views.restrided,
         "mT": property(_shape.matrix_transpose),
         "device": property(lambda self: "cpu"),
+        "__sizeof__": _sizeof,
         "round": round_,
         "conjugate": conj,
     }
@@ -346,7 +332,9 @@ def attach(functions):
         setattr(ndarray, name, value)
     for function in (astype, copy, reshape, flatten, transpose, fill, item, tolist, tobytes):
         setattr(ndarray, function.__name__, function)
-    for function in (clip, conj, view, dot):
+    for function in (_views.view, _views.getfield, _views.resize, _views.byteswap):
+        setattr(ndarray, function.__name__, function)
+    for function in (clip, conj, dot):
         setattr(ndarray, function.__name__, function)
     for name in ("sum", "prod", "mean", "std", "var", "min", "max", "any", "all"):
         setattr(ndarray, name, _method(getattr(_reductions, name)))

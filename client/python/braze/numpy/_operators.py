@@ -7,6 +7,8 @@ powers have short cuts, and what cannot be compared is unequal.
 
 import operator
 
+import numpy
+
 _ARITHMETIC = (
     "+ add add, - subtract sub, * multiply mul, / divide truediv, // floor_divide floordiv, "
     "% remainder mod, ** power pow, << left_shift lshift, >> right_shift rshift, "
@@ -22,11 +24,14 @@ BINARY = {"divmod": ("divmod", divmod)}
 IN_PLACE = {}
 # "r" and the symbol, of an object that outranks the array before it: (symbol, its method)
 REFLECTED = {"rdivmod": ("divmod", "__rdivmod__")}
+# "t" and the symbol, of an operation in place whose types are to be looked at: its name
+TYPES = {}
 
 for _entry in _ARITHMETIC.split(", "):
     _symbol, _name, _short = _entry.split()
     BINARY[_symbol] = _name, getattr(operator, _short)
     IN_PLACE[_symbol + "="] = _name, getattr(operator, "i" + _short.rstrip("_"))
+    TYPES["t" + _symbol] = _name
     REFLECTED["r" + _symbol] = _symbol, f"__r{_short.rstrip('_')}__"
 for _entry in _COMPARISONS.split(", "):
     _symbol, _name, _short, _mirrored = _entry.split()
@@ -44,3 +49,12 @@ def ask(method, array, other):
         return asked(other, array)
     except Exception:  # NumPy's array decides, and its error is the one that is raised
         return NotImplemented
+
+
+def check_types(function, *args):
+    """NumPy's error of operands and an output of wrong types, which comes before that of
+    wrong shapes."""
+    kinds = (int, float, complex)
+    types = (type(x) if type(x) in kinds else numpy.asarray(x).dtype if isinstance(
+        x, (bool, list, tuple)) else x.dtype for x in args)
+    function.resolve_dtypes(tuple(types))

@@ -205,6 +205,11 @@ def _float_dtype(a, dtype):
     return numpy.dtype(float) if a.dtype.kind in "biu" else None
 
 
+def _divides(dtype):
+    """Is a mean of this type a sum divided?  Of integers it is cut, too."""
+    return dtype is None or numpy.dtype(dtype).char in "efdFD"
+
+
 def _over(total, n):
     """total / n in total's type.  A count may have more digits than a float16."""
     if total.dtype.char != "e":
@@ -215,9 +220,8 @@ def _over(total, n):
 def mean(a, axis=None, dtype=None, out=None, keepdims=_MISSING, *, where=_MISSING):
     """Arithmetic mean over axes."""
     a = _creation.asarray(a)
-    whole = dtype is not None and numpy.dtype(dtype).kind in "biu"  # the quotient is cut, too
-    whole = whole or not _fallback.is_output(out)
-    if type(a) is not ndarray or whole or _special(_MISSING, where):
+    special = not _divides(dtype) or _special(_MISSING, where)
+    if type(a) is not ndarray or special or not _fallback.is_output(out):
         return _left_to_numpy("mean", a, axis, dtype, out, keepdims, _MISSING, where)
     n = _count(a.shape, axis_mask(axis, a.ndim))
     if n == 0:
@@ -243,6 +247,15 @@ def _sums_in(out, a):
     return out is not None and a.dtype.kind == "f" and out.dtype != a.dtype
 
 
+def _degrees(ddof, correction):
+    """The degrees of freedom by either of their two names."""
+    if correction is _MISSING:
+        return ddof
+    if ddof != 0:
+        raise ValueError("ddof and correction can't be provided simultaneously.")
+    return correction
+
+
 def var(
     a,
     axis=None,
@@ -257,9 +270,9 @@ def var(
 ):
     """Variance over axes, by two passes."""
     a = _creation.asarray(a)
-    if correction is not _MISSING:
-        ddof = correction
-    native = type(a) is ndarray and dtype is None and _fallback.is_output(out) and not _special(_MISSING, where)
+    ddof = _degrees(ddof, correction)
+    native = type(a) is ndarray and dtype is None and _fallback.is_output(out)
+    native = native and not _special(_MISSING, where)
     if not native or _sums_in(out, a):
         return _fallback.call(
             "var",
@@ -290,13 +303,27 @@ def var(
     return result if out is None else _ufuncs.store(out, result)
 
 
-def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=_MISSING, **kwargs):
+def std(
+    a,
+    axis=None,
+    dtype=None,
+    out=None,
+    ddof=0,
+    keepdims=_MISSING,
+    *,
+    where=_MISSING,
+    mean=_MISSING,
+    correction=_MISSING,
+):
     """Standard deviation over axes."""
     a = _creation.asarray(a)
-    if type(a) is not ndarray or not _fallback.is_output(out) or _sums_in(out, a):
-        kwargs.update(axis=axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims)
+    ddof = _degrees(ddof, correction)
+    native = type(a) is ndarray and dtype is None and _fallback.is_output(out)
+    if not native or _sums_in(out, a):
+        kwargs = {"axis": axis, "dtype": dtype, "out": out, "ddof": ddof, "keepdims": keepdims,
+                  "where": where, "mean": mean}
         return _fallback.call("std", numpy.std, (a,), kwargs)
-    result = var(a, axis, dtype, None, ddof, keepdims, **kwargs)
+    result = var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean)
     result = _ufuncs.make(numpy.sqrt)(result)
     return result if out is None else _ufuncs.store(out, result)
 
@@ -331,9 +358,11 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=_MISSING):
         if keepdims is not _MISSING:
             kwargs["keepdims"] = keepdims
         return _fallback.call("average", numpy.average, (a,), kwargs)
+    if axis is not None:  # in more forms than elsewhere
+        axis = normalize_axis_tuple(axis, a.ndim, argname="axis")
     if w is None:
         result = mean(a, axis, keepdims=keepdims)
-        scale = result.dtype.type(a.size / result.size if result.size else 0)
+        scale = result.dtype.type(a.size / result.size)
         scale = _core.full(result.shape, result.dtype, scale)
     else:
         dtype = numpy.result_type(a.dtype, w.dtype)

@@ -3,12 +3,13 @@
 
 import math
 import operator
+import warnings
 
 import numpy
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from braze import _core
-from braze.numpy import _creation, _fallback, _writes
+from braze.numpy import _creation, _fallback, _flags, _order, _writes
 
 ndarray = _core.ndarray
 asarray = _creation.asarray
@@ -37,18 +38,13 @@ def size(a, axis=None):
     return a.size if axis is None else a.shape[axis]
 
 
-def _extent(n):
-    """One extent.  NumPy takes no bool for one."""
-    if isinstance(n, (bool, numpy.bool_)):
-        raise TypeError("an integer is required")
-    return operator.index(n)
-
-
 def _whole_shape(shape, size):
     """The shape as a tuple, with the one unknown extent worked out."""
-    if not isinstance(shape, (tuple, list)):
+    if isinstance(shape, numpy.ndarray) or _native(shape) and shape.ndim:
+        shape = tuple(shape.ravel().tolist()) if shape.ndim == 1 else (shape,)
+    elif not isinstance(shape, (tuple, list)):
         shape = (shape,)
-    shape = tuple(n if type(n) is int else _extent(n) for n in shape)
+    shape = tuple(n if type(n) is int else _creation.extent(n) for n in shape)
     known = math.prod(n for n in shape if n >= 0)
     unknown = sum(n < 0 for n in shape)
     if unknown > 1:
@@ -58,24 +54,50 @@ def _whole_shape(shape, size):
     return tuple(size // known if n < 0 else n for n in shape) if unknown else shape
 
 
+def _one_shape(shape, newshape):
+    """The shape by either of reshape's two names."""
+    if newshape is not None:
+        if shape is not None:
+            raise TypeError(
+                "You cannot specify 'newshape' and 'shape' arguments at the same time."
+            )
+        warnings.warn(
+            "`newshape` keyword argument is deprecated, use `shape=...` or pass shape "
+            "positionally instead. (deprecated in NumPy 2.1)",
+            DeprecationWarning,
+            stacklevel=3,
+        )
+        return newshape
+    if shape is None:
+        raise TypeError("reshape() missing 1 required positional argument: 'shape'")
+    return shape
+
+
 def reshape(a, /, shape=None, order="C", *, newshape=None, copy=None):
     """The same elements in another shape."""
     a = asarray(a)
-    shape = newshape if shape is None else shape
+    shape = _one_shape(shape, newshape)
     if not _native(a):
         kwargs = {} if copy is None else {"copy": copy}
         return leave(numpy.reshape, a, shape, order, **kwargs)
+    if order != "C":
+        order = _order.parse(order)
+        if order == "K":
+            raise ValueError("order 'K' is not permitted for reshaping")
     shape = _whole_shape(shape, a.size)
-    if order == "F" or (order == "A" and a.ndim > 1 and _is_fortran(a)):
-        return _core.reshape(a.T, shape[::-1]).T
     if len(shape) > 8:
-        return _fallback.call("reshape", numpy.reshape, (a, shape), {})
+        return _fallback.call("reshape", numpy.reshape, (a, shape, order), {})
+    if order == "F" or (order == "A" and _order.is_fortran(a)):
+        made = _reshaped(a.T, shape[::-1], copy)
+        return made.T if made.base is not None else _order.transposed_owner(made)
+    return _reshaped(a, shape, copy)
+
+
+def _reshaped(a, shape, copy):
     made = _core.reshape(a, shape)
-    return _core.copy(made) if copy else made
-
-
-def _is_fortran(a):
-    return _creation.is_contiguous(a.T) and not _creation.is_contiguous(a)
+    if copy is False and not _core.same_buffer(made, a):
+        raise ValueError("Unable to avoid creating a copy while reshaping.")
+    return _core.copy(made) if copy and _core.same_buffer(made, a) else made
 
 
 def ravel(a, order="C"):
@@ -83,9 +105,13 @@ def ravel(a, order="C"):
     a = asarray(a)
     if not _native(a):
         return leave(numpy.ravel, a, order)
-    made = reshape(a, (-1,), order) if a.size else reshape(a, (0,))
-    if not _creation.is_contiguous(a if order == "C" else a.T):
-        return _core.copy(made) if _core.same_buffer(made, a) else made
+    if order != "C":
+        order = _order.parse(order)
+        axes = _order.by_iteration(a) if order == "K" else _order.layout(a, order)
+        a = a if axes is None else _core.transpose(a, axes)
+    made = _core.reshape(a, (a.size,))
+    if not _flags.is_c(a) and _core.same_buffer(made, a):
+        return _core.copy(made)
     return made
 
 
@@ -96,6 +122,7 @@ def transpose(a, axes=None):
         return leave(numpy.transpose, a, axes)
     if axes is None:
         return a.T
+    axes = axes if isinstance(axes, (tuple, list)) or numpy.ndim(axes) else (axes,)
     if len(axes) != a.ndim:
         raise ValueError("axes don't match array")
     axes = tuple(normalize_axis_index(operator.index(k), a.ndim) for k in axes)
@@ -177,6 +204,10 @@ def squeeze(a, axis=None):
         return leave(numpy.squeeze, a, axis)
     if axis is None:
         gone = [k for k, n in enumerate(a.shape) if n == 1]
+        if not gone:
+            return a
+    elif not a.ndim and axis in (0, -1, ()):
+        return a
     else:
         gone = normalize_axis_tuple(axis, a.ndim)
         if any(a.shape[k] != 1 for k in gone):
@@ -192,16 +223,25 @@ def broadcast_to(array, shape, subok=False):
     shape = _creation.shape_tuple(shape)
     if not _native(a) or len(shape) > 8:
         return leave(numpy.broadcast_to, a, shape, subok)
-    return _core.broadcast_to(a, shape)
+    return _core.set_writing(_core.broadcast_to(a, shape), 1)
 
 
 def broadcast_arrays(*args, subok=False):
     """Views of all arrays, stretched to their common shape."""
-    args = [asarray(a) for a in args]
-    if not all(map(_native, args)):
+    if any(map(_fallback.is_foreign, args)):
         return leave(numpy.broadcast_arrays, *args, subok=subok)
+    args = [_creation.public_asarray(a) for a in args]
     common = numpy.broadcast_shapes(*(a.shape for a in args))
-    return tuple(broadcast_to(a, common) for a in args)
+    if len(common) > 8 or not all(_native(a) for a in args):
+        return _fallback.call("broadcast_arrays", numpy.broadcast_arrays, tuple(args), {})
+    made = []
+    for a in args:
+        if a.shape == common:
+            made.append(a)
+            continue
+        wide = _core.broadcast_to(a, common)
+        made.append(_core.set_writing(wide, 1 if _core.writing(a) == 1 else 2))
+    return tuple(made)
 
 
 def atleast_1d(*arys):
@@ -237,9 +277,9 @@ def _check_joint(arrays, axis):
     for k, a in enumerate(arrays[1:], 1):
         if a.ndim != len(shape):
             raise ValueError(
-                "all the input array dimensions except for the concatenation axis must match "
-                f"exactly, but along dimension 0, the array at index 0 has {len(shape)} "
-                f"dimension(s) and the array at index {k} has {a.ndim} dimension(s)"
+                "all the input arrays must have same number of dimensions, but the array at "
+                f"index 0 has {len(shape)} dimension(s) and the array at index {k} has "
+                f"{a.ndim} dimension(s)"
             )
         for d, extent in enumerate(shape):
             if d != axis and a.shape[d] != extent:
@@ -330,7 +370,7 @@ def array_split(ary, indices_or_sections, axis=0):
     if not _native(ary):
         return leave(numpy.array_split, ary, indices_or_sections, axis)
     n = ary.shape[axis]
-    if isinstance(indices_or_sections, (int, numpy.integer)):
+    if not hasattr(indices_or_sections, "__len__"):
         parts = int(indices_or_sections)
         if parts <= 0:
             raise ValueError("number sections must be larger than 0.")
@@ -350,7 +390,7 @@ def split(ary, indices_or_sections, axis=0):
     ary = asarray(ary)
     if not _native(ary):
         return leave(numpy.split, ary, indices_or_sections, axis)
-    if isinstance(indices_or_sections, (int, numpy.integer)):
+    if not hasattr(indices_or_sections, "__len__"):
         if ary.shape[axis] % indices_or_sections:
             raise ValueError("array split does not result in an equal division")
     return array_split(ary, indices_or_sections, axis)
@@ -380,6 +420,8 @@ def unstack(x, /, *, axis=0):
     """Views of the elements along an axis."""
     if not _native(x):
         return leave(numpy.unstack, x, axis=axis)
+    if not x.ndim:
+        raise ValueError("Input array must be at least 1-d.")
     return tuple(moveaxis(x, axis, 0))
 
 
@@ -420,7 +462,10 @@ def rot90(m, k=1, axes=(0, 1)):
     m = asarray(m)
     if not _native(m):
         return leave(numpy.rot90, m, k, axes)
-    i, j = normalize_axis_tuple(axes, m.ndim)
+    try:
+        i, j = normalize_axis_tuple(axes, m.ndim)
+    except ValueError:
+        raise ValueError(f"Axes={axes} out of range for array of ndim={m.ndim}.") from None
     k %= 4
     if k == 0:
         return m[...]
@@ -437,21 +482,17 @@ def roll(a, shift, axis=None):
     if axis is None:
         return reshape(roll(ravel(a), shift, 0), a.shape)
     axes = normalize_axis_tuple(axis, a.ndim, allow_duplicate=True)
-    shifts = shift if isinstance(shift, (tuple, list)) else (shift,)
-    if len(shifts) == 1:
-        shifts = tuple(shifts) * len(axes)
-    elif len(axes) == 1:
-        axes = axes * len(shifts)
-    elif len(shifts) != len(axes):
+    pairs = numpy.broadcast(_fallback.to_numpy(shift), axes)
+    if pairs.ndim > 1:
         raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
-    for by, k in zip(shifts, axes, strict=True):
-        n = a.shape[k]
-        by = operator.index(by) % n if n else 0
+    for by, k in pairs:
+        n = a.shape[int(k)]
+        by = int(by) % n if n else 0
         if not by:
             a = _core.copy(a)
             continue
         made = _core.empty(a.shape, a.dtype)
-        front = (slice(None),) * k
+        front = (slice(None),) * int(k)
         made[front + (slice(by, None),)] = a[front + (slice(0, n - by),)]
         made[front + (slice(0, by),)] = a[front + (slice(n - by, None),)]
         a = made
@@ -461,7 +502,7 @@ def roll(a, shift, axis=None):
 def tile(A, reps):
     """a repeated as a block."""
     a = asarray(A)
-    if not _native(a):
+    if not _native(a) or not isinstance(reps, (tuple, list, int, numpy.integer)):
         return leave(numpy.tile, a, reps)
     reps = tuple(reps) if isinstance(reps, (tuple, list)) else (operator.index(reps),)
     n = max(len(reps), a.ndim)
@@ -482,7 +523,7 @@ def repeat(a, repeats, axis=None):
         return _fallback.call("repeat", numpy.repeat, (a, repeats), {"axis": axis})
     if repeats < 0:
         raise ValueError("repeats may not contain negative values.")
-    if axis is None:
+    if axis is None or not a.ndim and axis in (0, -1):  # which NumPy lets 0-d have
         a, axis = ravel(a), 0
     axis = normalize_axis_index(axis, a.ndim)
     wide = a.shape[: axis + 1] + (int(repeats),) + a.shape[axis + 1 :]
@@ -491,10 +532,14 @@ def repeat(a, repeats, axis=None):
 
 
 def diagonal(a, offset=0, axis1=0, axis2=1):
-    """A view of a diagonal of two axes."""
+    """A view of a diagonal of two axes, which may not be written."""
     a = asarray(a)
     if not _native(a):
         return leave(numpy.diagonal, a, offset, axis1, axis2)
+    return _core.set_writing(_diagonal(a, operator.index(offset), axis1, axis2), 1)
+
+
+def _diagonal(a, offset, axis1=0, axis2=1):
     if a.ndim < 2:
         raise ValueError("diag requires an array of at least two dimensions")
     i, j = normalize_axis_index(axis1, a.ndim), normalize_axis_index(axis2, a.ndim)
@@ -519,7 +564,8 @@ def trace(a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
     from braze.numpy import _reductions
 
     a = asarray(a)
-    if not _native(a) or not _fallback.is_output(out):
+    known = dtype is None or _fallback.native_dtype(numpy.dtype(dtype))
+    if not _native(a) or not known or not _fallback.is_output(out):
         return leave(numpy.trace, a, offset, axis1, axis2, dtype, out)
     return _reductions.sum(diagonal(a, offset, axis1, axis2), -1, dtype, out)
 
@@ -533,12 +579,14 @@ def diag(v, k=0):
         return diagonal(v, k)
     n = v.shape[0] + abs(k)
     made = _creation.zeros((n, n), v.dtype)
-    diagonal(made, k)[...] = v
+    _diagonal(made, k)[...] = v
     return made
 
 
 def diff(a, n=1, axis=-1, prepend=numpy._NoValue, append=numpy._NoValue):
     """Differences of neighbours."""
+    if n == 0:
+        return a
     a = asarray(a)
     plain = prepend is numpy._NoValue and append is numpy._NoValue
     if not _native(a) or not plain or a.dtype == bool or a.ndim == 0 or n < 0:
@@ -579,7 +627,13 @@ def clip(
         a_min = None if min is missing else min
         a_max = None if max is missing else max
     elif a_min is missing or a_max is missing:
-        raise TypeError("clip() missing 1 required positional argument: 'a_max'")
+        name = "a_min" if a_min is missing else "a_max"
+        raise TypeError(f"clip() missing 1 required positional argument: {name!r}")
+    elif min is not missing or max is not missing:
+        raise ValueError(
+            "Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided "
+            "is forbidden."
+        )
     a = asarray(a)
     if not _native(a) or kwargs or not _fallback.is_output(out, a_min, a_max):
         return _fallback.call("clip", numpy.clip, (a, a_min, a_max), {"out": out, **kwargs})
@@ -620,7 +674,10 @@ def imag(val):
     val = asarray(val)
     if not _native(val):
         return leave(numpy.imag, val)
-    return part(val, 1) if val.dtype.kind == "c" else _creation.zeros(val.shape, val.dtype)
+    if val.dtype.kind == "c":
+        return part(val, 1)
+    made = _creation.zeros(val.shape, val.dtype)
+    return _core.set_writing(made, 1) if made.ndim or not val._is_scalar else made[()]
 
 
 def part(a, which):
@@ -633,6 +690,7 @@ def part(a, which):
 
 def astype(x, dtype, /, *, copy=True, device=None):
     """x in another type."""
+    _creation.check_device(device)
     if type(x) is not ndarray:
         return leave(numpy.astype, x, dtype, copy=copy)
     return x.astype(dtype, copy=copy)

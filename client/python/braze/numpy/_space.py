@@ -78,7 +78,7 @@ def wrap(module, name, theirs):
         return theirs
     if theirs in natives:
         return natives[theirs]
-    if isinstance(theirs, numpy.ufunc) and getattr(numpy, theirs.__name__, None) is theirs:
+    if isinstance(theirs, numpy.ufunc):
         return _ufuncs.make(theirs)
     made = _fallback.wrapper(short, theirs)
     made.__module__, made.__name__, made.__qualname__ = module, name, name

@@ -7,12 +7,13 @@ keywords braze has no loops for, are left to NumPy.
 
 import numpy
 
-from braze import _core
-from braze.numpy import _fallback
+from braze import _core, errors
+from braze.numpy import _fallback, _operators
 
 ndarray = _core.ndarray
 _apply = _core.apply
-by_numpy = {}  # numpy.ufunc -> ufunc
+_MISSING = numpy._NoValue
+by_numpy = {}  # NumPy's own ufuncs -> ufunc
 
 
 def store(out, result, broadcast=False):
@@ -26,6 +27,7 @@ def store(out, result, broadcast=False):
     elif type(result) is not ndarray:
         result = _fallback.cast(result, out.dtype)
     if result.shape != out.shape and not (broadcast and _spreads(result.shape, out.shape)):
+        check_cast(result.dtype, out.dtype)
         raise ValueError(
             f"non-broadcastable output operand with shape {out.shape} "
             f"doesn't match the broadcast shape {result.shape}"
@@ -35,6 +37,14 @@ def store(out, result, broadcast=False):
     else:
         numpy.copyto(out, _fallback.to_numpy(result), casting="same_kind")
     return out
+
+
+def check_cast(of, to):
+    """NumPy's error of a wrong type, which comes before that of a wrong shape."""
+    if not numpy.can_cast(of, to, "same_kind"):
+        raise errors.UFuncTypeError(
+            f"Cannot cast ufunc output from {of!r} to {to!r} with casting rule 'same_kind'"
+        )
 
 
 _TAKEN = ("out", "dtype", "subok")  # arguments that a native call understands
@@ -57,25 +67,46 @@ def _spreads(shape, to):
     )
 
 
-class ufunc:
+class _UfuncType(type):
+    """Makes isinstance(x, ufunc) true for NumPy's ufuncs and other libraries' too."""
+
+    def __instancecheck__(cls, x):
+        return type.__instancecheck__(cls, x) or cls is ufunc and isinstance(x, numpy.ufunc)
+
+    def __subclasscheck__(cls, x):
+        return type.__subclasscheck__(cls, x) or cls is ufunc and issubclass(x, numpy.ufunc)
+
+
+def is_numpys(function):
+    """Is it the ufunc of that name in NumPy's namespace?"""
+    return getattr(numpy, function.__name__, None) is function
+
+
+class ufunc(metaclass=_UfuncType):
     """A function of arrays, element by element."""
 
     def __init__(self, function):
-        found = _core.op_find(function.__name__)
+        # Another library's ufunc may have the name of an operation and mean another.
+        found = _core.op_find(function.__name__) if is_numpys(function) else None
         self.numpy = function
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
         self.__qualname__ = function.__name__
         self.nin, self.nout, self.nargs = function.nin, function.nout, function.nargs
         self.identity, self.signature = function.identity, function.signature
+        self.ntypes, self.types = function.ntypes, function.types
         self._op = found[0] if found and found[2] == "e" else None
-        by_numpy[function] = self
 
     def __repr__(self):
         return f"<ufunc '{self.__name__}'>"
 
     def __reduce__(self):
-        return _lookup, (self.__name__,)
+        return make, (self.numpy,)
+
+    def __delattr__(self, name):
+        object.__delattr__(self, name)
+        if name == "__doc__":  # a text that was set gives way to NumPy's
+            self.__doc__ = self.numpy.__doc__
 
     def __call__(self, *args, **kwargs):
         if kwargs or len(args) != self.nin or self._op is None:
@@ -86,7 +117,7 @@ class ufunc:
         kwargs = dict(kwargs)
         outs = args[self.nin :]
         if outs:  # positional
-            if kwargs.get("out") is not None or len(outs) > self.nout:
+            if "out" in kwargs or len(outs) > self.nout:
                 return self.numpy(*_fallback.to_numpy(args), **_fallback.to_numpy(kwargs))
             kwargs["out"] = outs + (None,) * (self.nout - len(outs))
             args = args[: self.nin]
@@ -96,12 +127,21 @@ class ufunc:
         plain = len(args) == self.nin and all(map(_is_default, kwargs, kwargs.values()))
         result = None
         if self._op is not None and plain and _fallback.is_output(out, *args):
-            result = self._in_type(args, kwargs.get("dtype"))
+            result = self._natively(args, kwargs.get("dtype"), out)
         if result is not None:
             return result if out is None else store(out, result, broadcast=True)
         if isinstance(out, numpy.ndarray) or not _any_braze(args, kwargs):
             return self._by_numpy(args, kwargs)
         return _fallback.call(self.__name__, self.numpy, args, kwargs)
+
+    def _natively(self, args, dtype, out):
+        """The result; None when there is no such loop."""
+        try:
+            return self._in_type(args, dtype)
+        except ValueError:
+            if out is not None:
+                _operators.check_types(self.numpy, *args, out)
+            raise
 
     def _in_type(self, args, dtype):
         """The result, computed in the type; None when there is no such loop."""
@@ -118,10 +158,15 @@ class ufunc:
         made = _fallback.numpys(self.numpy, args, kwargs)
         return _fallback.from_numpy(made) if kwargs.get("out") is None else made
 
-    def reduce(self, array, axis=0, dtype=None, out=None, keepdims=False, **kwargs):
+    def reduce(
+        self, array, axis=0, dtype=None, out=None, keepdims=False, initial=_MISSING, where=True
+    ):
         """Reduce along axes, natively where the op table has the reduction."""
         from braze.numpy import _creation, _reductions
 
+        kwargs = {} if initial is _MISSING else {"initial": initial}
+        if where is not True:
+            kwargs["where"] = where
         name = _REDUCTIONS.get(self.__name__)
         array = _creation.asarray(array)
         if type(out) is tuple and len(out) == 1:
@@ -144,7 +189,8 @@ class ufunc:
         from braze.numpy import _creation
 
         a, b = _creation.asarray(a), _creation.asarray(b)
-        if type(a) is not ndarray or type(b) is not ndarray:
+        native = type(a) is ndarray and type(b) is ndarray and not self.signature
+        if not native or self.nin != 2:
             return _fallback.call(self.__name__ + ".outer", self.numpy.outer, (a, b), kwargs)
         return self(a.reshape(a.shape + (1,) * b.ndim), b, **kwargs)
 
@@ -171,10 +217,9 @@ class ufunc:
         name = self.__name__ + ".reduceat"
         return _fallback.call(name, self.numpy.reduceat, (array, *args), kwargs)
 
-    def __getattr__(self, name):
-        if name.startswith("_") or name == "numpy":
-            raise AttributeError(name)
-        return getattr(self.numpy, name)
+    def resolve_dtypes(self, *args, **kwargs):
+        """The types that a call with operands of some types has."""
+        return self.numpy.resolve_dtypes(*args, **kwargs)
 
 
 _REDUCTIONS = {
@@ -194,7 +239,9 @@ def _reduces(name, array, dtype, out):
         return False
     if out is not None and getattr(out, "dtype", None) != array.dtype:
         return False
-    return dtype is None or name in ("sum", "prod") or numpy.dtype(dtype) == array.dtype
+    if dtype is None or name in ("sum", "prod"):
+        return True
+    return numpy.dtype(dtype) == (array.dtype if name in ("min", "max") else bool)
 
 
 class _Power(ufunc):
@@ -243,19 +290,19 @@ def _cast_operands(args, dtype):
 
 
 def make(function):
-    """The ufunc that stands for one of NumPy's."""
+    """The ufunc that stands for one of NumPy's; another library's is not kept."""
     found = by_numpy.get(function)
     if found is None:
         found = _Power(function) if function is numpy.power else ufunc(function)
+        if is_numpys(function):
+            by_numpy[function] = found
     return found
-
-
-def _lookup(name):
-    return make(getattr(numpy, name))
 
 
 def array_ufunc(self, function, method, *inputs, **kwargs):
     """__array_ufunc__: NumPy's ufuncs given a braze array end here."""
+    if not isinstance(function, numpy.ufunc):
+        raise TypeError(f"a ufunc is expected, not {function!r}")
     out = kwargs.get("out")
     if out is not None and any(isinstance(o, numpy.ndarray) for o in out):
         # ndarray += braze: the caller wants NumPy's array written.
@@ -264,10 +311,6 @@ def array_ufunc(self, function, method, *inputs, **kwargs):
         return called(*_fallback.to_numpy(inputs), **_fallback.to_numpy(kwargs))
     if out is not None and len(out) == 1:
         kwargs["out"] = out[0]
-    if function is numpy.matmul and method == "__call__":
-        from braze.numpy import _linear
-
-        return _linear.matmul(*inputs, **kwargs)
     mine = make(function)
     return mine(*inputs, **kwargs) if method == "__call__" else getattr(mine, method)(
         *inputs, **kwargs

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the class ndarray has besides what its arrays compute: annotations, and every
+name of numpy.ndarray, so that `ndarray.sort` and `dir(ndarray)` know them, too."""
+
+import types
+
+import numpy
+
+from braze import _core
+from braze.numpy import _scalars
+
+ndarray = _core.ndarray
+
+
+def _class_getitem(cls, item):
+    """ndarray[shape, dtype] in annotations."""
+    given = item if isinstance(item, tuple) else (item,)
+    if not 1 <= len(given) <= 2:
+        few = "few" if not given else "many"
+        raise TypeError(f"Too {few} arguments for {cls!r}")
+    return types.GenericAlias(cls, item)
+
+
+def _lent_method(name, theirs):
+    def method(self, *args, **kwargs):
+        return _scalars.method(self, name)(*args, **kwargs)
+
+    method.__name__, method.__qualname__ = name, "ndarray." + name
+    method.__doc__ = theirs.__doc__
+    return method
+
+
+def _lent_attribute(name, theirs):
+    return property(lambda self: _scalars.method(self, name), doc=theirs.__doc__)
+
+
+def _document(name, theirs):
+    """A method of ours is described by NumPy's words."""
+    mine = getattr(ndarray, name)
+    if isinstance(mine, types.FunctionType) and theirs.__doc__:
+        mine.__doc__ = theirs.__doc__
+
+
+def complete():
+    """Give the class what it lacks; called when the methods are attached."""
+    ndarray.__class_getitem__ = classmethod(_class_getitem)
+    for name, theirs in vars(numpy.ndarray).items():
+        if name.startswith("_"):
+            continue
+        if name in dir(ndarray):
+            _document(name, theirs)
+        else:
+            lent = _lent_method if callable(theirs) else _lent_attribute
+            setattr(ndarray, name, lent(name, theirs))
