@@ -5,6 +5,10 @@
 #ifndef EXECUTOR_FIXTURE_H
 #define EXECUTOR_FIXTURE_H
 
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <errno.h>
