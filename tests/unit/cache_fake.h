@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "cache/cache.h"
+#include "cache/cache_code.h"
 
 /* Off: predictions are cost_us alone, so that slices are cut alike each time. */
 static bool learning = true;
@@ -35,6 +36,13 @@ const struct kernel_rate *cache_rate(const struct kernel *k, uint16_t shape)
 void cache_note_loaded(struct cache *c, struct kernel *k)
 {
 	k->tier = 1;
+}
+
+void cache_refuse(struct cache *c, struct kernel *k, const char *why)
+{
+	k->tier = 0;
+	k->state = KERNEL_FAILED;
+	snprintf(k->error, sizeof k->error, "%s", why);
 }
 
 void cache_blame(struct cache *c, struct kernel *k, const char *what)
