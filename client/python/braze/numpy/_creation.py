@@ -386,6 +386,12 @@ _REALS = (int, float, numpy.integer, numpy.floating)
 
 def _range_bounds(start, stop, step):
     """The three numbers that arange's arguments stand for."""
+    if start is _MISSING and stop is _MISSING:
+        raise TypeError("arange() requires stop to be specified.")
+    if start is _MISSING:
+        start = 0
+    elif stop is _MISSING:
+        start, stop = 0, start
     given = [_fallback.to_numpy(x) for x in (start, stop, step)]
     given = [x.item() if isinstance(x, numpy.ndarray) and not x.ndim else x for x in given]
     if given[1] is None:
@@ -399,14 +405,7 @@ def arange(
     start=_MISSING, stop=_MISSING, step=None, dtype=None, *, device=None, like=None
 ):
     """Evenly spaced values in [start, stop)."""
-    if device is not None:
-        check_device(device)
-    if start is _MISSING and stop is _MISSING:
-        raise TypeError("arange() requires stop to be specified.")
-    if start is _MISSING:
-        start = 0
-    elif stop is _MISSING:
-        start, stop = 0, start
+    check_device(device)
     first, last, step = given = _range_bounds(start, stop, step)
     if dtype is None:
         dtype = numpy.arange(0, dtype=None).dtype if all(type(x) is int for x in given) else (
@@ -435,8 +434,7 @@ def linspace(
     start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None
 ):
     """num evenly spaced values from start to stop."""
-    if device is not None:
-        check_device(device)
+    check_device(device)
     num = operator.index(num)
     start, stop = _fallback.to_numpy(start), _fallback.to_numpy(stop)
     real = (int, float, numpy.integer, numpy.floating)

@@ -38,13 +38,18 @@ def size(a, axis=None):
     return a.size if axis is None else a.shape[axis]
 
 
-def _whole_shape(shape, size):
-    """The shape as a tuple, with the one unknown extent worked out."""
+def _extents(shape):
+    """Any form of a shape as a tuple of integers."""
     if isinstance(shape, numpy.ndarray) or _native(shape) and shape.ndim:
         shape = tuple(shape.ravel().tolist()) if shape.ndim == 1 else (shape,)
     elif not isinstance(shape, (tuple, list)):
         shape = (shape,)
-    shape = tuple(n if type(n) is int else _creation.extent(n) for n in shape)
+    return tuple(n if type(n) is int else _creation.extent(n) for n in shape)
+
+
+def _whole_shape(shape, size):
+    """The shape as a tuple, with the one unknown extent worked out."""
+    shape = _extents(shape)
     known = math.prod(n for n in shape if n >= 0)
     unknown = sum(n < 0 for n in shape)
     if unknown > 1:
