@@ -38,8 +38,8 @@ def size(a, axis=None):
     return a.size if axis is None else a.shape[axis]
 
 
-def _extents(shape):
-    """Any form of a shape as a tuple of integers."""
+def _shape_tuple(shape):
+    """A shape as NumPy takes it, a sequence, an array or a number, as a tuple of ints."""
     if isinstance(shape, numpy.ndarray) or _native(shape) and shape.ndim:
         shape = tuple(shape.ravel().tolist()) if shape.ndim == 1 else (shape,)
     elif not isinstance(shape, (tuple, list)):
@@ -49,7 +49,7 @@ def _extents(shape):
 
 def _whole_shape(shape, size):
     """The shape as a tuple, with the one unknown extent worked out."""
-    shape = _extents(shape)
+    shape = _shape_tuple(shape)
     known = math.prod(n for n in shape if n >= 0)
     unknown = sum(n < 0 for n in shape)
     if unknown > 1:
