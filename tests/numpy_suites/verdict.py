@@ -104,27 +104,41 @@ def put_into(text):
     return before + MARKS[0] + document() + MARKS[1] + after
 
 
-def judge(theirs, mine, whole=True):
-    """(report, are all demands met)"""
-    deviations, reasons = read_list("deviations.txt"), read_list("failures.txt")
-    rows, failed = count(theirs, mine, deviations)
+def _table(rows):
     lines = [f"{'file':48} {'counted':>8} {'passed':>7} {'rate':>7} {'promised':>9} {'left out':>9}"]
     for name, row in sorted(rows.items()):
         lines.append(f"{name:48} {row.counted:8} {row.passed:7} {row.rate:7.2%} "
                      f"{row.promised:9} {row.left_out:9}")
+    return lines
+
+
+def _total(rows):
+    """(passed, counted) of all but the generated sorts."""
     own = [row for name, row in rows.items() if not name.endswith("(generated sorts)")]
-    counted, passed = sum(r.counted for r in own), sum(r.passed for r in own)
+    return sum(r.passed for r in own), sum(r.counted for r in own)
+
+
+def _below(rows, rate, promised):
+    """The demands on numbers that are missed."""
+    if rate < OF_ALL:
+        yield f"{rate:.2%} of all pass: {OF_ALL:.0%} are demanded"
+    for name, row in sorted(rows.items()):
+        if row.kept < OF_FILE:
+            yield f"{name}: {row.kept:.2%} pass, {OF_FILE:.0%} are demanded"
+    if promised > DEVIATIONS:
+        yield f"{promised} promised deviations: at most {DEVIATIONS} are allowed"
+
+
+def judge(theirs, mine, whole=True):
+    """(report, are all demands met)"""
+    deviations, reasons = read_list("deviations.txt"), read_list("failures.txt")
+    rows, failed = count(theirs, mine, deviations)
+    passed, counted = _total(rows)
     promised = sum(r.promised for r in rows.values())
     rate = passed / counted if counted else 0.0
-    lines.append(f"without the generated sorts: {passed} of {counted} pass, {rate:.2%}; "
-                 f"{promised} failures are promised deviations")
-    missed = []
-    if rate < OF_ALL:
-        missed.append(f"{rate:.2%} of all pass: {OF_ALL:.0%} are demanded")
-    missed += [f"{name}: {row.kept:.2%} pass, {OF_FILE:.0%} are demanded"
-               for name, row in sorted(rows.items()) if row.kept < OF_FILE]
-    if promised > DEVIATIONS:
-        missed.append(f"{promised} promised deviations: at most {DEVIATIONS} are allowed")
+    lines = [*_table(rows), f"without the generated sorts: {passed} of {counted} pass, {rate:.2%}; "
+             f"{promised} failures are promised deviations"]
+    missed = list(_below(rows, rate, promised))
     missed += [f"fails without a reason: {test}\n    {mine.get(test, {}).get('message', '')}"
                for test in failed if not listed(test, deviations) and not listed(test, reasons)]
     if whole:
