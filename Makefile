@@ -66,10 +66,17 @@ campaign: build
 		$(if $(SEED),--seed $(SEED))
 
 .PHONY: test-numpy
-# Resumable: results are kept test by test below build/numpy-suites; reports in build/reports.
+NUMPY_PYTHON := build/venv-numpy-suites/bin/python
+# Resumable: results are kept below build/numpy-suites; the last are in build/reports.
 test-numpy: build
 	@deploy/venv.sh venv-numpy-suites deploy/requirements-numpy.txt
-	@build/venv-numpy-suites/bin/python tests/numpy_suites/run.py --jobs $(JOBS)
+	@status=0; mkdir -p build/reports; \
+	$(NUMPY_PYTHON) -m pytest -q -p no:cacheprovider --junitxml=build/reports/standard.xml \
+		tests/array_api || status=1; \
+	$(NUMPY_PYTHON) tests/numpy_suites/array_api.py || status=1; \
+	$(NUMPY_PYTHON) tests/numpy_suites/run.py --jobs $(JOBS) || status=1; \
+	if grep -q '^test-libraries:' Makefile; then make test-libraries || status=1; fi; \
+	exit $$status
 
 bench: build
 	@$(PYTHON_ENV) tests/run.py --jobs 1 --bench

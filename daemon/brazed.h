@@ -52,7 +52,7 @@ struct session {
 	uint64_t seq;		  /* last request */
 	char name[64];
 	char where[SESSION_WHERE]; /* in its program: what it asked for last */
-	struct conn *conn; /* NULL once the connection is over */
+	struct conn *conn;	   /* NULL once the connection is over */
 	struct arena *arena;
 	uint32_t region; /* the arena, for the worker */
 	struct trace trace;

@@ -423,11 +423,34 @@ static enum status check_device(const struct config *c, struct err *err)
 		       c->origin[CONFIG_device], c->device);
 }
 
+/* The file that -f names, else the one of this kind of daemon. */
+static enum status load_files(struct config *c, const char *file, const char *again,
+			      struct err *err)
+{
+	bool own = c->user || c->private_fd >= 0;
+	char *folder = NULL, *path = NULL;
+	enum status st = OK;
+
+	if (file) {
+		/* A detached daemon goes to another folder. */
+		c->file = again ? xstrdup(again) : realpath(file, NULL);
+		return load_file(c, c->file ? c->file : file, true, err);
+	}
+	folder = own ? user_folder("XDG_CONFIG_HOME", ".config") : NULL;
+	if (!own)
+		path = system_file();
+	else if (folder)
+		path = xasprintf("%s/brazed.conf", folder);
+	st = path ? load_file(c, path, false, err) : OK;
+	free(folder);
+	free(path);
+	return st;
+}
+
 /* again: the file of the last time, where -f names one. */
 static enum status load(struct config *c, int argc, char **argv, const char *again, struct err *err)
 {
 	const char *file = NULL;
-	char *own = NULL;
 	enum status st = OK;
 
 	memset(c, 0, sizeof(*c));
@@ -439,21 +462,8 @@ static enum status load(struct config *c, int argc, char **argv, const char *aga
 	if (!st)
 		st = walk(c, argc, argv, false, &file, err);
 	if (st || c->action == CONFIG_HELP || c->action == CONFIG_VERSION)
-		goto out;
-	if (file) {
-		/* A detached daemon goes to another folder. */
-		c->file = again ? xstrdup(again) : realpath(file, NULL);
-		st = load_file(c, c->file ? c->file : file, true, err);
-	} else if (c->user || c->private_fd >= 0) {
-		char *folder = user_folder("XDG_CONFIG_HOME", ".config");
-
-		own = folder ? xasprintf("%s/brazed.conf", folder) : NULL;
-		free(folder);
-		st = own ? load_file(c, own, false, err) : OK;
-	} else {
-		own = system_file();
-		st = load_file(c, own, false, err);
-	}
+		return st;
+	st = load_files(c, file, again, err);
 	if (!st)
 		st = load_environment(c, err);
 	if (!st)
@@ -467,8 +477,6 @@ static enum status load(struct config *c, int argc, char **argv, const char *aga
 			     "%s: log = %.80s: wants LEVEL or TOPIC:LEVEL,... with error, warn, "
 			     "info or debug",
 			     c->origin[CONFIG_log], c->log);
-out:
-	free(own);
 	return st;
 }
 

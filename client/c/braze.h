@@ -84,8 +84,8 @@ enum braze_code {
 	BRAZE_E_INTERNAL = 24,	   /* a check inside braze failed */
 	BRAZE_E_COMPILE = 25,	   /* a kernel did not compile */
 	BRAZE_E_ZERODIV = 26,	   /* division by zero */
-	BRAZE_E_FLOATING = 27,	   /* an operation met a floating-point error that it was checked for */
-	BRAZE_E_INTERRUPTED = 100  /* a wait's check callback asked to stop */
+	BRAZE_E_FLOATING = 27, /* an operation met a floating-point error that it was checked for */
+	BRAZE_E_INTERRUPTED = 100 /* a wait's check callback asked to stop */
 };
 
 typedef struct braze_error {

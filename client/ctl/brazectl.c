@@ -223,13 +223,21 @@ static int cache(struct call *c)
 	return 0;
 }
 
+/* Does the command take these arguments and options? */
+static bool fits(const struct call *c)
+{
+	bool kernels = !strcmp(c->command, "kernels"), explain = !strcmp(c->command, "explain");
+
+	if (c->argument && !kernels && !explain && strcmp(c->command, "cache"))
+		return false;
+	if (c->nest && (!c->argument || !(kernels || explain)))
+		return false;
+	return !c->export || kernels;
+}
+
 static int run(struct call *c)
 {
-	bool takes = !strcmp(c->command, "kernels") || !strcmp(c->command, "explain") ||
-		     !strcmp(c->command, "cache");
-
-	if ((c->argument && !takes) || (c->export && strcmp(c->command, "kernels")) ||
-	    (c->nest && (!takes || !c->argument)))
+	if (!fits(c))
 		return usage(stderr);
 	if (!strcmp(c->command, "doctor"))
 		return doctor_run(&c->fetch);

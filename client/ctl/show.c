@@ -10,7 +10,7 @@
 
 struct column {
 	const char *key, *title;
-	enum { WORD, NUMBER, BYTES, SECONDS } kind;
+	enum { WORD, PLACE, NUMBER, BYTES, SECONDS } kind;
 	int width; /* bound of a WORD */
 };
 
@@ -66,12 +66,26 @@ static void put_seconds(char *buf, size_t size, double v)
 		snprintf(buf, size, "%.2fs", v);
 }
 
+/* "name folder/file:line" without the folder. */
+static void put_place(char *buf, size_t size, const char *text)
+{
+	const char *file = strrchr(text, '/');
+	int name = (int)strcspn(text, " ") + 1;
+
+	if (file && name < file - text)
+		snprintf(buf, size, "%.*s%s", name, text, file + 1);
+	else
+		snprintf(buf, size, "%s", text);
+}
+
 static void cell(char *buf, size_t size, const struct column *c, const cJSON *row)
 {
 	const cJSON *v = cJSON_GetObjectItemCaseSensitive(row, c->key);
 
 	if (cJSON_IsBool(v))
 		snprintf(buf, size, "%s", cJSON_IsTrue(v) ? "yes" : "no");
+	else if (cJSON_IsString(v) && c->kind == PLACE)
+		put_place(buf, size, v->valuestring);
 	else if (cJSON_IsString(v))
 		snprintf(buf, size, "%.*s", c->width ? c->width : (int)size - 1, v->valuestring);
 	else if (!cJSON_IsNumber(v))
@@ -102,7 +116,7 @@ static void put_table(const cJSON *rows, const struct column *columns, int n)
 		}
 	}
 	for (int i = 0; i < n; i++)
-		printf(columns[i].kind == WORD ? "%-*s  " : "%*s  ", width[i], columns[i].title);
+		printf(columns[i].kind <= PLACE ? "%-*s  " : "%*s  ", width[i], columns[i].title);
 	putchar('\n');
 	cJSON_ArrayForEach(row, rows)
 	{
@@ -111,10 +125,10 @@ static void put_table(const cJSON *rows, const struct column *columns, int n)
 
 			cell(buf, sizeof(buf), &columns[i], row);
 			pad = width[i] - (int)strlen(buf);
-			if (columns[i].kind != WORD)
+			if (columns[i].kind > PLACE)
 				printf("%*s", pad, "");
 			show_text(buf, 0);
-			printf("%*s", (columns[i].kind == WORD ? pad : 0) + 2, "");
+			printf("%*s", (columns[i].kind <= PLACE ? pad : 0) + 2, "");
 		}
 		putchar('\n');
 	}
@@ -192,7 +206,7 @@ void show_kernels(const cJSON *o)
 		{"compile_seconds", "COMPILE", SECONDS, 0},
 		{"from_disk", "DISK", WORD, 4},
 		{"operations", "OPERATIONS", WORD, 40},
-		{"origin", "ASKED FOR BY", WORD, 60},
+		{"origin", "ASKED FOR BY", PLACE, 60},
 		{"arch", "ARCH", NUMBER, 0},
 		{"geometry", "GEOMETRY", WORD, 13},
 	};

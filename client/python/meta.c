@@ -60,6 +60,6 @@ int meta_init(void)
 
 	if (!meta)
 		return -1;
-	Py_SET_TYPE(core.type, (PyTypeObject *)meta); /* takes the reference */
+	Py_SET_TYPE((PyObject *)core.type, (PyTypeObject *)meta); /* takes the reference */
 	return 0;
 }

@@ -123,6 +123,21 @@ static PyObject *copy(PyObject *mod, PyObject *a)
 	return h ? wrap(braze_copy(&out, h, &err), &out, &err, NULL) : NULL;
 }
 
+static int assign_overlapping(PyObject *dst, PyObject *value, bool same_kind)
+{
+	PyObject *shown = PyObject_CallFunctionObjArgs(core.np_array, value, NULL), *cast = NULL;
+	int rc = -1;
+
+	if (shown && same_kind)
+		cast = PyObject_CallFunctionObjArgs(core.cast, shown, core.dtypes[type_dtype(dst)],
+						    NULL);
+	if (shown && (cast || !same_kind))
+		rc = layout_write_overlapping(dst, cast ? cast : shown);
+	Py_XDECREF(cast);
+	Py_XDECREF(shown);
+	return rc;
+}
+
 /* assign(dst, value, same_kind): dst[...] = value */
 static PyObject *assign(PyObject *mod, PyObject *args)
 {
@@ -137,18 +152,8 @@ static PyObject *assign(PyObject *mod, PyObject *args)
 	h = handle_of(dst);
 	if (!h || layout_check_write(dst, same_kind ? "output array" : "assignment destination"))
 		return NULL;
-	if (nd(dst)->flags & ND_OVERLAP) {
-		PyObject *shown = PyObject_CallFunctionObjArgs(core.np_array, value, NULL);
-
-		value = shown && same_kind
-				? PyObject_CallFunctionObjArgs(core.cast, shown,
-							       core.dtypes[braze_dtype_of(h)], NULL)
-				: Py_XNewRef(shown);
-		rc = value ? layout_write_overlapping(dst, value) : -1;
-		Py_XDECREF(value);
-		Py_XDECREF(shown);
-		return rc ? NULL : Py_NewRef(Py_None);
-	}
+	if (nd(dst)->flags & ND_OVERLAP)
+		return assign_overlapping(dst, value, same_kind) ? NULL : Py_NewRef(Py_None);
 	if (!same_kind)
 		return index_assign(h, value) ? NULL : Py_NewRef(Py_None);
 	rc = convert_operand(&x, value);

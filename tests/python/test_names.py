@@ -144,6 +144,25 @@ def test_products_take_axes_and_outputs():
     assert np.vecdot(np.array([1j]), np.array([2.0])) == -2j
 
 
+def test_an_output_may_stretch_the_operands_of_a_product():
+    a, out = np.arange(3.0).reshape(1, 3), np.zeros((5, 4, 1))
+    assert np.vecdot(a, a, out=out[..., 0]).tolist() == [[5.0] * 4] * 5
+    assert out.ravel().tolist() == [5.0] * 20
+    wide = np.zeros((3, 2, 2))
+    np.matmul(np.eye(2), np.ones((2, 2)), out=wide)
+    assert wide.tolist() == np.ones((3, 2, 2)).tolist()
+    with pytest.raises(ValueError, match="matmul"):
+        np.matmul(np.ones((2, 2)), np.ones((2, 1)), out=np.zeros((2, 2)))
+
+
+def test_reduce_takes_its_arguments_by_position():
+    a = np.arange(6).reshape(2, 3)
+    assert np.add.reduce(a, 0, None, None, False, 10).tolist() == [13, 15, 17]
+    mask = np.array([[True, False, True]] * 2)
+    assert np.add.reduce(a, 0, None, None, False, 10, mask).tolist() == [13, 10, 17]
+    assert np.maximum.reduce(a, None, None, None, True, 9).tolist() == [[9]]
+
+
 @pytest.mark.parametrize("wrong", [
     lambda x: x.matmul(x.ones(3), x.ones(4)),
     lambda x: x.matmul(x.ones(()), x.ones(4)),

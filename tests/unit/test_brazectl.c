@@ -42,6 +42,7 @@ Test(brazectl, every_command_prints_for_people)
 	EXITS(0, &f, "kernels");
 	SHOWS("250.0ms");
 	SHOWS("sin, add");
+	SHOWS("heat.py heat.py:12");
 	cr_assert_not(strstr(out, "kkkk"), "the nest is shown on request only");
 	EXITS(0, &f, "kernels 1");
 	SHOWS("sum stays apart");

@@ -284,7 +284,7 @@ Test(cx, zero_to_a_power_with_a_positive_real_part_is_zero)
 	double re[8] = {1, 0.5, INFINITY, 3, 0, -1, NAN, 0};
 	double im[8] = {1, -2, INFINITY, NAN, 1, 0, 1, 0};
 
-	memset(ra, 0, 8 * 16);
+	memset(ra, 0, sizeof ra);
 	ra[2] = -0.0;
 	for (int i = 0; i < 8; i++) {
 		rb[2 * i] = re[i];

@@ -320,7 +320,7 @@ static void compare_parts(unsigned op, unsigned dtype, int64_t m, int64_t n)
 	access_add(c, out, dtype, true, so);
 	ins(c, NI_LOAD, dtype, dtype, 0, 0, 0);
 	ins(c, NI_REDUCE, dtype, dtype, 0, 0, (int)op);
-	c->nest.post = ins(c, NI_STORE, dtype, dtype, 1, 1, 0);
+	c->nest.post = (uint16_t)ins(c, NI_STORE, dtype, dtype, 1, 1, 0);
 	if (tier0_check(&c->nest, &(struct err){0}) == OK) {
 		ready(c);
 		for (int64_t k = 0; k < CHUNKS; k++)

@@ -97,8 +97,7 @@ def ndarray_new(shape, dtype=float, buffer=None, offset=0, strides=None, order=N
 
 def empty(shape, dtype=float, order="C", *, device=None, like=None):
     """Uninitialised array."""
-    if device is not None:
-        check_device(device)
+    check_device(device)
     shape, dtype = shape_tuple(shape), dtype_of(dtype)
     if not _usable(dtype, shape):
         return numpy.empty(shape, dtype, order)
@@ -114,8 +113,7 @@ def _new(shape, order, make):
 
 def zeros(shape, dtype=float, order="C", *, device=None, like=None):
     """Array of zeros."""
-    if device is not None:
-        check_device(device)
+    check_device(device)
     shape, dtype = shape_tuple(shape), dtype_of(dtype)
     if not _usable(dtype, shape):
         return numpy.zeros(shape, dtype, order)
@@ -124,8 +122,7 @@ def zeros(shape, dtype=float, order="C", *, device=None, like=None):
 
 def ones(shape, dtype=None, order="C", *, device=None, like=None):
     """Array of ones."""
-    if device is not None:
-        check_device(device)
+    check_device(device)
     shape, dtype = shape_tuple(shape), dtype_of(float if dtype is None else dtype)
     if not _usable(dtype, shape):
         return numpy.ones(shape, dtype, order)
@@ -144,8 +141,7 @@ def written(value, dtype, casting="unsafe"):
 
 def full(shape, fill_value, dtype=None, order="C", *, device=None, like=None):
     """Array of one value."""
-    if device is not None:
-        check_device(device)
+    check_device(device)
     if _fallback.is_foreign(fill_value):
         return _fallback.leave(numpy.full, shape, fill_value, dtype, order)
     shape = shape_tuple(shape)
@@ -183,8 +179,7 @@ def _like(a, dtype, shape, order, make):
 
 def empty_like(prototype, dtype=None, order="K", subok=True, shape=None, *, device=None):
     """Uninitialised array of another's shape and type."""
-    if device is not None:
-        check_device(device)
+    check_device(device)
     if _fallback.is_foreign(prototype):
         return _fallback.leave(numpy.empty_like, prototype, dtype, order, subok, shape)
     return _like(prototype, dtype, shape, order, empty)
@@ -192,8 +187,7 @@ def empty_like(prototype, dtype=None, order="K", subok=True, shape=None, *, devi
 
 def zeros_like(a, dtype=None, order="K", subok=True, shape=None, *, device=None):
     """Zeros of another array's shape and type."""
-    if device is not None:
-        check_device(device)
+    check_device(device)
     if _fallback.is_foreign(a):
         return _fallback.leave(numpy.zeros_like, a, dtype, order, subok, shape)
     return _like(a, dtype, shape, order, zeros)
@@ -201,8 +195,7 @@ def zeros_like(a, dtype=None, order="K", subok=True, shape=None, *, device=None)
 
 def ones_like(a, dtype=None, order="K", subok=True, shape=None, *, device=None):
     """Ones of another array's shape and type."""
-    if device is not None:
-        check_device(device)
+    check_device(device)
     if _fallback.is_foreign(a):
         return _fallback.leave(numpy.ones_like, a, dtype, order, subok, shape)
     return _like(a, dtype, shape, order, ones)
@@ -210,8 +203,7 @@ def ones_like(a, dtype=None, order="K", subok=True, shape=None, *, device=None):
 
 def full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, *, device=None):
     """One value, in another array's shape and type."""
-    if device is not None:
-        check_device(device)
+    check_device(device)
     if _fallback.is_foreign(a) or _fallback.is_foreign(fill_value):
         return _fallback.leave(numpy.full_like, a, fill_value, dtype, order, subok, shape)
     if numpy.ndim(_fallback.to_numpy(fill_value)):
@@ -274,7 +266,7 @@ def array_cast(a, dtype, order="K"):
 def _min_axes(a, ndmin, order):
     if a.ndim >= ndmin:
         return a
-    if type(a) is not ndarray:
+    if type(a) is not ndarray or ndmin > 8:
         return numpy.array(a, copy=None, ndmin=ndmin)
     made = a[(None,) * (ndmin - a.ndim) + (...,)]
     return _order.copied(made, order) if order in "CF" and not _order.has(made, order) else made
@@ -288,8 +280,7 @@ def asarray(a):
 
 def converted(a, dtype=None, order=None, *, device=None, copy=None, like=None):
     """a as a braze array: itself, shared memory taken over, or a copy."""
-    if device is not None:
-        check_device(device)
+    check_device(device)
     if type(a) is ndarray and dtype is None and order is None and not copy:
         return a
     order = _order.parse(order, "K")
@@ -395,19 +386,21 @@ def _range_bounds(start, stop, step):
     return given
 
 
+def _range_ends(start, stop):
+    """NumPy's two ways of giving them: stop alone, or both."""
+    if start is _MISSING and stop is _MISSING:
+        raise TypeError("arange() requires stop to be specified.")
+    if start is _MISSING:
+        return 0, stop
+    return (0, start) if stop is _MISSING else (start, stop)
+
+
 def arange(
     start=_MISSING, stop=_MISSING, step=None, dtype=None, *, device=None, like=None
 ):
     """Evenly spaced values in [start, stop)."""
-    if device is not None:
-        check_device(device)
-    if start is _MISSING and stop is _MISSING:
-        raise TypeError("arange() requires stop to be specified.")
-    if start is _MISSING:
-        start = 0
-    elif stop is _MISSING:
-        start, stop = 0, start
-    first, last, step = given = _range_bounds(start, stop, step)
+    check_device(device)
+    first, last, step = given = _range_bounds(*_range_ends(start, stop), step)
     if dtype is None:
         dtype = numpy.arange(0, dtype=None).dtype if all(type(x) is int for x in given) else (
             numpy.result_type(*(numpy.asarray(x) for x in given))
@@ -435,8 +428,7 @@ def linspace(
     start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None
 ):
     """num evenly spaced values from start to stop."""
-    if device is not None:
-        check_device(device)
+    check_device(device)
     num = operator.index(num)
     start, stop = _fallback.to_numpy(start), _fallback.to_numpy(stop)
     real = (int, float, numpy.integer, numpy.floating)
@@ -474,8 +466,7 @@ def _diagonal(n, m, k, compare):
 
 def eye(N, M=None, k=0, dtype=float, order="C", *, device=None, like=None):
     """Ones on a diagonal, zeros elsewhere."""
-    if device is not None:
-        check_device(device)
+    check_device(device)
     n = extent(N)
     m = n if M is None else extent(M)
     dtype = numpy.dtype(dtype)

@@ -38,7 +38,8 @@ class _Product(_ufuncs.ufunc):
         made = None
         if plain and (out is None or type(out) is ndarray):
             made = self._native(*args)
-        if made is not None:
+        # An output may stretch what is multiplied, but not what is summed: NumPy knows.
+        if made is not None and (out is None or out.shape == made.shape):
             return _result(made, out)
         return _fallback.call(self.__name__, self.numpy, args, kwargs)
 

@@ -38,13 +38,18 @@ def size(a, axis=None):
     return a.size if axis is None else a.shape[axis]
 
 
-def _whole_shape(shape, size):
-    """The shape as a tuple, with the one unknown extent worked out."""
+def _shape_tuple(shape):
+    """A shape as NumPy takes it, a sequence, an array or a number, as a tuple of ints."""
     if isinstance(shape, numpy.ndarray) or _native(shape) and shape.ndim:
         shape = tuple(shape.ravel().tolist()) if shape.ndim == 1 else (shape,)
     elif not isinstance(shape, (tuple, list)):
         shape = (shape,)
-    shape = tuple(n if type(n) is int else _creation.extent(n) for n in shape)
+    return tuple(n if type(n) is int else _creation.extent(n) for n in shape)
+
+
+def _whole_shape(shape, size):
+    """The shape as a tuple, with the one unknown extent worked out."""
+    shape = _shape_tuple(shape)
     known = math.prod(n for n in shape if n >= 0)
     unknown = sum(n < 0 for n in shape)
     if unknown > 1:
@@ -202,8 +207,6 @@ def squeeze(a, axis=None):
     a = asarray(a)
     if not _native(a):
         return leave(numpy.squeeze, a, axis)
-    if not a.ndim and axis in (0, -1):  # which NumPy lets 0-d have
-        return a[...]
     if axis is None:
         gone = [k for k, n in enumerate(a.shape) if n == 1]
         if not gone:

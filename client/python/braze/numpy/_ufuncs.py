@@ -12,6 +12,7 @@ from braze.numpy import _fallback, _operators
 
 ndarray = _core.ndarray
 _apply = _core.apply
+_MISSING = numpy._NoValue
 by_numpy = {}  # NumPy's own ufuncs -> ufunc
 
 
@@ -102,6 +103,11 @@ class ufunc(metaclass=_UfuncType):
     def __reduce__(self):
         return make, (self.numpy,)
 
+    def __delattr__(self, name):
+        object.__delattr__(self, name)
+        if name == "__doc__":  # a text that was set gives way to NumPy's
+            self.__doc__ = self.numpy.__doc__
+
     def __call__(self, *args, **kwargs):
         if kwargs or len(args) != self.nin or self._op is None:
             return self._general(args, kwargs)
@@ -152,10 +158,15 @@ class ufunc(metaclass=_UfuncType):
         made = _fallback.numpys(self.numpy, args, kwargs)
         return _fallback.from_numpy(made) if kwargs.get("out") is None else made
 
-    def reduce(self, array, axis=0, dtype=None, out=None, keepdims=False, **kwargs):
+    def reduce(
+        self, array, axis=0, dtype=None, out=None, keepdims=False, initial=_MISSING, where=True
+    ):
         """Reduce along axes, natively where the op table has the reduction."""
         from braze.numpy import _creation, _reductions
 
+        kwargs = {} if initial is _MISSING else {"initial": initial}
+        if where is not True:
+            kwargs["where"] = where
         name = _REDUCTIONS.get(self.__name__)
         array = _creation.asarray(array)
         if type(out) is tuple and len(out) == 1:
@@ -290,6 +301,8 @@ def make(function):
 
 def array_ufunc(self, function, method, *inputs, **kwargs):
     """__array_ufunc__: NumPy's ufuncs given a braze array end here."""
+    if not isinstance(function, numpy.ufunc):
+        raise TypeError(f"a ufunc is expected, not {function!r}")
     out = kwargs.get("out")
     if out is not None and any(isinstance(o, numpy.ndarray) for o in out):
         # ndarray += braze: the caller wants NumPy's array written.
