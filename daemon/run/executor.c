@@ -15,7 +15,6 @@
 
 #include "base/log.h"
 #include "base/xalloc.h"
-#include "cache/cache_code.h"
 #include "executor_impl.h"
 
 #define PATIENCE_MS  10000

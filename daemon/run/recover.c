@@ -20,7 +20,6 @@
 #include <time.h>
 
 #include "base/log.h"
-#include "cache/cache_code.h"
 #include "executor_impl.h"
 
 #define COLLECT_MS 1 /* between two looks at a worker that is ending */

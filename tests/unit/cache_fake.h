@@ -7,7 +7,6 @@
 #include <stdio.h>
 
 #include "cache/cache.h"
-#include "cache/cache_code.h"
 
 /* Off: predictions are cost_us alone, so that slices are cut alike each time. */
 static bool learning = true;
