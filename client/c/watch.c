@@ -38,13 +38,13 @@ static bool has_flags(const struct watch *w)
 
 static bool fails(const struct watch *w)
 {
-	return w->found & w->raise;
+	return w->unknown || (w->found & w->raise);
 }
 
 /* Nothing to come any more? */
 static bool is_clean(const struct watch *w)
 {
-	return !w->found && !has_flags(w);
+	return !w->found && !w->unknown && !has_flags(w);
 }
 
 static void unlist(struct braze_session *s, struct watch *w)
@@ -323,6 +323,11 @@ enum status watch_tell(struct braze_session *s, const struct watch_set *set, str
 			if (s->watching.tell)
 				s->watching.tell(s->watching.data, &r);
 		}
+		if (w->unknown)
+			return err_set(err, E_LOST,
+				       "the connection was lost before %s could be checked for "
+				       "floating-point errors",
+				       op_row(w->op)->numpy);
 	}
 	return OK;
 }
@@ -465,6 +470,7 @@ void watch_lose(struct braze_session *s)
 			continue;
 		drop_flags(s, w->flag);
 		unlist(s, w);
+		w->unknown = w->raise != 0;
 	}
 }
 

@@ -25,6 +25,7 @@ struct watch {
 	uint8_t raise, report; /* classes: BRAZE_DIVIDE ... */
 	uint8_t found;	       /* those that occurred and were not told yet */
 	uint8_t all;	       /* all that occurred */
+	bool unknown;	       /* what raises was lost with the connection: readers fail */
 	unsigned slot;	       /* in the session's list of watches with flags, from 1 */
 	struct braze_array *flag[WATCH_CLASSES]; /* NULL: cannot occur, or is in found */
 };
@@ -57,7 +58,7 @@ enum status watch_tell(struct braze_session *s, const struct watch_set *set, str
 
 /* How the session records from now on: careful.h. */
 void watch_set_careful(struct braze_session *s);
-/* The connection is lost, and with it the flags that were not stored: nobody will know. */
+/* The connection is lost, and with it the flags that were not stored. */
 void watch_lose(struct braze_session *s);
 /* The session ends; its memory goes. */
 void watch_close(struct braze_session *s);

@@ -575,7 +575,7 @@ int convert_getbuffer(PyObject *self, Py_buffer *view, int flags)
 		return 0;
 	}
 	/* The array itself is asked for first: its next readers then know where it lies. */
-	if ((core.locked && wait_check_locked(h)) || !wait_data(h))
+	if ((core.locked && wait_check_locked(h)) || !wait_export(h))
 		goto fail;
 	err.code = braze_snapshot(&e->snap, h, &err);
 	if (err.code) {

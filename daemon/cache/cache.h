@@ -114,6 +114,9 @@ void cache_note_geometry(struct cache *c, struct kernel *k, const struct cuda_ge
 void cache_note_rate(struct kernel *k, uint16_t shape, uint64_t elements, uint64_t busy_ns);
 /* What runs of this shape have taken; NULL: none was measured. */
 const struct kernel_rate *cache_rate(const struct kernel *k, uint16_t shape);
+/* The worker could not load the code, or died of it in a way that blames the code
+ * (SIGILL): forget it here and on disk, tier 0 serves from now on. */
+void cache_refuse(struct cache *c, struct kernel *k, const char *why);
 /* Its code was loaded: what was measured before is of other code. */
 void cache_note_loaded(struct cache *c, struct kernel *k);
 /* A worker died while it ran it: `what` tells where and for whom. */

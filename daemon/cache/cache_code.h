@@ -7,8 +7,5 @@
 
 /* The source text as the compiler sees it, malloc'ed; NULL when the nest has none. */
 char *cache_source(const struct kernel *k);
-/* The worker could not load the code, or died of it in a way that blames the code
- * (SIGILL): forget it here and on disk, tier 0 serves from now on. */
-void cache_refuse(struct cache *c, struct kernel *k, const char *why);
 
 #endif

@@ -187,6 +187,14 @@ static ssize_t take_output(int fd, char log[COMPILE_LOG_BYTES])
 	return r;
 }
 
+/* Look at the compiler now and then: has it done nothing for so long? */
+static bool sleeps(struct proc_watch *w, pid_t pid, int64_t now_ns, uint32_t timeout_ms)
+{
+	if (now_ns - w->ticked_ns >= LOOK_MS * 1000000)
+		proc_watch_tick(w, pid, now_ns, 2 * LOOK_MS * 1000000);
+	return w->asleep_ns >= timeout_ms * 1000000ll;
+}
+
 /* Wait for the child as long as it does something.  It is dead and reaped on return. */
 static enum status wait_child(int *wstatus, pid_t pid, int out, const struct compile_job *job,
 			      char log[COMPILE_LOG_BYTES], struct err *err)
@@ -200,9 +208,7 @@ static enum status wait_child(int *wstatus, pid_t pid, int out, const struct com
 		struct pollfd p[2] = {{open ? out : -1, POLLIN, 0}, {job->watch, POLLRDHUP, 0}};
 		int64_t now = now_ms();
 
-		if (now * 1000000 - w.ticked_ns >= LOOK_MS * 1000000)
-			proc_watch_tick(&w, pid, now * 1000000, 2 * LOOK_MS * 1000000);
-		if (w.asleep_ns >= job->timeout_ms * 1000000ll) {
+		if (sleeps(&w, pid, now * 1000000, job->timeout_ms)) {
 			st = err_set(err, E_TIMEOUT, "%s did nothing for %u ms", job->compiler,
 				     job->timeout_ms);
 			break;

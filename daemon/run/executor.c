@@ -263,13 +263,14 @@ static void run_done(struct executor *x, const struct command_done *done, size_t
 
 static void code_refused(struct executor *x, struct kernel *k, const struct command_done *done)
 {
+	char why[CACHE_ERROR_TEXT];
+
 	log_warn("executor", "kernel %u %s: %.*s", done->head.id,
 		 x->target ? "does not load" : "stays interpreted", (int)sizeof done->text - 1,
 		 done->text);
-	if (k && x->target) { /* there is nothing else to run it with */
-		k->state = KERNEL_FAILED;
-		snprintf(k->error, sizeof k->error, "%.*s", (int)sizeof done->text - 1, done->text);
-	}
+	snprintf(why, sizeof why, "%.*s", (int)sizeof done->text - 1, done->text);
+	if (k)
+		cache_refuse(x->cache, k, why);
 }
 
 static void code_done(struct executor *x, const struct command_done *done)

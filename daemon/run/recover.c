@@ -92,7 +92,14 @@ static void describe_run(char *out, size_t n, const struct executor *x,
 		 x->hung ? "hung the worker" : "killed the worker", x->device, when);
 }
 
-static void blame(const struct executor *x, const struct executor_job *job, uint32_t step)
+/* Compiled for another machine than this one? */
+static bool is_foreign(const struct executor *x, const struct kernel *k, int status)
+{
+	return !x->target && k->tier && WIFSIGNALED(status) && WTERMSIG(status) == SIGILL;
+}
+
+static void blame(const struct executor *x, const struct executor_job *job, uint32_t step,
+		  int status)
 {
 	char what[CACHE_BLAME_TEXT];
 	struct kernel *k = NULL;
@@ -102,6 +109,12 @@ static void blame(const struct executor *x, const struct executor_job *job, uint
 	if (!k)
 		return;
 	describe_run(what, sizeof what, x, job, step);
+	if (is_foreign(x, k, status)) {
+		/* Its code is at fault, and nobody who runs it: the interpreter has no such. */
+		log_warn("recover", "kernel %u is forgotten, here and on disk: %s", k->id, what);
+		cache_refuse(x->cache, k, "this machine lacks an instruction of its code");
+		return;
+	}
 	cache_blame(x->cache, k, what);
 	log_warn("recover", "kernel %u, strike %u%s: %s", k->id, k->strikes,
 		 k->strikes == KERNEL_STRIKES ? ", is quarantined" : "", what);
@@ -144,7 +157,7 @@ static void judge(struct executor *x, int status)
 	if (!fault || !begun)
 		return;
 	if (begun == 1 && !trial && begun_step(x, last) != PROGRESS_SEVERAL) {
-		blame(x, last->job, (uint32_t)begun_step(x, last));
+		blame(x, last->job, (uint32_t)begun_step(x, last), status);
 		return;
 	}
 	for (uint32_t i = 0; i < x->nflight; i++)

@@ -117,7 +117,8 @@ def test_functions_of_one_operand_report_what_numpys_do(name, dtype):
     cases = [(x,) for x in specials(dtype)]
     checked, want = Checked(), []
     try:
-        getattr(numpy, name)(specials(dtype)[:1])
+        with numpy.errstate(all="ignore"):
+            getattr(numpy, name)(specials(dtype)[:1])
     except TypeError:
         pytest.skip("NumPy has no such loop")
     for (x,) in cases:

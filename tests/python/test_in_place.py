@@ -16,6 +16,8 @@ STATEMENTS = [
     "np.put(a, [1, 2, 3, 4], a[:4])",
     "np.put(a, [3, 1], a[2:4])",
     "a.put([1, 2, 3, 4], a[:4])",
+    "a.put(indices=a[1:3], values=a[3:])",
+    "a[::-1].put([1, 2], values=a[:2])",
     "np.putmask(a[1:], [True] * 5, a[:-1])",
     "np.putmask(a, a > 2, a[::-1])",
     "np.putmask(a[:3], b[:3], a[3:])",

@@ -37,6 +37,13 @@ void cache_note_loaded(struct cache *c, struct kernel *k)
 	k->tier = 1;
 }
 
+void cache_refuse(struct cache *c, struct kernel *k, const char *why)
+{
+	k->tier = 0;
+	k->state = KERNEL_FAILED;
+	snprintf(k->error, sizeof k->error, "%s", why);
+}
+
 void cache_blame(struct cache *c, struct kernel *k, const char *what)
 {
 	k->strikes++;

@@ -5,6 +5,10 @@
 #ifndef EXECUTOR_FIXTURE_H
 #define EXECUTOR_FIXTURE_H
 
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <errno.h>
@@ -25,7 +29,7 @@
 
 /* What instr[0].c of a test's nest asks for.  All but SUM: access 1 = access 0 +
  * scalar, as int64, over one parallel loop.  The sums add rows of doubles. */
-enum { ADD, SLOW, FAULT, FAULT_ONCE, HANG, SLEEP_ONCE, SLEEP, SUM, SLOW_SUM, KINDS };
+enum { ADD, SLOW, FAULT, FAULT_ONCE, FOREIGN_ONCE, HANG, SLEEP_ONCE, SLEEP, SUM, SLOW_SUM, KINDS };
 
 static void spin_ns(int64_t ns)
 {
@@ -44,6 +48,10 @@ static void t_map(const struct nest *n, const struct bz_args *a, int64_t lo, int
 	if (kind == FAULT || (kind == FAULT_ONCE && *first == 0)) {
 		*first = 1;
 		raise(SIGSEGV);
+	}
+	if (kind == FOREIGN_ONCE && *first == 0) {
+		*first = 1;
+		raise(SIGILL);
 	}
 	while (kind == HANG)
 		;
@@ -315,7 +323,7 @@ static void wait_end(struct bench *b, const struct work *w)
 		uv_run(&b->loop, UV_RUN_ONCE);
 }
 
-static void pass(struct bench *b, int64_t ms)
+__attribute__((unused)) static void pass(struct bench *b, int64_t ms)
 {
 	int64_t end = executor_clock() + ms * 1000000;
 
@@ -323,7 +331,8 @@ static void pass(struct bench *b, int64_t ms)
 		uv_run(&b->loop, UV_RUN_ONCE);
 }
 
-static void expect_values(const struct bench *b, uint64_t at, int64_t n, int64_t want)
+__attribute__((unused)) static void expect_values(const struct bench *b, uint64_t at, int64_t n,
+						  int64_t want)
 {
 	for (int64_t i = 0; i < n; i++)
 		cr_assert_eq(((int64_t *)(b->mem + at))[i], want, "[%ld] is %ld, not %ld", (long)i,

@@ -247,3 +247,68 @@ Test(recover, in_place_step_torn_in_its_first_packet_is_not_run_again, .timeout 
 	free(w);
 	bench_close(&b);
 }
+
+/* Code of another machine: the kernel is interpreted from now on, and has no strike. */
+Test(recover, code_with_an_illegal_instruction_is_forgotten, .timeout = 30)
+{
+	struct work *w = work_create(1);
+	struct kernel *k;
+	struct bench b;
+
+	bench_open(&b);
+	k = &b.kernel[FOREIGN_ONCE];
+	k->tier = 1;
+	k->state = KERNEL_READY;
+	work_step(w, k, 100, 0, 800, 1, 1);
+	executor_submit(b.x, &w->job);
+	wait_end(&b, w);
+	cr_assert_eq(w->end, JOB_DONE, "%s", w->err.text);
+	cr_assert_eq(stats(&b).deaths, 1);
+	cr_assert_eq(k->strikes, 0);
+	cr_assert_eq(k->tier, 0);
+	cr_assert_eq(k->state, KERNEL_FAILED);
+	cr_assert(strstr(k->error, "instruction"), "%s", k->error);
+	free(w);
+	bench_close(&b);
+}
+
+/* Interpreted code is the daemon's own: who runs it is blamed as for any fault. */
+Test(recover, illegal_instruction_of_the_interpreter_is_a_strike, .timeout = 30)
+{
+	struct work *w = work_create(1);
+	struct bench b;
+
+	bench_open(&b);
+	work_step(w, &b.kernel[FOREIGN_ONCE], 100, 0, 800, 1, 1);
+	executor_submit(b.x, &w->job);
+	wait_end(&b, w);
+	cr_assert_eq(w->end, JOB_DONE, "%s", w->err.text);
+	cr_assert_eq(b.kernel[FOREIGN_ONCE].strikes, 1);
+	free(w);
+	bench_close(&b);
+}
+
+Test(recover, code_that_does_not_load_is_forgotten, .timeout = 30)
+{
+	static const char junk[] = "no object";
+	struct work *w = work_create(1);
+	struct kernel *k;
+	struct bench b;
+
+	bench_open(&b);
+	tried = k = &b.kernel[ADD];
+	k->state = KERNEL_READY;
+	k->code_fd = memfd_create("junk", MFD_CLOEXEC);
+	k->code_bytes = sizeof junk;
+	cr_assert_eq(write(k->code_fd, junk, sizeof junk), (ssize_t)sizeof junk);
+	work_step(w, k, 100, 0, 800, 1, 1);
+	executor_submit(b.x, &w->job);
+	wait_end(&b, w);
+	cr_assert_eq(w->end, JOB_DONE, "%s", w->err.text);
+	cr_assert_eq(k->state, KERNEL_FAILED);
+	cr_assert_gt(strlen(k->error), 0);
+	cr_assert_eq(stats(&b).deaths, 0);
+	close(k->code_fd);
+	free(w);
+	bench_close(&b);
+}

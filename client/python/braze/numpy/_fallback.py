@@ -272,9 +272,11 @@ def method(array, name):
 
         def bound(*args, **kwargs):
             counts["ndarray." + name] += 1
+            # Values that lie in the array itself are read before it is opened.
+            args, kwargs = to_numpy(args), to_numpy(kwargs)
             memory = _core.host_open(array)
             try:
-                return from_numpy(found(numpy.asarray(memory), *to_numpy(args), **kwargs))
+                return from_numpy(run(found, (numpy.asarray(memory), *args), kwargs))
             finally:
                 _core.host_close(memory)
 
