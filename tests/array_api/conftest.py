@@ -9,10 +9,11 @@ import sys
 import hypothesis
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from harness import Daemon  # noqa: E402
+from harness import ROOT, Daemon  # noqa: E402
 
 EXAMPLES = int(os.environ.get("BRAZE_EXAMPLES", "100"))
 
+hypothesis.configuration.set_hypothesis_home_dir(ROOT / "build" / "hypothesis")
 hypothesis.settings.register_profile(
     "standard", max_examples=EXAMPLES, deadline=None, database=None, derandomize=True,
     suppress_health_check=list(hypothesis.HealthCheck))

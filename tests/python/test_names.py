@@ -201,6 +201,14 @@ def test_a_foreign_ufunc_of_a_known_name_is_itself():
     assert np.add(np.arange(3.0), 1.0).tolist() == [1, 2, 3]
 
 
+def test_array_ufunc_takes_ufuncs_of_both_and_nothing_else():
+    a = np.arange(3)
+    for add in (np.add, numpy.add):
+        assert a.__array_ufunc__(add, "__call__", a, a).tolist() == [0, 2, 4]
+    with pytest.raises(TypeError, match="a ufunc is expected"):
+        a.__array_ufunc__(1, "__call__")
+
+
 def test_made_ufuncs_are_not_kept():
     class Marked:
         pass

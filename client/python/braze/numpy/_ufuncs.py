@@ -301,6 +301,8 @@ def make(function):
 
 def array_ufunc(self, function, method, *inputs, **kwargs):
     """__array_ufunc__: NumPy's ufuncs given a braze array end here."""
+    if type.__instancecheck__(ufunc, function):  # ours, given by hand
+        function = function.numpy
     if not isinstance(function, numpy.ufunc):
         raise TypeError(f"a ufunc is expected, not {function!r}")
     out = kwargs.get("out")
