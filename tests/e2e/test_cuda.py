@@ -143,7 +143,7 @@ def test_array_beyond_the_device_names_its_holders():
     with Gpu(vram="32M") as gpu:
         a = gpu.talker()
         a.do("small = np.ones(1000) + 0; braze.wait(small)")
-        with pytest.raises(Refused, match="MemoryError.*cuda:0 has no room.*python"):
+        with pytest.raises(Refused, match="MemoryError.*cuda:0 has no room.*talker"):
             a.do("big = np.full(10000000, 1.0) + 0; braze.wait(big)")
         assert a.do("out = float(small.sum())") == 1000
         assert a.do("""
@@ -153,7 +153,7 @@ with braze.device("cpu"):
 
 def holder(talker, mib):
     """How an error names it."""
-    return rf"python \(pid {talker.process.pid}\) {mib} MiB"
+    return rf"talker.py \(pid {talker.process.pid}\) {mib} MiB"
 
 
 # An array of so many MiB that is on the device only: no recipe makes it again, and what was
@@ -219,7 +219,7 @@ def test_holders_are_named_the_greatest_first():
         a, b, c = gpu.talker(), gpu.talker(), gpu.talker()
         for talker, mib in (a, 2), (b, 16), (c, 2):
             talker.do(f"mine = np.full({mib} << 17, 1.0) + 1; braze.wait(mine)")
-        with pytest.raises(Refused, match="held by: " + holder(b, 16) + ", python"):
+        with pytest.raises(Refused, match="held by: " + holder(b, 16) + ", talker"):
             a.do("big = np.full(8 << 20, 1.0) + 0; braze.wait(big)")
         assert c.do("out = float(mine.sum())") == 2.0**19
 

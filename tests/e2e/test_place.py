@@ -246,7 +246,7 @@ def test_quarantined_kernel_runs_on_the_cpu(error):
         (bad,) = [k for k in gpu.daemon.kernels() if k["state"] == "quarantined"]
         pid = a.process.pid
         assert bad["strikes"] == 2 and bad["arch"]
-        assert re.fullmatch(rf"step 0 of plan \d+, run by python\S* \(client \d+, pid {pid}\), "
+        assert re.fullmatch(rf"step 0 of plan \d+, run by talker\.py \(client \d+, pid {pid}\), "
                             r"killed the worker of cuda:0 at 2\d{3}-\d\d-\d\dT\d\d:\d\d:\d\dZ",
                             bad["blame"]), bad["blame"]
         events = gpu.daemon.get("/events")["events"]

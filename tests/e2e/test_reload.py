@@ -85,7 +85,8 @@ def test_each_live_setting_is_applied_and_no_other(reloading):
                              else "none") for name, _ in ROWS}
     text["idle_exit_seconds"] = "3600"
     log = reload("".join(f"{k} = {v}\n" for k, v in text.items()))
-    given = {"socket", "cache_dir", "idle_exit_seconds"}  # on the command line
+    # On the command line, and in the environment of every test.
+    given = {"socket", "cache_dir", "idle_exit_seconds", "check"}
     for name, when in ROWS:
         if name not in given:
             assert re.search(rf"config +{name} = .*" + (
