@@ -85,8 +85,8 @@ static void log_turn(struct life *l, uint64_t work, uint64_t wall)
 	if (l->turn_ns && work >= TURN_LONG_NS)
 		log_debug("brazed",
 			  "a turn of the loop took %llu us, %llu by the clock: %u packets, "
-			  "%llu operations, %u plans, %u jobs, %u chores; %lld us in the kernel, %ld page faults, "
-			  "put aside %ld times",
+			  "%llu operations, %u plans, %u jobs, %u chores; %lld us "
+			  "in the kernel, %ld page faults, put aside %ld times",
 			  (unsigned long long)work / 1000, (unsigned long long)wall / 1000,
 			  t.packets, (unsigned long long)t.operations, t.plans, t.jobs, t.chores,
 			  (long long)(rusage_us(&is->ru_stime) - rusage_us(&was.ru_stime)),
