@@ -74,17 +74,21 @@ static void log_turn(struct life *l, uint64_t work, uint64_t wall)
 	struct turn_work t = l->d.turn;
 	struct rusage was = l->turn_usage, *is = &l->turn_usage;
 
+	if (t.packets > l->d.most_packets)
+		l->d.most_packets = t.packets;
+	if (t.operations > l->d.most_operations)
+		l->d.most_operations = t.operations;
 	l->d.turn = (struct turn_work){0};
 	if (!log_enabled(LOG_DEBUG, "brazed"))
 		return;
 	getrusage(RUSAGE_THREAD, is);
 	if (l->turn_ns && work >= TURN_LONG_NS)
 		log_debug("brazed",
-			  "a turn of the loop took %llu us, %llu by the clock: %u packets, %u "
-			  "plans, %u jobs, %u chores; %lld us in the kernel, %ld page faults, "
-			  "put aside %ld times",
+			  "a turn of the loop took %llu us, %llu by the clock: %u packets, "
+			  "%llu operations, %u plans, %u jobs, %u chores; %lld us "
+			  "in the kernel, %ld page faults, put aside %ld times",
 			  (unsigned long long)work / 1000, (unsigned long long)wall / 1000,
-			  t.packets, t.plans, t.jobs, t.chores,
+			  t.packets, (unsigned long long)t.operations, t.plans, t.jobs, t.chores,
 			  (long long)(rusage_us(&is->ru_stime) - rusage_us(&was.ru_stime)),
 			  is->ru_minflt - was.ru_minflt, is->ru_nivcsw - was.ru_nivcsw);
 }

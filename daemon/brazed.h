@@ -72,6 +72,7 @@ struct session {
 /* What a turn of the loop has handled, for those who ask why it was long. */
 struct turn_work {
 	uint32_t packets, plans, jobs, chores;
+	uint64_t operations; /* recorded, and looked at to cut out what is wanted */
 };
 
 struct brazed {
@@ -92,6 +93,8 @@ struct brazed {
 	uint64_t next_session, quota_bytes, arena_bytes;
 	uint64_t started_ns, longest_iteration_ns, longest_wall_ns; /* of the loop's turns */
 	struct turn_work turn;					    /* of the turn under way */
+	uint32_t most_packets;					    /* of any turn */
+	uint64_t most_operations;
 	uint64_t planning_us, longest_planning_us;
 	uint64_t refusals[32]; /* by enum fuse_reason */
 	bool dump_source;

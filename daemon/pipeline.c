@@ -233,6 +233,7 @@ void pipeline_pump(struct session *s)
 		pipeline_answer(s, NULL);
 	} while (bound_trace(s) && budget > 0);
 	s->pumping = false;
+	s->d->turn.operations += (uint64_t)(PUMP_OPS - budget);
 	if (budget <= 0)
 		session_later(s);
 	pause_reading(s, s->full || (unsettled_cut(s) && (s->planning || budget <= 0)));
@@ -457,6 +458,7 @@ static enum status parts(struct session *s, const struct request *r, struct err 
 		st = arena_unlease(s->arena, r->unlease.offset, r->unlease.bytes, err);
 	if (trace_charge(&s->trace)) /* records of other connections count as well */
 		session_quota(s);
+	s->d->turn.operations += r->trace.nhead;
 	if (!st && r->has_trace)
 		st = record_ops(&s->trace, &r->trace, err);
 	if (!st && r->has_demand)

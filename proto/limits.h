@@ -38,7 +38,7 @@
 #define LIMIT_DEVICES		4	      /* the CPU and three more */
 #define LIMIT_DEVICE_NAME	16	      /* bytes of a device's name, with the 0 */
 #define LIMIT_CLIENTS_PER_UID	64
-#define LIMIT_REPLY_QUEUE	256 /* replies waiting for a client that does not read */
+#define LIMIT_UNREAD_BYTES	(32u << 20) /* replies waiting for a client that does not read */
 #define LIMIT_STATUS_BYTES	(4u << 20)
 #define LIMIT_ERROR_TEXT	256 /* bytes of an error message, with the 0 */
 

@@ -241,7 +241,9 @@ class Daemon:
     # ---- Asking ----
 
     def get(self, path):
-        status, text = fetch(self.status_socket, path)
+        """A page.  A daemon that gets no share of the machine asks to try again: that is done."""
+        status, text = wait_until(
+            lambda: (page := fetch(self.status_socket, path))[0] != 503 and page, 60, path)
         assert status == 200, f"{path}: {status} {text[:200]}"
         return json.loads(text)
 

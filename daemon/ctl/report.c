@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <cjson/cJSON.h>
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,14 +38,17 @@ void report_init(struct report *r, struct brazed *d, const struct config *config
 		snprintf(r->compiler, sizeof r->compiler, "none");
 }
 
-/* A connection of the status socket: the only streams that do not listen. */
-static bool is_status_connection(int fd)
+/* No connection of the status socket: they are the only streams that do not listen.  Nor one
+ * that another thread has closed since the folder was read. */
+static bool is_lasting(int fd)
 {
 	int type = 0, listens = 0;
 	socklen_t n = sizeof type, m = sizeof listens;
 
-	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &n) == 0 && type == SOCK_STREAM &&
-	       getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &m) == 0 && !listens;
+	if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &n))
+		return errno != EBADF;
+	return type != SOCK_STREAM ||
+	       (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &m) == 0 && listens);
 }
 
 /* Descriptors of this process but those that belong to no client: the kernel cache's
@@ -58,7 +62,7 @@ static double open_fds(const struct cache_stats *k)
 	if (!dir)
 		return -1;
 	for (struct dirent *e = NULL; (e = readdir(dir));)
-		n += e->d_name[0] != '.' && !is_status_connection(atoi(e->d_name));
+		n += e->d_name[0] != '.' && is_lasting(atoi(e->d_name));
 	closedir(dir);
 	return n - (double)k->codes - (double)k->helper_fds;
 }
@@ -217,6 +221,8 @@ static void put_status(const struct report *r, cJSON *out)
 	put_refusals(out, d);
 	ctl_put(out, "loop_longest_iteration_seconds", (double)d->longest_iteration_ns * 1e-9);
 	ctl_put(out, "loop_longest_wall_seconds", (double)d->longest_wall_ns * 1e-9);
+	ctl_put(out, "loop_most.packets", (double)d->most_packets);
+	ctl_put(out, "loop_most.operations", (double)d->most_operations);
 	ctl_put(out, "worker_deaths_count", (double)x.deaths);
 	ctl_put(out, "runs", (double)x.runs);
 	ctl_put(out, "steps", (double)x.steps);

@@ -23,6 +23,12 @@ static char *text_for_client(const struct err *err)
 	return xasprintf("%.*s" INTERNAL_HINT, room, err->text);
 }
 
+/* Nothing is read from a client with replies unread: what can be queued for it are the
+ * answers to LIMIT_TICKET_LOAD, of which none takes more than an error's text and this. */
+#define REPLY_BYTES 128
+_Static_assert(LIMIT_UNREAD_BYTES >= LIMIT_TICKET_LOAD * (LIMIT_ERROR_TEXT + REPLY_BYTES),
+	       "a client within the other limits may leave its replies unread");
+
 static void send_reply(struct conn *c, const Braze__Wire__Reply *r, int fd)
 {
 	size_t n = braze__wire__reply__get_packed_size(r);

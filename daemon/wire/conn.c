@@ -4,13 +4,11 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 #include <uv.h>
 
 #include "../base/xalloc.h"
-
-/* How long a client may leave replies unread. */
-#define UNREAD_MS 10000
 
 struct unsent {
 	struct unsent *next;
@@ -21,13 +19,13 @@ struct unsent {
 
 struct conn {
 	uv_poll_t poll;
-	uv_timer_t patience; /* runs while replies wait */
-	int fd, handles;     /* open uv handles */
+	int fd;
 	struct conn_events events;
 	void *data;
 	struct unsent *first, **last;
-	unsigned queued;
+	size_t unread; /* bytes of memory that queued replies take */
 	bool paused, closing;
+	bool full; /* LIMIT_UNREAD_BYTES would be passed: the next turn ends it */
 	struct packet in;
 };
 
@@ -37,8 +35,6 @@ static void on_closed(uv_handle_t *h)
 {
 	struct conn *c = h->data;
 
-	if (--c->handles)
-		return;
 	close(c->fd);
 	while (c->first) {
 		struct unsent *u = c->first;
@@ -62,7 +58,6 @@ void conn_close(struct conn *c)
 		return;
 	c->closing = true;
 	uv_close((uv_handle_t *)&c->poll, on_closed);
-	uv_close((uv_handle_t *)&c->patience, on_closed);
 }
 
 static void end(struct conn *c, const struct err *why)
@@ -83,15 +78,6 @@ static void watch(struct conn *c)
 	uv_poll_start(&c->poll, events | UV_DISCONNECT, on_poll);
 }
 
-static void on_impatient(uv_timer_t *timer)
-{
-	struct err why;
-
-	err_set(&why, E_TIMEOUT, "the client left %u replies unread for %d s",
-		((struct conn *)timer->data)->queued, UNREAD_MS / 1000);
-	end(timer->data, &why);
-}
-
 /* Returns false when the connection ended. */
 static bool flush(struct conn *c)
 {
@@ -107,13 +93,11 @@ static bool flush(struct conn *c)
 			return false;
 		}
 		c->first = u->next;
-		c->queued--;
+		c->unread -= sizeof *u + u->n;
 		if (u->fd >= 0)
 			close(u->fd);
 		free(u);
-		uv_timer_again(&c->patience);
 	}
-	uv_timer_stop(&c->patience);
 	watch(c);
 	return true;
 }
@@ -143,7 +127,13 @@ static void on_poll(uv_poll_t *h, int status, int events)
 	struct err why;
 
 	if (status < 0 || (events & UV_DISCONNECT && !(events & UV_READABLE))) {
-		err_set(&why, E_DAEMON_GONE, "the client closed the connection");
+		if (c->full)
+			err_set(&why, E_LIMIT,
+				"the client leaves more than %u bytes of replies "
+				"unread (LIMIT_UNREAD_BYTES)",
+				LIMIT_UNREAD_BYTES);
+		else
+			err_set(&why, E_DAEMON_GONE, "the client closed the connection");
 		end(c, &why);
 		return;
 	}
@@ -167,9 +157,7 @@ struct conn *conn_create(uv_loop_t *loop, int fd, const struct conn_events *even
 		free(c);
 		return NULL;
 	}
-	uv_timer_init(loop, &c->patience);
-	c->poll.data = c->patience.data = c;
-	c->handles = 2;
+	c->poll.data = c;
 	watch(c);
 	return c;
 }
@@ -179,7 +167,7 @@ void conn_send(struct conn *c, const void *bytes, size_t n, int fd)
 	struct err why;
 	struct unsent *u;
 
-	if (c->closing)
+	if (c->closing || c->full)
 		return;
 	if (!c->first) {
 		enum packet_result r = packet_send(c->fd, bytes, n, &fd, fd >= 0, &why);
@@ -189,7 +177,12 @@ void conn_send(struct conn *c, const void *bytes, size_t n, int fd)
 		/* A dead peer is reported by the poll, not from inside a reply. */
 		if (r != PACKET_AGAIN)
 			return;
-		uv_timer_start(&c->patience, on_impatient, UNREAD_MS, UNREAD_MS);
+	}
+	if (c->unread + sizeof *u + n > LIMIT_UNREAD_BYTES) {
+		/* Its end is reported by the poll as well. */
+		c->full = true;
+		shutdown(c->fd, SHUT_RDWR);
+		return;
 	}
 	u = xmalloc(sizeof *u + n);
 	u->next = NULL;
@@ -198,8 +191,7 @@ void conn_send(struct conn *c, const void *bytes, size_t n, int fd)
 	memcpy(u->bytes, bytes, n);
 	*(c->first ? c->last : &c->first) = u;
 	c->last = &u->next;
-	if (++c->queued > LIMIT_REPLY_QUEUE)
-		uv_timer_start(&c->patience, on_impatient, 0, 0);
+	c->unread += sizeof *u + n;
 	watch(c);
 }
 

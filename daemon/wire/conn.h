@@ -2,9 +2,10 @@
 /* wire/conn.h - one client's socket: packets in and out.
  *
  * Loop thread.  One packet is read per wake-up, so that no client starves the
- * others.  Replies that the client does not read are queued up to a bound, during
- * which nothing more is read from it; then the connection closes.  Memory goes in
- * the handle's close callback. */
+ * others.  While replies wait for a client that does not read, nothing more is read
+ * from it, so that only what it had asked for before is queued.  It may take its time:
+ * it may be stopped, or get no share of a busy machine.  Only one whose replies pass
+ * LIMIT_UNREAD_BYTES loses its connection.  Memory goes in the handle's close callback. */
 #ifndef BRAZE_CONN_H
 #define BRAZE_CONN_H
 

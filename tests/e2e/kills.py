@@ -17,6 +17,7 @@ interrupted; its figures are in build/reports/kills.json.
 
 import argparse
 import collections
+import contextlib
 import glob
 import json
 import os
@@ -105,6 +106,15 @@ def descendants(pid):
     found = []
     for child in children(pid):
         found += [child, *descendants(child)]
+    return found
+
+
+def arenas(pid):
+    """Clients' memory that a process has open; it is closed a while after they have gone."""
+    found = 0
+    for link in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            found += "braze-arena" in os.readlink(link)
     return found
 
 
@@ -265,7 +275,8 @@ def baseline_of(life):
         each.end()
     life.innocents, life.victims = [], []
     wait_until(lambda: life.levels()["clients_count"] == 0
-               and not life.levels()["client_bytes"], HANG_SECONDS, "their leaving")
+               and not life.levels()["client_bytes"] and not arenas(life.daemon.pid),
+               HANG_SECONDS, "their leaving")
     return life.levels(), resident(life.daemon.pid)
 
 
@@ -285,6 +296,8 @@ def one_life(folder, seed, kills, counts):
             if grown > RSS_SLACK:
                 life.count("left", f"{grown >> 20} MiB of the daemon's memory")
         counts["most_grown_mib"] = max(counts["most_grown_mib"], grown >> 20)
+        turn = life.daemon.status()["loop_longest_iteration_seconds"]
+        counts["longest_turn_us"] = max(counts["longest_turn_us"], round(turn * 1e6))
         life.innocents = [life.client(INNOCENT) for _ in range(INNOCENTS)]
         life.victims = [life.client(VICTIM) for _ in range(VICTIMS)]
         time.sleep(rng.uniform(0, 2))

@@ -9,25 +9,16 @@ import contextlib
 import json
 import pathlib
 
-import pytest
-
-from harness import Daemon, finish, is_sanitized, wait_until
+from harness import Daemon, finish, wait_until
 
 INNOCENT = pathlib.Path(__file__).parent / "programs" / "innocent.py"
 LEVELS = ("clients_count", "arrays_count", "pending_ops_count", "jobs_in_flight_count",
           "fds_count", "client_bytes")
-LOOP_LIMIT_US = 5000
-
-
-class LongTurn(AssertionError):
-    """The daemon's loop was busy for too long at a stretch."""
-
-
-# A virtual machine can stop for milliseconds that are charged to whatever ran: a thread
-# that only reads its clocks sees 2 to 4 ms of its own time missing every ten seconds.
-# What a turn does takes long each time; so a long turn counts when the attack, begun anew
-# with another daemon, has it three times running.  No other failure is tried again.
-steady = pytest.mark.flaky(reruns=2, only_rerun="^LongTurn")
+# What one turn of the daemon's loop may do, whoever attacks; how long that takes is the
+# machine's affair, and is printed only.  A packet of each client; of operations what two
+# attackers' packets can hold and what planning may look at for them and the innocent.
+PACKETS_OF_A_TURN = 64
+OPERATIONS_OF_A_TURN = 24_000
 
 
 class Siege:
@@ -69,7 +60,7 @@ class Siege:
         return {name: status[name] for name in LEVELS}
 
     def rest(self):
-        """Pause the innocent: what it did since the last time."""
+        """Pause the innocent: the turns it had since the last time."""
         try:
             self.innocent.stdin.write("rest\n")
             self.innocent.stdin.flush()
@@ -81,20 +72,26 @@ class Siege:
             raise AssertionError("the innocent went home")
         figures = json.loads(line)
         done, self.turns = figures["turns"] - self.turns, figures["turns"]
-        return done, figures["longest"]
+        return done
 
     def go(self):
         self.innocent.stdin.write("go\n")
         self.innocent.stdin.flush()
 
+    def pass_turns(self, n):
+        """Wait until the innocent has had so many more turns."""
+        goal = self.turns + n
+        while self.turns < goal:
+            self.rest()
+            self.go()
+
     def check(self, worker_killed=False, patience=15):
-        """All is as it was; the innocent's longest turn in seconds."""
+        """All is as it was."""
         self.whole = False
         # At least one turn that began after the attack.
         self.rest()
         self.go()
-        done, longest = self.rest()
-        assert done > 0
+        assert self.rest() > 0
         with contextlib.suppress(AssertionError):
             wait_until(lambda: self.read_levels() == self.levels, patience)
         assert self.read_levels() == self.levels
@@ -107,14 +104,14 @@ class Siege:
         self.go()
         self.check_turns(status)
         self.whole = True
-        return longest
 
     def check_turns(self, status):
-        longest = status["loop_longest_iteration_seconds"] * 1e6
-        print(f"longest turn of the loop: {longest:.0f} us, "
-              f"{status['loop_longest_wall_seconds'] * 1e6:.0f} us by the clock")
-        if longest >= LOOP_LIMIT_US and not is_sanitized():
-            raise LongTurn(f"{longest:.0f} us, at most {LOOP_LIMIT_US} are allowed")
+        most = status["loop_most"]
+        print(f"longest turn of the loop: {status['loop_longest_iteration_seconds'] * 1e6:.0f} us, "
+              f"{status['loop_longest_wall_seconds'] * 1e6:.0f} us by the clock; the most in one: "
+              f"{most['packets']:.0f} packets, {most['operations']:.0f} operations")
+        assert 0 < most["packets"] <= PACKETS_OF_A_TURN
+        assert 0 < most["operations"] <= OPERATIONS_OF_A_TURN
 
     def end(self):
         """The innocent leaves in good order, and the daemon has kept its promise."""

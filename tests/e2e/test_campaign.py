@@ -13,9 +13,7 @@ import time
 import pytest
 from harness import alive, children, wait_until
 from kills import BAD, run
-from siege import besieged, steady
-
-pytestmark = steady
+from siege import besieged
 
 BUSY = """
 import sys, numpy, braze, braze.numpy as np

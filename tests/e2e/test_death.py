@@ -8,9 +8,7 @@ import time
 
 import pytest
 from harness import alive, children, crash_environment, finish, kill9, wait_until
-from siege import besieged, steady
-
-pytestmark = steady
+from siege import besieged
 
 VICTIM = pathlib.Path(__file__).parent / "programs" / "victim.py"
 OVERWRITE_RACE = 5  # tries until a kill falls into a kernel that overwrites

@@ -103,17 +103,69 @@ Test(conn, paused_connection_reads_nothing_but_sees_the_end)
 	cr_assert_eq(closes, 1);
 }
 
-Test(conn, client_that_never_reads_is_closed_and_the_loop_goes_on)
-{
-	static char reply[4096];
+static char reply[4096];
 
-	for (int i = 0; i < 2000 && !closes; i++) {
+/* Send numbered replies until some wait in the daemon, and so many more; how many there are. */
+static unsigned leave_unread(unsigned more)
+{
+	unsigned sent = 0;
+
+	while (more) {
+		memcpy(reply, &sent, sizeof sent);
 		conn_send(conn, reply, sizeof reply, -1);
-		turn(1);
+		more -= conn_unsent(conn);
+		sent++;
 	}
+	return sent;
+}
+
+Test(conn, client_that_never_reads_is_closed_at_a_bound_of_bytes_and_the_loop_goes_on)
+{
+	unsigned n = LIMIT_UNREAD_BYTES / sizeof reply;
+
+	leave_unread(n * 9 / 10);
+	turn(3);
+	cr_assert_eq(closes, 0);
+	leave_unread(n / 5);
+	cr_assert_eq(closes, 0, "not from inside of a reply");
 	turn(3);
 	cr_assert_eq(closes, 1);
-	cr_assert_eq(last_why.code, E_TIMEOUT);
+	cr_assert_eq(last_why.code, E_LIMIT);
+	cr_assert_not_null(strstr(last_why.text, "LIMIT_UNREAD_BYTES"));
+}
+
+/* A client may be stopped, or get no share of the machine: no clock runs against it. */
+Test(conn, client_may_take_any_time_to_read)
+{
+	unsigned sent = leave_unread(2000), n;
+
+	turn(3);
+	cr_assert_eq(uv_backend_timeout(&loop), -1, "the loop waits for the client alone");
+	for (unsigned i = 0; i < sent; i++) {
+		turn(2);
+		cr_assert_eq(recv(client, reply, sizeof reply, MSG_DONTWAIT),
+			     (ssize_t)sizeof reply);
+		memcpy(&n, reply, sizeof n);
+		cr_assert_eq(n, i);
+	}
+	turn(1);
+	cr_assert_not(conn_unsent(conn));
+	cr_assert_eq(closes, 0);
+	cr_assert_eq(send(client, "abc", 3, 0), 3);
+	turn(2);
+	cr_assert_eq(packets, 1, "and is listened to again");
+}
+
+Test(conn, nothing_is_read_from_a_client_with_replies_unread_but_its_end)
+{
+	leave_unread(1);
+	cr_assert_eq(send(client, "abc", 3, 0), 3);
+	turn(3);
+	cr_assert_eq(packets, 0);
+	close(client);
+	client = -1;
+	turn(3);
+	cr_assert_eq(closes, 1);
 }
 
 Test(conn, queued_replies_arrive_in_order_when_the_client_reads)
