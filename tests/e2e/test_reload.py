@@ -189,7 +189,8 @@ def test_sigterm_lets_what_runs_finish(tmp_path):
                                 "try: np.ones(3)\n"
                                 "except braze.DaemonGone as e: print(e)\n", BRAZE_NO_START="1")
             words = finish(late)
-            assert "stopping" in words or "connecting to" in words, words
+            # What ran may have ended meanwhile, and the daemon with it, before it could answer.
+            assert "stopping" in words or daemon.process.wait(60) == 0, words
         out = finish(client).splitlines()
         assert out[0] == "True", out
         assert out[1].startswith("gone 1.0"), out
