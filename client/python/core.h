@@ -93,13 +93,12 @@ struct core {
 	PyObject *fallback; /* (ufunc name, *operands) */
 	PyObject *getitem, *setitem, *getattr;
 	PyObject *cast;	   /* (value, dtype): NumPy's same-kind cast of a foreign type */
-	PyObject *where;   /* (): "file:line" of the program that is running */
+	PyObject *package; /* prefix of the file names that are no user's */
 	PyObject *sites;   /* places in the program that take, in the order of their numbers */
 	PyObject *site_of; /* and their numbers */
 	/* Floating-point errors (watch.c). */
 	PyObject *errstate; /* what is asked for here: () -> (raise, report, tag) or None */
 	PyObject *told;	    /* (error, all, text, op, place or None, tag): act on it */
-	PyObject *package;  /* prefix of the file names that are no user's */
 	int watching;	    /* somebody asks for something */
 	unsigned reports;   /* not acted on yet */
 	int locked;	    /* arrays inside braze.host(): recording on them is refused */
@@ -250,6 +249,8 @@ extern PyMethodDef watch_methods[];
 void watch_session(braze_session *s);
 /* Act on the reports that reads brought; -1 with an exception set. */
 int watch_act(void);
+/* The innermost frame that is not the package's: "file:line"; NULL: none. */
+PyObject *watch_place(void);
 static inline int watch_reports(void)
 {
 	return __builtin_expect(core.reports != 0, 0) ? watch_act() : 0;

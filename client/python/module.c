@@ -461,11 +461,15 @@ static PyObject *set_flags(PyObject *mod, PyObject *v)
 	return PyLong_FromUnsignedLong(old);
 }
 
-/* set_where(f): f() tells the program's file and line. */
-static PyObject *set_where(PyObject *mod, PyObject *f)
+/* set_package(prefix): of the names of files that are not the program's */
+static PyObject *set_package(PyObject *mod, PyObject *prefix)
 {
-	Py_XDECREF(core.where);
-	core.where = Py_NewRef(f);
+	if (!PyUnicode_Check(prefix)) {
+		PyErr_SetString(PyExc_TypeError, "the prefix of file names is a str");
+		return NULL;
+	}
+	Py_XDECREF(core.package);
+	core.package = Py_NewRef(prefix);
 	Py_RETURN_NONE;
 }
 
@@ -597,7 +601,7 @@ static PyMethodDef methods[] = {
 	{"set_flags", set_flags, METH_O, NULL},
 	{"set_device", set_device, METH_O, NULL},
 	{"set_name", set_name, METH_O, NULL},
-	{"set_where", set_where, METH_O, NULL},
+	{"set_package", set_package, METH_O, NULL},
 	{"devices", devices, METH_NOARGS, NULL},
 	{"counters", counters, METH_NOARGS, NULL},
 	{"forked", forked, METH_NOARGS, NULL},

@@ -54,25 +54,25 @@ static void enter(void *data, void *token)
 	PyEval_RestoreThread(token);
 }
 
-/* "file:line" of the program, found by the package (_where). */
+/* "file:line" of the program; asked for each demand, so without any of Python's code. */
 static const char *where(void *data)
 {
 	static char text[96];
-	PyObject *r = NULL, *bytes = NULL;
-	const char *s = NULL;
+	PyObject *place = PyErr_Occurred() ? NULL : watch_place();
+	Py_ssize_t n = 0;
+	const char *s = place ? PyUnicode_AsUTF8AndSize(place, &n) : NULL;
+	size_t size = (size_t)n;
 
-	if (!core.where || PyErr_Occurred())
-		return NULL;
-	r = PyObject_CallNoArgs(core.where);
-	bytes = r ? PyUnicode_AsUTF8String(r) : NULL;
-	s = bytes ? PyBytes_AsString(bytes) : NULL;
 	/* The end of a long path says more than its beginning. */
+	if (s && size >= sizeof text) {
+		s += size - sizeof text + 1;
+		size = sizeof text - 1;
+	}
 	if (s)
-		PyOS_snprintf(text, sizeof text, "%s",
-			      strlen(s) < sizeof text ? s : s + strlen(s) - sizeof text + 1);
-	Py_XDECREF(bytes);
-	Py_XDECREF(r);
-	PyErr_Clear();
+		memcpy(text, s, size + 1);
+	if (place && !s)
+		PyErr_Clear();
+	Py_XDECREF(place);
 	return s ? text : NULL;
 }
 

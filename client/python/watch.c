@@ -25,12 +25,11 @@ static void tell(void *data, const braze_report *r)
 	reports[core.reports++] = *r;
 }
 
-/* The innermost frame that is not the package's: "file:line"; NULL: none, or an error. */
-static PyObject *place(void)
+PyObject *watch_place(void)
 {
 	PyObject *frame = Py_XNewRef((PyObject *)PyEval_GetFrame()), *text = NULL;
 
-	while (frame && frame != Py_None && !text && !PyErr_Occurred()) {
+	while (core.package && frame && frame != Py_None && !text && !PyErr_Occurred()) {
 		PyObject *code = (PyObject *)PyFrame_GetCode((PyFrameObject *)frame);
 		PyObject *file = PyObject_GetAttrString(code, "co_filename"), *back = NULL;
 
@@ -39,11 +38,14 @@ static PyObject *place(void)
 			text = PyUnicode_FromFormat("%U:%d", file,
 						    PyFrame_GetLineNumber((PyFrameObject *)frame));
 		Py_XDECREF(file);
-		back = PyObject_GetAttrString(frame, "f_back");
+		if (!text)
+			back = PyObject_GetAttrString(frame, "f_back");
 		Py_DECREF(frame);
 		frame = back;
 	}
 	Py_XDECREF(frame);
+	if (!text)
+		PyErr_Clear();
 	return text;
 }
 
@@ -58,7 +60,7 @@ static void ask(void *data, braze_watch *now)
 	if (state && state != Py_None)
 		masks = PyObject_GetAttrString(state, "masks");
 	if (masks && PyArg_ParseTuple(masks, "III", &raise, &report, &tag) && (raise | report)) {
-		text = place();
+		text = watch_place();
 		*now = (braze_watch){.raise = raise, .report = report, .tag = tag};
 		now->site = text ? (uint32_t)gather_site(text) : 0;
 	}
@@ -99,14 +101,13 @@ int watch_act(void)
 	return rc;
 }
 
-/* watch_setup(errstate, told, package) */
+/* watch_setup(errstate, told) */
 static PyObject *setup(PyObject *mod, PyObject *args)
 {
-	if (!PyArg_ParseTuple(args, "OOU", &core.errstate, &core.told, &core.package))
+	if (!PyArg_ParseTuple(args, "OO", &core.errstate, &core.told))
 		return NULL;
 	Py_INCREF(core.errstate);
 	Py_INCREF(core.told);
-	Py_INCREF(core.package);
 	Py_RETURN_NONE;
 }
 

@@ -79,16 +79,8 @@ def _default_name():
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
-def _where():
-    """The line of the program, outside of this package, that runs now: "file:line"."""
-    frame = sys._getframe()
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        frame = frame.f_back
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
-
-
 _name_cuda_packages()
-_core.set_where(_where)
+_core.set_package(_PACKAGE)
 _core.set_name(_default_name())
 _core.set_flags(_environment_flags())
 os.register_at_fork(after_in_child=_core.forked)

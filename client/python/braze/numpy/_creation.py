@@ -23,13 +23,15 @@ def extent(n):
 
 def shape_tuple(shape):
     """An int or a sequence of ints as a tuple."""
-    if isinstance(shape, (tuple, list)):
-        shape = tuple(n if type(n) is int else extent(n) for n in shape)
+    if type(shape) is int:
+        shape = (shape,)
+    elif isinstance(shape, (tuple, list)):
+        shape = tuple([n if type(n) is int else extent(n) for n in shape])
     elif type(shape) is ndarray and shape.ndim or isinstance(shape, numpy.ndarray) and shape.ndim:
         shape = tuple(int(n) for n in shape)
     else:
         shape = (extent(shape),)
-    if any(n < 0 for n in shape):
+    if shape and min(shape) < 0:
         raise ValueError("negative dimensions are not allowed")
     return shape
 
@@ -97,35 +99,44 @@ def ndarray_new(shape, dtype=float, buffer=None, offset=0, strides=None, order=N
 
 def empty(shape, dtype=float, order="C", *, device=None, like=None):
     """Uninitialised array."""
-    check_device(device)
+    if device is not None:
+        check_device(device)
     shape, dtype = shape_tuple(shape), dtype_of(dtype)
     if not _usable(dtype, shape):
         return numpy.empty(shape, dtype, order)
+    if order == "C":
+        return _core.empty(shape, dtype)
     return _new(shape, order, lambda s: _core.empty(s, dtype))
 
 
 def _new(shape, order, make):
     """A new array in C or Fortran order."""
-    if order == "C" or _order.parse_new(order) == "C":
+    if _order.parse_new(order) == "C":
         return make(shape)
     return _order.arranged(tuple(range(len(shape)))[::-1], shape, make)
 
 
 def zeros(shape, dtype=float, order="C", *, device=None, like=None):
     """Array of zeros."""
-    check_device(device)
+    if device is not None:
+        check_device(device)
     shape, dtype = shape_tuple(shape), dtype_of(dtype)
     if not _usable(dtype, shape):
         return numpy.zeros(shape, dtype, order)
+    if order == "C":
+        return _core.full(shape, dtype, 0)
     return _new(shape, order, lambda s: _core.full(s, dtype, 0))
 
 
 def ones(shape, dtype=None, order="C", *, device=None, like=None):
     """Array of ones."""
-    check_device(device)
+    if device is not None:
+        check_device(device)
     shape, dtype = shape_tuple(shape), dtype_of(float if dtype is None else dtype)
     if not _usable(dtype, shape):
         return numpy.ones(shape, dtype, order)
+    if order == "C":
+        return _core.full(shape, dtype, 1)
     return _new(shape, order, lambda s: _core.full(s, dtype, 1))
 
 
@@ -141,7 +152,8 @@ def written(value, dtype, casting="unsafe"):
 
 def full(shape, fill_value, dtype=None, order="C", *, device=None, like=None):
     """Array of one value."""
-    check_device(device)
+    if device is not None:
+        check_device(device)
     if _fallback.is_foreign(fill_value):
         return _fallback.leave(numpy.full, shape, fill_value, dtype, order)
     shape = shape_tuple(shape)
@@ -153,6 +165,8 @@ def full(shape, fill_value, dtype=None, order="C", *, device=None, like=None):
     if type(fill_value) is not ndarray:
         fill_value = written(fill_value, dtype)
         if not fill_value.ndim:
+            if order == "C":
+                return _core.full(shape, dtype, fill_value[()])
             return _new(shape, order, lambda s: _core.full(s, dtype, fill_value[()]))
     made = empty(shape, dtype, order)
     made[...] = fill_value.astype(dtype)  # casts unasked, where an assignment would check
@@ -161,6 +175,8 @@ def full(shape, fill_value, dtype=None, order="C", *, device=None, like=None):
 
 def _like(a, dtype, shape, order, make):
     """A new array of another's shape, type and order; make gives one of a shape and type."""
+    if shape is None and type(a) is ndarray and order == "K" and _core.orders(a) & 1:
+        return make(a.shape, a.dtype if dtype is None else numpy.dtype(dtype))
     if type(a) is not ndarray and not hasattr(a, "dtype"):
         a = numpy.asarray(_fallback.to_numpy(a))
     order = _order.parse(order, "K")
@@ -179,31 +195,35 @@ def _like(a, dtype, shape, order, make):
 
 def empty_like(prototype, dtype=None, order="K", subok=True, shape=None, *, device=None):
     """Uninitialised array of another's shape and type."""
-    check_device(device)
-    if _fallback.is_foreign(prototype):
+    if device is not None:
+        check_device(device)
+    if type(prototype) is not ndarray and _fallback.is_foreign(prototype):
         return _fallback.leave(numpy.empty_like, prototype, dtype, order, subok, shape)
     return _like(prototype, dtype, shape, order, empty)
 
 
 def zeros_like(a, dtype=None, order="K", subok=True, shape=None, *, device=None):
     """Zeros of another array's shape and type."""
-    check_device(device)
-    if _fallback.is_foreign(a):
+    if device is not None:
+        check_device(device)
+    if type(a) is not ndarray and _fallback.is_foreign(a):
         return _fallback.leave(numpy.zeros_like, a, dtype, order, subok, shape)
     return _like(a, dtype, shape, order, zeros)
 
 
 def ones_like(a, dtype=None, order="K", subok=True, shape=None, *, device=None):
     """Ones of another array's shape and type."""
-    check_device(device)
-    if _fallback.is_foreign(a):
+    if device is not None:
+        check_device(device)
+    if type(a) is not ndarray and _fallback.is_foreign(a):
         return _fallback.leave(numpy.ones_like, a, dtype, order, subok, shape)
     return _like(a, dtype, shape, order, ones)
 
 
 def full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, *, device=None):
     """One value, in another array's shape and type."""
-    check_device(device)
+    if device is not None:
+        check_device(device)
     if _fallback.is_foreign(a) or _fallback.is_foreign(fill_value):
         return _fallback.leave(numpy.full_like, a, fill_value, dtype, order, subok, shape)
     if numpy.ndim(_fallback.to_numpy(fill_value)):
@@ -229,11 +249,23 @@ def _as_numpy(obj, dtype, **kwargs):
             for k in range(0, len(found), 256):
                 _core.wait(*found[k : k + 256])  # one round trip for many values
             obj = _fallback.to_numpy(obj)
+    if not kwargs:
+        return _fallback.array(obj, dtype)
     return _fallback.run(numpy.array, (obj,), {"dtype": dtype, **kwargs})
 
 
 def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, like=None):
     """A new array from data, copied unless copy=False or None."""
+    if copy is True and order == "K" and not ndmin:  # what most calls ask for
+        if type(object) is not ndarray:
+            if not subok or not _fallback.is_foreign(object):
+                return _fallback.from_numpy(_as_numpy(object, dtype))
+        elif dtype is None:
+            return _order.copied(object, order)
+    return _array(object, dtype, copy, order, subok, ndmin)
+
+
+def _array(object, dtype, copy, order, subok, ndmin):
     if isinstance(copy, str):
         raise ValueError("strings are not allowed for 'copy' keyword. Use True/False/None instead.")
     if subok and isinstance(object, numpy.ndarray) and _fallback.is_foreign(object):
@@ -258,7 +290,11 @@ def array_cast(a, dtype, order="K"):
     dtype = numpy.dtype(dtype)
     if a.dtype.kind == "c" and dtype.kind not in "cb":
         _fallback.warn_complex()
-    made = _order.arranged(_order.layout(a, order), a.shape, lambda s: _core.empty(s, dtype))
+    if order == "C" or order == "K" and _core.orders(a) & 1:
+        made = _core.empty(a.shape, dtype)
+    else:
+        axes = _order.layout(a, order)
+        made = _order.arranged(axes, a.shape, lambda s: _core.empty(s, dtype))
     _core.assign(made, _core.cast(a, dtype), True)
     return made if not a._is_scalar else _core.cast(a, dtype)
 
@@ -280,10 +316,11 @@ def asarray(a):
 
 def converted(a, dtype=None, order=None, *, device=None, copy=None, like=None):
     """a as a braze array: itself, shared memory taken over, or a copy."""
-    check_device(device)
+    if device is not None:
+        check_device(device)
     if type(a) is ndarray and dtype is None and order is None and not copy:
         return a
-    order = _order.parse(order, "K")
+    order = "K" if order is None else _order.parse(order, "K")
     if copy:
         return array(a, dtype, order=order)
     if isinstance(a, (ndarray, numpy.ndarray)) and _fits(a, dtype, order):
@@ -316,7 +353,8 @@ def _no_scalar(a):
 
 def public_asarray(a, dtype=None, order=None, *, device=None, copy=None, like=None):
     """a as a braze array: itself, shared memory taken over, or a copy."""
-    return _no_scalar(converted(a, dtype, order, device=device, copy=copy, like=like))
+    made = converted(a, dtype, order, device=device, copy=copy)
+    return made[...] if type(made) is ndarray and made._is_scalar else made
 
 
 def asanyarray(a, dtype=None, order=None, *, device=None, copy=None, like=None):
@@ -366,7 +404,7 @@ def require(a, dtype=None, requirements=None, *, like=None):
 
 def copy(a, order="K", subok=False):
     """A copy of a."""
-    if _fallback.is_foreign(a):
+    if type(a) is not ndarray and _fallback.is_foreign(a):
         return _fallback.leave(numpy.copy, a, order, subok)
     return array(a, order=order)
 
@@ -399,7 +437,8 @@ def arange(
     start=_MISSING, stop=_MISSING, step=None, dtype=None, *, device=None, like=None
 ):
     """Evenly spaced values in [start, stop)."""
-    check_device(device)
+    if device is not None:
+        check_device(device)
     first, last, step = given = _range_bounds(*_range_ends(start, stop), step)
     if dtype is None:
         dtype = numpy.arange(0, dtype=None).dtype if all(type(x) is int for x in given) else (

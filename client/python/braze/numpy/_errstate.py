@@ -7,14 +7,13 @@ treated by the state in which it was recorded, whenever its value is read.
 """
 
 import functools
-import os
 import sys
 import warnings
 from contextvars import ContextVar
 
 import numpy
 
-from braze import _core, errors
+from braze import _core
 
 _CLASSES = ("divide", "over", "under", "invalid")  # bits 1, 2, 4, 8: NumPy's too
 _state = ContextVar("braze_errstate", default=None)
@@ -192,4 +191,4 @@ def _told(error, everything, text, op, place, tag):
         call.write(f"Warning: {message}\n")
 
 
-_core.watch_setup(_state.get, _told, os.path.dirname(errors.__file__) + os.sep)
+_core.watch_setup(_state.get, _told)

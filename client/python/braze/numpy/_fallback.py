@@ -51,8 +51,13 @@ def is_foreign(x):
 
 def is_output(out, *args):
     """May a native call of these arguments write this out=?  If not, NumPy interprets it."""
-    known = out is None or type(out) is ndarray or type(out) is numpy.ndarray
-    return known and not any(map(is_foreign, args))
+    if out is not None and type(out) is not ndarray and type(out) is not numpy.ndarray:
+        return False
+    for x in args:
+        kind = type(x)
+        if kind is not ndarray and kind not in _DATA and not issubclass(kind, numpy.generic):
+            return False
+    return True
 
 
 def _unwrapped(x):

@@ -29,6 +29,14 @@ class _Product(_ufuncs.ufunc):
         _ufuncs.by_numpy[function] = self
 
     def __call__(self, *args, **kwargs):
+        if len(args) == 2 and not kwargs:
+            made = self._native(*args)
+            if made is not None:
+                return made
+            return _fallback.call(self.__name__, self.numpy, args, kwargs)
+        return self._with_keywords(args, kwargs)
+
+    def _with_keywords(self, args, kwargs):
         if len(args) == 3 and not kwargs:
             args, kwargs = args[:2], {"out": args[2]}
         out = kwargs.get("out")

@@ -94,8 +94,8 @@ def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
             f"Cannot cast array data from {self.dtype!r} to {dtype!r} "
             f"according to the rule {casting!r}"
         )
+    order = "K" if order == "K" else _order.parse(order, "K")
     if dtype == self.dtype:
-        order = _order.parse(order, "K")
         if not copy and (_core.orders(self) if order == "A" else _order.has(self, order)):
             return self
         return _like_self(self, _order.copied(self, order))
@@ -105,7 +105,7 @@ def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
         # A class of types is the array's to choose from.
         return _fallback.call("ndarray.astype", numpy.ndarray.astype,
                               (numpy.asarray(self), given, order), {})
-    return _creation.array_cast(self, dtype, _order.parse(order, "K"))
+    return _creation.array_cast(self, dtype, order)
 
 
 def _like_self(self, made):
@@ -114,6 +114,8 @@ def _like_self(self, made):
 
 def copy(self, order="C"):
     """A copy."""
+    if order == "C":
+        return self if self._is_scalar else _core.copy(self)
     order = _order.parse(order)
     return self if self._is_scalar else _order.copied(self, order)
 
@@ -192,9 +194,11 @@ def _by_method(name, a, args, kwargs):
 
 def clip(self, min=None, max=None, out=None, **kwargs):
     """Elements limited to an interval."""
-    if not _fallback.is_output(out) or any(map(_fallback.is_foreign, (min, max))):
+    if not _fallback.is_output(out, min, max):
         return _by_method("clip", self, (min, max, out), kwargs)
-    return _shape.clip(self, min, max, out, **kwargs)
+    if kwargs:
+        return _shape.clip(self, min, max, out, **kwargs)
+    return _shape.limited(self, min, max, out)
 
 
 def conj(self, out=None, /):

@@ -96,6 +96,8 @@ def transposed_owner(a):
 
 def copied(a, order):
     """A copy of a braze array in an order, parsed."""
+    if order == "C" or order == "K" and _core.orders(a) & 1:
+        return _core.copy(a)
     axes = layout(a, order)
     if axes is None:
         return _core.copy(a)

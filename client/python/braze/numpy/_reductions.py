@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sums, extremes, means and their like, over any set of axes."""
 
+import math
 import operator
 import warnings
 
@@ -40,6 +41,8 @@ def axis_mask(axis, ndim):
 
 
 def _count(shape, mask):
+    if mask == (1 << len(shape)) - 1:
+        return math.prod(shape)
     n = 1
     for k, extent in enumerate(shape):
         if mask >> k & 1:
@@ -56,7 +59,7 @@ def _mask_of(axis, ndim):
 
 def _check_identity(name, a, mask):
     """The smallest of nothing is an error, even where there is nothing to answer."""
-    if name in _NO_IDENTITY and _count(a.shape, mask) == 0:
+    if _count(a.shape, mask) == 0:
         raise ValueError(
             f"zero-size array to reduction operation {_NO_IDENTITY[name]} which has no identity"
         )
@@ -64,18 +67,21 @@ def _check_identity(name, a, mask):
 
 def reduce(name, a, axis=None, dtype=None, out=None, keepdims=False):
     """Record a reduction of the op table."""
-    a = _creation.asarray(a)
-    if type(a) is not ndarray or not _fallback.is_output(out):
+    if type(a) is not ndarray:
+        a = _creation.asarray(a)
+    if type(a) is not ndarray or out is not None and not _fallback.is_output(out):
         return _left_to_numpy(name, a, axis, dtype, out, keepdims, _MISSING, _MISSING)
-    keepdims = bool(keepdims) if keepdims is not _MISSING else False
+    keepdims = keepdims is not _MISSING and bool(keepdims)
     if dtype is not None:
         dtype = numpy.dtype(dtype)
         if not _fallback.native_dtype(dtype):
             return _left_to_numpy(name, a, axis, dtype, out, keepdims, _MISSING, _MISSING)
     if name in _NO_IDENTITY or name in ("any", "all"):
         dtype = None
-    mask = _mask_of(axis, a.ndim)
-    _check_identity(name, a, mask)
+    ndim = a.ndim
+    mask = (1 << ndim) - 1 if axis is None else _mask_of(axis, ndim)
+    if name in _NO_IDENTITY:
+        _check_identity(name, a, mask)
     if mask == 0:
         result = _no_axes(name, a, dtype)
         result = result if a.ndim else result[()]  # what has no axes is a scalar
@@ -89,9 +95,11 @@ def reduce(name, a, axis=None, dtype=None, out=None, keepdims=False):
 
 def _into(out, result, name, a, axis, dtype, keepdims):
     """The result in out=.  One of another type decides how NumPy computes: NumPy does."""
-    if out is not None and getattr(out, "dtype", None) != result.dtype:
+    if out is None:
+        return result
+    if getattr(out, "dtype", None) != result.dtype:
         return _left_to_numpy(name, a, axis, dtype, out, keepdims, _MISSING, _MISSING)
-    return result if out is None else _ufuncs.store(out, result)
+    return _ufuncs.store(out, result)
 
 
 def _no_axes(name, a, dtype):
@@ -207,7 +215,7 @@ def _float_dtype(a, dtype):
 
 def _divides(dtype):
     """Is a mean of this type a sum divided?  Of integers it is cut, too."""
-    return dtype is None or numpy.dtype(dtype).char in "efdFD"
+    return numpy.dtype(dtype).char in "efdFD"
 
 
 def _over(total, n):
@@ -219,9 +227,10 @@ def _over(total, n):
 
 def mean(a, axis=None, dtype=None, out=None, keepdims=_MISSING, *, where=_MISSING):
     """Arithmetic mean over axes."""
-    a = _creation.asarray(a)
-    special = not _divides(dtype) or _special(_MISSING, where)
-    if type(a) is not ndarray or special or not _fallback.is_output(out):
+    if type(a) is not ndarray:
+        a = _creation.asarray(a)
+    special = dtype is not None and not _divides(dtype) or _special(_MISSING, where)
+    if type(a) is not ndarray or special or out is not None and not _fallback.is_output(out):
         return _left_to_numpy("mean", a, axis, dtype, out, keepdims, _MISSING, where)
     n = _count(a.shape, axis_mask(axis, a.ndim))
     if n == 0:

@@ -642,24 +642,26 @@ def clip(
     a = asarray(a)
     if not _native(a) or kwargs or not _fallback.is_output(out, a_min, a_max):
         return _fallback.call("clip", numpy.clip, (a, a_min, a_max), {"out": out, **kwargs})
+    return limited(a, a_min, a_max, out)
+
+
+def limited(a, low, high, out):
+    """clip, where no argument is for NumPy to interpret."""
     try:
-        made = _limited(a, a_min, a_max)
+        if low is not None and high is not None:
+            made = _core.apply(_CLIP, a, low, high)
+        elif high is not None:
+            made = _core.apply(_MINIMUM, a, high)
+        else:
+            made = _core.copy(a) if low is None else _core.apply(_MAXIMUM, a, low)
     except OverflowError:
         # NumPy has special rules for integers beyond the type.
-        return _fallback.call("clip", numpy.clip, (a, a_min, a_max), {"out": out})
+        return _fallback.call("clip", numpy.clip, (a, low, high), {"out": out})
     if out is None:
         return made
     from braze.numpy import _ufuncs
 
     return _ufuncs.store(out, made, broadcast=True)
-
-
-def _limited(a, low, high):
-    if low is not None and high is not None:
-        return _core.apply(_CLIP, a, low, high)
-    if high is not None:
-        return _core.apply(_MINIMUM, a, high)
-    return _core.copy(a) if low is None else _core.apply(_MAXIMUM, a, low)
 
 
 def real(val):
