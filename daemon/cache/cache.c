@@ -22,6 +22,7 @@
 #include "target.h"
 
 #define WORTH_NS   100000000u  /* tier-0 work that pays for compiling */
+#define URGENT_NS  4000000u    /* tier-0 work that a program waits for, again and again */
 #define WORTH_USES 2	       /* uses that promise more */
 #define RATE_RUNS  16	       /* that a kernel's rate is made of, at most */
 #define RETRY_NS   60000000000 /* after a failure that was not the source's */
@@ -311,10 +312,13 @@ static void compiled(void *data, const struct helper_result *r)
 	trim(c);
 }
 
-/* Somebody asked for the code itself, or the interpreter takes long instead of it. */
+/* Somebody asked for the code itself, or a program whose threads have the cores is slowed by
+ * the interpreter instead of it: at the lowest priority its compiler would wait for it to
+ * end.  What takes less than this leaves the cores to who uses them. */
 static bool waited_for(const struct entry *e)
 {
-	return e->wanted || e->cache->tier > 0 || e->k.busy_ns >= WORTH_NS;
+	return e->wanted || e->cache->tier > 0 || e->k.busy_ns >= URGENT_NS ||
+	       e->predicted_ns >= URGENT_NS / 10;
 }
 
 static void compile(struct entry *e)
