@@ -173,6 +173,15 @@ def full(shape, fill_value, dtype=None, order="C", *, device=None, like=None):
     return made
 
 
+def _axes_like(a, to, order):
+    """How the axes of a new array of the shape `to` lie, fastest last; None: as in C."""
+    if order == "A":
+        order = "F" if _order.is_fortran(a) else "C"
+    if order == "F":
+        return tuple(range(len(to)))[::-1]
+    return _order.layout(a, order) if len(to) == a.ndim else None
+
+
 def _like(a, dtype, shape, order, make):
     """A new array of another's shape, type and order; make gives one of a shape and type."""
     if shape is None and type(a) is ndarray and order == "K" and _core.orders(a) & 1:
@@ -182,12 +191,7 @@ def _like(a, dtype, shape, order, make):
     order = _order.parse(order, "K")
     dtype = a.dtype if dtype is None else numpy.dtype(dtype)
     to = a.shape if shape is None else shape_tuple(shape)
-    if order == "A":
-        order = "F" if _order.is_fortran(a) else "C"
-    if order == "F":
-        axes = tuple(range(len(to)))[::-1]
-    else:
-        axes = _order.layout(a, order) if len(to) == a.ndim else None
+    axes = _axes_like(a, to, order)
     if axes is None or not _usable(dtype, to):
         return make(to, dtype)
     return _order.arranged(axes, to, lambda s: make(s, dtype))
