@@ -281,13 +281,14 @@ class Run:
         return sorted(n for n in self.env if n[0] == "v" and n[1:].isdigit())
 
 
-def in_order(run):
-    """NumPy keeps its operands' memory order in results, braze does not: views
-    of results are alike only when the results are laid out alike."""
-    for name in run.names():
-        x = run.env[name]
-        if isinstance(x, numpy.ndarray) and x.flags.owndata and not x.flags.c_contiguous:
-            run.env[name] = x.copy("C")
+def in_order(theirs, ours):
+    """NumPy keeps its operands' memory order in more results than braze does: views of
+    results are alike only when the results are laid out alike."""
+    for name in theirs.names():
+        x, mine = theirs.env[name], ours.env.get(name)
+        if isinstance(x, numpy.ndarray) and x.flags.owndata and not x.flags.c_contiguous \
+                and isinstance(mine, braze.numpy.ndarray) and mine.flags.c_contiguous:
+            theirs.env[name] = x.copy("C")
 
 
 def evaluate(text, run):
@@ -318,15 +319,13 @@ def rounding(step, theirs, ours, bounds):
     mine = theirs.env[step.target]
     if isinstance(mine, numpy.ndarray):
         mine[...] = got
-    else:
+    elif isinstance(mine, numpy.generic):
         theirs.env[step.target] = numpy.asarray(got)[()]
 
 
 def reference(steps):
     """NumPy's run beside braze's eager one: (run, the steps that were defined)."""
-    theirs, ours = Run(numpy), None
-    if any(s.ref for s in steps):
-        ours = Run(braze.numpy, braze.eager)
+    theirs, ours = Run(numpy), Run(braze.numpy, braze.eager)
     done = []
     for step in steps:
         try:
@@ -338,14 +337,12 @@ def reference(steps):
         want = theirs.step(step)
         if isinstance(want, NameError):
             continue
-        in_order(theirs)
         done.append((step, want))
-        if ours:
-            raised(step, ours.step(step), want)
-            if bounds is not None and want is None:
-                rounding(step, theirs, ours, bounds)
-    if ours:
-        finish(ours, theirs, "eager")
+        raised(step, ours.step(step), want)
+        in_order(theirs, ours)
+        if bounds is not None and want is None:
+            rounding(step, theirs, ours, bounds)
+    finish(ours, theirs, "eager")
     return theirs, done
 
 
