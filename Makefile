@@ -47,18 +47,16 @@ test: build
 test-busy: build
 	@$(PYTHON_ENV) tests/run_busy.py --jobs $(JOBS)
 
-KILLS ?= 1000
-SEED  ?= 1
 # Goes on where it was interrupted; its figures are in build/reports/kills.json
 campaign-kills: build
-	@$(PYTHON_ENV) tests/e2e/kills.py $(KILLS) --seed $(SEED)
+	@$(PYTHON_ENV) tests/e2e/kills.py $(or $(KILLS),1000) --seed $(or $(SEED),1)
 
 test-long: build
 	@$(PYTHON_ENV) tests/run.py --jobs $(JOBS) --long
 
 # Other libraries with braze's arrays (docs/compatibility.md), in an environment of their own.
 test-libraries: build
-	@deploy/libraries.sh
+	@deploy/venv.sh venv-libraries deploy/requirements-libraries.txt
 	@build/venv-libraries/bin/python -m pytest -q -p no:cacheprovider tests/libraries
 
 campaign: build
@@ -75,7 +73,7 @@ test-numpy: build
 		tests/array_api || status=1; \
 	$(NUMPY_PYTHON) tests/numpy_suites/array_api.py || status=1; \
 	$(NUMPY_PYTHON) tests/numpy_suites/run.py --jobs $(JOBS) || status=1; \
-	if grep -q '^test-libraries:' Makefile; then make test-libraries || status=1; fi; \
+	$(MAKE) --no-print-directory test-libraries || status=1; \
 	exit $$status
 
 bench: build

@@ -236,7 +236,9 @@ void pipeline_pump(struct session *s)
 	s->d->turn.operations += (uint64_t)(PUMP_OPS - budget);
 	if (budget <= 0)
 		session_later(s);
-	pause_reading(s, s->full || (unsettled_cut(s) && (s->planning || budget <= 0)));
+	/* Most packets meet no cut: the tickets are looked through only where one is. */
+	pause_reading(s,
+		      s->full || (s->cutting && (s->planning || budget <= 0) && unsettled_cut(s)));
 }
 
 /* ---- Answers ---- */
