@@ -265,6 +265,29 @@ def _degrees(ddof, correction):
     return correction
 
 
+def _spread(name, a, axis, dtype, out, ddof, keepdims, where, mean, correction):
+    """Variance, or its root (name "std"), by two passes; NumPy's for unusual arguments."""
+    a = _creation.asarray(a)
+    ddof = _degrees(ddof, correction)
+    native = type(a) is ndarray and dtype is None and _fallback.is_output(out)
+    if not native or _special(_MISSING, where) or _sums_in(out, a):
+        kwargs = {"axis": axis, "dtype": dtype, "out": out, "ddof": ddof, "keepdims": keepdims,
+                  "where": where, "mean": mean}
+        return _fallback.call(name, getattr(numpy, name), (a,), kwargs)
+    n = _count(a.shape, axis_mask(axis, a.ndim))
+    if n <= ddof:
+        warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=3)
+    if mean is _MISSING:
+        mean = _over(reduce("sum", a, axis, _float_dtype(a, None), None, True), n)
+    d = a - mean
+    square = d.real * d.real + d.imag * d.imag if d.dtype.kind == "c" else d * d
+    total = reduce("sum", square, axis, None, None, keepdims)
+    result = _over(total, n - ddof if n > ddof else 0)
+    if name == "std":
+        result = _ufuncs.make(numpy.sqrt)(result)
+    return result if out is None else _ufuncs.store(out, result)
+
+
 def var(
     a,
     axis=None,
@@ -277,39 +300,8 @@ def var(
     mean=_MISSING,
     correction=_MISSING,
 ):
-    """Variance over axes, by two passes."""
-    a = _creation.asarray(a)
-    ddof = _degrees(ddof, correction)
-    native = type(a) is ndarray and dtype is None and _fallback.is_output(out)
-    native = native and not _special(_MISSING, where)
-    if not native or _sums_in(out, a):
-        return _fallback.call(
-            "var",
-            numpy.var,
-            (a,),
-            {
-                "axis": axis,
-                "dtype": dtype,
-                "out": out,
-                "ddof": ddof,
-                "keepdims": keepdims,
-                "where": where,
-                "mean": mean,
-            },
-        )
-    n = _count(a.shape, axis_mask(axis, a.ndim))
-    if n <= ddof:
-        warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=2)
-    if mean is _MISSING:
-        mean = _over(reduce("sum", a, axis, _float_dtype(a, None), None, True), n)
-    d = a - mean
-    if d.dtype.kind == "c":
-        square = d.real * d.real + d.imag * d.imag
-    else:
-        square = d * d
-    total = reduce("sum", square, axis, None, None, keepdims)
-    result = _over(total, n - ddof if n > ddof else 0)
-    return result if out is None else _ufuncs.store(out, result)
+    """Variance over axes."""
+    return _spread("var", a, axis, dtype, out, ddof, keepdims, where, mean, correction)
 
 
 def std(
@@ -325,16 +317,7 @@ def std(
     correction=_MISSING,
 ):
     """Standard deviation over axes."""
-    a = _creation.asarray(a)
-    ddof = _degrees(ddof, correction)
-    native = type(a) is ndarray and dtype is None and _fallback.is_output(out)
-    if not native or _sums_in(out, a):
-        kwargs = {"axis": axis, "dtype": dtype, "out": out, "ddof": ddof, "keepdims": keepdims,
-                  "where": where, "mean": mean}
-        return _fallback.call("std", numpy.std, (a,), kwargs)
-    result = var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean)
-    result = _ufuncs.make(numpy.sqrt)(result)
-    return result if out is None else _ufuncs.store(out, result)
+    return _spread("std", a, axis, dtype, out, ddof, keepdims, where, mean, correction)
 
 
 def ptp(a, axis=None, out=None, keepdims=_MISSING):
