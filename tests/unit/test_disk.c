@@ -333,18 +333,26 @@ Test(disk, a_fifo_a_link_and_a_folder_in_an_entrys_place_do_no_harm)
 /* Times of files rise in steps of a clock tick: 10 ms where it is slowest. */
 #define TICK_US 30000
 
+/* Entries k0 to k3, whose uses the file system can tell apart. */
+static void put_four(struct disk *d, const char *code)
+{
+	char key[8];
+
+	for (int i = 0; i < 4; i++) {
+		snprintf(key, sizeof key, "k%d", i);
+		put(d, key, code);
+		usleep(TICK_US);
+	}
+}
+
 Test(disk, the_oldest_use_is_evicted_first)
 {
 	struct disk *d = open_disk("gcc", 4000);
-	char code[1024], big[801], key[8];
+	char code[1024], big[801];
 
 	memset(big, 'x', 800);
 	big[800] = 0;
-	for (int i = 0; i < 4; i++) {
-		snprintf(key, sizeof key, "k%d", i);
-		put(d, key, big);
-		usleep(TICK_US);
-	}
+	put_four(d, big);
 	cr_assert_eq(get(d, "k0", code, sizeof code), DISK_HIT);
 	usleep(TICK_US);
 	put(d, "k4", big);
@@ -356,17 +364,20 @@ Test(disk, the_oldest_use_is_evicted_first)
 
 Test(disk, an_entry_written_again_counts_once)
 {
-	struct disk *d = open_disk("gcc", 4000);
-	char code[1024], big[801], key[8];
+	struct disk *d = open_disk("gcc", 1 << 20);
+	char code[1024], big[801], key[8], path[128];
+	struct stat entry;
 
 	memset(big, 'x', 800);
 	big[800] = 0;
-	/* Nearly full: an entry counted twice would make room at the expense of another. */
-	for (int i = 0; i < 4; i++) {
-		snprintf(key, sizeof key, "k%d", i);
-		put(d, key, big);
-		usleep(TICK_US);
-	}
+	put(d, "k0", big);
+	only_entry(path, sizeof path);
+	cr_assert_eq(stat(path, &entry), 0);
+	disk_close(d);
+	/* Four entries are nearly all there is room for: were one counted twice, another would
+	 * have to go. */
+	d = open_disk("gcc", (uint64_t)entry.st_size * 41 / 10);
+	put_four(d, big);
 	for (int i = 0; i < 20; i++)
 		put(d, "k3", big);
 	for (int i = 0; i < 4; i++) {
