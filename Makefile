@@ -18,7 +18,7 @@ help:
 	@echo 'make demo        three NumPy programs on braze, with the kernels they became'
 	@echo 'make test        all tests; ends with "N passed, N failed"'
 	@echo 'make test-busy   unit, end-to-end and Python tests beside eight busy loops'
-	@echo 'make test-long   the same, with long tests and sanitized daemons; goes on where it was stopped'
+	@echo 'make test-long   make test with long tests and sanitized daemons; goes on where it was stopped'
 	@echo 'make campaign    new random programs and packets: SEED=N (none: fresh) MINUTES=N (10)'
 	@echo "make test-numpy  NumPy's own tests and the Array API standard against braze.numpy"
 	@echo 'make test-libraries  pandas, SciPy and others with braze arrays'

@@ -42,9 +42,9 @@ class Part(NamedTuple):
 
 
 PARTS = {
-    "interpreted": Part(0.35, 40, 1, {"tier": 0}),
-    "mistakes": Part(0.12, 40, 1, {"tier": 0}, how={"mistakes": 0.25}),
-    "special": Part(0.08, 40, 1, {"tier": 0}, how={"styles": ("small", "special")}),
+    "interpreted": Part(0.35, 160, 1, {"tier": 0}),
+    "mistakes": Part(0.12, 80, 1, {"tier": 0}, how={"mistakes": 0.25}),
+    "special": Part(0.08, 80, 1, {"tier": 0}, how={"styles": ("small", "special")}),
     "compiled": Part(0.12, 2, 10, {"tier": 1}),
     "standin": Part(0.08, 1, 10, {}, "cuda:0"),
     "fuzz": Part(0.25, 1, 1, {}),
