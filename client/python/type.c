@@ -24,6 +24,7 @@ static PyObject *blank(void)
 	self->weak = NULL;
 	self->writes = 0;
 	self->flags = 0;
+	self->peeked = false;
 	return (PyObject *)self;
 }
 

@@ -211,11 +211,12 @@ static bool overlaps(const struct nest *n, unsigned i, unsigned j)
 	struct depend_access a = {x->offset, x->stride, bytes_of(x->dtype)};
 	struct depend_access b = {y->offset, y->stride, bytes_of(y->dtype)};
 	unsigned loops = (unsigned)n->npar + n->nred;
+	int64_t extent[LIMIT_NDIM];
 
 	if (x->gather | y->gather)
 		return x->slot == y->slot && nest_gather_meets(n, i, j);
-	return x->slot == y->slot &&
-	       depend_test(&a, &b, n->extent, loops, loops).kind != DEPEND_NONE;
+	nest_touched(extent, n);
+	return x->slot == y->slot && depend_test(&a, &b, extent, loops, loops).kind != DEPEND_NONE;
 }
 
 static void describe_accesses(struct nest *n)

@@ -71,8 +71,10 @@ static struct depend compare(const struct fuse *f, const struct prog_unit *e, un
 	struct depend_access b = {y->offset, f->fit.guest_later ? f->fit.stride[j] : y->stride,
 				  dtype_row(y->dtype)->bytes};
 	unsigned n = (unsigned)host->npar + host->nred;
+	int64_t extent[LIMIT_NDIM];
 
-	return depend_test(&a, &b, host->extent, n, whole ? n : host->npar);
+	nest_touched(extent, host);
+	return depend_test(&a, &b, extent, n, whole ? n : host->npar);
 }
 
 /* May accesses i of the earlier and j of the later nest meet in one nest? */

@@ -57,15 +57,21 @@ void nest_range(int64_t *lo, int64_t *hi, const struct nest *n, unsigned a, unsi
 		*(reach < 0 ? lo : hi) += reach;
 }
 
+void nest_touched(int64_t *extent, const struct nest *n)
+{
+	unsigned nloop = (unsigned)n->npar + n->nred;
+	bool nothing = !nest_reduced(n);
+
+	for (unsigned l = 0; l < nloop; l++)
+		extent[l] = nothing && l >= n->npar ? 1 : n->extent[l];
+}
+
 bool nest_gather_meets(const struct nest *n, unsigned i, unsigned j)
 {
-	unsigned loops = (unsigned)n->npar + n->nred;
+	/* Behind the reductions a place is touched though they may be over nothing. */
+	unsigned loops = n->npar + (nest_reduced(n) ? n->nred : 0u);
 	int64_t ilo, ihi, jlo, jhi;
 
-	/* Behind the reductions a place is touched though they may be over nothing. */
-	for (unsigned l = n->npar; l < (unsigned)n->npar + n->nred; l++)
-		if (!n->extent[l])
-			loops = n->npar;
 	nest_range(&ilo, &ihi, n, i, loops);
 	nest_range(&jlo, &jhi, n, j, loops);
 	return ilo < jhi && jlo < ihi;

@@ -95,6 +95,9 @@ unsigned nest_gather(const struct nest *n, unsigned a);
 unsigned nest_checks(const struct nest *n);
 /* Bytes that access a may touch while loops 0..nloop-1 run: [*lo, *hi). */
 void nest_range(int64_t *lo, int64_t *hi, const struct nest *n, unsigned a, unsigned nloop);
+/* The loops' extents as the accesses see them: reductions over nothing count as one
+ * point, since what stands behind them runs nevertheless. */
+void nest_touched(int64_t *extent, const struct nest *n);
 /* May accesses i and j, of one slot, one of which gathers, touch the same byte? */
 bool nest_gather_meets(const struct nest *n, unsigned i, unsigned j);
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "fuzz.h"
+#include "lost.h"
 #include "ticket.h"
 #include "wire.h"
 
@@ -68,8 +69,7 @@ static void greet(struct fuzz_input *in, const int *pair)
 		FUZZ_CHECK(session.lease.next <= session.lease.end);
 		FUZZ_CHECK(session.lease.end <= session.arena_bytes);
 	}
-	if (session.arena)
-		munmap(session.arena, session.arena_bytes);
+	mapping_drop(session.map);
 	close(memory);
 }
 

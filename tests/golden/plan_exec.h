@@ -174,7 +174,8 @@ static inline void naive_reduce(const struct part *p, char **value, const struct
 	for (unsigned k = 0; k < in.shape.ndim; k++)
 		spread.stride[k] = o->axes >> k & 1 ? 0 : out->stride[from++];
 	x = naive_operand(p, value, &o->in[0], &in.shape, sig->in[0]);
-	do {
+	for (bool more = exec_points(in.shape.dim, in.shape.ndim); more;
+	     more = exec_next(index, in.shape.dim, in.shape.ndim)) {
 		char *to = exec_at(value[o->out.value], &spread, index);
 		char *mark = seen + (to - value[o->out.value]);
 		int64_t v = x[at++];
@@ -183,7 +184,7 @@ static inline void naive_reduce(const struct part *p, char **value, const struct
 			v = exec_op(o->op, sig->out, exec_get(to, sig->out), v, 0);
 		*mark = 1;
 		exec_put(to, sig->out, v);
-	} while (exec_next(index, in.shape.dim, in.shape.ndim));
+	}
 	free(seen);
 	free(x);
 }
@@ -274,6 +275,8 @@ struct exec {
 	char **slot;
 	int64_t *val; /* [instr * points + point] */
 	int64_t points, red;
+	bool nothing; /* the reductions have no points: red is 1 for what follows them */
+	int64_t extent[LIMIT_NDIM];
 };
 
 static inline char *exec_place(const struct exec *e, unsigned access, int64_t point)
@@ -282,8 +285,8 @@ static inline char *exec_place(const struct exec *e, unsigned access, int64_t po
 	char *p = e->slot[a->slot] + a->offset;
 
 	for (unsigned l = e->n->npar + e->n->nred; l-- > 0;) {
-		p += point % e->n->extent[l] * a->stride[l];
-		point /= e->n->extent[l];
+		p += point % e->extent[l] * a->stride[l];
+		point /= e->extent[l];
 	}
 	return p;
 }
@@ -300,8 +303,8 @@ static inline char *exec_gather(const struct exec *e, unsigned access, int64_t p
 static inline int64_t exec_index(const struct exec *e, unsigned loop, int64_t point)
 {
 	for (unsigned l = e->n->npar + e->n->nred; --l > loop;)
-		point /= e->n->extent[l];
-	return point % e->n->extent[loop];
+		point /= e->extent[l];
+	return point % e->extent[loop];
 }
 
 static inline void exec_instr(const struct exec *e, unsigned k, int64_t point)
@@ -309,6 +312,10 @@ static inline void exec_instr(const struct exec *e, unsigned k, int64_t point)
 	const struct nest_instr *i = &e->n->instr[k];
 	int64_t *v = &e->val[k * e->points + point];
 
+	if (e->nothing && k < e->n->post && (i->op == NI_REDUCE || nest_touches(i->op))) {
+		*v = i->op == NI_REDUCE && (i->c == OP_PROD || i->c == OP_ALL);
+		return;
+	}
 	switch (i->op) {
 	case NI_LOAD:
 		*v = exec_get(exec_place(e, i->a, point), i->dtype);
@@ -378,15 +385,14 @@ static inline void exec_plan(const struct plan *plan, const struct part *part, c
 {
 	for (uint32_t s = 0; s < plan->nstep; s++) {
 		const struct nest *n = plan->step[s].nest;
-		struct exec e = {n,
-				 part->imm,
-				 slot,
-				 NULL,
-				 nest_parallel(n) * nest_reduced(n),
-				 nest_reduced(n)};
+		struct exec e = {.n = n, .imm = part->imm, .slot = slot, .red = nest_reduced(n)};
 
-		if (!e.points)
+		if (!nest_parallel(n))
 			abort();
+		e.nothing = !e.red;
+		e.red += e.nothing;
+		e.points = nest_parallel(n) * e.red;
+		nest_touched(e.extent, n);
 		e.val = xcalloc((size_t)e.points * n->ninstr, sizeof *e.val);
 		if (mode == EXEC_WIDE)
 			exec_wide(&e);

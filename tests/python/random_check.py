@@ -247,6 +247,18 @@ def separate(x):
     return x.copy() if isinstance(x, numpy.ndarray) else x
 
 
+class Reference:
+    """NumPy, but for `negative` in place, which is wrong there when the elements lie
+    some steps apart (four for float32, eight for float64): it gets a copy to read."""
+
+    def __getattr__(self, name):
+        return getattr(numpy, name)
+
+    @staticmethod
+    def negative(x, **kwargs):
+        return numpy.negative(separate(x) if "out" in kwargs else x, **kwargs)
+
+
 class Run:
     """One execution of a program with one module as np.
 
@@ -256,7 +268,8 @@ class Run:
     def __init__(self, module, mode=None):
         self.log = []
         apart = separate if module is numpy else lambda x: x
-        self.env = {"np": module, "data": data, "check": self.check, "value": apart}
+        known = Reference() if module is numpy else module
+        self.env = {"np": known, "data": data, "check": self.check, "value": apart}
         self.mode = mode or contextlib.nullcontext
 
     def check(self, value):

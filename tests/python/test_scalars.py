@@ -264,3 +264,73 @@ def test_adapters_can_be_left_out():
             "assert json.dumps(v, default=str) == '\"0.5\"'\n")
     subprocess.run([sys.executable, "-c", code], check=True,
                    env={**os.environ, "BRAZE_ADAPTERS": "0"})
+
+
+# What numpy's functions make a scalar of is a scalar here: a value, which no later
+# write in place may reach; what they make an array of is an array.
+
+OPERANDS = {
+    "a number": lambda np: 3.0,
+    "NumPy's scalar": lambda np: numpy.float32(3),
+    "a scalar": lambda np: np.arange(5.0)[2],
+    "0-d": lambda np: np.array(2.0),
+    "0-d of integers": lambda np: np.array(2),
+    "1-d": lambda np: np.arange(4.0) + 1,
+    "1-d of integers": lambda np: np.array([1, 2, 3]),
+    "2-d": lambda np: np.arange(4.0).reshape(2, 2) + 1,
+}
+# They write files or state, make matrices, or (dot, of 0-d into 0-d) forget their out.
+ELSEWHERE = set(
+    "save savez savez_compressed savetxt show_config info memmap seterr seterrcall setbufsize "
+    "get_include set_printoptions show_runtime fromfile loadtxt genfromtxt fromregex load empty "
+    "empty_like asmatrix bmat dot test".split()
+)
+
+
+def functions():
+    for name in sorted(set(dir(numpy)) & set(dir(np)) - ELSEWHERE):
+        f = getattr(numpy, name)
+        if callable(f) and not isinstance(f, type) and not name.startswith("_"):
+            yield name
+
+
+def form_of(made):
+    if isinstance(made, tuple):
+        return [form_of(x) for x in made]
+    if type(made) is np.ndarray:
+        return "scalar" if made._is_scalar else "array"
+    return {numpy.ndarray: "array"}.get(type(made)) or (
+        "scalar" if isinstance(made, numpy.generic) else "other"
+    )
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", functions())
+def test_scalars_and_arrays_are_numpys(name):
+    for kind, make in OPERANDS.items():
+        for more in ([], [0], [1], [make], [make, make], ["before"]):
+            def arguments(np):
+                given = [m(np) if callable(m) else m for m in more if m != "before"]
+                return [2, make(np)] if more == ["before"] else [make(np), *given]
+            try:
+                want = getattr(numpy, name)(*arguments(numpy))
+            except Exception:  # not for such arguments
+                continue
+            made = getattr(np, name)(*arguments(np))
+            if not isinstance(made, np.ndarray | numpy.ndarray | numpy.generic | tuple):
+                continue
+            assert form_of(made) == form_of(want), (kind, more)
+
+
+def test_an_element_read_once_is_computed_alone():
+    """Also where the array's place in memory was one's of which a second was read."""
+    for _ in range(3):
+        read = np.zeros(1000) + 1
+        read.sum().item()
+        assert float(read[0]) == float(read[1]) == 1
+        del read
+    a = np.zeros(1000) + 1
+    before = braze.counters()["demands"]
+    element = a[0]
+    assert braze.counters()["demands"] == before
+    assert float(element) == 1

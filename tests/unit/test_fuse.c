@@ -182,11 +182,15 @@ static bool make_reduction(struct make *m, struct part_op *o)
 	uint32_t value = any_value(m);
 	struct view v;
 	struct err err;
+	bool nothing = s.ndim && !draw(0, 7);
 
+	/* What follows a sum over nothing runs at every point of the others all the same. */
+	if (nothing)
+		s.dim[0] = 0;
 	if (!s.ndim || !any_view(m, &v, value, &s, false))
 		return false;
 	m->used[value] = true;
-	o->op = draw(0, 1) ? OP_SUM : OP_MAX;
+	o->op = nothing || draw(0, 1) ? OP_SUM : OP_MAX;
 	o->nin = 1;
 	o->axes = (uint32_t)draw(1, (1 << s.ndim) - 1);
 	add_ref(m, &o->in[0], value, &v);
@@ -459,6 +463,22 @@ Test(fuse, the_source_of_a_gather_is_made_before_it)
 
 	cr_assert_eq(plan->nstep, 2);
 	cr_assert_eq(plan->nnote, 1);
+	cr_assert_eq(plan->note[0].reason, FUSE_DEPENDENCE);
+	plan_free(plan);
+	part_text_free(&p);
+}
+
+/* The sums are over nothing, but each result is stored, and read by another point. */
+Test(fuse, a_reader_of_other_results_waits_for_sums_over_nothing)
+{
+	struct part p;
+	struct plan *plan = planned("value 0 input 800\nvalue 1 output 800\nvalue 2 output 800\n"
+				    "op SUM axes 1 v0:float64+0[0:800,100:8] -> v1:float64[100]\n"
+				    "op ADD v1:float64[100] v1:float64+792[100:-8] -> "
+				    "v2:float64[100]\n",
+				    &p);
+
+	cr_assert_eq(plan->nstep, 2);
 	cr_assert_eq(plan->note[0].reason, FUSE_DEPENDENCE);
 	plan_free(plan);
 	part_text_free(&p);

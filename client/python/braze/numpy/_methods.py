@@ -215,7 +215,7 @@ def round_(self, decimals=0, out=None):
     if decimals == 0 and self.dtype.kind == "f":
         made = _ufuncs.make(numpy.rint)(self)
     elif decimals >= 0 and self.dtype.kind in "iu":
-        made = self
+        made = self if self.ndim else self[()]
     else:
         made = _fallback.call("round", numpy.round, (self, decimals), {})
     return made if out is None else _ufuncs.store(out, made)

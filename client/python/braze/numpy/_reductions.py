@@ -188,7 +188,7 @@ def _arg(name, a, axis, out, keepdims):
         raise ValueError(f"attempt to get {name} of an empty sequence")
     keep = keepdims is not _MISSING and bool(keepdims)
     if a.ndim == 0:
-        result = _core.full((), numpy.dtype("int64"), 0)
+        result = _core.scalar(numpy.int64(0))
     else:
         try:
             result = _core.reduce(_OPS[name], a, mask, keep, None)

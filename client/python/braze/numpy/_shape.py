@@ -122,6 +122,8 @@ def ravel(a, order="C"):
 
 def transpose(a, axes=None):
     """A view with permuted axes."""
+    if issubclass(type(a), numpy.generic):
+        return a.transpose(axes)
     a = asarray(a)
     if not _native(a):
         return leave(numpy.transpose, a, axes)
@@ -204,6 +206,8 @@ def expand_dims(a, axis):
 
 def squeeze(a, axis=None):
     """Without axes of extent 1."""
+    if issubclass(type(a), numpy.generic):
+        return a.squeeze(axis)
     a = asarray(a)
     if not _native(a):
         return leave(numpy.squeeze, a, axis)
@@ -652,8 +656,10 @@ def limited(a, low, high, out):
             made = _core.apply(_CLIP, a, low, high)
         elif high is not None:
             made = _core.apply(_MINIMUM, a, high)
+        elif low is not None:
+            made = _core.apply(_MAXIMUM, a, low)
         else:
-            made = _core.copy(a) if low is None else _core.apply(_MAXIMUM, a, low)
+            made = _core.copy(a) if a.ndim else a[()]
     except OverflowError:
         # NumPy has special rules for integers beyond the type.
         return _fallback.call("clip", numpy.clip, (a, low, high), {"out": out})
@@ -666,7 +672,7 @@ def limited(a, low, high, out):
 
 def real(val):
     """The real part; a view of a complex array."""
-    if isinstance(val, (int, float, complex)):
+    if issubclass(type(val), (int, float, complex, numpy.generic)):
         return val.real
     val = asarray(val)
     if not _native(val):
@@ -676,7 +682,7 @@ def real(val):
 
 def imag(val):
     """The imaginary part; a view of a complex array."""
-    if isinstance(val, (int, float, complex)):
+    if issubclass(type(val), (int, float, complex, numpy.generic)):
         return val.imag
     val = asarray(val)
     if not _native(val):
