@@ -77,7 +77,7 @@ template <class A> struct bz_same<A, A> {
 
 /* ---- the parameter ------------------------------------------------------------ */
 
-/* Copies of worker/cuda_abi.h and worker/kernel_abi.h. */
+/* Copies of worker/cuda_abi.h and loops/kernel_abi.h. */
 struct bz_head {
 	bz_i64 lo, hi, clo, chi;
 	bz_u64 cancel, part, error;

@@ -5,7 +5,7 @@
  * proto/dtypes.def the storage type bz_s_<t>, the register type bz_<t>, loads,
  * stores, casts, and bz_<stem>_<t> for every row of proto/ops.def; float16's are
  * in f16.h, and the lists below are without it.
- * Text at the head of every generated source and of worker/tier0_isa.c; includes
+ * Text at the head of every generated source and of loops/tier0_isa.c; includes
  * nothing.  At BZ_W 16 only the types of at most 4 bytes have functions.
  *
  * A source may first define BZ_NO_COMPLEX, BZ_NO_HALF (float16), BZ_NO_TREE,

@@ -28,7 +28,7 @@
 #define BZ_CHUNK 65536
 #define BZ_DEPTH 48 /* more than the bits of any number of blocks */
 
-/* A C copy of worker/kernel_abi.h, for sources without an include path. */
+/* A C copy of loops/kernel_abi.h, for sources without an include path. */
 #ifndef BRAZE_KERNEL_ABI_H
 struct bz_args {
 	char *const *base;

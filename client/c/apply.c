@@ -9,6 +9,7 @@
 #include "array.h"
 #include "careful.h"
 #include "lock.h"
+#include "near.h"
 
 #define MAX_ARGS 3
 
@@ -54,6 +55,9 @@ static inline enum status quick(struct braze_array **out, unsigned op, unsigned 
 {
 	struct braze_session *s = a->session;
 	unsigned n = b ? 2 : 1;
+
+	if (s->near && near_hand(a) && (!b || near_hand(b)) && near_quick(out, op, type, a, b))
+		return OK;
 	enum status st = b ? record_use_two(a, b, err) : record_use(a, err);
 
 	if (likely(!st))
@@ -145,13 +149,34 @@ static enum status infer(struct call *c, struct err *err)
 	return st;
 }
 
+/* Near arrays without axes travel as numbers, as long as an array is left. */
+static void send_numbers(braze_arg *plain, struct call *c)
+{
+	int left = 0;
+
+	for (int k = 0; k < c->n; k++) {
+		plain[k] = c->arg[k];
+		left += plain[k].array && plain[k].array->view.shape.ndim;
+	}
+	for (int k = 0; k < c->n && left; k++)
+		if (plain[k].array && near_number(&plain[k].scalar, plain[k].array))
+			plain[k].array = NULL;
+	c->arg = plain;
+}
+
 static enum status general(struct braze_array **out, struct call *c, struct err *err)
 {
 	struct braze_array *operand[MAX_ARGS];
 	int n = 0;
 	unsigned nimm = 0;
+	braze_arg plain[MAX_ARGS];
 	enum status st = infer(c, err);
 
+	if (!st && c->s->near) {
+		if (near_apply(out, c->s, c->op, &c->sig, c->n, c->arg, &c->shape))
+			return OK;
+		send_numbers(plain, c);
+	}
 	for (int k = 0; k < c->n && !st; k++) {
 		if (c->arg[k].array)
 			operand[n++] = c->arg[k].array;
@@ -264,6 +289,8 @@ static enum status with_number(struct braze_array **out, struct braze_session *s
 
 	if (unlikely(type == DTYPE_NONE))
 		return record_apply(out, s, op, 2, args, err);
+	if (s->near && near_hand(a) && near_with_number(out, op, type, args))
+		return OK;
 	st = record_use(a, err);
 	if (likely(!st))
 		st = record_room(s, 2, 1, err);

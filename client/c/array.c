@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "apart.h"
 #include "lock.h"
 #include "lost.h"
+#include "near.h"
 #include "session.h"
 #include "watch.h"
 
@@ -79,6 +81,8 @@ void array_drop_buffer(struct braze_session *s, struct buffer *b)
 		lost_drop(s, b);
 	if (unlikely(b->watch))
 		watch_put(s, b, NULL);
+	if (b->block)
+		near_unblock(s, b);
 	b->next = s->free_buffers;
 	s->free_buffers = b;
 }
@@ -126,8 +130,8 @@ enum status array_view(struct braze_array **out, struct braze_array *a, const st
 	struct braze_session *s = a->session;
 	int64_t count;
 
-	if (unlikely(a->buf->flags & BUF_LOST))
-		return lost_view(out, a, v, err);
+	if (unlikely(a->buf->flags & BUF_APART))
+		return apart_view(out, a, v, err);
 	enum status st = view_check(v, a->buf->bytes, err);
 	if (!st)
 		st = shape_count(&count, &v->shape, dtype_row(v->dtype)->bytes, err);
@@ -153,8 +157,8 @@ void array_release(struct braze_array *a)
 
 	/* A lost array has no name at the daemon; a session that dies while its columns are
 	 * sent needs no DROP any more. */
-	if (unlikely(a->buf->flags & BUF_LOST)) {
-		lost_unlink(a);
+	if (unlikely(a->buf->flags & BUF_APART)) {
+		apart_unlink(a);
 	} else if (!atomic_load_explicit(&s->state, memory_order_relaxed) &&
 		   !record_room(s, 1, 0, NULL)) {
 		record_op(s, OP_DROP, DTYPE_NONE, 0, 1, 0);

@@ -55,6 +55,18 @@ static inline struct buffer *array_take_buffer(struct braze_session *s, uint64_t
 	return b;
 }
 
+/* Where element [0,...,0] lies; of a stored value. */
+static inline char *array_address(const struct braze_array *a)
+{
+	const struct buffer *b = a->buf;
+	uint8_t *base = b->flags & BUF_APART ? b->at
+					     : a->session->arena + atomic_load_explicit(
+									   &b->offset,
+									   memory_order_acquire);
+
+	return (char *)base + a->view.offset;
+}
+
 /* A C-contiguous array on a new pending buffer. */
 enum status array_create(struct braze_array **out, struct braze_session *s, enum dtype d,
 			 const struct shape *shape, struct err *err) MUST_USE;

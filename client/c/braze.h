@@ -323,6 +323,7 @@ BRAZE_API int braze_snapshot(braze_array **out, braze_array *a, braze_error *err
 /* What this session did: for tests and benchmarks. */
 struct braze_counters {
 	uint64_t ops, packets, demands, round_trips, bytes_leased;
+	uint64_t near; /* operations computed in their call; none of ops */
 };
 BRAZE_API void braze_get_counters(braze_session *s, struct braze_counters *out);
 

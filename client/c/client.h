@@ -37,11 +37,12 @@ enum buffer_flags {
 	BUF_FRESH = 2,	  /* imported and never used: a fence needs no answer */
 	BUF_FENCING = 4,  /* a fence is under way and nothing used the buffer since */
 	BUF_READONLY = 8, /* a snapshot */
-	BUF_LOST = 16,	  /* of a connection that is over, not yet shipped (lost.h) */
-	BUF_LOSING = 32	  /* about to become so */
+	BUF_APART = 16,	  /* no daemon knows it, it is shipped at its first use (apart.h) */
+	BUF_LOSING = 32,  /* about to become so */
+	BUF_NEAR = 64	  /* and apart: in a block of ours, written in place (near.h) */
 };
 /* Any use must look closer. */
-#define BUF_WATCH (BUF_HOST | BUF_FRESH | BUF_FENCING | BUF_LOST)
+#define BUF_WATCH (BUF_HOST | BUF_FRESH | BUF_FENCING | BUF_APART)
 
 /* Arena memory that is mapped as long as somebody may have an address in it. */
 struct mapping {
@@ -63,7 +64,9 @@ struct buffer {
 	struct mapping *map; /* of an earlier connection, NULL for none; */
 	uint8_t *at;	     /* version `kept` lies in it, here */
 	uint64_t kept;
-	struct braze_array *handles; /* BUF_LOST: all handles, by next */
+	struct braze_array *handles; /* BUF_APART: all handles, by next and back */
+	uint8_t *block;		     /* of the session's pool, NULL for none: `at` was in it; */
+	unsigned size;		     /* its size class */
 	struct watch_set *watch;     /* errors that its readers hear of (watch.h), or NULL */
 };
 
@@ -76,7 +79,8 @@ struct braze_array {
 	int64_t count;	 /* elements */
 	uint64_t serial; /* of this use of the handle; 0 while it is free */
 	struct view view;
-	struct braze_array *next; /* in the free list, or among a lost buffer's handles */
+	struct braze_array *next; /* in the free list, or among the handles of a buffer apart */
+	struct braze_array **back; /* there: what points here */
 };
 
 enum ticket_kind { TICKET_DEMAND, TICKET_FENCE, TICKET_LEASE };
@@ -139,6 +143,7 @@ struct braze_session {
 	uint32_t owned;		/* the owner's lock guards us */
 	_Atomic uint32_t state; /* enum status that ends every call; 0 while alive */
 	uint32_t careful;	/* enum careful; 0: no second look */
+	struct near *near;	/* not NULL: what is at hand and small is computed at once */
 	unsigned nops, nin, nimm;
 	unsigned nfree_ids;
 	uint32_t next_id;
@@ -153,6 +158,7 @@ struct braze_session {
 	uint64_t imm[RECORD_BYTES / 8];
 	uint8_t unary[OP_END][DTYPE_END];  /* result type, or DTYPE_NONE: ask op_infer */
 	uint8_t binary[OP_END][DTYPE_END]; /* the same for two operands of this type */
+	uint8_t loop[OP_END][DTYPE_END];   /* of both: the type that operands are cast to */
 
 	/* The rest under the recorder lock. */
 	struct braze_owner owner;
@@ -163,10 +169,13 @@ struct braze_session {
 	struct watching watching;
 	uint32_t ndevice;
 	uint32_t minor; /* of the daemon's protocol */
+	char asked[LIMIT_DEVICE_NAME]; /* device when connecting; "" for none */
 	char device_name[LIMIT_DEVICES][LIMIT_DEVICE_NAME];
 	uint64_t seq, tickets;
 	struct lease lease;
 	struct braze_counters counters;
+	struct near *near_made; /* what `near` is while nothing switches it off; may be NULL */
+	uint64_t loops;		/* of the daemon: loops_identity() */
 	struct slab *slabs;
 	size_t nslabs;
 	uint8_t *arena;

@@ -7,6 +7,7 @@
 #include "careful.h"
 #include "lease.h"
 #include "lock.h"
+#include "near.h"
 
 braze_scalar braze_double(double v)
 {
@@ -95,15 +96,31 @@ static enum status import(struct braze_array **out, struct braze_session *s, int
 	return OK;
 }
 
+/* Small data near, unless it is for somebody who writes to shared memory. */
+static enum status import_near(struct braze_array **out, struct braze_session *s, int dtype,
+			       int ndim, const int64_t *dims, struct err *err)
+{
+	struct shape shape;
+	int64_t count;
+	enum status st = check_new(&shape, s, dtype, ndim, dims, err);
+
+	if (!st)
+		st = shape_count(&count, &shape, dtype_row((unsigned)dtype)->bytes, err);
+	*out = st || !s->near ? NULL : near_array(s, (enum dtype)dtype, &shape, count);
+	return st;
+}
+
 int braze_from_data(braze_array **out, braze_session *s, int dtype, int ndim, const int64_t *shape,
 		    const int64_t *strides, const void *data, braze_error *err)
 {
 	struct braze_array *a = NULL;
 
 	lock_take(s);
-	int st = (int)import(&a, s, dtype, ndim, shape, err_of(err));
+	int st = (int)import_near(&a, s, dtype, ndim, shape, err_of(err));
+	if (!st && !a)
+		st = (int)import(&a, s, dtype, ndim, shape, err_of(err));
 	if (!st) {
-		copy_gather(s->arena + a->buf->offset, &a->view.shape, strides, data,
+		copy_gather(array_address(a), &a->view.shape, strides, data,
 			    dtype_row(a->view.dtype)->bytes);
 		*out = a;
 	}
@@ -141,6 +158,8 @@ static enum status create(struct braze_array **out, struct braze_session *s, enu
 			return err_set(err, E_DTYPE, "value %d has no known type", k);
 		nimm += record_words((unsigned)value[k].dtype);
 	}
+	if (!st && s->near && near_create(out, s, op, dtype, shape, value))
+		return OK;
 	if (!st)
 		st = record_room(s, (unsigned)n, nimm, err);
 	if (!st)

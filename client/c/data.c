@@ -3,6 +3,7 @@
  *
  * A value that is stored is read with no message.  Writing in place goes through
  * a fence: the daemon first runs or copies what still needs the old value. */
+#include "apart.h"
 #include "array.h"
 #include "copy.h"
 #include "future.h"
@@ -11,15 +12,6 @@
 #include "ticket.h"
 #include "watch.h"
 #include "wire.h"
-
-static void *address(const struct braze_array *a)
-{
-	const struct buffer *b = a->buf;
-
-	if (unlikely(b->flags & BUF_LOST))
-		return b->at + a->view.offset;
-	return a->session->arena + atomic_load(&b->offset) + a->view.offset;
-}
 
 /* What was stored when the daemon went stays readable. */
 static enum status readable(const struct braze_array *a, struct err *err)
@@ -32,7 +24,7 @@ void *braze_hold(braze_array *a)
 	struct braze_session *s = a->session;
 
 	lock_take(s);
-	struct mapping *m = a->buf->flags & BUF_LOST ? a->buf->map : s->map;
+	struct mapping *m = a->buf->flags & BUF_APART ? a->buf->map : s->map;
 	if (m)
 		mapping_hold(m);
 	lock_give(s);
@@ -63,7 +55,7 @@ int braze_data(const void **data, braze_array *a, braze_check_fn *check, void *c
 	if (!st)
 		st = future_value(a, check, cdata, err);
 	if (!st)
-		*data = address(a);
+		*data = array_address(a);
 	lock_give(a->session);
 	return st;
 }
@@ -77,7 +69,7 @@ int braze_read(void *dst, braze_array *a, braze_error *error)
 	if (!st)
 		st = future_value(a, NULL, NULL, err);
 	if (!st)
-		copy_gather(dst, &a->view.shape, a->contiguous ? NULL : a->view.stride, address(a),
+		copy_gather(dst, &a->view.shape, a->contiguous ? NULL : a->view.stride, array_address(a),
 			    dtype_row(a->view.dtype)->bytes);
 	lock_give(a->session);
 	return st;
@@ -121,12 +113,15 @@ static int ask_fence(struct braze_array *a, braze_check_fn *check, void *data, s
 static int fence(struct braze_array *a, braze_check_fn *check, void *data, struct err *err)
 {
 	struct buffer *b = a->buf;
+
+	if (b->flags & BUF_NEAR && !(b->flags & BUF_READONLY) && !a->session->forked)
+		return OK;
 	int st = (int)array_usable(a->session, err);
 
 	if (!st && (b->flags & BUF_READONLY))
 		st = (int)err_set(err, E_READONLY, "a snapshot may not be written");
-	while (!st && (b->flags & BUF_LOST))
-		st = (int)lost_ship(a, err);
+	while (!st && (b->flags & BUF_APART))
+		st = (int)apart_ship(a, err);
 	if (!st && (b->flags & BUF_FRESH))
 		b->flags = (b->flags & ~(uint32_t)BUF_FRESH) | BUF_HOST;
 	if (!st && unlikely(b->watch))
@@ -141,7 +136,7 @@ int braze_fence(void **data, braze_array *a, braze_check_fn *check, void *cdata,
 	lock_take(a->session);
 	int st = fence(a, check, cdata, err_of(error));
 	if (!st)
-		*data = address(a);
+		*data = array_address(a);
 	lock_give(a->session);
 	return st;
 }
@@ -149,7 +144,8 @@ int braze_fence(void **data, braze_array *a, braze_check_fn *check, void *cdata,
 int braze_is_writable(const braze_array *a)
 {
 	lock_take(a->session);
-	int r = (a->buf->flags & BUF_HOST) != 0;
+	uint32_t flags = a->buf->flags;
+	int r = flags & BUF_HOST || (flags & BUF_NEAR && !(flags & BUF_READONLY));
 	lock_give(a->session);
 	return r;
 }
@@ -160,8 +156,8 @@ static enum status snapshot(struct braze_array **out, struct braze_array *a, str
 {
 	struct braze_session *s = a->session;
 
-	if (lost_is(a))
-		return lost_snapshot(out, a, err);
+	if (apart_is(a))
+		return apart_snapshot(out, a, err);
 	enum status st = array_usable(s, err);
 	/* What the host may still write is no frozen value. */
 	if (!st)

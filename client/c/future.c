@@ -64,7 +64,7 @@ static enum status ask_all(struct braze_future *f, uint32_t *id, int n, braze_ar
 	for (int i = 0; i < n; i++) {
 		if (arrays[i]->session != f->session)
 			return err_set(err, E_INVALID, "array %d belongs to another session", i);
-		if (!future_stored(arrays[i]) && arrays[i]->buf->flags & BUF_LOST)
+		if (!future_stored(arrays[i]) && arrays[i]->buf->flags & BUF_APART)
 			return lost_error(arrays[i], err);
 		ask(f, id, arrays[i]);
 	}
@@ -129,7 +129,7 @@ int future_value(struct braze_array *a, braze_check_fn *check, void *data, struc
 	/* Again when another thread wrote to the buffer while this one waited. */
 	while (!ready(a)) {
 		struct braze_future *f = NULL;
-		if (lost_is(a)) {
+		if (apart_is(a)) {
 			if (ready(a))
 				break;
 			return (int)lost_error(a, err);
@@ -141,7 +141,7 @@ int future_value(struct braze_array *a, braze_check_fn *check, void *data, struc
 			st = wire_wait(f, -1, check, data, err);
 		ticket_destroy(f);
 		/* The connection ended meanwhile: say what is lost with it. */
-		if (st && lost_is(a) && !ready(a))
+		if (st && apart_is(a) && !ready(a))
 			return (int)lost_error(a, err);
 		if (st && !ready(a))
 			return st;

@@ -2,7 +2,7 @@
 /* client/c/record.c - the HOST / SHARED state of a buffer at its next use. */
 #include "record.h"
 
-#include "lost.h"
+#include "apart.h"
 
 static enum status used(struct braze_array *a, struct err *err)
 {
@@ -29,8 +29,8 @@ enum status record_used(int n, struct braze_array *const *a, struct err *err)
 
 	/* Another thread may act while one is shipped: from the front again. */
 	for (int i = 0; i < n && !st;) {
-		if (a[i]->buf->flags & BUF_LOST) {
-			st = lost_ship(a[i], err);
+		if (a[i]->buf->flags & BUF_APART) {
+			st = apart_ship(a[i], err);
 			i = 0;
 		} else {
 			i++;

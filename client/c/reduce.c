@@ -3,6 +3,7 @@
 #include "array.h"
 #include "careful.h"
 #include "lock.h"
+#include "near.h"
 
 /* NumPy refuses what has no first element to start from. */
 static enum status check_empty(const struct op_row *row, int op, const struct braze_array *a,
@@ -50,6 +51,8 @@ enum status record_reduce(struct braze_array **out, int op, struct braze_array *
 		st = shape_reduce(&shape, &a->view.shape, axes, keepdims != 0, err);
 	if (!st)
 		st = check_empty(op_row((unsigned)op), op, a, &shape, err);
+	if (!st && s->near && near_reduce(out, (enum op)op, &sig, a, axes, &shape))
+		return OK;
 	if (!st)
 		st = record_use(a, err);
 	if (!st)
@@ -134,6 +137,8 @@ enum status record_cast(struct braze_array **out, struct braze_array *a, unsigne
 	enum status st = array_usable(s, err);
 	if (!st)
 		st = op_infer(&sig, OP_CAST, &arg, dtype, err);
+	if (!st && s->near && near_cast(out, a, (enum dtype)dtype))
+		return OK;
 	if (!st)
 		st = record_use(a, err);
 	if (!st)
@@ -227,6 +232,8 @@ static enum status assign(struct braze_array *dst, const braze_arg *src, struct 
 		st = check_target(dst, err);
 	if (!st)
 		st = check_source(dst, src, err);
+	if (!st && s->near && near_assign(dst, src))
+		return OK;
 	if (!st)
 		st = src->array ? record_use_two(dst, src->array, err) : record_use(dst, err);
 	if (!st)

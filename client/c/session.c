@@ -8,6 +8,7 @@
 #include "session.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -18,6 +19,7 @@
 #include "connect.h"
 #include "lock.h"
 #include "lost.h"
+#include "near.h"
 #include "ticket.h"
 #include "watch.h"
 #include "wire.h"
@@ -109,6 +111,7 @@ static void fill_types(struct braze_session *s)
 			struct op_sig sig;
 			if (op_infer(&sig, (enum op)op, arg, DTYPE_NONE, NULL))
 				continue;
+			s->loop[op][d] = sig.in[0];
 			if (row->arity == 1)
 				s->unary[op][d] = sig.out;
 			else
@@ -133,6 +136,7 @@ static void destroy(struct braze_session *s)
 	free(s->want);
 	free(s->free_ids);
 	watch_end(s);
+	near_close(s);
 	pthread_mutex_destroy(&s->sock);
 	pthread_cond_destroy(&s->wake);
 	free(s);
@@ -174,6 +178,7 @@ static enum status shake_hands(struct braze_session *s, const struct braze_optio
 	hello.name = (char *)(opt->name ? opt->name : own_name());
 	hello.device = (char *)(opt->device ? opt->device : wanted_device());
 	hello.flags = opt->flags & (BRAZE_EAGER | BRAZE_UNFUSED);
+	snprintf(s->asked, sizeof(s->asked), "%s", hello.device);
 	return wire_hello(s, &hello, err);
 }
 
@@ -218,6 +223,7 @@ static enum status try_connect(struct braze_session **out, const struct braze_op
 		return st;
 	}
 	watch_set_careful(s);
+	near_open(s);
 	*out = s;
 	return OK;
 }
@@ -325,6 +331,7 @@ static enum status graft(struct braze_session *s, struct braze_session *fresh, s
 	s->minor = fresh->minor;
 	memcpy(s->device_name, fresh->device_name, sizeof(s->device_name));
 	s->hello_flags = fresh->hello_flags;
+	s->loops = fresh->loops;
 	watch_set_careful(s);
 	s->child = fresh->child;
 	fresh->child = 0;
@@ -433,6 +440,7 @@ int braze_set_device(braze_session *s, const char *name, braze_error *error)
 		st = wire_flush(s, err); /* what is recorded was for the old one */
 		s->device = device;
 	}
+	near_switch(s);
 	lock_give(s);
 	return (int)st;
 }

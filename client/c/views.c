@@ -11,7 +11,7 @@ static int view_of(struct braze_array **out, struct braze_array *a, const struct
 		   struct err *err)
 {
 	lock_take(a->session);
-	int st = lost_is(a) ? OK : (int)array_usable(a->session, err);
+	int st = apart_is(a) ? OK : (int)array_usable(a->session, err);
 	if (!st)
 		st = (int)array_view(out, a, v, err);
 	lock_give(a->session);

@@ -10,6 +10,7 @@
 #include "array.h"
 #include "future.h"
 #include "lock.h"
+#include "near.h"
 #include "ticket.h"
 #include "wire.h"
 
@@ -24,6 +25,7 @@ void watch_set_careful(struct braze_session *s)
 
 	s->careful = (eager ? CAREFUL_EAGER : 0) | (checked ? CAREFUL_CHECK : 0) |
 		     (w->carriers ? CAREFUL_WATCHED : 0);
+	near_switch(s);
 }
 
 /* ---- A watch ---- */

@@ -461,6 +461,7 @@ static enum status welcome(struct braze_session *s, const Braze__Wire__Reply *r,
 	for (size_t i = 0; i < w->n_device && i < LIMIT_DEVICES; i++)
 		snprintf(s->device_name[s->ndevice++], LIMIT_DEVICE_NAME, "%s", w->device[i]);
 	s->minor = w->minor;
+	s->loops = w->loops;
 	s->lease.next = w->lease_offset;
 	s->lease.end = w->lease_offset + w->lease_bytes;
 	s->counters.bytes_leased = w->lease_bytes;

@@ -537,9 +537,9 @@ static PyObject *counters(PyObject *mod, PyObject *ignored)
 
 	if (core.session)
 		braze_get_counters(core.session, &c);
-	return Py_BuildValue("{sK,sK,sK,sK,sK}", "ops", c.ops, "packets", c.packets, "demands",
+	return Py_BuildValue("{sK,sK,sK,sK,sK,sK}", "ops", c.ops, "packets", c.packets, "demands",
 			     c.demands, "round_trips", c.round_trips, "bytes_leased",
-			     c.bytes_leased);
+			     c.bytes_leased, "near", c.near);
 }
 
 /* In a forked child: its copy of the session is dead, the next use connects. */

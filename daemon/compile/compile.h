@@ -10,7 +10,7 @@
 #define BRAZE_COMPILE_H
 
 #include "ops.h"
-#include "worker/isa.h"
+#include "loops/isa.h"
 
 #define COMPILE_MAGIC	     0x425a4343u
 #define COMPILE_TIMEOUT_MS   30000	  /* that all of it may sleep; waiting for a core is none */

@@ -8,7 +8,7 @@
 
 #include "../nest/nest.h"
 
-/* C for worker/kernel_abi.h; *out is malloc'ed.  The text is complete but for the
+/* C for loops/kernel_abi.h; *out is malloc'ed.  The text is complete but for the
  * prologue (kernels/pre.h), which emit_c_prologue() gives. */
 enum status emit_c(char **out, const struct nest *spec, struct err *err) MUST_USE;
 const char *emit_c_prologue(void);

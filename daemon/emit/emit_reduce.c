@@ -12,7 +12,7 @@
  *   struct state, begin(), push(), end()   chunks of one point, combined
  *   post()         the instructions after the reductions, for a tile */
 #include "emit_c.h"
-#include "worker/kernel_abi.h"
+#include "loops/kernel_abi.h"
 
 #include <string.h>
 

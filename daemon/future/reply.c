@@ -7,6 +7,7 @@
 #include "../base/xalloc.h"
 #include "../wire/conn.h"
 #include "braze.pb-c.h"
+#include "loops/loops.h"
 
 /* What no user can have caused: say what helps meanwhile. */
 #define INTERNAL_HINT                                                                              \
@@ -54,6 +55,7 @@ void reply_welcome(struct conn *c, uint64_t session, const struct arena *a,
 	w.version = BRAZE_DAEMON_VERSION;
 	w.device = (char **)device;
 	w.n_device = ndevice;
+	w.loops = loops_identity();
 	r.welcome = &w;
 	send_reply(c, &r, arena_fd(a));
 }

@@ -13,7 +13,7 @@
 #include "base/xalloc.h"
 #include "cuda_blas.h"
 #include "cuda_worker.h"
-#include "kernel_abi.h"
+#include "loops/kernel_abi.h"
 
 #define IDLE_LANES 8 /* lanes without work or memory that may stay open */
 

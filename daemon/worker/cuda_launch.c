@@ -6,7 +6,7 @@
 
 #include "cuda_geometry.h"
 #include "emit/emit.h"
-#include "kernel_abi.h"
+#include "loops/kernel_abi.h"
 
 #define MANY_WARPS 16 /* warps a multiprocessor wants busy */
 #define TILE_LEAST 16 /* a loop shorter than this is not worth tiles */

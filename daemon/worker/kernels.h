@@ -8,7 +8,7 @@
 #ifndef BRAZE_KERNELS_H
 #define BRAZE_KERNELS_H
 
-#include "kernel_abi.h"
+#include "loops/kernel_abi.h"
 #include "nest/nest.h"
 
 /* Entry points of loaded object code; unused ones are NULL. */

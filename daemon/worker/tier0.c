@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-#include "tier0_ops.h"
+#include "loops/tier0_ops.h"
 #include "tier0_walk.h"
 
 #define TILE	   256 /* columns of outer mode */

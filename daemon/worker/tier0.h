@@ -7,8 +7,8 @@
 #ifndef BRAZE_TIER0_H
 #define BRAZE_TIER0_H
 
-#include "isa.h"
-#include "kernel_abi.h"
+#include "loops/isa.h"
+#include "loops/kernel_abi.h"
 #include "nest/nest.h"
 
 /* Has every instruction of a nest that keeps nest.h's rules a loop here?

@@ -4,7 +4,7 @@
 #ifndef BRAZE_TIER0_WALK_H
 #define BRAZE_TIER0_WALK_H
 
-#include "kernel_abi.h"
+#include "loops/kernel_abi.h"
 #include "nest/nest.h"
 
 /* Consecutive loops of a nest, joined where every access permits it. */

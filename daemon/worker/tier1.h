@@ -6,7 +6,7 @@
 #ifndef BRAZE_TIER1_H
 #define BRAZE_TIER1_H
 
-#include "kernel_abi.h"
+#include "loops/kernel_abi.h"
 #include "nest/nest.h"
 
 struct tier1 {

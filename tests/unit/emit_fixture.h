@@ -17,7 +17,7 @@
 #include "compile/compile.h"
 #include "emit/emit_c.h"
 #include "float16.h"
-#include "worker/kernel_abi.h"
+#include "loops/kernel_abi.h"
 #include "worker/tier0.h"
 
 #define BATCH 600

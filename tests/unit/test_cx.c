@@ -7,8 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "worker/isa.h"
-#include "worker/tier0_ops.h"
+#include "loops/isa.h"
+#include "loops/tier0_ops.h"
 
 #define N 64
 

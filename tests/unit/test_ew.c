@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "float16.h"
-#include "worker/isa.h"
-#include "worker/tier0_ops.h"
+#include "loops/isa.h"
+#include "loops/tier0_ops.h"
 
 #define SPECIALS 24
 #define PAIRS	 (SPECIALS * SPECIALS)

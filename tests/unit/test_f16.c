@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "float16.h"
-#include "worker/isa.h"
-#include "worker/tier0_ops.h"
+#include "loops/isa.h"
+#include "loops/tier0_ops.h"
 
 #define HALVES 65536
 #define NEAR   (7 * 0x7c00) /* numbers around each tie, of both signs */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "worker/isa.h"
+#include "loops/isa.h"
 
 Test(isa, best_is_a_level_whose_flags_the_system_lists)
 {

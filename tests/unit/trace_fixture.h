@@ -7,7 +7,7 @@
 #include <string.h>
 #include <uv.h>
 
-#include "trace/imm.h"
+#include "imm.h"
 #include "trace/record.h"
 
 static uv_loop_t loop;

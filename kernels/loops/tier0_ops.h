@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker/tier0_ops.h - what tier0_isa.c exports, once per instruction set: loops
+/* loops/tier0_ops.h - what tier0_isa.c exports, once per instruction set: loops
  * over registers, which are arrays in storage layout, for each op and loop type.
  *
  * A loop handles n elements rounded up to TIER0_LANES; registers have room. */

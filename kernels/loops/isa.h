@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker/isa.h - the instruction set levels that CPU code is built for. */
+/* loops/isa.h - the instruction set levels that CPU code is built for. */
 #ifndef BRAZE_ISA_H
 #define BRAZE_ISA_H
 

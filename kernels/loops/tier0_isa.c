@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker/tier0_isa.c - the interpreter's loops, compiled once per instruction set.
+/* loops/tier0_isa.c - the interpreter's loops, compiled once per instruction set.
  *
  * In:  TIER0_ISA, the name of the table to define.  Out: that table.  Every loop
  * is one function of the kernels' prologue over registers in memory, so both

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker/isa.c - which instruction set level the machine has.
+/* loops/isa.c - which instruction set level the machine has.
  *
  * Pure: the compiler's run-time support asked the processor, and whether the
  * system saves its registers, before main. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker/kernel_abi.h - how a worker calls a kernel, whichever tier it is.
+/* loops/kernel_abi.h - how a worker calls a kernel, whichever tier it is.
  *
  * The same text stands at the head of every generated source (kernels/pre.h
  * repeats it for compilers without our include path; a static assertion in

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace/imm.h - numbers that travel with ops, as raw bits of their dtype. */
+/* proto/imm.h - numbers that travel with ops, as raw bits of their dtype. */
 #ifndef BRAZE_IMM_H
 #define BRAZE_IMM_H
 
