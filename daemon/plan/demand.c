@@ -31,11 +31,41 @@ static void visit(struct found *f, struct trace *t, struct version *v)
 	found_push(f, v->node);
 }
 
-static int by_seq(const void *a, const void *b)
+/* One digit of a radix sort: the nodes of `from` to `to`, by a byte of their numbers. */
+static void sort_digit(struct node **to, struct node *const *from, size_t n, uint64_t least,
+		       unsigned shift)
 {
-	const struct node *x = *(struct node *const *)a, *y = *(struct node *const *)b;
+	size_t at[257] = {0};
 
-	return x->seq < y->seq ? -1 : x->seq > y->seq;
+	for (size_t i = 0; i < n; i++)
+		at[((from[i]->seq - least) >> shift & 255) + 1]++;
+	for (unsigned d = 0; d < 256; d++)
+		at[d + 1] += at[d];
+	for (size_t i = 0; i < n; i++)
+		to[at[(from[i]->seq - least) >> shift & 255]++] = from[i];
+}
+
+/* Oldest first.  Linear: numbers lie close together, so one or two bytes tell them apart. */
+static void sort_nodes(struct found *f)
+{
+	uint64_t least = UINT64_MAX, most = 0;
+	struct node **spare = NULL;
+
+	for (size_t i = 0; i < f->n; i++) {
+		least = f->node[i]->seq < least ? f->node[i]->seq : least;
+		most = f->node[i]->seq > most ? f->node[i]->seq : most;
+	}
+	if (f->n < 2)
+		return;
+	spare = xcalloc(f->cap, sizeof(struct node *));
+	for (unsigned shift = 0; shift < 64 && (most - least) >> shift; shift += 8) {
+		struct node **sorted = spare;
+
+		sort_digit(sorted, f->node, f->n, least, shift);
+		spare = f->node;
+		f->node = sorted;
+	}
+	free(spare);
 }
 
 /* Every pending node behind the wanted versions.  The list is its own work list:
@@ -52,8 +82,7 @@ static void walk(struct found *f, struct trace *t, struct version *const *want, 
 			visit(f, t, x->in[j].version);
 		visit(f, t, x->prev);
 	}
-	if (f->n)
-		qsort(f->node, f->n, sizeof *f->node, by_seq);
+	sort_nodes(f);
 }
 
 static const struct err *failed_input(const struct node *n)
@@ -281,16 +310,30 @@ static void add_node(struct builder *b, struct node *n, bool output)
 	p->nop++;
 }
 
-static struct partition *allocate(size_t nodes)
+static struct partition *allocate(const struct found *f)
 {
-	/* Per node: four values (3 operands, predecessor) and the result; four refs. */
-	size_t values = 5 * nodes, dims = 4 * nodes * (1 + 2 * LIMIT_NDIM), imms = 6 * nodes;
-	size_t bytes = sizeof(struct partition) + nodes * sizeof(struct part_op) +
-		       values * (sizeof(struct part_value) + sizeof(struct version *) + 1) +
-		       (dims + imms) * 8 + 64;
-	struct partition *p = xcalloc(1, bytes);
-	char *at = (char *)(p + 1);
+	/* Per node: a value for each operand, for its predecessor and its result. */
+	size_t nodes = f->n, values = 0, dims = 0, imms = 0;
+	struct partition *p = NULL;
+	char *at = NULL;
 
+	for (size_t i = 0; i < nodes; i++) {
+		const struct node *n = f->node[i];
+
+		dims += 1 + 2 * (size_t)n->view.shape.ndim;
+		values += 1 + (n->prev != NULL);
+		for (int j = 0; j < n->nin; j++) {
+			bool array = n->in[j].version != NULL;
+
+			values += array;
+			dims += array ? 1 + 2 * (size_t)n->in[j].view.shape.ndim : (size_t)0;
+			imms += array ? 0u : 2u;
+		}
+	}
+	p = xcalloc(1, sizeof *p + nodes * sizeof(struct part_op) +
+			       values * (sizeof(struct part_value) + sizeof(struct version *) + 1) +
+			       (dims + imms) * 8 + 64);
+	at = (char *)(p + 1);
 	p->part.dim = (int64_t *)at;
 	at += dims * 8;
 	p->part.imm = (uint64_t *)at;
@@ -307,7 +350,7 @@ static struct partition *allocate(size_t nodes)
 
 static struct partition *build(struct found *f, struct trace *t, bool unfused)
 {
-	struct builder b = {.p = allocate(f->n), .t = t};
+	struct builder b = {.p = allocate(f), .t = t};
 
 	/* Until here index 0 meant "output"; from here on it is the value's number. */
 	for (size_t i = 0; i < f->n; i++) {

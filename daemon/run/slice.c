@@ -14,7 +14,8 @@
 
 /* Below this many points a run measured little but its own overhead. */
 #define TELLING_RUN 4096
-#define TILE_ROWS   128 /* a GPU's worker computes a product in rows of tiles this high */
+#define SHORT_STEP  1024 /* elements, which take less than a slice whatever is done with each */
+#define TILE_ROWS   128	 /* a GPU's worker computes a product in rows of tiles this high */
 /* Predictions are made for a few cores; another device is assumed to be faster by
  * this factor until it has been measured. */
 #define DEVICE_GAIN 16
@@ -226,16 +227,38 @@ static int64_t point_count(const struct plan_step *s)
 	return s->kind == STEP_KERNEL ? nest_parallel(s->nest) : 0;
 }
 
+/* The whole of a step that is too short to be cut, whatever was predicted of it. */
+static bool choose_short(struct slice *out, const struct executor *x, const struct plan_step *s,
+			 uint64_t used, bool empty)
+{
+	int64_t points = nest_parallel(s->nest);
+
+	if (!empty && used + s->cost_us > (schedule_shared(x) ? SHARED_SLICE_US : RUN_SLICE_US))
+		return false;
+	*out = (struct slice){.hi = points,
+			      .elements = slice_elements(s),
+			      .cost = s->cost_us,
+			      .last = true,
+			      .next = points};
+	return true;
+}
+
 /* See executor_impl.h. */
 bool slice_choose(struct slice *out, const struct executor *x, struct executor_job *job,
 		  uint64_t used, bool empty)
 {
 	const struct plan_step *s = &job->plan->step[job->step];
-	struct outlook o = look(x, job, s, 1);
-	struct units u = step_units(x, job, s, o.us, o.most);
-	int64_t at = job->at < 0 ? -job->at : job->at, left = u.total - at, take = left;
+	int64_t at = job->at < 0 ? -job->at : job->at, left = 0, take = 0;
+	struct outlook o;
+	struct units u;
 
-	if (u.total > 0)
+	if (s->kind == STEP_KERNEL && !x->target && at == 0 && slice_elements(s) <= SHORT_STEP &&
+	    nest_parallel(s->nest) <= SHORT_STEP)
+		return choose_short(out, x, s, used, empty);
+	o = look(x, job, s, 1);
+	u = step_units(x, job, s, o.us, o.most);
+	left = take = u.total - at;
+	if (at > 0 && u.total > 0)
 		o = look(x, job, s, (double)left / (double)u.total);
 	if ((double)used + o.us > o.slice || times(u.elements, (uint64_t)left) > o.most) {
 		if (!empty)

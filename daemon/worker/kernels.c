@@ -31,6 +31,7 @@ static void entry_free(struct kernel_entry *e)
 {
 	if (e->code.handle)
 		e->ops->unload(&e->code);
+	free(e->prepared);
 	free(e->spec);
 	free(e);
 }
@@ -119,8 +120,10 @@ enum status kernels_add(struct kernels *k, uint32_t id, const void *nest, size_t
 	e->id = id;
 	e->ops = k->ops;
 	e->spec = n;
+	e->prepared = k->ops->prepare ? k->ops->prepare(n) : NULL;
 	e->scratch = k->ops->scratch(n);
 	e->guess_ns = guess_point_ns(n);
+	e->checks = nest_checks(n);
 	for (uint32_t i = 0; i < n->ninstr; i++)
 		e->nreduce += n->instr[i].op == NI_REDUCE;
 	if (k->count == k->cap) {
@@ -182,7 +185,7 @@ void kernels_map(const struct kernel_entry *e, const struct bz_args *a, int64_t 
 	if (e->code.handle)
 		e->code.map(a, lo, hi);
 	else
-		e->ops->map(e->spec, a, lo, hi, scratch);
+		e->ops->map(e->spec, e->prepared, a, lo, hi, scratch);
 }
 
 void kernels_reduce(const struct kernel_entry *e, const struct bz_args *a, int64_t lo, int64_t hi,
@@ -191,7 +194,7 @@ void kernels_reduce(const struct kernel_entry *e, const struct bz_args *a, int64
 	if (e->code.handle)
 		e->code.reduce(a, lo, hi, clo, chi, part);
 	else
-		e->ops->reduce(e->spec, a, lo, hi, clo, chi, part, scratch);
+		e->ops->reduce(e->spec, e->prepared, a, lo, hi, clo, chi, part, scratch);
 }
 
 void kernels_combine(const struct kernel_entry *e, const struct bz_args *a, int64_t lo, int64_t hi,
@@ -200,5 +203,5 @@ void kernels_combine(const struct kernel_entry *e, const struct bz_args *a, int6
 	if (e->code.handle)
 		e->code.finish(a, lo, hi, part);
 	else
-		e->ops->finish(e->spec, a, lo, hi, part, scratch);
+		e->ops->finish(e->spec, e->prepared, a, lo, hi, part, scratch);
 }

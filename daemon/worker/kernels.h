@@ -22,12 +22,15 @@ struct kernel_code {
 /* The two tiers as the worker calls them; tests put C functions here. */
 struct kernel_ops {
 	enum status (*check)(const struct nest *spec, struct err *err); /* may be NULL */
-	void (*map)(const struct nest *spec, const struct bz_args *a, int64_t lo, int64_t hi,
-		    void *scratch);
-	void (*reduce)(const struct nest *spec, const struct bz_args *a, int64_t lo, int64_t hi,
-		       int64_t clo, int64_t chi, struct bz_acc *part, void *scratch);
-	void (*finish)(const struct nest *spec, const struct bz_args *a, int64_t lo, int64_t hi,
-		       const struct bz_acc *part, void *scratch);
+	/* What the next three need besides the nest; free() it.  May be NULL. */
+	void *(*prepare)(const struct nest *spec);
+	void (*map)(const struct nest *spec, const void *prepared, const struct bz_args *a,
+		    int64_t lo, int64_t hi, void *scratch);
+	void (*reduce)(const struct nest *spec, const void *prepared, const struct bz_args *a,
+		       int64_t lo, int64_t hi, int64_t clo, int64_t chi, struct bz_acc *part,
+		       void *scratch);
+	void (*finish)(const struct nest *spec, const void *prepared, const struct bz_args *a,
+		       int64_t lo, int64_t hi, const struct bz_acc *part, void *scratch);
 	size_t (*scratch)(const struct nest *spec); /* bytes each thread needs */
 	enum status (*load)(struct kernel_code *out, int fd, const struct nest *spec,
 			    struct err *err);
@@ -45,8 +48,10 @@ struct kernel_entry {
 	uint32_t id;
 	const struct kernel_ops *ops;
 	struct nest *spec;
+	void *prepared;		 /* for the interpreter */
 	struct kernel_code code; /* handle NULL: interpreted */
 	uint32_t nreduce;	 /* NI_REDUCE instructions */
+	uint32_t checks;	 /* OP_INDEX instructions */
 	size_t scratch;
 	double guess_ns; /* one point on one thread, by the table of operations */
 	/* Measured, of each shape (nest_shape); the one that was run last first. */

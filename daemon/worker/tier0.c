@@ -13,6 +13,7 @@
 
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "loops/tier0_ops.h"
 #include "tier0_walk.h"
 
@@ -22,7 +23,7 @@
 #define POST	   2   /* runs once per parallel point */
 
 /* What follows from the nest alone. */
-struct layout {
+struct tier0_layout {
 	uint8_t phase[LIMIT_NEST_INSTRS];   /* PRE and POST bits; 0: not needed */
 	uint16_t reg[2][LIMIT_NEST_INSTRS]; /* [phase - 1]: register of the value */
 	uint16_t nreg, nreduce;
@@ -34,9 +35,9 @@ struct layout {
 
 struct run {
 	const struct nest *spec;
+	const struct tier0_layout *lay;
 	const struct bz_args *a;
 	const struct tier0_isa *isa, *wide; /* wide: preferred where it has a loop */
-	struct layout lay;
 	struct tier0_walk par, red;
 	int64_t fixed[LIMIT_NEST_ACCESSES]; /* bytes, of the loops that stand still */
 	int64_t still[LIMIT_NDIM];	    /* their indices */
@@ -62,7 +63,7 @@ static int operands(const struct nest_instr *in, uint16_t out[3])
 }
 
 /* Mark what each phase needs, backwards from stores and reductions. */
-static void mark_phases(struct layout *lay, const struct nest *s)
+static void mark_phases(struct tier0_layout *lay, const struct nest *s)
 {
 	uint16_t arg[3];
 
@@ -90,7 +91,7 @@ static bool permanent(const struct nest_instr *in)
 
 /* Give the values of one phase registers from `first` on; returns the number used.
  * An operand's register is free again after its last reader, not before. */
-static int assign(struct layout *lay, const struct nest *s, int phase, int first)
+static int assign(struct tier0_layout *lay, const struct nest *s, int phase, int first)
 {
 	uint16_t last[LIMIT_NEST_INSTRS] = {0}, spare[LIMIT_NEST_INSTRS], arg[3];
 	int nspare = 0, used = first;
@@ -120,7 +121,7 @@ static int assign(struct layout *lay, const struct nest *s, int phase, int first
 	return used;
 }
 
-static void layout_init(struct layout *lay, const struct nest *s)
+static void layout_init(struct tier0_layout *lay, const struct nest *s)
 {
 	int keep = 0, pre, post;
 	size_t widest = 1;
@@ -153,7 +154,7 @@ static void layout_init(struct layout *lay, const struct nest *s)
 
 size_t tier0_scratch(const struct nest *spec)
 {
-	struct layout lay;
+	struct tier0_layout lay;
 
 	layout_init(&lay, spec);
 	return lay.nreg * lay.reg_bytes +
@@ -197,7 +198,7 @@ static tier0_fn *loop_of(const struct run *r, unsigned op, unsigned ltype)
 
 static char *value_of(const struct run *r, int phase, int i)
 {
-	return r->regs + r->lay.reg[phase - 1][i] * r->lay.reg_bytes;
+	return r->regs + r->lay->reg[phase - 1][i] * r->lay->reg_bytes;
 }
 
 static int bytes_of(unsigned dtype)
@@ -205,15 +206,38 @@ static int bytes_of(unsigned dtype)
 	return dtype_row(dtype)->bytes;
 }
 
-/* Every element of a register the same n bytes. */
+/* n elements of T at dst, all like the one at elem. */
+#define FILL(T)                                                                                    \
+	do {                                                                                       \
+		T value, *to = (T *)(void *)dst;                                                   \
+		memcpy(&value, elem, sizeof value);                                                \
+		for (int64_t i = 0; i < n; i++)                                                    \
+			to[i] = value;                                                             \
+	} while (0)
+
+/* The first n elements of a register all the same. */
 static void fill(char *dst, const void *elem, int bytes, int64_t n)
 {
-	for (int64_t i = 0; i < n; i++)
-		memcpy(dst + i * bytes, elem, (size_t)bytes);
+	switch (bytes) {
+	case 1:
+		memset(dst, *(const unsigned char *)elem, (size_t)n);
+		break;
+	case 4:
+		FILL(uint32_t);
+		break;
+	case 8:
+		FILL(uint64_t);
+		break;
+	default:
+		for (int64_t i = 0; i < n; i++)
+			memcpy(dst + i * bytes, elem, (size_t)bytes);
+	}
 }
 
-static void fill_scalars(struct run *r)
+/* Numbers, as far as blocks of at most n points read them. */
+static void fill_scalars(struct run *r, int64_t n)
 {
+	n = n < r->lay->block ? (n + TIER0_LANES - 1) / TIER0_LANES * TIER0_LANES : r->lay->block;
 	for (int i = 0; i < r->spec->ninstr; i++) {
 		const struct nest_instr *in = &r->spec->instr[i];
 		uint64_t raw[2];
@@ -224,7 +248,7 @@ static void fill_scalars(struct run *r)
 		/* Components of 4 bytes lie in a word each. */
 		if (in->dtype == DT_COMPLEX64)
 			raw[0] = (raw[0] & 0xffffffffu) | raw[1] << 32;
-		fill(value_of(r, PRE, i), raw, bytes_of(in->dtype), r->lay.block);
+		fill(value_of(r, PRE, i), raw, bytes_of(in->dtype), n);
 	}
 }
 
@@ -237,7 +261,7 @@ const struct tier0_isa *tier0_table(enum isa_level level)
 }
 
 static void run_init(struct run *r, enum isa_level level, const struct nest *spec,
-		     const struct bz_args *a, void *scratch)
+		     const struct tier0_layout *lay, const struct bz_args *a, void *scratch)
 {
 	char *at = (char *)(((uintptr_t)scratch + 63) & ~(uintptr_t)63);
 
@@ -245,15 +269,14 @@ static void run_init(struct run *r, enum isa_level level, const struct nest *spe
 	r->a = a;
 	r->isa = tier0_table(level);
 	r->wide = level == ISA_V4 ? &tier0_isa_v4_wide : r->isa;
-	layout_init(&r->lay, spec);
+	r->lay = lay;
 	r->regs = at;
-	r->states = r->regs + r->lay.nreg * r->lay.reg_bytes;
-	r->outer = r->states + r->lay.nreduce * 2 * (size_t)TIER0_STATE_BYTES;
+	r->states = r->regs + r->lay->nreg * r->lay->reg_bytes;
+	r->outer = r->states + r->lay->nreduce * 2 * (size_t)TIER0_STATE_BYTES;
 	memset(r->fixed, 0, sizeof r->fixed);
 	memset(r->still, 0, sizeof r->still);
-	tier0_walk_init(&r->par, spec, a, 0, spec->npar, r->lay.indexed);
-	tier0_walk_init(&r->red, spec, a, spec->npar, spec->npar + spec->nred, r->lay.indexed);
-	fill_scalars(r);
+	tier0_walk_init(&r->par, spec, a, 0, spec->npar, r->lay->indexed);
+	tier0_walk_init(&r->red, spec, a, spec->npar, spec->npar + spec->nred, r->lay->indexed);
 }
 
 /* Hold loops [from, to) at their flat point p. */
@@ -325,7 +348,7 @@ static void exec(struct run *r, int phase, const struct tier0_walk *w, int64_t p
 		const struct nest_instr *in = &s->instr[i];
 		char *dst = value_of(r, phase, i);
 
-		if (!(r->lay.phase[i] & phase) || permanent(in))
+		if (!(r->lay->phase[i] & phase) || permanent(in))
 			continue;
 		if (in->op == NI_LOAD) {
 			tier0_walk_load(w, in->a, index, r->a->base[in->a] + r->fixed[in->a],
@@ -369,28 +392,30 @@ static int64_t product(const int64_t *extent, int n)
 	return total;
 }
 
-void tier0_map_at(enum isa_level level, const struct nest *spec, const struct bz_args *a,
-		  int64_t lo, int64_t hi, void *scratch)
+static void map_points(enum isa_level level, const struct nest *spec,
+		       const struct tier0_layout *lay, const struct bz_args *a, int64_t lo,
+		       int64_t hi, void *scratch)
 {
 	struct run r;
 
-	run_init(&r, level, spec, a, scratch);
-	for (int64_t p = lo; p < hi && !bz_cancelled(a->cancel); p += r.lay.block)
-		exec(&r, PRE, &r.par, p, least(r.lay.block, hi - p));
+	run_init(&r, level, spec, lay, a, scratch);
+	fill_scalars(&r, hi - lo);
+	for (int64_t p = lo; p < hi && !bz_cancelled(a->cancel); p += r.lay->block)
+		exec(&r, PRE, &r.par, p, least(r.lay->block, hi - p));
 }
 
 /* ---- reductions -------------------------------------------------------------- */
 
 static const struct tier0_red *red_of(const struct run *r, int k)
 {
-	const struct nest_instr *in = &r->spec->instr[r->lay.reduce[k]];
+	const struct nest_instr *in = &r->spec->instr[r->lay->reduce[k]];
 
 	return &r->isa->red[in->c][in->ltype];
 }
 
 static const struct nest_instr *red_instr(const struct run *r, int k)
 {
-	return &r->spec->instr[r->lay.reduce[k]];
+	return &r->spec->instr[r->lay->reduce[k]];
 }
 
 /* State 0: the chunk's; state 1: of the chunks joined. */
@@ -404,21 +429,21 @@ static void reduce_chunk(struct run *r, int64_t c, int64_t total, struct bz_acc 
 {
 	int64_t lo = c * TREE_CHUNK, hi = least(lo + TREE_CHUNK, total);
 
-	for (int k = 0; k < r->lay.nreduce; k++)
+	for (int k = 0; k < r->lay->nreduce; k++)
 		red_of(r, k)->init(state_of(r, k, 0));
-	for (int64_t e = lo; e < hi && !bz_cancelled(r->a->cancel); e += r->lay.block) {
-		int64_t n = least(r->lay.block, hi - e);
+	for (int64_t e = lo; e < hi && !bz_cancelled(r->a->cancel); e += r->lay->block) {
+		int64_t n = least(r->lay->block, hi - e);
 		bool full = (e + n) % TREE_BLOCK == 0 || e + n == hi;
 
 		exec(r, PRE, &r->red, e, n);
-		for (int k = 0; k < r->lay.nreduce; k++) {
+		for (int k = 0; k < r->lay->nreduce; k++) {
 			red_of(r, k)->step(state_of(r, k, 0), value_of(r, PRE, red_instr(r, k)->a),
 					   n, e);
 			if (full)
 				red_of(r, k)->block(state_of(r, k, 0));
 		}
 	}
-	for (int k = 0; k < r->lay.nreduce; k++)
+	for (int k = 0; k < r->lay->nreduce; k++)
 		red_of(r, k)->end(state_of(r, k, 0), hi - lo, &acc[k]);
 }
 
@@ -467,7 +492,7 @@ static void reduce_tile(struct run *r, int64_t p, int64_t n, int64_t lo, int64_t
 	uint64_t pushed = 0;
 	int sp = 0, next = 0;
 
-	for (int k = 0; k < r->lay.nreduce; k++)
+	for (int k = 0; k < r->lay->nreduce; k++)
 		red_of(r, k)->identity(rows_of(r, k),
 				       (int64_t)TILE * lanes_of(red_instr(r, k)->ltype));
 	for (int64_t e = lo; e < total && !bz_cancelled(r->a->cancel); e++) {
@@ -476,7 +501,7 @@ static void reduce_tile(struct run *r, int64_t p, int64_t n, int64_t lo, int64_t
 		hold(r, r->spec->npar, r->spec->npar + r->spec->nred, e);
 		exec(r, PRE, &r->par, p, n);
 		pushed += full;
-		for (int k = 0; k < r->lay.nreduce; k++) {
+		for (int k = 0; k < r->lay->nreduce; k++) {
 			const struct nest_instr *in = red_instr(r, k);
 			int64_t lane = e % TREE_BLOCK % lanes_of(in->ltype);
 			char *acc = rows_of(r, k) + lane * TILE * bytes_of(in->ltype);
@@ -489,7 +514,7 @@ static void reduce_tile(struct run *r, int64_t p, int64_t n, int64_t lo, int64_t
 		if (full)
 			sp = next;
 	}
-	for (int k = 0; k < r->lay.nreduce; k++) {
+	for (int k = 0; k < r->lay->nreduce; k++) {
 		const struct nest_instr *in = red_instr(r, k);
 		tier0_fn *fn = loop_of(r, red_of(r, k)->combine, in->ltype);
 		int bytes = bytes_of(in->ltype);
@@ -506,10 +531,10 @@ static void reduce_tile(struct run *r, int64_t p, int64_t n, int64_t lo, int64_t
 /* What reduce_tile has left, as the reductions' registers from element `at` on. */
 static void tile_results(struct run *r, int64_t n, int64_t at)
 {
-	for (int k = 0; k < r->lay.nreduce; k++) {
+	for (int k = 0; k < r->lay->nreduce; k++) {
 		int bytes = bytes_of(red_instr(r, k)->ltype);
 
-		memcpy(value_of(r, POST, r->lay.reduce[k]) + at * bytes, rows_of(r, k),
+		memcpy(value_of(r, POST, r->lay->reduce[k]) + at * bytes, rows_of(r, k),
 		       (size_t)(n * bytes));
 	}
 }
@@ -517,7 +542,7 @@ static void tile_results(struct run *r, int64_t n, int64_t at)
 /* The same as accumulators of n points, `apart` from one to the next. */
 static void tile_parts(struct run *r, int64_t n, struct bz_acc *part, int64_t apart)
 {
-	for (int k = 0; k < r->lay.nreduce; k++) {
+	for (int k = 0; k < r->lay->nreduce; k++) {
 		const struct dtype_row *d = dtype_row(red_instr(r, k)->ltype);
 		size_t word = d->cls == CLASS_COMPLEX ? d->bytes / 2u : d->bytes;
 
@@ -537,7 +562,7 @@ static void tile_parts(struct run *r, int64_t n, struct bz_acc *part, int64_t ap
  * a parallel loop, and where rows are too short to fill a block. */
 static bool want_tiles(const struct run *r, int64_t points, int64_t total)
 {
-	for (int k = 0; k < r->lay.nreduce; k++)
+	for (int k = 0; k < r->lay->nreduce; k++)
 		if (!red_of(r, k)->identity)
 			return false;
 	return (r->spec->npar && r->spec->vec < r->spec->npar && points >= 8) ||
@@ -552,19 +577,19 @@ static void reduce_points(struct run *r, int64_t lo, int64_t hi, int64_t total)
 
 	for (int64_t p = lo; p < hi; p++) {
 		hold(r, 0, r->spec->npar, p);
-		for (int k = 0; k < r->lay.nreduce; k++)
+		for (int k = 0; k < r->lay->nreduce; k++)
 			red_of(r, k)->init(state_of(r, k, 1));
 		for (int64_t c = 0; c < chunks && !bz_cancelled(r->a->cancel); c++) {
 			reduce_chunk(r, c, total, acc);
-			for (int k = 0; k < r->lay.nreduce; k++)
+			for (int k = 0; k < r->lay->nreduce; k++)
 				red_of(r, k)->join(state_of(r, k, 1), &acc[k]);
 		}
-		for (int k = 0; k < r->lay.nreduce; k++) {
+		for (int k = 0; k < r->lay->nreduce; k++) {
 			int bytes = bytes_of(red_instr(r, k)->dtype);
 
 			red_of(r, k)->end(state_of(r, k, 1), total, &acc[k]);
 			red_of(r, k)->put(&acc[k],
-					  value_of(r, POST, r->lay.reduce[k]) + (p - lo) * bytes);
+					  value_of(r, POST, r->lay->reduce[k]) + (p - lo) * bytes);
 		}
 	}
 }
@@ -589,7 +614,7 @@ struct range {
 
 static void reduce_parts(struct run *r, struct range at, int64_t total, struct bz_acc *part)
 {
-	int64_t chunks = (total + TREE_CHUNK - 1) / TREE_CHUNK, apart = chunks * r->lay.nreduce;
+	int64_t chunks = (total + TREE_CHUNK - 1) / TREE_CHUNK, apart = chunks * r->lay->nreduce;
 	bool tiles = want_tiles(r, at.hi - at.lo, total);
 
 	for (int64_t p = at.lo, n = 1; p < at.hi; p += n) {
@@ -597,7 +622,7 @@ static void reduce_parts(struct run *r, struct range at, int64_t total, struct b
 		if (!tiles)
 			hold(r, 0, r->spec->npar, p);
 		for (int64_t c = at.clo; c < at.chi && !bz_cancelled(r->a->cancel); c++) {
-			struct bz_acc *to = &part[p * apart + c * r->lay.nreduce];
+			struct bz_acc *to = &part[p * apart + c * r->lay->nreduce];
 
 			if (!tiles) {
 				reduce_chunk(r, c, total, to);
@@ -609,21 +634,22 @@ static void reduce_parts(struct run *r, struct range at, int64_t total, struct b
 	}
 }
 
-void tier0_reduce_at(enum isa_level level, const struct nest *spec, const struct bz_args *a,
-		     int64_t lo, int64_t hi, int64_t clo, int64_t chi, struct bz_acc *part,
-		     void *scratch)
+static void reduce_range(enum isa_level level, const struct nest *spec,
+			 const struct tier0_layout *lay, const struct bz_args *a, struct range at,
+			 struct bz_acc *part, void *scratch)
 {
-	int64_t total;
+	int64_t total, lo = at.lo, hi = at.hi;
 	struct run r;
 
-	run_init(&r, level, spec, a, scratch);
+	run_init(&r, level, spec, lay, a, scratch);
 	total = reduced_points(&r);
+	fill_scalars(&r, total > hi - lo ? total : hi - lo);
 	if (part) {
-		reduce_parts(&r, (struct range){lo, hi, clo, chi}, total, part);
+		reduce_parts(&r, at, total, part);
 		return;
 	}
-	for (int64_t p = lo; p < hi && !bz_cancelled(a->cancel); p += r.lay.block) {
-		int64_t end = least(p + r.lay.block, hi);
+	for (int64_t p = lo; p < hi && !bz_cancelled(a->cancel); p += r.lay->block) {
+		int64_t end = least(p + r.lay->block, hi);
 
 		if (want_tiles(&r, hi - lo, total))
 			for (int64_t q = p; q < end; q += TILE) {
@@ -636,50 +662,90 @@ void tier0_reduce_at(enum isa_level level, const struct nest *spec, const struct
 	}
 }
 
-void tier0_finish_at(enum isa_level level, const struct nest *spec, const struct bz_args *a,
-		     int64_t lo, int64_t hi, const struct bz_acc *part, void *scratch)
+static void finish_points(enum isa_level level, const struct nest *spec,
+			  const struct tier0_layout *lay, const struct bz_args *a, int64_t lo,
+			  int64_t hi, const struct bz_acc *part, void *scratch)
 {
 	int64_t total, chunks;
 	struct bz_acc acc;
 	struct run r;
 
-	run_init(&r, level, spec, a, scratch);
+	run_init(&r, level, spec, lay, a, scratch);
+	fill_scalars(&r, hi - lo);
 	total = reduced_points(&r);
 	chunks = (total + TREE_CHUNK - 1) / TREE_CHUNK;
-	for (int64_t p = lo; p < hi && !bz_cancelled(a->cancel); p += r.lay.block) {
-		int64_t end = least(p + r.lay.block, hi);
+	for (int64_t p = lo; p < hi && !bz_cancelled(a->cancel); p += r.lay->block) {
+		int64_t end = least(p + r.lay->block, hi);
 
 		for (int64_t q = p; q < end; q++)
-			for (int k = 0; k < r.lay.nreduce; k++) {
+			for (int k = 0; k < r.lay->nreduce; k++) {
 				const struct tier0_red *red = red_of(&r, k);
 				void *state = state_of(&r, k, 1);
 
 				red->init(state);
 				for (int64_t c = 0; c < chunks; c++)
 					red->join(state,
-						  &part[(q * chunks + c) * r.lay.nreduce + k]);
+						  &part[(q * chunks + c) * r.lay->nreduce + k]);
 				red->end(state, total, &acc);
-				red->put(&acc, value_of(&r, POST, r.lay.reduce[k]) +
+				red->put(&acc, value_of(&r, POST, r.lay->reduce[k]) +
 						       (q - p) * bytes_of(red_instr(&r, k)->dtype));
 			}
 		post_points(&r, p, end);
 	}
 }
 
-void tier0_map(const struct nest *spec, const struct bz_args *a, int64_t lo, int64_t hi,
-	       void *scratch)
+/* ---- entry points -------------------------------------------------------------- */
+
+void *tier0_prepare(const struct nest *spec)
 {
-	tier0_map_at(isa_best(), spec, a, lo, hi, scratch);
+	struct tier0_layout *lay = xmalloc(sizeof *lay);
+
+	layout_init(lay, spec);
+	return lay;
 }
 
-void tier0_reduce(const struct nest *spec, const struct bz_args *a, int64_t lo, int64_t hi,
-		  int64_t clo, int64_t chi, struct bz_acc *part, void *scratch)
+void tier0_map(const struct nest *spec, const void *lay, const struct bz_args *a, int64_t lo,
+	       int64_t hi, void *scratch)
 {
-	tier0_reduce_at(isa_best(), spec, a, lo, hi, clo, chi, part, scratch);
+	map_points(isa_best(), spec, lay, a, lo, hi, scratch);
 }
 
-void tier0_finish(const struct nest *spec, const struct bz_args *a, int64_t lo, int64_t hi,
-		  const struct bz_acc *part, void *scratch)
+void tier0_reduce(const struct nest *spec, const void *lay, const struct bz_args *a, int64_t lo,
+		  int64_t hi, int64_t clo, int64_t chi, struct bz_acc *part, void *scratch)
 {
-	tier0_finish_at(isa_best(), spec, a, lo, hi, part, scratch);
+	reduce_range(isa_best(), spec, lay, a, (struct range){lo, hi, clo, chi}, part, scratch);
+}
+
+void tier0_finish(const struct nest *spec, const void *lay, const struct bz_args *a, int64_t lo,
+		  int64_t hi, const struct bz_acc *part, void *scratch)
+{
+	finish_points(isa_best(), spec, lay, a, lo, hi, part, scratch);
+}
+
+void tier0_map_at(enum isa_level level, const struct nest *spec, const struct bz_args *a,
+		  int64_t lo, int64_t hi, void *scratch)
+{
+	struct tier0_layout lay;
+
+	layout_init(&lay, spec);
+	map_points(level, spec, &lay, a, lo, hi, scratch);
+}
+
+void tier0_reduce_at(enum isa_level level, const struct nest *spec, const struct bz_args *a,
+		     int64_t lo, int64_t hi, int64_t clo, int64_t chi, struct bz_acc *part,
+		     void *scratch)
+{
+	struct tier0_layout lay;
+
+	layout_init(&lay, spec);
+	reduce_range(level, spec, &lay, a, (struct range){lo, hi, clo, chi}, part, scratch);
+}
+
+void tier0_finish_at(enum isa_level level, const struct nest *spec, const struct bz_args *a,
+		     int64_t lo, int64_t hi, const struct bz_acc *part, void *scratch)
+{
+	struct tier0_layout lay;
+
+	layout_init(&lay, spec);
+	finish_points(level, spec, &lay, a, lo, hi, part, scratch);
 }

@@ -16,14 +16,16 @@
 enum status tier0_check(const struct nest *spec, struct err *err) MUST_USE;
 size_t tier0_scratch(const struct nest *spec);
 
-void tier0_map(const struct nest *spec, const struct bz_args *a, int64_t lo, int64_t hi,
-	       void *scratch);
-void tier0_reduce(const struct nest *spec, const struct bz_args *a, int64_t lo, int64_t hi,
-		  int64_t clo, int64_t chi, struct bz_acc *part, void *scratch);
-void tier0_finish(const struct nest *spec, const struct bz_args *a, int64_t lo, int64_t hi,
-		  const struct bz_acc *part, void *scratch);
+/* What follows from the nest alone and every call below asks for (`lay`): free() it. */
+void *tier0_prepare(const struct nest *spec) MUST_USE;
+void tier0_map(const struct nest *spec, const void *lay, const struct bz_args *a, int64_t lo,
+	       int64_t hi, void *scratch);
+void tier0_reduce(const struct nest *spec, const void *lay, const struct bz_args *a, int64_t lo,
+		  int64_t hi, int64_t clo, int64_t chi, struct bz_acc *part, void *scratch);
+void tier0_finish(const struct nest *spec, const void *lay, const struct bz_args *a, int64_t lo,
+		  int64_t hi, const struct bz_acc *part, void *scratch);
 
-/* The same at a given level instead of isa_best(), for tests. */
+/* The same at a given level instead of isa_best(), with nothing prepared: for tests. */
 void tier0_map_at(enum isa_level level, const struct nest *spec, const struct bz_args *a,
 		  int64_t lo, int64_t hi, void *scratch);
 void tier0_reduce_at(enum isa_level level, const struct nest *spec, const struct bz_args *a,

@@ -110,6 +110,7 @@ void worker_poll(void *worker)
 	ssize_t n = 0;
 	int fd = -1;
 
+	w->unpolled_ns = 0;
 	w->progress->thread[0].turns++;
 	if (now - w->polled_ns < POLL_NS || w->closed)
 		return;
@@ -135,6 +136,13 @@ void worker_poll(void *worker)
 	}
 	if (w->closed)
 		cancel_set(w, 1); /* nobody is left to read the result */
+}
+
+void worker_poll_step(struct worker *w)
+{
+	w->progress->thread[0].turns++;
+	if (w->unpolled_ns == 0 || w->unpolled_ns > POLL_NS / 4)
+		worker_poll(w);
 }
 
 static void do_run(struct worker *w, const char *packet, size_t bytes, bool cancelled)

@@ -56,7 +56,8 @@ struct worker {
 	struct command_fault fault[LIMIT_PARTITION_CHECKS];
 	uint32_t cancel; /* set by this thread, read by all: bz_cancelled */
 	int64_t polled_ns;
-	bool closed; /* the broker has gone */
+	double unpolled_ns; /* predicted time of the short steps since */
+	bool closed;	    /* the broker has gone */
 };
 
 /* Serve commands on fd until it closes.  threads as for pool_create. */
@@ -83,6 +84,8 @@ struct worker_part *worker_part_create(struct worker *w, uint32_t step, int64_t 
 void worker_part_free(struct worker *w, struct worker_part *part);
 /* Look at the socket; the pool calls it between units. */
 void worker_poll(void *worker);
+/* The same after a step: of many short ones after some. */
+void worker_poll_step(struct worker *w);
 int64_t worker_clock(void); /* nanoseconds */
 
 #endif

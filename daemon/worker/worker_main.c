@@ -79,6 +79,7 @@ static void unload(struct kernel_code *code)
 }
 
 static const struct kernel_ops both_tiers = {.check = tier0_check,
+					     .prepare = tier0_prepare,
 					     .map = tier0_map,
 					     .reduce = tier0_reduce,
 					     .finish = tier0_finish,

@@ -39,7 +39,7 @@ static enum status run_steps(struct worker *w, const char **at, const char *end,
 		if (st != OK)
 			return st;
 		*at += s->bytes;
-		worker_poll(w);
+		worker_poll_step(w);
 	}
 	return OK;
 }

@@ -8,12 +8,13 @@
 #include "steps.h"
 #include "worker.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define SERIAL_NS    50000 /* a step predicted below this is not worth waking threads */
+#define STEP_NS	     500   /* what a step takes besides its loops */
+#define TELLING	     512   /* a run of fewer elements tells nothing of what one takes */
 #define CHUNK_MIN    4096
 #define CHUNK_MAX    65536
 #define UNIT_NS	     5e6       /* a unit predicted longer than this is made smaller */
@@ -28,19 +29,17 @@ struct step {
 	const struct command_step *cmd;
 	const struct kernel_entry *entry;
 	struct bz_args args;
-	int64_t lo, hi;		 /* points */
-	int64_t clo, chi;	 /* chunks of the reduced points, where cut by them */
-	int64_t chunks;		 /* of each point */
-	int64_t each;		 /* elements of each point */
-	int64_t grain;		 /* points of a unit */
-	double point_ns;	 /* of one thread, as predicted */
-	struct bz_acc *part;	 /* accumulators of point 0, chunk 0 */
-	int64_t elements;	 /* points, reduced ones counted too */
-	int64_t timed, timed_ns; /* elements that the command thread did, and their time */
-	char *base[LIMIT_NEST_ACCESSES];
+	int64_t lo, hi;			 /* points */
+	int64_t clo, chi;		 /* chunks of the reduced points, where cut by them */
+	int64_t chunks;			 /* of each point */
+	int64_t each;			 /* elements of each point */
+	int64_t grain;			 /* points of a unit */
+	double point_ns;		 /* of one thread, as predicted */
+	struct bz_acc *part;		 /* accumulators of point 0, chunk 0 */
+	int64_t elements;		 /* points, reduced ones counted too */
+	int64_t timed, timed_ns;	 /* elements that the command thread did, and their time */
+	char *base[LIMIT_NEST_ACCESSES]; /* it and what follows: as far as the kernel has any */
 	uint64_t error[LIMIT_NEST_CHECKS];
-	pthread_mutex_t lock;
-	struct err err; /* first failure of any thread */
 };
 
 void worker_unit_begin(struct worker *w, const struct command_step *cmd, int thread)
@@ -63,15 +62,16 @@ void worker_unit_end(struct worker *w, int thread)
 		w->progress->thread[thread].ticket = 0;
 }
 
-/* Only the command thread takes times, so nothing here needs a lock. */
-static int64_t time_begin(int thread)
+/* Only the command thread takes times, so nothing here needs a lock; of short steps it
+ * takes none. */
+static int64_t time_begin(const struct step *s, int thread)
 {
-	return thread == 0 ? worker_clock() : 0;
+	return thread == 0 && s->elements >= TELLING ? worker_clock() : 0;
 }
 
 static void time_end(struct step *s, int thread, int64_t begin, int64_t elements)
 {
-	if (thread != 0)
+	if (!begin)
 		return;
 	s->timed += elements;
 	s->timed_ns += worker_clock() - begin;
@@ -83,7 +83,7 @@ static void points_unit(void *data, int thread, int64_t unit)
 	int64_t lo = s->lo + unit * s->grain;
 	int64_t hi = s->hi - lo < s->grain ? s->hi : lo + s->grain;
 	void *scratch = s->w->thread[thread].scratch;
-	int64_t begin = time_begin(thread);
+	int64_t begin = time_begin(s, thread);
 
 	if (bz_cancelled(&s->w->cancel))
 		return;
@@ -102,7 +102,7 @@ static void chunk_unit(void *data, int thread, int64_t unit)
 	int64_t chunks = s->chi - s->clo;
 	int64_t p = s->lo + unit / chunks * s->grain, c = s->clo + unit % chunks;
 	int64_t n = s->hi - p < s->grain ? s->hi - p : s->grain;
-	int64_t rest = s->each - c * TREE_CHUNK, begin = time_begin(thread);
+	int64_t rest = s->each - c * TREE_CHUNK, begin = time_begin(s, thread);
 
 	if (bz_cancelled(&s->w->cancel))
 		return;
@@ -121,15 +121,13 @@ static enum status spread(struct step *s, pool_fn *fn, int64_t units, double ns,
 	} else {
 		for (int64_t u = 0; u < units; u++) {
 			fn(s, 0, u);
-			worker_poll(s->w);
+			if (units > 1)
+				worker_poll(s->w);
 		}
+		s->w->unpolled_ns += ns + STEP_NS;
 	}
 	if (bz_cancelled(&s->w->cancel))
 		return err_set(err, E_CANCELLED, "cancelled inside step %u", s->cmd->index);
-	if (s->err.code != OK) {
-		*err = s->err;
-		return s->err.code;
-	}
 	return OK;
 }
 
@@ -301,7 +299,7 @@ static enum status scratch_grow(struct worker *w, size_t bytes, struct err *err)
 /* Learn what a point costs one thread. */
 static void learn(struct kernel_entry *e, const struct step *s)
 {
-	if (s->timed >= 512)
+	if (s->timed >= TELLING)
 		kernels_learn(e, s->cmd->shape, (double)s->timed_ns / (double)s->timed);
 }
 
@@ -350,7 +348,8 @@ static enum status run_kernel(struct step *s, struct kernel_entry *e, struct err
 				   .gather = o.gather,
 				   .error = s->error,
 				   .cancel = &s->w->cancel};
-	memset(s->error, 0xff, sizeof s->error);
+	if (e->checks)
+		memset(s->error, 0xff, sizeof s->error);
 	s->lo = cut.lo;
 	s->hi = cut.hi;
 	s->clo = cut.clo;
@@ -369,7 +368,7 @@ static enum status run_kernel(struct step *s, struct kernel_entry *e, struct err
 		st = step_chunks(s, true, true, err);
 	else
 		st = step_points(s, err);
-	if (st == OK)
+	if (st == OK && e->checks)
 		st = keep_faults(s, err);
 	if (st == OK)
 		learn(e, s);
@@ -378,7 +377,7 @@ static enum status run_kernel(struct step *s, struct kernel_entry *e, struct err
 
 enum status worker_step(struct worker *w, const struct command_step *cmd, struct err *err)
 {
-	struct step s = {.w = w, .cmd = cmd, .lock = PTHREAD_MUTEX_INITIALIZER};
+	struct step s; /* its arrays are filled as far as the kernel uses them */
 	struct kernel_entry *e = NULL;
 
 	if (cmd->kind == STEP_MATMUL)
@@ -392,6 +391,9 @@ enum status worker_step(struct worker *w, const struct command_step *cmd, struct
 	if (!steps_fit(cmd, e->spec))
 		return err_set(err, E_INTERNAL, "step %u does not fit kernel %u", cmd->index,
 			       cmd->kernel);
+	memset(&s, 0, offsetof(struct step, base));
+	s.w = w;
+	s.cmd = cmd;
 	s.entry = e;
 	return run_kernel(&s, e, err);
 }

@@ -254,11 +254,11 @@ static void go(const struct nest *n, struct run *r, int64_t cut)
 
 	cut = cut < par ? cut : par;
 	if (n->nred) {
-		tier0_reduce(n, &r->args, 0, cut, 0, chunks, NULL, scratch);
-		tier0_reduce(n, &r->args, cut, par, 0, chunks, NULL, scratch);
+		tier0_reduce_at(isa_best(), n, &r->args, 0, cut, 0, chunks, NULL, scratch);
+		tier0_reduce_at(isa_best(), n, &r->args, cut, par, 0, chunks, NULL, scratch);
 	} else {
-		tier0_map(n, &r->args, 0, cut, scratch);
-		tier0_map(n, &r->args, cut, par, scratch);
+		tier0_map_at(isa_best(), n, &r->args, 0, cut, scratch);
+		tier0_map_at(isa_best(), n, &r->args, cut, par, scratch);
 	}
 	free(scratch);
 }

@@ -32,9 +32,10 @@ static inline void model_tier0(const struct nest *n, char **slot, const uint64_t
 	for (unsigned k = 0; k < n->nscalar; k++)
 		memcpy(scalar + 2 * k, imm + 2 * (size_t)n->scalar[k], 2 * sizeof *imm);
 	if (n->nred)
-		tier0_reduce(n, &a, 0, par, 0, (red + TREE_CHUNK - 1) / TREE_CHUNK, NULL, scratch);
+		tier0_reduce_at(isa_best(), n, &a, 0, par, 0, (red + TREE_CHUNK - 1) / TREE_CHUNK,
+				NULL, scratch);
 	else
-		tier0_map(n, &a, 0, par, scratch);
+		tier0_map_at(isa_best(), n, &a, 0, par, scratch);
 	free(scratch);
 }
 

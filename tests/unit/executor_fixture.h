@@ -39,7 +39,8 @@ static void spin_ns(int64_t ns)
 		;
 }
 
-static void t_map(const struct nest *n, const struct bz_args *a, int64_t lo, int64_t hi, void *s)
+static void t_map(const struct nest *n, const void *prepared, const struct bz_args *a, int64_t lo,
+		  int64_t hi, void *s)
 {
 	uint16_t kind = n->instr[0].c;
 	volatile int64_t *first = (volatile int64_t *)a->base[0];
@@ -82,8 +83,8 @@ static double chunk_sum(const struct bz_args *a, int64_t p, int64_t c)
 	return sum;
 }
 
-static void t_finish(const struct nest *n, const struct bz_args *a, int64_t lo, int64_t hi,
-		     const struct bz_acc *part, void *s)
+static void t_finish(const struct nest *n, const void *prepared, const struct bz_args *a,
+		     int64_t lo, int64_t hi, const struct bz_acc *part, void *s)
 {
 	int64_t chunks = (a->extent[1] + TREE_CHUNK - 1) / TREE_CHUNK;
 
@@ -98,8 +99,8 @@ static void t_finish(const struct nest *n, const struct bz_args *a, int64_t lo, 
 	}
 }
 
-static void t_reduce(const struct nest *n, const struct bz_args *a, int64_t lo, int64_t hi,
-		     int64_t clo, int64_t chi, struct bz_acc *part, void *s)
+static void t_reduce(const struct nest *n, const void *prepared, const struct bz_args *a,
+		     int64_t lo, int64_t hi, int64_t clo, int64_t chi, struct bz_acc *part, void *s)
 {
 	int64_t chunks = (a->extent[1] + TREE_CHUNK - 1) / TREE_CHUNK;
 	_Atomic int64_t *calls = (_Atomic int64_t *)(a->base[1] + CALLS_AT);

@@ -8,8 +8,8 @@
 static int loaded; /* objects that are loaded now */
 static int called; /* 0 interpreted, 1 native */
 
-static void interpret(const struct nest *n, const struct bz_args *a, int64_t lo, int64_t hi,
-		      void *scratch)
+static void interpret(const struct nest *n, const void *prepared, const struct bz_args *a,
+		      int64_t lo, int64_t hi, void *scratch)
 {
 	called = 0;
 }

@@ -158,7 +158,8 @@ Test(tier0, maps_strided_rows_and_indices)
 	ins(c, NI_STORE, DT_FLOAT64, DT_FLOAT64, 2, 7, 0);
 	ready(c);
 	for (int lo = 0; lo < 315; lo += 50)
-		tier0_map(&c->nest, &c->args, lo, lo + 50 < 315 ? lo + 50 : 315, c->scratch);
+		tier0_map_at(isa_best(), &c->nest, &c->args, lo, lo + 50 < 315 ? lo + 50 : 315,
+			     c->scratch);
 	for (int i = 0; i < 5; i++)
 		for (int j = 0; j < 7; j++)
 			for (int k = 0; k < 9; k++)
@@ -188,7 +189,7 @@ Test(tier0, cleans_stored_bools_and_copies_every_size)
 	ins(c, OP_CONJ, DT_COMPLEX128, DT_COMPLEX128, 2, 0, 0);
 	ins(c, NI_STORE, DT_COMPLEX128, DT_COMPLEX128, 3, 3, 0);
 	ready(c);
-	tier0_map(&c->nest, &c->args, 0, n, c->scratch);
+	tier0_map_at(isa_best(), &c->nest, &c->args, 0, n, c->scratch);
 	for (int i = 0; i < 700; i++) {
 		cr_assert_eq(out[i], i % 5 != 0);
 		cr_assert_eq(got[2 * i], 4 * i);
@@ -290,8 +291,8 @@ Test(tier0, columns_have_the_bits_of_rows)
 			double *x = random_f64((size_t)(m * n), 3), *out = malloc((size_t)m * 8);
 			struct call *c = sum_call(x, out, m, n, true);
 
-			tier0_reduce(&c->nest, &c->args, 0, m, 0, (n + 65535) / 65536, NULL,
-				     c->scratch);
+			tier0_reduce_at(isa_best(), &c->nest, &c->args, 0, m, 0,
+					(n + 65535) / 65536, NULL, c->scratch);
 			for (int64_t p = 0; p < m; p++)
 				cr_assert(same(out[p], 2 * tree_sum(x + p, n, m)),
 					  "%ld of %ld, %ld", (long)p, (long)m, (long)n);
@@ -324,9 +325,11 @@ static void compare_parts(unsigned op, unsigned dtype, int64_t m, int64_t n)
 	if (tier0_check(&c->nest, &(struct err){0}) == OK) {
 		ready(c);
 		for (int64_t k = 0; k < CHUNKS; k++)
-			tier0_reduce(&c->nest, &c->args, 0, m, k, k + 1, tiles, c->scratch);
+			tier0_reduce_at(isa_best(), &c->nest, &c->args, 0, m, k, k + 1, tiles,
+					c->scratch);
 		for (int64_t p = 0; p < m; p++)
-			tier0_reduce(&c->nest, &c->args, p, p + 1, 0, CHUNKS, points, c->scratch);
+			tier0_reduce_at(isa_best(), &c->nest, &c->args, p, p + 1, 0, CHUNKS, points,
+					c->scratch);
 		cr_assert_arr_eq(tiles, points, (size_t)m * CHUNKS * sizeof *tiles, "%s of %s",
 				 op_row(op)->stem, dtype_row(dtype)->suffix);
 	}
@@ -352,8 +355,8 @@ Test(tier0, sums_of_columns_in_chunks)
 	struct bz_acc part[3 * M];
 
 	for (int64_t k = 3; k-- > 0;)
-		tier0_reduce(&c->nest, &c->args, 0, M, k, k + 1, part, c->scratch);
-	tier0_finish(&c->nest, &c->args, 0, M, part, c->scratch);
+		tier0_reduce_at(isa_best(), &c->nest, &c->args, 0, M, k, k + 1, part, c->scratch);
+	tier0_finish_at(isa_best(), &c->nest, &c->args, 0, M, part, c->scratch);
 	for (int64_t p = 0; p < M; p++)
 		cr_assert(same(out[p], 2 * tree_sum(x + p, N, M)), "%ld", (long)p);
 	call_free(c);
@@ -391,14 +394,14 @@ Test(tier0, reduces_two_loops_with_sum_max_and_argmin)
 	ins(c, NI_STORE, DT_FLOAT64, DT_FLOAT64, 2, 2, 0);
 	ins(c, NI_STORE, DT_INT64, DT_INT64, 3, 3, 0);
 	ready(c);
-	tier0_reduce(&c->nest, &c->args, 0, 1, 0, 1, NULL, c->scratch);
+	tier0_reduce_at(isa_best(), &c->nest, &c->args, 0, 1, 0, 1, NULL, c->scratch);
 	cr_assert(same(sum, tree_sum(flat, A * B, 1)));
 	cr_assert_eq(arg, first);
 	for (int e = 0; e < A * B; e++)
 		cr_assert(max >= flat[e]);
 	x[5 + 7 * A] = NAN;
 	x[5 + 9 * A] = NAN;
-	tier0_reduce(&c->nest, &c->args, 0, 1, 0, 1, NULL, c->scratch);
+	tier0_reduce_at(isa_best(), &c->nest, &c->args, 0, 1, 0, 1, NULL, c->scratch);
 	cr_assert_eq(arg, 5 * B + 7, "the first NaN wins");
 	cr_assert(isnan(max) && isnan(sum));
 	call_free(c);
@@ -413,7 +416,7 @@ Test(tier0, a_cancelled_call_returns_early_and_an_unknown_loop_is_refused)
 	struct err err;
 
 	c->cancel = 1;
-	tier0_reduce(&c->nest, &c->args, 0, 1, 0, 1, NULL, c->scratch);
+	tier0_reduce_at(isa_best(), &c->nest, &c->args, 0, 1, 0, 1, NULL, c->scratch);
 	cr_assert_eq(out, 7);
 	c->nest.instr[0].op = OP_LEFT_SHIFT;
 	cr_assert_eq(tier0_check(&c->nest, &err), E_UNSUPPORTED);
@@ -448,7 +451,7 @@ Test(tier0, value_that_is_reduced_and_then_stored_keeps_its_register)
 	c->nest.post = 6;
 	ins(c, NI_STORE, DT_INT64, DT_INT64, 3, 2, 0);
 	ready(c);
-	tier0_reduce(&c->nest, &c->args, 0, 1, 0, 1, NULL, c->scratch);
+	tier0_reduce_at(isa_best(), &c->nest, &c->args, 0, 1, 0, 1, NULL, c->scratch);
 	cr_assert_eq(sum, want);
 	for (int i = 0; i < N; i++) {
 		cr_assert_eq(y[i], -x[i]);
