@@ -5,7 +5,10 @@ Each is one text that takes the array module, as a program does whose import is
 changed: inputs are made with that module, too.
 """
 
+import json
+import os
 import pathlib
+import subprocess
 import sys
 
 import numpy
@@ -45,3 +48,22 @@ def test_a_wrong_answer_is_found():
     assert wrong(off, right, "iteration") is None
     assert wrong(numpy.array([numpy.nan]), numpy.array([1.0]), "iteration")
     assert wrong((right,), (right, right), "exact")
+
+
+def test_the_runner_measures_a_program_and_remembers_it(tmp_path):
+    """A program of its own process, compared and timed; a second run measures nothing anew."""
+    runner = pathlib.Path(__file__).resolve().parents[1] / "bench/run_programs.py"
+    results = tmp_path / "results.json"
+    command = [sys.executable, str(runner), "--only", "lstsqr", "--sizes", "tiny", "--no-peers",
+               "--no-docs", "--results", str(results)]
+    env = dict(os.environ, QUICK="1")
+    done = subprocess.run(command, env=env, text=True, capture_output=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    case = json.loads(results.read_text())["cases"]["lstsqr/tiny"]
+    assert case["wrong"] is None and case["rounds"] >= 1
+    assert case["warm"]["ops"] > 0 and case["cold"]["kernels"] >= 0
+    assert case["numpy"] > 0 and case["whole"]["braze.numpy"] > 0
+    assert "lstsqr/tiny" in done.stdout and "DelayRepay's 21" in done.stdout
+    before = results.read_text()
+    done = subprocess.run(command, env=env, text=True, capture_output=True, timeout=300)
+    assert done.returncode == 0 and results.read_text() == before

@@ -70,7 +70,7 @@ row(dr.create_grid, "DR", "A", made.numbers, EXACT, 50, 300, 2500)
 row(dr.cronbach, "DR", "A", U1, REDUCTION, (60, 60), (600, 600), (5000, 5000))
 row(dr.euclidean_distance_square, "DR", "A", made.one_and_many, REDUCTION, (64, 100), (512, 500), (512, 60_000))
 row(dr.evolve, "DR", "A", made.diffusion, ELEMENT, 64, 360, 3000)
-row(dr.grayscott, "DR", "AL", made.reaction, SINGLE, (60, 10), (500, 40), (3000, 4), writes=True)
+row(dr.grayscott, "DR", "AL", made.reaction, SINGLE, (60, 10), (500, 40), (2500, 3), writes=True)
 row(dr.harris, "DR", "A", N1, ELEMENT, (64, 64), (512, 512), (4000, 4000))
 row(dr.hasting, "DR", "A", made.food_chain, ELEMENT, (), (), (), note="three numbers: one size only")
 row(dr.l1norm, "DR", "A", U2, REDUCTION, (40, 40), (80, 80), (300, 300))
@@ -92,14 +92,14 @@ row(li.gemm, "suite", "A", made.gemm, REDUCTION, (20, 25, 30), (200, 220, 240), 
 row(li.gemver, "suite", "A", made.gemver, REDUCTION, 40, 400, 4000, writes=True)
 row(li.gesummv, "suite", "A", made.gesummv, REDUCTION, 40, 300, 4000)
 row(li.mvt, "suite", "A", made.mvt, REDUCTION, 40, 400, 5000, writes=True)
-row(li.syrk, "suite", "AL", made.syrk, ITERATION, (20, 25), (70, 90), (200, 220), writes=True, note=SLOW)
-row(li.syr2k, "suite", "AL", made.syr2k, ITERATION, (20, 25), (50, 60), (150, 170), writes=True, note=SLOW)
-row(li.symm, "suite", "AL", made.symm, ITERATION, (20, 25), (60, 80), (200, 220), writes=True, note=SLOW)
-row(li.trmm, "suite", "AL", made.trmm, ITERATION, (20, 25), (100, 120), (300, 320), writes=True, note=SLOW)
+row(li.syrk, "suite", "AL", made.syrk, ITERATION, (20, 25), (70, 90), (120, 140), writes=True, note=SLOW)
+row(li.syr2k, "suite", "AL", made.syr2k, ITERATION, (20, 25), (50, 60), (80, 90), writes=True, note=SLOW)
+row(li.symm, "suite", "AL", made.symm, ITERATION, (20, 25), (60, 80), (90, 110), writes=True, note=SLOW)
+row(li.trmm, "suite", "AL", made.trmm, ITERATION, (20, 25), (100, 120), (150, 180), writes=True, note=SLOW)
 row(li.trisolv, "suite", "AL", made.trisolv, ITERATION, 40, 400, 4000, writes=True)
-row(li.cholesky, "suite", "AL", made.definite, ITERATION, 40, 120, 300, writes=True, note=SLOW)
-row(li.gramschmidt, "suite", "AL", made.seed_42, ITERATION, (24, 20), (90, 80), (260, 240), writes=True, note=SLOW)
-row(li.covariance, "suite", "AL", made.covariance, REDUCTION, (60, 50), (300, 300), (2500, 1200), writes=True)
+row(li.cholesky, "suite", "AL", made.definite, ITERATION, 40, 120, 200, writes=True, note=SLOW)
+row(li.gramschmidt, "suite", "AL", made.seed_42, ITERATION, (24, 20), (90, 80), (160, 150), writes=True, note=SLOW)
+row(li.covariance, "suite", "AL", made.covariance, REDUCTION, (60, 50), (300, 300), (1500, 600), writes=True)
 row(li.clos, "suite", "AL", made.reachable, EXACT, 32, 200, 450)
 row(le.gaussian_bayes, "suite", "AL", made.classes_4, REDUCTION, (60, 3), (30_000, 10), (1_000_000, 10))
 
@@ -108,7 +108,7 @@ row(st.jacobi_1d, "suite", "AL", made.before(1, made.line_pair), ITERATION, (20,
     (10, 5_000_000), writes=True)
 row(st.jacobi_2d, "suite", "AL", made.before(1, made.plane_pair), ITERATION, (20, 30), (50, 250), (5, 3000),
     writes=True)
-row(st.heat_3d, "suite", "AL", made.before(1, made.block_pair), ITERATION, (20, 10), (25, 40), (4, 200), writes=True)
+row(st.heat_3d, "suite", "AL", made.before(1, made.block_pair), ITERATION, (20, 10), (25, 40), (3, 160), writes=True)
 row(st.fdtd_2d, "suite", "AL", made.cavity_2d, ITERATION, (10, 20, 30), (50, 200, 220), (5, 2000, 2500), writes=True)
 row(st.hdiff, "suite", "A", made.hdiff, BRANCH, (8, 9, 10), (64, 64, 60), (256, 256, 96))
 row(st.adi, "suite", "AL", made.before(1, made.adi), ITERATION, (3, 20), (5, 100), (3, 500), writes=True, note=SLOW)
@@ -136,7 +136,7 @@ row(si.nb3d, "suite", "AL", made.heavenly, ITERATION, (10, 5), (100, 5), (1200, 
 row(im.julia, "suite", "AL", made.numbers, BRANCH, (40, 30), (300, 50), (1200, 20))
 
 # ---- What people write: learning ----
-row(le.network, "own", "AL", made.network, ITERATION, (100, 8, 16, 5), (4000, 16, 16, 10), (300_000, 32, 16, 2),
+row(le.network, "own", "AL", made.network, ITERATION, (100, 8, 16, 5), (4000, 16, 16, 10), (200_000, 32, 16, 2),
     writes=True)
 row(le.train_losses, "own", "AL", made.regression, ITERATION, (100, 8, 50), (5000, 20, 50), (500_000, 20, 8))
 row(le.logistic_regression, "own", "AL", made.two_classes, ITERATION, (100, 8, 30), (5000, 20, 30), (500_000, 20, 5))
@@ -205,12 +205,12 @@ row(ta.cheapest_path, "own", "AL", U1, EXACT, (20, 30), (200, 1000), (50, 200_00
 row(ta.viterbi, "own", "AL", made.markov, ELEMENT, (4, 20), (20, 200), (400, 100))
 
 # ---- Factorisations and solvers by loops ----
-row(li.lu_scalar, "own", "AL", made.diagonal_heavy, ITERATION, 15, 80, 250, writes=True, note=SLOW)
+row(li.lu_scalar, "own", "AL", made.diagonal_heavy, ITERATION, 15, 80, 150, writes=True, note=SLOW)
 row(li.lu, "own", "AL", made.diagonal_heavy, ITERATION, 20, 200, 600, writes=True)
 row(li.lu_pivoted, "own", "AL", made.seed_42, ITERATION, (20, 20), (150, 150), (500, 500), writes=True)
 row(li.cholesky_columns, "own", "AL", made.definite, ITERATION, 20, 200, 1000)
 row(li.qr_householder, "own", "AL", made.seed_42, ITERATION, (24, 20), (150, 120), (500, 300), writes=True)
-row(li.gram_schmidt_classical, "own", "AL", made.seed_42, ITERATION, (24, 20), (300, 100), (5000, 300))
+row(li.gram_schmidt_classical, "own", "AL", made.seed_42, ITERATION, (24, 20), (300, 100), (3000, 200))
 row(li.tridiagonal, "own", "AL", made.systems, ITERATION, (20, 10), (100, 500), (100, 50_000))
 row(li.power_iteration, "own", "AL", made.symmetric_and_start, ITERATION, 20, 300, 3000)
 row(li.conjugate_gradient, "own", "AL", made.definite_with_tolerance, ITERATION, 20, 300, 2000)
