@@ -23,7 +23,8 @@ help:
 	@echo "make test-numpy  NumPy's own tests and the Array API standard against braze.numpy"
 	@echo 'make test-libraries  pandas, SciPy and others with braze arrays'
 	@echo 'make campaign-kills  KILLS=1000 kills of processes beside busy loops, SEED=1'
-	@echo 'make bench       benchmarks against NumPy'
+	@echo 'make bench       benchmarks against NumPy (90 minutes; QUICK=1: 15; goes on where it was stopped)'
+	@echo 'make bench-peers numexpr, Numba and JAX for make bench to compare with'
 	@echo 'make gpu-bundle  a tree in .gpu/ that checks and measures a machine with a GPU'
 	@echo 'make lint        budgets, names, includes, headers, formatting'
 	@echo 'make fmt         format the C sources (clang-format)'
@@ -78,6 +79,11 @@ test-numpy: build
 
 bench: build
 	@$(PYTHON_ENV) tests/run.py --jobs 1 --bench
+
+# Beside NumPy, `make bench` compares with what is in this environment, if it is there.
+.PHONY: bench-peers
+bench-peers: build
+	@deploy/venv.sh venv-peers deploy/requirements-peers.txt
 
 gpu-bundle: build
 	@deploy/bundle.sh .gpu

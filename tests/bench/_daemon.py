@@ -27,6 +27,22 @@ class Unix(http.client.HTTPConnection):
         self.sock.connect(self.path)
 
 
+def ask(status, page):
+    """A page of the status socket."""
+    with contextlib.closing(Unix(status)) as connection:
+        connection.request("GET", page)
+        return json.loads(connection.getresponse().read())
+
+
+def settle(status, seconds):
+    """Wait until no kernel is being compiled."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if all(k["state"] != "compiling" for k in ask(status, "/kernels")["kernels"]):
+            return
+        time.sleep(0.02)
+
+
 class Daemon:
     """brazed on a socket in a temporary folder."""
 
@@ -51,20 +67,13 @@ class Daemon:
             time.sleep(0.01)
 
     def ask(self, page):
-        with contextlib.closing(Unix(self.status)) as connection:
-            connection.request("GET", page)
-            return json.loads(connection.getresponse().read())
+        return ask(self.status, page)
 
     def kernels(self):
         return {k["id"]: k for k in self.ask("/kernels")["kernels"]}
 
     def settle(self, seconds=20):
-        """Wait until no kernel is being compiled."""
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
-            if all(k["state"] != "compiling" for k in self.kernels().values()):
-                return
-            time.sleep(0.02)
+        settle(self.status, seconds)
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
