@@ -4,7 +4,7 @@
  * In: any Python object.  Out: an operand (array or number), a value in a given
  * type, or "not ours" so that the caller lets NumPy decide.  Python numbers are
  * weak operands, NumPy's scalars strong ones. */
-#include "core.h"
+#include "native.h"
 
 #include <math.h>
 #include <string.h>
@@ -31,6 +31,7 @@ int convert_init(void)
 		return -1;
 	core.np_ndarray = PyObject_GetAttrString(np, "ndarray");
 	core.np_generic = PyObject_GetAttrString(np, "generic");
+	core.np_ufunc = PyObject_GetAttrString(np, "ufunc");
 	core.np_array = PyObject_GetAttrString(np, "array");
 	core.np_empty = PyObject_GetAttrString(np, "empty");
 	if (foreign_init(np))
@@ -42,6 +43,7 @@ int convert_init(void)
 			break;
 		core.types[d] = PyObject_GetAttrString(core.dtypes[d], "type");
 	}
+	fast_make_init(np);
 out:
 	Py_XDECREF(ctor);
 	Py_DECREF(np);

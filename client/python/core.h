@@ -87,7 +87,7 @@ struct core {
 	int op[N_OPS];
 	PyObject *dtypes[N_DTYPES]; /* numpy.dtype objects */
 	PyObject *types[N_DTYPES];  /* numpy scalar types */
-	PyObject *np_ndarray, *np_generic, *np_array, *np_empty;
+	PyObject *np_ndarray, *np_generic, *np_ufunc, *np_array, *np_empty;
 	/* Given by the package: exception classes by name, and what Python does. */
 	PyObject *errors;
 	PyObject *fallback; /* (ufunc name, *operands) */
@@ -139,6 +139,8 @@ int type_dtype(PyObject *o);
 /* meta.c */
 /* Makes isinstance and issubclass take NumPy's arrays for ours; after type_init. */
 int meta_init(void);
+/* The same for ufuncs; after convert_init. */
+int meta_ufunc(PyTypeObject *type);
 
 /* wait.c */
 /* Set the exception of *err; always -1. */
@@ -189,7 +191,16 @@ const char *convert_format(int dtype);
 extern PyType_Slot number_slots[];
 PyObject *number_apply(int op, PyObject *const *args, Py_ssize_t nargs);
 PyObject *number_compare(PyObject *a, PyObject *b, int how);
+PyObject *number_matmul(PyObject *a, PyObject *b);
 PyObject *number_fallback(const char *name, PyObject *const *args, Py_ssize_t nargs);
+
+/* arith.c */
+/* An operator of values without arrays and Python's numbers: true, and the result or NULL
+ * with an exception set; false: an operand is something else. */
+bool arith_binary(PyObject **out, int k, PyObject *a, PyObject *b);
+bool arith_unary(PyObject **out, int k, PyObject *a);
+/* What NumPy's scalars gave, as a value of ours where braze has the type. */
+PyObject *number_taken(PyObject *made);
 
 /* layout.c */
 extern PyMethodDef layout_methods[];

@@ -15,7 +15,8 @@ static PyObject *ask(PyObject *self, PyObject *x, const char *name,
 
 	Py_XDECREF(r);
 	if (!found)
-		found = of_numpy(x, core.np_ndarray);
+		found = of_numpy(x, self == (PyObject *)core.type ? core.np_ndarray
+								  : core.np_ufunc);
 	return found < 0 ? NULL : PyBool_FromLong(found);
 }
 
@@ -42,6 +43,23 @@ static PyObject *derive(PyTypeObject *meta, PyObject *args, PyObject *kw)
 			"braze.numpy.ndarray cannot be derived from; derive from numpy.ndarray: "
 			"such arrays are left to NumPy");
 	return NULL;
+}
+
+int meta_ufunc(PyTypeObject *type)
+{
+	PyType_Slot slots[] = {
+		{Py_tp_methods, methods},
+		{Py_tp_doc, "The type of braze.numpy.ufunc."},
+		{0, NULL},
+	};
+	PyType_Spec spec = {
+		.name = "braze.numpy.ufunc_type", .flags = Py_TPFLAGS_DEFAULT, .slots = slots};
+	PyObject *meta = PyType_FromSpecWithBases(&spec, (PyObject *)&PyType_Type);
+
+	if (!meta)
+		return -1;
+	Py_SET_TYPE((PyObject *)type, (PyTypeObject *)meta); /* takes the reference */
+	return 0;
 }
 
 /* No constructor of the stable interface of Python 3.11 takes a metaclass; a type

@@ -3,7 +3,7 @@
  *
  * Thin: each takes positional arguments, calls one library function and wraps
  * the result.  Keywords and NumPy's signatures are the Python package's job. */
-#include "core.h"
+#include "native.h"
 
 #include <string.h>
 
@@ -643,7 +643,7 @@ static int add_functions(PyObject *m)
 {
 	PyMethodDef *const table[] = {
 		adapted_methods, gather_methods, layout_methods,
-		foreign_methods, scalar_methods, watch_methods,
+		foreign_methods, scalar_methods, watch_methods, ufunc_methods,
 	};
 
 	for (size_t k = 0; k < sizeof table / sizeof table[0]; k++)
@@ -661,6 +661,7 @@ PyMODINIT_FUNC PyInit__core(void)
 		return NULL;
 	find_ops();
 	if (add_functions(m) || adapted_init() || convert_init() || type_init(m) || meta_init() ||
+	    native_init(m) || ufunc_init(m) ||
 	    host_init(m) || PyModule_AddStringConstant(m, "version", braze_version())) {
 		Py_DECREF(m);
 		return NULL;

@@ -92,39 +92,6 @@ PyObject *number_apply(int op, PyObject *const *args, Py_ssize_t nargs)
 	return r;
 }
 
-static bool is_float(const struct operand *x, double *v)
-{
-	if (x->arg.array || x->arg.scalar.dtype != BRAZE_FLOAT64)
-		return false;
-	memcpy(v, x->arg.scalar.bits, sizeof *v);
-	return true;
-}
-
-/* Sum, difference or product of two float64 scalars; NULL: not that case. */
-static PyObject *host_float(int k, const struct operand *x)
-{
-	double a = 0, b = 0, r = 0;
-	uint64_t bits[2] = {0, 0};
-
-	if (!is_float(&x[0], &a) || !is_float(&x[1], &b))
-		return NULL;
-	switch (k) {
-	case N_ADD:
-		r = a + b;
-		break;
-	case N_SUBTRACT:
-		r = a - b;
-		break;
-	case N_MULTIPLY:
-		r = a * b;
-		break;
-	default:
-		return NULL;
-	}
-	memcpy(bits, &r, sizeof r);
-	return type_immediate(BRAZE_FLOAT64, bits);
-}
-
 static inline bool both_arrays(PyObject *a, PyObject *b)
 {
 	return nd_check(a) && nd_check(b) && nd(a)->h && nd(b)->h && !core.locked;
@@ -191,13 +158,13 @@ static PyObject *binary(int k, PyObject *a, PyObject *b)
 
 	if (both_arrays(a, b))
 		return binary_arrays(k, a, b);
+	if (arith_binary(&r, k, a, b))
+		return r;
 	x[1].own = NULL;
 	rc = convert_operand(&x[0], a);
 	if (rc == 1)
 		rc = convert_operand(&x[1], b);
-	if (rc == 1 && !x[0].arg.array && !x[1].arg.array && !core.watching)
-		r = host_float(k, x);
-	if (rc == 1 && !r && !PyErr_Occurred())
+	if (rc == 1)
 		r = record(core.op[k], x, 2, args);
 	else if (rc == 0)
 		r = left_to_numpy(k, args);
@@ -224,7 +191,9 @@ PyObject *number_compare(PyObject *a, PyObject *b, int how)
 
 static PyObject *unary(int k, PyObject *a)
 {
-	return number_apply(core.op[k], &a, 1);
+	PyObject *r = NULL;
+
+	return arith_unary(&r, k, a) ? r : number_apply(core.op[k], &a, 1);
 }
 
 static bool is_signed(int d)
@@ -421,6 +390,8 @@ static PyObject *power(PyObject *a, PyObject *b, PyObject *mod)
 
 	if (mod != Py_None)
 		return Py_NewRef(Py_NotImplemented);
+	if (arith_binary(&r, N_POWER, a, b))
+		return r;
 	if (nd_check(a) && nd(a)->h && exponent(b, &e, &integer)) {
 		r = power_short(a, e, integer);
 		if (r || PyErr_Occurred())
@@ -456,7 +427,7 @@ static PyObject *divide_modulo(PyObject *a, PyObject *b)
 	return t;
 }
 
-static PyObject *matmul(PyObject *a, PyObject *b)
+PyObject *number_matmul(PyObject *a, PyObject *b)
 {
 	PyObject *args[2] = {a, b}, *r = NULL;
 	braze_array *x = NULL, *y = NULL, *out = NULL;
@@ -578,12 +549,12 @@ static PyObject *inplace_matmul(PyObject *a, PyObject *b)
 	PyObject *r = NULL;
 
 	if (!nd(a)->h || nd(a)->flags & ND_SCALAR)
-		return matmul(a, b);
+		return number_matmul(a, b);
 	if (layout_check_write(a, "output array"))
 		return NULL;
 	if (foreign_is(b))
 		return inplace_foreign(N_MATMUL, a, b);
-	r = inplace_store(a, matmul(a, b));
+	r = inplace_store(a, number_matmul(a, b));
 	if (!r)
 		types_first(N_MATMUL, a, b);
 	return r;
@@ -699,7 +670,7 @@ PyType_Slot number_slots[] = {
 	{Py_nb_and, bit_and},
 	{Py_nb_or, bit_or},
 	{Py_nb_xor, bit_xor},
-	{Py_nb_matrix_multiply, matmul},
+	{Py_nb_matrix_multiply, number_matmul},
 	{Py_nb_negative, negative},
 	{Py_nb_positive, positive},
 	{Py_nb_absolute, absolute},

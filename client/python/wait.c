@@ -6,6 +6,8 @@
  * for Ctrl-C through the check callback. */
 #include "core.h"
 
+#include <time.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -203,6 +205,27 @@ void *wait_fence(braze_array *h)
 	return data ? data : (void *)"";
 }
 
+/* Whether the daemon is alive is a question to its socket, dearer than most calls that
+ * need a session: it is asked anew after this time.  What is recorded meanwhile for one that
+ * has just ended fails as what was recorded a moment before does. */
+#define ALIVE_NS 250000
+
+static bool asked_lately(void)
+{
+	static int64_t last;
+	static const braze_session *of;
+	struct timespec t;
+	int64_t now = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	now = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+	if (of == core.session && now - last < ALIVE_NS)
+		return true;
+	of = core.session;
+	last = now;
+	return false;
+}
+
 braze_session *wait_session(void)
 {
 	struct braze_options opt = {.size = sizeof opt,
@@ -214,7 +237,7 @@ braze_session *wait_session(void)
 	braze_error err = {0};
 	int rc = 0;
 
-	if (core.session && !braze_session_error(core.session, NULL))
+	if (core.session && (asked_lately() || !braze_session_error(core.session, NULL)))
 		return core.session;
 	if (core.session) {
 		/* The daemon ended: what it had stored goes on with the next one. */

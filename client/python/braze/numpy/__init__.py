@@ -36,7 +36,7 @@ from braze.numpy import (
 )
 
 ndarray = _core.ndarray
-ufunc = _ufuncs.ufunc
+ufunc = _core.ufunc
 _core.setup(
     _errors.BY_NAME,
     _fallback.ufunc,
@@ -77,6 +77,7 @@ _ALIASES = {
     "amax": "max",
     "concat": "concatenate",
     "permute_dims": "transpose",
+    "around": "round",
 }
 
 _functions = _space.natives  # NumPy's function -> braze's
@@ -105,6 +106,7 @@ def _define():
             space[name] = _present(name, getattr(module, name))
     # The package's own keeps scalars.
     space["asarray"] = _present("asarray", _creation.public_asarray)
+    space["round"] = _present("round", _round)
     for alias, name in _ALIASES.items():
         space[alias] = space[name]
     for name, theirs in public.items():
@@ -126,15 +128,12 @@ def _map_functions(space, public):
             _functions[theirs] = space[name]
 
 
-def round(a, decimals=0, out=None):
+def _round(a, decimals=0, out=None):
     """Rounded to a number of decimals, halves to even."""
     a = _creation.asarray(a)
     if type(a) is not ndarray or not _fallback.is_output(out):
         return _fallback.call("round", _numpy.round, (a, decimals), {"out": out})
     return a.round(decimals, out)
-
-
-around = round
 
 
 def array_equal(a1, a2, equal_nan=False):

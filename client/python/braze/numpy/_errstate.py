@@ -82,6 +82,25 @@ def _plain(wishes):
     return {k: str(v) if isinstance(v, _Unset) else v for k, v in wishes.items()}
 
 
+def _entered(wishes):
+    """As _merged, for states that ask for nothing: such a state is made once."""
+    old = _state.get()
+    before = old.modes if old else None
+    # Equal as texts: what is unset differs in its type only.
+    key = before, *wishes.items(), *map(type, wishes.values())
+    found = _quiet.get(key, _quiet)
+    if found is _quiet:
+        found = _merged(wishes)
+        if (found is None or not any(found.masks)) and len(_quiet) < _QUIET_LIMIT:
+            _quiet[key] = found
+    return found
+
+
+_numpys = numpy.errstate
+_quiet = {}  # the state before and what is wished: the state, which asks for nothing
+_QUIET_LIMIT = 256
+
+
 class errstate(numpy.errstate):
     """Context and decorator: what to do about floating-point errors.
 
@@ -92,16 +111,16 @@ class errstate(numpy.errstate):
     __slots__ = ("_mine", "_wishes")
 
     def __init__(self, **wishes):
-        super().__init__(**_plain(wishes))
+        _numpys.__init__(self, **(_plain(wishes) if _Unset in map(type, wishes.values()) else wishes))
         self._wishes = wishes
 
     def __enter__(self):
-        super().__enter__()
-        self._mine = _state.set(_merged(self._wishes))
+        _numpys.__enter__(self)
+        self._mine = _state.set(_entered(self._wishes))
 
     def __exit__(self, *exception):
         _state.reset(self._mine)
-        super().__exit__(*exception)
+        _numpys.__exit__(self)
 
     def __call__(self, function):
         @functools.wraps(function)

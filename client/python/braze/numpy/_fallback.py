@@ -120,10 +120,13 @@ def result(x):
     view of it, and what may not be written stays so."""
     kind = type(x)
     if kind is numpy.ndarray:
-        shared = None if x.base is None else _sharing.of(x)
+        owns = x.base is None
+        shared = None if owns else _sharing.of(x)
         if shared is not None:
             return shared
         made = from_numpy(x)
+        if owns and x.flags.writeable:
+            return made
         if type(made) is ndarray and x.size and (
             not x.flags.writeable or _sharing.is_foreign(x)
         ):
@@ -164,9 +167,14 @@ def has_out(kwargs):
 _ACCUMULATES = re.compile(r"(ndarray\.|nan)?cum(sum|prod)|.*\.accumulate")
 
 
+_ATOMS = frozenset((int, float, complex, bool, str, type(None)))  # hold no array
+
+
 def call(name, function, args, kwargs):
     """function(*args, **kwargs) by NumPy."""
     counts[name] += 1
+    if not kwargs and _ATOMS.issuperset(map(type, args)):
+        return result(function(*args))
     if len(args) > 3 and type(args[3]) is ndarray and _ACCUMULATES.fullmatch(name):
         args, kwargs = args[:3], {**kwargs, "out": args[3]}
     if has_out(kwargs):  # NumPy cannot write an export

@@ -20,36 +20,36 @@ def _result(made, out):
     return made if out is None else _ufuncs.store(out, made)
 
 
-class _Product(_ufuncs.ufunc):
+def _product(function, native, op):
     """A generalized ufunc with a native form for the plain call and for out=."""
 
-    def __init__(self, function, native):
-        super().__init__(function)
-        self._native = native
-        _ufuncs.by_numpy[function] = self
-
-    def __call__(self, *args, **kwargs):
+    def general(self, args, kwargs):
         if len(args) == 2 and not kwargs:
-            made = self._native(*args)
+            made = native(*args)
             if made is not None:
                 return made
             return _fallback.call(self.__name__, self.numpy, args, kwargs)
-        return self._with_keywords(args, kwargs)
+        return _with_keywords(self, native, args, kwargs)
 
-    def _with_keywords(self, args, kwargs):
-        if len(args) == 3 and not kwargs:
-            args, kwargs = args[:2], {"out": args[2]}
-        out = kwargs.get("out")
-        if type(out) is tuple and len(out) == 1:
-            out = out[0]
-        plain = len(args) == 2 and (not kwargs or len(kwargs) == 1 and "out" in kwargs)
-        made = None
-        if plain and (out is None or type(out) is ndarray):
-            made = self._native(*args)
-        # An output may stretch what is multiplied, but not what is summed: NumPy knows.
-        if made is not None and (out is None or out.shape == made.shape):
-            return _result(made, out)
-        return _fallback.call(self.__name__, self.numpy, args, kwargs)
+    made = _ufuncs.new(function, general, op)
+    _ufuncs.by_numpy[function] = made
+    return made
+
+
+def _with_keywords(self, native, args, kwargs):
+    if len(args) == 3 and not kwargs:
+        args, kwargs = args[:2], {"out": args[2]}
+    out = kwargs.get("out")
+    if type(out) is tuple and len(out) == 1:
+        out = out[0]
+    plain = len(args) == 2 and (not kwargs or len(kwargs) == 1 and "out" in kwargs)
+    made = None
+    if plain and (out is None or type(out) is ndarray):
+        made = native(*args)
+    # An output may stretch what is multiplied, but not what is summed: NumPy knows.
+    if made is not None and (out is None or out.shape == made.shape):
+        return _result(made, out)
+    return _fallback.call(self.__name__, self.numpy, args, kwargs)
 
 
 def _matmul(x1, x2):
@@ -119,5 +119,5 @@ def _vecdot(x1, x2):
     return _reductions.sum(product, -1, product.dtype)
 
 
-matmul = _Product(numpy.matmul, _matmul)
-vecdot = _Product(numpy.vecdot, _vecdot)
+matmul = _product(numpy.matmul, _matmul, _core.op_find("matmul")[0])
+vecdot = _product(numpy.vecdot, _vecdot, None)

@@ -14,6 +14,7 @@ from braze.numpy import (
     _gather,
     _interop,
     _linear,
+    _names,
     _order,
     _reductions,
     _scalars,
@@ -333,21 +334,24 @@ def attach(functions):
         "mT": property(_shape.matrix_transpose),
         "device": property(lambda self: "cpu", _set_device),
         "__sizeof__": _sizeof,
-        "round": round_,
         "conjugate": conj,
     }
     for name, value in (special | _scalars.SPECIAL).items():
         setattr(ndarray, name, value)
-    for function in (astype, copy, reshape, flatten, transpose, fill, item, tolist, tobytes):
+    for function in (astype, copy, reshape, flatten, transpose, fill, clip):
+        setattr(ndarray, function.__name__, _names.method(function.__name__, function))
+    for function in (item, tolist, tobytes, conj):
         setattr(ndarray, function.__name__, function)
     for function in (_views.view, _views.getfield, _views.resize, _views.byteswap):
         setattr(ndarray, function.__name__, function)
-    for function in (clip, conj, dot):
-        setattr(ndarray, function.__name__, function)
-    for name in ("sum", "prod", "mean", "std", "var", "min", "max", "any", "all"):
+    for name in "sum prod mean min max any all argmin argmax".split():
+        setattr(ndarray, name, _names.method(name, getattr(_reductions, name)))
+    for name in ("std", "var"):
         setattr(ndarray, name, _method(getattr(_reductions, name)))
-    for name in ("argmin", "argmax"):
-        setattr(ndarray, name, _method(getattr(_reductions, name)))
+    ndarray.dot = _names.method("dot", dot)
+    ndarray.round = _names.method("round", round_)
     ndarray.take = _method(_gather.take)
-    for name in ("ravel", "swapaxes", "squeeze", "repeat", "diagonal", "trace"):
+    for name in ("ravel", "swapaxes"):
+        setattr(ndarray, name, _names.method(name, getattr(_shape, name)))
+    for name in ("squeeze", "repeat", "diagonal", "trace"):
         setattr(ndarray, name, _method(getattr(_shape, name)))

@@ -37,7 +37,7 @@ def _lent_attribute(name, theirs):
 def _document(name, theirs):
     """A method of ours is described by NumPy's words."""
     mine = getattr(ndarray, name)
-    if isinstance(mine, types.FunctionType) and theirs.__doc__:
+    if isinstance(mine, (types.FunctionType, _core.native_function)) and theirs.__doc__:
         mine.__doc__ = theirs.__doc__
 
 

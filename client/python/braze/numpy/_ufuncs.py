@@ -67,35 +67,77 @@ def _spreads(shape, to):
     )
 
 
-class _UfuncType(type):
-    """Makes isinstance(x, ufunc) true for NumPy's ufuncs and other libraries' too."""
-
-    def __instancecheck__(cls, x):
-        return type.__instancecheck__(cls, x) or cls is ufunc and isinstance(x, numpy.ufunc)
-
-    def __subclasscheck__(cls, x):
-        return type.__subclasscheck__(cls, x) or cls is ufunc and issubclass(x, numpy.ufunc)
-
-
 def is_numpys(function):
     """Is it the ufunc of that name in NumPy's namespace?"""
     return getattr(numpy, function.__name__, None) is function
 
 
-class ufunc(metaclass=_UfuncType):
-    """A function of arrays, element by element."""
+ufunc = _core.ufunc
 
-    def __init__(self, function):
-        # Another library's ufunc may have the name of an operation and mean another.
-        found = _core.op_find(function.__name__) if is_numpys(function) else None
-        self.numpy = function
-        self.__name__ = function.__name__
-        self.__doc__ = function.__doc__
-        self.__qualname__ = function.__name__
-        self.nin, self.nout, self.nargs = function.nin, function.nout, function.nargs
-        self.identity, self.signature = function.identity, function.signature
-        self.ntypes, self.types = function.ntypes, function.types
-        self._op = found[0] if found and found[2] == "e" else None
+
+def new(function, general, op):
+    """A ufunc that stands for a function of NumPy's; what C does not answer is left to
+    general(ufunc, args, kwargs)."""
+    made = _core.new_ufunc(function, general, function.nin, -1 if op is None else op)
+    made.__name__ = made.__qualname__ = function.__name__
+    made.__doc__ = function.__doc__
+    for fact in ("nin", "nout", "nargs", "identity", "signature", "ntypes", "types"):
+        setattr(made, fact, getattr(function, fact))
+    made._op = op
+    return made
+
+
+def _general(self, args, kwargs):
+    kwargs = dict(kwargs)
+    outs = args[self.nin :]
+    if outs:  # positional
+        if "out" in kwargs or len(outs) > self.nout:
+            return self.numpy(*_fallback.to_numpy(args), **_fallback.to_numpy(kwargs))
+        kwargs["out"] = outs + (None,) * (self.nout - len(outs))
+        args = args[: self.nin]
+    out = kwargs.get("out")
+    if type(out) is tuple and len(out) == 1:
+        out = out[0]
+    plain = len(args) == self.nin and all(map(_is_default, kwargs, kwargs.values()))
+    result = None
+    if self._op is not None and plain and _fallback.is_output(out, *args):
+        result = _natively(self, args, kwargs.get("dtype"), out)
+    if result is not None:
+        return result if out is None else store(out, result, broadcast=True)
+    if isinstance(out, numpy.ndarray) or not _any_braze(args, kwargs):
+        return _by_numpy(self, args, kwargs)
+    return _fallback.call(self.__name__, self.numpy, args, kwargs)
+
+
+def _natively(self, args, dtype, out):
+    """The result; None when there is no such loop."""
+    try:
+        return _in_type(self, args, dtype)
+    except ValueError:
+        if out is not None:
+            _operators.check_types(self.numpy, *args, out)
+        raise
+
+
+def _in_type(self, args, dtype):
+    """The result, computed in the type; None when there is no such loop."""
+    if dtype is None:
+        return _apply(self._op, *args)
+    dtype = numpy.dtype(dtype)
+    cast = _cast_operands(args, dtype)
+    result = None if cast is None else _apply(self._op, *cast)
+    return result if result is not None and result.dtype == dtype else None
+
+
+def _by_numpy(self, args, kwargs):
+    """Into a NumPy array, or without any braze array: NumPy's call as it is."""
+    _fallback.counts[self.__name__] += 1
+    made = _fallback.numpys(self.numpy, args, kwargs)
+    return _fallback.from_numpy(made) if kwargs.get("out") is None else made
+
+
+class _Methods:
+    """What a ufunc has besides its call."""
 
     def __repr__(self):
         return f"<ufunc '{self.__name__}'>"
@@ -107,56 +149,6 @@ class ufunc(metaclass=_UfuncType):
         object.__delattr__(self, name)
         if name == "__doc__":  # a text that was set gives way to NumPy's
             self.__doc__ = self.numpy.__doc__
-
-    def __call__(self, *args, **kwargs):
-        if kwargs or len(args) != self.nin or self._op is None:
-            return self._general(args, kwargs)
-        return _apply(self._op, *args)
-
-    def _general(self, args, kwargs):
-        kwargs = dict(kwargs)
-        outs = args[self.nin :]
-        if outs:  # positional
-            if "out" in kwargs or len(outs) > self.nout:
-                return self.numpy(*_fallback.to_numpy(args), **_fallback.to_numpy(kwargs))
-            kwargs["out"] = outs + (None,) * (self.nout - len(outs))
-            args = args[: self.nin]
-        out = kwargs.get("out")
-        if type(out) is tuple and len(out) == 1:
-            out = out[0]
-        plain = len(args) == self.nin and all(map(_is_default, kwargs, kwargs.values()))
-        result = None
-        if self._op is not None and plain and _fallback.is_output(out, *args):
-            result = self._natively(args, kwargs.get("dtype"), out)
-        if result is not None:
-            return result if out is None else store(out, result, broadcast=True)
-        if isinstance(out, numpy.ndarray) or not _any_braze(args, kwargs):
-            return self._by_numpy(args, kwargs)
-        return _fallback.call(self.__name__, self.numpy, args, kwargs)
-
-    def _natively(self, args, dtype, out):
-        """The result; None when there is no such loop."""
-        try:
-            return self._in_type(args, dtype)
-        except ValueError:
-            if out is not None:
-                _operators.check_types(self.numpy, *args, out)
-            raise
-
-    def _in_type(self, args, dtype):
-        """The result, computed in the type; None when there is no such loop."""
-        if dtype is None:
-            return _apply(self._op, *args)
-        dtype = numpy.dtype(dtype)
-        cast = _cast_operands(args, dtype)
-        result = None if cast is None else _apply(self._op, *cast)
-        return result if result is not None and result.dtype == dtype else None
-
-    def _by_numpy(self, args, kwargs):
-        """Into a NumPy array, or without any braze array: NumPy's call as it is."""
-        _fallback.counts[self.__name__] += 1
-        made = _fallback.numpys(self.numpy, args, kwargs)
-        return _fallback.from_numpy(made) if kwargs.get("out") is None else made
 
     def reduce(
         self, array, axis=0, dtype=None, out=None, keepdims=False, initial=_MISSING, where=True
@@ -222,6 +214,10 @@ class ufunc(metaclass=_UfuncType):
         return self.numpy.resolve_dtypes(*args, **kwargs)
 
 
+for _name, _value in vars(_Methods).items():
+    if callable(_value):
+        setattr(ufunc, _name, _value)
+
 _REDUCTIONS = {
     "add": "sum",
     "multiply": "prod",
@@ -244,17 +240,15 @@ def _reduces(name, array, dtype, out):
     return numpy.dtype(dtype) == (array.dtype if name in ("min", "max") else bool)
 
 
-class _Power(ufunc):
+def _power(self, args, kwargs):
     """Integers to signed integer powers: only the values tell the error."""
-
-    def __call__(self, *args, **kwargs):
-        if len(args) >= 2 and _integer(args[0]) and _integer(args[1], signed=True):
-            if type(args[1]) is int and args[1] >= 0 and not kwargs and len(args) == 2:
-                return _apply(self._op, *args)
-            return self._by_numpy(args, kwargs) if not _any_braze(
-                args, kwargs
-            ) else _fallback.call("power", self.numpy, args, kwargs)
-        return super().__call__(*args, **kwargs)
+    if len(args) >= 2 and _integer(args[0]) and _integer(args[1], signed=True):
+        if _any_braze(args, kwargs):
+            return _fallback.call("power", self.numpy, args, kwargs)
+        return _by_numpy(self, args, kwargs)
+    if len(args) == 2 and not kwargs:
+        return _apply(self._op, *args)
+    return _general(self, args, kwargs)
 
 
 def _integer(x, signed=False):
@@ -293,15 +287,19 @@ def make(function):
     """The ufunc that stands for one of NumPy's; another library's is not kept."""
     found = by_numpy.get(function)
     if found is None:
-        found = _Power(function) if function is numpy.power else ufunc(function)
-        if is_numpys(function):
+        # Another library's ufunc may have the name of an operation and mean another.
+        known = is_numpys(function)
+        op = _core.op_find(function.__name__) if known else None
+        op = op[0] if op and op[2] == "e" else None
+        found = new(function, _power if function is numpy.power else _general, op)
+        if known:
             by_numpy[function] = found
     return found
 
 
 def array_ufunc(self, function, method, *inputs, **kwargs):
     """__array_ufunc__: NumPy's ufuncs given a braze array end here."""
-    if type.__instancecheck__(ufunc, function):  # ours, given by hand
+    if type(function) is ufunc:  # ours, given by hand
         function = function.numpy
     if not isinstance(function, numpy.ufunc):
         raise TypeError(f"a ufunc is expected, not {function!r}")

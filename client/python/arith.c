@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* arith.c - arithmetic on values that have no array.
+ *
+ * float64, int64 and bool, and Python's numbers beside them, are computed here where
+ * NumPy's scalars would neither warn nor raise; where they would, and for every other type,
+ * NumPy's own operator is asked.  Where errors are watched NumPy is, too: its state is set
+ * along with ours. */
+#include "core.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+struct num {
+	bool is_int;
+	int64_t i;
+	double d;
+};
+
+static bool is_now(PyObject *o)
+{
+	return nd_check(o) && !nd(o)->h;
+}
+
+static bool is_python(PyObject *o)
+{
+	return PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyComplex_CheckExact(o) ||
+	       PyBool_Check(o);
+}
+
+static bool of_now(struct num *v, const braze_scalar *now)
+{
+	v->is_int = now->dtype == BRAZE_INT64;
+	v->i = (int64_t)now->bits[0];
+	if (v->is_int)
+		v->d = (double)v->i;
+	else
+		memcpy(&v->d, now->bits, sizeof v->d);
+	return v->is_int || now->dtype == BRAZE_FLOAT64;
+}
+
+static bool read_number(struct num *v, PyObject *o)
+{
+	int overflow = 0;
+
+	if (is_now(o))
+		return of_now(v, &nd(o)->now);
+	v->is_int = PyLong_CheckExact(o);
+	if (v->is_int) {
+		v->i = PyLong_AsLongLongAndOverflow(o, &overflow);
+		v->d = (double)v->i;
+		return !overflow;
+	}
+	if (!PyFloat_CheckExact(o))
+		return false;
+	v->d = PyFloat_AsDouble(o);
+	return true;
+}
+
+static PyObject *new_float(double d)
+{
+	uint64_t bits[2] = {0, 0};
+
+	memcpy(bits, &d, sizeof d);
+	return type_immediate(BRAZE_FLOAT64, bits);
+}
+
+static PyObject *new_int(int dtype, int64_t i)
+{
+	const uint64_t bits[2] = {(uint64_t)i, 0};
+
+	return type_immediate(dtype, bits);
+}
+
+/* Nothing that NumPy reports: what is not finite, tiny or zero may be an error's result. */
+static bool is_quiet(double r)
+{
+	return fabs(r) >= DBL_MIN && fabs(r) <= DBL_MAX;
+}
+
+static PyObject *compared(int k, const struct num *a, const struct num *b, bool ints)
+{
+	bool less = ints ? a->i < b->i : a->d < b->d, equal = ints ? a->i == b->i : a->d == b->d;
+	bool greater = ints ? a->i > b->i : a->d > b->d, r = false;
+
+	switch (k) {
+	case N_LESS:
+		r = less;
+		break;
+	case N_LESS_EQUAL:
+		r = less || equal;
+		break;
+	case N_EQUAL:
+		r = equal;
+		break;
+	case N_NOT_EQUAL:
+		r = !equal;
+		break;
+	case N_GREATER:
+		r = greater;
+		break;
+	case N_GREATER_EQUAL:
+		r = greater || equal;
+		break;
+	default:
+		return NULL;
+	}
+	return new_int(BRAZE_BOOL, r);
+}
+
+static double float_remainder(double a, double b)
+{
+	double r = fmod(a, b);
+
+	return r != 0 && (b < 0) != (r < 0) ? r + b : r;
+}
+
+static PyObject *float_binary(int k, double a, double b)
+{
+	double r = 0;
+
+	switch (k) {
+	case N_ADD:
+		r = a + b;
+		break;
+	case N_SUBTRACT:
+		r = a - b;
+		break;
+	case N_MULTIPLY:
+		r = a * b;
+		break;
+	case N_DIVIDE:
+		r = a / b;
+		break;
+	case N_REMAINDER:
+		r = float_remainder(a, b);
+		break;
+	case N_POWER:
+		r = pow(a, b);
+		break;
+	default:
+		return NULL;
+	}
+	/* A sum that is zero or tiny is exact. */
+	if (is_quiet(r) || ((k == N_ADD || k == N_SUBTRACT) && fabs(r) < DBL_MIN) ||
+	    (k == N_MULTIPLY && (a == 0 || b == 0) && r == 0))
+		return new_float(r);
+	return NULL;
+}
+
+static PyObject *int_binary(int k, int64_t a, int64_t b)
+{
+	int64_t r = 0;
+	bool done = false;
+
+	switch (k) {
+	case N_ADD:
+		done = !__builtin_add_overflow(a, b, &r);
+		break;
+	case N_SUBTRACT:
+		done = !__builtin_sub_overflow(a, b, &r);
+		break;
+	case N_MULTIPLY:
+		done = !__builtin_mul_overflow(a, b, &r);
+		break;
+	case N_DIVIDE:
+		return b ? float_binary(k, (double)a, (double)b) : NULL;
+	case N_FLOOR_DIVIDE:
+	case N_REMAINDER:
+		done = b && b != -1;
+		if (done && k == N_REMAINDER)
+			r = a % b + ((a % b != 0 && (a % b < 0) != (b < 0)) ? b : 0);
+		else if (done)
+			r = a / b - (a % b != 0 && (a % b < 0) != (b < 0));
+		break;
+	case N_AND:
+		r = a & b;
+		done = true;
+		break;
+	case N_OR:
+		r = a | b;
+		done = true;
+		break;
+	case N_XOR:
+		r = a ^ b;
+		done = true;
+		break;
+	default:
+		break;
+	}
+	return done ? new_int(BRAZE_INT64, r) : NULL;
+}
+
+/* NumPy's operators, whose scalars warn and raise. */
+static PyObject *ask(int k, PyObject *a, PyObject *b)
+{
+	switch (k) {
+	case N_ADD:
+		return PyNumber_Add(a, b);
+	case N_SUBTRACT:
+		return PyNumber_Subtract(a, b);
+	case N_MULTIPLY:
+		return PyNumber_Multiply(a, b);
+	case N_DIVIDE:
+		return PyNumber_TrueDivide(a, b);
+	case N_FLOOR_DIVIDE:
+		return PyNumber_FloorDivide(a, b);
+	case N_REMAINDER:
+		return PyNumber_Remainder(a, b);
+	case N_POWER:
+		return PyNumber_Power(a, b, Py_None);
+	case N_LEFT_SHIFT:
+		return PyNumber_Lshift(a, b);
+	case N_RIGHT_SHIFT:
+		return PyNumber_Rshift(a, b);
+	case N_AND:
+		return PyNumber_And(a, b);
+	case N_OR:
+		return PyNumber_Or(a, b);
+	case N_XOR:
+		return PyNumber_Xor(a, b);
+	case N_LESS:
+		return PyObject_RichCompare(a, b, Py_LT);
+	case N_LESS_EQUAL:
+		return PyObject_RichCompare(a, b, Py_LE);
+	case N_EQUAL:
+		return PyObject_RichCompare(a, b, Py_EQ);
+	case N_NOT_EQUAL:
+		return PyObject_RichCompare(a, b, Py_NE);
+	case N_GREATER:
+		return PyObject_RichCompare(a, b, Py_GT);
+	case N_GREATER_EQUAL:
+		return PyObject_RichCompare(a, b, Py_GE);
+	case N_NEGATIVE:
+		return PyNumber_Negative(a);
+	case N_POSITIVE:
+		return PyNumber_Positive(a);
+	case N_ABSOLUTE:
+		return PyNumber_Absolute(a);
+	case N_INVERT:
+		return PyNumber_Invert(a);
+	default:
+		PyErr_SetString(PyExc_SystemError, "no operator of numbers");
+		return NULL;
+	}
+}
+
+PyObject *number_taken(PyObject *made)
+{
+	struct operand x = {0};
+	int rc = PyObject_IsInstance(made, core.np_generic);
+
+	if (rc == 1)
+		rc = convert_operand(&x, made);
+	if (rc < 0)
+		return NULL;
+	if (rc == 1 && !x.arg.array)
+		return type_immediate(x.arg.scalar.dtype, x.arg.scalar.bits);
+	operand_finish(&x);
+	return Py_NewRef(made);
+}
+
+static PyObject *theirs(PyObject *o)
+{
+	return is_now(o) ? convert_npscalar(nd(o)->now.dtype, nd(o)->now.bits) : Py_NewRef(o);
+}
+
+static PyObject *by_numpy(int k, PyObject *a, PyObject *b)
+{
+	PyObject *x = theirs(a), *y = b ? theirs(b) : NULL, *made = NULL, *r = NULL;
+
+	if (x && (y || !b))
+		made = ask(k, x, y);
+	if (made)
+		r = number_taken(made);
+	Py_XDECREF(x);
+	Py_XDECREF(y);
+	Py_XDECREF(made);
+	return r;
+}
+
+bool arith_binary(PyObject **out, int k, PyObject *a, PyObject *b)
+{
+	struct num x, y;
+	bool ints = false;
+
+	if (!(is_now(a) && (is_now(b) || is_python(b))) && !(is_now(b) && is_python(a)))
+		return false;
+	*out = NULL;
+	if (!core.watching && read_number(&x, a) && read_number(&y, b)) {
+		ints = x.is_int && y.is_int;
+		*out = compared(k, &x, &y, ints);
+		if (!*out && !PyErr_Occurred())
+			*out = ints ? int_binary(k, x.i, y.i) : float_binary(k, x.d, y.d);
+	}
+	if (!*out && !PyErr_Occurred())
+		*out = by_numpy(k, a, b);
+	return true;
+}
+
+bool arith_unary(PyObject **out, int k, PyObject *a)
+{
+	struct num x;
+
+	if (!is_now(a) || (k != N_NEGATIVE && k != N_POSITIVE && k != N_ABSOLUTE && k != N_INVERT))
+		return false;
+	*out = NULL;
+	if (of_now(&x, &nd(a)->now) && k != N_INVERT && (!x.is_int || x.i != INT64_MIN)) {
+		bool turn = k == N_NEGATIVE || (k == N_ABSOLUTE && x.i < 0);
+
+		if (x.is_int)
+			*out = new_int(BRAZE_INT64, turn ? -x.i : x.i);
+		else
+			*out = new_float(k == N_NEGATIVE   ? -x.d
+					 : k == N_ABSOLUTE ? fabs(x.d)
+							   : x.d);
+	} else {
+		*out = by_numpy(k, a, NULL);
+	}
+	return true;
+}

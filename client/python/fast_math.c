@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fast_math.c - functions of elements and products that are no ufuncs (those are ufunc.c's). */
+#include "native.h"
+
+/* Numbers of Python's and arrays of ours: nothing that NumPy would interpret. */
+static bool is_operand(PyObject *o)
+{
+	return nd_check(o) || PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyBool_Check(o);
+}
+
+/* The operation; false where its error is one that Python tells otherwise. */
+static bool applied(PyObject **out, int op, PyObject *const *args, Py_ssize_t n)
+{
+	*out = number_apply(op, args, n);
+	if (*out || !PyErr_ExceptionMatches(PyExc_OverflowError))
+		return true;
+	PyErr_Clear(); /* of an integer that the type has not: NumPy has rules for those */
+	return false;
+}
+
+bool fast_clip(PyObject **out, const struct fast *f, const struct call *c)
+{
+	PyObject *slot[FAST_ARGS];
+
+	if (!fast_bind(slot, f, c) || !fast_array(slot[0]) || fast_absent(slot[1]) ||
+	    fast_absent(slot[2]) || !is_operand(slot[1]) || !is_operand(slot[2]))
+		return false;
+	return applied(out, f->op, slot, 3);
+}
+
+bool fast_where(PyObject **out, const struct fast *f, const struct call *c)
+{
+	PyObject *made = NULL;
+
+	if (c->names || c->n != 3 || !fast_array(c->args[0]) || !is_operand(c->args[1]) ||
+	    !is_operand(c->args[2]))
+		return false;
+	if (!applied(&made, f->op, c->args, 3))
+		return false;
+	/* No ufunc: an array, never a scalar. */
+	*out = made && nd_check(made) && !type_ndim(made) ? index_get(made, Py_Ellipsis) : Py_XNewRef(made);
+	Py_XDECREF(made);
+	return true;
+}
+
+/* A vector or matrix, which products take as they are. */
+static bool is_factor(PyObject *o)
+{
+	braze_array *h = fast_array(o);
+
+	return h && (braze_ndim(h) == 1 || braze_ndim(h) == 2);
+}
+
+bool fast_dot(PyObject **out, const struct fast *f, const struct call *c)
+{
+	PyObject *slot[FAST_ARGS];
+
+	/* It reports no floating-point errors: where they are watched, Python knows how. */
+	if (!fast_bind(slot, f, c) || !slot[1] || !is_factor(slot[0]) || !is_factor(slot[1]) ||
+	    core.watching)
+		return false;
+	*out = number_matmul(slot[0], slot[1]);
+	return true;
+}
+
+/* h in one axis, or with a second one of extent 1. */
+static braze_array *in_line(braze_array *h, int ndim)
+{
+	const int64_t shape[2] = {braze_size(h), 1};
+	braze_array *made = NULL;
+	braze_error err;
+
+	return braze_reshape(&made, h, ndim, shape, &err) ? NULL : made;
+}
+
+bool fast_outer(PyObject **out, const struct fast *f, const struct call *c)
+{
+	PyObject *slot[FAST_ARGS];
+	braze_array *made = NULL;
+	braze_arg arg[2] = {{0}};
+	braze_error err;
+	int rc = -1;
+
+	if (!fast_bind(slot, f, c) || !slot[1] || !is_factor(slot[0]) || !is_factor(slot[1]))
+		return false;
+	arg[0].array = in_line(nd(slot[0])->h, 2);
+	arg[1].array = in_line(nd(slot[1])->h, 1);
+	if (arg[0].array && arg[1].array)
+		rc = braze_apply(&made, braze_session_of(nd(slot[0])->h), f->op, 2, arg, &err);
+	braze_release(arg[0].array);
+	braze_release(arg[1].array);
+	return fast_new(out, rc, &made, 0);
+}
+
+bool fast_round(PyObject **out, const struct fast *f, const struct call *c)
+{
+	PyObject *slot[FAST_ARGS];
+	int64_t decimals = 0;
+	int dtype = 0;
+
+	if (!fast_bind(slot, f, c) || !fast_array(slot[0]) ||
+	    (slot[1] && (!fast_int(&decimals, slot[1]) || decimals)))
+		return false;
+	dtype = type_dtype(slot[0]);
+	if (dtype < BRAZE_FLOAT16 || dtype > BRAZE_FLOAT64)
+		return false;
+	*out = number_apply(f->op, slot, 1);
+	return true;
+}
+
+/* A float, or an int into what takes any: those need none of NumPy's rules. */
+bool fast_fill(PyObject **out, const struct fast *f, const struct call *c)
+{
+	PyObject *slot[FAST_ARGS];
+	braze_array *h = NULL;
+	int dtype = -1;
+
+	if (!fast_bind(slot, f, c) || !slot[1] || !(h = fast_array(slot[0])) || nd(slot[0])->flags)
+		return false;
+	dtype = braze_dtype_of(h);
+	if (dtype != BRAZE_FLOAT64 &&
+	    (dtype != BRAZE_INT64 || !PyLong_CheckExact(slot[1])))
+		return false;
+	if (!PyFloat_CheckExact(slot[1]) && !PyLong_CheckExact(slot[1]))
+		return false;
+	*out = index_assign(h, slot[1]) ? NULL : Py_NewRef(Py_None);
+	return true;
+}

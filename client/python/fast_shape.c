@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fast_shape.c - views, casts and copies of plain arrays (braze/numpy/_shape.py and
+ * _methods.py have every other call). */
+#include "native.h"
+
+#include <string.h>
+
+/* A view of a, or an array of its own where it shares no buffer with it. */
+static bool answer(PyObject **out, int rc, braze_array **by, PyObject *a)
+{
+	braze_array *made = *by;
+
+	if (rc)
+		return false;
+	*out = braze_same_buffer(made, nd(a)->h) ? type_view(made, a) : type_new(made, 0);
+	return true;
+}
+
+/* The one unknown extent is worked out; false: Python's error. */
+static bool whole_shape(int64_t *shape, int n, int64_t size)
+{
+	int64_t known = 1;
+	int unknown = -1;
+
+	for (int k = 0; k < n; k++) {
+		if (shape[k] < 0 && unknown >= 0)
+			return false;
+		if (shape[k] < 0)
+			unknown = k;
+		else if (__builtin_mul_overflow(known, shape[k], &known))
+			return false;
+	}
+	if (unknown >= 0) {
+		if (!known || size % known)
+			return false;
+		shape[unknown] = size / known;
+		return true;
+	}
+	return known == size;
+}
+
+static bool reshaped(PyObject **out, PyObject *a, int64_t *shape, int n)
+{
+	braze_array *h = fast_array(a), *made = NULL;
+	braze_error err;
+
+	if (!h || n < 0 || !whole_shape(shape, n, braze_size(h)))
+		return false;
+	return answer(out, braze_reshape(&made, h, n, shape, &err), &made, a);
+}
+
+bool fast_reshape(PyObject **out, const struct fast *f, const struct call *c)
+{
+	int64_t shape[BRAZE_MAX_NDIM];
+	PyObject *slot[FAST_ARGS];
+
+	return fast_bind(slot, f, c) && slot[1] &&
+	       reshaped(out, slot[0], shape, fast_dims(shape, slot[1]));
+}
+
+bool fast_reshape_method(PyObject **out, const struct fast *f, const struct call *c)
+{
+	int64_t shape[BRAZE_MAX_NDIM];
+	Py_ssize_t n = c->n - 1;
+
+	if (c->names || n < 1 || n > BRAZE_MAX_NDIM)
+		return false;
+	if (n == 1)
+		return reshaped(out, c->args[0], shape, fast_dims(shape, c->args[1]));
+	for (Py_ssize_t k = 0; k < n; k++)
+		if (!fast_int(&shape[k], c->args[k + 1]))
+			return false;
+	return reshaped(out, c->args[0], shape, (int)n);
+}
+
+bool fast_ravel(PyObject **out, const struct fast *f, const struct call *c)
+{
+	PyObject *slot[FAST_ARGS];
+	int64_t size = 0;
+
+	if (!fast_bind(slot, f, c) || !fast_array(slot[0]) || !braze_is_contiguous(nd(slot[0])->h))
+		return false;
+	size = braze_size(nd(slot[0])->h);
+	return reshaped(out, slot[0], &size, 1);
+}
+
+bool fast_flatten(PyObject **out, const struct fast *f, const struct call *c)
+{
+	PyObject *slot[FAST_ARGS];
+	braze_array *h = NULL, *flat = NULL, *made = NULL;
+	braze_error err;
+	int64_t size = 0;
+	int rc = 0;
+
+	if (!fast_bind(slot, f, c) || !(h = fast_array(slot[0])) || !braze_is_contiguous(h))
+		return false;
+	size = braze_size(h);
+	if (braze_reshape(&flat, h, 1, &size, &err))
+		return false;
+	rc = braze_copy(&made, flat, &err);
+	braze_release(flat);
+	return fast_new(out, rc, &made, 0);
+}
+
+/* ---- Orders of axes ---- */
+
+static bool transposed(PyObject **out, PyObject *a, const int *axes)
+{
+	braze_array *h = fast_array(a), *made = NULL;
+	braze_error err;
+
+	if (!h || nd(a)->flags & ND_SCALAR || braze_transpose(&made, h, axes, &err))
+		return false;
+	*out = type_view(made, a);
+	return true;
+}
+
+/* Axes that are named one by one, each once. */
+static bool permuted(PyObject **out, PyObject *a, const int64_t *given, int n)
+{
+	braze_array *h = fast_array(a);
+	int axes[BRAZE_MAX_NDIM];
+	unsigned seen = 0;
+
+	if (!h || n != braze_ndim(h))
+		return false;
+	for (int k = 0; k < n; k++) {
+		if (given[k] < -n || given[k] >= n)
+			return false;
+		axes[k] = (int)(given[k] < 0 ? given[k] + n : given[k]);
+		seen |= 1u << axes[k];
+	}
+	return seen == (1u << n) - 1 && transposed(out, a, axes);
+}
+
+bool fast_transpose(PyObject **out, const struct fast *f, const struct call *c)
+{
+	int64_t axes[BRAZE_MAX_NDIM];
+	PyObject *slot[FAST_ARGS];
+
+	if (!fast_bind(slot, f, c))
+		return false;
+	if (fast_absent(slot[1]))
+		return transposed(out, slot[0], NULL);
+	return permuted(out, slot[0], axes, fast_dims(axes, slot[1]));
+}
+
+bool fast_transpose_method(PyObject **out, const struct fast *f, const struct call *c)
+{
+	int64_t axes[BRAZE_MAX_NDIM];
+	Py_ssize_t n = c->n - 1;
+
+	if (c->names || n < 0 || n > BRAZE_MAX_NDIM)
+		return false;
+	if (!n)
+		return transposed(out, c->args[0], NULL);
+	if (n == 1)
+		return permuted(out, c->args[0], axes, fast_dims(axes, c->args[1]));
+	for (Py_ssize_t k = 0; k < n; k++)
+		if (!fast_int(&axes[k], c->args[k + 1]))
+			return false;
+	return permuted(out, c->args[0], axes, (int)n);
+}
+
+bool fast_swapaxes(PyObject **out, const struct fast *f, const struct call *c)
+{
+	int axes[BRAZE_MAX_NDIM], i = 0, j = 0, n = 0;
+	PyObject *slot[FAST_ARGS];
+
+	if (!fast_bind(slot, f, c) || !fast_array(slot[0]) || !slot[1] || !slot[2])
+		return false;
+	n = braze_ndim(nd(slot[0])->h);
+	if (!fast_axis(&i, slot[1], n) || !fast_axis(&j, slot[2], n))
+		return false;
+	for (int k = 0; k < n; k++)
+		axes[k] = k == i ? j : k == j ? i : k;
+	return transposed(out, slot[0], axes);
+}
+
+bool fast_expand_dims(PyObject **out, const struct fast *f, const struct call *c)
+{
+	int64_t shape[BRAZE_MAX_NDIM];
+	PyObject *slot[FAST_ARGS];
+	braze_array *h = NULL;
+	int axis = 0, n = 0;
+
+	if (!fast_bind(slot, f, c) || !(h = fast_array(slot[0])) || !slot[1])
+		return false;
+	n = braze_ndim(h) + 1;
+	if (n > BRAZE_MAX_NDIM || !fast_axis(&axis, slot[1], n))
+		return false;
+	for (int k = 0; k < n; k++)
+		shape[k] = k == axis ? 1 : braze_shape(h)[k - (k > axis)];
+	return reshaped(out, slot[0], shape, n);
+}
+
+/* ---- Copies ---- */
+
+/* A whole array in C order, whose copies and casts lie as it does. */
+static braze_array *simple(PyObject *a)
+{
+	braze_array *h = fast_array(a);
+
+	return h && !(nd(a)->flags & ND_SCALAR) && braze_is_contiguous(h) ? h : NULL;
+}
+
+bool fast_astype(PyObject **out, const struct fast *f, const struct call *c)
+{
+	braze_array *h = NULL, *made = NULL;
+	braze_error err;
+	int from = 0, to = -1, rc = 0;
+
+	if (c->names || c->n != 2 || !(h = simple(c->args[0])))
+		return false;
+	from = braze_dtype_of(h);
+	to = fast_dtype(c->args[1]);
+	/* What drops an imaginary part warns. */
+	if (to < 0 || (from >= BRAZE_COMPLEX64 && to != BRAZE_BOOL && to < BRAZE_COMPLEX64))
+		return false;
+	rc = from == to ? braze_copy(&made, h, &err) : braze_cast(&made, h, to, &err);
+	return fast_new(out, rc, &made, 0);
+}
+
+bool fast_copy(PyObject **out, const struct fast *f, const struct call *c)
+{
+	PyObject *slot[FAST_ARGS];
+	braze_array *h = NULL, *made = NULL;
+	braze_error err;
+
+	if (!fast_bind(slot, f, c) || !(h = simple(slot[0])))
+		return false;
+	return fast_new(out, braze_copy(&made, h, &err), &made, 0);
+}
+
+/* ---- Facts ---- */
+
+bool fast_shape(PyObject **out, const struct fast *f, const struct call *c)
+{
+	PyObject *slot[FAST_ARGS];
+
+	if (!fast_bind(slot, f, c) || !nd_check(slot[0]))
+		return false;
+	*out = PyObject_GetAttrString(slot[0], "shape");
+	return true;
+}
+
+bool fast_ndim(PyObject **out, const struct fast *f, const struct call *c)
+{
+	PyObject *slot[FAST_ARGS];
+
+	if (!fast_bind(slot, f, c) || !nd_check(slot[0]))
+		return false;
+	*out = PyLong_FromLong(type_ndim(slot[0]));
+	return true;
+}

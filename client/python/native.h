@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* native.h - calls that need no Python frame.
+ *
+ * A function or method of braze.numpy that stands in fast.def is an object of the type
+ * native_function (native.c): a function of C, which answers where the arguments are
+ * plain, and the function in Python, unchanged, which gets every other call.  Plain are
+ * arrays of ours, Python's numbers and sequences, types by their usual names; what C does not
+ * know for certain, an error above all, is Python's. */
+#ifndef BRAZE_NATIVE_H
+#define BRAZE_NATIVE_H
+
+#include "core.h"
+
+/* The calling convention of PEP 590, which the stable interface names from 3.12 on, is
+ * the same in 3.11. */
+#if Py_LIMITED_API < 0x030c0000
+#define Py_TPFLAGS_HAVE_VECTORCALL     (1UL << 11)
+#define PY_VECTORCALL_ARGUMENTS_OFFSET ((size_t)1 << (8 * sizeof(size_t) - 1))
+typedef PyObject *(*vectorcallfunc)(PyObject *, PyObject *const *, size_t, PyObject *);
+PyAPI_FUNC(PyObject *) PyObject_Vectorcall(PyObject *, PyObject *const *, size_t, PyObject *);
+PyAPI_FUNC(PyObject *) PyVectorcall_Call(PyObject *, PyObject *, PyObject *);
+#endif
+static inline Py_ssize_t vectorcall_count(size_t nargsf)
+{
+	return (Py_ssize_t)(nargsf & ~PY_VECTORCALL_ARGUMENTS_OFFSET);
+}
+
+#define FAST_ARGS 8
+
+/* As the interpreter passes it: n by place, then those that names (or NULL) names. */
+struct call {
+	PyObject *const *args;
+	Py_ssize_t n;
+	PyObject *names;
+};
+
+struct fast;
+/* True: answered, *out is the result or NULL with an exception set.  False: it is
+ * Python's call; nothing was done that counts. */
+typedef bool fast_fn(PyObject **out, const struct fast *f, const struct call *c);
+
+struct fast {
+	const char *name; /* "sum", or "ndarray.sum" where the method's arguments differ */
+	fast_fn *fn;
+	const char *op_name;	/* of the operation that it records, or NULL */
+	const char *parameters; /* "a axis * keepdims", as fast.def says; NULL: fn looks */
+	int op, n, n_by_place;
+	PyObject *parameter[FAST_ARGS]; /* their names, interned */
+};
+
+/* The arguments by the table's parameters, NULL where absent; false: they do not fit. */
+bool fast_bind(PyObject *slot[FAST_ARGS], const struct fast *f, const struct call *c);
+
+/* ---- What the files of fast functions share ---- */
+
+/* The handle of a plain array; NULL: a value without an array, or no array of ours. */
+static inline braze_array *fast_array(PyObject *o)
+{
+	return nd_check(o) && !core.locked ? nd(o)->h : NULL;
+}
+static inline bool fast_absent(PyObject *o)
+{
+	return !o || o == Py_None;
+}
+/* A new array's object, or an error that Python is to repeat: true when out is set.  By
+ * address: made is set by the very call whose code is rc. */
+static inline bool fast_new(PyObject **out, int rc, braze_array **made, int flags)
+{
+	if (!rc)
+		*out = type_new(*made, flags);
+	return !rc;
+}
+/* The number of a type by any of its usual names; -1: Python's affair. */
+int fast_dtype(PyObject *o);
+/* An exact int that fits; false: none. */
+bool fast_int(int64_t *out, PyObject *o);
+/* An axis of ndim, counted from the front. */
+bool fast_axis(int *out, PyObject *o, int ndim);
+/* An int or a tuple or list of ints; their number, -1: none. */
+int fast_dims(int64_t *dims, PyObject *o);
+
+#define FAST(name, fn, op, parameters) fast_fn fn;
+#include "fast.def"
+#undef FAST
+
+/* native.c */
+int native_init(PyObject *module);
+/* ufunc.c */
+int ufunc_init(PyObject *module);
+extern PyMethodDef ufunc_methods[];
+/* fast_make.c */
+int fast_make_init(PyObject *numpy);
+/* dst[...] = src, which has its shape or broadcasts to it, in the same type or kind. */
+bool fast_store(PyObject *dst, PyObject *src);
+
+#endif

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ufunc.c - the type of universal functions.
+ *
+ * A call of plain operands, with an array of ours as output perhaps, is recorded here; one
+ * of numbers alone is NumPy's, as those are its scalars.  All else, and every method,
+ * is Python's (braze/numpy/_ufuncs.py), which keeps what a ufunc says of itself in its
+ * dictionary. */
+#include "native.h"
+
+#include <string.h>
+
+enum kind { NONE, ELEMENTS, POWER, PRODUCT };
+
+struct ufunc {
+	PyObject_HEAD vectorcallfunc call;
+	enum kind kind;
+	int op, nin;
+	PyObject *theirs;  /* NumPy's */
+	PyObject *general; /* (self, args, kwargs) */
+	PyObject *dict, *weak;
+};
+
+static PyTypeObject *ufunc_type;
+static PyObject *out_name, *dtype_name;
+
+static bool is_number(PyObject *o)
+{
+	return PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyBool_Check(o) ||
+	       PyComplex_CheckExact(o) || (nd_check(o) && !nd(o)->h);
+}
+
+static bool is_integer(PyObject *o, bool sign)
+{
+	int d = nd_check(o) ? type_dtype(o) : PyFloat_CheckExact(o) ? BRAZE_FLOAT64 : BRAZE_INT64;
+
+	return sign ? d >= BRAZE_INT8 && d <= BRAZE_INT64 : d <= BRAZE_UINT64;
+}
+
+/* Integers to signed integer powers: only the values tell the error. */
+static bool power_is_plain(PyObject *const *args)
+{
+	int64_t e = -1;
+
+	for (int k = 0; k < 2; k++)
+		if (!nd_check(args[k]) && !PyFloat_CheckExact(args[k]) && !PyLong_CheckExact(args[k]))
+			return false;
+	return !is_integer(args[0], false) || !is_integer(args[1], true) ||
+	       (fast_int(&e, args[1]) && e >= 0);
+}
+
+/* NumPy's ufunc of numbers: its scalar is a value of ours. */
+static PyObject *of_numbers(const struct ufunc *self, PyObject *const *args)
+{
+	PyObject *plain[4] = {NULL}, *made = NULL, *r = NULL;
+	bool whole = true;
+
+	for (int k = 0; k < self->nin && whole; k++) {
+		plain[k + 1] = nd_check(args[k]) ? convert_npscalar(nd(args[k])->now.dtype,
+								    nd(args[k])->now.bits)
+						 : Py_NewRef(args[k]);
+		whole = plain[k + 1] != NULL;
+	}
+	if (whole)
+		made = PyObject_Vectorcall(self->theirs, plain + 1,
+					   (size_t)self->nin | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+	for (int k = 0; k < self->nin; k++)
+		Py_XDECREF(plain[k + 1]);
+	if (made)
+		r = number_taken(made);
+	Py_XDECREF(made);
+	return r;
+}
+
+static bool same_shape(braze_array *a, braze_array *b)
+{
+	return braze_ndim(a) == braze_ndim(b) &&
+	       !memcmp(braze_shape(a), braze_shape(b), (size_t)braze_ndim(a) * sizeof(int64_t));
+}
+
+/* Do operands give an array of out's shape for certain? */
+static bool fits(const struct ufunc *self, PyObject *const *args, PyObject *out)
+{
+	bool any = false;
+
+	if (!fast_array(out) || nd(out)->flags)
+		return false;
+	for (int k = 0; k < self->nin; k++) {
+		braze_array *h = fast_array(args[k]);
+
+		if (!h && !is_number(args[k]))
+			return false;
+		if (h && same_shape(h, nd(out)->h))
+			any = true;
+		else if (h && braze_ndim(h))
+			return false;
+	}
+	return any;
+}
+
+bool fast_store(PyObject *dst, PyObject *src)
+{
+	braze_error err;
+
+	return nd_check(src) && nd(src)->h &&
+	       !braze_assign(nd(dst)->h, braze_arg_array(nd(src)->h), &err);
+}
+
+/* The result in out=: which then is the result.  Its errors are Python's to tell, since a
+ * call that is recorded and not stored has done nothing. */
+static bool into(PyObject **r, const struct ufunc *self, PyObject *const *args, PyObject *out)
+{
+	PyObject *made = NULL;
+	bool stored = false;
+
+	if (self->kind == PRODUCT || !fits(self, args, out))
+		return false;
+	made = number_apply(self->op, args, self->nin);
+	stored = made && fast_store(out, made);
+	Py_XDECREF(made);
+	if (!stored)
+		PyErr_Clear();
+	else
+		*r = watch_reports() ? NULL : Py_NewRef(out);
+	return stored;
+}
+
+/* In a type that all operands have, and the result. */
+static bool in_type(PyObject **r, const struct ufunc *self, PyObject *const *args, PyObject *dtype)
+{
+	int d = fast_dtype(dtype);
+	PyObject *made = NULL;
+	bool any = false;
+
+	if (d < 0 || self->kind == PRODUCT)
+		return false;
+	for (int k = 0; k < self->nin; k++) {
+		if (PyFloat_CheckExact(args[k]) && d >= BRAZE_FLOAT16)
+			continue;
+		if (!fast_array(args[k]) || type_dtype(args[k]) != d)
+			return false;
+		any = true;
+	}
+	made = any ? number_apply(self->op, args, self->nin) : NULL;
+	PyErr_Clear();
+	if (made && nd_check(made) && type_dtype(made) == d) {
+		*r = made;
+		return true;
+	}
+	Py_XDECREF(made);
+	return false;
+}
+
+static bool product(PyObject **r, PyObject *const *args)
+{
+	if (!fast_array(args[0]) || !fast_array(args[1]))
+		return false;
+	*r = number_matmul(args[0], args[1]);
+	return true;
+}
+
+static bool numbers_only(const struct ufunc *self, PyObject *const *args)
+{
+	for (int k = 0; k < self->nin; k++)
+		if (!is_number(args[k]))
+			return false;
+	return self->nin <= 3;
+}
+
+/* Operands by place, nothing else. */
+static bool called(PyObject **r, const struct ufunc *self, PyObject *const *args)
+{
+	if (self->kind == PRODUCT)
+		return product(r, args);
+	if (self->kind == POWER && !power_is_plain(args))
+		return false;
+	*r = numbers_only(self, args) ? of_numbers(self, args)
+				      : number_apply(self->op, args, self->nin);
+	return true;
+}
+
+/* One argument beyond the operands: out, by place or by name, or dtype. */
+static bool called_with(PyObject **r, const struct ufunc *self, PyObject *const *args,
+			PyObject *names)
+{
+	PyObject *name = names ? PyTuple_GetItem(names, 0) : out_name;
+
+	if (self->kind == POWER && !power_is_plain(args))
+		return false;
+	if (name == dtype_name)
+		return in_type(r, self, args, args[self->nin]);
+	return name == out_name && into(r, self, args, args[self->nin]);
+}
+
+static PyObject *generally(PyObject *o, PyObject *const *args, Py_ssize_t n, PyObject *names)
+{
+	PyObject *t = PyTuple_New(n), *d = PyDict_New(), *r = NULL;
+
+	for (Py_ssize_t k = 0; t && k < n; k++)
+		PyTuple_SetItem(t, k, Py_NewRef(args[k]));
+	for (Py_ssize_t k = 0; d && names && k < PyTuple_Size(names); k++)
+		if (PyDict_SetItem(d, PyTuple_GetItem(names, k), args[n + k]))
+			Py_CLEAR(d);
+	if (t && d)
+		r = PyObject_CallFunctionObjArgs(((struct ufunc *)o)->general, o, t, d, NULL);
+	Py_XDECREF(t);
+	Py_XDECREF(d);
+	return r;
+}
+
+static PyObject *ufunc_call(PyObject *o, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+	const struct ufunc *self = (const struct ufunc *)o;
+	Py_ssize_t n = vectorcall_count(nargsf), all = n + (names ? PyTuple_Size(names) : 0);
+	PyObject *r = NULL;
+
+	if (self->kind && n == self->nin && all == n && called(&r, self, args))
+		return r;
+	if (self->kind && n >= self->nin && all == self->nin + 1 &&
+	    called_with(&r, self, args, n == self->nin ? names : NULL))
+		return r;
+	return generally(o, args, n, names);
+}
+
+/* ---- The type ---- */
+
+static int ufunc_traverse(PyObject *o, visitproc visit, void *arg)
+{
+	struct ufunc *self = (struct ufunc *)o;
+
+	Py_VISIT(Py_TYPE(o));
+	Py_VISIT(self->theirs);
+	Py_VISIT(self->general);
+	Py_VISIT(self->dict);
+	return 0;
+}
+
+static int ufunc_clear(PyObject *o)
+{
+	struct ufunc *self = (struct ufunc *)o;
+
+	Py_CLEAR(self->theirs);
+	Py_CLEAR(self->general);
+	Py_CLEAR(self->dict);
+	return 0;
+}
+
+static void ufunc_dealloc(PyObject *o)
+{
+	PyTypeObject *type = Py_TYPE(o);
+
+	PyObject_GC_UnTrack(o);
+	if (((struct ufunc *)o)->weak)
+		PyObject_ClearWeakRefs(o);
+	ufunc_clear(o);
+	PyObject_GC_Del(o);
+	Py_DECREF(type);
+}
+
+/* new_ufunc(NumPy's, general, number of operands, operation or -1): what has none of the
+ * table's operations, and no product, is Python's. */
+static PyObject *ufunc_new(PyObject *mod, PyObject *args)
+{
+	PyObject *theirs = NULL, *general = NULL;
+	struct ufunc *self = NULL;
+	int nin = 0, op = -1;
+
+	if (!PyArg_ParseTuple(args, "OOii", &theirs, &general, &nin, &op))
+		return NULL;
+	self = PyObject_GC_New(struct ufunc, ufunc_type);
+	if (!self)
+		return NULL;
+	self->call = ufunc_call;
+	self->kind = op < 0			  ? NONE
+		     : op == core.op[N_MATMUL]	  ? PRODUCT
+		     : braze_op_kind(op) != 'e'	  ? NONE
+		     : op == core.op[N_POWER]	  ? POWER
+						  : ELEMENTS;
+	self->op = op;
+	self->nin = nin;
+	self->theirs = Py_NewRef(theirs);
+	self->general = Py_NewRef(general);
+	self->dict = self->weak = NULL;
+	PyObject_GC_Track(self);
+	return (PyObject *)self;
+}
+
+PyMethodDef ufunc_methods[] = {
+	{"new_ufunc", ufunc_new, METH_VARARGS, NULL},
+	{NULL, NULL, 0, NULL},
+};
+
+static PyMemberDef members[] = {
+	{"__dictoffset__", T_PYSSIZET, offsetof(struct ufunc, dict), READONLY, NULL},
+	{"__weaklistoffset__", T_PYSSIZET, offsetof(struct ufunc, weak), READONLY, NULL},
+	{"__vectorcalloffset__", T_PYSSIZET, offsetof(struct ufunc, call), READONLY, NULL},
+	{"numpy", T_OBJECT_EX, offsetof(struct ufunc, theirs), READONLY, NULL},
+	{NULL, 0, 0, 0, NULL},
+};
+static PyGetSetDef getset[] = {
+	{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
+	{NULL, NULL, NULL, NULL, NULL},
+};
+
+int ufunc_init(PyObject *module)
+{
+	PyType_Slot slots[] = {
+		{Py_tp_call, PyVectorcall_Call},
+		{Py_tp_dealloc, ufunc_dealloc},
+		{Py_tp_traverse, ufunc_traverse},
+		{Py_tp_clear, ufunc_clear},
+		{Py_tp_members, members},
+		{Py_tp_getset, getset},
+		{Py_tp_doc, "A function of arrays, element by element."},
+		{0, NULL},
+	};
+	PyType_Spec spec = {.name = "braze.numpy.ufunc",
+			    .basicsize = sizeof(struct ufunc),
+			    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
+				     Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+			    .slots = slots};
+
+	out_name = PyUnicode_InternFromString("out");
+	dtype_name = PyUnicode_InternFromString("dtype");
+	ufunc_type = (PyTypeObject *)PyType_FromSpec(&spec);
+	if (!ufunc_type || meta_ufunc(ufunc_type))
+		return -1;
+	return PyModule_AddObjectRef(module, "ufunc", (PyObject *)ufunc_type);
+}

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""make bench, part calls: what a call costs Python before anything is computed.
+
+Each row is one statement on arrays of a few elements, beside NumPy's, results not
+waited for: nanoseconds as the least of several repeats.  `calls.py --count` runs under
+callgrind instead and prints instructions, which do not depend on the machine's load.
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import timeit
+
+import _daemon
+import numpy
+
+REPEATS = int(os.environ.get("BENCH_ROUNDS", "15"))
+
+# name: statement.  np is either module; a, b, c: 4 elements, m: 2 by 3, i: integers,
+# x, y: elements of a, t: one element.
+CALLS = {
+    "add operator": "a + b",
+    "add a number": "a + 1.0",
+    "in place": "c += b",
+    "compare": "a < b",
+    "negative": "-a",
+    "power 2": "a ** 2",
+    "np.add": "np.add(a, b)",
+    "np.sqrt": "np.sqrt(a)",
+    "np.exp": "np.exp(a)",
+    "np.maximum": "np.maximum(a, 0.0)",
+    "np.power": "np.power(a, 2)",
+    "np.add out=": "np.add(a, b, out=c)",
+    "np.sqrt out=": "np.sqrt(a, out=c)",
+    "np.add positional out": "np.add(a, b, c)",
+    "np.add dtype=": "np.add(a, b, dtype='f8')",
+    "np.sqrt of a float": "np.sqrt(2.0)",
+    "np.sum": "np.sum(a)",
+    "np.sum axis": "np.sum(m, axis=0)",
+    "np.max": "np.max(a)",
+    "np.mean": "np.mean(a)",
+    "np.any": "np.any(a)",
+    "a.sum": "a.sum()",
+    "a.sum axis": "m.sum(axis=1)",
+    "a.sum keepdims": "m.sum(axis=1, keepdims=True)",
+    "a.max": "a.max()",
+    "a.mean": "a.mean()",
+    "a.mean axis": "m.mean(axis=0)",
+    "a.std": "a.std()",
+    "a.argmax": "a.argmax()",
+    "a.all": "a.all()",
+    "a.shape": "a.shape",
+    "a.dtype": "a.dtype",
+    "a.T": "m.T",
+    "len": "len(a)",
+    "a.reshape": "m.reshape(3, 2)",
+    "a.reshape tuple": "m.reshape((-1, 1))",
+    "np.reshape": "np.reshape(m, (3, 2))",
+    "a.ravel": "m.ravel()",
+    "a.transpose": "m.transpose(1, 0)",
+    "np.transpose": "np.transpose(m)",
+    "a.astype": "a.astype(np.float32)",
+    "a.astype float": "i.astype(float)",
+    "a.copy": "a.copy()",
+    "np.copy": "np.copy(a)",
+    "a.fill": "c.fill(0.5)",
+    "a.clip": "a.clip(0.0, 1.0)",
+    "np.clip": "np.clip(a, 0.0, 1.0)",
+    "a.round": "a.round()",
+    "np.where": "np.where(k, a, b)",
+    "np.dot": "np.dot(a, b)",
+    "a.dot": "a.dot(b)",
+    "matmul operator": "m @ m.T",
+    "np.matmul": "np.matmul(a, b)",
+    "np.outer": "np.outer(a, b)",
+    "np.zeros": "np.zeros(4)",
+    "np.zeros tuple": "np.zeros((2, 3))",
+    "np.zeros dtype": "np.zeros(4, dtype=np.int64)",
+    "np.ones": "np.ones(4)",
+    "np.empty": "np.empty(4)",
+    "np.full": "np.full(4, 0.5)",
+    "np.arange": "np.arange(4)",
+    "np.arange of floats": "np.arange(0.0, 1.0, 0.25)",
+    "np.linspace": "np.linspace(0.0, 1.0, 4)",
+    "np.eye": "np.eye(3)",
+    "np.zeros_like": "np.zeros_like(a)",
+    "np.ones_like": "np.ones_like(a)",
+    "np.asarray": "np.asarray(a)",
+    "np.array of a list": "np.array([1.0, 2.0, 3.0])",
+    "np.concatenate": "np.concatenate((a, b))",
+    "np.stack": "np.stack((a, b))",
+    "np.linalg.norm": "np.linalg.norm(a)",
+    "np.random.rand": "np.random.rand(3)",
+    "read an element": "s[1]",
+    "read two axes": "n[1, 2]",
+    "write an element": "s[1] = 2.5",
+    "view": "a[1:3]",
+    "row": "m[1]",
+    "column": "m[:, 1]",
+    "write a slice": "c[:2] = 0.5",
+    "copy a slice": "c[:2] = a[1:3]",
+    "slice in place": "w[1, :2] -= 1.0",
+    "scalar add": "x + y",
+    "scalar divide": "x / y",
+    "scalar and number": "x * 2.0",
+    "scalar power": "x ** 2",
+    "scalar compare": "x < y",
+    "scalar negative": "-x",
+    "scalar truth": "bool(b0)",
+    "np.sqrt of a scalar": "np.sqrt(x)",
+    "float": "float(x)",
+    "errstate": "with np.errstate(divide='ignore'): pass",
+}
+
+SETUP = """
+a = np.array([1.0, 2.0, 3.0, 4.0]); b = np.array([0.5, 1.5, 2.5, 3.5]); c = np.ones(4)
+m = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]); i = np.array([1, 2, 3]); k = a > 2
+s = np.array([1.0, 2.0, 3.0]); n = m.copy(); w = m.copy()
+float(s[0]); float(s[1]); float(n[0, 0]); float(n[1, 1])
+for _ in range(20): s[1] = 2.5
+x = s[0]; y = s[1]; b0 = x < y; bool(b0)
+"""
+
+
+def runner(np, statement):
+    """A function of a number of turns."""
+    lines = "".join(f"    {line}\n" for line in SETUP.strip().splitlines())
+    space = {"np": np, "_repeat": __import__("itertools").repeat}
+    names = ", ".join(f"{n}={n}" for n in "a b c m i k s n w x y b0".split())
+    exec(f"def make():\n{lines}    def run(_n, {names}):\n        for _ in _repeat(None, _n):\n"
+         f"            {statement}\n    return run\n", space)
+    return space["make"]()
+
+
+def served(work):
+    """work(braze.numpy) with a daemon of its own."""
+    daemon = _daemon.Daemon()
+    os.environ["BRAZE_SOCKET"] = daemon.socket
+    try:
+        import braze.numpy
+
+        work(braze.numpy)
+    finally:
+        daemon.close()
+
+
+def least(run, turns=400):
+    """Nanoseconds of a turn."""
+    return min(timeit.repeat(lambda: run(turns), number=1, repeat=REPEATS)) / turns * 1e9
+
+
+def table(rows, unit, out=sys.stdout):
+    """rows: (name, NumPy's, braze's), the worst excess first."""
+    rows = sorted(rows, key=lambda r: r[1] - r[2])
+    print(f"{'call':24} {'numpy ' + unit:>10} {'braze ' + unit:>10} {'ratio':>6} {'excess':>8}", file=out)
+    for name, theirs, mine in rows:
+        print(f"{name:24} {theirs:10.0f} {mine:10.0f} {mine / theirs:6.2f} {mine - theirs:8.0f}", file=out)
+    dearer = sum(mine > theirs for _, theirs, mine in rows)
+    print(f"{dearer} of {len(rows)} calls cost more than NumPy's", file=out)
+
+
+def chosen():
+    wanted = [w for w in sys.argv[1:] if not w.startswith("-")]
+    return {n: s for n, s in CALLS.items() if not wanted or any(w in n for w in wanted)}
+
+
+def times(mine):
+    rows = []
+    for name, statement in chosen().items():
+        import braze
+
+        rows.append((name, least(runner(numpy, statement)), least(runner(mine, statement))))
+        braze.flush()
+    table(rows, "ns")
+
+
+def mark():
+    """callgrind dumps its counts before this function of C is called."""
+    os.getppid()
+
+
+TURNS = 500
+
+
+def counted(mine):
+    """Inside callgrind: marks around each loop."""
+    import braze
+
+    for statement in ["pass", *chosen().values()]:
+        for np in (numpy, mine):
+            run = runner(np, statement)
+            run(50)
+            braze.flush()
+            mark()
+            run(TURNS)
+            mark()
+
+
+def counts():
+    """Instructions of a turn, by a run of this file under callgrind."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["valgrind", "--tool=callgrind", "--dump-before=getppid",
+                        f"--callgrind-out-file={folder}/out", sys.executable, __file__,
+                        "--inside", *sys.argv[1:]], check=True, stderr=subprocess.DEVNULL)
+        dumps = sorted(pathlib.Path(folder).glob("out.*"), key=lambda p: int(p.suffix[1:]))
+        totals = [_total(p) for p in dumps]
+    loops = [totals[k] / TURNS for k in range(1, len(totals), 2)]
+    empty, loops = loops[:2], loops[2:]
+    names = list(chosen())
+    table([(name, loops[2 * k] - empty[0], loops[2 * k + 1] - empty[1])
+           for k, name in enumerate(names)], "instr")
+
+
+def _total(path):
+    with open(path) as lines:
+        return next(int(line.split()[1]) for line in lines if line.startswith(("summary:", "totals:")))
+
+
+if __name__ == "__main__":
+    if "--count" in sys.argv and "--inside" not in sys.argv:
+        counts()
+    else:
+        served(counted if "--inside" in sys.argv else times)
