@@ -65,8 +65,7 @@ struct buffer {
 	uint8_t *at;	     /* version `kept` lies in it, here */
 	uint64_t kept;
 	struct braze_array *handles; /* BUF_APART: all handles, by next and back */
-	uint8_t *block;		     /* of the session's pool, NULL for none: `at` was in it; */
-	unsigned size;		     /* its size class */
+	struct near_block *block;    /* `at` lies in it, or did until it was shipped, or NULL */
 	struct watch_set *watch;     /* errors that its readers hear of (watch.h), or NULL */
 };
 
@@ -175,6 +174,7 @@ struct braze_session {
 	struct lease lease;
 	struct braze_counters counters;
 	struct near *near_made; /* what `near` is while nothing switches it off; may be NULL */
+	bool near_off;		/* BRAZE_NEAR=0 */
 	uint64_t loops;		/* of the daemon: loops_identity() */
 	struct slab *slabs;
 	size_t nslabs;

@@ -22,7 +22,7 @@ static bool cheap(const struct near *n, unsigned op, unsigned loop, int64_t coun
 static int64_t reach_of(const struct braze_array *a)
 {
 	const struct buffer *b = a->buf;
-	uint64_t end = b->flags & BUF_NEAR ? (uint64_t)1 << (b->size + NEAR_LEAST) : b->bytes;
+	uint64_t end = b->flags & BUF_NEAR ? (uint64_t)1 << (b->block->size + NEAR_LEAST) : b->bytes;
 
 	return ((int64_t)end - a->view.offset) / dtype_row(a->view.dtype)->bytes;
 }
@@ -147,8 +147,12 @@ bool near_reduce(struct braze_array **out, enum op op, const struct op_sig *sig,
 	int64_t results = count_of(shape);
 	struct near_in in;
 
-	if (!near_hand(a) || !a->count || results > NEAR_WORK / NEAR_CALL ||
-	    !cheap(s->near, op, sig->in[0], a->count + results * NEAR_CALL))
+	if (!near_hand(a) || !a->count || !cheap(s->near, op, sig->in[0], a->count))
+		return false;
+	/* Many short rows go side by side, others one by one. */
+	bool apart_rows = results < 64 || a->count >= 256 * results;
+	uint64_t work = s->near->cost[op][sig->in[0]] * (uint64_t)a->count;
+	if (apart_rows && work + NEAR_POINT * (uint64_t)results > NEAR_WORK)
 		return false;
 	struct braze_array *r = near_array(s, (enum dtype)sig->out, shape, results);
 	if (!r)
@@ -166,16 +170,18 @@ bool near_reduce(struct braze_array **out, enum op op, const struct op_sig *sig,
 
 /* ---- dst[...] = src ---- */
 
-/* May dst's buffer be written now, and be it seen as written? */
+/* May dst's buffer be written now? */
 static bool writable(const struct braze_array *dst)
 {
 	struct buffer *b = dst->buf;
 
 	if (b->flags & BUF_READONLY)
 		return false;
+	if (b->flags & BUF_NEAR)
+		return near_own(dst->session, b);
 	if (b->flags & BUF_FRESH)
 		b->flags = (b->flags & ~(uint32_t)BUF_FRESH) | BUF_HOST;
-	return b->flags & (BUF_NEAR | BUF_HOST);
+	return b->flags & BUF_HOST;
 }
 
 static bool apart(const struct view *a, const struct view *b)
@@ -218,11 +224,11 @@ bool near_assign(struct braze_array *dst, const braze_arg *src)
 	if (!near_hand(dst) || (a && !near_hand(a)) || !cheap(s->near, OP_CAST, to, dst->count) ||
 	    (uint64_t)dst->count * dtype_row(to)->bytes > NEAR_BYTES || overlapping(dst))
 		return false;
+	if (!writable(dst))
+		return false;
 	if (!a)
 		set_number(&in, raw, &src->scalar, to);
 	else if (!set_array(&in, a, to, &dst->view.shape, dst->count, &stretch))
-		return false;
-	if (!writable(dst))
 		return false;
 	if (dst->count && a && a->buf == dst->buf && !apart(&a->view, &dst->view) &&
 	    !same_view(&a->view, &dst->view)) {
