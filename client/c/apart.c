@@ -21,7 +21,7 @@ static struct braze_array *take_linked(struct braze_session *s, struct buffer *b
 }
 
 enum status apart_view(struct braze_array **out, struct braze_array *a, const struct view *v,
-		      struct err *err)
+		       struct err *err)
 {
 	enum status st = view_check(v, a->buf->bytes, err);
 	int64_t count;

@@ -78,7 +78,7 @@ struct braze_array {
 	int64_t count;	 /* elements */
 	uint64_t serial; /* of this use of the handle; 0 while it is free */
 	struct view view;
-	struct braze_array *next; /* in the free list, or among the handles of a buffer apart */
+	struct braze_array *next;  /* in the free list, or among the handles of a buffer apart */
 	struct braze_array **back; /* there: what points here */
 };
 
@@ -167,7 +167,7 @@ struct braze_session {
 	uint32_t site;	 /* braze_set_site */
 	struct watching watching;
 	uint32_t ndevice;
-	uint32_t minor; /* of the daemon's protocol */
+	uint32_t minor;		       /* of the daemon's protocol */
 	char asked[LIMIT_DEVICE_NAME]; /* device when connecting; "" for none */
 	char device_name[LIMIT_DEVICES][LIMIT_DEVICE_NAME];
 	uint64_t seq, tickets;

@@ -70,8 +70,8 @@ int braze_read(void *dst, braze_array *a, braze_error *error)
 	if (!st)
 		st = future_value(a, NULL, NULL, err);
 	if (!st)
-		copy_gather(dst, &a->view.shape, a->contiguous ? NULL : a->view.stride, array_address(a),
-			    dtype_row(a->view.dtype)->bytes);
+		copy_gather(dst, &a->view.shape, a->contiguous ? NULL : a->view.stride,
+			    array_address(a), dtype_row(a->view.dtype)->bytes);
 	lock_give(a->session);
 	return st;
 }

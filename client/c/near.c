@@ -29,7 +29,8 @@ void near_switch(struct braze_session *s)
 	/* Of other loops, or another libm, the bits may differ. */
 	bool same = s->loops == loops_identity();
 
-	bool fits = same && !s->near_off && !s->careful && !(s->flags & (BRAZE_EAGER | BRAZE_UNFUSED)) && on_cpu(s);
+	bool fits = same && !s->near_off && !s->careful &&
+		    !(s->flags & (BRAZE_EAGER | BRAZE_UNFUSED)) && on_cpu(s);
 	s->near = fits ? s->near_made : NULL;
 }
 

@@ -20,8 +20,8 @@
 #define NEAR_POINT   600    /* the same, of each point of a reduction */
 #define NEAR_BLOCK   512    /* elements of a register */
 #define NEAR_REG     (NEAR_BLOCK * 16)
-#define NEAR_LEAST   7	   /* log2 of the smallest block */
-#define NEAR_CLASSES 16	   /* up to 4 MiB */
+#define NEAR_LEAST   7		/* log2 of the smallest block */
+#define NEAR_CLASSES 16		/* up to 4 MiB */
 #define NEAR_POOL    (8u << 20) /* free bytes kept */
 
 /* Memory of near values; the bytes follow.  Snapshots share it with what they are of. */
@@ -50,11 +50,11 @@ struct near_scratch {
 
 /* An operand as the drivers see it. */
 struct near_in {
-	const char *at;		/* element [0,...,0] */
-	const int64_t *stride;	/* of the domain's axes; NULL: C-contiguous */
-	int64_t reach;		/* elements that may be read from `at` on, if contiguous */
-	uint8_t dtype, loop;	/* loop: the type it is cast to */
-	bool fixed;		/* the same element everywhere */
+	const char *at;	       /* element [0,...,0] */
+	const int64_t *stride; /* of the domain's axes; NULL: C-contiguous */
+	int64_t reach;	       /* elements that may be read from `at` on, if contiguous */
+	uint8_t dtype, loop;   /* loop: the type it is cast to */
+	bool fixed;	       /* the same element everywhere */
 };
 
 /* ---- near.c: switching, blocks ---- */
@@ -81,8 +81,8 @@ const struct loops_library *near_library(void);
 
 /* out[...] = op(in...) over the shape; out is C-contiguous and has room for whole
  * vectors. */
-void near_map(const struct near *n, enum op op, char *out, unsigned dtype, const struct shape *shape,
-	      int count, const struct near_in *in);
+void near_map(const struct near *n, enum op op, char *out, unsigned dtype,
+	      const struct shape *shape, int count, const struct near_in *in);
 /* The domain's elements of `in`, cast to its loop type, stored to the view at `to`:
  * nothing beyond its elements is written. */
 void near_store(const struct near *n, char *to, const struct view *v, int64_t count,

@@ -39,10 +39,13 @@ static const struct loops_library *load(const char *path)
  * the tree that it is installed or built in. */
 static void find(void)
 {
-	static const char *const steps[] = {
-		"/",		   "/../lib/",	       "/../../lib/",	    "/../../../",
-		"/../" BRAZE_LIBDIR "/", "/../../../../" BRAZE_LIBDIR "/",
-		"/../../../../../" BRAZE_LIBDIR "/"};
+	static const char *const steps[] = {"/",
+					    "/../lib/",
+					    "/../../lib/",
+					    "/../../../",
+					    "/../" BRAZE_LIBDIR "/",
+					    "/../../../../" BRAZE_LIBDIR "/",
+					    "/../../../../../" BRAZE_LIBDIR "/"};
 	static const char *const level[ISA_END] = {"v2", "v3", "v4"};
 	enum isa_level best = isa_best();
 	char folder[PATH_BYTES], path[PATH_BYTES];
