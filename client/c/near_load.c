@@ -51,8 +51,11 @@ static void find(void)
 	char folder[PATH_BYTES], path[PATH_BYTES];
 	Dl_info info;
 
-	if (best == ISA_NONE || !dladdr((void *)(uintptr_t)&near_library, &info) ||
-	    !info.dli_fname || !realpath(info.dli_fname, folder))
+	if (best == ISA_NONE || !dladdr((void *)(uintptr_t)&near_library, &info))
+		return;
+	/* Of a program it is what the program was called by. */
+	if (!(info.dli_fname && strchr(info.dli_fname, '/') && realpath(info.dli_fname, folder)) &&
+	    !realpath("/proc/self/exe", folder))
 		return;
 	*strrchr(folder, '/') = '\0';
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && !loaded; i++)
