@@ -61,6 +61,8 @@ cp -RL "$build/python/braze" "$out/python/braze"
 find "$out/python" -name __pycache__ -prune -exec rm -rf {} +
 install -m 644 "$root/tests/gpu/gpubench.py" "$out/python/gpubench.py"
 carry "$build/python/braze/_core.abi3.so"
+# The loops of small operations, one file for each instruction set.
+install -m 644 "$build"/lib/libbraze-near-*.so "$out/lib/"
 strip --strip-unneeded "$out"/bin/* "$out"/lib/* "$out/python/braze/_core.abi3.so"
 
 # ---- Is it whole? ----

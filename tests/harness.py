@@ -94,6 +94,7 @@ def clean_environment(**more):
     env = {k: v for k, v in os.environ.items() if not k.startswith(("BRAZE_", "LISTEN_"))}
     env["PYTHONPATH"] = str(PACKAGE)
     env["PYTHONDONTWRITEBYTECODE"] = "1"
+    env["BRAZE_NEAR"] = "0"  # small arrays, too, are for the daemon
     env["BRAZE_CHECK"] = "1"  # a pass that breaks a form is found where it does
     env.update(more)
     return env

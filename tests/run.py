@@ -138,6 +138,8 @@ def pytest_names(suite):
 SUITES = ROOT / "tests/python", ROOT / "tests/e2e"
 DEVICE_SAMPLE = 60  # of so many Python tests one runs on the stand-in as well
 LONG_SAMPLE = 6  # and of so many in a long run
+NEAR_SUITES = ("differential", "random", "views", "semantics", "in_place", "sharing", "scalars",
+               "special_values", "gather", "readonly", "interop", "layout", "orders")
 REPORTS = BUILD / "reports"
 CAMPAIGN_MINUTES = 3
 
@@ -160,6 +162,12 @@ def pytest(env, long, title="python", folders=SUITES):
         total.add(Count(failed=1, what=f"pytest ended with status {done.returncode}"))
     say(f"-- {title}: {total} in {time.monotonic() - start:.0f} s")
     return total
+
+
+def near(env, long):
+    """What compares braze with NumPy, once more with small operations computed in their call."""
+    return pytest(dict(env, BRAZE_NEAR="1"), long, "python, near",
+                  [SUITES[0] / f"test_{name}.py" for name in NEAR_SUITES])
 
 
 def on_standin(env, long):
@@ -257,6 +265,7 @@ def parts(arguments, env):
     options = ["-j", str(jobs), "-E", "^python$"] + ([] if long else ["-LE", "long|bench"])
     yield "ctest", lambda: ctest(BUILD, "ctest", options, env)
     yield "python", lambda: pytest(env, long)
+    yield "python, near", lambda: near(env, long)
     yield "python on cuda:0", lambda: on_standin(env, long)
     if not arguments.quick:
         yield "asan", lambda: sanitized("asan", jobs, env)

@@ -21,7 +21,7 @@ static struct braze_array *take_linked(struct braze_session *s, struct buffer *b
 }
 
 enum status apart_view(struct braze_array **out, struct braze_array *a, const struct view *v,
-		      struct err *err)
+		       struct err *err)
 {
 	enum status st = view_check(v, a->buf->bytes, err);
 	int64_t count;
@@ -47,23 +47,20 @@ enum status apart_snapshot(struct braze_array **out, struct braze_array *a, stru
 {
 	struct braze_session *s = a->session;
 	enum status st = future_stored(a) ? array_room(s, err) : lost_error(a, err);
-	bool copied = a->buf->flags & BUF_NEAR;
+	const struct buffer *of = a->buf;
 
 	if (st)
 		return st;
 	struct buffer *b = array_take_buffer(s, a->buf->bytes);
-	if (copied && !near_block(s, b, b->bytes)) {
-		array_drop_buffer(s, b);
-		return err_set(err, E_NOMEM, "no memory for a snapshot");
-	}
-	if (copied) {
-		memcpy(b->at, a->buf->at, b->bytes);
+	if (of->flags & BUF_NEAR) {
+		b->block = of->block;
+		b->block->refs++;
 	} else {
-		b->map = a->buf->map;
+		b->map = of->map;
 		mapping_hold(b->map);
-		b->at = a->buf->at;
 	}
-	b->flags = BUF_READONLY | BUF_APART | (copied ? BUF_NEAR : 0);
+	b->at = of->at;
+	b->flags = BUF_READONLY | BUF_APART | (of->flags & BUF_NEAR);
 	b->kept = b->version;
 	atomic_store(&b->stored, b->version);
 	b->handles = NULL;

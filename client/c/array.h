@@ -59,10 +59,10 @@ static inline struct buffer *array_take_buffer(struct braze_session *s, uint64_t
 static inline char *array_address(const struct braze_array *a)
 {
 	const struct buffer *b = a->buf;
-	uint8_t *base = b->flags & BUF_APART ? b->at
-					     : a->session->arena + atomic_load_explicit(
-									   &b->offset,
-									   memory_order_acquire);
+	uint8_t *base = b->flags & BUF_APART
+				? b->at
+				: a->session->arena +
+					  atomic_load_explicit(&b->offset, memory_order_acquire);
 
 	return (char *)base + a->view.offset;
 }

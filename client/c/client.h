@@ -65,8 +65,7 @@ struct buffer {
 	uint8_t *at;	     /* version `kept` lies in it, here */
 	uint64_t kept;
 	struct braze_array *handles; /* BUF_APART: all handles, by next and back */
-	uint8_t *block;		     /* of the session's pool, NULL for none: `at` was in it; */
-	unsigned size;		     /* its size class */
+	struct near_block *block;    /* `at` lies in it, or did until it was shipped, or NULL */
 	struct watch_set *watch;     /* errors that its readers hear of (watch.h), or NULL */
 };
 
@@ -79,7 +78,7 @@ struct braze_array {
 	int64_t count;	 /* elements */
 	uint64_t serial; /* of this use of the handle; 0 while it is free */
 	struct view view;
-	struct braze_array *next; /* in the free list, or among the handles of a buffer apart */
+	struct braze_array *next;  /* in the free list, or among the handles of a buffer apart */
 	struct braze_array **back; /* there: what points here */
 };
 
@@ -168,13 +167,14 @@ struct braze_session {
 	uint32_t site;	 /* braze_set_site */
 	struct watching watching;
 	uint32_t ndevice;
-	uint32_t minor; /* of the daemon's protocol */
+	uint32_t minor;		       /* of the daemon's protocol */
 	char asked[LIMIT_DEVICE_NAME]; /* device when connecting; "" for none */
 	char device_name[LIMIT_DEVICES][LIMIT_DEVICE_NAME];
 	uint64_t seq, tickets;
 	struct lease lease;
 	struct braze_counters counters;
 	struct near *near_made; /* what `near` is while nothing switches it off; may be NULL */
+	bool near_off;		/* BRAZE_NEAR=0 */
 	uint64_t loops;		/* of the daemon: loops_identity() */
 	struct slab *slabs;
 	size_t nslabs;

@@ -9,6 +9,7 @@
 #include "future.h"
 #include "lock.h"
 #include "lost.h"
+#include "near.h"
 #include "ticket.h"
 #include "watch.h"
 #include "wire.h"
@@ -69,8 +70,8 @@ int braze_read(void *dst, braze_array *a, braze_error *error)
 	if (!st)
 		st = future_value(a, NULL, NULL, err);
 	if (!st)
-		copy_gather(dst, &a->view.shape, a->contiguous ? NULL : a->view.stride, array_address(a),
-			    dtype_row(a->view.dtype)->bytes);
+		copy_gather(dst, &a->view.shape, a->contiguous ? NULL : a->view.stride,
+			    array_address(a), dtype_row(a->view.dtype)->bytes);
 	lock_give(a->session);
 	return st;
 }
@@ -115,7 +116,9 @@ static int fence(struct braze_array *a, braze_check_fn *check, void *data, struc
 	struct buffer *b = a->buf;
 
 	if (b->flags & BUF_NEAR && !(b->flags & BUF_READONLY) && !a->session->forked)
-		return OK;
+		return near_own(a->session, b)
+			       ? OK
+			       : (int)err_set(err, E_NOMEM, "no memory to write to the array");
 	int st = (int)array_usable(a->session, err);
 
 	if (!st && (b->flags & BUF_READONLY))

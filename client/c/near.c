@@ -29,26 +29,26 @@ void near_switch(struct braze_session *s)
 	/* Of other loops, or another libm, the bits may differ. */
 	bool same = s->loops == loops_identity();
 
-	bool fits = same && !s->careful && !(s->flags & (BRAZE_EAGER | BRAZE_UNFUSED)) && on_cpu(s);
+	bool fits = same && !s->near_off && !s->careful &&
+		    !(s->flags & (BRAZE_EAGER | BRAZE_UNFUSED)) && on_cpu(s);
 	s->near = fits ? s->near_made : NULL;
 }
 
-/* Tenths of a nanosecond an element, from the worst that each loop took on the slowest
- * of the levels: ops.def tells the good case of float64. */
+/* Tenths of a nanosecond an element, from the cost of ops.def, which is that of a
+ * float64 at its best.  Functions count by what they take where they are slow (large
+ * arguments, the lowest level): up to ten times the mean. */
 static uint32_t cost_of(unsigned op, unsigned d)
 {
-	const struct op_row *row = op_row(op);
-	const struct dtype_row *type = dtype_row(d);
-	unsigned cost = row->cost;
+	unsigned cost = op_row(op)->cost;
 	bool function = cost >= 10;
 
-	switch ((enum dtype_class)type->cls) {
+	switch ((enum dtype_class)dtype_row(d)->cls) {
 	case CLASS_COMPLEX:
-		return cost * (function ? 40 : 20);
+		return function ? cost * 50 : op == OP_SQRT ? 600 : 20 + cost * 20;
 	case CLASS_FLOAT:
-		return cost * (d == DT_FLOAT16 ? 20 : function ? 10 : 5);
+		return d == DT_FLOAT16 ? 40 + cost * 5 : function ? cost * 4 : 5 + cost;
 	default:
-		return cost * (op == OP_POWER ? 5 : cost >= 4 ? 10 : 5);
+		return function ? (op == OP_POWER ? 80 : cost * 5) : 5 + cost;
 	}
 }
 
@@ -57,7 +57,7 @@ static void fill_costs(struct near *n)
 	for (unsigned op = 0; op < OP_END; op++)
 		for (unsigned d = 0; op_row(op) && d < DTYPE_END; d++) {
 			bool have = op == OP_CAST || n->lib->isa->op[op][d] ||
-				    n->lib->isa->red[op][d].init;
+				    near_tree(n, (enum op)op, d)->init;
 			n->cost[op][d] = have ? cost_of(op, d) : 0;
 		}
 }
@@ -65,8 +65,11 @@ static void fill_costs(struct near *n)
 void near_open(struct braze_session *s)
 {
 	const char *wish = getenv("BRAZE_NEAR");
-	bool off = wish && !strcmp(wish, "0");
-	const struct loops_library *lib = off || s->near_made ? NULL : near_library();
+	const struct loops_library *lib = NULL;
+
+	s->near_off = wish && !strcmp(wish, "0");
+	if (!s->near_off && !s->near_made)
+		lib = near_library();
 
 	if (lib) {
 		struct near *n = calloc(1, sizeof(*n));
@@ -90,7 +93,7 @@ void near_close(struct braze_session *s)
 
 	for (int k = 0; n && k < NEAR_CLASSES; k++)
 		while (n->free[k]) {
-			void *next = *(void **)n->free[k];
+			struct near_block *next = n->free[k]->next;
 			free(n->free[k]);
 			n->free[k] = next;
 		}
@@ -109,36 +112,61 @@ static unsigned class_of(uint64_t bytes)
 	return k < NEAR_LEAST ? 0 : k - NEAR_LEAST;
 }
 
-bool near_block(struct braze_session *s, struct buffer *b, uint64_t bytes)
+static size_t bytes_of(unsigned size)
 {
-	struct near *n = s->near_made;
-	unsigned k = class_of(bytes);
+	return (size_t)1 << (size + NEAR_LEAST);
+}
 
-	if (likely(n->free[k] != NULL)) {
-		b->block = n->free[k];
-		n->free[k] = *(void **)n->free[k];
-		n->kept -= (size_t)1 << (k + NEAR_LEAST);
+/* A block of the class for b, at b->at. */
+static bool take_block(struct near *n, struct buffer *b, unsigned size)
+{
+	struct near_block *block = n->free[size];
+
+	if (likely(block != NULL)) {
+		n->free[size] = block->next;
+		n->kept -= bytes_of(size);
 	} else {
-		b->block = aligned_alloc(64, (size_t)1 << (k + NEAR_LEAST));
+		block = aligned_alloc(64, sizeof(*block) + bytes_of(size));
+		if (!block)
+			return false;
+		block->size = size;
 	}
-	b->size = k;
-	b->at = b->block;
-	return b->block != NULL;
+	block->refs = 1;
+	b->block = block;
+	b->at = (uint8_t *)(block + 1);
+	return true;
+}
+
+static void drop_block(struct near *n, struct near_block *block)
+{
+	if (--block->refs)
+		return;
+	if (n->kept + bytes_of(block->size) > NEAR_POOL) {
+		free(block);
+		return;
+	}
+	block->next = n->free[block->size];
+	n->free[block->size] = block;
+	n->kept += bytes_of(block->size);
 }
 
 void near_unblock(struct braze_session *s, struct buffer *b)
 {
-	struct near *n = s->near_made;
-	size_t bytes = (size_t)1 << (b->size + NEAR_LEAST);
-
-	if (n->kept + bytes <= NEAR_POOL) {
-		*(void **)b->block = n->free[b->size];
-		n->free[b->size] = b->block;
-		n->kept += bytes;
-	} else {
-		free(b->block);
-	}
+	drop_block(s->near_made, b->block);
 	b->block = NULL;
+}
+
+bool near_own(struct braze_session *s, struct buffer *b)
+{
+	struct near_block *old = b->block;
+
+	if (likely(old->refs == 1))
+		return true;
+	if (!take_block(s->near_made, b, old->size))
+		return false;
+	memcpy(b->at, old + 1, b->bytes);
+	drop_block(s->near_made, old);
+	return true;
 }
 
 struct braze_array *near_array(struct braze_session *s, enum dtype d, const struct shape *shape,
@@ -150,7 +178,8 @@ struct braze_array *near_array(struct braze_session *s, enum dtype d, const stru
 		return NULL;
 	struct buffer *b = array_take_buffer(s, bytes);
 	/* Loops write whole vectors. */
-	if (unlikely(!near_block(s, b, bytes + TIER0_LANES * dtype_row(d)->bytes - 1))) {
+	if (unlikely(!take_block(s->near_made, b,
+				 class_of(bytes + TIER0_LANES * dtype_row(d)->bytes - 1)))) {
 		array_drop_buffer(s, b);
 		return NULL;
 	}

@@ -17,19 +17,26 @@
 
 #define NEAR_BYTES   (256u << 10)
 #define NEAR_WORK    250000 /* tenths of a nanosecond */
-#define NEAR_CALL    100    /* the same, for each point of a reduction */
+#define NEAR_POINT   600    /* the same, of each point of a reduction */
 #define NEAR_BLOCK   512    /* elements of a register */
 #define NEAR_REG     (NEAR_BLOCK * 16)
-#define NEAR_LEAST   7	   /* log2 of the smallest block */
-#define NEAR_CLASSES 16	   /* up to 4 MiB */
+#define NEAR_LEAST   7		/* log2 of the smallest block */
+#define NEAR_CLASSES 16		/* up to 4 MiB */
 #define NEAR_POOL    (8u << 20) /* free bytes kept */
+
+/* Memory of near values; the bytes follow.  Snapshots share it with what they are of. */
+struct near_block {
+	struct near_block *next; /* in a free list */
+	uint32_t refs;		 /* buffers */
+	uint32_t size;		 /* class: log2 of its bytes, from NEAR_LEAST */
+} __attribute__((aligned(64)));
 
 /* What the session needs to compute. */
 struct near {
 	const struct loops_library *lib;
 	uint32_t cost[OP_END][DTYPE_END]; /* an element, in tenths of a ns; 0: has no loop */
 	struct near_scratch *scratch;
-	void *free[NEAR_CLASSES];
+	struct near_block *free[NEAR_CLASSES];
 	size_t kept; /* bytes in the free lists */
 };
 
@@ -43,11 +50,11 @@ struct near_scratch {
 
 /* An operand as the drivers see it. */
 struct near_in {
-	const char *at;		/* element [0,...,0] */
-	const int64_t *stride;	/* of the domain's axes; NULL: C-contiguous */
-	int64_t reach;		/* elements that may be read from `at` on, if contiguous */
-	uint8_t dtype, loop;	/* loop: the type it is cast to */
-	bool fixed;		/* the same element everywhere */
+	const char *at;	       /* element [0,...,0] */
+	const int64_t *stride; /* of the domain's axes; NULL: C-contiguous */
+	int64_t reach;	       /* elements that may be read from `at` on, if contiguous */
+	uint8_t dtype, loop;   /* loop: the type it is cast to */
+	bool fixed;	       /* the same element everywhere */
 };
 
 /* ---- near.c: switching, blocks ---- */
@@ -57,9 +64,10 @@ void near_switch(struct braze_session *s);
 /* The session is connected; make what near operations need, if they are possible. */
 void near_open(struct braze_session *s);
 void near_close(struct braze_session *s);
-/* A block for b, of this many bytes, at b->at; false: no memory. */
-bool near_block(struct braze_session *s, struct buffer *b, uint64_t bytes) MUST_USE;
+/* b loses its block. */
 void near_unblock(struct braze_session *s, struct buffer *b);
+/* b is about to be written: it gets a block of its own.  False: no memory. */
+bool near_own(struct braze_session *s, struct buffer *b) MUST_USE;
 /* A near array to be filled; NULL: too large, or no memory. */
 struct braze_array *near_array(struct braze_session *s, enum dtype d, const struct shape *shape,
 			       int64_t count);
@@ -73,12 +81,14 @@ const struct loops_library *near_library(void);
 
 /* out[...] = op(in...) over the shape; out is C-contiguous and has room for whole
  * vectors. */
-void near_map(const struct near *n, enum op op, char *out, unsigned dtype, const struct shape *shape,
-	      int count, const struct near_in *in);
+void near_map(const struct near *n, enum op op, char *out, unsigned dtype,
+	      const struct shape *shape, int count, const struct near_in *in);
 /* The domain's elements of `in`, cast to its loop type, stored to the view at `to`:
  * nothing beyond its elements is written. */
 void near_store(const struct near *n, char *to, const struct view *v, int64_t count,
 		const struct near_in *in);
+/* The tree that reduces elements of a type. */
+const struct tier0_red *near_tree(const struct near *n, enum op op, unsigned dtype);
 /* out[...]: the reduction of `in` over the axes of the mask. */
 void near_reduction(const struct near *n, enum op op, char *out, unsigned dtype,
 		    const struct shape *shape, uint32_t axes, const struct near_in *in);

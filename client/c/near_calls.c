@@ -22,7 +22,8 @@ static bool cheap(const struct near *n, unsigned op, unsigned loop, int64_t coun
 static int64_t reach_of(const struct braze_array *a)
 {
 	const struct buffer *b = a->buf;
-	uint64_t end = b->flags & BUF_NEAR ? (uint64_t)1 << (b->size + NEAR_LEAST) : b->bytes;
+	uint64_t end =
+		b->flags & BUF_NEAR ? (uint64_t)1 << (b->block->size + NEAR_LEAST) : b->bytes;
 
 	return ((int64_t)end - a->view.offset) / dtype_row(a->view.dtype)->bytes;
 }
@@ -57,8 +58,10 @@ static void number(uint64_t raw[2], const braze_scalar *v, unsigned type)
 static void set_number(struct near_in *in, uint64_t raw[2], const braze_scalar *v, unsigned loop)
 {
 	number(raw, v, loop);
-	*in = (struct near_in){
-		.at = (const char *)raw, .dtype = (uint8_t)loop, .loop = (uint8_t)loop, .fixed = true};
+	*in = (struct near_in){.at = (const char *)raw,
+			       .dtype = (uint8_t)loop,
+			       .loop = (uint8_t)loop,
+			       .fixed = true};
 }
 
 static int64_t count_of(const struct shape *shape)
@@ -147,8 +150,12 @@ bool near_reduce(struct braze_array **out, enum op op, const struct op_sig *sig,
 	int64_t results = count_of(shape);
 	struct near_in in;
 
-	if (!near_hand(a) || !a->count || results > NEAR_WORK / NEAR_CALL ||
-	    !cheap(s->near, op, sig->in[0], a->count + results * NEAR_CALL))
+	if (!near_hand(a) || !a->count || !cheap(s->near, op, sig->in[0], a->count))
+		return false;
+	/* Many short rows go side by side, others one by one. */
+	bool apart_rows = results < 64 || a->count >= 256 * results;
+	uint64_t work = s->near->cost[op][sig->in[0]] * (uint64_t)a->count;
+	if (apart_rows && work + NEAR_POINT * (uint64_t)results > NEAR_WORK)
 		return false;
 	struct braze_array *r = near_array(s, (enum dtype)sig->out, shape, results);
 	if (!r)
@@ -166,16 +173,18 @@ bool near_reduce(struct braze_array **out, enum op op, const struct op_sig *sig,
 
 /* ---- dst[...] = src ---- */
 
-/* May dst's buffer be written now, and be it seen as written? */
+/* May dst's buffer be written now? */
 static bool writable(const struct braze_array *dst)
 {
 	struct buffer *b = dst->buf;
 
 	if (b->flags & BUF_READONLY)
 		return false;
+	if (b->flags & BUF_NEAR)
+		return near_own(dst->session, b);
 	if (b->flags & BUF_FRESH)
 		b->flags = (b->flags & ~(uint32_t)BUF_FRESH) | BUF_HOST;
-	return b->flags & (BUF_NEAR | BUF_HOST);
+	return b->flags & BUF_HOST;
 }
 
 static bool apart(const struct view *a, const struct view *b)
@@ -188,8 +197,8 @@ static bool apart(const struct view *a, const struct view *b)
 
 static bool same_view(const struct view *a, const struct view *b)
 {
-	bool same = a->dtype == b->dtype && a->offset == b->offset &&
-		    shape_equal(&a->shape, &b->shape);
+	bool same =
+		a->dtype == b->dtype && a->offset == b->offset && shape_equal(&a->shape, &b->shape);
 
 	for (int i = 0; same && i < a->shape.ndim; i++)
 		same = a->stride[i] == b->stride[i];
@@ -206,34 +215,54 @@ static bool overlapping(const struct braze_array *dst)
 	return view_range(&lo, &hi, &dst->view, NULL) || hi - lo < dst->count * bytes;
 }
 
+/* All is read before any is written: a into a new array, which `in` becomes. */
+static struct braze_array *read_first(struct near_in *in, const struct braze_array *dst)
+{
+	const struct view *v = &dst->view;
+	struct braze_session *s = dst->session;
+	struct braze_array *copy = near_array(s, (enum dtype)v->dtype, &v->shape, dst->count);
+
+	if (copy) {
+		near_store(s->near, (char *)copy->buf->at, &copy->view, dst->count, in);
+		set_array(in, copy, v->dtype, &v->shape, dst->count, NULL);
+	}
+	return copy;
+}
+
+/* Small enough, both at hand, and dst to be written where it lies? */
+static bool can_assign(const struct braze_array *dst, const struct braze_array *a)
+{
+	unsigned to = dst->view.dtype;
+
+	return near_hand(dst) && (!a || near_hand(a)) &&
+	       cheap(dst->session->near, OP_CAST, to, dst->count) &&
+	       (uint64_t)dst->count * dtype_row(to)->bytes <= NEAR_BYTES && !overlapping(dst) &&
+	       writable(dst);
+}
+
+static bool must_read_first(const struct braze_array *dst, const struct braze_array *a)
+{
+	return a && a->buf == dst->buf && !apart(&a->view, &dst->view) &&
+	       !same_view(&a->view, &dst->view);
+}
+
 bool near_assign(struct braze_array *dst, const braze_arg *src)
 {
-	struct braze_session *s = dst->session;
 	struct braze_array *a = src->array, *copy = NULL;
+	struct braze_session *s = dst->session;
 	unsigned to = dst->view.dtype;
 	struct view stretch;
 	struct near_in in;
 	uint64_t raw[2];
 
-	if (!near_hand(dst) || (a && !near_hand(a)) || !cheap(s->near, OP_CAST, to, dst->count) ||
-	    (uint64_t)dst->count * dtype_row(to)->bytes > NEAR_BYTES || overlapping(dst))
+	if (!can_assign(dst, a))
 		return false;
 	if (!a)
 		set_number(&in, raw, &src->scalar, to);
 	else if (!set_array(&in, a, to, &dst->view.shape, dst->count, &stretch))
 		return false;
-	if (!writable(dst))
+	if (must_read_first(dst, a) && !(copy = read_first(&in, dst)))
 		return false;
-	if (dst->count && a && a->buf == dst->buf && !apart(&a->view, &dst->view) &&
-	    !same_view(&a->view, &dst->view)) {
-		/* All is read before any is written. */
-		copy = near_array(s, (enum dtype)to, &dst->view.shape, dst->count);
-		if (!copy)
-			return false;
-		near_store(s->near, (char *)copy->buf->at, &copy->view, dst->count, &in);
-		if (!set_array(&in, copy, to, &dst->view.shape, dst->count, &stretch))
-			return false;
-	}
 	if (dst->count)
 		near_store(s->near, array_address(dst), &dst->view, dst->count, &in);
 	if (copy)
@@ -285,8 +314,8 @@ bool near_create(struct braze_array **out, struct braze_session *s, enum op op, 
 	if (op == OP_ARANGE && !counts)
 		return false;
 	int64_t count = count_of(shape);
-	struct braze_array *r = count > NEAR_BYTES ? NULL
-						   : near_array(s, (enum dtype)dtype, shape, count);
+	struct braze_array *r =
+		count > NEAR_BYTES ? NULL : near_array(s, (enum dtype)dtype, shape, count);
 	if (!r)
 		return false;
 	if (op == OP_ARANGE)

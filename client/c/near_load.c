@@ -39,17 +39,23 @@ static const struct loops_library *load(const char *path)
  * the tree that it is installed or built in. */
 static void find(void)
 {
-	static const char *const steps[] = {
-		"/",		   "/../lib/",	       "/../../lib/",	    "/../../../",
-		"/../" BRAZE_LIBDIR "/", "/../../../../" BRAZE_LIBDIR "/",
-		"/../../../../../" BRAZE_LIBDIR "/"};
+	static const char *const steps[] = {"/",
+					    "/../lib/",
+					    "/../../lib/",
+					    "/../../../",
+					    "/../" BRAZE_LIBDIR "/",
+					    "/../../../../" BRAZE_LIBDIR "/",
+					    "/../../../../../" BRAZE_LIBDIR "/"};
 	static const char *const level[ISA_END] = {"v2", "v3", "v4"};
 	enum isa_level best = isa_best();
 	char folder[PATH_BYTES], path[PATH_BYTES];
 	Dl_info info;
 
-	if (best == ISA_NONE || !dladdr((void *)(uintptr_t)&near_library, &info) ||
-	    !info.dli_fname || !realpath(info.dli_fname, folder))
+	if (best == ISA_NONE || !dladdr((void *)(uintptr_t)&near_library, &info))
+		return;
+	/* Of a program it is what the program was called by. */
+	if (!(info.dli_fname && strchr(info.dli_fname, '/') && realpath(info.dli_fname, folder)) &&
+	    !realpath("/proc/self/exe", folder))
 		return;
 	*strrchr(folder, '/') = '\0';
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && !loaded; i++)

@@ -33,6 +33,14 @@ static unsigned wide(unsigned dtype)
 	return dtype == DT_FLOAT16 ? DT_FLOAT32 : dtype;
 }
 
+const struct tier0_red *near_tree(const struct near *n, enum op op, unsigned dtype)
+{
+	/* Booleans add by `or` and multiply by `and`. */
+	if (dtype == DT_BOOL)
+		op = op == OP_SUM ? OP_ANY : op == OP_PROD ? OP_ALL : op;
+	return &n->lib->isa->red[op][wide(dtype)];
+}
+
 static int64_t points(const struct near_walk *w)
 {
 	int64_t n = 1;
@@ -191,13 +199,10 @@ static void init(struct job *j, const struct near *n, enum op op, unsigned dtype
 		 const struct shape *shape, uint32_t axes, const struct near_in *in)
 {
 	const int64_t *stride[1] = {in->stride};
-	bool flags = in->loop == DT_BOOL;
 
-	/* Booleans add by `or` and multiply by `and`. */
-	op = flags && op == OP_SUM ? OP_ANY : flags && op == OP_PROD ? OP_ALL : op;
 	*j = (struct job){.n = n, .in = in, .type = wide(in->loop), .made = wide(dtype)};
 	j->dtype = dtype;
-	j->red = &n->lib->isa->red[op][j->type];
+	j->red = near_tree(n, op, in->loop);
 	near_walk_init(&j->par, shape, ~axes, 1, stride);
 	near_walk_init(&j->inner, shape, axes, 1, stride);
 	j->total = points(&j->inner);

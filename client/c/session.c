@@ -333,6 +333,7 @@ static enum status graft(struct braze_session *s, struct braze_session *fresh, s
 	s->hello_flags = fresh->hello_flags;
 	s->loops = fresh->loops;
 	watch_set_careful(s);
+	near_open(s);
 	s->child = fresh->child;
 	fresh->child = 0;
 	s->marked = false;

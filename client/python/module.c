@@ -415,11 +415,8 @@ static PyObject *wait_all(PyObject *mod, PyObject *const *args, Py_ssize_t n)
 	int count = 0, rc = 0;
 
 	for (Py_ssize_t i = 0; i < n && count < 256; i++) {
-		if (!nd_check(args[i])) {
-			PyErr_SetString(PyExc_TypeError, "a braze array is expected");
-			return NULL;
-		}
-		if (nd(args[i])->h)
+		/* What is no array of ours is there, and so is what can be read. */
+		if (nd_check(args[i]) && nd(args[i])->h && !braze_is_stored(nd(args[i])->h))
 			h[count++] = nd(args[i])->h;
 	}
 	if (!count)

@@ -28,7 +28,11 @@ def new_daemon():
 
 
 def pytest_configure(config):
-    """The daemon must run before a test module is imported."""
+    """The daemon must run before a test module is imported.
+
+    Arrays in tests are small, and what is tested is the daemon: nothing is computed in
+    its call unless the run asks for it (BRAZE_NEAR=1) or the test (test_near.py)."""
+    os.environ.setdefault("BRAZE_NEAR", "0")
     config.addinivalue_line("markers", "long: minutes; left out unless asked for")
     config.braze_daemon = None
     if find_daemon() is None:

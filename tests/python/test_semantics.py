@@ -372,12 +372,12 @@ def test_iteration_and_unpacking():
 
 
 def test_results_stay_lazy_until_read():
-    a = np.ones(1000)
+    a = np.ones(100000)
     before = braze.counters()["demands"]
     s = (a * 2 + 1).sum() / 3
     t = s * 2
     assert braze.counters()["demands"] == before
-    assert float(t) == 2000
+    assert float(t) == 200000
     assert braze.counters()["demands"] > before
 
 
@@ -514,7 +514,8 @@ def test_daemon_gone(daemon):
         except braze.DaemonGone:
             print("gone")
     """
-    out = run_child(code, BRAZE_SOCKET=socket, PID=str(process.pid), BRAZE_NO_START="1")
+    out = run_child(code, BRAZE_SOCKET=socket, PID=str(process.pid), BRAZE_NO_START="1",
+                    BRAZE_NEAR="0")  # what is computed near misses no daemon
     assert out.split() == ["6.0", "gone"]
 
 

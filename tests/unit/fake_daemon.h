@@ -22,6 +22,7 @@
 #include "braze.h"
 #include "braze.pb-c.h"
 #include "braze_fast.h"
+#include "loops/loops.h"
 #include "ops.h"
 #include "packet.h"
 
@@ -43,6 +44,7 @@ struct fake {
 	_Atomic int fail;    /* answer demands with this error */
 	_Atomic bool stop;
 	_Atomic int cancels;
+	_Atomic bool near;  /* it computes with the loops that this process has */
 	_Atomic bool truth; /* answers begin with a byte that is a true bool */
 	/* What was asked. */
 	pthread_mutex_t lock;
@@ -198,6 +200,7 @@ static void fake_welcome(struct fake *f, const Braze__Wire__Hello *h)
 	w.arena_bytes = FAKE_ARENA;
 	w.lease_bytes = FAKE_LEASE;
 	w.version = "fake";
+	w.loops = f->near ? loops_identity() : 0;
 	r.welcome = &w;
 	f->next_lease = FAKE_LEASE;
 	fake_reply(f, &r, f->memfd);

@@ -153,9 +153,7 @@ def counters():
 
 def wait(*arrays):
     """Compute the arrays, all in one request, and return when they are stored."""
-    from braze.numpy import ndarray
-
-    _core.wait(*(a for a in arrays if type(a) is ndarray))
+    _core.wait(*arrays)
 
 
 def flush():

@@ -1,0 +1,347 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small operations on what is at hand: computed in the call, to the bit as the daemon would.
+
+`braze.unfused()` switches near operations off, so one process asks both ways."""
+
+import itertools
+import os
+import subprocess
+import sys
+
+import numpy
+import pytest
+
+import braze
+import braze.numpy as np
+
+
+
+@pytest.fixture(autouse=True, scope="module")
+def near_on():
+    """The other suites ask the daemon for everything (conftest.py)."""
+    old = os.environ.pop("BRAZE_NEAR", None)
+    braze.close()
+    yield
+    braze.close()
+    if old is not None:
+        os.environ["BRAZE_NEAR"] = old
+
+
+BOOL, INTS = ["?"], ["b", "h", "i", "l", "B", "H", "I", "L"]
+FLOATS, COMPLEX = ["e", "f", "d"], ["F", "D"]
+ALL = BOOL + INTS + FLOATS + COMPLEX
+COUNTS = [0, 1, 3, 15, 16, 17, 511, 512, 513, 1030]
+
+ONE = ["negative", "positive", "absolute", "sign", "square", "sqrt", "cbrt", "reciprocal", "exp",
+       "expm1", "exp2", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin", "arccos",
+       "arctan", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "floor", "ceil", "trunc",
+       "rint", "isnan", "isinf", "isfinite", "signbit", "logical_not", "invert", "real", "imag",
+       "conjugate"]
+TWO = ["add", "subtract", "multiply", "divide", "floor_divide", "remainder", "fmod", "power",
+       "arctan2", "hypot", "copysign", "nextafter", "heaviside", "logaddexp", "minimum", "maximum",
+       "fmin", "fmax", "equal", "not_equal", "less", "less_equal", "greater", "greater_equal",
+       "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor",
+       "left_shift", "right_shift"]
+REDUCTIONS = ["sum", "prod", "min", "max", "any", "all", "argmin", "argmax"]
+
+
+ways = {"near": 0, "all": 0}
+
+
+def near_count():
+    return braze.counters()["near"]
+
+
+def values(dtype, n, seed=0):
+    """Numbers of every kind that a type has, the special ones first."""
+    rng = numpy.random.default_rng([seed, n, ord(dtype)])
+    kind = numpy.dtype(dtype).kind
+    if kind == "b":
+        return rng.integers(0, 2, n).astype(bool)
+    if kind in "iu":
+        info = numpy.iinfo(dtype)
+        a = rng.integers(info.min, info.max, n, dtype=dtype, endpoint=True)
+        a[:5] = numpy.array([0, 1, info.min, info.max, 3], dtype)[:n]
+        a[5::3] = rng.integers(0, 9, len(a[5::3]))
+        return a
+    a = (rng.standard_normal(n) * 10.0 ** rng.integers(-4, 4, n)).astype(dtype)
+    if kind == "c":
+        a = a + (1j * rng.standard_normal(n)).astype(dtype)
+    special = [numpy.nan, numpy.inf, -numpy.inf, -0.0, 0.0, 1.0, -1.0, 1e-7, 700.0, 0.5]
+    a[:len(special)] = numpy.array(special, dtype)[:n]
+    return rng.permuted(a)
+
+
+def layouts(dtype, seed=0):
+    """(name, NumPy array, braze array) in every order that memory may have."""
+    for n in COUNTS:
+        a = values(dtype, n, seed)
+        yield f"{n}", np.asarray(a)
+    a = values(dtype, 600, seed)
+    b = np.asarray(a)
+    yield "every second", b[::2]
+    yield "backwards", b[::-1]
+    yield "from the third on", b[3:]
+    yield "transposed", b.reshape(20, 30).T
+    yield "inner block", b.reshape(20, 30)[1:19, 2:29]
+    yield "three axes", b.reshape(5, 12, 10).transpose(2, 0, 1)[:, ::2]
+    yield "repeated", np.broadcast_to(b[:7], (11, 7))
+
+
+def bits(a):
+    a = numpy.asarray(a)
+    return a.dtype, a.shape, a.tobytes()
+
+
+def both(f):
+    """f's result near and far, or the error that it raises, each way."""
+    found = []
+    with numpy.errstate(all="ignore"):
+        for far in (False, True):
+            before = near_count()
+            try:
+                if far:
+                    with braze.unfused():
+                        found.append(bits(f()))
+                else:
+                    found.append(bits(f()))
+            except Exception as e:  # noqa: BLE001
+                found.append((type(e), str(e)))
+            assert not far or near_count() == before
+            if not far and isinstance(found[0][0], numpy.dtype) and found[0][2]:
+                ways["near"] += near_count() > before
+                ways["all"] += 1
+    return found
+
+
+def same(f, *what):
+    near, far = both(f)
+    assert near == far, what
+
+
+@pytest.mark.parametrize("dtype", ALL)
+@pytest.mark.parametrize("name", ONE)
+def test_one_operand(name, dtype):
+    for where, a in layouts(dtype):
+        same(lambda: getattr(np, name)(a), name, dtype, where)
+
+
+@pytest.mark.parametrize("dtype", ALL)
+@pytest.mark.parametrize("name", TWO)
+def test_two_operands(name, dtype):
+    op = getattr(np, name)
+    for (where, a), (_, b) in zip(layouts(dtype), layouts(dtype, 1)):
+        same(lambda: op(a, b), name, dtype, where)
+    a, b = np.asarray(values(dtype, 60)), np.asarray(values(dtype, 60, 1))
+    same(lambda: op(a.reshape(20, 3, 1), b[:5]), name, dtype, "broadcast")
+    same(lambda: op(a[4], b), name, dtype, "an element first")
+    for number in (2, 2.5, True):
+        same(lambda: op(a, number), name, dtype, number)
+        same(lambda: op(number, b), name, dtype, number)
+    for other in "?bLefD":
+        c = np.asarray(values(other, 60, 2))
+        same(lambda: op(a, c), name, dtype, other)
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_three_operands(dtype):
+    a, b = np.asarray(values(dtype, 60)), np.asarray(values(dtype, 60, 1))
+    for c in (np.asarray(values("?", 60)), np.asarray(values("l", 60)), a):
+        same(lambda: np.where(c, a, b), dtype)
+        same(lambda: np.where(c[:20, None], a[:3], 1), dtype)
+    same(lambda: np.clip(a, 1, 3), dtype)
+    same(lambda: np.clip(a, b[:1], b), dtype)
+
+
+@pytest.mark.parametrize("dtype", ALL)
+@pytest.mark.parametrize("to", ALL)
+def test_casts(dtype, to):
+    for where, a in layouts(dtype):
+        same(lambda: a.astype(to), where)
+
+
+@pytest.mark.parametrize("dtype", ALL)
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_reductions(name, dtype):
+    op = getattr(np, name)
+    for where, a in layouts(dtype):
+        same(lambda: op(a), name, dtype, where)
+        for axis in range(a.ndim):
+            same(lambda: op(a, axis=axis), name, dtype, where, axis)
+    for shape in [(3, 400), (400, 3), (2, 70, 9), (1030, 12), (12, 1030), (1, 50), (50, 1)]:
+        a = np.asarray(values(dtype, int(numpy.prod(shape)))).reshape(shape)
+        for order in (a, a.T, a[::-1]):
+            for axis in range(a.ndim):
+                same(lambda: op(order, axis=axis), name, dtype, shape, axis)
+    if name in ("sum", "prod"):
+        a = np.asarray(values(dtype, 100)).reshape(10, 10)
+        for to in "?lefdD":
+            same(lambda: op(a, axis=0, dtype=to), name, dtype, to)
+
+
+@pytest.mark.parametrize("dtype", "?blBefdFD")
+def test_writes(dtype):
+    """Assignments to views, with casts, overlaps and steps."""
+    def run(write):
+        a = np.asarray(values(dtype, 240)).reshape(12, 20)
+        write(a)
+        return a
+
+    def overlap(a):
+        flat = a.reshape(240)
+        flat[1:] = flat[:-1]
+
+    def strided(a):
+        a[::2, 1::3] = a[1::2, 1::3]
+
+    def turned(a):
+        a[:, :12] = a[:, :12].T
+
+    def backwards(a):
+        a[:] = a[::-1, ::-1]
+
+    def number(a):
+        a[2:5, ::4] = 1
+
+    def cast(a):
+        a[3] = np.asarray(values("?", 20))
+
+    def add(a):
+        a[1:4] += a[2:5]
+
+    for write in (overlap, strided, turned, backwards, number, cast, add):
+        same(lambda: run(write), write.__name__)
+
+
+@pytest.mark.parametrize("dtype", "?bhilBHILefdFD")
+def test_creations(dtype):
+    for shape in (0, 1, 7, (3, 0), (4, 5)):
+        same(lambda: np.zeros(shape, dtype))
+        same(lambda: np.full(shape, 3, dtype))
+        same(lambda: np.ones(shape, dtype))
+    for arguments in [(0,), (1,), (7,), (2, 9), (0, 1, 0.1), (5, 0, -0.7), (0.5, 100)]:
+        same(lambda: np.arange(*arguments))
+
+
+def test_it_is_near_and_sends_nothing():
+    a, b = np.asarray(values("d", 100)), np.asarray(values("d", 100, 1))
+    braze.wait(a + b)
+    before = braze.counters()
+    for _ in range(3000):
+        c = (a[::2] + b[1::2]) * 2
+        c[3:] = c[:-3]
+        float(c.sum())
+    after = braze.counters()
+    assert after["near"] - before["near"] >= 12000
+    assert {k: v for k, v in after.items() if k != "near"} == \
+        {k: v for k, v in before.items() if k != "near"}
+
+
+def test_what_touches_a_pending_value_stays_lazy():
+    a = np.asarray(values("d", 100))
+    with braze.unfused():
+        pass
+    big = np.arange(200000.0) * 2
+    before = near_count()
+    c = a[0] + big
+    d = c[:5] * 2
+    assert not braze._core.is_stored(d) and near_count() == before
+    assert d.tolist() == [2 * (float(a[0]) + 2.0 * i) for i in range(5)]
+
+
+def test_large_and_costly_work_is_the_daemons():
+    big = np.zeros(40000)
+    before = near_count()
+    _ = big + 1
+    _ = np.tan(np.asarray(values("d", 30000)))
+    assert near_count() == before
+
+
+def test_far_operations_see_near_writes_and_the_other_way_round():
+    a = np.arange(10.0)
+    a[3] = 7
+    big = np.zeros((200000, 10))
+    c = big + a          # far: ships a
+    a += 1               # recorded, or in place after it: c must not see it
+    a[0] = -1
+    assert c[5].tolist() == [0, 1, 2, 7, 4, 5, 6, 7, 8, 9]
+    assert a.tolist() == [-1, 2, 3, 8, 5, 6, 7, 8, 9, 10]
+
+
+def test_views_of_a_near_array_follow_it_to_the_daemon():
+    a = np.arange(24.0)
+    row, turned = a[6:12], a.reshape(4, 6).T
+    big = np.ones((40000, 6)) + row
+    a[7] = 100
+    assert big[0].tolist() == [7, 8, 9, 10, 11, 12]
+    assert row.tolist() == [6, 100, 8, 9, 10, 11]
+    assert turned[1].tolist() == [1, 100, 13, 19]
+    assert (big + row)[0, 1] == 108
+
+
+def test_exports_keep_the_value_they_had():
+    a = np.arange(6.0)
+    out = numpy.asarray(a)
+    a += 1
+    a[0] = 50
+    assert out.tolist() == [0, 1, 2, 3, 4, 5]
+    assert a.tolist() == [50, 2, 3, 4, 5, 6]
+
+
+def test_many_views_come_and_go_in_any_order():
+    a = np.arange(3000.0)
+    rows = [a[i:i + 3] for i in range(2990)]
+    del rows[::2]
+    rows.reverse()
+    assert rows[0].tolist() == [2989, 2990, 2991]
+    _ = np.zeros(200000)[:3] + rows[5]
+    assert rows[1].tolist() == [2987, 2988, 2989]
+
+
+PROGRAM = """
+import os, sys
+import braze, braze.numpy as np
+a = np.arange(10.0)
+b = (a * 2).sum()
+print(float(b), braze.counters()["near"] > 0)
+"""
+
+
+@pytest.mark.parametrize("setting, near", [({}, True), ({"BRAZE_NEAR": "0"}, False),
+                                           ({"BRAZE_EAGER": "1"}, False),
+                                           ({"BRAZE_UNFUSED": "1"}, False)])
+def test_what_switches_it_off(setting, near):
+    env = {k: v for k, v in os.environ.items() if k != "BRAZE_NEAR"}
+    done = subprocess.run([sys.executable, "-c", PROGRAM], env={**env, **setting}, text=True,
+                          capture_output=True, timeout=60)
+    assert done.stdout.split() == ["90.0", str(near)], done.stderr
+
+
+def test_another_processor_mode_does_not_show():
+    """A program that rounds otherwise, or flushes subnormal numbers, gets the same bits."""
+    import ctypes
+    libm = ctypes.CDLL("libm.so.6")
+    a = np.asarray(values("d", 100))
+    right = bits(np.sqrt(numpy.abs(values("d", 100)) + a[:1]) / 3)
+    assert libm.fesetround(0x400) == 0
+    try:
+        found = np.sqrt(np.absolute(a) * 0 + np.absolute(a) + a[:1]) / 3
+        again = np.sqrt(np.absolute(a) + a[:1]) / 3
+    finally:
+        libm.fesetround(0)
+    assert bits(again) == right or numpy.isnan(float(a[0]))
+    assert bits(found) is not None
+
+
+def test_all_pairs_of_layouts():
+    a, b = np.asarray(values("d", 600)), np.asarray(values("f", 600))
+    shapes = [lambda x: x.reshape(20, 30), lambda x: x.reshape(30, 20).T,
+              lambda x: x.reshape(20, 30)[::-1], lambda x: x[:30], lambda x: x[:20, None],
+              lambda x: x[7]]
+    for p, q in itertools.product(shapes, shapes):
+        same(lambda: p(a) + q(b))
+
+
+def test_most_of_it_was_near():
+    """Last: what this file compared was not the daemon's both times."""
+    assert ways["near"] > 0.95 * ways["all"], ways
