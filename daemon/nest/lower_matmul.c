@@ -2,13 +2,18 @@
 /* nest/lower_matmul.c - a matrix product: a library step, or a reduction nest.
  *
  * Floating products of two matrices go to the library; operands of another type
- * are cast into temporaries first.  Products with a vector, of integers and of
- * bool, and empty ones (k = 0) become multiply and sum over the domain
- * [batch..., m, n | k].  Integers are summed in 64 bits, which wraps alike; float16
- * is multiplied and summed in float32. */
+ * are cast into temporaries first.  So do large ones of a vector with a matrix whose
+ * memory runs along the axis that is kept: the tree of a sum over the outer axis has
+ * too many lanes for it.  Other products with a vector, of integers and of bool, and
+ * empty ones (k = 0) become multiply and sum over the domain [batch..., m, n | k].  Integers are
+ * summed in 64 bits, which wraps alike; float16 is multiplied and summed in float32. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "lower.h"
+
+#define LIBRARY_LEAST 32768 /* multiplications of a product with a vector that are worth a step */
+#define ROW_LEAST     8	    /* elements of its result */
 
 struct product {
 	const struct part_op *o;
@@ -141,9 +146,19 @@ static enum status library_operand(uint32_t *slot, struct view *v, struct prog *
 		 : place(v, &tmp, f, f->nbatch, f->nbatch + 2, false, err);
 }
 
+/* The operand that is a vector; 2: neither is. */
+static unsigned vector_operand(const struct product *f)
+{
+	return f->o->in[0].ndim == 1 ? 0 : f->o->in[1].ndim == 1 ? 1 : 2;
+}
+
+/* A matrix with a vector is a row of the product of the transposes: whichever side the
+ * vector stood on, it is A and the result has one row. */
 static enum status as_library(struct prog *p, const struct product *f, struct err *err)
 {
-	unsigned m = f->nbatch, n = m + 1, k = m + 2;
+	bool turned = vector_operand(f) == 1;
+	unsigned m = f->nbatch + turned, n = f->nbatch + !turned, k = f->nbatch + 2;
+	const unsigned operand[3] = {turned, !turned, 2};
 	struct view v[3];
 	uint32_t slot[3];
 	struct prog_unit *u = NULL;
@@ -165,17 +180,34 @@ static enum status as_library(struct prog *p, const struct product *f, struct er
 	x->k = f->domain.dim[k];
 	memcpy(x->batch, f->domain.dim, f->nbatch * sizeof x->batch[0]);
 	for (unsigned i = 0; i < 3; i++) {
-		x->slot[i] = slot[i];
-		x->offset[i] = v[i].offset;
-		x->row[i] = v[i].stride[i == 1 ? k : m];
-		x->col[i] = v[i].stride[i == 0 ? k : n];
-		memcpy(x->step[i], v[i].stride, f->nbatch * sizeof x->step[i][0]);
+		const struct view *in = &v[operand[i]];
+
+		x->slot[i] = slot[operand[i]];
+		x->offset[i] = in->offset;
+		x->row[i] = in->stride[i == 1 ? k : m];
+		x->col[i] = in->stride[i == 0 ? k : n];
+		memcpy(x->step[i], in->stride, f->nbatch * sizeof x->step[i][0]);
 	}
 	p->slot[slot[0]].nread++;
 	p->slot[slot[1]].nread++;
 	p->slot[slot[2]].writer = u->id;
 	prog_summarise(u);
 	return OK;
+}
+
+/* Does a product with a vector go to the library?  Smaller ones, and where memory runs
+ * along the inner axis, are as quick as sums, and fuse. */
+static bool runs_across(const struct product *f)
+{
+	unsigned vector = vector_operand(f), inner = f->nbatch + 2;
+	unsigned kept = f->nbatch + (vector == 0);
+	const int64_t *stride = f->in[!vector].stride, *dim = f->domain.dim;
+
+	if (vector == 2 || (f->o->in[0].ndim == 1 && f->o->in[1].ndim == 1) ||
+	    f->dtype == DT_FLOAT16)
+		return false;
+	return llabs(stride[kept]) < llabs(stride[inner]) && dim[kept] >= ROW_LEAST &&
+	       (double)dim[kept] * (double)dim[inner] > LIBRARY_LEAST;
 }
 
 static bool nothing_to_do(const struct product *f)
@@ -205,8 +237,8 @@ enum status lower_matmul(struct prog *p, const struct part_op *o, struct err *er
 		return err_set(err, E_INTERNAL, "matmul: result type");
 	if (nothing_to_do(&f))
 		return OK;
-	if (dtype_row(f.dtype)->cls >= CLASS_FLOAT && o->in[0].ndim > 1 && o->in[1].ndim > 1 &&
-	    f.domain.dim[f.nbatch + 2])
+	if (dtype_row(f.dtype)->cls >= CLASS_FLOAT && f.domain.dim[f.nbatch + 2] &&
+	    ((o->in[0].ndim > 1 && o->in[1].ndim > 1) || runs_across(&f)))
 		return as_library(p, &f, err);
 	return as_reduction(p, &f, err);
 }

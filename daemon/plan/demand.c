@@ -321,13 +321,14 @@ static struct partition *allocate(const struct found *f)
 		const struct node *n = f->node[i];
 
 		dims += 1 + 2 * (size_t)n->view.shape.ndim;
-		values += 1 + (n->prev != NULL);
+		values += n->prev ? 2 : 1;
 		for (int j = 0; j < n->nin; j++) {
-			bool array = n->in[j].version != NULL;
-
-			values += array;
-			dims += array ? 1 + 2 * (size_t)n->in[j].view.shape.ndim : (size_t)0;
-			imms += array ? 0u : 2u;
+			if (n->in[j].version) {
+				values++;
+				dims += 1 + 2 * (size_t)n->in[j].view.shape.ndim;
+			} else {
+				imms += 2;
+			}
 		}
 	}
 	p = xcalloc(1, sizeof *p + nodes * sizeof(struct part_op) +

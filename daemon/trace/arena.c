@@ -27,6 +27,7 @@
 
 struct list {
 	struct extent *item;
+	uint64_t *freed; /* when each was put there, as a count of frees; of warm lists */
 	uint32_t n, cap;
 };
 
@@ -43,6 +44,7 @@ struct arena {
 	uv_timer_t *calm;
 	uint64_t allocs, allocs_seen; /* so far; when `calm` looked last */
 	uint64_t busy_peak;	      /* most live bytes since it was calm */
+	uint64_t frees;
 	uint32_t (*ask)(void *data, const struct extent *e, void *punch);
 	void *ask_data;
 	uint32_t punching;  /* asked for, or at it */
@@ -62,8 +64,28 @@ static void list_push(struct list *l, struct extent e)
 	if (l->n == l->cap) {
 		l->cap = l->cap ? l->cap * 2 : 8;
 		l->item = xrealloc(l->item, l->cap, sizeof *l->item);
+		l->freed = xrealloc(l->freed, l->cap, sizeof *l->freed);
 	}
+	l->freed[l->n] = 0;
 	l->item[l->n++] = e;
+}
+
+/* Take item i out; the others keep their order. */
+static struct extent list_take(struct list *l, uint32_t i)
+{
+	struct extent e = l->item[i];
+	size_t after = l->n - i - 1;
+
+	memmove(&l->item[i], &l->item[i + 1], after * sizeof *l->item);
+	memmove(&l->freed[i], &l->freed[i + 1], after * sizeof *l->freed);
+	l->n--;
+	return e;
+}
+
+static void list_finish(struct list *l)
+{
+	free(l->item);
+	free(l->freed);
 }
 
 /* Smallest class whose size is at least n; its size in *size. */
@@ -188,11 +210,11 @@ static void close_apart(uv_loop_t *loop, int fd)
 static void destroy_now(struct arena *a)
 {
 	for (int i = 0; i < NCLASS; i++) {
-		free(a->warm[i].item);
-		free(a->cold[i].item);
+		list_finish(&a->warm[i]);
+		list_finish(&a->cold[i]);
 	}
-	free(a->merged.item);
-	free(a->lease.item);
+	list_finish(&a->merged);
+	list_finish(&a->lease);
 	uv_close((uv_handle_t *)a->calm, (uv_close_cb)free);
 	close_apart(a->loop, a->fd);
 	free(a);
@@ -308,7 +330,26 @@ static void trim_merged(struct arena *a)
 	a->merged_warm = 0;
 }
 
-/* Give memory back beyond `keep`, and 256 MiB, largest first. */
+/* The class whose oldest extent was freed first of all that are worth a punch; NCLASS:
+ * there is none. */
+static int longest_free(const struct arena *a)
+{
+	uint64_t least = UINT64_MAX;
+	int oldest = NCLASS;
+
+	for (int c = NCLASS - 1; c >= 0; c--) {
+		const struct list *l = &a->warm[c];
+
+		if (l->n && l->item[0].bytes >= PUNCH_FROM && l->freed[0] < least) {
+			least = l->freed[0];
+			oldest = c;
+		}
+	}
+	return oldest;
+}
+
+/* Give memory back beyond `keep`, and 256 MiB: what was free for longest goes first.  A loop
+ * wants what it has freed just now, whatever its size; what it leaves alone was another's. */
 static void trim(struct arena *a, uint64_t keep)
 {
 	if (a->left)
@@ -316,17 +357,16 @@ static void trim(struct arena *a, uint64_t keep)
 	keep = keep > WARM_MIN ? keep : WARM_MIN;
 	if (a->merged_warm && a->stats.warm_bytes > keep)
 		trim_merged(a);
-	for (int c = NCLASS - 1; c >= 0 && a->stats.warm_bytes > keep; c--)
-		while (a->warm[c].n && a->stats.warm_bytes > keep) {
-			struct extent e = a->warm[c].item[0];
+	while (a->stats.warm_bytes > keep) {
+		int c = longest_free(a);
+		struct extent e;
 
-			if (e.bytes < PUNCH_FROM)
-				return;
-			/* Oldest first: the newest is the most likely to be wanted. */
-			memmove(a->warm[c].item, a->warm[c].item + 1, --a->warm[c].n * sizeof e);
-			a->stats.warm_bytes -= e.bytes;
-			give_back(a, e);
-		}
+		if (c == NCLASS)
+			return;
+		e = list_take(&a->warm[c], 0);
+		a->stats.warm_bytes -= e.bytes;
+		give_back(a, e);
+	}
 }
 
 /* A while after memory was freed: a program that took nothing since is not in a
@@ -430,9 +470,7 @@ static bool take_class(struct arena *a, struct extent *out, unsigned c, uint64_t
 
 			if (e.offset & (align - 1) || e.bytes < size)
 				continue;
-			memmove(&lists[k]->item[i], &lists[k]->item[i + 1],
-				(lists[k]->n - i - 1) * sizeof e);
-			lists[k]->n--;
+			list_take(lists[k], i);
 			if (!k)
 				a->stats.warm_bytes -= e.bytes;
 			*out = e;
@@ -471,11 +509,15 @@ full:
 
 void arena_free(struct arena *a, const struct extent *e)
 {
+	struct list *l = NULL;
+
 	if (e->bytes < GRAIN)
 		return;
 	a->stats.live_bytes -= e->bytes;
 	a->stats.warm_bytes += e->bytes;
-	list_push(&a->warm[class_down(e->bytes)], *e);
+	l = &a->warm[class_down(e->bytes)];
+	list_push(l, *e);
+	l->freed[l->n - 1] = ++a->frees;
 	/* A loop frees what it takes again at once.  Until it is calm, all together may
 	 * be a third more than the program itself had at a time. */
 	trim(a, a->busy_peak + a->busy_peak / 3 - a->stats.live_bytes);

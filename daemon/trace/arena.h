@@ -4,9 +4,9 @@
  * The daemon makes one sealed, sparse memfd per connection and alone decides what
  * lies where (decision: one owner per extent at any time).  Freed extents stay
  * warm in size classes, because touching fresh pages costs several times the
- * computation; above a high-water mark they are punched out by a thread of the
- * loop's pool, once those who have registered their pages with a device have let go of
- * them.  This process never maps an arena.  Loop thread only. */
+ * computation; above a high-water mark what was free for longest is punched out by a
+ * thread of the loop's pool, once those who have registered its pages with a device have
+ * let go of them.  This process never maps an arena.  Loop thread only. */
 #ifndef BRAZE_ARENA_H
 #define BRAZE_ARENA_H
 

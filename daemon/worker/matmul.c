@@ -27,8 +27,13 @@ void matmul_open(struct matmul *m)
 	*(void **)&m->dgemm = dlsym(m->handle, "cblas_dgemm");
 	*(void **)&m->cgemm = dlsym(m->handle, "cblas_cgemm");
 	*(void **)&m->zgemm = dlsym(m->handle, "cblas_zgemm");
+	*(void **)&m->sgemv = dlsym(m->handle, "cblas_sgemv");
+	*(void **)&m->dgemv = dlsym(m->handle, "cblas_dgemv");
+	*(void **)&m->cgemv = dlsym(m->handle, "cblas_cgemv");
+	*(void **)&m->zgemv = dlsym(m->handle, "cblas_zgemv");
 	*(void **)&set_threads = dlsym(m->handle, "openblas_set_num_threads");
-	if (!m->sgemm || !m->dgemm || !m->cgemm || !m->zgemm || !set_threads) {
+	if (!m->sgemm || !m->dgemm || !m->cgemm || !m->zgemm || !m->sgemv || !m->dgemv ||
+	    !m->cgemv || !m->zgemv || !set_threads) {
 		matmul_close(m);
 		return;
 	}
@@ -180,13 +185,57 @@ static struct block block_take(const struct plan_matmul *p, int x, char *at, int
 	return (struct block){.at = mem, .trans = NO_TRANS, .ld = (int)cols};
 }
 
+static const float one32[2] = {1.0f, 0.0f}, zero32[2] = {0.0f, 0.0f};
+static const double one64[2] = {1.0, 0.0}, zero64[2] = {0.0, 0.0};
+
+/* c = a * b of one row, or of one column: the other operand and c are vectors. */
+static void gemv(const struct matmul *m, unsigned dtype, const struct block *a,
+		 const struct block *b, const struct block *c, int rows, int cols, int depth,
+		 bool add)
+{
+	bool row = rows == 1;
+	const struct block *matrix = row ? b : a, *vector = row ? a : b;
+	/* As it is stored; a row times b is the transposed b times a column. */
+	int down = row ? depth : rows, across = row ? cols : depth;
+	int stored = matrix->trans == TRANS, trans = stored != row ? TRANS : NO_TRANS;
+	int step = row == (vector->trans == TRANS) ? vector->ld : 1, to = row ? 1 : c->ld;
+
+	if (stored) {
+		int swap = down;
+
+		down = across;
+		across = swap;
+	}
+	switch (dtype) {
+	case DT_FLOAT32:
+		m->sgemv(ROW_MAJOR, trans, down, across, 1.0f, (const float *)matrix->at,
+			 matrix->ld, (const float *)vector->at, step, add ? 1.0f : 0.0f,
+			 (float *)c->at, to);
+		break;
+	case DT_FLOAT64:
+		m->dgemv(ROW_MAJOR, trans, down, across, 1.0, (const double *)matrix->at,
+			 matrix->ld, (const double *)vector->at, step, add ? 1.0 : 0.0,
+			 (double *)c->at, to);
+		break;
+	case DT_COMPLEX64:
+		m->cgemv(ROW_MAJOR, trans, down, across, one32, matrix->at, matrix->ld, vector->at,
+			 step, add ? one32 : zero32, c->at, to);
+		break;
+	default:
+		m->zgemv(ROW_MAJOR, trans, down, across, one64, matrix->at, matrix->ld, vector->at,
+			 step, add ? one64 : zero64, c->at, to);
+		break;
+	}
+}
+
 static void gemm(const struct matmul *m, unsigned dtype, const struct block *a,
 		 const struct block *b, const struct block *c, int rows, int cols, int depth,
 		 bool add)
 {
-	static const float one32[2] = {1.0f, 0.0f}, zero32[2] = {0.0f, 0.0f};
-	static const double one64[2] = {1.0, 0.0}, zero64[2] = {0.0, 0.0};
-
+	if (rows == 1 || cols == 1) {
+		gemv(m, dtype, a, b, c, rows, cols, depth, add);
+		return;
+	}
 	switch (dtype) {
 	case DT_FLOAT32:
 		m->sgemm(ROW_MAJOR, a->trans, b->trans, rows, cols, depth, 1.0f,

@@ -22,12 +22,23 @@ typedef void matmul_gemm_complex(int order, int ta, int tb, int m, int n, int k,
 				 const void *a, int lda, const void *b, int ldb, const void *beta,
 				 void *c, int ldc);
 
+typedef void matmul_gemv_real(int order, int ta, int m, int n, double alpha, const double *a,
+			      int lda, const double *x, int incx, double beta, double *y, int incy);
+typedef void matmul_gemv_single(int order, int ta, int m, int n, float alpha, const float *a,
+				int lda, const float *x, int incx, float beta, float *y, int incy);
+typedef void matmul_gemv_complex(int order, int ta, int m, int n, const void *alpha, const void *a,
+				 int lda, const void *x, int incx, const void *beta, void *y,
+				 int incy);
+
 /* The library; all NULL without one.  Read-only after matmul_open. */
 struct matmul {
 	void *handle;
 	matmul_gemm_single *sgemm;
 	matmul_gemm_real *dgemm;
 	matmul_gemm_complex *cgemm, *zgemm;
+	matmul_gemv_single *sgemv;
+	matmul_gemv_real *dgemv;
+	matmul_gemv_complex *cgemv, *zgemv;
 };
 
 /* Memory of one thread, for packed blocks. */

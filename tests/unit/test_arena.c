@@ -152,6 +152,31 @@ Test(arena, what_a_loop_frees_stays_warm_until_it_is_calm)
 	arena_free(a, &held);
 }
 
+/* The program before left extents of other sizes, as many as may be kept; what the loop of
+ * now frees is the largest. */
+Test(arena, a_loop_keeps_what_it_frees_though_other_sizes_lie_free)
+{
+	struct extent small[8], e;
+	struct arena_stats stats;
+
+	for (int i = 0; i < 8; i++)
+		small[i] = alloc(64 * MIB);
+	for (int i = 0; i < 8; i++)
+		arena_free(a, &small[i]);
+	for (int turn = 0; turn < 4; turn++) {
+		uint64_t before = 0;
+
+		arena_get_stats(a, &stats);
+		before = stats.warm_bytes;
+		e = alloc(240 * MIB);
+		arena_get_stats(a, &stats);
+		if (turn)
+			cr_assert_leq(stats.warm_bytes + e.bytes, before,
+				      "turn %d took fresh pages", turn);
+		arena_free(a, &e);
+	}
+}
+
 /* Backed bytes of the arena's file. */
 static uint64_t backed(void)
 {

@@ -86,6 +86,40 @@ Test(lower, floating_products_of_matrices_go_to_the_library)
 	plan_case_free(&c);
 }
 
+Test(lower, a_vector_with_a_matrix_that_lies_across_is_a_row_of_a_library_product)
+{
+	static const char *const op[] = {
+		"op MATMUL v0:float64[300] v1:float64[300,200] -> v2:float64[200]\n",
+		"op MATMUL v1:float64[200:8,300:1600] v0:float64[300] -> v2:float64[200]\n"};
+
+	for (int i = 0; i < 2; i++) {
+		char text[256];
+		struct plan_case c;
+		const struct plan_matmul *m = NULL;
+
+		snprintf(text, sizeof text,
+			 "value 0 input 2400\nvalue 1 input 480000\nvalue 2 output 1600\n%s",
+			 op[i]);
+		c = plan_case_good(text, NULL);
+		m = c.plan->step[0].matmul;
+		cr_assert_eq(c.plan->step[0].kind, STEP_MATMUL);
+		cr_assert(m->m == 1 && m->n == 200 && m->k == 300);
+		cr_assert(m->col[0] == 8 && m->col[1] == 8 && m->row[1] == 1600 && m->col[2] == 8);
+		plan_case_free(&c);
+	}
+}
+
+Test(lower, a_vector_with_a_matrix_that_lies_along_is_a_sum)
+{
+	struct plan_case c =
+		plan_case_good("value 0 input 2400\nvalue 1 input 480000\nvalue 2 output 1600\n"
+			       "op MATMUL v1:float64[200,300] v0:float64[300] -> v2:float64[200]\n",
+			       NULL);
+
+	cr_assert_eq(c.plan->step[0].kind, STEP_KERNEL);
+	plan_case_free(&c);
+}
+
 Test(lower, integer_products_wrap_in_their_type)
 {
 	struct plan_case c = plan_case_good("value 0 input 6\nvalue 1 input 3\nvalue 2 output 2\n"

@@ -304,12 +304,13 @@ static void both_libraries(void (*fn)(const struct matmul *))
 	matmul_close(&lib);
 }
 
-static void all_types_and_layouts(const struct matmul *lib)
+/* Of all types and layouts, 2 products of rows x 7 by 7 x cols. */
+static void all_layouts(const struct matmul *lib, int64_t rows, int64_t cols)
 {
 	for (unsigned d = 0; d < DTYPE_END; d++) {
 		for (int lay = 0; lay < LAY_END * LAY_END * LAY_END && dtype_native(d); lay++) {
 			struct problem q =
-				problem_create(d, 2, 5, 7, 6, (enum layout)(lay % LAY_END),
+				problem_create(d, 2, rows, 7, cols, (enum layout)(lay % LAY_END),
 					       (enum layout)(lay / LAY_END % LAY_END),
 					       (enum layout)(lay / LAY_END / LAY_END));
 
@@ -320,9 +321,25 @@ static void all_types_and_layouts(const struct matmul *lib)
 	}
 }
 
+static void matrices(const struct matmul *lib)
+{
+	all_layouts(lib, 5, 6);
+}
+
+static void vectors(const struct matmul *lib)
+{
+	all_layouts(lib, 1, 6);
+	all_layouts(lib, 5, 1);
+}
+
 Test(matmul, every_type_in_every_layout)
 {
-	both_libraries(all_types_and_layouts);
+	both_libraries(matrices);
+}
+
+Test(matmul, one_row_and_one_column_in_every_layout)
+{
+	both_libraries(vectors);
 }
 
 static void odd_shapes(const struct matmul *lib)
