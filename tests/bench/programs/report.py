@@ -105,7 +105,8 @@ def worst(results):
     for case, r in cases[:WORST]:
         warm = r["warm"]
         yield [case, milliseconds(r["numpy"]), *(shown(ratio(r, n)) for n in RATIOS),
-               str(warm["round_trips"]), str(warm["ops"]), str(warm["plans"] + warm["hits"]),
+               str(warm["round_trips"]), str(warm["ops"]), f"{warm['plans']}+{warm['hits']}",
+               "/".join(milliseconds(t) for t in r.get("processor", {}).values()),
                " ".join(f"{k} {v}" for k, v in warm["fallbacks"].items())]
 
 
@@ -131,7 +132,8 @@ def programs(results):
 HEADS = {
     means: ["group", "size", "programs", *RATIOS, "warm below 0.95"],
     peers: ["peer", "size", "programs", "peer", "braze on the same"],
-    worst: ["program", "NumPy, ms", *RATIOS, "round trips", "operations", "plans run", "fallbacks"],
+    worst: ["program", "NumPy, ms", *RATIOS, "round trips", "operations", "plans new+known",
+            "client/broker/worker, ms", "fallbacks"],
     programs: ["program", "group", "class", "in memory", "NumPy, ms", *SIZES, "first", "whole",
                "round trips", "operations", "near", "plans", "kernels", "fallbacks", "peak"],
 }
@@ -177,7 +179,7 @@ def page(results):
     rows = list(peers(results))
     if rows:
         parts += ["Peers, warm, over the programs that each runs:", "", markdown(HEADS[peers], rows), ""]
-    parts += [f"The {WORST} smallest warm ratios; counts are of one warm call:", "",
+    parts += [f"The {WORST} smallest warm ratios; counts and processor times are of one warm call:", "",
               markdown(HEADS[worst], worst(results)), "", "![Warm ratios of all programs](programs.svg)", "",
               "All programs; `first`, `whole`, counts and peak memory (braze's over NumPy's) are of the "
               "largest size measured:", "", markdown(HEADS[programs], programs(results)), "", END]
