@@ -38,7 +38,9 @@ def mean(values):
 
 
 def shown(value):
-    return "" if value is None else f"{value:.2f}" if value < 10 else f"{value:.0f}"
+    if value is None:
+        return ""
+    return f"{value:.1g}" if value < 0.095 else f"{value:.2f}" if value < 10 else f"{value:.0f}"
 
 
 def milliseconds(seconds):
