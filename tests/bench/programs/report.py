@@ -53,7 +53,7 @@ def line(case, r):
         return f"{case:34} ERROR {r['error']}"
     warm = r["warm"]
     fall = ", ".join(f"{k} {v}" for k, v in warm["fallbacks"].items())
-    near = f" near {warm['near_ops']}" if "near_ops" in warm else ""
+    near = f" near {warm['near']}" if "near" in warm else ""
     peak = ""
     if "peak" in r:
         mine, theirs = r["peak"]["braze.numpy"], r["peak"]["numpy"]
@@ -127,7 +127,7 @@ def programs(results):
         yield [name, program.group, program.kind, str(program.sizes["memory"]).strip("(),"),
                milliseconds(last["numpy"]), *ways, shown(ratio(last, "first")),
                shown(ratio(last, "whole process")), str(warm["round_trips"]), str(warm["ops"]),
-               str(warm.get("near_ops", "")), str(last["cold"]["plans"]),
+               str(warm.get("near", "")), str(last["cold"]["plans"]),
                str(last["cold"]["kernels"]), str(sum(warm["fallbacks"].values())), shown(share)]
 
 
