@@ -15,9 +15,10 @@ import statistics
 import sys
 import time
 
+import _daemon
+
 
 def compare(name, size, rounds, budget):
-    import _daemon
     import braze
     import braze.numpy
     import numpy
@@ -66,12 +67,27 @@ def compare(name, size, rounds, budget):
         if time.perf_counter() - begin > budget:
             break
     their_times, my_times = alternate((theirs, mine), rounds, budget)
-    before = counts()
+    before, spent = counts(), processor_times(status)
     mine()
+    ended = processor_times(status)
     out["warm"] = difference(before, counts())
+    out["processor"] = {k: ended[k] - spent[k] for k in ended}
     out.update(numpy=statistics.median(their_times), braze=statistics.median(my_times),
                best=[min(their_times), min(my_times)], rounds=len(my_times))
     print(json.dumps(out))
+
+
+def processor_times(status):
+    """Seconds of processor time of the client, the broker and the CPU's worker so far."""
+    pages = _daemon.ask(status, "/status")
+    times = {"client": time.process_time()}
+    for who, pid in (("broker", pages["pid"]), ("worker", pages["worker_pid"])):
+        folder = f"/proc/{pid}/task"
+        times[who] = 0.0
+        for task in os.listdir(folder) if pid else ():
+            with open(f"{folder}/{task}/schedstat") as file:
+                times[who] += int(file.read().split()[0]) * 1e-9
+    return times
 
 
 def difference(before, after):

@@ -38,7 +38,9 @@ def mean(values):
 
 
 def shown(value):
-    return "" if value is None else f"{value:.2f}" if value < 10 else f"{value:.0f}"
+    if value is None:
+        return ""
+    return f"{value:.1g}" if value < 0.095 else f"{value:.2f}" if value < 10 else f"{value:.0f}"
 
 
 def milliseconds(seconds):
@@ -51,7 +53,7 @@ def line(case, r):
         return f"{case:34} ERROR {r['error']}"
     warm = r["warm"]
     fall = ", ".join(f"{k} {v}" for k, v in warm["fallbacks"].items())
-    near = f" near {warm['near_ops']}" if "near_ops" in warm else ""
+    near = f" near {warm['near']}" if "near" in warm else ""
     peak = ""
     if "peak" in r:
         mine, theirs = r["peak"]["braze.numpy"], r["peak"]["numpy"]
@@ -105,7 +107,8 @@ def worst(results):
     for case, r in cases[:WORST]:
         warm = r["warm"]
         yield [case, milliseconds(r["numpy"]), *(shown(ratio(r, n)) for n in RATIOS),
-               str(warm["round_trips"]), str(warm["ops"]), str(warm["plans"] + warm["hits"]),
+               str(warm["round_trips"]), str(warm["ops"]), f"{warm['plans']}+{warm['hits']}",
+               "/".join(milliseconds(t) for t in r.get("processor", {}).values()),
                " ".join(f"{k} {v}" for k, v in warm["fallbacks"].items())]
 
 
@@ -124,14 +127,15 @@ def programs(results):
         yield [name, program.group, program.kind, str(program.sizes["memory"]).strip("(),"),
                milliseconds(last["numpy"]), *ways, shown(ratio(last, "first")),
                shown(ratio(last, "whole process")), str(warm["round_trips"]), str(warm["ops"]),
-               str(warm.get("near_ops", "")), str(last["cold"]["plans"]),
+               str(warm.get("near", "")), str(last["cold"]["plans"]),
                str(last["cold"]["kernels"]), str(sum(warm["fallbacks"].values())), shown(share)]
 
 
 HEADS = {
     means: ["group", "size", "programs", *RATIOS, "warm below 0.95"],
     peers: ["peer", "size", "programs", "peer", "braze on the same"],
-    worst: ["program", "NumPy, ms", *RATIOS, "round trips", "operations", "plans run", "fallbacks"],
+    worst: ["program", "NumPy, ms", *RATIOS, "round trips", "operations", "plans new+known",
+            "client/broker/worker, ms", "fallbacks"],
     programs: ["program", "group", "class", "in memory", "NumPy, ms", *SIZES, "first", "whole",
                "round trips", "operations", "near", "plans", "kernels", "fallbacks", "peak"],
 }
@@ -177,7 +181,7 @@ def page(results):
     rows = list(peers(results))
     if rows:
         parts += ["Peers, warm, over the programs that each runs:", "", markdown(HEADS[peers], rows), ""]
-    parts += [f"The {WORST} smallest warm ratios; counts are of one warm call:", "",
+    parts += [f"The {WORST} smallest warm ratios; counts and processor times are of one warm call:", "",
               markdown(HEADS[worst], worst(results)), "", "![Warm ratios of all programs](programs.svg)", "",
               "All programs; `first`, `whole`, counts and peak memory (braze's over NumPy's) are of the "
               "largest size measured:", "", markdown(HEADS[programs], programs(results)), "", END]
