@@ -260,6 +260,12 @@ PyObject *number_taken(PyObject *made)
 	return Py_NewRef(made);
 }
 
+/* An int64 whose power NumPy computes as its arrays': float64's is pow's. */
+static bool is_int64(PyObject *o)
+{
+	return is_now(o) && nd(o)->now.dtype == BRAZE_INT64;
+}
+
 static PyObject *theirs(PyObject *o)
 {
 	return is_now(o) ? convert_npscalar(nd(o)->now.dtype, nd(o)->now.bits) : Py_NewRef(o);
@@ -287,7 +293,8 @@ bool arith_binary(PyObject **out, int k, PyObject *a, PyObject *b)
 	if (!(is_now(a) && (is_now(b) || is_python(b))) && !(is_now(b) && is_python(a)))
 		return false;
 	*out = NULL;
-	if (!core.watching && read_number(&x, a) && read_number(&y, b)) {
+	if (!core.watching && read_number(&x, a) && read_number(&y, b) &&
+	    (k != N_POWER || (!is_int64(a) && !is_int64(b)))) {
 		ints = x.is_int && y.is_int;
 		*out = compared(k, &x, &y, ints);
 		if (!*out && !PyErr_Occurred())
@@ -317,5 +324,40 @@ bool arith_unary(PyObject **out, int k, PyObject *a)
 	} else {
 		*out = by_numpy(k, a, NULL);
 	}
+	return true;
+}
+
+/* Those whose results are exact or correctly rounded, in whatever way they are computed. */
+static bool of_one(double *r, const char *name, double x)
+{
+	if (!strcmp(name, "sqrt")) {
+		*r = x >= 0 ? sqrt(x) : NAN;
+		return x >= 0;
+	}
+	if (!strcmp(name, "absolute") || !strcmp(name, "fabs"))
+		*r = fabs(x);
+	else if (!strcmp(name, "floor"))
+		*r = floor(x);
+	else if (!strcmp(name, "ceil"))
+		*r = ceil(x);
+	else if (!strcmp(name, "rint"))
+		*r = rint(x);
+	else if (!strcmp(name, "square"))
+		*r = x * x;
+	else
+		return false;
+	return strcmp(name, "square") || is_quiet(*r);
+}
+
+bool arith_function(PyObject **out, int op, PyObject *a)
+{
+	struct num x;
+	double r = 0;
+
+	if (core.watching || (!PyFloat_CheckExact(a) && (!is_now(a) || nd(a)->now.dtype != BRAZE_FLOAT64)))
+		return false;
+	if (!read_number(&x, a) || !isfinite(x.d) || !of_one(&r, braze_op_name(op), x.d))
+		return false;
+	*out = new_float(r);
 	return true;
 }

@@ -199,6 +199,8 @@ PyObject *number_fallback(const char *name, PyObject *const *args, Py_ssize_t na
  * with an exception set; false: an operand is something else. */
 bool arith_binary(PyObject **out, int k, PyObject *a, PyObject *b);
 bool arith_unary(PyObject **out, int k, PyObject *a);
+/* The function of an operation, of a float64: false where NumPy is to be asked. */
+bool arith_function(PyObject **out, int op, PyObject *a);
 /* What NumPy's scalars gave, as a value of ours where braze has the type. */
 PyObject *number_taken(PyObject *made);
 

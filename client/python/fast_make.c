@@ -470,6 +470,8 @@ static bool read_lists(struct lists *r, PyObject *data)
 		return read_row(r, data);
 	r->ndim = 2;
 	r->shape[1] = PyList_Size(first);
+	if (!r->shape[1])
+		return false;
 	for (Py_ssize_t k = 0; k < n; k++) {
 		PyObject *row = PyList_GetItem(data, k);
 

@@ -279,6 +279,13 @@ int index_assign(braze_array *dst, PyObject *value)
 	bool sequence = PyList_Check(value) || PyTuple_Check(value);
 	int rc = 0;
 
+	if (nd_check(value) && nd(value)->h && !(nd(value)->flags & ND_SCALAR)) {
+		src = nd(value)->h;
+		braze_retain(src);
+		rc = assign_array(dst, &src);
+		braze_release(src);
+		return rc;
+	}
 	arg.scalar.dtype = braze_dtype_of(dst);
 	if (sequence && !braze_ndim(dst)) /* an error of NumPy's */
 		rc = convert_element(&arg.scalar, value, braze_dtype_of(dst));

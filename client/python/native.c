@@ -331,6 +331,11 @@ static PyObject *bound_reduce(PyObject *o, PyObject *ignored)
 	return r;
 }
 
+static PyObject *bound_doc(PyObject *o, void *closure)
+{
+	return PyObject_GetAttrString(((struct bound *)o)->function, "__doc__");
+}
+
 /* That of the Python function, without the array. */
 static PyObject *bound_signature(PyObject *o, void *closure)
 {
@@ -377,6 +382,7 @@ static PyMethodDef bound_own[] = {
 	{NULL, NULL, 0, NULL},
 };
 static PyGetSetDef bound_getset[] = {
+	{"__doc__", bound_doc, NULL, NULL, NULL},
 	{"__signature__", bound_signature, NULL, NULL, NULL},
 	{NULL, NULL, NULL, NULL, NULL},
 };

@@ -173,8 +173,10 @@ static bool called(PyObject **r, const struct ufunc *self, PyObject *const *args
 		return product(r, args);
 	if (self->kind == POWER && !power_is_plain(args))
 		return false;
-	*r = numbers_only(self, args) ? of_numbers(self, args)
-				      : number_apply(self->op, args, self->nin);
+	if (!numbers_only(self, args))
+		*r = number_apply(self->op, args, self->nin);
+	else if (self->nin != 1 || !arith_function(r, self->op, args[0]))
+		*r = of_numbers(self, args);
 	return true;
 }
 

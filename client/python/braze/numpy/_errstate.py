@@ -84,6 +84,8 @@ def _plain(wishes):
 
 def _entered(wishes):
     """As _merged, for states that ask for nothing: such a state is made once."""
+    if "call" in wishes:
+        return _merged(wishes)
     old = _state.get()
     before = old.modes if old else None
     # Equal as texts: what is unset differs in its type only.

@@ -102,10 +102,8 @@ def from_numpy(x):
     """A NumPy result as braze's: arrays and scalars of braze's types, in containers too."""
     kind = type(x)
     if kind is numpy.ndarray:
-        if native_dtype(x.dtype) and x.ndim <= 8:
-            made = _core.from_any(x)
-            return x if made is None else made
-        return x
+        made = _core.from_any(x)  # None: of a type or with more axes than braze has
+        return x if made is None else made
     if isinstance(x, numpy.generic):
         return _core.scalar(x) if native_dtype(x.dtype) else x
     if kind is tuple or kind is list:

@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls with plain arguments: no Python frame, and what the function in Python answers."""
+
+import copy
+import inspect
+import itertools
+import math
+import operator
+import pickle
+import random
+import sys
+import warnings
+
+import braze.numpy as np
+import numpy
+import pytest
+from braze import _core
+
+np.random  # noqa: B018 what is looked up for the first time runs Python
+
+A, B = np.array([1.5, -2.0, 3.25]), np.array([4.0, 0.5, 2.0])
+M, N = np.arange(6.0).reshape(2, 3), np.arange(24).reshape(2, 3, 4)
+I, F, C, K = np.arange(5), np.arange(4, dtype="f4"), np.ones(3, "c16") * 1j, A > 0
+H, T, Z, E = np.ones(3, "f2"), M.T, np.array(2.5), np.zeros((0, 3))
+S, V = A[1], A.sum()
+R = np.broadcast_to(A, (2, 3))
+_names = "A B M N I F C K H T Z E S V R"
+ARRAYS = {n: globals()[n] for n in _names.split()}
+
+
+def described(f, *args, **kwargs):
+    """What a call gives, as far as a program can see it."""
+    try:
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            made = f(*args, **kwargs)
+    except Exception as error:  # noqa: BLE001 any error is compared
+        return type(error), str(error)
+    return seen(made), [str(w.message) for w in told]
+
+
+def seen(x):
+    if isinstance(x, (numpy.ndarray, numpy.generic)):  # of a type that braze lacks
+        return type(x), str(x.dtype), x.shape, str(x.tolist())
+    if type(x) is not np.ndarray:
+        return [seen(y) for y in x] if type(x) in (tuple, list) else (type(x), x)
+    writing = _core.writing(x) if not x._is_scalar else "scalar"
+    owner = [n for n, a in ARRAYS.items() if x is a or _core.same_buffer(x, a)]
+    strides = x.strides if x.size else None
+    return x.shape, str(x.dtype), strides, writing, x.base is None, owner, numpy.array(x).tobytes()
+
+
+def natives():
+    """Every function and method with a path in C: (name, itself)."""
+    for name in dir(np):
+        if type(getattr(np, name)) is _core.native_function:
+            yield name, getattr(np, name)
+    for name, value in vars(np.ndarray).items():
+        if type(value) is _core.native_function:
+            yield "ndarray." + name, value
+
+
+NATIVES = dict(natives())
+AXES = [None, 0, 1, -1, 5, (0, 1), (1, 0), (0, 0), True, 1.0]
+TYPES = [None, float, int, "f4", np.float32, numpy.dtype("i8"), "c16", complex, bool, "O", ">f8", "nonsense"]
+SHAPES = [3, (2, 3), [3, 2], -1, (3, -1), (-1, -1), (), 0, (2, -3), (1,) * 9, 6, (6,), 2.0, True, numpy.int64(3),
+          (numpy.int64(2), 3)]
+VALUES = [0.5, 1, True, -7, 2**70, 1 + 2j, math.inf, math.nan, [1, 2, 3], numpy.float64(2), "x", None, S, V, Z]
+
+
+def keyed(key, values):
+    return [{key: v} for v in values]
+
+
+ALIASES = {"amax": "max", "amin": "min", "around": "round", "concat": "concatenate", "permute_dims": "transpose"}
+
+
+def cases(name):
+    """Arguments for a function: what is plain, what nearly is, what is wrong."""
+    short = ALIASES.get(name, name).removeprefix("ndarray.")
+    method = name.startswith("ndarray.")
+    arrays = [(a,) for a in ARRAYS.values()]
+    others = [] if method else [(x,) for x in ([1, 2, 3], [[1.0, 2], [3, 4]], 2.5, 3, numpy.arange(3.0), None)]
+    if short in "sum prod min max any all argmin argmax mean".split():
+        some = [((*a, axis), {}) for a in arrays for axis in AXES]
+        some += [(a, k) for a in arrays for k in keyed("keepdims", [True, False, None]) + keyed("axis", AXES)]
+        some += [(a, k) for a in arrays for k in keyed("dtype", TYPES) + [{"out": np.zeros(())}, {"out": None}, {"no": 1}]]
+        return some + [(a, {}) for a in arrays + others]
+    if short in ("reshape",):
+        some = [((*a, s), k) for a in arrays for s in SHAPES for k in ({}, {"order": "F"}, {"copy": True})]
+        return some + [((a, 2, 3), {}) for a in (M, T, I)] + [((M, -1, 2), {}), ((M,), {}), ((M,), {"shape": (3, 2)})]
+    if short in ("ravel", "flatten", "copy"):
+        return [(a, k) for a in arrays + others for k in ({}, {"order": "F"}, {"order": "K"})]
+    if short in ("transpose", "swapaxes", "expand_dims", "shape", "ndim"):
+        plain = [(a, {}) for a in arrays + others]
+        return plain + [((a, *x), {}) for a in (M, N, T, A, Z, S) for x in
+                        [(None,), ((1, 0),), ([1, 0],), (1, 0), (0, 1), (0, 0), (-1, 0), (1,), (-1,), (3,), (0, 2, 1),
+                         ((0, 2, 1),), ((2, 0, 1),), (2, 0, 1), (True,)]]
+    if short == "astype":
+        return [((*a, t), k) for a in arrays for t in TYPES for k in ({}, {"copy": False})]
+    if short == "clip":
+        return [((*a, x, y), {}) for a in arrays for x, y in itertools.product(VALUES, [2, 1.5, None, B, 2**70])]
+    if short == "where":
+        return [((c, x, y), {}) for c in (K, Z, A, True, [1, 0, 1]) for x in (*VALUES, A, M) for y in (0, 0.5, B, 2**70)] + [
+            ((K,), {}), ((K, A), {}), ((K,), {"x": A})]
+    if short in ("dot", "outer"):
+        return [((x, y), {}) for x in (*ARRAYS.values(), 2, [1, 2, 3]) for y in (*ARRAYS.values(), 2.0, [1, 2, 3])]
+    if short == "round":
+        return [((*a, *d), {}) for a in arrays + others for d in ((), (0,), (1,), (-1,), (None,))]
+    if short in ("zeros", "ones", "empty"):
+        return [((s,), k) for s in SHAPES for k in [{}, {"order": "F"}, {"device": "cpu"}, *keyed("dtype", TYPES)]]
+    if short == "full":
+        return [((s, v), k) for s in SHAPES for v in VALUES for k in ({}, {"dtype": float}, {"dtype": "i8"}, {"dtype": bool})]
+    if short in ("zeros_like", "ones_like", "empty_like"):
+        return [(a, k) for a in arrays + others for k in [{}, {"shape": (2, 2)}, *keyed("dtype", TYPES)]]
+    if short == "full_like":
+        return [((*a, v), k) for a in arrays for v in VALUES for k in ({}, {"dtype": float})]
+    if short == "arange":
+        ends = [0, 3, -4, 2.5, -0.5, 0.1, 2**62, -(2**63), 2**70, math.inf, True, None, numpy.int64(3), "x"]
+        some = [((x,), {}) for x in ends] + [((x, y), {}) for x in ends for y in ends[:7]]
+        some += [((x, y, z), k) for x in (0, 1.5, -3) for y in (0, 4, 7.25, -9) for z in (1, -1, 0.1, 3, 0, None)
+                 for k in keyed("dtype", [None, float, int, "f4", "i4"])]
+        return [c for c in some if described(lambda a=c: numpy.arange(*a[0], **a[1]).size < 1000) == (
+            (bool, True), []) or isinstance(described(numpy.arange, *c[0], **c[1])[0], type)]
+    if short in ("eye", "identity"):
+        return [((n, *x), k) for n in (0, 1, 3, -1, 2.0, True) for x in ((), (2,), (None,), (3, 1), (3, 0))
+                for k in ({}, {"dtype": int}, {"dtype": "f4"}, {"dtype": bool}, {"dtype": None})
+                if short == "eye" or len(x) < 2]
+    if short in ("asarray", "array"):
+        data = [[], [1], [1.0, 2], [True, 2], [1, 2**70], [[1, 2], [3, 4]], [[1, 2], [3]], [[1.5], 2], [[]], [[1], [2.0]],
+                [math.nan, -0.0], ["a"], (1, 2), [[[1]]], [None], [S, 1.0], [A, B], 5, *ARRAYS.values()]
+        return [((x,), k) for x in data for k in [{}, {"ndmin": 2}, *keyed("dtype", TYPES)] if short == "array" or "ndmin" not in k]
+    if short in ("concatenate", "stack", "vstack", "hstack"):
+        groups = [(A, B), [A, B, A], (M, M), (M, T), (A, I), (Z, Z), (M, R), (E, M), [A], [], (A, [1, 2, 3]), A, (N, N), (T, T)]
+        options = [{}, {"axis": 1}, {"axis": -1}, {"axis": 5}, {"axis": None}, {"dtype": "f4"}]
+        return [((g,), k) for g in groups for k in options if short in ("concatenate", "stack") or "axis" not in k]
+    assert short == "fill", f"{name} has no cases"
+    return []
+
+
+UNINITIALISED = ("empty", "empty_like")
+
+
+@pytest.mark.parametrize("name", sorted(set(NATIVES) - {"ndarray.fill"}))
+def test_the_path_in_c_answers_as_python_does(name):
+    fast, general = NATIVES[name], NATIVES[name].__wrapped__
+    some = cases(name)
+    assert len(some) > 10
+    for args, kwargs in some:
+        mine, theirs = described(fast, *args, **kwargs), described(general, *args, **kwargs)
+        if name in UNINITIALISED and not isinstance(mine[0], type):
+            mine, theirs = mine[0][:-1], theirs[0][:-1]
+        assert mine == theirs, (name, args, kwargs)
+
+
+def test_filling_writes_what_python_writes():
+    for value, dtype in itertools.product(VALUES, ["f8", "i8", "f4", "?", "c16", "u1"]):
+        mine, theirs = np.zeros(3, dtype), np.zeros(3, dtype)
+        assert described(mine.fill, value) == described(np.ndarray.fill.__wrapped__, theirs, value), (value, dtype)
+        assert seen(mine) == seen(theirs)
+    for a in (np.ones(3)[1:], np.ones((2, 3)).T, R, S):
+        given = described(a.fill, 2.0)
+        assert given == described(np.ndarray.fill.__wrapped__, a, 2.0)
+
+
+OUT = np.zeros(3)
+PLAIN = """np.add(A, B); np.sqrt(B); np.maximum(A, 0.0); np.add(A, B, out=OUT); np.add(A, B, OUT); np.power(A, 2)
+np.add(A, B, dtype=float); np.matmul(A, B); np.sum(A); np.sum(M, axis=0); np.mean(M, 1); np.max(A); np.any(K); A.sum(); A.mean()
+M.sum(axis=1, keepdims=True); M.argmax(axis=0); A.all(); np.prod(A); np.argmin(A); M.max((0, 1)); M.reshape(3, 2); M.reshape((-1,))
+np.reshape(M, (3, 2)); M.ravel(); M.flatten(); M.transpose(); M.transpose(1, 0); np.transpose(M); np.swapaxes(M, 0, 1)
+np.expand_dims(A, 0); A.astype(np.float32); I.astype(float); I.astype('f8'); A.copy(); np.copy(A); OUT.fill(1.0); A.clip(0.0, 1.0)
+np.clip(A, 0, 1); A.round(); np.round(A); np.where(K, A, B); np.where(K, A, 0.0); np.dot(A, B); A.dot(B); np.outer(A, B)
+np.zeros(3); np.zeros((2, 3)); np.zeros(3, dtype=np.int64); np.ones(3, int); np.empty(3); np.full(3, 0.5); np.zeros_like(A)
+np.ones_like(A); np.empty_like(A); np.full_like(A, 2.0); np.arange(3); np.arange(0.0, 1.0, 0.25); np.arange(1, 5, 2); np.eye(3)
+np.identity(2); np.asarray(A); np.array([1.0, 2.0]); np.array([[1, 2], [3, 4]]); np.concatenate((A, B)); np.concatenate([M, M], axis=1)
+np.stack((A, B)); np.vstack((A, B)); np.hstack((A, B)); A + B; A + 1.0; A < B; -A; A ** 2; OUT += B; A[1:]; M[0]; M[:, 1]; M[0, 1]
+OUT[1] = 2.0; OUT[:2] = 0.5; OUT[:2] = A[1:]; OUT[:2] -= 1.0; M.T; A.shape; A.dtype; len(A); S + S; S / S; S * 2.0; S < 1.0
+-S; S ** 2; np.sqrt(2.0); np.exp(S); np.abs(S); float(S); bool(S < 1); np.float64(2) if False else S"""
+
+
+def statements():
+    return [s.strip() for line in PLAIN.splitlines() for s in line.split(";") if s.strip()]
+
+
+@pytest.mark.parametrize("statement", statements())
+def test_a_plain_call_enters_no_python_frame(statement):
+    code, space, entered = compile(statement, "<call>", "exec"), dict(globals()), []
+    exec(code, space)
+
+    def profile(frame, event, argument):
+        if event == "call" and "braze" in frame.f_code.co_filename and frame.f_code.co_filename != __file__:
+            entered.append(frame.f_code.co_qualname)
+
+    sys.setprofile(profile)
+    try:
+        exec(code, space)
+    finally:
+        sys.setprofile(None)
+    assert entered == []
+
+
+# ---- What such functions and methods say of themselves ----
+
+
+def test_a_method_is_bound_as_pythons_are():
+    total = M.sum
+    assert total.__self__ is M and total.__func__ is np.ndarray.sum
+    assert total.__name__ == "sum" and total.__doc__ == numpy.ndarray.sum.__doc__
+    assert total == M.sum and total != A.sum and total != M.max and hash(total) == hash(M.sum)
+    assert total() == 15 and total(axis=0).tolist() == [3, 5, 7] and list(map(total, [0])) [0].tolist() == [3, 5, 7]
+    assert "axis" in inspect.signature(total).parameters and "a" not in inspect.signature(total).parameters
+    assert "sum" in repr(total) and callable(total)
+    assert pickle.loads(pickle.dumps(total))() == 15
+    assert copy.copy(total)() == 15
+    with pytest.raises(AttributeError):
+        total.nonsense  # noqa: B018
+
+
+def test_methods_are_found_in_the_class_and_pickled_by_name():
+    assert np.ndarray.sum(M) == 15
+    assert pickle.loads(pickle.dumps(np.ndarray.sum)) is np.ndarray.sum
+    assert list(map(np.ndarray.max, [A, B])) == [3.25, 4.0]
+    assert operator.methodcaller("sum", axis=0)(M).tolist() == [3, 5, 7]
+    many = {f"no{k}": k for k in range(40)}
+    with pytest.raises(TypeError):
+        M.sum(**many)
+
+
+def test_a_wrong_call_raises_pythons_error():
+    for wrong in (lambda: np.sum(), lambda: np.sum(A, A, A, A, A, A, A, A, A, A), lambda: A.sum(0, axis=0),
+                  lambda: np.zeros(), lambda: np.concatenate(arrays=(A, B)), lambda: np.add(), lambda: np.add(A),
+                  lambda: np.add(A, B, nonsense=1), lambda: np.where(condition=K, x=A, y=B)):
+        with pytest.raises(TypeError):
+            wrong()
+
+
+def test_a_daemon_is_asked_about_no_function():
+    before = dict(np.sum.__dict__)
+    np.sum(A)
+    assert np.sum.__dict__ == before and np.sum.__wrapped__.__name__ == "sum"
+
+
+# ---- Numbers without an array ----
+
+NUMBERS = [0.0, -0.0, 1.0, -2.5, 3.7, 1e300, -1e300, 1e-300, 5e-324, math.inf, -math.inf, math.nan, 2.0**53, 0.1]
+INTEGERS = [0, 1, -1, 2, -7, 3, 2**31, 2**62, -(2**63), 2**63 - 1, 2**53 + 1]
+BINARY = [getattr(operator, n) for n in "add sub mul truediv floordiv mod pow lt le eq ne gt ge and_ or_ xor lshift rshift".split()]
+
+
+def given(f, *args):
+    """A result's type and bits, or the error, with what NumPy warns of."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        try:
+            made = f(*args)
+        except Exception as error:  # noqa: BLE001 any error is compared
+            return type(error)
+    if type(made) is np.ndarray:
+        assert made._is_scalar
+        made = _core.value(made)
+    bits = made.tobytes() if isinstance(made, numpy.generic) else made
+    if isinstance(made, (numpy.inexact, float, complex)) and made != made:
+        bits = str(made)  # of a NaN the sign is nobody's promise
+    return type(made), bits, [(w.category, str(w.message)) for w in told]
+
+
+def values():
+    """A scalar of ours and NumPy's of the same bits, of several types."""
+    for x in NUMBERS:
+        yield _core.scalar(numpy.float64(x)), numpy.float64(x)
+    for i in INTEGERS:
+        yield _core.scalar(numpy.int64(i)), numpy.int64(i)
+    for other in (numpy.float32(1.5), numpy.int8(-3), numpy.uint64(2**63), numpy.bool_(True), numpy.complex128(1 + 2j),
+                  numpy.float16(0.5)):
+        yield _core.scalar(other), other
+
+
+@pytest.mark.parametrize("f", BINARY, ids=lambda f: f.__name__)
+def test_numbers_are_computed_as_numpys_scalars(f):
+    all_values = list(values())
+    plain = [*NUMBERS, *INTEGERS, True, 2**70, 1j]
+    for mine, theirs in all_values:
+        for other, others in all_values:
+            assert given(f, mine, other) == given(f, theirs, others), (theirs, others)
+        for other in plain:
+            assert given(f, mine, other) == given(f, theirs, other), (theirs, other)
+            if type(other) is complex and f in (operator.eq, operator.ne):
+                continue  # NumPy's float64 is a Python float, whose comparison gives a bool
+            assert given(f, other, mine) == given(f, other, theirs), (other, theirs)
+
+
+@pytest.mark.parametrize("f", [operator.neg, operator.pos, operator.abs, operator.invert, *(
+    getattr(np, n) for n in "sqrt exp floor ceil rint square absolute fabs negative log".split())],
+    ids=lambda f: f.__name__)
+def test_functions_of_one_number_are_numpys(f):
+    theirs = getattr(numpy, f.__name__) if type(f) is np.ufunc else f
+    for mine, number in values():
+        assert given(f, mine) == given(theirs, number), number
+    for number in NUMBERS if type(f) is np.ufunc else ():
+        assert given(f, number) == given(theirs, number), number
+
+
+def test_numbers_at_random_have_numpys_bits():
+    rng = random.Random(7)
+    for _ in range(3000):
+        x = rng.choice([rng.uniform(-10, 10), rng.gauss(0, 1e100), float(rng.randrange(-5, 6))])
+        y = rng.choice([rng.uniform(-3, 3), float(rng.randrange(-4, 5)), rng.randrange(-4, 5)])
+        f = rng.choice(BINARY[:13])
+        mine = _core.scalar(numpy.float64(x))
+        assert given(f, mine, y) == given(f, numpy.float64(x), y), (f, x, y)
+
+
+def test_watched_numbers_are_asked_of_numpy():
+    zero, one = _core.scalar(numpy.float64(0)), _core.scalar(numpy.float64(1))
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        one / zero
+    with np.errstate(under="raise"), pytest.raises(FloatingPointError):
+        _core.scalar(numpy.float64(1e-300)) * 1e-300
