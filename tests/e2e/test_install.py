@@ -106,3 +106,38 @@ def test_cmake_package(prefix, tmp_path):
         assert done.returncode == 0, done.stdout + done.stderr
     done = subprocess.run([tmp_path / "b/user"], env=env, capture_output=True, text=True)
     assert done.returncode == 0 and "1000000.0" in done.stdout
+
+
+NEAR_PROGRAM = """
+#include <stdio.h>
+#include <braze.h>
+int main(void)
+{
+	braze_session *s = NULL;
+	braze_array *a = NULL, *b = NULL;
+	braze_arg two[2];
+	struct braze_counters c;
+	double x[3] = {1, 2, 3};
+	int64_t n = 3;
+
+	if (braze_connect(&s, NULL, NULL) ||
+	    braze_from_data(&a, s, BRAZE_FLOAT64, 1, &n, NULL, x, NULL))
+		return 1;
+	two[0] = braze_arg_array(a);
+	two[1] = braze_arg_double(2);
+	if (braze_apply(&b, s, braze_op_find("multiply"), 2, two, NULL) || braze_read(x, b, NULL))
+		return 1;
+	braze_get_counters(s, &c);
+	printf("%g %d\\n", x[2], c.near > 0);
+	braze_release(a);
+	braze_release(b);
+	braze_close(s);
+	return 0;
+}
+"""
+
+
+def test_c_near(prefix, tmp_path):
+    """The loops of small operations are installed beside the library and found there."""
+    (tmp_path / "near.c").write_text(NEAR_PROGRAM)
+    assert compiled(prefix, "cc", "braze", tmp_path / "near.c", tmp_path / "n") == "6 1\n"
