@@ -484,6 +484,8 @@ class Maker:
                       "np.vstack([{0}, {0}])|np.outer({0}, {1})".split("|"))
         if "outer" in e and (self.large or self.complex(a, b) or self.env[a].size > 100):
             return
+        if "tri" in e and self.env[a].ndim == 1 and self.env[a].size > 1000:
+            return  # of one row: a matrix of so many rows
         self.emit(f"{v} = {e.format(a, b)}")
 
     def product(self):
