@@ -175,6 +175,23 @@ BZ_EACH_COMPLEX(BZ_ELEMENT_COMPLEX)
 BZ_EACH_SCALAR(BZ_TREE_TYPE)
 BZ_EACH_COMPLEX(BZ_TREE_TYPE)
 
+/* Lanes that n > 0 rows of a block use.  In the others lie identities, and x op identity is x:
+ * they need neither be filled nor folded.  Complex types use all, since a product with
+ * 1+0i may change an infinity or the sign of a zero. */
+#define BZ_USED(t, ...)                                                                            \
+	BZ_FN int bz_used_##t(bz_s_i64 n)                                                          \
+	{                                                                                          \
+		return n < BZ_L_##t ? (int)n : BZ_L_##t;                                           \
+	}
+#define BZ_USED_COMPLEX(t, ...)                                                                    \
+	BZ_FN int bz_used_##t(bz_s_i64 n)                                                          \
+	{                                                                                          \
+		(void)n;                                                                           \
+		return BZ_L_##t;                                                                   \
+	}
+BZ_EACH_SCALAR(BZ_USED)
+BZ_EACH_COMPLEX(BZ_USED_COMPLEX)
+
 /* identity: of the tree's missing elements; nothing: the result over no element. */
 #define BZ_REDUCTION(op, t, identity, nothing)                                                     \
 	BZ_FN bz_##t bz_id_##op##_##t(void)                                                        \
@@ -220,10 +237,10 @@ BZ_EACH_COMPLEX(BZ_TREE_TYPE)
 			s = bz_join_##op##_##t(tree->s[--tree->sp], s);                            \
 		return s;                                                                          \
 	}                                                                                          \
-	BZ_FN bz_##t bz_vfold_##op##_##t(bz_##t *acc, int step)                                    \
+	BZ_FN bz_##t bz_vfold_##op##_##t(bz_##t *acc, int step, int used)                          \
 	{                                                                                          \
 		for (int w = BZ_L_##t / 2; w >= 1; w /= 2)                                         \
-			for (int j = 0; j < w; j++)                                                \
+			for (int j = 0; j < w && j + w < used; j++)                                \
 				acc[j * step] = bz_##op##_##t(acc[j * step], acc[(j + w) * step]); \
 		return acc[0];                                                                     \
 	}                                                                                          \

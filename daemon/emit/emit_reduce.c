@@ -243,7 +243,7 @@ static void put_inner_block(struct gen *g)
 static void put_outer_block(struct gen *g)
 {
 	each_red(g,
-		 "for (int j = 0; j < BZ_L_$T; j++)\nfor (int i = 0; i < nv; i++)\n"
+		 "for (int j = 0; j < bz_used_$T(bn); j++)\nfor (int i = 0; i < nv; i++)\n"
 		 "c$K[j * $V + i] = bz_id_$O_$T();\n",
 		 "");
 	text_add(g->o, "for (i64 m = 0; m < bn; m++) {\n{\n");
@@ -254,7 +254,7 @@ static void put_outer_block(struct gen *g)
 	text_add(g->o, "}\n");
 	each_red(g,
 		 "for (int j = 0; j < nv; j++) bz_vpush_$O_$T(t$K + j, bz_vfold_$O_$T(c$K + j, "
-		 "$V));\n",
+		 "$V, bz_used_$T(bn)));\n",
 		 "");
 }
 

@@ -313,7 +313,7 @@ static void add_node(struct builder *b, struct node *n, bool output)
 static struct partition *allocate(const struct found *f)
 {
 	/* Per node: a value for each operand, for its predecessor and its result. */
-	size_t nodes = f->n, values = 0, dims = 0, imms = 0;
+	size_t nodes = f->n, values = 0, dims = 0, imms = 0, zeroed = 0;
 	struct partition *p = NULL;
 	char *at = NULL;
 
@@ -331,9 +331,9 @@ static struct partition *allocate(const struct found *f)
 			}
 		}
 	}
-	p = xcalloc(1, sizeof *p + nodes * sizeof(struct part_op) +
-			       values * (sizeof(struct part_value) + sizeof(struct version *) + 1) +
-			       (dims + imms) * 8 + 64);
+	zeroed = values * (sizeof(struct part_value) + 1) + nodes * sizeof(struct part_op);
+	p = xmalloc(sizeof *p + (dims + imms) * 8 + values * sizeof *p->value + zeroed);
+	*p = (struct partition){0};
 	at = (char *)(p + 1);
 	p->part.dim = (int64_t *)at;
 	at += dims * 8;
@@ -341,6 +341,9 @@ static struct partition *allocate(const struct found *f)
 	at += imms * 8;
 	p->value = (struct version **)at;
 	at += values * sizeof *p->value;
+	/* What was before is written in full; of this the rest and the gaps must be 0, since
+	 * partitions are compared byte by byte. */
+	memset(at, 0, zeroed);
 	p->part.value = (struct part_value *)at;
 	at += values * sizeof *p->part.value;
 	p->part.op = (struct part_op *)at;

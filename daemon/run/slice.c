@@ -227,6 +227,14 @@ static int64_t point_count(const struct plan_step *s)
 	return s->kind == STEP_KERNEL ? nest_parallel(s->nest) : 0;
 }
 
+/* Is the step too short to be cut, whatever it does with each element? */
+static bool is_short(const struct executor *x, const struct executor_job *job,
+		     const struct plan_step *s)
+{
+	return s->kind == STEP_KERNEL && !x->target && job->at == 0 &&
+	       slice_elements(s) <= SHORT_STEP && nest_parallel(s->nest) <= SHORT_STEP;
+}
+
 /* The whole of a step that is too short to be cut, whatever was predicted of it. */
 static bool choose_short(struct slice *out, const struct executor *x, const struct plan_step *s,
 			 uint64_t used, bool empty)
@@ -252,8 +260,7 @@ bool slice_choose(struct slice *out, const struct executor *x, struct executor_j
 	struct outlook o;
 	struct units u;
 
-	if (s->kind == STEP_KERNEL && !x->target && at == 0 && slice_elements(s) <= SHORT_STEP &&
-	    nest_parallel(s->nest) <= SHORT_STEP)
+	if (is_short(x, job, s))
 		return choose_short(out, x, s, used, empty);
 	o = look(x, job, s, 1);
 	u = step_units(x, job, s, o.us, o.most);

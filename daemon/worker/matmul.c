@@ -188,42 +188,50 @@ static struct block block_take(const struct plan_matmul *p, int x, char *at, int
 static const float one32[2] = {1.0f, 0.0f}, zero32[2] = {0.0f, 0.0f};
 static const double one64[2] = {1.0, 0.0}, zero64[2] = {0.0, 0.0};
 
-/* c = a * b of one row, or of one column: the other operand and c are vectors. */
-static void gemv(const struct matmul *m, unsigned dtype, const struct block *a,
-		 const struct block *b, const struct block *c, int rows, int cols, int depth,
-		 bool add)
+/* A product of a matrix, as it is stored, with a vector. */
+struct gemv {
+	const struct block *matrix, *vector;
+	int down, across, trans;
+	int step, to; /* elements from one of the vector, of the result, to the next */
+};
+
+/* c = a * b of one row, or of one column; a row times b is the transposed b times a
+ * column. */
+static struct gemv gemv_of(const struct block *a, const struct block *b, const struct block *c,
+			   int rows, int cols, int depth)
 {
 	bool row = rows == 1;
-	const struct block *matrix = row ? b : a, *vector = row ? a : b;
-	/* As it is stored; a row times b is the transposed b times a column. */
-	int down = row ? depth : rows, across = row ? cols : depth;
-	int stored = matrix->trans == TRANS, trans = stored != row ? TRANS : NO_TRANS;
-	int step = row == (vector->trans == TRANS) ? vector->ld : 1, to = row ? 1 : c->ld;
+	struct gemv v = {.matrix = row ? b : a, .vector = row ? a : b, .to = row ? 1 : c->ld};
+	bool stored = v.matrix->trans == TRANS; /* the other way round */
 
-	if (stored) {
-		int swap = down;
+	v.down = row != stored ? depth : row ? cols : rows;
+	v.across = row == stored ? depth : row ? cols : rows;
+	v.trans = stored != row ? TRANS : NO_TRANS;
+	v.step = row == (v.vector->trans == TRANS) ? v.vector->ld : 1;
+	return v;
+}
 
-		down = across;
-		across = swap;
-	}
+static void gemv(const struct matmul *m, unsigned dtype, const struct gemv *v, char *y, bool add)
+{
+	const char *matrix = v->matrix->at, *x = v->vector->at;
+	int ld = v->matrix->ld;
+
 	switch (dtype) {
 	case DT_FLOAT32:
-		m->sgemv(ROW_MAJOR, trans, down, across, 1.0f, (const float *)matrix->at,
-			 matrix->ld, (const float *)vector->at, step, add ? 1.0f : 0.0f,
-			 (float *)c->at, to);
+		m->sgemv(ROW_MAJOR, v->trans, v->down, v->across, 1.0f, (const float *)matrix, ld,
+			 (const float *)x, v->step, add ? 1.0f : 0.0f, (float *)y, v->to);
 		break;
 	case DT_FLOAT64:
-		m->dgemv(ROW_MAJOR, trans, down, across, 1.0, (const double *)matrix->at,
-			 matrix->ld, (const double *)vector->at, step, add ? 1.0 : 0.0,
-			 (double *)c->at, to);
+		m->dgemv(ROW_MAJOR, v->trans, v->down, v->across, 1.0, (const double *)matrix, ld,
+			 (const double *)x, v->step, add ? 1.0 : 0.0, (double *)y, v->to);
 		break;
 	case DT_COMPLEX64:
-		m->cgemv(ROW_MAJOR, trans, down, across, one32, matrix->at, matrix->ld, vector->at,
-			 step, add ? one32 : zero32, c->at, to);
+		m->cgemv(ROW_MAJOR, v->trans, v->down, v->across, one32, matrix, ld, x, v->step,
+			 add ? one32 : zero32, y, v->to);
 		break;
 	default:
-		m->zgemv(ROW_MAJOR, trans, down, across, one64, matrix->at, matrix->ld, vector->at,
-			 step, add ? one64 : zero64, c->at, to);
+		m->zgemv(ROW_MAJOR, v->trans, v->down, v->across, one64, matrix, ld, x, v->step,
+			 add ? one64 : zero64, y, v->to);
 		break;
 	}
 }
@@ -233,7 +241,9 @@ static void gemm(const struct matmul *m, unsigned dtype, const struct block *a,
 		 bool add)
 {
 	if (rows == 1 || cols == 1) {
-		gemv(m, dtype, a, b, c, rows, cols, depth, add);
+		struct gemv v = gemv_of(a, b, c, rows, cols, depth);
+
+		gemv(m, dtype, &v, c->at, add);
 		return;
 	}
 	switch (dtype) {

@@ -140,13 +140,16 @@ enum status steps_reach(int64_t *lo, int64_t *hi, const struct command_step *s,
 {
 	struct steps_operands o = steps_operands(s);
 	const int64_t *g = o.gather + 2 * nest_gather(spec, a);
-	int64_t points = 0;
 	enum status st = OK;
+	bool nothing = false;
 
 	*lo = *hi = 0;
-	if (product_of(&points, o.extent, s->npar + s->nred, err) != OK)
-		return E_INTERNAL;
-	if (points == 0)
+	for (int l = 0; l < s->npar + s->nred; l++) {
+		if (o.extent[l] < 0)
+			return err_set(err, E_INTERNAL, "an extent of a step is negative");
+		nothing |= o.extent[l] == 0;
+	}
+	if (nothing)
 		return OK;
 	*hi = dtype_row(spec->access[a].dtype)->bytes;
 	for (int l = 0; l < s->npar + s->nred && st == OK; l++)

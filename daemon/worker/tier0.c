@@ -464,8 +464,26 @@ static int lanes_of(unsigned dtype)
 	return d->bytes / (d->cls == CLASS_COMPLEX ? 2 : 1) <= 4 ? 64 : 32;
 }
 
+/* Lanes that `rows` rows of a block use: bz_used_<t> of tree.h. */
+static int lanes_used(unsigned dtype, int64_t rows)
+{
+	int lanes = lanes_of(dtype);
+
+	return rows < lanes && dtype_row(dtype)->cls != CLASS_COMPLEX ? (int)rows : lanes;
+}
+
+/* Begin a block of so many rows: identities in the lanes that it uses, n columns of each. */
+static void clear_tile(const struct run *r, int k, int64_t n, int64_t rows)
+{
+	unsigned dtype = red_instr(r, k)->ltype;
+	size_t row = (size_t)TILE * (size_t)bytes_of(dtype);
+
+	for (int j = lanes_used(dtype, rows) - 1; j >= 0; j--)
+		red_of(r, k)->identity(rows_of(r, k) + (size_t)j * row, n);
+}
+
 /* A block of rows is complete: fold the lanes, push the columns on the counter. */
-static int push_tile(const struct run *r, int k, int64_t n, uint64_t pushed, int sp)
+static int push_tile(const struct run *r, int k, int64_t n, int64_t rows, uint64_t pushed, int sp)
 {
 	const struct nest_instr *in = red_instr(r, k);
 	tier0_fn *fn = loop_of(r, red_of(r, k)->combine, in->ltype);
@@ -473,7 +491,7 @@ static int push_tile(const struct run *r, int k, int64_t n, uint64_t pushed, int
 	char *acc = rows_of(r, k);
 
 	for (int w = lanes_of(in->ltype) / 2; w >= 1; w /= 2)
-		for (int j = 0; j < w; j++)
+		for (int j = 0; j < w && j + w < lanes_used(in->ltype, rows); j++)
 			fn(acc + (size_t)j * row, acc + (size_t)j * row,
 			   acc + (size_t)(j + w) * row, acc, n);
 	for (uint64_t m = pushed; !(m & 1); m >>= 1) {
@@ -481,7 +499,6 @@ static int push_tile(const struct run *r, int k, int64_t n, uint64_t pushed, int
 		fn(acc, level_of(r, k, sp), acc, acc, n);
 	}
 	memcpy(level_of(r, k, sp), acc, row);
-	red_of(r, k)->identity(acc, (int64_t)TILE * lanes_of(in->ltype));
 	return sp + 1;
 }
 
@@ -492,24 +509,24 @@ static void reduce_tile(struct run *r, int64_t p, int64_t n, int64_t lo, int64_t
 	uint64_t pushed = 0;
 	int sp = 0, next = 0;
 
-	for (int k = 0; k < r->lay->nreduce; k++)
-		red_of(r, k)->identity(rows_of(r, k),
-				       (int64_t)TILE * lanes_of(red_instr(r, k)->ltype));
 	for (int64_t e = lo; e < total && !bz_cancelled(r->a->cancel); e++) {
-		bool full = (e + 1) % TREE_BLOCK == 0 || e + 1 == total;
+		int64_t row = e % TREE_BLOCK, rows = least(TREE_BLOCK, total - (e - row));
+		bool full = row + 1 == rows;
 
+		for (int k = 0; k < r->lay->nreduce && row == 0; k++)
+			clear_tile(r, k, n, rows);
 		hold(r, r->spec->npar, r->spec->npar + r->spec->nred, e);
 		exec(r, PRE, &r->par, p, n);
 		pushed += full;
 		for (int k = 0; k < r->lay->nreduce; k++) {
 			const struct nest_instr *in = red_instr(r, k);
-			int64_t lane = e % TREE_BLOCK % lanes_of(in->ltype);
+			int64_t lane = row % lanes_of(in->ltype);
 			char *acc = rows_of(r, k) + lane * TILE * bytes_of(in->ltype);
 
 			loop_of(r, red_of(r, k)->combine,
 				in->ltype)(acc, acc, value_of(r, PRE, in->a), acc, n);
 			if (full)
-				next = push_tile(r, k, n, pushed, sp);
+				next = push_tile(r, k, n, rows, pushed, sp);
 		}
 		if (full)
 			sp = next;

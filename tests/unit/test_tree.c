@@ -94,12 +94,14 @@ static uint64_t next(uint64_t *seed)
 		cr_assert_eq(BZ_L_##t, lanes);                                                     \
 		bz_vtree_init_##t(&tree);                                                          \
 		for (int64_t lo = 0; lo < n; lo += TREE_BLOCK) {                                   \
-			for (int j = 0; j < BZ_L_##t; j++)                                         \
+			int used = bz_used_##t(n - lo < TREE_BLOCK ? n - lo : TREE_BLOCK);         \
+                                                                                                   \
+			for (int j = 0; j < used; j++)                                             \
 				acc[j] = bz_id_##op##_##t();                                       \
 			for (int64_t e = lo; e < n && e < lo + TREE_BLOCK; e++)                    \
 				acc[e % BZ_L_##t] = bz_##op##_##t(                                 \
 					acc[e % BZ_L_##t], bz_ld_##t((const char *)(x + e * 8)));  \
-			bz_vpush_##op##_##t(&tree, bz_vfold_##op##_##t(acc, 1));                   \
+			bz_vpush_##op##_##t(&tree, bz_vfold_##op##_##t(acc, 1, used));             \
 		}                                                                                  \
 		bz_st_##t((char *)got, bz_vend_##op##_##t(&tree, (bz_s_u64)n));                    \
 		for (int p = 0; p < 8; p++) {                                                      \
