@@ -302,7 +302,7 @@ template <class T> BZ_FN T bz_nextafter(T a, T b)
 }
 template <class T> BZ_FN T bz_heaviside(T a, T b)
 {
-	return a != a ? a : a == 0 ? b : (T)(a > 0);
+	return a != a ? bz_abs(a) : a == 0 ? b : (T)(a > 0);
 }
 
 /* minimum and maximum pass a NaN on, fmin and fmax pass it by. */

@@ -432,9 +432,9 @@ BZ_ROUND_LANES(f64, )
 	/* sign of 0 is +0, of NaN the NaN. */                                                     \
 	BZ_UNARY(sign, t,                                                                          \
 		 BZ_SEL(t, a != a, a, BZ_CVT(t, (a < 0)) - BZ_CVT(t, (a > 0)) + BZ_SPLAT(t, 0)))   \
-	BZ_BINARY(                                                                                 \
-		heaviside, t,                                                                      \
-		BZ_SEL(t, a != a, a, BZ_SEL(t, a == 0, b, -BZ_CVT(t, (a > 0)) + BZ_SPLAT(t, 0))))  \
+	BZ_BINARY(heaviside, t,                                                                    \
+		  BZ_SEL(t, a != a, bz_abs_##t(a),                                                 \
+			 BZ_SEL(t, a == 0, b, -BZ_CVT(t, (a > 0)) + BZ_SPLAT(t, 0))))              \
 	BZ_FN bz_b1 bz_isnan_##t(bz_##t a)                                                         \
 	{                                                                                          \
 		return BZ_B1(a != a);                                                              \

@@ -143,6 +143,13 @@ def everything():
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_heaviside_of_not_a_number_has_no_sign(dtype):
+    given = numpy.array([numpy.nan, -numpy.nan, 1, -1, 0] * 7, dtype)
+    got = numpy.asarray(np.copysign(3, np.heaviside(np.asarray(given.copy()), 0.5)))
+    assert (got == numpy.copysign(3, numpy.heaviside(given, 0.5))).all()
+
+
 def test_compiled_kernels():
     """The same by compiled code: a second time, when everything is compiled."""
     code = "import test_special_values; test_special_values.everything()"
