@@ -39,6 +39,8 @@ BRAZE_API int braze_unary(braze_array **out, int op, braze_array *a, braze_error
 BRAZE_API int braze_binary(braze_array **out, int op, braze_array *a, braze_array *b,
 			   braze_error *err);
 
+/* Is the connection not known to be over?  Nobody is asked, unlike by braze_session_error. */
+BRAZE_API int braze_is_connected(const braze_session *s);
 /* Is the array C-contiguous? (axes of extent 1 do not count) */
 BRAZE_API int braze_is_contiguous(const braze_array *a);
 /* Keep the memory where a's value lies now mapped, for a binding that hands the address

@@ -390,6 +390,11 @@ int braze_reconnect(braze_session *s, braze_error *error)
 	return st;
 }
 
+int braze_is_connected(const braze_session *s)
+{
+	return !atomic_load(&s->state);
+}
+
 int braze_session_error(braze_session *s, braze_error *error)
 {
 	struct err *err = err_of(error);

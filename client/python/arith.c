@@ -148,101 +148,85 @@ static PyObject *float_binary(int k, double a, double b)
 	return NULL;
 }
 
+/* Rounded down, as Python's; not by 0, and not by -1, whose quotient may be too large. */
+static bool int_divided(int64_t *r, int k, int64_t a, int64_t b)
+{
+	bool down = false;
+
+	if (!b || b == -1)
+		return false;
+	down = a % b && (a < 0) != (b < 0);
+	*r = k == N_REMAINDER ? a % b + (down ? b : 0) : a / b - down;
+	return true;
+}
+
+static bool int_result(int64_t *r, int k, int64_t a, int64_t b)
+{
+	switch (k) {
+	case N_ADD:
+		return !__builtin_add_overflow(a, b, r);
+	case N_SUBTRACT:
+		return !__builtin_sub_overflow(a, b, r);
+	case N_MULTIPLY:
+		return !__builtin_mul_overflow(a, b, r);
+	case N_FLOOR_DIVIDE:
+	case N_REMAINDER:
+		return int_divided(r, k, a, b);
+	case N_AND:
+		*r = a & b;
+		return true;
+	case N_OR:
+		*r = a | b;
+		return true;
+	case N_XOR:
+		*r = a ^ b;
+		return true;
+	default:
+		return false;
+	}
+}
+
 static PyObject *int_binary(int k, int64_t a, int64_t b)
 {
 	int64_t r = 0;
-	bool done = false;
 
-	switch (k) {
-	case N_ADD:
-		done = !__builtin_add_overflow(a, b, &r);
-		break;
-	case N_SUBTRACT:
-		done = !__builtin_sub_overflow(a, b, &r);
-		break;
-	case N_MULTIPLY:
-		done = !__builtin_mul_overflow(a, b, &r);
-		break;
-	case N_DIVIDE:
+	if (k == N_DIVIDE)
 		return b ? float_binary(k, (double)a, (double)b) : NULL;
-	case N_FLOOR_DIVIDE:
-	case N_REMAINDER:
-		done = b && b != -1;
-		if (done && k == N_REMAINDER)
-			r = a % b + ((a % b != 0 && (a % b < 0) != (b < 0)) ? b : 0);
-		else if (done)
-			r = a / b - (a % b != 0 && (a % b < 0) != (b < 0));
-		break;
-	case N_AND:
-		r = a & b;
-		done = true;
-		break;
-	case N_OR:
-		r = a | b;
-		done = true;
-		break;
-	case N_XOR:
-		r = a ^ b;
-		done = true;
-		break;
-	default:
-		break;
-	}
-	return done ? new_int(BRAZE_INT64, r) : NULL;
+	return int_result(&r, k, a, b) ? new_int(BRAZE_INT64, r) : NULL;
 }
 
 /* NumPy's operators, whose scalars warn and raise. */
 static PyObject *ask(int k, PyObject *a, PyObject *b)
 {
-	switch (k) {
-	case N_ADD:
-		return PyNumber_Add(a, b);
-	case N_SUBTRACT:
-		return PyNumber_Subtract(a, b);
-	case N_MULTIPLY:
-		return PyNumber_Multiply(a, b);
-	case N_DIVIDE:
-		return PyNumber_TrueDivide(a, b);
-	case N_FLOOR_DIVIDE:
-		return PyNumber_FloorDivide(a, b);
-	case N_REMAINDER:
-		return PyNumber_Remainder(a, b);
-	case N_POWER:
+	static PyObject *(*const of_two[N_OPS])(PyObject *, PyObject *) = {
+		[N_ADD] = PyNumber_Add,
+		[N_SUBTRACT] = PyNumber_Subtract,
+		[N_MULTIPLY] = PyNumber_Multiply,
+		[N_DIVIDE] = PyNumber_TrueDivide,
+		[N_FLOOR_DIVIDE] = PyNumber_FloorDivide,
+		[N_REMAINDER] = PyNumber_Remainder,
+		[N_LEFT_SHIFT] = PyNumber_Lshift,
+		[N_RIGHT_SHIFT] = PyNumber_Rshift,
+		[N_AND] = PyNumber_And,
+		[N_OR] = PyNumber_Or,
+		[N_XOR] = PyNumber_Xor,
+		[N_MATMUL] = PyNumber_MatrixMultiply,
+	};
+	static PyObject *(*const of_one[N_OPS])(PyObject *) = {
+		[N_NEGATIVE] = PyNumber_Negative,
+		[N_POSITIVE] = PyNumber_Positive,
+		[N_ABSOLUTE] = PyNumber_Absolute,
+		[N_INVERT] = PyNumber_Invert,
+	};
+	static const int how[N_OPS] = {
+		[N_LESS] = Py_LT,      [N_LESS_EQUAL] = Py_LE, [N_EQUAL] = Py_EQ,
+		[N_NOT_EQUAL] = Py_NE, [N_GREATER] = Py_GT,    [N_GREATER_EQUAL] = Py_GE};
+
+	if (k == N_POWER)
 		return PyNumber_Power(a, b, Py_None);
-	case N_LEFT_SHIFT:
-		return PyNumber_Lshift(a, b);
-	case N_RIGHT_SHIFT:
-		return PyNumber_Rshift(a, b);
-	case N_AND:
-		return PyNumber_And(a, b);
-	case N_OR:
-		return PyNumber_Or(a, b);
-	case N_XOR:
-		return PyNumber_Xor(a, b);
-	case N_LESS:
-		return PyObject_RichCompare(a, b, Py_LT);
-	case N_LESS_EQUAL:
-		return PyObject_RichCompare(a, b, Py_LE);
-	case N_EQUAL:
-		return PyObject_RichCompare(a, b, Py_EQ);
-	case N_NOT_EQUAL:
-		return PyObject_RichCompare(a, b, Py_NE);
-	case N_GREATER:
-		return PyObject_RichCompare(a, b, Py_GT);
-	case N_GREATER_EQUAL:
-		return PyObject_RichCompare(a, b, Py_GE);
-	case N_NEGATIVE:
-		return PyNumber_Negative(a);
-	case N_POSITIVE:
-		return PyNumber_Positive(a);
-	case N_ABSOLUTE:
-		return PyNumber_Absolute(a);
-	case N_INVERT:
-		return PyNumber_Invert(a);
-	default:
-		PyErr_SetString(PyExc_SystemError, "no operator of numbers");
-		return NULL;
-	}
+	if (!b)
+		return of_one[k](a);
+	return of_two[k] ? of_two[k](a, b) : PyObject_RichCompare(a, b, how[k]);
 }
 
 PyObject *number_taken(PyObject *made)
@@ -285,24 +269,43 @@ static PyObject *by_numpy(int k, PyObject *a, PyObject *b)
 	return r;
 }
 
-bool arith_binary(PyObject **out, int k, PyObject *a, PyObject *b)
+/* Computed here; NULL without an exception: NumPy is to be asked. */
+static PyObject *here(int k, PyObject *a, PyObject *b)
 {
 	struct num x, y;
+	PyObject *r = NULL;
 	bool ints = false;
 
+	if (core.watching || !read_number(&x, a) || !read_number(&y, b) ||
+	    (k == N_POWER && (is_int64(a) || is_int64(b))))
+		return NULL;
+	ints = x.is_int && y.is_int;
+	r = compared(k, &x, &y, ints);
+	if (r || PyErr_Occurred())
+		return r;
+	return ints ? int_binary(k, x.i, y.i) : float_binary(k, x.d, y.d);
+}
+
+bool arith_binary(PyObject **out, int k, PyObject *a, PyObject *b)
+{
 	if (!(is_now(a) && (is_now(b) || is_python(b))) && !(is_now(b) && is_python(a)))
 		return false;
-	*out = NULL;
-	if (!core.watching && read_number(&x, a) && read_number(&y, b) &&
-	    (k != N_POWER || (!is_int64(a) && !is_int64(b)))) {
-		ints = x.is_int && y.is_int;
-		*out = compared(k, &x, &y, ints);
-		if (!*out && !PyErr_Occurred())
-			*out = ints ? int_binary(k, x.i, y.i) : float_binary(k, x.d, y.d);
-	}
+	*out = here(k, a, b);
 	if (!*out && !PyErr_Occurred())
 		*out = by_numpy(k, a, b);
 	return true;
+}
+
+static PyObject *int_unary(int k, int64_t i)
+{
+	bool turn = k == N_NEGATIVE || (k == N_ABSOLUTE && i < 0);
+
+	return new_int(BRAZE_INT64, turn ? -i : i);
+}
+
+static PyObject *float_unary(int k, double d)
+{
+	return new_float(k == N_NEGATIVE ? -d : k == N_ABSOLUTE ? fabs(d) : d);
 }
 
 bool arith_unary(PyObject **out, int k, PyObject *a)
@@ -311,19 +314,10 @@ bool arith_unary(PyObject **out, int k, PyObject *a)
 
 	if (!is_now(a) || (k != N_NEGATIVE && k != N_POSITIVE && k != N_ABSOLUTE && k != N_INVERT))
 		return false;
-	*out = NULL;
-	if (of_now(&x, &nd(a)->now) && k != N_INVERT && (!x.is_int || x.i != INT64_MIN)) {
-		bool turn = k == N_NEGATIVE || (k == N_ABSOLUTE && x.i < 0);
-
-		if (x.is_int)
-			*out = new_int(BRAZE_INT64, turn ? -x.i : x.i);
-		else
-			*out = new_float(k == N_NEGATIVE   ? -x.d
-					 : k == N_ABSOLUTE ? fabs(x.d)
-							   : x.d);
-	} else {
+	if (!of_now(&x, &nd(a)->now) || k == N_INVERT || (x.is_int && x.i == INT64_MIN))
 		*out = by_numpy(k, a, NULL);
-	}
+	else
+		*out = x.is_int ? int_unary(k, x.i) : float_unary(k, x.d);
 	return true;
 }
 
@@ -354,7 +348,8 @@ bool arith_function(PyObject **out, int op, PyObject *a)
 	struct num x;
 	double r = 0;
 
-	if (core.watching || (!PyFloat_CheckExact(a) && (!is_now(a) || nd(a)->now.dtype != BRAZE_FLOAT64)))
+	if (core.watching ||
+	    (!PyFloat_CheckExact(a) && (!is_now(a) || nd(a)->now.dtype != BRAZE_FLOAT64)))
 		return false;
 	if (!read_number(&x, a) || !isfinite(x.d) || !of_one(&r, braze_op_name(op), x.d))
 		return false;

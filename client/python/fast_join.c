@@ -102,7 +102,8 @@ static bool concatenated(PyObject **out, const struct join *j, int axis)
 
 static bool stacked(PyObject **out, const struct join *j, int axis)
 {
-	return braze_ndim(j->part[0]) < BRAZE_MAX_NDIM && agree(j, -1) && joined(out, j, axis, true);
+	return braze_ndim(j->part[0]) < BRAZE_MAX_NDIM && agree(j, -1) &&
+	       joined(out, j, axis, true);
 }
 
 bool fast_concatenate(PyObject **out, const struct fast *f, const struct call *c)

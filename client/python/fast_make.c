@@ -11,12 +11,12 @@ static PyObject *type_names; /* "f8", float, ...: the number of the type */
 int fast_make_init(PyObject *numpy)
 {
 	static const char *const spelt[] = {
-		"bool",	   "int8",    "int16",	   "int32", "int64", "uint8", "uint16", "uint32",
-		"uint64",  "float16", "float32",   "float64", "complex64", "complex128",
-		"int",	   "float",   "complex",   "i1",    "i2",    "i4",    "i8",	"u1",
-		"u2",	   "u4",      "u8",	   "f2",    "f4",    "f8",    "c8",	"c16",
-		"<i4",	   "<i8",     "<f4",	   "<f8",   "i",     "l",     "f",	"d",
-		"F",	   "D",	      "?",	   "B"};
+		"bool",	  "int8",   "int16",   "int32",	  "int64",   "uint8",	  "uint16",
+		"uint32", "uint64", "float16", "float32", "float64", "complex64", "complex128",
+		"int",	  "float",  "complex", "i1",	  "i2",	     "i4",	  "i8",
+		"u1",	  "u2",	    "u4",      "u8",	  "f2",	     "f4",	  "f8",
+		"c8",	  "c16",    "<i4",     "<i8",	  "<f4",     "<f8",	  "i",
+		"l",	  "f",	    "d",       "F",	  "D",	     "?",	  "B"};
 	PyObject *const python[] = {(PyObject *)&PyBool_Type, (PyObject *)&PyLong_Type,
 				    (PyObject *)&PyFloat_Type, (PyObject *)&PyComplex_Type};
 	size_t n = sizeof spelt / sizeof *spelt, all = n + sizeof python / sizeof *python;
@@ -141,14 +141,21 @@ bool fast_empty(PyObject **out, const struct fast *f, const struct call *c)
 	       uninitialised(out, &p);
 }
 
-/* A number whose own type needs no asking, and in which types it is what it was. */
+/* The type of a number that needs no asking; -1: another object. */
+static int number_type(PyObject *o)
+{
+	if (nd_check(o))
+		return nd(o)->h ? -1 : nd(o)->now.dtype;
+	return PyFloat_CheckExact(o)  ? BRAZE_FLOAT64
+	       : PyBool_Check(o)      ? BRAZE_BOOL
+	       : PyLong_CheckExact(o) ? BRAZE_INT64
+				      : -1;
+}
+
+/* A number in its own type, or an integer as a float64. */
 static bool number_in(braze_scalar *v, PyObject *o, int *dtype)
 {
-	int own = PyFloat_CheckExact(o)	    ? BRAZE_FLOAT64
-		  : PyBool_Check(o)	    ? BRAZE_BOOL
-		  : PyLong_CheckExact(o)    ? BRAZE_INT64
-		  : nd_check(o) && !nd(o)->h ? nd(o)->now.dtype
-					    : -1;
+	int own = number_type(o);
 	int64_t fits = 0;
 
 	if (*dtype < 0)
@@ -156,7 +163,7 @@ static bool number_in(braze_scalar *v, PyObject *o, int *dtype)
 	if (own < 0 || (own != *dtype && (*dtype != BRAZE_FLOAT64 || own != BRAZE_INT64)) ||
 	    (PyLong_CheckExact(o) && !fast_int(&fits, o)))
 		return false;
-	if (own == BRAZE_BOOL && PyBool_Check(o)) {
+	if (PyBool_Check(o)) {
 		*v = (braze_scalar){.dtype = own, .bits = {o == Py_True, 0}};
 		return true;
 	}
@@ -337,7 +344,8 @@ bool fast_arange(PyObject **out, const struct fast *f, const struct call *c)
 /* 0 .. n - 1, in a column or a row. */
 static braze_array *count(braze_session *s, int64_t n, bool column)
 {
-	const braze_scalar zero = {.dtype = BRAZE_INT64}, one = {.dtype = BRAZE_INT64, .bits = {1, 0}};
+	const braze_scalar zero = {.dtype = BRAZE_INT64},
+			   one = {.dtype = BRAZE_INT64, .bits = {1, 0}};
 	const int64_t shape[2] = {n, 1};
 	braze_array *line = NULL, *made = NULL;
 	braze_error err;
@@ -501,6 +509,7 @@ bool fast_array_of(PyObject **out, const struct fast *f, const struct call *c)
 	s = wait_session();
 	if (!s)
 		PyErr_Clear();
-	return s && fast_new(out, braze_from_data(&made, s, dtype, r.ndim, r.shape, NULL, r.v, &err),
-			     &made, 0);
+	return s &&
+	       fast_new(out, braze_from_data(&made, s, dtype, r.ndim, r.shape, NULL, r.v, &err),
+			&made, 0);
 }

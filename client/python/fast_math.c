@@ -38,7 +38,8 @@ bool fast_where(PyObject **out, const struct fast *f, const struct call *c)
 	if (!applied(&made, f->op, c->args, 3))
 		return false;
 	/* No ufunc: an array, never a scalar. */
-	*out = made && nd_check(made) && !type_ndim(made) ? index_get(made, Py_Ellipsis) : Py_XNewRef(made);
+	*out = made && nd_check(made) && !type_ndim(made) ? index_get(made, Py_Ellipsis)
+							  : Py_XNewRef(made);
 	Py_XDECREF(made);
 	return true;
 }
@@ -118,8 +119,7 @@ bool fast_fill(PyObject **out, const struct fast *f, const struct call *c)
 	if (!fast_bind(slot, f, c) || !slot[1] || !(h = fast_array(slot[0])) || nd(slot[0])->flags)
 		return false;
 	dtype = braze_dtype_of(h);
-	if (dtype != BRAZE_FLOAT64 &&
-	    (dtype != BRAZE_INT64 || !PyLong_CheckExact(slot[1])))
+	if (dtype != BRAZE_FLOAT64 && (dtype != BRAZE_INT64 || !PyLong_CheckExact(slot[1])))
 		return false;
 	if (!PyFloat_CheckExact(slot[1]) && !PyLong_CheckExact(slot[1]))
 		return false;

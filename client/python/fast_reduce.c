@@ -100,10 +100,9 @@ bool fast_mean(PyObject **out, const struct fast *f, const struct call *c)
 		return false;
 	arg[0].array = sum;
 	arg[1].scalar = braze_int(r.count);
-	rc = layout_matters(sum) ? layout_apply(&made, braze_session_of(sum), core.op[N_DIVIDE], 2,
-						arg, &err)
-				 : braze_apply(&made, braze_session_of(sum), core.op[N_DIVIDE], 2,
-					       arg, &err);
+	rc = layout_matters(sum)
+		     ? layout_apply(&made, braze_session_of(sum), core.op[N_DIVIDE], 2, arg, &err)
+		     : braze_apply(&made, braze_session_of(sum), core.op[N_DIVIDE], 2, arg, &err);
 	braze_release(sum);
 	return answer(out, rc, &made);
 }

@@ -270,7 +270,7 @@ static int assign_array(braze_array *dst, braze_array **src)
 	return err.code ? wait_raise(&err) : watch_reports();
 }
 
-int index_assign(braze_array *dst, PyObject *value)
+static int assign_value(braze_array *dst, PyObject *value)
 {
 	braze_arg arg = {0};
 	braze_array *src = NULL;
@@ -279,13 +279,6 @@ int index_assign(braze_array *dst, PyObject *value)
 	bool sequence = PyList_Check(value) || PyTuple_Check(value);
 	int rc = 0;
 
-	if (nd_check(value) && nd(value)->h && !(nd(value)->flags & ND_SCALAR)) {
-		src = nd(value)->h;
-		braze_retain(src);
-		rc = assign_array(dst, &src);
-		braze_release(src);
-		return rc;
-	}
 	arg.scalar.dtype = braze_dtype_of(dst);
 	if (sequence && !braze_ndim(dst)) /* an error of NumPy's */
 		rc = convert_element(&arg.scalar, value, braze_dtype_of(dst));
@@ -311,6 +304,19 @@ int index_assign(braze_array *dst, PyObject *value)
 		PyErr_SetString(PyExc_TypeError, "the value cannot be assigned to an array");
 	braze_release(src);
 	return rc == 1 ? 0 : -1;
+}
+
+int index_assign(braze_array *dst, PyObject *value)
+{
+	braze_array *src = nd_check(value) && !(nd(value)->flags & ND_SCALAR) ? nd(value)->h : NULL;
+	int rc = 0;
+
+	if (!src)
+		return assign_value(dst, value);
+	braze_retain(src); /* which assign_array may put another in the place of */
+	rc = assign_array(dst, &src);
+	braze_release(src);
+	return rc;
 }
 
 /* Write one element in shared memory if that is possible: 1 done, 0 not, -1. */

@@ -15,8 +15,8 @@ static PyObject *ask(PyObject *self, PyObject *x, const char *name,
 
 	Py_XDECREF(r);
 	if (!found)
-		found = of_numpy(x, self == (PyObject *)core.type ? core.np_ndarray
-								  : core.np_ufunc);
+		found = of_numpy(x,
+				 self == (PyObject *)core.type ? core.np_ndarray : core.np_ufunc);
 	return found < 0 ? NULL : PyBool_FromLong(found);
 }
 

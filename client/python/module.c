@@ -639,8 +639,8 @@ static void find_ops(void)
 static int add_functions(PyObject *m)
 {
 	PyMethodDef *const table[] = {
-		adapted_methods, gather_methods, layout_methods,
-		foreign_methods, scalar_methods, watch_methods, ufunc_methods,
+		adapted_methods, gather_methods, layout_methods, foreign_methods,
+		scalar_methods,	 watch_methods,	 ufunc_methods,
 	};
 
 	for (size_t k = 0; k < sizeof table / sizeof table[0]; k++)
@@ -658,8 +658,8 @@ PyMODINIT_FUNC PyInit__core(void)
 		return NULL;
 	find_ops();
 	if (add_functions(m) || adapted_init() || convert_init() || type_init(m) || meta_init() ||
-	    native_init(m) || ufunc_init(m) ||
-	    host_init(m) || PyModule_AddStringConstant(m, "version", braze_version())) {
+	    native_init(m) || ufunc_init(m) || host_init(m) ||
+	    PyModule_AddStringConstant(m, "version", braze_version())) {
 		Py_DECREF(m);
 		return NULL;
 	}

@@ -290,7 +290,8 @@ static Py_hash_t bound_hash(PyObject *o)
 {
 	const struct bound *self = (const struct bound *)o;
 
-	return (Py_hash_t)(((uintptr_t)self->function >> 4) ^ ((uintptr_t)self->self >> 3)) & PY_SSIZE_T_MAX;
+	return (Py_hash_t)(((uintptr_t)self->function >> 4) ^ ((uintptr_t)self->self >> 3)) &
+	       PY_SSIZE_T_MAX;
 }
 
 static PyObject *bound_repr(PyObject *o)
@@ -340,11 +341,13 @@ static PyObject *bound_doc(PyObject *o, void *closure)
 static PyObject *bound_signature(PyObject *o, void *closure)
 {
 	const struct bound *self = (const struct bound *)o;
-	PyObject *types = PyImport_ImportModule("types"), *method = NULL, *inspect = NULL, *r = NULL;
+	PyObject *types = PyImport_ImportModule("types"), *method = NULL, *inspect = NULL,
+		 *r = NULL;
 
 	if (types)
-		method = PyObject_CallMethod(types, "MethodType", "OO",
-					     ((struct native *)self->function)->general, self->self);
+		method =
+			PyObject_CallMethod(types, "MethodType", "OO",
+					    ((struct native *)self->function)->general, self->self);
 	if (method)
 		inspect = PyImport_ImportModule("inspect");
 	if (inspect)
@@ -402,21 +405,17 @@ int native_init(PyObject *module)
 		{Py_tp_getset, native_getset},	 {0, NULL},
 	};
 	PyType_Slot of_bound[] = {
-		{Py_tp_call, PyVectorcall_Call},
-		{Py_tp_dealloc, bound_dealloc},
-		{Py_tp_richcompare, bound_compare},
-		{Py_tp_hash, bound_hash},
-		{Py_tp_repr, bound_repr},
-		{Py_tp_getattro, bound_getattro},
-		{Py_tp_methods, bound_own},
-		{Py_tp_members, bound_members},
-		{Py_tp_getset, bound_getset},
-		{0, NULL},
+		{Py_tp_call, PyVectorcall_Call},    {Py_tp_dealloc, bound_dealloc},
+		{Py_tp_richcompare, bound_compare}, {Py_tp_hash, bound_hash},
+		{Py_tp_repr, bound_repr},	    {Py_tp_getattro, bound_getattro},
+		{Py_tp_methods, bound_own},	    {Py_tp_members, bound_members},
+		{Py_tp_getset, bound_getset},	    {0, NULL},
 	};
 	PyType_Spec native = {.name = "braze._core.native_function",
 			      .basicsize = sizeof(struct native),
 			      .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
-				       Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+				       Py_TPFLAGS_HAVE_VECTORCALL |
+				       Py_TPFLAGS_DISALLOW_INSTANTIATION,
 			      .slots = of_native};
 	PyType_Spec bound = {.name = "braze._core.native_method",
 			     .basicsize = sizeof(struct bound),

@@ -381,17 +381,13 @@ static bool is_numpys(PyObject *a, PyObject *b)
 	return d < 0 || (is_signed(d) && is_integer(a));
 }
 
-static PyObject *power(PyObject *a, PyObject *b, PyObject *mod)
+static PyObject *power_recorded(PyObject *a, PyObject *b)
 {
 	PyObject *args[2] = {a, b};
 	PyObject *r = NULL;
 	double e = 0;
 	bool integer = false;
 
-	if (mod != Py_None)
-		return Py_NewRef(Py_NotImplemented);
-	if (arith_binary(&r, N_POWER, a, b))
-		return r;
 	if (nd_check(a) && nd(a)->h && exponent(b, &e, &integer)) {
 		r = power_short(a, e, integer);
 		if (r || PyErr_Occurred())
@@ -404,6 +400,15 @@ static PyObject *power(PyObject *a, PyObject *b, PyObject *mod)
 	if (nd_check(a) && nd(a)->h && !(nd(a)->flags & ND_SCALAR))
 		return power_strong(a, b);
 	return binary(N_POWER, a, b);
+}
+
+static PyObject *power(PyObject *a, PyObject *b, PyObject *mod)
+{
+	PyObject *r = NULL;
+
+	if (mod != Py_None)
+		return Py_NewRef(Py_NotImplemented);
+	return arith_binary(&r, N_POWER, a, b) ? r : power_recorded(a, b);
 }
 
 static PyObject *divide_modulo(PyObject *a, PyObject *b)

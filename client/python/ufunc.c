@@ -42,7 +42,8 @@ static bool power_is_plain(PyObject *const *args)
 	int64_t e = -1;
 
 	for (int k = 0; k < 2; k++)
-		if (!nd_check(args[k]) && !PyFloat_CheckExact(args[k]) && !PyLong_CheckExact(args[k]))
+		if (!nd_check(args[k]) && !PyFloat_CheckExact(args[k]) &&
+		    !PyLong_CheckExact(args[k]))
 			return false;
 	return !is_integer(args[0], false) || !is_integer(args[1], true) ||
 	       (fast_int(&e, args[1]) && e >= 0);
@@ -62,7 +63,8 @@ static PyObject *of_numbers(const struct ufunc *self, PyObject *const *args)
 	}
 	if (whole)
 		made = PyObject_Vectorcall(self->theirs, plain + 1,
-					   (size_t)self->nin | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+					   (size_t)self->nin | PY_VECTORCALL_ARGUMENTS_OFFSET,
+					   NULL);
 	for (int k = 0; k < self->nin; k++)
 		Py_XDECREF(plain[k + 1]);
 	if (made)
@@ -272,11 +274,11 @@ static PyObject *ufunc_new(PyObject *mod, PyObject *args)
 	if (!self)
 		return NULL;
 	self->call = ufunc_call;
-	self->kind = op < 0			  ? NONE
-		     : op == core.op[N_MATMUL]	  ? PRODUCT
-		     : braze_op_kind(op) != 'e'	  ? NONE
-		     : op == core.op[N_POWER]	  ? POWER
-						  : ELEMENTS;
+	self->kind = op < 0			? NONE
+		     : op == core.op[N_MATMUL]	? PRODUCT
+		     : braze_op_kind(op) != 'e' ? NONE
+		     : op == core.op[N_POWER]	? POWER
+						: ELEMENTS;
 	self->op = op;
 	self->nin = nin;
 	self->theirs = Py_NewRef(theirs);

@@ -6,10 +6,9 @@
  * for Ctrl-C through the check callback. */
 #include "core.h"
 
-#include <time.h>
-
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 int wait_raise(const braze_error *err)
 {
@@ -237,7 +236,7 @@ braze_session *wait_session(void)
 	braze_error err = {0};
 	int rc = 0;
 
-	if (core.session && (asked_lately() || !braze_session_error(core.session, NULL)))
+	if (core.session && ((asked_lately() && braze_is_connected(core.session)) || !braze_session_error(core.session, NULL)))
 		return core.session;
 	if (core.session) {
 		/* The daemon ended: what it had stored goes on with the next one. */

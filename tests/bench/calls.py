@@ -136,7 +136,8 @@ def runner(np, statement):
 
 def served(work):
     """work(braze.numpy) with a daemon of its own."""
-    daemon = _daemon.Daemon()
+    # callgrind's address space has no room for a whole arena.
+    daemon = _daemon.Daemon(*(["-o", "arena_bytes=1G"] if "--inside" in sys.argv else []))
     os.environ["BRAZE_SOCKET"] = daemon.socket
     try:
         import braze.numpy

@@ -75,67 +75,117 @@ def keyed(key, values):
 ALIASES = {"amax": "max", "amin": "min", "around": "round", "concat": "concatenate", "permute_dims": "transpose"}
 
 
+OTHERS = [([1, 2, 3],), ([[1.0, 2], [3, 4]],), (2.5,), (3,), (numpy.arange(3.0),), (None,)]
+
+
+def alone():
+    return [(a,) for a in ARRAYS.values()]
+
+
+def of_reductions(others):
+    some = [((*a, axis), {}) for a in alone() for axis in AXES]
+    options = [*keyed("keepdims", [True, False, None]), *keyed("axis", AXES), *keyed("dtype", TYPES),
+               {"out": np.zeros(())}, {"out": None}, {"no": 1}, {}]
+    return some + [(a, k) for a in alone() for k in options] + [(a, {}) for a in others]
+
+
+def of_reshape(others):
+    some = [((*a, s), k) for a in alone() for s in SHAPES for k in ({}, {"order": "F"}, {"copy": True})]
+    return some + [((a, 2, 3), {}) for a in (M, T, I)] + [((M, -1, 2), {}), ((M,), {}), ((M,), {"shape": (3, 2)})]
+
+
+def of_copies(others):
+    return [(a, k) for a in alone() + others for k in ({}, {"order": "F"}, {"order": "K"})]
+
+
+def of_axes(others):
+    some = [(None,), ((1, 0),), ([1, 0],), (1, 0), (0, 1), (0, 0), (-1, 0), (1,), (-1,), (3,), (0, 2, 1), ((0, 2, 1),),
+            ((2, 0, 1),), (2, 0, 1), (True,)]
+    return [(a, {}) for a in alone() + others] + [((a, *x), {}) for a in (M, N, T, A, Z, S) for x in some]
+
+
+def of_astype(others):
+    return [((*a, t), k) for a in alone() for t in TYPES for k in ({}, {"copy": False})]
+
+
+def of_clip(others):
+    return [((*a, x, y), {}) for a in alone() for x in VALUES for y in (2, 1.5, None, B, 2**70)]
+
+
+def of_where(others):
+    some = [((c, x, y), {}) for c in (K, Z, A, True, [1, 0, 1]) for x in (*VALUES, A, M) for y in (0, 0.5, B, 2**70)]
+    return [*some, ((K,), {}), ((K, A), {}), ((K,), {"x": A})]
+
+
+def of_products(others):
+    return [((x, y), {}) for x in (*ARRAYS.values(), 2, [1, 2, 3]) for y in (*ARRAYS.values(), 2.0, [1, 2, 3])]
+
+
+def of_round(others):
+    return [((*a, *d), {}) for a in alone() + others for d in ((), (0,), (1,), (-1,), (None,))]
+
+
+def of_new(others):
+    return [((s,), k) for s in SHAPES for k in [{}, {"order": "F"}, {"device": "cpu"}, *keyed("dtype", TYPES)]]
+
+
+def of_full(others):
+    return [((s, v), k) for s in SHAPES for v in VALUES for k in [{}, *keyed("dtype", [float, "i8", bool])]]
+
+
+def of_likes(others):
+    return [(a, k) for a in alone() + others for k in [{}, {"shape": (2, 2)}, *keyed("dtype", TYPES)]]
+
+
+def of_full_like(others):
+    return [((*a, v), k) for a in alone() for v in VALUES for k in ({}, {"dtype": float})]
+
+
+def of_arange(others):
+    ends = [0, 3, -4, 2.5, -0.5, 0.1, math.inf, True, None, numpy.int64(3), "x"]
+    some = [((x,), {}) for x in ends] + [((x, y), {}) for x in ends for y in ends]
+    some += [((2**62, 2**62 + 3), {}), ((-(2**63), -(2**63) + 4, 3), {}), ((2**63 - 5, 2**63 - 1, 3), {}),
+             ((2**63 - 1, 2**63 - 9, -4), {}), ((2**70, 2**70 + 2), {})]
+    return some + [((x, y, z), {"dtype": t}) for x in (0, 1.5, -3) for y in (0, 4, 7.25, -9)
+                   for z in (1, -1, 0.1, 3, 0, None) for t in (None, float, int, "f4", "i4")]
+
+
+def of_eye(others):
+    return [((n, *x), k) for n in (0, 1, 3, -1, 2.0, True) for x in ((), (2,), (None,), (3, 1), (3, 0))
+            for k in ({}, *keyed("dtype", [int, "f4", bool, None]))]
+
+
+def of_identity(others):
+    return [((n,), k) for n in (0, 1, 3, -1, 2.0, True) for k in ({}, *keyed("dtype", [int, "f4", bool, None]))]
+
+
+def of_data(others):
+    data = [[], [1], [1.0, 2], [True, 2], [1, 2**70], [[1, 2], [3, 4]], [[1, 2], [3]], [[1.5], 2], [[]], [[1], [2.0]],
+            [math.nan, -0.0], ["a"], (1, 2), [[[1]]], [None], [S, 1.0], [A, B], 5, *ARRAYS.values()]
+    return [((x,), k) for x in data for k in [{}, *keyed("dtype", TYPES)]]
+
+
+def of_joins(others, options=({}, {"axis": 1}, {"axis": -1}, {"axis": 5}, {"axis": None}, {"dtype": "f4"})):
+    groups = [(A, B), [A, B, A], (M, M), (M, T), (A, I), (Z, Z), (M, R), (E, M), [A], [], (A, [1, 2, 3]), A, (N, N), (T, T)]
+    return [((g,), k) for g in groups for k in options]
+
+
+def of_stacks(others):
+    return of_joins(others, ({}, {"dtype": "f4"}))
+
+
+CASES = {of_reductions: "sum prod min max any all argmin argmax mean", of_reshape: "reshape", of_copies: "ravel flatten copy",
+         of_axes: "transpose swapaxes expand_dims shape ndim", of_astype: "astype", of_clip: "clip", of_where: "where",
+         of_products: "dot outer", of_round: "round", of_new: "zeros ones empty", of_full: "full",
+         of_likes: "zeros_like ones_like empty_like", of_full_like: "full_like", of_arange: "arange", of_eye: "eye",
+         of_identity: "identity", of_data: "asarray array", of_joins: "concatenate stack", of_stacks: "vstack hstack"}
+
+
 def cases(name):
     """Arguments for a function: what is plain, what nearly is, what is wrong."""
     short = ALIASES.get(name, name).removeprefix("ndarray.")
-    method = name.startswith("ndarray.")
-    arrays = [(a,) for a in ARRAYS.values()]
-    others = [] if method else [(x,) for x in ([1, 2, 3], [[1.0, 2], [3, 4]], 2.5, 3, numpy.arange(3.0), None)]
-    if short in "sum prod min max any all argmin argmax mean".split():
-        some = [((*a, axis), {}) for a in arrays for axis in AXES]
-        some += [(a, k) for a in arrays for k in keyed("keepdims", [True, False, None]) + keyed("axis", AXES)]
-        some += [(a, k) for a in arrays for k in keyed("dtype", TYPES) + [{"out": np.zeros(())}, {"out": None}, {"no": 1}]]
-        return some + [(a, {}) for a in arrays + others]
-    if short in ("reshape",):
-        some = [((*a, s), k) for a in arrays for s in SHAPES for k in ({}, {"order": "F"}, {"copy": True})]
-        return some + [((a, 2, 3), {}) for a in (M, T, I)] + [((M, -1, 2), {}), ((M,), {}), ((M,), {"shape": (3, 2)})]
-    if short in ("ravel", "flatten", "copy"):
-        return [(a, k) for a in arrays + others for k in ({}, {"order": "F"}, {"order": "K"})]
-    if short in ("transpose", "swapaxes", "expand_dims", "shape", "ndim"):
-        plain = [(a, {}) for a in arrays + others]
-        return plain + [((a, *x), {}) for a in (M, N, T, A, Z, S) for x in
-                        [(None,), ((1, 0),), ([1, 0],), (1, 0), (0, 1), (0, 0), (-1, 0), (1,), (-1,), (3,), (0, 2, 1),
-                         ((0, 2, 1),), ((2, 0, 1),), (2, 0, 1), (True,)]]
-    if short == "astype":
-        return [((*a, t), k) for a in arrays for t in TYPES for k in ({}, {"copy": False})]
-    if short == "clip":
-        return [((*a, x, y), {}) for a in arrays for x, y in itertools.product(VALUES, [2, 1.5, None, B, 2**70])]
-    if short == "where":
-        return [((c, x, y), {}) for c in (K, Z, A, True, [1, 0, 1]) for x in (*VALUES, A, M) for y in (0, 0.5, B, 2**70)] + [
-            ((K,), {}), ((K, A), {}), ((K,), {"x": A})]
-    if short in ("dot", "outer"):
-        return [((x, y), {}) for x in (*ARRAYS.values(), 2, [1, 2, 3]) for y in (*ARRAYS.values(), 2.0, [1, 2, 3])]
-    if short == "round":
-        return [((*a, *d), {}) for a in arrays + others for d in ((), (0,), (1,), (-1,), (None,))]
-    if short in ("zeros", "ones", "empty"):
-        return [((s,), k) for s in SHAPES for k in [{}, {"order": "F"}, {"device": "cpu"}, *keyed("dtype", TYPES)]]
-    if short == "full":
-        return [((s, v), k) for s in SHAPES for v in VALUES for k in ({}, {"dtype": float}, {"dtype": "i8"}, {"dtype": bool})]
-    if short in ("zeros_like", "ones_like", "empty_like"):
-        return [(a, k) for a in arrays + others for k in [{}, {"shape": (2, 2)}, *keyed("dtype", TYPES)]]
-    if short == "full_like":
-        return [((*a, v), k) for a in arrays for v in VALUES for k in ({}, {"dtype": float})]
-    if short == "arange":
-        ends = [0, 3, -4, 2.5, -0.5, 0.1, 2**62, -(2**63), 2**70, math.inf, True, None, numpy.int64(3), "x"]
-        some = [((x,), {}) for x in ends] + [((x, y), {}) for x in ends for y in ends[:7]]
-        some += [((x, y, z), k) for x in (0, 1.5, -3) for y in (0, 4, 7.25, -9) for z in (1, -1, 0.1, 3, 0, None)
-                 for k in keyed("dtype", [None, float, int, "f4", "i4"])]
-        return [c for c in some if described(lambda a=c: numpy.arange(*a[0], **a[1]).size < 1000) == (
-            (bool, True), []) or isinstance(described(numpy.arange, *c[0], **c[1])[0], type)]
-    if short in ("eye", "identity"):
-        return [((n, *x), k) for n in (0, 1, 3, -1, 2.0, True) for x in ((), (2,), (None,), (3, 1), (3, 0))
-                for k in ({}, {"dtype": int}, {"dtype": "f4"}, {"dtype": bool}, {"dtype": None})
-                if short == "eye" or len(x) < 2]
-    if short in ("asarray", "array"):
-        data = [[], [1], [1.0, 2], [True, 2], [1, 2**70], [[1, 2], [3, 4]], [[1, 2], [3]], [[1.5], 2], [[]], [[1], [2.0]],
-                [math.nan, -0.0], ["a"], (1, 2), [[[1]]], [None], [S, 1.0], [A, B], 5, *ARRAYS.values()]
-        return [((x,), k) for x in data for k in [{}, {"ndmin": 2}, *keyed("dtype", TYPES)] if short == "array" or "ndmin" not in k]
-    if short in ("concatenate", "stack", "vstack", "hstack"):
-        groups = [(A, B), [A, B, A], (M, M), (M, T), (A, I), (Z, Z), (M, R), (E, M), [A], [], (A, [1, 2, 3]), A, (N, N), (T, T)]
-        options = [{}, {"axis": 1}, {"axis": -1}, {"axis": 5}, {"axis": None}, {"dtype": "f4"}]
-        return [((g,), k) for g in groups for k in options if short in ("concatenate", "stack") or "axis" not in k]
-    assert short == "fill", f"{name} has no cases"
-    return []
+    make = next(f for f, names in CASES.items() if short in names.split())
+    return make([] if name.startswith("ndarray.") else OTHERS)
 
 
 UNINITIALISED = ("empty", "empty_like")

@@ -118,23 +118,25 @@ def result(x):
     view of it, and what may not be written stays so."""
     kind = type(x)
     if kind is numpy.ndarray:
-        owns = x.base is None
-        shared = None if owns else _sharing.of(x)
-        if shared is not None:
-            return shared
-        made = from_numpy(x)
-        if owns and x.flags.writeable:
-            return made
-        if type(made) is ndarray and x.size and (
-            not x.flags.writeable or _sharing.is_foreign(x)
-        ):
-            _core.set_writing(made, 1)
-        return made
+        if x.base is None and x.flags.writeable:
+            return from_numpy(x)
+        return _lent(x)
     if kind is tuple or kind is list:
         return kind(result(y) for y in x)
     if isinstance(x, tuple) and hasattr(x, "_fields"):
         return kind(*(result(y) for y in x))
     return from_numpy(x)
+
+
+def _lent(x):
+    """As result, of an array that does not own its memory or may not be written."""
+    shared = None if x.base is None else _sharing.of(x)
+    if shared is not None:
+        return shared
+    made = from_numpy(x)
+    if type(made) is ndarray and x.size and (not x.flags.writeable or _sharing.is_foreign(x)):
+        _core.set_writing(made, 1)
+    return made
 
 
 def cast(value, dtype):
