@@ -236,7 +236,8 @@ braze_session *wait_session(void)
 	braze_error err = {0};
 	int rc = 0;
 
-	if (core.session && ((asked_lately() && braze_is_connected(core.session)) || !braze_session_error(core.session, NULL)))
+	if (core.session && ((asked_lately() && braze_is_connected(core.session)) ||
+			     !braze_session_error(core.session, NULL)))
 		return core.session;
 	if (core.session) {
 		/* The daemon ended: what it had stored goes on with the next one. */
