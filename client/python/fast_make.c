@@ -72,8 +72,6 @@ static bool read_plan(struct plan *p, PyObject *shape, PyObject *dtype, int stan
 		if (p->shape[k] < 0)
 			return false;
 	p->session = wait_session();
-	if (!p->session)
-		PyErr_Clear(); /* Python fails in the same way and says so */
 	return p->session != NULL;
 }
 
@@ -313,8 +311,6 @@ static bool new_range(PyObject **out, int dtype, const struct range *r)
 	braze_array *made = NULL;
 	braze_error err;
 
-	if (!s)
-		PyErr_Clear();
 	return s && fast_new(out, braze_arange(&made, s, dtype, r->n, r->start, r->step, &err),
 			     &made, 0);
 }
@@ -392,8 +388,6 @@ static bool square(PyObject **out, const struct fast *f, PyObject *n, PyObject *
 		return false;
 	memcpy(p.shape, extent, sizeof extent);
 	p.session = wait_session();
-	if (!p.session)
-		PyErr_Clear();
 	return p.session && diagonal(out, f->op, &p);
 }
 
@@ -507,8 +501,6 @@ bool fast_array_of(PyObject **out, const struct fast *f, const struct call *c)
 		if (r.is_int[k])
 			r.v[k].d = (double)r.v[k].i; /* correctly rounded, as Python's */
 	s = wait_session();
-	if (!s)
-		PyErr_Clear();
 	return s &&
 	       fast_new(out, braze_from_data(&made, s, dtype, r.ndim, r.shape, NULL, r.v, &err),
 			&made, 0);

@@ -132,6 +132,8 @@ static PyObject *native_call(PyObject *o, PyObject *const *args, size_t nargsf, 
 
 	if (self->fast->fn(&r, self->fast, &c))
 		return r;
+	if (PyErr_Occurred()) /* no session, or Ctrl-C in a wait (eager mode) */
+		return NULL;
 	return PyObject_Vectorcall(self->general, args, nargsf, names);
 }
 

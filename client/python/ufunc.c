@@ -107,6 +107,15 @@ bool fast_store(PyObject *dst, PyObject *src)
 	       !braze_assign(nd(dst)->h, braze_arg_array(nd(src)->h), &err);
 }
 
+/* Wrong operands are Python's to tell; what a signal handler raised stays. */
+static void leave_errors(void)
+{
+	if (PyErr_Occurred() &&
+	    (PyErr_ExceptionMatches(PyExc_ValueError) || PyErr_ExceptionMatches(PyExc_TypeError) ||
+	     PyErr_ExceptionMatches(PyExc_OverflowError)))
+		PyErr_Clear();
+}
+
 /* The result in out=: which then is the result.  Its errors are Python's to tell, since a
  * call that is recorded and not stored has done nothing. */
 static bool into(PyObject **r, const struct ufunc *self, PyObject *const *args, PyObject *out)
@@ -120,7 +129,7 @@ static bool into(PyObject **r, const struct ufunc *self, PyObject *const *args, 
 	stored = made && fast_store(out, made);
 	Py_XDECREF(made);
 	if (!stored)
-		PyErr_Clear();
+		leave_errors();
 	else
 		*r = watch_reports() ? NULL : Py_NewRef(out);
 	return stored;
@@ -143,7 +152,7 @@ static bool in_type(PyObject **r, const struct ufunc *self, PyObject *const *arg
 		any = true;
 	}
 	made = any ? number_apply(self->op, args, self->nin) : NULL;
-	PyErr_Clear();
+	leave_errors();
 	if (made && nd_check(made) && type_dtype(made) == d) {
 		*r = made;
 		return true;
@@ -222,7 +231,7 @@ static PyObject *ufunc_call(PyObject *o, PyObject *const *args, size_t nargsf, P
 	if (self->kind && n >= self->nin && all == self->nin + 1 &&
 	    called_with(&r, self, args, n == self->nin ? names : NULL))
 		return r;
-	return generally(o, args, n, names);
+	return PyErr_Occurred() ? NULL : generally(o, args, n, names);
 }
 
 /* ---- The type ---- */
