@@ -39,10 +39,12 @@ class Part(NamedTuple):
     settings: dict  # of the daemon
     device: str = ""
     how: dict = {}  # noqa: RUF012 - read only; of random_make.program
+    near: str = "0"  # BRAZE_NEAR: is what is small computed in its call?
 
 
 PARTS = {
-    "interpreted": Part(0.35, 160, 1, {"tier": 0}),
+    "interpreted": Part(0.2, 160, 1, {"tier": 0}),
+    "near": Part(0.15, 160, 1, {"tier": 0}, near="1"),
     "mistakes": Part(0.12, 80, 1, {"tier": 0}, how={"mistakes": 0.25}),
     "special": Part(0.08, 80, 1, {"tier": 0}, how={"styles": ("small", "special")}),
     "compiled": Part(0.12, 2, 10, {"tier": 1}),
@@ -154,7 +156,7 @@ def programs(campaign, name, seconds, jobs):
         env = harness.standin_environment(race=1)
         settings |= {"device": f"cpu,{part.device}", "cache_dir": harness.STANDIN_CACHE / "kernels"}
     with harness.Daemon(env=env, **settings) as daemon:
-        own = harness.clean_environment(BRAZE_SOCKET=daemon.socket)
+        own = harness.clean_environment(BRAZE_SOCKET=daemon.socket, BRAZE_NEAR=part.near)
         if part.device:
             own["BRAZE_DEVICE"] = own["BRAZE_TEST_DEVICE"] = part.device
         end = time.monotonic() + seconds
