@@ -18,6 +18,7 @@
 #define NEAR_BYTES   (256u << 10)
 #define NEAR_WORK    250000 /* tenths of a nanosecond */
 #define NEAR_POINT   600    /* the same, of each point of a reduction */
+#define NEAR_PRODUCT 32768  /* multiplications of a product: fewer are no library's */
 #define NEAR_BLOCK   512    /* elements of a register */
 #define NEAR_REG     (NEAR_BLOCK * 16)
 #define NEAR_LEAST   7		/* log2 of the smallest block */
@@ -104,6 +105,9 @@ bool near_quick(struct braze_array **out, unsigned op, unsigned type, struct bra
 bool near_with_number(struct braze_array **out, int op, unsigned type, const braze_arg *args);
 bool near_reduce(struct braze_array **out, enum op op, const struct op_sig *sig,
 		 struct braze_array *a, uint32_t axes, const struct shape *shape);
+/* A product with at least one vector. */
+bool near_product(struct braze_array **out, struct braze_array *a, struct braze_array *b,
+		  const struct shape *shape);
 bool near_cast(struct braze_array **out, struct braze_array *a, enum dtype to);
 bool near_assign(struct braze_array *dst, const braze_arg *src);
 bool near_create(struct braze_array **out, struct braze_session *s, enum op op, int dtype,

@@ -179,6 +179,33 @@ def test_reductions(name, dtype):
             same(lambda: op(a, axis=0, dtype=to), name, dtype, to)
 
 
+@pytest.mark.parametrize("dtype", "fd")
+def test_products_with_a_vector(dtype):
+    for m, k in [(1, 1), (1, 7), (5, 1), (3, 40), (40, 3), (64, 64), (12, 513), (300, 31), (2, 9000)]:
+        wide = np.asarray(values(dtype, 4 * m * k)).reshape(2 * m, 2 * k)
+        x = np.asarray(values(dtype, 2 * k, 1))
+        matrices = {"plain": wide[:m, :k].copy(), "part": wide[:m, :k], "steps": wide[::2, ::-2],
+                    "turned": wide.reshape(2 * k, 2 * m)[:k, :m].T}
+        for where, a in matrices.items():
+            for v in (x[:k], x[::2], x[::-2]):
+                same(lambda: a @ v, dtype, where, m, k)
+                same(lambda: v @ a.T, dtype, where, m, k)
+                same(lambda: np.dot(a[0], v), dtype, where, m, k)
+        same(lambda: np.broadcast_to(x[0], (m, k)) @ x[:k], dtype, m, k)
+    with pytest.raises(ValueError):
+        np.zeros(3) @ np.zeros(4)
+    same(lambda: np.zeros((3, 0), dtype) @ np.zeros(0, dtype), dtype)
+
+
+def test_small_products_with_a_vector_are_near_and_others_are_not():
+    a, x = np.asarray(values("d", 900)).reshape(30, 30), np.asarray(values("d", 30))
+    before = near_count()
+    _ = a @ x, x @ a, x @ x, a[:, 3] @ x
+    assert near_count() == before + 4
+    _ = a @ a, np.ones((300, 300))[0:1], np.zeros((300, 300)) @ np.zeros(300)
+    assert near_count() <= before + 6
+
+
 @pytest.mark.parametrize("dtype", "?blBefdFD")
 def test_writes(dtype):
     """Assignments to views, with casts, overlaps and steps."""
