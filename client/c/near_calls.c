@@ -185,6 +185,14 @@ static void spread(struct near_in *in, int64_t stride[2], const struct braze_arr
 	stride[1] = a->view.stride[along];
 }
 
+static bool is_tree_product(const struct braze_array *a, const struct braze_array *b)
+{
+	unsigned x = a->view.shape.ndim, y = b->view.shape.ndim, d = a->view.dtype;
+
+	return x <= 2 && y <= 2 && x + y < 4 && d == b->view.dtype &&
+	       (d == DT_FLOAT32 || d == DT_FLOAT64);
+}
+
 /* As the daemon's nest: each result is the tree's sum of the multiplied elements.  Larger
  * products may be a library's, so they are left to the daemon, as are those of complex
  * types, and of types that are multiplied in one and added in another. */
@@ -192,13 +200,12 @@ bool near_product(struct braze_array **out, struct braze_array *a, struct braze_
 		  const struct shape *shape)
 {
 	struct braze_session *s = a->session;
-	const struct shape *x = &a->view.shape, *y = &b->view.shape;
-	unsigned d = a->view.dtype, cls = dtype_row(d)->cls;
+	const struct shape *x = &a->view.shape;
 	int64_t stride[2][2], inner = x->dim[x->ndim - 1];
+	unsigned d = a->view.dtype;
 	struct near_in in[2], sum;
 
-	if (x->ndim > 2 || y->ndim > 2 || (x->ndim == 2 && y->ndim == 2) || d != b->view.dtype ||
-	    cls != CLASS_FLOAT || d == DT_FLOAT16 || !near_hand(a) || !near_hand(b))
+	if (!is_tree_product(a, b) || !near_hand(a) || !near_hand(b))
 		return false;
 	int64_t kept = count_of(shape);
 	if (!inner || !kept || kept > NEAR_PRODUCT / inner ||
