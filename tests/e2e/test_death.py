@@ -12,6 +12,7 @@ from siege import besieged
 
 VICTIM = pathlib.Path(__file__).parent / "programs" / "victim.py"
 OVERWRITE_RACE = 5  # tries until a kill falls into a kernel that overwrites
+KILL_RACE = 3  # kills that may fall between two slices of a kernel, which nobody is to blame for
 
 
 @pytest.fixture
@@ -102,7 +103,10 @@ def crash_twice(siege):
     siege.rest()
     victim = siege.daemon.popen(VICTIM, "demand")
     assert victim.stdout.readline() == "ready\n"
-    for kills in (1, 2):
+    kills = 0
+    while not quarantined(siege):
+        kills += 1
+        assert kills <= 2 + KILL_RACE, siege.daemon.log_text()
         wait_until(lambda: siege.daemon.status()["jobs_in_flight_count"]
                    and siege.daemon.worker(), what="a long kernel")
         time.sleep(0.05)
@@ -110,10 +114,14 @@ def crash_twice(siege):
         wait_until(lambda k=kills: siege.daemon.status()["worker_deaths_count"] == k)
     siege.go()
     victim.communicate(timeout=30)
-    assert victim.returncode == 1
-    assert [k for k in siege.daemon.kernels() if k["state"] == "quarantined"]
+    assert victim.returncode == 1, siege.daemon.log_text()
+    assert kills >= 2 and quarantined(siege)
     siege.check(worker_killed=True)
-    assert siege.daemon.status()["worker_deaths_count"] == 2
+    assert siege.daemon.status()["worker_deaths_count"] == kills
+
+
+def quarantined(siege):
+    return [k for k in siege.daemon.kernels() if k["state"] == "quarantined"]
 
 
 def test_helper_killed_while_compiling(siege):
