@@ -52,5 +52,8 @@
 /* The one summation tree (docs/architecture.md, "Reductions"). */
 #define TREE_BLOCK 1024	 /* elements summed by lanes */
 #define TREE_CHUNK 65536 /* elements one thread reduces alone; 64 blocks */
+/* A product with a vector of at most so many multiplications is summed by the tree; larger ones may
+ * be a library's.  Clients sum the small ones, too. */
+#define LIMIT_TREE_PRODUCT 32768
 
 #endif

@@ -4,10 +4,9 @@
  * Order: the path asked for, $BRAZE_SOCKET, the system's daemon, the user's
  * daemon, a new user's daemon.  A socket that was not named by the user is trusted
  * only when its owner is root or this user. */
-#define _GNU_SOURCE /* dladdr, posix_spawn file actions */
+#define _GNU_SOURCE /* posix_spawn file actions */
 #include "connect.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
 #include <spawn.h>
@@ -21,11 +20,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "beside.h"
+
 #define SYSTEM_SOCKET "/run/braze/braze-1.sock"
 #define SOCKET_NAME   "braze-1.sock" /* carries the protocol's major version */
 #define DAEMON_NAME   "brazed"
 #define REAP_MS	      2000
-#define PATH_BYTES    4096
 _Static_assert(BRAZE_PROTO_MAJOR == 1, "the socket's name carries the major version");
 
 extern char **environ;
@@ -113,13 +113,10 @@ static bool beside_library(char *buf, size_t n)
 {
 	static const char *const steps[] = {"/../bin/", "/../../bin/", "/../../../bin/",
 					    "/../../../../bin/", "/"};
-	Dl_info info;
 	char folder[PATH_BYTES];
 
-	if (!dladdr((void *)(uintptr_t)&connect_open, &info) || !info.dli_fname ||
-	    !realpath(info.dli_fname, folder))
+	if (!beside_folder(folder))
 		return false;
-	*strrchr(folder, '/') = '\0';
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
 		if (snprintf(buf, n, "%s%s" DAEMON_NAME, folder, steps[i]) < (int)n &&
 		    runnable(buf))

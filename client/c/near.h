@@ -14,11 +14,11 @@
 
 #include "client.h"
 #include "loops/loops.h"
+#include "loops/tile.h"
 
 #define NEAR_BYTES   (256u << 10)
 #define NEAR_WORK    250000 /* tenths of a nanosecond */
 #define NEAR_POINT   600    /* the same, of each point of a reduction */
-#define NEAR_PRODUCT 32768  /* multiplications of a product: fewer are no library's */
 #define NEAR_BLOCK   512    /* elements of a register */
 #define NEAR_REG     (NEAR_BLOCK * 16)
 #define NEAR_LEAST   7		/* log2 of the smallest block */
@@ -45,8 +45,7 @@ struct near {
 struct near_scratch {
 	char raw[3][NEAR_REG], cast[3][NEAR_REG], out[NEAR_REG];
 	char state[2][TIER0_STATE_BYTES];
-	char row[64 * NEAR_REG / 2];   /* of a tile: a row of columns for each lane */
-	char stack[24 * NEAR_REG / 2]; /* and for each level of the counter */
+	char tile[TILE_BYTES];
 };
 
 /* An operand as the drivers see it. */
@@ -80,10 +79,10 @@ const struct loops_library *near_library(void);
 
 /* ---- near_map.c, near_reduce.c: the drivers ---- */
 
-/* out[...] = op(in...) over the shape; out is C-contiguous and has room for whole
- * vectors. */
+/* out[...] = op(in...), of `count` operands, over the shape's `total` points; out is
+ * C-contiguous and has room for whole vectors. */
 void near_map(const struct near *n, enum op op, char *out, unsigned dtype,
-	      const struct shape *shape, int count, const struct near_in *in);
+	      const struct shape *shape, int64_t total, int count, const struct near_in *in);
 /* The domain's elements of `in`, cast to its loop type, stored to the view at `to`:
  * nothing beyond its elements is written. */
 void near_store(const struct near *n, char *to, const struct view *v, int64_t count,

@@ -96,7 +96,7 @@ bool near_apply(struct braze_array **out, struct braze_session *s, enum op op,
 	if (!r)
 		return false;
 	if (count)
-		near_map(s->near, op, (char *)r->buf->at, sig->out, shape, n, in);
+		near_map(s->near, op, (char *)r->buf->at, sig->out, shape, count, n, in);
 	s->counters.near++;
 	*out = r;
 	return true;
@@ -118,8 +118,8 @@ bool near_quick(struct braze_array **out, unsigned op, unsigned type, struct bra
 	if (!r)
 		return false;
 	if (a->count)
-		near_map(s->near, (enum op)op, (char *)r->buf->at, type, &a->view.shape, b ? 2 : 1,
-			 in);
+		near_map(s->near, (enum op)op, (char *)r->buf->at, type, &a->view.shape, a->count,
+			 b ? 2 : 1, in);
 	s->counters.near++;
 	*out = r;
 	return true;
@@ -208,7 +208,7 @@ bool near_product(struct braze_array **out, struct braze_array *a, struct braze_
 	if (!is_tree_product(a, b) || !near_hand(a) || !near_hand(b))
 		return false;
 	int64_t kept = count_of(shape);
-	if (!inner || !kept || kept > NEAR_PRODUCT / inner ||
+	if (!inner || !kept || kept > LIMIT_TREE_PRODUCT / inner ||
 	    !cheap(s->near, OP_MULTIPLY, d, 2 * kept * inner) || kept > NEAR_WORK / NEAR_POINT)
 		return false;
 	struct shape domain = {2, {kept, inner}};
@@ -217,7 +217,8 @@ bool near_product(struct braze_array **out, struct braze_array *a, struct braze_
 	if (r) {
 		spread(&in[0], stride[0], a, x->ndim - 1);
 		spread(&in[1], stride[1], b, 0);
-		near_map(s->near, OP_MULTIPLY, (char *)made->buf->at, d, &domain, 2, in);
+		near_map(s->near, OP_MULTIPLY, (char *)made->buf->at, d, &domain, kept * inner, 2,
+			 in);
 		spread(&sum, stride[0], made, 1);
 		near_reduction(s->near, OP_SUM, (char *)r->buf->at, d, &domain, 2u, &sum);
 		s->counters.near++;

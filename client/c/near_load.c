@@ -3,17 +3,15 @@
  *
  * It is a file of its own for each instruction set so that a program maps only the
  * loops that its machine runs best, and only when it computes something small. */
-#define _GNU_SOURCE /* dladdr */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "beside.h"
 #include "loops/isa.h"
 #include "near.h"
-
-#define PATH_BYTES 4096
 
 typedef const struct loops_library *loops_fn(void);
 
@@ -49,15 +47,9 @@ static void find(void)
 	static const char *const level[ISA_END] = {"v2", "v3", "v4"};
 	enum isa_level best = isa_best();
 	char folder[PATH_BYTES], path[PATH_BYTES];
-	Dl_info info;
 
-	if (best == ISA_NONE || !dladdr((void *)(uintptr_t)&near_library, &info))
+	if (best == ISA_NONE || !beside_folder(folder))
 		return;
-	/* Of a program it is what the program was called by. */
-	if (!(info.dli_fname && strchr(info.dli_fname, '/') && realpath(info.dli_fname, folder)) &&
-	    !realpath("/proc/self/exe", folder))
-		return;
-	*strrchr(folder, '/') = '\0';
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && !loaded; i++)
 		if (snprintf(path, sizeof(path), "%s%slibbraze-near-%s.so", folder, steps[i],
 			     level[best]) < (int)sizeof(path))

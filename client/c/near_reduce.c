@@ -9,8 +9,6 @@
 #include "near.h"
 #include "near_walk.h"
 
-#define TILE 256 /* columns */
-
 struct job {
 	const struct near *n;
 	const struct near_in *in;
@@ -45,8 +43,8 @@ static int64_t points(const struct near_walk *w)
 {
 	int64_t n = 1;
 
-	for (int l = 0; l < w->n; l++)
-		n *= w->extent[l];
+	for (int l = 0; l < w->loops.n; l++)
+		n *= w->loops.extent[l];
 	return n;
 }
 
@@ -65,7 +63,7 @@ static const char *values(const struct job *j, const struct near_walk *w, int64_
 
 	in.at += offset;
 	in.reach -= offset / bytes;
-	in.stride = w->n == 1 && w->step[0][0] == bytes ? NULL : w->step[0];
+	in.stride = w->loops.n == 1 && w->step[0][0] == bytes ? NULL : w->step[0];
 	x = near_operand(j->n, &in, w, p, count);
 	if (j->type == in.loop)
 		return x;
@@ -106,70 +104,19 @@ static void reduce_point(const struct job *j, int64_t offset, char *made)
 
 /* ---- A tile of points at a time ---- */
 
-struct tile {
-	tier0_fn *combine;
-	int64_t n, lanes;
-	size_t row; /* bytes of a lane's columns */
-	uint64_t pushed;
-	int sp;
-};
-
-static char *level_of(const struct job *j, int level)
+/* The n <= TILE points from p on: their results. */
+static const char *reduce_tile(const struct job *j, int64_t p, int64_t n)
 {
-	return j->n->scratch->stack + (size_t)level * TILE * 16;
-}
-
-static void clear_rows(const struct job *j, const struct tile *t)
-{
-	j->red->identity(j->n->scratch->row, (int64_t)(t->row / bytes_of(j->type)) * t->lanes);
-}
-
-/* A block of rows is complete: fold the lanes, push the columns on the counter. */
-static void push_tile(const struct job *j, struct tile *t)
-{
-	char *acc = j->n->scratch->row;
-
-	for (int64_t w = t->lanes / 2; w >= 1; w /= 2)
-		for (int64_t k = 0; k < w; k++) {
-			char *to = acc + (size_t)k * t->row;
-			t->combine(to, to, acc + (size_t)(k + w) * t->row, acc, t->n);
-		}
-	t->pushed++;
-	for (uint64_t m = t->pushed; !(m & 1); m >>= 1)
-		t->combine(acc, level_of(j, --t->sp), acc, acc, t->n);
-	memcpy(level_of(j, t->sp++), acc, t->row);
-}
-
-/* The n <= TILE points from p on, into the first lane's columns. */
-static void reduce_tile(const struct job *j, int64_t p, int64_t n)
-{
-	const struct dtype_row *d = dtype_row(j->type);
-	const struct loops_library *lib = j->n->lib;
-	tier0_fn *fn = lib->wide->op[j->red->combine][j->type];
-	struct tile t = {.combine = fn ? fn : lib->isa->op[j->red->combine][j->type],
-			 .n = n,
-			 .lanes = d->bytes / (d->cls == CLASS_COMPLEX ? 2 : 1) <= 4 ? 64 : 32};
 	int64_t at[LIMIT_NDIM];
-	char *top = j->n->scratch->row;
+	struct tile t;
 
-	t.row = (size_t)((n + TIER0_LANES - 1) & -TIER0_LANES) * d->bytes;
-	clear_rows(j, &t);
+	tile_init(&t, j->n->lib->isa, j->n->lib->wide, j->red, j->type, n, j->n->scratch->tile);
 	for (int64_t e = 0; e < j->total; e++) {
-		near_walk_seek(&j->inner, e, at);
-		int64_t offset = near_walk_offset(&j->inner, 0, at);
-		char *lane = top + (size_t)(e % TREE_BLOCK % t.lanes) * t.row;
-		t.combine(lane, lane, values(j, &j->par, offset, p, n), lane, n);
-		if ((e + 1) % TREE_BLOCK == 0 || e + 1 == j->total) {
-			push_tile(j, &t);
-			if (e + 1 < j->total)
-				clear_rows(j, &t);
-		}
+		walk_seek(&j->inner.loops, e, at);
+		int64_t offset = walk_offset(&j->inner.loops, j->inner.step[0], at);
+		tile_take(&t, values(j, &j->par, offset, p, n), e, j->total);
 	}
-	j->red->nothing(top, n);
-	if (t.sp)
-		memcpy(top, level_of(j, t.sp - 1), t.row);
-	for (int level = t.sp - 2; level >= 0; level--)
-		t.combine(top, level_of(j, level), top, top, n);
+	return tile_end(&t);
 }
 
 /* Are columns the better vectors?  Where memory runs along the points, and where the
@@ -177,8 +124,8 @@ static void reduce_tile(const struct job *j, int64_t p, int64_t n)
 static bool want_tiles(const struct job *j, int64_t n)
 {
 	int64_t bytes = bytes_of(j->in->dtype);
-	bool along = j->par.step[0][j->par.n - 1] == bytes && j->total > 1 &&
-		     j->inner.step[0][j->inner.n - 1] != bytes;
+	bool along = j->par.step[0][j->par.loops.n - 1] == bytes && j->total > 1 &&
+		     j->inner.step[0][j->inner.loops.n - 1] != bytes;
 
 	return j->red->identity && ((along && n >= 8) || (j->total < 256 && n >= 64));
 }
@@ -220,14 +167,16 @@ void near_reduction(const struct near *n, enum op op, char *out, unsigned dtype,
 	int64_t all = points(&j.par);
 	bool tiles = want_tiles(&j, all);
 	for (int64_t p = 0, take; p < all; p += take) {
+		const char *done = made;
+
 		take = tiles ? least(TILE, all - p) : 1;
 		if (tiles) {
-			reduce_tile(&j, p, take);
+			done = reduce_tile(&j, p, take);
 		} else {
-			near_walk_seek(&j.par, p, at);
-			reduce_point(&j, near_walk_offset(&j.par, 0, at), made);
+			walk_seek(&j.par.loops, p, at);
+			reduce_point(&j, walk_offset(&j.par.loops, j.par.step[0], at), made);
 		}
-		convert(&j, out + p * bytes_of(dtype), tiles ? n->scratch->row : made, take);
+		convert(&j, out + p * bytes_of(dtype), done, take);
 	}
 	near_leave(mode);
 }

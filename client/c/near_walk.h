@@ -4,26 +4,19 @@
 #ifndef BRAZE_NEAR_WALK_H
 #define BRAZE_NEAR_WALK_H
 
+#include "loops/walk.h"
 #include "near.h"
 
 /* The axes of a domain without those of extent 1, neighbours joined where every operand
  * steps through them as through one. */
 struct near_walk {
-	int n;
-	int64_t extent[LIMIT_NDIM];
+	struct walk loops;
 	int64_t step[3][LIMIT_NDIM]; /* bytes, of each operand */
 };
 
 /* The axes of the mask, for n operands with these strides. */
 void near_walk_init(struct near_walk *w, const struct shape *shape, uint32_t axes, int n,
 		    const int64_t *const *stride);
-/* Indices of the flat point p, and how far operand x lies there. */
-void near_walk_seek(const struct near_walk *w, int64_t p, int64_t *at);
-int64_t near_walk_offset(const struct near_walk *w, int x, const int64_t *at);
-/* n elements of operand x from point p on. */
-void near_walk_load(const struct near_walk *w, int x, int64_t p, const char *base, unsigned bytes,
-		    int64_t n, char *dst);
-
 /* Elements [p, p + count) as a register of the operand's loop type: at most NEAR_BLOCK;
  * walk: its operand 0, if it is not contiguous. */
 const char *near_operand(const struct near *n, const struct near_in *in,

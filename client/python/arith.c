@@ -250,14 +250,14 @@ static bool is_int64(PyObject *o)
 	return is_now(o) && nd(o)->now.dtype == BRAZE_INT64;
 }
 
-static PyObject *theirs(PyObject *o)
+PyObject *number_given(PyObject *o)
 {
 	return is_now(o) ? convert_npscalar(nd(o)->now.dtype, nd(o)->now.bits) : Py_NewRef(o);
 }
 
 static PyObject *by_numpy(int k, PyObject *a, PyObject *b)
 {
-	PyObject *x = theirs(a), *y = b ? theirs(b) : NULL, *made = NULL, *r = NULL;
+	PyObject *x = number_given(a), *y = b ? number_given(b) : NULL, *made = NULL, *r = NULL;
 
 	if (x && (y || !b))
 		made = ask(k, x, y);

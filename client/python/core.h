@@ -201,6 +201,8 @@ bool arith_binary(PyObject **out, int k, PyObject *a, PyObject *b);
 bool arith_unary(PyObject **out, int k, PyObject *a);
 /* The function of an operation, of a float64: false where NumPy is to be asked. */
 bool arith_function(PyObject **out, int op, PyObject *a);
+/* A value of ours without an array as NumPy's scalar; others as they are. */
+PyObject *number_given(PyObject *o);
 /* What NumPy's scalars gave, as a value of ours where braze has the type. */
 PyObject *number_taken(PyObject *made);
 

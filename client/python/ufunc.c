@@ -56,9 +56,7 @@ static PyObject *of_numbers(const struct ufunc *self, PyObject *const *args)
 	bool whole = true;
 
 	for (int k = 0; k < self->nin && whole; k++) {
-		plain[k + 1] = nd_check(args[k]) ? convert_npscalar(nd(args[k])->now.dtype,
-								    nd(args[k])->now.bits)
-						 : Py_NewRef(args[k]);
+		plain[k + 1] = number_given(args[k]);
 		whole = plain[k + 1] != NULL;
 	}
 	if (whole)

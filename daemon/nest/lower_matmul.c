@@ -12,8 +12,7 @@
 
 #include "lower.h"
 
-#define LIBRARY_LEAST 32768 /* multiplications of a product with a vector that are worth a step */
-#define ROW_LEAST     8	    /* elements of its result */
+#define ROW_LEAST 8 /* elements of its result */
 
 struct product {
 	const struct part_op *o;
@@ -207,7 +206,7 @@ static bool runs_across(const struct product *f)
 	    f->dtype == DT_FLOAT16)
 		return false;
 	return llabs(stride[kept]) < llabs(stride[inner]) && dim[kept] >= ROW_LEAST &&
-	       (double)dim[kept] * (double)dim[inner] > LIBRARY_LEAST;
+	       (double)dim[kept] * (double)dim[inner] > LIMIT_TREE_PRODUCT;
 }
 
 static bool nothing_to_do(const struct product *f)

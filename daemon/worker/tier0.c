@@ -14,13 +14,11 @@
 #include <string.h>
 
 #include "base/xalloc.h"
-#include "loops/tier0_ops.h"
+#include "loops/tile.h"
 #include "tier0_walk.h"
 
-#define TILE	   256 /* columns of outer mode */
-#define MAX_LEVELS 40  /* of a counter; blocks are fewer than 2^40 */
-#define PRE	   1   /* runs at every point */
-#define POST	   2   /* runs once per parallel point */
+#define PRE  1 /* runs at every point */
+#define POST 2 /* runs once per parallel point */
 
 /* What follows from the nest alone. */
 struct tier0_layout {
@@ -147,18 +145,13 @@ static void layout_init(struct tier0_layout *lay, const struct nest *s)
 	lay->reg_bytes = (size_t)lay->block * widest;
 }
 
-/* Outer mode of one reduction: L rows and a stack of a tile's columns. */
-#define ROWS_BYTES  ((size_t)TILE * 512)
-#define STACK_BYTES ((size_t)TILE * 16 * MAX_LEVELS)
-#define OUTER_BYTES (ROWS_BYTES + STACK_BYTES)
-
 size_t tier0_scratch(const struct nest *spec)
 {
 	struct tier0_layout lay;
 
 	layout_init(&lay, spec);
 	return lay.nreg * lay.reg_bytes +
-	       lay.nreduce * (2 * (size_t)TIER0_STATE_BYTES + OUTER_BYTES) + 64;
+	       lay.nreduce * (2 * (size_t)TIER0_STATE_BYTES + TILE_BYTES) + 64;
 }
 
 enum status tier0_check(const struct nest *spec, struct err *err)
@@ -206,34 +199,6 @@ static int bytes_of(unsigned dtype)
 	return dtype_row(dtype)->bytes;
 }
 
-/* n elements of T at dst, all like the one at elem. */
-#define FILL(T)                                                                                    \
-	do {                                                                                       \
-		T value, *to = (T *)(void *)dst;                                                   \
-		memcpy(&value, elem, sizeof value);                                                \
-		for (int64_t i = 0; i < n; i++)                                                    \
-			to[i] = value;                                                             \
-	} while (0)
-
-/* The first n elements of a register all the same. */
-static void fill(char *dst, const void *elem, int bytes, int64_t n)
-{
-	switch (bytes) {
-	case 1:
-		memset(dst, *(const unsigned char *)elem, (size_t)n);
-		break;
-	case 4:
-		FILL(uint32_t);
-		break;
-	case 8:
-		FILL(uint64_t);
-		break;
-	default:
-		for (int64_t i = 0; i < n; i++)
-			memcpy(dst + i * bytes, elem, (size_t)bytes);
-	}
-}
-
 /* Numbers, as far as blocks of at most n points read them. */
 static void fill_scalars(struct run *r, int64_t n)
 {
@@ -248,7 +213,7 @@ static void fill_scalars(struct run *r, int64_t n)
 		/* Components of 4 bytes lie in a word each. */
 		if (in->dtype == DT_COMPLEX64)
 			raw[0] = (raw[0] & 0xffffffffu) | raw[1] << 32;
-		fill(value_of(r, PRE, i), raw, bytes_of(in->dtype), n);
+		walk_fill(value_of(r, PRE, i), raw, (unsigned)bytes_of(in->dtype), n);
 	}
 }
 
@@ -303,7 +268,7 @@ static void index_value(struct run *r, const struct tier0_walk *w, int loop, con
 	if (loop >= first && loop < first + count)
 		tier0_walk_index(w, loop, index, n, (int64_t *)dst);
 	else
-		fill(dst, &r->still[loop], 8, n);
+		walk_fill(dst, &r->still[loop], 8, n);
 }
 
 static uint64_t least_key(uint64_t a, uint64_t b)
@@ -343,7 +308,7 @@ static void exec(struct run *r, int phase, const struct tier0_walk *w, int64_t p
 	const struct nest *s = r->spec;
 	int64_t index[LIMIT_NDIM] = {0};
 
-	tier0_walk_seek(w, p, index);
+	walk_seek(&w->loops, p, index);
 	for (int i = 0; i < s->ninstr; i++) {
 		const struct nest_instr *in = &s->instr[i];
 		char *dst = value_of(r, phase, i);
@@ -351,14 +316,16 @@ static void exec(struct run *r, int phase, const struct tier0_walk *w, int64_t p
 		if (!(r->lay->phase[i] & phase) || permanent(in))
 			continue;
 		if (in->op == NI_LOAD) {
-			tier0_walk_load(w, in->a, index, r->a->base[in->a] + r->fixed[in->a],
-					bytes_of(in->dtype), n, dst);
+			walk_load(&w->loops, w->step[in->a], index,
+				  r->a->base[in->a] + r->fixed[in->a],
+				  (unsigned)bytes_of(in->dtype), n, dst);
 			/* A client can scribble on its arena: a stored bool is any byte. */
 			if (in->dtype == DT_BOOL)
 				r->isa->cast[DT_BOOL][DT_BOOL](dst, dst, dst, dst, n);
 		} else if (in->op == NI_STORE) {
-			tier0_walk_store(w, in->a, index, r->a->base[in->a] + r->fixed[in->a],
-					 bytes_of(in->dtype), n, value_of(r, phase, in->b));
+			walk_store(&w->loops, w->step[in->a], index,
+				   r->a->base[in->a] + r->fixed[in->a],
+				   (unsigned)bytes_of(in->dtype), n, value_of(r, phase, in->b));
 		} else if (in->op == NI_GATHER) {
 			gather(r, in, w, index, n, value_of(r, phase, in->b), dst);
 		} else if (in->op == NI_INDEX) {
@@ -447,117 +414,39 @@ static void reduce_chunk(struct run *r, int64_t c, int64_t total, struct bz_acc 
 		red_of(r, k)->end(state_of(r, k, 0), hi - lo, &acc[k]);
 }
 
-static char *rows_of(const struct run *r, int k)
-{
-	return r->outer + (size_t)k * OUTER_BYTES;
-}
-
-static char *level_of(const struct run *r, int k, int level)
-{
-	return rows_of(r, k) + ROWS_BYTES + (size_t)level * TILE * 16;
-}
-
-static int lanes_of(unsigned dtype)
-{
-	const struct dtype_row *d = dtype_row(dtype);
-
-	return d->bytes / (d->cls == CLASS_COMPLEX ? 2 : 1) <= 4 ? 64 : 32;
-}
-
-/* Lanes that `rows` rows of a block use: bz_used_<t> of tree.h. */
-static int lanes_used(unsigned dtype, int64_t rows)
-{
-	int lanes = lanes_of(dtype);
-
-	return rows < lanes && dtype_row(dtype)->cls != CLASS_COMPLEX ? (int)rows : lanes;
-}
-
-/* Begin a block of so many rows: identities in the lanes that it uses, n columns of each. */
-static void clear_tile(const struct run *r, int k, int64_t n, int64_t rows)
-{
-	unsigned dtype = red_instr(r, k)->ltype;
-	size_t row = (size_t)TILE * (size_t)bytes_of(dtype);
-
-	for (int j = lanes_used(dtype, rows) - 1; j >= 0; j--)
-		red_of(r, k)->identity(rows_of(r, k) + (size_t)j * row, n);
-}
-
-/* A block of rows is complete: fold the lanes, push the columns on the counter. */
-static int push_tile(const struct run *r, int k, int64_t n, int64_t rows, uint64_t pushed, int sp)
-{
-	const struct nest_instr *in = red_instr(r, k);
-	tier0_fn *fn = loop_of(r, red_of(r, k)->combine, in->ltype);
-	size_t row = (size_t)TILE * (size_t)bytes_of(in->ltype);
-	char *acc = rows_of(r, k);
-
-	for (int w = lanes_of(in->ltype) / 2; w >= 1; w /= 2)
-		for (int j = 0; j < w && j + w < lanes_used(in->ltype, rows); j++)
-			fn(acc + (size_t)j * row, acc + (size_t)j * row,
-			   acc + (size_t)(j + w) * row, acc, n);
-	for (uint64_t m = pushed; !(m & 1); m >>= 1) {
-		sp--;
-		fn(acc, level_of(r, k, sp), acc, acc, n);
-	}
-	memcpy(level_of(r, k, sp), acc, row);
-	return sp + 1;
-}
-
 /* The n <= TILE parallel points from p on, reduced points [lo, total), where lo begins a
- * chunk: results to the first rows of the accumulators. */
-static void reduce_tile(struct run *r, int64_t p, int64_t n, int64_t lo, int64_t total)
+ * chunk: results to done[k]. */
+static void reduce_tile(struct run *r, char **done, int64_t p, int64_t n, int64_t lo, int64_t total)
 {
-	uint64_t pushed = 0;
-	int sp = 0, next = 0;
+	struct tile t[LIMIT_NEST_REDUCES];
 
+	for (int k = 0; k < r->lay->nreduce; k++)
+		tile_init(&t[k], r->isa, r->wide, red_of(r, k), red_instr(r, k)->ltype, n,
+			  r->outer + (size_t)k * TILE_BYTES);
 	for (int64_t e = lo; e < total && !bz_cancelled(r->a->cancel); e++) {
-		int64_t row = e % TREE_BLOCK, rows = least(TREE_BLOCK, total - (e - row));
-		bool full = row + 1 == rows;
-
-		for (int k = 0; k < r->lay->nreduce && row == 0; k++)
-			clear_tile(r, k, n, rows);
 		hold(r, r->spec->npar, r->spec->npar + r->spec->nred, e);
 		exec(r, PRE, &r->par, p, n);
-		pushed += full;
-		for (int k = 0; k < r->lay->nreduce; k++) {
-			const struct nest_instr *in = red_instr(r, k);
-			int64_t lane = row % lanes_of(in->ltype);
-			char *acc = rows_of(r, k) + lane * TILE * bytes_of(in->ltype);
-
-			loop_of(r, red_of(r, k)->combine,
-				in->ltype)(acc, acc, value_of(r, PRE, in->a), acc, n);
-			if (full)
-				next = push_tile(r, k, n, rows, pushed, sp);
-		}
-		if (full)
-			sp = next;
+		for (int k = 0; k < r->lay->nreduce; k++)
+			tile_take(&t[k], value_of(r, PRE, red_instr(r, k)->a), e, total);
 	}
-	for (int k = 0; k < r->lay->nreduce; k++) {
-		const struct nest_instr *in = red_instr(r, k);
-		tier0_fn *fn = loop_of(r, red_of(r, k)->combine, in->ltype);
-		int bytes = bytes_of(in->ltype);
-		char *top = rows_of(r, k);
-
-		red_of(r, k)->nothing(top, n);
-		if (sp)
-			memcpy(top, level_of(r, k, sp - 1), (size_t)(TILE * bytes));
-		for (int level = sp - 2; level >= 0; level--)
-			fn(top, level_of(r, k, level), top, top, n);
-	}
+	for (int k = 0; k < r->lay->nreduce; k++)
+		done[k] = tile_end(&t[k]);
 }
 
 /* What reduce_tile has left, as the reductions' registers from element `at` on. */
-static void tile_results(struct run *r, int64_t n, int64_t at)
+static void tile_results(struct run *r, char *const *done, int64_t n, int64_t at)
 {
 	for (int k = 0; k < r->lay->nreduce; k++) {
 		int bytes = bytes_of(red_instr(r, k)->ltype);
 
-		memcpy(value_of(r, POST, r->lay->reduce[k]) + at * bytes, rows_of(r, k),
+		memcpy(value_of(r, POST, r->lay->reduce[k]) + at * bytes, done[k],
 		       (size_t)(n * bytes));
 	}
 }
 
 /* The same as accumulators of n points, `apart` from one to the next. */
-static void tile_parts(struct run *r, int64_t n, struct bz_acc *part, int64_t apart)
+static void tile_parts(struct run *r, char *const *done, int64_t n, struct bz_acc *part,
+		       int64_t apart)
 {
 	for (int k = 0; k < r->lay->nreduce; k++) {
 		const struct dtype_row *d = dtype_row(red_instr(r, k)->ltype);
@@ -565,7 +454,7 @@ static void tile_parts(struct run *r, int64_t n, struct bz_acc *part, int64_t ap
 
 		for (int64_t i = 0; i < n; i++) {
 			struct bz_acc *acc = &part[i * apart + k];
-			const char *from = rows_of(r, k) + i * d->bytes;
+			const char *from = done[k] + i * d->bytes;
 
 			*acc = (struct bz_acc){.index = 0};
 			memcpy(&acc->v[0], from, word);
@@ -631,6 +520,7 @@ struct range {
 
 static void reduce_parts(struct run *r, struct range at, int64_t total, struct bz_acc *part)
 {
+	char *done[LIMIT_NEST_REDUCES];
 	int64_t chunks = (total + TREE_CHUNK - 1) / TREE_CHUNK, apart = chunks * r->lay->nreduce;
 	bool tiles = want_tiles(r, at.hi - at.lo, total);
 
@@ -645,8 +535,9 @@ static void reduce_parts(struct run *r, struct range at, int64_t total, struct b
 				reduce_chunk(r, c, total, to);
 				continue;
 			}
-			reduce_tile(r, p, n, c * TREE_CHUNK, least((c + 1) * TREE_CHUNK, total));
-			tile_parts(r, n, to, apart);
+			reduce_tile(r, done, p, n, c * TREE_CHUNK,
+				    least((c + 1) * TREE_CHUNK, total));
+			tile_parts(r, done, n, to, apart);
 		}
 	}
 }
@@ -656,6 +547,7 @@ static void reduce_range(enum isa_level level, const struct nest *spec,
 			 struct bz_acc *part, void *scratch)
 {
 	int64_t total, lo = at.lo, hi = at.hi;
+	char *done[LIMIT_NEST_REDUCES];
 	struct run r;
 
 	run_init(&r, level, spec, lay, a, scratch);
@@ -670,8 +562,8 @@ static void reduce_range(enum isa_level level, const struct nest *spec,
 
 		if (want_tiles(&r, hi - lo, total))
 			for (int64_t q = p; q < end; q += TILE) {
-				reduce_tile(&r, q, least(TILE, end - q), 0, total);
-				tile_results(&r, least(TILE, end - q), q - p);
+				reduce_tile(&r, done, q, least(TILE, end - q), 0, total);
+				tile_results(&r, done, least(TILE, end - q), q - p);
 			}
 		else
 			reduce_points(&r, p, end, total);

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker/tier0_walk.h - points of a set of loops in C order, and the copies
- * between memory at those points and registers. */
+/* worker/tier0_walk.h - walks (loops/walk.h) through loops of a nest. */
 #ifndef BRAZE_TIER0_WALK_H
 #define BRAZE_TIER0_WALK_H
 
 #include "loops/kernel_abi.h"
+#include "loops/walk.h"
 #include "nest/nest.h"
 
 /* Consecutive loops of a nest, joined where every access permits it. */
 struct tier0_walk {
-	int n;					       /* at least 1 */
-	int64_t extent[LIMIT_NDIM];		       /* outermost first */
+	struct walk loops;
 	int8_t loop[LIMIT_NDIM];		       /* the nest's loop; -1: several */
 	int64_t step[LIMIT_NEST_ACCESSES][LIMIT_NDIM]; /* bytes */
 };
@@ -19,18 +18,8 @@ struct tier0_walk {
  * which is then not joined. */
 void tier0_walk_init(struct tier0_walk *w, const struct nest *spec, const struct bz_args *a,
 		     int from, int to, uint32_t indexed);
-/* Index of each loop at the flat point p. */
-void tier0_walk_seek(const struct tier0_walk *w, int64_t p, int64_t index[LIMIT_NDIM]);
-/* Bytes from point 0 of access x to the point. */
-int64_t tier0_walk_offset(const struct tier0_walk *w, int x, const int64_t index[LIMIT_NDIM]);
-
-/* n elements of `bytes` each from the points at `index` and after into dst. */
-void tier0_walk_load(const struct tier0_walk *w, int x, const int64_t index[LIMIT_NDIM],
-		     const char *base, int bytes, int64_t n, char *dst);
-void tier0_walk_store(const struct tier0_walk *w, int x, const int64_t index[LIMIT_NDIM],
-		      char *base, int bytes, int64_t n, const char *src);
-/* As the load, each element place[i] (limited to 0 .. extent - 1) times `stride` bytes
- * from its point. */
+/* n elements of `bytes` each into dst, from the points at `index` and after, each
+ * place[i] (limited to 0 .. extent - 1) times `stride` bytes from its point. */
 void tier0_walk_gather(const struct tier0_walk *w, int x, const int64_t index[LIMIT_NDIM],
 		       const char *base, int bytes, int64_t n, char *dst, const int64_t *place,
 		       int64_t extent, int64_t stride);

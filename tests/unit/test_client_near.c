@@ -48,7 +48,7 @@ Test(client_near, a_map_reads_its_operands_and_nothing_behind_them)
 		struct near_in in[2] = {{.at = (char *)a, .reach = count},
 					{.at = (char *)(b + 2 * count - 1), .stride = &apart}};
 		in[0].dtype = in[0].loop = in[1].dtype = in[1].loop = DT_FLOAT64;
-		near_map(n, OP_ADD, (char *)out, DT_FLOAT64, &shape, 2, in);
+		near_map(n, OP_ADD, (char *)out, DT_FLOAT64, &shape, count, 2, in);
 		for (int64_t i = 0; i < count; i++)
 			cr_assert_eq(out[i], a[i] + b[2 * count - 1 - 2 * i], "%lld of %lld",
 				     (long long)i, (long long)count);

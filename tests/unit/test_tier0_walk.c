@@ -24,16 +24,16 @@ Test(tier0_walk, contiguous_loops_join_unless_an_index_is_read)
 
 	two_accesses(80, 20, 4);
 	tier0_walk_init(&w, &spec, &args, 0, 3, 0);
-	cr_assert_eq(w.n, 1);
-	cr_assert_eq(w.extent[0], 60);
+	cr_assert_eq(w.loops.n, 1);
+	cr_assert_eq(w.loops.extent[0], 60);
 	cr_assert_eq(w.step[0][0], 4);
 	tier0_walk_init(&w, &spec, &args, 0, 3, 1u << 1);
-	cr_assert_eq(w.n, 3);
+	cr_assert_eq(w.loops.n, 3);
 	two_accesses(80, 0, 4);
 	tier0_walk_init(&w, &spec, &args, 0, 3, 0);
-	cr_assert_eq(w.n, 3, "a broadcast axis cannot join");
+	cr_assert_eq(w.loops.n, 3, "a broadcast axis cannot join");
 	tier0_walk_init(&w, &spec, &args, 0, 0, 0);
-	cr_assert(w.n == 1 && w.extent[0] == 1, "no loop is one point");
+	cr_assert(w.loops.n == 1 && w.loops.extent[0] == 1, "no loop is one point");
 }
 
 Test(tier0_walk, loads_and_stores_follow_the_c_order_from_any_point)
@@ -50,11 +50,11 @@ Test(tier0_walk, loads_and_stores_follow_the_c_order_from_any_point)
 	for (int from = 0; from < 60; from++) {
 		int n = 60 - from;
 
-		tier0_walk_seek(&w, from, index);
-		tier0_walk_load(&w, 0, index, (const char *)x, 4, n, (char *)got);
+		walk_seek(&w.loops, from, index);
+		walk_load(&w.loops, w.step[0], index, (const char *)x, 4, n, (char *)got);
 		tier0_walk_index(&w, 2, index, n, third);
 		memset(out, 0, sizeof out);
-		tier0_walk_store(&w, 1, index, (char *)out, 4, n, (const char *)got);
+		walk_store(&w.loops, w.step[1], index, (char *)out, 4, n, (const char *)got);
 		for (int p = from; p < 60; p++) {
 			int i = p / 20, j = p / 5 % 4, k = p % 5;
 

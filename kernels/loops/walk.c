@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* loops/walk.c - rows, strides and odometers.
+ *
+ * In:  loops with byte strides.  Out: packed registers, whatever the layout; the
+ * element order is always the C order of the loops. */
+#include "walk.h"
+
+#include <string.h>
+
+void walk_seek(const struct walk *w, int64_t p, int64_t index[LIMIT_NDIM])
+{
+	for (int l = w->n - 1; l > 0; l--) {
+		index[l] = w->extent[l] ? p % w->extent[l] : 0;
+		p = w->extent[l] ? p / w->extent[l] : 0;
+	}
+	index[0] = p;
+}
+
+int64_t walk_offset(const struct walk *w, const int64_t *step, const int64_t *index)
+{
+	int64_t offset = 0;
+
+	for (int l = 0; l < w->n; l++)
+		offset += index[l] * step[l];
+	return offset;
+}
+
+void walk_next_row(const struct walk *w, int64_t *index)
+{
+	index[w->n - 1] = 0;
+	for (int l = w->n - 2; l >= 0; l--) {
+		if (++index[l] < w->extent[l] || l == 0)
+			return;
+		index[l] = 0;
+	}
+}
+
+/* n elements of T, each `from` and `to` bytes after the last. */
+#define COPY(T)                                                                                    \
+	do {                                                                                       \
+		typedef struct {                                                                   \
+			T v;                                                                       \
+		} __attribute__((packed, may_alias)) elem;                                         \
+		for (int64_t i = 0; i < n; i++)                                                    \
+			*(elem *)(dst + i * to) = *(const elem *)(src + i * from);                 \
+	} while (0)
+typedef struct {
+	uint64_t part[2];
+} pair;
+
+static void copy(char *dst, int64_t to, const char *src, int64_t from, unsigned bytes, int64_t n)
+{
+	if (from == bytes && to == bytes) {
+		memcpy(dst, src, (size_t)n * bytes);
+		return;
+	}
+	switch (bytes) {
+	case 1:
+		COPY(uint8_t);
+		break;
+	case 2:
+		COPY(uint16_t);
+		break;
+	case 4:
+		COPY(uint32_t);
+		break;
+	case 8:
+		COPY(uint64_t);
+		break;
+	default:
+		COPY(pair);
+	}
+}
+
+void walk_load(const struct walk *w, const int64_t *step, const int64_t *index, const char *base,
+	       unsigned bytes, int64_t n, char *dst)
+{
+	int last = w->n - 1;
+	int64_t at[LIMIT_NDIM];
+
+	memcpy(at, index, sizeof at);
+	while (n > 0) {
+		int64_t row = w->extent[last] - at[last];
+		int64_t take = row < n ? row : n;
+
+		copy(dst, bytes, base + walk_offset(w, step, at), step[last], bytes, take);
+		dst += take * bytes;
+		n -= take;
+		walk_next_row(w, at);
+	}
+}
+
+void walk_store(const struct walk *w, const int64_t *step, const int64_t *index, char *base,
+		unsigned bytes, int64_t n, const char *src)
+{
+	int last = w->n - 1;
+	int64_t at[LIMIT_NDIM];
+
+	memcpy(at, index, sizeof at);
+	while (n > 0) {
+		int64_t row = w->extent[last] - at[last];
+		int64_t take = row < n ? row : n;
+
+		copy(base + walk_offset(w, step, at), step[last], src, bytes, bytes, take);
+		src += take * bytes;
+		n -= take;
+		walk_next_row(w, at);
+	}
+}
+
+/* n elements of T at dst, all like the one at element. */
+#define FILL(T)                                                                                    \
+	do {                                                                                       \
+		T value, *to = (T *)(void *)dst;                                                   \
+		memcpy(&value, element, sizeof value);                                             \
+		for (int64_t i = 0; i < n; i++)                                                    \
+			to[i] = value;                                                             \
+	} while (0)
+
+void walk_fill(char *dst, const void *element, unsigned bytes, int64_t n)
+{
+	switch (bytes) {
+	case 1:
+		memset(dst, *(const unsigned char *)element, (size_t)n);
+		break;
+	case 4:
+		FILL(uint32_t);
+		break;
+	case 8:
+		FILL(uint64_t);
+		break;
+	default:
+		for (int64_t i = 0; i < n; i++)
+			memcpy(dst + i * bytes, element, bytes);
+	}
+}
