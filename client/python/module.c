@@ -406,26 +406,48 @@ static PyObject *same_buffer(PyObject *mod, PyObject *args)
 			       braze_same_buffer(nd(a)->h, nd(b)->h));
 }
 
+/* Those that cannot be read yet; NumPy's arrays and numbers are there.  -1: another object. */
+static int pending(braze_array **h, PyObject *const *args, Py_ssize_t n)
+{
+	int count = 0;
+
+	for (Py_ssize_t i = 0; i < n; i++) {
+		PyObject *x = args[i];
+
+		if (nd_check(x)) {
+			if (nd(x)->h && !braze_is_stored(nd(x)->h))
+				h[count++] = nd(x)->h;
+		} else if (!PyFloat_Check(x) && !PyLong_Check(x) && !PyComplex_Check(x) &&
+			   PyObject_IsInstance(x, core.np_ndarray) != 1 &&
+			   PyObject_IsInstance(x, core.np_generic) != 1) {
+			if (!PyErr_Occurred())
+				PyErr_SetString(PyExc_TypeError, "arrays are expected, one by one");
+			return -1;
+		}
+	}
+	return count;
+}
+
 /* wait(*arrays): compute all of them in one demand. */
 static PyObject *wait_all(PyObject *mod, PyObject *const *args, Py_ssize_t n)
 {
-	braze_array *h[256];
+	braze_array *few[16], **h = n <= 16 ? few : PyMem_Malloc((size_t)n * sizeof *h);
 	braze_future *f = NULL;
 	braze_error err = {0};
-	int count = 0, rc = 0;
+	int count = h ? pending(h, args, n) : -1, rc = 0;
 
-	for (Py_ssize_t i = 0; i < n && count < 256; i++) {
-		/* What is no array of ours is there, and so is what can be read. */
-		if (nd_check(args[i]) && nd(args[i])->h && !braze_is_stored(nd(args[i])->h))
-			h[count++] = nd(args[i])->h;
-	}
-	if (!count)
-		Py_RETURN_NONE;
-	rc = braze_demand(&f, count, h, &err);
-	if (!rc) {
+	if (!h)
+		PyErr_NoMemory();
+	if (count > 0)
+		rc = braze_demand(&f, count, h, &err);
+	if (f && !rc) {
 		rc = braze_wait(f, -1, wait_check_signals, NULL, &err);
 		braze_future_release(f);
 	}
+	if (h != few)
+		PyMem_Free(h);
+	if (count <= 0)
+		return count ? NULL : Py_NewRef(Py_None);
 	err.code = rc;
 	if (rc)
 		wait_raise(&err);

@@ -132,7 +132,8 @@ def sums(x, axis=None, keepdims=False, what="sum", dtype=None, ddof=0):
     over = {"axis": axis, "keepdims": keepdims}
     if what == "prod":
         exact, size = w.prod(**over), numpy.maximum(numpy.abs(w), 1).prod(**over)
-        tiny = numpy.abs(w[w != 0]).min(initial=1) ** count < numpy.finfo(kind).tiny
+        least = numpy.fmin.reduce(numpy.abs(w[w != 0]), initial=1)  # but for NaNs
+        tiny = least ** count < numpy.finfo(kind).tiny
         return rounded(exact, kind), free_of_overflow(
             numpy.abs(exact) * eps * (1 + count), numpy.where(tiny, numpy.inf, size), kind)
     if what in ("sum", "mean"):

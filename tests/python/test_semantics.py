@@ -381,6 +381,16 @@ def test_results_stay_lazy_until_read():
     assert braze.counters()["demands"] > before
 
 
+def test_wait_takes_any_number_of_arrays_and_nothing_else():
+    many = [np.zeros(1000) + i for i in range(300)]
+    braze.wait(*many)
+    assert all(braze.is_stored(a) for a in many)
+    braze.wait(), braze.wait(numpy.zeros(3), 2.5, numpy.float32(1), many[0].sum())
+    for wrong in (many, "text", None, {"a": 1}):
+        with pytest.raises(TypeError, match="one by one"):
+            braze.wait(wrong)
+
+
 def test_deep_chain():
     a = np.zeros(3)
     for _ in range(5000):
