@@ -12,6 +12,7 @@ they print; any other CTest program counts as one; pytest from its JUnit file.
 """
 
 import argparse
+import concurrent.futures
 import hashlib
 import json
 import os
@@ -20,6 +21,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -144,13 +146,14 @@ REPORTS = BUILD / "reports"
 CAMPAIGN_MINUTES = 3
 
 
-def pytest(env, long, title="python", folders=SUITES):
-    junit = BUILD / "pytest.xml"
+def pytest(env, long, title="python", folders=SUITES, to=None):
+    """Run folders' tests; what pytest prints goes to the open file `to`, if there is one."""
+    junit = BUILD / f"pytest-{re.sub('[^a-z0-9]+', '-', title)}.xml"
     junit.unlink(missing_ok=True)
     selection = [] if long else ["-m", "not long"]
     start = time.monotonic()
     done = run([sys.executable, "-m", "pytest", "-q", "--tb=short", "-p", "no:cacheprovider",
-                f"--junitxml={junit}", *selection, *folders], env=env)
+                f"--junitxml={junit}", *selection, *folders], env=env, stdout=to, stderr=to)
     total = Count()
     if junit.exists():
         for suite in ElementTree.parse(junit).getroot().iter("testsuite"):
@@ -164,13 +167,13 @@ def pytest(env, long, title="python", folders=SUITES):
     return total
 
 
-def near(env, long):
+def near(env, long, to=None):
     """What compares braze with NumPy, once more with small operations computed in their call."""
     return pytest(dict(env, BRAZE_NEAR="1"), long, "python, near",
-                  [SUITES[0] / f"test_{name}.py" for name in NEAR_SUITES])
+                  [SUITES[0] / f"test_{name}.py" for name in NEAR_SUITES], to)
 
 
-def on_standin(env, long):
+def on_standin(env, long, to=None):
     """The Python suite on cuda:0 of the stand-in driver: a sample, or all of it."""
     sys.path.insert(0, str(ROOT / "tests"))
     import harness
@@ -182,7 +185,37 @@ def on_standin(env, long):
         return Count(skipped=1)
     own = dict(env, BRAZE_TEST_DEVICE="cuda:0",
                BRAZE_TEST_SAMPLE=str(LONG_SAMPLE if long else DEVICE_SAMPLE))
-    return pytest(own, False, "python on cuda:0 of the stand-in", SUITES[:1])
+    return pytest(own, False, "python on cuda:0 of the stand-in", SUITES[:1], to)
+
+
+def aside(work, env, long):
+    """A part that runs beside another: its count, and what it printed."""
+    with tempfile.TemporaryFile("w+") as to:
+        return work(env, long, to), to.seek(0) or to.read()
+
+
+def in_python(env, long, jobs):
+    """The parts that are tests in Python. One of them leaves half of two processors idle, so
+    with two jobs the others run beside the first; a long run goes on part by part."""
+    others = {"python, near": near, "python on cuda:0": on_standin}
+    pool, running = concurrent.futures.ThreadPoolExecutor(1), {}
+
+    def first():
+        if jobs > 1 and not long:
+            running.update((name, pool.submit(aside, work, env, long))
+                           for name, work in others.items())
+        return pytest(env, long)
+
+    def other(name):
+        if name not in running:
+            return others[name](env, long)
+        count, text = running[name].result()
+        say(f"{text}-- {name}: {count}")
+        return count
+
+    yield "python", first
+    for name in others:
+        yield name, lambda name=name: other(name)
 
 
 def built(preset, jobs):
@@ -264,9 +297,7 @@ def parts(arguments, env):
     # pytest is counted test by test below, so CTest does not run it as one more.
     options = ["-j", str(jobs), "-E", "^python$"] + ([] if long else ["-LE", "long|bench"])
     yield "ctest", lambda: ctest(BUILD, "ctest", options, env)
-    yield "python", lambda: pytest(env, long)
-    yield "python, near", lambda: near(env, long)
-    yield "python on cuda:0", lambda: on_standin(env, long)
+    yield from in_python(env, long, jobs)
     if not arguments.quick:
         yield "asan", lambda: sanitized("asan", jobs, env)
         yield "clang", lambda: compiled_by_clang(jobs)
