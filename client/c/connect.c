@@ -211,8 +211,10 @@ static enum status start_user_daemon(struct err *err)
 	while (r < 0 && errno == EINTR);
 	/* A program that ignores SIGCHLD learns nothing here; connecting will tell. */
 	if (r == pid && (!WIFEXITED(how) || WEXITSTATUS(how)))
-		return err_set(err, E_CONNECT, "%s --user --detach failed with status %d", exe,
-			       WIFEXITED(how) ? WEXITSTATUS(how) : 128 + WTERMSIG(how));
+		return err_set(err, E_CONNECT,
+			       "%s --user --detach failed with status %d; "
+			       "it told standard error why",
+			       exe, WIFEXITED(how) ? WEXITSTATUS(how) : 128 + WTERMSIG(how));
 	return OK;
 }
 

@@ -6,6 +6,7 @@
  * weak operands, NumPy's scalars strong ones. */
 #include "native.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -328,18 +329,21 @@ int convert_array(braze_array **out, PyObject *o)
 	return err.code ? wait_raise(&err) : 1;
 }
 
-/* A Python float as a float of any size; 0 where NumPy would warn. */
+/* A Python float as a float of any size; 0 where NumPy may have an overflow or underflow of
+ * the cast to tell, and does it. */
 static int float_fast(braze_scalar *out, double d, int dtype)
 {
 	float f = (float)d;
+	bool in_range = !isfinite(d) || d == 0;
 
 	if (dtype == BRAZE_FLOAT64) {
 		memcpy(out->bits, &d, sizeof d);
 	} else if (dtype == BRAZE_FLOAT32) {
 		memcpy(out->bits, &f, sizeof f);
+		return in_range || (isfinite(f) && fabsf(f) >= FLT_MIN);
 	} else {
 		out->bits[0] = float16_bits(d);
-		return !isfinite(d) || fabs(d) < 65504.0;
+		return in_range || (fabs(d) < 65504.0 && fabs(d) >= 0x1p-14);
 	}
 	return 1;
 }

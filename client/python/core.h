@@ -131,6 +131,7 @@ int type_init(PyObject *module);
 PyObject *type_new(braze_array *h, int flags);
 PyObject *type_view(braze_array *h, PyObject *base);
 PyObject *type_immediate(int dtype, const uint64_t bits[2]);
+PyObject *type_int_tuple(int n, const int64_t *v);
 /* The handle, made now for an immediate; NULL with an exception set. */
 braze_array *type_handle(PyObject *o);
 int type_ndim(PyObject *o);

@@ -270,6 +270,22 @@ static int assign_array(braze_array *dst, braze_array **src)
 	return err.code ? wait_raise(&err) : watch_reports();
 }
 
+/* A sequence nested deeper than dst has axes: NumPy says whether that may be. */
+static int too_deep(braze_array *dst, braze_array *src, PyObject *value)
+{
+	int more = braze_ndim(src) - braze_ndim(dst);
+	PyObject *shape = type_int_tuple(braze_ndim(dst), braze_shape(src) + more);
+	PyObject *trial =
+		shape ? PyObject_CallFunctionObjArgs(core.np_empty, shape,
+						     core.dtypes[braze_dtype_of(dst)], NULL)
+		      : NULL;
+	int rc = trial ? PyObject_SetItem(trial, Py_Ellipsis, value) : -1;
+
+	Py_XDECREF(shape);
+	Py_XDECREF(trial);
+	return rc;
+}
+
 static int assign_value(braze_array *dst, PyObject *value)
 {
 	braze_arg arg = {0};
@@ -297,6 +313,8 @@ static int assign_value(braze_array *dst, PyObject *value)
 						 core.dtypes[braze_dtype_of(dst)], NULL);
 		rc = a ? convert_array(&src, a) : -1;
 		Py_XDECREF(a);
+		if (rc == 1 && sequence && braze_ndim(src) > braze_ndim(dst))
+			rc = too_deep(dst, src, value) ? -1 : 1;
 	}
 	if (rc == 1)
 		rc = assign_array(dst, &src) ? -1 : 1;

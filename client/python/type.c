@@ -131,7 +131,7 @@ int type_dtype(PyObject *o)
 	return nd(o)->h ? braze_dtype_of(nd(o)->h) : nd(o)->now.dtype;
 }
 
-static PyObject *int_tuple(int n, const int64_t *v)
+PyObject *type_int_tuple(int n, const int64_t *v)
 {
 	PyObject *t = PyTuple_New(n), *x = NULL;
 
@@ -149,7 +149,7 @@ static PyObject *get_shape(PyObject *self, void *closure)
 {
 	braze_array *h = nd(self)->h;
 
-	return h ? int_tuple(braze_ndim(h), braze_shape(h)) : PyTuple_New(0);
+	return h ? type_int_tuple(braze_ndim(h), braze_shape(h)) : PyTuple_New(0);
 }
 
 /* Setting a shape never copies, so it must not come out as a new buffer. */
@@ -244,7 +244,7 @@ static PyObject *get_strides(PyObject *self, void *closure)
 {
 	braze_array *h = nd(self)->h;
 
-	return h ? int_tuple(braze_ndim(h), braze_strides(h)) : PyTuple_New(0);
+	return h ? type_int_tuple(braze_ndim(h), braze_strides(h)) : PyTuple_New(0);
 }
 
 static PyObject *get_transposed(PyObject *self, void *closure)

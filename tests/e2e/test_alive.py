@@ -17,7 +17,7 @@ from endless import ENDLESS
 from harness import Daemon, is_sanitized, wait_until
 from raw import DTYPE, Raw, Trace
 
-E_NOMEM, E_PROTOCOL = 11, 13
+E_NOMEM, E_PROTOCOL, E_SYSTEM = 11, 13, 23
 PATIENCE = 120  # of a machine that is very busy
 
 
@@ -187,6 +187,19 @@ def test_an_arena_that_the_worker_cannot_map_names_the_limit():
 
 def test_a_limit_on_descriptors_leaves_results_right():
     with Daemon(limits={resource.RLIMIT_NOFILE: 40}) as daemon:
+        other_is_served(daemon)
+
+
+def test_a_limit_on_descriptors_below_any_arena_is_named():
+    with Daemon() as daemon:
+        wait_until(daemon.worker)
+        used = len(os.listdir(f"/proc/{daemon.pid}/fd"))
+        resource.prlimit(daemon.pid, resource.RLIMIT_NOFILE, (used + 1, 256))
+        for _ in range(2):
+            goodbye = refused_hello(daemon)
+            assert goodbye.code == E_SYSTEM and "RLIMIT_NOFILE" in goodbye.text, goodbye.text
+        assert daemon.process.poll() is None
+        resource.prlimit(daemon.pid, resource.RLIMIT_NOFILE, (256, 256))
         other_is_served(daemon)
 
 

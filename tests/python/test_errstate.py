@@ -234,6 +234,29 @@ def test_an_assignment_that_casts_is_checked():
         numpy.asarray(a)
 
 
+WRITES = {
+    "an element": lambda a, x: a.__setitem__(0, x),
+    "the same element again": lambda a, x: [a.__setitem__(1, x) for _ in range(8)],
+    "a row": lambda a, x: a.__setitem__(slice(None), x),
+    "all of it": lambda a, x: a.__setitem__(..., x),
+    "fill": lambda a, x: a.fill(x),
+    "full": lambda a, x: (np if isinstance(a, np.ndarray) else numpy).full(2, x, a.dtype),
+}
+
+
+@pytest.mark.parametrize("dtype", ("f2", "f4", "F", "f8"))
+@pytest.mark.parametrize("kind", (float, numpy.float64))
+@pytest.mark.parametrize("way", WRITES)
+def test_a_number_written_into_a_narrower_type_is_checked(way, kind, dtype):
+    wrong = []
+    for x in (7e4, -1e300, 3.4028235e38, 65503.0, 1e-300, 1e-40, 6e-8, 1e-5, numpy.inf, numpy.nan, 0.0):
+        got = ours(WRITES[way], np.zeros(2, dtype), kind(x))[1]
+        want = theirs(WRITES[way], numpy.zeros(2, dtype), kind(x))[1]
+        if got != want:
+            wrong.append((x, "braze", got, "numpy", want))
+    assert not wrong, wrong
+
+
 @pytest.mark.parametrize("dtype", ("f2", "f4", "F", "f8"))
 @pytest.mark.parametrize("number", (7e4, 1e300, -1e39, 3.4028235e38, 65519.0, 65520.0, numpy.inf))
 def test_a_number_that_the_arrays_type_cannot_hold_is_an_overflow_of_the_cast(dtype, number):

@@ -93,6 +93,7 @@ u -= 1  u += -1  u += 300  i[...] = m3  i[0] = 'x'  i[0] = 1j  i[0] = [1j, 2]
 a[...] = np.array([1j, 2, 3])  a[...] = np.zeros(3, complex)  i[5] = 1  i[0, 0] = [1]
 i[[0, 5]] = 1  i[m3 > 0] = 1  i['x'] = 1  i[1.5] = 1  f[0] = 1  f[...] = [1]  del a[0]
 a.shape = (3,)  a.shape = (4,)  a.shape = True, 4  s[...] = 1  s[()] = 1  i.flat[0] = 9
+a[0] = [[5, 6]]  v[...] = ([1], [2])  a[...] = [[[5, 6]]]  a[0] = [[1, 2, 3]]
 u[0] = 300  u[0] = -1  u[...] = 300  u[...] = numpy.array(300)  u[u > 0] = 300  np.add(a, 1, i)
 np.add(i, 1.5, out=i)  np.multiply(i, m3, out=i)
 """)
