@@ -39,10 +39,14 @@ enum buffer_flags {
 	BUF_READONLY = 8, /* a snapshot */
 	BUF_APART = 16,	  /* no daemon knows it, it is shipped at its first use (apart.h) */
 	BUF_LOSING = 32,  /* about to become so */
-	BUF_NEAR = 64	  /* and apart: in a block of ours, written in place (near.h) */
+	BUF_NEAR = 64,	  /* and apart: in a block of ours, written in place (near.h) */
+	BUF_VIEWS = 128,  /* it has handles that the daemon has no name of */
+	BUF_ROOT = 256	  /* `root` is no handle's any more */
 };
+/* What the next use ends. */
+#define BUF_ENDS (BUF_HOST | BUF_FRESH | BUF_FENCING)
 /* Any use must look closer. */
-#define BUF_WATCH (BUF_HOST | BUF_FRESH | BUF_FENCING | BUF_APART)
+#define BUF_WATCH (BUF_ENDS | BUF_APART | BUF_VIEWS)
 
 /* Arena memory that is mapped as long as somebody may have an address in it. */
 struct mapping {
@@ -61,6 +65,8 @@ struct buffer {
 	_Atomic uint64_t stored; /* S to write: version at the extent, 0 for none */
 	_Atomic uint64_t offset; /* S to write: of the extent in the arena */
 	uint64_t bytes;
+	uint32_t root;	     /* BUF_VIEWS: a name that the daemon has it by, ... */
+	uint32_t unnamed;    /* ... and how many handles have none */
 	struct mapping *map; /* of an earlier connection, NULL for none; */
 	uint8_t *at;	     /* version `kept` lies in it, here */
 	uint64_t kept;
@@ -75,6 +81,7 @@ struct braze_array {
 	uint32_t id;
 	_Atomic uint32_t refs;
 	bool contiguous;
+	bool named;	 /* the daemon knows it by `id` */
 	int64_t count;	 /* elements */
 	uint64_t serial; /* of this use of the handle; 0 while it is free */
 	struct view view;

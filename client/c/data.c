@@ -92,7 +92,7 @@ static int ask_fence(struct braze_array *a, braze_check_fn *check, void *data, s
 	b->refs++;
 	ticket_open(f, 1);
 	fence.ticket = f->first;
-	fence.id = a->id;
+	fence.id = array_root(a);
 	r.fence = &fence;
 	b->flags |= BUF_FENCING;
 	int st = (int)wire_send(s, &r, err);

@@ -52,7 +52,7 @@ static void ask(struct braze_future *f, uint32_t *id, const struct braze_array *
 {
 	if (future_stored(a))
 		return;
-	id[f->n] = a->id;
+	id[f->n] = array_root(a);
 	f->item[f->n++] = (struct ticket_item){a->buf, a->buf->version};
 	a->buf->refs++;
 }
