@@ -24,6 +24,8 @@
 #define NEAR_LEAST   7		/* log2 of the smallest block */
 #define NEAR_CLASSES 16		/* up to 4 MiB */
 #define NEAR_POOL    (8u << 20) /* free bytes kept */
+#define NEAR_RUN     16		/* small writes to a pending array before it is fenced */
+#define NEAR_TOUCH   UINT32_MAX /* near_run(): BUF_TOUCHED */
 
 /* Memory of near values; the bytes follow.  Snapshots share it with what they are of. */
 struct near_block {
@@ -108,11 +110,40 @@ bool near_reduce(struct braze_array **out, enum op op, const struct op_sig *sig,
 bool near_product(struct braze_array **out, struct braze_array *a, struct braze_array *b,
 		  const struct shape *shape);
 bool near_cast(struct braze_array **out, struct braze_array *a, enum dtype to);
-bool near_assign(struct braze_array *dst, const braze_arg *src);
 bool near_create(struct braze_array **out, struct braze_session *s, enum op op, int dtype,
 		 const struct shape *shape, const braze_scalar *value);
 /* The number in a near 0-d array, which travels as an operand. */
 bool near_number(braze_scalar *out, const struct braze_array *a);
+
+/* Is the work of `count` elements, of this loop, small enough? */
+bool near_cheap(const struct near *n, unsigned op, unsigned loop, int64_t count) MUST_USE;
+/* Operands for the drivers: an array over a domain of this many elements, `stretch` having
+ * room for its strides there; and a number, whose bits are put into `raw`. */
+bool near_set_array(struct near_in *in, const struct braze_array *a, unsigned loop,
+		    const struct shape *shape, int64_t count, struct view *stretch) MUST_USE;
+void near_set_number(struct near_in *in, uint64_t raw[2], const braze_scalar *v, unsigned loop);
+
+/* ---- near_write.c ---- */
+
+/* dst[...] = src now; false: it is to be recorded. */
+bool near_assign(struct braze_array *dst, const braze_arg *src);
+/* Before near_assign, where dst or src has BUF_TOUCHED or BUF_RUN: fence them if that is
+ * worth it.  May let go of the recorder lock meanwhile. */
+enum status near_prepare(struct braze_array *dst, struct braze_array *src,
+			 struct err *err) MUST_USE;
+/* Around the recording of dst[...] = src: how many small writes in a row that makes, or
+ * NEAR_TOUCH; 0: it is none.  To be asked before dst is used. */
+uint32_t near_run(const struct braze_array *dst, const struct braze_array *src);
+void near_recorded(struct buffer *b, uint32_t run);
+/* An operation is about to read these, one of which is BUF_TOUCHED: if all are at hand
+ * but for that, and it is cheap, fence them.  May let go of the recorder lock meanwhile. */
+enum status near_settle(struct braze_session *s, unsigned op, unsigned loop, int64_t count, int n,
+			struct braze_array *const *a, struct err *err) MUST_USE;
+
+static inline bool near_touched(const struct braze_array *a)
+{
+	return a->buf->flags & BUF_TOUCHED;
+}
 
 static inline bool near_hand(const struct braze_array *a)
 {

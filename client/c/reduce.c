@@ -51,6 +51,8 @@ enum status record_reduce(struct braze_array **out, int op, struct braze_array *
 		st = shape_reduce(&shape, &a->view.shape, axes, keepdims != 0, err);
 	if (!st)
 		st = check_empty(op_row((unsigned)op), op, a, &shape, err);
+	if (!st && s->near && unlikely(near_touched(a)))
+		st = near_settle(s, (unsigned)op, sig.in[0], a->count, 1, &a, err);
 	if (!st && s->near && near_reduce(out, (enum op)op, &sig, a, axes, &shape))
 		return OK;
 	if (!st)
@@ -98,6 +100,10 @@ static enum status matmul(struct braze_array **out, struct braze_array *a, struc
 		st = op_infer(&sig, OP_MATMUL, arg, DTYPE_NONE, err);
 	if (!st)
 		st = shape_matmul(&shape, &a->view.shape, &b->view.shape, err);
+	if (!st && s->near && unlikely(near_touched(a) || near_touched(b)))
+		st = near_settle(s, OP_MULTIPLY, a->view.dtype,
+				 a->count > b->count ? a->count : b->count, 2,
+				 (struct braze_array *[]){a, b}, err);
 	if (!st && s->near && near_product(out, a, b, &shape))
 		return OK;
 	if (!st)
@@ -139,6 +145,8 @@ enum status record_cast(struct braze_array **out, struct braze_array *a, unsigne
 	enum status st = array_usable(s, err);
 	if (!st)
 		st = op_infer(&sig, OP_CAST, &arg, dtype, err);
+	if (!st && s->near && unlikely(near_touched(a)))
+		st = near_settle(s, OP_CAST, dtype, a->count, 1, &a, err);
 	if (!st && s->near && near_cast(out, a, (enum dtype)dtype))
 		return OK;
 	if (!st)
@@ -224,6 +232,14 @@ static enum status check_source(const struct braze_array *dst, const braze_arg *
 	return view_broadcast(&stretched, &a->view, &dst->view.shape, err);
 }
 
+/* Were small writes recorded on one of them? */
+static bool run_of(const struct braze_array *dst, const struct braze_array *src)
+{
+	uint32_t flags = dst->buf->flags | (src ? src->buf->flags : 0);
+
+	return flags & (BUF_TOUCHED | BUF_RUN);
+}
+
 static enum status assign(struct braze_array *dst, const braze_arg *src, struct err *err)
 {
 	struct braze_session *s = dst->session;
@@ -234,8 +250,11 @@ static enum status assign(struct braze_array *dst, const braze_arg *src, struct 
 		st = check_target(dst, err);
 	if (!st)
 		st = check_source(dst, src, err);
+	if (!st && s->near && unlikely(run_of(dst, src->array)))
+		st = near_prepare(dst, src->array, err);
 	if (!st && s->near && near_assign(dst, src))
 		return OK;
+	uint32_t run = !st && s->near ? near_run(dst, src->array) : 0;
 	if (!st)
 		st = src->array ? record_use_two(dst, src->array, err) : record_use(dst, err);
 	if (!st)
@@ -249,6 +268,8 @@ static enum status assign(struct braze_array *dst, const braze_arg *src, struct 
 	else
 		record_scalar(s, &src->scalar);
 	dst->buf->version++;
+	if (run)
+		near_recorded(dst->buf, run);
 	return OK;
 }
 
