@@ -56,17 +56,13 @@ static inline enum status quick(struct braze_array **out, unsigned op, unsigned 
 	struct braze_session *s = a->session;
 	unsigned n = b ? 2 : 1;
 
-	if (s->near && unlikely(near_touched(a) || (b && near_touched(b)))) {
-		struct braze_array *both[] = {a, b};
-		enum status settled =
-			near_settle(s, op, s->loop[op][a->view.dtype], a->count, (int)n, both, err);
-		if (settled)
-			return settled;
-	}
+	enum status st = near_ready(op, s->loop[op][a->view.dtype], a->count, a, b, err);
+
+	if (unlikely(st))
+		return st;
 	if (s->near && near_hand(a) && (!b || near_hand(b)) && near_quick(out, op, type, a, b))
 		return OK;
-	enum status st = b ? record_use_two(a, b, err) : record_use(a, err);
-
+	st = b ? record_use_two(a, b, err) : record_use(a, err);
 	if (likely(!st))
 		st = record_room(s, n, 0, err);
 	if (likely(!st))
@@ -182,7 +178,7 @@ static enum status settle(const struct call *c, struct err *err)
 	for (int k = 0; k < c->n; k++)
 		if (c->arg[k].array) {
 			operand[n++] = c->arg[k].array;
-			touched |= near_touched(c->arg[k].array);
+			touched |= (c->arg[k].array->buf->flags & BUF_TOUCHED) != 0;
 		}
 	if (likely(!touched) || shape_count(&count, &c->shape, 1, err))
 		return OK;
@@ -316,11 +312,9 @@ static enum status with_number(struct braze_array **out, struct braze_session *s
 
 	if (unlikely(type == DTYPE_NONE))
 		return record_apply(out, s, op, 2, args, err);
-	if (s->near && unlikely(near_touched(a))) {
-		st = near_settle(s, (unsigned)op, s->loop[op][a->view.dtype], a->count, 1, &a, err);
-		if (st)
-			return st;
-	}
+	st = near_ready((unsigned)op, s->loop[op][a->view.dtype], a->count, a, NULL, err);
+	if (unlikely(st))
+		return st;
 	if (s->near && near_hand(a) && near_with_number(out, op, type, args))
 		return OK;
 	st = record_use(a, err);

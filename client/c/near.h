@@ -127,22 +127,29 @@ void near_set_number(struct near_in *in, uint64_t raw[2], const braze_scalar *v,
 
 /* dst[...] = src now; false: it is to be recorded. */
 bool near_assign(struct braze_array *dst, const braze_arg *src);
-/* Before near_assign, where dst or src has BUF_TOUCHED or BUF_RUN: fence them if that is
- * worth it.  May let go of the recorder lock meanwhile. */
+/* Before near_assign: where small writes were recorded on dst or src, fence them if that
+ * is worth it.  May let go of the recorder lock meanwhile. */
 enum status near_prepare(struct braze_array *dst, struct braze_array *src,
 			 struct err *err) MUST_USE;
 /* Around the recording of dst[...] = src: how many small writes in a row that makes, or
  * NEAR_TOUCH; 0: it is none.  To be asked before dst is used. */
 uint32_t near_run(const struct braze_array *dst, const struct braze_array *src);
 void near_recorded(struct buffer *b, uint32_t run);
-/* An operation is about to read these, one of which is BUF_TOUCHED: if all are at hand
- * but for that, and it is cheap, fence them.  May let go of the recorder lock meanwhile. */
+/* An operation is about to read these: where one is BUF_TOUCHED, all are at hand but for
+ * that, and it is cheap, fence them.  May let go of the recorder lock meanwhile. */
 enum status near_settle(struct braze_session *s, unsigned op, unsigned loop, int64_t count, int n,
 			struct braze_array *const *a, struct err *err) MUST_USE;
 
-static inline bool near_touched(const struct braze_array *a)
+/* The same of one or two operands; b: NULL for none. */
+static inline enum status near_ready(unsigned op, unsigned loop, int64_t count,
+				     struct braze_array *a, struct braze_array *b, struct err *err)
 {
-	return a->buf->flags & BUF_TOUCHED;
+	struct braze_array *both[] = {a, b};
+	uint32_t flags = a->buf->flags | (b ? b->buf->flags : 0);
+
+	if (likely(!(flags & BUF_TOUCHED) || !a->session->near))
+		return OK;
+	return near_settle(a->session, op, loop, count, b ? 2 : 1, both, err);
 }
 
 static inline bool near_hand(const struct braze_array *a)

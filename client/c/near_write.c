@@ -61,10 +61,12 @@ enum status near_settle(struct braze_session *s, unsigned op, unsigned loop, int
 enum status near_prepare(struct braze_array *dst, struct braze_array *src, struct err *err)
 {
 	const struct buffer *b = dst->buf;
+	uint32_t flags = b->flags | (src ? src->buf->flags : 0);
 	bool run = b->flags & BUF_RUN && b->run >= NEAR_RUN;
 	enum status st = OK;
 
-	if (!small(dst) || (src && !within_reach(src)))
+	if (likely(!(flags & (BUF_TOUCHED | BUF_RUN))) || !small(dst) ||
+	    (src && !within_reach(src)))
 		return OK;
 	if (run || b->flags & BUF_TOUCHED)
 		st = future_fence(dst, err);
