@@ -47,7 +47,8 @@ static bool within_reach(const struct braze_array *a)
 enum status near_settle(struct braze_session *s, unsigned op, unsigned loop, int64_t count, int n,
 			struct braze_array *const *a, struct err *err)
 {
-	bool near = near_cheap(s->near, op, loop, count);
+	bool near = near_cheap(s->near, op, loop, count) &&
+		    count <= NEAR_BYTES / dtype_row(loop)->bytes;
 	enum status st = OK;
 
 	for (int k = 0; k < n; k++)
