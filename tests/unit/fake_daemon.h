@@ -47,7 +47,7 @@ struct fake {
 	_Atomic int cancels;
 	_Atomic bool near;  /* it computes with the loops that this process has */
 	_Atomic bool truth; /* answers begin with a byte that is a true bool */
-	_Atomic bool alone; /* nothing else reads what it answers with */
+	_Atomic int alone;  /* so many answers say that nothing else reads the value; -1: all */
 	/* What was asked. */
 	pthread_mutex_t lock;
 	char *log;
@@ -143,7 +143,8 @@ static void fake_resolve(struct fake *f, uint64_t ticket, const uint32_t *id, un
 		list[i] = &e[i];
 		e[i].offset = f->next_result;
 		e[i].bytes = FAKE_BYTES;
-		e[i].alone = f->alone;
+		e[i].alone = f->alone != 0;
+		f->alone -= f->alone > 0;
 		f->next_result += FAKE_BYTES;
 		for (unsigned k = 0; k < 64; k++)
 			((double *)(void *)(f->arena + e[i].offset))[k] = id[i];

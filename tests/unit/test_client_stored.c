@@ -7,7 +7,7 @@
 
 #define ROWS 200 /* of as many: above what is near */
 
-static struct fake *near_daemon(bool alone)
+static struct fake *near_daemon(int alone)
 {
 	struct fake *f = fake_start();
 
@@ -82,7 +82,7 @@ static void end(struct fake *f, braze_session *s)
 
 Test(client_stored, views_of_a_stored_array_send_nothing_until_a_far_operation)
 {
-	struct fake *f = near_daemon(false);
+	struct fake *f = near_daemon(0);
 	braze_session *s = fake_connect(f, 0);
 	braze_array *a = stored(s), *v = row(a, 3, 4), *w = row(v, 5, ROWS), *far = NULL;
 	uint64_t ops = counters(s).ops;
@@ -106,7 +106,7 @@ Test(client_stored, views_of_a_stored_array_send_nothing_until_a_far_operation)
 
 Test(client_stored, a_name_outlives_its_handle_while_views_have_none)
 {
-	struct fake *f = near_daemon(false);
+	struct fake *f = near_daemon(0);
 	braze_session *s = fake_connect(f, 0);
 	braze_array *a = stored(s), *v = row(a, 3, ROWS), *w = row(a, 4, ROWS), *far = NULL,
 		    *next = NULL;
@@ -127,7 +127,7 @@ Test(client_stored, a_name_outlives_its_handle_while_views_have_none)
 
 Test(client_stored, a_view_without_a_name_can_be_demanded_and_fenced)
 {
-	struct fake *f = near_daemon(false);
+	struct fake *f = near_daemon(0);
 	braze_session *s = fake_connect(f, 0);
 	braze_array *a = stored(s), *v = row(a, 3, ROWS);
 	double x[ROWS];
@@ -148,7 +148,7 @@ Test(client_stored, a_view_without_a_name_can_be_demanded_and_fenced)
 
 Test(client_stored, views_without_a_name_outlive_the_connection)
 {
-	struct fake *f = near_daemon(false);
+	struct fake *f = near_daemon(0);
 	braze_session *s = fake_connect(f, 0);
 	braze_array *a = stored(s), *v = row(a, 0, 3), *w = row(a, 1, 2);
 	double x[3];
@@ -169,7 +169,7 @@ Test(client_stored, views_without_a_name_outlive_the_connection)
 
 Test(client_stored, what_nothing_else_reads_is_written_without_a_message)
 {
-	struct fake *f = near_daemon(true);
+	struct fake *f = near_daemon(-1);
 	braze_session *s = fake_connect(f, 0);
 	braze_array *a = stored(s);
 	struct braze_counters before = counters(s), after;
@@ -191,7 +191,7 @@ Test(client_stored, what_nothing_else_reads_is_written_without_a_message)
 /* The daemon has not seen the operation when it answers. */
 Test(client_stored, what_was_used_since_it_was_demanded_is_not_owned)
 {
-	struct fake *f = near_daemon(true);
+	struct fake *f = near_daemon(-1);
 	braze_session *s = fake_connect(f, 0);
 	braze_array *a = made(s), *reader = NULL;
 	braze_future *first = NULL, *second = NULL;
@@ -212,7 +212,7 @@ Test(client_stored, what_was_used_since_it_was_demanded_is_not_owned)
 	cr_assert_eq(braze_demand(&first, 1, &a, NULL), 0);
 	reader = fake_op("add", a, a);
 	cr_assert_eq(braze_demand(&second, 1, &a, NULL), 0);
-	f->alone = false;
+	f->alone = 1;
 	f->hold = false;
 	cr_assert_eq(braze_wait(second, -1, NULL, NULL, NULL), 0);
 	cr_assert_eq(braze_wait(first, -1, NULL, NULL, NULL), 0);
@@ -228,7 +228,7 @@ Test(client_stored, what_was_used_since_it_was_demanded_is_not_owned)
 
 Test(client_stored, the_second_small_write_in_a_row_asks_for_the_buffer)
 {
-	struct fake *f = near_daemon(false);
+	struct fake *f = near_daemon(0);
 	braze_session *s = fake_connect(f, 0);
 	braze_array *a = stored(s), *reader = fake_op("add", a, a);
 	uint64_t ops;
@@ -260,7 +260,7 @@ Test(client_stored, the_second_small_write_in_a_row_asks_for_the_buffer)
 
 Test(client_stored, a_near_read_of_a_touched_array_asks_for_the_buffer)
 {
-	struct fake *f = near_daemon(false);
+	struct fake *f = near_daemon(0);
 	braze_session *s = fake_connect(f, 0);
 	braze_array *a = stored(s), *v = row(a, 1, 9);
 
@@ -278,7 +278,7 @@ Test(client_stored, a_near_read_of_a_touched_array_asks_for_the_buffer)
 
 Test(client_stored, what_is_only_made_counts_as_stored)
 {
-	struct fake *f = near_daemon(false);
+	struct fake *f = near_daemon(0);
 	braze_session *s = fake_connect(f, 0);
 	braze_array *a = made(s);
 
@@ -293,7 +293,7 @@ Test(client_stored, what_is_only_made_counts_as_stored)
 
 Test(client_stored, many_small_writes_to_a_pending_array_are_recorded_first)
 {
-	struct fake *f = near_daemon(false);
+	struct fake *f = near_daemon(0);
 	braze_session *s = fake_connect(f, 0);
 	braze_array *a = made(s), *b = fake_op("negative", a, NULL);
 
@@ -311,7 +311,7 @@ Test(client_stored, many_small_writes_to_a_pending_array_are_recorded_first)
 
 Test(client_stored, pending_values_are_written_lazily)
 {
-	struct fake *f = near_daemon(false);
+	struct fake *f = near_daemon(0);
 	braze_session *s = fake_connect(f, 0);
 	braze_array *a = stored(s), *b = made(s), *c = fake_op("negative", b, NULL);
 	uint64_t trips = counters(s).round_trips;
@@ -332,7 +332,7 @@ Test(client_stored, pending_values_are_written_lazily)
 /* A snapshot and what reads it keep the value: the next write goes elsewhere. */
 Test(client_stored, a_snapshot_ends_the_right_to_write)
 {
-	struct fake *f = near_daemon(true);
+	struct fake *f = near_daemon(-1);
 	braze_session *s = fake_connect(f, 0);
 	braze_array *a = stored(s), *n = NULL;
 	double was = get(a, 0);
