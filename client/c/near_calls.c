@@ -10,11 +10,17 @@
 #include "imm.h"
 #include "near.h"
 
-bool near_cheap(const struct near *n, unsigned op, unsigned loop, int64_t count)
+uint64_t near_work(const struct near *n, unsigned op, unsigned loop, int64_t count)
 {
 	uint64_t cost = n->cost[op][loop];
 
-	return cost && (uint64_t)count <= NEAR_WORK && cost * (uint64_t)count <= NEAR_WORK;
+	return cost && (uint64_t)count <= NEAR_TRIP ? cost * (uint64_t)count : NEAR_NEVER;
+}
+
+uint64_t near_bytes(unsigned dtype, int64_t count)
+{
+	return (uint64_t)count <= NEAR_WIDE ? (uint64_t)count * dtype_row(dtype)->bytes
+					    : NEAR_NEVER;
 }
 
 /* Elements that may be read from the array's first one on. */
@@ -81,13 +87,15 @@ bool near_apply(struct braze_array **out, struct braze_session *s, enum op op,
 	struct near_in in[3];
 	uint64_t raw[3][2];
 
-	if (!near_cheap(s->near, op, loop, count))
+	for (int k = 0; k < n; k++)
+		if (arg[k].array && !near_hand(arg[k].array))
+			return false;
+	if (!near_fits(s->near, near_work(s->near, op, loop, count), near_bytes(sig->out, count)))
 		return false;
 	for (int k = 0; k < n; k++) {
 		if (!arg[k].array)
 			near_set_number(&in[k], raw[k], &arg[k].scalar, sig->in[k]);
-		else if (!near_hand(arg[k].array) ||
-			 !near_set_array(&in[k], arg[k].array, sig->in[k], shape, count,
+		else if (!near_set_array(&in[k], arg[k].array, sig->in[k], shape, count,
 					 &stretch[k]))
 			return false;
 	}
@@ -109,7 +117,8 @@ bool near_quick(struct braze_array **out, unsigned op, unsigned type, struct bra
 	struct view stretch[2];
 	struct near_in in[2];
 
-	if (!near_cheap(s->near, op, loop, a->count) ||
+	if (!near_fits(s->near, near_work(s->near, op, loop, a->count),
+		       near_bytes(type, a->count)) ||
 	    !near_set_array(&in[0], a, loop, &a->view.shape, a->count, &stretch[0]) ||
 	    (b && !near_set_array(&in[1], b, loop, &a->view.shape, a->count, &stretch[1])))
 		return false;
@@ -160,14 +169,16 @@ bool near_reduce(struct braze_array **out, enum op op, const struct op_sig *sig,
 	int64_t results = count_of(shape);
 	struct near_in in;
 
-	if (!near_hand(a) || !near_cheap(s->near, op, sig->in[0], a->count))
+	if (!near_hand(a))
 		return false;
 	if (!a->count)
 		return reduce_none(out, s, op, sig->out, shape, results);
 	/* Many short rows go side by side, others one by one. */
 	bool apart_rows = results < 64 || a->count >= 256 * results;
-	uint64_t work = s->near->cost[op][sig->in[0]] * (uint64_t)a->count;
-	if (apart_rows && work + NEAR_POINT * (uint64_t)results > NEAR_WORK)
+	uint64_t work = near_work(s->near, op, sig->in[0], a->count);
+	if (apart_rows && work != NEAR_NEVER)
+		work += NEAR_POINT * (uint64_t)results;
+	if (!near_fits(s->near, work, near_bytes(sig->out, results)))
 		return false;
 	struct braze_array *r = near_array(s, (enum dtype)sig->out, shape, results);
 	if (!r)
@@ -223,7 +234,10 @@ bool near_product(struct braze_array **out, struct braze_array *a, struct braze_
 	if (!inner)
 		return reduce_none(out, s, OP_SUM, d, shape, kept);
 	if (!kept || kept > LIMIT_TREE_PRODUCT / inner ||
-	    !near_cheap(s->near, OP_MULTIPLY, d, 2 * kept * inner) || kept > NEAR_WORK / NEAR_POINT)
+	    !near_fits(s->near,
+		       near_work(s->near, OP_MULTIPLY, d, 2 * kept * inner) +
+			       NEAR_POINT * (uint64_t)kept,
+		       near_bytes(d, kept * inner)))
 		return false;
 	struct shape domain = {2, {kept, inner}};
 	struct braze_array *made = near_array(s, (enum dtype)d, &domain, kept * inner);
@@ -286,8 +300,10 @@ bool near_create(struct braze_array **out, struct braze_session *s, enum op op, 
 	if (op == OP_ARANGE && !counts)
 		return false;
 	int64_t count = count_of(shape);
-	struct braze_array *r =
-		count > NEAR_BYTES ? NULL : near_array(s, (enum dtype)dtype, shape, count);
+	/* Storing is all its work. */
+	uint64_t bytes = near_bytes((unsigned)dtype, count);
+	bool fits = near_fits(s->near, bytes, bytes);
+	struct braze_array *r = fits ? near_array(s, (enum dtype)dtype, shape, count) : NULL;
 	if (!r)
 		return false;
 	if (op == OP_ARANGE)

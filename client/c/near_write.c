@@ -28,13 +28,16 @@ static bool overlapping(const struct braze_array *dst)
 	return view_range(&lo, &hi, &dst->view, NULL) || hi - lo < dst->count * bytes;
 }
 
-/* Small enough to be written in the call? */
-static bool small(const struct braze_array *dst)
+/* Is it small whatever the program did before? */
+static bool small(const struct near *n, unsigned op, unsigned loop, int64_t count)
 {
-	unsigned to = dst->view.dtype;
+	return near_work(n, op, loop, count) <= NEAR_WORK && near_bytes(loop, count) <= NEAR_BYTES;
+}
 
-	return near_cheap(dst->session->near, OP_CAST, to, dst->count) &&
-	       (uint64_t)dst->count * dtype_row(to)->bytes <= NEAR_BYTES &&
+/* Small enough to be worth a fence? */
+static bool small_write(const struct braze_array *dst)
+{
+	return small(dst->session->near, OP_CAST, dst->view.dtype, dst->count) &&
 	       !(dst->buf->flags & BUF_READONLY) && !overlapping(dst);
 }
 
@@ -47,8 +50,7 @@ static bool within_reach(const struct braze_array *a)
 enum status near_settle(struct braze_session *s, unsigned op, unsigned loop, int64_t count, int n,
 			struct braze_array *const *a, struct err *err)
 {
-	bool near = near_cheap(s->near, op, loop, count) &&
-		    count <= NEAR_BYTES / dtype_row(loop)->bytes;
+	bool near = small(s->near, op, loop, count);
 	enum status st = OK;
 
 	for (int k = 0; k < n; k++)
@@ -66,7 +68,7 @@ enum status near_prepare(struct braze_array *dst, struct braze_array *src, struc
 	bool run = b->flags & BUF_RUN && b->run >= NEAR_RUN;
 	enum status st = OK;
 
-	if (likely(!(flags & (BUF_TOUCHED | BUF_RUN))) || !small(dst) ||
+	if (likely(!(flags & (BUF_TOUCHED | BUF_RUN))) || !small_write(dst) ||
 	    (src && !within_reach(src)))
 		return OK;
 	if (run || b->flags & BUF_TOUCHED)
@@ -80,7 +82,7 @@ uint32_t near_run(const struct braze_array *dst, const struct braze_array *src)
 {
 	const struct buffer *b = dst->buf;
 
-	if (!small(dst) || (src && !near_hand(src)))
+	if (!small_write(dst) || (src && !near_hand(src)))
 		return 0;
 	if (near_hand(dst) || b->flags & (BUF_MADE | BUF_TOUCHED))
 		return NEAR_TOUCH;
@@ -98,16 +100,33 @@ void near_recorded(struct buffer *b, uint32_t run)
 
 /* ---- Writing ---- */
 
-/* May dst's buffer be written now? */
-static bool writable(const struct braze_array *dst)
+/* May dst's buffer be written without a question? */
+static bool ours(const struct braze_array *dst)
+{
+	uint32_t flags = dst->buf->flags;
+
+	return !(flags & BUF_READONLY) && flags & (BUF_NEAR | BUF_FRESH | BUF_HOST);
+}
+
+/* It is about to be; false: no memory. */
+static bool take(struct braze_array *dst)
 {
 	struct buffer *b = dst->buf;
 
 	if (b->flags & BUF_NEAR)
 		return near_own(dst->session, b);
-	if (b->flags & BUF_FRESH)
-		b->flags = (b->flags & ~(uint32_t)BUF_FRESH) | BUF_HOST;
-	return b->flags & BUF_HOST;
+	b->flags = (b->flags & ~(uint32_t)BUF_FRESH) | BUF_HOST;
+	return true;
+}
+
+/* At hand, ours, and small enough now? */
+static bool can_assign(const struct braze_array *dst, const struct braze_array *a)
+{
+	struct near *n = dst->session->near;
+	unsigned to = dst->view.dtype;
+
+	return near_hand(dst) && (!a || near_hand(a)) && ours(dst) && !overlapping(dst) &&
+	       near_fits(n, near_work(n, OP_CAST, to, dst->count), near_bytes(to, dst->count));
 }
 
 static bool apart(const struct view *a, const struct view *b)
@@ -160,7 +179,7 @@ bool near_assign(struct braze_array *dst, const braze_arg *src)
 	struct near_in in;
 	uint64_t raw[2];
 
-	if (!near_hand(dst) || (a && !near_hand(a)) || !small(dst) || !writable(dst))
+	if (!can_assign(dst, a) || !take(dst))
 		return false;
 	if (!a)
 		near_set_number(&in, raw, &src->scalar, to);
