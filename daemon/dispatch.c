@@ -171,6 +171,7 @@ void dispatch_end(struct job *j, enum job_end end, const struct err *err)
 	struct plan *plan = j->run.plan;
 
 	job_settle(j, &s->trace, end, err);
+	job_let_go(j, &s->trace); /* who reads what is told to the client */
 	if (s->conn)
 		pipeline_answer(s, end == JOB_DONE ? j : NULL);
 	job_free(j, &s->trace);

@@ -8,7 +8,7 @@
 
 /* Protocol version: a different major is refused, a minor may differ. */
 #define BRAZE_PROTO_MAJOR 1
-#define BRAZE_PROTO_MINOR 1
+#define BRAZE_PROTO_MINOR 2
 
 #define LIMIT_NDIM		8	      /* axes of an array */
 #define LIMIT_PACKET_BYTES	(60 * 1024)   /* one message, one packet */

@@ -16,6 +16,7 @@ static struct braze_array *take_linked(struct braze_session *s, struct buffer *b
 {
 	struct braze_array *a = array_take(s, b);
 
+	a->named = false;
 	apart_link(a, b);
 	return a;
 }
@@ -111,7 +112,7 @@ static enum status import_whole(struct braze_array *a, uint64_t offset, struct e
 	return OK;
 }
 
-/* The buffer in one row, which every handle views and nobody keeps. */
+/* The buffer in one row, whose name is kept while handles without one live. */
 static enum status import_viewed(struct braze_session *s, struct buffer *b, uint64_t offset,
 				 struct err *err)
 {
@@ -122,24 +123,15 @@ static enum status import_viewed(struct braze_session *s, struct buffer *b, uint
 		st = record_room(s, 0, 3, err);
 	if (st)
 		return st;
-	uint32_t root = array_take_id(s);
-	record_op(s, OP_IMPORT, d, root, 0, 3);
+	b->root = array_take_id(s);
+	record_op(s, OP_IMPORT, d, b->root, 0, 3);
 	record_imm(s, offset);
 	record_imm(s, 1);
 	record_imm(s, b->bytes / dtype_row(d)->bytes);
-	for (struct braze_array *a = b->handles; a && !st; a = a->next) {
-		st = record_room(s, 1, 2 + 2u * a->view.shape.ndim, err);
-		if (!st)
-			record_view(s, &a->view, a->id, root);
-	}
-	if (!st)
-		st = record_room(s, 1, 0, err);
-	if (!st) {
-		record_op(s, OP_DROP, DTYPE_NONE, 0, 1, 0);
-		record_in(s, root);
-	}
-	s->free_ids[s->nfree_ids++] = root;
-	return st;
+	b->unnamed = 0;
+	for (const struct braze_array *a = b->handles; a; a = a->next)
+		b->unnamed++;
+	return OK;
 }
 
 enum status apart_ship(struct braze_array *a, struct err *err)
@@ -157,13 +149,15 @@ enum status apart_ship(struct braze_array *a, struct err *err)
 	if (!(b->flags & BUF_APART))
 		return lease_return(s, offset, b->bytes, err);
 	memcpy(s->arena + offset, b->at, b->bytes);
-	st = is_whole(a) ? import_whole(a, offset, err) : import_viewed(s, b, offset, err);
+	bool whole = is_whole(a);
+	st = whole ? import_whole(a, offset, err) : import_viewed(s, b, offset, err);
 	if (st)
 		return st;
+	a->named = whole;
 	pthread_mutex_lock(&s->sock);
 	atomic_store(&b->offset, offset);
 	pthread_mutex_unlock(&s->sock);
-	b->flags = (b->flags & BUF_READONLY) | BUF_FRESH;
+	b->flags = (b->flags & BUF_READONLY) | BUF_FRESH | (whole ? 0 : BUF_VIEWS | BUF_ROOT);
 	b->handles = NULL;
 	return OK;
 }

@@ -4,8 +4,8 @@
  * Near ones (near.h) and those of a connection that is over (lost.h).  Their bytes lie
  * in this process at `at`; their handles have numbers but no names at a daemon, and
  * make up a list.  Views and snapshots of them are made without a message.  The first
- * far operation that uses one copies it into the arena and names its handles there,
- * once (apart_ship); from then on the buffer is like any other. */
+ * far operation that uses one copies it into the arena, once (apart_ship); from then on
+ * the buffer is like any other, and its handles get names as they are used. */
 #ifndef BRAZE_APART_H
 #define BRAZE_APART_H
 

@@ -56,10 +56,13 @@ static inline enum status quick(struct braze_array **out, unsigned op, unsigned 
 	struct braze_session *s = a->session;
 	unsigned n = b ? 2 : 1;
 
+	enum status st = near_ready(op, s->loop[op][a->view.dtype], a->count, a, b, err);
+
+	if (unlikely(st))
+		return st;
 	if (s->near && near_hand(a) && (!b || near_hand(b)) && near_quick(out, op, type, a, b))
 		return OK;
-	enum status st = b ? record_use_two(a, b, err) : record_use(a, err);
-
+	st = b ? record_use_two(a, b, err) : record_use(a, err);
 	if (likely(!st))
 		st = record_room(s, n, 0, err);
 	if (likely(!st))
@@ -164,6 +167,24 @@ static void send_numbers(braze_arg *plain, struct call *c)
 	c->arg = plain;
 }
 
+/* Operands that only wait for small writes are waited for, if the operation is near then. */
+static enum status settle(const struct call *c, struct err *err)
+{
+	struct braze_array *operand[MAX_ARGS];
+	bool touched = false;
+	int64_t count = 1;
+	int n = 0;
+
+	for (int k = 0; k < c->n; k++)
+		if (c->arg[k].array) {
+			operand[n++] = c->arg[k].array;
+			touched |= (c->arg[k].array->buf->flags & BUF_TOUCHED) != 0;
+		}
+	if (likely(!touched) || shape_count(&count, &c->shape, 1, err))
+		return OK;
+	return near_settle(c->s, c->op, c->sig.in[c->op == OP_WHERE], count, n, operand, err);
+}
+
 static enum status general(struct braze_array **out, struct call *c, struct err *err)
 {
 	struct braze_array *operand[MAX_ARGS];
@@ -172,6 +193,8 @@ static enum status general(struct braze_array **out, struct call *c, struct err 
 	braze_arg plain[MAX_ARGS];
 	enum status st = infer(c, err);
 
+	if (!st && c->s->near)
+		st = settle(c, err);
 	if (!st && c->s->near) {
 		if (near_apply(out, c->s, c->op, &c->sig, c->n, c->arg, &c->shape))
 			return OK;
@@ -289,6 +312,9 @@ static enum status with_number(struct braze_array **out, struct braze_session *s
 
 	if (unlikely(type == DTYPE_NONE))
 		return record_apply(out, s, op, 2, args, err);
+	st = near_ready((unsigned)op, s->loop[op][a->view.dtype], a->count, a, NULL, err);
+	if (unlikely(st))
+		return st;
 	if (s->near && near_hand(a) && near_with_number(out, op, type, args))
 		return OK;
 	st = record_use(a, err);

@@ -124,6 +124,74 @@ enum status array_create(struct braze_array **out, struct braze_session *s, enum
 	return OK;
 }
 
+/* ---- Handles without a name at the daemon ----
+ *
+ * Views of what is at hand come and go without a message.  One named handle of the buffer,
+ * or the name that it had, is kept meanwhile: views are made of it. */
+
+static void record_drop(struct braze_session *s, uint32_t id)
+{
+	/* A session that dies while its columns are sent needs no DROP any more. */
+	if (!atomic_load_explicit(&s->state, memory_order_relaxed) && !record_room(s, 1, 0, NULL)) {
+		record_op(s, OP_DROP, DTYPE_NONE, 0, 1, 0);
+		record_in(s, id);
+	}
+	s->free_ids[s->nfree_ids++] = id;
+}
+
+/* r is a new view of a's buffer. */
+static void unname(struct braze_array *r, const struct braze_array *a)
+{
+	struct buffer *b = r->buf;
+
+	r->named = false;
+	if (!(b->flags & BUF_VIEWS))
+		b->root = a->id; /* all its handles have names */
+	b->flags |= BUF_VIEWS;
+	b->unnamed++;
+}
+
+/* One of the buffer's handles without a name has got one, or is gone. */
+static void less_unnamed(struct braze_session *s, struct buffer *b)
+{
+	if (--b->unnamed)
+		return;
+	if (b->flags & BUF_ROOT)
+		record_drop(s, b->root);
+	b->flags &= ~(uint32_t)(BUF_VIEWS | BUF_ROOT);
+}
+
+enum status array_name(struct braze_array *a, struct err *err)
+{
+	struct braze_session *s = a->session;
+	enum status st = record_room(s, 1, 2 + 2u * a->view.shape.ndim, err);
+
+	if (st)
+		return st;
+	record_view(s, &a->view, a->id, a->buf->root);
+	a->named = true;
+	less_unnamed(s, a->buf);
+	return OK;
+}
+
+/* The handle goes, and with it its name, unless that is the one to be kept. */
+static void release_name(struct braze_array *a)
+{
+	struct braze_session *s = a->session;
+	struct buffer *b = a->buf;
+
+	if (a->named && b->root == a->id) {
+		b->flags |= BUF_ROOT;
+		return;
+	}
+	if (a->named) {
+		record_drop(s, a->id);
+		return;
+	}
+	s->free_ids[s->nfree_ids++] = a->id;
+	less_unnamed(s, b);
+}
+
 enum status array_view(struct braze_array **out, struct braze_array *a, const struct view *v,
 		       struct err *err)
 {
@@ -146,7 +214,10 @@ enum status array_view(struct braze_array **out, struct braze_array *a, const st
 	r->view = *v;
 	r->count = count;
 	r->contiguous = view_contiguous(v);
-	record_view(s, v, r->id, a->id);
+	if (s->near && near_hand(a))
+		unname(r, a);
+	else
+		record_view(s, v, r->id, array_root(a));
 	*out = r;
 	return OK;
 }
@@ -155,16 +226,14 @@ void array_release(struct braze_array *a)
 {
 	struct braze_session *s = a->session;
 
-	/* A lost array has no name at the daemon; a session that dies while its columns are
-	 * sent needs no DROP any more. */
 	if (unlikely(a->buf->flags & BUF_APART)) {
 		apart_unlink(a);
-	} else if (!atomic_load_explicit(&s->state, memory_order_relaxed) &&
-		   !record_room(s, 1, 0, NULL)) {
-		record_op(s, OP_DROP, DTYPE_NONE, 0, 1, 0);
-		record_in(s, a->id);
+		s->free_ids[s->nfree_ids++] = a->id;
+	} else if (unlikely(a->buf->flags & BUF_VIEWS)) {
+		release_name(a);
+	} else {
+		record_drop(s, a->id);
 	}
-	s->free_ids[s->nfree_ids++] = a->id;
 	array_drop_buffer(s, a->buf);
 	a->serial = 0;
 	a->next = s->free_arrays;

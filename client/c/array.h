@@ -35,6 +35,7 @@ static inline struct braze_array *array_take(struct braze_session *s, struct buf
 	a->session = s;
 	a->buf = buf;
 	a->id = array_take_id(s);
+	a->named = true;
 	a->serial = ++s->serial;
 	atomic_store_explicit(&a->refs, 1, memory_order_relaxed);
 	s->refs++;
@@ -70,9 +71,17 @@ static inline char *array_address(const struct braze_array *a)
 /* A C-contiguous array on a new pending buffer. */
 enum status array_create(struct braze_array **out, struct braze_session *s, enum dtype d,
 			 const struct shape *shape, struct err *err) MUST_USE;
-/* A handle on a's buffer with view v: its VIEW op is recorded. */
+/* A handle on a's buffer with view v.  Its VIEW op is recorded; of a value at hand not
+ * before an operation uses it that is (array_name). */
 enum status array_view(struct braze_array **out, struct braze_array *a, const struct view *v,
 		       struct err *err) MUST_USE;
+/* The daemon gets to know a handle that it has no name of. */
+enum status array_name(struct braze_array *a, struct err *err) MUST_USE;
+/* What the daemon knows a's buffer by. */
+static inline uint32_t array_root(const struct braze_array *a)
+{
+	return a->named ? a->id : a->buf->root;
+}
 /* Give the handle back; its DROP is recorded.  Recorder lock held. */
 void array_release(struct braze_array *a);
 /* One holder less.  Recorder lock held. */

@@ -33,16 +33,24 @@
 #define IMM_WEAK     (1u << 8)
 
 enum buffer_flags {
-	BUF_HOST = 1,	  /* this process may write it: the next use carries DIRTY */
-	BUF_FRESH = 2,	  /* imported and never used: a fence needs no answer */
-	BUF_FENCING = 4,  /* a fence is under way and nothing used the buffer since */
-	BUF_READONLY = 8, /* a snapshot */
-	BUF_APART = 16,	  /* no daemon knows it, it is shipped at its first use (apart.h) */
-	BUF_LOSING = 32,  /* about to become so */
-	BUF_NEAR = 64	  /* and apart: in a block of ours, written in place (near.h) */
+	BUF_HOST = 1,	    /* this process may write it: the next use carries DIRTY */
+	BUF_FRESH = 2,	    /* nothing but this process has a use of it: a fence needs no answer */
+	BUF_FENCING = 4,    /* a fence is under way and nothing used the buffer since */
+	BUF_READONLY = 8,   /* a snapshot */
+	BUF_APART = 16,	    /* no daemon knows it, it is shipped at its first use (apart.h) */
+	BUF_LOSING = 32,    /* about to become so */
+	BUF_NEAR = 64,	    /* and apart: in a block of ours, written in place (near.h) */
+	BUF_VIEWS = 128,    /* it has handles that the daemon has no name of */
+	BUF_ROOT = 256,	    /* `root` is no handle's any more */
+	BUF_ASKED = 512,    /* demanded by ticket `asked`, and nothing used it since */
+	BUF_MADE = 1024,    /* pending, but only a creation */
+	BUF_TOUCHED = 2048, /* pending: stored or made, and small writes since */
+	BUF_RUN = 4096	    /* pending, and `run` small writes were recorded in a row */
 };
+/* What the next use ends. */
+#define BUF_ENDS (BUF_HOST | BUF_FRESH | BUF_FENCING | BUF_ASKED | BUF_MADE | BUF_TOUCHED | BUF_RUN)
 /* Any use must look closer. */
-#define BUF_WATCH (BUF_HOST | BUF_FRESH | BUF_FENCING | BUF_APART)
+#define BUF_WATCH (BUF_ENDS | BUF_APART | BUF_VIEWS)
 
 /* Arena memory that is mapped as long as somebody may have an address in it. */
 struct mapping {
@@ -61,6 +69,10 @@ struct buffer {
 	_Atomic uint64_t stored; /* S to write: version at the extent, 0 for none */
 	_Atomic uint64_t offset; /* S to write: of the extent in the arena */
 	uint64_t bytes;
+	uint32_t root;	     /* BUF_VIEWS: a name that the daemon has it by, ... */
+	uint32_t unnamed;    /* ... and how many handles have none */
+	uint32_t run;	     /* BUF_RUN */
+	uint64_t asked;	     /* BUF_ASKED */
 	struct mapping *map; /* of an earlier connection, NULL for none; */
 	uint8_t *at;	     /* version `kept` lies in it, here */
 	uint64_t kept;
@@ -75,6 +87,7 @@ struct braze_array {
 	uint32_t id;
 	_Atomic uint32_t refs;
 	bool contiguous;
+	bool named;	 /* the daemon knows it by `id` */
 	int64_t count;	 /* elements */
 	uint64_t serial; /* of this use of the handle; 0 while it is free */
 	struct view view;
@@ -87,6 +100,7 @@ enum ticket_kind { TICKET_DEMAND, TICKET_FENCE, TICKET_LEASE };
 struct ticket_item {
 	struct buffer *buf; /* owns a reference */
 	uint64_t version;
+	bool alone; /* S: it was answered that nothing else reads it */
 };
 
 /* A demand split into requests of LIMIT_DEMAND_IDS, a fence or a lease. */

@@ -171,6 +171,8 @@ static enum status create(struct braze_array **out, struct braze_session *s, enu
 	record_op(s, op, (unsigned)dtype, (*out)->id, (unsigned)n, nimm);
 	for (int k = 0; k < n; k++)
 		record_scalar(s, &value[k]);
+	if (s->near)
+		(*out)->buf->flags = BUF_MADE;
 	if (op == OP_ARANGE)
 		record_imm(s, (uint64_t)shape->dim[0]);
 	else

@@ -90,11 +90,11 @@ static int ask_fence(struct braze_array *a, braze_check_fn *check, void *data, s
 
 	if (!f)
 		return E_NOMEM;
-	f->item[f->n++] = (struct ticket_item){b, b->version};
+	f->item[f->n++] = (struct ticket_item){.buf = b, .version = b->version};
 	b->refs++;
 	ticket_open(f, 1);
 	fence.ticket = f->first;
-	fence.id = a->id;
+	fence.id = array_root(a);
 	r.fence = &fence;
 	b->flags |= BUF_FENCING;
 	int st = (int)wire_send(s, &r, err);
@@ -106,7 +106,7 @@ static int ask_fence(struct braze_array *a, braze_check_fn *check, void *data, s
 		atomic_store(&b->offset, f->offset);
 		atomic_store(&b->stored, b->version);
 		pthread_mutex_unlock(&s->sock);
-		b->flags |= BUF_HOST;
+		b->flags = (b->flags & ~(uint32_t)BUF_ENDS) | BUF_HOST;
 	}
 	b->flags &= ~(uint32_t)BUF_FENCING;
 	ticket_destroy(f);
@@ -134,6 +134,13 @@ static int fence(struct braze_array *a, braze_check_fn *check, void *data, struc
 	while (!st && !(b->flags & BUF_HOST))
 		st = ask_fence(a, check, data, err);
 	return st;
+}
+
+enum status future_fence(struct braze_array *a, struct err *err)
+{
+	const struct braze_session *s = a->session;
+
+	return (enum status)fence(a, s->owned ? s->owner.check : NULL, s->owner.data, err);
 }
 
 int braze_fence(void **data, braze_array *a, braze_check_fn *check, void *cdata, braze_error *error)

@@ -53,9 +53,30 @@ static void ask(struct braze_future *f, uint32_t *id, const struct braze_array *
 {
 	if (future_stored(a))
 		return;
-	id[f->n] = a->id;
-	f->item[f->n++] = (struct ticket_item){a->buf, a->buf->version};
+	id[f->n] = array_root(a);
+	f->item[f->n++] = (struct ticket_item){.buf = a->buf, .version = a->buf->version};
 	a->buf->refs++;
+}
+
+static void mark_asked(struct braze_future *f)
+{
+	for (unsigned i = 0; i < f->n; i++) {
+		f->item[i].buf->flags |= BUF_ASKED;
+		f->item[i].buf->asked = f->first;
+	}
+}
+
+/* f is answered.  What nothing else reads, at the daemon or since it was asked for here,
+ * is this process's to write. */
+static void own_alone(const struct braze_future *f)
+{
+	for (unsigned i = 0; i < f->n; i++) {
+		struct buffer *b = f->item[i].buf;
+		bool mine = f->item[i].alone && b->flags & BUF_ASKED && b->asked == f->first;
+
+		if (mine && b->version == f->item[i].version)
+			b->flags = (b->flags & ~(uint32_t)BUF_ENDS) | BUF_FRESH;
+	}
 }
 
 /* Fill f with what is not stored of the arrays and of their watches' flags. */
@@ -95,6 +116,7 @@ enum status future_demand(struct braze_future **out, int n, braze_array *const *
 	}
 	if (!st && f->n) {
 		ticket_open(f, (f->n + LIMIT_DEMAND_IDS - 1) / LIMIT_DEMAND_IDS);
+		mark_asked(f);
 		s->counters.demands += f->tickets;
 		st = send_demands(f, id, err);
 	}
@@ -140,6 +162,8 @@ int future_value(struct braze_array *a, braze_check_fn *check, void *data, struc
 			st = (int)future_demand(&f, 1, &a, err);
 		if (!st)
 			st = wire_wait(f, -1, check, data, err);
+		if (!st)
+			own_alone(f);
 		ticket_destroy(f);
 		/* The connection ended meanwhile: say what is lost with it. */
 		if (st && apart_is(a) && !ready(a))
@@ -156,6 +180,8 @@ int future_wait(struct braze_future *f, int timeout_ms, braze_check_fn *check, v
 {
 	int st = wire_wait(f, timeout_ms, check, data, err);
 
+	if (!st)
+		own_alone(f);
 	near_read(f->session->near);
 	if (!st && f->watch && watch_known(f->session, f->watch))
 		st = (int)watch_tell(f->session, f->watch, err);

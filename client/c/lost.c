@@ -59,6 +59,7 @@ static void link_handle(struct braze_array *a)
 	if (!(b->flags & BUF_LOSING))
 		b->handles = NULL;
 	b->flags |= BUF_LOSING;
+	a->named = false;
 	apart_link(a, b);
 }
 
@@ -72,6 +73,8 @@ static void lose_buffer(struct braze_array *a)
 
 	if (!(b->flags & BUF_LOSING))
 		return;
+	if (b->flags & BUF_ROOT)
+		s->free_ids[s->nfree_ids++] = b->root;
 	b->flags = (b->flags & BUF_READONLY) | BUF_APART;
 	if (b->map && b->kept == b->version)
 		return;

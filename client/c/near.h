@@ -17,17 +17,20 @@
 #include "loops/tile.h"
 
 #define NEAR_BYTES   (256u << 10)
-#define NEAR_WORK    250000	/* tenths of a nanosecond */
-#define NEAR_WIDE    (2u << 20) /* bytes, while the bound is risen */
-#define NEAR_TRIP    1500000	/* work that a trip to the daemon is worth */
-#define NEAR_CALM    4		/* stretches before the bound rises, at first */
-#define NEAR_STEADY  16		/* and when it has proved right for so many, again */
-#define NEAR_POINT   600	/* the same, of each point of a reduction */
-#define NEAR_BLOCK   512	/* elements of a register */
+#define NEAR_WORK    250000	      /* tenths of a nanosecond */
+#define NEAR_WIDE    (2u << 20)	      /* bytes, while the bound is risen */
+#define NEAR_TRIP    1500000	      /* work that a trip to the daemon is worth */
+#define NEAR_CALM    4		      /* stretches before the bound rises, at first */
+#define NEAR_STEADY  16		      /* and when it has proved right for so many, again */
+#define NEAR_NEVER   (UINT64_MAX / 4) /* as work: sums of it are no less */
+#define NEAR_POINT   600	      /* the same, of each point of a reduction */
+#define NEAR_BLOCK   512	      /* elements of a register */
 #define NEAR_REG     (NEAR_BLOCK * 16)
 #define NEAR_LEAST   7		/* log2 of the smallest block */
 #define NEAR_CLASSES 16		/* up to 4 MiB */
 #define NEAR_POOL    (8u << 20) /* free bytes kept */
+#define NEAR_RUN     16		/* small writes to a pending array before it is fenced */
+#define NEAR_TOUCH   UINT32_MAX /* near_run(): BUF_TOUCHED */
 
 /* Memory of near values; the bytes follow.  Snapshots share it with what they are of. */
 struct near_block {
@@ -132,11 +135,48 @@ bool near_reduce(struct braze_array **out, enum op op, const struct op_sig *sig,
 bool near_product(struct braze_array **out, struct braze_array *a, struct braze_array *b,
 		  const struct shape *shape);
 bool near_cast(struct braze_array **out, struct braze_array *a, enum dtype to);
-bool near_assign(struct braze_array *dst, const braze_arg *src);
 bool near_create(struct braze_array **out, struct braze_session *s, enum op op, int dtype,
 		 const struct shape *shape, const braze_scalar *value);
 /* The number in a near 0-d array, which travels as an operand. */
 bool near_number(braze_scalar *out, const struct braze_array *a);
+
+/* The predicted work of a loop over `count` elements, and their bytes; NEAR_NEVER: too much. */
+uint64_t near_work(const struct near *n, unsigned op, unsigned loop, int64_t count);
+uint64_t near_bytes(unsigned dtype, int64_t count);
+/* Operands for the drivers: an array over a domain of this many elements, `stretch` having
+ * room for its strides there; and a number, whose bits are put into `raw`. */
+bool near_set_array(struct near_in *in, const struct braze_array *a, unsigned loop,
+		    const struct shape *shape, int64_t count, struct view *stretch) MUST_USE;
+void near_set_number(struct near_in *in, uint64_t raw[2], const braze_scalar *v, unsigned loop);
+
+/* ---- near_write.c ---- */
+
+/* dst[...] = src now; false: it is to be recorded. */
+bool near_assign(struct braze_array *dst, const braze_arg *src);
+/* Before near_assign: where small writes were recorded on dst or src, fence them if that
+ * is worth it.  May let go of the recorder lock meanwhile. */
+enum status near_prepare(struct braze_array *dst, struct braze_array *src,
+			 struct err *err) MUST_USE;
+/* Around the recording of dst[...] = src: how many small writes in a row that makes, or
+ * NEAR_TOUCH; 0: it is none.  To be asked before dst is used. */
+uint32_t near_run(const struct braze_array *dst, const struct braze_array *src);
+void near_recorded(struct buffer *b, uint32_t run);
+/* An operation is about to read these: where one is BUF_TOUCHED, all are at hand but for
+ * that, and it is cheap, fence them.  May let go of the recorder lock meanwhile. */
+enum status near_settle(struct braze_session *s, unsigned op, unsigned loop, int64_t count, int n,
+			struct braze_array *const *a, struct err *err) MUST_USE;
+
+/* The same of one or two operands; b: NULL for none. */
+static inline enum status near_ready(unsigned op, unsigned loop, int64_t count,
+				     struct braze_array *a, struct braze_array *b, struct err *err)
+{
+	struct braze_array *both[] = {a, b};
+	uint32_t flags = a->buf->flags | (b ? b->buf->flags : 0);
+
+	if (likely(!(flags & BUF_TOUCHED) || !a->session->near))
+		return OK;
+	return near_settle(a->session, op, loop, count, b ? 2 : 1, both, err);
+}
 
 static inline bool near_hand(const struct braze_array *a)
 {

@@ -10,19 +10,17 @@
 #include "imm.h"
 #include "near.h"
 
-#define NEVER (UINT64_MAX / 4) /* as work: sums of it are no less */
-
-/* The predicted work of a loop over `count` elements. */
-static uint64_t work_of(const struct near *n, unsigned op, unsigned loop, int64_t count)
+uint64_t near_work(const struct near *n, unsigned op, unsigned loop, int64_t count)
 {
 	uint64_t cost = n->cost[op][loop];
 
-	return cost && (uint64_t)count <= NEAR_TRIP ? cost * (uint64_t)count : NEVER;
+	return cost && (uint64_t)count <= NEAR_TRIP ? cost * (uint64_t)count : NEAR_NEVER;
 }
 
-static uint64_t bytes_of(unsigned dtype, int64_t count)
+uint64_t near_bytes(unsigned dtype, int64_t count)
 {
-	return (uint64_t)count <= NEAR_WIDE ? (uint64_t)count * dtype_row(dtype)->bytes : NEVER;
+	return (uint64_t)count <= NEAR_WIDE ? (uint64_t)count * dtype_row(dtype)->bytes
+					    : NEAR_NEVER;
 }
 
 /* Elements that may be read from the array's first one on. */
@@ -35,9 +33,8 @@ static int64_t reach_of(const struct braze_array *a)
 	return ((int64_t)end - a->view.offset) / dtype_row(a->view.dtype)->bytes;
 }
 
-/* a over a domain of this many elements; `stretch` has room for its strides there. */
-static bool set_array(struct near_in *in, const struct braze_array *a, unsigned loop,
-		      const struct shape *shape, int64_t count, struct view *stretch)
+bool near_set_array(struct near_in *in, const struct braze_array *a, unsigned loop,
+		    const struct shape *shape, int64_t count, struct view *stretch)
 {
 	*in = (struct near_in){.at = array_address(a),
 			       .reach = reach_of(a),
@@ -62,7 +59,7 @@ static void number(uint64_t raw[2], const braze_scalar *v, unsigned type)
 		raw[0] = (raw[0] & 0xffffffffu) | raw[1] << 32;
 }
 
-static void set_number(struct near_in *in, uint64_t raw[2], const braze_scalar *v, unsigned loop)
+void near_set_number(struct near_in *in, uint64_t raw[2], const braze_scalar *v, unsigned loop)
 {
 	number(raw, v, loop);
 	*in = (struct near_in){.at = (const char *)raw,
@@ -93,12 +90,13 @@ bool near_apply(struct braze_array **out, struct braze_session *s, enum op op,
 	for (int k = 0; k < n; k++)
 		if (arg[k].array && !near_hand(arg[k].array))
 			return false;
-	if (!near_fits(s->near, work_of(s->near, op, loop, count), bytes_of(sig->out, count)))
+	if (!near_fits(s->near, near_work(s->near, op, loop, count), near_bytes(sig->out, count)))
 		return false;
 	for (int k = 0; k < n; k++) {
 		if (!arg[k].array)
-			set_number(&in[k], raw[k], &arg[k].scalar, sig->in[k]);
-		else if (!set_array(&in[k], arg[k].array, sig->in[k], shape, count, &stretch[k]))
+			near_set_number(&in[k], raw[k], &arg[k].scalar, sig->in[k]);
+		else if (!near_set_array(&in[k], arg[k].array, sig->in[k], shape, count,
+					 &stretch[k]))
 			return false;
 	}
 	struct braze_array *r = near_array(s, (enum dtype)sig->out, shape, count);
@@ -119,9 +117,10 @@ bool near_quick(struct braze_array **out, unsigned op, unsigned type, struct bra
 	struct view stretch[2];
 	struct near_in in[2];
 
-	if (!near_fits(s->near, work_of(s->near, op, loop, a->count), bytes_of(type, a->count)) ||
-	    !set_array(&in[0], a, loop, &a->view.shape, a->count, &stretch[0]) ||
-	    (b && !set_array(&in[1], b, loop, &a->view.shape, a->count, &stretch[1])))
+	if (!near_fits(s->near, near_work(s->near, op, loop, a->count),
+		       near_bytes(type, a->count)) ||
+	    !near_set_array(&in[0], a, loop, &a->view.shape, a->count, &stretch[0]) ||
+	    (b && !near_set_array(&in[1], b, loop, &a->view.shape, a->count, &stretch[1])))
 		return false;
 	struct braze_array *r = near_array(s, (enum dtype)type, &a->view.shape, a->count);
 	if (!r)
@@ -152,6 +151,17 @@ bool near_with_number(struct braze_array **out, int op, unsigned type, const bra
 	return near_apply(out, s, (enum op)op, &sig, 2, args, &a->view.shape);
 }
 
+/* No element: the identity. */
+static bool reduce_none(struct braze_array **out, struct braze_session *s, enum op op, unsigned d,
+			const struct shape *shape, int64_t results)
+{
+	const braze_scalar value = braze_int(op == OP_PROD || op == OP_ALL);
+
+	if (results && op != OP_SUM && op != OP_PROD && op != OP_ANY && op != OP_ALL)
+		return false;
+	return near_create(out, s, OP_FULL, (int)d, shape, &value);
+}
+
 bool near_reduce(struct braze_array **out, enum op op, const struct op_sig *sig,
 		 struct braze_array *a, uint32_t axes, const struct shape *shape)
 {
@@ -159,14 +169,16 @@ bool near_reduce(struct braze_array **out, enum op op, const struct op_sig *sig,
 	int64_t results = count_of(shape);
 	struct near_in in;
 
-	if (!near_hand(a) || !a->count)
+	if (!near_hand(a))
 		return false;
+	if (!a->count)
+		return reduce_none(out, s, op, sig->out, shape, results);
 	/* Many short rows go side by side, others one by one. */
 	bool apart_rows = results < 64 || a->count >= 256 * results;
-	uint64_t work = work_of(s->near, op, sig->in[0], a->count);
-	if (apart_rows && work != NEVER)
+	uint64_t work = near_work(s->near, op, sig->in[0], a->count);
+	if (apart_rows && work != NEAR_NEVER)
 		work += NEAR_POINT * (uint64_t)results;
-	if (!near_fits(s->near, work, bytes_of(sig->out, results)))
+	if (!near_fits(s->near, work, near_bytes(sig->out, results)))
 		return false;
 	struct braze_array *r = near_array(s, (enum dtype)sig->out, shape, results);
 	if (!r)
@@ -219,11 +231,13 @@ bool near_product(struct braze_array **out, struct braze_array *a, struct braze_
 	if (!is_tree_product(a, b) || !near_hand(a) || !near_hand(b))
 		return false;
 	int64_t kept = count_of(shape);
-	if (!inner || !kept || kept > LIMIT_TREE_PRODUCT / inner ||
+	if (!inner)
+		return reduce_none(out, s, OP_SUM, d, shape, kept);
+	if (!kept || kept > LIMIT_TREE_PRODUCT / inner ||
 	    !near_fits(s->near,
-		       work_of(s->near, OP_MULTIPLY, d, 2 * kept * inner) +
+		       near_work(s->near, OP_MULTIPLY, d, 2 * kept * inner) +
 			       NEAR_POINT * (uint64_t)kept,
-		       bytes_of(d, kept * inner)))
+		       near_bytes(d, kept * inner)))
 		return false;
 	struct shape domain = {2, {kept, inner}};
 	struct braze_array *made = near_array(s, (enum dtype)d, &domain, kept * inner);
@@ -241,106 +255,6 @@ bool near_product(struct braze_array **out, struct braze_array *a, struct braze_
 	if (made)
 		array_release(made);
 	return r;
-}
-
-/* ---- dst[...] = src ---- */
-
-/* May dst's buffer be written now? */
-static bool writable(const struct braze_array *dst)
-{
-	struct buffer *b = dst->buf;
-
-	if (b->flags & BUF_READONLY)
-		return false;
-	if (b->flags & BUF_NEAR)
-		return near_own(dst->session, b);
-	if (b->flags & BUF_FRESH)
-		b->flags = (b->flags & ~(uint32_t)BUF_FRESH) | BUF_HOST;
-	return b->flags & BUF_HOST;
-}
-
-static bool apart(const struct view *a, const struct view *b)
-{
-	int64_t lo[2], hi[2];
-
-	return !view_range(&lo[0], &hi[0], a, NULL) && !view_range(&lo[1], &hi[1], b, NULL) &&
-	       (hi[0] <= lo[1] || hi[1] <= lo[0]);
-}
-
-static bool same_view(const struct view *a, const struct view *b)
-{
-	bool same =
-		a->dtype == b->dtype && a->offset == b->offset && shape_equal(&a->shape, &b->shape);
-
-	for (int i = 0; same && i < a->shape.ndim; i++)
-		same = a->stride[i] == b->stride[i];
-	return same;
-}
-
-/* Elements of dst that are the same memory: the daemon's to refuse. */
-static bool overlapping(const struct braze_array *dst)
-{
-	int64_t lo, hi, bytes = dtype_row(dst->view.dtype)->bytes;
-
-	if (dst->contiguous)
-		return false;
-	return view_range(&lo, &hi, &dst->view, NULL) || hi - lo < dst->count * bytes;
-}
-
-/* All is read before any is written: a into a new array, which `in` becomes. */
-static struct braze_array *read_first(struct near_in *in, const struct braze_array *dst)
-{
-	const struct view *v = &dst->view;
-	struct braze_session *s = dst->session;
-	struct braze_array *copy = near_array(s, (enum dtype)v->dtype, &v->shape, dst->count);
-
-	if (copy) {
-		near_store(s->near, (char *)copy->buf->at, &copy->view, dst->count, in);
-		set_array(in, copy, v->dtype, &v->shape, dst->count, NULL);
-	}
-	return copy;
-}
-
-/* Small enough, both at hand, and dst to be written where it lies? */
-static bool can_assign(const struct braze_array *dst, const struct braze_array *a)
-{
-	struct near *n = dst->session->near;
-	unsigned to = dst->view.dtype;
-
-	return near_hand(dst) && (!a || near_hand(a)) && !overlapping(dst) &&
-	       near_fits(n, work_of(n, OP_CAST, to, dst->count), bytes_of(to, dst->count)) &&
-	       writable(dst);
-}
-
-static bool must_read_first(const struct braze_array *dst, const struct braze_array *a)
-{
-	return a && a->buf == dst->buf && !apart(&a->view, &dst->view) &&
-	       !same_view(&a->view, &dst->view);
-}
-
-bool near_assign(struct braze_array *dst, const braze_arg *src)
-{
-	struct braze_array *a = src->array, *copy = NULL;
-	struct braze_session *s = dst->session;
-	unsigned to = dst->view.dtype;
-	struct view stretch;
-	struct near_in in;
-	uint64_t raw[2];
-
-	if (!can_assign(dst, a))
-		return false;
-	if (!a)
-		set_number(&in, raw, &src->scalar, to);
-	else if (!set_array(&in, a, to, &dst->view.shape, dst->count, &stretch))
-		return false;
-	if (must_read_first(dst, a) && !(copy = read_first(&in, dst)))
-		return false;
-	if (dst->count)
-		near_store(s->near, array_address(dst), &dst->view, dst->count, &in);
-	if (copy)
-		array_release(copy);
-	s->counters.near++;
-	return true;
 }
 
 /* ---- Creation ---- */
@@ -371,7 +285,7 @@ static void full(const struct near *n, struct braze_array *r, const braze_scalar
 	struct near_in in;
 	uint64_t raw[2];
 
-	set_number(&in, raw, value, r->view.dtype);
+	near_set_number(&in, raw, value, r->view.dtype);
 	if (!raw[0] && (!raw[1] || r->view.dtype != DT_COMPLEX128))
 		memset(r->buf->at, 0, r->buf->bytes);
 	else
@@ -387,7 +301,7 @@ bool near_create(struct braze_array **out, struct braze_session *s, enum op op, 
 		return false;
 	int64_t count = count_of(shape);
 	/* Storing is all its work. */
-	uint64_t bytes = bytes_of((unsigned)dtype, count);
+	uint64_t bytes = near_bytes((unsigned)dtype, count);
 	bool fits = near_fits(s->near, bytes, bytes);
 	struct braze_array *r = fits ? near_array(s, (enum dtype)dtype, shape, count) : NULL;
 	if (!r)

@@ -3,14 +3,18 @@
 #include "record.h"
 
 #include "apart.h"
+#include "array.h"
 
 static enum status used(struct braze_array *a, struct err *err)
 {
 	struct braze_session *s = a->session;
 	struct buffer *b = a->buf;
+	enum status st = a->named ? OK : array_name(a, err);
 
+	if (st)
+		return st;
 	if (b->flags & BUF_HOST) {
-		enum status st = record_room(s, 1, 0, err);
+		st = record_room(s, 1, 0, err);
 		if (st)
 			return st;
 		record_op(s, OP_DIRTY, DTYPE_NONE, 0, 1, 0);
@@ -19,7 +23,7 @@ static enum status used(struct braze_array *a, struct err *err)
 		b->version++;
 		atomic_store_explicit(&b->stored, b->version, memory_order_release);
 	}
-	b->flags &= ~(uint32_t)BUF_WATCH;
+	b->flags &= ~(uint32_t)BUF_ENDS;
 	return OK;
 }
 

@@ -51,6 +51,8 @@ enum status record_reduce(struct braze_array **out, int op, struct braze_array *
 		st = shape_reduce(&shape, &a->view.shape, axes, keepdims != 0, err);
 	if (!st)
 		st = check_empty(op_row((unsigned)op), op, a, &shape, err);
+	if (!st)
+		st = near_ready((unsigned)op, sig.in[0], a->count, a, NULL, err);
 	if (!st && s->near && near_reduce(out, (enum op)op, &sig, a, axes, &shape))
 		return OK;
 	if (!st)
@@ -83,6 +85,11 @@ int braze_reduce(braze_array **out, int op, braze_array *a, unsigned axes, int k
 	return st;
 }
 
+static int64_t most(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
 static enum status matmul(struct braze_array **out, struct braze_array *a, struct braze_array *b,
 			  struct err *err)
 {
@@ -98,6 +105,8 @@ static enum status matmul(struct braze_array **out, struct braze_array *a, struc
 		st = op_infer(&sig, OP_MATMUL, arg, DTYPE_NONE, err);
 	if (!st)
 		st = shape_matmul(&shape, &a->view.shape, &b->view.shape, err);
+	if (!st)
+		st = near_ready(OP_MULTIPLY, a->view.dtype, most(a->count, b->count), a, b, err);
 	if (!st && s->near && near_product(out, a, b, &shape))
 		return OK;
 	if (!st)
@@ -139,6 +148,8 @@ enum status record_cast(struct braze_array **out, struct braze_array *a, unsigne
 	enum status st = array_usable(s, err);
 	if (!st)
 		st = op_infer(&sig, OP_CAST, &arg, dtype, err);
+	if (!st)
+		st = near_ready(OP_CAST, dtype, a->count, a, NULL, err);
 	if (!st && s->near && near_cast(out, a, (enum dtype)dtype))
 		return OK;
 	if (!st)
@@ -224,17 +235,32 @@ static enum status check_source(const struct braze_array *dst, const braze_arg *
 	return view_broadcast(&stretched, &a->view, &dst->view.shape, err);
 }
 
+/* What may wait, then what is computed now.  *run: to be told after it is recorded. */
+static enum status assign_near(bool *done, uint32_t *run, struct braze_array *dst,
+			       const braze_arg *src, struct err *err)
+{
+	enum status st = near_prepare(dst, src->array, err);
+
+	*done = !st && near_assign(dst, src);
+	*run = st || *done ? 0 : near_run(dst, src->array);
+	return st;
+}
+
 static enum status assign(struct braze_array *dst, const braze_arg *src, struct err *err)
 {
 	struct braze_session *s = dst->session;
 	unsigned nimm = src->array ? 0 : record_words((unsigned)src->scalar.dtype);
+	uint32_t run = 0;
+	bool done = false;
 
 	enum status st = array_usable(s, err);
 	if (!st)
 		st = check_target(dst, err);
 	if (!st)
 		st = check_source(dst, src, err);
-	if (!st && s->near && near_assign(dst, src))
+	if (!st && s->near)
+		st = assign_near(&done, &run, dst, src, err);
+	if (done)
 		return OK;
 	if (!st)
 		st = src->array ? record_use_two(dst, src->array, err) : record_use(dst, err);
@@ -249,6 +275,7 @@ static enum status assign(struct braze_array *dst, const braze_arg *src, struct 
 	else
 		record_scalar(s, &src->scalar);
 	dst->buf->version++;
+	near_recorded(dst->buf, run);
 	return OK;
 }
 

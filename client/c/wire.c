@@ -116,7 +116,7 @@ static void resolve(struct braze_session *s, const Braze__Wire__Resolved *r)
 		err_set(&first, E_PROTOCOL, "%zu extents answer a demand of %u arrays", r->n_extent,
 			want);
 	for (unsigned i = 0; i < want && i < r->n_extent; i++) {
-		const struct ticket_item *item = &f->item[base + i];
+		struct ticket_item *item = &f->item[base + i];
 		if (extent_error(r->extent[i], &e) ||
 		    check_extent(s, r->extent[i], item->buf->bytes, &e)) {
 			first = first.code ? first : e;
@@ -126,6 +126,7 @@ static void resolve(struct braze_session *s, const Braze__Wire__Resolved *r)
 			f->offset = r->extent[i]->offset;
 		else
 			store_extent(item->buf, item->version, r->extent[i]->offset);
+		item->alone = r->extent[i]->alone;
 	}
 	ticket_answer(f, first.code ? &first : NULL);
 }

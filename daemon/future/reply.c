@@ -83,6 +83,7 @@ static void fill_extent(Braze__Wire__Extent *e, const struct version *v,
 		return;
 	}
 	e->offset = v->storage->extent.offset;
+	e->alone = version_alone(v);
 	for (size_t i = 0; i < nsmall; i++)
 		if (small[i].version == v) {
 			e->data.data = (uint8_t *)small[i].bytes;

@@ -502,9 +502,18 @@ void job_settle(struct job *j, struct trace *t, enum job_end end, const struct e
 			version_store_remote(t, j->partition->value[i]);
 }
 
+void job_let_go(struct job *j, struct trace *t)
+{
+	uint32_t nfetch = j->run.nfetch;
+
+	release(j, t);
+	j->run.nfetch = nfetch;
+	partition_free(t, j->partition);
+	j->partition = NULL;
+}
+
 void job_free(struct job *j, struct trace *t)
 {
-	release(j, t);
-	partition_free(t, j->partition);
+	job_let_go(j, t);
 	free(j);
 }

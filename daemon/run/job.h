@@ -60,6 +60,8 @@ enum status job_inputs(const struct job *j, struct err *err);
 /* Outputs become stored, but for those that depend on what failed; or failed with
  * *err; or pending again (JOB_CANCELLED). */
 void job_settle(struct job *j, struct trace *t, enum job_end end, const struct err *err);
+/* A settled job reads and writes nothing any more; what it fetched it still has. */
+void job_let_go(struct job *j, struct trace *t);
 /* Free what is bound and the partition. */
 void job_free(struct job *j, struct trace *t);
 

@@ -266,6 +266,14 @@ struct version *version_ref(struct version *v)
 	return v;
 }
 
+bool version_alone(const struct version *v)
+{
+	const struct storage *s = v->storage;
+
+	return v->state == VERSION_STORED && v->refs == 2 && v->named == 1 && !v->pins &&
+	       !v->holds && s->refs == 1 && s->host && !s->mirror && !s->fetching;
+}
+
 /* Versions that lost their last reference and wait to be freed, linked through
  * v->error, which a dying version no longer needs. */
 struct dying {

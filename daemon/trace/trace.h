@@ -167,6 +167,9 @@ struct node *trace_node(struct trace *t, int nin);
 /* New version in the given state with one reference. */
 struct version *version_create(struct trace *t, uint64_t bytes, enum version_state state);
 struct version *version_ref(struct version *v);
+/* Is it stored in the arena only, and does nobody have it but its buffer and the one who
+ * asks, by a reference of his own? */
+bool version_alone(const struct version *v);
 void version_unref(struct trace *t, struct version *v);
 void version_hold(struct version *v);
 void version_unhold(struct trace *t, struct version *v);

@@ -29,6 +29,7 @@
 #define FAKE_ARENA  (1u << 30)
 #define FAKE_LEASE  (1u << 20)
 #define FAKE_RESULT (512u << 20) /* results lie above */
+#define FAKE_BYTES  (1u << 19)	 /* of each */
 
 struct fake {
 	char folder[32], path[64];
@@ -46,6 +47,7 @@ struct fake {
 	_Atomic int cancels;
 	_Atomic bool near;  /* it computes with the loops that this process has */
 	_Atomic bool truth; /* answers begin with a byte that is a true bool */
+	_Atomic int alone;  /* so many answers say that nothing else reads the value; -1: all */
 	/* What was asked. */
 	pthread_mutex_t lock;
 	char *log;
@@ -140,8 +142,10 @@ static void fake_resolve(struct fake *f, uint64_t ticket, const uint32_t *id, un
 		braze__wire__extent__init(&e[i]);
 		list[i] = &e[i];
 		e[i].offset = f->next_result;
-		e[i].bytes = 65536;
-		f->next_result += 65536;
+		e[i].bytes = FAKE_BYTES;
+		e[i].alone = f->alone != 0;
+		f->alone -= f->alone > 0;
+		f->next_result += FAKE_BYTES;
 		for (unsigned k = 0; k < 64; k++)
 			((double *)(void *)(f->arena + e[i].offset))[k] = id[i];
 		if (f->truth)

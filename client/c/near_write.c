@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client/c/near_write.c - dst[...] = src in the recording call, and when a buffer is asked
+ * for so that it can be.
+ *
+ * A stored buffer that the daemon has a use of, maybe, must be fenced before this process
+ * writes to it, which is a round trip.  One small write is cheaper recorded; after several
+ * in a row (no other operation used the buffer in between) more will follow:
+ *
+ *   stored, or only made (zeros)	the first is recorded, BUF_TOUCHED; the next, or a near
+ *				operation that reads the buffer, fences it
+ *   pending			NEAR_RUN are recorded, BUF_RUN; the next fences it
+ *
+ * Only writes of what is at hand count: others are parts of a lazy program.  What the
+ * daemon said to be ours alone when it answered a demand (BUF_FRESH) needs no fence. */
+#include "array.h"
+#include "future.h"
+#include "near.h"
+
+/* ---- When to ask ---- */
+
+/* Elements of dst that are the same memory: the daemon's to refuse. */
+static bool overlapping(const struct braze_array *dst)
+{
+	int64_t lo, hi, bytes = dtype_row(dst->view.dtype)->bytes;
+
+	if (dst->contiguous)
+		return false;
+	return view_range(&lo, &hi, &dst->view, NULL) || hi - lo < dst->count * bytes;
+}
+
+/* Is it small whatever the program did before? */
+static bool small(const struct near *n, unsigned op, unsigned loop, int64_t count)
+{
+	return near_work(n, op, loop, count) <= NEAR_WORK && near_bytes(loop, count) <= NEAR_BYTES;
+}
+
+/* Small enough to be worth a fence? */
+static bool small_write(const struct braze_array *dst)
+{
+	return small(dst->session->near, OP_CAST, dst->view.dtype, dst->count) &&
+	       !(dst->buf->flags & BUF_READONLY) && !overlapping(dst);
+}
+
+/* At hand, or as soon as its buffer is fenced? */
+static bool within_reach(const struct braze_array *a)
+{
+	return near_hand(a) || a->buf->flags & BUF_TOUCHED;
+}
+
+enum status near_settle(struct braze_session *s, unsigned op, unsigned loop, int64_t count, int n,
+			struct braze_array *const *a, struct err *err)
+{
+	bool near = small(s->near, op, loop, count);
+	enum status st = OK;
+
+	for (int k = 0; k < n; k++)
+		near = near && within_reach(a[k]);
+	for (int k = 0; k < n && near && !st; k++)
+		if (a[k]->buf->flags & BUF_TOUCHED)
+			st = future_fence(a[k], err);
+	return st;
+}
+
+enum status near_prepare(struct braze_array *dst, struct braze_array *src, struct err *err)
+{
+	const struct buffer *b = dst->buf;
+	uint32_t flags = b->flags | (src ? src->buf->flags : 0);
+	bool run = b->flags & BUF_RUN && b->run >= NEAR_RUN;
+	enum status st = OK;
+
+	if (likely(!(flags & (BUF_TOUCHED | BUF_RUN))) || !small_write(dst) ||
+	    (src && !within_reach(src)))
+		return OK;
+	if (run || b->flags & BUF_TOUCHED)
+		st = future_fence(dst, err);
+	if (!st && src && src->buf->flags & BUF_TOUCHED)
+		st = future_fence(src, err);
+	return st;
+}
+
+uint32_t near_run(const struct braze_array *dst, const struct braze_array *src)
+{
+	const struct buffer *b = dst->buf;
+
+	if (!small_write(dst) || (src && !near_hand(src)))
+		return 0;
+	if (near_hand(dst) || b->flags & (BUF_MADE | BUF_TOUCHED))
+		return NEAR_TOUCH;
+	return b->flags & BUF_RUN ? b->run + 1 : 1;
+}
+
+void near_recorded(struct buffer *b, uint32_t run)
+{
+	if (run == NEAR_TOUCH)
+		b->flags |= BUF_TOUCHED;
+	else if (run)
+		b->flags |= BUF_RUN;
+	b->run = run;
+}
+
+/* ---- Writing ---- */
+
+/* May dst's buffer be written without a question? */
+static bool ours(const struct braze_array *dst)
+{
+	uint32_t flags = dst->buf->flags;
+
+	return !(flags & BUF_READONLY) && flags & (BUF_NEAR | BUF_FRESH | BUF_HOST);
+}
+
+/* It is about to be; false: no memory. */
+static bool take(struct braze_array *dst)
+{
+	struct buffer *b = dst->buf;
+
+	if (b->flags & BUF_NEAR)
+		return near_own(dst->session, b);
+	b->flags = (b->flags & ~(uint32_t)BUF_FRESH) | BUF_HOST;
+	return true;
+}
+
+/* At hand, ours, and small enough now? */
+static bool can_assign(const struct braze_array *dst, const struct braze_array *a)
+{
+	struct near *n = dst->session->near;
+	unsigned to = dst->view.dtype;
+
+	return near_hand(dst) && (!a || near_hand(a)) && ours(dst) && !overlapping(dst) &&
+	       near_fits(n, near_work(n, OP_CAST, to, dst->count), near_bytes(to, dst->count));
+}
+
+static bool apart(const struct view *a, const struct view *b)
+{
+	int64_t lo[2], hi[2];
+
+	return !view_range(&lo[0], &hi[0], a, NULL) && !view_range(&lo[1], &hi[1], b, NULL) &&
+	       (hi[0] <= lo[1] || hi[1] <= lo[0]);
+}
+
+static bool same_view(const struct view *a, const struct view *b)
+{
+	bool same =
+		a->dtype == b->dtype && a->offset == b->offset && shape_equal(&a->shape, &b->shape);
+
+	for (int i = 0; same && i < a->shape.ndim; i++)
+		same = a->stride[i] == b->stride[i];
+	return same;
+}
+
+/* All is read before any is written: a into a new array, which `in` becomes. */
+static struct braze_array *read_first(struct near_in *in, const struct braze_array *dst)
+{
+	const struct view *v = &dst->view;
+	struct braze_session *s = dst->session;
+	struct braze_array *copy = near_array(s, (enum dtype)v->dtype, &v->shape, dst->count);
+
+	if (copy) {
+		near_store(s->near, (char *)copy->buf->at, &copy->view, dst->count, in);
+		*in = (struct near_in){.at = (const char *)copy->buf->at,
+				       .reach = dst->count,
+				       .dtype = v->dtype,
+				       .loop = v->dtype};
+	}
+	return copy;
+}
+
+static bool must_read_first(const struct braze_array *dst, const struct braze_array *a)
+{
+	return a && a->buf == dst->buf && !apart(&a->view, &dst->view) &&
+	       !same_view(&a->view, &dst->view);
+}
+
+bool near_assign(struct braze_array *dst, const braze_arg *src)
+{
+	struct braze_array *a = src->array, *copy = NULL;
+	struct braze_session *s = dst->session;
+	unsigned to = dst->view.dtype;
+	struct view stretch;
+	struct near_in in;
+	uint64_t raw[2];
+
+	if (!can_assign(dst, a) || !take(dst))
+		return false;
+	if (!a)
+		near_set_number(&in, raw, &src->scalar, to);
+	else if (!near_set_array(&in, a, to, &dst->view.shape, dst->count, &stretch))
+		return false;
+	if (must_read_first(dst, a) && !(copy = read_first(&in, dst)))
+		return false;
+	if (dst->count)
+		near_store(s->near, array_address(dst), &dst->view, dst->count, &in);
+	if (copy)
+		array_release(copy);
+	s->counters.near++;
+	return true;
+}
