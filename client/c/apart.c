@@ -159,5 +159,9 @@ enum status apart_ship(struct braze_array *a, struct err *err)
 	pthread_mutex_unlock(&s->sock);
 	b->flags = (b->flags & BUF_READONLY) | BUF_FRESH | (whole ? 0 : BUF_VIEWS | BUF_ROOT);
 	b->handles = NULL;
+	/* Others' memory has no limit, so it is not kept beside the copy: whoever reads it holds
+	 * it. */
+	if (b->block && b->block->size == NEAR_GIVEN)
+		near_unblock(s, b);
 	return OK;
 }

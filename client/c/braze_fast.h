@@ -48,6 +48,24 @@ BRAZE_API int braze_is_contiguous(const braze_array *a);
 BRAZE_API void *braze_hold(braze_array *a);
 BRAZE_API void braze_unhold(void *hold);
 
+/* Memory where a value lies, for a binding that lets others read it for a while. */
+typedef struct braze_loan {
+	const void *data; /* element [0,...,0] */
+	void *hold;
+} braze_loan;
+/* 1: a's value is at hand, and stays at this address until the loan ends; it does not
+ * change unless a in the arena is written.  0: it is not there. */
+BRAZE_API int braze_lend(braze_loan *out, braze_array *a);
+BRAZE_API void braze_end_loan(braze_session *s, braze_loan *loan);
+/* Is a's value at hand, and are operations on such values computed at once? */
+BRAZE_API int braze_is_near(const braze_array *a);
+/* A C-contiguous array on memory that is given: the library alone uses it from now on,
+ * and calls drop(of), with the session's lock held, when it does not any more.  1: done;
+ * 0: it cannot take it, and the caller keeps it. */
+typedef void braze_drop_fn(void *of);
+BRAZE_API int braze_give(braze_array **out, braze_session *s, int dtype, int ndim,
+			 const int64_t *shape, void *data, braze_drop_fn *drop, void *of);
+
 /* braze_watch_errors for a binding in which each thread or context has its own wishes:
  * asked after every operation that could make an error, with the lock held.  site: a
  * place in the program, which messages name " at site <number>"; tag: for the report. */

@@ -12,6 +12,7 @@
 
 #include "apart.h"
 #include "array.h"
+#include "loan.h"
 
 /* ---- When ---- */
 
@@ -197,6 +198,10 @@ static void drop_block(struct near *n, struct near_block *block)
 {
 	if (--block->refs)
 		return;
+	if (unlikely(block->size == NEAR_GIVEN)) {
+		loan_drop_given(block);
+		return;
+	}
 	if (n->kept + bytes_of(block->size) > NEAR_POOL) {
 		free(block);
 		return;
@@ -212,12 +217,19 @@ void near_unblock(struct braze_session *s, struct buffer *b)
 	b->block = NULL;
 }
 
+void near_drop_block(struct braze_session *s, struct near_block *block)
+{
+	drop_block(s->near_made, block);
+}
+
 bool near_own(struct braze_session *s, struct buffer *b)
 {
 	struct near_block *old = b->block;
 
 	if (likely(old->refs == 1))
 		return true;
+	if (unlikely(old->size == NEAR_GIVEN))
+		return loan_copy_given(b);
 	if (!take_block(s->near_made, b, old->size))
 		return false;
 	memcpy(b->at, old + 1, b->bytes);

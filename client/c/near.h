@@ -31,12 +31,13 @@
 #define NEAR_POOL    (8u << 20) /* free bytes kept */
 #define NEAR_RUN     16		/* small writes to a pending array before it is fenced */
 #define NEAR_TOUCH   UINT32_MAX /* near_run(): BUF_TOUCHED */
+#define NEAR_GIVEN   255	/* the size of a block whose memory is another's (loan.h) */
 
 /* Memory of near values; the bytes follow.  Snapshots share it with what they are of. */
 struct near_block {
 	struct near_block *next; /* in a free list */
 	uint32_t refs;		 /* buffers */
-	uint32_t size;		 /* class: log2 of its bytes, from NEAR_LEAST */
+	uint32_t size;		 /* class: log2 of its bytes, from NEAR_LEAST; or NEAR_GIVEN */
 } __attribute__((aligned(64)));
 
 /* The operations between two reads.  One that only its size keeps from being near is
@@ -87,6 +88,8 @@ void near_open(struct braze_session *s);
 void near_close(struct braze_session *s);
 /* b loses its block. */
 void near_unblock(struct braze_session *s, struct buffer *b);
+/* One holder of a block less. */
+void near_drop_block(struct braze_session *s, struct near_block *block);
 /* b is about to be written: it gets a block of its own.  False: no memory. */
 bool near_own(struct braze_session *s, struct buffer *b) MUST_USE;
 /* An operation that is large, or any while the bound is risen: is it near? */

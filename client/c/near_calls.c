@@ -27,8 +27,8 @@ uint64_t near_bytes(unsigned dtype, int64_t count)
 static int64_t reach_of(const struct braze_array *a)
 {
 	const struct buffer *b = a->buf;
-	uint64_t end =
-		b->flags & BUF_NEAR ? (uint64_t)1 << (b->block->size + NEAR_LEAST) : b->bytes;
+	bool block = b->flags & BUF_NEAR && b->block->size != NEAR_GIVEN;
+	uint64_t end = block ? (uint64_t)1 << (b->block->size + NEAR_LEAST) : b->bytes;
 
 	return ((int64_t)end - a->view.offset) / dtype_row(a->view.dtype)->bytes;
 }

@@ -24,6 +24,11 @@ const char *convert_format(int dtype)
 	return formats[dtype];
 }
 
+int convert_itemsize(int dtype)
+{
+	return sizes[dtype];
+}
+
 int convert_init(void)
 {
 	PyObject *np = PyImport_ImportModule("numpy"), *ctor = NULL;

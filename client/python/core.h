@@ -92,6 +92,7 @@ struct core {
 	PyObject *errors;
 	PyObject *fallback; /* (ufunc name, *operands) */
 	PyObject *getitem, *setitem, *getattr;
+	PyObject *result;  /* (x): what NumPy made of arrays of ours, as ours */
 	PyObject *cast;	   /* (value, dtype): NumPy's same-kind cast of a foreign type */
 	PyObject *package; /* prefix of the file names that are no user's */
 	PyObject *sites;   /* places in the program that take, in the order of their numbers */
@@ -187,6 +188,7 @@ int convert_value(PyObject *self, int *dtype, uint64_t bits[2]);
 int convert_getbuffer(PyObject *self, Py_buffer *view, int flags);
 void convert_releasebuffer(PyObject *self, Py_buffer *view);
 const char *convert_format(int dtype);
+int convert_itemsize(int dtype);
 
 /* number.c */
 extern PyType_Slot number_slots[];
@@ -296,6 +298,11 @@ PyObject *host_open(PyObject *mod, PyObject *a);
 /* The memory that host_open opened. */
 void *host_data(PyObject *memory);
 PyObject *host_close(PyObject *mod, PyObject *a);
+/* From here on recording on h's buffer is refused, until unlocked; lock is the caller's. */
+void host_lock(struct host_block *lock, braze_array *h, void *data);
+void host_unlock(struct host_block *lock);
+/* NumPy's table of functions; NULL with an exception set. */
+void **host_numpy(void);
 /* A view of arena memory that contains [data, data + ...], or NULL. */
 struct host_block *host_find(const void *data);
 PyObject *host_install(PyObject *mod, PyObject *ignored);

@@ -30,7 +30,7 @@ static struct host_block *block_add(braze_array *h, void *data, size_t bytes)
 	return b;
 }
 
-static void block_remove(struct host_block *b)
+static void block_unlink(const struct host_block *b)
 {
 	struct host_block **p = &core.blocks;
 
@@ -38,6 +38,25 @@ static void block_remove(struct host_block *b)
 		p = &(*p)->next;
 	if (*p)
 		*p = b->next;
+}
+
+void host_lock(struct host_block *lock, braze_array *h, void *data)
+{
+	*lock = (struct host_block){.next = core.blocks, .h = h, .data = data, .locks = 1};
+	core.blocks = lock;
+	core.locked++;
+}
+
+void host_unlock(struct host_block *lock)
+{
+	block_unlink(lock);
+	lock->locks = 0;
+	core.locked--;
+}
+
+static void block_remove(struct host_block *b)
+{
+	block_unlink(b);
 	if (b->locks)
 		core.locked--;
 	braze_release(b->h);
@@ -283,7 +302,7 @@ static void *np_realloc(void *ctx, void *p, size_t bytes)
 
 static struct handler handler = {"braze", 1, {NULL, np_malloc, np_calloc, np_realloc, np_free}};
 
-static PyObject *set_handler(PyObject *capsule)
+void **host_numpy(void)
 {
 	PyObject *mod = PyImport_ImportModule("numpy._core._multiarray_umath"), *api = NULL;
 	void **table = NULL;
@@ -295,6 +314,13 @@ static PyObject *set_handler(PyObject *capsule)
 	if (api)
 		table = PyCapsule_GetPointer(api, NULL);
 	Py_XDECREF(api);
+	return table;
+}
+
+static PyObject *set_handler(PyObject *capsule)
+{
+	void **table = host_numpy();
+
 	return table ? ((PyObject * (*)(PyObject *)) table[NUMPY_SET_HANDLER])(capsule) : NULL;
 }
 

@@ -4,7 +4,7 @@
  * Integers, slices, newaxis and ellipsis are views, computed here; arrays as
  * indices are handed to Python.  A single element of a stored array is read in
  * shared memory, and written there once the buffer has been fenced. */
-#include "core.h"
+#include "numpys.h"
 
 #include <string.h>
 
@@ -185,6 +185,7 @@ static PyObject *get_element(PyObject *self, braze_array *h, const struct spot *
 PyObject *index_get(PyObject *self, PyObject *key)
 {
 	braze_array *h = type_handle(self), *v = NULL;
+	PyObject *r = NULL;
 	struct spot s;
 	int rc = 0;
 
@@ -193,6 +194,8 @@ PyObject *index_get(PyObject *self, PyObject *key)
 	rc = resolve(&s, h, key);
 	if (rc == BASIC_ERROR)
 		return NULL;
+	if (rc == BASIC_NO && numpys_getitem(&r, self, key))
+		return r;
 	if (rc == BASIC_NO)
 		return PyObject_CallFunctionObjArgs(core.getitem, self, key, NULL);
 	if (s.element)
@@ -399,10 +402,22 @@ static bool overlaps(braze_array *h, const struct spot *s)
 	return !s->element && layout_overlap(s->ndim, s->shape, s->strides, braze_itemsize(h));
 }
 
+/* Arrays in the key, or elements that share memory. */
+static int set_general(PyObject *self, PyObject *key, PyObject *value)
+{
+	PyObject *r = NULL;
+	int rc = 0;
+
+	if (!nd(self)->flags && numpys_setitem(&rc, self, key, value))
+		return rc;
+	r = PyObject_CallFunctionObjArgs(core.setitem, self, key, value, NULL);
+	Py_XDECREF(r);
+	return r ? 0 : -1;
+}
+
 int index_set(PyObject *self, PyObject *key, PyObject *value)
 {
 	braze_array *h = NULL;
-	PyObject *r = NULL;
 	struct spot s;
 	int rc = 0;
 
@@ -420,11 +435,8 @@ int index_set(PyObject *self, PyObject *key, PyObject *value)
 		return -1;
 	if (rc == BASIC_YES && nd(self)->flags & ND_OVERLAP && overlaps(h, &s))
 		rc = BASIC_NO;
-	if (rc == BASIC_NO) {
-		r = PyObject_CallFunctionObjArgs(core.setitem, self, key, value, NULL);
-		Py_XDECREF(r);
-		return r ? 0 : -1;
-	}
+	if (rc == BASIC_NO)
+		return set_general(self, key, value);
 	if (s.element && foreign_is(value))
 		return set_number(self, h, &s, value);
 	return set_value(self, h, &s, value);

@@ -580,11 +580,11 @@ static PyObject *connected(PyObject *mod, PyObject *ignored)
 	return PyBool_FromLong(core.session && !braze_session_error(core.session, NULL));
 }
 
-/* setup(errors, fallback, getitem, setitem, getattr, cast): the package's half. */
+/* setup(errors, fallback, getitem, setitem, getattr, cast, result): the package's half. */
 static PyObject *setup(PyObject *mod, PyObject *args)
 {
-	if (!PyArg_ParseTuple(args, "OOOOOO", &core.errors, &core.fallback, &core.getitem,
-			      &core.setitem, &core.getattr, &core.cast))
+	if (!PyArg_ParseTuple(args, "OOOOOOO", &core.errors, &core.fallback, &core.getitem,
+			      &core.setitem, &core.getattr, &core.cast, &core.result))
 		return NULL;
 	Py_INCREF(core.errors);
 	Py_INCREF(core.fallback);
@@ -592,6 +592,7 @@ static PyObject *setup(PyObject *mod, PyObject *args)
 	Py_INCREF(core.setitem);
 	Py_INCREF(core.getattr);
 	Py_INCREF(core.cast);
+	Py_INCREF(core.result);
 	Py_RETURN_NONE;
 }
 
@@ -615,7 +616,9 @@ static PyMethodDef methods[] = {
 	{"scalar", scalar, METH_O, NULL},
 	{"is_stored", is_stored, METH_O, NULL},
 	{"same_buffer", same_buffer, METH_VARARGS, NULL},
-	{"wait", (PyCFunction)(void (*)(void))wait_all, METH_FASTCALL, NULL},
+	{"wait", (PyCFunction)(void (*)(void))wait_all, METH_FASTCALL,
+	 "wait($module, /, *arrays)\n--\n\n"
+	 "Compute the arrays, all in one request, and return when they are stored."},
 	{"flush", flush, METH_NOARGS, NULL},
 	{"set_flags", set_flags, METH_O, NULL},
 	{"set_device", set_device, METH_O, NULL},
@@ -680,7 +683,7 @@ PyMODINIT_FUNC PyInit__core(void)
 		return NULL;
 	find_ops();
 	if (add_functions(m) || adapted_init() || convert_init() || type_init(m) || meta_init() ||
-	    native_init(m) || ufunc_init(m) || host_init(m) ||
+	    native_init(m) || numpys_init(m) || ufunc_init(m) || host_init(m) ||
 	    PyModule_AddStringConstant(m, "version", braze_version())) {
 		Py_DECREF(m);
 		return NULL;

@@ -228,7 +228,7 @@ static PyObject *native_reduce(PyObject *o, PyObject *ignored)
 	return PyObject_GetAttrString(o, "__qualname__");
 }
 
-/* native(function, name, binds): None where fast.def has no such name. */
+/* native(function, name, binds): None where neither fast.def nor numpys.def has such a name. */
 static PyObject *native_make(PyObject *mod, PyObject *args)
 {
 	const struct fast *found = NULL;
@@ -247,7 +247,9 @@ static PyObject *native_make(PyObject *mod, PyObject *args)
 			if (!strcmp(table[k].name, name + 8))
 				found = &table[k];
 	if (!found)
-		Py_RETURN_NONE;
+		found = numpys_find(name);
+	if (!found)
+		return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 	self = PyObject_GC_New(struct native, native_type);
 	if (!self)
 		return NULL;

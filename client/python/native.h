@@ -83,6 +83,11 @@ int fast_dims(int64_t *dims, PyObject *o);
 #include "fast.def"
 #undef FAST
 
+/* numpys.c */
+int numpys_init(PyObject *module);
+/* The row of a function that numpys.def names, as that of fast.def; NULL: none, or an
+ * exception is set. */
+const struct fast *numpys_find(const char *name);
 /* native.c */
 int native_init(PyObject *module);
 /* ufunc.c */

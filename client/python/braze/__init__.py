@@ -5,6 +5,7 @@
 no name for: sessions, devices, eager mode, arrays in shared memory.
 """
 
+import collections
 import contextlib
 import math
 import operator
@@ -143,7 +144,7 @@ def fallbacks():
     """How often each function was left to NumPy: a dict of name to count."""
     from braze.numpy import _fallback
 
-    return dict(_fallback.counts)
+    return dict(_fallback.counts + collections.Counter(_core.numpys_counts()))
 
 
 def counters():
@@ -151,9 +152,7 @@ def counters():
     return _core.counters()
 
 
-def wait(*arrays):
-    """Compute the arrays, all in one request, and return when they are stored."""
-    _core.wait(*arrays)
+wait = _core.wait
 
 
 def flush():

@@ -44,6 +44,7 @@ _core.setup(
     _fallback.setitem,
     _scalars.method,
     _fallback.cast,
+    _fallback.result,
 )
 _core.use_array(_fallback.array)
 

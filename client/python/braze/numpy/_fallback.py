@@ -201,8 +201,13 @@ def wrapper(name, function):
     def fallback(*args, **kwargs):
         return call(name, function, args, kwargs)
 
-    fallback.numpy = function
-    return fallback if _names.binds(function) else _names.builtin(fallback)
+    shown = _core.native(fallback, name, _names.binds(function))
+    if shown is None:
+        fallback.numpy = function
+        return fallback if _names.binds(function) else _names.builtin(fallback)
+    functools.update_wrapper(shown, function, updated=())
+    shown.__wrapped__, shown.numpy = fallback, function
+    return shown
 
 
 def ufunc(name, *args):

@@ -338,9 +338,9 @@ def attach(functions):
     }
     for name, value in (special | _scalars.SPECIAL).items():
         setattr(ndarray, name, value)
-    for function in (astype, copy, reshape, flatten, transpose, fill, clip):
+    for function in (astype, copy, reshape, flatten, transpose, fill, clip, tolist, tobytes):
         setattr(ndarray, function.__name__, _names.method(function.__name__, function))
-    for function in (item, tolist, tobytes, conj):
+    for function in (item, conj):
         setattr(ndarray, function.__name__, function)
     for function in (_views.view, _views.getfield, _views.resize, _views.byteswap):
         setattr(ndarray, function.__name__, function)
@@ -350,8 +350,8 @@ def attach(functions):
         setattr(ndarray, name, _method(getattr(_reductions, name)))
     ndarray.dot = _names.method("dot", dot)
     ndarray.round = _names.method("round", round_)
-    ndarray.take = _method(_gather.take)
-    for name in ("ravel", "swapaxes"):
+    ndarray.take = _names.method("take", _gather.take)
+    for name in ("ravel", "swapaxes", "repeat"):
         setattr(ndarray, name, _names.method(name, getattr(_shape, name)))
-    for name in ("squeeze", "repeat", "diagonal", "trace"):
+    for name in ("squeeze", "diagonal", "trace"):
         setattr(ndarray, name, _method(getattr(_shape, name)))

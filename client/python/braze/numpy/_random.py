@@ -29,7 +29,12 @@ def _draw(theirs, name):
             args, kwargs = args[:place], {**kwargs, "out": args[place]}
         return _fallback.call("random." + name, getattr(self._numpy, name), args, kwargs)
 
-    return draw
+    shown = _core.native(draw, f"random.{theirs.__name__}.{name}", True)
+    if shown is None:
+        return draw
+    functools.update_wrapper(shown, theirs_does, updated=())
+    shown.__wrapped__ = draw
+    return shown
 
 
 def _shuffle(inner, args, kwargs):
@@ -99,11 +104,17 @@ def default_rng(seed=None):
     return Generator(numpy.random.default_rng(_fallback.to_numpy(seed)).bit_generator)
 
 
-@functools.wraps(numpy.random.shuffle)
-def shuffle(*args, **kwargs):
-    _shuffle(numpy.random.shuffle, args, kwargs)
+def _public_shuffle():
+    @functools.wraps(numpy.random.shuffle)
+    def shuffle(*args, **kwargs):
+        _shuffle(numpy.random.shuffle, args, kwargs)
+
+    shown = _core.native(shuffle, "random.shuffle", False)
+    shown.__wrapped__, shown.__doc__, shown.__name__ = shuffle, shuffle.__doc__, "shuffle"
+    return shown
 
 
+shuffle = _public_shuffle()
 for _public in (Generator, RandomState, default_rng, shuffle):
     _public.__module__, _public.__qualname__ = "braze.numpy.random", _public.__name__
 OWN = {

@@ -7,7 +7,7 @@ import types
 import numpy
 
 from braze import _core
-from braze.numpy import _scalars
+from braze.numpy import _names, _scalars
 
 ndarray = _core.ndarray
 
@@ -25,9 +25,8 @@ def _lent_method(name, theirs):
     def method(self, *args, **kwargs):
         return _scalars.method(self, name)(*args, **kwargs)
 
-    method.__name__, method.__qualname__ = name, "ndarray." + name
     method.__doc__ = theirs.__doc__
-    return method
+    return _names.method(name, method)
 
 
 def _lent_attribute(name, theirs):

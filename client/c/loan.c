@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client/c/loan.c - memory that a binding reads for a while, and memory that it gives.
+ *
+ * A loan holds the memory where a value lies now: who writes the array meanwhile writes
+ * elsewhere, or (in the arena) where the reader may see it, but nothing is unmapped or used
+ * again.  What is given is a near buffer of any size: no byte is copied before its first
+ * far use. */
+#include "loan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "apart.h"
+#include "array.h"
+#include "future.h"
+#include "lock.h"
+#include "lost.h"
+#include "near.h"
+#include "watch.h"
+
+struct given {
+	struct near_block block;
+	braze_drop_fn *drop;
+	void *of;
+};
+
+/* ---- Given memory ---- */
+
+static struct near_block *given_block(braze_drop_fn *drop, void *of)
+{
+	struct given *g = aligned_alloc(64, sizeof(*g));
+
+	if (!g)
+		return NULL;
+	g->block = (struct near_block){.refs = 1, .size = NEAR_GIVEN};
+	g->drop = drop;
+	g->of = of;
+	return &g->block;
+}
+
+void loan_drop_given(struct near_block *block)
+{
+	struct given *g = (struct given *)(void *)block;
+
+	g->drop(g->of);
+	free(g);
+}
+
+bool loan_copy_given(struct buffer *b)
+{
+	void *copy = malloc(b->bytes ? b->bytes : 1);
+	struct near_block *block = copy ? given_block(free, copy) : NULL;
+
+	if (!block) {
+		free(copy);
+		return false;
+	}
+	memcpy(copy, b->at, b->bytes);
+	b->block->refs--;
+	b->block = block;
+	b->at = copy;
+	return true;
+}
+
+static struct braze_array *given_array(struct braze_session *s, enum dtype d,
+				       const struct shape *shape, void *data,
+				       struct near_block *block)
+{
+	int64_t count;
+
+	if (shape_count(&count, shape, dtype_row(d)->bytes, NULL) || array_room(s, NULL))
+		return NULL;
+	struct buffer *b = array_take_buffer(s, (uint64_t)count * dtype_row(d)->bytes);
+	b->flags = BUF_APART | BUF_NEAR;
+	b->kept = 1;
+	atomic_store_explicit(&b->stored, 1, memory_order_relaxed);
+	b->handles = NULL;
+	b->block = block;
+	b->at = data;
+	struct braze_array *a = array_take(s, b);
+	apart_link(a, b);
+	view_init(&a->view, d, shape);
+	a->count = count;
+	a->contiguous = true;
+	return a;
+}
+
+int braze_give(braze_array **out, braze_session *s, int dtype, int ndim, const int64_t *dims,
+	       void *data, braze_drop_fn *drop, void *of)
+{
+	struct braze_array *a = NULL;
+	struct shape shape;
+	int given = 0;
+
+	lock_take(s);
+	if (s->near && !array_shape(&shape, ndim, dims, NULL)) {
+		struct near_block *block = given_block(drop, of);
+		a = block ? given_array(s, (enum dtype)dtype, &shape, data, block) : NULL;
+		if (!a)
+			free(block);
+		given = a != NULL;
+	}
+	if (a)
+		*out = a;
+	lock_give(s);
+	return given;
+}
+
+/* ---- Loans ---- */
+
+/* A near block's address is a multiple of its alignment, so its lowest bit is free. */
+#define IS_BLOCK 1u
+
+int braze_lend(braze_loan *out, braze_array *a)
+{
+	struct braze_session *s = a->session;
+	struct buffer *b = a->buf;
+
+	lock_take(s);
+	int held =
+		!s->forked && future_stored(a) && (likely(!b->watch) || watch_known(s, b->watch));
+	if (held && b->flags & BUF_NEAR) {
+		b->block->refs++;
+		out->hold = (char *)b->block + IS_BLOCK;
+	} else if (held) {
+		struct mapping *m = b->flags & BUF_APART ? b->map : s->map;
+		if (m)
+			mapping_hold(m);
+		out->hold = m;
+	}
+	if (held)
+		out->data = array_address(a);
+	lock_give(s);
+	return held;
+}
+
+void braze_end_loan(braze_session *s, braze_loan *loan)
+{
+	uintptr_t at = (uintptr_t)loan->hold;
+
+	if (!(at & IS_BLOCK)) {
+		mapping_drop(loan->hold);
+		return;
+	}
+	if (s->forked)
+		return; /* the lists may have been copied half-way through a change */
+	lock_take(s);
+	near_drop_block(s, (struct near_block *)(void *)((char *)loan->hold - IS_BLOCK));
+	lock_give(s);
+}
+
+int braze_is_near(const braze_array *a)
+{
+	struct braze_session *s = a->session;
+
+	lock_take(s);
+	int r = s->near && near_hand(a);
+	lock_give(s);
+	return r;
+}

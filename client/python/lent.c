@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lent.c - arrays of ours as NumPy sees them for one call, and its results as ours.
+ *
+ * Out: arrays of NumPy's on the very memory, read-only, which nobody has after the call; one
+ * that something keeps (a result that is a view of it, a frame of an exception) becomes what
+ * numpy.asarray gives, an export.  In: small results are copied, and of large ones the array
+ * itself is kept, as the memory of ours.
+ *
+ * NumPy's array and its table of functions are used by their layout, which is the same since
+ * NumPy 1.7: this extension is built without NumPy. */
+#include "native.h"
+
+#include <string.h>
+
+#include "numpys.h"
+
+/* The beginning of PyArrayObject. */
+struct np_array {
+	PyObject_HEAD char *data;
+	int nd;
+	intptr_t *dims, *strides;
+	PyObject *base, *descr;
+	int flags;
+};
+
+#define NP_C_CONTIGUOUS 0x0001
+#define NP_OWNDATA	0x0004
+#define NP_ALIGNED	0x0100
+#define NP_WRITEABLE	0x0400
+
+/* Of the table of functions. */
+#define NP_SCALAR	   60
+#define NP_NEW_FROM_DESCR  94
+#define NP_SET_BASE_OBJECT 282
+
+#define GIVEN_BYTES 16384 /* results from here on are kept rather than copied */
+
+typedef PyObject *np_new_fn(PyTypeObject *, PyObject *, int, const intptr_t *, const intptr_t *,
+			    void *, int, PyObject *);
+typedef PyObject *np_scalar_fn(void *, PyObject *, PyObject *);
+typedef int np_base_fn(PyObject *, PyObject *);
+
+static np_new_fn *np_new;
+static np_scalar_fn *np_scalar;
+static np_base_fn *np_set_base;
+static PyTypeObject *dtype_type;
+
+static inline struct np_array *np(PyObject *o)
+{
+	return (struct np_array *)o;
+}
+
+int lent_init(void)
+{
+	void **table = host_numpy();
+
+	if (!table)
+		return -1;
+	np_new = (np_new_fn *)table[NP_NEW_FROM_DESCR];
+	np_scalar = (np_scalar_fn *)table[NP_SCALAR];
+	np_set_base = (np_base_fn *)table[NP_SET_BASE_OBJECT];
+	dtype_type = (PyTypeObject *)PyObject_GetAttrString((PyObject *)Py_TYPE(core.dtypes[0]),
+							    "__base__");
+	return dtype_type ? 0 : -1;
+}
+
+/* ---- Out ---- */
+
+static PyObject *new_view(braze_array *h, const void *data, bool writable)
+{
+	int d = braze_dtype_of(h), flags = NP_ALIGNED | (writable ? NP_WRITEABLE : 0);
+	bool whole = braze_is_contiguous(h) && !((uintptr_t)data % 16);
+	const intptr_t *strides = whole ? NULL : (const intptr_t *)braze_strides(h);
+
+	return np_new((PyTypeObject *)core.np_ndarray, Py_NewRef(core.dtypes[d]), braze_ndim(h),
+		      (const intptr_t *)braze_shape(h), strides, (void *)(uintptr_t)data,
+		      whole ? flags | NP_C_CONTIGUOUS : flags, NULL);
+}
+
+static PyObject *lend(struct lent *l, PyObject *o, bool writable)
+{
+	struct lent_one *one = &l->one[l->n];
+	braze_array *h = nd(o)->h;
+
+	/* What is written itself would look otherwise to NumPy, since this cannot be written. */
+	if (l->n == LENT_MOST || (l->lock.locks && braze_same_buffer(l->lock.h, h)))
+		return NULL;
+	if (!braze_lend(&one->loan, h) && (!wait_data(h) || !braze_lend(&one->loan, h)))
+		return NULL;
+	one->view = new_view(h, one->loan.data, writable);
+	one->of = o;
+	one->session = braze_session_of(h);
+	if (!one->view) {
+		braze_end_loan(one->session, &one->loan);
+		return NULL;
+	}
+	l->n++;
+	return Py_NewRef(one->view);
+}
+
+/* NumPy's scalar of a value of ours that acts as one. */
+static PyObject *number(PyObject *o)
+{
+	char bytes[16];
+	uint64_t bits[2];
+	int dtype = -1;
+
+	if (convert_value(o, &dtype, bits))
+		return NULL;
+	convert_store(dtype, bits, bytes);
+	return np_scalar(bytes, core.dtypes[dtype], NULL);
+}
+
+/* Nothing of ours in it, and nothing of the program's own to be called. */
+static bool is_plain(PyObject *o)
+{
+	PyTypeObject *type = Py_TYPE(o);
+
+	return o == Py_None || PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyBool_Check(o) ||
+	       PyUnicode_CheckExact(o) || PyComplex_CheckExact(o) ||
+	       (PyObject *)type == core.np_ndarray || PySlice_Check(o) || PyType_Check(o) ||
+	       o == Py_Ellipsis || PyType_IsSubtype(type, dtype_type) ||
+	       PyType_IsSubtype(type, (PyTypeObject *)core.np_generic);
+}
+
+/* A list or tuple; another one where it holds something of ours. */
+static PyObject *sequence(struct lent *l, PyObject *o, int depth)
+{
+	bool tuple = PyTuple_CheckExact(o), same = true;
+	Py_ssize_t n = tuple ? PyTuple_Size(o) : PyList_Size(o);
+	PyObject *made = tuple ? PyTuple_New(n) : PyList_New(n);
+
+	for (Py_ssize_t k = 0; made && k < n; k++) {
+		PyObject *x = tuple ? PyTuple_GetItem(o, k) : PyList_GetItem(o, k);
+		PyObject *y = lent_view(l, x, depth + 1);
+
+		if (!y) {
+			Py_DECREF(made);
+			return NULL;
+		}
+		same &= x == y;
+		if (tuple)
+			PyTuple_SetItem(made, k, y);
+		else
+			PyList_SetItem(made, k, y);
+	}
+	if (!made || !same)
+		return made;
+	Py_DECREF(made);
+	return Py_NewRef(o);
+}
+
+PyObject *lent_view(struct lent *l, PyObject *o, int depth)
+{
+	if (nd_check(o))
+		return !nd(o)->h || nd(o)->flags & ND_SCALAR ? number(o) : lend(l, o, false);
+	if (PyTuple_CheckExact(o) || PyList_CheckExact(o))
+		return depth < LENT_DEPTH ? sequence(l, o, depth) : NULL;
+	return is_plain(o) ? Py_NewRef(o) : NULL;
+}
+
+PyObject *lent_writable(struct lent *l, PyObject *o)
+{
+	braze_array *h = nd_check(o) ? nd(o)->h : NULL;
+	PyObject *view = NULL;
+
+	if (!h || nd(o)->flags || l->lock.locks || !wait_fence(h))
+		return NULL;
+	view = lend(l, o, true);
+	if (view)
+		host_lock(&l->lock, h, np(view)->data);
+	return view;
+}
+
+static void end_kept_loan(PyObject *capsule)
+{
+	struct lent_one *one = PyCapsule_GetPointer(capsule, NULL);
+
+	braze_end_loan(one->session, &one->loan);
+	Py_DECREF(one->of);
+	PyMem_Free(one);
+}
+
+/* Is the export of what was lent this memory still?  Not if it was written meanwhile. */
+static PyObject *export_of(const struct lent_one *one)
+{
+	PyObject *memory = PyMemoryView_FromObject(one->of);
+	Py_buffer b;
+
+	if (!memory || PyObject_GetBuffer(memory, &b, PyBUF_STRIDED_RO)) {
+		Py_XDECREF(memory);
+		return NULL;
+	}
+	if (b.buf != one->loan.data)
+		Py_CLEAR(memory);
+	PyBuffer_Release(&b);
+	return memory;
+}
+
+/* Something has the view: it holds the memory from now on. */
+static void keep(struct lent_one *one)
+{
+	PyObject *type = NULL, *value = NULL, *trace = NULL, *base = NULL;
+	struct lent_one *own = NULL;
+
+	PyErr_Fetch(&type, &value, &trace);
+	np(one->view)->flags &= ~NP_WRITEABLE;
+	base = export_of(one);
+	if (!base) {
+		own = PyMem_Malloc(sizeof *own);
+		if (own)
+			*own = *one;
+		base = own ? PyCapsule_New(own, NULL, end_kept_loan) : NULL;
+		if (base) {
+			Py_INCREF(one->of);
+			one->loan.hold = NULL;
+		}
+	}
+	PyErr_Clear();
+	if (base)
+		np_set_base(one->view, base);
+	PyErr_Restore(type, value, trace);
+}
+
+void lent_back(struct lent *l)
+{
+	if (l->lock.locks)
+		host_unlock(&l->lock);
+	for (int k = 0; k < l->n; k++)
+		if (Py_REFCNT(l->one[k].view) > 1)
+			keep(&l->one[k]);
+}
+
+void lent_end(struct lent *l)
+{
+	for (int k = 0; k < l->n; k++) {
+		Py_DECREF(l->one[k].view);
+		braze_end_loan(l->one[k].session, &l->one[k].loan);
+	}
+}
+
+/* ---- In ---- */
+
+static int dtype_of(PyObject *descr)
+{
+	for (int d = 0; d < N_DTYPES; d++)
+		if (descr == core.dtypes[d])
+			return d;
+	return convert_dtype(descr);
+}
+
+/* A scalar of NumPy's: its value follows the object's head. */
+static PyObject *scalar_taken(PyObject *made)
+{
+	PyObject *type = (PyObject *)Py_TYPE(made);
+	uint64_t bits[2];
+
+	for (int d = 0; d < N_DTYPES; d++)
+		if (type == core.types[d]) {
+			convert_load(d, (const char *)made + sizeof(PyObject), bits);
+			return type_immediate(d, bits);
+		}
+	return number_taken(made);
+}
+
+/* Does it own its elements, or is it a view of an array of NumPy's that does? */
+static bool owns(PyObject *o)
+{
+	if (!(np(o)->flags & NP_WRITEABLE))
+		return false;
+	while (np(o)->base && (PyObject *)Py_TYPE(np(o)->base) == core.np_ndarray)
+		o = np(o)->base;
+	return !np(o)->base && np(o)->flags & NP_OWNDATA;
+}
+
+static int64_t bytes_of(const struct np_array *a, int dtype)
+{
+	int64_t n = convert_itemsize(dtype);
+
+	for (int k = 0; k < a->nd; k++)
+		n *= a->dims[k];
+	return n;
+}
+
+static void drop_array(void *of)
+{
+	Py_DECREF((PyObject *)of);
+}
+
+static PyObject *array_taken(PyObject *made)
+{
+	const struct np_array *a = np(made);
+	braze_session *s = core.session;
+	braze_array *h = NULL;
+	braze_error err = {0};
+	int d = dtype_of(a->descr);
+
+	if (d < 0 || a->nd > BRAZE_MAX_NDIM || !owns(made))
+		return PyObject_CallFunctionObjArgs(core.result, made, NULL);
+	if (!(a->flags & NP_C_CONTIGUOUS))
+		return convert_array(&h, made) == 1 ? type_new(h, 0) : NULL;
+	if ((!s || !braze_is_connected(s)) && !(s = wait_session()))
+		return NULL;
+	if (!a->base && Py_REFCNT(made) == 1 && bytes_of(a, d) >= GIVEN_BYTES &&
+	    braze_give(&h, s, d, a->nd, (const int64_t *)a->dims, a->data, drop_array, made)) {
+		Py_INCREF(made);
+		return type_new(h, 0);
+	}
+	err.code = braze_from_data(&h, s, d, a->nd, (const int64_t *)a->dims, NULL, a->data, &err);
+	if (err.code) {
+		wait_raise(&err);
+		return NULL;
+	}
+	return type_new(h, 0);
+}
+
+static PyObject *sequence_taken(PyObject *made)
+{
+	bool tuple = PyTuple_CheckExact(made);
+	Py_ssize_t n = tuple ? PyTuple_Size(made) : PyList_Size(made);
+	PyObject *out = tuple ? PyTuple_New(n) : PyList_New(n);
+
+	for (Py_ssize_t k = 0; out && k < n; k++) {
+		PyObject *x =
+			lent_taken(tuple ? PyTuple_GetItem(made, k) : PyList_GetItem(made, k));
+
+		if (!x)
+			Py_CLEAR(out);
+		else if (tuple)
+			PyTuple_SetItem(out, k, x);
+		else
+			PyList_SetItem(out, k, x);
+	}
+	return out;
+}
+
+PyObject *lent_taken(PyObject *made)
+{
+	PyTypeObject *type = Py_TYPE(made);
+
+	if ((PyObject *)type == core.np_ndarray)
+		return array_taken(made);
+	if (type == &PyTuple_Type || type == &PyList_Type)
+		return sequence_taken(made);
+	if (made == Py_None || type == &PyFloat_Type || type == &PyLong_Type ||
+	    type == &PyBool_Type || type == &PyUnicode_Type || type == &PyBytes_Type)
+		return Py_NewRef(made);
+	if (PyType_IsSubtype(type, (PyTypeObject *)core.np_generic))
+		return scalar_taken(made);
+	return PyObject_CallFunctionObjArgs(core.result, made, NULL);
+}

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* numpys.c - functions of NumPy's without a Python frame before them.
+ *
+ * numpys.def names those whose answer is their result.  Their arguments, where these are plain,
+ * lend NumPy their memory (lent.c); every other call, and what NumPy refuses because it may
+ * not write what was lent, is the function in Python's (braze/numpy/_fallback.py, or braze's
+ * own).  Each call of those that braze does not compute itself counts as left to NumPy. */
+#include "numpys.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CALL_ARGS 12 /* by place and by name */
+
+enum how { PURE, AT_HAND, DRAWS, WRITES };
+
+struct numpys {
+	struct fast fast; /* first: native.c knows this part */
+	int most;
+	enum how how;
+	const char *method_name;
+	PyObject *theirs, *inner, *method; /* inner: without the question below */
+	uint64_t calls;
+};
+
+static fast_fn call_numpy;
+
+#define NUMPYS(name, most, how, method)                                                            \
+	{{name, call_numpy, NULL, NULL, -1, 0, 0, {NULL}}, most, how, method, NULL, NULL, NULL, 0},
+static struct numpys table[] = {
+#include "numpys.def"
+};
+#undef NUMPYS
+
+#define ROWS (sizeof table / sizeof *table)
+
+static PyObject *numpy, *out_name, *inner_name;
+static uint64_t keys_read, keys_written; /* a[key] by arrays, as calls above */
+
+/* ---- One call ---- */
+
+/* What NumPy is called with. */
+struct request {
+	struct lent lent;
+	PyObject *room[1 + CALL_ARGS]; /* the first is lent to the callee */
+	Py_ssize_t n, all;
+};
+
+static void forget(struct request *r)
+{
+	for (Py_ssize_t k = 0; k < r->all; k++)
+		Py_CLEAR(r->room[1 + k]);
+}
+
+static bool is_array(PyObject *o)
+{
+	return nd_check(o) && nd(o)->h && !(nd(o)->flags & ND_SCALAR);
+}
+
+static bool at_hand(PyObject *o)
+{
+	if (nd_check(o))
+		return !nd(o)->h || (!(nd(o)->flags & ND_SCALAR) && braze_is_near(nd(o)->h));
+	if (PyTuple_CheckExact(o) || PyList_CheckExact(o)) {
+		bool tuple = PyTuple_CheckExact(o);
+		Py_ssize_t n = tuple ? PyTuple_Size(o) : PyList_Size(o);
+
+		for (Py_ssize_t k = 0; k < n; k++) {
+			PyObject *x = tuple ? PyTuple_GetItem(o, k) : PyList_GetItem(o, k);
+
+			if (nd_check(x) && !at_hand(x))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* Is there an array of ours, and are all where NumPy is as good? */
+static bool all_at_hand(const struct call *c)
+{
+	Py_ssize_t all = c->n + (c->names ? PyTuple_Size(c->names) : 0);
+
+	if (!c->n || !(is_array(c->args[0]) || PyTuple_CheckExact(c->args[0]) ||
+		       PyList_CheckExact(c->args[0])))
+		return false;
+	for (Py_ssize_t k = 0; k < all; k++)
+		if (!at_hand(c->args[k]))
+			return false;
+	return true;
+}
+
+/* The argument at place k as NumPy's function gets it. */
+static PyObject *argument(struct request *r, const struct numpys *f, PyObject *o, Py_ssize_t k)
+{
+	if (!k && f->how == DRAWS)
+		return PyObject_GetAttr(o, inner_name);
+	if (!k && f->how == WRITES)
+		return lent_writable(&r->lent, o);
+	return lent_view(&r->lent, o, 0);
+}
+
+static bool is_out(PyObject *names, Py_ssize_t k, PyObject *value)
+{
+	PyObject *name = PyTuple_GetItem(names, k);
+
+	return value != Py_None && (name == out_name || !PyUnicode_Compare(name, out_name));
+}
+
+/* False: the call is not plain, or an exception is set. */
+static bool prepare(struct request *r, const struct numpys *f, const struct call *c)
+{
+	Py_ssize_t all = c->n + (c->names ? PyTuple_Size(c->names) : 0);
+
+	if (core.locked || c->n > f->most || all > CALL_ARGS || (!c->n && f->how >= DRAWS) ||
+	    (f->how == AT_HAND && !all_at_hand(c)))
+		return false;
+	lent_begin(&r->lent);
+	r->n = c->n;
+	for (r->all = 0; r->all < all; r->all++) {
+		PyObject *o = c->args[r->all], *given = NULL;
+
+		if (r->all < c->n || !is_out(c->names, r->all - c->n, o))
+			given = argument(r, f, o, r->all);
+		if (!given) {
+			forget(r);
+			lent_back(&r->lent);
+			lent_end(&r->lent);
+			return false;
+		}
+		r->room[1 + r->all] = given;
+	}
+	return true;
+}
+
+/* Would it do with arrays that may be written, or that are no more than data?  That is asked
+ * in Python (_fallback.call). */
+static bool is_repeated(const struct numpys *f)
+{
+	static const char *const words[] = {"read-only", "not writeable", "writable", "WRITEABLE",
+					    "__array__ method not producing an array"};
+	PyObject *type = NULL, *value = NULL, *trace = NULL, *text = NULL;
+	const char *said = NULL;
+	bool found = false;
+
+	if ((f->how == PURE && PyErr_ExceptionMatches(PyExc_TypeError)) ||
+	    (f->how == AT_HAND && PyErr_ExceptionMatches(PyExc_Exception)))
+		return true; /* told in the words of the function as it was called */
+	if (f->how == WRITES || !PyErr_ExceptionMatches(PyExc_ValueError))
+		return false;
+	PyErr_Fetch(&type, &value, &trace);
+	text = value ? PyObject_Str(value) : NULL;
+	said = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
+	for (size_t k = 0; said && k < sizeof words / sizeof *words; k++)
+		found |= strstr(said, words[k]) != NULL;
+	Py_XDECREF(text);
+	PyErr_Restore(type, value, trace);
+	return found;
+}
+
+static PyObject *callee(const struct numpys *f, const struct call *c)
+{
+	PyObject *o = c->n ? c->args[0] : Py_None;
+
+	if (f->method && is_array(o))
+		return f->method;
+	return (is_array(o) && braze_ndim(nd(o)->h)) || PyTuple_CheckExact(o) ||
+			       PyList_CheckExact(o)
+		       ? f->inner
+		       : f->theirs;
+}
+
+static bool call_numpy(PyObject **out, const struct fast *fast, const struct call *c)
+{
+	struct numpys *f = (struct numpys *)(void *)(uintptr_t)fast;
+	struct request r;
+	PyObject *made = NULL;
+
+	if (!prepare(&r, f, c)) {
+		if (PyErr_Occurred() && f->how == AT_HAND)
+			PyErr_Clear();
+		return false;
+	}
+	made = PyObject_Vectorcall(callee(f, c), r.room + 1,
+				   (size_t)r.n | PY_VECTORCALL_ARGUMENTS_OFFSET, c->names);
+	forget(&r);
+	lent_back(&r.lent);
+	if (!made && is_repeated(f)) {
+		PyErr_Clear();
+		lent_end(&r.lent);
+		return false;
+	}
+	f->calls += f->how != AT_HAND;
+	*out = made ? lent_taken(made) : NULL;
+	Py_XDECREF(made);
+	lent_end(&r.lent);
+	return true;
+}
+
+/* ---- Keys with arrays in them ---- */
+
+/* Arrays of ours with axes, and what stands between them. */
+static bool is_key(PyObject *o)
+{
+	if (nd_check(o))
+		return nd(o)->h && braze_ndim(nd(o)->h) &&
+		       braze_dtype_of(nd(o)->h) < BRAZE_FLOAT16 && braze_is_near(nd(o)->h);
+	return PyLong_CheckExact(o) || PySlice_Check(o) || o == Py_Ellipsis || o == Py_None;
+}
+
+static bool is_plain_key(PyObject *key)
+{
+	if (!PyTuple_CheckExact(key))
+		return nd_check(key) && is_key(key);
+	for (Py_ssize_t k = 0; k < PyTuple_Size(key); k++)
+		if (!is_key(PyTuple_GetItem(key, k)))
+			return false;
+	return true;
+}
+
+static bool is_mask(PyObject *key)
+{
+	if (nd_check(key))
+		return type_dtype(key) == BRAZE_BOOL;
+	for (Py_ssize_t k = 0; k < PyTuple_Size(key); k++)
+		if (nd_check(PyTuple_GetItem(key, k)) && is_mask(PyTuple_GetItem(key, k)))
+			return true;
+	return false;
+}
+
+bool numpys_getitem(PyObject **out, PyObject *self, PyObject *key)
+{
+	PyObject *a = NULL, *k = NULL, *made = NULL;
+	struct lent l;
+
+	if (core.locked || !is_array(self) || !at_hand(self) || !is_plain_key(key))
+		return false;
+	lent_begin(&l);
+	a = lent_view(&l, self, 0);
+	k = a ? lent_view(&l, key, 0) : NULL;
+	made = k ? PyObject_GetItem(a, k) : NULL;
+	Py_XDECREF(a);
+	Py_XDECREF(k);
+	lent_back(&l);
+	if (made) {
+		keys_read += is_mask(key);
+		*out = lent_taken(made);
+		Py_DECREF(made);
+	} else {
+		PyErr_Clear(); /* a wrong place is told as ever */
+	}
+	lent_end(&l);
+	return made != NULL;
+}
+
+bool numpys_setitem(int *rc, PyObject *self, PyObject *key, PyObject *value)
+{
+	PyObject *a = NULL, *k = NULL, *v = NULL;
+	bool ready = false;
+	struct lent l;
+
+	if (core.locked || !is_array(self) || !at_hand(self) || !braze_is_writable(nd(self)->h) ||
+	    !is_plain_key(key) || !at_hand(value))
+		return false;
+	lent_begin(&l);
+	a = lent_writable(&l, self);
+	k = a ? lent_view(&l, key, 0) : NULL;
+	v = k ? lent_view(&l, value, 0) : NULL;
+	ready = v != NULL;
+	if (ready)
+		*rc = PyObject_SetItem(a, k, v);
+	Py_XDECREF(a);
+	Py_XDECREF(k);
+	Py_XDECREF(v);
+	lent_back(&l);
+	lent_end(&l);
+	keys_written += ready;
+	return ready;
+}
+
+/* ---- The table ---- */
+
+/* "linalg.inv" of numpy; a generator's methods are those of its class. */
+static PyObject *find_theirs(const char *name)
+{
+	PyObject *at = Py_NewRef(numpy);
+
+	while (at && *name) {
+		size_t n = strcspn(name, ".");
+		PyObject *part = PyUnicode_FromStringAndSize(name, (Py_ssize_t)n), *next = NULL;
+
+		if (part)
+			next = PyObject_GetAttr(at, part);
+		Py_XDECREF(part);
+		Py_DECREF(at);
+		at = next;
+		name += n + (name[n] == '.');
+	}
+	return at;
+}
+
+/* What NumPy's function does once it knows that no argument is for another library. */
+static PyObject *implementation(PyObject *theirs)
+{
+	PyObject *inner = theirs ? PyObject_GetAttrString(theirs, "_implementation") : NULL;
+
+	if (!inner)
+		PyErr_Clear();
+	return inner ? inner : Py_XNewRef(theirs);
+}
+
+static bool find_functions(struct numpys *f)
+{
+	PyObject *theirs = find_theirs(f->fast.name);
+
+	f->inner = implementation(theirs);
+	f->theirs = theirs;
+	if (f->theirs && f->method_name)
+		f->method = find_theirs(f->method_name);
+	return f->theirs && (f->method || !f->method_name);
+}
+
+const struct fast *numpys_find(const char *name)
+{
+	for (size_t k = 0; k < ROWS; k++)
+		if (!strcmp(table[k].fast.name, name))
+			return table[k].theirs || find_functions(&table[k]) ? &table[k].fast : NULL;
+	return NULL;
+}
+
+static int add_count(PyObject *d, const char *name, uint64_t n)
+{
+	PyObject *number = PyLong_FromUnsignedLongLong(n), *sum = NULL;
+	PyObject *before = number ? PyDict_GetItemString(d, name) : NULL;
+	int rc = 0;
+
+	if (before)
+		sum = PyNumber_Add(number, before);
+	if (number)
+		rc = PyDict_SetItemString(d, name, sum ? sum : number);
+	Py_XDECREF(number);
+	Py_XDECREF(sum);
+	return rc || PyErr_Occurred() ? -1 : 0;
+}
+
+/* Of a generator's method "random.normal", whichever its class is. */
+static int add_row(PyObject *d, const struct numpys *f)
+{
+	char name[64];
+
+	if (f->how != DRAWS)
+		return add_count(d, f->fast.name, f->calls);
+	PyOS_snprintf(name, sizeof name, "random%s", strrchr(f->fast.name, '.'));
+	return add_count(d, name, f->calls);
+}
+
+/* numpys_counts(): how often each of the table was left to NumPy, by name */
+static PyObject *counts(PyObject *mod, PyObject *ignored)
+{
+	PyObject *d = PyDict_New();
+	int rc = d ? 0 : -1;
+
+	for (size_t k = 0; k < ROWS && !rc; k++)
+		rc = add_row(d, &table[k]);
+	if (!rc)
+		rc = add_count(d, "getitem", keys_read);
+	if (!rc)
+		rc = add_count(d, "setitem", keys_written);
+	if (rc)
+		Py_CLEAR(d);
+	return d;
+}
+
+static PyMethodDef functions[] = {
+	{"numpys_counts", counts, METH_NOARGS, NULL},
+	{NULL, NULL, 0, NULL},
+};
+
+int numpys_init(PyObject *module)
+{
+	numpy = PyImport_ImportModule("numpy");
+	out_name = PyUnicode_InternFromString("out");
+	inner_name = PyUnicode_InternFromString("_numpy");
+	if (!numpy || !out_name || !inner_name || lent_init())
+		return -1;
+	return PyModule_AddFunctions(module, functions);
+}

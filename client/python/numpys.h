@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* numpys.h - functions of NumPy's, called from C on arrays that lend it their memory. */
+#ifndef BRAZE_NUMPYS_H
+#define BRAZE_NUMPYS_H
+
+#include "native.h"
+
+#define LENT_MOST  16 /* arrays in one call */
+#define LENT_DEPTH 3  /* of sequences in each other */
+
+/* What one call was lent. */
+struct lent {
+	int n;
+	struct host_block lock; /* of the array that is written */
+	struct lent_one {
+		PyObject *view, *of; /* NumPy's array, owned; ours, borrowed */
+		braze_loan loan;
+		braze_session *session;
+	} one[LENT_MOST];
+};
+
+static inline void lent_begin(struct lent *l)
+{
+	l->n = 0;
+	l->lock.locks = 0;
+}
+/* o as NumPy is to see it; NULL without an exception: it is not plain. */
+PyObject *lent_view(struct lent *l, PyObject *o, int depth);
+/* The same, to be written: nobody records anything on it until it is back. */
+PyObject *lent_writable(struct lent *l, PyObject *o);
+/* The call is over: what has a view still, but for us, keeps it. */
+void lent_back(struct lent *l);
+/* The results are taken over. */
+void lent_end(struct lent *l);
+/* What NumPy made as ours: a new reference. */
+PyObject *lent_taken(PyObject *made);
+int lent_init(void);
+
+/* a[key] and a[key] = value by NumPy, where all are at hand: true, with out or rc set. */
+bool numpys_getitem(PyObject **out, PyObject *self, PyObject *key);
+bool numpys_setitem(int *rc, PyObject *self, PyObject *key, PyObject *value);
+
+#endif
