@@ -46,6 +46,7 @@ struct near_scratch {
 	char raw[3][NEAR_REG], cast[3][NEAR_REG], out[NEAR_REG];
 	char state[2][TIER0_STATE_BYTES];
 	char tile[TILE_BYTES];
+	char strip[PRODUCT_SCRATCH] __attribute__((aligned(64)));
 };
 
 /* An operand as the drivers see it. */
@@ -104,15 +105,18 @@ bool near_quick(struct braze_array **out, unsigned op, unsigned type, struct bra
 bool near_with_number(struct braze_array **out, int op, unsigned type, const braze_arg *args);
 bool near_reduce(struct braze_array **out, enum op op, const struct op_sig *sig,
 		 struct braze_array *a, uint32_t axes, const struct shape *shape);
-/* A product with at least one vector. */
-bool near_product(struct braze_array **out, struct braze_array *a, struct braze_array *b,
-		  const struct shape *shape);
 bool near_cast(struct braze_array **out, struct braze_array *a, enum dtype to);
 bool near_assign(struct braze_array *dst, const braze_arg *src);
 bool near_create(struct braze_array **out, struct braze_session *s, enum op op, int dtype,
 		 const struct shape *shape, const braze_scalar *value);
 /* The number in a near 0-d array, which travels as an operand. */
 bool near_number(braze_scalar *out, const struct braze_array *a);
+
+/* ---- near_product.c ---- */
+
+/* The product of two arrays, of the type; true: done. */
+bool near_product(struct braze_array **out, struct braze_array *a, struct braze_array *b,
+		  enum dtype type, const struct shape *shape);
 
 static inline bool near_hand(const struct braze_array *a)
 {
