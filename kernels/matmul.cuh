@@ -3,7 +3,7 @@
  *
  * A block of BZ_THREADS threads makes a tile of 64 x 64 elements of C from panels of
  * A and B in shared memory; a thread makes 4 x 4 of them.  Each element is summed in
- * rising k from 0, a multiply and an add at a time, which is what matmul_plain.c does,
+ * rising k from 0, a multiply and an add at a time, as the processor's own loops do,
  * so the bits are the same and do not depend on tiles.  bool is OR of ANDs; float16 is
  * summed in float32 and rounded once. */
 

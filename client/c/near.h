@@ -16,22 +16,23 @@
 #include "loops/loops.h"
 #include "loops/tile.h"
 
-#define NEAR_BYTES   (256u << 10)
-#define NEAR_WORK    250000	      /* tenths of a nanosecond */
-#define NEAR_WIDE    (2u << 20)	      /* bytes, while the bound is risen */
-#define NEAR_TRIP    1500000	      /* work that a trip to the daemon is worth */
-#define NEAR_CALM    4		      /* stretches before the bound rises, at first */
-#define NEAR_STEADY  16		      /* and when it has proved right for so many, again */
-#define NEAR_NEVER   (UINT64_MAX / 4) /* as work: sums of it are no less */
-#define NEAR_POINT   600	      /* the same, of each point of a reduction */
-#define NEAR_BLOCK   512	      /* elements of a register */
-#define NEAR_REG     (NEAR_BLOCK * 16)
-#define NEAR_LEAST   7		/* log2 of the smallest block */
-#define NEAR_CLASSES 16		/* up to 4 MiB */
-#define NEAR_POOL    (8u << 20) /* free bytes kept */
-#define NEAR_RUN     16		/* small writes to a pending array before it is fenced */
-#define NEAR_TOUCH   UINT32_MAX /* near_run(): BUF_TOUCHED */
-#define NEAR_GIVEN   255	/* the size of a block whose memory is another's (loan.h) */
+#define NEAR_BYTES    (256u << 10)
+#define NEAR_WORK     250000	       /* tenths of a nanosecond */
+#define NEAR_WIDE     (2u << 20)       /* bytes, while the bound is risen */
+#define NEAR_TRIP     1500000	       /* work that a trip to the daemon is worth */
+#define NEAR_CALM     4		       /* stretches before the bound rises, at first */
+#define NEAR_STEADY   16	       /* and when it has proved right for so many, again */
+#define NEAR_NEVER    (UINT64_MAX / 4) /* as work: sums of it are no less */
+#define NEAR_POINT    600	       /* the same, of each point of a reduction */
+#define NEAR_MULTIPLY 3		       /* of each multiplication of a product's loops */
+#define NEAR_BLOCK    512	       /* elements of a register */
+#define NEAR_REG      (NEAR_BLOCK * 16)
+#define NEAR_LEAST    7		 /* log2 of the smallest block */
+#define NEAR_CLASSES  16	 /* up to 4 MiB */
+#define NEAR_POOL     (8u << 20) /* free bytes kept */
+#define NEAR_RUN      16	 /* small writes to a pending array before it is fenced */
+#define NEAR_TOUCH    UINT32_MAX /* near_run(): BUF_TOUCHED */
+#define NEAR_GIVEN    255	 /* the size of a block whose memory is another's (loan.h) */
 
 /* Memory of near values; the bytes follow.  Snapshots share it with what they are of. */
 struct near_block {
@@ -68,6 +69,7 @@ struct near_scratch {
 	char raw[3][NEAR_REG], cast[3][NEAR_REG], out[NEAR_REG];
 	char state[2][TIER0_STATE_BYTES];
 	char tile[TILE_BYTES];
+	char strip[PRODUCT_SCRATCH] __attribute__((aligned(64)));
 };
 
 /* An operand as the drivers see it. */
@@ -134,9 +136,6 @@ bool near_quick(struct braze_array **out, unsigned op, unsigned type, struct bra
 bool near_with_number(struct braze_array **out, int op, unsigned type, const braze_arg *args);
 bool near_reduce(struct braze_array **out, enum op op, const struct op_sig *sig,
 		 struct braze_array *a, uint32_t axes, const struct shape *shape);
-/* A product with at least one vector. */
-bool near_product(struct braze_array **out, struct braze_array *a, struct braze_array *b,
-		  const struct shape *shape);
 bool near_cast(struct braze_array **out, struct braze_array *a, enum dtype to);
 bool near_create(struct braze_array **out, struct braze_session *s, enum op op, int dtype,
 		 const struct shape *shape, const braze_scalar *value);
@@ -180,6 +179,12 @@ static inline enum status near_ready(unsigned op, unsigned loop, int64_t count,
 		return OK;
 	return near_settle(a->session, op, loop, count, b ? 2 : 1, both, err);
 }
+
+/* ---- near_product.c ---- */
+
+/* The product of two arrays, of the type; true: done. */
+bool near_product(struct braze_array **out, struct braze_array *a, struct braze_array *b,
+		  enum dtype type, const struct shape *shape);
 
 static inline bool near_hand(const struct braze_array *a)
 {

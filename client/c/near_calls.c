@@ -194,69 +194,6 @@ bool near_reduce(struct braze_array **out, enum op op, const struct op_sig *sig,
 	return true;
 }
 
-/* ---- Products with a vector ---- */
-
-/* An operand over (kept, inner); along: its axis of the inner ones. */
-static void spread(struct near_in *in, int64_t stride[2], const struct braze_array *a, int along)
-{
-	*in = (struct near_in){.at = array_address(a),
-			       .stride = stride,
-			       .reach = reach_of(a),
-			       .dtype = a->view.dtype,
-			       .loop = a->view.dtype};
-	stride[0] = a->view.shape.ndim > 1 ? a->view.stride[1 - along] : 0;
-	stride[1] = a->view.stride[along];
-}
-
-static bool is_tree_product(const struct braze_array *a, const struct braze_array *b)
-{
-	unsigned x = a->view.shape.ndim, y = b->view.shape.ndim, d = a->view.dtype;
-
-	return x <= 2 && y <= 2 && x + y < 4 && d == b->view.dtype &&
-	       (d == DT_FLOAT32 || d == DT_FLOAT64);
-}
-
-/* As the daemon's nest: each result is the tree's sum of the multiplied elements.  Larger
- * products may be a library's, so they are left to the daemon, as are those of complex
- * types, and of types that are multiplied in one and added in another. */
-bool near_product(struct braze_array **out, struct braze_array *a, struct braze_array *b,
-		  const struct shape *shape)
-{
-	struct braze_session *s = a->session;
-	const struct shape *x = &a->view.shape;
-	int64_t stride[2][2], inner = x->dim[x->ndim - 1];
-	unsigned d = a->view.dtype;
-	struct near_in in[2], sum;
-
-	if (!is_tree_product(a, b) || !near_hand(a) || !near_hand(b))
-		return false;
-	int64_t kept = count_of(shape);
-	if (!inner)
-		return reduce_none(out, s, OP_SUM, d, shape, kept);
-	if (!kept || kept > LIMIT_TREE_PRODUCT / inner ||
-	    !near_fits(s->near,
-		       near_work(s->near, OP_MULTIPLY, d, 2 * kept * inner) +
-			       NEAR_POINT * (uint64_t)kept,
-		       near_bytes(d, kept * inner)))
-		return false;
-	struct shape domain = {2, {kept, inner}};
-	struct braze_array *made = near_array(s, (enum dtype)d, &domain, kept * inner);
-	struct braze_array *r = made ? near_array(s, (enum dtype)d, shape, kept) : NULL;
-	if (r) {
-		spread(&in[0], stride[0], a, x->ndim - 1);
-		spread(&in[1], stride[1], b, 0);
-		near_map(s->near, OP_MULTIPLY, (char *)made->buf->at, d, &domain, kept * inner, 2,
-			 in);
-		spread(&sum, stride[0], made, 1);
-		near_reduction(s->near, OP_SUM, (char *)r->buf->at, d, &domain, 2u, &sum);
-		s->counters.near++;
-		*out = r;
-	}
-	if (made)
-		array_release(made);
-	return r;
-}
-
 /* ---- Creation ---- */
 
 static void arange(struct braze_array *r, const braze_scalar *value)

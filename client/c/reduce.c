@@ -107,7 +107,7 @@ static enum status matmul(struct braze_array **out, struct braze_array *a, struc
 		st = shape_matmul(&shape, &a->view.shape, &b->view.shape, err);
 	if (!st)
 		st = near_ready(OP_MULTIPLY, a->view.dtype, most(a->count, b->count), a, b, err);
-	if (!st && s->near && near_product(out, a, b, &shape))
+	if (!st && s->near && near_product(out, a, b, (enum dtype)sig.out, &shape))
 		return OK;
 	if (!st)
 		st = record_use_two(a, b, err);

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nest/lower_matmul.c - a matrix product: a library step, or a reduction nest.
  *
- * Floating products of two matrices go to the library; operands of another type
- * are cast into temporaries first.  So do large ones of a vector with a matrix whose
- * memory runs along the axis that is kept: the tree of a sum over the outer axis has
- * too many lanes for it.  Other products with a vector, of integers and of bool, and
- * empty ones (k = 0) become multiply and sum over the domain [batch..., m, n | k].  Integers are
- * summed in 64 bits, which wraps alike; float16 is multiplied and summed in float32. */
+ * Floating products of two matrices go to the library, and those of any type that are
+ * short (kernels/loops/product.h); operands of another type are cast into temporaries
+ * first.  So do large ones of a vector with a matrix whose memory runs along the axis that
+ * is kept: the tree of a sum over the outer axis has too many lanes for it.  Other products
+ * with a vector (a matrix of one row or column is one, if it is long), other ones of
+ * integers and of bool, and empty ones (k = 0) become multiply and sum over the domain
+ * [batch..., m, n | k].  Integers are summed in 64 bits, which wraps alike; float16 is
+ * multiplied and summed in float32. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "loops/product.h"
 #include "lower.h"
 
 #define ROW_LEAST 8 /* elements of its result */
@@ -148,7 +151,20 @@ static enum status library_operand(uint32_t *slot, struct view *v, struct prog *
 /* The operand that is a vector; 2: neither is. */
 static unsigned vector_operand(const struct product *f)
 {
-	return f->o->in[0].ndim == 1 ? 0 : f->o->in[1].ndim == 1 ? 1 : 2;
+	const int64_t *dim = f->domain.dim + f->nbatch;
+
+	if (f->o->in[0].ndim == 1 || f->o->in[1].ndim == 1)
+		return f->o->in[0].ndim == 1 ? 0 : 1;
+	return !product_vector(dim[0], dim[1], dim[2]) ? 2 : dim[0] == 1 ? 0 : 1;
+}
+
+/* Of two matrices: is it a library's, or that of our own loops? */
+static bool is_product(const struct product *f)
+{
+	const int64_t *dim = f->domain.dim + f->nbatch;
+
+	return vector_operand(f) == 2 &&
+	       (dtype_row(f->dtype)->cls >= CLASS_FLOAT || product_short(dim[0], dim[1], dim[2]));
 }
 
 /* A matrix with a vector is a row of the product of the transposes: whichever side the
@@ -203,7 +219,7 @@ static bool runs_across(const struct product *f)
 	const int64_t *stride = f->in[!vector].stride, *dim = f->domain.dim;
 
 	if (vector == 2 || (f->o->in[0].ndim == 1 && f->o->in[1].ndim == 1) ||
-	    f->dtype == DT_FLOAT16)
+	    f->dtype == DT_FLOAT16 || dtype_row(f->dtype)->cls < CLASS_FLOAT)
 		return false;
 	return llabs(stride[kept]) < llabs(stride[inner]) && dim[kept] >= ROW_LEAST &&
 	       (double)dim[kept] * (double)dim[inner] > LIMIT_TREE_PRODUCT;
@@ -236,8 +252,7 @@ enum status lower_matmul(struct prog *p, const struct part_op *o, struct err *er
 		return err_set(err, E_INTERNAL, "matmul: result type");
 	if (nothing_to_do(&f))
 		return OK;
-	if (dtype_row(f.dtype)->cls >= CLASS_FLOAT && f.domain.dim[f.nbatch + 2] &&
-	    ((o->in[0].ndim > 1 && o->in[1].ndim > 1) || runs_across(&f)))
+	if (f.domain.dim[f.nbatch + 2] && (is_product(&f) || runs_across(&f)))
 		return as_library(p, &f, err);
 	return as_reduction(p, &f, err);
 }

@@ -2,6 +2,8 @@
 /* plan/product.c - see product.h. */
 #include "product.h"
 
+#include "loops/product.h"
+
 static int64_t div_up(int64_t a, int64_t b)
 {
 	return a / b + (a % b != 0);
@@ -14,8 +16,19 @@ bool product_cut(struct product_cut *out, const struct plan_matmul *p)
 
 	c.depth = complex_type ? PRODUCT_DEPTH_CPLX : PRODUCT_DEPTH;
 	c.chunk = c.depth * PRODUCT_CHUNK_PANELS;
-	c.down = div_up(p->m, PRODUCT_ROWS);
-	c.across = div_up(p->n, PRODUCT_COLS);
+	if (product_small(p->m, p->n, p->k))
+		c.chunk = p->k > 0 ? p->k : 1;
+	c.rows = PRODUCT_ROWS;
+	c.cols = PRODUCT_COLS;
+	if (p->dtype != DT_FLOAT16 && p->n <= LIMIT_SHORT_SIDE) {
+		c.cols = LIMIT_SHORT_SIDE;
+		c.rows = PRODUCT_TILE / LIMIT_SHORT_SIDE;
+	} else if (p->dtype != DT_FLOAT16 && p->m <= LIMIT_SHORT_SIDE) {
+		c.rows = LIMIT_SHORT_SIDE;
+		c.cols = PRODUCT_TILE / LIMIT_SHORT_SIDE;
+	}
+	c.down = div_up(p->m, c.rows);
+	c.across = div_up(p->n, c.cols);
 	c.chunks = p->k > 0 ? div_up(p->k, c.chunk) : 1;
 	over = __builtin_mul_overflow(c.down, c.across, &c.tiles);
 	for (int i = 0; i < p->nbatch; i++)

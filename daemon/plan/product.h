@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan/product.h - how a matrix product is cut; broker and worker agree by this file.
  *
- * C is cut into tiles of PRODUCT_ROWS by PRODUCT_COLS, the inner axis into chunks.  A
- * tile is the sum of its chunks' products, added in their order; a chunk's product is
- * made of panels, one after the other.  All of this depends on shape and type alone, so
- * a product's bits depend neither on its slices nor on the number of threads.
+ * C is cut into tiles, mostly of PRODUCT_ROWS by PRODUCT_COLS, the inner axis into
+ * chunks; of a short product (kernels/loops/product.h) that is small there is one.  A tile is the
+ * sum of its chunks' products, added in their order; a chunk's product is made of panels, one after
+ * the other.  All of this depends on shape and type alone, so a product's bits depend neither on
+ * its slices nor on the number of threads.
  *
  * A unit is one chunk of one tile.  Units are numbered tile by tile (batches, then rows,
  * then columns, the last fastest) and chunk by chunk within a tile. */
@@ -18,8 +19,10 @@
 #define PRODUCT_DEPTH	     512 /* of a panel; between two the threads poll */
 #define PRODUCT_DEPTH_CPLX   128 /* the same of complex types, four times the work */
 #define PRODUCT_CHUNK_PANELS 4
+#define PRODUCT_TILE	     (PRODUCT_ROWS * PRODUCT_COLS) /* elements, at most */
 
 struct product_cut {
+	int64_t rows, cols;   /* of a tile */
 	int64_t down, across; /* tiles of one product */
 	int64_t tiles;	      /* of all batches */
 	int64_t depth, chunk; /* elements of a panel, of a chunk, along the inner axis */

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* worker/matmul.c - tiles of a matrix product, by OpenBLAS or our own loops.
  *
- * Operands that the library cannot read where they lie (negative, zero or two
- * non-unit strides, unaligned) are packed panel by panel; C likewise, tile by tile. */
+ * Ours read operands where they lie, whatever the layout.  Those that the library cannot read where
+ * they lie (negative, zero or two non-unit strides, unaligned) are packed panel by panel; C
+ * likewise, tile by tile. */
 #include "matmul.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "loops/product.h"
 #include "loops/tier0_ops.h"
+
+#define OWN_WORK  (1 << 21) /* multiplications between two looks whether to stop */
+#define OWN_LEAST 16	    /* but no fewer steps of the inner axis */
 
 enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112 }; /* of the CBLAS interface */
 
@@ -151,6 +156,7 @@ struct areas {
 	char *part;  /* a chunk's product */
 	char *sum;   /* a tile of C that cannot be added up where it lies */
 	char *half;  /* one of them as float16 */
+	char *strip; /* for our own loops */
 };
 
 /* float16 is multiplied and summed in float32 and rounded once, as NumPy does. */
@@ -277,13 +283,13 @@ struct tile {
 static struct tile tile_locate(const struct matmul_run *r, int64_t index)
 {
 	const struct plan_matmul *p = r->p;
-	int64_t j = index % r->cut->across * PRODUCT_COLS;
-	int64_t i = index / r->cut->across % r->cut->down * PRODUCT_ROWS;
+	int64_t j = index % r->cut->across * r->cut->cols;
+	int64_t i = index / r->cut->across % r->cut->down * r->cut->rows;
 	int64_t batch = index / r->cut->across / r->cut->down;
 	struct tile t = {.at = {r->base[0], r->base[1], r->base[2]}};
 
-	t.rows = p->m - i < PRODUCT_ROWS ? p->m - i : PRODUCT_ROWS;
-	t.cols = p->n - j < PRODUCT_COLS ? p->n - j : PRODUCT_COLS;
+	t.rows = p->m - i < r->cut->rows ? p->m - i : r->cut->rows;
+	t.cols = p->n - j < r->cut->cols ? p->n - j : r->cut->cols;
 	for (int d = p->nbatch - 1; d >= 0; d--) {
 		int64_t at = batch % p->batch[d];
 
@@ -322,24 +328,35 @@ static int64_t least(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
+static bool by_library(const struct matmul_run *r)
+{
+	const struct plan_matmul *p = r->p;
+	unsigned cls = dtype_row(p->dtype)->cls;
+
+	return r->library->dgemm && (cls == CLASS_FLOAT || cls == CLASS_COMPLEX) &&
+	       !product_short(p->m, p->n, p->k);
+}
+
 /* Cut s->mem up for the blocks of any tile. */
 static enum status areas_take(struct areas *out, const struct matmul_run *r,
 			      struct matmul_scratch *s, struct err *err)
 {
 	const struct plan_matmul *p = r->p;
+	bool packs = by_library(r) || p->dtype == DT_FLOAT16;
 	size_t es = dtype_row(computed_in(p))->bytes;
-	int64_t rows = least(p->m, PRODUCT_ROWS), cols = least(p->n, PRODUCT_COLS);
+	int64_t rows = least(p->m, r->cut->rows), cols = least(p->n, r->cut->cols);
 	int64_t depth = least(p->k, r->cut->depth);
-	size_t a = round_up((size_t)(rows * depth) * es);
-	size_t b = round_up((size_t)(cols * depth) * es);
-	size_t c = matmul_part_bytes(p), half = a > b ? a : b;
+	size_t a = packs ? round_up((size_t)(rows * depth) * es) : 0;
+	size_t b = packs ? round_up((size_t)(cols * depth) * es) : 0;
+	size_t c = matmul_part_bytes(p, r->cut), half = a > b ? a : b;
 	enum status st;
 
 	half = p->dtype != DT_FLOAT16 ? 0 : half > c ? half : c;
-	st = scratch_grow(s, a + b + 2 * c + half, err);
+	st = scratch_grow(s, PRODUCT_SCRATCH + a + b + 2 * c + half, err);
 	if (st != OK)
 		return st;
-	out->a = s->mem;
+	out->strip = s->mem;
+	out->a = out->strip + PRODUCT_SCRATCH;
 	out->b = out->a + a;
 	out->part = out->b + b;
 	out->sum = out->part + c;
@@ -347,9 +364,9 @@ static enum status areas_take(struct areas *out, const struct matmul_run *r,
 	return OK;
 }
 
-size_t matmul_part_bytes(const struct plan_matmul *p)
+size_t matmul_part_bytes(const struct plan_matmul *p, const struct product_cut *cut)
 {
-	return round_up((size_t)(least(p->m, PRODUCT_ROWS) * least(p->n, PRODUCT_COLS)) *
+	return round_up((size_t)(least(p->m, cut->rows) * least(p->n, cut->cols)) *
 			dtype_row(computed_in(p))->bytes);
 }
 
@@ -360,51 +377,81 @@ static bool stopped(const struct matmul_run *r, const struct matmul_thread *t)
 	return bz_cancelled(r->cancel);
 }
 
-static bool by_library(const struct matmul_run *r)
+static const struct product_loops *loops_of(const struct plan_matmul *p)
 {
-	unsigned cls = dtype_row(r->p->dtype)->cls;
+	static const struct product_isa *const table[ISA_END] = {&product_isa_v2, &product_isa_v3,
+								 &product_isa_v4};
+	enum isa_level level = isa_best();
 
-	return r->library->dgemm && (cls == CLASS_FLOAT || cls == CLASS_COMPLEX);
+	return &table[level < 0 ? 0 : level]->type[computed_in(p)];
 }
 
-/* A panel by our own loops, a few rows of B at a time. */
-static void panel_plain(const struct matmul_run *r, const struct tile *t, char *c, const char *a,
-			const char *b, int64_t depth, const struct matmul_thread *thread)
+/* A panel of our own, a few steps of the inner axis at a time. */
+static void panel_own(const struct matmul_run *r, const struct product_call *panel, bool add,
+		      const struct areas *mem, const struct matmul_thread *thread)
 {
-	enum { AT_ONCE = 32 };
-	unsigned type = computed_in(r->p), es = dtype_row(type)->bytes;
+	const struct product_loops *loops = loops_of(r->p);
+	int64_t at_once = least(OWN_WORK / (panel->m * panel->n) + OWN_LEAST, r->cut->depth);
+	struct product_call p = *panel;
 
-	for (int64_t k = 0; k < depth && !stopped(r, thread); k += AT_ONCE)
-		matmul_plain(type, c, a + k * es, b + k * t->cols * es, t->rows, t->cols,
-			     least(depth - k, AT_ONCE), depth);
+	for (int64_t k = 0; k < panel->k && !stopped(r, thread); k += at_once) {
+		p.k = least(panel->k - k, at_once);
+		product_multiply(loops, &p, add || k > 0, mem->strip);
+		p.a.at += p.k * p.a.col;
+		p.b.at += p.k * p.b.row;
+	}
 }
 
-/* The product of chunk `chunk` to *c, which is overwritten; packed unless by the library. */
+/* The product of chunk `chunk` to *c, which is overwritten. */
+static void chunk_own(const struct matmul_run *r, const struct tile *t, int64_t chunk,
+		      const struct block *c, const struct areas *mem,
+		      const struct matmul_thread *thread)
+{
+	const struct plan_matmul *p = r->p;
+	int64_t begin = chunk * r->cut->chunk, end = least(p->k, begin + r->cut->chunk);
+	unsigned es = dtype_row(computed_in(p))->bytes;
+	struct product_call x = {.c = {c->at, (int64_t)c->ld * es, es}, .m = t->rows, .n = t->cols};
+
+	for (int64_t k = begin; k < end && !stopped(r, thread); k += x.k) {
+		char *a = t->at[0] + k * p->col[0], *b = t->at[1] + k * p->row[1];
+
+		x.a = (struct product_matrix){a, p->row[0], p->col[0]};
+		x.b = (struct product_matrix){b, p->row[1], p->col[1]};
+		x.k = end - k;
+		if (p->dtype == DT_FLOAT16) {
+			x.k = least(x.k, r->cut->depth);
+			a = block_take(p, 0, a, t->rows, x.k, false, mem->a, mem).at;
+			b = block_take(p, 1, b, x.k, t->cols, false, mem->b, mem).at;
+			x.a = (struct product_matrix){a, x.k * es, es};
+			x.b = (struct product_matrix){b, t->cols * es, es};
+		}
+		panel_own(r, &x, k > begin, mem, thread);
+	}
+}
+
 static void chunk_multiply(const struct matmul_run *r, const struct tile *t, int64_t chunk,
 			   const struct block *c, const struct areas *mem,
 			   const struct matmul_thread *thread)
 {
 	const struct plan_matmul *p = r->p;
-	unsigned type = computed_in(p);
+	unsigned type = computed_in(p), es = dtype_row(type)->bytes;
 	int64_t begin = chunk * r->cut->chunk, end = least(p->k, begin + r->cut->chunk);
-	bool blas = by_library(r);
 
-	if (!blas || begin >= end)
+	if (begin >= end)
 		for (int64_t i = 0; i < t->rows; i++)
-			memset(c->at + i * c->ld * dtype_row(type)->bytes, 0,
-			       (size_t)t->cols * dtype_row(type)->bytes);
+			memset(c->at + i * c->ld * es, 0, (size_t)t->cols * es);
+	if (!by_library(r)) {
+		chunk_own(r, t, chunk, c, mem, thread);
+		return;
+	}
 	for (int64_t k = begin; k < end && !stopped(r, thread); k += r->cut->depth) {
 		int64_t kb = least(end - k, r->cut->depth);
 		struct block a =
-			block_take(p, 0, t->at[0] + k * p->col[0], t->rows, kb, blas, mem->a, mem);
+			block_take(p, 0, t->at[0] + k * p->col[0], t->rows, kb, true, mem->a, mem);
 		struct block b =
-			block_take(p, 1, t->at[1] + k * p->row[1], kb, t->cols, blas, mem->b, mem);
+			block_take(p, 1, t->at[1] + k * p->row[1], kb, t->cols, true, mem->b, mem);
 
-		if (blas)
-			gemm(r->library, type, &a, &b, c, (int)t->rows, (int)t->cols, (int)kb,
-			     k > begin);
-		else
-			panel_plain(r, t, c->at, a.at, b.at, kb, thread);
+		gemm(r->library, type, &a, &b, c, (int)t->rows, (int)t->cols, (int)kb, k > begin);
 	}
 }
 
@@ -478,6 +525,10 @@ static bool at_once(struct block *c, const struct matmul_run *r, const struct ti
 		*c = (struct block){.at = s->at, .trans = NO_TRANS, .ld = (int)t->cols};
 		return true;
 	}
+	if (!by_library(r) && s->row % es == 0 && s->row / es == (int)(s->row / es)) {
+		*c = (struct block){.at = s->at, .trans = NO_TRANS, .ld = (int)(s->row / es)};
+		return true;
+	}
 	return by_library(r) && block_direct(c, s->at, t->rows, t->cols, s->row, es, es) &&
 	       c->trans == NO_TRANS; /* gemm does not transpose its result */
 }
@@ -508,6 +559,35 @@ enum status matmul_tile(const struct matmul_run *r, int64_t tile, int64_t lo, in
 	return OK;
 }
 
+bool matmul_stacked(const struct matmul_run *r)
+{
+	return r->cut->chunks == 1 && r->cut->down == 1 && r->cut->across == 1 && r->p->k > 0 &&
+	       r->p->dtype != DT_FLOAT16 && !by_library(r) &&
+	       product_small(r->p->m, r->p->n, r->p->k);
+}
+
+enum status matmul_stack(const struct matmul_run *r, int64_t lo, int64_t hi,
+			 const struct matmul_thread *thread, struct err *err)
+{
+	const struct plan_matmul *p = r->p;
+	struct product_stack s = {.axes = p->nbatch};
+	struct product_matrix *of[3] = {&s.first.a, &s.first.b, &s.first.c};
+	enum status st = scratch_grow(thread->scratch, PRODUCT_SCRATCH, err);
+
+	if (st != OK)
+		return st;
+	s.first.m = p->m;
+	s.first.n = p->n;
+	s.first.k = p->k;
+	memcpy(s.extent, p->batch, p->nbatch * sizeof s.extent[0]);
+	for (int x = 0; x < 3; x++) {
+		*of[x] = (struct product_matrix){r->base[x], p->row[x], p->col[x]};
+		memcpy(s.step[x], p->step[x], p->nbatch * sizeof s.step[x][0]);
+	}
+	product_many(loops_of(p), &s, lo, hi, thread->scratch->mem);
+	return OK;
+}
+
 enum status matmul_part(const struct matmul_run *r, int64_t tile, int64_t chunk, void *part,
 			const struct matmul_thread *thread, struct err *err)
 {
@@ -526,7 +606,7 @@ enum status matmul_fold(const struct matmul_run *r, int64_t tile, int64_t lo, in
 			const struct matmul_thread *thread, struct err *err)
 {
 	struct tile t = tile_locate(r, tile);
-	size_t bytes = matmul_part_bytes(r->p);
+	size_t bytes = matmul_part_bytes(r->p, r->cut);
 	struct areas mem;
 	struct sum s;
 	enum status st = areas_take(&mem, r, thread->scratch, err);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* worker/matmul.h - matrix products, unit by unit (plan/product.h).
  *
- * float and complex types go to OpenBLAS on one thread where it can be loaded;
- * integers, bool, and everything where it cannot, to our own loops (matmul_plain.c).
+ * float and complex types go to OpenBLAS on one thread where it can be loaded; short
+ * products, integers, bool, and everything where it cannot, to our own loops
+ * (kernels/loops/product.h).
  * float16 is packed as float32, computed and added up like that, and rounded once.
  *
  * A tile's chunks may be computed in one go, in several, or apart from each other and
@@ -63,8 +64,8 @@ struct matmul_thread {
 	void *data;
 };
 
-/* float16: a tile's float32 sums between two runs of its chunks, PRODUCT_ROWS by
- * PRODUCT_COLS at most.  NULL where the run begins with the first chunk (from), or ends
+/* float16: a tile's float32 sums between two runs of its chunks, PRODUCT_TILE of
+ * them at most.  NULL where the run begins with the first chunk (from), or ends
  * with the last (to).  Other types are added up in C itself. */
 struct matmul_carry {
 	const float *from;
@@ -89,8 +90,13 @@ bool matmul_carries(const struct plan_matmul *p);
 enum status matmul_tile(const struct matmul_run *r, int64_t tile, int64_t lo, int64_t hi,
 			const struct matmul_carry *carry, const struct matmul_thread *t,
 			struct err *err) MUST_USE;
+/* Is each product of the stack a tile of one chunk that our own loops do at once? */
+bool matmul_stacked(const struct matmul_run *r);
+/* Such tiles [lo, hi), a few milliseconds of them at most. */
+enum status matmul_stack(const struct matmul_run *r, int64_t lo, int64_t hi,
+			 const struct matmul_thread *t, struct err *err) MUST_USE;
 /* Bytes of a chunk's product by itself, of any tile. */
-size_t matmul_part_bytes(const struct plan_matmul *p);
+size_t matmul_part_bytes(const struct plan_matmul *p, const struct product_cut *cut);
 /* That product: packed, in the type that is computed in. */
 enum status matmul_part(const struct matmul_run *r, int64_t tile, int64_t chunk, void *part,
 			const struct matmul_thread *t, struct err *err) MUST_USE;
@@ -99,11 +105,7 @@ enum status matmul_fold(const struct matmul_run *r, int64_t tile, int64_t lo, in
 			const void *part, const struct matmul_carry *carry,
 			const struct matmul_thread *t, struct err *err) MUST_USE;
 
-/* matmul_plain.c: c[rows][cols] += a[rows][depth] * b[depth][cols], packed but for a,
- * whose rows lie lda elements apart; no float16. */
-void matmul_plain(unsigned dtype, void *c, const void *a, const void *b, int64_t rows, int64_t cols,
-		  int64_t depth, int64_t lda);
-/* c[i] += part[i], n elements; no float16. */
+/* matmul_plain.c: c[i] += part[i], n elements; no float16. */
 void matmul_add(unsigned dtype, void *c, const void *part, int64_t n);
 /* Copy rows x cols elements between strided and packed storage. */
 void matmul_pack(void *packed, const char *from, unsigned bytes, int64_t rows, int64_t cols,

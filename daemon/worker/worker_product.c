@@ -13,7 +13,9 @@
 #define SERIAL_NS   50000 /* a slice predicted below this is not worth waking threads */
 #define WORK_NS	    0.125 /* of a multiplication and an addition, on one core */
 #define PARTS_BYTES (8u << 20)
-#define PER_THREAD  4 /* tiles that a thread should find, and pieces of them */
+#define STACK_WORK  200000 /* multiplications of a unit of a stack of small products */
+#define STACK_ITEM  100	   /* what each product costs besides, in the same measure */
+#define PER_THREAD  4	   /* tiles that a thread should find, and pieces of them */
 
 /* What the pool's threads see of the step. */
 struct product_step {
@@ -79,6 +81,23 @@ static void tile_unit(void *data, int thread, int64_t unit)
 		return;
 	worker_unit_begin(s->w, s->cmd, thread);
 	if (matmul_tile(&s->run, tile, lo, hi, &carry, &t, &err) != OK)
+		failed(s, &err);
+	worker_unit_end(s->w, thread);
+}
+
+/* Tiles of a stack of small products, many at a time. */
+static void stack_unit(void *data, int thread, int64_t unit)
+{
+	struct product_step *s = data;
+	int64_t lo = s->lo + unit * s->grain;
+	int64_t hi = s->hi - lo < s->grain ? s->hi : lo + s->grain;
+	struct matmul_thread t = thread_of(s, thread);
+	struct err err = {0};
+
+	if (bz_cancelled(&s->w->cancel))
+		return;
+	worker_unit_begin(s->w, s->cmd, thread);
+	if (matmul_stack(&s->run, lo, hi, &t, &err) != OK)
 		failed(s, &err);
 	worker_unit_end(s->w, thread);
 }
@@ -187,7 +206,7 @@ static enum status by_parts(struct product_step *s, struct err *err)
 static enum status carry_open(struct product_step *s, struct worker_part **part, struct err *err)
 {
 	struct worker_part *p = worker_part_find(s->w, s->cmd->index);
-	size_t count = matmul_part_bytes(&s->p) / sizeof p->acc[0] + 1;
+	size_t count = matmul_part_bytes(&s->p, &s->cut) / sizeof p->acc[0] + 1;
 
 	*part = p;
 	if (!matmul_carries(&s->p) || s->cut.chunks == 1)
@@ -239,6 +258,14 @@ static enum status product_check(struct product_step *s, struct err *err)
 	return st;
 }
 
+static enum status by_stack(struct product_step *s, struct err *err)
+{
+	int64_t each = s->p.m * s->p.n * s->p.k;
+
+	s->grain = STACK_WORK / (each + STACK_ITEM) + 1;
+	return spread(s, stack_unit, (s->hi - s->lo + s->grain - 1) / s->grain, err);
+}
+
 enum status worker_product(struct worker *w, const struct command_step *cmd, struct err *err)
 {
 	struct product_step s = {.w = w,
@@ -256,14 +283,16 @@ enum status worker_product(struct worker *w, const struct command_step *cmd, str
 	s.run.p = &s.p;
 	s.run.cut = &s.cut;
 	s.run.cancel = &w->cancel;
-	s.part_bytes = matmul_part_bytes(&s.p);
+	s.part_bytes = matmul_part_bytes(&s.p, &s.cut);
 	s.ns = WORK_NS * (double)product_work(&s.p) * (double)(s.hi - s.lo) / (double)s.cut.units;
 	st = carry_open(&s, &before, err);
 	if (st != OK)
 		return st;
 	tiles = tiles_of(&s, s.lo, s.hi);
-	if (s.cut.chunks == 1 || pool_threads(w->pool) == 1 ||
-	    tiles >= PER_THREAD * pool_threads(w->pool))
+	if (matmul_stacked(&s.run))
+		st = by_stack(&s, err);
+	else if (s.cut.chunks == 1 || pool_threads(w->pool) == 1 ||
+		 tiles >= PER_THREAD * pool_threads(w->pool))
 		st = spread(&s, tile_unit, tiles, err);
 	else
 		st = by_parts(&s, err);

@@ -7,6 +7,7 @@
 #ifndef BRAZE_LOOPS_H
 #define BRAZE_LOOPS_H
 
+#include "product.h"
 #include "tier0_ops.h"
 
 /* What libbraze-near-<level>.so gives by braze_near_loops(). */
@@ -14,6 +15,7 @@ struct loops_library {
 	uint64_t build; /* loops_build() of its sources */
 	const struct tier0_isa *isa;
 	const struct tier0_isa *wide; /* preferred where it has an op */
+	const struct product_isa *product;
 };
 
 /* A number of the loops' sources. */

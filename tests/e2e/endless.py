@@ -54,6 +54,8 @@ ENDLESS = {
     "product_of_float16": product([64, 1 << 36], [1 << 36, 64], "FLOAT16"),
     "product_of_complex": product([200, 1 << 32], [1 << 32, 200], "COMPLEX128"),
     "product_of_integers": product([1, 1 << 40], [1 << 40, 1], "INT64"),
+    "product_of_few_columns": product([4096, 1 << 32], [1 << 32, 8]),
+    "product_of_few_rows_of_integers": product([3, 1 << 40], [1 << 40, 2], "INT64"),
     "product_of_a_batch": product([1 << 12, 4, 1 << 26], [1 << 12, 1 << 26, 4]),
     "product_with_a_vector": product([16, 1 << 36], [1 << 36]),
     "product_of_vectors": product([1 << 40], [1 << 40]),

@@ -202,13 +202,58 @@ def test_products_with_a_vector(dtype):
     same(lambda: np.zeros((3, 0), dtype) @ np.zeros(0, dtype), dtype)
 
 
-def test_small_products_with_a_vector_are_near_and_others_are_not():
+# Of a and b: matrices of few and of many rows, with one row or column, broadcast stacks.
+PRODUCTS = [((1, 1), (1, 1)), ((2, 2), (2, 2)), ((3, 3), (3, 3)), ((3, 17), (17, 5)), ((40, 2), (2, 9)), ((9, 9), (9, 1)),
+            ((1, 64), (64, 7)), ((1, 65), (65, 7)), ((5, 200), (200, 1)), ((1, 2100), (2100, 1)), ((31, 33), (33, 29)),
+            ((32, 32), (32, 32)), ((2, 700), (700, 19)), ((600, 3), (3, 4)), ((4, 5), (5, 600)), ((50, 3, 3), (50, 3, 3)),
+            ((7, 4, 4), (4, 1)), ((3, 3), (6, 3, 2)), ((2, 1, 4, 3), (5, 3, 2)), ((6, 1, 70), (6, 70, 1)), ((4,), (5, 4, 3)),
+            ((5, 3, 4), (4,)), ((0, 3), (3, 2)), ((3, 0), (0, 2)), ((0, 2, 2), (2, 2))]
+
+
+def laid_out(dtype, shape, seed):
+    """An array of the shape in each order that its last two axes may have."""
+    n = int(numpy.prod(shape))
+    a = values(dtype, n, seed).reshape(shape)
+    yield np.asarray(a)
+    if len(shape) > 1:
+        turned = numpy.ascontiguousarray(a.swapaxes(-1, -2))
+        yield np.asarray(turned).swapaxes(-1, -2)
+    wide = numpy.zeros(shape[:-1] + (2 * shape[-1] + 1,), a.dtype)
+    wide[..., 1::2] = a
+    yield np.asarray(wide)[..., 1::2]
+    yield np.asarray(numpy.ascontiguousarray(a[..., ::-1]))[..., ::-1]
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_products_of_matrices(dtype):
+    for one, two in PRODUCTS:
+        for a in laid_out(dtype, one, 3):
+            for b in laid_out(dtype, two, 4):
+                same(lambda: a @ b, dtype, one, two, a.strides, b.strides)
+    a = np.asarray(values(dtype, 12)).reshape(3, 4)
+    same(lambda: np.broadcast_to(a[0], (5, 4)) @ a.T, dtype)
+    same(lambda: np.dot(a, a.T), dtype)
+    same(lambda: np.inner(a, a), dtype)
+    same(lambda: np.outer(a[0], a[1]), dtype)
+    same(lambda: np.vecdot(a, a), dtype)
+
+
+@pytest.mark.parametrize("one,two", [("f", "d"), ("i", "e"), ("?", "b"), ("l", "F"), ("H", "?"), ("B", "b"), ("D", "f")])
+def test_products_of_two_types(one, two):
+    for left, right in PRODUCTS[2:9]:
+        a, b = np.asarray(values(one, int(numpy.prod(left)))), np.asarray(values(two, int(numpy.prod(right)), 1))
+        same(lambda: a.reshape(left) @ b.reshape(right), one, two, left, right)
+
+
+def test_small_products_are_near_and_others_are_not():
     a, x = np.asarray(values("d", 900)).reshape(30, 30), np.asarray(values("d", 30))
     before = near_count()
-    _ = a @ x, x @ a, x @ x, a[:, 3] @ x
-    assert near_count() == before + 4
-    _ = a @ a, np.ones((600, 600))[0:1], np.zeros((600, 600)) @ np.zeros(600)
-    assert near_count() <= before + 6
+    _ = a @ x, x @ a, x @ x, a[:, 3] @ x, a @ a, a[:, ::2].T @ a, a.astype("f") @ a
+    assert near_count() == before + 8
+    wide = np.ones((600, 600))
+    before = near_count()
+    _ = wide @ wide, wide[:, :2] @ wide[:2], wide.T @ wide[0]
+    assert near_count() == before
 
 
 @pytest.mark.parametrize("dtype", "?blBefdFD")

@@ -280,19 +280,19 @@ Test(executor, matrix_product_in_slices, .timeout = 30)
 {
 	struct bench b;
 	struct work *w = work_create(1);
-	enum { M = 700 };
+	enum { M = 480, N = 17 };
 	struct plan_matmul m = {.dtype = DT_INT64,
 				.m = M,
-				.n = 3,
+				.n = N,
 				.k = 2,
 				.slot = {0, 1, 2},
-				.row = {16, 24, 24},
+				.row = {16, N * 8, N * 8},
 				.col = {8, 8, 8}};
 
 	bench_open(&b);
 	for (int64_t i = 0; i < M * 2; i++)
 		((int64_t *)b.mem)[i] = i;
-	for (int64_t i = 0; i < 6; i++)
+	for (int64_t i = 0; i < 2 * N; i++)
 		((int64_t *)(b.mem + 65536))[i] = 1;
 	for (int i = 0; i < 3; i++)
 		w->place[i] = (struct command_place){.region = 1, .offset = 65536 * (uint64_t)i};
@@ -302,8 +302,8 @@ Test(executor, matrix_product_in_slices, .timeout = 30)
 	wait_end(&b, w);
 	cr_assert_eq(w->end, JOB_DONE, "%s", w->err.text);
 	cr_assert_gt(stats(&b).slices, 2);
-	for (int64_t i = 0; i < M * 3; i++)
-		cr_assert_eq(((int64_t *)(b.mem + 131072))[i], 4 * (i / 3) + 1);
+	for (int64_t i = 0; i < M * N; i++)
+		cr_assert_eq(((int64_t *)(b.mem + 131072))[i], 4 * (i / N) + 1);
 	free(w);
 	bench_close(&b);
 }

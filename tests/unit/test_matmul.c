@@ -228,7 +228,7 @@ struct way {
 static void do_chunks(const struct matmul_run *r, int64_t tile, int64_t lo, int64_t hi, bool apart,
 		      const struct matmul_carry *carry, const struct matmul_thread *t)
 {
-	size_t bytes = matmul_part_bytes(r->p);
+	size_t bytes = matmul_part_bytes(r->p, r->cut);
 	struct err err = {0};
 	char *part = NULL;
 

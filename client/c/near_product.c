@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client/c/near_product.c - products of what is at hand.
+ *
+ * As the daemon computes them (nest/lower_matmul.c): matrices by the loops of
+ * kernels/loops/product.h, a vector with a matrix by the tree of a sum.  Integers wrap, so
+ * their order shows nowhere and the loops take all.  float16 is multiplied and added up
+ * as float32 and rounded once. */
+#include <string.h>
+
+#include "array.h"
+#include "near.h"
+#include "near_walk.h"
+
+struct product_near {
+	struct braze_session *s;
+	struct braze_array *in[2]; /* of the type that is computed in */
+	enum dtype type;	   /* that one */
+	int batches;
+	struct shape domain; /* batch..., m, n, k */
+	int64_t stride[2][LIMIT_NDIM];
+	int64_t results;
+};
+
+/* Strides of operand x over the domain; its matrix axes are (m, k) or (k, n). */
+static bool spread(struct product_near *p, int x)
+{
+	const struct view *v = &p->in[x]->view;
+	int nd = v->shape.ndim, matrix = nd > 1 ? 2 : 1, at = p->batches;
+	struct shape batch = {(uint8_t)p->batches, {0}};
+	struct view own = *v, wide;
+
+	memcpy(batch.dim, p->domain.dim, (size_t)at * sizeof batch.dim[0]);
+	own.shape.ndim = (uint8_t)(nd - matrix);
+	if (view_broadcast(&wide, &own, &batch, NULL))
+		return false;
+	memcpy(p->stride[x], wide.stride, (size_t)at * sizeof wide.stride[0]);
+	p->stride[x][at + x] = nd > 1 ? v->stride[x == 0 ? nd - 2 : nd - 1] : 0;
+	p->stride[x][at + 1 - x] = 0;
+	p->stride[x][at + 2] = v->stride[x == 0 || nd == 1 ? nd - 1 : nd - 2];
+	return true;
+}
+
+/* Extents, with those of 1-D operands as 1. */
+static bool measure(struct product_near *p, const struct shape *a, const struct shape *b,
+		    const struct shape *shape)
+{
+	int64_t m = a->ndim > 1 ? a->dim[a->ndim - 2] : 1;
+	int64_t n = b->ndim > 1 ? b->dim[b->ndim - 1] : 1, k = a->dim[a->ndim - 1];
+
+	p->batches = shape->ndim - (a->ndim > 1) - (b->ndim > 1);
+	if (p->batches + 3 > LIMIT_NDIM)
+		return false;
+	p->domain.ndim = (uint8_t)(p->batches + 3);
+	memcpy(p->domain.dim, shape->dim, (size_t)p->batches * sizeof shape->dim[0]);
+	memcpy(p->domain.dim + p->batches, (int64_t[]){m, n, k}, 3 * sizeof k);
+	p->results = 1;
+	for (int i = 0; i < p->domain.ndim - 1; i++)
+		if (__builtin_mul_overflow(p->results, p->domain.dim[i], &p->results))
+			return false;
+	return k == 0 || p->results <= LIMIT_SHORT_PRODUCT / k;
+}
+
+/* Is its predicted work small?  Vectors are multiplied first and then added up. */
+static bool fits(const struct product_near *p, bool tree)
+{
+	int64_t each = dtype_row(p->type)->cls == CLASS_COMPLEX ? 4 : 1;
+	int64_t k = p->domain.dim[p->batches + 2], mults = p->results * k;
+	struct near *n = p->s->near;
+	uint64_t work = (uint64_t)(mults * each * NEAR_MULTIPLY);
+
+	if (tree)
+		work = near_work(n, OP_MULTIPLY, p->type, 2 * mults) +
+		       NEAR_POINT * (uint64_t)p->results;
+	return near_fits(n, work, near_bytes(p->type, tree && k ? mults : p->results));
+}
+
+/* All products of the stack, into memory that has room for whole results. */
+static void by_loops(const struct product_near *p, char *out)
+{
+	const struct product_loops *loops = &p->s->near->lib->product->type[p->type];
+	const int64_t *dim = p->domain.dim + p->batches;
+	struct product_stack s = {.axes = p->batches};
+	struct product_call *f = &s.first;
+	int at = p->batches;
+
+	*f = (struct product_call){.m = dim[0], .n = dim[1], .k = dim[2]};
+	f->a = (struct product_matrix){(char *)array_address(p->in[0]), p->stride[0][at],
+				       p->stride[0][at + 2]};
+	f->b = (struct product_matrix){(char *)array_address(p->in[1]), p->stride[1][at + 2],
+				       p->stride[1][at + 1]};
+	f->c = (struct product_matrix){out, f->n * loops->bytes, loops->bytes};
+	memcpy(s.extent, p->domain.dim, (size_t)at * sizeof s.extent[0]);
+	for (int x = 0; x < 2; x++)
+		memcpy(s.step[x], p->stride[x], (size_t)at * sizeof s.step[x][0]);
+	int64_t step = f->m * f->n * loops->bytes, count = 1;
+	for (int i = at - 1; i >= 0; i--) {
+		s.step[2][i] = step * count;
+		count *= s.extent[i];
+	}
+	unsigned mode = near_enter();
+	product_many(loops, &s, 0, count, p->s->near->scratch->strip);
+	near_leave(mode);
+}
+
+/* Each result is the tree's sum of the multiplied elements. */
+static bool by_tree(const struct product_near *p, char *out)
+{
+	int64_t count = p->results * p->domain.dim[p->batches + 2];
+	struct braze_array *made = near_array(p->s, p->type, &p->domain, count);
+	struct near_in in[2];
+
+	if (!made)
+		return false;
+	for (int x = 0; x < 2; x++)
+		in[x] = (struct near_in){.at = array_address(p->in[x]),
+					 .stride = p->stride[x],
+					 .dtype = (uint8_t)p->type,
+					 .loop = (uint8_t)p->type};
+	near_map(p->s->near, OP_MULTIPLY, (char *)made->buf->at, p->type, &p->domain, count, 2, in);
+	in[0] = (struct near_in){.at = (const char *)made->buf->at,
+				 .stride = made->view.stride,
+				 .reach = count,
+				 .dtype = (uint8_t)p->type,
+				 .loop = (uint8_t)p->type};
+	near_reduction(p->s->near, OP_SUM, out, p->type, &p->domain, 1u << (p->batches + 2), in);
+	array_release(made);
+	return true;
+}
+
+/* A vector with a matrix, of a type whose order of additions shows? */
+static bool is_tree(const struct product_near *p, const struct braze_array *a,
+		    const struct braze_array *b)
+{
+	const int64_t *dim = p->domain.dim + p->batches;
+
+	return dtype_row(p->type)->cls >= CLASS_FLOAT &&
+	       (a->view.shape.ndim == 1 || b->view.shape.ndim == 1 ||
+		product_vector(dim[0], dim[1], dim[2]));
+}
+
+static bool compute(struct braze_array **out, struct product_near *p,
+		    struct braze_array *const in[2], const struct shape *shape)
+{
+	struct braze_array *r = near_array(p->s, p->type, shape, p->results);
+	bool done = r != NULL;
+
+	if (done && p->results && !p->domain.dim[p->batches + 2])
+		memset(r->buf->at, 0, r->buf->bytes);
+	else if (done && p->results) {
+		done = spread(p, 0) && spread(p, 1);
+		if (done && is_tree(p, in[0], in[1]))
+			done = by_tree(p, (char *)r->buf->at);
+		else if (done)
+			by_loops(p, (char *)r->buf->at);
+	}
+	if (done)
+		*out = r;
+	else if (r)
+		array_release(r);
+	return done;
+}
+
+bool near_product(struct braze_array **out, struct braze_array *a, struct braze_array *b,
+		  enum dtype type, const struct shape *shape)
+{
+	struct braze_session *s = a->session;
+	struct product_near p = {.s = s, .type = type == DT_FLOAT16 ? DT_FLOAT32 : type};
+	struct braze_array *const in[2] = {a, b};
+	struct braze_array *cast[3] = {NULL};
+	uint64_t counted = s->counters.near;
+
+	if (!near_hand(a) || !near_hand(b) || !measure(&p, &a->view.shape, &b->view.shape, shape))
+		return false;
+	bool done = fits(&p, is_tree(&p, a, b));
+	for (int x = 0; x < 2 && done; x++) {
+		p.in[x] = in[x];
+		if (in[x]->view.dtype != p.type) {
+			done = near_cast(&cast[x], in[x], p.type);
+			p.in[x] = cast[x];
+		}
+	}
+	if (done && type == p.type) {
+		done = compute(out, &p, in, shape);
+	} else if (done && compute(&cast[2], &p, in, shape)) {
+		done = near_cast(out, cast[2], type);
+	} else {
+		done = false;
+	}
+	for (int x = 0; x < 3; x++)
+		if (cast[x])
+			array_release(cast[x]);
+	s->counters.near = counted + done;
+	return done;
+}

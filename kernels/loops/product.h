@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* loops/product.h - products of two matrices by our own loops, near and in the worker.
+ *
+ * Each element of C is added up along the inner axis in its order, one multiplication and
+ * one addition at a time, none contracted.  So its bits depend neither on the layout, on
+ * the blocks that it is computed in, nor on the instruction set.  Integers wrap as
+ * NumPy's do, bool is OR of ANDs; float16 has no loop of its own: it is computed as
+ * float32 and rounded once. */
+#ifndef BRAZE_LOOPS_PRODUCT_H
+#define BRAZE_LOOPS_PRODUCT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "isa.h"
+#include "limits.h"
+#include "ops.h"
+
+#define PRODUCT_STRIP	  128 /* bytes of a strip of columns: two vectors at most */
+#define PRODUCT_RUN	  512 /* steps of the inner axis that a strip is packed for */
+#define PRODUCT_SCRATCH	  (PRODUCT_STRIP * PRODUCT_RUN) /* bytes, at a multiple of 64 */
+#define PRODUCT_LONG_ROW  4096				/* bytes */
+#define PRODUCT_SHORT_RUN 16
+
+/* A matrix where it lies: bytes from a row to the next, from a column to the next. */
+struct product_matrix {
+	char *at;
+	int64_t row, col;
+};
+
+struct product_call {
+	struct product_matrix a, b, c; /* c meets neither of the others */
+	int64_t m, n, k;	       /* a is m by k, b k by n */
+	int64_t after; /* bytes behind c that may be spoiled: they are computed later */
+};
+
+struct product_strip;
+typedef void product_strip_fn(const struct product_strip *s);
+
+/* The loops of a type. */
+struct product_loops {
+	product_strip_fn *wide, *half;
+	bool masked; /* they read a part of a vector by themselves */
+	int bytes;   /* of an element */
+	int wide_lanes, half_lanes;
+};
+
+struct product_isa {
+	struct product_loops type[DTYPE_END];
+};
+
+extern const struct product_isa product_isa_v2, product_isa_v3, product_isa_v4;
+/* The table of a level; of the lowest for ISA_NONE. */
+const struct product_isa *product_table(enum isa_level level);
+
+/* c = a * b, or c += a * b.  k may be 0. */
+void product_multiply(const struct product_loops *loops, const struct product_call *p, bool add,
+		      char *scratch);
+
+/* Products side by side; the last axis runs fastest. */
+struct product_stack {
+	struct product_call first;
+	int axes;
+	int64_t extent[LIMIT_NDIM];
+	int64_t step[3][LIMIT_NDIM]; /* bytes, of a, b and c */
+};
+
+/* Products [lo, hi) of a stack. */
+void product_many(const struct product_loops *loops, const struct product_stack *s, int64_t lo,
+		  int64_t hi, char *scratch);
+
+/* One row or one column, and sums long enough for the tree of a reduction. */
+static inline bool product_vector(int64_t m, int64_t n, int64_t k)
+{
+	return (m == 1 || n == 1) && k > LIMIT_SHORT_INNER;
+}
+
+/* Few multiplications: one sum along the whole inner axis, near and far. */
+static inline bool product_small(int64_t m, int64_t n, int64_t k)
+{
+	return !product_vector(m, n, k) && m <= LIMIT_SHORT_PRODUCT && n <= LIMIT_SHORT_PRODUCT &&
+	       k <= LIMIT_SHORT_PRODUCT && m * n * k <= LIMIT_SHORT_PRODUCT;
+}
+
+/* Is a product of these extents computed by these loops, whatever library there is?  A
+ * property of the shape, of each product of a stack. */
+static inline bool product_short(int64_t m, int64_t n, int64_t k)
+{
+	bool side = m <= LIMIT_SHORT_SIDE || n <= LIMIT_SHORT_SIDE || k <= LIMIT_SHORT_SIDE;
+
+	return !product_vector(m, n, k) && (side || product_small(m, n, k));
+}
+
+#endif

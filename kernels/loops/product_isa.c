@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* loops/product_isa.c - the inner loops of products, once per instruction set.
+ *
+ * Sums stay in registers along the inner axis: four rows by two vectors of them.  The
+ * order of additions is product.h's: no loop here changes it. */
+#include <immintrin.h>
+#include <string.h>
+
+#include "product_strip.h"
+
+#pragma GCC diagnostic ignored "-Wpsabi"
+#define ALWAYS static inline __attribute__((always_inline))
+
+#if defined(__AVX512F__)
+#define WIDE 64
+#define HALF 32
+#elif defined(__AVX2__)
+#define WIDE 32
+#define HALF 16
+#else
+#define WIDE 16
+#define HALF 16
+#endif
+
+/* ---- Types ---- */
+
+#define VECTOR(t, T, B)                                                                            \
+	typedef T vec_##t##_##B __attribute__((vector_size(B)));                                   \
+	typedef vec_##t##_##B mem_##t##_##B __attribute__((aligned(1), may_alias));                \
+	typedef T one_##t##_##B __attribute__((aligned(1), may_alias));
+
+/* A vector with an element in each lane.  x - 0 is x, of -0 too. */
+#define LANES_REAL(t, T, B)                                                                        \
+	typedef vec_##t##_##B all_##t##_##B;                                                       \
+	typedef vec_##t##_##B many_##t##_##B;                                                      \
+	ALWAYS many_##t##_##B side_##t##_##B(vec_##t##_##B v)                                      \
+	{                                                                                          \
+		return v;                                                                          \
+	}                                                                                          \
+	ALWAYS all_##t##_##B repeat_##t##_##B(const char *p)                                       \
+	{                                                                                          \
+		return *(const one_##t##_##B *)p - (vec_##t##_##B){0};                             \
+	}                                                                                          \
+	ALWAYS vec_##t##_##B more_##t##_##B(vec_##t##_##B sum, all_##t##_##B x, vec_##t##_##B y)   \
+	{                                                                                          \
+		return sum + x * y;                                                                \
+	}
+
+/* A client can scribble on its arena: a stored bool is any byte. */
+#define LANES_BOOL(t, T, B)                                                                        \
+	typedef vec_##t##_##B all_##t##_##B;                                                       \
+	typedef vec_##t##_##B many_##t##_##B;                                                      \
+	ALWAYS many_##t##_##B side_##t##_##B(vec_##t##_##B v)                                      \
+	{                                                                                          \
+		return v;                                                                          \
+	}                                                                                          \
+	ALWAYS all_##t##_##B repeat_##t##_##B(const char *p)                                       \
+	{                                                                                          \
+		return (T)(*p != 0) - (vec_##t##_##B){0};                                          \
+	}                                                                                          \
+	ALWAYS vec_##t##_##B more_##t##_##B(vec_##t##_##B sum, all_##t##_##B x, vec_##t##_##B y)   \
+	{                                                                                          \
+		return sum | (x & (vec_##t##_##B)(y != 0));                                        \
+	}
+
+/* Real and imaginary parts alternate: re * y, and im * y's parts exchanged, the imaginary
+ * one negated.  x - y is x + (-y), so each part is what it would be by itself. */
+#define LANES_COMPLEX(t, T, B)                                                                     \
+	typedef struct {                                                                           \
+		vec_##t##_##B re, im;                                                              \
+	} all_##t##_##B;                                                                           \
+	typedef struct {                                                                           \
+		vec_##t##_##B v, other;                                                            \
+	} many_##t##_##B;                                                                          \
+	ALWAYS all_##t##_##B repeat_##t##_##B(const char *p)                                       \
+	{                                                                                          \
+		const one_##t##_##B *part = (const one_##t##_##B *)p;                              \
+                                                                                                   \
+		return (all_##t##_##B){part[0] - (vec_##t##_##B){0},                               \
+				       part[1] - (vec_##t##_##B){0}};                              \
+	}                                                                                          \
+	ALWAYS many_##t##_##B side_##t##_##B(vec_##t##_##B v)                                      \
+	{                                                                                          \
+		const vec_##t##_##B sign = SIGN_##t##_##B;                                         \
+                                                                                                   \
+		return (many_##t##_##B){v, EXCHANGE_##t##_##B(v) * sign};                          \
+	}                                                                                          \
+	ALWAYS vec_##t##_##B more_##t##_##B(vec_##t##_##B sum, all_##t##_##B x, many_##t##_##B y)  \
+	{                                                                                          \
+		return sum + (x.re * y.v + x.im * y.other);                                        \
+	}
+
+#define SIGN2 -1, 1
+#define SIGN4 SIGN2, SIGN2
+#define SIGN8 SIGN4, SIGN4
+#define SIGN_c64_16                                                                                \
+	{                                                                                          \
+		SIGN4                                                                              \
+	}
+#define SIGN_c64_32                                                                                \
+	{                                                                                          \
+		SIGN8                                                                              \
+	}
+#define SIGN_c64_64                                                                                \
+	{                                                                                          \
+		SIGN8, SIGN8                                                                       \
+	}
+#define SIGN_c128_16                                                                               \
+	{                                                                                          \
+		SIGN2                                                                              \
+	}
+#define SIGN_c128_32                                                                               \
+	{                                                                                          \
+		SIGN4                                                                              \
+	}
+#define SIGN_c128_64                                                                               \
+	{                                                                                          \
+		SIGN8                                                                              \
+	}
+#define EXCHANGE2(v) __builtin_shufflevector(v, v, 1, 0)
+#define EXCHANGE4(v) __builtin_shufflevector(v, v, 1, 0, 3, 2)
+#define EXCHANGE8(v) __builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6)
+#define EXCHANGE16(v)                                                                              \
+	__builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14)
+#define EXCHANGE_c64_16(v)  EXCHANGE4(v)
+#define EXCHANGE_c64_32(v)  EXCHANGE8(v)
+#define EXCHANGE_c64_64(v)  EXCHANGE16(v)
+#define EXCHANGE_c128_16(v) EXCHANGE2(v)
+#define EXCHANGE_c128_32(v) EXCHANGE4(v)
+#define EXCHANGE_c128_64(v) EXCHANGE8(v)
+
+/* ---- The last vector of a row ---- */
+
+/* Its first `bytes`, and zeros: nothing beyond them is read. */
+#if defined(__AVX512BW__)
+#define MASKED(size)  1
+#define PART_64(p, m) ((__m512i)_mm512_maskz_loadu_epi8((m), (p)))
+#define PART_32(p, m) ((__m256i)_mm256_maskz_loadu_epi8((__mmask32)(m), (p)))
+typedef uint64_t mask_64, mask_32;
+ALWAYS uint64_t mask_of_64(int bytes)
+{
+	return UINT64_MAX >> (64 - bytes);
+}
+#define mask_of_32 mask_of_64
+#elif defined(__AVX2__)
+#define MASKED(size)  ((size) >= 4)
+#define PART_32(p, m) ((__m256i)_mm256_maskload_epi32((const int *)(p), (m)))
+#define PART_16(p, m) ((__m128i)_mm_maskload_epi32((const int *)(p), (m)))
+typedef __m256i mask_32;
+typedef __m128i mask_16;
+ALWAYS mask_32 mask_of_32(int bytes)
+{
+	return _mm256_cmpgt_epi32(_mm256_set1_epi32(bytes / 4),
+				  _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+ALWAYS mask_16 mask_of_16(int bytes)
+{
+	return _mm_cmpgt_epi32(_mm_set1_epi32(bytes / 4), _mm_setr_epi32(0, 1, 2, 3));
+}
+#else
+#define MASKED(size)  0
+#define PART_16(p, m) (*(const __m128i_u *)(p))
+typedef int mask_16;
+ALWAYS int mask_of_16(int bytes)
+{
+	return bytes;
+}
+#endif
+
+/* ---- A strip ---- */
+
+/* An element's size is a constant, so that memcpy becomes a move. */
+#define STRIP(t, size, B)                                                                          \
+	ALWAYS vec_##t##_##B get_##t##_##B(const char *c, int bytes)                               \
+	{                                                                                          \
+		vec_##t##_##B v = {0};                                                             \
+                                                                                                   \
+		if (bytes == B)                                                                    \
+			return *(const mem_##t##_##B *)c;                                          \
+		for (int i = 0; i < bytes; i += size)                                              \
+			memcpy((char *)&v + i, c + i, size);                                       \
+		return v;                                                                          \
+	}                                                                                          \
+	ALWAYS void put_##t##_##B(char *c, vec_##t##_##B v, int bytes, const char *limit)          \
+	{                                                                                          \
+		if (bytes == B || c + B <= limit) {                                                \
+			*(mem_##t##_##B *)c = v;                                                   \
+			return;                                                                    \
+		}                                                                                  \
+		for (int i = 0; i < bytes; i += size)                                              \
+			memcpy(c + i, (const char *)&v + i, size);                                 \
+	}                                                                                          \
+	ALWAYS many_##t##_##B read_##t##_##B(const char *v, bool part, mask_##B mask)              \
+	{                                                                                          \
+		(void)mask;                                                                        \
+		if (part)                                                                          \
+			return side_##t##_##B((vec_##t##_##B)PART_##B(v, mask));                   \
+		return side_##t##_##B(*(const mem_##t##_##B *)v);                                  \
+	}                                                                                          \
+	ALWAYS void block_##t##_##B(const struct product_strip *p, const char *s, char *c,         \
+				    const int rows, const int vectors, const bool part)            \
+	{                                                                                          \
+		const int64_t srow = p->srow, scol = p->scol, vrow = p->vrow;                      \
+		const mask_##B mask = mask_of_##B(p->last);                                        \
+		vec_##t##_##B sum[PRODUCT_ROWS_AT_ONCE][2];                                        \
+		const char *v = p->v;                                                              \
+                                                                                                   \
+		for (int i = 0; i < rows; i++)                                                     \
+			for (int j = 0; j < vectors; j++) {                                        \
+				sum[i][j] = (vec_##t##_##B){0};                                    \
+				if (p->add)                                                        \
+					sum[i][j] = get_##t##_##B(c + i * p->crow + j * B,         \
+								  j == vectors - 1 ? p->last : B); \
+			}                                                                          \
+		for (int64_t k = p->depth; k > 0; k--, s += scol, v += vrow) {                     \
+			many_##t##_##B y[2];                                                       \
+                                                                                                   \
+			for (int j = 0; j < vectors; j++)                                          \
+				y[j] = read_##t##_##B(v + j * B, part && j == vectors - 1, mask);  \
+			for (int i = 0; i < rows; i++) {                                           \
+				all_##t##_##B x = repeat_##t##_##B(s + i * srow);                  \
+                                                                                                   \
+				for (int j = 0; j < vectors; j++)                                  \
+					sum[i][j] = more_##t##_##B(sum[i][j], x, y[j]);            \
+			}                                                                          \
+		}                                                                                  \
+		for (int i = 0; i < rows; i++)                                                     \
+			for (int j = 0; j < vectors; j++)                                          \
+				put_##t##_##B(c + i * p->crow + j * B, sum[i][j],                  \
+					      j == vectors - 1 ? p->last : B, p->limit);           \
+	}                                                                                          \
+	ALWAYS void rows_##t##_##B(const struct product_strip *p, const int vectors,               \
+				   const bool part)                                                \
+	{                                                                                          \
+		const char *s = p->s;                                                              \
+		int64_t left = p->rows;                                                            \
+		char *c = p->c;                                                                    \
+                                                                                                   \
+		for (; left >= 4; left -= 4, s += 4 * p->srow, c += 4 * p->crow)                   \
+			block_##t##_##B(p, s, c, 4, vectors, part);                                \
+		if (left == 3)                                                                     \
+			block_##t##_##B(p, s, c, 3, vectors, part);                                \
+		else if (left == 2)                                                                \
+			block_##t##_##B(p, s, c, 2, vectors, part);                                \
+		else if (left == 1)                                                                \
+			block_##t##_##B(p, s, c, 1, vectors, part);                                \
+	}                                                                                          \
+	/* A short inner axis: all of V stays in registers. */                                     \
+	ALWAYS void thin_##t##_##B(const struct product_strip *p, const int depth,                 \
+				   const bool part)                                                \
+	{                                                                                          \
+		const int64_t srow = p->srow, scol = p->scol, crow = p->crow;                      \
+		const mask_##B mask = mask_of_##B(p->last);                                        \
+		const char *s = p->s, *limit = p->limit;                                           \
+		const int last = p->last;                                                          \
+		many_##t##_##B y[PRODUCT_THIN];                                                    \
+		char *c = p->c;                                                                    \
+                                                                                                   \
+		for (int k = 0; k < depth; k++)                                                    \
+			y[k] = read_##t##_##B(p->v + k * p->vrow, part, mask);                     \
+		for (int64_t i = p->rows; i > 0; i--, s += srow, c += crow) {                      \
+			vec_##t##_##B sum = {0};                                                   \
+                                                                                                   \
+			for (int k = 0; k < depth; k++)                                            \
+				sum = more_##t##_##B(sum, repeat_##t##_##B(s + k * scol), y[k]);   \
+			put_##t##_##B(c, sum, last, limit);                                        \
+		}                                                                                  \
+	}                                                                                          \
+	static void strip_##t##_##B(const struct product_strip *p)                                 \
+	{                                                                                          \
+		const bool part = MASKED(size) && p->last != B && !p->packed;                      \
+                                                                                                   \
+		if (p->vectors == 1 && !p->add && p->depth <= PRODUCT_THIN && p->depth > 0)        \
+			switch (p->depth * 2 + part) {                                             \
+				THIN(t, B, 1)                                                      \
+				THIN(t, B, 2)                                                      \
+				THIN(t, B, 3)                                                      \
+				THIN(t, B, 4)                                                      \
+			}                                                                          \
+		else if (p->vectors == 1 && part)                                                  \
+			rows_##t##_##B(p, 1, true);                                                \
+		else if (p->vectors == 1)                                                          \
+			rows_##t##_##B(p, 1, false);                                               \
+		else if (part)                                                                     \
+			rows_##t##_##B(p, 2, true);                                                \
+		else                                                                               \
+			rows_##t##_##B(p, 2, false);                                               \
+	}
+#define THIN(t, B, k)                                                                              \
+	case k * 2:                                                                                \
+		thin_##t##_##B(p, k, false);                                                       \
+		break;                                                                             \
+	case k * 2 + 1:                                                                            \
+		thin_##t##_##B(p, k, true);                                                        \
+		break;
+
+/* One more step, so that WIDE and HALF are numbers before they are joined to names. */
+#define TYPE_AT(LANES, t, T, size, B)	 VECTOR(t, T, B) LANES(t, T, B) STRIP(t, size, B)
+#define TYPE_BYTES(LANES, t, T, size, B) TYPE_AT(LANES, t, T, size, B)
+#if WIDE != HALF
+#define TYPE(LANES, t, T, size)                                                                    \
+	TYPE_BYTES(LANES, t, T, size, WIDE)                                                        \
+	TYPE_BYTES(LANES, t, T, size, HALF)
+#else
+#define TYPE(LANES, t, T, size) TYPE_BYTES(LANES, t, T, size, WIDE)
+#endif
+
+TYPE(LANES_BOOL, b1, uint8_t, 1)
+TYPE(LANES_REAL, u8, uint8_t, 1)
+TYPE(LANES_REAL, u16, uint16_t, 2)
+TYPE(LANES_REAL, u32, uint32_t, 4)
+TYPE(LANES_REAL, u64, uint64_t, 8)
+TYPE(LANES_REAL, f32, float, 4)
+TYPE(LANES_REAL, f64, double, 8)
+TYPE(LANES_COMPLEX, c64, float, 8)
+TYPE(LANES_COMPLEX, c128, double, 16)
+
+#define NAME_AT(t, B) strip_##t##_##B
+#define NAME(t, B)    NAME_AT(t, B)
+#define ROW(t, size)                                                                               \
+	{                                                                                          \
+		.wide = NAME(t, WIDE), .half = NAME(t, HALF), .masked = MASKED(size),              \
+		.bytes = size, .wide_lanes = WIDE / size, .half_lanes = HALF / size                \
+	}
+
+const struct product_isa PRODUCT_ISA = {
+	.type = {[DT_BOOL] = ROW(b1, 1),
+		 [DT_INT8] = ROW(u8, 1),
+		 [DT_UINT8] = ROW(u8, 1),
+		 [DT_INT16] = ROW(u16, 2),
+		 [DT_UINT16] = ROW(u16, 2),
+		 [DT_INT32] = ROW(u32, 4),
+		 [DT_UINT32] = ROW(u32, 4),
+		 [DT_INT64] = ROW(u64, 8),
+		 [DT_UINT64] = ROW(u64, 8),
+		 [DT_FLOAT32] = ROW(f32, 4),
+		 [DT_FLOAT64] = ROW(f64, 8),
+		 [DT_COMPLEX64] = ROW(c64, 8),
+		 [DT_COMPLEX128] = ROW(c128, 16)},
+};

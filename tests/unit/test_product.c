@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tests/unit/test_product.c - the loops of small products: their order of additions, which is
+ * the same on every instruction set and in every layout, and that they touch nothing else. */
+#include <criterion/criterion.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "loops/product.h"
+
+enum layout { PLAIN, TURNED, STEPS, BACKWARDS, LAYOUTS };
+
+/* Memory of exactly what the matrix touches, for sanitizers. */
+struct matrix {
+	char *memory;
+	size_t bytes;
+	struct product_matrix at;
+};
+
+static struct matrix matrix_make(int64_t rows, int64_t cols, unsigned es, enum layout lay)
+{
+	int64_t row = cols * es, col = es;
+	struct matrix m;
+
+	if (lay == TURNED) {
+		row = es;
+		col = rows * es;
+	} else if (lay == STEPS) {
+		col = 2 * es;
+		row = cols * col + es;
+	}
+	m.bytes = rows && cols ? (size_t)((rows - 1) * row + (cols - 1) * col + es) : 0;
+	m.memory = malloc(m.bytes + !m.bytes);
+	m.at = (struct product_matrix){m.memory, row, col};
+	if (lay == BACKWARDS && m.bytes)
+		m.at = (struct product_matrix){m.memory + m.bytes - es, -row, -col};
+	return m;
+}
+
+static char *element(const struct product_matrix *m, int64_t i, int64_t j)
+{
+	return m->at + i * m->row + j * m->col;
+}
+
+static uint32_t next(void)
+{
+	static uint32_t x = 1;
+
+	return x = x * 1664525u + 1013904223u, x >> 8;
+}
+
+static double number(void)
+{
+	return ((double)next() - 8e6) * (next() % 2 ? 1e-6 : 1.0);
+}
+
+static void fill(struct matrix *m, unsigned dtype)
+{
+	bool real = dtype == DT_FLOAT64 || dtype == DT_COMPLEX128;
+
+	for (size_t i = 0; i < m->bytes; i++)
+		m->memory[i] = (char)next();
+	if (dtype_row(dtype)->cls < CLASS_FLOAT)
+		return;
+	for (size_t i = 0; i < m->bytes / (real ? 8 : 4); i++) {
+		if (real)
+			((double *)m->memory)[i] = number();
+		else
+			((float *)m->memory)[i] = (float)number();
+	}
+}
+
+#define ADD_UP(T, WIDE)                                                                            \
+	do {                                                                                       \
+		T sum = *(T *)to;                                                                  \
+		for (int64_t k = 0; k < p->k; k++)                                                 \
+			sum = (T)(sum + (T)((WIDE) * (T *)element(&p->a, i, k) * (WIDE) *          \
+					    (T *)element(&p->b, k, j)));                           \
+		*(T *)to = sum;                                                                    \
+	} while (0)
+#define ADD_UP_COMPLEX(T)                                                                          \
+	do {                                                                                       \
+		T *sum = (T *)to;                                                                  \
+		for (int64_t k = 0; k < p->k; k++) {                                               \
+			const T *x = (T *)element(&p->a, i, k), *y = (T *)element(&p->b, k, j);    \
+			T re = x[0] * y[0] - x[1] * y[1], im = x[0] * y[1] + x[1] * y[0];          \
+			sum[0] += re;                                                              \
+			sum[1] += im;                                                              \
+		}                                                                                  \
+	} while (0)
+
+/* One element, as product.h says. */
+static void by_the_book(const struct product_call *p, unsigned dtype, int64_t i, int64_t j,
+			char *to)
+{
+	switch (dtype) {
+	case DT_BOOL:
+		for (int64_t k = 0; k < p->k; k++)
+			*to |= (char)(*element(&p->a, i, k) && *element(&p->b, k, j));
+		break;
+	case DT_INT8:
+	case DT_UINT8:
+		ADD_UP(uint8_t, uint32_t);
+		break;
+	case DT_INT16:
+	case DT_UINT16:
+		ADD_UP(uint16_t, uint32_t);
+		break;
+	case DT_INT32:
+	case DT_UINT32:
+		ADD_UP(uint32_t, uint32_t);
+		break;
+	case DT_INT64:
+	case DT_UINT64:
+		ADD_UP(uint64_t, uint64_t);
+		break;
+	case DT_FLOAT32:
+		ADD_UP(float, float);
+		break;
+	case DT_FLOAT64:
+		ADD_UP(double, double);
+		break;
+	case DT_COMPLEX64:
+		ADD_UP_COMPLEX(float);
+		break;
+	default:
+		ADD_UP_COMPLEX(double);
+		break;
+	}
+}
+
+static const struct product_isa *table(int level)
+{
+	return level == ISA_V4	 ? &product_isa_v4
+	       : level == ISA_V3 ? &product_isa_v3
+				 : &product_isa_v2;
+}
+
+static void check(const struct product_call *p, const struct matrix *c, unsigned dtype, bool add)
+{
+	unsigned es = dtype_row(dtype)->bytes;
+	char *scratch = aligned_alloc(64, PRODUCT_SCRATCH);
+	char *before = malloc(c->bytes + 1), *want = malloc(c->bytes + 1);
+
+	memcpy(before, c->memory, c->bytes);
+	if (!add && dtype == DT_BOOL)
+		memset(before, 0, c->bytes);
+	memcpy(want, before, c->bytes);
+	for (int64_t i = 0; i < p->m; i++)
+		for (int64_t j = 0; j < p->n; j++) {
+			char *to = want + (element(&p->c, i, j) - c->memory);
+
+			if (!add)
+				memset(to, 0, es);
+			by_the_book(p, dtype, i, j, to);
+		}
+	for (int level = ISA_V2; level <= (int)isa_best(); level++) {
+		memcpy(c->memory, before, c->bytes);
+		product_multiply(&table(level)->type[dtype], p, add, scratch);
+		cr_assert_eq(memcmp(c->memory, want, c->bytes), 0,
+			     "%s %ldx%ldx%ld a %ld,%ld b %ld,%ld c %ld,%ld add %d level %d",
+			     dtype_row(dtype)->name, (long)p->m, (long)p->k, (long)p->n,
+			     (long)p->a.row, (long)p->a.col, (long)p->b.row, (long)p->b.col,
+			     (long)p->c.row, (long)p->c.col, add, level);
+	}
+	free(before);
+	free(want);
+	free(scratch);
+}
+
+static void every_layout(unsigned dtype, int64_t m, int64_t n, int64_t k)
+{
+	unsigned es = dtype_row(dtype)->bytes;
+
+	for (int way = 0; way < LAYOUTS * LAYOUTS * LAYOUTS; way++) {
+		struct matrix a = matrix_make(m, k, es, (enum layout)(way % LAYOUTS));
+		struct matrix b = matrix_make(k, n, es, (enum layout)(way / LAYOUTS % LAYOUTS));
+		struct matrix c =
+			matrix_make(m, n, es, (enum layout)(way / LAYOUTS / LAYOUTS % LAYOUTS));
+		struct product_call p = {a.at, b.at, c.at, m, n, k, 0};
+
+		fill(&a, dtype);
+		fill(&b, dtype);
+		fill(&c, dtype);
+		if (dtype == DT_BOOL)
+			for (size_t i = 0; i < c.bytes; i++)
+				c.memory[i] &= 1;
+		check(&p, &c, dtype, false);
+		check(&p, &c, dtype, true);
+		free(a.memory);
+		free(b.memory);
+		free(c.memory);
+	}
+}
+
+Test(product, has_one_order_whatever_the_layout_and_the_instructions, .timeout = 300)
+{
+	static const int64_t size[][3] = {{1, 1, 1},	{2, 2, 2},   {3, 3, 3},	  {4, 1, 4},
+					  {5, 7, 0},	{9, 10, 11}, {1, 37, 5},  {37, 1, 6},
+					  {6, 33, 17},	{35, 5, 2},  {3, 3, 530}, {2, 600, 19},
+					  {7, 18, 1030}};
+
+	for (unsigned d = 0; d < DTYPE_END; d++)
+		for (size_t i = 0; i < sizeof size / sizeof size[0]; i++)
+			if (dtype_native(d) && d != DT_FLOAT16)
+				every_layout(d, size[i][0], size[i][1], size[i][2]);
+}
+
+Test(product, stacks_are_their_products_one_by_one)
+{
+	enum { X = 3, Y = 4, M = 3, N = 2, K = 5, END = X * Y * M * N };
+	double a[Y][M][K], b[X][K][N], c[END + 1];
+	struct product_stack s = {
+		.first = {{(char *)a, K * 8, 8},
+			  {(char *)b, N * 8, 8},
+			  {(char *)c, N * 8, 8},
+			  M,
+			  N,
+			  K,
+			  0},
+		.axes = 2,
+		.extent = {X, Y},
+		.step = {{0, M * K * 8}, {K * N * 8, 0}, {Y * M * N * 8, M * N * 8}}};
+	char *scratch = aligned_alloc(64, PRODUCT_SCRATCH);
+
+	for (int i = 0; i < Y * M * K; i++)
+		((double *)a)[i] = number();
+	for (int i = 0; i < X * K * N; i++)
+		((double *)b)[i] = number();
+	for (int level = ISA_V2; level <= (int)isa_best(); level++)
+		for (int cut = 0; cut <= X * Y; cut++) {
+			c[END] = 0.5;
+			product_many(&table(level)->type[DT_FLOAT64], &s, cut, X * Y, scratch);
+			product_many(&table(level)->type[DT_FLOAT64], &s, 0, cut, scratch);
+			/* The first part may not reach into the second, nor that beyond the end. */
+			cr_assert_eq(c[END], 0.5);
+			for (int at = 0; at < END; at++) {
+				int j = at % N, i = at / N % M, y = at / N / M % Y,
+				    x = at / N / M / Y;
+				double sum = 0;
+
+				for (int k = 0; k < K; k++)
+					sum += a[y][i][k] * b[x][k][j];
+				cr_assert(memcmp(&sum, &c[at], 8) == 0, "level %d, %d", level, at);
+			}
+		}
+	free(scratch);
+}
+
+Test(product, which_loops_depends_on_the_shape)
+{
+	cr_assert(product_short(32, 32, 32) && product_small(32, 32, 32));
+	cr_assert(!product_short(33, 32, 32));
+	cr_assert(product_short(1000000, 16, 1000000) && !product_small(1000000, 16, 1000000));
+	cr_assert(!product_short(1, 17, 1000) && product_short(1, 17, 64));
+	cr_assert(!product_small((int64_t)1 << 40, (int64_t)1 << 40, (int64_t)1 << 40));
+}
