@@ -165,6 +165,9 @@ int future_value(struct braze_array *a, braze_check_fn *check, void *data, struc
 		if (!st)
 			own_alone(f);
 		ticket_destroy(f);
+		/* Though the value may have come while the question was withdrawn. */
+		if (st == BRAZE_E_INTERRUPTED)
+			return st;
 		/* The connection ended meanwhile: say what is lost with it. */
 		if (st && apart_is(a) && !ready(a))
 			return (int)lost_error(a, err);

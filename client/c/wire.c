@@ -344,7 +344,9 @@ static int wait_answer(struct braze_future *f, int64_t end, braze_check_fn *chec
 			pthread_mutex_unlock(&s->sock);
 			int stop = check(data);
 			pthread_mutex_lock(&s->sock);
-			if (stop && f->missing)
+			/* Also when it was answered meanwhile: whoever was asked has an
+			 * exception under way. */
+			if (stop)
 				return BRAZE_E_INTERRUPTED;
 		}
 	}

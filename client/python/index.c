@@ -289,12 +289,25 @@ static int too_deep(braze_array *dst, braze_array *src, PyObject *value)
 	return rc;
 }
 
+/* Sequences, whose elements NumPy writes one by one, and types that braze lacks (long
+ * doubles): NumPy casts them first. */
+static int cast_first(braze_array **src, braze_array *dst, PyObject *value, bool sequence)
+{
+	PyObject *a = PyObject_CallFunctionObjArgs(core.np_array, value,
+						   core.dtypes[braze_dtype_of(dst)], NULL);
+	int rc = a ? convert_array(src, a) : -1;
+
+	Py_XDECREF(a);
+	if (rc == 1 && sequence && braze_ndim(*src) > braze_ndim(dst))
+		rc = too_deep(dst, *src, value) ? -1 : 1;
+	return rc;
+}
+
 static int assign_value(braze_array *dst, PyObject *value)
 {
 	braze_arg arg = {0};
 	braze_array *src = NULL;
 	braze_error err = {0};
-	PyObject *a = NULL;
 	bool sequence = PyList_Check(value) || PyTuple_Check(value);
 	int rc = 0;
 
@@ -309,16 +322,8 @@ static int assign_value(braze_array *dst, PyObject *value)
 	}
 	if (rc == 0 && !sequence)
 		rc = convert_array(&src, value);
-	if (rc == 0) {
-		/* Sequences, whose elements NumPy writes one by one, and types that braze
-		 * lacks (long doubles): NumPy casts them first. */
-		a = PyObject_CallFunctionObjArgs(core.np_array, value,
-						 core.dtypes[braze_dtype_of(dst)], NULL);
-		rc = a ? convert_array(&src, a) : -1;
-		Py_XDECREF(a);
-		if (rc == 1 && sequence && braze_ndim(src) > braze_ndim(dst))
-			rc = too_deep(dst, src, value) ? -1 : 1;
-	}
+	if (rc == 0)
+		rc = cast_first(&src, dst, value, sequence);
 	if (rc == 1)
 		rc = assign_array(dst, &src) ? -1 : 1;
 	if (rc == 0)

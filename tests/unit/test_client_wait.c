@@ -115,6 +115,34 @@ Test(client_wait, an_interrupted_wait_cancels_and_the_array_can_be_asked_again)
 	fake_stop(f);
 }
 
+/* The answer is on its way when the waiter is told to stop. */
+static int stop_too_late(void *data)
+{
+	struct fake *f = data;
+
+	f->hold = false;
+	usleep(100000);
+	return 1;
+}
+
+Test(client_wait, who_is_told_to_stop_gets_no_value_though_it_came_meanwhile)
+{
+	struct fake *f = fake_start();
+	braze_session *s = fake_connect(f, 0);
+	braze_array *a = fake_array(s, 4), *b = fake_op("add", a, a);
+	braze_error e = {0};
+	const void *p;
+
+	f->hold = true;
+	cr_assert_eq(braze_data(&p, b, stop_too_late, f, &e), BRAZE_E_INTERRUPTED);
+	cr_assert_eq(e.code, BRAZE_E_INTERRUPTED);
+	cr_assert_eq(first(b), 2.0);
+	braze_release(a);
+	braze_release(b);
+	braze_close(s);
+	fake_stop(f);
+}
+
 struct waiter {
 	braze_future *future;
 	int result;
