@@ -16,7 +16,6 @@ static struct braze_array *take_linked(struct braze_session *s, struct buffer *b
 {
 	struct braze_array *a = array_take(s, b);
 
-	a->named = false;
 	apart_link(a, b);
 	return a;
 }

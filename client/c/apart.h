@@ -21,8 +21,10 @@ enum status apart_snapshot(struct braze_array **out, struct braze_array *a,
  * there.  May let go of the recorder lock meanwhile: look at everything again. */
 enum status apart_ship(struct braze_array *a, struct err *err) MUST_USE;
 
+/* A handle of a buffer apart: the daemon has no name for it. */
 static inline void apart_link(struct braze_array *a, struct buffer *b)
 {
+	a->named = false;
 	a->next = b->handles;
 	a->back = &b->handles;
 	if (a->next)

@@ -128,8 +128,10 @@ int braze_lend(braze_loan *out, braze_array *a)
 			mapping_hold(m);
 		out->hold = m;
 	}
-	if (held)
+	if (held) {
 		out->data = array_address(a);
+		near_read(s->near);
+	}
 	lock_give(s);
 	return held;
 }

@@ -59,7 +59,6 @@ static void link_handle(struct braze_array *a)
 	if (!(b->flags & BUF_LOSING))
 		b->handles = NULL;
 	b->flags |= BUF_LOSING;
-	a->named = false;
 	apart_link(a, b);
 }
 

@@ -256,7 +256,6 @@ struct braze_array *near_array(struct braze_session *s, enum dtype d, const stru
 	atomic_store_explicit(&b->stored, 1, memory_order_relaxed);
 	b->handles = NULL;
 	struct braze_array *a = array_take(s, b);
-	a->named = false;
 	apart_link(a, b);
 	view_init(&a->view, d, shape);
 	a->count = count;
