@@ -333,6 +333,20 @@ static enum status with_number(struct braze_array **out, struct braze_session *s
 	return OK;
 }
 
+int braze_in_place(braze_array *dst, int op, const braze_arg *x)
+{
+	struct braze_session *s = dst->session;
+	unsigned d = dst->view.dtype, type = DTYPE_NONE;
+
+	lock_take(s);
+	if (s->near && (unsigned)op < OP_END && !s->state)
+		type = x->array ? s->binary[op][d] : number_type(s, op, dst, &x->scalar);
+	int done = type == d && s->loop[op][d] == d && (!x->array || x->array->session == s) &&
+		   near_in_place(dst, (enum op)op, x);
+	lock_give(s);
+	return done;
+}
+
 /* The session of the first operand that is an array; NULL: none is. */
 static struct braze_session *session_among(int n, const braze_arg *args)
 {

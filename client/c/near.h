@@ -110,6 +110,10 @@ const struct loops_library *near_library(void);
  * C-contiguous and has room for whole vectors. */
 void near_map(const struct near *n, enum op op, char *out, unsigned dtype,
 	      const struct shape *shape, int64_t total, int count, const struct near_in *in);
+/* The elements of the view at `to` become op(they, x), whose result has their type:
+ * nothing beyond them is written.  x is the very view, or shares no memory with it. */
+void near_update(const struct near *n, enum op op, char *to, const struct view *v, int64_t count,
+		 const struct near_in *x);
 /* The domain's elements of `in`, cast to its loop type, stored to the view at `to`:
  * nothing beyond its elements is written. */
 void near_store(const struct near *n, char *to, const struct view *v, int64_t count,
@@ -153,6 +157,8 @@ void near_set_number(struct near_in *in, uint64_t raw[2], const braze_scalar *v,
 
 /* dst[...] = src now; false: it is to be recorded. */
 bool near_assign(struct braze_array *dst, const braze_arg *src);
+/* dst = op(dst, x) now, of one type, where dst lies; false: nothing was done. */
+bool near_in_place(struct braze_array *dst, enum op op, const braze_arg *x);
 /* Before near_assign: where small writes were recorded on dst or src, fence them if that
  * is worth it.  May let go of the recorder lock meanwhile. */
 enum status near_prepare(struct braze_array *dst, struct braze_array *src,
