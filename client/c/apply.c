@@ -347,6 +347,14 @@ int braze_in_place(braze_array *dst, int op, const braze_arg *x)
 	return done;
 }
 
+int braze_near_number(braze_scalar *out, const braze_array *a)
+{
+	lock_take(a->session);
+	int is = near_number(out, a);
+	lock_give(a->session);
+	return is;
+}
+
 /* The session of the first operand that is an array; NULL: none is. */
 static struct braze_session *session_among(int n, const braze_arg *args)
 {

@@ -281,6 +281,22 @@ def test_operators_in_place(name, dtype):
         same(lambda: run(write), name, dtype, where)
 
 
+@pytest.mark.parametrize("dtype", ALL)
+def test_elements_written_from_computed_numbers(dtype):
+    """The value is in an array without axes, of the same type or another."""
+    for of in ALL:
+        def run():
+            a = np.asarray(values(dtype, 40)).reshape(5, 8)
+            given = np.asarray(values(of, 40, 1))
+            a[0, 0] = a[0, 1]  # from here on it is written where it lies
+            a[1, -3] = given.max()
+            a[2, 2] = given[3:4].sum()
+            a[2, 2] += given[7:9].prod()
+            a[4, 7] = given[5:6].reshape(()) * 1
+            return a
+        same(run, dtype, of)
+
+
 @pytest.mark.parametrize("dtype", "?bhilBHILefdFD")
 def test_creations(dtype):
     for shape in (0, 1, 7, (3, 0), (4, 5)):
