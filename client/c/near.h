@@ -173,15 +173,16 @@ enum status near_settle(struct braze_session *s, unsigned op, unsigned loop, int
 			struct braze_array *const *a, struct err *err) MUST_USE;
 
 /* The same of one or two operands; b: NULL for none. */
+enum status near_settle_two(unsigned op, unsigned loop, int64_t count, struct braze_array *a,
+			    struct braze_array *b, struct err *err) MUST_USE;
 static inline enum status near_ready(unsigned op, unsigned loop, int64_t count,
 				     struct braze_array *a, struct braze_array *b, struct err *err)
 {
-	struct braze_array *both[] = {a, b};
 	uint32_t flags = a->buf->flags | (b ? b->buf->flags : 0);
 
-	if (likely(!(flags & BUF_TOUCHED) || !a->session->near))
+	if (likely(!a->session->near || !(flags & BUF_TOUCHED)))
 		return OK;
-	return near_settle(a->session, op, loop, count, b ? 2 : 1, both, err);
+	return near_settle_two(op, loop, count, a, b, err);
 }
 
 static inline bool near_hand(const struct braze_array *a)

@@ -61,6 +61,14 @@ enum status near_settle(struct braze_session *s, unsigned op, unsigned loop, int
 	return st;
 }
 
+enum status near_settle_two(unsigned op, unsigned loop, int64_t count, struct braze_array *a,
+			    struct braze_array *b, struct err *err)
+{
+	struct braze_array *both[] = {a, b};
+
+	return near_settle(a->session, op, loop, count, b ? 2 : 1, both, err);
+}
+
 enum status near_prepare(struct braze_array *dst, struct braze_array *src, struct err *err)
 {
 	const struct buffer *b = dst->buf;
