@@ -56,13 +56,14 @@ static inline enum status quick(struct braze_array **out, unsigned op, unsigned 
 	struct braze_session *s = a->session;
 	unsigned n = b ? 2 : 1;
 
-	enum status st = near_ready(op, s->loop[op][a->view.dtype], a->count, a, b, err);
-
-	if (unlikely(st))
-		return st;
-	if (s->near && near_hand(a) && (!b || near_hand(b)) && near_quick(out, op, type, a, b))
-		return OK;
-	st = b ? record_use_two(a, b, err) : record_use(a, err);
+	if (s->near) {
+		enum status st = near_ready(op, s->loop[op][a->view.dtype], a->count, a, b, err);
+		if (unlikely(st))
+			return st;
+		if (near_hand(a) && (!b || near_hand(b)) && near_quick(out, op, type, a, b))
+			return OK;
+	}
+	enum status st = b ? record_use_two(a, b, err) : record_use(a, err);
 	if (likely(!st))
 		st = record_room(s, n, 0, err);
 	if (likely(!st))
@@ -331,6 +332,28 @@ static enum status with_number(struct braze_array **out, struct braze_session *s
 	if (!args[0].array)
 		record_in(s, a->id);
 	return OK;
+}
+
+int braze_in_place(braze_array *dst, int op, const braze_arg *x)
+{
+	struct braze_session *s = dst->session;
+	unsigned d = dst->view.dtype, type = DTYPE_NONE;
+
+	lock_take(s);
+	if (s->near && (unsigned)op < OP_END && !s->state)
+		type = x->array ? s->binary[op][d] : number_type(s, op, dst, &x->scalar);
+	int done = type == d && s->loop[op][d] == d && (!x->array || x->array->session == s) &&
+		   near_in_place(dst, (enum op)op, x);
+	lock_give(s);
+	return done;
+}
+
+int braze_near_number(braze_scalar *out, const braze_array *a)
+{
+	lock_take(a->session);
+	int is = near_number(out, a);
+	lock_give(a->session);
+	return is;
 }
 
 /* The session of the first operand that is an array; NULL: none is. */

@@ -129,7 +129,7 @@ enum status array_create(struct braze_array **out, struct braze_session *s, enum
  * Views of what is at hand come and go without a message.  One named handle of the buffer,
  * or the name that it had, is kept meanwhile: views are made of it. */
 
-static void record_drop(struct braze_session *s, uint32_t id)
+static inline void record_drop(struct braze_session *s, uint32_t id)
 {
 	/* A session that dies while its columns are sent needs no DROP any more. */
 	if (!atomic_load_explicit(&s->state, memory_order_relaxed) && !record_room(s, 1, 0, NULL)) {
@@ -174,22 +174,24 @@ enum status array_name(struct braze_array *a, struct err *err)
 	return OK;
 }
 
-/* The handle goes, and with it its name, unless that is the one to be kept. */
-static void release_name(struct braze_array *a)
+/* A handle that is apart goes, or one of a buffer that has some without names: so does its
+ * own name, unless that is the one to be kept. */
+static __attribute__((noinline)) void release_name(struct braze_array *a)
 {
 	struct braze_session *s = a->session;
 	struct buffer *b = a->buf;
 
-	if (a->named && b->root == a->id) {
+	if (b->flags & BUF_APART) {
+		apart_unlink(a);
+		s->free_ids[s->nfree_ids++] = a->id;
+	} else if (!a->named) {
+		s->free_ids[s->nfree_ids++] = a->id;
+		less_unnamed(s, b);
+	} else if (b->root == a->id) {
 		b->flags |= BUF_ROOT;
-		return;
-	}
-	if (a->named) {
+	} else {
 		record_drop(s, a->id);
-		return;
 	}
-	s->free_ids[s->nfree_ids++] = a->id;
-	less_unnamed(s, b);
 }
 
 enum status array_view(struct braze_array **out, struct braze_array *a, const struct view *v,
@@ -226,14 +228,10 @@ void array_release(struct braze_array *a)
 {
 	struct braze_session *s = a->session;
 
-	if (unlikely(a->buf->flags & BUF_APART)) {
-		apart_unlink(a);
-		s->free_ids[s->nfree_ids++] = a->id;
-	} else if (unlikely(a->buf->flags & BUF_VIEWS)) {
+	if (unlikely(a->buf->flags & (BUF_APART | BUF_VIEWS)))
 		release_name(a);
-	} else {
+	else
 		record_drop(s, a->id);
-	}
 	array_drop_buffer(s, a->buf);
 	a->serial = 0;
 	a->next = s->free_arrays;

@@ -39,6 +39,14 @@ BRAZE_API int braze_unary(braze_array **out, int op, braze_array *a, braze_error
 BRAZE_API int braze_binary(braze_array **out, int op, braze_array *a, braze_array *b,
 			   braze_error *err);
 
+/* dst = op(dst, x) where dst lies, if that is a small operation on what is at hand and the
+ * result has dst's type; 0: nothing was done, so apply and assign. */
+BRAZE_API int braze_in_place(braze_array *dst, int op, const braze_arg *x);
+
+/* The number in an array without axes that was computed in its call and is not bool; 0: it
+ * is another.  A program that only passes the value on has not read it. */
+BRAZE_API int braze_near_number(braze_scalar *out, const braze_array *a);
+
 /* Is the connection not known to be over?  Nobody is asked, unlike by braze_session_error. */
 BRAZE_API int braze_is_connected(const braze_session *s);
 /* Is the array C-contiguous? (axes of extent 1 do not count) */

@@ -115,6 +115,10 @@ const struct loops_library *near_library(void);
  * C-contiguous and has room for whole vectors. */
 void near_map(const struct near *n, enum op op, char *out, unsigned dtype,
 	      const struct shape *shape, int64_t total, int count, const struct near_in *in);
+/* The elements of the view at `to` become op(they, x), whose result has their type:
+ * nothing beyond them is written.  x is the very view, or shares no memory with it. */
+void near_update(const struct near *n, enum op op, char *to, const struct view *v, int64_t count,
+		 const struct near_in *x);
 /* The domain's elements of `in`, cast to its loop type, stored to the view at `to`:
  * nothing beyond its elements is written. */
 void near_store(const struct near *n, char *to, const struct view *v, int64_t count,
@@ -155,6 +159,8 @@ void near_set_number(struct near_in *in, uint64_t raw[2], const braze_scalar *v,
 
 /* dst[...] = src now; false: it is to be recorded. */
 bool near_assign(struct braze_array *dst, const braze_arg *src);
+/* dst = op(dst, x) now, of one type, where dst lies; false: nothing was done. */
+bool near_in_place(struct braze_array *dst, enum op op, const braze_arg *x);
 /* Before near_assign: where small writes were recorded on dst or src, fence them if that
  * is worth it.  May let go of the recorder lock meanwhile. */
 enum status near_prepare(struct braze_array *dst, struct braze_array *src,
@@ -169,15 +175,16 @@ enum status near_settle(struct braze_session *s, unsigned op, unsigned loop, int
 			struct braze_array *const *a, struct err *err) MUST_USE;
 
 /* The same of one or two operands; b: NULL for none. */
+enum status near_settle_two(unsigned op, unsigned loop, int64_t count, struct braze_array *a,
+			    struct braze_array *b, struct err *err) MUST_USE;
 static inline enum status near_ready(unsigned op, unsigned loop, int64_t count,
 				     struct braze_array *a, struct braze_array *b, struct err *err)
 {
-	struct braze_array *both[] = {a, b};
 	uint32_t flags = a->buf->flags | (b ? b->buf->flags : 0);
 
-	if (likely(!(flags & BUF_TOUCHED) || !a->session->near))
+	if (likely(!a->session->near || !(flags & BUF_TOUCHED)))
 		return OK;
-	return near_settle(a->session, op, loop, count, b ? 2 : 1, both, err);
+	return near_settle_two(op, loop, count, a, b, err);
 }
 
 /* ---- near_product.c ---- */

@@ -156,6 +156,39 @@ void near_map(const struct near *n, enum op op, char *out, unsigned dtype,
 	near_leave(mode);
 }
 
+void near_update(const struct near *n, enum op op, char *to, const struct view *v, int64_t count,
+		 const struct near_in *x)
+{
+	unsigned bytes = dtype_row(v->dtype)->bytes;
+	bool row = view_contiguous(v);
+	struct near_in in[2] = {{.at = to,
+				 .stride = row ? NULL : v->stride,
+				 .reach = count,
+				 .dtype = v->dtype,
+				 .loop = v->dtype},
+				*x};
+	tier0_fn *fn = loop_of(n, op, v->dtype, v->dtype);
+	unsigned mode = near_enter();
+	struct near_walk walk;
+	int64_t at[LIMIT_NDIM];
+
+	strides_of(&walk, &v->shape, 2, in);
+	for (int64_t p = 0, take; p < count; p += take) {
+		take = count - p < NEAR_BLOCK ? count - p : NEAR_BLOCK;
+		const char *mine = operand(n, 0, &in[0], &walk, p, take);
+		const char *other = operand(n, 1, &in[1], &walk, p, take);
+		/* Not to where they lie: the loops' result overlaps no operand. */
+		fn(n->scratch->out, mine, other, other, take);
+		if (row) {
+			memcpy(to + p * bytes, n->scratch->out, (size_t)take * bytes);
+			continue;
+		}
+		walk_seek(&walk.loops, p, at);
+		walk_store(&walk.loops, walk.step[0], at, to, bytes, take, n->scratch->out);
+	}
+	near_leave(mode);
+}
+
 void near_store(const struct near *n, char *to, const struct view *v, int64_t count,
 		const struct near_in *in)
 {

@@ -61,6 +61,14 @@ enum status near_settle(struct braze_session *s, unsigned op, unsigned loop, int
 	return st;
 }
 
+enum status near_settle_two(unsigned op, unsigned loop, int64_t count, struct braze_array *a,
+			    struct braze_array *b, struct err *err)
+{
+	struct braze_array *both[] = {a, b};
+
+	return near_settle(a->session, op, loop, count, b ? 2 : 1, both, err);
+}
+
 enum status near_prepare(struct braze_array *dst, struct braze_array *src, struct err *err)
 {
 	const struct buffer *b = dst->buf;
@@ -191,6 +199,45 @@ bool near_assign(struct braze_array *dst, const braze_arg *src)
 		near_store(s->near, array_address(dst), &dst->view, dst->count, &in);
 	if (copy)
 		array_release(copy);
+	s->counters.near++;
+	return true;
+}
+
+/* ---- dst = op(dst, x) ---- */
+
+/* Is x over dst's domain, of its type, and either the very view or other memory? */
+static bool goes_with(const struct braze_array *dst, const struct braze_array *x)
+{
+	struct view stretched;
+
+	return near_hand(x) && x->view.dtype == dst->view.dtype && !must_read_first(dst, x) &&
+	       (shape_equal(&x->view.shape, &dst->view.shape) ||
+		!view_broadcast(&stretched, &x->view, &dst->view.shape, NULL));
+}
+
+bool near_in_place(struct braze_array *dst, enum op op, const braze_arg *x)
+{
+	struct braze_session *s = dst->session;
+	unsigned d = dst->view.dtype;
+	struct view stretch;
+	struct near_in in;
+	uint64_t raw[2];
+
+	if (!near_hand(dst) || (x->array && !goes_with(dst, x->array)) || !ours(dst) ||
+	    overlapping(dst))
+		return false;
+	if (!x->array)
+		near_set_number(&in, raw, &x->scalar, d);
+	else if (!near_set_array(&in, x->array, d, &dst->view.shape, dst->count, &stretch))
+		return false;
+	if (!near_fits(s->near, near_work(s->near, op, d, dst->count), near_bytes(d, dst->count)) ||
+	    !take(dst))
+		return false;
+	/* Its block may have been a snapshot's. */
+	if (x->array && x->array->buf == dst->buf)
+		in.at = array_address(x->array);
+	if (dst->count)
+		near_update(s->near, op, array_address(dst), &dst->view, dst->count, &in);
 	s->counters.near++;
 	return true;
 }

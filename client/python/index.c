@@ -345,16 +345,31 @@ int index_assign(braze_array *dst, PyObject *value)
 	return rc;
 }
 
+/* The bits of an element into shared memory, once that may be written: 1 done, -1. */
+static int store_element(braze_array *h, const struct spot *s, const braze_scalar *v)
+{
+	char *data = wait_fence(h);
+
+	if (!data)
+		return -1;
+	convert_store(braze_dtype_of(h), v->bits, data + s->delta);
+	return 1;
+}
+
 /* Write one element in shared memory if that is possible: 1 done, 0 not, -1. */
 static int set_element(PyObject *self, const struct spot *s, PyObject *value)
 {
 	braze_array *h = nd(self)->h;
 	braze_scalar v;
-	char *data = NULL;
 	int rc = 0;
 
-	if (nd_check(value) && nd(value)->h)
-		return 0; /* lazy: index_assign keeps it so where it can */
+	if (nd_check(value) && nd(value)->h) {
+		/* What is lazy index_assign keeps so where it can. */
+		if (!braze_is_writable(h) || !braze_near_number(&v, nd(value)->h) ||
+		    v.dtype != braze_dtype_of(h))
+			return 0;
+		return store_element(h, s, &v);
+	}
 	if (!braze_is_writable(h) && nd(self)->writes < RECORDED_WRITES) {
 		nd(self)->writes++;
 		return 0;
@@ -362,12 +377,10 @@ static int set_element(PyObject *self, const struct spot *s, PyObject *value)
 	rc = convert_scalar_as(&v, value, braze_dtype_of(h));
 	if (rc != 1)
 		return rc;
-	data = wait_fence(h);
-	if (!data)
-		return -1;
-	nd(self)->writes = 0;
-	convert_store(braze_dtype_of(h), v.bits, data + s->delta);
-	return 1;
+	rc = store_element(h, s, &v);
+	if (rc == 1)
+		nd(self)->writes = 0;
+	return rc;
 }
 
 static int set_value(PyObject *self, braze_array *h, const struct spot *s, PyObject *value)

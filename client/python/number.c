@@ -529,6 +529,25 @@ static PyObject *inplace_foreign(int k, PyObject *a, PyObject *b)
 	return number_fallback(name, args, 2);
 }
 
+/* What is small and at hand is computed where it lies. */
+static bool inplace_near(int k, PyObject *a, PyObject *b)
+{
+	struct operand x = {0};
+	bool done = false;
+
+	if (k == N_POWER || core.locked || nd(a)->flags & ND_OVERLAP)
+		return false;
+	if (nd_check(b) && nd(b)->h)
+		x.arg.array = nd(b)->h;
+	else if (!(PyFloat_CheckExact(b) || PyLong_CheckExact(b)) || convert_operand(&x, b) != 1)
+		goto out;
+	done = braze_in_place(nd(a)->h, core.op[k], &x.arg);
+out:
+	operand_finish(&x);
+	PyErr_Clear();
+	return done;
+}
+
 static PyObject *inplace(int k, PyObject *a, PyObject *b)
 {
 	bool writes = !(nd(a)->flags & ND_SCALAR) && nd(a)->h;
@@ -541,6 +560,8 @@ static PyObject *inplace(int k, PyObject *a, PyObject *b)
 		return k == N_POWER ? power(a, b, Py_None) : binary(k, a, b);
 	if (!nd_check(b) && foreign_is(b))
 		return inplace_foreign(k, a, b);
+	if (inplace_near(k, a, b))
+		return Py_NewRef(a);
 	r = inplace_store(a, k == N_POWER ? power(a, b, Py_None) : binary(k, a, b));
 	if (!r)
 		types_first(k, a, b);

@@ -4,6 +4,7 @@
 `braze.unfused()` switches near operations off, so one process asks both ways."""
 
 import itertools
+import operator
 import os
 import subprocess
 import sys
@@ -288,6 +289,57 @@ def test_writes(dtype):
 
     for write in (overlap, strided, turned, backwards, number, cast, add):
         same(lambda: run(write), write.__name__)
+
+
+@pytest.mark.parametrize("dtype", ALL)
+@pytest.mark.parametrize("name", ["iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow",
+                                  "ilshift", "irshift", "iand", "ior", "ixor"])
+def test_operators_in_place(name, dtype):
+    op = getattr(operator, name)
+
+    def run(write):
+        a = np.asarray(values(dtype, 1320)).reshape(33, 40)
+        other = np.asarray(values(dtype, 1320, 1)).reshape(33, 40)
+        kept = a.copy()
+        view = kept[...]
+        shown = numpy.asarray(kept)
+        write(a, other)
+        op(kept, 3)
+        assert bits(view) == bits(kept) and bits(shown) == bits(values(dtype, 1320).reshape(33, 40))
+        return a
+
+    writes = {
+        "whole": lambda a, b: op(a, b), "itself": lambda a, b: op(a, a),
+        "itself again": lambda a, b: op(a[:, 2:], a[:, 2:]), "turned": lambda a, b: op(a[:33, :33], a[:, :33].T),
+        "beside": lambda a, b: op(a[:10], a[10:20]), "overlapping": lambda a, b: op(a[1:], a[:-1]),
+        "backwards": lambda a, b: op(a, a[::-1, ::-1]), "steps": lambda a, b: op(a[::2, ::-3], b[::2, ::-3]),
+        "row": lambda a, b: op(a, b[3]), "own row": lambda a, b: op(a[4:], a[3]),
+        "column": lambda a, b: op(a[:, 1:], a[:, :1]), "element": lambda a, b: op(a[2], b[1, 1]),
+        "short": lambda a, b: op(a[3, 5:8], b[4, 5:8]), "nothing": lambda a, b: op(a[3, 5:5], b[4, 5:5]),
+        "number": lambda a, b: op(a, 3), "fraction": lambda a, b: op(a[5:9], 0.5),
+        "large number": lambda a, b: op(a, 300), "negative number": lambda a, b: op(a[0], -2),
+        "too many axes": lambda a, b: op(a[0, :3], b[:1, :1]), "other shape": lambda a, b: op(a[:2, :3], b[0, :6]),
+        "too large": lambda a, b: op(a[0], b), "turned shape": lambda a, b: op(a[:2, :3], b[:3, :2]),
+        "single": lambda a, b: op(a, b.astype("f")), "whole number": lambda a, b: op(a, b.astype("b")),
+    }
+    for where, write in writes.items():
+        same(lambda: run(write), name, dtype, where)
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_elements_written_from_computed_numbers(dtype):
+    """The value is in an array without axes, of the same type or another."""
+    for of in ALL:
+        def run():
+            a = np.asarray(values(dtype, 40)).reshape(5, 8)
+            given = np.asarray(values(of, 40, 1))
+            a[0, 0] = a[0, 1]  # from here on it is written where it lies
+            a[1, -3] = given.max()
+            a[2, 2] = given[3:4].sum()
+            a[2, 2] += given[7:9].prod()
+            a[4, 7] = given[5:6].reshape(()) * 1
+            return a
+        same(run, dtype, of)
 
 
 @pytest.mark.parametrize("dtype", "?bhilBHILefdFD")

@@ -29,7 +29,6 @@
 #define FAKE_ARENA  (1u << 30)
 #define FAKE_LEASE  (1u << 20)
 #define FAKE_RESULT (512u << 20) /* results lie above */
-#define FAKE_BYTES  (1u << 19)	 /* of each */
 
 struct fake {
 	char folder[32], path[64];
@@ -37,6 +36,7 @@ struct fake {
 	pthread_t thread;
 	uint8_t *arena;
 	uint64_t next_result, next_lease;
+	uint64_t bytes; /* of each result */
 	uint64_t seq;
 	/* The script. */
 	_Atomic bool hold;   /* keep answers back until it is false */
@@ -144,10 +144,10 @@ static void fake_resolve(struct fake *f, uint64_t ticket, const uint32_t *id, un
 		if (f->next_result + FAKE_BYTES > FAKE_ARENA) /* the first ones again */
 			f->next_result = FAKE_RESULT;
 		e[i].offset = f->next_result;
-		e[i].bytes = FAKE_BYTES;
+		e[i].bytes = f->bytes;
 		e[i].alone = f->alone != 0;
 		f->alone -= f->alone > 0;
-		f->next_result += FAKE_BYTES;
+		f->next_result += f->bytes;
 		for (unsigned k = 0; k < 64; k++)
 			((double *)(void *)(f->arena + e[i].offset))[k] = id[i];
 		if (f->truth)
@@ -298,6 +298,7 @@ __attribute__((unused)) static struct fake *fake_start(void)
 	cr_assert_eq(ftruncate(f->memfd, FAKE_ARENA), 0);
 	f->arena = mmap(NULL, FAKE_ARENA, PROT_READ | PROT_WRITE, MAP_SHARED, f->memfd, 0);
 	f->next_result = FAKE_RESULT;
+	f->bytes = 65536;
 	pthread_mutex_init(&f->lock, NULL);
 	pthread_create(&f->thread, NULL, fake_run, f);
 	return f;

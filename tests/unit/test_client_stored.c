@@ -12,6 +12,7 @@ static struct fake *near_daemon(int alone)
 	struct fake *f = fake_start();
 
 	f->near = true;
+	f->bytes = 1u << 19;
 	f->alone = alone;
 	return f;
 }

@@ -101,6 +101,44 @@ Test(record, dirty_makes_a_version_in_the_same_place)
 	cr_assert_eq(s->refs, 1);
 }
 
+/* What the client may write without a fence, while somebody asks for the version. */
+Test(record, a_version_is_alone_when_nothing_reads_it)
+{
+	struct version *v;
+
+	import(1, 10);
+	v = version_ref(trace_current(trace_array(&trace, 1)));
+	cr_assert(version_alone(v));
+	put(OP_NEGATIVE, 255, 1, 0, 2);
+	operand(1);
+	cr_assert_eq(flush(), OK);
+	cr_assert_not(version_alone(v), "a pending operation reads it");
+	put(OP_DROP, 255, 1, 0, 0);
+	operand(2);
+	cr_assert_eq(flush(), OK);
+	cr_assert(version_alone(v));
+	version_hold(v);
+	cr_assert_not(version_alone(v), "a job in flight has it");
+	version_unhold(&trace, v);
+	put(OP_PIN, 255, 1, 0, 3);
+	operand(1);
+	cr_assert_eq(flush(), OK);
+	cr_assert_not(version_alone(v), "a snapshot keeps it");
+	put(OP_DROP, 255, 1, 0, 0);
+	operand(3);
+	put(OP_DIRTY, 255, 1, 0, 0);
+	operand(1);
+	cr_assert_eq(flush(), OK);
+	cr_assert_not(version_alone(v), "it is no array's any more");
+	version_unref(&trace, v);
+	put(OP_NEGATIVE, 255, 1, 0, 4);
+	operand(1);
+	cr_assert_eq(flush(), OK);
+	v = version_ref(trace_current(trace_array(&trace, 4)));
+	cr_assert_not(version_alone(v), "it is pending");
+	version_unref(&trace, v);
+}
+
 /* Each of these is what a hostile client might send; all must be refused. */
 Test(record, unknown_ids_ops_and_operands_are_refused)
 {
