@@ -88,6 +88,8 @@ int numpys_init(PyObject *module);
 /* The row of a function that numpys.def names, as that of fast.def; NULL: none, or an
  * exception is set. */
 const struct fast *numpys_find(const char *name);
+/* The row of this very function of NumPy's; NULL: none. */
+const struct fast *numpys_of(PyObject *theirs);
 /* native.c */
 int native_init(PyObject *module);
 /* ufunc.c */

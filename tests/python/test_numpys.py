@@ -13,6 +13,7 @@ import braze.numpy as np
 import numpy
 import pytest
 from braze import _core
+from braze.numpy import _ufuncs
 
 _GENERATORS = [f"random.{kind.__name__}.{n}" for kind in (np.random.Generator, np.random.RandomState) for n in dir(kind)
                if type(getattr(kind, n)) is _core.native_function]
@@ -97,6 +98,7 @@ CASES = {
     "linalg.norm linalg.vector_norm linalg.matrix_norm": SQUARE + of("m, 1; m, 'fro'; m, 2, 0; m, None, 1; q, 'nuc'; f, 3; c,"),
     "linalg.inv linalg.pinv linalg.det linalg.slogdet linalg.eig linalg.eigvals linalg.eigh linalg.eigvalsh linalg.svd linalg.svdvals "
     "linalg.qr linalg.cholesky linalg.cond linalg.matrix_rank linalg.tensorinv": SQUARE + of("q @ q.T,; q * 0,; q, 1"),
+    "degrees radians rad2deg deg2rad fabs frexp modf spacing bitwise_count": ANY, "divmod float_power gcd lcm ldexp logaddexp2": PAIRS,
     "linalg.solve linalg.lstsq linalg.tensorsolve": of("q, v; q, q; q, m[:3]; m, p; q, p; q * 0, v; q, c[:3]; q,; numpy_q, v; i, j"),
     "linalg.matrix_power": of("q, 2; q, 0; q, -1; q, 2.5; m, 2; q, 5"),
 }
@@ -108,7 +110,13 @@ DRAWN = {
 NUMBERS = SIZES + of("0.5,; 2.0, 0.5; v,; v, 0.5; v, v; v, v, 3; 0.5, 0.5, (2, 2); 5, 0.5; 3, v; 5, 3, 2; 7, [0.5, 0.5], 4; v, q; v, q, 5; [3, 2], 2; 1, 2, 3, 4")
 
 
+METHODS = {"accumulate": SCANS, "reduceat": of("f, [0, 2]; i, i; m, [0, 1], 1; f, [9]; m, [0, 2]; f, v; p, 0; u, [1, 3], 0, 'i8'; k, [0]; d, [0], 2"),
+           "at": of("f, i, 1.5; p, j, f; i, k, 2; u, [0, 0], 1; m, j[:2], 3; f, [9], 1; f, i, f; k, i, k; f, i, 'x'; s, j, 1; p, 0, 2; i, j, 1.5; t, 1, 2")}
+
+
 def cases(name):
+    if name.rpartition(".")[2] in METHODS:
+        return METHODS[name.rpartition(".")[2]]
     if name.startswith("random."):
         short = name.rpartition(".")[2]
         return next((c for names, c in DRAWN.items() if short in names.split()), NUMBERS)
@@ -168,6 +176,8 @@ def function(module, name, way):
     f = operator.attrgetter(name)(module)
     if parts[0] == "random" and parts[1] != "seed":
         module.random.seed(11)
+    if type(f) is np.ufunc:
+        return (lambda *a: _ufuncs._general(f, a, {})) if way == "python" else f
     return f.__wrapped__ if way == "python" else f
 
 
