@@ -253,3 +253,51 @@ bool fast_ndim(PyObject **out, const struct fast *f, const struct call *c)
 	*out = PyLong_FromLong(type_ndim(slot[0]));
 	return true;
 }
+
+/* Where the element lies that places by each axis, or one in C order, name; -1: Python's. */
+static int64_t element_at(braze_array *h, PyObject *const *place, Py_ssize_t n)
+{
+	int64_t at = 0, delta = 0, left = 0;
+
+	if (n != braze_ndim(h) && n != 1)
+		return -1;
+	for (Py_ssize_t k = 0; k < n; k++) {
+		int64_t extent = n == braze_ndim(h) ? braze_shape(h)[k] : braze_size(h);
+
+		if (!fast_int(&at, place[k]) || at < -extent || at >= extent)
+			return -1;
+		at = at < 0 ? at + extent : at;
+		delta += n == braze_ndim(h) ? at * braze_strides(h)[k] : 0;
+	}
+	left = n == braze_ndim(h) ? 0 : at;
+	for (int k = braze_ndim(h) - 1; left; k--) {
+		delta += left % braze_shape(h)[k] * braze_strides(h)[k];
+		left /= braze_shape(h)[k];
+	}
+	return delta >= 0 ? delta : -1; /* backwards: rarely */
+}
+
+bool fast_item(PyObject **out, const struct fast *f, const struct call *c)
+{
+	braze_array *h = NULL;
+	const char *data = NULL;
+	int64_t delta = 0;
+	uint64_t bits[2];
+
+	if (c->names || !c->n || !nd_check(c->args[0]) || core.locked)
+		return false;
+	h = nd(c->args[0])->h;
+	if (!h && c->n == 1) {
+		*out = convert_number(nd(c->args[0])->now.dtype, nd(c->args[0])->now.bits);
+		return true;
+	}
+	if (!h || !braze_is_stored(h) || (c->n == 1 && braze_size(h) != 1))
+		return false;
+	if (c->n > 1)
+		delta = element_at(h, c->args + 1, c->n - 1);
+	if (delta < 0 || !(data = wait_data(h)))
+		return false;
+	convert_load(braze_dtype_of(h), data + delta, bits);
+	*out = convert_number(braze_dtype_of(h), bits);
+	return true;
+}

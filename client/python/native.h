@@ -46,6 +46,7 @@ struct fast {
 	const char *parameters; /* "a axis * keepdims", as fast.def says; NULL: fn looks */
 	int op, n, n_by_place;
 	PyObject *parameter[FAST_ARGS]; /* their names, interned */
+	const struct fast *numpys;	/* the same in numpys.def, or NULL */
 };
 
 /* The arguments by the table's parameters, NULL where absent; false: they do not fit. */

@@ -67,6 +67,7 @@ CASES = {
     "cumsum cumprod nancumsum nancumprod ndarray.cumsum ndarray.cumprod cumulative_sum cumulative_prod": SCANS,
     "diff ediff1d gradient": ANY + of("m, 1; m, 2; m, 1, 0; d, 1, 1; f, 0; f, -1; f, 3; f, p; f, 2.0; k, 2"),
     "median nanmedian nansum nanprod nanmean nanstd nanvar nanmin nanmax nanargmin nanargmax": REDUCE,
+    "any all argmin argmax": REDUCE,
     "percentile quantile nanpercentile nanquantile": of("p, 0.5; p, [0.25, 0.5]; m, 0.5, 0; f, 0.5; e, 0.5; p, 50; p, -1; p, v; s, 0.1; r, 1; p,"),
     "interp": of("p, sorted, p; p, sorted, c; 0.5, sorted, p; [1.0], sorted, p; p, v, p; p, sorted, p, 0, 1"),
     "take ndarray.take": of("f, i; f, 0; m, [0, 1], 0; m, i, 0; m, j, 1; f, [9]; f, -1; f, k; d, j, 1; f, p; e, i; s, i; t, [1, 0], 0; f, z; f, [[0, 1], [2, 3]]"),
@@ -274,6 +275,33 @@ def test_what_a_key_with_arrays_writes_is_what_numpy_writes(text):
     mine, theirs = write(np), write(numpy)
     assert mine[1] == theirs[1]
     assert mine[0][0] == theirs[0][0]
+
+
+@pytest.mark.parametrize("n", [1, 5, 256, 257, 3000])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "c16", "?", "u1"])
+def test_vectors_of_any_size_are_read_and_written_at_places(n, dtype):
+    rng = numpy.random.default_rng(n)
+    data, other = (rng.random(n) * 100).astype(dtype), (rng.random(n) * 100).astype(dtype)
+    at, mask = rng.integers(-n, n, n), rng.random(n) > 0.5
+    mine, a, k, v = np.array(data), np.array(at), np.array(mask), np.array(other)
+    assert numpy.asarray(mine[a]).tobytes() == data[at].tobytes() and numpy.asarray(mine[k]).tobytes() == data[mask].tobytes()
+    shown = numpy.asarray(mine)
+    before = data.copy()
+    for key, theirs in ((a, at), (k, mask)):
+        for value, its in ((v, other), (1, 1), (2.5, 2.5), (v[0], other[0]), (v[: int(mask.sum())], other[: mask.sum()])):
+            said = []
+            for array, place, x in ((mine, key, value), (data, theirs, its)):
+                try:
+                    array[place] = x
+                    said.append(None)
+                except ValueError as error:
+                    said.append(type(error))
+            assert said[0] == said[1] and numpy.asarray(mine).tobytes() == data.tobytes(), (key is a, its)
+    assert shown.tobytes() == before.tobytes()
+    a[0] = n
+    with pytest.raises(IndexError):
+        numpy.asarray(mine[a])
+    assert numpy.asarray(mine).tobytes() == data.tobytes()
 
 
 # ---- Memory ----
