@@ -194,6 +194,84 @@ bool fast_expand_dims(PyObject **out, const struct fast *f, const struct call *c
 	return reshaped(out, slot[0], shape, n);
 }
 
+bool fast_squeeze(PyObject **out, const struct fast *f, const struct call *c)
+{
+	int64_t shape[BRAZE_MAX_NDIM], strides[BRAZE_MAX_NDIM];
+	PyObject *slot[FAST_ARGS];
+	braze_array *h = NULL, *made = NULL;
+	braze_error err;
+	int n = 0;
+
+	if (!fast_bind(slot, f, c) || !(h = fast_array(slot[0])) || nd(slot[0])->flags)
+		return false;
+	for (int k = 0; k < braze_ndim(h); k++) {
+		shape[n] = braze_shape(h)[k];
+		strides[n] = braze_strides(h)[k];
+		n += shape[n] != 1;
+	}
+	if (n == braze_ndim(h)) {
+		*out = Py_NewRef(slot[0]);
+		return true;
+	}
+	return answer(
+		out,
+		braze_view(&made, h, braze_dtype_of(h), n, shape, strides, braze_offset(h), &err),
+		&made, slot[0]);
+}
+
+bool fast_flip(PyObject **out, const struct fast *f, const struct call *c)
+{
+	int64_t strides[BRAZE_MAX_NDIM], delta = 0;
+	PyObject *slot[FAST_ARGS];
+	braze_array *h = NULL, *made = NULL;
+	braze_error err;
+	int axis = -1;
+
+	if (!fast_bind(slot, f, c) || !(h = fast_array(slot[0])) || nd(slot[0])->flags ||
+	    !braze_size(h) || !braze_ndim(h) ||
+	    (!fast_absent(slot[1]) && !fast_axis(&axis, slot[1], braze_ndim(h))))
+		return false;
+	for (int k = 0; k < braze_ndim(h); k++) {
+		int64_t step = braze_strides(h)[k], last = braze_shape(h)[k] - 1;
+		bool turned = last && (axis < 0 || axis == k);
+
+		strides[k] = turned ? -step : step;
+		delta += turned ? last * step : 0;
+	}
+	return answer(out,
+		      braze_view(&made, h, braze_dtype_of(h), braze_ndim(h), braze_shape(h),
+				 strides, braze_offset(h) + delta, &err),
+		      &made, slot[0]);
+}
+
+static bool at_least(PyObject **out, const struct call *c, int ndim)
+{
+	braze_array *h = c->n == 1 && !c->names ? fast_array(c->args[0]) : NULL;
+
+	if (!h || nd(c->args[0])->flags)
+		return false;
+	if (braze_ndim(h) >= ndim) {
+		*out = Py_NewRef(c->args[0]);
+		return true;
+	}
+	if (ndim == 2 && braze_ndim(h) == 1) {
+		int64_t shape[2] = {1, braze_size(h)};
+
+		return reshaped(out, c->args[0], shape, 2);
+	}
+	return false;
+}
+
+bool fast_atleast_1d(PyObject **out, const struct fast *f, const struct call *c)
+{
+	return at_least(out, c, 1);
+}
+
+bool fast_atleast_2d(PyObject **out, const struct fast *f, const struct call *c)
+{
+	return at_least(out, c, 2);
+}
+
 /* ---- Copies ---- */
 
 /* A whole array in C order, whose copies and casts lie as it does. */

@@ -351,7 +351,7 @@ def attach(functions):
     ndarray.dot = _names.method("dot", dot)
     ndarray.round = _names.method("round", round_)
     ndarray.take = _names.method("take", _gather.take)
-    for name in ("ravel", "swapaxes", "repeat"):
+    for name in ("ravel", "swapaxes", "repeat", "squeeze"):
         setattr(ndarray, name, _names.method(name, getattr(_shape, name)))
-    for name in ("squeeze", "diagonal", "trace"):
+    for name in ("diagonal", "trace"):
         setattr(ndarray, name, _method(getattr(_shape, name)))
