@@ -219,6 +219,12 @@ static PyObject *generally(PyObject *o, PyObject *const *args, Py_ssize_t n, PyO
 	return r;
 }
 
+/* One that only NumPy computes. */
+static bool called_there(PyObject **r, const struct ufunc *self, const struct call *c)
+{
+	return self->row && c->n && fast_array(c->args[0]) && self->row->fn(r, self->row, c);
+}
+
 static PyObject *ufunc_call(PyObject *o, PyObject *const *args, size_t nargsf, PyObject *names)
 {
 	const struct ufunc *self = (const struct ufunc *)o;
@@ -228,7 +234,7 @@ static PyObject *ufunc_call(PyObject *o, PyObject *const *args, size_t nargsf, P
 
 	if (self->kind && n == self->nin && all == n && called(&r, self, args))
 		return r;
-	if (self->row && n && fast_array(args[0]) && self->row->fn(&r, self->row, &c))
+	if (called_there(&r, self, &c))
 		return r;
 	if (self->kind && n >= self->nin && all == self->nin + 1 &&
 	    called_with(&r, self, args, n == self->nin ? names : NULL))
