@@ -71,6 +71,20 @@ static bool has_identity(const struct fast *f)
 	return f->n == 5 || f->name[1] == 'n' || f->name[1] == 'l'; /* any, all */
 }
 
+/* Elements of arrays at hand from which on NumPy finds the same answer sooner than the near
+ * loops, and up to which sooner than the daemon. */
+#define NUMPYS_PLACE 128   /* argmin, argmax */
+#define NUMPYS_TRUTH 16384 /* any, all: whose loops are as quick, but far from there on */
+#define NUMPYS_MOST  (1 << 20)
+
+static bool is_numpys(const struct fast *f, braze_array *of)
+{
+	int64_t from = braze_op_kind(f->op) == 'a' ? NUMPYS_PLACE : NUMPYS_TRUTH;
+
+	return f->numpys && braze_size(of) >= from && braze_size(of) <= NUMPYS_MOST &&
+	       braze_is_near(of);
+}
+
 bool fast_reduce(PyObject **out, const struct fast *f, const struct call *c)
 {
 	struct reduction r = {0};
@@ -79,6 +93,8 @@ bool fast_reduce(PyObject **out, const struct fast *f, const struct call *c)
 
 	if (!read_call(&r, f, c) || (!r.count && !has_identity(f)))
 		return false;
+	if (is_numpys(f, r.of) && f->numpys->fn(out, f->numpys, c))
+		return true;
 	return answer(out, braze_reduce(&made, f->op, r.of, r.mask, r.keep, r.dtype, &err), &made);
 }
 

@@ -194,6 +194,84 @@ bool fast_expand_dims(PyObject **out, const struct fast *f, const struct call *c
 	return reshaped(out, slot[0], shape, n);
 }
 
+bool fast_squeeze(PyObject **out, const struct fast *f, const struct call *c)
+{
+	int64_t shape[BRAZE_MAX_NDIM], strides[BRAZE_MAX_NDIM];
+	PyObject *slot[FAST_ARGS];
+	braze_array *h = NULL, *made = NULL;
+	braze_error err;
+	int n = 0;
+
+	if (!fast_bind(slot, f, c) || !(h = fast_array(slot[0])) || nd(slot[0])->flags)
+		return false;
+	for (int k = 0; k < braze_ndim(h); k++) {
+		shape[n] = braze_shape(h)[k];
+		strides[n] = braze_strides(h)[k];
+		n += shape[n] != 1;
+	}
+	if (n == braze_ndim(h)) {
+		*out = Py_NewRef(slot[0]);
+		return true;
+	}
+	return answer(
+		out,
+		braze_view(&made, h, braze_dtype_of(h), n, shape, strides, braze_offset(h), &err),
+		&made, slot[0]);
+}
+
+bool fast_flip(PyObject **out, const struct fast *f, const struct call *c)
+{
+	int64_t strides[BRAZE_MAX_NDIM], delta = 0;
+	PyObject *slot[FAST_ARGS];
+	braze_array *h = NULL, *made = NULL;
+	braze_error err;
+	int axis = -1;
+
+	if (!fast_bind(slot, f, c) || !(h = fast_array(slot[0])) || nd(slot[0])->flags ||
+	    !braze_size(h) || !braze_ndim(h) ||
+	    (!fast_absent(slot[1]) && !fast_axis(&axis, slot[1], braze_ndim(h))))
+		return false;
+	for (int k = 0; k < braze_ndim(h); k++) {
+		int64_t step = braze_strides(h)[k], last = braze_shape(h)[k] - 1;
+		bool turned = last && (axis < 0 || axis == k);
+
+		strides[k] = turned ? -step : step;
+		delta += turned ? last * step : 0;
+	}
+	return answer(out,
+		      braze_view(&made, h, braze_dtype_of(h), braze_ndim(h), braze_shape(h),
+				 strides, braze_offset(h) + delta, &err),
+		      &made, slot[0]);
+}
+
+static bool at_least(PyObject **out, const struct call *c, int ndim)
+{
+	braze_array *h = c->n == 1 && !c->names ? fast_array(c->args[0]) : NULL;
+
+	if (!h || nd(c->args[0])->flags)
+		return false;
+	if (braze_ndim(h) >= ndim) {
+		*out = Py_NewRef(c->args[0]);
+		return true;
+	}
+	if (ndim == 2 && braze_ndim(h) == 1) {
+		int64_t shape[2] = {1, braze_size(h)};
+
+		return reshaped(out, c->args[0], shape, 2);
+	}
+	return false;
+}
+
+bool fast_atleast_1d(PyObject **out, const struct fast *f, const struct call *c)
+{
+	return at_least(out, c, 1);
+}
+
+bool fast_atleast_2d(PyObject **out, const struct fast *f, const struct call *c)
+{
+	return at_least(out, c, 2);
+}
+
 /* ---- Copies ---- */
 
 /* A whole array in C order, whose copies and casts lie as it does. */
@@ -251,5 +329,53 @@ bool fast_ndim(PyObject **out, const struct fast *f, const struct call *c)
 	if (!fast_bind(slot, f, c) || !nd_check(slot[0]))
 		return false;
 	*out = PyLong_FromLong(type_ndim(slot[0]));
+	return true;
+}
+
+/* Where the element lies that places by each axis, or one in C order, name; -1: Python's. */
+static int64_t element_at(braze_array *h, PyObject *const *place, Py_ssize_t n)
+{
+	int64_t at = 0, delta = 0, left = 0;
+
+	if (n != braze_ndim(h) && n != 1)
+		return -1;
+	for (Py_ssize_t k = 0; k < n; k++) {
+		int64_t extent = n == braze_ndim(h) ? braze_shape(h)[k] : braze_size(h);
+
+		if (!fast_int(&at, place[k]) || at < -extent || at >= extent)
+			return -1;
+		at = at < 0 ? at + extent : at;
+		delta += n == braze_ndim(h) ? at * braze_strides(h)[k] : 0;
+	}
+	left = n == braze_ndim(h) ? 0 : at;
+	for (int k = braze_ndim(h) - 1; left; k--) {
+		delta += left % braze_shape(h)[k] * braze_strides(h)[k];
+		left /= braze_shape(h)[k];
+	}
+	return delta >= 0 ? delta : -1; /* backwards: rarely */
+}
+
+bool fast_item(PyObject **out, const struct fast *f, const struct call *c)
+{
+	braze_array *h = NULL;
+	const char *data = NULL;
+	int64_t delta = 0;
+	uint64_t bits[2];
+
+	if (c->names || !c->n || !nd_check(c->args[0]) || core.locked)
+		return false;
+	h = nd(c->args[0])->h;
+	if (!h && c->n == 1) {
+		*out = convert_number(nd(c->args[0])->now.dtype, nd(c->args[0])->now.bits);
+		return true;
+	}
+	if (!h || !braze_is_stored(h) || (c->n == 1 && braze_size(h) != 1))
+		return false;
+	if (c->n > 1)
+		delta = element_at(h, c->args + 1, c->n - 1);
+	if (delta < 0 || !(data = wait_data(h)))
+		return false;
+	convert_load(braze_dtype_of(h), data + delta, bits);
+	*out = convert_number(braze_dtype_of(h), bits);
 	return true;
 }

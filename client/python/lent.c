@@ -273,6 +273,14 @@ static bool owns(PyObject *o)
 	return !np(o)->base && np(o)->flags & NP_OWNDATA;
 }
 
+/* Has nobody else the memory of an array that owns? */
+static bool is_sole(PyObject *o)
+{
+	while (o && Py_REFCNT(o) == 1)
+		o = np(o)->base;
+	return !o;
+}
+
 static int64_t bytes_of(const struct np_array *a, int dtype)
 {
 	int64_t n = convert_itemsize(dtype);
@@ -301,7 +309,7 @@ static PyObject *array_taken(PyObject *made)
 		return convert_array(&h, made) == 1 ? type_new(h, 0) : NULL;
 	if ((!s || !braze_is_connected(s)) && !(s = wait_session()))
 		return NULL;
-	if (!a->base && Py_REFCNT(made) == 1 && bytes_of(a, d) >= GIVEN_BYTES &&
+	if (is_sole(made) && bytes_of(a, d) >= GIVEN_BYTES &&
 	    braze_give(&h, s, d, a->nd, (const int64_t *)a->dims, a->data, drop_array, made)) {
 		Py_INCREF(made);
 		return type_new(h, 0);

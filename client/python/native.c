@@ -26,7 +26,7 @@ static PyTypeObject *native_type, *bound_type;
 static struct bound *spare; /* of the last one: a method is bound for each call */
 
 #undef FAST
-#define FAST(name, fn, op, parameters) {name, fn, op, parameters, -1, 0, 0, {NULL}},
+#define FAST(name, fn, op, parameters) {name, fn, op, parameters, -1, 0, 0, {NULL}, NULL},
 static struct fast table[] = {
 #include "fast.def"
 };
@@ -83,7 +83,8 @@ static int read_parameters(struct fast *f)
 		at += length + strspn(at + length, " ");
 	}
 	f->op = f->op_name ? braze_op_find(f->op_name) : -1;
-	return 0;
+	f->numpys = numpys_find(f->name);
+	return PyErr_Occurred() ? -1 : 0;
 }
 
 bool fast_int(int64_t *out, PyObject *o)

@@ -46,6 +46,7 @@ struct fast {
 	const char *parameters; /* "a axis * keepdims", as fast.def says; NULL: fn looks */
 	int op, n, n_by_place;
 	PyObject *parameter[FAST_ARGS]; /* their names, interned */
+	const struct fast *numpys;	/* the same in numpys.def, or NULL */
 };
 
 /* The arguments by the table's parameters, NULL where absent; false: they do not fit. */
@@ -88,6 +89,8 @@ int numpys_init(PyObject *module);
 /* The row of a function that numpys.def names, as that of fast.def; NULL: none, or an
  * exception is set. */
 const struct fast *numpys_find(const char *name);
+/* The row of this very function of NumPy's; NULL: none. */
+const struct fast *numpys_of(PyObject *theirs);
 /* native.c */
 int native_init(PyObject *module);
 /* ufunc.c */

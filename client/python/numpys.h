@@ -36,6 +36,10 @@ void lent_end(struct lent *l);
 PyObject *lent_taken(PyObject *made);
 int lent_init(void);
 
+/* keys.c: of few elements; false: others know, unless an exception is set. */
+bool keys_get(PyObject **out, PyObject *self, PyObject *key);
+bool keys_set(PyObject *self, PyObject *key, PyObject *value);
+
 /* a[key] and a[key] = value by NumPy, where all are at hand: true, with out or rc set. */
 bool numpys_getitem(PyObject **out, PyObject *self, PyObject *key);
 bool numpys_setitem(int *rc, PyObject *self, PyObject *key, PyObject *value);

@@ -15,8 +15,9 @@ struct ufunc {
 	PyObject_HEAD vectorcallfunc call;
 	enum kind kind;
 	int op, nin;
-	PyObject *theirs;  /* NumPy's */
-	PyObject *general; /* (self, args, kwargs) */
+	const struct fast *row; /* of one that only NumPy computes, or NULL */
+	PyObject *theirs;	/* NumPy's */
+	PyObject *general;	/* (self, args, kwargs) */
 	PyObject *dict, *weak;
 };
 
@@ -218,13 +219,22 @@ static PyObject *generally(PyObject *o, PyObject *const *args, Py_ssize_t n, PyO
 	return r;
 }
 
+/* One that only NumPy computes. */
+static bool called_there(PyObject **r, const struct ufunc *self, const struct call *c)
+{
+	return self->row && c->n && fast_array(c->args[0]) && self->row->fn(r, self->row, c);
+}
+
 static PyObject *ufunc_call(PyObject *o, PyObject *const *args, size_t nargsf, PyObject *names)
 {
 	const struct ufunc *self = (const struct ufunc *)o;
 	Py_ssize_t n = vectorcall_count(nargsf), all = n + (names ? PyTuple_Size(names) : 0);
+	const struct call c = {args, n, names};
 	PyObject *r = NULL;
 
 	if (self->kind && n == self->nin && all == n && called(&r, self, args))
+		return r;
+	if (called_there(&r, self, &c))
 		return r;
 	if (self->kind && n >= self->nin && all == self->nin + 1 &&
 	    called_with(&r, self, args, n == self->nin ? names : NULL))
@@ -288,6 +298,7 @@ static PyObject *ufunc_new(PyObject *mod, PyObject *args)
 						: ELEMENTS;
 	self->op = op;
 	self->nin = nin;
+	self->row = self->kind == NONE ? numpys_of(theirs) : NULL;
 	self->theirs = Py_NewRef(theirs);
 	self->general = Py_NewRef(general);
 	self->dict = self->weak = NULL;

@@ -97,6 +97,24 @@ def of_reshape(others):
     return some + [((a, 2, 3), {}) for a in (M, T, I)] + [((M, -1, 2), {}), ((M,), {}), ((M,), {"shape": (3, 2)})]
 
 
+def of_items(others):
+    places = [(), (0,), (-1,), (5,), (7,), (1, 2), (-1, 0), (2, 2), ((1, 2),), (True,), (1.0,), (0, 0, 0), (numpy.int64(1),), (None,)]
+    return [((*a, *p), {}) for a in alone() for p in places]
+
+
+def of_squeeze(others):
+    some = [*alone(), *others, (A.reshape(1, 3, 1),), (A[:1],), (np.ones((1, 1)),), (np.ones((1, 0)),)]
+    return [((*a, *x), {}) for a in some for x in ((), (0,), (None,), ((0, 2),))] + [((A.reshape(1, 3),), {"axis": 0})]
+
+
+def of_flip(others):
+    return [((*a, *x), {}) for a in alone() + others for x in ((), (0,), (1,), (-1,), (None,), ((0, 1),), (5,), (True,))]
+
+
+def of_at_least(others):
+    return [(a, {}) for a in alone() + others] + [((A, B), {}), ((), {}), ((A[:0],), {}), ((N[..., :1],), {})]
+
+
 def of_copies(others):
     return [(a, k) for a in alone() + others for k in ({}, {"order": "F"}, {"order": "K"})]
 
@@ -177,7 +195,7 @@ def of_stacks(others):
     return of_joins(others, ({}, {"dtype": "f4"}))
 
 
-CASES = {of_reductions: "sum prod min max any all argmin argmax mean", of_reshape: "reshape", of_copies: "ravel flatten copy",
+CASES = {of_items: "item", of_squeeze: "squeeze", of_flip: "flip", of_at_least: "atleast_1d atleast_2d", of_reductions: "sum prod min max any all argmin argmax mean", of_reshape: "reshape", of_copies: "ravel flatten copy",
          of_axes: "transpose swapaxes expand_dims shape ndim", of_astype: "astype", of_clip: "clip", of_where: "where",
          of_products: "dot outer", of_round: "round", of_new: "zeros ones empty", of_full: "full",
          of_likes: "zeros_like ones_like empty_like", of_full_like: "full_like", of_arange: "arange", of_eye: "eye",

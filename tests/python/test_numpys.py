@@ -13,6 +13,7 @@ import braze.numpy as np
 import numpy
 import pytest
 from braze import _core
+from braze.numpy import _ufuncs
 
 _GENERATORS = [f"random.{kind.__name__}.{n}" for kind in (np.random.Generator, np.random.RandomState) for n in dir(kind)
                if type(getattr(kind, n)) is _core.native_function]
@@ -66,6 +67,7 @@ CASES = {
     "cumsum cumprod nancumsum nancumprod ndarray.cumsum ndarray.cumprod cumulative_sum cumulative_prod": SCANS,
     "diff ediff1d gradient": ANY + of("m, 1; m, 2; m, 1, 0; d, 1, 1; f, 0; f, -1; f, 3; f, p; f, 2.0; k, 2"),
     "median nanmedian nansum nanprod nanmean nanstd nanvar nanmin nanmax nanargmin nanargmax": REDUCE,
+    "any all argmin argmax": REDUCE,
     "percentile quantile nanpercentile nanquantile": of("p, 0.5; p, [0.25, 0.5]; m, 0.5, 0; f, 0.5; e, 0.5; p, 50; p, -1; p, v; s, 0.1; r, 1; p,"),
     "interp": of("p, sorted, p; p, sorted, c; 0.5, sorted, p; [1.0], sorted, p; p, v, p; p, sorted, p, 0, 1"),
     "take ndarray.take": of("f, i; f, 0; m, [0, 1], 0; m, i, 0; m, j, 1; f, [9]; f, -1; f, k; d, j, 1; f, p; e, i; s, i; t, [1, 0], 0; f, z; f, [[0, 1], [2, 3]]"),
@@ -97,6 +99,7 @@ CASES = {
     "linalg.norm linalg.vector_norm linalg.matrix_norm": SQUARE + of("m, 1; m, 'fro'; m, 2, 0; m, None, 1; q, 'nuc'; f, 3; c,"),
     "linalg.inv linalg.pinv linalg.det linalg.slogdet linalg.eig linalg.eigvals linalg.eigh linalg.eigvalsh linalg.svd linalg.svdvals "
     "linalg.qr linalg.cholesky linalg.cond linalg.matrix_rank linalg.tensorinv": SQUARE + of("q @ q.T,; q * 0,; q, 1"),
+    "degrees radians rad2deg deg2rad fabs frexp modf spacing bitwise_count": ANY, "divmod float_power gcd lcm ldexp logaddexp2": PAIRS,
     "linalg.solve linalg.lstsq linalg.tensorsolve": of("q, v; q, q; q, m[:3]; m, p; q, p; q * 0, v; q, c[:3]; q,; numpy_q, v; i, j"),
     "linalg.matrix_power": of("q, 2; q, 0; q, -1; q, 2.5; m, 2; q, 5"),
 }
@@ -108,7 +111,13 @@ DRAWN = {
 NUMBERS = SIZES + of("0.5,; 2.0, 0.5; v,; v, 0.5; v, v; v, v, 3; 0.5, 0.5, (2, 2); 5, 0.5; 3, v; 5, 3, 2; 7, [0.5, 0.5], 4; v, q; v, q, 5; [3, 2], 2; 1, 2, 3, 4")
 
 
+METHODS = {"accumulate": SCANS, "reduceat": of("f, [0, 2]; i, i; m, [0, 1], 1; f, [9]; m, [0, 2]; f, v; p, 0; u, [1, 3], 0, 'i8'; k, [0]; d, [0], 2"),
+           "at": of("f, i, 1.5; p, j, f; i, k, 2; u, [0, 0], 1; m, j[:2], 3; f, [9], 1; f, i, f; k, i, k; f, i, 'x'; s, j, 1; p, 0, 2; i, j, 1.5; t, 1, 2")}
+
+
 def cases(name):
+    if name.rpartition(".")[2] in METHODS:
+        return METHODS[name.rpartition(".")[2]]
     if name.startswith("random."):
         short = name.rpartition(".")[2]
         return next((c for names, c in DRAWN.items() if short in names.split()), NUMBERS)
@@ -168,6 +177,8 @@ def function(module, name, way):
     f = operator.attrgetter(name)(module)
     if parts[0] == "random" and parts[1] != "seed":
         module.random.seed(11)
+    if type(f) is np.ufunc:
+        return (lambda *a: _ufuncs._general(f, a, {})) if way == "python" else f
     return f.__wrapped__ if way == "python" else f
 
 
@@ -264,6 +275,33 @@ def test_what_a_key_with_arrays_writes_is_what_numpy_writes(text):
     mine, theirs = write(np), write(numpy)
     assert mine[1] == theirs[1]
     assert mine[0][0] == theirs[0][0]
+
+
+@pytest.mark.parametrize("n", [1, 5, 256, 257, 3000])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "c16", "?", "u1"])
+def test_vectors_of_any_size_are_read_and_written_at_places(n, dtype):
+    rng = numpy.random.default_rng(n)
+    data, other = (rng.random(n) * 100).astype(dtype), (rng.random(n) * 100).astype(dtype)
+    at, mask = rng.integers(-n, n, n), rng.random(n) > 0.5
+    mine, a, k, v = np.array(data), np.array(at), np.array(mask), np.array(other)
+    assert numpy.asarray(mine[a]).tobytes() == data[at].tobytes() and numpy.asarray(mine[k]).tobytes() == data[mask].tobytes()
+    shown = numpy.asarray(mine)
+    before = data.copy()
+    for key, theirs in ((a, at), (k, mask)):
+        for value, its in ((v, other), (1, 1), (2.5, 2.5), (v[0], other[0]), (v[: int(mask.sum())], other[: mask.sum()])):
+            said = []
+            for array, place, x in ((mine, key, value), (data, theirs, its)):
+                try:
+                    array[place] = x
+                    said.append(None)
+                except ValueError as error:
+                    said.append(type(error))
+            assert said[0] == said[1] and numpy.asarray(mine).tobytes() == data.tobytes(), (key is a, its)
+    assert shown.tobytes() == before.tobytes()
+    a[0] = n
+    with pytest.raises(IndexError):
+        numpy.asarray(mine[a])
+    assert numpy.asarray(mine).tobytes() == data.tobytes()
 
 
 # ---- Memory ----

@@ -233,3 +233,111 @@ Test(client_near, the_session_decides)
 	braze_close(s);
 	fake_stop(f);
 }
+
+/* ---- Loans, and memory that is given ---- */
+
+static int dropped;
+
+static void drop(void *of)
+{
+	dropped++;
+	free(of);
+}
+
+static braze_array *given(braze_session *s, int64_t n)
+{
+	double *data = malloc((size_t)n * sizeof(*data));
+	braze_array *a = NULL;
+
+	for (int64_t i = 0; i < n; i++)
+		data[i] = (double)i;
+	dropped = 0;
+	cr_assert(braze_give(&a, s, BRAZE_FLOAT64, 1, &n, data, drop, data));
+	return a;
+}
+
+Test(client_near, given_memory_is_copied_when_it_is_shared_and_written)
+{
+	struct fake *f = near_daemon();
+	braze_session *s = fake_connect(f, 0);
+	braze_array *a = given(s, 1000000), *b = NULL;
+	const double *kept = NULL;
+	double *own = NULL;
+
+	cr_assert(braze_is_stored(a) && braze_is_near(a));
+	cr_assert_eq(braze_snapshot(&b, a, NULL), 0);
+	cr_assert_eq(braze_data((const void **)&kept, b, NULL, NULL, NULL), 0);
+	cr_assert_eq(braze_fence((void **)&own, a, NULL, NULL, NULL), 0);
+	cr_assert_neq((const double *)own, kept);
+	own[999999] = -1;
+	cr_assert_eq(kept[999999], 999999.0);
+	cr_assert_eq(dropped, 0);
+	braze_release(b);
+	cr_assert_eq(dropped, 1);
+	braze_release(a);
+	cr_assert_eq(dropped, 1, "the copy is the library's own");
+	braze_close(s);
+	fake_stop(f);
+}
+
+Test(client_near, given_memory_goes_when_it_was_shipped_unless_it_is_lent)
+{
+	struct fake *f = near_daemon();
+	braze_session *s = fake_connect(f, 0);
+	braze_array *a = given(s, 100000), *r = NULL;
+	braze_loan loan;
+
+	cr_assert(braze_lend(&loan, a));
+	cr_assert_eq(braze_binary(&r, braze_op_find("add"), a, a, NULL), 0);
+	braze_flush(s, NULL);
+	cr_assert(fake_saw(f, "IMPORT.float64"), "%s", f->log);
+	cr_assert_eq(dropped, 0);
+	cr_assert_eq(((const double *)loan.data)[99999], 99999.0);
+	braze_end_loan(s, &loan);
+	cr_assert_eq(dropped, 1);
+	braze_release(r);
+	braze_release(a);
+	cr_assert_eq(dropped, 1);
+	braze_close(s);
+	fake_stop(f);
+}
+
+Test(client_near, what_was_lent_keeps_its_value_and_what_is_pending_is_not_lent)
+{
+	struct fake *f = near_daemon();
+	braze_session *s = fake_connect(f, 0);
+	const int64_t many = 1000000;
+	braze_array *a = fake_array(s, 4), *big = NULL;
+	double before[4], after[4];
+	braze_loan loan;
+
+	cr_assert_eq(braze_read(before, a, NULL), 0);
+	cr_assert(braze_lend(&loan, a));
+	cr_assert_eq(braze_assign(a, (braze_arg){.scalar = braze_double(-5)}, NULL), 0);
+	cr_assert_eq(memcmp(before, loan.data, sizeof(before)), 0);
+	cr_assert_eq(braze_read(after, a, NULL), 0);
+	cr_assert_eq(after[0], -5.0);
+	braze_end_loan(s, &loan);
+	cr_assert_eq(braze_full(&big, s, BRAZE_FLOAT64, 1, &many, braze_double(1), NULL), 0);
+	cr_assert_not(braze_lend(&loan, big));
+	cr_assert_not(braze_is_near(big));
+	braze_release(a);
+	braze_release(big);
+	braze_close(s);
+	fake_stop(f);
+}
+
+Test(client_near, memory_is_not_taken_where_nothing_is_near)
+{
+	struct fake *f = fake_start();
+	braze_session *s = fake_connect(f, 0);
+	const int64_t n = 4;
+	double data[4] = {0};
+	braze_array *a = NULL;
+
+	dropped = 0;
+	cr_assert_not(braze_give(&a, s, BRAZE_FLOAT64, 1, &n, data, drop, NULL));
+	cr_assert_eq(dropped, 0);
+	braze_close(s);
+	fake_stop(f);
+}

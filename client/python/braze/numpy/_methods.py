@@ -338,10 +338,10 @@ def attach(functions):
     }
     for name, value in (special | _scalars.SPECIAL).items():
         setattr(ndarray, name, value)
-    for function in (astype, copy, reshape, flatten, transpose, fill, clip, tolist, tobytes):
+    for function in (astype, copy, reshape, flatten, transpose, fill, clip, tolist, tobytes,
+                     item):
         setattr(ndarray, function.__name__, _names.method(function.__name__, function))
-    for function in (item, conj):
-        setattr(ndarray, function.__name__, function)
+    ndarray.conj = conj
     for function in (_views.view, _views.getfield, _views.resize, _views.byteswap):
         setattr(ndarray, function.__name__, function)
     for name in "sum prod mean min max any all argmin argmax".split():
@@ -351,7 +351,7 @@ def attach(functions):
     ndarray.dot = _names.method("dot", dot)
     ndarray.round = _names.method("round", round_)
     ndarray.take = _names.method("take", _gather.take)
-    for name in ("ravel", "swapaxes", "repeat"):
+    for name in ("ravel", "swapaxes", "repeat", "squeeze"):
         setattr(ndarray, name, _names.method(name, getattr(_shape, name)))
-    for name in ("squeeze", "diagonal", "trace"):
+    for name in ("diagonal", "trace"):
         setattr(ndarray, name, _method(getattr(_shape, name)))

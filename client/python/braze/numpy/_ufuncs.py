@@ -84,7 +84,19 @@ def new(function, general, op):
     for fact in ("nin", "nout", "nargs", "identity", "signature", "ntypes", "types"):
         setattr(made, fact, getattr(function, fact))
     made._op = op
+    if is_numpys(function):
+        _lend_methods(made)
     return made
+
+
+def _lend_methods(made):
+    """Methods that only NumPy has: of the ufuncs that programs use, with a path in C."""
+    for name in ("accumulate", "reduceat", "at"):
+        inner = getattr(made, name)
+        shown = _core.native(inner, f"{made.__name__}.{name}", False)
+        if shown is not None:
+            shown.__wrapped__, shown.__name__, shown.__doc__ = inner, name, inner.__doc__
+            setattr(made, name, shown)
 
 
 def _general(self, args, kwargs):
