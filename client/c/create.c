@@ -106,7 +106,9 @@ static enum status import_near(struct braze_array **out, struct braze_session *s
 
 	if (!st)
 		st = shape_count(&count, &shape, dtype_row((unsigned)dtype)->bytes, err);
-	*out = st || !s->near ? NULL : near_array(s, (enum dtype)dtype, &shape, count);
+	bool small =
+		!st && s->near && (uint64_t)count * dtype_row((unsigned)dtype)->bytes <= NEAR_BYTES;
+	*out = small ? near_array(s, (enum dtype)dtype, &shape, count) : NULL;
 	return st;
 }
 

@@ -42,6 +42,8 @@ int braze_is_stored(const braze_array *a)
 	lock_take(a->session);
 	int r = future_stored(a) &&
 		(likely(!a->buf->watch) || watch_known(a->session, a->buf->watch));
+	if (r)
+		near_read(a->session->near);
 	lock_give(a->session);
 	return r;
 }

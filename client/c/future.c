@@ -7,6 +7,7 @@
 #include "array.h"
 #include "lock.h"
 #include "lost.h"
+#include "near.h"
 #include "session.h"
 #include "ticket.h"
 #include "watch.h"
@@ -146,6 +147,7 @@ int future_value(struct braze_array *a, braze_check_fn *check, void *data, struc
 		if (st && !ready(a))
 			return st;
 	}
+	near_read(a->session->near);
 	return likely(!a->buf->watch) ? 0 : tell(a, err);
 }
 
@@ -154,6 +156,7 @@ int future_wait(struct braze_future *f, int timeout_ms, braze_check_fn *check, v
 {
 	int st = wire_wait(f, timeout_ms, check, data, err);
 
+	near_read(f->session->near);
 	if (!st && f->watch && watch_known(f->session, f->watch))
 		st = (int)watch_tell(f->session, f->watch, err);
 	return st;

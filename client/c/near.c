@@ -3,8 +3,8 @@
  *
  * Blocks are ordinary memory of this process, in size classes of powers of two, with
  * room for whole vectors.  Not of the lease: a loop of small operations then costs the
- * daemon nothing, values outlive the connection, and shipping one is a copy of at most
- * NEAR_BYTES into pages that are warm. */
+ * daemon nothing, values outlive the connection, and shipping one is a copy of a few
+ * hundred KiB into pages that are warm. */
 #include "near.h"
 
 #include <stdlib.h>
@@ -84,6 +84,8 @@ void near_open(struct braze_session *s)
 			free(scratch);
 		}
 	}
+	if (s->near_made)
+		s->near_made->stretch = (struct near_stretch){.need = NEAR_CALM};
 	near_switch(s);
 }
 
@@ -101,6 +103,60 @@ void near_close(struct braze_session *s)
 		free(n->scratch);
 	free(n);
 	s->near = s->near_made = NULL;
+}
+
+/* ---- The bound ---- */
+
+static void fall(struct near_stretch *t)
+{
+	t->risen = false;
+	t->calm = 0;
+	if (t->need < 1u << 16)
+		t->need *= 2;
+}
+
+bool near_stretches(struct near_stretch *t, uint64_t work, bool large)
+{
+	if (!large || (t->risen && t->work + work <= NEAR_TRIP)) {
+		t->work += work;
+		t->used |= large;
+		return true;
+	}
+	if (t->risen)
+		fall(t);
+	else if (work > t->passed)
+		t->passed = work;
+	return false;
+}
+
+void near_stretch_end(struct near_stretch *t)
+{
+	if (t->risen && t->used && t->far) {
+		fall(t);
+	} else if (t->risen) {
+		if (t->used && ++t->calm >= NEAR_STEADY)
+			t->need = NEAR_CALM;
+	} else if (t->passed) {
+		/* What waited for it was recorded because it was: all count as the largest. */
+		bool short_one = t->passed <= NEAR_TRIP && t->far <= NEAR_TRIP &&
+				 t->work + t->passed * t->far <= NEAR_TRIP;
+		t->calm = short_one ? t->calm + 1 : 0;
+		t->risen = t->calm >= t->need;
+		if (t->risen)
+			t->calm = 0;
+	}
+	t->work = t->passed = t->far = 0;
+	t->used = false;
+}
+
+void near_sent(struct near_stretch *t, const uint32_t *head, unsigned nops)
+{
+	unsigned far = 0;
+
+	/* Those before are about names and memory. */
+	for (unsigned i = 0; i < nops; i++)
+		far += (head[i] & 0xffff) >= OP_ASSIGN;
+	t->far += far;
 }
 
 /* ---- Where ---- */
@@ -174,7 +230,7 @@ struct braze_array *near_array(struct braze_session *s, enum dtype d, const stru
 {
 	uint64_t bytes = (uint64_t)count * dtype_row(d)->bytes;
 
-	if (bytes > NEAR_BYTES || array_room(s, NULL))
+	if (bytes > NEAR_WIDE || array_room(s, NULL))
 		return NULL;
 	struct buffer *b = array_take_buffer(s, bytes);
 	/* Loops write whole vectors. */

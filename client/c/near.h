@@ -2,12 +2,12 @@
 /* client/c/near.h - what is at hand and small is computed in the recording call.
  *
  * A value is at hand when this process can read its present bytes without asking
- * (near_hand).  An operation whose operands all are, whose result has at most
- * NEAR_BYTES and whose predicted work is below NEAR_WORK is computed at once, by the
- * interpreter's own loops (kernels/loops), so to the bit as the daemon would; its result
- * is a buffer apart (apart.h) in a block of ours.  All others are recorded.
+ * (near_hand).  An operation whose operands all are and which is small (near_fits) is
+ * computed at once, by the interpreter's own loops (kernels/loops), so to the bit as the
+ * daemon would; its result is a buffer apart (apart.h) in a block of ours.  All others are
+ * recorded.
  *
- * The prediction is a function of the operation, the types and the counts alone, so a
+ * The prediction is a function of the operations, the types and the counts alone, so a
  * program takes the same way in each run. */
 #ifndef BRAZE_NEAR_H
 #define BRAZE_NEAR_H
@@ -17,9 +17,13 @@
 #include "loops/tile.h"
 
 #define NEAR_BYTES   (256u << 10)
-#define NEAR_WORK    250000 /* tenths of a nanosecond */
-#define NEAR_POINT   600    /* the same, of each point of a reduction */
-#define NEAR_BLOCK   512    /* elements of a register */
+#define NEAR_WORK    250000	/* tenths of a nanosecond */
+#define NEAR_WIDE    (2u << 20) /* bytes, while the bound is risen */
+#define NEAR_TRIP    1500000	/* work that a trip to the daemon is worth */
+#define NEAR_CALM    4		/* stretches before the bound rises, at first */
+#define NEAR_STEADY  16		/* and when it has proved right for so many, again */
+#define NEAR_POINT   600	/* the same, of each point of a reduction */
+#define NEAR_BLOCK   512	/* elements of a register */
 #define NEAR_REG     (NEAR_BLOCK * 16)
 #define NEAR_LEAST   7		/* log2 of the smallest block */
 #define NEAR_CLASSES 16		/* up to 4 MiB */
@@ -32,8 +36,22 @@ struct near_block {
 	uint32_t size;		 /* class: log2 of its bytes, from NEAR_LEAST */
 } __attribute__((aligned(64)));
 
+/* The operations between two reads.  One that only its size keeps from being near is
+ * passed over.  Where stretch after stretch a trip costs more than the work that it would
+ * save, the bound rises: then what fits into the rest of the stretch's NEAR_TRIP is near.
+ * It falls as soon as a stretch is longer, or something of it went far all the same; each
+ * fall doubles the stretches that the next rise waits for. */
+struct near_stretch {
+	uint64_t work;	 /* of what was near */
+	uint64_t passed; /* the largest work passed over; 0: none was */
+	uint64_t far;	 /* operations recorded and sent */
+	uint32_t calm, need;
+	bool risen, used; /* the bound; something was near for its sake */
+};
+
 /* What the session needs to compute. */
 struct near {
+	struct near_stretch stretch;
 	const struct loops_library *lib;
 	uint32_t cost[OP_END][DTYPE_END]; /* an element, in tenths of a ns; 0: has no loop */
 	struct near_scratch *scratch;
@@ -69,6 +87,12 @@ void near_close(struct braze_session *s);
 void near_unblock(struct braze_session *s, struct buffer *b);
 /* b is about to be written: it gets a block of its own.  False: no memory. */
 bool near_own(struct braze_session *s, struct buffer *b) MUST_USE;
+/* An operation that is large, or any while the bound is risen: is it near? */
+bool near_stretches(struct near_stretch *t, uint64_t work, bool large) MUST_USE;
+/* The program reads a value. */
+void near_stretch_end(struct near_stretch *t);
+/* Recorded operations leave: the heads of their columns. */
+void near_sent(struct near_stretch *t, const uint32_t *head, unsigned nops);
 /* A near array to be filled; NULL: too large, or no memory. */
 struct braze_array *near_array(struct braze_session *s, enum dtype d, const struct shape *shape,
 			       int64_t count);
@@ -123,6 +147,24 @@ static inline bool near_hand(const struct braze_array *a)
 	const struct buffer *b = a->buf;
 
 	return atomic_load_explicit(&b->stored, memory_order_acquire) == b->version;
+}
+
+/* Is an operation small whose predicted work and result's bytes are these? */
+static inline bool near_fits(struct near *n, uint64_t work, uint64_t bytes)
+{
+	struct near_stretch *t = &n->stretch;
+	bool large = work > NEAR_WORK || bytes > NEAR_BYTES;
+
+	if (unlikely(large || t->risen))
+		return bytes <= NEAR_WIDE && near_stretches(t, work, large);
+	t->work += work;
+	return true;
+}
+
+static inline void near_read(struct near *n)
+{
+	if (n && (n->stretch.work || n->stretch.passed || n->stretch.far))
+		near_stretch_end(&n->stretch);
 }
 
 #endif

@@ -10,12 +10,19 @@
 #include "imm.h"
 #include "near.h"
 
-/* Is `count` elements' work small enough? */
-static bool cheap(const struct near *n, unsigned op, unsigned loop, int64_t count)
+#define NEVER (UINT64_MAX / 4) /* as work: sums of it are no less */
+
+/* The predicted work of a loop over `count` elements. */
+static uint64_t work_of(const struct near *n, unsigned op, unsigned loop, int64_t count)
 {
 	uint64_t cost = n->cost[op][loop];
 
-	return cost && (uint64_t)count <= NEAR_WORK && cost * (uint64_t)count <= NEAR_WORK;
+	return cost && (uint64_t)count <= NEAR_TRIP ? cost * (uint64_t)count : NEVER;
+}
+
+static uint64_t bytes_of(unsigned dtype, int64_t count)
+{
+	return (uint64_t)count <= NEAR_WIDE ? (uint64_t)count * dtype_row(dtype)->bytes : NEVER;
 }
 
 /* Elements that may be read from the array's first one on. */
@@ -83,13 +90,15 @@ bool near_apply(struct braze_array **out, struct braze_session *s, enum op op,
 	struct near_in in[3];
 	uint64_t raw[3][2];
 
-	if (!cheap(s->near, op, loop, count))
+	for (int k = 0; k < n; k++)
+		if (arg[k].array && !near_hand(arg[k].array))
+			return false;
+	if (!near_fits(s->near, work_of(s->near, op, loop, count), bytes_of(sig->out, count)))
 		return false;
 	for (int k = 0; k < n; k++) {
 		if (!arg[k].array)
 			set_number(&in[k], raw[k], &arg[k].scalar, sig->in[k]);
-		else if (!near_hand(arg[k].array) ||
-			 !set_array(&in[k], arg[k].array, sig->in[k], shape, count, &stretch[k]))
+		else if (!set_array(&in[k], arg[k].array, sig->in[k], shape, count, &stretch[k]))
 			return false;
 	}
 	struct braze_array *r = near_array(s, (enum dtype)sig->out, shape, count);
@@ -110,7 +119,7 @@ bool near_quick(struct braze_array **out, unsigned op, unsigned type, struct bra
 	struct view stretch[2];
 	struct near_in in[2];
 
-	if (!cheap(s->near, op, loop, a->count) ||
+	if (!near_fits(s->near, work_of(s->near, op, loop, a->count), bytes_of(type, a->count)) ||
 	    !set_array(&in[0], a, loop, &a->view.shape, a->count, &stretch[0]) ||
 	    (b && !set_array(&in[1], b, loop, &a->view.shape, a->count, &stretch[1])))
 		return false;
@@ -150,12 +159,14 @@ bool near_reduce(struct braze_array **out, enum op op, const struct op_sig *sig,
 	int64_t results = count_of(shape);
 	struct near_in in;
 
-	if (!near_hand(a) || !a->count || !cheap(s->near, op, sig->in[0], a->count))
+	if (!near_hand(a) || !a->count)
 		return false;
 	/* Many short rows go side by side, others one by one. */
 	bool apart_rows = results < 64 || a->count >= 256 * results;
-	uint64_t work = s->near->cost[op][sig->in[0]] * (uint64_t)a->count;
-	if (apart_rows && work + NEAR_POINT * (uint64_t)results > NEAR_WORK)
+	uint64_t work = work_of(s->near, op, sig->in[0], a->count);
+	if (apart_rows && work != NEVER)
+		work += NEAR_POINT * (uint64_t)results;
+	if (!near_fits(s->near, work, bytes_of(sig->out, results)))
 		return false;
 	struct braze_array *r = near_array(s, (enum dtype)sig->out, shape, results);
 	if (!r)
@@ -232,11 +243,11 @@ static struct braze_array *read_first(struct near_in *in, const struct braze_arr
 /* Small enough, both at hand, and dst to be written where it lies? */
 static bool can_assign(const struct braze_array *dst, const struct braze_array *a)
 {
+	struct near *n = dst->session->near;
 	unsigned to = dst->view.dtype;
 
-	return near_hand(dst) && (!a || near_hand(a)) &&
-	       cheap(dst->session->near, OP_CAST, to, dst->count) &&
-	       (uint64_t)dst->count * dtype_row(to)->bytes <= NEAR_BYTES && !overlapping(dst) &&
+	return near_hand(dst) && (!a || near_hand(a)) && !overlapping(dst) &&
+	       near_fits(n, work_of(n, OP_CAST, to, dst->count), bytes_of(to, dst->count)) &&
 	       writable(dst);
 }
 
@@ -314,8 +325,10 @@ bool near_create(struct braze_array **out, struct braze_session *s, enum op op, 
 	if (op == OP_ARANGE && !counts)
 		return false;
 	int64_t count = count_of(shape);
-	struct braze_array *r =
-		count > NEAR_BYTES ? NULL : near_array(s, (enum dtype)dtype, shape, count);
+	/* Storing is all its work. */
+	uint64_t bytes = bytes_of((unsigned)dtype, count);
+	bool fits = near_fits(s->near, bytes, bytes);
+	struct braze_array *r = fits ? near_array(s, (enum dtype)dtype, shape, count) : NULL;
 	if (!r)
 		return false;
 	if (op == OP_ARANGE)

@@ -19,6 +19,7 @@
 
 #include "lock.h"
 #include "lost.h"
+#include "near.h"
 #include "ticket.h"
 
 #define HELLO_TIMEOUT 10000 /* ms for the daemon to answer hello */
@@ -284,6 +285,8 @@ enum status wire_send(struct braze_session *s, Braze__Wire__Request *r, struct e
 	r->trace = NULL;
 	s->counters.packets++;
 	s->counters.ops += s->nops;
+	if (s->near)
+		near_sent(&s->near->stretch, s->head, s->nops);
 	s->nops = s->nin = s->nimm = 0;
 	for (;;) {
 		enum packet_result p = packet_send(s->fd, s->outbox, len, NULL, 0, &e);

@@ -411,6 +411,11 @@ bool fast_identity(PyObject **out, const struct fast *f, const struct call *c)
 
 /* ---- From data ---- */
 
+static bool is_row(PyObject *o)
+{
+	return PyList_CheckExact(o) || PyTuple_CheckExact(o);
+}
+
 bool fast_asarray(PyObject **out, const struct fast *f, const struct call *c)
 {
 	PyObject *slot[FAST_ARGS];
@@ -418,7 +423,7 @@ bool fast_asarray(PyObject **out, const struct fast *f, const struct call *c)
 
 	if (!fast_bind(slot, f, c))
 		return false;
-	if (PyList_CheckExact(slot[0]))
+	if (is_row(slot[0]))
 		return fast_array_of(out, f, c);
 	if (!(h = fast_array(slot[0])) || nd(slot[0])->flags & ND_SCALAR ||
 	    (!fast_absent(slot[1]) && fast_dtype(slot[1]) != braze_dtype_of(h)))
@@ -429,7 +434,7 @@ bool fast_asarray(PyObject **out, const struct fast *f, const struct call *c)
 
 #define LIST_LIMIT 64 /* elements; of more, NumPy's own reading is what takes time */
 
-/* Numbers of Python's in lists, at most two deep. */
+/* Numbers of Python's, or of ours that are at hand, in sequences at most two deep. */
 struct lists {
 	int ndim;
 	int64_t shape[2], n;
@@ -441,43 +446,73 @@ struct lists {
 	bool is_int[LIST_LIMIT];
 };
 
+/* Length and items of a row: lists can change, so items are asked for one by one. */
+static Py_ssize_t length(PyObject *row)
+{
+	return PyList_CheckExact(row) ? PyList_Size(row) : PyTuple_Size(row);
+}
+
+static PyObject *item(PyObject *row, Py_ssize_t k)
+{
+	return PyList_CheckExact(row) ? PyList_GetItem(row, k) : PyTuple_GetItem(row, k);
+}
+
+/* A float64 or int64 without axes whose value need not be waited for. */
+static bool read_ours(struct lists *r, PyObject *x)
+{
+	braze_array *h = nd(x)->h;
+	const void *at = h ? NULL : nd(x)->now.bits;
+	int dtype = type_dtype(x);
+	braze_error err;
+
+	if ((dtype != BRAZE_FLOAT64 && dtype != BRAZE_INT64) ||
+	    (h && (braze_ndim(h) || !braze_is_stored(h) || braze_data(&at, h, NULL, NULL, &err))))
+		return false;
+	r->is_int[r->n] = dtype == BRAZE_INT64;
+	memcpy(&r->v[r->n], at, sizeof r->v[r->n]);
+	return true;
+}
+
+static bool read_number(struct lists *r, PyObject *x)
+{
+	r->is_int[r->n] = !PyFloat_CheckExact(x);
+	if (!r->is_int[r->n])
+		r->v[r->n].d = PyFloat_AsDouble(x);
+	else if (nd_check(x) ? !read_ours(r, x) : !fast_int(&r->v[r->n].i, x))
+		return false;
+	r->floats |= !r->is_int[r->n];
+	r->n++;
+	return true;
+}
+
 static bool read_row(struct lists *r, PyObject *row)
 {
-	Py_ssize_t n = PyList_Size(row);
+	Py_ssize_t n = length(row);
+	bool fine = r->n + n <= LIST_LIMIT;
 
-	if (r->n + n > LIST_LIMIT)
-		return false;
-	for (Py_ssize_t k = 0; k < n; k++, r->n++) {
-		PyObject *x = PyList_GetItem(row, k);
-
-		r->is_int[r->n] = !PyFloat_CheckExact(x);
-		if (!r->is_int[r->n])
-			r->v[r->n].d = PyFloat_AsDouble(x);
-		else if (!fast_int(&r->v[r->n].i, x))
-			return false;
-		r->floats |= !r->is_int[r->n];
-	}
-	return true;
+	for (Py_ssize_t k = 0; fine && k < n; k++)
+		fine = read_number(r, item(row, k));
+	return fine;
 }
 
 static bool read_lists(struct lists *r, PyObject *data)
 {
-	Py_ssize_t n = PyList_Size(data);
-	PyObject *first = n ? PyList_GetItem(data, 0) : NULL;
+	Py_ssize_t n = length(data);
+	PyObject *first = n ? item(data, 0) : NULL;
 
 	*r = (struct lists){.ndim = 1, .shape = {n, 0}};
 	if (!n || n > LIST_LIMIT)
 		return false;
-	if (!PyList_CheckExact(first))
+	if (!is_row(first))
 		return read_row(r, data);
 	r->ndim = 2;
-	r->shape[1] = PyList_Size(first);
+	r->shape[1] = length(first);
 	if (!r->shape[1])
 		return false;
 	for (Py_ssize_t k = 0; k < n; k++) {
-		PyObject *row = PyList_GetItem(data, k);
+		PyObject *row = item(data, k);
 
-		if (!PyList_CheckExact(row) || PyList_Size(row) != r->shape[1] || !read_row(r, row))
+		if (!is_row(row) || length(row) != r->shape[1] || !read_row(r, row))
 			return false;
 	}
 	return true;
@@ -492,7 +527,7 @@ bool fast_array_of(PyObject **out, const struct fast *f, const struct call *c)
 	struct lists r;
 	int dtype = -1;
 
-	if (!fast_bind(slot, f, c) || !PyList_CheckExact(slot[0]) || !read_lists(&r, slot[0]))
+	if (!fast_bind(slot, f, c) || !is_row(slot[0]) || !read_lists(&r, slot[0]))
 		return false;
 	dtype = fast_absent(slot[1]) ? r.floats ? BRAZE_FLOAT64 : BRAZE_INT64 : fast_dtype(slot[1]);
 	if (dtype != BRAZE_FLOAT64 && (dtype != BRAZE_INT64 || r.floats))

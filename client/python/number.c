@@ -217,7 +217,7 @@ static PyObject *ones_like(PyObject *a)
 		wait_raise(&err);
 		return NULL;
 	}
-	return type_new(out, nd(a)->flags & ND_SCALAR);
+	return type_new(out, braze_ndim(out) ? 0 : ND_SCALAR);
 }
 
 static PyObject *cast_to(PyObject *a, int dtype)
@@ -239,13 +239,21 @@ static bool squares(PyObject *a)
 	return type_dtype(a) != BRAZE_BOOL || !(nd(a)->flags & ND_SCALAR);
 }
 
+/* Those of inexact types; pow() has other values at infinities and -0.0, and scalars have
+ * pow()'s. */
+static PyObject *power_inexact(PyObject *a, double e)
+{
+	if (type_dtype(a) < BRAZE_FLOAT16 || nd(a)->flags & ND_SCALAR)
+		return NULL;
+	return e == -1 ? unary(N_RECIPROCAL, a) : e == 0.5 ? unary(N_SQRT, a) : NULL;
+}
+
 /* NumPy's short cuts for some exponents; NULL without exception: none applies. */
 static PyObject *power_short(PyObject *a, double e, bool integer)
 {
 	int d = type_dtype(a);
-	bool inexact = d >= BRAZE_FLOAT16;
 
-	if (!inexact && !integer)
+	if (d < BRAZE_FLOAT16 && !integer)
 		return NULL;
 	if (e == 2 && squares(a))
 		return unary(N_SQUARE, a);
@@ -259,13 +267,7 @@ static PyObject *power_short(PyObject *a, double e, bool integer)
 		return NULL;
 	if (e == 1)
 		return unary(N_POSITIVE, a);
-	if (e == 0)
-		return ones_like(a);
-	if (inexact && e == -1)
-		return unary(N_RECIPROCAL, a);
-	if (inexact && e == 0.5)
-		return unary(N_SQRT, a);
-	return NULL;
+	return e == 0 ? ones_like(a) : power_inexact(a, e);
 }
 
 /* The exponent as a double when it is a Python number; NumPy's too. */
@@ -324,8 +326,9 @@ static PyObject *power_known(PyObject *a, PyObject *b, int type)
 	return r;
 }
 
-/* NumPy's short cuts hold for such exponents too, and their results have other
- * types than a power's: where that tells, the exponent must be known. */
+/* NumPy's short cuts hold for such exponents too, and their results have other types
+ * than a power's, or other values (the root of -inf and of -0.0 by 0.5): where that
+ * tells, the exponent must be known. */
 static PyObject *power_strong(PyObject *a, PyObject *b)
 {
 	PyObject *r = binary(N_POWER, a, b), *made = NULL;
@@ -334,7 +337,7 @@ static PyObject *power_strong(PyObject *a, PyObject *b)
 	if (of < 0)
 		return r;
 	type = short_type(type_dtype(a), of);
-	if (type != type_dtype(r))
+	if (type != type_dtype(r) || type_dtype(a) >= BRAZE_FLOAT16)
 		made = power_known(a, b, type);
 	if (!made && !PyErr_Occurred())
 		return r;

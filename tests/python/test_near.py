@@ -250,7 +250,7 @@ def test_small_products_are_near_and_others_are_not():
     before = near_count()
     _ = a @ x, x @ a, x @ x, a[:, 3] @ x, a @ a, a[:, ::2].T @ a, a.astype("f") @ a
     assert near_count() == before + 8
-    wide = np.ones((300, 300))
+    wide = np.ones((600, 600))
     before = near_count()
     _ = wide @ wide, wide[:, :2] @ wide[:2], wide.T @ wide[0]
     assert near_count() == before

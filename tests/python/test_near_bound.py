@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How large an operation may be that is computed in its call: it depends on how much work
+the program does between two reads, and on nothing else.
+
+Each test begins with a new session, so with the low bound."""
+
+import os
+
+import numpy
+import pytest
+
+import braze
+import braze.numpy as np
+
+N = 100_000  # elements whose sum is too much work for the low bound, and little for a trip
+CALM = 4  # stretches before the bound rises for the first time
+
+
+@pytest.fixture(autouse=True)
+def session():
+    old = os.environ.pop("BRAZE_NEAR", None)
+    braze.close()
+    yield
+    braze.close()
+    if old is not None:
+        os.environ["BRAZE_NEAR"] = old
+
+
+def arrays(*seeds, n=N):
+    return [np.asarray(numpy.random.default_rng(seed).standard_normal(n)) for seed in seeds]
+
+
+def near_count():
+    return braze.counters()["near"]
+
+
+def nears(work):
+    """How many operations work() computed near."""
+    before = near_count()
+    work()
+    return near_count() - before
+
+
+def stretches(work, count):
+    """The same of each of `count` repetitions, and of all trips."""
+    return [nears(work) for _ in range(count)]
+
+
+def risen(a, b):
+    return nears(lambda: braze.wait(a + b)) == 1
+
+
+def rise(a, b, wanted=CALM):
+    """One sum a stretch until it is near; how many were far."""
+    for far in range(4 * wanted):
+        if risen(a, b):
+            return far
+    raise AssertionError("the bound did not rise")
+
+
+@pytest.mark.parametrize("read", [
+    braze.wait, numpy.asarray, lambda x: float(x[N // 2]), lambda x: x.tolist()],
+    ids=["wait", "asarray", "element", "list"])
+def test_it_rises_where_each_result_is_read(read):
+    a, b = arrays(1, 2)
+    assert stretches(lambda: read(a + b), 8) == [0] * CALM + [1] * 4
+    assert numpy.array_equal(a + b, numpy.asarray(a) + numpy.asarray(b))
+
+
+def test_near_of_a_risen_bound_waits_for_nothing():
+    a, b = arrays(1, 2)
+    rise(a, b)
+    before = braze.counters()
+    for _ in range(10):
+        float((a * b).max())
+    after = braze.counters()
+    assert after["round_trips"] == before["round_trips"]
+    assert after["ops"] == before["ops"]
+
+
+def test_long_stretches_stay_with_the_daemon():
+    """So that their operations become one kernel."""
+    a, b = arrays(1, 2)
+
+    def chain():
+        x = a
+        for _ in range(12):
+            x = x * b + a
+        braze.wait(x)
+
+    assert stretches(chain, 10) == [0] * 10
+
+
+def test_one_long_stretch_lowers_it_and_the_next_rise_takes_longer():
+    a, b = arrays(1, 2)
+    assert rise(a, b) == CALM
+    work = nears(lambda: braze.wait(sum((a * k for k in range(1, 20)), b)))
+    assert work <= 3  # what still fitted into the stretch
+    assert rise(a, b, 2 * CALM) == 2 * CALM
+    braze.wait(sum((a * k for k in range(1, 20)), b))
+    assert rise(a, b, 4 * CALM) == 4 * CALM
+
+
+def test_far_work_on_a_near_result_lowers_it():
+    """It would have to be copied to the daemon each time."""
+    a, b = arrays(1, 2, n=90_000)
+    rise(a, b)
+    braze.wait((a + b).reshape(300, 300) @ (a - b).reshape(300, 300))
+    assert not risen(a, b)
+
+
+def test_far_work_on_other_arrays_leaves_it():
+    a, b = arrays(1, 2)
+    (m,) = arrays(3, n=90_000)
+    m = braze.wait(m.reshape(300, 300)) or m.reshape(300, 300)
+    rise(a, b)
+    braze.wait(m @ m)
+    assert risen(a, b)
+
+
+def test_having_been_right_for_long_it_rises_quickly_again():
+    a, b = arrays(1, 2)
+    rise(a, b)
+    braze.wait(sum((a * k for k in range(1, 20)), b))
+    assert rise(a, b, 2 * CALM) == 2 * CALM
+    assert stretches(lambda: braze.wait(a + b), 20) == [1] * 20
+    braze.wait(sum((a * k for k in range(1, 20)), b))
+    # The fall doubles what had gone back to the first count.
+    assert rise(a, b, 2 * CALM) == 2 * CALM
+
+
+def test_work_that_no_trip_is_worth_never_raises_it():
+    (a,) = arrays(1)
+    assert stretches(lambda: braze.wait(np.sinh(a)), 10) == [0] * 10
+    (big,) = arrays(2, n=1_000_000)
+    assert stretches(lambda: braze.wait(big + 1.5), 10) == [0] * 10
+
+
+def test_nothing_between_reads_is_no_stretch():
+    a, b = arrays(1, 2)
+    x = a + b
+    braze.wait(x)
+    for _ in range(10):
+        float(x[3])
+    assert not risen(a, b)
+
+
+def test_large_near_arrays_go_far_and_come_back():
+    a, b = arrays(1, 2)
+    rise(a, b)
+    x = a + b  # near
+    y = np.sort(x)[::-1].reshape(100, -1) @ x[:1000].reshape(1000, 1)
+    want = numpy.asarray(a) + numpy.asarray(b)
+    expected = numpy.sort(want)[::-1].reshape(100, -1) @ want[:1000].reshape(1000, 1)
+    numpy.testing.assert_allclose(numpy.asarray(y), expected, rtol=1e-12)
+    view = x[10:20]
+    x[12] = 7.0
+    assert float(view[2]) == 7.0
+    assert float((x * 2)[12]) == 14.0
+
+
+def program(seed):
+    """Stretches of one to fifteen operations, of arrays around the bound: all results."""
+    rng = numpy.random.default_rng(seed)
+    n = int(rng.choice([3000, 20_000, 33_000, 100_000, 160_000]))
+    pool = arrays(*range(4), n=n)
+    results = []
+    for _ in range(12):
+        for _ in range(int(rng.choice([1, 1, 1, 2, 3, 15]))):
+            x, y = (pool[int(k)] for k in rng.integers(0, len(pool), 2))
+            kind = int(rng.integers(0, 6))
+            if kind == 0:
+                pool[int(rng.integers(0, 4))] = x + y
+            elif kind == 1:
+                pool[int(rng.integers(0, 4))] = np.where(x > y, x, y - 1)
+            elif kind == 2:
+                x[::3] = y[::3]
+            elif kind == 3:
+                x *= 0.5
+            elif kind == 4:
+                results.append(x[::2].sum())
+            else:
+                pool[int(rng.integers(0, 4))] = np.sqrt(np.abs(x)) - y[::-1]
+        results.append(float(pool[int(rng.integers(0, 4))][int(rng.integers(0, n))]))
+    return [numpy.asarray(r) for r in results + pool]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_same_bits_with_every_bound(seed):
+    runs = []
+    for _ in range(2):
+        before = near_count()
+        runs.append((program(seed), near_count() - before))
+        braze.close()
+    (adaptive, chosen), (again, same) = runs
+    assert chosen == same  # the same way in each run
+    with braze.unfused():
+        far = program(seed)
+    for x, y, z in zip(adaptive, again, far, strict=True):
+        assert x.tobytes() == y.tobytes() == z.tobytes()
