@@ -348,15 +348,27 @@ BZ_EACH_COMPLEX(BZ_ARG_TYPE)
 		bz_acc_put_##t(out, bz_one_##t(bz_dup_##t(bits + lane * (int)sizeof(bz_s_##t))));  \
 		out->index = a->index[lane];                                                       \
 	}                                                                                          \
+	/* In halves: which lane wins depends on no order. */                                      \
 	BZ_FN void bz_##op##_end_##t(const struct bz_arg_##t *a, struct bz_acc *out)               \
 	{                                                                                          \
-		struct bz_acc next;                                                                \
+		bz_##t v = a->best;                                                                \
+		bz_i64 at = a->index;                                                              \
                                                                                                    \
-		bz_##op##_lane_##t(a, 0, out);                                                     \
-		for (int i = 1; i < BZ_W; i++) {                                                   \
-			bz_##op##_lane_##t(a, i, &next);                                           \
-			bz_##op##_join_##t(out, &next);                                            \
+		for (int w = BZ_W / 2; w >= 1; w /= 2) {                                           \
+			bz_##t y = bz_down_##t(v, w);                                              \
+			bz_i64 b = bz_down_i64(at, w);                                             \
+			bz_b1 first = BZ_B1(b < at), take;                                         \
+			bz_b1 xnan = bz_isnan_##t(v), ynan = bz_isnan_##t(y);                      \
+                                                                                                   \
+			take = (bz_##rel##_##t(y, v) | (bz_eq_##t(y, v) & first)) &                \
+			       ((xnan | ynan) ^ 1);                                                \
+			take |= ynan & ((xnan ^ 1) | first);                                       \
+			take = (take | BZ_B1(at < 0)) & BZ_B1(b >= 0);                             \
+			v = bz_where_##t(take, y, v);                                              \
+			at = bz_where_i64(take, b, at);                                            \
 		}                                                                                  \
+		bz_acc_put_##t(out, bz_one_##t(v));                                                \
+		out->index = at[0];                                                                \
 	}
 #define BZ_ARGS(t, ...)                                                                            \
 	BZ_ARG(argmin, t, lt)                                                                      \

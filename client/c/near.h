@@ -24,7 +24,6 @@
 #define NEAR_STEADY   16	       /* and when it has proved right for so many, again */
 #define NEAR_NEVER    (UINT64_MAX / 4) /* as work: sums of it are no less */
 #define NEAR_POINT    600	       /* the same, of each point of a reduction */
-#define NEAR_MULTIPLY 3		       /* of each multiplication of a product's loops */
 #define NEAR_BLOCK    512	       /* elements of a register */
 #define NEAR_REG      (NEAR_BLOCK * 16)
 #define NEAR_LEAST    7		 /* log2 of the smallest block */

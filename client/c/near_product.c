@@ -11,6 +11,8 @@
 #include "near.h"
 #include "near_walk.h"
 
+#define NEAR_ITEM 350 /* of each product of a stack, in tenths of a nanosecond */
+
 struct product_near {
 	struct braze_session *s;
 	struct braze_array *in[2]; /* of the type that is computed in */
@@ -57,21 +59,57 @@ static bool measure(struct product_near *p, const struct shape *a, const struct 
 	for (int i = 0; i < p->domain.ndim - 1; i++)
 		if (__builtin_mul_overflow(p->results, p->domain.dim[i], &p->results))
 			return false;
-	return k == 0 || p->results <= LIMIT_SHORT_PRODUCT / k;
+	return true;
 }
 
-/* Is its predicted work small?  Vectors are multiplied first and then added up. */
+/* A vector with a matrix, of a type whose order of additions shows? */
+static bool is_tree(const struct product_near *p, const struct braze_array *a,
+		    const struct braze_array *b)
+{
+	const int64_t *dim = p->domain.dim + p->batches;
+
+	return dtype_row(p->type)->cls >= CLASS_FLOAT &&
+	       (a->view.shape.ndim == 1 || b->view.shape.ndim == 1 ||
+		product_vector(dim[0], dim[1], dim[2]));
+}
+
+/* Tenths of a nanosecond of a multiplication with its addition. */
+static unsigned cost_of(enum dtype type)
+{
+	const struct dtype_row *d = dtype_row(type);
+
+	return d->cls == CLASS_COMPLEX ? d->bytes / 2u : d->cls == CLASS_FLOAT ? 2 : 4;
+}
+
+/* Are the daemon's additions in our order? */
+static bool same_order(const struct product_near *p, bool tree)
+{
+	const int64_t *dim = p->domain.dim + p->batches;
+
+	if (tree) /* a library's where the matrix lies across, if it is larger */
+		return dim[0] * dim[1] <= LIMIT_TREE_PRODUCT / dim[2];
+	if (dtype_row(p->type)->cls < CLASS_FLOAT || product_small(dim[0], dim[1], dim[2]))
+		return true;
+	return product_short(dim[0], dim[1], dim[2]) && dim[2] <= PRODUCT_RUN;
+}
+
 static bool fits(const struct product_near *p, bool tree)
 {
-	int64_t each = dtype_row(p->type)->cls == CLASS_COMPLEX ? 4 : 1;
-	int64_t k = p->domain.dim[p->batches + 2], mults = p->results * k;
-	struct near *n = p->s->near;
-	uint64_t work = (uint64_t)(mults * each * NEAR_MULTIPLY);
+	int64_t k = p->domain.dim[p->batches + 2], bytes = dtype_row(p->type)->bytes;
+	int64_t results = p->results;
 
-	if (tree)
-		work = near_work(n, OP_MULTIPLY, p->type, 2 * mults) +
-		       NEAR_POINT * (uint64_t)p->results;
-	return near_fits(n, work, near_bytes(p->type, tree && k ? mults : p->results));
+	if (!results || !k)
+		return true;
+	if (results > NEAR_WIDE / bytes || k > NEAR_TRIP / results || !same_order(p, tree))
+		return false;
+	/* The tree's elements are stored before they are added. */
+	int64_t stored = tree ? results * k : results, items = 1;
+	for (int i = 0; i < p->batches; i++)
+		items *= p->domain.dim[i];
+	uint64_t work = (uint64_t)(results * k) * cost_of(p->type) + 3 * (uint64_t)results;
+	work = tree ? 2 * work + NEAR_POINT * (uint64_t)results
+		    : work + NEAR_ITEM * (uint64_t)items;
+	return near_fits(p->s->near, work, (uint64_t)(stored * bytes));
 }
 
 /* All products of the stack, into memory that has room for whole results. */
@@ -127,17 +165,6 @@ static bool by_tree(const struct product_near *p, char *out)
 	return true;
 }
 
-/* A vector with a matrix, of a type whose order of additions shows? */
-static bool is_tree(const struct product_near *p, const struct braze_array *a,
-		    const struct braze_array *b)
-{
-	const int64_t *dim = p->domain.dim + p->batches;
-
-	return dtype_row(p->type)->cls >= CLASS_FLOAT &&
-	       (a->view.shape.ndim == 1 || b->view.shape.ndim == 1 ||
-		product_vector(dim[0], dim[1], dim[2]));
-}
-
 static bool compute(struct braze_array **out, struct product_near *p,
 		    struct braze_array *const in[2], const struct shape *shape)
 {
@@ -169,9 +196,10 @@ bool near_product(struct braze_array **out, struct braze_array *a, struct braze_
 	struct braze_array *cast[3] = {NULL};
 	uint64_t counted = s->counters.near;
 
-	if (!near_hand(a) || !near_hand(b) || !measure(&p, &a->view.shape, &b->view.shape, shape))
+	if (!near_hand(a) || !near_hand(b) || !measure(&p, &a->view.shape, &b->view.shape, shape) ||
+	    !fits(&p, is_tree(&p, a, b)))
 		return false;
-	bool done = fits(&p, is_tree(&p, a, b));
+	bool done = true;
 	for (int x = 0; x < 2 && done; x++) {
 		p.in[x] = in[x];
 		if (in[x]->view.dtype != p.type) {

@@ -127,7 +127,8 @@ static bool want_tiles(const struct job *j, int64_t n)
 	bool along = j->par.step[0][j->par.loops.n - 1] == bytes && j->total > 1 &&
 		     j->inner.step[0][j->inner.loops.n - 1] != bytes;
 
-	return j->red->identity && ((along && n >= 8) || (j->total < 256 && n >= 64));
+	return (j->red->identity || j->red->side) &&
+	       ((along && n >= 8) || (j->total < 256 && n >= 64));
 }
 
 static void convert(const struct job *j, char *out, const char *made, int64_t n)

@@ -437,7 +437,8 @@ static void reduce_tile(struct run *r, char **done, int64_t p, int64_t n, int64_
 static void tile_results(struct run *r, char *const *done, int64_t n, int64_t at)
 {
 	for (int k = 0; k < r->lay->nreduce; k++) {
-		int bytes = bytes_of(red_instr(r, k)->ltype);
+		const struct nest_instr *in = red_instr(r, k);
+		int bytes = bytes_of(red_of(r, k)->side ? DT_INT64 : in->ltype);
 
 		memcpy(value_of(r, POST, r->lay->reduce[k]) + at * bytes, done[k],
 		       (size_t)(n * bytes));
@@ -451,12 +452,14 @@ static void tile_parts(struct run *r, char *const *done, int64_t n, struct bz_ac
 	for (int k = 0; k < r->lay->nreduce; k++) {
 		const struct dtype_row *d = dtype_row(red_instr(r, k)->ltype);
 		size_t word = d->cls == CLASS_COMPLEX ? d->bytes / 2u : d->bytes;
+		const char *best = r->outer + (size_t)k * TILE_BYTES; /* of argmin and argmax */
+		bool side = red_of(r, k)->side;
 
 		for (int64_t i = 0; i < n; i++) {
 			struct bz_acc *acc = &part[i * apart + k];
-			const char *from = done[k] + i * d->bytes;
+			const char *from = (side ? best : done[k]) + i * d->bytes;
 
-			*acc = (struct bz_acc){.index = 0};
+			*acc = (struct bz_acc){.index = side ? ((int64_t *)done[k])[i] : 0};
 			memcpy(&acc->v[0], from, word);
 			if (d->cls == CLASS_COMPLEX)
 				memcpy(&acc->v[1], from + word, word);
@@ -469,7 +472,7 @@ static void tile_parts(struct run *r, char *const *done, int64_t n, struct bz_ac
 static bool want_tiles(const struct run *r, int64_t points, int64_t total)
 {
 	for (int k = 0; k < r->lay->nreduce; k++)
-		if (!red_of(r, k)->identity)
+		if (!red_of(r, k)->identity && !red_of(r, k)->side)
 			return false;
 	return (r->spec->npar && r->spec->vec < r->spec->npar && points >= 8) ||
 	       (total < 256 && points >= 64);

@@ -308,6 +308,18 @@ static void t0_arg_put(const struct bz_acc *in, char *dst)
 			bz_##op##_step_##t(&s->lanes, bz_ld_##t(src + i * SIZE(t)), k);            \
 		}                                                                                  \
 	}                                                                                          \
+	static void t0_side_##op##_##t(char *best, int64_t *index, const char *src, int64_t n,     \
+				       int64_t at)                                                 \
+	{                                                                                          \
+		for (int64_t i = 0; i < n; i += BZ_W) {                                            \
+			struct bz_arg_##t a = {bz_ld_##t(best + i * SIZE(t)),                      \
+					       bz_ld_i64((const char *)(index + i))};              \
+                                                                                                   \
+			bz_##op##_step_##t(&a, bz_ld_##t(src + i * SIZE(t)), bz_all_i64(at));      \
+			bz_st_##t(best + i * SIZE(t), a.best);                                     \
+			bz_st_i64((char *)(index + i), a.index);                                   \
+		}                                                                                  \
+	}                                                                                          \
 	static void t0_join_##op##_##t(void *state, const struct bz_acc *chunk)                    \
 	{                                                                                          \
 		struct arg_##t *s = state;                                                         \
@@ -320,9 +332,11 @@ static void t0_arg_put(const struct bz_acc *in, char *dst)
 		struct bz_acc last;                                                                \
                                                                                                    \
 		(void)elements;                                                                    \
-		bz_##op##_end_##t(&s->lanes, &last);                                               \
-		bz_##op##_join_##t(&s->acc, &last);                                                \
 		*out = s->acc;                                                                     \
+		if (s->lanes.index[0] < 0)                                                         \
+			return;                                                                    \
+		bz_##op##_end_##t(&s->lanes, &last);                                               \
+		bz_##op##_join_##t(out, &last);                                                    \
 	}
 #define ARG_ROW(id, op, t)                                                                         \
 	[OP_##id][DT_##t] = {.init = t0_init_##op##_##t,                                           \
@@ -330,6 +344,7 @@ static void t0_arg_put(const struct bz_acc *in, char *dst)
 			     .block = t0_arg_block,                                                \
 			     .join = t0_join_##op##_##t,                                           \
 			     .end = t0_end_##op##_##t,                                             \
+			     .side = t0_side_##op##_##t,                                           \
 			     .put = t0_arg_put},
 #define ARG_EACH(t, F, ...) F(ARGMIN, argmin, t) F(ARGMAX, argmax, t)
 #define ARG_EACH_C(t, f, F) ARG_EACH(t, F)

@@ -28,7 +28,10 @@ struct tier0_red {
 	void (*put)(const struct bz_acc *in, char *dst); /* the result as an element */
 	void (*identity)(char *d, int64_t n);		 /* of the tree; NULL: has no tree */
 	void (*nothing)(char *d, int64_t n);		 /* result over no element */
-	uint16_t combine;				 /* the elementwise op that combines */
+	/* argmin, argmax, of n columns at once, NULL for others: row `at` of them comes to the
+	 * best values and where they were found, -1 at first. */
+	void (*side)(char *best, int64_t *index, const char *src, int64_t n, int64_t at);
+	uint16_t combine; /* the elementwise op that combines */
 };
 
 struct tier0_isa {

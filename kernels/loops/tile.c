@@ -29,7 +29,9 @@ void tile_init(struct tile *t, const struct tier0_isa *isa, const struct tier0_i
 	tier0_fn *fn = wide->op[red->combine][dtype];
 
 	*t = (struct tile){.red = red,
-			   .combine = fn ? fn : isa->op[red->combine][dtype],
+			   .combine = red->side ? NULL
+				      : fn	? fn
+						: isa->op[red->combine][dtype],
 			   .memory = memory,
 			   .dtype = dtype,
 			   .n = n,
@@ -60,8 +62,19 @@ static void push(struct tile *t, int64_t rows)
 	memcpy(level_of(t, t->sp++), acc, t->row);
 }
 
+static int64_t *index_of(const struct tile *t)
+{
+	return (int64_t *)level_of(t, 0);
+}
+
 void tile_take(struct tile *t, const char *values, int64_t e, int64_t total)
 {
+	if (t->red->side) {
+		if (!t->pushed++)
+			memset(index_of(t), 0xff, TILE * sizeof(int64_t));
+		t->red->side(t->memory, index_of(t), values, t->n, e);
+		return;
+	}
 	int64_t row = e % TREE_BLOCK, left = total - (e - row);
 	int64_t rows = left < TREE_BLOCK ? left : TREE_BLOCK;
 	char *lane = t->memory + (size_t)(row % lanes_of(t->dtype)) * t->row;
@@ -77,6 +90,8 @@ char *tile_end(struct tile *t)
 {
 	char *top = t->memory;
 
+	if (t->red->side)
+		return (char *)index_of(t);
 	t->red->nothing(top, t->n);
 	if (t->sp)
 		memcpy(top, level_of(t, t->sp - 1), t->row);

@@ -14,7 +14,7 @@
 #define TILE_BYTES  ((size_t)TILE * 512 + (size_t)TILE * 16 * TILE_LEVELS)
 
 struct tile {
-	const struct tier0_red *red; /* has an identity */
+	const struct tier0_red *red; /* has an identity, or side */
 	tier0_fn *combine;	     /* the loop of red->combine */
 	char *memory;		     /* TILE_BYTES at a multiple of 64 */
 	uint32_t dtype;		     /* of the tree */
@@ -29,7 +29,8 @@ void tile_init(struct tile *t, const struct tier0_isa *isa, const struct tier0_i
 /* The columns' values at reduced point e, one after another from the start of a chunk to
  * `total`, the point behind the last. */
 void tile_take(struct tile *t, const char *values, int64_t e, int64_t total);
-/* The columns' results, packed, in the tile's memory. */
+/* The columns' results, packed, in the tile's memory; of argmin and argmax the places, and
+ * the values are at t->memory. */
 char *tile_end(struct tile *t);
 
 #endif
