@@ -310,7 +310,7 @@ BZ_EACH_COMPLEX(BZ_ARG_TYPE)
 /* step: candidates v at index, in rising order, lane by lane; a negative index is
  * no candidate.  lane: one lane as an accumulator.  join: the better of *a and *b,
  * whatever their order.  end: all lanes joined. */
-#define BZ_ARG(op, t, rel)                                                                         \
+#define BZ_ARG(op, t, rel, still)                                                                  \
 	BZ_FN void bz_##op##_init_##t(struct bz_arg_##t *a)                                        \
 	{                                                                                          \
 		a->best = bz_imm_##t(0, 0);                                                        \
@@ -318,6 +318,14 @@ BZ_EACH_COMPLEX(BZ_ARG_TYPE)
 	}                                                                                          \
 	BZ_FN void bz_##op##_step_##t(struct bz_arg_##t *a, bz_##t v, bz_i64 index)                \
 	{                                                                                          \
+		union {                                                                            \
+			bz_b1 v;                                                                   \
+			bz_s_u64 all;                                                              \
+		} kept = {bz_##still##_##t(v, a->best) & (bz_isnan_##t(v) ^ 1)};                   \
+                                                                                                   \
+		/* Mostly nothing is better; the last lane is the last to be filled. */            \
+		if (kept.all == 0x0101010101010101u && a->index[BZ_W - 1] >= 0)                    \
+			return;                                                                    \
 		bz_b1 better = (bz_##rel##_##t(v, a->best) | bz_isnan_##t(v)) &                    \
 			       (bz_isnan_##t(a->best) ^ 1);                                        \
 		bz_b1 take = (better | BZ_B1(a->index < 0)) & BZ_B1(index >= 0);                   \
@@ -371,8 +379,8 @@ BZ_EACH_COMPLEX(BZ_ARG_TYPE)
 		out->index = at[0];                                                                \
 	}
 #define BZ_ARGS(t, ...)                                                                            \
-	BZ_ARG(argmin, t, lt)                                                                      \
-	BZ_ARG(argmax, t, gt)
+	BZ_ARG(argmin, t, lt, ge)                                                                  \
+	BZ_ARG(argmax, t, gt, le)
 BZ_EACH_SCALAR(BZ_ARGS)
 BZ_EACH_COMPLEX(BZ_ARGS)
 #endif

@@ -55,6 +55,7 @@
 /* A product with a vector of at most so many multiplications is summed by the tree; larger ones may
  * be a library's.  Clients sum the small ones, too. */
 #define LIMIT_TREE_PRODUCT 32768
+#define LIMIT_ACROSS	   8 /* elements of its result, at least */
 /* A product of two matrices is computed by our own loops, near and in the worker, when it has at
  * most so many multiplications, or a side as short as this; others may be a library's. */
 #define LIMIT_SHORT_PRODUCT 32768

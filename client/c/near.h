@@ -16,22 +16,22 @@
 #include "loops/loops.h"
 #include "loops/tile.h"
 
-#define NEAR_BYTES    (256u << 10)
-#define NEAR_WORK     250000	       /* tenths of a nanosecond */
-#define NEAR_WIDE     (2u << 20)       /* bytes, while the bound is risen */
-#define NEAR_TRIP     1500000	       /* work that a trip to the daemon is worth */
-#define NEAR_CALM     4		       /* stretches before the bound rises, at first */
-#define NEAR_STEADY   16	       /* and when it has proved right for so many, again */
-#define NEAR_NEVER    (UINT64_MAX / 4) /* as work: sums of it are no less */
-#define NEAR_POINT    600	       /* the same, of each point of a reduction */
-#define NEAR_BLOCK    512	       /* elements of a register */
-#define NEAR_REG      (NEAR_BLOCK * 16)
-#define NEAR_LEAST    7		 /* log2 of the smallest block */
-#define NEAR_CLASSES  16	 /* up to 4 MiB */
-#define NEAR_POOL     (8u << 20) /* free bytes kept */
-#define NEAR_RUN      16	 /* small writes to a pending array before it is fenced */
-#define NEAR_TOUCH    UINT32_MAX /* near_run(): BUF_TOUCHED */
-#define NEAR_GIVEN    255	 /* the size of a block whose memory is another's (loan.h) */
+#define NEAR_BYTES   (256u << 10)
+#define NEAR_WORK    250000	      /* tenths of a nanosecond */
+#define NEAR_WIDE    (2u << 20)	      /* bytes, while the bound is risen */
+#define NEAR_TRIP    1500000	      /* work that a trip to the daemon is worth */
+#define NEAR_CALM    4		      /* stretches before the bound rises, at first */
+#define NEAR_STEADY  16		      /* and when it has proved right for so many, again */
+#define NEAR_NEVER   (UINT64_MAX / 4) /* as work: sums of it are no less */
+#define NEAR_POINT   600	      /* the same, of each point of a reduction */
+#define NEAR_BLOCK   512	      /* elements of a register */
+#define NEAR_REG     (NEAR_BLOCK * 16)
+#define NEAR_LEAST   7		/* log2 of the smallest block */
+#define NEAR_CLASSES 16		/* up to 4 MiB */
+#define NEAR_POOL    (8u << 20) /* free bytes kept */
+#define NEAR_RUN     16		/* small writes to a pending array before it is fenced */
+#define NEAR_TOUCH   UINT32_MAX /* near_run(): BUF_TOUCHED */
+#define NEAR_GIVEN   255	/* the size of a block whose memory is another's (loan.h) */
 
 /* Memory of near values; the bytes follow.  Snapshots share it with what they are of. */
 struct near_block {

@@ -81,34 +81,61 @@ static unsigned cost_of(enum dtype type)
 	return d->cls == CLASS_COMPLEX ? d->bytes / 2u : d->cls == CLASS_FLOAT ? 2 : 4;
 }
 
+/* Of a vector with a matrix: does a library compute it in the daemon? */
+static bool is_library(const struct product_near *p, const struct view *a, const struct view *b)
+{
+	const int64_t *dim = p->domain.dim + p->batches;
+	bool row = a->shape.ndim == 1 || (b->shape.ndim > 1 && dim[0] == 1);
+	const struct view *matrix = row ? b : a;
+	int nd = matrix->shape.ndim;
+
+	return nd > 1 && product_across(dim[row ? 1 : 0], dim[2], matrix->stride[nd - 2 + row],
+					matrix->stride[nd - 1 - row]);
+}
+
 /* Are the daemon's additions in our order? */
-static bool same_order(const struct product_near *p, bool tree)
+static bool same_order(const struct product_near *p, bool tree, const struct view *a,
+		       const struct view *b)
 {
 	const int64_t *dim = p->domain.dim + p->batches;
 
-	if (tree) /* a library's where the matrix lies across, if it is larger */
-		return dim[0] * dim[1] <= LIMIT_TREE_PRODUCT / dim[2];
+	if (tree)
+		return !is_library(p, a, b);
 	if (dtype_row(p->type)->cls < CLASS_FLOAT || product_small(dim[0], dim[1], dim[2]))
 		return true;
 	return product_short(dim[0], dim[1], dim[2]) && dim[2] <= PRODUCT_RUN;
 }
 
-static bool fits(const struct product_near *p, bool tree)
+/* Sums of elements side by side, which need no memory between. */
+static bool is_dot(const struct product_near *p, const struct view *a, const struct view *b)
 {
 	int64_t k = p->domain.dim[p->batches + 2], bytes = dtype_row(p->type)->bytes;
-	int64_t results = p->results;
+
+	return p->s->near->lib->product->type[p->type].dot && k <= TREE_CHUNK &&
+	       a->stride[a->shape.ndim - 1] == bytes &&
+	       b->stride[b->shape.ndim > 1 ? b->shape.ndim - 2 : 0] == bytes;
+}
+
+static bool fits(const struct product_near *p, bool tree, const struct view *a,
+		 const struct view *b)
+{
+	int64_t k = p->domain.dim[p->batches + 2], bytes = dtype_row(p->type)->bytes;
+	int64_t results = p->results, stored = results, items = 1;
+	bool between = tree && !is_dot(p, a, b);
 
 	if (!results || !k)
 		return true;
-	if (results > NEAR_WIDE / bytes || k > NEAR_TRIP / results || !same_order(p, tree))
+	if (results > NEAR_WIDE / bytes || k > NEAR_TRIP / results || !same_order(p, tree, a, b))
 		return false;
-	/* The tree's elements are stored before they are added. */
-	int64_t stored = tree ? results * k : results, items = 1;
 	for (int i = 0; i < p->batches; i++)
 		items *= p->domain.dim[i];
 	uint64_t work = (uint64_t)(results * k) * cost_of(p->type) + 3 * (uint64_t)results;
-	work = tree ? 2 * work + NEAR_POINT * (uint64_t)results
-		    : work + NEAR_ITEM * (uint64_t)items;
+	if (between) {
+		stored = results * k;
+		work = 2 * work + NEAR_POINT * (uint64_t)results;
+	} else {
+		work += NEAR_ITEM * (uint64_t)(tree ? results : items);
+	}
 	return near_fits(p->s->near, work, (uint64_t)(stored * bytes));
 }
 
@@ -140,9 +167,37 @@ static void by_loops(const struct product_near *p, char *out)
 	near_leave(mode);
 }
 
+/* Result after result. */
+static void by_dots(const struct product_near *p, char *out)
+{
+	const struct product_loops *loops = &p->s->near->lib->product->type[p->type];
+	const char *a = array_address(p->in[0]), *b = array_address(p->in[1]);
+	int64_t index[LIMIT_NDIM] = {0};
+	int last = p->batches + 1;
+	unsigned mode = near_enter();
+
+	for (int64_t r = 0; r < p->results; r++) {
+		loops->dot(out + r * loops->bytes, a, b, p->domain.dim[last + 1]);
+		for (int i = last; i >= 0; i--) {
+			int64_t turn = ++index[i] == p->domain.dim[i] ? 1 - index[i] : 1;
+
+			a += turn * p->stride[0][i];
+			b += turn * p->stride[1][i];
+			if (turn == 1 && index[i] < p->domain.dim[i])
+				break;
+			index[i] = 0;
+		}
+	}
+	near_leave(mode);
+}
+
 /* Each result is the tree's sum of the multiplied elements. */
 static bool by_tree(const struct product_near *p, char *out)
 {
+	if (is_dot(p, &p->in[0]->view, &p->in[1]->view)) {
+		by_dots(p, out);
+		return true;
+	}
 	int64_t count = p->results * p->domain.dim[p->batches + 2];
 	struct braze_array *made = near_array(p->s, p->type, &p->domain, count);
 	struct near_in in[2];
@@ -197,7 +252,7 @@ bool near_product(struct braze_array **out, struct braze_array *a, struct braze_
 	uint64_t counted = s->counters.near;
 
 	if (!near_hand(a) || !near_hand(b) || !measure(&p, &a->view.shape, &b->view.shape, shape) ||
-	    !fits(&p, is_tree(&p, a, b)))
+	    !fits(&p, is_tree(&p, a, b), &a->view, &b->view))
 		return false;
 	bool done = true;
 	for (int x = 0; x < 2 && done; x++) {

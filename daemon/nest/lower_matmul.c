@@ -15,8 +15,6 @@
 #include "loops/product.h"
 #include "lower.h"
 
-#define ROW_LEAST 8 /* elements of its result */
-
 struct product {
 	const struct part_op *o;
 	uint8_t dtype;
@@ -221,8 +219,7 @@ static bool runs_across(const struct product *f)
 	if (vector == 2 || (f->o->in[0].ndim == 1 && f->o->in[1].ndim == 1) ||
 	    f->dtype == DT_FLOAT16 || dtype_row(f->dtype)->cls < CLASS_FLOAT)
 		return false;
-	return llabs(stride[kept]) < llabs(stride[inner]) && dim[kept] >= ROW_LEAST &&
-	       (double)dim[kept] * (double)dim[inner] > LIMIT_TREE_PRODUCT;
+	return product_across(dim[kept], dim[inner], stride[kept], stride[inner]);
 }
 
 static bool nothing_to_do(const struct product *f)

@@ -37,12 +37,16 @@ struct product_call {
 
 struct product_strip;
 typedef void product_strip_fn(const struct product_strip *s);
+/* The sum, by the tree of kernels/tree.h, of n > 0 products of elements side by side; at most
+ * TREE_CHUNK. */
+typedef void product_dot_fn(char *to, const char *a, const char *b, int64_t n);
 
 /* The loops of a type. */
 struct product_loops {
 	product_strip_fn *wide, *half;
-	bool masked; /* they read a part of a vector by themselves */
-	int bytes;   /* of an element */
+	product_dot_fn *dot; /* NULL: has none */
+	bool masked;	     /* they read a part of a vector by themselves */
+	int bytes;	     /* of an element */
 	int wide_lanes, half_lanes;
 };
 
@@ -74,6 +78,16 @@ void product_many(const struct product_loops *loops, const struct product_stack 
 static inline bool product_vector(int64_t m, int64_t n, int64_t k)
 {
 	return (m == 1 || n == 1) && k > LIMIT_SHORT_INNER;
+}
+
+/* Does memory run across the sums of a vector with a matrix, so that a library is quicker?  By
+ * bytes from one element to the next along the kept and the inner axis. */
+static inline bool product_across(int64_t kept, int64_t k, int64_t kept_step, int64_t k_step)
+{
+	kept_step = kept_step < 0 ? -kept_step : kept_step;
+	k_step = k_step < 0 ? -k_step : k_step;
+	return kept_step < k_step && kept >= LIMIT_ACROSS &&
+	       (double)kept * (double)k > LIMIT_TREE_PRODUCT;
 }
 
 /* Few multiplications: one sum along the whole inner axis, near and far. */

@@ -177,7 +177,7 @@ ALWAYS int mask_of_16(int bytes)
                                                                                                    \
 		if (bytes == B)                                                                    \
 			return *(const mem_##t##_##B *)c;                                          \
-		for (int i = 0; i < bytes; i += size)                                              \
+		for (int i = 0; i < bytes && i < B; i += size)                                     \
 			memcpy((char *)&v + i, c + i, size);                                       \
 		return v;                                                                          \
 	}                                                                                          \
@@ -187,7 +187,7 @@ ALWAYS int mask_of_16(int bytes)
 			*(mem_##t##_##B *)c = v;                                                   \
 			return;                                                                    \
 		}                                                                                  \
-		for (int i = 0; i < bytes; i += size)                                              \
+		for (int i = 0; i < bytes && i < B; i += size)                                     \
 			memcpy(c + i, (const char *)&v + i, size);                                 \
 	}                                                                                          \
 	ALWAYS many_##t##_##B read_##t##_##B(const char *v, bool part, mask_##B mask)              \
@@ -247,31 +247,39 @@ ALWAYS int mask_of_16(int bytes)
 	}                                                                                          \
 	/* A short inner axis: all of V stays in registers. */                                     \
 	ALWAYS void thin_##t##_##B(const struct product_strip *p, const int depth,                 \
-				   const bool part)                                                \
+				   const int vectors, const bool part)                             \
 	{                                                                                          \
 		const int64_t srow = p->srow, scol = p->scol, crow = p->crow;                      \
 		const mask_##B mask = mask_of_##B(p->last);                                        \
 		const char *s = p->s, *limit = p->limit;                                           \
 		const int last = p->last;                                                          \
-		many_##t##_##B y[PRODUCT_THIN];                                                    \
+		many_##t##_##B y[PRODUCT_THIN][2];                                                 \
 		char *c = p->c;                                                                    \
                                                                                                    \
 		for (int k = 0; k < depth; k++)                                                    \
-			y[k] = read_##t##_##B(p->v + k * p->vrow, part, mask);                     \
+			for (int j = 0; j < vectors; j++)                                          \
+				y[k][j] = read_##t##_##B(p->v + k * p->vrow + j * B,               \
+							 part && j == vectors - 1, mask);          \
 		for (int64_t i = p->rows; i > 0; i--, s += srow, c += crow) {                      \
-			vec_##t##_##B sum = {0};                                                   \
+			vec_##t##_##B sum[2] = {{0}, {0}};                                         \
                                                                                                    \
-			for (int k = 0; k < depth; k++)                                            \
-				sum = more_##t##_##B(sum, repeat_##t##_##B(s + k * scol), y[k]);   \
-			put_##t##_##B(c, sum, last, limit);                                        \
+			for (int k = 0; k < depth; k++) {                                          \
+				all_##t##_##B x = repeat_##t##_##B(s + k * scol);                  \
+                                                                                                   \
+				for (int j = 0; j < vectors; j++)                                  \
+					sum[j] = more_##t##_##B(sum[j], x, y[k][j]);               \
+			}                                                                          \
+			if (vectors == 2)                                                          \
+				*(mem_##t##_##B *)c = sum[0];                                      \
+			put_##t##_##B(c + (vectors - 1) * B, sum[vectors - 1], last, limit);       \
 		}                                                                                  \
 	}                                                                                          \
 	static void strip_##t##_##B(const struct product_strip *p)                                 \
 	{                                                                                          \
 		const bool part = MASKED(size) && p->last != B && !p->packed;                      \
                                                                                                    \
-		if (p->vectors == 1 && !p->add && p->depth <= PRODUCT_THIN && p->depth > 0)        \
-			switch (p->depth * 2 + part) {                                             \
+		if (!p->add && p->depth <= PRODUCT_THIN && p->depth > 0)                           \
+			switch (p->depth * 4 + (p->vectors - 1) * 2 + part) {                      \
 				THIN(t, B, 1)                                                      \
 				THIN(t, B, 2)                                                      \
 				THIN(t, B, 3)                                                      \
@@ -287,11 +295,17 @@ ALWAYS int mask_of_16(int bytes)
 			rows_##t##_##B(p, 2, false);                                               \
 	}
 #define THIN(t, B, k)                                                                              \
-	case k * 2:                                                                                \
-		thin_##t##_##B(p, k, false);                                                       \
+	case k * 4:                                                                                \
+		thin_##t##_##B(p, k, 1, false);                                                    \
 		break;                                                                             \
-	case k * 2 + 1:                                                                            \
-		thin_##t##_##B(p, k, true);                                                        \
+	case k * 4 + 1:                                                                            \
+		thin_##t##_##B(p, k, 1, true);                                                     \
+		break;                                                                             \
+	case k * 4 + 2:                                                                            \
+		thin_##t##_##B(p, k, 2, false);                                                    \
+		break;                                                                             \
+	case k * 4 + 3:                                                                            \
+		thin_##t##_##B(p, k, 2, true);                                                     \
 		break;
 
 /* One more step, so that WIDE and HALF are numbers before they are joined to names. */
@@ -315,26 +329,76 @@ TYPE(LANES_REAL, f64, double, 8)
 TYPE(LANES_COMPLEX, c64, float, 8)
 TYPE(LANES_COMPLEX, c128, double, 16)
 
+/* ---- Sums of products by the tree ---- */
+
+/* All lanes are vectors at once: 256 bytes of them. */
+#define DOT_AT(t, T, B)                                                                            \
+	static T dot_block_##t(const char *a, const char *b, int64_t n)                            \
+	{                                                                                          \
+		enum { LANES = 256 / sizeof(T), VECTORS = 256 / B, EACH = B / sizeof(T) };         \
+		const vec_##t##_##B none = (T)-0.0 - (vec_##t##_##B){0};                           \
+		vec_##t##_##B sum[VECTORS];                                                        \
+		T lane[LANES];                                                                     \
+		int64_t i = 0;                                                                     \
+                                                                                                   \
+		for (int k = 0; k < VECTORS; k++)                                                  \
+			sum[k] = none;                                                             \
+		for (; i + LANES <= n; i += LANES)                                                 \
+			for (int k = 0; k < VECTORS; k++)                                          \
+				sum[k] +=                                                          \
+					*(const mem_##t##_##B *)(a + i * (int)sizeof(T) + k * B) * \
+					*(const mem_##t##_##B *)(b + i * (int)sizeof(T) + k * B);  \
+		memcpy(lane, sum, sizeof(lane));                                                   \
+		for (int64_t k = 0; i + k < n; k++)                                                \
+			lane[k] += ((const one_##t##_##B *)a)[i + k] *                             \
+				   ((const one_##t##_##B *)b)[i + k];                              \
+		for (int w = LANES / 2; w >= 1; w /= 2)                                            \
+			for (int k = 0; k < w; k++)                                                \
+				lane[k] += lane[k + w];                                            \
+		return lane[0];                                                                    \
+	}                                                                                          \
+	static void dot_##t(char *to, const char *a, const char *b, int64_t n)                     \
+	{                                                                                          \
+		T stack[8], s;                                                                     \
+		int sp = 0;                                                                        \
+                                                                                                   \
+		for (int64_t done = 0, block = 1; done < n; done += TREE_BLOCK, block++) {         \
+			int64_t left = n - done < TREE_BLOCK ? n - done : TREE_BLOCK;              \
+                                                                                                   \
+			s = dot_block_##t(a + done * (int)sizeof(T), b + done * (int)sizeof(T),    \
+					  left);                                                   \
+			for (int64_t m = block; !(m & 1); m >>= 1)                                 \
+				s = stack[--sp] + s;                                               \
+			stack[sp++] = s;                                                           \
+		}                                                                                  \
+		for (s = stack[--sp]; sp > 0;)                                                     \
+			s = stack[--sp] + s;                                                       \
+		memcpy(to, &s, sizeof(s));                                                         \
+	}
+#define DOT(t, T, B) DOT_AT(t, T, B)
+DOT(f32, float, WIDE)
+DOT(f64, double, WIDE)
+
 #define NAME_AT(t, B) strip_##t##_##B
 #define NAME(t, B)    NAME_AT(t, B)
-#define ROW(t, size)                                                                               \
+#define ROW(t, size, sum)                                                                          \
 	{                                                                                          \
-		.wide = NAME(t, WIDE), .half = NAME(t, HALF), .masked = MASKED(size),              \
+		.dot = sum, .wide = NAME(t, WIDE), .half = NAME(t, HALF), .masked = MASKED(size),  \
 		.bytes = size, .wide_lanes = WIDE / size, .half_lanes = HALF / size                \
 	}
 
 const struct product_isa PRODUCT_ISA = {
-	.type = {[DT_BOOL] = ROW(b1, 1),
-		 [DT_INT8] = ROW(u8, 1),
-		 [DT_UINT8] = ROW(u8, 1),
-		 [DT_INT16] = ROW(u16, 2),
-		 [DT_UINT16] = ROW(u16, 2),
-		 [DT_INT32] = ROW(u32, 4),
-		 [DT_UINT32] = ROW(u32, 4),
-		 [DT_INT64] = ROW(u64, 8),
-		 [DT_UINT64] = ROW(u64, 8),
-		 [DT_FLOAT32] = ROW(f32, 4),
-		 [DT_FLOAT64] = ROW(f64, 8),
-		 [DT_COMPLEX64] = ROW(c64, 8),
-		 [DT_COMPLEX128] = ROW(c128, 16)},
+	.type = {[DT_BOOL] = ROW(b1, 1, NULL),
+		 [DT_INT8] = ROW(u8, 1, NULL),
+		 [DT_UINT8] = ROW(u8, 1, NULL),
+		 [DT_INT16] = ROW(u16, 2, NULL),
+		 [DT_UINT16] = ROW(u16, 2, NULL),
+		 [DT_INT32] = ROW(u32, 4, NULL),
+		 [DT_UINT32] = ROW(u32, 4, NULL),
+		 [DT_INT64] = ROW(u64, 8, NULL),
+		 [DT_UINT64] = ROW(u64, 8, NULL),
+		 [DT_FLOAT32] = ROW(f32, 4, dot_f32),
+		 [DT_FLOAT64] = ROW(f64, 8, dot_f64),
+		 [DT_COMPLEX64] = ROW(c64, 8, NULL),
+		 [DT_COMPLEX128] = ROW(c128, 16, NULL)},
 };

@@ -51,6 +51,9 @@ REDUCTIONS = {
     "mean(0)": lambda np, a: a.mean(axis=0),
     "max(0)": lambda np, a: a.max(axis=0),
     "max(1)": lambda np, a: a.max(axis=1),
+    "argmin(0)": lambda np, a: a.argmin(axis=0),
+    "std(0)": lambda np, a: a.std(axis=0),
+    "std(1)": lambda np, a: a.std(axis=1),
     "argmax(1)": lambda np, a: a.argmax(axis=1),
     "a+row": lambda np, a: a + a[0],
     "a+column": lambda np, a: a + a[:, :1],
@@ -66,6 +69,22 @@ PRODUCTS = {
     "A[:, ::2] @ x[::2]": lambda np, A, x, y: A[:, ::2] @ x[::2],
     "y @ A[:, ::2]": lambda np, A, x, y: y @ A[:, ::2],
 }
+
+# Small, skinny and stacked products of matrices: the shapes of both.
+SHORT = (
+    ((2, 2), (2, 2)),
+    ((3, 3), (3, 3)),
+    ((10, 10), (10, 10)),
+    ((32, 32), (32, 32)),
+    ((1000, 3), (3, 3)),
+    ((3, 1000), (1000, 3)),
+    ((100_000, 3), (3, 3)),
+    ((1000, 2), (2, 50)),
+    ((10, 100_000), (100_000, 10)),
+    ((1000, 1000), (1000, 10)),
+    ((1000, 3, 3), (1000, 3, 3)),
+    ((1000, 4, 4), (4, 1)),
+)
 
 
 def values(shape, dtype):
@@ -99,6 +118,12 @@ def cases():
             arrays = values((rows, columns), dtype), values(columns, dtype), values(rows, dtype)
             for name, f in PRODUCTS.items():
                 yield f"{name} {rows}x{columns} {dtype}", f, arrays
+    for dtype in ("float64", "float32", "complex128", "int64"):
+        for one, two in SHORT:
+            name = f"{'x'.join(map(str, one))} @ {'x'.join(map(str, two))} {dtype}"
+            yield name, lambda np, a, b: a @ b, (values(one, dtype), values(two, dtype))
+    for dtype in ("float64", "float32"):
+        yield f"A.T @ A 100000x10 {dtype}", lambda np, a: a.T @ a, (values((100_000, 10), dtype),)
 
 
 def warm(function, arrays):
