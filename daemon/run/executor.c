@@ -246,7 +246,7 @@ static void run_done(struct executor *x, const struct command_done *done, size_t
 	job->in_flight--;
 	schedule_correct(x, job->client, (int64_t)(busy / 1000) - (int64_t)f.cost_us);
 	if (done->status == OK) {
-		x->deaths_in_row = 0;
+		x->deaths_in_row = x->kills_in_row = 0;
 		note_runs(x, &f, busy);
 		slice_note(job, &f, busy);
 		note_copies(x, &f, busy);

@@ -108,7 +108,8 @@ struct executor {
 	uint32_t known_cap;
 	struct kept_region *region;
 	uint32_t nregion, region_cap;
-	uint32_t deaths_in_row;	 /* since a run was completed */
+	/* Since a run was completed: of its own doing, and by others' SIGKILL. */
+	uint32_t deaths_in_row, kills_in_row;
 	struct release *release; /* oldest first */
 
 	/* Work. */

@@ -23,7 +23,11 @@
 #include "executor_impl.h"
 
 #define COLLECT_MS 1 /* between two looks at a worker that is ending */
-#define HOPELESS   8 /* deaths with no run completed, after which queued jobs fail */
+/* With no run completed in between, after so many deaths queued jobs fail: of the worker's
+ * own doing, and by somebody else's SIGKILL, which says nothing about the next worker. */
+#define HOPELESS       8
+#define HOPELESS_KILLS 200
+#define KILLED_MS      50 /* until it is started again, then */
 
 void recover_mark_torn(struct executor_job *job, const struct flight *f, uint32_t last_step)
 {
@@ -53,6 +57,11 @@ static bool is_fault(int status)
 static bool is_hang(const struct executor *x, int status)
 {
 	return x->target && WIFEXITED(status) && WEXITSTATUS(status) == WORKER_EXIT_HANG;
+}
+
+static bool is_killed(const struct executor *x, int status)
+{
+	return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && !x->hung && !x->stuck;
 }
 
 static void describe(char *out, size_t n, const struct executor *x, int status)
@@ -257,6 +266,19 @@ static bool among(struct executor_job *const *list, uint32_t n, const struct exe
 	return false;
 }
 
+/* Start the worker again, later; is there hope? */
+static bool try_again(struct executor *x, bool killed)
+{
+	uint64_t wait = !killed ? backoff_ms(x->deaths_in_row) : x->kills_in_row ? KILLED_MS : 0;
+
+	if (killed)
+		x->kills_in_row++;
+	else
+		x->deaths_in_row++;
+	uv_timer_start(x->restart, recover_restart, wait, 0);
+	return x->deaths_in_row <= HOPELESS && x->kills_in_row <= HOPELESS_KILLS;
+}
+
 void recover_death(struct executor *x)
 {
 	struct executor_job *job[FLIGHTS] = {NULL};
@@ -295,10 +317,9 @@ void recover_death(struct executor *x)
 		return_all(x);
 	else
 		restart_split(x, how);
-	uv_timer_start(x->restart, recover_restart, backoff_ms(x->deaths_in_row++), 0);
-	if (x->deaths_in_row > HOPELESS) {
+	if (!try_again(x, is_killed(x, status))) {
 		err_set(&err, E_DEVICE, "the worker %s; it has failed %u times in a row", how,
-			x->deaths_in_row);
+			x->deaths_in_row + x->kills_in_row);
 		fail_all(x, &err);
 	}
 	watch_update(x);
@@ -314,9 +335,8 @@ void recover_restart(uv_timer_t *t)
 		return;
 	}
 	log_error("recover", "%s", err.text);
-	if (x->deaths_in_row++ > HOPELESS) {
+	if (!try_again(x, false)) {
 		err.code = E_DEVICE;
 		fail_all(x, &err);
 	}
-	uv_timer_start(x->restart, recover_restart, backoff_ms(x->deaths_in_row), 0);
 }

@@ -40,6 +40,32 @@ Test(recover, killed_worker_loses_only_what_it_was_overwriting, .timeout = 30)
 	bench_close(&b);
 }
 
+Test(recover, kills_before_a_run_is_completed_lose_nothing, .timeout = 60)
+{
+	struct bench b;
+	struct work *w = work_create(1);
+
+	bench_open(&b);
+	work_step(w, &b.kernel[ADD], 10, 0, 80, 1, 1);
+	kill(stats(&b).pid, SIGKILL);
+	executor_submit(b.x, &w->job);
+	/* Each before it can have begun: more than a broken worker would be started. */
+	for (int pid = 0, kills = 1; kills < 24;) {
+		uv_run(&b.loop, UV_RUN_ONCE);
+		if (stats(&b).pid == pid || stats(&b).deaths < (uint64_t)kills || !stats(&b).pid)
+			continue;
+		pid = stats(&b).pid;
+		kills++;
+		kill(pid, SIGKILL);
+	}
+	wait_end(&b, w);
+	cr_assert_eq(w->end, JOB_DONE, "%s", w->err.text);
+	cr_assert_eq(w->job.attempts, 0);
+	cr_assert_geq(stats(&b).deaths, 24);
+	free(w);
+	bench_close(&b);
+}
+
 Test(recover, finished_in_place_step_is_not_run_twice, .timeout = 30)
 {
 	struct bench b;
