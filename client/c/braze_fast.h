@@ -67,6 +67,8 @@ BRAZE_API int braze_lend(braze_loan *out, braze_array *a);
 BRAZE_API void braze_end_loan(braze_session *s, braze_loan *loan);
 /* Is a's value at hand, and are operations on such values computed at once? */
 BRAZE_API int braze_is_near(const braze_array *a);
+/* The caller has computed on such values what would have been an operation. */
+BRAZE_API void braze_count_near(braze_session *s);
 /* A C-contiguous array on memory that is given: the library alone uses it from now on,
  * and calls drop(of), with the session's lock held, when it does not any more.  1: done;
  * 0: it cannot take it, and the caller keeps it. */

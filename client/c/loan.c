@@ -16,7 +16,6 @@
 #include "lock.h"
 #include "lost.h"
 #include "near.h"
-#include "watch.h"
 
 struct given {
 	struct near_block block;
@@ -117,8 +116,8 @@ int braze_lend(braze_loan *out, braze_array *a)
 	struct buffer *b = a->buf;
 
 	lock_take(s);
-	int held =
-		!s->forked && future_stored(a) && (likely(!b->watch) || watch_known(s, b->watch));
+	/* Who reads a watched value is to be told what it is watched for. */
+	int held = !s->forked && future_stored(a) && !b->watch;
 	if (held && b->flags & BUF_NEAR) {
 		b->block->refs++;
 		out->hold = (char *)b->block + IS_BLOCK;
@@ -156,7 +155,14 @@ int braze_is_near(const braze_array *a)
 	struct braze_session *s = a->session;
 
 	lock_take(s);
-	int r = s->near && near_hand(a);
+	int r = s->near && near_hand(a) && !a->buf->watch;
 	lock_give(s);
 	return r;
+}
+
+void braze_count_near(braze_session *s)
+{
+	lock_take(s);
+	s->counters.near++;
+	lock_give(s);
 }

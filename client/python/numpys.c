@@ -196,7 +196,10 @@ static bool call_numpy(PyObject **out, const struct fast *fast, const struct cal
 		lent_end(&r.lent);
 		return false;
 	}
-	f->calls += f->how != AT_HAND;
+	if (f->how == AT_HAND)
+		braze_count_near(core.session);
+	else
+		f->calls++;
 	*out = made ? lent_taken(made) : NULL;
 	Py_XDECREF(made);
 	lent_end(&r.lent);
@@ -234,6 +237,15 @@ static bool is_mask(PyObject *key)
 	return false;
 }
 
+/* Places are an operation of braze's, masks are not. */
+static void count_read(PyObject *key)
+{
+	if (is_mask(key))
+		keys_read++;
+	else
+		braze_count_near(core.session);
+}
+
 bool numpys_getitem(PyObject **out, PyObject *self, PyObject *key)
 {
 	PyObject *a = NULL, *k = NULL, *made = NULL;
@@ -242,7 +254,7 @@ bool numpys_getitem(PyObject **out, PyObject *self, PyObject *key)
 	if (core.locked || !is_array(self) || !at_hand(self) || !is_plain_key(key))
 		return false;
 	if (keys_get(out, self, key)) {
-		keys_read += is_mask(key);
+		count_read(key);
 		return true;
 	}
 	PyErr_Clear();
@@ -254,7 +266,7 @@ bool numpys_getitem(PyObject **out, PyObject *self, PyObject *key)
 	Py_XDECREF(k);
 	lent_back(&l);
 	if (made) {
-		keys_read += is_mask(key);
+		count_read(key);
 		*out = lent_taken(made);
 		Py_DECREF(made);
 	} else {
