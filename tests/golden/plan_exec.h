@@ -379,12 +379,52 @@ static inline void exec_reverse(const struct exec *e)
 	}
 }
 
-/* Run a plan without library steps over slots of its sizes. */
+static inline int64_t exec_integer(const char *at, unsigned dtype)
+{
+	int64_t wide = 0;
+	int32_t narrow = 0;
+
+	if (dtype != DT_INT64 && dtype != DT_INT32)
+		abort();
+	if (dtype == DT_INT64)
+		memcpy(&wide, at, sizeof wide);
+	else
+		memcpy(&narrow, at, sizeof narrow);
+	return dtype == DT_INT64 ? wide : narrow;
+}
+
+/* A library step: a product of two matrices of integers. */
+static inline void exec_product(const struct plan_matmul *p, char **slot)
+{
+	const char *a = slot[p->slot[0]] + p->offset[0], *b = slot[p->slot[1]] + p->offset[1];
+	char *c = slot[p->slot[2]] + p->offset[2];
+
+	if (p->nbatch)
+		abort();
+	for (int64_t i = 0; i < p->m; i++)
+		for (int64_t j = 0; j < p->n; j++) {
+			uint64_t sum = 0;
+			for (int64_t k = 0; k < p->k; k++)
+				sum += (uint64_t)exec_integer(a + i * p->row[0] + k * p->col[0],
+							      p->dtype) *
+				       (uint64_t)exec_integer(b + k * p->row[1] + j * p->col[1],
+							      p->dtype);
+			/* The lowest bytes of the sum, which wraps. */
+			memcpy(c + i * p->row[2] + j * p->col[2], &sum, dtype_row(p->dtype)->bytes);
+		}
+}
+
+/* Run a plan, whose library steps are of integers, over slots of its sizes. */
 static inline void exec_plan(const struct plan *plan, const struct part *part, char **slot,
 			     enum exec_mode mode)
 {
 	for (uint32_t s = 0; s < plan->nstep; s++) {
 		const struct nest *n = plan->step[s].nest;
+
+		if (plan->step[s].kind == STEP_MATMUL) {
+			exec_product(plan->step[s].matmul, slot);
+			continue;
+		}
 		struct exec e = {.n = n, .imm = part->imm, .slot = slot, .red = nest_reduced(n)};
 
 		if (!nest_parallel(n))
