@@ -3,22 +3,17 @@
  * of NEP 50 (https://numpy.org/neps/nep-0050-scalar-promotion.html). */
 #include "ops.h"
 
-static const struct dtype_row rows[DTYPE_END] = {
+const struct dtype_row dtype_rows[DTYPE_END] = {
 #define DTYPE(wire, id, name, bytes, cls, ctype, sfx, chr)                                         \
 	[wire] = {name, #ctype, #sfx, bytes, CLASS_##cls, chr},
 #include "dtypes.def"
 #undef DTYPE
 };
 
-const struct dtype_row *dtype_row(unsigned d)
-{
-	return d < DTYPE_END ? &rows[d] : NULL;
-}
-
 static enum dtype find(enum dtype_class cls, unsigned bytes)
 {
 	for (unsigned d = 0; d < DTYPE_END; d++)
-		if (rows[d].cls == cls && rows[d].bytes == bytes)
+		if (dtype_rows[d].cls == cls && dtype_rows[d].bytes == bytes)
 			return (enum dtype)d;
 	return DT_FLOAT64; /* no such integer: the float that NumPy takes */
 }
@@ -26,7 +21,7 @@ static enum dtype find(enum dtype_class cls, unsigned bytes)
 /* The float type that holds every value of an integer type as NumPy sees it. */
 static enum dtype float_for(enum dtype d)
 {
-	switch (rows[d].bytes) {
+	switch (dtype_rows[d].bytes) {
 	case 1:
 		return DT_FLOAT16;
 	case 2:
@@ -40,11 +35,13 @@ static enum dtype integers(enum dtype a, enum dtype b)
 {
 	enum dtype i, u;
 
-	if (rows[a].cls == rows[b].cls)
-		return rows[a].bytes >= rows[b].bytes ? a : b;
-	i = rows[a].cls == CLASS_INT ? a : b;
-	u = rows[a].cls == CLASS_INT ? b : a;
-	return rows[i].bytes > rows[u].bytes ? i : find(CLASS_INT, rows[u].bytes * 2u);
+	if (dtype_rows[a].cls == dtype_rows[b].cls)
+		return dtype_rows[a].bytes >= dtype_rows[b].bytes ? a : b;
+	i = dtype_rows[a].cls == CLASS_INT ? a : b;
+	u = dtype_rows[a].cls == CLASS_INT ? b : a;
+	return dtype_rows[i].bytes > dtype_rows[u].bytes
+		       ? i
+		       : find(CLASS_INT, dtype_rows[u].bytes * 2u);
 }
 
 static enum dtype component(enum dtype d)
@@ -56,21 +53,21 @@ static enum dtype strong(enum dtype a, enum dtype b)
 {
 	enum dtype t;
 
-	if (rows[a].cls > rows[b].cls) {
+	if (dtype_rows[a].cls > dtype_rows[b].cls) {
 		t = a;
 		a = b;
 		b = t;
 	}
-	if (a == b || rows[a].cls == CLASS_BOOL)
+	if (a == b || dtype_rows[a].cls == CLASS_BOOL)
 		return b;
-	switch (rows[b].cls) {
+	switch (dtype_rows[b].cls) {
 	case CLASS_COMPLEX:
 		t = strong(component(a), component(b));
 		return t == DT_FLOAT64 ? DT_COMPLEX128 : DT_COMPLEX64;
 	case CLASS_FLOAT:
-		if (rows[a].cls != CLASS_FLOAT)
+		if (dtype_rows[a].cls != CLASS_FLOAT)
 			a = float_for(a);
-		return rows[a].bytes >= rows[b].bytes ? a : b;
+		return dtype_rows[a].bytes >= dtype_rows[b].bytes ? a : b;
 	default:
 		return integers(a, b);
 	}
@@ -85,7 +82,7 @@ static enum dtype weak_default(enum dtype d)
 				     [CLASS_FLOAT] = DT_FLOAT64,
 				     [CLASS_COMPLEX] = DT_COMPLEX128};
 
-	return (enum dtype)of[rows[d].cls];
+	return (enum dtype)of[dtype_rows[d].cls];
 }
 
 enum dtype dtype_promote(struct op_arg a, struct op_arg b)
@@ -104,16 +101,16 @@ enum dtype dtype_promote(struct op_arg a, struct op_arg b)
 		y = t;
 	}
 	/* x is an array's type; y a Python number that only contributes its class. */
-	weak = (enum dtype_class)rows[y].cls;
+	weak = (enum dtype_class)dtype_rows[y].cls;
 	if (weak == CLASS_BOOL)
 		return x;
 	if (weak == CLASS_INT || weak == CLASS_UINT)
-		return rows[x].cls == CLASS_BOOL ? DT_INT64 : x;
+		return dtype_rows[x].cls == CLASS_BOOL ? DT_INT64 : x;
 	if (weak == CLASS_FLOAT)
-		return rows[x].cls < CLASS_FLOAT ? DT_FLOAT64 : x;
-	if (rows[x].cls < CLASS_FLOAT)
+		return dtype_rows[x].cls < CLASS_FLOAT ? DT_FLOAT64 : x;
+	if (dtype_rows[x].cls < CLASS_FLOAT)
 		return DT_COMPLEX128;
-	if (rows[x].cls == CLASS_FLOAT)
+	if (dtype_rows[x].cls == CLASS_FLOAT)
 		return x == DT_FLOAT64 ? DT_COMPLEX128 : DT_COMPLEX64;
 	return x;
 }
@@ -127,7 +124,7 @@ bool dtype_same_kind(enum dtype from, enum dtype to)
 				       [CLASS_FLOAT] = 3,
 				       [CLASS_COMPLEX] = 4};
 
-	return rank[rows[from].cls] <= rank[rows[to].cls];
+	return rank[dtype_rows[from].cls] <= rank[dtype_rows[to].cls];
 }
 
 bool dtype_holds(enum dtype d, int64_t x)

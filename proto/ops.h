@@ -57,7 +57,11 @@ struct dtype_row {
 	char chr;    /* NumPy's type character */
 };
 /* Row of a dtype; NULL when d is none. */
-const struct dtype_row *dtype_row(unsigned d);
+extern const struct dtype_row dtype_rows[DTYPE_END];
+static inline const struct dtype_row *dtype_row(unsigned d)
+{
+	return d < DTYPE_END ? &dtype_rows[d] : NULL;
+}
 static inline bool dtype_native(unsigned d) /* is d an element type? */
 {
 	return d < DTYPE_END;

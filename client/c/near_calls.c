@@ -9,6 +9,7 @@
 #include "array.h"
 #include "imm.h"
 #include "near.h"
+#include "near_walk.h"
 
 uint64_t near_work(const struct near *n, unsigned op, unsigned loop, int64_t count)
 {
@@ -24,13 +25,18 @@ uint64_t near_bytes(unsigned dtype, int64_t count)
 }
 
 /* Elements that may be read from the array's first one on. */
-static int64_t reach_of(const struct braze_array *a)
+static int64_t bytes_after(const struct braze_array *a)
 {
 	const struct buffer *b = a->buf;
 	bool block = b->flags & BUF_NEAR && b->block->size != NEAR_GIVEN;
 	uint64_t end = block ? (uint64_t)1 << (b->block->size + NEAR_LEAST) : b->bytes;
 
-	return ((int64_t)end - a->view.offset) / dtype_row(a->view.dtype)->bytes;
+	return (int64_t)end - a->view.offset;
+}
+
+static int64_t reach_of(const struct braze_array *a)
+{
+	return bytes_after(a) / dtype_row(a->view.dtype)->bytes;
 }
 
 bool near_set_array(struct near_in *in, const struct braze_array *a, unsigned loop,
@@ -109,6 +115,25 @@ bool near_apply(struct braze_array **out, struct braze_session *s, enum op op,
 	return true;
 }
 
+/* Does it lie as a loop of the type takes it, with memory for whole vectors? */
+static bool plain(const struct braze_array *a, unsigned loop)
+{
+	int64_t whole = (a->count + TIER0_LANES - 1) & ~(int64_t)(TIER0_LANES - 1);
+
+	return a->view.dtype == loop && a->contiguous &&
+	       whole * dtype_row(loop)->bytes <= bytes_after(a);
+}
+
+static void call_loop(tier0_fn *fn, const struct braze_array *r, const struct braze_array *a,
+		      const struct braze_array *b)
+{
+	const void *x = array_address(a);
+	unsigned mode = near_enter();
+
+	fn((char *)r->buf->at, x, b ? array_address(b) : x, x, a->count);
+	near_leave(mode);
+}
+
 bool near_quick(struct braze_array **out, unsigned op, unsigned type, struct braze_array *a,
 		struct braze_array *b)
 {
@@ -117,15 +142,19 @@ bool near_quick(struct braze_array **out, unsigned op, unsigned type, struct bra
 	struct view stretch[2];
 	struct near_in in[2];
 
-	if (!near_fits(s->near, near_work(s->near, op, loop, a->count),
-		       near_bytes(type, a->count)) ||
-	    !near_set_array(&in[0], a, loop, &a->view.shape, a->count, &stretch[0]) ||
-	    (b && !near_set_array(&in[1], b, loop, &a->view.shape, a->count, &stretch[1])))
+	if (!near_fits(s->near, near_work(s->near, op, loop, a->count), near_bytes(type, a->count)))
+		return false;
+	bool direct = plain(a, loop) && (!b || plain(b, loop));
+	if (!direct &&
+	    (!near_set_array(&in[0], a, loop, &a->view.shape, a->count, &stretch[0]) ||
+	     (b && !near_set_array(&in[1], b, loop, &a->view.shape, a->count, &stretch[1]))))
 		return false;
 	struct braze_array *r = near_array(s, (enum dtype)type, &a->view.shape, a->count);
 	if (!r)
 		return false;
-	if (a->count)
+	if (direct && a->count)
+		call_loop(near_loop(s->near, (enum op)op, loop, type), r, a, b);
+	else if (a->count)
 		near_map(s->near, (enum op)op, (char *)r->buf->at, type, &a->view.shape, a->count,
 			 b ? 2 : 1, in);
 	s->counters.near++;

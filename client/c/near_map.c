@@ -41,23 +41,6 @@ void near_walk_init(struct near_walk *w, const struct shape *shape, uint32_t axe
 
 /* ---- Operands, block by block ---- */
 
-/* The loops expect the processor as it is after a program's start: a program may have
- * changed rounding, made exceptions traps, or subnormal numbers zero. */
-unsigned near_enter(void)
-{
-	unsigned mode = __builtin_ia32_stmxcsr();
-
-	if (unlikely((mode & 0xffc0u) != 0x1f80u))
-		__builtin_ia32_ldmxcsr(0x1f80u);
-	return mode;
-}
-
-void near_leave(unsigned mode)
-{
-	if (unlikely(__builtin_ia32_stmxcsr() != mode))
-		__builtin_ia32_ldmxcsr(mode);
-}
-
 static int64_t whole(int64_t n)
 {
 	return (n + TIER0_LANES - 1) & ~(int64_t)(TIER0_LANES - 1);
@@ -97,7 +80,7 @@ const char *near_operand(const struct near *n, const struct near_in *in,
 	return operand(n, 0, in, walk, p, count);
 }
 
-static tier0_fn *loop_of(const struct near *n, enum op op, unsigned loop, unsigned dtype)
+tier0_fn *near_loop(const struct near *n, enum op op, unsigned loop, unsigned dtype)
 {
 	if (op == OP_CAST)
 		return n->lib->isa->cast[loop][dtype];
@@ -137,7 +120,7 @@ static void strides_of(struct near_walk *w, const struct shape *shape, int count
 void near_map(const struct near *n, enum op op, char *out, unsigned dtype,
 	      const struct shape *shape, int64_t total, int count, const struct near_in *in)
 {
-	tier0_fn *fn = loop_of(n, op, in[op == OP_WHERE].loop, dtype);
+	tier0_fn *fn = near_loop(n, op, in[op == OP_WHERE].loop, dtype);
 	int64_t bytes = dtype_row(dtype)->bytes;
 	unsigned mode = near_enter();
 	struct near_walk walk;
@@ -167,7 +150,7 @@ void near_update(const struct near *n, enum op op, char *to, const struct view *
 				 .dtype = v->dtype,
 				 .loop = v->dtype},
 				*x};
-	tier0_fn *fn = loop_of(n, op, v->dtype, v->dtype);
+	tier0_fn *fn = near_loop(n, op, v->dtype, v->dtype);
 	unsigned mode = near_enter();
 	struct near_walk walk;
 	int64_t at[LIMIT_NDIM];

@@ -21,8 +21,24 @@ void near_walk_init(struct near_walk *w, const struct shape *shape, uint32_t axe
  * walk: its operand 0, if it is not contiguous. */
 const char *near_operand(const struct near *n, const struct near_in *in,
 			 const struct near_walk *walk, int64_t p, int64_t count);
-/* Around loops: the processor's floating-point mode as they expect it, and back. */
-unsigned near_enter(void);
-void near_leave(unsigned mode);
+/* The loop of an operation, of a cast too, on operands of type `loop`. */
+tier0_fn *near_loop(const struct near *n, enum op op, unsigned loop, unsigned dtype);
+
+/* Around loops: they expect the processor as it is after a program's start, and a program
+ * may have changed rounding, made exceptions traps, or subnormal numbers zero. */
+static inline unsigned near_enter(void)
+{
+	unsigned mode = __builtin_ia32_stmxcsr();
+
+	if (unlikely((mode & 0xffc0u) != 0x1f80u))
+		__builtin_ia32_ldmxcsr(0x1f80u);
+	return mode;
+}
+
+static inline void near_leave(unsigned mode)
+{
+	if (unlikely(__builtin_ia32_stmxcsr() != mode))
+		__builtin_ia32_ldmxcsr(mode);
+}
 
 #endif
