@@ -26,6 +26,7 @@
 #define WORTH_USES 2	       /* uses that promise more */
 #define RATE_RUNS  16	       /* that a kernel's rate is made of, at most */
 #define RETRY_NS   60000000000 /* after a failure that was not the source's */
+#define BACKLOG	   256	       /* compilations that wait; of what nobody waits for, no more */
 
 struct entry {
 	struct kernel k; /* first: a kernel is its entry */
@@ -327,6 +328,9 @@ static void compile(struct entry *e)
 	struct err err = {OK, ""};
 	char *source = NULL;
 
+	/* Its next use asks again: programs come and go faster than what they made compiles. */
+	if (t->helper && !e->wanted && helper_waiting(t->helper) >= BACKLOG)
+		return;
 	if (!t->helper) {
 		/* A toolkit may be installed later; the processor's compiler is sought once. */
 		fail(e, !e->k.arch, t->missing);

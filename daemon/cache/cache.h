@@ -73,7 +73,7 @@ struct cache_stats {
 	uint64_t disk_work; /* files being read and written, whose descriptors come and go */
 	uint64_t codes;	    /* kernels with code, each of which holds a descriptor */
 	uint64_t quarantined;
-	uint64_t helper_fds; /* descriptors of compile helpers: sockets, sources that wait */
+	uint64_t helper_fds; /* descriptors of compile helpers */
 };
 
 struct cache_config {

@@ -30,7 +30,7 @@ extern char **environ;
 struct job {
 	struct job *next;
 	uint64_t ticket;
-	int source;
+	char *source; /* becomes a descriptor when its turn comes: many may wait */
 	uint64_t bytes;
 	unsigned arch, attempts;
 	bool urgent;
@@ -43,6 +43,7 @@ struct helper {
 	char *self;
 	struct compile_request request; /* the fields that all have in common */
 	struct job *first, **last;	/* first is with the helper when `busy` */
+	unsigned waiting;		/* jobs, the first included */
 	bool busy;
 	pid_t pid;
 	int sock;
@@ -63,7 +64,7 @@ static void free_handle(uv_handle_t *handle)
 
 static void job_free(struct job *j)
 {
-	close(j->source);
+	free(j->source);
 	free(j);
 }
 
@@ -96,6 +97,7 @@ static void finish_first(struct helper *h, const struct helper_result *r)
 	h->first = j->next;
 	if (!h->first)
 		h->last = &h->first;
+	h->waiting--;
 	h->busy = false;
 	uv_timer_stop(&h->timer);
 	j->done(j->data, r);
@@ -208,18 +210,23 @@ static enum status spawn(struct helper *h, struct err *err)
 static enum status hand_over(struct helper *h, struct err *err)
 {
 	struct job *j = h->first;
+	int fd = -1, sent;
 	enum status st = OK;
 
 	j->attempts++;
 	if (!h->pid)
 		st = spawn(h, err);
+	if (!st)
+		st = compile_wire_memfd(&fd, "braze-source", j->source, j->bytes, err);
 	if (st)
 		return st;
 	h->request.ticket = j->ticket = ++h->tickets;
 	h->request.source_bytes = j->bytes;
 	h->request.arch = j->arch;
 	h->request.urgent = j->urgent;
-	if (compile_wire_send(h->sock, &h->request, sizeof h->request, j->source)) {
+	sent = compile_wire_send(h->sock, &h->request, sizeof h->request, fd);
+	close(fd);
+	if (sent) {
 		stop_process(h);
 		h->deaths++;
 		return err_set(err, E_SYSTEM, "the compile helper died");
@@ -302,17 +309,12 @@ enum status helper_submit(struct helper *h, const char *source, unsigned arch, b
 {
 	size_t n = strlen(source);
 	struct job *j = NULL;
-	int fd = -1;
-	enum status st;
 
 	if (n > COMPILE_SOURCE_BYTES)
 		return err_set(err, E_LIMIT, "source of %zu bytes, the limit is %u", n,
 			       COMPILE_SOURCE_BYTES);
-	st = compile_wire_memfd(&fd, "braze-source", source, n, err);
-	if (st)
-		return st;
 	j = xcalloc(1, sizeof *j);
-	j->source = fd;
+	j->source = xstrdup(source);
 	j->bytes = n;
 	j->arch = arch;
 	j->urgent = urgent;
@@ -320,6 +322,7 @@ enum status helper_submit(struct helper *h, const char *source, unsigned arch, b
 	j->data = data;
 	*h->last = j;
 	h->last = &j->next;
+	h->waiting++;
 	if (!h->busy)
 		uv_idle_start(&h->kick, on_kick);
 	return OK;
@@ -332,11 +335,12 @@ uint64_t helper_deaths(const struct helper *h)
 
 uint64_t helper_fds(const struct helper *h)
 {
-	uint64_t n = h->sock >= 0;
+	return h->sock >= 0;
+}
 
-	for (const struct job *j = h->first; j; j = j->next)
-		n++;
-	return n;
+unsigned helper_waiting(const struct helper *h)
+{
+	return h->waiting;
 }
 
 int helper_pid(const struct helper *h)

@@ -40,8 +40,10 @@ void helper_destroy(struct helper *h);
 enum status helper_submit(struct helper *h, const char *source, unsigned arch, bool urgent,
 			  helper_done_fn *done, void *data, struct err *err) MUST_USE;
 uint64_t helper_deaths(const struct helper *h);
-/* Descriptors that it holds: the process' socket and the sources of jobs. */
+/* Descriptors that it holds: the process' socket. */
 uint64_t helper_fds(const struct helper *h);
+/* Jobs that are not done. */
+unsigned helper_waiting(const struct helper *h);
 int helper_pid(const struct helper *h); /* 0: none runs */
 
 #endif

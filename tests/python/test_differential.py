@@ -276,6 +276,7 @@ CREATION = [
     "np.linspace(1, 1, 3)", "np.linspace(0, 1, 1)", "np.eye(3)", "np.eye(3, 4, 1)",
     "np.eye(2, k=-1)",
     "np.identity(3)", "np.tri(3)", "np.tri(3, 4, 1, int)", "np.array([1, 2, 3])",
+    "np.tri(-1)", "np.tri(2, -1)", "np.tri(-1, 3)",
     "np.array([[1.5, 2], [3, 4]])", "np.array(5)", "np.array([1, 2], dtype='float32')",
     "np.array([1, 2], ndmin=2)", "np.asarray([True, False])", "np.array([1j, 2])",
     "np.zeros((2, 0))", "np.mgrid[0:3, 0:2]", "np.meshgrid(np.arange(3), np.arange(2))",

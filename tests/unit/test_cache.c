@@ -463,7 +463,7 @@ Test(cache, every_descriptor_of_kernels_and_helpers_is_in_the_statistics)
 
 	for (unsigned n = 1; n <= 3; n++)
 		cache_get(f->cache, spec(n), 0, 1);
-	cr_assert_eq(stats(f).helper_fds, 3, "a source each");
+	cr_assert_eq(stats(f).helper_fds, 0, "what waits holds none");
 	while (f->ready < 3) {
 		cr_assert_eq(open_fds(), before + stats(f).codes + stats(f).helper_fds);
 		uv_run(&f->loop, UV_RUN_ONCE);
@@ -471,6 +471,40 @@ Test(cache, every_descriptor_of_kernels_and_helpers_is_in_the_statistics)
 	cr_assert_eq(stats(f).codes, 3);
 	cr_assert_eq(stats(f).helper_fds, 1, "the helper's socket");
 	cr_assert_eq(open_fds(), before + 4);
+	stop(f);
+}
+
+/* One of 400 different ones. */
+static struct kernel *get_of_many(struct fixture *f, unsigned i)
+{
+	struct nest s = *spec(i % 200 + 1);
+
+	s.width = i < 200 ? 8 : 16;
+	return cache_get(f->cache, &s, 0, 1);
+}
+
+/* Programs end sooner than what they asked for is compiled. */
+Test(cache, what_nobody_waits_for_waits_up_to_a_bound_and_is_asked_for_again)
+{
+	struct fixture *f = start((struct cache_config){.tier = 1});
+	uint64_t before = open_fds();
+	struct kernel *k[400];
+	unsigned waiting = 0;
+
+	for (unsigned i = 0; i < 400; i++) {
+		k[i] = get_of_many(f, i);
+		waiting += k[i]->state == KERNEL_COMPILING;
+	}
+	cr_assert_eq(waiting, 256);
+	cr_assert_eq(open_fds(), before);
+	cr_assert_eq(k[399]->state, KERNEL_ABSENT);
+	cr_assert_eq(cache_want(f->cache, k[398]), KERNEL_COMPILING, "somebody waits");
+	wait_ready(f, 1);
+	get_of_many(f, 399);
+	cr_assert_eq(k[399]->state, KERNEL_ABSENT, "the other one took the place");
+	wait_ready(f, 2);
+	get_of_many(f, 399);
+	cr_assert_eq(k[399]->state, KERNEL_COMPILING);
 	stop(f);
 }
 

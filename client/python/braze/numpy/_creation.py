@@ -530,8 +530,8 @@ def tri(N, M=None, k=0, dtype=float, *, like=None):
     given = (N, k) if M is None else (N, M, k)
     if not native(dtype) or not all(isinstance(n, (int, numpy.integer)) for n in given):
         return _fallback.leave(numpy.tri, N, M, k, dtype)
-    n = operator.index(N)
-    m = n if M is None else operator.index(M)
+    n = max(operator.index(N), 0)  # ranges of fewer are empty
+    m = n if M is None else max(operator.index(M), 0)
     return array_cast(_diagonal(n, m, operator.index(k), operator.le), dtype)
 
 
