@@ -179,8 +179,11 @@ PyObject *number_compare(PyObject *a, PyObject *b, int how)
 		[Py_LT] = N_LESS,      [Py_LE] = N_LESS_EQUAL, [Py_EQ] = N_EQUAL,
 		[Py_NE] = N_NOT_EQUAL, [Py_GT] = N_GREATER,    [Py_GE] = N_GREATER_EQUAL};
 
-	PyObject *args[2] = {a, b}, *r = binary(k[how], a, b);
+	PyObject *args[2] = {a, b}, *r = NULL;
 
+	if (arith_ordered(&r, a, b, how))
+		return r;
+	r = binary(k[how], a, b);
 	/* What cannot be compared is unequal: for operators, not for np.equal. */
 	if (!r && (how == Py_EQ || how == Py_NE) && PyErr_ExceptionMatches(PyExc_TypeError)) {
 		PyErr_Clear();
