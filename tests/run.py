@@ -163,7 +163,7 @@ def pytest(env, long, title="python", folders=SUITES, to=None):
             total.names += pytest_names(suite)
     if done.returncode not in (0, 5) and total.failed == 0:
         total.add(Count(failed=1, what=f"pytest ended with status {done.returncode}"))
-    say(f"-- {title}: {total} in {time.monotonic() - start:.0f} s")
+    print(f"-- {title}: {total} in {time.monotonic() - start:.0f} s", file=to, flush=True)
     return total
 
 
@@ -191,7 +191,9 @@ def on_standin(env, long, to=None):
 def aside(work, env, long):
     """A part that runs beside another: its count, and what it printed."""
     with tempfile.TemporaryFile("w+") as to:
-        return work(env, long, to), to.seek(0) or to.read()
+        count = work(env, long, to)
+        to.seek(0)
+        return count, to.read()
 
 
 def in_python(env, long, jobs):
@@ -210,7 +212,7 @@ def in_python(env, long, jobs):
         if name not in running:
             return others[name](env, long)
         count, text = running[name].result()
-        say(f"{text}-- {name}: {count}")
+        say(text.rstrip())
         return count
 
     yield "python", first
@@ -269,10 +271,17 @@ def compiled_by_clang(jobs):
     return Count(1) if good else Count(failed=1, what="it does not build")
 
 
+def seed_of_commit():
+    """--seed: each commit has its own programs, the same ones wherever it is tested."""
+    done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True)
+    return ["--seed", str(int(done.stdout[:6], 16))] if done.returncode == 0 else []
+
+
 def campaign(minutes, env):
-    """Random programs and packets of a fresh seed; a fuzz target is built where it lacks."""
-    done = run([sys.executable, ROOT / "tests/campaign.py", "--minutes", minutes],
-               stdout=subprocess.PIPE, text=True, env=env)
+    """Random programs and packets; a fuzz target is built where it lacks."""
+    done = run([sys.executable, ROOT / "tests/campaign.py", "--minutes", minutes,
+                *seed_of_commit()], stdout=subprocess.PIPE, text=True, env=env)
     sys.stdout.write(done.stdout)
     last = re.search(r"^(\d+) passed, (\d+) failed$", done.stdout, re.M)
     if not last:

@@ -255,6 +255,57 @@ PyObject *number_given(PyObject *o)
 	return is_now(o) ? convert_npscalar(nd(o)->now.dtype, nd(o)->now.bits) : Py_NewRef(o);
 }
 
+/* NumPy's scalar of one of ours, waited for; other things as they are. */
+static PyObject *settled(PyObject *o)
+{
+	uint64_t bits[2];
+	int dtype = 0;
+
+	if (!nd_check(o))
+		return Py_NewRef(o);
+	dtype = type_dtype(o);
+	return convert_value(o, &dtype, bits) ? NULL : convert_npscalar(dtype, bits);
+}
+
+enum { NO_SCALAR = -1 };
+
+/* Whether a scalar, of braze, of NumPy or of Python, is complex; or NO_SCALAR. */
+static int scalar_kind(PyObject *o)
+{
+	struct operand x = {0};
+	int kind = NO_SCALAR;
+
+	if (nd_check(o))
+		return nd(o)->flags & ND_SCALAR ? type_dtype(o) >= BRAZE_COMPLEX64 : NO_SCALAR;
+	if (is_python(o))
+		return PyComplex_CheckExact(o);
+	if (PyObject_IsInstance(o, core.np_generic) == 1 && convert_operand(&x, o) == 1) {
+		kind = x.arg.array ? NO_SCALAR : x.arg.scalar.dtype >= BRAZE_COMPLEX64;
+		operand_finish(&x);
+	}
+	PyErr_Clear();
+	return kind;
+}
+
+bool arith_ordered(PyObject **out, PyObject *a, PyObject *b, int how)
+{
+	PyObject *x = NULL, *y = NULL, *made = NULL;
+	int of_a = 0, of_b = 0;
+
+	if (how == Py_EQ || how == Py_NE || (of_a = scalar_kind(a)) < 0 ||
+	    (of_b = scalar_kind(b)) < 0 || !(of_a || of_b))
+		return false;
+	x = settled(a);
+	y = x ? settled(b) : NULL;
+	if (y)
+		made = PyObject_RichCompare(x, y, how);
+	*out = made ? number_taken(made) : NULL;
+	Py_XDECREF(x);
+	Py_XDECREF(y);
+	Py_XDECREF(made);
+	return true;
+}
+
 static PyObject *by_numpy(int k, PyObject *a, PyObject *b)
 {
 	PyObject *x = number_given(a), *y = b ? number_given(b) : NULL, *made = NULL, *r = NULL;

@@ -202,6 +202,9 @@ PyObject *number_fallback(const char *name, PyObject *const *args, Py_ssize_t na
  * with an exception set; false: an operand is something else. */
 bool arith_binary(PyObject **out, int k, PyObject *a, PyObject *b);
 bool arith_unary(PyObject **out, int k, PyObject *a);
+/* An order of two scalars one of which is complex, waited for: NumPy's operators of scalars
+ * look for NaNs in other places than its function does.  False: they are something else. */
+bool arith_ordered(PyObject **out, PyObject *a, PyObject *b, int how);
 /* The function of an operation, of a float64: false where NumPy is to be asked. */
 bool arith_function(PyObject **out, int op, PyObject *a);
 /* A value of ours without an array as NumPy's scalar; others as they are. */

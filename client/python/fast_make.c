@@ -446,7 +446,7 @@ struct lists {
 	bool is_int[LIST_LIMIT];
 };
 
-/* Length and items of a row: lists can change, so items are asked for one by one. */
+/* Length and items of a list or tuple: the stable ABI has no access to both alike. */
 static Py_ssize_t length(PyObject *row)
 {
 	return PyList_CheckExact(row) ? PyList_Size(row) : PyTuple_Size(row);

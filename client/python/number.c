@@ -179,8 +179,11 @@ PyObject *number_compare(PyObject *a, PyObject *b, int how)
 		[Py_LT] = N_LESS,      [Py_LE] = N_LESS_EQUAL, [Py_EQ] = N_EQUAL,
 		[Py_NE] = N_NOT_EQUAL, [Py_GT] = N_GREATER,    [Py_GE] = N_GREATER_EQUAL};
 
-	PyObject *args[2] = {a, b}, *r = binary(k[how], a, b);
+	PyObject *args[2] = {a, b}, *r = NULL;
 
+	if (arith_ordered(&r, a, b, how))
+		return r;
+	r = binary(k[how], a, b);
 	/* What cannot be compared is unequal: for operators, not for np.equal. */
 	if (!r && (how == Py_EQ || how == Py_NE) && PyErr_ExceptionMatches(PyExc_TypeError)) {
 		PyErr_Clear();
@@ -326,9 +329,16 @@ static PyObject *power_known(PyObject *a, PyObject *b, int type)
 	return r;
 }
 
-/* NumPy's short cuts hold for such exponents too, and their results have other types
- * than a power's, or other values (the root of -inf and of -0.0 by 0.5): where that
- * tells, the exponent must be known. */
+/* NumPy's short cuts hold for such exponents too, and of inexact types their results have
+ * other values than a power's (the root of -inf and of -0.0 by 0.5). */
+static PyObject *power_strong_inexact(PyObject *a, PyObject *b)
+{
+	PyObject *made = strong_exponent(b) < 0 ? NULL : power_known(a, b, type_dtype(a));
+
+	return made || PyErr_Occurred() ? made : binary(N_POWER, a, b);
+}
+
+/* Of others they have other types: where that tells, the exponent must be known. */
 static PyObject *power_strong(PyObject *a, PyObject *b)
 {
 	PyObject *r = binary(N_POWER, a, b), *made = NULL;
@@ -337,7 +347,7 @@ static PyObject *power_strong(PyObject *a, PyObject *b)
 	if (of < 0)
 		return r;
 	type = short_type(type_dtype(a), of);
-	if (type != type_dtype(r) || type_dtype(a) >= BRAZE_FLOAT16)
+	if (type != type_dtype(r))
 		made = power_known(a, b, type);
 	if (!made && !PyErr_Occurred())
 		return r;
@@ -401,7 +411,8 @@ static PyObject *power_recorded(PyObject *a, PyObject *b)
 	if (nd_check(a) && is_numpys(a, b))
 		return number_fallback("**", args, 2);
 	if (nd_check(a) && nd(a)->h && !(nd(a)->flags & ND_SCALAR))
-		return power_strong(a, b);
+		return type_dtype(a) < BRAZE_FLOAT16 ? power_strong(a, b)
+						     : power_strong_inexact(a, b);
 	return binary(N_POWER, a, b);
 }
 

@@ -322,11 +322,18 @@ static bool waited_for(const struct entry *e)
 	       e->predicted_ns >= URGENT_NS / 10;
 }
 
+static char *source_of(void *data, bool *urgent, struct err *err)
+{
+	const struct entry *e = data;
+	char *text = NULL;
+
+	*urgent = waited_for(e);
+	return target_source(&text, &e->k, err) ? NULL : text;
+}
+
 static void compile(struct entry *e)
 {
 	struct target *t = target_of(e);
-	struct err err = {OK, ""};
-	char *source = NULL;
 
 	/* Its next use asks again: programs come and go faster than what they made compiles. */
 	if (t->helper && !e->wanted && helper_waiting(t->helper) >= BACKLOG)
@@ -336,15 +343,8 @@ static void compile(struct entry *e)
 		fail(e, !e->k.arch, t->missing);
 		return;
 	}
-	if (target_source(&source, &e->k, &err)) {
-		fail(e, true, err.text);
-		return;
-	}
-	if (helper_submit(t->helper, source, e->k.arch, waited_for(e), compiled, e, &err))
-		fail(e, false, err.text);
-	else
-		e->k.state = KERNEL_COMPILING;
-	free(source);
+	helper_submit(t->helper, e->k.arch, source_of, compiled, e);
+	e->k.state = KERNEL_COMPILING;
 }
 
 /* The processor's products are a library's. */

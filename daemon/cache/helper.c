@@ -30,10 +30,8 @@ extern char **environ;
 struct job {
 	struct job *next;
 	uint64_t ticket;
-	char *source; /* becomes a descriptor when its turn comes: many may wait */
-	uint64_t bytes;
 	unsigned arch, attempts;
-	bool urgent;
+	helper_source_fn *source; /* asked when its turn comes: many may wait */
 	helper_done_fn *done;
 	void *data;
 };
@@ -60,12 +58,6 @@ static void start_next(struct helper *h);
 static void free_handle(uv_handle_t *handle)
 {
 	free(handle);
-}
-
-static void job_free(struct job *j)
-{
-	free(j->source);
-	free(j);
 }
 
 /* End the process and forget its socket; the queue stays. */
@@ -101,7 +93,7 @@ static void finish_first(struct helper *h, const struct helper_result *r)
 	h->busy = false;
 	uv_timer_stop(&h->timer);
 	j->done(j->data, r);
-	job_free(j);
+	free(j);
 }
 
 /* The helper died, or had to be killed, under the first job. */
@@ -206,6 +198,30 @@ static enum status spawn(struct helper *h, struct err *err)
 	return OK;
 }
 
+/* The first job's text as a descriptor. */
+static enum status open_source(int *fd, struct helper *h, struct err *err)
+{
+	struct job *j = h->first;
+	bool urgent = false;
+	char *text = j->source(j->data, &urgent, err);
+	size_t n = text ? strlen(text) : 0;
+	enum status st;
+
+	if (!text || n > COMPILE_SOURCE_BYTES) {
+		j->attempts = ATTEMPTS; /* another one ends alike */
+		if (text)
+			err_set(err, E_LIMIT, "source of %zu bytes, the limit is %u", n,
+				COMPILE_SOURCE_BYTES);
+		free(text);
+		return E_COMPILE;
+	}
+	h->request.urgent = urgent;
+	h->request.source_bytes = n;
+	st = compile_wire_memfd(fd, "braze-source", text, n, err);
+	free(text);
+	return st;
+}
+
 /* Hand the first job over, starting the process when there is none. */
 static enum status hand_over(struct helper *h, struct err *err)
 {
@@ -217,13 +233,11 @@ static enum status hand_over(struct helper *h, struct err *err)
 	if (!h->pid)
 		st = spawn(h, err);
 	if (!st)
-		st = compile_wire_memfd(&fd, "braze-source", j->source, j->bytes, err);
+		st = open_source(&fd, h, err);
 	if (st)
 		return st;
 	h->request.ticket = j->ticket = ++h->tickets;
-	h->request.source_bytes = j->bytes;
 	h->request.arch = j->arch;
-	h->request.urgent = j->urgent;
 	sent = compile_wire_send(h->sock, &h->request, sizeof h->request, fd);
 	close(fd);
 	if (sent) {
@@ -297,27 +311,20 @@ void helper_destroy(struct helper *h)
 		struct job *j = h->first;
 
 		h->first = j->next;
-		job_free(j);
+		free(j);
 	}
 	h->closing = 2;
 	uv_close((uv_handle_t *)&h->timer, on_closed);
 	uv_close((uv_handle_t *)&h->kick, on_closed);
 }
 
-enum status helper_submit(struct helper *h, const char *source, unsigned arch, bool urgent,
-			  helper_done_fn *done, void *data, struct err *err)
+void helper_submit(struct helper *h, unsigned arch, helper_source_fn *source, helper_done_fn *done,
+		   void *data)
 {
-	size_t n = strlen(source);
-	struct job *j = NULL;
+	struct job *j = xcalloc(1, sizeof *j);
 
-	if (n > COMPILE_SOURCE_BYTES)
-		return err_set(err, E_LIMIT, "source of %zu bytes, the limit is %u", n,
-			       COMPILE_SOURCE_BYTES);
-	j = xcalloc(1, sizeof *j);
-	j->source = xstrdup(source);
-	j->bytes = n;
 	j->arch = arch;
-	j->urgent = urgent;
+	j->source = source;
 	j->done = done;
 	j->data = data;
 	*h->last = j;
@@ -325,7 +332,6 @@ enum status helper_submit(struct helper *h, const char *source, unsigned arch, b
 	h->waiting++;
 	if (!h->busy)
 		uv_idle_start(&h->kick, on_kick);
-	return OK;
 }
 
 uint64_t helper_deaths(const struct helper *h)

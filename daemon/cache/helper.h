@@ -19,8 +19,11 @@ struct helper_config {
 	uint32_t timeout_ms;  /* that a compilation may sleep; 0: COMPILE_TIMEOUT_MS */
 };
 
-/* The end of a job.  status OK: fd (now the callee's) is the object.  E_COMPILE:
- * the compiler refused, text tells; another code: it could not be run. */
+/* The text of a job whose turn has come, allocated, and whether somebody waits for it;
+ * NULL: there is none, `err` tells why. */
+typedef char *helper_source_fn(void *data, bool *urgent, struct err *err);
+/* The end of a job.  status OK: fd (now the callee's) is the object.  E_COMPILE: the
+ * compiler refused, or there is no text; `text` tells; another code: it could not be run. */
 struct helper_result {
 	enum status status;
 	int fd;
@@ -35,10 +38,10 @@ enum status helper_create(struct helper **out, struct uv_loop_s *loop,
 /* Ends the process; jobs not done are forgotten without a call.  Memory is freed
  * when the loop has run its close callbacks. */
 void helper_destroy(struct helper *h);
-/* Compile this text for `arch` (struct compile_request), urgently where somebody waits;
- * done is called later, from the loop. */
-enum status helper_submit(struct helper *h, const char *source, unsigned arch, bool urgent,
-			  helper_done_fn *done, void *data, struct err *err) MUST_USE;
+/* Compile for `arch` (struct compile_request); both are called later, from the loop, source
+ * not at all or as often as the job is tried. */
+void helper_submit(struct helper *h, unsigned arch, helper_source_fn *source, helper_done_fn *done,
+		   void *data);
 uint64_t helper_deaths(const struct helper *h);
 /* Descriptors that it holds: the process' socket. */
 uint64_t helper_fds(const struct helper *h);

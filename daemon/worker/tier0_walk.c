@@ -97,15 +97,12 @@ void tier0_walk_gather(const struct tier0_walk *w, int x, const int64_t index[LI
 	int64_t at[LIMIT_NDIM];
 
 	memcpy(at, index, sizeof at);
-	while (n > 0) {
-		int64_t row = w->loops.extent[last] - at[last];
-		int64_t take = row < n ? row : n;
-
+	for (int64_t take; n > 0; n -= take) {
+		take = walk_row(&w->loops, at, n);
 		pick(dst, base + walk_offset(&w->loops, w->step[x], at), w->step[x][last], place,
 		     extent - 1, stride, bytes, take);
 		dst += take * bytes;
 		place += take;
-		n -= take;
 		walk_next_row(&w->loops, at);
 	}
 }
@@ -119,15 +116,13 @@ void tier0_walk_index(const struct tier0_walk *w, int loop, const int64_t index[
 	while (which < last && w->loop[which] != loop)
 		which++;
 	memcpy(at, index, sizeof at);
-	while (n > 0) {
-		int64_t row = w->loops.extent[last] - at[last];
-		int64_t take = row < n ? row : n;
+	for (int64_t take; n > 0; n -= take) {
 		int64_t step = which == last;
 
+		take = walk_row(&w->loops, at, n);
 		for (int64_t i = 0; i < take; i++)
 			dst[i] = at[which] + i * step;
 		dst += take;
-		n -= take;
 		walk_next_row(&w->loops, at);
 	}
 }

@@ -25,6 +25,13 @@ int64_t walk_offset(const struct walk *w, const int64_t *step, const int64_t *in
 	return offset;
 }
 
+int64_t walk_row(const struct walk *w, const int64_t *index, int64_t n)
+{
+	int64_t left = w->extent[w->n - 1] - index[w->n - 1];
+
+	return left < n ? left : n;
+}
+
 void walk_next_row(const struct walk *w, int64_t *index)
 {
 	index[w->n - 1] = 0;
@@ -75,17 +82,13 @@ static void copy(char *dst, int64_t to, const char *src, int64_t from, unsigned 
 void walk_load(const struct walk *w, const int64_t *step, const int64_t *index, const char *base,
 	       unsigned bytes, int64_t n, char *dst)
 {
-	int last = w->n - 1;
 	int64_t at[LIMIT_NDIM];
 
 	memcpy(at, index, sizeof at);
-	while (n > 0) {
-		int64_t row = w->extent[last] - at[last];
-		int64_t take = row < n ? row : n;
-
-		copy(dst, bytes, base + walk_offset(w, step, at), step[last], bytes, take);
+	for (int64_t take; n > 0; n -= take) {
+		take = walk_row(w, at, n);
+		copy(dst, bytes, base + walk_offset(w, step, at), step[w->n - 1], bytes, take);
 		dst += take * bytes;
-		n -= take;
 		walk_next_row(w, at);
 	}
 }
@@ -93,17 +96,13 @@ void walk_load(const struct walk *w, const int64_t *step, const int64_t *index, 
 void walk_store(const struct walk *w, const int64_t *step, const int64_t *index, char *base,
 		unsigned bytes, int64_t n, const char *src)
 {
-	int last = w->n - 1;
 	int64_t at[LIMIT_NDIM];
 
 	memcpy(at, index, sizeof at);
-	while (n > 0) {
-		int64_t row = w->extent[last] - at[last];
-		int64_t take = row < n ? row : n;
-
-		copy(base + walk_offset(w, step, at), step[last], src, bytes, bytes, take);
+	for (int64_t take; n > 0; n -= take) {
+		take = walk_row(w, at, n);
+		copy(base + walk_offset(w, step, at), step[w->n - 1], src, bytes, bytes, take);
 		src += take * bytes;
-		n -= take;
 		walk_next_row(w, at);
 	}
 }

@@ -17,6 +17,8 @@ struct walk {
 void walk_seek(const struct walk *w, int64_t p, int64_t index[LIMIT_NDIM]);
 /* Bytes from point 0 to the point, by steps of so many in each loop. */
 int64_t walk_offset(const struct walk *w, const int64_t *step, const int64_t *index);
+/* Of the n points at `index` and after, those in the same row. */
+int64_t walk_row(const struct walk *w, const int64_t *index, int64_t n);
 /* From the end of a row to the start of the next. */
 void walk_next_row(const struct walk *w, int64_t *index);
 

@@ -14,18 +14,14 @@ import pytest
 
 import braze
 import braze.numpy as np
+from near_mode import near_count, near_on
 
 
 
 @pytest.fixture(autouse=True, scope="module")
-def near_on():
-    """The other suites ask the daemon for everything (conftest.py)."""
-    old = os.environ.pop("BRAZE_NEAR", None)
-    braze.close()
-    yield
-    braze.close()
-    if old is not None:
-        os.environ["BRAZE_NEAR"] = old
+def session():
+    with near_on():
+        yield
 
 
 BOOL, INTS = ["?"], ["b", "h", "i", "l", "B", "H", "I", "L"]
@@ -47,10 +43,6 @@ REDUCTIONS = ["sum", "prod", "min", "max", "any", "all", "argmin", "argmax"]
 
 
 ways = {"near": 0, "all": 0}
-
-
-def near_count():
-    return braze.counters()["near"]
 
 
 def values(dtype, n, seed=0):

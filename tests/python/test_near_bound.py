@@ -4,13 +4,12 @@ the program does between two reads, and on nothing else.
 
 Each test begins with a new session, so with the low bound."""
 
-import os
-
 import numpy
 import pytest
 
 import braze
 import braze.numpy as np
+from near_mode import near_count, near_on
 
 N = 100_000  # elements whose sum is too much work for the low bound, and little for a trip
 CALM = 4  # stretches before the bound rises for the first time
@@ -18,20 +17,12 @@ CALM = 4  # stretches before the bound rises for the first time
 
 @pytest.fixture(autouse=True)
 def session():
-    old = os.environ.pop("BRAZE_NEAR", None)
-    braze.close()
-    yield
-    braze.close()
-    if old is not None:
-        os.environ["BRAZE_NEAR"] = old
+    with near_on():
+        yield
 
 
 def arrays(*seeds, n=N):
     return [np.asarray(numpy.random.default_rng(seed).standard_normal(n)) for seed in seeds]
-
-
-def near_count():
-    return braze.counters()["near"]
 
 
 def nears(work):

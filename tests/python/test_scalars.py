@@ -334,3 +334,29 @@ def test_an_element_read_once_is_computed_alone():
     element = a[0]
     assert braze.counters()["demands"] == before
     assert float(element) == 1
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("settle", [None, str, numpy.asarray], ids=["pending", "read", "exported"])
+def test_complex_scalars_are_ordered_by_numpys_operators(dtype, settle):
+    """They look at imaginary parts only where the real ones are equal; np.less at both."""
+    nan = float("nan")
+    values = numpy.array([complex(2, nan), complex(nan, 2), 2, 2j + 2, 1, complex(3, nan)], dtype)
+    others = [2, 2.5, 2 + 1j, True, numpy.float32(1), numpy.complex64(2), *values]
+    for order in (operator.lt, operator.le, operator.gt, operator.ge):
+        for k, value in enumerate(values):
+            for other in others:
+                mine = np.array(values)[k:k + 1].min()
+                if settle:
+                    settle(mine)
+                same = np.array(values)[k:k + 1].max()
+                pairs = [(order(mine, other), order(value, other)),
+                         (order(mine, same), order(value, value))]
+                if not isinstance(other, numpy.generic):  # NumPy's hands it to the function
+                    pairs += [(order(other, mine), order(other, value))]
+                for got, want in pairs:
+                    assert got == want and type(got) is np.ndarray, (order, value, other)
+    mine = np.array(values)[:1].min()
+    assert not np.greater(mine, 1) and mine > 1
+    assert not (np.array(values)[:1] > 1)[0] and not np.array(values[0]) > 1
