@@ -56,14 +56,12 @@ static inline enum status quick(struct braze_array **out, unsigned op, unsigned 
 	struct braze_session *s = a->session;
 	unsigned n = b ? 2 : 1;
 
-	if (s->near) {
-		enum status st = near_ready(op, s->loop[op][a->view.dtype], a->count, a, b, err);
-		if (unlikely(st))
-			return st;
-		if (near_hand(a) && (!b || near_hand(b)) && near_quick(out, op, type, a, b))
-			return OK;
-	}
-	enum status st = b ? record_use_two(a, b, err) : record_use(a, err);
+	enum status st = near_ready(op, s->loop[op][a->view.dtype], a->count, a, b, err);
+	if (unlikely(st))
+		return st;
+	if (s->near && near_hand(a) && (!b || near_hand(b)) && near_quick(out, op, type, a, b))
+		return OK;
+	st = b ? record_use_two(a, b, err) : record_use(a, err);
 	if (likely(!st))
 		st = record_room(s, n, 0, err);
 	if (likely(!st))

@@ -161,7 +161,8 @@ bool near_assign(struct braze_array *dst, const braze_arg *src);
 /* dst = op(dst, x) now, of one type, where dst lies; false: nothing was done. */
 bool near_in_place(struct braze_array *dst, enum op op, const braze_arg *x);
 /* Before near_assign: where small writes were recorded on dst or src, fence them if that
- * is worth it.  May let go of the recorder lock meanwhile. */
+ * is worth it.  May let go of the recorder lock meanwhile, in which another thread may
+ * switch: ask s->near afterwards, here and for the next two. */
 enum status near_prepare(struct braze_array *dst, struct braze_array *src,
 			 struct err *err) MUST_USE;
 /* Around the recording of dst[...] = src: how many small writes in a row that makes, or

@@ -241,8 +241,10 @@ static enum status assign_near(bool *done, uint32_t *run, struct braze_array *ds
 {
 	enum status st = near_prepare(dst, src->array, err);
 
-	*done = !st && near_assign(dst, src);
-	*run = st || *done ? 0 : near_run(dst, src->array);
+	/* Another thread may have switched meanwhile. */
+	bool near = !st && dst->session->near;
+	*done = near && near_assign(dst, src);
+	*run = near && !*done ? near_run(dst, src->array) : 0;
 	return st;
 }
 

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 
+import near_mode
 import numpy
 import pytest
 
@@ -25,12 +26,8 @@ PROGRAMS, STEPS = 120, 60
 @pytest.fixture(autouse=True, scope="module")
 def near_on():
     """The other suites ask the daemon for everything (conftest.py)."""
-    old = os.environ.pop("BRAZE_NEAR", None)
-    braze.close()
-    yield
-    braze.close()
-    if old is not None:
-        os.environ["BRAZE_NEAR"] = old
+    with near_mode.near_on():
+        yield
 
 
 def counted(f):
@@ -426,3 +423,35 @@ def test_a_forked_child_does_not_write_its_parents_memory():
     done = subprocess.run([sys.executable, "-c", FORKED], env=env, text=True, capture_output=True,
                           timeout=60)
     assert done.stdout == "done\n", done.stderr
+
+
+def test_a_mode_that_begins_while_a_fence_is_waited_for():
+    """Another thread's block switches near off between the question and the answer."""
+    over, wrong = threading.Event(), []
+
+    def switch():
+        while not over.is_set():
+            with braze.eager():
+                np.arange(3) + 1
+
+    thread = threading.Thread(target=switch)
+    old = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    thread.start()
+    try:
+        for k in range(300):
+            x = np.zeros(50_000)
+            x[1] = k
+            view = x[:40]
+            for got, want in ((view + view, 2 * k), (view * 3, 3 * k), (np.sqrt(view * view), k)):
+                x[2] = 0
+                if float(got[1]) != want:
+                    wrong.append((k, want))
+            x[3], view[4] = x[1], view[1]
+            if (float(x[3]), float(x[4])) != (k, k):
+                wrong.append((k, "assigned"))
+    finally:
+        over.set()
+        thread.join()
+        sys.setswitchinterval(old)
+    assert not wrong
