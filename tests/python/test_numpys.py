@@ -27,10 +27,11 @@ def given(n=6):
     rng = numpy.random.default_rng(n)
     f = rng.permutation(n) + 0.5
     f[n // 2] = numpy.nan
+    q = rng.random((3, 3)) + 3 * numpy.eye(3)
     return {
         "f": f, "p": rng.permutation(n) * 1.0, "g": f.astype("f4"), "i": rng.permutation(n), "j": rng.integers(0, 3, n),
         "u": rng.integers(0, 200, n).astype("u1"), "k": rng.random(n) > 0.5, "c": f + 1j * f[::-1], "m": rng.random((n, 4)),
-        "t": rng.random((4, n)).T, "h": rng.random(n).astype("f2"), "q": rng.random((3, 3)) + 3 * numpy.eye(3), "v": rng.random(3),
+        "t": rng.random((4, n)).T, "h": rng.random(n).astype("f2"), "q": q, "w": q @ q.T, "v": rng.random(3),
         "s": rng.random(2 * n)[::2], "r": rng.random(n)[::-1], "e": numpy.zeros(0), "z": numpy.array(2.5), "o": numpy.zeros((0, 3)),
         "d": numpy.arange(24).reshape(2, 3, 4), "sorted": numpy.sort(rng.random(n)), "one": numpy.array([1.5]),
     }
@@ -98,7 +99,7 @@ CASES = {
     "fft.fftfreq fft.rfftfreq": FEW + of("8, 0.5"), "fft.fftshift fft.ifftshift": ANY + of("m, 0; m, (0, 1); f, 3"),
     "linalg.norm linalg.vector_norm linalg.matrix_norm": SQUARE + of("m, 1; m, 'fro'; m, 2, 0; m, None, 1; q, 'nuc'; f, 3; c,"),
     "linalg.inv linalg.pinv linalg.det linalg.slogdet linalg.eig linalg.eigvals linalg.eigh linalg.eigvalsh linalg.svd linalg.svdvals "
-    "linalg.qr linalg.cholesky linalg.cond linalg.matrix_rank linalg.tensorinv": SQUARE + of("q @ q.T,; q * 0,; q, 1"),
+    "linalg.qr linalg.cholesky linalg.cond linalg.matrix_rank linalg.tensorinv": SQUARE + of("w,; q * 0,; q, 1"),
     "degrees radians rad2deg deg2rad fabs frexp modf spacing bitwise_count": ANY, "divmod float_power gcd lcm ldexp logaddexp2": PAIRS,
     "linalg.solve linalg.lstsq linalg.tensorsolve": of("q, v; q, q; q, m[:3]; m, p; q, p; q * 0, v; q, c[:3]; q,; numpy_q, v; i, j"),
     "linalg.matrix_power": of("q, 2; q, 0; q, -1; q, 2.5; m, 2; q, 5"),
