@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "executor_impl.h"
@@ -478,7 +479,7 @@ enum status executor_region_add(struct executor *x, uint32_t region, int fd, uin
 		return err_set(err, E_INVALID, "region 0 is no region");
 	copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (copy < 0)
-		return err_set(err, E_SYSTEM, "region %u: dup: %s", region, strerror(errno));
+		return files_none(err, "the arena in the worker", errno);
 	executor_region_drop(x, region);
 	if (x->nregion == x->region_cap) {
 		x->region_cap = x->region_cap ? x->region_cap * 2 : 16;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "../base/files.h"
 #include "../base/xalloc.h"
 
 #define GRAIN	   64u
@@ -128,19 +129,6 @@ static uint64_t within_address_space(uint64_t bytes)
 	return bytes;
 }
 
-static enum status no_file(int error, struct err *err)
-{
-	struct rlimit files = {RLIM_INFINITY, RLIM_INFINITY};
-
-	getrlimit(RLIMIT_NOFILE, &files);
-	if (error == EMFILE && files.rlim_cur != RLIM_INFINITY)
-		return err_set(err, E_SYSTEM,
-			       "the daemon has used its %llu descriptors (RLIMIT_NOFILE, ulimit "
-			       "-n), and an arena is one: raise the limit",
-			       (unsigned long long)files.rlim_cur);
-	return err_set(err, E_SYSTEM, "cannot make an arena: %s", strerror(error));
-}
-
 static enum status too_small(int error, struct err *err)
 {
 	struct rlimit file = {RLIM_INFINITY, RLIM_INFINITY};
@@ -162,7 +150,7 @@ enum status arena_create(struct arena **out, uv_loop_t *loop, uint64_t bytes, st
 	int fd = memfd_create("braze-arena", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
 	if (fd < 0)
-		return no_file(errno, err);
+		return files_none(err, "an arena", errno);
 	bytes = within_address_space(bytes) & ~(uint64_t)(PAGE - 1);
 	while (ftruncate(fd, (off_t)bytes)) {
 		if (bytes / 2 < LIMIT_ARENA_LEAST_BYTES) {
