@@ -81,11 +81,17 @@ static unsigned cost_of(enum dtype type)
 	return d->cls == CLASS_COMPLEX ? d->bytes / 2u : d->cls == CLASS_FLOAT ? 2 : 4;
 }
 
+/* Is the first operand the vector? */
+static bool is_row(const struct product_near *p, const struct view *a, const struct view *b)
+{
+	return a->shape.ndim == 1 || (b->shape.ndim > 1 && p->domain.dim[p->batches] == 1);
+}
+
 /* Of a vector with a matrix: does a library compute it in the daemon? */
 static bool is_library(const struct product_near *p, const struct view *a, const struct view *b)
 {
 	const int64_t *dim = p->domain.dim + p->batches;
-	bool row = a->shape.ndim == 1 || (b->shape.ndim > 1 && dim[0] == 1);
+	bool row = is_row(p, a, b);
 	const struct view *matrix = row ? b : a;
 	int nd = matrix->shape.ndim;
 
@@ -106,14 +112,28 @@ static bool same_order(const struct product_near *p, bool tree, const struct vie
 	return product_short(dim[0], dim[1], dim[2]) && dim[2] <= PRODUCT_RUN;
 }
 
-/* Sums of elements side by side, which need no memory between. */
-static bool is_dot(const struct product_near *p, const struct view *a, const struct view *b)
-{
-	int64_t k = p->domain.dim[p->batches + 2], bytes = dtype_row(p->type)->bytes;
+/* How the tree's sums are made: of elements side by side; of columns that lie side by side
+ * with a vector; the same of a vector that is no such; by the drivers, with memory between. */
+enum sums { DOTS, COLUMNS, PACKED_DOTS, DRIVEN };
 
-	return p->s->near->lib->product->type[p->type].dot && k <= TREE_CHUNK &&
-	       a->stride[a->shape.ndim - 1] == bytes &&
-	       b->stride[b->shape.ndim > 1 ? b->shape.ndim - 2 : 0] == bytes;
+static enum sums sums_of(const struct product_near *p, const struct view *a, const struct view *b)
+{
+	const struct product_loops *loops = &p->s->near->lib->product->type[p->type];
+	int64_t k = p->domain.dim[p->batches + 2], bytes = loops->bytes;
+	bool row = is_row(p, a, b);
+	int an = a->shape.ndim, bn = b->shape.ndim;
+	int64_t step[2] = {a->stride[an - 1], b->stride[bn > 1 ? bn - 2 : 0]};
+	int64_t kept = row ? (bn > 1 ? b->stride[bn - 1] : 0) : an > 1 ? a->stride[an - 2] : 0;
+
+	if (!loops->dot || k > TREE_CHUNK)
+		return DRIVEN;
+	if (step[0] == bytes && step[1] == bytes)
+		return DOTS;
+	if (kept == bytes)
+		return COLUMNS;
+	/* One vector, which is packed once. */
+	bool alone = !p->batches && k * bytes <= (int64_t)sizeof(p->s->near->scratch->strip);
+	return alone && step[row] == bytes ? PACKED_DOTS : DRIVEN;
 }
 
 static bool fits(const struct product_near *p, bool tree, const struct view *a,
@@ -121,20 +141,20 @@ static bool fits(const struct product_near *p, bool tree, const struct view *a,
 {
 	int64_t k = p->domain.dim[p->batches + 2], bytes = dtype_row(p->type)->bytes;
 	int64_t results = p->results, stored = results, items = 1;
-	bool between = tree && !is_dot(p, a, b);
 
 	if (!results || !k)
 		return true;
+	enum sums how = tree ? sums_of(p, a, b) : DOTS;
 	if (results > NEAR_WIDE / bytes || k > NEAR_TRIP / results || !same_order(p, tree, a, b))
 		return false;
 	for (int i = 0; i < p->batches; i++)
 		items *= p->domain.dim[i];
 	uint64_t work = (uint64_t)(results * k) * cost_of(p->type) + 3 * (uint64_t)results;
-	if (between) {
+	if (how == DRIVEN) {
 		stored = results * k;
 		work = 2 * work + NEAR_POINT * (uint64_t)results;
 	} else {
-		work += NEAR_ITEM * (uint64_t)(tree ? results : items);
+		work += NEAR_ITEM * (uint64_t)(tree && how != COLUMNS ? results : items);
 	}
 	return near_fits(p->s->near, work, (uint64_t)(stored * bytes));
 }
@@ -167,35 +187,90 @@ static void by_loops(const struct product_near *p, char *out)
 	near_leave(mode);
 }
 
+/* Where both operands are. */
+struct place {
+	const char *at[2];
+	int64_t index[LIMIT_NDIM];
+};
+
+/* To the next point of the domain's axes up to this one. */
+static void next_place(struct place *at, const struct product_near *p, int last)
+{
+	for (int i = last; i >= 0; i--) {
+		int64_t turn = ++at->index[i] == p->domain.dim[i] ? 1 - at->index[i] : 1;
+
+		at->at[0] += turn * p->stride[0][i];
+		at->at[1] += turn * p->stride[1][i];
+		if (turn == 1 && at->index[i] < p->domain.dim[i])
+			return;
+		at->index[i] = 0;
+	}
+}
+
 /* Result after result. */
-static void by_dots(const struct product_near *p, char *out)
+static void by_dots(const struct product_near *p, char *out, struct place at)
 {
 	const struct product_loops *loops = &p->s->near->lib->product->type[p->type];
-	const char *a = array_address(p->in[0]), *b = array_address(p->in[1]);
-	int64_t index[LIMIT_NDIM] = {0};
 	int last = p->batches + 1;
+
+	for (int64_t r = 0; r < p->results; r++, out += loops->bytes) {
+		loops->dot(out, at.at[0], at.at[1], p->domain.dim[last + 1]);
+		next_place(&at, p, last);
+	}
+}
+
+/* All results of a vector with a matrix at once. */
+static void by_columns(const struct product_near *p, char *out, struct place at, bool row)
+{
+	const struct product_loops *loops = &p->s->near->lib->product->type[p->type];
+	int m = p->batches, k = m + 2;
+	int64_t kept = p->domain.dim[m + row];
+	struct product_across c = {
+		.vstep = p->stride[!row][k], .row = p->stride[row][k], .n = p->domain.dim[k]};
+
+	for (int64_t r = 0; r < p->results; r += kept, out += kept * loops->bytes) {
+		c.v = at.at[!row];
+		c.a = at.at[row];
+		loops->across(out, &c, kept);
+		next_place(&at, p, m - 1);
+	}
+}
+
+/* The vector's elements side by side. */
+static void pack(struct product_near *p, struct place *at, int x)
+{
+	int k = p->batches + 2, bytes = dtype_row(p->type)->bytes;
+	char *to = p->s->near->scratch->strip;
+
+	for (int64_t i = 0; i < p->domain.dim[k]; i++)
+		memcpy(to + i * bytes, at->at[x] + i * p->stride[x][k], (size_t)bytes);
+	at->at[x] = to;
+	p->stride[x][k] = bytes;
+}
+
+static void by_sums(struct product_near *p, char *out, enum sums how, bool row)
+{
+	struct place at = {{array_address(p->in[0]), array_address(p->in[1])}, {0}};
 	unsigned mode = near_enter();
 
-	for (int64_t r = 0; r < p->results; r++) {
-		loops->dot(out + r * loops->bytes, a, b, p->domain.dim[last + 1]);
-		for (int i = last; i >= 0; i--) {
-			int64_t turn = ++index[i] == p->domain.dim[i] ? 1 - index[i] : 1;
-
-			a += turn * p->stride[0][i];
-			b += turn * p->stride[1][i];
-			if (turn == 1 && index[i] < p->domain.dim[i])
-				break;
-			index[i] = 0;
-		}
+	if (how == COLUMNS) {
+		by_columns(p, out, at, row);
+	} else {
+		if (how == PACKED_DOTS)
+			pack(p, &at, !row);
+		by_dots(p, out, at);
 	}
 	near_leave(mode);
 }
 
 /* Each result is the tree's sum of the multiplied elements. */
-static bool by_tree(const struct product_near *p, char *out)
+static bool by_tree(struct product_near *p, char *out)
 {
-	if (is_dot(p, &p->in[0]->view, &p->in[1]->view)) {
-		by_dots(p, out);
+	const struct view *a = &p->in[0]->view, *b = &p->in[1]->view;
+	enum sums how = sums_of(p, a, b);
+
+	if (how != DRIVEN) {
+		by_sums(p, out, how, is_row(p, a, b));
 		return true;
 	}
 	int64_t count = p->results * p->domain.dim[p->batches + 2];

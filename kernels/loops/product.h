@@ -40,13 +40,22 @@ typedef void product_strip_fn(const struct product_strip *s);
 /* The sum, by the tree of kernels/tree.h, of n > 0 products of elements side by side; at most
  * TREE_CHUNK. */
 typedef void product_dot_fn(char *to, const char *a, const char *b, int64_t n);
+/* Such sums of a vector with columns that lie side by side. */
+struct product_across {
+	const char *v, *a;
+	int64_t vstep, row; /* bytes from one product to the next */
+	int64_t n;	    /* products in a sum */
+	int last;	    /* the loops' own */
+};
+typedef void product_across_fn(char *to, const struct product_across *p, int64_t cols);
 
 /* The loops of a type. */
 struct product_loops {
 	product_strip_fn *wide, *half;
-	product_dot_fn *dot; /* NULL: has none */
-	bool masked;	     /* they read a part of a vector by themselves */
-	int bytes;	     /* of an element */
+	product_dot_fn *dot; /* NULL: has none, and none of these */
+	product_across_fn *across;
+	bool masked; /* they read a part of a vector by themselves */
+	int bytes;   /* of an element */
 	int wide_lanes, half_lanes;
 };
 

@@ -9,7 +9,8 @@
 #include "product_strip.h"
 
 #pragma GCC diagnostic ignored "-Wpsabi"
-#define ALWAYS static inline __attribute__((always_inline))
+#define ALWAYS	 static inline __attribute__((always_inline))
+#define UNROLLED _Pragma("GCC unroll 16")
 
 #if defined(__AVX512F__)
 #define WIDE 64
@@ -331,30 +332,67 @@ TYPE(LANES_COMPLEX, c128, double, 16)
 
 /* ---- Sums of products by the tree ---- */
 
+#define PART_AT(B)    PART_##B
+#define PART(B)	      PART_AT(B)
+#define MASK_OF_AT(B) mask_of_##B
+#define MASK_OF(B)    MASK_OF_AT(B)
+/* The first elements of a vector, and zeros.  In beginning_ these are negative ones: their
+ * products change no sum. */
+#define NO_SIGNS 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
+#define SIGNS                                                                                      \
+	-0.0, -0.0, -0.0, -0.0, -0.0, -0.0, -0.0, -0.0, -0.0, -0.0, -0.0, -0.0, -0.0, -0.0, -0.0,  \
+		-0.0
+#define FIRST_AT(t, T, B)                                                                          \
+	ALWAYS vec_##t##_##B first_##t(const char *p, int bytes)                                   \
+	{                                                                                          \
+		if (MASKED(sizeof(T)))                                                             \
+			return (vec_##t##_##B)PART(B)(p, MASK_OF(B)(bytes));                       \
+		return get_##t##_##B(p, bytes);                                                    \
+	}                                                                                          \
+	ALWAYS vec_##t##_##B beginning_##t(const char *p, int n)                                   \
+	{                                                                                          \
+		static const one_##t##_##B signs[32] = {NO_SIGNS, SIGNS};                          \
+		__typeof__((vec_##t##_##B){0} < 0) bits =                                          \
+			(__typeof__(bits))first_##t(p, n * (int)sizeof(T));                        \
+                                                                                                   \
+		bits |= (__typeof__(bits))*(const mem_##t##_##B *)(signs + 16 - n);                \
+		return (vec_##t##_##B)bits;                                                        \
+	}
+#define FIRST(t, T, B) FIRST_AT(t, T, B)
+FIRST(f32, float, WIDE)
+FIRST(f64, double, WIDE)
+
 /* All lanes are vectors at once: 256 bytes of them. */
 #define DOT_AT(t, T, B)                                                                            \
 	static T dot_block_##t(const char *a, const char *b, int64_t n)                            \
 	{                                                                                          \
-		enum { LANES = 256 / sizeof(T), VECTORS = 256 / B, EACH = B / sizeof(T) };         \
+		enum { SIZE = sizeof(T), VECTORS = 256 / B, EACH = B / SIZE };                     \
 		const vec_##t##_##B none = (T)-0.0 - (vec_##t##_##B){0};                           \
 		vec_##t##_##B sum[VECTORS];                                                        \
-		T lane[LANES];                                                                     \
-		int64_t i = 0;                                                                     \
+		T lane[EACH];                                                                      \
                                                                                                    \
-		for (int k = 0; k < VECTORS; k++)                                                  \
-			sum[k] = none;                                                             \
-		for (; i + LANES <= n; i += LANES)                                                 \
-			for (int k = 0; k < VECTORS; k++)                                          \
-				sum[k] +=                                                          \
-					*(const mem_##t##_##B *)(a + i * (int)sizeof(T) + k * B) * \
-					*(const mem_##t##_##B *)(b + i * (int)sizeof(T) + k * B);  \
-		memcpy(lane, sum, sizeof(lane));                                                   \
-		for (int64_t k = 0; i + k < n; k++)                                                \
-			lane[k] += ((const one_##t##_##B *)a)[i + k] *                             \
-				   ((const one_##t##_##B *)b)[i + k];                              \
-		for (int w = LANES / 2; w >= 1; w /= 2)                                            \
-			for (int k = 0; k < w; k++)                                                \
-				lane[k] += lane[k + w];                                            \
+		UNROLLED for (int k = 0; k < VECTORS; k++) sum[k] = none;                          \
+		for (; n >= VECTORS * EACH; n -= VECTORS * EACH, a += 256, b += 256)               \
+			UNROLLED for (int k = 0; k < VECTORS; k++) sum[k] +=                       \
+				*(const mem_##t##_##B *)(a + k * B) *                              \
+				*(const mem_##t##_##B *)(b + k * B);                               \
+		UNROLLED for (int k = 0; k < VECTORS; k++)                                         \
+		{                                                                                  \
+			int64_t left = n - k * EACH;                                               \
+                                                                                                   \
+			if (left >= EACH) {                                                        \
+				sum[k] += *(const mem_##t##_##B *)(a + k * B) *                    \
+					  *(const mem_##t##_##B *)(b + k * B);                     \
+			} else if (left > 0) {                                                     \
+				sum[k] += beginning_##t(a + k * B, (int)left) *                    \
+					  first_##t(b + k * B, (int)left * SIZE);                  \
+			}                                                                          \
+		}                                                                                  \
+		UNROLLED for (int w = VECTORS / 2; w >= 1; w /= 2)                                 \
+			UNROLLED for (int k = 0; k < w; k++) sum[k] += sum[k + w];                 \
+		memcpy(lane, sum, B);                                                              \
+		UNROLLED for (int w = EACH / 2; w >= 1; w /= 2)                                    \
+			UNROLLED for (int k = 0; k < w; k++) lane[k] += lane[k + w];               \
 		return lane[0];                                                                    \
 	}                                                                                          \
 	static void dot_##t(char *to, const char *a, const char *b, int64_t n)                     \
@@ -379,26 +417,112 @@ TYPE(LANES_COMPLEX, c128, double, 16)
 DOT(f32, float, WIDE)
 DOT(f64, double, WIDE)
 
+/* The same of many columns side by side: four lanes of a strip of columns stay in registers
+ * while their rows are added up. */
+#define ACROSS_AT(t, T, B)                                                                         \
+	ALWAYS vec_##t##_##B column_##t(const struct product_across *p, const char *at, int64_t j, \
+					const int vectors, const bool part)                        \
+	{                                                                                          \
+		if (!part || j < vectors - 1)                                                      \
+			return *(const mem_##t##_##B *)(at + j * B);                               \
+		return first_##t(at + j * B, p->last);                                             \
+	}                                                                                          \
+	/* Up to TREE_BLOCK rows from this one on. */                                              \
+	ALWAYS void columns_block_##t(vec_##t##_##B *out, const struct product_across *p,          \
+				      int64_t from, int64_t n, const int vectors, const bool part) \
+	{                                                                                          \
+		enum { LANES = 256 / sizeof(T) };                                                  \
+		const vec_##t##_##B none = (T)-0.0 - (vec_##t##_##B){0};                           \
+		const char *v = p->v + from * p->vstep, *a = p->a + from * p->row;                 \
+		vec_##t##_##B lane[LANES][2];                                                      \
+		int w = LANES / 2;                                                                 \
+                                                                                                   \
+		for (int l = 0; l < LANES && l < n; l += 4) {                                      \
+			vec_##t##_##B sum[4][2] = {                                                \
+				{none, none}, {none, none}, {none, none}, {none, none}};           \
+			int64_t i = l;                                                             \
+                                                                                                   \
+			for (; i + 4 <= n; i += LANES)                                             \
+				UNROLLED for (int r = 0; r < 4; r++)                               \
+					UNROLLED for (int j = 0; j < vectors; j++) sum[r][j] +=    \
+					repeat_##t##_##B(v + (i + r) * p->vstep) *                 \
+					column_##t(p, a + (i + r) * p->row, j, vectors, part);     \
+			UNROLLED for (int r = 0; r < 3; r++) if (i + r < n)                        \
+				UNROLLED for (int j = 0; j < vectors; j++) sum[r][j] +=            \
+				repeat_##t##_##B(v + (i + r) * p->vstep) *                         \
+				column_##t(p, a + (i + r) * p->row, j, vectors, part);             \
+			memcpy(lane[l], sum, sizeof(sum));                                         \
+		}                                                                                  \
+		/* Lanes without an element would add nothing. */                                  \
+		for (; w >= 1; w /= 2)                                                             \
+			for (int k = 0; k < w && k + w < n; k++)                                   \
+				UNROLLED for (int j = 0; j < vectors; j++) lane[k][j] +=           \
+					lane[k + w][j];                                            \
+		UNROLLED for (int j = 0; j < vectors; j++) out[j] = lane[0][j];                    \
+	}                                                                                          \
+	ALWAYS void columns_##t(char *to, const struct product_across *p, const int vectors,       \
+				const bool part)                                                   \
+	{                                                                                          \
+		vec_##t##_##B stack[8][2], s[2];                                                   \
+		int sp = 0;                                                                        \
+                                                                                                   \
+		for (int64_t done = 0, block = 1; done < p->n; done += TREE_BLOCK, block++) {      \
+			int64_t left = p->n - done < TREE_BLOCK ? p->n - done : TREE_BLOCK;        \
+                                                                                                   \
+			columns_block_##t(s, p, done, left, vectors, part);                        \
+			for (int64_t m = block; !(m & 1); m >>= 1, sp--)                           \
+				UNROLLED for (int j = 0; j < vectors; j++) s[j] =                  \
+					stack[sp - 1][j] + s[j];                                   \
+			UNROLLED for (int j = 0; j < vectors; j++) stack[sp][j] = s[j];            \
+			sp++;                                                                      \
+		}                                                                                  \
+		for (sp--; sp > 0; sp--)                                                           \
+			UNROLLED for (int j = 0; j < vectors; j++) stack[sp - 1][j] =              \
+				stack[sp - 1][j] + stack[sp][j];                                   \
+		UNROLLED for (int j = 0; j < vectors; j++) put_##t##_##B(                          \
+			to + j * B, stack[0][j], j == vectors - 1 ? p->last : B, NULL);            \
+	}                                                                                          \
+	static void across_##t(char *to, const struct product_across *all, int64_t cols)           \
+	{                                                                                          \
+		const int each = B / sizeof(T);                                                    \
+		struct product_across p = *all;                                                    \
+                                                                                                   \
+		p.last = B;                                                                        \
+		for (; cols >= 2 * each; cols -= 2 * each, p.a += 2 * B, to += 2 * B)              \
+			columns_##t(to, &p, 2, false);                                             \
+		if (cols > each) {                                                                 \
+			p.last = (int)(cols - each) * (int)sizeof(T);                              \
+			columns_##t(to, &p, 2, true);                                              \
+		} else if (cols > 0) {                                                             \
+			p.last = (int)cols * (int)sizeof(T);                                       \
+			columns_##t(to, &p, 1, true);                                              \
+		}                                                                                  \
+	}
+#define ACROSS(t, T, B) ACROSS_AT(t, T, B)
+ACROSS(f32, float, WIDE)
+ACROSS(f64, double, WIDE)
+
 #define NAME_AT(t, B) strip_##t##_##B
 #define NAME(t, B)    NAME_AT(t, B)
-#define ROW(t, size, sum)                                                                          \
+#define ROW(t, size, sum, columns)                                                                 \
 	{                                                                                          \
-		.dot = sum, .wide = NAME(t, WIDE), .half = NAME(t, HALF), .masked = MASKED(size),  \
-		.bytes = size, .wide_lanes = WIDE / size, .half_lanes = HALF / size                \
+		.dot = sum, .across = columns, .wide = NAME(t, WIDE), .half = NAME(t, HALF),       \
+		.masked = MASKED(size), .bytes = size, .wide_lanes = WIDE / size,                  \
+		.half_lanes = HALF / size                                                          \
 	}
 
 const struct product_isa PRODUCT_ISA = {
-	.type = {[DT_BOOL] = ROW(b1, 1, NULL),
-		 [DT_INT8] = ROW(u8, 1, NULL),
-		 [DT_UINT8] = ROW(u8, 1, NULL),
-		 [DT_INT16] = ROW(u16, 2, NULL),
-		 [DT_UINT16] = ROW(u16, 2, NULL),
-		 [DT_INT32] = ROW(u32, 4, NULL),
-		 [DT_UINT32] = ROW(u32, 4, NULL),
-		 [DT_INT64] = ROW(u64, 8, NULL),
-		 [DT_UINT64] = ROW(u64, 8, NULL),
-		 [DT_FLOAT32] = ROW(f32, 4, dot_f32),
-		 [DT_FLOAT64] = ROW(f64, 8, dot_f64),
-		 [DT_COMPLEX64] = ROW(c64, 8, NULL),
-		 [DT_COMPLEX128] = ROW(c128, 16, NULL)},
+	.type = {[DT_BOOL] = ROW(b1, 1, NULL, NULL),
+		 [DT_INT8] = ROW(u8, 1, NULL, NULL),
+		 [DT_UINT8] = ROW(u8, 1, NULL, NULL),
+		 [DT_INT16] = ROW(u16, 2, NULL, NULL),
+		 [DT_UINT16] = ROW(u16, 2, NULL, NULL),
+		 [DT_INT32] = ROW(u32, 4, NULL, NULL),
+		 [DT_UINT32] = ROW(u32, 4, NULL, NULL),
+		 [DT_INT64] = ROW(u64, 8, NULL, NULL),
+		 [DT_UINT64] = ROW(u64, 8, NULL, NULL),
+		 [DT_FLOAT32] = ROW(f32, 4, dot_f32, across_f32),
+		 [DT_FLOAT64] = ROW(f64, 8, dot_f64, across_f64),
+		 [DT_COMPLEX64] = ROW(c64, 8, NULL, NULL),
+		 [DT_COMPLEX128] = ROW(c128, 16, NULL, NULL)},
 };

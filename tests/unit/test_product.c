@@ -247,6 +247,96 @@ Test(product, stacks_are_their_products_one_by_one)
 	free(scratch);
 }
 
+/* The tree of kernels/tree.h, an addition at a time. */
+#define TREE_SUM(T)                                                                                \
+	static T tree_##T(const T *v, int64_t vstep, const T *a, int64_t step, int64_t n)          \
+	{                                                                                          \
+		enum { LANES = 256 / sizeof(T), BLOCK = 1024 };                                    \
+		T stack[64], s = 0;                                                                \
+		int sp = 0;                                                                        \
+                                                                                                   \
+		for (int64_t done = 0, block = 1; done < n; done += BLOCK, block++) {              \
+			T lane[LANES];                                                             \
+                                                                                                   \
+			for (int l = 0; l < LANES; l++)                                            \
+				lane[l] = (T)-0.0;                                                 \
+			for (int64_t k = done; k < n && k < done + BLOCK; k++)                     \
+				lane[(k - done) % LANES] += v[k * vstep] * a[k * step];            \
+			for (int w = LANES / 2; w; w /= 2)                                         \
+				for (int l = 0; l < w; l++)                                        \
+					lane[l] += lane[l + w];                                    \
+			s = lane[0];                                                               \
+			for (int64_t m = block; !(m & 1); m >>= 1)                                 \
+				s = stack[--sp] + s;                                               \
+			stack[sp++] = s;                                                           \
+		}                                                                                  \
+		for (s = stack[--sp]; sp > 0;)                                                     \
+			s = stack[--sp] + s;                                                       \
+		return s;                                                                          \
+	}                                                                                          \
+	static void check_tree_##T(unsigned dtype, int64_t n, int64_t cols, int64_t vstep)         \
+	{                                                                                          \
+		size_t all = (size_t)(n * cols), some = (size_t)((n - 1) * vstep + 1);             \
+		T *a = malloc(all * sizeof(T)), *v = malloc(some * sizeof(T));                     \
+		T *to = malloc((size_t)(cols + 1) * sizeof(T)), want;                              \
+                                                                                                   \
+		for (size_t i = 0; i < all; i++)                                                   \
+			a[i] = i % 5 == 0 ? (T)-0.0 : (T)number();                                 \
+		for (size_t i = 0; i < some; i++)                                                  \
+			v[i] = i % 7 == 0 ? (T)0.0 : (T)number();                                  \
+		for (int level = ISA_V2; level <= (int)isa_best(); level++) {                      \
+			const struct product_loops *l = &table(level)->type[dtype];                \
+			struct product_across p = {(char *)v,                                      \
+						   (char *)a,                                      \
+						   vstep * (int)sizeof(T),                         \
+						   cols * (int)sizeof(T),                          \
+						   n,                                              \
+						   0};                                             \
+                                                                                                   \
+			to[cols] = 0.5;                                                            \
+			l->across((char *)to, &p, cols);                                           \
+			cr_assert_eq(to[cols], 0.5);                                               \
+			for (int64_t j = 0; j < cols; j++) {                                       \
+				want = tree_##T(v, vstep, a + j, cols, n);                         \
+				cr_assert(memcmp(&want, to + j, sizeof(T)) == 0,                   \
+					  "level %d, %ld by %ld: %ld", level, (long)n, (long)cols, \
+					  (long)j);                                                \
+			}                                                                          \
+			/* The first row with the vector's beginning, both side by side. */        \
+			int64_t side = cols < (int64_t)some ? cols : (int64_t)some;                \
+			T *x = malloc((size_t)side * sizeof(T)),                                   \
+			  *y = malloc((size_t)side * sizeof(T));                                   \
+			memcpy(x, a, (size_t)side * sizeof(T));                                    \
+			memcpy(y, v, (size_t)side * sizeof(T));                                    \
+			l->dot((char *)to, (char *)x, (char *)y, side);                            \
+			want = tree_##T(y, 1, x, 1, side);                                         \
+			cr_assert(memcmp(&want, to, sizeof(T)) == 0, "level %d, %ld", level,       \
+				  (long)side);                                                     \
+			free(x);                                                                   \
+			free(y);                                                                   \
+		}                                                                                  \
+		free(a);                                                                           \
+		free(v);                                                                           \
+		free(to);                                                                          \
+	}
+TREE_SUM(float)
+TREE_SUM(double)
+
+Test(product, sums_of_a_vector_with_a_matrix_are_the_trees, .timeout = 300)
+{
+	static const int64_t rows[] = {1,  2,  3,  4,  5,   6,	  7,	31,   32,   33,	 34,
+				       63, 64, 65, 66, 100, 1023, 1024, 1025, 2049, 7000};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		for (int64_t cols = 1; cols <= 70; cols += cols < 36 ? 1 : 11)
+			for (int64_t vstep = 1; vstep <= 3; vstep += 2) {
+				if (rows[i] > 1024 && cols % 5)
+					continue;
+				check_tree_float(DT_FLOAT32, rows[i], cols, vstep);
+				check_tree_double(DT_FLOAT64, rows[i], cols, vstep);
+			}
+}
+
 Test(product, which_loops_depends_on_the_shape)
 {
 	cr_assert(product_short(32, 32, 32) && product_small(32, 32, 32));
