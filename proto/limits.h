@@ -56,6 +56,8 @@
  * be a library's.  Clients sum the small ones, too. */
 #define LIMIT_TREE_PRODUCT 32768
 #define LIMIT_ACROSS	   8 /* elements of its result, at least */
+/* Columns that lie side by side are summed by the tree up to here. */
+#define LIMIT_SUMMED_PRODUCT 524288
 /* A product of two matrices is computed by our own loops, near and in the worker, when it has at
  * most so many multiplications, or a side as short as this; others may be a library's. */
 #define LIMIT_SHORT_PRODUCT 32768

@@ -12,6 +12,7 @@
 #include "near_walk.h"
 
 #define NEAR_ITEM 350 /* of each product of a stack, in tenths of a nanosecond */
+#define NEAR_SUM  100 /* of each sum by itself */
 
 struct product_near {
 	struct braze_session *s;
@@ -94,9 +95,14 @@ static bool is_library(const struct product_near *p, const struct view *a, const
 	bool row = is_row(p, a, b);
 	const struct view *matrix = row ? b : a;
 	int nd = matrix->shape.ndim;
+	int64_t kept = dim[row ? 1 : 0];
 
-	return nd > 1 && product_across(dim[row ? 1 : 0], dim[2], matrix->stride[nd - 2 + row],
-					matrix->stride[nd - 1 - row]);
+	if (nd == 1 || !product_across(kept, dim[2], matrix->stride[nd - 2 + row],
+				       matrix->stride[nd - 1 - row]))
+		return false;
+	/* What is cast may lie otherwise afterwards. */
+	return matrix->dtype != p->type ||
+	       !product_summed(p->type, 1, kept, dim[2], matrix->stride[nd - 2 + row]);
 }
 
 /* Are the daemon's additions in our order? */
@@ -144,17 +150,19 @@ static bool fits(const struct product_near *p, bool tree, const struct view *a,
 
 	if (!results || !k)
 		return true;
-	enum sums how = tree ? sums_of(p, a, b) : DOTS;
+	enum sums how = tree ? sums_of(p, a, b) : DRIVEN;
 	if (results > NEAR_WIDE / bytes || k > NEAR_TRIP / results || !same_order(p, tree, a, b))
 		return false;
 	for (int i = 0; i < p->batches; i++)
 		items *= p->domain.dim[i];
 	uint64_t work = (uint64_t)(results * k) * cost_of(p->type) + 3 * (uint64_t)results;
-	if (how == DRIVEN) {
+	if (tree && how == DRIVEN) {
 		stored = results * k;
 		work = 2 * work + NEAR_POINT * (uint64_t)results;
+	} else if (tree) {
+		work = (uint64_t)(results * k) + NEAR_SUM * (uint64_t)results;
 	} else {
-		work += NEAR_ITEM * (uint64_t)(tree && how != COLUMNS ? results : items);
+		work += NEAR_ITEM * (uint64_t)items;
 	}
 	return near_fits(p->s->near, work, (uint64_t)(stored * bytes));
 }

@@ -16,7 +16,8 @@ bool product_cut(struct product_cut *out, const struct plan_matmul *p)
 
 	c.depth = complex_type ? PRODUCT_DEPTH_CPLX : PRODUCT_DEPTH;
 	c.chunk = c.depth * PRODUCT_CHUNK_PANELS;
-	if (product_small(p->m, p->n, p->k))
+	if (product_small(p->m, p->n, p->k) ||
+	    product_summed(p->dtype, p->m, p->n, p->k, p->col[1]))
 		c.chunk = p->k > 0 ? p->k : 1;
 	c.rows = PRODUCT_ROWS;
 	c.cols = PRODUCT_COLS;

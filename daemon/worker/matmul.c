@@ -334,7 +334,8 @@ static bool by_library(const struct matmul_run *r)
 	unsigned cls = dtype_row(p->dtype)->cls;
 
 	return r->library->dgemm && (cls == CLASS_FLOAT || cls == CLASS_COMPLEX) &&
-	       !product_short(p->m, p->n, p->k);
+	       !product_short(p->m, p->n, p->k) &&
+	       !product_summed(p->dtype, p->m, p->n, p->k, p->col[1]);
 }
 
 /* Cut s->mem up for the blocks of any tile. */
@@ -440,6 +441,12 @@ static void chunk_multiply(const struct matmul_run *r, const struct tile *t, int
 	if (begin >= end)
 		for (int64_t i = 0; i < t->rows; i++)
 			memset(c->at + i * c->ld * es, 0, (size_t)t->cols * es);
+	if (product_summed(p->dtype, p->m, p->n, p->k, p->col[1])) {
+		struct product_across sums = {t->at[0], t->at[1], p->col[0], p->row[1], p->k, 0};
+
+		loops_of(p)->across(c->at, &sums, t->cols);
+		return;
+	}
 	if (!by_library(r)) {
 		chunk_own(r, t, chunk, c, mem, thread);
 		return;

@@ -99,6 +99,15 @@ static inline bool product_across(int64_t kept, int64_t k, int64_t kept_step, in
 	       (double)kept * (double)k > LIMIT_TREE_PRODUCT;
 }
 
+/* Is the product of a row with such a matrix, whose columns lie `step` bytes apart, summed by
+ * the tree, down the columns, whatever library there is? */
+static inline bool product_summed(unsigned dtype, int64_t m, int64_t n, int64_t k, int64_t step)
+{
+	return m == 1 && (dtype == DT_FLOAT32 || dtype == DT_FLOAT64) &&
+	       step == dtype_row(dtype)->bytes && k > LIMIT_SHORT_INNER && k <= TREE_CHUNK &&
+	       (double)n * (double)k <= LIMIT_SUMMED_PRODUCT;
+}
+
 /* Few multiplications: one sum along the whole inner axis, near and far. */
 static inline bool product_small(int64_t m, int64_t n, int64_t k)
 {

@@ -196,6 +196,20 @@ def test_products_with_a_vector(dtype):
     same(lambda: np.zeros((3, 0), dtype) @ np.zeros(0, dtype), dtype)
 
 
+@pytest.mark.parametrize("dtype", "fd")
+@pytest.mark.parametrize("shape", [(65, 600), (80, 6000), (1030, 500), (7000, 60), (3, 90, 700), (65, 9000)])
+def test_sums_down_columns_are_those_of_the_tree(dtype, shape):
+    """Whoever computes them, up to a bound; beyond it they may be a library's."""
+    a = np.asarray(values(dtype, int(numpy.prod(shape)))).reshape(shape)
+    v = np.asarray(values(dtype, 3 * shape[-2], 1))[::3]
+    tree = numpy.asarray((v[:, None] * a).sum(-2)) + 0
+    for got in (v @ a, a.swapaxes(-1, -2) @ v, (v + 0) @ (a + 0)):
+        if shape[-2] * shape[-1] <= 524288:
+            assert numpy.asarray(got).tobytes() == tree.tobytes()
+        else:
+            numpy.testing.assert_allclose(got, tree, rtol=1e-3)
+
+
 # Of a and b: matrices of few and of many rows, with one row or column, broadcast stacks.
 PRODUCTS = [((1, 1), (1, 1)), ((2, 2), (2, 2)), ((3, 3), (3, 3)), ((3, 17), (17, 5)), ((40, 2), (2, 9)), ((9, 9), (9, 1)),
             ((1, 64), (64, 7)), ((1, 65), (65, 7)), ((5, 200), (200, 1)), ((1, 2100), (2100, 1)), ((31, 33), (33, 29)),
