@@ -25,6 +25,7 @@ static char *read_file(const char *path)
 /* The PTX of an image; text is freed by the caller. */
 static CUresult ptx_of(const void *image, char **text, char *log, size_t cap)
 {
+	struct cubin_tag tag;
 	char path[1024];
 
 	if (!cubin_is(image)) {
@@ -39,7 +40,11 @@ static CUresult ptx_of(const void *image, char **text, char *log, size_t cap)
 		*text = strdup(image);
 		return *text ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 	}
-	if (!cubin_path(image, path, sizeof(path))) {
+	if (!cubin_tagged(&tag, image)) {
+		snprintf(log, cap, "a cubin without a tag: compile with the stand-in's NVRTC");
+		return CUDA_ERROR_NO_BINARY_FOR_GPU;
+	}
+	if (!cubin_path(&tag, path, sizeof(path))) {
 		snprintf(log, cap,
 			 "a cubin, but BRAZE_STANDIN_PTX does not name the folder with its PTX");
 		return CUDA_ERROR_NO_BINARY_FOR_GPU;

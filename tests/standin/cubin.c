@@ -33,22 +33,37 @@ size_t cubin_bytes(const void *image)
 	return end;
 }
 
-static uint64_t hashed(const unsigned char *p, size_t n, uint64_t h)
+static const char magic[8] = {'s', 't', 'a', 'n', 'd', 'p', 't', 'x'};
+
+static uint64_t hashed(const char *p, uint64_t h)
 {
-	for (size_t k = 0; k < n; k++)
-		h = (h ^ p[k]) * 0x100000001b3ull;
+	for (; *p; p++)
+		h = (h ^ (unsigned char)*p) * 0x100000001b3ull;
 	return h;
 }
 
-bool cubin_path(const void *image, char *path, size_t cap)
+struct cubin_tag cubin_tag(const char *ptx)
+{
+	struct cubin_tag tag = {
+		.hash = {hashed(ptx, 0xcbf29ce484222325ull), hashed(ptx, 0x6c62272e07bb0142ull)}};
+
+	memcpy(tag.magic, magic, sizeof(magic));
+	return tag;
+}
+
+bool cubin_tagged(struct cubin_tag *out, const void *image)
+{
+	memcpy(out, (const char *)image + cubin_bytes(image), sizeof(*out));
+	return !memcmp(out->magic, magic, sizeof(magic));
+}
+
+bool cubin_path(const struct cubin_tag *tag, char *path, size_t cap)
 {
 	const char *folder = getenv("BRAZE_STANDIN_PTX");
-	size_t n = cubin_bytes(image);
 
 	if (!folder || !*folder)
 		return false;
 	int length = snprintf(path, cap, "%s/%016llx%016llx.ptx", folder,
-			      (unsigned long long)hashed(image, n, 0xcbf29ce484222325ull),
-			      (unsigned long long)hashed(image, n, 0x6c62272e07bb0142ull));
+			      (unsigned long long)tag->hash[0], (unsigned long long)tag->hash[1]);
 	return length > 0 && (size_t)length < cap;
 }

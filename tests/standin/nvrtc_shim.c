@@ -103,8 +103,6 @@ FORWARD(nvrtcCreateProgram)
 FORWARD(nvrtcDestroyProgram)
 FORWARD(nvrtcGetPTXSize)
 FORWARD(nvrtcGetPTX)
-FORWARD(nvrtcGetCUBINSize)
-FORWARD(nvrtcGetCUBIN)
 FORWARD(nvrtcGetLTOIRSize)
 FORWARD(nvrtcGetLTOIR)
 FORWARD(nvrtcGetProgramLogSize)
@@ -150,16 +148,57 @@ static void write_file(const char *path, const char *text)
 		fprintf(stderr, "standin: cannot write %s\n", path);
 }
 
+static int call(const char *name, word program, void *out)
+{
+	forwarded *fn = (forwarded *)(uintptr_t)function(name);
+
+	return fn ? (int)fn(program, (word)out, 0, 0, 0, 0) : FAILED;
+}
+
+/* As the real one, and a tag behind it. */
+__attribute__((visibility("default"))) int nvrtcGetCUBINSize(word program, size_t *bytes);
+int nvrtcGetCUBINSize(word program, size_t *bytes)
+{
+	int error = call("nvrtcGetCUBINSize", program, bytes);
+
+	if (!error && *bytes)
+		*bytes += sizeof(struct cubin_tag);
+	return error;
+}
+
+__attribute__((visibility("default"))) int nvrtcGetCUBIN(word program, char *cubin);
+int nvrtcGetCUBIN(word program, char *cubin)
+{
+	int error = call("nvrtcGetCUBIN", program, cubin);
+	struct cubin_tag tag;
+	size_t bytes, ptx_bytes;
+
+	if (!error)
+		error = call("nvrtcGetCUBINSize", program, &bytes);
+	if (error || !bytes)
+		return error;
+	char *ptx = product(program, nvrtcGetPTXSize, nvrtcGetPTX, &ptx_bytes);
+	if (!ptx)
+		return FAILED;
+	tag = cubin_tag(ptx);
+	memcpy(cubin + bytes, &tag, sizeof(tag));
+	free(ptx);
+	return 0;
+}
+
 static void keep_ptx(word program)
 {
-	size_t cubin_size, ptx_size;
+	size_t cubin_size = 0, ptx_size;
 	char path[1024];
-	char *cubin = product(program, nvrtcGetCUBINSize, nvrtcGetCUBIN, &cubin_size);
-	char *ptx = cubin ? product(program, nvrtcGetPTXSize, nvrtcGetPTX, &ptx_size) : NULL;
 
-	if (ptx && cubin_size > 64 && cubin_is(cubin) && cubin_path(cubin, path, sizeof(path)))
-		write_file(path, ptx);
-	free(cubin);
+	if (call("nvrtcGetCUBINSize", program, &cubin_size) || !cubin_size)
+		return;
+	char *ptx = product(program, nvrtcGetPTXSize, nvrtcGetPTX, &ptx_size);
+	if (ptx) {
+		struct cubin_tag tag = cubin_tag(ptx);
+		if (cubin_path(&tag, path, sizeof(path)))
+			write_file(path, ptx);
+	}
 	free(ptx);
 }
 

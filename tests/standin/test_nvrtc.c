@@ -33,11 +33,10 @@ static char *source(void)
 	return text;
 }
 
-static void *compiled(const char *arch)
+static void *compiled_text(const char *text, const char *arch)
 {
 	const char *opts[] = {arch, "--std=c++17", "-default-device", "--no-cache"};
 	void *program, *image;
-	char *text = source();
 	size_t n;
 
 	cr_assert_eq(entry("nvrtcCreateProgram")(&program, text, "kernels.cu", 0, NULL, NULL), 0);
@@ -52,6 +51,14 @@ static void *compiled(const char *arch)
 	image = calloc(1, n);
 	cr_assert_eq(entry("nvrtcGetCUBIN")(program, image), 0);
 	entry("nvrtcDestroyProgram")(&program);
+	return image;
+}
+
+static void *compiled(const char *arch)
+{
+	char *text = source();
+	void *image = compiled_text(text, arch);
+
 	free(text);
 	return image;
 }
@@ -505,4 +512,30 @@ Test(nvrtc, a_cubin_without_its_ptx_is_refused)
 	setenv("BRAZE_STANDIN_PTX", STANDIN_SCRATCH, 1);
 	GOOD(cuModuleLoadDataEx(&m, image, 0, NULL, NULL));
 	free(image);
+}
+
+/* The processor's code of the cast reads two bytes, too; its PTX reads eight. */
+Test(nvrtc, programs_of_one_cubin_keep_their_own_ptx)
+{
+	static const char *const from[] = {"short", "long long"};
+	short value = 1234, got = 0;
+	CUdeviceptr x, o;
+	void *image[2];
+	char text[200];
+
+	set_up(90);
+	for (int k = 0; k < 2; k++) {
+		snprintf(text, sizeof(text),
+			 "extern \"C\" __global__ void f(short *o, const %s *x) { *o = *x; }",
+			 from[k]);
+		image[k] = compiled_text(text, "--gpu-architecture=sm_90");
+	}
+	x = copied(&value, sizeof(value));
+	o = memory(sizeof(got));
+	GOOD(cuModuleLoadDataEx(&module, image[0], 0, NULL, NULL));
+	LAUNCH("f", 1, 1, 0, &o, &x);
+	GOOD(cuMemcpyDtoH_v2(&got, o, sizeof(got)));
+	cr_expect_eq(got, value);
+	free(image[0]);
+	free(image[1]);
 }
