@@ -208,7 +208,7 @@ static PyObject *ones_like(PyObject *a)
 {
 	braze_array *h = type_handle(a), *out = NULL;
 	braze_scalar one = braze_int(1);
-	braze_error err = {0};
+	braze_error err;
 
 	if (!h)
 		return NULL;
@@ -225,7 +225,7 @@ static PyObject *ones_like(PyObject *a)
 
 static PyObject *cast_to(PyObject *a, int dtype)
 {
-	braze_error err = {0};
+	braze_error err;
 	braze_array *out = NULL;
 
 	err.code = braze_cast(&out, nd(a)->h, dtype, &err);
@@ -450,7 +450,7 @@ PyObject *number_matmul(PyObject *a, PyObject *b)
 {
 	PyObject *args[2] = {a, b}, *r = NULL;
 	braze_array *x = NULL, *y = NULL, *out = NULL;
-	braze_error err = {0};
+	braze_error err;
 	int rc = convert_array(&x, a);
 
 	if (rc == 1)
@@ -495,7 +495,7 @@ static PyObject *inplace_store(PyObject *self, PyObject *value)
 	braze_array *h = nd(self)->h;
 	PyObject *r = NULL;
 	struct operand x = {0};
-	braze_error err = {0};
+	braze_error err;
 
 	if (!value || value == Py_NotImplemented)
 		return value;
