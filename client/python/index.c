@@ -163,12 +163,14 @@ static bool step_to(int64_t *delta, PyObject *o, int64_t extent, int64_t stride)
 	if (!PyLong_CheckExact(o))
 		return false;
 	i = PyLong_AsSsize_t(o);
-	if (i < 0)
-		i += extent;
-	if (i < 0 || i >= extent) {
-		PyErr_Clear(); /* of an int that has no place here */
+	if (i == -1 && PyErr_Occurred()) {
+		PyErr_Clear(); /* an int beyond every place */
 		return false;
 	}
+	if (i < 0)
+		i += extent;
+	if (i < 0 || i >= extent)
+		return false;
 	*delta += i * stride;
 	return true;
 }
@@ -492,24 +494,37 @@ static int set_general(PyObject *self, PyObject *key, PyObject *value)
 	return r ? 0 : -1;
 }
 
-int index_set(PyObject *self, PyObject *key, PyObject *value)
+/* self's handle; NULL with an exception set: it may not be written. */
+static braze_array *to_write(PyObject *self, PyObject *value)
 {
 	braze_array *h = NULL;
-	struct spot s;
-	int64_t delta = 0;
-	int rc = 0;
 
 	if (!value) {
 		PyErr_SetString(PyExc_ValueError, "cannot delete array elements");
-		return -1;
+		return NULL;
 	}
 	if (layout_check_write(self, "assignment destination"))
-		return -1;
+		return NULL;
 	h = type_handle(self);
-	if (!h || (core.locked && wait_check_locked(h)))
-		return -1;
-	if (is_number(value) && braze_is_writable(h) && element_at(&delta, h, key))
-		rc = set_element(self, delta, value);
+	return h && core.locked && wait_check_locked(h) ? NULL : h;
+}
+
+/* A number into an element that may be written now: 1 done, 0 not, -1. */
+static int set_at_hand(PyObject *self, braze_array *h, PyObject *key, PyObject *value)
+{
+	int64_t delta = 0;
+
+	if (!is_number(value) || !braze_is_writable(h) || !element_at(&delta, h, key))
+		return 0;
+	return set_element(self, delta, value);
+}
+
+int index_set(PyObject *self, PyObject *key, PyObject *value)
+{
+	braze_array *h = to_write(self, value);
+	struct spot s;
+	int rc = h ? set_at_hand(self, h, key, value) : -1;
+
 	if (rc)
 		return rc < 0 ? -1 : 0;
 	rc = resolve(&s, h, key);

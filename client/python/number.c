@@ -181,7 +181,7 @@ PyObject *number_compare(PyObject *a, PyObject *b, int how)
 
 	PyObject *args[2] = {a, b}, *r = NULL;
 
-	if (arith_ordered(&r, a, b, how))
+	if (arith_binary(&r, k[how], a, b) || arith_ordered(&r, a, b, how))
 		return r;
 	r = binary(k[how], a, b);
 	/* What cannot be compared is unequal: for operators, not for np.equal. */
@@ -615,6 +615,8 @@ static PyObject *as_float(PyObject *a)
 	if (v && PyComplex_CheckExact(v)) {
 		/* NumPy's rule: the imaginary part goes, with a warning. */
 		r = number_fallback("float", &a, 1);
+	} else if (v && PyFloat_CheckExact(v)) {
+		return v;
 	} else if (v) {
 		r = PyNumber_Float(v);
 	}
