@@ -67,6 +67,13 @@ BRAZE_API int braze_lend(braze_loan *out, braze_array *a);
 BRAZE_API void braze_end_loan(braze_session *s, braze_loan *loan);
 /* Is a's value at hand, and are operations on such values computed at once? */
 BRAZE_API int braze_is_near(const braze_array *a);
+/* Where element [0,...,0] of such a value lies, whatever computes, as braze_data tells it;
+ * NULL: it is to be asked for. */
+BRAZE_API const void *braze_at_hand(braze_array *a);
+/* An operation on numbers of one real type, by the loop that small arrays of them take: 1;
+ * or 0: there is none here. */
+BRAZE_API int braze_near_one(braze_scalar *out, braze_session *s, int op, int n,
+			     const braze_scalar *x);
 /* The caller has computed on such values what would have been an operation. */
 BRAZE_API void braze_count_near(braze_session *s);
 /* A C-contiguous array on memory that is given: the library alone uses it from now on,

@@ -63,6 +63,19 @@ int braze_data(const void **data, braze_array *a, braze_check_fn *check, void *c
 	return st;
 }
 
+const void *braze_at_hand(braze_array *a)
+{
+	const void *data = NULL;
+
+	lock_take(a->session);
+	if (likely(future_stored(a) && !a->buf->watch && !a->session->forked)) {
+		near_read(a->session->near);
+		data = array_address(a);
+	}
+	lock_give(a->session);
+	return data;
+}
+
 int braze_read(void *dst, braze_array *a, braze_error *error)
 {
 	struct err *err = err_of(error);

@@ -3,7 +3,8 @@
  *
  * float64, int64 and bool, and Python's numbers beside them, are computed here where
  * NumPy's scalars would neither warn nor raise; where they would, and for every other type,
- * NumPy's own operator is asked.  Where errors are watched NumPy is, too: its state is set
+ * NumPy's own operator is asked.  Functions, of float32 too, have the bits of braze's
+ * loops, as of arrays.  Where errors are watched NumPy is, too: its state is set
  * along with ours. */
 #include "core.h"
 
@@ -372,38 +373,150 @@ bool arith_unary(PyObject **out, int k, PyObject *a)
 	return true;
 }
 
+/* ---- Functions ---- */
+
 /* Those whose results are exact or correctly rounded, in whatever way they are computed. */
-static bool of_one(double *r, const char *name, double x)
+enum exact { UNASKED, NOT_EXACT, SQRT, ABSOLUTE, FABS, FLOOR, CEIL, RINT, SQUARE, N_EXACT };
+
+static enum exact exact_named(const char *name)
 {
-	if (!strcmp(name, "sqrt")) {
-		*r = x >= 0 ? sqrt(x) : NAN;
-		return x >= 0;
-	}
-	if (!strcmp(name, "absolute") || !strcmp(name, "fabs"))
-		*r = fabs(x);
-	else if (!strcmp(name, "floor"))
-		*r = floor(x);
-	else if (!strcmp(name, "ceil"))
-		*r = ceil(x);
-	else if (!strcmp(name, "rint"))
-		*r = rint(x);
-	else if (!strcmp(name, "square"))
-		*r = x * x;
-	else
-		return false;
-	return strcmp(name, "square") || is_quiet(*r);
+	static const char *const names[N_EXACT] = {
+		[SQRT] = "sqrt", [ABSOLUTE] = "absolute", [FABS] = "fabs",     [FLOOR] = "floor",
+		[CEIL] = "ceil", [RINT] = "rint",	  [SQUARE] = "square",
+	};
+
+	for (int k = SQRT; k < N_EXACT; k++)
+		if (!strcmp(name, names[k]))
+			return (enum exact)k;
+	return NOT_EXACT;
 }
 
-bool arith_function(PyObject **out, int op, PyObject *a)
+static enum exact exact_of(int op)
 {
+	static uint8_t known[256];
+
+	if (op < 0 || op >= (int)sizeof known)
+		return NOT_EXACT;
+	if (known[op] == UNASKED)
+		known[op] = (uint8_t)exact_named(braze_op_name(op));
+	return (enum exact)known[op];
+}
+
+static bool of_one(double *r, enum exact function, double x)
+{
+	switch (function) {
+	case SQRT:
+		*r = x >= 0 ? sqrt(x) : NAN;
+		return x >= 0;
+	case ABSOLUTE:
+	case FABS:
+		*r = fabs(x);
+		return true;
+	case FLOOR:
+		*r = floor(x);
+		return true;
+	case CEIL:
+		*r = ceil(x);
+		return true;
+	case RINT:
+		*r = rint(x);
+		return true;
+	case SQUARE:
+		*r = x * x;
+		return is_quiet(*r);
+	default:
+		return false;
+	}
+}
+
+static bool is_exact(PyObject **out, int op, PyObject *a)
+{
+	enum exact function = exact_of(op);
 	struct num x;
 	double r = 0;
 
-	if (core.watching ||
-	    (!PyFloat_CheckExact(a) && (!is_now(a) || nd(a)->now.dtype != BRAZE_FLOAT64)))
-		return false;
-	if (!read_number(&x, a) || !isfinite(x.d) || !of_one(&r, braze_op_name(op), x.d))
+	if (function == NOT_EXACT ||
+	    (!PyFloat_CheckExact(a) && (!is_now(a) || nd(a)->now.dtype != BRAZE_FLOAT64)) ||
+	    !read_number(&x, a) || !isfinite(x.d) || !of_one(&r, function, x.d))
 		return false;
 	*out = new_float(r);
 	return true;
+}
+
+/* The type in which operands meet where braze knows it for certain: those of float32 alone,
+ * integers of 64 bits alone, and float64 with these; -1: NumPy's rules are asked. */
+static int meeting(int n, PyObject *const *args)
+{
+	int dtype = -1, d = -1;
+
+	for (int k = 0; k < n; k++, dtype = d) {
+		d = PyFloat_CheckExact(args[k])	 ? BRAZE_FLOAT64
+		    : PyLong_CheckExact(args[k]) ? BRAZE_INT64
+		    : is_now(args[k])		 ? nd(args[k])->now.dtype
+						 : -1;
+		if (d != BRAZE_FLOAT64 && d != BRAZE_INT64 && d != BRAZE_FLOAT32)
+			return -1;
+		if (k && d != dtype && (d == BRAZE_FLOAT32 || dtype == BRAZE_FLOAT32))
+			return -1;
+		if (k && d != dtype)
+			d = BRAZE_FLOAT64;
+	}
+	return dtype;
+}
+
+static bool read_as(braze_scalar *out, PyObject *o, int dtype)
+{
+	struct num v;
+
+	if (is_now(o) && nd(o)->now.dtype == dtype)
+		*out = nd(o)->now;
+	else if (!read_number(&v, o))
+		return false;
+	else
+		*out = dtype == BRAZE_INT64 ? braze_int(v.i) : braze_double(v.d);
+	return true;
+}
+
+static double value_of(const braze_scalar *v)
+{
+	float f = 0;
+	double d = 0;
+
+	if (v->dtype != BRAZE_FLOAT32 && v->dtype != BRAZE_FLOAT64)
+		return 0;
+	memcpy(&f, v->bits, sizeof f);
+	memcpy(&d, v->bits, sizeof d);
+	return v->dtype == BRAZE_FLOAT32 ? (double)f : d;
+}
+
+/* As is_quiet, in the type of the result; a bool is. */
+static bool is_quiet_result(const braze_scalar *r)
+{
+	double least = r->dtype == BRAZE_FLOAT32 ? (double)FLT_MIN : DBL_MIN, d = value_of(r);
+
+	return r->dtype == BRAZE_BOOL || (isfinite(d) && fabs(d) >= least);
+}
+
+/* By the loop that arrays take: to the bit as of arrays. */
+static bool by_loop(PyObject **out, int op, int n, PyObject *const *args)
+{
+	int dtype = n <= 2 ? meeting(n, args) : -1;
+	braze_scalar x[2], r;
+
+	if (dtype < 0 || !core.session)
+		return false;
+	for (int k = 0; k < n; k++)
+		if (!read_as(&x[k], args[k], dtype) || !isfinite(value_of(&x[k])))
+			return false;
+	if (!braze_near_one(&r, core.session, op, n, x) || !is_quiet_result(&r))
+		return false;
+	*out = type_immediate(r.dtype, r.bits);
+	return true;
+}
+
+bool arith_function(PyObject **out, int op, int n, PyObject *const *args)
+{
+	if (core.watching)
+		return false;
+	return (n == 1 && is_exact(out, op, args[0])) || by_loop(out, op, n, args);
 }

@@ -90,36 +90,58 @@ void convert_load(int dtype, const void *src, uint64_t bits[2])
 		uint8_t u1;
 	} v;
 
-	bits[0] = bits[1] = 0;
-	memcpy(&v, src, sizes[dtype]);
+	bits[1] = 0;
 	switch (dtype) {
+	case BRAZE_BOOL:
+	case BRAZE_UINT8:
+		memcpy(&v, src, 1);
+		bits[0] = v.u1;
+		break;
 	case BRAZE_INT8:
+		memcpy(&v, src, 1);
 		bits[0] = (uint64_t)(int64_t)v.i1;
 		break;
 	case BRAZE_INT16:
+		memcpy(&v, src, 2);
 		bits[0] = (uint64_t)(int64_t)v.i2;
 		break;
+	case BRAZE_UINT16:
+	case BRAZE_FLOAT16:
+		memcpy(&v, src, 2);
+		bits[0] = v.u2;
+		break;
 	case BRAZE_INT32:
+		memcpy(&v, src, 4);
 		bits[0] = (uint64_t)(int64_t)v.i4;
 		break;
+	case BRAZE_UINT32:
+	case BRAZE_FLOAT32:
+		memcpy(&v, src, 4);
+		bits[0] = v.u4[0];
+		break;
 	case BRAZE_COMPLEX64:
+		memcpy(&v, src, 8);
 		bits[0] = v.u4[0];
 		bits[1] = v.u4[1];
 		break;
 	case BRAZE_COMPLEX128:
-		bits[0] = v.u8[0];
-		bits[1] = v.u8[1];
+		memcpy(bits, src, 16);
 		break;
 	default:
-		memcpy(bits, src, sizes[dtype]); /* little endian: the low bytes */
+		memcpy(bits, src, 8);
 	}
 }
 
+/* By cases, since a copy of any length costs more than all else here. */
 void convert_store(int dtype, const uint64_t bits[2], void *dst)
 {
 	if (dtype == BRAZE_COMPLEX64) {
 		memcpy(dst, &bits[0], 4);
 		memcpy((char *)dst + 4, &bits[1], 4);
+	} else if (sizes[dtype] == 8) {
+		memcpy(dst, bits, 8);
+	} else if (sizes[dtype] == 4) {
+		memcpy(dst, bits, 4);
 	} else {
 		memcpy(dst, bits, sizes[dtype]);
 	}

@@ -154,6 +154,8 @@ const void *wait_data(braze_array *h);
 /* The same for an export, whose exception the caller may drop: NumPy does, and asks for
  * the bytes in another way.  What a signal handler raised is then raised again. */
 const void *wait_export(braze_array *h);
+/* The same where nothing has to be waited for or told; NULL: elsewhere. */
+const void *wait_at_hand(braze_array *h);
 void *wait_fence(braze_array *h);
 /* The session, connected now if need be; NULL with an exception set. */
 braze_session *wait_session(void);
@@ -205,8 +207,9 @@ bool arith_unary(PyObject **out, int k, PyObject *a);
 /* An order of two scalars one of which is complex, waited for: NumPy's operators of scalars
  * look for NaNs in other places than its function does.  False: they are something else. */
 bool arith_ordered(PyObject **out, PyObject *a, PyObject *b, int how);
-/* The function of an operation, of a float64: false where NumPy is to be asked. */
-bool arith_function(PyObject **out, int op, PyObject *a);
+/* The function of an operation, of n numbers without arrays: false where NumPy is to be
+ * asked. */
+bool arith_function(PyObject **out, int op, int n, PyObject *const *args);
 /* A value of ours without an array as NumPy's scalar; others as they are. */
 PyObject *number_given(PyObject *o);
 /* What NumPy's scalars gave, as a value of ours where braze has the type. */

@@ -105,7 +105,9 @@ static int resolve_items(struct spot *s, braze_array *h, PyObject *const *item, 
 			     ndim, used);
 		return BASIC_ERROR;
 	}
-	memset(s, 0, sizeof *s);
+	/* Of the axes only as many are written as are used. */
+	s->ndim = s->n_int = 0;
+	s->delta = 0;
 	for (Py_ssize_t k = 0; k < n && rc == BASIC_YES; k++) {
 		if (item[k] == Py_None) {
 			rc = add_axis(s, 1, 0);
@@ -144,7 +146,7 @@ static int resolve(struct spot *s, braze_array *h, PyObject *key)
 static braze_array *view_of(braze_array *h, const struct spot *s)
 {
 	braze_array *v = NULL;
-	braze_error err = {0};
+	braze_error err;
 
 	err.code = braze_view(&v, h, braze_dtype_of(h), s->ndim, s->shape, s->strides,
 			      braze_offset(h) + s->delta, &err);
@@ -153,21 +155,63 @@ static braze_array *view_of(braze_array *h, const struct spot *s)
 	return err.code ? NULL : v;
 }
 
+/* An integer as key: how far it is in bytes. */
+static bool step_to(int64_t *delta, PyObject *o, int64_t extent, int64_t stride)
+{
+	Py_ssize_t i = 0;
+
+	if (!PyLong_CheckExact(o))
+		return false;
+	i = PyLong_AsSsize_t(o);
+	if (i == -1 && PyErr_Occurred()) {
+		PyErr_Clear(); /* an int beyond every place */
+		return false;
+	}
+	if (i < 0)
+		i += extent;
+	if (i < 0 || i >= extent)
+		return false;
+	*delta += i * stride;
+	return true;
+}
+
+/* Python's integers, one for each axis, that name an element: its bytes from
+ * [0,...,0].  False: the key is something else, or wrong. */
+static bool element_at(int64_t *delta, braze_array *h, PyObject *key)
+{
+	const int64_t *shape = braze_shape(h), *strides = braze_strides(h);
+	int ndim = braze_ndim(h);
+
+	*delta = 0;
+	if (!PyTuple_CheckExact(key))
+		return ndim == 1 && step_to(delta, key, shape[0], strides[0]);
+	if (PyTuple_Size(key) != ndim)
+		return false;
+	for (int k = 0; k < ndim; k++)
+		if (!step_to(delta, PyTuple_GetItem(key, k), shape[k], strides[k]))
+			return false;
+	return true;
+}
+
+static PyObject *element(braze_array *h, const char *data)
+{
+	uint64_t bits[2];
+
+	convert_load(braze_dtype_of(h), data, bits);
+	return type_immediate(braze_dtype_of(h), bits);
+}
+
 /* One element: its value now when the array is stored, else a lazy copy.  Whoever
  * asks for a second one is likely to want them all: the array is stored then. */
 static PyObject *get_element(PyObject *self, braze_array *h, const struct spot *s)
 {
-	uint64_t bits[2];
 	const char *data = NULL;
 	braze_array *v = NULL, *c = NULL;
-	braze_error err = {0};
+	braze_error err;
 
 	if (braze_is_stored(h) || nd(self)->peeked) {
 		data = wait_data(h);
-		if (!data)
-			return NULL;
-		convert_load(braze_dtype_of(h), data + s->delta, bits);
-		return type_immediate(braze_dtype_of(h), bits);
+		return data ? element(h, data + s->delta) : NULL;
 	}
 	nd(self)->peeked = true;
 	v = view_of(h, s);
@@ -186,11 +230,15 @@ PyObject *index_get(PyObject *self, PyObject *key)
 {
 	braze_array *h = type_handle(self), *v = NULL;
 	PyObject *r = NULL;
+	const char *data = NULL;
 	struct spot s;
+	int64_t delta = 0;
 	int rc = 0;
 
 	if (!h || (core.locked && wait_check_locked(h)))
 		return NULL;
+	if (element_at(&delta, h, key) && (data = wait_at_hand(h)))
+		return element(h, data + delta);
 	rc = resolve(&s, h, key);
 	if (rc == BASIC_ERROR)
 		return NULL;
@@ -206,8 +254,15 @@ PyObject *index_get(PyObject *self, PyObject *key)
 
 PyObject *index_item(PyObject *self, Py_ssize_t i)
 {
-	PyObject *k = PyLong_FromSsize_t(i), *r = NULL;
+	braze_array *h = nd(self)->h;
+	const char *data = NULL;
+	PyObject *k = NULL, *r = NULL;
 
+	/* As index_get, without the number. */
+	if (h && braze_ndim(h) == 1 && i >= 0 && i < braze_shape(h)[0] && !core.locked &&
+	    (data = wait_at_hand(h)))
+		return element(h, data + i * braze_strides(h)[0]);
+	k = PyLong_FromSsize_t(i);
 	if (k)
 		r = index_get(self, k);
 	Py_XDECREF(k);
@@ -228,7 +283,7 @@ static int trim(braze_array **src, int ndim)
 {
 	int n = braze_ndim(*src), lead = 0;
 	braze_array *r = NULL;
-	braze_error err = {0};
+	braze_error err;
 
 	while (n - lead > ndim && braze_shape(*src)[lead] == 1)
 		lead++;
@@ -256,7 +311,7 @@ static bool same_view(braze_array *a, braze_array *b)
 static int assign_array(braze_array *dst, braze_array **src)
 {
 	braze_array *cast = NULL;
-	braze_error err = {0};
+	braze_error err;
 
 	if (same_view(dst, *src))
 		return 0;
@@ -307,7 +362,7 @@ static int assign_value(braze_array *dst, PyObject *value)
 {
 	braze_arg arg = {0};
 	braze_array *src = NULL;
-	braze_error err = {0};
+	braze_error err;
 	bool sequence = PyList_Check(value) || PyTuple_Check(value);
 	int rc = 0;
 
@@ -346,18 +401,18 @@ int index_assign(braze_array *dst, PyObject *value)
 }
 
 /* The bits of an element into shared memory, once that may be written: 1 done, -1. */
-static int store_element(braze_array *h, const struct spot *s, const braze_scalar *v)
+static int store_element(braze_array *h, int64_t delta, const braze_scalar *v)
 {
 	char *data = wait_fence(h);
 
 	if (!data)
 		return -1;
-	convert_store(braze_dtype_of(h), v->bits, data + s->delta);
+	convert_store(braze_dtype_of(h), v->bits, data + delta);
 	return 1;
 }
 
 /* Write one element in shared memory if that is possible: 1 done, 0 not, -1. */
-static int set_element(PyObject *self, const struct spot *s, PyObject *value)
+static int set_element(PyObject *self, int64_t delta, PyObject *value)
 {
 	braze_array *h = nd(self)->h;
 	braze_scalar v;
@@ -368,7 +423,7 @@ static int set_element(PyObject *self, const struct spot *s, PyObject *value)
 		if (!braze_is_writable(h) || !braze_near_number(&v, nd(value)->h) ||
 		    v.dtype != braze_dtype_of(h))
 			return 0;
-		return store_element(h, s, &v);
+		return store_element(h, delta, &v);
 	}
 	if (!braze_is_writable(h) && nd(self)->writes < RECORDED_WRITES) {
 		nd(self)->writes++;
@@ -377,16 +432,22 @@ static int set_element(PyObject *self, const struct spot *s, PyObject *value)
 	rc = convert_scalar_as(&v, value, braze_dtype_of(h));
 	if (rc != 1)
 		return rc;
-	rc = store_element(h, s, &v);
+	rc = store_element(h, delta, &v);
 	if (rc == 1)
 		nd(self)->writes = 0;
 	return rc;
 }
 
+/* A value that is there: nothing of it is to be asked of Python. */
+static bool is_number(PyObject *o)
+{
+	return PyFloat_CheckExact(o) || PyLong_CheckExact(o) || nd_check(o);
+}
+
 static int set_value(PyObject *self, braze_array *h, const struct spot *s, PyObject *value)
 {
 	braze_array *v = NULL;
-	int rc = s->element ? set_element(self, s, value) : 0;
+	int rc = s->element ? set_element(self, s->delta, value) : 0;
 
 	if (rc)
 		return rc < 0 ? -1 : 0;
@@ -433,21 +494,39 @@ static int set_general(PyObject *self, PyObject *key, PyObject *value)
 	return r ? 0 : -1;
 }
 
-int index_set(PyObject *self, PyObject *key, PyObject *value)
+/* self's handle; NULL with an exception set: it may not be written. */
+static braze_array *to_write(PyObject *self, PyObject *value)
 {
 	braze_array *h = NULL;
-	struct spot s;
-	int rc = 0;
 
 	if (!value) {
 		PyErr_SetString(PyExc_ValueError, "cannot delete array elements");
-		return -1;
+		return NULL;
 	}
 	if (layout_check_write(self, "assignment destination"))
-		return -1;
+		return NULL;
 	h = type_handle(self);
-	if (!h || (core.locked && wait_check_locked(h)))
-		return -1;
+	return h && core.locked && wait_check_locked(h) ? NULL : h;
+}
+
+/* A number into an element that may be written now: 1 done, 0 not, -1. */
+static int set_at_hand(PyObject *self, braze_array *h, PyObject *key, PyObject *value)
+{
+	int64_t delta = 0;
+
+	if (!is_number(value) || !braze_is_writable(h) || !element_at(&delta, h, key))
+		return 0;
+	return set_element(self, delta, value);
+}
+
+int index_set(PyObject *self, PyObject *key, PyObject *value)
+{
+	braze_array *h = to_write(self, value);
+	struct spot s;
+	int rc = h ? set_at_hand(self, h, key, value) : -1;
+
+	if (rc)
+		return rc < 0 ? -1 : 0;
 	rc = resolve(&s, h, key);
 	if (rc == BASIC_ERROR)
 		return -1;

@@ -181,7 +181,7 @@ PyObject *number_compare(PyObject *a, PyObject *b, int how)
 
 	PyObject *args[2] = {a, b}, *r = NULL;
 
-	if (arith_ordered(&r, a, b, how))
+	if (arith_binary(&r, k[how], a, b) || arith_ordered(&r, a, b, how))
 		return r;
 	r = binary(k[how], a, b);
 	/* What cannot be compared is unequal: for operators, not for np.equal. */
@@ -208,7 +208,7 @@ static PyObject *ones_like(PyObject *a)
 {
 	braze_array *h = type_handle(a), *out = NULL;
 	braze_scalar one = braze_int(1);
-	braze_error err = {0};
+	braze_error err;
 
 	if (!h)
 		return NULL;
@@ -225,7 +225,7 @@ static PyObject *ones_like(PyObject *a)
 
 static PyObject *cast_to(PyObject *a, int dtype)
 {
-	braze_error err = {0};
+	braze_error err;
 	braze_array *out = NULL;
 
 	err.code = braze_cast(&out, nd(a)->h, dtype, &err);
@@ -450,7 +450,7 @@ PyObject *number_matmul(PyObject *a, PyObject *b)
 {
 	PyObject *args[2] = {a, b}, *r = NULL;
 	braze_array *x = NULL, *y = NULL, *out = NULL;
-	braze_error err = {0};
+	braze_error err;
 	int rc = convert_array(&x, a);
 
 	if (rc == 1)
@@ -495,7 +495,7 @@ static PyObject *inplace_store(PyObject *self, PyObject *value)
 	braze_array *h = nd(self)->h;
 	PyObject *r = NULL;
 	struct operand x = {0};
-	braze_error err = {0};
+	braze_error err;
 
 	if (!value || value == Py_NotImplemented)
 		return value;
@@ -615,6 +615,8 @@ static PyObject *as_float(PyObject *a)
 	if (v && PyComplex_CheckExact(v)) {
 		/* NumPy's rule: the imaginary part goes, with a warning. */
 		r = number_fallback("float", &a, 1);
+	} else if (v && PyFloat_CheckExact(v)) {
+		return v;
 	} else if (v) {
 		r = PyNumber_Float(v);
 	}

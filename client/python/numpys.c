@@ -206,11 +206,22 @@ static bool call_numpy(PyObject **out, const struct fast *fast, const struct cal
 	return true;
 }
 
-/* ---- Keys with arrays in them ---- */
+/* ---- Keys with arrays and lists in them ---- */
 
-/* Arrays of ours with axes, and what stands between them. */
+/* Python's integers, which are places: bools would be a mask. */
+static bool is_places(PyObject *list)
+{
+	for (Py_ssize_t k = 0, n = PyList_Size(list); k < n; k++)
+		if (!PyLong_CheckExact(PyList_GetItem(list, k)))
+			return false;
+	return true;
+}
+
+/* Arrays of ours with axes, lists of places, and what stands between them. */
 static bool is_key(PyObject *o)
 {
+	if (PyList_CheckExact(o))
+		return is_places(o);
 	if (nd_check(o))
 		return nd(o)->h && braze_ndim(nd(o)->h) &&
 		       braze_dtype_of(nd(o)->h) < BRAZE_FLOAT16 && braze_is_near(nd(o)->h);
@@ -220,7 +231,7 @@ static bool is_key(PyObject *o)
 static bool is_plain_key(PyObject *key)
 {
 	if (!PyTuple_CheckExact(key))
-		return nd_check(key) && is_key(key);
+		return (nd_check(key) || PyList_CheckExact(key)) && is_key(key);
 	for (Py_ssize_t k = 0; k < PyTuple_Size(key); k++)
 		if (!is_key(PyTuple_GetItem(key, k)))
 			return false;
@@ -229,8 +240,8 @@ static bool is_plain_key(PyObject *key)
 
 static bool is_mask(PyObject *key)
 {
-	if (nd_check(key))
-		return type_dtype(key) == BRAZE_BOOL;
+	if (!PyTuple_CheckExact(key))
+		return nd_check(key) && type_dtype(key) == BRAZE_BOOL;
 	for (Py_ssize_t k = 0; k < PyTuple_Size(key); k++)
 		if (nd_check(PyTuple_GetItem(key, k)) && is_mask(PyTuple_GetItem(key, k)))
 			return true;

@@ -45,7 +45,7 @@ PyObject *type_new(braze_array *h, int flags)
 static braze_array *apart(braze_array *h)
 {
 	braze_array *copy = NULL;
-	braze_error err = {0};
+	braze_error err;
 
 	err.code = braze_copy(&copy, h, &err);
 	braze_release(h);
@@ -104,7 +104,7 @@ braze_array *type_handle(PyObject *o)
 {
 	struct ndarray *self = nd(o);
 	braze_session *s = NULL;
-	braze_error err = {0};
+	braze_error err;
 	int rc = 0;
 
 	if (self->h)
@@ -250,7 +250,7 @@ static PyObject *get_strides(PyObject *self, void *closure)
 static PyObject *get_transposed(PyObject *self, void *closure)
 {
 	braze_array *h = NULL, *r = NULL;
-	braze_error err = {0};
+	braze_error err;
 
 	if (nd(self)->flags & ND_SCALAR)
 		return Py_NewRef(self);

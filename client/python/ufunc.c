@@ -185,7 +185,7 @@ static bool called(PyObject **r, const struct ufunc *self, PyObject *const *args
 		return false;
 	if (!numbers_only(self, args))
 		*r = number_apply(self->op, args, self->nin);
-	else if (self->nin != 1 || !arith_function(r, self->op, args[0]))
+	else if (!arith_function(r, self->op, self->nin, args))
 		*r = of_numbers(self, args);
 	return true;
 }

@@ -151,7 +151,7 @@ static bool raise_dropped(int depth)
 const void *wait_data(braze_array *h)
 {
 	const void *data = NULL;
-	braze_error err = {0};
+	braze_error err;
 	int rc = 0;
 
 	if (dropped.exception && raise_dropped(0))
@@ -171,7 +171,7 @@ const void *wait_data(braze_array *h)
 const void *wait_export(braze_array *h)
 {
 	const void *data = NULL;
-	braze_error err = {0};
+	braze_error err;
 
 	/* Asked from the same place, not from below it, it is asked anew. */
 	if (dropped.exception && raise_dropped(1))
@@ -187,10 +187,15 @@ const void *wait_export(braze_array *h)
 	return NULL;
 }
 
+const void *wait_at_hand(braze_array *h)
+{
+	return dropped.exception || core.reports ? NULL : braze_at_hand(h);
+}
+
 void *wait_fence(braze_array *h)
 {
 	void *data = NULL;
-	braze_error err = {0};
+	braze_error err;
 	int rc = 0;
 
 	rc = braze_fence(&data, h, wait_check_signals, NULL, &err);

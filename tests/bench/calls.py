@@ -96,6 +96,8 @@ CALLS = {
     "read an element": "s[1]",
     "read two axes": "n[1, 2]",
     "write an element": "s[1] = 2.5",
+    "rows at a list": "m[[1, 0]]",
+    "change rows by lists": "w[[0, 1]] = w[[1, 0]]",
     "view": "a[1:3]",
     "row": "m[1]",
     "column": "m[:, 1]",
@@ -110,6 +112,9 @@ CALLS = {
     "scalar negative": "-x",
     "scalar truth": "bool(b0)",
     "np.sqrt of a scalar": "np.sqrt(x)",
+    "np.tanh of a scalar": "np.tanh(x)",
+    "np.tanh of a float": "np.tanh(0.25)",
+    "np.arctan2 of scalars": "np.arctan2(x, y)",
     "float": "float(x)",
     "errstate": "with np.errstate(divide='ignore'): pass",
 }

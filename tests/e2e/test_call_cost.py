@@ -19,10 +19,15 @@ pytestmark = pytest.mark.skipif(not shutil.which("valgrind") or is_sanitized(),
 def instructions(statement, near):
     """Of one turn, as tests/bench/calls.py counts: NumPy's and ours."""
     path = f"{pathlib.Path(find_daemon()).parent}:/usr/bin:/bin"
-    done = subprocess.run([sys.executable, ROOT / "tests/bench/calls.py", "--count", statement],
+    return counted([statement], near, path)[statement]
+
+
+def counted(statements, near, path):
+    done = subprocess.run([sys.executable, ROOT / "tests/bench/calls.py", "--count", *statements],
                           env=clean_environment(BRAZE_NEAR=near, PATH=path), check=True,
                           capture_output=True, text=True)
-    return map(int, re.search(r"^%s +(\d+) +(\d+)" % re.escape(statement), done.stdout, re.M).groups())
+    rows = re.findall(r"^(\S.*?) +(\d+) +(\d+) +\d", done.stdout, re.M)
+    return {name: (int(theirs), int(ours)) for name, theirs, ours in rows}
 
 
 @pytest.mark.parametrize(("near", "most"), [("1", 860), ("0", 640)], ids=["near", "recorded"])
@@ -30,3 +35,15 @@ def test_an_addition_of_few_elements(near, most):
     theirs, ours = instructions("add operator", near)
     assert ours <= most
     assert ours < theirs
+
+
+SINGLE = {"read an element": 620, "read two axes": 640, "write an element": 660, "rows at a list": 2500, "change rows by lists": 4400,
+          "np.tanh of a scalar": 1800, "np.tanh of a float": 1700, "np.arctan2 of scalars": 2000, "np.sqrt of a scalar": 1200}
+
+
+def test_single_values_cost_less_than_numpys():
+    path = f"{pathlib.Path(find_daemon()).parent}:/usr/bin:/bin"
+    rows = counted(SINGLE, "1", path)
+    assert set(SINGLE) <= set(rows)
+    dear = {name: rows[name] for name, most in SINGLE.items() if rows[name][1] > most or rows[name][1] >= rows[name][0]}
+    assert not dear
