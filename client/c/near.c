@@ -69,7 +69,7 @@ void near_open(struct braze_session *s)
 	const struct loops_library *lib = NULL;
 
 	s->near_off = wish && !strcmp(wish, "0");
-	if (!s->near_off && !s->near_made)
+	if (!s->near_made)
 		lib = near_library();
 
 	if (lib) {

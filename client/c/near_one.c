@@ -2,7 +2,8 @@
 /* client/c/near_one.c - an operation on numbers that have no array.
  *
  * By the loop that arrays of their type take, so to the bit as an array of one element
- * would.  Nothing is counted or recorded: no array has been computed. */
+ * would.  Nothing is counted or recorded: no array has been computed, so it is done where
+ * arrays are not near, too. */
 #include <string.h>
 
 #include "lock.h"
@@ -17,12 +18,12 @@
 static bool types_of(unsigned *loop, unsigned *type, const struct braze_session *s, unsigned op,
 		     int n, unsigned d)
 {
-	if (op >= OP_END || d >= DTYPE_END || !s->near)
+	if (op >= OP_END || d >= DTYPE_END || !s->near_made)
 		return false;
 	*type = n == 1 ? s->unary[op][d] : s->binary[op][d];
 	*loop = s->loop[op][d];
 	return *type != DTYPE_NONE && (*loop == DT_FLOAT64 || *loop == DT_FLOAT32) &&
-	       s->near->cost[op][*loop];
+	       s->near_made->cost[op][*loop];
 }
 
 /* All lanes: a loop then does in none of them what it would not do in the first. */
@@ -49,7 +50,7 @@ static bool one(braze_scalar *out, const struct braze_session *s, unsigned op, i
 			return false;
 	if (!types_of(&loop, &type, s, op, n, (unsigned)x[0].dtype))
 		return false;
-	tier0_fn *fn = near_loop(s->near, (enum op)op, loop, type);
+	tier0_fn *fn = near_loop(s->near_made, (enum op)op, loop, type);
 	for (int k = 0; k < n; k++)
 		fill(in[k], &x[k], loop);
 	mode = near_enter();
