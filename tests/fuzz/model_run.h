@@ -6,6 +6,7 @@
 
 #include "../golden/plan_exec.h"
 #include "fuzz.h"
+#include "worker/matmul.h"
 #include "worker/tier0.h"
 
 enum model_way { MODEL_REVERSE, MODEL_WIDE, MODEL_TIER0, MODEL_WAYS };
@@ -39,6 +40,26 @@ static inline void model_tier0(const struct nest *n, char **slot, const uint64_t
 	free(scratch);
 }
 
+/* A product that is a step of its own, by the worker's loops. */
+static inline void model_product(const struct plan_matmul *p, char **slot)
+{
+	struct matmul_scratch scratch = {0};
+	const struct matmul_thread thread = {.scratch = &scratch};
+	struct product_cut cut;
+	struct matmul_run r = {.p = p, .cut = &cut};
+	int64_t count = 1;
+	struct err err;
+
+	FUZZ_CHECK(!matmul_check(p, &err) && product_cut(&cut, p));
+	FUZZ_CHECK(dtype_row(p->dtype)->cls < CLASS_FLOAT); /* others may be a library's */
+	for (int x = 0; x < 3; x++)
+		r.base[x] = slot[p->slot[x]] + p->offset[x];
+	for (int i = 0; i < p->nbatch; i++)
+		count *= p->batch[i];
+	FUZZ_CHECK(!matmul_stack(&r, 0, count, &thread, &err));
+	matmul_scratch_finish(&scratch);
+}
+
 static inline void model_run(const struct plan *plan, const struct part *part, char **slot,
 			     enum model_way way)
 {
@@ -46,9 +67,10 @@ static inline void model_run(const struct plan *plan, const struct part *part, c
 		const struct nest *n = plan->step[k].nest;
 		struct plan one = {.nstep = 1, .step = &plan->step[k]};
 
-		FUZZ_CHECK(n); /* only floating products go to the library */
 		/* plan_exec has no sums over nothing. */
-		if (way == MODEL_TIER0 || !nest_parallel(n) || !nest_reduced(n))
+		if (plan->step[k].kind == STEP_MATMUL)
+			model_product(plan->step[k].matmul, slot);
+		else if (way == MODEL_TIER0 || !nest_parallel(n) || !nest_reduced(n))
 			model_tier0(n, slot, part->imm);
 		else
 			exec_plan(&one, part, slot, way == MODEL_WIDE ? EXEC_WIDE : EXEC_REVERSE);
