@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "apart.h"
 #include "array.h"
 #include "future.h"
 #include "lock.h"
@@ -70,18 +69,9 @@ static struct braze_array *given_array(struct braze_session *s, enum dtype d,
 	if (shape_count(&count, shape, dtype_row(d)->bytes, NULL) || array_room(s, NULL))
 		return NULL;
 	struct buffer *b = array_take_buffer(s, (uint64_t)count * dtype_row(d)->bytes);
-	b->flags = BUF_APART | BUF_NEAR;
-	b->kept = 1;
-	atomic_store_explicit(&b->stored, 1, memory_order_relaxed);
-	b->handles = NULL;
 	b->block = block;
 	b->at = data;
-	struct braze_array *a = array_take(s, b);
-	apart_link(a, b);
-	view_init(&a->view, d, shape);
-	a->count = count;
-	a->contiguous = true;
-	return a;
+	return near_handle(s, b, d, shape, count);
 }
 
 int braze_give(braze_array **out, braze_session *s, int dtype, int ndim, const int64_t *dims,

@@ -237,6 +237,21 @@ bool near_own(struct braze_session *s, struct buffer *b)
 	return true;
 }
 
+struct braze_array *near_handle(struct braze_session *s, struct buffer *b, enum dtype d,
+				const struct shape *shape, int64_t count)
+{
+	b->flags = BUF_APART | BUF_NEAR;
+	b->kept = 1;
+	atomic_store_explicit(&b->stored, 1, memory_order_relaxed);
+	b->handles = NULL;
+	struct braze_array *a = array_take(s, b);
+	apart_link(a, b);
+	view_init(&a->view, d, shape);
+	a->count = count;
+	a->contiguous = true;
+	return a;
+}
+
 struct braze_array *near_array(struct braze_session *s, enum dtype d, const struct shape *shape,
 			       int64_t count)
 {
@@ -251,14 +266,5 @@ struct braze_array *near_array(struct braze_session *s, enum dtype d, const stru
 		array_drop_buffer(s, b);
 		return NULL;
 	}
-	b->flags = BUF_APART | BUF_NEAR;
-	b->kept = 1;
-	atomic_store_explicit(&b->stored, 1, memory_order_relaxed);
-	b->handles = NULL;
-	struct braze_array *a = array_take(s, b);
-	apart_link(a, b);
-	view_init(&a->view, d, shape);
-	a->count = count;
-	a->contiguous = true;
-	return a;
+	return near_handle(s, b, d, shape, count);
 }

@@ -99,6 +99,9 @@ bool near_stretches(struct near_stretch *t, uint64_t work, bool large) MUST_USE;
 void near_stretch_end(struct near_stretch *t);
 /* Recorded operations leave: the heads of their columns. */
 void near_sent(struct near_stretch *t, const uint32_t *head, unsigned nops);
+/* The first handle of a near value of b, which has a block and its address.  After array_room. */
+struct braze_array *near_handle(struct braze_session *s, struct buffer *b, enum dtype d,
+				const struct shape *shape, int64_t count);
 /* A near array to be filled; NULL: too large, or no memory. */
 struct braze_array *near_array(struct braze_session *s, enum dtype d, const struct shape *shape,
 			       int64_t count);

@@ -118,9 +118,13 @@ static bool same_order(const struct product_near *p, bool tree, const struct vie
 	return product_short(dim[0], dim[1], dim[2]) && dim[2] <= PRODUCT_RUN;
 }
 
-/* How the tree's sums are made: of elements side by side; of columns that lie side by side
- * with a vector; the same of a vector that is no such; by the drivers, with memory between. */
-enum sums { DOTS, COLUMNS, PACKED_DOTS, DRIVEN };
+/* How the tree's sums are made. */
+enum sums {
+	DOTS,	     /* of elements that lie side by side in both */
+	COLUMNS,     /* of a vector with columns side by side */
+	PACKED_DOTS, /* dots of a vector that is packed first */
+	DRIVEN	     /* by the drivers, with memory between */
+};
 
 static enum sums sums_of(const struct product_near *p, const struct view *a, const struct view *b)
 {
@@ -137,7 +141,6 @@ static enum sums sums_of(const struct product_near *p, const struct view *a, con
 		return DOTS;
 	if (kept == bytes)
 		return COLUMNS;
-	/* One vector, which is packed once. */
 	bool alone = !p->batches && k * bytes <= (int64_t)sizeof(p->s->near->scratch->strip);
 	return alone && step[row] == bytes ? PACKED_DOTS : DRIVEN;
 }

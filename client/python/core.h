@@ -291,6 +291,9 @@ PyObject *gather_message(const char *text);
 PyObject *index_get(PyObject *self, PyObject *key);
 int index_set(PyObject *self, PyObject *key, PyObject *value);
 PyObject *index_item(PyObject *self, Py_ssize_t i);
+/* A Python integer as a place among `extent`, the last of them -1: adds its distance from the
+ * first.  False: it is something else, or there is no such place. */
+bool index_step(int64_t *delta, PyObject *o, int64_t extent, int64_t stride);
 Py_ssize_t index_length(PyObject *self);
 /* self[...] = value with unsafe casting, as setitem does. */
 int index_assign(braze_array *dst, PyObject *value);

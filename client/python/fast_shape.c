@@ -335,19 +335,14 @@ bool fast_ndim(PyObject **out, const struct fast *f, const struct call *c)
 /* Where the element lies that places by each axis, or one in C order, name; -1: Python's. */
 static int64_t element_at(braze_array *h, PyObject *const *place, Py_ssize_t n)
 {
-	int64_t at = 0, delta = 0, left = 0;
+	bool by_axes = n == braze_ndim(h);
+	int64_t delta = 0, left = 0;
 
-	if (n != braze_ndim(h) && n != 1)
+	if (!by_axes && (n != 1 || !index_step(&left, place[0], braze_size(h), 1)))
 		return -1;
-	for (Py_ssize_t k = 0; k < n; k++) {
-		int64_t extent = n == braze_ndim(h) ? braze_shape(h)[k] : braze_size(h);
-
-		if (!fast_int(&at, place[k]) || at < -extent || at >= extent)
+	for (Py_ssize_t k = 0; by_axes && k < n; k++)
+		if (!index_step(&delta, place[k], braze_shape(h)[k], braze_strides(h)[k]))
 			return -1;
-		at = at < 0 ? at + extent : at;
-		delta += n == braze_ndim(h) ? at * braze_strides(h)[k] : 0;
-	}
-	left = n == braze_ndim(h) ? 0 : at;
 	for (int k = braze_ndim(h) - 1; left; k--) {
 		delta += left % braze_shape(h)[k] * braze_strides(h)[k];
 		left /= braze_shape(h)[k];

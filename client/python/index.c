@@ -155,23 +155,13 @@ static braze_array *view_of(braze_array *h, const struct spot *s)
 	return err.code ? NULL : v;
 }
 
-/* An integer as key: how far it is in bytes. */
-static bool step_to(int64_t *delta, PyObject *o, int64_t extent, int64_t stride)
+bool index_step(int64_t *delta, PyObject *o, int64_t extent, int64_t stride)
 {
-	Py_ssize_t i = 0;
+	int64_t i = 0;
 
-	if (!PyLong_CheckExact(o))
+	if (!fast_int(&i, o) || i < -extent || i >= extent)
 		return false;
-	i = PyLong_AsSsize_t(o);
-	if (i == -1 && PyErr_Occurred()) {
-		PyErr_Clear(); /* an int beyond every place */
-		return false;
-	}
-	if (i < 0)
-		i += extent;
-	if (i < 0 || i >= extent)
-		return false;
-	*delta += i * stride;
+	*delta += (i < 0 ? i + extent : i) * stride;
 	return true;
 }
 
@@ -184,11 +174,11 @@ static bool element_at(int64_t *delta, braze_array *h, PyObject *key)
 
 	*delta = 0;
 	if (!PyTuple_CheckExact(key))
-		return ndim == 1 && step_to(delta, key, shape[0], strides[0]);
+		return ndim == 1 && index_step(delta, key, shape[0], strides[0]);
 	if (PyTuple_Size(key) != ndim)
 		return false;
 	for (int k = 0; k < ndim; k++)
-		if (!step_to(delta, PyTuple_GetItem(key, k), shape[k], strides[k]))
+		if (!index_step(delta, PyTuple_GetItem(key, k), shape[k], strides[k]))
 			return false;
 	return true;
 }

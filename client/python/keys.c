@@ -65,11 +65,8 @@ static bool read_list(struct places *p, PyObject *list, int64_t size)
 	if (p->n > FEW)
 		return false;
 	for (int64_t k = 0; k < p->n; k++) {
-		PyObject *o = PyList_GetItem(list, k);
-		int64_t i = PyLong_CheckExact(o) ? PyLong_AsSsize_t(o) : size;
-
-		p->at[k] = i < 0 ? i + size : i;
-		if (p->at[k] < 0 || p->at[k] >= size || (i == -1 && PyErr_Occurred()))
+		p->at[k] = 0;
+		if (!index_step(&p->at[k], PyList_GetItem(list, k), size, 1))
 			return false;
 	}
 	return true;
@@ -86,7 +83,6 @@ static bool read_key(struct places *p, PyObject *self, PyObject *key)
 
 	if (a && PyList_CheckExact(key))
 		return read_list(p, key, rows);
-
 	if ((!mask && d != BRAZE_INT64) || !(data = wait_data(k)))
 		return false;
 	if (!mask)

@@ -150,16 +150,13 @@ static PyObject *left_to_numpy(int k, PyObject *const *args)
 	return number_fallback(name, args, 2);
 }
 
-static PyObject *binary(int k, PyObject *a, PyObject *b)
+/* Of operands that must be converted first. */
+static PyObject *binary_converted(int k, PyObject *a, PyObject *b)
 {
 	PyObject *args[2] = {a, b}, *r = NULL;
 	struct operand x[2];
 	int rc = 0;
 
-	if (both_arrays(a, b))
-		return binary_arrays(k, a, b);
-	if (arith_binary(&r, k, a, b))
-		return r;
 	x[1].own = NULL;
 	rc = convert_operand(&x[0], a);
 	if (rc == 1)
@@ -173,6 +170,15 @@ static PyObject *binary(int k, PyObject *a, PyObject *b)
 	return r;
 }
 
+static PyObject *binary(int k, PyObject *a, PyObject *b)
+{
+	PyObject *r = NULL;
+
+	if (both_arrays(a, b))
+		return binary_arrays(k, a, b);
+	return arith_binary(&r, k, a, b) ? r : binary_converted(k, a, b);
+}
+
 PyObject *number_compare(PyObject *a, PyObject *b, int how)
 {
 	static const int k[] = {
@@ -181,9 +187,9 @@ PyObject *number_compare(PyObject *a, PyObject *b, int how)
 
 	PyObject *args[2] = {a, b}, *r = NULL;
 
-	if (arith_binary(&r, k[how], a, b) || arith_ordered(&r, a, b, how))
-		return r;
-	r = binary(k[how], a, b);
+	if (!arith_binary(&r, k[how], a, b) && !arith_ordered(&r, a, b, how))
+		r = both_arrays(a, b) ? binary_arrays(k[how], a, b)
+				      : binary_converted(k[how], a, b);
 	/* What cannot be compared is unequal: for operators, not for np.equal. */
 	if (!r && (how == Py_EQ || how == Py_NE) && PyErr_ExceptionMatches(PyExc_TypeError)) {
 		PyErr_Clear();

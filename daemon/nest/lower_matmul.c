@@ -4,7 +4,8 @@
  * Floating products of two matrices go to the library, and those of any type that are
  * short (kernels/loops/product.h); operands of another type are cast into temporaries
  * first.  So do large ones of a vector with a matrix whose memory runs along the axis that
- * is kept: the tree of a sum over the outer axis has too many lanes for it.  Other products
+ * is kept: the tree of a sum over the outer axis has too many lanes for a nest (the worker
+ * has loops for it, up to a size).  Other products
  * with a vector (a matrix of one row or column is one, if it is long), other ones of
  * integers and of bool, and empty ones (k = 0) become multiply and sum over the domain
  * [batch..., m, n | k].  Integers are summed in 64 bits, which wraps alike; float16 is

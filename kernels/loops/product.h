@@ -64,8 +64,6 @@ struct product_isa {
 };
 
 extern const struct product_isa product_isa_v2, product_isa_v3, product_isa_v4;
-/* The table of a level; of the lowest for ISA_NONE. */
-const struct product_isa *product_table(enum isa_level level);
 
 /* c = a * b, or c += a * b.  k may be 0. */
 void product_multiply(const struct product_loops *loops, const struct product_call *p, bool add,

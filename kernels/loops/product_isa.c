@@ -30,14 +30,17 @@
 	typedef vec_##t##_##B mem_##t##_##B __attribute__((aligned(1), may_alias));                \
 	typedef T one_##t##_##B __attribute__((aligned(1), may_alias));
 
-/* A vector with an element in each lane.  x - 0 is x, of -0 too. */
-#define LANES_REAL(t, T, B)                                                                        \
+#define LANES_AS_THEY_LIE(t, T, B)                                                                 \
 	typedef vec_##t##_##B all_##t##_##B;                                                       \
 	typedef vec_##t##_##B many_##t##_##B;                                                      \
 	ALWAYS many_##t##_##B side_##t##_##B(vec_##t##_##B v)                                      \
 	{                                                                                          \
 		return v;                                                                          \
-	}                                                                                          \
+	}
+
+/* A vector with an element in each lane.  x - 0 is x, of -0 too. */
+#define LANES_REAL(t, T, B)                                                                        \
+	LANES_AS_THEY_LIE(t, T, B)                                                                 \
 	ALWAYS all_##t##_##B repeat_##t##_##B(const char *p)                                       \
 	{                                                                                          \
 		return *(const one_##t##_##B *)p - (vec_##t##_##B){0};                             \
@@ -49,12 +52,7 @@
 
 /* A client can scribble on its arena: a stored bool is any byte. */
 #define LANES_BOOL(t, T, B)                                                                        \
-	typedef vec_##t##_##B all_##t##_##B;                                                       \
-	typedef vec_##t##_##B many_##t##_##B;                                                      \
-	ALWAYS many_##t##_##B side_##t##_##B(vec_##t##_##B v)                                      \
-	{                                                                                          \
-		return v;                                                                          \
-	}                                                                                          \
+	LANES_AS_THEY_LIE(t, T, B)                                                                 \
 	ALWAYS all_##t##_##B repeat_##t##_##B(const char *p)                                       \
 	{                                                                                          \
 		return (T)(*p != 0) - (vec_##t##_##B){0};                                          \

@@ -15,6 +15,7 @@ import braze.numpy as np
 import numpy
 import pytest
 from braze import _core
+from frames import frames_of
 
 np.random  # noqa: B018 what is looked up for the first time runs Python
 
@@ -255,19 +256,7 @@ def statements():
 
 @pytest.mark.parametrize("statement", statements())
 def test_a_plain_call_enters_no_python_frame(statement):
-    code, space, entered = compile(statement, "<call>", "exec"), dict(globals()), []
-    exec(code, space)
-
-    def profile(frame, event, argument):
-        if event == "call" and "braze" in frame.f_code.co_filename and frame.f_code.co_filename != __file__:
-            entered.append(frame.f_code.co_qualname)
-
-    sys.setprofile(profile)
-    try:
-        exec(code, space)
-    finally:
-        sys.setprofile(None)
-    assert entered == []
+    assert frames_of(statement, dict(globals())) == []
 
 
 # ---- What such functions and methods say of themselves ----
