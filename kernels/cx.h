@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/cx.h - the elementwise operations on complex types, after ew.h in the
- * prologue of kernels with 8 lanes (a complex value is wider than 4 bytes).
+ * prologue of kernels that have all types.
  *
  * Arithmetic, comparisons and absolute are vector code; the other functions go
  * lane by lane through libm's complex functions. */
 #ifndef BZ_CX_H
 #define BZ_CX_H
-#if BZ_W == 8 && !defined(BZ_NO_COMPLEX)
+#if !defined(BZ_ONLY_NARROW) && !defined(BZ_NO_COMPLEX)
 
 #define BZ_CUNARY(stem, t, real, imag)                                                             \
 	BZ_FN bz_##t bz_##stem##_##t(bz_##t a)                                                     \

@@ -109,24 +109,26 @@ BZ_FIXED(b1)
 BZ_SAME(abs, b1)
 BZ_CONST_B1(signbit, b1, 0)
 
-/* bz_q_: quotient towards 0 of a by b, b not 0.  Up to 32 bits it is taken in
- * f64, where it is exact; INT_MIN / -1 leaves the range and comes back INT_MIN,
- * so no divide instruction of integers can trap. */
-#define BZ_QUOTIENT_NARROW(t, via)                                                                 \
+/* bz_q_: quotient towards 0 of a by b, b not 0.  Taken in floats that hold both, where it is
+ * exact: two quotients of 16 bits that are not whole differ from every whole number by
+ * more than float32 rounds, of 32 bits by more than float64 does.  INT_MIN / -1 leaves
+ * the range and comes back INT_MIN. */
+#define BZ_QUOTIENT_SHORT(t)                                                                       \
+	BZ_FN bz_##t bz_q_##t(bz_##t a, bz_##t b)                                                  \
+	{                                                                                          \
+		return bz_cast_f32_##t(bz_cast_##t##_f32(a) / bz_cast_##t##_f32(b));               \
+	}
+#define BZ_QUOTIENT_WORD(t, via)                                                                   \
 	BZ_FN bz_##t bz_q_##t(bz_##t a, bz_##t b)                                                  \
 	{                                                                                          \
 		return BZ_CVT(t, BZ_CVT(via, BZ_CVT(f64, a) / BZ_CVT(f64, b)));                    \
 	}
-BZ_QUOTIENT_NARROW(i8, i32)
-BZ_QUOTIENT_NARROW(i16, i32)
-BZ_QUOTIENT_NARROW(i32, i32)
-BZ_QUOTIENT_NARROW(u8, i32)
-BZ_QUOTIENT_NARROW(u16, i32)
-BZ_QUOTIENT_NARROW(u32, i64)
-#if BZ_W == 8
-BZ_LANES2(q, i64, y == -1 ? (bz_s_i64)(0 - (bz_s_u64)x) : x / y)
-BZ_LANES2(q, u64, x / y)
-#endif
+BZ_QUOTIENT_SHORT(i8)
+BZ_QUOTIENT_SHORT(i16)
+BZ_QUOTIENT_WORD(i32, i32)
+BZ_QUOTIENT_SHORT(u8)
+BZ_QUOTIENT_SHORT(u16)
+BZ_QUOTIENT_WORD(u32, i64)
 
 /* Power by squaring, modulo the width.  A negative exponent, which the client
  * refuses, gives the quotient of 1 by the power, and 0 for base 0. */
@@ -151,11 +153,20 @@ BZ_LANES2(q, u64, x / y)
  * does its remainder; a quotient rounds towards minus infinity, a remainder has
  * the divisor's sign.  A shift by the width or more, or by a negative count,
  * shifts everything out. */
+#define BZ_TIMES_i16(a, b) (BZ_BITS(i16, a) * BZ_BITS(i16, b))
+#define BZ_TIMES_i32(a, b) (BZ_BITS(i32, a) * BZ_BITS(i32, b))
+#define BZ_TIMES_i64(a, b) (BZ_BITS(i64, a) * BZ_BITS(i64, b))
+#define BZ_TIMES_u16(a, b) ((a) * (b))
+#define BZ_TIMES_u32(a, b) ((a) * (b))
+#define BZ_TIMES_u64(a, b) ((a) * (b))
+/* No processor multiplies bytes, and gcc does so one by one. */
+#define BZ_TIMES_u8(a, b) bz_x_cut_u16_u8(BZ_CVT(u16, a) * BZ_CVT(u16, b))
+#define BZ_TIMES_i8(a, b) BZ_TIMES_u8((bz_u8)(a), (bz_u8)(b))
 #define BZ_INTEGER(t)                                                                              \
 	BZ_FIXED(t)                                                                                \
 	BZ_BINARY(add, t, BZ_BITS(t, a) + BZ_BITS(t, b))                                           \
 	BZ_BINARY(sub, t, BZ_BITS(t, a) - BZ_BITS(t, b))                                           \
-	BZ_BINARY(mul, t, BZ_BITS(t, a) * BZ_BITS(t, b))                                           \
+	BZ_BINARY(mul, t, BZ_TIMES_##t(a, b))                                                      \
 	BZ_BINARY(and, t, a &b)                                                                    \
 	BZ_BINARY(or, t, a | b)                                                                    \
 	BZ_BINARY(xor, t, a ^ b)                                                                   \
@@ -166,7 +177,7 @@ BZ_LANES2(q, u64, x / y)
 	BZ_UNARY(neg, t, -BZ_BITS(t, a))                                                           \
 	BZ_UNARY(inv, t, ~a)                                                                       \
 	BZ_UNARY(imag, t, a ^ a)                                                                   \
-	BZ_UNARY(square, t, BZ_BITS(t, a) * BZ_BITS(t, a))                                         \
+	BZ_UNARY(square, t, BZ_TIMES_##t(a, a))                                                    \
 	BZ_UNARY(abs, t, BZ_SEL(t, a < 0, -BZ_BITS(t, a), a))                                      \
 	BZ_UNARY(sign, t, (bz_##t)(a < 0) - (bz_##t)(a > 0))                                       \
 	BZ_CLIP(t)                                                                                 \
@@ -174,6 +185,10 @@ BZ_LANES2(q, u64, x / y)
 	{                                                                                          \
 		return BZ_B1(a < 0);                                                               \
 	}                                                                                          \
+	BZ_POWER(t)                                                                                \
+	BZ_LANES2(pow, t, bz_x_pow_##t(x, y))
+BZ_EACH_INT(BZ_INTEGER)
+#define BZ_DIVISION(t)                                                                             \
 	/* One step of division: quotient and remainder towards 0, 0 for divisor 0. */             \
 	BZ_FN void bz_x_divmod_##t(bz_##t a, bz_##t *b, bz_##t *q, bz_##t *r)                      \
 	{                                                                                          \
@@ -181,7 +196,7 @@ BZ_LANES2(q, u64, x / y)
                                                                                                    \
 		*b = *b | (zero & 1);                                                              \
 		*q = bz_q_##t(a, *b);                                                              \
-		*r = (bz_##t)(BZ_BITS(t, a) - BZ_BITS(t, *q) * BZ_BITS(t, *b)) & ~zero;            \
+		*r = (bz_##t)(BZ_BITS(t, a) - (bz_k_##t)BZ_TIMES_##t(*q, *b)) & ~zero;             \
 		*q &= ~zero;                                                                       \
 	}                                                                                          \
 	BZ_FN bz_##t bz_fdiv_##t(bz_##t a, bz_##t b)                                               \
@@ -205,7 +220,9 @@ BZ_LANES2(q, u64, x / y)
                                                                                                    \
 		bz_x_divmod_##t(a, &b, &q, &r);                                                    \
 		return r;                                                                          \
-	}                                                                                          \
+	}
+BZ_EACH_NARROW(BZ_DIVISION)
+#define BZ_SHIFTS(t)                                                                               \
 	BZ_FN bz_##t bz_shl_##t(bz_##t a, bz_##t b)                                                \
 	{                                                                                          \
 		const bz_s_u64 bits = 8 * sizeof(bz_s_##t);                                        \
@@ -222,10 +239,62 @@ BZ_LANES2(q, u64, x / y)
                                                                                                    \
 		n &= (__typeof__(n[0]))(bits - 1);                                                 \
 		return BZ_SEL(t, in, a >> (bz_##t)n, a < 0);                                       \
+	}
+BZ_SHIFTS(i32)
+BZ_SHIFTS(u32)
+/* Of fewer bits: as 32 bits, since no processor has shifts of them by vectors. */
+#define BZ_SHIFTS_SHORT(t, word)                                                                   \
+	BZ_FN bz_##t bz_shl_##t(bz_##t a, bz_##t b)                                                \
+	{                                                                                          \
+		bz_k_##t n = BZ_BITS(t, b);                                                        \
+		bz_u32 r = (bz_u32)bz_cast_##t##_##word(a) << (bz_cast_##t##_u32(b) & 31);         \
+                                                                                                   \
+		return bz_cast_u32_##t(r) &                                                        \
+		       (bz_##t)(n < (__typeof__(n[0]))(8 * sizeof(bz_s_##t)));                     \
 	}                                                                                          \
-	BZ_POWER(t)                                                                                \
-	BZ_LANES2(pow, t, bz_x_pow_##t(x, y))
-BZ_EACH_INT(BZ_INTEGER)
+	BZ_FN bz_##t bz_shr_##t(bz_##t a, bz_##t b)                                                \
+	{                                                                                          \
+		bz_k_##t n = BZ_BITS(t, b);                                                        \
+		bz_##word r = bz_cast_##t##_##word(a) >> (bz_##word)(bz_cast_##t##_u32(b) & 31);   \
+                                                                                                   \
+		return BZ_SEL(t, n < (__typeof__(n[0]))(8 * sizeof(bz_s_##t)),                     \
+			      bz_cast_##word##_##t(r), a < 0);                                     \
+	}
+BZ_SHIFTS_SHORT(i8, i32)
+BZ_SHIFTS_SHORT(i16, i32)
+BZ_SHIFTS_SHORT(u8, u32)
+BZ_SHIFTS_SHORT(u16, u32)
+#ifndef BZ_ONLY_NARROW
+BZ_SHIFTS(i64)
+BZ_SHIFTS(u64)
+#endif
+#ifndef BZ_ONLY_NARROW
+/* 64 bits have no vector division: a whole step, element by element. */
+BZ_LANES2(fdiv, u64, y ? x / y : 0)
+BZ_LANES2(rem, u64, y ? x % y : 0)
+BZ_LANES2(fmod, u64, y ? x % y : 0)
+BZ_FN bz_s_i64 bz_x_fdiv_i64(bz_s_i64 x, bz_s_i64 y)
+{
+	if (y == 0)
+		return 0;
+	if (y == -1)
+		return (bz_s_i64)(0 - (bz_s_u64)x);
+	return x / y - (x % y != 0 && (x ^ y) < 0);
+}
+BZ_FN bz_s_i64 bz_x_fmod_i64(bz_s_i64 x, bz_s_i64 y)
+{
+	return y == 0 || y == -1 ? 0 : x % y;
+}
+BZ_FN bz_s_i64 bz_x_rem_i64(bz_s_i64 x, bz_s_i64 y)
+{
+	bz_s_i64 r = bz_x_fmod_i64(x, y);
+
+	return r != 0 && (r ^ y) < 0 ? r + y : r;
+}
+BZ_LANES2(fdiv, i64, bz_x_fdiv_i64(x, y))
+BZ_LANES2(rem, i64, bz_x_rem_i64(x, y))
+BZ_LANES2(fmod, i64, bz_x_fmod_i64(x, y))
+#endif
 
 /* NumPy takes 1.0 / x back to the integer: 0 but for 1 and -1; 1 / 0 becomes
  * what cvtt makes of infinity, INT_MIN, cut to the type. */
@@ -240,7 +309,7 @@ BZ_RECIPROCAL(i32, (bz_s_i32)0x80000000u)
 BZ_RECIPROCAL(u8, 0)
 BZ_RECIPROCAL(u16, 0)
 BZ_RECIPROCAL(u32, 0)
-#if BZ_W == 8
+#ifndef BZ_ONLY_NARROW
 BZ_RECIPROCAL(i64, (bz_s_i64)0x8000000000000000u)
 BZ_RECIPROCAL(u64, 0)
 #endif
@@ -267,10 +336,6 @@ typedef double bz_n_f64 __attribute__((vector_size(BZ_NATIVE)));
 BZ_PIECES(f32)
 BZ_PIECES(f64)
 
-/* Number of natives in a register; 0: the register is half a native. */
-#define BZ_PARTS_f64 (BZ_W * 8 / BZ_NATIVE)
-#define BZ_PARTS_f32 (BZ_W * 4 / BZ_NATIVE)
-
 #define BZ_CALL1_1(t, f, a) f(a)
 #define BZ_CALL1_2(t, f, a)                                                                        \
 	__extension__({                                                                            \
@@ -279,17 +344,13 @@ BZ_PIECES(f64)
 		u_.n[1] = f(u_.n[1]);                                                              \
 		u_.v;                                                                              \
 	})
-#define BZ_CALL1_4(t, f, a)                                                                        \
-	__extension__({                                                                            \
-		union bz_p_##t u_ = {a};                                                           \
-		u_.n[0] = f(u_.n[0]);                                                              \
-		u_.n[1] = f(u_.n[1]);                                                              \
-		u_.n[2] = f(u_.n[2]);                                                              \
-		u_.n[3] = f(u_.n[3]);                                                              \
-		u_.v;                                                                              \
-	})
-#define BZ_TWICE(v)	       __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7)
-#define BZ_LOWER(v)	       __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7)
+#if BZ_W == 4
+#define BZ_TWICE(v) __builtin_shufflevector(v, v, 0, 1, 2, 3, 0, 1, 2, 3)
+#define BZ_LOWER(v) __builtin_shufflevector(v, v, 0, 1, 2, 3)
+#else
+#define BZ_TWICE(v) __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7)
+#define BZ_LOWER(v) __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7)
+#endif
 #define BZ_CALL1_0(t, f, a)    BZ_LOWER(f(BZ_TWICE(a)))
 #define BZ_CALL2_1(t, f, a, b) f(a, b)
 #define BZ_CALL2_2(t, f, a, b)                                                                     \
@@ -299,46 +360,24 @@ BZ_PIECES(f64)
 		u_.n[1] = f(u_.n[1], w_.n[1]);                                                     \
 		u_.v;                                                                              \
 	})
-#define BZ_CALL2_4(t, f, a, b)                                                                     \
-	__extension__({                                                                            \
-		union bz_p_##t u_ = {a}, w_ = {b};                                                 \
-		u_.n[0] = f(u_.n[0], w_.n[0]);                                                     \
-		u_.n[1] = f(u_.n[1], w_.n[1]);                                                     \
-		u_.n[2] = f(u_.n[2], w_.n[2]);                                                     \
-		u_.n[3] = f(u_.n[3], w_.n[3]);                                                     \
-		u_.v;                                                                              \
-	})
 #define BZ_CALL2_0(t, f, a, b) BZ_LOWER(f(BZ_TWICE(a), BZ_TWICE(b)))
-#if BZ_NATIVE == 64
-#define BZ_CALL1_f64 BZ_CALL1_1
-#define BZ_CALL2_f64 BZ_CALL2_1
-#if BZ_W == 8
-#define BZ_CALL1_f32 BZ_CALL1_0
-#define BZ_CALL2_f32 BZ_CALL2_0
-#else
-#define BZ_CALL1_f32 BZ_CALL1_1
-#define BZ_CALL2_f32 BZ_CALL2_1
-#endif
-#elif BZ_NATIVE == 32
+/* Natives in a register: 1, 2, or 0 where it is half a native. */
+#if BZ_NATIVE == 16
 #define BZ_CALL1_f64 BZ_CALL1_2
 #define BZ_CALL2_f64 BZ_CALL2_2
-#if BZ_W == 8
+#else
+#define BZ_CALL1_f64 BZ_CALL1_1
+#define BZ_CALL2_f64 BZ_CALL2_1
+#endif
+#if BZ_NATIVE == 16 && defined(BZ_ONLY_NARROW)
+#define BZ_CALL1_f32 BZ_CALL1_2
+#define BZ_CALL2_f32 BZ_CALL2_2
+#elif BZ_NATIVE == 16 || defined(BZ_ONLY_NARROW)
 #define BZ_CALL1_f32 BZ_CALL1_1
 #define BZ_CALL2_f32 BZ_CALL2_1
 #else
-#define BZ_CALL1_f32 BZ_CALL1_2
-#define BZ_CALL2_f32 BZ_CALL2_2
-#endif
-#else
-#define BZ_CALL1_f64 BZ_CALL1_4
-#define BZ_CALL2_f64 BZ_CALL2_4
-#if BZ_W == 8
-#define BZ_CALL1_f32 BZ_CALL1_2
-#define BZ_CALL2_f32 BZ_CALL2_2
-#else
-#define BZ_CALL1_f32 BZ_CALL1_4
-#define BZ_CALL2_f32 BZ_CALL2_4
-#endif
+#define BZ_CALL1_f32 BZ_CALL1_0
+#define BZ_CALL2_f32 BZ_CALL2_0
 #endif
 
 /* Square root and rounding (mode: 0 nearest even, 1 down, 2 up, 3 to zero; 8
@@ -410,6 +449,8 @@ BZ_ROUND_LANES(f64, )
 		return d - f > (bz_s_##t)0.5 ? f + 1 : f;                                          \
 	}
 
+/* The bits of a number where the mask says, else of 0. */
+#define BZ_IF(t, m, number) (BZ_BITS(t, m) & BZ_BITS(t, BZ_SPLAT(t, number)))
 #define BZ_FLOAT(t, k, s, inf, top)                                                                \
 	BZ_SAME(pos, t)                                                                            \
 	BZ_SAME(conj, t)                                                                           \
@@ -430,11 +471,9 @@ BZ_ROUND_LANES(f64, )
 	BZ_BINARY(fmax, t, BZ_SEL(t, (a >= b) | (b != b), a, b))                                   \
 	BZ_CLIP(t)                                                                                 \
 	/* sign of 0 is +0, of NaN the NaN. */                                                     \
-	BZ_UNARY(sign, t,                                                                          \
-		 BZ_SEL(t, a != a, a, BZ_CVT(t, (a < 0)) - BZ_CVT(t, (a > 0)) + BZ_SPLAT(t, 0)))   \
+	BZ_UNARY(sign, t, BZ_SEL(t, a != a, a, BZ_IF(t, a < 0, -1) | BZ_IF(t, a > 0, 1)))          \
 	BZ_BINARY(heaviside, t,                                                                    \
-		  BZ_SEL(t, a != a, bz_abs_##t(a),                                                 \
-			 BZ_SEL(t, a == 0, b, -BZ_CVT(t, (a > 0)) + BZ_SPLAT(t, 0))))              \
+		  BZ_SEL(t, a != a, bz_abs_##t(a), BZ_SEL(t, a == 0, b, BZ_IF(t, a > 0, 1))))      \
 	BZ_FN bz_b1 bz_isnan_##t(bz_##t a)                                                         \
 	{                                                                                          \
 		return BZ_B1(a != a);                                                              \
@@ -482,7 +521,7 @@ BZ_ROUND_LANES(f64, )
 	BZ_LANES2(fmod, t, __builtin_fmod##s(x, y))                                                \
 	BZ_LANES2(nextafter, t, __builtin_nextafter##s(x, y))
 BZ_FLOAT(f32, u32, f, __builtin_inff(), 0x80000000u)
-#if BZ_W == 8
+#ifndef BZ_ONLY_NARROW
 BZ_FLOAT(f64, u64, , __builtin_inf(), (bz_s_u64)1 << 63)
 #endif
 
@@ -542,7 +581,7 @@ BZ_FLOAT(f64, u64, , __builtin_inf(), (bz_s_u64)1 << 63)
 		return BZ_SEL(t, a == b, a + ln2, r);                                              \
 	}
 BZ_MATH(f32)
-#if BZ_W == 8
+#ifndef BZ_ONLY_NARROW
 BZ_MATH(f64)
 #endif
 

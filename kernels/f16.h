@@ -23,43 +23,25 @@ BZ_IMM_INT(f16)
 
 #ifdef __F16C__
 typedef short bz_x_h8 __attribute__((vector_size(16)));
-#if BZ_W == 8
+#if BZ_W == 4
+#define BZ_WIDEN(h)                                                                                \
+	((bz_f32)__builtin_ia32_vcvtph2ps(                                                         \
+		(bz_x_h8)__builtin_shufflevector(h, h, 0, 1, 2, 3, 0, 1, 2, 3)))
+BZ_FN bz_f16 bz_x_narrow(bz_f32 f)
+{
+	bz_x_h8 h = __builtin_ia32_vcvtps2ph(f, 0);
+	return (bz_f16)__builtin_shufflevector(h, h, 0, 1, 2, 3);
+}
+#define BZ_NARROW(f) bz_x_narrow(f)
+#elif BZ_W == 8
 #define BZ_WIDEN(h)  ((bz_f32)__builtin_ia32_vcvtph2ps256((bz_x_h8)(h)))
 #define BZ_NARROW(f) ((bz_f16)__builtin_ia32_vcvtps2ph256(f, 0))
-#elif defined(__AVX512F__)
+#else
 typedef short bz_x_h16 __attribute__((vector_size(32)));
 #define BZ_WIDEN(h)                                                                                \
 	((bz_f32)__builtin_ia32_vcvtph2ps512_mask((bz_x_h16)(h), BZ_SPLAT(f32, 0), BZ_ALL16, 4))
 #define BZ_NARROW(f)                                                                               \
 	((bz_f16)__builtin_ia32_vcvtps2ph512_mask(f, 0, (bz_x_h16)BZ_SPLAT(f16, 0), 0xffff))
-#else
-typedef float bz_x_f8 __attribute__((vector_size(32)));
-union bz_x_halves {
-	bz_f16 v;
-	bz_x_h8 part[2];
-};
-union bz_x_singles {
-	bz_f32 v;
-	bz_x_f8 part[2];
-};
-BZ_FN bz_f32 bz_x_widen(bz_f16 h)
-{
-	const union bz_x_halves from = {h};
-	union bz_x_singles to;
-	to.part[0] = __builtin_ia32_vcvtph2ps256(from.part[0]);
-	to.part[1] = __builtin_ia32_vcvtph2ps256(from.part[1]);
-	return to.v;
-}
-BZ_FN bz_f16 bz_x_narrow(bz_f32 f)
-{
-	const union bz_x_singles from = {f};
-	union bz_x_halves to;
-	to.part[0] = __builtin_ia32_vcvtps2ph256(from.part[0], 0);
-	to.part[1] = __builtin_ia32_vcvtps2ph256(from.part[1], 0);
-	return to.v;
-}
-#define BZ_WIDEN(h)  bz_x_widen(h)
-#define BZ_NARROW(f) bz_x_narrow(f)
 #endif
 #else
 #define BZ_CHOOSE(mask, a, b) (((a) & (bz_u32)(mask)) | ((b) & ~(bz_u32)(mask)))
@@ -117,7 +99,7 @@ BZ_FN bz_f16 bz_cast_f16_f16(bz_f16 x)
 	}
 BZ_CAST_HALF(b1)
 BZ_EACH_INT(BZ_CAST_HALF)
-#if BZ_W == 8
+#ifndef BZ_ONLY_NARROW
 BZ_FN bz_f64 bz_cast_f16_f64(bz_f16 x)
 {
 	return BZ_CVT(f64, BZ_WIDEN(x));

@@ -14,7 +14,7 @@
 #ifndef BZ_GATHER_H
 #define BZ_GATHER_H
 
-#if BZ_W == 8 && !defined BZ_NO_GATHER
+#if !defined(BZ_ONLY_NARROW) && !defined(BZ_NO_GATHER)
 BZ_FN bz_i64 bz_index_i64(bz_i64 place, bz_i64 size)
 {
 	return (bz_i64)((bz_u64)place + ((bz_u64)size & (bz_u64)(place < 0)));

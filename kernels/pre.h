@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/pre.h - NumPy's elementwise semantics over explicit vectors.
  *
- * In:  BZ_W (8 or 16) lanes a vector.  Out: for each element type <t> of
+ * In:  BZ_WIDTH, the lanes of a register of 64 bytes: 8, or 16 where only the types
+ * of at most 4 bytes are used, which alone have functions then.  Out: BZ_W, the
+ * lanes of a register; for each element type <t> of
  * proto/dtypes.def the storage type bz_s_<t>, the register type bz_<t>, loads,
  * stores, casts, and bz_<stem>_<t> for every row of proto/ops.def; float16's are
  * in f16.h, and the lists below are without it.
  * Text at the head of every generated source and of loops/tier0_isa.c; includes
- * nothing.  At BZ_W 16 only the types of at most 4 bytes have functions.
+ * nothing.
+ *
+ * No register is wider than the processor's (but for SSE, which nothing is tuned for):
+ * gcc takes wider ones apart element by element wherever they are compared, chosen
+ * from, converted or stored.  So BZ_W is BZ_WIDTH with AVX-512, else half of it.
  *
  * A source may first define BZ_NO_COMPLEX, BZ_NO_HALF (float16), BZ_NO_TREE,
  * BZ_NO_ARG (argmin, argmax), BZ_NO_STREAM, which leave out what it does not use and most of a
@@ -21,6 +27,16 @@
 
 #pragma GCC diagnostic ignored "-Wpsabi"
 #pragma GCC diagnostic ignored "-Wtype-limits"
+
+#if BZ_WIDTH == 16
+#define BZ_ONLY_NARROW
+#endif
+#ifdef __AVX512F__
+#define BZ_PARTS 1 /* BZ_WIDTH / BZ_W */
+#else
+#define BZ_PARTS 2
+#endif
+#define BZ_W (BZ_WIDTH / BZ_PARTS)
 
 #define BZ_FN static inline __attribute__((always_inline, unused))
 
@@ -81,7 +97,7 @@ typedef bz_u64 bz_k_i64, bz_k_u64, bz_k_f64;
 	X(i8, ##__VA_ARGS__)                                                                       \
 	X(i16, ##__VA_ARGS__)                                                                      \
 	X(i32, ##__VA_ARGS__) X(u8, ##__VA_ARGS__) X(u16, ##__VA_ARGS__) X(u32, ##__VA_ARGS__)
-#if BZ_W == 8
+#ifndef BZ_ONLY_NARROW
 #define BZ_EACH_INT(X, ...)                                                                        \
 	BZ_EACH_NARROW(X, ##__VA_ARGS__) X(i64, ##__VA_ARGS__) X(u64, ##__VA_ARGS__)
 #define BZ_EACH_FLOAT(X, ...) X(f32, ##__VA_ARGS__) X(f64, ##__VA_ARGS__)
@@ -90,11 +106,16 @@ typedef bz_u64 bz_k_i64, bz_k_u64, bz_k_f64;
 #else
 #define BZ_EACH_COMPLEX(X, ...)
 #endif
-#define BZ_SPLAT(t, s) ((bz_##t){(s), (s), (s), (s), (s), (s), (s), (s)})
 #else
 #define BZ_EACH_INT(X, ...)   BZ_EACH_NARROW(X, ##__VA_ARGS__)
 #define BZ_EACH_FLOAT(X, ...) X(f32, ##__VA_ARGS__)
 #define BZ_EACH_COMPLEX(X, ...)
+#endif
+#if BZ_W == 4
+#define BZ_SPLAT(t, s) ((bz_##t){(s), (s), (s), (s)})
+#elif BZ_W == 8
+#define BZ_SPLAT(t, s) ((bz_##t){(s), (s), (s), (s), (s), (s), (s), (s)})
+#else
 #define BZ_SPLAT(t, s)                                                                             \
 	((bz_##t){(s), (s), (s), (s), (s), (s), (s), (s), (s), (s), (s), (s), (s), (s), (s), (s)})
 #endif
@@ -111,7 +132,54 @@ typedef bz_u64 bz_k_i64, bz_k_u64, bz_k_f64;
 #endif
 #define BZ_CVT(t, v)  __builtin_convertvector((v), bz_##t)
 #define BZ_BITS(t, v) ((bz_k_##t)(v))
-#define BZ_B1(m)      (__builtin_convertvector((m), bz_b1) & 1)
+/* bz_x_cut_: the low bits of integers.  BZ_B1: what a comparison gives, lanes of 0 and -1, as a
+ * register of bools.  Without AVX-512, gcc converts to narrower elements one by one. */
+#if BZ_PARTS == 1
+#define BZ_CUT(from, to)                                                                           \
+	BZ_FN bz_##to bz_x_cut_##from##_##to(bz_##from v)                                          \
+	{                                                                                          \
+		return BZ_CVT(to, v);                                                              \
+	}
+#define BZ_B1(m) (__builtin_convertvector((m), bz_b1) & 1)
+#else
+#if BZ_W == 4
+#define BZ_EVERY(v, n) __builtin_shufflevector(v, v, 0, n, 2 * n, 3 * n)
+#else
+#define BZ_EVERY(v, n) __builtin_shufflevector(v, v, 0, n, 2 * n, 3 * n, 4 * n, 5 * n, 6 * n, 7 * n)
+#endif
+#define BZ_CUT(from, to)                                                                           \
+	BZ_FN bz_##to bz_x_cut_##from##_##to(bz_##from v)                                          \
+	{                                                                                          \
+		typedef bz_s_##to parts __attribute__((vector_size(sizeof(bz_##from))));           \
+		return BZ_EVERY((parts)v, (int)(sizeof(bz_s_##from) / sizeof(bz_s_##to)));         \
+	}
+#define BZ_TRUTHS(t, k)                                                                            \
+	BZ_FN bz_b1 bz_x_truths_##t(bz_##t m)                                                      \
+	{                                                                                          \
+		return bz_x_cut_##k##_u8((bz_##k)m) & 1;                                           \
+	}
+#define BZ_B1(m)                                                                                   \
+	_Generic((m), bz_i8                                                                        \
+		 : bz_x_truths_i8, bz_i16                                                          \
+		 : bz_x_truths_i16, bz_i32                                                         \
+		 : bz_x_truths_i32, bz_i64                                                         \
+		 : bz_x_truths_i64)(m)
+#endif
+BZ_CUT(u16, u8)
+BZ_CUT(u32, u8)
+BZ_CUT(u32, u16)
+BZ_CUT(u64, u8)
+BZ_CUT(u64, u16)
+BZ_CUT(u64, u32)
+#if BZ_PARTS != 1
+BZ_FN bz_b1 bz_x_truths_i8(bz_i8 m)
+{
+	return (bz_b1)m & 1;
+}
+BZ_TRUTHS(i16, u16)
+BZ_TRUTHS(i32, u32)
+BZ_TRUTHS(i64, u64)
+#endif
 #define BZ_MASK(t, c) (-__builtin_convertvector((c), bz_k_##t))
 #define BZ_SEL(t, m, a, b)                                                                         \
 	((bz_##t)((BZ_BITS(t, a) & BZ_BITS(t, m)) | (BZ_BITS(t, b) & ~BZ_BITS(t, m))))
@@ -218,7 +286,7 @@ BZ_FN bz_f32 bz_imm_f32(bz_s_u64 lo, bz_s_u64 hi)
 	(void)hi;
 	return BZ_SPLAT(f32, bz_x_bits_f32(lo));
 }
-#if BZ_W == 8
+#ifndef BZ_ONLY_NARROW
 BZ_FN bz_f64 bz_imm_f64(bz_s_u64 lo, bz_s_u64 hi)
 {
 	(void)hi;
@@ -236,7 +304,11 @@ BZ_FN bz_c128 bz_imm_c128(bz_s_u64 lo, bz_s_u64 hi)
 #endif
 BZ_FN bz_i64 bz_iota_i64(bz_s_i64 first, bz_s_i64 step)
 {
+#if BZ_W == 4
+	const bz_u64 lane = {0, 1, 2, 3};
+#else
 	const bz_u64 lane = {0, 1, 2, 3, 4, 5, 6, 7};
+#endif
 	return (bz_i64)((bz_s_u64)first + (bz_s_u64)step * lane);
 }
 #endif
@@ -252,6 +324,7 @@ BZ_FN bz_i64 bz_iota_i64(bz_s_i64 first, bz_s_i64 step)
 #ifndef BZ_NO_STREAM
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_nontemporal_store)
+#define BZ_PAST_16(t, p, v) __builtin_nontemporal_store((v), (bz_##t *)(p))
 #define BZ_PAST_32(t, p, v) __builtin_nontemporal_store((v), (bz_##t *)(p))
 #define BZ_PAST_64(t, p, v) __builtin_nontemporal_store((v), (bz_##t *)(p))
 #endif
@@ -260,6 +333,10 @@ BZ_FN bz_i64 bz_iota_i64(bz_s_i64 first, bz_s_i64 step)
 typedef long long bz_x_q2 __attribute__((vector_size(16)));
 typedef long long bz_x_q4 __attribute__((vector_size(32)));
 typedef long long bz_x_q8 __attribute__((vector_size(64)));
+BZ_FN void bz_x_past_16(char *p, bz_x_q2 v)
+{
+	__builtin_ia32_movntdq((bz_x_q2 *)p, v);
+}
 BZ_FN void bz_x_past_32(char *p, bz_x_q4 v)
 {
 #ifdef __AVX__
@@ -278,9 +355,11 @@ BZ_FN void bz_x_past_64(char *p, bz_x_q8 v)
 	bz_x_past_32(p + 32, __builtin_shufflevector(v, v, 4, 5, 6, 7));
 #endif
 }
+#define BZ_PAST_16(t, p, v) bz_x_past_16(p, (bz_x_q2)(v))
 #define BZ_PAST_32(t, p, v) bz_x_past_32(p, (bz_x_q4)(v))
 #define BZ_PAST_64(t, p, v) bz_x_past_64(p, (bz_x_q8)(v))
 #elif !defined(BZ_PAST_64)
+#define BZ_PAST_16(t, p, v) bz_st_##t(p, v)
 #define BZ_PAST_32(t, p, v) bz_st_##t(p, v)
 #define BZ_PAST_64(t, p, v) bz_st_##t(p, v)
 #endif
@@ -296,17 +375,22 @@ BZ_FN void bz_x_past_64(char *p, bz_x_q8 v)
 	{                                                                                          \
 		return (bz_s_i64)((-(bz_s_u64)p & (sizeof(bz_##t) - 1)) / sizeof(bz_s_##t));       \
 	}
-#if BZ_W == 8
-BZ_STREAM(i32, BZ_PAST_32)
-BZ_STREAM(u32, BZ_PAST_32)
-BZ_STREAM(f32, BZ_PAST_32)
-BZ_STREAM(i64, BZ_PAST_64)
-BZ_STREAM(u64, BZ_PAST_64)
-BZ_STREAM(f64, BZ_PAST_64)
+#if BZ_W == 4
+#define BZ_PAST_WORDS BZ_PAST_16
+#define BZ_PAST_LONGS BZ_PAST_32
+#elif BZ_W == 8
+#define BZ_PAST_WORDS BZ_PAST_32
+#define BZ_PAST_LONGS BZ_PAST_64
 #else
-BZ_STREAM(i32, BZ_PAST_64)
-BZ_STREAM(u32, BZ_PAST_64)
-BZ_STREAM(f32, BZ_PAST_64)
+#define BZ_PAST_WORDS BZ_PAST_64
+#endif
+BZ_STREAM(i32, BZ_PAST_WORDS)
+BZ_STREAM(u32, BZ_PAST_WORDS)
+BZ_STREAM(f32, BZ_PAST_WORDS)
+#ifndef BZ_ONLY_NARROW
+BZ_STREAM(i64, BZ_PAST_LONGS)
+BZ_STREAM(u64, BZ_PAST_LONGS)
+BZ_STREAM(f64, BZ_PAST_LONGS)
 #endif
 BZ_FN void bz_ahead(const char *p)
 {
@@ -322,13 +406,24 @@ BZ_FN void bz_nt_end(void)
 }
 #endif
 
-#if BZ_W == 8
+#ifndef BZ_ONLY_NARROW
+/* Between a register of real and one of imaginary parts, and two of memory. */
+#if BZ_W == 4
+#define BZ_EVEN(a, b)	__builtin_shufflevector(a, b, 0, 2, 4, 6)
+#define BZ_ODD(a, b)	__builtin_shufflevector(a, b, 1, 3, 5, 7)
+#define BZ_ZIP_LO(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
+#define BZ_ZIP_HI(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
+#else
+#define BZ_EVEN(a, b)	__builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14)
+#define BZ_ODD(a, b)	__builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15)
+#define BZ_ZIP_LO(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define BZ_ZIP_HI(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#endif
 #define BZ_MEMORY_COMPLEX(t, f)                                                                    \
 	BZ_FN bz_##t bz_ld_##t(const char *p)                                                      \
 	{                                                                                          \
 		bz_##f a = bz_ld_##f(p), b = bz_ld_##f(p + sizeof(bz_##f));                        \
-		return (bz_##t){__builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14),          \
-				__builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15)};         \
+		return (bz_##t){BZ_EVEN(a, b), BZ_ODD(a, b)};                                      \
 	}                                                                                          \
 	BZ_FN bz_##t bz_lds_##t(const char *p, bz_s_i64 stride)                                    \
 	{                                                                                          \
@@ -349,9 +444,8 @@ BZ_FN void bz_nt_end(void)
 	}                                                                                          \
 	BZ_FN void bz_st_##t(char *p, bz_##t v)                                                    \
 	{                                                                                          \
-		bz_st_##f(p, __builtin_shufflevector(v.re, v.im, 0, 8, 1, 9, 2, 10, 3, 11));       \
-		bz_st_##f(p + sizeof(bz_##f),                                                      \
-			  __builtin_shufflevector(v.re, v.im, 4, 12, 5, 13, 6, 14, 7, 15));        \
+		bz_st_##f(p, BZ_ZIP_LO(v.re, v.im));                                               \
+		bz_st_##f(p + sizeof(bz_##f), BZ_ZIP_HI(v.re, v.im));                              \
 	}                                                                                          \
 	BZ_FN void bz_stsn_##t(char *p, bz_s_i64 stride, int n, bz_##t v)                          \
 	{                                                                                          \
@@ -371,9 +465,8 @@ BZ_EACH_COMPLEX(BZ_MEMORY_COMPLEX)
 #define BZ_STREAM_COMPLEX(t, f)                                                                    \
 	BZ_FN void bz_nt_##t(char *p, bz_##t v, bz_s_u64 keep)                                     \
 	{                                                                                          \
-		bz_nt_##f(p, __builtin_shufflevector(v.re, v.im, 0, 8, 1, 9, 2, 10, 3, 11), keep); \
-		bz_nt_##f(p + sizeof(bz_##f),                                                      \
-			  __builtin_shufflevector(v.re, v.im, 4, 12, 5, 13, 6, 14, 7, 15), keep);  \
+		bz_nt_##f(p, BZ_ZIP_LO(v.re, v.im), keep);                                         \
+		bz_nt_##f(p + sizeof(bz_##f), BZ_ZIP_HI(v.re, v.im), keep);                        \
 	}                                                                                          \
 	BZ_FN bz_s_i64 bz_head_##t(const char *p)                                                  \
 	{                                                                                          \
@@ -390,26 +483,122 @@ BZ_EACH_COMPLEX(BZ_STREAM_COMPLEX)
 	{                                                                                          \
 		return BZ_CVT(to, x);                                                              \
 	}
-#define BZ_CAST_SWAP(to, from) BZ_CAST(from, to)
-/* From b1 and the integers: C's conversions. */
-#define BZ_CAST_FROM_INT(from)                                                                     \
-	BZ_EACH_REAL(BZ_CAST_SWAP, from)                                                           \
+/* Between integers: C's conversions.  `k` has the bits of `from`, `cut` those of `to`. */
+#define BZ_CAST_CUT(from, to, k, cut)                                                              \
+	BZ_FN bz_##to bz_cast_##from##_##to(bz_##from x)                                           \
+	{                                                                                          \
+		return (bz_##to)bz_x_cut_##k##_##cut((bz_##k)x);                                   \
+	}
+#define BZ_CAST_TO_BOOL(from)                                                                      \
 	BZ_FN bz_b1 bz_cast_##from##_b1(bz_##from x)                                               \
 	{                                                                                          \
 		return BZ_B1(x != 0);                                                              \
 	}
-BZ_CAST_FROM_INT(b1)
-#define BZ_CAST_OF_INT(from) BZ_CAST_FROM_INT(from)
-/* The lists cannot nest in themselves, so the sources are spelled out. */
-BZ_CAST_OF_INT(i8)
-BZ_CAST_OF_INT(i16)
-BZ_CAST_OF_INT(i32)
-BZ_CAST_OF_INT(u8)
-BZ_CAST_OF_INT(u16)
-BZ_CAST_OF_INT(u32)
-#if BZ_W == 8
-BZ_CAST_OF_INT(i64)
-BZ_CAST_OF_INT(u64)
+/* Up by doubling, `half` having the sign of `from`: one instruction each; gcc has none for
+ * more at once. */
+#define BZ_CAST_UP(from, to, half)                                                                 \
+	BZ_FN bz_##to bz_cast_##from##_##to(bz_##from x)                                           \
+	{                                                                                          \
+		return BZ_CVT(to, bz_cast_##from##_##half(x));                                     \
+	}
+#ifndef BZ_ONLY_NARROW
+#define BZ_CAST_UP_64(from, half)                                                                  \
+	BZ_CAST_UP(from, i64, half)                                                                \
+	BZ_CAST_UP(from, u64, half)
+#else
+#define BZ_CAST_UP_64(from, half)
+#endif
+#define BZ_CAST_DOWN_8(from, k)                                                                    \
+	BZ_CAST_CUT(from, i8, k, u8)                                                               \
+	BZ_CAST_CUT(from, u8, k, u8)
+#define BZ_CAST_DOWN_16(from, k)                                                                   \
+	BZ_CAST_CUT(from, i16, k, u16)                                                             \
+	BZ_CAST_CUT(from, u16, k, u16)
+#define BZ_CAST_OF_8(from, half, word)                                                             \
+	BZ_CAST(from, i8)                                                                          \
+	BZ_CAST(from, u8)                                                                          \
+	BZ_CAST(from, i16)                                                                         \
+	BZ_CAST(from, u16)                                                                         \
+	BZ_CAST_UP(from, i32, half)                                                                \
+	BZ_CAST_UP(from, u32, half) BZ_CAST_UP_64(from, word) BZ_CAST_TO_BOOL(from)
+#define BZ_CAST_OF_16(from, word)                                                                  \
+	BZ_CAST_DOWN_8(from, u16)                                                                  \
+	BZ_CAST(from, i16)                                                                         \
+	BZ_CAST(from, u16)                                                                         \
+	BZ_CAST(from, i32)                                                                         \
+	BZ_CAST(from, u32) BZ_CAST_UP_64(from, word) BZ_CAST_TO_BOOL(from)
+#define BZ_CAST_OF_32(from)                                                                        \
+	BZ_CAST_DOWN_8(from, u32)                                                                  \
+	BZ_CAST_DOWN_16(from, u32)                                                                 \
+	BZ_CAST(from, i32)                                                                         \
+	BZ_CAST(from, u32) BZ_CAST_UP_64(from, from) BZ_CAST_TO_BOOL(from)
+BZ_CAST_OF_8(b1, u16, u32)
+BZ_CAST_OF_8(i8, i16, i32)
+BZ_CAST_OF_8(u8, u16, u32)
+BZ_CAST_OF_16(i16, i32)
+BZ_CAST_OF_16(u16, u32)
+BZ_CAST_OF_32(i32)
+BZ_CAST_OF_32(u32)
+#ifndef BZ_ONLY_NARROW
+#define BZ_CAST_OF_64(from)                                                                        \
+	BZ_CAST_DOWN_8(from, u64)                                                                  \
+	BZ_CAST_DOWN_16(from, u64)                                                                 \
+	BZ_CAST_CUT(from, i32, u64, u32)                                                           \
+	BZ_CAST_CUT(from, u32, u64, u32)                                                           \
+	BZ_CAST(from, i64)                                                                         \
+	BZ_CAST(from, u64) BZ_CAST_TO_BOOL(from)
+BZ_CAST_OF_64(i64)
+BZ_CAST_OF_64(u64)
+#endif
+
+/* To floats: to nearest.  Up to 16 bits by way of int32, which is exact. */
+#define BZ_CAST_BY(from, to, via)                                                                  \
+	BZ_FN bz_##to bz_cast_##from##_##to(bz_##from x)                                           \
+	{                                                                                          \
+		return BZ_CVT(to, bz_cast_##from##_##via(x));                                      \
+	}
+#ifndef BZ_ONLY_NARROW
+#define BZ_CAST_SHORT(from) BZ_CAST_BY(from, f32, i32) BZ_CAST_BY(from, f64, i32)
+#else
+#define BZ_CAST_SHORT(from) BZ_CAST_BY(from, f32, i32)
+#endif
+BZ_CAST_SHORT(b1)
+BZ_CAST_SHORT(i8)
+BZ_CAST_SHORT(u8)
+BZ_CAST_SHORT(i16)
+BZ_CAST_SHORT(u16)
+BZ_CAST(i32, f32)
+BZ_CAST(u32, f32)
+#ifndef BZ_ONLY_NARROW
+BZ_CAST(i32, f64)
+BZ_CAST(u32, f64)
+BZ_CAST(i64, f32)
+BZ_CAST(u64, f32)
+#if BZ_PARTS == 1
+BZ_CAST(i64, f64)
+BZ_CAST(u64, f64)
+#else
+/* The halves become parts of numbers around 2^52 and 2^84, which hold them exactly; only the
+ * last addition rounds. */
+BZ_FN bz_f64 bz_x_halves(bz_u64 x, bz_u64 high, double both)
+{
+	bz_f64 low = (bz_f64)((x & 0xffffffffu) | 0x4330000000000000u);
+
+	return ((bz_f64)high - both) + low;
+}
+BZ_FN bz_f64 bz_cast_i64_f64(bz_i64 x)
+{
+	bz_u64 bits = (bz_u64)x;
+
+	/* 2^84 + 2^63 + 2^52 */
+	return bz_x_halves(bits, (bits >> 32) ^ 0x4530000080000000u, 0x1.00000801p84);
+}
+BZ_FN bz_f64 bz_cast_u64_f64(bz_u64 x)
+{
+	/* 2^84 + 2^52 */
+	return bz_x_halves(x, (x >> 32) | 0x4530000000000000u, 0x1.00000001p84);
+}
+#endif
 #endif
 
 /* From floats: what cvtt gives on x86, the most negative number for a value out
@@ -417,22 +606,27 @@ BZ_CAST_OF_INT(u64)
 #define BZ_CAST_VIA(from, to, via)                                                                 \
 	BZ_FN bz_##to bz_cast_##from##_##to(bz_##from x)                                           \
 	{                                                                                          \
-		return BZ_CVT(to, BZ_CVT(via, x));                                                 \
+		return bz_cast_##via##_##to(bz_cast_##from##_##via(x));                            \
+	}
+#define BZ_CAST_VIA_LONG(from)                                                                     \
+	BZ_FN bz_u32 bz_cast_##from##_u32(bz_##from x)                                             \
+	{                                                                                          \
+		return bz_x_cut_u64_u32((bz_u64)BZ_CVT(i64, x));                                   \
 	}
 #define BZ_CAST_FROM_FLOAT(from)                                                                   \
+	BZ_CAST(from, i32)                                                                         \
 	BZ_CAST_VIA(from, i8, i32)                                                                 \
 	BZ_CAST_VIA(from, i16, i32)                                                                \
-	BZ_CAST(from, i32)                                                                         \
 	BZ_CAST_VIA(from, u8, i32)                                                                 \
 	BZ_CAST_VIA(from, u16, i32)                                                                \
-	BZ_CAST_VIA(from, u32, i64)                                                                \
+	BZ_CAST_VIA_LONG(from)                                                                     \
 	BZ_CAST(from, f32)                                                                         \
 	BZ_FN bz_b1 bz_cast_##from##_b1(bz_##from x)                                               \
 	{                                                                                          \
 		return BZ_B1(x != 0);                                                              \
 	}
 BZ_CAST_FROM_FLOAT(f32)
-#if BZ_W == 8
+#ifndef BZ_ONLY_NARROW
 BZ_CAST_FROM_FLOAT(f64)
 #define BZ_CAST_FLOAT_WIDE(from, bits)                                                             \
 	BZ_CAST(from, i64)                                                                         \

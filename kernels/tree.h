@@ -65,7 +65,16 @@ enum {
 
 /* ---- between a register and one element ----------------------------------------- */
 
-#if BZ_W == 8
+#if BZ_W == 4
+#define BZ_DOWN8(v) (v)
+#define BZ_DOWN4(v) (v)
+#define BZ_DOWN2(v) __builtin_shufflevector(v, v, 2, 3, 2, 3)
+#define BZ_DOWN1(v) __builtin_shufflevector(v, v, 1, 1, 1, 1)
+#define BZ_LANE_NUMBERS                                                                            \
+	{                                                                                          \
+		0, 1, 2, 3                                                                         \
+	}
+#elif BZ_W == 8
 #define BZ_DOWN8(v) (v)
 #define BZ_DOWN4(v) __builtin_shufflevector(v, v, 4, 5, 6, 7, 4, 5, 6, 7)
 #define BZ_DOWN2(v) __builtin_shufflevector(v, v, 2, 3, 2, 3, 2, 3, 2, 3)
@@ -216,7 +225,8 @@ BZ_EACH_COMPLEX(BZ_USED_COMPLEX)
 		v = acc[0];                                                                        \
 		if (BZ_W == 16)                                                                    \
 			v = bz_##op##_##t(v, bz_down_##t(v, 8));                                   \
-		v = bz_##op##_##t(v, bz_down_##t(v, 4));                                           \
+		if (BZ_W >= 8)                                                                     \
+			v = bz_##op##_##t(v, bz_down_##t(v, 4));                                   \
 		v = bz_##op##_##t(v, bz_down_##t(v, 2));                                           \
 		return bz_one_##t(bz_##op##_##t(v, bz_down_##t(v, 1)));                            \
 	}                                                                                          \
@@ -296,7 +306,14 @@ BZ_REDUCTION(land, b1, BZ_SPLAT(b1, 1), BZ_SPLAT(b1, 1))
 
 /* ---- argmin, argmax ----------------------------------------------------------------- */
 
-#if BZ_W == 8 && !defined(BZ_NO_ARG)
+#if !defined(BZ_ONLY_NARROW) && !defined(BZ_NO_ARG)
+#if BZ_W == 4
+#define BZ_ALL_TRUE 0x01010101u
+typedef bz_s_u32 bz_x_truths;
+#else
+#define BZ_ALL_TRUE 0x0101010101010101u
+typedef bz_s_u64 bz_x_truths;
+#endif
 /* Best value of each lane and its reduced index, -1 for none.  The result needs no
  * tree: the first NaN, else the first of the extreme values. */
 #define BZ_ARG_TYPE(t, ...)                                                                        \
@@ -320,11 +337,11 @@ BZ_EACH_COMPLEX(BZ_ARG_TYPE)
 	{                                                                                          \
 		union {                                                                            \
 			bz_b1 v;                                                                   \
-			bz_s_u64 all;                                                              \
+			bz_x_truths all;                                                           \
 		} kept = {bz_##still##_##t(v, a->best) & (bz_isnan_##t(v) ^ 1)};                   \
                                                                                                    \
 		/* Mostly nothing is better; the last lane is the last to be filled. */            \
-		if (kept.all == 0x0101010101010101u && a->index[BZ_W - 1] >= 0)                    \
+		if (kept.all == BZ_ALL_TRUE && a->index[BZ_W - 1] >= 0)                            \
 			return;                                                                    \
 		bz_b1 better = (bz_##rel##_##t(v, a->best) | bz_isnan_##t(v)) &                    \
 			       (bz_isnan_##t(a->best) ^ 1);                                        \

@@ -36,8 +36,8 @@ void near_switch(struct braze_session *s)
 }
 
 /* Tenths of a nanosecond an element, from the cost of ops.def, which is that of a
- * float64 at its best.  Functions count by what they take where they are slow (large
- * arguments, the lowest level): up to ten times the mean. */
+ * float64 at its best.  Functions count twice, since some arguments (large ones, those outside
+ * the domain) take up to ten times the mean. */
 static uint32_t cost_of(unsigned op, unsigned d)
 {
 	unsigned cost = op_row(op)->cost;
@@ -45,11 +45,11 @@ static uint32_t cost_of(unsigned op, unsigned d)
 
 	switch ((enum dtype_class)dtype_row(d)->cls) {
 	case CLASS_COMPLEX:
-		return function ? cost * 50 : op == OP_SQRT ? 600 : 20 + cost * 20;
+		return function ? cost * 30 : op == OP_SQRT ? 200 : 10 + cost * 6;
 	case CLASS_FLOAT:
-		return d == DT_FLOAT16 ? 40 + cost * 5 : function ? cost * 4 : 5 + cost;
+		return d == DT_FLOAT16 ? 20 + cost * 2 : function ? cost * 2 : 5 + cost;
 	default:
-		return function ? (op == OP_POWER ? 80 : cost * 5) : 5 + cost;
+		return function ? (op == OP_POWER ? 80 : 40) : 5 + cost;
 	}
 }
 

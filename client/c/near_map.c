@@ -70,7 +70,7 @@ static const char *operand(const struct near *n, int k, const struct near_in *in
 	}
 	if (in->dtype == in->loop)
 		return from;
-	n->lib->isa->cast[in->dtype][in->loop](cast, from, from, from, count);
+	tier0_cast(n->lib->isa, n->lib->wide, in->dtype, in->loop)(cast, from, from, from, count);
 	return cast;
 }
 
@@ -83,8 +83,8 @@ const char *near_operand(const struct near *n, const struct near_in *in,
 tier0_fn *near_loop(const struct near *n, enum op op, unsigned loop, unsigned dtype)
 {
 	if (op == OP_CAST)
-		return n->lib->isa->cast[loop][dtype];
-	return n->lib->wide->op[op][loop] ? n->lib->wide->op[op][loop] : n->lib->isa->op[op][loop];
+		return tier0_cast(n->lib->isa, n->lib->wide, loop, dtype);
+	return tier0_op(n->lib->isa, n->lib->wide, op, loop);
 }
 
 /* All operands as they lie, but for a tail that must be copied. */

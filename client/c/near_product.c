@@ -13,6 +13,7 @@
 
 #define NEAR_ITEM 350 /* of each product of a stack, in tenths of a nanosecond */
 #define NEAR_SUM  100 /* of each sum by itself */
+#define NEAR_ROW  20  /* of each of a short row, among many */
 
 struct product_near {
 	struct braze_session *s;
@@ -121,6 +122,7 @@ static bool same_order(const struct product_near *p, bool tree, const struct vie
 /* How the tree's sums are made. */
 enum sums {
 	DOTS,	     /* of elements that lie side by side in both */
+	ROWS,	     /* of short rows that do, with one vector */
 	COLUMNS,     /* of a vector with columns side by side */
 	PACKED_DOTS, /* dots of a vector that is packed first */
 	DRIVEN	     /* by the drivers, with memory between */
@@ -138,7 +140,7 @@ static enum sums sums_of(const struct product_near *p, const struct view *a, con
 	if (!loops->dot || k > TREE_CHUNK)
 		return DRIVEN;
 	if (step[0] == bytes && step[1] == bytes)
-		return DOTS;
+		return k * bytes <= PRODUCT_ROW && kept ? ROWS : DOTS;
 	if (kept == bytes)
 		return COLUMNS;
 	bool alone = !p->batches && k * bytes <= (int64_t)sizeof(p->s->near->scratch->strip);
@@ -163,7 +165,8 @@ static bool fits(const struct product_near *p, bool tree, const struct view *a,
 		stored = results * k;
 		work = 2 * work + NEAR_POINT * (uint64_t)results;
 	} else if (tree) {
-		work = (uint64_t)(results * k) + NEAR_SUM * (uint64_t)results;
+		work = (uint64_t)(results * k) +
+		       (how == ROWS ? NEAR_ROW : NEAR_SUM) * (uint64_t)results;
 	} else {
 		work += NEAR_ITEM * (uint64_t)items;
 	}
@@ -247,6 +250,21 @@ static void by_columns(const struct product_near *p, char *out, struct place at,
 	}
 }
 
+static void by_rows(const struct product_near *p, char *out, struct place at, bool row)
+{
+	const struct product_loops *loops = &p->s->near->lib->product->type[p->type];
+	int m = p->batches;
+	int64_t kept = p->domain.dim[m + row];
+	struct product_rows c = {.step = p->stride[row][m + row], .n = p->domain.dim[m + 2]};
+
+	for (int64_t r = 0; r < p->results; r += kept, out += kept * loops->bytes) {
+		c.v = at.at[!row];
+		c.a = at.at[row];
+		loops->rows(out, &c, kept);
+		next_place(&at, p, m - 1);
+	}
+}
+
 /* The vector's elements side by side. */
 static void pack(struct product_near *p, struct place *at, int x)
 {
@@ -266,6 +284,8 @@ static void by_sums(struct product_near *p, char *out, enum sums how, bool row)
 
 	if (how == COLUMNS) {
 		by_columns(p, out, at, row);
+	} else if (how == ROWS) {
+		by_rows(p, out, at, row);
 	} else {
 		if (how == PACKED_DOTS)
 			pack(p, &at, !row);

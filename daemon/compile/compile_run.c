@@ -76,6 +76,8 @@ static void compile_args(struct step *s, const struct compile_job *job, const ch
 		arg(s, "-O1");
 		arg(s, "-ftree-loop-vectorize");
 		arg(s, "-fvect-cost-model=dynamic");
+		/* Clears the upper halves before what was compiled for SSE is called. */
+		arg(s, "-fexpensive-optimizations");
 	}
 	arg(s, march);
 	arg(s, "-mprefer-vector-width=512");

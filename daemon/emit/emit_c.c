@@ -488,7 +488,7 @@ enum status emit_c_source(char **out, const struct nest *spec, struct err *err)
 
 	if (st)
 		return st;
-	text_put(&o, "#define BZ_W %u\n", spec->width);
+	text_put(&o, "#define BZ_WIDTH %u\n", spec->width);
 	omit_parts(&o, spec);
 	text_add(&o, emit_c_prologue());
 	text_add(&o, "\n" EMIT_KERNEL_MARK "\n");

@@ -27,9 +27,14 @@ static bool inner(const struct gen *g)
 	return g->n->vec >= g->n->npar;
 }
 
-static unsigned tile(const struct gen *g)
+/* Registers of a tile, each of 64 bytes: so many of the processor's own. */
+#define NUMBER(n)   #n
+#define OF_PARTS(n) "(" NUMBER(n) " * BZ_PARTS)"
+static const char *tile(const struct gen *g)
 {
-	return inner(g) ? 1 : g->nreduce == 1 ? OUTER_TILE : OUTER_TILE_MANY;
+	if (inner(g))
+		return "1";
+	return g->nreduce == 1 ? OF_PARTS(OUTER_TILE) : OF_PARTS(OUTER_TILE_MANY);
 }
 
 static const struct nest_instr *red(const struct gen *g, unsigned k)
@@ -71,22 +76,22 @@ static void each_red(struct gen *g, const char *tree, const char *arg)
 			else if (*s == marks[2])
 				text_put(g->o, "%u", k);
 			else if (*s == marks[3])
-				text_put(g->o, "%u", tile(g));
+				text_add(g->o, tile(g));
 		}
 	}
 }
 
 static void put_types(struct gen *g)
 {
-	text_put(g->o, "enum { %sTILE = %u, %sPOINTS = %u%s };\n", g->prefix, tile(g), g->prefix,
+	text_put(g->o, "enum { %sTILE = %s, %sPOINTS = %s%s };\n", g->prefix, tile(g), g->prefix,
 		 tile(g), inner(g) ? "" : " * BZ_W");
 	text_put(g->o, "struct %sfin {\n", g->prefix);
 	for (unsigned k = 0; k < g->nreduce; k++)
 		if (is_arg(g, k))
-			text_put(g->o, "struct bz_arg_%s a%u[%u];\nbz_i64 f%u[%u];\n",
+			text_put(g->o, "struct bz_arg_%s a%u[%s];\nbz_i64 f%u[%s];\n",
 				 red_type(g, k), k, tile(g), k, tile(g));
 		else
-			text_put(g->o, "bz_%s f%u[%u];\n", red_type(g, k), k, tile(g));
+			text_put(g->o, "bz_%s f%u[%s];\n", red_type(g, k), k, tile(g));
 	text_put(g->o, "};\nstruct %sstate {\n", g->prefix);
 	each_red(g, "struct bz_tree_$T t$K;\n", "struct bz_acc t$K;\n");
 	text_add(g->o, "};\n");
@@ -199,9 +204,9 @@ static void tail_outer(struct gen *g, enum lanes lanes)
 				 op, t, k, v);
 		else
 			text_put(g->o,
-				 "c%u[U(m) %% BZ_L_%s * %u + U(i) / BZ_W] = bz_%s_%s(c%u[U(m) %% "
+				 "c%u[U(m) %% BZ_L_%s * %s + U(i) / BZ_W] = bz_%s_%s(c%u[U(m) %% "
 				 "BZ_L_%s "
-				 "* %u + U(i) / BZ_W], v%u);\n",
+				 "* %s + U(i) / BZ_W], v%u);\n",
 				 k, t, tile(g), op, t, k, t, tile(g), v);
 	}
 }

@@ -225,6 +225,14 @@ const struct tier0_isa *tier0_table(enum isa_level level)
 	return table[level < 0 ? 0 : level];
 }
 
+static const struct tier0_isa *wide_table(enum isa_level level)
+{
+	static const struct tier0_isa *const table[ISA_END] = {
+		&tier0_isa_v2_wide, &tier0_isa_v3_wide, &tier0_isa_v4_wide};
+
+	return table[level < 0 ? 0 : level];
+}
+
 static void run_init(struct run *r, enum isa_level level, const struct nest *spec,
 		     const struct tier0_layout *lay, const struct bz_args *a, void *scratch)
 {
@@ -233,7 +241,7 @@ static void run_init(struct run *r, enum isa_level level, const struct nest *spe
 	r->spec = spec;
 	r->a = a;
 	r->isa = tier0_table(level);
-	r->wide = level == ISA_V4 ? &tier0_isa_v4_wide : r->isa;
+	r->wide = wide_table(level);
 	r->lay = lay;
 	r->regs = at;
 	r->states = r->regs + r->lay->nreg * r->lay->reg_bytes;
@@ -331,8 +339,9 @@ static void exec(struct run *r, int phase, const struct tier0_walk *w, int64_t p
 		} else if (in->op == NI_INDEX) {
 			index_value(r, w, in->a, index, n, dst);
 		} else {
-			tier0_fn *fn = in->op == OP_CAST ? r->isa->cast[in->ltype][in->dtype]
-							 : loop_of(r, in->op, in->ltype);
+			tier0_fn *fn = in->op == OP_CAST
+					       ? tier0_cast(r->isa, r->wide, in->ltype, in->dtype)
+					       : loop_of(r, in->op, in->ltype);
 			int arity = op_row(in->op)->arity;
 			const char *a = value_of(r, phase, in->a);
 

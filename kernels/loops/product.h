@@ -40,6 +40,14 @@ typedef void product_strip_fn(const struct product_strip *s);
 /* The sum, by the tree of kernels/tree.h, of n > 0 products of elements side by side; at most
  * TREE_CHUNK. */
 typedef void product_dot_fn(char *to, const char *a, const char *b, int64_t n);
+/* Such sums of short rows with one vector, PRODUCT_ROW bytes at most. */
+#define PRODUCT_ROW 256
+struct product_rows {
+	const char *a, *v; /* elements side by side in both */
+	int64_t step;	   /* bytes from a row to the next */
+	int64_t n;	   /* products in a sum */
+};
+typedef void product_rows_fn(char *to, const struct product_rows *p, int64_t rows);
 /* Such sums of a vector with columns that lie side by side. */
 struct product_across {
 	const char *v, *a;
@@ -53,6 +61,7 @@ typedef void product_across_fn(char *to, const struct product_across *p, int64_t
 struct product_loops {
 	product_strip_fn *wide, *half;
 	product_dot_fn *dot; /* NULL: has none, and none of these */
+	product_rows_fn *rows;
 	product_across_fn *across;
 	bool masked; /* they read a part of a vector by themselves */
 	int bytes;   /* of an element */

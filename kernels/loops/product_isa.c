@@ -415,6 +415,112 @@ FIRST(f64, double, WIDE)
 DOT(f32, float, WIDE)
 DOT(f64, double, WIDE)
 
+/* The same of many short rows with one vector.  As many rows at once as a register has lanes:
+ * the steps between the lanes of one sum become steps between registers, each of which
+ * makes one register with half the lanes of each sum out of two. */
+#define LANE_LO(w, i) ((i) / (w)*2 * (w) + (i) % (w))
+#define LANE_HI(w, i) (LANE_LO(w, i) + (w))
+#define PICK2(F, w)   F(w, 0), F(w, 1)
+#define PICK4(F, w)   PICK2(F, w), F(w, 2), F(w, 3)
+#define PICK8(F, w)   PICK4(F, w), F(w, 4), F(w, 5), F(w, 6), F(w, 7)
+#define PICK16(F, w)                                                                               \
+	PICK8(F, w), F(w, 8), F(w, 9), F(w, 10), F(w, 11), F(w, 12), F(w, 13), F(w, 14), F(w, 15)
+#define HALVE(n, w, s)                                                                             \
+	UNROLLED for (int k = 0; k < (w); k++)(s)[k] =                                             \
+		__builtin_shufflevector((s)[2 * k], (s)[2 * k + 1], PICK##n(LANE_LO, w)) +         \
+		__builtin_shufflevector((s)[2 * k], (s)[2 * k + 1], PICK##n(LANE_HI, w))
+#define FOLD_f64_16(s) HALVE(2, 1, s)
+#define FOLD_f32_16(s)                                                                             \
+	HALVE(4, 2, s);                                                                            \
+	HALVE(4, 1, s)
+#define FOLD_f64_32 FOLD_f32_16
+#define FOLD_f32_32(s)                                                                             \
+	HALVE(8, 4, s);                                                                            \
+	HALVE(8, 2, s);                                                                            \
+	HALVE(8, 1, s)
+#define FOLD_f64_64 FOLD_f32_32
+#define FOLD_f32_64(s)                                                                             \
+	HALVE(16, 8, s);                                                                           \
+	HALVE(16, 4, s);                                                                           \
+	HALVE(16, 2, s);                                                                           \
+	HALVE(16, 1, s)
+#define ROWS_AT(t, T, B)                                                                           \
+	/* One row, but for the steps between lanes; `last`: elements of its last vector. */       \
+	ALWAYS vec_##t##_##B row_##t(const char *a, const vec_##t##_##B *v, const int vectors,     \
+				     int last)                                                     \
+	{                                                                                          \
+		const char *end = a + (vectors - 1) * B;                                           \
+		vec_##t##_##B s[PRODUCT_ROW / B];                                                  \
+                                                                                                   \
+		UNROLLED for (int k = 0; k < vectors - 1; k++) s[k] =                              \
+			*(const mem_##t##_##B *)(a + k * B) * v[k];                                \
+		if (last == (int)(B / sizeof(T)))                                                  \
+			s[vectors - 1] = *(const mem_##t##_##B *)end;                              \
+		else                                                                               \
+			s[vectors - 1] = beginning_##t(end, last);                                 \
+		s[vectors - 1] *= v[vectors - 1];                                                  \
+		UNROLLED for (int w = PRODUCT_ROW / B / 2; w >= 1; w /= 2)                         \
+			UNROLLED for (int k = 0; k < w; k++) if (k + w < vectors) s[k] +=          \
+			s[k + w];                                                                  \
+		return s[0];                                                                       \
+	}                                                                                          \
+	ALWAYS void rows_of_##t(char *to, const struct product_rows *p, int64_t rows,              \
+				const int vectors)                                                 \
+	{                                                                                          \
+		enum { EACH = B / sizeof(T) };                                                     \
+		const int last = (int)p->n - (vectors - 1) * EACH;                                 \
+		vec_##t##_##B v[PRODUCT_ROW / B], s[EACH];                                         \
+		const char *a = p->a;                                                              \
+                                                                                                   \
+		UNROLLED for (int k = 0; k < vectors - 1; k++) v[k] =                              \
+			*(const mem_##t##_##B *)(p->v + k * B);                                    \
+		v[vectors - 1] = first_##t(p->v + (vectors - 1) * B, last * (int)sizeof(T));       \
+		for (; rows >= EACH; rows -= EACH, to += B) {                                      \
+			UNROLLED for (int r = 0; r < EACH; r++, a += p->step) s[r] =               \
+				row_##t(a, v, vectors, last);                                      \
+			FOLD_##t##_##B(s);                                                         \
+			*(mem_##t##_##B *)to = s[0];                                               \
+		}                                                                                  \
+		for (int r = 0; r < EACH; r++, a += p->step)                                       \
+			s[r] = r < rows ? row_##t(a, v, vectors, last) : (vec_##t##_##B){0};       \
+		FOLD_##t##_##B(s);                                                                 \
+		put_##t##_##B(to, s[0], (int)rows *(int)sizeof(T), NULL);                          \
+	}                                                                                          \
+	static void short_rows_##t(char *to, const struct product_rows *p, int64_t rows)           \
+	{                                                                                          \
+		switch ((p->n * (int)sizeof(T) + B - 1) / B) {                                     \
+			ROWS_CASES_##B(t)                                                          \
+		}                                                                                  \
+	}
+#define ROWS_CASE(t, vectors)                                                                      \
+	case vectors:                                                                              \
+		rows_of_##t(to, p, rows, vectors);                                                 \
+		break;
+#define ROWS_CASES_64(t)                                                                           \
+	ROWS_CASE(t, 1)                                                                            \
+	ROWS_CASE(t, 2)                                                                            \
+	ROWS_CASE(t, 3)                                                                            \
+	ROWS_CASE(t, 4)
+#define ROWS_CASES_32(t)                                                                           \
+	ROWS_CASES_64(t)                                                                           \
+	ROWS_CASE(t, 5)                                                                            \
+	ROWS_CASE(t, 6)                                                                            \
+	ROWS_CASE(t, 7)                                                                            \
+	ROWS_CASE(t, 8)
+#define ROWS_CASES_16(t)                                                                           \
+	ROWS_CASES_32(t)                                                                           \
+	ROWS_CASE(t, 9)                                                                            \
+	ROWS_CASE(t, 10)                                                                           \
+	ROWS_CASE(t, 11)                                                                           \
+	ROWS_CASE(t, 12)                                                                           \
+	ROWS_CASE(t, 13)                                                                           \
+	ROWS_CASE(t, 14)                                                                           \
+	ROWS_CASE(t, 15)                                                                           \
+	ROWS_CASE(t, 16)
+#define ROWS(t, T, B) ROWS_AT(t, T, B)
+ROWS(f32, float, WIDE)
+ROWS(f64, double, WIDE)
+
 /* The same of many columns side by side: four lanes of a strip of columns stay in registers
  * while their rows are added up. */
 #define ACROSS_AT(t, T, B)                                                                         \
@@ -502,25 +608,25 @@ ACROSS(f64, double, WIDE)
 
 #define NAME_AT(t, B) strip_##t##_##B
 #define NAME(t, B)    NAME_AT(t, B)
-#define ROW(t, size, sum, columns)                                                                 \
+#define ROW(t, size, sum, short_rows, columns)                                                     \
 	{                                                                                          \
-		.dot = sum, .across = columns, .wide = NAME(t, WIDE), .half = NAME(t, HALF),       \
-		.masked = MASKED(size), .bytes = size, .wide_lanes = WIDE / size,                  \
-		.half_lanes = HALF / size                                                          \
+		.dot = sum, .rows = short_rows, .across = columns, .wide = NAME(t, WIDE),          \
+		.half = NAME(t, HALF), .masked = MASKED(size), .bytes = size,                      \
+		.wide_lanes = WIDE / size, .half_lanes = HALF / size                               \
 	}
 
 const struct product_isa PRODUCT_ISA = {
-	.type = {[DT_BOOL] = ROW(b1, 1, NULL, NULL),
-		 [DT_INT8] = ROW(u8, 1, NULL, NULL),
-		 [DT_UINT8] = ROW(u8, 1, NULL, NULL),
-		 [DT_INT16] = ROW(u16, 2, NULL, NULL),
-		 [DT_UINT16] = ROW(u16, 2, NULL, NULL),
-		 [DT_INT32] = ROW(u32, 4, NULL, NULL),
-		 [DT_UINT32] = ROW(u32, 4, NULL, NULL),
-		 [DT_INT64] = ROW(u64, 8, NULL, NULL),
-		 [DT_UINT64] = ROW(u64, 8, NULL, NULL),
-		 [DT_FLOAT32] = ROW(f32, 4, dot_f32, across_f32),
-		 [DT_FLOAT64] = ROW(f64, 8, dot_f64, across_f64),
-		 [DT_COMPLEX64] = ROW(c64, 8, NULL, NULL),
-		 [DT_COMPLEX128] = ROW(c128, 16, NULL, NULL)},
+	.type = {[DT_BOOL] = ROW(b1, 1, NULL, NULL, NULL),
+		 [DT_INT8] = ROW(u8, 1, NULL, NULL, NULL),
+		 [DT_UINT8] = ROW(u8, 1, NULL, NULL, NULL),
+		 [DT_INT16] = ROW(u16, 2, NULL, NULL, NULL),
+		 [DT_UINT16] = ROW(u16, 2, NULL, NULL, NULL),
+		 [DT_INT32] = ROW(u32, 4, NULL, NULL, NULL),
+		 [DT_UINT32] = ROW(u32, 4, NULL, NULL, NULL),
+		 [DT_INT64] = ROW(u64, 8, NULL, NULL, NULL),
+		 [DT_UINT64] = ROW(u64, 8, NULL, NULL, NULL),
+		 [DT_FLOAT32] = ROW(f32, 4, dot_f32, short_rows_f32, across_f32),
+		 [DT_FLOAT64] = ROW(f64, 8, dot_f64, short_rows_f64, across_f64),
+		 [DT_COMPLEX64] = ROW(c64, 8, NULL, NULL, NULL),
+		 [DT_COMPLEX128] = ROW(c128, 16, NULL, NULL, NULL)},
 };

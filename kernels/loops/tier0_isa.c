@@ -9,7 +9,7 @@
 #ifndef TIER0_WIDTH
 #define TIER0_WIDTH 8
 #endif
-#define BZ_W TIER0_WIDTH
+#define BZ_WIDTH TIER0_WIDTH
 #define BZ_NO_STREAM
 #include "pre.h"
 #include "ew.h"
@@ -101,7 +101,7 @@
 #define RULE_T_BITWISE(F, id, stem)   BZ_EACH_INT(TYPE_SAME, F, id, stem) F(id, stem, b1, b1)
 #define RULE_T_SHIFT(F, id, stem)     BZ_EACH_INT(TYPE_SAME, F, id, stem)
 #define RULE_T_HEAD(F, id, stem)
-#if BZ_W == 8
+#ifndef BZ_ONLY_NARROW
 #define RULE_T_INDEX(F, id, stem) F(id, stem, i64, i64)
 #else
 #define RULE_T_INDEX(F, id, stem)
@@ -126,7 +126,6 @@
 #include "ops.def"
 #undef OP
 
-#if BZ_W == 8
 #define CAST_LOOP(to, from)                                                                        \
 	static void t0_cast_##from##_##to(char *d, const char *a, const char *b, const char *c,    \
 					  int64_t n)                                               \
@@ -162,8 +161,28 @@
 	CAST_TARGETS(F, f64)                                                                       \
 	CAST_TARGETS(F, c64)                                                                       \
 	CAST_TARGETS(F, c128)
+/* Between the types of at most 4 bytes; what goes by way of int64 has its loop elsewhere. */
+#define CAST_SIGNED(F, from)  F(i8, from) F(i16, from) F(i32, from)
+#define CAST_FLOATS(F, from)  F(u8, from) F(u16, from) F(f16, from) F(f32, from) F(b1, from)
+#define CAST_SMALL(F, from)   CAST_SIGNED(F, from) CAST_FLOATS(F, from)
+#define CAST_INTEGER(F, from) CAST_SMALL(F, from) F(u32, from)
+#define CAST_NARROW(F)                                                                             \
+	CAST_INTEGER(F, b1)                                                                        \
+	CAST_INTEGER(F, i8)                                                                        \
+	CAST_INTEGER(F, i16)                                                                       \
+	CAST_INTEGER(F, i32)                                                                       \
+	CAST_INTEGER(F, u8)                                                                        \
+	CAST_INTEGER(F, u16)                                                                       \
+	CAST_INTEGER(F, u32)                                                                       \
+	CAST_SMALL(F, f16)                                                                         \
+	CAST_SMALL(F, f32)
+#ifndef BZ_ONLY_NARROW
 CAST_ALL(CAST_LOOP)
+#elif BZ_W == 8
+CAST_NARROW(CAST_LOOP)
+#endif
 
+#ifndef BZ_ONLY_NARROW
 /* ---- reductions ------------------------------------------------------------------- */
 
 #define RED_TYPE(t, ...)                                                                           \
@@ -355,6 +374,28 @@ ARG_ALL(ARG)
 
 #endif
 
+/* What complex types do to both parts alike needs no look at which is which. */
+#ifndef BZ_ONLY_NARROW
+#define PAIRS_EACH(F)                                                                              \
+	F(ADD, add)                                                                                \
+	F(SUBTRACT, sub)                                                                           \
+	F(NEGATIVE, neg)                                                                           \
+	F(POSITIVE, pos)
+#define PAIRS_LOOP(stem, t, f)                                                                     \
+	static void t0_pairs_##stem##_##t(char *d, const char *a, const char *b, const char *c,    \
+					  int64_t n)                                               \
+	{                                                                                          \
+		t0_##stem##_##f(d, a, b, c, 2 * n);                                                \
+	}
+#define PAIRS(id, stem)                                                                            \
+	PAIRS_LOOP(stem, c64, f32)                                                                 \
+	PAIRS_LOOP(stem, c128, f64)
+#define PAIRS_ROW(id, stem)                                                                        \
+	[OP_##id][DT_c64] = t0_pairs_##stem##_c64, [OP_##id][DT_c128] = t0_pairs_##stem##_c128,
+PAIRS_EACH(PAIRS)
+#pragma GCC diagnostic ignored "-Woverride-init"
+#endif
+
 /* ---- the table ---------------------------------------------------------------------- */
 
 #define ROW(id, stem, t, r)	    [OP_##id][DT_##t] = t0_##stem##_##t,
@@ -373,9 +414,14 @@ const struct tier0_isa TIER0_ISA = {
 #define OP(wire, id, np, kind, arity, rule, alg, stem, cost) KIND_ROW_##kind(rule, id, stem)
 #include "ops.def"
 #undef OP
+#ifndef BZ_ONLY_NARROW
+			PAIRS_EACH(PAIRS_ROW)
+#endif
 		},
-#if BZ_W == 8
+#ifndef BZ_ONLY_NARROW
 	.cast = {CAST_ALL(CAST_ROW)},
 	.red = {RED_ALL(RED_ROW) ARG_ALL(ARG_ROW)},
+#elif BZ_W == 8
+	.cast = {CAST_NARROW(CAST_ROW)},
 #endif
 };

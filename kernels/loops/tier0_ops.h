@@ -41,9 +41,21 @@ struct tier0_isa {
 };
 
 extern const struct tier0_isa tier0_isa_v2, tier0_isa_v3, tier0_isa_v4;
-/* Only the ops, on types of at most 4 bytes, 16 elements at a time: with 8, half
- * of an AVX-512 register would be idle.  The bits are those of tier0_isa_v4. */
-extern const struct tier0_isa tier0_isa_v4_wide;
+/* Only the ops, on types of at most 4 bytes, in twice as many lanes: with those of the
+ * others, half of a register would be idle.  The bits are the same. */
+extern const struct tier0_isa tier0_isa_v2_wide, tier0_isa_v3_wide, tier0_isa_v4_wide;
+static inline tier0_fn *tier0_op(const struct tier0_isa *isa, const struct tier0_isa *wide,
+				 unsigned op, unsigned dtype)
+{
+	return wide->op[op][dtype] ? wide->op[op][dtype] : isa->op[op][dtype];
+}
+
+static inline tier0_fn *tier0_cast(const struct tier0_isa *isa, const struct tier0_isa *wide,
+				   unsigned from, unsigned to)
+{
+	return wide->cast[from][to] ? wide->cast[from][to] : isa->cast[from][to];
+}
+
 /* The table of a level; of the lowest for ISA_NONE. */
 const struct tier0_isa *tier0_table(enum isa_level level);
 

@@ -390,7 +390,7 @@ static inline void batch_compile(struct batch *b)
 	int in = -1, out = -1;
 	uint64_t bytes = 0;
 
-	text_put(&source, "#define BZ_W %u\n", b->width);
+	text_put(&source, "#define BZ_WIDTH %u\n", b->width);
 	text_add(&source, emit_c_prologue());
 	for (int i = 0; i < b->n; i++) {
 		char *body = NULL;

@@ -653,30 +653,36 @@ Test(ew, a_result_does_not_depend_on_its_lane)
 			}
 }
 
-/* The loops of 16 against those of 8: same bits, for every op on a narrow type. */
-Test(ew, wide_loops_have_the_bits_of_narrow_ones)
+/* The loops of more lanes against the others: same bits, for every op on a narrow type. */
+static void compare_wide(const struct tier0_isa *isa, const struct tier0_isa *others)
 {
-	if (isa_best() < ISA_V4)
-		return;
 	for (int i = 0; i < PAIRS; i++) {
 		float_put(ra, i, DT_FLOAT32, float_special(i / SPECIALS, DT_FLOAT32));
 		float_put(rb, i, DT_FLOAT32, float_special(i % SPECIALS, DT_FLOAT32));
 	}
 	for (unsigned op = 0; op < OP_END; op++)
 		for (unsigned dt = 0; dt < DTYPE_END; dt++) {
-			tier0_fn *by16 = tier0_isa_v4_wide.op[op][dt],
-				 *fn = tier0_isa_v4.op[op][dt];
+			tier0_fn *more = others->op[op][dt], *fn = isa->op[op][dt];
 
-			cr_assert(!by16 || fn);
+			cr_assert(!more || fn);
 			cr_assert_eq(fn && dt != DT_INT64 && dt != DT_UINT64 && dt < DT_FLOAT64,
-				     by16 != NULL, "%u %u", op, dt);
-			if (!by16)
+				     more != NULL, "%u %u", op, dt);
+			if (!more)
 				continue;
 			memset(rc, 0, sizeof rc);
 			memset(rd, 0, sizeof rd);
-			by16(rc, ra, rb, rb, PAIRS);
+			more(rc, ra, rb, rb, PAIRS);
 			fn(rd, ra, rb, rb, PAIRS);
 			cr_assert(!memcmp(rc, rd, sizeof rc), "%s %s", op_row(op)->id,
 				  dtype_row(dt)->suffix);
 		}
+}
+
+Test(ew, loops_of_more_lanes_have_the_bits_of_the_others)
+{
+	static const struct tier0_isa *const more[ISA_END] = {
+		&tier0_isa_v2_wide, &tier0_isa_v3_wide, &tier0_isa_v4_wide};
+
+	for (int level = 0; level <= (int)isa_best(); level++)
+		compare_wide(isas[level], more[level]);
 }

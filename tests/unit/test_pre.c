@@ -10,7 +10,7 @@
 #include "loops/isa.h"
 #include "loops/tier0_ops.h"
 
-#define BZ_W 16
+#define BZ_WIDTH 16
 #include "pre.h"
 #include "ew.h"
 #include "f16.h"
@@ -83,6 +83,67 @@ Test(pre, every_cast_keeps_what_both_types_hold)
 			}
 }
 
+/* All of 64 bits, around where they have more digits than a float64 holds. */
+static uint64_t long_case(int i)
+{
+	static const uint64_t edge[] = {0,
+					1,
+					UINT64_MAX,
+					(uint64_t)INT64_MAX,
+					(uint64_t)INT64_MIN,
+					UINT64_C(1) << 53,
+					UINT64_C(1) << 32,
+					UINT32_MAX};
+	uint64_t x = (uint64_t)i * UINT64_C(0x9e3779b97f4a7c15);
+
+	if (i < 64)
+		return edge[i % 8] + (uint64_t)(i / 8) - 4;
+	return i % 3 ? x >> i % 64 : ~(x >> i % 64);
+}
+
+Test(pre, casts_of_long_integers_round_once)
+{
+	static uint64_t x[4096];
+	static double got[4096];
+
+	for (int i = 0; i < 4096; i++)
+		x[i] = long_case(i);
+	for (int level = 0; level <= (int)isa_best(); level++) {
+		isas[level]->cast[DT_INT64][DT_FLOAT64]((char *)got, (const char *)x, NULL, NULL,
+							4096);
+		for (int i = 0; i < 4096; i++)
+			cr_assert_eq(got[i], (double)(int64_t)x[i], "%llx",
+				     (unsigned long long)x[i]);
+		isas[level]->cast[DT_UINT64][DT_FLOAT64]((char *)got, (const char *)x, NULL, NULL,
+							 4096);
+		for (int i = 0; i < 4096; i++)
+			cr_assert_eq(got[i], (double)x[i], "%llx", (unsigned long long)x[i]);
+	}
+}
+
+Test(pre, casts_of_more_lanes_have_the_bits_of_the_others)
+{
+	static const struct tier0_isa *const wide[ISA_END] = {
+		&tier0_isa_v2_wide, &tier0_isa_v3_wide, &tier0_isa_v4_wide};
+	static uint32_t x[256], got[256], want[256];
+
+	for (int i = 0; i < 256; i++)
+		x[i] = (uint32_t)long_case(i + 64);
+	for (int level = 0; level <= (int)isa_best(); level++)
+		for (unsigned from = 0; from < DTYPE_END; from++)
+			for (unsigned to = 0; to < DTYPE_END; to++) {
+				if (!wide[level]->cast[from][to])
+					continue;
+				wide[level]->cast[from][to]((char *)got, (const char *)x, NULL,
+							    NULL, 256);
+				isas[level]->cast[from][to]((char *)want, (const char *)x, NULL,
+							    NULL, 256);
+				cr_assert(!memcmp(got, want, 256u * dtype_row(to)->bytes),
+					  "%s to %s", dtype_row(from)->suffix,
+					  dtype_row(to)->suffix);
+			}
+}
+
 Test(pre, casts_wrap_cut_and_never_trap)
 {
 	static const int64_t wide[8] = {-1, 256, 0x123456789a, INT64_MIN, INT64_MAX, -129, 128, 0};
@@ -139,10 +200,10 @@ Test(pre, partial_loads_and_stores_touch_n_lanes_only)
 		}
 	}
 	bz_sts_f32((char *)out, 4, bz_lds_f32((const char *)in, 12));
-	cr_assert(out[0] == 0 && out[15] == 45);
+	cr_assert(out[0] == 0 && out[BZ_W - 1] == 3 * (BZ_W - 1));
 	bz_st_f32((char *)out, bz_ld_f32((const char *)(in + 3)));
-	cr_assert(out[0] == 3 && out[15] == 18);
-	cr_assert_eq(bz_dup_f32((const char *)(in + 9))[15], 9);
+	cr_assert(out[0] == 3 && out[BZ_W - 1] == 2 + BZ_W);
+	cr_assert_eq(bz_dup_f32((const char *)(in + 9))[BZ_W - 1], 9);
 }
 
 Test(pre, immediates_and_scribbled_bools)
@@ -154,9 +215,9 @@ Test(pre, immediates_and_scribbled_bools)
 	for (int i = 0; i < BZ_W; i++)
 		cr_assert_eq(b[i], bytes[i] != 0);
 	cr_assert(s[0] == 0 && s[1] == 1 && s[2] == 1 && s[3] == 1);
-	cr_assert_eq(bz_dup_b1(bytes + 3)[9], 1);
-	cr_assert_eq(f[11], 1.5f);
-	cr_assert_eq(bz_imm_i16(0xffff8000u, 0)[15], INT16_MIN);
+	cr_assert_eq(bz_dup_b1(bytes + 3)[BZ_W - 1], 1);
+	cr_assert_eq(f[BZ_W - 1], 1.5f);
+	cr_assert_eq(bz_imm_i16(0xffff8000u, 0)[BZ_W - 1], INT16_MIN);
 	cr_assert_eq(bz_imm_b1(2, 0)[0], 1);
 }
 
@@ -168,7 +229,7 @@ Test(pre, immediates_and_scribbled_bools)
 		cr_assert(!memcmp(got, dst, sizeof got), #stem);                                   \
 	} while (0)
 
-Test(pre, sixteen_lanes_have_the_bits_of_eight)
+Test(pre, registers_of_narrow_types_have_the_bits_of_loops)
 {
 	for (int i = 0; i < 64; i++)
 		put(src + 4 * i, DT_FLOAT32, 0.31 * i + 0.07);
@@ -182,8 +243,8 @@ Test(pre, sixteen_lanes_have_the_bits_of_eight)
 	SAME_BITS(OP_MINIMUM, min, f32);
 }
 
-/* 16 lanes take the reductions' steps four accumulators at a time. */
-Test(pre, sixteen_lanes_sum_as_eight)
+/* The tree's lanes do not depend on how many of them a register has. */
+Test(pre, registers_of_narrow_types_sum_as_loops)
 {
 	static float x[TREE_BLOCK];
 	_Alignas(64) char state[TIER0_STATE_BYTES];

@@ -337,6 +337,49 @@ Test(product, sums_of_a_vector_with_a_matrix_are_the_trees, .timeout = 300)
 			}
 }
 
+/* Rows that end where readable memory does, into a result that ends where others begin. */
+#define SHORT_ROWS(T)                                                                              \
+	static void short_rows_##T(unsigned dtype, int64_t n, int64_t rows)                        \
+	{                                                                                          \
+		size_t all = (size_t)(rows * n);                                                   \
+		T *a = malloc(all * sizeof(T)), *v = malloc((size_t)n * sizeof(T));                \
+		T *to = malloc((size_t)(rows + 1) * sizeof(T)), want;                              \
+                                                                                                   \
+		for (size_t i = 0; i < all; i++)                                                   \
+			a[i] = i % 5 == 0 ? (T)-0.0 : (T)number();                                 \
+		for (int64_t i = 0; i < n; i++)                                                    \
+			v[i] = i % 7 == 0 ? (T)0.0 : (T)number();                                  \
+		for (int level = ISA_V2; level <= (int)isa_best(); level++) {                      \
+			const struct product_loops *l = &table(level)->type[dtype];                \
+			struct product_rows p = {(char *)a, (char *)v, n * (int)sizeof(T), n};     \
+                                                                                                   \
+			to[rows] = 0.5;                                                            \
+			l->rows((char *)to, &p, rows);                                             \
+			cr_assert_eq(to[rows], 0.5);                                               \
+			for (int64_t r = 0; r < rows; r++) {                                       \
+				want = tree_##T(v, 1, a + r * n, 1, n);                            \
+				cr_assert(memcmp(&want, to + r, sizeof(T)) == 0,                   \
+					  "level %d, %ld of %ld: %ld", level, (long)rows, (long)n, \
+					  (long)r);                                                \
+			}                                                                          \
+		}                                                                                  \
+		free(a);                                                                           \
+		free(v);                                                                           \
+		free(to);                                                                          \
+	}
+SHORT_ROWS(float)
+SHORT_ROWS(double)
+
+Test(product, sums_of_short_rows_are_the_trees)
+{
+	for (int64_t n = 1; n * 8 <= PRODUCT_ROW; n++)
+		for (int64_t rows = 1; rows <= 19; rows++)
+			short_rows_double(DT_FLOAT64, n, rows);
+	for (int64_t n = 1; n * 4 <= PRODUCT_ROW; n++)
+		for (int64_t rows = 1; rows <= 35; rows += 2)
+			short_rows_float(DT_FLOAT32, n, rows);
+}
+
 Test(product, which_loops_depends_on_the_shape)
 {
 	cr_assert(product_short(32, 32, 32) && product_small(32, 32, 32));

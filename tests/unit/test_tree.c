@@ -10,7 +10,7 @@
 #include "loops/isa.h"
 #include "loops/tier0_ops.h"
 
-#define BZ_W 8
+#define BZ_WIDTH 8
 #include "pre.h"
 #include "ew.h"
 #include "cx.h"
@@ -30,7 +30,7 @@ static uint64_t next(uint64_t *seed)
 }
 
 /* For one reduction of one type: the definition, written out slowly with a scalar
- * function; the same by rows; the same by columns, eight at a time. */
+ * function; the same by rows; the same by columns, a register of them at a time. */
 #define TREE_TEST(op, t, red_id, dt, lanes, identity, combine, value, equal)                       \
 	static bz_s_##t join_##op##_##t(bz_s_##t a, bz_s_##t b)                                    \
 	{                                                                                          \
@@ -89,7 +89,7 @@ static uint64_t next(uint64_t *seed)
 	{                                                                                          \
 		static struct bz_vtree_##t tree;                                                   \
 		static bz_##t acc[BZ_L_##t];                                                       \
-		bz_s_##t got[8];                                                                   \
+		bz_s_##t got[BZ_W];                                                                \
                                                                                                    \
 		cr_assert_eq(BZ_L_##t, lanes);                                                     \
 		bz_vtree_init_##t(&tree);                                                          \
@@ -104,7 +104,7 @@ static uint64_t next(uint64_t *seed)
 			bz_vpush_##op##_##t(&tree, bz_vfold_##op##_##t(acc, 1, used));             \
 		}                                                                                  \
 		bz_st_##t((char *)got, bz_vend_##op##_##t(&tree, (bz_s_u64)n));                    \
-		for (int p = 0; p < 8; p++) {                                                      \
+		for (int p = 0; p < BZ_W; p++) {                                                   \
 			bz_s_##t want = slow_##op##_##t(x + p, n, 8);                              \
 			cr_assert(equal(got[p], want), "column %d, %s_%s of %ld", p, #op, #t,      \
 				  (long)n);                                                        \
