@@ -84,10 +84,11 @@ static void check_also(const struct client *c, const struct ticket *t)
 {
 	for (uint32_t k = t->n; k < t->n + t->nalso; k++) {
 		const struct version *v = t->version[k];
-		const struct extent *e = &v->storage->extent;
+		const struct extent *e;
 
 		if (v->state != VERSION_STORED || !v->storage->host)
 			continue;
+		e = &v->storage->extent;
 		FUZZ_CHECK(e->offset % HOST_ALIGN == 0 && e->offset <= arena_bytes(c->arena) &&
 			   v->bytes <= arena_bytes(c->arena) - e->offset);
 	}
