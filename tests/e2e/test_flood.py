@@ -99,6 +99,8 @@ def test_who_waits_for_much_is_told_of_nothing_besides(siege):
             # Then there is room for 60 more, but not for 64.
             c.request(raw.demand(8000, *[3] * (limit - 62 - load - 65), also=[1] * 64))
             c.request(raw.demand(8001, *[3] * 60, also=[1] * 4))
+            wait_until(lambda: sent + 3 in [each["demands"] for each in siege.daemon.clients()],
+                       20, "the last demand")
         finally:
             os.kill(worker, signal.SIGCONT)
         siege.go()
