@@ -189,7 +189,7 @@ static bool bound_trace(struct session *s)
 	want = demand_cut(t, &n);
 	s->cutting = n > 0;
 	if (n)
-		ticket_add(&s->tickets, TICKET_CUT, 0, want, (uint32_t)n, 0, uv_hrtime());
+		ticket_add(&s->tickets, TICKET_CUT, 0, want, (uint32_t)n, 0, 0, uv_hrtime());
 	free(want);
 	return n > 0;
 }
@@ -341,44 +341,53 @@ void pipeline_answer(struct session *s, const struct job *fresh)
 
 /* ---- Requests ---- */
 
-/* A ticket for these versions (takes the references), unless there are too many. */
+static void let_go(struct session *s, struct version **v, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		version_unref(&s->trace, v[i]);
+}
+
+/* A ticket for these versions (takes the references), unless there are too many; without
+ * those behind the first n where only they are. */
 static void wait_for(struct session *s, enum ticket_kind kind, uint64_t id, struct version **want,
-		     uint32_t n, uint32_t nanswer)
+		     uint32_t n, uint32_t nanswer, uint32_t nalso)
 {
 	struct err err;
 
+	if (s->tickets.load + n + nalso >= LIMIT_TICKET_LOAD) {
+		let_go(s, want + n, nalso);
+		nalso = 0;
+	}
 	if (s->tickets.load + n < LIMIT_TICKET_LOAD) {
-		ticket_add(&s->tickets, kind, id, want, n, nanswer, uv_hrtime());
+		ticket_add(&s->tickets, kind, id, want, n, nanswer, nalso, uv_hrtime());
 		return;
 	}
 	err_set(&err, E_LIMIT, "%u waits and values waited for, at most %u are possible",
 		s->tickets.load, LIMIT_TICKET_LOAD);
 	reply_failure(s->conn, id, &err);
-	for (uint32_t i = 0; i < n; i++)
-		version_unref(&s->trace, want[i]);
+	let_go(s, want, n);
 }
 
 static enum status demand(struct session *s, const struct request *r, struct err *err)
 {
-	struct version *want[LIMIT_DEMAND_IDS];
-	uint32_t n = (uint32_t)r->demand.n;
+	struct version *want[LIMIT_DEMAND_IDS + LIMIT_DEMAND_ALSO];
+	uint32_t n = (uint32_t)r->demand.n, nalso = (uint32_t)r->demand.nalso;
 
-	for (uint32_t i = 0; i < n; i++) {
-		struct array *a = trace_array(&s->trace, r->demand.id[i]);
+	for (uint32_t i = 0; i < n + nalso; i++) {
+		uint32_t id = i < n ? r->demand.id[i] : r->demand.also[i - n];
+		struct array *a = trace_array(&s->trace, id);
 
 		if (!a) {
-			err_set(err, E_UNKNOWN_ARRAY, "demand of array %u, which does not exist",
-				r->demand.id[i]);
-			while (i-- > 0)
-				version_unref(&s->trace, want[i]);
-			return err->code;
+			let_go(s, want, i);
+			return err_set(err, E_UNKNOWN_ARRAY,
+				       "demand of array %u, which does not exist", id);
 		}
 		want[i] = version_ref(trace_current(a));
 	}
 	if (*r->demand.where)
 		clean_text(s->where, sizeof s->where, r->demand.where);
 	s->stats.demands++;
-	wait_for(s, TICKET_DEMAND, r->demand.ticket, want, n, n);
+	wait_for(s, TICKET_DEMAND, r->demand.ticket, want, n, n, nalso);
 	return OK;
 }
 
@@ -403,7 +412,7 @@ static enum status fence(struct session *s, const struct request *r, struct err 
 	want[0] = version_ref(v);
 	memcpy(want + 1, readers, n * sizeof *want);
 	s->stats.demands++;
-	wait_for(s, TICKET_FENCE, r->fence.ticket, want, (uint32_t)n + 1, 1);
+	wait_for(s, TICKET_FENCE, r->fence.ticket, want, (uint32_t)n + 1, 1, 0);
 	free(readers);
 	free(want);
 	return OK;

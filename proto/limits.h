@@ -8,7 +8,7 @@
 
 /* Protocol version: a different major is refused, a minor may differ. */
 #define BRAZE_PROTO_MAJOR 1
-#define BRAZE_PROTO_MINOR 2
+#define BRAZE_PROTO_MINOR 3
 
 #define LIMIT_NDIM		8	      /* axes of an array */
 #define LIMIT_PACKET_BYTES	(60 * 1024)   /* one message, one packet */
@@ -22,11 +22,13 @@
 #define LIMIT_LEASES		512	      /* pieces of leased space */
 #define LIMIT_INLINE_BYTES	64	      /* results up to this travel in the reply */
 #define LIMIT_DEMAND_IDS	256	      /* ids in one demand */
+#define LIMIT_DEMAND_ALSO	64	      /* ids beside them that are only told of */
 #define LIMIT_TICKET_LOAD	(1u << 16)    /* waits, and versions waited for, of a client */
 #define LIMIT_PENDING_OPS	4096	      /* pending ops that force a cut */
 #define LIMIT_PENDING_HARD	(1u << 20)    /* pending ops that end a connection */
 #define LIMIT_PARTITION_OPS	1024	      /* ops planned at once */
 #define LIMIT_RECIPE_OPS	8	      /* longer chains are stored */
+#define LIMIT_RECIPE_BYTES	(64u << 10)   /* named values of no more are, too */
 #define LIMIT_NEST_INSTRS	256	      /* instructions of one fused nest */
 #define LIMIT_NEST_ACCESSES	32	      /* array parameters of one kernel */
 #define LIMIT_NEST_SCALARS	64	      /* scalar parameters of one kernel */
@@ -48,6 +50,11 @@
 #define HOST_ALIGN_LARGE  4096
 #define HOST_LARGE_BYTES  (64u << 10) /* more bytes are large */
 #define host_align(bytes) ((uint64_t)((bytes) > HOST_LARGE_BYTES ? HOST_ALIGN_LARGE : HOST_ALIGN))
+
+/* Where an array lies that a demand names beside those that it waits for, in one word: the
+ * offset of its buffer, and in the bits that HOST_ALIGN leaves free: */
+#define ALSO_STORED 1u /* without it the word is 0 */
+#define ALSO_ALONE  2u /* nothing else reads it */
 
 /* The one summation tree (docs/architecture.md, "Reductions"). */
 #define TREE_BLOCK 1024	 /* elements summed by lanes */

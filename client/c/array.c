@@ -120,6 +120,7 @@ enum status array_create(struct braze_array **out, struct braze_session *s, enum
 	view_init(&a->view, d, shape);
 	a->count = count;
 	a->contiguous = true;
+	record_written(s, a);
 	*out = a;
 	return OK;
 }
@@ -216,10 +217,14 @@ enum status array_view(struct braze_array **out, struct braze_array *a, const st
 	r->view = *v;
 	r->count = count;
 	r->contiguous = view_contiguous(v);
-	if (s->near && near_hand(a))
+	/* Either handle may be the one that is left when the buffer is asked for. */
+	record_written(s, a);
+	if (s->near && near_hand(a)) {
 		unname(r, a);
-	else
+	} else {
 		record_view(s, v, r->id, array_root(a));
+		record_written(s, r);
+	}
 	*out = r;
 	return OK;
 }

@@ -26,7 +26,9 @@
 /* Bytes of columns in one packet; the rest holds a demand and the framing. */
 #define RECORD_BYTES (LIMIT_PACKET_BYTES - 4096)
 #define MINOR_WHERE  1		/* of the protocol: a demand says where it comes from */
+#define MINOR_ALSO   3		/* and names arrays that it does not wait for */
 #define DTYPE_NONE   255u	/* in an op's head: no type wanted */
+#define WRITTEN	     256	/* results of recorded ops that are remembered */
 #define WAIT_SLICE   50		/* ms between two looks at signals and the check */
 #define WAIT_CANCEL  150	/* ms to wait for the answer to a Cancel */
 #define IMM_OPERAND  (1u << 31) /* an `in` word that announces an immediate */
@@ -42,7 +44,7 @@ enum buffer_flags {
 	BUF_NEAR = 64,	    /* and apart: in a block of ours, written in place (near.h) */
 	BUF_VIEWS = 128,    /* it has handles that the daemon has no name of */
 	BUF_ROOT = 256,	    /* `root` is no handle's any more */
-	BUF_ASKED = 512,    /* demanded by ticket `asked`, and nothing used it since */
+	BUF_ASKED = 512,    /* a demand, `asked`, named it, and nothing used it since */
 	BUF_MADE = 1024,    /* pending, but only a creation */
 	BUF_TOUCHED = 2048, /* pending: stored or made, and small writes since */
 	BUF_RUN = 4096	    /* pending, and `run` small writes were recorded in a row */
@@ -115,8 +117,8 @@ struct braze_future {
 	struct err err;		 /* S: first failure */
 	uint64_t offset, bytes;	 /* S: answer to a fence or a lease */
 	struct watch_set *watch; /* of what was demanded */
-	unsigned n;
-	struct ticket_item item[];
+	unsigned n, nalso;
+	struct ticket_item item[]; /* n asked for; nalso of which the first answer may tell */
 };
 
 #define SLAB_ITEMS 256 /* handles or buffers allocated at once */
@@ -162,6 +164,7 @@ struct braze_session {
 	uint32_t next_id;
 	uint64_t refs; /* arrays, futures and the user's handle */
 	uint64_t serial;
+	uint32_t nwritten; /* of `written`, since the last demand: the newest is before it */
 	struct braze_array *free_arrays;
 	struct buffer *free_buffers;
 	uint32_t *free_ids;
@@ -172,6 +175,10 @@ struct braze_session {
 	uint8_t unary[OP_END][DTYPE_END];  /* result type, or DTYPE_NONE: ask op_infer */
 	uint8_t binary[OP_END][DTYPE_END]; /* the same for two operands of this type */
 	uint8_t loop[OP_END][DTYPE_END];   /* of both: the type that operands are cast to */
+
+	/* Handles of what recorded ops wrote, in a ring; some are free by now, or another array's.
+	 */
+	struct braze_array *written[WRITTEN];
 
 	/* The rest under the recorder lock. */
 	struct braze_owner owner;

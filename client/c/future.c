@@ -13,7 +13,7 @@
 #include "watch.h"
 #include "wire.h"
 
-/* Send the demands of f, LIMIT_DEMAND_IDS at a time. */
+/* Send the demands of f, LIMIT_DEMAND_IDS at a time; the first with what it asks besides. */
 static enum status send_demands(struct braze_future *f, const uint32_t *id, struct err *err)
 {
 	const struct braze_session *s = f->session;
@@ -30,6 +30,10 @@ static enum status send_demands(struct braze_future *f, const uint32_t *id, stru
 		d.id = (uint32_t *)id + from;
 		if (!i && where)
 			d.where = (char *)where;
+		if (!i && f->nalso) {
+			d.n_also = f->nalso;
+			d.also = (uint32_t *)id + f->n;
+		}
 		r.demand = &d;
 		st = wire_send(f->session, &r, err);
 	}
@@ -49,28 +53,88 @@ static enum status watches_of(struct watch_set **set, int n, braze_array *const 
 	return st;
 }
 
+/* The next item of a future whose first ticket is the session's next. */
+static void add_item(struct braze_future *f, uint32_t *id, const struct braze_array *a)
+{
+	unsigned at = f->n + f->nalso;
+	struct buffer *b = a->buf;
+
+	id[at] = array_root(a);
+	f->item[at] = (struct ticket_item){.buf = b, .version = b->version};
+	b->refs++;
+	b->flags |= BUF_ASKED;
+	b->asked = f->session->tickets + 1;
+}
+
 static void ask(struct braze_future *f, uint32_t *id, const struct braze_array *a)
 {
 	if (future_stored(a))
 		return;
-	id[f->n] = array_root(a);
-	f->item[f->n++] = (struct ticket_item){.buf = a->buf, .version = a->buf->version};
-	a->buf->refs++;
+	add_item(f, id, a);
+	f->n++;
 }
 
-static void mark_asked(struct braze_future *f)
+/* ---- What comes along ----
+ *
+ * What a demand computes besides is stored where it is small and the program can still name it
+ * (daemon/plan/demand.c), and the next operation finds it at hand if this process knows where.
+ * So the demand names the arrays that were written last and are pending, newest first. */
+
+/* Is a's value one that the daemon may have soon, and that this demand does not name yet? */
+static bool may_come(const struct braze_session *s, const struct braze_array *a)
 {
-	for (unsigned i = 0; i < f->n; i++) {
-		f->item[i].buf->flags |= BUF_ASKED;
-		f->item[i].buf->asked = f->first;
-	}
+	const struct buffer *b = a->buf;
+
+	return a->serial && !(b->flags & (BUF_APART | BUF_READONLY)) && !future_stored(a) &&
+	       !(b->flags & BUF_ASKED && b->asked > s->tickets);
 }
+
+static bool awaits(struct braze_session *s)
+{
+	pthread_mutex_lock(&s->sock);
+	bool any = s->open != NULL;
+	pthread_mutex_unlock(&s->sock);
+	return any;
+}
+
+/* Add to f, after what it waits for, up to `most` of the arrays that were written last.  Only
+ * they are remembered for the next demand. */
+static void ask_along(struct braze_future *f, uint32_t *id, unsigned most)
+{
+	struct braze_session *s = f->session;
+	struct braze_array *keep[LIMIT_DEMAND_ALSO];
+	unsigned n = s->nwritten < WRITTEN ? s->nwritten : WRITTEN;
+	/* Two questions for one value would each say that the other reads it. */
+	bool others = awaits(s);
+
+	for (unsigned i = 1; i <= n && f->nalso < most; i++) {
+		struct braze_array *a = s->written[(s->nwritten - i) % WRITTEN];
+
+		if (!may_come(s, a) || (others && a->buf->flags & BUF_ASKED))
+			continue;
+		keep[f->nalso] = a;
+		add_item(f, id, a);
+		f->nalso++;
+	}
+	for (unsigned i = 0; i < f->nalso; i++)
+		s->written[i] = keep[f->nalso - 1 - i];
+	s->nwritten = f->nalso;
+}
+
+static unsigned most_along(const struct braze_session *s)
+{
+	if (!s->near || s->minor < MINOR_ALSO)
+		return 0;
+	return s->nwritten < LIMIT_DEMAND_ALSO ? s->nwritten : LIMIT_DEMAND_ALSO;
+}
+
+/* ---- Demands ---- */
 
 /* f is answered.  What nothing else reads, at the daemon or since it was asked for here,
  * is this process's to write. */
 static void own_alone(const struct braze_future *f)
 {
-	for (unsigned i = 0; i < f->n; i++) {
+	for (unsigned i = 0; i < f->n + f->nalso; i++) {
 		struct buffer *b = f->item[i].buf;
 		bool mine = f->item[i].alone && b->flags & BUF_ASKED && b->asked == f->first;
 
@@ -103,9 +167,11 @@ enum status future_demand(struct braze_future **out, int n, braze_array *const *
 	struct braze_session *s = arrays[0]->session;
 	struct watch_set *set = NULL;
 	enum status st = watches_of(&set, n, arrays, err);
-	unsigned most = (unsigned)n + (set ? set->n * WATCH_CLASSES : 0);
+	unsigned along = most_along(s);
+	unsigned most = (unsigned)n + (set ? set->n * WATCH_CLASSES : 0) + along;
 	struct braze_future *f = st ? NULL : ticket_create(s, TICKET_DEMAND, most, err);
-	uint32_t few[16], *id = most <= 16 ? few : malloc(most * sizeof(*id));
+	uint32_t few[16 + LIMIT_DEMAND_ALSO];
+	uint32_t *id = most <= sizeof few / sizeof *few ? few : malloc(most * sizeof(*id));
 
 	if (!f || !id) {
 		st = st ? st : err_set(err, E_NOMEM, "no memory to demand %u arrays", most);
@@ -115,8 +181,9 @@ enum status future_demand(struct braze_future **out, int n, braze_array *const *
 		st = ask_all(f, id, n, arrays, err);
 	}
 	if (!st && f->n) {
+		if (along)
+			ask_along(f, id, along);
 		ticket_open(f, (f->n + LIMIT_DEMAND_IDS - 1) / LIMIT_DEMAND_IDS);
-		mark_asked(f);
 		s->counters.demands += f->tickets;
 		st = send_demands(f, id, err);
 	}

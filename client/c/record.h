@@ -52,6 +52,12 @@ static inline void record_scalar(struct braze_session *s, const braze_scalar *v)
 		record_imm(s, v->bits[1]);
 }
 
+/* An op writes a, or may through a view of it: a demand may ask what became of it. */
+static inline void record_written(struct braze_session *s, struct braze_array *a)
+{
+	s->written[s->nwritten++ % WRITTEN] = a;
+}
+
 static inline void record_shape(struct braze_session *s, const struct shape *shape)
 {
 	record_imm(s, shape->ndim);

@@ -57,7 +57,7 @@ void ticket_destroy(struct braze_future *f)
 	pthread_mutex_lock(&s->sock);
 	unlink_open(f);
 	pthread_mutex_unlock(&s->sock);
-	for (unsigned i = 0; i < f->n; i++)
+	for (unsigned i = 0; i < f->n + f->nalso; i++)
 		array_drop_buffer(s, f->item[i].buf);
 	watch_forget(s, f->watch);
 	free(f);

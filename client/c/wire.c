@@ -73,16 +73,16 @@ void wire_die(struct braze_session *s, const struct err *e)
 
 /* ---- Replies ---- */
 
-static enum status check_extent(const struct braze_session *s, const Braze__Wire__Extent *e,
-				uint64_t want, struct err *err)
+static enum status check_storage(const struct braze_session *s, uint32_t region, uint64_t offset,
+				 uint64_t bytes, uint64_t want, struct err *err)
 {
-	if (e->region != 0 || e->offset > s->arena_bytes || e->bytes < want ||
-	    e->bytes > s->arena_bytes - e->offset)
+	if (region != 0 || offset > s->arena_bytes || bytes < want ||
+	    bytes > s->arena_bytes - offset)
 		return err_set(
 			err, E_PROTOCOL,
 			"the daemon named storage outside the arena: region %u, offset %llu, "
 			"%llu bytes",
-			e->region, (unsigned long long)e->offset, (unsigned long long)e->bytes);
+			region, (unsigned long long)offset, (unsigned long long)bytes);
 	return OK;
 }
 
@@ -103,6 +103,36 @@ static void store_extent(struct buffer *b, uint64_t v, uint64_t offset)
 	atomic_store_explicit(&b->stored, v, memory_order_release);
 }
 
+/* What a demand's answer says of an array that it did not wait for (limits.h). */
+static enum status told(const struct braze_session *s, struct ticket_item *item, uint64_t word,
+			struct err *err)
+{
+	uint64_t offset = word & ~(uint64_t)(HOST_ALIGN - 1), bytes = item->buf->bytes;
+	enum status st = OK;
+
+	if (!(word & ALSO_STORED))
+		return OK;
+	st = check_storage(s, 0, offset, bytes, bytes, err);
+	if (st)
+		return st;
+	store_extent(item->buf, item->version, offset);
+	item->alone = word & ALSO_ALONE;
+	return OK;
+}
+
+static enum status resolve_also(const struct braze_session *s, struct braze_future *f,
+				const Braze__Wire__Resolved *r, struct err *err)
+{
+	unsigned also = r->ticket == f->first ? f->nalso : 0;
+	enum status st = OK;
+
+	if (r->n_also && r->n_also != also)
+		return err_set(err, E_PROTOCOL, "%zu words tell of %u arrays", r->n_also, also);
+	for (size_t i = 0; i < r->n_also && !st; i++)
+		st = told(s, &f->item[f->n + i], r->also[i], err);
+	return st;
+}
+
 static void resolve(struct braze_session *s, const Braze__Wire__Resolved *r)
 {
 	struct braze_future *f = ticket_find(s, r->ticket);
@@ -118,7 +148,8 @@ static void resolve(struct braze_session *s, const Braze__Wire__Resolved *r)
 	for (unsigned i = 0; i < want && i < r->n_extent; i++) {
 		struct ticket_item *item = &f->item[base + i];
 		if (extent_error(r->extent[i], &e) ||
-		    check_extent(s, r->extent[i], item->buf->bytes, &e)) {
+		    check_storage(s, r->extent[i]->region, r->extent[i]->offset,
+				  r->extent[i]->bytes, item->buf->bytes, &e)) {
 			first = first.code ? first : e;
 			continue;
 		}
@@ -128,6 +159,8 @@ static void resolve(struct braze_session *s, const Braze__Wire__Resolved *r)
 			store_extent(item->buf, item->version, r->extent[i]->offset);
 		item->alone = r->extent[i]->alone;
 	}
+	if (resolve_also(s, f, r, &e))
+		first = first.code ? first : e;
 	ticket_answer(f, first.code ? &first : NULL);
 }
 

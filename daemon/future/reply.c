@@ -61,6 +61,7 @@ void reply_welcome(struct conn *c, uint64_t session, const struct arena *a,
 }
 
 /* Bytes of error texts in one answer: what else LIMIT_DEMAND_IDS extents need fits
+ * and LIMIT_DEMAND_ALSO words need fits
  * beside them in a packet.  An extent without a text still has its code. */
 #define TEXT_BYTES (LIMIT_PACKET_BYTES / 2)
 
@@ -91,6 +92,14 @@ static void fill_extent(Braze__Wire__Extent *e, const struct version *v,
 		}
 }
 
+/* Where a value lies that nobody waits for; 0: it is not stored in the arena. */
+static uint64_t also_word(const struct version *v)
+{
+	if (v->state != VERSION_STORED || !v->storage->host)
+		return 0;
+	return v->storage->extent.offset | ALSO_STORED | (version_alone(v) ? ALSO_ALONE : 0);
+}
+
 void reply_resolved(struct conn *c, const struct ticket *t, const struct reply_inline *small,
 		    size_t nsmall)
 {
@@ -99,6 +108,7 @@ void reply_resolved(struct conn *c, const struct ticket *t, const struct reply_i
 	Braze__Wire__Resolved m = BRAZE__WIRE__RESOLVED__INIT;
 	Braze__Wire__Reply r = BRAZE__WIRE__REPLY__INIT;
 	size_t text_room = TEXT_BYTES;
+	uint64_t also[LIMIT_DEMAND_ALSO];
 
 	for (uint32_t i = 0; i < t->nanswer; i++) {
 		fill_extent(&e[i], t->version[i], small, nsmall, &text_room);
@@ -107,6 +117,10 @@ void reply_resolved(struct conn *c, const struct ticket *t, const struct reply_i
 	m.ticket = t->id;
 	m.n_extent = t->nanswer;
 	m.extent = list;
+	for (uint32_t i = 0; i < t->nalso; i++)
+		also[i] = also_word(t->version[t->n + i]);
+	m.n_also = t->nalso;
+	m.also = also;
 	r.resolved = &m;
 	send_reply(c, &r, -1);
 	for (uint32_t i = 0; i < t->nanswer; i++)

@@ -8,9 +8,10 @@
 
 struct ticket *ticket_add(struct ticket_list *l, enum ticket_kind kind, uint64_t id,
 			  struct version *const *version, uint32_t n, uint32_t nanswer,
-			  uint64_t now_ns)
+			  uint32_t nalso, uint64_t now_ns)
 {
-	struct ticket *t = xcalloc(1, sizeof *t + n * sizeof t->version[0]);
+	uint32_t all = n + nalso;
+	struct ticket *t = xcalloc(1, sizeof *t + all * sizeof t->version[0]);
 	struct ticket **at = &l->first;
 
 	t->kind = (uint8_t)kind;
@@ -18,13 +19,14 @@ struct ticket *ticket_add(struct ticket_list *l, enum ticket_kind kind, uint64_t
 	t->since_ns = now_ns;
 	t->n = n;
 	t->nanswer = nanswer;
-	memcpy(t->version, version, n * sizeof *version);
+	t->nalso = nalso;
+	memcpy(t->version, version, all * sizeof *version);
 	for (uint32_t i = 0; i < nanswer; i++)
 		version[i]->asked++;
 	while (*at)
 		at = &(*at)->next;
 	*at = t;
-	l->load += 1 + n;
+	l->load += 1 + all;
 	return t;
 }
 
@@ -52,8 +54,8 @@ void ticket_remove(struct ticket_list *l, struct ticket *t, struct trace *trace)
 	while (*at != t)
 		at = &(*at)->next;
 	*at = t->next;
-	l->load -= 1 + t->n;
-	for (uint32_t i = 0; i < t->n; i++) {
+	l->load -= 1 + t->n + t->nalso;
+	for (uint32_t i = 0; i < t->n + t->nalso; i++) {
 		t->version[i]->asked -= i < t->nanswer;
 		version_unref(trace, t->version[i]);
 	}

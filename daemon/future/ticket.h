@@ -18,24 +18,25 @@ struct ticket {
 	struct ticket *next;
 	uint64_t id; /* the client's number */
 	uint64_t since_ns;
-	uint8_t kind;	   /* enum ticket_kind */
-	uint8_t cancelled; /* answer E_CANCELLED once its job let go */
-	uint32_t nanswer;  /* the first so many versions are answered for */
-	uint32_t n;
-	struct version *version[]; /* [n], referenced */
+	uint8_t kind;		   /* enum ticket_kind */
+	uint8_t cancelled;	   /* answer E_CANCELLED once its job let go */
+	uint32_t nanswer;	   /* the first so many versions are answered for */
+	uint32_t n;		   /* and so many waited for */
+	uint32_t nalso;		   /* behind them: the client is told where they lie, if they do */
+	struct version *version[]; /* [n + nalso], referenced */
 };
 
 struct ticket_list {
 	struct ticket *first;
-	uint32_t load; /* tickets and their versions: at most LIMIT_TICKET_LOAD */
+	uint32_t load; /* tickets and all their versions: at most LIMIT_TICKET_LOAD */
 };
 
-/* Appends a ticket; takes the references in version[]. */
+/* Appends a ticket; takes the references in version[n + nalso]. */
 struct ticket *ticket_add(struct ticket_list *l, enum ticket_kind kind, uint64_t id,
 			  struct version *const *version, uint32_t n, uint32_t nanswer,
-			  uint64_t now_ns);
+			  uint32_t nalso, uint64_t now_ns);
 struct ticket *ticket_find(struct ticket_list *l, uint64_t id);
-/* Every version stored or failed? */
+/* Every version that is waited for stored or failed? */
 bool ticket_settled(const struct ticket *t);
 /* Unlinks and frees; gives back its references. */
 void ticket_remove(struct ticket_list *l, struct ticket *t, struct trace *trace);

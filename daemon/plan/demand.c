@@ -188,6 +188,16 @@ static uint8_t chain_length(const struct node *n, const struct trace *t)
 	return sum > LIMIT_RECIPE_OPS ? NO_RECIPE : (uint8_t)sum;
 }
 
+/* Is a value that the program can still name stored, and not left as a recipe?  A small one
+ * is always: the client is told where it lies (Demand.also) and goes on with it itself. */
+static bool stores(const struct node *n)
+{
+	const struct version *v = n->out;
+
+	return n->chain == NO_RECIPE || n->recipe || v->pins ||
+	       (v->named && v->bytes <= LIMIT_RECIPE_BYTES);
+}
+
 /* kept: nodes that stay pending.  Outputs get chain 0: stored, they cost nothing. */
 static void choose_recipes(struct found *f, struct trace *t, struct version *const *want, size_t n)
 {
@@ -202,7 +212,7 @@ static void choose_recipes(struct found *f, struct trace *t, struct version *con
 		bool live = x->out->refs > x->out->inner;
 
 		x->chain = chain_length(x, t);
-		if (demanded || (live && (x->chain == NO_RECIPE || x->recipe || x->out->pins))) {
+		if (demanded || (live && stores(x))) {
 			x->chain = 0;
 			x->out->index = 0;
 		} else if (live) {

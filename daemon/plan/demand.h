@@ -4,7 +4,8 @@
  * In: versions that must become stored.  Out: a snapshot of the ops that make
  * them, in trace order, with every value's role: demanded and live values are
  * outputs; a live value that a few elementwise operations make again is left
- * pending as a recipe; the rest are temporaries.  Loop thread only. */
+ * pending as a recipe, unless it is small and has a name; the rest are
+ * temporaries.  Loop thread only. */
 #ifndef BRAZE_DEMAND_H
 #define BRAZE_DEMAND_H
 

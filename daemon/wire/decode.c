@@ -64,7 +64,7 @@ static const struct fields request_fields = {
 static const struct fields nested_fields[9] = {
 	[2] = {7, {0, VARINT, VARINT, FIXED64, VARINT, LENGTH, LENGTH, VARINT}},
 	[3] = {5, {0, LENGTH, LENGTH, LENGTH, LENGTH, VARINT}},
-	[4] = {3, {0, VARINT, LENGTH, LENGTH}},
+	[4] = {4, {0, VARINT, LENGTH, LENGTH, LENGTH}},
 	[5] = {2, {0, VARINT, FIXED32}},
 	[6] = {1, {0, VARINT}},
 	[7] = {2, {0, VARINT, VARINT}},
@@ -147,6 +147,8 @@ static void fill(struct request *out, const Braze__Wire__Request *r)
 		out->demand.n = r->demand->n_id;
 		out->demand.id = r->demand->id;
 		out->demand.where = r->demand->where;
+		out->demand.nalso = r->demand->n_also;
+		out->demand.also = r->demand->also;
 	}
 	if (r->fence) {
 		out->has_fence = true;
@@ -184,5 +186,8 @@ enum status decode_request(struct request *out, struct decoder *d, const uint8_t
 	if (out->has_demand && (!out->demand.n || out->demand.n > LIMIT_DEMAND_IDS))
 		return err_set(err, E_LIMIT, "a demand names 1 to %d arrays, not %zu",
 			       LIMIT_DEMAND_IDS, out->demand.n);
+	if (out->has_demand && out->demand.nalso > LIMIT_DEMAND_ALSO)
+		return err_set(err, E_LIMIT, "a demand names at most %d arrays beside, not %zu",
+			       LIMIT_DEMAND_ALSO, out->demand.nalso);
 	return OK;
 }

@@ -26,6 +26,8 @@ struct request {
 		uint64_t ticket;
 		size_t n;
 		const uint32_t *id;
+		size_t nalso;
+		const uint32_t *also;
 		const char *where;
 	} demand;
 	struct {

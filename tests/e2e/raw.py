@@ -139,8 +139,9 @@ class Trace:
                       + number(5, self.device))
 
 
-def demand(ticket, *ids):
-    return nested(4, number(1, ticket) + column(2, "I", ids))
+def demand(ticket, *ids, also=()):
+    return nested(4, number(1, ticket) + column(2, "I", ids)
+                  + (column(4, "I", also) if also else b""))
 
 
 def fence(ticket, array):
@@ -178,6 +179,14 @@ class Reply:
         rows = [parse(e) for e in self.fields.get(2, [])]
         return [(r.get(5, [0])[0], r.get(6, [b""])[0].decode(), r.get(4, [b""])[0])
                 for r in rows]
+
+
+    def also(self):
+        """Of a resolved: (offset, alone) of each array asked of besides, None where it is not
+        stored; [] when it tells of none."""
+        words = [w for w, in struct.iter_unpack("<Q", self.fields.get(3, [b""])[0])]
+        assert all(w % 64 in (1, 3) for w in words if w)
+        return [(w - w % 64, w % 64 == 3) if w else None for w in words]
 
 
 class Raw:
@@ -228,9 +237,9 @@ class Raw:
                 return last
             last = reply if reply.kind == "goodbye" else last
 
-    def read(self, ticket, *ids):
+    def read(self, ticket, *ids, also=()):
         """Demand and wait for the answer."""
-        self.request(demand(ticket, *ids))
+        self.request(demand(ticket, *ids, also=also))
         while True:
             reply = self.receive()
             assert reply is not None, "the connection ended"

@@ -81,6 +81,36 @@ def test_never_reads(siege):
     siege.check()
 
 
+def test_who_waits_for_much_is_told_of_nothing_besides(siege):
+    """What is only told of counts like what is waited for, but fails no demand."""
+    limit = 1 << 16
+    siege.rest()
+    with Raw(siege.daemon.socket) as c:
+        c.request(Trace().full(1, [8]).message())
+        c.read(1, 1)
+        worker = siege.daemon.worker()
+        os.kill(worker, signal.SIGSTOP)
+        try:
+            c.request(Trace().full(2, [1 << 12]).op("SQRT", 3, [2]).message())
+            load = sent = 0
+            while load + 2 * 257 < limit:
+                c.request(raw.demand(2 + sent, *[3] * 256))
+                sent, load = sent + 1, load + 257
+            # Then there is room for 60 more, but not for 64.
+            c.request(raw.demand(8000, *[3] * (limit - 62 - load - 65), also=[1] * 64))
+            c.request(raw.demand(8001, *[3] * 60, also=[1] * 4))
+            wait_until(lambda: sent + 3 in [each["demands"] for each in siege.daemon.clients()],
+                       20, "the last demand")
+        finally:
+            os.kill(worker, signal.SIGCONT)
+        siege.go()
+        answers = {a.ticket: a for a in (c.receive() for _ in range(sent + 2))}
+        assert all(a.kind == "resolved" for a in answers.values())
+        assert len(answers[8000].also()) == 64
+        assert answers[8001].also() == [] and len(answers[8001].extents()) == 60
+    siege.check()
+
+
 def test_stopped_client_comes_back(siege):
     """Thousands of answers come while it reads nothing: it loses none of them."""
     n = 5000

@@ -236,16 +236,50 @@ def test_wrong_trace(siege, name):
 @pytest.mark.parametrize("request_, code", [
     (raw.demand(1, 5), E_UNKNOWN), (raw.demand(1), E_LIMIT),
     (raw.demand(1, *[1] * 257), E_LIMIT), (raw.demand(1, 1, (1 << 32) - 1), E_UNKNOWN),
+    (raw.demand(1, 1, also=[1, 5]), E_UNKNOWN), (raw.demand(1, 1, also=[0]), E_UNKNOWN),
+    (raw.demand(1, 1, also=[1] * 65), E_LIMIT), (raw.demand(1, also=[1]), E_LIMIT),
+    (raw.demand(1, 5, also=[1]), E_UNKNOWN),
+    (raw.nested(4, raw.number(1, 1) + raw.column(2, "I", [1]) + raw.number(4, 1)), E_PROTOCOL),
+    (raw.nested(4, raw.number(1, 1) + raw.column(2, "I", [1]) + raw.nested(4, b"123")), E_PROTOCOL),
     (raw.fence(1, 5), E_UNKNOWN), (raw.unlease(1 << 40, 64), E_PROTOCOL),
     (raw.unlease(0, 0), E_PROTOCOL), (raw.unlease(3, 64), E_PROTOCOL),
     (raw.unlease(0, BIG), E_PROTOCOL),
-], ids=["demand unknown", "demand none", "demand 257", "demand some", "fence unknown",
+], ids=["demand unknown", "demand none", "demand 257", "demand some", "also unknown", "also 0",
+        "also 65", "also alone", "also of an unknown", "also a number", "also of 3 bytes",
+        "fence unknown",
         "unlease beyond", "unlease nothing", "unlease off the grid", "unlease all"])
 def test_wrong_request(siege, request_, code):
     with Raw(siege.daemon.socket) as c:
         c.request(Trace().full(1, [8]).message())
         c.request(request_)
         refused(c, code)
+    siege.check()
+
+
+def test_what_is_asked_of_besides_runs_nothing(siege):
+    """It is told of where it is stored by then, and neither waited for nor computed; an answer
+    to who did not ask has no word of it."""
+    with Raw(siege.daemon.socket) as c:
+        trace = Trace().full(1, [64], 4.0)
+        trace.op("SQRT", 2, [1]).op("SIN", 3, [2]).op("COS", 4, [1]).op("SQRT", 5, [4])
+        c.request(trace.drop(4).message())
+        reply = c.read(7, 3, also=[1, 2, 3, 5])
+        first, second, third, other = reply.also()
+        assert reply.extents()[0][0] == 0
+        # 5 reads 1, still, and the question itself reads 3.
+        assert first[1] is False and second[1] is True and third[1] is False and other is None
+        assert len({first[0], second[0], third[0]}) == 3
+        assert siege.daemon.status()["pending_ops_count"] >= 2
+        reply = c.read(8, 5, also=[1, 2])
+        assert reply.also() == [(first[0], True), second]
+        assert 3 not in c.read(9, 5).fields
+        # A value that failed is not there; nor does it fail the answer.
+        c.request(Trace().full(6, [4], 9.0).op("CAST", 7, [6], dtype="INT64").message())
+        index = Trace().op("INDEX", 8, [7, 1 << 31 | DTYPE["INT64"]], [4, 0], dtype="BOOL")
+        c.request(index.full(9, [4]).message())
+        assert c.read(10, 8).extents()[0][0] != 0
+        reply = c.read(11, 9, also=[8, 9])
+        assert reply.extents()[0][0] == 0 and reply.also()[0] is None
     siege.check()
 
 

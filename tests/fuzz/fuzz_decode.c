@@ -8,6 +8,7 @@
 #include <uv.h>
 
 #include "fuzz.h"
+#include "future/ticket.h"
 #include "nest/compilepart.h"
 #include "run/job.h"
 #include "trace/record.h"
@@ -61,26 +62,62 @@ static void settle(struct client *c, struct job *j)
 	plan_free(plan);
 }
 
-static void demand(struct client *c, const uint32_t *id, size_t n)
+/* The values that the ids mean, each with a reference; false: one means nothing. */
+static bool values_of(struct client *c, struct version **v, const uint32_t *id, size_t n)
 {
-	struct version *want[LIMIT_DEMAND_IDS];
-	struct job *j;
-
 	for (size_t k = 0; k < n; k++) {
 		struct array *a = trace_array(&c->trace, id[k]);
 
 		if (!a) {
 			err_set(&c->err, E_UNKNOWN_ARRAY, "no array %u", id[k]);
-			return;
+			while (k-- > 0)
+				version_unref(&c->trace, v[k]);
+			return false;
 		}
-		want[k] = trace_current(a);
+		v[k] = version_ref(trace_current(a));
 	}
+	return true;
+}
+
+/* What is stored of the values behind the first n lies in the arena, where it can be told. */
+static void check_also(const struct client *c, const struct ticket *t)
+{
+	for (uint32_t k = t->n; k < t->n + t->nalso; k++) {
+		const struct version *v = t->version[k];
+		const struct extent *e;
+
+		if (v->state != VERSION_STORED || !v->storage->host)
+			continue;
+		e = &v->storage->extent;
+		FUZZ_CHECK(e->offset % HOST_ALIGN == 0 && e->offset <= arena_bytes(c->arena) &&
+			   v->bytes <= arena_bytes(c->arena) - e->offset);
+	}
+}
+
+static void demand(struct client *c, const uint32_t *id, size_t n, const uint32_t *also,
+		   size_t nalso)
+{
+	struct version *want[LIMIT_DEMAND_IDS + LIMIT_DEMAND_ALSO];
+	struct ticket_list list = {0};
+	struct ticket *t;
+	struct job *j;
+
+	if (!values_of(c, want, id, n))
+		return;
+	if (!values_of(c, want + n, also, nalso)) {
+		while (n-- > 0)
+			version_unref(&c->trace, want[n]);
+		return;
+	}
+	t = ticket_add(&list, TICKET_DEMAND, 1, want, (uint32_t)n, (uint32_t)n, (uint32_t)nalso, 0);
 	j = calloc(1, sizeof *j);
 	demand_partition(&j->partition, &c->trace, want, n, false);
 	if (j->partition)
 		settle(c, j);
 	else
 		free(j);
+	check_also(c, t);
+	ticket_remove(&list, t, &c->trace);
 }
 
 static void handle(struct client *c, const struct request *r)
@@ -96,9 +133,9 @@ static void handle(struct client *c, const struct request *r)
 		st = record_ops(&c->trace, &r->trace, &c->err);
 	FUZZ_CHECK(st == c->err.code && (!st || *c->err.text));
 	if (!st && r->has_demand)
-		demand(c, r->demand.id, r->demand.n);
+		demand(c, r->demand.id, r->demand.n, r->demand.also, r->demand.nalso);
 	if (!st && r->has_fence)
-		demand(c, &r->fence.id, 1);
+		demand(c, &r->fence.id, 1, NULL, 0);
 	if (!st && r->has_lease && arena_lease(c->arena, &e, r->lease.bytes, &c->err))
 		c->err.code = OK; /* the client is told, no more */
 }

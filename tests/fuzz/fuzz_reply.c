@@ -3,9 +3,9 @@
  *
  * In: a byte that chooses the hello or a session under way, then packets, each
  * after its length in two bytes.  A session under way waits for a demand of three
- * arrays, a fence and a lease; whatever comes, an extent that the library takes
- * lies in the arena with room for the buffer, and every question is answered or
- * still open. */
+ * arrays that asks of two more besides, a fence and a lease; whatever comes, an extent that the
+ * library takes lies in the arena with room for the buffer, and every question is answered or still
+ * open. */
 #define _GNU_SOURCE
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -18,7 +18,8 @@
 
 #define ARENA	(1u << 16)
 #define PACKETS 32
-#define NBUFFER 3
+#define NASKED	3
+#define NBUFFER 5 /* with those that the demand asks of besides */
 
 static struct braze_session session;
 static struct buffer buffer[NBUFFER];
@@ -73,16 +74,17 @@ static void greet(struct fuzz_input *in, const int *pair)
 	close(memory);
 }
 
-static struct braze_future *ask(enum ticket_kind kind, unsigned n)
+static struct braze_future *ask(enum ticket_kind kind, unsigned n, unsigned also)
 {
-	struct braze_future *f = ticket_create(&session, kind, n, NULL);
+	struct braze_future *f = ticket_create(&session, kind, n + also, NULL);
 
-	for (unsigned k = 0; k < n; k++) {
+	for (unsigned k = 0; k < n + also; k++) {
 		f->item[k].buf = &buffer[k];
 		f->item[k].version = 1;
 		buffer[k].refs++;
 	}
 	f->n = n;
+	f->nalso = also;
 	ticket_open(f, 1);
 	return f;
 }
@@ -106,9 +108,9 @@ static void converse(struct fuzz_input *in, const int *pair)
 	session.arena_bytes = ARENA;
 	for (unsigned k = 0; k < NBUFFER; k++)
 		buffer[k] = (struct buffer){.refs = 1, .version = 1, .bytes = 64u << k};
-	f[0] = ask(TICKET_DEMAND, NBUFFER);
-	f[1] = ask(TICKET_FENCE, 1);
-	f[2] = ask(TICKET_LEASE, 0);
+	f[0] = ask(TICKET_DEMAND, NASKED, NBUFFER - NASKED);
+	f[1] = ask(TICKET_FENCE, 1, 0);
+	f[2] = ask(TICKET_LEASE, 0, 0);
 	for (int k = 0; k < PACKETS && send_one(in, pair[0], NULL, 0); k++)
 		wire_drain(&session);
 	for (unsigned k = 0; k < NBUFFER; k++)

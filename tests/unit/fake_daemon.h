@@ -45,9 +45,13 @@ struct fake {
 	_Atomic int fail;    /* answer demands with this error */
 	_Atomic bool stop;
 	_Atomic int cancels;
-	_Atomic bool near;  /* it computes with the loops that this process has */
-	_Atomic bool truth; /* answers begin with a byte that is a true bool */
-	_Atomic int alone;  /* so many answers say that nothing else reads the value; -1: all */
+	_Atomic bool near;     /* it computes with the loops that this process has */
+	_Atomic bool truth;    /* answers begin with a byte that is a true bool */
+	_Atomic int alone;     /* so many answers say that nothing else reads the value; -1: all */
+	_Atomic int minor;     /* of the protocol that it speaks; set before it is connected to */
+	_Atomic uint32_t also; /* what it says of arrays beside those asked for: 0, ALSO_... */
+	_Atomic int also_less; /* so many words too few, -1: none */
+	_Atomic uint64_t also_at; /* where they lie; 0: where results lie */
 	/* What was asked. */
 	pthread_mutex_t lock;
 	char *log;
@@ -56,8 +60,8 @@ struct fake {
 	/* Demands that are held back. */
 	struct {
 		uint64_t ticket;
-		uint32_t id[LIMIT_DEMAND_IDS];
-		unsigned n;
+		uint32_t id[LIMIT_DEMAND_IDS + LIMIT_DEMAND_ALSO];
+		unsigned n, nalso;
 		bool gone;
 	} held[64];
 	unsigned nheld;
@@ -132,22 +136,32 @@ static void fake_reply(struct fake *f, Braze__Wire__Reply *r, int fd)
 	}
 }
 
-static void fake_resolve(struct fake *f, uint64_t ticket, const uint32_t *id, unsigned n)
+/* Doubles equal to its id. */
+static uint64_t fake_result(struct fake *f, uint32_t id)
+{
+	uint64_t at = f->next_result;
+
+	f->next_result += f->bytes;
+	for (unsigned k = 0; k < 64; k++)
+		((double *)(void *)(f->arena + at))[k] = id;
+	return at;
+}
+
+static void fake_resolve(struct fake *f, uint64_t ticket, const uint32_t *id, unsigned n,
+			 unsigned nalso)
 {
 	Braze__Wire__Reply r = BRAZE__WIRE__REPLY__INIT;
 	Braze__Wire__Resolved a = BRAZE__WIRE__RESOLVED__INIT;
 	Braze__Wire__Extent e[LIMIT_DEMAND_IDS], *list[LIMIT_DEMAND_IDS];
+	uint64_t also[LIMIT_DEMAND_ALSO];
 
 	for (unsigned i = 0; i < n; i++) {
 		braze__wire__extent__init(&e[i]);
 		list[i] = &e[i];
-		e[i].offset = f->next_result;
+		e[i].offset = fake_result(f, id[i]);
 		e[i].bytes = f->bytes;
 		e[i].alone = f->alone != 0;
 		f->alone -= f->alone > 0;
-		f->next_result += f->bytes;
-		for (unsigned k = 0; k < 64; k++)
-			((double *)(void *)(f->arena + e[i].offset))[k] = id[i];
 		if (f->truth)
 			f->arena[e[i].offset] = 1;
 		if (f->fail) {
@@ -158,24 +172,42 @@ static void fake_resolve(struct fake *f, uint64_t ticket, const uint32_t *id, un
 	a.ticket = ticket;
 	a.n_extent = n;
 	a.extent = list;
+	for (unsigned i = 0; i < nalso; i++) {
+		uint64_t at = fake_result(f, id[n + i]);
+		also[i] = f->also ? f->also | (f->also_at ? f->also_at : at) : 0;
+	}
+	a.n_also = f->also_less < 0 ? 0 : nalso - (unsigned)f->also_less;
+	a.also = also;
 	r.resolved = &a;
 	fake_reply(f, &r, -1);
 }
 
 static void fake_ask(struct fake *f, const char *what, uint64_t ticket, const uint32_t *id,
-		     unsigned n)
+		     unsigned n, unsigned nalso)
 {
 	fake_note(f, "%s", what);
-	for (unsigned i = 0; i < n; i++)
-		fake_note(f, " %u", id[i]);
+	for (unsigned i = 0; i < n + nalso; i++)
+		fake_note(f, "%s %u", i == n ? " also" : "", id[i]);
 	fake_note(f, "\n");
 	if (f->hold) {
 		f->held[f->nheld].ticket = ticket;
 		f->held[f->nheld].n = n;
-		memcpy(f->held[f->nheld++].id, id, n * sizeof(*id));
+		f->held[f->nheld].nalso = nalso;
+		memcpy(f->held[f->nheld++].id, id, (n + nalso) * sizeof(*id));
 		return;
 	}
-	fake_resolve(f, ticket, id, n);
+	fake_resolve(f, ticket, id, n, nalso);
+}
+
+static void fake_demand(struct fake *f, const Braze__Wire__Demand *d)
+{
+	uint32_t id[LIMIT_DEMAND_IDS + LIMIT_DEMAND_ALSO];
+
+	cr_assert(d->n_id && d->n_id <= LIMIT_DEMAND_IDS && d->n_also <= LIMIT_DEMAND_ALSO);
+	memcpy(id, d->id, d->n_id * sizeof(*id));
+	if (d->n_also)
+		memcpy(id + d->n_id, d->also, d->n_also * sizeof(*id));
+	fake_ask(f, "DEMAND", d->ticket, id, (unsigned)d->n_id, (unsigned)d->n_also);
 }
 
 static void fake_cancel(struct fake *f, uint64_t ticket)
@@ -201,6 +233,7 @@ static void fake_welcome(struct fake *f, const Braze__Wire__Hello *h)
 
 	cr_assert_eq(h->op_table, op_table_hash());
 	w.major = BRAZE_PROTO_MAJOR;
+	w.minor = (uint32_t)f->minor;
 	w.arena_bytes = FAKE_ARENA;
 	w.lease_bytes = FAKE_LEASE;
 	w.version = "fake";
@@ -236,9 +269,9 @@ static void fake_request(struct fake *f, const Braze__Wire__Request *q)
 		return;
 	}
 	if (q->demand)
-		fake_ask(f, "DEMAND", q->demand->ticket, q->demand->id, (unsigned)q->demand->n_id);
+		fake_demand(f, q->demand);
 	if (q->fence)
-		fake_ask(f, "FENCE", q->fence->ticket, &q->fence->id, 1);
+		fake_ask(f, "FENCE", q->fence->ticket, &q->fence->id, 1, 0);
 	if (q->cancel)
 		fake_cancel(f, q->cancel->ticket);
 	if (q->lease)
@@ -260,7 +293,8 @@ static void *fake_run(void *data)
 		for (unsigned i = 0; !f->hold && i < f->nheld; i++)
 			if (!f->held[i].gone) {
 				f->held[i].gone = true;
-				fake_resolve(f, f->held[i].ticket, f->held[i].id, f->held[i].n);
+				fake_resolve(f, f->held[i].ticket, f->held[i].id, f->held[i].n,
+					     f->held[i].nalso);
 			}
 		if (f->deaf)
 			continue;

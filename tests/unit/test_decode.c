@@ -102,6 +102,32 @@ Test(decode, demand_of_nothing_or_too_much_is_refused)
 	cr_assert_eq(decode_request(&r, d, nothing, sizeof nothing, &err), E_LIMIT);
 }
 
+Test(decode, demand_says_what_it_asks_besides)
+{
+	uint32_t id[1] = {9}, also[LIMIT_DEMAND_ALSO + 1] = {4, 5};
+	Braze__Wire__Demand dm = BRAZE__WIRE__DEMAND__INIT;
+	Braze__Wire__Request q = BRAZE__WIRE__REQUEST__INIT;
+
+	q.seq = 2;
+	q.demand = &dm;
+	dm.n_id = 1;
+	dm.id = id;
+	dm.also = also;
+	cr_assert_eq(decode_request(&r, d, bytes, braze__wire__request__pack(&q, bytes), &err), OK);
+	cr_assert_eq(r.demand.nalso, 0);
+	dm.n_also = LIMIT_DEMAND_ALSO;
+	cr_assert_eq(decode_request(&r, d, bytes, braze__wire__request__pack(&q, bytes), &err), OK);
+	cr_assert_eq(r.demand.nalso, LIMIT_DEMAND_ALSO);
+	cr_assert_eq(r.demand.also[1], 5);
+	dm.n_also++;
+	cr_assert_eq(decode_request(&r, d, bytes, braze__wire__request__pack(&q, bytes), &err),
+		     E_LIMIT);
+	dm.n_also = 2;
+	dm.n_id = 0;
+	cr_assert_eq(decode_request(&r, d, bytes, braze__wire__request__pack(&q, bytes), &err),
+		     E_LIMIT, "there is nothing to wait for");
+}
+
 Test(decode, random_bytes_never_crash)
 {
 	srand(3);

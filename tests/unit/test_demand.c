@@ -5,6 +5,10 @@
 
 #include "plan/demand.h"
 
+/* Doubles of a value that is stored whenever it is computed and has a name, and one more. */
+#define SMALL (LIMIT_RECIPE_BYTES / 8)
+#define LARGE (SMALL + 1)
+
 TestSuite(demand, .init = fixture_setup, .fini = fixture_teardown);
 
 static struct version *value_of(uint32_t id)
@@ -75,11 +79,11 @@ Test(demand, dropped_intermediate_is_a_temporary)
 	cr_assert_eq(trace.npending, 0);
 }
 
-Test(demand, cheap_live_value_is_a_recipe_first_and_stored_next_time)
+Test(demand, large_cheap_live_value_is_a_recipe_first_and_stored_next_time)
 {
 	struct partition *p;
 
-	import(1, 10);
+	import(1, LARGE);
 	unary(OP_SIN, 2, 1);
 	unary(OP_SQUARE, 3, 2);
 	p = cut(3);
@@ -91,6 +95,79 @@ Test(demand, cheap_live_value_is_a_recipe_first_and_stored_next_time)
 	cr_assert_eq(count_role(p, PART_OUTPUT), 2);
 	finish(p);
 	cr_assert_eq(value_of(2)->state, VERSION_STORED);
+}
+
+Test(demand, small_named_value_is_stored_at_once)
+{
+	struct partition *p;
+
+	import(1, SMALL);
+	unary(OP_SIN, 2, 1);
+	unary(OP_COS, 3, 1);
+	unary(OP_SQUARE, 4, 2);
+	p = cut(4);
+	cr_assert_eq(p->part.nop, 2, "what the read does not need stays pending");
+	cr_assert_eq(count_role(p, PART_OUTPUT), 2);
+	finish(p);
+	cr_assert_eq(value_of(2)->state, VERSION_STORED);
+	cr_assert_eq(value_of(3)->state, VERSION_PENDING);
+}
+
+/* Nobody can name it: a pending operation reads it, no more. */
+Test(demand, small_value_without_a_name_stays_a_recipe)
+{
+	struct partition *p;
+	struct version *v;
+
+	import(1, SMALL);
+	unary(OP_SIN, 2, 1);
+	unary(OP_COS, 3, 2);
+	unary(OP_SQUARE, 4, 2);
+	v = value_of(2);
+	drop(2);
+	p = cut(4);
+	cr_assert_eq(count_role(p, PART_OUTPUT), 1);
+	finish(p);
+	cr_assert_eq(v->state, VERSION_PENDING);
+}
+
+Test(demand, small_value_that_was_written_over_stays_a_recipe)
+{
+	struct partition *p;
+	struct version *old;
+
+	import(1, SMALL);
+	import(2, 3);
+	unary(OP_SIN, 3, 1);
+	unary(OP_COS, 4, 3);
+	old = value_of(3);
+	slice(5, 3, 0, 3);
+	assign(5, 2);
+	p = cut(4);
+	cr_assert_eq(p->part.nop, 2);
+	cr_assert_eq(count_role(p, PART_OUTPUT), 1);
+	finish(p);
+	cr_assert_eq(old->state, VERSION_PENDING);
+	p = cut(3);
+	finish(p);
+	cr_assert_eq(value_of(3)->state, VERSION_STORED);
+}
+
+/* A large recipe that reads a small named value reads what is stored. */
+Test(demand, recipe_does_not_keep_a_small_named_value_pending)
+{
+	struct partition *p;
+
+	import(1, LARGE);
+	import(2, 1);
+	unary(OP_SIN, 3, 2);
+	binary(OP_ADD, 4, 1, 3);
+	unary(OP_SQUARE, 5, 4);
+	p = cut(5);
+	cr_assert_eq(count_role(p, PART_OUTPUT), 2);
+	finish(p);
+	cr_assert_eq(value_of(3)->state, VERSION_STORED);
+	cr_assert_eq(value_of(4)->state, VERSION_PENDING);
 }
 
 Test(demand, live_reduction_is_stored)
@@ -144,7 +221,7 @@ Test(demand, recipe_that_reads_the_old_value_forbids_taking_it)
 {
 	struct partition *p;
 
-	import(1, 10);
+	import(1, LARGE);
 	import(2, 3);
 	unary(OP_SIN, 4, 1);
 	slice(3, 1, 0, 3);

@@ -126,11 +126,11 @@ Test(job, recipe_that_a_later_job_makes_survives_the_end_of_the_earlier)
 	struct storage *s;
 	struct job *first, *second;
 
-	import(1, 100);
+	import(1, LIMIT_RECIPE_BYTES / 8 + 1);
 	unary(OP_NEGATIVE, 2, 1);
 	unary(OP_SQRT, 3, 2);
 	first = bound_job(3);
-	cr_assert_eq(value_of(2)->state, VERSION_PENDING, "a cheap value is a recipe");
+	cr_assert_eq(value_of(2)->state, VERSION_PENDING, "a large cheap value is a recipe");
 	second = bound_job(2);
 	s = value_of(2)->storage;
 	cr_assert_not_null(s);

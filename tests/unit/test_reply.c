@@ -79,17 +79,23 @@ Test(reply, welcome_carries_the_arena)
 	packet_close_fds(&packet);
 }
 
-static void resolve(struct version *const *v, uint32_t n, const struct reply_inline *small,
-		    size_t nsmall)
+static void resolve_also(struct version *const *v, uint32_t n, uint32_t nalso,
+			 const struct reply_inline *small, size_t nsmall)
 {
 	struct ticket_list list = {0};
 	struct ticket *t;
 
-	for (uint32_t k = 0; k < n; k++)
+	for (uint32_t k = 0; k < n + nalso; k++)
 		version_ref(v[k]);
-	t = ticket_add(&list, TICKET_DEMAND, 9, v, n, n, 0);
+	t = ticket_add(&list, TICKET_DEMAND, 9, v, n, n, nalso, 0);
 	reply_resolved(conn, t, small, nsmall);
 	ticket_remove(&list, t, &trace);
+}
+
+static void resolve(struct version *const *v, uint32_t n, const struct reply_inline *small,
+		    size_t nsmall)
+{
+	resolve_also(v, n, 0, small, nsmall);
 }
 
 Test(reply, resolved_names_storage_failures_and_small_data_in_order)
@@ -124,10 +130,50 @@ Test(reply, resolved_names_storage_failures_and_small_data_in_order)
 		version_unref(&trace, v[k]);
 }
 
+static void store(struct version *v)
+{
+	version_attach(&trace, v, storage_create(&trace, v->bytes, &err));
+	version_store(&trace, v);
+}
+
+/* One for each state that a value can be in. */
+Test(reply, what_is_not_waited_for_is_told_if_it_is_stored_in_the_arena)
+{
+	struct version *v[6];
+	const Braze__Wire__Resolved *r;
+	struct err lost;
+
+	import(1, 9);
+	for (int k = 0; k < 5; k++)
+		v[k] = version_create(&trace, 800, VERSION_PENDING);
+	v[5] = trace_current(trace_array(&trace, 1));
+	store(v[0]);
+	store(v[1]);
+	v[2]->state = VERSION_RUNNING;
+	err_set(&lost, E_LOST, "gone");
+	version_fail(&trace, v[3], &lost);
+	store(v[4]);
+	v[4]->storage->host = 0;
+	resolve_also(v, 1, 5, NULL, 0);
+	v[4]->storage->host = 1;
+	v[2]->state = VERSION_PENDING;
+	r = received()->resolved;
+	cr_assert_eq(r->n_extent, 1);
+	cr_assert_eq(r->n_also, 5);
+	cr_assert_eq(r->also[0], v[1]->storage->extent.offset | ALSO_STORED);
+	cr_assert_eq(r->also[1], 0);
+	cr_assert_eq(r->also[2], 0);
+	cr_assert_eq(r->also[3], 0, "it lies on a device");
+	cr_assert_eq(r->also[4], v[5]->storage->extent.offset | ALSO_STORED | ALSO_ALONE,
+		     "nothing but its array has it");
+	for (int k = 0; k < 5; k++)
+		version_unref(&trace, v[k]);
+}
+
 /* The longest answer there is must fit a packet. */
 Test(reply, failures_of_a_full_demand_fit_one_packet)
 {
-	struct version *v[LIMIT_DEMAND_IDS];
+	struct version *v[LIMIT_DEMAND_IDS + LIMIT_DEMAND_ALSO];
 	const Braze__Wire__Resolved *r;
 	struct err lost = {.code = E_LOST};
 
@@ -136,12 +182,17 @@ Test(reply, failures_of_a_full_demand_fit_one_packet)
 		v[k] = version_create(&trace, 8, VERSION_PENDING);
 		version_fail(&trace, v[k], &lost);
 	}
-	resolve(v, LIMIT_DEMAND_IDS, NULL, 0);
+	for (int k = 0; k < LIMIT_DEMAND_ALSO; k++) {
+		v[LIMIT_DEMAND_IDS + k] = version_create(&trace, 8, VERSION_PENDING);
+		store(v[LIMIT_DEMAND_IDS + k]);
+	}
+	resolve_also(v, LIMIT_DEMAND_IDS, LIMIT_DEMAND_ALSO, NULL, 0);
 	r = received()->resolved;
 	cr_assert_eq(r->n_extent, LIMIT_DEMAND_IDS);
+	cr_assert_eq(r->n_also, LIMIT_DEMAND_ALSO);
 	cr_assert_eq(strlen(r->extent[0]->text), sizeof lost.text - 1);
 	cr_assert_eq(r->extent[LIMIT_DEMAND_IDS - 1]->error, E_LOST);
-	for (int k = 0; k < LIMIT_DEMAND_IDS; k++)
+	for (int k = 0; k < LIMIT_DEMAND_IDS + LIMIT_DEMAND_ALSO; k++)
 		version_unref(&trace, v[k]);
 }
 
