@@ -209,9 +209,9 @@ static enum status as_library(struct prog *p, const struct product *f, struct er
 	return OK;
 }
 
-/* Does a product with a vector go to the library?  Smaller ones, and where memory runs
- * along the inner axis, are as quick as sums, and fuse. */
-static bool runs_across(const struct product *f)
+/* Is a product with a vector a step of its own?  Where memory runs across the sums, and where these
+ * are short; others, and small ones, are as quick as sums, and fuse. */
+static bool steps_alone(const struct product *f)
 {
 	unsigned vector = vector_operand(f), inner = f->nbatch + 2;
 	unsigned kept = f->nbatch + (vector == 0);
@@ -220,6 +220,10 @@ static bool runs_across(const struct product *f)
 	if (vector == 2 || (f->o->in[0].ndim == 1 && f->o->in[1].ndim == 1) ||
 	    f->dtype == DT_FLOAT16 || dtype_row(f->dtype)->cls < CLASS_FLOAT)
 		return false;
+	if (f->o->in[0].dtype == f->dtype && f->o->in[1].dtype == f->dtype &&
+	    product_rowed(f->dtype, 1, dim[kept], dim[inner], f->in[vector].stride[inner],
+			  stride[inner]))
+		return true;
 	return product_across(dim[kept], dim[inner], stride[kept], stride[inner]);
 }
 
@@ -250,7 +254,7 @@ enum status lower_matmul(struct prog *p, const struct part_op *o, struct err *er
 		return err_set(err, E_INTERNAL, "matmul: result type");
 	if (nothing_to_do(&f))
 		return OK;
-	if (f.domain.dim[f.nbatch + 2] && (is_product(&f) || runs_across(&f)))
+	if (f.domain.dim[f.nbatch + 2] && (is_product(&f) || steps_alone(&f)))
 		return as_library(p, &f, err);
 	return as_reduction(p, &f, err);
 }

@@ -9,6 +9,14 @@ static int64_t div_up(int64_t a, int64_t b)
 	return a / b + (a % b != 0);
 }
 
+enum product_sums product_sums(const struct plan_matmul *p)
+{
+	if (product_summed(p->dtype, p->m, p->n, p->k, p->col[1]))
+		return PRODUCT_ACROSS;
+	return product_rowed(p->dtype, p->m, p->n, p->k, p->col[0], p->row[1]) ? PRODUCT_SHORT_ROWS
+									       : PRODUCT_NO_SUMS;
+}
+
 bool product_cut(struct product_cut *out, const struct plan_matmul *p)
 {
 	bool complex_type = dtype_row(p->dtype)->cls == CLASS_COMPLEX, over = false;
@@ -16,8 +24,7 @@ bool product_cut(struct product_cut *out, const struct plan_matmul *p)
 
 	c.depth = complex_type ? PRODUCT_DEPTH_CPLX : PRODUCT_DEPTH;
 	c.chunk = c.depth * PRODUCT_CHUNK_PANELS;
-	if (product_small(p->m, p->n, p->k) ||
-	    product_summed(p->dtype, p->m, p->n, p->k, p->col[1]))
+	if (product_small(p->m, p->n, p->k) || product_sums(p))
 		c.chunk = p->k > 0 ? p->k : 1;
 	c.rows = PRODUCT_ROWS;
 	c.cols = PRODUCT_COLS;

@@ -30,6 +30,10 @@ struct product_cut {
 	int64_t units;
 };
 
+/* How a product of one row is summed by the tree, as a vector with a matrix; else it is not. */
+enum product_sums { PRODUCT_NO_SUMS, PRODUCT_ACROSS, PRODUCT_SHORT_ROWS };
+enum product_sums product_sums(const struct plan_matmul *p);
+
 /* false: there are more units than can be counted. */
 bool product_cut(struct product_cut *out, const struct plan_matmul *p) MUST_USE;
 /* Multiplications of real numbers, at most UINT64_MAX / 2. */

@@ -334,8 +334,7 @@ static bool by_library(const struct matmul_run *r)
 	unsigned cls = dtype_row(p->dtype)->cls;
 
 	return r->library->dgemm && (cls == CLASS_FLOAT || cls == CLASS_COMPLEX) &&
-	       !product_short(p->m, p->n, p->k) &&
-	       !product_summed(p->dtype, p->m, p->n, p->k, p->col[1]);
+	       !product_short(p->m, p->n, p->k) && !product_sums(p);
 }
 
 /* Cut s->mem up for the blocks of any tile. */
@@ -430,6 +429,18 @@ static void chunk_own(const struct matmul_run *r, const struct tile *t, int64_t 
 	}
 }
 
+/* The inner axis has one chunk. */
+static void sums_multiply(const struct plan_matmul *p, const struct tile *t, const struct block *c)
+{
+	struct product_across across = {t->at[0], t->at[1], p->col[0], p->row[1], p->k, 0};
+	struct product_rows rows = {t->at[1], t->at[0], p->col[1], p->k};
+
+	if (product_sums(p) == PRODUCT_ACROSS)
+		loops_of(p)->across(c->at, &across, t->cols);
+	else
+		loops_of(p)->rows(c->at, &rows, t->cols);
+}
+
 static void chunk_multiply(const struct matmul_run *r, const struct tile *t, int64_t chunk,
 			   const struct block *c, const struct areas *mem,
 			   const struct matmul_thread *thread)
@@ -441,10 +452,8 @@ static void chunk_multiply(const struct matmul_run *r, const struct tile *t, int
 	if (begin >= end)
 		for (int64_t i = 0; i < t->rows; i++)
 			memset(c->at + i * c->ld * es, 0, (size_t)t->cols * es);
-	if (product_summed(p->dtype, p->m, p->n, p->k, p->col[1])) {
-		struct product_across sums = {t->at[0], t->at[1], p->col[0], p->row[1], p->k, 0};
-
-		loops_of(p)->across(c->at, &sums, t->cols);
+	if (product_sums(p)) {
+		sums_multiply(p, t, c);
 		return;
 	}
 	if (!by_library(r)) {

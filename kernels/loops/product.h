@@ -115,6 +115,19 @@ static inline bool product_summed(unsigned dtype, int64_t m, int64_t n, int64_t 
 	       (double)n * (double)k <= LIMIT_SUMMED_PRODUCT;
 }
 
+/* Is the product of a row with many short columns whose elements lie side by side, as do the row's,
+ * a step of its own, summed by the tree?  By bytes from one element to the next along the inner
+ * axis of both. */
+static inline bool product_rowed(unsigned dtype, int64_t m, int64_t n, int64_t k, int64_t a_step,
+				 int64_t b_step)
+{
+	int64_t bytes = dtype_row(dtype)->bytes;
+
+	return m == 1 && (dtype == DT_FLOAT32 || dtype == DT_FLOAT64) && a_step == bytes &&
+	       b_step == bytes && k * bytes <= PRODUCT_ROW && n >= LIMIT_ACROSS &&
+	       (double)n * (double)k > LIMIT_TREE_PRODUCT;
+}
+
 /* Few multiplications: one sum along the whole inner axis, near and far. */
 static inline bool product_small(int64_t m, int64_t n, int64_t k)
 {

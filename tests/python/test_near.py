@@ -210,6 +210,25 @@ def test_sums_down_columns_are_those_of_the_tree(dtype, shape):
             numpy.testing.assert_allclose(got, tree, rtol=1e-3)
 
 
+@pytest.mark.parametrize("dtype", "fd")
+@pytest.mark.parametrize("shape", [(301, 5), (1700, 20), (9000, 4), (40_000, 1), (1100, 32), (1100, 33), (600, 64), (3, 900, 13),
+                                   (30_000, 32)])
+def test_sums_of_short_rows_are_those_of_the_tree(dtype, shape):
+    """In the call, as steps of their own, and as reductions."""
+    a = np.asarray(values(dtype, int(numpy.prod(shape)))).reshape(shape)
+    v = np.asarray(values(dtype, shape[-1], 1))
+    tree = (v * a).sum(-1) + 0
+    with braze.eager():
+        far = a @ v
+
+    def bits(x):
+        """But for the signs of NaNs."""
+        return numpy.where(numpy.isnan(x), numpy.nan, numpy.asarray(x)).astype(dtype).tobytes()
+
+    for got in (far, a @ v, v @ a.swapaxes(-1, -2), (a + 0) @ (v + 0), a[..., ::-1][..., ::-1] @ v):
+        assert bits(got) == bits(tree)
+
+
 # Of a and b: matrices of few and of many rows, with one row or column, broadcast stacks.
 PRODUCTS = [((1, 1), (1, 1)), ((2, 2), (2, 2)), ((3, 3), (3, 3)), ((3, 17), (17, 5)), ((40, 2), (2, 9)), ((9, 9), (9, 1)),
             ((1, 64), (64, 7)), ((1, 65), (65, 7)), ((5, 200), (200, 1)), ((1, 2100), (2100, 1)), ((31, 33), (33, 29)),

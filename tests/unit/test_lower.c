@@ -120,6 +120,31 @@ Test(lower, a_vector_with_a_matrix_that_lies_along_is_a_sum)
 	plan_case_free(&c);
 }
 
+Test(lower, many_short_rows_with_a_vector_are_a_step)
+{
+	struct plan_case c =
+		plan_case_good("value 0 input 160\nvalue 1 input 320000\nvalue 2 output 16000\n"
+			       "op MATMUL v1:float64[2000,20] v0:float64[20] -> v2:float64[2000]\n",
+			       NULL);
+	const struct plan_matmul *m = c.plan->step[0].matmul;
+
+	cr_assert_eq(c.plan->step[0].kind, STEP_MATMUL);
+	cr_assert(m->m == 1 && m->n == 2000 && m->k == 20);
+	cr_assert(m->col[0] == 8 && m->row[1] == 8 && m->col[1] == 160);
+	plan_case_free(&c);
+	/* Of a vector with gaps, or of few, it is a sum. */
+	c = plan_case_good("value 0 input 320\nvalue 1 input 320000\nvalue 2 output 16000\n"
+			   "op MATMUL v1:float64[2000,20] v0:float64[20:16] -> v2:float64[2000]\n",
+			   NULL);
+	cr_assert_eq(c.plan->step[0].kind, STEP_KERNEL);
+	plan_case_free(&c);
+	c = plan_case_good("value 0 input 160\nvalue 1 input 160000\nvalue 2 output 8000\n"
+			   "op MATMUL v1:float64[1000,20] v0:float64[20] -> v2:float64[1000]\n",
+			   NULL);
+	cr_assert_eq(c.plan->step[0].kind, STEP_KERNEL);
+	plan_case_free(&c);
+}
+
 Test(lower, integer_products_wrap_in_their_type)
 {
 	struct plan_case c = plan_case_good("value 0 input 6\nvalue 1 input 3\nvalue 2 output 2\n"
