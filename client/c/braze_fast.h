@@ -74,6 +74,8 @@ BRAZE_API const void *braze_at_hand(braze_array *a);
  * or 0: there is none here. */
 BRAZE_API int braze_near_one(braze_scalar *out, braze_session *s, int op, int n,
 			     const braze_scalar *x);
+/* Would a copy of so many elements of such values be computed at once? */
+BRAZE_API int braze_copies_near(braze_session *s, int dtype, int64_t count);
 /* The caller has computed on such values what would have been an operation. */
 BRAZE_API void braze_count_near(braze_session *s);
 /* A C-contiguous array on memory that is given: the library alone uses it from now on,

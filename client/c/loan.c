@@ -150,6 +150,17 @@ int braze_is_near(const braze_array *a)
 	return r;
 }
 
+int braze_copies_near(braze_session *s, int dtype, int64_t count)
+{
+	unsigned d = (unsigned)dtype;
+
+	lock_take(s);
+	int r = s->near &&
+		near_fits(s->near, near_work(s->near, OP_CAST, d, count), near_bytes(d, count));
+	lock_give(s);
+	return r;
+}
+
 void braze_count_near(braze_session *s)
 {
 	lock_take(s);

@@ -154,9 +154,9 @@ void near_sent(struct near_stretch *t, const uint32_t *head, unsigned nops)
 {
 	unsigned far = 0;
 
-	/* Those before are about names and memory. */
+	/* Those before are about names and memory, as EMPTY is. */
 	for (unsigned i = 0; i < nops; i++)
-		far += (head[i] & 0xffff) >= OP_ASSIGN;
+		far += (head[i] & 0xffff) >= OP_ASSIGN && (head[i] & 0xffff) != OP_EMPTY;
 	t->far += far;
 }
 

@@ -11,6 +11,7 @@
 /* What one call was lent. */
 struct lent {
 	int n;
+	bool open;		/* the callee copies what may not be written, but writes nothing */
 	struct host_block lock; /* of the array that is written */
 	struct lent_one {
 		PyObject *view, *of; /* NumPy's array, owned; ours, borrowed */
@@ -22,6 +23,7 @@ struct lent {
 static inline void lent_begin(struct lent *l)
 {
 	l->n = 0;
+	l->open = false;
 	l->lock.locks = 0;
 }
 /* o as NumPy is to see it; NULL without an exception: it is not plain. */

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import threading
+import tracemalloc
 import warnings
 
 import braze
@@ -16,6 +17,8 @@ import numpy
 import pytest
 from braze import _core
 from braze.numpy import _ufuncs
+
+from near_mode import near_on
 
 _GENERATORS = [f"random.{kind.__name__}.{n}" for kind in (np.random.Generator, np.random.RandomState) for n in dir(kind)
                if type(getattr(kind, n)) is _core.native_function]
@@ -359,6 +362,34 @@ def test_a_large_result_is_an_array_like_any_other(n):
     del a, b, row, far
     gc.collect()
     assert (snap == theirs_after).all() and (shown == theirs).all()
+
+
+# Functions that copy what they may not write.
+BIG = of("bincount, j, p; bincount, i; argmin, f; argmax, i; interp, p, sorted, p; take, f, i; take, m, i, 0; repeat, f, i * 0 + 1; choose, j, (f, p, s * 1); "
+         "convolve, f, p[:3]; correlate, f, p[:3]; add.reduceat, i, i; ndarray.take, f, i; ndarray.repeat, f, i * 0 + 1; ndarray.choose, j, (f, p, f)")
+
+
+@pytest.mark.parametrize("text", BIG)
+def test_arguments_are_lent_without_a_copy(text):
+    name, _, rest = text[1:-1].partition(", ")
+
+    def peak(module):
+        space = {k: v if module is numpy else np.array(v) for k, v in given(20_000).items() if k in "fipjsm" or k == "sorted"}
+        args = eval(f"({rest},)", space)
+        braze.wait(*(a for a in args if type(a) is np.ndarray))
+        f = operator.attrgetter(name)(module)
+        made = [f(*args)]
+        del made[:]
+        tracemalloc.start()
+        made.append(f(*args))
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return most, described(made[0]), [described(a) for a in space.values() if isinstance(a, module.ndarray)]
+
+    with near_on():
+        mine, theirs = peak(np), peak(numpy)
+    assert mine[0] < theirs[0] + 40_000
+    assert without_order(mine[1:]) == without_order(theirs[1:])
 
 
 def test_given_memory_outlives_the_array_that_a_snapshot_shows():

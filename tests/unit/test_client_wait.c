@@ -397,16 +397,37 @@ Test(client_wait, leases_are_renewed_and_tails_given_back)
 {
 	struct fake *f = fake_start();
 	braze_session *s = fake_connect(f, 0);
+	braze_array *a[5];
+	int64_t n = FAKE_LEASE / 5 + 8;
+	void *p = NULL;
+
+	for (int k = 0; k < 5; k++)
+		cr_assert_eq(braze_alloc(&a[k], &p, s, BRAZE_UINT8, 1, &n, NULL), 0);
+	cr_assert(fake_saw(f, "UNLEASE 851968 196608\n"));
+	cr_assert(fake_saw(f, "LEASE 67108864\n"));
+	memset(p, 1, (size_t)n);
+	cr_assert_eq(f->arena[FAKE_LEASE], 1);
+	for (int k = 0; k < 5; k++)
+		braze_release(a[k]);
+	braze_close(s);
+	fake_stop(f);
+}
+
+Test(client_wait, a_large_array_has_a_lease_of_its_own)
+{
+	struct fake *f = fake_start();
+	braze_session *s = fake_connect(f, 0);
 	braze_array *a = NULL, *b = NULL;
-	int64_t n = FAKE_LEASE / 2 + 8;
-	void *p, *q;
+	int64_t n = FAKE_LEASE / 2 + 8, few = 100;
+	void *p = NULL, *q = NULL;
 
 	cr_assert_eq(braze_alloc(&a, &p, s, BRAZE_UINT8, 1, &n, NULL), 0);
-	cr_assert_eq(braze_alloc(&b, &q, s, BRAZE_UINT8, 1, &n, NULL), 0);
-	cr_assert(fake_saw(f, "UNLEASE 528384 520192\n"));
-	cr_assert(fake_saw(f, "LEASE 67108864\n"));
-	memset(q, 1, (size_t)n);
+	cr_assert(fake_saw(f, "LEASE 528384\n"));
+	memset(p, 1, (size_t)n);
 	cr_assert_eq(f->arena[FAKE_LEASE], 1);
+	cr_assert_eq(braze_alloc(&b, &q, s, BRAZE_UINT8, 1, &few, NULL), 0);
+	memset(q, 2, (size_t)few);
+	cr_assert_eq(f->arena[0], 2, "the first lease is still there");
 	braze_release(a);
 	braze_release(b);
 	braze_close(s);
