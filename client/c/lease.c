@@ -12,7 +12,7 @@
 #include "ticket.h"
 #include "wire.h"
 
-#define LEASE_OWN (256u << 10) /* bytes of a large array, at least */
+#define LEASE_OWN (64u << 10) /* bytes of a large array, at least */
 
 static uint64_t round_up(uint64_t n, uint64_t to)
 {

@@ -45,6 +45,8 @@ static uint32_t cost_of(unsigned op, unsigned d)
 
 	switch ((enum dtype_class)dtype_row(d)->cls) {
 	case CLASS_COMPLEX:
+		if (op == OP_CAST)
+			return 12;
 		return function ? cost * 50 : op == OP_SQRT ? 600 : 20 + cost * 20;
 	case CLASS_FLOAT:
 		return d == DT_FLOAT16 ? 40 + cost * 5 : function ? cost * 4 : 5 + cost;

@@ -397,17 +397,17 @@ Test(client_wait, leases_are_renewed_and_tails_given_back)
 {
 	struct fake *f = fake_start();
 	braze_session *s = fake_connect(f, 0);
-	braze_array *a[5];
-	int64_t n = FAKE_LEASE / 5 + 8;
+	braze_array *a[17];
+	int64_t n = FAKE_LEASE / 17 + 8;
 	void *p = NULL;
 
-	for (int k = 0; k < 5; k++)
+	for (int k = 0; k < 17; k++)
 		cr_assert_eq(braze_alloc(&a[k], &p, s, BRAZE_UINT8, 1, &n, NULL), 0);
-	cr_assert(fake_saw(f, "UNLEASE 851968 196608\n"));
+	cr_assert(fake_saw(f, "UNLEASE 987136 61440\n"));
 	cr_assert(fake_saw(f, "LEASE 67108864\n"));
 	memset(p, 1, (size_t)n);
 	cr_assert_eq(f->arena[FAKE_LEASE], 1);
-	for (int k = 0; k < 5; k++)
+	for (int k = 0; k < 17; k++)
 		braze_release(a[k]);
 	braze_close(s);
 	fake_stop(f);
