@@ -9,6 +9,7 @@
 #include "lease.h"
 
 #include "lock.h"
+#include "near.h"
 #include "ticket.h"
 #include "wire.h"
 
@@ -61,7 +62,11 @@ static enum status ask_for(struct lease *out, struct braze_session *s, uint64_t 
 	ask.ticket = f->first;
 	ask.bytes = bytes;
 	r.lease = &ask;
+	if (s->near)
+		s->near->stretch.asking = true;
 	enum status st = wire_send(s, &r, err);
+	if (s->near)
+		s->near->stretch.asking = false;
 	if (!st)
 		st = (enum status)wire_wait(f, -1, NULL, NULL, err);
 	if (!st && f->bytes < bytes)

@@ -159,7 +159,11 @@ void near_sent(struct near_stretch *t, const uint32_t *head, unsigned nops)
 	/* Those before are about names and memory, as EMPTY is. */
 	for (unsigned i = 0; i < nops; i++)
 		far += (head[i] & 0xffff) >= OP_ASSIGN && (head[i] & 0xffff) != OP_EMPTY;
-	t->far += far;
+	t->ahead += far;
+	if (t->asking)
+		return;
+	t->far += t->ahead;
+	t->ahead = 0;
 }
 
 /* ---- Where ---- */

@@ -316,18 +316,25 @@ static void count_read(PyObject *key)
 		braze_count_near(core.session);
 }
 
-bool numpys_getitem(PyObject **out, PyObject *self, PyObject *key)
+/* A mask alone, whose elements must be known before anything can be done with it. */
+static bool is_one_mask(PyObject *key)
 {
-	PyObject *a = NULL, *k = NULL, *made = NULL;
+	return is_array(key) && braze_ndim(nd(key)->h) && type_dtype(key) == BRAZE_BOOL;
+}
+
+/* Until what a mask picks of, or puts there, has come; -1 with an exception set. */
+static int mask_known(PyObject *key, PyObject *other)
+{
+	braze_array *both[2] = {nd(key)->h, is_array(other) ? nd(other)->h : nd(key)->h};
+
+	return wait_for(both, 1 + (both[0] != both[1]));
+}
+
+static PyObject *get_lent(PyObject *self, PyObject *key)
+{
+	PyObject *a = NULL, *k = NULL, *made = NULL, *out = NULL;
 	struct lent l;
 
-	if (core.locked || !is_array(self) || !at_hand(self) || !is_plain_key(key))
-		return false;
-	if (keys_get(out, self, key)) {
-		count_read(key);
-		return true;
-	}
-	PyErr_Clear();
 	lent_begin(&l);
 	a = lent_view(&l, self, 0);
 	k = a ? lent_view(&l, key, 0) : NULL;
@@ -335,32 +342,52 @@ bool numpys_getitem(PyObject **out, PyObject *self, PyObject *key)
 	Py_XDECREF(a);
 	Py_XDECREF(k);
 	lent_back(&l);
-	if (made) {
-		count_read(key);
-		*out = lent_taken(made);
-		Py_DECREF(made);
-	} else {
+	if (made)
+		out = lent_taken(made);
+	else
 		PyErr_Clear(); /* a wrong place is told as ever */
-	}
+	Py_XDECREF(made);
 	lent_end(&l);
-	return made != NULL;
+	return out;
 }
 
-bool numpys_setitem(int *rc, PyObject *self, PyObject *key, PyObject *value)
+bool numpys_getitem(PyObject **out, PyObject *self, PyObject *key)
+{
+	bool mask = is_one_mask(key);
+
+	*out = NULL;
+	if (core.locked || !is_array(self) || (!mask && !(at_hand(self) && is_plain_key(key))))
+		return false;
+	if (mask && mask_known(key, self))
+		return true;
+	if (mask ? masks_get(out, self, key) : keys_get(out, self, key)) {
+		count_read(key);
+		return true;
+	}
+	if (mask && PyErr_Occurred()) /* what was asked for is told */
+		return true;
+	PyErr_Clear();
+	*out = get_lent(self, key);
+	if (*out)
+		count_read(key);
+	return *out || PyErr_Occurred();
+}
+
+/* Values for the elements that a mask chooses: there is no lazy form of that. */
+static bool has_many(PyObject *value)
+{
+	if (nd_check(value))
+		return is_array(value) && braze_ndim(nd(value)->h);
+	return PyList_CheckExact(value) || PyTuple_CheckExact(value) ||
+	       (PyObject *)Py_TYPE(value) == core.np_ndarray;
+}
+
+static bool set_lent(int *rc, PyObject *self, PyObject *key, PyObject *value)
 {
 	PyObject *a = NULL, *k = NULL, *v = NULL;
 	bool ready = false;
 	struct lent l;
 
-	if (core.locked || !is_array(self) || !at_hand(self) || !braze_is_writable(nd(self)->h) ||
-	    !is_plain_key(key) || !at_hand(value))
-		return false;
-	if (keys_set(self, key, value)) {
-		keys_written++;
-		*rc = 0;
-		return true;
-	}
-	PyErr_Clear();
 	lent_begin(&l);
 	a = lent_writable(&l, self);
 	k = a ? lent_view(&l, key, 0) : NULL;
@@ -373,8 +400,36 @@ bool numpys_setitem(int *rc, PyObject *self, PyObject *key, PyObject *value)
 	Py_XDECREF(v);
 	lent_back(&l);
 	lent_end(&l);
-	keys_written += ready;
 	return ready;
+}
+
+/* Is all there, and may self be written at once? */
+static bool is_write_at_hand(PyObject *self, PyObject *key, PyObject *value)
+{
+	return at_hand(self) && braze_is_ours(nd(self)->h) && is_plain_key(key) && at_hand(value);
+}
+
+bool numpys_setitem(int *rc, PyObject *self, PyObject *key, PyObject *value)
+{
+	bool mask = is_one_mask(key), many = mask && has_many(value);
+
+	*rc = -1;
+	if (core.locked || !is_array(self) || (!many && !is_write_at_hand(self, key, value)))
+		return false;
+	if (many && mask_known(key, value))
+		return true;
+	if (mask ? masks_set(self, key, value) : keys_set(self, key, value)) {
+		keys_written++;
+		*rc = 0;
+		return true;
+	}
+	if (many && PyErr_Occurred())
+		return true;
+	PyErr_Clear();
+	if (!set_lent(rc, self, key, value))
+		return PyErr_Occurred() != NULL;
+	keys_written++;
+	return true;
 }
 
 /* ---- The table ---- */

@@ -42,6 +42,10 @@ int lent_init(void);
 bool keys_get(PyObject **out, PyObject *self, PyObject *key);
 bool keys_set(PyObject *self, PyObject *key, PyObject *value);
 
+/* masks.c: the same by a mask, of any size. */
+bool masks_get(PyObject **out, PyObject *self, PyObject *key);
+bool masks_set(PyObject *self, PyObject *key, PyObject *value);
+
 /* a[key] and a[key] = value by NumPy, where all are at hand: true, with out or rc set. */
 bool numpys_getitem(PyObject **out, PyObject *self, PyObject *key);
 bool numpys_setitem(int *rc, PyObject *self, PyObject *key, PyObject *value);

@@ -355,6 +355,7 @@ Test(client_wait, unused_host_data_is_fenced_without_a_round_trip)
 	void *p = NULL;
 
 	cr_assert_not(braze_is_writable(a));
+	cr_assert(braze_is_ours(a));
 	cr_assert_eq(braze_fence(&p, a, NULL, NULL, NULL), 0);
 	braze_get_counters(s, &c);
 	cr_assert_eq(c.round_trips, 0);
@@ -378,6 +379,7 @@ Test(client_wait, a_snapshot_is_pinned_in_order_and_may_not_be_written)
 	cr_assert_eq(braze_fence(&p, a, NULL, NULL, NULL), 0);
 	cr_assert_eq(braze_snapshot(&n, a, NULL), 0);
 	cr_assert_not(braze_is_writable(a), "the snapshot would see the write");
+	cr_assert_not(braze_is_ours(a));
 	cr_assert_eq(braze_assign(a, braze_arg_double(1), NULL), 0);
 	cr_assert_eq(first(n), 0.0);
 	cr_assert_eq(braze_assign(n, braze_arg_double(1), &e), E_READONLY);
