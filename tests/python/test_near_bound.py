@@ -93,6 +93,20 @@ def test_moved_elements_are_near_up_to_the_bound_and_lazy_beyond(moved):
     assert numpy.array_equal(moved(np, small), moved(numpy, numpy.asarray(small)))
 
 
+def test_what_lies_in_a_block_is_reduced_there_whatever_the_bound():
+    """To ship it costs as much as to read it once."""
+    (a,) = arrays(1)
+    x = a[a > -9]
+    assert nears(lambda: braze.wait(a.sum())) == 0
+    for reduced in (lambda m, x: m.sum(x), lambda m, x: m.max(x), lambda m, x: m.sum(x.reshape(100, -1), axis=1)):
+        assert nears(lambda f=reduced: braze.wait(f(np, x))) == 1
+        far = reduced(np, np.array(numpy.asarray(a)))
+        assert numpy.asarray(reduced(np, x)).tobytes() == numpy.asarray(far).tobytes()
+    (big,) = arrays(2, n=400_000)
+    picked = big[big > -9]
+    assert nears(lambda: braze.wait(picked.sum())) == 0
+
+
 def test_the_bound_rises_where_each_moved_array_is_read():
     (a,) = arrays(1)
     assert stretches(lambda: braze.wait(np.roll(a, 1)), 8) == [0] * CALM + [1] * 4
