@@ -62,11 +62,11 @@ static enum status ask_for(struct lease *out, struct braze_session *s, uint64_t 
 	ask.ticket = f->first;
 	ask.bytes = bytes;
 	r.lease = &ask;
-	if (s->near)
-		s->near->stretch.asking = true;
+	if (s->near_made)
+		s->near_made->stretch.asking = true;
 	enum status st = wire_send(s, &r, err);
-	if (s->near)
-		s->near->stretch.asking = false;
+	if (s->near_made)
+		s->near_made->stretch.asking = false;
 	if (!st)
 		st = (enum status)wire_wait(f, -1, NULL, NULL, err);
 	if (!st && f->bytes < bytes)

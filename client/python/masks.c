@@ -265,29 +265,40 @@ static bool put_number(const struct masked *m, PyObject *value)
 	return true;
 }
 
+/* The rows of v, once a has been asked for: where they lie may have changed meanwhile, and what
+ * is there. */
+static bool put_rows(const struct masked *m, braze_array *v)
+{
+	char *to = wait_fence(m->a);
+	const uint8_t *mask = to ? wait_at_hand(m->mask) : NULL;
+	const void *from = mask ? wait_at_hand(v) : NULL;
+
+	if (!from || !has_rows(m, v, count(mask, m->n)))
+		return false;
+	put(to, &(struct rows){from, m->bytes}, mask, m->n, m->bytes);
+	return true;
+}
+
 bool masks_set(PyObject *self, PyObject *key, PyObject *value)
 {
 	braze_array *v = in_order(value);
 	const uint8_t *mask = NULL;
-	struct rows rows = {NULL, 0};
 	struct masked m;
-	char *to = NULL;
+	bool done = false;
 
 	if (!read_both(&m, self, key) || braze_same_buffer(m.a, m.mask))
 		return false;
 	if (!nd_check(value))
 		return put_number(&m, value);
-	if (!fits(&m, v))
+	if (!fits(&m, v) || !(mask = wait_at_hand(m.mask)) || !has_rows(&m, v, count(mask, m.n)))
 		return false;
-	if (!(mask = wait_at_hand(m.mask)) || !has_rows(&m, v, count(mask, m.n)) ||
-	    !(to = wait_fence(m.a)))
-		return false;
-	/* Where they lie may have changed while the array was asked for. */
-	mask = wait_at_hand(m.mask);
-	rows.from = wait_at_hand(v);
-	rows.step = m.bytes;
-	if (!mask || !rows.from || !has_rows(&m, v, count(mask, m.n)))
-		return false;
-	put(to, &rows, mask, m.n, m.bytes);
-	return true;
+	/* Another thread may put others in their places while this one waits. */
+	braze_retain(m.a);
+	braze_retain(m.mask);
+	braze_retain(v);
+	done = put_rows(&m, v);
+	braze_release(m.a);
+	braze_release(m.mask);
+	braze_release(v);
+	return done;
 }
