@@ -74,8 +74,16 @@ BRAZE_API const void *braze_at_hand(braze_array *a);
  * or 0: there is none here. */
 BRAZE_API int braze_near_one(braze_scalar *out, braze_session *s, int op, int n,
 			     const braze_scalar *x);
+/* Does braze_fence answer at once, since nothing else has a use of a's buffer? */
+BRAZE_API int braze_is_ours(const braze_array *a);
+/* Would a copy of so many elements of such values be computed at once? */
+BRAZE_API int braze_copies_near(braze_session *s, int dtype, int64_t count);
 /* The caller has computed on such values what would have been an operation. */
 BRAZE_API void braze_count_near(braze_session *s);
+/* A C-contiguous array, computed at once by the caller, who stores its elements at *data before
+ * anything else is called; there is room for one more.  1: done; 0: nothing is near. */
+BRAZE_API int braze_near_made(braze_array **out, void **data, braze_session *s, int dtype, int ndim,
+			      const int64_t *shape);
 /* A C-contiguous array on memory that is given: the library alone uses it from now on,
  * and calls drop(of), with the session's lock held, when it does not any more.  1: done;
  * 0: it cannot take it, and the caller keeps it. */

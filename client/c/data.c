@@ -175,6 +175,15 @@ int braze_is_writable(const braze_array *a)
 	return r;
 }
 
+int braze_is_ours(const braze_array *a)
+{
+	lock_take(a->session);
+	uint32_t flags = a->buf->flags;
+	int r = flags & (BUF_HOST | BUF_FRESH | BUF_NEAR) && !(flags & BUF_READONLY);
+	lock_give(a->session);
+	return r;
+}
+
 /* ---- Snapshots ---- */
 
 static enum status snapshot(struct braze_array **out, struct braze_array *a, struct err *err)

@@ -16,6 +16,8 @@
 #include "lost.h"
 #include "near.h"
 
+#define MADE_MORE 16 /* bytes of any element */
+
 struct given {
 	struct near_block block;
 	braze_drop_fn *drop;
@@ -95,6 +97,44 @@ int braze_give(braze_array **out, braze_session *s, int dtype, int ndim, const i
 	return given;
 }
 
+static struct braze_array *made_array(struct braze_session *s, enum dtype d,
+				      const struct shape *shape, uint64_t bytes)
+{
+	void *data = bytes <= SIZE_MAX - MADE_MORE ? malloc(bytes + MADE_MORE) : NULL;
+	struct near_block *block = data ? given_block(free, data) : NULL;
+	struct braze_array *a = block ? given_array(s, d, shape, data, block) : NULL;
+
+	if (!a) {
+		free(data);
+		free(block);
+	}
+	return a;
+}
+
+int braze_near_made(braze_array **out, void **data, braze_session *s, int dtype, int ndim,
+		    const int64_t *dims)
+{
+	enum dtype d = (enum dtype)dtype;
+	struct braze_array *a = NULL;
+	struct shape shape;
+	int64_t count = 0;
+
+	lock_take(s);
+	if (s->near && !array_shape(&shape, ndim, dims, NULL) &&
+	    !shape_count(&count, &shape, dtype_row(d)->bytes, NULL)) {
+		uint64_t bytes = (uint64_t)count * dtype_row(d)->bytes;
+		/* Blocks have room for whole vectors. */
+		a = bytes <= NEAR_WIDE ? near_array(s, d, &shape, count)
+				       : made_array(s, d, &shape, bytes);
+	}
+	if (a) {
+		*out = a;
+		*data = a->buf->at;
+	}
+	lock_give(s);
+	return a != NULL;
+}
+
 /* ---- Loans ---- */
 
 /* A near block's address is a multiple of its alignment, so its lowest bit is free. */
@@ -146,6 +186,17 @@ int braze_is_near(const braze_array *a)
 
 	lock_take(s);
 	int r = s->near && near_hand(a) && !a->buf->watch;
+	lock_give(s);
+	return r;
+}
+
+int braze_copies_near(braze_session *s, int dtype, int64_t count)
+{
+	unsigned d = (unsigned)dtype;
+
+	lock_take(s);
+	int r = s->near &&
+		near_fits(s->near, near_work(s->near, OP_CAST, d, count), near_bytes(d, count));
 	lock_give(s);
 	return r;
 }

@@ -45,6 +45,8 @@ static uint32_t cost_of(unsigned op, unsigned d)
 
 	switch ((enum dtype_class)dtype_row(d)->cls) {
 	case CLASS_COMPLEX:
+		if (op == OP_CAST)
+			return 12;
 		return function ? cost * 30 : op == OP_SQRT ? 200 : 10 + cost * 6;
 	case CLASS_FLOAT:
 		return d == DT_FLOAT16 ? 20 + cost * 2 : function ? cost * 2 : 5 + cost;
@@ -154,10 +156,14 @@ void near_sent(struct near_stretch *t, const uint32_t *head, unsigned nops)
 {
 	unsigned far = 0;
 
-	/* Those before are about names and memory. */
+	/* Those before are about names and memory, as EMPTY is. */
 	for (unsigned i = 0; i < nops; i++)
-		far += (head[i] & 0xffff) >= OP_ASSIGN;
-	t->far += far;
+		far += (head[i] & 0xffff) >= OP_ASSIGN && (head[i] & 0xffff) != OP_EMPTY;
+	t->ahead += far;
+	if (t->asking)
+		return;
+	t->far += t->ahead;
+	t->ahead = 0;
 }
 
 /* ---- Where ---- */

@@ -49,8 +49,10 @@ struct near_stretch {
 	uint64_t work;	 /* of what was near */
 	uint64_t passed; /* the largest work passed over; 0: none was */
 	uint64_t far;	 /* operations recorded and sent */
+	uint64_t ahead;	 /* those that only a question for memory took along: not counted yet */
 	uint32_t calm, need;
 	bool risen, used; /* the bound; something was near for its sake */
+	bool asking;	  /* for memory */
 };
 
 /* What the session needs to compute. */

@@ -191,6 +191,17 @@ static bool reduce_none(struct braze_array **out, struct braze_session *s, enum 
 	return near_create(out, s, OP_FULL, (int)d, shape, &value);
 }
 
+/* A reduction of what lies in a block: to ship that costs as much as to read it once. */
+static bool reads_once(struct near *n, const struct braze_array *a, uint64_t work)
+{
+	const struct buffer *b = a->buf;
+
+	if (!(b->flags & BUF_NEAR) || b->bytes > NEAR_WIDE || work > NEAR_TRIP)
+		return false;
+	n->stretch.work += work;
+	return true;
+}
+
 bool near_reduce(struct braze_array **out, enum op op, const struct op_sig *sig,
 		 struct braze_array *a, uint32_t axes, const struct shape *shape)
 {
@@ -207,7 +218,8 @@ bool near_reduce(struct braze_array **out, enum op op, const struct op_sig *sig,
 	uint64_t work = near_work(s->near, op, sig->in[0], a->count);
 	if (apart_rows && work != NEAR_NEVER)
 		work += NEAR_POINT * (uint64_t)results;
-	if (!near_fits(s->near, work, near_bytes(sig->out, results)))
+	if (!reads_once(s->near, a, work) &&
+	    !near_fits(s->near, work, near_bytes(sig->out, results)))
 		return false;
 	struct braze_array *r = near_array(s, (enum dtype)sig->out, shape, results);
 	if (!r)
@@ -266,9 +278,9 @@ bool near_create(struct braze_array **out, struct braze_session *s, enum op op, 
 	if (op == OP_ARANGE && !counts)
 		return false;
 	int64_t count = count_of(shape);
-	/* Storing is all its work. */
+	/* Storing is all its work; memory alone is none. */
 	uint64_t bytes = near_bytes((unsigned)dtype, count);
-	bool fits = near_fits(s->near, bytes, bytes);
+	bool fits = near_fits(s->near, op == OP_EMPTY ? 0 : bytes, bytes);
 	struct braze_array *r = fits ? near_array(s, (enum dtype)dtype, shape, count) : NULL;
 	if (!r)
 		return false;

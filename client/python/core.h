@@ -151,8 +151,11 @@ int wait_raise(const braze_error *err);
 int wait_check_signals(void *data);
 /* Address of element [0,..,0]; waits without the interpreter lock. */
 const void *wait_data(braze_array *h);
-/* The same for an export, whose exception the caller may drop: NumPy does, and asks for
- * the bytes in another way.  What a signal handler raised is then raised again. */
+/* Until those of n arrays that are pending are there, asked for in one demand; -1 with an
+ * exception set. */
+int wait_for(braze_array *const *h, int n);
+/* The same as wait_data for an export, whose exception the caller may drop: NumPy does, and asks
+ * for the bytes in another way.  What a signal handler raised is then raised again. */
 const void *wait_export(braze_array *h);
 /* The same where nothing has to be waited for or told; NULL: elsewhere. */
 const void *wait_at_hand(braze_array *h);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* keys.c - a[key] and a[key] = value of few rows, by one array or list of places or a mask.
+/* keys.c - a[key] and a[key] = value of few rows, by one array or list of places.
  *
  * What NumPy would take an array's making for: arrays in C order, at hand, and at most FEW
  * places in their first axis, whose elements are rows here.  Everything else, a wrong place above
@@ -39,15 +39,6 @@ static int64_t row_bytes(braze_array *h)
 	return bytes;
 }
 
-static void read_mask(struct places *p, const uint8_t *mask, int64_t n)
-{
-	p->n = 0;
-	for (int64_t k = 0; k < n; k++) {
-		p->at[p->n] = k;
-		p->n += mask[k] != 0;
-	}
-}
-
 static bool read_integers(struct places *p, const int64_t *at, int64_t n, int64_t size)
 {
 	p->n = n;
@@ -77,18 +68,12 @@ static bool read_key(struct places *p, PyObject *self, PyObject *key)
 {
 	braze_array *a = in_rows(self), *k = a ? vector(key) : NULL;
 	int64_t rows = a ? braze_shape(a)[0] : 0;
-	int d = k ? braze_dtype_of(k) : -1;
-	bool mask = d == BRAZE_BOOL && braze_size(k) == rows;
 	const void *data = NULL;
 
 	if (a && PyList_CheckExact(key))
 		return read_list(p, key, rows);
-	if ((!mask && d != BRAZE_INT64) || !(data = wait_data(k)))
-		return false;
-	if (!mask)
-		return read_integers(p, data, braze_size(k), rows);
-	read_mask(p, data, braze_size(k));
-	return true;
+	return k && braze_dtype_of(k) == BRAZE_INT64 && (data = wait_data(k)) &&
+	       read_integers(p, data, braze_size(k), rows);
 }
 
 static void copy_row(char *to, const char *from, int64_t bytes)
@@ -172,7 +157,7 @@ bool keys_set(PyObject *self, PyObject *key, PyObject *value)
 	struct places p;
 	int64_t step = 0, bytes = row_bytes(a);
 
-	if (!read_key(&p, self, key) || !braze_is_writable(a) ||
+	if (!read_key(&p, self, key) || !braze_is_ours(a) ||
 	    (nd_check(key) && braze_same_buffer(a, nd(key)->h)) ||
 	    !read_value(&from, &step, element, value, a, p.n) || !(to = wait_fence(a)))
 		return false;

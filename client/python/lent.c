@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lent.c - arrays of ours as NumPy sees them for one call, and its results as ours.
  *
- * Out: arrays of NumPy's on the very memory, read-only, which nobody has after the call; one
+ * Out: arrays of NumPy's on the very memory, read-only (but for functions that would copy such,
+ * and are known to write nothing), which nobody has after the call; one
  * that something keeps (a result that is a view of it, a frame of an exception) becomes what
  * numpy.asarray gives, an export.  In: small results are copied, and of large ones the array
  * itself is kept, as the memory of ours.
@@ -153,7 +154,7 @@ static PyObject *sequence(struct lent *l, PyObject *o, int depth)
 PyObject *lent_view(struct lent *l, PyObject *o, int depth)
 {
 	if (nd_check(o))
-		return !nd(o)->h || nd(o)->flags & ND_SCALAR ? number(o) : lend(l, o, false);
+		return !nd(o)->h || nd(o)->flags & ND_SCALAR ? number(o) : lend(l, o, l->open);
 	if (PyTuple_CheckExact(o) || PyList_CheckExact(o))
 		return depth < LENT_DEPTH ? sequence(l, o, depth) : NULL;
 	return is_plain(o) ? Py_NewRef(o) : NULL;

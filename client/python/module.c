@@ -432,26 +432,15 @@ static int pending(braze_array **h, PyObject *const *args, Py_ssize_t n)
 static PyObject *wait_all(PyObject *mod, PyObject *const *args, Py_ssize_t n)
 {
 	braze_array *few[16], **h = n <= 16 ? few : PyMem_Malloc((size_t)n * sizeof *h);
-	braze_future *f = NULL;
-	braze_error err = {0};
-	int count = h ? pending(h, args, n) : -1, rc = 0;
+	int count = h ? pending(h, args, n) : -1;
 
 	if (!h)
 		PyErr_NoMemory();
-	if (count > 0)
-		rc = braze_demand(&f, count, h, &err);
-	if (f && !rc) {
-		rc = braze_wait(f, -1, wait_check_signals, NULL, &err);
-		braze_future_release(f);
-	}
+	if (count > 0 && wait_for(h, count))
+		count = -1;
 	if (h != few)
 		PyMem_Free(h);
-	if (count <= 0)
-		return count ? NULL : Py_NewRef(Py_None);
-	err.code = rc;
-	if (rc)
-		wait_raise(&err);
-	return rc || watch_reports() ? NULL : Py_NewRef(Py_None);
+	return count < 0 ? NULL : Py_NewRef(Py_None);
 }
 
 static PyObject *flush(PyObject *mod, PyObject *ignored)

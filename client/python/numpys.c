@@ -12,12 +12,14 @@
 
 #define CALL_ARGS 12 /* by place and by name */
 
-enum how { PURE, AT_HAND, DRAWS, WRITES };
+enum how { PURE, AT_HAND, COPIES, REPEATS, DRAWS, WRITES };
+#define OPEN 16 /* besides */
 
 struct numpys {
 	struct fast fast; /* first: native.c knows this part */
 	int most;
 	enum how how;
+	bool open;
 	const char *method_name;
 	PyObject *theirs, *inner, *method; /* inner: without the question below */
 	uint64_t calls;
@@ -25,10 +27,11 @@ struct numpys {
 
 static fast_fn call_numpy;
 
-#define NUMPYS(name, most, how, method)                                                            \
+#define NUMPYS(name, most, way, method)                                                            \
 	{{name, call_numpy, NULL, NULL, -1, 0, 0, {NULL}, NULL},                                   \
 	 most,                                                                                     \
-	 how,                                                                                      \
+	 (enum how)((way) & ~OPEN),                                                                \
+	 ((way)&OPEN) != 0,                                                                        \
 	 method,                                                                                   \
 	 NULL,                                                                                     \
 	 NULL,                                                                                     \
@@ -96,6 +99,61 @@ static bool all_at_hand(const struct call *c)
 	return true;
 }
 
+static bool has_native(const struct numpys *f)
+{
+	return f->how >= AT_HAND && f->how <= REPEATS;
+}
+
+/* The arrays' elements, added up, and the first one's handle. */
+static int64_t elements(braze_array **first, PyObject *o)
+{
+	bool tuple = PyTuple_CheckExact(o);
+	Py_ssize_t n = tuple ? PyTuple_Size(o) : PyList_CheckExact(o) ? PyList_Size(o) : 0;
+	int64_t sum = 0;
+
+	if (is_array(o)) {
+		*first = *first ? *first : nd(o)->h;
+		return braze_size(nd(o)->h);
+	}
+	for (Py_ssize_t k = 0; k < n; k++) {
+		PyObject *x = tuple ? PyTuple_GetItem(o, k) : PyList_GetItem(o, k);
+
+		sum += is_array(x) ? elements(first, x) : 0;
+	}
+	return sum;
+}
+
+/* How many times an int, or ints in a tuple or list, repeat something; -1: they are others. */
+static int64_t times(PyObject *o)
+{
+	int64_t by[BRAZE_MAX_NDIM], all = 1;
+	int n = fast_dims(by, o);
+
+	for (int k = 0; k < n; k++)
+		if (by[k] > 1 && __builtin_mul_overflow(all, by[k], &all))
+			return INT64_MAX;
+	return n < 0 ? -1 : all;
+}
+
+/* Is its result small enough to be computed at once?  Else it stays lazy, as braze's own
+ * operations do. */
+static bool is_small(const struct numpys *f, const struct call *c)
+{
+	braze_array *first = NULL;
+	int64_t n = 0, by = 1;
+
+	if (f->how == AT_HAND)
+		return true;
+	n = elements(&first, c->args[0]);
+	if (f->how == REPEATS && c->n > 1)
+		by = times(c->args[1]);
+	if (!first || by < 0) /* braze has no operation for it */
+		return true;
+	if (__builtin_mul_overflow(n, by, &n))
+		n = INT64_MAX;
+	return braze_copies_near(braze_session_of(first), braze_dtype_of(first), n);
+}
+
 /* The argument at place k as NumPy's function gets it. */
 static PyObject *argument(struct request *r, const struct numpys *f, PyObject *o, Py_ssize_t k)
 {
@@ -119,9 +177,10 @@ static bool prepare(struct request *r, const struct numpys *f, const struct call
 	Py_ssize_t all = c->n + (c->names ? PyTuple_Size(c->names) : 0);
 
 	if (core.locked || c->n > f->most || all > CALL_ARGS || (!c->n && f->how >= DRAWS) ||
-	    (f->how == AT_HAND && !all_at_hand(c)))
+	    (has_native(f) && !(all_at_hand(c) && is_small(f, c))))
 		return false;
 	lent_begin(&r->lent);
+	r->lent.open = f->open;
 	r->n = c->n;
 	for (r->all = 0; r->all < all; r->all++) {
 		PyObject *o = c->args[r->all], *given = NULL;
@@ -150,7 +209,7 @@ static bool is_repeated(const struct numpys *f)
 	bool found = false;
 
 	if ((f->how == PURE && PyErr_ExceptionMatches(PyExc_TypeError)) ||
-	    (f->how == AT_HAND && PyErr_ExceptionMatches(PyExc_Exception)))
+	    (has_native(f) && PyErr_ExceptionMatches(PyExc_Exception)))
 		return true; /* told in the words of the function as it was called */
 	if (f->how == WRITES || !PyErr_ExceptionMatches(PyExc_ValueError))
 		return false;
@@ -183,7 +242,7 @@ static bool call_numpy(PyObject **out, const struct fast *fast, const struct cal
 	PyObject *made = NULL;
 
 	if (!prepare(&r, f, c)) {
-		if (PyErr_Occurred() && f->how == AT_HAND)
+		if (PyErr_Occurred() && has_native(f))
 			PyErr_Clear();
 		return false;
 	}
@@ -196,7 +255,7 @@ static bool call_numpy(PyObject **out, const struct fast *fast, const struct cal
 		lent_end(&r.lent);
 		return false;
 	}
-	if (f->how == AT_HAND)
+	if (has_native(f))
 		braze_count_near(core.session);
 	else
 		f->calls++;
@@ -257,18 +316,25 @@ static void count_read(PyObject *key)
 		braze_count_near(core.session);
 }
 
-bool numpys_getitem(PyObject **out, PyObject *self, PyObject *key)
+/* A mask alone, whose elements must be known before anything can be done with it. */
+static bool is_one_mask(PyObject *key)
 {
-	PyObject *a = NULL, *k = NULL, *made = NULL;
+	return is_array(key) && braze_ndim(nd(key)->h) && type_dtype(key) == BRAZE_BOOL;
+}
+
+/* Until what a mask picks of, or puts there, has come; -1 with an exception set. */
+static int mask_known(PyObject *key, PyObject *other)
+{
+	braze_array *both[2] = {nd(key)->h, is_array(other) ? nd(other)->h : nd(key)->h};
+
+	return wait_for(both, 1 + (both[0] != both[1]));
+}
+
+static PyObject *get_lent(PyObject *self, PyObject *key)
+{
+	PyObject *a = NULL, *k = NULL, *made = NULL, *out = NULL;
 	struct lent l;
 
-	if (core.locked || !is_array(self) || !at_hand(self) || !is_plain_key(key))
-		return false;
-	if (keys_get(out, self, key)) {
-		count_read(key);
-		return true;
-	}
-	PyErr_Clear();
 	lent_begin(&l);
 	a = lent_view(&l, self, 0);
 	k = a ? lent_view(&l, key, 0) : NULL;
@@ -276,32 +342,52 @@ bool numpys_getitem(PyObject **out, PyObject *self, PyObject *key)
 	Py_XDECREF(a);
 	Py_XDECREF(k);
 	lent_back(&l);
-	if (made) {
-		count_read(key);
-		*out = lent_taken(made);
-		Py_DECREF(made);
-	} else {
+	if (made)
+		out = lent_taken(made);
+	else
 		PyErr_Clear(); /* a wrong place is told as ever */
-	}
+	Py_XDECREF(made);
 	lent_end(&l);
-	return made != NULL;
+	return out;
 }
 
-bool numpys_setitem(int *rc, PyObject *self, PyObject *key, PyObject *value)
+bool numpys_getitem(PyObject **out, PyObject *self, PyObject *key)
+{
+	bool mask = is_one_mask(key);
+
+	*out = NULL;
+	if (core.locked || !is_array(self) || (!mask && !(at_hand(self) && is_plain_key(key))))
+		return false;
+	if (mask && mask_known(key, self))
+		return true;
+	if (mask ? masks_get(out, self, key) : keys_get(out, self, key)) {
+		count_read(key);
+		return true;
+	}
+	if (mask && PyErr_Occurred()) /* what was asked for is told */
+		return true;
+	PyErr_Clear();
+	*out = get_lent(self, key);
+	if (*out)
+		count_read(key);
+	return *out || PyErr_Occurred();
+}
+
+/* Values for the elements that a mask chooses: there is no lazy form of that. */
+static bool has_many(PyObject *value)
+{
+	if (nd_check(value))
+		return is_array(value) && braze_ndim(nd(value)->h);
+	return PyList_CheckExact(value) || PyTuple_CheckExact(value) ||
+	       (PyObject *)Py_TYPE(value) == core.np_ndarray;
+}
+
+static bool set_lent(int *rc, PyObject *self, PyObject *key, PyObject *value)
 {
 	PyObject *a = NULL, *k = NULL, *v = NULL;
 	bool ready = false;
 	struct lent l;
 
-	if (core.locked || !is_array(self) || !at_hand(self) || !braze_is_writable(nd(self)->h) ||
-	    !is_plain_key(key) || !at_hand(value))
-		return false;
-	if (keys_set(self, key, value)) {
-		keys_written++;
-		*rc = 0;
-		return true;
-	}
-	PyErr_Clear();
 	lent_begin(&l);
 	a = lent_writable(&l, self);
 	k = a ? lent_view(&l, key, 0) : NULL;
@@ -314,8 +400,36 @@ bool numpys_setitem(int *rc, PyObject *self, PyObject *key, PyObject *value)
 	Py_XDECREF(v);
 	lent_back(&l);
 	lent_end(&l);
-	keys_written += ready;
 	return ready;
+}
+
+/* Is all there, and may self be written at once? */
+static bool is_write_at_hand(PyObject *self, PyObject *key, PyObject *value)
+{
+	return at_hand(self) && braze_is_ours(nd(self)->h) && is_plain_key(key) && at_hand(value);
+}
+
+bool numpys_setitem(int *rc, PyObject *self, PyObject *key, PyObject *value)
+{
+	bool mask = is_one_mask(key), many = mask && has_many(value);
+
+	*rc = -1;
+	if (core.locked || !is_array(self) || (!many && !is_write_at_hand(self, key, value)))
+		return false;
+	if (many && mask_known(key, value))
+		return true;
+	if (mask ? masks_set(self, key, value) : keys_set(self, key, value)) {
+		keys_written++;
+		*rc = 0;
+		return true;
+	}
+	if (many && PyErr_Occurred())
+		return true;
+	PyErr_Clear();
+	if (!set_lent(rc, self, key, value))
+		return PyErr_Occurred() != NULL;
+	keys_written++;
+	return true;
 }
 
 /* ---- The table ---- */

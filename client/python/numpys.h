@@ -11,6 +11,7 @@
 /* What one call was lent. */
 struct lent {
 	int n;
+	bool open;		/* the callee copies what may not be written, but writes nothing */
 	struct host_block lock; /* of the array that is written */
 	struct lent_one {
 		PyObject *view, *of; /* NumPy's array, owned; ours, borrowed */
@@ -22,6 +23,7 @@ struct lent {
 static inline void lent_begin(struct lent *l)
 {
 	l->n = 0;
+	l->open = false;
 	l->lock.locks = 0;
 }
 /* o as NumPy is to see it; NULL without an exception: it is not plain. */
@@ -39,6 +41,10 @@ int lent_init(void);
 /* keys.c: of few elements; false: others know, unless an exception is set. */
 bool keys_get(PyObject **out, PyObject *self, PyObject *key);
 bool keys_set(PyObject *self, PyObject *key, PyObject *value);
+
+/* masks.c: the same by a mask, of any size. */
+bool masks_get(PyObject **out, PyObject *self, PyObject *key);
+bool masks_set(PyObject *self, PyObject *key, PyObject *value);
 
 /* a[key] and a[key] = value by NumPy, where all are at hand: true, with out or rc set. */
 bool numpys_getitem(PyObject **out, PyObject *self, PyObject *key);

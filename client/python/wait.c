@@ -168,6 +168,33 @@ const void *wait_data(braze_array *h)
 	return data ? data : (const void *)"";
 }
 
+int wait_for(braze_array *const *h, int n)
+{
+	braze_array *few[16], **ask = n <= 16 ? few : PyMem_Malloc((size_t)n * sizeof *ask);
+	braze_future *f = NULL;
+	braze_error err = {0};
+	int count = 0;
+
+	if (!ask) {
+		PyErr_NoMemory();
+		return -1;
+	}
+	for (int k = 0; k < n; k++)
+		if (!braze_is_stored(h[k]))
+			ask[count++] = h[k];
+	if (count)
+		err.code = braze_demand(&f, count, ask, &err);
+	if (f && !err.code) {
+		err.code = braze_wait(f, -1, wait_check_signals, NULL, &err);
+		braze_future_release(f);
+	}
+	if (ask != few)
+		PyMem_Free(ask);
+	if (err.code)
+		return wait_raise(&err);
+	return watch_reports() ? -1 : 0;
+}
+
 const void *wait_export(braze_array *h)
 {
 	const void *data = NULL;

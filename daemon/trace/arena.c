@@ -25,6 +25,7 @@
 #define WARM_MIN   (256ull << 20)
 #define CALM_MS	   2000 /* so long without an allocation is calm */
 #define NCLASS	   160
+#define LOOK	   16 /* extents of the class below that are looked at */
 
 struct list {
 	struct extent *item;
@@ -460,24 +461,37 @@ static bool take_top(struct arena *a, struct extent *out, uint64_t size, uint64_
 	return true;
 }
 
-static bool take_class(struct arena *a, struct extent *out, unsigned c, uint64_t size,
-		       uint64_t align)
+/* Of the last `most` extents in a list one of at least so many bytes. */
+static bool take_from(struct list *l, struct extent *out, uint64_t bytes, uint64_t align,
+		      uint32_t most)
 {
-	struct list *lists[] = {&a->warm[c], &a->cold[c]};
+	for (uint32_t i = l->n; i > 0 && l->n - i < most; i--) {
+		struct extent e = l->item[i - 1];
 
-	for (int k = 0; k < 2; k++)
-		for (uint32_t i = lists[k]->n; i-- > 0;) {
-			struct extent e = lists[k]->item[i];
-
-			if (e.offset & (align - 1) || e.bytes < size)
-				continue;
-			list_take(lists[k], i);
-			if (!k)
-				a->stats.warm_bytes -= e.bytes;
-			*out = e;
-			return true;
-		}
+		if (e.offset & (align - 1) || e.bytes < bytes)
+			continue;
+		*out = list_take(l, i - 1);
+		return true;
+	}
 	return false;
+}
+
+static bool take_warm(struct arena *a, struct extent *out, unsigned c, uint64_t bytes,
+		      uint64_t align, uint32_t most)
+{
+	if (!take_from(&a->warm[c], out, bytes, align, most))
+		return false;
+	a->stats.warm_bytes -= out->bytes;
+	return true;
+}
+
+/* What was imported has no more bytes than it needs, so it is free in the class below. */
+static bool take_class(struct arena *a, struct extent *out, unsigned c, uint64_t size,
+		       uint64_t bytes, uint64_t align)
+{
+	return take_warm(a, out, c, size, align, UINT32_MAX) ||
+	       (c && take_warm(a, out, c - 1, bytes, align, LOOK)) ||
+	       take_from(&a->cold[c], out, size, align, UINT32_MAX);
 }
 
 enum status arena_alloc(struct arena *a, struct extent *out, uint64_t bytes, struct err *err)
@@ -490,8 +504,8 @@ enum status arena_alloc(struct arena *a, struct extent *out, uint64_t bytes, str
 	c = class_up(bytes ? bytes : 1, &size);
 	if (align == PAGE)
 		size = (size + PAGE - 1) & ~(uint64_t)(PAGE - 1);
-	if (!take_class(a, out, c, size, align) && !first_fit(a, out, size, align) &&
-	    !take_top(a, out, size, align)) {
+	if (!take_class(a, out, c, size, (bytes + align - 1) & ~(align - 1), align) &&
+	    !first_fit(a, out, size, align) && !take_top(a, out, size, align)) {
 		merge_free(a);
 		if (!first_fit(a, out, size, align) && !take_top(a, out, size, align))
 			goto full;

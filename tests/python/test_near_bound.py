@@ -69,6 +69,50 @@ def test_near_of_a_risen_bound_waits_for_nothing():
     assert after["ops"] == before["ops"]
 
 
+LARGE = [lambda m, a: m.roll(a, 3), lambda m, a: m.roll(a, 1, 1), lambda m, a: m.roll(a, (-2, 5), (0, 1)),
+         lambda m, a: m.diff(a), lambda m, a: m.diff(a, 2, 0), lambda m, a: m.tile(a, 2), lambda m, a: m.tile(a, (2, 3)),
+         lambda m, a: m.column_stack((a, a[:, :2], a[:, 0])), lambda m, a: m.tile(a[:100, :100], (4, 4))]
+
+
+@pytest.mark.parametrize("moved", LARGE)
+def test_moved_elements_are_near_up_to_the_bound_and_lazy_beyond(moved):
+    (a,) = arrays(1, n=360 * 360)
+    a = a.reshape(360, 360)
+    braze.wait(a)
+    before = braze.counters()
+    x = moved(np, a)
+    after = braze.counters()
+    assert after["near"] == before["near"] and after["demands"] == before["demands"]
+    y = x * 2 - 1
+    theirs = moved(numpy, numpy.asarray(a))
+    assert y.dtype == theirs.dtype and y.shape == theirs.shape
+    assert numpy.asarray(y).tobytes() == (theirs * 2 - 1).tobytes()
+    assert numpy.asarray(x).tobytes() == theirs.tobytes()
+    small = a[:40, :40] * 1
+    assert nears(lambda: moved(np, small)) == 1
+    assert numpy.array_equal(moved(np, small), moved(numpy, numpy.asarray(small)))
+
+
+def test_what_lies_in_a_block_is_reduced_there_whatever_the_bound():
+    """To ship it costs as much as to read it once."""
+    (a,) = arrays(1)
+    x = a[a > -9]
+    assert nears(lambda: braze.wait(a.sum())) == 0
+    for reduced in (lambda m, x: m.sum(x), lambda m, x: m.max(x), lambda m, x: m.sum(x.reshape(100, -1), axis=1)):
+        assert nears(lambda f=reduced: braze.wait(f(np, x))) == 1
+        far = reduced(np, np.array(numpy.asarray(a)))
+        assert numpy.asarray(reduced(np, x)).tobytes() == numpy.asarray(far).tobytes()
+    (big,) = arrays(2, n=400_000)
+    picked = big[big > -9]
+    assert nears(lambda: braze.wait(picked.sum())) == 0
+
+
+def test_the_bound_rises_where_each_moved_array_is_read():
+    (a,) = arrays(1)
+    assert stretches(lambda: braze.wait(np.roll(a, 1)), 8) == [0] * CALM + [1] * 4
+    assert numpy.array_equal(np.roll(a, 1), numpy.roll(numpy.asarray(a), 1))
+
+
 def test_long_stretches_stay_with_the_daemon():
     """So that their operations become one kernel."""
     a, b = arrays(1, 2)

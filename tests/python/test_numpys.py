@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import threading
+import tracemalloc
 import warnings
 
 import braze
@@ -16,6 +17,8 @@ import numpy
 import pytest
 from braze import _core
 from braze.numpy import _ufuncs
+
+from near_mode import near_on
 
 _GENERATORS = [f"random.{kind.__name__}.{n}" for kind in (np.random.Generator, np.random.RandomState) for n in dir(kind)
                if type(getattr(kind, n)) is _core.native_function]
@@ -300,6 +303,161 @@ def test_vectors_of_any_size_are_read_and_written_at_places(n, dtype):
     assert numpy.asarray(mine).tobytes() == data.tobytes()
 
 
+# ---- Masks ----
+
+MASKED = ["f8", "f4", "f2", "i8", "i4", "u1", "i2", "c16", "c8", "?"]
+
+
+def masked_pair(n, dtype, share, row=()):
+    """An array and a mask of ours beside NumPy's."""
+    rng = numpy.random.default_rng(n)
+    data = (rng.random((n, *row)) * 100).astype(dtype)
+    mask = rng.random(n) < share
+    mask[n // 3: n // 2] = share > 0.4  # all the same for long
+    return data, mask, np.array(data), np.array(mask)
+
+
+@pytest.mark.parametrize("near", ["0", "1"])
+@pytest.mark.parametrize("share", [0, 0.03, 0.5, 1.1])
+@pytest.mark.parametrize("dtype", MASKED)
+def test_masks_read_and_write_what_numpys_do(dtype, share, near, monkeypatch):
+    monkeypatch.setenv("BRAZE_NEAR", near)
+    braze.close()
+    for n in (1, 7, 8, 65, 1000, 40_003):
+        data, mask, mine, k = masked_pair(n, dtype, share)
+        assert numpy.asarray(mine[k]).tobytes() == data[mask].tobytes() and mine[k].shape == data[mask].shape
+        values = data[mask][::-1].copy()
+        kept, shown = mine[...], numpy.asarray(mine)
+        before = data.copy()
+        for value in (values, 1, 100, True, data.dtype.type(3), values[:1]):
+            data[mask] = value
+            mine[k] = np.array(value) if isinstance(value, numpy.ndarray) else value
+            assert numpy.asarray(mine).tobytes() == data.tobytes()
+        mine[k] += mine[k]
+        data[mask] += data[mask]
+        assert numpy.asarray(kept).tobytes() == data.tobytes() and shown.tobytes() == before.tobytes()
+        assert (numpy.asarray(k) == mask).all()
+    braze.close()
+
+
+@pytest.mark.parametrize("n", [6, 40_003])
+def test_masks_of_first_axes_choose_rows(n):
+    data, mask, mine, k = masked_pair(n, "f8", 0.5, (3,))
+    assert numpy.asarray(mine[k]).tobytes() == data[mask].tobytes()
+    both = data > 50
+    assert numpy.asarray(mine[mine > 50]).tobytes() == data[both].tobytes()
+    for value in (data[mask] + 1, data[mask][0], 2.5, data[mask][:, :1]):
+        data[mask] = value
+        mine[k] = np.array(value) if isinstance(value, numpy.ndarray) else value
+        assert numpy.asarray(mine).tobytes() == data.tobytes()
+    data[data > 50] = data[data > 50] / 2
+    mine[mine > 50] = mine[mine > 50] / 2
+    assert numpy.asarray(mine).tobytes() == data.tobytes()
+
+
+BAD = of("a[k] = a[:2]; a[k[1:]]; a[k[1:]] = 1; a[k[1:]] = a[1:]; a[k] = 'x'; a[k] = [1, 2]; a[k] = None; b[k] = a[k] * 1j; b[k] = 2**70; m[k.reshape(-1, 1)]; "
+         "m[mk[:, :1]]; a[k] = m; a[mk]; a[k] = []; b[k] = -1; a[k] = (a, a)")
+
+
+@pytest.mark.parametrize("text", BAD)
+@pytest.mark.parametrize("n", [9, 5000])
+def test_wrong_masks_are_told_as_numpy_tells_them(text, n):
+    def seen(module):
+        rng = numpy.random.default_rng(0)
+        space = {"a": rng.random(n), "b": numpy.arange(n).astype("u1"), "k": rng.random(n) > 0.3, "m": rng.random((n, 3))}
+        space["mk"] = space["m"] > 0.5
+        space = {name: v if module is numpy else np.array(v) for name, v in space.items()}
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            try:
+                exec(text[1:-1], space)
+                said = None
+            except Exception as error:  # noqa: BLE001 any error is compared
+                said = type(error).__name__, str(error) if isinstance(error, (IndexError, ValueError)) else ""
+        return said, sorted(str(w.message) for w in told), [numpy.asarray(space[v]).tobytes() for v in "abm"]
+
+    assert seen(np) == seen(numpy)
+
+
+LAID = ["a[::2]", "a[::-1]", "m.T[0]", "m[:, 1]", "c.real", "c.imag", "m.T", "w[:, ::2]", "a[5:]"]
+
+
+@pytest.mark.parametrize("text", LAID)
+def test_masks_of_arrays_that_lie_otherwise(text):
+    def seen(module):
+        rng = numpy.random.default_rng(1)
+        space = {"a": rng.random(4000), "m": rng.random((4000, 3)), "c": rng.random(4000) + 1j * rng.random(4000), "w": rng.random((80, 60))}
+        space = {name: v if module is numpy else np.array(v) for name, v in space.items()}
+        x = eval(text, space)
+        k = x > 0.5
+        got = [numpy.asarray(x[k]), numpy.asarray(x.T[k.T])]
+        x[k] = x[k] * 2
+        x[x < 0.1] = 9.0
+        x[k] += 1
+        return [g.tolist() for g in got] + [numpy.asarray(v).tolist() for name, v in space.items() if name in "amcw"]
+
+    assert seen(np) == seen(numpy)
+
+
+def test_masks_and_values_that_share_memory_with_what_is_written():
+    theirs = numpy.random.default_rng(2).random(3000) > 0.5
+    mine = np.array(theirs)
+    for array in (mine, theirs):
+        array[array] = array[::-1][array]
+    assert (numpy.asarray(mine) == theirs).all()
+    data = numpy.random.default_rng(3).random(3000)
+    a = np.array(data)
+    for array in (a, data):
+        k = array > 0.5
+        array[1:][k[1:]] = array[:-1][k[1:]]
+    assert numpy.asarray(a).tobytes() == data.tobytes()
+
+
+@pytest.mark.parametrize("n", [2000, 300_000])
+def test_pending_masks_arrays_and_values(n):
+    def seen(module):
+        a = module.array(numpy.random.default_rng(4).random(n))
+        b = a * 2 - 1
+        c = b[b > 0.25]
+        b[b < -0.5] = c[: int((b < -0.5).sum())] * 3
+        late = b + 1
+        b[a > 0.9] = late[a > 0.9] / 7
+        b[a < 0.1] = 0
+        return [numpy.asarray(x).tobytes() for x in (a, b, c, late)]
+
+    with near_on():
+        near = seen(np)
+    assert seen(np) == seen(numpy) == near
+
+
+def test_what_fails_before_a_mask_is_known_is_raised_and_writes_nothing():
+    a, at = np.arange(400_000.0), np.arange(400_000)
+    bad = np.take(a, at + 1) > 3
+    with pytest.raises(IndexError):
+        a[bad]
+    with pytest.raises(IndexError):
+        a[bad] = a[:5]
+    assert float(a.sum()) == numpy.arange(400_000.0).sum()
+
+
+def test_masks_of_large_arrays_enter_no_frame_of_ours():
+    done = subprocess.run([sys.executable, "-c", LARGE_FRAMES], env={k: v for k, v in os.environ.items() if k != "BRAZE_NEAR"}
+                          | {"PYTHONPATH": os.pathsep.join([os.path.dirname(__file__), *filter(None, sys.path)])},
+                          stdout=subprocess.PIPE, check=True, text=True)
+    assert done.stdout == ""
+
+
+LARGE_FRAMES = """
+import braze.numpy as np
+from frames import frames_of
+a = np.arange(300_000.0)
+for statement in ("a[a > 5]", "b[b > 5] = b[b > 5] * 2", "b[b > 7] += 1.0", "b[a * 2 > 9] = a[a * 2 > 9]"):
+    entered = frames_of(statement, {"np": np, "a": a, "b": a * 3})
+    if entered:
+        print(statement, entered)
+"""
+
+
 # ---- Memory ----
 
 
@@ -359,6 +517,34 @@ def test_a_large_result_is_an_array_like_any_other(n):
     del a, b, row, far
     gc.collect()
     assert (snap == theirs_after).all() and (shown == theirs).all()
+
+
+# Functions that copy what they may not write.
+BIG = of("bincount, j, p; bincount, i; argmin, f; argmax, i; interp, p, sorted, p; take, f, i; take, m, i, 0; repeat, f, i * 0 + 1; choose, j, (f, p, s * 1); "
+         "convolve, f, p[:3]; correlate, f, p[:3]; add.reduceat, i, i; ndarray.take, f, i; ndarray.repeat, f, i * 0 + 1; ndarray.choose, j, (f, p, f)")
+
+
+@pytest.mark.parametrize("text", BIG)
+def test_arguments_are_lent_without_a_copy(text):
+    name, _, rest = text[1:-1].partition(", ")
+
+    def peak(module):
+        space = {k: v if module is numpy else np.array(v) for k, v in given(20_000).items() if k in "fipjsm" or k == "sorted"}
+        args = eval(f"({rest},)", space)
+        braze.wait(*(a for a in args if type(a) is np.ndarray))
+        f = operator.attrgetter(name)(module)
+        made = [f(*args)]
+        del made[:]
+        tracemalloc.start()
+        made.append(f(*args))
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return most, described(made[0]), [described(a) for a in space.values() if isinstance(a, module.ndarray)]
+
+    with near_on():
+        mine, theirs = peak(np), peak(numpy)
+    assert mine[0] < theirs[0] + 40_000
+    assert without_order(mine[1:]) == without_order(theirs[1:])
 
 
 def test_given_memory_outlives_the_array_that_a_snapshot_shows():

@@ -242,6 +242,28 @@ Test(arena, warm_bytes_are_counted_through_a_merge)
 	cr_assert_leq(stats.warm_bytes, big.bytes + 2 * MIB);
 }
 
+/* What was imported is as long as it needs to be, in whole pages, whatever its class. */
+Test(arena, the_next_lease_is_what_an_import_of_its_size_left)
+{
+	const uint64_t bytes = MIB + MIB / 10;
+	struct extent lease, first, e;
+
+	for (int turn = 0; turn < 4; turn++) {
+		cr_assert_eq(arena_lease(a, &lease, bytes, &err), OK);
+		cr_assert_eq(arena_import(a, &e, lease.offset, bytes, &err), OK, "%s", err.text);
+		if (lease.bytes > e.bytes)
+			cr_assert_eq(arena_unlease(a, lease.offset + e.bytes, lease.bytes - e.bytes,
+						   &err),
+				     OK, "%s", err.text);
+		if (!turn)
+			first = e;
+		cr_assert_eq(e.offset, first.offset, "turn %d took fresh pages", turn);
+		arena_free(a, &e);
+	}
+	e = alloc(bytes);
+	cr_assert_eq(e.offset, first.offset, "an array's storage, too");
+}
+
 Test(arena, import_takes_leased_bytes_once)
 {
 	struct extent lease, e;

@@ -355,6 +355,7 @@ Test(client_wait, unused_host_data_is_fenced_without_a_round_trip)
 	void *p = NULL;
 
 	cr_assert_not(braze_is_writable(a));
+	cr_assert(braze_is_ours(a));
 	cr_assert_eq(braze_fence(&p, a, NULL, NULL, NULL), 0);
 	braze_get_counters(s, &c);
 	cr_assert_eq(c.round_trips, 0);
@@ -378,6 +379,7 @@ Test(client_wait, a_snapshot_is_pinned_in_order_and_may_not_be_written)
 	cr_assert_eq(braze_fence(&p, a, NULL, NULL, NULL), 0);
 	cr_assert_eq(braze_snapshot(&n, a, NULL), 0);
 	cr_assert_not(braze_is_writable(a), "the snapshot would see the write");
+	cr_assert_not(braze_is_ours(a));
 	cr_assert_eq(braze_assign(a, braze_arg_double(1), NULL), 0);
 	cr_assert_eq(first(n), 0.0);
 	cr_assert_eq(braze_assign(n, braze_arg_double(1), &e), E_READONLY);
@@ -397,16 +399,37 @@ Test(client_wait, leases_are_renewed_and_tails_given_back)
 {
 	struct fake *f = fake_start();
 	braze_session *s = fake_connect(f, 0);
+	braze_array *a[17];
+	int64_t n = FAKE_LEASE / 17 + 8;
+	void *p = NULL;
+
+	for (int k = 0; k < 17; k++)
+		cr_assert_eq(braze_alloc(&a[k], &p, s, BRAZE_UINT8, 1, &n, NULL), 0);
+	cr_assert(fake_saw(f, "UNLEASE 987136 61440\n"));
+	cr_assert(fake_saw(f, "LEASE 67108864\n"));
+	memset(p, 1, (size_t)n);
+	cr_assert_eq(f->arena[FAKE_LEASE], 1);
+	for (int k = 0; k < 17; k++)
+		braze_release(a[k]);
+	braze_close(s);
+	fake_stop(f);
+}
+
+Test(client_wait, a_large_array_has_a_lease_of_its_own)
+{
+	struct fake *f = fake_start();
+	braze_session *s = fake_connect(f, 0);
 	braze_array *a = NULL, *b = NULL;
-	int64_t n = FAKE_LEASE / 2 + 8;
-	void *p, *q;
+	int64_t n = FAKE_LEASE / 2 + 8, few = 100;
+	void *p = NULL, *q = NULL;
 
 	cr_assert_eq(braze_alloc(&a, &p, s, BRAZE_UINT8, 1, &n, NULL), 0);
-	cr_assert_eq(braze_alloc(&b, &q, s, BRAZE_UINT8, 1, &n, NULL), 0);
-	cr_assert(fake_saw(f, "UNLEASE 528384 520192\n"));
-	cr_assert(fake_saw(f, "LEASE 67108864\n"));
-	memset(q, 1, (size_t)n);
+	cr_assert(fake_saw(f, "LEASE 528384\n"));
+	memset(p, 1, (size_t)n);
 	cr_assert_eq(f->arena[FAKE_LEASE], 1);
+	cr_assert_eq(braze_alloc(&b, &q, s, BRAZE_UINT8, 1, &few, NULL), 0);
+	memset(q, 2, (size_t)few);
+	cr_assert_eq(f->arena[0], 2, "the first lease is still there");
 	braze_release(a);
 	braze_release(b);
 	braze_close(s);
