@@ -59,8 +59,8 @@ struct nest {
 	uint8_t npar, nred; /* loops 0..npar-1 are parallel, npar..npar+nred-1 reduced */
 	uint8_t vec;	    /* the loop that vector lanes run along: npar-1 or npar+nred-1;
 			       0 when there is no loop */
-	uint8_t width;	    /* lanes of a vector: 8, or 16 when no value is wider than
-			       4 bytes */
+	uint8_t width;	    /* lanes of 64 bytes: 8, or 16 when no value is wider than
+			       4 bytes; registers may have half as many (BZ_WIDTH) */
 	uint16_t naccess, ninstr, nscalar;
 	uint16_t post; /* first instruction that runs after the reductions; ninstr
 			  when none does */
