@@ -134,7 +134,7 @@ typedef bz_u64 bz_k_i64, bz_k_u64, bz_k_f64;
 #define BZ_BITS(t, v) ((bz_k_##t)(v))
 /* bz_x_cut_: the low bits of integers.  BZ_B1: what a comparison gives, lanes of 0 and -1, as a
  * register of bools.  Without AVX-512, gcc converts to narrower elements one by one. */
-#if BZ_PARTS == 1
+#if BZ_PARTS == 1 || defined(__clang__)
 #define BZ_CUT(from, to)                                                                           \
 	BZ_FN bz_##to bz_x_cut_##from##_##to(bz_##from v)                                          \
 	{                                                                                          \
@@ -158,12 +158,6 @@ typedef bz_u64 bz_k_i64, bz_k_u64, bz_k_f64;
 	{                                                                                          \
 		return bz_x_cut_##k##_u8((bz_##k)m) & 1;                                           \
 	}
-#define BZ_B1(m)                                                                                   \
-	_Generic((m), bz_i8                                                                        \
-		 : bz_x_truths_i8, bz_i16                                                          \
-		 : bz_x_truths_i16, bz_i32                                                         \
-		 : bz_x_truths_i32, bz_i64                                                         \
-		 : bz_x_truths_i64)(m)
 #endif
 BZ_CUT(u16, u8)
 BZ_CUT(u32, u8)
@@ -171,7 +165,7 @@ BZ_CUT(u32, u16)
 BZ_CUT(u64, u8)
 BZ_CUT(u64, u16)
 BZ_CUT(u64, u32)
-#if BZ_PARTS != 1
+#ifndef BZ_B1
 BZ_FN bz_b1 bz_x_truths_i8(bz_i8 m)
 {
 	return (bz_b1)m & 1;
@@ -179,6 +173,12 @@ BZ_FN bz_b1 bz_x_truths_i8(bz_i8 m)
 BZ_TRUTHS(i16, u16)
 BZ_TRUTHS(i32, u32)
 BZ_TRUTHS(i64, u64)
+#define BZ_B1(m)                                                                                   \
+	_Generic((m), bz_i8                                                                        \
+		 : bz_x_truths_i8, bz_i16                                                          \
+		 : bz_x_truths_i16, bz_i32                                                         \
+		 : bz_x_truths_i32, bz_i64                                                         \
+		 : bz_x_truths_i64)(m)
 #endif
 #define BZ_MASK(t, c) (-__builtin_convertvector((c), bz_k_##t))
 #define BZ_SEL(t, m, a, b)                                                                         \

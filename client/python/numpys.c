@@ -255,11 +255,15 @@ static bool call_numpy(PyObject **out, const struct fast *fast, const struct cal
 		lent_end(&r.lent);
 		return false;
 	}
-	if (has_native(f))
+	if (has_native(f) && core.session) /* none yet where all is lists */
 		braze_count_near(core.session);
 	else
 		f->calls++;
-	*out = made ? lent_taken(made) : NULL;
+	/* A list that NumPy gives back as it is stays the caller's own. */
+	if (made && c->n && made == c->args[0] && PyList_CheckExact(made))
+		*out = Py_NewRef(made);
+	else
+		*out = made ? lent_taken(made) : NULL;
 	Py_XDECREF(made);
 	lent_end(&r.lent);
 	return true;

@@ -9,15 +9,15 @@ import braze
 
 @contextlib.contextmanager
 def near_on():
-    """Sessions as users have them; the one before and the last one inside are closed."""
-    old = os.environ.pop("BRAZE_NEAR", None)
+    """Sessions as users have them, on no device that they named; the one before and the last
+    one inside are closed."""
+    old = {name: os.environ.pop(name) for name in ("BRAZE_NEAR", "BRAZE_DEVICE") if name in os.environ}
     braze.close()
     try:
         yield
     finally:
         braze.close()
-        if old is not None:
-            os.environ["BRAZE_NEAR"] = old
+        os.environ.update(old)
 
 
 def near_count():

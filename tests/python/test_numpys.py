@@ -637,7 +637,28 @@ for statement in sys.argv[1].split(";"):
 
 
 def test_no_frame_of_ours_is_entered():
-    env = {k: v for k, v in os.environ.items() if k != "BRAZE_NEAR"}
+    env = {k: v for k, v in os.environ.items() if k not in ("BRAZE_NEAR", "BRAZE_DEVICE")}
     env["PYTHONPATH"] = os.pathsep.join([os.path.dirname(__file__), *filter(None, sys.path)])
     done = subprocess.run([sys.executable, "-c", FRAMES, PLAIN.replace("\n", ";")], env=env, stdout=subprocess.PIPE, check=True, text=True)
     assert done.stdout == ""
+
+
+OF_LISTS = """np.diff(x); np.diff(x, n=2); np.take(x, i); np.tile(x, 2); np.repeat(x, 2); np.roll(x, 1); np.column_stack((x, x)); np.tril([x, x]);
+np.argmin(x); np.any(x); np.count_nonzero(x); np.median(x); np.sort(x); np.cumsum(x); np.unique(x)"""
+
+FIRST_CALLS = """
+import sys, braze, numpy, braze.numpy as np
+x, i = [3, 1, 2], numpy.array([2, 0])
+for statement in sys.argv[1].split(";"):
+    braze.close()
+    mine, theirs = eval(statement.strip()), eval(statement.strip(), {"np": numpy, "x": x, "i": i})
+    assert numpy.array_equal(mine, theirs), statement
+assert np.diff(x, n=0) is x
+"""
+
+
+def test_functions_of_lists_are_a_process_first_call():
+    """There is no session yet."""
+    env = {k: v for k, v in os.environ.items() if k not in ("BRAZE_NEAR", "BRAZE_DEVICE")}
+    env["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
+    subprocess.run([sys.executable, "-c", FIRST_CALLS, OF_LISTS.replace("\n", " ")], env=env, check=True)
