@@ -494,17 +494,17 @@ BZ_EACH_COMPLEX(BZ_STREAM_COMPLEX)
 	{                                                                                          \
 		return BZ_B1(x != 0);                                                              \
 	}
-/* Up by doubling, `half` having the sign of `from`: one instruction each; gcc has none for
- * more at once. */
-#define BZ_CAST_UP(from, to, half)                                                                 \
+/* By way of a wider type with the sign of `from`.  Integers go up by doubling: one instruction
+ * each; gcc has none for more at once. */
+#define BZ_CAST_BY(from, to, wider)                                                                \
 	BZ_FN bz_##to bz_cast_##from##_##to(bz_##from x)                                           \
 	{                                                                                          \
-		return BZ_CVT(to, bz_cast_##from##_##half(x));                                     \
+		return BZ_CVT(to, bz_cast_##from##_##wider(x));                                    \
 	}
 #ifndef BZ_ONLY_NARROW
 #define BZ_CAST_UP_64(from, half)                                                                  \
-	BZ_CAST_UP(from, i64, half)                                                                \
-	BZ_CAST_UP(from, u64, half)
+	BZ_CAST_BY(from, i64, half)                                                                \
+	BZ_CAST_BY(from, u64, half)
 #else
 #define BZ_CAST_UP_64(from, half)
 #endif
@@ -543,9 +543,9 @@ BZ_FN bz_x_bytes16 bz_x_four(bz_u8 x)
 	BZ_CAST_FOUR(from, u64, __builtin_ia32_pmovzxbq256)
 #else
 #define BZ_CAST_WIDE_i8(from)                                                                      \
-	BZ_CAST_UP(from, i32, i16) BZ_CAST_UP(from, u32, i16) BZ_CAST_UP_64(from, i32)
+	BZ_CAST_BY(from, i32, i16) BZ_CAST_BY(from, u32, i16) BZ_CAST_UP_64(from, i32)
 #define BZ_CAST_WIDE_u8(from)                                                                      \
-	BZ_CAST_UP(from, i32, u16) BZ_CAST_UP(from, u32, u16) BZ_CAST_UP_64(from, u32)
+	BZ_CAST_BY(from, i32, u16) BZ_CAST_BY(from, u32, u16) BZ_CAST_UP_64(from, u32)
 #endif
 #define BZ_CAST_OF_8(from, as)                                                                     \
 	BZ_CAST(from, i8)                                                                          \
@@ -584,11 +584,6 @@ BZ_CAST_OF_64(u64)
 #endif
 
 /* To floats: to nearest.  Up to 16 bits by way of int32, which is exact. */
-#define BZ_CAST_BY(from, to, via)                                                                  \
-	BZ_FN bz_##to bz_cast_##from##_##to(bz_##from x)                                           \
-	{                                                                                          \
-		return BZ_CVT(to, bz_cast_##from##_##via(x));                                      \
-	}
 #ifndef BZ_ONLY_NARROW
 #define BZ_CAST_SHORT(from) BZ_CAST_BY(from, f32, i32) BZ_CAST_BY(from, f64, i32)
 #else
@@ -653,10 +648,7 @@ BZ_FN bz_f64 bz_cast_u64_f64(bz_u64 x)
 	BZ_CAST_VIA(from, u16, i32)                                                                \
 	BZ_CAST_VIA_LONG(from)                                                                     \
 	BZ_CAST(from, f32)                                                                         \
-	BZ_FN bz_b1 bz_cast_##from##_b1(bz_##from x)                                               \
-	{                                                                                          \
-		return BZ_B1(x != 0);                                                              \
-	}
+	BZ_CAST_TO_BOOL(from)
 BZ_CAST_FROM_FLOAT(f32)
 #ifndef BZ_ONLY_NARROW
 BZ_CAST_FROM_FLOAT(f64)

@@ -13,7 +13,8 @@
 #include "ticket.h"
 #include "wire.h"
 
-#define LEASE_OWN (64u << 10) /* bytes of a large array, at least */
+/* Bytes of a large array, at least: a trip takes as long as some 50 fresh pages. */
+#define LEASE_OWN (192u << 10)
 
 static uint64_t round_up(uint64_t n, uint64_t to)
 {

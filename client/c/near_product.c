@@ -234,33 +234,26 @@ static void by_dots(const struct product_near *p, char *out, struct place at)
 }
 
 /* All results of a vector with a matrix at once. */
-static void by_columns(const struct product_near *p, char *out, struct place at, bool row)
+static void by_vector(const struct product_near *p, char *out, struct place at, bool rows, bool row)
 {
 	const struct product_loops *loops = &p->s->near->lib->product->type[p->type];
 	int m = p->batches, k = m + 2;
-	int64_t kept = p->domain.dim[m + row];
-	struct product_across c = {
-		.vstep = p->stride[!row][k], .row = p->stride[row][k], .n = p->domain.dim[k]};
+	int64_t kept = p->domain.dim[m + row], n = p->domain.dim[k];
 
 	for (int64_t r = 0; r < p->results; r += kept, out += kept * loops->bytes) {
-		c.v = at.at[!row];
-		c.a = at.at[row];
-		loops->across(out, &c, kept);
-		next_place(&at, p, m - 1);
-	}
-}
+		const char *v = at.at[!row], *a = at.at[row];
+		struct product_rows side = {
+			.v = v, .a = a, .step = p->stride[row][m + row], .n = n};
+		struct product_across down = {.v = v,
+					      .a = a,
+					      .vstep = p->stride[!row][k],
+					      .row = p->stride[row][k],
+					      .n = n};
 
-static void by_rows(const struct product_near *p, char *out, struct place at, bool row)
-{
-	const struct product_loops *loops = &p->s->near->lib->product->type[p->type];
-	int m = p->batches;
-	int64_t kept = p->domain.dim[m + row];
-	struct product_rows c = {.step = p->stride[row][m + row], .n = p->domain.dim[m + 2]};
-
-	for (int64_t r = 0; r < p->results; r += kept, out += kept * loops->bytes) {
-		c.v = at.at[!row];
-		c.a = at.at[row];
-		loops->rows(out, &c, kept);
+		if (rows)
+			loops->rows(out, &side, kept);
+		else
+			loops->across(out, &down, kept);
 		next_place(&at, p, m - 1);
 	}
 }
@@ -282,10 +275,8 @@ static void by_sums(struct product_near *p, char *out, enum sums how, bool row)
 	struct place at = {{array_address(p->in[0]), array_address(p->in[1])}, {0}};
 	unsigned mode = near_enter();
 
-	if (how == COLUMNS) {
-		by_columns(p, out, at, row);
-	} else if (how == ROWS) {
-		by_rows(p, out, at, row);
+	if (how == COLUMNS || how == ROWS) {
+		by_vector(p, out, at, how == ROWS, row);
 	} else {
 		if (how == PACKED_DOTS)
 			pack(p, &at, !row);

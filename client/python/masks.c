@@ -208,18 +208,14 @@ static void put(char *to, const struct rows *v, const uint8_t *mask, int64_t n, 
 	}
 }
 
-/* Are v's elements the rows that the mask chooses, if it chooses n? */
-static bool has_rows(const struct masked *m, braze_array *v, int64_t n)
+/* Are v's elements rows of a? */
+static bool fits(const struct masked *m, braze_array *v)
 {
 	const int64_t *rest = braze_shape(m->a) + braze_ndim(m->mask);
 
-	return braze_ndim(v) == 1 + m->rest && braze_shape(v)[0] == n &&
+	return v && braze_dtype_of(v) == braze_dtype_of(m->a) && !braze_same_buffer(v, m->a) &&
+	       braze_ndim(v) == 1 + m->rest &&
 	       !memcmp(braze_shape(v) + 1, rest, (size_t)m->rest * sizeof *rest);
-}
-
-static bool fits(const struct masked *m, braze_array *v)
-{
-	return v && braze_dtype_of(v) == braze_dtype_of(m->a) && !braze_same_buffer(v, m->a);
 }
 
 /* A number that becomes an element of the type without a word of NumPy's. */
@@ -273,7 +269,7 @@ static bool put_rows(const struct masked *m, braze_array *v)
 	const uint8_t *mask = to ? wait_at_hand(m->mask) : NULL;
 	const void *from = mask ? wait_at_hand(v) : NULL;
 
-	if (!from || !has_rows(m, v, count(mask, m->n)))
+	if (!from || braze_shape(v)[0] != count(mask, m->n))
 		return false;
 	put(to, &(struct rows){from, m->bytes}, mask, m->n, m->bytes);
 	return true;
@@ -282,7 +278,6 @@ static bool put_rows(const struct masked *m, braze_array *v)
 bool masks_set(PyObject *self, PyObject *key, PyObject *value)
 {
 	braze_array *v = in_order(value);
-	const uint8_t *mask = NULL;
 	struct masked m;
 	bool done = false;
 
@@ -290,7 +285,7 @@ bool masks_set(PyObject *self, PyObject *key, PyObject *value)
 		return false;
 	if (!nd_check(value))
 		return put_number(&m, value);
-	if (!fits(&m, v) || !(mask = wait_at_hand(m.mask)) || !has_rows(&m, v, count(mask, m.n)))
+	if (!fits(&m, v))
 		return false;
 	/* Another thread may put others in their places while this one waits. */
 	braze_retain(m.a);

@@ -60,9 +60,8 @@ void reply_welcome(struct conn *c, uint64_t session, const struct arena *a,
 	send_reply(c, &r, arena_fd(a));
 }
 
-/* Bytes of error texts in one answer: what else LIMIT_DEMAND_IDS extents need fits
- * and LIMIT_DEMAND_ALSO words need fits
- * beside them in a packet.  An extent without a text still has its code. */
+/* Bytes of error texts in one answer: what else LIMIT_DEMAND_IDS extents and LIMIT_DEMAND_ALSO
+ * words need fits beside them in a packet.  An extent without a text still has its code. */
 #define TEXT_BYTES (LIMIT_PACKET_BYTES / 2)
 
 static void fill_extent(Braze__Wire__Extent *e, const struct version *v,

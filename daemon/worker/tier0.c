@@ -182,13 +182,6 @@ enum status tier0_check(const struct nest *spec, struct err *err)
 	return OK;
 }
 
-static tier0_fn *loop_of(const struct run *r, unsigned op, unsigned ltype)
-{
-	tier0_fn *fn = r->wide->op[op][ltype];
-
-	return fn ? fn : r->isa->op[op][ltype];
-}
-
 static char *value_of(const struct run *r, int phase, int i)
 {
 	return r->regs + r->lay->reg[phase - 1][i] * r->lay->reg_bytes;
@@ -341,7 +334,7 @@ static void exec(struct run *r, int phase, const struct tier0_walk *w, int64_t p
 		} else {
 			tier0_fn *fn = in->op == OP_CAST
 					       ? tier0_cast(r->isa, r->wide, in->ltype, in->dtype)
-					       : loop_of(r, in->op, in->ltype);
+					       : tier0_op(r->isa, r->wide, in->op, in->ltype);
 			int arity = op_row(in->op)->arity;
 			const char *a = value_of(r, phase, in->a);
 

@@ -162,9 +162,10 @@
 	CAST_TARGETS(F, c64)                                                                       \
 	CAST_TARGETS(F, c128)
 /* Between the types of at most 4 bytes; what goes by way of int64 has its loop elsewhere. */
-#define CAST_SIGNED(F, from)  F(i8, from) F(i16, from) F(i32, from)
-#define CAST_FLOATS(F, from)  F(u8, from) F(u16, from) F(f16, from) F(f32, from) F(b1, from)
-#define CAST_SMALL(F, from)   CAST_SIGNED(F, from) CAST_FLOATS(F, from)
+#define CAST_SMALL(F, from)                                                                        \
+	F(i8, from)                                                                                \
+	F(i16, from)                                                                               \
+	F(i32, from) F(u8, from) F(u16, from) F(f16, from) F(f32, from) F(b1, from)
 #define CAST_INTEGER(F, from) CAST_SMALL(F, from) F(u32, from)
 #define CAST_NARROW(F)                                                                             \
 	CAST_INTEGER(F, b1)                                                                        \

@@ -26,12 +26,8 @@ static int lanes_used(unsigned dtype, int64_t rows)
 void tile_init(struct tile *t, const struct tier0_isa *isa, const struct tier0_isa *wide,
 	       const struct tier0_red *red, unsigned dtype, int64_t n, char *memory)
 {
-	tier0_fn *fn = wide->op[red->combine][dtype];
-
 	*t = (struct tile){.red = red,
-			   .combine = red->side ? NULL
-				      : fn	? fn
-						: isa->op[red->combine][dtype],
+			   .combine = red->side ? NULL : tier0_op(isa, wide, red->combine, dtype),
 			   .memory = memory,
 			   .dtype = dtype,
 			   .n = n,

@@ -3,6 +3,8 @@
 
 import contextlib
 import os
+import sys
+import threading
 
 import braze
 
@@ -18,6 +20,27 @@ def near_on():
     finally:
         braze.close()
         os.environ.update(old)
+
+
+def run_in_threads(program):
+    """Programs 1000 to 1005, 1010 to 1015 and 1020 to 1025, three at a time in one session."""
+    failed, old = [], sys.getswitchinterval()
+
+    def work(first):
+        try:
+            for seed in range(first, first + 6):
+                program(seed).run()
+        except BaseException as e:  # noqa: BLE001
+            failed.append(e)
+
+    sys.setswitchinterval(1e-5)
+    threads = [threading.Thread(target=work, args=(1000 + 10 * k,)) for k in range(3)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    sys.setswitchinterval(old)
+    assert not failed, failed[0]
 
 
 def near_count():

@@ -3,8 +3,6 @@
 their first turns only, and whatever is written meanwhile, values are NumPy's."""
 
 import random
-import sys
-import threading
 
 import near_mode
 import numpy
@@ -218,20 +216,4 @@ def test_random_programs(first):
 
 def test_random_programs_in_threads():
     """One is told of what another writes and releases meanwhile."""
-    failed, old = [], sys.getswitchinterval()
-
-    def work(first):
-        try:
-            for seed in range(first, first + 6):
-                Program(seed).run()
-        except BaseException as e:  # noqa: BLE001
-            failed.append(e)
-
-    sys.setswitchinterval(1e-5)
-    threads = [threading.Thread(target=work, args=(1000 + 10 * k,)) for k in range(3)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    sys.setswitchinterval(old)
-    assert not failed, failed[0]
+    near_mode.run_in_threads(Program)

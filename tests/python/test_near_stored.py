@@ -260,21 +260,7 @@ def test_random_programs(first):
 
 def test_random_programs_in_threads():
     """Each waits while the others record, in one session."""
-    failed = []
-
-    def work(first):
-        try:
-            for seed in range(first, first + 6):
-                Program(seed).run()
-        except BaseException as e:  # noqa: BLE001
-            failed.append(e)
-
-    threads = [threading.Thread(target=work, args=(1000 + 10 * k,)) for k in range(3)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    assert not failed, failed[0]
+    near_mode.run_in_threads(Program)
 
 
 # ---- What is sent ----

@@ -29,6 +29,7 @@
 #define FAKE_ARENA  (1u << 30)
 #define FAKE_LEASE  (1u << 20)
 #define FAKE_RESULT (512u << 20) /* results lie above */
+#define FAKE_ROWS   200		 /* of as many: above what is near */
 
 struct fake {
 	char folder[32], path[64];
@@ -344,6 +345,26 @@ __attribute__((unused)) static braze_session *fake_connect(struct fake *f, unsig
 
 	cr_assert_eq(braze_connect(&s, &o, &e), 0, "%s", e.text);
 	return s;
+}
+
+/* One that computes with the loops that this process has; each result has room for fake_large. */
+__attribute__((unused)) static struct fake *fake_start_near(void)
+{
+	struct fake *f = fake_start();
+
+	f->near = true;
+	f->bytes = 1u << 19;
+	return f;
+}
+
+/* A creation that is recorded and not computed near. */
+__attribute__((unused)) static braze_array *fake_large(braze_session *s)
+{
+	const int64_t shape[2] = {FAKE_ROWS, FAKE_ROWS};
+	braze_array *a = NULL;
+
+	cr_assert_eq(braze_full(&a, s, BRAZE_FLOAT64, 2, shape, braze_double(1), NULL), 0);
+	return a;
 }
 
 /* Wait until the log holds this text, and forget the log up to its end. */

@@ -4,26 +4,13 @@
 
 #include "client.h"
 
-#define ROWS 200 /* of as many: above what is near */
-
 static struct fake *daemon_of(int minor, uint32_t also)
 {
-	struct fake *f = fake_start();
+	struct fake *f = fake_start_near();
 
-	f->near = true;
-	f->bytes = 1u << 19;
 	f->minor = minor;
 	f->also = also;
 	return f;
-}
-
-static braze_array *made(braze_session *s)
-{
-	const int64_t shape[2] = {ROWS, ROWS};
-	braze_array *a = NULL;
-
-	cr_assert_eq(braze_full(&a, s, BRAZE_FLOAT64, 2, shape, braze_double(1), NULL), 0);
-	return a;
 }
 
 static void demand(braze_array *a)
@@ -106,8 +93,9 @@ Test(client_along, live_pending_arrays_are_named_the_last_written_first)
 {
 	struct fake *f = daemon_of(MINOR_ALSO, 0);
 	braze_session *s = fake_connect(f, 0);
-	braze_array *a = made(s), *gone = fake_op("sqrt", a, NULL), *b = fake_op("add", gone, a),
-		    *c = fake_op("negative", b, NULL), *sum = fake_op("add", c, b);
+	braze_array *a = fake_large(s), *gone = fake_op("sqrt", a, NULL),
+		    *b = fake_op("add", gone, a), *c = fake_op("negative", b, NULL),
+		    *sum = fake_op("add", c, b);
 
 	braze_release(gone);
 	put(a, 3); /* a view of a buffer is the buffer */
@@ -131,7 +119,7 @@ Test(client_along, a_view_names_its_buffer_when_the_first_handle_is_gone)
 {
 	struct fake *f = daemon_of(MINOR_ALSO, ALSO_STORED);
 	braze_session *s = fake_connect(f, 0);
-	braze_array *a = made(s), *v = first_element(a), *b = made(s);
+	braze_array *a = fake_large(s), *v = first_element(a), *b = fake_large(s);
 
 	braze_release(a);
 	demand(b);
@@ -150,7 +138,7 @@ Test(client_along, no_more_are_named_than_the_protocol_allows)
 	unsigned told = 0;
 
 	for (unsigned i = 0; i < LIMIT_DEMAND_ALSO + 9; i++)
-		a[i] = made(s);
+		a[i] = fake_large(s);
 	demand(a[0]);
 	for (unsigned i = 0; i < LIMIT_DEMAND_ALSO + 9; i++)
 		told += braze_is_stored(a[i]) != 0;
@@ -166,10 +154,10 @@ Test(client_along, what_an_open_question_names_is_not_asked_for_again)
 {
 	struct fake *f = daemon_of(MINOR_ALSO, ALSO_STORED | ALSO_ALONE);
 	braze_session *s = fake_connect(f, 0);
-	braze_array *a = made(s), *b = made(s), *c = made(s), *d = NULL;
+	braze_array *a = fake_large(s), *b = fake_large(s), *c = fake_large(s), *d = NULL;
 	braze_future *first = ask(f, a), *second = NULL;
 
-	d = made(s);
+	d = fake_large(s);
 	second = ask(f, c);
 	cr_assert(fake_saw(f, "DEMAND 1 also 3 2\n"));
 	cr_assert(fake_saw(f, "DEMAND 3 also 4\n"));
@@ -183,11 +171,11 @@ Test(client_along, what_an_open_question_names_is_not_asked_for_again)
 	end(f, s);
 }
 
-Test(client_along, an_older_daemon_is_not_asked)
+static void asks_for_one(int minor, unsigned flags)
 {
-	struct fake *f = daemon_of(MINOR_ALSO - 1, ALSO_STORED);
-	braze_session *s = fake_connect(f, 0);
-	braze_array *a = made(s), *b = made(s);
+	struct fake *f = daemon_of(minor, ALSO_STORED);
+	braze_session *s = fake_connect(f, flags);
+	braze_array *a = fake_large(s), *b = fake_large(s);
 
 	demand(b);
 	cr_assert(fake_saw(f, "DEMAND 2\n"));
@@ -197,18 +185,14 @@ Test(client_along, an_older_daemon_is_not_asked)
 	end(f, s);
 }
 
+Test(client_along, an_older_daemon_is_not_asked)
+{
+	asks_for_one(MINOR_ALSO - 1, 0);
+}
+
 Test(client_along, who_computes_nothing_near_does_not_ask)
 {
-	struct fake *f = daemon_of(MINOR_ALSO, ALSO_STORED);
-	braze_session *s = fake_connect(f, BRAZE_UNFUSED);
-	braze_array *a = made(s), *b = made(s);
-
-	demand(b);
-	cr_assert(fake_saw(f, "DEMAND 2\n"));
-	cr_assert_not(braze_is_stored(a));
-	braze_release(a);
-	braze_release(b);
-	end(f, s);
+	asks_for_one(MINOR_ALSO, BRAZE_UNFUSED);
 }
 
 /* ---- What is told ---- */
@@ -217,7 +201,7 @@ Test(client_along, what_is_told_is_at_hand)
 {
 	struct fake *f = daemon_of(MINOR_ALSO, ALSO_STORED);
 	braze_session *s = fake_connect(f, 0);
-	braze_array *a = made(s), *b = fake_op("sqrt", a, NULL), *v = NULL;
+	braze_array *a = fake_large(s), *b = fake_op("sqrt", a, NULL), *v = NULL;
 	uint64_t sent, waited;
 
 	demand(b);
@@ -240,7 +224,7 @@ Test(client_along, what_nothing_else_reads_is_written_without_a_message)
 {
 	struct fake *f = daemon_of(MINOR_ALSO, ALSO_STORED | ALSO_ALONE);
 	braze_session *s = fake_connect(f, 0);
-	braze_array *a = made(s), *b = made(s);
+	braze_array *a = fake_large(s), *b = fake_large(s);
 	uint64_t sent;
 
 	demand(b);
@@ -261,7 +245,8 @@ Test(client_along, what_was_used_or_written_since_is_not_believed)
 {
 	struct fake *f = daemon_of(MINOR_ALSO, ALSO_STORED | ALSO_ALONE);
 	braze_session *s = fake_connect(f, 0);
-	braze_array *used = made(s), *written = made(s), *b = made(s), *reader = NULL;
+	braze_array *used = fake_large(s), *written = fake_large(s), *b = fake_large(s),
+		    *reader = NULL;
 	braze_future *asked = ask(f, b);
 
 	reader = fake_op("add", used, used);
@@ -286,11 +271,11 @@ Test(client_along, an_array_that_is_released_meanwhile_gives_its_place_to_no_oth
 {
 	struct fake *f = daemon_of(MINOR_ALSO, ALSO_STORED | ALSO_ALONE);
 	braze_session *s = fake_connect(f, 0);
-	braze_array *a = made(s), *b = made(s), *other = NULL;
+	braze_array *a = fake_large(s), *b = fake_large(s), *other = NULL;
 	braze_future *asked = ask(f, b);
 
 	braze_release(a);
-	other = made(s);
+	other = fake_large(s);
 	answered(f, asked);
 	cr_assert_not(braze_is_stored(other));
 	braze_release(other);
@@ -302,7 +287,7 @@ Test(client_along, a_question_that_is_withdrawn_lets_go_of_all)
 {
 	struct fake *f = daemon_of(MINOR_ALSO, ALSO_STORED | ALSO_ALONE);
 	braze_session *s = fake_connect(f, 0);
-	braze_array *a = made(s), *b = made(s);
+	braze_array *a = fake_large(s), *b = fake_large(s);
 	braze_future *asked = ask(f, b);
 
 	braze_release(a);
@@ -317,7 +302,7 @@ Test(client_along, what_was_told_outlives_the_connection)
 {
 	struct fake *f = daemon_of(MINOR_ALSO, ALSO_STORED);
 	braze_session *s = fake_connect(f, 0);
-	braze_array *a = made(s), *b = made(s);
+	braze_array *a = fake_large(s), *b = fake_large(s);
 
 	demand(b);
 	braze_disconnect(s);
@@ -331,7 +316,7 @@ Test(client_along, a_daemon_may_tell_of_none)
 {
 	struct fake *f = daemon_of(MINOR_ALSO, ALSO_STORED);
 	braze_session *s = fake_connect(f, 0);
-	braze_array *a = made(s), *b = made(s);
+	braze_array *a = fake_large(s), *b = fake_large(s);
 
 	f->also_less = -1;
 	demand(b);
@@ -346,7 +331,7 @@ Test(client_along, a_daemon_may_tell_of_none)
 static void refuses(struct fake *f, const char *why)
 {
 	braze_session *s = fake_connect(f, 0);
-	braze_array *a = made(s), *c = made(s), *b = made(s);
+	braze_array *a = fake_large(s), *c = fake_large(s), *b = fake_large(s);
 	braze_error e = {0};
 	braze_future *asked = NULL;
 

@@ -5,31 +5,17 @@
 
 #include "near.h"
 
-#define ROWS 200 /* of as many: above what is near */
-
 static struct fake *near_daemon(int alone)
 {
-	struct fake *f = fake_start();
+	struct fake *f = fake_start_near();
 
-	f->near = true;
-	f->bytes = 1u << 19;
 	f->alone = alone;
 	return f;
 }
 
-/* A large array with id 1 of a creation that was recorded. */
-static braze_array *made(braze_session *s)
-{
-	const int64_t shape[2] = {ROWS, ROWS};
-	braze_array *a = NULL;
-
-	cr_assert_eq(braze_full(&a, s, BRAZE_FLOAT64, 2, shape, braze_double(1), NULL), 0);
-	return a;
-}
-
 static braze_array *stored(braze_session *s)
 {
-	braze_array *a = made(s);
+	braze_array *a = fake_large(s);
 	const void *at = NULL;
 
 	cr_assert_eq(braze_data(&at, a, NULL, NULL, NULL), 0);
@@ -43,7 +29,8 @@ static braze_array *row(braze_array *a, int64_t i, int64_t n)
 	const int64_t shape[1] = {n}, stride[1] = {8};
 	braze_array *v = NULL;
 
-	cr_assert_eq(braze_view(&v, a, BRAZE_FLOAT64, 1, shape, stride, i * ROWS * 8, NULL), 0);
+	cr_assert_eq(braze_view(&v, a, BRAZE_FLOAT64, 1, shape, stride, i * FAKE_ROWS * 8, NULL),
+		     0);
 	return v;
 }
 
@@ -85,10 +72,10 @@ Test(client_stored, views_of_a_stored_array_send_nothing_until_a_far_operation)
 {
 	struct fake *f = near_daemon(0);
 	braze_session *s = fake_connect(f, 0);
-	braze_array *a = stored(s), *v = row(a, 3, 4), *w = row(v, 5, ROWS), *far = NULL;
+	braze_array *a = stored(s), *v = row(a, 3, 4), *w = row(v, 5, FAKE_ROWS), *far = NULL;
 	uint64_t ops = counters(s).ops;
 
-	for (int i = 0; i < ROWS; i++)
+	for (int i = 0; i < FAKE_ROWS; i++)
 		braze_release(row(a, i, 7));
 	braze_release(fake_op("sqrt", v, NULL));
 	cr_assert_eq(counters(s).ops, ops);
@@ -109,11 +96,11 @@ Test(client_stored, a_name_outlives_its_handle_while_views_have_none)
 {
 	struct fake *f = near_daemon(0);
 	braze_session *s = fake_connect(f, 0);
-	braze_array *a = stored(s), *v = row(a, 3, ROWS), *w = row(a, 4, ROWS), *far = NULL,
-		    *next = NULL;
+	braze_array *a = stored(s), *v = row(a, 3, FAKE_ROWS), *w = row(a, 4, FAKE_ROWS),
+		    *far = NULL, *next = NULL;
 
 	braze_release(a);
-	next = made(s);
+	next = fake_large(s);
 	far = fake_op("add", next, v);
 	braze_release(w);
 	braze_release(v);
@@ -130,8 +117,8 @@ Test(client_stored, a_view_without_a_name_can_be_demanded_and_fenced)
 {
 	struct fake *f = near_daemon(0);
 	braze_session *s = fake_connect(f, 0);
-	braze_array *a = stored(s), *v = row(a, 3, ROWS);
-	double x[ROWS];
+	braze_array *a = stored(s), *v = row(a, 3, FAKE_ROWS);
+	double x[FAKE_ROWS];
 	void *p = NULL;
 
 	cr_assert_eq(braze_fence(&p, v, NULL, NULL, NULL), 0);
@@ -175,10 +162,10 @@ Test(client_stored, what_nothing_else_reads_is_written_without_a_message)
 	braze_array *a = stored(s);
 	struct braze_counters before = counters(s), after;
 
-	for (int i = 0; i < ROWS / 4; i++)
+	for (int i = 0; i < FAKE_ROWS / 4; i++)
 		put(a, i, get(a, i) + i);
 	cr_assert_eq(get(a, 7), 7.0);
-	cr_assert_eq(*(double *)(void *)(f->arena + FAKE_RESULT + 7 * ROWS * 8), 7.0);
+	cr_assert_eq(*(double *)(void *)(f->arena + FAKE_RESULT + 7 * FAKE_ROWS * 8), 7.0);
 	after = counters(s);
 	cr_assert_eq(after.ops, before.ops);
 	cr_assert_eq(after.round_trips, before.round_trips);
@@ -194,7 +181,7 @@ Test(client_stored, what_was_used_since_it_was_demanded_is_not_owned)
 {
 	struct fake *f = near_daemon(-1);
 	braze_session *s = fake_connect(f, 0);
-	braze_array *a = made(s), *reader = NULL;
+	braze_array *a = fake_large(s), *reader = NULL;
 	braze_future *first = NULL, *second = NULL;
 
 	f->hold = true;
@@ -243,7 +230,7 @@ Test(client_stored, the_second_small_write_in_a_row_asks_for_the_buffer)
 	cr_assert(fake_saw(f, "FENCE "));
 	cr_assert_eq(counters(s).near, 1);
 	ops = counters(s).ops;
-	for (int i = 2; i < ROWS; i++)
+	for (int i = 2; i < FAKE_ROWS; i++)
 		put(a, i, 7);
 	cr_assert_eq(counters(s).ops, ops);
 	cr_assert_eq(get(a, 1), 6.0);
@@ -281,7 +268,7 @@ Test(client_stored, what_is_only_made_counts_as_stored)
 {
 	struct fake *f = near_daemon(0);
 	braze_session *s = fake_connect(f, 0);
-	braze_array *a = made(s);
+	braze_array *a = fake_large(s);
 
 	put(a, 0, 5);
 	cr_assert_eq(counters(s).round_trips, 0);
@@ -296,7 +283,7 @@ Test(client_stored, many_small_writes_to_a_pending_array_are_recorded_first)
 {
 	struct fake *f = near_daemon(0);
 	braze_session *s = fake_connect(f, 0);
-	braze_array *a = made(s), *b = fake_op("negative", a, NULL);
+	braze_array *a = fake_large(s), *b = fake_op("negative", a, NULL);
 
 	for (int i = 0; i < NEAR_RUN; i++)
 		put(b, i, 5);
@@ -314,11 +301,11 @@ Test(client_stored, pending_values_are_written_lazily)
 {
 	struct fake *f = near_daemon(0);
 	braze_session *s = fake_connect(f, 0);
-	braze_array *a = stored(s), *b = made(s), *c = fake_op("negative", b, NULL);
+	braze_array *a = stored(s), *b = fake_large(s), *c = fake_op("negative", b, NULL);
 	uint64_t trips = counters(s).round_trips;
 
 	for (int i = 0; i < 3 * NEAR_RUN; i++) {
-		braze_array *to = row(a, i, ROWS), *from = row(c, i, ROWS);
+		braze_array *to = row(a, i, FAKE_ROWS), *from = row(c, i, FAKE_ROWS);
 		cr_assert_eq(braze_assign(to, braze_arg_array(from), NULL), 0);
 		braze_release(to);
 		braze_release(from);
