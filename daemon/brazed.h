@@ -11,8 +11,9 @@
  *   ctl/     what operators ask
  *
  * pipeline.c calls these in this order, with session.c (who is connected), choose.c
- * (which device a planned job goes to) and dispatch.c (when); they and ctl/ are the
- * only ones that see all of them.  One loop thread owns everything below. */
+ * (which device a planned job goes to), dispatch.c (when) and explain.c (what was done, for
+ * who asks); they and ctl/ are the only ones that see all of them.  One loop thread owns everything
+ * below. */
 #ifndef BRAZED_H
 #define BRAZED_H
 
@@ -50,6 +51,7 @@ struct session {
 	uint64_t id;
 	uint32_t pid, uid, flags; /* flags: of the hello */
 	uint64_t seq;		  /* last request */
+	uint64_t near;		  /* operations that it computed itself, by that */
 	char name[64];
 	char where[SESSION_WHERE]; /* in its program: what it asked for last */
 	struct conn *conn;	   /* NULL once the connection is over */
@@ -150,6 +152,11 @@ void choose_cpu(struct job *j);
 bool choose_kernels_there(const struct job *j, const struct device *dev);
 /* A kernel of the plan that this device cannot have or must not run; NULL: none. */
 const struct kernel *choose_refused(const struct plan *plan, const struct device *dev);
+
+/* ---- explain.c: what was done ---- */
+
+/* How the value was made, as lines; what does not fit is left out. */
+void explain_version(char *buf, size_t n, const struct brazed *d, const struct version *v);
 
 /* ---- dispatch.c: a planned job to a device and back ---- */
 

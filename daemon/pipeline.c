@@ -314,6 +314,7 @@ static void hand_over(const struct ticket *t)
 	if (t->kind != TICKET_FENCE || v->state != VERSION_STORED)
 		return;
 	v->storage->reads = 0;
+	v->storage->plan = 0;
 	if (v->storage->mirror)
 		v->storage->mirror->valid = 0;
 }
@@ -453,10 +454,23 @@ static void lease(struct session *s, const struct request *r)
 	}
 }
 
+static enum status explain(struct session *s, const struct request *r, struct err *err)
+{
+	const struct array *a = trace_array(&s->trace, r->explain.id);
+	char text[LIMIT_EXPLAIN_TEXT];
+
+	if (!a)
+		return err_set(err, E_UNKNOWN_ARRAY, "explain of array %u, which does not exist",
+			       r->explain.id);
+	explain_version(text, sizeof text, s->d, trace_current(a));
+	reply_explained(s->conn, r->explain.ticket, text);
+	return OK;
+}
+
 static enum status hello(struct session *s, const struct request *r, struct err *err)
 {
 	if (r->has_trace || r->has_demand || r->has_fence || r->has_lease || r->has_unlease ||
-	    r->has_cancel)
+	    r->has_cancel || r->has_explain)
 		return err_set(err, E_PROTOCOL, "hello must come alone");
 	return session_welcome(s, &r->hello, err);
 }
@@ -480,6 +494,8 @@ static enum status parts(struct session *s, const struct request *r, struct err 
 		lease(s, r);
 	if (!st && r->has_cancel)
 		cancel(s, r->cancel.ticket);
+	if (!st && r->has_explain)
+		st = explain(s, r, err);
 	return st;
 }
 
@@ -492,6 +508,7 @@ static enum status handle(struct session *s, const struct request *r, struct err
 			       "request %llu came after %llu: two processes on one connection?",
 			       (unsigned long long)r->seq, (unsigned long long)s->seq);
 	s->seq = r->seq;
+	s->near = r->near;
 	if (!s->welcomed)
 		return r->has_hello ? hello(s, r, err)
 				    : err_set(err, E_PROTOCOL, "the first request must be hello");

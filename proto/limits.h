@@ -8,7 +8,7 @@
 
 /* Protocol version: a different major is refused, a minor may differ. */
 #define BRAZE_PROTO_MAJOR 1
-#define BRAZE_PROTO_MINOR 3
+#define BRAZE_PROTO_MINOR 4
 
 #define LIMIT_NDIM		8	      /* axes of an array */
 #define LIMIT_PACKET_BYTES	(60 * 1024)   /* one message, one packet */
@@ -42,7 +42,8 @@
 #define LIMIT_CLIENTS_PER_UID	64
 #define LIMIT_UNREAD_BYTES	(32u << 20) /* replies waiting for a client that does not read */
 #define LIMIT_STATUS_BYTES	(4u << 20)
-#define LIMIT_ERROR_TEXT	256 /* bytes of an error message, with the 0 */
+#define LIMIT_ERROR_TEXT	256	    /* bytes of an error message, with the 0 */
+#define LIMIT_EXPLAIN_TEXT	(16u << 10) /* of how an array was made */
 
 /* Host data that a client imports lies on a multiple of host_align(bytes) and takes
  * whole multiples of it; what a client skips to get there is the daemon's again. */

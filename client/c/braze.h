@@ -320,6 +320,11 @@ BRAZE_API int braze_is_writable(const braze_array *a);
 /* A read-only array that keeps a's present value whatever happens to a. */
 BRAZE_API int braze_snapshot(braze_array **out, braze_array *a, braze_error *err);
 
+/* How the array's present value was made, and why so: lines for people, to be freed with free().
+ * Waits for the value first, as braze_data does. */
+BRAZE_API int braze_explain(char **text, braze_array *a, braze_check_fn *check, void *cdata,
+			    braze_error *err);
+
 /* What this session did: for tests and benchmarks. */
 struct braze_counters {
 	uint64_t ops, packets, demands, round_trips, bytes_leased;

@@ -27,6 +27,7 @@
 #define RECORD_BYTES (LIMIT_PACKET_BYTES - 4096)
 #define MINOR_WHERE  1		/* of the protocol: a demand says where it comes from */
 #define MINOR_ALSO   3		/* and names arrays that it does not wait for */
+#define MINOR_TELLS  4		/* explanations; the count of near operations */
 #define DTYPE_NONE   255u	/* in an op's head: no type wanted */
 #define WRITTEN	     256	/* results of recorded ops that are remembered */
 #define WAIT_SLICE   50		/* ms between two looks at signals and the check */
@@ -48,6 +49,24 @@ enum buffer_flags {
 	BUF_MADE = 1024,    /* pending, but only a creation */
 	BUF_TOUCHED = 2048, /* pending: stored or made, and small writes since */
 	BUF_RUN = 4096	    /* pending, and `run` small writes were recorded in a row */
+};
+/* Where a buffer's last value was made, and why not in the call: for people (explain.c). */
+#define WHY_TEXTS(X)                                                                               \
+	X(NEAR, "")                                                                                \
+	X(HOST, "")                                                                                \
+	X(PENDING, "an operand was not at hand in this process")                                   \
+	X(LARGE, "its work or its result is more than one call may take")                          \
+	X(SHARED, "something else may read the memory that was written")                           \
+	X(KIND, "places are looked up by the daemon alone")                                        \
+	X(OFF, "BRAZE_NEAR=0 is set")                                                              \
+	X(LOOPS, "the daemon computes with other loops than this process has")                     \
+	X(MODE, "the session is eager, unfused or watches floating-point errors")                  \
+	X(DEVICE, "the session names a device")                                                    \
+	X(MEMORY, "there is no memory for what that takes")
+enum why {
+#define X(id, text) WHY_##id,
+	WHY_TEXTS(X)
+#undef X
 };
 /* What the next use ends. */
 #define BUF_ENDS (BUF_HOST | BUF_FRESH | BUF_FENCING | BUF_ASKED | BUF_MADE | BUF_TOUCHED | BUF_RUN)
@@ -74,6 +93,7 @@ struct buffer {
 	uint32_t root;	     /* BUF_VIEWS: a name that the daemon has it by, ... */
 	uint32_t unnamed;    /* ... and how many handles have none */
 	uint32_t run;	     /* BUF_RUN */
+	uint8_t why;	     /* enum why */
 	uint64_t asked;	     /* BUF_ASKED */
 	struct mapping *map; /* of an earlier connection, NULL for none; */
 	uint8_t *at;	     /* version `kept` lies in it, here */
@@ -97,7 +117,7 @@ struct braze_array {
 	struct braze_array **back; /* there: what points here */
 };
 
-enum ticket_kind { TICKET_DEMAND, TICKET_FENCE, TICKET_LEASE };
+enum ticket_kind { TICKET_DEMAND, TICKET_FENCE, TICKET_LEASE, TICKET_EXPLAIN };
 
 struct ticket_item {
 	struct buffer *buf; /* owns a reference */
@@ -116,6 +136,7 @@ struct braze_future {
 	bool waited;		 /* counted as a round trip */
 	struct err err;		 /* S: first failure */
 	uint64_t offset, bytes;	 /* S: answer to a fence or a lease */
+	char *text;		 /* S: explanation */
 	struct watch_set *watch; /* of what was demanded */
 	unsigned n, nalso;
 	struct ticket_item item[]; /* n asked for; nalso of which the first answer may tell */
@@ -159,6 +180,7 @@ struct braze_session {
 	_Atomic uint32_t state; /* enum status that ends every call; 0 while alive */
 	uint32_t careful;	/* enum careful; 0: no second look */
 	struct near *near;	/* not NULL: what is at hand and small is computed at once */
+	uint8_t why, why_none;	/* enum why: of the next buffer; and where nothing says more */
 	unsigned nops, nin, nimm;
 	unsigned nfree_ids;
 	uint32_t next_id;

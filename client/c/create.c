@@ -92,6 +92,7 @@ static enum status import(struct braze_array **out, struct braze_session *s, int
 	atomic_store_explicit(&a->buf->offset, offset, memory_order_relaxed);
 	atomic_store_explicit(&a->buf->stored, 1, memory_order_release);
 	a->buf->flags = BUF_FRESH;
+	a->buf->why = WHY_HOST;
 	*out = a;
 	return OK;
 }

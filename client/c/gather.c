@@ -70,6 +70,8 @@ static enum status record_take(struct braze_array **out, struct braze_array *sou
 		st = record_use_two(source, place, err);
 	if (!st)
 		st = record_room(s, 2, 0, err);
+	if (s->near)
+		s->why = WHY_KIND;
 	if (!st)
 		st = array_create(out, s, (enum dtype)source->view.dtype, shape, err);
 	if (st)

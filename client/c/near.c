@@ -30,9 +30,20 @@ void near_switch(struct braze_session *s)
 	/* Of other loops, or another libm, the bits may differ. */
 	bool same = s->loops == loops_identity();
 
-	bool fits = same && !s->near_off && !s->careful &&
-		    !(s->flags & (BRAZE_EAGER | BRAZE_UNFUSED)) && on_cpu(s);
-	s->near = fits ? s->near_made : NULL;
+	enum why why = WHY_PENDING;
+
+	if (s->near_off)
+		why = WHY_OFF;
+	else if (!same)
+		why = WHY_LOOPS;
+	else if (s->careful || s->flags & (BRAZE_EAGER | BRAZE_UNFUSED))
+		why = WHY_MODE;
+	else if (!on_cpu(s))
+		why = WHY_DEVICE;
+	else if (!s->near_made)
+		why = WHY_MEMORY;
+	s->near = why == WHY_PENDING ? s->near_made : NULL;
+	s->why = s->why_none = (uint8_t)why;
 }
 
 /* Tenths of a nanosecond an element, from the cost of ops.def, which is that of a
@@ -247,6 +258,7 @@ struct braze_array *near_handle(struct braze_session *s, struct buffer *b, enum 
 				const struct shape *shape, int64_t count)
 {
 	b->flags = BUF_APART | BUF_NEAR;
+	b->why = WHY_NEAR;
 	b->kept = 1;
 	atomic_store_explicit(&b->stored, 1, memory_order_relaxed);
 	b->handles = NULL;

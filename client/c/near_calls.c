@@ -97,7 +97,7 @@ bool near_apply(struct braze_array **out, struct braze_session *s, enum op op,
 		if (arg[k].array && !near_hand(arg[k].array))
 			return false;
 	if (!near_fits(s->near, near_work(s->near, op, loop, count), near_bytes(sig->out, count)))
-		return false;
+		return near_not(s, WHY_LARGE);
 	for (int k = 0; k < n; k++) {
 		if (!arg[k].array)
 			near_set_number(&in[k], raw[k], &arg[k].scalar, sig->in[k]);
@@ -143,7 +143,7 @@ bool near_quick(struct braze_array **out, unsigned op, unsigned type, struct bra
 	struct near_in in[2];
 
 	if (!near_fits(s->near, near_work(s->near, op, loop, a->count), near_bytes(type, a->count)))
-		return false;
+		return near_not(s, WHY_LARGE);
 	bool direct = plain(a, loop) && (!b || plain(b, loop));
 	if (!direct &&
 	    (!near_set_array(&in[0], a, loop, &a->view.shape, a->count, &stretch[0]) ||
@@ -220,7 +220,7 @@ bool near_reduce(struct braze_array **out, enum op op, const struct op_sig *sig,
 		work += NEAR_POINT * (uint64_t)results;
 	if (!reads_once(s->near, a, work) &&
 	    !near_fits(s->near, work, near_bytes(sig->out, results)))
-		return false;
+		return near_not(s, WHY_LARGE);
 	struct braze_array *r = near_array(s, (enum dtype)sig->out, shape, results);
 	if (!r)
 		return false;
@@ -276,14 +276,14 @@ bool near_create(struct braze_array **out, struct braze_session *s, enum op op, 
 	bool counts = dtype == DT_INT64 || dtype == DT_FLOAT64;
 
 	if (op == OP_ARANGE && !counts)
-		return false;
+		return near_not(s, WHY_LARGE);
 	int64_t count = count_of(shape);
 	/* Storing is all its work; memory alone is none. */
 	uint64_t bytes = near_bytes((unsigned)dtype, count);
 	bool fits = near_fits(s->near, op == OP_EMPTY ? 0 : bytes, bytes);
 	struct braze_array *r = fits ? near_array(s, (enum dtype)dtype, shape, count) : NULL;
 	if (!r)
-		return false;
+		return near_not(s, WHY_LARGE);
 	if (op == OP_ARANGE)
 		arange(r, value);
 	else if (op == OP_FULL && count)

@@ -348,9 +348,11 @@ bool near_product(struct braze_array **out, struct braze_array *a, struct braze_
 	struct braze_array *cast[3] = {NULL};
 	uint64_t counted = s->counters.near;
 
-	if (!near_hand(a) || !near_hand(b) || !measure(&p, &a->view.shape, &b->view.shape, shape) ||
-	    !fits(&p, is_tree(&p, a, b), &a->view, &b->view))
+	if (!near_hand(a) || !near_hand(b))
 		return false;
+	if (!measure(&p, &a->view.shape, &b->view.shape, shape) ||
+	    !fits(&p, is_tree(&p, a, b), &a->view, &b->view))
+		return near_not(s, WHY_LARGE);
 	bool done = true;
 	for (int x = 0; x < 2 && done; x++) {
 		p.in[x] = in[x];

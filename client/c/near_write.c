@@ -130,11 +130,16 @@ static bool take(struct braze_array *dst)
 /* At hand, ours, and small enough now? */
 static bool can_assign(const struct braze_array *dst, const struct braze_array *a)
 {
-	struct near *n = dst->session->near;
+	struct braze_session *s = dst->session;
 	unsigned to = dst->view.dtype;
 
-	return near_hand(dst) && (!a || near_hand(a)) && ours(dst) && !overlapping(dst) &&
-	       near_fits(n, near_work(n, OP_CAST, to, dst->count), near_bytes(to, dst->count));
+	if (!near_hand(dst) || (a && !near_hand(a)))
+		return false;
+	if (!ours(dst) || overlapping(dst))
+		return near_not(s, WHY_SHARED);
+	return near_fits(s->near, near_work(s->near, OP_CAST, to, dst->count),
+			 near_bytes(to, dst->count)) ||
+	       near_not(s, WHY_LARGE);
 }
 
 static bool apart(const struct view *a, const struct view *b)

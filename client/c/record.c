@@ -21,6 +21,7 @@ static enum status used(struct braze_array *a, struct err *err)
 		record_in(s, a->id);
 		/* The new version is what lies at the extent. */
 		b->version++;
+		b->why = WHY_HOST;
 		atomic_store_explicit(&b->stored, b->version, memory_order_release);
 	}
 	b->flags &= ~(uint32_t)BUF_ENDS;

@@ -60,6 +60,7 @@ void ticket_destroy(struct braze_future *f)
 	for (unsigned i = 0; i < f->n + f->nalso; i++)
 		array_drop_buffer(s, f->item[i].buf);
 	watch_forget(s, f->watch);
+	free(f->text);
 	free(f);
 	s->refs--;
 }

@@ -138,7 +138,7 @@ static void resolve(struct braze_session *s, const Braze__Wire__Resolved *r)
 	struct braze_future *f = ticket_find(s, r->ticket);
 	struct err first = {0}, e;
 
-	if (!f || f->kind == TICKET_LEASE)
+	if (!f || (f->kind != TICKET_DEMAND && f->kind != TICKET_FENCE))
 		return;
 	unsigned base = (unsigned)(r->ticket - f->first) * LIMIT_DEMAND_IDS;
 	unsigned want = f->n - base < LIMIT_DEMAND_IDS ? f->n - base : LIMIT_DEMAND_IDS;
@@ -184,6 +184,11 @@ static void deliver(struct braze_session *s, const Braze__Wire__Reply *r)
 		if (f->offset > s->arena_bytes || f->bytes > s->arena_bytes - f->offset)
 			err_set(&e, E_PROTOCOL, "the daemon leased storage outside the arena");
 		ticket_answer(f, e.code ? &e : NULL);
+	}
+	if (r->explained && (f = ticket_find(s, r->explained->ticket)) &&
+	    f->kind == TICKET_EXPLAIN && !f->text) {
+		f->text = strdup(r->explained->text);
+		ticket_answer(f, NULL);
 	}
 	if (r->failure && (f = ticket_find(s, r->failure->ticket))) {
 		failure(&e, r->failure);
@@ -315,6 +320,7 @@ enum status wire_send(struct braze_session *s, Braze__Wire__Request *r, struct e
 		r->trace = &trace;
 	}
 	r->seq = ++s->seq;
+	r->near = s->minor >= MINOR_TELLS ? s->counters.near : 0;
 	size_t len = braze__wire__request__pack(r, s->outbox);
 	r->trace = NULL;
 	s->counters.packets++;

@@ -181,6 +181,7 @@ void show_clients(const cJSON *o)
 		{"bytes", "BYTES", BYTES, 0},
 		{"pending", "PENDING", NUMBER, 0},
 		{"ops", "OPS", NUMBER, 0},
+		{"near", "NEAR", NUMBER, 0},
 		{"demands", "DEMANDS", NUMBER, 0},
 		{"device_seconds", "DEVICE", SECONDS, 0},
 		{"queue_wait_seconds", "WAITED", SECONDS, 0},

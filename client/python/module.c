@@ -396,6 +396,17 @@ static PyObject *is_stored(PyObject *mod, PyObject *a)
 	return PyBool_FromLong(!nd(a)->h || braze_is_stored(nd(a)->h));
 }
 
+static PyObject *explain(PyObject *mod, PyObject *a)
+{
+	if (!nd_check(a)) {
+		PyErr_Format(PyExc_TypeError, "explain() takes an array of braze, not %R", a);
+		return NULL;
+	}
+	if (!nd(a)->h)
+		return PyUnicode_FromString("a number of this process\n");
+	return wait_explain(nd(a)->h);
+}
+
 static PyObject *same_buffer(PyObject *mod, PyObject *args)
 {
 	PyObject *a = NULL, *b = NULL;
@@ -604,6 +615,7 @@ static PyMethodDef methods[] = {
 	{"value", value, METH_O, NULL},
 	{"scalar", scalar, METH_O, NULL},
 	{"is_stored", is_stored, METH_O, NULL},
+	{"explain", explain, METH_O, NULL},
 	{"same_buffer", same_buffer, METH_VARARGS, NULL},
 	{"wait", (PyCFunction)(void (*)(void))wait_all, METH_FASTCALL,
 	 "wait($module, /, *arrays)\n--\n\n"

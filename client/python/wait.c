@@ -168,6 +168,23 @@ const void *wait_data(braze_array *h)
 	return data ? data : (const void *)"";
 }
 
+PyObject *wait_explain(braze_array *h)
+{
+	char *text = NULL;
+	braze_error err;
+	PyObject *out = NULL;
+
+	err.code = braze_explain(&text, h, wait_check_signals, NULL, &err);
+	if (err.code) {
+		wait_raise(&err);
+		return NULL;
+	}
+	if (!watch_reports())
+		out = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+	free(text);
+	return out;
+}
+
 int wait_for(braze_array *const *h, int n)
 {
 	braze_array *few[16], **ask = n <= 16 ? few : PyMem_Malloc((size_t)n * sizeof *ask);

@@ -248,6 +248,7 @@ static void put_client(cJSON *list, const struct session *s)
 	cJSON_AddNumberToObject(row, "pending", s->trace.npending);
 	cJSON_AddNumberToObject(row, "ops", (double)s->trace.stats.ops);
 	cJSON_AddNumberToObject(row, "dead_ops", (double)s->trace.stats.dead_ops);
+	cJSON_AddNumberToObject(row, "near", (double)s->near);
 	cJSON_AddNumberToObject(row, "demands", (double)s->stats.demands);
 	cJSON_AddNumberToObject(row, "device_seconds", (double)s->stats.busy_ns * 1e-9);
 	cJSON_AddNumberToObject(row, "queue_wait_seconds", (double)s->stats.queue_wait_ns * 1e-9);

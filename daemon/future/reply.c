@@ -25,9 +25,11 @@ static char *text_for_client(const struct err *err)
 }
 
 /* Nothing is read from a client with replies unread: what can be queued for it are the
- * answers to LIMIT_TICKET_LOAD, of which none takes more than an error's text and this. */
+ * answers to LIMIT_TICKET_LOAD, of which none takes more than an error's text and this, and
+ * those to one request. */
 #define REPLY_BYTES 128
-_Static_assert(LIMIT_UNREAD_BYTES >= LIMIT_TICKET_LOAD * (LIMIT_ERROR_TEXT + REPLY_BYTES),
+_Static_assert(LIMIT_UNREAD_BYTES >= LIMIT_TICKET_LOAD * (LIMIT_ERROR_TEXT + REPLY_BYTES) +
+					     LIMIT_EXPLAIN_TEXT + REPLY_BYTES,
 	       "a client within the other limits may leave its replies unread");
 
 static void send_reply(struct conn *c, const Braze__Wire__Reply *r, int fd)
@@ -138,6 +140,17 @@ void reply_leased(struct conn *c, uint64_t ticket, const struct extent *e)
 	m.offset = e->offset;
 	m.bytes = e->bytes;
 	r.leased = &m;
+	send_reply(c, &r, -1);
+}
+
+void reply_explained(struct conn *c, uint64_t ticket, const char *text)
+{
+	Braze__Wire__Explained m = BRAZE__WIRE__EXPLAINED__INIT;
+	Braze__Wire__Reply r = BRAZE__WIRE__REPLY__INIT;
+
+	m.ticket = ticket;
+	m.text = (char *)text;
+	r.explained = &m;
 	send_reply(c, &r, -1);
 }
 

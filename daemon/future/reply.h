@@ -18,6 +18,8 @@ void reply_welcome(struct conn *c, uint64_t session, const struct arena *a,
 void reply_resolved(struct conn *c, const struct ticket *t, const struct reply_inline *small,
 		    size_t nsmall);
 void reply_leased(struct conn *c, uint64_t ticket, const struct extent *e);
+/* At most LIMIT_EXPLAIN_TEXT bytes with the 0. */
+void reply_explained(struct conn *c, uint64_t ticket, const char *text);
 void reply_failure(struct conn *c, uint64_t ticket, const struct err *err);
 /* Last words before the daemon closes the connection. */
 void reply_goodbye(struct conn *c, const struct err *err);

@@ -114,6 +114,15 @@ struct plan *plancache_find(struct plancache *c, const struct part *p)
 	return NULL;
 }
 
+const struct plan *plancache_numbered(const struct plancache *c, uint64_t number)
+{
+	const struct entry *e = c->newest;
+
+	while (e && e->plan->number != number)
+		e = e->older;
+	return e ? e->plan : NULL;
+}
+
 static void *append(char **at, const void *from, size_t bytes)
 {
 	void *to = *at;

@@ -22,6 +22,8 @@ struct plancache *plancache_create(uint64_t max_bytes, void (*release)(void *, s
 void plancache_destroy(struct plancache *c);
 /* The plan with one more reference, or NULL. */
 struct plan *plancache_find(struct plancache *c, const struct part *p);
+/* The plan of this number, without a reference, or NULL. */
+const struct plan *plancache_numbered(const struct plancache *c, uint64_t number);
 /* Keep a plan for this partition (takes a reference of its own). */
 void plancache_add(struct plancache *c, const struct part *p, struct plan *plan);
 void plancache_unref(struct plancache *c, struct plan *plan);

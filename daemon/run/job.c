@@ -426,6 +426,8 @@ static void settle_value(struct job *j, struct trace *t, uint32_t i, enum job_en
 	if (output && v->storage)
 		v->storage->writing--;
 	if (end == JOB_DONE && output) {
+		v->storage->plan = j->run.plan->number;
+		v->storage->made_on = (uint8_t)(j->device->index + 1);
 		if (v->storage->host)
 			version_store(t, v);
 		return;

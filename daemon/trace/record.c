@@ -491,6 +491,7 @@ static enum status record_dirty(struct cursor *k, struct array *a)
 	old = a->buffer->current;
 	if (old->state != VERSION_STORED)
 		return err_set(k->err, E_PROTOCOL, "array was written without a fence");
+	old->storage->plan = 0;
 	v = version_create(k->t, old->bytes, VERSION_PENDING);
 	version_attach(k->t, v, storage_ref(old->storage));
 	version_store(k->t, v);

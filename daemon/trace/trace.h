@@ -22,11 +22,13 @@ struct mirror; /* run/device.h: a copy in a device's memory */
 struct storage {
 	struct extent extent; /* in the arena, once placed */
 	uint64_t bytes;
+	uint64_t plan; /* number of the one that wrote it last, 0: none has */
 	uint32_t refs;
 	uint8_t placed;
 	uint8_t host;	  /* the value lies in the arena (when its version is stored) */
 	uint8_t fetching; /* it is on its way there */
 	uint8_t reads;	  /* a plan whose device was chosen by cost has read this value */
+	uint8_t made_on;  /* device, from 1 on, that ran the plan */
 	uint8_t writer;	  /* device, from 1 on, of jobs in flight that write it ... */
 	uint32_t writing; /* ... and how many they are */
 	struct mirror *mirror;

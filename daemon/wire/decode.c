@@ -51,7 +51,7 @@ void decode_destroy(struct decoder *d)
 /* What a message may contain: per field number its wire type, 0 for unknown. */
 struct fields {
 	uint8_t n;
-	uint8_t type[9]; /* wire type + 1 */
+	uint8_t type[11]; /* wire type + 1 */
 };
 
 #define VARINT	1
@@ -60,8 +60,8 @@ struct fields {
 #define FIXED32 6
 
 static const struct fields request_fields = {
-	8, {0, VARINT, LENGTH, LENGTH, LENGTH, LENGTH, LENGTH, LENGTH, LENGTH}};
-static const struct fields nested_fields[9] = {
+	10, {0, VARINT, LENGTH, LENGTH, LENGTH, LENGTH, LENGTH, LENGTH, LENGTH, LENGTH, VARINT}};
+static const struct fields nested_fields[11] = {
 	[2] = {7, {0, VARINT, VARINT, FIXED64, VARINT, LENGTH, LENGTH, VARINT}},
 	[3] = {5, {0, LENGTH, LENGTH, LENGTH, LENGTH, VARINT}},
 	[4] = {4, {0, VARINT, LENGTH, LENGTH, LENGTH}},
@@ -69,6 +69,7 @@ static const struct fields nested_fields[9] = {
 	[6] = {1, {0, VARINT}},
 	[7] = {2, {0, VARINT, VARINT}},
 	[8] = {2, {0, VARINT, VARINT}},
+	[9] = {2, {0, VARINT, FIXED32}},
 };
 
 static bool varint(uint64_t *out, const uint8_t **p, const uint8_t *end)
@@ -128,6 +129,7 @@ static void fill(struct request *out, const Braze__Wire__Request *r)
 {
 	memset(out, 0, sizeof *out);
 	out->seq = r->seq;
+	out->near = r->near;
 	if (r->hello) {
 		out->has_hello = true;
 		out->hello = (struct decode_hello){
@@ -168,6 +170,11 @@ static void fill(struct request *out, const Braze__Wire__Request *r)
 		out->has_unlease = true;
 		out->unlease.offset = r->unlease->offset;
 		out->unlease.bytes = r->unlease->bytes;
+	}
+	if (r->explain) {
+		out->has_explain = true;
+		out->explain.ticket = r->explain->ticket;
+		out->explain.id = r->explain->id;
 	}
 }
 

@@ -18,8 +18,9 @@ struct decode_hello {
 };
 
 struct request {
-	uint64_t seq;
-	bool has_hello, has_trace, has_demand, has_fence, has_cancel, has_lease, has_unlease;
+	uint64_t seq, near;
+	bool has_hello, has_trace, has_demand, has_fence, has_cancel, has_lease, has_unlease,
+		has_explain;
 	struct decode_hello hello;
 	struct record_columns trace;
 	struct {
@@ -43,6 +44,10 @@ struct request {
 	struct {
 		uint64_t offset, bytes;
 	} unlease;
+	struct {
+		uint64_t ticket;
+		uint32_t id;
+	} explain;
 };
 
 struct decoder;

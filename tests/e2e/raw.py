@@ -160,10 +160,15 @@ def unlease(offset, size):
     return nested(8, number(1, offset) + number(2, size))
 
 
+def explain(ticket, array):
+    return nested(9, number(1, ticket) + fixed32(2, array))
+
+
 class Reply:
     """One reply: its kind, its fields, and of a failure code and text."""
 
-    KINDS = {1: "welcome", 2: "resolved", 3: "leased", 4: "failure", 5: "goodbye"}
+    KINDS = {1: "welcome", 2: "resolved", 3: "leased", 4: "failure", 5: "goodbye",
+             6: "explained"}
 
     def __init__(self, data):
         (field, (content,)), = parse(data).items()

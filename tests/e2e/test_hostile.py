@@ -241,18 +241,54 @@ def test_wrong_trace(siege, name):
     (raw.demand(1, 5, also=[1]), E_UNKNOWN),
     (raw.nested(4, raw.number(1, 1) + raw.column(2, "I", [1]) + raw.number(4, 1)), E_PROTOCOL),
     (raw.nested(4, raw.number(1, 1) + raw.column(2, "I", [1]) + raw.nested(4, b"123")), E_PROTOCOL),
+    (raw.explain(1, 5), E_UNKNOWN), (raw.nested(9, raw.number(1, 1) + raw.number(2, 1)), E_PROTOCOL),
+    (raw.number(10, 1) + raw.number(10, 2), E_PROTOCOL), (raw.fixed64(10, 1), E_PROTOCOL),
     (raw.fence(1, 5), E_UNKNOWN), (raw.unlease(1 << 40, 64), E_PROTOCOL),
     (raw.unlease(0, 0), E_PROTOCOL), (raw.unlease(3, 64), E_PROTOCOL),
     (raw.unlease(0, BIG), E_PROTOCOL),
 ], ids=["demand unknown", "demand none", "demand 257", "demand some", "also unknown", "also 0",
         "also 65", "also alone", "also of an unknown", "also a number", "also of 3 bytes",
-        "fence unknown",
+        "explain unknown", "explain of a varint", "near twice", "near of 8 bytes", "fence unknown",
         "unlease beyond", "unlease nothing", "unlease off the grid", "unlease all"])
 def test_wrong_request(siege, request_, code):
     with Raw(siege.daemon.socket) as c:
         c.request(Trace().full(1, [8]).message())
         c.request(request_)
         refused(c, code)
+    siege.check()
+
+
+def test_explanations_come_in_any_state_and_have_a_bound(siege):
+    with Raw(siege.daemon.socket) as c:
+        trace = Trace().full(1, [64], 4.0).op("SQRT", 2, [1])
+        c.request(trace.message(), raw.explain(1, 2))
+        assert c.receive().fields[2] == [b"not computed yet\n"]
+        c.request(raw.demand(2, 2), raw.explain(3, 2))
+        replies = [c.receive(), c.receive()]
+        told, = (r for r in replies if r.kind == "explained")
+        assert told.ticket == 3 and told.fields[2] == [b"not computed yet\n"]
+        c.request(raw.explain(4, 2))
+        assert "sqrt" in c.receive().fields[2][0].decode()
+        # One kernel for each: a thousand reductions of different lengths.
+        many = Trace()
+        for i in range(900):
+            many.full(10 + i, [10 + i], 2.0).op("SUM", 2000 + i, [10 + i], [1])
+        trace = many.message()
+        c.request(trace)
+        total = Trace().op("ADD", 5000, [2000, 2001])
+        for i in range(2, 900):
+            total.op("ADD", 4999 + i, [4998 + i, 2000 + i])
+        c.request(total.message())
+        c.read(5, 4999 + 899)
+        c.request(raw.explain(6, 4999 + 899))
+        text = c.receive().fields[2][0].decode()
+        assert "plan" in text and len(text) < 16 << 10
+        for i in range(300):
+            c.request(raw.explain(100 + i, 4999 + 899))
+            assert c.receive().ticket == 100 + i
+        # Nothing is read from one who does not read; it may go with its answers unread.
+        for i in range(5):
+            c.request(raw.explain(500 + i, 4999 + 899))
     siege.check()
 
 

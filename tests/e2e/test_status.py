@@ -77,6 +77,18 @@ def test_client_is_shown(used):
     assert client["ops"] > 20 and client["demands"] >= 10
     assert client["bytes"] == status["client_bytes"] and client["arrays"] == status["arrays_count"]
     assert client["device_seconds"] > 0
+    assert client["near"] == 0  # it computes nothing itself here
+
+
+def test_operations_that_a_client_computed_itself_are_shown(daemon):
+    client = daemon.popen("import os\ndel os.environ['BRAZE_NEAR']\nimport sys, braze.numpy as np\n"
+                          "x = np.ones(7)\nfor _ in range(9):\n    x = x + 1\n"
+                          "big = np.arange(1e6) * 2\nfloat(big[3] + x[0])\n"
+                          "print('done', flush=True)\nsys.stdin.readline()\n")
+    assert client.stdout.readline() == "done\n"
+    row, = daemon.clients()
+    assert 10 <= row["near"] <= 12 and row["ops"] >= 2
+    finish(client)
 
 
 def test_every_path_is_there(used):

@@ -52,7 +52,8 @@ struct fake {
 	_Atomic int minor;     /* of the protocol that it speaks; set before it is connected to */
 	_Atomic uint32_t also; /* what it says of arrays beside those asked for: 0, ALSO_... */
 	_Atomic int also_less; /* so many words too few, -1: none */
-	_Atomic uint64_t also_at; /* where they lie; 0: where results lie */
+	_Atomic uint64_t also_at;   /* where they lie; 0: where results lie */
+	_Atomic uint64_t told_near; /* operations that the client says it computed */
 	/* What was asked. */
 	pthread_mutex_t lock;
 	char *log;
@@ -258,6 +259,18 @@ static void fake_lease(struct fake *f, const Braze__Wire__Lease *l)
 	fake_reply(f, &r, -1);
 }
 
+static void fake_explain(struct fake *f, const Braze__Wire__Explain *x)
+{
+	Braze__Wire__Reply r = BRAZE__WIRE__REPLY__INIT;
+	Braze__Wire__Explained a = BRAZE__WIRE__EXPLAINED__INIT;
+
+	fake_note(f, "EXPLAIN %u\n", x->id);
+	a.ticket = x->ticket;
+	a.text = "  as the script says\n";
+	r.explained = &a;
+	fake_reply(f, &r, -1);
+}
+
 static void fake_request(struct fake *f, const Braze__Wire__Request *q)
 {
 	cr_assert_eq(q->seq, ++f->seq, "requests are numbered without a gap");
@@ -277,6 +290,10 @@ static void fake_request(struct fake *f, const Braze__Wire__Request *q)
 		fake_cancel(f, q->cancel->ticket);
 	if (q->lease)
 		fake_lease(f, q->lease);
+	if (q->explain)
+		fake_explain(f, q->explain);
+	if (q->near)
+		f->told_near = q->near;
 	if (q->unlease)
 		fake_note(f, "UNLEASE %llu %llu\n", (unsigned long long)q->unlease->offset,
 			  (unsigned long long)q->unlease->bytes);

@@ -128,6 +128,24 @@ Test(decode, demand_says_what_it_asks_besides)
 		     E_LIMIT, "there is nothing to wait for");
 }
 
+Test(decode, explain_and_near_come_back)
+{
+	Braze__Wire__Explain ex = BRAZE__WIRE__EXPLAIN__INIT;
+	Braze__Wire__Request q = BRAZE__WIRE__REQUEST__INIT;
+
+	ex.ticket = 8;
+	ex.id = 77;
+	q.seq = 2;
+	q.near = 1ull << 40;
+	q.explain = &ex;
+	cr_assert_eq(decode_request(&r, d, bytes, braze__wire__request__pack(&q, bytes), &err), OK,
+		     "%s", err.text);
+	cr_assert(r.has_explain && r.explain.ticket == 8 && r.explain.id == 77);
+	cr_assert_eq(r.near, 1ull << 40);
+	cr_assert_eq(decode_request(&r, d, bytes, good_request(), &err), OK);
+	cr_assert(!r.has_explain && r.near == 0);
+}
+
 Test(decode, random_bytes_never_crash)
 {
 	srand(3);

@@ -196,7 +196,7 @@ Test(reply, failures_of_a_full_demand_fit_one_packet)
 		version_unref(&trace, v[k]);
 }
 
-Test(reply, lease_failure_and_goodbye)
+Test(reply, lease_explanation_failure_and_goodbye)
 {
 	struct extent e = {64, 128};
 	struct err why;
@@ -209,6 +209,11 @@ Test(reply, lease_failure_and_goodbye)
 	cr_assert_eq(r->leased->bytes, 128);
 	braze__wire__reply__free_unpacked(reply, NULL);
 	err_set(&why, E_NOMEM, "full");
+	reply_explained(conn, 5, "a\nb\n");
+	r = received();
+	cr_assert(r->explained && r->explained->ticket == 5);
+	cr_assert_str_eq(r->explained->text, "a\nb\n");
+	braze__wire__reply__free_unpacked(reply, NULL);
 	reply_failure(conn, 4, &why);
 	r = received();
 	cr_assert(r->failure && r->failure->ticket == 4);

@@ -39,6 +39,7 @@ __all__ = [
     "devices",
     "eager",
     "empty",
+    "explain",
     "fallbacks",
     "flush",
     "host",
@@ -145,6 +146,25 @@ def fallbacks():
     from braze.numpy import _fallback
 
     return dict(_fallback.counts + collections.Counter(_core.numpys_counts()))
+
+
+class _Lines(str):
+    """Text whose lines a prompt shows as lines."""
+
+    __slots__ = ()
+
+    def __repr__(self):
+        return str(self)
+
+
+def explain(array):
+    """How was the array's value made, and why so?  Lines of text, for people.
+
+    Near: in this process, in the call itself.  Far: by the daemon; then the reason why, the
+    plan's steps with their kernels, loops and predicted times, and why steps stayed apart.
+    The value is waited for first.
+    """
+    return _Lines(_core.explain(array).rstrip())
 
 
 def counters():
