@@ -65,7 +65,7 @@ static int put_answer(FILE *f, struct braze_array *a, braze_check_fn *check, voi
 	if (!st)
 		st = wire_wait(t, -1, check, data, err);
 	if (!st)
-		fputs(t->text, f);
+		fputs(t->text ? t->text : "no memory for what the daemon said\n", f);
 	ticket_destroy(t);
 	return st;
 }

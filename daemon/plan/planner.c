@@ -187,6 +187,13 @@ void planner_destroy(struct planner *p)
 	free(p);
 }
 
+void planner_run(struct planner *p, struct planner_job *job)
+{
+	job->plan = NULL;
+	plan_one(p, job);
+	job->done(job);
+}
+
 void planner_submit(struct planner *p, struct planner_job *job)
 {
 	job->plan = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan/planner.h - the thread that plans partitions, so that the loop need not.
+/* plan/planner.h - the thread that plans large partitions, so that the loop need not.
  *
- * planner_submit hands over a read-only snapshot; `done` is called on the loop
- * thread with the plan or the error.  Snapshot and job stay the caller's. */
+ * In:  a read-only snapshot.  Out: `done` is called on the loop thread with the plan or the
+ * error.  Snapshot and job stay the caller's. */
 #ifndef BRAZE_PLANNER_H
 #define BRAZE_PLANNER_H
 
@@ -31,6 +31,9 @@ enum status planner_create(struct planner **out, struct uv_loop_s *loop,
 			   const struct planner_config *config, struct err *err) MUST_USE;
 /* Waits for the running job; queued ones are dropped without an answer. */
 void planner_destroy(struct planner *p);
+/* `done` follows in a later turn of the loop. */
 void planner_submit(struct planner *p, struct planner_job *job);
+/* The same within the call: a small plan takes less than two threads waking each other. */
+void planner_run(struct planner *p, struct planner_job *job);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <criterion/criterion.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <uv.h>
 
 #include "../golden/part_text.h"
@@ -63,6 +64,42 @@ Test(planner, answers_every_job_in_order_on_the_loop_thread)
 		cr_assert_eq(job[k].plan->nstep, 1);
 		plan_free(job[k].plan);
 	}
+	end();
+	part_text_free(&part);
+}
+
+static char *text_of(const struct plan *p)
+{
+	size_t n = plan_print(NULL, 0, p) + 1;
+	char *text = malloc(n);
+
+	plan_print(text, n, p);
+	return text;
+}
+
+Test(planner, what_is_planned_within_the_call_is_the_threads_plan)
+{
+	struct part part = part_text_read(chain);
+	unsigned number[2] = {0, 1};
+	struct planner_job job[2] = {{.part = &part, .done = on_done, .data = &number[0]},
+				     {.part = &part, .done = on_done, .data = &number[1]}};
+	char *mine, *theirs;
+
+	start(NULL);
+	planner_submit(planner, &job[0]);
+	while (!ndone)
+		uv_run(&loop, UV_RUN_ONCE);
+	planner_run(planner, &job[1]);
+	cr_assert_eq(ndone, 2, "done before it returns");
+	cr_assert_eq(order[1], 1);
+	mine = text_of(job[1].plan);
+	theirs = text_of(job[0].plan);
+	/* What it cost is predicted, not measured. */
+	cr_assert_str_eq(mine, theirs);
+	free(mine);
+	free(theirs);
+	plan_free(job[0].plan);
+	plan_free(job[1].plan);
 	end();
 	part_text_free(&part);
 }
