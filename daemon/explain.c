@@ -91,16 +91,16 @@ static void put_plan(struct textbuf *t, const struct plan *p, uint8_t device)
 
 static void put_version(struct textbuf *t, const struct brazed *d, const struct version *v)
 {
-	const struct storage *s = v->storage;
-	const struct plan *p;
+	const struct storage *s = v->state == VERSION_STORED ? v->storage : NULL;
+	const struct plan *p = s && s->plan ? plancache_numbered(d->plans, s->plan) : NULL;
 
 	if (v->state == VERSION_FAILED) {
 		textbuf_put(t, "failed: %s\n", v->error->text);
-	} else if (v->state != VERSION_STORED) {
+	} else if (!s) {
 		textbuf_put(t, "not computed yet\n");
 	} else if (!s->plan) {
 		textbuf_put(t, "written by the program itself\n");
-	} else if (p = plancache_numbered(d->plans, s->plan), !p) {
+	} else if (!p) {
 		textbuf_put(t, "plan %llu, which is not kept any more\n",
 			    (unsigned long long)s->plan);
 	} else {
