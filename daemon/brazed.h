@@ -4,16 +4,16 @@
  *   wire/    bytes and fds in         -> checked requests
  *   trace/   requests                 -> arrays, versions, pending ops
  *   plan/    a demand                 -> partition -> plan (from the plan cache, or
- *   nest/                                made by the passes on the planner thread)
+ *   nest/                                made by the passes)
  *   cache/   a nest                   -> kernel; emit/ and compile/ make its code
  *   run/     plan bound to storage    -> the worker process and back
  *   future/  stored or failed         -> the reply a client waits for
  *   ctl/     what operators ask
  *
  * pipeline.c calls these in this order, with session.c (who is connected), choose.c
- * (which device a planned job goes to), dispatch.c (when) and explain.c (what was done, for
- * who asks); they and ctl/ are the only ones that see all of them.  One loop thread owns everything
- * below. */
+ * (which device a planned job goes to), dispatch.c (when) and explain.c (what was done,
+ * for who asks); they and ctl/ are the only ones that see all of them.  One loop thread
+ * owns everything below. */
 #ifndef BRAZED_H
 #define BRAZED_H
 

@@ -3,9 +3,6 @@
  *
  * In:  a version, and the plan that wrote its storage last.
  * Out: the plan's steps with their kernels, then why nests of it stayed apart. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/textbuf.h"
 #include "brazed.h"
 #include "cache/cache.h"
@@ -18,12 +15,10 @@
 
 static void put_loops(struct textbuf *t, const struct nest *n)
 {
-	for (int k = 0; k < n->npar + n->nred; k++)
-		textbuf_put(t, "%s%lld",
-			    k == n->npar ? " over "
-			    : k		 ? " x "
-					 : " ",
-			    (long long)n->extent[k]);
+	const char *before = " ";
+
+	for (int k = 0; k < n->npar + n->nred; k++, before = " x ")
+		textbuf_put(t, "%s%lld", k == n->npar ? " over " : before, (long long)n->extent[k]);
 	if (!(n->npar + n->nred))
 		textbuf_put(t, " of one point");
 }
@@ -46,7 +41,7 @@ static void put_code(struct textbuf *t, const struct kernel *k)
 
 static void put_step(struct textbuf *t, uint32_t number, const struct plan_step *s, uint8_t device)
 {
-	const struct kernel *k = s->kernel[device] ? s->kernel[device] : s->kernel[0];
+	const struct kernel *k = s->kernel[device];
 	char text[OPERATIONS_TEXT];
 
 	textbuf_put(t, "  step %u: ", number);
@@ -61,11 +56,11 @@ static void put_step(struct textbuf *t, uint32_t number, const struct plan_step 
 				    (long long)m->batch[b]);
 	} else {
 		nest_operations(text, sizeof text, s->nest);
-		textbuf_put(t, "kernel %u (%s), loops", k ? k->id : 0, text);
+		textbuf_put(t, "kernel %u (%s), loops", k->id, text);
 		put_loops(t, s->nest);
 	}
 	textbuf_put(t, ", %llu us predicted", (unsigned long long)s->cost_us);
-	if (s->kind == STEP_KERNEL && k) {
+	if (s->kind == STEP_KERNEL) {
 		textbuf_put(t, ", ");
 		put_code(t, k);
 	}
@@ -89,32 +84,25 @@ static void put_plan(struct textbuf *t, const struct plan *p, uint8_t device)
 		textbuf_put(t, "  and %u such lines more\n", p->nnote - notes);
 }
 
-static void put_version(struct textbuf *t, const struct brazed *d, const struct version *v)
+void explain_version(char *buf, size_t n, const struct brazed *d, const struct version *v)
 {
 	const struct storage *s = v->state == VERSION_STORED ? v->storage : NULL;
 	const struct plan *p = s && s->plan ? plancache_numbered(d->plans, s->plan) : NULL;
-
-	if (v->state == VERSION_FAILED) {
-		textbuf_put(t, "failed: %s\n", v->error->text);
-	} else if (!s) {
-		textbuf_put(t, "not computed yet\n");
-	} else if (!s->plan) {
-		textbuf_put(t, "written by the program itself\n");
-	} else if (!p) {
-		textbuf_put(t, "plan %llu, which is not kept any more\n",
-			    (unsigned long long)s->plan);
-	} else {
-		textbuf_put(t, "plan %llu, %u step%s, on %s, made in %llu us\n",
-			    (unsigned long long)p->number, p->nstep, p->nstep == 1 ? "" : "s",
-			    d->device[s->made_on - 1].name, (unsigned long long)p->planning_us);
-		put_plan(t, p, (uint8_t)(s->made_on - 1));
-	}
-}
-
-void explain_version(char *buf, size_t n, const struct brazed *d, const struct version *v)
-{
 	struct textbuf t = {buf, n, 0};
 
-	*buf = 0;
-	put_version(&t, d, v);
+	if (v->state == VERSION_FAILED) {
+		textbuf_put(&t, "failed: %s\n", v->error->text);
+	} else if (!s) {
+		textbuf_put(&t, "not computed yet\n");
+	} else if (!s->plan) {
+		textbuf_put(&t, "written by the program itself\n");
+	} else if (!p) {
+		textbuf_put(&t, "plan %llu, which is not kept any more\n",
+			    (unsigned long long)s->plan);
+	} else {
+		textbuf_put(&t, "plan %llu, %u step%s, on %s, made in %llu us\n",
+			    (unsigned long long)p->number, p->nstep, p->nstep == 1 ? "" : "s",
+			    d->device[s->made_on - 1].name, (unsigned long long)p->planning_us);
+		put_plan(&t, p, (uint8_t)(s->made_on - 1));
+	}
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The one file that calls every stage in order: a packet becomes a request, its
  * ops join the trace, a demand cuts a partition out of it, the partition gets a
- * plan (cached, or made by the planner thread), the plan gets storage and runs in
- * a worker (dispatch.c), and what the client waits for is answered.
+ * plan (cached, made at once, or by the planner thread), the plan gets storage and runs
+ * in a worker (dispatch.c), and what the client waits for is answered.
  *
  * One partition of a client is planned at a time and its jobs start in this order. */
 #include <stdlib.h>
@@ -319,7 +319,6 @@ static void hand_over(const struct ticket *t)
 	if (t->kind != TICKET_FENCE || v->state != VERSION_STORED)
 		return;
 	v->storage->reads = 0;
-	v->storage->plan = 0;
 	if (v->storage->mirror)
 		v->storage->mirror->valid = 0;
 }

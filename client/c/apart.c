@@ -60,6 +60,7 @@ enum status apart_snapshot(struct braze_array **out, struct braze_array *a, stru
 		mapping_hold(b->map);
 	}
 	b->at = of->at;
+	b->why = of->why;
 	b->flags = BUF_READONLY | BUF_APART | (of->flags & BUF_NEAR);
 	b->kept = b->version;
 	atomic_store(&b->stored, b->version);

@@ -35,7 +35,7 @@ static enum status like(struct braze_array **out, struct braze_array *a, enum dt
 	r->view.offset = 0;
 	r->count = a->count;
 	r->contiguous = true;
-	record_written(s, r);
+	record_far(s, r);
 	*out = r;
 	return OK;
 }

@@ -120,7 +120,7 @@ enum status array_create(struct braze_array **out, struct braze_session *s, enum
 	view_init(&a->view, d, shape);
 	a->count = count;
 	a->contiguous = true;
-	record_written(s, a);
+	record_far(s, a);
 	*out = a;
 	return OK;
 }

@@ -50,8 +50,6 @@ static inline struct buffer *array_take_buffer(struct braze_session *s, uint64_t
 	s->free_buffers = b->next;
 	b->refs = 1;
 	b->flags = 0;
-	b->why = s->why;
-	s->why = s->why_none;
 	b->version = 1;
 	atomic_store_explicit(&b->stored, 0, memory_order_relaxed);
 	b->bytes = bytes;

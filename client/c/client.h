@@ -50,10 +50,16 @@ enum buffer_flags {
 	BUF_TOUCHED = 2048, /* pending: stored or made, and small writes since */
 	BUF_RUN = 4096	    /* pending, and `run` small writes were recorded in a row */
 };
-/* Where a buffer's last value was made, and why not in the call: for people (explain.c). */
+/* What the next use ends. */
+#define BUF_ENDS (BUF_HOST | BUF_FRESH | BUF_FENCING | BUF_ASKED | BUF_MADE | BUF_TOUCHED | BUF_RUN)
+/* Any use must look closer. */
+#define BUF_WATCH (BUF_ENDS | BUF_APART | BUF_VIEWS)
+
+/* Where a buffer's last value was made, and from PENDING on why not in the call: for people
+ * (explain.c). */
 #define WHY_TEXTS(X)                                                                               \
-	X(NEAR, "")                                                                                \
-	X(HOST, "")                                                                                \
+	X(NEAR, "near: made in this process, in the call itself")                                  \
+	X(HOST, "data of this process, in memory that it shares with the daemon")                  \
 	X(PENDING, "an operand was not at hand in this process")                                   \
 	X(LARGE, "its work or its result is more than one call may take")                          \
 	X(SHARED, "something else may read the memory that was written")                           \
@@ -68,10 +74,6 @@ enum why {
 	WHY_TEXTS(X)
 #undef X
 };
-/* What the next use ends. */
-#define BUF_ENDS (BUF_HOST | BUF_FRESH | BUF_FENCING | BUF_ASKED | BUF_MADE | BUF_TOUCHED | BUF_RUN)
-/* Any use must look closer. */
-#define BUF_WATCH (BUF_ENDS | BUF_APART | BUF_VIEWS)
 
 /* Arena memory that is mapped as long as somebody may have an address in it. */
 struct mapping {
@@ -180,7 +182,7 @@ struct braze_session {
 	_Atomic uint32_t state; /* enum status that ends every call; 0 while alive */
 	uint32_t careful;	/* enum careful; 0: no second look */
 	struct near *near;	/* not NULL: what is at hand and small is computed at once */
-	uint8_t why, why_none;	/* enum why: of the next buffer; and where nothing says more */
+	uint8_t why, why_none;	/* enum why: of the next op recorded; and where nothing says more */
 	unsigned nops, nin, nimm;
 	unsigned nfree_ids;
 	uint32_t next_id;

@@ -205,6 +205,7 @@ static enum status snapshot(struct braze_array **out, struct braze_array *a, str
 	struct buffer *b = array_take_buffer(s, a->buf->bytes);
 	struct braze_array *r = array_take(s, b);
 	b->flags = BUF_READONLY;
+	b->why = a->buf->why;
 	if (unlikely(a->buf->watch))
 		watch_share(s, b, a->buf);
 	if (future_stored(a)) {

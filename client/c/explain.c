@@ -36,12 +36,10 @@ static bool is_ours(const struct buffer *b)
 
 static void put_place(FILE *f, const struct buffer *b, bool pending)
 {
-	if (b->why == WHY_NEAR)
-		fprintf(f, "near: made in this process, in the call itself\n");
-	else if (is_ours(b))
-		fprintf(f, "data of this process, in memory that it shares with the daemon\n");
-	else
-		fprintf(f, "far: left to the daemon, since %s\n", why_text[b->why]);
+	unsigned why = is_ours(b) ? WHY_HOST : b->why;
+
+	fprintf(f, "%s%s\n", why < WHY_PENDING ? "" : "far: left to the daemon, since ",
+		why_text[why]);
 	if (pending)
 		fprintf(f, "it was pending until now\n");
 }

@@ -70,12 +70,12 @@ static enum status record_take(struct braze_array **out, struct braze_array *sou
 		st = record_use_two(source, place, err);
 	if (!st)
 		st = record_room(s, 2, 0, err);
-	if (s->near)
-		s->why = WHY_KIND;
 	if (!st)
 		st = array_create(out, s, (enum dtype)source->view.dtype, shape, err);
 	if (st)
 		return st;
+	if (s->near)
+		(*out)->buf->why = WHY_KIND;
 	record_op(s, OP_TAKE, DTYPE_NONE, (*out)->id, 2, 0);
 	record_in(s, source->id);
 	record_in(s, place->id);

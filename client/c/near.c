@@ -27,14 +27,11 @@ static bool on_cpu(const struct braze_session *s)
 
 void near_switch(struct braze_session *s)
 {
-	/* Of other loops, or another libm, the bits may differ. */
-	bool same = s->loops == loops_identity();
-
 	enum why why = WHY_PENDING;
 
 	if (s->near_off)
 		why = WHY_OFF;
-	else if (!same)
+	else if (s->loops != loops_identity()) /* or another libm: the bits may differ */
 		why = WHY_LOOPS;
 	else if (s->careful || s->flags & (BRAZE_EAGER | BRAZE_UNFUSED))
 		why = WHY_MODE;

@@ -217,7 +217,7 @@ static inline bool near_fits(struct near *n, uint64_t work, uint64_t bytes)
 	return true;
 }
 
-/* The next buffer's value is left to the daemon, because; false. */
+/* The op is left to the daemon, because; false. */
 static inline bool near_not(struct braze_session *s, enum why why)
 {
 	s->why = (uint8_t)why;

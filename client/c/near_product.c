@@ -240,16 +240,13 @@ static void by_vector(const struct product_near *p, char *out, struct place at, 
 	int m = p->batches, k = m + 2;
 	int64_t kept = p->domain.dim[m + row], n = p->domain.dim[k];
 
-	for (int64_t r = 0; r < p->results; r += kept, out += kept * loops->bytes) {
-		const char *v = at.at[!row], *a = at.at[row];
-		struct product_rows side = {
-			.v = v, .a = a, .step = p->stride[row][m + row], .n = n};
-		struct product_across down = {.v = v,
-					      .a = a,
-					      .vstep = p->stride[!row][k],
-					      .row = p->stride[row][k],
-					      .n = n};
+	struct product_rows side = {.step = p->stride[row][m + row], .n = n};
+	struct product_across down = {
+		.vstep = p->stride[!row][k], .row = p->stride[row][k], .n = n};
 
+	for (int64_t r = 0; r < p->results; r += kept, out += kept * loops->bytes) {
+		side.v = down.v = at.at[!row];
+		side.a = down.a = at.at[row];
 		if (rows)
 			loops->rows(out, &side, kept);
 		else

@@ -58,6 +58,14 @@ static inline void record_written(struct braze_session *s, struct braze_array *a
 	s->written[s->nwritten++ % WRITTEN] = a;
 }
 
+/* An op that was not computed near makes a's value. */
+static inline void record_far(struct braze_session *s, struct braze_array *a)
+{
+	a->buf->why = s->why;
+	s->why = s->why_none;
+	record_written(s, a);
+}
+
 static inline void record_shape(struct braze_session *s, const struct shape *shape)
 {
 	record_imm(s, shape->ndim);

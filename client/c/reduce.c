@@ -277,9 +277,7 @@ static enum status assign(struct braze_array *dst, const braze_arg *src, struct 
 	else
 		record_scalar(s, &src->scalar);
 	dst->buf->version++;
-	dst->buf->why = s->why;
-	s->why = s->why_none;
-	record_written(s, dst);
+	record_far(s, dst);
 	near_recorded(dst->buf, run);
 	return OK;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan/plan.h - a plan: steps in order over storage slots.
  *
- * Made once per partition by a planner thread, immutable afterwards, kept by the
+ * Made once per partition (planner.h), immutable afterwards, kept by the
  * plan cache and bound to real storage each time it runs.  Slots stand for
  * storage: an input, an output, or a temporary that lives only inside the plan.
  * Freed with plan_unref on the loop thread. */

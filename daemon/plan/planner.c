@@ -189,7 +189,6 @@ void planner_destroy(struct planner *p)
 
 void planner_run(struct planner *p, struct planner_job *job)
 {
-	job->plan = NULL;
 	plan_one(p, job);
 	job->done(job);
 }

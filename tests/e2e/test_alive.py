@@ -146,9 +146,14 @@ def test_memory_of_a_dead_client_goes_back_to_the_system():
 # ---- Limits of the system ----
 
 def refused_hello(daemon):
+    """The goodbye that answers a hello, the last word; None where it is welcome."""
     with Raw(daemon.socket, greet=False) as c:
         c.request(raw.hello())
-        return c.ended()
+        reply = c.receive()
+        if reply.kind == "welcome":
+            return None
+        assert c.ended() is None
+        return reply
 
 
 def test_a_limit_on_file_sizes_halves_the_arena():
@@ -194,17 +199,14 @@ def test_a_limit_on_descriptors_below_any_arena_is_named():
     with Daemon() as daemon:
         wait_until(daemon.worker)
 
-        def last_words():
-            """What has come and gone at the start, a folder that was read, is not counted twice."""
+        def starved():
+            """What was open for a moment when they were counted leaves room for a hello."""
             used = len(os.listdir(f"/proc/{daemon.pid}/fd"))
             resource.prlimit(daemon.pid, resource.RLIMIT_NOFILE, (used + 1, 256))
-            with Raw(daemon.socket, greet=False) as c:
-                c.request(raw.hello())
-                reply = c.receive()
-                return reply if reply is not None and reply.kind == "goodbye" else None
+            return refused_hello(daemon)
 
         for _ in range(2):
-            goodbye = wait_until(last_words)
+            goodbye = wait_until(starved)
             assert goodbye.code == E_SYSTEM and "RLIMIT_NOFILE" in goodbye.text, goodbye.text
         assert daemon.process.poll() is None
         resource.prlimit(daemon.pid, resource.RLIMIT_NOFILE, (256, 256))

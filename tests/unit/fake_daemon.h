@@ -52,9 +52,9 @@ struct fake {
 	_Atomic int minor;     /* of the protocol that it speaks; set before it is connected to */
 	_Atomic uint32_t also; /* what it says of arrays beside those asked for: 0, ALSO_... */
 	_Atomic int also_less; /* so many words too few, -1: none */
-	_Atomic uint64_t also_at;   /* where they lie; 0: where results lie */
-	_Atomic uint64_t told_near; /* operations that the client says it computed */
+	_Atomic uint64_t also_at; /* where they lie; 0: where results lie */
 	/* What was asked. */
+	_Atomic uint64_t told_near; /* operations that the client says it computed */
 	pthread_mutex_t lock;
 	char *log;
 	size_t used, cap;

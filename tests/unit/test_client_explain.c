@@ -4,6 +4,14 @@
 
 #include "client.h"
 
+#define GRID	"float64 array of shape (200, 200)"
+#define FAR	"far: left to the daemon, since "
+#define LARGE	FAR "its work or its result is more than one call may take"
+#define OPERAND FAR "an operand was not at hand in this process"
+#define OURS	"data of this process, in memory that it shares with the daemon"
+#define WAITED	"it was pending until now"
+#define SCRIPT	"  as the script says"
+
 static void explained(braze_array *a, const char *const *lines)
 {
 	char *text = NULL, want[1024] = "";
@@ -64,19 +72,12 @@ Test(client_explain, what_is_large_is_waited_for_and_explained)
 	braze_array *a = small(s), *b = fake_op("sqrt", a, NULL), *c = fake_large(s);
 	braze_array *d = fake_op("sqrt", c, NULL);
 
-	EXPLAINED(c, "float64 array of shape (200, 200)",
-		  "far: left to the daemon, since its work or its result is more than one call may "
-		  "take",
-		  "it was pending until now", "  as the script says");
+	EXPLAINED(c, GRID, LARGE, WAITED, SCRIPT);
 	cr_assert(fake_saw(f, "DEMAND 3"));
 	cr_assert(fake_saw(f, "EXPLAIN 3\n"));
 	cr_assert_eq(f->told_near, 1, "the root");
-	EXPLAINED(d, "float64 array of shape (200, 200)",
-		  "far: left to the daemon, since an operand was not at hand in this process",
-		  "it was pending until now", "  as the script says");
-	EXPLAINED(d, "float64 array of shape (200, 200)",
-		  "far: left to the daemon, since an operand was not at hand in this process",
-		  "  as the script says");
+	EXPLAINED(d, GRID, OPERAND, WAITED, SCRIPT);
+	EXPLAINED(d, GRID, OPERAND, SCRIPT);
 	braze_release(a);
 	braze_release(b);
 	braze_release(c);
@@ -92,10 +93,7 @@ Test(client_explain, a_view_is_explained_by_its_buffer)
 	braze_array *c = fake_large(s), *v = NULL;
 
 	cr_assert_eq(braze_view(&v, c, BRAZE_FLOAT64, 1, shape, stride, 8, NULL), 0);
-	EXPLAINED(v, "float64 array of shape (2,), a view of 320000 bytes",
-		  "far: left to the daemon, since its work or its result is more than one call may "
-		  "take",
-		  "it was pending until now", "  as the script says");
+	EXPLAINED(v, "float64 array of shape (2,), a view of 320000 bytes", LARGE, WAITED, SCRIPT);
 	braze_release(c);
 	braze_release(v);
 	end(f, s);
@@ -110,14 +108,11 @@ Test(client_explain, what_the_program_writes_is_its_own)
 	void *at = NULL;
 
 	cr_assert_eq(braze_alloc(&a, &at, s, BRAZE_FLOAT64, 2, shape, NULL), 0);
-	EXPLAINED(a, "float64 array of shape (200, 200)",
-		  "data of this process, in memory that it shares with the daemon");
+	EXPLAINED(a, GRID, OURS);
 	cr_assert_eq(braze_fence(&at, c, NULL, NULL, NULL), 0);
-	EXPLAINED(c, "float64 array of shape (200, 200)",
-		  "data of this process, in memory that it shares with the daemon");
+	EXPLAINED(c, GRID, OURS);
 	d = fake_op("sqrt", c, NULL);
-	EXPLAINED(c, "float64 array of shape (200, 200)",
-		  "data of this process, in memory that it shares with the daemon");
+	EXPLAINED(c, GRID, OURS);
 	cr_assert_not(fake_saw(f, "EXPLAIN"));
 	braze_release(a);
 	braze_release(c);
@@ -151,9 +146,8 @@ Test(client_explain, each_switch_is_named)
 		unsetenv("BRAZE_NEAR");
 		unsetenv("BRAZE_DEVICE");
 		braze_array *a = fake_large(s);
-		snprintf(line, sizeof line, "far: left to the daemon, since %s", row[i].why);
-		EXPLAINED(a, "float64 array of shape (200, 200)", line, "it was pending until now",
-			  "  as the script says");
+		snprintf(line, sizeof line, FAR "%s", row[i].why);
+		EXPLAINED(a, GRID, line, WAITED, SCRIPT);
 		braze_release(a);
 		end(f, s);
 	}
@@ -167,10 +161,7 @@ Test(client_explain, an_older_daemon_is_not_asked)
 	braze_session *s = fake_connect(f, 0);
 	braze_array *a = small(s), *c = fake_large(s);
 
-	EXPLAINED(c, "float64 array of shape (200, 200)",
-		  "far: left to the daemon, since its work or its result is more than one call may "
-		  "take",
-		  "it was pending until now");
+	EXPLAINED(c, GRID, LARGE, WAITED);
 	cr_assert_not(fake_saw(f, "EXPLAIN"));
 	cr_assert_eq(f->told_near, 0);
 	braze_release(a);
