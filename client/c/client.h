@@ -63,7 +63,7 @@ enum buffer_flags {
 	X(PENDING, "an operand was not at hand in this process")                                   \
 	X(LARGE, "its work or its result is more than one call may take")                          \
 	X(SHARED, "something else may read the memory that was written")                           \
-	X(KIND, "places are looked up by the daemon alone")                                        \
+	X(KIND, "only the daemon does this operation, or does it with this type")                  \
 	X(OFF, "BRAZE_NEAR=0 is set")                                                              \
 	X(LOOPS, "the daemon computes with other loops than this process has")                     \
 	X(MODE, "the session is eager, unfused or watches floating-point errors")                  \

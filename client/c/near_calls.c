@@ -276,7 +276,7 @@ bool near_create(struct braze_array **out, struct braze_session *s, enum op op, 
 	bool counts = dtype == DT_INT64 || dtype == DT_FLOAT64;
 
 	if (op == OP_ARANGE && !counts)
-		return near_not(s, WHY_LARGE);
+		return near_not(s, WHY_KIND);
 	int64_t count = count_of(shape);
 	/* Storing is all its work; memory alone is none. */
 	uint64_t bytes = near_bytes((unsigned)dtype, count);

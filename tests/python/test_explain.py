@@ -82,12 +82,14 @@ def test_the_reason_is_that_of_the_last_write():
     assert y[0, 0] == 7
 
 
-def test_places_are_the_daemons():
+def test_what_is_only_the_daemons_says_so():
     x = np.asarray(numpy.arange(1e6))
     place = np.asarray(numpy.arange(1 << 18)) * 3 % 1000
     told = lines(x[place])
-    assert told[1] == FAR + "places are looked up by the daemon alone"
+    assert told[1] == FAR + "only the daemon does this operation, or does it with this type"
     assert "take" in told[4]
+    assert lines(np.arange(5))[1].startswith("near: ")
+    assert lines(np.arange(5, dtype=np.int16))[1] == told[1]
 
 
 def test_modes_are_named():
