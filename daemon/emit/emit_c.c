@@ -324,6 +324,22 @@ static void put_row_again(struct gen *g, unsigned from, unsigned to)
 	}
 }
 
+void emit_c_vectors(struct gen *g, unsigned from, unsigned to,
+		    void (*tail)(struct gen *g, enum lanes lanes))
+{
+	if (count_computing(g, from, to) < TWICE_BELOW) {
+		text_add(g->o, "for (; i + BZ_W <= len; i += BZ_W) {\n");
+		put_body(g, from, to, tail, LANES_ALL);
+		text_add(g->o, "}\nif (i < len) {\nint n = (int)(len - i);\n");
+		put_body(g, from, to, tail, LANES_N);
+	} else {
+		text_add(g->o, "for (; i < len; i += BZ_W) {\n"
+			       "int n = len - i < BZ_W ? (int)(len - i) : BZ_W;\n");
+		put_body(g, from, to, tail, LANES_ANY);
+	}
+	text_add(g->o, "}\n");
+}
+
 void emit_c_row(struct gen *g, unsigned from, unsigned to,
 		void (*tail)(struct gen *g, enum lanes lanes))
 {
@@ -332,17 +348,8 @@ void emit_c_row(struct gen *g, unsigned from, unsigned to,
 		put_row_again(g, from, to);
 		return;
 	}
-	if (count_computing(g, from, to) < TWICE_BELOW) {
-		text_add(g->o, "i64 i = 0;\nfor (; i + BZ_W <= len; i += BZ_W) {\n");
-		put_body(g, from, to, tail, LANES_ALL);
-		text_add(g->o, "}\nif (i < len) {\nint n = (int)(len - i);\n");
-		put_body(g, from, to, tail, LANES_N);
-	} else {
-		text_add(g->o, "for (i64 i = 0; i < len; i += BZ_W) {\n"
-			       "int n = len - i < BZ_W ? (int)(len - i) : BZ_W;\n");
-		put_body(g, from, to, tail, LANES_ANY);
-	}
-	text_add(g->o, "}\n");
+	text_add(g->o, "i64 i = 0;\n");
+	emit_c_vectors(g, from, to, tail);
 }
 
 void emit_c_extents(struct gen *g)

@@ -50,6 +50,9 @@ void emit_c_instrs(struct gen *g, unsigned from, unsigned to, bool fixed, enum l
  * behind them the text that `tail` writes (may be NULL). */
 void emit_c_row(struct gen *g, unsigned from, unsigned to,
 		void (*tail)(struct gen *g, enum lanes lanes));
+/* Likewise without the instructions that are fixed, from the row's vector at `i` on. */
+void emit_c_vectors(struct gen *g, unsigned from, unsigned to,
+		    void (*tail)(struct gen *g, enum lanes lanes));
 /* Find fixed instructions and walks for rows along loop `row`; EMIT_NO_ROW for a
  * single point. */
 #define EMIT_NO_ROW LIMIT_NDIM

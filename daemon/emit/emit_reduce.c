@@ -5,9 +5,12 @@
  * loop that vectors run along: inner, where a vector holds consecutive reduced
  * points (through a block's buffer when there are several reduced loops), and
  * outer, where it holds consecutive parallel points and a tile of TILE vectors
- * goes through the reduced points one by one.  Per kernel:
+ * goes through the reduced points one by one.  Inner mode with one reduced loop takes
+ * a few points side by side, a segment of each in turn: memory answers several
+ * streams sooner than one.  Per kernel:
  *
- *   struct fin     results for a tile of POINTS parallel points, as vectors
+ *   struct fin     results as vectors: of a tile of POINTS parallel points, or in
+ *                  inner mode of one of them
  *   chunk()        one chunk of a tile: from elements to struct fin
  *   struct state, begin(), push(), end()   chunks of one point, combined
  *   post()         the instructions after the reductions, for a tile */
@@ -22,9 +25,29 @@
 #define OUTER_TILE	KERNEL_TILE_VECTORS
 #define OUTER_TILE_MANY 8
 
+/* Points side by side in inner mode, and how many elements of one come before the next
+ * one's; BZ_BLOCK and all BZ_L are multiples of it or divide it. */
+#define INNER_POINTS "4"
+#define SEGMENT	     "128"
+/* A point of more work than this, in tenths of a nanosecond, does not wait for its
+ * accumulators in memory. */
+#define LIGHT_COST 8
+#define UNROLL	   "#pragma GCC unroll 16\n" /* no vector type has more accumulators */
+
 static bool inner(const struct gen *g)
 {
 	return g->n->vec >= g->n->npar;
+}
+
+/* Do several points go side by side in inner mode? */
+static bool abreast(const struct gen *g)
+{
+	return inner(g) && g->n->nred == 1 && g->n->npar;
+}
+
+static const char *points(const struct gen *g)
+{
+	return abreast(g) ? INNER_POINTS : "1";
 }
 
 /* Registers of a tile, each of 64 bytes: so many of the processor's own. */
@@ -60,13 +83,14 @@ static const char *red_op(const struct gen *g, unsigned k)
 /* Which of the two texts for reduction k; both take (op, type, number of k). */
 static void each_red(struct gen *g, const char *tree, const char *arg)
 {
-	static const char marks[] = "OTKV";
+	static const char marks[] = "OTKVP";
 
 	for (unsigned k = 0; k < g->nreduce; k++) {
 		for (const char *s = is_arg(g, k) ? arg : tree; *s; s++) {
 			char plain[2] = {*s, 0};
 
-			/* $O, $T, $K, $V: operation, type, number, vectors of a tile. */
+			/* $O, $T, $K: operation, type, number; $V: vectors of a tile, outer
+			 * mode; $P: points of one, inner mode. */
 			if (*s != '$')
 				text_add(g->o, plain);
 			else if (*++s == marks[0])
@@ -77,6 +101,8 @@ static void each_red(struct gen *g, const char *tree, const char *arg)
 				text_put(g->o, "%u", k);
 			else if (*s == marks[3])
 				text_add(g->o, tile(g));
+			else if (*s == marks[4])
+				text_add(g->o, points(g));
 		}
 	}
 }
@@ -84,7 +110,7 @@ static void each_red(struct gen *g, const char *tree, const char *arg)
 static void put_types(struct gen *g)
 {
 	text_put(g->o, "enum { %sTILE = %s, %sPOINTS = %s%s };\n", g->prefix, tile(g), g->prefix,
-		 tile(g), inner(g) ? "" : " * BZ_W");
+		 inner(g) ? points(g) : tile(g), inner(g) ? "" : " * BZ_W");
 	text_put(g->o, "struct %sfin {\n", g->prefix);
 	for (unsigned k = 0; k < g->nreduce; k++)
 		if (is_arg(g, k))
@@ -144,7 +170,7 @@ static void put_state(struct gen *g)
 
 static void put_arg_step(struct gen *g, unsigned k, enum lanes lanes)
 {
-	text_put(g->o, "bz_%s_step_%s(&f->a%u[0], v%u, %s);\n", red_op(g, k), red_type(g, k), k,
+	text_put(g->o, "bz_%s_step_%s(&f[l].a%u[0], v%u, %s);\n", red_op(g, k), red_type(g, k), k,
 		 red(g, k)->a,
 		 lanes == LANES_ALL ? "bz_iota_i64(r + at + i, 1)"
 				    : "bz_where_i64(bz_first_lanes(n), "
@@ -158,20 +184,29 @@ static void tail_direct(struct gen *g, enum lanes lanes)
 		const char *t = red_type(g, k), *op = red_op(g, k);
 		unsigned v = red(g, k)->a;
 
-		if (is_arg(g, k))
+		if (is_arg(g, k)) {
 			put_arg_step(g, k, lanes);
-		else if (lanes != LANES_ALL)
-			text_put(g->o,
-				 "c%u[U(i) / BZ_W %% BZ_R_%s] = bz_%s_%s(c%u[U(i) / BZ_W %% "
-				 "BZ_R_%s], "
-				 "bz_keep_%s_%s(v%u, n));\n",
-				 k, t, op, t, k, t, op, t, v);
+			continue;
+		}
+		text_put(g->o,
+			 "c%u[l][U(i) / BZ_W %% BZ_R_%s] = bz_%s_%s(c%u[l][U(i) / BZ_W %% "
+			 "BZ_R_%s], ",
+			 k, t, op, t, k, t);
+		if (lanes == LANES_ALL)
+			text_put(g->o, "v%u);\n", v);
 		else
-			text_put(g->o,
-				 "c%u[U(i) / BZ_W %% BZ_R_%s] = bz_%s_%s(c%u[U(i) / BZ_W %% "
-				 "BZ_R_%s], "
-				 "v%u);\n",
-				 k, t, op, t, k, t, v);
+			text_put(g->o, "bz_keep_%s_%s(v%u, n));\n", op, t, v);
+	}
+}
+
+/* Vector k of a turn that reaches each accumulator as often as the others. */
+static void tail_registers(struct gen *g)
+{
+	for (unsigned k = 0; k < g->nreduce; k++) {
+		const char *t = red_type(g, k);
+
+		text_put(g->o, "d%u[k %% BZ_R_%s] = bz_%s_%s(d%u[k %% BZ_R_%s], v%u);\n", k, t,
+			 red_op(g, k), t, k, t, red(g, k)->a);
 	}
 }
 
@@ -211,38 +246,107 @@ static void tail_outer(struct gen *g, enum lanes lanes)
 	}
 }
 
-static void put_inner_block(struct gen *g)
+/* Is a point so little work that its accumulators should stay in registers? */
+static bool is_light(const struct gen *g)
+{
+	unsigned cost = 0;
+
+	for (unsigned i = 0; i < g->n->post; i++) {
+		const struct nest_instr *in = &g->n->instr[i];
+
+		if (in->op == NI_GATHER || in->dtype == DT_FLOAT16 ||
+		    dtype_row(in->dtype)->cls == CLASS_COMPLEX)
+			return false;
+		if (in->op < OP_END)
+			cost += op_row(in->op)->cost;
+	}
+	for (unsigned k = 0; k < g->nreduce; k++)
+		if (is_arg(g, k))
+			return false;
+	return cost <= LIGHT_COST;
+}
+
+/* Turns that reach every accumulator, each known by its number: so they are registers. */
+static void put_turns(struct gen *g)
+{
+	each_red(g,
+		 "bz_$T d$K[BZ_R_$T];\n" UNROLL
+		 "for (int j = 0; j < BZ_R_$T; j++) d$K[j] = c$K[l][j];\n",
+		 "");
+	text_add(g->o, "for (i64 from = 0; from < turns; from += turn * BZ_W) {\n" UNROLL
+		       "for (int k = 0; k < turn; k++) {\nconst i64 i = from + k * BZ_W;\n");
+	emit_c_instrs(g, 0, g->n->post, false, LANES_ALL);
+	tail_registers(g);
+	text_add(g->o, "}\n}\n");
+	each_red(g, UNROLL "for (int j = 0; j < BZ_R_$T; j++) c$K[l][j] = d$K[j];\n", "");
+}
+
+/* The one reduced loop: a segment of each point in turn. */
+static void put_direct_block(struct gen *g)
 {
 	unsigned last = g->loops - 1;
 
-	each_red(g,
-		 "bz_$T c$K[BZ_R_$T];\nfor (int j = 0; j < BZ_R_$T; j++) c$K[j] = bz_id_$O_$T();\n",
-		 "");
-	if (g->n->nred == 1) {
-		text_add(g->o, "{\nconst i64 len = bn, at = 0;\n");
-		emit_c_addresses(g, 0, g->n->post);
-		emit_c_row(g, 0, g->n->post, tail_direct);
-		text_put(g->o, "x%u += len;\n}\n", last);
+	text_add(g->o, "for (i64 at = 0, len; at < bn; at += len) {\nlen = bn - at;\n"
+		       "if (points > 1 && len > " SEGMENT ") len = " SEGMENT ";\n"
+		       "for (int l = 0; l < points; l++) {\n");
+	if (g->n->npar)
+		text_put(g->o, "x%u = X[%u] + l;\n", g->n->npar - 1, g->n->npar - 1);
+	emit_c_addresses(g, 0, g->n->post);
+	emit_c_instrs(g, 0, g->n->post, true, LANES_ALL);
+	if (is_light(g)) {
+		/* The greatest of them: powers of two that are at most a factor two apart. */
+		text_add(g->o, "enum { all = 0");
+		each_red(g, " | BZ_R_$T", "");
+		text_add(g->o, ", turn = all & ~(all >> 1) };\n"
+			       "const i64 turns = len & ~(i64)(turn * BZ_W - 1);\n"
+			       "if (turns) {\n");
+		put_turns(g);
+		text_add(g->o, "}\ni64 i = turns;\n");
 	} else {
-		text_put(g->o,
-			 "for (i64 at = 0; at < bn;) {\ni64 len = bn - at;\n"
-			 "if (len > E%u - x%u) len = E%u - x%u;\n{\n",
-			 last, last, last, last);
-		emit_c_addresses(g, 0, g->n->post);
-		emit_c_row(g, 0, g->n->post, tail_buffer);
-		text_put(g->o, "}\nat += len;\nx%u += len;\n", last);
-		emit_c_carry(g, g->n->npar, g->loops);
-		text_add(g->o, "}\n");
-		each_red(g,
-			 "for (i64 i = 0; i < bn; i += BZ_W) {\n"
-			 "bz_$T v = i + BZ_W <= bn ? bz_ld_$T((const char *)(b$K + i)) : "
-			 "bz_keep_$O_$T(bz_ldn_$T((const char *)(b$K + i), (int)(bn - i)), "
-			 "(int)(bn - i));\n"
-			 "c$K[U(i) / BZ_W % BZ_R_$T] = bz_$O_$T(c$K[U(i) / BZ_W % BZ_R_$T], "
-			 "v);\n}\n",
-			 "");
+		text_add(g->o, "i64 i = 0;\n");
 	}
-	each_red(g, "bz_push_$O_$T(&t$K, bz_fold_$O_$T(c$K));\n", "");
+	emit_c_vectors(g, 0, g->n->post, tail_direct);
+	text_put(g->o, "}\nx%u += len;\n}\n", last);
+}
+
+/* Several reduced loops: through a buffer. */
+static void put_packed_block(struct gen *g)
+{
+	unsigned last = g->loops - 1;
+
+	text_put(g->o,
+		 "enum { l = 0 };\nfor (i64 at = 0; at < bn;) {\ni64 len = bn - at;\n"
+		 "if (len > E%u - x%u) len = E%u - x%u;\n{\n",
+		 last, last, last, last);
+	emit_c_addresses(g, 0, g->n->post);
+	emit_c_row(g, 0, g->n->post, tail_buffer);
+	text_put(g->o, "}\nat += len;\nx%u += len;\n", last);
+	emit_c_carry(g, g->n->npar, g->loops);
+	text_add(g->o, "}\n");
+	each_red(g,
+		 "for (i64 i = 0; i < bn; i += BZ_W) {\n"
+		 "bz_$T v = i + BZ_W <= bn ? bz_ld_$T((const char *)(b$K + i)) : "
+		 "bz_keep_$O_$T(bz_ldn_$T((const char *)(b$K + i), (int)(bn - i)), "
+		 "(int)(bn - i));\n"
+		 "c$K[0][U(i) / BZ_W % BZ_R_$T] = bz_$O_$T(c$K[0][U(i) / BZ_W % BZ_R_$T], "
+		 "v);\n}\n",
+		 "");
+}
+
+static void put_inner_block(struct gen *g)
+{
+	each_red(g,
+		 "bz_$T c$K[$P][BZ_R_$T];\nfor (int l = 0; l < points; l++)\n"
+		 "for (int j = 0; j < BZ_R_$T; j++) c$K[l][j] = bz_id_$O_$T();\n",
+		 "");
+	if (g->n->nred == 1)
+		put_direct_block(g);
+	else
+		put_packed_block(g);
+	each_red(
+		g,
+		"for (int l = 0; l < points; l++) bz_push_$O_$T(t$K + l, bz_fold_$O_$T(c$K[l]));\n",
+		"");
 }
 
 static void put_outer_block(struct gen *g)
@@ -285,8 +389,10 @@ static void put_chunk(struct gen *g)
 		       "const i64 stop = N - r < BZ_CHUNK ? N : r + BZ_CHUNK;\n");
 	emit_c_point(g, g->n->npar, g->loops, "r");
 	if (inner(g)) {
-		each_red(g, "struct bz_tree_$T t$K;\nbz_tree_init_$T(&t$K);\n",
-			 "bz_$O_init_$T(&f->a$K[0]);\n");
+		each_red(g,
+			 "struct bz_tree_$T t$K[$P];\n"
+			 "for (int l = 0; l < points; l++) bz_tree_init_$T(t$K + l);\n",
+			 "for (int l = 0; l < points; l++) bz_$O_init_$T(&f[l].a$K[0]);\n");
 		if (g->n->nred > 1)
 			each_red(g, "bz_s_$T b$K[BZ_BLOCK];\n", "");
 	} else {
@@ -304,9 +410,12 @@ static void put_chunk(struct gen *g)
 		put_outer_block(g);
 	text_add(g->o, "r += bn;\n}\n");
 	if (inner(g))
-		each_red(g, "f->f$K[0] = bz_all_$T(bz_end_$O_$T(&t$K, stop - first));\n",
-			 "{ struct bz_acc e; bz_$O_end_$T(&f->a$K[0], &e);\n"
-			 "f->f$K[0] = bz_all_i64(e.index); }\n");
+		each_red(g,
+			 "for (int l = 0; l < points; l++)\n"
+			 "f[l].f$K[0] = bz_all_$T(bz_end_$O_$T(t$K + l, stop - first));\n",
+			 "for (int l = 0; l < points; l++) {\n"
+			 "struct bz_acc e;\nbz_$O_end_$T(&f[l].a$K[0], &e);\n"
+			 "f[l].f$K[0] = bz_all_i64(e.index);\n}\n");
 	else
 		each_red(g,
 			 "for (int j = 0; j < nv; j++) f->f$K[j] = bz_vend_$O_$T(t$K + j, stop - "
@@ -402,7 +511,7 @@ static void open_tiles(struct gen *g)
 			text_put(g->o, "X[%u] = x%u;\n", l, l);
 		text_add(g->o, "}\n");
 	}
-	if (inner(g)) {
+	if (inner(g) && !abreast(g)) {
 		text_add(g->o, "len = 1;\n");
 		return;
 	}
@@ -412,31 +521,61 @@ static void open_tiles(struct gen *g)
 		 npar - 1, npar - 1, npar - 1, npar - 1, g->prefix, g->prefix);
 }
 
+static void put_tile_post(struct gen *g)
+{
+	unsigned last = g->n->npar - 1;
+
+	if (abreast(g))
+		text_put(g->o, "for (int l = 0; l < len; l++, X[%u]++) %spost(A, X, 1, f + l);\n",
+			 last, g->prefix);
+	else
+		text_put(g->o, "%spost(A, X, len, f);\n", g->prefix);
+}
+
+static void put_tile_end(struct gen *g)
+{
+	if (inner(g))
+		text_put(g->o, "for (int l = 0; l < len; l++) %send(s + l, 1, N, f + l);\n",
+			 g->prefix);
+	else
+		text_put(g->o, "%send(s, (int)len, N, f);\n", g->prefix);
+	put_tile_post(g);
+}
+
+/* struct fin f: of a tile, or in inner mode of each of its points. */
+static void put_fins(struct gen *g)
+{
+	text_put(g->o, "struct %sfin f[%s];\n", g->prefix, inner(g) ? points(g) : "1");
+}
+
 static void put_reduce(struct gen *g)
 {
-	const char *p = g->prefix;
+	const char *p = g->prefix, *of = inner(g) ? "f + l, 0" : "f, l";
 
 	text_put(g->o,
 		 "void %sreduce(const struct bz_args *A, i64 lo, i64 hi, i64 clo, i64 chi, "
 		 "struct bz_acc *part)\n{\n",
 		 p);
 	open_tiles(g);
+	put_fins(g);
 	text_put(g->o,
-		 "struct %sfin f;\n"
-		 "if (!part && chunks == 1) {\n%schunk(A, X, len, 0, &f);\n"
-		 "if (*A->cancel) return;\n%spost(A, X, len, &f);\ncontinue;\n}\n",
-		 p, p, p);
+		 "if (!part && chunks == 1) {\n%schunk(A, X, len, 0, f);\n"
+		 "if (*A->cancel) return;\n",
+		 p);
+	put_tile_post(g);
 	/* Over no reduced point there is no accumulator, and an array must not be empty. */
 	text_put(g->o,
-		 "struct %sstate s[%sPOINTS];\nstruct bz_acc e[%u];\n"
+		 "continue;\n}\nstruct %sstate s[%sPOINTS];\nstruct bz_acc e[%u];\n"
 		 "if (!part) for (int l = 0; l < len; l++) %sbegin(s + l);\n"
 		 "for (i64 c = part ? clo : 0; c < (part ? chi : chunks); c++) {\n"
-		 "%schunk(A, X, len, c, &f);\nif (*A->cancel) return;\n"
+		 "%schunk(A, X, len, c, f);\nif (*A->cancel) return;\n"
 		 "for (int l = 0; l < len; l++) {\n"
-		 "if (part) {\n%sspread(&f, l, part + ((p + l) * chunks + c) * %u);\n"
-		 "} else {\n%sspread(&f, l, e);\n%spush(s + l, e);\n}\n}\n}\n"
-		 "if (part) continue;\n%send(s, (int)len, N, &f);\n%spost(A, X, len, &f);\n}\n}\n",
-		 p, p, g->nreduce ? g->nreduce : 1, p, p, p, g->nreduce, p, p, p, p);
+		 "if (part) {\n%sspread(%s, part + ((p + l) * chunks + c) * %u);\n"
+		 "} else {\n%sspread(%s, e);\n%spush(s + l, e);\n}\n}\n}\n"
+		 "if (part) continue;\n",
+		 p, p, g->nreduce ? g->nreduce : 1, p, p, p, of, g->nreduce, p, of, p);
+	put_tile_end(g);
+	text_add(g->o, "}\n}\n");
 }
 
 static void put_finish(struct gen *g)
@@ -448,13 +587,14 @@ static void put_finish(struct gen *g)
 		 "*part)\n{\n",
 		 p);
 	open_tiles(g);
+	put_fins(g);
 	text_put(g->o,
-		 "struct %sfin f;\nstruct %sstate s[%sPOINTS];\n"
-		 "for (int l = 0; l < len; l++) {\n%sbegin(s + l);\n"
+		 "struct %sstate s[%sPOINTS];\nfor (int l = 0; l < len; l++) {\n%sbegin(s + l);\n"
 		 "for (i64 c = 0; c < chunks; c++) %spush(s + l, part + ((p + l) * chunks + c) * "
-		 "%u);\n"
-		 "}\n%send(s, (int)len, N, &f);\n%spost(A, X, len, &f);\n}\n}\n",
-		 p, p, p, p, p, g->nreduce, p, p);
+		 "%u);\n}\n",
+		 p, p, p, p, g->nreduce);
+	put_tile_end(g);
+	text_add(g->o, "}\n}\n");
 }
 
 void emit_reduce(struct gen *g)

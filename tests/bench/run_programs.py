@@ -48,7 +48,8 @@ def environment(daemon=None):
            if not k.startswith("BRAZE_") and k != "OPENBLAS_CORETYPE"}
     env.update(PYTHONPATH=f"{_daemon.ROOT / 'tests/bench'}{os.pathsep}{_daemon.BUILD / 'python'}",
                PATH=f"{_daemon.BUILD / 'bin'}{os.pathsep}{env.get('PATH', '')}",
-               PYTHONDONTWRITEBYTECODE="1")
+               PYTHONPYCACHEPREFIX=str(_daemon.BUILD / "pycache"))
+    env.pop("PYTHONDONTWRITEBYTECODE", None)  # what is installed has been run before
     if daemon:
         env.update(BRAZE_SOCKET=daemon.socket, BRAZE_STATUS_SOCKET=daemon.status)
     return env

@@ -50,6 +50,20 @@ def test_a_module_imported_first_of_all_brings_its_parents():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_what_numpy_leaves_for_later_is_left_for_later():
+    code = """
+import sys, numpy
+before = set(sys.modules)
+import braze.numpy as np
+more = {m for m in set(sys.modules) - before if m.split(".")[0] not in ("braze", "importlib")}
+assert more <= {"threading"}, more
+before = set(sys.modules)
+np.testing.assert_equal(np.random.default_rng(1).random(3).shape, (3,))
+assert {"numpy.testing", "braze.numpy._testing", "braze.numpy._random"} <= set(sys.modules) - before
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_what_numpy_has_not_is_not_found():
     with pytest.raises(ModuleNotFoundError, match="braze.numpy.nonsense"):
         importlib.import_module("braze.numpy.nonsense")

@@ -23,13 +23,11 @@ from braze.numpy import (
     _linear,
     _methods,
     _names,
-    _random,
     _reductions,
     _scalars,
     _shape,
     _sharing,
     _space,
-    _testing,
     _type,
     _ufuncs,
     _views,
@@ -83,7 +81,7 @@ _ALIASES = {
 
 _functions = _space.natives  # NumPy's function -> braze's
 _NAMES = set(dir(_numpy))
-_space.own.update(_classes.OWN | _random.OWN | _testing.OWN)
+_space.own.update(_classes.OWN)
 __all__ = list(_numpy.__all__)
 
 
@@ -101,7 +99,8 @@ def _present(name, mine):
 
 def _define():
     space = globals()
-    public = {n: getattr(_numpy, n, None) for n in dir(_numpy) if not n.startswith("_")}
+    # What NumPy itself imports when it is asked for, so do we: __getattr__ below.
+    public = {n: theirs for n, theirs in vars(_numpy).items() if not n.startswith("_")}
     for module, names in _NATIVE:
         for name in names.split():
             space[name] = _present(name, getattr(module, name))

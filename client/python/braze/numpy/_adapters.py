@@ -8,7 +8,6 @@ that decides is wrapped here: as soon as the package is imported, and not before
 
 import functools
 import importlib
-import inspect
 import os
 import sys
 import types
@@ -235,6 +234,8 @@ def _ndimage(module):
 
 
 def _with_written_output(inner):
+    import inspect  # here: nothing else needs it, and it takes long
+
     try:
         signature = inspect.signature(inner)
     except (TypeError, ValueError):

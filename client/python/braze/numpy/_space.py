@@ -17,13 +17,13 @@ from braze.numpy import _fallback, _ufuncs
 
 OURS = "braze.numpy"
 own = {}  # "module.name" below numpy: what stands there instead of NumPy's
+_MORE = {"random": "_random", "testing": "_testing"}  # whose OWN comes when they are asked for
 natives = {}  # NumPy's function -> braze's
 _FUNCTIONS = (
     types.FunctionType,
     types.BuiltinFunctionType,
     types.MethodType,
     type(numpy.sort),  # what NumPy dispatches by __array_function__
-    type(numpy.random.Generator.normal),  # Cython's
     numpy.ufunc,
 )
 
@@ -72,9 +72,12 @@ def wrap(module, name, theirs):
     if isinstance(theirs, types.ModuleType):
         return space(theirs) if theirs.__name__.startswith("numpy.") else theirs
     short = f"{module}.{name}".removeprefix(OURS + ".")
+    more = _MORE.pop(short.partition(".")[0], None)
+    if more:
+        own.update(importlib.import_module(f"{OURS}.{more}").OWN)
     if short in own:
         return own[short]
-    if not isinstance(theirs, _FUNCTIONS) or short.startswith("testing."):
+    if not _is_function(theirs) or short.startswith("testing."):
         return theirs
     if theirs in natives:
         return natives[theirs]
@@ -83,6 +86,10 @@ def wrap(module, name, theirs):
     made = _fallback.wrapper(short, theirs)
     made.__module__, made.__name__, made.__qualname__ = module, name, name
     return made
+
+
+def _is_function(theirs):
+    return isinstance(theirs, _FUNCTIONS) or type(theirs).__name__ == "cython_function_or_method"
 
 
 class _Finder:

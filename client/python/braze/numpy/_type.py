@@ -43,10 +43,11 @@ def _document(name, theirs):
 def complete():
     """Give the class what it lacks; called when the methods are attached."""
     ndarray.__class_getitem__ = classmethod(_class_getitem)
+    ours = set(dir(ndarray))
     for name, theirs in vars(numpy.ndarray).items():
         if name.startswith("_"):
             continue
-        if name in dir(ndarray):
+        if name in ours:
             _document(name, theirs)
         else:
             lent = _lent_method if callable(theirs) else _lent_attribute
