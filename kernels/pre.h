@@ -199,6 +199,18 @@ BZ_TRUTHS(i64, u64)
 #define BZ_CLEAN_f32(x) (void)0
 #define BZ_CLEAN_f64(x) (void)0
 
+/* One element after another into its register: stored and loaded again they would wait for
+ * each other. */
+#define BZ_FROM1(t, i) *(const bz_e_##t *)(p + (i)*stride)
+#define BZ_FROM4(t, i) BZ_FROM1(t, i), BZ_FROM1(t, i + 1), BZ_FROM1(t, i + 2), BZ_FROM1(t, i + 3)
+#if BZ_W == 4
+#define BZ_FROM(t, i) BZ_FROM4(t, i)
+#elif BZ_W == 8
+#define BZ_FROM(t, i) BZ_FROM4(t, i), BZ_FROM4(t, i + 4)
+#else
+#define BZ_FROM(t, i) BZ_FROM4(t, i), BZ_FROM4(t, i + 4), BZ_FROM4(t, i + 8), BZ_FROM4(t, i + 12)
+#endif
+
 #define BZ_MEMORY(t)                                                                               \
 	BZ_FN bz_##t bz_ld_##t(const char *p)                                                      \
 	{                                                                                          \
@@ -216,11 +228,9 @@ BZ_TRUTHS(i64, u64)
 	}                                                                                          \
 	BZ_FN bz_##t bz_lds_##t(const char *p, bz_s_i64 stride)                                    \
 	{                                                                                          \
-		union bz_l_##t u;                                                                  \
-		for (int i = 0; i < BZ_W; i++)                                                     \
-			u.s[i] = *(const bz_e_##t *)(p + i * stride);                              \
-		BZ_CLEAN_##t(u.v);                                                                 \
-		return u.v;                                                                        \
+		bz_##t v = {BZ_FROM(t, 0)};                                                        \
+		BZ_CLEAN_##t(v);                                                                   \
+		return v;                                                                          \
 	}                                                                                          \
 	BZ_FN bz_##t bz_ldn_##t(const char *p, int n)                                              \
 	{                                                                                          \

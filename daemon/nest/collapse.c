@@ -9,8 +9,11 @@
 
 #include "prog.h"
 
-/* Reduced extents below this leave too little for vector lanes. */
+/* Where there are many rows, short ones go side by side, one in a lane; such as lie in
+ * memory element after element, while no operand lies across them, only if very short. */
 #define SHORT_REDUCTION 64
+#define SHORT_UNIT_ROWS 20
+#define MANY_ROWS	64
 
 static uint32_t indexed_loops(const struct nest *n)
 {
@@ -186,7 +189,8 @@ static void choose_vec(struct nest *n)
 	n->vec = (uint8_t)red;
 	if (vpar > vred)
 		n->vec = (uint8_t)par;
-	else if (nest_reduced(n) < SHORT_REDUCTION && nest_parallel(n) >= SHORT_REDUCTION)
+	else if (nest_reduced(n) < (vpar ? SHORT_REDUCTION : SHORT_UNIT_ROWS) &&
+		 nest_parallel(n) >= MANY_ROWS)
 		n->vec = (uint8_t)par;
 }
 
