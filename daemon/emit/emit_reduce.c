@@ -227,8 +227,27 @@ static void tail_buffer(struct gen *g, enum lanes lanes)
 	}
 }
 
+/* What a row of vectors will load two rows later: rows lie far apart, and the processor's
+ * own prefetching sees no line in them. */
+static void put_next_rows(struct gen *g, enum lanes lanes)
+{
+	bool seen[LIMIT_NEST_ACCESSES] = {false};
+	unsigned last = g->loops - 1;
+
+	for (unsigned i = 0; i < g->n->post && lanes == LANES_ALL; i++) {
+		const struct nest_instr *in = &g->n->instr[i];
+
+		if (in->op != NI_LOAD || g->walk[in->a] != WALK_UNIT || seen[in->a])
+			continue;
+		seen[in->a] = true;
+		text_put(g->o, "__builtin_prefetch(P%u + i * %u + 2 * A->stride[%u]);\n", in->a,
+			 dtype_row(g->n->access[in->a].dtype)->bytes, in->a * LIMIT_NDIM + last);
+	}
+}
+
 static void tail_outer(struct gen *g, enum lanes lanes)
 {
+	put_next_rows(g, lanes);
 	for (unsigned k = 0; k < g->nreduce; k++) {
 		const char *t = red_type(g, k), *op = red_op(g, k);
 		unsigned v = red(g, k)->a;
@@ -239,10 +258,10 @@ static void tail_outer(struct gen *g, enum lanes lanes)
 				 op, t, k, v);
 		else
 			text_put(g->o,
-				 "c%u[U(m) %% BZ_L_%s * %s + U(i) / BZ_W] = bz_%s_%s(c%u[U(m) %% "
-				 "BZ_L_%s "
-				 "* %s + U(i) / BZ_W], v%u);\n",
-				 k, t, tile(g), op, t, k, t, tile(g), v);
+				 "bz_%s *const q%u = (bz_%s *)((char *)w%u + i * (i64)(sizeof *w%u "
+				 "/ "
+				 "BZ_W));\n*q%u = bz_%s_%s(*q%u, v%u);\n",
+				 t, k, t, k, k, k, op, t, k, v);
 	}
 }
 
@@ -356,6 +375,7 @@ static void put_outer_block(struct gen *g)
 		 "c$K[j * $V + i] = bz_id_$O_$T();\n",
 		 "");
 	text_add(g->o, "for (i64 m = 0; m < bn; m++) {\n{\n");
+	each_red(g, "bz_$T *const w$K = c$K + U(m) % BZ_L_$T * $V;\n", "");
 	emit_c_addresses(g, 0, g->n->post);
 	emit_c_row(g, 0, g->n->post, tail_outer);
 	text_put(g->o, "}\nx%u++;\n", g->loops - 1);

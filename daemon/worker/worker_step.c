@@ -19,6 +19,7 @@
 #define CHUNK_MAX    65536
 #define UNIT_NS	     5e6       /* a unit predicted longer than this is made smaller */
 #define PER_THREAD   8	       /* units a thread should find */
+#define COLUMN_UNITS 2	       /* likewise of tiles of columns */
 #define TILE_UNIT_NS 2e7       /* likewise of a tile of columns, which costs by its rows */
 #define LONG_UNIT_NS 1e8       /* a point that is predicted longer is cut by chunks if it can be */
 #define PARTS_MOST   (1 << 19) /* accumulators that a slice keeps for that */
@@ -159,7 +160,8 @@ static int64_t grain_points(const struct step *s, int64_t share, int64_t each)
 		share = clamp(share, min / each, max / each);
 		return share > 1 ? share : 1;
 	}
-	share = clamp((share / least + 1) * least, least, tile);
+	/* A wide tile is worth more than an even end. */
+	share = clamp((share * (PER_THREAD / COLUMN_UNITS) / least + 1) * least, least, tile);
 	/* A row of a whole tile is short work: the time of a unit is that of its rows. */
 	most = TILE_UNIT_NS / s->point_ns / (double)each;
 	if (most < (double)share)
