@@ -232,10 +232,6 @@ BZ_TRUTHS(i64, u64)
 		BZ_CLEAN_##t(v);                                                                   \
 		return v;                                                                          \
 	}                                                                                          \
-	BZ_FN bz_##t bz_ldn_##t(const char *p, int n)                                              \
-	{                                                                                          \
-		return bz_ldsn_##t(p, (bz_s_i64)sizeof(bz_s_##t), n);                              \
-	}                                                                                          \
 	BZ_FN bz_##t bz_dup_##t(const char *p)                                                     \
 	{                                                                                          \
 		bz_s_##t s = *(const bz_e_##t *)p;                                                 \
@@ -257,11 +253,87 @@ BZ_TRUTHS(i64, u64)
 	{                                                                                          \
 		bz_stsn_##t(p, stride, BZ_W, v);                                                   \
 	}                                                                                          \
+	/* Pieces of what was stored as a whole do not wait for it. */                             \
 	BZ_FN void bz_stn_##t(char *p, int n, bz_##t v)                                            \
 	{                                                                                          \
-		bz_stsn_##t(p, (bz_s_i64)sizeof(bz_s_##t), n, v);                                  \
+		union bz_l_##t u = {v};                                                            \
+		int i = 0;                                                                         \
+		BZ_PIECE(t, 16)                                                                    \
+		BZ_PIECE(t, 8)                                                                     \
+		BZ_PIECE(t, 4)                                                                     \
+		BZ_PIECE(t, 2)                                                                     \
+		BZ_PIECE(t, 1)                                                                     \
+	}
+#define BZ_PIECE(t, w)                                                                             \
+	if ((w) <= BZ_W && n & (w)) {                                                              \
+		__builtin_memcpy(p + i * (int)sizeof(bz_s_##t), u.s + i, (w) * sizeof(bz_s_##t));  \
+		i += (w);                                                                          \
 	}
 BZ_EACH_SCALAR(BZ_MEMORY)
+
+/* bz_ldn_<t>: n elements side by side, 1 in the other lanes; nothing behind them is read. */
+#define BZ_PART(t)                                                                                 \
+	BZ_FN bz_##t bz_ldn_##t(const char *p, int n)                                              \
+	{                                                                                          \
+		return bz_ldsn_##t(p, (bz_s_i64)sizeof(bz_s_##t), n);                              \
+	}
+/* By an instruction that takes a mask: of integers, and of vectors of `element`. */
+#define BZ_PART_MASKED(t, load, integer, element)                                                  \
+	BZ_FN bz_##t bz_ldn_##t(const char *p, int n)                                              \
+	{                                                                                          \
+		typedef integer mask __attribute__((vector_size(sizeof(bz_##t))));                 \
+		typedef element lanes __attribute__((vector_size(sizeof(bz_##t))));                \
+		const mask m = (mask){BZ_COUNT} < (integer)n;                                      \
+		return (bz_##t)((bz_k_##t)load((const lanes *)p, m) |                              \
+				(BZ_BITS(t, BZ_SPLAT(t, 1)) & ~(bz_k_##t)m));                      \
+	}
+/* Likewise by one that takes half a vector. */
+#define BZ_PART_HALVES(t, load, integer, element)                                                  \
+	BZ_FN bz_##t bz_ldn_##t(const char *p, int n)                                              \
+	{                                                                                          \
+		typedef integer mask __attribute__((vector_size(sizeof(bz_##t) / 2)));             \
+		typedef element lanes __attribute__((vector_size(sizeof(bz_##t) / 2)));            \
+		const mask lo = (mask){BZ_COUNT_HALF} < (integer)n;                                \
+		const mask hi = (mask){BZ_COUNT_HALF} < (integer)(n - BZ_W / 2);                   \
+		const lanes *half = (const lanes *)p, a = load(half, lo), b = load(half + 1, hi);  \
+		const bz_k_##t m = (bz_k_##t)__builtin_shufflevector(lo, hi, BZ_COUNT);            \
+		return (bz_##t)((bz_k_##t)__builtin_shufflevector(a, b, BZ_COUNT) |                \
+				(BZ_BITS(t, BZ_SPLAT(t, 1)) & ~m));                                \
+	}
+#if BZ_W == 4
+#define BZ_COUNT 0, 1, 2, 3
+#elif BZ_W == 8
+#define BZ_COUNT      0, 1, 2, 3, 4, 5, 6, 7
+#define BZ_COUNT_HALF 0, 1, 2, 3
+#else
+#define BZ_COUNT      0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+#define BZ_COUNT_HALF 0, 1, 2, 3, 4, 5, 6, 7
+#endif
+#ifndef __AVX2__
+#define BZ_PART_WORD BZ_PART
+#define BZ_PART_LONG BZ_PART
+#elif BZ_W == 4
+#define BZ_PART_WORD(t) BZ_PART_MASKED(t, __builtin_ia32_maskloadps, int, float)
+#define BZ_PART_LONG(t) BZ_PART_MASKED(t, __builtin_ia32_maskloadpd256, long long, double)
+#elif BZ_W == 8
+#define BZ_PART_WORD(t) BZ_PART_MASKED(t, __builtin_ia32_maskloadps256, int, float)
+#define BZ_PART_LONG(t) BZ_PART_HALVES(t, __builtin_ia32_maskloadpd256, long long, double)
+#else
+#define BZ_PART_WORD(t) BZ_PART_HALVES(t, __builtin_ia32_maskloadps256, int, float)
+#endif
+BZ_PART(b1)
+BZ_PART(i8)
+BZ_PART(u8)
+BZ_PART(i16)
+BZ_PART(u16)
+BZ_PART_WORD(i32)
+BZ_PART_WORD(u32)
+BZ_PART_WORD(f32)
+#ifndef BZ_ONLY_NARROW
+BZ_PART_LONG(i64)
+BZ_PART_LONG(u64)
+BZ_PART_LONG(f64)
+#endif
 
 #define BZ_IMM_INT(t)                                                                              \
 	BZ_FN bz_##t bz_imm_##t(bz_s_u64 lo, bz_s_u64 hi)                                          \
@@ -314,11 +386,7 @@ BZ_FN bz_c128 bz_imm_c128(bz_s_u64 lo, bz_s_u64 hi)
 #endif
 BZ_FN bz_i64 bz_iota_i64(bz_s_i64 first, bz_s_i64 step)
 {
-#if BZ_W == 4
-	const bz_u64 lane = {0, 1, 2, 3};
-#else
-	const bz_u64 lane = {0, 1, 2, 3, 4, 5, 6, 7};
-#endif
+	const bz_u64 lane = {BZ_COUNT};
 	return (bz_i64)((bz_s_u64)first + (bz_s_u64)step * lane);
 }
 #endif

@@ -10,6 +10,7 @@
  * slice is so small that it ends in time even where the prediction is wrong by
  * CAUTION, and the next ones grow by what the slices before have taken. */
 #include "executor_impl.h"
+#include "loops/kernel_abi.h"
 #include "plan/product.h"
 
 /* Below this many points a run measured little but its own overhead. */
@@ -150,12 +151,23 @@ static struct units product_units(const struct executor *x, const struct plan_ma
 			      .kept = m->dtype == DT_FLOAT16 && c.chunks > 1};
 }
 
+/* Points that should stay together: of a reduction whose vectors hold points, not reduced
+ * ones, fewer take as long, for they touch the same lines of each row. */
+static int64_t least_points(const struct executor *x, const struct nest *n)
+{
+	bool by_columns = n->nred && n->vec < n->npar;
+
+	return by_columns && !x->target ? (int64_t)KERNEL_TILE_LEAST * n->width : 1;
+}
+
 /* Points whose chunks go together: as many as `most` elements have room for, on a GPU all. */
-static int64_t group_points(const struct executor *x, int64_t points, int64_t chunks, uint64_t most)
+static int64_t group_points(const struct executor *x, const struct nest *nest, int64_t points,
+			    int64_t chunks, uint64_t most)
 {
 	int64_t n = most / TREE_CHUNK < INT64_MAX ? (int64_t)(most / TREE_CHUNK) : INT64_MAX;
-	int64_t room = PARTS_MAX / chunks;
+	int64_t room = PARTS_MAX / chunks, least = least_points(x, nest);
 
+	n = n > least ? n : least;
 	n = n < room ? n : room;
 	n = n > 1 ? n : 1;
 	return x->target || n > points ? points : n;
@@ -175,13 +187,13 @@ static struct units step_units(const struct executor *x, struct executor_job *jo
 	for (int i = n->npar; i < n->npar + n->nred; i++)
 		reduced *= n->extent[i];
 	chunks = reduced / TREE_CHUNK + (reduced % TREE_CHUNK != 0);
-	long_points = (double)points < us / RUN_SLICE_US + 1 ||
+	long_points = (double)points < (us / RUN_SLICE_US + 1) * (double)least_points(x, n) ||
 		      (!x->target && (uint64_t)reduced > most && reduced > POINT_MAX);
 	if (!n->nred || points == 0 ||
 	    !(job->at < 0 || (job->at == 0 && chunks > 1 && long_points)))
 		return (struct units){.total = points, .elements = (uint64_t)reduced};
 	if (job->at == 0)
-		job->group = group_points(x, points, chunks, most);
+		job->group = group_points(x, n, points, chunks, most);
 	return (struct units){.total = (points / job->group + (points % job->group != 0)) * chunks,
 			      .elements = (uint64_t)job->group * TREE_CHUNK,
 			      .chunks = chunks,
@@ -199,6 +211,11 @@ static int64_t units_within(const struct executor *x, const struct plan_step *s,
 		take = (int64_t)(o->most / u->elements);
 	if (s->kind == STEP_MATMUL && x->target) /* whole tiles */
 		take = (take + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS;
+	if (s->kind == STEP_KERNEL && !u->chunks) {
+		int64_t least = least_points(x, s->nest);
+
+		take = (take + least - 1) / least * least;
+	}
 	take = take < 1 ? 1 : take > UNITS_MAX && !x->target ? UNITS_MAX : take;
 	return take > left ? left : take;
 }

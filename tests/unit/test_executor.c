@@ -213,6 +213,35 @@ Test(executor, narrow_columns_are_reduced_side_by_side, .timeout = 30)
 	bench_close(&b);
 }
 
+/* However slow they are said to be: a slice of some columns reads the lines of all of them. */
+Test(executor, slices_of_narrow_columns_are_rows, .timeout = 30)
+{
+	enum { COLUMNS = 10, CHUNKS = 8, ROWS = CHUNKS * TREE_CHUNK };
+	struct bench b;
+	struct work *w = work_create(1);
+	uint64_t to = COLUMNS * 8;
+
+	learning = false;
+	bench_open(&b);
+	for (int64_t i = 0; i < COLUMNS; i++)
+		((double *)b.mem)[i] = (double)i;
+	work_sum(w, &b.kernel[SUM], COLUMNS, ROWS, 0, to, 5 * RUN_SLICE_US);
+	b.kernel[SUM].spec->vec = w->nest[0].vec = 0;
+	w->nest[0].access[0].stride[0] = 8;
+	w->nest[0].access[0].stride[1] = 0; /* always the same row */
+	executor_submit(b.x, &w->job);
+	wait_end(&b, w);
+	cr_assert_eq(w->end, JOB_DONE, "%s", w->err.text);
+	for (int64_t i = 0; i < COLUMNS; i++)
+		cr_assert_eq(((double *)(b.mem + to))[i], (double)(i * ROWS));
+	cr_assert_geq(stats(&b).slices, 2);
+	cr_assert_eq(w->job.group, COLUMNS);
+	cr_assert_eq(*(int64_t *)(b.mem + to + CALLS_AT), CHUNKS, "%ld calls for %d chunks",
+		     (long)*(int64_t *)(b.mem + to + CALLS_AT), CHUNKS);
+	free(w);
+	bench_close(&b);
+}
+
 /* What one client's shape takes tells nothing of another's: it is cut as if alone. */
 Test(executor, slow_shape_does_not_cut_up_another, .timeout = 30)
 {
