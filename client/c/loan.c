@@ -73,6 +73,7 @@ static struct braze_array *given_array(struct braze_session *s, enum dtype d,
 	struct buffer *b = array_take_buffer(s, (uint64_t)count * dtype_row(d)->bytes);
 	b->block = block;
 	b->at = data;
+	near_grant(s->near, b->bytes);
 	return near_handle(s, b, d, shape, count);
 }
 
@@ -126,6 +127,7 @@ int braze_near_made(braze_array **out, void **data, braze_session *s, int dtype,
 		/* Blocks have room for whole vectors. */
 		a = bytes <= NEAR_WIDE ? near_array(s, d, &shape, count)
 				       : made_array(s, d, &shape, bytes);
+		near_grant(s->near, bytes);
 	}
 	if (a) {
 		*out = a;

@@ -95,8 +95,10 @@ void near_open(struct braze_session *s)
 			free(scratch);
 		}
 	}
-	if (s->near_made)
+	if (s->near_made) {
 		s->near_made->stretch = (struct near_stretch){.need = NEAR_CALM};
+		s->near_made->spare = 0;
+	}
 	near_switch(s);
 }
 

@@ -20,6 +20,9 @@
 #define NEAR_WORK    250000	      /* tenths of a nanosecond */
 #define NEAR_WIDE    (2u << 20)	      /* bytes, while the bound is risen */
 #define NEAR_TRIP    1500000	      /* work that a trip to the daemon is worth */
+#define NEAR_SHIP    2		      /* of shipping a byte */
+#define NEAR_GRANT   (1u << 20)	      /* bytes; of more, fresh pages cost what shipping saves */
+#define NEAR_SPARE   (4 * NEAR_TRIP)  /* saved so, at most */
 #define NEAR_CALM    4		      /* stretches before the bound rises, at first */
 #define NEAR_STEADY  16		      /* and when it has proved right for so many, again */
 #define NEAR_NEVER   (UINT64_MAX / 4) /* as work: sums of it are no less */
@@ -58,6 +61,9 @@ struct near_stretch {
 /* What the session needs to compute. */
 struct near {
 	struct near_stretch stretch;
+	/* Large values that others made in our memory (near_grant) go on here until the work with
+	 * them has taken as long as shipping them would. */
+	uint64_t spare;
 	const struct loops_library *lib;
 	uint32_t cost[OP_END][DTYPE_END]; /* an element, in tenths of a ns; 0: has no loop */
 	struct near_scratch *scratch;
@@ -214,6 +220,28 @@ static inline bool near_fits(struct near *n, uint64_t work, uint64_t bytes)
 	if (unlikely(large || t->risen))
 		return bytes <= NEAR_WIDE && near_stretches(t, work, large);
 	t->work += work;
+	return true;
+}
+
+/* A value of so many bytes was made in our memory, by nobody's choice. */
+static inline void near_grant(struct near *n, uint64_t bytes)
+{
+	if (bytes > NEAR_BYTES && bytes <= NEAR_GRANT)
+		n->spare += NEAR_SHIP * bytes;
+	if (n->spare > NEAR_SPARE)
+		n->spare = NEAR_SPARE;
+}
+
+/* Is it near for the sake of this operand, which would have to be shipped? */
+static inline bool near_spares(struct near *n, const struct braze_array *a, uint64_t work,
+			       uint64_t bytes)
+{
+	const struct buffer *b = a->buf;
+
+	if (likely(b->bytes <= NEAR_BYTES) || !(b->flags & BUF_NEAR) || bytes > NEAR_GRANT ||
+	    work > n->spare)
+		return false;
+	n->spare -= work;
 	return true;
 }
 

@@ -93,10 +93,15 @@ bool near_apply(struct braze_array **out, struct braze_session *s, enum op op,
 	struct near_in in[3];
 	uint64_t raw[3][2];
 
+	uint64_t work = near_work(s->near, op, loop, count), bytes = near_bytes(sig->out, count);
+	bool spared = false;
+
 	for (int k = 0; k < n; k++)
 		if (arg[k].array && !near_hand(arg[k].array))
 			return false;
-	if (!near_fits(s->near, near_work(s->near, op, loop, count), near_bytes(sig->out, count)))
+	for (int k = 0; k < n && !spared; k++)
+		spared = arg[k].array && near_spares(s->near, arg[k].array, work, bytes);
+	if (!spared && !near_fits(s->near, work, bytes))
 		return near_not(s, WHY_LARGE);
 	for (int k = 0; k < n; k++) {
 		if (!arg[k].array)
@@ -142,7 +147,10 @@ bool near_quick(struct braze_array **out, unsigned op, unsigned type, struct bra
 	struct view stretch[2];
 	struct near_in in[2];
 
-	if (!near_fits(s->near, near_work(s->near, op, loop, a->count), near_bytes(type, a->count)))
+	uint64_t work = near_work(s->near, op, loop, a->count), bytes = near_bytes(type, a->count);
+
+	if (!near_spares(s->near, a, work, bytes) && !(b && near_spares(s->near, b, work, bytes)) &&
+	    !near_fits(s->near, work, bytes))
 		return near_not(s, WHY_LARGE);
 	bool direct = plain(a, loop) && (!b || plain(b, loop));
 	if (!direct &&

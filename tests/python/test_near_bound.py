@@ -233,3 +233,20 @@ def test_the_same_bits_with_every_bound(seed):
         far = program(seed)
     for x, y, z in zip(adaptive, again, far, strict=True):
         assert x.tobytes() == y.tobytes() == z.tobytes()
+
+
+@pytest.mark.parametrize("make", [
+    np.sort, lambda a: np.random.default_rng(1).random(N), lambda a: a[np.argsort(a)]],
+    ids=["sort", "random", "gather"])
+def test_what_numpy_made_goes_on_here_for_as_long_as_shipping_it_takes(make):
+    a, = arrays(1)
+    b = make(a)
+    first = numpy.asarray(b).copy()
+    assert [nears(lambda: keep.append(b + 1)) for keep in ([],)] == [1]
+    assert nears(lambda: braze.wait(a + 1)) == 0
+    made = [b]
+    count = nears(lambda: made.extend([made[-1] + 1 for _ in range(20)]))
+    assert 1 <= count < 20
+    # The rest is one trip, and each value that is made there brings as much again.
+    assert numpy.array_equal(made[-1], first + 1)
+    assert nears(lambda: make(a) * 2) >= 1
