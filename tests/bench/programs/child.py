@@ -25,7 +25,7 @@ def compare(name, size, rounds, budget):
 
     from .answers import flat, wrong
     from .table import PROGRAMS
-    from .timing import Call, alternate, numpy_call
+    from .timing import Call, alternate, numpy_call, others_sleep
 
     program = PROGRAMS[name]
     status = os.environ["BRAZE_STATUS_SOCKET"]
@@ -53,6 +53,7 @@ def compare(name, size, rounds, budget):
 
     numpy_first, want, theirs_got = theirs()
     before = counts()
+    others_sleep()
     first, got, mine_got = mine()
     out = {"first": first, "numpy_first": numpy_first, "cold": difference(before, counts())}
     out["wrong"] = wrong(got, want, program.check)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls of one program, timed in turns: what the processes of run_programs.py share."""
 
+import os
+import threading
 import time
 
 import numpy
@@ -33,12 +35,30 @@ def numpy_call(program, size):
     return Call(program, numpy, program.inputs(numpy, *size), lambda _: None, numpy.copy)
 
 
+def others_sleep():
+    """Wait for this process's other threads: those of a library of NumPy's spin for a while
+    after a product, on a core that who is timed next would use."""
+    while any(_runs(task) for task in os.listdir("/proc/self/task")):
+        time.sleep(0.005)
+
+
+def _runs(task):
+    if int(task) == threading.get_native_id():
+        return False
+    try:
+        with open(f"/proc/self/task/{task}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] == "R"
+    except FileNotFoundError:
+        return False  # it has ended
+
+
 def alternate(calls, rounds, budget):
     """Seconds of each call, in turns: as many rounds as asked for and as the budget allows."""
     times = [[] for _ in calls]
     begin = time.perf_counter()
     while True:
         for call, own in zip(calls, times, strict=True):
+            others_sleep()
             own.append(call()[0])
         done, spent = len(times[0]), time.perf_counter() - begin
         wanted = rounds if max(map(max, times)) > SHORT else 5 * rounds
