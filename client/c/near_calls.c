@@ -139,6 +139,14 @@ static void call_loop(tier0_fn *fn, const struct braze_array *r, const struct br
 	near_leave(mode);
 }
 
+/* Is it small, or one of its operands better worked on here than shipped? */
+static bool pays(struct near *n, const struct braze_array *a, const struct braze_array *b,
+		 uint64_t work, uint64_t bytes)
+{
+	return near_spares(n, a, work, bytes) || (b && near_spares(n, b, work, bytes)) ||
+	       near_fits(n, work, bytes);
+}
+
 bool near_quick(struct braze_array **out, unsigned op, unsigned type, struct braze_array *a,
 		struct braze_array *b)
 {
@@ -147,10 +155,8 @@ bool near_quick(struct braze_array **out, unsigned op, unsigned type, struct bra
 	struct view stretch[2];
 	struct near_in in[2];
 
-	uint64_t work = near_work(s->near, op, loop, a->count), bytes = near_bytes(type, a->count);
-
-	if (!near_spares(s->near, a, work, bytes) && !(b && near_spares(s->near, b, work, bytes)) &&
-	    !near_fits(s->near, work, bytes))
+	if (!pays(s->near, a, b, near_work(s->near, op, loop, a->count),
+		  near_bytes(type, a->count)))
 		return near_not(s, WHY_LARGE);
 	bool direct = plain(a, loop) && (!b || plain(b, loop));
 	if (!direct &&

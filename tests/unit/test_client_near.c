@@ -284,7 +284,7 @@ Test(client_near, given_memory_goes_when_it_was_shipped_unless_it_is_lent)
 {
 	struct fake *f = near_daemon();
 	braze_session *s = fake_connect(f, 0);
-	braze_array *a = given(s, 100000), *r = NULL;
+	braze_array *a = given(s, 1000000), *r = NULL;
 	braze_loan loan;
 
 	cr_assert(braze_lend(&loan, a));
@@ -292,7 +292,7 @@ Test(client_near, given_memory_goes_when_it_was_shipped_unless_it_is_lent)
 	braze_flush(s, NULL);
 	cr_assert(fake_saw(f, "IMPORT.float64"), "%s", f->log);
 	cr_assert_eq(dropped, 0);
-	cr_assert_eq(((const double *)loan.data)[99999], 99999.0);
+	cr_assert_eq(((const double *)loan.data)[999999], 999999.0);
 	braze_end_loan(s, &loan);
 	cr_assert_eq(dropped, 1);
 	braze_release(r);
