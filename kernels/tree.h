@@ -201,6 +201,10 @@ BZ_EACH_COMPLEX(BZ_TREE_TYPE)
 BZ_EACH_SCALAR(BZ_USED)
 BZ_EACH_COMPLEX(BZ_USED_COMPLEX)
 
+/* The vector of a row of accumulators that element i of the row goes to.  By bytes: it then
+ * steps as the address of the element does. */
+#define BZ_AT(w, i) ((void *)((char *)(w) + (i) * (bz_s_i64)(sizeof *(w) / BZ_W)))
+
 /* identity: of the tree's missing elements; nothing: the result over no element. */
 #define BZ_REDUCTION(op, t, identity, nothing)                                                     \
 	BZ_FN bz_##t bz_id_##op##_##t(void)                                                        \

@@ -258,10 +258,8 @@ static void tail_outer(struct gen *g, enum lanes lanes)
 				 op, t, k, v);
 		else
 			text_put(g->o,
-				 "bz_%s *const q%u = (bz_%s *)((char *)w%u + i * (i64)(sizeof *w%u "
-				 "/ "
-				 "BZ_W));\n*q%u = bz_%s_%s(*q%u, v%u);\n",
-				 t, k, t, k, k, k, op, t, k, v);
+				 "bz_%s *const q%u = BZ_AT(w%u, i);\n*q%u = bz_%s_%s(*q%u, v%u);\n",
+				 t, k, k, k, op, t, k, v);
 	}
 }
 
@@ -362,10 +360,10 @@ static void put_inner_block(struct gen *g)
 		put_direct_block(g);
 	else
 		put_packed_block(g);
-	each_red(
-		g,
-		"for (int l = 0; l < points; l++) bz_push_$O_$T(t$K + l, bz_fold_$O_$T(c$K[l]));\n",
-		"");
+	each_red(g,
+		 "for (int l = 0; l < points; l++)\n"
+		 "bz_push_$O_$T(t$K + l, bz_fold_$O_$T(c$K[l]));\n",
+		 "");
 }
 
 static void put_outer_block(struct gen *g)
