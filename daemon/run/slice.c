@@ -151,21 +151,24 @@ static struct units product_units(const struct executor *x, const struct plan_ma
 			      .kept = m->dtype == DT_FLOAT16 && c.chunks > 1};
 }
 
-/* Points that should stay together: of a reduction whose vectors hold points, not reduced
- * ones, fewer take as long, for they touch the same lines of each row. */
-static int64_t least_points(const struct executor *x, const struct nest *n)
+/* Points that should stay together while a slice has the time, so many microseconds for each:
+ * of a reduction whose vectors hold points, not reduced ones, fewer take as long, for they
+ * touch the same lines of each row. */
+static int64_t least_points(const struct executor *x, const struct nest *n, double us)
 {
-	bool by_columns = n->nred && n->vec < n->npar;
+	int64_t least = (int64_t)KERNEL_TILE_LEAST * n->width;
 
-	return by_columns && !x->target ? (int64_t)KERNEL_TILE_LEAST * n->width : 1;
+	if (x->target || !n->nred || n->vec >= n->npar || us > SHARED_SLICE_US)
+		return 1;
+	return (double)least * us > SHARED_SLICE_US ? (int64_t)(SHARED_SLICE_US / us) : least;
 }
 
 /* Points whose chunks go together: as many as `most` elements have room for, on a GPU all. */
-static int64_t group_points(const struct executor *x, const struct nest *nest, int64_t points,
-			    int64_t chunks, uint64_t most)
+static int64_t group_points(const struct executor *x, int64_t points, int64_t chunks, int64_t least,
+			    uint64_t most)
 {
 	int64_t n = most / TREE_CHUNK < INT64_MAX ? (int64_t)(most / TREE_CHUNK) : INT64_MAX;
-	int64_t room = PARTS_MAX / chunks, least = least_points(x, nest);
+	int64_t room = PARTS_MAX / chunks;
 
 	n = n > least ? n : least;
 	n = n < room ? n : room;
@@ -176,24 +179,24 @@ static int64_t group_points(const struct executor *x, const struct nest *nest, i
 static struct units step_units(const struct executor *x, struct executor_job *job,
 			       const struct plan_step *s, double us, uint64_t most)
 {
-	int64_t points = 1, reduced = 1, chunks = 0;
+	int64_t points = 0, reduced = 0, chunks = 0, least = 1;
 	const struct nest *n = s->nest;
 	bool long_points = false;
 
 	if (s->kind == STEP_MATMUL)
 		return product_units(x, s->matmul);
-	for (int i = 0; i < n->npar; i++)
-		points *= n->extent[i];
-	for (int i = n->npar; i < n->npar + n->nred; i++)
-		reduced *= n->extent[i];
+	points = nest_parallel(n);
+	reduced = nest_reduced(n);
 	chunks = reduced / TREE_CHUNK + (reduced % TREE_CHUNK != 0);
-	long_points = (double)points < (us / RUN_SLICE_US + 1) * (double)least_points(x, n) ||
+	if (points > 0 && chunks > 0)
+		least = least_points(x, n, us / (double)points / (double)chunks);
+	long_points = (double)points < (us / RUN_SLICE_US + 1) * (double)least ||
 		      (!x->target && (uint64_t)reduced > most && reduced > POINT_MAX);
 	if (!n->nred || points == 0 ||
 	    !(job->at < 0 || (job->at == 0 && chunks > 1 && long_points)))
 		return (struct units){.total = points, .elements = (uint64_t)reduced};
 	if (job->at == 0)
-		job->group = group_points(x, n, points, chunks, most);
+		job->group = group_points(x, points, chunks, least, most);
 	return (struct units){.total = (points / job->group + (points % job->group != 0)) * chunks,
 			      .elements = (uint64_t)job->group * TREE_CHUNK,
 			      .chunks = chunks,
@@ -212,7 +215,7 @@ static int64_t units_within(const struct executor *x, const struct plan_step *s,
 	if (s->kind == STEP_MATMUL && x->target) /* whole tiles */
 		take = (take + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS;
 	if (s->kind == STEP_KERNEL && !u->chunks) {
-		int64_t least = least_points(x, s->nest);
+		int64_t least = least_points(x, s->nest, o->us / (double)left);
 
 		take = (take + least - 1) / least * least;
 	}
