@@ -17,7 +17,8 @@ from braze.numpy import _fallback, _ufuncs
 
 OURS = "braze.numpy"
 own = {}  # "module.name" below numpy: what stands there instead of NumPy's
-_MORE = {"random": "_random", "testing": "_testing"}  # whose OWN comes when they are asked for
+# Modules whose OWN comes when they are asked for.
+_MORE = {name: f"{OURS}._{name}" for name in ("random", "testing")}
 natives = {}  # NumPy's function -> braze's
 _FUNCTIONS = (
     types.FunctionType,
@@ -72,9 +73,11 @@ def wrap(module, name, theirs):
     if isinstance(theirs, types.ModuleType):
         return space(theirs) if theirs.__name__.startswith("numpy.") else theirs
     short = f"{module}.{name}".removeprefix(OURS + ".")
-    more = _MORE.pop(short.partition(".")[0], None)
-    if more:
-        own.update(importlib.import_module(f"{OURS}.{more}").OWN)
+    first = short.partition(".")[0]
+    more = _MORE.get(first)
+    if more:  # until its names are there, for other threads, too
+        own.update(importlib.import_module(more).OWN)
+        _MORE.pop(first, None)
     if short in own:
         return own[short]
     if not _is_function(theirs) or short.startswith("testing."):
