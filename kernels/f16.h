@@ -17,6 +17,7 @@ BZ_TYPE(f16)
 typedef bz_u16 bz_k_f16;
 #define BZ_CLEAN_f16(x) (void)0
 BZ_MEMORY(f16)
+BZ_PART(f16)
 BZ_IMM_INT(f16)
 
 /* ---- to and from float32 ------------------------------------------------------- */

@@ -217,7 +217,8 @@ static int64_t units_within(const struct executor *x, const struct plan_step *s,
 	if (s->kind == STEP_KERNEL && !u->chunks) {
 		int64_t least = least_points(x, s->nest, o->us / (double)left);
 
-		take = (take + least - 1) / least * least;
+		/* Whole ones, and at least one. */
+		take = take > least ? take / least * least : least;
 	}
 	take = take < 1 ? 1 : take > UNITS_MAX && !x->target ? UNITS_MAX : take;
 	return take > left ? left : take;

@@ -150,7 +150,7 @@ def refused_hello(daemon):
     with Raw(daemon.socket, greet=False) as c:
         c.request(raw.hello())
         reply = c.receive()
-        if reply.kind == "welcome":
+        if reply is None or reply.kind == "welcome":
             return None
         assert c.ended() is None
         return reply

@@ -64,6 +64,23 @@ assert {"numpy.testing", "braze.numpy._testing", "braze.numpy._random"} <= set(s
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_threads_that_ask_first_get_the_same():
+    code = """
+import sys, threading
+import braze.numpy as np
+sys.setswitchinterval(1e-5)
+together, got = threading.Barrier(8), []
+def ask():
+    together.wait()
+    got.append((np.random.default_rng, np.random.Generator, np.testing.assert_equal))
+threads = [threading.Thread(target=ask) for _ in range(8)]
+for t in threads: t.start()
+for t in threads: t.join()
+assert len(set(got)) == 1 and got[0][1].__module__ == "braze.numpy.random", got
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_what_numpy_has_not_is_not_found():
     with pytest.raises(ModuleNotFoundError, match="braze.numpy.nonsense"):
         importlib.import_module("braze.numpy.nonsense")
