@@ -166,9 +166,9 @@ def product(a, b):
         return plain, 0
     x, y = wide(numpy.asarray(a, plain.dtype)), wide(numpy.asarray(b, plain.dtype))
     eps = numpy.finfo(plain.dtype).eps * (8 + numpy.asarray(a).shape[-1])
-    bound = eps * numpy.matmul(numpy.abs(x), numpy.abs(y))
-    return (rounded(numpy.matmul(x, y), plain.dtype),
-            bound + numpy.finfo(plain.dtype).smallest_subnormal)
+    size = numpy.matmul(numpy.abs(x), numpy.abs(y))
+    bound = eps * size + numpy.finfo(plain.dtype).smallest_subnormal
+    return rounded(numpy.matmul(x, y), plain.dtype), free_of_overflow(bound, size, plain.dtype)
 
 
 def zero_sign(x):
