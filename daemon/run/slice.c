@@ -2,9 +2,10 @@
 /* run/slice.c - what of a job's next step goes into a packet.
  *
  * A step of more than RUN_SLICE_US, or SHARED_SLICE_US, is cut: by points; by chunks of the
- * summation tree, of a group of points after the other, where a point by itself may be too long; by
- * units of a matrix product (plan/product.h), by its rows on a GPU.  job->at tells how far the step
- * job->step has been sent: > 0 units, < 0 units whose results so far lie in the worker's memory.
+ * summation tree, of a group of points after the other, where a point by itself may be too long or
+ * points should stay together; by units of a matrix product (plan/product.h), by its rows on a GPU.
+ * job->at tells how far the step job->step has been sent: > 0 units, < 0 units whose results so far
+ * lie in the worker's memory.
  *
  * On the CPU nothing is believed of a step that has not been seen to run: its first
  * slice is so small that it ends in time even where the prediction is wrong by
