@@ -300,6 +300,7 @@ BZ_EACH_SCALAR(BZ_MEMORY)
 		return (bz_##t)((bz_k_##t)__builtin_shufflevector(a, b, BZ_COUNT) |                \
 				(BZ_BITS(t, BZ_SPLAT(t, 1)) & ~m));                                \
 	}
+/* The lanes, counted. */
 #if BZ_W == 4
 #define BZ_COUNT 0, 1, 2, 3
 #elif BZ_W == 8

@@ -70,35 +70,23 @@ enum {
 #define BZ_DOWN4(v) (v)
 #define BZ_DOWN2(v) __builtin_shufflevector(v, v, 2, 3, 2, 3)
 #define BZ_DOWN1(v) __builtin_shufflevector(v, v, 1, 1, 1, 1)
-#define BZ_LANE_NUMBERS                                                                            \
-	{                                                                                          \
-		0, 1, 2, 3                                                                         \
-	}
 #elif BZ_W == 8
 #define BZ_DOWN8(v) (v)
 #define BZ_DOWN4(v) __builtin_shufflevector(v, v, 4, 5, 6, 7, 4, 5, 6, 7)
 #define BZ_DOWN2(v) __builtin_shufflevector(v, v, 2, 3, 2, 3, 2, 3, 2, 3)
 #define BZ_DOWN1(v) __builtin_shufflevector(v, v, 1, 1, 1, 1, 1, 1, 1, 1)
-#define BZ_LANE_NUMBERS                                                                            \
-	{                                                                                          \
-		0, 1, 2, 3, 4, 5, 6, 7                                                             \
-	}
 #else
 #define BZ_DOWN8(v)                                                                                \
 	__builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15)
 #define BZ_DOWN4(v) __builtin_shufflevector(v, v, 4, 5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7)
 #define BZ_DOWN2(v) __builtin_shufflevector(v, v, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3)
 #define BZ_DOWN1(v) __builtin_shufflevector(v, v, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)
-#define BZ_LANE_NUMBERS                                                                            \
-	{                                                                                          \
-		0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15                               \
-	}
 #endif
 
 /* 1 in the first n lanes. */
 BZ_FN bz_b1 bz_first_lanes(int n)
 {
-	const bz_b1 lane = BZ_LANE_NUMBERS;
+	const bz_b1 lane = {BZ_COUNT};
 	return BZ_B1(lane < (bz_s_b1)n);
 }
 
