@@ -10,6 +10,7 @@
 
 #include "lock.h"
 #include "near.h"
+#include "pages.h"
 #include "ticket.h"
 #include "wire.h"
 
@@ -105,6 +106,7 @@ static enum status take_own(uint64_t *offset, struct braze_session *s, uint64_t 
 	if (st)
 		return st;
 	*offset = l.next;
+	pages_back(s->arena, s->arena_bytes, l.next, l.next + bytes);
 	return unlease(s, l.next + bytes, l.end - l.next - bytes, err);
 }
 

@@ -20,6 +20,7 @@
 #include "lock.h"
 #include "lost.h"
 #include "near.h"
+#include "pages.h"
 #include "ticket.h"
 
 #define HELLO_TIMEOUT 10000 /* ms for the daemon to answer hello */
@@ -469,7 +470,7 @@ static enum status map_arena(struct braze_session *s, int fd, uint64_t bytes, st
 	if (fstat(fd, &st) || bytes == 0 || (uint64_t)st.st_size < bytes)
 		return err_set(err, E_PROTOCOL, "the daemon's arena is smaller than %llu bytes",
 			       (unsigned long long)bytes);
-	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	void *p = pages_map(fd, bytes);
 	if (p == MAP_FAILED)
 		return err_set(err, E_NOMEM,
 			       "mapping the arena of %llu MiB: %s; is the address space limited?",

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "cuda_worker.h"
+#include "pages.h"
 
 enum status cuda_region_map(struct cuda *c, uint32_t id, int fd, uint64_t bytes, struct err *err)
 {
@@ -21,7 +22,7 @@ enum status cuda_region_map(struct cuda *c, uint32_t id, int fd, uint64_t bytes,
 	if (bytes == 0)
 		return err_set(err, E_INVALID, "region %u: cannot map 0 bytes", id);
 	/* Arenas are sparse: pages are charged when they are touched. */
-	addr = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	addr = pages_map(fd, bytes);
 	if (addr == MAP_FAILED)
 		return err_set(err, E_SYSTEM, "region %u: mmap of %llu bytes: %s", id,
 			       (unsigned long long)bytes, strerror(errno));

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/xalloc.h"
+#include "pages.h"
 
 #define UNMAP_POLL_US 200
 
@@ -84,13 +85,13 @@ enum status region_map(struct regions *r, uint32_t id, int fd, uint64_t bytes, s
 	if (bytes == 0)
 		return err_set(err, E_INVALID, "region %u: cannot map 0 bytes", id);
 	/* Arenas are sparse: pages are charged when they are touched. */
-	addr = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	addr = pages_map(fd, bytes);
 	region_unmap(r, id);
 	if (addr == MAP_FAILED) {
 		*place_for(r, id) = (struct region){.id = id, .error = errno, .bytes = bytes};
 		return not_mapped(&r->item[lower_bound(r, id)], err);
 	}
-	madvise(addr, bytes, MADV_HUGEPAGE); /* helps where shmem_enabled=advise */
+	madvise(addr, bytes, MADV_HUGEPAGE); /* where shmem_enabled=advise */
 	madvise(addr, bytes, MADV_DONTDUMP);
 	*place_for(r, id) = (struct region){.id = id, .addr = addr, .bytes = bytes};
 	return OK;
@@ -160,4 +161,11 @@ enum status region_resolve(char **out, const struct regions *r, const struct com
 			place->region, (unsigned long long)g->bytes);
 	*out = g->addr + place->offset;
 	return OK;
+}
+
+void region_back(const struct regions *r, const struct command_place *place, int64_t lo, int64_t hi)
+{
+	const struct region *g = &r->item[lower_bound(r, place->region)];
+
+	pages_back(g->addr, g->bytes, place->offset + (uint64_t)lo, place->offset + (uint64_t)hi);
 }

@@ -30,5 +30,8 @@ void region_unmap(struct regions *r, uint32_t id);
 /* Address of a place when [place + lo, place + hi) lies inside its region. */
 enum status region_resolve(char **out, const struct regions *r, const struct command_place *place,
 			   int64_t lo, int64_t hi, struct err *err) MUST_USE;
+/* [place + lo, place + hi), resolved before, is going to be written whole: see pages.h. */
+void region_back(const struct regions *r, const struct command_place *place, int64_t lo,
+		 int64_t hi);
 
 #endif

@@ -4,6 +4,7 @@
  * With tiles enough each thread takes whole ones.  Of few tiles the chunks are computed
  * apart from each other, as many at once as PARTS_BYTES holds, and then added to their
  * tiles in order.  Either way gives the same bits (plan/product.h). */
+#include "pages.h"
 #include "worker.h"
 
 #include <pthread.h>
@@ -237,6 +238,23 @@ static void carry_close(struct product_step *s, struct worker_part *before, bool
 	free(s->spare);
 }
 
+/* Memory for the part of C that the slice writes: its units are tiles in C's order. */
+static void back_result(const struct product_step *s, const struct command_place *place)
+{
+	double each = 0;
+	int64_t lo = 0, hi = 0, whole = s->p.m * s->p.n * dtype_row(s->p.dtype)->bytes;
+
+	for (int i = 0; i < s->p.nbatch; i++)
+		whole *= s->p.batch[i];
+	matmul_range(&s->p, 2, &lo, &hi);
+	if (whole < PAGES_LEAST || hi - lo != whole)
+		return;
+	each = (double)whole / (double)s->cut.units;
+	hi = lo + (int64_t)(each * (double)s->hi);
+	lo += (int64_t)(each * (double)s->lo);
+	region_back(&s->w->regions, place, lo, hi);
+}
+
 static enum status product_check(struct product_step *s, struct err *err)
 {
 	const struct command_place *place = (const struct command_place *)(s->cmd + 1);
@@ -279,6 +297,7 @@ enum status worker_product(struct worker *w, const struct command_step *cmd, str
 
 	if (st != OK || s.lo == s.hi)
 		return st;
+	back_result(&s, (const struct command_place *)(cmd + 1) + 2);
 	s.run.library = &w->matmul;
 	s.run.p = &s.p;
 	s.run.cut = &s.cut;

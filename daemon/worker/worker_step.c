@@ -5,6 +5,7 @@
  * by chunks of the summation tree, whose accumulators are combined at the end.  How a
  * step is cut never shows in its bits. */
 #define _GNU_SOURCE /* gettid */
+#include "pages.h"
 #include "steps.h"
 #include "worker.h"
 
@@ -282,6 +283,33 @@ static enum status resolve(struct step *s, const struct command_place *place, st
 	return OK;
 }
 
+/* Does access a write its points one after the other, in their order? */
+static bool writes_in_order(const struct step *s, const struct steps_operands *o, uint32_t a)
+{
+	const struct nest *n = s->entry->spec;
+	int64_t next = dtype_row(n->access[a].dtype)->bytes;
+
+	if (!n->access[a].write || n->access[a].gather)
+		return false;
+	for (int l = s->cmd->npar; l-- > 0; next *= o->extent[l])
+		if (o->extent[l] != 1 && o->stride[a * 8 + (uint32_t)l] != next)
+			return false;
+	return true;
+}
+
+/* Memory for what the slice writes. */
+static void back_results(const struct step *s, const struct steps_operands *o)
+{
+	const struct nest *n = s->entry->spec;
+
+	for (uint32_t a = 0; a < n->naccess; a++) {
+		int64_t each = dtype_row(n->access[a].dtype)->bytes;
+
+		if ((s->hi - s->lo) * each >= PAGES_LEAST && writes_in_order(s, o, a))
+			region_back(&s->w->regions, &o->place[a], s->lo * each, s->hi * each);
+	}
+}
+
 static enum status scratch_grow(struct worker *w, size_t bytes, struct err *err)
 {
 	if (bytes <= w->scratch_bytes)
@@ -362,6 +390,7 @@ static enum status run_kernel(struct step *s, struct kernel_entry *e, struct err
 	s->point_ns = kernels_pace(e, c->shape);
 	if (s->lo == s->hi)
 		return OK;
+	back_results(s, &o);
 	s->args.stream =
 		c->nred == 0 && result_bytes(e->spec, cut.points) > (double)s->w->stream_bytes;
 	if (c->split)
