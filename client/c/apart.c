@@ -3,11 +3,10 @@
 
 #include <string.h>
 
-#include "array.h"
 #include "future.h"
 #include "lease.h"
 #include "lost.h"
-#include "near.h"
+#include "near_block.h"
 #include "watch.h"
 
 /* ---- Handles ---- */

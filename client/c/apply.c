@@ -55,12 +55,13 @@ static inline enum status quick(struct braze_array **out, unsigned op, unsigned 
 				struct braze_array *a, struct braze_array *b, struct err *err)
 {
 	struct braze_session *s = a->session;
-	unsigned n = b ? 2 : 1;
+	unsigned n = b ? 2 : 1, loop = s->loop[op][a->view.dtype];
 
-	enum status st = near_ready(op, s->loop[op][a->view.dtype], a->count, a, b, err);
+	enum status st = near_ready(op, loop, a->count, a, b, err);
 	if (unlikely(st))
 		return st;
-	if (s->near && near_hand(a) && (!b || near_hand(b)) && near_quick(out, op, type, a, b))
+	if (s->near && near_hand(a) && (!b || near_hand(b)) &&
+	    near_quick(out, op, loop, type, a, b))
 		return OK;
 	st = b ? record_use_two(a, b, err) : record_use(a, err);
 	if (likely(!st))

@@ -7,10 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "apart.h"
 #include "lock.h"
 #include "lost.h"
-#include "near.h"
+#include "near_block.h"
 #include "session.h"
 #include "watch.h"
 
@@ -73,7 +72,7 @@ enum status array_refill(struct braze_session *s, struct err *err)
 	return st;
 }
 
-void array_drop_buffer(struct braze_session *s, struct buffer *b)
+static inline void drop_buffer(struct braze_session *s, struct buffer *b)
 {
 	if (--b->refs)
 		return;
@@ -85,6 +84,11 @@ void array_drop_buffer(struct braze_session *s, struct buffer *b)
 		near_unblock(s, b);
 	b->next = s->free_buffers;
 	s->free_buffers = b;
+}
+
+void array_drop_buffer(struct braze_session *s, struct buffer *b)
+{
+	drop_buffer(s, b);
 }
 
 enum status array_usable(struct braze_session *s, struct err *err)
@@ -182,10 +186,7 @@ static __attribute__((noinline)) void release_name(struct braze_array *a)
 	struct braze_session *s = a->session;
 	struct buffer *b = a->buf;
 
-	if (b->flags & BUF_APART) {
-		apart_unlink(a);
-		s->free_ids[s->nfree_ids++] = a->id;
-	} else if (!a->named) {
+	if (!a->named) {
 		s->free_ids[s->nfree_ids++] = a->id;
 		less_unnamed(s, b);
 	} else if (b->root == a->id) {
@@ -229,19 +230,28 @@ enum status array_view(struct braze_array **out, struct braze_array *a, const st
 	return OK;
 }
 
-void array_release(struct braze_array *a)
+static inline void release(struct braze_array *a)
 {
 	struct braze_session *s = a->session;
 
-	if (unlikely(a->buf->flags & (BUF_APART | BUF_VIEWS)))
+	if (a->buf->flags & BUF_APART) {
+		apart_unlink(a);
+		s->free_ids[s->nfree_ids++] = a->id;
+	} else if (a->buf->flags & BUF_VIEWS) {
 		release_name(a);
-	else
+	} else {
 		record_drop(s, a->id);
-	array_drop_buffer(s, a->buf);
+	}
+	drop_buffer(s, a->buf);
 	a->serial = 0;
 	a->next = s->free_arrays;
 	s->free_arrays = a;
 	s->refs--;
+}
+
+void array_release(struct braze_array *a)
+{
+	release(a);
 }
 
 void braze_retain(braze_array *a)
@@ -261,8 +271,10 @@ void braze_release(braze_array *a)
 	if (unlikely(s->forked))
 		return; /* the lists may have been copied half-way through a change */
 	lock_take(s);
-	array_release(a);
-	session_unlock(s);
+	release(a);
+	/* With an owner there is no lock of ours. */
+	if (unlikely(!s->owned || s->refs == 0))
+		session_unlock(s);
 }
 
 uint64_t braze_serial(const braze_array *a)
@@ -308,6 +320,11 @@ int64_t braze_size(const braze_array *a)
 int braze_is_contiguous(const braze_array *a)
 {
 	return a->contiguous;
+}
+
+int braze_are_contiguous(const braze_array *a, const braze_array *b)
+{
+	return a->contiguous & b->contiguous;
 }
 
 int braze_itemsize(const braze_array *a)

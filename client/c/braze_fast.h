@@ -51,6 +51,8 @@ BRAZE_API int braze_near_number(braze_scalar *out, const braze_array *a);
 BRAZE_API int braze_is_connected(const braze_session *s);
 /* Is the array C-contiguous? (axes of extent 1 do not count) */
 BRAZE_API int braze_is_contiguous(const braze_array *a);
+/* Are both? */
+BRAZE_API int braze_are_contiguous(const braze_array *a, const braze_array *b);
 /* Keep the memory where a's value lies now mapped, for a binding that hands the address
  * out and cannot take it back; braze_unhold ends it.  NULL is fine there. */
 BRAZE_API void *braze_hold(braze_array *a);

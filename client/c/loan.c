@@ -10,11 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
 #include "future.h"
 #include "lock.h"
 #include "lost.h"
-#include "near.h"
+#include "near_block.h"
 
 #define MADE_MORE 16 /* bytes of any element */
 
@@ -26,13 +25,13 @@ struct given {
 
 /* ---- Given memory ---- */
 
-static struct near_block *given_block(braze_drop_fn *drop, void *of)
+static struct near_block *given_block(uint64_t bytes, braze_drop_fn *drop, void *of)
 {
 	struct given *g = aligned_alloc(64, sizeof(*g));
 
 	if (!g)
 		return NULL;
-	g->block = (struct near_block){.refs = 1, .size = NEAR_GIVEN};
+	g->block = (struct near_block){.refs = 1, .size = NEAR_GIVEN, .room = bytes};
 	g->drop = drop;
 	g->of = of;
 	return &g->block;
@@ -49,7 +48,7 @@ void loan_drop_given(struct near_block *block)
 bool loan_copy_given(struct buffer *b)
 {
 	void *copy = malloc(b->bytes ? b->bytes : 1);
-	struct near_block *block = copy ? given_block(free, copy) : NULL;
+	struct near_block *block = copy ? given_block(b->bytes, free, copy) : NULL;
 
 	if (!block) {
 		free(copy);
@@ -72,6 +71,7 @@ static struct braze_array *given_array(struct braze_session *s, enum dtype d,
 		return NULL;
 	struct buffer *b = array_take_buffer(s, (uint64_t)count * dtype_row(d)->bytes);
 	b->block = block;
+	block->room = b->bytes;
 	b->at = data;
 	near_grant(s->near, b->bytes);
 	return near_handle(s, b, d, shape, count);
@@ -86,7 +86,7 @@ int braze_give(braze_array **out, braze_session *s, int dtype, int ndim, const i
 
 	lock_take(s);
 	if (s->near && !array_shape(&shape, ndim, dims, NULL)) {
-		struct near_block *block = given_block(drop, of);
+		struct near_block *block = given_block(0, drop, of);
 		a = block ? given_array(s, (enum dtype)dtype, &shape, data, block) : NULL;
 		if (!a)
 			free(block);
@@ -102,7 +102,7 @@ static struct braze_array *made_array(struct braze_session *s, enum dtype d,
 				      const struct shape *shape, uint64_t bytes)
 {
 	void *data = bytes <= SIZE_MAX - MADE_MORE ? malloc(bytes + MADE_MORE) : NULL;
-	struct near_block *block = data ? given_block(free, data) : NULL;
+	struct near_block *block = data ? given_block(0, free, data) : NULL;
 	struct braze_array *a = block ? given_array(s, d, shape, data, block) : NULL;
 
 	if (!a) {
@@ -178,7 +178,7 @@ void braze_end_loan(braze_session *s, braze_loan *loan)
 	if (s->forked)
 		return; /* the lists may have been copied half-way through a change */
 	lock_take(s);
-	near_drop_block(s, (struct near_block *)(void *)((char *)loan->hold - IS_BLOCK));
+	near_drop_block(s->near_made, (struct near_block *)(void *)((char *)loan->hold - IS_BLOCK));
 	lock_give(s);
 }
 

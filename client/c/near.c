@@ -10,9 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "apart.h"
-#include "array.h"
-#include "loan.h"
+#include "near_block.h"
 
 /* ---- When ---- */
 
@@ -178,66 +176,6 @@ void near_sent(struct near_stretch *t, const uint32_t *head, unsigned nops)
 
 /* ---- Where ---- */
 
-static unsigned class_of(uint64_t bytes)
-{
-	unsigned k = bytes <= 1 ? 0 : 64u - (unsigned)__builtin_clzll(bytes - 1);
-
-	return k < NEAR_LEAST ? 0 : k - NEAR_LEAST;
-}
-
-static size_t bytes_of(unsigned size)
-{
-	return (size_t)1 << (size + NEAR_LEAST);
-}
-
-/* A block of the class for b, at b->at. */
-static bool take_block(struct near *n, struct buffer *b, unsigned size)
-{
-	struct near_block *block = n->free[size];
-
-	if (likely(block != NULL)) {
-		n->free[size] = block->next;
-		n->kept -= bytes_of(size);
-	} else {
-		block = aligned_alloc(64, sizeof(*block) + bytes_of(size));
-		if (!block)
-			return false;
-		block->size = size;
-	}
-	block->refs = 1;
-	b->block = block;
-	b->at = (uint8_t *)(block + 1);
-	return true;
-}
-
-static void drop_block(struct near *n, struct near_block *block)
-{
-	if (--block->refs)
-		return;
-	if (unlikely(block->size == NEAR_GIVEN)) {
-		loan_drop_given(block);
-		return;
-	}
-	if (n->kept + bytes_of(block->size) > NEAR_POOL) {
-		free(block);
-		return;
-	}
-	block->next = n->free[block->size];
-	n->free[block->size] = block;
-	n->kept += bytes_of(block->size);
-}
-
-void near_unblock(struct braze_session *s, struct buffer *b)
-{
-	drop_block(s->near_made, b->block);
-	b->block = NULL;
-}
-
-void near_drop_block(struct braze_session *s, struct near_block *block)
-{
-	drop_block(s->near_made, block);
-}
-
 bool near_own(struct braze_session *s, struct buffer *b)
 {
 	struct near_block *old = b->block;
@@ -246,42 +184,15 @@ bool near_own(struct braze_session *s, struct buffer *b)
 		return true;
 	if (unlikely(old->size == NEAR_GIVEN))
 		return loan_copy_given(b);
-	if (!take_block(s->near_made, b, old->size))
+	if (!near_take_block(s->near_made, b, old->size))
 		return false;
 	memcpy(b->at, old + 1, b->bytes);
-	drop_block(s->near_made, old);
+	near_drop_block(s->near_made, old);
 	return true;
-}
-
-struct braze_array *near_handle(struct braze_session *s, struct buffer *b, enum dtype d,
-				const struct shape *shape, int64_t count)
-{
-	b->flags = BUF_APART | BUF_NEAR;
-	b->why = WHY_NEAR;
-	b->kept = 1;
-	atomic_store_explicit(&b->stored, 1, memory_order_relaxed);
-	b->handles = NULL;
-	struct braze_array *a = array_take(s, b);
-	apart_link(a, b);
-	view_init(&a->view, d, shape);
-	a->count = count;
-	a->contiguous = true;
-	return a;
 }
 
 struct braze_array *near_array(struct braze_session *s, enum dtype d, const struct shape *shape,
 			       int64_t count)
 {
-	uint64_t bytes = (uint64_t)count * dtype_row(d)->bytes;
-
-	if (bytes > NEAR_WIDE || array_room(s, NULL))
-		return NULL;
-	struct buffer *b = array_take_buffer(s, bytes);
-	/* Loops write whole vectors. */
-	if (unlikely(!take_block(s->near_made, b,
-				 class_of(bytes + TIER0_LANES * dtype_row(d)->bytes - 1)))) {
-		array_drop_buffer(s, b);
-		return NULL;
-	}
-	return near_handle(s, b, d, shape, count);
+	return near_make(s, d, shape, count, (uint64_t)count * dtype_row(d)->bytes);
 }

@@ -29,8 +29,8 @@
 #define NEAR_POINT   600	      /* the same, of each point of a reduction */
 #define NEAR_BLOCK   512	      /* elements of a register */
 #define NEAR_REG     (NEAR_BLOCK * 16)
-#define NEAR_LEAST   7		/* log2 of the smallest block */
-#define NEAR_CLASSES 16		/* up to 4 MiB */
+#define NEAR_LEAST   8		/* log2 of the smallest block */
+#define NEAR_CLASSES 15		/* up to 4 MiB */
 #define NEAR_POOL    (8u << 20) /* free bytes kept */
 #define NEAR_RUN     16		/* small writes to a pending array before it is fenced */
 #define NEAR_TOUCH   UINT32_MAX /* near_run(): BUF_TOUCHED */
@@ -41,6 +41,7 @@ struct near_block {
 	struct near_block *next; /* in a free list */
 	uint32_t refs;		 /* buffers */
 	uint32_t size;		 /* class: log2 of its bytes, from NEAR_LEAST; or NEAR_GIVEN */
+	uint64_t room;		 /* bytes that may be read */
 } __attribute__((aligned(64)));
 
 /* The operations between two reads.  One that only its size keeps from being near is
@@ -95,10 +96,6 @@ void near_switch(struct braze_session *s);
 /* The session is connected; make what near operations need, if they are possible. */
 void near_open(struct braze_session *s);
 void near_close(struct braze_session *s);
-/* b loses its block. */
-void near_unblock(struct braze_session *s, struct buffer *b);
-/* One holder of a block less. */
-void near_drop_block(struct braze_session *s, struct near_block *block);
 /* b is about to be written: it gets a block of its own.  False: no memory. */
 bool near_own(struct braze_session *s, struct buffer *b) MUST_USE;
 /* An operation that is large, or any while the bound is risen: is it near? */
@@ -107,9 +104,6 @@ bool near_stretches(struct near_stretch *t, uint64_t work, bool large) MUST_USE;
 void near_stretch_end(struct near_stretch *t);
 /* Recorded operations leave: the heads of their columns. */
 void near_sent(struct near_stretch *t, const uint32_t *head, unsigned nops);
-/* The first handle of a near value of b, which has a block and its address.  After array_room. */
-struct braze_array *near_handle(struct braze_session *s, struct buffer *b, enum dtype d,
-				const struct shape *shape, int64_t count);
 /* A near array to be filled; NULL: too large, or no memory. */
 struct braze_array *near_array(struct braze_session *s, enum dtype d, const struct shape *shape,
 			       int64_t count);
@@ -143,9 +137,9 @@ void near_reduction(const struct near *n, enum op op, char *out, unsigned dtype,
 
 bool near_apply(struct braze_array **out, struct braze_session *s, enum op op,
 		const struct op_sig *sig, int n, const braze_arg *arg, const struct shape *shape);
-/* Operands of one shape and type, both arrays; b NULL: one operand. */
-bool near_quick(struct braze_array **out, unsigned op, unsigned type, struct braze_array *a,
-		struct braze_array *b);
+/* Operands of one shape and type, which go to this loop; b NULL: one operand. */
+bool near_quick(struct braze_array **out, unsigned op, unsigned loop, unsigned type,
+		struct braze_array *a, struct braze_array *b);
 /* The same of one array and a weak number that gives way to it, in either order. */
 bool near_with_number(struct braze_array **out, int op, unsigned type, const braze_arg *args);
 bool near_reduce(struct braze_array **out, enum op op, const struct op_sig *sig,

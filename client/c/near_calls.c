@@ -6,9 +6,8 @@
  * operation is to be recorded.  Nothing here can fail otherwise. */
 #include <string.h>
 
-#include "array.h"
 #include "imm.h"
-#include "near.h"
+#include "near_block.h"
 #include "near_walk.h"
 
 uint64_t near_work(const struct near *n, unsigned op, unsigned loop, int64_t count)
@@ -28,8 +27,7 @@ uint64_t near_bytes(unsigned dtype, int64_t count)
 static int64_t bytes_after(const struct braze_array *a)
 {
 	const struct buffer *b = a->buf;
-	bool block = b->flags & BUF_NEAR && b->block->size != NEAR_GIVEN;
-	uint64_t end = block ? (uint64_t)1 << (b->block->size + NEAR_LEAST) : b->bytes;
+	uint64_t end = b->flags & BUF_NEAR ? b->block->room : b->bytes;
 
 	return (int64_t)end - a->view.offset;
 }
@@ -120,13 +118,10 @@ bool near_apply(struct braze_array **out, struct braze_session *s, enum op op,
 	return true;
 }
 
-/* Does it lie as a loop of the type takes it, with memory for whole vectors? */
-static bool plain(const struct braze_array *a, unsigned loop)
+/* Does it lie as a loop takes it, `bytes` of whole vectors there to be read? */
+static inline bool plain(const struct braze_array *a, int64_t bytes)
 {
-	int64_t whole = (a->count + TIER0_LANES - 1) & ~(int64_t)(TIER0_LANES - 1);
-
-	return a->view.dtype == loop && a->contiguous &&
-	       whole * dtype_row(loop)->bytes <= bytes_after(a);
+	return a->contiguous && bytes <= bytes_after(a);
 }
 
 static void call_loop(tier0_fn *fn, const struct braze_array *r, const struct braze_array *a,
@@ -147,29 +142,31 @@ static bool pays(struct near *n, const struct braze_array *a, const struct braze
 	       near_fits(n, work, bytes);
 }
 
-bool near_quick(struct braze_array **out, unsigned op, unsigned type, struct braze_array *a,
-		struct braze_array *b)
+bool near_quick(struct braze_array **out, unsigned op, unsigned loop, unsigned type,
+		struct braze_array *a, struct braze_array *b)
 {
 	struct braze_session *s = a->session;
-	unsigned loop = s->loop[op][a->view.dtype];
+	int64_t count = a->count;
+	uint64_t work = near_work(s->near, op, loop, count), bytes = near_bytes(type, count);
+
+	if (!pays(s->near, a, b, work, bytes))
+		return near_not(s, WHY_LARGE);
+	int64_t whole =
+		((count + TIER0_LANES - 1) & ~(int64_t)(TIER0_LANES - 1)) * dtype_rows[loop].bytes;
 	struct view stretch[2];
 	struct near_in in[2];
-
-	if (!pays(s->near, a, b, near_work(s->near, op, loop, a->count),
-		  near_bytes(type, a->count)))
-		return near_not(s, WHY_LARGE);
-	bool direct = plain(a, loop) && (!b || plain(b, loop));
+	bool direct = a->view.dtype == loop && plain(a, whole) && (!b || plain(b, whole));
 	if (!direct &&
-	    (!near_set_array(&in[0], a, loop, &a->view.shape, a->count, &stretch[0]) ||
-	     (b && !near_set_array(&in[1], b, loop, &a->view.shape, a->count, &stretch[1]))))
+	    (!near_set_array(&in[0], a, loop, &a->view.shape, count, &stretch[0]) ||
+	     (b && !near_set_array(&in[1], b, loop, &a->view.shape, count, &stretch[1]))))
 		return false;
-	struct braze_array *r = near_array(s, (enum dtype)type, &a->view.shape, a->count);
+	struct braze_array *r = near_make(s, (enum dtype)type, &a->view.shape, count, bytes);
 	if (!r)
 		return false;
-	if (direct && a->count)
+	if (direct && count)
 		call_loop(near_loop(s->near, (enum op)op, loop, type), r, a, b);
-	else if (a->count)
-		near_map(s->near, (enum op)op, (char *)r->buf->at, type, &a->view.shape, a->count,
+	else if (count)
+		near_map(s->near, (enum op)op, (char *)r->buf->at, type, &a->view.shape, count,
 			 b ? 2 : 1, in);
 	s->counters.near++;
 	*out = r;

@@ -80,13 +80,6 @@ const char *near_operand(const struct near *n, const struct near_in *in,
 	return operand(n, 0, in, walk, p, count);
 }
 
-tier0_fn *near_loop(const struct near *n, enum op op, unsigned loop, unsigned dtype)
-{
-	if (op == OP_CAST)
-		return tier0_cast(n->lib->isa, n->lib->wide, loop, dtype);
-	return tier0_op(n->lib->isa, n->lib->wide, op, loop);
-}
-
 /* All operands as they lie, but for a tail that must be copied. */
 static int64_t direct(tier0_fn *fn, char *out, int64_t total, int count, const struct near_in *in)
 {

@@ -22,7 +22,12 @@ void near_walk_init(struct near_walk *w, const struct shape *shape, uint32_t axe
 const char *near_operand(const struct near *n, const struct near_in *in,
 			 const struct near_walk *walk, int64_t p, int64_t count);
 /* The loop of an operation, of a cast too, on operands of type `loop`. */
-tier0_fn *near_loop(const struct near *n, enum op op, unsigned loop, unsigned dtype);
+static inline tier0_fn *near_loop(const struct near *n, enum op op, unsigned loop, unsigned dtype)
+{
+	if (unlikely(op == OP_CAST))
+		return tier0_cast(n->lib->isa, n->lib->wide, loop, dtype);
+	return tier0_op(n->lib->isa, n->lib->wide, op, loop);
+}
 
 /* Around loops: they expect the processor as it is after a program's start, and a program
  * may have changed rounding, made exceptions traps, or subnormal numbers zero. */

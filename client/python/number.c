@@ -105,7 +105,8 @@ static PyObject *binary_arrays(int k, PyObject *a, PyObject *b)
 	braze_error err;
 	int rc = 0;
 
-	if (layout_matters(nd(a)->h) || layout_matters(nd(b)->h)) {
+	if (!braze_are_contiguous(nd(a)->h, nd(b)->h) &&
+	    (layout_matters(nd(a)->h) || layout_matters(nd(b)->h))) {
 		struct operand x[2] = {{.arg = {.array = nd(a)->h}}, {.arg = {.array = nd(b)->h}}};
 
 		return record(core.op[k], x, 2, args);
@@ -170,13 +171,17 @@ static PyObject *binary_converted(int k, PyObject *a, PyObject *b)
 	return r;
 }
 
-static PyObject *binary(int k, PyObject *a, PyObject *b)
+/* Not in line, so that two arrays cost little. */
+static __attribute__((noinline)) PyObject *binary_others(int k, PyObject *a, PyObject *b)
 {
 	PyObject *r = NULL;
 
-	if (both_arrays(a, b))
-		return binary_arrays(k, a, b);
 	return arith_binary(&r, k, a, b) ? r : binary_converted(k, a, b);
+}
+
+static PyObject *binary(int k, PyObject *a, PyObject *b)
+{
+	return both_arrays(a, b) ? binary_arrays(k, a, b) : binary_others(k, a, b);
 }
 
 PyObject *number_compare(PyObject *a, PyObject *b, int how)
