@@ -4,7 +4,8 @@
  * In:  a checked nest and the arguments of a call.  Out: its stores.  Works on
  * blocks of points: each instruction is one precompiled loop over registers of
  * 512 elements (1024 when none is wider than 4 bytes), which stay in the L1 and
- * L2 caches because registers are given out by liveness.
+ * L2 caches because registers are given out by liveness.  What lies in memory as it would in a
+ * register is read and written there.
  *
  * Reductions follow kernels/tree.h, either a parallel point at a time (inner) or
  * a tile of points at a time with one row of the reduced loops after another
@@ -15,21 +16,12 @@
 
 #include "base/xalloc.h"
 #include "loops/tile.h"
+#include "tier0_layout.h"
 #include "tier0_walk.h"
 
-#define PRE  1 /* runs at every point */
-#define POST 2 /* runs once per parallel point */
-
-/* What follows from the nest alone. */
-struct tier0_layout {
-	uint8_t phase[LIMIT_NEST_INSTRS];   /* PRE and POST bits; 0: not needed */
-	uint16_t reg[2][LIMIT_NEST_INSTRS]; /* [phase - 1]: register of the value */
-	uint16_t nreg, nreduce;
-	uint16_t reduce[LIMIT_NEST_REDUCES]; /* instructions */
-	uint32_t indexed;		     /* loops that NI_INDEX reads */
-	int64_t block;			     /* elements of a register */
-	size_t reg_bytes;
-};
+#define LONG_ROW                                                                                   \
+	64 /* elements: such a row is worth reading where it lies, so tiles end with it            \
+	    */
 
 struct run {
 	const struct nest *spec;
@@ -40,116 +32,14 @@ struct run {
 	int64_t fixed[LIMIT_NEST_ACCESSES]; /* bytes, of the loops that stand still */
 	int64_t still[LIMIT_NDIM];	    /* their indices */
 	char *regs, *states, *outer;
+	char *value[2][LIMIT_NEST_INSTRS]; /* [phase - 1]: where the block's values lie */
 };
-
-static int operands(const struct nest_instr *in, uint16_t out[3])
-{
-	int n = 0;
-
-	if (in->op == NI_STORE || in->op == NI_GATHER) {
-		out[0] = in->b;
-		return 1;
-	}
-	if (in->op == NI_REDUCE)
-		n = 1;
-	else if (in->op < OP_END)
-		n = op_row(in->op) ? op_row(in->op)->arity : 0;
-	out[0] = in->a;
-	out[1] = in->b;
-	out[2] = in->c;
-	return n;
-}
-
-/* Mark what each phase needs, backwards from stores and reductions. */
-static void mark_phases(struct tier0_layout *lay, const struct nest *s)
-{
-	uint16_t arg[3];
-
-	memset(lay->phase, 0, sizeof lay->phase);
-	for (int i = s->ninstr - 1; i >= 0; i--) {
-		const struct nest_instr *in = &s->instr[i];
-		int need;
-
-		if (in->op == NI_STORE)
-			lay->phase[i] = s->nred && i >= s->post ? POST : PRE;
-		else if (in->op == NI_REDUCE)
-			lay->phase[i] = POST;
-		if (in->op == NI_INDEX && lay->phase[i])
-			lay->indexed |= 1u << in->a;
-		need = in->op == NI_REDUCE ? PRE : lay->phase[i];
-		for (int k = operands(in, arg) - 1; k >= 0; k--)
-			lay->phase[arg[k]] |= (uint8_t)need;
-	}
-}
-
-static bool permanent(const struct nest_instr *in)
-{
-	return in->op == NI_SCALAR || in->op == NI_REDUCE;
-}
-
-/* Give the values of one phase registers from `first` on; returns the number used.
- * An operand's register is free again after its last reader, not before. */
-static int assign(struct tier0_layout *lay, const struct nest *s, int phase, int first)
-{
-	uint16_t last[LIMIT_NEST_INSTRS] = {0}, spare[LIMIT_NEST_INSTRS], arg[3];
-	int nspare = 0, used = first;
-
-	for (int i = 0; i < s->ninstr; i++) {
-		bool reads = s->instr[i].op == NI_REDUCE ? phase == PRE : lay->phase[i] & phase;
-
-		for (int k = operands(&s->instr[i], arg) - 1; reads && k >= 0; k--)
-			/* What a reduction takes is read when the block is complete,
-			 * whoever else reads it after the reduction's place. */
-			if (last[arg[k]] != s->ninstr)
-				last[arg[k]] =
-					s->instr[i].op == NI_REDUCE ? s->ninstr : (uint16_t)i;
-	}
-	for (int i = 0; i < s->ninstr; i++) {
-		if (!(lay->phase[i] & phase) || permanent(&s->instr[i]))
-			continue;
-		if (s->instr[i].op != NI_STORE)
-			lay->reg[phase - 1][i] = nspare ? spare[--nspare] : (uint16_t)used++;
-		for (int k = operands(&s->instr[i], arg) - 1; k >= 0; k--) {
-			if (last[arg[k]] != i || permanent(&s->instr[arg[k]]))
-				continue;
-			spare[nspare++] = lay->reg[phase - 1][arg[k]];
-			last[arg[k]] = s->ninstr; /* the same operand twice frees once */
-		}
-	}
-	return used;
-}
-
-static void layout_init(struct tier0_layout *lay, const struct nest *s)
-{
-	int keep = 0, pre, post;
-	size_t widest = 1;
-
-	memset(lay, 0, sizeof *lay);
-	mark_phases(lay, s);
-	for (int i = 0; i < s->ninstr; i++) {
-		const struct nest_instr *in = &s->instr[i];
-		const struct dtype_row *d = dtype_row(in->dtype);
-
-		if (d && d->bytes > widest)
-			widest = d->bytes;
-		if (permanent(in)) {
-			lay->reg[0][i] = lay->reg[1][i] = (uint16_t)keep++;
-			if (in->op == NI_REDUCE && lay->nreduce < LIMIT_NEST_REDUCES)
-				lay->reduce[lay->nreduce++] = (uint16_t)i;
-		}
-	}
-	pre = assign(lay, s, PRE, keep);
-	post = assign(lay, s, POST, keep);
-	lay->nreg = (uint16_t)(pre > post ? pre : post);
-	lay->block = widest <= 4 ? 1024 : 512;
-	lay->reg_bytes = (size_t)lay->block * widest;
-}
 
 size_t tier0_scratch(const struct nest *spec)
 {
 	struct tier0_layout lay;
 
-	layout_init(&lay, spec);
+	tier0_layout_init(&lay, spec);
 	return lay.nreg * lay.reg_bytes +
 	       lay.nreduce * (2 * (size_t)TIER0_STATE_BYTES + TILE_BYTES) + 64;
 }
@@ -182,9 +72,14 @@ enum status tier0_check(const struct nest *spec, struct err *err)
 	return OK;
 }
 
-static char *value_of(const struct run *r, int phase, int i)
+static char *register_of(const struct run *r, int phase, int i)
 {
 	return r->regs + r->lay->reg[phase - 1][i] * r->lay->reg_bytes;
+}
+
+static char *value_of(const struct run *r, int phase, int i)
+{
+	return r->value[phase - 1][i];
 }
 
 static int bytes_of(unsigned dtype)
@@ -239,6 +134,9 @@ static void run_init(struct run *r, enum isa_level level, const struct nest *spe
 	r->regs = at;
 	r->states = r->regs + r->lay->nreg * r->lay->reg_bytes;
 	r->outer = r->states + r->lay->nreduce * 2 * (size_t)TIER0_STATE_BYTES;
+	for (int phase = PRE; phase <= POST; phase++)
+		for (int i = 0; i < spec->ninstr; i++)
+			r->value[phase - 1][i] = register_of(r, phase, i);
 	memset(r->fixed, 0, sizeof r->fixed);
 	memset(r->still, 0, sizeof r->still);
 	tier0_walk_init(&r->par, spec, a, 0, spec->npar, r->lay->indexed);
@@ -257,6 +155,20 @@ static void hold(struct run *r, int from, int to, int64_t p)
 		p = extent ? p / extent : 0;
 		for (int x = 0; x < r->spec->naccess; x++)
 			r->fixed[x] += r->still[l] * r->a->stride[x * LIMIT_NDIM + l];
+	}
+}
+
+/* Hold loops [from, to), and no others, at the next point. */
+static void hold_next(struct run *r, int from, int to)
+{
+	for (int l = to - 1; l >= from; l--) {
+		int64_t steps = ++r->still[l] < r->a->extent[l] ? 1 : 1 - r->a->extent[l];
+
+		for (int x = 0; x < r->spec->naccess; x++)
+			r->fixed[x] += steps * r->a->stride[x * LIMIT_NDIM + l];
+		if (steps == 1)
+			return;
+		r->still[l] = 0;
 	}
 }
 
@@ -303,6 +215,85 @@ static void gather(const struct run *r, const struct nest_instr *in, const struc
 		r->isa->cast[DT_BOOL][DT_BOOL](dst, dst, dst, dst, n);
 }
 
+/* The end of what access x touches. */
+static const char *end_of(const struct run *r, unsigned x, int64_t bytes)
+{
+	for (int l = 0; l < r->spec->npar + r->spec->nred; l++) {
+		int64_t reach = (r->a->extent[l] - 1) * r->a->stride[x * LIMIT_NDIM + (unsigned)l];
+
+		bytes += reach > 0 ? reach : 0;
+	}
+	return r->a->base[x] + bytes;
+}
+
+/* Where a load or store has the n elements from `index` on, if that is as a register would have
+ * them; else NULL.  A loop takes whole vectors: it may read, but not write, what is behind the
+ * elements, as far as that is the array's. */
+static char *packed(const struct run *r, const struct tier0_walk *w, const struct nest_instr *in,
+		    const int64_t *index, int64_t n)
+{
+	int64_t bytes = bytes_of(in->dtype), over = -n & (TIER0_LANES - 1);
+	const int64_t *step = w->step[in->a];
+	char *there = NULL;
+
+	if (over && (in->op == NI_STORE || n < LONG_ROW))
+		return NULL;
+	if (step[w->loops.n - 1] != bytes || walk_row(&w->loops, index, n) < n)
+		return NULL;
+	there = r->a->base[in->a] + r->fixed[in->a] + walk_offset(&w->loops, step, index);
+	return over && there + (n + over) * bytes > end_of(r, in->a, bytes) ? NULL : there;
+}
+
+/* Rows of a reduction that lie far apart: what it will load two rows later. */
+static void ask_ahead(const struct run *r, unsigned x, const char *row, int64_t bytes)
+{
+	const char *next =
+		row + 2 * r->a->stride[x * LIMIT_NDIM + r->spec->npar + r->spec->nred - 1];
+
+	for (int64_t i = 0; i < bytes; i += 64)
+		__builtin_prefetch(next + i);
+}
+
+static void load(struct run *r, int phase, const struct tier0_walk *w, const int64_t *index,
+		 int64_t n, int i)
+{
+	const struct nest_instr *in = &r->spec->instr[i];
+	char *dst = register_of(r, phase, i);
+	char *there = r->lay->lend[i] & phase ? packed(r, w, in, index, n) : NULL;
+
+	r->value[phase - 1][i] = there ? there : dst;
+	if (there && w == &r->par && phase == PRE && r->spec->nred)
+		ask_ahead(r, in->a, there, n * bytes_of(in->dtype));
+	if (there)
+		return;
+	walk_load(&w->loops, w->step[in->a], index, r->a->base[in->a] + r->fixed[in->a],
+		  (unsigned)bytes_of(in->dtype), n, dst);
+	/* A client can scribble on its arena: a stored bool is any byte. */
+	if (in->dtype == DT_BOOL)
+		r->isa->cast[DT_BOOL][DT_BOOL](dst, dst, dst, dst, n);
+}
+
+static void compute(struct run *r, int phase, const struct tier0_walk *w, const int64_t *index,
+		    int64_t n, int i)
+{
+	const struct nest_instr *in = &r->spec->instr[i];
+	tier0_fn *fn = in->op == OP_CAST ? tier0_cast(r->isa, r->wide, in->ltype, in->dtype)
+					 : tier0_op(r->isa, r->wide, in->op, in->ltype);
+	int arity = op_row(in->op)->arity, to = r->lay->into[phase - 1][i];
+	const char *a = value_of(r, phase, in->a);
+
+	if (to) {
+		char *there = packed(r, w, &r->spec->instr[to - 1], index, n);
+
+		r->value[phase - 1][i] = there ? there : register_of(r, phase, i);
+	}
+	fn(value_of(r, phase, i), a, arity > 1 ? value_of(r, phase, in->b) : a,
+	   arity > 2 ? value_of(r, phase, in->c) : a, n);
+	if (in->op == OP_INDEX)
+		check_places(r, in->c, (const int64_t *)a,
+			     *(const int64_t *)value_of(r, phase, in->b), n);
+}
+
 /* One phase on n points of the walk from its flat point p on. */
 static void exec(struct run *r, int phase, const struct tier0_walk *w, int64_t p, int64_t n)
 {
@@ -312,37 +303,26 @@ static void exec(struct run *r, int phase, const struct tier0_walk *w, int64_t p
 	walk_seek(&w->loops, p, index);
 	for (int i = 0; i < s->ninstr; i++) {
 		const struct nest_instr *in = &s->instr[i];
-		char *dst = value_of(r, phase, i);
 
-		if (!(r->lay->phase[i] & phase) || permanent(in))
+		if (!(r->lay->phase[i] & phase) || tier0_permanent(in))
 			continue;
 		if (in->op == NI_LOAD) {
-			walk_load(&w->loops, w->step[in->a], index,
-				  r->a->base[in->a] + r->fixed[in->a],
-				  (unsigned)bytes_of(in->dtype), n, dst);
-			/* A client can scribble on its arena: a stored bool is any byte. */
-			if (in->dtype == DT_BOOL)
-				r->isa->cast[DT_BOOL][DT_BOOL](dst, dst, dst, dst, n);
+			load(r, phase, w, index, n, i);
 		} else if (in->op == NI_STORE) {
-			walk_store(&w->loops, w->step[in->a], index,
-				   r->a->base[in->a] + r->fixed[in->a],
-				   (unsigned)bytes_of(in->dtype), n, value_of(r, phase, in->b));
+			/* Else it was computed there. */
+			if (!r->lay->into[phase - 1][in->b] ||
+			    value_of(r, phase, in->b) == register_of(r, phase, in->b))
+				walk_store(&w->loops, w->step[in->a], index,
+					   r->a->base[in->a] + r->fixed[in->a],
+					   (unsigned)bytes_of(in->dtype), n,
+					   value_of(r, phase, in->b));
 		} else if (in->op == NI_GATHER) {
-			gather(r, in, w, index, n, value_of(r, phase, in->b), dst);
+			gather(r, in, w, index, n, value_of(r, phase, in->b),
+			       value_of(r, phase, i));
 		} else if (in->op == NI_INDEX) {
-			index_value(r, w, in->a, index, n, dst);
+			index_value(r, w, in->a, index, n, value_of(r, phase, i));
 		} else {
-			tier0_fn *fn = in->op == OP_CAST
-					       ? tier0_cast(r->isa, r->wide, in->ltype, in->dtype)
-					       : tier0_op(r->isa, r->wide, in->op, in->ltype);
-			int arity = op_row(in->op)->arity;
-			const char *a = value_of(r, phase, in->a);
-
-			fn(dst, a, arity > 1 ? value_of(r, phase, in->b) : a,
-			   arity > 2 ? value_of(r, phase, in->c) : a, n);
-			if (in->op == OP_INDEX)
-				check_places(r, in->c, (const int64_t *)a,
-					     *(const int64_t *)value_of(r, phase, in->b), n);
+			compute(r, phase, w, index, n, i);
 		}
 	}
 }
@@ -421,15 +401,17 @@ static void reduce_chunk(struct run *r, int64_t c, int64_t total, struct bz_acc 
 static void reduce_tile(struct run *r, char **done, int64_t p, int64_t n, int64_t lo, int64_t total)
 {
 	struct tile t[LIMIT_NEST_REDUCES];
+	int npar = r->spec->npar;
 
 	for (int k = 0; k < r->lay->nreduce; k++)
 		tile_init(&t[k], r->isa, r->wide, red_of(r, k), red_instr(r, k)->ltype, n,
 			  r->outer + (size_t)k * TILE_BYTES);
+	hold(r, npar, npar + r->spec->nred, lo);
 	for (int64_t e = lo; e < total && !bz_cancelled(r->a->cancel); e++) {
-		hold(r, r->spec->npar, r->spec->npar + r->spec->nred, e);
 		exec(r, PRE, &r->par, p, n);
 		for (int k = 0; k < r->lay->nreduce; k++)
 			tile_take(&t[k], value_of(r, PRE, red_instr(r, k)->a), e, total);
+		hold_next(r, npar, npar + r->spec->nred);
 	}
 	for (int k = 0; k < r->lay->nreduce; k++)
 		done[k] = tile_end(&t[k]);
@@ -523,6 +505,14 @@ struct range {
 	int64_t lo, hi, clo, chi;
 };
 
+/* How many of the points from p on a tile takes: not of two rows, if they are long. */
+static int64_t tile_points(const struct run *r, int64_t p, int64_t end)
+{
+	int64_t row = r->par.loops.extent[r->par.loops.n - 1], n = least(TILE, end - p);
+
+	return row < LONG_ROW ? n : least(n, row - p % row);
+}
+
 static void reduce_parts(struct run *r, struct range at, int64_t total, struct bz_acc *part)
 {
 	char *done[LIMIT_NEST_REDUCES];
@@ -530,7 +520,7 @@ static void reduce_parts(struct run *r, struct range at, int64_t total, struct b
 	bool tiles = want_tiles(r, at.hi - at.lo, total);
 
 	for (int64_t p = at.lo, n = 1; p < at.hi; p += n) {
-		n = tiles ? least(TILE, at.hi - p) : 1;
+		n = tiles ? tile_points(r, p, at.hi) : 1;
 		if (!tiles)
 			hold(r, 0, r->spec->npar, p);
 		for (int64_t c = at.clo; c < at.chi && !bz_cancelled(r->a->cancel); c++) {
@@ -566,9 +556,10 @@ static void reduce_range(enum isa_level level, const struct nest *spec,
 		int64_t end = least(p + r.lay->block, hi);
 
 		if (want_tiles(&r, hi - lo, total))
-			for (int64_t q = p; q < end; q += TILE) {
-				reduce_tile(&r, done, q, least(TILE, end - q), 0, total);
-				tile_results(&r, done, least(TILE, end - q), q - p);
+			for (int64_t q = p, n; q < end; q += n) {
+				n = tile_points(&r, q, end);
+				reduce_tile(&r, done, q, n, 0, total);
+				tile_results(&r, done, n, q - p);
 			}
 		else
 			reduce_points(&r, p, end, total);
@@ -614,7 +605,7 @@ void *tier0_prepare(const struct nest *spec)
 {
 	struct tier0_layout *lay = xmalloc(sizeof *lay);
 
-	layout_init(lay, spec);
+	tier0_layout_init(lay, spec);
 	return lay;
 }
 
@@ -641,7 +632,7 @@ void tier0_map_at(enum isa_level level, const struct nest *spec, const struct bz
 {
 	struct tier0_layout lay;
 
-	layout_init(&lay, spec);
+	tier0_layout_init(&lay, spec);
 	map_points(level, spec, &lay, a, lo, hi, scratch);
 }
 
@@ -651,7 +642,7 @@ void tier0_reduce_at(enum isa_level level, const struct nest *spec, const struct
 {
 	struct tier0_layout lay;
 
-	layout_init(&lay, spec);
+	tier0_layout_init(&lay, spec);
 	reduce_range(level, spec, &lay, a, (struct range){lo, hi, clo, chi}, part, scratch);
 }
 
@@ -660,6 +651,6 @@ void tier0_finish_at(enum isa_level level, const struct nest *spec, const struct
 {
 	struct tier0_layout lay;
 
-	layout_init(&lay, spec);
+	tier0_layout_init(&lay, spec);
 	finish_points(level, spec, &lay, a, lo, hi, part, scratch);
 }

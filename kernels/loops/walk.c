@@ -84,6 +84,10 @@ void walk_load(const struct walk *w, const int64_t *step, const int64_t *index, 
 {
 	int64_t at[LIMIT_NDIM];
 
+	if (walk_row(w, index, n) >= n) {
+		copy(dst, bytes, base + walk_offset(w, step, index), step[w->n - 1], bytes, n);
+		return;
+	}
 	memcpy(at, index, sizeof at);
 	for (int64_t take; n > 0; n -= take) {
 		take = walk_row(w, at, n);
