@@ -25,13 +25,13 @@ struct given {
 
 /* ---- Given memory ---- */
 
-static struct near_block *given_block(uint64_t bytes, braze_drop_fn *drop, void *of)
+static struct near_block *given_block(braze_drop_fn *drop, void *of)
 {
 	struct given *g = aligned_alloc(64, sizeof(*g));
 
 	if (!g)
 		return NULL;
-	g->block = (struct near_block){.refs = 1, .size = NEAR_GIVEN, .room = bytes};
+	g->block = (struct near_block){.refs = 1, .size = NEAR_GIVEN};
 	g->drop = drop;
 	g->of = of;
 	return &g->block;
@@ -48,7 +48,7 @@ void loan_drop_given(struct near_block *block)
 bool loan_copy_given(struct buffer *b)
 {
 	void *copy = malloc(b->bytes ? b->bytes : 1);
-	struct near_block *block = copy ? given_block(b->bytes, free, copy) : NULL;
+	struct near_block *block = copy ? given_block(free, copy) : NULL;
 
 	if (!block) {
 		free(copy);
@@ -56,6 +56,7 @@ bool loan_copy_given(struct buffer *b)
 	}
 	memcpy(copy, b->at, b->bytes);
 	b->block->refs--;
+	block->room = b->bytes;
 	b->block = block;
 	b->at = copy;
 	return true;
@@ -86,7 +87,7 @@ int braze_give(braze_array **out, braze_session *s, int dtype, int ndim, const i
 
 	lock_take(s);
 	if (s->near && !array_shape(&shape, ndim, dims, NULL)) {
-		struct near_block *block = given_block(0, drop, of);
+		struct near_block *block = given_block(drop, of);
 		a = block ? given_array(s, (enum dtype)dtype, &shape, data, block) : NULL;
 		if (!a)
 			free(block);
@@ -102,7 +103,7 @@ static struct braze_array *made_array(struct braze_session *s, enum dtype d,
 				      const struct shape *shape, uint64_t bytes)
 {
 	void *data = bytes <= SIZE_MAX - MADE_MORE ? malloc(bytes + MADE_MORE) : NULL;
-	struct near_block *block = data ? given_block(0, free, data) : NULL;
+	struct near_block *block = data ? given_block(free, data) : NULL;
 	struct braze_array *a = block ? given_array(s, d, shape, data, block) : NULL;
 
 	if (!a) {
