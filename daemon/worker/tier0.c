@@ -19,9 +19,8 @@
 #include "tier0_layout.h"
 #include "tier0_walk.h"
 
-#define LONG_ROW                                                                                   \
-	64 /* elements: such a row is worth reading where it lies, so tiles end with it            \
-	    */
+/* Elements of a row that is worth reading where it lies; tiles end with it. */
+#define LONG_ROW 64
 
 struct run {
 	const struct nest *spec;
@@ -228,7 +227,7 @@ static const char *end_of(const struct run *r, unsigned x, int64_t bytes)
 
 /* Where a load or store has the n elements from `index` on, if that is as a register would have
  * them; else NULL.  A loop takes whole vectors: it may read, but not write, what is behind the
- * elements, as far as that is the array's. */
+ * elements, as far as that is the array's and nobody else is writing it, as maps in place may. */
 static char *packed(const struct run *r, const struct tier0_walk *w, const struct nest_instr *in,
 		    const int64_t *index, int64_t n)
 {
@@ -236,7 +235,7 @@ static char *packed(const struct run *r, const struct tier0_walk *w, const struc
 	const int64_t *step = w->step[in->a];
 	char *there = NULL;
 
-	if (over && (in->op == NI_STORE || n < LONG_ROW))
+	if (over && (in->op == NI_STORE || n < LONG_ROW || !r->spec->nred))
 		return NULL;
 	if (step[w->loops.n - 1] != bytes || walk_row(&w->loops, index, n) < n)
 		return NULL;
