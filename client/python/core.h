@@ -91,7 +91,7 @@ struct core {
 	/* Given by the package: exception classes by name, and what Python does. */
 	PyObject *errors;
 	PyObject *fallback; /* (ufunc name, *operands) */
-	PyObject *getitem, *setitem, *getattr;
+	PyObject *getitem, *setitem;
 	PyObject *result;  /* (x): what NumPy made of arrays of ours, as ours */
 	PyObject *cast;	   /* (value, dtype): NumPy's same-kind cast of a foreign type */
 	PyObject *package; /* prefix of the file names that are no user's */

@@ -580,17 +580,16 @@ static PyObject *connected(PyObject *mod, PyObject *ignored)
 	return PyBool_FromLong(core.session && !braze_session_error(core.session, NULL));
 }
 
-/* setup(errors, fallback, getitem, setitem, getattr, cast, result): the package's half. */
+/* setup(errors, fallback, getitem, setitem, cast, result): the package's half. */
 static PyObject *setup(PyObject *mod, PyObject *args)
 {
-	if (!PyArg_ParseTuple(args, "OOOOOOO", &core.errors, &core.fallback, &core.getitem,
-			      &core.setitem, &core.getattr, &core.cast, &core.result))
+	if (!PyArg_ParseTuple(args, "OOOOOO", &core.errors, &core.fallback, &core.getitem,
+			      &core.setitem, &core.cast, &core.result))
 		return NULL;
 	Py_INCREF(core.errors);
 	Py_INCREF(core.fallback);
 	Py_INCREF(core.getitem);
 	Py_INCREF(core.setitem);
-	Py_INCREF(core.getattr);
 	Py_INCREF(core.cast);
 	Py_INCREF(core.result);
 	Py_RETURN_NONE;

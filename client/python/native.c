@@ -18,11 +18,14 @@ struct native {
 /* A method of an array. */
 struct bound {
 	PyObject_HEAD vectorcallfunc call;
-	PyObject *function; /* a native_function */
+	PyObject *function; /* a native_descriptor */
 	PyObject *self;
 };
 
-static PyTypeObject *native_type, *bound_type;
+/* Of functions, and of what a class makes methods of: Python calls those without binding them
+ * where it can. */
+static PyTypeObject *native_type, *descriptor_type;
+static PyTypeObject *bound_type;
 static struct bound *spare; /* of the last one: a method is bound for each call */
 
 #undef FAST
@@ -251,7 +254,7 @@ static PyObject *native_make(PyObject *mod, PyObject *args)
 		found = numpys_find(name);
 	if (!found)
 		return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
-	self = PyObject_GC_New(struct native, native_type);
+	self = PyObject_GC_New(struct native, binds ? descriptor_type : native_type);
 	if (!self)
 		return NULL;
 	self->call = native_call;
@@ -422,6 +425,7 @@ int native_init(PyObject *module)
 				       Py_TPFLAGS_HAVE_VECTORCALL |
 				       Py_TPFLAGS_DISALLOW_INSTANTIATION,
 			      .slots = of_native};
+	PyType_Spec descriptor = native;
 	PyType_Spec bound = {.name = "braze._core.native_method",
 			     .basicsize = sizeof(struct bound),
 			     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL |
@@ -431,9 +435,15 @@ int native_init(PyObject *module)
 	for (size_t k = 0; k < sizeof table / sizeof *table; k++)
 		if (read_parameters(&table[k]))
 			return -1;
+	descriptor.name = "braze._core.native_descriptor";
+	descriptor.flags |= Py_TPFLAGS_METHOD_DESCRIPTOR;
 	native_type = (PyTypeObject *)PyType_FromSpec(&native);
+	descriptor_type = (PyTypeObject *)PyType_FromSpec(&descriptor);
 	bound_type = (PyTypeObject *)PyType_FromSpec(&bound);
-	if (!native_type || !bound_type || PyModule_AddFunctions(module, functions))
+	if (!native_type || !descriptor_type || !bound_type ||
+	    PyModule_AddFunctions(module, functions))
+		return -1;
+	if (PyModule_AddObjectRef(module, "native_descriptor", (PyObject *)descriptor_type))
 		return -1;
 	return PyModule_AddObjectRef(module, "native_function", (PyObject *)native_type);
 }

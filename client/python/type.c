@@ -291,16 +291,6 @@ static PyGetSetDef getset[] = {
 	{NULL, NULL, NULL, NULL, NULL},
 };
 
-static PyObject *getattro(PyObject *self, PyObject *name)
-{
-	PyObject *r = PyObject_GenericGetAttr(self, name);
-
-	if (r || !core.getattr || !PyErr_ExceptionMatches(PyExc_AttributeError))
-		return r;
-	PyErr_Clear();
-	return PyObject_CallFunctionObjArgs(core.getattr, self, name, NULL);
-}
-
 /* ndarray(shape, dtype=float): uninitialised, as numpy.ndarray. */
 static PyObject *tp_new(PyTypeObject *type, PyObject *args, PyObject *kw)
 {
@@ -336,7 +326,6 @@ int type_init(PyObject *module)
 		{Py_tp_dealloc, dealloc},
 		{Py_tp_getset, getset},
 		{Py_tp_members, members},
-		{Py_tp_getattro, getattro},
 		{Py_tp_new, tp_new},
 		{Py_tp_iter, tp_iter},
 		{Py_tp_richcompare, number_compare},
@@ -351,8 +340,9 @@ int type_init(PyObject *module)
 	};
 	PyType_Slot slots[80];
 	/* Where C code refuses a scalar because it is no float (Decimal, timedelta), its
-	 * message has this name and nothing else of ours. */
-	PyType_Spec spec = {.name = "lazy (float(x), int(x) read it) braze.numpy.ndarray",
+	 * message has this name and nothing else of ours.  Attributes are looked up as of any
+	 * type, which Python does fastest; 50 characters of the name are told then. */
+	PyType_Spec spec = {.name = "lazy (float(x) reads it) braze.numpy.ndarray",
 			    .basicsize = sizeof(struct ndarray),
 			    .flags = Py_TPFLAGS_DEFAULT,
 			    .slots = slots};

@@ -60,7 +60,7 @@ def natives():
         if type(getattr(np, name)) is _core.native_function and name not in OF_NUMPY:
             yield name, getattr(np, name)
     for name, value in vars(np.ndarray).items():
-        if type(value) is _core.native_function and "ndarray." + name not in OF_NUMPY:
+        if type(value) is _core.native_descriptor and "ndarray." + name not in OF_NUMPY:
             yield "ndarray." + name, value
 
 

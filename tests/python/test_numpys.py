@@ -20,10 +20,11 @@ from braze.numpy import _ufuncs
 
 from near_mode import near_on
 
+_NATIVE = (_core.native_function, _core.native_descriptor)
 _GENERATORS = [f"random.{kind.__name__}.{n}" for kind in (np.random.Generator, np.random.RandomState) for n in dir(kind)
-               if type(getattr(kind, n)) is _core.native_function]
+               if type(getattr(kind, n)) in _NATIVE]
 _NAMES = sorted(n for n in _core.numpys_counts() if n not in ("getitem", "setitem"))
-ROWS = [n for n in _NAMES if not n.startswith("random.") or type(getattr(np.random, n[7:], None)) is _core.native_function]
+ROWS = [n for n in _NAMES if not n.startswith("random.") or type(getattr(np.random, n[7:], None)) in _NATIVE]
 ROWS += _GENERATORS
 
 

@@ -196,6 +196,13 @@ def test_what_only_a_python_float_can_do_says_how_to_make_one(refused):
         refused(x())
 
 
+def test_an_attribute_that_nobody_has_is_named():
+    for value in (np.ones(3), np.float64(1), np.ones(3).sum()):
+        with pytest.raises(AttributeError, match="ndarray' object has no attribute 'colour'") as error:
+            _ = value.colour
+        assert error.value.name == "colour" and error.value.obj is value
+
+
 def test_the_type_keeps_its_name():
     assert np.ndarray.__name__ == np.ndarray.__qualname__ == "ndarray"
     assert repr(np.ndarray) == "<class 'braze.numpy.ndarray'>"

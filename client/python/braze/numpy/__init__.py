@@ -40,7 +40,6 @@ _core.setup(
     _fallback.ufunc,
     _gather.getitem,
     _fallback.setitem,
-    _scalars.method,
     _fallback.cast,
     _fallback.result,
 )

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the class ndarray has besides what its arrays compute: annotations, and every
-name of numpy.ndarray, so that `ndarray.sort` and `dir(ndarray)` know them, too."""
+"""What the class ndarray has besides what its arrays compute: annotations, every name of
+numpy.ndarray, so that `ndarray.sort` and `dir(ndarray)` know them, too, and those of NumPy's
+scalars, which scalars of ours have."""
 
 import types
 
@@ -36,7 +37,7 @@ def _lent_attribute(name, theirs):
 def _document(name, theirs):
     """A method of ours is described by NumPy's words."""
     mine = getattr(ndarray, name)
-    if isinstance(mine, (types.FunctionType, _core.native_function)) and theirs.__doc__:
+    if isinstance(mine, (types.FunctionType, _core.native_descriptor)) and theirs.__doc__:
         mine.__doc__ = theirs.__doc__
 
 
@@ -52,3 +53,7 @@ def complete():
         else:
             lent = _lent_method if callable(theirs) else _lent_attribute
             setattr(ndarray, name, lent(name, theirs))
+    for kind in (numpy.bool, numpy.int64, numpy.float64, numpy.complex128):
+        for name in dir(kind):
+            if not name.startswith("_") and not hasattr(ndarray, name):
+                setattr(ndarray, name, _lent_attribute(name, getattr(kind, name)))
