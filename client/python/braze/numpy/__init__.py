@@ -6,6 +6,7 @@ there too and runs NumPy itself on the same data (braze.fallbacks() counts).
 """
 
 import builtins as _builtins  # this module's bool, sum, min, ... are NumPy's
+import sys as _sys
 
 import numpy as _numpy
 
@@ -101,7 +102,8 @@ def _define():
     # What NumPy itself imports when it is asked for, so do we: __getattr__ below.
     public = {n: theirs for n, theirs in vars(_numpy).items() if not n.startswith("_")}
     for module, names in _NATIVE:
-        for name in names.split():
+        # Python finds interned names without comparing them.
+        for name in map(_sys.intern, names.split()):
             space[name] = _present(name, getattr(module, name))
     # The package's own keeps scalars.
     space["asarray"] = _present("asarray", _creation.public_asarray)
@@ -216,7 +218,7 @@ for _name in (
     "format_float_positional format_float_scientific typename mintypecode show_config show_runtime getbufsize setbufsize"
 ).split():
     if hasattr(_numpy, _name):
-        globals()[_name] = getattr(_numpy, _name)
+        globals()[_sys.intern(_name)] = getattr(_numpy, _name)
 
 
 def __getattr__(name):
