@@ -25,32 +25,40 @@
 /* Of the process: blocks still to be let go by, and bad ones in a row: it begins in doubt. */
 static _Atomic uint32_t pause_left, bad = 1;
 
-void *pages_map(int fd, uint64_t bytes)
+/* Address space of so many bytes from a multiple of BLOCK on; NULL: there is none. */
+static char *reserve(uint64_t bytes)
 {
-	/* A range that contains an aligned one; the rest of it is let go. */
 	uint64_t room = bytes + BLOCK;
 	char *all = MAP_FAILED, *map = NULL;
 
-	if (bytes >= BLOCK && room > bytes)
+	if (room > bytes)
 		all = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
 			   0);
 	if (all == MAP_FAILED)
-		return mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-	map = all + (BLOCK - (uintptr_t)all % BLOCK) % BLOCK;
+		return NULL;
+	map = all + -(uintptr_t)all % BLOCK;
 	if (map > all)
 		munmap(all, (size_t)(map - all));
-	bytes = (bytes + PAGE - 1) / PAGE * PAGE;
-	if (map + bytes < all + room)
-		munmap(map + bytes, (size_t)(all + room - (map + bytes)));
-	all = mmap(map, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd,
-		   0);
-	if (all == MAP_FAILED) {
+	munmap(map + bytes, (size_t)(all + room - (map + bytes)));
+	return map;
+}
+
+void *pages_map(int fd, uint64_t bytes)
+{
+	uint64_t whole = (bytes + PAGE - 1) / PAGE * PAGE;
+	char *at = bytes >= BLOCK ? reserve(whole) : NULL, *map = NULL;
+
+	map = mmap(at, bytes, PROT_READ | PROT_WRITE,
+		   MAP_SHARED | MAP_NORESERVE | (at ? MAP_FIXED : 0), fd, 0);
+	if (map == MAP_FAILED && at) {
 		int error = errno;
 
-		munmap(map, bytes);
+		munmap(at, whole);
 		errno = error;
 	}
-	return all;
+	if (map != MAP_FAILED)
+		madvise(map, bytes, MADV_HUGEPAGE); /* where shmem_enabled=advise */
+	return map;
 }
 
 /* Has nobody touched the block yet?  What is there stays where it is: others may have its

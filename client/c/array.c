@@ -72,7 +72,7 @@ enum status array_refill(struct braze_session *s, struct err *err)
 	return st;
 }
 
-static inline void drop_buffer(struct braze_session *s, struct buffer *b)
+inline void array_drop_buffer(struct braze_session *s, struct buffer *b)
 {
 	if (--b->refs)
 		return;
@@ -84,11 +84,6 @@ static inline void drop_buffer(struct braze_session *s, struct buffer *b)
 		near_unblock(s, b);
 	b->next = s->free_buffers;
 	s->free_buffers = b;
-}
-
-void array_drop_buffer(struct braze_session *s, struct buffer *b)
-{
-	drop_buffer(s, b);
 }
 
 enum status array_usable(struct braze_session *s, struct err *err)
@@ -230,7 +225,7 @@ enum status array_view(struct braze_array **out, struct braze_array *a, const st
 	return OK;
 }
 
-static inline void release(struct braze_array *a)
+inline void array_release(struct braze_array *a)
 {
 	struct braze_session *s = a->session;
 
@@ -242,16 +237,11 @@ static inline void release(struct braze_array *a)
 	} else {
 		record_drop(s, a->id);
 	}
-	drop_buffer(s, a->buf);
+	array_drop_buffer(s, a->buf);
 	a->serial = 0;
 	a->next = s->free_arrays;
 	s->free_arrays = a;
 	s->refs--;
-}
-
-void array_release(struct braze_array *a)
-{
-	release(a);
 }
 
 void braze_retain(braze_array *a)
@@ -271,7 +261,7 @@ void braze_release(braze_array *a)
 	if (unlikely(s->forked))
 		return; /* the lists may have been copied half-way through a change */
 	lock_take(s);
-	release(a);
+	array_release(a);
 	/* With an owner there is no lock of ours. */
 	if (unlikely(!s->owned || s->refs == 0))
 		session_unlock(s);

@@ -81,12 +81,9 @@ static inline struct braze_array *near_handle(struct braze_session *s, struct bu
 	b->kept = 1;
 	atomic_store_explicit(&b->stored, 1, memory_order_relaxed);
 	struct braze_array *a = array_take(s, b);
-	/* The only handle. */
-	a->named = false;
-	a->next = NULL;
-	a->back = &b->handles;
-	b->handles = a;
-	if (likely(shape->ndim == 1)) {
+	b->handles = NULL;
+	apart_link(a, b);
+	if (likely(shape->ndim == 1)) { /* view_init, without a call */
 		a->view.dtype = (uint8_t)d;
 		a->view.offset = 0;
 		a->view.shape.ndim = 1;

@@ -26,7 +26,6 @@ enum status cuda_region_map(struct cuda *c, uint32_t id, int fd, uint64_t bytes,
 	if (addr == MAP_FAILED)
 		return err_set(err, E_SYSTEM, "region %u: mmap of %llu bytes: %s", id,
 			       (unsigned long long)bytes, strerror(errno));
-	madvise(addr, bytes, MADV_HUGEPAGE);
 	madvise(addr, bytes, MADV_DONTDUMP);
 	cuda_region_unmap(c, id);
 	h = xcalloc(1, sizeof *h);

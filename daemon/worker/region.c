@@ -91,7 +91,6 @@ enum status region_map(struct regions *r, uint32_t id, int fd, uint64_t bytes, s
 		*place_for(r, id) = (struct region){.id = id, .error = errno, .bytes = bytes};
 		return not_mapped(&r->item[lower_bound(r, id)], err);
 	}
-	madvise(addr, bytes, MADV_HUGEPAGE); /* where shmem_enabled=advise */
 	madvise(addr, bytes, MADV_DONTDUMP);
 	*place_for(r, id) = (struct region){.id = id, .addr = addr, .bytes = bytes};
 	return OK;

@@ -16,13 +16,9 @@ pytestmark = pytest.mark.skipif(not shutil.which("valgrind") or is_sanitized(),
                                 reason="needs valgrind and a daemon without sanitizers")
 
 
-def instructions(statement, near):
-    """Of one turn, as tests/bench/calls.py counts: NumPy's and ours."""
+def counted(statements, near="1"):
+    """Of one turn of each, as tests/bench/calls.py counts: NumPy's and ours."""
     path = f"{pathlib.Path(find_daemon()).parent}:/usr/bin:/bin"
-    return counted([statement], near, path)[statement]
-
-
-def counted(statements, near, path):
     done = subprocess.run([sys.executable, ROOT / "tests/bench/calls.py", "--count", *statements],
                           env=clean_environment(BRAZE_NEAR=near, PATH=path), check=True,
                           capture_output=True, text=True)
@@ -32,7 +28,7 @@ def counted(statements, near, path):
 
 @pytest.mark.parametrize(("near", "most"), [("1", 700), ("0", 620)], ids=["near", "recorded"])
 def test_an_addition_of_few_elements(near, most):
-    theirs, ours = instructions("add operator", near)
+    theirs, ours = counted(["add operator"], near)["add operator"]
     assert ours <= most
     assert ours < theirs
 
@@ -42,8 +38,7 @@ SINGLE = {"read an element": 440, "read two axes": 560, "write an element": 580,
 
 
 def test_single_values_cost_less_than_numpys():
-    path = f"{pathlib.Path(find_daemon()).parent}:/usr/bin:/bin"
-    rows = counted(SINGLE, "1", path)
+    rows = counted(SINGLE)
     assert set(SINGLE) <= set(rows)
     dear = {name: rows[name] for name, most in SINGLE.items() if rows[name][1] > most or rows[name][1] >= rows[name][0]}
     assert not dear
@@ -54,6 +49,6 @@ METHODS = {"a.sum": 2200, "a.reshape": 1450, "a.ravel": 1230, "a.shape": 500, "a
 
 
 def test_methods_and_attributes():
-    path = f"{pathlib.Path(find_daemon()).parent}:/usr/bin:/bin"
-    rows = counted(METHODS, "1", path)
+    rows = counted(METHODS)
+    assert set(METHODS) <= set(rows)
     assert not {name: rows[name] for name, most in METHODS.items() if rows[name][1] > most}

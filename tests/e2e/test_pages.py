@@ -24,6 +24,8 @@ braze.wait(*kept)
 stop("computed")
 assert numpy.array_equal(numpy.asarray(kept[0]), EXPRESSION_HOST)
 """
+
+
 def can_be_had():
     """Does this kernel make huge pages for a file in memory on request?"""
     version = tuple(int(n) for n in re.findall(r"\d+", os.uname().release)[:2])

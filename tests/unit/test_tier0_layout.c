@@ -94,6 +94,15 @@ static double was(int m, int i)
 	return i * (m + 1) + m;
 }
 
+static void run_square_and_twice(void)
+{
+	run();
+	for (int i = 0; i < N; i++) {
+		cr_assert_eq(c.memory[A][i], was(A, i) * was(A, i));
+		cr_assert_eq(c.memory[B][i], 2 * was(A, i));
+	}
+}
+
 /* c = a + b */
 Test(tier0_layout, a_plain_map_needs_no_copies)
 {
@@ -137,11 +146,7 @@ Test(tier0_layout, what_is_read_later_is_not_written_before)
 
 	cr_assert_eq(lay.into[0][square], 0, "the sum reads a after it");
 	cr_assert_eq(lay.into[0][twice], 0, "a store comes between");
-	run();
-	for (int i = 0; i < N; i++) {
-		cr_assert_eq(c.memory[A][i], was(A, i) * was(A, i));
-		cr_assert_eq(c.memory[B][i], 2 * was(A, i));
-	}
+	run_square_and_twice();
 }
 
 /* a = a * a; b = loaded after that */
@@ -175,11 +180,7 @@ Test(tier0_layout, a_load_before_the_store_sees_the_old_value)
 	struct tier0_layout lay = layout();
 
 	cr_assert_eq(lay.into[0][square], 0);
-	run();
-	for (int i = 0; i < N; i++) {
-		cr_assert_eq(c.memory[A][i], was(A, i) * was(A, i));
-		cr_assert_eq(c.memory[B][i], 2 * was(A, i));
-	}
+	run_square_and_twice();
 }
 
 /* b = c = a + a */
