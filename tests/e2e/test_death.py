@@ -104,7 +104,7 @@ def test_kernel_that_crashes_is_quarantined():
 
 def crash_twice(siege):
     siege.rest()
-    victim = siege.daemon.popen(VICTIM, "demand")
+    victim = siege.daemon.popen(VICTIM, "again")
     assert victim.stdout.readline() == "ready\n"
     kills = 0
     while not quarantined(siege):
@@ -125,20 +125,19 @@ def crash_twice(siege):
 
 def stopped_in_a_step(siege):
     """The worker and its command thread, stopped while it runs a step: between two of a kernel's
-    slices there is nobody to blame."""
+    slices, from the answer to the first on, there is nobody to blame."""
+    pid = wait_until(siege.daemon.worker, what="a worker")
+
     def look():
-        pid = siege.daemon.status()["jobs_in_flight_count"] and siege.daemon.worker()
-        if not pid:
-            return None
         os.kill(pid, signal.SIGSTOP)
         wait_until(lambda: threads_are_stopped(pid), what="a stopped worker")
-        ticket, _, _, thread = PROGRESS_ROW.unpack_from(progress(pid), PROGRESS_HEAD)
-        if ticket:
-            return pid, thread
+        ticket, _, kernel, thread = PROGRESS_ROW.unpack_from(progress(pid), PROGRESS_HEAD)
+        if ticket and kernel:
+            return thread
         os.kill(pid, signal.SIGCONT)
         return None
 
-    return wait_until(look, 30, "a long kernel")
+    return pid, wait_until(look, 30, "a long kernel")
 
 
 def threads_are_stopped(pid):

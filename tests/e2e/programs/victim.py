@@ -3,6 +3,7 @@
 
 victim.py import   makes host arrays and has them summed, for ever
 victim.py demand   waits for one long kernel, and checks its result
+victim.py again    waits for one long kernel, for ever: compiled it is a short one
 victim.py inplace  overwrites an array in a long kernel; others must survive
 """
 
@@ -37,6 +38,14 @@ def check_demand():
     say("right")
 
 
+def ask_again():
+    x = np.asarray(numpy.linspace(0, 1, N))
+    braze.wait(x)
+    say("ready")
+    while True:
+        braze.wait(long_kernel(np, x))
+
+
 def check_inplace():
     host = numpy.linspace(0, 1, N)
     kept, lost = np.asarray(host), np.asarray(host)
@@ -66,4 +75,5 @@ def import_for_ever():
         float(np.asarray(host).sum())
 
 
-{"import": import_for_ever, "demand": check_demand, "inplace": check_inplace}[sys.argv[1]]()
+{"import": import_for_ever, "demand": check_demand, "again": ask_again,
+ "inplace": check_inplace}[sys.argv[1]]()
