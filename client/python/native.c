@@ -12,7 +12,6 @@ struct native {
 	const struct fast *fast;
 	PyObject *general; /* the function in Python */
 	PyObject *dict, *weak;
-	bool binds; /* a class that holds it makes a method of it */
 };
 
 /* A method of an array. */
@@ -22,8 +21,8 @@ struct bound {
 	PyObject *self;
 };
 
-/* Of functions, and of what a class makes methods of: Python calls those without binding them
- * where it can. */
+/* Of functions, and of what a class that holds it makes methods of: Python calls those without
+ * binding them where it can. */
 static PyTypeObject *native_type, *descriptor_type;
 static PyTypeObject *bound_type;
 static struct bound *spare; /* of the last one: a method is bound for each call */
@@ -170,7 +169,7 @@ static PyObject *native_get(PyObject *o, PyObject *of, PyObject *type)
 {
 	struct bound *made = spare;
 
-	if (!of || of == Py_None || !((struct native *)o)->binds)
+	if (!of || of == Py_None || Py_TYPE(o) != descriptor_type)
 		return Py_NewRef(o);
 	spare = NULL;
 	if (!made && !(made = PyObject_Malloc(sizeof *made)))
@@ -215,10 +214,9 @@ static void native_dealloc(PyObject *o)
 
 static PyObject *native_repr(PyObject *o)
 {
-	struct native *self = (struct native *)o;
 	PyObject *name = PyObject_GetAttrString(o, "__qualname__"), *r = NULL;
 
-	if (name && self->binds)
+	if (name && Py_TYPE(o) == descriptor_type)
 		r = PyUnicode_FromFormat("<function %U at %p>", name, (void *)o);
 	else if (name)
 		r = PyUnicode_FromFormat("<built-in function %U>", name);
@@ -261,7 +259,6 @@ static PyObject *native_make(PyObject *mod, PyObject *args)
 	self->fast = found;
 	self->general = Py_NewRef(general);
 	self->dict = self->weak = NULL;
-	self->binds = binds;
 	PyObject_GC_Track(self);
 	return (PyObject *)self;
 }

@@ -168,7 +168,7 @@ struct progress {
 	struct {
 		volatile uint64_t ticket; /* 0: idle */
 		volatile uint32_t step;	  /* or PROGRESS_SEVERAL */
-		volatile uint32_t kernel; /* 0 from the end of a run's last step on */
+		volatile uint32_t kernel; /* of the CPU's: 0 once a run's steps are done */
 		/* Of the CPU's worker, where a row is a thread: its id, 0 as long as it is
 		 * not there, and how much it has done, units of work and looks at the socket:
 		 * where that does not change, it may hang (run/watch.c). */

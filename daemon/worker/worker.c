@@ -157,9 +157,9 @@ static void do_run(struct worker *w, const char *packet, size_t bytes, bool canc
 	cancel_set(w, cancelled);
 	w->ticket = head->ticket;
 	w->progress->thread[0].step = 0;
-	w->progress->thread[0].kernel = 0;
 	w->progress->thread[0].ticket = head->ticket;
 	worker_run(w, packet, bytes, done, fetched);
+	w->progress->thread[0].kernel = 0;
 	if (done->status != OK)
 		worker_forget(w, TICKET_JOB(head->ticket));
 	used = done->nfetch * LIMIT_INLINE_BYTES;

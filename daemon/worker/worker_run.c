@@ -79,7 +79,6 @@ void worker_run(struct worker *w, const char *packet, size_t bytes, struct comma
 		pool_spin(w->pool, run->nstep > 1);
 		st = run_steps(w, &at, end, run->nstep, &err);
 		pool_spin(w->pool, false);
-		w->progress->thread[0].kernel = 0;
 	}
 	done->busy_ns = (uint64_t)(worker_clock() - begin);
 	if (st == OK)

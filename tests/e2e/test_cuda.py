@@ -214,7 +214,7 @@ with braze.device("cpu"):
 
 
 def give_back(gpu, talker, names):
-    """Delete arrays, and wait until the daemon knows: it hears others sooner, or later."""
+    """Delete arrays, and wait until the daemon knows: others' requests may come to it before."""
     used = gpu.daemon.status()["client_bytes"]
     talker.do(f"del {names}; braze.flush()")
     wait_until(lambda: gpu.daemon.status()["client_bytes"] < used, what="the arrays' end")

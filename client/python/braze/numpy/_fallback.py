@@ -275,7 +275,7 @@ def setitem(array, key, value):
 
 def method(array, name):
     """Attributes that braze's type lacks: NumPy's methods, bound to the data."""
-    if name.startswith("_") or not hasattr(numpy.ndarray, name):
+    if not hasattr(numpy.ndarray, name):
         raise AttributeError(f"'ndarray' object has no attribute {name!r}")
     found = getattr(numpy.ndarray, name)
     if not callable(found):

@@ -33,7 +33,7 @@ _core.scalar_kinds([_LAZY.get(name) or getattr(numpy, name) for name in _TYPES])
 def method(array, name):
     """An attribute that braze's type lacks: of a scalar what NumPy's scalar has, else what
     NumPy's array has."""
-    theirs = array.dtype.type if array._is_scalar and not name.startswith("_") else None
+    theirs = array.dtype.type if array._is_scalar else None
     if theirs is None or hasattr(numpy.ndarray, name) or not hasattr(theirs, name):
         return _fallback.method(array, name)
     found = getattr(theirs, name)
