@@ -103,9 +103,9 @@ static void step_facts(struct place_facts *f, const struct plan_step *st, const 
 	uint32_t launches = 1;
 
 	f->cpu_us += (double)executor_step_cost(dev->brazed->device[0].executor, st);
-	if (st->kind == STEP_MATMUL) {
-		s.product = true;
-		s.doubles = is_double(st->matmul->dtype);
+	if (st->kind == STEP_CALL) {
+		s.product = st->call->call == CALL_PRODUCT;
+		s.doubles = is_double(st->call->dtype);
 	} else {
 		launches += st->nest->nred > 0;
 		for (int a = 0; a < st->nest->naccess; a++) {
@@ -150,8 +150,8 @@ static struct kernel *kernel_of(struct plan_step *st, const struct device *dev, 
 	struct cache *cache = dev->brazed->cache;
 	struct nest spec;
 
-	if (!*k && st->kind == STEP_MATMUL) {
-		*k = cache_get_matmul(cache, st->matmul->dtype, dev->arch, session);
+	if (!*k && st->kind == STEP_CALL) {
+		*k = cache_get_call(cache, st->call, dev->arch, session);
 	} else if (!*k) {
 		compilepart_spec(&spec, st->nest);
 		*k = cache_get(cache, &spec, dev->arch, session);
@@ -254,6 +254,15 @@ static struct device *by_cost(struct job *j)
 	return &d->device[chosen - 1];
 }
 
+/* The step that only the processor can do, if there is one. */
+static const struct plan_step *only_here(const struct plan *plan)
+{
+	for (uint32_t i = 0; i < plan->nstep; i++)
+		if (plan->step[i].kind == STEP_CALL && !call_row(plan->step[i].call->call)->devices)
+			return &plan->step[i];
+	return NULL;
+}
+
 struct device *choose_for(struct job *j)
 {
 	const struct session *s = j->session;
@@ -262,6 +271,8 @@ struct device *choose_for(struct job *j)
 
 	if (here)
 		asked = here - 1;
+	if (j->session->d->ndevice > 1 && only_here(j->run.plan))
+		return cpu(j->session->d);
 	return asked ? &s->d->device[asked - 1] : by_cost(j);
 }
 

@@ -45,15 +45,8 @@ static void put_step(struct textbuf *t, uint32_t number, const struct plan_step 
 	char text[OPERATIONS_TEXT];
 
 	textbuf_put(t, "  step %u: ", number);
-	if (s->kind == STEP_MATMUL) {
-		const struct plan_matmul *m = s->matmul;
-
-		textbuf_put(t, "matmul of %s, %lld x %lld by %lld x %lld",
-			    dtype_row(m->dtype)->name, (long long)m->m, (long long)m->k,
-			    (long long)m->k, (long long)m->n);
-		for (int b = 0; b < m->nbatch; b++)
-			textbuf_put(t, "%s%lld", b ? " x " : ", a stack of ",
-				    (long long)m->batch[b]);
+	if (s->kind == STEP_CALL) {
+		call_row(s->call->call)->put_name(t, s->call);
 	} else {
 		nest_operations(text, sizeof text, s->nest);
 		textbuf_put(t, "kernel %u (%s), loops", k->id, text);

@@ -84,9 +84,9 @@ static void install_plan(struct session *s, const struct part *part, struct plan
 	for (uint32_t i = 0; i < plan->nstep; i++) {
 		struct nest spec;
 
-		if (plan->step[i].kind == STEP_MATMUL)
+		if (plan->step[i].kind == STEP_CALL)
 			plan->step[i].kernel[0] =
-				cache_get_product(d->cache, plan->step[i].matmul, s->id);
+				cache_get_call(d->cache, plan->step[i].call, 0, s->id);
 		if (plan->step[i].kind != STEP_KERNEL)
 			continue;
 		compilepart_spec(&spec, plan->step[i].nest);

@@ -185,8 +185,12 @@ static bool mixed_64(const struct op_arg *arg)
 static enum status reduction(struct op_sig *s, enum op op, enum dtype t, unsigned head,
 			     struct err *err)
 {
-	if (rows[op].rule == RULE_SUM) {
+	if (rows[op].rule == RULE_SUM)
 		t = head < DTYPE_END ? (enum dtype)head : sum_type(t);
+	/* NumPy rounds each of them before it goes on. */
+	if (rows[op].kind == KIND_SCAN && t == DT_FLOAT16)
+		return err_set(err, E_UNSUPPORTED, "%s of float16", rows[op].numpy);
+	if (rows[op].rule == RULE_SUM) {
 		all(s, t, t);
 		return OK;
 	}

@@ -75,6 +75,7 @@ enum op_kind {
 	KIND_EW,
 	KIND_RED,
 	KIND_ARGRED,
+	KIND_SCAN,
 	KIND_LIB,
 	KIND_GATHER
 };

@@ -217,7 +217,7 @@ BRAZE_API braze_arg braze_arg_double(double v);
 BRAZE_API int braze_op_find(const char *name);
 BRAZE_API const char *braze_op_name(int op);
 BRAZE_API int braze_op_arity(int op);
-/* 'e' elementwise, 'r' reduction, 'a' argument reduction, 'x' other. */
+/* 'e' elementwise, 'r' reduction, 'a' argument reduction, 's' scan, 'x' other. */
 BRAZE_API int braze_op_kind(int op);
 
 /* Elementwise operation with broadcasting; at least one operand is an array. */
@@ -227,6 +227,12 @@ BRAZE_API int braze_apply(braze_array **out, braze_session *s, int op, int nargs
  * accumulator's for sum and prod, or -1. */
 BRAZE_API int braze_reduce(braze_array **out, int op, braze_array *a, unsigned axes, int keepdims,
 			   int dtype, braze_error *err);
+/* Running results along one axis (< 0: from the last), shaped as a: "cumsum", "cumprod",
+ * "minimum.accumulate", "maximum.accumulate".  dtype: the accumulator's for sums and products, or
+ * -1.  Floating sums and products longer than 1024 elements are added up block by block, so their
+ * last bits may differ from NumPy's; float16 has none (E_UNSUPPORTED). */
+BRAZE_API int braze_scan(braze_array **out, int op, braze_array *a, int axis, int dtype,
+			 braze_error *err);
 BRAZE_API int braze_matmul(braze_array **out, braze_array *a, braze_array *b, braze_error *err);
 BRAZE_API int braze_cast(braze_array **out, braze_array *a, int dtype, braze_error *err);
 BRAZE_API int braze_copy(braze_array **out, braze_array *a, braze_error *err);

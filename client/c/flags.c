@@ -206,12 +206,27 @@ static void cast_formula(struct flags *f)
 	}
 }
 
-/* A sum or product over axes: what came out against what went in. */
+/* What holds for any, or all, of the elements that one of the result is made of. */
+static array *over(struct flags *f, enum op op, array *x)
+{
+	const struct recorded *r = f->rec;
+	array *out = NULL;
+
+	if (op_row(r->op)->kind != KIND_SCAN)
+		return reduce(f, op, x, r->axes, r->keepdims);
+	if (f->st)
+		return NULL;
+	enum status st = record_scan(&out, op == OP_ANY ? OP_CUMMAX : OP_CUMMIN, x, (int)r->axes,
+				     -1, f->err);
+	return keep(f, st, out);
+}
+
+/* A sum or product over axes, or along one: what came out against what went in. */
 static void total(struct flags *f)
 {
 	const struct recorded *r = f->rec;
 
-	if (is_complex(f) && r->op == OP_SUM) {
+	if (is_complex(f) && (r->op == OP_SUM || r->op == OP_CUMSUM)) {
 		array *out = f->r, *in = f->a;
 		f->type = part_type(f->type);
 		for (int k = 0; k < 2; k++) {
@@ -223,17 +238,13 @@ static void total(struct flags *f)
 	}
 
 	if (wants(f, F_INVALID)) {
-		array *nan = reduce(f, OP_ANY, is_nan(f, f->a), r->axes, r->keepdims);
+		array *nan = over(f, OP_ANY, is_nan(f, f->a));
 		found(f, F_INVALID, and(f, is_nan(f, f->r), op1(f, OP_LOGICAL_NOT, nan)));
 	}
 	if (wants(f, F_OVER))
-		found(f, F_OVER,
-		      and(f, not_finite(f, f->r),
-			  reduce(f, OP_ALL, is_finite(f, f->a), r->axes, r->keepdims)));
-	if (wants(f, F_UNDER) && r->op == OP_PROD && !is_complex(f))
-		found(f, F_UNDER,
-		      and(f, is_zero(f, f->r),
-			  reduce(f, OP_ALL, not_zero(f, f->a), r->axes, r->keepdims)));
+		found(f, F_OVER, and(f, not_finite(f, f->r), over(f, OP_ALL, is_finite(f, f->a))));
+	if (wants(f, F_UNDER) && (r->op == OP_PROD || r->op == OP_CUMPROD) && !is_complex(f))
+		found(f, F_UNDER, and(f, is_zero(f, f->r), over(f, OP_ALL, not_zero(f, f->a))));
 }
 
 /* What holds for each row of a, or column of b, of a product, shaped like the result. */
@@ -301,8 +312,10 @@ static void operands(struct flags *f)
 					 !a->array && a->scalar.weak};
 	}
 	f->st = op_infer(&sig, r->op, arg,
-			 r->op == OP_CAST || op_row(r->op)->kind == KIND_RED ? f->r->view.dtype
-									     : DTYPE_NONE,
+			 r->op == OP_CAST || op_row(r->op)->kind == KIND_RED ||
+					 op_row(r->op)->kind == KIND_SCAN
+				 ? f->r->view.dtype
+				 : DTYPE_NONE,
 			 f->err);
 	if (f->st)
 		return;

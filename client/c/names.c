@@ -66,5 +66,6 @@ int braze_op_kind(int op)
 	       : row->kind == KIND_EW	  ? 'e'
 	       : row->kind == KIND_RED	  ? 'r'
 	       : row->kind == KIND_ARGRED ? 'a'
+	       : row->kind == KIND_SCAN	  ? 's'
 					  : 'x';
 }

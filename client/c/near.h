@@ -144,12 +144,17 @@ bool near_quick(struct braze_array **out, unsigned op, unsigned loop, unsigned t
 bool near_with_number(struct braze_array **out, int op, unsigned type, const braze_arg *args);
 bool near_reduce(struct braze_array **out, enum op op, const struct op_sig *sig,
 		 struct braze_array *a, uint32_t axes, const struct shape *shape);
+/* scan.c */
+bool near_scan(struct braze_array **out, enum op op, enum dtype type, struct braze_array *a,
+	       int axis);
 bool near_cast(struct braze_array **out, struct braze_array *a, enum dtype to);
 bool near_create(struct braze_array **out, struct braze_session *s, enum op op, int dtype,
 		 const struct shape *shape, const braze_scalar *value);
 /* The number in a near 0-d array, which travels as an operand. */
 bool near_number(braze_scalar *out, const struct braze_array *a);
 
+/* A reduction or scan of what lies in a block: to ship that costs as much as to read it once. */
+bool near_reads_once(struct near *n, const struct braze_array *a, uint64_t work);
 /* The predicted work of a loop over `count` elements, and their bytes; NEAR_NEVER: too much. */
 uint64_t near_work(const struct near *n, unsigned op, unsigned loop, int64_t count);
 uint64_t near_bytes(unsigned dtype, int64_t count);

@@ -202,8 +202,7 @@ static bool reduce_none(struct braze_array **out, struct braze_session *s, enum 
 	return near_create(out, s, OP_FULL, (int)d, shape, &value);
 }
 
-/* A reduction of what lies in a block: to ship that costs as much as to read it once. */
-static bool reads_once(struct near *n, const struct braze_array *a, uint64_t work)
+bool near_reads_once(struct near *n, const struct braze_array *a, uint64_t work)
 {
 	const struct buffer *b = a->buf;
 
@@ -229,7 +228,7 @@ bool near_reduce(struct braze_array **out, enum op op, const struct op_sig *sig,
 	uint64_t work = near_work(s->near, op, sig->in[0], a->count);
 	if (apart_rows && work != NEAR_NEVER)
 		work += NEAR_POINT * (uint64_t)results;
-	if (!reads_once(s->near, a, work) &&
+	if (!near_reads_once(s->near, a, work) &&
 	    !near_fits(s->near, work, near_bytes(sig->out, results)))
 		return near_not(s, WHY_LARGE);
 	struct braze_array *r = near_array(s, (enum dtype)sig->out, shape, results);

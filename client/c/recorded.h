@@ -10,7 +10,7 @@ struct recorded {
 	enum op op;
 	unsigned n;
 	const braze_arg *arg;
-	unsigned axes; /* of a reduction */
+	unsigned axes; /* of a reduction; the axis of a scan */
 	bool keepdims;
 };
 
@@ -18,6 +18,8 @@ enum status record_apply(struct braze_array **out, struct braze_session *s, int 
 			 const braze_arg *arg, struct err *err) MUST_USE;
 enum status record_reduce(struct braze_array **out, int op, struct braze_array *a, unsigned axes,
 			  int keepdims, int dtype, struct err *err) MUST_USE;
+enum status record_scan(struct braze_array **out, int op, struct braze_array *a, int axis,
+			int dtype, struct err *err) MUST_USE;
 enum status record_cast(struct braze_array **out, struct braze_array *a, unsigned dtype,
 			struct err *err) MUST_USE;
 /* A 0-d array of the type with the number's value. */

@@ -316,6 +316,8 @@ enum status watch_tell(struct braze_session *s, const struct watch_set *set, str
 				r.op = "cast";
 			else if (op_row(w->op)->kind == KIND_RED)
 				r.op = "reduce";
+			else if (op_row(w->op)->kind == KIND_SCAN)
+				r.op = "accumulate";
 			if (w->site)
 				snprintf(at, sizeof at, " at site %u", w->site);
 			if (w->raise & bit)

@@ -173,6 +173,14 @@ module braze_c
          type(c_error), intent(inout) :: err
       end function
 
+      integer(c_int) function c_scan(out, op, a, axis, dtype, err) bind(c, name='braze_scan')
+         import
+         type(c_ptr), intent(out) :: out
+         integer(c_int), value :: op, axis, dtype
+         type(c_ptr), value :: a
+         type(c_error), intent(inout) :: err
+      end function
+
       integer(c_int) function c_matmul(out, a, b, err) bind(c, name='braze_matmul')
          import
          type(c_ptr), intent(out) :: out

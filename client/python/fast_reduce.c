@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fast_reduce.c - sums, extremes and means of plain arrays (braze/numpy/_reductions.py
- * has every other call). */
+/* fast_reduce.c - sums, extremes, means and running sums of plain arrays
+ * (braze/numpy/_reductions.py has every other call). */
 #include "native.h"
 
 /* What one call asks for. */
@@ -121,4 +121,99 @@ bool fast_mean(PyObject **out, const struct fast *f, const struct call *c)
 		     : braze_apply(&made, braze_session_of(sum), core.op[N_DIVIDE], 2, arg, &err);
 	braze_release(sum);
 	return answer(out, rc, &made);
+}
+
+/* ---- Running results ---- */
+
+/* Does its result lie in another order of axes than C's?  What is stretched asks for none. */
+static bool permuted(int *order, braze_array *of)
+{
+	const int64_t *stride = braze_strides(of), *extent = braze_shape(of);
+
+	for (int k = 0; k < braze_ndim(of); k++)
+		if (!stride[k] && extent[k] > 1)
+			return false;
+	return layout_matters(of) && layout_of(order, braze_ndim(of), stride);
+}
+
+/* As NumPy's functions of elements the result lies in the operand's order. */
+static int scan_along(braze_array **made, int op, braze_array *of, int axis, int dtype,
+		      braze_error *err)
+{
+	int order[BRAZE_MAX_NDIM], at = 0, rc = 0;
+	braze_array *turned = NULL;
+
+	if (!permuted(order, of))
+		return braze_scan(made, op, of, axis, dtype, err);
+	while (order[at] != axis)
+		at++;
+	rc = braze_transpose(&turned, of, order, err);
+	if (!rc)
+		rc = braze_scan(made, op, turned, at, dtype, err);
+	braze_release(turned);
+	if (rc)
+		return rc;
+	*made = layout_permuted(*made, order, braze_ndim(of), err);
+	return *made ? 0 : err->code;
+}
+
+/* What one call asks for: an array, along this axis, or flat. */
+struct running {
+	braze_array *of;
+	int axis, dtype;
+	bool flat;
+};
+
+/* first: without an axis it runs along the first one, as of ufunc.accumulate, not through all. */
+static bool read_running(struct running *r, const struct fast *f, const struct call *c, bool first)
+{
+	PyObject *slot[FAST_ARGS];
+
+	if (!fast_bind(slot, f, c) || !(r->of = fast_array(slot[0])) || !fast_absent(slot[3]))
+		return false;
+	r->dtype = fast_absent(slot[2]) ? -1 : fast_dtype(slot[2]);
+	/* What drops imaginary parts warns; extremes have no type but their own. */
+	if (!fast_absent(slot[2]) &&
+	    (r->dtype < 0 || *f->op_name == 'm' ||
+	     (braze_dtype_of(r->of) >= BRAZE_COMPLEX64 && r->dtype < BRAZE_COMPLEX64)))
+		return false;
+	if (first && (slot[1] == Py_None || !braze_ndim(r->of)))
+		return false;
+	if (!fast_absent(slot[1]))
+		return fast_axis(&r->axis, slot[1], braze_ndim(r->of));
+	r->flat = !first && braze_ndim(r->of) != 1;
+	return true;
+}
+
+static bool scan(PyObject **out, const struct fast *f, const struct call *c, bool first)
+{
+	braze_array *flat = NULL, *made = NULL;
+	struct running r = {0};
+	braze_error err;
+	int64_t all = 0;
+	int rc = 0;
+
+	if (!read_running(&r, f, c, first))
+		return false;
+	all = braze_size(r.of);
+	if (r.flat && braze_reshape(&flat, r.of, 1, &all, &err))
+		return false;
+	rc = scan_along(&made, f->op, flat ? flat : r.of, r.axis, r.dtype, &err);
+	braze_release(flat);
+	return fast_new(out, rc, &made, 0);
+}
+
+static bool numpys(PyObject **out, const struct fast *f, const struct call *c)
+{
+	return !PyErr_Occurred() && f->numpys && f->numpys->fn(out, f->numpys, c);
+}
+
+bool fast_scan(PyObject **out, const struct fast *f, const struct call *c)
+{
+	return scan(out, f, c, false) || numpys(out, f, c);
+}
+
+bool fast_accumulate(PyObject **out, const struct fast *f, const struct call *c)
+{
+	return scan(out, f, c, true) || numpys(out, f, c);
 }

@@ -347,10 +347,10 @@ static void compile(struct entry *e)
 	e->k.state = KERNEL_COMPILING;
 }
 
-/* The processor's products are a library's. */
+/* The processor's library steps are in its worker. */
 static bool has_code(const struct kernel *k)
 {
-	return k->arch || k->product == DTYPE_END;
+	return k->arch || k->call == CALL_END;
 }
 
 static bool worth(const struct entry *e)
@@ -473,8 +473,8 @@ static void look_on_disk(struct entry *e)
 }
 
 /* The entry with this key, which becomes the cache's, made if new. */
-static struct kernel *get(struct cache *c, const struct nest *spec, unsigned product, uint32_t arch,
-			  char *key, uint64_t session)
+static struct kernel *get(struct cache *c, const struct nest *spec, const struct plan_call *call,
+			  uint32_t arch, char *key, uint64_t session)
 {
 	uint64_t hash = hash_bytes(key, strlen(key), 0);
 	struct entry *e = NULL;
@@ -490,7 +490,8 @@ static struct kernel *get(struct cache *c, const struct nest *spec, unsigned pro
 		list_add(c, e);
 	} else {
 		e = add(c, spec, arch, key, hash, session);
-		e->k.product = (uint8_t)product;
+		e->k.call = call ? call->call : CALL_END;
+		e->k.dtype = call ? call->dtype : DTYPE_END;
 		look_on_disk(e);
 	}
 	e->k.refs++;
@@ -502,34 +503,22 @@ static struct kernel *get(struct cache *c, const struct nest *spec, unsigned pro
 
 struct kernel *cache_get(struct cache *c, const struct nest *spec, uint32_t arch, uint64_t session)
 {
-	return get(c, spec, DTYPE_END, arch, make_key(spec, arch), session);
+	return get(c, spec, NULL, arch, make_key(spec, arch), session);
 }
 
-struct kernel *cache_get_matmul(struct cache *c, unsigned dtype, uint32_t arch, uint64_t session)
-{
-	static const struct nest none;
-
-	return get(c, &none, dtype, arch,
-		   xasprintf("cuda sm_%u\nmatmul.%s\n", arch, dtype_row(dtype)->suffix), session);
-}
-
-struct kernel *cache_get_product(struct cache *c, const struct plan_matmul *p, uint64_t session)
+struct kernel *cache_get_call(struct cache *c, const struct plan_call *call, uint32_t arch,
+			      uint64_t session)
 {
 	static const struct nest none;
 	char text[2048];
 	struct textbuf b = {text, sizeof text, 0};
 
-	textbuf_put(&b, "matmul.%s %lld x %lld x %lld", dtype_row(p->dtype)->suffix,
-		    (long long)p->m, (long long)p->k, (long long)p->n);
-	for (int d = 0; d < p->nbatch; d++)
-		textbuf_put(&b, "%s%lld", d ? " x " : ", batches ", (long long)p->batch[d]);
-	for (int i = 0; i < 3; i++) {
-		textbuf_put(&b, ", %c by %lld %lld", "abc"[i], (long long)p -> row[i],
-			    (long long)p -> col[i]);
-		for (int d = 0; d < p->nbatch; d++)
-			textbuf_put(&b, " %lld", (long long)p->step[i][d]);
-	}
-	return get(c, &none, p->dtype, 0, xstrdup(text), session);
+	if (!arch)
+		call_key(&b, call);
+	else
+		textbuf_put(&b, "cuda sm_%u\n%s.%s\n", arch, call_row(call->call)->name,
+			    dtype_row(call->dtype)->suffix);
+	return get(c, &none, call, arch, xstrdup(text), session);
 }
 
 enum kernel_state cache_want(struct cache *c, struct kernel *k)

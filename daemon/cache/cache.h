@@ -11,9 +11,10 @@
 #define BRAZE_CACHE_H
 
 #include "../nest/nest.h"
+#include "../plan/call.h"
 #include "../worker/cuda_abi.h"
 
-struct plan_matmul;
+struct plan_call;
 struct uv_loop_s;
 
 #define CACHE_ERROR_TEXT  1024
@@ -42,8 +43,9 @@ struct kernel {
 	uint64_t hash;
 	uint32_t arch;	   /* 0: the processor; else compute capability, 90 for 9.0 */
 	char *key;	   /* the target, if a GPU, and nest_print(spec) */
-	struct nest *spec; /* canonical; empty for a matrix product */
-	uint8_t product;   /* DTYPE_END; else this is a matrix product of that type */
+	struct nest *spec; /* canonical; empty for a library step */
+	uint8_t call;	   /* CALL_END; else this is that library step, */
+	uint8_t dtype;	   /* of that type */
 	uint8_t state;	   /* enum kernel_state */
 	uint8_t from_disk; /* code came from the disk cache */
 	uint8_t tier;	   /* 0 until the worker has confirmed loaded code */
@@ -96,11 +98,10 @@ void cache_destroy(struct cache *c);
 /* The kernel for this canonical nest on this target (struct kernel's arch), made if
  * new; counted as used by the caller until cache_unref. */
 struct kernel *cache_get(struct cache *c, const struct nest *spec, uint32_t arch, uint64_t session);
-/* The processor's matrix product of one shape and layout, counted likewise.  It has no
- * code: it is there to be measured, and blamed. */
-struct kernel *cache_get_product(struct cache *c, const struct plan_matmul *p, uint64_t session);
-/* The GPU's matrix product of one element type (emit/emit.h), counted likewise. */
-struct kernel *cache_get_matmul(struct cache *c, unsigned dtype, uint32_t arch, uint64_t session);
+/* A library step's, counted likewise.  The processor's is of one shape and layout; it has no
+ * code: it is there to be measured, and blamed.  A GPU's is of one element type (emit/emit.h). */
+struct kernel *cache_get_call(struct cache *c, const struct plan_call *call, uint32_t arch,
+			      uint64_t session);
 /* Compile it now, unless it is compiled or failed lately.  Returns its state; where
  * that is KERNEL_COMPILING, `ready` follows. */
 enum kernel_state cache_want(struct cache *c, struct kernel *k);

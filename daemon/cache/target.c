@@ -115,7 +115,7 @@ void target_close(struct target *t)
 
 enum status target_source(char **out, const struct kernel *k, struct err *err)
 {
-	if (k->product != DTYPE_END)
-		return emit_cuda_matmul(out, k->product, err);
+	if (k->call != CALL_END)
+		return emit_cuda_matmul(out, k->dtype, err);
 	return k->arch ? emit_cuda_source(out, k->spec, err) : emit_c_source(out, k->spec, err);
 }

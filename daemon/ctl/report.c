@@ -308,10 +308,10 @@ static void put_geometries(cJSON *out, const struct kernel *k)
 
 static void operations(char *buf, size_t n, const struct kernel *k)
 {
-	if (k->product == DTYPE_END)
+	if (k->call == CALL_END)
 		nest_operations(buf, n, k->spec);
 	else
-		snprintf(buf, n, "matmul of %s", dtype_row(k->product)->name);
+		snprintf(buf, n, "%s of %s", call_row(k->call)->name, dtype_row(k->dtype)->name);
 }
 
 static void put_kernel(cJSON *row, const struct kernel *k)
@@ -382,7 +382,7 @@ static void step_name(char *buf, size_t n, const struct plan_step *s)
 	char text[48];
 
 	if (s->kind != STEP_KERNEL) {
-		snprintf(buf, n, "a matrix product");
+		snprintf(buf, n, "%s", call_row(s->call->call)->name);
 		return;
 	}
 	operations(text, sizeof text, s->kernel[0]);

@@ -27,12 +27,14 @@ static void recount(struct prog *p)
 		p->slot[s].nread = 0;
 	for (uint32_t k = 0; k < p->nunit; k++) {
 		const struct nest *n = p->unit[k]->nest;
+		const struct plan_call *c = p->unit[k]->call;
 
 		for (unsigned i = 0; n && i < n->ninstr; i++)
 			if (n->instr[i].op == NI_LOAD || n->instr[i].op == NI_GATHER)
 				p->slot[n->access[n->instr[i].a].slot].nread++;
-		for (unsigned i = 0; !n && i < 2; i++)
-			p->slot[p->unit[k]->matmul->slot[i]].nread++;
+		for (unsigned x = 0; c && x < call_row(c->call)->noperand; x++)
+			if (!call_writes(c, x))
+				p->slot[c->operand[x].slot].nread++;
 	}
 }
 

@@ -12,8 +12,7 @@
 #define BYTES_PER_US  10000.0 /* ~10 GB/s */
 #define TENTHS_PER_US 10000.0 /* op costs are in tenths of a nanosecond */
 #define STEP_US	      5.0
-#define LONGEST_US    1e15   /* what is predicted of any step, at most */
-#define FLOPS_PER_US  4000.0 /* one core, matrix products */
+#define LONGEST_US    1e15 /* what is predicted of any step, at most */
 
 struct finish {
 	struct prog *p;
@@ -135,15 +134,6 @@ static double nest_bytes_us(const struct nest *n)
 	return bytes / BYTES_PER_US;
 }
 
-static uint64_t matmul_cost(const struct plan_matmul *m)
-{
-	double flops = 2.0 * (double)m->m * (double)m->n * (double)m->k;
-
-	for (unsigned b = 0; b < m->nbatch; b++)
-		flops *= (double)m->batch[b];
-	return whole_us(flops / FLOPS_PER_US);
-}
-
 static void make_step(struct finish *f, uint32_t k)
 {
 	struct prog_unit *u = f->p->unit[k];
@@ -153,9 +143,9 @@ static void make_step(struct finish *f, uint32_t k)
 		if (u->write[i] && f->p->slot[u->slot[i]].input != PART_NONE)
 			s->tears = 1;
 	s->nest = u->nest;
-	s->matmul = u->matmul;
+	s->call = u->call;
 	u->nest = NULL;
-	u->matmul = NULL;
+	u->call = NULL;
 	if (s->nest) {
 		s->kind = STEP_KERNEL;
 		s->cost_us = whole_us(nest_bytes_us(s->nest) + nest_math(s->nest));
@@ -165,11 +155,11 @@ static void make_step(struct finish *f, uint32_t k)
 			s->nest->access[i].slot = f->number[s->nest->access[i].slot];
 		return;
 	}
-	s->kind = STEP_MATMUL;
-	s->cost_us = matmul_cost(s->matmul);
+	s->kind = STEP_CALL;
+	s->cost_us = whole_us(call_row(s->call->call)->us(s->call));
 	s->math_us = s->cost_us;
-	for (unsigned i = 0; i < 3; i++)
-		s->matmul->slot[i] = f->number[s->matmul->slot[i]];
+	for (unsigned x = 0; x < call_row(s->call->call)->noperand; x++)
+		s->call->operand[x].slot = f->number[s->call->operand[x].slot];
 }
 
 /* Refusals as step numbers; those between units that met later are void. */

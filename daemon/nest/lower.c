@@ -301,6 +301,30 @@ static enum status lower_assign(struct prog *p, uint32_t op, struct err *err)
 	return OK;
 }
 
+/* See lower.h. */
+enum status lower_array(uint32_t *slot, struct view *v, struct prog *p, const struct part_ref *r,
+			unsigned to, struct err *err)
+{
+	struct view in;
+	struct build b;
+	enum status st;
+	uint16_t x;
+
+	part_view(&in, p->part, r);
+	*slot = p->value_slot[r->value];
+	*v = in;
+	if (r->dtype == to || !build_begin(&b, p, &in.shape, 0, false))
+		return OK;
+	st = lower_operand(&x, &b, r, to, err);
+	if (st)
+		return st;
+	view_init(v, (enum dtype)to, &in.shape);
+	*slot = prog_slot(p, (uint64_t)nest_parallel(b.nest) * dtype_row(to)->bytes);
+	build_store(&b, *slot, v, x);
+	build_end(&b);
+	return OK;
+}
+
 static enum status lower_op(struct prog *p, uint32_t k, struct err *err)
 {
 	const struct part_op *o = &p->part->op[k];
@@ -315,6 +339,8 @@ static enum status lower_op(struct prog *p, uint32_t k, struct err *err)
 		return lower_creation(p, o, err);
 	case KIND_WRITE:
 		return lower_assign(p, k, err);
+	case KIND_SCAN:
+		return lower_scan(p, o, err);
 	case KIND_LIB:
 		return lower_matmul(p, o, err);
 	case KIND_GATHER:

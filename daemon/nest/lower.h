@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nest/lower.h - what lower.c shares with lower_matmul.c. */
+/* nest/lower.h - what lower.c shares with lower_matmul.c and lower_scan.c. */
 #ifndef BRAZE_LOWER_H
 #define BRAZE_LOWER_H
 
@@ -12,7 +12,11 @@ enum status lower_sig(struct op_sig *out, const struct part_op *o, struct err *e
 /* What sums and other loops over many elements of a type are computed in: float32 for
  * float16, which is rounded once, at the end, as NumPy does. */
 unsigned lower_wide(unsigned dtype);
-/* Append the units of one MATMUL. */
+/* An operand of a library step, an array, as type `to`: as it lies, or cast into a temporary. */
+enum status lower_array(uint32_t *slot, struct view *v, struct prog *p, const struct part_ref *r,
+			unsigned to, struct err *err) MUST_USE;
+/* Append the units of one MATMUL, of one scan. */
 enum status lower_matmul(struct prog *p, const struct part_op *o, struct err *err) MUST_USE;
+enum status lower_scan(struct prog *p, const struct part_op *o, struct err *err) MUST_USE;
 
 #endif

@@ -16,7 +16,7 @@
 #include "loops/product.h"
 #include "lower.h"
 
-struct product {
+struct factors {
 	const struct part_op *o;
 	uint8_t dtype;
 	struct shape domain; /* batch..., m, n, k; 1-D operands: m or n is 1 */
@@ -27,7 +27,7 @@ struct product {
 
 /* An operand over the domain: its matrix axes on loops `row` and `col`, stride 0
  * elsewhere, batch axes broadcast. */
-static enum status place(struct view *out, const struct view *v, const struct product *f,
+static enum status place(struct view *out, const struct view *v, const struct factors *f,
 			 unsigned row, unsigned col, bool vector_is_row, struct err *err)
 {
 	struct view batch = *v, wide;
@@ -53,7 +53,7 @@ static enum status place(struct view *out, const struct view *v, const struct pr
 }
 
 /* Fill *f from the op: the domain, both operands and the result over it. */
-static enum status analyse(struct product *f, const struct part *part, const struct part_op *o,
+static enum status analyse(struct factors *f, const struct part *part, const struct part_op *o,
 			   struct err *err)
 {
 	struct view a, b, out;
@@ -94,7 +94,7 @@ static enum status analyse(struct product *f, const struct part *part, const str
 	return OK;
 }
 
-static enum status as_reduction(struct prog *p, const struct product *f, struct err *err)
+static enum status as_reduction(struct prog *p, const struct factors *f, struct err *err)
 {
 	unsigned cls = dtype_row(f->dtype)->cls, red = f->nbatch + 2;
 	unsigned narrow = lower_wide(f->dtype), wide = narrow;
@@ -121,34 +121,19 @@ static enum status as_reduction(struct prog *p, const struct product *f, struct 
 
 /* The operand's slot and view as the library needs it: of the common type. */
 static enum status library_operand(uint32_t *slot, struct view *v, struct prog *p,
-				   const struct product *f, unsigned k, struct err *err)
+				   const struct factors *f, unsigned k, struct err *err)
 {
-	const struct part_ref *r = &f->o->in[k];
-	struct view in, tmp;
-	struct build b;
-	enum status st;
-	uint16_t x;
+	struct view in;
+	enum status st = lower_array(slot, &in, p, &f->o->in[k], f->dtype, err);
 
-	*slot = p->value_slot[r->value];
-	*v = f->in[k];
-	if (r->dtype == f->dtype)
-		return OK;
-	part_view(&in, p->part, r);
-	view_init(&tmp, (enum dtype)f->dtype, &in.shape);
-	if (!build_begin(&b, p, &in.shape, 0, false))
-		return OK;
-	st = lower_operand(&x, &b, r, f->dtype, err);
 	if (st)
 		return st;
-	*slot = prog_slot(p, (uint64_t)nest_parallel(b.nest) * dtype_row(f->dtype)->bytes);
-	build_store(&b, *slot, &tmp, x);
-	build_end(&b);
-	return k ? place(v, &tmp, f, f->nbatch + 2, f->nbatch + 1, true, err)
-		 : place(v, &tmp, f, f->nbatch, f->nbatch + 2, false, err);
+	return k ? place(v, &in, f, f->nbatch + 2, f->nbatch + 1, true, err)
+		 : place(v, &in, f, f->nbatch, f->nbatch + 2, false, err);
 }
 
 /* The operand that is a vector; 2: neither is. */
-static unsigned vector_operand(const struct product *f)
+static unsigned vector_operand(const struct factors *f)
 {
 	const int64_t *dim = f->domain.dim + f->nbatch;
 
@@ -158,7 +143,7 @@ static unsigned vector_operand(const struct product *f)
 }
 
 /* Of two matrices: is it a library's, or that of our own loops? */
-static bool is_product(const struct product *f)
+static bool is_product(const struct factors *f)
 {
 	const int64_t *dim = f->domain.dim + f->nbatch;
 
@@ -168,15 +153,15 @@ static bool is_product(const struct product *f)
 
 /* A matrix with a vector is a row of the product of the transposes: whichever side the
  * vector stood on, it is A and the result has one row. */
-static enum status as_library(struct prog *p, const struct product *f, struct err *err)
+static enum status as_library(struct prog *p, const struct factors *f, struct err *err)
 {
 	bool turned = vector_operand(f) == 1;
-	unsigned m = f->nbatch + turned, n = f->nbatch + !turned, k = f->nbatch + 2;
+	const unsigned loop[3] = {f->nbatch + turned, f->nbatch + !turned, f->nbatch + 2};
 	const unsigned operand[3] = {turned, !turned, 2};
 	struct view v[3];
 	uint32_t slot[3];
 	struct prog_unit *u = NULL;
-	struct plan_matmul *x = NULL;
+	struct plan_call *c = NULL;
 	enum status st = library_operand(&slot[0], &v[0], p, f, 0, err);
 
 	if (!st)
@@ -186,32 +171,32 @@ static enum status as_library(struct prog *p, const struct product *f, struct er
 	slot[2] = p->value_slot[f->o->out.value];
 	v[2] = f->out;
 	u = prog_unit(p, true);
-	x = u->matmul;
-	x->dtype = f->dtype;
-	x->nbatch = (uint8_t)f->nbatch;
-	x->m = f->domain.dim[m];
-	x->n = f->domain.dim[n];
-	x->k = f->domain.dim[k];
-	memcpy(x->batch, f->domain.dim, f->nbatch * sizeof x->batch[0]);
-	for (unsigned i = 0; i < 3; i++) {
-		const struct view *in = &v[operand[i]];
+	c = u->call;
+	c->call = CALL_PRODUCT;
+	c->dtype = f->dtype;
+	c->nloop = f->domain.ndim;
+	memcpy(c->extent, f->domain.dim, f->nbatch * sizeof c->extent[0]);
+	for (unsigned l = 0; l < 3; l++)
+		c->extent[f->nbatch + l] = f->domain.dim[loop[l]];
+	for (unsigned x = 0; x < 3; x++) {
+		const struct view *in = &v[operand[x]];
+		struct call_operand *o = &c->operand[x];
 
-		x->slot[i] = slot[operand[i]];
-		x->offset[i] = in->offset;
-		x->row[i] = in->stride[i == 1 ? k : m];
-		x->col[i] = in->stride[i == 0 ? k : n];
-		memcpy(x->step[i], in->stride, f->nbatch * sizeof x->step[i][0]);
+		o->slot = slot[operand[x]];
+		o->dtype = f->dtype;
+		o->offset = in->offset;
+		memcpy(o->stride, in->stride, f->nbatch * sizeof o->stride[0]);
+		for (unsigned l = 0; l < 3; l++)
+			o->stride[f->nbatch + l] = in->stride[loop[l]];
 	}
-	p->slot[slot[0]].nread++;
-	p->slot[slot[1]].nread++;
-	p->slot[slot[2]].writer = u->id;
+	prog_count_call(p, u);
 	prog_summarise(u);
 	return OK;
 }
 
 /* Is a product with a vector a step of its own?  Where memory runs across the sums, and where these
  * are short; others, and small ones, are as quick as sums, and fuse. */
-static bool steps_alone(const struct product *f)
+static bool steps_alone(const struct factors *f)
 {
 	unsigned vector = vector_operand(f), inner = f->nbatch + 2;
 	unsigned kept = f->nbatch + (vector == 0);
@@ -227,7 +212,7 @@ static bool steps_alone(const struct product *f)
 	return product_across(dim[kept], dim[inner], stride[kept], stride[inner]);
 }
 
-static bool nothing_to_do(const struct product *f)
+static bool nothing_to_do(const struct factors *f)
 {
 	for (unsigned k = 0; k < f->nbatch + 2; k++)
 		if (!f->domain.dim[k])
@@ -238,7 +223,7 @@ static bool nothing_to_do(const struct product *f)
 /* See lower.h. */
 enum status lower_matmul(struct prog *p, const struct part_op *o, struct err *err)
 {
-	struct product f = {.o = o};
+	struct factors f = {.o = o};
 	struct op_sig sig;
 	enum status st;
 

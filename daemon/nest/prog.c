@@ -24,7 +24,7 @@ void prog_unit_free(struct prog_unit *u)
 	if (!u)
 		return;
 	free(u->nest);
-	free(u->matmul);
+	free(u->call);
 	free(u);
 }
 
@@ -54,7 +54,7 @@ uint32_t prog_slot(struct prog *p, uint64_t bytes)
 	return p->nslot++;
 }
 
-struct prog_unit *prog_unit(struct prog *p, bool matmul)
+struct prog_unit *prog_unit(struct prog *p, bool call)
 {
 	struct prog_unit *u = xcalloc(1, sizeof *u);
 
@@ -66,8 +66,8 @@ struct prog_unit *prog_unit(struct prog *p, bool matmul)
 		p->owner_cap = p->owner_cap ? 2 * p->owner_cap : 32;
 		p->owner = xrealloc(p->owner, p->owner_cap, sizeof *p->owner);
 	}
-	if (matmul)
-		u->matmul = xcalloc(1, sizeof *u->matmul);
+	if (call)
+		u->call = xcalloc(1, sizeof *u->call);
 	else
 		u->nest = xcalloc(1, sizeof *u->nest);
 	u->pos = p->nunit;
@@ -77,26 +77,17 @@ struct prog_unit *prog_unit(struct prog *p, bool matmul)
 	return u;
 }
 
-static void summarise_matmul(struct prog_unit *u)
+static void summarise_call(struct prog_unit *u)
 {
-	const struct plan_matmul *m = u->matmul;
-	int64_t extent[LIMIT_NDIM + 2], stride[LIMIT_NDIM + 2];
+	const struct plan_call *c = u->call;
 
-	u->naccess = 3;
-	for (unsigned k = 0; k < 3; k++) {
-		struct depend_access d = {m->offset[k], stride, dtype_row(m->dtype)->bytes};
-
-		extent[0] = k == 1 ? m->k : m->m;
-		extent[1] = k == 0 ? m->k : m->n;
-		stride[0] = m->row[k];
-		stride[1] = m->col[k];
-		for (unsigned b = 0; b < m->nbatch; b++) {
-			extent[2 + b] = m->batch[b];
-			stride[2 + b] = m->step[k][b];
-		}
-		depend_range(&u->lo[k], &u->hi[k], &d, extent, 2u + m->nbatch);
-		u->slot[k] = m->slot[k];
-		u->write[k] = k == 2;
+	u->naccess = call_row(c->call)->noperand;
+	for (unsigned x = 0; x < u->naccess; x++) {
+		call_range(&u->lo[x], &u->hi[x], c, x);
+		u->lo[x] += c->operand[x].offset;
+		u->hi[x] += c->operand[x].offset;
+		u->slot[x] = c->operand[x].slot;
+		u->write[x] = call_writes(c, x);
 	}
 }
 
@@ -128,10 +119,22 @@ void prog_summarise(struct prog_unit *u)
 	if (u->nest)
 		summarise_nest(u);
 	else
-		summarise_matmul(u);
+		summarise_call(u);
 	u->reads = u->writes = 0;
 	for (unsigned k = 0; k < u->naccess; k++)
 		*(u->write[k] ? &u->writes : &u->reads) |= 1ull << (u->slot[k] % 64);
+}
+
+void prog_count_call(struct prog *p, const struct prog_unit *u)
+{
+	const struct plan_call *c = u->call;
+
+	for (unsigned x = 0; x < call_row(c->call)->noperand; x++) {
+		if (call_writes(c, x))
+			p->slot[c->operand[x].slot].writer = u->id;
+		else
+			p->slot[c->operand[x].slot].nread++;
+	}
 }
 
 bool prog_conflict(const struct prog_unit *a, const struct prog_unit *b)
@@ -161,6 +164,20 @@ void prog_note_add(struct prog *p, uint32_t later, uint32_t earlier, enum fuse_r
 		p->note[p->nnote++] = (struct prog_note){later, earlier, (uint8_t)reason};
 }
 
+static void put_call(struct textbuf *t, const struct plan_call *c)
+{
+	const struct call_row *row = call_row(c->call);
+
+	textbuf_put(t, "%s", row->name);
+	for (int written = 0; written < 2; written++) {
+		textbuf_put(t, "%s", written ? " ->" : "");
+		for (unsigned x = 0; x < row->noperand; x++)
+			if (call_writes(c, x) == (bool)written)
+				textbuf_put(t, " s%u", c->operand[x].slot);
+	}
+	textbuf_put(t, "\n");
+}
+
 static void put_unit(struct textbuf *t, const struct prog_unit *u)
 {
 	size_t room = t->len < t->cap ? t->cap - t->len : 0;
@@ -168,8 +185,7 @@ static void put_unit(struct textbuf *t, const struct prog_unit *u)
 	if (u->nest)
 		t->len += nest_print(room ? t->buf + t->len : NULL, room, u->nest, false);
 	else
-		textbuf_put(t, "matmul s%u s%u -> s%u\n", u->matmul->slot[0], u->matmul->slot[1],
-			    u->matmul->slot[2]);
+		put_call(t, u->call);
 }
 
 char *prog_text(const struct prog *p)

@@ -24,12 +24,12 @@ typedef uint32_t access_set;
 _Static_assert(LIMIT_NEST_ACCESSES <= 32, "access_set has a bit for each access");
 
 struct prog_unit {
-	struct nest *nest;	    /* or: */
-	struct plan_matmul *matmul; /* a library call */
-	uint32_t id;		    /* in lowering order; survives as the unit grows */
-	uint32_t pos;		    /* index in prog.unit */
-	uint64_t reads, writes;	    /* one bit per slot number modulo 64: a filter */
-	access_set body, post;	    /* accesses used before and after the reductions */
+	struct nest *nest;	/* or: */
+	struct plan_call *call; /* a library step */
+	uint32_t id;		/* in lowering order; survives as the unit grows */
+	uint32_t pos;		/* index in prog.unit */
+	uint64_t reads, writes; /* one bit per slot number modulo 64: a filter */
+	access_set body, post;	/* accesses used before and after the reductions */
 	uint16_t naccess;
 	uint32_t slot[LIMIT_NEST_ACCESSES];
 	uint8_t write[LIMIT_NEST_ACCESSES];
@@ -64,8 +64,10 @@ struct prog *prog_create(const struct part *part);
 void prog_destroy(struct prog *p);
 /* A new slot for a temporary; its number. */
 uint32_t prog_slot(struct prog *p, uint64_t bytes);
-/* A new unit at the end of the list, with an empty nest or matmul. */
-struct prog_unit *prog_unit(struct prog *p, bool matmul);
+/* A new unit at the end of the list, with an empty nest, or for a library step. */
+struct prog_unit *prog_unit(struct prog *p, bool call);
+/* What is lowered now reads and writes these: before prog_summarise. */
+void prog_count_call(struct prog *p, const struct prog_unit *u);
 /* Free a unit that has left the list. */
 void prog_unit_free(struct prog_unit *u);
 /* Derive the unit's summary (ranges, filters, sets) after a change. */

@@ -143,6 +143,22 @@ static enum status check_broadcast(const struct check *c, unsigned k)
 	return st;
 }
 
+/* One axis, the operand's shape. */
+static enum status check_scan(const struct check *c, unsigned k)
+{
+	const struct part_op *o = &c->p->op[k];
+	struct view in, out;
+
+	if (o->in[0].value & PART_IMM || !o->axes || o->axes & (o->axes - 1) ||
+	    o->axes >> o->in[0].ndim)
+		return err_set(c->err, E_INTERNAL, "part op %u: scan", k);
+	part_view(&in, c->p, &o->in[0]);
+	part_view(&out, c->p, &o->out);
+	if (!shape_equal(&in.shape, &out.shape))
+		return err_set(c->err, E_INTERNAL, "part op %u: result shape", k);
+	return OK;
+}
+
 /* Places are looked up in the last axis of what they are taken from, which must have
  * an element if the result has. */
 static enum status check_take(const struct check *c, unsigned k)
@@ -175,6 +191,27 @@ static enum status check_index(const struct check *c, unsigned k)
 	return check_broadcast(c, k);
 }
 
+/* Do operands and result of an op fit each other? */
+static enum status check_shapes(const struct check *c, unsigned k, const struct op_row *row)
+{
+	const struct part_op *o = &c->p->op[k];
+
+	if (o->op == OP_INDEX)
+		return check_index(c, k);
+	if (row->kind == KIND_GATHER)
+		return check_take(c, k);
+	if (row->kind == KIND_EW || row->kind == KIND_WRITE)
+		return check_broadcast(c, k);
+	if (row->kind == KIND_RED || row->kind == KIND_ARGRED)
+		return check_reduction(c, k);
+	if (row->kind == KIND_SCAN)
+		return check_scan(c, k);
+	if (o->op == OP_ARANGE &&
+	    (o->out.ndim != 1 || !(o->in[0].value & PART_IMM) || !(o->in[1].value & PART_IMM)))
+		return err_set(c->err, E_INTERNAL, "part op %u: arange", k);
+	return OK;
+}
+
 static enum status check_op(const struct check *c, unsigned k)
 {
 	const struct part_op *o = &c->p->op[k];
@@ -190,18 +227,7 @@ static enum status check_op(const struct check *c, unsigned k)
 	if (st)
 		return st;
 	c->defined[o->out.value] = 1;
-	if (o->op == OP_INDEX)
-		return check_index(c, k);
-	if (row->kind == KIND_GATHER)
-		return check_take(c, k);
-	if (row->kind == KIND_EW || row->kind == KIND_WRITE)
-		return check_broadcast(c, k);
-	if (row->kind == KIND_RED || row->kind == KIND_ARGRED)
-		return check_reduction(c, k);
-	if (o->op == OP_ARANGE &&
-	    (o->out.ndim != 1 || !(o->in[0].value & PART_IMM) || !(o->in[1].value & PART_IMM)))
-		return err_set(c->err, E_INTERNAL, "part op %u: arange", k);
-	return OK;
+	return check_shapes(c, k, row);
 }
 
 /* Does *p keep every rule of part.h? */

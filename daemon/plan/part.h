@@ -43,11 +43,13 @@ struct part_ref {
 };
 
 struct part_op {
-	uint16_t op;	       /* OP_*: of kind EW, RED, ARGRED, CREATE, WRITE, LIB, GATHER */
+	uint16_t op;	       /* OP_*: of kind EW, RED, ARGRED, SCAN, CREATE, WRITE, LIB,
+				  GATHER */
 	uint8_t dtype;	       /* RULE_HEAD: the result's; RULE_SUM: accumulator or DTYPE_END;
 				  INDEX: the axis, for the message */
 	uint8_t nin;	       /* operands in use */
-	uint32_t axes;	       /* reductions: bit mask of reduced axes of operand 0 */
+	uint32_t axes;	       /* reductions: bit mask of reduced axes of operand 0; scans:
+				  of the one that runs */
 	struct part_ref in[3]; /* ASSIGN: in[0] is the source, out the destination view;
 				  ARANGE: in[0] start, in[1] step (immediates);
 				  INDEX: in[1] the size, an immediate of its own;

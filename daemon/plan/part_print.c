@@ -53,7 +53,7 @@ static void put_op(struct textbuf *t, const struct part *p, const struct part_op
 		textbuf_put(t, " as %s", name(o->dtype));
 	if (o->op == OP_INDEX)
 		textbuf_put(t, " axis %u", o->dtype);
-	if (row && (row->kind == KIND_RED || row->kind == KIND_ARGRED))
+	if (row && (row->kind == KIND_RED || row->kind == KIND_ARGRED || row->kind == KIND_SCAN))
 		textbuf_put(t, " axes %u", o->axes);
 	for (unsigned k = 0; k < o->nin; k++)
 		put_ref(t, p, &o->in[k]);

@@ -10,7 +10,7 @@ void plan_free(struct plan *p)
 		return;
 	for (uint32_t k = 0; k < p->nstep; k++) {
 		free(p->step[k].nest);
-		free(p->step[k].matmul);
+		free(p->step[k].call);
 	}
 	free(p->slot);
 	free(p->step);

@@ -9,6 +9,7 @@
 #define BRAZE_PLAN_H
 
 #include "../nest/nest.h"
+#include "call.h"
 #include "part.h"
 #include "place.h"
 
@@ -23,18 +24,7 @@ struct plan_slot {
 
 /* STEP_COPY is in no plan: it carries bytes between host and device when a plan is
  * bound to storage. */
-enum step_kind { STEP_KERNEL, STEP_MATMUL, STEP_COPY };
-
-/* C[m,n] = A[m,k] @ B[k,n] for every batch; strides in bytes, any sign. */
-struct plan_matmul {
-	uint8_t dtype, nbatch;
-	int64_t m, n, k;
-	int64_t batch[LIMIT_NDIM];
-	uint32_t slot[3]; /* A, B, C */
-	int64_t offset[3];
-	int64_t row[3], col[3];	     /* stride of the two matrix axes */
-	int64_t step[3][LIMIT_NDIM]; /* stride of each batch axis */
-};
+enum step_kind { STEP_KERNEL, STEP_CALL, STEP_COPY };
 
 struct plan_step {
 	uint8_t kind;	   /* enum step_kind */
@@ -45,7 +35,7 @@ struct plan_step {
 	struct nest *nest; /* STEP_KERNEL: concrete extents, strides, slots */
 	/* By device.  Set on the loop thread when the plan is first bound for it. */
 	struct kernel *kernel[LIMIT_DEVICES];
-	struct plan_matmul *matmul;
+	struct plan_call *call; /* STEP_CALL */
 };
 
 /* Why two nests of the partition stayed apart; row by row for `explain`. */

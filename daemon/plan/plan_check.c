@@ -89,34 +89,28 @@ static enum status check_nest(const struct check *c, uint32_t k)
 	return st;
 }
 
-static enum status check_matmul(const struct check *c, uint32_t k)
+static enum status check_call(const struct check *c, uint32_t k)
 {
-	const struct plan_matmul *m = c->p->step[k].matmul;
-	int64_t extent[LIMIT_NDIM + 2];
-	int64_t stride[LIMIT_NDIM + 2];
-	enum status st = OK;
+	const struct plan_call *call = c->p->step[k].call;
+	enum status st = call ? call_check(call, c->err)
+			      : err_set(c->err, E_INTERNAL, "a call without a description");
 
-	if (!m || !dtype_native(m->dtype) || m->nbatch > LIMIT_NDIM)
-		return err_set(c->err, E_INTERNAL, "step %u is no matmul", k);
-	for (int i = 0; i < 3 && !st; i++) {
-		int64_t lo, hi;
-		struct depend_access d = {m->offset[i], stride, dtype_row(m->dtype)->bytes};
-
-		extent[0] = i == 1 ? m->k : m->m;
-		extent[1] = i == 0 ? m->k : m->n;
-		stride[0] = m->row[i];
-		stride[1] = m->col[i];
-		for (unsigned b = 0; b < m->nbatch; b++) {
-			extent[2 + b] = m->batch[b];
-			stride[2 + b] = m->step[i][b];
-		}
-		depend_range(&lo, &hi, &d, extent, 2u + m->nbatch);
-		st = check_slot(c, k, m->slot[i]);
-		if (!st)
-			st = check_bytes(c, k, m->slot[i], i == 2, lo, hi);
+	if (st) {
+		err_context(c->err, "step %u", k);
+		return st;
 	}
-	if (!st)
-		c->filled[m->slot[2]] = 1;
+	for (unsigned x = 0; x < call_row(call->call)->noperand && !st; x++) {
+		int64_t lo, hi, at = call->operand[x].offset;
+
+		call_range(&lo, &hi, call, x);
+		st = check_slot(c, k, call->operand[x].slot);
+		if (!st)
+			st = check_bytes(c, k, call->operand[x].slot, call_writes(call, x), at + lo,
+					 at + hi);
+	}
+	for (unsigned x = 0; x < call_row(call->call)->noperand && !st; x++)
+		if (call_writes(call, x))
+			c->filled[call->operand[x].slot] = 1;
 	return st;
 }
 
@@ -138,8 +132,8 @@ enum status plan_check(const struct plan *p, const struct part *part, struct err
 		if (part->value[v].undefined && p->value_slot[v] != PART_NONE)
 			c.filled[p->value_slot[v]] = 1;
 	for (uint32_t k = 0; k < p->nstep && !st; k++) {
-		if (p->step[k].kind == STEP_MATMUL)
-			st = check_matmul(&c, k);
+		if (p->step[k].kind == STEP_CALL)
+			st = check_call(&c, k);
 		else
 			st = check_nest(&c, k);
 	}

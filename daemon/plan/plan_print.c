@@ -20,21 +20,6 @@ static void put_slot(struct textbuf *t, const struct plan *p, uint32_t k)
 	textbuf_put(t, "\n");
 }
 
-static void put_matmul(struct textbuf *t, const struct plan_matmul *m)
-{
-	textbuf_put(t, "matmul %s %lldx%lldx%lld\n", dtype_row(m->dtype)->name, (long long)m->m,
-		    (long long)m->n, (long long)m->k);
-	for (int k = 0; k < 3; k++) {
-		textbuf_put(t, "%c s%u +%lld row %lld col %lld", "ABC"[k], m -> slot[k],
-			    (long long)m -> offset[k], (long long)m -> row[k],
-			    (long long)m -> col[k]);
-		for (int b = 0; b < m->nbatch; b++)
-			textbuf_put(t, " batch %lld:%lld", (long long)m->batch[b],
-				    (long long)m->step[k][b]);
-		textbuf_put(t, "\n");
-	}
-}
-
 static void put_step(struct textbuf *t, const struct plan *p, uint32_t k)
 {
 	const struct plan_step *s = &p->step[k];
@@ -43,8 +28,8 @@ static void put_step(struct textbuf *t, const struct plan *p, uint32_t k)
 
 	textbuf_put(t, "step %u cost %llu%s\n", k, (unsigned long long)s->cost_us,
 		    s->tears ? " tears" : "");
-	if (s->kind == STEP_MATMUL) {
-		put_matmul(t, s->matmul);
+	if (s->kind == STEP_CALL) {
+		call_row(s->call->call)->print(t, s->call);
 		return;
 	}
 	n = nest_print(NULL, 0, s->nest, false);

@@ -137,7 +137,7 @@ static uint64_t plan_bytes(const struct plan *p)
 	uint64_t n = sizeof *p + p->nslot * sizeof *p->slot + p->nstep * sizeof *p->step;
 
 	for (uint32_t i = 0; i < p->nstep; i++)
-		n += p->step[i].nest ? sizeof *p->step[i].nest : sizeof *p->step[i].matmul;
+		n += p->step[i].nest ? sizeof *p->step[i].nest : sizeof *p->step[i].call;
 	return n;
 }
 

@@ -109,7 +109,7 @@ struct command_run {
  *   int64_t       stride[naccess][8]
  *   uint64_t      scalar[nscalar][2]
  *   int64_t       gather[ngather][2]  steps of a gather, their bytes
- * or, for STEP_MATMUL, base[3] and a struct plan_matmul; for STEP_COPY, base[2]:
+ * or, for STEP_CALL, base[naccess] and a struct plan_call; for STEP_COPY, base[2]:
  * bytes [lo, hi) of the first place go to the same bytes of the second. */
 struct command_step {
 	uint32_t bytes; /* of the step with what follows it */
@@ -122,8 +122,8 @@ struct command_step {
 	uint8_t npar, nred, ngather, pad;
 	uint16_t shape; /* of the whole step, nest_shape: whose times tell of this one's */
 	uint8_t pad2[2];
-	int64_t lo, hi;	  /* parallel points; chunks when split; of a product rows of C on a
-			     GPU, else units (plan/product.h); bytes for copies */
+	int64_t lo, hi;	  /* parallel points; chunks when split; units of a call
+			     (plan/call.h); bytes for copies */
 	int64_t plo, phi; /* split: the chunks of these points, phi 0: of all */
 };
 

@@ -43,17 +43,17 @@ static size_t put_kernel(char *at, const struct executor_job *job, const struct 
 	return (size_t)(at - begin);
 }
 
-static size_t put_matmul(char *at, const struct executor_job *job, const struct plan_matmul *m)
+static size_t put_call(char *at, const struct executor_job *job, const struct plan_call *c)
 {
 	char *begin = at;
 
-	for (int x = 0; x < 3; x++) {
-		struct command_place p = job->place[m->slot[x]];
+	for (int x = 0; x < call_row(c->call)->noperand; x++) {
+		struct command_place p = job->place[c->operand[x].slot];
 
-		p.offset += (uint64_t)m->offset[x];
+		p.offset += (uint64_t)c->operand[x].offset;
 		at += put(at, &p, sizeof p);
 	}
-	at += put(at, m, sizeof *m);
+	at += put(at, c, sizeof *c);
 	return (size_t)(at - begin);
 }
 
@@ -62,7 +62,7 @@ static size_t put_matmul(char *at, const struct executor_job *job, const struct 
 	(sizeof(struct command_step) +                                                             \
 	 LIMIT_NEST_ACCESSES * (sizeof(struct command_place) + 10 * sizeof(int64_t)) +             \
 	 LIMIT_NDIM * sizeof(int64_t) + LIMIT_NEST_SCALARS * 2 * sizeof(uint64_t) +                \
-	 sizeof(struct plan_matmul) + 3 * sizeof(struct command_place))
+	 sizeof(struct plan_call) + CALL_OPERANDS * sizeof(struct command_place))
 
 static size_t put_step(char *at, const struct executor *x, const struct executor_job *job,
 		       const struct slice *slice)
@@ -87,7 +87,8 @@ static size_t put_step(char *at, const struct executor *x, const struct executor
 		c.ngather = (uint8_t)nest_gathers(s->nest);
 		bytes += put_kernel(at + sizeof c, job, s);
 	} else {
-		bytes += put_matmul(at + sizeof c, job, s->matmul);
+		c.naccess = call_row(s->call->call)->noperand;
+		bytes += put_call(at + sizeof c, job, s->call);
 	}
 	bytes = (bytes + 7) / 8 * 8;
 	c.bytes = (uint32_t)bytes;
@@ -125,7 +126,7 @@ void marshal_kernel(struct executor *x, struct kernel *k)
 		memset(x->known + x->known_cap, 0, cap - x->known_cap);
 		x->known_cap = cap;
 	}
-	if (!(x->known[k->id] & KNOWN_NEST) && k->product == DTYPE_END) {
+	if (!(x->known[k->id] & KNOWN_NEST) && k->call == CALL_END) {
 		size_t bytes = sizeof p->head + nest_bytes(k->spec);
 
 		p = xcalloc(1, sizeof *p);

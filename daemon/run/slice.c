@@ -3,7 +3,7 @@
  *
  * A step of more than RUN_SLICE_US, or SHARED_SLICE_US, is cut: by points; by chunks of the
  * summation tree, of a group of points after the other, where a point by itself may be too long or
- * points should stay together; by units of a matrix product (plan/product.h), by its rows on a GPU.
+ * points should stay together; a library step by its units (plan/call.h).
  * job->at tells how far the step job->step has been sent: > 0 units, < 0 units whose results so far
  * lie in the worker's memory.
  *
@@ -12,12 +12,10 @@
  * CAUTION, and the next ones grow by what the slices before have taken. */
 #include "executor_impl.h"
 #include "loops/kernel_abi.h"
-#include "plan/product.h"
 
 /* Below this many points a run measured little but its own overhead. */
 #define TELLING_RUN 4096
 #define SHORT_STEP  1024 /* elements, which take less than a slice whatever is done with each */
-#define TILE_ROWS   128	 /* a GPU's worker computes a product in rows of tiles this high */
 /* Predictions are made for a few cores; another device is assumed to be faster by
  * this factor until it has been measured. */
 #define DEVICE_GAIN 16
@@ -36,8 +34,8 @@ uint64_t slice_elements(const struct plan_step *s)
 {
 	uint64_t n = 1;
 
-	if (s->kind == STEP_MATMUL)
-		return product_work(s->matmul);
+	if (s->kind == STEP_CALL)
+		return call_row(s->call->call)->work(s->call);
 	for (int i = 0; i < s->nest->npar + s->nest->nred; i++)
 		n = times(n, (uint64_t)s->nest->extent[i]);
 	return n;
@@ -86,8 +84,8 @@ static double element_ns(const struct plan_step *s)
 	const struct nest *n = s->nest;
 	double ns = 0;
 
-	if (s->kind == STEP_MATMUL)
-		return 0.125;
+	if (s->kind == STEP_CALL)
+		return call_row(s->call->call)->work_ns;
 	for (unsigned i = 0; i < n->ninstr; i++) {
 		const struct op_row *row =
 			op_row(n->instr[i].op == NI_REDUCE ? n->instr[i].c : n->instr[i].op);
@@ -132,24 +130,17 @@ struct units {
 	int64_t total;
 	uint64_t elements; /* of each */
 	int64_t chunks;	   /* of each group of points; 0: not cut by chunks */
+	int64_t grain;	   /* of a call: a slice has a multiple of so many */
 	bool kept;	   /* what is begun lies in the worker's memory */
 };
 
-static struct units product_units(const struct executor *x, const struct plan_matmul *m)
+static struct units call_units(const struct executor *x, const struct plan_call *c)
 {
-	struct product_cut c = {0};
-	int64_t rows = m->m;
+	struct call_units u;
 
-	for (int i = 0; i < m->nbatch; i++)
-		rows *= m->batch[i];
-	if (x->target)
-		return (struct units){.total = rows,
-				      .elements = times((uint64_t)m->n, (uint64_t)m->k)};
-	if (!product_cut(&c, m)) /* the worker says so */
-		return (struct units){.total = INT64_MAX, .elements = 1};
-	return (struct units){.total = c.units,
-			      .elements = c.units ? product_work(m) / (uint64_t)c.units : 0,
-			      .kept = m->dtype == DT_FLOAT16 && c.chunks > 1};
+	call_row(c->call)->units(&u, c, x->target != 0);
+	return (struct units){
+		.total = u.total, .elements = u.work, .grain = u.grain, .kept = u.kept};
 }
 
 /* Points that should stay together while a slice has the time, so many microseconds for each:
@@ -184,8 +175,8 @@ static struct units step_units(const struct executor *x, struct executor_job *jo
 	const struct nest *n = s->nest;
 	bool long_points = false;
 
-	if (s->kind == STEP_MATMUL)
-		return product_units(x, s->matmul);
+	if (s->kind == STEP_CALL)
+		return call_units(x, s->call);
 	points = nest_parallel(n);
 	reduced = nest_reduced(n);
 	chunks = reduced / TREE_CHUNK + (reduced % TREE_CHUNK != 0);
@@ -213,8 +204,8 @@ static int64_t units_within(const struct executor *x, const struct plan_step *s,
 		take = (int64_t)((double)left * o->slice / o->us);
 	if (u->elements && o->most / u->elements < (uint64_t)take)
 		take = (int64_t)(o->most / u->elements);
-	if (s->kind == STEP_MATMUL && x->target) /* whole tiles */
-		take = (take + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS;
+	if (u->grain > 1)
+		take = (take + u->grain - 1) / u->grain * u->grain;
 	if (s->kind == STEP_KERNEL && !u->chunks) {
 		int64_t least = least_points(x, s->nest, o->us / (double)left);
 

@@ -217,6 +217,32 @@ static enum status record_reduction(struct cursor *k)
 	return define_result(k, n, &made, &named, count);
 }
 
+static enum status record_scan(struct cursor *k)
+{
+	struct source src;
+	struct op_sig sig;
+	uint64_t axis = 0;
+	struct version *v;
+	enum status st = take_operand(k, &src);
+
+	if (!st)
+		st = take_imm(k, &axis);
+	if (!st && (!src.array || axis >= src.array->view.shape.ndim))
+		st = err_set(k->err, E_PROTOCOL, "%s: bad operand or axis", k->row->id);
+	if (!st && k->dtype != 255 && !dtype_native(k->dtype))
+		st = err_set(k->err, E_DTYPE, "%s: bad accumulator type", k->row->numpy);
+	if (!st)
+		st = op_infer(&sig, (enum op)k->op, &src.arg, k->dtype, k->err);
+	if (!st)
+		st = record_result(k, &src, &sig, 1, &src.array->view.shape);
+	if (st)
+		return st;
+	v = trace_current(trace_array(k->t, k->out));
+	if (v->node)
+		v->node->axes = 1u << axis;
+	return OK;
+}
+
 /* places, size, where in the client's program: what is wrong is reported by these. */
 static enum status record_index(struct cursor *k)
 {
@@ -529,6 +555,8 @@ static enum status record_one(struct cursor *k)
 	case KIND_RED:
 	case KIND_ARGRED:
 		return record_reduction(k);
+	case KIND_SCAN:
+		return record_scan(k);
 	case KIND_LIB:
 		return record_matmul(k);
 	case KIND_GATHER:

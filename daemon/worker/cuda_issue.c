@@ -87,7 +87,7 @@ static enum status one_step(struct cuda_run *run, uint32_t i, struct err *err)
 	switch (s->kind) {
 	case STEP_KERNEL:
 		return cuda_step_aim(run, i, err);
-	case STEP_MATMUL:
+	case STEP_CALL:
 		return cuda_matmul_step(run, i, err);
 	case STEP_COPY:
 		return copy_step(run, i, err);

@@ -387,7 +387,7 @@ enum status cuda_launch_plan(struct cuda_launches *out, const struct cuda_step *
 }
 
 /* Tiles whose first row comes before row r of all batches' rows. */
-static int64_t tiles_before(const struct plan_matmul *p, int64_t r)
+static int64_t tiles_before(const struct product *p, int64_t r)
 {
 	int64_t wide = up(p->n, CUDA_MATMUL_TILE), high = up(p->m, CUDA_MATMUL_TILE);
 
@@ -396,7 +396,7 @@ static int64_t tiles_before(const struct plan_matmul *p, int64_t r)
 	return (r / p->m * high + up(r % p->m, CUDA_MATMUL_TILE)) * wide;
 }
 
-void cuda_launch_matmul(struct cuda_matmul_args *out, uint32_t *grid, const struct plan_matmul *p,
+void cuda_launch_matmul(struct cuda_matmul_args *out, uint32_t *grid, const struct product *p,
 			const uint64_t base[3], int64_t lo, int64_t hi, uint64_t cancel)
 {
 	*out = (struct cuda_matmul_args){.m = p->m,

@@ -20,7 +20,7 @@
 #define BRAZE_CUDA_LAUNCH_H
 
 #include "cuda_abi.h"
-#include "plan/plan.h"
+#include "plan/product.h"
 
 #define CUDA_LAUNCHES	     2 /* items at most */
 #define CUDA_BLOCKS_PER_UNIT 8 /* of CUDA_THREADS threads, resident on a multiprocessor */
@@ -80,7 +80,7 @@ void cuda_launch_set(char block[CUDA_ARGS_BYTES], const struct cuda_launches *l,
 
 /* The same for a matrix product: the tiles whose first row is one of rows [lo, hi) over
  * all batches of C.  *grid 0: there are none. */
-void cuda_launch_matmul(struct cuda_matmul_args *out, uint32_t *grid, const struct plan_matmul *p,
+void cuda_launch_matmul(struct cuda_matmul_args *out, uint32_t *grid, const struct product *p,
 			const uint64_t base[3], int64_t lo, int64_t hi, uint64_t cancel);
 
 #endif

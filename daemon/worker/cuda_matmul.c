@@ -11,8 +11,8 @@
 #include "cuda_worker.h"
 #include "matmul.h"
 
-struct product {
-	const struct plan_matmul *p;
+struct multiply {
+	const struct product *p;
 	unsigned element; /* bytes */
 	CUdeviceptr base[3];
 	struct cuda_order_range range[3]; /* that the operands touch */
@@ -20,9 +20,9 @@ struct product {
 };
 
 /* The panel or group of C that begins with row `row` of all batches' rows. */
-static struct cuda_gemm part_at(const struct product *x, int64_t row)
+static struct cuda_gemm part_at(const struct multiply *x, int64_t row)
 {
-	const struct plan_matmul *p = x->p;
+	const struct product *p = x->p;
 	int64_t at = row / p->m, first = row % p->m;
 	struct cuda_gemm g = {.dtype = p->dtype, .n = p->n, .k = p->k};
 
@@ -44,10 +44,10 @@ static struct cuda_gemm part_at(const struct product *x, int64_t row)
 }
 
 /* Of a panel: the columns from `col` on, and of k what begins at `deep`. */
-static struct cuda_gemm piece_at(const struct product *x, const struct cuda_gemm *part, int64_t col,
-				 int64_t deep)
+static struct cuda_gemm piece_at(const struct multiply *x, const struct cuda_gemm *part,
+				 int64_t col, int64_t deep)
 {
-	const struct plan_matmul *p = x->p;
+	const struct product *p = x->p;
 	struct cuda_gemm g = *part;
 
 	g.n = p->n - col < x->panel.cols ? p->n - col : x->panel.cols;
@@ -60,9 +60,9 @@ static struct cuda_gemm piece_at(const struct product *x, const struct cuda_gemm
 }
 
 /* Strides and addresses that are no whole elements cannot be told to the library. */
-static bool whole(const struct product *x)
+static bool whole(const struct multiply *x)
 {
-	const struct plan_matmul *p = x->p;
+	const struct product *p = x->p;
 
 	for (int i = 0; i < 3; i++) {
 		if (p->row[i] % x->element || p->col[i] % x->element || x->base[i] % x->element)
@@ -77,23 +77,23 @@ static bool whole(const struct product *x)
 
 /* May products along the last batch axis be asked for together?  Operands must lie
  * forwards, results apart. */
-static bool in_groups(const struct product *x)
+static bool in_groups(const struct multiply *x)
 {
-	const struct plan_matmul *p = x->p;
+	const struct product *p = x->p;
 	int64_t extent = (p->m - 1) * p->row[2] + (p->n - 1) * p->col[2] + x->element;
 	int d = p->nbatch - 1;
 
 	return d >= 0 && p->step[0][d] >= 0 && p->step[1][d] >= 0 && p->step[2][d] >= extent;
 }
 
-static void cut(struct product *x, const struct cuda *c)
+static void cut(struct multiply *x, const struct cuda *c)
 {
 	cuda_panel_cut(&x->panel, x->p,
 		       cuda_panel_budget(c->units, c->khz, c->single_to_double, x->p->dtype),
 		       in_groups(x));
 }
 
-static bool panel_by_library(struct cuda_run *run, const struct product *x,
+static bool panel_by_library(struct cuda_run *run, const struct multiply *x,
 			     const struct cuda_gemm *part)
 {
 	bool done = true;
@@ -110,7 +110,7 @@ static bool panel_by_library(struct cuda_run *run, const struct product *x,
 }
 
 /* The slice's panels, whose rows are [*lo, *hi) then; false: not all could be done. */
-static bool by_library(struct cuda_run *run, const struct product *x, int64_t *lo, int64_t *hi)
+static bool by_library(struct cuda_run *run, const struct multiply *x, int64_t *lo, int64_t *hi)
 {
 	int64_t row = cuda_panel_first(&x->panel, x->p, *lo), end = *hi;
 	bool done = true;
@@ -128,7 +128,7 @@ static bool by_library(struct cuda_run *run, const struct product *x, int64_t *l
 }
 
 /* Our own kernel's launch is gathered, as a nest's is. */
-static enum status by_kernel(struct cuda_run *run, uint32_t i, const struct product *x, int64_t lo,
+static enum status by_kernel(struct cuda_run *run, uint32_t i, const struct multiply *x, int64_t lo,
 			     int64_t hi, struct err *err)
 {
 	const struct command_step *s = run->step[i];
@@ -156,7 +156,7 @@ static enum status by_kernel(struct cuda_run *run, uint32_t i, const struct prod
 	return OK;
 }
 
-static enum status multiply(struct cuda_run *run, uint32_t i, struct product *x, struct err *err)
+static enum status multiply(struct cuda_run *run, uint32_t i, struct multiply *x, struct err *err)
 {
 	const struct command_step *s = run->step[i];
 	int64_t lo = s->lo, hi = s->hi;
@@ -185,17 +185,19 @@ enum status cuda_matmul_step(struct cuda_run *run, uint32_t i, struct err *err)
 {
 	const struct command_step *s = run->step[i];
 	const struct command_place *place = (const struct command_place *)(s + 1);
-	struct plan_matmul p;
-	struct product x = {.p = &p};
-	enum status st = OK;
+	struct plan_call call;
+	struct product p;
+	struct multiply x = {.p = &p};
+	enum status st = steps_call(&call, s, err);
 
-	memcpy(&p, place + 3, sizeof p);
-	st = matmul_check(&p, err);
+	if (st != OK)
+		return st;
+	product_of(&p, &call);
 	for (int o = 0; o < 3 && st == OK; o++) {
 		struct cuda_spot spot = {0};
 		int64_t lo = 0, hi = 0;
 
-		matmul_range(&p, o, &lo, &hi);
+		call_range(&lo, &hi, &call, (unsigned)o);
 		st = cuda_region_resolve(&spot, run, &place[o], lo, hi, err);
 		if (st == OK && spot.host)
 			st = err_set(err, E_INTERNAL, "operand %d of step %u is not the device's",

@@ -30,7 +30,7 @@ static int64_t fit(double room, int64_t extent, int64_t block)
 	return least(extent, room < (double)block ? block : (int64_t)room / block * block);
 }
 
-void cuda_panel_cut(struct cuda_panel *out, const struct plan_matmul *p, double budget, bool groups)
+void cuda_panel_cut(struct cuda_panel *out, const struct product *p, double budget, bool groups)
 {
 	double n = (double)p->n, k = (double)p->k, whole = (double)p->m * n * k;
 
@@ -44,7 +44,7 @@ void cuda_panel_cut(struct cuda_panel *out, const struct plan_matmul *p, double 
 			      whole * GROUP_MAX <= budget ? GROUP_MAX : (int64_t)(budget / whole));
 }
 
-int64_t cuda_panel_first(const struct cuda_panel *x, const struct plan_matmul *p, int64_t row)
+int64_t cuda_panel_first(const struct cuda_panel *x, const struct product *p, int64_t row)
 {
 	/* Panels begin anew with each product, groups with each row of the last batch
 	 * axis. */
@@ -55,8 +55,8 @@ int64_t cuda_panel_first(const struct cuda_panel *x, const struct plan_matmul *p
 	return up < round ? begin + up : begin + round;
 }
 
-void cuda_panel_at(const struct cuda_panel *x, const struct plan_matmul *p, int64_t row,
-		   int64_t *rows, int64_t *count)
+void cuda_panel_at(const struct cuda_panel *x, const struct product *p, int64_t row, int64_t *rows,
+		   int64_t *count)
 {
 	*rows = least(x->rows, p->m - row % p->m);
 	*count = least(x->group, x->last - row / p->m % x->last);

@@ -10,7 +10,7 @@
 #ifndef BRAZE_CUDA_PANEL_H
 #define BRAZE_CUDA_PANEL_H
 
-#include "plan/plan.h"
+#include "plan/product.h"
 
 struct cuda_panel {
 	int64_t rows, cols, depth; /* of a piece: m, n and k at most */
@@ -21,12 +21,11 @@ struct cuda_panel {
 /* Multiply-adds of a type that a device does in a few milliseconds, at the least. */
 double cuda_panel_budget(unsigned units, unsigned khz, unsigned single_to_double, unsigned dtype);
 /* p: with rows, columns and k; groups: may products be asked for together? */
-void cuda_panel_cut(struct cuda_panel *out, const struct plan_matmul *p, double budget,
-		    bool groups);
+void cuda_panel_cut(struct cuda_panel *out, const struct product *p, double budget, bool groups);
 /* The first panel or group that begins at `row` or later, by its first row. */
-int64_t cuda_panel_first(const struct cuda_panel *x, const struct plan_matmul *p, int64_t row);
+int64_t cuda_panel_first(const struct cuda_panel *x, const struct product *p, int64_t row);
 /* Of the one that begins at `row`: rows of each product, and products. */
-void cuda_panel_at(const struct cuda_panel *x, const struct plan_matmul *p, int64_t row,
-		   int64_t *rows, int64_t *count);
+void cuda_panel_at(const struct cuda_panel *x, const struct product *p, int64_t row, int64_t *rows,
+		   int64_t *count);
 
 #endif

@@ -58,7 +58,7 @@ void matmul_scratch_finish(struct matmul_scratch *s)
 	*s = (struct matmul_scratch){0};
 }
 
-static int64_t batches(const struct plan_matmul *p)
+static int64_t batches(const struct product *p)
 {
 	int64_t n = 1;
 
@@ -67,52 +67,9 @@ static int64_t batches(const struct plan_matmul *p)
 	return n;
 }
 
-enum status matmul_check(const struct plan_matmul *p, struct err *err)
-{
-	struct product_cut cut;
-	int64_t n = 1;
-
-	if (!dtype_native(p->dtype))
-		return err_set(err, E_INTERNAL, "matmul: element type %u has no loop", p->dtype);
-	if (p->nbatch > LIMIT_NDIM || p->m < 0 || p->n < 0 || p->k < 0)
-		return err_set(err, E_INTERNAL, "matmul: %u batch axes, %lld x %lld x %lld",
-			       p->nbatch, (long long)p->m, (long long)p->k, (long long)p->n);
-	for (int i = 0; i < p->nbatch; i++) {
-		if (p->batch[i] < 0 || __builtin_mul_overflow(n, p->batch[i], &n))
-			return err_set(err, E_INTERNAL, "matmul: batch extents overflow");
-	}
-	if (__builtin_mul_overflow(n, p->m, &n) || __builtin_mul_overflow(n, p->n, &n))
-		return err_set(err, E_INTERNAL, "matmul: result extents overflow");
-	if (!product_cut(&cut, p))
-		return err_set(err, E_INTERNAL, "matmul: extents overflow");
-	return OK;
-}
-
-int64_t matmul_rows(const struct plan_matmul *p)
+int64_t matmul_rows(const struct product *p)
 {
 	return batches(p) * p->m;
-}
-
-static void widen(int64_t *lo, int64_t *hi, int64_t extent, int64_t stride)
-{
-	int64_t reach = (extent - 1) * stride;
-
-	*(reach < 0 ? lo : hi) += reach;
-}
-
-void matmul_range(const struct plan_matmul *p, int x, int64_t *lo, int64_t *hi)
-{
-	int64_t rows = x == 1 ? p->k : p->m;
-	int64_t cols = x == 0 ? p->k : p->n;
-
-	*lo = *hi = 0;
-	if (rows == 0 || cols == 0 || batches(p) == 0)
-		return;
-	widen(lo, hi, rows, p->row[x]);
-	widen(lo, hi, cols, p->col[x]);
-	for (int i = 0; i < p->nbatch; i++)
-		widen(lo, hi, p->batch[i], p->step[x][i]);
-	*hi += dtype_row(p->dtype)->bytes;
 }
 
 /* A block of one operand as gemm takes it. */
@@ -160,12 +117,12 @@ struct areas {
 };
 
 /* float16 is multiplied and summed in float32 and rounded once, as NumPy does. */
-static unsigned computed_in(const struct plan_matmul *p)
+static unsigned computed_in(const struct product *p)
 {
 	return p->dtype == DT_FLOAT16 ? DT_FLOAT32 : p->dtype;
 }
 
-bool matmul_carries(const struct plan_matmul *p)
+bool matmul_carries(const struct product *p)
 {
 	return p->dtype == DT_FLOAT16;
 }
@@ -176,8 +133,8 @@ static void convert(unsigned from, unsigned to, char *dst, const char *src, int6
 }
 
 /* Where a block at `at` of operand x can be read: in place, or packed in `mem`. */
-static struct block block_take(const struct plan_matmul *p, int x, char *at, int64_t rows,
-			       int64_t cols, bool direct, char *mem, const struct areas *m)
+static struct block block_take(const struct product *p, int x, char *at, int64_t rows, int64_t cols,
+			       bool direct, char *mem, const struct areas *m)
 {
 	unsigned bytes = dtype_row(p->dtype)->bytes;
 	bool half = p->dtype == DT_FLOAT16;
@@ -282,7 +239,7 @@ struct tile {
 
 static struct tile tile_locate(const struct matmul_run *r, int64_t index)
 {
-	const struct plan_matmul *p = r->p;
+	const struct product *p = r->p;
 	int64_t j = index % r->cut->across * r->cut->cols;
 	int64_t i = index / r->cut->across % r->cut->down * r->cut->rows;
 	int64_t batch = index / r->cut->across / r->cut->down;
@@ -330,7 +287,7 @@ static int64_t least(int64_t a, int64_t b)
 
 static bool by_library(const struct matmul_run *r)
 {
-	const struct plan_matmul *p = r->p;
+	const struct product *p = r->p;
 	unsigned cls = dtype_row(p->dtype)->cls;
 
 	return r->library->dgemm && (cls == CLASS_FLOAT || cls == CLASS_COMPLEX) &&
@@ -341,7 +298,7 @@ static bool by_library(const struct matmul_run *r)
 static enum status areas_take(struct areas *out, const struct matmul_run *r,
 			      struct matmul_scratch *s, struct err *err)
 {
-	const struct plan_matmul *p = r->p;
+	const struct product *p = r->p;
 	bool packs = by_library(r) || p->dtype == DT_FLOAT16;
 	size_t es = dtype_row(computed_in(p))->bytes;
 	int64_t rows = least(p->m, r->cut->rows), cols = least(p->n, r->cut->cols);
@@ -364,7 +321,7 @@ static enum status areas_take(struct areas *out, const struct matmul_run *r,
 	return OK;
 }
 
-size_t matmul_part_bytes(const struct plan_matmul *p, const struct product_cut *cut)
+size_t matmul_part_bytes(const struct product *p, const struct product_cut *cut)
 {
 	return round_up((size_t)(least(p->m, cut->rows) * least(p->n, cut->cols)) *
 			dtype_row(computed_in(p))->bytes);
@@ -377,7 +334,7 @@ static bool stopped(const struct matmul_run *r, const struct matmul_thread *t)
 	return bz_cancelled(r->cancel);
 }
 
-static const struct product_loops *loops_of(const struct plan_matmul *p)
+static const struct product_loops *loops_of(const struct product *p)
 {
 	static const struct product_isa *const table[ISA_END] = {&product_isa_v2, &product_isa_v3,
 								 &product_isa_v4};
@@ -407,7 +364,7 @@ static void chunk_own(const struct matmul_run *r, const struct tile *t, int64_t 
 		      const struct block *c, const struct areas *mem,
 		      const struct matmul_thread *thread)
 {
-	const struct plan_matmul *p = r->p;
+	const struct product *p = r->p;
 	int64_t begin = chunk * r->cut->chunk, end = least(p->k, begin + r->cut->chunk);
 	unsigned es = dtype_row(computed_in(p))->bytes;
 	struct product_call x = {.c = {c->at, (int64_t)c->ld * es, es}, .m = t->rows, .n = t->cols};
@@ -430,7 +387,7 @@ static void chunk_own(const struct matmul_run *r, const struct tile *t, int64_t 
 }
 
 /* The inner axis has one chunk. */
-static void sums_multiply(const struct plan_matmul *p, const struct tile *t, const struct block *c)
+static void sums_multiply(const struct product *p, const struct tile *t, const struct block *c)
 {
 	struct product_across across = {t->at[0], t->at[1], p->col[0], p->row[1], p->k, 0};
 	struct product_rows rows = {t->at[1], t->at[0], p->col[1], p->k};
@@ -445,7 +402,7 @@ static void chunk_multiply(const struct matmul_run *r, const struct tile *t, int
 			   const struct block *c, const struct areas *mem,
 			   const struct matmul_thread *thread)
 {
-	const struct plan_matmul *p = r->p;
+	const struct product *p = r->p;
 	unsigned type = computed_in(p), es = dtype_row(type)->bytes;
 	int64_t begin = chunk * r->cut->chunk, end = least(p->k, begin + r->cut->chunk);
 
@@ -481,7 +438,7 @@ struct sum {
 static struct sum sum_open(const struct matmul_run *r, const struct tile *t, int64_t lo,
 			   const struct matmul_carry *carry, const struct areas *mem)
 {
-	const struct plan_matmul *p = r->p;
+	const struct product *p = r->p;
 	unsigned es = dtype_row(p->dtype)->bytes;
 	struct sum s = {.at = t->at[2], .row = p->row[2]};
 	int64_t row = (int64_t)dtype_row(computed_in(p))->bytes * t->cols;
@@ -516,7 +473,7 @@ static void sum_add(const struct matmul_run *r, const struct tile *t, const stru
 static void sum_close(const struct matmul_run *r, const struct tile *t, const struct sum *s,
 		      bool last, const struct matmul_carry *carry, const struct areas *mem)
 {
-	const struct plan_matmul *p = r->p;
+	const struct product *p = r->p;
 	bool half = p->dtype == DT_FLOAT16;
 
 	if (!s->packed)
@@ -585,7 +542,7 @@ bool matmul_stacked(const struct matmul_run *r)
 enum status matmul_stack(const struct matmul_run *r, int64_t lo, int64_t hi,
 			 const struct matmul_thread *thread, struct err *err)
 {
-	const struct plan_matmul *p = r->p;
+	const struct product *p = r->p;
 	struct product_stack s = {.axes = p->nbatch};
 	struct product_matrix *of[3] = {&s.first.a, &s.first.b, &s.first.c};
 	enum status st = scratch_grow(thread->scratch, PRODUCT_SCRATCH, err);

@@ -51,7 +51,7 @@ struct matmul_scratch {
 /* What every call needs. */
 struct matmul_run {
 	const struct matmul *library;
-	const struct plan_matmul *p;
+	const struct product *p;
 	const struct product_cut *cut;
 	char *base[3];			 /* of A, B, C */
 	const volatile uint32_t *cancel; /* once not 0, calls stop early with C undefined */
@@ -77,14 +77,10 @@ void matmul_open(struct matmul *m);
 void matmul_close(struct matmul *m);
 void matmul_scratch_finish(struct matmul_scratch *s);
 
-/* Extents, type and batch count usable?  Comes before every other call. */
-enum status matmul_check(const struct plan_matmul *p, struct err *err) MUST_USE;
 /* Rows of C over all batches. */
-int64_t matmul_rows(const struct plan_matmul *p);
-/* Bytes that operand x (0 A, 1 B, 2 C) touches around its base: [*lo, *hi). */
-void matmul_range(const struct plan_matmul *p, int x, int64_t *lo, int64_t *hi);
+int64_t matmul_rows(const struct product *p);
 /* Do the float32 sums of a tile that is not finished have to be kept (struct matmul_carry)? */
-bool matmul_carries(const struct plan_matmul *p);
+bool matmul_carries(const struct product *p);
 
 /* Chunks [lo, hi) of a tile, added to what its chunks before have left. */
 enum status matmul_tile(const struct matmul_run *r, int64_t tile, int64_t lo, int64_t hi,
@@ -96,7 +92,7 @@ bool matmul_stacked(const struct matmul_run *r);
 enum status matmul_stack(const struct matmul_run *r, int64_t lo, int64_t hi,
 			 const struct matmul_thread *t, struct err *err) MUST_USE;
 /* Bytes of a chunk's product by itself, of any tile. */
-size_t matmul_part_bytes(const struct plan_matmul *p, const struct product_cut *cut);
+size_t matmul_part_bytes(const struct product *p, const struct product_cut *cut);
 /* That product: packed, in the type that is computed in. */
 enum status matmul_part(const struct matmul_run *r, int64_t tile, int64_t chunk, void *part,
 			const struct matmul_thread *t, struct err *err) MUST_USE;

@@ -2,9 +2,11 @@
 /* worker/steps.c - the parts of a CMD_RUN packet, checked; see steps.h. */
 #include "steps.h"
 
+#include <string.h>
+
 uint32_t steps_places(const struct command_step *s)
 {
-	return s->kind == STEP_MATMUL ? 3 : s->kind == STEP_COPY ? 2 : s->naccess;
+	return s->kind == STEP_COPY ? 2 : s->naccess;
 }
 
 /* Bytes that a step with these counts takes. */
@@ -12,8 +14,8 @@ static size_t step_bytes(const struct command_step *s)
 {
 	size_t bytes = sizeof *s + steps_places(s) * sizeof(struct command_place);
 
-	if (s->kind == STEP_MATMUL)
-		return bytes + sizeof(struct plan_matmul);
+	if (s->kind == STEP_CALL)
+		return bytes + sizeof(struct plan_call);
 	if (s->kind == STEP_COPY)
 		return bytes;
 	return bytes + s->naccess * 8 * sizeof(int64_t) +
@@ -65,7 +67,19 @@ bool steps_fit(const struct command_step *s, const struct nest *spec)
 	       s->npar == spec->npar && s->nred == spec->nred && s->ngather == nest_gathers(spec);
 }
 
-static enum status product_of(int64_t *out, const int64_t *extent, int n, struct err *err)
+enum status steps_call(struct plan_call *out, const struct command_step *s, struct err *err)
+{
+	enum status st = OK;
+
+	memcpy(out, (const struct command_place *)(s + 1) + s->naccess, sizeof *out);
+	st = call_check(out, err);
+	if (st == OK && s->naccess != call_row(out->call)->noperand)
+		st = err_set(err, E_INTERNAL, "step %u: %s of %u operands", s->index,
+			     call_row(out->call)->name, s->naccess);
+	return st;
+}
+
+static enum status count_of(int64_t *out, const int64_t *extent, int n, struct err *err)
 {
 	*out = 1;
 	for (int i = 0; i < n; i++) {
@@ -93,10 +107,10 @@ enum status steps_slice(struct steps_slice *out, const struct command_step *s, s
 {
 	const int64_t *extent = steps_operands(s).extent;
 	int64_t reduced = 0, limit = 0;
-	enum status st = product_of(&out->points, extent, s->npar, err);
+	enum status st = count_of(&out->points, extent, s->npar, err);
 
 	if (st == OK)
-		st = product_of(&out->reduced, extent + s->npar, s->nred, err);
+		st = count_of(&out->reduced, extent + s->npar, s->nred, err);
 	if (st != OK)
 		return st;
 	reduced = out->reduced;

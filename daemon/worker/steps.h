@@ -35,6 +35,9 @@ enum status steps_fetches(const struct command_fetch **out, const char *at, cons
 			  uint32_t nfetch, struct err *err) MUST_USE;
 /* Places that the step begins with: accesses, operands of a product, ends of a copy. */
 uint32_t steps_places(const struct command_step *s);
+/* What a step of kind STEP_CALL calls, checked. */
+enum status steps_call(struct plan_call *out, const struct command_step *s,
+		       struct err *err) MUST_USE;
 struct steps_operands steps_operands(const struct command_step *s);
 /* Does the step have the operands that its kernel wants? */
 bool steps_fit(const struct command_step *s, const struct nest *spec);

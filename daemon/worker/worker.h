@@ -60,6 +60,16 @@ struct worker {
 	bool closed;	    /* the broker has gone */
 };
 
+/* A slice of a library step: units [lo, hi) of those that the step has, lo < hi. */
+struct worker_call {
+	struct worker *w;
+	const struct command_step *cmd;
+	const struct command_place *place; /* of each operand, */
+	char *base[CALL_OPERANDS];	   /* and where that is here */
+	struct plan_call call;
+	int64_t lo, hi;
+};
+
 /* Serve commands on fd until it closes.  threads as for pool_create. */
 enum status worker_serve(int fd, struct progress *progress, const struct kernel_ops *ops,
 			 int threads, struct err *err) MUST_USE;
@@ -71,9 +81,14 @@ void worker_run(struct worker *w, const char *packet, size_t bytes, struct comma
 void worker_forget(struct worker *w, uint64_t job);
 /* worker_step.c: one step. */
 enum status worker_step(struct worker *w, const struct command_step *s, struct err *err) MUST_USE;
-/* worker_product.c: one of a matrix product. */
-enum status worker_product(struct worker *w, const struct command_step *s,
-			   struct err *err) MUST_USE;
+/* worker_call.c: one of a library step. */
+enum status worker_call(struct worker *w, const struct command_step *s, struct err *err) MUST_USE;
+/* worker_<stem>.c: what a library step does, for each row of plan/calls.def.  On the command
+ * thread, which uses the pool. */
+#define CALL(ID, stem, name, operands, written, work_ns, devices)                                  \
+	enum status worker_##stem(const struct worker_call *x, struct err *err) MUST_USE;
+#include "plan/calls.def"
+#undef CALL
 /* A thread of the pool begins, ends a unit of it. */
 void worker_unit_begin(struct worker *w, const struct command_step *s, int thread);
 void worker_unit_end(struct worker *w, int thread);

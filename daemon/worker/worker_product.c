@@ -11,7 +11,6 @@
 #include <string.h>
 
 #define SERIAL_NS   50000 /* a slice predicted below this is not worth waking threads */
-#define WORK_NS	    0.125 /* of a multiplication and an addition, on one core */
 #define PARTS_BYTES (8u << 20)
 #define STACK_WORK  200000 /* multiplications of a unit of a stack of small products */
 #define STACK_ITEM  100	   /* what each product costs besides, in the same measure */
@@ -21,7 +20,7 @@
 struct product_step {
 	struct worker *w;
 	const struct command_step *cmd;
-	struct plan_matmul p;
+	struct product p;
 	struct product_cut cut;
 	struct matmul_run run;
 	int64_t lo, hi; /* units */
@@ -238,41 +237,20 @@ static void carry_close(struct product_step *s, struct worker_part *before, bool
 }
 
 /* Memory for the part of C that the slice writes: its units are tiles in C's order. */
-static void back_result(const struct product_step *s, const struct command_place *place)
+static void back_result(const struct product_step *s, const struct worker_call *x)
 {
 	double each = 0;
 	int64_t lo = 0, hi = 0, whole = s->p.m * s->p.n * dtype_row(s->p.dtype)->bytes;
 
 	for (int i = 0; i < s->p.nbatch; i++)
 		whole *= s->p.batch[i];
-	matmul_range(&s->p, 2, &lo, &hi);
+	call_range(&lo, &hi, &x->call, 2);
 	if (hi - lo != whole)
 		return; /* C is a view with gaps */
 	each = (double)whole / (double)s->cut.units;
 	hi = lo + (int64_t)(each * (double)s->hi);
 	lo += (int64_t)(each * (double)s->lo);
-	region_back(&s->w->regions, place, lo, hi);
-}
-
-static enum status product_check(struct product_step *s, struct err *err)
-{
-	const struct command_place *place = (const struct command_place *)(s->cmd + 1);
-	enum status st = OK;
-
-	memcpy(&s->p, place + 3, sizeof s->p);
-	st = matmul_check(&s->p, err);
-	if (st == OK && !product_cut(&s->cut, &s->p))
-		st = E_INTERNAL; /* checked above */
-	for (int x = 0; x < 3 && st == OK; x++) {
-		int64_t lo = 0, hi = 0;
-
-		matmul_range(&s->p, x, &lo, &hi);
-		st = region_resolve(&s->run.base[x], &s->w->regions, &place[x], lo, hi, err);
-	}
-	if (st == OK && (s->lo < 0 || s->lo > s->hi || s->hi > s->cut.units))
-		st = err_set(err, E_INTERNAL, "units [%lld, %lld) of a product of %lld",
-			     (long long)s->lo, (long long)s->hi, (long long)s->cut.units);
-	return st;
+	region_back(&s->w->regions, &x->place[2], lo, hi);
 }
 
 static enum status by_stack(struct product_step *s, struct err *err)
@@ -283,34 +261,37 @@ static enum status by_stack(struct product_step *s, struct err *err)
 	return spread(s, stack_unit, (s->hi - s->lo + s->grain - 1) / s->grain, err);
 }
 
-enum status worker_product(struct worker *w, const struct command_step *cmd, struct err *err)
+enum status worker_product(const struct worker_call *x, struct err *err)
 {
-	struct product_step s = {.w = w,
-				 .cmd = cmd,
-				 .lo = cmd->lo,
-				 .hi = cmd->hi,
+	struct product_step s = {.w = x->w,
+				 .cmd = x->cmd,
+				 .lo = x->lo,
+				 .hi = x->hi,
 				 .lock = PTHREAD_MUTEX_INITIALIZER};
+	const int threads = pool_threads(x->w->pool);
 	struct worker_part *before = NULL;
-	enum status st = product_check(&s, err);
+	enum status st = OK;
 	int64_t tiles = 0;
 
-	if (st != OK || s.lo == s.hi)
-		return st;
-	back_result(&s, (const struct command_place *)(cmd + 1) + 2);
-	s.run.library = &w->matmul;
+	product_of(&s.p, &x->call);
+	if (!product_cut(&s.cut, &s.p))
+		return E_INTERNAL; /* was checked */
+	back_result(&s, x);
+	memcpy(s.run.base, x->base, sizeof s.run.base);
+	s.run.library = &x->w->matmul;
 	s.run.p = &s.p;
 	s.run.cut = &s.cut;
-	s.run.cancel = &w->cancel;
+	s.run.cancel = &x->w->cancel;
 	s.part_bytes = matmul_part_bytes(&s.p, &s.cut);
-	s.ns = WORK_NS * (double)product_work(&s.p) * (double)(s.hi - s.lo) / (double)s.cut.units;
+	s.ns = call_row(CALL_PRODUCT)->work_ns * (double)product_multiplications(&s.p) *
+	       (double)(s.hi - s.lo) / (double)s.cut.units;
 	st = carry_open(&s, &before, err);
 	if (st != OK)
 		return st;
 	tiles = tiles_of(&s, s.lo, s.hi);
 	if (matmul_stacked(&s.run))
 		st = by_stack(&s, err);
-	else if (s.cut.chunks == 1 || pool_threads(w->pool) == 1 ||
-		 tiles >= PER_THREAD * pool_threads(w->pool))
+	else if (s.cut.chunks == 1 || threads == 1 || tiles >= PER_THREAD * threads)
 		st = spread(&s, tile_unit, tiles, err);
 	else
 		st = by_parts(&s, err);

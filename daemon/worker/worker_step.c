@@ -411,8 +411,8 @@ enum status worker_step(struct worker *w, const struct command_step *cmd, struct
 	struct step s; /* its arrays are filled as far as the kernel uses them */
 	struct kernel_entry *e = NULL;
 
-	if (cmd->kind == STEP_MATMUL)
-		return worker_product(w, cmd, err);
+	if (cmd->kind == STEP_CALL)
+		return worker_call(w, cmd, err);
 	if (cmd->kind != STEP_KERNEL)
 		return err_set(err, E_INTERNAL, "step %u is of kind %u", cmd->index, cmd->kind);
 	e = kernels_find(&w->kernels, cmd->kernel);

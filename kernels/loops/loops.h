@@ -8,6 +8,7 @@
 #define BRAZE_LOOPS_H
 
 #include "product.h"
+#include "scan.h"
 #include "tier0_ops.h"
 
 /* What libbraze-near-<level>.so gives by braze_near_loops(). */
@@ -16,6 +17,7 @@ struct loops_library {
 	const struct tier0_isa *isa;
 	const struct tier0_isa *wide; /* preferred where it has an op */
 	const struct product_isa *product;
+	const struct scan_isa *scan;
 };
 
 /* A number of the loops' sources. */

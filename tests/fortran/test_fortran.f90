@@ -99,7 +99,7 @@ contains
 
    subroutine reductions()
       type(braze_array_t) :: a
-      real(c_double) :: x(3, 4), rows(3), columns(4), s
+      real(c_double) :: x(3, 4), rows(3), columns(4), so_far(3, 4), s
       integer(c_int64_t) :: at(4)
       x = ramp()
       x(2, 3) = -1
@@ -114,6 +114,10 @@ contains
       call expect(s == -1, 'minval')
       at = minloc(a, 1)
       call expect(all(at == minloc(x, 1)), 'minloc counts from 1')
+      so_far = braze_cumsum(a)
+      call expect(all(so_far(3, :) == sum(x, 1)) .and. all(so_far(1, :) == x(1, :)), 'cumsum down columns')
+      so_far = braze_cumprod(a, dim=2)
+      call expect(all(so_far(:, 2) == x(:, 1)*x(:, 2)), 'cumprod along rows')
    end subroutine
 
    subroutine sections()

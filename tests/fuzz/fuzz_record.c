@@ -192,6 +192,35 @@ static void do_reduction(struct life *l)
 		model_reduce(&l->model, id, op, &sig, a, axes, keep);
 }
 
+static void do_scan(struct life *l)
+{
+	static const uint8_t step[] = {OP_SUM, OP_PROD, OP_MIN, OP_MAX};
+	unsigned op = OP_CUMSUM + fuzz_below(&l->in, 4), id = free_id(l), from = some_id(l), axis;
+	const struct shape *s = &l->model.array[from].view.shape;
+	int64_t *x, inner = 1, count = model_count(s);
+	struct model_operand in;
+	struct op_arg arg;
+	struct op_sig sig;
+
+	if (!id || !from || !s->ndim)
+		return;
+	axis = fuzz_below(&l->in, s->ndim);
+	arg = (struct op_arg){l->model.array[from].view.dtype, false};
+	begin(l);
+	array_operand(l, &in, from);
+	word(l, axis);
+	if (op_infer(&sig, (enum op)op, &arg, DTYPE_END, NULL) || !commit(l, op, NO_TYPE, id))
+		return;
+	for (unsigned k = axis + 1; k < s->ndim; k++)
+		inner *= s->dim[k];
+	x = model_read(&in, s, sig.in[0]);
+	for (int64_t i = 0; i < count; i++)
+		if (i / inner % s->dim[axis])
+			x[i] = exec_op(step[op - OP_CUMSUM], sig.out, x[i - inner], x[i], 0);
+	model_write(model_new(&l->model, id, sig.out, s), x);
+	free(x);
+}
+
 /* Where point `at` of a result of shape s lies in the leading axes of `from`, as a
  * number of rows of its last axis. */
 static int64_t row_of(const struct shape *from, const struct shape *s, int64_t at)
@@ -578,8 +607,10 @@ static void turn(struct life *l)
 
 	if (kind < 10)
 		do_map(l);
-	else if (kind < 13)
+	else if (kind < 12)
 		do_reduction(l);
+	else if (kind < 13)
+		do_scan(l);
 	else if (kind < 17)
 		do_assign(l);
 	else if (kind < 20)

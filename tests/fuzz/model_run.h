@@ -6,6 +6,7 @@
 
 #include "../golden/plan_exec.h"
 #include "fuzz.h"
+#include "plan/scan.h"
 #include "worker/matmul.h"
 #include "worker/tier0.h"
 
@@ -41,8 +42,10 @@ static inline void model_tier0(const struct nest *n, char **slot, const uint64_t
 }
 
 /* A product that is a step of its own, by the worker's loops. */
-static inline void model_product(const struct plan_matmul *p, char **slot)
+static inline void model_product(const struct plan_call *c, char **slot)
 {
+	struct product of;
+	const struct product *p = &of;
 	struct matmul_scratch scratch = {0};
 	const struct matmul_thread thread = {.scratch = &scratch};
 	struct product_cut cut;
@@ -50,14 +53,30 @@ static inline void model_product(const struct plan_matmul *p, char **slot)
 	int64_t count = 1;
 	struct err err;
 
-	FUZZ_CHECK(!matmul_check(p, &err) && product_cut(&cut, p));
+	FUZZ_CHECK(!call_check(c, &err) && c->call == CALL_PRODUCT);
+	product_of(&of, c);
+	FUZZ_CHECK(product_cut(&cut, p));
 	FUZZ_CHECK(dtype_row(p->dtype)->cls < CLASS_FLOAT); /* others may be a library's */
 	for (int x = 0; x < 3; x++)
-		r.base[x] = slot[p->slot[x]] + p->offset[x];
+		r.base[x] = slot[c->operand[x].slot] + c->operand[x].offset;
 	for (int i = 0; i < p->nbatch; i++)
 		count *= p->batch[i];
 	FUZZ_CHECK(!matmul_stack(&r, 0, count, &thread, &err));
 	matmul_scratch_finish(&scratch);
+}
+
+static inline void model_scan(const struct plan_call *c, char **slot)
+{
+	struct scan_call s;
+	struct scan_cut cut;
+	struct err err;
+
+	FUZZ_CHECK(!call_check(c, &err));
+	scan_of(&s, &cut, c);
+	s.loops = scan_loops(&scan_isa_v2, c->op, c->dtype);
+	s.from = slot[c->operand[0].slot] + c->operand[0].offset;
+	s.to = slot[c->operand[1].slot] + c->operand[1].offset;
+	scan_whole(&s, 0, cut.lanes, 0, cut.blocks);
 }
 
 static inline void model_run(const struct plan *plan, const struct part *part, char **slot,
@@ -68,8 +87,10 @@ static inline void model_run(const struct plan *plan, const struct part *part, c
 		struct plan one = {.nstep = 1, .step = &plan->step[k]};
 
 		/* plan_exec has no sums over nothing. */
-		if (plan->step[k].kind == STEP_MATMUL)
-			model_product(plan->step[k].matmul, slot);
+		if (plan->step[k].kind == STEP_CALL && plan->step[k].call->call == CALL_SCAN)
+			model_scan(plan->step[k].call, slot);
+		else if (plan->step[k].kind == STEP_CALL)
+			model_product(plan->step[k].call, slot);
 		else if (way == MODEL_TIER0 || !nest_parallel(n) || !nest_reduced(n))
 			model_tier0(n, slot, part->imm);
 		else

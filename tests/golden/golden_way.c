@@ -10,7 +10,7 @@
  *
  *   in NAME TYPE [3,4]               an array that is stored already
  *   NAME = OP OPERAND...             numbers are Python's; "as TYPE" before operands
- *   NAME = SUM axes 2 OPERAND        reductions: bit mask of axes
+ *   NAME = SUM axes 2 OPERAND        reductions: bit mask of axes; scans: the axis
  *   NAME = VIEW OPERAND +8 [3:-8]    byte offset, extents and byte strides
  *   NAME = FULL|ARANGE ...           FULL as TYPE 0 [3,4]; ARANGE as TYPE 0 1 24
  *   ASSIGN NAME OPERAND, drop NAME, demand NAME...
@@ -226,6 +226,12 @@ static void input(struct way *w)
 	commit(w, OP_IMPORT, dtype, new_id(w, name));
 }
 
+/* Does a word with axes, or an axis, follow its operand? */
+static bool has_axes(const struct op_row *row)
+{
+	return row->kind == KIND_RED || row->kind == KIND_ARGRED || row->kind == KIND_SCAN;
+}
+
 static void result(struct way *w, const char *name)
 {
 	char op_name[16];
@@ -253,7 +259,7 @@ static void result(struct way *w, const char *name)
 		word(w, (uint64_t)integer(w));
 	} else if (row->kind == KIND_CREATE) {
 		shape_words(w);
-	} else if (row->kind == KIND_RED || row->kind == KIND_ARGRED) {
+	} else if (has_axes(row)) {
 		word(w, axes);
 	} else if (op == OP_INDEX) {
 		dtype = 0; /* the axis */

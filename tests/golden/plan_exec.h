@@ -13,6 +13,7 @@
 
 #include "base/xalloc.h"
 #include "plan/plan.h"
+#include "plan/product.h"
 
 static inline int64_t exec_wrap(unsigned dtype, int64_t v)
 {
@@ -394,13 +395,21 @@ static inline int64_t exec_integer(const char *at, unsigned dtype)
 }
 
 /* A library step: a product of two matrices of integers. */
-static inline void exec_product(const struct plan_matmul *p, char **slot)
+static inline void exec_product(const struct plan_call *call, char **slot)
 {
-	const char *a = slot[p->slot[0]] + p->offset[0], *b = slot[p->slot[1]] + p->offset[1];
-	char *c = slot[p->slot[2]] + p->offset[2];
+	struct product of, *p = &of;
+	char *at[3];
+	const char *a, *b;
+	char *c;
 
-	if (p->nbatch)
+	if (call->call != CALL_PRODUCT || call->nloop != 3)
 		abort();
+	product_of(p, call);
+	for (int x = 0; x < 3; x++)
+		at[x] = slot[call->operand[x].slot] + call->operand[x].offset;
+	a = at[0];
+	b = at[1];
+	c = at[2];
 	for (int64_t i = 0; i < p->m; i++)
 		for (int64_t j = 0; j < p->n; j++) {
 			uint64_t sum = 0;
@@ -421,8 +430,8 @@ static inline void exec_plan(const struct plan *plan, const struct part *part, c
 	for (uint32_t s = 0; s < plan->nstep; s++) {
 		const struct nest *n = plan->step[s].nest;
 
-		if (plan->step[s].kind == STEP_MATMUL) {
-			exec_product(plan->step[s].matmul, slot);
+		if (plan->step[s].kind == STEP_CALL) {
+			exec_product(plan->step[s].call, slot);
 			continue;
 		}
 		struct exec e = {.n = n, .imm = part->imm, .slot = slot, .red = nest_reduced(n)};

@@ -17,7 +17,7 @@
 #include "base/cuda_find.h"
 #include "cache/cache_code.h"
 #include "compile/compile.h"
-#include "plan/plan.h"
+#include "product_step.h"
 
 /* The program doubles as the helper; Criterion's own main never sees that call. */
 __attribute__((constructor)) static void helper_if_asked(int argc, char **argv)
@@ -708,6 +708,7 @@ Test(cache, what_trials_found_is_kept_on_disk_and_the_models_is_not)
 
 Test(cache, a_gpu_newer_than_nvrtc_gets_ptx_and_a_product_is_a_kernel_too)
 {
+	struct plan_call call = product_step(&(struct product){.dtype = DT_FLOAT32});
 	struct fixture *f;
 	struct kernel *k;
 	char head[64] = "";
@@ -721,8 +722,8 @@ Test(cache, a_gpu_newer_than_nvrtc_gets_ptx_and_a_product_is_a_kernel_too)
 	cr_assert_eq(k->state, KERNEL_READY, "%s", k->error);
 	cr_assert_gt(pread(k->code_fd, head, 63, 0), 0);
 	cr_assert_eq(head[0], '/', "no PTX: %s", head);
-	k = cache_get_matmul(f->cache, DT_FLOAT32, 90, 1);
-	cr_assert_eq(cache_get_matmul(f->cache, DT_FLOAT32, 90, 1), k);
+	k = cache_get_call(f->cache, &call, 90, 1);
+	cr_assert_eq(cache_get_call(f->cache, &call, 90, 1), k);
 	cr_assert_eq(cache_want(f->cache, k), KERNEL_COMPILING);
 	wait_ready(f, 2);
 	cr_assert_eq(k->state, KERNEL_READY, "%s", k->error);
@@ -733,23 +734,25 @@ Test(cache, a_gpu_newer_than_nvrtc_gets_ptx_and_a_product_is_a_kernel_too)
 Test(cache, a_product_of_the_processor_is_a_kernel_of_its_shape_without_code)
 {
 	struct fixture *f = start((struct cache_config){.dir = folder, .tier = 1});
-	struct plan_matmul p = {.dtype = DT_FLOAT64, .m = 3, .n = 4, .k = 5};
-	struct kernel *k = cache_get_product(f->cache, &p, 1), *other;
+	struct plan_call p =
+		product_step(&(struct product){.dtype = DT_FLOAT64, .m = 3, .n = 4, .k = 5});
+	struct kernel *k = cache_get_call(f->cache, &p, 0, 1), *other;
 
-	cr_assert_eq(cache_get_product(f->cache, &p, 1), k);
-	cr_assert_eq(k->product, DT_FLOAT64);
+	cr_assert_eq(cache_get_call(f->cache, &p, 0, 1), k);
+	cr_assert_eq(k->call, CALL_PRODUCT);
+	cr_assert_eq(k->dtype, DT_FLOAT64);
 	cr_assert_eq(k->state, KERNEL_ABSENT, "it is looked for on disk, or compiled");
 	cache_note_run(f->cache, k, 1 << 30, 1 << 30);
 	cr_assert_eq(k->state, KERNEL_ABSENT);
-	p.k = 6;
-	other = cache_get_product(f->cache, &p, 1);
+	p.extent[2] = 6;
+	other = cache_get_call(f->cache, &p, 0, 1);
 	cr_assert_neq(other, k);
 	cache_blame(f->cache, k, "it");
 	cache_blame(f->cache, k, "did");
 	cr_assert_eq(k->strikes, KERNEL_STRIKES);
 	cr_assert_eq(other->strikes, 0);
-	p.col[1] = 16;
-	cr_assert_neq(cache_get_product(f->cache, &p, 1), other);
+	p.operand[1].stride[1] = 16;
+	cr_assert_neq(cache_get_call(f->cache, &p, 0, 1), other);
 	stop(f);
 }
 

@@ -189,7 +189,7 @@ Test(cuda_lane, mistakes_fail_the_run_and_not_the_process, .timeout = 60)
 		else if (i == 10)
 			s->split = 3;
 		else if (i == 11)
-			s->kind = STEP_MATMUL;
+			s->kind = STEP_CALL;
 		else if (i == 12)
 			s->kind = 9;
 		r = run_end(b, 11, E_INTERNAL);

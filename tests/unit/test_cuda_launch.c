@@ -217,7 +217,7 @@ Test(cuda_launch, what_a_gpu_cannot_address_is_refused)
 
 Test(cuda_launch, products_are_cut_by_rows_of_tiles)
 {
-	static struct plan_matmul p = {.dtype = DT_FLOAT32, .m = 130, .n = 70, .k = 9, .nbatch = 1};
+	static struct product p = {.dtype = DT_FLOAT32, .m = 130, .n = 70, .k = 9, .nbatch = 1};
 	const uint64_t at[3] = {1, 2, 3};
 	struct cuda_matmul_args a;
 	uint32_t grid;

@@ -5,9 +5,9 @@
 
 #include "worker/cuda_panel.h"
 
-static struct plan_matmul product(int64_t m, int64_t n, int64_t k, int64_t b0, int64_t b1)
+static struct product product_case(int64_t m, int64_t n, int64_t k, int64_t b0, int64_t b1)
 {
-	struct plan_matmul p = {
+	struct product p = {
 		.dtype = DT_FLOAT32, .m = m, .n = n, .k = k, .nbatch = 2, .batch = {b0, b1}};
 
 	return p;
@@ -24,8 +24,8 @@ Test(cuda_panel, a_piece_is_bounded)
 	enum { N = sizeof extents / sizeof *extents };
 
 	for (int i = 0; i < N * N * N * 3; i++) {
-		struct plan_matmul p = product(extents[i % N], extents[i / N % N],
-					       extents[i / N / N % N], 3, 1000);
+		struct product p = product_case(extents[i % N], extents[i / N % N],
+						extents[i / N / N % N], 3, 1000);
 		double budget = i % 3 ? 2e8 : 5e10;
 		struct cuda_panel x;
 
@@ -56,7 +56,7 @@ Test(cuda_panel, the_budget_is_the_devices)
 
 Test(cuda_panel, groups_where_they_may_be)
 {
-	struct plan_matmul p = product(10, 10, 10, 3, 1000);
+	struct product p = product_case(10, 10, 10, 3, 1000);
 	struct cuda_panel x;
 
 	cuda_panel_cut(&x, &p, 1e9, true);
@@ -68,7 +68,7 @@ Test(cuda_panel, groups_where_they_may_be)
 }
 
 /* Mark what slices of `step` rows do; each row of all batches must be done once. */
-static void cover(const struct cuda_panel *x, const struct plan_matmul *p, int64_t step)
+static void cover(const struct cuda_panel *x, const struct product *p, int64_t step)
 {
 	int64_t total = p->m * p->batch[0] * p->batch[1];
 	unsigned char *done = calloc((size_t)total, 1);
@@ -102,7 +102,7 @@ Test(cuda_panel, every_row_is_done_once_by_any_slices)
 	static const double budgets[] = {1, 3e4, 3e5, 3e6, 1e12};
 
 	for (int m = 1; m < 700; m += 173) {
-		struct plan_matmul p = product(m, 20, 10, 3, 7);
+		struct product p = product_case(m, 20, 10, 3, 7);
 
 		for (int i = 0; i < 7 * 5; i++) {
 			struct cuda_panel x;
@@ -115,7 +115,7 @@ Test(cuda_panel, every_row_is_done_once_by_any_slices)
 
 Test(cuda_panel, without_batches)
 {
-	struct plan_matmul p = {.dtype = DT_FLOAT64, .m = 1000, .n = 1000, .k = 1000};
+	struct product p = {.dtype = DT_FLOAT64, .m = 1000, .n = 1000, .k = 1000};
 	struct cuda_panel x;
 	int64_t rows = 0, count = 0;
 

@@ -697,11 +697,11 @@ Test(emit_cuda_run, no_shape_changes_a_bit)
 #define PRODUCTS 2 /* all use the same B */
 
 /* A lies by columns, C with gaps between its rows. */
-static void make_product(struct plan_matmul *p, unsigned dtype)
+static void make_product(struct product *p, unsigned dtype)
 {
 	int64_t b = dtype_row(dtype)->bytes;
 
-	*p = (struct plan_matmul){.dtype = (uint8_t)dtype, .nbatch = 1, .m = M, .n = N, .k = K};
+	*p = (struct product){.dtype = (uint8_t)dtype, .nbatch = 1, .m = M, .n = N, .k = K};
 	p->batch[0] = PRODUCTS;
 	p->row[0] = b;
 	p->col[0] = M * b;
@@ -713,8 +713,7 @@ static void make_product(struct plan_matmul *p, unsigned dtype)
 	p->step[2][0] = M * (N + 3) * b;
 }
 
-static void product_on_device(const struct plan_matmul *p, char *const host[3],
-			      const size_t bytes[3])
+static void product_on_device(const struct product *p, char *const host[3], const size_t bytes[3])
 {
 	struct compile_nvrtc job = {.arch = cuda.arch};
 	char *source = NULL, *code;
@@ -761,7 +760,7 @@ static void check_product(unsigned dtype)
 	const size_t bytes[3] = {PRODUCTS * M * K * b, K * N * b, PRODUCTS * M * (N + 3) * b};
 	struct matmul_scratch scratch = {NULL, 0};
 	char *host[3], *base[3], *c = malloc(bytes[2]);
-	struct plan_matmul p;
+	struct product p;
 	struct product_cut cut;
 	uint64_t seed = 7;
 	uint32_t cancel = 0;

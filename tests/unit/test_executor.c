@@ -2,6 +2,7 @@
 /* The executor at work: order, slices, cancels, regions. */
 #define _GNU_SOURCE
 #include "executor_fixture.h"
+#include "product_step.h"
 
 Test(executor, runs_steps_in_order_and_fetches, .timeout = 20)
 {
@@ -310,13 +311,12 @@ Test(executor, matrix_product_in_slices, .timeout = 30)
 	struct bench b;
 	struct work *w = work_create(1);
 	enum { M = 480, N = 17 };
-	struct plan_matmul m = {.dtype = DT_INT64,
-				.m = M,
-				.n = N,
-				.k = 2,
-				.slot = {0, 1, 2},
-				.row = {16, N * 8, N * 8},
-				.col = {8, 8, 8}};
+	struct plan_call m = product_step(&(struct product){.dtype = DT_INT64,
+							    .m = M,
+							    .n = N,
+							    .k = 2,
+							    .row = {16, N * 8, N * 8},
+							    .col = {8, 8, 8}});
 
 	bench_open(&b);
 	for (int64_t i = 0; i < M * 2; i++)
@@ -325,7 +325,7 @@ Test(executor, matrix_product_in_slices, .timeout = 30)
 		((int64_t *)(b.mem + 65536))[i] = 1;
 	for (int i = 0; i < 3; i++)
 		w->place[i] = (struct command_place){.region = 1, .offset = 65536 * (uint64_t)i};
-	w->step[0] = (struct plan_step){.kind = STEP_MATMUL, .cost_us = 100000, .matmul = &m};
+	w->step[0] = (struct plan_step){.kind = STEP_CALL, .cost_us = 100000, .call = &m};
 	w->plan.nstep = 1;
 	executor_submit(b.x, &w->job);
 	wait_end(&b, w);
@@ -338,29 +338,24 @@ Test(executor, matrix_product_in_slices, .timeout = 30)
 }
 
 /* One by one, of a product whose inner axis, rows and columns are all cut. */
-static struct plan_matmul long_product(int64_t m, int64_t k, int64_t n)
+static struct plan_call long_product(int64_t m, int64_t k, int64_t n)
 {
-	return (struct plan_matmul){.dtype = DT_INT64,
-				    .m = m,
-				    .n = n,
-				    .k = k,
-				    .slot = {0, 1, 2},
-				    .row = {0, 0, n * 8},
-				    .col = {0, 0, 8}};
+	return product_step(&(struct product){
+		.dtype = DT_INT64, .m = m, .n = n, .k = k, .row = {0, 0, n * 8}, .col = {0, 0, 8}});
 }
 
 Test(executor, product_is_cut_along_its_inner_axis, .timeout = 60)
 {
 	struct bench b;
 	struct work *w = work_create(1);
-	struct plan_matmul m = long_product(3, 400 * 2048, 2);
+	struct plan_call m = long_product(3, 400 * 2048, 2);
 
 	bench_open(&b);
 	((int64_t *)b.mem)[0] = 3;
 	for (int i = 0; i < 3; i++)
 		w->place[i] = (struct command_place){.region = 1, .offset = 65536 * (uint64_t)i};
 	((int64_t *)(b.mem + 65536))[0] = 5;
-	w->step[0] = (struct plan_step){.kind = STEP_MATMUL, .cost_us = 2000000, .matmul = &m};
+	w->step[0] = (struct plan_step){.kind = STEP_CALL, .cost_us = 2000000, .call = &m};
 	w->plan.nstep = 1;
 	executor_submit(b.x, &w->job);
 	wait_end(&b, w);
@@ -376,12 +371,12 @@ Test(executor, endless_product_is_cancelled, .timeout = 60)
 {
 	struct bench b;
 	struct work *w = work_create(1), *v = work_create(2);
-	struct plan_matmul m = long_product(1, 1ll << 50, 1);
+	struct plan_call m = long_product(1, 1ll << 50, 1);
 
 	bench_open(&b);
 	for (int i = 0; i < 3; i++)
 		w->place[i] = (struct command_place){.region = 1, .offset = 65536 * (uint64_t)i};
-	w->step[0] = (struct plan_step){.kind = STEP_MATMUL, .cost_us = 1 << 30, .matmul = &m};
+	w->step[0] = (struct plan_step){.kind = STEP_CALL, .cost_us = 1 << 30, .call = &m};
 	w->plan.nstep = 1;
 	work_step(v, &b.kernel[ADD], 100, 8000, 16000, 6, 1);
 	executor_submit(b.x, &w->job);
@@ -403,9 +398,10 @@ Test(executor, product_that_kills_twice_is_quarantined_and_others_are_not, .time
 {
 	struct bench b;
 	struct work *bad = work_create(1), *good = work_create(2);
-	struct plan_matmul m = long_product(1, 1, 1), n = long_product(1, 2, 1);
-	struct kernel product[2] = {{.id = 100, .product = DT_INT64, .code_fd = -1},
-				    {.id = 101, .product = DT_INT64, .code_fd = -1}};
+	struct plan_call m = long_product(1, 1, 1), n = long_product(1, 2, 1);
+	struct kernel product[2] = {
+		{.id = 100, .call = CALL_PRODUCT, .dtype = DT_INT64, .code_fd = -1},
+		{.id = 101, .call = CALL_PRODUCT, .dtype = DT_INT64, .code_fd = -1}};
 	int fd = memfd_create("short", MFD_CLOEXEC);
 	struct err err = {0};
 
@@ -419,9 +415,9 @@ Test(executor, product_that_kills_twice_is_quarantined_and_others_are_not, .time
 	((int64_t *)(b.mem + 65536))[0] = 1;
 	bad->place[0].region = 2;
 	bad->step[0] = (struct plan_step){
-		.kind = STEP_MATMUL, .matmul = &m, .kernel = {&product[0]}, .cost_us = 1};
+		.kind = STEP_CALL, .call = &m, .kernel = {&product[0]}, .cost_us = 1};
 	good->step[0] = (struct plan_step){
-		.kind = STEP_MATMUL, .matmul = &n, .kernel = {&product[1]}, .cost_us = 1};
+		.kind = STEP_CALL, .call = &n, .kernel = {&product[1]}, .cost_us = 1};
 	bad->plan.nstep = good->plan.nstep = 1;
 	executor_submit(b.x, &bad->job);
 	wait_end(&b, bad);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../golden/plan_case.h"
+#include "plan/product.h"
 
 Test(lower, operands_are_cast_to_the_loop_type)
 {
@@ -74,9 +75,10 @@ Test(lower, floating_products_of_matrices_go_to_the_library)
 		"value 0 input 192\nvalue 1 input 160\nvalue 2 output 240\n"
 		"op MATMUL v0:float64[2,3,4] v1:float64[4:8,5:32] -> v2:float64[2,3,5]\n",
 		NULL);
-	const struct plan_matmul *m = c.plan->step[0].matmul;
+	struct product of, *m = &of;
 
-	cr_assert_eq(c.plan->step[0].kind, STEP_MATMUL);
+	cr_assert_eq(c.plan->step[0].kind, STEP_CALL);
+	product_of(m, c.plan->step[0].call);
 	cr_assert_eq(m->nbatch, 1);
 	cr_assert_eq(m->batch[0], 2);
 	cr_assert(m->m == 3 && m->n == 5 && m->k == 4);
@@ -95,14 +97,14 @@ Test(lower, a_vector_with_a_matrix_that_lies_across_is_a_row_of_a_library_produc
 	for (int i = 0; i < 2; i++) {
 		char text[256];
 		struct plan_case c;
-		const struct plan_matmul *m = NULL;
+		struct product of, *m = &of;
 
 		snprintf(text, sizeof text,
 			 "value 0 input 2400\nvalue 1 input 480000\nvalue 2 output 1600\n%s",
 			 op[i]);
 		c = plan_case_good(text, NULL);
-		m = c.plan->step[0].matmul;
-		cr_assert_eq(c.plan->step[0].kind, STEP_MATMUL);
+		cr_assert_eq(c.plan->step[0].kind, STEP_CALL);
+		product_of(m, c.plan->step[0].call);
 		cr_assert(m->m == 1 && m->n == 200 && m->k == 300);
 		cr_assert(m->col[0] == 8 && m->col[1] == 8 && m->row[1] == 1600 && m->col[2] == 8);
 		plan_case_free(&c);
@@ -126,9 +128,10 @@ Test(lower, many_short_rows_with_a_vector_are_a_step)
 		plan_case_good("value 0 input 160\nvalue 1 input 320000\nvalue 2 output 16000\n"
 			       "op MATMUL v1:float64[2000,20] v0:float64[20] -> v2:float64[2000]\n",
 			       NULL);
-	const struct plan_matmul *m = c.plan->step[0].matmul;
+	struct product of, *m = &of;
 
-	cr_assert_eq(c.plan->step[0].kind, STEP_MATMUL);
+	cr_assert_eq(c.plan->step[0].kind, STEP_CALL);
+	product_of(m, c.plan->step[0].call);
 	cr_assert(m->m == 1 && m->n == 2000 && m->k == 20);
 	cr_assert(m->col[0] == 8 && m->row[1] == 8 && m->col[1] == 160);
 	plan_case_free(&c);

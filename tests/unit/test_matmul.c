@@ -182,7 +182,7 @@ static void fill(struct operand *o, unsigned dtype, int which)
 }
 
 struct problem {
-	struct plan_matmul p;
+	struct product p;
 	struct operand o[3];
 	char *base[3];
 };
@@ -249,7 +249,6 @@ static void compute(const struct matmul *lib, struct problem *q, struct way way)
 	struct matmul_scratch s = {0};
 	struct matmul_thread t = {.scratch = &s};
 	struct product_cut cut;
-	struct err err = {0};
 	uint32_t cancel = 0;
 	struct matmul_run r = {.library = lib,
 			       .p = &q->p,
@@ -258,7 +257,6 @@ static void compute(const struct matmul *lib, struct problem *q, struct way way)
 			       .cancel = &cancel};
 	int turn = 0;
 
-	cr_assert_eq(matmul_check(&q->p, &err), OK, "%s", err.text);
 	cr_assert(product_cut(&cut, &q->p));
 	for (int64_t lo = 0; lo < cut.units; turn ^= 1) {
 		int64_t tile = lo / cut.chunks, first = lo % cut.chunks;
@@ -273,7 +271,7 @@ static void compute(const struct matmul *lib, struct problem *q, struct way way)
 
 static void verify(const struct problem *q)
 {
-	const struct plan_matmul *p = &q->p;
+	const struct product *p = &q->p;
 
 	for (int64_t b = 0; b < p->batch[0]; b++)
 		for (int64_t i = 0; i < p->m; i++)
@@ -487,33 +485,4 @@ Test(matmul, broadcast_operand_has_stride_zero)
 			     0);
 	matmul_close(&lib);
 	problem_finish(&q);
-}
-
-Test(matmul, range_covers_negative_strides)
-{
-	struct problem q = problem_create(DT_INT32, 2, 4, 3, 5, LAY_REVERSED, LAY_C, LAY_C);
-	int64_t lo = 0, hi = 0;
-
-	matmul_range(&q.p, 0, &lo, &hi);
-	cr_assert_eq(lo, -(4 * 3 - 1) * 4);
-	cr_assert_eq(hi, q.o[0].step + 4);
-	q.p.k = 0;
-	matmul_range(&q.p, 0, &lo, &hi);
-	cr_assert_eq(lo, 0);
-	cr_assert_eq(hi, 0);
-	problem_finish(&q);
-}
-
-Test(matmul, refuses_unusable_descriptions)
-{
-	struct plan_matmul p = {.dtype = DTYPE_END, .m = 1, .n = 1, .k = 1};
-
-	cr_assert_eq(matmul_check(&p, NULL), E_INTERNAL);
-	p.dtype = DT_FLOAT32;
-	cr_assert_eq(matmul_check(&p, NULL), OK);
-	p.m = -1;
-	cr_assert_eq(matmul_check(&p, NULL), E_INTERNAL);
-	p.m = INT64_MAX;
-	p.n = 3;
-	cr_assert_eq(matmul_check(&p, NULL), E_INTERNAL);
 }

@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "product_step.h"
 #include "worker/steps.h"
 
 /* A step of one access over extent[2], one reduced. */
@@ -50,8 +51,34 @@ Test(steps, lengths)
 	o.s = (struct command_step){.bytes = sizeof o, .kind = STEP_COPY};
 	cr_assert_eq(steps_next(&s, at, at + sizeof o, 0, NULL), OK);
 	cr_assert_eq(steps_places(s), 2);
-	o.s.kind = STEP_MATMUL;
+	o.s.kind = STEP_CALL;
 	cr_assert_eq(steps_next(&s, at, at + sizeof o, 0, NULL), E_INTERNAL);
+}
+
+Test(steps, of_a_library_step)
+{
+	struct {
+		struct command_step s;
+		struct command_place place[3];
+		struct plan_call call;
+	} o = {.s = {.bytes = sizeof o, .kind = STEP_CALL, .naccess = 3}};
+	const struct command_step *s = NULL;
+	const char *at = (const char *)&o;
+	struct plan_call call;
+
+	o.call = product_step(&(struct product){.dtype = DT_INT32, .m = 2, .n = 3, .k = 4});
+	cr_assert_eq(steps_next(&s, at, at + sizeof o, 0, NULL), OK);
+	cr_assert_eq(steps_places(s), 3);
+	cr_assert_eq(steps_call(&call, s, NULL), OK);
+	cr_assert_eq(memcmp(&call, &o.call, sizeof call), 0);
+	cr_assert_eq(steps_next(&s, at, at + sizeof o - 8, 0, NULL), E_INTERNAL);
+	o.call.extent[1] = -1;
+	cr_assert_eq(steps_call(&call, s, NULL), E_INTERNAL);
+	/* Operands that the call has not. */
+	o.call.extent[1] = 3;
+	o.call.call = CALL_SCAN;
+	o.call.op = OP_CUMSUM;
+	cr_assert_eq(steps_call(&call, s, NULL), E_INTERNAL);
 }
 
 Test(steps, fetches)

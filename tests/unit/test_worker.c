@@ -393,7 +393,7 @@ Test(worker, mistakes_fail_the_run_and_not_the_process, .timeout = 30)
 		else if (i == 7)
 			s->split = 3;
 		else if (i == 8)
-			s->kind = STEP_MATMUL;
+			s->kind = STEP_CALL;
 		run_send(b, 11, 0, 0);
 		r = receive(b);
 		cr_assert_eq(r.done.status, E_INTERNAL, "mistake %d: %u", i, r.done.status);
