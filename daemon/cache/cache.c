@@ -410,7 +410,7 @@ static uint64_t predict(const struct nest *n)
 	uint64_t sum = 0;
 
 	for (unsigned i = 0; i < n->ninstr; i++) {
-		const struct op_row *row = op_row(n->instr[i].op);
+		const struct op_row *row = op_row(instr_operation(&n->instr[i]));
 
 		sum += row ? row->cost : 1;
 	}

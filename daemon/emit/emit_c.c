@@ -23,53 +23,35 @@ const char *emit_c_suffix(unsigned dtype)
 	return dtype_row(dtype)->suffix;
 }
 
-static bool computes(const struct nest_instr *in)
-{
-	return in->op < OP_END;
-}
-
-static bool operand_fixed(const struct gen *g, unsigned v, unsigned from)
-{
-	return v < from || g->fixed[v];
-}
-
-static bool instr_fixed(const struct gen *g, unsigned i, unsigned from, bool stored)
+static bool instr_fixed(const struct gen *g, unsigned i, bool stored)
 {
 	const struct nest_instr *in = &g->n->instr[i];
-	const struct nest_access *a = &g->n->access[in->a % LIMIT_NEST_ACCESSES];
-	unsigned arity;
+	const struct instr_row *row = instr_row(in->op);
+	uint16_t value[3];
 
-	switch (in->op) {
-	case NI_LOAD:
-		/* Behind a store that may overlap it, its place counts. */
-		return g->walk[in->a] == WALK_SAME && (!stored || a->alone);
-	case NI_GATHER:
-		return g->walk[in->a] == WALK_SAME && operand_fixed(g, in->b, from);
-	case NI_STORE:
-	case NI_REDUCE:
+	if (row->result != RESULT_HERE || (row->arg[0] == ARG_LOOP && in->a == g->row))
 		return false;
-	case NI_SCALAR:
-		return true;
-	case NI_INDEX:
-		return in->a != g->row;
-	default:
-		arity = op_row(in->op)->arity;
-		return operand_fixed(g, in->a, from) &&
-		       (arity < 2 || operand_fixed(g, in->b, from)) &&
-		       (arity < 3 || operand_fixed(g, in->c, from));
-	}
+	if (row->arg[0] == ARG_ACCESS && g->walk[in->a] != WALK_SAME)
+		return false;
+	/* Behind a store that may overlap it, its place counts. */
+	if (row->effect == EFFECT_READS && stored && !g->n->access[in->a].alone)
+		return false;
+	for (unsigned k = instr_values(value, in); k-- > 0;)
+		if (!g->fixed[value[k]])
+			return false;
+	return true;
 }
 
-void emit_c_plan_row(struct gen *g, unsigned row, unsigned from, unsigned to)
+void emit_c_plan_row(struct gen *g, unsigned row)
 {
 	bool stored = false;
 
 	g->row = row;
 	for (unsigned a = 0; a < g->n->naccess; a++)
 		g->walk[a] = row == EMIT_NO_ROW ? WALK_SAME : g->n->access[a].walk;
-	for (unsigned i = from; i < to; i++) {
-		g->fixed[i] = instr_fixed(g, i, from, stored);
-		stored |= g->n->instr[i].op == NI_STORE;
+	for (unsigned i = 0; i < g->n->ninstr; i++) {
+		g->fixed[i] = instr_fixed(g, i, stored);
+		stored |= instr_writes(g->n->instr[i].op);
 	}
 }
 
@@ -184,25 +166,22 @@ static bool guarded(const struct nest_instr *in)
 static void put_compute(struct gen *g, unsigned i)
 {
 	const struct nest_instr *in = &g->n->instr[i];
-	const struct op_row *row = op_row(in->op);
-	const char *result = emit_c_suffix(in->dtype);
+	const char *stem = instr_row(in->op)->name, *result = emit_c_suffix(in->dtype);
+	uint16_t value[3];
 
 	if (guarded(in)) {
 		/* In memory of our own: the compiler cannot fetch it again. */
 		text_put(g->o, "bz_%s g%u = v%u; __asm__(\"\" : \"+m\"(g%u));\n",
 			 emit_c_suffix(in->ltype), i, in->b, i);
-		text_put(g->o, "bz_%s v%u = bz_%s_%s(v%u, g%u);\n", result, i, row->stem,
+		text_put(g->o, "bz_%s v%u = bz_%s_%s(v%u, g%u);\n", result, i, stem,
 			 emit_c_suffix(in->ltype), in->a, i);
 		return;
 	}
-	text_put(g->o, "bz_%s v%u = bz_%s_%s", result, i, row->stem, emit_c_suffix(in->ltype));
+	text_put(g->o, "bz_%s v%u = bz_%s_%s", result, i, stem, emit_c_suffix(in->ltype));
 	if (in->op == OP_CAST)
 		text_put(g->o, "_%s", result);
-	text_put(g->o, "(v%u", in->a);
-	if (row->arity > 1)
-		text_put(g->o, ", v%u", in->b);
-	if (row->arity > 2)
-		text_put(g->o, ", v%u", in->c);
+	for (unsigned k = 0, n = instr_values(value, in); k < n; k++)
+		text_put(g->o, k ? ", v%u" : "(v%u", value[k]);
 	text_add(g->o, ");\n");
 }
 
@@ -243,38 +222,38 @@ static void put_instr(struct gen *g, unsigned i, enum lanes lanes)
 	}
 }
 
-void emit_c_instrs(struct gen *g, unsigned from, unsigned to, bool fixed, enum lanes lanes)
+void emit_c_instrs(struct gen *g, unsigned section, bool fixed, enum lanes lanes)
 {
-	for (unsigned i = from; i < to; i++)
-		if (g->fixed[i] == fixed && !g->skip[i])
+	for (unsigned i = nest_begin(g->n, section); i < nest_end(g->n, section); i++)
+		if (g->fixed[i] == fixed)
 			put_instr(g, i, lanes);
 }
 
-static unsigned count_computing(const struct gen *g, unsigned from, unsigned to)
+/* Is the text of a vector of the body so short that it may stand there twice? */
+static bool is_short(const struct gen *g)
 {
 	unsigned n = 0;
 
-	for (unsigned i = from; i < to; i++)
-		n += computes(&g->n->instr[i]) && !g->fixed[i] && !g->skip[i];
-	return n;
+	for (unsigned i = 0; i < nest_end(g->n, SECTION_BODY); i++)
+		n += instr_computes(g->n->instr[i].op) && !g->fixed[i];
+	return n < TWICE_BELOW;
 }
 
-static void put_body(struct gen *g, unsigned from, unsigned to,
-		     void (*tail)(struct gen *g, enum lanes lanes), enum lanes lanes)
+static void put_body(struct gen *g, void (*tail)(struct gen *g, enum lanes lanes), enum lanes lanes)
 {
-	emit_c_instrs(g, from, to, false, lanes);
+	emit_c_instrs(g, SECTION_BODY, false, lanes);
 	if (tail)
 		tail(g, lanes);
 }
 
 /* What a row of results past the caches will load soon: the processor's own
  * prefetching ends with each page. */
-static void put_ahead(struct gen *g, unsigned from, unsigned to)
+static void put_ahead(struct gen *g)
 {
 	bool seen[LIMIT_NEST_ACCESSES] = {false};
 
 	text_add(g->o, "if (!keep) {\n");
-	for (unsigned i = from; i < to; i++) {
+	for (unsigned i = 0; i < nest_end(g->n, SECTION_BODY); i++) {
 		const struct nest_instr *in = &g->n->instr[i];
 		char at[64];
 
@@ -289,7 +268,7 @@ static void put_ahead(struct gen *g, unsigned from, unsigned to)
 
 /* Runs of whole vectors that may overlap: one vector up to where the leading result
  * has its first whole one, those from there on, and one that ends with the row. */
-static void put_runs(struct gen *g, unsigned from, unsigned to, const char *n, enum lanes lanes)
+static void put_runs(struct gen *g, const char *n, enum lanes lanes)
 {
 	if (g->lead != EMIT_NO_LEAD)
 		text_put(g->o,
@@ -301,8 +280,8 @@ static void put_runs(struct gen *g, unsigned from, unsigned to, const char *n, e
 	text_put(g->o, "for (;;) {\nfor (; i + %s <= %s; i += %s) {\n", n,
 		 g->lead != EMIT_NO_LEAD ? "stop" : "len", n);
 	if (g->lead != EMIT_NO_LEAD)
-		put_ahead(g, from, to);
-	emit_c_instrs(g, from, to, false, lanes);
+		put_ahead(g);
+	emit_c_instrs(g, SECTION_BODY, false, lanes);
 	text_add(g->o, "}\n");
 	if (g->lead != EMIT_NO_LEAD)
 		text_add(g->o, "if (stop < len) { i = head; stop = len; continue; }\n");
@@ -310,46 +289,44 @@ static void put_runs(struct gen *g, unsigned from, unsigned to, const char *n, e
 }
 
 /* A row whose points may be computed twice, so that vectors are whole. */
-static void put_row_again(struct gen *g, unsigned from, unsigned to)
+static void put_row_again(struct gen *g)
 {
-	if (count_computing(g, from, to) < TWICE_BELOW) {
+	if (is_short(g)) {
 		text_add(g->o, "if (len >= BZ_W) {\n");
-		put_runs(g, from, to, "BZ_W", LANES_ALL);
+		put_runs(g, "BZ_W", LANES_ALL);
 		text_add(g->o, "} else {\nconst i64 i = 0;\nconst int n = (int)len;\n");
-		emit_c_instrs(g, from, to, false, LANES_N);
+		emit_c_instrs(g, SECTION_BODY, false, LANES_N);
 		text_add(g->o, "}\n");
 	} else {
 		text_add(g->o, "const int n = len < BZ_W ? (int)len : BZ_W;\n");
-		put_runs(g, from, to, "n", LANES_ANY);
+		put_runs(g, "n", LANES_ANY);
 	}
 }
 
-void emit_c_vectors(struct gen *g, unsigned from, unsigned to,
-		    void (*tail)(struct gen *g, enum lanes lanes))
+void emit_c_vectors(struct gen *g, void (*tail)(struct gen *g, enum lanes lanes))
 {
-	if (count_computing(g, from, to) < TWICE_BELOW) {
+	if (is_short(g)) {
 		text_add(g->o, "for (; i + BZ_W <= len; i += BZ_W) {\n");
-		put_body(g, from, to, tail, LANES_ALL);
+		put_body(g, tail, LANES_ALL);
 		text_add(g->o, "}\nif (i < len) {\nint n = (int)(len - i);\n");
-		put_body(g, from, to, tail, LANES_N);
+		put_body(g, tail, LANES_N);
 	} else {
 		text_add(g->o, "for (; i < len; i += BZ_W) {\n"
 			       "int n = len - i < BZ_W ? (int)(len - i) : BZ_W;\n");
-		put_body(g, from, to, tail, LANES_ANY);
+		put_body(g, tail, LANES_ANY);
 	}
 	text_add(g->o, "}\n");
 }
 
-void emit_c_row(struct gen *g, unsigned from, unsigned to,
-		void (*tail)(struct gen *g, enum lanes lanes))
+void emit_c_row(struct gen *g, void (*tail)(struct gen *g, enum lanes lanes))
 {
-	emit_c_instrs(g, from, to, true, LANES_ALL);
+	emit_c_instrs(g, SECTION_BODY, true, LANES_ALL);
 	if (g->again) {
-		put_row_again(g, from, to);
+		put_row_again(g);
 		return;
 	}
 	text_add(g->o, "i64 i = 0;\n");
-	emit_c_vectors(g, from, to, tail);
+	emit_c_vectors(g, tail);
 }
 
 void emit_c_extents(struct gen *g)
@@ -387,15 +364,15 @@ void emit_c_point(struct gen *g, unsigned first, unsigned last, const char *at)
 	text_add(g->o, "}\n");
 }
 
-void emit_c_addresses(struct gen *g, unsigned from, unsigned to)
+void emit_c_addresses(struct gen *g, unsigned section)
 {
 	bool seen[LIMIT_NEST_ACCESSES] = {false};
 
-	for (unsigned i = from; i < to; i++) {
+	for (unsigned i = nest_begin(g->n, section); i < nest_end(g->n, section); i++) {
 		const struct nest_instr *in = &g->n->instr[i];
 		unsigned a = in->a;
 
-		if (!nest_touches(in->op) || g->skip[i] || seen[a])
+		if (!nest_touches(in->op) || seen[a])
 			continue;
 		seen[a] = true;
 		text_put(g->o, "char *%sP%u = A->base[%u]",
@@ -418,8 +395,8 @@ static enum status check(const struct nest *n, struct err *err)
 		const struct nest_instr *in = &n->instr[i];
 		bool access = nest_touches(in->op);
 
-		if (in->op >= NI_END || (in->op < OP_END && !op_row(in->op)) ||
-		    !dtype_native(in->dtype) || (computes(in) && !dtype_native(in->ltype)) ||
+		if (!instr_known(in->op) || !nest_fed(n, i) || !dtype_native(in->dtype) ||
+		    (instr_computes(in->op) && !dtype_native(in->ltype)) ||
 		    (access && in->a >= n->naccess) ||
 		    (access && !dtype_native(n->access[in->a].dtype)))
 			return err_set(err, E_INTERNAL, "instruction %u of a nest (%s) has no C", i,
@@ -471,9 +448,10 @@ static void omit_parts(struct text *o, const struct nest *n)
 
 	for (unsigned i = 0; i < n->ninstr; i++) {
 		const struct nest_instr *in = &n->instr[i];
+		bool loop = instr_computes(in->op);
 
-		complex |= is_complex(in->dtype) || (computes(in) && is_complex(in->ltype));
-		half |= in->dtype == DT_FLOAT16 || (computes(in) && in->ltype == DT_FLOAT16);
+		complex |= is_complex(in->dtype) || (loop && is_complex(in->ltype));
+		half |= in->dtype == DT_FLOAT16 || (loop && in->ltype == DT_FLOAT16);
 		arg |= in->op == NI_REDUCE && (in->c == OP_ARGMIN || in->c == OP_ARGMAX);
 	}
 	if (!complex)

@@ -24,7 +24,6 @@ struct gen {
 	unsigned loops;			   /* npar + nred */
 	bool fixed[LIMIT_NEST_INSTRS];	   /* the same for all lanes and vectors of a row */
 	uint8_t walk[LIMIT_NEST_ACCESSES]; /* enum nest_walk along the row's loop */
-	bool skip[LIMIT_NEST_INSTRS];	   /* not wanted where the text is being written */
 	unsigned red[LIMIT_NEST_REDUCES];  /* the reductions: instructions */
 	unsigned nreduce;
 	unsigned row;			/* the loop a row runs along */
@@ -41,25 +40,23 @@ enum lanes {
 };
 
 const char *emit_c_suffix(unsigned dtype);
-/* Instructions [from, to) at vector i of a row; `fixed`: those that are so, or
- * those that are not. */
-void emit_c_instrs(struct gen *g, unsigned from, unsigned to, bool fixed, enum lanes lanes);
+/* The instructions of a section (nest.h) at vector i of a row; `fixed`: those that are
+ * so, or those that are not. */
+void emit_c_instrs(struct gen *g, unsigned section, bool fixed, enum lanes lanes);
 /* g->lead when nothing is written past the caches. */
 #define EMIT_NO_LEAD LIMIT_NEST_ACCESSES
-/* A loop over the row's vectors i = 0..len around instructions [from, to), and
- * behind them the text that `tail` writes (may be NULL). */
-void emit_c_row(struct gen *g, unsigned from, unsigned to,
-		void (*tail)(struct gen *g, enum lanes lanes));
+/* A loop over the row's vectors i = 0..len around the body, and behind that the text
+ * that `tail` writes (may be NULL). */
+void emit_c_row(struct gen *g, void (*tail)(struct gen *g, enum lanes lanes));
 /* Likewise without the instructions that are fixed, from the row's vector at `i` on. */
-void emit_c_vectors(struct gen *g, unsigned from, unsigned to,
-		    void (*tail)(struct gen *g, enum lanes lanes));
+void emit_c_vectors(struct gen *g, void (*tail)(struct gen *g, enum lanes lanes));
 /* Find fixed instructions and walks for rows along loop `row`; EMIT_NO_ROW for a
  * single point. */
 #define EMIT_NO_ROW LIMIT_NDIM
-void emit_c_plan_row(struct gen *g, unsigned row, unsigned from, unsigned to);
+void emit_c_plan_row(struct gen *g, unsigned row);
 /* Declares P<a>, the address of access a at point x<l> of the loops, and its step
- * t<a> along the row, for the accesses that instructions [from, to) use. */
-void emit_c_addresses(struct gen *g, unsigned from, unsigned to);
+ * t<a> along the row, for the accesses that a section uses. */
+void emit_c_addresses(struct gen *g, unsigned section);
 /* Declares E<l>, the loops' extents. */
 void emit_c_extents(struct gen *g);
 /* The same expression over `first` .. `last` - 1 multiplied: their points. */

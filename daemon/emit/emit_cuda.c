@@ -94,17 +94,14 @@ void emit_cuda_address(struct cuda_gen *g, unsigned a)
 static void put_compute(struct cuda_gen *g, unsigned i)
 {
 	const struct nest_instr *in = &g->n->instr[i];
-	const struct op_row *row = op_row(in->op);
+	uint16_t value[3];
 
-	text_put(g->o, "const bz_%s v%u = bz_%s<bz_%s", emit_cuda_type(in->dtype), i, row->stem,
-		 emit_cuda_type(in->ltype));
+	text_put(g->o, "const bz_%s v%u = bz_%s<bz_%s", emit_cuda_type(in->dtype), i,
+		 instr_row(in->op)->name, emit_cuda_type(in->ltype));
 	if (in->op == OP_CAST)
 		text_put(g->o, ", bz_%s", emit_cuda_type(in->dtype));
-	text_put(g->o, ">(v%u", in->a);
-	if (row->arity > 1)
-		text_put(g->o, ", v%u", in->b);
-	if (row->arity > 2)
-		text_put(g->o, ", v%u", in->c);
+	for (unsigned k = 0, n = instr_values(value, in); k < n; k++)
+		text_put(g->o, k ? ", v%u" : ">(v%u", value[k]);
 	text_add(g->o, ");\n");
 }
 
@@ -135,9 +132,9 @@ static void put_memory(struct cuda_gen *g, unsigned i)
 	}
 }
 
-void emit_cuda_instrs(struct cuda_gen *g, unsigned from, unsigned to)
+void emit_cuda_instrs(struct cuda_gen *g, unsigned section)
 {
-	for (unsigned i = from; i < to; i++) {
+	for (unsigned i = nest_begin(g->n, section); i < nest_end(g->n, section); i++) {
 		const struct nest_instr *in = &g->n->instr[i];
 		const char *t = emit_cuda_type(in->dtype);
 
@@ -195,7 +192,7 @@ static bool loads_first(const struct nest *n)
 
 		if (in->op == NI_LOAD && stored && !n->access[in->a].alone)
 			return false;
-		stored |= in->op == NI_STORE;
+		stored |= instr_writes(in->op);
 	}
 	return true;
 }
@@ -239,16 +236,15 @@ bool emit_cuda_tile(const struct nest *spec)
 static enum status check_instr(const struct nest *n, unsigned i, struct err *err)
 {
 	const struct nest_instr *in = &n->instr[i];
-	const struct op_row *row = op_row(in->op < OP_END ? in->op : OP_CAST);
 	bool access = nest_touches(in->op);
 
-	if (in->op >= NI_END || !row || row->kind != KIND_EW || !dtype_native(in->dtype) ||
+	if (!instr_known(in->op) || !nest_fed(n, i) || !dtype_native(in->dtype) ||
 	    !dtype_native(in->ltype))
 		return err_set(err, E_INTERNAL, "instruction %u of a nest (%s) has no CUDA", i,
 			       op_text(in->op));
 	if (access && (in->a >= n->naccess || !dtype_native(n->access[in->a].dtype)))
 		return err_set(err, E_INTERNAL, "instruction %u of a nest: access %u", i, in->a);
-	if (in->op == NI_REDUCE && (!n->nred || i >= n->post || !op_row(in->c)))
+	if (in->op == NI_REDUCE && (!n->nred || nest_section(n, i) || !op_row(in->c)))
 		return err_set(err, E_INTERNAL, "instruction %u of a nest: bad reduction", i);
 	return OK;
 }

@@ -22,8 +22,8 @@ struct cuda_gen {
 const char *emit_cuda_type(unsigned dtype); /* suffix, for bz_<suffix> */
 /* Declares x<l>, the point's index of each parallel loop, from `at`. */
 void emit_cuda_place(struct cuda_gen *g);
-/* Instructions [from, to) of one point, one line each. */
-void emit_cuda_instrs(struct cuda_gen *g, unsigned from, unsigned to);
+/* The instructions of a section (nest.h) at one point, one line each. */
+void emit_cuda_instrs(struct cuda_gen *g, unsigned section);
 /* Address of access a at x<l>. */
 void emit_cuda_address(struct cuda_gen *g, unsigned a);
 /* An entry point with this name and this one statement. */

@@ -17,7 +17,7 @@ static void put_points(struct cuda_gen *g)
 	text_add(g->o,
 		 "template <class I> BZ_FN void bz_point(const bz_params &A, bz_place<I> at)\n{\n");
 	emit_cuda_place(g);
-	emit_cuda_instrs(g, 0, g->n->ninstr);
+	emit_cuda_instrs(g, SECTION_BODY);
 	text_add(g->o, "}\ntemplate <class I> BZ_FN void bz_points(const bz_params &A)\n{\n"
 		       "const I hi = (I)A.h.hi, n = (I)blockDim.x, step = (I)gridDim.x * "
 		       "n;\nbz_u32 turn = 0;\n"
@@ -58,7 +58,7 @@ static void put_vector_points(struct cuda_gen *g)
 	emit_cuda_place(g);
 	put_vectors(g, true);
 	text_put(g->o, "#pragma unroll\nfor (int k = 0; k < %u; k++) {\n", v);
-	emit_cuda_instrs(g, 0, g->n->ninstr);
+	emit_cuda_instrs(g, SECTION_BODY);
 	text_add(g->o, "}\n");
 	put_vectors(g, false);
 	text_put(g->o,

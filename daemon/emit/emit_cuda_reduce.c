@@ -132,7 +132,7 @@ static void put_point(struct cuda_gen *g)
 			 "const I x%u = q - q%u * (I)A.extent[%u];\nq = q%u;\n",
 			 l, l, l, l, l, l);
 	text_put(g->o, "const I x%u = q;\n", npar);
-	emit_cuda_instrs(g, 0, g->n->post);
+	emit_cuda_instrs(g, SECTION_BODY);
 	for (unsigned k = 0; k < g->nreduce; k++)
 		if (is_arg(g, k))
 			text_put(g->o, "bz_%s_step<bz_%s>(acc.r%u[0], v%u, r);\n", red_op(g, k),
@@ -157,7 +157,7 @@ static void put_post(struct cuda_gen *g)
 			 g->red[k], from, to, k, is_arg(g, k) ? ".index" : "");
 	}
 	g->reach = g->n->npar;
-	emit_cuda_instrs(g, g->n->post, g->n->ninstr);
+	emit_cuda_instrs(g, SECTION_POST);
 	g->reach = g->loops;
 	text_add(g->o, "}\n};\n");
 }

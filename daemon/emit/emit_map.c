@@ -17,8 +17,8 @@ static void plan_stores(struct gen *g)
 	g->again = true;
 	for (unsigned i = 0; i < n->ninstr; i++) {
 		unsigned a = n->instr[i].a;
-		unsigned bytes =
-			n->instr[i].op == NI_STORE ? dtype_row(n->access[a].dtype)->bytes : 0;
+		bool writes = instr_writes(n->instr[i].op);
+		unsigned bytes = writes ? dtype_row(n->access[a].dtype)->bytes : 0;
 
 		if (!bytes)
 			continue;
@@ -39,7 +39,7 @@ void emit_map(struct gen *g)
 {
 	unsigned last = g->loops ? g->loops - 1 : 0;
 
-	emit_c_plan_row(g, g->n->vec, 0, g->n->ninstr);
+	emit_c_plan_row(g, g->n->vec);
 	plan_stores(g);
 	text_put(g->o, "void %smap(const struct bz_args *A, i64 lo, i64 hi)\n{\n", g->prefix);
 	emit_c_extents(g);
@@ -54,8 +54,8 @@ void emit_map(struct gen *g)
 	if (g->loops)
 		text_put(g->o, "if (len > E%u - x%u) len = E%u - x%u;\n", last, last, last, last);
 	text_add(g->o, "if (len > " POLL_POINTS ") len = " POLL_POINTS ";\n{\n");
-	emit_c_addresses(g, 0, g->n->ninstr);
-	emit_c_row(g, 0, g->n->ninstr, NULL);
+	emit_c_addresses(g, SECTION_BODY);
+	emit_c_row(g, NULL);
 	text_add(g->o, "}\nlo += len;\n");
 	if (g->loops)
 		text_put(g->o, "x%u += len;\n", last);

@@ -234,7 +234,7 @@ static void put_next_rows(struct gen *g, enum lanes lanes)
 	bool seen[LIMIT_NEST_ACCESSES] = {false};
 	unsigned last = g->loops - 1;
 
-	for (unsigned i = 0; i < g->n->post && lanes == LANES_ALL; i++) {
+	for (unsigned i = 0; i < nest_end(g->n, SECTION_BODY) && lanes == LANES_ALL; i++) {
 		const struct nest_instr *in = &g->n->instr[i];
 
 		if (in->op != NI_LOAD || g->walk[in->a] != WALK_UNIT || seen[in->a])
@@ -268,13 +268,13 @@ static bool is_light(const struct gen *g)
 {
 	unsigned cost = 0;
 
-	for (unsigned i = 0; i < g->n->post; i++) {
+	for (unsigned i = 0; i < nest_end(g->n, SECTION_BODY); i++) {
 		const struct nest_instr *in = &g->n->instr[i];
 
 		if (in->op == NI_GATHER || in->dtype == DT_FLOAT16 ||
 		    dtype_row(in->dtype)->cls == CLASS_COMPLEX)
 			return false;
-		if (in->op < OP_END)
+		if (instr_computes(in->op))
 			cost += op_row(in->op)->cost;
 	}
 	for (unsigned k = 0; k < g->nreduce; k++)
@@ -292,7 +292,7 @@ static void put_turns(struct gen *g)
 		 "");
 	text_add(g->o, "for (i64 from = 0; from < turns; from += turn * BZ_W) {\n" UNROLL
 		       "for (int k = 0; k < turn; k++) {\nconst i64 i = from + k * BZ_W;\n");
-	emit_c_instrs(g, 0, g->n->post, false, LANES_ALL);
+	emit_c_instrs(g, SECTION_BODY, false, LANES_ALL);
 	tail_registers(g);
 	text_add(g->o, "}\n}\n");
 	each_red(g, UNROLL "for (int j = 0; j < BZ_R_$T; j++) c$K[l][j] = d$K[j];\n", "");
@@ -308,8 +308,8 @@ static void put_direct_block(struct gen *g)
 		       "for (int l = 0; l < points; l++) {\n");
 	if (g->n->npar)
 		text_put(g->o, "x%u = X[%u] + l;\n", g->n->npar - 1, g->n->npar - 1);
-	emit_c_addresses(g, 0, g->n->post);
-	emit_c_instrs(g, 0, g->n->post, true, LANES_ALL);
+	emit_c_addresses(g, SECTION_BODY);
+	emit_c_instrs(g, SECTION_BODY, true, LANES_ALL);
 	if (is_light(g)) {
 		/* The greatest of them: powers of two that are at most a factor two apart. */
 		text_add(g->o, "enum { all = 0");
@@ -322,7 +322,7 @@ static void put_direct_block(struct gen *g)
 	} else {
 		text_add(g->o, "i64 i = 0;\n");
 	}
-	emit_c_vectors(g, 0, g->n->post, tail_direct);
+	emit_c_vectors(g, tail_direct);
 	text_put(g->o, "}\nx%u += len;\n}\n", last);
 }
 
@@ -335,8 +335,8 @@ static void put_packed_block(struct gen *g)
 		 "enum { l = 0 };\nfor (i64 at = 0; at < bn;) {\ni64 len = bn - at;\n"
 		 "if (len > E%u - x%u) len = E%u - x%u;\n{\n",
 		 last, last, last, last);
-	emit_c_addresses(g, 0, g->n->post);
-	emit_c_row(g, 0, g->n->post, tail_buffer);
+	emit_c_addresses(g, SECTION_BODY);
+	emit_c_row(g, tail_buffer);
 	text_put(g->o, "}\nat += len;\nx%u += len;\n", last);
 	emit_c_carry(g, g->n->npar, g->loops);
 	text_add(g->o, "}\n");
@@ -374,8 +374,8 @@ static void put_outer_block(struct gen *g)
 		 "");
 	text_add(g->o, "for (i64 m = 0; m < bn; m++) {\n{\n");
 	each_red(g, "bz_$T *const w$K = c$K + U(m) % BZ_L_$T * $V;\n", "");
-	emit_c_addresses(g, 0, g->n->post);
-	emit_c_row(g, 0, g->n->post, tail_outer);
+	emit_c_addresses(g, SECTION_BODY);
+	emit_c_row(g, tail_outer);
 	text_put(g->o, "}\nx%u++;\n", g->loops - 1);
 	emit_c_carry(g, g->n->npar, g->loops);
 	text_add(g->o, "}\n");
@@ -396,7 +396,7 @@ static void put_point(struct gen *g)
 
 static void put_chunk(struct gen *g)
 {
-	emit_c_plan_row(g, g->n->vec, 0, g->n->post);
+	emit_c_plan_row(g, g->n->vec);
 	text_put(g->o,
 		 "static void %schunk(const struct bz_args *A, const i64 *X, i64 %s, i64 chunk, "
 		 "struct %sfin *f)\n{\n",
@@ -444,39 +444,27 @@ static void put_chunk(struct gen *g)
 
 /* ---- post --------------------------------------------------------------------- */
 
-/* Of the instructions that run at every point, post may use those that are the
- * same over the reduced loops; they are computed again there. */
-static void want_for_post(struct gen *g)
+/* The values that the instructions after the reductions use. */
+static void find_used(const struct gen *g, bool *used)
 {
-	const struct nest *n = g->n;
+	uint16_t value[3];
 
-	for (unsigned i = 0; i < n->ninstr; i++)
-		g->skip[i] = i < n->post;
-	for (unsigned i = n->ninstr; i-- > 0;) {
-		const struct nest_instr *in = &n->instr[i];
-		unsigned arity = in->op < OP_END ? op_row(in->op)->arity : 0;
-
-		if (g->skip[i])
-			continue;
-		if (in->op == NI_STORE || in->op == NI_GATHER)
-			g->skip[in->b] = false;
-		if (arity > 0)
-			g->skip[in->a] = false;
-		if (arity > 1)
-			g->skip[in->b] = false;
-		if (arity > 2)
-			g->skip[in->c] = false;
-	}
+	for (unsigned i = nest_begin(g->n, SECTION_POST); i < nest_end(g->n, SECTION_POST); i++)
+		for (unsigned k = instr_values(value, &g->n->instr[i]); k-- > 0;)
+			used[value[k]] = true;
 }
 
 static void put_results(struct gen *g)
 {
+	bool used[LIMIT_NEST_INSTRS] = {false};
+
+	find_used(g, used);
 	for (unsigned k = 0; k < g->nreduce; k++) {
 		const struct nest_instr *in = red(g, k);
 		const char *from = is_arg(g, k) ? "i64" : red_type(g, k);
 		const char *to = emit_c_suffix(in->dtype);
 
-		if (g->skip[g->red[k]])
+		if (!used[g->red[k]])
 			continue;
 		if (!strcmp(from, to))
 			text_put(g->o, "bz_%s v%u = f->f%u[U(i) / BZ_W];\n", to, g->red[k], k);
@@ -488,24 +476,19 @@ static void put_results(struct gen *g)
 
 static void put_post(struct gen *g)
 {
-	const struct nest *n = g->n;
-
-	want_for_post(g);
-	emit_c_plan_row(g, inner(g) ? EMIT_NO_ROW : n->vec, 0, n->ninstr);
+	emit_c_plan_row(g, inner(g) ? EMIT_NO_ROW : g->n->vec);
 	text_put(g->o,
 		 "static void %spost(const struct bz_args *A, const i64 *X, i64 len, "
 		 "const struct %sfin *f)\n{\n",
 		 g->prefix, g->prefix);
 	put_point(g);
-	emit_c_addresses(g, 0, n->ninstr);
-	emit_c_instrs(g, 0, n->ninstr, true, LANES_ALL);
+	emit_c_addresses(g, SECTION_POST);
+	emit_c_instrs(g, SECTION_POST, true, LANES_ALL);
 	text_add(g->o, "for (i64 i = 0; i < len; i += BZ_W) {\n"
 		       "int n = len - i < BZ_W ? (int)(len - i) : BZ_W;\n");
 	put_results(g);
-	emit_c_instrs(g, 0, n->ninstr, false, LANES_ANY);
+	emit_c_instrs(g, SECTION_POST, false, LANES_ANY);
 	text_add(g->o, "}\n}\n");
-	for (unsigned i = 0; i < n->ninstr; i++)
-		g->skip[i] = false;
 }
 
 /* ---- entry points --------------------------------------------------------------- */

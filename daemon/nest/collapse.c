@@ -20,7 +20,7 @@ static uint32_t indexed_loops(const struct nest *n)
 	uint32_t set = 0;
 
 	for (unsigned k = 0; k < n->ninstr; k++)
-		if (n->instr[k].op == NI_INDEX)
+		if (instr_names(n->instr[k].op, ARG_LOOP))
 			set |= 1u << n->instr[k].a;
 	return set;
 }
@@ -74,7 +74,7 @@ static void permute(struct nest *n, const uint8_t *order)
 			n->access[k].stride[l] = tmp.stride[order[l]];
 	}
 	for (unsigned k = 0; k < n->ninstr; k++)
-		if (n->instr[k].op == NI_INDEX && n->instr[k].a < n->npar)
+		if (instr_names(n->instr[k].op, ARG_LOOP) && n->instr[k].a < n->npar)
 			n->instr[k].a = where[n->instr[k].a];
 }
 
@@ -138,7 +138,7 @@ static void remove_loop(struct nest *n, unsigned l)
 		s[loops - 1] = 0;
 	}
 	for (unsigned k = 0; k < n->ninstr; k++)
-		if (n->instr[k].op == NI_INDEX && n->instr[k].a > l)
+		if (instr_names(n->instr[k].op, ARG_LOOP) && n->instr[k].a > l)
 			n->instr[k].a--;
 	if (l < n->npar)
 		n->npar--;

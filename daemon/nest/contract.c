@@ -16,7 +16,7 @@ static uint32_t count_loads(const struct nest *n)
 	uint32_t loads = 0;
 
 	for (unsigned k = 0; k < n->ninstr; k++)
-		loads += n->instr[k].op == NI_LOAD || n->instr[k].op == NI_GATHER;
+		loads += instr_reads(n->instr[k].op);
 	return loads;
 }
 
@@ -30,7 +30,7 @@ static void recount(struct prog *p)
 		const struct plan_call *c = p->unit[k]->call;
 
 		for (unsigned i = 0; n && i < n->ninstr; i++)
-			if (n->instr[i].op == NI_LOAD || n->instr[i].op == NI_GATHER)
+			if (instr_reads(n->instr[i].op))
 				p->slot[n->access[n->instr[i].a].slot].nread++;
 		for (unsigned x = 0; c && x < call_row(c->call)->noperand; x++)
 			if (!call_writes(c, x))

@@ -107,14 +107,13 @@ static uint64_t whole_us(double us)
 static double nest_math(const struct nest *n)
 {
 	double ops = 0, par = (double)nest_parallel(n);
-	double all = par * (double)nest_reduced(n);
+	const double points[SECTION_END] = {par * (double)nest_reduced(n), par};
 
 	for (unsigned k = 0; k < n->ninstr; k++) {
-		const struct nest_instr *i = &n->instr[k];
-		const struct op_row *row = op_row(i->op == NI_REDUCE ? i->c : i->op);
+		const struct op_row *row = op_row(instr_operation(&n->instr[k]));
 
 		if (row)
-			ops += row->cost * (k < n->post ? all : par);
+			ops += row->cost * points[nest_section(n, k)];
 	}
 	return ops / TENTHS_PER_US;
 }

@@ -106,10 +106,11 @@ static bool reshape(int64_t *out, const int64_t *to, unsigned nto, const int64_t
 	return i == nfrom && j == nto;
 }
 
+/* Does an instruction name a loop? */
 static bool uses_index(const struct nest *n)
 {
 	for (unsigned k = 0; k < n->ninstr; k++)
-		if (n->instr[k].op == NI_INDEX)
+		if (instr_names(n->instr[k].op, ARG_LOOP))
 			return true;
 	return false;
 }

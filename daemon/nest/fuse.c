@@ -81,8 +81,8 @@ static struct depend compare(const struct fuse *f, const struct prog_unit *e, un
 static enum fuse_reason check_pair(const struct fuse *f, const struct prog_unit *e, unsigned i,
 				   const struct prog_unit *l, unsigned j)
 {
-	bool e_body = e->body >> i & 1, e_post = e->post >> i & 1;
-	bool l_body = l->body >> j & 1, l_post = l->post >> j & 1;
+	bool e_body = e->in[SECTION_BODY] >> i & 1, e_post = e->in[SECTION_POST] >> i & 1;
+	bool l_body = l->in[SECTION_BODY] >> j & 1, l_post = l->in[SECTION_POST] >> j & 1;
 	struct depend d;
 
 	/* Their ranges meet, and which point reads what depends on data. */
@@ -136,14 +136,13 @@ static enum fuse_reason merge(struct fuse *f, const struct prog_unit *e, const s
 	guest->loop = f->fit.loop;
 	guest->stride = f->fit.stride;
 	wide_begin(w, host, f->p->contracting);
-	wide_append(w, &se, 0, e->nest->post);
+	wide_append(w, &se, SECTION_BODY);
 	if (!f->fit.post)
-		wide_append(w, &sl, 0, l->nest->post);
-	w->post = w->ninstr;
-	wide_append(w, &se, e->nest->post, e->nest->ninstr);
-	wide_append(w, &sl, f->fit.post ? 0 : l->nest->post, l->nest->ninstr);
-	if (!host->nred)
-		w->post = w->ninstr;
+		wide_append(w, &sl, SECTION_BODY);
+	wide_cut(w);
+	wide_append(w, &se, SECTION_POST);
+	/* What reduces nothing is one section: all of it moves behind the reductions. */
+	wide_append(w, &sl, f->fit.post ? SECTION_BODY : SECTION_POST);
 	if (f->p->contracting)
 		wide_drop_stores(w, f->p);
 	return wide_pack(&f->result, w);

@@ -23,6 +23,23 @@ int64_t nest_reduced(const struct nest *n)
 	return product(n->extent + n->npar, n->nred);
 }
 
+bool nest_fed(const struct nest *n, unsigned k)
+{
+	uint16_t value[3];
+
+	for (unsigned j = instr_values(value, &n->instr[k]); j-- > 0;) {
+		unsigned v = value[j], result;
+
+		if (v >= k)
+			return false;
+		result = instr_row(n->instr[v].op)->result;
+		if (nest_section(n, v) == nest_section(n, k) ? result != RESULT_HERE
+							     : result != RESULT_LATER)
+			return false;
+	}
+	return true;
+}
+
 unsigned nest_gather(const struct nest *n, unsigned a)
 {
 	unsigned before = 0;
@@ -42,7 +59,16 @@ unsigned nest_checks(const struct nest *n)
 	unsigned count = 0;
 
 	for (unsigned k = 0; k < n->ninstr; k++)
-		count += n->instr[k].op == OP_INDEX;
+		count += instr_row(n->instr[k].op)->effect == EFFECT_FAULTS;
+	return count;
+}
+
+unsigned nest_reductions(const struct nest *n)
+{
+	unsigned count = 0;
+
+	for (unsigned k = 0; k < n->ninstr; k++)
+		count += n->instr[k].op == NI_REDUCE;
 	return count;
 }
 

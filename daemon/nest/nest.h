@@ -4,8 +4,10 @@
  * A nest is a perfect set of loops around one straight list of instructions in
  * single-assignment form.  Parallel loops come first, reduced loops after them,
  * in the C order of the reduced axes (which the summation tree depends on).
- * Instructions before `post` run at every point; those from `post` on run once
- * per parallel point, after its reductions.  References inside are indices.
+ * The list is cut into sections: instructions before `post` run at every point; those
+ * from `post` on run once per parallel point, after its reductions, and use nothing of
+ * what is before it but their results.  References inside are indices; what each
+ * operand of an instruction refers to stands in instr.def.
  *
  * Plain data without pointers: memcpy moves it, the worker interprets it as it
  * is (tier 0), emit_c() writes it as C (tier 1).  Built by nest/lower.c, changed
@@ -13,30 +15,7 @@
 #ifndef BRAZE_NEST_H
 #define BRAZE_NEST_H
 
-#include "ops.h"
-
-/* Structural instructions; computing ones carry their OP_* number (< OP_END). */
-enum nest_ins {
-	NI_LOAD = OP_END, /* value = access a at the current point */
-	NI_STORE,	  /* access a at the current point = value b */
-	NI_SCALAR,	  /* value = scalar parameter a */
-	NI_INDEX,	  /* value = index of loop a (int64) */
-	NI_REDUCE,	  /* value = reduction c (OP_SUM, ... OP_ARGMAX) of value a over
-			     all reduced loops; usable by post instructions only.
-			     a is never float16: that is reduced as float32 */
-	NI_GATHER,	  /* value = access a at the current point and `gstride` bytes times
-			     value b (int64, limited to the gather's extent) from there */
-	NI_END
-};
-
-struct nest_instr {
-	uint16_t op;	  /* OP_* of kind EW, or NI_* */
-	uint8_t dtype;	  /* of the result; of the stored value for NI_STORE */
-	uint8_t ltype;	  /* loop type: names the function, bz_<stem>_<ltype>; the source
-			     type of OP_CAST; the input type of NI_REDUCE */
-	uint16_t a, b, c; /* operands: indices of earlier instructions, or as above;
-			     OP_INDEX: c is its number among the nest's, in their order */
-};
+#include "instr.h"
 
 /* How an access moves along the vector loop; a fact compiled into the kernel. */
 enum nest_walk { WALK_UNIT, WALK_SAME, WALK_STRIDED };
@@ -63,7 +42,7 @@ struct nest {
 			       4 bytes; registers may have half as many (BZ_WIDTH) */
 	uint16_t naccess, ninstr, nscalar;
 	uint16_t post; /* first instruction that runs after the reductions; ninstr
-			  when none does */
+			  when none does: ask nest_section and its like */
 	int64_t extent[LIMIT_NDIM];
 	uint32_t scalar[LIMIT_NEST_SCALARS]; /* immediate of the partition behind each
 						scalar parameter; 0 in a spec */
@@ -81,8 +60,38 @@ static inline size_t nest_bytes(const struct nest *n)
 /* Does the instruction's operand a number an access? */
 static inline bool nest_touches(unsigned op)
 {
-	return op == NI_LOAD || op == NI_STORE || op == NI_GATHER;
+	return instr_names(op, ARG_ACCESS);
 }
+
+/* The sections of a nest's code, in the order they run. */
+enum nest_sections { SECTION_BODY, SECTION_POST, SECTION_END };
+
+/* The section that instruction k stands in. */
+static inline unsigned nest_section(const struct nest *n, unsigned k)
+{
+	return k < n->post ? SECTION_BODY : SECTION_POST;
+}
+
+/* Instructions [nest_begin, nest_end) are section s. */
+static inline unsigned nest_begin(const struct nest *n, unsigned s)
+{
+	return s == SECTION_BODY ? 0 : n->post;
+}
+
+static inline unsigned nest_end(const struct nest *n, unsigned s)
+{
+	return s == SECTION_BODY ? n->post : n->ninstr;
+}
+
+/* Loops 0..nest_loops - 1 run around section s; the others stand still there. */
+static inline unsigned nest_loops(const struct nest *n, unsigned s)
+{
+	return s == SECTION_BODY ? (unsigned)n->npar + n->nred : n->npar;
+}
+
+/* Are the values that instruction k uses there?  Each is the result of an earlier one, in
+ * its own section or handed on to it from one before. */
+bool nest_fed(const struct nest *n, unsigned k);
 
 /* Points of the parallel loops, and of the reduced loops (1 when there is none). */
 int64_t nest_parallel(const struct nest *n);
@@ -91,8 +100,9 @@ int64_t nest_reduced(const struct nest *n);
 /* Accesses that gather, and the number of access a among them. */
 unsigned nest_gathers(const struct nest *n);
 unsigned nest_gather(const struct nest *n, unsigned a);
-/* OP_INDEX instructions. */
+/* Instructions that report what is wrong, and reductions. */
 unsigned nest_checks(const struct nest *n);
+unsigned nest_reductions(const struct nest *n);
 /* Bytes that access a may touch while loops 0..nloop-1 run: [*lo, *hi). */
 void nest_range(int64_t *lo, int64_t *hi, const struct nest *n, unsigned a, unsigned nloop);
 /* The loops' extents as the accesses see them: reductions over nothing count as one

@@ -8,7 +8,7 @@
 struct check {
 	const struct nest *n;
 	struct err *err;
-	unsigned nreduce, nindex;
+	unsigned nreduce, ncheck; /* so far */
 };
 
 static enum status check_loops(const struct check *c)
@@ -91,45 +91,97 @@ static enum status check_gathers(const struct check *c)
 	return OK;
 }
 
-static enum status check_operand(const struct check *c, unsigned k, unsigned operand,
-				 unsigned dtype)
+/* A value must be there: nest_fed, with words for what is wrong. */
+static enum status check_value(const struct check *c, unsigned k, unsigned value)
 {
 	const struct nest *n = c->n;
-	const struct nest_instr *v = &n->instr[operand];
+	unsigned result = value < k ? instr_row(n->instr[value].op)->result : RESULT_NONE;
+	bool here = nest_section(n, value) == nest_section(n, k);
 
-	if (operand >= k || v->op == NI_STORE)
+	if (result == RESULT_NONE)
 		return err_set(c->err, E_INTERNAL, "instr %u uses %u, which is no earlier value", k,
-			       operand);
-	if (k < n->post ? v->op == NI_REDUCE : operand < n->post && v->op != NI_REDUCE)
+			       value);
+	if (here != (result == RESULT_HERE))
 		return err_set(c->err, E_INTERNAL, "instr %u uses %u across the reduction", k,
-			       operand);
-	if (v->dtype != dtype)
-		return err_set(c->err, E_INTERNAL, "instr %u takes type %u but %u has %u", k, dtype,
-			       operand, v->dtype);
+			       value);
 	return OK;
 }
 
-static enum status check_memory(const struct check *c, unsigned k)
+static enum status check_memory(const struct check *c, unsigned k, unsigned access)
 {
 	const struct nest *n = c->n;
 	const struct nest_instr *i = &n->instr[k];
-	const struct nest_access *a = &n->access[i->a];
-	bool store = i->op == NI_STORE;
+	const struct nest_access *a = &n->access[access];
+	unsigned effect = instr_row(i->op)->effect, loops = (unsigned)n->npar + n->nred;
 
-	if (i->a >= n->naccess || a->write != store || a->dtype != i->dtype ||
-	    a->gather != (i->op == NI_GATHER))
-		return err_set(c->err, E_INTERNAL, "instr %u does not fit access %u", k, i->a);
-	for (unsigned l = n->npar; k >= n->post && l < (unsigned)n->npar + n->nred; l++)
+	if (access >= n->naccess || a->write != (effect == EFFECT_WRITES) || a->dtype != i->dtype ||
+	    a->gather != (effect == EFFECT_FETCHES))
+		return err_set(c->err, E_INTERNAL, "instr %u does not fit access %u", k, access);
+	for (unsigned l = nest_loops(n, nest_section(n, k)); l < loops; l++)
 		if (a->stride[l])
 			return err_set(c->err, E_INTERNAL,
 				       "post instr %u moves along reduced loop %u", k, l);
-	if (i->op == NI_GATHER)
-		return check_operand(c, k, i->b, DT_INT64);
-	return store ? check_operand(c, k, i->b, i->dtype) : OK;
+	return OK;
+}
+
+static enum status check_reducer(const struct check *c, unsigned k, unsigned op)
+{
+	const struct op_row *row = op_row(op);
+
+	if (!row || (row->kind != KIND_RED && row->kind != KIND_ARGRED))
+		return err_set(c->err, E_INTERNAL, "instr %u: no reduction has number %u", k, op);
+	return OK;
+}
+
+/* Is the operand what the table says that it is? */
+static enum status check_operand(struct check *c, unsigned k, enum instr_arg kind, unsigned operand)
+{
+	const struct nest *n = c->n;
+	const struct nest_instr *i = &n->instr[k];
+
+	switch (kind) {
+	case ARG_VALUE:
+		return check_value(c, k, operand);
+	case ARG_ACCESS:
+		return check_memory(c, k, operand);
+	case ARG_SCALAR:
+		if (operand >= n->nscalar || n->scalar_dtype[operand] != i->dtype)
+			return err_set(c->err, E_INTERNAL, "instr %u: scalar %u", k, operand);
+		return OK;
+	case ARG_LOOP:
+		if (operand >= nest_loops(n, nest_section(n, k)) || i->dtype != DT_INT64)
+			return err_set(c->err, E_INTERNAL, "instr %u: index of loop %u", k,
+				       operand);
+		return OK;
+	case ARG_OP:
+		return check_reducer(c, k, operand);
+	case ARG_CHECK:
+		if (operand != c->ncheck++ || operand >= LIMIT_NEST_CHECKS)
+			return err_set(c->err, E_INTERNAL, "instr %u: check %u", k, operand);
+		return OK;
+	default:
+		return OK;
+	}
+}
+
+/* Where reduced loops run: in a nest that has some, before their results are there. */
+static enum status check_place(struct check *c, unsigned k)
+{
+	const struct nest *n = c->n;
+	const struct nest_instr *i = &n->instr[k];
+
+	if (instr_row(i->op)->place != PLACE_REDUCED)
+		return OK;
+	if (!n->nred || nest_section(n, k) != SECTION_BODY)
+		return err_set(c->err, E_INTERNAL, "instr %u is misplaced: nothing is reduced", k);
+	if (++c->nreduce > LIMIT_NEST_REDUCES)
+		return err_set(c->err, E_INTERNAL, "nest has more than %d reductions",
+			       LIMIT_NEST_REDUCES);
+	return OK;
 }
 
 /* Does an operation on its loop type give the type that the instruction claims? */
-static enum status check_types(const struct check *c, unsigned k, unsigned op)
+static enum status check_result(const struct check *c, unsigned k, unsigned op)
 {
 	const struct nest_instr *i = &c->n->instr[k];
 	const struct op_arg loop = {i->ltype, false}, flag = {DT_BOOL, false};
@@ -144,43 +196,38 @@ static enum status check_types(const struct check *c, unsigned k, unsigned op)
 	return OK;
 }
 
-static enum status check_reduce(struct check *c, unsigned k)
+/* The type that instruction *i takes its value number j in. */
+static unsigned value_type(const struct nest_instr *i, unsigned j)
 {
-	const struct nest_instr *i = &c->n->instr[k];
-	const struct op_row *row = op_row(i->c);
-
-	if (k >= c->n->post || !c->n->nred || !row ||
-	    (row->kind != KIND_RED && row->kind != KIND_ARGRED))
-		return err_set(c->err, E_INTERNAL, "instr %u is a misplaced reduction", k);
-	if (i->ltype == DT_FLOAT16)
-		return err_set(c->err, E_INTERNAL, "instr %u reduces float16, not float32", k);
-	if (++c->nreduce > LIMIT_NEST_REDUCES)
-		return err_set(c->err, E_INTERNAL, "nest has more than %d reductions",
-			       LIMIT_NEST_REDUCES);
-	if (check_types(c, k, i->c))
-		return E_INTERNAL;
-	return check_operand(c, k, i->a, i->ltype);
+	switch (i->op) {
+	case NI_STORE:
+		return i->dtype;
+	case NI_GATHER:
+		return DT_INT64;
+	default:
+		return i->op == OP_WHERE && !j ? DT_BOOL : i->ltype;
+	}
 }
 
-/* The types an instruction takes: ltype everywhere, but WHERE's condition. */
-static enum status check_compute(struct check *c, unsigned k)
+/* What an instruction asks for beyond the kinds of its operands: types above all. */
+static enum status check_types(const struct check *c, unsigned k)
 {
-	const struct nest_instr *i = &c->n->instr[k];
-	const struct op_row *row = op_row(i->op);
-	const uint16_t operand[3] = {i->a, i->b, i->c};
-	enum status st = OK;
+	const struct nest *n = c->n;
+	const struct nest_instr *i = &n->instr[k];
+	unsigned op = instr_operation(i);
+	uint16_t value[3];
 
-	if (!row || row->kind != KIND_EW)
-		return err_set(c->err, E_INTERNAL, "instr %u: %s is not elementwise", k,
-			       op_text(i->op));
-	if (i->op == OP_INDEX && (i->c != c->nindex++ || i->c >= LIMIT_NEST_CHECKS || i->b >= k ||
-				  c->n->instr[i->b].op != NI_SCALAR))
-		return err_set(c->err, E_INTERNAL, "instr %u: index %u", k, i->c);
-	st = check_types(c, k, i->op);
-	for (unsigned j = 0; j < row->arity && !st; j++)
-		st = check_operand(c, k, operand[j],
-				   i->op == OP_WHERE && !j ? (unsigned)DT_BOOL : i->ltype);
-	return st;
+	if (i->op == NI_REDUCE && i->ltype == DT_FLOAT16)
+		return err_set(c->err, E_INTERNAL, "instr %u reduces float16, not float32", k);
+	if (i->op == OP_INDEX && n->instr[i->b].op != NI_SCALAR)
+		return err_set(c->err, E_INTERNAL, "instr %u: index of no scalar extent", k);
+	if (op != OP_END && check_result(c, k, op))
+		return E_INTERNAL;
+	for (unsigned j = 0, count = instr_values(value, i); j < count; j++)
+		if (n->instr[value[j]].dtype != value_type(i, j))
+			return err_set(c->err, E_INTERNAL, "instr %u takes type %u but %u has %u",
+				       k, value_type(i, j), value[j], n->instr[value[j]].dtype);
+	return OK;
 }
 
 static bool usable(const struct nest *n, unsigned dtype)
@@ -190,30 +237,21 @@ static bool usable(const struct nest *n, unsigned dtype)
 
 static enum status check_instr(struct check *c, unsigned k)
 {
-	const struct nest *n = c->n;
-	const struct nest_instr *i = &n->instr[k];
+	const struct nest_instr *i = &c->n->instr[k];
+	const struct instr_row *row = instr_row(i->op);
+	const uint16_t operand[3] = {i->a, i->b, i->c};
+	enum status st;
 
-	if (!usable(n, i->dtype) || !usable(n, i->ltype))
+	if (!instr_known(i->op))
+		return err_set(c->err, E_INTERNAL, "instr %u: no instruction has number %u", k,
+			       i->op);
+	if (!usable(c->n, i->dtype) || !usable(c->n, i->ltype))
 		return err_set(c->err, E_INTERNAL, "instr %u has no usable type for width %u", k,
-			       n->width);
-	switch (i->op) {
-	case NI_LOAD:
-	case NI_STORE:
-	case NI_GATHER:
-		return check_memory(c, k);
-	case NI_SCALAR:
-		if (i->a >= n->nscalar || n->scalar_dtype[i->a] != i->dtype)
-			return err_set(c->err, E_INTERNAL, "instr %u: scalar %u", k, i->a);
-		return OK;
-	case NI_INDEX:
-		if (i->a >= n->npar + (k < n->post ? n->nred : 0) || i->dtype != DT_INT64)
-			return err_set(c->err, E_INTERNAL, "instr %u: index of loop %u", k, i->a);
-		return OK;
-	case NI_REDUCE:
-		return check_reduce(c, k);
-	default:
-		return check_compute(c, k);
-	}
+			       c->n->width);
+	st = check_place(c, k);
+	for (unsigned j = 0; j < 3 && !st; j++)
+		st = check_operand(c, k, (enum instr_arg)row->arg[j], operand[j]);
+	return st ? st : check_types(c, k);
 }
 
 /* See nest.h. */

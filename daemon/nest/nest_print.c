@@ -14,6 +14,8 @@
  * "%2 = gather.f64 @1 %0"; an index that is checked has the number of its error word
  * behind it, "%0 = index.i64 %1 %2 !0".
  *
+ * Names and operands are those of instr.def.
+ *
  * A canonical kernel has no extents, offsets, strides and scalar sources. */
 #include "nest.h"
 #include <ctype.h>
@@ -70,57 +72,64 @@ static void put_access(struct textbuf *t, const struct nest *n, unsigned k, bool
 	textbuf_put(t, "\n");
 }
 
-static void put_compute(struct textbuf *t, const struct nest_instr *i)
+static void put_operand(struct textbuf *t, const struct nest *n, enum instr_arg kind, unsigned x,
+			bool spec)
 {
-	const struct op_row *row = op_row(i->op);
-	unsigned arity = row ? row->arity : 0;
+	switch (kind) {
+	case ARG_VALUE:
+		textbuf_put(t, " %%%u", x);
+		break;
+	case ARG_ACCESS:
+		textbuf_put(t, " @%u", x);
+		break;
+	case ARG_SCALAR:
+		textbuf_put(t, " #%u", x);
+		if (!spec && x < LIMIT_NEST_SCALARS)
+			textbuf_put(t, "=imm%u", n->scalar[x]);
+		break;
+	case ARG_LOOP:
+		textbuf_put(t, " loop%u", x);
+		break;
+	case ARG_CHECK:
+		textbuf_put(t, " !%u", x);
+		break;
+	case ARG_NONE:
+	case ARG_OP: /* part of the name */
+		break;
+	}
+}
 
-	textbuf_put(t, "%s.%s", row ? row->stem : "?", suffix(i->ltype));
-	if (i->dtype != i->ltype)
+/* The instruction's name with its types, as far as they are not clear. */
+static void put_name(struct textbuf *t, const struct nest_instr *i)
+{
+	const struct instr_row *row = instr_row(i->op);
+	const struct op_row *op = op_row(i->c);
+	bool named = row->arg[2] == ARG_OP;
+
+	textbuf_put(t, "%s", row->name ? row->name : "?");
+	if (named)
+		textbuf_put(t, ".%s", op ? op->numpy : "?");
+	if (!named && !instr_computes(i->op)) {
+		textbuf_put(t, ".%s", suffix(i->dtype));
+		return;
+	}
+	textbuf_put(t, ".%s", suffix(i->ltype));
+	if (named || i->dtype != i->ltype)
 		textbuf_put(t, ">%s", suffix(i->dtype));
-	if (arity > 0)
-		textbuf_put(t, " %%%u", i->a);
-	if (arity > 1)
-		textbuf_put(t, " %%%u", i->b);
-	if (arity > 2)
-		textbuf_put(t, " %%%u", i->c);
-	if (i->op == OP_INDEX)
-		textbuf_put(t, " !%u", i->c);
-	textbuf_put(t, "\n");
 }
 
 static void put_instr(struct textbuf *t, const struct nest *n, unsigned k, bool spec)
 {
 	const struct nest_instr *i = &n->instr[k];
+	const struct instr_row *row = instr_row(i->op);
+	const uint16_t operand[3] = {i->a, i->b, i->c};
 
-	if (i->op == NI_STORE) {
-		textbuf_put(t, "store.%s @%u %%%u\n", suffix(i->dtype), i->a, i->b);
-		return;
-	}
-	textbuf_put(t, "%%%u = ", k);
-	switch (i->op) {
-	case NI_LOAD:
-		textbuf_put(t, "load.%s @%u\n", suffix(i->dtype), i->a);
-		break;
-	case NI_GATHER:
-		textbuf_put(t, "gather.%s @%u %%%u\n", suffix(i->dtype), i->a, i->b);
-		break;
-	case NI_SCALAR:
-		textbuf_put(t, "scalar.%s #%u", suffix(i->dtype), i->a);
-		if (!spec && i->a < LIMIT_NEST_SCALARS)
-			textbuf_put(t, "=imm%u", n->scalar[i->a]);
-		textbuf_put(t, "\n");
-		break;
-	case NI_INDEX:
-		textbuf_put(t, "index.%s loop%u\n", suffix(i->dtype), i->a);
-		break;
-	case NI_REDUCE:
-		textbuf_put(t, "reduce.%s.%s>%s %%%u\n", op_row(i->c) ? op_row(i->c)->numpy : "?",
-			    suffix(i->ltype), suffix(i->dtype), i->a);
-		break;
-	default:
-		put_compute(t, i);
-	}
+	if (row->result != RESULT_NONE || !row->name)
+		textbuf_put(t, "%%%u = ", k);
+	put_name(t, i);
+	for (unsigned j = 0; j < 3; j++)
+		put_operand(t, n, (enum instr_arg)row->arg[j], operand[j], spec);
+	textbuf_put(t, "\n");
 }
 
 /* See nest.h. */
@@ -133,10 +142,11 @@ size_t nest_print(char *buf, size_t cap, const struct nest *n, bool spec)
 	put_head(&t, n, spec);
 	for (unsigned k = 0; k < n->naccess; k++)
 		put_access(&t, n, k, spec);
-	for (unsigned k = 0; k < n->ninstr; k++) {
-		if (k == n->post)
+	for (unsigned s = 0; s < SECTION_END; s++) {
+		if (s && nest_begin(n, s) < nest_end(n, s))
 			textbuf_put(&t, "post\n");
-		put_instr(&t, n, k, spec);
+		for (unsigned k = nest_begin(n, s); k < nest_end(n, s); k++)
+			put_instr(&t, n, k, spec);
 	}
 	return t.len;
 }
@@ -151,7 +161,7 @@ void nest_operations(char *buf, size_t n, const struct nest *nest)
 	*buf = 0;
 	for (unsigned i = 0; i < nest->ninstr; i++) {
 		const struct nest_instr *in = &nest->instr[i];
-		unsigned op = in->op == NI_REDUCE ? in->c : in->op == NI_GATHER ? OP_TAKE : in->op;
+		unsigned op = in->op == NI_GATHER ? OP_TAKE : instr_operation(in);
 
 		if (op >= OP_END || seen[op]++)
 			continue;

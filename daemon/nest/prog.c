@@ -96,19 +96,19 @@ static void summarise_nest(struct prog_unit *u)
 	const struct nest *n = u->nest;
 
 	u->naccess = n->naccess;
-	u->body = u->post = 0;
+	memset(u->in, 0, sizeof u->in);
 	for (unsigned k = 0; k < n->ninstr; k++) {
 		const struct nest_instr *i = &n->instr[k];
 
 		if (nest_touches(i->op))
-			*(k < n->post ? &u->body : &u->post) |= 1u << i->a;
+			u->in[nest_section(n, k)] |= 1u << i->a;
 	}
 	for (unsigned k = 0; k < n->naccess; k++) {
 		const struct nest_access *a = &n->access[k];
 		/* After the reductions it is touched though they may be over nothing. */
-		unsigned reduced = u->post >> k & 1 ? 0 : n->nred;
+		unsigned last = u->in[SECTION_POST] >> k & 1 ? SECTION_POST : SECTION_BODY;
 
-		nest_range(&u->lo[k], &u->hi[k], n, k, n->npar + reduced);
+		nest_range(&u->lo[k], &u->hi[k], n, k, nest_loops(n, last));
 		u->slot[k] = a->slot;
 		u->write[k] = a->write;
 	}

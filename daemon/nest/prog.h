@@ -24,12 +24,12 @@ typedef uint32_t access_set;
 _Static_assert(LIMIT_NEST_ACCESSES <= 32, "access_set has a bit for each access");
 
 struct prog_unit {
-	struct nest *nest;	/* or: */
-	struct plan_call *call; /* a library step */
-	uint32_t id;		/* in lowering order; survives as the unit grows */
-	uint32_t pos;		/* index in prog.unit */
-	uint64_t reads, writes; /* one bit per slot number modulo 64: a filter */
-	access_set body, post;	/* accesses used before and after the reductions */
+	struct nest *nest;	    /* or: */
+	struct plan_call *call;	    /* a library step */
+	uint32_t id;		    /* in lowering order; survives as the unit grows */
+	uint32_t pos;		    /* index in prog.unit */
+	uint64_t reads, writes;	    /* one bit per slot number modulo 64: a filter */
+	access_set in[SECTION_END]; /* accesses that a section's instructions use */
 	uint16_t naccess;
 	uint32_t slot[LIMIT_NEST_ACCESSES];
 	uint8_t write[LIMIT_NEST_ACCESSES];

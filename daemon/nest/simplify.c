@@ -103,13 +103,13 @@ static bool equal(const struct nest_instr *a, const struct nest_instr *b)
 		return false;
 	if (a->a == b->a && a->b == b->b && a->c == b->c)
 		return true;
-	return a->op < OP_END && row && (row->algebra & ALG_COMM) && a->a == b->b && a->b == b->a;
+	return row && (row->algebra & ALG_COMM) && a->a == b->b && a->b == b->a;
 }
 
-/* Loads were shared when appending; stores and reductions stay in their order. */
+/* Loads were shared when appending; stores stay in their order. */
 static bool shareable(const struct nest_instr *i)
 {
-	return i->op != NI_LOAD && i->op != NI_STORE;
+	return !instr_ordered(i->op);
 }
 
 static uint16_t find_equal(const struct wide *w, unsigned first, unsigned k)
@@ -118,23 +118,6 @@ static uint16_t find_equal(const struct wide *w, unsigned first, unsigned k)
 		if (shareable(&w->instr[j]) && equal(&w->instr[j], &w->instr[k]))
 			return (uint16_t)j;
 	return (uint16_t)k;
-}
-
-static void rename_operands(struct nest_instr *i, const uint16_t *value)
-{
-	const struct op_row *row = op_row(i->op);
-
-	if (i->op == NI_STORE || i->op == NI_GATHER) {
-		i->b = value[i->b];
-	} else if (i->op == NI_REDUCE) {
-		i->a = value[i->a];
-	} else if (i->op < OP_END && row) {
-		i->a = value[i->a];
-		if (row->arity > 1)
-			i->b = value[i->b];
-		if (row->arity > 2)
-			i->c = value[i->c];
-	}
 }
 
 static void rewrite(struct wide *w)
@@ -146,14 +129,14 @@ static void rewrite(struct wide *w)
 		uint16_t v = UINT16_MAX;
 
 		value[k] = (uint16_t)k;
-		rename_operands(i, value);
+		instr_rename(i, value);
 		if (!shareable(i))
 			continue;
 		if (i->op == OP_CAST)
 			shorten_cast(w, i);
-		if (i->op < OP_END)
+		if (instr_computes(i->op))
 			v = identity(w, i);
-		value[k] = v != UINT16_MAX ? v : find_equal(w, k < w->post ? 0 : w->post, k);
+		value[k] = v != UINT16_MAX ? v : find_equal(w, wide_first(w, k), k);
 	}
 }
 

@@ -57,12 +57,12 @@ static unsigned add_scalar(struct wide *w, uint32_t imm, uint8_t dtype)
  * loaded from there.  UINT16_MAX when it must be loaded. */
 static uint16_t known_value(const struct wide *w, const struct nest_access *a)
 {
-	unsigned first = w->post == UINT16_MAX ? 0 : w->post;
+	unsigned first = wide_first(w, w->ninstr);
 
 	for (unsigned k = w->ninstr; k-- > first;) {
 		const struct nest_instr *i = &w->instr[k];
 
-		if (i->op != NI_LOAD && i->op != NI_STORE)
+		if (!instr_ordered(i->op))
 			continue;
 		if (same_place(w, &w->access[i->a], a))
 			return i->op == NI_LOAD ? (uint16_t)k : i->b;
@@ -90,55 +90,45 @@ static uint16_t append_load(struct wide *w, struct nest_instr i, const struct ne
 	return push(w, i);
 }
 
-static uint16_t append_compute(struct wide *w, struct nest_instr i, const struct wide_source *s)
+static uint16_t append_access(struct wide *w, struct nest_instr i, const struct wide_source *s)
 {
-	const struct op_row *row = op_row(i.op);
+	struct nest_access a = s->nest->access[i.a];
 
-	i.a = s->value[i.a];
-	if (row->arity > 1)
-		i.b = s->value[i.b];
-	if (row->arity > 2)
-		i.c = s->value[i.c];
+	memcpy(a.stride, s->stride[i.a], sizeof a.stride);
+	if (i.op == NI_LOAD)
+		return append_load(w, i, &a);
+	i.a = (uint16_t)add_access(w, &a);
 	return push(w, i);
 }
 
-void wide_append(struct wide *w, const struct wide_source *s, unsigned first, unsigned last)
+void wide_append(struct wide *w, const struct wide_source *s, unsigned section)
 {
-	for (unsigned k = first; k < last; k++) {
-		struct nest_instr i = s->nest->instr[k];
-		struct nest_access a;
+	const struct nest *n = s->nest;
 
-		switch (i.op) {
-		case NI_LOAD:
-		case NI_STORE:
-		case NI_GATHER:
-			a = s->nest->access[i.a];
-			memcpy(a.stride, s->stride[i.a], sizeof a.stride);
-			if (i.op == NI_LOAD) {
-				s->value[k] = append_load(w, i, &a);
-				break;
-			}
-			i.a = (uint16_t)add_access(w, &a);
-			i.b = s->value[i.b];
-			s->value[k] = push(w, i);
+	for (unsigned k = nest_begin(n, section); k < nest_end(n, section); k++) {
+		struct nest_instr i = n->instr[k];
+
+		instr_rename(&i, s->value);
+		switch ((enum instr_arg)instr_row(i.op)->arg[0]) {
+		case ARG_ACCESS:
+			s->value[k] = append_access(w, i, s);
+			continue;
+		case ARG_SCALAR:
+			i.a = (uint16_t)add_scalar(w, n->scalar[i.a], n->scalar_dtype[i.a]);
 			break;
-		case NI_SCALAR:
-			i.a = (uint16_t)add_scalar(w, s->nest->scalar[i.a],
-						   s->nest->scalar_dtype[i.a]);
-			s->value[k] = push(w, i);
-			break;
-		case NI_INDEX:
+		case ARG_LOOP:
 			i.a = s->loop[i.a];
-			s->value[k] = push(w, i);
-			break;
-		case NI_REDUCE:
-			i.a = s->value[i.a];
-			s->value[k] = push(w, i);
 			break;
 		default:
-			s->value[k] = append_compute(w, i, s);
+			break;
 		}
+		s->value[k] = push(w, i);
 	}
+}
+
+void wide_cut(struct wide *w)
+{
+	w->post = w->ninstr;
 }
 
 void wide_copy(struct wide *w, const struct nest *n, bool forward)
@@ -151,9 +141,9 @@ void wide_copy(struct wide *w, const struct nest *n, bool forward)
 	for (unsigned k = 0; k < n->naccess; k++)
 		memcpy(stride[k], n->access[k].stride, sizeof stride[k]);
 	wide_begin(w, n, forward);
-	wide_append(w, &s, 0, n->post);
-	w->post = w->ninstr;
-	wide_append(w, &s, n->post, n->ninstr);
+	wide_append(w, &s, SECTION_BODY);
+	wide_cut(w);
+	wide_append(w, &s, SECTION_POST);
 }
 
 static uint32_t reads_left(const struct wide *w, const struct prog *p, uint32_t slot)
@@ -168,12 +158,12 @@ static uint32_t reads_left(const struct wide *w, const struct prog *p, uint32_t 
 /* Is the place stored again in the same section before anything loads it? */
 static bool overwritten(const struct wide *w, unsigned k)
 {
-	unsigned end = k < w->post ? w->post : w->ninstr;
+	unsigned end = wide_end(w, k);
 
 	for (unsigned j = k + 1; j < end; j++) {
 		const struct nest_instr *i = &w->instr[j];
 
-		if (i->op != NI_LOAD && i->op != NI_STORE)
+		if (!instr_ordered(i->op))
 			continue;
 		if (same_place(w, &w->access[i->a], &w->access[w->instr[k].a]))
 			return i->op == NI_STORE;
@@ -189,7 +179,7 @@ void wide_drop_stores(struct wide *w, const struct prog *p)
 		const struct nest_instr *i = &w->instr[k];
 		uint32_t slot;
 
-		if (i->op != NI_STORE)
+		if (!instr_writes(i->op))
 			continue;
 		slot = w->access[i->a].slot;
 		if ((!p->slot[slot].keep && !reads_left(w, p, slot)) || overwritten(w, k))
@@ -197,33 +187,17 @@ void wide_drop_stores(struct wide *w, const struct prog *p)
 	}
 }
 
-static void use(bool *live, const struct nest_instr *i)
-{
-	const struct op_row *row = op_row(i->op);
-
-	if (i->op == NI_STORE || i->op == NI_GATHER) {
-		live[i->b] = true;
-	} else if (i->op == NI_REDUCE) {
-		live[i->a] = true;
-	} else if (i->op < OP_END && row) {
-		live[i->a] = true;
-		if (row->arity > 1)
-			live[i->b] = true;
-		if (row->arity > 2)
-			live[i->c] = true;
-	}
-}
-
 static unsigned find_live(const struct wide *w, bool *live)
 {
 	unsigned n = 0;
+	uint16_t value[3];
 
 	for (unsigned k = w->ninstr; k-- > 0;) {
-		if (w->instr[k].op == NI_STORE)
+		if (instr_writes(w->instr[k].op))
 			live[k] = !w->dead[k];
 		n += live[k];
-		if (live[k])
-			use(live, &w->instr[k]);
+		for (unsigned j = live[k] ? instr_values(value, &w->instr[k]) : 0; j-- > 0;)
+			live[value[j]] = true;
 	}
 	return n;
 }
@@ -245,8 +219,6 @@ static enum fuse_reason pack_access(struct packing *k, struct nest_instr *i)
 		k->access[i->a] = ++k->out->naccess;
 	}
 	i->a = k->access[i->a] - 1;
-	if (i->op != NI_LOAD)
-		i->b = k->value[i->b];
 	return FUSE_OK;
 }
 
@@ -265,27 +237,16 @@ static enum fuse_reason pack_scalar(struct packing *k, struct nest_instr *i)
 
 static enum fuse_reason pack_instr(struct packing *k, struct nest_instr *i)
 {
-	const struct op_row *row = op_row(i->op);
+	const struct instr_row *row = instr_row(i->op);
 
-	switch (i->op) {
-	case NI_LOAD:
-	case NI_STORE:
-	case NI_GATHER:
+	instr_rename(i, k->value);
+	if (row->arg[0] == ARG_ACCESS)
 		return pack_access(k, i);
-	case NI_SCALAR:
+	if (row->arg[0] == ARG_SCALAR)
 		return pack_scalar(k, i);
-	case NI_INDEX:
-		return FUSE_OK;
-	default:
-		i->a = k->value[i->a];
-		if (i->op < OP_END && row->arity > 1)
-			i->b = k->value[i->b];
-		if (i->op < OP_END && row->arity > 2)
-			i->c = k->value[i->c];
-		if (i->op == OP_INDEX)
-			i->c = k->ncheck++;
-		return k->ncheck > LIMIT_NEST_CHECKS ? FUSE_PARAMS : FUSE_OK;
-	}
+	if (row->arg[2] == ARG_CHECK)
+		i->c = k->ncheck++;
+	return k->ncheck > LIMIT_NEST_CHECKS ? FUSE_PARAMS : FUSE_OK;
 }
 
 /* A reduction nest whose last reduction died would be no reduction: keep none. */

@@ -18,7 +18,8 @@
 
 struct wide {
 	uint8_t npar, nred;
-	uint16_t naccess, ninstr, nscalar, post;
+	uint16_t naccess, ninstr, nscalar;
+	uint16_t post; /* as a nest's; UINT16_MAX before the cut */
 	uint16_t ngone;
 	bool forward;
 	int64_t extent[LIMIT_NDIM];
@@ -41,8 +42,21 @@ struct wide_source {
 
 /* Begin with these loops and no code. */
 void wide_begin(struct wide *w, const struct nest *loops, bool forward);
-/* Append instructions first..last-1 of a source. */
-void wide_append(struct wide *w, const struct wide_source *s, unsigned first, unsigned last);
+/* Append a section (nest.h) of a source. */
+void wide_append(struct wide *w, const struct wide_source *s, unsigned section);
+/* What follows is the next section. */
+void wide_cut(struct wide *w);
+/* First instruction of the section that instruction k stands in, and one past its last. */
+static inline unsigned wide_first(const struct wide *w, unsigned k)
+{
+	return k < w->post ? 0 : w->post;
+}
+
+static inline unsigned wide_end(const struct wide *w, unsigned k)
+{
+	return k < w->post && w->post < w->ninstr ? w->post : w->ninstr;
+}
+
 /* Append a whole nest as it is. */
 void wide_copy(struct wide *w, const struct nest *n, bool forward);
 /* Mark stores that nobody can see: overwritten ones, and those to temporaries

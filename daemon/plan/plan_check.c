@@ -81,7 +81,7 @@ static enum status check_nest(const struct check *c, uint32_t k)
 		st = check_slot(c, k, a->slot);
 		if (st)
 			return st;
-		nest_range(&lo, &hi, n, n->instr[i].a, n->npar + (i < n->post ? n->nred : 0u));
+		nest_range(&lo, &hi, n, n->instr[i].a, nest_loops(n, nest_section(n, i)));
 		st = check_bytes(c, k, a->slot, a->write, lo, hi);
 		if (!st && a->write)
 			c->filled[a->slot] = 1;

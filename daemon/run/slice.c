@@ -87,8 +87,7 @@ static double element_ns(const struct plan_step *s)
 	if (s->kind == STEP_CALL)
 		return call_row(s->call->call)->work_ns;
 	for (unsigned i = 0; i < n->ninstr; i++) {
-		const struct op_row *row =
-			op_row(n->instr[i].op == NI_REDUCE ? n->instr[i].c : n->instr[i].op);
+		const struct op_row *row = op_row(instr_operation(&n->instr[i]));
 
 		ns += row ? 0.1 * row->cost : 0.1;
 	}

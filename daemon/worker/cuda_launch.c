@@ -371,8 +371,7 @@ enum status cuda_launch_plan(struct cuda_launches *out, const struct cuda_step *
 	enum status st;
 
 	*out = (struct cuda_launches){0};
-	for (unsigned i = 0; i < n->ninstr; i++)
-		d.nreduce += n->instr[i].op == NI_REDUCE;
+	d.nreduce = nest_reductions(n);
 	d.chunks = up(d.reduced, TREE_CHUNK);
 	if (!d.points)
 		return OK;

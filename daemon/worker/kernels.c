@@ -51,7 +51,7 @@ static double guess_point_ns(const struct nest *n)
 	double ns = 0.3 * n->naccess;
 
 	for (uint32_t i = 0; i < n->ninstr; i++) {
-		const struct op_row *row = n->instr[i].op < OP_END ? op_row(n->instr[i].op) : NULL;
+		const struct op_row *row = op_row(instr_operation(&n->instr[i]));
 
 		ns += row ? 0.1 * row->cost : 0.1;
 	}
@@ -124,8 +124,7 @@ enum status kernels_add(struct kernels *k, uint32_t id, const void *nest, size_t
 	e->scratch = k->ops->scratch(n);
 	e->guess_ns = guess_point_ns(n);
 	e->checks = nest_checks(n);
-	for (uint32_t i = 0; i < n->ninstr; i++)
-		e->nreduce += n->instr[i].op == NI_REDUCE;
+	e->nreduce = nest_reductions(n);
 	if (k->count == k->cap) {
 		k->cap = k->cap ? k->cap * 2 : 64;
 		k->item = xrealloc(k->item, k->cap, sizeof *k->item);

@@ -31,7 +31,7 @@ struct run {
 	int64_t fixed[LIMIT_NEST_ACCESSES]; /* bytes, of the loops that stand still */
 	int64_t still[LIMIT_NDIM];	    /* their indices */
 	char *regs, *states, *outer;
-	char *value[2][LIMIT_NEST_INSTRS]; /* [phase - 1]: where the block's values lie */
+	char *value[LIMIT_NEST_INSTRS]; /* where the block's values lie */
 };
 
 size_t tier0_scratch(const struct nest *spec)
@@ -60,25 +60,26 @@ enum status tier0_check(const struct nest *spec, struct err *err)
 			have = isa->cast[in->ltype][in->dtype];
 		else if (in->op == NI_REDUCE)
 			have = in->c < OP_END && isa->red[in->c][in->ltype].init;
-		else if (in->op < OP_END)
+		else if (instr_computes(in->op))
 			have = isa->op[in->op][in->ltype];
 		if (!have)
 			return err_set(err, E_UNSUPPORTED,
 				       "instruction %d: no loop of %s for type %s", i,
-				       op_text(in->op == NI_REDUCE ? in->c : in->op),
-				       dtype_row(in->ltype)->suffix);
+				       op_text(instr_operation(in)), dtype_row(in->ltype)->suffix);
+		if (!nest_fed(spec, (unsigned)i))
+			return err_set(err, E_INTERNAL, "instruction %d uses what is not there", i);
 	}
 	return OK;
 }
 
-static char *register_of(const struct run *r, int phase, int i)
+static char *register_of(const struct run *r, int i)
 {
-	return r->regs + r->lay->reg[phase - 1][i] * r->lay->reg_bytes;
+	return r->regs + r->lay->reg[i] * r->lay->reg_bytes;
 }
 
-static char *value_of(const struct run *r, int phase, int i)
+static char *value_of(const struct run *r, int i)
 {
-	return r->value[phase - 1][i];
+	return r->value[i];
 }
 
 static int bytes_of(unsigned dtype)
@@ -100,7 +101,7 @@ static void fill_scalars(struct run *r, int64_t n)
 		/* Components of 4 bytes lie in a word each. */
 		if (in->dtype == DT_COMPLEX64)
 			raw[0] = (raw[0] & 0xffffffffu) | raw[1] << 32;
-		walk_fill(value_of(r, PRE, i), raw, (unsigned)bytes_of(in->dtype), n);
+		walk_fill(value_of(r, i), raw, (unsigned)bytes_of(in->dtype), n);
 	}
 }
 
@@ -133,9 +134,8 @@ static void run_init(struct run *r, enum isa_level level, const struct nest *spe
 	r->regs = at;
 	r->states = r->regs + r->lay->nreg * r->lay->reg_bytes;
 	r->outer = r->states + r->lay->nreduce * 2 * (size_t)TIER0_STATE_BYTES;
-	for (int phase = PRE; phase <= POST; phase++)
-		for (int i = 0; i < spec->ninstr; i++)
-			r->value[phase - 1][i] = register_of(r, phase, i);
+	for (int i = 0; i < spec->ninstr; i++)
+		r->value[i] = register_of(r, i);
 	memset(r->fixed, 0, sizeof r->fixed);
 	memset(r->still, 0, sizeof r->still);
 	tier0_walk_init(&r->par, spec, a, 0, spec->npar, r->lay->indexed);
@@ -253,15 +253,15 @@ static void ask_ahead(const struct run *r, unsigned x, const char *row, int64_t 
 		__builtin_prefetch(next + i);
 }
 
-static void load(struct run *r, int phase, const struct tier0_walk *w, const int64_t *index,
+static void load(struct run *r, unsigned section, const struct tier0_walk *w, const int64_t *index,
 		 int64_t n, int i)
 {
 	const struct nest_instr *in = &r->spec->instr[i];
-	char *dst = register_of(r, phase, i);
-	char *there = r->lay->lend[i] & phase ? packed(r, w, in, index, n) : NULL;
+	char *dst = register_of(r, i);
+	char *there = r->lay->lend[i] ? packed(r, w, in, index, n) : NULL;
 
-	r->value[phase - 1][i] = there ? there : dst;
-	if (there && w == &r->par && phase == PRE && r->spec->nred)
+	r->value[i] = there ? there : dst;
+	if (there && w == &r->par && section == SECTION_BODY && r->spec->nred)
 		ask_ahead(r, in->a, there, n * bytes_of(in->dtype));
 	if (there)
 		return;
@@ -272,56 +272,56 @@ static void load(struct run *r, int phase, const struct tier0_walk *w, const int
 		r->isa->cast[DT_BOOL][DT_BOOL](dst, dst, dst, dst, n);
 }
 
-static void compute(struct run *r, int phase, const struct tier0_walk *w, const int64_t *index,
-		    int64_t n, int i)
+static void compute(struct run *r, const struct tier0_walk *w, const int64_t *index, int64_t n,
+		    int i)
 {
 	const struct nest_instr *in = &r->spec->instr[i];
 	tier0_fn *fn = in->op == OP_CAST ? tier0_cast(r->isa, r->wide, in->ltype, in->dtype)
 					 : tier0_op(r->isa, r->wide, in->op, in->ltype);
-	int arity = op_row(in->op)->arity, to = r->lay->into[phase - 1][i];
-	const char *a = value_of(r, phase, in->a);
+	int to = r->lay->into[i];
+	uint16_t arg[3];
+	const char *v[3];
 
+	/* A loop looks at those that it has. */
+	for (unsigned k = 0, have = instr_values(arg, in); k < 3; k++)
+		v[k] = value_of(r, arg[k < have ? k : 0]);
 	if (to) {
 		char *there = packed(r, w, &r->spec->instr[to - 1], index, n);
 
-		r->value[phase - 1][i] = there ? there : register_of(r, phase, i);
+		r->value[i] = there ? there : register_of(r, i);
 	}
-	fn(value_of(r, phase, i), a, arity > 1 ? value_of(r, phase, in->b) : a,
-	   arity > 2 ? value_of(r, phase, in->c) : a, n);
+	fn(value_of(r, i), v[0], v[1], v[2], n);
 	if (in->op == OP_INDEX)
-		check_places(r, in->c, (const int64_t *)a,
-			     *(const int64_t *)value_of(r, phase, in->b), n);
+		check_places(r, in->c, (const int64_t *)v[0], *(const int64_t *)v[1], n);
 }
 
-/* One phase on n points of the walk from its flat point p on. */
-static void exec(struct run *r, int phase, const struct tier0_walk *w, int64_t p, int64_t n)
+/* One section on n points of the walk from its flat point p on. */
+static void exec(struct run *r, unsigned section, const struct tier0_walk *w, int64_t p, int64_t n)
 {
 	const struct nest *s = r->spec;
 	int64_t index[LIMIT_NDIM] = {0};
+	int end = (int)nest_end(s, section);
 
 	walk_seek(&w->loops, p, index);
-	for (int i = 0; i < s->ninstr; i++) {
+	for (int i = (int)nest_begin(s, section); i < end; i++) {
 		const struct nest_instr *in = &s->instr[i];
 
-		if (!(r->lay->phase[i] & phase) || tier0_permanent(in))
+		if (!r->lay->runs[i] || tier0_permanent(in))
 			continue;
 		if (in->op == NI_LOAD) {
-			load(r, phase, w, index, n, i);
+			load(r, section, w, index, n, i);
 		} else if (in->op == NI_STORE) {
 			/* Else it was computed there. */
-			if (!r->lay->into[phase - 1][in->b] ||
-			    value_of(r, phase, in->b) == register_of(r, phase, in->b))
+			if (!r->lay->into[in->b] || value_of(r, in->b) == register_of(r, in->b))
 				walk_store(&w->loops, w->step[in->a], index,
 					   r->a->base[in->a] + r->fixed[in->a],
-					   (unsigned)bytes_of(in->dtype), n,
-					   value_of(r, phase, in->b));
+					   (unsigned)bytes_of(in->dtype), n, value_of(r, in->b));
 		} else if (in->op == NI_GATHER) {
-			gather(r, in, w, index, n, value_of(r, phase, in->b),
-			       value_of(r, phase, i));
+			gather(r, in, w, index, n, value_of(r, in->b), value_of(r, i));
 		} else if (in->op == NI_INDEX) {
-			index_value(r, w, in->a, index, n, value_of(r, phase, i));
+			index_value(r, w, in->a, index, n, value_of(r, i));
 		} else {
-			compute(r, phase, w, index, n, i);
+			compute(r, w, index, n, i);
 		}
 	}
 }
@@ -349,7 +349,7 @@ static void map_points(enum isa_level level, const struct nest *spec,
 	run_init(&r, level, spec, lay, a, scratch);
 	fill_scalars(&r, hi - lo);
 	for (int64_t p = lo; p < hi && !bz_cancelled(a->cancel); p += r.lay->block)
-		exec(&r, PRE, &r.par, p, least(r.lay->block, hi - p));
+		exec(&r, SECTION_BODY, &r.par, p, least(r.lay->block, hi - p));
 }
 
 /* ---- reductions -------------------------------------------------------------- */
@@ -383,10 +383,10 @@ static void reduce_chunk(struct run *r, int64_t c, int64_t total, struct bz_acc 
 		int64_t n = least(r->lay->block, hi - e);
 		bool full = (e + n) % TREE_BLOCK == 0 || e + n == hi;
 
-		exec(r, PRE, &r->red, e, n);
+		exec(r, SECTION_BODY, &r->red, e, n);
 		for (int k = 0; k < r->lay->nreduce; k++) {
-			red_of(r, k)->step(state_of(r, k, 0), value_of(r, PRE, red_instr(r, k)->a),
-					   n, e);
+			red_of(r, k)->step(state_of(r, k, 0), value_of(r, red_instr(r, k)->a), n,
+					   e);
 			if (full)
 				red_of(r, k)->block(state_of(r, k, 0));
 		}
@@ -407,9 +407,9 @@ static void reduce_tile(struct run *r, char **done, int64_t p, int64_t n, int64_
 			  r->outer + (size_t)k * TILE_BYTES);
 	hold(r, npar, npar + r->spec->nred, lo);
 	for (int64_t e = lo; e < total && !bz_cancelled(r->a->cancel); e++) {
-		exec(r, PRE, &r->par, p, n);
+		exec(r, SECTION_BODY, &r->par, p, n);
 		for (int k = 0; k < r->lay->nreduce; k++)
-			tile_take(&t[k], value_of(r, PRE, red_instr(r, k)->a), e, total);
+			tile_take(&t[k], value_of(r, red_instr(r, k)->a), e, total);
 		hold_next(r, npar, npar + r->spec->nred);
 	}
 	for (int k = 0; k < r->lay->nreduce; k++)
@@ -423,8 +423,7 @@ static void tile_results(struct run *r, char *const *done, int64_t n, int64_t at
 		const struct nest_instr *in = red_instr(r, k);
 		int bytes = bytes_of(red_of(r, k)->side ? DT_INT64 : in->ltype);
 
-		memcpy(value_of(r, POST, r->lay->reduce[k]) + at * bytes, done[k],
-		       (size_t)(n * bytes));
+		memcpy(value_of(r, r->lay->reduce[k]) + at * bytes, done[k], (size_t)(n * bytes));
 	}
 }
 
@@ -481,7 +480,7 @@ static void reduce_points(struct run *r, int64_t lo, int64_t hi, int64_t total)
 
 			red_of(r, k)->end(state_of(r, k, 1), total, &acc[k]);
 			red_of(r, k)->put(&acc[k],
-					  value_of(r, POST, r->lay->reduce[k]) + (p - lo) * bytes);
+					  value_of(r, r->lay->reduce[k]) + (p - lo) * bytes);
 		}
 	}
 }
@@ -491,7 +490,7 @@ static void post_points(struct run *r, int64_t lo, int64_t hi)
 {
 	memset(r->fixed, 0, sizeof r->fixed);
 	memset(r->still, 0, sizeof r->still);
-	exec(r, POST, &r->par, lo, hi - lo);
+	exec(r, SECTION_POST, &r->par, lo, hi - lo);
 }
 
 static int64_t reduced_points(const struct run *r)
@@ -591,7 +590,7 @@ static void finish_points(enum isa_level level, const struct nest *spec,
 					red->join(state,
 						  &part[(q * chunks + c) * r.lay->nreduce + k]);
 				red->end(state, total, &acc);
-				red->put(&acc, value_of(&r, POST, r.lay->reduce[k]) +
+				red->put(&acc, value_of(&r, r.lay->reduce[k]) +
 						       (q - p) * bytes_of(red_instr(&r, k)->dtype));
 			}
 		post_points(&r, p, end);

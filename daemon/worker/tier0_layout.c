@@ -1,157 +1,151 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker/tier0_layout.c - phases by what needs a value, registers by liveness; see
- * tier0_layout.h. */
+/* worker/tier0_layout.c - what is needed, backwards; registers by liveness, each section
+ * (nest.h) for itself; see tier0_layout.h. */
 #include "tier0_layout.h"
 
 #include <string.h>
 
-static int operands(const struct nest_instr *in, uint16_t out[3])
-{
-	int n = 0;
+/* A section of a nest: instructions [from, to). */
+struct stretch {
+	const struct nest *n;
+	int from, to;
+};
 
-	if (in->op == NI_STORE || in->op == NI_GATHER) {
-		out[0] = in->b;
-		return 1;
-	}
-	if (in->op == NI_REDUCE)
-		n = 1;
-	else if (in->op < OP_END)
-		n = op_row(in->op) ? op_row(in->op)->arity : 0;
-	out[0] = in->a;
-	out[1] = in->b;
-	out[2] = in->c;
-	return n;
+static struct stretch stretch_of(const struct nest *n, unsigned section)
+{
+	return (struct stretch){n, (int)nest_begin(n, section), (int)nest_end(n, section)};
 }
 
-/* Mark what each phase needs, backwards from stores and reductions. */
-static void mark_phases(struct tier0_layout *lay, const struct nest *s)
+/* Reductions take their values when a block is complete: behind all instructions of their
+ * section. */
+static int reads_at(const struct stretch *p, int i)
+{
+	return p->n->instr[i].op == NI_REDUCE ? p->to : i;
+}
+
+/* Mark what is needed, from stores and reductions. */
+static void mark_running(struct tier0_layout *lay, const struct nest *n)
 {
 	uint16_t arg[3];
 
-	memset(lay->phase, 0, sizeof lay->phase);
-	for (int i = s->ninstr - 1; i >= 0; i--) {
-		const struct nest_instr *in = &s->instr[i];
-		int need;
+	for (int i = n->ninstr - 1; i >= 0; i--) {
+		const struct nest_instr *in = &n->instr[i];
 
-		if (in->op == NI_STORE)
-			lay->phase[i] = s->nred && i >= s->post ? POST : PRE;
-		else if (in->op == NI_REDUCE)
-			lay->phase[i] = POST;
-		if (in->op == NI_INDEX && lay->phase[i])
+		if (instr_writes(in->op) || in->op == NI_REDUCE)
+			lay->runs[i] = true;
+		if (!lay->runs[i])
+			continue;
+		if (instr_names(in->op, ARG_LOOP))
 			lay->indexed |= 1u << in->a;
-		need = in->op == NI_REDUCE ? PRE : lay->phase[i];
-		for (int k = operands(in, arg) - 1; k >= 0; k--)
-			lay->phase[arg[k]] |= (uint8_t)need;
+		for (unsigned k = instr_values(arg, in); k-- > 0;)
+			lay->runs[arg[k]] = true;
 	}
 }
 
-/* Give the values of one phase registers from `first` on; returns the number used.
- * An operand's register is free again after its last reader, not before. */
-static int assign(struct tier0_layout *lay, const struct nest *s, int phase, int first)
+/* Give the values of a section registers from `first` on; returns the number used.  An
+ * operand's register is free again after its last reader, not before. */
+static int assign(struct tier0_layout *lay, const struct stretch *p, int first)
 {
-	uint16_t last[LIMIT_NEST_INSTRS] = {0}, spare[LIMIT_NEST_INSTRS], arg[3];
-	int nspare = 0, used = first;
+	int last[LIMIT_NEST_INSTRS] = {0}, nspare = 0, used = first;
+	uint16_t spare[LIMIT_NEST_INSTRS], arg[3];
 
-	for (int i = 0; i < s->ninstr; i++) {
-		bool reads = s->instr[i].op == NI_REDUCE ? phase == PRE : lay->phase[i] & phase;
+	for (int i = p->from; i < p->to; i++)
+		for (unsigned k = lay->runs[i] ? instr_values(arg, &p->n->instr[i]) : 0; k-- > 0;)
+			if (last[arg[k]] < reads_at(p, i))
+				last[arg[k]] = reads_at(p, i);
+	for (int i = p->from; i < p->to; i++) {
+		const struct nest_instr *in = &p->n->instr[i];
 
-		for (int k = operands(&s->instr[i], arg) - 1; reads && k >= 0; k--)
-			/* What a reduction takes is read when the block is complete,
-			 * whoever else reads it after the reduction's place. */
-			if (last[arg[k]] != s->ninstr)
-				last[arg[k]] =
-					s->instr[i].op == NI_REDUCE ? s->ninstr : (uint16_t)i;
-	}
-	for (int i = 0; i < s->ninstr; i++) {
-		if (!(lay->phase[i] & phase) || tier0_permanent(&s->instr[i]))
+		if (!lay->runs[i] || tier0_permanent(in))
 			continue;
-		if (s->instr[i].op != NI_STORE)
-			lay->reg[phase - 1][i] = nspare ? spare[--nspare] : (uint16_t)used++;
-		for (int k = operands(&s->instr[i], arg) - 1; k >= 0; k--) {
-			if (last[arg[k]] != i || tier0_permanent(&s->instr[arg[k]]))
+		if (instr_row(in->op)->result != RESULT_NONE)
+			lay->reg[i] = nspare ? spare[--nspare] : (uint16_t)used++;
+		for (unsigned k = instr_values(arg, in); k-- > 0;) {
+			if (last[arg[k]] != i || tier0_permanent(&p->n->instr[arg[k]]))
 				continue;
-			spare[nspare++] = lay->reg[phase - 1][arg[k]];
-			last[arg[k]] = s->ninstr; /* the same operand twice frees once */
+			spare[nspare++] = lay->reg[arg[k]];
+			last[arg[k]] = p->to; /* the same operand twice frees once */
 		}
 	}
 	return used;
 }
 
-/* Does an instruction that reads value i look at it twice, or is not a loop? */
-static bool wants_own(const struct nest *s, int reader)
+/* Does an instruction look at its values twice, or is it no loop? */
+static bool wants_own(const struct nest_instr *in)
 {
-	unsigned op = s->instr[reader].op;
+	unsigned effect = instr_row(in->op)->effect;
 
 	/* A client can scribble on its arena between a check and what is checked. */
-	return op == NI_GATHER || op == OP_INDEX;
+	return effect == EFFECT_FETCHES || effect == EFFECT_FAULTS;
 }
 
 /* Loads whose last reader comes before anything is stored, or stores it. */
-static void mark_lent(struct tier0_layout *lay, const struct nest *s, int phase)
+static void mark_lent(struct tier0_layout *lay, const struct stretch *p)
 {
-	int first = s->ninstr, last[LIMIT_NEST_INSTRS] = {0};
+	int first = p->to, last[LIMIT_NEST_INSTRS] = {0};
 	bool own[LIMIT_NEST_INSTRS] = {false};
 	uint16_t arg[3];
 
-	for (int i = s->ninstr - 1; i >= 0; i--) {
-		bool reads = s->instr[i].op == NI_REDUCE ? phase == PRE : lay->phase[i] & phase;
+	for (int i = p->to - 1; i >= p->from; i--) {
+		const struct nest_instr *in = &p->n->instr[i];
 
-		if (s->instr[i].op == NI_STORE && lay->phase[i] & phase)
+		if (!lay->runs[i])
+			continue;
+		if (instr_writes(in->op))
 			first = i;
-		for (int k = operands(&s->instr[i], arg) - 1; reads && k >= 0; k--) {
-			/* Reductions take their values when the block is complete. */
-			int at = s->instr[i].op == NI_REDUCE ? s->ninstr : i;
-
-			last[arg[k]] = last[arg[k]] > at ? last[arg[k]] : at;
-			own[arg[k]] |= wants_own(s, i);
+		for (unsigned k = instr_values(arg, in); k-- > 0;) {
+			if (last[arg[k]] < reads_at(p, i))
+				last[arg[k]] = reads_at(p, i);
+			own[arg[k]] |= wants_own(in);
 		}
 	}
-	for (int i = 0; i < s->ninstr; i++)
-		if (lay->phase[i] & phase && s->instr[i].op == NI_LOAD &&
-		    s->instr[i].dtype != DT_BOOL && !own[i] && last[i] <= first)
-			lay->lend[i] |= (uint8_t)phase;
+	for (int i = p->from; i < p->to; i++)
+		lay->lend[i] = lay->runs[i] && p->n->instr[i].op == NI_LOAD &&
+			       p->n->instr[i].dtype != DT_BOOL && !own[i] && last[i] <= first;
 }
 
 /* Is value i read by store `to` alone, with nothing that looks at memory in between? */
-static bool goes_straight(const struct tier0_layout *lay, const struct nest *s, int phase, int i,
-			  int to)
+static bool goes_straight(const struct tier0_layout *lay, const struct stretch *p, int i, int to)
 {
 	uint16_t arg[3];
 
-	for (int k = i + 1; k < s->ninstr; k++) {
-		const struct nest_instr *in = &s->instr[k];
-		bool memory = in->op == NI_LOAD || in->op == NI_GATHER || in->op == NI_STORE;
+	for (int k = i + 1; k < p->to; k++) {
+		const struct nest_instr *in = &p->n->instr[k];
 
-		if (in->op == NI_REDUCE ? phase != PRE : !(lay->phase[k] & phase))
+		if (!lay->runs[k])
 			continue;
-		if (k < to && memory)
+		if (k < to && nest_touches(in->op))
 			return false;
-		for (int n = operands(in, arg) - 1; n >= 0; n--)
-			if ((k != to && arg[n] == i) || (k <= to && lay->lend[arg[n]] & phase))
+		for (unsigned n = instr_values(arg, in); n-- > 0;)
+			if ((k != to && arg[n] == i) || (k <= to && lay->lend[arg[n]]))
 				return false;
 	}
 	return true;
 }
 
-static void mark_straight(struct tier0_layout *lay, const struct nest *s, int phase)
+/* What an operation computes that is no check may go where it is stored. */
+static void mark_straight(struct tier0_layout *lay, const struct stretch *p)
 {
-	for (int to = 0; to < s->ninstr; to++) {
-		int i = s->instr[to].b;
+	for (int to = p->from; to < p->to; to++) {
+		const struct nest_instr *in = &p->n->instr[to];
+		unsigned from;
 
-		if (s->instr[to].op == NI_STORE && lay->phase[to] & phase &&
-		    s->instr[i].op < OP_END && s->instr[i].op != OP_INDEX &&
-		    goes_straight(lay, s, phase, i, to))
-			lay->into[phase - 1][i] = (uint16_t)(to + 1);
+		if (in->op != NI_STORE)
+			continue;
+		from = p->n->instr[in->b].op;
+		if (instr_computes(from) && instr_row(from)->effect == EFFECT_NONE &&
+		    goes_straight(lay, p, in->b, to))
+			lay->into[in->b] = (uint16_t)(to + 1);
 	}
 }
 
 void tier0_layout_init(struct tier0_layout *lay, const struct nest *s)
 {
-	int keep = 0, pre, post;
+	int keep = 0;
 	size_t widest = 1;
 
 	memset(lay, 0, sizeof *lay);
-	mark_phases(lay, s);
+	mark_running(lay, s);
 	for (int i = 0; i < s->ninstr; i++) {
 		const struct nest_instr *in = &s->instr[i];
 		const struct dtype_row *d = dtype_row(in->dtype);
@@ -159,17 +153,18 @@ void tier0_layout_init(struct tier0_layout *lay, const struct nest *s)
 		if (d && d->bytes > widest)
 			widest = d->bytes;
 		if (tier0_permanent(in)) {
-			lay->reg[0][i] = lay->reg[1][i] = (uint16_t)keep++;
+			lay->reg[i] = (uint16_t)keep++;
 			if (in->op == NI_REDUCE && lay->nreduce < LIMIT_NEST_REDUCES)
 				lay->reduce[lay->nreduce++] = (uint16_t)i;
 		}
 	}
-	pre = assign(lay, s, PRE, keep);
-	post = assign(lay, s, POST, keep);
-	lay->nreg = (uint16_t)(pre > post ? pre : post);
-	for (int phase = PRE; phase <= POST; phase++) {
-		mark_lent(lay, s, phase);
-		mark_straight(lay, s, phase);
+	for (unsigned section = 0; section < SECTION_END; section++) {
+		struct stretch p = stretch_of(s, section);
+		int used = assign(lay, &p, keep);
+
+		lay->nreg = (uint16_t)(used > lay->nreg ? used : lay->nreg);
+		mark_lent(lay, &p);
+		mark_straight(lay, &p);
 	}
 	lay->block = widest <= 4 ? 1024 : 512;
 	lay->reg_bytes = (size_t)lay->block * widest;

@@ -53,10 +53,10 @@ static unsigned value_of(const struct nest *n, struct fuzz_input *in, unsigned k
 	unsigned back = fuzz_below(in, 4);
 
 	for (unsigned i = k; i-- > 0;)
-		if (n->instr[i].dtype == dtype && n->instr[i].op != NI_STORE && !back--)
+		if (n->instr[i].dtype == dtype && instr_row(n->instr[i].op)->result && !back--)
 			return i;
 	for (unsigned i = k; i-- > 0;)
-		if (n->instr[i].dtype == dtype && n->instr[i].op != NI_STORE)
+		if (n->instr[i].dtype == dtype && instr_row(n->instr[i].op)->result)
 			return i;
 	return fuzz_below(in, k + 1);
 }
@@ -203,7 +203,7 @@ struct run {
 /* Loops that the access runs in: the reduced ones do not count after them. */
 static unsigned loops_of(const struct nest *n, unsigned access)
 {
-	for (unsigned k = n->post; k < n->ninstr; k++)
+	for (unsigned k = nest_begin(n, SECTION_POST); k < n->ninstr; k++)
 		if (nest_touches(n->instr[k].op) && n->instr[k].a == access)
 			return n->npar;
 	return (unsigned)n->npar + n->nred;

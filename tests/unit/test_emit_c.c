@@ -392,6 +392,14 @@ Test(emit_c, an_instruction_without_c_is_an_error_and_no_text)
 	cr_assert_eq(emit_c(&out, &n, &err), E_INTERNAL);
 	cr_assert_null(out);
 	cr_assert(strstr(err.text, "instruction 0"));
+	/* What runs at every point stays there: behind the reductions there is no one value. */
+	n.nred = 1;
+	n.instr[0] = (struct nest_instr){NI_INDEX, DT_INT64, DT_INT64, 0, 0, 0};
+	n.instr[1] = (struct nest_instr){OP_NEGATIVE, DT_INT64, DT_INT64, 0, 0, 0};
+	n.ninstr = 2;
+	cr_assert_eq(emit_c(&out, &n, &err), E_INTERNAL);
+	cr_assert_null(out);
+	cr_assert(strstr(err.text, "instruction 1"));
 }
 
 /* Operations on integers that check an operand, a divisor or a count, before they use it. */

@@ -82,7 +82,7 @@ Test(nest_check, refuses_what_breaks_a_rule)
 	refused(&n, "does not fit access");
 	n = row_sum();
 	n.instr[1].c = OP_ADD;
-	refused(&n, "misplaced");
+	refused(&n, "no reduction");
 	n = row_sum();
 	n.instr[1].ltype = DT_FLOAT32; /* a sum of singles is no double */
 	refused(&n, "does not give type");
@@ -196,10 +196,114 @@ Test(nest_check, refuses_gathers_that_break_a_rule)
 	refused(&n, "no earlier value");
 	n = gather();
 	n.instr[2].c = 1;
-	refused(&n, "index");
+	refused(&n, "check 1");
 	n = gather();
 	n.instr[2].b = 0;
 	refused(&n, "index");
+}
+
+Test(nest_check, refuses_what_is_no_instruction)
+{
+	static const uint16_t none[] = {0,	   OP_ASSIGN,  OP_ARANGE, OP_SUM,    OP_TAKE,
+					OP_MATMUL, OP_END - 1, NI_END,	  UINT16_MAX};
+
+	for (unsigned k = 0; k < sizeof none / sizeof none[0]; k++) {
+		struct nest n = gather();
+
+		n.instr[2].op = none[k];
+		refused(&n, "no instruction");
+	}
+}
+
+/* A sum of indices that is added to a scalar and stored. */
+static struct nest of_many_operands(void)
+{
+	struct nest n = row_sum();
+
+	n.nscalar = 1;
+	n.scalar_dtype[0] = DT_INT64;
+	n.access[1].dtype = DT_INT64;
+	n.instr[0] = (struct nest_instr){NI_INDEX, DT_INT64, DT_INT64, 1, 0, 0};
+	n.instr[1] = (struct nest_instr){NI_REDUCE, DT_INT64, DT_INT64, 0, 0, OP_SUM};
+	n.instr[2] = (struct nest_instr){NI_SCALAR, DT_INT64, DT_INT64, 0, 0, 0};
+	n.instr[3] = (struct nest_instr){OP_ADD, DT_INT64, DT_INT64, 1, 2, 0};
+	n.instr[4] = (struct nest_instr){NI_STORE, DT_INT64, DT_INT64, 1, 3, 0};
+	n.ninstr = 5;
+	return n;
+}
+
+Test(nest_check, refuses_operands_that_are_not_what_the_table_says)
+{
+	struct nest n = of_many_operands();
+	struct err err;
+
+	cr_assert_eq(nest_check(&n, &err), OK, "%s", err.text);
+	n.instr[0].a = 2; /* of two loops */
+	refused(&n, "loop 2");
+	n = of_many_operands();
+	n.instr[2].a = 1;
+	refused(&n, "scalar 1");
+	n = of_many_operands();
+	n.instr[4].a = 2;
+	refused(&n, "access 2");
+	n = of_many_operands();
+	n.instr[4].a = 0; /* which is read */
+	refused(&n, "access 0");
+	n = of_many_operands();
+	n.instr[3].b = 3; /* itself */
+	refused(&n, "no earlier value");
+	n = of_many_operands();
+	n.instr[3].b = UINT16_MAX;
+	refused(&n, "no earlier value");
+	n = of_many_operands();
+	n.instr[1].c = UINT16_MAX;
+	refused(&n, "no reduction");
+	n = of_many_operands();
+	n.scalar_dtype[0] = DT_FLOAT64;
+	refused(&n, "scalar 0");
+	n = of_many_operands();
+	n.instr[0].dtype = DT_FLOAT64;
+	refused(&n, "loop 1");
+}
+
+Test(nest_check, refuses_the_result_of_what_has_none)
+{
+	struct nest n = gather();
+
+	n.ninstr = n.post = 6;
+	n.instr[5] = n.instr[4];
+	n.instr[5].b = 4; /* a store */
+	refused(&n, "no earlier value");
+}
+
+/* Each section has values of its own, and nothing goes from one to the next but results of
+ * reductions. */
+Test(nest_check, refuses_values_of_another_section)
+{
+	struct nest n = of_many_operands();
+
+	n.instr[3].a = 0; /* of the body */
+	refused(&n, "across the reduction");
+	n = of_many_operands();
+	n.post = 3; /* the scalar, too */
+	refused(&n, "across the reduction");
+	n = of_many_operands();
+	n.post = 4;
+	refused(&n, "across the reduction");
+	n = of_many_operands();
+	n.post = 1;
+	refused(&n, "misplaced");
+	n = of_many_operands();
+	n.instr[2] = n.instr[0]; /* what stands still has no index */
+	refused(&n, "loop 1");
+	n = of_many_operands();
+	n.nred = 0;
+	n.npar = 2;
+	n.post = n.ninstr;
+	n.access[1].stride[0] = 24;
+	n.access[1].stride[1] = 8;
+	n.access[1].walk = WALK_UNIT;
+	refused(&n, "misplaced");
 }
 
 Test(nest_check, a_gather_beside_a_write_of_the_same_slot_is_allowed)

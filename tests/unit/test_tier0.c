@@ -425,6 +425,18 @@ Test(tier0, a_cancelled_call_returns_early_and_an_unknown_loop_is_refused)
 	free(x);
 }
 
+Test(tier0, code_behind_a_reduction_that_uses_a_value_of_its_points_is_refused)
+{
+	double x[4] = {0}, out;
+	struct call *c = sum_call(x, &out, 1, 4, false);
+	struct err err;
+
+	c->nest.instr[3].a = 0;
+	cr_assert_eq(tier0_check(&c->nest, &err), E_INTERNAL);
+	cr_assert(strstr(err.text, "instruction 3"), "%s", err.text);
+	call_free(c);
+}
+
 /* The reduction reads its operand when the block is complete: a store of the same
  * value in between must not give its register to what follows. */
 Test(tier0, value_that_is_reduced_and_then_stored_keeps_its_register)
