@@ -13,6 +13,7 @@
  *                       halves is a binary counter: coalesced where the parallel
  *                       loop is
  *   bz_finish_points    combines the chunks
+ *   bz_phase_warps, bz_phase_columns   a nest with phases, likewise
  *
  * A counter's result is also what pairwise combining gives, level by level, where a
  * value without a partner goes up as it is; so blocks and chunks combine in parallel.
@@ -393,6 +394,142 @@ template <class K, class I> BZ_FN void bz_reduce_columns(const typename K::param
 		if (busy && !seat)
 			bz_deliver<K, I>(A, p, c, n, v);
 		__syncthreads();
+	}
+}
+
+/* ---- phases -------------------------------------------------------------------------------- */
+
+/* A nest whose code goes on behind its reductions, at all reduced points once more: F, K...
+ * are its phases in turn, each with what follows once per parallel point.  All reduced points are
+ * one chunk.  The places of a point are those of a place and what phases keep for later ones;
+ * what a thread stores in one phase it loads itself in another. */
+template <class... K> struct bz_widest {
+	enum { bytes = 16 };
+};
+template <class F, class... K> struct bz_widest<F, K...> {
+	enum {
+		rest = bz_widest<K...>::bytes,
+		own = sizeof(typename F::reds),
+		bytes = own > rest ? own : rest
+	};
+};
+template <class K, class I, class S>
+BZ_FN void bz_warp_phase(const typename K::params &A, typename K::template place<I> &at, bool busy,
+			 int size, char *shared, S *kept)
+{
+	typename K::reds *const room = (typename K::reds *)shared;
+	const int warp = threadIdx.x / 32, team = (int)A.h.team;
+	const int seat = warp % team, table = warp / team;
+	const int blocks = busy ? (size + BZ_BLOCK - 1) / BZ_BLOCK : 0;
+	typename K::reds *mine = room + table * 8 * team;
+
+	for (int b = seat; b < blocks; b += team) {
+		const int left = size - b * BZ_BLOCK;
+		const typename K::reds v = bz_warp_block<K, I>(A, at, (I)(b * BZ_BLOCK),
+							       left < BZ_BLOCK ? left : BZ_BLOCK);
+
+		if (!(threadIdx.x & 31))
+			mine[b] = v;
+	}
+	__syncthreads();
+	if (busy && !seat) {
+		typename K::reds v = K::nothing();
+
+		if (blocks)
+			v = bz_warp_combine<K>(mine, blocks);
+		if (!(threadIdx.x & 31)) {
+			K::template post<I>(A, at, v);
+			kept[table] = at.kept;
+		}
+	}
+	__syncthreads();
+	if (busy)
+		at.kept = kept[table];
+}
+template <class I, class F, class... K> BZ_FN void bz_phase_warps(const typename F::params &A)
+{
+	typedef typename F::template place<I> spot;
+	__shared__ __align__(16) char room[64 * bz_widest<F, K...>::bytes];
+	__shared__ decltype(spot::kept) kept[BZ_WARPS];
+	const int warp = threadIdx.x / 32, team = (int)A.h.team;
+	const int teams = (int)blockDim.x / 32 / team, table = warp / team;
+	const bz_i64 n = F::reduced(A), tasks = A.h.hi - A.h.lo;
+
+	for (bz_i64 t = (bz_i64)blockIdx.x * teams; t < tasks; t += (bz_i64)gridDim.x * teams) {
+		if (bz_stopped(A.h))
+			return;
+		const bool busy = t + table < tasks;
+		spot at = F::template decode<I>(A, (I)(A.h.lo + (busy ? t + table : t)));
+
+		bz_warp_phase<F, I>(A, at, busy, (int)n, room, kept);
+		(bz_warp_phase<K, I>(A, at, busy, (int)n, room, kept), ...);
+	}
+}
+
+/* The part of a point's n elements that this warp of its team takes, from `first` on. */
+template <class K, class I>
+BZ_FN typename K::reds bz_column_part(const typename K::params &A,
+				      typename K::template place<I> at, I first, int n)
+{
+	typename K::lanes acc;
+
+	if constexpr (K::count != 0) {
+		return bz_column<K, I>(A, at, first, n);
+	} else {
+#pragma unroll K::unroll
+		for (int e = 0; e < n; e++)
+			K::template point<I, 0>(A, at, first + e, acc);
+		return K::nothing();
+	}
+}
+template <class K, class I, class S>
+BZ_FN void bz_column_phase(const typename K::params &A, typename K::template place<I> &at,
+			   bool busy, int size, char *shared, S *kept)
+{
+	const int warp = threadIdx.x / 32, team = (int)A.h.team;
+	const int seat = warp % team, run = BZ_CHUNK / team, left = size - seat * run;
+	typename K::reds *const mine = (typename K::reds *)shared + threadIdx.x;
+	typename K::reds v = K::nothing();
+
+	if (busy && left > 0)
+		v = bz_column_part<K, I>(A, at, (I)(seat * run), left < run ? left : run);
+	if (team > 1) {
+		const int seats = (size + run - 1) / run;
+
+		*mine = v;
+		__syncthreads();
+		for (int w = 1; !seat && w < seats; w *= 2)
+			for (int i = 0; i + w < seats; i += 2 * w)
+				mine[i * 32] = K::join(mine[i * 32], mine[(i + w) * 32]);
+		v = *mine;
+	}
+	if (busy && !seat)
+		K::template post<I>(A, at, v);
+	if (team > 1) {
+		kept[threadIdx.x] = at.kept;
+		__syncthreads();
+		at.kept = kept[threadIdx.x - seat * 32];
+		__syncthreads();
+	}
+}
+template <class I, class F, class... K> BZ_FN void bz_phase_columns(const typename F::params &A)
+{
+	typedef typename F::template place<I> spot;
+	__shared__ __align__(16) char room[BZ_WARPS * 32 * bz_widest<F, K...>::bytes];
+	__shared__ decltype(spot::kept) kept[BZ_WARPS * 32];
+	const int warp = threadIdx.x / 32, lane = threadIdx.x & 31, team = (int)A.h.team;
+	const int teams = (int)blockDim.x / 32 / team, table = warp / team;
+	const bz_i64 n = F::reduced(A), tasks = (A.h.hi - A.h.lo + 31) / 32;
+
+	for (bz_i64 t = (bz_i64)blockIdx.x * teams; t < tasks; t += (bz_i64)gridDim.x * teams) {
+		if (bz_stopped(A.h))
+			return;
+		const bz_i64 p = A.h.lo + (t + table) * 32 + lane;
+		const bool busy = t + table < tasks && p < A.h.hi;
+		spot at = F::template decode<I>(A, (I)(busy ? p : A.h.lo));
+
+		bz_column_phase<F, I>(A, at, busy, (int)n, room, kept);
+		(bz_column_phase<K, I>(A, at, busy, (int)n, room, kept), ...);
 	}
 }
 

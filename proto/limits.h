@@ -34,6 +34,7 @@
 #define LIMIT_NEST_SCALARS	64	      /* scalar parameters of one kernel */
 #define LIMIT_NEST_REDUCES	8	      /* reductions of one kernel */
 #define LIMIT_NEST_CHECKS	8	      /* INDEX operations of one kernel */
+#define LIMIT_NEST_SECTIONS	8	      /* of one nest: four at every point, four in between */
 #define LIMIT_PARTITION_CHECKS	64	      /* and of what is planned at once */
 #define LIMIT_FUSE_WINDOW	64	      /* nests looked back at when fusing */
 #define LIMIT_CLIENTS		256	      /* connections */

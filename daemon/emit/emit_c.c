@@ -29,6 +29,9 @@ static bool instr_fixed(const struct gen *g, unsigned i, bool stored)
 	const struct instr_row *row = instr_row(in->op);
 	uint16_t value[3];
 
+	/* What a section before has handed on is a number at all of a point's reduced points. */
+	if (nest_section(g->n, i) < g->section && g->row != EMIT_NO_ROW && g->row >= g->n->npar)
+		return true;
 	if (row->result != RESULT_HERE || (row->arg[0] == ARG_LOOP && in->a == g->row))
 		return false;
 	if (row->arg[0] == ARG_ACCESS && g->walk[in->a] != WALK_SAME)
@@ -222,9 +225,11 @@ static void put_instr(struct gen *g, unsigned i, enum lanes lanes)
 	}
 }
 
-void emit_c_instrs(struct gen *g, unsigned section, bool fixed, enum lanes lanes)
+void emit_c_instrs(struct gen *g, bool fixed, enum lanes lanes)
 {
-	for (unsigned i = nest_begin(g->n, section); i < nest_end(g->n, section); i++)
+	if (!fixed && g->before)
+		g->before(g);
+	for (unsigned i = nest_begin(g->n, g->section); i < nest_end(g->n, g->section); i++)
 		if (g->fixed[i] == fixed)
 			put_instr(g, i, lanes);
 }
@@ -234,14 +239,14 @@ static bool is_short(const struct gen *g)
 {
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < nest_end(g->n, SECTION_BODY); i++)
+	for (unsigned i = nest_begin(g->n, g->section); i < nest_end(g->n, g->section); i++)
 		n += instr_computes(g->n->instr[i].op) && !g->fixed[i];
 	return n < TWICE_BELOW;
 }
 
 static void put_body(struct gen *g, void (*tail)(struct gen *g, enum lanes lanes), enum lanes lanes)
 {
-	emit_c_instrs(g, SECTION_BODY, false, lanes);
+	emit_c_instrs(g, false, lanes);
 	if (tail)
 		tail(g, lanes);
 }
@@ -253,7 +258,7 @@ static void put_ahead(struct gen *g)
 	bool seen[LIMIT_NEST_ACCESSES] = {false};
 
 	text_add(g->o, "if (!keep) {\n");
-	for (unsigned i = 0; i < nest_end(g->n, SECTION_BODY); i++) {
+	for (unsigned i = 0; i < nest_end(g->n, g->section); i++) {
 		const struct nest_instr *in = &g->n->instr[i];
 		char at[64];
 
@@ -281,7 +286,7 @@ static void put_runs(struct gen *g, const char *n, enum lanes lanes)
 		 g->lead != EMIT_NO_LEAD ? "stop" : "len", n);
 	if (g->lead != EMIT_NO_LEAD)
 		put_ahead(g);
-	emit_c_instrs(g, SECTION_BODY, false, lanes);
+	emit_c_instrs(g, false, lanes);
 	text_add(g->o, "}\n");
 	if (g->lead != EMIT_NO_LEAD)
 		text_add(g->o, "if (stop < len) { i = head; stop = len; continue; }\n");
@@ -295,7 +300,7 @@ static void put_row_again(struct gen *g)
 		text_add(g->o, "if (len >= BZ_W) {\n");
 		put_runs(g, "BZ_W", LANES_ALL);
 		text_add(g->o, "} else {\nconst i64 i = 0;\nconst int n = (int)len;\n");
-		emit_c_instrs(g, SECTION_BODY, false, LANES_N);
+		emit_c_instrs(g, false, LANES_N);
 		text_add(g->o, "}\n");
 	} else {
 		text_add(g->o, "const int n = len < BZ_W ? (int)len : BZ_W;\n");
@@ -320,7 +325,7 @@ void emit_c_vectors(struct gen *g, void (*tail)(struct gen *g, enum lanes lanes)
 
 void emit_c_row(struct gen *g, void (*tail)(struct gen *g, enum lanes lanes))
 {
-	emit_c_instrs(g, SECTION_BODY, true, LANES_ALL);
+	emit_c_instrs(g, true, LANES_ALL);
 	if (g->again) {
 		put_row_again(g);
 		return;
@@ -364,11 +369,11 @@ void emit_c_point(struct gen *g, unsigned first, unsigned last, const char *at)
 	text_add(g->o, "}\n");
 }
 
-void emit_c_addresses(struct gen *g, unsigned section)
+void emit_c_addresses(struct gen *g)
 {
 	bool seen[LIMIT_NEST_ACCESSES] = {false};
 
-	for (unsigned i = nest_begin(g->n, section); i < nest_end(g->n, section); i++) {
+	for (unsigned i = nest_begin(g->n, g->section); i < nest_end(g->n, g->section); i++) {
 		const struct nest_instr *in = &g->n->instr[i];
 		unsigned a = in->a;
 

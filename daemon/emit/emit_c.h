@@ -27,6 +27,9 @@ struct gen {
 	unsigned red[LIMIT_NEST_REDUCES];  /* the reductions: instructions */
 	unsigned nreduce;
 	unsigned row;			/* the loop a row runs along */
+	unsigned section;		/* of the nest, that is being written */
+	unsigned first, last;		/* its reductions: of red, [first, last) */
+	void (*before)(struct gen *g);	/* what stands before a vector's instructions, or NULL */
 	bool again;			/* points of a row may be computed twice */
 	bool past[LIMIT_NEST_ACCESSES]; /* its vectors may be written past the caches */
 	unsigned lead;			/* the one of them that decides where vectors lie */
@@ -40,9 +43,9 @@ enum lanes {
 };
 
 const char *emit_c_suffix(unsigned dtype);
-/* The instructions of a section (nest.h) at vector i of a row; `fixed`: those that are
+/* The instructions of g->section (nest.h) at vector i of a row; `fixed`: those that are
  * so, or those that are not. */
-void emit_c_instrs(struct gen *g, unsigned section, bool fixed, enum lanes lanes);
+void emit_c_instrs(struct gen *g, bool fixed, enum lanes lanes);
 /* g->lead when nothing is written past the caches. */
 #define EMIT_NO_LEAD LIMIT_NEST_ACCESSES
 /* A loop over the row's vectors i = 0..len around the body, and behind that the text
@@ -50,13 +53,13 @@ void emit_c_instrs(struct gen *g, unsigned section, bool fixed, enum lanes lanes
 void emit_c_row(struct gen *g, void (*tail)(struct gen *g, enum lanes lanes));
 /* Likewise without the instructions that are fixed, from the row's vector at `i` on. */
 void emit_c_vectors(struct gen *g, void (*tail)(struct gen *g, enum lanes lanes));
-/* Find fixed instructions and walks for rows along loop `row`; EMIT_NO_ROW for a
- * single point. */
+/* Find fixed instructions and walks for rows of g->section along loop `row`; EMIT_NO_ROW
+ * for a single point. */
 #define EMIT_NO_ROW LIMIT_NDIM
 void emit_c_plan_row(struct gen *g, unsigned row);
 /* Declares P<a>, the address of access a at point x<l> of the loops, and its step
- * t<a> along the row, for the accesses that a section uses. */
-void emit_c_addresses(struct gen *g, unsigned section);
+ * t<a> along the row, for the accesses that g->section uses. */
+void emit_c_addresses(struct gen *g);
 /* Declares E<l>, the loops' extents. */
 void emit_c_extents(struct gen *g);
 /* The same expression over `first` .. `last` - 1 multiplied: their points. */

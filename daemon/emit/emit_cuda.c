@@ -78,7 +78,7 @@ void emit_cuda_address(struct cuda_gen *g, unsigned a)
 		text_add(g->o, any ? " + " : " + (bz_i64)(");
 		/* What is gathered is never a whole vector. */
 		text_put(g->o,
-			 x->gather && g->vector > 1 && l == g->last ? "(x%u + k) * " : "x%u * ", l);
+			 x->gather && g->vector > 1 && l == g->innermost ? "(x%u + k) * " : "x%u * ", l);
 		any = true;
 		if (known)
 			text_put(g->o, "%u", dtype_row(x->dtype)->bytes);
@@ -152,7 +152,7 @@ void emit_cuda_instrs(struct cuda_gen *g, unsigned section)
 			break;
 		case NI_INDEX:
 			text_put(g->o, "const bz_i64 v%u = x%u%s;\n", i, in->a,
-				 g->vector > 1 && in->a == g->last ? " + k" : "");
+				 g->vector > 1 && in->a == g->innermost ? " + k" : "");
 			break;
 		case NI_REDUCE: /* emit_cuda_reduce.c does these */
 			break;
@@ -244,7 +244,7 @@ static enum status check_instr(const struct nest *n, unsigned i, struct err *err
 			       op_text(in->op));
 	if (access && (in->a >= n->naccess || !dtype_native(n->access[in->a].dtype)))
 		return err_set(err, E_INTERNAL, "instruction %u of a nest: access %u", i, in->a);
-	if (in->op == NI_REDUCE && (!n->nred || nest_section(n, i) || !op_row(in->c)))
+	if (in->op == NI_REDUCE && (!n->nred || !nest_everywhere(nest_section(n, i)) || !op_row(in->c)))
 		return err_set(err, E_INTERNAL, "instruction %u of a nest: bad reduction", i);
 	return OK;
 }
@@ -274,7 +274,7 @@ enum status emit_cuda_source(char **out, const struct nest *spec, struct err *er
 	if (st)
 		return st;
 	g.loops = g.reach = spec->npar + spec->nred;
-	g.last = spec->npar ? spec->npar - 1 : 0;
+	g.innermost = spec->npar ? spec->npar - 1 : 0;
 	put_params(&g);
 	put_place(&g);
 	if (spec->nred)

@@ -9,9 +9,11 @@
 struct cuda_gen {
 	struct text *o;
 	const struct nest *n;
-	unsigned loops, last;		  /* npar + nred; the last parallel loop */
+	unsigned loops, innermost;	  /* npar + nred; the last parallel loop */
 	unsigned red[LIMIT_NEST_REDUCES]; /* the reductions: instructions */
 	unsigned nreduce;
+	unsigned section;     /* whose text is being written */
+	unsigned first, last; /* its reductions: of red, [first, last) */
 	unsigned reach;	 /* loops that have an index where text is being written */
 	unsigned vector; /* points of a thread in the text being written; 1: no vectors */
 };

@@ -83,7 +83,7 @@ static void put_vector_points(struct cuda_gen *g)
  * one; those with points of [lo, hi) lie between the first and last of the outer loop. */
 static void put_tiles(struct cuda_gen *g)
 {
-	unsigned last = g->last;
+	unsigned last = g->innermost;
 
 	text_add(g->o, "BZ_FN bz_i64 bz_tiles(bz_i64 n, bool cut)\n{\n"
 		       "return cut ? (n + BZ_TILE - 1) / BZ_TILE : n;\n}\n"

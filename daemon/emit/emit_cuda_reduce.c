@@ -5,6 +5,7 @@
  * the reductions are, one reduced point, and the instructions behind them. */
 #include "emit_cuda.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const struct nest_instr *red(const struct cuda_gen *g, unsigned k)
@@ -40,7 +41,7 @@ static unsigned red_lanes(const struct cuda_gen *g, unsigned k)
  * number and $1 the index of the accumulator for the second half of the lanes. */
 static void each_red(struct cuda_gen *g, const char *tree, const char *arg)
 {
-	for (unsigned k = 0; k < g->nreduce; k++)
+	for (unsigned k = g->first; k < g->last; k++)
 		for (const char *s = is_arg(g, k) ? arg : tree; *s; s++) {
 			char plain[2] = {*s, 0};
 
@@ -61,10 +62,25 @@ static void each_red(struct cuda_gen *g, const char *tree, const char *arg)
  * with 1 + 0i can turn an infinity into NaN. */
 static bool neutral(const struct cuda_gen *g)
 {
-	for (unsigned k = 0; k < g->nreduce; k++)
+	for (unsigned k = g->first; k < g->last; k++)
 		if (red(g, k)->c == OP_PROD && dtype_row(red(g, k)->ltype)->cls == CLASS_COMPLEX)
 			return false;
 	return true;
+}
+
+/* Of the struct that a section at every point and the one behind it become. */
+static const char *name(const struct cuda_gen *g)
+{
+	static const char *const phase[LIMIT_NEST_SECTIONS / 2] = {"bz_phase0", "bz_phase1",
+								   "bz_phase2", "bz_phase3"};
+
+	return g->n->nmore ? phase[g->section / 2] : "bz_kernel";
+}
+
+/* What a parallel point is, with what phases hand on. */
+static const char *place(const struct cuda_gen *g)
+{
+	return g->n->nmore ? "bz_spot" : "bz_place";
 }
 
 static void put_types(struct cuda_gen *g)
@@ -72,12 +88,13 @@ static void put_types(struct cuda_gen *g)
 	bool big = g->n->ninstr > EMIT_CUDA_BIG;
 
 	text_put(g->o,
-		 "struct bz_kernel {\ntypedef bz_params params;\n"
-		 "template <class I> using place = bz_place<I>;\n"
+		 "struct %s {\ntypedef bz_params params;\n"
+		 "template <class I> using place = %s<I>;\n"
 		 "enum { big = %s, neutral = %s, unroll = %u, count = %u };\n",
-		 big ? "true" : "false", neutral(g) ? "true" : "false", big ? 1 : 4, g->nreduce);
+		 name(g), place(g), big ? "true" : "false",
+		 neutral(g) ? "true" : "false", big ? 1 : 4, g->last - g->first);
 	text_add(g->o, "struct lanes {\n");
-	for (unsigned k = 0; k < g->nreduce; k++)
+	for (unsigned k = g->first; k < g->last; k++)
 		text_put(g->o, is_arg(g, k) ? "bz_best<bz_%s> r%u[%u];\n" : "bz_%s r%u[%u];\n",
 			 red_type(g, k), k, red_lanes(g, k));
 	text_add(g->o, "};\nstruct reds {\n");
@@ -91,7 +108,7 @@ static void put_combining(struct cuda_gen *g)
 	each_red(g, "a.r$K[0] = a.r$K[$1] = bz_identity_$O<bz_$T>();\n",
 		 "a.r$K[0] = {bz_number<bz_$T>(0), -1};\n");
 	text_add(g->o, "}\nBZ_FN reds pair(const lanes &a)\n{\nreds v;\n");
-	for (unsigned k = 0; k < g->nreduce; k++)
+	for (unsigned k = g->first; k < g->last; k++)
 		if (red_lanes(g, k) == 2)
 			text_put(g->o, "v.r%u = bz_%s<bz_%s>(a.r%u[0], a.r%u[1]);\n", k,
 				 red_op(g, k), red_type(g, k), k, k);
@@ -112,18 +129,42 @@ static void put_combining(struct cuda_gen *g)
 	text_add(g->o, "return v;\n}\n");
 }
 
+/* Does the section use value v of one before? */
+static bool uses(const struct cuda_gen *g, unsigned v)
+{
+	uint16_t value[3];
+
+	for (unsigned i = nest_begin(g->n, g->section); i < nest_end(g->n, g->section); i++)
+		for (unsigned k = instr_values(value, &g->n->instr[i]); k-- > 0;)
+			if (value[k] == v)
+				return true;
+	return false;
+}
+
+static void put_kept(struct cuda_gen *g, unsigned before)
+{
+	for (unsigned i = 0; i < before; i++)
+		if (uses(g, i))
+			text_put(g->o, "const bz_%s v%u = at.kept.v%u;\n",
+				 emit_cuda_type(g->n->instr[i].dtype), i, i);
+}
+
 /* One reduced point, number r of parallel point `at`, for the lanes ODD. */
 static void put_point(struct cuda_gen *g)
 {
 	unsigned npar = g->n->npar;
 
-	text_add(g->o, "template <class I> BZ_FN bz_place<I> decode(const params &A, I p)\n{\n"
-		       "return bz_decode<I>(A, p);\n}\n"
-		       "BZ_FN bz_i64 reduced(const params &A)\n{\nreturn 1");
+	text_put(g->o,
+		 "template <class I> BZ_FN %s<I> decode(const params &A, I p)\n{\n"
+		 "return %s<I>(A, p);\n}\n"
+		 "BZ_FN bz_i64 reduced(const params &A)\n{\nreturn 1",
+		 place(g), g->n->nmore ? "bz_decode_spot" : "bz_decode");
 	for (unsigned l = npar; l < g->loops; l++)
 		text_put(g->o, " * A.extent[%u]", l);
-	text_add(g->o, ";\n}\ntemplate <class I, int ODD>\n"
-		       "BZ_FN void point(const params &A, bz_place<I> at, I r, lanes &acc)\n{\n");
+	text_put(g->o,
+		 ";\n}\ntemplate <class I, int ODD>\n"
+		 "BZ_FN void point(const params &A, %s<I> at, I r, lanes &acc)\n{\n",
+		 place(g));
 	emit_cuda_place(g);
 	text_add(g->o, "I q = r;\n");
 	for (unsigned l = g->loops; --l > npar;)
@@ -132,8 +173,9 @@ static void put_point(struct cuda_gen *g)
 			 "const I x%u = q - q%u * (I)A.extent[%u];\nq = q%u;\n",
 			 l, l, l, l, l, l);
 	text_put(g->o, "const I x%u = q;\n", npar);
-	emit_cuda_instrs(g, SECTION_BODY);
-	for (unsigned k = 0; k < g->nreduce; k++)
+	put_kept(g, nest_begin(g->n, g->section));
+	emit_cuda_instrs(g, g->section);
+	for (unsigned k = g->first; k < g->last; k++)
 		if (is_arg(g, k))
 			text_put(g->o, "bz_%s_step<bz_%s>(acc.r%u[0], v%u, r);\n", red_op(g, k),
 				 red_type(g, k), k, red(g, k)->a);
@@ -144,12 +186,28 @@ static void put_point(struct cuda_gen *g)
 	text_add(g->o, "}\n");
 }
 
+/* What sections behind use of the reductions and of what follows on them. */
+static void put_keeping(struct cuda_gen *g)
+{
+	for (unsigned i = 0; i < nest_end(g->n, g->section); i++)
+		if (i >= nest_begin(g->n, g->section - 1) &&
+		    (g->n->instr[i].op == NI_REDUCE || i >= nest_begin(g->n, g->section)) &&
+		    nest_kept(g->n, i))
+			text_put(g->o, "at.kept.v%u = v%u;\n", i, i);
+}
+
 static void put_post(struct cuda_gen *g)
 {
-	text_add(g->o, "template <class I>\n"
-		       "BZ_FN void post(const params &A, bz_place<I> at, const reds &red)\n{\n");
+	unsigned body = nest_begin(g->n, g->section);
+
+	g->section++;
+	text_put(g->o,
+		 "template <class I>\n"
+		 "BZ_FN void post(const params &A, %s<I> %sat, const reds &red)\n{\n",
+		 place(g), g->n->nmore ? "&" : "");
 	emit_cuda_place(g);
-	for (unsigned k = 0; k < g->nreduce; k++) {
+	put_kept(g, body);
+	for (unsigned k = g->first; k < g->last; k++) {
 		const char *from = is_arg(g, k) ? "i64" : red_type(g, k);
 		const char *to = emit_cuda_type(red(g, k)->dtype);
 
@@ -157,22 +215,70 @@ static void put_post(struct cuda_gen *g)
 			 g->red[k], from, to, k, is_arg(g, k) ? ".index" : "");
 	}
 	g->reach = g->n->npar;
-	emit_cuda_instrs(g, SECTION_POST);
+	emit_cuda_instrs(g, g->section);
+	if (g->n->nmore)
+		put_keeping(g);
 	g->reach = g->loops;
 	text_add(g->o, "}\n};\n");
 }
 
-void emit_cuda_reduce(struct cuda_gen *g)
+/* What sections hand on, and a parallel point with it. */
+static void put_spot(struct cuda_gen *g)
 {
+	text_add(g->o, "struct bz_kept {\n");
+	for (unsigned i = 0; i < g->n->ninstr; i++)
+		if ((g->n->instr[i].op == NI_REDUCE || !nest_everywhere(nest_section(g->n, i))) &&
+		    nest_kept(g->n, i))
+			text_put(g->o, "bz_%s v%u;\n", emit_cuda_type(g->n->instr[i].dtype), i);
+	text_add(g->o,
+		 "};\ntemplate <class I> struct bz_spot : bz_place<I> {\nbz_kept kept;\n};\n"
+		 "template <class I> BZ_FN bz_spot<I> bz_decode_spot(const bz_params &A, I p)\n{\n"
+		 "bz_spot<I> at;\n(bz_place<I> &)at = bz_decode<I>(A, p);\nreturn at;\n}\n");
+}
+
+/* The entry over phases of one kind, `way`, with indices of type `index`. */
+static void put_entry(struct cuda_gen *g, const char *way, const char *index, const char *suffix)
+{
+	char entry[64], body[256];
+	size_t at;
+
+	snprintf(entry, sizeof entry, "bz_reduce_%s%s", way, suffix);
+	if (!g->n->nmore) {
+		snprintf(body, sizeof body, "bz_reduce_%ss<bz_kernel, bz_%s>(A);", way, index);
+		emit_cuda_entry(g, entry, body);
+		return;
+	}
+	at = (size_t)snprintf(body, sizeof body, "bz_phase_%ss<bz_%s", way, index);
+	for (g->section = 0; g->section < nest_sections(g->n); g->section += 2)
+		at += (size_t)snprintf(body + at, sizeof body - at, ", %s", name(g));
+	snprintf(body + at, sizeof body - at, ">(A);");
+	emit_cuda_entry(g, entry, body);
+}
+
+/* One section at every point, and the one behind it. */
+static void put_kernel(struct cuda_gen *g, unsigned section)
+{
+	g->section = section;
+	g->first = g->last;
+	while (g->last < g->nreduce && g->red[g->last] < nest_end(g->n, section))
+		g->last++;
 	put_types(g);
 	put_combining(g);
 	put_point(g);
 	put_post(g);
-	emit_cuda_entry(g, "bz_reduce_warp", "bz_reduce_warps<bz_kernel, bz_i64>(A);");
-	emit_cuda_entry(g, "bz_reduce_column", "bz_reduce_columns<bz_kernel, bz_i64>(A);");
-	emit_cuda_entry(g, "bz_finish", "bz_finish_points<bz_kernel>(A);");
+}
+
+void emit_cuda_reduce(struct cuda_gen *g)
+{
+	if (g->n->nmore)
+		put_spot(g);
+	for (unsigned s = 0; s < nest_sections(g->n); s += 2)
+		put_kernel(g, s);
+	put_entry(g, "warp", "i64", "");
+	put_entry(g, "column", "i64", "");
+	emit_cuda_entry(g, "bz_finish", g->n->nmore ? "" : "bz_finish_points<bz_kernel>(A);");
 	if (!emit_cuda_narrow(g->n))
 		return;
-	emit_cuda_entry(g, "bz_reduce_warp_narrow", "bz_reduce_warps<bz_kernel, bz_i32>(A);");
-	emit_cuda_entry(g, "bz_reduce_column_narrow", "bz_reduce_columns<bz_kernel, bz_i32>(A);");
+	put_entry(g, "warp", "i32", "_narrow");
+	put_entry(g, "column", "i32", "_narrow");
 }

@@ -54,7 +54,7 @@ void emit_map(struct gen *g)
 	if (g->loops)
 		text_put(g->o, "if (len > E%u - x%u) len = E%u - x%u;\n", last, last, last, last);
 	text_add(g->o, "if (len > " POLL_POINTS ") len = " POLL_POINTS ";\n{\n");
-	emit_c_addresses(g, SECTION_BODY);
+	emit_c_addresses(g);
 	emit_c_row(g, NULL);
 	text_add(g->o, "}\nlo += len;\n");
 	if (g->loops)

@@ -85,7 +85,7 @@ static void each_red(struct gen *g, const char *tree, const char *arg)
 {
 	static const char marks[] = "OTKVP";
 
-	for (unsigned k = 0; k < g->nreduce; k++) {
+	for (unsigned k = g->first; k < g->last; k++) {
 		for (const char *s = is_arg(g, k) ? arg : tree; *s; s++) {
 			char plain[2] = {*s, 0};
 
@@ -118,6 +118,11 @@ static void put_types(struct gen *g)
 				 red_type(g, k), k, tile(g), k, tile(g));
 		else
 			text_put(g->o, "bz_%s f%u[%s];\n", red_type(g, k), k, tile(g));
+	for (unsigned s = SECTION_POST; s < nest_sections(g->n); s += 2)
+		for (unsigned i = nest_begin(g->n, s); i < nest_end(g->n, s); i++)
+			if (nest_kept(g->n, i))
+				text_put(g->o, "bz_%s h%u[%s];\n",
+					 emit_c_suffix(g->n->instr[i].dtype), i, tile(g));
 	text_put(g->o, "};\nstruct %sstate {\n", g->prefix);
 	each_red(g, "struct bz_tree_$T t$K;\n", "struct bz_acc t$K;\n");
 	text_add(g->o, "};\n");
@@ -166,6 +171,78 @@ static void put_state(struct gen *g)
 	text_add(g->o, "}\n");
 }
 
+/* ---- values of sections before ------------------------------------------------- */
+
+/* The values that the section uses of sections before it. */
+static void find_used(const struct gen *g, bool *used)
+{
+	uint16_t value[3];
+
+	for (unsigned i = nest_begin(g->n, g->section); i < nest_end(g->n, g->section); i++)
+		for (unsigned k = instr_values(value, &g->n->instr[i]); k-- > 0;)
+			used[value[k]] = value[k] < nest_begin(g->n, g->section);
+}
+
+/* Declares them, as struct fin `of` has them at `at`. */
+static void put_results(struct gen *g, const char *of, const char *at)
+{
+	bool used[LIMIT_NEST_INSTRS] = {false};
+
+	find_used(g, used);
+	for (unsigned i = 0; i < nest_begin(g->n, g->section); i++)
+		if (used[i] && g->n->instr[i].op != NI_REDUCE)
+			text_put(g->o, "bz_%s v%u = %sh%u[%s];\n",
+				 emit_c_suffix(g->n->instr[i].dtype), i, of, i, at);
+	for (unsigned k = 0; k < g->nreduce; k++) {
+		const struct nest_instr *in = red(g, k);
+		const char *from = is_arg(g, k) ? "i64" : red_type(g, k);
+		const char *to = emit_c_suffix(in->dtype);
+
+		if (!used[g->red[k]])
+			continue;
+		if (!strcmp(from, to))
+			text_put(g->o, "bz_%s v%u = %sf%u[%s];\n", to, g->red[k], of, k, at);
+		else
+			text_put(g->o, "bz_%s v%u = bz_cast_%s_%s(%sf%u[%s]);\n", to, g->red[k],
+				 from, to, of, k, at);
+	}
+}
+
+/* Lanes that are parallel points have a value each. */
+static void put_lane_results(struct gen *g)
+{
+	put_results(g, "f->", "U(i) / BZ_W");
+}
+
+/* In inner mode they are the same all along a row of point l. */
+static void put_kept(struct gen *g)
+{
+	if (g->section)
+		put_results(g, "f[l].", "0");
+}
+
+/* From here on the text is section s. */
+static void enter(struct gen *g, unsigned s, unsigned row)
+{
+	g->section = s;
+	g->first = 0;
+	while (g->first < g->nreduce && g->red[g->first] < nest_begin(g->n, s))
+		g->first++;
+	g->last = g->first;
+	while (g->last < g->nreduce && g->red[g->last] < nest_end(g->n, s))
+		g->last++;
+	g->before = s && !inner(g) && nest_everywhere(s) ? put_lane_results : NULL;
+	emit_c_plan_row(g, row);
+}
+
+/* The number of a phase as its functions' names have it. */
+static const char *number(const struct gen *g)
+{
+	static const char *const text[LIMIT_NEST_SECTIONS / 2] = {"", "1", "2", "3"};
+
+	return text[g->section / 2];
+}
+
 /* ---- chunk ------------------------------------------------------------------- */
 
 static void put_arg_step(struct gen *g, unsigned k, enum lanes lanes)
@@ -180,7 +257,7 @@ static void put_arg_step(struct gen *g, unsigned k, enum lanes lanes)
 /* One reduced loop: vectors go straight to the lanes. */
 static void tail_direct(struct gen *g, enum lanes lanes)
 {
-	for (unsigned k = 0; k < g->nreduce; k++) {
+	for (unsigned k = g->first; k < g->last; k++) {
 		const char *t = red_type(g, k), *op = red_op(g, k);
 		unsigned v = red(g, k)->a;
 
@@ -202,7 +279,7 @@ static void tail_direct(struct gen *g, enum lanes lanes)
 /* Vector k of a turn that reaches each accumulator as often as the others. */
 static void tail_registers(struct gen *g)
 {
-	for (unsigned k = 0; k < g->nreduce; k++) {
+	for (unsigned k = g->first; k < g->last; k++) {
 		const char *t = red_type(g, k);
 
 		text_put(g->o, "d%u[k %% BZ_R_%s] = bz_%s_%s(d%u[k %% BZ_R_%s], v%u);\n", k, t,
@@ -213,7 +290,7 @@ static void tail_registers(struct gen *g)
 /* Several reduced loops: rows are packed into a block's buffer. */
 static void tail_buffer(struct gen *g, enum lanes lanes)
 {
-	for (unsigned k = 0; k < g->nreduce; k++) {
+	for (unsigned k = g->first; k < g->last; k++) {
 		const char *t = red_type(g, k);
 		unsigned v = red(g, k)->a;
 
@@ -234,7 +311,8 @@ static void put_next_rows(struct gen *g, enum lanes lanes)
 	bool seen[LIMIT_NEST_ACCESSES] = {false};
 	unsigned last = g->loops - 1;
 
-	for (unsigned i = 0; i < nest_end(g->n, SECTION_BODY) && lanes == LANES_ALL; i++) {
+	for (unsigned i = nest_begin(g->n, g->section);
+	     i < nest_end(g->n, g->section) && lanes == LANES_ALL; i++) {
 		const struct nest_instr *in = &g->n->instr[i];
 
 		if (in->op != NI_LOAD || g->walk[in->a] != WALK_UNIT || seen[in->a])
@@ -248,7 +326,7 @@ static void put_next_rows(struct gen *g, enum lanes lanes)
 static void tail_outer(struct gen *g, enum lanes lanes)
 {
 	put_next_rows(g, lanes);
-	for (unsigned k = 0; k < g->nreduce; k++) {
+	for (unsigned k = g->first; k < g->last; k++) {
 		const char *t = red_type(g, k), *op = red_op(g, k);
 		unsigned v = red(g, k)->a;
 
@@ -268,7 +346,7 @@ static bool is_light(const struct gen *g)
 {
 	unsigned cost = 0;
 
-	for (unsigned i = 0; i < nest_end(g->n, SECTION_BODY); i++) {
+	for (unsigned i = nest_begin(g->n, g->section); i < nest_end(g->n, g->section); i++) {
 		const struct nest_instr *in = &g->n->instr[i];
 
 		if (in->op == NI_GATHER || in->dtype == DT_FLOAT16 ||
@@ -277,7 +355,7 @@ static bool is_light(const struct gen *g)
 		if (instr_computes(in->op))
 			cost += op_row(in->op)->cost;
 	}
-	for (unsigned k = 0; k < g->nreduce; k++)
+	for (unsigned k = g->first; k < g->last; k++)
 		if (is_arg(g, k))
 			return false;
 	return cost <= LIGHT_COST;
@@ -292,7 +370,7 @@ static void put_turns(struct gen *g)
 		 "");
 	text_add(g->o, "for (i64 from = 0; from < turns; from += turn * BZ_W) {\n" UNROLL
 		       "for (int k = 0; k < turn; k++) {\nconst i64 i = from + k * BZ_W;\n");
-	emit_c_instrs(g, SECTION_BODY, false, LANES_ALL);
+	emit_c_instrs(g, false, LANES_ALL);
 	tail_registers(g);
 	text_add(g->o, "}\n}\n");
 	each_red(g, UNROLL "for (int j = 0; j < BZ_R_$T; j++) c$K[l][j] = d$K[j];\n", "");
@@ -308,8 +386,9 @@ static void put_direct_block(struct gen *g)
 		       "for (int l = 0; l < points; l++) {\n");
 	if (g->n->npar)
 		text_put(g->o, "x%u = X[%u] + l;\n", g->n->npar - 1, g->n->npar - 1);
-	emit_c_addresses(g, SECTION_BODY);
-	emit_c_instrs(g, SECTION_BODY, true, LANES_ALL);
+	put_kept(g);
+	emit_c_addresses(g);
+	emit_c_instrs(g, true, LANES_ALL);
 	if (is_light(g)) {
 		/* The greatest of them: powers of two that are at most a factor two apart. */
 		text_add(g->o, "enum { all = 0");
@@ -335,7 +414,8 @@ static void put_packed_block(struct gen *g)
 		 "enum { l = 0 };\nfor (i64 at = 0; at < bn;) {\ni64 len = bn - at;\n"
 		 "if (len > E%u - x%u) len = E%u - x%u;\n{\n",
 		 last, last, last, last);
-	emit_c_addresses(g, SECTION_BODY);
+	put_kept(g);
+	emit_c_addresses(g);
 	emit_c_row(g, tail_buffer);
 	text_put(g->o, "}\nat += len;\nx%u += len;\n", last);
 	emit_c_carry(g, g->n->npar, g->loops);
@@ -374,7 +454,7 @@ static void put_outer_block(struct gen *g)
 		 "");
 	text_add(g->o, "for (i64 m = 0; m < bn; m++) {\n{\n");
 	each_red(g, "bz_$T *const w$K = c$K + U(m) % BZ_L_$T * $V;\n", "");
-	emit_c_addresses(g, SECTION_BODY);
+	emit_c_addresses(g);
 	emit_c_row(g, tail_outer);
 	text_put(g->o, "}\nx%u++;\n", g->loops - 1);
 	emit_c_carry(g, g->n->npar, g->loops);
@@ -394,14 +474,18 @@ static void put_point(struct gen *g)
 		text_put(g->o, "x%u = X[%u];\n", l, l);
 }
 
+static void open_chunk(struct gen *g)
+{
+	text_put(g->o,
+		 "static void %schunk%s(const struct bz_args *A, const i64 *X, i64 %s, i64 chunk, "
+		 "struct %sfin *f)\n{\n",
+		 g->prefix, number(g), inner(g) ? "points" : "len", g->prefix);
+	put_point(g);
+}
+
 static void put_chunk(struct gen *g)
 {
-	emit_c_plan_row(g, g->n->vec);
-	text_put(g->o,
-		 "static void %schunk(const struct bz_args *A, const i64 *X, i64 %s, i64 chunk, "
-		 "struct %sfin *f)\n{\n",
-		 g->prefix, inner(g) ? "points" : "len", g->prefix);
-	put_point(g);
+	open_chunk(g);
 	emit_c_points(g, "N", g->n->npar, g->loops);
 	text_add(g->o, "i64 r = chunk * BZ_CHUNK;\nconst i64 first = r;\n"
 		       "const i64 stop = N - r < BZ_CHUNK ? N : r + BZ_CHUNK;\n");
@@ -444,51 +528,55 @@ static void put_chunk(struct gen *g)
 
 /* ---- post --------------------------------------------------------------------- */
 
-/* The values that the instructions after the reductions use. */
-static void find_used(const struct gen *g, bool *used)
+/* What later sections use of this one. */
+static void put_keeping(struct gen *g)
 {
-	uint16_t value[3];
-
-	for (unsigned i = nest_begin(g->n, SECTION_POST); i < nest_end(g->n, SECTION_POST); i++)
-		for (unsigned k = instr_values(value, &g->n->instr[i]); k-- > 0;)
-			used[value[k]] = true;
-}
-
-static void put_results(struct gen *g)
-{
-	bool used[LIMIT_NEST_INSTRS] = {false};
-
-	find_used(g, used);
-	for (unsigned k = 0; k < g->nreduce; k++) {
-		const struct nest_instr *in = red(g, k);
-		const char *from = is_arg(g, k) ? "i64" : red_type(g, k);
-		const char *to = emit_c_suffix(in->dtype);
-
-		if (!used[g->red[k]])
-			continue;
-		if (!strcmp(from, to))
-			text_put(g->o, "bz_%s v%u = f->f%u[U(i) / BZ_W];\n", to, g->red[k], k);
-		else
-			text_put(g->o, "bz_%s v%u = bz_cast_%s_%s(f->f%u[U(i) / BZ_W]);\n", to,
-				 g->red[k], from, to, k);
-	}
+	for (unsigned i = nest_begin(g->n, g->section); i < nest_end(g->n, g->section); i++)
+		if (nest_kept(g->n, i))
+			text_put(g->o, "f->h%u[U(i) / BZ_W] = v%u;\n", i, i);
 }
 
 static void put_post(struct gen *g)
 {
-	emit_c_plan_row(g, inner(g) ? EMIT_NO_ROW : g->n->vec);
 	text_put(g->o,
-		 "static void %spost(const struct bz_args *A, const i64 *X, i64 len, "
-		 "const struct %sfin *f)\n{\n",
-		 g->prefix, g->prefix);
+		 "static void %spost%s(const struct bz_args *A, const i64 *X, i64 len, "
+		 "%sstruct %sfin *f)\n{\n",
+		 g->prefix, number(g), g->n->nmore ? "" : "const ", g->prefix);
 	put_point(g);
-	emit_c_addresses(g, SECTION_POST);
-	emit_c_instrs(g, SECTION_POST, true, LANES_ALL);
+	emit_c_addresses(g);
+	emit_c_instrs(g, true, LANES_ALL);
 	text_add(g->o, "for (i64 i = 0; i < len; i += BZ_W) {\n"
 		       "int n = len - i < BZ_W ? (int)(len - i) : BZ_W;\n");
-	put_results(g);
-	emit_c_instrs(g, SECTION_POST, false, LANES_ANY);
+	put_lane_results(g);
+	emit_c_instrs(g, false, LANES_ANY);
+	put_keeping(g);
 	text_add(g->o, "}\n}\n");
+}
+
+/* A section without reductions, at all reduced points of a tile. */
+static void put_walk(struct gen *g)
+{
+	unsigned npar = g->n->npar, last = g->loops - 1;
+
+	open_chunk(g);
+	emit_c_points(g, "N", npar, g->loops);
+	if (inner(g)) {
+		text_add(g->o, "for (int l = 0; l < points; l++) {\n");
+		if (npar)
+			text_put(g->o, "x%u = X[%u] + l;\n", npar - 1, npar - 1);
+		for (unsigned l = npar; l <= last; l++)
+			text_put(g->o, "x%u = 0;\n", l);
+		text_put(g->o, "for (i64 r = 0, len = E%u; r < N; r += len) {\n{\n", last);
+		put_kept(g);
+	} else {
+		text_add(g->o, "for (i64 r = 0; r < N; r++) {\n"
+			       "if (r % BZ_BLOCK == 0 && *A->cancel) return;\n{\n");
+	}
+	emit_c_addresses(g);
+	emit_c_row(g, NULL);
+	text_put(g->o, "}\nx%u += %s;\n", last, inner(g) ? "len" : "1");
+	emit_c_carry(g, npar, g->loops);
+	text_add(g->o, inner(g) ? "}\n}\n}\n" : "}\n}\n");
 }
 
 /* ---- entry points --------------------------------------------------------------- */
@@ -598,12 +686,68 @@ static void put_finish(struct gen *g)
 	text_add(g->o, "}\n}\n");
 }
 
+/* A nest with phases: sections one after the other for each tile, all of whose reduced
+ * points are one chunk. */
+static void put_phases(struct gen *g)
+{
+	const char *p = g->prefix;
+	unsigned last = g->n->npar - 1;
+
+	text_put(g->o,
+		 "void %sreduce(const struct bz_args *A, i64 lo, i64 hi, i64 clo, i64 chi, "
+		 "struct bz_acc *part)\n{\n",
+		 p);
+	open_tiles(g);
+	put_fins(g);
+	text_add(g->o, "if (part || chunks > 1) return;\n");
+	for (unsigned s = 0; s < nest_sections(g->n); s += 2) {
+		g->section = s;
+		text_put(g->o, "%schunk%s(A, X, len, 0, f);\nif (*A->cancel) return;\n", p,
+			 number(g));
+		if (nest_begin(g->n, s + 1) == nest_end(g->n, s + 1))
+			continue;
+		if (abreast(g))
+			text_put(g->o,
+				 "for (int l = 0; l < len; l++, X[%u]++) %spost%s(A, X, 1, f + l);\n"
+				 "X[%u] -= len;\n",
+				 last, p, number(g), last);
+		else
+			text_put(g->o, "%spost%s(A, X, len, f);\n", p, number(g));
+	}
+	text_put(g->o,
+		 "}\n}\nvoid %sfinish(const struct bz_args *A, i64 lo, i64 hi, const struct bz_acc "
+		 "*part)\n{\n}\n",
+		 p);
+}
+
+static void put_sections(struct gen *g)
+{
+	for (unsigned s = 0; s < nest_sections(g->n); s++) {
+		bool once = !nest_everywhere(s);
+
+		enter(g, s, once && inner(g) ? EMIT_NO_ROW : g->n->vec);
+		if (once)
+			put_post(g);
+		else if (g->first < g->last || !g->n->nmore)
+			put_chunk(g);
+		else
+			put_walk(g);
+	}
+}
+
 void emit_reduce(struct gen *g)
 {
+	g->last = g->nreduce;
 	put_types(g);
-	put_state(g);
-	put_chunk(g);
-	put_post(g);
+	if (!g->n->nmore)
+		put_state(g);
+	put_sections(g);
+	g->first = 0;
+	g->last = g->nreduce;
+	if (g->n->nmore) {
+		put_phases(g);
+		return;
+	}
 	put_reduce(g);
 	put_finish(g);
 }

@@ -107,13 +107,13 @@ static uint64_t whole_us(double us)
 static double nest_math(const struct nest *n)
 {
 	double ops = 0, par = (double)nest_parallel(n);
-	const double points[SECTION_END] = {par * (double)nest_reduced(n), par};
+	const double points[2] = {par * (double)nest_reduced(n), par};
 
 	for (unsigned k = 0; k < n->ninstr; k++) {
 		const struct op_row *row = op_row(instr_operation(&n->instr[k]));
 
 		if (row)
-			ops += row->cost * points[nest_section(n, k)];
+			ops += row->cost * points[nest_section(n, k) % 2];
 	}
 	return ops / TENTHS_PER_US;
 }

@@ -4,7 +4,9 @@
  * Greedy by bytes saved over the list in program order, within a window.  Legal:
  * one nest's loops fit the other's (fit.c), every two accesses to overlapping
  * bytes with a write touch them at the same point only (depend.c), in an order
- * that stays, and no unit in between orders the two the other way.  Legality
+ * that stays, and no unit in between orders the two the other way.  What needs the
+ * results of reductions at all points that were reduced becomes a section of its own
+ * behind them (nest.h).  Legality
  * never looks at profit.  Every refusal leaves a note. */
 #include <stdlib.h>
 #include <string.h>
@@ -17,12 +19,18 @@
 #define BUDGET_BASE 4096
 #define BUDGET_UNIT 256
 
+/* Reduced points that one thread goes through several times whatever the others have to
+ * do; beyond, there must be so many parallel points. */
+#define PHASE_ALONE 8192
+#define PHASE_MANY  128
+
 struct fuse {
 	struct prog *p;
 	struct fit fit;
 	struct wide wide;
 	struct nest result;
 	uint32_t nunit; /* units placed so far: p->unit[0..nunit-1] */
+	unsigned at;	/* section of the earlier nest with which the later one's first runs */
 };
 
 struct candidate {
@@ -77,25 +85,50 @@ static struct depend compare(const struct fuse *f, const struct prog_unit *e, un
 	return depend_test(&a, &b, extent, n, whole ? n : host->npar);
 }
 
+/* The last section of the merged nest in which access a of the earlier unit stands, the
+ * first in which one of the later does. */
+static unsigned last_section(const struct prog_unit *u, unsigned a)
+{
+	unsigned s = nest_sections(u->nest) - 1;
+
+	while (s && !(u->in[s] >> a & 1))
+		s--;
+	return s;
+}
+
+static unsigned first_section(const struct prog_unit *u, unsigned a)
+{
+	unsigned s = 0;
+
+	while (s + 1 < nest_sections(u->nest) && !(u->in[s] >> a & 1))
+		s++;
+	return s;
+}
+
+/* Do both accesses stand in one section that runs at every point? */
+static bool side_by_side(const struct fuse *f, const struct prog_unit *e, unsigned i,
+			 const struct prog_unit *l, unsigned j)
+{
+	for (unsigned s = f->at; s < nest_sections(e->nest); s++)
+		if (nest_everywhere(s) && e->in[s] >> i & 1 && l->in[s - f->at] >> j & 1)
+			return true;
+	return false;
+}
+
 /* May accesses i of the earlier and j of the later nest meet in one nest? */
 static enum fuse_reason check_pair(const struct fuse *f, const struct prog_unit *e, unsigned i,
 				   const struct prog_unit *l, unsigned j)
 {
-	bool e_body = e->in[SECTION_BODY] >> i & 1, e_post = e->in[SECTION_POST] >> i & 1;
-	bool l_body = l->in[SECTION_BODY] >> j & 1, l_post = l->in[SECTION_POST] >> j & 1;
 	struct depend d;
 
 	/* Their ranges meet, and which point reads what depends on data. */
 	if (e->nest->access[i].gather | l->nest->access[j].gather)
 		return FUSE_DEPENDENCE;
-	if (f->fit.post) {
-		l_post = l_post || l_body;
-		l_body = false;
-	}
-	d = compare(f, e, i, l, j, e_body && l_body);
+	/* Sections run one after the other at a parallel point. */
+	d = compare(f, e, i, l, j, side_by_side(f, e, i, l, j));
 	if (d.kind == DEPEND_NONE)
 		return FUSE_OK;
-	if (e_post && l_body)
+	if (last_section(e, i) > f->at + first_section(l, j))
 		return FUSE_REDUCED;
 	if (d.kind == DEPEND_UNKNOWN)
 		return FUSE_UNKNOWN;
@@ -119,6 +152,16 @@ static enum fuse_reason check_accesses(struct fuse *f, const struct prog_unit *e
 	return r;
 }
 
+/* Of the merged nest, at most. */
+static unsigned sections(const struct fuse *f, const struct prog_unit *e, const struct prog_unit *l)
+{
+	unsigned ne = nest_sections(e->nest);
+	/* What reduces nothing is one section, which may come to stand anywhere. */
+	unsigned nl = f->at + (l->nest->nred ? nest_sections(l->nest) : 1);
+
+	return ne > nl ? ne : nl;
+}
+
 /* Write the merged nest to f->result; FUSE_OK or the limit it breaks. */
 static enum fuse_reason merge(struct fuse *f, const struct prog_unit *e, const struct prog_unit *l)
 {
@@ -136,13 +179,14 @@ static enum fuse_reason merge(struct fuse *f, const struct prog_unit *e, const s
 	guest->loop = f->fit.loop;
 	guest->stride = f->fit.stride;
 	wide_begin(w, host, f->p->contracting);
-	wide_append(w, &se, SECTION_BODY);
-	if (!f->fit.post)
-		wide_append(w, &sl, SECTION_BODY);
-	wide_cut(w);
-	wide_append(w, &se, SECTION_POST);
-	/* What reduces nothing is one section: all of it moves behind the reductions. */
-	wide_append(w, &sl, f->fit.post ? SECTION_BODY : SECTION_POST);
+	for (unsigned s = 0; s < sections(f, e, l); s++) {
+		if (s)
+			wide_cut(w);
+		if (s < nest_sections(e->nest))
+			wide_append(w, &se, s);
+		if (s >= f->at && s - f->at < nest_sections(l->nest))
+			wide_append(w, &sl, s - f->at);
+	}
 	if (f->p->contracting)
 		wide_drop_stores(w, f->p);
 	return wide_pack(&f->result, w);
@@ -189,6 +233,33 @@ static bool surely_too_long(const struct prog_unit *e, const struct prog_unit *l
 						   LIMIT_NEST_INSTRS;
 }
 
+/* May code follow on the results of the reductions of e, in a nest with its loops?  One
+ * thread then has all of a parallel point: they must fit a chunk of the tree, and where
+ * there are few of them must not be so many that other threads stand idle. */
+static bool phases_pay(const struct prog_unit *e)
+{
+	int64_t reduced = nest_reduced(e->nest);
+
+	return e->nest->nred && reduced > 0 && reduced <= TREE_CHUNK &&
+	       (reduced <= PHASE_ALONE || nest_parallel(e->nest) >= PHASE_MANY);
+}
+
+/* The later nest's code as early as it may stand. */
+static enum fuse_reason try_sections(struct fuse *f, const struct prog_unit *e,
+				     const struct prog_unit *l)
+{
+	bool more = f->fit.guest_later && phases_pay(e);
+	enum fuse_reason r = FUSE_OK;
+
+	for (f->at = f->fit.post ? SECTION_POST : SECTION_BODY;; f->at += 2) {
+		if (sections(f, e, l) > LIMIT_NEST_SECTIONS)
+			return FUSE_SIZE;
+		r = check_accesses(f, e, l);
+		if (r != FUSE_REDUCED || !more)
+			return r ? r : merge(f, e, l);
+	}
+}
+
 /* The first legal way to run both in one nest; leaves the merged nest. */
 static enum fuse_reason try_ways(struct fuse *f, const struct prog_unit *e,
 				 const struct prog_unit *l)
@@ -200,9 +271,7 @@ static enum fuse_reason try_ways(struct fuse *f, const struct prog_unit *e,
 
 		if (!fit_try(&f->fit, (enum fit_way)way, e, l))
 			continue;
-		why = check_accesses(f, e, l);
-		if (!why)
-			why = merge(f, e, l);
+		why = try_sections(f, e, l);
 		if (!why)
 			return FUSE_OK;
 		r = why;

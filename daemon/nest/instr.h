@@ -113,17 +113,17 @@ static inline bool instr_ordered(unsigned op)
 }
 
 /* The values that *i uses, in the order of its operands; returns how many. */
-static inline unsigned instr_values(uint16_t out[3], const struct nest_instr *i)
+static inline unsigned instr_values(uint16_t value[3], const struct nest_instr *i)
 {
 	const struct instr_row *row = instr_row(i->op);
 	unsigned n = 0;
 
 	if (row->arg[0] == ARG_VALUE)
-		out[n++] = i->a;
+		value[n++] = i->a;
 	if (row->arg[1] == ARG_VALUE)
-		out[n++] = i->b;
+		value[n++] = i->b;
 	if (row->arg[2] == ARG_VALUE)
-		out[n++] = i->c;
+		value[n++] = i->c;
 	return n;
 }
 

@@ -23,21 +23,34 @@ int64_t nest_reduced(const struct nest *n)
 	return product(n->extent + n->npar, n->nred);
 }
 
+bool nest_hands(const struct nest *n, unsigned v, unsigned k)
+{
+	unsigned result = instr_row(n->instr[v].op)->result, from = nest_section(n, v);
+
+	if (result == RESULT_LATER)
+		return from < nest_section(n, k);
+	return result == RESULT_HERE && (from == nest_section(n, k) || !nest_everywhere(from));
+}
+
 bool nest_fed(const struct nest *n, unsigned k)
 {
 	uint16_t value[3];
 
-	for (unsigned j = instr_values(value, &n->instr[k]); j-- > 0;) {
-		unsigned v = value[j], result;
-
-		if (v >= k)
+	for (unsigned j = instr_values(value, &n->instr[k]); j-- > 0;)
+		if (value[j] >= k || !nest_hands(n, value[j], k))
 			return false;
-		result = instr_row(n->instr[v].op)->result;
-		if (nest_section(n, v) == nest_section(n, k) ? result != RESULT_HERE
-							     : result != RESULT_LATER)
-			return false;
-	}
 	return true;
+}
+
+bool nest_kept(const struct nest *n, unsigned v)
+{
+	uint16_t value[3];
+
+	for (unsigned k = nest_end(n, nest_section(n, v)); k < n->ninstr; k++)
+		for (unsigned j = instr_values(value, &n->instr[k]); j-- > 0;)
+			if (value[j] == v)
+				return true;
+	return false;
 }
 
 unsigned nest_gather(const struct nest *n, unsigned a)

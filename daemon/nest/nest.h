@@ -4,10 +4,13 @@
  * A nest is a perfect set of loops around one straight list of instructions in
  * single-assignment form.  Parallel loops come first, reduced loops after them,
  * in the C order of the reduced axes (which the summation tree depends on).
- * The list is cut into sections: instructions before `post` run at every point; those
- * from `post` on run once per parallel point, after its reductions, and use nothing of
- * what is before it but their results.  References inside are indices; what each
- * operand of an instruction refers to stands in instr.def.
+ * The list is cut into sections, which each parallel point runs one after the other: the
+ * even ones at every one of its reduced points, the odd ones once.  What an odd section
+ * computes, and the results of reductions, may be used in all sections behind; anything
+ * else in its own section only.  Sections behind the second, called phases, need the
+ * reduced points to fit one chunk of the summation tree, so that one thread has them all.
+ * References inside are indices; what each operand of an instruction refers to stands in
+ * instr.def.
  *
  * Plain data without pointers: memcpy moves it, the worker interprets it as it
  * is (tier 0), emit_c() writes it as C (tier 1).  Built by nest/lower.c, changed
@@ -41,8 +44,9 @@ struct nest {
 	uint8_t width;	    /* lanes of 64 bytes: 8, or 16 when no value is wider than
 			       4 bytes; registers may have half as many (BZ_WIDTH) */
 	uint16_t naccess, ninstr, nscalar;
-	uint16_t post; /* first instruction that runs after the reductions; ninstr
-			  when none does: ask nest_section and its like */
+	uint16_t post; /* first instruction of section 1; ninstr when it has none: ask
+			  nest_section and its like */
+	uint16_t nmore, more[LIMIT_NEST_SECTIONS - 2]; /* sections 2.., where each begins */
 	int64_t extent[LIMIT_NDIM];
 	uint32_t scalar[LIMIT_NEST_SCALARS]; /* immediate of the partition behind each
 						scalar parameter; 0 in a spec */
@@ -63,35 +67,56 @@ static inline bool nest_touches(unsigned op)
 	return instr_names(op, ARG_ACCESS);
 }
 
-/* The sections of a nest's code, in the order they run. */
-enum nest_sections { SECTION_BODY, SECTION_POST, SECTION_END };
+/* The first two sections, which every nest has: they may be empty. */
+enum nest_sections { SECTION_BODY, SECTION_POST };
 
-/* The section that instruction k stands in. */
-static inline unsigned nest_section(const struct nest *n, unsigned k)
+static inline unsigned nest_sections(const struct nest *n)
 {
-	return k < n->post ? SECTION_BODY : SECTION_POST;
+	return 2u + n->nmore;
+}
+
+/* Does section s run at every reduced point, not once per parallel point? */
+static inline bool nest_everywhere(unsigned s)
+{
+	return s % 2 == 0;
 }
 
 /* Instructions [nest_begin, nest_end) are section s. */
 static inline unsigned nest_begin(const struct nest *n, unsigned s)
 {
-	return s == SECTION_BODY ? 0 : n->post;
+	if (s < 2)
+		return s ? n->post : 0;
+	return s - 2 < n->nmore ? n->more[s - 2] : n->ninstr;
 }
 
 static inline unsigned nest_end(const struct nest *n, unsigned s)
 {
-	return s == SECTION_BODY ? n->post : n->ninstr;
+	return nest_begin(n, s + 1);
+}
+
+/* The section that instruction k stands in. */
+static inline unsigned nest_section(const struct nest *n, unsigned k)
+{
+	unsigned s = k >= n->post;
+
+	while (s && s < 1u + n->nmore && k >= n->more[s - 1])
+		s++;
+	return s;
 }
 
 /* Loops 0..nest_loops - 1 run around section s; the others stand still there. */
 static inline unsigned nest_loops(const struct nest *n, unsigned s)
 {
-	return s == SECTION_BODY ? (unsigned)n->npar + n->nred : n->npar;
+	return nest_everywhere(s) ? (unsigned)n->npar + n->nred : n->npar;
 }
 
+/* May instruction k use the result of instruction v, where v < k? */
+bool nest_hands(const struct nest *n, unsigned v, unsigned k);
 /* Are the values that instruction k uses there?  Each is the result of an earlier one, in
  * its own section or handed on to it from one before. */
 bool nest_fed(const struct nest *n, unsigned k);
+/* Is the result of instruction v used in a section behind its own? */
+bool nest_kept(const struct nest *n, unsigned v);
 
 /* Points of the parallel loops, and of the reduced loops (1 when there is none). */
 int64_t nest_parallel(const struct nest *n);

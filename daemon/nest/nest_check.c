@@ -45,6 +45,24 @@ static enum status check_counts(const struct check *c)
 	return OK;
 }
 
+/* Phases: sections behind the second, all of whose points one thread runs. */
+static enum status check_phases(const struct check *c)
+{
+	const struct nest *n = c->n;
+
+	if (n->nmore > LIMIT_NEST_SECTIONS - 2 || (n->nmore && !n->nred))
+		return err_set(c->err, E_INTERNAL, "nest has %u phases, %u reduced loops", n->nmore,
+			       n->nred);
+	for (unsigned s = 2; s < nest_sections(n); s++)
+		if (nest_begin(n, s) < nest_begin(n, s - 1) || nest_begin(n, s) > n->ninstr)
+			return err_set(c->err, E_INTERNAL, "section %u begins at instr %u of %u", s,
+				       nest_begin(n, s), n->ninstr);
+	if (n->nmore && nest_reduced(n) > TREE_CHUNK)
+		return err_set(c->err, E_INTERNAL, "phases over %lld reduced points",
+			       (long long)nest_reduced(n));
+	return OK;
+}
+
 static enum status check_access(const struct check *c, unsigned k)
 {
 	const struct nest *n = c->n;
@@ -95,13 +113,11 @@ static enum status check_gathers(const struct check *c)
 static enum status check_value(const struct check *c, unsigned k, unsigned value)
 {
 	const struct nest *n = c->n;
-	unsigned result = value < k ? instr_row(n->instr[value].op)->result : RESULT_NONE;
-	bool here = nest_section(n, value) == nest_section(n, k);
 
-	if (result == RESULT_NONE)
+	if (value >= k || instr_row(n->instr[value].op)->result == RESULT_NONE)
 		return err_set(c->err, E_INTERNAL, "instr %u uses %u, which is no earlier value", k,
 			       value);
-	if (here != (result == RESULT_HERE))
+	if (!nest_hands(n, value, k))
 		return err_set(c->err, E_INTERNAL, "instr %u uses %u across the reduction", k,
 			       value);
 	return OK;
@@ -172,7 +188,7 @@ static enum status check_place(struct check *c, unsigned k)
 
 	if (instr_row(i->op)->place != PLACE_REDUCED)
 		return OK;
-	if (!n->nred || nest_section(n, k) != SECTION_BODY)
+	if (!n->nred || !nest_everywhere(nest_section(n, k)))
 		return err_set(c->err, E_INTERNAL, "instr %u is misplaced: nothing is reduced", k);
 	if (++c->nreduce > LIMIT_NEST_REDUCES)
 		return err_set(c->err, E_INTERNAL, "nest has more than %d reductions",
@@ -262,6 +278,8 @@ enum status nest_check(const struct nest *n, struct err *err)
 
 	if (!st)
 		st = check_counts(&c);
+	if (!st)
+		st = check_phases(&c);
 	for (unsigned k = 0; !st && k < n->naccess; k++)
 		st = check_access(&c, k);
 	if (!st)

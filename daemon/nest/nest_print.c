@@ -142,9 +142,9 @@ size_t nest_print(char *buf, size_t cap, const struct nest *n, bool spec)
 	put_head(&t, n, spec);
 	for (unsigned k = 0; k < n->naccess; k++)
 		put_access(&t, n, k, spec);
-	for (unsigned s = 0; s < SECTION_END; s++) {
+	for (unsigned s = 0; s < nest_sections(n); s++) {
 		if (s && nest_begin(n, s) < nest_end(n, s))
-			textbuf_put(&t, "post\n");
+			textbuf_put(&t, nest_everywhere(s) ? "phase\n" : "post\n");
 		for (unsigned k = nest_begin(n, s); k < nest_end(n, s); k++)
 			put_instr(&t, n, k, spec);
 	}

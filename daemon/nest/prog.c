@@ -106,8 +106,10 @@ static void summarise_nest(struct prog_unit *u)
 	for (unsigned k = 0; k < n->naccess; k++) {
 		const struct nest_access *a = &n->access[k];
 		/* After the reductions it is touched though they may be over nothing. */
-		unsigned last = u->in[SECTION_POST] >> k & 1 ? SECTION_POST : SECTION_BODY;
+		unsigned last = SECTION_BODY;
 
+		for (unsigned s = SECTION_POST; s < nest_sections(n); s += 2)
+			last = u->in[s] >> k & 1 ? SECTION_POST : last;
 		nest_range(&u->lo[k], &u->hi[k], n, k, nest_loops(n, last));
 		u->slot[k] = a->slot;
 		u->write[k] = a->write;

@@ -29,7 +29,7 @@ struct prog_unit {
 	uint32_t id;		    /* in lowering order; survives as the unit grows */
 	uint32_t pos;		    /* index in prog.unit */
 	uint64_t reads, writes;	    /* one bit per slot number modulo 64: a filter */
-	access_set in[SECTION_END]; /* accesses that a section's instructions use */
+	access_set in[LIMIT_NEST_SECTIONS]; /* accesses that a section's instructions use */
 	uint16_t naccess;
 	uint32_t slot[LIMIT_NEST_ACCESSES];
 	uint8_t write[LIMIT_NEST_ACCESSES];

@@ -3,12 +3,17 @@
 
 #include <string.h>
 
+/* What a section computes again rather than have it stored by one before: instructions,
+ * and tenths of a nanosecond. */
+#define AGAIN_INSTRS 8
+#define AGAIN_COST   8
+
 void wide_begin(struct wide *w, const struct nest *loops, bool forward)
 {
 	w->npar = loops->npar;
 	w->nred = loops->nred;
-	w->naccess = w->ninstr = w->nscalar = w->ngone = 0;
-	w->post = UINT16_MAX;
+	w->naccess = w->ninstr = w->nscalar = 0;
+	w->ngone = w->nnew = w->nagain = w->ncut = 0;
 	w->forward = forward;
 	memcpy(w->extent, loops->extent, sizeof w->extent);
 	memset(w->dead, 0, sizeof w->dead);
@@ -53,29 +58,111 @@ static unsigned add_scalar(struct wide *w, uint32_t imm, uint8_t dtype)
 	return k;
 }
 
-/* The value that lies at a's place now: what this section last stored there or
- * loaded from there.  UINT16_MAX when it must be loaded. */
-static uint16_t known_value(const struct wide *w, const struct nest_access *a)
-{
-	unsigned first = wide_first(w, w->ninstr);
-
-	for (unsigned k = w->ninstr; k-- > first;) {
-		const struct nest_instr *i = &w->instr[k];
-
-		if (!instr_ordered(i->op))
-			continue;
-		if (same_place(w, &w->access[i->a], a))
-			return i->op == NI_LOAD ? (uint16_t)k : i->b;
-		if (i->op == NI_STORE && other_type(&w->access[i->a], a))
-			break;
-	}
-	return UINT16_MAX;
-}
-
 static uint16_t push(struct wide *w, struct nest_instr i)
 {
 	w->instr[w->ninstr] = i;
 	return w->ninstr++;
+}
+
+/* Is value v, of a section before the one that is being written, handed on to it? */
+static bool handed(const struct wide *w, unsigned v)
+{
+	return instr_row(w->instr[v].op)->result == RESULT_LATER ||
+	       !nest_everywhere(wide_section(w, v));
+}
+
+/* Does no instruction so far write to the slot of access a? */
+static bool unwritten(const struct wide *w, const struct nest_access *a)
+{
+	for (unsigned k = 0; k < w->naccess; k++)
+		if (w->access[k].write && w->access[k].slot == a->slot)
+			return false;
+	return true;
+}
+
+struct effort {
+	unsigned cost, ninstr; /* so far */
+};
+
+/* Is it little work to compute value v, of a section before, once more? */
+static bool cheap(const struct wide *w, unsigned v, struct effort *e)
+{
+	const struct nest_instr *i = &w->instr[v];
+	uint16_t value[3];
+	bool good = true;
+
+	if (handed(w, v))
+		return true;
+	if (i->op == NI_LOAD)
+		good = unwritten(w, &w->access[i->a]);
+	else if (instr_computes(i->op))
+		e->cost += op_row(i->op)->cost;
+	else
+		good = i->op == NI_SCALAR || i->op == NI_INDEX;
+	good = good && instr_row(i->op)->effect != EFFECT_FAULTS && ++e->ninstr <= AGAIN_INSTRS &&
+	       e->cost <= AGAIN_COST;
+	for (unsigned k = instr_values(value, i); k-- > 0 && good;)
+		good = cheap(w, value[k], e);
+	return good;
+}
+
+static uint16_t append_load(struct wide *w, struct nest_instr i, const struct nest_access *a);
+
+/* Computes it, in the section that is being written. */
+static uint16_t again(struct wide *w, unsigned v)
+{
+	uint16_t renamed[WIDE_INSTRS], value[3];
+	struct nest_instr i = w->instr[v];
+
+	if (handed(w, v))
+		return (uint16_t)v;
+	w->nagain++;
+	if (i.op == NI_LOAD) {
+		w->fresh[w->nnew++] = w->access[i.a].slot;
+		return append_load(w, i, &w->access[i.a]);
+	}
+	for (unsigned k = 0, n = instr_values(value, &i); k < n; k++)
+		renamed[value[k]] = again(w, value[k]);
+	instr_rename(&i, renamed);
+	return push(w, i);
+}
+
+/* Value v, which a section before stored where the one that is being written loads;
+ * UINT16_MAX where it must. */
+static uint16_t carry(struct wide *w, unsigned v)
+{
+	struct effort e = {0, 0};
+
+	if (handed(w, v))
+		return (uint16_t)v;
+	if (!nest_everywhere(w->ncut) || w->nagain + AGAIN_INSTRS > LIMIT_NEST_INSTRS ||
+	    !cheap(w, v, &e))
+		return UINT16_MAX;
+	return again(w, v);
+}
+
+/* The value that lies at a's place now: what was last stored there or loaded from there,
+ * if the section that is being written may have it.  UINT16_MAX when it must be loaded. */
+static uint16_t known_value(struct wide *w, const struct nest_access *a)
+{
+	unsigned first = wide_first(w, w->ninstr);
+
+	for (unsigned k = w->ninstr; k-- > 0;) {
+		const struct nest_instr *i = &w->instr[k];
+		bool load = i->op == NI_LOAD;
+
+		if (!instr_ordered(i->op))
+			continue;
+		if (same_place(w, &w->access[i->a], a)) {
+			if (k >= first || (load && handed(w, k)))
+				return load ? (uint16_t)k : i->b;
+			if (!load)
+				return carry(w, i->b);
+		}
+		if (!load && other_type(&w->access[i->a], a))
+			break;
+	}
+	return UINT16_MAX;
 }
 
 static uint16_t append_load(struct wide *w, struct nest_instr i, const struct nest_access *a)
@@ -128,7 +215,7 @@ void wide_append(struct wide *w, const struct wide_source *s, unsigned section)
 
 void wide_cut(struct wide *w)
 {
-	w->post = w->ninstr;
+	w->cut[w->ncut++] = w->ninstr;
 }
 
 void wide_copy(struct wide *w, const struct nest *n, bool forward)
@@ -141,9 +228,11 @@ void wide_copy(struct wide *w, const struct nest *n, bool forward)
 	for (unsigned k = 0; k < n->naccess; k++)
 		memcpy(stride[k], n->access[k].stride, sizeof stride[k]);
 	wide_begin(w, n, forward);
-	wide_append(w, &s, SECTION_BODY);
-	wide_cut(w);
-	wide_append(w, &s, SECTION_POST);
+	for (unsigned part = 0; part < nest_sections(n); part++) {
+		if (part)
+			wide_cut(w);
+		wide_append(w, &s, part);
+	}
 }
 
 static uint32_t reads_left(const struct wide *w, const struct prog *p, uint32_t slot)
@@ -152,6 +241,8 @@ static uint32_t reads_left(const struct wide *w, const struct prog *p, uint32_t 
 
 	for (unsigned k = 0; k < w->ngone; k++)
 		n -= w->gone[k] == slot;
+	for (unsigned k = 0; k < w->nnew; k++)
+		n += w->fresh[k] == slot;
 	return n;
 }
 
@@ -249,13 +340,22 @@ static enum fuse_reason pack_instr(struct packing *k, struct nest_instr *i)
 	return k->ncheck > LIMIT_NEST_CHECKS ? FUSE_PARAMS : FUSE_OK;
 }
 
+/* What is packed from here on is section s. */
+static void begin_section(struct nest *out, unsigned s)
+{
+	if (s == SECTION_POST)
+		out->post = out->ninstr;
+	else
+		out->more[out->nmore++] = out->ninstr;
+}
+
 /* A reduction nest whose last reduction died would be no reduction: keep none. */
 enum fuse_reason wide_pack(struct nest *out, struct wide *w)
 {
 	bool live[WIDE_INSTRS] = {false};
 	struct packing k = {.w = w, .out = out};
 	enum fuse_reason r = FUSE_OK;
-	unsigned n = find_live(w, live), nreduce = 0;
+	unsigned n = find_live(w, live), nreduce = 0, ncut = 0;
 
 	if (n > LIMIT_NEST_INSTRS)
 		return FUSE_SIZE;
@@ -268,8 +368,8 @@ enum fuse_reason wide_pack(struct nest *out, struct wide *w)
 	for (unsigned j = 0; j < w->ninstr && !r; j++) {
 		struct nest_instr i = w->instr[j];
 
-		if (j == w->post)
-			out->post = out->ninstr;
+		for (; ncut < w->ncut && w->cut[ncut] == j; ncut++)
+			begin_section(out, ncut + 1);
 		if (!live[j])
 			continue;
 		r = pack_instr(&k, &i);
@@ -277,8 +377,10 @@ enum fuse_reason wide_pack(struct nest *out, struct wide *w)
 		k.value[j] = out->ninstr;
 		out->instr[out->ninstr++] = i;
 	}
-	if (w->post >= w->ninstr)
-		out->post = out->ninstr;
+	for (; ncut < LIMIT_NEST_SECTIONS - 1; ncut++)
+		begin_section(out, ncut + 1);
+	while (out->nmore && out->more[out->nmore - 1] == out->ninstr)
+		out->nmore--;
 	for (unsigned j = 0; j < out->naccess; j++) {
 		struct nest_access *a = &out->access[j];
 		int64_t s = out->npar + out->nred ? a->stride[out->vec] : 0;
@@ -292,6 +394,8 @@ enum fuse_reason wide_pack(struct nest *out, struct wide *w)
 
 void wide_commit(const struct wide *w, struct prog *p)
 {
+	for (unsigned k = 0; k < w->nnew; k++)
+		p->slot[w->fresh[k]].nread++;
 	for (unsigned k = 0; k < w->ngone; k++)
 		p->slot[w->gone[k]].nread--;
 }

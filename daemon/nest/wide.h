@@ -6,21 +6,23 @@
  * also reuses loaded and stored values instead of loading again.  That is right
  * because two accesses of a valid nest, one a write, are either the same element
  * at every point or never overlap; what is gathered overlaps no write.  Of two types
- * they may be the same bytes: no value is reused across such a write. */
+ * they may be the same bytes: no value is reused across such a write.  A value that a
+ * section before has stored, and that is not handed on, is computed again where that is
+ * little work. */
 #ifndef BRAZE_WIDE_H
 #define BRAZE_WIDE_H
 
 #include "prog.h"
 
-#define WIDE_INSTRS   (2 * LIMIT_NEST_INSTRS)
+#define WIDE_INSTRS   (3 * LIMIT_NEST_INSTRS) /* a third for what is computed again */
 #define WIDE_ACCESSES (2 * LIMIT_NEST_ACCESSES)
 #define WIDE_SCALARS  (2 * LIMIT_NEST_SCALARS)
 
 struct wide {
 	uint8_t npar, nred;
 	uint16_t naccess, ninstr, nscalar;
-	uint16_t post; /* as a nest's; UINT16_MAX before the cut */
-	uint16_t ngone;
+	uint16_t ncut, cut[LIMIT_NEST_SECTIONS - 1]; /* where sections 1.. begin */
+	uint16_t ngone, nnew, nagain;
 	bool forward;
 	int64_t extent[LIMIT_NDIM];
 	struct nest_access access[WIDE_ACCESSES];
@@ -28,7 +30,8 @@ struct wide {
 	bool dead[WIDE_INSTRS];
 	uint32_t scalar[WIDE_SCALARS];
 	uint8_t scalar_dtype[WIDE_SCALARS];
-	uint32_t gone[WIDE_INSTRS]; /* slots of loads that were saved */
+	uint32_t gone[WIDE_INSTRS];	       /* slots of loads that were saved */
+	uint32_t fresh[LIMIT_NEST_INSTRS]; /* of loads that are there once more */
 };
 
 /* Where the code of a nest goes: its loops become these loops, its accesses move
@@ -44,17 +47,30 @@ struct wide_source {
 void wide_begin(struct wide *w, const struct nest *loops, bool forward);
 /* Append a section (nest.h) of a source. */
 void wide_append(struct wide *w, const struct wide_source *s, unsigned section);
-/* What follows is the next section. */
+/* What follows is the next section, of at most LIMIT_NEST_SECTIONS. */
 void wide_cut(struct wide *w);
-/* First instruction of the section that instruction k stands in, and one past its last. */
+/* The section that instruction k stands in, its first instruction, and one past its last. */
+static inline unsigned wide_section(const struct wide *w, unsigned k)
+{
+	unsigned s = 0;
+
+	while (s < w->ncut && k >= w->cut[s])
+		s++;
+	return s;
+}
+
 static inline unsigned wide_first(const struct wide *w, unsigned k)
 {
-	return k < w->post ? 0 : w->post;
+	unsigned s = wide_section(w, k);
+
+	return s ? w->cut[s - 1] : 0;
 }
 
 static inline unsigned wide_end(const struct wide *w, unsigned k)
 {
-	return k < w->post && w->post < w->ninstr ? w->post : w->ninstr;
+	unsigned s = wide_section(w, k);
+
+	return s < w->ncut ? w->cut[s] : w->ninstr;
 }
 
 /* Append a whole nest as it is. */

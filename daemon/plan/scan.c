@@ -39,7 +39,7 @@ enum status scan_check(const struct plan_call *c, struct err *err)
 	int64_t n = 1;
 
 	if (!row || row->kind != KIND_SCAN || !c->nloop || !scan_has(c->op, c->dtype))
-		return err_set(err, E_INTERNAL, "scan: operation %u of type %u", c->op, c->dtype);
+		return err_set(err, E_INTERNAL, "scan: no %s of type %u", op_text(c->op), c->dtype);
 	for (unsigned x = 0; x < 2; x++)
 		if (c->operand[x].dtype != c->dtype)
 			return err_set(err, E_INTERNAL, "scan: operand %u is %s", x,

@@ -61,9 +61,23 @@ struct steps_operands steps_operands(const struct command_step *s)
 	return o;
 }
 
+/* May one thread have all reduced points of a parallel one, as phases need it? */
+static bool fits_chunk(const struct command_step *s)
+{
+	const int64_t *extent = steps_operands(s).extent;
+	int64_t n = 1;
+
+	for (unsigned l = s->npar; l < (unsigned)s->npar + s->nred; l++) {
+		if (extent[l] < 0 || (extent[l] && n > TREE_CHUNK / extent[l]))
+			return false;
+		n *= extent[l];
+	}
+	return !s->split;
+}
+
 bool steps_fit(const struct command_step *s, const struct nest *spec)
 {
-	return s->naccess == spec->naccess && s->nscalar == spec->nscalar &&
+	return (!spec->nmore || fits_chunk(s)) && s->naccess == spec->naccess && s->nscalar == spec->nscalar &&
 	       s->npar == spec->npar && s->nred == spec->nred && s->ngather == nest_gathers(spec);
 }
 

@@ -32,6 +32,8 @@ struct run {
 	int64_t still[LIMIT_NDIM];	    /* their indices */
 	char *regs, *states, *outer;
 	char *value[LIMIT_NEST_INSTRS]; /* where the block's values lie */
+	unsigned section;		/* that is being run, of those at every point */
+	int first, last;		/* its reductions: of lay->reduce, [first, last) */
 };
 
 size_t tier0_scratch(const struct nest *spec)
@@ -261,7 +263,7 @@ static void load(struct run *r, unsigned section, const struct tier0_walk *w, co
 	char *there = r->lay->lend[i] ? packed(r, w, in, index, n) : NULL;
 
 	r->value[i] = there ? there : dst;
-	if (there && w == &r->par && section == SECTION_BODY && r->spec->nred)
+	if (there && w == &r->par && nest_everywhere(section) && r->spec->nred)
 		ask_ahead(r, in->a, there, n * bytes_of(in->dtype));
 	if (there)
 		return;
@@ -306,7 +308,7 @@ static void exec(struct run *r, unsigned section, const struct tier0_walk *w, in
 	for (int i = (int)nest_begin(s, section); i < end; i++) {
 		const struct nest_instr *in = &s->instr[i];
 
-		if (!r->lay->runs[i] || tier0_permanent(in))
+		if (!r->lay->runs[i] || in->op == NI_SCALAR || in->op == NI_REDUCE)
 			continue;
 		if (in->op == NI_LOAD) {
 			load(r, section, w, index, n, i);
@@ -366,6 +368,20 @@ static const struct nest_instr *red_instr(const struct run *r, int k)
 	return &r->spec->instr[r->lay->reduce[k]];
 }
 
+/* From now on section s is run, with the reductions that stand in it. */
+static void enter(struct run *r, unsigned s)
+{
+	const struct nest *n = r->spec;
+
+	r->section = s;
+	r->first = 0;
+	while (r->first < r->lay->nreduce && r->lay->reduce[r->first] < nest_begin(n, s))
+		r->first++;
+	r->last = r->first;
+	while (r->last < r->lay->nreduce && r->lay->reduce[r->last] < nest_end(n, s))
+		r->last++;
+}
+
 /* State 0: the chunk's; state 1: of the chunks joined. */
 static void *state_of(const struct run *r, int k, int which)
 {
@@ -377,21 +393,21 @@ static void reduce_chunk(struct run *r, int64_t c, int64_t total, struct bz_acc 
 {
 	int64_t lo = c * TREE_CHUNK, hi = least(lo + TREE_CHUNK, total);
 
-	for (int k = 0; k < r->lay->nreduce; k++)
+	for (int k = r->first; k < r->last; k++)
 		red_of(r, k)->init(state_of(r, k, 0));
 	for (int64_t e = lo; e < hi && !bz_cancelled(r->a->cancel); e += r->lay->block) {
 		int64_t n = least(r->lay->block, hi - e);
 		bool full = (e + n) % TREE_BLOCK == 0 || e + n == hi;
 
-		exec(r, SECTION_BODY, &r->red, e, n);
-		for (int k = 0; k < r->lay->nreduce; k++) {
+		exec(r, r->section, &r->red, e, n);
+		for (int k = r->first; k < r->last; k++) {
 			red_of(r, k)->step(state_of(r, k, 0), value_of(r, red_instr(r, k)->a), n,
 					   e);
 			if (full)
 				red_of(r, k)->block(state_of(r, k, 0));
 		}
 	}
-	for (int k = 0; k < r->lay->nreduce; k++)
+	for (int k = r->first; k < r->last; k++)
 		red_of(r, k)->end(state_of(r, k, 0), hi - lo, &acc[k]);
 }
 
@@ -402,24 +418,24 @@ static void reduce_tile(struct run *r, char **done, int64_t p, int64_t n, int64_
 	struct tile t[LIMIT_NEST_REDUCES];
 	int npar = r->spec->npar;
 
-	for (int k = 0; k < r->lay->nreduce; k++)
+	for (int k = r->first; k < r->last; k++)
 		tile_init(&t[k], r->isa, r->wide, red_of(r, k), red_instr(r, k)->ltype, n,
 			  r->outer + (size_t)k * TILE_BYTES);
 	hold(r, npar, npar + r->spec->nred, lo);
 	for (int64_t e = lo; e < total && !bz_cancelled(r->a->cancel); e++) {
-		exec(r, SECTION_BODY, &r->par, p, n);
-		for (int k = 0; k < r->lay->nreduce; k++)
+		exec(r, r->section, &r->par, p, n);
+		for (int k = r->first; k < r->last; k++)
 			tile_take(&t[k], value_of(r, red_instr(r, k)->a), e, total);
 		hold_next(r, npar, npar + r->spec->nred);
 	}
-	for (int k = 0; k < r->lay->nreduce; k++)
+	for (int k = r->first; k < r->last; k++)
 		done[k] = tile_end(&t[k]);
 }
 
 /* What reduce_tile has left, as the reductions' registers from element `at` on. */
 static void tile_results(struct run *r, char *const *done, int64_t n, int64_t at)
 {
-	for (int k = 0; k < r->lay->nreduce; k++) {
+	for (int k = r->first; k < r->last; k++) {
 		const struct nest_instr *in = red_instr(r, k);
 		int bytes = bytes_of(red_of(r, k)->side ? DT_INT64 : in->ltype);
 
@@ -535,6 +551,69 @@ static void reduce_parts(struct run *r, struct range at, int64_t total, struct b
 	}
 }
 
+/* The values that sections behind s may use were computed for one point, as element 0 of
+ * their registers: they are those of n of its reduced points, whole vectors of them. */
+static void spread_kept(struct run *r, unsigned s, int64_t n)
+{
+	int end = (int)nest_end(r->spec, s);
+
+	n = least((n + TIER0_LANES - 1) / TIER0_LANES * TIER0_LANES, r->lay->block);
+	for (int i = 0; i < end; i++) {
+		const struct nest_instr *in = &r->spec->instr[i];
+		char raw[16];
+
+		if (!r->lay->own[i] || in->op == NI_SCALAR || nest_section(r->spec, (unsigned)i) + 1 < s)
+			continue;
+		memcpy(raw, value_of(r, i), (size_t)bytes_of(in->dtype));
+		walk_fill(value_of(r, i), raw, (unsigned)bytes_of(in->dtype), n);
+	}
+}
+
+/* The held parallel point p: sections at its reduced points, and once, in turn. */
+static void phases_of_point(struct run *r, int64_t p, int64_t total)
+{
+	struct bz_acc acc[LIMIT_NEST_REDUCES];
+
+	for (unsigned s = 0; s < nest_sections(r->spec); s += 2) {
+		hold(r, 0, r->spec->npar, p);
+		enter(r, s);
+		reduce_chunk(r, 0, total, acc);
+		for (int k = r->first; k < r->last; k++)
+			red_of(r, k)->put(&acc[k], value_of(r, r->lay->reduce[k]));
+		hold(r, 0, 0, 0);
+		exec(r, s + 1, &r->par, p, 1);
+		spread_kept(r, s + 1, total);
+	}
+}
+
+/* The n parallel points from p on, likewise. */
+static void phases_of_tile(struct run *r, int64_t p, int64_t n, int64_t total)
+{
+	char *done[LIMIT_NEST_REDUCES];
+
+	for (unsigned s = 0; s < nest_sections(r->spec); s += 2) {
+		enter(r, s);
+		reduce_tile(r, done, p, n, 0, total);
+		tile_results(r, done, n, 0);
+		hold(r, 0, 0, 0);
+		exec(r, s + 1, &r->par, p, n);
+	}
+}
+
+/* A nest with phases: each parallel point is done before the next, or a tile of them. */
+static void phase_points(struct run *r, struct range at, int64_t total)
+{
+	bool tiles = want_tiles(r, at.hi - at.lo, total);
+
+	for (int64_t p = at.lo, n = 1; p < at.hi && !bz_cancelled(r->a->cancel); p += n) {
+		n = tiles ? tile_points(r, p, at.hi) : 1;
+		if (tiles)
+			phases_of_tile(r, p, n, total);
+		else
+			phases_of_point(r, p, total);
+	}
+}
+
 static void reduce_range(enum isa_level level, const struct nest *spec,
 			 const struct tier0_layout *lay, const struct bz_args *a, struct range at,
 			 struct bz_acc *part, void *scratch)
@@ -546,6 +625,11 @@ static void reduce_range(enum isa_level level, const struct nest *spec,
 	run_init(&r, level, spec, lay, a, scratch);
 	total = reduced_points(&r);
 	fill_scalars(&r, total > hi - lo ? total : hi - lo);
+	enter(&r, SECTION_BODY);
+	if (spec->nmore) {
+		phase_points(&r, at, total);
+		return;
+	}
 	if (part) {
 		reduce_parts(&r, at, total, part);
 		return;

@@ -56,12 +56,12 @@ static int assign(struct tier0_layout *lay, const struct stretch *p, int first)
 	for (int i = p->from; i < p->to; i++) {
 		const struct nest_instr *in = &p->n->instr[i];
 
-		if (!lay->runs[i] || tier0_permanent(in))
+		if (!lay->runs[i] || in->op == NI_SCALAR || in->op == NI_REDUCE)
 			continue;
-		if (instr_row(in->op)->result != RESULT_NONE)
+		if (instr_row(in->op)->result != RESULT_NONE && !lay->own[i])
 			lay->reg[i] = nspare ? spare[--nspare] : (uint16_t)used++;
 		for (unsigned k = instr_values(arg, in); k-- > 0;) {
-			if (last[arg[k]] != i || tier0_permanent(&p->n->instr[arg[k]]))
+			if (last[arg[k]] != i || lay->own[arg[k]])
 				continue;
 			spare[nspare++] = lay->reg[arg[k]];
 			last[arg[k]] = p->to; /* the same operand twice frees once */
@@ -100,7 +100,7 @@ static void mark_lent(struct tier0_layout *lay, const struct stretch *p)
 		}
 	}
 	for (int i = p->from; i < p->to; i++)
-		lay->lend[i] = lay->runs[i] && p->n->instr[i].op == NI_LOAD &&
+		lay->lend[i] = lay->runs[i] && p->n->instr[i].op == NI_LOAD && !lay->own[i] &&
 			       p->n->instr[i].dtype != DT_BOOL && !own[i] && last[i] <= first;
 }
 
@@ -134,7 +134,7 @@ static void mark_straight(struct tier0_layout *lay, const struct stretch *p)
 			continue;
 		from = p->n->instr[in->b].op;
 		if (instr_computes(from) && instr_row(from)->effect == EFFECT_NONE &&
-		    goes_straight(lay, p, in->b, to))
+		    !lay->own[in->b] && goes_straight(lay, p, in->b, to))
 			lay->into[in->b] = (uint16_t)(to + 1);
 	}
 }
@@ -152,13 +152,16 @@ void tier0_layout_init(struct tier0_layout *lay, const struct nest *s)
 
 		if (d && d->bytes > widest)
 			widest = d->bytes;
-		if (tier0_permanent(in)) {
+		/* Numbers are there before the first block; others wait for later sections. */
+		lay->own[i] = in->op == NI_SCALAR || instr_row(in->op)->result == RESULT_LATER ||
+			      (s->nmore && nest_kept(s, (unsigned)i));
+		if (lay->own[i]) {
 			lay->reg[i] = (uint16_t)keep++;
 			if (in->op == NI_REDUCE && lay->nreduce < LIMIT_NEST_REDUCES)
 				lay->reduce[lay->nreduce++] = (uint16_t)i;
 		}
 	}
-	for (unsigned section = 0; section < SECTION_END; section++) {
+	for (unsigned section = 0; section < nest_sections(s); section++) {
 		struct stretch p = stretch_of(s, section);
 		int used = assign(lay, &p, keep);
 

@@ -10,6 +10,7 @@
 
 struct tier0_layout {
 	bool runs[LIMIT_NEST_INSTRS];	 /* in the blocks of its section */
+	bool own[LIMIT_NEST_INSTRS];	 /* its register is no other value's: it stays */
 	uint16_t reg[LIMIT_NEST_INSTRS]; /* register of the value */
 	uint16_t nreg, nreduce;
 	uint16_t reduce[LIMIT_NEST_REDUCES]; /* instructions */
@@ -21,12 +22,5 @@ struct tier0_layout {
 };
 
 void tier0_layout_init(struct tier0_layout *lay, const struct nest *s);
-
-/* Has the value its register for itself?  Numbers, which are there before the first block,
- * and what later sections use. */
-static inline bool tier0_permanent(const struct nest_instr *in)
-{
-	return in->op == NI_SCALAR || instr_row(in->op)->result == RESULT_LATER;
-}
 
 #endif

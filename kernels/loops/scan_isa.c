@@ -7,7 +7,11 @@
 #include "scan.h"
 
 #define ALWAYS static inline __attribute__((always_inline))
-#define ANY    _Pragma("GCC ivdep")
+#ifdef __clang__
+#define ANY _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define ANY _Pragma("GCC ivdep")
+#endif
 
 /* NumPy's results: integers wrap, a nan stays, bool is any byte but 0 (a client can scribble). */
 typedef uint8_t b1;

@@ -168,6 +168,12 @@ static void draw_nest(struct nest *n, struct fuzz_input *in)
 	for (unsigned k = 0; k < n->ninstr && n->nred; k++)
 		if (n->instr[k].op == NI_REDUCE && fuzz_below(in, 8))
 			n->post = (uint16_t)(k + 1);
+	if (!n->nred || fuzz_below(in, 2))
+		return;
+	n->nmore = (uint16_t)fuzz_below(in, LIMIT_NEST_SECTIONS);
+	for (unsigned s = 2; s < nest_sections(n); s++)
+		n->more[s - 2] =
+			(uint16_t)(nest_begin(n, s - 1) + fuzz_below(in, n->ninstr / 2 + 1u));
 }
 
 /* ---- What an accepted nest is put through ---- */
@@ -203,8 +209,9 @@ struct run {
 /* Loops that the access runs in: the reduced ones do not count after them. */
 static unsigned loops_of(const struct nest *n, unsigned access)
 {
-	for (unsigned k = nest_begin(n, SECTION_POST); k < n->ninstr; k++)
-		if (nest_touches(n->instr[k].op) && n->instr[k].a == access)
+	for (unsigned k = 0; k < n->ninstr; k++)
+		if (nest_touches(n->instr[k].op) && n->instr[k].a == access &&
+		    !nest_everywhere(nest_section(n, k)))
 			return n->npar;
 	return (unsigned)n->npar + n->nred;
 }

@@ -308,6 +308,15 @@ static inline int64_t exec_index(const struct exec *e, unsigned loop, int64_t po
 	return point % e->extent[loop];
 }
 
+/* What instruction v has for a point: what was computed once for all of its reduced points
+ * lies at the first of them. */
+static inline int64_t exec_value(const struct exec *e, unsigned v, int64_t point)
+{
+	bool once = e->n->instr[v].op == NI_REDUCE || !nest_everywhere(nest_section(e->n, v));
+
+	return e->val[v * e->points + (once ? point - point % e->red : point)];
+}
+
 static inline void exec_instr(const struct exec *e, unsigned k, int64_t point)
 {
 	const struct nest_instr *i = &e->n->instr[k];
@@ -322,11 +331,11 @@ static inline void exec_instr(const struct exec *e, unsigned k, int64_t point)
 		*v = exec_get(exec_place(e, i->a, point), i->dtype);
 		break;
 	case NI_GATHER:
-		*v = exec_get(exec_gather(e, i->a, point, e->val[i->b * e->points + point]),
+		*v = exec_get(exec_gather(e, i->a, point, exec_value(e, i->b, point)),
 			      i->dtype);
 		break;
 	case NI_STORE:
-		exec_put(exec_place(e, i->a, point), i->dtype, e->val[i->b * e->points + point]);
+		exec_put(exec_place(e, i->a, point), i->dtype, exec_value(e, i->b, point));
 		break;
 	case NI_SCALAR:
 		*v = exec_wrap(i->dtype, (int64_t)e->imm[2 * e->n->scalar[i->a]]);
@@ -336,18 +345,18 @@ static inline void exec_instr(const struct exec *e, unsigned k, int64_t point)
 		break;
 	case NI_REDUCE:
 		/* Kept as it is; combined at the first post point. */
-		*v = e->val[i->a * e->points + point];
+		*v = exec_value(e, i->a, point);
 		break;
 	default:
-		*v = exec_op(i->op, i->dtype, e->val[i->a * e->points + point],
-			     e->val[i->b * e->points + point], e->val[i->c * e->points + point]);
+		*v = exec_op(i->op, i->dtype, exec_value(e, i->a, point),
+			     exec_value(e, i->b, point), exec_value(e, i->c, point));
 	}
 }
 
-/* Combine the reductions of one parallel point into its first point. */
-static inline void exec_combine(const struct exec *e, int64_t first)
+/* Combine the reductions of a section of one parallel point into its first point. */
+static inline void exec_combine(const struct exec *e, unsigned section, int64_t first)
 {
-	for (unsigned k = 0; k < e->n->post; k++) {
+	for (unsigned k = nest_begin(e->n, section); k < nest_end(e->n, section); k++) {
 		const struct nest_instr *i = &e->n->instr[k];
 		int64_t *v = &e->val[k * e->points + first];
 
@@ -358,26 +367,26 @@ static inline void exec_combine(const struct exec *e, int64_t first)
 
 static inline void exec_wide(const struct exec *e)
 {
-	for (unsigned k = 0; k < e->n->post; k++)
-		for (int64_t p = 0; p < e->points; p++)
-			exec_instr(e, k, p);
-	for (int64_t p = 0; p < e->points; p += e->red)
-		exec_combine(e, p);
-	for (unsigned k = e->n->post; k < e->n->ninstr; k++)
+	for (unsigned s = 0; s < nest_sections(e->n); s++) {
+		int64_t step = nest_everywhere(s) ? 1 : e->red;
+
+		for (unsigned k = nest_begin(e->n, s); k < nest_end(e->n, s); k++)
+			for (int64_t p = 0; p < e->points; p += step)
+				exec_instr(e, k, p);
 		for (int64_t p = 0; p < e->points; p += e->red)
-			exec_instr(e, k, p);
+			exec_combine(e, s, p);
+	}
 }
 
 static inline void exec_reverse(const struct exec *e)
 {
-	for (int64_t p = e->points - e->red; p >= 0; p -= e->red) {
-		for (int64_t r = e->red; r-- > 0;)
-			for (unsigned k = 0; k < e->n->post; k++)
-				exec_instr(e, k, p + r);
-		exec_combine(e, p);
-		for (unsigned k = e->n->post; k < e->n->ninstr; k++)
-			exec_instr(e, k, p);
-	}
+	for (int64_t p = e->points - e->red; p >= 0; p -= e->red)
+		for (unsigned s = 0; s < nest_sections(e->n); s++) {
+			for (int64_t r = nest_everywhere(s) ? e->red : 1; r-- > 0;)
+				for (unsigned k = nest_begin(e->n, s); k < nest_end(e->n, s); k++)
+					exec_instr(e, k, p + r);
+			exec_combine(e, s, p);
+		}
 }
 
 static inline int64_t exec_integer(const char *at, unsigned dtype)
