@@ -34,12 +34,12 @@
 #define LIMIT_NEST_SCALARS	64	      /* scalar parameters of one kernel */
 #define LIMIT_NEST_REDUCES	8	      /* reductions of one kernel */
 #define LIMIT_NEST_CHECKS	8	      /* INDEX operations of one kernel */
-#define LIMIT_NEST_SECTIONS	8	      /* of one nest: four at every point, four in between */
-#define LIMIT_PARTITION_CHECKS	64	      /* and of what is planned at once */
-#define LIMIT_FUSE_WINDOW	64	      /* nests looked back at when fusing */
-#define LIMIT_CLIENTS		256	      /* connections */
-#define LIMIT_DEVICES		4	      /* the CPU and three more */
-#define LIMIT_DEVICE_NAME	16	      /* bytes of a device's name, with the 0 */
+#define LIMIT_NEST_SECTIONS	8   /* of one nest: four at every point, four in between */
+#define LIMIT_PARTITION_CHECKS	64  /* and of what is planned at once */
+#define LIMIT_FUSE_WINDOW	64  /* nests looked back at when fusing */
+#define LIMIT_CLIENTS		256 /* connections */
+#define LIMIT_DEVICES		4   /* the CPU and three more */
+#define LIMIT_DEVICE_NAME	16  /* bytes of a device's name, with the 0 */
 #define LIMIT_CLIENTS_PER_UID	64
 #define LIMIT_UNREAD_BYTES	(32u << 20) /* replies waiting for a client that does not read */
 #define LIMIT_STATUS_BYTES	(4u << 20)

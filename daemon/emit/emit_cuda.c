@@ -78,7 +78,9 @@ void emit_cuda_address(struct cuda_gen *g, unsigned a)
 		text_add(g->o, any ? " + " : " + (bz_i64)(");
 		/* What is gathered is never a whole vector. */
 		text_put(g->o,
-			 x->gather && g->vector > 1 && l == g->innermost ? "(x%u + k) * " : "x%u * ", l);
+			 x->gather && g->vector > 1 && l == g->innermost ? "(x%u + k) * "
+									 : "x%u * ",
+			 l);
 		any = true;
 		if (known)
 			text_put(g->o, "%u", dtype_row(x->dtype)->bytes);
@@ -244,7 +246,8 @@ static enum status check_instr(const struct nest *n, unsigned i, struct err *err
 			       op_text(in->op));
 	if (access && (in->a >= n->naccess || !dtype_native(n->access[in->a].dtype)))
 		return err_set(err, E_INTERNAL, "instruction %u of a nest: access %u", i, in->a);
-	if (in->op == NI_REDUCE && (!n->nred || !nest_everywhere(nest_section(n, i)) || !op_row(in->c)))
+	if (in->op == NI_REDUCE &&
+	    (!n->nred || !nest_everywhere(nest_section(n, i)) || !op_row(in->c)))
 		return err_set(err, E_INTERNAL, "instruction %u of a nest: bad reduction", i);
 	return OK;
 }

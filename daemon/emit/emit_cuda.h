@@ -14,8 +14,8 @@ struct cuda_gen {
 	unsigned nreduce;
 	unsigned section;     /* whose text is being written */
 	unsigned first, last; /* its reductions: of red, [first, last) */
-	unsigned reach;	 /* loops that have an index where text is being written */
-	unsigned vector; /* points of a thread in the text being written; 1: no vectors */
+	unsigned reach;	      /* loops that have an index where text is being written */
+	unsigned vector;      /* points of a thread in the text being written; 1: no vectors */
 };
 
 /* More than this many instructions: text is written fewer times, loops stay rolled. */

@@ -91,8 +91,8 @@ static void put_types(struct cuda_gen *g)
 		 "struct %s {\ntypedef bz_params params;\n"
 		 "template <class I> using place = %s<I>;\n"
 		 "enum { big = %s, neutral = %s, unroll = %u, count = %u };\n",
-		 name(g), place(g), big ? "true" : "false",
-		 neutral(g) ? "true" : "false", big ? 1 : 4, g->last - g->first);
+		 name(g), place(g), big ? "true" : "false", neutral(g) ? "true" : "false",
+		 big ? 1 : 4, g->last - g->first);
 	text_add(g->o, "struct lanes {\n");
 	for (unsigned k = g->first; k < g->last; k++)
 		text_put(g->o, is_arg(g, k) ? "bz_best<bz_%s> r%u[%u];\n" : "bz_%s r%u[%u];\n",

@@ -707,10 +707,11 @@ static void put_phases(struct gen *g)
 		if (nest_begin(g->n, s + 1) == nest_end(g->n, s + 1))
 			continue;
 		if (abreast(g))
-			text_put(g->o,
-				 "for (int l = 0; l < len; l++, X[%u]++) %spost%s(A, X, 1, f + l);\n"
-				 "X[%u] -= len;\n",
-				 last, p, number(g), last);
+			text_put(
+				g->o,
+				"for (int l = 0; l < len; l++, X[%u]++) %spost%s(A, X, 1, f + l);\n"
+				"X[%u] -= len;\n",
+				last, p, number(g), last);
 		else
 			text_put(g->o, "%spost%s(A, X, len, f);\n", p, number(g));
 	}

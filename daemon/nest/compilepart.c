@@ -17,8 +17,8 @@ static const struct pass {
 } pass_list[] = {
 	{"storage", storage_run, true},	   {"lower", lower_run, true},
 	{"fuse", fuse_run, false},	   {"contract", contract_run, false},
-	{"simplify", simplify_run, false}, {"collapse", collapse_run, false},
-	{"finish", finish_run, true},
+	{"simplify", simplify_run, false}, {"share", share_run, false},
+	{"collapse", collapse_run, false}, {"finish", finish_run, true},
 };
 #define NPASS (sizeof pass_list / sizeof pass_list[0])
 
@@ -48,7 +48,7 @@ enum status compilepart_names(const char *list, struct err *err)
 		if (!known)
 			return err_set(err, E_INVALID,
 				       "no pass \"%.*s\"; there are storage, lower, fuse, "
-				       "contract, simplify, collapse, finish",
+				       "contract, simplify, share, collapse, finish",
 				       (int)(len < 40 ? len : 40), s);
 		s += len + (s[len] == ',');
 	}

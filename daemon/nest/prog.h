@@ -24,11 +24,11 @@ typedef uint32_t access_set;
 _Static_assert(LIMIT_NEST_ACCESSES <= 32, "access_set has a bit for each access");
 
 struct prog_unit {
-	struct nest *nest;	    /* or: */
-	struct plan_call *call;	    /* a library step */
-	uint32_t id;		    /* in lowering order; survives as the unit grows */
-	uint32_t pos;		    /* index in prog.unit */
-	uint64_t reads, writes;	    /* one bit per slot number modulo 64: a filter */
+	struct nest *nest;		    /* or: */
+	struct plan_call *call;		    /* a library step */
+	uint32_t id;			    /* in lowering order; survives as the unit grows */
+	uint32_t pos;			    /* index in prog.unit */
+	uint64_t reads, writes;		    /* one bit per slot number modulo 64: a filter */
 	access_set in[LIMIT_NEST_SECTIONS]; /* accesses that a section's instructions use */
 	uint16_t naccess;
 	uint32_t slot[LIMIT_NEST_ACCESSES];
@@ -86,6 +86,7 @@ enum status lower_run(struct prog *p, struct err *err) MUST_USE;
 enum status fuse_run(struct prog *p, struct err *err) MUST_USE;
 enum status contract_run(struct prog *p, struct err *err) MUST_USE;
 enum status simplify_run(struct prog *p, struct err *err) MUST_USE;
+enum status share_run(struct prog *p, struct err *err) MUST_USE;
 enum status collapse_run(struct prog *p, struct err *err) MUST_USE;
 enum status finish_run(struct prog *p, struct err *err) MUST_USE;
 

@@ -349,6 +349,27 @@ static void begin_section(struct nest *out, unsigned s)
 		out->more[out->nmore++] = out->ninstr;
 }
 
+/* There is nothing in sections s and behind; only phases have to be counted. */
+static void end_sections(struct nest *out, unsigned s)
+{
+	for (; s < LIMIT_NEST_SECTIONS; s++)
+		begin_section(out, s);
+	while (out->nmore && out->more[out->nmore - 1] == out->ninstr)
+		out->nmore--;
+}
+
+static void pack_walks(struct nest *out)
+{
+	for (unsigned j = 0; j < out->naccess; j++) {
+		struct nest_access *a = &out->access[j];
+		int64_t s = out->npar + out->nred ? a->stride[out->vec] : 0;
+
+		a->walk = s == dtype_row(a->dtype)->bytes ? WALK_UNIT
+			  : s				  ? WALK_STRIDED
+							  : WALK_SAME;
+	}
+}
+
 /* A reduction nest whose last reduction died would be no reduction: keep none. */
 enum fuse_reason wide_pack(struct nest *out, struct wide *w)
 {
@@ -377,18 +398,8 @@ enum fuse_reason wide_pack(struct nest *out, struct wide *w)
 		k.value[j] = out->ninstr;
 		out->instr[out->ninstr++] = i;
 	}
-	for (; ncut < LIMIT_NEST_SECTIONS - 1; ncut++)
-		begin_section(out, ncut + 1);
-	while (out->nmore && out->more[out->nmore - 1] == out->ninstr)
-		out->nmore--;
-	for (unsigned j = 0; j < out->naccess; j++) {
-		struct nest_access *a = &out->access[j];
-		int64_t s = out->npar + out->nred ? a->stride[out->vec] : 0;
-
-		a->walk = s == dtype_row(a->dtype)->bytes ? WALK_UNIT
-			  : s				  ? WALK_STRIDED
-							  : WALK_SAME;
-	}
+	end_sections(out, ncut + 1);
+	pack_walks(out);
 	return r ? r : nreduce > LIMIT_NEST_REDUCES ? FUSE_REDUCES : FUSE_OK;
 }
 

@@ -30,7 +30,7 @@ struct wide {
 	bool dead[WIDE_INSTRS];
 	uint32_t scalar[WIDE_SCALARS];
 	uint8_t scalar_dtype[WIDE_SCALARS];
-	uint32_t gone[WIDE_INSTRS];	       /* slots of loads that were saved */
+	uint32_t gone[WIDE_INSTRS];	   /* slots of loads that were saved */
 	uint32_t fresh[LIMIT_NEST_INSTRS]; /* of loads that are there once more */
 };
 

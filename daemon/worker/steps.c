@@ -77,8 +77,9 @@ static bool fits_chunk(const struct command_step *s)
 
 bool steps_fit(const struct command_step *s, const struct nest *spec)
 {
-	return (!spec->nmore || fits_chunk(s)) && s->naccess == spec->naccess && s->nscalar == spec->nscalar &&
-	       s->npar == spec->npar && s->nred == spec->nred && s->ngather == nest_gathers(spec);
+	return (!spec->nmore || fits_chunk(s)) && s->naccess == spec->naccess &&
+	       s->nscalar == spec->nscalar && s->npar == spec->npar && s->nred == spec->nred &&
+	       s->ngather == nest_gathers(spec);
 }
 
 enum status steps_call(struct plan_call *out, const struct command_step *s, struct err *err)

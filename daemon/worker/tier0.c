@@ -562,7 +562,8 @@ static void spread_kept(struct run *r, unsigned s, int64_t n)
 		const struct nest_instr *in = &r->spec->instr[i];
 		char raw[16];
 
-		if (!r->lay->own[i] || in->op == NI_SCALAR || nest_section(r->spec, (unsigned)i) + 1 < s)
+		if (!r->lay->own[i] || in->op == NI_SCALAR ||
+		    nest_section(r->spec, (unsigned)i) + 1 < s)
 			continue;
 		memcpy(raw, value_of(r, i), (size_t)bytes_of(in->dtype));
 		walk_fill(value_of(r, i), raw, (unsigned)bytes_of(in->dtype), n);

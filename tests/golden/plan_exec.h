@@ -331,8 +331,7 @@ static inline void exec_instr(const struct exec *e, unsigned k, int64_t point)
 		*v = exec_get(exec_place(e, i->a, point), i->dtype);
 		break;
 	case NI_GATHER:
-		*v = exec_get(exec_gather(e, i->a, point, exec_value(e, i->b, point)),
-			      i->dtype);
+		*v = exec_get(exec_gather(e, i->a, point, exec_value(e, i->b, point)), i->dtype);
 		break;
 	case NI_STORE:
 		exec_put(exec_place(e, i->a, point), i->dtype, exec_value(e, i->b, point));

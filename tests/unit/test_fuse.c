@@ -23,6 +23,10 @@ struct make {
 	uint8_t dtype[64]; /* of each value's elements, as made */
 	bool old[64];	   /* a newer version of the buffer exists */
 	bool used[64];	   /* read or replaced by an op */
+	/* Of what was reduced last, and of maps that followed on it. */
+	uint32_t reduced, source; /* the result, a value of the shape that was reduced */
+	struct shape from;
+	uint32_t axes; /* 0: nothing was */
 };
 
 static const struct shape shapes[] = {
@@ -196,6 +200,61 @@ static bool make_reduction(struct make *m, struct part_op *o)
 	add_ref(m, &o->in[0], value, &v);
 	cr_assert_eq(shape_reduce(&to, &s, o->axes, false, &err), OK);
 	fresh_result(m, o, &to, o->op == OP_SUM ? (unsigned)DT_INT64 : v.dtype);
+	m->reduced = m->p.nvalue - 1;
+	m->source = value;
+	m->from = s;
+	m->axes = v.dtype == m->dtype[value] ? o->axes : 0;
+	return true;
+}
+
+/* The result of a reduction at every point that was reduced, as NumPy's keepdims has it. */
+static void spread_view(const struct make *m, struct view *v)
+{
+	int64_t step = dtype_row(m->dtype[m->reduced])->bytes;
+
+	view_init(v, (enum dtype)m->dtype[m->reduced], &m->from);
+	for (unsigned k = m->from.ndim; k-- > 0;) {
+		v->stride[k] = m->axes >> k & 1 ? 0 : step;
+		step *= m->axes >> k & 1 ? 1 : m->from.dim[k];
+	}
+}
+
+/* A map of the shape that was reduced, of its source or of the map before, and of the
+ * result; or the next reduction over the same axes. */
+static bool make_phase(struct make *m, struct part_op *o)
+{
+	static const uint16_t ops[] = {OP_ADD, OP_SUBTRACT, OP_MULTIPLY, OP_MAXIMUM};
+	struct view whole, spread;
+	struct op_arg arg[2];
+	struct op_sig sig;
+	struct shape to;
+	struct err err;
+
+	view_init(&whole, (enum dtype)m->dtype[m->source], &m->from);
+	if (!m->axes || m->old[m->source] || m->old[m->reduced] ||
+	    view_check(&whole, m->p.value[m->source].bytes, &err))
+		return false;
+	m->used[m->source] = true;
+	add_ref(m, &o->in[0], m->source, &whole);
+	o->nin = 1;
+	if (m->source + 1 == m->p.nvalue && draw(0, 1)) {
+		o->op = draw(0, 1) ? OP_SUM : OP_MAX;
+		o->axes = m->axes;
+		cr_assert_eq(shape_reduce(&to, &m->from, o->axes, false, &err), OK);
+		fresh_result(m, o, &to, o->op == OP_SUM ? (unsigned)DT_INT64 : whole.dtype);
+		m->reduced = m->p.nvalue - 1;
+		return true;
+	}
+	spread_view(m, &spread);
+	m->used[m->reduced] = true;
+	add_ref(m, &o->in[1], m->reduced, &spread);
+	o->op = ops[draw(0, 3)];
+	o->nin = 2;
+	arg[0] = (struct op_arg){whole.dtype, false};
+	arg[1] = (struct op_arg){spread.dtype, false};
+	cr_assert_eq(op_infer(&sig, (enum op)o->op, arg, DTYPE_END, &err), OK);
+	fresh_result(m, o, &m->from, sig.out);
+	m->source = m->p.nvalue - 1;
 	return true;
 }
 
@@ -257,6 +316,9 @@ static void make_op(struct make *m)
 	int64_t kind = draw(0, 15);
 	bool made;
 
+	if (m->axes && draw(0, 1))
+		kind = 16;
+
 	if (kind < 8)
 		made = make_map(m, &o);
 	else if (kind < 11)
@@ -265,8 +327,10 @@ static void make_op(struct make *m)
 		made = make_assign(m, &o);
 	else if (kind < 15)
 		made = make_creation(m, &o);
-	else
+	else if (kind < 16)
 		made = make_product(m, &o);
+	else
+		made = make_phase(m, &o);
 	if (!made)
 		return;
 	m->p.op = xrealloc(m->p.op, m->p.nop + 1, sizeof o);
@@ -330,6 +394,8 @@ static bool is_taken(const struct part *p, uint32_t value)
 	return false;
 }
 
+static unsigned phases; /* that were executed */
+
 static void ignore(void *data, const char *pass, const char *text)
 {
 	(void)data;
@@ -357,6 +423,8 @@ static uint32_t check_plan(const struct part *p, char **inputs, char **want, con
 		if (plan->slot[s].input != PART_NONE)
 			memcpy(slot[s], inputs[plan->slot[s].input], plan->slot[s].bytes);
 	}
+	for (uint32_t k = 0; k < plan->nstep; k++)
+		phases += plan->step[k].nest ? plan->step[k].nest->nmore : 0;
 	exec_plan(plan, p, slot, mode);
 	for (uint32_t v = 0; v < p->nvalue; v++) {
 		uint32_t s = plan->value_slot[v];
@@ -401,6 +469,7 @@ static void differential(uint64_t start, int rounds, int max_ops)
 	}
 	cr_log_info("%u steps fused, %u unfused", fused, unfused);
 	cr_assert_lt(fused * 10, unfused * 9);
+	cr_assert_gt(phases, (unsigned)rounds / 4);
 }
 
 Test(fuse, fused_equals_unfused_equals_naive_on_random_programs)

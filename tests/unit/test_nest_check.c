@@ -306,6 +306,67 @@ Test(nest_check, refuses_values_of_another_section)
 	refused(&n, "misplaced");
 }
 
+/* s1[i] = max_j s0[i, j], then s2[i, j] = s0[i, j] - s1[i]. */
+static struct nest below_best(void)
+{
+	struct nest n = row_sum();
+
+	n.naccess = 3;
+	n.access[2] = (struct nest_access){
+		.slot = 2, .dtype = DT_FLOAT64, .write = 1, .walk = WALK_UNIT, .stride = {24, 8}};
+	n.ninstr = 6;
+	n.nmore = 1;
+	n.more[0] = 3;
+	n.instr[1].c = OP_MAX;
+	n.instr[3] = n.instr[0];
+	n.instr[4] = (struct nest_instr){OP_SUBTRACT, DT_FLOAT64, DT_FLOAT64, 3, 1, 0};
+	n.instr[5] = (struct nest_instr){NI_STORE, DT_FLOAT64, DT_FLOAT64, 2, 4, 0};
+	return n;
+}
+
+Test(nest_check, phases)
+{
+	struct nest n = below_best();
+	struct err err;
+	char text[512];
+
+	cr_assert_eq(nest_check(&n, &err), OK, "%s", err.text);
+	nest_print(text, sizeof text, &n, true);
+	cr_assert(strstr(text, "post\nstore.f64 @1 %1\nphase\n%3 = load.f64 @0\n"), "%s", text);
+	n.instr[4].a = 0; /* of the first section */
+	refused(&n, "across the reduction");
+	n = below_best();
+	n.more[0] = 1;
+	refused(&n, "section 2 begins at instr 1");
+	n = below_best();
+	n.more[0] = 7;
+	refused(&n, "section 2 begins at instr 7");
+	n = below_best();
+	n.nmore = LIMIT_NEST_SECTIONS - 1;
+	refused(&n, "7 phases");
+	n = below_best();
+	n.extent[1] = TREE_CHUNK;
+	cr_assert_eq(nest_check(&n, &err), OK, "%s", err.text);
+	n.extent[1]++;
+	refused(&n, "65537 reduced points");
+	n = below_best();
+	n.npar = 2;
+	n.nred = 0;
+	n.post = 6;
+	n.more[0] = 6;
+	refused(&n, "1 phases, 0 reduced loops");
+	/* What is computed once per parallel point is handed on; a reduction in phase 1 is not
+	 * there before. */
+	n = below_best();
+	n.instr[2] = (struct nest_instr){OP_NEGATIVE, DT_FLOAT64, DT_FLOAT64, 1, 0, 0};
+	n.instr[4].b = 2;
+	n.naccess = 3;
+	cr_assert_eq(nest_check(&n, &err), OK, "%s", err.text);
+	n = below_best();
+	n.instr[4] = (struct nest_instr){NI_REDUCE, DT_FLOAT64, DT_FLOAT64, 3, 0, OP_SUM};
+	refused(&n, "across the reduction"); /* the store uses it in its own section */
+}
+
 Test(nest_check, a_gather_beside_a_write_of_the_same_slot_is_allowed)
 {
 	struct nest n = gather();

@@ -128,6 +128,23 @@ Test(steps, slices)
 	cr_assert_eq(steps_slice(&c, &o.s, NULL), E_INTERNAL);
 }
 
+/* Phases need all reduced points in one place. */
+Test(steps, phases_fit_one_chunk)
+{
+	static struct nest n = {.npar = 1, .nred = 1, .naccess = 1, .nmore = 1};
+	struct one o = one(10, TREE_CHUNK, 0, 10, 0);
+
+	cr_assert(steps_fit(&o.s, &n));
+	o = one(10, TREE_CHUNK + 1, 0, 10, 0);
+	cr_assert_not(steps_fit(&o.s, &n));
+	o = one(10, -1, 0, 10, 0);
+	cr_assert_not(steps_fit(&o.s, &n));
+	o = one(10, TREE_CHUNK, 0, 1, 1);
+	cr_assert_not(steps_fit(&o.s, &n));
+	n.nmore = 0;
+	cr_assert(steps_fit(&o.s, &n));
+}
+
 Test(steps, reach)
 {
 	static struct nest n = {.npar = 1, .nred = 1, .naccess = 1};
