@@ -348,6 +348,47 @@ for i in range(30):
 """
 
 
+# ---- What follows reductions ----
+
+
+def softmax(np, x):
+    e = np.exp(x - x.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def layer(np, x):
+    below = x - x.mean(axis=-1, keepdims=True)
+    return below / np.sqrt((below * below).mean(axis=-1, keepdims=True) + x.dtype.type(1e-5))
+
+
+def variance(np, x):
+    return np.var(x, axis=-1)
+
+
+def centred(np, x):
+    return x - x.mean(axis=-1, keepdims=True)
+
+
+def phases():
+    """Rows of an array of attention weights, in one kernel each."""
+    heading("what follows reductions of rows, (64, 16, 128, 128)")
+    peers.peer_threads(len(CORES))
+    print(f"{'':24}{'braze ms':>10}{'over C':>8}{'NumPy over braze':>18}")
+    for dtype in "df":
+        x = numpy.random.default_rng(1).standard_normal((64, 16, 128, 128)).astype(dtype)
+        a, out = braze.numpy.asarray(x), numpy.empty_like(x)
+        for program in (softmax, layer, variance, centred):
+            hand = getattr(peers, f"peer_{program.__name__}_{dtype}")
+            hand.restype = ctypes.c_double
+            size = ctypes.c_int64(128)
+            rows = ctypes.c_int64(x.size // 128)
+            mine, theirs, c = alternate([
+                lambda: braze.wait(program(braze.numpy, a)), lambda: program(numpy, x),
+                lambda: hand(pointer(out), pointer(x), rows, size)])
+            print(f"{program.__name__ + ' ' + numpy.dtype(dtype).name:24}{mine * 1e3:10.1f}"
+                  f"{mine / c:8.2f}{theirs / mine:18.1f}")
+
+
 def sharing():
     heading("two processes, one after the other, same program")
     times, compiles = [], []
@@ -364,7 +405,7 @@ def sharing():
 
 def main():
     parts = sys.argv[1:] or ["machine", "recording", "latency", "first_result", "throughput",
-                             "sharing"]
+                             "phases", "sharing"]
     try:
         for part in parts:
             globals()[part]()
