@@ -165,7 +165,7 @@ static bool advance(struct session *s, const struct ticket *t, int64_t *budget)
 	j->plan.part = &p->part;
 	j->plan.done = plan_ready;
 	j->plan.data = j;
-	if (p->part.nop <= PLANNED_HERE)
+	if (p->part.nop + p->part.nlist <= PLANNED_HERE)
 		planner_run(d->planner, &j->plan);
 	else
 		planner_submit(d->planner, &j->plan);

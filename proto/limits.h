@@ -14,6 +14,7 @@
 #define LIMIT_PACKET_BYTES	(60 * 1024)   /* one message, one packet */
 #define LIMIT_FDS_PER_PACKET	2	      /* more closes the connection */
 #define LIMIT_OPS_PER_PACKET	1024	      /* the client flushes at this many */
+#define LIMIT_OPERANDS		64	      /* of an operation on a list */
 #define LIMIT_IDS		(1u << 22)    /* array ids are below this */
 #define LIMIT_ARRAY_BYTES	(1ull << 44)  /* bytes of one buffer */
 #define LIMIT_ARENA_BYTES	(64ull << 30) /* sparse size of a connection's arena */

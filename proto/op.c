@@ -75,6 +75,11 @@ static enum dtype common(const struct op_arg *arg, int first, int n)
 	return (enum dtype)t.dtype;
 }
 
+enum dtype dtype_common(const struct op_arg *arg, int n)
+{
+	return common(arg, 0, n);
+}
+
 static enum dtype to_float(enum dtype t)
 {
 	if (cls(t) >= CLASS_FLOAT)

@@ -77,7 +77,8 @@ enum op_kind {
 	KIND_ARGRED,
 	KIND_SCAN,
 	KIND_LIB,
-	KIND_GATHER
+	KIND_GATHER,
+	KIND_JOIN
 };
 
 /* How the loop types and the result type follow from the operands' types. */
@@ -111,6 +112,10 @@ enum op_rule {
 };
 
 #define ALG_COMM 1u /* operands may be swapped */
+
+/* Arity of an operation on a list: 1 to LIMIT_OPERANDS arrays.  Others have OP_OPERANDS at most. */
+#define OP_LIST	    15
+#define OP_OPERANDS 3
 
 enum op {
 #define OP(wire, id, np, kind, arity, rule, alg, stem, cost) OP_##id = wire,
@@ -151,6 +156,8 @@ struct op_sig {
 
 /* Common type of two, by NumPy's lattice (NEP 50; weak as above). */
 enum dtype dtype_promote(struct op_arg a, struct op_arg b);
+/* The same of n, in NumPy's order of looking at them. */
+enum dtype dtype_common(const struct op_arg *arg, int n);
 /* May `from` be cast to `to` under casting="same_kind"? */
 bool dtype_same_kind(enum dtype from, enum dtype to);
 /* Does the integer type hold x?  True for types that are no integers. */

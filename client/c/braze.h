@@ -233,6 +233,12 @@ BRAZE_API int braze_reduce(braze_array **out, int op, braze_array *a, unsigned a
  * last bits may differ from NumPy's; float16 has none (E_UNSUPPORTED). */
 BRAZE_API int braze_scan(braze_array **out, int op, braze_array *a, int axis, int dtype,
 			 braze_error *err);
+/* Arrays one after the other along an axis (< 0: from the last), or, stacked, along a new one.
+ * dtype: the result's, to which any type is cast, or -1 for the common one. */
+BRAZE_API int braze_concatenate(braze_array **out, int n, braze_array *const *arrays, int axis,
+				int dtype, braze_error *err);
+BRAZE_API int braze_stack(braze_array **out, int n, braze_array *const *arrays, int axis, int dtype,
+			  braze_error *err);
 BRAZE_API int braze_matmul(braze_array **out, braze_array *a, braze_array *b, braze_error *err);
 BRAZE_API int braze_cast(braze_array **out, braze_array *a, int dtype, braze_error *err);
 BRAZE_API int braze_copy(braze_array **out, braze_array *a, braze_error *err);

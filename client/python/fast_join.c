@@ -1,17 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fast_join.c - arrays of one type, joined (braze/numpy/_shape.py has every other call). */
+/* fast_join.c - arrays put together: concatenate and what is made of it (braze/numpy/_shape.py has
+ * every other call). */
 #include "native.h"
 
 #include <string.h>
 
-#define JOIN_LIMIT 64 /* arrays */
+#define JOIN_LIMIT 1024 /* arrays */
+#define SAME_LIMIT 64	/* times that one array is joined with itself */
 
 struct join {
 	braze_array *part[JOIN_LIMIT];
-	int n;
+	int n, ndim; /* ndim: of all, or -1 */
 };
 
-/* Arrays of one type and number of axes in a tuple or list. */
+/* What numpys.def has for the function, then Python's. */
+static bool otherwise(PyObject **out, const struct fast *f, const struct call *c)
+{
+	return !PyErr_Occurred() && f->numpys && f->numpys->fn(out, f->numpys, c);
+}
+
+/* The arrays in a tuple or list. */
 static bool read_parts(struct join *j, PyObject *seq)
 {
 	bool tuple = PyTuple_CheckExact(seq);
@@ -24,86 +32,68 @@ static bool read_parts(struct join *j, PyObject *seq)
 		return false;
 	for (j->n = 0; j->n < n; j->n++) {
 		PyObject *o = tuple ? PyTuple_GetItem(seq, j->n) : PyList_GetItem(seq, j->n);
-		braze_array *h = fast_array(o), *first = j->n ? j->part[0] : h;
+		braze_array *h = fast_array(o);
 
-		if (!h || braze_dtype_of(h) != braze_dtype_of(first) ||
-		    braze_ndim(h) != braze_ndim(first))
+		if (!h)
 			return false;
+		if (!j->n)
+			j->ndim = braze_ndim(h);
+		else if (j->ndim != braze_ndim(h))
+			j->ndim = -1;
 		j->part[j->n] = h;
 	}
 	return true;
 }
 
-/* All extents but the axis' agree. */
-static bool agree(const struct join *j, int axis)
-{
-	const int64_t *shape = braze_shape(j->part[0]);
-
-	for (int i = 1; i < j->n; i++)
-		for (int k = 0; k < braze_ndim(j->part[0]); k++)
-			if (k != axis && braze_shape(j->part[i])[k] != shape[k])
-				return false;
-	return true;
-}
-
-/* made[at] = part, on an axis that stacking makes, or made[at:at + n] = part. */
-static int place(braze_array *made, braze_array *part, int axis, int64_t at, bool stacks)
-{
-	int64_t shape[BRAZE_MAX_NDIM], strides[BRAZE_MAX_NDIM];
-	int n = 0, rc = 0;
-	braze_array *view = NULL;
-	braze_error err;
-
-	if (!braze_size(part))
-		return 0;
-	for (int k = 0; k < braze_ndim(made); k++) {
-		if (stacks && k == axis)
-			continue;
-		shape[n] = k == axis ? braze_shape(part)[k] : braze_shape(made)[k];
-		strides[n++] = braze_strides(made)[k];
-	}
-	rc = braze_view(&view, made, braze_dtype_of(made), n, shape, strides,
-			braze_offset(made) + at * braze_strides(made)[axis], &err);
-	if (!rc)
-		rc = braze_assign(view, braze_arg_array(part), &err);
-	braze_release(view);
-	return rc;
-}
-
-static bool joined(PyObject **out, const struct join *j, int axis, bool stacks)
-{
-	int64_t shape[BRAZE_MAX_NDIM], at = 0;
-	braze_array *first = j->part[0], *made = NULL;
-	braze_error err;
-	int n = braze_ndim(first) + stacks;
-
-	for (int k = 0; k < n; k++)
-		shape[k] = stacks ? k == axis ? j->n : braze_shape(first)[k - (k > axis)]
-				  : braze_shape(first)[k];
-	for (int i = 1; i < j->n && !stacks; i++)
-		shape[axis] += braze_shape(j->part[i])[axis];
-	if (braze_empty(&made, braze_session_of(first), braze_dtype_of(first), n, shape, &err))
-		return false;
-	for (int i = 0; i < j->n; i++) {
-		if (place(made, j->part[i], axis, at, stacks)) {
-			braze_release(made);
-			return false;
-		}
-		at += stacks ? 1 : braze_shape(j->part[i])[axis];
-	}
-	*out = type_new(made, 0);
-	return true;
-}
-
 static bool concatenated(PyObject **out, const struct join *j, int axis)
 {
-	return agree(j, axis) && joined(out, j, axis, false);
+	braze_array *made = NULL;
+	braze_error err;
+
+	return fast_new(out, braze_concatenate(&made, j->n, j->part, axis, -1, &err), &made, 0);
 }
 
 static bool stacked(PyObject **out, const struct join *j, int axis)
 {
-	return braze_ndim(j->part[0]) < BRAZE_MAX_NDIM && agree(j, -1) &&
-	       joined(out, j, axis, true);
+	braze_array *made = NULL;
+	braze_error err;
+
+	return fast_new(out, braze_stack(&made, j->n, j->part, axis, -1, &err), &made, 0);
+}
+
+/* made, or what it is in another shape, of which Python sees nothing. */
+static bool reshaped(PyObject **out, braze_array *made, int n, const int64_t *shape)
+{
+	braze_array *other = NULL;
+	braze_error err;
+	int rc = braze_reshape(&other, made, n, shape, &err);
+
+	braze_release(made);
+	return fast_new(out, rc, &other, 0);
+}
+
+/* One after the other as rows of no axis: a view of what is contiguous, else a copy. */
+static bool flat(PyObject **out, struct join *j)
+{
+	bool whole = true;
+	int k = 0;
+
+	for (; k < j->n && whole; k++) {
+		int64_t size = braze_size(j->part[k]);
+		braze_array *row = NULL;
+		braze_error err;
+
+		whole = !braze_reshape(&row, j->part[k], 1, &size, &err);
+		if (whole)
+			j->part[k] = row;
+	}
+	if (whole)
+		whole = concatenated(out, j, 0);
+	else
+		k--;
+	while (k-- > 0)
+		braze_release(j->part[k]);
+	return whole;
 }
 
 bool fast_concatenate(PyObject **out, const struct fast *f, const struct call *c)
@@ -112,10 +102,27 @@ bool fast_concatenate(PyObject **out, const struct fast *f, const struct call *c
 	struct join j;
 	int axis = 0;
 
-	if (!fast_bind(slot, f, c) || !read_parts(&j, slot[0]) || !braze_ndim(j.part[0]) ||
-	    (slot[1] && !fast_axis(&axis, slot[1], braze_ndim(j.part[0]))))
+	if (!fast_bind(slot, f, c) || !read_parts(&j, slot[0]))
 		return false;
-	return concatenated(out, &j, axis);
+	if (slot[1] == Py_None)
+		return j.ndim == 1 ? concatenated(out, &j, 0) : flat(out, &j);
+	return j.ndim > 0 && (!slot[1] || fast_axis(&axis, slot[1], j.ndim)) &&
+	       concatenated(out, &j, axis);
+}
+
+bool fast_append(PyObject **out, const struct fast *f, const struct call *c)
+{
+	PyObject *slot[FAST_ARGS];
+	struct join j = {.n = 2};
+	int axis = 0;
+
+	if (!fast_bind(slot, f, c) || !slot[1] || !(j.part[0] = fast_array(slot[0])) ||
+	    !(j.part[1] = fast_array(slot[1])))
+		return otherwise(out, f, c);
+	j.ndim = braze_ndim(j.part[0]);
+	if (fast_absent(slot[2]))
+		return flat(out, &j);
+	return j.ndim > 0 && fast_axis(&axis, slot[2], j.ndim) && concatenated(out, &j, axis);
 }
 
 bool fast_stack(PyObject **out, const struct fast *f, const struct call *c)
@@ -124,10 +131,8 @@ bool fast_stack(PyObject **out, const struct fast *f, const struct call *c)
 	struct join j;
 	int axis = 0;
 
-	if (!fast_bind(slot, f, c) || !read_parts(&j, slot[0]) ||
-	    (slot[1] && !fast_axis(&axis, slot[1], braze_ndim(j.part[0]) + 1)))
-		return false;
-	return stacked(out, &j, axis);
+	return fast_bind(slot, f, c) && read_parts(&j, slot[0]) && j.ndim >= 0 &&
+	       (!slot[1] || fast_axis(&axis, slot[1], j.ndim + 1)) && stacked(out, &j, axis);
 }
 
 bool fast_vstack(PyObject **out, const struct fast *f, const struct call *c)
@@ -135,9 +140,9 @@ bool fast_vstack(PyObject **out, const struct fast *f, const struct call *c)
 	PyObject *slot[FAST_ARGS];
 	struct join j;
 
-	if (!fast_bind(slot, f, c) || !read_parts(&j, slot[0]) || !braze_ndim(j.part[0]))
+	if (!fast_bind(slot, f, c) || !read_parts(&j, slot[0]) || j.ndim < 1)
 		return false;
-	return braze_ndim(j.part[0]) == 1 ? stacked(out, &j, 0) : concatenated(out, &j, 0);
+	return j.ndim == 1 ? stacked(out, &j, 0) : concatenated(out, &j, 0);
 }
 
 bool fast_hstack(PyObject **out, const struct fast *f, const struct call *c)
@@ -145,7 +150,177 @@ bool fast_hstack(PyObject **out, const struct fast *f, const struct call *c)
 	PyObject *slot[FAST_ARGS];
 	struct join j;
 
-	if (!fast_bind(slot, f, c) || !read_parts(&j, slot[0]) || !braze_ndim(j.part[0]))
+	return fast_bind(slot, f, c) && read_parts(&j, slot[0]) && j.ndim > 0 &&
+	       concatenated(out, &j, j.ndim > 1);
+}
+
+bool fast_column_stack(PyObject **out, const struct fast *f, const struct call *c)
+{
+	PyObject *slot[FAST_ARGS];
+	struct join j;
+
+	if (!fast_bind(slot, f, c) || !read_parts(&j, slot[0]) || j.ndim < 1)
+		return otherwise(out, f, c);
+	return j.ndim == 1 ? stacked(out, &j, 1) : concatenated(out, &j, 1);
+}
+
+bool fast_dstack(PyObject **out, const struct fast *f, const struct call *c)
+{
+	PyObject *slot[FAST_ARGS];
+	braze_array *made = NULL;
+	braze_error err;
+	struct join j;
+
+	if (!fast_bind(slot, f, c) || !read_parts(&j, slot[0]) || j.ndim < 1)
+		return otherwise(out, f, c);
+	if (j.ndim > 1)
+		return j.ndim == 2 ? stacked(out, &j, 2) : concatenated(out, &j, 2);
+	if (braze_stack(&made, j.n, j.part, 1, -1, &err))
 		return false;
-	return concatenated(out, &j, braze_ndim(j.part[0]) > 1);
+	return reshaped(out, made, 3, (int64_t[]){1, braze_shape(made)[0], j.n});
+}
+
+/* ---- Blocks: a row of arrays, or rows of them ---- */
+
+/* Rows, each a list of arrays of one and the same number of axes, at most two; released by who
+ * calls. */
+static bool read_rows(struct join *rows, PyObject *seq)
+{
+	struct join row;
+	braze_error err;
+	Py_ssize_t n = PyList_Size(seq);
+
+	if (n > SAME_LIMIT)
+		return false;
+	for (; rows->n < n; rows->n++) {
+		PyObject *o = PyList_GetItem(seq, rows->n);
+
+		if (!PyList_CheckExact(o) || !read_parts(&row, o) || row.ndim < 1 || row.ndim > 2 ||
+		    (rows->n && row.ndim != rows->ndim) ||
+		    braze_concatenate(&rows->part[rows->n], row.n, row.part, -1, -1, &err))
+			return false;
+		rows->ndim = row.ndim;
+	}
+	return true;
+}
+
+bool fast_block(PyObject **out, const struct fast *f, const struct call *c)
+{
+	struct join j = {.n = 0}, rows = {.n = 0};
+	PyObject *slot[FAST_ARGS];
+	bool done = false;
+
+	if (!fast_bind(slot, f, c) || !PyList_CheckExact(slot[0]) || !PyList_Size(slot[0]))
+		return otherwise(out, f, c);
+	if (read_parts(&j, slot[0]))
+		return j.ndim > 0 ? concatenated(out, &j, j.ndim - 1) : otherwise(out, f, c);
+	if (read_rows(&rows, slot[0]))
+		done = rows.ndim == 1 ? stacked(out, &rows, 0) : concatenated(out, &rows, 0);
+	for (int k = 0; k < rows.n; k++)
+		braze_release(rows.part[k]);
+	return done || otherwise(out, f, c);
+}
+
+/* ---- One array more than once, or in parts ---- */
+
+static bool read_times(struct join *j, PyObject *o, int64_t times)
+{
+	braze_array *h = fast_array(o);
+
+	if (!h || times < 1 || times > SAME_LIMIT)
+		return false;
+	j->ndim = braze_ndim(h);
+	for (j->n = 0; j->n < times; j->n++)
+		j->part[j->n] = h;
+	return true;
+}
+
+bool fast_tile(PyObject **out, const struct fast *f, const struct call *c)
+{
+	int64_t times[BRAZE_MAX_NDIM];
+	PyObject *slot[FAST_ARGS];
+	struct join j;
+
+	if (!fast_bind(slot, f, c) || !slot[1] || fast_dims(times, slot[1]) != 1 ||
+	    !read_times(&j, slot[0], times[0]) || j.ndim < 1)
+		return otherwise(out, f, c);
+	return concatenated(out, &j, j.ndim - 1);
+}
+
+bool fast_repeat(PyObject **out, const struct fast *f, const struct call *c)
+{
+	int64_t times = 0, shape[BRAZE_MAX_NDIM];
+	PyObject *slot[FAST_ARGS];
+	braze_array *made = NULL;
+	braze_error err;
+	struct join j;
+	int axis = 0;
+
+	if (!fast_bind(slot, f, c) || !slot[1] || !fast_int(&times, slot[1]) ||
+	    !read_times(&j, slot[0], times) || j.ndim < 1 || j.ndim >= BRAZE_MAX_NDIM)
+		return otherwise(out, f, c);
+	if (fast_absent(slot[2]) ? j.ndim > 1 : !fast_axis(&axis, slot[2], j.ndim))
+		return otherwise(out, f, c);
+	memcpy(shape, braze_shape(j.part[0]), (size_t)j.ndim * sizeof *shape);
+	if (braze_stack(&made, j.n, j.part, axis + 1, -1, &err))
+		return false;
+	shape[axis] *= times;
+	return reshaped(out, made, j.ndim, shape);
+}
+
+/* h[from:to] along the axis. */
+static braze_array *part_of(braze_array *h, int axis, int64_t from, int64_t to)
+{
+	int64_t start[BRAZE_MAX_NDIM], count[BRAZE_MAX_NDIM], step[BRAZE_MAX_NDIM];
+	braze_array *out = NULL;
+	braze_error err;
+
+	for (int k = 0; k < braze_ndim(h); k++) {
+		start[k] = k == axis ? from : 0;
+		count[k] = k == axis ? to - from : braze_shape(h)[k];
+		step[k] = 1;
+	}
+	return braze_slice(&out, h, start, count, step, &err) ? NULL : out;
+}
+
+static bool rolled(braze_array **out, braze_array *h, int axis, int64_t by)
+{
+	int64_t n = braze_shape(h)[axis];
+	struct join j = {.n = 2};
+	braze_error err;
+	int rc = -1;
+
+	by = n ? by % n + (by % n < 0 ? n : 0) : 0;
+	if (!by)
+		return !braze_copy(out, h, &err);
+	j.part[0] = part_of(h, axis, n - by, n);
+	j.part[1] = part_of(h, axis, 0, n - by);
+	if (j.part[0] && j.part[1])
+		rc = braze_concatenate(out, 2, j.part, axis, -1, &err);
+	braze_release(j.part[0]);
+	braze_release(j.part[1]);
+	return !rc;
+}
+
+bool fast_roll(PyObject **out, const struct fast *f, const struct call *c)
+{
+	PyObject *slot[FAST_ARGS];
+	braze_array *h = NULL, *row = NULL, *made = NULL;
+	braze_error err;
+	int64_t by = 0, size = 0;
+	int axis = 0;
+	bool done = false;
+
+	if (!fast_bind(slot, f, c) || !slot[1] || !(h = fast_array(slot[0])) || !braze_ndim(h) ||
+	    !fast_int(&by, slot[1]))
+		return otherwise(out, f, c);
+	if (!fast_absent(slot[2]))
+		return fast_axis(&axis, slot[2], braze_ndim(h)) &&
+		       fast_new(out, !rolled(&made, h, axis, by), &made, 0);
+	size = braze_size(h);
+	if (braze_reshape(&row, h, 1, &size, &err))
+		return false;
+	done = rolled(&made, row, 0, by);
+	braze_release(row);
+	return done && reshaped(out, made, braze_ndim(h), braze_shape(h));
 }

@@ -319,6 +319,31 @@ static PyObject *reshape(PyObject *mod, PyObject *args)
 	return wrap(rc, &out, &err, !rc && braze_same_buffer(out, h) ? a : NULL);
 }
 
+/* join(list of arrays, axis, dtype or None, along a new axis) */
+static PyObject *join(PyObject *mod, PyObject *args)
+{
+	PyObject *list = NULL, *dtype = NULL;
+	braze_array *out = NULL, **part = NULL;
+	braze_error err = {0};
+	int axis = 0, stacks = 0, type = -1, n = 0, rc = 0;
+
+	if (!PyArg_ParseTuple(args, "O!iOp", &PyList_Type, &list, &axis, &dtype, &stacks))
+		return NULL;
+	type = dtype == Py_None ? -1 : parse_dtype(dtype);
+	if (type < 0 && dtype != Py_None)
+		return NULL;
+	part = PyMem_Malloc(((size_t)PyList_Size(list) + 1) * sizeof *part);
+	if (!part)
+		return PyErr_NoMemory();
+	for (; n < PyList_Size(list); n++)
+		if (!(part[n] = handle_of(PyList_GetItem(list, n))))
+			break;
+	if (!PyErr_Occurred())
+		rc = (stacks ? braze_stack : braze_concatenate)(&out, n, part, axis, type, &err);
+	PyMem_Free(part);
+	return PyErr_Occurred() ? NULL : wrap(rc, &out, &err, NULL);
+}
+
 static PyObject *broadcast_to(PyObject *mod, PyObject *args)
 {
 	int64_t shape[BRAZE_MAX_NDIM];
@@ -609,6 +634,7 @@ static PyMethodDef methods[] = {
 	{"adopt", adopt, METH_O, NULL},
 	{"transpose", transpose, METH_VARARGS, NULL},
 	{"reshape", reshape, METH_VARARGS, NULL},
+	{"join", join, METH_VARARGS, NULL},
 	{"broadcast_to", broadcast_to, METH_VARARGS, NULL},
 	{"view", view, METH_VARARGS, NULL},
 	{"value", value, METH_O, NULL},

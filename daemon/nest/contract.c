@@ -32,7 +32,7 @@ static void recount(struct prog *p)
 		for (unsigned i = 0; n && i < n->ninstr; i++)
 			if (instr_reads(n->instr[i].op))
 				p->slot[n->access[n->instr[i].a].slot].nread++;
-		for (unsigned x = 0; c && x < call_row(c->call)->noperand; x++)
+		for (unsigned x = 0; c && x < call_operands(c); x++)
 			if (!call_writes(c, x))
 				p->slot[c->operand[x].slot].nread++;
 	}

@@ -157,7 +157,7 @@ static void make_step(struct finish *f, uint32_t k)
 	s->kind = STEP_CALL;
 	s->cost_us = whole_us(call_row(s->call->call)->us(s->call));
 	s->math_us = s->cost_us;
-	for (unsigned x = 0; x < call_row(s->call->call)->noperand; x++)
+	for (unsigned x = 0; x < call_operands(s->call); x++)
 		s->call->operand[x].slot = f->number[s->call->operand[x].slot];
 }
 

@@ -19,6 +19,7 @@
 #define ROW_RED(wire, stem, arity, rule)
 #define ROW_ARGRED(wire, stem, arity, rule)
 #define ROW_SCAN(wire, stem, arity, rule)
+#define ROW_JOIN(wire, stem, arity, rule)
 #define ROW_LIB(wire, stem, arity, rule)
 #define ROW_GATHER(wire, stem, arity, rule)
 

@@ -12,9 +12,9 @@
 /* Loop types of an op on the operands it has in the partition. */
 enum status lower_sig(struct op_sig *out, const struct part_op *o, struct err *err)
 {
-	struct op_arg arg[3] = {{0}};
+	struct op_arg arg[OP_OPERANDS] = {{0}};
 
-	for (unsigned k = 0; k < o->nin; k++)
+	for (unsigned k = 0; k < o->nin && o->nin <= OP_OPERANDS; k++)
 		arg[k] = (struct op_arg){o->in[k].dtype, o->in[k].weak};
 	return op_infer(out, (enum op)o->op, arg, o->dtype, err);
 }
@@ -345,6 +345,8 @@ static enum status lower_op(struct prog *p, uint32_t k, struct err *err)
 		return lower_matmul(p, o, err);
 	case KIND_GATHER:
 		return lower_take(p, o, err);
+	case KIND_JOIN:
+		return lower_join(p, o, err);
 	default:
 		return err_set(err, E_INTERNAL, "%s cannot be lowered", op_text(o->op));
 	}

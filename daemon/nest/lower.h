@@ -15,8 +15,9 @@ unsigned lower_wide(unsigned dtype);
 /* An operand of a library step, an array, as type `to`: as it lies, or cast into a temporary. */
 enum status lower_array(uint32_t *slot, struct view *v, struct prog *p, const struct part_ref *r,
 			unsigned to, struct err *err) MUST_USE;
-/* Append the units of one MATMUL, of one scan. */
+/* Append the units of one MATMUL, of one scan, of one CONCATENATE. */
 enum status lower_matmul(struct prog *p, const struct part_op *o, struct err *err) MUST_USE;
 enum status lower_scan(struct prog *p, const struct part_op *o, struct err *err) MUST_USE;
+enum status lower_join(struct prog *p, const struct part_op *o, struct err *err) MUST_USE;
 
 #endif

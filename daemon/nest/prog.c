@@ -81,7 +81,7 @@ static void summarise_call(struct prog_unit *u)
 {
 	const struct plan_call *c = u->call;
 
-	u->naccess = call_row(c->call)->noperand;
+	u->naccess = (uint16_t)call_operands(c);
 	for (unsigned x = 0; x < u->naccess; x++) {
 		call_range(&u->lo[x], &u->hi[x], c, x);
 		u->lo[x] += c->operand[x].offset;
@@ -131,7 +131,7 @@ void prog_count_call(struct prog *p, const struct prog_unit *u)
 {
 	const struct plan_call *c = u->call;
 
-	for (unsigned x = 0; x < call_row(c->call)->noperand; x++) {
+	for (unsigned x = 0; x < call_operands(c); x++) {
 		if (call_writes(c, x))
 			p->slot[c->operand[x].slot].writer = u->id;
 		else
@@ -173,7 +173,7 @@ static void put_call(struct textbuf *t, const struct plan_call *c)
 	textbuf_put(t, "%s", row->name);
 	for (int written = 0; written < 2; written++) {
 		textbuf_put(t, "%s", written ? " ->" : "");
-		for (unsigned x = 0; x < row->noperand; x++)
+		for (unsigned x = 0; x < call_operands(c); x++)
 			if (call_writes(c, x) == (bool)written)
 				textbuf_put(t, " s%u", c->operand[x].slot);
 	}

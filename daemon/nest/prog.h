@@ -22,6 +22,7 @@ struct prog_slot {
 /* Bit sets over the accesses of a nest. */
 typedef uint32_t access_set;
 _Static_assert(LIMIT_NEST_ACCESSES <= 32, "access_set has a bit for each access");
+_Static_assert(CALL_OPERANDS <= LIMIT_NEST_ACCESSES, "a unit has a range for each operand");
 
 struct prog_unit {
 	struct nest *nest;		    /* or: */

@@ -16,11 +16,12 @@ static uint32_t *last_uses(const struct part *part)
 
 	for (uint32_t k = 0; k < part->nop; k++) {
 		const struct part_op *o = &part->op[k];
+		const struct part_ref *in = part_in(part, o);
 		uint32_t prev = part->value[o->out.value].prev;
 
 		for (unsigned i = 0; i < o->nin; i++)
-			if (!(o->in[i].value & PART_IMM))
-				last[o->in[i].value] = k;
+			if (!(in[i].value & PART_IMM))
+				last[in[i].value] = k;
 		if (prev != PART_NONE)
 			last[prev] = k;
 	}

@@ -3,6 +3,7 @@
 #include "call.h"
 
 #include "../base/textbuf.h"
+#include "join.h"
 #include "product.h"
 #include "scan.h"
 
@@ -25,7 +26,7 @@ void call_range(int64_t *lo, int64_t *hi, const struct plan_call *c, unsigned x)
 	const struct call_operand *o = &c->operand[x];
 
 	*lo = 0;
-	*hi = dtype_row(o->dtype)->bytes;
+	*hi = dtype_row(o->dtype)->bytes * (o->run ? o->run : 1);
 	for (unsigned l = 0; l < c->nloop; l++) {
 		int64_t reach = (c->extent[l] - 1) * o->stride[l];
 
@@ -40,7 +41,10 @@ void call_range(int64_t *lo, int64_t *hi, const struct plan_call *c, unsigned x)
 /* Can operand x's reach be counted in 64 bits? */
 static bool countable(const struct plan_call *c, unsigned x)
 {
-	int64_t lo = 0, hi = dtype_row(c->operand[x].dtype)->bytes;
+	int64_t lo = 0, hi = dtype_row(c->operand[x].dtype)->bytes, run = c->operand[x].run;
+
+	if (run < 0 || (run && __builtin_mul_overflow(hi, run, &hi)))
+		return false;
 
 	for (unsigned l = 0; l < c->nloop; l++) {
 		int64_t reach = 0, turns = c->extent[l] ? c->extent[l] - 1 : 0;
@@ -68,7 +72,9 @@ enum status call_check(const struct plan_call *c, struct err *err)
 		if (c->extent[l] < 0)
 			return err_set(err, E_INTERNAL, "%s: extent %lld", row->name,
 				       (long long)c->extent[l]);
-	for (unsigned x = 0; x < row->noperand; x++) {
+	if (row->noperand == CALL_LIST && (!c->noperand || c->noperand > CALL_OPERANDS))
+		return err_set(err, E_INTERNAL, "%s of %u operands", row->name, c->noperand);
+	for (unsigned x = 0; x < call_operands(c); x++) {
 		if (!dtype_native(c->operand[x].dtype))
 			return err_set(err, E_INTERNAL, "%s: element type %u has no loop",
 				       row->name, c->operand[x].dtype);
@@ -80,10 +86,15 @@ enum status call_check(const struct plan_call *c, struct err *err)
 
 void call_key(struct textbuf *t, const struct plan_call *c)
 {
+	unsigned n = call_operands(c);
+
 	textbuf_put(t, "%s%u.%s", call_row(c->call)->name, c->op, dtype_row(c->dtype)->suffix);
 	for (unsigned l = 0; l < c->nloop; l++)
 		textbuf_put(t, " %lld", (long long)c->extent[l]);
-	for (unsigned x = 0; x < call_row(c->call)->noperand; x++) {
+	/* Of a list the first two tell how all of it lies. */
+	if (call_row(c->call)->noperand == CALL_LIST)
+		textbuf_put(t, " of %u, %lld", n, (long long)c->operand[0].run);
+	for (unsigned x = 0; x < (n < 3 ? n : 3); x++) {
 		textbuf_put(t, ", %s by", dtype_row(c->operand[x].dtype)->suffix);
 		for (unsigned l = 0; l < c->nloop; l++)
 			textbuf_put(t, " %lld", (long long)c->operand[x].stride[l]);

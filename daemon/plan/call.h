@@ -8,6 +8,8 @@
 #ifndef BRAZE_CALL_H
 #define BRAZE_CALL_H
 
+#include <stddef.h>
+
 #include "ops.h"
 
 struct textbuf;
@@ -19,12 +21,15 @@ enum call_id {
 	CALL_END
 };
 
-#define CALL_OPERANDS 3 /* of any call, at most */
+#define CALL_OPERANDS 32 /* of any call, at most; of those without a list 3 */
+#define CALL_LIST     0	 /* operands of a row: as many as the call says */
 
 struct call_operand {
 	uint32_t slot; /* of the plan */
 	uint32_t dtype;
 	int64_t offset;		    /* bytes from the slot's start to the first element */
+	int64_t run;		    /* elements side by side at each point; 0: one */
+	int64_t at;		    /* what it is for is the call's own */
 	int64_t stride[LIMIT_NDIM]; /* bytes per step of each loop; 0 where constant */
 };
 
@@ -32,10 +37,11 @@ struct plan_call {
 	uint8_t call;  /* enum call_id */
 	uint8_t dtype; /* that it computes in */
 	uint8_t nloop;
-	uint8_t pad[3];
+	uint8_t noperand; /* CALL_LIST */
+	uint8_t pad[2];
 	uint16_t op; /* OP_*, where the call serves several */
 	int64_t extent[LIMIT_NDIM];
-	struct call_operand operand[CALL_OPERANDS];
+	struct call_operand operand[CALL_OPERANDS]; /* call_operands() of them */
 };
 
 /* How a step is cut.  Units are numbered from 0; a slice is a range of them. */
@@ -48,7 +54,7 @@ struct call_units {
 
 struct call_row {
 	const char *name;
-	uint8_t noperand;
+	uint8_t noperand; /* or CALL_LIST */
 	uint32_t written; /* bit mask of operands */
 	bool devices;	  /* can GPUs do it? */
 	double work_ns;
@@ -68,6 +74,19 @@ struct call_row {
 
 /* NULL: there is none of this number. */
 const struct call_row *call_row(unsigned call);
+
+static inline unsigned call_operands(const struct plan_call *c)
+{
+	unsigned n = call_row(c->call)->noperand;
+
+	return n == CALL_LIST ? c->noperand : n;
+}
+
+/* Bytes of a call with so many operands, of those that follow no more is carried. */
+static inline size_t call_bytes(unsigned operands)
+{
+	return offsetof(struct plan_call, operand) + operands * sizeof(struct call_operand);
+}
 
 static inline bool call_writes(const struct plan_call *c, unsigned operand)
 {

@@ -239,7 +239,7 @@ static void choose_recipes(struct found *f, struct trace *t, struct version *con
 struct builder {
 	struct partition *p;
 	struct trace *t;
-	uint32_t nvalue, nimm, ndim;
+	uint32_t nvalue, nimm, ndim, nlist;
 };
 
 static uint32_t add_value(struct builder *b, struct version *v, enum part_role role)
@@ -298,10 +298,16 @@ static void add_node(struct builder *b, struct node *n, bool output)
 {
 	struct part *p = &b->p->part;
 	struct part_op *op = &p->op[p->nop];
+	struct part_ref *in = op->in;
 	uint32_t prev = PART_NONE, out;
 
+	if (n->nin > OP_OPERANDS) {
+		in = p->list + b->nlist;
+		op->in[0].value = b->nlist;
+		b->nlist += n->nin;
+	}
 	for (int j = 0; j < n->nin; j++)
-		add_operand(b, &op->in[j], &n->in[j]);
+		add_operand(b, &in[j], &n->in[j]);
 	if (n->prev) {
 		prev = n->prev->index;
 		if (prev == PART_NONE)
@@ -323,7 +329,7 @@ static void add_node(struct builder *b, struct node *n, bool output)
 static struct partition *allocate(const struct found *f)
 {
 	/* Per node: a value for each operand, for its predecessor and its result. */
-	size_t nodes = f->n, values = 0, dims = 0, imms = 0, zeroed = 0;
+	size_t nodes = f->n, values = 0, dims = 0, imms = 0, list = 0, zeroed = 0;
 	struct partition *p = NULL;
 	char *at = NULL;
 
@@ -332,6 +338,7 @@ static struct partition *allocate(const struct found *f)
 
 		dims += 1 + 2 * (size_t)n->view.shape.ndim;
 		values += n->prev ? 2 : 1;
+		list += n->nin > OP_OPERANDS ? n->nin : 0;
 		for (int j = 0; j < n->nin; j++) {
 			if (n->in[j].version) {
 				values++;
@@ -341,7 +348,8 @@ static struct partition *allocate(const struct found *f)
 			}
 		}
 	}
-	zeroed = values * (sizeof(struct part_value) + 1) + nodes * sizeof(struct part_op);
+	zeroed = values * (sizeof(struct part_value) + 1) + nodes * sizeof(struct part_op) +
+		 list * sizeof(struct part_ref);
 	p = xmalloc(sizeof *p + (dims + imms) * 8 + values * sizeof *p->value + zeroed);
 	*p = (struct partition){0};
 	at = (char *)(p + 1);
@@ -358,6 +366,8 @@ static struct partition *allocate(const struct found *f)
 	at += values * sizeof *p->part.value;
 	p->part.op = (struct part_op *)at;
 	at += nodes * sizeof *p->part.op;
+	p->part.list = (struct part_ref *)at;
+	at += list * sizeof *p->part.list;
 	p->kept = (uint8_t *)at;
 	return p;
 }
@@ -379,18 +389,24 @@ static struct partition *build(struct found *f, struct trace *t, bool unfused)
 	b.p->part.nvalue = b.nvalue;
 	b.p->part.nimm = b.nimm;
 	b.p->part.ndim = b.ndim;
+	b.p->part.nlist = b.nlist;
 	b.p->part.unfused = unfused;
 	b.p->part.device = f->node[0]->device;
+	b.p->part.anywhere = t->ndevice > 1;
 	return b.p;
 }
 
-/* The oldest, as many as are planned at once and ask for the same device. */
+/* The oldest, as many as are planned at once and ask for the same device.  Each operand of a list
+ * counts as an operation, since it becomes a nest of its own. */
 static void shorten(struct found *f)
 {
-	size_t n = 0, checks = 0;
+	size_t n = 0, checks = 0, weight = 0;
 
-	for (; n < f->n && n < LIMIT_PARTITION_OPS; n++) {
+	for (; n < f->n; n++) {
 		checks += f->node[n]->op == OP_INDEX;
+		weight += f->node[n]->nin > OP_OPERANDS ? f->node[n]->nin : 1;
+		if (n && weight > LIMIT_PARTITION_OPS)
+			break;
 		if (f->node[n]->device != f->node[0]->device || checks > LIMIT_PARTITION_CHECKS)
 			break;
 	}

@@ -53,23 +53,28 @@ static enum status check_ref(const struct check *c, unsigned op, const struct pa
 static enum status check_inputs(const struct check *c, unsigned k)
 {
 	const struct part_op *o = &c->p->op[k];
+	const struct part_ref *in;
 	enum status st = OK;
 
-	if (o->nin > 3)
-		return err_set(c->err, E_INTERNAL, "part op %u has %u operands", k, o->nin);
+	if (o->nin > OP_OPERANDS &&
+	    (o->in[0].value > c->p->nlist || c->p->nlist - o->in[0].value < o->nin))
+		return err_set(c->err, E_INTERNAL, "part op %u: list out of range", k);
+	in = part_in(c->p, o);
 	for (unsigned i = 0; i < o->nin && !st; i++) {
-		st = check_ref(c, k, &o->in[i]);
-		if (!st && !(o->in[i].value & PART_IMM) && !c->defined[o->in[i].value])
+		st = check_ref(c, k, &in[i]);
+		if (!st && !(in[i].value & PART_IMM) && !c->defined[in[i].value])
 			st = err_set(c->err, E_INTERNAL, "part op %u reads value %u too early", k,
-				     o->in[i].value);
+				     in[i].value);
 	}
 	return st;
 }
 
-/* The operand count a row of this kind takes in a partition. */
-static unsigned operands(const struct op_row *row)
+/* Does a row of this kind take so many operands in a partition? */
+static bool takes(const struct op_row *row, unsigned nin)
 {
-	return row->kind == KIND_WRITE ? 1 : row->arity;
+	if (row->arity == OP_LIST)
+		return nin && nin <= LIMIT_OPERANDS;
+	return nin == (row->kind == KIND_WRITE ? 1 : row->arity);
 }
 
 static bool computes(const struct op_row *row)
@@ -159,6 +164,36 @@ static enum status check_scan(const struct check *c, unsigned k)
 	return OK;
 }
 
+/* One axis, along which the operands' extents add up to the result's. */
+static enum status check_join(const struct check *c, unsigned k)
+{
+	const struct part_op *o = &c->p->op[k];
+	const struct part_ref *ref = part_in(c->p, o);
+	unsigned axis = o->axes ? (unsigned)__builtin_ctz(o->axes) : LIMIT_NDIM;
+	struct view in, out;
+	int64_t sum = 0;
+
+	if (!o->axes || o->axes & (o->axes - 1) || axis >= o->out.ndim)
+		return err_set(c->err, E_INTERNAL, "part op %u: axis of a join", k);
+	part_view(&out, c->p, &o->out);
+	for (unsigned i = 0; i < o->nin; i++) {
+		if (ref[i].value & PART_IMM)
+			return err_set(c->err, E_INTERNAL, "part op %u joins an immediate", k);
+		part_view(&in, c->p, &ref[i]);
+		if (in.shape.ndim != out.shape.ndim ||
+		    __builtin_add_overflow(sum, in.shape.dim[axis], &sum))
+			return err_set(c->err, E_INTERNAL, "part op %u: operand %u of a join", k,
+				       i);
+		in.shape.dim[axis] = out.shape.dim[axis];
+		if (!shape_equal(&in.shape, &out.shape))
+			return err_set(c->err, E_INTERNAL, "part op %u: operand %u of a join", k,
+				       i);
+	}
+	if (sum != out.shape.dim[axis])
+		return err_set(c->err, E_INTERNAL, "part op %u: result shape", k);
+	return OK;
+}
+
 /* Places are looked up in the last axis of what they are taken from, which must have
  * an element if the result has. */
 static enum status check_take(const struct check *c, unsigned k)
@@ -206,6 +241,8 @@ static enum status check_shapes(const struct check *c, unsigned k, const struct 
 		return check_reduction(c, k);
 	if (row->kind == KIND_SCAN)
 		return check_scan(c, k);
+	if (row->kind == KIND_JOIN)
+		return check_join(c, k);
 	if (o->op == OP_ARANGE &&
 	    (o->out.ndim != 1 || !(o->in[0].value & PART_IMM) || !(o->in[1].value & PART_IMM)))
 		return err_set(c->err, E_INTERNAL, "part op %u: arange", k);
@@ -218,7 +255,7 @@ static enum status check_op(const struct check *c, unsigned k)
 	const struct op_row *row = op_row(o->op);
 	enum status st;
 
-	if (!computes(row) || o->nin != operands(row))
+	if (!computes(row) || !takes(row, o->nin))
 		return err_set(c->err, E_INTERNAL, "part op %u: %s with %u operands", k,
 			       op_text(o->op), o->nin);
 	st = check_inputs(c, k);

@@ -49,8 +49,10 @@ struct part_op {
 				  INDEX: the axis, for the message */
 	uint8_t nin;	       /* operands in use */
 	uint32_t axes;	       /* reductions: bit mask of reduced axes of operand 0; scans:
-				  of the one that runs */
-	struct part_ref in[3]; /* ASSIGN: in[0] is the source, out the destination view;
+				  of the one that runs; CONCATENATE: of the one that grows */
+	struct part_ref in[OP_OPERANDS]; /* read by part_in(): of more operands in[0].value is the
+				  place in the list where they begin, all else is 0.
+				  ASSIGN: in[0] is the source, out the destination view;
 				  ARANGE: in[0] start, in[1] step (immediates);
 				  INDEX: in[1] the size, an immediate of its own;
 				  TAKE: in[0] with one axis more than it has in the
@@ -60,17 +62,24 @@ struct part_op {
 };
 
 struct part {
-	uint32_t nvalue, nop, nimm, ndim;
+	uint32_t nvalue, nop, nimm, ndim, nlist;
 	struct part_value *value;
 	struct part_op *op; /* in trace order */
 	uint64_t *imm;	    /* two words each: raw bits of the immediate in its dtype
 			       (booleans and integers as 64 bits; a weak float as a double);
 			       not part of the key */
 	int64_t *dim;
+	struct part_ref *list; /* operands of ops that have more than OP_OPERANDS */
 	uint8_t unfused; /* the client asked for one kernel per op */
 	uint8_t device;	 /* that its ops ask for, as in struct node */
+	uint8_t anywhere; /* there are other devices: only steps that all of them have */
 };
 
+/* o's operands, nin of them. */
+static inline const struct part_ref *part_in(const struct part *p, const struct part_op *o)
+{
+	return o->nin > OP_OPERANDS ? p->list + o->in[0].value : o->in;
+}
 /* The view that *r describes. */
 void part_view(struct view *out, const struct part *p, const struct part_ref *r);
 enum status part_check(const struct part *p, struct err *err) MUST_USE;

@@ -53,10 +53,11 @@ static void put_op(struct textbuf *t, const struct part *p, const struct part_op
 		textbuf_put(t, " as %s", name(o->dtype));
 	if (o->op == OP_INDEX)
 		textbuf_put(t, " axis %u", o->dtype);
-	if (row && (row->kind == KIND_RED || row->kind == KIND_ARGRED || row->kind == KIND_SCAN))
+	if (row && (row->kind == KIND_RED || row->kind == KIND_ARGRED || row->kind == KIND_SCAN ||
+		    row->kind == KIND_JOIN))
 		textbuf_put(t, " axes %u", o->axes);
 	for (unsigned k = 0; k < o->nin; k++)
-		put_ref(t, p, &o->in[k]);
+		put_ref(t, p, &part_in(p, o)[k]);
 	textbuf_put(t, " ->");
 	put_ref(t, p, &o->out);
 	textbuf_put(t, "\n");
@@ -71,6 +72,8 @@ size_t part_print(char *buf, size_t cap, const struct part *p)
 		buf[0] = 0;
 	if (p->unfused)
 		textbuf_put(&t, "unfused\n");
+	if (p->anywhere)
+		textbuf_put(&t, "anywhere\n");
 	for (uint32_t k = 0; k < p->nvalue; k++)
 		put_value(&t, p, k);
 	for (uint32_t k = 0; k < p->nimm; k++)

@@ -99,7 +99,7 @@ static enum status check_call(const struct check *c, uint32_t k)
 		err_context(c->err, "step %u", k);
 		return st;
 	}
-	for (unsigned x = 0; x < call_row(call->call)->noperand && !st; x++) {
+	for (unsigned x = 0; x < call_operands(call) && !st; x++) {
 		int64_t lo, hi, at = call->operand[x].offset;
 
 		call_range(&lo, &hi, call, x);
@@ -108,7 +108,7 @@ static enum status check_call(const struct check *c, uint32_t k)
 			st = check_bytes(c, k, call->operand[x].slot, call_writes(call, x), at + lo,
 					 at + hi);
 	}
-	for (unsigned x = 0; x < call_row(call->call)->noperand && !st; x++)
+	for (unsigned x = 0; x < call_operands(call) && !st; x++)
 		if (call_writes(call, x))
 			c->filled[call->operand[x].slot] = 1;
 	return st;

@@ -408,9 +408,11 @@ static void find_spoiled(const struct job *j, const struct err **why, struct err
 		const struct err **out = &why[o->out.value];
 		uint32_t prev = p->value[o->out.value].prev;
 
+		const struct part_ref *in = part_in(p, o);
+
 		for (unsigned i = 0; i < o->nin && !*out; i++)
-			if (!(o->in[i].value & PART_IMM))
-				*out = why[o->in[i].value];
+			if (!(in[i].value & PART_IMM))
+				*out = why[in[i].value];
 		if (!*out && prev != PART_NONE)
 			*out = why[prev];
 	}

@@ -47,13 +47,13 @@ static size_t put_call(char *at, const struct executor_job *job, const struct pl
 {
 	char *begin = at;
 
-	for (int x = 0; x < call_row(c->call)->noperand; x++) {
+	for (int x = 0; x < (int)call_operands(c); x++) {
 		struct command_place p = job->place[c->operand[x].slot];
 
 		p.offset += (uint64_t)c->operand[x].offset;
 		at += put(at, &p, sizeof p);
 	}
-	at += put(at, c, sizeof *c);
+	at += put(at, c, call_bytes(call_operands(c)));
 	return (size_t)(at - begin);
 }
 
@@ -87,7 +87,7 @@ static size_t put_step(char *at, const struct executor *x, const struct executor
 		c.ngather = (uint8_t)nest_gathers(s->nest);
 		bytes += put_kernel(at + sizeof c, job, s);
 	} else {
-		c.naccess = call_row(s->call->call)->noperand;
+		c.naccess = (uint16_t)call_operands(s->call);
 		bytes += put_call(at + sizeof c, job, s->call);
 	}
 	bytes = (bytes + 7) / 8 * 8;

@@ -85,6 +85,18 @@ static enum status take_operand(struct cursor *k, struct source *s)
 	return OK;
 }
 
+/* The number of operands of an operation on a list stands before them. */
+static enum status take_count(struct cursor *k, unsigned *n)
+{
+	if (k->in >= k->c->nin)
+		return short_column(k, "in");
+	*n = k->c->in[k->in++];
+	if (!*n || *n > LIMIT_OPERANDS)
+		return err_set(k->err, E_LIMIT, "op %zu (%s): %u operands, 1 to %d are possible",
+			       k->i, k->row->id, *n, LIMIT_OPERANDS);
+	return OK;
+}
+
 /* Fill operand j of a node; an immediate is cast to the loop's dtype. */
 static void set_operand(struct node *n, int j, const struct source *s, enum dtype loop)
 {
@@ -109,7 +121,7 @@ static struct node *new_node(struct cursor *k, const struct source *src, const s
 	n->op = k->op;
 	n->dtype = k->dtype;
 	for (int j = 0; j < nin; j++)
-		set_operand(n, j, &src[j], (enum dtype)sig->in[j < 3 ? j : 2]);
+		set_operand(n, j, &src[j], (enum dtype)sig->in[j < OP_OPERANDS ? j : OP_OPERANDS - 1]);
 	k->t->stats.ops++;
 	return n;
 }
@@ -329,6 +341,95 @@ static enum status record_matmul(struct cursor *k)
 		st = shape_matmul(&shape, &src[0].array->view.shape, &src[1].array->view.shape,
 				  k->err);
 	return st ? st : record_result(k, src, &sig, 2, &shape);
+}
+
+/* A further array of a list that is joined: the result grows along the axis by it. */
+static enum status join_one(struct cursor *k, struct shape *shape, const struct shape *own,
+			    unsigned axis)
+{
+	struct shape rest = *own;
+
+	if (own->ndim == shape->ndim)
+		rest.dim[axis] = shape->dim[axis];
+	if (!shape_equal(&rest, shape))
+		return err_set(k->err, E_SHAPE, "%s: the shapes do not fit along axis %u",
+			       k->row->numpy, axis);
+	if (__builtin_add_overflow(shape->dim[axis], own->dim[axis], &shape->dim[axis]))
+		return err_set(k->err, E_LIMIT, "%s: too many elements", k->row->numpy);
+	return OK;
+}
+
+static enum status join_shape(struct cursor *k, struct shape *out, const struct source *src,
+			      unsigned n, unsigned axis, bool stacks)
+{
+	enum status st = OK;
+
+	*out = src[0].array->view.shape;
+	if (axis >= out->ndim + (unsigned)stacks || out->ndim + (unsigned)stacks > LIMIT_NDIM)
+		return err_set(k->err, E_PROTOCOL, "%s: bad axis", k->row->id);
+	for (unsigned j = 1; j < n && !st; j++) {
+		const struct shape *own = &src[j].array->view.shape;
+
+		if (!stacks)
+			st = join_one(k, out, own, axis);
+		else if (!shape_equal(out, own))
+			st = err_set(k->err, E_SHAPE, "%s: the shapes are not the same",
+				     k->row->numpy);
+	}
+	if (st || !stacks)
+		return st;
+	memmove(out->dim + axis + 1, out->dim + axis, (out->ndim - axis) * sizeof out->dim[0]);
+	out->dim[axis] = n;
+	out->ndim++;
+	return OK;
+}
+
+/* A view with a further axis, of one element. */
+static void add_axis(struct view *v, unsigned axis)
+{
+	unsigned behind = v->shape.ndim++ - axis;
+
+	memmove(v->shape.dim + axis + 1, v->shape.dim + axis, behind * sizeof v->shape.dim[0]);
+	memmove(v->stride + axis + 1, v->stride + axis, behind * sizeof v->stride[0]);
+	v->shape.dim[axis] = 1;
+	v->stride[axis] = 0;
+}
+
+/* One array after the other along an axis, or along a new one. */
+static enum status record_join(struct cursor *k)
+{
+	struct source src[LIMIT_OPERANDS];
+	struct op_arg none = {0};
+	struct op_sig sig;
+	struct shape shape;
+	uint64_t attr = 0;
+	unsigned n = 0, axis;
+	struct node *made;
+	enum status st = take_count(k, &n);
+
+	for (unsigned j = 0; j < n && !st; j++) {
+		st = take_operand(k, &src[j]);
+		if (!st && !src[j].array)
+			st = err_set(k->err, E_PROTOCOL, "%s of a number", k->row->id);
+	}
+	if (!st)
+		st = take_imm(k, &attr);
+	axis = (unsigned)(attr & 0xff);
+	if (!st && ((attr & ~0x1000000ffull) || !dtype_native(k->dtype)))
+		st = err_set(k->err, E_PROTOCOL, "%s: bad axis or type", k->row->id);
+	if (!st)
+		st = op_infer(&sig, (enum op)k->op, &none, k->dtype, k->err);
+	if (!st)
+		st = join_shape(k, &shape, src, n, axis, attr >> 32);
+	if (!st)
+		st = record_result(k, src, &sig, (int)n, &shape);
+	if (st)
+		return st;
+	made = trace_current(trace_array(k->t, k->out))->node;
+	made->axes = 1u << axis;
+	for (unsigned j = 0; j < n && attr >> 32; j++)
+		add_axis(&made->in[j].view, axis);
+	return OK;
 }
 
 static enum status record_create(struct cursor *k)
@@ -561,6 +662,8 @@ static enum status record_one(struct cursor *k)
 		return record_matmul(k);
 	case KIND_GATHER:
 		return record_take(k);
+	case KIND_JOIN:
+		return record_join(k);
 	case KIND_CREATE:
 		return record_create(k);
 	case KIND_WRITE:

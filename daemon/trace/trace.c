@@ -22,9 +22,12 @@ void trace_init(struct trace *t, struct arena *arena, uint64_t quota_bytes)
 	memset(t, 0, sizeof *t);
 	t->arena = arena;
 	t->quota_bytes = quota_bytes;
-	for (size_t n = 0; n < sizeof t->nodes / sizeof t->nodes[0]; n++)
-		slab_init(&t->nodes[n], sizeof(struct node) + n * sizeof(struct operand),
+	for (size_t n = 0; n < TRACE_NODES; n++) {
+		size_t operands = n <= OP_OPERANDS ? n : (size_t)8 << (n - OP_OPERANDS - 1);
+
+		slab_init(&t->nodes[n], sizeof(struct node) + operands * sizeof(struct operand),
 			  &t->memory);
+	}
 	slab_init(&t->versions, sizeof(struct version), &t->memory);
 	slab_init(&t->buffers, sizeof(struct buffer), &t->memory);
 	slab_init(&t->arrays, sizeof(struct array), &t->memory);
@@ -64,15 +67,16 @@ void trace_clear(struct trace *t)
 
 bool trace_finish_some(struct trace *t)
 {
-	struct slab *all[] = {&t->nodes[0], &t->nodes[1], &t->nodes[2], &t->nodes[3], &t->versions,
-			      &t->buffers,  &t->arrays,	  &t->storages, &t->leaves};
+	struct slab *all[] = {&t->versions, &t->buffers, &t->arrays, &t->storages, &t->leaves};
+	const size_t n = TRACE_NODES + sizeof all / sizeof all[0];
 
-	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-		bool large = all[i]->chunks != NULL;
+	for (size_t i = 0; i < n; i++) {
+		struct slab *s = i < TRACE_NODES ? &t->nodes[i] : all[i - TRACE_NODES];
+		bool large = s->chunks != NULL;
 
-		if (!slab_finish_some(all[i]))
+		if (!slab_finish_some(s))
 			return false;
-		if (large && i + 1 < sizeof all / sizeof all[0])
+		if (large && i + 1 < n)
 			return false;
 	}
 	return true;
@@ -193,9 +197,22 @@ void storage_unref(struct trace *t, struct storage *s)
 	slab_give(&t->storages, s);
 }
 
+_Static_assert(LIMIT_OPERANDS == 8 << (TRACE_NODES - OP_OPERANDS - 2), "the largest node");
+
+static struct slab *slab_of_nodes(struct trace *t, unsigned nin)
+{
+	unsigned more = 0;
+
+	if (nin <= OP_OPERANDS)
+		return &t->nodes[nin];
+	while (nin > 8u << more)
+		more++;
+	return &t->nodes[OP_OPERANDS + 1 + more];
+}
+
 struct node *trace_node(struct trace *t, int nin)
 {
-	struct node *n = slab_take(&t->nodes[nin]);
+	struct node *n = slab_take(slab_of_nodes(t, (unsigned)nin));
 
 	memset(n, 0, offsetof(struct node, view));
 	n->nin = (uint8_t)nin;
@@ -300,7 +317,7 @@ static void release_node(struct trace *t, struct dying *d, struct node *n)
 		let_go(d, n->prev);
 	if (!n->apart)
 		unlink_node(t, n);
-	slab_give(&t->nodes[n->nin], n);
+	slab_give(slab_of_nodes(t, n->nin), n);
 }
 
 static void forget_remote(struct trace *t, const struct version *v)

@@ -103,6 +103,9 @@ struct node {
  * the host has: so many are remembered, the newest. */
 #define TRACE_RECIPES 64
 
+/* Sizes of nodes: of each number of operands up to three, then of 8, 16, 32 and 64. */
+#define TRACE_NODES 8
+
 /* Counters that operators see. */
 struct trace_stats {
 	uint64_t ops, dead_ops, arrays;
@@ -118,7 +121,7 @@ struct trace {
 	uint64_t seq;
 	uint64_t held_bytes; /* stored, unnamed, kept for pending nodes only */
 	struct node *oldest, *newest;
-	struct slab nodes[4]; /* by operands: most of a node is theirs */
+	struct slab nodes[TRACE_NODES]; /* by operands: most of a node is theirs */
 	struct slab versions, buffers, arrays, storages, leaves;
 	struct arena *arena;
 	uint64_t quota_bytes;
@@ -163,7 +166,7 @@ enum status trace_drop(struct trace *t, uint32_t id, struct err *err) MUST_USE;
 /* The buffer's value becomes v (takes the ref). */
 void trace_supersede(struct trace *t, struct buffer *b, struct version *v);
 
-/* New pending node of nin operands (at most 3), which are the caller's to set. */
+/* New pending node of nin operands (at most LIMIT_OPERANDS), which are the caller's to set. */
 struct node *trace_node(struct trace *t, int nin);
 
 /* New version in the given state with one reference. */

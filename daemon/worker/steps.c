@@ -15,7 +15,7 @@ static size_t step_bytes(const struct command_step *s)
 	size_t bytes = sizeof *s + steps_places(s) * sizeof(struct command_place);
 
 	if (s->kind == STEP_CALL)
-		return bytes + sizeof(struct plan_call);
+		return bytes + call_bytes(s->naccess);
 	if (s->kind == STEP_COPY)
 		return bytes;
 	return bytes + s->naccess * 8 * sizeof(int64_t) +
@@ -86,9 +86,13 @@ enum status steps_call(struct plan_call *out, const struct command_step *s, stru
 {
 	enum status st = OK;
 
-	memcpy(out, (const struct command_place *)(s + 1) + s->naccess, sizeof *out);
+	if (s->naccess > CALL_OPERANDS)
+		return err_set(err, E_INTERNAL, "step %u: a call of %u operands", s->index,
+			       s->naccess);
+	memset(out, 0, sizeof *out);
+	memcpy(out, (const struct command_place *)(s + 1) + s->naccess, call_bytes(s->naccess));
 	st = call_check(out, err);
-	if (st == OK && s->naccess != call_row(out->call)->noperand)
+	if (st == OK && s->naccess != call_operands(out))
 		st = err_set(err, E_INTERNAL, "step %u: %s of %u operands", s->index,
 			     call_row(out->call)->name, s->naccess);
 	return st;

@@ -30,7 +30,7 @@ struct life {
 	struct job *flight[FLIGHT];
 	unsigned nflight;
 	/* The op under construction. */
-	uint32_t head, out, operand[3];
+	uint32_t head, out, operand[LIMIT_OPERANDS + 1];
 	uint64_t imm[32];
 	unsigned nin, nimm;
 };
@@ -60,7 +60,8 @@ static void words_of_shape(struct life *l, const struct shape *s)
 
 static bool commit(struct life *l, unsigned op, unsigned dtype, unsigned id)
 {
-	uint32_t head = op | dtype << 16 | l->nin << 24 | (l->nimm > 15 ? 15 : l->nimm) << 28;
+	unsigned arity = op_row(op)->arity == OP_LIST ? OP_LIST : l->nin;
+	uint32_t head = op | dtype << 16 | arity << 24 | (l->nimm > 15 ? 15 : l->nimm) << 28;
 	uint32_t out = id;
 	struct record_columns c = {1, 1, l->nin, l->nimm, &head, &out, l->operand, l->imm};
 	struct err err = {0};
@@ -218,6 +219,51 @@ static void do_scan(struct life *l)
 		if (i / inner % s->dim[axis])
 			x[i] = exec_op(step[op - OP_CUMSUM], sig.out, x[i - inner], x[i], 0);
 	model_write(model_new(&l->model, id, sig.out, s), x);
+	free(x);
+}
+
+/* Arrays of one shape one after the other, or along a new axis. */
+static void do_join(struct life *l)
+{
+	unsigned n = 1 + fuzz_below(&l->in, 6), id = free_id(l), first = some_id(l), axis;
+	unsigned dtype = some_dtype(l), to = 0;
+	const struct shape *s = &l->model.array[first].view.shape;
+	bool stacks = fuzz_below(&l->in, 2);
+	struct model_operand in[6];
+	struct shape made = *s;
+	int64_t inner = 1, outer = 1, own = 1, *x;
+
+	if (!id || !first || s->ndim + stacks < 1 || s->ndim + stacks > LIMIT_NDIM)
+		return;
+	axis = fuzz_below(&l->in, s->ndim + (unsigned)stacks);
+	begin(l);
+	l->operand[l->nin++] = n;
+	for (unsigned k = 0; k < n; k++) {
+		unsigned other = k ? some_id(l) : first;
+
+		if (!shape_equal(&l->model.array[other].view.shape, s))
+			other = first;
+		array_operand(l, &in[k], other);
+	}
+	word(l, axis | (uint64_t)stacks << 32);
+	for (unsigned k = 0; k < s->ndim; k++)
+		*(k < axis ? &outer : &inner) *= s->dim[k];
+	own = stacks ? 1 : s->dim[axis];
+	for (unsigned k = made.ndim += stacks; stacks && --k > axis;)
+		made.dim[k] = made.dim[k - 1];
+	made.dim[axis] = own * n;
+	if (model_count(&made) > SPACE || !commit(l, OP_CONCATENATE, dtype, id))
+		return;
+	x = xcalloc((size_t)model_count(&made) + 1, sizeof *x);
+	for (unsigned k = 0; k < n; k++, to += (unsigned)inner) {
+		int64_t *from = model_read(&in[k], s, dtype);
+
+		for (int64_t o = 0; o < outer; o++)
+			memcpy(x + o * inner * n + to, from + o * inner,
+			       (size_t)inner * sizeof *x);
+		free(from);
+	}
+	model_write(model_new(&l->model, id, dtype, &made), x);
 	free(x);
 }
 
@@ -621,6 +667,8 @@ static void turn(struct life *l)
 		do_matmul(l);
 	else if (kind < 25 && fuzz_below(&l->in, 2))
 		do_take(l);
+	else if (kind < 25 && fuzz_below(&l->in, 2))
+		do_join(l);
 	else if (kind < 25)
 		do_pin(l);
 	else if (kind < 28)

@@ -89,6 +89,8 @@ static inline void model_run(const struct plan *plan, const struct part *part, c
 		/* plan_exec has no sums over nothing. */
 		if (plan->step[k].kind == STEP_CALL && plan->step[k].call->call == CALL_SCAN)
 			model_scan(plan->step[k].call, slot);
+		else if (plan->step[k].kind == STEP_CALL && plan->step[k].call->call == CALL_JOIN)
+			exec_join(plan->step[k].call, slot);
 		else if (plan->step[k].kind == STEP_CALL)
 			model_product(plan->step[k].call, slot);
 		else if (way == MODEL_TIER0 || !nest_parallel(n) || !nest_reduced(n))

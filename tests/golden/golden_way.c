@@ -40,7 +40,7 @@ struct way {
 	struct trace trace;
 	char name[NAMES][16]; /* [id] */
 	/* The op under construction. */
-	uint32_t operand[4];
+	uint32_t operand[LIMIT_OPERANDS + 1];
 	uint64_t imm[64];
 	unsigned nin, nimm;
 	bool cuda; /* show CUDA text as well */
@@ -178,7 +178,8 @@ static void operand(struct way *w, int dtype)
 
 static void commit(struct way *w, unsigned op, unsigned dtype, unsigned id)
 {
-	uint32_t head = op | dtype << 16 | w->nin << 24 | (w->nimm > 15 ? 15 : w->nimm) << 28;
+	unsigned arity = op_row(op)->arity == OP_LIST ? OP_LIST : w->nin;
+	uint32_t head = op | dtype << 16 | arity << 24 | (w->nimm > 15 ? 15 : w->nimm) << 28;
 	struct record_columns c = {1, 1, w->nin, w->nimm, &head, &id, w->operand, w->imm};
 	struct err err;
 
@@ -226,10 +227,20 @@ static void input(struct way *w)
 	commit(w, OP_IMPORT, dtype, new_id(w, name));
 }
 
+/* The number in front of a list of operands, which goes before them. */
+static unsigned list_length(struct way *w)
+{
+	unsigned n = (unsigned)integer(w);
+
+	w->operand[w->nin++] = n;
+	return n;
+}
+
 /* Does a word with axes, or an axis, follow its operand? */
 static bool has_axes(const struct op_row *row)
 {
-	return row->kind == KIND_RED || row->kind == KIND_ARGRED || row->kind == KIND_SCAN;
+	return row->kind == KIND_RED || row->kind == KIND_ARGRED || row->kind == KIND_SCAN ||
+	       row->kind == KIND_JOIN;
 }
 
 static void result(struct way *w, const char *name)
@@ -238,6 +249,7 @@ static void result(struct way *w, const char *name)
 	unsigned op = 0, dtype = NO_TYPE;
 	const struct op_row *row;
 	uint64_t axes = 0;
+	unsigned arity;
 
 	word_of(w, op_name);
 	for (unsigned k = 0; k < OP_END; k++)
@@ -246,11 +258,14 @@ static void result(struct way *w, const char *name)
 	row = op_row(op);
 	if (!row)
 		bad(w, "an operation is wanted");
+	arity = row->arity;
 	if (take(w, "as"))
 		dtype = dtype_of(w);
 	if (take(w, "axes"))
 		axes = (uint64_t)integer(w);
-	for (unsigned k = 0; k < row->arity; k++)
+	if (row->arity == OP_LIST)
+		arity = list_length(w);
+	for (unsigned k = 0; k < arity; k++)
 		operand(w, row->kind == KIND_CREATE ? (int)dtype : -1);
 	if (op == OP_VIEW) {
 		dtype = trace_array(&w->trace, w->operand[0])->view.dtype;

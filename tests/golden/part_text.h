@@ -126,9 +126,26 @@ static inline void part_text_ref(struct part_text *t, struct part_ref *r)
 	}
 }
 
+/* Of more than three operands the list has them. */
+static inline void part_text_operands(struct part_text *t, struct part_op *o,
+				      const struct part_ref *in)
+{
+	size_t bytes = o->nin * sizeof *in;
+
+	if (o->nin <= OP_OPERANDS) {
+		memcpy(o->in, in, bytes);
+		return;
+	}
+	t->part.list = xrealloc(t->part.list, t->part.nlist + o->nin, sizeof *in);
+	memcpy(t->part.list + t->part.nlist, in, bytes);
+	o->in[0].value = t->part.nlist;
+	t->part.nlist += o->nin;
+}
+
 static inline void part_text_op(struct part_text *t)
 {
 	struct part_op o = {.dtype = DTYPE_END};
+	struct part_ref in[LIMIT_OPERANDS];
 
 	part_text_blank(t);
 	for (unsigned k = 0; k < OP_END; k++) {
@@ -150,7 +167,8 @@ static inline void part_text_op(struct part_text *t)
 	if (part_text_take(t, "axes "))
 		o.axes = (uint32_t)part_text_int(t);
 	while (!part_text_take(t, "->"))
-		part_text_ref(t, &o.in[o.nin++]);
+		part_text_ref(t, &in[o.nin++]);
+	part_text_operands(t, &o, in);
 	part_text_ref(t, &o.out);
 	t->part.op = xrealloc(t->part.op, t->part.nop + 1, sizeof o);
 	t->part.op[t->part.nop++] = o;
@@ -218,6 +236,8 @@ static inline void part_text_line(struct part_text *t)
 		part_text_imm(t, 'x');
 	else if (part_text_take(t, "op "))
 		part_text_op(t);
+	else if (part_text_take(t, "anywhere"))
+		t->part.anywhere = 1;
 	else if (part_text_take(t, "unfused"))
 		t->part.unfused = 1;
 	part_text_blank(t);
@@ -242,6 +262,7 @@ static inline void part_text_free(struct part *p)
 	free(p->op);
 	free(p->imm);
 	free(p->dim);
+	free(p->list);
 }
 
 #endif

@@ -241,18 +241,39 @@ static inline void naive_map(const struct part *p, char **value, const struct pa
 	free(z);
 }
 
+/* Each operand cast to its part of the result. */
+static inline void naive_join(const struct part *p, char **value, const struct part_op *o,
+			      const struct view *out)
+{
+	const struct part_ref *in = part_in(p, o);
+	unsigned axis = (unsigned)__builtin_ctz(o->axes);
+	struct view slice = *out;
+
+	for (unsigned k = 0; k < o->nin; k++) {
+		int64_t *x;
+		struct view v;
+
+		part_view(&v, p, &in[k]);
+		slice.shape = v.shape;
+		x = naive_operand(p, value, &in[k], &v.shape, out->dtype);
+		naive_store(value[o->out.value], &slice, x);
+		slice.offset += v.shape.dim[axis] * out->stride[axis];
+		free(x);
+	}
+}
+
 /* value[v]: a buffer for every value; inputs are filled, the rest is zero. */
 static inline void naive_run(const struct part *p, char **value)
 {
 	for (uint32_t k = 0; k < p->nop; k++) {
 		const struct part_op *o = &p->op[k];
 		const struct part_value *v = &p->value[o->out.value];
-		struct op_arg arg[3] = {{0}};
+		struct op_arg arg[OP_OPERANDS] = {{0}};
 		struct op_sig sig = {{0}, 0};
 		struct view out;
 		struct err err;
 
-		for (unsigned i = 0; i < o->nin; i++)
+		for (unsigned i = 0; i < o->nin && o->nin <= OP_OPERANDS; i++)
 			arg[i] = (struct op_arg){o->in[i].dtype, o->in[i].weak};
 		if (o->op != OP_ASSIGN && op_infer(&sig, (enum op)o->op, arg, o->dtype, &err))
 			abort();
@@ -261,6 +282,8 @@ static inline void naive_run(const struct part *p, char **value)
 			memcpy(value[o->out.value], value[v->prev], v->bytes);
 		if (op_row(o->op)->kind == KIND_RED)
 			naive_reduce(p, value, o, &sig, &out);
+		else if (op_row(o->op)->kind == KIND_JOIN)
+			naive_join(p, value, o, &out);
 		else if (o->op == OP_MATMUL)
 			naive_matmul(p, value, o, &sig, &out);
 		else
@@ -431,6 +454,26 @@ static inline void exec_product(const struct plan_call *call, char **slot)
 		}
 }
 
+/* Parts of rows side by side, byte by byte. */
+static inline void exec_join(const struct plan_call *c, char **slot)
+{
+	int64_t points = exec_points(c->extent, c->nloop);
+
+	for (unsigned x = 1; x < c->noperand; x++)
+		for (int64_t p = 0; p < points; p++) {
+			const struct call_operand *o = &c->operand[x], *r = &c->operand[0];
+			char *to = slot[r->slot] + r->offset + o->at;
+			const char *from = slot[o->slot] + o->offset;
+			int64_t left = p;
+
+			for (unsigned l = c->nloop; l-- > 0; left /= c->extent[l]) {
+				to += left % c->extent[l] * r->stride[l];
+				from += left % c->extent[l] * o->stride[l];
+			}
+			memcpy(to, from, (size_t)o->run * dtype_row(c->dtype)->bytes);
+		}
+}
+
 /* Run a plan, whose library steps are of integers, over slots of its sizes. */
 static inline void exec_plan(const struct plan *plan, const struct part *part, char **slot,
 			     enum exec_mode mode)
@@ -438,6 +481,10 @@ static inline void exec_plan(const struct plan *plan, const struct part *part, c
 	for (uint32_t s = 0; s < plan->nstep; s++) {
 		const struct nest *n = plan->step[s].nest;
 
+		if (plan->step[s].kind == STEP_CALL && plan->step[s].call->call == CALL_JOIN) {
+			exec_join(plan->step[s].call, slot);
+			continue;
+		}
 		if (plan->step[s].kind == STEP_CALL) {
 			exec_product(plan->step[s].call, slot);
 			continue;

@@ -303,7 +303,8 @@ def concatenate(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind")
     """Arrays joined along an axis."""
     given = arrays
     arrays = [asarray(a) for a in arrays] if hasattr(arrays, "__getitem__") else []
-    if out is not None or casting != "same_kind" or not arrays or not all(map(_native, arrays)):
+    known = _fallback.is_output(out) and (out is None or dtype is None)
+    if not known or not arrays or not all(map(_native, arrays)):
         kwargs = {"axis": axis, "out": out, "dtype": dtype, "casting": casting}
         return leave(numpy.concatenate, given, **kwargs)
     if axis is None:
@@ -313,24 +314,32 @@ def concatenate(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind")
     axis = normalize_axis_index(axis, arrays[0].ndim)
     _check_joint(arrays, axis)
     types = [a.dtype for a in arrays]
-    dtype = numpy.result_type(*types) if dtype is None else numpy.dtype(dtype)
-    if not _fallback.native_dtype(dtype) or not all(
-        numpy.can_cast(t, dtype, "same_kind") for t in types
+    if out is not None:
+        to = out.dtype
+    else:
+        to = numpy.result_type(*types) if dtype is None else numpy.dtype(dtype)
+    fits = out is None or out.shape == _joint_shape(arrays, axis)
+    if not fits or not _fallback.native_dtype(to) or not all(
+        numpy.can_cast(t, to, casting) for t in types
     ):
-        return leave(numpy.concatenate, list(given), axis=axis, dtype=dtype)
-    return _joined(arrays, axis, dtype)
+        kwargs = {"axis": axis, "out": out, "dtype": dtype, "casting": casting}
+        return leave(numpy.concatenate, arrays, **kwargs)
+    return _core.join(arrays, axis, to, False) if out is None else _joined(arrays, axis, out)
 
 
-def _joined(arrays, axis, dtype):
-    shape = list(arrays[0].shape)
-    shape[axis] = sum(a.shape[axis] for a in arrays)
-    made = _core.empty(shape, dtype)
+def _joint_shape(arrays, axis):
+    shape = arrays[0].shape
+    return shape[:axis] + (sum(a.shape[axis] for a in arrays),) + shape[axis + 1 :]
+
+
+def _joined(arrays, axis, out):
+    """Each array to its part of out, one after the other, as NumPy does it."""
     at = 0
     for a in arrays:
         if a.size:
-            made[(slice(None),) * axis + (slice(at, at + a.shape[axis]),)] = a
+            out[(slice(None),) * axis + (slice(at, at + a.shape[axis]),)] = a.astype(out.dtype)
         at += a.shape[axis]
-    return made
+    return out
 
 
 def stack(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
@@ -528,10 +537,9 @@ def tile(A, reps):
 def repeat(a, repeats, axis=None):
     """Every element repeated."""
     a = asarray(a)
-    if not _native(a) or not isinstance(repeats, (int, numpy.integer)) or a.ndim > 7:
+    plain = isinstance(repeats, (int, numpy.integer)) and repeats >= 0
+    if not _native(a) or not plain or a.ndim > 7:
         return _fallback.call("repeat", numpy.repeat, (a, repeats), {"axis": axis})
-    if repeats < 0:
-        raise ValueError("repeats may not contain negative values.")
     if axis is None or not a.ndim and axis in (0, -1):  # which NumPy lets 0-d have
         a, axis = ravel(a), 0
     axis = normalize_axis_index(axis, a.ndim)
