@@ -205,6 +205,15 @@ static enum status reduction(struct op_sig *s, enum op op, enum dtype t, unsigne
 	return OK;
 }
 
+bool op_draws(enum op op, unsigned dtype)
+{
+	if (op == OP_DRAW_WORDS)
+		return dtype == DT_UINT64;
+	if (op == OP_DRAW_INTEGERS)
+		return dtype == DT_INT64 || dtype == DT_UINT64;
+	return rows[op].kind == KIND_DRAW && (dtype == DT_FLOAT32 || dtype == DT_FLOAT64);
+}
+
 static enum status from_head(struct op_sig *s, enum op op, const struct op_arg *arg, unsigned head,
 			     struct err *err)
 {
@@ -214,6 +223,12 @@ static enum status from_head(struct op_sig *s, enum op op, const struct op_arg *
 	all(s, (enum dtype)head, (enum dtype)head);
 	if (op == OP_CAST)
 		s->in[0] = arg[0].dtype;
+	if (rows[op].kind == KIND_DRAW) {
+		if (arg[0].dtype != DT_UINT64 || !op_draws(op, head))
+			return err_set(err, E_DTYPE, "%s: %s of a state of %s", rows[op].numpy,
+				       dtype_row(head)->name, dtype_row(arg[0].dtype)->name);
+		s->in[0] = DT_UINT64;
+	}
 	/* start + step is what gets rounded: the step may have more digits. */
 	if (op == OP_ARANGE && head == DT_FLOAT16)
 		s->in[1] = DT_FLOAT64;

@@ -78,7 +78,8 @@ enum op_kind {
 	KIND_SCAN,
 	KIND_LIB,
 	KIND_GATHER,
-	KIND_JOIN
+	KIND_JOIN,
+	KIND_DRAW
 };
 
 /* How the loop types and the result type follow from the operands' types. */
@@ -162,6 +163,9 @@ enum dtype dtype_common(const struct op_arg *arg, int n);
 bool dtype_same_kind(enum dtype from, enum dtype to);
 /* Does the integer type hold x?  True for types that are no integers. */
 bool dtype_holds(enum dtype d, int64_t x);
+#define DRAW_LENGTH 8 /* words of a state that random numbers are drawn from */
+/* Are there random numbers of that type? */
+bool op_draws(enum op op, unsigned dtype);
 /* Loop signature of an op on operands of these types; head: the dtype in the
  * op's head (for RULE_HEAD; for RULE_SUM a wanted accumulator, DTYPE_END for
  * none).  E_DTYPE where NumPy raises TypeError; E_UNSUPPORTED where NumPy works

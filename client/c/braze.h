@@ -239,6 +239,29 @@ BRAZE_API int braze_concatenate(braze_array **out, int n, braze_array *const *ar
 				int dtype, braze_error *err);
 BRAZE_API int braze_stack(braze_array **out, int n, braze_array *const *arrays, int axis, int dtype,
 			  braze_error *err);
+
+/* Random numbers that are the same to the bit on every device and any number of threads: element
+ * i of a draw is a function of the key, the number of the draw and i (Philox 4x32-10).  Any key is
+ * a good one; start with draw 0.  Each successful call counts one draw on. */
+typedef struct braze_random {
+	uint64_t key, draw;
+} braze_random;
+
+/* FLOAT64 or FLOAT32: low + (high - low) * x, 0 <= x < 1 in steps of 2^-53 or 2^-24. */
+BRAZE_API int braze_random_uniform(braze_array **out, braze_session *s, braze_random *r, int dtype,
+				   int ndim, const int64_t *shape, double low, double high,
+				   braze_error *err);
+BRAZE_API int braze_random_normal(braze_array **out, braze_session *s, braze_random *r, int dtype,
+				  int ndim, const int64_t *shape, double mean, double deviation,
+				  braze_error *err);
+/* scale: the mean. */
+BRAZE_API int braze_random_exponential(braze_array **out, braze_session *s, braze_random *r,
+				       int dtype, int ndim, const int64_t *shape, double scale,
+				       braze_error *err);
+/* INT64: low <= x < high.  No number is likelier than another by more than one part in 2^32. */
+BRAZE_API int braze_random_integers(braze_array **out, braze_session *s, braze_random *r, int ndim,
+				    const int64_t *shape, int64_t low, int64_t high,
+				    braze_error *err);
 BRAZE_API int braze_matmul(braze_array **out, braze_array *a, braze_array *b, braze_error *err);
 BRAZE_API int braze_cast(braze_array **out, braze_array *a, int dtype, braze_error *err);
 BRAZE_API int braze_copy(braze_array **out, braze_array *a, braze_error *err);

@@ -93,6 +93,18 @@ typedef void braze_drop_fn(void *of);
 BRAZE_API int braze_give(braze_array **out, braze_session *s, int dtype, int ndim,
 			 const int64_t *shape, void *data, braze_drop_fn *drop, void *of);
 
+/* An array of random numbers by the operation ("random.pcg64", "random.uniform", "random.normal",
+ * "random.exponential", "random.integers", "random.words"), from a state of eight words: for
+ * "random.pcg64" the generator's state and increment, low words first, then what is left of a word
+ * for float32 (bit 32: is there any?); for others the key and the number of the draw.  Words 5 and
+ * 6: low and span of the result, doubles, or integers for integers (span 0: all 2^64). */
+BRAZE_API int braze_draw(braze_array **out, braze_session *s, int op, int dtype, int ndim,
+			 const int64_t *shape, const uint64_t state[8], braze_error *err);
+/* The state of "random.pcg64" after n numbers of the type. */
+BRAZE_API void braze_pcg64_skip(uint64_t state[8], int dtype, uint64_t n);
+/* A block of Philox 4x32-10. */
+BRAZE_API void braze_philox(uint32_t out[4], const uint32_t counter[4], const uint32_t key[2]);
+
 /* braze_watch_errors for a binding in which each thread or context has its own wishes:
  * asked after every operation that could make an error, with the lock held.  site: a
  * place in the program, which messages name " at site <number>"; tag: for the report. */

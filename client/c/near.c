@@ -67,6 +67,8 @@ static void fill_costs(struct near *n)
 		for (unsigned d = 0; op_row(op) && d < DTYPE_END; d++) {
 			bool have = op_row(op)->kind == KIND_SCAN
 					    ? scan_loops(n->lib->scan, op, d)->bytes != 0
+				    : op_row(op)->kind == KIND_DRAW
+					    ? draw_loop(n->lib->draw, op, d) != NULL
 					    : op == OP_CAST || n->lib->isa->op[op][d] ||
 						      near_tree(n, (enum op)op, d)->init;
 			n->cost[op][d] = have ? cost_of(op, d) : 0;

@@ -98,6 +98,8 @@ int ufunc_init(PyObject *module);
 extern PyMethodDef ufunc_methods[];
 /* fast_make.c */
 int fast_make_init(PyObject *numpy);
+/* fast_draw.c */
+int fast_draw_init(PyObject *module);
 /* dst[...] = src, which has its shape or broadcasts to it, in the same type or kind. */
 bool fast_store(PyObject *dst, PyObject *src);
 

@@ -341,6 +341,8 @@ static enum status lower_op(struct prog *p, uint32_t k, struct err *err)
 		return lower_assign(p, k, err);
 	case KIND_SCAN:
 		return lower_scan(p, o, err);
+	case KIND_DRAW:
+		return lower_draw(p, o, err);
 	case KIND_LIB:
 		return lower_matmul(p, o, err);
 	case KIND_GATHER:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nest/lower.h - what lower.c shares with lower_matmul.c and lower_scan.c. */
+/* nest/lower.h - what lower.c shares with lower_matmul.c, lower_scan.c and lower_draw.c. */
 #ifndef BRAZE_LOWER_H
 #define BRAZE_LOWER_H
 
@@ -15,9 +15,10 @@ unsigned lower_wide(unsigned dtype);
 /* An operand of a library step, an array, as type `to`: as it lies, or cast into a temporary. */
 enum status lower_array(uint32_t *slot, struct view *v, struct prog *p, const struct part_ref *r,
 			unsigned to, struct err *err) MUST_USE;
-/* Append the units of one MATMUL, of one scan, of one CONCATENATE. */
+/* Append the units of one operation. */
 enum status lower_matmul(struct prog *p, const struct part_op *o, struct err *err) MUST_USE;
 enum status lower_scan(struct prog *p, const struct part_op *o, struct err *err) MUST_USE;
 enum status lower_join(struct prog *p, const struct part_op *o, struct err *err) MUST_USE;
+enum status lower_draw(struct prog *p, const struct part_op *o, struct err *err) MUST_USE;
 
 #endif

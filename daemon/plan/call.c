@@ -3,6 +3,7 @@
 #include "call.h"
 
 #include "../base/textbuf.h"
+#include "draw.h"
 #include "join.h"
 #include "product.h"
 #include "scan.h"

@@ -194,6 +194,18 @@ static enum status check_join(const struct check *c, unsigned k)
 	return OK;
 }
 
+/* A state, which the result's shape does not follow from. */
+static enum status check_draw(const struct check *c, unsigned k)
+{
+	const struct part_op *o = &c->p->op[k];
+	struct view in;
+
+	part_view(&in, c->p, &o->in[0]);
+	if (o->in[0].value & PART_IMM || in.shape.ndim != 1 || in.shape.dim[0] != DRAW_LENGTH)
+		return err_set(c->err, E_INTERNAL, "part op %u: no state", k);
+	return OK;
+}
+
 /* Places are looked up in the last axis of what they are taken from, which must have
  * an element if the result has. */
 static enum status check_take(const struct check *c, unsigned k)
@@ -243,6 +255,8 @@ static enum status check_shapes(const struct check *c, unsigned k, const struct 
 		return check_scan(c, k);
 	if (row->kind == KIND_JOIN)
 		return check_join(c, k);
+	if (row->kind == KIND_DRAW)
+		return check_draw(c, k);
 	if (o->op == OP_ARANGE &&
 	    (o->out.ndim != 1 || !(o->in[0].value & PART_IMM) || !(o->in[1].value & PART_IMM)))
 		return err_set(c->err, E_INTERNAL, "part op %u: arange", k);

@@ -255,6 +255,24 @@ static enum status record_scan(struct cursor *k)
 	return OK;
 }
 
+/* A state, from which numbers are drawn into an array of a shape of its own. */
+static enum status record_draw(struct cursor *k)
+{
+	struct source src;
+	struct op_sig sig;
+	struct shape shape;
+	enum status st = take_operand(k, &src);
+
+	if (!st)
+		st = take_shape(k, &shape);
+	if (!st && (!src.array || src.array->view.shape.ndim != 1 ||
+		    src.array->view.shape.dim[0] != DRAW_LENGTH))
+		st = err_set(k->err, E_PROTOCOL, "%s: the operand is no state", k->row->id);
+	if (!st)
+		st = op_infer(&sig, (enum op)k->op, &src.arg, k->dtype, k->err);
+	return st ? st : record_result(k, &src, &sig, 1, &shape);
+}
+
 /* places, size, where in the client's program: what is wrong is reported by these. */
 static enum status record_index(struct cursor *k)
 {
@@ -666,6 +684,8 @@ static enum status record_one(struct cursor *k)
 		return record_join(k);
 	case KIND_CREATE:
 		return record_create(k);
+	case KIND_DRAW:
+		return record_draw(k);
 	case KIND_WRITE:
 		return record_assign(k);
 	case KIND_MOVE:

@@ -7,6 +7,7 @@
 #ifndef BRAZE_LOOPS_H
 #define BRAZE_LOOPS_H
 
+#include "draw.h"
 #include "product.h"
 #include "scan.h"
 #include "tier0_ops.h"
@@ -18,6 +19,7 @@ struct loops_library {
 	const struct tier0_isa *wide; /* preferred where it has an op */
 	const struct product_isa *product;
 	const struct scan_isa *scan;
+	const struct draw_isa *draw;
 };
 
 /* A number of the loops' sources. */

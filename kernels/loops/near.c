@@ -6,8 +6,11 @@ __attribute__((visibility("default"))) const struct loops_library *braze_near_lo
 
 const struct loops_library *braze_near_loops(void)
 {
-	static struct loops_library library = {
-		.isa = &NEAR_ISA, .wide = &NEAR_WIDE, .product = &NEAR_PRODUCT, .scan = &NEAR_SCAN};
+	static struct loops_library library = {.isa = &NEAR_ISA,
+					       .wide = &NEAR_WIDE,
+					       .product = &NEAR_PRODUCT,
+					       .scan = &NEAR_SCAN,
+					       .draw = &NEAR_DRAW};
 
 	library.build = loops_build();
 	return &library;

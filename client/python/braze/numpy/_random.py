@@ -72,12 +72,28 @@ def _drawing(theirs):
     return type("drawing", (), methods | {"shuffle": method})
 
 
+def _is_known():
+    """Does PCG64's memory hold what braze takes it for?"""
+    bits = numpy.random.PCG64(1)
+    bits.state = bits.state | {"has_uint32": 1, "uinteger": 0x12345678}
+    bits.random_raw(3)
+    state = bits.state
+    wide = state["state"]["state"] | state["state"]["inc"] << 128
+    words = tuple(wide >> 64 * k & (1 << 64) - 1 for k in range(4))
+    return _core.pcg64_words(bits) == (*words, 1 << 32 | 0x12345678)
+
+
+_KNOWN = _is_known()
+
+
 class Generator(_drawing(numpy.random.Generator), numpy.random.Generator):
     """numpy.random.Generator whose draws are braze arrays."""
 
     def __init__(self, bit_generator):
         super().__init__(bit_generator)
         self._numpy = numpy.random.Generator(bit_generator)
+        known = _KNOWN and type(bit_generator) is numpy.random.PCG64
+        self._stream = _core.stream(bit_generator, known)
 
     def __reduce__(self):
         return type(self), (self.bit_generator,)
