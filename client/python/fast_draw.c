@@ -325,6 +325,139 @@ bool fast_uniform(PyObject **out, const struct fast *f, const struct call *c)
 	return by_numpy(out, f, c);
 }
 
+/* ---- What NumPy draws into memory of ours ---- */
+
+/* The methods of NumPy's generators, of which ours are, and what names the only way that the second
+ * one has with an output. */
+static PyObject *into_normal, *into_exponential, *zig;
+
+#define SCALED_MOST 4096 /* elements that are scaled behind it, while they are in the cache */
+
+static bool fill(PyObject *generator, PyObject *method, PyObject *view, int dtype)
+{
+	PyObject *kind = core.dtypes[dtype], *done = NULL;
+	PyObject *const args[] = {generator, Py_None, kind, view};
+	PyObject *const more[] = {generator, Py_None, kind, zig, view};
+
+	done = method == into_exponential ? PyObject_Vectorcall(method, more, 5, NULL)
+					  : PyObject_Vectorcall(method, args, 4, NULL);
+	Py_XDECREF(done);
+	return done != NULL;
+}
+
+/* low + span * x, as NumPy has it; standard: x itself. */
+static bool draw_into(PyObject **out, PyObject *generator, PyObject *method,
+		      const struct request *r, bool standard)
+{
+	braze_session *session = wait_session();
+	PyObject *view = NULL;
+	braze_array *made = NULL;
+	void *at = NULL;
+	bool done = false;
+
+	if (!session || !braze_near_made(&made, &at, session, r->dtype, r->ndim, r->shape))
+		return false;
+	view = lent_fresh(made, at);
+	if (view) {
+		double *x = at;
+
+		done = fill(generator, method, view, r->dtype);
+		for (int64_t k = 0; done && !standard && k < r->count; k++)
+			x[k] = r->range.real[0] + r->range.real[1] * x[k];
+		*out = done ? type_new(made, 0) : NULL;
+		lent_written(view, *out);
+	}
+	if (!done)
+		braze_release(made);
+	return view != NULL; /* if it failed it raised */
+}
+
+/* One number, likewise. */
+static bool draw_one(PyObject **out, PyObject *generator, PyObject *method, const struct request *r)
+{
+	PyObject *x = PyObject_Vectorcall(method, &generator, 1, NULL);
+
+	if (x)
+		*out = PyFloat_FromDouble(r->range.real[0] +
+					  r->range.real[1] * PyFloat_AsDouble(x));
+	Py_XDECREF(x);
+	return true;
+}
+
+static bool draw_scaled(PyObject **out, PyObject *generator, PyObject *method,
+			const struct request *r)
+{
+	if (signbit(r->range.real[1]) || r->count > SCALED_MOST)
+		return false;
+	return r->one ? draw_one(out, generator, method, r)
+		      : draw_into(out, generator, method, r, false);
+}
+
+/* A number without arguments, by NumPy as it is. */
+static bool is_plain(const struct call *c)
+{
+	return !core.locked && c->n == 1 && !c->names;
+}
+
+/* (self, size, dtype, out) */
+bool fast_standard_normal(PyObject **out, const struct fast *f, const struct call *c)
+{
+	PyObject *slot[FAST_ARGS];
+	struct request r = {0};
+
+	if (is_plain(c)) {
+		*out = PyObject_Vectorcall(into_normal, c->args, 1, NULL);
+		return true;
+	}
+	if (!core.locked && fast_bind(slot, f, c) && fast_absent(slot[3]) &&
+	    read_size(&r, slot[1]) && read_float_type(&r, slot[2]) && !r.one &&
+	    draw_into(out, slot[0], into_normal, &r, true))
+		return true;
+	return by_numpy(out, f, c);
+}
+
+/* (self, size, dtype, method, out) */
+bool fast_standard_exponential(PyObject **out, const struct fast *f, const struct call *c)
+{
+	PyObject *slot[FAST_ARGS];
+	struct request r = {0};
+
+	if (is_plain(c)) {
+		*out = PyObject_Vectorcall(into_exponential, c->args, 1, NULL);
+		return true;
+	}
+	if (!core.locked && fast_bind(slot, f, c) && !slot[3] && fast_absent(slot[4]) &&
+	    read_size(&r, slot[1]) && read_float_type(&r, slot[2]) && !r.one &&
+	    draw_into(out, slot[0], into_exponential, &r, true))
+		return true;
+	return by_numpy(out, f, c);
+}
+
+/* (self, loc, scale, size) */
+bool fast_normal(PyObject **out, const struct fast *f, const struct call *c)
+{
+	PyObject *slot[FAST_ARGS];
+	struct request r = {.dtype = BRAZE_FLOAT64};
+
+	if (!core.locked && fast_bind(slot, f, c) && read_real(&r.range.real[0], slot[1], 0) &&
+	    read_real(&r.range.real[1], slot[2], 1) && read_size(&r, slot[3]) &&
+	    draw_scaled(out, slot[0], into_normal, &r))
+		return true;
+	return by_numpy(out, f, c);
+}
+
+/* (self, scale, size) */
+bool fast_exponential(PyObject **out, const struct fast *f, const struct call *c)
+{
+	PyObject *slot[FAST_ARGS];
+	struct request r = {.dtype = BRAZE_FLOAT64};
+
+	if (!core.locked && fast_bind(slot, f, c) && read_real(&r.range.real[1], slot[1], 1) &&
+	    read_size(&r, slot[2]) && draw_scaled(out, slot[0], into_exponential, &r))
+		return true;
+	return by_numpy(out, f, c);
+}
+
 /* ---- braze.random ---- */
 
 /* The value of an array without axes as Python's number. */
@@ -515,7 +648,21 @@ static PyMethodDef counter_methods[] = {
 	{"_draw", counter_draw, METH_VARARGS, NULL},
 	{NULL, NULL, 0, NULL},
 };
+/* draw_by(standard_normal, standard_exponential): the methods of NumPy's Generator, which is
+ * imported when it is asked for. */
+static PyObject *draw_by(PyObject *mod, PyObject *args)
+{
+	PyObject *normal = NULL, *exponential = NULL;
+
+	if (!PyArg_ParseTuple(args, "OO", &normal, &exponential))
+		return NULL;
+	into_normal = Py_NewRef(normal);
+	into_exponential = Py_NewRef(exponential);
+	return Py_NewRef(Py_None);
+}
+
 static PyMethodDef functions[] = {
+	{"draw_by", draw_by, METH_VARARGS, NULL},
 	{"pcg64_words", pcg64_words, METH_O, NULL},
 	{"stream", stream_make, METH_VARARGS, NULL},
 	{"philox", philox, METH_VARARGS, NULL},
@@ -539,7 +686,8 @@ int fast_draw_init(PyObject *module)
 	stream_name = PyUnicode_InternFromString("_stream");
 	stream_type = (PyTypeObject *)PyType_FromSpec(&stream);
 	counter_type = (PyTypeObject *)PyType_FromSpec(&counter);
-	if (!stream_name || !stream_type || !counter_type ||
+	zig = PyUnicode_InternFromString("zig");
+	if (!stream_name || !zig || !stream_type || !counter_type ||
 	    PyModule_AddFunctions(module, functions))
 		return -1;
 	return PyModule_AddObjectRef(module, "counter", (PyObject *)counter_type);

@@ -173,6 +173,20 @@ PyObject *lent_writable(struct lent *l, PyObject *o)
 	return view;
 }
 
+PyObject *lent_fresh(braze_array *h, void *data)
+{
+	return new_view(h, data, true);
+}
+
+void lent_written(PyObject *view, PyObject *of)
+{
+	if (Py_REFCNT(view) > 1 && of) { /* nobody keeps it, but who would may go on reading */
+		np(view)->flags &= ~NP_WRITEABLE;
+		np_set_base(view, Py_NewRef(of));
+	}
+	Py_DECREF(view);
+}
+
 static void end_kept_loan(PyObject *capsule)
 {
 	struct lent_one *one = PyCapsule_GetPointer(capsule, NULL);

@@ -63,6 +63,12 @@ bool fast_bind(PyObject *slot[FAST_ARGS], const struct fast *f, const struct cal
 	return slot[0] != NULL;
 }
 
+/* Of a module that NumPy imports when it is asked for: its functions are found then. */
+static bool is_late(const struct fast *f)
+{
+	return !strncmp(f->name, "random.", 7);
+}
+
 static int read_parameters(struct fast *f)
 {
 	const char *at = f->parameters;
@@ -85,7 +91,8 @@ static int read_parameters(struct fast *f)
 		at += length + strspn(at + length, " ");
 	}
 	f->op = f->op_name ? braze_op_find(f->op_name) : -1;
-	f->numpys = numpys_find(f->name);
+	if (!is_late(f))
+		f->numpys = numpys_find(f->name);
 	return PyErr_Occurred() ? -1 : 0;
 }
 
@@ -242,8 +249,11 @@ static PyObject *native_make(PyObject *mod, PyObject *args)
 	if (!PyArg_ParseTuple(args, "Osp", &general, &name, &binds))
 		return NULL;
 	for (size_t k = 0; k < sizeof table / sizeof *table; k++)
-		if (!strcmp(table[k].name, name))
+		if (!strcmp(table[k].name, name)) {
+			if (is_late(&table[k]))
+				table[k].numpys = numpys_find(name);
 			found = &table[k];
+		}
 	if (!found && !strncmp(name, "ndarray.", 8)) /* a method as the function */
 		for (size_t k = 0; k < sizeof table / sizeof *table; k++)
 			if (!strcmp(table[k].name, name + 8))

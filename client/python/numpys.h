@@ -30,6 +30,10 @@ static inline void lent_begin(struct lent *l)
 PyObject *lent_view(struct lent *l, PyObject *o, int depth);
 /* The same, to be written: nobody records anything on it until it is back. */
 PyObject *lent_writable(struct lent *l, PyObject *o);
+/* Memory of a new array of ours, for NumPy to write; give it back by lent_written, which lets go of
+ * it, with the array's object. */
+PyObject *lent_fresh(braze_array *h, void *data);
+void lent_written(PyObject *view, PyObject *of);
 /* The call is over: what has a view still, but for us, keeps it. */
 void lent_back(struct lent *l);
 /* The results are taken over. */

@@ -148,29 +148,54 @@ ALWAYS f64s real(u64s x)
 	return ((f64s)high - 0x1.00000001p84) + (f64s)low;
 }
 
-/* Both words of the blocks [8g + W * part, ...).  Halves of counters lie in 64 bits each, whose
- * upper ones are anything meanwhile. */
-ALWAYS void blocks(u64s word[2], const uint64_t *state, uint64_t group, int part)
+/* What all blocks of a draw share: the keys of the rounds, the counter's upper words. */
+struct philox {
+	u64s key[10][2];
+	u64s above[2];
+};
+
+ALWAYS void philox_begin(struct philox *p, const uint64_t *state)
 {
-	uint64_t key = state[DRAW_KEY], lane[W];
-	u64s c0, c1, c2, c3;
+	uint32_t k0 = (uint32_t)state[DRAW_KEY], k1 = (uint32_t)(state[DRAW_KEY] >> 32);
 
-	for (int l = 0; l < W; l++)
-		lane[l] = group * HALF + (uint64_t)(part * W + l);
-	memcpy(&c0, lane, sizeof c0);
-	c1 = c0 >> 32;
-	c2 = all(state[DRAW_NUMBER]);
-	c3 = c2 >> 32;
 	for (uint32_t r = 0; r < 10; r++) {
-		u64s a = MUL32(c0, all(0xd2511f53)), b = MUL32(c2, all(0xcd9e8d57));
-
-		c0 = (b >> 32) ^ c1 ^ (uint64_t)((uint32_t)key + r * 0x9e3779b9u);
-		c1 = b;
-		c2 = (a >> 32) ^ c3 ^ (uint64_t)((uint32_t)(key >> 32) + r * 0xbb67ae85u);
-		c3 = a;
+		p->key[r][0] = all(k0 + r * 0x9e3779b9u);
+		p->key[r][1] = all(k1 + r * 0xbb67ae85u);
 	}
-	word[0] = (c0 & 0xffffffff) | c1 << 32;
-	word[1] = (c2 & 0xffffffff) | c3 << 32;
+	p->above[0] = all(state[DRAW_NUMBER]);
+	p->above[1] = p->above[0] >> 32;
+}
+
+/* Both words of the blocks [8 * group, 8 * group + 8).  Each half of a counter lies in 64 bits,
+ * whose upper ones are anything meanwhile. */
+ALWAYS void blocks(u64s word[PART][2], const struct philox *p, uint64_t group)
+{
+	static const uint64_t place[HALF] = {0, 1, 2, 3, 4, 5, 6, 7};
+	u64s c[PART][4];
+
+	for (int v = 0; v < PART; v++) {
+		memcpy(&c[v][0], place + v * W, sizeof c[v][0]);
+		c[v][0] += group * HALF;
+		c[v][1] = c[v][0] >> 32;
+		c[v][2] = p->above[0];
+		c[v][3] = p->above[1];
+	}
+#pragma GCC unroll 10
+	for (int r = 0; r < 10; r++)
+#pragma GCC unroll 4
+		for (int v = 0; v < PART; v++) {
+			u64s a = MUL32(c[v][0], all(0xd2511f53)),
+			     b = MUL32(c[v][2], all(0xcd9e8d57));
+
+			c[v][0] = (b >> 32) ^ c[v][1] ^ p->key[r][0];
+			c[v][1] = b;
+			c[v][2] = (a >> 32) ^ c[v][3] ^ p->key[r][1];
+			c[v][3] = a;
+		}
+	for (int v = 0; v < PART; v++) {
+		word[v][0] = (c[v][0] & 0xffffffff) | c[v][1] << 32;
+		word[v][1] = (c[v][2] & 0xffffffff) | c[v][3] << 32;
+	}
 }
 
 /* ---- Functions, by series ---- */
@@ -268,17 +293,18 @@ ALWAYS void normal(f64s x[2], const u64s word[2])
 
 /* A group's elements, from the words of its blocks, at `to`. */
 #define REAL_GROUP(name, t, ts, short)                                                             \
-	ALWAYS void name##_##t##_group(void *to, const uint64_t *state, uint64_t group)            \
+	ALWAYS void name##_##t##_group(void *to, const struct philox *ph, const uint64_t *state,   \
+				       uint64_t group)                                             \
 	{                                                                                          \
 		const t low = (t)real_of(state, DRAW_LOW), span = (t)real_of(state, DRAW_SPAN);    \
+		u64s word[PART][2];                                                                \
 		t *at = to;                                                                        \
                                                                                                    \
+		blocks(word, ph, group);                                                           \
 		for (int p = 0; p < PART; p++) {                                                   \
-			u64s word[2];                                                              \
 			f64s x[2];                                                                 \
                                                                                                    \
-			blocks(word, state, group, p);                                             \
-			name##short(x, word);                                                      \
+			name##short(x, word[p]);                                                   \
 			for (int h = 0; h < 2; h++) {                                              \
 				ts y = low + span * __builtin_convertvector(x[h], ts);             \
                                                                                                    \
@@ -293,11 +319,13 @@ ALWAYS void normal(f64s x[2], const u64s word[2])
 	{                                                                                          \
 		uint64_t group = first / DRAW_GROUP;                                               \
 		t last[DRAW_GROUP], *at = to;                                                      \
+		struct philox ph;                                                                  \
                                                                                                    \
+		philox_begin(&ph, state);                                                          \
 		for (; n >= DRAW_GROUP; n -= DRAW_GROUP, at += DRAW_GROUP)                         \
-			name##_##t##_group(at, state, group++);                                    \
+			name##_##t##_group(at, &ph, state, group++);                               \
 		if (n > 0) {                                                                       \
-			name##_##t##_group(last, state, group);                                    \
+			name##_##t##_group(last, &ph, state, group);                               \
 			memcpy(at, last, (size_t)n * sizeof *at);                                  \
 		}                                                                                  \
 	}
@@ -311,58 +339,58 @@ REALS(uniform, _short)
 REALS(normal, )
 REALS(exponential, )
 
-ALWAYS void words_uint64_t_group(void *to, const uint64_t *state, uint64_t group)
+ALWAYS void words_uint64_t_group(void *to, const struct philox *ph, const uint64_t *state,
+				 uint64_t group)
 {
+	u64s word[PART][2];
 	char *at = to;
 
-	for (int p = 0; p < PART; p++) {
-		u64s word[2];
-
-		blocks(word, state, group, p);
+	(void)state;
+	blocks(word, ph, group);
+	for (int p = 0; p < PART; p++)
 		for (int h = 0; h < 2; h++)
-			memcpy(at + (h * HALF + p * W) * 8, &word[h], sizeof word[h]);
-	}
+			memcpy(at + (h * HALF + p * W) * 8, &word[p][h], sizeof word[p][h]);
 }
 FILL(words, uint64_t)
 
 /* The upper half of word * span, span below 2^32: what is below span, each equally often but for
  * one part in 2^32. */
-ALWAYS void below_uint64_t_group(void *to, const uint64_t *state, uint64_t group)
+ALWAYS void below_uint64_t_group(void *to, const struct philox *ph, const uint64_t *state,
+				 uint64_t group)
 {
-	const u64s span = all(state[DRAW_SPAN]);
+	const u64s span = all(state[DRAW_SPAN]), low = all(state[DRAW_LOW]);
+	u64s word[PART][2];
 	char *at = to;
 
-	for (int p = 0; p < PART; p++) {
-		u64s word[2];
-
-		blocks(word, state, group, p);
+	blocks(word, ph, group);
+	for (int p = 0; p < PART; p++)
 		for (int h = 0; h < 2; h++) {
-			u64s x = (MUL32(word[h] >> 32, span) + (MUL32(word[h], span) >> 32)) >> 32;
+			u64s y = word[p][h], x = MUL32(y >> 32, span) + (MUL32(y, span) >> 32);
 
-			x += state[DRAW_LOW];
+			x = low + (x >> 32);
 			memcpy(at + (h * HALF + p * W) * 8, &x, sizeof x);
 		}
-	}
 }
 FILL(below, uint64_t)
 
 /* Of any span, 0 for 2^64: the upper half of 128 bits times span. */
-ALWAYS void far_uint64_t_group(void *to, const uint64_t *state, uint64_t group)
+ALWAYS void far_uint64_t_group(void *to, const struct philox *ph, const uint64_t *state,
+			       uint64_t group)
 {
 	const uint64_t span = state[DRAW_SPAN];
-	uint64_t *at = to;
+	uint64_t *at = to, word[PART][2][W];
 
-	for (int p = 0; p < 2 * PART; p++) {
-		uint64_t word[2][W];
-		u64s made[2];
+	for (int half = 0; half < 2; half++, at += HALF) {
+		u64s made[PART][2];
 
-		blocks(made, state, 2 * group + (uint64_t)(p / PART), p % PART);
+		blocks(made, ph, 2 * group + (uint64_t)half);
 		memcpy(word, made, sizeof word);
-		for (int l = 0; l < W; l++) {
-			uint64_t low = (uint64_t)((draw_wide)word[0][l] * span >> 64);
-			draw_wide x = (draw_wide)word[1][l] * span + low;
+		for (int l = 0; l < HALF; l++) {
+			uint64_t above = word[l / W][1][l % W];
+			uint64_t low = (uint64_t)((draw_wide)word[l / W][0][l % W] * span >> 64);
+			draw_wide x = (draw_wide)above * span + low;
 
-			at[p * W + l] = state[DRAW_LOW] + (span ? (uint64_t)(x >> 64) : word[1][l]);
+			at[l] = state[DRAW_LOW] + (span ? (uint64_t)(x >> 64) : above);
 		}
 	}
 }

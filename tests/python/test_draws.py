@@ -70,6 +70,52 @@ def test_uniform(kind):
         same_state(ours, theirs)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_numpy_draws(kind):
+    theirs, ours = both(kind)
+    calls = [
+        lambda r, n: r.standard_normal(n),
+        lambda r, n: r.standard_normal(n, numpy.float32),
+        lambda r, n: r.standard_normal(size=n, dtype="f8"),
+        lambda r, n: r.standard_exponential(n),
+        lambda r, n: r.standard_exponential(n, numpy.float32),
+        lambda r, n: r.standard_exponential(n, method="inv"),
+        lambda r, n: r.normal(size=n),
+        lambda r, n: r.normal(-2, 0.3, n),
+        lambda r, n: r.normal(1, 0, n),
+        lambda r, n: r.normal(loc=0.5, size=n),
+        lambda r, n: r.normal(0.5, -0.0, n),
+        lambda r, n: r.exponential(size=n),
+        lambda r, n: r.exponential(2.5, n),
+        lambda r, n: r.exponential(scale=0, size=n),
+    ]
+    for n in [*SIZES, 4096, 4097]:
+        for call in calls:
+            outcomes = []
+            for r in (theirs, ours):
+                try:
+                    outcomes.append(call(r, n))
+                except ValueError as e:  # of a scale of -0.0
+                    outcomes.append(str(e))
+            agree(outcomes[1], outcomes[0])
+        same_state(ours, theirs)
+    for wrong in (lambda r: r.normal(0, -1, 3), lambda r: r.exponential(-1), lambda r: r.standard_normal(-1),
+                  lambda r: r.standard_normal(3, int), lambda r: r.normal("a", 1)):
+        for r in (theirs, ours):
+            with pytest.raises((ValueError, TypeError)):
+                wrong(r)
+    assert numpy.isnan(float(ours.normal(numpy.nan, 1))) == numpy.isnan(theirs.normal(numpy.nan, 1))
+    same_state(ours, theirs)
+
+
+def test_methods_want_a_generator():
+    for name in ("random", "uniform", "standard_normal", "standard_exponential", "normal", "exponential"):
+        with pytest.raises((TypeError, AttributeError)):
+            getattr(np.random.Generator, name)(5)
+        with pytest.raises((TypeError, AttributeError)):
+            getattr(np.random.Generator, name)(5, size=3)
+
+
 def test_of_arrays():
     theirs, ours = both()
     low = numpy.arange(6.0)

@@ -84,6 +84,7 @@ def _is_known():
 
 
 _KNOWN = _is_known()
+_core.draw_by(numpy.random.Generator.standard_normal, numpy.random.Generator.standard_exponential)
 
 
 class Generator(_drawing(numpy.random.Generator), numpy.random.Generator):

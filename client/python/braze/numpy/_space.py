@@ -6,6 +6,7 @@ that the installed NumPy has.  A function is wrapped when it is asked for, by na
 that it pickles; classes, constants and other objects are NumPy's own.
 """
 
+import functools
 import importlib
 import importlib.machinery
 import sys
@@ -35,6 +36,8 @@ class Space(types.ModuleType):
     def __init__(self, theirs):
         super().__init__(_our_name(theirs), theirs.__doc__)
         self._theirs = theirs
+        # As modules have it: a class with a __getattr__ takes longer for names that are there.
+        self.__getattr__ = functools.partial(_find, self)
         if hasattr(theirs, "__path__"):
             self.__path__ = []  # it has submodules, all found by the finder below
         if "__all__" in vars(theirs):
@@ -45,15 +48,17 @@ class Space(types.ModuleType):
 
     def __dir__(self):
         public = {n for n in dir(self._theirs) if not n.startswith("__")}
-        return sorted(public | vars(self).keys() - {"_theirs"})
+        return sorted(public | vars(self).keys() - {"_theirs", "__getattr__"})
 
-    def __getattr__(self, name):
-        # Dunder names are what the import system asks for: NumPy's answers are not ours.
-        if name.startswith("__") or not hasattr(self._theirs, name):
-            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        value = wrap(self.__name__, name, getattr(self._theirs, name))
-        setattr(self, name, value)
-        return value
+
+def _find(space, name):
+    """A name that is asked of a module for the first time."""
+    # Dunder names are what the import system asks for: NumPy's answers are not ours.
+    if name.startswith("__") or not hasattr(space._theirs, name):
+        raise AttributeError(f"module {space.__name__!r} has no attribute {name!r}")
+    value = wrap(space.__name__, name, getattr(space._theirs, name))
+    setattr(space, name, value)
+    return value
 
 
 def _our_name(theirs):
