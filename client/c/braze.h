@@ -338,6 +338,16 @@ BRAZE_API int braze_wait(braze_future *f, int timeout_ms, braze_check_fn *check,
 			 braze_error *err);
 BRAZE_API void braze_future_release(braze_future *f);
 
+/* Elements of a, or rows of its further axes, where a mask (bool) of its first axes is true, in C
+ * order: NumPy's a[mask], as a copy.  Waits until their number is known, as braze_wait does; the
+ * elements themselves are part of the computation. */
+BRAZE_API int braze_select(braze_array **out, braze_array *a, braze_array *mask,
+			   braze_check_fn *check, void *data, braze_error *err);
+/* The places where a mask (bool) is true, in C order, as int64: of one axis their numbers, of
+ * several, at most 5 (E_LIMIT), a row of coordinates each.  Waits likewise. */
+BRAZE_API int braze_nonzero(braze_array **out, braze_array *mask, braze_check_fn *check, void *data,
+			    braze_error *err);
+
 /* Is the current value in shared memory, so that braze_data will not wait? */
 BRAZE_API int braze_is_stored(const braze_array *a);
 /* Address of element [0,...,0], waiting for the value first; valid and unchanged

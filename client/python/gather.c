@@ -26,6 +26,16 @@ static PyObject *made(int rc, braze_array **out, braze_error *err)
 	return r;
 }
 
+/* The same of a call that has waited: what the wait heard of is told. */
+static PyObject *waited(int rc, braze_array **out, braze_error *err)
+{
+	if (!rc && watch_reports()) {
+		braze_release(*out);
+		return NULL;
+	}
+	return made(rc, out, err);
+}
+
 static braze_array *usable(PyObject *o)
 {
 	braze_array *h = nd_check(o) ? type_handle(o) : NULL;
@@ -91,6 +101,31 @@ static PyObject *take_along(PyObject *mod, PyObject *args)
 	return p ? made(braze_take_along(&out, h, p, axis, mode, &err), &out, &err) : NULL;
 }
 
+/* select(a, mask): a[mask] of a mask of a's first axes */
+static PyObject *select_elements(PyObject *mod, PyObject *args)
+{
+	PyObject *a = NULL, *mask = NULL;
+	braze_array *h = NULL, *m = NULL, *out = NULL;
+	braze_error err = {0};
+
+	if (!PyArg_ParseTuple(args, "OO", &a, &mask))
+		return NULL;
+	h = usable(a);
+	m = h ? usable(mask) : NULL;
+	return m ? waited(braze_select(&out, h, m, wait_check_signals, NULL, &err), &out, &err)
+		 : NULL;
+}
+
+/* nonzero(mask): the places where it is true, or rows of coordinates */
+static PyObject *nonzero(PyObject *mod, PyObject *mask)
+{
+	braze_array *m = usable(mask), *out = NULL;
+	braze_error err = {0};
+
+	return m ? waited(braze_nonzero(&out, m, wait_check_signals, NULL, &err), &out, &err)
+		 : NULL;
+}
+
 long gather_site(PyObject *text)
 {
 	PyObject *number = NULL;
@@ -141,8 +176,7 @@ PyObject *gather_message(const char *text)
 }
 
 PyMethodDef gather_methods[] = {
-	{"gather", gather, METH_VARARGS, NULL},
-	{"take_along", take_along, METH_VARARGS, NULL},
-	{"site", site, METH_O, NULL},
-	{NULL, NULL, 0, NULL},
+	{"gather", gather, METH_VARARGS, NULL}, {"select", select_elements, METH_VARARGS, NULL},
+	{"nonzero", nonzero, METH_O, NULL},	{"take_along", take_along, METH_VARARGS, NULL},
+	{"site", site, METH_O, NULL},		{NULL, NULL, 0, NULL},
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* masks.c - a[mask] and a[mask] = value by a mask of a's first axes.
  *
- * Arrays in C order, whatever their size, at hand but for the one that is written: that is
- * asked for.  Nothing branches on the mask where elements are single: true and false come in no
- * order.  Everything else is NumPy's (numpys.c). */
+ * Many elements are read by an operation of the daemon's.  Here: arrays in C order, at hand but for
+ * the one that is written: that is asked for.  Nothing branches on the mask where elements are
+ * single: true and false come in no order.  Everything else is NumPy's (numpys.c). */
 #include <string.h>
 
 #include "numpys.h"
@@ -143,6 +143,30 @@ bool masks_get(PyObject **out, PyObject *self, PyObject *key)
 		return false;
 	pick(to, from, mask, m.n, m.bytes);
 	*out = type_new(made, 0);
+	return true;
+}
+
+bool masks_select(PyObject **out, PyObject *self, PyObject *key)
+{
+	braze_array *a = nd(self)->h, *mask = nd(key)->h, *made = NULL;
+	size_t axes = (size_t)braze_ndim(mask);
+	bool few = braze_size(a) < MASKS_FEW;
+	braze_error err;
+
+	/* One that does not fit is told in NumPy's words. */
+	if (braze_ndim(mask) > braze_ndim(a) ||
+	    memcmp(braze_shape(a), braze_shape(mask), axes * sizeof(int64_t)))
+		return false;
+	/* Without near arrays nothing is this process's own work. */
+	if (few && braze_copies_near(braze_session_of(a), braze_dtype_of(a), 1))
+		return false;
+	err.code = braze_select(&made, a, mask, wait_check_signals, NULL, &err);
+	if (err.code)
+		wait_raise(&err);
+	else if (watch_reports())
+		braze_release(made);
+	else
+		*out = type_new(made, 0);
 	return true;
 }
 

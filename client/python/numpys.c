@@ -12,7 +12,7 @@
 
 #define CALL_ARGS 12 /* by place and by name */
 
-enum how { PURE, AT_HAND, COPIES, REPEATS, DRAWS, WRITES };
+enum how { PURE, AT_HAND, COPIES, REPEATS, PICKS, DRAWS, WRITES };
 #define OPEN 16 /* besides */
 
 struct numpys {
@@ -101,7 +101,7 @@ static bool all_at_hand(const struct call *c)
 
 static bool has_native(const struct numpys *f)
 {
-	return f->how >= AT_HAND && f->how <= REPEATS;
+	return f->how >= AT_HAND && f->how <= PICKS;
 }
 
 /* The arrays' elements, added up, and the first one's handle. */
@@ -147,6 +147,8 @@ static bool is_small(const struct numpys *f, const struct call *c)
 	n = elements(&first, c->args[0]);
 	if (f->how == REPEATS && c->n > 1)
 		by = times(c->args[1]);
+	if (f->how == PICKS)
+		return n < MASKS_FEW;
 	if (!first || by < 0) /* braze has no operation for it */
 		return true;
 	if (__builtin_mul_overflow(n, by, &n))
@@ -362,7 +364,7 @@ bool numpys_getitem(PyObject **out, PyObject *self, PyObject *key)
 	*out = NULL;
 	if (core.locked || !is_array(self) || (!mask && !(at_hand(self) && is_plain_key(key))))
 		return false;
-	if (mask && mask_known(key, self))
+	if (mask && (masks_select(out, self, key) || mask_known(key, self)))
 		return true;
 	if (mask ? masks_get(out, self, key) : keys_get(out, self, key)) {
 		count_read(key);

@@ -344,7 +344,7 @@ static enum status lower_op(struct prog *p, uint32_t k, struct err *err)
 	case KIND_DRAW:
 		return lower_draw(p, o, err);
 	case KIND_LIB:
-		return lower_matmul(p, o, err);
+		return o->op == OP_MATMUL ? lower_matmul(p, o, err) : lower_compact(p, o, err);
 	case KIND_GATHER:
 		return lower_take(p, o, err);
 	case KIND_JOIN:

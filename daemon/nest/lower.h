@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nest/lower.h - what lower.c shares with lower_matmul.c, lower_scan.c and lower_draw.c. */
+/* nest/lower.h - what lower.c shares with the files beside it, one for each library step. */
 #ifndef BRAZE_LOWER_H
 #define BRAZE_LOWER_H
 
@@ -20,5 +20,6 @@ enum status lower_matmul(struct prog *p, const struct part_op *o, struct err *er
 enum status lower_scan(struct prog *p, const struct part_op *o, struct err *err) MUST_USE;
 enum status lower_join(struct prog *p, const struct part_op *o, struct err *err) MUST_USE;
 enum status lower_draw(struct prog *p, const struct part_op *o, struct err *err) MUST_USE;
+enum status lower_compact(struct prog *p, const struct part_op *o, struct err *err) MUST_USE;
 
 #endif

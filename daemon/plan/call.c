@@ -3,6 +3,7 @@
 #include "call.h"
 
 #include "../base/textbuf.h"
+#include "compact.h"
 #include "draw.h"
 #include "join.h"
 #include "product.h"
@@ -85,17 +86,31 @@ enum status call_check(const struct plan_call *c, struct err *err)
 	return row->check(c, err);
 }
 
+/* How many a mask chooses changes from run to run, and is no layout: a power of two stands for it.
+ */
+static int64_t told(const struct plan_call *c, unsigned loop)
+{
+	int64_t n = c->extent[loop], power = 1;
+
+	if (!(c->call == CALL_COMPACT && loop == COMPACT_LOOP_COUNT) &&
+	    !(c->call == CALL_PLACES && loop + PLACES_LOOPS == c->nloop))
+		return n;
+	while (power < n && power <= INT64_MAX / 2)
+		power *= 2;
+	return power;
+}
+
 void call_key(struct textbuf *t, const struct plan_call *c)
 {
 	unsigned n = call_operands(c);
 
 	textbuf_put(t, "%s%u.%s", call_row(c->call)->name, c->op, dtype_row(c->dtype)->suffix);
 	for (unsigned l = 0; l < c->nloop; l++)
-		textbuf_put(t, " %lld", (long long)c->extent[l]);
+		textbuf_put(t, " %lld", (long long)told(c, l));
 	/* Of a list the first two tell how all of it lies. */
 	if (call_row(c->call)->noperand == CALL_LIST)
 		textbuf_put(t, " of %u, %lld", n, (long long)c->operand[0].run);
-	for (unsigned x = 0; x < (n < 3 ? n : 3); x++) {
+	for (unsigned x = 0; x < (n < 4 ? n : 4); x++) {
 		textbuf_put(t, ", %s by", dtype_row(c->operand[x].dtype)->suffix);
 		for (unsigned l = 0; l < c->nloop; l++)
 			textbuf_put(t, " %lld", (long long)c->operand[x].stride[l]);

@@ -21,7 +21,7 @@ enum call_id {
 	CALL_END
 };
 
-#define CALL_OPERANDS 32 /* of any call, at most; of those without a list 3 */
+#define CALL_OPERANDS 32 /* of any call, at most; of those without a list 4 */
 #define CALL_LIST     0	 /* operands of a row: as many as the call says */
 
 struct call_operand {

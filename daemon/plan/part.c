@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "../base/xalloc.h"
+#include "loops/compact.h"
 
 struct check {
 	const struct part *p;
@@ -238,6 +239,63 @@ static enum status check_index(const struct check *c, unsigned k)
 	return check_broadcast(c, k);
 }
 
+/* A mask of *n elements, and ranks of it, of types and layouts as steps take them. */
+static enum status check_ranks(const struct check *c, unsigned k, const struct view *mask,
+			       const struct view *ranks, int64_t *n)
+{
+	enum status st = shape_count(n, &mask->shape, 1, c->err);
+
+	if (st)
+		return st;
+	if (mask->dtype != DT_BOOL || !compact_lies(mask) || ranks->dtype != DT_INT64 ||
+	    ranks->shape.ndim != 1 || ranks->shape.dim[0] != compact_blocks(*n))
+		return err_set(c->err, E_INTERNAL, "part op %u: mask or ranks", k);
+	return OK;
+}
+
+/* Rows of a source, one for each element of the mask, of which the result has some. */
+static bool are_rows(const struct view *source, const struct view *out, int64_t n)
+{
+	return source->shape.ndim && source->shape.ndim <= 2 && source->shape.dim[0] == n &&
+	       source->dtype == out->dtype && out->shape.ndim == source->shape.ndim &&
+	       (out->shape.ndim == 1 || out->shape.dim[1] == source->shape.dim[1]);
+}
+
+/* Coordinates: a number each of a mask of one axis. */
+static bool are_places(const struct view *mask, const struct view *out)
+{
+	unsigned axes = mask->shape.ndim;
+
+	return axes <= COMPACT_AXES && out->shape.ndim == (axes > 1 ? 2 : 1) &&
+	       (axes == 1 || out->shape.dim[1] == axes);
+}
+
+/* What a mask chooses. */
+static enum status check_chosen(const struct check *c, unsigned k)
+{
+	const struct part_op *o = &c->p->op[k];
+	const struct part_ref *ranks_ref = o->op == OP_RANKS ? &o->out : &o->in[o->nin - 1u];
+	struct view source, mask, ranks, out;
+	bool fits = true;
+	int64_t n = 0;
+	enum status st = OK;
+
+	for (unsigned i = 0; i < o->nin; i++)
+		if (o->in[i].value & PART_IMM)
+			return err_set(c->err, E_INTERNAL, "part op %u: a mask of a number", k);
+	part_view(&source, c->p, &o->in[0]);
+	part_view(&mask, c->p, &o->in[o->op == OP_COMPACT]);
+	part_view(&ranks, c->p, ranks_ref);
+	part_view(&out, c->p, &o->out);
+	st = check_ranks(c, k, &mask, &ranks, &n);
+	if (st || o->op == OP_RANKS)
+		return st;
+	fits = o->op == OP_COMPACT ? are_rows(&source, &out, n) : are_places(&mask, &out);
+	return fits && out.shape.dim[0] <= n
+		       ? OK
+		       : err_set(c->err, E_INTERNAL, "part op %u: result shape", k);
+}
+
 /* Do operands and result of an op fit each other? */
 static enum status check_shapes(const struct check *c, unsigned k, const struct op_row *row)
 {
@@ -257,6 +315,8 @@ static enum status check_shapes(const struct check *c, unsigned k, const struct 
 		return check_join(c, k);
 	if (row->kind == KIND_DRAW)
 		return check_draw(c, k);
+	if (row->kind == KIND_LIB && o->op != OP_MATMUL)
+		return check_chosen(c, k);
 	if (o->op == OP_ARANGE &&
 	    (o->out.ndim != 1 || !(o->in[0].value & PART_IMM) || !(o->in[1].value & PART_IMM)))
 		return err_set(c->err, E_INTERNAL, "part op %u: arange", k);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "imm.h"
+#include "loops/compact.h"
 
 /* Where the decoder stands in the four columns. */
 struct cursor {
@@ -450,6 +451,104 @@ static enum status record_join(struct cursor *k)
 	return OK;
 }
 
+/* A mask of *n elements that blocks can be cut of. */
+static enum status take_mask(struct cursor *k, struct source *s, int64_t *n)
+{
+	enum status st = take_operand(k, s);
+
+	if (st)
+		return st;
+	if (!s->array || s->arg.dtype != DT_BOOL || !compact_lies(&s->array->view))
+		return err_set(k->err, E_PROTOCOL, "%s: not a mask that lies in order", k->row->id);
+	return shape_count(n, &s->array->view.shape, 1, k->err);
+}
+
+/* Its ranks, and how many elements they are said to choose: the worker looks whether that is so. */
+static enum status take_ranks(struct cursor *k, struct source *s, int64_t n, int64_t *count)
+{
+	uint64_t claimed = 0;
+	enum status st = take_operand(k, s);
+
+	if (!st)
+		st = take_imm(k, &claimed);
+	if (st)
+		return st;
+	if (!s->array || s->arg.dtype != DT_INT64 || s->array->view.shape.ndim != 1 ||
+	    s->array->view.shape.dim[0] != compact_blocks(n))
+		return err_set(k->err, E_PROTOCOL, "%s: not the ranks of the mask", k->row->id);
+	if (claimed > (uint64_t)n)
+		return err_set(k->err, E_PROTOCOL, "%s: %llu of %lld elements", k->row->id,
+			       (unsigned long long)claimed, (long long)n);
+	*count = (int64_t)claimed;
+	return OK;
+}
+
+static enum status record_ranks(struct cursor *k)
+{
+	struct source src;
+	struct op_sig sig = {.in = {DT_BOOL}, .out = DT_INT64};
+	struct shape shape = {.ndim = 1};
+	int64_t n = 0;
+	enum status st = take_mask(k, &src, &n);
+
+	shape.dim[0] = compact_blocks(n);
+	return st ? st : record_result(k, &src, &sig, 1, &shape);
+}
+
+/* Elements, or rows, of the first operand. */
+static enum status record_compact(struct cursor *k)
+{
+	struct op_sig sig = {.in = {0, DT_BOOL, DT_INT64}};
+	struct shape shape = {0};
+	struct source src[3];
+	int64_t n = 0;
+	enum status st = take_operand(k, &src[0]);
+
+	if (!st)
+		st = take_mask(k, &src[1], &n);
+	if (st)
+		return st;
+	if (src[0].array)
+		shape = src[0].array->view.shape;
+	if (shape.ndim < 1 || shape.ndim > 2 || shape.dim[0] != n)
+		return err_set(k->err, E_PROTOCOL, "COMPACT: not of the mask's shape");
+	st = take_ranks(k, &src[2], n, &shape.dim[0]);
+	sig.in[0] = sig.out = src[0].arg.dtype;
+	return st ? st : record_result(k, src, &sig, 3, &shape);
+}
+
+/* Of a mask with several axes a row of coordinates for each. */
+static enum status record_places(struct cursor *k)
+{
+	struct op_sig sig = {.in = {DT_BOOL, DT_INT64}, .out = DT_INT64};
+	struct source src[2];
+	struct shape shape = {.ndim = 1};
+	int64_t n = 0;
+	unsigned axes = 0;
+	enum status st = take_mask(k, &src[0], &n);
+
+	if (!st)
+		st = take_ranks(k, &src[1], n, &shape.dim[0]);
+	if (st)
+		return st;
+	axes = src[0].array->view.shape.ndim;
+	if (axes > COMPACT_AXES)
+		return err_set(k->err, E_LIMIT, "PLACES: %u axes, at most %d are possible", axes,
+			       COMPACT_AXES);
+	if (axes > 1)
+		shape.dim[shape.ndim++] = axes;
+	return record_result(k, src, &sig, 2, &shape);
+}
+
+static enum status record_library(struct cursor *k)
+{
+	if (k->op == OP_RANKS)
+		return record_ranks(k);
+	if (k->op == OP_COMPACT)
+		return record_compact(k);
+	return k->op == OP_PLACES ? record_places(k) : record_matmul(k);
+}
+
 static enum status record_create(struct cursor *k)
 {
 	struct source src[2];
@@ -677,7 +776,7 @@ static enum status record_one(struct cursor *k)
 	case KIND_SCAN:
 		return record_scan(k);
 	case KIND_LIB:
-		return record_matmul(k);
+		return record_library(k);
 	case KIND_GATHER:
 		return record_take(k);
 	case KIND_JOIN:

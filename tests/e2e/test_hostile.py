@@ -12,7 +12,7 @@ from raw import DTYPE, OP, Raw, Trace
 from siege import Sieges
 
 BIG = (1 << 64) - 1
-E_PROTOCOL, E_VERSION, E_LIMIT, E_UNKNOWN = 13, 14, 12, 9
+E_PROTOCOL, E_VERSION, E_LIMIT, E_UNKNOWN, E_INVALID = 13, 14, 12, 9, 1
 
 
 @pytest.fixture(scope="module")
@@ -219,8 +219,54 @@ TRACES = {
     "dirty snapshot": lambda t: t.op("PIN", 2, [1]).op("DIRTY", 0, [2]),
     "matrix product of a number": lambda t: t.op("MATMUL", 2, [1, 1 << 31 | 11], [0]),
     "matrix product of misfits": lambda t: t.full(2, [3, 5]).op("MATMUL", 3, [2, 2]),
+    "ranks of a float": lambda t: t.op("RANKS", 2, [1]),
+    "ranks of a grid with gaps": lambda t: (t.full(2, [4, 8]).op("CAST", 3, [2], dtype="BOOL")
+                                            .op("VIEW", 4, [3], [2, 0, 2, 4, 16, 1], "BOOL")
+                                            .op("RANKS", 5, [4])),
+    "places of more than there are": lambda t: masked(t).op("PLACES", 4, [2, 3], [9]),
+    "places of a huge number": lambda t: masked(t).op("PLACES", 4, [2, 3], [BIG]),
+    "places by ranks of another type": lambda t: masked(t).op("PLACES", 4, [2, 1], [3]),
+    "places by ranks of another length": lambda t: (
+        masked(t).op("ARANGE", 5, [1 << 31 | DTYPE["INT64"]] * 2, [0, 1, 2], "INT64")
+        .op("PLACES", 4, [2, 5], [3])),
+    "elements of another length": lambda t: masked(t).full(5, [9]).op("COMPACT", 4, [5, 2, 3], [3]),
+    "elements of a cube": lambda t: (masked(t).full(5, [8, 1, 1])
+                                     .op("COMPACT", 4, [5, 2, 3], [3])),
+    "elements of a number": lambda t: masked(t).op("COMPACT", 4, [1 << 31 | 11, 2, 3], [0, 3]),
     "empty maximum": lambda t: t.full(2, [0]).op("MAX", 3, [2], [1]),
 }
+
+
+def masked(t):
+    """Array 2 is a mask of the eight elements of array 1, array 3 its ranks."""
+    return t.op("CAST", 2, [1], dtype="BOOL").op("RANKS", 3, [2])
+
+
+def test_a_count_that_the_mask_does_not_have(siege):
+    """The worker looks: nothing is written beyond the result, and only this client is told."""
+    with Raw(siege.daemon.socket) as c:
+        for k, (op, claim) in enumerate([("COMPACT", 7), ("COMPACT", 0), ("PLACES", 3),
+                                         ("PLACES", 7)]):
+            t = masked(Trace().full(1, [8]))
+            t.op(op, 4, [1, 2, 3] if op == "COMPACT" else [2, 3], [claim])
+            t.op("SQRT", 5, [4])
+            c.request(t.message())
+            (code, text, _), = c.read(10 + k, 5).extents()
+            if claim:  # of none there is nothing to look at
+                assert code == E_INVALID and f"the {claim} elements" in text
+            else:
+                assert code == 0
+            c.request(Trace().drop(1, 2, 3, 4, 5).message())
+        t = masked(Trace().full(1, [8]))
+        t.op("ARANGE", 6, [1 << 31 | DTYPE["INT64"]] * 2, [8, 1, 1], "INT64")
+        c.request(t.op("PLACES", 7, [2, 6], [8]).message())
+        (code, _, _), = c.read(20, 7).extents()
+        assert code == 0
+        t = Trace().op("ARANGE", 8, [1 << 31 | DTYPE["INT64"]] * 2, [(1 << 62), 1, 1], "INT64")
+        c.request(t.op("PLACES", 9, [2, 8], [8]).message())
+        (code, _, _), = c.read(21, 9).extents()
+        assert code == E_INVALID
+    siege.check()
 
 
 @pytest.mark.parametrize("name", TRACES)

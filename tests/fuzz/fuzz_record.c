@@ -356,6 +356,110 @@ static void do_matmul(struct life *l)
 	free(r);
 }
 
+/* Some mask that blocks can be cut of; 0: none at hand. */
+static unsigned some_mask(struct life *l)
+{
+	unsigned from = some_id(l);
+
+	for (unsigned k = 0; k < MODEL_IDS; k++) {
+		const struct model_array *a = &l->model.array[(from + k) % MODEL_IDS];
+
+		if (a->buffer && a->view.dtype == DT_BOOL && compact_lies(&a->view) &&
+		    a->view.shape.ndim <= COMPACT_AXES)
+			return (from + k) % MODEL_IDS;
+	}
+	return 0;
+}
+
+static bool do_ranks(struct life *l, unsigned mask, unsigned id, int64_t count)
+{
+	const struct view *v = &l->model.array[mask].view;
+	struct shape s = {.ndim = 1, .dim = {compact_blocks(model_count(&v->shape))}};
+	struct model_operand in;
+
+	begin(l);
+	array_operand(l, &in, mask);
+	if (!commit(l, OP_RANKS, NO_TYPE, id))
+		return false;
+	model_write(model_new(&l->model, id, DT_INT64, &s), &count);
+	return true;
+}
+
+/* `count` rows that x says, of an array that has one for each element of the mask. */
+static void do_elements(struct life *l, unsigned mask, unsigned ranks, unsigned from,
+			const int64_t *x, int64_t count)
+{
+	const struct model_array *a = &l->model.array[from];
+	struct shape s = a->view.shape;
+	int64_t n = s.dim[0], inner = s.ndim > 1 ? s.dim[1] : 1, *y, *z;
+	unsigned id = free_id(l);
+	struct model_operand in, other;
+
+	if (!id)
+		return;
+	begin(l);
+	array_operand(l, &in, from);
+	array_operand(l, &other, mask);
+	array_operand(l, &other, ranks);
+	word(l, (uint64_t)count);
+	if (!commit(l, OP_COMPACT, NO_TYPE, id))
+		return;
+	y = model_read(&in, &s, a->view.dtype);
+	z = xcalloc((size_t)(count * inner) + 1, sizeof *z);
+	model_rows(z, y, n, inner, x);
+	s.dim[0] = count;
+	model_write(model_new(&l->model, id, a->view.dtype, &s), z);
+	free(y);
+	free(z);
+}
+
+static void do_places(struct life *l, unsigned mask, unsigned ranks, const int64_t *x,
+		      int64_t count)
+{
+	const struct shape *of = &l->model.array[mask].view.shape;
+	struct shape s = {.ndim = of->ndim > 1 ? 2 : 1, .dim = {count, of->ndim}};
+	struct model_operand in;
+	unsigned id = free_id(l);
+	int64_t *z;
+
+	if (!id)
+		return;
+	begin(l);
+	array_operand(l, &in, mask);
+	array_operand(l, &in, ranks);
+	word(l, (uint64_t)count);
+	if (!commit(l, OP_PLACES, NO_TYPE, id))
+		return;
+	z = xcalloc((size_t)(count * of->ndim) + 1, sizeof *z);
+	model_places(z, of, x);
+	model_write(model_new(&l->model, id, DT_INT64, &s), z);
+	free(z);
+}
+
+/* What a mask chooses: of an array that fits, or where. */
+static void do_choose(struct life *l)
+{
+	unsigned mask = some_mask(l), ranks = free_id(l), from = some_id(l);
+	struct model_operand in = {&l->model.array[mask], 0};
+	const struct shape *s = &l->model.array[mask].view.shape, *of = NULL;
+	int64_t *x, count = 0, n = 0;
+
+	if (!mask || !ranks || model_count(s) * s->ndim > SPACE)
+		return;
+	n = model_count(s);
+	x = model_read(&in, s, DT_BOOL);
+	for (int64_t i = 0; i < n; i++)
+		count += x[i];
+	of = &l->model.array[from].view.shape;
+	if (do_ranks(l, mask, ranks, count)) {
+		if (of->ndim > 0 && of->ndim < 3 && of->dim[0] == n)
+			do_elements(l, mask, ranks, from, x, count);
+		else
+			do_places(l, mask, ranks, x, count);
+	}
+	free(x);
+}
+
 /* FULL or ARANGE; EMPTY with what fills it at once. */
 static void do_creation(struct life *l)
 {
@@ -669,6 +773,8 @@ static void turn(struct life *l)
 		do_take(l);
 	else if (kind < 25 && fuzz_below(&l->in, 2))
 		do_join(l);
+	else if (kind < 25 && fuzz_below(&l->in, 2))
+		do_choose(l);
 	else if (kind < 25)
 		do_pin(l);
 	else if (kind < 28)

@@ -161,4 +161,24 @@ static inline void model_assign(struct model_array *to, const struct model_opera
 	free(x);
 }
 
+/* Coordinates of the elements that x says, a row for each. */
+static inline void model_places(int64_t *to, const struct shape *s, const int64_t *x)
+{
+	int64_t index[LIMIT_NDIM] = {0}, at = 0;
+
+	if (model_count(s))
+		do
+			for (unsigned k = 0; x[at] && k < s->ndim; k++)
+				*to++ = index[k];
+		while (at++, exec_next(index, s->dim, s->ndim));
+}
+
+static inline void model_rows(int64_t *to, const int64_t *from, int64_t n, int64_t inner,
+			      const int64_t *x)
+{
+	for (int64_t i = 0; i < n * inner; i++)
+		if (x[i / inner])
+			*to++ = from[i];
+}
+
 #endif

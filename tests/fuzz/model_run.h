@@ -6,6 +6,7 @@
 
 #include "../golden/plan_exec.h"
 #include "fuzz.h"
+#include "plan/compact.h"
 #include "plan/scan.h"
 #include "worker/matmul.h"
 #include "worker/tier0.h"
@@ -79,6 +80,63 @@ static inline void model_scan(const struct plan_call *c, char **slot)
 	scan_whole(&s, 0, cut.lanes, 0, cut.blocks);
 }
 
+/* What a mask chooses, block by block from the last. */
+static inline void model_chosen(const struct plan_call *c, char **slot)
+{
+	char *at[CALL_OPERANDS] = {NULL};
+	struct compact_mask mask;
+	struct compact_ranks ranks = {0};
+	struct compact_rows rows;
+	struct compact_places places;
+	struct compact_bits b;
+	int64_t sum = 0, begin = 0;
+	struct err err;
+
+	FUZZ_CHECK(!call_check(c, &err));
+	for (unsigned x = 0; x < call_row(c->call)->noperand; x++)
+		at[x] = slot[c->operand[x].slot] + c->operand[x].offset;
+	if (c->call == CALL_RANKS)
+		compact_ranks_of(&mask, c);
+	else if (c->call == CALL_COMPACT)
+		compact_of(&mask, &ranks, &rows, c);
+	else
+		compact_places_of(&mask, &ranks, &places, c);
+	mask.at = at[c->call == CALL_COMPACT ? COMPACT_MASK : 0];
+	ranks.at = at[c->call == CALL_COMPACT ? COMPACT_RANKS : PLACES_RANKS];
+	rows.from = at[COMPACT_SOURCE];
+	rows.to = at[COMPACT_RESULT];
+	places.to = at[PLACES_RESULT];
+	for (int64_t k = 0, n = compact_blocks(mask.n); k < n; k++) {
+		int64_t block = c->call == CALL_RANKS ? k : n - 1 - k;
+
+		compact_bits(&b, &mask, block);
+		sum += b.count;
+		if (c->call == CALL_RANKS) {
+			memcpy(at[RANKS_RESULT] + k * 8, &sum, sizeof sum);
+			continue;
+		}
+		begin = compact_begin(&ranks, block, b.count);
+		FUZZ_CHECK(begin >= 0);
+		if (c->call == CALL_COMPACT)
+			compact_rows(&rows, &b, block, begin);
+		else
+			compact_places(&places, &b, block, begin);
+	}
+}
+
+/* A library step. */
+static inline void model_call(const struct plan_call *c, char **slot)
+{
+	if (c->call == CALL_SCAN)
+		model_scan(c, slot);
+	else if (c->call == CALL_PRODUCT)
+		model_product(c, slot);
+	else if (c->call == CALL_JOIN)
+		exec_join(c, slot);
+	else
+		model_chosen(c, slot);
+}
+
 static inline void model_run(const struct plan *plan, const struct part *part, char **slot,
 			     enum model_way way)
 {
@@ -87,12 +145,8 @@ static inline void model_run(const struct plan *plan, const struct part *part, c
 		struct plan one = {.nstep = 1, .step = &plan->step[k]};
 
 		/* plan_exec has no sums over nothing. */
-		if (plan->step[k].kind == STEP_CALL && plan->step[k].call->call == CALL_SCAN)
-			model_scan(plan->step[k].call, slot);
-		else if (plan->step[k].kind == STEP_CALL && plan->step[k].call->call == CALL_JOIN)
-			exec_join(plan->step[k].call, slot);
-		else if (plan->step[k].kind == STEP_CALL)
-			model_product(plan->step[k].call, slot);
+		if (plan->step[k].kind == STEP_CALL)
+			model_call(plan->step[k].call, slot);
 		else if (way == MODEL_TIER0 || !nest_parallel(n) || !nest_reduced(n))
 			model_tier0(n, slot, part->imm);
 		else

@@ -11,6 +11,7 @@
  *   in NAME TYPE [3,4]               an array that is stored already
  *   NAME = OP OPERAND...             numbers are Python's; "as TYPE" before operands
  *   NAME = SUM axes 2 OPERAND        reductions: bit mask of axes; scans: the axis
+ *   NAME = COMPACT count 5 OPERAND...  how many a mask chooses; PLACES likewise
  *   NAME = VIEW OPERAND +8 [3:-8]    byte offset, extents and byte strides
  *   NAME = FULL|ARANGE ...           FULL as TYPE 0 [3,4]; ARANGE as TYPE 0 1 24
  *   ASSIGN NAME OPERAND, drop NAME, demand NAME...
@@ -236,11 +237,17 @@ static unsigned list_length(struct way *w)
 	return n;
 }
 
-/* Does a word with axes, or an axis, follow its operand? */
-static bool has_axes(const struct op_row *row)
+/* Does a word with axes, an axis or a count follow its operands? */
+static bool has_word(const struct op_row *row, unsigned op)
 {
 	return row->kind == KIND_RED || row->kind == KIND_ARGRED || row->kind == KIND_SCAN ||
-	       row->kind == KIND_JOIN;
+	       row->kind == KIND_JOIN || op == OP_COMPACT || op == OP_PLACES;
+}
+
+/* What was said of it before the operands. */
+static uint64_t said(struct way *w)
+{
+	return take(w, "axes") || take(w, "count") ? (uint64_t)integer(w) : 0;
 }
 
 static void result(struct way *w, const char *name)
@@ -261,8 +268,7 @@ static void result(struct way *w, const char *name)
 	arity = row->arity;
 	if (take(w, "as"))
 		dtype = dtype_of(w);
-	if (take(w, "axes"))
-		axes = (uint64_t)integer(w);
+	axes = said(w);
 	if (row->arity == OP_LIST)
 		arity = list_length(w);
 	for (unsigned k = 0; k < arity; k++)
@@ -274,7 +280,7 @@ static void result(struct way *w, const char *name)
 		word(w, (uint64_t)integer(w));
 	} else if (row->kind == KIND_CREATE) {
 		shape_words(w);
-	} else if (has_axes(row)) {
+	} else if (has_word(row, op)) {
 		word(w, axes);
 	} else if (op == OP_INDEX) {
 		dtype = 0; /* the axis */

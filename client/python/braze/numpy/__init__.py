@@ -14,6 +14,7 @@ import braze as _braze
 from braze import _core, errors as _errors
 from braze.numpy import (
     _adapters,
+    _choose,
     _classes,
     _creation,
     _errstate,
@@ -65,6 +66,7 @@ _NATIVE = (
         "copyto",
     ),
     (_gather, "take take_along_axis"),
+    (_choose, "nonzero flatnonzero argwhere compress extract"),
     (_errstate, "errstate seterr geterr seterrcall geterrcall"),
     (_linear, "matmul dot inner outer vdot vecdot"),
     (_sharing, "shares_memory may_share_memory"),

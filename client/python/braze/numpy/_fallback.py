@@ -239,18 +239,11 @@ def getitem(array, key):
     return result(numpys(operator.getitem, (numpy.asarray(array), key), {}))
 
 
-def _is_mask(array, key):
-    return (
-        isinstance(key, (ndarray, numpy.ndarray))
-        and key.dtype == bool
-        and 0 < key.ndim <= array.ndim
-        and key.shape == array.shape[: key.ndim]
-    )
-
-
 def setitem(array, key, value):
     """array[key] = value for a key with arrays in it."""
-    if _is_mask(array, key) and (
+    from braze.numpy import _choose
+
+    if _choose.is_mask(array, key) and (
         isinstance(value, (bool, int, float, complex, numpy.generic))
         or (type(value) is ndarray and value.ndim == 0)
     ):

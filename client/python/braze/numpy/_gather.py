@@ -3,7 +3,8 @@
 
 Places in braze arrays are part of the computation and are checked when it runs;
 those in lists and NumPy arrays are known, and are checked here, as NumPy does it.
-Masks, and what braze has no room for, are left to NumPy.
+A mask alone is _choose.py's; masks beside other keys, and what braze has no room for, are
+left to NumPy.
 """
 
 import math
@@ -15,7 +16,7 @@ import numpy
 from numpy.lib.array_utils import normalize_axis_index
 
 from braze import _core
-from braze.numpy import _creation, _fallback
+from braze.numpy import _choose, _creation, _fallback
 
 ndarray = _core.ndarray
 _RAISE, _WRAP, _CLIP, _KNOWN = range(4)
@@ -168,6 +169,8 @@ def _has_ellipsis(key):
 
 def getitem(array, key):
     """array[key] for a key with arrays in it."""
+    if _choose.is_mask(array, key) and type(key) in (ndarray, numpy.ndarray):
+        return _choose.chosen(array, key)
     try:
         view, axes, names, places = _sorted_out(array, key)
         _check_room(view, axes, _spread(places))

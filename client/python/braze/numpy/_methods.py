@@ -7,6 +7,7 @@ import numpy
 
 from braze import _core
 from braze.numpy import (
+    _choose,
     _creation,
     _fallback,
     _flags,
@@ -351,6 +352,8 @@ def attach(functions):
     ndarray.dot = _names.method("dot", dot)
     ndarray.round = _names.method("round", round_)
     ndarray.take = _names.method("take", _gather.take)
+    ndarray.nonzero = _names.method("nonzero", _choose.nonzero)
+    ndarray.compress = _names.method("compress", _choose.method_compress)
     for name in ("ravel", "swapaxes", "repeat", "squeeze"):
         setattr(ndarray, name, _names.method(name, getattr(_shape, name)))
     for name in ("diagonal", "trace"):

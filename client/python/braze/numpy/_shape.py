@@ -620,6 +620,8 @@ def diff(a, n=1, axis=-1, prepend=numpy._NoValue, append=numpy._NoValue):
 def where(condition, x=_MISSING, y=_MISSING, /):
     """x where the condition holds, else y; with one argument, nonzero."""
     if x is _MISSING and y is _MISSING:
+        if type(condition) is ndarray and condition.ndim:
+            return condition.nonzero()
         return _fallback.call("where", numpy.where, (condition,), {})
     if x is _MISSING or y is _MISSING:
         raise ValueError("either both or neither of x and y should be given")

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client/c/compact.c - what a mask chooses: elements, or their places.
+ *
+ * How many that are must be known before the result has a shape: RANKS counts them block by block,
+ * and is waited for; COMPACT and PLACES, which the daemon computes when it is asked, take the
+ * counts with them.  Between the two another thread may write the mask: its value is held. */
+#include "loops/compact.h"
+
+#include <string.h>
+
+#include "array.h"
+#include "careful.h"
+#include "lock.h"
+
+/* A mask in order, its ranks, and how many they say. */
+struct chosen {
+	braze_array *mask, *ranks;
+	int64_t count;
+};
+
+static void chosen_finish(struct chosen *c)
+{
+	braze_release(c->mask);
+	braze_release(c->ranks);
+}
+
+/* An operation on n arrays, which takes `count` as a number but for RANKS. */
+static enum status record(struct braze_array **out, enum op op, int n,
+			  struct braze_array *const *in, unsigned dtype, const struct shape *shape,
+			  int64_t count, struct err *err)
+{
+	struct braze_session *s = in[0]->session;
+	unsigned nimm = op != OP_RANKS;
+
+	enum status st = array_usable(s, err);
+	if (!st)
+		st = record_used(n, in, err);
+	if (!st)
+		st = record_room(s, (unsigned)n, nimm, err);
+	if (!st)
+		st = array_create(out, s, (enum dtype)dtype, shape, err);
+	if (st)
+		return st;
+	if (s->near)
+		(*out)->buf->why = WHY_KIND;
+	record_op(s, op, DTYPE_NONE, (*out)->id, (unsigned)n, nimm);
+	for (int k = 0; k < n; k++)
+		record_in(s, in[k]->id);
+	if (nimm)
+		record_imm(s, (uint64_t)count);
+	return OK;
+}
+
+static int recorded(braze_array **out, enum op op, int n, braze_array *const *in, unsigned dtype,
+		    const struct shape *shape, int64_t count, braze_error *err)
+{
+	struct braze_session *s = in[0]->session;
+
+	lock_take(s);
+	int st = (int)record(out, op, n, in, dtype, shape, count, err_of(err));
+	if (s->careful && !st) {
+		braze_arg arg[3] = {{0}};
+		const struct recorded r = {.op = op, .n = (unsigned)n, .arg = arg};
+
+		for (int k = 0; k < n; k++)
+			arg[k].array = in[k];
+		st = careful_recorded(out, &r, err_of(err));
+	}
+	lock_give(s);
+	return st;
+}
+
+/* The mask as it is now, in an order that blocks can be cut of. */
+static int hold(braze_array **out, braze_array *mask, braze_error *err)
+{
+	braze_array *flat = NULL;
+
+	if (compact_lies(&mask->view))
+		return braze_snapshot(out, mask, err);
+	int st = braze_reshape(&flat, mask, mask->view.shape.ndim, mask->view.shape.dim, err);
+	if (!st && !compact_lies(&flat->view)) {
+		braze_release(flat);
+		flat = NULL;
+		st = braze_copy(&flat, mask, err);
+	}
+	if (!st)
+		st = braze_snapshot(out, flat, err);
+	braze_release(flat);
+	return st;
+}
+
+/* Waits. */
+static int choose(struct chosen *c, braze_array *mask, braze_check_fn *check, void *data,
+		  braze_error *err)
+{
+	struct shape blocks = {.ndim = 1, .dim = {compact_blocks(mask->count)}};
+	const void *ranks = NULL;
+
+	int st = hold(&c->mask, mask, err);
+	if (!st)
+		st = recorded(&c->ranks, OP_RANKS, 1, &c->mask, DT_INT64, &blocks, 0, err);
+	if (st || !mask->count)
+		return st;
+	st = braze_data(&ranks, c->ranks, check, data, err);
+	if (!st)
+		memcpy(&c->count, (const int64_t *)ranks + blocks.dim[0] - 1, sizeof c->count);
+	return st;
+}
+
+static enum status check_mask(const braze_array *mask, struct err *err)
+{
+	if (mask->view.dtype != DT_BOOL)
+		return err_set(err, E_DTYPE, "a mask of %s, not of bool",
+			       dtype_row(mask->view.dtype)->name);
+	return mask->view.shape.ndim ? OK : err_set(err, E_INVALID, "a mask of no axes");
+}
+
+/* Is it a mask of a's first axes? */
+static enum status check_select(const braze_array *a, const braze_array *mask, struct err *err)
+{
+	const struct shape *have = &a->view.shape, *want = &mask->view.shape;
+	enum status st = check_mask(mask, err);
+
+	if (!st && a->session != mask->session)
+		st = err_set(err, E_INVALID, "the mask belongs to another session");
+	if (!st && want->ndim > have->ndim)
+		st = err_set(err, E_INDEX,
+			     "too many indices for array: array is %d-dimensional, but %d were "
+			     "indexed",
+			     have->ndim, want->ndim);
+	for (int k = 0; k < want->ndim && !st; k++)
+		if (have->dim[k] != want->dim[k])
+			st = err_set(err, E_INDEX,
+				     "boolean index did not match indexed array along axis %d; "
+				     "size of axis is %lld but size of corresponding boolean axis "
+				     "is %lld",
+				     k, (long long)have->dim[k], (long long)want->dim[k]);
+	return st;
+}
+
+int braze_select(braze_array **out, braze_array *a, braze_array *mask, braze_check_fn *check,
+		 void *data, braze_error *err)
+{
+	int first = mask->view.shape.ndim, rest = a->view.shape.ndim - first;
+	struct chosen c = {0};
+	braze_array *rows = NULL, *made = NULL;
+	struct shape shape = {.ndim = 1};
+
+	int st = (int)check_select(a, mask, err_of(err));
+	if (st)
+		return st;
+	/* Rows of one axis, or elements. */
+	shape.dim[0] = mask->count;
+	if (rest)
+		shape.dim[shape.ndim++] = 1;
+	for (int k = first; k < a->view.shape.ndim; k++)
+		shape.dim[1] *= a->view.shape.dim[k];
+	st = choose(&c, mask, check, data, err);
+	if (!st)
+		st = braze_reshape(&rows, a, shape.ndim, shape.dim, err);
+	if (!st) {
+		braze_array *const in[3] = {rows, c.mask, c.ranks};
+
+		shape.dim[0] = c.count;
+		st = recorded(&made, OP_COMPACT, 3, in, a->view.dtype, &shape, c.count, err);
+	}
+	if (!st && rest > 1) {
+		memcpy(shape.dim + 1, a->view.shape.dim + first, (size_t)rest * sizeof *shape.dim);
+		st = braze_reshape(out, made, 1 + rest, shape.dim, err);
+	} else if (!st) {
+		braze_retain(*out = made);
+	}
+	braze_release(made);
+	braze_release(rows);
+	chosen_finish(&c);
+	return st;
+}
+
+int braze_nonzero(braze_array **out, braze_array *mask, braze_check_fn *check, void *data,
+		  braze_error *err)
+{
+	int axes = mask->view.shape.ndim;
+	struct shape shape = {.ndim = axes > 1 ? 2 : 1};
+	struct chosen c = {0};
+
+	int st = (int)check_mask(mask, err_of(err));
+	if (!st && axes > COMPACT_AXES)
+		st = (int)err_set(err_of(err), E_LIMIT, "places in %d axes; at most %d", axes,
+				  COMPACT_AXES);
+	if (!st)
+		st = choose(&c, mask, check, data, err);
+	shape.dim[0] = c.count;
+	shape.dim[1] = axes;
+	if (!st) {
+		braze_array *const in[2] = {c.mask, c.ranks};
+
+		st = recorded(out, OP_PLACES, 2, in, DT_INT64, &shape, c.count, err);
+	}
+	chosen_finish(&c);
+	return st;
+}
