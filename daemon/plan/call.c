@@ -107,7 +107,7 @@ void call_key(struct textbuf *t, const struct plan_call *c)
 	textbuf_put(t, "%s%u.%s", call_row(c->call)->name, c->op, dtype_row(c->dtype)->suffix);
 	for (unsigned l = 0; l < c->nloop; l++)
 		textbuf_put(t, " %lld", (long long)told(c, l));
-	/* Of a list the first two tell how all of it lies. */
+	/* Of a list the first few tell how all of it lies. */
 	if (call_row(c->call)->noperand == CALL_LIST)
 		textbuf_put(t, " of %u, %lld", n, (long long)c->operand[0].run);
 	for (unsigned x = 0; x < (n < 4 ? n : 4); x++) {
