@@ -11,6 +11,8 @@
 #include "near.h"
 #include "near_walk.h"
 
+#define BATCH_BYTES 16384 /* of the result, that all parts are gone over for at a time */
+
 struct join {
 	struct braze_session *s;
 	int n;
@@ -132,10 +134,21 @@ static enum status prepare(struct join *j, int dtype, struct err *err)
 /* ---- Near ---- */
 
 /* The pieces of a part that lies side by side, as it is: `rows` of them, `bytes` each. */
-static void copy_rows(char *to, int64_t to_step, const char *from, int64_t rows, size_t bytes)
+static void copy_rows(char *restrict to, int64_t to_step, const char *restrict from, int64_t rows,
+		      size_t bytes)
 {
-	for (int64_t i = 0; i < rows; i++, to += to_step, from += bytes)
-		memcpy(to, from, bytes);
+	if (bytes == 8) /* single elements, without a call each */
+		for (int64_t i = 0; i < rows; i++, to += to_step, from += 8)
+			memcpy(to, from, 8);
+	else if (bytes == 4)
+		for (int64_t i = 0; i < rows; i++, to += to_step, from += 4)
+			memcpy(to, from, 4);
+	else if (bytes == 1)
+		for (int64_t i = 0; i < rows; i++, to += to_step, from++)
+			*to = *from;
+	else
+		for (int64_t i = 0; i < rows; i++, to += to_step, from += bytes)
+			memcpy(to, from, bytes);
 }
 
 /* Part k, cast, to its place. */
@@ -157,22 +170,48 @@ static void near_part(const struct join *j, struct braze_array *r, int64_t at, i
 		near_store(j->s->near, (char *)r->buf->at + at, &slice, a->count, &in);
 }
 
+/* May part k be copied as it is?  Truth values that a client stored may be any bytes: those are
+ * read one by one. */
+static bool is_plain(const struct join *j, const struct braze_array *a)
+{
+	return a->contiguous && a->view.dtype == (uint8_t)j->type && j->type != DT_BOOL;
+}
+
+/* What part k has of a row of the result. */
+static int64_t row_bytes(const struct join *j, int k, int64_t rows)
+{
+	return j->part[k]->count * dtype_row(j->type)->bytes / rows;
+}
+
+/* Rows [lo, hi) of `row` bytes, from the parts that are plain. */
+static void fill_rows(const struct join *j, char *to, int64_t row, int64_t rows, int64_t lo,
+		      int64_t hi)
+{
+	to += lo * row;
+	for (int k = 0; k < j->n; k++) {
+		int64_t bytes = row_bytes(j, k, rows);
+		if (is_plain(j, j->part[k]))
+			copy_rows(to, row, array_address(j->part[k]) + lo * bytes, hi - lo,
+				  (size_t)bytes);
+		to += bytes;
+	}
+}
+
 static void near_fill(const struct join *j, struct braze_array *r)
 {
-	int64_t rows = 1, row = dtype_row(j->type)->bytes, at = 0;
+	int64_t rows = 1, row = dtype_row(j->type)->bytes, at = 0, batch;
 
 	for (int d = 0; d < j->shape.ndim; d++)
 		*(d < j->axis ? &rows : &row) *= j->shape.dim[d];
+	/* Short pieces of many parts meet in the first cache. */
+	batch = row < BATCH_BYTES ? BATCH_BYTES / row : 1;
+	for (int64_t lo = 0; lo < rows; lo += batch)
+		fill_rows(j, (char *)r->buf->at, row, rows, lo,
+			  lo + batch < rows ? lo + batch : rows);
 	for (int k = 0; k < j->n; k++) {
-		const struct braze_array *a = j->part[k];
-		int64_t bytes = a->count * dtype_row(j->type)->bytes / rows;
-		/* Truth values that a client stored may be any bytes: those are read one by one. */
-		if (a->contiguous && a->view.dtype == (uint8_t)j->type && j->type != DT_BOOL)
-			copy_rows((char *)r->buf->at + at, row, array_address(a), rows,
-				  (size_t)bytes);
-		else if (a->count)
+		if (j->part[k]->count && !is_plain(j, j->part[k]))
 			near_part(j, r, at, k);
-		at += bytes;
+		at += row_bytes(j, k, rows);
 	}
 }
 
@@ -189,8 +228,8 @@ static bool near_join(struct braze_array **out, const struct join *j)
 			return near_not(s, WHY_LARGE);
 	uint64_t work = near_work(s->near, OP_CAST, j->type, count);
 	uint64_t bytes = near_bytes(j->type, count);
-	bool fits = near_spares(s->near, j->part[0], work, bytes) ||
-		    near_fits(s->near, work, bytes);
+	bool fits =
+		near_spares(s->near, j->part[0], work, bytes) || near_fits(s->near, work, bytes);
 	struct braze_array *r = fits ? near_array(s, j->type, &j->shape, count) : NULL;
 	if (!r)
 		return near_not(s, WHY_LARGE);

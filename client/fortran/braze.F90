@@ -54,7 +54,7 @@ module braze
    public :: sqrt, exp, log, log10, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, abs
    public :: asinh, acosh, atanh, conjg, atan2, hypot, mod, modulo, min, max, merge
    public :: sum, product, minval, maxval, any, all, minloc, maxloc, matmul, dot_product
-   public :: transpose, reshape, braze_cumsum, braze_cumprod
+   public :: transpose, reshape, braze_cumsum, braze_cumprod, braze_concat
 
 #include "braze_interfaces.inc"
 
@@ -740,6 +740,28 @@ contains
       call set(r, p)
       call consume(a)
    end subroutine
+
+   ! The arrays of a list one after the other along dim, the last one by default: where the
+   ! elements of each lie side by side.
+   function braze_concat(parts, dim) result(r)
+      type(braze_array_t), intent(in) :: parts(:)
+      integer, intent(in), optional :: dim
+      type(braze_array_t) :: r
+      type(c_error) :: err
+      type(c_ptr) :: p, list(size(parts))
+      integer :: k, axis
+      do k = 1, size(parts)
+         call check(parts(k))
+         list(k) = parts(k)%p
+      end do
+      axis = 0
+      if (present(dim)) axis = c_ndim(parts(1)%p) - dim
+      call must(c_concatenate(p, size(parts), list, axis, -1, err), err)
+      call set(r, p)
+      do k = 1, size(parts)
+         call consume(parts(k))
+      end do
+   end function
 
    ! With extents reversed, A B is B' A' of the same bytes.
    function matmul_aa(a, b) result(r)

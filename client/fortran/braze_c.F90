@@ -181,6 +181,14 @@ module braze_c
          type(c_error), intent(inout) :: err
       end function
 
+      integer(c_int) function c_concatenate(out, n, parts, axis, dtype, err) bind(c, name='braze_concatenate')
+         import
+         type(c_ptr), intent(out) :: out
+         integer(c_int), value :: n, axis, dtype
+         type(c_ptr), intent(in) :: parts(*)
+         type(c_error), intent(inout) :: err
+      end function
+
       integer(c_int) function c_matmul(out, a, b, err) bind(c, name='braze_matmul')
          import
          type(c_ptr), intent(out) :: out

@@ -324,3 +324,97 @@ bool fast_roll(PyObject **out, const struct fast *f, const struct call *c)
 	braze_release(row);
 	return done && reshaped(out, made, braze_ndim(h), braze_shape(h));
 }
+
+/* ---- Zeros around ---- */
+
+/* How many before and behind an axis, of the one or two numbers that are given. */
+static bool read_width(int64_t width[2], const int64_t *given, int n)
+{
+	if (n < 1 || n > 2)
+		return false;
+	width[0] = given[0];
+	width[1] = given[n - 1];
+	return width[0] >= 0 && width[1] >= 0 && width[0] <= INT32_MAX && width[1] <= INT32_MAX;
+}
+
+/* A number or a pair for all axes, or a pair for each of them. */
+static bool read_widths(int64_t (*width)[2], PyObject *o, int ndim)
+{
+	int64_t given[BRAZE_MAX_NDIM];
+	int n = fast_dims(given, o);
+	bool tuple = PyTuple_CheckExact(o), list = PyList_CheckExact(o);
+	bool each = n < 0 && (tuple || list), fits = true;
+
+	if (each ? PySequence_Size(o) != ndim : n < 1 + (tuple || list))
+		return false;
+	for (int k = 0; k < ndim && fits; k++) {
+		if (each)
+			n = fast_dims(given, tuple ? PyTuple_GetItem(o, k) : PyList_GetItem(o, k));
+		fits = (!each || n == 2) && read_width(width[k], given, n);
+	}
+	return fits;
+}
+
+static braze_array *zeros(braze_array *like, int ndim, const int64_t *shape)
+{
+	braze_array *made = NULL;
+	braze_error err;
+
+	return braze_full(&made, braze_session_of(like), braze_dtype_of(like), ndim, shape,
+			  braze_int(0), &err)
+		       ? NULL
+		       : made;
+}
+
+/* A row, and zeros on either side of it. */
+static bool padded_row(PyObject **out, braze_array *h, const int64_t width[2])
+{
+	struct join j = {.n = 3, .part = {zeros(h, 1, &width[0]), h, zeros(h, 1, &width[1])}};
+	bool done = j.part[0] && j.part[2] && concatenated(out, &j, 0);
+
+	braze_release(j.part[0]);
+	braze_release(j.part[2]);
+	return done;
+}
+
+/* It is put into zeros. */
+static bool padded(PyObject **out, braze_array *h, int64_t (*width)[2])
+{
+	int64_t shape[BRAZE_MAX_NDIM], offset = 0;
+	braze_array *made = NULL, *inside = NULL;
+	braze_error err;
+	int n = braze_ndim(h), rc = 0;
+
+	for (int k = 0; k < n; k++)
+		if (__builtin_add_overflow(braze_shape(h)[k], width[k][0] + width[k][1], &shape[k]))
+			return false;
+	made = zeros(h, n, shape);
+	if (!made)
+		return false;
+	for (int k = 0; k < n; k++)
+		offset += width[k][0] * braze_strides(made)[k];
+	if (braze_size(h)) {
+		rc = braze_view(&inside, made, braze_dtype_of(h), n, braze_shape(h),
+				braze_strides(made), offset, &err);
+		if (!rc)
+			rc = braze_assign(inside, braze_arg_array(h), &err);
+		braze_release(inside);
+	}
+	if (rc)
+		braze_release(made);
+	return fast_new(out, rc, &made, 0);
+}
+
+bool fast_pad(PyObject **out, const struct fast *f, const struct call *c)
+{
+	int64_t width[BRAZE_MAX_NDIM][2];
+	PyObject *slot[FAST_ARGS];
+	braze_array *h = NULL;
+
+	if (!fast_bind(slot, f, c) || !slot[1] || !(h = fast_array(slot[0])) || !braze_ndim(h) ||
+	    (slot[2] && (!PyUnicode_Check(slot[2]) ||
+			 PyUnicode_CompareWithASCIIString(slot[2], "constant"))) ||
+	    !read_widths(width, slot[1], braze_ndim(h)))
+		return otherwise(out, f, c);
+	return braze_ndim(h) == 1 ? padded_row(out, h, width[0]) : padded(out, h, width);
+}

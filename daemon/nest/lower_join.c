@@ -23,7 +23,8 @@ struct join {
 	struct join_part part[LIMIT_OPERANDS];
 };
 
-/* Elements side by side from one point of the axes before on: those of this axis and of all after. */
+/* Elements side by side from one point of the axes before on: those of this axis and of all after.
+ */
 static int64_t run_of(const struct view *v, unsigned axis)
 {
 	int64_t n = 1;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan/join.h - arrays that lie in memory, put one after the other as a library step.
  *
- * Operand 0 is the result, the others are the parts in the order in which they lie there.  The loops
- * are those of the axes before the one that grows; at each of their points the result has a row of
- * `run` elements, and a part a piece of it, its own `run` of elements side by side, `at` bytes from
- * the row's start.  Rows may have gaps, which other steps fill.  A unit is a piece of a long row, or
- * a few short rows: what lies side by side in the result, so that it is written in order. */
+ * Operand 0 is the result, the others are the parts in the order in which they lie there.  The
+ * loops are those of the axes before the one that grows; at each of their points the result has a
+ * row of `run` elements, and a part a piece of it, its own `run` of elements side by side, `at`
+ * bytes from the row's start.  Rows may have gaps, which other steps fill.  A unit is a piece of a
+ * long row, or a few short rows: what lies side by side in the result, so that it is written in
+ * order. */
 #ifndef BRAZE_JOIN_H
 #define BRAZE_JOIN_H
 

@@ -43,13 +43,13 @@ struct part_ref {
 };
 
 struct part_op {
-	uint16_t op;	       /* OP_*: of kind EW, RED, ARGRED, SCAN, CREATE, WRITE, LIB,
-				  GATHER */
-	uint8_t dtype;	       /* RULE_HEAD: the result's; RULE_SUM: accumulator or DTYPE_END;
-				  INDEX: the axis, for the message */
-	uint8_t nin;	       /* operands in use */
-	uint32_t axes;	       /* reductions: bit mask of reduced axes of operand 0; scans:
-				  of the one that runs; CONCATENATE: of the one that grows */
+	uint16_t op;   /* OP_*: of kind EW, RED, ARGRED, SCAN, CREATE, WRITE, LIB,
+			  GATHER */
+	uint8_t dtype; /* RULE_HEAD: the result's; RULE_SUM: accumulator or DTYPE_END;
+			  INDEX: the axis, for the message */
+	uint8_t nin;   /* operands in use */
+	uint32_t axes; /* reductions: bit mask of reduced axes of operand 0; scans:
+			  of the one that runs; CONCATENATE: of the one that grows */
 	struct part_ref in[OP_OPERANDS]; /* read by part_in(): of more operands in[0].value is the
 				  place in the list where they begin, all else is 0.
 				  ASSIGN: in[0] is the source, out the destination view;
@@ -57,8 +57,8 @@ struct part_op {
 				  INDEX: in[1] the size, an immediate of its own;
 				  TAKE: in[0] with one axis more than it has in the
 				  result, the last, which the values of in[1] count along */
-	struct part_ref out;   /* the view of the value it makes; C-contiguous except for
-				  ASSIGN; reductions: with the reduced axes removed */
+	struct part_ref out;		 /* the view of the value it makes; C-contiguous except for
+					    ASSIGN; reductions: with the reduced axes removed */
 };
 
 struct part {
@@ -70,9 +70,9 @@ struct part {
 			       not part of the key */
 	int64_t *dim;
 	struct part_ref *list; /* operands of ops that have more than OP_OPERANDS */
-	uint8_t unfused; /* the client asked for one kernel per op */
-	uint8_t device;	 /* that its ops ask for, as in struct node */
-	uint8_t anywhere; /* there are other devices: only steps that all of them have */
+	uint8_t unfused;       /* the client asked for one kernel per op */
+	uint8_t device;	       /* that its ops ask for, as in struct node */
+	uint8_t anywhere;      /* there are other devices: only steps that all of them have */
 };
 
 /* o's operands, nin of them. */

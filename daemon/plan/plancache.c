@@ -40,8 +40,7 @@ static bool same(const struct part *a, const struct part *b)
 {
 	return a->nvalue == b->nvalue && a->nop == b->nop && a->ndim == b->ndim &&
 	       a->nlist == b->nlist && a->unfused == b->unfused && a->device == b->device &&
-	       a->anywhere == b->anywhere &&
-	       !memcmp(a->op, b->op, a->nop * sizeof *a->op) &&
+	       a->anywhere == b->anywhere && !memcmp(a->op, b->op, a->nop * sizeof *a->op) &&
 	       (!a->nlist || !memcmp(a->list, b->list, a->nlist * sizeof *a->list)) &&
 	       !memcmp(a->value, b->value, a->nvalue * sizeof *a->value) &&
 	       !memcmp(a->dim, b->dim, a->ndim * sizeof *a->dim);

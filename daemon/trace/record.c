@@ -122,7 +122,8 @@ static struct node *new_node(struct cursor *k, const struct source *src, const s
 	n->op = k->op;
 	n->dtype = k->dtype;
 	for (int j = 0; j < nin; j++)
-		set_operand(n, j, &src[j], (enum dtype)sig->in[j < OP_OPERANDS ? j : OP_OPERANDS - 1]);
+		set_operand(n, j, &src[j],
+			    (enum dtype)sig->in[j < OP_OPERANDS ? j : OP_OPERANDS - 1]);
 	k->t->stats.ops++;
 	return n;
 }

@@ -98,8 +98,8 @@ contains
    end subroutine
 
    subroutine reductions()
-      type(braze_array_t) :: a
-      real(c_double) :: x(3, 4), rows(3), columns(4), so_far(3, 4), s
+      type(braze_array_t) :: a, list(3)
+      real(c_double) :: x(3, 4), rows(3), columns(4), so_far(3, 4), s, joined(3, 12), tall(9, 4)
       integer(c_int64_t) :: at(4)
       x = ramp()
       x(2, 3) = -1
@@ -116,6 +116,13 @@ contains
       call expect(all(at == minloc(x, 1)), 'minloc counts from 1')
       so_far = braze_cumsum(a)
       call expect(all(so_far(3, :) == sum(x, 1)) .and. all(so_far(1, :) == x(1, :)), 'cumsum down columns')
+      list(1) = a
+      list(2) = a*2
+      list(3) = a
+      joined = braze_concat(list)
+      call expect(all(joined(:, 1:4) == x) .and. all(joined(:, 5:8) == 2*x) .and. all(joined(:, 9:) == x), 'concat of columns')
+      tall = braze_concat(list, dim=1)
+      call expect(all(tall(4:6, :) == 2*x) .and. all(tall(7:, :) == x), 'concat of rows')
       so_far = braze_cumprod(a, dim=2)
       call expect(all(so_far(:, 2) == x(:, 1)*x(:, 2)), 'cumprod along rows')
    end subroutine

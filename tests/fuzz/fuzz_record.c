@@ -222,49 +222,64 @@ static void do_scan(struct life *l)
 	free(x);
 }
 
-/* Arrays of one shape one after the other, or along a new axis. */
-static void do_join(struct life *l)
+/* What do_join made: n arrays of shape s, each with `inner` elements of a row of the result. */
+static void model_join(struct life *l, unsigned id, unsigned dtype, const struct shape *made,
+		       const struct shape *s, const struct model_operand *in, int64_t inner)
 {
-	unsigned n = 1 + fuzz_below(&l->in, 6), id = free_id(l), first = some_id(l), axis;
-	unsigned dtype = some_dtype(l), to = 0;
-	const struct shape *s = &l->model.array[first].view.shape;
-	bool stacks = fuzz_below(&l->in, 2);
-	struct model_operand in[6];
-	struct shape made = *s;
-	int64_t inner = 1, outer = 1, own = 1, *x;
+	int64_t count = model_count(made), row = 0, to = 0;
+	int64_t *x = xcalloc((size_t)count + 1, sizeof *x);
+	unsigned n = l->operand[0];
 
-	if (!id || !first || s->ndim + stacks < 1 || s->ndim + stacks > LIMIT_NDIM)
-		return;
-	axis = fuzz_below(&l->in, s->ndim + (unsigned)stacks);
+	row = inner * n;
+	for (unsigned k = 0; k < n && count; k++, to += inner) {
+		int64_t *from = model_read(&in[k], s, dtype);
+
+		for (int64_t o = 0; o < count / row; o++)
+			memcpy(x + o * row + to, from + o * inner, (size_t)inner * sizeof *x);
+		free(from);
+	}
+	model_write(model_new(&l->model, id, dtype, made), x);
+	free(x);
+}
+
+/* The first array and others of its shape, as operands. */
+static void join_operands(struct life *l, struct model_operand *in, unsigned n, unsigned first)
+{
 	begin(l);
 	l->operand[l->nin++] = n;
 	for (unsigned k = 0; k < n; k++) {
 		unsigned other = k ? some_id(l) : first;
 
-		if (!shape_equal(&l->model.array[other].view.shape, s))
+		if (!shape_equal(&l->model.array[other].view.shape,
+				 &l->model.array[first].view.shape))
 			other = first;
 		array_operand(l, &in[k], other);
 	}
-	word(l, axis | (uint64_t)stacks << 32);
-	for (unsigned k = 0; k < s->ndim; k++)
-		*(k < axis ? &outer : &inner) *= s->dim[k];
-	own = stacks ? 1 : s->dim[axis];
-	for (unsigned k = made.ndim += stacks; stacks && --k > axis;)
-		made.dim[k] = made.dim[k - 1];
-	made.dim[axis] = own * n;
-	if (model_count(&made) > SPACE || !commit(l, OP_CONCATENATE, dtype, id))
-		return;
-	x = xcalloc((size_t)model_count(&made) + 1, sizeof *x);
-	for (unsigned k = 0; k < n; k++, to += (unsigned)inner) {
-		int64_t *from = model_read(&in[k], s, dtype);
+}
 
-		for (int64_t o = 0; o < outer; o++)
-			memcpy(x + o * inner * n + to, from + o * inner,
-			       (size_t)inner * sizeof *x);
-		free(from);
-	}
-	model_write(model_new(&l->model, id, dtype, &made), x);
-	free(x);
+/* Arrays of one shape one after the other, or along a new axis. */
+static void do_join(struct life *l)
+{
+	unsigned n = 1 + fuzz_below(&l->in, 6), id = free_id(l), first = some_id(l), axis;
+	unsigned dtype = some_dtype(l);
+	struct shape s = l->model.array[first].view.shape, made = s;
+	bool stacks = fuzz_below(&l->in, 2);
+	struct model_operand in[6];
+	int64_t inner = 1;
+
+	made.ndim += stacks;
+	if (!id || !first || made.ndim < 1 || made.ndim > LIMIT_NDIM)
+		return;
+	axis = fuzz_below(&l->in, made.ndim);
+	join_operands(l, in, n, first);
+	word(l, axis | (uint64_t)stacks << 32);
+	for (unsigned k = axis; k < s.ndim; k++)
+		inner *= s.dim[k];
+	for (unsigned k = made.ndim - 1u; stacks && k > axis; k--)
+		made.dim[k] = made.dim[k - 1];
+	made.dim[axis] = (stacks ? 1 : s.dim[axis]) * n;
+	if (model_count(&made) <= SPACE && commit(l, OP_CONCATENATE, dtype, id))
+		model_join(l, id, dtype, &made, &s, in, inner);
 }
 
 /* Where point `at` of a result of shape s lies in the leading axes of `from`, as a

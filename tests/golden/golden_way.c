@@ -12,6 +12,7 @@
  *   NAME = OP OPERAND...             numbers are Python's; "as TYPE" before operands
  *   NAME = SUM axes 2 OPERAND        reductions: bit mask of axes; scans: the axis
  *   NAME = COMPACT count 5 OPERAND...  how many a mask chooses; PLACES likewise
+ *   NAME = CONCATENATE as TYPE axes 0 3 OPERAND...   the axis, the number of operands
  *   NAME = VIEW OPERAND +8 [3:-8]    byte offset, extents and byte strides
  *   NAME = FULL|ARANGE ...           FULL as TYPE 0 [3,4]; ARANGE as TYPE 0 1 24
  *   ASSIGN NAME OPERAND, drop NAME, demand NAME...

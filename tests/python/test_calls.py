@@ -196,11 +196,36 @@ def of_stacks(others):
     return of_joins(others, ({}, {"dtype": "f4"}))
 
 
+def of_plain_stacks(others):
+    return of_joins(others, ({},)) + [(([[A, A], [A, A]],), {}), (([[M, M], [M, M]],), {}), (([[A, 1.0]],), {}), (([[M], [A, A]],), {})]
+
+
+def of_two(others):
+    return [((a, b), k) for a in (A, M, E, S, R, T) for b in (A, M, 1.0, [1, 2], E) for k in ({}, {"axis": 0}, {"axis": None}, {"axis": 9})]
+
+
+def of_times(others):
+    pairs = [((a, n), k) for a in (A, M, T, E, R, S) for n in (0, 1, 2, 64, 65, -1, 2.0, (2, 2), [1, 2, 1])
+             for k in ({}, {"axis": 0}, {"axis": -1}, {"axis": None}, {"axis": 9})]
+    return [((a, n), k) for (a, n), k in pairs if a is not E or n != 2.0]
+
+
+def of_tiles(others):
+    return [(args, {}) for args, k in of_times(others) if not k] + [((A,), {"reps": 2}), ((M, (2,)), {}), ((M, [2, 1]), {})]
+
+
+def of_pads(others):
+    widths = (0, 1, (1, 2), ((1, 2),), ((1, 2), (3, 0)), [1, 2], [[1, 2]], -1, (1, -2), 1.5, (1, 2, 3), "x", True)
+    return [((a, w, *m), k) for a in (A, M, T, E, R, S) for w in widths for m in ((), ("constant",), ("edge",))
+            for k in ({}, {"constant_values": 3})]
+
+
 CASES = {of_items: "item", of_squeeze: "squeeze", of_flip: "flip", of_at_least: "atleast_1d atleast_2d", of_reductions: "sum prod min max any all argmin argmax mean", of_reshape: "reshape", of_copies: "ravel flatten copy",
          of_axes: "transpose swapaxes expand_dims shape ndim", of_astype: "astype", of_clip: "clip", of_where: "where",
          of_products: "dot outer", of_round: "round", of_new: "zeros ones empty", of_full: "full",
          of_likes: "zeros_like ones_like empty_like", of_full_like: "full_like", of_arange: "arange", of_eye: "eye",
-         of_identity: "identity", of_data: "asarray array", of_joins: "concatenate stack", of_stacks: "vstack hstack"}
+         of_identity: "identity", of_data: "asarray array", of_joins: "concatenate stack", of_stacks: "vstack hstack",
+         of_plain_stacks: "column_stack dstack block", of_two: "append", of_times: "repeat roll", of_tiles: "tile", of_pads: "pad"}
 
 
 def cases(name):
@@ -245,7 +270,8 @@ np.clip(A, 0, 1); A.round(); np.round(A); np.where(K, A, B); np.where(K, A, 0.0)
 np.zeros(3); np.zeros((2, 3)); np.zeros(3, dtype=np.int64); np.ones(3, int); np.empty(3); np.full(3, 0.5); np.zeros_like(A)
 np.ones_like(A); np.empty_like(A); np.full_like(A, 2.0); np.arange(3); np.arange(0.0, 1.0, 0.25); np.arange(1, 5, 2); np.eye(3)
 np.identity(2); np.asarray(A); np.array([1.0, 2.0]); np.array([[1, 2], [3, 4]]); np.concatenate((A, B)); np.concatenate([M, M], axis=1)
-np.stack((A, B)); np.vstack((A, B)); np.hstack((A, B)); A + B; A + 1.0; A < B; -A; A ** 2; OUT += B; A[1:]; M[0]; M[:, 1]; M[0, 1]
+np.stack((A, B)); np.vstack((A, B)); np.hstack((A, B)); np.column_stack((A, B)); np.dstack((A, B)); np.append(A, B); np.block([A, B]); np.tile(A, 2)
+np.repeat(A, 2); np.roll(A, 1); np.pad(A, 1); np.pad(M, ((1, 0), (0, 2))); A + B; A + 1.0; A < B; -A; A ** 2; OUT += B; A[1:]; M[0]; M[:, 1]; M[0, 1]
 OUT[1] = 2.0; OUT[:2] = 0.5; OUT[:2] = A[1:]; OUT[:2] -= 1.0; M.T; A.shape; A.dtype; len(A); S + S; S / S; S * 2.0; S < 1.0
 -S; S ** 2; np.sqrt(2.0); np.exp(S); np.abs(S); float(S); bool(S < 1); np.float64(2) if False else S"""
 

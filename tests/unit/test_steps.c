@@ -51,7 +51,7 @@ Test(steps, lengths)
 	o.s = (struct command_step){.bytes = sizeof o, .kind = STEP_COPY};
 	cr_assert_eq(steps_next(&s, at, at + sizeof o, 0, NULL), OK);
 	cr_assert_eq(steps_places(s), 2);
-	o.s.kind = STEP_CALL;
+	o.s = (struct command_step){.bytes = sizeof o.s, .kind = STEP_CALL};
 	cr_assert_eq(steps_next(&s, at, at + sizeof o, 0, NULL), E_INTERNAL);
 }
 
@@ -73,6 +73,14 @@ Test(steps, of_a_library_step)
 	cr_assert_eq(memcmp(&call, &o.call, sizeof call), 0);
 	cr_assert_eq(steps_next(&s, at, at + sizeof o - 8, 0, NULL), E_INTERNAL);
 	o.call.extent[1] = -1;
+	cr_assert_eq(steps_call(&call, s, NULL), E_INTERNAL);
+	/* A list that is longer than any, and one of another length than the call says. */
+	o.s.naccess = CALL_OPERANDS + 1;
+	cr_assert_eq(steps_call(&call, s, NULL), E_INTERNAL);
+	o.s.naccess = 3;
+	o.call.extent[1] = 3;
+	o.call.call = CALL_JOIN;
+	o.call.noperand = 2;
 	cr_assert_eq(steps_call(&call, s, NULL), E_INTERNAL);
 	/* Operands that the call has not. */
 	o.call.extent[1] = 3;

@@ -301,11 +301,10 @@ def _check_joint(arrays, axis):
 
 def concatenate(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind"):
     """Arrays joined along an axis."""
-    given = arrays
+    given, kwargs = arrays, {"axis": axis, "out": out, "dtype": dtype, "casting": casting}
     arrays = [asarray(a) for a in arrays] if hasattr(arrays, "__getitem__") else []
     known = _fallback.is_output(out) and (out is None or dtype is None)
     if not known or not arrays or not all(map(_native, arrays)):
-        kwargs = {"axis": axis, "out": out, "dtype": dtype, "casting": casting}
         return leave(numpy.concatenate, given, **kwargs)
     if axis is None:
         arrays, axis = [ravel(a) for a in arrays], 0
@@ -313,18 +312,21 @@ def concatenate(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind")
         raise ValueError("zero-dimensional arrays cannot be concatenated")
     axis = normalize_axis_index(axis, arrays[0].ndim)
     _check_joint(arrays, axis)
+    to = _joint_type(arrays, out, dtype, casting)
+    if to is None or out is not None and out.shape != _joint_shape(arrays, axis):
+        return leave(numpy.concatenate, arrays, **{**kwargs, "axis": axis})
+    return _core.join(arrays, axis, to, False) if out is None else _joined(arrays, axis, out)
+
+
+def _joint_type(arrays, out, dtype, casting):
+    """The result's type; None where it is none of ours or the rule refuses a cast to it."""
     types = [a.dtype for a in arrays]
     if out is not None:
         to = out.dtype
     else:
         to = numpy.result_type(*types) if dtype is None else numpy.dtype(dtype)
-    fits = out is None or out.shape == _joint_shape(arrays, axis)
-    if not fits or not _fallback.native_dtype(to) or not all(
-        numpy.can_cast(t, to, casting) for t in types
-    ):
-        kwargs = {"axis": axis, "out": out, "dtype": dtype, "casting": casting}
-        return leave(numpy.concatenate, arrays, **kwargs)
-    return _core.join(arrays, axis, to, False) if out is None else _joined(arrays, axis, out)
+    fits = _fallback.native_dtype(to) and all(numpy.can_cast(t, to, casting) for t in types)
+    return to if fits else None
 
 
 def _joint_shape(arrays, axis):
