@@ -16,6 +16,7 @@ MAJOR = 1
 PACKET = 60 * 1024
 LEASE = 64 << 20  # the first one
 VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5
+LIST = 15  # arity of an operation whose operands come after their number
 
 OP = {}
 DTYPE = {}
@@ -27,7 +28,7 @@ def op_table_hash():
     text = ""
     for row in re.findall(r"^OP\((.*?)\)", (ROOT / "proto/ops.def").read_text(), re.M):
         wire, name, _, kind, arity, rule = [w.strip() for w in row.split(",")[:6]]
-        OP[name] = int(wire), int(arity)
+        OP[name] = int(wire), LIST if arity == "OP_LIST" else int(arity)
         text += f"{wire} {name} {kind} {arity} {rule};"
     for row in re.findall(r"^DTYPE\((.*?)\)", (ROOT / "proto/dtypes.def").read_text(), re.M):
         wire, name, _, size = [w.strip() for w in row.split(",")[:4]]

@@ -233,6 +233,18 @@ TRACES = {
     "elements of a cube": lambda t: (masked(t).full(5, [8, 1, 1])
                                      .op("COMPACT", 4, [5, 2, 3], [3])),
     "elements of a number": lambda t: masked(t).op("COMPACT", 4, [1 << 31 | 11, 2, 3], [0, 3]),
+    "list of nothing": lambda t: t.op("CONCATENATE", 2, [0], [0]),
+    "list beyond the limit": lambda t: t.op("CONCATENATE", 2, [65, *[1] * 65], [0]),
+    "list of 2^32-1": lambda t: t.op("CONCATENATE", 2, [(1 << 32) - 1, 1], [0]),
+    "list cut short": lambda t: t.op("CONCATENATE", 2, [4, 1, 1], [0]),
+    "list without a length": lambda t: t.op("CONCATENATE", 2, [], [0]),
+    "list with a number": lambda t: t.op("CONCATENATE", 2, [2, 1, 1 << 31 | 11], [0, 0]),
+    "list of an unknown id": lambda t: t.op("CONCATENATE", 2, [2, 1, 77], [0]),
+    "list along an axis that is not there": lambda t: t.op("CONCATENATE", 2, [2, 1, 1], [1]),
+    "list along axis 2^32-1": lambda t: t.op("CONCATENATE", 2, [2, 1, 1], [(1 << 32) - 1]),
+    "list stacked beyond the axes": lambda t: t.full(2, [1] * 8).op("CONCATENATE", 3, [2, 2, 2], [1 << 32]),
+    "list of misfits": lambda t: t.full(2, [3, 5]).op("CONCATENATE", 3, [2, 1, 2], [0]),
+    "list of too much": lambda t: t.full(2, [1 << 40]).op("CONCATENATE", 3, [64, *[2] * 64], [0]),
     "empty maximum": lambda t: t.full(2, [0]).op("MAX", 3, [2], [1]),
 }
 
