@@ -55,6 +55,7 @@ module braze
    public :: asinh, acosh, atanh, conjg, atan2, hypot, mod, modulo, min, max, merge
    public :: sum, product, minval, maxval, any, all, minloc, maxloc, matmul, dot_product
    public :: transpose, reshape, braze_cumsum, braze_cumprod, braze_concat
+   public :: braze_random_t, braze_random_uniform, braze_random_normal
 
 #include "braze_interfaces.inc"
 
@@ -466,6 +467,8 @@ contains
       call must(c_full(p, session, d, size(extents), reversed(extents), v%scalar, err), err)
       call set(r, p)
    end function
+
+#include "braze_random.inc"
 
    ! first, first + step, ... (n elements)
    function braze_arange(n, first, step, dtype) result(r)

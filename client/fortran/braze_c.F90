@@ -19,6 +19,11 @@ module braze_c
       type(c_scalar) :: scalar
    end type
 
+   ! The key of a generator of random numbers, any one, and the number of its next draw.
+   type, bind(c) :: braze_random_t
+      integer(c_int64_t) :: key = 0, draw = 0
+   end type
+
    type, bind(c) :: c_options
       integer(c_size_t) :: size = 0
       type(c_ptr) :: socket = c_null_ptr, name = c_null_ptr, device = c_null_ptr
@@ -186,6 +191,30 @@ module braze_c
          type(c_ptr), intent(out) :: out
          integer(c_int), value :: n, axis, dtype
          type(c_ptr), intent(in) :: parts(*)
+         type(c_error), intent(inout) :: err
+      end function
+
+      integer(c_int) function c_random_uniform(out, s, r, dtype, ndim, shape, low, high, err) &
+         bind(c, name='braze_random_uniform')
+         import
+         type(c_ptr), intent(out) :: out
+         type(c_ptr), value :: s
+         type(braze_random_t), intent(inout) :: r
+         integer(c_int), value :: dtype, ndim
+         integer(c_int64_t), intent(in) :: shape(*)
+         real(c_double), value :: low, high
+         type(c_error), intent(inout) :: err
+      end function
+
+      integer(c_int) function c_random_normal(out, s, r, dtype, ndim, shape, mean, deviation, err) &
+         bind(c, name='braze_random_normal')
+         import
+         type(c_ptr), intent(out) :: out
+         type(c_ptr), value :: s
+         type(braze_random_t), intent(inout) :: r
+         integer(c_int), value :: dtype, ndim
+         integer(c_int64_t), intent(in) :: shape(*)
+         real(c_double), value :: mean, deviation
          type(c_error), intent(inout) :: err
       end function
 

@@ -9,6 +9,7 @@ program test_fortran
    call copies()
    call arithmetic()
    call reductions()
+   call random_numbers()
    call sections()
    call products()
    call shared_memory()
@@ -125,6 +126,27 @@ contains
       call expect(all(tall(4:6, :) == 2*x) .and. all(tall(7:, :) == x), 'concat of rows')
       so_far = braze_cumprod(a, dim=2)
       call expect(all(so_far(:, 2) == x(:, 1)*x(:, 2)), 'cumprod along rows')
+   end subroutine
+
+   subroutine random_numbers()
+      type(braze_array_t) :: a, b
+      type(braze_random_t) :: one, two
+      real(c_double) :: x(100, 3), y(100, 3), z(300)
+      one = braze_random_t(7, 0)
+      two = one
+      a = braze_random_uniform(one, [100, 3])
+      b = braze_random_uniform(two, [300], -1.0d0, 3.0d0)
+      call expect(one%draw == 1 .and. two%draw == 1, 'a draw counts')
+      x = a
+      z = b
+      call expect(minval(x) >= 0 .and. maxval(x) < 1, 'uniform numbers')
+      call expect(all(z == -1 + 4*reshape(x, [300])), 'the same numbers, scaled')
+      a = braze_random_normal(one, [100, 3])
+      b = braze_random_normal(two, [100, 3], 5.0d0, 0.5d0)
+      x = a
+      y = b
+      call expect(abs(sum(x)/300) < 0.25d0 .and. maxval(abs(x)) < 8.6d0, 'normal numbers')
+      call expect(all(y == 5 + 0.5d0*x), 'of another mean')
    end subroutine
 
    subroutine sections()

@@ -747,6 +747,45 @@ static void do_demand(struct life *l)
 			finish_one(l, false);
 }
 
+/* Random integers from a state of words in a row, which nobody names afterwards: other operations
+ * would make floats of its type. */
+static void do_draw(struct life *l)
+{
+	unsigned id = free_id(l), from = 0;
+	struct model_operand in[2], of;
+	uint64_t state[DRAW_LENGTH];
+	struct shape s;
+	int64_t *x;
+
+	if (!id)
+		return;
+	begin(l);
+	number_operand(l, &in[0], DT_UINT64, false);
+	number_operand(l, &in[1], DT_UINT64, false);
+	word(l, DRAW_LENGTH);
+	if (!commit(l, OP_ARANGE, DT_UINT64, id))
+		return;
+	model_new(&l->model, id, DT_UINT64, &(struct shape){1, {DRAW_LENGTH}});
+	for (unsigned k = 0; k < DRAW_LENGTH; k++)
+		state[k] = (uint64_t)in[0].number + k * (uint64_t)in[1].number;
+	from = id;
+	id = free_id(l);
+	some_shape(l, &s);
+	begin(l);
+	array_operand(l, &of, from);
+	words_of_shape(l, &s);
+	if (id && commit(l, OP_DRAW_INTEGERS, DT_INT64, id)) {
+		x = xcalloc((size_t)model_count(&s) + 1, sizeof *x);
+		draw_loop(&draw_isa_v2, OP_DRAW_INTEGERS, DT_INT64)(x, state, 0, model_count(&s));
+		model_write(model_new(&l->model, id, DT_INT64, &s), x);
+		free(x);
+	}
+	begin(l);
+	array_operand(l, &of, from);
+	FUZZ_CHECK(commit(l, OP_DROP, NO_TYPE, 0));
+	model_drop(&l->model.array[from]);
+}
+
 /* What a fence and a trace that grew too long ask for. */
 static void do_cut(struct life *l)
 {
@@ -790,6 +829,8 @@ static void turn(struct life *l)
 		do_join(l);
 	else if (kind < 25 && fuzz_below(&l->in, 2))
 		do_choose(l);
+	else if (kind < 25 && fuzz_below(&l->in, 2))
+		do_draw(l);
 	else if (kind < 25)
 		do_pin(l);
 	else if (kind < 28)

@@ -7,6 +7,7 @@
 #include "../golden/plan_exec.h"
 #include "fuzz.h"
 #include "plan/compact.h"
+#include "plan/draw.h"
 #include "plan/scan.h"
 #include "worker/matmul.h"
 #include "worker/tier0.h"
@@ -133,8 +134,25 @@ static inline void model_call(const struct plan_call *c, char **slot)
 		model_product(c, slot);
 	else if (c->call == CALL_JOIN)
 		exec_join(c, slot);
+	else if (c->call == CALL_DRAW)
+		model_draw(c, slot);
 	else
 		model_chosen(c, slot);
+}
+
+static inline void model_draw(const struct plan_call *c, char **slot)
+{
+	uint64_t state[DRAW_LENGTH];
+	struct err err;
+
+	FUZZ_CHECK(!call_check(c, &err));
+	for (int k = 0; k < DRAW_LENGTH; k++)
+		memcpy(&state[k],
+		       slot[c->operand[0].slot] + c->operand[0].offset +
+			       k * c->operand[0].stride[1],
+		       sizeof state[k]);
+	draw_loop(&draw_isa_v2, c->op, c->dtype)(slot[c->operand[1].slot] + c->operand[1].offset,
+						 state, 0, c->extent[0]);
 }
 
 static inline void model_run(const struct plan *plan, const struct part *part, char **slot,

@@ -279,7 +279,7 @@ static void result(struct way *w, const char *name)
 		view_words(w);
 	} else if (op == OP_ARANGE) {
 		word(w, (uint64_t)integer(w));
-	} else if (row->kind == KIND_CREATE) {
+	} else if (row->kind == KIND_CREATE || row->kind == KIND_DRAW) {
 		shape_words(w);
 	} else if (has_word(row, op)) {
 		word(w, axes);

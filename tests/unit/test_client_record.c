@@ -290,3 +290,43 @@ Test(client_record, long_traces_are_cut_into_packets)
 	cr_assert(fake_saw(f, "DROP <- 2\n"));
 	fake_stop(f);
 }
+
+/* Each successful draw counts; the state is an array of its own. */
+Test(client_record, random_numbers)
+{
+	struct fake *f = fake_start();
+	braze_session *s = fake_connect(f, 0);
+	braze_random r = {.key = 7, .draw = 40};
+	const int64_t shape[2] = {2, 3};
+	braze_array *a[4] = {NULL}, *none = NULL;
+
+	cr_assert_eq(braze_random_uniform(&a[0], s, &r, BRAZE_FLOAT64, 2, shape, 0, 1, NULL), 0);
+	cr_assert_eq(braze_random_normal(&a[1], s, &r, BRAZE_FLOAT32, 1, shape, 0, 1, NULL), 0);
+	cr_assert_eq(braze_random_exponential(&a[2], s, &r, BRAZE_FLOAT64, 0, NULL, 2, NULL), 0);
+	cr_assert_eq(braze_random_integers(&a[3], s, &r, 2, shape, -3, 4, NULL), 0);
+	cr_assert_eq(r.draw, 44);
+	cr_assert_eq(braze_dtype_of(a[1]), BRAZE_FLOAT32);
+	cr_assert_eq(braze_dtype_of(a[3]), BRAZE_INT64);
+	cr_assert_eq(braze_shape(a[3])[1], 3);
+	braze_flush(s, NULL);
+	cr_assert(fake_saw(f, "DRAW_UNIFORM.float64 2 <- 1 [2 2 3]\n"));
+	cr_assert(fake_saw(f, "DRAW_EXPONENTIAL.float64 "));
+	cr_assert_eq(braze_random_uniform(&none, s, &r, BRAZE_INT32, 2, shape, 0, 1, NULL),
+		     E_DTYPE);
+	cr_assert_eq(braze_random_uniform(&none, s, &r, -1, 2, shape, 0, 1, NULL), E_DTYPE);
+	cr_assert_eq(braze_random_normal(&none, s, &r, BRAZE_FLOAT64, 2, shape, __builtin_inf(), 1,
+					 NULL),
+		     E_INVALID);
+	cr_assert_eq(braze_random_integers(&none, s, &r, 2, shape, 4, 4, NULL), E_INVALID);
+	cr_assert_neq(
+		braze_random_uniform(&none, s, &r, BRAZE_FLOAT64, 1, (int64_t[]){-1}, 0, 1, NULL),
+		0);
+	cr_assert_eq(braze_draw(&none, s, OP_ADD, BRAZE_FLOAT64, 2, shape, (uint64_t[8]){0}, NULL),
+		     E_INVALID);
+	cr_assert_null(none);
+	cr_assert_eq(r.draw, 44, "what failed does not count");
+	for (int i = 0; i < 4; i++)
+		braze_release(a[i]);
+	braze_close(s);
+	fake_stop(f);
+}

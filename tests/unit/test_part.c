@@ -91,3 +91,21 @@ Test(part, gathers_round_trip_and_are_checked)
 		"op INDEX v0:int64[3] v1:int64[3] -> v2:int64[3]\n",
 		E_INTERNAL, "index");
 }
+
+Test(part, draws_round_trip_and_are_checked)
+{
+	static const char drawn[] =
+		"value 0 input 64\nvalue 1 output 24\n"
+		"op DRAW_UNIFORM as float64 v0:uint64+0[8:8] -> v1:float64+0[3:8]\n";
+	struct part p = part_text_read(drawn);
+	char text[1024];
+	struct err err;
+
+	cr_assert_eq(part_check(&p, &err), OK, "%s", err.text);
+	cr_assert_eq(part_print(text, sizeof text, &p), strlen(drawn));
+	cr_assert_str_eq(text, drawn);
+	part_text_free(&p);
+	refused("value 0 input 64\nvalue 1 output 24\n"
+		"op DRAW_UNIFORM as float64 v0:uint64[4] -> v1:float64[3]\n",
+		E_INTERNAL, "no state");
+}

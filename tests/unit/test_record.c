@@ -300,16 +300,21 @@ Test(record, ids_far_apart_name_their_arrays_and_cost_few_pages)
 }
 
 /* id: a stored vector of n places. */
-static void import_places(uint32_t id, uint64_t n)
+static void import_typed(uint32_t id, enum dtype d, uint64_t n)
 {
 	struct extent e;
 
 	cr_assert_eq(arena_lease(arena, &e, n * 8, &err), OK, "%s", err.text);
-	put(OP_IMPORT, DT_INT64, 0, 3, id);
+	put(OP_IMPORT, d, 0, 3, id);
 	word(e.offset);
 	word(1);
 	word(n);
 	cr_assert_eq(flush(), OK, "%s", err.text);
+}
+
+static void import_places(uint32_t id, uint64_t n)
+{
+	import_typed(id, DT_INT64, n);
 }
 
 static enum status index_op(uint32_t result, uint32_t places, unsigned axis, uint64_t size,
@@ -383,4 +388,39 @@ Test(record, takes_that_cannot_be_are_refused)
 	word(0);
 	cr_assert_eq(flush(), OK, "%s", err.text);
 	cr_assert_eq(take_op(3, 5, 2), E_PROTOCOL, "no axis to take along");
+}
+
+static enum status draw_op(enum op op, unsigned dtype, uint32_t id, uint32_t state, uint64_t n)
+{
+	put(op, dtype, 1, 2, id);
+	operand(state);
+	word(1);
+	word(n);
+	return flush();
+}
+
+Test(record, draws_have_a_state_and_a_shape_of_their_own)
+{
+	const struct view *v = NULL;
+
+	import_typed(1, DT_UINT64, 8);
+	cr_assert_eq(draw_op(OP_DRAW_NORMAL, DT_FLOAT32, 2, 1, 1000), OK, "%s", err.text);
+	v = &trace_array(&trace, 2)->view;
+	cr_assert(v->dtype == DT_FLOAT32 && v->shape.ndim == 1 && v->shape.dim[0] == 1000);
+	cr_assert_eq(draw_op(OP_DRAW_NORMAL, DT_INT64, 3, 1, 10), E_DTYPE);
+	cr_assert_eq(draw_op(OP_DRAW_WORDS, DT_FLOAT64, 3, 1, 10), E_DTYPE);
+	cr_assert_eq(draw_op(OP_PCG64, 255, 3, 1, 10), E_DTYPE);
+	cr_assert_eq(draw_op(OP_PCG64, DT_FLOAT64, 3, 1, 1ull << 62), E_LIMIT);
+	import_typed(4, DT_UINT64, 7);
+	cr_assert_eq(draw_op(OP_PCG64, DT_FLOAT64, 3, 4, 10), E_PROTOCOL, "a short state");
+	import_typed(5, DT_INT64, 8);
+	cr_assert_eq(draw_op(OP_PCG64, DT_FLOAT64, 3, 5, 10), E_DTYPE, "of another type");
+	put(OP_PCG64, DT_FLOAT64, 1, 1, 3);
+	scalar(1);
+	word(0);
+	cr_assert_eq(flush(), E_PROTOCOL, "a number");
+	put(OP_PCG64, DT_FLOAT64, 1, 1, 3);
+	operand(1);
+	word(LIMIT_NDIM + 1);
+	cr_assert_eq(flush(), E_LIMIT);
 }
