@@ -346,7 +346,7 @@ static bool fill(PyObject *generator, PyObject *method, PyObject *view, int dtyp
 }
 
 /* low + span * x, as NumPy has it; standard: x itself. */
-static bool draw_into(PyObject **out, PyObject *generator, PyObject *method,
+static bool draw_into(PyObject **out, const struct fast *f, PyObject *generator, PyObject *method,
 		      const struct request *r, bool standard)
 {
 	braze_session *session = wait_session();
@@ -366,6 +366,7 @@ static bool draw_into(PyObject **out, PyObject *generator, PyObject *method,
 			x[k] = r->range.real[0] + r->range.real[1] * x[k];
 		*out = done ? type_new(made, 0) : NULL;
 		lent_written(view, *out);
+		numpys_left(f->numpys);
 	}
 	if (!done)
 		braze_release(made);
@@ -373,10 +374,12 @@ static bool draw_into(PyObject **out, PyObject *generator, PyObject *method,
 }
 
 /* One number, likewise. */
-static bool draw_one(PyObject **out, PyObject *generator, PyObject *method, const struct request *r)
+static bool draw_one(PyObject **out, const struct fast *f, PyObject *generator, PyObject *method,
+		     const struct request *r)
 {
 	PyObject *x = PyObject_Vectorcall(method, &generator, 1, NULL);
 
+	numpys_left(f->numpys);
 	if (x)
 		*out = PyFloat_FromDouble(r->range.real[0] +
 					  r->range.real[1] * PyFloat_AsDouble(x));
@@ -384,13 +387,13 @@ static bool draw_one(PyObject **out, PyObject *generator, PyObject *method, cons
 	return true;
 }
 
-static bool draw_scaled(PyObject **out, PyObject *generator, PyObject *method,
+static bool draw_scaled(PyObject **out, const struct fast *f, PyObject *generator, PyObject *method,
 			const struct request *r)
 {
 	if (signbit(r->range.real[1]) || r->count > SCALED_MOST)
 		return false;
-	return r->one ? draw_one(out, generator, method, r)
-		      : draw_into(out, generator, method, r, false);
+	return r->one ? draw_one(out, f, generator, method, r)
+		      : draw_into(out, f, generator, method, r, false);
 }
 
 /* A number without arguments, by NumPy as it is. */
@@ -407,11 +410,12 @@ bool fast_standard_normal(PyObject **out, const struct fast *f, const struct cal
 
 	if (is_plain(c)) {
 		*out = PyObject_Vectorcall(into_normal, c->args, 1, NULL);
+		numpys_left(f->numpys);
 		return true;
 	}
 	if (!core.locked && fast_bind(slot, f, c) && fast_absent(slot[3]) &&
 	    read_size(&r, slot[1]) && read_float_type(&r, slot[2]) && !r.one &&
-	    draw_into(out, slot[0], into_normal, &r, true))
+	    draw_into(out, f, slot[0], into_normal, &r, true))
 		return true;
 	return by_numpy(out, f, c);
 }
@@ -424,11 +428,12 @@ bool fast_standard_exponential(PyObject **out, const struct fast *f, const struc
 
 	if (is_plain(c)) {
 		*out = PyObject_Vectorcall(into_exponential, c->args, 1, NULL);
+		numpys_left(f->numpys);
 		return true;
 	}
 	if (!core.locked && fast_bind(slot, f, c) && !slot[3] && fast_absent(slot[4]) &&
 	    read_size(&r, slot[1]) && read_float_type(&r, slot[2]) && !r.one &&
-	    draw_into(out, slot[0], into_exponential, &r, true))
+	    draw_into(out, f, slot[0], into_exponential, &r, true))
 		return true;
 	return by_numpy(out, f, c);
 }
@@ -441,7 +446,7 @@ bool fast_normal(PyObject **out, const struct fast *f, const struct call *c)
 
 	if (!core.locked && fast_bind(slot, f, c) && read_real(&r.range.real[0], slot[1], 0) &&
 	    read_real(&r.range.real[1], slot[2], 1) && read_size(&r, slot[3]) &&
-	    draw_scaled(out, slot[0], into_normal, &r))
+	    draw_scaled(out, f, slot[0], into_normal, &r))
 		return true;
 	return by_numpy(out, f, c);
 }
@@ -453,7 +458,7 @@ bool fast_exponential(PyObject **out, const struct fast *f, const struct call *c
 	struct request r = {.dtype = BRAZE_FLOAT64};
 
 	if (!core.locked && fast_bind(slot, f, c) && read_real(&r.range.real[1], slot[1], 1) &&
-	    read_size(&r, slot[2]) && draw_scaled(out, slot[0], into_exponential, &r))
+	    read_size(&r, slot[2]) && draw_scaled(out, f, slot[0], into_exponential, &r))
 		return true;
 	return by_numpy(out, f, c);
 }

@@ -488,6 +488,12 @@ const struct fast *numpys_find(const char *name)
 	return NULL;
 }
 
+void numpys_left(const struct fast *f)
+{
+	if (f)
+		((struct numpys *)(void *)(uintptr_t)f)->calls++;
+}
+
 const struct fast *numpys_of(PyObject *theirs)
 {
 	PyObject *name = PyObject_GetAttrString(theirs, "__name__");

@@ -223,6 +223,29 @@ def test_parts_give_the_whole():
     assert numpy.concatenate([numpy.asarray(p) for p in parts]).tobytes() == whole.tobytes()
 
 
+def test_slices_give_the_whole():
+    n = 6_000_011
+    theirs, ours = both()
+    assert numpy.array_equal(numpy.asarray(ours.random(n)), theirs.random(n))
+    assert numpy.array_equal(numpy.asarray(ours.random(n, numpy.float32)), theirs.random(n, numpy.float32))
+    same_state(ours, theirs)
+
+
+def test_what_numpy_draws_is_counted():
+    rng = np.random.default_rng(1)
+    names = ("standard_normal", "normal", "standard_exponential", "exponential", "integers")
+    before = braze.fallbacks()
+    for name in names:
+        for size in (None, 3, 30_000):
+            getattr(rng, name)(*([5] if name == "integers" else []), size=size)
+    rng.random(10), rng.random(), rng.random(30_000), rng.uniform(size=10)
+    after = braze.fallbacks()
+    for name in names:
+        assert after["random." + name] - before.get("random." + name, 0) == 3, name
+    for name in ("random", "uniform"):
+        assert after.get("random." + name, 0) == before.get("random." + name, 0), name
+
+
 def test_copies_and_children():
     theirs, ours = both()
     agree(ours.random(30_000), theirs.random(30_000))
