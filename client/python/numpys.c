@@ -12,7 +12,7 @@
 
 #define CALL_ARGS 12 /* by place and by name */
 
-enum how { PURE, AT_HAND, COPIES, REPEATS, PICKS, DRAWS, WRITES };
+enum how { PURE, AT_HAND, COPIES, REPEATS, PICKS, DRAWS, WRITES, PUTS };
 #define OPEN 16 /* besides */
 
 struct numpys {
@@ -156,12 +156,21 @@ static bool is_small(const struct numpys *f, const struct call *c)
 	return braze_copies_near(braze_session_of(first), braze_dtype_of(first), n);
 }
 
+/* Is the call NumPy's, or has braze an operation that does better? */
+static bool is_numpys(const struct numpys *f, const struct call *c)
+{
+	if (f->how == PUTS)
+		return all_at_hand(c) && is_array(c->args[0]) && braze_is_ours(nd(c->args[0])->h) &&
+		       braze_size(nd(c->args[0])->h) < MASKS_FEW;
+	return !has_native(f) || (all_at_hand(c) && is_small(f, c));
+}
+
 /* The argument at place k as NumPy's function gets it. */
 static PyObject *argument(struct request *r, const struct numpys *f, PyObject *o, Py_ssize_t k)
 {
 	if (!k && f->how == DRAWS)
 		return PyObject_GetAttr(o, inner_name);
-	if (!k && f->how == WRITES)
+	if (!k && f->how >= WRITES)
 		return lent_writable(&r->lent, o);
 	return lent_view(&r->lent, o, 0);
 }
@@ -179,7 +188,7 @@ static bool prepare(struct request *r, const struct numpys *f, const struct call
 	Py_ssize_t all = c->n + (c->names ? PyTuple_Size(c->names) : 0);
 
 	if (core.locked || c->n > f->most || all > CALL_ARGS || (!c->n && f->how >= DRAWS) ||
-	    (has_native(f) && !(all_at_hand(c) && is_small(f, c))))
+	    !is_numpys(f, c))
 		return false;
 	lent_begin(&r->lent);
 	r->lent.open = f->open;
@@ -213,7 +222,7 @@ static bool is_repeated(const struct numpys *f)
 	if ((f->how == PURE && PyErr_ExceptionMatches(PyExc_TypeError)) ||
 	    (has_native(f) && PyErr_ExceptionMatches(PyExc_Exception)))
 		return true; /* told in the words of the function as it was called */
-	if (f->how == WRITES || !PyErr_ExceptionMatches(PyExc_ValueError))
+	if (f->how >= WRITES || !PyErr_ExceptionMatches(PyExc_ValueError))
 		return false;
 	PyErr_Fetch(&type, &value, &trace);
 	text = value ? PyObject_Str(value) : NULL;

@@ -196,6 +196,66 @@ def test_large_ones_are_the_daemons_near_or_not():
         agree(np.flatnonzero(a > 0), numpy.flatnonzero(x > 0))
 
 
+VALUES = [2, 2.5, True, -1, [7], numpy.float32(1.5), numpy.int64(3), numpy.array([4.0]), "same", "one", "first", "few",
+          [1, 2, 3], numpy.arange(3), 300, 1e300, 1j, [], None]
+
+
+@pytest.mark.parametrize("dtype", ["?", "b", "i", "d", "f", "e", "D"])
+@pytest.mark.parametrize("name", ["putmask", "place"])
+@pytest.mark.parametrize("k", range(len(VALUES)))
+@pytest.mark.filterwarnings("ignore")
+def test_putmask_and_place(name, dtype, k):
+    for shape in ((9,), (3, 5), (0,), (140000,)):
+        x = make(shape, dtype)
+        m = make(shape, seed=4) > 0
+        other = make(shape, dtype, 6)
+        for turned in (False, True):
+            values = {"same": other, "one": other.reshape(-1)[:1], "first": other.reshape(-1)[: int(m.sum()) + 1],
+                      "few": other.reshape(-1)[:2]}.get(VALUES[k], VALUES[k]) if type(VALUES[k]) is str else VALUES[k]
+            mine, want, said = np.asarray(x), x.copy(), []
+            a, b = (mine.T, want.T) if turned else (mine, want)
+            for module, array, mask in ((np, a, np.asarray(m.T if turned else m)), (numpy, b, m.T if turned else m)):
+                given = np.asarray(values) if module is np and isinstance(values, numpy.ndarray) else values
+                try:
+                    said.append(getattr(module, name)(array, mask, given))
+                except Exception as error:  # noqa: BLE001 whatever NumPy raises
+                    said.append((type(error).__name__, str(error)))
+            assert said[0] == said[1], (shape, said)
+            agree(mine, want)
+
+
+def test_putmask_of_what_it_reads():
+    """Values and masks that lie in the array itself."""
+    for n in (20, 150000):
+        x = make(n)
+        a, want = np.asarray(x), x.copy()
+        np.putmask(a, a > 0, a[::-1])
+        numpy.putmask(want, want > 0, want[::-1].copy())
+        agree(a, want)
+        np.place(a[::2], a[::2] < 5, a[:1])
+        numpy.place(want[::2], want[::2] < 5, want[:1].copy())
+        agree(a, want)
+        np.putmask(a[:10].reshape(2, 5), numpy.arange(10) % 3 == 0, 8.5)
+        numpy.putmask(want[:10].reshape(2, 5), numpy.arange(10) % 3 == 0, 8.5)
+        agree(a, want)
+
+
+def test_putmask_is_lazy():
+    x = make(150000)
+    a = np.asarray(x) * 1
+    before = braze.counters()["demands"]
+    np.putmask(a, a > 10, 3.0)
+    np.place(a, a < -10, [1.0])
+    assert braze.counters()["demands"] == before
+    numpy.putmask(x, x > 10, 3.0)
+    numpy.place(x, x < -10, [1.0])
+    agree(a, x)
+    a.flags.writeable = False
+    for name in ("putmask", "place"):
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(np, name)(a, a > 0, 1.0)
+
+
 def test_explained():
     a = np.asarray(make(150000))
     r = a[a > 0]

@@ -66,7 +66,7 @@ _NATIVE = (
         "copyto",
     ),
     (_gather, "take take_along_axis"),
-    (_choose, "nonzero flatnonzero argwhere compress extract"),
+    (_choose, "nonzero flatnonzero argwhere compress extract putmask place"),
     (_errstate, "errstate seterr geterr seterrcall geterrcall"),
     (_linear, "matmul dot inner outer vdot vecdot"),
     (_sharing, "shares_memory may_share_memory"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a mask chooses: nonzero and its kind, compress, extract, a[mask].
+"""What a mask chooses: nonzero and its kind, compress, extract, a[mask]; putmask, place.
 
 The number of elements is waited for; the elements, or their places, are computed when
 they are asked for.  What is small and at hand NumPy's loops do (numpys.c).
@@ -11,7 +11,7 @@ import numpy
 from numpy.lib.array_utils import normalize_axis_index
 
 from braze import _core
-from braze.numpy import _creation, _fallback
+from braze.numpy import _creation, _fallback, _sharing
 
 ndarray = _core.ndarray
 _AXES = 5  # of a mask whose places are asked for
@@ -24,12 +24,12 @@ def _mask(a):
 
 
 def _places(a):
-    """Where elements are not zero: an array of numbers, or rows of coordinates; None: NumPy
-    knows better."""
+    """Where elements are not zero: a row of numbers for each axis; None: NumPy knows better."""
     a = a if type(a) is ndarray else _creation.asarray(a)
     if type(a) is not ndarray or not 0 < a.ndim <= _AXES:
         return None
-    return _core.nonzero(_mask(a))
+    places = _core.nonzero(_mask(a))
+    return places.reshape(1, -1) if a.ndim == 1 else _core.copy(places.T)
 
 
 def nonzero(a):
@@ -37,9 +37,12 @@ def nonzero(a):
     places = _places(a)
     if places is None:
         return _fallback.call("nonzero", numpy.nonzero, (a,), {})
-    if places.ndim == 1:
-        return (places,)
-    return tuple(places[:, k] for k in range(places.shape[1]))
+    return tuple(places[k] for k in range(places.shape[0]))
+
+
+def method_nonzero(self):
+    """Places of the elements that are not zero, an array for each axis."""
+    return nonzero(self) if type(self) is ndarray else numpy.ndarray.nonzero(self)
 
 
 def flatnonzero(a):
@@ -55,9 +58,7 @@ def argwhere(a):
     places = _places(a)
     if places is None:
         return _fallback.call("argwhere", numpy.argwhere, (a,), {})
-    if places.ndim == 1:
-        return places.reshape(-1, 1)
-    return _core.copy(places.T).T  # column by column, as NumPy has them
+    return places.T  # column by column, as NumPy has them
 
 
 def _condition(condition):
@@ -84,6 +85,8 @@ def compress(condition, a, axis=None, out=None):
 
 def method_compress(self, condition, axis=None, out=None):
     """Elements along an axis where a condition holds."""
+    if type(self) is not ndarray:
+        return numpy.ndarray.compress(self, condition, axis, out)
     return compress(condition, self, axis, out)
 
 
@@ -109,3 +112,78 @@ def chosen(array, mask):
     """array[mask] for such a mask."""
     mask = mask if type(mask) is ndarray else _core.from_any(numpy.asarray(mask))
     return _core.select(array, mask)
+
+
+# ---- Writing ----
+
+def _open(a, mask):
+    """The mask in a's shape where a is written by an operation; None: NumPy writes it."""
+    if type(a) is not ndarray or a._is_scalar or _core.writing(a) or _fallback.is_foreign(mask):
+        return None
+    mask = mask if type(mask) is ndarray else _creation.asarray(mask)
+    if type(mask) is not ndarray or mask.size != a.size or a.ndim == 0:
+        return None
+    return _mask(mask).reshape(a.shape)
+
+
+def _element(function, a, values):
+    """The element that NumPy's function makes of one value, or its error; None: not one."""
+    kind = type(values)
+    one = kind in (bool, int, float, complex) or isinstance(values, numpy.generic)
+    if not one and (kind not in (list, tuple, numpy.ndarray) or numpy.size(values) != 1):
+        return None
+    made = numpy.zeros(1, a.dtype)
+    function(made, numpy.ones(1, bool), values)
+    return _core.full((), a.dtype, made[0])
+
+
+def _put(function, a, mask, values):
+    """Is it written by an operation?"""
+    mask = _open(a, mask)
+    if mask is None:
+        return False
+    if type(values) is ndarray and not values._is_scalar:
+        same = values.dtype == a.dtype
+        fill = values.reshape(()) if same and values.size == 1 else None
+        if fill is None and same and function is numpy.putmask and values.shape == a.shape:
+            fill = values
+    else:
+        fill = _element(function, a, _core.value(values) if type(values) is ndarray else values)
+    if fill is None:
+        return False
+    _core.assign(a, _core.apply(_WHERE, mask, fill, a), True)
+    return True
+
+
+def putmask(a, mask, values):
+    """a's elements where a mask is true become those of values at the same place."""
+    if not _put(numpy.putmask, a, mask, values):
+        _fallback.call("putmask", numpy.putmask, (a, mask, values), {})
+
+
+def _meet(arr, *others):
+    """Is something read that is written meanwhile?  NumPy goes from one to the next."""
+    return any(type(x) is ndarray and _sharing.may_share_memory(arr, x) for x in others)
+
+
+def _put_all(arr, mask, vals):
+    """Values enough, of the type: are they written by an operation?"""
+    mask = _open(arr, mask) if type(vals) is ndarray and vals.ndim == 1 else None
+    if mask is None or vals.dtype != arr.dtype:
+        return False
+    count = int(mask.sum())
+    if not vals.size >= count > 0:
+        return False
+    arr[mask] = vals[:count]
+    return True
+
+
+def place(arr, mask, vals):
+    """arr's elements where a mask is true become vals, one after the other."""
+    if _meet(arr, mask, vals) or not (
+        _put(numpy.place, arr, mask, vals) or _put_all(arr, mask, vals)
+    ):
+        _fallback.call("place", numpy.place, (arr, mask, vals), {})
+
+
+_WHERE = _core.op_find("where")[0]
