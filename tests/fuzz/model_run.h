@@ -125,21 +125,7 @@ static inline void model_chosen(const struct plan_call *c, char **slot)
 	}
 }
 
-/* A library step. */
-static inline void model_call(const struct plan_call *c, char **slot)
-{
-	if (c->call == CALL_SCAN)
-		model_scan(c, slot);
-	else if (c->call == CALL_PRODUCT)
-		model_product(c, slot);
-	else if (c->call == CALL_JOIN)
-		exec_join(c, slot);
-	else if (c->call == CALL_DRAW)
-		model_draw(c, slot);
-	else
-		model_chosen(c, slot);
-}
-
+/* Random numbers, all at once. */
 static inline void model_draw(const struct plan_call *c, char **slot)
 {
 	uint64_t state[DRAW_LENGTH];
@@ -153,6 +139,21 @@ static inline void model_draw(const struct plan_call *c, char **slot)
 		       sizeof state[k]);
 	draw_loop(&draw_isa_v2, c->op, c->dtype)(slot[c->operand[1].slot] + c->operand[1].offset,
 						 state, 0, c->extent[0]);
+}
+
+/* A library step. */
+static inline void model_call(const struct plan_call *c, char **slot)
+{
+	if (c->call == CALL_SCAN)
+		model_scan(c, slot);
+	else if (c->call == CALL_PRODUCT)
+		model_product(c, slot);
+	else if (c->call == CALL_JOIN)
+		exec_join(c, slot);
+	else if (c->call == CALL_DRAW)
+		model_draw(c, slot);
+	else
+		model_chosen(c, slot);
 }
 
 static inline void model_run(const struct plan *plan, const struct part *part, char **slot,

@@ -92,7 +92,7 @@ Test(compact, ranks_are_believed_only_where_there_is_room)
 /* Rows of `inner` elements, with gaps between elements and rows or without. */
 static void check_rows(int64_t n, int64_t bytes, int64_t inner, int64_t gap)
 {
-	struct compact_mask m = mask_create(n, 1, inner % 3);
+	struct compact_mask m = mask_create(n, 1, (unsigned)(inner % 3));
 	int64_t *rank = ranks_create(&m), blocks = compact_blocks(n), count = rank[blocks - 1];
 	struct compact_rows r = {.to_step = inner * bytes,
 				 .from_step = inner * bytes * gap + gap - 1,
