@@ -27,6 +27,7 @@ static inline int64_t exec_wrap(unsigned dtype, int64_t v)
 	case DT_INT32:
 		return (int32_t)v;
 	case DT_INT64:
+	case DT_UINT64: /* states of random numbers */
 		return v;
 	default:
 		abort();
