@@ -127,14 +127,14 @@ def _open(a, mask):
 
 
 def _element(function, a, values):
-    """The element that NumPy's function makes of one value, or its error; None: not one."""
+    """The number that NumPy's function makes of one value, or its error; None: not one."""
     kind = type(values)
     one = kind in (bool, int, float, complex) or isinstance(values, numpy.generic)
     if not one and (kind not in (list, tuple, numpy.ndarray) or numpy.size(values) != 1):
         return None
     made = numpy.zeros(1, a.dtype)
     function(made, numpy.ones(1, bool), values)
-    return _core.full((), a.dtype, made[0])
+    return made.item()
 
 
 def _put(function, a, mask, values):
@@ -149,6 +149,9 @@ def _put(function, a, mask, values):
             fill = values
     else:
         fill = _element(function, a, _core.value(values) if type(values) is ndarray else values)
+        if fill is not None:
+            a[mask] = fill
+            return True
     if fill is None:
         return False
     _core.assign(a, _core.apply(_WHERE, mask, fill, a), True)

@@ -748,7 +748,9 @@ def copyto(dst, src, casting="same_kind", where=True):
             f"Cannot cast array data from {where.dtype!r} to dtype('bool') according to "
             "the rule 'safe'"
         )
-    dst[...] = _core.apply(_WHERE, where, asarray(src).astype(dst.dtype), dst)
+    src = asarray(src)
+    src = src if src.dtype == dst.dtype else src.astype(dst.dtype)
+    dst[...] = _core.apply(_WHERE, where, src, dst)
 
 
 _WHERE, _CLIP, _MINIMUM, _MAXIMUM = (
