@@ -199,7 +199,7 @@ static enum status reduction(struct op_sig *s, enum op op, enum dtype t, unsigne
 		all(s, t, t);
 		return OK;
 	}
-	if (cls(t) == CLASS_COMPLEX)
+	if (cls(t) == CLASS_COMPLEX && rows[op].kind != KIND_SORT)
 		return err_set(err, E_UNSUPPORTED, "%s of complex numbers", rows[op].numpy);
 	all(s, t, rows[op].rule == RULE_ARG ? DT_INT64 : t);
 	return OK;

@@ -78,6 +78,7 @@ enum op_kind {
 	KIND_SCAN,
 	KIND_LIB,
 	KIND_GATHER,
+	KIND_SORT,
 	KIND_JOIN,
 	KIND_DRAW
 };
@@ -106,7 +107,7 @@ enum op_rule {
 	RULE_WHERE,	 /* operand 0 to bool; common type of the others */
 	RULE_SUM,	 /* bool and small integers become int64 / uint64 */
 	RULE_KEEP,	 /* unchanged */
-	RULE_ARG,	 /* any ordered type in, int64 out */
+	RULE_ARG,	 /* any ordered type in (sorts: complex, too), int64 out */
 	RULE_MATMUL,	 /* common type */
 	RULE_INDEX,	 /* integers as int64, int64 out */
 	RULE_TAKE	 /* the first operand's; the second one's are integers */

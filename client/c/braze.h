@@ -217,7 +217,7 @@ BRAZE_API braze_arg braze_arg_double(double v);
 BRAZE_API int braze_op_find(const char *name);
 BRAZE_API const char *braze_op_name(int op);
 BRAZE_API int braze_op_arity(int op);
-/* 'e' elementwise, 'r' reduction, 'a' argument reduction, 's' scan, 'x' other. */
+/* 'e' elementwise, 'r' reduction, 'a' argument reduction, 's' scan, 'o' sort, 'x' other. */
 BRAZE_API int braze_op_kind(int op);
 
 /* Elementwise operation with broadcasting; at least one operand is an array. */
@@ -262,6 +262,10 @@ BRAZE_API int braze_random_exponential(braze_array **out, braze_session *s, braz
 BRAZE_API int braze_random_integers(braze_array **out, braze_session *s, braze_random *r, int ndim,
 				    const int64_t *shape, int64_t low, int64_t high,
 				    braze_error *err);
+/* What lies along one axis (< 0: from the last) in order: "sort" gives the elements, "argsort"
+ * their places as int64.  Equal elements keep their order; zeros of either sign are equal, nans
+ * come last. */
+BRAZE_API int braze_sort(braze_array **out, int op, braze_array *a, int axis, braze_error *err);
 BRAZE_API int braze_matmul(braze_array **out, braze_array *a, braze_array *b, braze_error *err);
 BRAZE_API int braze_cast(braze_array **out, braze_array *a, int dtype, braze_error *err);
 BRAZE_API int braze_copy(braze_array **out, braze_array *a, braze_error *err);

@@ -67,5 +67,6 @@ int braze_op_kind(int op)
 	       : row->kind == KIND_RED	  ? 'r'
 	       : row->kind == KIND_ARGRED ? 'a'
 	       : row->kind == KIND_SCAN	  ? 's'
+	       : row->kind == KIND_SORT	  ? 'o'
 					  : 'x';
 }

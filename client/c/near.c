@@ -49,6 +49,9 @@ static uint32_t cost_of(unsigned op, unsigned d)
 	unsigned cost = op_row(op)->cost;
 	bool function = cost >= 10;
 
+	if (op_row(op)->kind == KIND_SORT)
+		return cost * 2;
+
 	switch ((enum dtype_class)dtype_row(d)->cls) {
 	case CLASS_COMPLEX:
 		if (op == OP_CAST)
@@ -65,12 +68,14 @@ static void fill_costs(struct near *n)
 {
 	for (unsigned op = 0; op < OP_END; op++)
 		for (unsigned d = 0; op_row(op) && d < DTYPE_END; d++) {
-			bool have = op_row(op)->kind == KIND_SCAN
-					    ? scan_loops(n->lib->scan, op, d)->bytes != 0
-				    : op_row(op)->kind == KIND_DRAW
-					    ? draw_loop(n->lib->draw, op, d) != NULL
-					    : op == OP_CAST || n->lib->isa->op[op][d] ||
-						      near_tree(n, (enum op)op, d)->init;
+			bool have = op == OP_CAST || op_row(op)->kind == KIND_SORT;
+
+			if (op_row(op)->kind == KIND_SCAN)
+				have = scan_loops(n->lib->scan, op, d)->bytes != 0;
+			else if (op_row(op)->kind == KIND_DRAW)
+				have = draw_loop(n->lib->draw, op, d) != NULL;
+			else if (!have)
+				have = n->lib->isa->op[op][d] || near_tree(n, (enum op)op, d)->init;
 			n->cost[op][d] = have ? cost_of(op, d) : 0;
 		}
 }

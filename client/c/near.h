@@ -147,6 +147,9 @@ bool near_reduce(struct braze_array **out, enum op op, const struct op_sig *sig,
 /* scan.c */
 bool near_scan(struct braze_array **out, enum op op, enum dtype type, struct braze_array *a,
 	       int axis);
+/* sort.c */
+bool near_sort(struct braze_array **out, enum op op, enum dtype type, struct braze_array *a,
+	       int axis);
 bool near_cast(struct braze_array **out, struct braze_array *a, enum dtype to);
 bool near_create(struct braze_array **out, struct braze_session *s, enum op op, int dtype,
 		 const struct shape *shape, const braze_scalar *value);

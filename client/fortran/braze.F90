@@ -54,7 +54,7 @@ module braze
    public :: sqrt, exp, log, log10, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, abs
    public :: asinh, acosh, atanh, conjg, atan2, hypot, mod, modulo, min, max, merge
    public :: sum, product, minval, maxval, any, all, minloc, maxloc, matmul, dot_product
-   public :: transpose, reshape, braze_cumsum, braze_cumprod, braze_concat
+   public :: transpose, reshape, braze_cumsum, braze_cumprod, braze_concat, braze_sort, braze_argsort
    public :: braze_random_t, braze_random_uniform, braze_random_normal
 
 #include "braze_interfaces.inc"
@@ -68,14 +68,14 @@ module braze
       OP_COSH = 33, OP_TANH = 34, OP_ASINH = 35, OP_ACOSH = 36, OP_ATANH = 37, OP_ABS = 38, &
       OP_CONJ = 39, OP_SUM = 40, OP_PROD = 41, OP_AMIN = 42, OP_AMAX = 43, OP_ANY = 44, &
       OP_ALL = 45, OP_ARGMIN = 46, OP_ARGMAX = 47, OP_NEGATIVE = 48, &
-      OP_CUMSUM = 49, OP_CUMPROD = 50, OP_COUNT = 50
+      OP_CUMSUM = 49, OP_CUMPROD = 50, OP_SORT = 51, OP_ARGSORT = 52, OP_COUNT = 52
    character(13), parameter :: op_names(OP_COUNT) = [character(13) :: 'add', 'subtract', &
       'multiply', 'divide', 'power', 'equal', 'not_equal', 'less', 'less_equal', 'greater', &
       'greater_equal', 'logical_and', 'logical_or', 'logical_not', 'arctan2', 'hypot', 'fmod', &
       'remainder', 'minimum', 'maximum', 'where', 'sqrt', 'exp', 'log', 'log10', 'sin', 'cos', &
       'tan', 'arcsin', 'arccos', 'arctan', 'sinh', 'cosh', 'tanh', 'arcsinh', 'arccosh', &
       'arctanh', 'absolute', 'conjugate', 'sum', 'prod', 'min', 'max', 'any', 'all', 'argmin', &
-      'argmax', 'negative', 'cumsum', 'cumprod']
+      'argmax', 'negative', 'cumsum', 'cumprod', 'sort', 'argsort']
 
    ! The program's connection, and the wire numbers of op_names, from braze_init on.
    type(c_ptr), save :: session = c_null_ptr
@@ -733,13 +733,8 @@ contains
       integer, intent(in), optional :: dim
       type(c_error) :: err
       type(c_ptr) :: p
-      integer :: along
       call check(a)
-      along = 1
-      if (present(dim)) along = dim
-      if (along < 1 .or. along > c_ndim(a%p)) &
-         call report(5, 'dim is not a dimension of the array')
-      call must(c_scan(p, op_code(code), a%p, c_ndim(a%p) - along, -1, err), err)
+      call must(c_scan(p, op_code(code), a%p, axis_of(a, dim), -1, err), err)
       call set(r, p)
       call consume(a)
    end subroutine
@@ -764,6 +759,48 @@ contains
       do k = 1, size(parts)
          call consume(parts(k))
       end do
+   end function
+
+   ! The elements along dim in order, and their places, counted from 1; dim is the first by default.
+   function braze_sort(a, dim) result(r)
+      type(braze_array_t), intent(in) :: a
+      integer, intent(in), optional :: dim
+      type(braze_array_t) :: r
+      call sorted(r, OP_SORT, a, dim)
+   end function
+
+   function braze_argsort(a, dim) result(r)
+      type(braze_array_t), intent(in) :: a
+      integer, intent(in), optional :: dim
+      type(braze_array_t) :: r, zero_based
+      call sorted(zero_based, OP_ARGSORT, a, dim)
+      call binary(r, OP_ADD, arg_array(zero_based), arg_i8(1_c_int64_t))
+      call consume(zero_based)
+   end function
+
+   subroutine sorted(r, code, a, dim)
+      type(braze_array_t), intent(inout) :: r
+      integer, intent(in) :: code
+      type(braze_array_t), intent(in) :: a
+      integer, intent(in), optional :: dim
+      type(c_error) :: err
+      type(c_ptr) :: p
+      call check(a)
+      call must(c_sort(p, op_code(code), a%p, axis_of(a, dim), err), err)
+      call set(r, p)
+      call consume(a)
+   end subroutine
+
+   ! The axis of C that dim is, the first dimension where it is absent.
+   integer function axis_of(a, dim)
+      type(braze_array_t), intent(in) :: a
+      integer, intent(in), optional :: dim
+      integer :: along, ndim
+      ndim = c_ndim(a%p)
+      along = 1
+      if (present(dim)) along = dim
+      if (along < 1 .or. along > ndim) call report(5, 'dim is not a dimension of the array')
+      axis_of = ndim - along
    end function
 
    ! With extents reversed, A B is B' A' of the same bytes.

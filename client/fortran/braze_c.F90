@@ -218,6 +218,14 @@ module braze_c
          type(c_error), intent(inout) :: err
       end function
 
+      integer(c_int) function c_sort(out, op, a, axis, err) bind(c, name='braze_sort')
+         import
+         type(c_ptr), intent(out) :: out
+         integer(c_int), value :: op, axis
+         type(c_ptr), value :: a
+         type(c_error), intent(inout) :: err
+      end function
+
       integer(c_int) function c_matmul(out, a, b, err) bind(c, name='braze_matmul')
          import
          type(c_ptr), intent(out) :: out

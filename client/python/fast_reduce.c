@@ -136,25 +136,34 @@ static bool permuted(int *order, braze_array *of)
 	return layout_matters(of) && layout_of(order, braze_ndim(of), stride);
 }
 
-/* As NumPy's functions of elements the result lies in the operand's order. */
-static int scan_along(braze_array **made, int op, braze_array *of, int axis, int dtype,
-		      braze_error *err)
+int fast_along(braze_array **made, fast_along_fn *fn, int what, braze_array *of, int axis,
+	       braze_error *err)
 {
 	int order[BRAZE_MAX_NDIM], at = 0, rc = 0;
 	braze_array *turned = NULL;
 
 	if (!permuted(order, of))
-		return braze_scan(made, op, of, axis, dtype, err);
+		return fn(made, what, of, axis, err);
 	while (order[at] != axis)
 		at++;
 	rc = braze_transpose(&turned, of, order, err);
 	if (!rc)
-		rc = braze_scan(made, op, turned, at, dtype, err);
+		rc = fn(made, what, turned, at, err);
 	braze_release(turned);
 	if (rc)
 		return rc;
 	*made = layout_permuted(*made, order, braze_ndim(of), err);
 	return *made ? 0 : err->code;
+}
+
+#define NO_TYPE 0xff
+
+/* what: the operation and, above it, the accumulator's type. */
+static int scan_one(braze_array **made, int what, braze_array *of, int axis, braze_error *err)
+{
+	int dtype = what >> 8;
+
+	return braze_scan(made, what & 0xff, of, axis, dtype == NO_TYPE ? -1 : dtype, err);
 }
 
 /* What one call asks for: an array, along this axis, or flat. */
@@ -198,22 +207,23 @@ static bool scan(PyObject **out, const struct fast *f, const struct call *c, boo
 	all = braze_size(r.of);
 	if (r.flat && braze_reshape(&flat, r.of, 1, &all, &err))
 		return false;
-	rc = scan_along(&made, f->op, flat ? flat : r.of, r.axis, r.dtype, &err);
+	rc = fast_along(&made, scan_one, f->op | (r.dtype < 0 ? NO_TYPE : r.dtype) << 8,
+			flat ? flat : r.of, r.axis, &err);
 	braze_release(flat);
 	return fast_new(out, rc, &made, 0);
 }
 
-static bool numpys(PyObject **out, const struct fast *f, const struct call *c)
+bool fast_numpys(PyObject **out, const struct fast *f, const struct call *c)
 {
 	return !PyErr_Occurred() && f->numpys && f->numpys->fn(out, f->numpys, c);
 }
 
 bool fast_scan(PyObject **out, const struct fast *f, const struct call *c)
 {
-	return scan(out, f, c, false) || numpys(out, f, c);
+	return scan(out, f, c, false) || fast_numpys(out, f, c);
 }
 
 bool fast_accumulate(PyObject **out, const struct fast *f, const struct call *c)
 {
-	return scan(out, f, c, true) || numpys(out, f, c);
+	return scan(out, f, c, true) || fast_numpys(out, f, c);
 }

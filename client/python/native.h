@@ -80,6 +80,16 @@ bool fast_axis(int *out, PyObject *o, int ndim);
 /* An int or a tuple or list of ints; their number, -1: none. */
 int fast_dims(int64_t *dims, PyObject *o);
 
+/* fast_reduce.c */
+/* By NumPy itself where it has the function (numpys.def), and no exception is set. */
+bool fast_numpys(PyObject **out, const struct fast *f, const struct call *c);
+/* What fn, told `what`, makes of an array along an axis, of its shape; as of NumPy's functions of
+ * elements the result lies in the operand's order of axes. */
+typedef int fast_along_fn(braze_array **made, int what, braze_array *of, int axis,
+			  braze_error *err);
+int fast_along(braze_array **made, fast_along_fn *fn, int what, braze_array *of, int axis,
+	       braze_error *err);
+
 #define FAST(name, fn, op, parameters) fast_fn fn;
 #include "fast.def"
 #undef FAST

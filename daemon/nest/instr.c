@@ -20,6 +20,7 @@
 #define ROW_ARGRED(wire, stem, arity, rule)
 #define ROW_SCAN(wire, stem, arity, rule)
 #define ROW_JOIN(wire, stem, arity, rule)
+#define ROW_SORT(wire, stem, arity, rule)
 #define ROW_LIB(wire, stem, arity, rule)
 #define ROW_GATHER(wire, stem, arity, rule)
 #define ROW_DRAW(wire, stem, arity, rule)

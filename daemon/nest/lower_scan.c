@@ -16,6 +16,25 @@ static void put_loop(struct plan_call *c, const struct view *in, const struct vi
 }
 
 /* See lower.h. */
+void lower_along(struct prog *p, struct plan_call *c, const struct part_op *o, uint32_t slot,
+		 const struct view *in, unsigned axis)
+{
+	struct view out;
+
+	part_view(&out, p->part, &o->out);
+	for (unsigned k = 0; k < in->shape.ndim; k++)
+		if (k != axis && in->shape.dim[k] != 1)
+			put_loop(c, in, &out, k);
+	put_loop(c, in, &out, axis);
+	c->operand[0].slot = slot;
+	c->operand[0].dtype = in->dtype;
+	c->operand[0].offset = in->offset;
+	c->operand[1].slot = p->value_slot[o->out.value];
+	c->operand[1].dtype = out.dtype;
+	c->operand[1].offset = out.offset;
+}
+
+/* See lower.h. */
 enum status lower_scan(struct prog *p, const struct part_op *o, struct err *err)
 {
 	unsigned axis = (unsigned)__builtin_ctz(o->axes);
@@ -42,16 +61,7 @@ enum status lower_scan(struct prog *p, const struct part_op *o, struct err *err)
 	c->call = CALL_SCAN;
 	c->dtype = sig.out;
 	c->op = o->op;
-	for (unsigned k = 0; k < in.shape.ndim; k++)
-		if (k != axis && in.shape.dim[k] != 1)
-			put_loop(c, &in, &out, k);
-	put_loop(c, &in, &out, axis);
-	c->operand[0].slot = slot;
-	c->operand[0].dtype = sig.in[0];
-	c->operand[0].offset = in.offset;
-	c->operand[1].slot = p->value_slot[o->out.value];
-	c->operand[1].dtype = sig.out;
-	c->operand[1].offset = out.offset;
+	lower_along(p, c, o, slot, &in, axis);
 	prog_count_call(p, u);
 	prog_summarise(u);
 	return OK;

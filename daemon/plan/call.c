@@ -8,6 +8,7 @@
 #include "join.h"
 #include "product.h"
 #include "scan.h"
+#include "sort.h"
 
 static const struct call_row rows[CALL_END] = {
 #define CALL(ID, stem, name, operands, written, work_ns, devices)                                  \

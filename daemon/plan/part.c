@@ -17,6 +17,8 @@ struct check {
 	struct err *err;
 };
 
+typedef enum status check_fn(const struct check *c, unsigned k);
+
 void part_view(struct view *out, const struct part *p, const struct part_ref *r)
 {
 	const int64_t *d = p->dim + r->dims;
@@ -150,14 +152,14 @@ static enum status check_broadcast(const struct check *c, unsigned k)
 }
 
 /* One axis, the operand's shape. */
-static enum status check_scan(const struct check *c, unsigned k)
+static enum status check_along(const struct check *c, unsigned k)
 {
 	const struct part_op *o = &c->p->op[k];
 	struct view in, out;
 
 	if (o->in[0].value & PART_IMM || !o->axes || o->axes & (o->axes - 1) ||
 	    o->axes >> o->in[0].ndim)
-		return err_set(c->err, E_INTERNAL, "part op %u: scan", k);
+		return err_set(c->err, E_INTERNAL, "part op %u: axis", k);
 	part_view(&in, c->p, &o->in[0]);
 	part_view(&out, c->p, &o->out);
 	if (!shape_equal(&in.shape, &out.shape))
@@ -297,26 +299,27 @@ static enum status check_chosen(const struct check *c, unsigned k)
 }
 
 /* Do operands and result of an op fit each other? */
+/* Of the kinds that have one check each. */
+static check_fn *const kind_check[] = {
+	[KIND_GATHER] = check_take,	 [KIND_EW] = check_broadcast,
+	[KIND_WRITE] = check_broadcast,	 [KIND_RED] = check_reduction,
+	[KIND_ARGRED] = check_reduction, [KIND_SCAN] = check_along,
+	[KIND_SORT] = check_along,	 [KIND_JOIN] = check_join,
+	[KIND_DRAW] = check_draw,
+};
+
 static enum status check_shapes(const struct check *c, unsigned k, const struct op_row *row)
 {
 	const struct part_op *o = &c->p->op[k];
+	check_fn *check =
+		row->kind < sizeof kind_check / sizeof kind_check[0] ? kind_check[row->kind] : NULL;
 
 	if (o->op == OP_INDEX)
-		return check_index(c, k);
-	if (row->kind == KIND_GATHER)
-		return check_take(c, k);
-	if (row->kind == KIND_EW || row->kind == KIND_WRITE)
-		return check_broadcast(c, k);
-	if (row->kind == KIND_RED || row->kind == KIND_ARGRED)
-		return check_reduction(c, k);
-	if (row->kind == KIND_SCAN)
-		return check_scan(c, k);
-	if (row->kind == KIND_JOIN)
-		return check_join(c, k);
-	if (row->kind == KIND_DRAW)
-		return check_draw(c, k);
+		check = check_index;
 	if (row->kind == KIND_LIB && o->op != OP_MATMUL)
-		return check_chosen(c, k);
+		check = check_chosen;
+	if (check)
+		return check(c, k);
 	if (o->op == OP_ARANGE &&
 	    (o->out.ndim != 1 || !(o->in[0].value & PART_IMM) || !(o->in[1].value & PART_IMM)))
 		return err_set(c->err, E_INTERNAL, "part op %u: arange", k);

@@ -43,13 +43,13 @@ struct part_ref {
 };
 
 struct part_op {
-	uint16_t op;   /* OP_*: of kind EW, RED, ARGRED, SCAN, CREATE, WRITE, LIB,
-			  GATHER */
+	uint16_t op;   /* OP_*: of kind EW, RED, ARGRED, SCAN, SORT, CREATE, WRITE,
+			  LIB, GATHER, JOIN, DRAW */
 	uint8_t dtype; /* RULE_HEAD: the result's; RULE_SUM: accumulator or DTYPE_END;
 			  INDEX: the axis, for the message */
 	uint8_t nin;   /* operands in use */
-	uint32_t axes; /* reductions: bit mask of reduced axes of operand 0; scans:
-			  of the one that runs; CONCATENATE: of the one that grows */
+	uint32_t axes; /* reductions: bit mask of reduced axes of operand 0; scans,
+			  sorts: of the one that runs; CONCATENATE: of the one that grows */
 	struct part_ref in[OP_OPERANDS]; /* read by part_in(): of more operands in[0].value is the
 				  place in the list where they begin, all else is 0.
 				  ASSIGN: in[0] is the source, out the destination view;

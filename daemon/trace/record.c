@@ -231,7 +231,7 @@ static enum status record_reduction(struct cursor *k)
 	return define_result(k, n, &made, &named, count);
 }
 
-static enum status record_scan(struct cursor *k)
+static enum status record_along(struct cursor *k)
 {
 	struct source src;
 	struct op_sig sig;
@@ -775,7 +775,8 @@ static enum status record_one(struct cursor *k)
 	case KIND_ARGRED:
 		return record_reduction(k);
 	case KIND_SCAN:
-		return record_scan(k);
+	case KIND_SORT:
+		return record_along(k);
 	case KIND_LIB:
 		return record_library(k);
 	case KIND_GATHER:

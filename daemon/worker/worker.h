@@ -15,7 +15,7 @@
 #include "run/command.h"
 
 struct worker_thread {
-	void *scratch; /* of the interpreter */
+	void *scratch; /* of the interpreter, of sorts */
 	struct matmul_scratch matmul;
 };
 
@@ -81,6 +81,8 @@ void worker_run(struct worker *w, const char *packet, size_t bytes, struct comma
 void worker_forget(struct worker *w, uint64_t job);
 /* worker_step.c: one step. */
 enum status worker_step(struct worker *w, const struct command_step *s, struct err *err) MUST_USE;
+/* Each thread's scratch gets at least so many bytes, and may become another. */
+enum status worker_scratch_grow(struct worker *w, size_t bytes, struct err *err) MUST_USE;
 /* worker_call.c: one of a library step. */
 enum status worker_call(struct worker *w, const struct command_step *s, struct err *err) MUST_USE;
 /* worker_<stem>.c: what a library step does, for each row of plan/calls.def.  On the command

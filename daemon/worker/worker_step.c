@@ -310,7 +310,7 @@ static void back_results(const struct step *s, const struct steps_operands *o)
 	}
 }
 
-static enum status scratch_grow(struct worker *w, size_t bytes, struct err *err)
+enum status worker_scratch_grow(struct worker *w, size_t bytes, struct err *err)
 {
 	if (bytes <= w->scratch_bytes)
 		return OK;
@@ -369,7 +369,7 @@ static enum status run_kernel(struct step *s, struct kernel_entry *e, struct err
 	enum status st = steps_slice(&cut, c, err);
 
 	if (st != OK || (st = resolve(s, o.place, err)) != OK ||
-	    (st = scratch_grow(s->w, e->scratch, err)) != OK)
+	    (st = worker_scratch_grow(s->w, e->scratch, err)) != OK)
 		return st;
 	s->args = (struct bz_args){.base = s->base,
 				   .extent = o.extent,

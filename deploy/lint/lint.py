@@ -24,7 +24,7 @@ SPDX = "SPDX-License-Identifier: Apache-2.0"
 HEADED = {".c", ".h", ".cuh", ".py", ".sh", ".def", ".proto", ".f90"}
 
 # Folders of daemon/ that hold a form of the program, and forms others may read.
-FORMS = {"trace/trace.h", "plan/plan.h", "plan/product.h", "plan/call.h", "plan/calls.def", "plan/scan.h", "plan/join.h", "plan/compact.h", "plan/draw.h", "plan/part.h", "nest/nest.h", "nest/compilepart.h",
+FORMS = {"trace/trace.h", "plan/plan.h", "plan/product.h", "plan/call.h", "plan/calls.def", "plan/scan.h", "plan/sort.h", "plan/join.h", "plan/compact.h", "plan/draw.h", "plan/part.h", "nest/nest.h", "nest/compilepart.h",
          "cache/cache.h", "run/command.h", "run/executor.h", "worker/cuda_abi.h",
          "emit/emit.h"}
 FREE_FILES = {"pipeline.c", "session.c", "dispatch.c", "choose.c", "explain.c", "main.c", "brazed.c", "brazed.h"}  # see every stage

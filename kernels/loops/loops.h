@@ -10,6 +10,7 @@
 #include "draw.h"
 #include "product.h"
 #include "scan.h"
+#include "sort.h"
 #include "tier0_ops.h"
 
 /* What libbraze-near-<level>.so gives by braze_near_loops(). */
@@ -20,6 +21,7 @@ struct loops_library {
 	const struct product_isa *product;
 	const struct scan_isa *scan;
 	const struct draw_isa *draw;
+	const struct sort_isa *sort;
 };
 
 /* A number of the loops' sources. */

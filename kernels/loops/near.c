@@ -10,7 +10,8 @@ const struct loops_library *braze_near_loops(void)
 					       .wide = &NEAR_WIDE,
 					       .product = &NEAR_PRODUCT,
 					       .scan = &NEAR_SCAN,
-					       .draw = &NEAR_DRAW};
+					       .draw = &NEAR_DRAW,
+					       .sort = &NEAR_SORT};
 
 	library.build = loops_build();
 	return &library;

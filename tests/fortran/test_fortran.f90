@@ -101,7 +101,7 @@ contains
    subroutine reductions()
       type(braze_array_t) :: a, list(3)
       real(c_double) :: x(3, 4), rows(3), columns(4), so_far(3, 4), s, joined(3, 12), tall(9, 4)
-      integer(c_int64_t) :: at(4)
+      integer(c_int64_t) :: at(4), order(3, 4)
       x = ramp()
       x(2, 3) = -1
       a = x
@@ -124,6 +124,10 @@ contains
       call expect(all(joined(:, 1:4) == x) .and. all(joined(:, 5:8) == 2*x) .and. all(joined(:, 9:) == x), 'concat of columns')
       tall = braze_concat(list, dim=1)
       call expect(all(tall(4:6, :) == 2*x) .and. all(tall(7:, :) == x), 'concat of rows')
+      so_far = braze_sort(a)
+      call expect(so_far(1, 3) == -1 .and. so_far(2, 3) <= so_far(3, 3), 'sort down columns')
+      order = braze_argsort(a, dim=1)
+      call expect(order(1, 3) == 2 .and. all(order(:, 1) == [1, 2, 3]), 'argsort counts from 1')
       so_far = braze_cumprod(a, dim=2)
       call expect(all(so_far(:, 2) == x(:, 1)*x(:, 2)), 'cumprod along rows')
    end subroutine

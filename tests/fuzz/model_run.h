@@ -9,6 +9,7 @@
 #include "plan/compact.h"
 #include "plan/draw.h"
 #include "plan/scan.h"
+#include "plan/sort.h"
 #include "worker/matmul.h"
 #include "worker/tier0.h"
 
@@ -141,6 +142,25 @@ static inline void model_draw(const struct plan_call *c, char **slot)
 						 state, 0, c->extent[0]);
 }
 
+static inline void model_sort(const struct plan_call *c, char **slot)
+{
+	struct sort_call s;
+	struct sort_cut cut;
+	struct err err;
+	void *work = NULL;
+
+	FUZZ_CHECK(!call_check(c, &err));
+	sort_of(&s, &cut, c);
+	s.isa = &sort_isa_v2;
+	s.from = slot[c->operand[0].slot] + c->operand[0].offset;
+	s.to = slot[c->operand[1].slot] + c->operand[1].offset;
+	s.scratch = slot[c->operand[2].slot] + c->operand[2].offset;
+	FUZZ_CHECK(!posix_memalign(&work, 64, (size_t)cut.work));
+	for (int64_t u = 0; u < cut.units; u++)
+		sort_unit(&s, &cut, u, work);
+	free(work);
+}
+
 /* A library step. */
 static inline void model_call(const struct plan_call *c, char **slot)
 {
@@ -150,6 +170,8 @@ static inline void model_call(const struct plan_call *c, char **slot)
 		model_product(c, slot);
 	else if (c->call == CALL_JOIN)
 		exec_join(c, slot);
+	else if (c->call == CALL_SORT)
+		model_sort(c, slot);
 	else if (c->call == CALL_DRAW)
 		model_draw(c, slot);
 	else

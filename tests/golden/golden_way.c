@@ -242,7 +242,8 @@ static unsigned list_length(struct way *w)
 static bool has_word(const struct op_row *row, unsigned op)
 {
 	return row->kind == KIND_RED || row->kind == KIND_ARGRED || row->kind == KIND_SCAN ||
-	       row->kind == KIND_JOIN || op == OP_COMPACT || op == OP_PLACES;
+	       row->kind == KIND_SORT || row->kind == KIND_JOIN || op == OP_COMPACT ||
+	       op == OP_PLACES;
 }
 
 /* What was said of it before the operands. */
