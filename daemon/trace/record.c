@@ -1,30 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One function per kind of op; the table says which. */
-#include "record.h"
+#include "cursor.h"
 
 #include <string.h>
 
 #include "imm.h"
-#include "loops/compact.h"
-
-/* Where the decoder stands in the four columns. */
-struct cursor {
-	struct trace *t;
-	const struct record_columns *c;
-	size_t i, in, imm; /* next op, operand, immediate */
-	const struct op_row *row;
-	uint16_t op;
-	uint8_t dtype, nin;
-	uint32_t out;
-	struct err *err;
-};
-
-/* An operand as it came: an array's, or an immediate of some dtype. */
-struct source {
-	struct array *array;
-	struct op_arg arg;
-	uint64_t imm[2];
-};
 
 static enum status short_column(struct cursor *k, const char *which)
 {
@@ -32,7 +12,7 @@ static enum status short_column(struct cursor *k, const char *which)
 		       k->row->id, which);
 }
 
-static enum status take_imm(struct cursor *k, uint64_t *out)
+enum status record_imm(struct cursor *k, uint64_t *out)
 {
 	if (k->imm >= k->c->nimm)
 		return short_column(k, "imm");
@@ -40,26 +20,26 @@ static enum status take_imm(struct cursor *k, uint64_t *out)
 	return OK;
 }
 
-static enum status take_shape(struct cursor *k, struct shape *s)
+enum status record_shape(struct cursor *k, struct shape *s)
 {
 	uint64_t n = 0, d = 0;
 
 	memset(s, 0, sizeof *s);
-	if (take_imm(k, &n))
+	if (record_imm(k, &n))
 		return E_PROTOCOL;
 	if (n > LIMIT_NDIM)
 		return err_set(k->err, E_LIMIT, "%s: %llu dimensions, at most %d are possible",
 			       k->row->id, (unsigned long long)n, LIMIT_NDIM);
 	s->ndim = (uint8_t)n;
 	for (unsigned i = 0; i < n; i++) {
-		if (take_imm(k, &d))
+		if (record_imm(k, &d))
 			return E_PROTOCOL;
 		s->dim[i] = (int64_t)d;
 	}
 	return OK;
 }
 
-static enum status take_operand(struct cursor *k, struct source *s)
+enum status record_operand(struct cursor *k, struct source *s)
 {
 	uint32_t word;
 
@@ -81,13 +61,13 @@ static enum status take_operand(struct cursor *k, struct source *s)
 	if (!dtype_native(s->arg.dtype) || (word & 0x7ffffe00u))
 		return err_set(k->err, E_PROTOCOL, "op %zu (%s): bad immediate", k->i, k->row->id);
 	for (unsigned w = 0; w < imm_words((enum dtype)s->arg.dtype); w++)
-		if (take_imm(k, &s->imm[w]))
+		if (record_imm(k, &s->imm[w]))
 			return E_PROTOCOL;
 	return OK;
 }
 
 /* The number of operands of an operation on a list stands before them. */
-static enum status take_count(struct cursor *k, unsigned *n)
+enum status record_count(struct cursor *k, unsigned *n)
 {
 	if (k->in >= k->c->nin)
 		return short_column(k, "in");
@@ -142,8 +122,8 @@ static enum status define_result(struct cursor *k, struct node *n, const struct 
 	return trace_define(k->t, k->out, named, bytes, v, k->err);
 }
 
-static enum status record_result(struct cursor *k, const struct source *src,
-				 const struct op_sig *sig, int nin, const struct shape *shape)
+enum status record_result(struct cursor *k, const struct source *src, const struct op_sig *sig,
+			  int nin, const struct shape *shape)
 {
 	struct view v;
 	int64_t count;
@@ -166,7 +146,7 @@ static enum status record_elementwise(struct cursor *k)
 	enum status st = OK;
 
 	for (int j = 0; j < k->row->arity; j++) {
-		st = take_operand(k, &src[j]);
+		st = record_operand(k, &src[j]);
 		if (!st && src[j].array) {
 			const struct shape *s = &src[j].array->view.shape;
 
@@ -198,10 +178,10 @@ static enum status record_reduction(struct cursor *k)
 	uint64_t attr = 0;
 	int64_t count, in_count;
 	struct node *n;
-	enum status st = take_operand(k, &src);
+	enum status st = record_operand(k, &src);
 
 	if (!st)
-		st = take_imm(k, &attr);
+		st = record_imm(k, &attr);
 	if (!st && (!src.array || attr >> 33))
 		st = err_set(k->err, E_PROTOCOL, "%s: bad operand or axes", k->row->id);
 	if (!st && k->dtype != 255 && !dtype_native(k->dtype))
@@ -237,10 +217,10 @@ static enum status record_along(struct cursor *k)
 	struct op_sig sig;
 	uint64_t axis = 0;
 	struct version *v;
-	enum status st = take_operand(k, &src);
+	enum status st = record_operand(k, &src);
 
 	if (!st)
-		st = take_imm(k, &axis);
+		st = record_imm(k, &axis);
 	if (!st && (!src.array || axis >= src.array->view.shape.ndim))
 		st = err_set(k->err, E_PROTOCOL, "%s: bad operand or axis", k->row->id);
 	if (!st && k->dtype != 255 && !dtype_native(k->dtype))
@@ -257,24 +237,6 @@ static enum status record_along(struct cursor *k)
 	return OK;
 }
 
-/* A state, from which numbers are drawn into an array of a shape of its own. */
-static enum status record_draw(struct cursor *k)
-{
-	struct source src;
-	struct op_sig sig;
-	struct shape shape;
-	enum status st = take_operand(k, &src);
-
-	if (!st)
-		st = take_shape(k, &shape);
-	if (!st && (!src.array || src.array->view.shape.ndim != 1 ||
-		    src.array->view.shape.dim[0] != DRAW_LENGTH))
-		st = err_set(k->err, E_PROTOCOL, "%s: the operand is no state", k->row->id);
-	if (!st)
-		st = op_infer(&sig, (enum op)k->op, &src.arg, k->dtype, k->err);
-	return st ? st : record_result(k, &src, &sig, 1, &shape);
-}
-
 /* places, size, where in the client's program: what is wrong is reported by these. */
 static enum status record_index(struct cursor *k)
 {
@@ -283,12 +245,12 @@ static enum status record_index(struct cursor *k)
 	struct op_sig sig;
 	struct version *v;
 	uint64_t site = 0;
-	enum status st = take_operand(k, &src[0]);
+	enum status st = record_operand(k, &src[0]);
 
 	if (!st)
-		st = take_operand(k, &src[1]);
+		st = record_operand(k, &src[1]);
 	if (!st)
-		st = take_imm(k, &site);
+		st = record_imm(k, &site);
 	if (st)
 		return st;
 	/* The size is a number of the plan's, by which a failure finds its operation. */
@@ -318,10 +280,10 @@ static enum status record_take(struct cursor *k)
 	struct op_sig sig;
 	struct shape shape;
 	int64_t count;
-	enum status st = take_operand(k, &src[0]);
+	enum status st = record_operand(k, &src[0]);
 
 	if (!st)
-		st = take_operand(k, &src[1]);
+		st = record_operand(k, &src[1]);
 	if (!st && (!src[0].array || !src[1].array || !src[0].array->view.shape.ndim))
 		st = err_set(k->err, E_PROTOCOL, "TAKE: bad operands");
 	if (st)
@@ -340,216 +302,6 @@ static enum status record_take(struct cursor *k)
 	return st ? st : record_result(k, src, &sig, 2, &shape);
 }
 
-static enum status record_matmul(struct cursor *k)
-{
-	struct source src[2];
-	struct op_sig sig;
-	struct op_arg arg[2];
-	struct shape shape;
-	enum status st = take_operand(k, &src[0]);
-
-	if (!st)
-		st = take_operand(k, &src[1]);
-	if (!st && (!src[0].array || !src[1].array))
-		st = err_set(k->err, E_PROTOCOL, "matmul of a number");
-	if (st)
-		return st;
-	arg[0] = src[0].arg;
-	arg[1] = src[1].arg;
-	st = op_infer(&sig, OP_MATMUL, arg, k->dtype, k->err);
-	if (!st)
-		st = shape_matmul(&shape, &src[0].array->view.shape, &src[1].array->view.shape,
-				  k->err);
-	return st ? st : record_result(k, src, &sig, 2, &shape);
-}
-
-/* A further array of a list that is joined: the result grows along the axis by it. */
-static enum status join_one(struct cursor *k, struct shape *shape, const struct shape *own,
-			    unsigned axis)
-{
-	struct shape rest = *own;
-
-	if (own->ndim == shape->ndim)
-		rest.dim[axis] = shape->dim[axis];
-	if (!shape_equal(&rest, shape))
-		return err_set(k->err, E_SHAPE, "%s: the shapes do not fit along axis %u",
-			       k->row->numpy, axis);
-	if (__builtin_add_overflow(shape->dim[axis], own->dim[axis], &shape->dim[axis]))
-		return err_set(k->err, E_LIMIT, "%s: too many elements", k->row->numpy);
-	return OK;
-}
-
-static enum status join_shape(struct cursor *k, struct shape *out, const struct source *src,
-			      unsigned n, unsigned axis, bool stacks)
-{
-	enum status st = OK;
-
-	*out = src[0].array->view.shape;
-	if (axis >= out->ndim + (unsigned)stacks || out->ndim + (unsigned)stacks > LIMIT_NDIM)
-		return err_set(k->err, E_PROTOCOL, "%s: bad axis", k->row->id);
-	for (unsigned j = 1; j < n && !st; j++) {
-		const struct shape *own = &src[j].array->view.shape;
-
-		if (!stacks)
-			st = join_one(k, out, own, axis);
-		else if (!shape_equal(out, own))
-			st = err_set(k->err, E_SHAPE, "%s: the shapes are not the same",
-				     k->row->numpy);
-	}
-	if (st || !stacks)
-		return st;
-	memmove(out->dim + axis + 1, out->dim + axis, (out->ndim - axis) * sizeof out->dim[0]);
-	out->dim[axis] = n;
-	out->ndim++;
-	return OK;
-}
-
-/* A view with a further axis, of one element. */
-static void add_axis(struct view *v, unsigned axis)
-{
-	unsigned behind = v->shape.ndim++ - axis;
-
-	memmove(v->shape.dim + axis + 1, v->shape.dim + axis, behind * sizeof v->shape.dim[0]);
-	memmove(v->stride + axis + 1, v->stride + axis, behind * sizeof v->stride[0]);
-	v->shape.dim[axis] = 1;
-	v->stride[axis] = 0;
-}
-
-/* One array after the other along an axis, or along a new one. */
-static enum status record_join(struct cursor *k)
-{
-	struct source src[LIMIT_OPERANDS];
-	struct op_arg none = {0};
-	struct op_sig sig;
-	struct shape shape;
-	uint64_t attr = 0;
-	unsigned n = 0, axis;
-	struct node *made;
-	enum status st = take_count(k, &n);
-
-	for (unsigned j = 0; j < n && !st; j++) {
-		st = take_operand(k, &src[j]);
-		if (!st && !src[j].array)
-			st = err_set(k->err, E_PROTOCOL, "%s of a number", k->row->id);
-	}
-	if (!st)
-		st = take_imm(k, &attr);
-	axis = (unsigned)(attr & 0xff);
-	if (!st && ((attr & ~0x1000000ffull) || !dtype_native(k->dtype)))
-		st = err_set(k->err, E_PROTOCOL, "%s: bad axis or type", k->row->id);
-	if (!st)
-		st = op_infer(&sig, (enum op)k->op, &none, k->dtype, k->err);
-	if (!st)
-		st = join_shape(k, &shape, src, n, axis, attr >> 32);
-	if (!st)
-		st = record_result(k, src, &sig, (int)n, &shape);
-	if (st)
-		return st;
-	made = trace_current(trace_array(k->t, k->out))->node;
-	made->axes = 1u << axis;
-	for (unsigned j = 0; j < n && attr >> 32; j++)
-		add_axis(&made->in[j].view, axis);
-	return OK;
-}
-
-/* A mask of *n elements that blocks can be cut of. */
-static enum status take_mask(struct cursor *k, struct source *s, int64_t *n)
-{
-	enum status st = take_operand(k, s);
-
-	if (st)
-		return st;
-	if (!s->array || s->arg.dtype != DT_BOOL || !compact_lies(&s->array->view))
-		return err_set(k->err, E_PROTOCOL, "%s: not a mask that lies in order", k->row->id);
-	return shape_count(n, &s->array->view.shape, 1, k->err);
-}
-
-/* Its ranks, and how many elements they are said to choose: the worker looks whether that is so. */
-static enum status take_ranks(struct cursor *k, struct source *s, int64_t n, int64_t *count)
-{
-	uint64_t claimed = 0;
-	enum status st = take_operand(k, s);
-
-	if (!st)
-		st = take_imm(k, &claimed);
-	if (st)
-		return st;
-	if (!s->array || s->arg.dtype != DT_INT64 || s->array->view.shape.ndim != 1 ||
-	    s->array->view.shape.dim[0] != compact_blocks(n))
-		return err_set(k->err, E_PROTOCOL, "%s: not the ranks of the mask", k->row->id);
-	if (claimed > (uint64_t)n)
-		return err_set(k->err, E_PROTOCOL, "%s: %llu of %lld elements", k->row->id,
-			       (unsigned long long)claimed, (long long)n);
-	*count = (int64_t)claimed;
-	return OK;
-}
-
-static enum status record_ranks(struct cursor *k)
-{
-	struct source src;
-	struct op_sig sig = {.in = {DT_BOOL}, .out = DT_INT64};
-	struct shape shape = {.ndim = 1};
-	int64_t n = 0;
-	enum status st = take_mask(k, &src, &n);
-
-	shape.dim[0] = compact_blocks(n);
-	return st ? st : record_result(k, &src, &sig, 1, &shape);
-}
-
-/* Elements, or rows, of the first operand. */
-static enum status record_compact(struct cursor *k)
-{
-	struct op_sig sig = {.in = {0, DT_BOOL, DT_INT64}};
-	struct shape shape = {0};
-	struct source src[3];
-	int64_t n = 0;
-	enum status st = take_operand(k, &src[0]);
-
-	if (!st)
-		st = take_mask(k, &src[1], &n);
-	if (st)
-		return st;
-	if (src[0].array)
-		shape = src[0].array->view.shape;
-	if (shape.ndim < 1 || shape.ndim > 2 || shape.dim[0] != n)
-		return err_set(k->err, E_PROTOCOL, "COMPACT: not of the mask's shape");
-	st = take_ranks(k, &src[2], n, &shape.dim[0]);
-	sig.in[0] = sig.out = src[0].arg.dtype;
-	return st ? st : record_result(k, src, &sig, 3, &shape);
-}
-
-/* Of a mask with several axes a row of coordinates for each. */
-static enum status record_places(struct cursor *k)
-{
-	struct op_sig sig = {.in = {DT_BOOL, DT_INT64}, .out = DT_INT64};
-	struct source src[2];
-	struct shape shape = {.ndim = 1};
-	int64_t n = 0;
-	unsigned axes = 0;
-	enum status st = take_mask(k, &src[0], &n);
-
-	if (!st)
-		st = take_ranks(k, &src[1], n, &shape.dim[0]);
-	if (st)
-		return st;
-	axes = src[0].array->view.shape.ndim;
-	if (axes > COMPACT_AXES)
-		return err_set(k->err, E_LIMIT, "PLACES: %u axes, at most %d are possible", axes,
-			       COMPACT_AXES);
-	if (axes > 1)
-		shape.dim[shape.ndim++] = axes;
-	return record_result(k, src, &sig, 2, &shape);
-}
-
-static enum status record_library(struct cursor *k)
-{
-	if (k->op == OP_RANKS)
-		return record_ranks(k);
-	if (k->op == OP_COMPACT)
-		return record_compact(k);
-	return k->op == OP_PLACES ? record_places(k) : record_matmul(k);
-}
-
 static enum status record_create(struct cursor *k)
 {
 	struct source src[2];
@@ -560,7 +312,7 @@ static enum status record_create(struct cursor *k)
 	enum status st = OK;
 
 	for (int j = 0; j < k->row->arity && !st; j++) {
-		st = take_operand(k, &src[j]);
+		st = record_operand(k, &src[j]);
 		if (!st && src[j].array)
 			st = err_set(k->err, E_PROTOCOL, "%s of an array", k->row->id);
 	}
@@ -569,11 +321,11 @@ static enum status record_create(struct cursor *k)
 	if (!st)
 		st = op_infer(&sig, (enum op)k->op, &none, k->dtype, k->err);
 	if (!st && k->op == OP_ARANGE) {
-		st = take_imm(k, &n);
+		st = record_imm(k, &n);
 		shape.ndim = 1;
 		shape.dim[0] = st ? 0 : (int64_t)n;
 	} else if (!st) {
-		st = take_shape(k, &shape);
+		st = record_shape(k, &shape);
 	}
 	return st ? st : record_result(k, src, &sig, k->row->arity, &shape);
 }
@@ -595,10 +347,10 @@ static enum status record_assign(struct cursor *k)
 	struct view cast;
 	struct version *v, *old;
 	struct node *n;
-	enum status st = take_operand(k, &dst);
+	enum status st = record_operand(k, &dst);
 
 	if (!st)
-		st = take_operand(k, &src);
+		st = record_operand(k, &src);
 	if (!st && !dst.array)
 		st = err_set(k->err, E_PROTOCOL, "assignment to a number");
 	if (!st && dst.array->frozen)
@@ -657,22 +409,22 @@ static enum status record_view(struct cursor *k)
 	struct view v = {.dtype = k->dtype};
 	uint64_t word = 0;
 	uint64_t n = 0;
-	enum status st = take_operand(k, &src);
+	enum status st = record_operand(k, &src);
 
 	if (!st && !src.array)
 		st = err_set(k->err, E_PROTOCOL, "view of a number");
 	if (!st)
-		st = take_imm(k, &n);
+		st = record_imm(k, &n);
 	if (!st && n > LIMIT_NDIM)
 		st = err_set(k->err, E_LIMIT, "view with more than %d dimensions", LIMIT_NDIM);
 	if (!st)
-		st = take_imm(k, &word);
+		st = record_imm(k, &word);
 	if (st)
 		return st;
 	v.offset = (int64_t)word;
 	v.shape.ndim = (uint8_t)n;
 	for (unsigned i = 0; i < 2 * n; i++) {
-		st = take_imm(k, &word);
+		st = record_imm(k, &word);
 		if (st)
 			return st;
 		if (i < n)
@@ -698,10 +450,10 @@ static enum status record_import(struct cursor *k)
 	struct storage *s;
 	uint64_t offset = 0;
 	int64_t count;
-	enum status st = take_imm(k, &offset);
+	enum status st = record_imm(k, &offset);
 
 	if (!st)
-		st = take_shape(k, &shape);
+		st = record_shape(k, &shape);
 	if (!st && !dtype_native(k->dtype))
 		st = err_set(k->err, E_DTYPE, "import of an unknown type");
 	if (!st)
@@ -756,7 +508,7 @@ static enum status record_control(struct cursor *k)
 			return short_column(k, "in");
 		return trace_drop(k->t, k->c->in[k->in++], k->err);
 	}
-	st = take_operand(k, &src);
+	st = record_operand(k, &src);
 	if (!st && !src.array)
 		st = err_set(k->err, E_PROTOCOL, "%s of a number", k->row->id);
 	if (st)

@@ -8,7 +8,7 @@
 
 #define ALWAYS static inline __attribute__((always_inline))
 #ifdef __clang__
-#define ANY _Pragma("clang loop vectorize(assume_safety)")
+#define ANY
 #else
 #define ANY _Pragma("GCC ivdep")
 #endif

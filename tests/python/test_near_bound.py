@@ -236,8 +236,8 @@ def test_the_same_bits_with_every_bound(seed):
 
 
 @pytest.mark.parametrize("make", [
-    np.sort, lambda a: np.random.default_rng(1).standard_normal(N), lambda a: a[np.argsort(a)]],
-    ids=["sort", "normal", "gather"])
+    lambda a: np.partition(a, 7), lambda a: np.random.default_rng(1).standard_normal(N),
+    lambda a: a[np.argpartition(a, 7)]], ids=["partition", "normal", "gather"])
 def test_what_numpy_made_goes_on_here_for_as_long_as_shipping_it_takes(make):
     a, = arrays(1)
     b = make(a)

@@ -499,8 +499,8 @@ def test_an_exception_keeps_what_its_frames_were_lent():
 @pytest.mark.parametrize("n", [3, 3000, 100_000])
 def test_a_large_result_is_an_array_like_any_other(n):
     data = numpy.random.default_rng(n).random(n)
-    a = np.sort(np.array(data))
-    theirs = numpy.sort(data)
+    a = np.partition(np.array(data), n // 2)
+    theirs = numpy.partition(data, n // 2)
     b, row, shown = a[...], a[1:], numpy.asarray(a)
     assert a.base is None and a.flags.writeable and a.flags.owndata and a.flags.c_contiguous
     a += 1
@@ -584,16 +584,16 @@ def test_what_may_not_be_written_is_not_sorted():
 def test_pending_arrays_are_waited_for_where_only_numpy_computes():
     with braze.device("cpu"):
         a = np.array([3.0, 1.0, 2.0]) * 2
-        assert np.sort(a).tolist() == [2, 4, 6] and np.cumsum(a * 1).tolist() == [6, 8, 12]
+        assert np.partition(a, [0, 1]).tolist() == [2, 4, 6] and np.cumsum(a * 1).tolist() == [6, 8, 12]
 
 
 def test_calls_are_counted_by_name():
     before = braze.fallbacks()
-    np.sort(np.ones(3))
-    np.ones(3).argsort()
+    np.partition(np.ones(3), 1)
+    np.ones(3).argpartition(1)
     np.random.default_rng(0).normal(size=3)
     after = braze.fallbacks()
-    for name in ("sort", "ndarray.argsort", "random.normal"):
+    for name in ("partition", "ndarray.argpartition", "random.normal"):
         assert after[name] == before.get(name, 0) + 1
 
 
