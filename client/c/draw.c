@@ -28,7 +28,7 @@ static enum status check(struct draw *d, struct braze_session *s, int op, int dt
 	if (st)
 		return st;
 	if (!row || row->kind != KIND_DRAW)
-		return err_set(err, E_INVALID, "operation %d draws no random numbers", op);
+		return err_set(err, E_INVALID, "%s draws no random numbers", op_text((unsigned)op));
 	if (dtype < 0 || !op_draws((enum op)op, (unsigned)dtype))
 		return err_set(err, E_DTYPE, "%s: there are none of type %s", row->numpy,
 			       dtype < 0 || !dtype_row((unsigned)dtype)

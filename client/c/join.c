@@ -301,11 +301,11 @@ static int assign_part(braze_array *made, const struct join *j, int k, int64_t a
 		shape[n] = part->view.shape.dim[n];
 		strides[n++] = made->view.stride[d];
 	}
-	rc = braze_view(&view, made, j->type, n, shape, strides, at * made->view.stride[j->axis],
-			err);
+	rc = braze_view(&view, made, (int)j->type, n, shape, strides,
+			at * made->view.stride[j->axis], err);
 	/* Any type may be asked for; an assignment stays within the kind. */
 	if (!rc && !dtype_same_kind((enum dtype)part->view.dtype, j->type))
-		rc = braze_cast(&cast, part, j->type, err);
+		rc = braze_cast(&cast, part, (int)j->type, err);
 	if (!rc)
 		rc = braze_assign(view, braze_arg_array(cast ? cast : part), err);
 	braze_release(cast);
@@ -317,7 +317,7 @@ static int assign_all(braze_array **out, const struct join *j, braze_error *err)
 {
 	int64_t at = 0;
 	braze_array *made = NULL;
-	int rc = braze_empty(&made, j->s, j->type, j->shape.ndim, j->shape.dim, err);
+	int rc = braze_empty(&made, j->s, (int)j->type, j->shape.ndim, j->shape.dim, err);
 
 	for (int k = 0; k < j->n && !rc; k++) {
 		if (j->part[k]->count)

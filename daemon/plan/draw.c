@@ -12,7 +12,7 @@ enum status draw_check(const struct plan_call *c, struct err *err)
 	const struct call_operand *state = &c->operand[0], *out = &c->operand[1];
 
 	if (!row || row->kind != KIND_DRAW || !op_draws((enum op)c->op, c->dtype))
-		return err_set(err, E_INTERNAL, "draw: operation %u of type %u", c->op, c->dtype);
+		return err_set(err, E_INTERNAL, "draw: no %s of type %u", op_text(c->op), c->dtype);
 	if (c->nloop != 2 || c->extent[1] != DRAW_LENGTH)
 		return err_set(err, E_INTERNAL, "draw: loops of no state");
 	if (state->dtype != DT_UINT64 || state->stride[0])

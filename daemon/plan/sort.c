@@ -73,7 +73,7 @@ enum status sort_check(const struct plan_call *c, struct err *err)
 	int64_t n = 1;
 
 	if (!row || row->kind != KIND_SORT || !c->nloop || !has_types(c))
-		return err_set(err, E_INTERNAL, "sort: operation %u of type %u", c->op, c->dtype);
+		return err_set(err, E_INTERNAL, "sort: no %s of type %u", op_text(c->op), c->dtype);
 	for (unsigned l = 0; l < c->nloop; l++)
 		if (__builtin_mul_overflow(n, c->extent[l], &n))
 			return err_set(err, E_INTERNAL, "sort: extents overflow");

@@ -78,7 +78,7 @@ FLOAT_KEYS(64)
 		u##w re = equal_##w(of_float_##w(x[0])), im = equal_##w(of_float_##w(x[1]));       \
 		bool odd = re == ALL(w), ends = im == ALL(w);                                      \
 		u##w high = !(odd | ends) ? re : (u##w)(ALL(w) - 3 + odd * 2 + (odd & ends));      \
-		u##w low = !odd & ends ? re : im;                                                  \
+		u##w low = (!odd & ends) ? re : im;                                                \
 		return (u##wide)high << w | low;                                                   \
 	}
 COMPLEX_KEY(32, 64)
