@@ -244,11 +244,57 @@ static bool phases_pay(const struct prog_unit *e)
 	       (reduced <= PHASE_ALONE || nest_parallel(e->nest) >= PHASE_MANY);
 }
 
+/* Does it move along a loop that the host reduces? */
+static bool moves(const int64_t *stride, const struct nest *host)
+{
+	for (unsigned l = host->npar; l < (unsigned)host->npar + host->nred; l++)
+		if (stride[l])
+			return true;
+	return false;
+}
+
+/* The loop of the host along which most of a nest's accesses go element by element, moved by
+ * these strides, if they are not the same at all reduced points; -1: none does. */
+static int along(const struct nest *n, const int64_t (*stride)[LIMIT_NDIM], const struct nest *host)
+{
+	unsigned most = 0;
+	int best = -1;
+
+	for (unsigned l = 0; l < (unsigned)host->npar + host->nred; l++) {
+		unsigned votes = 0;
+
+		for (unsigned k = 0; k < n->naccess; k++)
+			votes += moves(stride[k], host) &&
+				 stride[k][l] == dtype_row(n->access[k].dtype)->bytes;
+		if (votes > most) {
+			most = votes;
+			best = (int)l;
+		}
+	}
+	return best;
+}
+
+/* Does memory run the same way in both?  Else a phase would go across what the one before it
+ * went along, as where a square is divided by its rows' sums column by column. */
+static bool same_way(const struct fuse *f, const struct prog_unit *e, const struct prog_unit *l)
+{
+	int64_t own[LIMIT_NEST_ACCESSES][LIMIT_NDIM];
+	int here = -1, there = -1;
+
+	if (f->fit.post)
+		return true;
+	for (unsigned k = 0; k < e->nest->naccess; k++)
+		memcpy(own[k], e->nest->access[k].stride, sizeof own[k]);
+	here = along(e->nest, own, e->nest);
+	there = along(l->nest, f->fit.stride, e->nest);
+	return here < 0 || there < 0 || here == there;
+}
+
 /* The later nest's code as early as it may stand. */
 static enum fuse_reason try_sections(struct fuse *f, const struct prog_unit *e,
 				     const struct prog_unit *l)
 {
-	bool more = f->fit.guest_later && phases_pay(e);
+	bool more = f->fit.guest_later && phases_pay(e) && same_way(f, e, l);
 	enum fuse_reason r = FUSE_OK;
 
 	for (f->at = f->fit.post ? SECTION_POST : SECTION_BODY;; f->at += 2) {

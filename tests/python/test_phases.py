@@ -115,6 +115,16 @@ def test_one_kernel(program):
         assert " 1 step," in str(braze.explain(made)), str(braze.explain(made))
 
 
+def test_rows_by_columns_are_not_fused():
+    """A square divided by its rows' sums as if they were its columns': the second kernel would go
+    across memory."""
+    x = _data((40, 40), "d")
+    made = np.asarray(x) / np.asarray(x).sum(axis=1)
+    braze.wait(made)
+    assert " 2 steps," in str(braze.explain(made))
+    numpy.testing.assert_allclose(numpy.asarray(made), x / x.sum(axis=1), rtol=1e-13)
+
+
 def test_views_and_results_that_are_kept():
     x = _data((40, 30), "d")
     for view in (numpy.s_[::2, ::3], numpy.s_[::-1, 5:], numpy.s_[3:4]):
