@@ -12,7 +12,8 @@ import braze
 @contextlib.contextmanager
 def near_on():
     """Sessions as users have them, on no device that they named; the one before and the last
-    one inside are closed."""
+    one inside are closed. Files that use this are named behind test_calls.py, whose arrays are
+    made when it is imported."""
     old = {name: os.environ.pop(name) for name in ("BRAZE_NEAR", "BRAZE_DEVICE") if name in os.environ}
     braze.close()
     try:
