@@ -24,7 +24,8 @@ uint64_t hash_bytes(const void *data, size_t n, uint64_t seed)
 		h = fold(w[0] ^ k0 ^ h, w[1] ^ k1);
 	}
 	memset(w, 0, sizeof w);
-	memcpy(w, p, left);
+	if (left)
+		memcpy(w, p, left);
 	h = fold(w[0] ^ k1 ^ h, w[1] ^ k0 ^ n);
 	return fold(h ^ k0, n ^ k1);
 }

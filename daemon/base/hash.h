@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* data may be NULL where n is 0. */
 uint64_t hash_bytes(const void *data, size_t n, uint64_t seed);
 
 #endif
