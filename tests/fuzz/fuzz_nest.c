@@ -171,7 +171,7 @@ static void draw_nest(struct nest *n, struct fuzz_input *in)
 	if (!n->nred || fuzz_below(in, 2))
 		return;
 	n->nmore = (uint16_t)fuzz_below(in, LIMIT_NEST_SECTIONS);
-	for (unsigned s = 2; s < nest_sections(n); s++)
+	for (unsigned s = 2; s < nest_sections(n) && s < LIMIT_NEST_SECTIONS; s++)
 		n->more[s - 2] =
 			(uint16_t)(nest_begin(n, s - 1) + fuzz_below(in, n->ninstr / 2 + 1u));
 }
