@@ -211,6 +211,8 @@ struct view {
 	struct shape shape;
 	int64_t stride[LIMIT_NDIM]; /* bytes */
 	int64_t offset;		    /* bytes */
+	int64_t move;		    /* bytes that offset grows by from turn to turn of a loop;
+				       in the daemon's plans only */
 };
 
 /* C-contiguous view of a whole buffer.  Here as everywhere, what lies behind the

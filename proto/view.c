@@ -17,7 +17,7 @@ void view_init(struct view *v, enum dtype d, const struct shape *s)
 	int64_t step = dtype_row(d)->bytes;
 
 	v->dtype = (uint8_t)d;
-	v->offset = 0;
+	v->offset = v->move = 0;
 	v->shape.ndim = s->ndim;
 	for (int i = s->ndim - 1; i >= 0; i--) {
 		v->shape.dim[i] = s->dim[i];
@@ -115,7 +115,7 @@ bool view_contiguous(const struct view *v)
 enum status view_broadcast(struct view *out, const struct view *v, const struct shape *s,
 			   struct err *err)
 {
-	struct view r = {.dtype = v->dtype, .shape = *s, .offset = v->offset};
+	struct view r = {.dtype = v->dtype, .shape = *s, .offset = v->offset, .move = v->move};
 	int pad = s->ndim - v->shape.ndim;
 
 	for (int i = 0; i < s->ndim; i++) {

@@ -63,6 +63,7 @@ static unsigned add_access(struct build *b, uint32_t slot, const struct view *v,
 	a->dtype = v->dtype;
 	a->write = write;
 	a->offset = v->offset;
+	a->move = v->move;
 	for (unsigned l = 0; l < (unsigned)n->npar + n->nred; l++)
 		if (b->axis[l] < LIMIT_NDIM)
 			a->stride[l] = v->stride[b->axis[l]];

@@ -212,8 +212,8 @@ static void choose_width(struct nest *n)
 static bool overlaps(const struct nest *n, unsigned i, unsigned j)
 {
 	const struct nest_access *x = &n->access[i], *y = &n->access[j];
-	struct depend_access a = {x->offset, x->stride, bytes_of(x->dtype)};
-	struct depend_access b = {y->offset, y->stride, bytes_of(y->dtype)};
+	struct depend_access a = {x->offset, x->stride, bytes_of(x->dtype), x->move};
+	struct depend_access b = {y->offset, y->stride, bytes_of(y->dtype), y->move};
 	unsigned loops = (unsigned)n->npar + n->nred;
 	int64_t extent[LIMIT_NDIM];
 

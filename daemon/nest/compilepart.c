@@ -147,7 +147,7 @@ void compilepart_spec(struct nest *spec, const struct nest *n)
 		if (s == nseen)
 			seen[nseen++] = a->slot;
 		a->slot = s;
-		a->offset = a->gextent = a->gstride = 0;
+		a->offset = a->move = a->gextent = a->gstride = 0;
 		memset(a->stride, 0, sizeof a->stride);
 	}
 }

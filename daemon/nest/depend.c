@@ -237,8 +237,12 @@ struct depend depend_test(const struct depend_access *a, const struct depend_acc
 
 	depend_range(&alo, &ahi, a, extent, nloop);
 	depend_range(&blo, &bhi, b, extent, nloop);
-	if (alo >= bhi || blo >= ahi)
+	if ((alo >= bhi && a->move >= b->move) || (blo >= ahi && b->move >= a->move))
 		return r;
+	if (a->move != b->move) { /* they meet in some turn, or come closer */
+		r.kind = DEPEND_UNKNOWN;
+		return r;
+	}
 	for (unsigned k = 0; k < nloop; k++) {
 		alike &= extent[k] < 2 || a->stride[k] == b->stride[k];
 		nmoving += extent[k] > 1;

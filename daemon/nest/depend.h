@@ -23,6 +23,7 @@ struct depend_access {
 	int64_t offset;
 	const int64_t *stride; /* bytes, one per loop */
 	uint32_t bytes;	       /* of one element */
+	int64_t move;	       /* of the offset, from turn to turn */
 };
 
 struct depend {
@@ -33,7 +34,8 @@ struct depend {
 
 /* Compare a and b over loops of these extents.  Points count as the same when
  * they agree in the first nsame loops; the others may differ (a reduction's
- * result is touched once for all its reduced points).  extent[k] >= 0. */
+ * result is touched once for all its reduced points).  extent[k] >= 0.  The answer holds for
+ * one turn as for any later one. */
 struct depend depend_test(const struct depend_access *a, const struct depend_access *b,
 			  const int64_t *extent, unsigned nloop, unsigned nsame);
 

@@ -75,9 +75,9 @@ static struct depend compare(const struct fuse *f, const struct prog_unit *e, un
 	const struct nest *host = f->fit.guest_later ? e->nest : l->nest;
 	const struct nest_access *x = &e->nest->access[i], *y = &l->nest->access[j];
 	struct depend_access a = {x->offset, f->fit.guest_later ? x->stride : f->fit.stride[i],
-				  dtype_row(x->dtype)->bytes};
+				  dtype_row(x->dtype)->bytes, x->move};
 	struct depend_access b = {y->offset, f->fit.guest_later ? f->fit.stride[j] : y->stride,
-				  dtype_row(y->dtype)->bytes};
+				  dtype_row(y->dtype)->bytes, y->move};
 	unsigned n = (unsigned)host->npar + host->nred;
 	int64_t extent[LIMIT_NDIM];
 

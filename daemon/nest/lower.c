@@ -226,8 +226,8 @@ static void copy_buffer(struct prog *p, uint32_t from, uint32_t to, uint64_t byt
 static struct depend compare(const struct nest *n, unsigned i, unsigned j)
 {
 	const struct nest_access *x = &n->access[i], *y = &n->access[j];
-	struct depend_access a = {x->offset, x->stride, dtype_row(x->dtype)->bytes};
-	struct depend_access b = {y->offset, y->stride, dtype_row(y->dtype)->bytes};
+	struct depend_access a = {x->offset, x->stride, dtype_row(x->dtype)->bytes, x->move};
+	struct depend_access b = {y->offset, y->stride, dtype_row(y->dtype)->bytes, y->move};
 
 	return depend_test(&a, &b, n->extent, n->npar, n->npar);
 }

@@ -13,6 +13,7 @@ static void put(struct plan_call *c, unsigned x, uint32_t slot, const struct vie
 	c->operand[x].slot = slot;
 	c->operand[x].dtype = v->dtype;
 	c->operand[x].offset = v->offset;
+	c->operand[x].move = v->move;
 }
 
 static void put_in(struct plan_call *c, unsigned x, struct view *v, const struct prog *p,

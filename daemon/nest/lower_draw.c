@@ -32,10 +32,12 @@ enum status lower_draw(struct prog *p, const struct part_op *o, struct err *err)
 	c->operand[0].slot = p->value_slot[o->in[0].value];
 	c->operand[0].dtype = DT_UINT64;
 	c->operand[0].offset = in.offset;
+	c->operand[0].move = in.move;
 	c->operand[0].stride[1] = in.stride[0];
 	c->operand[1].slot = p->value_slot[o->out.value];
 	c->operand[1].dtype = sig.out;
 	c->operand[1].offset = out.offset;
+	c->operand[1].move = out.move;
 	c->operand[1].stride[0] = dtype_row(sig.out)->bytes;
 	prog_count_call(p, u);
 	prog_summarise(u);

@@ -107,6 +107,7 @@ static void put_operand(struct plan_call *c, const struct view *v, uint32_t slot
 	x->slot = slot;
 	x->dtype = v->dtype;
 	x->offset = v->offset;
+	x->move = v->move;
 	x->run = run_of(v, axis);
 	x->at = at;
 	for (unsigned k = 0; k < axis; k++)

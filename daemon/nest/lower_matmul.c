@@ -185,6 +185,7 @@ static enum status as_library(struct prog *p, const struct factors *f, struct er
 		o->slot = slot[operand[x]];
 		o->dtype = f->dtype;
 		o->offset = in->offset;
+		o->move = in->move;
 		memcpy(o->stride, in->stride, f->nbatch * sizeof o->stride[0]);
 		for (unsigned l = 0; l < 3; l++)
 			o->stride[f->nbatch + l] = in->stride[loop[l]];

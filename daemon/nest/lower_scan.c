@@ -29,9 +29,11 @@ void lower_along(struct prog *p, struct plan_call *c, const struct part_op *o, u
 	c->operand[0].slot = slot;
 	c->operand[0].dtype = in->dtype;
 	c->operand[0].offset = in->offset;
+	c->operand[0].move = in->move;
 	c->operand[1].slot = p->value_slot[o->out.value];
 	c->operand[1].dtype = out.dtype;
 	c->operand[1].offset = out.offset;
+	c->operand[1].move = out.move;
 }
 
 /* See lower.h. */

@@ -30,6 +30,7 @@ struct nest_access {
 	uint8_t walk;		    /* enum nest_walk along loop `vec` */
 	uint8_t alone;		    /* 1: no other access of the nest overlaps it (restrict) */
 	int64_t offset;		    /* bytes from the slot's start to point [0,...,0] */
+	int64_t move;		    /* bytes it is further on with each turn (part.move) */
 	int64_t stride[LIMIT_NDIM]; /* bytes per step of each loop; 0 where constant */
 	/* Read by NI_GATHER only, at a place that depends on data: anything from there on
 	 * in gextent steps of gstride bytes.  No write of the nest may meet any of it. */

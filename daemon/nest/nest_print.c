@@ -66,6 +66,8 @@ static void put_access(struct textbuf *t, const struct nest *n, unsigned k, bool
 		for (int l = 0; l < n->npar + n->nred; l++)
 			textbuf_put(t, "%s%lld", l ? " " : "", (long long)a->stride[l]);
 		textbuf_put(t, "]");
+		if (a->move)
+			textbuf_put(t, " move %lld", (long long)a->move);
 		if (a->gather)
 			textbuf_put(t, " %lld:%lld", (long long)a->gextent, (long long)a->gstride);
 	}

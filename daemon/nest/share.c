@@ -40,7 +40,7 @@ static bool same_place(const struct nest *n, const struct nest_access *x,
 	for (unsigned l = 0; l < (unsigned)n->npar + n->nred; l++)
 		if (n->extent[l] > 1 && x->stride[l] != y->stride[l])
 			return false;
-	return x->offset == y->offset && x->dtype == y->dtype && !x->gather && !y->gather;
+	return x->offset == y->offset && x->move == y->move && x->dtype == y->dtype && !x->gather && !y->gather;
 }
 
 /* Is the slot of access a, a temporary, this nest's alone, at one place of each point and
@@ -97,6 +97,7 @@ static void move(struct nest *n, uint32_t slot, unsigned o)
 			continue;
 		a->slot = to.slot;
 		a->offset = to.offset;
+		a->move = to.move;
 		a->walk = to.walk;
 		for (unsigned l = 0; l < LIMIT_NDIM; l++)
 			a->stride[l] = to.stride[l];

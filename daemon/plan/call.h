@@ -28,6 +28,7 @@ struct call_operand {
 	uint32_t slot; /* of the plan */
 	uint32_t dtype;
 	int64_t offset;		    /* bytes from the slot's start to the first element */
+	int64_t move;		    /* bytes it is further on with each turn (part.move) */
 	int64_t run;		    /* elements side by side at each point; 0: one */
 	int64_t at;		    /* what it is for is the call's own */
 	int64_t stride[LIMIT_NDIM]; /* bytes per step of each loop; 0 where constant */

@@ -5,14 +5,9 @@
 #include <string.h>
 
 #include "../base/xalloc.h"
+#include "demand_impl.h"
 
 #define NO_RECIPE 255
-
-/* Nodes found by the walk, oldest first after sorting. */
-struct found {
-	struct node **node;
-	size_t n, cap;
-};
 
 static void found_push(struct found *f, struct node *n)
 {
@@ -235,13 +230,6 @@ static void choose_recipes(struct found *f, struct trace *t, struct version *con
 				f->node[i]->in[j].version->inner--;
 }
 
-/* The snapshot under construction. */
-struct builder {
-	struct partition *p;
-	struct trace *t;
-	uint32_t nvalue, nimm, ndim, nlist;
-};
-
 static uint32_t add_value(struct builder *b, struct version *v, enum part_role role)
 {
 	struct part_value *pv = &b->p->part.value[b->nvalue];
@@ -288,13 +276,12 @@ static void add_operand(struct builder *b, struct part_ref *r, const struct oper
 	r->dtype = o->view.dtype;
 }
 
-/* May the new version take its predecessor's storage? */
-static bool may_take(const struct version *prev)
+bool demand_may_take(const struct version *prev)
 {
 	return prev->refs == prev->inner && !(prev->storage && prev->storage->refs > 1);
 }
 
-static void add_node(struct builder *b, struct node *n, bool output)
+void builder_add(struct builder *b, struct node *n, bool output)
 {
 	struct part *p = &b->p->part;
 	struct part_op *op = &p->op[p->nop];
@@ -316,7 +303,7 @@ static void add_node(struct builder *b, struct node *n, bool output)
 	out = add_value(b, n->out, output ? PART_OUTPUT : PART_TEMP);
 	b->p->kept[out] = n->kept;
 	p->value[out].prev = prev;
-	p->value[out].take = prev != PART_NONE && may_take(n->prev);
+	p->value[out].take = prev != PART_NONE && demand_may_take(n->prev);
 	p->value[out].undefined = n->op == OP_EMPTY;
 	op->op = n->op;
 	op->dtype = n->dtype;
@@ -326,7 +313,7 @@ static void add_node(struct builder *b, struct node *n, bool output)
 	p->nop++;
 }
 
-static struct partition *allocate(const struct found *f)
+struct partition *builder_allocate(const struct found *f)
 {
 	/* Per node: a value for each operand, for its predecessor and its result. */
 	size_t nodes = f->n, values = 0, dims = 0, imms = 0, list = 0, zeroed = 0;
@@ -372,9 +359,20 @@ static struct partition *allocate(const struct found *f)
 	return p;
 }
 
+void builder_end(struct builder *b, uint8_t device)
+{
+	b->p->part.nvalue = b->nvalue;
+	b->p->part.nimm = b->nimm;
+	b->p->part.ndim = b->ndim;
+	b->p->part.nlist = b->nlist;
+	b->p->part.device = device;
+	b->p->part.anywhere = b->t->ndevice > 1;
+	b->p->turns = 1;
+}
+
 static struct partition *build(struct found *f, struct trace *t, bool unfused)
 {
-	struct builder b = {.p = allocate(f), .t = t};
+	struct builder b = {.p = builder_allocate(f), .t = t};
 
 	/* Until here index 0 meant "output"; from here on it is the value's number. */
 	for (size_t i = 0; i < f->n; i++) {
@@ -382,18 +380,20 @@ static struct partition *build(struct found *f, struct trace *t, bool unfused)
 		f->node[i]->out->index = PART_NONE;
 	}
 	for (size_t i = 0; i < f->n; i++)
-		add_node(&b, f->node[i], f->node[i]->chain);
+		builder_add(&b, f->node[i], f->node[i]->chain);
 	for (size_t i = 0; i < f->n; i++)
 		if (!f->node[i]->kept)
 			version_run(t, f->node[i]->out);
-	b.p->part.nvalue = b.nvalue;
-	b.p->part.nimm = b.nimm;
-	b.p->part.ndim = b.ndim;
-	b.p->part.nlist = b.nlist;
+	builder_end(&b, f->node[0]->device);
 	b.p->part.unfused = unfused;
-	b.p->part.device = f->node[0]->device;
-	b.p->part.anywhere = t->ndevice > 1;
 	return b.p;
+}
+
+void found_shorten(struct found *f, size_t n)
+{
+	for (size_t i = n; i < f->n; i++)
+		f->node[i]->mark = 0;
+	f->n = n;
 }
 
 /* The oldest, as many as are planned at once and ask for the same device.  Each operand of a list
@@ -410,9 +410,7 @@ static void shorten(struct found *f)
 		if (f->node[n]->device != f->node[0]->device || checks > LIMIT_PARTITION_CHECKS)
 			break;
 	}
-	for (size_t i = n; i < f->n; i++)
-		f->node[i]->mark = 0;
-	f->n = n;
+	found_shorten(f, n);
 }
 
 size_t demand_partition(struct partition **out, struct trace *t, struct version *const *want,
@@ -425,8 +423,10 @@ size_t demand_partition(struct partition **out, struct trace *t, struct version 
 	walk(&f, t, want, n);
 	seen = f.n;
 	fail_dependents(&f, t);
+	if (!unfused)
+		*out = roll_cut(&f, t);
 	shorten(&f);
-	if (f.n) {
+	if (f.n && !*out) {
 		count_inner(&f, t);
 		choose_recipes(&f, t, want, n);
 		*out = build(&f, t, unfused);
@@ -439,8 +439,9 @@ void partition_free(struct trace *t, struct partition *p)
 {
 	if (!p)
 		return;
-	for (uint32_t i = 0; i < p->part.nvalue; i++)
+	for (size_t i = 0; i < (size_t)p->turns * p->part.nvalue; i++)
 		version_unhold(t, p->value[i]);
+	roll_free(p);
 	free(p);
 }
 
@@ -501,6 +502,20 @@ static size_t last_use(const struct version *v, size_t places)
 	return v->named ? places : v->index == PART_NONE ? 0 : v->index;
 }
 
+/* The place of the cut where what is pending repeats: behind a whole turn, so that the next cut, and
+ * what it leaves, begin with the same operation. */
+static size_t whole_turns(const struct trace *t, size_t places, size_t best)
+{
+	struct found f = {0};
+	size_t n = 0;
+
+	for (struct node *x = waiting(t->oldest); x; x = waiting(x->newer))
+		found_push(&f, x);
+	n = roll_whole(&f, t);
+	free(f.node);
+	return n > places / 2 ? n - 1 : best;
+}
+
 struct version **demand_cut(struct trace *t, size_t *n)
 {
 	size_t places = note_last_uses(t), place = 0, best = places;
@@ -522,6 +537,7 @@ struct version **demand_cut(struct trace *t, size_t *n)
 			best = place;
 		}
 	}
+	best = whole_turns(t, places, best);
 	place = 0;
 	for (struct node *x = waiting(t->oldest); x && place <= best;
 	     x = waiting(x->newer), place++)

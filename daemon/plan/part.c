@@ -26,6 +26,7 @@ void part_view(struct view *out, const struct part *p, const struct part_ref *r)
 	memset(out, 0, sizeof *out);
 	out->dtype = r->dtype;
 	out->offset = d[0];
+	out->move = p->move ? p->move[r->dims] : 0;
 	out->shape.ndim = r->ndim;
 	for (unsigned k = 0; k < r->ndim; k++) {
 		out->shape.dim[k] = d[1 + k];

@@ -69,6 +69,8 @@ struct part {
 			       (booleans and integers as 64 bits; a weak float as a double);
 			       not part of the key */
 	int64_t *dim;
+	int64_t *move;	       /* [ndim]: what dim grows by from turn to turn; NULL: nothing
+				  does, or there is one turn */
 	struct part_ref *list; /* operands of ops that have more than OP_OPERANDS */
 	uint8_t unfused;       /* the client asked for one kernel per op */
 	uint8_t device;	       /* that its ops ask for, as in struct node */

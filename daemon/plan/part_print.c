@@ -42,6 +42,8 @@ static void put_ref(struct textbuf *t, const struct part *p, const struct part_r
 		textbuf_put(t, "%s%lld:%lld", k ? "," : "", (long long)v.shape.dim[k],
 			    (long long)v.stride[k]);
 	textbuf_put(t, "]");
+	if (v.move)
+		textbuf_put(t, " move %lld", (long long)v.move);
 }
 
 static void put_op(struct textbuf *t, const struct part *p, const struct part_op *o)

@@ -22,9 +22,9 @@ struct plan_slot {
 	uint32_t input; /* the input value whose storage this is at the start, or PART_NONE */
 };
 
-/* STEP_COPY is in no plan: it carries bytes between host and device when a plan is
- * bound to storage. */
-enum step_kind { STEP_KERNEL, STEP_CALL, STEP_COPY };
+/* The last two are in no plan: STEP_COPY carries bytes between host and device, or of an input that
+ * must stay as it is, when a plan is bound to storage; STEP_LOOP has a worker turn a plan's steps. */
+enum step_kind { STEP_KERNEL, STEP_CALL, STEP_COPY, STEP_LOOP };
 
 struct plan_step {
 	uint8_t kind;	   /* enum step_kind */

@@ -33,7 +33,8 @@ static uint64_t hash_part(const struct part *p)
 
 	h = hash_bytes(p->op, p->nop * sizeof *p->op, h);
 	h = hash_bytes(p->list, p->nlist * sizeof *p->list, h + p->anywhere);
-	return hash_bytes(p->dim, p->ndim * sizeof *p->dim, h + p->device);
+	h = hash_bytes(p->move, p->move ? p->ndim * sizeof *p->move : 0, h + p->device);
+	return hash_bytes(p->dim, p->ndim * sizeof *p->dim, h);
 }
 
 static bool same(const struct part *a, const struct part *b)
@@ -42,6 +43,8 @@ static bool same(const struct part *a, const struct part *b)
 	       a->nlist == b->nlist && a->unfused == b->unfused && a->device == b->device &&
 	       a->anywhere == b->anywhere && !memcmp(a->op, b->op, a->nop * sizeof *a->op) &&
 	       (!a->nlist || !memcmp(a->list, b->list, a->nlist * sizeof *a->list)) &&
+	       !a->move == !b->move &&
+	       (!a->move || !memcmp(a->move, b->move, a->ndim * sizeof *a->move)) &&
 	       !memcmp(a->value, b->value, a->nvalue * sizeof *a->value) &&
 	       !memcmp(a->dim, b->dim, a->ndim * sizeof *a->dim);
 }
@@ -146,7 +149,7 @@ static uint64_t plan_bytes(const struct plan *p)
 void plancache_add(struct plancache *c, const struct part *p, struct plan *plan)
 {
 	size_t bytes = p->nop * sizeof *p->op + p->nvalue * sizeof *p->value +
-		       p->ndim * sizeof *p->dim + p->nlist * sizeof *p->list + 32;
+		       p->ndim * (sizeof *p->dim + sizeof *p->move) + p->nlist * sizeof *p->list + 32;
 	struct entry *e = xcalloc(1, sizeof *e + bytes);
 	char *at = (char *)(e + 1);
 
@@ -155,6 +158,7 @@ void plancache_add(struct plancache *c, const struct part *p, struct plan *plan)
 	e->key.op = append(&at, p->op, p->nop * sizeof *p->op);
 	e->key.value = append(&at, p->value, p->nvalue * sizeof *p->value);
 	e->key.dim = append(&at, p->dim, p->ndim * sizeof *p->dim);
+	e->key.move = p->move ? append(&at, p->move, p->ndim * sizeof *p->move) : NULL;
 	e->key.list = p->nlist ? append(&at, p->list, p->nlist * sizeof *p->list) : NULL;
 	e->hash = hash_part(p);
 	e->bytes = sizeof *e + bytes + plan_bytes(plan);

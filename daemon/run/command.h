@@ -127,6 +127,27 @@ struct command_step {
 	int64_t plo, phi; /* split: the chunks of these points, phi 0: of all */
 };
 
+/* Steps to be done several times over, in the place of one of the run's.  Behind it, in this order,
+ * packed:
+ *   command_place place[nplace][nslot]   of turn t: row t % nplace
+ *   uint64_t      imm[nrow][nimm][2]     likewise
+ *   command_patch patch[npatch]          for each access of each step
+ *   uint32_t      scalar[nscalar]        for each scalar of each step: which of imm; then 4 bytes
+ *                                        where nscalar is odd
+ *   nstep steps, whole, as they are in turn 0 */
+struct command_loop {
+	uint32_t bytes; /* with all that follows it */
+	uint8_t kind;	/* STEP_LOOP */
+	uint8_t pad[3];
+	uint32_t turns, nstep, nslot, nplace, nimm, nrow, npatch, nscalar;
+};
+
+/* Where an access is in turn t: offset + t * move bytes behind the slot's place. */
+struct command_patch {
+	uint32_t slot, pad;
+	int64_t offset, move;
+};
+
 /* Bytes to send back in the completion (small results). */
 struct command_fetch {
 	struct command_place place;

@@ -250,6 +250,8 @@ static void run_done(struct executor *x, const struct command_done *done, size_t
 		x->deaths_in_row = x->kills_in_row = 0;
 		note_runs(x, &f, busy);
 		slice_note(job, &f, busy);
+		if (f.turns)
+			job->turn_ns = busy / f.turns + 1;
 		note_copies(x, &f, busy);
 		recover_mark_torn(job, &f, UINT32_MAX);
 		memcpy(job->fetched, done + 1, done->nfetch * LIMIT_INLINE_BYTES);
@@ -518,6 +520,8 @@ void executor_submit(struct executor *x, struct executor_job *job)
 	job->busy_ns = 0;
 	job->torn = 0;
 	job->step_torn = 0;
+	job->turn = job->looped = 0;
+	job->turn_ns = 0;
 	job->step = 0;
 	job->at = 0;
 	job->copied = 0;
@@ -545,14 +549,29 @@ static bool is_whole(const struct executor *x, const struct executor_job *job)
 	return true;
 }
 
+/* No turns but those that have begun. */
+static void stop_turning(struct executor_job *job)
+{
+	uint32_t begun = job->turn + (job->step > 0 || job->at != 0);
+
+	if (begun < job->turns) {
+		job->turns = begun;
+		job->nfetch = 0;
+	}
+}
+
 void executor_cancel(struct executor *x, struct executor_job *job)
 {
-	bool begun = job->step > 0 || job->at != 0 || job->copied > 0;
+	bool begun = job->turn > 0 || job->step > 0 || job->at != 0 || job->copied > 0;
 	bool queued = false;
 
-	/* Its old inputs are gone: only its end leaves something of use. */
-	if (job->cancelled || !is_whole(x, job))
+	if (job->cancelled)
 		return;
+	/* Its old inputs are gone: only the end of a turn leaves something of use. */
+	if (!is_whole(x, job)) {
+		stop_turning(job);
+		return;
+	}
 	queued = schedule_remove(x, job);
 	if (!queued && job->in_flight == 0)
 		return; /* it has ended already */

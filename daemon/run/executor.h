@@ -33,13 +33,16 @@ struct executor_copy {
 	uint64_t bytes;
 };
 
-/* A plan bound to storage.  The caller owns it and keeps all of it alive until
+/* A plan bound to storage, for several turns perhaps, each with places and immediates of its
+ * own.  The caller owns it and keeps all of it alive until
  * `done` is called (once, on the loop thread, never from inside a call of this
  * header). */
 struct executor_job {
 	struct plan *plan;
-	const struct command_place *place; /* [slot of the plan] */
-	const uint64_t *imm;		   /* the partition's immediates */
+	uint32_t turns;			   /* a cancel makes them as few as have begun */
+	uint32_t nimm;			   /* of each turn */
+	const struct command_place *place; /* [turns][slot of the plan] */
+	const uint64_t *imm;		   /* [turns][2 * nimm]: the partition's immediates */
 	uint64_t client;		   /* queue: session id */
 	const char *name;		   /* of the client, for messages; NULL: unknown */
 	uint32_t pid;			   /* likewise */
@@ -59,6 +62,10 @@ struct executor_job {
 	struct command_fault fault[LIMIT_PARTITION_CHECKS];
 	/* Private to executor.c. */
 	struct executor_job *next;
+	uint32_t turn; /* under way */
+	/* Turns of the last STEP_LOOP, and what one of an answered one took; 0: none was. */
+	uint32_t looped;
+	uint64_t turn_ns;
 	uint32_t step;
 	int64_t at;    /* next unit of that step */
 	int64_t group; /* points whose chunks come together, of a reduction cut by chunks */

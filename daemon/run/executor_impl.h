@@ -4,7 +4,7 @@
  *   executor   the calls of executor.h; completions back to the callers
  *   schedule   whose job sends the next packet
  *   slice      what of a step goes into a packet
- *   marshal    a job's next steps as one packet
+ *   marshal    a job's next steps as one packet; marshal_loop: its next turns
  *   spawn      the worker's process and its socket
  *   release    memory that the worker lets go of before it is given back
  *   watch      is the worker alive that has not answered for a while?
@@ -44,6 +44,7 @@ struct flight {
 	uint64_t cost_us;
 	int64_t waited_ns; /* while it was the oldest; GPUs (watch.c) */
 	uint64_t up, down; /* bytes that its copies carry to the device, from it */
+	uint32_t turns; /* of its STEP_LOOP; 0: it has none */
 	uint32_t nstep, cap;
 	struct flight_step *step;
 };
@@ -176,7 +177,21 @@ struct slice {
 bool slice_choose(struct slice *out, const struct executor *x, struct executor_job *job,
 		  uint64_t used, bool empty);
 
+/* Room that any step takes at most. */
+#define STEP_BYTES_MAX                                                                             \
+	(sizeof(struct command_step) +                                                             \
+	 LIMIT_NEST_ACCESSES * (sizeof(struct command_place) + 10 * sizeof(int64_t)) +             \
+	 LIMIT_NDIM * sizeof(int64_t) + LIMIT_NEST_SCALARS * 2 * sizeof(uint64_t) +                \
+	 sizeof(struct plan_call) + CALL_OPERANDS * sizeof(struct command_place))
+/* marshal_loop.c: turns of the job that the worker does by itself, from the one on that is to
+ * begin, as one step of at most `room` bytes; 0: they go step by step. */
+size_t marshal_loop(struct executor *x, struct executor_job *job, struct flight *f, char *at,
+		    size_t room);
 /* marshal.c */
+/* The job's next step, whole or in part, at *at; bytes.  It is not noted as sent. */
+size_t marshal_step(char *at, const struct executor *x, const struct executor_job *job,
+		    const struct slice *slice);
+void marshal_note(struct flight *f, uint32_t step, uint64_t cost, uint64_t elements);
 bool marshal_all_sent(const struct executor_job *job);
 /* Fill x->packet and *f with the job's next steps; returns bytes. */
 size_t marshal_packet(struct executor *x, struct executor_job *job, struct flight *f);

@@ -46,16 +46,34 @@ static enum job_state stored_input(struct storage *s, struct device *d, struct s
 	return JOB_GO;
 }
 
+/* Slots of all turns. */
+static size_t slots(const struct job *j)
+{
+	return (size_t)j->partition->turns * j->run.plan->nslot;
+}
+
+/* What a turn's slot has from outside the job, unless the turn before had it there as well. */
+static struct version *outer_input(const struct job *j, size_t at)
+{
+	const struct partition *p = j->partition;
+	uint32_t turn = (uint32_t)(at / j->run.plan->nslot);
+	uint32_t in = j->run.plan->slot[at % j->run.plan->nslot].input;
+	struct version *v = NULL;
+
+	if (in == PART_NONE || !partition_foreign(p, turn, in))
+		return NULL;
+	v = partition_value(p, turn, in);
+	return turn && v == partition_value(p, turn - 1, in) ? NULL : v;
+}
+
 enum job_state job_ready(const struct job *j, struct trace *t, struct storage **fetch,
 			 struct err *err)
 {
-	const struct plan *plan = j->run.plan;
 	struct device *d = j->device;
 	enum job_state state = JOB_GO;
 
-	for (uint32_t s = 0; s < plan->nslot && state == JOB_GO; s++) {
-		uint32_t in = plan->slot[s].input;
-		struct version *v = in != PART_NONE ? j->partition->value[in] : NULL;
+	for (size_t i = 0; i < slots(j) && state == JOB_GO; i++) {
+		struct version *v = outer_input(j, i);
 
 		if (!v)
 			continue;
@@ -94,14 +112,21 @@ uint64_t job_mirror_bytes(const struct job *j)
 	return bytes;
 }
 
+/* Values of all turns. */
+static size_t values(const struct job *j)
+{
+	return (size_t)j->partition->turns * j->partition->part.nvalue;
+}
+
 enum status job_inputs(const struct job *j, struct err *err)
 {
 	const struct part *p = &j->partition->part;
 
-	for (uint32_t i = 0; i < p->nvalue; i++) {
-		const struct version *v = j->partition->value[i];
+	for (size_t k = 0; k < values(j); k++) {
+		uint32_t turn = (uint32_t)(k / p->nvalue), i = (uint32_t)(k % p->nvalue);
+		const struct version *v = j->partition->value[k];
 
-		if (p->value[i].role != PART_INPUT || v->state == VERSION_FAILED)
+		if (!partition_foreign(j->partition, turn, i) || v->state == VERSION_FAILED)
 			continue;
 		if (v->state != VERSION_STORED)
 			return err_set(err, E_CANCELLED, "an input was cancelled");
@@ -119,6 +144,23 @@ enum status job_inputs(const struct job *j, struct err *err)
 
 /* ---- Binding ---- */
 
+/* Does the turn store this value for others than the job's turns? */
+static bool is_output(const struct job *j, uint32_t turn, uint32_t i)
+{
+	const struct partition *p = j->partition;
+
+	return p->part.value[i].role == PART_OUTPUT &&
+	       (!p->live || p->live[(size_t)turn * p->part.nvalue + i]);
+}
+
+/* Bytes from the start of slot s to where its plan's offsets begin. */
+static int64_t slot_from(const struct job *j, uint32_t s)
+{
+	const struct plan_slot *slot = &j->run.plan->slot[s];
+
+	return j->partition->from && slot->input != PART_NONE ? j->partition->from[slot->input] : 0;
+}
+
 /* Small demanded outputs come back with the completion, so that reading a 0-d
  * result touches no shared page. */
 static void choose_fetches(struct job *j)
@@ -128,25 +170,100 @@ static void choose_fetches(struct job *j)
 
 	j->run.nfetch = 0;
 	for (uint32_t i = 0; i < p->nvalue && j->run.nfetch < JOB_FETCH; i++) {
-		uint32_t s = plan->value_slot[i];
+		uint32_t s = plan->value_slot[i], turn = j->partition->turns - 1;
 
-		if (p->value[i].role != PART_OUTPUT || s == PART_NONE || !p->value[i].bytes ||
+		if (!is_output(j, turn, i) || s == PART_NONE || !p->value[i].bytes ||
 		    p->value[i].bytes > LIMIT_INLINE_BYTES)
 			continue;
-		j->fetch[j->run.nfetch].place = j->place[s];
+		j->fetch[j->run.nfetch].place = j->place[(size_t)turn * plan->nslot + s];
+		j->fetch[j->run.nfetch].place.offset -= (uint64_t)slot_from(j, s);
 		j->fetch[j->run.nfetch].bytes = (uint32_t)p->value[i].bytes;
-		j->fetched[j->run.nfetch++] = j->partition->value[i];
+		j->fetched[j->run.nfetch++] = partition_value(j->partition, turn, i);
 	}
 	j->run.fetch = j->fetch;
 }
 
-/* Storage for slot s, in the arena or to be mirrored; NULL: there is no room. */
-static struct storage *slot_storage(struct job *j, struct trace *t, uint32_t s, struct err *err)
+/* Is a turn's slot a copy of its input, which others may still read? */
+static bool is_copy(const struct job *j, uint32_t turn, uint32_t s)
 {
-	const struct plan_slot *slot = &j->run.plan->slot[s];
+	const struct partition *p = j->partition;
+	uint32_t in = j->run.plan->slot[s].input;
+	bool copy = false;
 
-	if (slot->input != PART_NONE)
-		return storage_ref(j->partition->value[slot->input]->storage);
+	if (!p->copied || in == PART_NONE || !partition_foreign(p, turn, in))
+		return false;
+	for (uint32_t i = 0; i < p->part.nvalue && !copy; i++)
+		copy = p->part.value[i].prev == in && p->copied[turn * p->part.nvalue + i];
+	return copy;
+}
+
+#define CHAIN 4 /* turns' values that take the storage of one before */
+
+/* Turns behind its own in which a value's storage is still in use, itself or what took it; with
+ * `left` 0: nobody knows. */
+static uint32_t in_use(const struct partition *p, uint32_t i, unsigned left)
+{
+	uint32_t most = 0;
+
+	for (uint32_t k = 0; k < p->part.nvalue && most != PART_NONE; k++) {
+		uint32_t in = p->part.value[k].prev, more = 0;
+
+		if (p->carry[k].value == i && p->carry[k].lag > most)
+			most = p->carry[k].lag;
+		if (in == PART_NONE || p->carry[in].value != i || !p->part.value[k].take)
+			continue;
+		more = left ? in_use(p, k, left - 1) : PART_NONE;
+		if (more == PART_NONE)
+			most = PART_NONE;
+		else if (p->carry[in].lag + more > most)
+			most = p->carry[in].lag + more;
+	}
+	return most;
+}
+
+/* The storage that an earlier turn's value had in slot s and needs no more; NULL: there is none. */
+static struct storage *spare_storage(const struct job *j, uint32_t turn, uint32_t s)
+{
+	const struct partition *p = j->partition;
+	const struct plan *plan = j->run.plan;
+	uint32_t i = plan->slot[s].value, use = in_use(p, i, CHAIN), from = 0;
+
+	if (use == PART_NONE || turn <= use)
+		return NULL;
+	from = turn - 1 - use;
+	/* Nothing that had it may be read from outside. */
+	for (uint32_t k = from; k < turn; k++)
+		for (uint32_t v = 0; v < p->part.nvalue; v++)
+			if (p->live[(size_t)k * p->part.nvalue + v] &&
+			    j->slot[(size_t)k * plan->nslot + plan->value_slot[v]] ==
+				    j->slot[(size_t)from * plan->nslot + s])
+				return NULL;
+	return j->slot[(size_t)from * plan->nslot + s];
+}
+
+/* Storage for slot s of a turn, in the arena or to be mirrored; NULL: there is no room. */
+static struct storage *slot_storage(struct job *j, struct trace *t, uint32_t turn, uint32_t s,
+				    struct err *err)
+{
+	const struct partition *p = j->partition;
+	const struct plan *plan = j->run.plan;
+	const struct plan_slot *slot = &plan->slot[s];
+	struct storage *spare = NULL;
+
+	if (slot->input != PART_NONE && !partition_foreign(p, turn, slot->input)) {
+		const struct part_carry *c = &p->carry[slot->input];
+
+		return storage_ref(j->slot[(size_t)(turn - c->lag) * plan->nslot +
+					   plan->value_slot[c->value]]);
+	}
+	if (slot->input != PART_NONE && !is_copy(j, turn, s))
+		return storage_ref(partition_value(p, turn, slot->input)->storage);
+	if (turn && slot->value == PART_NONE)
+		return storage_ref(j->slot[s]);
+	if (turn && slot->input == PART_NONE)
+		spare = spare_storage(j, turn, s);
+	if (spare)
+		return storage_ref(spare);
 	if (j->device->index)
 		return storage_bare(t, slot->bytes);
 	return storage_create(t, slot->bytes, err);
@@ -179,22 +296,31 @@ static enum status bind_mirror(struct job *j, struct trace *t, uint32_t s, uint3
 	return OK;
 }
 
+static void bind_output(struct job *j, struct trace *t, struct version *v, uint32_t turn,
+			uint32_t s)
+{
+	struct storage *st = j->slot[(size_t)turn * j->run.plan->nslot + s];
+
+	version_attach(t, v, storage_ref(st));
+	st->writer = j->device->index + 1;
+	st->writing++;
+	st->reads = 0;
+}
+
 /* Outputs get their storage; those that somebody waits for are carried back. */
 static enum status bind_outputs(struct job *j, struct trace *t, uint32_t region, struct err *err)
 {
 	const struct part *p = &j->partition->part;
 	enum status st = OK;
 
-	for (uint32_t i = 0; i < p->nvalue && st == OK; i++) {
+	for (size_t k = 0; k < values(j) && st == OK; k++) {
+		uint32_t turn = (uint32_t)(k / p->nvalue), i = (uint32_t)(k % p->nvalue);
 		uint32_t s = j->run.plan->value_slot[i];
-		struct version *v = j->partition->value[i];
+		struct version *v = j->partition->value[k];
 
-		if (p->value[i].role != PART_OUTPUT)
+		if (!is_output(j, turn, i))
 			continue;
-		version_attach(t, v, storage_ref(j->slot[s]));
-		j->slot[s]->writer = j->device->index + 1;
-		j->slot[s]->writing++;
-		j->slot[s]->reads = 0;
+		bind_output(j, t, v, turn, s);
 		if (!j->slot_use)
 			continue;
 		j->slot_use[s] |= USE_WRITE;
@@ -215,7 +341,7 @@ static enum status bind_outputs(struct job *j, struct trace *t, uint32_t region,
 /* Let go of the slots' storage and of what was made for it. */
 static void release(struct job *j, struct trace *t)
 {
-	for (uint32_t s = 0; j->slot && s < j->run.plan->nslot; s++) {
+	for (size_t s = 0; j->slot && s < slots(j); s++) {
 		struct storage *st = j->slot[s];
 		struct mirror *m = st ? st->mirror : NULL;
 
@@ -242,14 +368,50 @@ static void detach_outputs(struct job *j, struct trace *t)
 {
 	const struct part *p = &j->partition->part;
 
-	for (uint32_t i = 0; i < p->nvalue; i++) {
-		struct version *v = j->partition->value[i];
+	for (size_t k = 0; k < values(j); k++) {
+		struct version *v = j->partition->value[k];
 
-		if (p->value[i].role != PART_OUTPUT || !v->storage)
+		if (!is_output(j, (uint32_t)(k / p->nvalue), (uint32_t)(k % p->nvalue)) ||
+		    !v->storage)
 			continue;
 		v->storage->writing--;
 		version_detach(t, v);
 	}
+}
+
+/* One slot of one turn. */
+static enum status bind_slot(struct job *j, struct trace *t, size_t at, uint32_t region,
+			     struct err *err)
+{
+	uint32_t turn = (uint32_t)(at / j->run.plan->nslot);
+	uint32_t s = (uint32_t)(at % j->run.plan->nslot);
+
+	j->slot[at] = slot_storage(j, t, turn, s, err);
+	if (!j->slot[at])
+		return err ? err->code : E_NOMEM;
+	if (j->device->index)
+		return bind_mirror(j, t, s, region, err);
+	j->place[at] = host_place(j->slot[at], region);
+	j->place[at].offset += (uint64_t)slot_from(j, s);
+	if (is_copy(j, turn, s))
+		j->copy[j->run.nbefore++] = (struct executor_copy){
+			.from = host_place(partition_value(j->partition, turn,
+							   j->run.plan->slot[s].input)
+						   ->storage,
+					   region),
+			.to = host_place(j->slot[at], region),
+			.bytes = j->slot[at]->bytes};
+	return OK;
+}
+
+/* Inputs that are copied: of the first turns, of which there are as many as carry anything. */
+static size_t copies(const struct job *j)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; j->partition->copied && i < values(j); i++)
+		n += j->partition->copied[i];
+	return n;
 }
 
 enum status job_bind(struct job *j, struct trace *t, uint32_t region, struct err *err)
@@ -257,21 +419,15 @@ enum status job_bind(struct job *j, struct trace *t, uint32_t region, struct err
 	const struct plan *plan = j->run.plan;
 	enum status st = OK;
 
-	j->slot = xcalloc(plan->nslot, sizeof *j->slot);
-	j->place = xcalloc(plan->nslot, sizeof *j->place);
-	if (j->device->index) {
-		j->copy = xcalloc(2 * plan->nslot, sizeof *j->copy);
+	j->run.turns = j->partition->turns;
+	j->run.nimm = j->partition->part.nimm;
+	j->slot = xcalloc(slots(j), sizeof *j->slot);
+	j->place = xcalloc(slots(j), sizeof *j->place);
+	j->copy = xcalloc(j->device->index ? 2 * plan->nslot : copies(j), sizeof *j->copy);
+	if (j->device->index)
 		j->slot_use = xcalloc(plan->nslot, 1);
-	}
-	for (uint32_t s = 0; s < plan->nslot && st == OK; s++) {
-		j->slot[s] = slot_storage(j, t, s, err);
-		if (!j->slot[s])
-			st = err ? err->code : E_NOMEM;
-		else if (j->device->index)
-			st = bind_mirror(j, t, s, region, err);
-		else
-			j->place[s] = host_place(j->slot[s], region);
-	}
+	for (size_t i = 0; i < slots(j) && st == OK; i++)
+		st = bind_slot(j, t, i, region, err);
 	if (st == OK) {
 		st = bind_outputs(j, t, region, err);
 		if (st != OK)
@@ -283,7 +439,7 @@ enum status job_bind(struct job *j, struct trace *t, uint32_t region, struct err
 	}
 	j->run.place = j->place;
 	j->run.copy = j->copy;
-	j->run.imm = j->partition->part.imm;
+	j->run.imm = j->partition->imm ? j->partition->imm : j->partition->part.imm;
 	if (!j->device->index)
 		choose_fetches(j);
 	return OK;
@@ -325,7 +481,7 @@ void job_unbind(struct job *j, struct trace *t)
 /* Where the values lie after the job has run. */
 static void settle_places(struct job *j)
 {
-	for (uint32_t s = 0; j->slot && s < j->run.plan->nslot; s++) {
+	for (size_t s = 0; j->slot && s < slots(j); s++) {
 		struct storage *st = j->slot[s];
 		struct mirror *m = st->mirror;
 
@@ -418,16 +574,33 @@ static void find_spoiled(const struct job *j, const struct err **why, struct err
 	}
 }
 
-/* The value of one output, or of a temporary, that the job was to make. */
-static void settle_value(struct job *j, struct trace *t, uint32_t i, enum job_end end,
+/* Is a value of a turn that was done read by one that was not, since the job was cut short?
+ * Its storage is still its own: only turns behind its last reader would have had it. */
+static bool is_left_over(const struct job *j, uint32_t turn, uint32_t i)
+{
+	const struct partition *p = j->partition;
+	bool left = false;
+
+	for (uint32_t k = 0; p->carry && k < p->part.nvalue && !left; k++)
+		left = p->carry[k].value == i && turn + p->carry[k].lag >= j->run.turns;
+	return left && turn < j->run.turns;
+}
+
+/* The value of one output, or of a temporary, that the job was to make in a turn. */
+static void settle_value(struct job *j, struct trace *t, size_t at, enum job_end end,
 			 const struct err *err)
 {
-	struct version *v = j->partition->value[i];
-	bool output = j->partition->part.value[i].role == PART_OUTPUT;
+	uint32_t n = j->partition->part.nvalue, turn = (uint32_t)(at / n), i = (uint32_t)(at % n);
+	struct version *v = j->partition->value[at];
+	bool output = is_output(j, turn, i), done = end == JOB_DONE && turn < j->run.turns;
 
+	if (done && !output && j->run.turns < j->partition->turns && is_left_over(j, turn, i)) {
+		bind_output(j, t, v, turn, j->run.plan->value_slot[i]);
+		output = true;
+	}
 	if (output && v->storage)
 		v->storage->writing--;
-	if (end == JOB_DONE && output) {
+	if (done && output) {
 		v->storage->plan = j->run.plan->number;
 		v->storage->made_on = (uint8_t)(j->device->index + 1);
 		if (v->storage->host)
@@ -442,23 +615,28 @@ static void settle_value(struct job *j, struct trace *t, uint32_t i, enum job_en
 }
 
 /* Does the job still owe this value?  A recipe stayed pending: if it runs by now, then
- * in a later job. */
-static bool owes(const struct job *j, uint32_t i)
+ * in a later job.  What a turn takes over, the one that made it owes. */
+static bool owes(const struct job *j, size_t at)
 {
-	return j->partition->value[i]->state == VERSION_RUNNING &&
+	uint32_t i = (uint32_t)(at % j->partition->part.nvalue);
+
+	return j->partition->value[at]->state == VERSION_RUNNING &&
 	       j->partition->part.value[i].role != PART_INPUT && !j->partition->kept[i];
 }
 
-/* Did a check find anything, or had an input failed?  Hardly ever. */
-static bool is_spoiled(const struct job *j)
+/* The first input that had failed; NULL: none had. */
+static const struct err *failed_input(const struct job *j)
 {
-	const struct part *p = &j->partition->part;
-	bool any = j->run.nfault > 0;
+	uint32_t n = j->partition->part.nvalue;
 
-	for (uint32_t i = 0; i < p->nvalue && !any; i++)
-		any = p->value[i].role == PART_INPUT &&
-		      j->partition->value[i]->state == VERSION_FAILED;
-	return any;
+	for (size_t k = 0; k < values(j); k++) {
+		const struct version *v = j->partition->value[k];
+
+		if (partition_foreign(j->partition, (uint32_t)(k / n), (uint32_t)(k % n)) &&
+		    v->state == VERSION_FAILED)
+			return v->error;
+	}
+	return NULL;
 }
 
 /* What depends on a wrong place or on a failed input; a recipe that is pending would
@@ -489,19 +667,26 @@ static void settle_spoiled(struct job *j, struct trace *t)
 
 void job_settle(struct job *j, struct trace *t, enum job_end end, const struct err *err)
 {
-	uint32_t n = j->partition->part.nvalue;
+	const struct err *failed = end == JOB_DONE ? failed_input(j) : NULL;
+	struct err copy;
 
 	if (end == JOB_DONE)
 		settle_places(j);
 	else if (end == JOB_FAILED)
 		spoil_places(j);
-	if (end == JOB_DONE && is_spoiled(j))
+	/* Of several turns, whatever came of one is in all behind it. */
+	if (failed && j->partition->turns > 1) {
+		copy = *failed;
+		err = &copy;
+		end = JOB_FAILED;
+	} else if (failed || (end == JOB_DONE && j->run.nfault)) {
 		settle_spoiled(j, t);
-	for (uint32_t i = 0; i < n; i++)
+	}
+	for (size_t i = 0; i < values(j); i++)
 		if (owes(j, i))
 			settle_value(j, t, i, end, err);
 	/* What lies on the device only: last, when all that it was made of has settled. */
-	for (uint32_t i = 0; i < n; i++)
+	for (size_t i = 0; i < values(j); i++)
 		if (owes(j, i))
 			version_store_remote(t, j->partition->value[i]);
 }

@@ -23,15 +23,15 @@ struct job {
 	struct session *session;
 	struct partition *partition;
 	struct device *device; /* chosen when it is first to start */
-	struct storage **slot; /* [plan's slots], referenced */
-	struct command_place *place;
+	struct storage **slot; /* [turns][plan's slots], referenced */
+	struct command_place *place; /* likewise */
 	struct executor_copy *copy; /* the first run.nbefore carry inputs there */
 	struct command_fetch fetch[JOB_FETCH];
 	struct version *fetched[JOB_FETCH];
 	uint64_t since_ns;
 	uint64_t number;      /* in the session, in the order of the trace's cuts */
 	uint8_t squeezed;     /* times the device had less memory than it had said */
-	uint8_t *slot_use;    /* [slot]: enum slot_use bits; on a device only */
+	uint8_t *slot_use;    /* [slot]: enum slot_use bits; on a device only, of one turn */
 	struct place *placed; /* what the choice of its device is to learn from */
 	struct job *next;     /* of the session's jobs that wait, or in flight */
 };

@@ -17,22 +17,37 @@ static size_t put(char *at, const void *data, size_t bytes)
 	return bytes;
 }
 
+/* Where the turn under way has slot s, `move` bytes further with each turn. */
+static struct command_place turn_place(const struct executor_job *job, uint32_t s, int64_t offset,
+				       int64_t move)
+{
+	struct command_place p = job->place[(size_t)job->turn * job->plan->nslot + s];
+
+	p.offset += (uint64_t)(offset + (int64_t)job->turn * move);
+	return p;
+}
+
+static const uint64_t *turn_imm(const struct executor_job *job)
+{
+	return job->imm + (size_t)job->turn * 2 * job->nimm;
+}
+
 static size_t put_kernel(char *at, const struct executor_job *job, const struct plan_step *s)
 {
 	const struct nest *n = s->nest;
 	char *begin = at;
 
 	for (int a = 0; a < n->naccess; a++) {
-		struct command_place p = job->place[n->access[a].slot];
+		const struct nest_access *x = &n->access[a];
+		struct command_place p = turn_place(job, x->slot, x->offset, x->move);
 
-		p.offset += (uint64_t)n->access[a].offset;
 		at += put(at, &p, sizeof p);
 	}
 	at += put(at, n->extent, (size_t)(n->npar + n->nred) * sizeof n->extent[0]);
 	for (int a = 0; a < n->naccess; a++)
 		at += put(at, n->access[a].stride, sizeof n->access[a].stride);
 	for (int i = 0; i < n->nscalar; i++)
-		at += put(at, job->imm + 2 * (size_t)n->scalar[i], 2 * sizeof(uint64_t));
+		at += put(at, turn_imm(job) + 2 * (size_t)n->scalar[i], 2 * sizeof(uint64_t));
 	for (int a = 0; a < n->naccess; a++) {
 		const struct nest_access *x = &n->access[a];
 		const int64_t pair[2] = {x->gextent, x->gstride};
@@ -48,24 +63,17 @@ static size_t put_call(char *at, const struct executor_job *job, const struct pl
 	char *begin = at;
 
 	for (int x = 0; x < (int)call_operands(c); x++) {
-		struct command_place p = job->place[c->operand[x].slot];
+		const struct call_operand *o = &c->operand[x];
+		struct command_place p = turn_place(job, o->slot, o->offset, o->move);
 
-		p.offset += (uint64_t)c->operand[x].offset;
 		at += put(at, &p, sizeof p);
 	}
 	at += put(at, c, call_bytes(call_operands(c)));
 	return (size_t)(at - begin);
 }
 
-/* Room that any step takes at most. */
-#define STEP_BYTES_MAX                                                                             \
-	(sizeof(struct command_step) +                                                             \
-	 LIMIT_NEST_ACCESSES * (sizeof(struct command_place) + 10 * sizeof(int64_t)) +             \
-	 LIMIT_NDIM * sizeof(int64_t) + LIMIT_NEST_SCALARS * 2 * sizeof(uint64_t) +                \
-	 sizeof(struct plan_call) + CALL_OPERANDS * sizeof(struct command_place))
-
-static size_t put_step(char *at, const struct executor *x, const struct executor_job *job,
-		       const struct slice *slice)
+size_t marshal_step(char *at, const struct executor *x, const struct executor_job *job,
+		    const struct slice *slice)
 {
 	const struct plan_step *s = &job->plan->step[job->step];
 	const struct kernel *k = step_kernel(x, s);
@@ -144,7 +152,7 @@ void marshal_kernel(struct executor *x, struct kernel *k)
 	}
 }
 
-static void flight_note(struct flight *f, uint32_t step, uint64_t cost, uint64_t elements)
+void marshal_note(struct flight *f, uint32_t step, uint64_t cost, uint64_t elements)
 {
 	if (f->nstep == f->cap) {
 		f->cap = f->cap ? f->cap * 2 : 16;
@@ -153,6 +161,15 @@ static void flight_note(struct flight *f, uint32_t step, uint64_t cost, uint64_t
 	f->step[f->nstep++] =
 		(struct flight_step){.step = step, .cost_us = (uint32_t)cost, .elements = elements};
 	f->cost_us += cost;
+}
+
+static void next_step(struct executor_job *job)
+{
+	job->at = 0;
+	if (++job->step < job->plan->nstep)
+		return;
+	job->step = 0;
+	job->turn++;
 }
 
 /* Put the current step, or a slice of it; 0 when it must wait. */
@@ -170,19 +187,22 @@ static size_t put_slice(struct executor *x, struct executor_job *job, struct fli
 	/* In the middle of a step, too: the worker may be a new one. */
 	if (k)
 		marshal_kernel(x, k);
-	bytes = put_step(at, x, job, &c);
-	flight_note(f, job->step, c.cost, c.elements);
+	bytes = marshal_step(at, x, job, &c);
+	marshal_note(f, job->step, c.cost, c.elements);
 	job->at = c.next;
-	if (c.last) {
-		job->step++;
-		job->at = 0;
-	}
+	if (c.last)
+		next_step(job);
 	return bytes;
+}
+
+static bool steps_left(const struct executor_job *job)
+{
+	return job->plan->nstep && job->turn < job->turns;
 }
 
 bool marshal_all_sent(const struct executor_job *job)
 {
-	return job->step == job->plan->nstep && job->copied == job->nbefore + job->nafter;
+	return !steps_left(job) && job->copied == job->nbefore + job->nafter;
 }
 
 /* The job's next copy, up to `end` of them; false: there is none. */
@@ -227,20 +247,23 @@ size_t marshal_packet(struct executor *x, struct executor_job *job, struct fligh
 	f->nstep = 0;
 	f->cost_us = 0;
 	f->up = f->down = 0;
+	f->turns = 0;
 	f->waited_ns = 0;
 	used += put_copies(job, f, job->nbefore, x->packet + used, limit - used, &run.nstep);
 	f->cost_us = 0; /* the device's own work is what is cut and shared out */
-	while (job->copied >= job->nbefore && job->step < job->plan->nstep && used <= limit) {
-		size_t n = put_slice(x, job, f, x->packet + used);
+	while (job->copied >= job->nbefore && steps_left(job) && used <= limit) {
+		size_t n = marshal_loop(x, job, f, x->packet + used, limit - used);
 
+		if (n == 0)
+			n = put_slice(x, job, f, x->packet + used);
 		if (n == 0)
 			break;
 		used += n;
 		run.nstep++;
-		if (job->at != 0)
+		if (job->at != 0 || f->turns)
 			break;
 	}
-	if (job->step == job->plan->nstep && used <= limit)
+	if (!steps_left(job) && used <= limit)
 		used += put_copies(job, f, job->nbefore + job->nafter, x->packet + used,
 				   limit - used, &run.nstep);
 	if (marshal_all_sent(job) && job->nfetch) {

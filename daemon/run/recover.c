@@ -159,9 +159,10 @@ static void judge(struct executor *x, int status)
 		begun++;
 		last = f;
 		f->job->attempts += !trial;
-		/* On another device the input's copy on the host is whole. */
-		if (!x->target)
-			recover_mark_torn(f->job, f, (uint32_t)step);
+		/* On another device the input's copy on the host is whole; and copies come
+		 * before all that overwrites. */
+		if (!x->target && step != STEP_INDEX_COPY)
+			recover_mark_torn(f->job, f, f->turns ? UINT32_MAX : (uint32_t)step);
 	}
 	if (!fault || !begun)
 		return;
@@ -204,6 +205,7 @@ static void settle(struct executor *x, struct executor_job *job, const char *how
 	} else {
 		/* A new number: completions and partial results of the old are void. */
 		job->ticket = ++x->next_job << TICKET_SHIFT;
+		job->turn = job->looped = 0;
 		job->step = 0;
 		job->at = 0;
 		job->copied = 0;

@@ -157,7 +157,7 @@ void schedule_correct(struct executor *x, uint64_t client, int64_t us)
 /* The first step of the job whose kernel must not run any more; -1: none. */
 static int64_t quarantined_step(const struct executor *x, const struct executor_job *job)
 {
-	for (uint32_t i = job->step; i < job->plan->nstep; i++) {
+	for (uint32_t i = job->turn + 1 < job->turns ? 0 : job->step; i < job->plan->nstep; i++) {
 		const struct kernel *k = step_kernel(x, &job->plan->step[i]);
 
 		if (k && k->strikes >= KERNEL_STRIKES)

@@ -35,6 +35,64 @@ enum status steps_next(const struct command_step **out, const char *at, const ch
 	return OK;
 }
 
+bool steps_is_loop(const char *at, const char *end)
+{
+	return (size_t)(end - at) >= sizeof(struct command_loop) &&
+	       ((const struct command_loop *)at)->kind == STEP_LOOP;
+}
+
+/* Do the steps have the accesses and scalars that are patched, and nothing else? */
+static enum status loop_steps(const struct steps_loop *o, const char *end, struct err *err)
+{
+	const char *at = o->step;
+	uint64_t places = 0, scalars = 0;
+
+	for (uint32_t i = 0; i < o->loop->nstep; i++) {
+		const struct command_step *s = NULL;
+		enum status st = steps_next(&s, at, end, i, err);
+
+		if (st != OK)
+			return st;
+		if (s->kind != STEP_KERNEL && s->kind != STEP_CALL)
+			return err_set(err, E_INTERNAL, "step %u of a loop is of kind %u", i,
+				       s->kind);
+		places += s->naccess;
+		scalars += s->kind == STEP_KERNEL ? s->nscalar : 0;
+		at += s->bytes;
+	}
+	return places == o->loop->npatch && scalars == o->loop->nscalar && at == end
+		       ? OK
+		       : err_set(err, E_INTERNAL, "a loop's steps are not what it patches");
+}
+
+enum status steps_loop(struct steps_loop *out, const char *at, const char *end, struct err *err)
+{
+	const struct command_loop *l = (const struct command_loop *)at;
+	uint64_t bytes = sizeof *l + (uint64_t)l->nplace * l->nslot * sizeof *out->place;
+
+	bytes += (uint64_t)l->nrow * l->nimm * 16 + (uint64_t)l->npatch * sizeof *out->patch;
+	bytes += ((uint64_t)l->nscalar + (l->nscalar & 1)) * sizeof *out->scalar;
+	if (l->bytes > (size_t)(end - at) || l->bytes % 8 || bytes > l->bytes || !l->nplace ||
+	    !l->nrow || l->nslot > COMMAND_BYTES || l->nimm > COMMAND_BYTES ||
+	    l->npatch > COMMAND_BYTES)
+		return err_set(err, E_INTERNAL, "a loop of a run is malformed");
+	out->loop = l;
+	out->place = (const struct command_place *)(l + 1);
+	out->imm = (const uint64_t *)(out->place + (size_t)l->nplace * l->nslot);
+	out->patch = (const struct command_patch *)(out->imm + (size_t)l->nrow * l->nimm * 2);
+	out->scalar = (const uint32_t *)(out->patch + l->npatch);
+	out->step = at + bytes;
+	for (uint32_t i = 0; i < l->npatch; i++)
+		if (out->patch[i].slot >= l->nslot)
+			return err_set(err, E_INTERNAL, "a loop patches slot %u of %u",
+				       out->patch[i].slot, l->nslot);
+	for (uint32_t i = 0; i < l->nscalar; i++)
+		if (out->scalar[i] >= l->nimm)
+			return err_set(err, E_INTERNAL, "a loop patches immediate %u of %u",
+				       out->scalar[i], l->nimm);
+	return loop_steps(out, at + l->bytes, err);
+}
+
 enum status steps_fetches(const struct command_fetch **out, const char *at, const char *end,
 			  uint32_t nfetch, struct err *err)
 {

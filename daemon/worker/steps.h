@@ -48,4 +48,19 @@ enum status steps_slice(struct steps_slice *out, const struct command_step *s,
 enum status steps_reach(int64_t *lo, int64_t *hi, const struct command_step *s,
 			const struct nest *spec, uint32_t a, struct err *err) MUST_USE;
 
+/* The parts of a STEP_LOOP: struct command_loop tells how many of each. */
+struct steps_loop {
+	const struct command_loop *loop;
+	const struct command_place *place;
+	const uint64_t *imm;
+	const struct command_patch *patch;
+	const uint32_t *scalar;
+	const char *step; /* the first */
+};
+bool steps_is_loop(const char *at, const char *end);
+/* At `at`, one that ends by `end`, with steps whose accesses and scalars are as many as its
+ * patches, and patches that name what it has. */
+enum status steps_loop(struct steps_loop *out, const char *at, const char *end,
+		       struct err *err) MUST_USE;
+
 #endif

@@ -83,6 +83,10 @@ void worker_forget(struct worker *w, uint64_t job);
 enum status worker_step(struct worker *w, const struct command_step *s, struct err *err) MUST_USE;
 /* Each thread's scratch gets at least so many bytes, and may become another. */
 enum status worker_scratch_grow(struct worker *w, size_t bytes, struct err *err) MUST_USE;
+/* worker_loop.c: a STEP_LOOP, which ends by `end`. */
+enum status worker_loop(struct worker *w, const char *at, const char *end, struct err *err) MUST_USE;
+/* worker_copy.c: one that carries bytes. */
+enum status worker_copy(struct worker *w, const struct command_step *s, struct err *err) MUST_USE;
 /* worker_call.c: one of a library step. */
 enum status worker_call(struct worker *w, const struct command_step *s, struct err *err) MUST_USE;
 /* worker_<stem>.c: what a library step does, for each row of plan/calls.def.  On the command

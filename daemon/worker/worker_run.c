@@ -27,8 +27,16 @@ static enum status run_steps(struct worker *w, const char **at, const char *end,
 {
 	for (uint32_t i = 0; i < nstep; i++) {
 		const struct command_step *s = NULL;
-		enum status st = steps_next(&s, *at, end, i, err);
+		enum status st = OK;
 
+		if (steps_is_loop(*at, end)) {
+			st = worker_loop(w, *at, end, err);
+			if (st != OK)
+				return st;
+			*at += ((const struct command_loop *)*at)->bytes;
+			continue;
+		}
+		st = steps_next(&s, *at, end, i, err);
 		if (st != OK)
 			return st;
 		if (bz_cancelled(&w->cancel))
@@ -76,7 +84,7 @@ void worker_run(struct worker *w, const char *packet, size_t bytes, struct comma
 	} else if (bz_cancelled(&w->cancel)) {
 		st = err_set(&err, E_CANCELLED, "cancelled before it began");
 	} else {
-		pool_spin(w->pool, run->nstep > 1);
+		pool_spin(w->pool, run->nstep > 1 || steps_is_loop(at, end));
 		st = run_steps(w, &at, end, run->nstep, &err);
 		pool_spin(w->pool, false);
 	}

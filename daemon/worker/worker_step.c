@@ -413,6 +413,8 @@ enum status worker_step(struct worker *w, const struct command_step *cmd, struct
 
 	if (cmd->kind == STEP_CALL)
 		return worker_call(w, cmd, err);
+	if (cmd->kind == STEP_COPY)
+		return worker_copy(w, cmd, err);
 	if (cmd->kind != STEP_KERNEL)
 		return err_set(err, E_INTERNAL, "step %u is of kind %u", cmd->index, cmd->kind);
 	e = kernels_find(&w->kernels, cmd->kernel);

@@ -273,6 +273,7 @@ static struct work *work_create(uint64_t client)
 	w->plan.slot = w->slot;
 	w->plan.refs = 1;
 	w->job = (struct executor_job){.plan = &w->plan,
+				       .turns = 1,
 				       .place = w->place,
 				       .imm = w->imm,
 				       .client = client,
