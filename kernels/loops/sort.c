@@ -108,9 +108,9 @@ static int64_t lane_offset(const struct sort_call *c, const int64_t *step, int64
 {
 	int64_t offset = 0;
 
-	for (int a = c->axes; a-- > 0;) {
-		offset += lane % c->extent[a] * step[a];
-		lane /= c->extent[a];
+	for (int a = c->lanes.axes; a-- > 0;) {
+		offset += lane % c->lanes.extent[a] * step[a];
+		lane /= c->lanes.extent[a];
 	}
 	return offset;
 }
@@ -118,7 +118,7 @@ static int64_t lane_offset(const struct sort_call *c, const int64_t *step, int64
 /* Lanes from `lane` on whose step is constant, at most `most`. */
 static int64_t lane_run(const struct sort_call *c, int64_t lane, int64_t most)
 {
-	int64_t run = c->axes ? c->extent[c->axes - 1] : 1;
+	int64_t run = c->lanes.axes ? c->lanes.extent[c->lanes.axes - 1] : 1;
 
 	return least(most, run - lane % run);
 }
@@ -126,11 +126,11 @@ static int64_t lane_run(const struct sort_call *c, int64_t lane, int64_t most)
 static struct sort_patch patch(const struct sort_call *c, bool result, int64_t lane, int64_t lanes,
 			       int64_t at, int64_t n)
 {
-	const int64_t *step = result ? c->to_lane : c->from_lane;
+	const int64_t *step = result ? c->lanes.to_lane : c->lanes.from_lane;
 	struct sort_patch p = {.n = n,
-			       .step = result ? c->to_step : c->from_step,
+			       .step = result ? c->lanes.to_step : c->lanes.from_step,
 			       .lanes = lanes,
-			       .lane = c->axes ? step[c->axes - 1] : 0,
+			       .lane = c->lanes.axes ? step[c->lanes.axes - 1] : 0,
 			       .first = at};
 
 	p.at = (result ? c->to : (char *)(uintptr_t)c->from) + lane_offset(c, step, lane) +
@@ -184,7 +184,7 @@ static void store(const struct sort_call *c, const char *items, void *spare, int
 		}
 		c->isa->loops[type->item].places(spare, items + k * n * bytes, n);
 		from = patch(c, false, lane + k, 1, 0, n);
-		fetch(&p, &from, spare, c->n, dtype_row(c->dtype)->bytes);
+		fetch(&p, &from, spare, c->lanes.n, dtype_row(c->dtype)->bytes);
 	}
 }
 

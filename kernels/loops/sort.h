@@ -19,6 +19,7 @@
 #define BRAZE_LOOPS_SORT_H
 
 #include "isa.h"
+#include "lanes.h"
 #include "ops.h"
 
 #define SORT_BLOCK (128 << 10)		     /* bytes of items */
@@ -67,8 +68,7 @@ struct sort_isa {
 
 extern const struct sort_isa sort_isa_v2, sort_isa_v3, sort_isa_v4;
 
-/* What is sorted where: the axis that is sorted, and the others, of which the last moves fastest
- * from one lane to the next. */
+/* What is sorted where. */
 struct sort_call {
 	const struct sort_isa *isa;
 	uint8_t dtype;
@@ -76,10 +76,7 @@ struct sort_call {
 	char *to;
 	const char *from;
 	char *scratch; /* sort_cut.scratch bytes */
-	int64_t n, from_step, to_step;
-	int axes;
-	int64_t extent[LIMIT_NDIM];
-	int64_t to_lane[LIMIT_NDIM], from_lane[LIMIT_NDIM];
+	struct lanes lanes;
 };
 
 /* The kind of items that elements of a type become. */

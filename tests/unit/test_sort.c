@@ -104,11 +104,11 @@ static struct problem problem_create(int64_t lanes, int64_t n, bool across, int6
 	free(spare);
 	p.c = (struct sort_call){.dtype = complex ? DT_COMPLEX128 : DT_FLOAT64,
 				 .from = (const char *)p.from,
-				 .n = n,
-				 .axes = 1,
-				 .extent = {lanes},
-				 .from_step = (across ? lanes : 1) * gaps * parts * 8,
-				 .from_lane = {(across ? 1 : n) * gaps * parts * 8}};
+				 .lanes = {.n = n,
+					   .axes = 1,
+					   .extent = {lanes},
+					   .from_step = (across ? lanes : 1) * gaps * parts * 8,
+					   .from_lane = {(across ? 1 : n) * gaps * parts * 8}}};
 	return p;
 }
 
@@ -128,8 +128,8 @@ static void run(struct problem *p, bool places, bool backwards)
 
 	p->c.places = places;
 	p->c.to = places ? (char *)p->places : (char *)p->to;
-	p->c.to_step = (p->across ? p->lanes : 1) * bytes;
-	p->c.to_lane[0] = (p->across ? 1 : p->n) * bytes;
+	p->c.lanes.to_step = (p->across ? p->lanes : 1) * bytes;
+	p->c.lanes.to_lane[0] = (p->across ? 1 : p->n) * bytes;
 	memset(p->c.to, 0x55, (size_t)(p->lanes * p->n * bytes));
 	cr_assert(sort_cut(&cut, p->lanes, p->n, p->c.dtype, places));
 	cr_assert_leq(cut.work, SORT_WORK);
@@ -242,7 +242,7 @@ Test(sort, scribbles_are_harmless)
 		p.c.isa = isa[isa_best()];
 		p.c.places = places;
 		p.c.to = places ? (char *)p.places : (char *)p.to;
-		p.c.to_step = places ? 8 : dtype_row(p.c.dtype)->bytes;
+		p.c.lanes.to_step = places ? 8 : dtype_row(p.c.dtype)->bytes;
 		cr_assert(sort_cut(&cut, 1, p.n, p.c.dtype, places));
 		work = aligned_alloc(64, (size_t)cut.work);
 		p.c.scratch = scratch = aligned_alloc(64, (size_t)(cut.scratch + 63) / 64 * 64);
