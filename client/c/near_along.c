@@ -88,6 +88,13 @@ bool near_sort(struct braze_array **out, enum op op, enum dtype type, struct bra
 
 	if (!near_hand(a))
 		return false;
+	/* Lanes of one element are in order. */
+	if (a->view.shape.dim[axis] == 1) {
+		const braze_scalar first = braze_int(0);
+
+		return op == OP_SORT ? near_cast(out, a, type)
+				     : near_create(out, s, OP_FULL, type, &a->view.shape, &first);
+	}
 	uint64_t work = near_work(s->near, op, a->view.dtype, a->count);
 	uint64_t bytes = near_bytes(type, a->count);
 	if (!near_spares(s->near, a, work, bytes) && !near_fits(s->near, work, bytes))

@@ -44,12 +44,13 @@ bool sort_cut(struct sort_cut *out, int64_t lanes, int64_t n, unsigned dtype, bo
 
 	*out = (struct sort_cut){.lanes = lanes, .n = n};
 	out->bytes = bytes[sort_item_of(dtype, places)];
-	out->block = SORT_BLOCK / out->bytes;
+	out->block = (out->bytes > 4 ? SORT_BLOCK : SORT_KEYS) / out->bytes;
 	out->blocks = ceiling(n, out->block);
 	if (!n || !lanes)
 		return true;
 	if (out->blocks == 1) {
-		out->group = least(out->block / n, lanes);
+		out->group = n < SORT_BLOCK / out->bytes ? SORT_BLOCK / out->bytes / n : 1;
+		out->group = least(out->group, lanes);
 		out->units = ceiling(lanes, out->group);
 		items = out->group * n;
 	} else {
@@ -195,8 +196,10 @@ static void sort_blocks(const struct sort_call *c, char *sorted, char *items, in
 	const struct sort_type *type = type_of(c);
 	const struct sort_loops *loops = &c->isa->loops[type->item];
 	int64_t each = n * loops->bytes;
-	bool odd = load(c, items, loops->bytes, lane, lanes, at, n);
+	bool odd = load(c, n == 1 ? sorted : items, loops->bytes, lane, lanes, at, n);
 
+	if (n == 1)
+		return;
 	for (int64_t k = 0; k < lanes; k++)
 		loops->block(sorted + k * each, items + k * each, n, type->low);
 	if (!odd)

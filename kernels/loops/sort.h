@@ -22,8 +22,9 @@
 #include "lanes.h"
 #include "ops.h"
 
-#define SORT_BLOCK (128 << 10)		     /* bytes of items */
-#define SORT_WORK  (2 * SORT_BLOCK + 2 * 64) /* bytes of memory that a thread works in, at most */
+#define SORT_BLOCK (128 << 10)		    /* bytes of items, and of short lanes of any; */
+#define SORT_KEYS  (256 << 10)		    /* of keys of up to four bytes alone */
+#define SORT_WORK  (2 * SORT_KEYS + 2 * 64) /* bytes of memory that a thread works in, at most */
 
 /* Items: keys of so many bytes; keys with places. */
 enum sort_item { SORT_8, SORT_16, SORT_32, SORT_64, SORT_64_PLACE, SORT_128_PLACE, SORT_ITEMS };
