@@ -80,7 +80,7 @@ static int ended(braze_array **out, enum status st, int op, braze_array *a, int 
 			.n = 1,
 			.arg = &arg,
 			.axes = (unsigned)(axis < 0 ? axis + a->view.shape.ndim : axis)};
-		st = careful_recorded(out, &r, err_of(err));
+		return careful_recorded(out, &r, err_of(err));
 	}
 	return (int)st;
 }

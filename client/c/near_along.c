@@ -92,8 +92,9 @@ bool near_sort(struct braze_array **out, enum op op, enum dtype type, struct bra
 	if (a->view.shape.dim[axis] == 1) {
 		const braze_scalar first = braze_int(0);
 
-		return op == OP_SORT ? near_cast(out, a, type)
-				     : near_create(out, s, OP_FULL, type, &a->view.shape, &first);
+		return op == OP_SORT
+			       ? near_cast(out, a, type)
+			       : near_create(out, s, OP_FULL, (int)type, &a->view.shape, &first);
 	}
 	uint64_t work = near_work(s->near, op, a->view.dtype, a->count);
 	uint64_t bytes = near_bytes(type, a->count);
