@@ -144,10 +144,9 @@ bool near_quick(struct braze_array **out, unsigned op, unsigned loop, unsigned t
 bool near_with_number(struct braze_array **out, int op, unsigned type, const braze_arg *args);
 bool near_reduce(struct braze_array **out, enum op op, const struct op_sig *sig,
 		 struct braze_array *a, uint32_t axes, const struct shape *shape);
-/* scan.c */
+/* near_along.c */
 bool near_scan(struct braze_array **out, enum op op, enum dtype type, struct braze_array *a,
 	       int axis);
-/* sort.c */
 bool near_sort(struct braze_array **out, enum op op, enum dtype type, struct braze_array *a,
 	       int axis);
 bool near_cast(struct braze_array **out, struct braze_array *a, enum dtype to);

@@ -716,17 +716,18 @@ contains
       type(braze_array_t), intent(in) :: a
       integer, intent(in), optional :: dim
       type(braze_array_t) :: r
-      call scan(r, OP_CUMSUM, a, dim)
+      call along(r, OP_CUMSUM, a, dim)
    end function
 
    function braze_cumprod(a, dim) result(r)
       type(braze_array_t), intent(in) :: a
       integer, intent(in), optional :: dim
       type(braze_array_t) :: r
-      call scan(r, OP_CUMPROD, a, dim)
+      call along(r, OP_CUMPROD, a, dim)
    end function
 
-   subroutine scan(r, code, a, dim)
+   ! One of them, or of those that sort.
+   subroutine along(r, code, a, dim)
       type(braze_array_t), intent(inout) :: r
       integer, intent(in) :: code
       type(braze_array_t), intent(in) :: a
@@ -734,7 +735,11 @@ contains
       type(c_error) :: err
       type(c_ptr) :: p
       call check(a)
-      call must(c_scan(p, op_code(code), a%p, axis_of(a, dim), -1, err), err)
+      if (code >= OP_SORT) then
+         call must(c_sort(p, op_code(code), a%p, axis_of(a, dim), err), err)
+      else
+         call must(c_scan(p, op_code(code), a%p, axis_of(a, dim), -1, err), err)
+      end if
       call set(r, p)
       call consume(a)
    end subroutine
@@ -766,30 +771,17 @@ contains
       type(braze_array_t), intent(in) :: a
       integer, intent(in), optional :: dim
       type(braze_array_t) :: r
-      call sorted(r, OP_SORT, a, dim)
+      call along(r, OP_SORT, a, dim)
    end function
 
    function braze_argsort(a, dim) result(r)
       type(braze_array_t), intent(in) :: a
       integer, intent(in), optional :: dim
       type(braze_array_t) :: r, zero_based
-      call sorted(zero_based, OP_ARGSORT, a, dim)
+      call along(zero_based, OP_ARGSORT, a, dim)
       call binary(r, OP_ADD, arg_array(zero_based), arg_i8(1_c_int64_t))
       call consume(zero_based)
    end function
-
-   subroutine sorted(r, code, a, dim)
-      type(braze_array_t), intent(inout) :: r
-      integer, intent(in) :: code
-      type(braze_array_t), intent(in) :: a
-      integer, intent(in), optional :: dim
-      type(c_error) :: err
-      type(c_ptr) :: p
-      call check(a)
-      call must(c_sort(p, op_code(code), a%p, axis_of(a, dim), err), err)
-      call set(r, p)
-      call consume(a)
-   end subroutine
 
    ! The axis of C that dim is, the first dimension where it is absent.
    integer function axis_of(a, dim)

@@ -253,8 +253,8 @@ static bool moves(const int64_t *stride, const struct nest *host)
 	return false;
 }
 
-/* The loop of the host along which most of a nest's accesses go element by element, moved by
- * these strides, if they are not the same at all reduced points; -1: none does. */
+/* The loop of the host along which most of a nest's accesses go element by element, if they are
+ * not the same at all reduced points; -1: none does.  By these strides, NULL: by its own. */
 static int along(const struct nest *n, const int64_t (*stride)[LIMIT_NDIM], const struct nest *host)
 {
 	unsigned most = 0;
@@ -263,9 +263,11 @@ static int along(const struct nest *n, const int64_t (*stride)[LIMIT_NDIM], cons
 	for (unsigned l = 0; l < (unsigned)host->npar + host->nred; l++) {
 		unsigned votes = 0;
 
-		for (unsigned k = 0; k < n->naccess; k++)
-			votes += moves(stride[k], host) &&
-				 stride[k][l] == dtype_row(n->access[k].dtype)->bytes;
+		for (unsigned k = 0; k < n->naccess; k++) {
+			const int64_t *by = stride ? stride[k] : n->access[k].stride;
+
+			votes += moves(by, host) && by[l] == dtype_row(n->access[k].dtype)->bytes;
+		}
 		if (votes > most) {
 			most = votes;
 			best = (int)l;
@@ -278,14 +280,11 @@ static int along(const struct nest *n, const int64_t (*stride)[LIMIT_NDIM], cons
  * went along, as where a square is divided by its rows' sums column by column. */
 static bool same_way(const struct fuse *f, const struct prog_unit *e, const struct prog_unit *l)
 {
-	int64_t own[LIMIT_NEST_ACCESSES][LIMIT_NDIM];
 	int here = -1, there = -1;
 
 	if (f->fit.post)
 		return true;
-	for (unsigned k = 0; k < e->nest->naccess; k++)
-		memcpy(own[k], e->nest->access[k].stride, sizeof own[k]);
-	here = along(e->nest, own, e->nest);
+	here = along(e->nest, NULL, e->nest);
 	there = along(l->nest, f->fit.stride, e->nest);
 	return here < 0 || there < 0 || here == there;
 }

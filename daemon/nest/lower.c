@@ -340,11 +340,10 @@ static enum status lower_op(struct prog *p, uint32_t k, struct err *err)
 	case KIND_WRITE:
 		return lower_assign(p, k, err);
 	case KIND_SCAN:
-		return lower_scan(p, o, err);
+	case KIND_SORT:
+		return lower_along(p, o, err);
 	case KIND_DRAW:
 		return lower_draw(p, o, err);
-	case KIND_SORT:
-		return lower_sort(p, o, err);
 	case KIND_LIB:
 		return o->op == OP_MATMUL ? lower_matmul(p, o, err) : lower_compact(p, o, err);
 	case KIND_GATHER:

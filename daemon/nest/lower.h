@@ -15,16 +15,11 @@ unsigned lower_wide(unsigned dtype);
 /* An operand of a library step, an array, as type `to`: as it lies, or cast into a temporary. */
 enum status lower_array(uint32_t *slot, struct view *v, struct prog *p, const struct part_ref *r,
 			unsigned to, struct err *err) MUST_USE;
-/* A call's loops: the axes of a view but those of one element, `axis` as the last; operands 0 and 1
- * are `in`, in this slot, and the operation's result. */
-void lower_along(struct prog *p, struct plan_call *c, const struct part_op *o, uint32_t slot,
-		 const struct view *in, unsigned axis);
 /* Append the units of one operation. */
 enum status lower_matmul(struct prog *p, const struct part_op *o, struct err *err) MUST_USE;
-enum status lower_scan(struct prog *p, const struct part_op *o, struct err *err) MUST_USE;
+enum status lower_along(struct prog *p, const struct part_op *o, struct err *err) MUST_USE;
 enum status lower_join(struct prog *p, const struct part_op *o, struct err *err) MUST_USE;
 enum status lower_draw(struct prog *p, const struct part_op *o, struct err *err) MUST_USE;
 enum status lower_compact(struct prog *p, const struct part_op *o, struct err *err) MUST_USE;
-enum status lower_sort(struct prog *p, const struct part_op *o, struct err *err) MUST_USE;
 
 #endif

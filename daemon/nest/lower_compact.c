@@ -73,6 +73,7 @@ static void lower_elements(struct prog *p, const struct part_op *o, const struct
 	c->call = CALL_COMPACT;
 	c->op = o->op;
 	c->nloop = COMPACT_LOOPS;
+	c->counted = 1u << COMPACT_LOOP_COUNT;
 	put_in(c, COMPACT_SOURCE, &source, p, &o->in[0]);
 	put_in(c, COMPACT_MASK, &mask, p, &o->in[1]);
 	put_in(c, COMPACT_RANKS, &ranks, p, &o->in[2]);
@@ -107,6 +108,7 @@ static void lower_places(struct prog *p, const struct part_op *o, const struct v
 	put(c, PLACES_RESULT, p->value_slot[o->out.value], out);
 	axes = mask.shape.ndim;
 	c->nloop = (uint8_t)(axes + PLACES_LOOPS);
+	c->counted = (uint8_t)(1u << axes);
 	memcpy(c->extent, mask.shape.dim, axes * sizeof c->extent[0]);
 	memcpy(c->operand[PLACES_MASK].stride, mask.stride, axes * sizeof mask.stride[0]);
 	if (axes > 1) /* of axes of one element it may be anything */

@@ -87,14 +87,12 @@ enum status call_check(const struct plan_call *c, struct err *err)
 	return row->check(c, err);
 }
 
-/* How many a mask chooses changes from run to run, and is no layout: a power of two stands for it.
- */
+/* What was counted is no layout: a power of two stands for it. */
 static int64_t told(const struct plan_call *c, unsigned loop)
 {
 	int64_t n = c->extent[loop], power = 1;
 
-	if (!(c->call == CALL_COMPACT && loop == COMPACT_LOOP_COUNT) &&
-	    !(c->call == CALL_PLACES && loop + PLACES_LOOPS == c->nloop))
+	if (!(c->counted >> loop & 1))
 		return n;
 	while (power < n && power <= INT64_MAX / 2)
 		power *= 2;

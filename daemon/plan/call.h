@@ -39,7 +39,8 @@ struct plan_call {
 	uint8_t dtype; /* that it computes in */
 	uint8_t nloop;
 	uint8_t noperand; /* CALL_LIST */
-	uint8_t pad[2];
+	uint8_t counted;  /* bit mask of loops whose extents were counted: each run's are its own */
+	uint8_t pad;
 	uint16_t op; /* OP_*, where the call serves several */
 	int64_t extent[LIMIT_NDIM];
 	struct call_operand operand[CALL_OPERANDS]; /* call_operands() of them */
@@ -102,5 +103,6 @@ void call_range(int64_t *lo, int64_t *hi, const struct plan_call *c, unsigned x)
 enum status call_check(const struct plan_call *c, struct err *err) MUST_USE;
 /* What the time of a call depends on, as a text: its name, sizes and layout. */
 void call_key(struct textbuf *t, const struct plan_call *c);
+_Static_assert(LIMIT_NDIM <= 8, "a bit of `counted` for each loop");
 
 #endif

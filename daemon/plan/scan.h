@@ -7,7 +7,7 @@
 #ifndef BRAZE_SCAN_H
 #define BRAZE_SCAN_H
 
-#include "call.h"
+#include "along.h"
 #include "loops/scan.h"
 
 /* The lanes of a call that was checked, with no loops and addresses yet. */

@@ -2,40 +2,19 @@
 /* plan/sort.c - see sort.h. */
 #include "sort.h"
 
-#include <string.h>
-
-#include "../base/textbuf.h"
-
 #define BLOCK_NS 10.0 /* an element, on one core, in blocks; */
 #define LEVEL_NS 1.5  /* in each level of merges */
 
-static int64_t lanes_of(const struct plan_call *c)
-{
-	int64_t n = 1;
-
-	for (unsigned l = 0; l + 1 < c->nloop; l++)
-		n *= c->extent[l];
-	return n;
-}
-
 static bool cut_of(struct sort_cut *cut, const struct plan_call *c)
 {
-	return sort_cut(cut, lanes_of(c), c->extent[c->nloop - 1], c->dtype, c->op == OP_ARGSORT);
+	return sort_cut(cut, along_lanes(c), c->extent[c->nloop - 1], c->dtype,
+			c->op == OP_ARGSORT);
 }
 
 void sort_of(struct sort_call *out, struct sort_cut *cut, const struct plan_call *c)
 {
-	unsigned last = c->nloop - 1u;
-
-	*out = (struct sort_call){.dtype = c->dtype,
-				  .places = c->op == OP_ARGSORT,
-				  .n = c->extent[last],
-				  .from_step = c->operand[0].stride[last],
-				  .to_step = c->operand[1].stride[last],
-				  .axes = (int)last};
-	memcpy(out->extent, c->extent, last * sizeof out->extent[0]);
-	memcpy(out->from_lane, c->operand[0].stride, last * sizeof out->from_lane[0]);
-	memcpy(out->to_lane, c->operand[1].stride, last * sizeof out->to_lane[0]);
+	*out = (struct sort_call){.dtype = c->dtype, .places = c->op == OP_ARGSORT};
+	along_of(&out->lanes, c);
 	if (!cut_of(cut, c))
 		*cut = (struct sort_cut){0}; /* was checked */
 }
@@ -68,16 +47,14 @@ static bool has_types(const struct plan_call *c)
 
 enum status sort_check(const struct plan_call *c, struct err *err)
 {
-	const struct op_row *row = op_row(c->op);
 	struct sort_cut cut;
-	int64_t n = 1;
+	enum status st = along_check(c, KIND_SORT, err);
 
-	if (!row || row->kind != KIND_SORT || !c->nloop || !has_types(c))
+	if (st)
+		return st;
+	if (!has_types(c))
 		return err_set(err, E_INTERNAL, "sort: no %s of type %u", op_text(c->op), c->dtype);
-	for (unsigned l = 0; l < c->nloop; l++)
-		if (__builtin_mul_overflow(n, c->extent[l], &n))
-			return err_set(err, E_INTERNAL, "sort: extents overflow");
-	if (n > INT64_MAX / 64 || !cut_of(&cut, c) ||
+	if (along_lanes(c) * c->extent[c->nloop - 1] > INT64_MAX / 64 || !cut_of(&cut, c) ||
 	    cut.n > sort_longest(c->dtype, c->op == OP_ARGSORT))
 		return err_set(err, E_INTERNAL, "sort: extents overflow");
 	for (unsigned l = 0; l < c->nloop; l++)
@@ -115,23 +92,12 @@ void sort_units(struct call_units *out, const struct plan_call *c, bool device)
 
 void sort_name(struct textbuf *t, const struct plan_call *c)
 {
-	textbuf_put(t, "%s of %s, %lld lanes of %lld", op_text(c->op), dtype_row(c->dtype)->name,
-		    (long long)lanes_of(c), (long long)c->extent[c->nloop - 1]);
+	along_name(t, c);
 }
 
 void sort_print(struct textbuf *t, const struct plan_call *c)
 {
 	static const char *const what[] = {"in", "out", "scratch"};
 
-	textbuf_put(t, "%s %s", op_text(c->op), dtype_row(c->dtype)->name);
-	for (unsigned l = 0; l < c->nloop; l++)
-		textbuf_put(t, "%s%lld", l ? "x" : " ", (long long)c->extent[l]);
-	textbuf_put(t, "\n");
-	for (unsigned x = 0; x < 3; x++) {
-		textbuf_put(t, "%s s%u +%lld by", what[x], c->operand[x].slot,
-			    (long long)c->operand[x].offset);
-		for (unsigned l = 0; l < c->nloop; l++)
-			textbuf_put(t, " %lld", (long long)c->operand[x].stride[l]);
-		textbuf_put(t, "\n");
-	}
+	along_print(t, c, 3, what);
 }

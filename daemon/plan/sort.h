@@ -8,7 +8,7 @@
 #ifndef BRAZE_SORT_H
 #define BRAZE_SORT_H
 
-#include "call.h"
+#include "along.h"
 #include "loops/sort.h"
 
 /* The lanes of a call that was checked, with no loops and addresses yet. */

@@ -106,7 +106,7 @@ static void back_result(const struct scan_step *s)
 
 	call_range(&lo, &hi, c, 1);
 	if (hi - lo != (int64_t)scan_work(c) * dtype_row(c->dtype)->bytes ||
-	    s->c.to_step != dtype_row(c->dtype)->bytes)
+	    s->c.lanes.to_step != dtype_row(c->dtype)->bytes)
 		return;
 	each = (double)(hi - lo) / (double)units;
 	hi = lo + (int64_t)(each * (double)s->x->hi);

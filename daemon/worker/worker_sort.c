@@ -50,7 +50,7 @@ static void back_results(const struct sort_step *s)
 	double each = 0;
 
 	call_range(&lo, &hi, c, 1);
-	if (hi - lo != s->cut.lanes * s->cut.n * bytes || s->c.to_step != bytes)
+	if (hi - lo != s->cut.lanes * s->cut.n * bytes || s->c.lanes.to_step != bytes)
 		return;
 	each = (double)(hi - lo) / (double)s->cut.units;
 	hi = lo + (int64_t)(each * (double)s->x->hi);

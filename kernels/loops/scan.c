@@ -25,26 +25,26 @@ bool scan_cut(struct scan_cut *out, int64_t lanes, int64_t n)
 static struct scan_patch patch(const struct scan_call *c, int64_t *first, int64_t last, int64_t at,
 			       int64_t n)
 {
-	struct scan_patch p = {.to = c->to + at * c->to_step,
-			       .from = c->from + at * c->from_step,
+	struct scan_patch p = {.to = c->to + at * c->lanes.to_step,
+			       .from = c->from + at * c->lanes.from_step,
 			       .n = n,
-			       .to_step = c->to_step,
-			       .from_step = c->from_step,
+			       .to_step = c->lanes.to_step,
+			       .from_step = c->lanes.from_step,
 			       .lanes = last - *first};
 	int64_t rest = *first;
 
-	for (int a = c->axes; a-- > 0;) {
-		int64_t i = rest % c->extent[a];
+	for (int a = c->lanes.axes; a-- > 0;) {
+		int64_t i = rest % c->lanes.extent[a];
 
-		p.to += i * c->to_lane[a];
-		p.from += i * c->from_lane[a];
-		rest /= c->extent[a];
+		p.to += i * c->lanes.to_lane[a];
+		p.from += i * c->lanes.from_lane[a];
+		rest /= c->lanes.extent[a];
 	}
-	if (c->axes) {
-		int64_t run = c->extent[c->axes - 1];
+	if (c->lanes.axes) {
+		int64_t run = c->lanes.extent[c->lanes.axes - 1];
 
-		p.to_lane = c->to_lane[c->axes - 1];
-		p.from_lane = c->from_lane[c->axes - 1];
+		p.to_lane = c->lanes.to_lane[c->lanes.axes - 1];
+		p.from_lane = c->lanes.from_lane[c->lanes.axes - 1];
 		p.lanes = least(p.lanes, run - *first % run);
 	}
 	*first += p.lanes;
@@ -53,14 +53,14 @@ static struct scan_patch patch(const struct scan_call *c, int64_t *first, int64_
 
 static int64_t block_elements(const struct scan_call *c, int64_t block)
 {
-	return least(SCAN_BLOCK, c->n - block * SCAN_BLOCK);
+	return least(SCAN_BLOCK, c->lanes.n - block * SCAN_BLOCK);
 }
 
 /* Whole blocks of one lane are lanes to the loops. */
 static void local_of_one(const struct scan_call *c, int64_t lane, int64_t lo, int64_t hi)
 {
 	struct scan_patch p = patch(c, &lane, lane + 1, lo * SCAN_BLOCK, SCAN_BLOCK);
-	int64_t whole = least(hi, c->n / SCAN_BLOCK);
+	int64_t whole = least(hi, c->lanes.n / SCAN_BLOCK);
 
 	p.lanes = whole - lo;
 	p.to_lane = SCAN_BLOCK * p.to_step;
@@ -72,7 +72,7 @@ static void local_of_one(const struct scan_call *c, int64_t lane, int64_t lo, in
 	p.to += p.lanes * p.to_lane;
 	p.from += p.lanes * p.from_lane;
 	p.lanes = 1;
-	p.n = c->n - whole * SCAN_BLOCK;
+	p.n = c->lanes.n - whole * SCAN_BLOCK;
 	c->loops->local(&p);
 }
 

@@ -12,6 +12,7 @@
 #define BRAZE_LOOPS_SCAN_H
 
 #include "isa.h"
+#include "lanes.h"
 #include "ops.h"
 
 #define SCAN_BLOCK 1024
@@ -56,16 +57,12 @@ static inline const struct scan_loops *scan_loops(const struct scan_isa *isa, un
 	return &isa->loops[op - OP_CUMSUM][dtype];
 }
 
-/* All lanes of an array: the axis that runs, and the others, of which the last moves fastest from
- * one lane to the next. */
+/* All lanes of an array. */
 struct scan_call {
 	const struct scan_loops *loops;
 	char *to;
 	const char *from;
-	int64_t n, to_step, from_step;
-	int axes;
-	int64_t extent[LIMIT_NDIM];
-	int64_t to_lane[LIMIT_NDIM], from_lane[LIMIT_NDIM];
+	struct lanes lanes;
 };
 
 /* Cut into units, one block of a tile of lanes each; a tile's come one after the other. */

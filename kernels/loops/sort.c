@@ -44,12 +44,13 @@ bool sort_cut(struct sort_cut *out, int64_t lanes, int64_t n, unsigned dtype, bo
 
 	*out = (struct sort_cut){.lanes = lanes, .n = n};
 	out->bytes = bytes[sort_item_of(dtype, places)];
-	out->block = SORT_BLOCK / out->bytes;
+	out->block = (out->bytes > 4 ? SORT_BLOCK : SORT_KEYS) / out->bytes;
 	out->blocks = ceiling(n, out->block);
 	if (!n || !lanes)
 		return true;
 	if (out->blocks == 1) {
-		out->group = least(out->block / n, lanes);
+		out->group = n < SORT_BLOCK / out->bytes ? SORT_BLOCK / out->bytes / n : 1;
+		out->group = least(out->group, lanes);
 		out->units = ceiling(lanes, out->group);
 		items = out->group * n;
 	} else {
@@ -108,9 +109,9 @@ static int64_t lane_offset(const struct sort_call *c, const int64_t *step, int64
 {
 	int64_t offset = 0;
 
-	for (int a = c->axes; a-- > 0;) {
-		offset += lane % c->extent[a] * step[a];
-		lane /= c->extent[a];
+	for (int a = c->lanes.axes; a-- > 0;) {
+		offset += lane % c->lanes.extent[a] * step[a];
+		lane /= c->lanes.extent[a];
 	}
 	return offset;
 }
@@ -118,7 +119,7 @@ static int64_t lane_offset(const struct sort_call *c, const int64_t *step, int64
 /* Lanes from `lane` on whose step is constant, at most `most`. */
 static int64_t lane_run(const struct sort_call *c, int64_t lane, int64_t most)
 {
-	int64_t run = c->axes ? c->extent[c->axes - 1] : 1;
+	int64_t run = c->lanes.axes ? c->lanes.extent[c->lanes.axes - 1] : 1;
 
 	return least(most, run - lane % run);
 }
@@ -126,11 +127,11 @@ static int64_t lane_run(const struct sort_call *c, int64_t lane, int64_t most)
 static struct sort_patch patch(const struct sort_call *c, bool result, int64_t lane, int64_t lanes,
 			       int64_t at, int64_t n)
 {
-	const int64_t *step = result ? c->to_lane : c->from_lane;
+	const int64_t *step = result ? c->lanes.to_lane : c->lanes.from_lane;
 	struct sort_patch p = {.n = n,
-			       .step = result ? c->to_step : c->from_step,
+			       .step = result ? c->lanes.to_step : c->lanes.from_step,
 			       .lanes = lanes,
-			       .lane = c->axes ? step[c->axes - 1] : 0,
+			       .lane = c->lanes.axes ? step[c->lanes.axes - 1] : 0,
 			       .first = at};
 
 	p.at = (result ? c->to : (char *)(uintptr_t)c->from) + lane_offset(c, step, lane) +
@@ -184,7 +185,7 @@ static void store(const struct sort_call *c, const char *items, void *spare, int
 		}
 		c->isa->loops[type->item].places(spare, items + k * n * bytes, n);
 		from = patch(c, false, lane + k, 1, 0, n);
-		fetch(&p, &from, spare, c->n, dtype_row(c->dtype)->bytes);
+		fetch(&p, &from, spare, c->lanes.n, dtype_row(c->dtype)->bytes);
 	}
 }
 
@@ -195,8 +196,10 @@ static void sort_blocks(const struct sort_call *c, char *sorted, char *items, in
 	const struct sort_type *type = type_of(c);
 	const struct sort_loops *loops = &c->isa->loops[type->item];
 	int64_t each = n * loops->bytes;
-	bool odd = load(c, items, loops->bytes, lane, lanes, at, n);
+	bool odd = load(c, n == 1 ? sorted : items, loops->bytes, lane, lanes, at, n);
 
+	if (n == 1)
+		return;
 	for (int64_t k = 0; k < lanes; k++)
 		loops->block(sorted + k * each, items + k * each, n, type->low);
 	if (!odd)

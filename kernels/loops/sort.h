@@ -19,10 +19,12 @@
 #define BRAZE_LOOPS_SORT_H
 
 #include "isa.h"
+#include "lanes.h"
 #include "ops.h"
 
-#define SORT_BLOCK (128 << 10)		     /* bytes of items */
-#define SORT_WORK  (2 * SORT_BLOCK + 2 * 64) /* bytes of memory that a thread works in, at most */
+#define SORT_BLOCK (128 << 10)		    /* bytes of items, and of short lanes of any; */
+#define SORT_KEYS  (256 << 10)		    /* of keys of up to four bytes alone */
+#define SORT_WORK  (2 * SORT_KEYS + 2 * 64) /* bytes of memory that a thread works in, at most */
 
 /* Items: keys of so many bytes; keys with places. */
 enum sort_item { SORT_8, SORT_16, SORT_32, SORT_64, SORT_64_PLACE, SORT_128_PLACE, SORT_ITEMS };
@@ -67,8 +69,7 @@ struct sort_isa {
 
 extern const struct sort_isa sort_isa_v2, sort_isa_v3, sort_isa_v4;
 
-/* What is sorted where: the axis that is sorted, and the others, of which the last moves fastest
- * from one lane to the next. */
+/* What is sorted where. */
 struct sort_call {
 	const struct sort_isa *isa;
 	uint8_t dtype;
@@ -76,10 +77,7 @@ struct sort_call {
 	char *to;
 	const char *from;
 	char *scratch; /* sort_cut.scratch bytes */
-	int64_t n, from_step, to_step;
-	int axes;
-	int64_t extent[LIMIT_NDIM];
-	int64_t to_lane[LIMIT_NDIM], from_lane[LIMIT_NDIM];
+	struct lanes lanes;
 };
 
 /* The kind of items that elements of a type become. */

@@ -325,17 +325,43 @@ RANKS(i64, 64)
 	}
 SORT_FEW(u8, 8, KEY_OF_KEY)
 SORT_FEW(u16, 16, KEY_OF_KEY)
+#ifndef __AVX2__
 SORT_FEW(u32, 32, KEY_OF_KEY)
 SORT_FEW(u64, 64, KEY_OF_KEY)
+#endif
 SORT_FEW(p64, 64, KEY_OF_PLACE)
 
 /* ---- A block ---- */
+
+#ifdef __AVX2__
+#include "sort_quick.h"
+#define QUICK_u32 quick_32
+#define QUICK_u64 quick_64
+#define SMALL_u32 little_32
+#define SMALL_u64 little_64
+#else
+#define LITTLE(w) FEW
+#define SMALL_u32 few_u32
+#define SMALL_u64 few_u64
+#define QUICK_u32 quick_not
+#define QUICK_u64 quick_not
+#endif
+#define quick_not(to, x, y, n, depth) (void)(to)
 
 #define SOME	  2048
 #define WIDE	  4096 /* items from which on digits of 11 bits pay for their buckets */
 #define FEW_BITS  24   /* of keys: they tell up to SOME items apart, mostly; */
 #define MORE_BITS 33   /* and these more */
 #define PATIENCE  8    /* moves an item, to put in order what they did not */
+#define NARROW	  16   /* bits of keys that digits tell apart sooner than parts do, */
+#ifdef __AVX2__
+#define PARTS_32 INT64_MAX
+#define PARTS_64 512 /* items from which on that is so of wide keys */
+#else
+#define PARTS_32 0
+#define PARTS_64 0
+#endif
+#define UNEVEN 4 /* times as many parts in parts as there should be */
 
 /* Stable, by insertion; false: it takes too long. */
 #define INSERTION(T, KEY)                                                                          \
@@ -425,7 +451,7 @@ ALWAYS int bits_of(u128 x)
 
 /* Keys that differ in many bits are sorted by the first of them, and what those do not tell apart
  * by insertion; where that is much, by all. */
-#define BLOCK(T, U, KEY)                                                                           \
+#define BLOCK(T, U, KEY, quick)                                                                    \
 	INSERTION(T, KEY)                                                                          \
 	BY_DIGITS(T, U, KEY)                                                                       \
 	static T *many_##T(T *x, T *y, int64_t n, unsigned low, U least, U most)                   \
@@ -448,8 +474,8 @@ ALWAYS int bits_of(u128 x)
 		T *x = items, *sorted = x;                                                         \
 		U least = 0, most = 0, falls = 0;                                                  \
                                                                                                    \
-		if (n <= FEW) {                                                                    \
-			few_##T(to, x, (int)n);                                                    \
+		if (n <= ((quick) ? LITTLE(8 * (int)sizeof(T)) : FEW)) {                           \
+			SMALL_##T(to, x, (int)n);                                                  \
 			return;                                                                    \
 		}                                                                                  \
 		least = most = KEY(x[0]);                                                          \
@@ -460,23 +486,35 @@ ALWAYS int bits_of(u128 x)
 			least = key < least ? key : least;                                         \
 			most = key > most ? key : most;                                            \
 		}                                                                                  \
+		if (falls && n <= (quick) && bits_of((U)(most - least)) > NARROW + (int)low) {     \
+			QUICK_##T(to, x, (T *)to, n, UNEVEN *bits_of((u128)n));                    \
+			return;                                                                    \
+		}                                                                                  \
 		if (falls)                                                                         \
 			sorted = many_##T(x, to, n, low, least, most);                             \
 		if (sorted != to)                                                                  \
 			memcpy(to, sorted, (size_t)n * sizeof *x);                                 \
 	}
-BLOCK(u8, u8, KEY_OF_KEY)
-BLOCK(u16, u16, KEY_OF_KEY)
-BLOCK(u32, u32, KEY_OF_KEY)
-BLOCK(u64, u64, KEY_OF_KEY)
-BLOCK(p64, u64, KEY_OF_PLACE)
+#define SMALL_u8   few_u8
+#define SMALL_u16  few_u16
+#define SMALL_p64  few_p64
+#define SMALL_p128 few_p128
+#define QUICK_u8   quick_not
+#define QUICK_u16  quick_not
+#define QUICK_p64  quick_not
+#define QUICK_p128 quick_not
+BLOCK(u8, u8, KEY_OF_KEY, 0)
+BLOCK(u16, u16, KEY_OF_KEY, 0)
+BLOCK(u32, u32, KEY_OF_KEY, PARTS_32)
+BLOCK(u64, u64, KEY_OF_KEY, PARTS_64)
+BLOCK(p64, u64, KEY_OF_PLACE, 0)
 static bool insertion_p128(p128 *x, int64_t n);
 static void few_p128(p128 *to, p128 *items, int n)
 {
 	memcpy(to, items, (size_t)n * sizeof *to);
 	(void)insertion_p128(to, n);
 }
-BLOCK(p128, u128, KEY_OF_PLACE)
+BLOCK(p128, u128, KEY_OF_PLACE, 0)
 
 /* ---- Runs ---- */
 

@@ -6,33 +6,59 @@
 
 #include "record_life.h"
 
-static inline void do_scan(struct life *l)
+/* An operation along an axis is recorded; x is its operand in the type that it takes. */
+struct along {
+	unsigned op, id, axis;
+	struct op_sig sig;
+	const struct shape *shape;
+	int64_t *x, inner, count;
+};
+
+static inline bool record_along(struct life *l, struct along *g, unsigned first, unsigned ops)
 {
-	static const uint8_t step[] = {OP_SUM, OP_PROD, OP_MIN, OP_MAX};
-	unsigned op = OP_CUMSUM + fuzz_below(&l->in, 4), id = free_id(l), from = some_id(l), axis;
-	const struct shape *s = &l->model.array[from].view.shape;
-	int64_t *x, inner = 1, count = model_count(s);
+	unsigned from = 0;
 	struct model_operand in;
 	struct op_arg arg;
-	struct op_sig sig;
 
-	if (!id || !from || !s->ndim)
-		return;
-	axis = fuzz_below(&l->in, s->ndim);
+	*g = (struct along){.op = first + fuzz_below(&l->in, ops), .inner = 1};
+	g->id = free_id(l);
+	from = some_id(l);
+	g->shape = &l->model.array[from].view.shape;
+	if (!g->id || !from || !g->shape->ndim)
+		return false;
+	g->axis = fuzz_below(&l->in, g->shape->ndim);
 	arg = (struct op_arg){l->model.array[from].view.dtype, false};
 	begin(l);
 	array_operand(l, &in, from);
-	word(l, axis);
-	if (op_infer(&sig, (enum op)op, &arg, DTYPE_END, NULL) || !commit(l, op, NO_TYPE, id))
+	word(l, g->axis);
+	if (op_infer(&g->sig, (enum op)g->op, &arg, DTYPE_END, NULL) ||
+	    !commit(l, g->op, NO_TYPE, g->id))
+		return false;
+	for (unsigned k = g->axis + 1; k < g->shape->ndim; k++)
+		g->inner *= g->shape->dim[k];
+	g->count = model_count(g->shape);
+	g->x = model_read(&in, g->shape, g->sig.in[0]);
+	return true;
+}
+
+static inline void model_along(struct life *l, const struct along *g)
+{
+	model_write(model_new(&l->model, g->id, g->sig.out, g->shape), g->x);
+	free(g->x);
+}
+
+static inline void do_scan(struct life *l)
+{
+	static const uint8_t step[] = {OP_SUM, OP_PROD, OP_MIN, OP_MAX};
+	struct along g;
+
+	if (!record_along(l, &g, OP_CUMSUM, 4))
 		return;
-	for (unsigned k = axis + 1; k < s->ndim; k++)
-		inner *= s->dim[k];
-	x = model_read(&in, s, sig.in[0]);
-	for (int64_t i = 0; i < count; i++)
-		if (i / inner % s->dim[axis])
-			x[i] = exec_op(step[op - OP_CUMSUM], sig.out, x[i - inner], x[i], 0);
-	model_write(model_new(&l->model, id, sig.out, s), x);
-	free(x);
+	for (int64_t i = 0; i < g.count; i++)
+		if (i / g.inner % g.shape->dim[g.axis])
+			g.x[i] = exec_op(step[g.op - OP_CUMSUM], g.sig.out, g.x[i - g.inner],
+					 g.x[i], 0);
+	model_along(l, &g);
 }
 
 /* What do_join made: n arrays of shape s, each with `inner` elements of a row of the result. */
@@ -123,30 +149,15 @@ static inline void sort_lane(int64_t *x, int64_t n, int64_t step, unsigned dtype
 
 static inline void do_sort(struct life *l)
 {
-	unsigned op = OP_SORT + fuzz_below(&l->in, 2), id = free_id(l), from = some_id(l), axis;
-	const struct shape *s = &l->model.array[from].view.shape;
-	int64_t *x, inner = 1, count = model_count(s);
-	struct model_operand in;
-	struct op_arg arg;
-	struct op_sig sig;
+	struct along g;
 
-	if (!id || !from || !s->ndim)
+	if (!record_along(l, &g, OP_SORT, 2))
 		return;
-	axis = fuzz_below(&l->in, s->ndim);
-	arg = (struct op_arg){l->model.array[from].view.dtype, false};
-	begin(l);
-	array_operand(l, &in, from);
-	word(l, axis);
-	if (op_infer(&sig, (enum op)op, &arg, DTYPE_END, NULL) || !commit(l, op, NO_TYPE, id))
-		return;
-	for (unsigned k = axis + 1; k < s->ndim; k++)
-		inner *= s->dim[k];
-	x = model_read(&in, s, sig.in[0]);
-	for (int64_t i = 0; i < count; i++)
-		if (i / inner % s->dim[axis] == 0)
-			sort_lane(x + i, s->dim[axis], inner, sig.in[0], op == OP_ARGSORT);
-	model_write(model_new(&l->model, id, sig.out, s), x);
-	free(x);
+	for (int64_t i = 0; i < g.count; i++)
+		if (i / g.inner % g.shape->dim[g.axis] == 0)
+			sort_lane(g.x + i, g.shape->dim[g.axis], g.inner, g.sig.in[0],
+				  g.op == OP_ARGSORT);
+	model_along(l, &g);
 }
 
 /* Where point `at` of a result of shape s lies in the leading axes of `from`, as a

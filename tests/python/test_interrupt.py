@@ -89,7 +89,7 @@ WAITS = {
     "mask_written": "vector[mask] = 3.0; float(vector[0])",
     "nonzero": "np.nonzero(vector)",
     "fallback": "np.unique(vector)",
-    "fallback_of_numpy": "numpy.median(vector)",
+    "fallback_of_numpy": "numpy.nanmedian(vector)",
     "fallback_in_numpy_only": "numpy.histogram(vector)",
     "fallback_that_sorts": "np.partition(vector, 0)",
     "sorted": "float(np.sort(vector)[0])",

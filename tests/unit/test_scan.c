@@ -71,13 +71,13 @@ static struct problem problem_create(enum isa_level level, unsigned op, int64_t 
 	p.c = (struct scan_call){.loops = scan_loops(isa[level], op, DT_FLOAT64),
 				 .to = (char *)p.to,
 				 .from = (const char *)p.from,
-				 .n = n,
-				 .axes = 1,
-				 .extent = {lanes},
-				 .to_step = across ? lanes * 8 : 8,
-				 .to_lane = {across ? 8 : n * 8}};
-	p.c.from_step = p.c.to_step * gaps;
-	p.c.from_lane[0] = p.c.to_lane[0] * gaps;
+				 .lanes = {.n = n,
+					   .axes = 1,
+					   .extent = {lanes},
+					   .to_step = across ? lanes * 8 : 8,
+					   .to_lane = {across ? 8 : n * 8}}};
+	p.c.lanes.from_step = p.c.lanes.to_step * gaps;
+	p.c.lanes.from_lane[0] = p.c.lanes.to_lane[0] * gaps;
 	for (int64_t l = 0; l < lanes; l++) {
 		for (int64_t i = 0; i < n; i++)
 			lane[i] = p.from[(across ? i * lanes + l : l * n + i) * gaps];
@@ -174,16 +174,14 @@ Test(scan, of_other_types)
 	struct scan_call c = {.loops = scan_loops(isa[isa_best()], OP_CUMSUM, DT_INT8),
 			      .to = (char *)sums,
 			      .from = (const char *)small,
-			      .n = 3,
-			      .to_step = 1,
-			      .from_step = 1};
+			      .lanes = {.n = 3, .to_step = 1, .from_step = 1}};
 
 	scan_whole(&c, 0, 1, 0, 1);
 	cr_assert(sums[0] == 100 && sums[1] == -56 && sums[2] == 44);
 	c.loops = scan_loops(isa[isa_best()], OP_CUMMAX, DT_BOOL);
 	c.to = (char *)any;
 	c.from = (const char *)truth;
-	c.n = 4;
+	c.lanes.n = 4;
 	scan_whole(&c, 0, 1, 0, 1);
 	cr_assert(any[0] == 0 && any[1] == 1 && any[2] == 1 && any[3] == 1);
 	for (unsigned op = OP_CUMSUM; op <= OP_CUMMAX; op++)

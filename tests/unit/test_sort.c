@@ -104,11 +104,11 @@ static struct problem problem_create(int64_t lanes, int64_t n, bool across, int6
 	free(spare);
 	p.c = (struct sort_call){.dtype = complex ? DT_COMPLEX128 : DT_FLOAT64,
 				 .from = (const char *)p.from,
-				 .n = n,
-				 .axes = 1,
-				 .extent = {lanes},
-				 .from_step = (across ? lanes : 1) * gaps * parts * 8,
-				 .from_lane = {(across ? 1 : n) * gaps * parts * 8}};
+				 .lanes = {.n = n,
+					   .axes = 1,
+					   .extent = {lanes},
+					   .from_step = (across ? lanes : 1) * gaps * parts * 8,
+					   .from_lane = {(across ? 1 : n) * gaps * parts * 8}}};
 	return p;
 }
 
@@ -128,8 +128,8 @@ static void run(struct problem *p, bool places, bool backwards)
 
 	p->c.places = places;
 	p->c.to = places ? (char *)p->places : (char *)p->to;
-	p->c.to_step = (p->across ? p->lanes : 1) * bytes;
-	p->c.to_lane[0] = (p->across ? 1 : p->n) * bytes;
+	p->c.lanes.to_step = (p->across ? p->lanes : 1) * bytes;
+	p->c.lanes.to_lane[0] = (p->across ? 1 : p->n) * bytes;
 	memset(p->c.to, 0x55, (size_t)(p->lanes * p->n * bytes));
 	cr_assert(sort_cut(&cut, p->lanes, p->n, p->c.dtype, places));
 	cr_assert_leq(cut.work, SORT_WORK);
@@ -242,7 +242,7 @@ Test(sort, scribbles_are_harmless)
 		p.c.isa = isa[isa_best()];
 		p.c.places = places;
 		p.c.to = places ? (char *)p.places : (char *)p.to;
-		p.c.to_step = places ? 8 : dtype_row(p.c.dtype)->bytes;
+		p.c.lanes.to_step = places ? 8 : dtype_row(p.c.dtype)->bytes;
 		cr_assert(sort_cut(&cut, 1, p.n, p.c.dtype, places));
 		work = aligned_alloc(64, (size_t)cut.work);
 		p.c.scratch = scratch = aligned_alloc(64, (size_t)(cut.scratch + 63) / 64 * 64);
@@ -272,6 +272,85 @@ static struct plan_call step(int64_t lanes, int64_t n, unsigned op)
 		c.operand[1].dtype = DT_INT64;
 	sort_add_scratch(&c);
 	return c;
+}
+
+static int order_32(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int order_64(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Wide keys, the same few, falling ones, the greatest and the least, and hills. */
+static uint64_t key(uint64_t *seed, int kind, int64_t i, int64_t n)
+{
+	uint64_t k = next(seed) * 0x9e3779b97f4a7c15u;
+
+	switch (kind) {
+	case 0:
+		return k;
+	case 1:
+		return k >> 61 << 40 | k >> 61 << 8;
+	case 2:
+		return (uint64_t)(n - i) << 36 | (uint64_t)(n - i) << 9;
+	case 3:
+		return k & 1 ? UINT64_MAX : k & 2 ? 0 : k;
+	default:
+		return (uint64_t)(i < n / 2 ? i : n - i) * 0x100000301u << 7;
+	}
+}
+
+/* Keys alone, in one lane and all lengths up to some vectors, then longer ones. */
+Test(sort, keys_alone)
+{
+	enum { MOST = 20000 };
+	uint64_t *from = malloc(MOST * 8), *to = malloc(MOST * 8), *want = malloc(MOST * 8);
+	char *work = aligned_alloc(64, SORT_WORK);
+	uint64_t seed = 7;
+
+	for (int64_t n = 1; n <= MOST; n = n < 600 ? n + 1 : n * 5 / 3)
+		for (int kind = 0; kind < 5; kind++)
+			for (int wide = 0; wide < 2; wide++) {
+				struct sort_call c = {.dtype = wide ? DT_UINT64 : DT_UINT32,
+						      .from = (const char *)from,
+						      .to = (char *)to};
+				int64_t bytes = wide ? 8 : 4;
+				struct sort_cut cut;
+
+				c.lanes = (struct lanes){
+					.n = n, .from_step = bytes, .to_step = bytes};
+				for (int64_t i = 0; i < n; i++) {
+					uint64_t k = key(&seed, kind, i, n);
+
+					from[i] = k;
+					if (!wide)
+						((uint32_t *)from)[i] = (uint32_t)k;
+				}
+				memcpy(want, from, (size_t)(n * bytes));
+				qsort(want, (size_t)n, (size_t)bytes, wide ? order_64 : order_32);
+				cr_assert(sort_cut(&cut, 1, n, c.dtype, false));
+				if (cut.levels)
+					continue;
+				for (int level = 0; level <= isa_best(); level++) {
+					c.isa = isa[level];
+					memset(to, 0x55, (size_t)(n * bytes));
+					sort_unit(&c, &cut, 0, work);
+					cr_assert(!memcmp(to, want, (size_t)(n * bytes)),
+						  "%lld keys of %lld bytes, kind %d, level %d",
+						  (long long)n, (long long)bytes, kind, level);
+				}
+			}
+	free(from);
+	free(to);
+	free(want);
+	free(work);
 }
 
 Test(sort, scratch_memory_is_what_units_use)

@@ -25,6 +25,7 @@ from braze.numpy import (
     _linear,
     _methods,
     _names,
+    _ranked,
     _reductions,
     _scalars,
     _shape,
@@ -57,6 +58,7 @@ _NATIVE = (
         _reductions,
         "sum prod min max any all argmin argmax mean var std ptp count_nonzero average",
     ),
+    (_ranked, "median percentile quantile"),
     (
         _shape,
         "shape ndim size reshape ravel transpose matrix_transpose swapaxes moveaxis rollaxis "
