@@ -449,6 +449,26 @@ BZ_ROUND_LANES(f64, )
 		return d - f > (bz_s_##t)0.5 ? f + 1 : f;                                          \
 	}
 
+/* The lesser and the greater, a where it is a NaN.  AVX has an instruction that takes b where
+ * either is one or both are 0, and one that chooses by a comparison. */
+#if BZ_NATIVE == 32
+#define BZ_EXTREME(t, op, size, a, b)                                                              \
+	(bz_##t) __builtin_ia32_blendv##size(__builtin_ia32_##op##size(a, b), a, (bz_##t)(a != a))
+#if BZ_W == 4
+#define BZ_LESSER_f32(a, b)  BZ_EXTREME(f32, min, ps, a, b)
+#define BZ_GREATER_f32(a, b) BZ_EXTREME(f32, max, ps, a, b)
+#else
+#define BZ_LESSER_f32(a, b)  BZ_EXTREME(f32, min, ps256, a, b)
+#define BZ_GREATER_f32(a, b) BZ_EXTREME(f32, max, ps256, a, b)
+#endif
+#define BZ_LESSER_f64(a, b)  BZ_EXTREME(f64, min, pd256, a, b)
+#define BZ_GREATER_f64(a, b) BZ_EXTREME(f64, max, pd256, a, b)
+#else
+#define BZ_LESSER_f32(a, b)  BZ_SEL(f32, (a < b) | (a != a), a, b)
+#define BZ_GREATER_f32(a, b) BZ_SEL(f32, (a > b) | (a != a), a, b)
+#define BZ_LESSER_f64(a, b)  BZ_SEL(f64, (a < b) | (a != a), a, b)
+#define BZ_GREATER_f64(a, b) BZ_SEL(f64, (a > b) | (a != a), a, b)
+#endif
 /* The bits of a number where the mask says, else of 0. */
 #define BZ_IF(t, m, number) (BZ_BITS(t, m) & BZ_BITS(t, BZ_SPLAT(t, number)))
 #define BZ_FLOAT(t, k, s, inf, top)                                                                \
@@ -465,8 +485,8 @@ BZ_ROUND_LANES(f64, )
 	BZ_UNARY(recip, t, 1 / a)                                                                  \
 	BZ_UNARY(imag, t, BZ_SPLAT(t, 0))                                                          \
 	BZ_BINARY(copysign, t, (BZ_BITS(t, a) & ~(top)) | (BZ_BITS(t, b) & (top)))                 \
-	BZ_BINARY(min, t, BZ_SEL(t, (a < b) | (a != a), a, b))                                     \
-	BZ_BINARY(max, t, BZ_SEL(t, (a > b) | (a != a), a, b))                                     \
+	BZ_BINARY(min, t, BZ_LESSER_##t(a, b))                                                     \
+	BZ_BINARY(max, t, BZ_GREATER_##t(a, b))                                                    \
 	BZ_BINARY(fmin, t, BZ_SEL(t, (a <= b) | (b != b), a, b))                                   \
 	BZ_BINARY(fmax, t, BZ_SEL(t, (a >= b) | (b != b), a, b))                                   \
 	BZ_CLIP(t)                                                                                 \

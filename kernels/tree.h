@@ -211,9 +211,9 @@ BZ_EACH_COMPLEX(BZ_USED_COMPLEX)
 	{                                                                                          \
 		bz_##t v;                                                                          \
                                                                                                    \
-		for (int w = BZ_R_##t / 2; w >= 1; w /= 2)                                         \
-			for (int j = 0; j < w; j++)                                                \
-				acc[j] = bz_##op##_##t(acc[j], acc[j + w]);                        \
+		_Pragma("GCC unroll 16") for (int w = BZ_R_##t / 2; w >= 1; w /= 2)                \
+			_Pragma("GCC unroll 16") for (int j = 0; j < w; j++) acc[j] =              \
+				bz_##op##_##t(acc[j], acc[j + w]);                                 \
 		v = acc[0];                                                                        \
 		if (BZ_W == 16)                                                                    \
 			v = bz_##op##_##t(v, bz_down_##t(v, 8));                                   \

@@ -465,7 +465,10 @@ static void omit_parts(struct text *o, const struct nest *n)
 		text_add(o, "#define BZ_NO_HALF\n");
 	if (!nest_checks(n) && !nest_gathers(n))
 		text_add(o, "#define BZ_NO_GATHER\n");
-	text_add(o, n->nred ? "#define BZ_NO_STREAM\n" : "#define BZ_NO_TREE\n");
+	if (!n->nred)
+		text_add(o, "#define BZ_NO_TREE\n");
+	else if (!n->nmore)
+		text_add(o, "#define BZ_NO_STREAM\n");
 	if (!arg)
 		text_add(o, "#define BZ_NO_ARG\n");
 }

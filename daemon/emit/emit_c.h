@@ -69,6 +69,25 @@ void emit_c_carry(struct gen *g, unsigned first, unsigned last);
 /* Sets x<l> of loops [first, last) to the point numbered `at`, C order. */
 void emit_c_point(struct gen *g, unsigned first, unsigned last, const char *at);
 
+/* ---- of nests with reductions: emit_reduce_types.c ---- */
+
+/* Do vectors run along the reduced loop, and do several points go side by side there? */
+bool emit_inner(const struct gen *g);
+bool emit_abreast(const struct gen *g);
+/* How many points that are, and how many registers a tile of the outer mode has: text. */
+const char *emit_points_abreast(const struct gen *g);
+const char *emit_tile(const struct gen *g);
+/* Reduction k: its instruction, whether it is an argmin or its like, type and operation. */
+const struct nest_instr *emit_red(const struct gen *g, unsigned k);
+bool emit_red_arg(const struct gen *g, unsigned k);
+const char *emit_red_type(const struct gen *g, unsigned k);
+const char *emit_red_op(const struct gen *g, unsigned k);
+/* Which of the two texts, for each reduction of g's section. */
+void emit_each_red(struct gen *g, const char *tree, const char *arg);
+/* struct fin and struct state; begin, push, spread and end. */
+void emit_reduce_types(struct gen *g);
+void emit_reduce_state(struct gen *g);
+
 void emit_map(struct gen *g);
 void emit_reduce(struct gen *g);
 

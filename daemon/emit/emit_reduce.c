@@ -15,161 +15,20 @@
  *   struct state, begin(), push(), end()   chunks of one point, combined
  *   post()         the instructions after the reductions, for a tile */
 #include "emit_c.h"
-#include "loops/kernel_abi.h"
 
 #include <string.h>
 
-/* Vectors of a tile in outer mode: 2 KiB of each row, so that rows far apart cost
- * few misses of the address translation; fewer where the lanes of several
- * reductions would not stay in the cache. */
-#define OUTER_TILE	KERNEL_TILE_VECTORS
-#define OUTER_TILE_MANY 8
-
-/* Points side by side in inner mode, and how many elements of one come before the next
- * one's; BZ_BLOCK and all BZ_L are multiples of it or divide it. */
-#define INNER_POINTS "4"
-#define SEGMENT	     "128"
+/* Of points side by side, how many elements of one come before the next one's; BZ_BLOCK and
+ * all BZ_L are multiples of it or divide it. */
+#define SEGMENT "128"
+/* Phases are done with a point long before memory has answered for the next ones: those of
+ * the tile after next are asked for, where rows of so many bytes leave room for them. */
+#define AHEAD_POINTS "8"
+#define AHEAD_BYTES  "2048"
 /* A point of more work than this, in tenths of a nanosecond, does not wait for its
  * accumulators in memory. */
 #define LIGHT_COST 8
 #define UNROLL	   "#pragma GCC unroll 16\n" /* no vector type has more accumulators */
-
-static bool inner(const struct gen *g)
-{
-	return g->n->vec >= g->n->npar;
-}
-
-/* Do several points go side by side in inner mode? */
-static bool abreast(const struct gen *g)
-{
-	return inner(g) && g->n->nred == 1 && g->n->npar;
-}
-
-static const char *points(const struct gen *g)
-{
-	return abreast(g) ? INNER_POINTS : "1";
-}
-
-/* Registers of a tile, each of 64 bytes: so many of the processor's own. */
-#define NUMBER(n)   #n
-#define OF_PARTS(n) "(" NUMBER(n) " * BZ_PARTS)"
-static const char *tile(const struct gen *g)
-{
-	if (inner(g))
-		return "1";
-	return g->nreduce == 1 ? OF_PARTS(OUTER_TILE) : OF_PARTS(OUTER_TILE_MANY);
-}
-
-static const struct nest_instr *red(const struct gen *g, unsigned k)
-{
-	return &g->n->instr[g->red[k]];
-}
-
-static bool is_arg(const struct gen *g, unsigned k)
-{
-	return op_row(red(g, k)->c)->kind == KIND_ARGRED;
-}
-
-static const char *red_type(const struct gen *g, unsigned k)
-{
-	return emit_c_suffix(red(g, k)->ltype);
-}
-
-static const char *red_op(const struct gen *g, unsigned k)
-{
-	return op_row(red(g, k)->c)->stem;
-}
-
-/* Which of the two texts for reduction k; both take (op, type, number of k). */
-static void each_red(struct gen *g, const char *tree, const char *arg)
-{
-	static const char marks[] = "OTKVP";
-
-	for (unsigned k = g->first; k < g->last; k++) {
-		for (const char *s = is_arg(g, k) ? arg : tree; *s; s++) {
-			char plain[2] = {*s, 0};
-
-			/* $O, $T, $K: operation, type, number; $V: vectors of a tile, outer
-			 * mode; $P: points of one, inner mode. */
-			if (*s != '$')
-				text_add(g->o, plain);
-			else if (*++s == marks[0])
-				text_add(g->o, red_op(g, k));
-			else if (*s == marks[1])
-				text_add(g->o, red_type(g, k));
-			else if (*s == marks[2])
-				text_put(g->o, "%u", k);
-			else if (*s == marks[3])
-				text_add(g->o, tile(g));
-			else if (*s == marks[4])
-				text_add(g->o, points(g));
-		}
-	}
-}
-
-static void put_types(struct gen *g)
-{
-	text_put(g->o, "enum { %sTILE = %s, %sPOINTS = %s%s };\n", g->prefix, tile(g), g->prefix,
-		 inner(g) ? points(g) : tile(g), inner(g) ? "" : " * BZ_W");
-	text_put(g->o, "struct %sfin {\n", g->prefix);
-	for (unsigned k = 0; k < g->nreduce; k++)
-		if (is_arg(g, k))
-			text_put(g->o, "struct bz_arg_%s a%u[%s];\nbz_i64 f%u[%s];\n",
-				 red_type(g, k), k, tile(g), k, tile(g));
-		else
-			text_put(g->o, "bz_%s f%u[%s];\n", red_type(g, k), k, tile(g));
-	for (unsigned s = SECTION_POST; s < nest_sections(g->n); s += 2)
-		for (unsigned i = nest_begin(g->n, s); i < nest_end(g->n, s); i++)
-			if (nest_kept(g->n, i))
-				text_put(g->o, "bz_%s h%u[%s];\n",
-					 emit_c_suffix(g->n->instr[i].dtype), i, tile(g));
-	text_put(g->o, "};\nstruct %sstate {\n", g->prefix);
-	each_red(g, "struct bz_tree_$T t$K;\n", "struct bz_acc t$K;\n");
-	text_add(g->o, "};\n");
-}
-
-/* begin, push, end: chunks of one parallel point. */
-static void put_state(struct gen *g)
-{
-	text_put(g->o, "static void %sbegin(struct %sstate *s)\n{\n", g->prefix, g->prefix);
-	each_red(g, "bz_tree_init_$T(&s->t$K);\n",
-		 "s->t$K.v[0] = s->t$K.v[1] = 0; s->t$K.index = -1;\n");
-	text_put(g->o, "}\nstatic void %spush(struct %sstate *s, const struct bz_acc *p)\n{\n",
-		 g->prefix, g->prefix);
-	each_red(g, "bz_push_$O_$T(&s->t$K, bz_acc_get_$T(p + $K));\n",
-		 "bz_$O_join_$T(&s->t$K, p + $K);\n");
-	/* spread: point l of a tile as accumulators. */
-	text_put(g->o,
-		 "}\nstatic void %sspread(const struct %sfin *f, int l, struct bz_acc *p)\n{\n",
-		 g->prefix, g->prefix);
-	if (inner(g))
-		each_red(g, "bz_acc_put_$T(p + $K, bz_one_$T(f->f$K[0]));\n",
-			 "bz_$O_end_$T(&f->a$K[0], p + $K);\n");
-	else
-		each_red(g,
-			 "{ bz_s_$T s[BZ_W]; bz_st_$T((char *)s, f->f$K[l / BZ_W]);\n"
-			 "bz_acc_put_$T(p + $K, s[l % BZ_W]); }\n",
-			 "bz_$O_lane_$T(&f->a$K[l / BZ_W], l % BZ_W, p + $K);\n");
-	/* end: the states of a tile's points become its results. */
-	text_put(g->o,
-		 "}\nstatic void %send(struct %sstate *s, int n, i64 N, struct %sfin *f)\n{\n",
-		 g->prefix, g->prefix, g->prefix);
-	for (unsigned k = 0; k < g->nreduce; k++) {
-		const char *t = is_arg(g, k) ? "i64" : red_type(g, k);
-
-		text_put(g->o, "{ bz_s_%s v[%sTILE * BZ_W] = {0};\nfor (int l = 0; l < n; l++)\n",
-			 t, g->prefix);
-		if (is_arg(g, k))
-			text_put(g->o, "v[l] = s[l].t%u.index;\n", k);
-		else
-			text_put(g->o, "v[l] = bz_end_%s_%s(&s[l].t%u, N);\n", red_op(g, k), t, k);
-		text_put(g->o,
-			 "for (int j = 0; j < %sTILE; j++) f->f%u[j] = "
-			 "bz_ld_%s((const char *)(v + j * BZ_W)); }\n",
-			 g->prefix, k, t);
-	}
-	text_add(g->o, "}\n");
-}
 
 /* ---- values of sections before ------------------------------------------------- */
 
@@ -194,8 +53,8 @@ static void put_results(struct gen *g, const char *of, const char *at)
 			text_put(g->o, "bz_%s v%u = %sh%u[%s];\n",
 				 emit_c_suffix(g->n->instr[i].dtype), i, of, i, at);
 	for (unsigned k = 0; k < g->nreduce; k++) {
-		const struct nest_instr *in = red(g, k);
-		const char *from = is_arg(g, k) ? "i64" : red_type(g, k);
+		const struct nest_instr *in = emit_red(g, k);
+		const char *from = emit_red_arg(g, k) ? "i64" : emit_red_type(g, k);
 		const char *to = emit_c_suffix(in->dtype);
 
 		if (!used[g->red[k]])
@@ -231,7 +90,7 @@ static void enter(struct gen *g, unsigned s, unsigned row)
 	g->last = g->first;
 	while (g->last < g->nreduce && g->red[g->last] < nest_end(g->n, s))
 		g->last++;
-	g->before = s && !inner(g) && nest_everywhere(s) ? put_lane_results : NULL;
+	g->before = s && !emit_inner(g) && nest_everywhere(s) ? put_lane_results : NULL;
 	emit_c_plan_row(g, row);
 }
 
@@ -247,8 +106,8 @@ static const char *number(const struct gen *g)
 
 static void put_arg_step(struct gen *g, unsigned k, enum lanes lanes)
 {
-	text_put(g->o, "bz_%s_step_%s(&f[l].a%u[0], v%u, %s);\n", red_op(g, k), red_type(g, k), k,
-		 red(g, k)->a,
+	text_put(g->o, "bz_%s_step_%s(&f[l].a%u[0], v%u, %s);\n", emit_red_op(g, k),
+		 emit_red_type(g, k), k, emit_red(g, k)->a,
 		 lanes == LANES_ALL ? "bz_iota_i64(r + at + i, 1)"
 				    : "bz_where_i64(bz_first_lanes(n), "
 				      "bz_iota_i64(r + at + i, 1), bz_all_i64(-1))");
@@ -258,10 +117,10 @@ static void put_arg_step(struct gen *g, unsigned k, enum lanes lanes)
 static void tail_direct(struct gen *g, enum lanes lanes)
 {
 	for (unsigned k = g->first; k < g->last; k++) {
-		const char *t = red_type(g, k), *op = red_op(g, k);
-		unsigned v = red(g, k)->a;
+		const char *t = emit_red_type(g, k), *op = emit_red_op(g, k);
+		unsigned v = emit_red(g, k)->a;
 
-		if (is_arg(g, k)) {
+		if (emit_red_arg(g, k)) {
 			put_arg_step(g, k, lanes);
 			continue;
 		}
@@ -280,10 +139,10 @@ static void tail_direct(struct gen *g, enum lanes lanes)
 static void tail_registers(struct gen *g)
 {
 	for (unsigned k = g->first; k < g->last; k++) {
-		const char *t = red_type(g, k);
+		const char *t = emit_red_type(g, k);
 
 		text_put(g->o, "d%u[k %% BZ_R_%s] = bz_%s_%s(d%u[k %% BZ_R_%s], v%u);\n", k, t,
-			 red_op(g, k), t, k, t, red(g, k)->a);
+			 emit_red_op(g, k), t, k, t, emit_red(g, k)->a);
 	}
 }
 
@@ -291,10 +150,10 @@ static void tail_registers(struct gen *g)
 static void tail_buffer(struct gen *g, enum lanes lanes)
 {
 	for (unsigned k = g->first; k < g->last; k++) {
-		const char *t = red_type(g, k);
-		unsigned v = red(g, k)->a;
+		const char *t = emit_red_type(g, k);
+		unsigned v = emit_red(g, k)->a;
 
-		if (is_arg(g, k)) {
+		if (emit_red_arg(g, k)) {
 			put_arg_step(g, k, lanes);
 		} else if (lanes == LANES_ALL) {
 			text_put(g->o, "bz_st_%s((char *)(b%u + at + i), v%u);\n", t, k, v);
@@ -327,10 +186,10 @@ static void tail_outer(struct gen *g, enum lanes lanes)
 {
 	put_next_rows(g, lanes);
 	for (unsigned k = g->first; k < g->last; k++) {
-		const char *t = red_type(g, k), *op = red_op(g, k);
-		unsigned v = red(g, k)->a;
+		const char *t = emit_red_type(g, k), *op = emit_red_op(g, k);
+		unsigned v = emit_red(g, k)->a;
 
-		if (is_arg(g, k))
+		if (emit_red_arg(g, k))
 			text_put(g->o,
 				 "bz_%s_step_%s(&f->a%u[U(i) / BZ_W], v%u, bz_all_i64(r + m));\n",
 				 op, t, k, v);
@@ -356,24 +215,81 @@ static bool is_light(const struct gen *g)
 			cost += op_row(in->op)->cost;
 	}
 	for (unsigned k = g->first; k < g->last; k++)
-		if (is_arg(g, k))
+		if (emit_red_arg(g, k))
 			return false;
 	return cost <= LIGHT_COST;
 }
 
-/* Turns that reach every accumulator, each known by its number: so they are registers. */
+/* A block's value is a point's result where it is the only one. */
+#define PUSH(value)                                                                                \
+	"if (one) f[l].f$K[0] = bz_all_$T(" value ");\n"                                           \
+	"else bz_push_$O_$T(tree$K + l, " value ");\n"
+#define EACH_LANE UNROLL "for (int j = 0; j < BZ_R_$T; j++) "
+
+/* A segment in turns that reach every accumulator, each known by its number: so they are
+ * registers, and lie in memory between the segments of a block only. */
 static void put_turns(struct gen *g)
 {
-	each_red(g,
-		 "bz_$T d$K[BZ_R_$T];\n" UNROLL
-		 "for (int j = 0; j < BZ_R_$T; j++) d$K[j] = c$K[l][j];\n",
-		 "");
+	/* The greatest of them: powers of two that are at most a factor two apart. */
+	text_add(g->o, "enum { all = 0");
+	emit_each_red(g, " | BZ_R_$T", "");
+	text_add(g->o, ", turn = all & ~(all >> 1) };\n"
+		       "const i64 turns = len & ~(i64)(turn * BZ_W - 1);\n");
+	emit_each_red(g,
+		      "bz_$T d$K[BZ_R_$T];\nif (at) {\n" EACH_LANE
+		      "d$K[j] = c$K[l][j];\n} else {\n" EACH_LANE "d$K[j] = bz_id_$O_$T();\n}\n",
+		      "");
 	text_add(g->o, "for (i64 from = 0; from < turns; from += turn * BZ_W) {\n" UNROLL
 		       "for (int k = 0; k < turn; k++) {\nconst i64 i = from + k * BZ_W;\n");
 	emit_c_instrs(g, false, LANES_ALL);
 	tail_registers(g);
-	text_add(g->o, "}\n}\n");
-	each_red(g, UNROLL "for (int j = 0; j < BZ_R_$T; j++) c$K[l][j] = d$K[j];\n", "");
+	text_add(g->o, "}\n}\nif (turns < len) {\ni64 i = turns;\n");
+	emit_each_red(g, EACH_LANE "c$K[l][j] = d$K[j];\n", "");
+	emit_c_vectors(g, tail_direct);
+	emit_each_red(g, EACH_LANE "d$K[j] = c$K[l][j];\n", "");
+	text_add(g->o, "}\nif (at + len < bn) {\n");
+	emit_each_red(g, EACH_LANE "c$K[l][j] = d$K[j];\n", "");
+	text_add(g->o, "} else {\n");
+	emit_each_red(g, "{ bz_s_$T v = bz_fold_$O_$T(d$K);\n" PUSH("v") "}\n", "");
+	text_add(g->o, "}\n");
+}
+
+/* Is this the last section that goes through rows? */
+static bool is_last_walk(const struct gen *g)
+{
+	for (unsigned s = g->section + 2; s < nest_sections(g->n); s += 2)
+		if (nest_begin(g->n, s) < nest_end(g->n, s))
+			return false;
+	return true;
+}
+
+/* At the start of a row in the last section: what the first will load of a point that is
+ * AHEAD_POINTS further. */
+static void put_ahead(struct gen *g)
+{
+	bool seen[LIMIT_NEST_ACCESSES] = {false};
+	const struct nest *n = g->n;
+
+	if (!n->nmore || !emit_abreast(g) || !is_last_walk(g))
+		return;
+	for (unsigned i = 0; i < nest_end(n, 0); i++) {
+		unsigned a = n->instr[i].a, bytes;
+
+		if (n->instr[i].op != NI_LOAD || g->walk[a] != WALK_UNIT || seen[a])
+			continue;
+		seen[a] = true;
+		bytes = dtype_row(n->access[a].dtype)->bytes;
+		text_put(g->o,
+			 "if (N * %u <= " AHEAD_BYTES
+			 ") {\nconst char *q = A->base[%u] + " AHEAD_POINTS " * A->stride[%u]",
+			 bytes, a, a * LIMIT_NDIM + n->npar - 1);
+		for (unsigned l = 0; l < g->loops; l++)
+			text_put(g->o, " + x%u * A->stride[%u]", l, a * LIMIT_NDIM + l);
+		text_put(
+			g->o,
+			";\nfor (i64 k = 0; k < len * %u; k += 64) __builtin_prefetch(q + k);\n}\n",
+			bytes);
+	}
 }
 
 /* The one reduced loop: a segment of each point in turn. */
@@ -388,20 +304,14 @@ static void put_direct_block(struct gen *g)
 		text_put(g->o, "x%u = X[%u] + l;\n", g->n->npar - 1, g->n->npar - 1);
 	put_kept(g);
 	emit_c_addresses(g);
+	put_ahead(g);
 	emit_c_instrs(g, true, LANES_ALL);
 	if (is_light(g)) {
-		/* The greatest of them: powers of two that are at most a factor two apart. */
-		text_add(g->o, "enum { all = 0");
-		each_red(g, " | BZ_R_$T", "");
-		text_add(g->o, ", turn = all & ~(all >> 1) };\n"
-			       "const i64 turns = len & ~(i64)(turn * BZ_W - 1);\n"
-			       "if (turns) {\n");
 		put_turns(g);
-		text_add(g->o, "}\ni64 i = turns;\n");
 	} else {
 		text_add(g->o, "i64 i = 0;\n");
+		emit_c_vectors(g, tail_direct);
 	}
-	emit_c_vectors(g, tail_direct);
 	text_put(g->o, "}\nx%u += len;\n}\n", last);
 }
 
@@ -420,49 +330,55 @@ static void put_packed_block(struct gen *g)
 	text_put(g->o, "}\nat += len;\nx%u += len;\n", last);
 	emit_c_carry(g, g->n->npar, g->loops);
 	text_add(g->o, "}\n");
-	each_red(g,
-		 "for (i64 i = 0; i < bn; i += BZ_W) {\n"
-		 "bz_$T v = i + BZ_W <= bn ? bz_ld_$T((const char *)(b$K + i)) : "
-		 "bz_keep_$O_$T(bz_ldn_$T((const char *)(b$K + i), (int)(bn - i)), "
-		 "(int)(bn - i));\n"
-		 "c$K[0][U(i) / BZ_W % BZ_R_$T] = bz_$O_$T(c$K[0][U(i) / BZ_W % BZ_R_$T], "
-		 "v);\n}\n",
-		 "");
+	emit_each_red(g,
+		      "for (i64 i = 0; i < bn; i += BZ_W) {\n"
+		      "bz_$T v = i + BZ_W <= bn ? bz_ld_$T((const char *)(b$K + i)) : "
+		      "bz_keep_$O_$T(bz_ldn_$T((const char *)(b$K + i), (int)(bn - i)), "
+		      "(int)(bn - i));\n"
+		      "c$K[0][U(i) / BZ_W % BZ_R_$T] = bz_$O_$T(c$K[0][U(i) / BZ_W % BZ_R_$T], "
+		      "v);\n}\n",
+		      "");
 }
 
 static void put_inner_block(struct gen *g)
 {
-	each_red(g,
-		 "bz_$T c$K[$P][BZ_R_$T];\nfor (int l = 0; l < points; l++)\n"
-		 "for (int j = 0; j < BZ_R_$T; j++) c$K[l][j] = bz_id_$O_$T();\n",
-		 "");
-	if (g->n->nred == 1)
+	bool direct = g->n->nred == 1, turns = direct && is_light(g);
+
+	emit_each_red(g, "bz_$T c$K[$P][BZ_R_$T];\n", "");
+	if (!turns)
+		emit_each_red(g,
+			      "for (int l = 0; l < points; l++)\n"
+			      "for (int j = 0; j < BZ_R_$T; j++) c$K[l][j] = bz_id_$O_$T();\n",
+			      "");
+	if (direct)
 		put_direct_block(g);
 	else
 		put_packed_block(g);
-	each_red(g,
-		 "for (int l = 0; l < points; l++)\n"
-		 "bz_push_$O_$T(t$K + l, bz_fold_$O_$T(c$K[l]));\n",
-		 "");
+	if (!turns)
+		emit_each_red(g,
+			      "for (int l = 0; l < points; l++) {\n"
+			      "bz_s_$T v = bz_fold_$O_$T(c$K[l]);\n" PUSH("v") "}\n",
+			      "");
 }
 
 static void put_outer_block(struct gen *g)
 {
-	each_red(g,
-		 "for (int j = 0; j < bz_used_$T(bn); j++)\nfor (int i = 0; i < nv; i++)\n"
-		 "c$K[j * $V + i] = bz_id_$O_$T();\n",
-		 "");
+	emit_each_red(g,
+		      "for (int j = 0; j < bz_used_$T(bn); j++)\nfor (int i = 0; i < nv; i++)\n"
+		      "c$K[j * $V + i] = bz_id_$O_$T();\n",
+		      "");
 	text_add(g->o, "for (i64 m = 0; m < bn; m++) {\n{\n");
-	each_red(g, "bz_$T *const w$K = c$K + U(m) % BZ_L_$T * $V;\n", "");
+	emit_each_red(g, "bz_$T *const w$K = c$K + U(m) % BZ_L_$T * $V;\n", "");
 	emit_c_addresses(g);
 	emit_c_row(g, tail_outer);
 	text_put(g->o, "}\nx%u++;\n", g->loops - 1);
 	emit_c_carry(g, g->n->npar, g->loops);
 	text_add(g->o, "}\n");
-	each_red(g,
-		 "for (int j = 0; j < nv; j++) bz_vpush_$O_$T(t$K + j, bz_vfold_$O_$T(c$K + j, "
-		 "$V, bz_used_$T(bn)));\n",
-		 "");
+	emit_each_red(
+		g,
+		"for (int j = 0; j < nv; j++) bz_vpush_$O_$T(t$K + j, bz_vfold_$O_$T(c$K + j, "
+		"$V, bz_used_$T(bn)));\n",
+		"");
 }
 
 static void put_point(struct gen *g)
@@ -479,7 +395,7 @@ static void open_chunk(struct gen *g)
 	text_put(g->o,
 		 "static void %schunk%s(const struct bz_args *A, const i64 *X, i64 %s, i64 chunk, "
 		 "struct %sfin *f)\n{\n",
-		 g->prefix, number(g), inner(g) ? "points" : "len", g->prefix);
+		 g->prefix, number(g), emit_inner(g) ? "points" : "len", g->prefix);
 	put_point(g);
 }
 
@@ -490,39 +406,41 @@ static void put_chunk(struct gen *g)
 	text_add(g->o, "i64 r = chunk * BZ_CHUNK;\nconst i64 first = r;\n"
 		       "const i64 stop = N - r < BZ_CHUNK ? N : r + BZ_CHUNK;\n");
 	emit_c_point(g, g->n->npar, g->loops, "r");
-	if (inner(g)) {
-		each_red(g,
-			 "struct bz_tree_$T t$K[$P];\n"
-			 "for (int l = 0; l < points; l++) bz_tree_init_$T(t$K + l);\n",
-			 "for (int l = 0; l < points; l++) bz_$O_init_$T(&f[l].a$K[0]);\n");
+	if (emit_inner(g)) {
+		text_add(g->o, "const int one = N > 0 && N <= BZ_BLOCK;\n");
+		emit_each_red(g,
+			      "struct bz_tree_$T tree$K[$P];\n"
+			      "for (int l = 0; l < points; l++) bz_tree_init_$T(tree$K + l);\n",
+			      "for (int l = 0; l < points; l++) bz_$O_init_$T(&f[l].a$K[0]);\n");
 		if (g->n->nred > 1)
-			each_red(g, "bz_s_$T b$K[BZ_BLOCK];\n", "");
+			emit_each_red(g, "bz_s_$T b$K[BZ_BLOCK];\n", "");
 	} else {
 		text_add(g->o, "const int nv = (int)((len + BZ_W - 1) / BZ_W);\n");
-		each_red(g,
-			 "bz_$T c$K[BZ_L_$T * $V];\nstruct bz_vtree_$T t$K[$V];\n"
-			 "for (int j = 0; j < nv; j++) bz_vtree_init_$T(t$K + j);\n",
-			 "for (int j = 0; j < nv; j++) bz_$O_init_$T(&f->a$K[j]);\n");
+		emit_each_red(g,
+			      "bz_$T c$K[BZ_L_$T * $V];\nstruct bz_vtree_$T t$K[$V];\n"
+			      "for (int j = 0; j < nv; j++) bz_vtree_init_$T(t$K + j);\n",
+			      "for (int j = 0; j < nv; j++) bz_$O_init_$T(&f->a$K[j]);\n");
 	}
 	text_add(g->o, "while (r < stop) {\nif (*A->cancel) return;\n"
 		       "const i64 bn = stop - r < BZ_BLOCK ? stop - r : BZ_BLOCK;\n");
-	if (inner(g))
+	if (emit_inner(g))
 		put_inner_block(g);
 	else
 		put_outer_block(g);
 	text_add(g->o, "r += bn;\n}\n");
-	if (inner(g))
-		each_red(g,
-			 "for (int l = 0; l < points; l++)\n"
-			 "f[l].f$K[0] = bz_all_$T(bz_end_$O_$T(t$K + l, stop - first));\n",
-			 "for (int l = 0; l < points; l++) {\n"
-			 "struct bz_acc e;\nbz_$O_end_$T(&f[l].a$K[0], &e);\n"
-			 "f[l].f$K[0] = bz_all_i64(e.index);\n}\n");
+	if (emit_inner(g))
+		emit_each_red(g,
+			      "for (int l = 0; l < points && !one; l++)\n"
+			      "f[l].f$K[0] = bz_all_$T(bz_end_$O_$T(tree$K + l, stop - first));\n",
+			      "for (int l = 0; l < points; l++) {\n"
+			      "struct bz_acc e;\nbz_$O_end_$T(&f[l].a$K[0], &e);\n"
+			      "f[l].f$K[0] = bz_all_i64(e.index);\n}\n");
 	else
-		each_red(g,
-			 "for (int j = 0; j < nv; j++) f->f$K[j] = bz_vend_$O_$T(t$K + j, stop - "
-			 "first);\n",
-			 "for (int j = 0; j < nv; j++) f->f$K[j] = f->a$K[j].index;\n");
+		emit_each_red(
+			g,
+			"for (int j = 0; j < nv; j++) f->f$K[j] = bz_vend_$O_$T(t$K + j, stop - "
+			"first);\n",
+			"for (int j = 0; j < nv; j++) f->f$K[j] = f->a$K[j].index;\n");
 	text_add(g->o, "}\n");
 }
 
@@ -553,6 +471,25 @@ static void put_post(struct gen *g)
 	text_add(g->o, "}\n}\n");
 }
 
+/* The results that a section's rows write once, and that nothing reads, may go past the
+ * caches; rows that share lines with others do not. */
+static void plan_past(struct gen *g)
+{
+	const struct nest *n = g->n;
+
+	for (unsigned i = nest_begin(n, g->section); i < nest_end(n, g->section); i++) {
+		unsigned a = n->instr[i].a;
+
+		if (!emit_inner(g) || n->instr[i].op != NI_STORE)
+			continue;
+		g->past[a] = n->access[a].alone && g->walk[a] == WALK_UNIT &&
+			     dtype_row(n->access[a].dtype)->bytes >= 4;
+		if (g->past[a])
+			text_put(g->o, "keep |= U(N) * %u %% 64;\n",
+				 dtype_row(n->access[a].dtype)->bytes);
+	}
+}
+
 /* A section without reductions, at all reduced points of a tile. */
 static void put_walk(struct gen *g)
 {
@@ -560,7 +497,9 @@ static void put_walk(struct gen *g)
 
 	open_chunk(g);
 	emit_c_points(g, "N", npar, g->loops);
-	if (inner(g)) {
+	text_add(g->o, "bz_s_u64 keep = !A->stream;\n");
+	plan_past(g);
+	if (emit_inner(g)) {
 		text_add(g->o, "for (int l = 0; l < points; l++) {\n");
 		if (npar)
 			text_put(g->o, "x%u = X[%u] + l;\n", npar - 1, npar - 1);
@@ -568,15 +507,16 @@ static void put_walk(struct gen *g)
 			text_put(g->o, "x%u = 0;\n", l);
 		text_put(g->o, "for (i64 r = 0, len = E%u; r < N; r += len) {\n{\n", last);
 		put_kept(g);
+		put_ahead(g);
 	} else {
 		text_add(g->o, "for (i64 r = 0; r < N; r++) {\n"
 			       "if (r % BZ_BLOCK == 0 && *A->cancel) return;\n{\n");
 	}
 	emit_c_addresses(g);
 	emit_c_row(g, NULL);
-	text_put(g->o, "}\nx%u += %s;\n", last, inner(g) ? "len" : "1");
+	text_put(g->o, "}\nx%u += %s;\n", last, emit_inner(g) ? "len" : "1");
 	emit_c_carry(g, npar, g->loops);
-	text_add(g->o, inner(g) ? "}\n}\n}\n" : "}\n}\n");
+	text_add(g->o, emit_inner(g) ? "}\n}\n}\n" : "}\n}\n");
 }
 
 /* ---- entry points --------------------------------------------------------------- */
@@ -600,7 +540,7 @@ static void open_tiles(struct gen *g)
 			text_put(g->o, "X[%u] = x%u;\n", l, l);
 		text_add(g->o, "}\n");
 	}
-	if (inner(g) && !abreast(g)) {
+	if (emit_inner(g) && !emit_abreast(g)) {
 		text_add(g->o, "len = 1;\n");
 		return;
 	}
@@ -614,7 +554,7 @@ static void put_tile_post(struct gen *g)
 {
 	unsigned last = g->n->npar - 1;
 
-	if (abreast(g))
+	if (emit_abreast(g))
 		text_put(g->o, "for (int l = 0; l < len; l++, X[%u]++) %spost(A, X, 1, f + l);\n",
 			 last, g->prefix);
 	else
@@ -623,7 +563,7 @@ static void put_tile_post(struct gen *g)
 
 static void put_tile_end(struct gen *g)
 {
-	if (inner(g))
+	if (emit_inner(g))
 		text_put(g->o, "for (int l = 0; l < len; l++) %send(s + l, 1, N, f + l);\n",
 			 g->prefix);
 	else
@@ -634,12 +574,13 @@ static void put_tile_end(struct gen *g)
 /* struct fin f: of a tile, or in inner mode of each of its points. */
 static void put_fins(struct gen *g)
 {
-	text_put(g->o, "struct %sfin f[%s];\n", g->prefix, inner(g) ? points(g) : "1");
+	text_put(g->o, "struct %sfin f[%s];\n", g->prefix,
+		 emit_inner(g) ? emit_points_abreast(g) : "1");
 }
 
 static void put_reduce(struct gen *g)
 {
-	const char *p = g->prefix, *of = inner(g) ? "f + l, 0" : "f, l";
+	const char *p = g->prefix, *of = emit_inner(g) ? "f + l, 0" : "f, l";
 
 	text_put(g->o,
 		 "void %sreduce(const struct bz_args *A, i64 lo, i64 hi, i64 clo, i64 chi, "
@@ -706,7 +647,7 @@ static void put_phases(struct gen *g)
 			 number(g));
 		if (nest_begin(g->n, s + 1) == nest_end(g->n, s + 1))
 			continue;
-		if (abreast(g))
+		if (emit_abreast(g))
 			text_put(
 				g->o,
 				"for (int l = 0; l < len; l++, X[%u]++) %spost%s(A, X, 1, f + l);\n"
@@ -716,7 +657,8 @@ static void put_phases(struct gen *g)
 			text_put(g->o, "%spost%s(A, X, len, f);\n", p, number(g));
 	}
 	text_put(g->o,
-		 "}\n}\nvoid %sfinish(const struct bz_args *A, i64 lo, i64 hi, const struct bz_acc "
+		 "}\nif (A->stream) bz_nt_end();\n}\n"
+		 "void %sfinish(const struct bz_args *A, i64 lo, i64 hi, const struct bz_acc "
 		 "*part)\n{\n}\n",
 		 p);
 }
@@ -726,7 +668,7 @@ static void put_sections(struct gen *g)
 	for (unsigned s = 0; s < nest_sections(g->n); s++) {
 		bool once = !nest_everywhere(s);
 
-		enter(g, s, once && inner(g) ? EMIT_NO_ROW : g->n->vec);
+		enter(g, s, once && emit_inner(g) ? EMIT_NO_ROW : g->n->vec);
 		if (once)
 			put_post(g);
 		else if (g->first < g->last || !g->n->nmore)
@@ -739,9 +681,9 @@ static void put_sections(struct gen *g)
 void emit_reduce(struct gen *g)
 {
 	g->last = g->nreduce;
-	put_types(g);
+	emit_reduce_types(g);
 	if (!g->n->nmore)
-		put_state(g);
+		emit_reduce_state(g);
 	put_sections(g);
 	g->first = 0;
 	g->last = g->nreduce;

@@ -8,7 +8,10 @@
 #include "loops/product.h"
 
 #define FLOPS_PER_US 4000.0 /* one core */
-#define TILE_ROWS    128    /* a GPU's worker computes in rows of tiles this high */
+#define ROWS_AT_ONCE 4
+#define ROWS_LEAST   48 /* of a tile that is cut off for another thread */
+#define TILES_FEW    16
+#define TILE_ROWS    128 /* a GPU's worker computes in rows of tiles this high */
 
 void product_of(struct product *out, const struct plan_call *c)
 {
@@ -83,6 +86,20 @@ enum product_sums product_sums(const struct product *p)
 									       : PRODUCT_NO_SUMS;
 }
 
+/* Tiles of about one height: a short last one would leave a thread waiting for the others, and so
+ * would one of an odd number of few.  No more than PRODUCT_ROWS, and a multiple of what the
+ * libraries' loops take at once. */
+static int64_t even_rows(int64_t m, int64_t n)
+{
+	int64_t down = div_up(m, PRODUCT_ROWS), across = div_up(n, PRODUCT_COLS);
+
+	if (m < 2 * ROWS_LEAST)
+		return PRODUCT_ROWS;
+	if (down * across < TILES_FEW && down * across % 2 && m / (down + 1) >= ROWS_LEAST)
+		down++;
+	return div_up(div_up(m, down), ROWS_AT_ONCE) * ROWS_AT_ONCE;
+}
+
 bool product_cut(struct product_cut *out, const struct product *p)
 {
 	bool complex_type = dtype_row(p->dtype)->cls == CLASS_COMPLEX, over = false;
@@ -92,7 +109,7 @@ bool product_cut(struct product_cut *out, const struct product *p)
 	c.chunk = c.depth * PRODUCT_CHUNK_PANELS;
 	if (product_small(p->m, p->n, p->k) || product_sums(p))
 		c.chunk = p->k > 0 ? p->k : 1;
-	c.rows = PRODUCT_ROWS;
+	c.rows = even_rows(p->m, p->n);
 	c.cols = PRODUCT_COLS;
 	if (p->dtype != DT_FLOAT16 && p->n <= LIMIT_SHORT_SIDE) {
 		c.cols = LIMIT_SHORT_SIDE;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan/product.h - how a matrix product is cut; broker and worker agree by this file.
  *
- * C is cut into tiles, mostly of PRODUCT_ROWS by PRODUCT_COLS, the inner axis into
+ * C is cut into tiles, mostly of nearly PRODUCT_ROWS by PRODUCT_COLS, the inner axis into
  * chunks; of a short product (kernels/loops/product.h) that is small there is one.  A tile is the
  * sum of its chunks' products, added in their order; a chunk's product is made of panels, one after
  * the other.  All of this depends on shape and type alone, so a product's bits depend neither on

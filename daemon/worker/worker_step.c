@@ -333,15 +333,23 @@ static void learn(struct kernel_entry *e, const struct step *s)
 		kernels_learn(e, s->cmd->shape, (double)s->timed_ns / (double)s->timed);
 }
 
-/* What a map of so many points writes; every store moves along all of its loops. */
-static double result_bytes(const struct nest *n, int64_t points)
+/* What a slice writes.  A map's stores move along all of its loops, a reduction's and its
+ * phases' along the reduced ones or not. */
+static double result_bytes(const struct nest *n, const struct steps_slice *cut,
+			   const int64_t *stride)
 {
 	double bytes = 0;
 
-	for (uint32_t a = 0; a < n->naccess; a++)
+	for (uint32_t a = 0; a < n->naccess; a++) {
+		bool each = false;
+
+		for (unsigned l = n->npar; l < (unsigned)n->npar + n->nred; l++)
+			each |= stride[a * LIMIT_NDIM + l] != 0;
 		if (n->access[a].write)
-			bytes += dtype_row(n->access[a].dtype)->bytes;
-	return bytes * (double)points;
+			bytes += (double)(each ? cut->elements : cut->points) *
+				 dtype_row(n->access[a].dtype)->bytes;
+	}
+	return bytes;
 }
 
 /* What the checks of this slice found goes into the completion. */
@@ -391,8 +399,7 @@ static enum status run_kernel(struct step *s, struct kernel_entry *e, struct err
 	if (s->lo == s->hi)
 		return OK;
 	back_results(s, &o);
-	s->args.stream =
-		c->nred == 0 && result_bytes(e->spec, cut.points) > (double)s->w->stream_bytes;
+	s->args.stream = result_bytes(e->spec, &cut, o.stride) > (double)s->w->stream_bytes;
 	if (c->split)
 		st = step_chunks(s, c->split & 1, c->split & 2, err);
 	else if (chunks_pay(s))

@@ -33,7 +33,7 @@ struct bz_args {
 	const uint64_t *scalar; /* [parameter * 2]: raw bits, low word first */
 	const volatile uint32_t *cancel;
 	uint64_t stream;       /* 1: the results are too large for the caches, write past them;
-				  a map may, a reduction does not.  Never shows in the bits */
+				  maps and phases may.  Never shows in the bits */
 	const int64_t *gather; /* [gather * 2]: steps that its places may have, and their
 				  bytes */
 	uint64_t *error;       /* [check]: the least bz_fault_key of a wrong place; KERNEL_GOOD */

@@ -5,6 +5,7 @@ each, with the bits that they have as one kernel for each operation.
 
 import itertools
 import os
+import time
 
 import numpy
 import pytest
@@ -105,6 +106,50 @@ def test_same_bits_as_one_by_one(program):
         numpy.testing.assert_allclose(numpy.asarray(fused), want, err_msg=str((shape, axis, dtype)),
                                       rtol=2e-4 if dtype == "f" else 1e-11,
                                       atol=1e-5 if dtype == "f" else 1e-12)
+
+
+@pytest.mark.skipif(bool(os.environ.get("BRAZE_TEST_DEVICE")), reason="interpreted: minutes")
+@pytest.mark.parametrize("columns", [128, 130])
+def test_results_larger_than_the_caches(columns):
+    """Whole lines of them are written past the caches, once the kernel is compiled; rows that
+    share lines are not."""
+    x = _data(((48 << 20) // (8 * columns), columns), "d")
+    a = np.asarray(x)
+    for program in layer_norm, centred:
+        want = _bits(_one_by_one(program, x, -1))
+
+        for _ in range(3):
+            assert _bits(program(np, a, -1)) == want
+            braze.flush()
+            time.sleep(0.3)
+
+
+def test_rows_of_every_length():
+    """A row ends within a turn of the accumulators, at its end, or behind a segment."""
+    for columns, dtype in itertools.product((*range(1, 70, 3), 127, 128, 129, 192, 257), "dfil"):
+        x = _data((21, columns), "d")
+        x = (x * 50).astype(dtype) if dtype in "il" else x.astype(dtype)
+        for program in scaled, above_mean, variance:
+            fused = program(np, np.asarray(x), -1)
+            assert _bits(fused) == _bits(_one_by_one(program, x, -1)), (columns, dtype)
+
+
+def test_extremes_of_rows_with_nan_and_both_zeros():
+    x = numpy.random.default_rng(3).choice([0.0, -0.0, 1.0, numpy.nan, -numpy.inf], (99, 45),
+                                           p=[0.4, 0.4, 0.1, 0.02, 0.08])
+    for dtype in "df":
+        y = x.astype(dtype)
+        a = np.asarray(y)
+        for name in "max", "min":
+            made = getattr(np, name)(a, axis=1) + a[:, 0]
+            with braze.unfused():
+                apart = getattr(np, name)(np.asarray(y), axis=1) + np.asarray(y)[:, 0]
+            assert _bits(made) == _bits(apart)
+            numpy.testing.assert_array_equal(numpy.asarray(made),
+                                             getattr(numpy, name)(y, axis=1) + y[:, 0])
+        for name in "maximum", "minimum", "fmax", "fmin":
+            numpy.testing.assert_array_equal(numpy.asarray(getattr(np, name)(a, a[:, ::-1])),
+                                             getattr(numpy, name)(y, y[:, ::-1]))
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)

@@ -207,6 +207,8 @@ static const struct shape_case shapes[] = {
 	{"outer 70000 rows", 1, 1, {9, 70000}, 0, 1},
 	{"outer, two each", 2, 2, {2, 75, 20, 60}, 1, 1},
 	{"inner, one point", 1, 1, {4, 1}, 1, 1},
+	{"inner, whole turns", 1, 1, {7, 128}, 1, 1},
+	{"inner, two segments", 1, 1, {6, 203}, 1, 1},
 	{"outer, one row", 1, 1, {100, 1}, 0, 1},
 };
 #define NSHAPES (sizeof shapes / sizeof shapes[0])

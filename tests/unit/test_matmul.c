@@ -486,3 +486,26 @@ Test(matmul, broadcast_operand_has_stride_zero)
 	matmul_close(&lib);
 	problem_finish(&q);
 }
+
+/* Two threads find as much to do, whatever a product's height is. */
+Test(matmul, tiles_are_of_one_height)
+{
+	for (int64_t m = 1; m < 3000; m += m < 600 ? 1 : 37) {
+		struct product p = {
+			.dtype = DT_FLOAT64, .m = m, .n = 300, .k = 200, .col = {8, 8, 8}};
+		struct product_cut cut;
+		int64_t last;
+
+		cr_assert(product_cut(&cut, &p));
+		last = m - (cut.down - 1) * cut.rows;
+		cr_assert(last > 0 && last <= cut.rows, "%lld", (long long)m);
+		if (m <= LIMIT_SHORT_SIDE)
+			continue;
+		cr_assert_leq(cut.rows, PRODUCT_ROWS);
+		/* Rows come in fours, and each tile but the last may have three too many. */
+		cr_assert(cut.down == 1 || cut.rows - last <= 4 * cut.down, "%lld: %lld and %lld",
+			  (long long)m, (long long)cut.rows, (long long)last);
+		cr_assert(m < 96 || cut.down % 2 == 0 || cut.down >= 16, "%lld: %lld tiles",
+			  (long long)m, (long long)cut.down);
+	}
+}
