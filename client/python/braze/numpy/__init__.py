@@ -25,6 +25,7 @@ from braze.numpy import (
     _linear,
     _methods,
     _names,
+    _parts,
     _reductions,
     _scalars,
     _shape,
