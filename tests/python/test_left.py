@@ -27,7 +27,7 @@ def left():
             native = mine._op is not None or hasattr(mine, "_both") or name in ("matmul", "vecdot")
         else:
             native = isinstance(theirs, type) or getattr(mine, "numpy", None) is not theirs
-        if not native and name not in ELSEWHERE | in_c:
+        if callable(theirs) and not native and name not in ELSEWHERE | in_c:
             found.append(name)
     return sorted(found)
 

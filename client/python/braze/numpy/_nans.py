@@ -160,6 +160,8 @@ def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
 
 def allclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
     """Are all elements equal within a tolerance?"""
+    if _fallback.is_foreign(a) or _fallback.is_foreign(b):
+        return _fallback.call("allclose", numpy.allclose, (a, b, rtol, atol, equal_nan), {})
     return bool(_reductions.all(isclose(a, b, rtol, atol, equal_nan)))
 
 
