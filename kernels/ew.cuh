@@ -305,6 +305,39 @@ template <class T> BZ_FN T bz_heaviside(T a, T b)
 	return a != a ? bz_abs(a) : a == 0 ? b : (T)(a > 0);
 }
 
+/* modf's fraction, with its number's sign, and 0 of infinities; frexp's mantissa, and its
+ * exponent as a number of the same type.  Subnormal numbers are made greater before. */
+template <class T> BZ_FN T bz_frac(T a)
+{
+	return bz_m_copysign(bz_isinf(a) ? (T)0 : a - bz_m_trunc(a), a);
+}
+BZ_FN int bz_m_split(bz_f32 &a)
+{
+	const bool tiny = bz_m_fabs(a) < 0x1p-126f;
+	const int bits = __float_as_int(tiny ? a * 0x1p30f : a);
+
+	a = __int_as_float((bits & (int)0x807fffff) | 0x3f000000);
+	return (bits >> 23 & 0xff) - (tiny ? 156 : 126);
+}
+BZ_FN int bz_m_split(bz_f64 &a)
+{
+	const bool tiny = bz_m_fabs(a) < 0x1p-1022;
+	const long long bits = __double_as_longlong(tiny ? a * 0x1p54 : a);
+
+	a = __longlong_as_double((bits & (long long)0x800fffffffffffff) | 0x3fe0000000000000);
+	return (int)(bits >> 52 & 0x7ff) - (tiny ? 1076 : 1022);
+}
+template <class T> BZ_FN T bz_mant(T a)
+{
+	if (a != 0 && bz_isfinite(a))
+		bz_m_split(a);
+	return a;
+}
+template <class T> BZ_FN T bz_expo(T a)
+{
+	return a != 0 && bz_isfinite(a) ? (T)bz_m_split(a) : (T)0;
+}
+
 /* minimum and maximum pass a NaN on, fmin and fmax pass it by. */
 template <class T> BZ_FN T bz_min(T a, T b)
 {

@@ -469,6 +469,116 @@ BZ_ROUND_LANES(f64, )
 #define BZ_LESSER_f64(a, b)  BZ_SEL(f64, (a < b) | (a != a), a, b)
 #define BZ_GREATER_f64(a, b) BZ_SEL(f64, (a > b) | (a != a), a, b)
 #endif
+/* The same of whole vectors, where all quotients are below 2^52 (float32: 2^23): cut to a whole
+ * number such a quotient is right, or one too far from 0 where the division rounded up to it, and
+ * what it leaves of the dividend is exact either way in one fused operation.  Other lanes (divisors
+ * 0, infinities, NaNs, great quotients) take their vector along, element by element. */
+#ifdef __FMA__
+#if BZ_NATIVE == 64
+#define BZ_FMA_f64(x, y, z) ((bz_n_f64)__builtin_ia32_vfmaddpd512_mask(x, y, z, BZ_ALL8, 4))
+#define BZ_FMA_f32(x, y, z) ((bz_n_f32)__builtin_ia32_vfmaddps512_mask(x, y, z, BZ_ALL16, 4))
+#define BZ_BEYOND_f64(v, w) __builtin_ia32_cmppd512_mask(v, w, 5, BZ_ALL8, 4)
+#define BZ_BEYOND_f32(v, w) __builtin_ia32_cmpps512_mask(v, w, 5, BZ_ALL16, 4)
+#else
+#define BZ_FMA_f64(x, y, z) __builtin_ia32_vfmaddpd256(x, y, z)
+#define BZ_FMA_f32(x, y, z) __builtin_ia32_vfmaddps256(x, y, z)
+#define BZ_BEYOND_f64(v, w) __builtin_ia32_movmskpd256(__builtin_ia32_cmppd256(v, w, 5))
+#define BZ_BEYOND_f32(v, w) __builtin_ia32_movmskps256(__builtin_ia32_cmpps256(v, w, 5))
+#endif
+#define BZ_N_MASK(t)	     __typeof__((bz_n_##t){0} == (bz_n_##t){0})
+#define BZ_N_SEL(t, m, x, y) ((bz_n_##t)(((m) & (BZ_N_MASK(t))(x)) | (~(m) & (BZ_N_MASK(t))(y))))
+#define BZ_N_LANES(stem, t, expr)                                                                  \
+	BZ_FN bz_n_##t bz_n_each_##stem##_##t(bz_n_##t a, bz_n_##t b)                              \
+	{                                                                                          \
+		for (int i = 0; i < (int)(BZ_NATIVE / sizeof(bz_s_##t)); i++) {                    \
+			bz_s_##t x = a[i], y = b[i];                                               \
+			a[i] = (expr);                                                             \
+		}                                                                                  \
+		return a;                                                                          \
+	}
+#define BZ_FLOAT_REMAINDERS(t, s, bound)                                                           \
+	BZ_FN bz_n_##t bz_n_signed_##t(bz_n_##t size, bz_n_##t sign)                               \
+	{                                                                                          \
+		const BZ_N_MASK(t) top = (BZ_N_MASK(t))(-(bz_n_##t){0});                           \
+                                                                                                   \
+		return BZ_N_SEL(t, top, sign, size);                                               \
+	}                                                                                          \
+	/* Is *m what fmod gives, in all lanes? */                                                 \
+	BZ_FN int bz_n_rest_##t(bz_n_##t *m, bz_n_##t a, bz_n_##t b)                               \
+	{                                                                                          \
+		bz_n_##t q = BZ_ROUND_##t(a / b, 3), r = BZ_FMA_##t(-q, b, a);                     \
+		bz_n_##t size = bz_n_signed_##t(q, (bz_n_##t){0}) + (r - r);                       \
+                                                                                                   \
+		r = BZ_N_SEL(t, ((r < 0) ^ (a < 0)) & (r != 0), r + bz_n_signed_##t(b, a), r);     \
+		*m = bz_n_signed_##t(r, a);                                                        \
+		return !BZ_BEYOND_##t(size, (bz_n_##t){0} + (bz_s_##t)(bound));                    \
+	}                                                                                          \
+	BZ_N_LANES(fmod, t, __builtin_fmod##s(x, y))                                               \
+	BZ_N_LANES(rem, t, bz_x_rem_##t(x, y))                                                     \
+	BZ_N_LANES(fdiv, t, bz_x_fdiv_##t(x, y))                                                   \
+	BZ_FN bz_n_##t bz_n_fmod_##t(bz_n_##t a, bz_n_##t b)                                       \
+	{                                                                                          \
+		bz_n_##t m;                                                                        \
+                                                                                                   \
+		return bz_n_rest_##t(&m, a, b) ? m : bz_n_each_fmod_##t(a, b);                     \
+	}                                                                                          \
+	BZ_FN bz_n_##t bz_n_rem_##t(bz_n_##t a, bz_n_##t b)                                        \
+	{                                                                                          \
+		bz_n_##t m;                                                                        \
+                                                                                                   \
+		if (!bz_n_rest_##t(&m, a, b))                                                      \
+			return bz_n_each_rem_##t(a, b);                                            \
+		return BZ_N_SEL(t, m == 0, bz_n_signed_##t((bz_n_##t){0}, b),                      \
+				BZ_N_SEL(t, (m < 0) ^ (b < 0), m + b, m));                         \
+	}                                                                                          \
+	BZ_FN bz_n_##t bz_n_fdiv_##t(bz_n_##t a, bz_n_##t b)                                       \
+	{                                                                                          \
+		bz_n_##t m, d, f;                                                                  \
+                                                                                                   \
+		if (!bz_n_rest_##t(&m, a, b))                                                      \
+			return bz_n_each_fdiv_##t(a, b);                                           \
+		d = (a - m) / b;                                                                   \
+		d = BZ_N_SEL(t, ((m < 0) ^ (b < 0)) & (m != 0), d - 1, d);                         \
+		f = BZ_ROUND_##t(d, 1);                                                            \
+		f = BZ_N_SEL(t, d - f > (bz_s_##t)0.5, f + 1, f);                                  \
+		return BZ_N_SEL(t, d == 0, bz_n_signed_##t((bz_n_##t){0}, a / b), f);              \
+	}                                                                                          \
+	BZ_BINARY(fdiv, t, BZ_CALL2_##t(t, bz_n_fdiv_##t, a, b))                                   \
+	BZ_BINARY(rem, t, BZ_CALL2_##t(t, bz_n_rem_##t, a, b))                                     \
+	BZ_BINARY(fmod, t, BZ_CALL2_##t(t, bz_n_fmod_##t, a, b))
+#else
+#define BZ_FLOAT_REMAINDERS(t, s, bound)                                                           \
+	BZ_LANES2(fdiv, t, bz_x_fdiv_##t(x, y))                                                    \
+	BZ_LANES2(rem, t, bz_x_rem_##t(x, y))                                                      \
+	BZ_LANES2(fmod, t, __builtin_fmod##s(x, y))
+#endif
+
+/* modf's fraction, with its number's sign, and 0 of infinities; frexp's mantissa, and its exponent
+ * as a number of the same type.  Subnormal numbers are made greater by 2^54 (float32: 2^30) before.
+ */
+#define BZ_FLOAT_PARTS(t, k, whole, inf, top, tiny, more, up, shift, field, bias, half)            \
+	BZ_UNARY(frac, t,                                                                          \
+		 (BZ_BITS(t, BZ_SEL(t, bz_abs_##t(a) == (inf), BZ_SPLAT(t, 0),                     \
+				    a - bz_trunc_##t(a))) &                                        \
+		  ~(top)) |                                                                        \
+			 (BZ_BITS(t, a) & (top)))                                                  \
+	BZ_FN bz_##t bz_x_normal_##t(bz_##t a)                                                     \
+	{                                                                                          \
+		return BZ_SEL(t, bz_abs_##t(a) < (tiny), a * (more), a);                           \
+	}                                                                                          \
+	BZ_UNARY(mant, t,                                                                          \
+		 BZ_SEL(t, (a == 0) | ~(bz_abs_##t(a) < (inf)), a,                                 \
+			((BZ_BITS(t, bz_x_normal_##t(a)) & ~((bz_s_##k)(field) << (shift))) |      \
+			 ((bz_s_##k)(half) << (shift)))))                                          \
+	BZ_FN bz_##t bz_expo_##t(bz_##t a)                                                         \
+	{                                                                                          \
+		bz_##k bits = (BZ_BITS(t, bz_x_normal_##t(a)) >> (shift)) & (field);               \
+		bz_##t e = bz_cast_##whole##_##t((bz_##whole)bits) - (bias);                       \
+                                                                                                   \
+		e = BZ_SEL(t, bz_abs_##t(a) < (tiny), e - (up), e);                                \
+		return BZ_SEL(t, (a == 0) | ~(bz_abs_##t(a) < (inf)), BZ_SPLAT(t, 0), e);          \
+	}
+
 /* The bits of a number where the mask says, else of 0. */
 #define BZ_IF(t, m, number) (BZ_BITS(t, m) & BZ_BITS(t, BZ_SPLAT(t, number)))
 #define BZ_FLOAT(t, k, s, inf, top)                                                                \
@@ -536,13 +646,16 @@ BZ_ROUND_LANES(f64, )
 	BZ_UNARY(ceil, t, BZ_CALL1_##t(t, bz_n_ceil_##t, a))                                       \
 	BZ_UNARY(trunc, t, BZ_CALL1_##t(t, bz_n_trunc_##t, a))                                     \
 	BZ_FLOAT_DIVMOD(t, s)                                                                      \
-	BZ_LANES2(fdiv, t, bz_x_fdiv_##t(x, y))                                                    \
-	BZ_LANES2(rem, t, bz_x_rem_##t(x, y))                                                      \
-	BZ_LANES2(fmod, t, __builtin_fmod##s(x, y))                                                \
 	BZ_LANES2(nextafter, t, __builtin_nextafter##s(x, y))
 BZ_FLOAT(f32, u32, f, __builtin_inff(), 0x80000000u)
+BZ_FLOAT_REMAINDERS(f32, f, 0x1p23f)
+BZ_FLOAT_PARTS(f32, u32, i32, __builtin_inff(), 0x80000000u, 0x1p-126f, 0x1p30f, 30, 23, 0xff, 126,
+	       126)
 #ifndef BZ_ONLY_NARROW
 BZ_FLOAT(f64, u64, , __builtin_inf(), (bz_s_u64)1 << 63)
+BZ_FLOAT_REMAINDERS(f64, , 0x1p52)
+BZ_FLOAT_PARTS(f64, u64, i64, __builtin_inf(), (bz_s_u64)1 << 63, 0x1p-1022, 0x1p54, 54, 52, 0x7ff,
+	       1022, 1022)
 #endif
 
 /* ---- floats: libmvec ------------------------------------------------------------ */

@@ -80,6 +80,8 @@ BRAZE_API int braze_near_one(braze_scalar *out, braze_session *s, int op, int n,
 BRAZE_API int braze_is_ours(const braze_array *a);
 /* Would a copy of so many elements of such values be computed at once? */
 BRAZE_API int braze_copies_near(braze_session *s, int dtype, int64_t count);
+/* How many of n bytes are not 0. */
+BRAZE_API int64_t braze_count_true(const void *mask, int64_t n);
 /* The caller has computed on such values what would have been an operation. */
 BRAZE_API void braze_count_near(braze_session *s);
 /* A C-contiguous array, computed at once by the caller, who stores its elements at *data before

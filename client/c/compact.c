@@ -12,6 +12,62 @@
 #include "careful.h"
 #include "lock.h"
 
+#include "braze_fast.h"
+
+#define KNOWN_MOST (16 << 20) /* bytes of a mask that are counted here: 2 ms */
+
+/* ---- Counting ---- */
+
+#define LANES  16
+#define SIDE   4   /* vectors at a time */
+#define ROUNDS 255 /* that a byte can count */
+
+typedef uint8_t lanes __attribute__((vector_size(LANES)));
+
+static lanes zeros(const uint8_t *at)
+{
+	lanes v;
+
+	memcpy(&v, at, sizeof v);
+	return (lanes)(v == 0);
+}
+
+/* Of so many rounds of SIDE vectors: how many bytes are 0. */
+static int64_t count_zeros(const uint8_t *at, int64_t rounds)
+{
+	lanes a = {0}, b = {0}, c = {0}, d = {0};
+	int64_t all = 0;
+
+	for (int64_t k = 0; k < rounds; k++, at += SIDE * LANES) {
+		a -= zeros(at);
+		b -= zeros(at + LANES);
+		c -= zeros(at + 2 * LANES);
+		d -= zeros(at + 3 * LANES);
+	}
+	for (int i = 0; i < LANES; i++)
+		all += a[i] + b[i] + c[i] + d[i];
+	return all;
+}
+
+int64_t braze_count_true(const void *mask, int64_t n)
+{
+	const uint8_t *at = mask;
+	int64_t all = 0, rounds = n / (SIDE * LANES);
+
+	while (rounds) {
+		int64_t now = rounds < ROUNDS ? rounds : ROUNDS;
+
+		all += now * SIDE * LANES - count_zeros(at, now);
+		at += now * SIDE * LANES;
+		rounds -= now;
+	}
+	for (int64_t k = 0; k < n % (SIDE * LANES); k++)
+		all += at[k] != 0;
+	return all;
+}
+
+/* ---- Choosing ---- */
+
 /* A mask in order, its ranks, and how many they say. */
 struct chosen {
 	braze_array *mask, *ranks;
@@ -89,22 +145,50 @@ static int hold(braze_array **out, braze_array *mask, braze_error *err)
 	return st;
 }
 
-/* Waits. */
+/* Is the count known without the daemon? */
+static bool is_counted(struct chosen *c)
+{
+	const void *data = NULL;
+
+	if (!c->mask->session->near || c->mask->count > KNOWN_MOST || !c->mask->contiguous)
+		return false;
+	data = braze_at_hand(c->mask);
+	if (data)
+		c->count = braze_count_true(data, c->mask->count);
+	return data != NULL;
+}
+
+/* Waits, unless the mask is at hand. */
 static int choose(struct chosen *c, braze_array *mask, braze_check_fn *check, void *data,
 		  braze_error *err)
 {
 	struct shape blocks = {.ndim = 1, .dim = {compact_blocks(mask->count)}};
 	const void *ranks = NULL;
+	bool counted = false;
 
 	int st = hold(&c->mask, mask, err);
 	if (!st)
+		counted = is_counted(c);
+	if (counted && !c->count)
+		return 0;
+	if (!st)
 		st = recorded(&c->ranks, OP_RANKS, 1, &c->mask, DT_INT64, &blocks, 0, err);
-	if (st || !mask->count)
+	if (st || counted || !mask->count)
 		return st;
 	st = braze_data(&ranks, c->ranks, check, data, err);
 	if (!st)
 		memcpy(&c->count, (const int64_t *)ranks + blocks.dim[0] - 1, sizeof c->count);
 	return st;
+}
+
+/* Is nothing chosen?  Then *out is that. */
+static bool is_nothing(braze_array **out, const struct chosen *c, int dtype,
+		       const struct shape *shape)
+{
+	void *data = NULL;
+
+	return !c->ranks &&
+	       braze_near_made(out, &data, c->mask->session, dtype, shape->ndim, shape->dim);
 }
 
 static enum status check_mask(const braze_array *mask, struct err *err)
@@ -158,10 +242,10 @@ int braze_select(braze_array **out, braze_array *a, braze_array *mask, braze_che
 	st = choose(&c, mask, check, data, err);
 	if (!st)
 		st = braze_reshape(&rows, a, shape.ndim, shape.dim, err);
-	if (!st) {
+	shape.dim[0] = c.count;
+	if (!st && !is_nothing(&made, &c, a->view.dtype, &shape)) {
 		braze_array *const in[3] = {rows, c.mask, c.ranks};
 
-		shape.dim[0] = c.count;
 		st = recorded(&made, OP_COMPACT, 3, in, a->view.dtype, &shape, c.count, err);
 	}
 	if (!st && rest > 1) {
@@ -191,7 +275,7 @@ int braze_nonzero(braze_array **out, braze_array *mask, braze_check_fn *check, v
 		st = choose(&c, mask, check, data, err);
 	shape.dim[0] = c.count;
 	shape.dim[1] = axes;
-	if (!st) {
+	if (!st && !is_nothing(out, &c, DT_INT64, &shape)) {
 		braze_array *const in[2] = {c.mask, c.ranks};
 
 		st = recorded(out, OP_PLACES, 2, in, DT_INT64, &shape, c.count, err);

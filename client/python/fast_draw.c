@@ -60,15 +60,32 @@ static struct bitgen *bitgen_of(PyObject *bit_generator)
 	return b;
 }
 
+/* The bytes of a class's objects; of the last one that was asked about they are known. */
+static size_t bytes_of(PyTypeObject *type)
+{
+	static PyTypeObject *last;
+	static size_t all;
+	PyObject *size = NULL;
+
+	if (type == last)
+		return all;
+	size = PyObject_GetAttrString((PyObject *)type, "__basicsize__");
+	all = size ? PyLong_AsSize_t(size) : 0;
+	Py_XDECREF(size);
+	if (PyErr_Occurred()) {
+		PyErr_Clear();
+		return 0;
+	}
+	Py_XDECREF((PyObject *)last);
+	last = (PyTypeObject *)Py_NewRef((PyObject *)type);
+	return all;
+}
+
 /* Does the memory belong to the object? */
 static bool is_inside(PyObject *o, const void *at, size_t bytes)
 {
-	PyObject *size = PyObject_GetAttrString((PyObject *)Py_TYPE(o), "__basicsize__");
-	size_t all = size ? PyLong_AsSize_t(size) : 0, place = (size_t)at - (size_t)o;
+	size_t all = bytes_of(Py_TYPE(o)), place = (size_t)at - (size_t)o;
 
-	Py_XDECREF(size);
-	if (PyErr_Occurred())
-		PyErr_Clear();
 	return (uintptr_t)at > (uintptr_t)o && place <= all && bytes <= all - place;
 }
 

@@ -8,8 +8,6 @@
 
 #include "numpys.h"
 
-#define STRIPE 128 /* elements that a byte can count */
-
 __extension__ typedef unsigned __int128 sixteen;
 
 /* An array and a mask of its first axes: of `n` rows, of so many bytes each. */
@@ -41,22 +39,6 @@ static bool read_both(struct masked *m, PyObject *self, PyObject *key)
 	for (int k = braze_ndim(m->mask); k < braze_ndim(m->a); k++)
 		m->bytes *= braze_shape(m->a)[k];
 	return true;
-}
-
-static int64_t count(const uint8_t *mask, int64_t n)
-{
-	int64_t all = 0, k = 0;
-
-	for (; k + STRIPE <= n; k += STRIPE) {
-		unsigned some = 0;
-
-		for (int i = 0; i < STRIPE; i++)
-			some += mask[k + i] != 0;
-		all += some;
-	}
-	for (; k < n; k++)
-		all += mask[k] != 0;
-	return all;
 }
 
 /* Masks are often false, or true, for long: eight of them are looked at together. */
@@ -130,19 +112,83 @@ bool masks_get(PyObject **out, PyObject *self, PyObject *key)
 	struct masked m;
 	void *to = NULL;
 
-	if (!read_both(&m, self, key))
+	if (!read_both(&m, self, key) || braze_size(m.a) >= MASKS_FEW)
 		return false;
 	from = wait_at_hand(m.a);
-	mask = wait_at_hand(m.mask);
-	if (!from || !mask)
+	mask = from ? wait_at_hand(m.mask) : NULL;
+	if (!mask)
 		return false;
-	shape[0] = count(mask, m.n);
+	shape[0] = braze_count_true(mask, m.n);
 	memcpy(shape + 1, braze_shape(m.a) + braze_ndim(m.mask), (size_t)m.rest * sizeof *shape);
 	if (!braze_near_made(&made, &to, braze_session_of(m.a), braze_dtype_of(m.a), 1 + m.rest,
 			     shape))
 		return false;
-	pick(to, from, mask, m.n, m.bytes);
+	if (shape[0])
+		pick(to, from, mask, m.n, m.bytes);
 	*out = type_new(made, 0);
+	return true;
+}
+
+/* ---- Places ---- */
+
+/* The places of what is true; one more may be written behind them. */
+static void places(int64_t *to, const uint8_t *mask, int64_t n)
+{
+	int64_t k = 0;
+
+	for (; k + EIGHT <= n; k += EIGHT) {
+		if (!eight(mask + k))
+			continue;
+		for (int i = 0; i < EIGHT; i++) {
+			*to = k + i;
+			to += mask[k + i] != 0;
+		}
+	}
+	for (; k < n; k++) {
+		*to = k;
+		to += mask[k] != 0;
+	}
+}
+
+/* Of few elements at hand: an array of them, alone or in a tuple. */
+static PyObject *few_places(PyObject *mask)
+{
+	braze_array *h = in_order(mask), *made = NULL;
+	const uint8_t *from = NULL;
+	void *to = NULL;
+	int64_t n = 0;
+
+	if (!h || braze_dtype_of(h) != BRAZE_BOOL || braze_ndim(h) != 1 ||
+	    braze_size(h) >= MASKS_FEW || !(from = wait_at_hand(h)))
+		return NULL;
+	n = braze_count_true(from, braze_size(h));
+	if (!braze_near_made(&made, &to, braze_session_of(h), BRAZE_INT64, 1, &n))
+		return NULL;
+	places(to, from, n ? braze_size(h) : 0);
+	return type_new(made, 0);
+}
+
+bool fast_nonzero(PyObject **out, const struct fast *f, const struct call *c)
+{
+	PyObject *made = NULL;
+
+	if (!core.locked && c->n == 1 && !c->names)
+		made = few_places(c->args[0]);
+	if (!made)
+		return fast_numpys(out, f, c);
+	braze_count_near(core.session);
+	*out = PyTuple_Pack(1, made);
+	Py_DECREF(made);
+	return true;
+}
+
+bool fast_flatnonzero(PyObject **out, const struct fast *f, const struct call *c)
+{
+	if (!core.locked && c->n == 1 && !c->names)
+		*out = few_places(c->args[0]);
+	if (!*out)
+		return fast_numpys(out, f, c);
+	braze_count_near(core.session);
 	return true;
 }
 
@@ -293,7 +339,7 @@ static bool put_rows(const struct masked *m, braze_array *v)
 	const uint8_t *mask = to ? wait_at_hand(m->mask) : NULL;
 	const void *from = mask ? wait_at_hand(v) : NULL;
 
-	if (!from || braze_shape(v)[0] != count(mask, m->n))
+	if (!from || braze_shape(v)[0] != braze_count_true(mask, m->n))
 		return false;
 	put(to, &(struct rows){from, m->bytes}, mask, m->n, m->bytes);
 	return true;

@@ -366,6 +366,16 @@ static PyObject *get_lent(PyObject *self, PyObject *key)
 	return out;
 }
 
+/* By a mask, without NumPy: done, or an exception is set.  Else both are there. */
+static bool mask_read(PyObject **out, PyObject *self, PyObject *key)
+{
+	if (masks_get(out, self, key)) { /* few, all of them at hand */
+		count_read(key);
+		return true;
+	}
+	return PyErr_Occurred() || masks_select(out, self, key) || mask_known(key, self);
+}
+
 bool numpys_getitem(PyObject **out, PyObject *self, PyObject *key)
 {
 	bool mask = is_one_mask(key);
@@ -373,7 +383,7 @@ bool numpys_getitem(PyObject **out, PyObject *self, PyObject *key)
 	*out = NULL;
 	if (core.locked || !is_array(self) || (!mask && !(at_hand(self) && is_plain_key(key))))
 		return false;
-	if (mask && (masks_select(out, self, key) || mask_known(key, self)))
+	if (mask && mask_read(out, self, key))
 		return true;
 	if (mask ? masks_get(out, self, key) : keys_get(out, self, key)) {
 		count_read(key);

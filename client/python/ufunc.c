@@ -9,16 +9,28 @@
 
 #include <string.h>
 
-enum kind { NONE, ELEMENTS, POWER, PRODUCT };
+enum kind { NONE, ELEMENTS, POWER, PRODUCT, PAIR };
 
 struct ufunc {
 	PyObject_HEAD vectorcallfunc call;
 	enum kind kind;
 	int op, nin;
-	const struct fast *row; /* of one that only NumPy computes, or NULL */
-	PyObject *theirs;	/* NumPy's */
-	PyObject *general;	/* (self, args, kwargs) */
+	const struct pair *pair; /* of two results */
+	const struct fast *row;	 /* of one that only NumPy computes, or NULL */
+	PyObject *theirs;	 /* NumPy's */
+	PyObject *general;	 /* (self, args, kwargs) */
 	PyObject *dict, *weak;
+};
+
+/* Functions with two results: an operation for each, which become one kernel. */
+static struct pair {
+	const char *name, *op_name[2];
+	bool watched; /* do they report errors, as operations of other names? */
+	int op[2];
+} pairs[] = {
+	{"divmod", {"floor_divide", "remainder"}, true, {-1, -1}},
+	{"modf", {"modf.fraction", "trunc"}, false, {-1, -1}},
+	{"frexp", {"frexp.mantissa", "frexp.exponent"}, false, {-1, -1}},
 };
 
 static PyTypeObject *ufunc_type;
@@ -176,11 +188,83 @@ static bool numbers_only(const struct ufunc *self, PyObject *const *args)
 	return self->nin <= 3;
 }
 
+static const struct pair *pair_of(PyObject *theirs)
+{
+	PyObject *name = PyObject_GetAttrString(theirs, "__name__");
+	const char *text = name ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
+	const struct pair *found = NULL;
+
+	for (size_t k = 0; text && k < sizeof pairs / sizeof *pairs; k++) {
+		if (strcmp(pairs[k].name, text))
+			continue;
+		found = &pairs[k];
+		for (int i = 0; i < 2; i++)
+			pairs[k].op[i] = braze_op_find(pairs[k].op_name[i]);
+	}
+	Py_XDECREF(name);
+	return found;
+}
+
+/* Arrays of real numbers (of one, of floats: it decides both results' types), and numbers. */
+static bool pair_is_plain(const struct ufunc *self, PyObject *const *args)
+{
+	bool any = false;
+
+	if (self->pair->watched && core.watching)
+		return false;
+	for (int k = 0; k < self->nin; k++) {
+		if (fast_array(args[k])) {
+			int d = type_dtype(args[k]);
+
+			if (d >= BRAZE_COMPLEX64 || (self->nin == 1 && d < BRAZE_FLOAT16))
+				return false;
+			any = true;
+		} else if (!PyFloat_CheckExact(args[k]) && !PyLong_CheckExact(args[k])) {
+			return false;
+		}
+	}
+	return any;
+}
+
+/* frexp's exponents are integers. */
+static PyObject *as_exponent(PyObject *made)
+{
+	braze_array *cast = NULL;
+	braze_error err;
+	PyObject *r = NULL;
+
+	if (!braze_cast(&cast, nd(made)->h, BRAZE_INT32, &err))
+		r = type_new(cast, nd(made)->flags & ND_SCALAR);
+	Py_DECREF(made);
+	return r;
+}
+
+static bool pair(PyObject **r, const struct ufunc *self, PyObject *const *args)
+{
+	PyObject *made[2] = {NULL, NULL};
+
+	if (!pair_is_plain(self, args))
+		return false;
+	made[0] = number_apply(self->pair->op[0], args, self->nin);
+	if (made[0])
+		made[1] = number_apply(self->pair->op[1], args, self->nin);
+	if (made[1] && !strcmp(self->pair->name, "frexp"))
+		made[1] = as_exponent(made[1]);
+	if (made[1])
+		*r = PyTuple_Pack(2, made[0], made[1]);
+	Py_XDECREF(made[0]);
+	Py_XDECREF(made[1]);
+	leave_errors();
+	return *r != NULL;
+}
+
 /* Operands by place, nothing else. */
 static bool called(PyObject **r, const struct ufunc *self, PyObject *const *args)
 {
 	if (self->kind == PRODUCT)
 		return product(r, args);
+	if (self->kind == PAIR)
+		return pair(r, self, args);
 	if (self->kind == POWER && !power_is_plain(args))
 		return false;
 	if (!numbers_only(self, args))
@@ -236,7 +320,7 @@ static PyObject *ufunc_call(PyObject *o, PyObject *const *args, size_t nargsf, P
 		return r;
 	if (called_there(&r, self, &c))
 		return r;
-	if (self->kind && n >= self->nin && all == self->nin + 1 &&
+	if (self->kind && self->kind != PAIR && n >= self->nin && all == self->nin + 1 &&
 	    called_with(&r, self, args, n == self->nin ? names : NULL))
 		return r;
 	return PyErr_Occurred() ? NULL : generally(o, args, n, names);
@@ -296,6 +380,8 @@ static PyObject *ufunc_new(PyObject *mod, PyObject *args)
 		     : braze_op_kind(op) != 'e' ? NONE
 		     : op == core.op[N_POWER]	? POWER
 						: ELEMENTS;
+	self->pair = self->kind == NONE ? pair_of(theirs) : NULL;
+	self->kind = self->pair ? PAIR : self->kind;
 	self->op = op;
 	self->nin = nin;
 	self->row = self->kind == NONE ? numpys_of(theirs) : NULL;

@@ -120,8 +120,14 @@ static PyObject *watching(PyObject *mod, PyObject *on)
 	Py_RETURN_NONE;
 }
 
+static PyObject *is_watching(PyObject *mod, PyObject *ignored)
+{
+	return PyBool_FromLong(core.watching);
+}
+
 PyMethodDef watch_methods[] = {
 	{"watch_setup", setup, METH_VARARGS, NULL},
 	{"watching", watching, METH_O, NULL},
+	{"is_watching", is_watching, METH_NOARGS, NULL},
 	{NULL, NULL, 0, NULL},
 };

@@ -313,6 +313,26 @@ static double g_rem(double a, double b)
 		return m;
 	return m == 0 ? copysign(0, b) : (m < 0) != (b < 0) ? m + b : m;
 }
+static double g_fraction(double a, double b)
+{
+	double whole;
+
+	return modf(a, &whole);
+}
+static double g_mantissa(double a, double b)
+{
+	int e;
+
+	return frexp(a, &e);
+}
+static double g_exponent(double a, double b)
+{
+	int e = 0;
+
+	if (isfinite(a))
+		frexp(a, &e);
+	return e;
+}
 static double g_min(double a, double b)
 {
 	return a < b || isnan(a) ? a : b;
@@ -403,31 +423,33 @@ static const struct {
 	double (*f)(double a, double b);
 	double ulp; /* allowed; 0: the bits must be equal */
 } float_ops[] = {
-	{OP_ADD, g_add, 0},	     {OP_SUBTRACT, g_sub, 0},
-	{OP_MULTIPLY, g_mul, 0},     {OP_DIVIDE, g_div, 0},
-	{OP_FMOD, fmod, 0},	     {OP_REMAINDER, g_rem, 0},
-	{OP_COPYSIGN, copysign, 0},  {OP_MINIMUM, g_min, 0},
-	{OP_MAXIMUM, g_max, 0},	     {OP_FMIN, g_fmin, 0},
-	{OP_FMAX, g_fmax, 0},	     {OP_HEAVISIDE, g_heaviside, 0},
-	{OP_NEGATIVE, g_neg, 0},     {OP_POSITIVE, g_same, 0},
-	{OP_CONJ, g_same, 0},	     {OP_REAL, g_same, 0},
-	{OP_IMAG, g_zero, 0},	     {OP_ABSOLUTE, g_abs, 0},
-	{OP_SIGN, g_sign, 0},	     {OP_SQUARE, g_square, 0},
-	{OP_RECIPROCAL, g_recip, 0}, {OP_SQRT, h_sqrt, 0},
-	{OP_FLOOR, h_floor, 0},	     {OP_CEIL, h_ceil, 0},
-	{OP_TRUNC, h_trunc, 0},	     {OP_RINT, h_rint, 0},
-	{OP_CBRT, h_cbrt, 4},	     {OP_EXP, h_exp, 4},
-	{OP_EXPM1, h_expm1, 4},	     {OP_EXP2, h_exp2, 4},
-	{OP_LOG, h_log, 4},	     {OP_LOG2, h_log2, 4},
-	{OP_LOG10, h_log10, 4},	     {OP_LOG1P, h_log1p, 4},
-	{OP_SIN, h_sin, 4},	     {OP_COS, h_cos, 4},
-	{OP_TAN, h_tan, 4},	     {OP_ARCSIN, h_asin, 4},
-	{OP_ARCCOS, h_acos, 4},	     {OP_ARCTAN, h_atan, 4},
-	{OP_SINH, h_sinh, 4},	     {OP_COSH, h_cosh, 4},
-	{OP_TANH, h_tanh, 4},	     {OP_ARCSINH, h_asinh, 4},
-	{OP_ARCCOSH, h_acosh, 4},    {OP_ARCTANH, h_atanh, 4},
-	{OP_POWER, pow, 4},	     {OP_ARCTAN2, atan2, 4},
-	{OP_HYPOT, hypot, 4},	     {OP_LOGADDEXP, g_logaddexp, 8},
+	{OP_ADD, g_add, 0},	      {OP_SUBTRACT, g_sub, 0},
+	{OP_MULTIPLY, g_mul, 0},      {OP_DIVIDE, g_div, 0},
+	{OP_FMOD, fmod, 0},	      {OP_REMAINDER, g_rem, 0},
+	{OP_COPYSIGN, copysign, 0},   {OP_MINIMUM, g_min, 0},
+	{OP_MAXIMUM, g_max, 0},	      {OP_FMIN, g_fmin, 0},
+	{OP_FMAX, g_fmax, 0},	      {OP_HEAVISIDE, g_heaviside, 0},
+	{OP_NEGATIVE, g_neg, 0},      {OP_POSITIVE, g_same, 0},
+	{OP_CONJ, g_same, 0},	      {OP_REAL, g_same, 0},
+	{OP_IMAG, g_zero, 0},	      {OP_ABSOLUTE, g_abs, 0},
+	{OP_SIGN, g_sign, 0},	      {OP_SQUARE, g_square, 0},
+	{OP_RECIPROCAL, g_recip, 0},  {OP_SQRT, h_sqrt, 0},
+	{OP_FLOOR, h_floor, 0},	      {OP_CEIL, h_ceil, 0},
+	{OP_TRUNC, h_trunc, 0},	      {OP_RINT, h_rint, 0},
+	{OP_CBRT, h_cbrt, 4},	      {OP_EXP, h_exp, 4},
+	{OP_EXPM1, h_expm1, 4},	      {OP_EXP2, h_exp2, 4},
+	{OP_LOG, h_log, 4},	      {OP_LOG2, h_log2, 4},
+	{OP_LOG10, h_log10, 4},	      {OP_LOG1P, h_log1p, 4},
+	{OP_SIN, h_sin, 4},	      {OP_COS, h_cos, 4},
+	{OP_TAN, h_tan, 4},	      {OP_ARCSIN, h_asin, 4},
+	{OP_ARCCOS, h_acos, 4},	      {OP_ARCTAN, h_atan, 4},
+	{OP_SINH, h_sinh, 4},	      {OP_COSH, h_cosh, 4},
+	{OP_TANH, h_tanh, 4},	      {OP_ARCSINH, h_asinh, 4},
+	{OP_ARCCOSH, h_acosh, 4},     {OP_ARCTANH, h_atanh, 4},
+	{OP_POWER, pow, 4},	      {OP_ARCTAN2, atan2, 4},
+	{OP_HYPOT, hypot, 4},	      {OP_LOGADDEXP, g_logaddexp, 8},
+	{OP_FRACTION, g_fraction, 0}, {OP_MANTISSA, g_mantissa, 0},
+	{OP_EXPONENT, g_exponent, 0},
 };
 
 static void float_check(const struct tier0_isa *isa, size_t k, unsigned dt)

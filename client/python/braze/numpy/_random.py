@@ -83,18 +83,38 @@ def _is_known():
     return _core.pcg64_words(bits) == (*words, 1 << 32 | 0x12345678)
 
 
-_KNOWN = _is_known()
+_PCG64 = type(numpy.random.default_rng(1).bit_generator)
+_KNOWN = numpy.random.PCG64 if _is_known() else None
+_new_stream = _core.stream
 _core.draw_by(numpy.random.Generator.standard_normal, numpy.random.Generator.standard_exponential)
+
+
+class _Theirs:
+    """NumPy's own generator of the same stream, made when it is asked for."""
+
+    def __get__(self, of, kind=None):
+        if of is None:
+            return self
+        made = of.__dict__["_numpy"] = numpy.random.Generator(of.bit_generator)
+        return made
+
+
+class _Stream:
+    """The same for what draws uniform numbers."""
+
+    def __get__(self, of, kind=None):
+        if of is None:
+            return self
+        bits = of.bit_generator
+        made = of.__dict__["_stream"] = _new_stream(bits, type(bits) is _KNOWN)
+        return made
 
 
 class Generator(_drawing(numpy.random.Generator), numpy.random.Generator):
     """numpy.random.Generator whose draws are braze arrays."""
 
-    def __init__(self, bit_generator):
-        super().__init__(bit_generator)
-        self._numpy = numpy.random.Generator(bit_generator)
-        known = _KNOWN and type(bit_generator) is numpy.random.PCG64
-        self._stream = _core.stream(bit_generator, known)
+    # Most generators draw by one of the two.
+    _numpy, _stream = _Theirs(), _Stream()
 
     def __reduce__(self):
         return type(self), (self.bit_generator,)
@@ -116,6 +136,8 @@ class RandomState(_drawing(numpy.random.RandomState), numpy.random.RandomState):
 
 @functools.wraps(numpy.random.default_rng)
 def default_rng(seed=None):
+    if type(seed) is int:
+        return Generator(_PCG64(seed))  # as NumPy makes it
     if isinstance(seed, Generator):
         return seed
     return Generator(numpy.random.default_rng(_fallback.to_numpy(seed)).bit_generator)

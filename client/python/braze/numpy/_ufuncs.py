@@ -51,7 +51,7 @@ _TAKEN = ("out", "dtype", "subok")  # arguments that a native call understands
 _DEFAULTS = {"casting": "same_kind", "order": "K"}
 
 
-def _is_default(key, value):
+def is_default(key, value):
     """Does a native call do what this argument asks for?"""
     if key in _TAKEN:
         return True
@@ -110,12 +110,20 @@ def _general(self, args, kwargs):
     out = kwargs.get("out")
     if type(out) is tuple and len(out) == 1:
         out = out[0]
-    plain = len(args) == self.nin and all(map(_is_default, kwargs, kwargs.values()))
+    plain = len(args) == self.nin and all(map(is_default, kwargs, kwargs.values()))
     result = None
     if self._op is not None and plain and _fallback.is_output(out, *args):
         result = _natively(self, args, kwargs.get("dtype"), out)
     if result is not None:
         return result if out is None else store(out, result, broadcast=True)
+    return left(self, args, kwargs)
+
+
+def left(self, args, kwargs):
+    """A call that is NumPy's."""
+    out = kwargs.get("out")
+    if type(out) is tuple and len(out) == 1:
+        out = out[0]
     if isinstance(out, numpy.ndarray) or not _any_braze(args, kwargs):
         return _by_numpy(self, args, kwargs)
     return _fallback.call(self.__name__, self.numpy, args, kwargs)
@@ -136,7 +144,7 @@ def _in_type(self, args, dtype):
     if dtype is None:
         return _apply(self._op, *args)
     dtype = numpy.dtype(dtype)
-    cast = _cast_operands(args, dtype)
+    cast = cast_operands(args, dtype)
     result = None if cast is None else _apply(self._op, *cast)
     return result if result is not None and result.dtype == dtype else None
 
@@ -276,7 +284,7 @@ def _any_braze(args, kwargs):
     return any(type(x) is ndarray for x in args) or _fallback.has_out(kwargs)
 
 
-def _cast_operands(args, dtype):
+def cast_operands(args, dtype):
     if not _fallback.native_dtype(dtype):
         return None
     cast = []
