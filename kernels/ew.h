@@ -475,10 +475,10 @@ BZ_ROUND_LANES(f64, )
  * 0, infinities, NaNs, great quotients) take their vector along, element by element. */
 #ifdef __FMA__
 #if BZ_NATIVE == 64
-#define BZ_FMA_f64(x, y, z) ((bz_n_f64)__builtin_ia32_vfmaddpd512_mask(x, y, z, BZ_ALL8, 4))
+#define BZ_FMA_f64(x, y, z) ((bz_n_f64)__builtin_ia32_vfmaddpd512_mask(x, y, z, 0xff, 4))
 #define BZ_FMA_f32(x, y, z) ((bz_n_f32)__builtin_ia32_vfmaddps512_mask(x, y, z, BZ_ALL16, 4))
-#define BZ_BEYOND_f64(v, w) __builtin_ia32_cmppd512_mask(v, w, 5, BZ_ALL8, 4)
-#define BZ_BEYOND_f32(v, w) __builtin_ia32_cmpps512_mask(v, w, 5, BZ_ALL16, 4)
+#define BZ_BEYOND_f64(v, w) __builtin_ia32_cmppd512_mask(v, w, 5, 0xff, 4)
+#define BZ_BEYOND_f32(v, w) __builtin_ia32_cmpps512_mask(v, w, 5, 0xffff, 4)
 #else
 #define BZ_FMA_f64(x, y, z) __builtin_ia32_vfmaddpd256(x, y, z)
 #define BZ_FMA_f32(x, y, z) __builtin_ia32_vfmaddps256(x, y, z)

@@ -225,24 +225,33 @@ static void free_vars(struct search *s, const struct depend_access *a,
 	}
 }
 
-/* See depend.h. */
-struct depend depend_test(const struct depend_access *a, const struct depend_access *b,
-			  const int64_t *extent, unsigned nloop, unsigned nsame)
+/* Do accesses that move differently, or lie apart, never meet, whatever the turn?  If so, or if
+ * nobody can tell, true with the answer. */
+static bool settled_by_range(struct depend *r, const struct depend_access *a,
+			     const struct depend_access *b, const int64_t *extent, unsigned nloop)
 {
-	struct depend r = {.kind = DEPEND_NONE};
-	struct search s = {.nsame = nsame, .budget = NODE_BUDGET};
-	bool alike = true, loose = false, same;
-	unsigned nmoving = 0;
 	int64_t alo, ahi, blo, bhi;
 
 	depend_range(&alo, &ahi, a, extent, nloop);
 	depend_range(&blo, &bhi, b, extent, nloop);
+	r->kind = DEPEND_NONE;
 	if ((alo >= bhi && a->move >= b->move) || (blo >= ahi && b->move >= a->move))
+		return true;
+	r->kind = DEPEND_UNKNOWN; /* they meet in some turn, or come closer */
+	return a->move != b->move;
+}
+
+/* See depend.h. */
+struct depend depend_test(const struct depend_access *a, const struct depend_access *b,
+			  const int64_t *extent, unsigned nloop, unsigned nsame)
+{
+	struct depend r = {0};
+	struct search s = {.nsame = nsame, .budget = NODE_BUDGET};
+	bool alike = true, loose = false, same;
+	unsigned nmoving = 0;
+
+	if (settled_by_range(&r, a, b, extent, nloop))
 		return r;
-	if (a->move != b->move) { /* they meet in some turn, or come closer */
-		r.kind = DEPEND_UNKNOWN;
-		return r;
-	}
 	for (unsigned k = 0; k < nloop; k++) {
 		alike &= extent[k] < 2 || a->stride[k] == b->stride[k];
 		nmoving += extent[k] > 1;

@@ -40,7 +40,8 @@ static bool same_place(const struct nest *n, const struct nest_access *x,
 	for (unsigned l = 0; l < (unsigned)n->npar + n->nred; l++)
 		if (n->extent[l] > 1 && x->stride[l] != y->stride[l])
 			return false;
-	return x->offset == y->offset && x->move == y->move && x->dtype == y->dtype && !x->gather && !y->gather;
+	return x->offset == y->offset && x->move == y->move && x->dtype == y->dtype && !x->gather &&
+	       !y->gather;
 }
 
 /* Is the slot of access a, a temporary, this nest's alone, at one place of each point and

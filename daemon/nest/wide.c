@@ -22,8 +22,9 @@ void wide_begin(struct wide *w, const struct nest *loops, bool forward)
 static bool same_place(const struct wide *w, const struct nest_access *a,
 		       const struct nest_access *b)
 {
-	return a->slot == b->slot && a->dtype == b->dtype && a->offset == b->offset && a->move == b->move &&
-	       a->gather == b->gather && a->gextent == b->gextent && a->gstride == b->gstride &&
+	return a->slot == b->slot && a->dtype == b->dtype && a->offset == b->offset &&
+	       a->move == b->move && a->gather == b->gather && a->gextent == b->gextent &&
+	       a->gstride == b->gstride &&
 	       !memcmp(a->stride, b->stride, (w->npar + w->nred) * sizeof a->stride[0]);
 }
 

@@ -281,7 +281,7 @@ bool demand_may_take(const struct version *prev)
 	return prev->refs == prev->inner && !(prev->storage && prev->storage->refs > 1);
 }
 
-void builder_add(struct builder *b, struct node *n, bool output)
+void demand_add(struct builder *b, struct node *n, bool output)
 {
 	struct part *p = &b->p->part;
 	struct part_op *op = &p->op[p->nop];
@@ -313,7 +313,7 @@ void builder_add(struct builder *b, struct node *n, bool output)
 	p->nop++;
 }
 
-struct partition *builder_allocate(const struct found *f)
+struct partition *demand_allocate(const struct found *f)
 {
 	/* Per node: a value for each operand, for its predecessor and its result. */
 	size_t nodes = f->n, values = 0, dims = 0, imms = 0, list = 0, zeroed = 0;
@@ -359,7 +359,7 @@ struct partition *builder_allocate(const struct found *f)
 	return p;
 }
 
-void builder_end(struct builder *b, uint8_t device)
+void demand_end(struct builder *b, uint8_t device)
 {
 	b->p->part.nvalue = b->nvalue;
 	b->p->part.nimm = b->nimm;
@@ -372,7 +372,7 @@ void builder_end(struct builder *b, uint8_t device)
 
 static struct partition *build(struct found *f, struct trace *t, bool unfused)
 {
-	struct builder b = {.p = builder_allocate(f), .t = t};
+	struct builder b = {.p = demand_allocate(f), .t = t};
 
 	/* Until here index 0 meant "output"; from here on it is the value's number. */
 	for (size_t i = 0; i < f->n; i++) {
@@ -380,16 +380,16 @@ static struct partition *build(struct found *f, struct trace *t, bool unfused)
 		f->node[i]->out->index = PART_NONE;
 	}
 	for (size_t i = 0; i < f->n; i++)
-		builder_add(&b, f->node[i], f->node[i]->chain);
+		demand_add(&b, f->node[i], f->node[i]->chain);
 	for (size_t i = 0; i < f->n; i++)
 		if (!f->node[i]->kept)
 			version_run(t, f->node[i]->out);
-	builder_end(&b, f->node[0]->device);
+	demand_end(&b, f->node[0]->device);
 	b.p->part.unfused = unfused;
 	return b.p;
 }
 
-void found_shorten(struct found *f, size_t n)
+void demand_shorten(struct found *f, size_t n)
 {
 	for (size_t i = n; i < f->n; i++)
 		f->node[i]->mark = 0;
@@ -410,7 +410,7 @@ static void shorten(struct found *f)
 		if (f->node[n]->device != f->node[0]->device || checks > LIMIT_PARTITION_CHECKS)
 			break;
 	}
-	found_shorten(f, n);
+	demand_shorten(f, n);
 }
 
 size_t demand_partition(struct partition **out, struct trace *t, struct version *const *want,
@@ -502,8 +502,8 @@ static size_t last_use(const struct version *v, size_t places)
 	return v->named ? places : v->index == PART_NONE ? 0 : v->index;
 }
 
-/* The place of the cut where what is pending repeats: behind a whole turn, so that the next cut, and
- * what it leaves, begin with the same operation. */
+/* The place of the cut where what is pending repeats: behind a whole turn, so that the next cut,
+ * and what it leaves, begin with the same operation. */
 static size_t whole_turns(const struct trace *t, size_t places, size_t best)
 {
 	struct found f = {0};

@@ -20,12 +20,12 @@ struct builder {
 };
 
 /* Only the oldest n. */
-void found_shorten(struct found *f, size_t n);
+void demand_shorten(struct found *f, size_t n);
 /* Room for a snapshot of all of them. */
-struct partition *builder_allocate(const struct found *f);
+struct partition *demand_allocate(const struct found *f);
 /* The next operation.  The index of versions that have no number yet is PART_NONE. */
-void builder_add(struct builder *b, struct node *n, bool output);
-void builder_end(struct builder *b, uint8_t device);
+void demand_add(struct builder *b, struct node *n, bool output);
+void demand_end(struct builder *b, uint8_t device);
 /* May a new version take this one's storage?  Its inner references have been counted. */
 bool demand_may_take(const struct version *prev);
 

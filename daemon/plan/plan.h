@@ -23,7 +23,8 @@ struct plan_slot {
 };
 
 /* The last two are in no plan: STEP_COPY carries bytes between host and device, or of an input that
- * must stay as it is, when a plan is bound to storage; STEP_LOOP has a worker turn a plan's steps. */
+ * must stay as it is, when a plan is bound to storage; STEP_LOOP has a worker turn a plan's steps.
+ */
 enum step_kind { STEP_KERNEL, STEP_CALL, STEP_COPY, STEP_LOOP };
 
 struct plan_step {

@@ -149,7 +149,8 @@ static uint64_t plan_bytes(const struct plan *p)
 void plancache_add(struct plancache *c, const struct part *p, struct plan *plan)
 {
 	size_t bytes = p->nop * sizeof *p->op + p->nvalue * sizeof *p->value +
-		       p->ndim * (sizeof *p->dim + sizeof *p->move) + p->nlist * sizeof *p->list + 32;
+		       p->ndim * (sizeof *p->dim + sizeof *p->move) + p->nlist * sizeof *p->list +
+		       32;
 	struct entry *e = xcalloc(1, sizeof *e + bytes);
 	char *at = (char *)(e + 1);
 

@@ -21,8 +21,8 @@
 #define NODES_LEAST  256 /* fewer are planned as quickly as they are */
 #define TURNS_LEAST  8
 #define PERIOD_LEAST 32 /* operations: several shorter turns are one, for they may fuse */
-#define TRIES	     32	 /* periods that are looked at from one place */
-#define EFFORT	     16	 /* comparisons for each node */
+#define TRIES	     32 /* periods that are looked at from one place */
+#define EFFORT	     16 /* comparisons for each node */
 
 /* ---- Where does it repeat? ---- */
 
@@ -363,7 +363,7 @@ static bool same_turn(struct rolling *r, size_t turn)
 static void first_turn(struct rolling *r, const uint8_t *stored)
 {
 	struct found turn = {.node = r->f->node, .n = r->period};
-	struct builder b = {.p = builder_allocate(&turn), .t = r->t};
+	struct builder b = {.p = demand_allocate(&turn), .t = r->t};
 
 	r->p = b.p;
 	forget_numbers(r->f, 0, r->period);
@@ -371,9 +371,9 @@ static void first_turn(struct rolling *r, const uint8_t *stored)
 	count_reads(r->f, 0, r->period, 1);
 	for (size_t i = 0; i < r->period; i++) {
 		turn.node[i]->kept = 0;
-		builder_add(&b, turn.node[i], stored[i]);
+		demand_add(&b, turn.node[i], stored[i]);
 	}
-	builder_end(&b, turn.node[0]->device);
+	demand_end(&b, turn.node[0]->device);
 }
 
 static void allocate_turns(struct rolling *r, size_t turns)
@@ -413,7 +413,7 @@ void roll_free(struct partition *p)
 
 /* All that a turn does with an input's storage, by itself and by what takes its place. */
 struct walked {
-	int64_t lo, move; /* least offset; bytes a turn */
+	int64_t lo, move;   /* least offset; bytes a turn */
 	uint8_t any, apart; /* seen; not everything moves alike */
 };
 
@@ -526,8 +526,8 @@ static struct partition *roll_turns(struct found *f, struct trace *t, size_t per
 	return NULL;
 }
 
-/* Wrong places are told by the operation that made them, not by its turn; and a device's worker turns
- * nothing by itself. */
+/* Wrong places are told by the operation that made them, not by its turn; and a device's worker
+ * turns nothing by itself. */
 static bool may_roll(const struct found *f, const struct trace *t)
 {
 	bool may = f->n >= NODES_LEAST && t->ndevice <= 1;
@@ -561,11 +561,11 @@ struct partition *roll_cut(struct found *f, struct trace *t)
 	keep_even(&s, stored);
 	part.n = s.turns * s.period;
 	if (s.turns >= TURNS_LEAST && s.first)
-		found_shorten(f, s.first);
+		demand_shorten(f, s.first);
 	else if (s.turns >= TURNS_LEAST)
 		p = roll_turns(&part, t, s.period, stored);
 	if (p)
-		found_shorten(f, part.n);
+		demand_shorten(f, part.n);
 	free(stored);
 	return p;
 }

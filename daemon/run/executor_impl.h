@@ -44,7 +44,7 @@ struct flight {
 	uint64_t cost_us;
 	int64_t waited_ns; /* while it was the oldest; GPUs (watch.c) */
 	uint64_t up, down; /* bytes that its copies carry to the device, from it */
-	uint32_t turns; /* of its STEP_LOOP; 0: it has none */
+	uint32_t turns;	   /* of its STEP_LOOP; 0: it has none */
 	uint32_t nstep, cap;
 	struct flight_step *step;
 };

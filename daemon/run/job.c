@@ -395,10 +395,10 @@ static enum status bind_slot(struct job *j, struct trace *t, size_t at, uint32_t
 	j->place[at].offset += (uint64_t)slot_from(j, s);
 	if (is_copy(j, turn, s))
 		j->copy[j->run.nbefore++] = (struct executor_copy){
-			.from = host_place(partition_value(j->partition, turn,
-							   j->run.plan->slot[s].input)
-						   ->storage,
-					   region),
+			.from = host_place(
+				partition_value(j->partition, turn, j->run.plan->slot[s].input)
+					->storage,
+				region),
 			.to = host_place(j->slot[at], region),
 			.bytes = j->slot[at]->bytes};
 	return OK;

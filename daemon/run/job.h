@@ -22,10 +22,10 @@ struct job {
 	struct planner_job plan;
 	struct session *session;
 	struct partition *partition;
-	struct device *device; /* chosen when it is first to start */
-	struct storage **slot; /* [turns][plan's slots], referenced */
+	struct device *device;	     /* chosen when it is first to start */
+	struct storage **slot;	     /* [turns][plan's slots], referenced */
 	struct command_place *place; /* likewise */
-	struct executor_copy *copy; /* the first run.nbefore carry inputs there */
+	struct executor_copy *copy;  /* the first run.nbefore carry inputs there */
 	struct command_fetch fetch[JOB_FETCH];
 	struct version *fetched[JOB_FETCH];
 	uint64_t since_ns;

@@ -149,10 +149,8 @@ size_t marshal_loop(struct executor *x, struct executor_job *job, struct flight 
 	const struct plan *plan = job->plan;
 	const struct command_place *place = job->place + (size_t)job->turn * plan->nslot;
 	const uint64_t *imm = job->imm + (size_t)job->turn * 2 * job->nimm;
-	struct command_loop loop = {.kind = STEP_LOOP,
-				    .nstep = plan->nstep,
-				    .nslot = plan->nslot,
-				    .nimm = job->nimm};
+	struct command_loop loop = {
+		.kind = STEP_LOOP, .nstep = plan->nstep, .nslot = plan->nslot, .nimm = job->nimm};
 	size_t slots = plan->nslot * sizeof *place, imms = job->nimm * 2 * sizeof *imm, fixed = 0;
 	struct turn t;
 	char *end = at;

@@ -142,6 +142,15 @@ static bool trial_blamed(struct executor *x)
 	return id != 0;
 }
 
+/* What a packet that had begun with this step may have torn.  On another device the input's copy on
+ * the host is whole; copies come before all that overwrites; of turns any step may have been done.
+ */
+static void note_torn(const struct executor *x, struct flight *f, int64_t step)
+{
+	if (!x->target && step != STEP_INDEX_COPY)
+		recover_mark_torn(f->job, f, f->turns ? UINT32_MAX : (uint32_t)step);
+}
+
 /* Packets that had begun: note what each tore, and who is to blame. */
 static void judge(struct executor *x, int status)
 {
@@ -159,10 +168,7 @@ static void judge(struct executor *x, int status)
 		begun++;
 		last = f;
 		f->job->attempts += !trial;
-		/* On another device the input's copy on the host is whole; and copies come
-		 * before all that overwrites. */
-		if (!x->target && step != STEP_INDEX_COPY)
-			recover_mark_torn(f->job, f, f->turns ? UINT32_MAX : (uint32_t)step);
+		note_torn(x, f, step);
 	}
 	if (!fault || !begun)
 		return;

@@ -84,7 +84,8 @@ enum status worker_step(struct worker *w, const struct command_step *s, struct e
 /* Each thread's scratch gets at least so many bytes, and may become another. */
 enum status worker_scratch_grow(struct worker *w, size_t bytes, struct err *err) MUST_USE;
 /* worker_loop.c: a STEP_LOOP, which ends by `end`. */
-enum status worker_loop(struct worker *w, const char *at, const char *end, struct err *err) MUST_USE;
+enum status worker_loop(struct worker *w, const char *at, const char *end,
+			struct err *err) MUST_USE;
 /* worker_copy.c: one that carries bytes. */
 enum status worker_copy(struct worker *w, const struct command_step *s, struct err *err) MUST_USE;
 /* worker_call.c: one of a library step. */

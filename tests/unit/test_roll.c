@@ -155,9 +155,8 @@ Test(roll, storage_of_dead_turns_serves_again)
 	p = cut(2);
 	j = bound(p);
 	arena_get_stats(arena, &during);
-	cr_assert_leq(during.live_bytes - before.live_bytes, 8 * 4096,
-		      "%u turns have %llu bytes", p->turns,
-		      (unsigned long long)(during.live_bytes - before.live_bytes));
+	cr_assert_leq(during.live_bytes - before.live_bytes, 8 * 4096, "%u turns have %llu bytes",
+		      p->turns, (unsigned long long)(during.live_bytes - before.live_bytes));
 	settle(j, JOB_DONE);
 }
 
