@@ -18,7 +18,7 @@
 #include "../base/xalloc.h"
 #include "demand_impl.h"
 
-#define NODES_LEAST  256 /* fewer are planned as quickly as they are */
+#define NODES_LEAST  (LIMIT_PARTITION_OPS + 1) /* fewer are one plan as they are */
 #define TURNS_LEAST  8
 #define PERIOD_LEAST 32 /* operations: several shorter turns are one, for they may fuse */
 #define TRIES	     32 /* periods that are looked at from one place */

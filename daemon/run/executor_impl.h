@@ -183,8 +183,8 @@ bool slice_choose(struct slice *out, const struct executor *x, struct executor_j
 	 LIMIT_NEST_ACCESSES * (sizeof(struct command_place) + 10 * sizeof(int64_t)) +             \
 	 LIMIT_NDIM * sizeof(int64_t) + LIMIT_NEST_SCALARS * 2 * sizeof(uint64_t) +                \
 	 sizeof(struct plan_call) + CALL_OPERANDS * sizeof(struct command_place))
-/* marshal_loop.c: turns of the job that the worker does by itself, from the one on that is to
- * begin, as one step of at most `room` bytes; 0: they go step by step. */
+/* marshal_loop.c: two or more turns of the job that the worker does by itself, from the one on that
+ * is to begin, as one step of at most `room` bytes; 0: they go step by step. */
 size_t marshal_loop(struct executor *x, struct executor_job *job, struct flight *f, char *at,
 		    size_t room);
 /* marshal.c */

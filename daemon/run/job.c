@@ -122,15 +122,14 @@ enum status job_inputs(const struct job *j, struct err *err)
 {
 	const struct part *p = &j->partition->part;
 
-	for (size_t k = 0; k < values(j); k++) {
-		uint32_t turn = (uint32_t)(k / p->nvalue), i = (uint32_t)(k % p->nvalue);
-		const struct version *v = j->partition->value[k];
+	for (uint32_t turn = 0; turn < j->partition->turns; turn++)
+		for (uint32_t i = 0; i < p->nvalue; i++) {
+			const struct version *v = partition_value(j->partition, turn, i);
 
-		if (!partition_foreign(j->partition, turn, i) || v->state == VERSION_FAILED)
-			continue;
-		if (v->state != VERSION_STORED)
-			return err_set(err, E_CANCELLED, "an input was cancelled");
-	}
+			if (partition_foreign(j->partition, turn, i) &&
+			    v->state != VERSION_FAILED && v->state != VERSION_STORED)
+				return err_set(err, E_CANCELLED, "an input was cancelled");
+		}
 	for (uint32_t s = 0; j->slot_use && s < j->run.plan->nslot; s++) {
 		const struct mirror *m = j->slot[s]->mirror;
 		uint32_t in = j->run.plan->slot[s].input;
@@ -313,14 +312,18 @@ static enum status bind_outputs(struct job *j, struct trace *t, uint32_t region,
 	const struct part *p = &j->partition->part;
 	enum status st = OK;
 
-	for (size_t k = 0; k < values(j) && st == OK; k++) {
-		uint32_t turn = (uint32_t)(k / p->nvalue), i = (uint32_t)(k % p->nvalue);
-		uint32_t s = j->run.plan->value_slot[i];
+	for (size_t k = 0, i = 0, turn = 0; k < values(j) && st == OK; k++, i++) {
 		struct version *v = j->partition->value[k];
+		uint32_t s = 0;
 
-		if (!is_output(j, turn, i))
+		if (i == p->nvalue) {
+			i = 0;
+			turn++;
+		}
+		if (!is_output(j, (uint32_t)turn, (uint32_t)i))
 			continue;
-		bind_output(j, t, v, turn, s);
+		s = j->run.plan->value_slot[i];
+		bind_output(j, t, v, (uint32_t)turn, s);
 		if (!j->slot_use)
 			continue;
 		j->slot_use[s] |= USE_WRITE;
@@ -587,11 +590,10 @@ static bool is_left_over(const struct job *j, uint32_t turn, uint32_t i)
 }
 
 /* The value of one output, or of a temporary, that the job was to make in a turn. */
-static void settle_value(struct job *j, struct trace *t, size_t at, enum job_end end,
-			 const struct err *err)
+static void settle_value(struct job *j, struct trace *t, uint32_t turn, uint32_t i,
+			 enum job_end end, const struct err *err)
 {
-	uint32_t n = j->partition->part.nvalue, turn = (uint32_t)(at / n), i = (uint32_t)(at % n);
-	struct version *v = j->partition->value[at];
+	struct version *v = partition_value(j->partition, turn, i);
 	bool output = is_output(j, turn, i), done = end == JOB_DONE && turn < j->run.turns;
 
 	if (done && !output && j->run.turns < j->partition->turns && is_left_over(j, turn, i)) {
@@ -616,26 +618,22 @@ static void settle_value(struct job *j, struct trace *t, size_t at, enum job_end
 
 /* Does the job still owe this value?  A recipe stayed pending: if it runs by now, then
  * in a later job.  What a turn takes over, the one that made it owes. */
-static bool owes(const struct job *j, size_t at)
+static bool owes(const struct job *j, uint32_t turn, uint32_t i)
 {
-	uint32_t i = (uint32_t)(at % j->partition->part.nvalue);
-
-	return j->partition->value[at]->state == VERSION_RUNNING &&
+	return partition_value(j->partition, turn, i)->state == VERSION_RUNNING &&
 	       j->partition->part.value[i].role != PART_INPUT && !j->partition->kept[i];
 }
 
 /* The first input that had failed; NULL: none had. */
 static const struct err *failed_input(const struct job *j)
 {
-	uint32_t n = j->partition->part.nvalue;
+	const struct partition *p = j->partition;
 
-	for (size_t k = 0; k < values(j); k++) {
-		const struct version *v = j->partition->value[k];
-
-		if (partition_foreign(j->partition, (uint32_t)(k / n), (uint32_t)(k % n)) &&
-		    v->state == VERSION_FAILED)
-			return v->error;
-	}
+	for (uint32_t turn = 0; turn < p->turns; turn++)
+		for (uint32_t i = 0; i < p->part.nvalue; i++)
+			if (partition_foreign(p, turn, i) &&
+			    partition_value(p, turn, i)->state == VERSION_FAILED)
+				return partition_value(p, turn, i)->error;
 	return NULL;
 }
 
@@ -656,8 +654,8 @@ static void settle_spoiled(struct job *j, struct trace *t)
 		if (!why[i] || j->partition->part.value[i].role == PART_INPUT)
 			continue;
 		copy = *why[i];
-		if (owes(j, i))
-			settle_value(j, t, i, JOB_FAILED, &copy);
+		if (owes(j, 0, i))
+			settle_value(j, t, 0, i, JOB_FAILED, &copy);
 		else if (recipe)
 			version_fail(t, v, &copy);
 	}
@@ -682,12 +680,13 @@ void job_settle(struct job *j, struct trace *t, enum job_end end, const struct e
 	} else if (failed || (end == JOB_DONE && j->run.nfault)) {
 		settle_spoiled(j, t);
 	}
-	for (size_t i = 0; i < values(j); i++)
-		if (owes(j, i))
-			settle_value(j, t, i, end, err);
+	for (uint32_t turn = 0; turn < j->partition->turns; turn++)
+		for (uint32_t i = 0; i < j->partition->part.nvalue; i++)
+			if (owes(j, turn, i))
+				settle_value(j, t, turn, i, end, err);
 	/* What lies on the device only: last, when all that it was made of has settled. */
-	for (size_t i = 0; i < values(j); i++)
-		if (owes(j, i))
+	for (uint32_t i = 0; j->slot_use && i < j->partition->part.nvalue; i++)
+		if (owes(j, 0, i))
 			version_store_remote(t, j->partition->value[i]);
 }
 

@@ -17,37 +17,31 @@ static size_t put(char *at, const void *data, size_t bytes)
 	return bytes;
 }
 
-/* Where the turn under way has slot s, `move` bytes further with each turn. */
-static struct command_place turn_place(const struct executor_job *job, uint32_t s, int64_t offset,
-				       int64_t move)
+/* Where the turn under way has the plan's slots. */
+static const struct command_place *turn_places(const struct executor_job *job)
 {
-	struct command_place p = job->place[(size_t)job->turn * job->plan->nslot + s];
-
-	p.offset += (uint64_t)(offset + (int64_t)job->turn * move);
-	return p;
-}
-
-static const uint64_t *turn_imm(const struct executor_job *job)
-{
-	return job->imm + (size_t)job->turn * 2 * job->nimm;
+	return job->place + (size_t)job->turn * job->plan->nslot;
 }
 
 static size_t put_kernel(char *at, const struct executor_job *job, const struct plan_step *s)
 {
+	const struct command_place *place = turn_places(job);
+	const uint64_t *imm = job->imm + (size_t)job->turn * 2 * job->nimm;
 	const struct nest *n = s->nest;
 	char *begin = at;
 
 	for (int a = 0; a < n->naccess; a++) {
 		const struct nest_access *x = &n->access[a];
-		struct command_place p = turn_place(job, x->slot, x->offset, x->move);
+		struct command_place p = place[x->slot];
 
+		p.offset += (uint64_t)(x->offset + job->turn * x->move);
 		at += put(at, &p, sizeof p);
 	}
 	at += put(at, n->extent, (size_t)(n->npar + n->nred) * sizeof n->extent[0]);
 	for (int a = 0; a < n->naccess; a++)
 		at += put(at, n->access[a].stride, sizeof n->access[a].stride);
 	for (int i = 0; i < n->nscalar; i++)
-		at += put(at, turn_imm(job) + 2 * (size_t)n->scalar[i], 2 * sizeof(uint64_t));
+		at += put(at, imm + 2 * (size_t)n->scalar[i], 2 * sizeof(uint64_t));
 	for (int a = 0; a < n->naccess; a++) {
 		const struct nest_access *x = &n->access[a];
 		const int64_t pair[2] = {x->gextent, x->gstride};
@@ -64,8 +58,9 @@ static size_t put_call(char *at, const struct executor_job *job, const struct pl
 
 	for (int x = 0; x < (int)call_operands(c); x++) {
 		const struct call_operand *o = &c->operand[x];
-		struct command_place p = turn_place(job, o->slot, o->offset, o->move);
+		struct command_place p = turn_places(job)[o->slot];
 
+		p.offset += (uint64_t)(o->offset + job->turn * o->move);
 		at += put(at, &p, sizeof p);
 	}
 	at += put(at, c, call_bytes(call_operands(c)));
@@ -252,7 +247,9 @@ size_t marshal_packet(struct executor *x, struct executor_job *job, struct fligh
 	used += put_copies(job, f, job->nbefore, x->packet + used, limit - used, &run.nstep);
 	f->cost_us = 0; /* the device's own work is what is cut and shared out */
 	while (job->copied >= job->nbefore && steps_left(job) && used <= limit) {
-		size_t n = marshal_loop(x, job, f, x->packet + used, limit - used);
+		size_t n = job->turns - job->turn < 2
+				   ? 0
+				   : marshal_loop(x, job, f, x->packet + used, limit - used);
 
 		if (n == 0)
 			n = put_slice(x, job, f, x->packet + used);

@@ -155,8 +155,7 @@ size_t marshal_loop(struct executor *x, struct executor_job *job, struct flight 
 	struct turn t;
 	char *end = at;
 
-	if (x->target || job->turns - job->turn < 2 || job->step || job->at || f->nstep ||
-	    !measure_turn(&t, x, job))
+	if (x->target || job->step || job->at || f->nstep || !measure_turn(&t, x, job))
 		return 0;
 	loop.turns = time_for(x, job, &t);
 	fixed = sizeof loop + t.npatch * sizeof(struct command_patch) +

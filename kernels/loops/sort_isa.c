@@ -306,7 +306,9 @@ PLACES(p128)
 	}
 RANKS(i8, 8)
 RANKS(i16, 16)
+#ifndef __AVX2__
 RANKS(i32, 32)
+#endif
 RANKS(i64, 64)
 
 #define SORT_FEW(T, w, KEY)                                                                        \

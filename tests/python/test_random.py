@@ -76,7 +76,7 @@ def test_modes_of_threads_end_with_their_blocks():
     second.__enter__()
     first.__exit__(None, None, None)
     second.__exit__(None, None, None)
-    assert not braze.is_stored(np.arange(50000) + 1)
+    assert not braze.is_stored(np.arange(500_000) + 1)  # more than is ever near
 
 
 def child(seeds):

@@ -122,7 +122,7 @@ def same(mine, theirs):
         numpy.testing.assert_allclose(numpy.asarray(x), y, rtol=1e-9, atol=1e-12, err_msg=f"result {k}")
 
 
-@pytest.mark.parametrize(("turns", "n"), ((40, 12), (129, 30), (1000, 20)))
+@pytest.mark.parametrize(("turns", "n"), ((40, 12), (260, 30), (1000, 20)))
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
 def test_program(program, turns, n):
     same(program(np, turns, n), program(numpy, turns, n))
@@ -130,7 +130,7 @@ def test_program(program, turns, n):
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
 def test_twice_the_same_bits(program):
-    first, second = ([numpy.asarray(x).tobytes() for x in program(np, 300, 17)] for _ in range(2))
+    first, second = ([numpy.asarray(x).tobytes() for x in program(np, 600, 17)] for _ in range(2))
     assert first == second
 
 
@@ -174,7 +174,7 @@ def run_random(text, m, turns):
 @pytest.mark.parametrize("seed", range(60))
 def test_random_program(seed):
     text = random_program(seed)
-    for turns in (70, 300):
+    for turns in (70, 700):
         mine, theirs = run_random(text, np, turns), run_random(text, numpy, turns)
         for x, y in zip(mine, theirs, strict=True):
             numpy.testing.assert_allclose(numpy.asarray(x), y, rtol=1e-9, atol=1e-12, err_msg=text)

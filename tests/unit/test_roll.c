@@ -111,8 +111,8 @@ Test(roll, few_operations_are_planned_as_they_are)
 	uint32_t turns;
 
 	import(1, 10);
-	chain(200);
-	cr_assert_eq(run_all(2, &turns), 200);
+	chain(1000);
+	cr_assert_eq(run_all(2, &turns), 1000);
 	cr_assert_eq(turns, 1);
 }
 
@@ -208,7 +208,7 @@ Test(roll, every_turn_has_immediates_of_its_own)
 	struct partition *p = NULL;
 
 	import(1, 10);
-	for (unsigned i = 0; i < 1000; i++) {
+	for (unsigned i = 0; i < 1300; i++) {
 		put(OP_MULTIPLY, 255, 2, 1, 2 + i);
 		operand(1 + i);
 		scalar(i);
@@ -216,7 +216,7 @@ Test(roll, every_turn_has_immediates_of_its_own)
 		if (i)
 			drop(1 + i);
 	}
-	p = cut(1001);
+	p = cut(1301);
 	cr_assert_gt(p->turns, 8);
 	for (uint32_t t = 0; t < p->turns; t++)
 		for (uint32_t k = 0; k < p->part.nimm; k++) {
@@ -234,13 +234,13 @@ Test(roll, values_that_are_kept_have_storage_of_their_own)
 	struct job *j = NULL;
 
 	import(1, 10);
-	for (unsigned i = 0; i < 1000; i++)
+	for (unsigned i = 0; i < 1300; i++)
 		unary(OP_SQRT, 2 + i, 1 + i);
-	p = cut(1001);
+	p = cut(1301);
 	cr_assert_gt(p->turns, 8);
 	j = bound(p);
 	settle(j, JOB_DONE);
-	for (unsigned i = 0; i < 900; i++) {
+	for (unsigned i = 0; i < 1200; i++) {
 		struct version *v = value_of(2 + i), *w = value_of(3 + i);
 
 		cr_assert_eq(v->state, VERSION_STORED, "%u", i);
@@ -294,7 +294,7 @@ Test(roll, turns_that_were_not_begun_are_pending_again)
 Test(roll, a_failed_job_fails_what_it_owed)
 {
 	import(1, 10);
-	chain(1000);
+	chain(2000);
 	err_set(&err, E_LOST, "lost");
 	settle(bound(cut(2)), JOB_FAILED);
 	cr_assert_null(cut(2), "what reads a failed value has failed");

@@ -91,6 +91,8 @@ def kron(a, b):
         return leave(numpy.kron, a, b)
     x, y = both
     n = max(x.ndim, y.ndim)
+    if not min(x.ndim, y.ndim):
+        return x * y
     of_x, of_y = (1,) * (n - x.ndim) + x.shape, (1,) * (n - y.ndim) + y.shape
     x = x.reshape(tuple(v for k in of_x for v in (k, 1)))
     y = y.reshape(tuple(v for k in of_y for v in (1, k)))

@@ -169,7 +169,7 @@ def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
     """x with numbers in place of nans and infinities."""
     a = x if type(x) is ndarray else None
     plain = all(v is None or type(v) in (int, float) for v in (nan, posinf, neginf))
-    if a is None or a.dtype.kind != "f" or not plain or nan is None or a._is_scalar:
+    if a is None or a.dtype.kind != "f" or not plain or nan is None or not a.ndim:
         kwargs = {"copy": copy, "nan": nan, "posinf": posinf, "neginf": neginf}
         return _fallback.call("nan_to_num", numpy.nan_to_num, (x,), kwargs)
     limits = numpy.finfo(a.dtype)
