@@ -10,11 +10,13 @@ RULES = {
     "exact": ("element", 0, 0, "integers, copies, and + - * / sqrt in a given order"),
     "element": ("element", 1e-12, 0, "functions of the mathematical library differ in their last places"),
     "reduction": ("array", 1e-11, 0, "sums and products are added in another order"),
+    # Of ten million numbers NumPy's is off by 2.7e-10 and braze's by 0.7e-10.
+    "running": ("array", 1e-9, 0, "differences of long running sums keep what was rounded in the sums"),
     "single": ("array", 2e-5, 0, "float32"),
     "iteration": ("array", 1e-9, 0, "rounding of many turns"),
     "branch": ("element", 1e-12, 1e-3, "a comparison decides on values that differ in their last places"),
 }
-EXACT, ELEMENT, REDUCTION, SINGLE, ITERATION, BRANCH = RULES
+EXACT, ELEMENT, REDUCTION, RUNNING, SINGLE, ITERATION, BRANCH = RULES
 
 
 def flat(answer):

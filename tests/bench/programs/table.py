@@ -17,7 +17,7 @@ from . import numexpr_texts
 from . import simulation as si
 from . import stencils as st
 from . import tabular as ta
-from .answers import BRANCH, ELEMENT, EXACT, ITERATION, REDUCTION, SINGLE
+from .answers import BRANCH, ELEMENT, EXACT, ITERATION, REDUCTION, RUNNING, SINGLE
 
 SIZES = ("tiny", "cache", "memory")
 GROUPS = {
@@ -187,7 +187,7 @@ row(im.otsu, "own", "A", made.dark, EXACT, 32, 500, 4000)
 row(im.labels, "own", "AL", made.blobs, EXACT, 24, 160, 1000)
 
 # ---- Tables and recurrences ----
-row(ta.moving_average_cumsum, "own", "A", made.and_then(U1, 20), REDUCTION, 1000, 100_000, 10_000_000)
+row(ta.moving_average_cumsum, "own", "A", made.and_then(U1, 20), RUNNING, 1000, 100_000, 10_000_000)
 row(ta.moving_average_window, "own", "A", made.and_then(U1, 20), REDUCTION, 1000, 50_000, 2_000_000)
 row(ta.moving_average_convolve, "own", "A", made.and_then(U1, 20), REDUCTION, 1000, 100_000, 10_000_000)
 row(ta.exponential_average, "own", "AL", made.and_then(made.series, 0.1), ITERATION, (50, 10), (200, 1000),
