@@ -23,7 +23,7 @@
 #include "cache/cache.h"
 #include "config.h"
 #include "ctl/ctl.h"
-#include "ctl/report.h"
+#include "report.h"
 #include "plan/plancache.h"
 #include "plan/planner.h"
 #include "run/executor.h"

@@ -4,7 +4,7 @@
  * In:  a job with its plan; where its inputs lie; what is known of devices and kernels.
  * Out: struct device, with job->placed where the choice learns from the run; kernels
  *      that a later run will need are asked for.
- * What a choice weighs is in plan/place.h. */
+ * What a choice weighs is in form/place.h. */
 #include <string.h>
 
 #include "brazed.h"

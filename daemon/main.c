@@ -21,7 +21,7 @@
 #include "brazed.h"
 #include "cache/cache.h"
 #include "config.h"
-#include "run/executor.h"
+#include "worker_main.h"
 
 #define START_WAIT_MS 5000
 #define START_POLL_MS 20

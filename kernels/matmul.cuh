@@ -10,7 +10,7 @@
 #define BZ_SIDE	 64 /* of a tile */
 #define BZ_PANEL 8  /* steps of k in shared memory at once */
 
-/* worker/cuda_abi.h's struct cuda_matmul_args. */
+/* contract/cuda_abi.h's struct cuda_matmul_args. */
 struct bz_product {
 	bz_i64 m, n, k, lo, hi;
 	bz_u64 cancel;

@@ -77,7 +77,7 @@ template <class A> struct bz_same<A, A> {
 
 /* ---- the parameter ------------------------------------------------------------ */
 
-/* Copies of worker/cuda_abi.h and loops/kernel_abi.h. */
+/* Copies of contract/cuda_abi.h and loops/kernel_abi.h. */
 struct bz_head {
 	bz_i64 lo, hi, clo, chi;
 	bz_u64 cancel, part, error;
@@ -87,7 +87,7 @@ struct bz_acc {
 	bz_u64 v[2];
 	bz_i64 index;
 };
-/* Of a block, at most: a launch chooses (worker/cuda_geometry.h). */
+/* Of a block, at most: a launch chooses (cuda/cuda_geometry.h). */
 #define BZ_THREADS 256
 #define BZ_WARPS   8
 #define BZ_TILE	   32

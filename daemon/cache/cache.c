@@ -18,7 +18,7 @@
 #include "base/log.h"
 #include "base/textbuf.h"
 #include "base/xalloc.h"
-#include "plan/plan.h"
+#include "form/plan.h"
 #include "target.h"
 
 #define WORTH_NS   100000000u  /* tier-0 work that pays for compiling */

@@ -10,9 +10,9 @@
 #ifndef BRAZE_CACHE_H
 #define BRAZE_CACHE_H
 
-#include "../nest/nest.h"
-#include "../plan/call.h"
-#include "../worker/cuda_abi.h"
+#include "form/nest.h"
+#include "call/call.h"
+#include "contract/cuda_abi.h"
 
 struct plan_call;
 struct uv_loop_s;

@@ -8,7 +8,7 @@
 #define BRAZE_DISK_H
 
 #include "ops.h"
-#include "worker/cuda_abi.h"
+#include "contract/cuda_abi.h"
 
 struct disk;
 

@@ -21,7 +21,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cache/cache.h"
 #include "base/log.h"
 #include "base/xalloc.h"
 

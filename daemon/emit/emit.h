@@ -6,7 +6,7 @@
 #ifndef BRAZE_EMIT_H
 #define BRAZE_EMIT_H
 
-#include "../nest/nest.h"
+#include "form/nest.h"
 
 /* C for loops/kernel_abi.h; *out is malloc'ed.  The text is complete but for the
  * prologue (kernels/pre.h), which emit_c_prologue() gives. */
@@ -15,11 +15,11 @@ const char *emit_c_prologue(void);
 /* Changes whenever generated text or its meaning may: part of the cache's key. */
 #define EMIT_GENERATION 7
 
-/* CUDA C++ for worker/cuda_abi.h, prologue and all; *out is malloc'ed.  The text is
+/* CUDA C++ for contract/cuda_abi.h, prologue and all; *out is malloc'ed.  The text is
  * the same for every GPU. */
 enum status emit_cuda_source(char **out, const struct nest *spec, struct err *err) MUST_USE;
 const char *emit_cuda_prologue(void);
-/* Entry bz_matmul of worker/cuda_abi.h for this element type. */
+/* Entry bz_matmul of contract/cuda_abi.h for this element type. */
 enum status emit_cuda_matmul(char **out, unsigned dtype, struct err *err) MUST_USE;
 #define EMIT_CUDA_GENERATION 4
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "emit_c.h"
-#include "worker/cuda_abi.h"
+#include "contract/cuda_abi.h"
 
 const char *emit_cuda_type(unsigned dtype)
 {

@@ -7,7 +7,7 @@
 #ifndef BRAZE_COMPILEPART_H
 #define BRAZE_COMPILEPART_H
 
-#include "../plan/plan.h"
+#include "form/plan.h"
 
 /* Called after each pass with the nests as text; may be NULL.  Where it is not, and in builds
  * with BRAZE_CHECK, the nests are checked after each pass: a wrong pass is E_INTERNAL by name. */

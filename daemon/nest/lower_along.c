@@ -3,7 +3,7 @@
  *
  * The axis is the call's last loop, the others come before it in their order, those of one element
  * left out. */
-#include "../plan/sort.h"
+#include "call/sort.h"
 
 #include "lower.h"
 

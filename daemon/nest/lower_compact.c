@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nest/lower_compact.c - what a mask chooses: library steps (plan/compact.h).
+/* nest/lower_compact.c - what a mask chooses: library steps (call/compact.h).
  *
  * Masks and ranks come as record.c demands them, so nothing is cast and nothing copied. */
 #include <string.h>
 
-#include "../plan/compact.h"
+#include "call/compact.h"
 #include "lower.h"
 
 /* Operand x of the call: where it lies, with no stride yet. */

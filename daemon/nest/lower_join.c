@@ -4,7 +4,7 @@
  * Each operand has its part of the result.  What is computed in the partition is stored there by a
  * nest of its own, into which fusion moves what computes it, so that no temporary and no copy is
  * left; so is what is of another type or lies otherwise.  Of what was stored before, in whole rows,
- * a library step takes as many as it can at once (plan/join.h). */
+ * a library step takes as many as it can at once (call/join.h). */
 #include "lower.h"
 
 struct join_part {

@@ -7,8 +7,8 @@
 #ifndef BRAZE_PROG_H
 #define BRAZE_PROG_H
 
-#include "../plan/plan.h"
-#include "depend.h"
+#include "form/plan.h"
+#include "form/depend.h"
 
 struct prog_slot {
 	uint64_t bytes;

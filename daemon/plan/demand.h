@@ -10,7 +10,7 @@
 #define BRAZE_DEMAND_H
 
 #include "../trace/trace.h"
-#include "part.h"
+#include "form/part.h"
 
 /* Where a turn has an input from: value `value` of the turn `lag` turns before.  PART_NONE, and
  * in the first `lag` turns: from outside. */

@@ -8,7 +8,7 @@
 #ifndef BRAZE_PLANCACHE_H
 #define BRAZE_PLANCACHE_H
 
-#include "plan.h"
+#include "form/plan.h"
 
 struct plancache;
 

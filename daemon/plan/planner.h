@@ -6,7 +6,7 @@
 #ifndef BRAZE_PLANNER_H
 #define BRAZE_PLANNER_H
 
-#include "plan.h"
+#include "form/plan.h"
 
 struct uv_loop_s;
 struct planner;

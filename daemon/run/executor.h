@@ -10,8 +10,8 @@
 #define BRAZE_EXECUTOR_H
 
 #include "../cache/cache.h"
-#include "../plan/plan.h"
-#include "command.h"
+#include "form/plan.h"
+#include "contract/command.h"
 
 #define RUN_SLICE_US	20000
 #define SHARED_SLICE_US 5000 /* while several clients ask for a device's time */
@@ -137,8 +137,5 @@ bool executor_step_known(const struct executor *x, const struct plan_step *s);
 /* Predicted microseconds of a step, corrected by what its kernel has taken lately. */
 uint64_t executor_step_cost(const struct executor *x, const struct plan_step *s);
 void executor_get_stats(const struct executor *x, struct executor_stats *out);
-
-/* Entry point of a worker process (`brazed --worker FD`). */
-int worker_main(int fd);
 
 #endif

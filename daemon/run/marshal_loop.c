@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "executor_impl.h"
-#include "plan/call.h"
+#include "call/call.h"
 
 #define FIRST_TURNS 8
 #define MORE_TURNS  8  /* times as many as in the packet before */

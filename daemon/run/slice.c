@@ -3,7 +3,7 @@
  *
  * A step of more than RUN_SLICE_US, or SHARED_SLICE_US, is cut: by points; by chunks of the
  * summation tree, of a group of points after the other, where a point by itself may be too long or
- * points should stay together; a library step by its units (plan/call.h).
+ * points should stay together; a library step by its units (call/call.h).
  * job->at tells how far the step job->step has been sent: > 0 units, < 0 units whose results so far
  * lie in the worker's memory.
  *

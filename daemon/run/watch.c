@@ -11,7 +11,7 @@
  *     that ASLEEP_NS have passed
  *   it is starved, pages, or was stopped   waited for, and said in the log
  *
- * A GPU's worker watches its runs itself (worker/cuda_watch.c), and a thread in the driver
+ * A GPU's worker watches its runs itself (cuda/cuda_watch.c), and a thread in the driver
  * shows no progress: that one is killed, and nobody blamed, when it has answered nothing
  * for the patience that its packet deserves.  Ticks are counted, not the clock, so that
  * neither a stop of this process nor its own starvation passes for the worker's. */

@@ -4,7 +4,7 @@
 #define BRAZE_WATCH_H
 
 #include "base/proc.h"
-#include "command.h"
+#include "contract/command.h"
 
 #define WATCH_TICK_MS 1000
 

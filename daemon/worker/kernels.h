@@ -9,7 +9,7 @@
 #define BRAZE_KERNELS_H
 
 #include "loops/kernel_abi.h"
-#include "nest/nest.h"
+#include "form/nest.h"
 
 /* Entry points of loaded object code; unused ones are NULL. */
 struct kernel_code {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker/matmul.h - matrix products, unit by unit (plan/product.h).
+/* worker/matmul.h - matrix products, unit by unit (call/product.h).
  *
  * float and complex types go to OpenBLAS on one thread where it can be loaded; short
  * products, integers, bool, and everything where it cannot, to our own loops
@@ -11,7 +11,7 @@
 #ifndef BRAZE_MATMUL_H
 #define BRAZE_MATMUL_H
 
-#include "plan/product.h"
+#include "call/product.h"
 
 typedef void matmul_gemm_real(int order, int ta, int tb, int m, int n, int k, double alpha,
 			      const double *a, int lda, const double *b, int ldb, double beta,

@@ -7,7 +7,7 @@
 #ifndef BRAZE_REGION_H
 #define BRAZE_REGION_H
 
-#include "run/command.h"
+#include "contract/command.h"
 
 struct region {
 	uint32_t id;

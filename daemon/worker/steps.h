@@ -6,8 +6,8 @@
 #ifndef BRAZE_STEPS_H
 #define BRAZE_STEPS_H
 
-#include "plan/plan.h"
-#include "run/command.h"
+#include "form/plan.h"
+#include "contract/command.h"
 
 /* What lies behind a struct command_step of a kernel. */
 struct steps_operands {

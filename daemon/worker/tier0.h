@@ -9,7 +9,7 @@
 
 #include "loops/isa.h"
 #include "loops/kernel_abi.h"
-#include "nest/nest.h"
+#include "form/nest.h"
 
 /* Has every instruction of a nest that keeps nest.h's rules a loop here?
  * E_UNSUPPORTED names the first that has none. */

@@ -6,7 +6,7 @@
 #ifndef BRAZE_TIER0_LAYOUT_H
 #define BRAZE_TIER0_LAYOUT_H
 
-#include "nest/nest.h"
+#include "form/nest.h"
 
 struct tier0_layout {
 	bool runs[LIMIT_NEST_INSTRS];	 /* in the blocks of its section */

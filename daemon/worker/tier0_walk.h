@@ -5,7 +5,7 @@
 
 #include "loops/kernel_abi.h"
 #include "loops/walk.h"
-#include "nest/nest.h"
+#include "form/nest.h"
 
 /* Consecutive loops of a nest, joined where every access permits it. */
 struct tier0_walk {

@@ -7,7 +7,7 @@
 #define BRAZE_TIER1_H
 
 #include "loops/kernel_abi.h"
-#include "nest/nest.h"
+#include "form/nest.h"
 
 struct tier1 {
 	void *object;

@@ -12,7 +12,7 @@
 #include "matmul.h"
 #include "pool.h"
 #include "region.h"
-#include "run/command.h"
+#include "contract/command.h"
 
 struct worker_thread {
 	void *scratch; /* of the interpreter, of sorts */
@@ -90,11 +90,11 @@ enum status worker_loop(struct worker *w, const char *at, const char *end,
 enum status worker_copy(struct worker *w, const struct command_step *s, struct err *err) MUST_USE;
 /* worker_call.c: one of a library step. */
 enum status worker_call(struct worker *w, const struct command_step *s, struct err *err) MUST_USE;
-/* worker_<stem>.c: what a library step does, for each row of plan/calls.def.  On the command
+/* worker_<stem>.c: what a library step does, for each row of call/calls.def.  On the command
  * thread, which uses the pool. */
 #define CALL(ID, stem, name, operands, written, work_ns, devices)                                  \
 	enum status worker_##stem(const struct worker_call *x, struct err *err) MUST_USE;
-#include "plan/calls.def"
+#include "call/calls.def"
 #undef CALL
 /* A thread of the pool begins, ends a unit of it. */
 void worker_unit_begin(struct worker *w, const struct command_step *s, int thread);

@@ -5,7 +5,7 @@
  * there, from the last one of the slice before.  A block whose ranks do not say what its mask
  * says writes nothing: the run fails, since its client has told something wrong, or written a
  * value that it gave away. */
-#include "plan/compact.h"
+#include "call/compact.h"
 
 #include <stdatomic.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* worker/worker_draw.c - a slice of random numbers on the pool: each unit jumps to its place. */
-#include "plan/draw.h"
+#include "call/draw.h"
 #include "worker.h"
 
 #define SERIAL_NS 30000 /* a slice predicted below this is not worth waking threads */

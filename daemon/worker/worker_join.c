@@ -7,7 +7,7 @@
 #include <emmintrin.h>
 #include <string.h>
 
-#include "plan/join.h"
+#include "call/join.h"
 #include "worker.h"
 
 #define SERIAL_NS   50000 /* a slice predicted below this is not worth waking threads */

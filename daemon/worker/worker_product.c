@@ -3,7 +3,7 @@
  *
  * With tiles enough each thread takes whole ones.  Of few tiles the chunks are computed
  * apart from each other, as many at once as PARTS_BYTES holds, and then added to their
- * tiles in order.  Either way gives the same bits (plan/product.h). */
+ * tiles in order.  Either way gives the same bits (call/product.h). */
 #include "worker.h"
 
 #include <pthread.h>

@@ -5,7 +5,7 @@
  * blocks go round by round, each round's in what the threads' caches hold: they are computed apart
  * from each other, joined by their last elements in order, and added to.  Both give the same bits
  * (kernels/loops/scan.h). */
-#include "plan/scan.h"
+#include "call/scan.h"
 #include "worker.h"
 
 #define SERIAL_NS     50000	/* a slice predicted below this is not worth waking threads */

@@ -3,7 +3,7 @@
  *
  * Threads take the units of a stage, of all its lanes, in any order; the next stage, which reads
  * what they have made, begins when all are done. */
-#include "plan/sort.h"
+#include "call/sort.h"
 #include "worker.h"
 
 #define SERIAL_NS 50000 /* a stage predicted below this is not worth waking threads */

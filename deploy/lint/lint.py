@@ -9,6 +9,7 @@ exceptions.txt with its reason; one that is no longer needed is a breach too.
 
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -19,16 +20,31 @@ import lizard
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BUILD = ROOT / "build"
-FILE_LINES, FUNCTION_LINES, COMPLEXITY = 800, 80, 15
+FILE_LINES, FUNCTION_LINES, MEDIAN_LINES, COMPLEXITY = 800, 60, 12, 15
 SPDX = "SPDX-License-Identifier: Apache-2.0"
 HEADED = {".c", ".h", ".cuh", ".py", ".sh", ".def", ".proto", ".f90"}
 
-# Folders of daemon/ that hold a form of the program, and forms others may read.
-FORMS = {"trace/trace.h", "plan/plan.h", "plan/product.h", "plan/call.h", "plan/calls.def", "plan/scan.h", "plan/sort.h", "plan/join.h", "plan/compact.h", "plan/draw.h", "plan/part.h", "nest/nest.h", "nest/compilepart.h",
-         "cache/cache.h", "run/command.h", "run/executor.h", "worker/cuda_abi.h",
-         "emit/emit.h"}
-FREE_FILES = {"pipeline.c", "session.c", "dispatch.c", "choose.c", "explain.c", "main.c", "brazed.c", "brazed.h"}  # see every stage
-FREE_FOLDERS = {"ctl"}
+# The folders of daemon/ in the order of their including: each sees base/, proto/, kernels/ and those
+# before it that stand beside its name.  What stands in daemon/ itself sees everything and is seen
+# by nobody.
+ORDER = (
+    ("base", ""),
+    ("call", "base"),
+    ("form", "base call"),
+    ("contract", "form"),
+    ("trace", "base"),
+    ("wire", "base trace"),
+    ("future", "base trace wire"),
+    ("nest", "base call form"),
+    ("plan", "base form trace nest"),
+    ("emit", "base form contract"),
+    ("compile", "base"),
+    ("cache", "base call form contract emit compile"),
+    ("run", "base call form contract trace plan cache"),
+    ("worker", "base call form contract"),
+    ("cuda", "base call contract emit worker"),
+    ("ctl", "base wire"),
+)
 
 
 class Exceptions:
@@ -92,7 +108,10 @@ def budgets(files, exceptions):
             yield f"{name}:{line}: {function} has {length} lines, budget {FUNCTION_LINES}"
         if branches > COMPLEXITY and not exceptions.allows(where, "complexity", branches):
             yield f"{name}:{line}: {function} has complexity {branches}, budget {COMPLEXITY}"
-    print("longest functions (lines, complexity):")
+    median = statistics.median(f[0] for f in functions)
+    if median > MEDIAN_LINES:
+        yield f"the median function has {median:g} lines, budget {MEDIAN_LINES}"
+    print(f"{len(functions)} functions, median {median:g} lines; the longest (lines, complexity):")
     for length, branches, function, name, line in sorted(functions, reverse=True)[:10]:
         print(f"  {length:4d} {branches:3d}  {function}  {name}:{line}")
 
@@ -135,19 +154,24 @@ def folder_of(inside):
 
 
 def includes(files, exceptions):
-    """A stage sees base/, proto/, its own folder and the forms; only pipeline.c and ctl see all."""
-    daemon = ROOT / "daemon"
-    for path in files:
-        if daemon not in path.parents or path.suffix not in {".c", ".h"}:
-            continue
-        inside = path.relative_to(daemon)
-        if inside.name in FREE_FILES or folder_of(inside) in FREE_FOLDERS:
-            continue
-        for number, seen in included(path, daemon):
-            if folder_of(seen) in {folder_of(inside), "base", ""} or str(seen) in FORMS:
-                continue
-            if not exceptions.allows(f"{name_of(path)}:{seen}", "include", 0):
+    """A folder of daemon/ includes what ORDER says: no circle, nothing upwards."""
+    daemon, before = ROOT / "daemon", set()
+    allowed = {folder: {folder, *sees.split()} for folder, sees in ORDER}
+    used = set()
+    for path in (p for p in files if daemon in p.parents and p.suffix in {".c", ".h"}):
+        folder = folder_of(path.relative_to(daemon))
+        for number, seen in included(path, daemon) if folder else ():
+            used.add((folder, folder_of(seen)))
+            if (folder_of(seen) not in allowed.get(folder, ())
+                    and not exceptions.allows(f"{name_of(path)}:{seen}", "include", 0)):
                 yield f"{name_of(path)}:{number}: may not include {seen}"
+    for folder, sees in ORDER:
+        for s in sees.split():
+            if s not in before:
+                yield f"ORDER: {folder} sees {s}, which does not stand before it"
+            if (folder, s) not in used:
+                yield f"ORDER: {folder} does not use {s}"
+        before.add(folder)
 
 
 # ---- symbols ----

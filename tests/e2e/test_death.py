@@ -14,7 +14,7 @@ from siege import besieged
 
 VICTIM = pathlib.Path(__file__).parent / "programs" / "victim.py"
 OVERWRITE_RACE = 5  # tries until a kill falls into a kernel that overwrites
-PROGRESS_HEAD = 8  # bytes of the progress page (run/command.h) before its threads
+PROGRESS_HEAD = 8  # bytes of the progress page (contract/command.h) before its threads
 PROGRESS_ROW = struct.Struct("QIII")  # ticket, step, kernel and id of one
 
 

@@ -8,7 +8,7 @@
 #include "emit/emit_c.h"
 #include "fuzz.h"
 #include "nest/compilepart.h"
-#include "nest/depend.h"
+#include "form/depend.h"
 #include "worker/tier0.h"
 
 #define POINTS 4096

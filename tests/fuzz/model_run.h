@@ -6,10 +6,10 @@
 
 #include "../golden/plan_exec.h"
 #include "fuzz.h"
-#include "plan/compact.h"
-#include "plan/draw.h"
-#include "plan/scan.h"
-#include "plan/sort.h"
+#include "call/compact.h"
+#include "call/draw.h"
+#include "call/scan.h"
+#include "call/sort.h"
 #include "worker/matmul.h"
 #include "worker/tier0.h"
 

@@ -6,7 +6,7 @@
  *
  * Fails when a template spills.
  *
- * Templates are sample nests, one for each entry point of worker/cuda_abi.h.  Needs NVRTC
+ * Templates are sample nests, one for each entry point of contract/cuda_abi.h.  Needs NVRTC
  * (base/cuda_find.h tells where it is looked for), no GPU. */
 #define _GNU_SOURCE
 #include <stdio.h>

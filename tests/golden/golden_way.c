@@ -26,7 +26,7 @@
 #include "base/xalloc.h"
 #include "emit/emit_c.h"
 #include "nest/compilepart.h"
-#include "nest/depend.h"
+#include "form/depend.h"
 #include "plan/demand.h"
 #include "trace/record.h"
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/xalloc.h"
-#include "plan/part.h"
+#include "form/part.h"
 
 struct part_text {
 	struct part part;

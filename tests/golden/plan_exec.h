@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "base/xalloc.h"
-#include "plan/plan.h"
-#include "plan/product.h"
+#include "form/plan.h"
+#include "call/product.h"
 
 static inline int64_t exec_wrap(unsigned dtype, int64_t v)
 {

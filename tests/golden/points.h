@@ -3,7 +3,7 @@
 #ifndef BRAZE_TEST_POINTS_H
 #define BRAZE_TEST_POINTS_H
 
-#include "nest/depend.h"
+#include "form/depend.h"
 
 /* Byte offset of an access at a point. */
 static inline int64_t place(const struct depend_access *a, const int64_t *i, unsigned n)

@@ -14,7 +14,7 @@
 #include "nest/compilepart.h"
 #include "sections.h"
 #include "tap.h"
-#include "worker/cuda_launch.h"
+#include "cuda/cuda_launch.h"
 
 #define ROUNDS	   15
 #define TEXT_BYTES 8192

@@ -8,7 +8,7 @@
 #include "base/cuda_find.h"
 #include "sections.h"
 #include "tap.h"
-#include "worker/cuda_api.h"
+#include "cuda/cuda_api.h"
 
 static void tell_library(const char *what, const char *variable, const char *const *names)
 {

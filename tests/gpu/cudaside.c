@@ -7,7 +7,7 @@
 
 #include "code.h"
 #include "tap.h"
-#include "worker/cuda_error.h"
+#include "cuda/cuda_error.h"
 
 bool cudaside_good(struct cudaside *c, CUresult rc, const char *what)
 {

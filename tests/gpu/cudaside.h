@@ -7,7 +7,7 @@
 #ifndef GPU_CUDASIDE_H
 #define GPU_CUDASIDE_H
 
-#include "worker/cuda_api.h"
+#include "cuda/cuda_api.h"
 
 #define CUDASIDE_ROUNDS_MAX 64
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "worker/cuda_error.h"
+#include "cuda/cuda_error.h"
 
 #define PIECE_BYTES (1ull << 30)
 #define LEAST_BYTES (16ull << 20)

@@ -4,7 +4,7 @@
 #ifndef GPU_HOG_H
 #define GPU_HOG_H
 
-#include "worker/cuda_api.h"
+#include "cuda/cuda_api.h"
 
 #define HOG_PIECES 4096
 

@@ -14,7 +14,7 @@
 #ifndef STANDIN_CU_H
 #define STANDIN_CU_H
 
-#include "../../daemon/worker/cuda_driver.h"
+#include "../../daemon/cuda/cuda_driver.h"
 #include "ptx.h"
 #include <pthread.h>
 #include <stdio.h>

@@ -17,8 +17,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "plan/plan.h"
-#include "run/executor.h"
+#include "form/plan.h"
+#include "contract/command.h"
+#include "worker_main.h"
 
 #ifndef STANDIN
 #define STANDIN "libcuda.so.1"

@@ -10,7 +10,7 @@
 #include "emit_fixture.h"
 
 #include "base/cuda_find.h"
-#include "worker/cuda_geometry.h"
+#include "cuda/cuda_geometry.h"
 
 #define CUDA_UNITS 4 /* multiprocessors that launches are planned for */
 

@@ -10,7 +10,7 @@
 
 #ifdef STUB_WHOLE
 #define CUDA_CALL(name, need) STUB(name)
-#include "worker/cuda_api.def"
+#include "cuda/cuda_api.def"
 #else
 STUB(cuInit)
 #endif

@@ -3,7 +3,7 @@
 #ifndef BRAZE_PRODUCT_STEP_H
 #define BRAZE_PRODUCT_STEP_H
 
-#include "plan/product.h"
+#include "call/product.h"
 
 static inline struct plan_call product_step(const struct product *p)
 {

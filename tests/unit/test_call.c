@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/textbuf.h"
-#include "plan/product.h"
+#include "call/product.h"
 
 static struct plan_call product_of_shape(int64_t batch, int64_t m, int64_t k, int64_t n)
 {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/compact.h"
+#include "call/compact.h"
 
 /* A mask of n bytes, `step` apart, of which about one in `every` is chosen; what lies between is
  * not 0. */

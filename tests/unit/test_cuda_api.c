@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "cuda_bench.h"
 
-#include "worker/cuda_api.h"
+#include "cuda/cuda_api.h"
 
 static enum status open_as(const char *library, struct cuda_api *api, struct err *err)
 {
@@ -57,7 +57,7 @@ Test(cuda_api, the_stand_in_has_all_that_is_required)
 #define REQUIRED	      1
 #define OPTIONAL	      0
 #define CUDA_CALL(name, need) cr_assert(!(need) || api.name, #name);
-#include "worker/cuda_api.def"
+#include "cuda/cuda_api.def"
 #undef CUDA_CALL
 }
 

@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "worker/cuda_error.h"
+#include "cuda/cuda_error.h"
 
 static CUresult name_of(CUresult rc, const char **out)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker/cuda_geometry.c: the model, the candidates, and bounds that nothing passes. */
+/* cuda/cuda_geometry.c: the model, the candidates, and bounds that nothing passes. */
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "worker/cuda_geometry.h"
+#include "cuda/cuda_geometry.h"
 
 #define UNITS 132
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker/cuda_launch.c: which entries a step becomes, with what grid and parts. */
+/* cuda/cuda_launch.c: which entries a step becomes, with what grid and parts. */
 #include "emit_fixture.h"
 
-#include "worker/cuda_launch.h"
+#include "cuda/cuda_launch.h"
 
 #define UNITS 132
 

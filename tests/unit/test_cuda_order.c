@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which steps follow which, and the streams they are given. */
-#include "worker/cuda_order.h"
+#include "cuda/cuda_order.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "worker/cuda_panel.h"
+#include "cuda/cuda_panel.h"
 
 static struct product product_case(int64_t m, int64_t n, int64_t k, int64_t b0, int64_t b1)
 {

@@ -2,7 +2,7 @@
 /* Names to objects. */
 #include <criterion/criterion.h>
 
-#include "worker/cuda_worker.h"
+#include "cuda/cuda_worker.h"
 
 Test(cuda_table, finds_what_was_put_and_not_taken)
 {

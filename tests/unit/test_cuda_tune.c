@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker/cuda_tune.c and cuda_trial.c: what a worker tells of geometries, tries, and
+/* cuda/cuda_tune.c and cuda_trial.c: what a worker tells of geometries, tries, and
  * takes from the broker. */
 #define _GNU_SOURCE
 #include "cuda_bench.h"
 
 #include <time.h>
 
-#include "worker/cuda_geometry.h"
+#include "cuda/cuda_geometry.h"
 
 enum { POINTS = 40000, BYTES = POINTS * 8, KERNEL = 5, SMS = 4 };
 

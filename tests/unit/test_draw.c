@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/textbuf.h"
-#include "plan/draw.h"
+#include "call/draw.h"
 
 #define MOST 4000
 

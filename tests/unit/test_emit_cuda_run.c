@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* emit/emit_cuda*.c, kernels/pre.cuh and so on, worker/cuda_launch.c: kernels run by a
+/* emit/emit_cuda*.c, kernels/pre.cuh and so on, cuda/cuda_launch.c: kernels run by a
  * CUDA driver against the interpreter. */
 #include "cuda_fixture.h"
 

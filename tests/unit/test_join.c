@@ -4,7 +4,7 @@
 #include "../golden/part_text.h"
 #include "../golden/plan_exec.h"
 #include "nest/compilepart.h"
-#include "plan/join.h"
+#include "call/join.h"
 #include "trace_fixture.h"
 
 TestSuite(join, .init = fixture_setup, .fini = fixture_teardown);

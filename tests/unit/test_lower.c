@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../golden/plan_case.h"
-#include "plan/product.h"
+#include "call/product.h"
 
 Test(lower, operands_are_cast_to_the_loop_type)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "nest/nest.h"
+#include "form/nest.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

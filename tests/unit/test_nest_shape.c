@@ -2,7 +2,7 @@
 /* Which runs of a kernel tell of each other. */
 #include <criterion/criterion.h>
 
-#include "nest/nest.h"
+#include "form/nest.h"
 
 /* sum(0) of a (rows, columns) array of doubles. */
 static uint16_t columns(int64_t rows, int64_t columns)

@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "plan/place.h"
+#include "form/place.h"
 
 #define CUDA 2
 

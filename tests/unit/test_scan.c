@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/textbuf.h"
-#include "plan/scan.h"
+#include "call/scan.h"
 
 static const struct scan_isa *const isa[ISA_END] = {&scan_isa_v2, &scan_isa_v3, &scan_isa_v4};
 

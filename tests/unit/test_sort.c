@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/textbuf.h"
-#include "plan/sort.h"
+#include "call/sort.h"
 
 static const struct sort_isa *const isa[ISA_END] = {&sort_isa_v2, &sort_isa_v3, &sort_isa_v4};
 

@@ -10,8 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "plan/plan.h"
+#include "form/plan.h"
 #include "run/executor.h"
+#include "worker_main.h"
 
 #define REGION_BYTES (256ll << 20)
 
@@ -305,51 +306,55 @@ Test(worker, steps_of_one_packet_follow_each_other, .timeout = 30)
 	bench_close(b);
 }
 
+enum { SUMS = 200 << 20 }; /* where the sums of a test lie in its region */
+
+/* Sums rows of so many chunks: whole (ways 0 and 1), one chunk a packet with another job's slices
+ * in between (2), or by points in two packets (3). */
+static void sum_in_way(struct bench *b, const struct nest *n, int way, int64_t rows, int64_t chunks)
+{
+	if (way < 2) {
+		run_begin(b);
+		run_step(b, n, 1, 0, SUMS, 0, rows, 0);
+		run_ok(b, 3ull << TICKET_SHIFT, 0, 0);
+	}
+	for (int64_t c = 0; way == 2 && c < chunks; c++) {
+		uint8_t split = (uint8_t)((c == 0) | (c == chunks - 1) << 1);
+
+		for (uint64_t job = 3; job < 5; job++) {
+			run_begin(b);
+			run_step(b, n, 1, 0, job == 3 ? SUMS : SUMS + 8192, c, c + 1,
+				 split ? split : 4);
+			run_ok(b, (job << TICKET_SHIFT) + (uint64_t)c, 0, 0);
+		}
+	}
+	for (int64_t lo = 0; way == 3 && lo < 2; lo++) {
+		run_begin(b);
+		run_step(b, n, 1, 0, SUMS, lo ? rows / 2 : 0, lo ? rows : rows / 2, 0);
+		run_ok(b, 9, 0, 0);
+	}
+}
+
 Test(worker, reductions_do_not_depend_on_the_cut, .timeout = 60)
 {
 	static const int64_t shape[][2] = {{1, 5000001}, {3, 400000}, {40, 70000}, {300, 1000},
 					   {2, 65536},	 {1, 0},      {0, 5}};
-	enum { OUT = 200 << 20 };
 
 	for (size_t k = 0; k < sizeof shape / sizeof *shape; k++) {
 		int64_t rows = shape[k][0], len = shape[k][1];
-		int64_t chunks = (len + TREE_CHUNK - 1) / TREE_CHUNK;
 		struct nest n = nest_sum(rows, len);
 		double want[300], *got = NULL;
 
 		for (int way = 0; way < 4; way++) {
 			struct bench *b = bench_with_region(way == 1 ? "1" : "3");
 
-			got = doubles(b, OUT);
+			got = doubles(b, SUMS);
 			send_kernel(b, 1, &n);
 			for (int64_t i = 0; i < rows * len; i++)
 				doubles(b, 0)[i] = 1.0 / (double)(i % 1000003 + 1);
 			memset(got, 0xee, sizeof want);
-			if (way < 2) {
-				run_begin(b);
-				run_step(b, &n, 1, 0, OUT, 0, rows, 0);
-				run_ok(b, 3ull << TICKET_SHIFT, 0, 0);
-			}
-			if (way == 2 && chunks == 0)
+			if (way == 2 && len == 0)
 				memcpy(got, want, sizeof want);
-			/* One chunk a packet; another job's slices in between. */
-			for (int64_t c = 0; way == 2 && c < chunks; c++) {
-				uint8_t split = (uint8_t)((c == 0) | (c == chunks - 1) << 1);
-
-				for (uint64_t job = 3; job < 5; job++) {
-					run_begin(b);
-					run_step(b, &n, 1, 0, job == 3 ? OUT : OUT + 8192, c, c + 1,
-						 split ? split : 4);
-					run_ok(b, (job << TICKET_SHIFT) + (uint64_t)c, 0, 0);
-				}
-			}
-			/* By points, in two packets. */
-			for (int64_t lo = 0; way == 3 && lo < 2; lo++) {
-				run_begin(b);
-				run_step(b, &n, 1, 0, OUT, lo ? rows / 2 : 0, lo ? rows : rows / 2,
-					 0);
-				run_ok(b, 9, 0, 0);
-			}
+			sum_in_way(b, &n, way, rows, (len + TREE_CHUNK - 1) / TREE_CHUNK);
 			if (way == 0)
 				memcpy(want, got, sizeof want);
 			cr_assert_eq(memcmp(want, got, (size_t)rows * 8), 0,
@@ -367,33 +372,39 @@ Test(worker, reductions_do_not_depend_on_the_cut, .timeout = 60)
 	}
 }
 
+/* Makes mistake i in the step that is about to be sent; the first two stand in its arguments. */
+static void spoil(struct bench *b, int i)
+{
+	struct command_step *s = (struct command_step *)(b->packet + sizeof(struct command_run));
+
+	if (i == 2)
+		s->naccess = 1;
+	else if (i == 3)
+		s->bytes = 8;
+	else if (i == 4)
+		s->hi = 1001;
+	else if (i == 5)
+		s->lo = -1;
+	else if (i == 6)
+		b->nstep = 2;
+	else if (i == 7)
+		s->split = 3;
+	else if (i == 8)
+		s->kind = STEP_CALL;
+}
+
 Test(worker, mistakes_fail_the_run_and_not_the_process, .timeout = 30)
 {
 	struct bench *b = bench_with_region("2");
 	struct nest n = nest_half(1000), bad = n;
 	struct reply r;
-	struct command_step *s = NULL;
 
 	send_kernel(b, 1, &n);
 	for (int i = 0; i < 9; i++) {
 		run_begin(b);
 		run_step(b, &n, i == 0 ? 77 : 1, 0, i == 1 ? REGION_BYTES - 7992 : 8192, 0, 1000,
 			 0);
-		s = (struct command_step *)(b->packet + sizeof(struct command_run));
-		if (i == 2)
-			s->naccess = 1;
-		else if (i == 3)
-			s->bytes = 8;
-		else if (i == 4)
-			s->hi = 1001;
-		else if (i == 5)
-			s->lo = -1;
-		else if (i == 6)
-			b->nstep = 2;
-		else if (i == 7)
-			s->split = 3;
-		else if (i == 8)
-			s->kind = STEP_CALL;
+		spoil(b, i);
 		run_send(b, 11, 0, 0);
 		r = receive(b);
 		cr_assert_eq(r.done.status, E_INTERNAL, "mistake %d: %u", i, r.done.status);

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cuda/cuda_issue.c - a run's steps to the driver, in the order of the lane's stream.
+ *
+ * Before each step the device writes a mark to host memory: the number of the step it
+ * has come to, which tells after a death, or in a hang, what was running.  Of steps that
+ * may be at work at once (a graph's, or those of several streams) the first one's mark
+ * is written, and that they are several is noted. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda_worker.h"
+
+void cuda_issue_copyouts(struct cuda_run *run)
+{
+	const char *bounce = run->lane->slot[run->slot].bounce;
+
+	for (uint32_t i = 0; i < run->ncopyout; i++) {
+		const struct cuda_copyout *o = &run->copyout[i];
+
+		memcpy(o->host->addr + o->offset, bounce + o->at, o->bytes);
+	}
+	run->ncopyout = 0;
+	run->bounced = 0;
+}
+
+enum status cuda_issue_settle(struct cuda_run *run, struct err *err)
+{
+	struct cuda_lane *l = run->lane;
+	enum status st = cuda_context_check(l->c, l->c->api.cuStreamSynchronize(l->stream), err,
+					    "waiting for the client's stream");
+
+	if (st != OK)
+		return st;
+	/* The runs before this one, to the end of what their waiter does. */
+	pthread_mutex_lock(&l->lock);
+	while (l->issued != run)
+		pthread_cond_wait(&l->moved, &l->lock);
+	pthread_mutex_unlock(&l->lock);
+	cuda_issue_copyouts(run);
+	return OK;
+}
+
+void cuda_issue_forget(struct cuda_lane *l, uint64_t job)
+{
+	struct cuda_part **at = &l->parts;
+	uint32_t gone = 0;
+
+	while (*at) {
+		struct cuda_part *p = *at;
+
+		if (p->job != job) {
+			at = &p->next;
+			continue;
+		}
+		*at = p->next;
+		cuda_memory_give(l, p->addr, p->bytes);
+		free(p);
+		gone++;
+	}
+	pthread_mutex_lock(&l->lock);
+	l->nparts -= gone;
+	pthread_mutex_unlock(&l->lock);
+}
+
+enum status cuda_issue_mark(struct cuda_run *run, uint32_t step, struct err *err)
+{
+	struct cuda_lane *l = run->lane;
+
+	return cuda_context_check(
+		l->c, cuda_context_write(l->c, l->stream, l->mark_device, run->serial + step), err,
+		"marking step %u of a run", step);
+}
+
+static enum status copy_step(struct cuda_run *run, uint32_t i, struct err *err)
+{
+	enum status st = cuda_step_fire(run, err);
+
+	if (st == OK)
+		st = cuda_issue_mark(run, i, err);
+	return st == OK ? cuda_transfer_step(run, run->step[i], err) : st;
+}
+
+static enum status one_step(struct cuda_run *run, uint32_t i, struct err *err)
+{
+	const struct command_step *s = run->step[i];
+
+	switch (s->kind) {
+	case STEP_KERNEL:
+		return cuda_step_aim(run, i, err);
+	case STEP_CALL:
+		return cuda_matmul_step(run, i, err);
+	case STEP_COPY:
+		return copy_step(run, i, err);
+	default:
+		return err_set(err, E_INTERNAL, "step %u is of kind %u", s->index, s->kind);
+	}
+}
+
+/* Each step has one or two launches. */
+static bool volley_full(const struct cuda_lane *l)
+{
+	return l->volley.n > CUDA_VOLLEY - CUDA_LAUNCHES;
+}
+
+static enum status steps(struct cuda_run *run, struct err *err)
+{
+	struct cuda_lane *l = run->lane;
+	enum status st = OK;
+
+	for (uint32_t i = 0; i < run->nstep && st == OK; i++) {
+		if (run->cancelled)
+			return err_set(err, E_CANCELLED, "cancelled before step %u",
+				       run->step[i]->index);
+		st = one_step(run, i, err);
+		if (st == OK && volley_full(l))
+			st = cuda_step_fire(run, err);
+	}
+	return st == OK ? cuda_step_fire(run, err) : st;
+}
+
+/* The words of the run's errors: without a report before its steps, and to pinned memory
+ * behind them. */
+static enum status errors_clear(struct cuda_run *run, struct err *err)
+{
+	struct cuda_lane *l = run->lane;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < run->nstep; i++)
+		n += run->kernel[i] ? run->kernel[i]->checks : 0;
+	n = n < LIMIT_PARTITION_CHECKS ? n : LIMIT_PARTITION_CHECKS;
+	if (!n)
+		return OK;
+	return cuda_context_check(
+		l->c,
+		l->c->api.cuMemsetD32Async(l->slot[run->slot].error, UINT32_MAX, 2 * n, l->stream),
+		err, "clearing a run's errors");
+}
+
+static enum status errors_fetch(struct cuda_run *run, struct err *err)
+{
+	struct cuda_lane *l = run->lane;
+	const struct cuda_slot *s = &l->slot[run->slot];
+
+	if (!run->nword)
+		return OK;
+	return cuda_context_check(l->c,
+				  l->c->api.cuMemcpyDtoHAsync_v2(s->found, s->error,
+								 run->nword * sizeof(uint64_t),
+								 l->stream),
+				  err, "fetching a run's errors");
+}
+
+/* Small results: to pinned memory, from where the completion takes them. */
+static enum status fetches(struct cuda_run *run, struct err *err)
+{
+	struct cuda_lane *l = run->lane;
+	char *bounce = l->slot[run->slot].bounce;
+	enum status st = OK;
+
+	for (uint32_t i = 0; i < run->nfetch && st == OK; i++) {
+		const struct command_fetch *f = &run->fetch[i];
+
+		st = cuda_region_resolve(&run->from[i], run, &f->place, 0, f->bytes, err);
+		if (st == OK && !run->from[i].host && f->bytes)
+			st = cuda_context_check(l->c,
+						l->c->api.cuMemcpyDtoHAsync_v2(
+							bounce + i * LIMIT_INLINE_BYTES,
+							run->from[i].addr, f->bytes, l->stream),
+						err, "fetching %u bytes", f->bytes);
+	}
+	return st;
+}
+
+void cuda_issue(struct cuda_run *run)
+{
+	struct cuda_lane *l = run->lane;
+	struct cuda *c = l->c;
+	struct cuda_slot *slot = &l->slot[run->slot];
+	struct err *err = &run->err;
+	enum status st = run->err.code;
+
+	if (st == OK && l->err.code != OK) {
+		*err = l->err;
+		st = l->err.code;
+	}
+	if (st == OK)
+		st = cuda_context_check(c, c->api.cuEventRecord(slot->begin, l->stream), err,
+					"the beginning of a run");
+	if (st != OK)
+		return;
+	st = errors_clear(run, err);
+	if (st == OK)
+		st = steps(run, err);
+	cuda_step_clear(l);
+	if (st == OK)
+		st = errors_fetch(run, err);
+	if (st == OK)
+		st = fetches(run, err);
+	if (st != OK)
+		cuda_issue_forget(l, TICKET_JOB(run->ticket));
+	/* Also behind a failed step: what was launched before it must end first. */
+	cuda_context_expect(
+		c, cuda_context_write(c, l->stream, l->mark_device, run->serial + run->nstep),
+		"marking the end of a run");
+	cuda_context_expect(c, c->api.cuEventRecord(slot->end, l->stream), "the end of a run");
+	run->recorded = true;
+}

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cuda/cuda_launch.c - see cuda_launch.h. */
+#include "cuda_launch.h"
+
+#include <string.h>
+
+#include "cuda_geometry.h"
+#include "emit/emit.h"
+#include "loops/kernel_abi.h"
+
+#define MANY_WARPS 16 /* warps a multiprocessor wants busy */
+#define TILE_LEAST 16 /* a loop shorter than this is not worth tiles */
+#define SECTOR	   32 /* bytes that memory moves at least */
+
+struct domain {
+	const struct cuda_step *s;
+	unsigned loops, nreduce;
+	int64_t points, reduced, chunks;
+	unsigned units;
+};
+
+static int64_t min64(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static int64_t up(int64_t n, int64_t by)
+{
+	return n / by + (n % by != 0);
+}
+
+static int64_t stride_of(const struct cuda_step *s, unsigned a, unsigned l)
+{
+	return s->stride[a * LIMIT_NDIM + l];
+}
+
+/* ---- the parameter -------------------------------------------------------------- */
+
+static char *put(char *at, const void *from, size_t bytes)
+{
+	if (bytes)
+		memcpy(at, from, bytes);
+	return at + bytes;
+}
+
+size_t cuda_launch_args(char block[CUDA_ARGS_BYTES], const struct cuda_step *s)
+{
+	const struct nest *n = s->spec;
+	unsigned loops = n->npar + n->nred;
+	char *at = block + sizeof(struct cuda_args);
+
+	_Static_assert(sizeof(struct cuda_args) + 8 * LIMIT_NEST_ACCESSES + 8 * LIMIT_NDIM +
+				       8 * LIMIT_NEST_ACCESSES * LIMIT_NDIM +
+				       16 * LIMIT_NEST_SCALARS + 16 * LIMIT_NEST_ACCESSES <
+			       CUDA_ARGS_BYTES,
+		       "every nest's parameter fits");
+	memset(block, 0, sizeof(struct cuda_args));
+	at = put(at, s->base, 8 * (size_t)n->naccess);
+	at = put(at, s->extent, 8 * (size_t)loops);
+	for (unsigned a = 0; a < n->naccess; a++)
+		at = put(at, s->stride + a * LIMIT_NDIM, 8 * (size_t)loops);
+	at = put(at, s->scalar, 16 * (size_t)n->nscalar);
+	at = put(at, s->gather, 16 * (size_t)nest_gathers(n));
+	return (size_t)(at - block);
+}
+
+void cuda_launch_set(char block[CUDA_ARGS_BYTES], const struct cuda_launches *l,
+		     const struct cuda_launch *item, uint64_t cancel, uint64_t part, uint64_t error)
+{
+	struct cuda_args a = {.lo = item->lo,
+			      .hi = item->hi,
+			      .clo = item->clo,
+			      .chi = item->chi,
+			      .cancel = cancel,
+			      .part = item->part ? part - l->part_skip : 0,
+			      .error = error,
+			      .team = item->team,
+			      .tile = item->tile};
+
+	memcpy(block, &a, sizeof a);
+}
+
+/* ---- facts ----------------------------------------------------------------------- */
+
+/* A GPU faults where x86 does not: every component must lie on a multiple of its size. */
+static enum status check_alignment(const struct domain *d, struct err *err)
+{
+	for (unsigned a = 0; a < d->s->spec->naccess; a++) {
+		const struct dtype_row *row = dtype_row(d->s->spec->access[a].dtype);
+		uint64_t part = row->cls == CLASS_COMPLEX ? row->bytes / 2u : row->bytes;
+		uint64_t bits = d->s->base[a];
+
+		for (unsigned l = 0; l < d->loops; l++)
+			bits |= d->s->extent[l] > 1 ? (uint64_t)stride_of(d->s, a, l) : 0;
+		if (d->s->spec->access[a].gather)
+			bits |= (uint64_t)d->s->gather[2 * nest_gather(d->s->spec, a) + 1];
+		if (bits & (part - 1))
+			return err_set(
+				err, E_UNSUPPORTED,
+				"operand %u of type %s does not lie on multiples of %u bytes, "
+				"as a GPU needs; copy the array, or use device='cpu'",
+				a, row->name, (unsigned)part);
+	}
+	return OK;
+}
+
+/* Do points and byte offsets, and one step of the grid beyond them, fit 32 bits? */
+static bool fits_32(const struct domain *d)
+{
+	const int64_t most = INT32_MAX / 2;
+
+	if (!emit_cuda_narrow(d->s->spec) || d->points > most || d->reduced > most)
+		return false;
+	for (unsigned a = 0; a < d->s->spec->naccess; a++) {
+		__int128 reach = 0;
+
+		for (unsigned l = 0; l < d->loops; l++) {
+			__int128 s = stride_of(d->s, a, l);
+
+			reach += (s < 0 ? -s : s) * d->s->extent[l];
+		}
+		if (reach > most)
+			return false;
+	}
+	return true;
+}
+
+/* A grid for its work, at most what a GPU holds at once of a kernel of few needs. */
+static void lay(struct cuda_launch *l, const struct domain *d)
+{
+	const struct cuda_facts any = {.units = d->units, .most_threads = CUDA_THREADS};
+	const struct cuda_shape shape = {.threads = CUDA_THREADS, .blocks = CUDA_BLOCKS_PER_UNIT};
+
+	cuda_geometry_apply(l, &shape, &any);
+}
+
+/* Bytes that accesses move at so many points, each at `reduced` reduced ones. */
+static uint64_t moved(const struct domain *d, int64_t points, int64_t reduced)
+{
+	const struct nest *n = d->s->spec;
+	double sum = 0;
+
+	for (unsigned a = 0; a < n->naccess; a++) {
+		double bytes = dtype_row(n->access[a].dtype)->bytes;
+		int64_t outer = n->access[a].gather, inner = 0;
+
+		for (unsigned l = 0; l < d->loops; l++)
+			*(l < n->npar ? &outer : &inner) |= stride_of(d->s, a, l);
+		sum += bytes * (outer ? (double)points : 1) * (inner ? (double)reduced : 1);
+	}
+	return sum < 0x1p62 ? (uint64_t)sum : 1ull << 62;
+}
+
+/* ---- maps ------------------------------------------------------------------------- */
+
+static bool vectors(const struct domain *d, unsigned points)
+{
+	const struct cuda_step *s = d->s;
+	unsigned last = s->spec->npar - 1u;
+
+	if (!points || s->hi - s->lo < points)
+		return false;
+	/* Groups of points must not reach from one row into the next. */
+	if (last && s->extent[last] % points)
+		return false;
+	for (unsigned a = 0; a < s->spec->naccess; a++) {
+		const struct nest_access *x = &s->spec->access[a];
+		uint64_t bits = s->base[a];
+
+		for (unsigned l = 0; l < last; l++)
+			bits |= s->extent[l] > 1 ? (uint64_t)stride_of(s, a, l) : 0;
+		if (!x->gather && x->walk == WALK_UNIT &&
+		    bits & (points * dtype_row(x->dtype)->bytes - 1))
+			return false;
+	}
+	return true;
+}
+
+/* The loop along which most of what is strided along the last loop is dense. */
+static bool tiles(const struct domain *d, unsigned *tile)
+{
+	const struct cuda_step *s = d->s;
+	unsigned last = s->spec->npar - 1u, count[LIMIT_NDIM] = {0}, best = 0;
+
+	if (!emit_cuda_tile(s->spec) || s->extent[last] < TILE_LEAST)
+		return false;
+	for (unsigned a = 0; a < s->spec->naccess; a++) {
+		int64_t far = stride_of(s, a, last),
+			bytes = dtype_row(s->spec->access[a].dtype)->bytes;
+
+		if (s->spec->access[a].gather || (far < SECTOR && far > -SECTOR))
+			continue;
+		for (unsigned l = 0; l < last; l++)
+			if (s->extent[l] >= TILE_LEAST &&
+			    (stride_of(s, a, l) == bytes || stride_of(s, a, l) == -bytes))
+				count[l]++;
+	}
+	for (unsigned l = 1; l < last; l++)
+		best = count[l] > count[best] ? l : best;
+	*tile = best;
+	return count[best] > 0;
+}
+
+/* Blocks of tiles that have points of [lo, hi), at least. */
+static int64_t tile_count(const struct domain *d, unsigned tile)
+{
+	const struct cuda_step *s = d->s;
+	int64_t row = up(s->extent[s->spec->npar - 1], CUDA_TILE);
+	int64_t each = CUDA_TILE * s->extent[s->spec->npar - 1];
+
+	return s->extent[tile] ? up(s->hi - s->lo, each) * row : 0;
+}
+
+static void plan_map(struct cuda_launches *out, const struct domain *d)
+{
+	const struct cuda_step *s = d->s;
+	unsigned points = emit_cuda_vector(s->spec), tile = 0;
+	struct cuda_launch *l = &out->item[0];
+	bool narrow = fits_32(d);
+
+	*l = (struct cuda_launch){.lo = s->lo, .hi = s->hi, .team = 1};
+	if (vectors(d, points)) {
+		l->entry = narrow ? "bz_map_vector_narrow" : "bz_map_vector";
+		l->work = up(s->hi - s->lo, points);
+	} else if (tiles(d, &tile)) {
+		l->entry = "bz_map_tile";
+		l->kind = LAUNCH_TILES;
+		l->work = tile_count(d, tile);
+		l->tile = tile;
+	} else {
+		l->entry = narrow ? "bz_map_narrow" : "bz_map";
+		l->work = s->hi - s->lo;
+	}
+	l->bytes = moved(d, s->hi - s->lo, 1);
+	lay(l, d);
+	out->n = 1;
+}
+
+/* ---- reductions --------------------------------------------------------------------- */
+
+/* Bytes that a warp's accesses move when its threads lie along loop l. */
+static int64_t spread(const struct domain *d, unsigned l)
+{
+	int64_t sum = 0;
+
+	for (unsigned a = 0; a < d->s->spec->naccess; a++) {
+		int64_t s = stride_of(d->s, a, l), reduced = 0;
+
+		for (unsigned r = d->s->spec->npar; r < d->loops; r++)
+			reduced |= stride_of(d->s, a, r);
+		if (!reduced)
+			continue; /* read once a point, not at every one */
+		sum += min64(s < 0 ? -s : s, SECTOR);
+	}
+	return sum;
+}
+
+/* Should threads lie along the parallel loops?  Where memory is as good, the warp on
+ * one point wins by its parallelism, unless the reduced points are few. */
+static bool columns(const struct domain *d, int64_t points)
+{
+	const struct nest *n = d->s->spec;
+	int64_t along, across;
+
+	if (!n->npar || points < 2)
+		return false;
+	along = spread(d, d->loops - 1);
+	across = spread(d, n->npar - 1u);
+	if (d->s->extent[n->npar - 1] < 8 && d->reduced > 32)
+		return false;
+	return across < along || d->reduced <= 8;
+}
+
+/* Warps for a task of so many blocks of the tree: at least least, at most most; more
+ * where the tasks alone leave multiprocessors idle. */
+static uint32_t team_for(const struct domain *d, int64_t tasks, int64_t least, int64_t most)
+{
+	uint32_t team = 1;
+
+	while (team < CUDA_WARPS && team < least)
+		team *= 2;
+	while (team < CUDA_WARPS && team < most && tasks * team < (int64_t)d->units * MANY_WARPS)
+		team *= 2;
+	return team;
+}
+
+/* Accumulators, and behind the last slice the kernel that combines them. */
+static void plan_parts(struct cuda_launches *out, const struct domain *d)
+{
+	const struct cuda_launch *l = &out->item[0];
+	int64_t points = l->hi - l->lo, warps = up(d->chunks, 32);
+	struct cuda_launch *last = NULL;
+
+	out->part_skip = (uint64_t)(l->lo * d->chunks * d->nreduce) * sizeof(struct bz_acc);
+	out->part_bytes = (uint64_t)(points * d->chunks * d->nreduce) * sizeof(struct bz_acc);
+	if (!out->part_bytes) /* stores only: the address is never used, but tells of parts */
+		out->part_bytes = sizeof(struct bz_acc);
+	if (d->s->split && !(d->s->split & 2))
+		return;
+	last = &out->item[out->n++];
+	*last = (struct cuda_launch){.entry = "bz_finish",
+				     .lo = l->lo,
+				     .hi = l->hi,
+				     .team = 1,
+				     .part = true,
+				     .kind = LAUNCH_ROWS,
+				     .work = points,
+				     .bytes = out->part_bytes,
+				     .most = (uint16_t)(warps < CUDA_WARPS ? warps : CUDA_WARPS)};
+	lay(last, d);
+}
+
+static void plan_reduce(struct cuda_launches *out, const struct domain *d)
+{
+	const struct cuda_step *s = d->s;
+	struct cuda_launch *l = &out->item[0];
+	int64_t blocks = up(min64(d->reduced, TREE_CHUNK), TREE_BLOCK), tasks, least = 1;
+	bool narrow = fits_32(d);
+
+	*l = (struct cuda_launch){.lo = s->lo, .hi = s->hi, .chi = d->chunks ? d->chunks : 1};
+	l->part = s->split || d->chunks > 1;
+	if (s->split) {
+		l->lo = 0;
+		l->hi = d->points;
+		l->clo = s->lo;
+		l->chi = s->hi;
+	}
+	if (l->clo >= l->chi || l->lo >= l->hi)
+		return;
+	tasks = l->chi - l->clo;
+	if (columns(d, l->hi - l->lo)) {
+		tasks *= up(l->hi - l->lo, 32);
+		l->entry = narrow ? "bz_reduce_column_narrow" : "bz_reduce_column";
+	} else {
+		tasks *= l->hi - l->lo;
+		least = up(blocks, 8);
+		l->entry = narrow ? "bz_reduce_warp_narrow" : "bz_reduce_warp";
+	}
+	l->kind = LAUNCH_TASKS;
+	l->work = tasks;
+	/* A task's blocks of the tree, at most 8 for each warp of a team of warps. */
+	l->least = (uint16_t)team_for(d, INT32_MAX, least, 1);
+	l->most = (uint16_t)team_for(d, 0, least, blocks);
+	l->team = team_for(d, tasks, least, blocks);
+	l->bytes = moved(d, l->hi - l->lo,
+			 min64((l->chi - l->clo) * TREE_CHUNK, d->reduced ? d->reduced : 1));
+	lay(l, d);
+	out->n = 1;
+	if (l->part)
+		plan_parts(out, d);
+}
+
+static int64_t product(const int64_t *extent, unsigned from, unsigned to)
+{
+	int64_t n = 1;
+
+	for (unsigned l = from; l < to; l++)
+		n *= extent[l];
+	return n;
+}
+
+enum status cuda_launch_plan(struct cuda_launches *out, const struct cuda_step *s,
+			     unsigned multiprocessors, struct err *err)
+{
+	const struct nest *n = s->spec;
+	struct domain d = {.s = s,
+			   .loops = n->npar + n->nred,
+			   .points = product(s->extent, 0, n->npar),
+			   .reduced = product(s->extent, n->npar, n->npar + n->nred),
+			   .units = multiprocessors ? multiprocessors : 1};
+	enum status st;
+
+	*out = (struct cuda_launches){0};
+	d.nreduce = nest_reductions(n);
+	d.chunks = up(d.reduced, TREE_CHUNK);
+	if (!d.points)
+		return OK;
+	st = check_alignment(&d, err);
+	if (st)
+		return st;
+	if (n->nred)
+		plan_reduce(out, &d);
+	else if (s->lo < s->hi)
+		plan_map(out, &d);
+	return OK;
+}
+
+/* Tiles whose first row comes before row r of all batches' rows. */
+static int64_t tiles_before(const struct product *p, int64_t r)
+{
+	int64_t wide = up(p->n, CUDA_MATMUL_TILE), high = up(p->m, CUDA_MATMUL_TILE);
+
+	if (p->m <= 0)
+		return 0;
+	return (r / p->m * high + up(r % p->m, CUDA_MATMUL_TILE)) * wide;
+}
+
+void cuda_launch_matmul(struct cuda_matmul_args *out, uint32_t *grid, const struct product *p,
+			const uint64_t base[3], int64_t lo, int64_t hi, uint64_t cancel)
+{
+	*out = (struct cuda_matmul_args){.m = p->m,
+					 .n = p->n,
+					 .k = p->k,
+					 .lo = tiles_before(p, lo),
+					 .hi = tiles_before(p, hi),
+					 .cancel = cancel,
+					 .nbatch = p->nbatch};
+	memcpy(out->base, base, sizeof out->base);
+	memcpy(out->row, p->row, sizeof out->row);
+	memcpy(out->col, p->col, sizeof out->col);
+	memcpy(out->batch, p->batch, sizeof out->batch);
+	memcpy(out->step, p->step, sizeof out->step);
+	*grid = (uint32_t)min64(out->hi - out->lo, INT32_MAX);
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cuda/cuda_matmul.c - a slice of a matrix product: by cuBLAS in the pieces of
+ * cuda_panel.h, or by our own kernel.
+ *
+ * When the library refuses a piece, our kernel does the slice's panels again: their
+ * rows may reach beyond the slice, and the next slice takes them for done. */
+#include <string.h>
+
+#include "cuda_blas.h"
+#include "cuda_panel.h"
+#include "cuda_worker.h"
+#include "worker/matmul.h"
+
+struct multiply {
+	const struct product *p;
+	unsigned element; /* bytes */
+	CUdeviceptr base[3];
+	struct cuda_order_range range[3]; /* that the operands touch */
+	struct cuda_panel panel;
+};
+
+/* The panel or group of C that begins with row `row` of all batches' rows. */
+static struct cuda_gemm part_at(const struct multiply *x, int64_t row)
+{
+	const struct product *p = x->p;
+	int64_t at = row / p->m, first = row % p->m;
+	struct cuda_gemm g = {.dtype = p->dtype, .n = p->n, .k = p->k};
+
+	cuda_panel_at(&x->panel, p, row, &g.m, &g.count);
+	for (int i = 0; i < 3; i++) {
+		g.base[i] = x->base[i];
+		g.row[i] = p->row[i] / x->element;
+		g.col[i] = p->col[i] / x->element;
+		g.step[i] = p->nbatch ? p->step[i][p->nbatch - 1] / x->element : 0;
+	}
+	for (int d = p->nbatch - 1; d >= 0; d--) {
+		for (int i = 0; i < 3; i++)
+			g.base[i] += (CUdeviceptr)(at % p->batch[d] * p->step[i][d]);
+		at /= p->batch[d];
+	}
+	g.base[0] += (CUdeviceptr)(first * p->row[0]);
+	g.base[2] += (CUdeviceptr)(first * p->row[2]);
+	return g;
+}
+
+/* Of a panel: the columns from `col` on, and of k what begins at `deep`. */
+static struct cuda_gemm piece_at(const struct multiply *x, const struct cuda_gemm *part,
+				 int64_t col, int64_t deep)
+{
+	const struct product *p = x->p;
+	struct cuda_gemm g = *part;
+
+	g.n = p->n - col < x->panel.cols ? p->n - col : x->panel.cols;
+	g.k = p->k - deep < x->panel.depth ? p->k - deep : x->panel.depth;
+	g.base[0] += (CUdeviceptr)(deep * p->col[0]);
+	g.base[1] += (CUdeviceptr)(deep * p->row[1] + col * p->col[1]);
+	g.base[2] += (CUdeviceptr)(col * p->col[2]);
+	g.add = deep > 0;
+	return g;
+}
+
+/* Strides and addresses that are no whole elements cannot be told to the library. */
+static bool whole(const struct multiply *x)
+{
+	const struct product *p = x->p;
+
+	for (int i = 0; i < 3; i++) {
+		if (p->row[i] % x->element || p->col[i] % x->element || x->base[i] % x->element)
+			return false;
+		for (int d = 0; d < p->nbatch; d++) {
+			if (p->step[i][d] % x->element)
+				return false;
+		}
+	}
+	return true;
+}
+
+/* May products along the last batch axis be asked for together?  Operands must lie
+ * forwards, results apart. */
+static bool in_groups(const struct multiply *x)
+{
+	const struct product *p = x->p;
+	int64_t extent = (p->m - 1) * p->row[2] + (p->n - 1) * p->col[2] + x->element;
+	int d = p->nbatch - 1;
+
+	return d >= 0 && p->step[0][d] >= 0 && p->step[1][d] >= 0 && p->step[2][d] >= extent;
+}
+
+static void cut(struct multiply *x, const struct cuda *c)
+{
+	cuda_panel_cut(&x->panel, x->p,
+		       cuda_panel_budget(c->units, c->khz, c->single_to_double, x->p->dtype),
+		       in_groups(x));
+}
+
+static bool panel_by_library(struct cuda_run *run, const struct multiply *x,
+			     const struct cuda_gemm *part)
+{
+	bool done = true;
+
+	for (int64_t col = 0; col < part->n && done; col += x->panel.cols) {
+		for (int64_t deep = 0; deep < part->k && done && !run->cancelled;
+		     deep += x->panel.depth) {
+			struct cuda_gemm g = piece_at(x, part, col, deep);
+
+			done = cuda_blas_run(run->lane, &g);
+		}
+	}
+	return done;
+}
+
+/* The slice's panels, whose rows are [*lo, *hi) then; false: not all could be done. */
+static bool by_library(struct cuda_run *run, const struct multiply *x, int64_t *lo, int64_t *hi)
+{
+	int64_t row = cuda_panel_first(&x->panel, x->p, *lo), end = *hi;
+	bool done = true;
+
+	*lo = row;
+	while (row < end) {
+		struct cuda_gemm g = part_at(x, row);
+
+		if (done && !run->cancelled)
+			done = panel_by_library(run, x, &g);
+		row += g.count * g.m;
+	}
+	*hi = row;
+	return done;
+}
+
+/* Our own kernel's launch is gathered, as a nest's is. */
+static enum status by_kernel(struct cuda_run *run, uint32_t i, const struct multiply *x, int64_t lo,
+			     int64_t hi, struct err *err)
+{
+	const struct command_step *s = run->step[i];
+	struct cuda_lane *l = run->lane;
+	struct cuda_matmul_args args = {0};
+	struct cuda_shot_facts f = {.threads = CUDA_THREADS,
+				    .block = &args,
+				    .bytes = sizeof args,
+				    .range = x->range,
+				    .nrange = 3};
+	enum status st = OK;
+
+	if (!run->kernel[i])
+		return err_set(err, E_INTERNAL, "step %u names kernel %u, which is not known",
+			       s->index, s->kernel);
+	st = cuda_code_entry(&f.function, run->kernel[i], "bz_matmul", err);
+	if (st != OK)
+		return st;
+	cuda_launch_matmul(&args, &f.grid, x->p, x->base, lo, hi, l->slot[run->slot].cancel);
+	f.turns = (uint64_t)x->p->k / 4; /* from fast memory: four take as long as a nest's */
+	if (!f.grid)
+		return OK;
+	run->own_products++;
+	cuda_step_shoot(run, i, &f);
+	return OK;
+}
+
+static enum status multiply(struct cuda_run *run, uint32_t i, struct multiply *x, struct err *err)
+{
+	const struct command_step *s = run->step[i];
+	int64_t lo = s->lo, hi = s->hi;
+	struct cuda_gemm first = {0};
+	enum status st = OK;
+
+	x->element = dtype_row(x->p->dtype)->bytes;
+	cut(x, run->lane->c);
+	first = part_at(x, 0);
+	if (whole(x) && cuda_blas_fits(&first) && cuda_blas_ready(run->lane)) {
+		/* The library's launches are on the lane's stream, by themselves. */
+		st = cuda_step_fire(run, err);
+		if (st == OK)
+			st = cuda_issue_mark(run, i, err);
+		if (st != OK)
+			return st;
+		if (by_library(run, x, &lo, &hi)) {
+			run->library_products += lo < hi;
+			return OK;
+		}
+	}
+	return by_kernel(run, i, x, lo, hi, err);
+}
+
+enum status cuda_matmul_step(struct cuda_run *run, uint32_t i, struct err *err)
+{
+	const struct command_step *s = run->step[i];
+	const struct command_place *place = (const struct command_place *)(s + 1);
+	struct plan_call call;
+	struct product p;
+	struct multiply x = {.p = &p};
+	enum status st = steps_call(&call, s, err);
+
+	if (st != OK)
+		return st;
+	product_of(&p, &call);
+	for (int o = 0; o < 3 && st == OK; o++) {
+		struct cuda_spot spot = {0};
+		int64_t lo = 0, hi = 0;
+
+		call_range(&lo, &hi, &call, (unsigned)o);
+		st = cuda_region_resolve(&spot, run, &place[o], lo, hi, err);
+		if (st == OK && spot.host)
+			st = err_set(err, E_INTERNAL, "operand %d of step %u is not the device's",
+				     o, s->index);
+		x.base[o] = spot.addr;
+		x.range[o] = (struct cuda_order_range){spot.addr + (uint64_t)lo,
+						       spot.addr + (uint64_t)hi, o == 2};
+	}
+	if (st != OK)
+		return st;
+	if (s->lo < 0 || s->lo > s->hi || s->hi > matmul_rows(&p))
+		return err_set(err, E_INTERNAL, "rows [%lld, %lld) of a product of %lld rows",
+			       (long long)s->lo, (long long)s->hi, (long long)matmul_rows(&p));
+	if (s->lo == s->hi || p.n == 0)
+		return OK;
+	return multiply(run, i, &x, err);
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cuda/cuda_worker.c - the command thread of a CUDA worker; see cuda_worker.h. */
+#define _GNU_SOURCE
+#include "cuda_worker.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/xalloc.h"
+#include "cuda_blas.h"
+
+#define TICK_MS	 50   /* between two looks of the watch */
+#define HANG_MS	 2000 /* a step without progress for so long hangs */
+#define GRACE_MS 500  /* after it was cancelled */
+
+int64_t cuda_worker_clock(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ll + t.tv_nsec;
+}
+
+/* Any thread: a packet goes whole.  The broker always reads, so blocking is brief. */
+void cuda_worker_send(struct cuda *c, const void *data, size_t bytes)
+{
+	ssize_t n = 0;
+
+	do
+		n = send(c->fd, data, bytes, MSG_NOSIGNAL);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		log_debug("cuda_worker", "the broker has gone: %s", strerror(errno));
+}
+
+/* Read one packet: its bytes, or -1 at the end.  *fd came with it, or is -1. */
+static ssize_t packet_read(struct cuda *c, int *fd)
+{
+	union {
+		struct cmsghdr align;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec iov = {.iov_base = c->packet, .iov_len = COMMAND_BYTES};
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = control.space,
+			     .msg_controllen = sizeof control.space};
+	struct cmsghdr *m = NULL;
+	const struct command *head = (const struct command *)c->packet;
+	ssize_t n = 0;
+
+	*fd = -1;
+	do
+		n = recvmsg(c->fd, &msg, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	m = n > 0 ? CMSG_FIRSTHDR(&msg) : NULL;
+	if (m && m->cmsg_level == SOL_SOCKET && m->cmsg_type == SCM_RIGHTS)
+		memcpy(fd, CMSG_DATA(m), sizeof *fd);
+	if (n >= (ssize_t)sizeof *head && !(msg.msg_flags & MSG_TRUNC) && head->bytes == n)
+		return n;
+	if (n > 0)
+		log_error("cuda_worker", "a command of %zd bytes is malformed", n);
+	if (*fd >= 0)
+		close(*fd);
+	c->closed = true;
+	return -1;
+}
+
+static void region_drop(struct cuda *c, uint32_t id)
+{
+	struct cuda_lane *owner = cuda_table_take(&c->owners, id);
+
+	if (owner) {
+		cuda_lane_give(owner, ITEM_DROP, id, 0, NULL);
+		owner->nregion--;
+	}
+	cuda_region_unmap(c, id);
+}
+
+static void region_take(struct cuda *c, const struct command *head)
+{
+	struct cuda_lane *l = NULL;
+
+	region_drop(c, head->id);
+	l = cuda_lane_of(c, head->ticket);
+	l->nregion++;
+	cuda_table_put(&c->owners, head->id, l);
+	cuda_lane_give(l, ITEM_ALLOC, head->id, head->arg, NULL);
+}
+
+static void run(struct cuda *c, const char *packet, size_t bytes)
+{
+	const struct command_run *head = (const struct command_run *)packet;
+	struct command_done done = {
+		.head = {.kind = DONE_RUN, .bytes = sizeof done, .ticket = head->head.ticket},
+		.status = E_INTERNAL};
+
+	if (bytes >= sizeof *head) {
+		cuda_lane_give(cuda_lane_of(c, head->client), ITEM_RUN, 0, 0,
+			       cuda_run_create(c, packet, bytes));
+		return;
+	}
+	snprintf(done.text, sizeof done.text, "a run of %zu bytes", bytes);
+	cuda_worker_send(c, &done, sizeof done);
+}
+
+static void answer_ping(struct cuda *c, const struct command *ping)
+{
+	struct command pong = {.kind = DONE_PONG, .bytes = sizeof pong, .ticket = ping->ticket};
+
+	cuda_worker_send(c, &pong, sizeof pong);
+}
+
+static void do_packet(struct cuda *c, const char *packet, size_t bytes, int fd)
+{
+	const struct command *head = (const struct command *)packet;
+	struct err err = {0};
+	enum status st = OK;
+
+	switch (head->kind) {
+	case CMD_REGION:
+		region_drop(c, head->id);
+		st = cuda_region_map(c, head->id, fd, head->arg, &err);
+		break;
+	case CMD_DEVICE_REGION:
+		region_take(c, head);
+		break;
+	case CMD_REGION_DROP:
+		region_drop(c, head->id);
+		break;
+	case CMD_RELEASE:
+		cuda_pin_release(c, head);
+		break;
+	case CMD_KERNEL:
+		st = cuda_code_add(c, head->id, packet + sizeof *head, bytes - sizeof *head, &err);
+		break;
+	case CMD_CODE:
+		cuda_code_load(c, head->id, fd, head->arg);
+		fd = -1;
+		break;
+	case CMD_GEOMETRY:
+		cuda_tune_accept(c, packet, bytes);
+		break;
+	case CMD_KERNEL_DROP:
+		cuda_code_drop(c, head->id);
+		break;
+	case CMD_RUN:
+		run(c, packet, bytes);
+		break;
+	case CMD_CANCEL:
+		for (struct cuda_lane *l = c->lanes; l; l = l->next)
+			cuda_lane_cancel(l, TICKET_JOB(head->ticket));
+		break;
+	case CMD_PING:
+		answer_ping(c, head);
+		break;
+	default:
+		st = err_set(&err, E_INTERNAL, "command %u is unknown", head->kind);
+		break;
+	}
+	/* A region or kernel that is missing fails the runs that name it. */
+	if (st != OK)
+		log_error("cuda_worker", "%s", err.text);
+	if (fd >= 0)
+		close(fd);
+}
+
+static void say_hello(struct cuda *c, const struct err *err)
+{
+	struct command_hello hello = {.head = {.kind = DONE_HELLO, .bytes = sizeof hello},
+				      .status = (uint32_t)err->code,
+				      .arch = c->arch,
+				      .memory_bytes = c->memory,
+				      .units = c->units,
+				      .double_ratio = c->single_to_double,
+				      .memory_rate = c->memory_rate};
+
+	memcpy(hello.name, c->name, sizeof hello.name);
+	memcpy(hello.text, err->text, sizeof hello.text);
+	cuda_worker_send(c, &hello, sizeof hello);
+}
+
+static int64_t setting(const char *name, int64_t otherwise)
+{
+	const char *text = getenv(name);
+
+	return text && *text ? atoll(text) : otherwise;
+}
+
+/* Without settings: an eighth of the machine's memory, in chunks of the usual size. */
+static void read_pin_settings(struct cuda *c)
+{
+	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+	int64_t limit = setting("BRAZE_WORKER_PIN_MIB", (int64_t)(cuda_pin_limit(memory) >> 20));
+	int64_t chunk = setting("BRAZE_WORKER_PIN_CHUNK_KIB", CUDA_CHUNK_BYTES >> 10);
+
+	c->pin_limit = limit > 0 ? (uint64_t)limit << 20 : 0;
+	/* Whole pages, and a table of chunks that stays small. */
+	c->chunk_bytes = (uint64_t)(chunk < 64 ? 64 : chunk) / 64 * 64 << 10;
+}
+
+static void serve(struct cuda *c)
+{
+	struct pollfd p = {.fd = c->fd, .events = POLLIN};
+	bool busy = false;
+
+	while (!c->closed) {
+		int fd = -1;
+		ssize_t n = 0;
+
+		if (poll(&p, 1, busy ? TICK_MS : -1) > 0 && (n = packet_read(c, &fd)) > 0)
+			do_packet(c, c->packet, (size_t)n, fd);
+		busy = cuda_watch_tick(c);
+	}
+}
+
+/* The worker's exit status: memory that nobody gave back is a mistake. */
+static int finish(struct cuda *c)
+{
+	unsigned long long left = 0, pinned = 0;
+
+	cuda_tune_finish(c);
+	cuda_lane_finish(c);
+	while (c->hosts.count)
+		cuda_region_unmap(c, c->hosts.item[0].id);
+	while (c->kernels.count)
+		cuda_code_drop(c, c->kernels.item[0].id);
+	cuda_helper_finish(&c->loader);
+	cuda_helper_finish(&c->pinner);
+	cuda_table_finish(&c->hosts);
+	cuda_table_finish(&c->owners);
+	cuda_table_finish(&c->kernels);
+	cuda_ring_close(c, &c->up);
+	cuda_ring_close(c, &c->down);
+	cuda_blas_finish(c);
+	cuda_context_close(c);
+	left = atomic_load(&c->used);
+	pinned = atomic_load(&c->pinned);
+	if (left || pinned)
+		log_error("cuda_worker", "%llu bytes of the device and %llu pinned are left", left,
+			  pinned);
+	return left || pinned;
+}
+
+int cuda_worker_serve(int fd, struct progress *page, int ordinal)
+{
+	struct cuda *c = xcalloc(1, sizeof *c);
+	struct err err = {0};
+	enum status st = OK;
+	int rc = 0;
+
+	c->fd = fd;
+	c->page = page;
+	c->hang_ns = setting("BRAZE_WORKER_HANG_MS", HANG_MS) * 1000000;
+	c->grace_ns = setting("BRAZE_WORKER_GRACE_MS", GRACE_MS) * 1000000;
+	read_pin_settings(c);
+	c->packet = xmalloc(COMMAND_BYTES);
+	pthread_mutex_init(&c->lock, NULL);
+	pthread_mutex_init(&c->trimming, NULL);
+	cuda_tune_init(c);
+	cuda_ring_init(&c->up);
+	cuda_ring_init(&c->down);
+	cuda_blas_init(c);
+	st = cuda_context_open(c, ordinal, &err);
+	if (st == OK)
+		st = cuda_helper_start(&c->loader, c, &err);
+	if (st == OK)
+		st = cuda_helper_start(&c->pinner, c, &err);
+	say_hello(c, &err);
+	if (st == OK) {
+		if (cuda_tune_start(c, &err) != OK)
+			log_warn("cuda_worker", "%s", err.text);
+		serve(c);
+	} else {
+		log_warn("cuda_worker", "%s", err.text);
+	}
+	rc = finish(c);
+	free(c->packet);
+	free(c);
+	return rc;
+}
