@@ -7,6 +7,7 @@ Each rule is one function below, listed in RULES.  An exception is a line of
 exceptions.txt with its reason; one that is no longer needed is a breach too.
 """
 
+import itertools
 import re
 import shutil
 import subprocess
@@ -26,7 +27,7 @@ HEADED = {".c", ".h", ".cuh", ".py", ".sh", ".def", ".proto", ".f90"}
 # Folders of daemon/ that hold a form of the program, and forms others may read.
 FORMS = {"trace/trace.h", "plan/plan.h", "plan/product.h", "plan/call.h", "plan/calls.def", "plan/scan.h", "plan/sort.h", "plan/join.h", "plan/compact.h", "plan/draw.h", "plan/part.h", "nest/nest.h", "nest/compilepart.h",
          "cache/cache.h", "run/command.h", "run/executor.h", "worker/cuda_abi.h",
-         "emit/emit.h"}
+         "emit/emit.h", "lang/lang.h"}
 FREE_FILES = {"pipeline.c", "session.c", "dispatch.c", "choose.c", "explain.c", "main.c", "brazed.c", "brazed.h"}  # see every stage
 FREE_FOLDERS = {"ctl"}
 
@@ -163,11 +164,11 @@ def symbols(archive):
 
 def names(_, exceptions):
     """A function's name tells its file."""
-    archive = BUILD / "daemon/libbrazed_core.a"
-    if not archive.exists():
-        yield f"{archive.name} is not built: run make first"
+    archives = [BUILD / "daemon/libbrazed_core.a", BUILD / "daemon/libbraze_lang.a"]
+    if not all(a.exists() for a in archives):
+        yield "the daemon's archives are not built: run make first"
         return
-    for member, kind, symbol in symbols(archive):
+    for member, kind, symbol in itertools.chain.from_iterable(map(symbols, archives)):
         stem = member.split(".")[0]
         if kind != "T" or symbol == stem or \
                 symbol.startswith((stem + "_", stem.split("_")[0] + "_", "_")):
