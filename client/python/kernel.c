@@ -70,10 +70,12 @@ static PyObject *kernel_describe(PyObject *mod, PyObject *capsule)
 
 static int take_array(struct held *x, PyObject *o, const braze_parameter *p)
 {
-	x->h = type_handle(o);
-	if (!x->h || wait_check_locked(x->h))
+	braze_array *h = type_handle(o);
+
+	if (!h || wait_check_locked(h))
 		return -1;
-	braze_retain(x->h);
+	braze_retain(h);
+	x->h = h;
 	if (p->written)
 		x->arg.data = wait_fence(x->h);
 	else

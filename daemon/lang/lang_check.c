@@ -195,7 +195,8 @@ static bool bound(struct lang_checker *c, uint32_t id, uint32_t *reg)
 
 	if (id && !lang_expression(c, id, &v))
 		return false;
-	if (dtype_row(v.type)->cls != CLASS_INT && dtype_row(v.type)->cls != CLASS_UINT)
+	if ((dtype_row(v.type)->cls != CLASS_INT && dtype_row(v.type)->cls != CLASS_UINT) ||
+	    v.type == DT_UINT64)
 		return WRONG(c, n, E_DTYPE, "a bound is an integer, not %s: write int64(...)",
 			     dtype_row(v.type)->name);
 	return lang_cast(c, n, &v, DT_INT64) && (*reg = v.reg, true);

@@ -301,7 +301,8 @@ bool lang_place(struct lang_checker *c, node *n, const struct symbol *s, uint32_
 
 		if (!lang_expression(c, k, &v))
 			return false;
-		if (!integral(v.type))
+		/* Half of uint64 would become negative, which is another place. */
+		if (!integral(v.type) || v.type == DT_UINT64)
 			return WRONG(c, lang_node_at(c, k), E_DTYPE,
 				     "an index is an integer, not %s: write int64(...)",
 				     dtype_row(v.type)->name);

@@ -313,6 +313,46 @@ def test_arrays_of_braze_are_written_in_place():
     assert (np.asarray(x + 1) == np.asarray(x) + 1).all()
 
 
+def test_an_array_that_is_open_is_refused():
+    x = bnp.zeros(3)
+    with braze.host(x):
+        for _ in range(3):
+            with pytest.raises(braze.BrazeError, match="open for writing"):
+                kernel(ADD_ONE)(x)
+    kernel(ADD_ONE)(x)
+    assert np.asarray(x).tolist() == [1, 1, 1]
+
+
+def test_what_runs_is_refused_to_others():
+    k = kernel("kernel f(inout x: float64[:]) { while x[1] == 0 { x[0] += 1 } }")
+    x, seen = bnp.zeros(2), []
+
+    def other():
+        time.sleep(0.1)
+        try:
+            x + 1
+        except braze.BrazeError:
+            seen.append(True)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        k(x)
+    thread.join()
+    assert seen == [True]
+    assert float((x + 1)[1]) == 1
+
+
+def test_the_same_array_twice():
+    k = kernel("kernel f(x: float64[:], inout y: float64[:]) {"
+               " for i in 1..len(x) { y[i] += x[i - 1] } }")
+    for module in np, bnp:
+        x = module.ones(5)
+        k(x, x)
+        assert np.asarray(x).tolist() == [1, 2, 3, 4, 5]
+
+
 def test_what_is_pending_keeps_the_old_value():
     x = bnp.arange(100000.0)
     before = x + 1
@@ -345,7 +385,7 @@ def test_arguments_that_do_not_fit():
     for error, value in [(TypeError, 1.5), (TypeError, x), (TypeError, "1"), (TypeError, 1j)]:
         with pytest.raises(error, match="'n'"):
             k(x, value)
-    with pytest.raises(OverflowError):
+    with pytest.raises(OverflowError, match="'n'"):
         k(x, 2**70)
     with pytest.raises(TypeError, match="lacks a value for 'n'"):
         k(x)

@@ -56,7 +56,7 @@ def _argument(value, name, dtype, ndim, written):
 
 def _array(value, name, dtype, ndim, written):
     ours = isinstance(value, _core.ndarray)
-    if not ours and type(value) is not _numpy.ndarray:
+    if not ours and type(value) not in (_numpy.ndarray, _numpy.memmap):
         raise TypeError(f"parameter '{name}' is an array, not {type(value).__name__}")
     if value.dtype != dtype:
         raise TypeError(f"parameter '{name}' is an array of {dtype}, not of {value.dtype}: "
@@ -85,7 +85,10 @@ def _scalar(value, name, dtype):
     if not fits:
         raise TypeError(f"parameter '{name}' is a scalar of {dtype}, to which "
                         f"{getattr(value, 'dtype', type(value).__name__)} is not cast")
-    return dtype.type(value).tobytes()
+    try:
+        return dtype.type(value).tobytes()
+    except OverflowError as error:
+        raise OverflowError(f"parameter '{name}': {error}") from None
 
 
 def kernel_from_text(text):
