@@ -374,6 +374,42 @@ BRAZE_API int braze_snapshot(braze_array **out, braze_array *a, braze_error *err
 BRAZE_API int braze_explain(char **text, braze_array *a, braze_check_fn *check, void *cdata,
 			    braze_error *err);
 
+/* ---- Kernels: programs of loops over elements, as text ---- */
+
+/* docs/language.md tells what a text says.  A kernel runs in this process, serially, in the call;
+ * it belongs to no session, and any thread may call it. */
+typedef struct braze_kernel braze_kernel;
+/* The message of an error in the text begins "line 3, column 7: ".  length: bytes of the text. */
+BRAZE_API int braze_kernel_create(braze_kernel **out, const char *text, size_t length,
+				  braze_error *err);
+BRAZE_API void braze_kernel_free(braze_kernel *k); /* NULL is fine */
+BRAZE_API const char *braze_kernel_name(const braze_kernel *k);
+typedef struct braze_parameter {
+	const char *name; /* lives as long as the kernel */
+	int dtype, ndim;  /* ndim 0: a scalar */
+	int written;	  /* out, inout or a result */
+	int result;
+} braze_parameter;
+/* Parameter i from 0, then the results: 1; 0: there are no more. */
+BRAZE_API int braze_kernel_parameter(braze_parameter *out, const braze_kernel *k, int i);
+/* An argument: an array; or data, memory of the caller's, with all that follows it; or, both NULL,
+ * a number. */
+typedef struct braze_kernel_arg {
+	braze_array *array;
+	void *data;
+	int dtype, ndim, readonly;
+	const int64_t *shape, *strides; /* strides in bytes */
+	braze_scalar scalar;
+} braze_kernel_arg;
+/* Types and numbers of axes are the parameters'; scalars are cast within their kind.  Arrays are
+ * waited for, and what is written is written where it lies: arguments may overlap, and until the
+ * call ends nobody else may use them.  results: one number for each.  check is called every 50 ms,
+ * and ends the call with BRAZE_E_INTERRUPTED.  After an error, a wrong index above all
+ * (BRAZE_E_INDEX), what was written before it stays. */
+BRAZE_API int braze_kernel_call(braze_scalar *results, braze_kernel *k, int nargs,
+				const braze_kernel_arg *args, braze_check_fn *check, void *data,
+				braze_error *err);
+
 /* What this session did: for tests and benchmarks. */
 struct braze_counters {
 	uint64_t ops, packets, demands, round_trips, bytes_leased;

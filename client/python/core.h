@@ -261,6 +261,8 @@ bool foreign_plain(PyObject *o);
 bool foreign_is(PyObject *o);
 /* Does NumPy leave `self op o` to o?  self is an array of ours. */
 bool foreign_outranks(PyObject *o, PyObject *self, bool inplace);
+/* kernel.c */
+extern PyMethodDef kernel_methods[];
 /* adapted.c */
 extern PyMethodDef adapted_methods[];
 int adapted_init(void);

@@ -7,6 +7,7 @@ Each rule is one function below, listed in RULES.  An exception is a line of
 exceptions.txt with its reason; one that is no longer needed is a breach too.
 """
 
+import itertools
 import re
 import shutil
 import statistics
@@ -44,6 +45,7 @@ ORDER = (
     ("worker", "base call form contract"),
     ("cuda", "base call contract emit worker"),
     ("ctl", "base wire"),
+    ("lang", ""),
 )
 
 
@@ -187,11 +189,11 @@ def symbols(archive):
 
 def names(_, exceptions):
     """A function's name tells its file."""
-    archive = BUILD / "daemon/libbrazed_core.a"
-    if not archive.exists():
-        yield f"{archive.name} is not built: run make first"
+    archives = [BUILD / "daemon/libbrazed_core.a", BUILD / "daemon/libbraze_lang.a"]
+    if not all(a.exists() for a in archives):
+        yield "the daemon's archives are not built: run make first"
         return
-    for member, kind, symbol in symbols(archive):
+    for member, kind, symbol in itertools.chain.from_iterable(map(symbols, archives)):
         stem = member.split(".")[0]
         if kind != "T" or symbol == stem or \
                 symbol.startswith((stem + "_", stem.split("_")[0] + "_", "_")):

@@ -16,6 +16,7 @@ import threading
 import numpy as _numpy
 
 from braze import _core
+from braze._kernel import kernel_from_text
 from braze.errors import (
     AxisError,
     BrazeError,
@@ -44,6 +45,7 @@ __all__ = [
     "flush",
     "host",
     "is_stored",
+    "kernel_from_text",
     "session_name",
     "shared_arrays",
     "unfused",

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client/c/kernel.c - kernels from text, run in this process.
+ *
+ * In:  a text; arrays, memory and numbers.  Out: what the kernel writes, and its results.  Arrays
+ * are demanded first, then those that are written are fenced, and only then addresses are taken:
+ * a fence may give an array memory of its own. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "imm.h"
+#include "lang/lang.h"
+#include "near.h"
+#include "near_walk.h"
+
+struct braze_kernel {
+	struct lang_kernel *linked;
+	const struct lang_program *program;
+};
+
+int braze_kernel_create(braze_kernel **out, const char *text, size_t length, braze_error *error)
+{
+	const struct loops_library *loops = near_library();
+	struct braze_kernel *k = calloc(1, sizeof *k);
+	struct err *err = err_of(error);
+	struct lang_program *program = NULL;
+	struct lang_tree *tree = NULL;
+	enum status st = OK;
+
+	if (!k)
+		st = err_set(err, E_NOMEM, "no memory for a kernel");
+	else if (!loops)
+		st = err_set(err, E_UNSUPPORTED,
+			     "libbraze-near-*.so, whose loops kernels use, is not there");
+	if (!st)
+		st = lang_parse(&tree, text, length, err);
+	if (!st)
+		st = lang_check(&program, tree, err);
+	if (!st)
+		st = lang_link(&k->linked, program, loops->isa, loops->wide, err);
+	free(tree);
+	if (st) {
+		free(k);
+		return (int)st;
+	}
+	k->program = lang_program_of(k->linked);
+	*out = k;
+	return 0;
+}
+
+void braze_kernel_free(braze_kernel *k)
+{
+	if (k)
+		lang_unlink(k->linked);
+	free(k);
+}
+
+const char *braze_kernel_name(const braze_kernel *k)
+{
+	return k->program->name;
+}
+
+int braze_kernel_parameter(braze_parameter *out, const braze_kernel *k, int i)
+{
+	const struct lang_program *p = k->program;
+
+	if (i < 0 || i >= (int)(p->nparam + p->nresult))
+		return 0;
+	*out = (braze_parameter){.name = p->param[i].name,
+				 .dtype = p->param[i].type,
+				 .ndim = p->param[i].rank,
+				 .written = (p->param[i].access & ACCESS_OUT) != 0,
+				 .result = i >= (int)p->nparam};
+	return 1;
+}
+
+/* ---- One call ---- */
+
+struct call {
+	struct braze_kernel *kernel;
+	struct lang_array array[LANG_PARAMS];
+	union lang_reg scalar[LANG_PARAMS], result[LANG_PARAMS];
+	braze_loan loan[LANG_PARAMS];
+	void *hold[LANG_PARAMS];
+	braze_check_fn *check;
+	void *data;
+	struct timespec last;
+	bool stopped;
+};
+
+static bool writes(const struct lang_param *p)
+{
+	return p->access & ACCESS_OUT;
+}
+
+static int refuse(braze_error *error, enum status st, const struct lang_param *p, const char *what)
+{
+	return (int)err_set(err_of(error), st, "parameter '%s' is %s%s of %s", p->name, what,
+			    p->rank ? "array" : "scalar", dtype_row(p->type)->name);
+}
+
+/* A number as the parameter's type takes it. */
+static int set_scalar(union lang_reg *out, const struct lang_param *p, const braze_kernel_arg *x,
+		      braze_error *error)
+{
+	const braze_scalar *v = &x->scalar;
+
+	if (x->array || x->data)
+		return refuse(error, E_DTYPE, p, "a ");
+	if (v->dtype < 0 || !dtype_native((unsigned)v->dtype))
+		return refuse(error, E_INVALID, p, "a ");
+	if (!dtype_same_kind((enum dtype)v->dtype, (enum dtype)p->type) &&
+	    !(v->weak && v->dtype == DT_INT64 && dtype_row(p->type)->cls == CLASS_UINT))
+		return refuse(error, E_DTYPE, p, "a ");
+	if (v->weak && v->dtype == DT_INT64 && dtype_row(p->type)->cls <= CLASS_UINT &&
+	    p->type != DT_BOOL && !dtype_holds((enum dtype)p->type, (int64_t)v->bits[0]))
+		return refuse(error, E_OVERFLOW, p, "too small for the number: a ");
+	imm_cast(out->bits, (enum dtype)p->type, v->bits, (enum dtype)v->dtype);
+	if (p->type == DT_COMPLEX64)
+		out->bits[0] = (out->bits[0] & 0xffffffffu) | out->bits[1] << 32;
+	return 0;
+}
+
+/* A result as braze.h has numbers. */
+static braze_scalar get_scalar(const union lang_reg *r, unsigned type)
+{
+	const struct dtype_row *row = dtype_row(type);
+	braze_scalar v = {.dtype = (int)type};
+	unsigned drop = 64 - 8u * (row->bytes < 8 ? row->bytes : 8);
+
+	v.bits[0] = r->bits[0] << drop >> drop;
+	if (row->cls == CLASS_INT)
+		v.bits[0] = (uint64_t)((int64_t)(r->bits[0] << drop) >> drop);
+	else if (type == DT_COMPLEX128)
+		v.bits[1] = r->bits[1];
+	if (type == DT_COMPLEX64) {
+		v.bits[1] = r->bits[0] >> 32;
+		v.bits[0] = r->bits[0] & 0xffffffffu;
+	}
+	return v;
+}
+
+static int set_memory(struct lang_array *out, const struct lang_param *p, const braze_kernel_arg *x,
+		      braze_error *error)
+{
+	if (x->dtype != p->type)
+		return refuse(error, E_DTYPE, p, "an ");
+	if (x->ndim != p->rank)
+		return (int)err_set(err_of(error), E_SHAPE,
+				    "parameter '%s' has %u axes, the array %d", p->name, p->rank,
+				    x->ndim);
+	if (writes(p) && x->readonly)
+		return (int)err_set(err_of(error), E_READONLY,
+				    "parameter '%s' is written, and the array may not be", p->name);
+	out->at = x->data;
+	out->shape.ndim = p->rank;
+	for (int i = 0; i < x->ndim; i++) {
+		out->shape.dim[i] = x->shape[i];
+		out->stride[i] = x->strides[i];
+	}
+	return 0;
+}
+
+/* Of an array its value; nothing is written yet. */
+static int demand(struct call *c, const struct lang_param *p, const braze_kernel_arg *x,
+		  braze_error *error)
+{
+	const void *data;
+
+	if (!x->array)
+		return 0;
+	if (braze_dtype_of(x->array) != p->type)
+		return refuse(error, E_DTYPE, p, "an ");
+	if (braze_ndim(x->array) != p->rank)
+		return (int)err_set(err_of(error), E_SHAPE,
+				    "parameter '%s' has %u axes, the array %d", p->name, p->rank,
+				    braze_ndim(x->array));
+	return braze_data(&data, x->array, c->check, c->data, error);
+}
+
+/* Where it lies, and that it stays there. */
+static int set_array(struct call *c, unsigned i, struct lang_array *out, const struct lang_param *p,
+		     const braze_kernel_arg *x, braze_error *error)
+{
+	const void *data = NULL;
+	braze_kernel_arg memory = {.dtype = p->type,
+				   .ndim = p->rank,
+				   .shape = braze_shape(x->array),
+				   .strides = braze_strides(x->array)};
+	int rc = 0;
+
+	if (!writes(p) && braze_lend(&c->loan[i], x->array)) {
+		data = c->loan[i].data;
+	} else {
+		c->hold[i] = braze_hold(x->array);
+		rc = braze_data(&data, x->array, c->check, c->data, error);
+	}
+	memory.data = (char *)(uintptr_t)data;
+	return rc ? rc : set_memory(out, p, &memory, error);
+}
+
+static int poll(void *data)
+{
+	struct call *c = data;
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (!c->check ||
+	    (now.tv_sec - c->last.tv_sec) * 1000 + (now.tv_nsec - c->last.tv_nsec) / 1000000 <
+		    WAIT_SLICE)
+		return 0;
+	c->last = now;
+	c->stopped = c->check(c->data) != 0;
+	return c->stopped;
+}
+
+static int acquire(struct call *c, const braze_kernel_arg *args, braze_error *error)
+{
+	const struct lang_program *p = c->kernel->program;
+	unsigned narray = 0, nscalar = 0;
+	void *data;
+	int rc = 0;
+
+	for (unsigned i = 0; !rc && i < p->nparam; i++)
+		rc = p->param[i].rank ? demand(c, &p->param[i], &args[i], error) : 0;
+	for (unsigned i = 0; !rc && i < p->nparam; i++)
+		if (p->param[i].rank && args[i].array && writes(&p->param[i]))
+			rc = braze_fence(&data, args[i].array, c->check, c->data, error);
+	for (unsigned i = 0; !rc && i < p->nparam; i++) {
+		const struct lang_param *x = &p->param[i];
+
+		if (!x->rank)
+			rc = set_scalar(&c->scalar[nscalar++], x, &args[i], error);
+		else if (args[i].array)
+			rc = set_array(c, i, &c->array[narray++], x, &args[i], error);
+		else
+			rc = set_memory(&c->array[narray++], x, &args[i], error);
+	}
+	return rc;
+}
+
+static void release(struct call *c, const braze_kernel_arg *args)
+{
+	for (unsigned i = 0; i < c->kernel->program->nparam; i++) {
+		if (c->loan[i].data)
+			braze_end_loan(braze_session_of(args[i].array), &c->loan[i]);
+		if (c->hold[i])
+			braze_unhold(c->hold[i]);
+	}
+}
+
+int braze_kernel_call(braze_scalar *results, braze_kernel *k, int nargs,
+		      const braze_kernel_arg *args, braze_check_fn *check, void *data,
+		      braze_error *error)
+{
+	const struct lang_program *p = k->program;
+	struct call *c;
+	int rc;
+
+	if (nargs != (int)p->nparam)
+		return (int)err_set(err_of(error), E_INVALID,
+				    "kernel '%s' takes %u arguments, not %d", p->name, p->nparam,
+				    nargs);
+	c = calloc(1, sizeof *c);
+	if (!c)
+		return (int)err_set(err_of(error), E_NOMEM, "no memory to run a kernel");
+	c->kernel = k;
+	c->check = check;
+	c->data = data;
+	clock_gettime(CLOCK_MONOTONIC, &c->last);
+	rc = acquire(c, args, error);
+	if (!rc) {
+		unsigned mode = near_enter();
+
+		rc = (int)lang_run(k->linked, c->array, c->scalar, c->result, poll, c,
+				   err_of(error));
+		near_leave(mode);
+		if (c->stopped) {
+			rc = BRAZE_E_INTERRUPTED;
+			if (error)
+				error->code = rc;
+		}
+	}
+	for (unsigned i = 0; !rc && i < p->nresult; i++)
+		results[i] = get_scalar(&c->result[i], p->param[p->nparam + i].type);
+	release(c, args);
+	free(c);
+	return rc;
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kernel.c - kernels from text for braze._kernel, which has checked the arguments.
+ *
+ * In:  arrays of ours, NumPy's arrays, and scalars as the bytes of their type.  The addresses are
+ * taken with the interpreter lock held, and the kernel runs without it; meanwhile recording on what
+ * it writes is refused, and what it only reads is lent. */
+#include "core.h"
+
+#include <string.h>
+
+#define CAPSULE	  "braze.kernel"
+#define MOST_ARGS 64
+
+struct held {
+	braze_kernel_arg arg;
+	Py_buffer buffer;
+	bool open; /* the buffer */
+	bool locked;
+	struct host_block lock;
+	braze_array *h;
+	braze_loan loan;
+	void *hold;
+	int64_t shape[BRAZE_MAX_NDIM], strides[BRAZE_MAX_NDIM];
+};
+
+static void kernel_drop(PyObject *capsule)
+{
+	braze_kernel_free(PyCapsule_GetPointer(capsule, CAPSULE));
+}
+
+/* kernel_create(text) */
+static PyObject *kernel_create(PyObject *mod, PyObject *text)
+{
+	Py_ssize_t n = 0;
+	const char *s = PyUnicode_AsUTF8AndSize(text, &n);
+	braze_kernel *k = NULL;
+	braze_error err = {0};
+	PyObject *capsule = NULL;
+
+	if (!s)
+		return NULL;
+	err.code = braze_kernel_create(&k, s, (size_t)n, &err);
+	if (err.code) {
+		wait_raise(&err);
+		return NULL;
+	}
+	capsule = PyCapsule_New(k, CAPSULE, kernel_drop);
+	if (!capsule)
+		braze_kernel_free(k);
+	return capsule;
+}
+
+/* kernel_describe(kernel): its name and (name, dtype, ndim, written, result) of each parameter */
+static PyObject *kernel_describe(PyObject *mod, PyObject *capsule)
+{
+	const braze_kernel *k = PyCapsule_GetPointer(capsule, CAPSULE);
+	PyObject *list = k ? PyList_New(0) : NULL;
+	braze_parameter p;
+
+	for (int i = 0; list && braze_kernel_parameter(&p, k, i); i++) {
+		PyObject *row = Py_BuildValue("(sOiii)", p.name, core.dtypes[p.dtype], p.ndim,
+					      p.written, p.result);
+
+		if (!row || PyList_Append(list, row))
+			Py_CLEAR(list);
+		Py_XDECREF(row);
+	}
+	return list ? Py_BuildValue("(sN)", braze_kernel_name(k), list) : NULL;
+}
+
+static int take_array(struct held *x, PyObject *o, const braze_parameter *p)
+{
+	braze_array *h = type_handle(o);
+
+	if (!h || wait_check_locked(h))
+		return -1;
+	braze_retain(h);
+	x->h = h;
+	if (p->written)
+		x->arg.data = wait_fence(x->h);
+	else
+		x->arg.data = (void *)(uintptr_t)wait_data(x->h);
+	x->arg.dtype = p->dtype;
+	x->arg.ndim = braze_ndim(x->h);
+	memcpy(x->shape, braze_shape(x->h), (size_t)x->arg.ndim * sizeof x->shape[0]);
+	memcpy(x->strides, braze_strides(x->h), (size_t)x->arg.ndim * sizeof x->shape[0]);
+	return x->arg.data ? 0 : -1;
+}
+
+/* After all fences: they may move what other arguments share. */
+static int keep_array(struct held *x, const braze_parameter *p)
+{
+	if (!x->h)
+		return 0;
+	if (p->written) {
+		x->hold = braze_hold(x->h);
+		x->arg.data = (void *)(uintptr_t)wait_data(x->h);
+	} else if (braze_lend(&x->loan, x->h)) {
+		x->arg.data = (void *)(uintptr_t)x->loan.data;
+	} else {
+		x->hold = braze_hold(x->h);
+		x->arg.data = (void *)(uintptr_t)wait_data(x->h);
+	}
+	return x->arg.data ? 0 : -1;
+}
+
+static int take_buffer(struct held *x, PyObject *o, const braze_parameter *p)
+{
+	if (PyObject_GetBuffer(o, &x->buffer, PyBUF_STRIDES | (p->written ? PyBUF_WRITABLE : 0)))
+		return -1;
+	x->open = true;
+	x->arg.data = x->buffer.buf ? x->buffer.buf : (void *)x->shape;
+	x->arg.dtype = p->dtype;
+	x->arg.ndim = x->buffer.ndim;
+	for (int i = 0; i < x->buffer.ndim && i < BRAZE_MAX_NDIM; i++) {
+		x->shape[i] = x->buffer.shape[i];
+		x->strides[i] = x->buffer.strides[i];
+	}
+	return 0;
+}
+
+static int take(struct held *x, PyObject *o, const braze_parameter *p)
+{
+	const char *bytes = NULL;
+
+	x->arg.shape = x->shape;
+	x->arg.strides = x->strides;
+	if (p->ndim)
+		return nd_check(o) ? take_array(x, o, p) : take_buffer(x, o, p);
+	bytes = PyBytes_AsString(o);
+	if (!bytes)
+		return -1;
+	x->arg.scalar.dtype = p->dtype;
+	convert_load(p->dtype, bytes, x->arg.scalar.bits);
+	return 0;
+}
+
+static PyObject *give(const braze_kernel *k, const braze_scalar *result, int nargs)
+{
+	PyObject *list = PyList_New(0), *tuple = NULL;
+	braze_parameter p;
+
+	for (int i = 0; list && braze_kernel_parameter(&p, k, nargs + i); i++) {
+		PyObject *v = convert_npscalar(p.dtype, result[i].bits);
+
+		if (!v || PyList_Append(list, v))
+			Py_CLEAR(list);
+		Py_XDECREF(v);
+	}
+	tuple = list ? PyList_AsTuple(list) : NULL;
+	Py_XDECREF(list);
+	return tuple;
+}
+
+static void let_go(struct held *x)
+{
+	if (x->locked)
+		host_unlock(&x->lock);
+	if (x->loan.data)
+		braze_end_loan(braze_session_of(x->h), &x->loan);
+	if (x->hold)
+		braze_unhold(x->hold);
+	if (x->open)
+		PyBuffer_Release(&x->buffer);
+	braze_release(x->h);
+}
+
+static int run(braze_scalar *result, braze_kernel *k, struct held *x, int n)
+{
+	braze_kernel_arg arg[MOST_ARGS];
+	braze_error err = {0};
+	braze_parameter p;
+
+	for (int i = 0; i < n; i++)
+		if (braze_kernel_parameter(&p, k, i) && keep_array(&x[i], &p))
+			return -1;
+	for (int i = 0; i < n; i++) {
+		arg[i] = x[i].arg;
+		if (!x[i].h || !braze_kernel_parameter(&p, k, i) || !p.written)
+			continue;
+		host_lock(&x[i].lock, x[i].h, x[i].arg.data);
+		x[i].locked = true;
+	}
+	Py_BEGIN_ALLOW_THREADS;
+	err.code = braze_kernel_call(result, k, n, arg, wait_check_signals, NULL, &err);
+	Py_END_ALLOW_THREADS;
+	return err.code ? wait_raise(&err) : 0;
+}
+
+/* kernel_call(kernel, args): the results as a tuple */
+static PyObject *kernel_call(PyObject *mod, PyObject *args)
+{
+	PyObject *capsule = NULL, *given = NULL, *out = NULL;
+	braze_scalar result[MOST_ARGS];
+	braze_kernel *k = NULL;
+	struct held *x = NULL;
+	braze_parameter p;
+	int n = 0;
+
+	if (!PyArg_ParseTuple(args, "OO!", &capsule, &PyTuple_Type, &given))
+		return NULL;
+	k = PyCapsule_GetPointer(capsule, CAPSULE);
+	x = k ? PyMem_Calloc(MOST_ARGS, sizeof *x) : NULL;
+	if (!x)
+		return k ? PyErr_NoMemory() : NULL;
+	while (n < PyTuple_Size(given) && n < MOST_ARGS && braze_kernel_parameter(&p, k, n) &&
+	       !take(&x[n], PyTuple_GetItem(given, n), &p))
+		n++;
+	if (n == PyTuple_Size(given) && !run(result, k, x, n))
+		out = give(k, result, n);
+	for (int i = 0; i < MOST_ARGS; i++)
+		let_go(&x[i]);
+	PyMem_Free(x);
+	return out;
+}
+
+PyMethodDef kernel_methods[] = {
+	{"kernel_create", kernel_create, METH_O, NULL},
+	{"kernel_describe", kernel_describe, METH_O, NULL},
+	{"kernel_call", kernel_call, METH_VARARGS, NULL},
+	{NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lang/lang.h - kernels as text: the forms on the way from a text to a run.
+ *
+ *   text --lang_lex, lang_parse--> struct lang_tree: what is written, nothing checked
+ *        --lang_check-->           struct lang_program: types, registers, instructions
+ *        --lang_link-->            struct lang_kernel: each instruction with its function
+ *        --lang_run-->             arrays and results
+ *
+ * Texts are untrusted: what they may ask for is bounded below, and nothing recurses deeper than
+ * these bounds.  A function may call only those that stand before it, so each has its registers
+ * once and no stack but that of return addresses.  Elementwise operations are done by the loops
+ * that arrays are computed by, or, for those below them in lang_quick.c, by the same machine
+ * operation: to the bit as arrays of one element.  docs/language.md tells what texts mean. */
+#ifndef BRAZE_LANG_H
+#define BRAZE_LANG_H
+
+#include "loops/tier0_ops.h"
+#include "ops.h"
+
+#define LANG_TEXT      (64u << 10) /* bytes of a text */
+#define LANG_DEPTH     64	   /* of brackets, blocks and signs inside each other */
+#define LANG_CHAIN     1024	   /* of operators in a row, and of elif */
+#define LANG_NAME      64	   /* bytes of a name, with the 0 */
+#define LANG_PARAMS    64	   /* of a kernel, with its results, or of a function */
+#define LANG_FUNCTIONS 64
+#define LANG_SYMBOLS   4096 /* visible at one place */
+#define LANG_REGISTERS (1u << 17)
+#define LANG_CODE      (1u << 18)
+#define LANG_TURNS     4096 /* of loops between two looks at whether to stop */
+
+/* ---- Tokens ---- */
+
+enum lang_token_kind { TOKEN_END, TOKEN_LINE, TOKEN_NAME, TOKEN_INT, TOKEN_FLOAT, TOKEN_MARK };
+
+/* Up to three characters of a mark as one number. */
+#define LANG_MARK(a, b, c) ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16)
+
+struct lang_token {
+	enum lang_token_kind kind;
+	uint32_t at, bytes, line, column;
+	uint32_t mark;
+	bool imaginary; /* TOKEN_FLOAT */
+	int64_t integer;
+	double number;
+};
+
+struct lang_lexer {
+	const char *text;
+	uint32_t bytes, at, line, start; /* start: of the line */
+	int open;			 /* brackets and parentheses: lines do not end in them */
+};
+
+enum status lang_lex(struct lang_token *out, struct lang_lexer *l, struct err *err) MUST_USE;
+/* "line 3, column 7: ..." */
+enum status lang_error(struct err *err, enum status code, uint32_t line, uint32_t column,
+		       const char *fmt, ...) PRINTF_LIKE(5, 6);
+
+/* ---- The tree ---- */
+
+enum lang_kind {
+	NODE_NONE,
+	/* Expressions.  Lists of arguments and indices are chained by next. */
+	NODE_INT,
+	NODE_FLOAT,
+	NODE_IMAGINARY,
+	NODE_BOOL,
+	NODE_NAME,
+	NODE_UNARY,  /* op, a */
+	NODE_BINARY, /* op, a, b */
+	NODE_AND,
+	NODE_OR,
+	NODE_NOT,
+	NODE_CALL,  /* name, a: arguments */
+	NODE_INDEX, /* name, a: indices */
+	/* Statements, chained by next. */
+	NODE_LET,    /* name, type or DTYPE_END, a: value */
+	NODE_ASSIGN, /* a: target, b: value, op or OP_END */
+	NODE_FOR,    /* name, a .. b step c, body */
+	NODE_WHILE,  /* a, body */
+	NODE_IF,     /* a, body, b: the next elif, or (access 1) what else does */
+	NODE_BREAK,
+	NODE_CONTINUE,
+	NODE_RETURN, /* a */
+	/* Headings. */
+	NODE_PARAM, /* name, type, rank, access */
+	NODE_FN,    /* name, a: parameters, type, body */
+	NODE_KERNEL /* name, a: parameters, b: results, base, body */
+};
+
+enum lang_access { ACCESS_IN = 1, ACCESS_OUT = 2, ACCESS_INOUT = 3 };
+
+struct lang_node {
+	uint8_t kind, type, rank, access;
+	uint16_t op;
+	uint32_t line, column;
+	uint32_t name, name_bytes;    /* in the text */
+	uint32_t a, b, c, body, next; /* nodes; 0: none */
+	int64_t integer;	      /* and a kernel's base */
+	double number;
+};
+
+struct lang_tree {
+	char *text;
+	uint32_t bytes, n, cap;
+	uint32_t functions, kernel; /* the functions are chained by next */
+	struct lang_node node[];
+};
+
+enum status lang_parse(struct lang_tree **out, const char *text, size_t bytes,
+		       struct err *err) MUST_USE;
+
+/* ---- The program ---- */
+
+enum lang_code {
+	CODE_END,
+	CODE_MOVE,   /* d = a */
+	CODE_OP,     /* d = op(a, b, c) by the loop of type `type` */
+	CODE_CAST,   /* d = a, of type `type`, as `to` */
+	CODE_JUMP,   /* to d */
+	CODE_LOOP,   /* to d, backwards */
+	CODE_UNLESS, /* to d, if a is false */
+	CODE_WHEN,   /* to d, if a is true */
+	CODE_RANGE,  /* d: number, next number, turns left, step; from a to b by c */
+	CODE_NEXT,   /* of the range in registers a; to d when there is none */
+	CODE_PLACE,  /* d: address of the element of array a at registers b ... */
+	CODE_LOAD,   /* d = the element at a, of type `type` */
+	CODE_STORE,  /* the element at d = a, of type `type` */
+	CODE_LENGTH, /* d = extent of array a along axis b */
+	CODE_CALL,   /* the function at d */
+	CODE_RETURN
+};
+
+struct lang_ins {
+	uint8_t code, type, to;
+	uint16_t op;
+	uint32_t d, a, b, c, line;
+};
+
+union lang_reg {
+	uint64_t bits[2]; /* an element as it is stored, from the first byte on */
+	int64_t i;
+	double f;
+	char *at;
+	char byte[16];
+};
+
+struct lang_param {
+	char name[LANG_NAME];
+	uint8_t type, rank, access; /* rank 0: a scalar */
+	uint32_t reg;		    /* of a scalar; of an array its number among them */
+};
+
+struct lang_const {
+	uint32_t reg;
+	union lang_reg value;
+};
+
+struct lang_program {
+	char name[LANG_NAME];
+	struct lang_param param[LANG_PARAMS];
+	unsigned nparam, nresult; /* the results follow the parameters */
+	unsigned narray;
+	int64_t base; /* the first index: 0 or 1 */
+	struct lang_ins *code;
+	struct lang_const *constant;
+	uint32_t ncode, nconst, nreg, entry;
+	uint32_t cap_code, cap_const;
+};
+
+enum status lang_check(struct lang_program **out, const struct lang_tree *tree,
+		       struct err *err) MUST_USE;
+void lang_free(struct lang_program *p); /* NULL is fine */
+/* The program as lines for people, to be freed with free(); NULL: no memory. */
+char *lang_print(const struct lang_program *p);
+
+/* ---- The run ---- */
+
+struct lang_array {
+	char *at; /* of element [0,...,0] */
+	struct shape shape;
+	int64_t stride[LIMIT_NDIM]; /* bytes */
+};
+
+struct lang_kernel;
+/* Not 0: end the run with E_CANCELLED. */
+typedef int lang_poll_fn(void *data);
+
+/* Takes the program over, also on failure. */
+enum status lang_link(struct lang_kernel **out, struct lang_program *p, const struct tier0_isa *isa,
+		      const struct tier0_isa *wide, struct err *err) MUST_USE;
+const struct lang_program *lang_program_of(const struct lang_kernel *k);
+/* array: of each parameter that is one, in their order; scalar: of each that is none; result: each
+ * as it is stored.  What was written before an error stays.  Any number of threads at once. */
+enum status lang_run(const struct lang_kernel *k, const struct lang_array *array,
+		     const union lang_reg *scalar, union lang_reg *result, lang_poll_fn *poll,
+		     void *data, struct err *err) MUST_USE;
+void lang_unlink(struct lang_kernel *k); /* NULL is fine */
+
+#endif

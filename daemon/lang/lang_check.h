@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lang/lang_check.h - what the checkers of expressions and of statements share. */
+#ifndef BRAZE_LANG_CHECK_H
+#define BRAZE_LANG_CHECK_H
+
+#include "lang.h"
+
+#define NO_PLACE UINT32_MAX /* the last link of a chain of jumps */
+
+enum symbol_kind { SYMBOL_VARIABLE, SYMBOL_NUMBER, SYMBOL_ARRAY };
+
+struct symbol {
+	uint32_t name, bytes; /* in the text */
+	uint8_t kind, type, rank, access;
+	uint32_t reg; /* of an array its number */
+};
+
+struct function {
+	uint32_t node, entry, reg[LANG_PARAMS], value;
+	unsigned nparam;
+};
+
+struct lang_checker {
+	const struct lang_tree *tree;
+	struct lang_program *program;
+	struct err *err;
+	struct symbol symbol[LANG_SYMBOLS];
+	unsigned nsymbol, nfunction,
+		results; /* results: symbols of the kernel's results end here */
+	struct function function[LANG_FUNCTIONS];
+	const struct function *inside; /* NULL: in the kernel */
+	uint8_t inside_type;
+	uint32_t breaks, continues; /* chains of jumps, of the innermost loop */
+	bool in_loop;
+	int chain, blocks;
+};
+
+/* A value of an expression: in a register, or a literal that takes the type it is wanted in. */
+struct value {
+	uint8_t type;
+	bool weak, literal;
+	uint32_t reg, made; /* made: 1 + the one instruction that made it, or 0 */
+	uint64_t bits[2];
+};
+
+typedef const struct lang_node node;
+
+static inline node *lang_node_at(const struct lang_checker *c, uint32_t id)
+{
+	return &c->tree->node[id];
+}
+
+bool lang_emit(struct lang_checker *c, node *n, struct lang_ins ins);
+bool lang_register(struct lang_checker *c, node *n, uint32_t count, uint32_t *out);
+struct symbol *lang_symbol(struct lang_checker *c, node *n);
+bool lang_expression(struct lang_checker *c, uint32_t id, struct value *v);
+/* The operation op of v[0] and what follows. */
+bool lang_operation(struct lang_checker *c, node *n, unsigned op, int count, struct value *v,
+		    struct value *out);
+/* The same value as an element of the type in a register. */
+bool lang_cast(struct lang_checker *c, node *n, struct value *v, unsigned type);
+/* The same for what is assigned: refused if it is no cast of the same kind. */
+bool lang_fit(struct lang_checker *c, node *n, struct value *v, unsigned type);
+/* reg = v. */
+bool lang_move(struct lang_checker *c, node *n, struct value *v, unsigned type, uint32_t reg);
+/* As a truth value in a register. */
+bool lang_truth(struct lang_checker *c, uint32_t id, uint32_t *reg);
+/* The address of the element that an index names. */
+bool lang_place(struct lang_checker *c, node *n, const struct symbol *s, uint32_t *reg);
+
+#endif
