@@ -179,79 +179,76 @@ Test(lang, a_step_of_zero)
 	lang_unlink(k);
 }
 
+static const struct {
+	const char *text;
+	enum status code;
+	const char *message;
+} refused[] = {
+	{"", E_INVALID, "line 1, column 1: a kernel is wanted"},
+	{"kernel f() {\n  let a = $\n}", E_INVALID, "line 2, column 11: '$' begins nothing"},
+	{"kernel f() { let \xc3\xa9 = 1 }", E_INVALID, "column 18: byte 0xc3"},
+	{"kernel f() { let a = 9223372036854775808 }", E_INVALID, "does not fit int64"},
+	{"kernel f() { let a = 1x }", E_INVALID, "ends in letters"},
+	{"kernel f() { let a = 0x }", E_INVALID, "digits are missing"},
+	{"kernel f() { let a = }", E_INVALID, "an expression is wanted, not '}'"},
+	{"kernel f() { let a = (1 }", E_INVALID, "a ')' is wanted"},
+	{"kernel f() { let for = 1 }", E_INVALID, "name of a variable"},
+	{"kernel f() { 1 = 2 }", E_INVALID, "an expression is wanted, not '1'"},
+	{"kernel f() { sin(2) }", E_INVALID, "a call alone does nothing"},
+	{"kernel f() { let a = 1 let b = 2 }", E_INVALID, "the end of the line"},
+	{"kernel f() {", E_INVALID, "a '}' is wanted, but the text ends here"},
+	{"kernel f() { } kernel g() { }", E_INVALID, "one kernel a text"},
+	{"kernel f() base 2 { }", E_INVALID, "0 or 1"},
+	{"kernel f(x: float) { }", E_INVALID, "a type as float64"},
+	{"kernel f(x: int64[:,:,:,:,:,:,:,:,:]) { }", E_INVALID, "at most 8 axes"},
+	{"kernel f(x: int64, x: int64) { }", E_INVALID, "there is a 'x' already"},
+	{"kernel f(out x: int64) { }", E_INVALID, "is a result"},
+	{"kernel f() -> (s: int64[:]) { }", E_INVALID, "a result is a scalar"},
+	{"kernel f() { y = 1 }", E_INVALID, "there is no 'y' here"},
+	{"kernel f() { let y = z }", E_INVALID, "there is no 'z' here"},
+	{"kernel f() { if true { let a = 1 }\na = 2 }", E_INVALID, "line 2, column 1"},
+	{"kernel f() { for i in 0..3 { i = 1 } }", E_INVALID, "counts the loop"},
+	{"kernel f() { for i in 0..1.5 { } }", E_DTYPE, "a bound is an integer"},
+	{"kernel f(n: uint64) { for i in 0..n { } }", E_DTYPE, "not uint64"},
+	{"kernel f(x: int64[:], n: uint64) { let a = x[n] }", E_DTYPE, "not uint64"},
+	{"kernel f() { break }", E_INVALID, "break stands in no loop"},
+	{"kernel f() { return 1 }", E_INVALID, "a kernel returns nothing"},
+	{"kernel f(x: int64[:]) { x[0] = 1 }", E_READONLY, "'x' is only read"},
+	{"kernel f(x: int64[:]) { let a = x }", E_INVALID, "'x' is an array"},
+	{"kernel f(out x: int64[:]) { x = 1 }", E_INVALID, "assign to its elements"},
+	{"kernel f(x: int64[:]) { let a = x[0, 1] }", E_INVALID, "1 axes, not 2 indices"},
+	{"kernel f(x: int64[:]) { let a = x[0.5] }", E_DTYPE, "an index is an integer"},
+	{"kernel f(x: int64[:]) { let a = len(x, 1) }", E_INVALID, "len takes an array"},
+	{"kernel f() { let a = len() }", E_INVALID, "len takes an array"},
+	{"kernel f() { let a = sin() }", E_INVALID, "'sin' takes 1 arguments"},
+	{"kernel f() { let a = sine(1) }", E_INVALID, "no function 'sine'"},
+	{"kernel f() { let a = 1; a = 1.5 }", E_CAST, "write int64(...)"},
+	{"kernel f(a: uint8) -> (b: uint8) { b = a + 256 }", E_OVERFLOW, "256 does not fit"},
+	{"kernel f(a: float64) { let b = a & 1 }", E_DTYPE, "line 1, column 34"},
+	{"kernel f(a: complex128) { let b = a // 1 }", E_DTYPE, "floor_divide"},
+	{"kernel f() { let a = 1 < 2 < 3 }", E_INVALID, "one comparison at a time"},
+	{"fn f(x: int64) -> int64 { return f(x) }\nkernel k() { }", E_INVALID, "no function"},
+	{"fn f() -> int64 { if true { return 1 } }\nkernel k() { }", E_INVALID,
+	 "may end without a return"},
+	{"fn f(x: int64[:]) -> int64 { return 1 }\nkernel k() { }", E_INVALID,
+	 "a function takes scalars"},
+	{"fn f() -> int64 { return 1 }\nfn f() -> int64 { return 1 }\nkernel k() { }", E_INVALID,
+	 "two functions"},
+	{"fn f(x: int64) -> int64 { return x }\nkernel k() { let a = f() }", E_INVALID,
+	 "'f' takes 1 arguments"},
+	{"kernel f() -> (s: float64) { let s: int64 = 1 }", E_INVALID, "declared as float64"},
+};
+
 Test(lang, texts_that_are_refused)
 {
-	static const struct {
-		const char *text;
-		enum status code;
-		const char *message;
-	} cases[] = {
-		{"", E_INVALID, "line 1, column 1: a kernel is wanted"},
-		{"kernel f() {\n  let a = $\n}", E_INVALID,
-		 "line 2, column 11: '$' begins nothing"},
-		{"kernel f() { let \xc3\xa9 = 1 }", E_INVALID, "column 18: byte 0xc3"},
-		{"kernel f() { let a = 9223372036854775808 }", E_INVALID, "does not fit int64"},
-		{"kernel f() { let a = 1x }", E_INVALID, "ends in letters"},
-		{"kernel f() { let a = 0x }", E_INVALID, "digits are missing"},
-		{"kernel f() { let a = }", E_INVALID, "an expression is wanted, not '}'"},
-		{"kernel f() { let a = (1 }", E_INVALID, "a ')' is wanted"},
-		{"kernel f() { let for = 1 }", E_INVALID, "name of a variable"},
-		{"kernel f() { 1 = 2 }", E_INVALID, "an expression is wanted, not '1'"},
-		{"kernel f() { sin(2) }", E_INVALID, "a call alone does nothing"},
-		{"kernel f() { let a = 1 let b = 2 }", E_INVALID, "the end of the line"},
-		{"kernel f() {", E_INVALID, "a '}' is wanted, but the text ends here"},
-		{"kernel f() { } kernel g() { }", E_INVALID, "one kernel a text"},
-		{"kernel f() base 2 { }", E_INVALID, "0 or 1"},
-		{"kernel f(x: float) { }", E_INVALID, "a type as float64"},
-		{"kernel f(x: int64[:,:,:,:,:,:,:,:,:]) { }", E_INVALID, "at most 8 axes"},
-		{"kernel f(x: int64, x: int64) { }", E_INVALID, "there is a 'x' already"},
-		{"kernel f(out x: int64) { }", E_INVALID, "is a result"},
-		{"kernel f() -> (s: int64[:]) { }", E_INVALID, "a result is a scalar"},
-		{"kernel f() { y = 1 }", E_INVALID, "there is no 'y' here"},
-		{"kernel f() { let y = z }", E_INVALID, "there is no 'z' here"},
-		{"kernel f() { if true { let a = 1 }\na = 2 }", E_INVALID, "line 2, column 1"},
-		{"kernel f() { for i in 0..3 { i = 1 } }", E_INVALID, "counts the loop"},
-		{"kernel f() { for i in 0..1.5 { } }", E_DTYPE, "a bound is an integer"},
-		{"kernel f(n: uint64) { for i in 0..n { } }", E_DTYPE, "not uint64"},
-		{"kernel f(x: int64[:], n: uint64) { let a = x[n] }", E_DTYPE, "not uint64"},
-		{"kernel f() { break }", E_INVALID, "break stands in no loop"},
-		{"kernel f() { return 1 }", E_INVALID, "a kernel returns nothing"},
-		{"kernel f(x: int64[:]) { x[0] = 1 }", E_READONLY, "'x' is only read"},
-		{"kernel f(x: int64[:]) { let a = x }", E_INVALID, "'x' is an array"},
-		{"kernel f(out x: int64[:]) { x = 1 }", E_INVALID, "assign to its elements"},
-		{"kernel f(x: int64[:]) { let a = x[0, 1] }", E_INVALID, "1 axes, not 2 indices"},
-		{"kernel f(x: int64[:]) { let a = x[0.5] }", E_DTYPE, "an index is an integer"},
-		{"kernel f(x: int64[:]) { let a = len(x, 1) }", E_INVALID, "len takes an array"},
-		{"kernel f() { let a = len() }", E_INVALID, "len takes an array"},
-		{"kernel f() { let a = sin() }", E_INVALID, "'sin' takes 1 arguments"},
-		{"kernel f() { let a = sine(1) }", E_INVALID, "no function 'sine'"},
-		{"kernel f() { let a = 1; a = 1.5 }", E_CAST, "write int64(...)"},
-		{"kernel f(a: uint8) -> (b: uint8) { b = a + 256 }", E_OVERFLOW,
-		 "256 does not fit"},
-		{"kernel f(a: float64) { let b = a & 1 }", E_DTYPE, "line 1, column 34"},
-		{"kernel f(a: complex128) { let b = a // 1 }", E_DTYPE, "floor_divide"},
-		{"kernel f() { let a = 1 < 2 < 3 }", E_INVALID, "one comparison at a time"},
-		{"fn f(x: int64) -> int64 { return f(x) }\nkernel k() { }", E_INVALID,
-		 "no function"},
-		{"fn f() -> int64 { if true { return 1 } }\nkernel k() { }", E_INVALID,
-		 "may end without a return"},
-		{"fn f(x: int64[:]) -> int64 { return 1 }\nkernel k() { }", E_INVALID,
-		 "a function takes scalars"},
-		{"fn f() -> int64 { return 1 }\nfn f() -> int64 { return 1 }\nkernel k() { }",
-		 E_INVALID, "two functions"},
-		{"fn f(x: int64) -> int64 { return x }\nkernel k() { let a = f() }", E_INVALID,
-		 "'f' takes 1 arguments"},
-		{"kernel f() -> (s: float64) { let s: int64 = 1 }", E_INVALID,
-		 "declared as float64"},
-	};
-
-	for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+	for (size_t c = 0; c < sizeof refused / sizeof refused[0]; c++) {
 		struct lang_kernel *k = NULL;
 		struct err err = {0};
-		enum status st = make(&k, cases[c].text, strlen(cases[c].text), &err);
+		enum status st = make(&k, refused[c].text, strlen(refused[c].text), &err);
 
-		cr_assert(st == cases[c].code, "%s: %d, %s", cases[c].text, st, err.text);
-		cr_assert(strstr(err.text, cases[c].message), "%s: %s", cases[c].text, err.text);
+		cr_assert(st == refused[c].code, "%s: %d, %s", refused[c].text, st, err.text);
+		cr_assert(strstr(err.text, refused[c].message), "%s: %s", refused[c].text,
+			  err.text);
 		cr_assert(!strncmp(err.text, "line ", 5), "%s", err.text);
 	}
 }
