@@ -166,6 +166,20 @@ static unsigned power_of(const struct value *v)
 	return e == 2 ? OP_SQUARE : e == 0.5 ? OP_SQRT : e == -1 ? OP_RECIPROCAL : OP_POWER;
 }
 
+/* op and count of a power as it is done. */
+static bool as_power(struct lang_checker *c, node *n, const struct value *v, unsigned *op,
+		     int *count)
+{
+	if (v[1].literal && v[1].type == DT_INT64 && (int64_t)v[1].bits[0] < 0 &&
+	    dtype_row(v[0].type)->cls < CLASS_FLOAT)
+		return WRONG(c, n, E_INVALID,
+			     "integers have no negative powers: write float64(...) ** %lld",
+			     (long long)v[1].bits[0]);
+	*op = power_of(v);
+	*count = *op == OP_POWER ? 2 : 1;
+	return true;
+}
+
 bool lang_operation(struct lang_checker *c, node *n, unsigned op, int count, struct value *v,
 		    struct value *out)
 {
@@ -176,8 +190,8 @@ bool lang_operation(struct lang_checker *c, node *n, unsigned op, int count, str
 
 	if (count == 2 && folded(op, v, out))
 		return true;
-	if (op == OP_POWER && (op = power_of(v)) != OP_POWER)
-		count = 1;
+	if (op == OP_POWER && !as_power(c, n, v, &op, &count))
+		return false;
 	for (int k = 0; k < count; k++) {
 		arg[k] = (struct op_arg){v[k].type, v[k].weak};
 		weak = weak && v[k].weak;

@@ -264,6 +264,18 @@ def test_functions_have_arrays_bits(name, dtype):
     assert y.tobytes() == wanted.tobytes()
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "uint8", "complex128"])
+@pytest.mark.parametrize("power", ["2", "3", "0"])
+def test_powers_have_arrays_bits(dtype, power):
+    x = np.random.default_rng(5).random(40).astype(dtype) * 9
+    wanted = np.asarray(eval(f"x ** {power}", {"x": bnp.asarray(x)}))
+    k = kernel(f"kernel f(x: {dtype}[:], out y: {dtype}[:]) {{"
+               f" for i in 0..len(x) {{ y[i] = x[i] ** {power} }} }}")
+    y = np.zeros_like(x)
+    k(x, y)
+    assert y.tobytes() == wanted.tobytes()
+
+
 @pytest.mark.parametrize("bounds", [(0, 5, 1), (5, 0, -2), (5, 0, 1), (-3, 4, 3), (0, 0, 1),
                                     (2**63 - 3, 2**63 - 1, 1), (-2**63, 2**63 - 1, 2**62)])
 def test_for_is_range(bounds):

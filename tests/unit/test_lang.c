@@ -211,6 +211,7 @@ static const struct {
 	{"kernel f() { for i in 0..1.5 { } }", E_DTYPE, "a bound is an integer"},
 	{"kernel f(n: uint64) { for i in 0..n { } }", E_DTYPE, "not uint64"},
 	{"kernel f(x: int64[:], n: uint64) { let a = x[n] }", E_DTYPE, "not uint64"},
+	{"kernel f() { let a = 2 ** -1 }", E_INVALID, "no negative powers"},
 	{"kernel f() { break }", E_INVALID, "break stands in no loop"},
 	{"kernel f() { return 1 }", E_INVALID, "a kernel returns nothing"},
 	{"kernel f(x: int64[:]) { x[0] = 1 }", E_READONLY, "'x' is only read"},
