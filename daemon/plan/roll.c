@@ -23,7 +23,7 @@
 #define PERIOD_LEAST 32 /* operations: several shorter turns are one, for they may fuse */
 #define TRIES	     32 /* periods that are looked at from one place */
 #define EFFORT	     16 /* comparisons for each node */
-#define STARTS	     4  /* places where turns may begin to be alike */
+#define STARTS	     4	/* places where turns may begin to be alike */
 
 /* ---- Where does it repeat? ---- */
 

@@ -62,7 +62,7 @@ struct executor_job {
 	struct command_fault fault[LIMIT_PARTITION_CHECKS];
 	/* Private to executor.c. */
 	struct executor_job *next;
-	uint32_t turn; /* under way */
+	uint32_t turn;	 /* under way */
 	uint32_t looped; /* turns of the last STEP_LOOP; 0: none was sent */
 	uint32_t step;
 	int64_t at;    /* next unit of that step */
