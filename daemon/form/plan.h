@@ -78,6 +78,7 @@ struct plan {
 	uint32_t *value_slot;	/* [value of the partition]: its slot, or PART_NONE */
 	uint64_t planning_us;
 	struct place place[PLACE_CASES]; /* where it runs; loop thread only */
+	uint64_t turn_ns; /* what one of several turns took; 0: none did; loop thread only */
 };
 
 void plan_free(struct plan *p);

@@ -23,6 +23,7 @@
 #define PERIOD_LEAST 32 /* operations: several shorter turns are one, for they may fuse */
 #define TRIES	     32 /* periods that are looked at from one place */
 #define EFFORT	     16 /* comparisons for each node */
+#define STARTS	     4	/* places where turns may begin to be alike */
 
 /* ---- Where does it repeat? ---- */
 
@@ -65,16 +66,25 @@ static void link_alike(uint32_t *next, const uint64_t *h, size_t n)
 	free(last);
 }
 
-/* The period from place `first` on that covers most. */
-static void best_period(struct stretch *s, const uint64_t *h, const uint32_t *next, size_t n,
-			size_t first, size_t *effort)
+/* A stretch that was too short to be worth it: it is no longer from a later place on. */
+struct passed {
+	size_t period, end;
+};
+
+/* The period from place `first` on that covers most.  A multiple of one ends where that does, if
+ * it comes back at all before. */
+static void best_period(struct stretch *s, struct passed *passed, const uint64_t *h,
+			const uint32_t *next, size_t n, size_t first, size_t *effort)
 {
-	size_t most = 0, tries = TRIES;
+	size_t most = 0, shortest = 0, tries = TRIES;
 
 	*s = (struct stretch){.first = first};
 	for (size_t at = next[first]; at < n && tries-- && *effort; at = next[at]) {
 		size_t period = at - first, same = 0;
 
+		if ((period <= most && period % shortest == 0) ||
+		    (at < passed->end && period % passed->period == 0))
+			continue;
 		while (at + same < n && *effort && h[first + same] == h[at + same]) {
 			same++;
 			--*effort;
@@ -84,7 +94,10 @@ static void best_period(struct stretch *s, const uint64_t *h, const uint32_t *ne
 		s->period = period;
 		s->turns = same / period + 1;
 		most = s->turns * period;
+		shortest = period;
 	}
+	if (first + most > passed->end)
+		*passed = (struct passed){.period = s->period, .end = first + most};
 	if (s->period && s->period < PERIOD_LEAST) {
 		size_t times = (PERIOD_LEAST + s->period - 1) / s->period;
 
@@ -104,13 +117,14 @@ static bool find_stretch(struct stretch *s, const struct found *f)
 	uint64_t *h = xcalloc(f->n, sizeof *h);
 	uint32_t *next = xcalloc(f->n, sizeof *next);
 	size_t effort = EFFORT * f->n;
+	struct passed passed = {0};
 	bool any = false;
 
 	for (size_t i = 0; i < f->n; i++)
 		h[i] = likeness(f->node[i]);
 	link_alike(next, h, f->n);
 	for (size_t i = 0; i + NODES_LEAST <= f->n && !any && effort; i++) {
-		best_period(s, h, next, f->n, i, &effort);
+		best_period(s, &passed, h, next, f->n, i, &effort);
 		any = is_worth(s);
 	}
 	free(h);
@@ -503,9 +517,10 @@ static void finish_turns(struct rolling *r, size_t turns)
 	p->part.move = NULL;
 }
 
-/* The partition of as many turns as are alike; NULL: too few. */
+/* The partition of as many turns as are alike; NULL: too few, or it is only asked whether there
+ * are enough.  *alike: how many. */
 static struct partition *roll_turns(struct found *f, struct trace *t, size_t period,
-				    const uint8_t *stored)
+				    const uint8_t *stored, bool ask, size_t *alike)
 {
 	struct rolling r = {.f = f, .t = t, .period = period};
 	size_t turns = f->n / period, same = 1;
@@ -518,7 +533,8 @@ static struct partition *roll_turns(struct found *f, struct trace *t, size_t per
 	while (same < turns && same_turn(&r, same))
 		same++;
 	free(r.decided);
-	if (same >= TURNS_LEAST) {
+	*alike = same;
+	if (same >= TURNS_LEAST && !ask) {
 		finish_turns(&r, same);
 		return r.p;
 	}
@@ -546,9 +562,44 @@ size_t roll_whole(const struct found *f, const struct trace *t)
 	return s.first + s.turns * s.period;
 }
 
+/* What comes before a loop may look like its turns, and is none of them: the nodes after which
+ * they begin to be alike; 0: nowhere near. */
+static size_t find_start(struct found *f, struct trace *t, size_t period, const uint8_t *stored,
+			 size_t alike)
+{
+	size_t turns = f->n / period, first = 0;
+
+	for (unsigned i = 0; i < STARTS && alike < TURNS_LEAST; i++) {
+		struct found rest = {0};
+
+		first += alike;
+		if ((turns - first) * period < NODES_LEAST || turns - first < TURNS_LEAST)
+			return 0;
+		rest = (struct found){.node = f->node + first * period,
+				      .n = (turns - first) * period};
+		(void)roll_turns(&rest, t, period, stored + first * period, true, &alike);
+	}
+	return alike < TURNS_LEAST ? 0 : first * period;
+}
+
+/* What is computed before turns that read it is stored at once: left as a recipe, it would be
+ * planned again before they are. */
+static void store_before(const struct found *f, const struct trace *t, size_t first)
+{
+	for (size_t i = first; i < f->n; i++)
+		for (int j = 0; j <= f->node[i]->nin; j++) {
+			const struct version *v = operand_of(f->node[i], j);
+
+			if (v && v->state == VERSION_PENDING && v->node->mark == t->mark &&
+			    v->node->seq < f->node[first]->seq)
+				v->node->recipe = 1;
+		}
+}
+
 struct partition *roll_cut(struct found *f, struct trace *t)
 {
 	struct partition *p = NULL;
+	size_t alike = 0;
 	struct stretch s;
 	struct found part;
 	uint8_t *stored = NULL;
@@ -560,10 +611,14 @@ struct partition *roll_cut(struct found *f, struct trace *t)
 	find_stored(stored, &part, t, s.period);
 	keep_even(&s, stored);
 	part.n = s.turns * s.period;
-	if (s.turns >= TURNS_LEAST && s.first)
+	if (s.turns >= TURNS_LEAST && !s.first) {
+		p = roll_turns(&part, t, s.period, stored, false, &alike);
+		s.first = p ? 0 : find_start(&part, t, s.period, stored, alike);
+	}
+	if (s.turns >= TURNS_LEAST && s.first) {
+		store_before(f, t, s.first);
 		demand_shorten(f, s.first);
-	else if (s.turns >= TURNS_LEAST)
-		p = roll_turns(&part, t, s.period, stored);
+	}
 	if (p)
 		demand_shorten(f, part.n);
 	free(stored);

@@ -251,7 +251,7 @@ static void run_done(struct executor *x, const struct command_done *done, size_t
 		note_runs(x, &f, busy);
 		slice_note(job, &f, busy);
 		if (f.turns)
-			job->turn_ns = busy / f.turns + 1;
+			job->plan->turn_ns = busy / f.turns + 1;
 		note_copies(x, &f, busy);
 		recover_mark_torn(job, &f, UINT32_MAX);
 		memcpy(job->fetched, done + 1, done->nfetch * LIMIT_INLINE_BYTES);
@@ -521,7 +521,6 @@ void executor_submit(struct executor *x, struct executor_job *job)
 	job->torn = 0;
 	job->step_torn = 0;
 	job->turn = job->looped = 0;
-	job->turn_ns = 0;
 	job->step = 0;
 	job->at = 0;
 	job->copied = 0;

@@ -62,10 +62,8 @@ struct executor_job {
 	struct command_fault fault[LIMIT_PARTITION_CHECKS];
 	/* Private to executor.c. */
 	struct executor_job *next;
-	uint32_t turn; /* under way */
-	/* Turns of the last STEP_LOOP, and what one of an answered one took; 0: none was. */
-	uint32_t looped;
-	uint64_t turn_ns;
+	uint32_t turn;	 /* under way */
+	uint32_t looped; /* turns of the last STEP_LOOP; 0: none was sent */
 	uint32_t step;
 	int64_t at;    /* next unit of that step */
 	int64_t group; /* points whose chunks come together, of a reduction cut by chunks */

@@ -57,9 +57,11 @@ static uint32_t time_for(const struct executor *x, const struct executor_job *jo
 			 const struct turn *t)
 {
 	double slice = schedule_shared(x) ? SHARED_SLICE_US : RUN_SLICE_US;
-	double us = job->turn_ns ? (double)job->turn_ns * 1e-3 : t->us * CAUTION;
-	uint64_t most = job->looped ? (uint64_t)job->looped * MORE_TURNS : FIRST_TURNS;
-	uint64_t left = job->turns - job->turn;
+	uint64_t turn_ns = job->plan->turn_ns, left = job->turns - job->turn;
+	double us = turn_ns ? (double)turn_ns * 1e-3 : t->us * CAUTION;
+	uint64_t most = turn_ns	      ? left
+			: job->looped ? (uint64_t)job->looped * MORE_TURNS
+				      : FIRST_TURNS;
 
 	if (slice / us < (double)most)
 		most = (uint64_t)(slice / us);

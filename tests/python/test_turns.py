@@ -113,7 +113,46 @@ def kept_copies(m, turns, n):
     return (a, *kept)
 
 
-PROGRAMS = (jacobi_1d, jacobi_2d, heat_3d, fdtd_2d, column_sweeps, recursive_filter, wave, losses,
+def heat_3d_in_place(m, turns, n):
+    """Two arrays take turns, as programs of stencils write it."""
+    n = min(n, 9)
+    a = m.arange(n * n * n).reshape(n, n, n) / n
+    b = a.copy()
+    for _ in range(turns):
+        for x, y in ((a, b), (b, a)):
+            c = x[1:-1, 1:-1, 1:-1]
+            y[1:-1, 1:-1, 1:-1] = (0.125 * (x[2:, 1:-1, 1:-1] - 2.0 * c + x[:-2, 1:-1, 1:-1])
+                                   + 0.125 * (x[1:-1, 2:, 1:-1] - 2.0 * c + x[1:-1, :-2, 1:-1])
+                                   + 0.125 * (x[1:-1, 1:-1, 2:] - 2.0 * c + x[1:-1, 1:-1, :-2]) + c)
+    return a, b
+
+
+def deriche(m, turns, n):
+    """There and back over columns; what begins each sweep looks like a part of its turns."""
+    x = m.arange(n * turns).reshape(n, turns) % 17 / 18
+    y, z = m.zeros((n, turns)), m.zeros((n, turns))
+    y[:, 0] = 0.2 * x[:, 0]
+    y[:, 1] = 0.2 * x[:, 1] - 0.1 * x[:, 0] + 0.6 * y[:, 0]
+    for j in range(2, turns):
+        y[:, j] = 0.2 * x[:, j] - 0.1 * x[:, j - 1] + 0.6 * y[:, j - 1] - 0.25 * y[:, j - 2]
+    z[:, -2] = 0.15 * x[:, -1]
+    for j in range(turns - 3, -1, -1):
+        z[:, j] = 0.15 * x[:, j + 1] - 0.12 * x[:, j + 2] + 0.6 * z[:, j + 1] - 0.25 * z[:, j + 2]
+    return (y + z,)
+
+
+def deriche_rows(m, turns, n):
+    x = m.arange(n * turns).reshape(turns, n) % 17 / 18
+    y = m.zeros((turns, n))
+    y[0] = 0.2 * x[0]
+    y[1] = 0.2 * x[1] - 0.1 * x[0] + 0.6 * y[0]
+    for j in range(2, turns):
+        y[j] = 0.2 * x[j] - 0.1 * x[j - 1] + 0.6 * y[j - 1] - 0.25 * y[j - 2]
+    return (y,)
+
+
+PROGRAMS = (jacobi_1d, jacobi_2d, heat_3d, heat_3d_in_place, fdtd_2d, column_sweeps, deriche, deriche_rows,
+            recursive_filter, wave, losses,
             numbers_of_the_turn, kept_copies)
 
 
@@ -143,6 +182,36 @@ def test_few_plans(request, program):
     before = daemon.status()["plans"]["misses"]
     braze.wait(*program(np, 1000, 23))
     assert daemon.status()["plans"]["misses"] - before <= 6
+
+
+CUT = 4096  # recorded operations that force the daemon to run what it has (LIMIT_PENDING_OPS)
+
+
+def counted(daemon):
+    status = daemon.status()
+    operations = sum(client["ops"] for client in daemon.clients())
+    return {"plans": status["plans"]["misses"], "packets": status["slices"], "steps": status["steps"],
+            "cuts": operations / CUT}
+
+
+# Of fdtd_2d, `drive` is a plan of its own, since each turn takes an element of it; of two sweeps each has its turn.
+@pytest.mark.parametrize(("program", "plans"), (
+    (jacobi_1d, 3), (jacobi_2d, 3), (heat_3d, 3), (heat_3d_in_place, 3), (fdtd_2d, 4), (column_sweeps, 5),
+    (deriche, 6), (deriche_rows, 6), (recursive_filter, 5)), ids=lambda p: getattr(p, "__name__", p))
+def test_packets_plans_and_steps_of_a_thousand_turns(request, program, plans):
+    """Beyond what recording so many operations takes, a loop has few packets, and few plans."""
+    daemon = request.config.braze_daemon
+    if os.environ.get("BRAZE_TEST_DEVICE"):
+        pytest.skip("a GPU's worker turns nothing by itself")
+    before = counted(daemon)
+    mine = program(np, 1000, 27)
+    braze.wait(*mine)
+    spent = {name: number - before[name] for name, number in counted(daemon).items()}
+    same(mine, program(numpy, 1000, 27))
+    assert spent["cuts"] >= 1, spent
+    assert spent["plans"] <= plans, spent
+    assert spent["packets"] <= spent["cuts"] + 10, spent
+    assert spent["steps"] <= 300, spent
 
 
 def random_program(seed):
