@@ -13,8 +13,7 @@ REAL = ("f8", "f4", "i4", "u1", "i8")
 
 @pytest.mark.parametrize("dtype", (*REAL, "f2", "D", "F"))
 def test_gradients(dtype):
-    # Complex quotients of NumPy's and ours differ in the last bit.
-    exact = numpy.dtype(dtype).kind != "c" and dtype != "f2"
+    exact = True  # without sums: near, where NumPy's loops do what is small, and far agree to the bit
     v, m, d = made(9, dtype), made((4, 5), dtype), made((3, 4, 5), dtype)
     for order in (1, 2):
         check(lambda n: n.gradient(n.asarray(v), edge_order=order), exact)
