@@ -200,28 +200,91 @@ def _planned_pair(operands, shapes, result, extents):
     return plans, bool(inside), tuple(extents[c] for c in have), order
 
 
+def _steps(operands, result, path):
+    """A path's products of two, as the places of both and labels of the product; None: it has
+    others."""
+    operands, made = list(operands), []
+    for places in path:
+        if len(places) != 2:
+            return None
+        first, second = sorted(places)
+        b, a = operands.pop(second), operands.pop(first)
+        rest = set(result).union(*operands)
+        labels = "".join(dict.fromkeys(c for c in a + b if c in rest)) if operands else result
+        operands.append(labels)
+        made.append((first, second, a, b, labels))
+    return made
+
+
+@functools.lru_cache(256)
+def _planned_many(text, *shapes):
+    """Products of two that give one of many, in NumPy's greedy order; None: NumPy's affair."""
+    labels = _labels(text, len(shapes))
+    extents = labels and _extents(shapes, labels[0])
+    # Whether few are NumPy's is a matter of shapes alone: so near and far sum in one order.
+    if not extents or math.prod(extents.values()) < _FEW:
+        return None
+    like = [numpy.broadcast_to(0.0, shape) for shape in shapes]
+    path = numpy.einsum_path(text, *like, optimize="greedy")[0][1:]
+    steps = _steps(*labels, path if len(path) > 1 else [(0, 1)] * (len(shapes) - 1))
+    made = []
+    for first, second, a, b, to in steps or ():
+        both = (tuple(extents[c] for c in side) for side in (a, b))
+        made.append((first, second, _planned(f"{a},{b}->{to}", *both)))
+    return None if any(plan is None for _, _, plan in made) else made or None
+
+
+def _einsum_many(text, arrays):
+    """Of three operands and more; None: NumPy's affair."""
+    steps = _planned_many(text, *(a.shape for a in arrays))
+    if steps is None:
+        return None
+    to = numpy.result_type(*(a.dtype for a in arrays))
+    arrays = [a if a.dtype == to else _core.cast(a, to) for a in arrays]
+    for first, second, plan in steps:
+        made = _einsum_pair(plan, arrays[first], arrays[second])
+        del arrays[second], arrays[first]
+        arrays.append(made)
+    return arrays[0]
+
+
+def _einsum_pair(plan, a, b):
+    plans, summed, shape, order = plan
+    a, b = plans[0].run(a), plans[1].run(b)
+    return _finished(_errstate.silently(operator.matmul if summed else operator.mul, a, b), shape, order)
+
+
 def _is_summable(a):
     """Of bools and float16 NumPy's sums are of another kind."""
     return type(a) is ndarray and a.dtype.char not in "?e"
 
 
 def einsum(*operands, out=None, optimize=False, **kwargs):
-    """Sums of products by labels of axes: one operand or two."""
+    """Sums of products by labels of axes."""
     arrays = operands[1:]
-    plain = out is None and not kwargs and 0 < len(arrays) < 3 and type(operands[0]) is str
-    plan = None
+    plain = out is None and not kwargs and arrays and type(operands[0]) is str
+    made = None
     if plain and all(map(_is_summable, arrays)):
-        plan = _planned(operands[0], *(a.shape for a in arrays))
-    if plan is None:
+        if len(arrays) < 3:
+            made = _einsum_few(operands[0], arrays)
+        # NumPy's products of two, where it makes them, are in the types of both.
+        elif not optimize or len({a.dtype for a in arrays}) == 1:
+            made = _einsum_many(operands[0], arrays)
+    if made is None:
         return _fallback.call("einsum", numpy.einsum, operands,
                               {"out": out, "optimize": optimize, **kwargs})
-    plans, summed, shape, order = plan
-    if len(plans) == 1:
-        made = plans[0].run(arrays[0])
+    return made
+
+
+def _einsum_few(text, arrays):
+    """Of one operand or two; None: NumPy's affair."""
+    plan = _planned(text, *(a.shape for a in arrays))
+    if plan is None:
+        return None
+    if len(arrays) == 1:
+        made = plan[0][0].run(arrays[0])
         return made[...] if made is arrays[0] else made
-    a, b = (p.run(x) for p, x in zip(plans, _of_one_type(*arrays), strict=True))
-    made = _errstate.silently(operator.matmul if summed else operator.mul, a, b)
-    return _finished(made, shape, order)
+    return _einsum_pair(plan, *_of_one_type(*arrays))
 
 
 def _of_one_type(a, b):
@@ -315,4 +378,5 @@ def sinc(x):
 
 
 _TERMS = 64
+_FEW = 8192
 _WHERE, _SIN = _core.op_find("where")[0], _core.op_find("sin")[0]
