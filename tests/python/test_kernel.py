@@ -335,6 +335,15 @@ def test_an_array_that_is_open_is_refused():
     assert np.asarray(x).tolist() == [1, 1, 1]
 
 
+@pytest.fixture
+def ctrl_c():
+    """SIGINT raises KeyboardInterrupt, though who started the tests had it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c")
 def test_what_runs_is_refused_to_others():
     k = kernel("kernel f(inout x: float64[:]) { while x[1] == 0 { x[0] += 1 } }")
     x, seen = bnp.zeros(2), []
@@ -448,6 +457,7 @@ def test_texts_that_mean_nothing(text, error, message):
 
 # ---- Ends ----
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_ends_an_endless_kernel():
     k = kernel("kernel f(inout x: float64[:]) { while true { x[0] += 1 } }")
     x, sent = np.zeros(1), []
