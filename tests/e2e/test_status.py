@@ -227,7 +227,7 @@ def test_every_field_is_documented_and_every_documented_field_is_there(used):
     assert set(one) == tables["kernel"]
     assert set(used.get("/events")["events"][0]) == tables["events"]
     # Only a GPU's kernels have rows of geometries: their names from the source.
-    source = (ROOT / "daemon/ctl/report.c").read_text()
+    source = (ROOT / "daemon/report.c").read_text()
     body = source[source.index("static void put_geometries"):]
     body = body[:body.index("\n}\n")]
     names = set(re.findall(r'\brow,\s*"(\w+)"', body))
