@@ -24,6 +24,34 @@ const struct call_row *call_row(unsigned call)
 	return call < CALL_END ? &rows[call] : NULL;
 }
 
+enum call_id call_of_op(unsigned op)
+{
+	switch ((enum op_kind)op_row(op)->kind) {
+	case KIND_SCAN:
+		return CALL_SCAN;
+	case KIND_SORT:
+		return CALL_SORT;
+	case KIND_DRAW:
+		return CALL_DRAW;
+	case KIND_JOIN:
+		return CALL_JOIN;
+	default:
+		break;
+	}
+	switch (op) {
+	case OP_MATMUL:
+		return CALL_PRODUCT;
+	case OP_RANKS:
+		return CALL_RANKS;
+	case OP_COMPACT:
+		return CALL_COMPACT;
+	case OP_PLACES:
+		return CALL_PLACES;
+	default:
+		return CALL_END;
+	}
+}
+
 void call_range(int64_t *lo, int64_t *hi, const struct plan_call *c, unsigned x)
 {
 	const struct call_operand *o = &c->operand[x];

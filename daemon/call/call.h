@@ -77,6 +77,9 @@ struct call_row {
 /* NULL: there is none of this number. */
 const struct call_row *call_row(unsigned call);
 
+/* The call that an operation becomes; CALL_END: none, or a loop nest. */
+enum call_id call_of_op(unsigned op);
+
 static inline unsigned call_operands(const struct plan_call *c)
 {
 	unsigned n = call_row(c->call)->noperand;

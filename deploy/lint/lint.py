@@ -37,7 +37,7 @@ ORDER = (
     ("wire", "base trace"),
     ("future", "base trace wire"),
     ("nest", "base call form"),
-    ("plan", "base form trace nest"),
+    ("plan", "base call form trace nest"),
     ("emit", "base form contract"),
     ("compile", "base"),
     ("cache", "base call form contract emit compile"),

@@ -45,6 +45,27 @@ def test_intermediate_results_are_fetched_only_when_read(gpu):
     assert gpu.daemon.status()["device_fetches"] >= fetches
 
 
+@pytest.mark.parametrize("step", [
+    "np.cumsum(v)", "np.sort(v)", "np.argsort(v)", "v[v > 1]", "np.nonzero(v > 1)[0]",
+    "np.random.default_rng(1).random(136) * v"])
+def test_what_the_processor_does_alone_takes_nothing_else_along(gpu, step):
+    """Sorts, scans and masks have no code for GPUs.  What they read and what reads their
+    result has the bits of the device that was asked for: its log10 is not the processor's."""
+    a = gpu.talker()
+    bits = "numpy.log10(numpy.arange(1, 137.)).tobytes().hex()"
+    a.do("v = np.log10(np.arange(1, 137.)); alone = numpy.asarray(v).tobytes().hex()")
+    assert a.do("out = alone") != a.do(f"out = {bits}"), "log10 does not tell the devices apart"
+    a.do(f"""
+v = np.log10(np.arange(1, 137.))
+w = np.log10({step} + 1)
+both = numpy.asarray(v).tobytes().hex(), numpy.asarray(w).tobytes().hex()""")
+    then = a.do(f"""
+with braze.eager():
+    w = np.log10({step} + 1)
+out = numpy.asarray(w).tobytes().hex()""")
+    assert a.do("out = list(both)") == [a.do("out = alone"), then]
+
+
 def test_arrays_move_between_devices(gpu):
     a = gpu.talker("auto")
     assert a.do("out = braze.devices()") == ["cpu", "cuda:0"]
