@@ -79,7 +79,7 @@ enum status lower_along(struct prog *p, const struct part_op *o, struct err *err
 	if (st)
 		return st;
 	u = prog_unit(p, true);
-	u->call->call = call_of_op(o->op);
+	u->call->call = (uint8_t)call_of_op(o->op);
 	u->call->dtype = in.dtype;
 	put(u->call, p, o, slot, &in, &out);
 	if (sorts)
