@@ -12,8 +12,8 @@
  *
  * pipeline.c calls these in this order, with session.c (who is connected), choose.c
  * (which device a planned job goes to), dispatch.c (when) and explain.c (what was done,
- * for who asks); they and ctl/ are the only ones that see all of them.  One loop thread
- * owns everything below. */
+ * for who asks); kernels.c has texts compiled for clients.  They and ctl/ are the only ones that
+ * see all of them.  One loop thread owns everything below. */
 #ifndef BRAZED_H
 #define BRAZED_H
 
@@ -21,6 +21,7 @@
 #include "run/device.h"
 #include "trace/trace.h"
 
+struct asked;
 struct cache;
 struct config;
 struct conn;
@@ -88,6 +89,7 @@ struct brazed {
 	bool crowded;	   /* a job waits for room in a device's memory */
 	bool draining;	   /* about to end: new clients are told so */
 	struct decoder *decoder;
+	struct asked *asked; /* kernels of text that clients wait for: kernels.c */
 	struct session *sessions;
 	struct session *chores; /* with work for later turns, oldest first */
 	struct uv_idle_s *idle; /* runs them */
@@ -157,6 +159,15 @@ const struct kernel *choose_refused(const struct plan *plan, const struct device
 
 /* How the value was made, as lines; what does not fit is left out. */
 void explain_version(char *buf, size_t n, const struct brazed *d, const struct version *v);
+
+/* ---- kernels.c: machine code for clients ---- */
+
+/* Answers, now or later, with the code of a kernel's text. */
+void kernels_compile(struct session *s, uint64_t ticket, const char *text);
+/* The code is there, or will not come. */
+void kernels_ready(struct brazed *d, const struct kernel *k);
+/* The session waits no more. */
+void kernels_forget(struct session *s);
 
 /* ---- dispatch.c: a planned job to a device and back ---- */
 

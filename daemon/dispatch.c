@@ -125,6 +125,10 @@ void dispatch_kernel_ready(void *data, struct kernel *k)
 {
 	struct brazed *d = data;
 
+	if (k->text) {
+		kernels_ready(d, k);
+		return;
+	}
 	for (uint32_t i = 0; i < d->ndevice; i++)
 		if (d->device[i].arch == k->arch && d->device[i].executor)
 			executor_kernel_ready(d->device[i].executor, k);

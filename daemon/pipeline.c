@@ -474,9 +474,21 @@ static enum status explain(struct session *s, const struct request *r, struct er
 static enum status hello(struct session *s, const struct request *r, struct err *err)
 {
 	if (r->has_trace || r->has_demand || r->has_fence || r->has_lease || r->has_unlease ||
-	    r->has_cancel || r->has_explain)
+	    r->has_cancel || r->has_explain || r->has_compile)
 		return err_set(err, E_PROTOCOL, "hello must come alone");
 	return session_welcome(s, &r->hello, err);
+}
+
+/* What changes nothing of the session's. */
+static enum status questions(struct session *s, const struct request *r, struct err *err)
+{
+	enum status st = OK;
+
+	if (r->has_explain)
+		st = explain(s, r, err);
+	if (!st && r->has_compile)
+		kernels_compile(s, r->compile.ticket, r->compile.text);
+	return st;
 }
 
 static enum status parts(struct session *s, const struct request *r, struct err *err)
@@ -498,9 +510,7 @@ static enum status parts(struct session *s, const struct request *r, struct err 
 		lease(s, r);
 	if (!st && r->has_cancel)
 		cancel(s, r->cancel.ticket);
-	if (!st && r->has_explain)
-		st = explain(s, r, err);
-	return st;
+	return st ? st : questions(s, r, err);
 }
 
 static enum status handle(struct session *s, const struct request *r, struct err *err)

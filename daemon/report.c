@@ -308,7 +308,9 @@ static void put_geometries(cJSON *out, const struct kernel *k)
 
 static void operations(char *buf, size_t n, const struct kernel *k)
 {
-	if (k->call == CALL_END)
+	if (k->text)
+		snprintf(buf, n, "a client's kernel of text");
+	else if (k->call == CALL_END)
 		nest_operations(buf, n, k->spec);
 	else
 		snprintf(buf, n, "%s of %s", call_row(k->call)->name, dtype_row(k->dtype)->name);

@@ -65,6 +65,7 @@ static void session_end(struct session *s)
 		arena_leave(s->arena);
 	while (s->tickets.first)
 		ticket_remove(&s->tickets, s->tickets.first, &s->trace);
+	kernels_forget(s);
 	dispatch_cancel(s);
 	if (!s->jobs)
 		session_later(s);

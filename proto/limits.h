@@ -8,7 +8,7 @@
 
 /* Protocol version: a different major is refused, a minor may differ. */
 #define BRAZE_PROTO_MAJOR 1
-#define BRAZE_PROTO_MINOR 4
+#define BRAZE_PROTO_MINOR 5
 
 #define LIMIT_NDIM		8	      /* axes of an array */
 #define LIMIT_PACKET_BYTES	(60 * 1024)   /* one message, one packet */
@@ -24,6 +24,8 @@
 #define LIMIT_INLINE_BYTES	64	      /* results up to this travel in the reply */
 #define LIMIT_DEMAND_IDS	256	      /* ids in one demand */
 #define LIMIT_DEMAND_ALSO	64	      /* ids beside them that are only told of */
+#define LIMIT_COMPILES		64	      /* kernels of text that a client waits for */
+#define LIMIT_COMPILE_TEXT	(32u << 10)   /* bytes of each text, with the 0 */
 #define LIMIT_TICKET_LOAD	(1u << 16)    /* waits, and versions waited for, of a client */
 #define LIMIT_PENDING_OPS	4096	      /* pending ops that force a cut */
 #define LIMIT_PENDING_HARD	(1u << 20)    /* pending ops that end a connection */

@@ -410,6 +410,19 @@ BRAZE_API int braze_kernel_call(braze_scalar *results, braze_kernel *k, int narg
 				const braze_kernel_arg *args, braze_check_fn *check, void *data,
 				braze_error *err);
 
+/* Has the session's daemon compile the kernel, whose runs are quicker then; those under way go over
+ * to the code at the next turn of their outermost loop.  0: there is code.  BRAZE_E_TIMEOUT: it is
+ * being compiled, only if wait is 0; ask again to see.  Another code: there will be none, and err
+ * says why; the kernel is interpreted.  braze_kernel_call asks by itself, without waiting, for
+ * kernels of arrays whose runs take over 2 ms, unless the session has an owner. BRAZE_KERNEL_CODE=0
+ * in the environment: never. */
+BRAZE_API int braze_kernel_code(braze_kernel *k, braze_session *s, int wait, braze_check_fn *check,
+				void *data, braze_error *err);
+/* Does it run by compiled code? */
+BRAZE_API int braze_kernel_compiled(const braze_kernel *k);
+/* Microseconds of its longest run until now. */
+BRAZE_API int64_t braze_kernel_longest(const braze_kernel *k);
+
 /* What this session did: for tests and benchmarks. */
 struct braze_counters {
 	uint64_t ops, packets, demands, round_trips, bytes_leased;

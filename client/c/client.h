@@ -28,6 +28,7 @@
 #define MINOR_WHERE  1		/* of the protocol: a demand says where it comes from */
 #define MINOR_ALSO   3		/* and names arrays that it does not wait for */
 #define MINOR_TELLS  4		/* explanations; the count of near operations */
+#define MINOR_CODE   5		/* compiled code of kernels' texts */
 #define DTYPE_NONE   255u	/* in an op's head: no type wanted */
 #define WRITTEN	     256	/* results of recorded ops that are remembered */
 #define WAIT_SLICE   50		/* ms between two looks at signals and the check */
@@ -119,7 +120,7 @@ struct braze_array {
 	struct braze_array **back; /* there: what points here */
 };
 
-enum ticket_kind { TICKET_DEMAND, TICKET_FENCE, TICKET_LEASE, TICKET_EXPLAIN };
+enum ticket_kind { TICKET_DEMAND, TICKET_FENCE, TICKET_LEASE, TICKET_EXPLAIN, TICKET_COMPILE };
 
 struct ticket_item {
 	struct buffer *buf; /* owns a reference */
@@ -139,6 +140,7 @@ struct braze_future {
 	struct err err;		 /* S: first failure */
 	uint64_t offset, bytes;	 /* S: answer to a fence or a lease */
 	char *text;		 /* S: explanation */
+	int object;		 /* S: descriptor of compiled code; -1 */
 	struct watch_set *watch; /* of what was demanded */
 	unsigned n, nalso;
 	struct ticket_item item[]; /* n asked for; nalso of which the first answer may tell */

@@ -9,14 +9,9 @@
 #include <time.h>
 
 #include "imm.h"
-#include "lang/lang.h"
+#include "kernel.h"
 #include "near.h"
 #include "near_walk.h"
-
-struct braze_kernel {
-	struct lang_kernel *linked;
-	const struct lang_program *program;
-};
 
 int braze_kernel_create(braze_kernel **out, const char *text, size_t length, braze_error *error)
 {
@@ -27,7 +22,7 @@ int braze_kernel_create(braze_kernel **out, const char *text, size_t length, bra
 	struct lang_tree *tree = NULL;
 	enum status st = OK;
 
-	if (!k)
+	if (!k || kernel_code_open(k, text, length))
 		st = err_set(err, E_NOMEM, "no memory for a kernel");
 	else if (!loops)
 		st = err_set(err, E_UNSUPPORTED,
@@ -40,7 +35,7 @@ int braze_kernel_create(braze_kernel **out, const char *text, size_t length, bra
 		st = lang_link(&k->linked, program, loops->isa, loops->wide, err);
 	free(tree);
 	if (st) {
-		free(k);
+		braze_kernel_free(k);
 		return (int)st;
 	}
 	k->program = lang_program_of(k->linked);
@@ -50,8 +45,10 @@ int braze_kernel_create(braze_kernel **out, const char *text, size_t length, bra
 
 void braze_kernel_free(braze_kernel *k)
 {
-	if (k)
-		lang_unlink(k->linked);
+	if (!k)
+		return;
+	lang_unlink(k->linked);
+	kernel_code_close(k);
 	free(k);
 }
 
@@ -84,9 +81,18 @@ struct call {
 	void *hold[LANG_PARAMS];
 	braze_check_fn *check;
 	void *data;
-	struct timespec last;
+	braze_session *session; /* of the first array; NULL */
+	struct timespec begun, last;
 	bool stopped;
 };
+
+static int64_t since_us(const struct timespec *then)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (now.tv_sec - then->tv_sec) * 1000000 + (now.tv_nsec - then->tv_nsec) / 1000;
+}
 
 static bool writes(const struct lang_param *p)
 {
@@ -202,14 +208,15 @@ static int set_array(struct call *c, unsigned i, struct lang_array *out, const s
 static int poll(void *data)
 {
 	struct call *c = data;
-	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (c->session && !c->session->owned && since_us(&c->begun) > KERNEL_WORTH_US)
+		braze_kernel_code(c->kernel, c->session, 0, NULL, NULL, NULL);
+	/* Once early, since who owns the session asks for code in the check. */
 	if (!c->check ||
-	    (now.tv_sec - c->last.tv_sec) * 1000 + (now.tv_nsec - c->last.tv_nsec) / 1000000 <
-		    WAIT_SLICE)
+	    since_us(&c->last) <
+		    (c->last.tv_nsec == c->begun.tv_nsec ? KERNEL_WORTH_US : WAIT_SLICE * 1000))
 		return 0;
-	c->last = now;
+	clock_gettime(CLOCK_MONOTONIC, &c->last);
 	c->stopped = c->check(c->data) != 0;
 	return c->stopped;
 }
@@ -249,13 +256,48 @@ static void release(struct call *c, const braze_kernel_arg *args)
 	}
 }
 
+/* Of arrays of a session that nobody owns: what took long the last time waits for its code. */
+static int await_code(struct call *c, int nargs, const braze_kernel_arg *args, braze_error *error)
+{
+	braze_error own = {0};
+
+	for (int i = 0; i < nargs && !c->session; i++)
+		c->session = args[i].array ? braze_session_of(args[i].array) : NULL;
+	if (!c->session || c->session->owned || !kernel_code_awaited(c->kernel) ||
+	    braze_kernel_code(c->kernel, c->session, 1, c->check, c->data, &own) !=
+		    BRAZE_E_INTERRUPTED)
+		return 0;
+	if (error)
+		*error = own;
+	return BRAZE_E_INTERRUPTED;
+}
+
+static int run(struct call *c, braze_error *error)
+{
+	unsigned mode = near_enter();
+	int rc = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &c->begun);
+	c->last = c->begun;
+	rc = (int)lang_run(c->kernel->linked, c->array, c->scalar, c->result, poll, c,
+			   err_of(error));
+	near_leave(mode);
+	kernel_code_ran(c->kernel, since_us(&c->begun));
+	if (c->stopped) {
+		rc = BRAZE_E_INTERRUPTED;
+		if (error)
+			error->code = rc;
+	}
+	return rc;
+}
+
 int braze_kernel_call(braze_scalar *results, braze_kernel *k, int nargs,
 		      const braze_kernel_arg *args, braze_check_fn *check, void *data,
 		      braze_error *error)
 {
 	const struct lang_program *p = k->program;
 	struct call *c;
-	int rc;
+	int rc = 0;
 
 	if (nargs != (int)p->nparam)
 		return (int)err_set(err_of(error), E_INVALID,
@@ -267,20 +309,11 @@ int braze_kernel_call(braze_scalar *results, braze_kernel *k, int nargs,
 	c->kernel = k;
 	c->check = check;
 	c->data = data;
-	clock_gettime(CLOCK_MONOTONIC, &c->last);
-	rc = acquire(c, args, error);
-	if (!rc) {
-		unsigned mode = near_enter();
-
-		rc = (int)lang_run(k->linked, c->array, c->scalar, c->result, poll, c,
-				   err_of(error));
-		near_leave(mode);
-		if (c->stopped) {
-			rc = BRAZE_E_INTERRUPTED;
-			if (error)
-				error->code = rc;
-		}
-	}
+	rc = await_code(c, nargs, args, error);
+	if (!rc)
+		rc = acquire(c, args, error);
+	if (!rc)
+		rc = run(c, error);
 	for (unsigned i = 0; !rc && i < p->nresult; i++)
 		results[i] = get_scalar(&c->result[i], p->param[p->nparam + i].type);
 	release(c, args);

@@ -5,6 +5,7 @@
 #include "ticket.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "array.h"
 #include "watch.h"
@@ -20,6 +21,7 @@ struct braze_future *ticket_create(struct braze_session *s, enum ticket_kind kin
 	}
 	f->session = s;
 	f->kind = kind;
+	f->object = -1;
 	s->refs++;
 	return f;
 }
@@ -61,6 +63,8 @@ void ticket_destroy(struct braze_future *f)
 		array_drop_buffer(s, f->item[i].buf);
 	watch_forget(s, f->watch);
 	free(f->text);
+	if (f->object >= 0)
+		close(f->object);
 	free(f);
 	s->refs--;
 }

@@ -171,6 +171,23 @@ static void failure(struct err *e, const Braze__Wire__Failure *f)
 		f->text && f->text[0] ? f->text : status_text((enum status)f->code));
 }
 
+/* The object came with the packet. */
+static void compiled(struct braze_session *s, uint64_t ticket)
+{
+	struct braze_future *f = ticket_find(s, ticket);
+	struct err e = {0};
+
+	if (!f || f->kind != TICKET_COMPILE || f->object >= 0)
+		return;
+	if (s->inbox.nfds == 1) {
+		f->object = s->inbox.fd[0];
+		s->inbox.fd[0] = -1; /* taken */
+	} else {
+		err_set(&e, E_PROTOCOL, "the daemon sent %u objects for a kernel", s->inbox.nfds);
+	}
+	ticket_answer(f, e.code ? &e : NULL);
+}
+
 /* Under sock. */
 static void deliver(struct braze_session *s, const Braze__Wire__Reply *r)
 {
@@ -191,6 +208,8 @@ static void deliver(struct braze_session *s, const Braze__Wire__Reply *r)
 		f->text = strdup(r->explained->text);
 		ticket_answer(f, NULL);
 	}
+	if (r->compiled)
+		compiled(s, r->compiled->ticket);
 	if (r->failure && (f = ticket_find(s, r->failure->ticket))) {
 		failure(&e, r->failure);
 		ticket_answer(f, &e);
@@ -210,9 +229,10 @@ static enum packet_result take_in(struct braze_session *s)
 	if (r == PACKET_OK) {
 		Braze__Wire__Reply *reply =
 			braze__wire__reply__unpack(NULL, s->inbox.len, s->inbox.data);
+		if (reply)
+			deliver(s, reply);
 		packet_close_fds(&s->inbox);
 		if (reply) {
-			deliver(s, reply);
 			braze__wire__reply__free_unpacked(reply, NULL);
 			return r;
 		}

@@ -8,8 +8,9 @@
 
 #include <string.h>
 
-#define CAPSULE	  "braze.kernel"
-#define MOST_ARGS 64
+#define CAPSULE		 "braze.kernel"
+#define MOST_ARGS	 64
+#define WORTH_WAITING_US 10000 /* of a run, for code that is quicker */
 
 struct held {
 	braze_kernel_arg arg;
@@ -165,6 +166,38 @@ static void let_go(struct held *x)
 	braze_release(x->h);
 }
 
+/* Asks for code where a run is worth it, and looks for signals. */
+static int check(void *kernel)
+{
+	PyGILState_STATE st = PyGILState_Ensure();
+	braze_session *s = braze_kernel_compiled(kernel) ? NULL : wait_session();
+	int stop = 0;
+
+	if (s)
+		braze_kernel_code(kernel, s, 0, NULL, NULL, NULL);
+	else
+		PyErr_Clear(); /* there is no daemon: it is interpreted */
+	stop = PyErr_CheckSignals();
+	PyGILState_Release(st);
+	return stop;
+}
+
+/* What took long the last time waits for its code; -1 with an exception if it was interrupted. */
+static int await_code(braze_kernel *k)
+{
+	braze_session *s = NULL;
+	braze_error err = {0};
+
+	if (braze_kernel_compiled(k) || braze_kernel_longest(k) < WORTH_WAITING_US)
+		return 0;
+	s = wait_session();
+	if (!s)
+		PyErr_Clear();
+	else
+		err.code = braze_kernel_code(k, s, 1, wait_check_signals, NULL, &err);
+	return err.code == BRAZE_E_INTERRUPTED ? wait_raise(&err) : 0;
+}
+
 static int run(braze_scalar *result, braze_kernel *k, struct held *x, int n)
 {
 	braze_kernel_arg arg[MOST_ARGS];
@@ -182,7 +215,7 @@ static int run(braze_scalar *result, braze_kernel *k, struct held *x, int n)
 		x[i].locked = true;
 	}
 	Py_BEGIN_ALLOW_THREADS;
-	err.code = braze_kernel_call(result, k, n, arg, wait_check_signals, NULL, &err);
+	err.code = braze_kernel_call(result, k, n, arg, check, k, &err);
 	Py_END_ALLOW_THREADS;
 	return err.code ? wait_raise(&err) : 0;
 }
@@ -206,7 +239,7 @@ static PyObject *kernel_call(PyObject *mod, PyObject *args)
 	while (n < PyTuple_Size(given) && n < MOST_ARGS && braze_kernel_parameter(&p, k, n) &&
 	       !take(&x[n], PyTuple_GetItem(given, n), &p))
 		n++;
-	if (n == PyTuple_Size(given) && !run(result, k, x, n))
+	if (n == PyTuple_Size(given) && !await_code(k) && !run(result, k, x, n))
 		out = give(k, result, n);
 	for (int i = 0; i < MOST_ARGS; i++)
 		let_go(&x[i]);
@@ -214,7 +247,32 @@ static PyObject *kernel_call(PyObject *mod, PyObject *args)
 	return out;
 }
 
+/* kernel_compile(kernel): None, or why there is no code */
+static PyObject *kernel_compile(PyObject *mod, PyObject *capsule)
+{
+	braze_kernel *k = PyCapsule_GetPointer(capsule, CAPSULE);
+	braze_session *s = k ? wait_session() : NULL;
+	braze_error err = {0};
+
+	if (!s)
+		return NULL;
+	err.code = braze_kernel_code(k, s, 1, wait_check_signals, NULL, &err);
+	if (err.code == BRAZE_E_INTERRUPTED)
+		return wait_raise(&err), NULL;
+	return err.code ? PyUnicode_FromString(err.text) : Py_NewRef(Py_None);
+}
+
+/* kernel_compiled(kernel) */
+static PyObject *kernel_compiled(PyObject *mod, PyObject *capsule)
+{
+	const braze_kernel *k = PyCapsule_GetPointer(capsule, CAPSULE);
+
+	return k ? PyBool_FromLong(braze_kernel_compiled(k)) : NULL;
+}
+
 PyMethodDef kernel_methods[] = {
+	{"kernel_compile", kernel_compile, METH_O, NULL},
+	{"kernel_compiled", kernel_compiled, METH_O, NULL},
 	{"kernel_create", kernel_create, METH_O, NULL},
 	{"kernel_describe", kernel_describe, METH_O, NULL},
 	{"kernel_call", kernel_call, METH_VARARGS, NULL},

@@ -26,6 +26,7 @@
 #define WORTH_USES 2	       /* uses that promise more */
 #define RATE_RUNS  16	       /* that a kernel's rate is made of, at most */
 #define RETRY_NS   60000000000 /* after a failure that was not the source's */
+#define TEXT_HEAD  "text\n"    /* of a text's key */
 #define BACKLOG	   256	       /* compilations that wait; of what nobody waits for, no more */
 
 struct entry {
@@ -519,6 +520,15 @@ struct kernel *cache_get_call(struct cache *c, const struct plan_call *call, uin
 		textbuf_put(&b, "cuda sm_%u\n%s.%s\n", arch, call_row(call->call)->name,
 			    dtype_row(call->dtype)->suffix);
 	return get(c, &none, call, arch, xstrdup(text), session);
+}
+
+struct kernel *cache_get_text(struct cache *c, const char *text, uint64_t session)
+{
+	static const struct nest none;
+	struct kernel *k = get(c, &none, NULL, 0, xasprintf("%s%s", TEXT_HEAD, text), session);
+
+	k->text = k->key + strlen(TEXT_HEAD);
+	return k;
 }
 
 enum kernel_state cache_want(struct cache *c, struct kernel *k)

@@ -43,7 +43,8 @@ struct kernel {
 	uint64_t hash;
 	uint32_t arch;	   /* 0: the processor; else compute capability, 90 for 9.0 */
 	char *key;	   /* the target, if a GPU, and nest_print(spec) */
-	struct nest *spec; /* canonical; empty for a library step */
+	struct nest *spec; /* canonical; empty for a library step and a text */
+	const char *text;  /* in key: of a client's kernel in braze's language; else NULL */
 	uint8_t call;	   /* CALL_END; else this is that library step, */
 	uint8_t dtype;	   /* of that type */
 	uint8_t state;	   /* enum kernel_state */
@@ -102,6 +103,8 @@ struct kernel *cache_get(struct cache *c, const struct nest *spec, uint32_t arch
  * code: it is there to be measured, and blamed.  A GPU's is of one element type (emit/emit.h). */
 struct kernel *cache_get_call(struct cache *c, const struct plan_call *call, uint32_t arch,
 			      uint64_t session);
+/* Of a text, checked before, that clients run themselves; no worker knows it. */
+struct kernel *cache_get_text(struct cache *c, const char *text, uint64_t session);
 /* Compile it now, unless it is compiled or failed lately.  Returns its state; where
  * that is KERNEL_COMPILING, `ready` follows. */
 enum kernel_state cache_want(struct cache *c, struct kernel *k);

@@ -16,6 +16,7 @@
 #include "base/textbuf.h"
 #include "base/xalloc.h"
 #include "emit/emit_c.h"
+#include "emit/emit_lang.h"
 
 static const char *const nvrtc_names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2",
 					  "libnvrtc.so", NULL};
@@ -47,8 +48,9 @@ void target_open_cpu(struct target *t, struct uv_loop_s *loop, const struct cach
 	if (*path)
 		compile_target_identity(tool, sizeof tool, path);
 	/* Names of vector math functions vary with the C library. */
-	snprintf(t->identity, sizeof t->identity, "%s; glibc %s; prologue %016llx", tool,
-		 gnu_get_libc_version(), text_hash(emit_c_prologue()));
+	snprintf(t->identity, sizeof t->identity, "%s; glibc %s; prologues %016llx %016llx %d",
+		 tool, gnu_get_libc_version(), text_hash(emit_c_prologue()),
+		 text_hash(emit_lang_prologue()), EMIT_LANG_GENERATION);
 	t->kind = (struct disk_kind){t->identity, (uint32_t)isa_best(), EMIT_GENERATION};
 }
 
@@ -115,6 +117,8 @@ void target_close(struct target *t)
 
 enum status target_source(char **out, const struct kernel *k, struct err *err)
 {
+	if (k->text)
+		return emit_lang_source(out, k->text, strlen(k->text), err);
 	if (k->call != CALL_END)
 		return emit_cuda_matmul(out, k->dtype, err);
 	return k->arch ? emit_cuda_source(out, k->spec, err) : emit_c_source(out, k->spec, err);

@@ -154,6 +154,17 @@ void reply_explained(struct conn *c, uint64_t ticket, const char *text)
 	send_reply(c, &r, -1);
 }
 
+void reply_compiled(struct conn *c, uint64_t ticket, uint32_t kernel, int fd)
+{
+	Braze__Wire__Compiled m = BRAZE__WIRE__COMPILED__INIT;
+	Braze__Wire__Reply r = BRAZE__WIRE__REPLY__INIT;
+
+	m.ticket = ticket;
+	m.kernel = kernel;
+	r.compiled = &m;
+	send_reply(c, &r, fd);
+}
+
 static void fill_failure(Braze__Wire__Failure *f, uint64_t ticket, const struct err *err)
 {
 	braze__wire__failure__init(f);

@@ -20,6 +20,8 @@ void reply_resolved(struct conn *c, const struct ticket *t, const struct reply_i
 void reply_leased(struct conn *c, uint64_t ticket, const struct extent *e);
 /* At most LIMIT_EXPLAIN_TEXT bytes with the 0. */
 void reply_explained(struct conn *c, uint64_t ticket, const char *text);
+/* A kernel's object; the descriptor stays the caller's. */
+void reply_compiled(struct conn *c, uint64_t ticket, uint32_t kernel, int fd);
 void reply_failure(struct conn *c, uint64_t ticket, const struct err *err);
 /* Last words before the daemon closes the connection. */
 void reply_goodbye(struct conn *c, const struct err *err);

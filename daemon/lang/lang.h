@@ -196,4 +196,28 @@ enum status lang_run(const struct lang_kernel *k, const struct lang_array *array
 		     void *data, struct err *err) MUST_USE;
 void lang_unlink(struct lang_kernel *k); /* NULL is fine */
 
+/* ---- Generated code ---- */
+
+/* What generated code (emit/emit_lang.c) is called with; kernels/lang.h has the same as bz_frame.
+ */
+struct lang_frame {
+	union lang_reg *reg;
+	const int64_t *array; /* of each its address, then extents, then strides in bytes */
+	/* d = the operation of instruction `at` on a, b, c, each a register. */
+	void (*apply)(struct lang_frame *f, uint32_t at, void *d, const void *a, const void *b,
+		      const void *c);
+	int (*poll)(struct lang_frame *f);
+	uint32_t at, axis; /* where it begins (0: at the start), or ended before its end; the
+			      axis of a wrong index, */
+	int64_t index;	   /* and the index */
+};
+/* 0: it came to its end. */
+typedef int lang_code_fn(struct lang_frame *f);
+
+/* From now on, runs under way included (at the next turn of their outermost loop), these do the
+ * work: `unit` where every array's last axis lies closely.  They must live as long as the kernel.
+ */
+void lang_attach(struct lang_kernel *k, lang_code_fn *unit, lang_code_fn *any);
+bool lang_attached(const struct lang_kernel *k);
+
 #endif

@@ -7,12 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lang_native.h"
 #include "lang_steps.h"
-
-struct lang_kernel {
-	struct lang_program *program;
-	struct step *step;
-};
 
 /* ---- Steps ---- */
 
@@ -121,8 +117,18 @@ static const struct step *step_loop(struct run *r, const struct step *s)
 	r->turns = LANG_TURNS;
 	if (!r->poll || !r->poll(r->data))
 		return s->to;
-	r->status = err_set(r->err, E_CANCELLED, "kernel '%s', line %u: it was stopped",
-			    r->program->name, s->line);
+	lang_stopped(r, s->line);
+	return NULL;
+}
+
+/* Of a loop that is in no other: code that has come meanwhile goes on from here. */
+static const struct step *step_outermost(struct run *r, const struct step *s)
+{
+	const struct step *next = step_loop(r, s);
+
+	if (!next || !atomic_load_explicit(&r->kernel->any, memory_order_acquire))
+		return next;
+	r->over = s;
 	return NULL;
 }
 
@@ -144,8 +150,7 @@ static const struct step *step_range(struct run *r, const struct step *s)
 	uint64_t turns = 0;
 
 	if (!step) {
-		r->status = err_set(r->err, E_INVALID, "kernel '%s', line %u: the step is 0",
-				    r->program->name, s->line);
+		lang_wrong_step(r, s->line);
 		return NULL;
 	}
 	if (step > 0 && (int64_t)a < (int64_t)b)
@@ -170,23 +175,9 @@ static const struct step *step_next(struct run *r, const struct step *s)
 	return s + 1;
 }
 
-static const char *array_name(const struct lang_program *p, uint32_t array)
-{
-	unsigned k = 0;
-
-	while (k < p->nparam && !(p->param[k].rank && p->param[k].reg == array))
-		k++;
-	return p->param[k].name;
-}
-
 static const struct step *wrong_place(struct run *r, const struct step *s, unsigned axis)
 {
-	r->status = err_set(
-		r->err, E_INDEX,
-		"kernel '%s', line %u: index %lld is out of bounds for axis %u of '%s' with size "
-		"%lld",
-		r->program->name, s->line, (long long)r->reg[s->b + axis].i, axis,
-		array_name(r->program, s->a), (long long)r->array[s->a].shape.dim[axis]);
+	lang_wrong_place(r, s->line, s->a, axis, r->reg[s->b + axis].i);
 	return NULL;
 }
 
@@ -320,6 +311,7 @@ enum status lang_link(struct lang_kernel **out, struct lang_program *p, const st
 {
 	struct lang_kernel *k = calloc(1, sizeof *k);
 	enum status st = OK;
+	bool *outer = NULL;
 
 	if (!k) {
 		lang_free(p);
@@ -327,10 +319,15 @@ enum status lang_link(struct lang_kernel **out, struct lang_program *p, const st
 	}
 	k->program = p;
 	k->step = calloc(p->ncode, sizeof *k->step);
-	if (!k->step)
+	outer = lang_outermost(p);
+	if (!k->step || !outer)
 		st = err_set(err, E_NOMEM, "no memory for a kernel");
 	for (uint32_t i = 0; !st && i < p->ncode; i++)
 		st = link_one(k, i, isa, wide, err);
+	for (uint32_t i = 0; !st && i < p->ncode; i++)
+		if (outer[i])
+			k->step[i].fn = step_outermost;
+	free(outer);
 	if (st)
 		lang_unlink(k);
 	else
@@ -359,13 +356,15 @@ enum status lang_run(const struct lang_kernel *k, const struct lang_array *array
 		     void *data, struct err *err)
 {
 	const struct lang_program *p = k->program;
-	struct run r = {.array = array,
+	struct run r = {.kernel = k,
+			.array = array,
 			.program = p,
 			.turns = LANG_TURNS,
 			.poll = poll,
 			.data = data,
 			.err = err};
 	const struct step *s = &k->step[p->entry];
+	lang_code_fn *code;
 
 	r.reg = calloc(p->nreg + 1, sizeof *r.reg);
 	if (!r.reg)
@@ -375,8 +374,13 @@ enum status lang_run(const struct lang_kernel *k, const struct lang_array *array
 	for (unsigned i = 0; i < p->nparam; i++)
 		if (!p->param[i].rank)
 			r.reg[p->param[i].reg] = *scalar++;
-	while (s)
+	code = lang_code_for(&r);
+	while (!code && s)
 		s = s->fn(&r, s);
+	if (r.over)
+		code = atomic_load_explicit(&k->any, memory_order_acquire);
+	if (code)
+		lang_go_over(&r, code);
 	for (unsigned i = 0; !r.status && i < p->nresult; i++)
 		result[i] = r.reg[p->param[p->nparam + i].reg];
 	free(r.reg);

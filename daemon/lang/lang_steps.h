@@ -3,6 +3,8 @@
 #ifndef BRAZE_LANG_STEPS_H
 #define BRAZE_LANG_STEPS_H
 
+#include <stdatomic.h>
+
 #include "lang.h"
 
 struct run;
@@ -19,10 +21,18 @@ struct step {
 	uint32_t line;
 };
 
+struct lang_kernel {
+	struct lang_program *program;
+	struct step *step;
+	_Atomic(lang_code_fn *) unit, any; /* NULL: no code yet */
+};
+
 struct run {
+	const struct lang_kernel *kernel;
 	union lang_reg *reg;
 	const struct lang_array *array;
 	const struct lang_program *program;
+	const struct step *over; /* of an outermost loop: code goes on from here */
 	const struct step *back[LANG_FUNCTIONS];
 	unsigned nback;
 	uint32_t turns; /* until the next look */
@@ -31,6 +41,15 @@ struct run {
 	enum status status;
 	struct err *err;
 };
+
+/* The run ends, since a place is wrong. */
+void lang_wrong_place(struct run *r, uint32_t line, uint32_t array, unsigned axis, int64_t index);
+void lang_wrong_step(struct run *r, uint32_t line);
+void lang_stopped(struct run *r, uint32_t line);
+/* Is there code for what may begin at the start? */
+lang_code_fn *lang_code_for(const struct run *r);
+/* By code, from r->over on. */
+void lang_go_over(struct run *r, lang_code_fn *code);
 
 /* The same operation without a loop, where one machine operation is all it is; NULL: by the
  * loop. */

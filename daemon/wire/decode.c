@@ -51,7 +51,7 @@ void decode_destroy(struct decoder *d)
 /* What a message may contain: per field number its wire type, 0 for unknown. */
 struct fields {
 	uint8_t n;
-	uint8_t type[11]; /* wire type + 1 */
+	uint8_t type[12]; /* wire type + 1 */
 };
 
 #define VARINT	1
@@ -59,9 +59,10 @@ struct fields {
 #define LENGTH	3
 #define FIXED32 6
 
-static const struct fields request_fields = {
-	10, {0, VARINT, LENGTH, LENGTH, LENGTH, LENGTH, LENGTH, LENGTH, LENGTH, LENGTH, VARINT}};
-static const struct fields nested_fields[11] = {
+static const struct fields request_fields = {11,
+					     {0, VARINT, LENGTH, LENGTH, LENGTH, LENGTH, LENGTH,
+					      LENGTH, LENGTH, LENGTH, VARINT, LENGTH}};
+static const struct fields nested_fields[12] = {
 	[2] = {7, {0, VARINT, VARINT, FIXED64, VARINT, LENGTH, LENGTH, VARINT}},
 	[3] = {5, {0, LENGTH, LENGTH, LENGTH, LENGTH, VARINT}},
 	[4] = {4, {0, VARINT, LENGTH, LENGTH, LENGTH}},
@@ -70,6 +71,7 @@ static const struct fields nested_fields[11] = {
 	[7] = {2, {0, VARINT, VARINT}},
 	[8] = {2, {0, VARINT, VARINT}},
 	[9] = {2, {0, VARINT, FIXED32}},
+	[11] = {2, {0, VARINT, LENGTH}},
 };
 
 static bool varint(uint64_t *out, const uint8_t **p, const uint8_t *end)
@@ -175,6 +177,11 @@ static void fill(struct request *out, const Braze__Wire__Request *r)
 		out->has_explain = true;
 		out->explain.ticket = r->explain->ticket;
 		out->explain.id = r->explain->id;
+	}
+	if (r->compile) {
+		out->has_compile = true;
+		out->compile.ticket = r->compile->ticket;
+		out->compile.text = r->compile->text;
 	}
 }
 

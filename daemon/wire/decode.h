@@ -20,7 +20,7 @@ struct decode_hello {
 struct request {
 	uint64_t seq, near;
 	bool has_hello, has_trace, has_demand, has_fence, has_cancel, has_lease, has_unlease,
-		has_explain;
+		has_explain, has_compile;
 	struct decode_hello hello;
 	struct record_columns trace;
 	struct {
@@ -48,6 +48,10 @@ struct request {
 		uint64_t ticket;
 		uint32_t id;
 	} explain;
+	struct {
+		uint64_t ticket;
+		const char *text;
+	} compile;
 };
 
 struct decoder;

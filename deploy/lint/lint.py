@@ -30,6 +30,7 @@ HEADED = {".c", ".h", ".cuh", ".py", ".sh", ".def", ".proto", ".f90"}
 # by nobody.
 ORDER = (
     ("base", ""),
+    ("lang", ""),
     ("call", "base"),
     ("form", "base call"),
     ("contract", "form"),
@@ -38,14 +39,13 @@ ORDER = (
     ("future", "base trace wire"),
     ("nest", "base call form"),
     ("plan", "base call form trace nest"),
-    ("emit", "base form contract"),
+    ("emit", "base lang form contract"),
     ("compile", "base"),
     ("cache", "base call form contract emit compile"),
     ("run", "base call form contract trace plan cache"),
     ("worker", "base call form contract"),
     ("cuda", "base call contract emit worker"),
     ("ctl", "base wire"),
-    ("lang", ""),
 )
 
 

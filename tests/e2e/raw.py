@@ -165,11 +165,15 @@ def explain(ticket, array):
     return nested(9, number(1, ticket) + fixed32(2, array))
 
 
+def compile_text(ticket, text):
+    return nested(11, number(1, ticket) + nested(2, text))
+
+
 class Reply:
     """One reply: its kind, its fields, and of a failure code and text."""
 
     KINDS = {1: "welcome", 2: "resolved", 3: "leased", 4: "failure", 5: "goodbye",
-             6: "explained"}
+             6: "explained", 7: "compiled"}
 
     def __init__(self, data):
         (field, (content,)), = parse(data).items()

@@ -16,8 +16,20 @@ import braze.numpy as bnp
 from kernel_random import Program
 
 
+@pytest.fixture(autouse=True, params=["interpreted", "compiled"])
+def way(request):
+    """Every test twice: its kernels' code comes before their first call, or, since they are
+    short, not at all."""
+    kernel.compiled = request.param == "compiled"
+    yield request.param
+
+
 def kernel(text):
-    return braze.kernel_from_text(text)
+    k = braze.kernel_from_text(text)
+    if kernel.compiled:
+        k.compile()
+    assert k.compiled == kernel.compiled
+    return k
 
 
 # ---- Programs and their twins ----
@@ -296,8 +308,9 @@ def test_weak_numbers_give_way():
 
 # ---- Random programs ----
 
-def test_random_programs():
-    seed, count = int(os.environ.get("SEED", 1)), int(os.environ.get("PROGRAMS", 300))
+def test_random_programs(way):
+    seed = int(os.environ.get("SEED", 1))
+    count = int(os.environ.get("PROGRAMS", 300 if way == "interpreted" else 60))
     for number in range(count):
         program = Program(random.Random(f"{seed}/{number}"))
         arrays = program.arrays()
@@ -475,3 +488,46 @@ def test_ctrl_c_ends_an_endless_kernel():
     thread.join()
     assert took < 0.25
     assert x[0] > 0
+
+
+# ---- Code ----
+
+SUMS = """kernel f(inout x: float64[:], t: int64) -> (s: float64) {
+    for j in 0..t { for i in 1..len(x) { x[i] += 0.5 * x[i - 1]; s += x[i] } } }"""
+
+
+def test_code_comes_by_itself_where_runs_are_long(way):
+    long, short = kernel(SUMS), kernel(SUMS.replace("0.5", "0.25"))
+    end, made = time.monotonic() + 60, None
+    while made is None or (not long.compiled and time.monotonic() < end):
+        x, y = np.arange(20000.0) / 20000, np.arange(3.0)
+        made = long(x, 8)
+        short(y, 1)
+    assert long.compiled and short.compiled == (way == "compiled")
+    again = np.arange(20000.0) / 20000
+    assert long(again, 8) == made
+    np.testing.assert_array_equal(again, x)
+
+
+def test_threads_share_a_kernel_while_its_code_comes():
+    k, made = kernel(SUMS), []
+
+    def run():
+        made.extend(k(np.arange(5000.0), 30) for _ in range(6))
+
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(made) == 24 and len(set(made)) == 1
+
+
+def test_a_text_that_is_too_long_is_interpreted(way):
+    if way == "compiled":
+        pytest.skip("it is not")
+    k = kernel("kernel f() -> (n: int64) {" + "n += 1;" * 5000 + "}")
+    assert k() == 5000
+    with pytest.raises(RuntimeError, match="f is interpreted: a text of .* is too long"):
+        k.compile()
+    assert k() == 5000 and not k.compiled

@@ -6,6 +6,7 @@
 #define FAKE_DAEMON_H
 
 #define _GNU_SOURCE /* memfd_create */
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -31,6 +32,10 @@
 #define FAKE_RESULT (512u << 20) /* results lie above */
 #define FAKE_ROWS   200		 /* of as many: above what is near */
 
+/* It has no compiler; it says that it compiled, without a descriptor; with one that is no object;
+ * with an object that has no kernel in it; it is silent. */
+enum fake_object { OBJECT_NONE, OBJECT_LOST, OBJECT_JUNK, OBJECT_OTHER, OBJECT_SILENT };
+
 struct fake {
 	char folder[32], path[64];
 	int listener, fd, memfd;
@@ -53,6 +58,7 @@ struct fake {
 	_Atomic uint32_t also; /* what it says of arrays beside those asked for: 0, ALSO_... */
 	_Atomic int also_less; /* so many words too few, -1: none */
 	_Atomic uint64_t also_at; /* where they lie; 0: where results lie */
+	_Atomic int object;	  /* what it compiles to: OBJECT_... */
 	/* What was asked. */
 	_Atomic uint64_t told_near; /* operations that the client says it computed */
 	pthread_mutex_t lock;
@@ -271,6 +277,34 @@ static void fake_explain(struct fake *f, const Braze__Wire__Explain *x)
 	fake_reply(f, &r, -1);
 }
 
+static void fake_compile(struct fake *f, const Braze__Wire__Compile *c)
+{
+	Braze__Wire__Reply r = BRAZE__WIRE__REPLY__INIT;
+	Braze__Wire__Compiled a = BRAZE__WIRE__COMPILED__INIT;
+	Braze__Wire__Failure e = BRAZE__WIRE__FAILURE__INIT;
+	int fd = -1;
+
+	fake_note(f, "COMPILE %s\n", c->text);
+	if (f->object == OBJECT_SILENT)
+		return;
+	if (f->object == OBJECT_JUNK) {
+		fd = memfd_create("junk", MFD_CLOEXEC);
+		cr_assert_eq(write(fd, "no object", 9), 9);
+	}
+	if (f->object == OBJECT_OTHER)
+		fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	a.ticket = e.ticket = c->ticket;
+	e.code = E_UNSUPPORTED;
+	e.text = "no compiler, as the script says";
+	if (f->object == OBJECT_NONE)
+		r.failure = &e;
+	else
+		r.compiled = &a;
+	fake_reply(f, &r, fd);
+	if (fd >= 0)
+		close(fd);
+}
+
 static void fake_request(struct fake *f, const Braze__Wire__Request *q)
 {
 	cr_assert_eq(q->seq, ++f->seq, "requests are numbered without a gap");
@@ -292,6 +326,8 @@ static void fake_request(struct fake *f, const Braze__Wire__Request *q)
 		fake_lease(f, q->lease);
 	if (q->explain)
 		fake_explain(f, q->explain);
+	if (q->compile)
+		fake_compile(f, q->compile);
 	if (q->near)
 		f->told_near = q->near;
 	if (q->unlease)

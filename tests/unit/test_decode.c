@@ -146,6 +146,23 @@ Test(decode, explain_and_near_come_back)
 	cr_assert(!r.has_explain && r.near == 0);
 }
 
+Test(decode, a_text_to_compile_comes_back)
+{
+	Braze__Wire__Compile c = BRAZE__WIRE__COMPILE__INIT;
+	Braze__Wire__Request q = BRAZE__WIRE__REQUEST__INIT;
+
+	c.ticket = 9;
+	c.text = "kernel f() {\n}";
+	q.seq = 2;
+	q.compile = &c;
+	cr_assert_eq(decode_request(&r, d, bytes, braze__wire__request__pack(&q, bytes), &err), OK,
+		     "%s", err.text);
+	cr_assert(r.has_compile && r.compile.ticket == 9);
+	cr_assert_str_eq(r.compile.text, c.text);
+	cr_assert_eq(decode_request(&r, d, bytes, good_request(), &err), OK);
+	cr_assert(!r.has_compile);
+}
+
 Test(decode, random_bytes_never_crash)
 {
 	srand(3);

@@ -33,6 +33,18 @@ class _Kernel:
             return None
         return out[0] if self._results == 1 else out
 
+    @property
+    def compiled(self):
+        """Does it run by compiled code?"""
+        return _core.kernel_compiled(self._kernel)
+
+    def compile(self):
+        """Has the daemon compile it now, and waits.  Calls that take some milliseconds do that
+        by themselves, without waiting.  RuntimeError where there is no compiler."""
+        why = _core.kernel_compile(self._kernel)
+        if why:
+            raise RuntimeError(f"{self.__name__} is interpreted: {why}")
+
     def _bind(self, args, named):
         names = [row[0] for row in self._parameters]
         if len(args) > len(names):

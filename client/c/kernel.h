@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client/c/kernel.h - kernels from text: interpreted here, and by code that the daemon has
+ * compiled.
+ *
+ * Code is asked for when a run has taken KERNEL_WORTH_US, comes while the interpreter goes on, and
+ * does the rest from the next turn of an outermost loop on. */
+#ifndef BRAZE_KERNEL_H
+#define BRAZE_KERNEL_H
+
+#include "client.h"
+#include "lang/lang.h"
+
+#define KERNEL_WORTH_US 2000  /* below that a compiler is not worth asking */
+#define KERNEL_WAIT_US	10000 /* what took so long waits for code that is on its way */
+
+struct braze_kernel {
+	struct lang_kernel *linked;
+	const struct lang_program *program;
+	char *text;
+	size_t length;
+	_Atomic uint32_t busy;	    /* somebody is asking, or looks for the answer */
+	struct braze_future *asked; /* by who is busy; NULL: no question is open */
+	void *object;		    /* loaded; lives as long as the kernel */
+	unsigned tries;
+	struct err never;	    /* why there will be no code; OK: there may be */
+	_Atomic int64_t longest_us; /* run by the interpreter */
+};
+
+/* 0: it has what it needs to ask; -1: no memory. */
+int kernel_code_open(struct braze_kernel *k, const char *text, size_t length);
+void kernel_code_close(struct braze_kernel *k);
+/* Is what it computes worth waiting for code? */
+bool kernel_code_awaited(const struct braze_kernel *k);
+/* A run has ended that took so long. */
+void kernel_code_ran(struct braze_kernel *k, int64_t us);
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lang/lang_over.c - runs by generated code, from the start or from where the machine was; and the
+ * words for what ends a run, whoever found it. */
+#include <string.h>
+
+#include "lang_steps.h"
+
+/* ---- What ends a run ---- */
+
+static const char *array_name(const struct lang_program *p, uint32_t array)
+{
+	unsigned k = 0;
+
+	while (k < p->nparam && !(p->param[k].rank && p->param[k].reg == array))
+		k++;
+	return p->param[k].name;
+}
+
+void lang_wrong_place(struct run *r, uint32_t line, uint32_t array, unsigned axis, int64_t index)
+{
+	r->status = err_set(
+		r->err, E_INDEX,
+		"kernel '%s', line %u: index %lld is out of bounds for axis %u of '%s' with size "
+		"%lld",
+		r->program->name, line, (long long)index, axis, array_name(r->program, array),
+		(long long)r->array[array].shape.dim[axis]);
+}
+
+void lang_wrong_step(struct run *r, uint32_t line)
+{
+	r->status = err_set(r->err, E_INVALID, "kernel '%s', line %u: the step is 0",
+			    r->program->name, line);
+}
+
+void lang_stopped(struct run *r, uint32_t line)
+{
+	r->status = err_set(r->err, E_CANCELLED, "kernel '%s', line %u: it was stopped",
+			    r->program->name, line);
+}
+
+/* ---- Code ---- */
+
+struct frame {
+	struct lang_frame f; /* first: a frame is one of these */
+	struct run *run;
+};
+
+void lang_attach(struct lang_kernel *k, lang_code_fn *unit, lang_code_fn *any)
+{
+	atomic_store_explicit(&k->unit, unit, memory_order_release);
+	atomic_store_explicit(&k->any, any, memory_order_release);
+}
+
+bool lang_attached(const struct lang_kernel *k)
+{
+	return atomic_load_explicit(&k->any, memory_order_acquire) != NULL;
+}
+
+static bool closely(const struct run *r)
+{
+	const struct lang_param *p = r->program->param;
+	unsigned a = 0;
+
+	for (unsigned k = 0; k < r->program->nparam; k++)
+		if (p[k].rank && r->array[a++].stride[p[k].rank - 1] != dtype_row(p[k].type)->bytes)
+			return false;
+	return true;
+}
+
+lang_code_fn *lang_code_for(const struct run *r)
+{
+	return atomic_load_explicit(closely(r) ? &r->kernel->unit : &r->kernel->any,
+				    memory_order_acquire);
+}
+
+static void apply(struct lang_frame *f, uint32_t at, void *d, const void *a, const void *b,
+		  const void *c)
+{
+	const struct run *r = ((struct frame *)f)->run;
+	union lang_reg reg[4] = {{{0}}};
+	struct run one = {.reg = reg};
+	struct step s = r->kernel->step[at];
+
+	memcpy(&reg[1], a, sizeof *reg);
+	memcpy(&reg[2], b, sizeof *reg);
+	memcpy(&reg[3], c, sizeof *reg);
+	s.d = 0;
+	s.a = 1;
+	s.b = 2;
+	s.c = 3;
+	s.fn(&one, &s);
+	memcpy(d, &reg[0], sizeof *reg);
+}
+
+static int poll(struct lang_frame *f)
+{
+	const struct run *r = ((struct frame *)f)->run;
+
+	return r->poll && r->poll(r->data);
+}
+
+/* Addresses, extents and strides, one array behind the other. */
+static void flatten(int64_t *out, const struct run *r)
+{
+	for (unsigned k = 0, a = 0; k < r->program->nparam; k++) {
+		unsigned rank = r->program->param[k].rank;
+
+		if (!rank)
+			continue;
+		*out++ = (int64_t)(uintptr_t)r->array[a].at;
+		memcpy(out, r->array[a].shape.dim, rank * sizeof *out);
+		memcpy(out + rank, r->array[a].stride, rank * sizeof *out);
+		out += 2 * (size_t)rank;
+		a++;
+	}
+}
+
+static void explain(struct run *r, const struct lang_frame *f)
+{
+	const struct lang_ins *i = &r->program->code[f->at];
+
+	if (i->code == CODE_PLACE)
+		lang_wrong_place(r, i->line, i->a, f->axis, f->index);
+	else if (i->code == CODE_RANGE)
+		lang_wrong_step(r, i->line);
+	else
+		lang_stopped(r, i->line);
+}
+
+void lang_go_over(struct run *r, lang_code_fn *code)
+{
+	int64_t array[LANG_PARAMS * (1 + 2 * LIMIT_NDIM)];
+	struct frame x = {.f = {.reg = r->reg, .array = array, .apply = apply, .poll = poll},
+			  .run = r};
+
+	flatten(array, r);
+	if (r->over)
+		x.f.at = (uint32_t)(r->over - r->kernel->step);
+	if (code(&x.f))
+		explain(r, &x.f);
+}

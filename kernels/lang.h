@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kernels/lang.h - at the head of C that is generated of a kernel's text (emit/emit_lang.c).
+ *
+ * Operations of one number each, by the names that ew.h has for those of vectors, and with the same
+ * bits; which there are, lang/lang_native.def lists.  All others are done by the caller's loops
+ * (bz_frame.apply).  Nothing is called from elsewhere, so that objects load anywhere. */
+
+typedef unsigned char bz_b1;
+typedef signed char bz_i8;
+typedef short bz_i16;
+typedef int bz_i32;
+typedef long bz_i64;
+typedef unsigned char bz_u8;
+typedef unsigned short bz_u16;
+typedef unsigned int bz_u32;
+typedef unsigned long bz_u64;
+typedef unsigned short bz_f16;
+typedef float bz_f32;
+typedef double bz_f64;
+typedef struct {
+	float re, im;
+} bz_c64;
+typedef struct {
+	double re, im;
+} bz_c128;
+
+/* As in lang/lang.h, where test_lang_native.c compares them. */
+union bz_reg {
+	bz_u64 bits[2];
+};
+struct bz_frame {
+	union bz_reg *reg;
+	const bz_i64 *array; /* of each its address, then extents, then strides in bytes */
+	void (*apply)(struct bz_frame *f, bz_u32 at, void *d, const void *a, const void *b,
+		      const void *c);
+	int (*poll)(struct bz_frame *f);
+	bz_u32 at, axis; /* where it began, or ended before its end; the axis of a wrong index, */
+	bz_i64 index;	 /* and the index */
+};
+
+#pragma GCC optimize("O2", "tree-loop-vectorize", "split-loops", "unswitch-loops")
+#define BZ_TURNS	 4096
+#define BZ_RARE(x)	 __builtin_expect(!!(x), 0)
+#define BZ_FN		 static inline __attribute__((always_inline))
+#define BZ_GET(r, v)	 __builtin_memcpy(&(v), &f->reg[r], sizeof(v))
+#define BZ_SET(r, v)	 __builtin_memcpy(&f->reg[r], &(v), sizeof(v))
+#define BZ_LOAD(v, p)	 __builtin_memcpy(&(v), p, sizeof(v))
+#define BZ_STORE(p, v)	 __builtin_memcpy(p, &(v), sizeof(v))
+#define BZ_LOAD_B1(v, p) ((v) = *(const bz_b1 *)(p) != 0)
+
+/* An element of its bits. */
+#define BZ_BITS(t, low, high)                                                                      \
+	__extension__({                                                                            \
+		bz_u64 bits_[2] = {low, high};                                                     \
+		bz_##t v_;                                                                         \
+		__builtin_memcpy(&v_, bits_, sizeof v_);                                           \
+		v_;                                                                                \
+	})
+#define BZ_APPLY(where, d, a, b, c)                                                                \
+	do {                                                                                       \
+		union bz_reg x_[4] = {{{0}}};                                                      \
+		__builtin_memcpy(&x_[1], &(a), sizeof(a));                                         \
+		__builtin_memcpy(&x_[2], &(b), sizeof(b));                                         \
+		__builtin_memcpy(&x_[3], &(c), sizeof(c));                                         \
+		f->apply(f, where, &x_[0], &x_[1], &x_[2], &x_[3]);                                \
+		__builtin_memcpy(&(d), &x_[0], sizeof(d));                                         \
+	} while (0)
+#define BZ_END(where)                                                                              \
+	do {                                                                                       \
+		f->at = (where);                                                                   \
+		return 1;                                                                          \
+	} while (0)
+#define BZ_WRONG(where, which, value)                                                              \
+	do {                                                                                       \
+		f->axis = (which);                                                                 \
+		f->index = (value);                                                                \
+		BZ_END(where);                                                                     \
+	} while (0)
+/* The place along one axis of what is counted from 0, or from 1: in written order, so that the
+ * compiler sees what a loop's bounds already say. */
+#define BZ_INDEX0(out, i, n, where, which)                                                         \
+	do {                                                                                       \
+		out = (i);                                                                         \
+		if (out < 0) {                                                                     \
+			out += (n);                                                                \
+			if (BZ_RARE(out < 0))                                                      \
+				BZ_WRONG(where, which, i);                                         \
+		} else if (BZ_RARE(out >= (n))) {                                                  \
+			BZ_WRONG(where, which, i);                                                 \
+		}                                                                                  \
+	} while (0)
+#define BZ_INDEX1(out, i, n, where, which)                                                         \
+	do {                                                                                       \
+		out = (i) > 0 ? (i)-1 : (i) + (n);                                                 \
+		if (BZ_RARE((i) == 0 || out < 0 || out >= (n)))                                    \
+			BZ_WRONG(where, which, i);                                                 \
+	} while (0)
+#define BZ_LOOP(where, label)                                                                      \
+	do {                                                                                       \
+		if (BZ_RARE(--s->turns == 0)) {                                                    \
+			s->turns = BZ_TURNS;                                                       \
+			if (f->poll(f))                                                            \
+				BZ_END(where);                                                     \
+		}                                                                                  \
+		goto label;                                                                        \
+	} while (0)
+
+/* Turns of a range. */
+BZ_FN bz_u64 bz_turns(bz_i64 a, bz_i64 b, bz_i64 step)
+{
+	if (step > 0)
+		return a < b ? ((bz_u64)b - (bz_u64)a - 1) / (bz_u64)step + 1 : 0;
+	return a > b ? ((bz_u64)a - (bz_u64)b - 1) / (0 - (bz_u64)step) + 1 : 0;
+}
+
+#define BZ_UNARY(stem, t, expr)                                                                    \
+	BZ_FN bz_##t bz_##stem##_##t(bz_##t a)                                                     \
+	{                                                                                          \
+		return (bz_##t)(expr);                                                             \
+	}
+#define BZ_BINARY(stem, t, expr)                                                                   \
+	BZ_FN bz_##t bz_##stem##_##t(bz_##t a, bz_##t b)                                           \
+	{                                                                                          \
+		return (bz_##t)(expr);                                                             \
+	}
+#define BZ_COMPARE(stem, t, rel)                                                                   \
+	BZ_FN bz_b1 bz_##stem##_##t(bz_##t a, bz_##t b)                                            \
+	{                                                                                          \
+		return a rel b;                                                                    \
+	}
+#define BZ_TEST(stem, t, expr)                                                                     \
+	BZ_FN bz_b1 bz_##stem##_##t(bz_##t a)                                                      \
+	{                                                                                          \
+		return (expr) != 0;                                                                \
+	}
+#define BZ_ORDER(t)                                                                                \
+	BZ_COMPARE(eq, t, ==)                                                                      \
+	BZ_COMPARE(ne, t, !=)                                                                      \
+	BZ_COMPARE(lt, t, <)                                                                       \
+	BZ_COMPARE(le, t, <=)                                                                      \
+	BZ_COMPARE(gt, t, >)                                                                       \
+	BZ_COMPARE(ge, t, >=)                                                                      \
+	BZ_UNARY(pos, t, a)                                                                        \
+	BZ_FN bz_##t bz_where_##t(bz_b1 c, bz_##t a, bz_##t b)                                     \
+	{                                                                                          \
+		return c ? a : b;                                                                  \
+	}
+
+BZ_ORDER(b1)
+BZ_BINARY(and, b1, a &b)
+BZ_BINARY(or, b1, a | b)
+BZ_BINARY(xor, b1, a ^ b)
+BZ_BINARY(land, b1, a &b)
+BZ_BINARY(lor, b1, a | b)
+BZ_BINARY(lxor, b1, a ^ b)
+BZ_UNARY(lnot, b1, a ^ 1)
+BZ_UNARY(inv, b1, a ^ 1)
+
+/* Sums wrap, so they are taken on unsigned bits; a divisor 0 gives 0. */
+#define BZ_WHOLE(t, bits)                                                                          \
+	BZ_ORDER(t)                                                                                \
+	BZ_BINARY(add, t, (bz_u64)a + (bz_u64)b)                                                   \
+	BZ_BINARY(sub, t, (bz_u64)a - (bz_u64)b)                                                   \
+	BZ_BINARY(mul, t, (bz_u64)a *(bz_u64)b)                                                    \
+	BZ_BINARY(and, t, a &b)                                                                    \
+	BZ_BINARY(or, t, a | b)                                                                    \
+	BZ_BINARY(xor, t, a ^ b)                                                                   \
+	BZ_BINARY(min, t, a < b ? a : b)                                                           \
+	BZ_BINARY(max, t, a > b ? a : b)                                                           \
+	BZ_UNARY(neg, t, 0 - (bz_u64)a)                                                            \
+	BZ_UNARY(inv, t, ~a)                                                                       \
+	BZ_UNARY(square, t, (bz_u64)a *(bz_u64)a)                                                  \
+	BZ_UNARY(abs, t, a < 0 ? 0 - (bz_u64)a : (bz_u64)a)                                        \
+	BZ_BINARY(shl, t, b >= 0 && (bz_u64)b < bits ? (bz_u64)a << b : 0)                         \
+	BZ_BINARY(shr, t, b >= 0 && (bz_u64)b < bits ? a >> b : (a < 0 ? -1 : 0))
+#define BZ_SIGNED(t, bits)                                                                         \
+	BZ_WHOLE(t, bits)                                                                          \
+	BZ_UNARY(sign, t, (a > 0) - (a < 0))                                                       \
+	/* Of -1, where the quotient may leave the type, apart. */                                 \
+	BZ_BINARY(fdiv, t,                                                                         \
+		  b == 0    ? 0                                                                    \
+		  : b == -1 ? 0 - (bz_u64)a                                                        \
+			    : (bz_u64)(a / b - (a % b != 0 && (a ^ b) < 0)))                       \
+	BZ_BINARY(rem, t, b == 0 || b == -1 ? 0 : a % b + (a % b != 0 && (a ^ b) < 0 ? b : 0))
+#define BZ_UNSIGNED(t, bits)                                                                       \
+	BZ_WHOLE(t, bits)                                                                          \
+	BZ_UNARY(sign, t, a > 0)                                                                   \
+	BZ_BINARY(fdiv, t, b == 0 ? 0 : a / b)                                                     \
+	BZ_BINARY(rem, t, b == 0 ? 0 : a % b)
+BZ_SIGNED(i8, 8)
+BZ_SIGNED(i16, 16)
+BZ_SIGNED(i32, 32)
+BZ_SIGNED(i64, 64)
+BZ_UNSIGNED(u8, 8)
+BZ_UNSIGNED(u16, 16)
+BZ_UNSIGNED(u32, 32)
+BZ_UNSIGNED(u64, 64)
+
+#define BZ_REAL(t, s)                                                                              \
+	BZ_ORDER(t)                                                                                \
+	BZ_BINARY(add, t, a + b)                                                                   \
+	BZ_BINARY(sub, t, a - b)                                                                   \
+	BZ_BINARY(mul, t, a *b)                                                                    \
+	BZ_BINARY(div, t, a / b)                                                                   \
+	BZ_BINARY(min, t, a < b || a != a ? a : b)                                                 \
+	BZ_BINARY(max, t, a > b || a != a ? a : b)                                                 \
+	BZ_UNARY(neg, t, -a)                                                                       \
+	BZ_UNARY(abs, t, __builtin_fabs##s(a))                                                     \
+	BZ_UNARY(square, t, a *a)                                                                  \
+	BZ_UNARY(recip, t, 1 / a)                                                                  \
+	BZ_UNARY(sign, t, a != a ? a : (bz_##t)((a > 0) - (a < 0)))                                \
+	BZ_BINARY(copysign, t, __builtin_copysign##s(a, b))                                        \
+	BZ_UNARY(sqrt, t, __builtin_sqrt##s(a))                                                    \
+	BZ_UNARY(floor, t, __builtin_floor##s(a))                                                  \
+	BZ_UNARY(ceil, t, __builtin_ceil##s(a))                                                    \
+	BZ_UNARY(trunc, t, __builtin_trunc##s(a))                                                  \
+	BZ_UNARY(rint, t, __builtin_rint##s(a))                                                    \
+	BZ_TEST(isnan, t, a != a)                                                                  \
+	BZ_TEST(isinf, t, __builtin_fabs##s(a) == __builtin_inf##s())                              \
+	BZ_TEST(isfinite, t, __builtin_fabs##s(a) < __builtin_inf##s())
+BZ_REAL(f32, f)
+BZ_REAL(f64, )
+
+/* Of floats that the integer does not hold, what the processor makes of them: the most negative
+ * number.  Shorter types are cut from int32, uint32 from int64. */
+BZ_FN bz_i64 bz_cast_f64_i64(bz_f64 a)
+{
+	return __builtin_ia32_cvttsd2si64((__attribute__((vector_size(16))) double){a, 0});
+}
+BZ_FN bz_i32 bz_cast_f64_i32(bz_f64 a)
+{
+	return __builtin_ia32_cvttsd2si((__attribute__((vector_size(16))) double){a, 0});
+}
+#define bz_cast_f64_u32(a) ((bz_u32)bz_cast_f64_i64(a))
+#define bz_cast_f64_i16(a) ((bz_i16)bz_cast_f64_i32(a))
+#define bz_cast_f64_u16(a) ((bz_u16)bz_cast_f64_i32(a))
+#define bz_cast_f64_i8(a)  ((bz_i8)bz_cast_f64_i32(a))
+#define bz_cast_f64_u8(a)  ((bz_u8)bz_cast_f64_i32(a))
