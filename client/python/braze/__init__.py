@@ -7,6 +7,7 @@ no name for: sessions, devices, eager mode, arrays in shared memory.
 
 import collections
 import contextlib
+import copy
 import math
 import operator
 import os
@@ -45,7 +46,9 @@ __all__ = [
     "flush",
     "host",
     "is_stored",
+    "jit",
     "kernel_from_text",
+    "prange",
     "session_name",
     "shared_arrays",
     "unfused",
@@ -159,13 +162,34 @@ class _Lines(str):
         return str(self)
 
 
-def explain(array):
+def __getattr__(name):
+    """Capturing loops takes Python's parser: it is loaded when a program first asks for it."""
+    if name not in ("jit", "prange"):
+        raise AttributeError(f"module 'braze' has no attribute '{name}'")
+    from braze import _jit
+
+    globals().update(jit=_jit.jit, prange=_jit.prange)
+    return globals()[name]
+
+
+def explain(array, *args):
     """How was the array's value made, and why so?  Lines of text, for people.
 
     Near: in this process, in the call itself.  Far: by the daemon; then the reason why, the
     plan's steps with their kernels, loops and predicted times, and why steps stayed apart.
     The value is waited for first.
+
+    Of a function that `braze.jit` made: which of its loops are kernels, their texts and the
+    types of their variables, and why others stay Python.  With arguments it is called with
+    copies of them first, so that there are types to tell.
     """
+    known = getattr(array, "__braze_jit__", None)
+    if known is not None:
+        if args:
+            array(*(copy.copy(a) for a in args))
+        return _Lines(known.explain().rstrip())
+    if args:
+        raise TypeError("only a function that braze.jit made is explained with arguments")
     return _Lines(_core.explain(array).rstrip())
 
 

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`braze.jit`: loops of plain Python functions as kernels."""
+
+import functools
+import types
+
+from braze._jit import source
+from braze._jit.kinds import Refusal
+
+
+class Captured:
+    """What `braze.jit` knows of a function: `function` is the one that it was given."""
+
+    def __init__(self, function):
+        self.function = function
+        self.sites = []
+        self.left = []
+        self.whole = None  # why nothing was captured
+
+    def explain(self):
+        """What was captured, and with which types it was called."""
+        f = self.function
+        lines = [f"{f.__name__}, {f.__code__.co_filename}:{f.__code__.co_firstlineno}"]
+        if self.whole:
+            lines.append(f"  stays Python: {self.whole}")
+        for site in self.sites:
+            lines += _of_site(site)
+        for line, reason in sorted(self.left):
+            lines.append(f"  line {line}: the loop stays Python, as a whole: {reason}")
+        if len(lines) == 1:
+            lines.append("  it has no loops")
+        return "\n".join(lines) + "\n"
+
+
+def _of_site(site):
+    kind = "for" if type(site.loop).__name__ == "For" else "while"
+    lines = [f"  line {site.loop.lineno}: {kind}, called {site.calls} times as a kernel"]
+    if site.pragmas:
+        lines.append("    pragmas: " + " ".join(p.word for p in site.pragmas))
+    for specials in site.specials.values():
+        for s in specials:
+            if s.refusal is not None:
+                at = f"line {s.refusal.line}: " if s.refusal.line else ""
+                lines.append(f"    stays Python: {at}{s.refusal.reason}")
+                continue
+            for name, known in s.made.variables.items():
+                lines.append(f"    {name}: {known}")
+            lines += ["    | " + text for text in s.made.text.split("\n")]
+    return lines
+
+
+def jit(function=None):
+    """A function of Python's whose loops over elements run as kernels; a decorator.
+
+    No annotation is needed: a loop becomes a kernel for the types that it is called with, compiled if its
+    runs take long, and is what it was for all others.  What is no loop stays Python: operations on whole
+    arrays are braze's, and lazy, where `np` is `braze.numpy`.  Integers of Python's have 64 bits in kernels and wrap; a
+    division by 0 and a logarithm of 0 give what NumPy's numbers give.  `braze.explain(f)` shows the
+    kernels, and why a loop has none.  docs/python.md has the rules.
+    """
+    if function is None:
+        return jit
+    if hasattr(function, "__braze_jit__"):
+        return function
+    if not isinstance(function, types.FunctionType):
+        raise TypeError(f"braze.jit takes a function that def makes, not {function!r}")
+    known = Captured(function)
+    try:
+        code = source.capture(function, known.sites, known.left)
+        out = source.function_of(function, code, known.sites) if known.sites else _same(function)
+    except Refusal as refusal:
+        known.whole, known.sites = refusal.reason, []
+        out = _same(function)
+    out.__braze_jit__ = known
+    out.py_func = function
+    return out
+
+
+def _same(function):
+    """Another function with the same code, to carry what is known."""
+    out = types.FunctionType(function.__code__, function.__globals__, function.__name__,
+                             function.__defaults__, function.__closure__)
+    out.__kwdefaults__ = function.__kwdefaults__
+    return functools.update_wrapper(out, function)
+
+
+class prange:
+    """`range`, for loops whose turns do not depend on each other."""
+
+    __braze_range__ = True
+
+    def __new__(cls, *bounds):
+        return range(*bounds)

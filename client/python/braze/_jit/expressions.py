@@ -1,0 +1,339 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Python's expressions in the kernel language.
+
+In:  an expression's tree, a scope that knows the variables.  Out: its text and its type.  What must be
+done before the expression, or only under a condition, is written to the scope as statements.
+"""
+
+import ast
+from dataclasses import dataclass
+
+import numpy as np
+
+from braze._jit import calls
+from braze._jit.kinds import (BOOL, COMPLEX, FLOAT, INT, WEAK, Array, Kind, Refusal, is_integer,
+                              join, literal, operand, strong)
+
+_UFUNC = {
+    ast.Add: (np.add, "+", 9), ast.Sub: (np.subtract, "-", 9), ast.Mult: (np.multiply, "*", 10),
+    ast.Div: (np.true_divide, "/", 10), ast.FloorDiv: (np.floor_divide, "//", 10),
+    ast.Mod: (np.remainder, "%", 10), ast.Pow: (np.power, "**", 12),
+    ast.LShift: (np.left_shift, "<<", 8), ast.RShift: (np.right_shift, ">>", 8),
+    ast.BitOr: (np.bitwise_or, "|", 5), ast.BitXor: (np.bitwise_xor, "^", 6),
+    ast.BitAnd: (np.bitwise_and, "&", 7),
+}
+_COMPARE = {ast.Lt: (np.less, "<"), ast.LtE: (np.less_equal, "<="), ast.Gt: (np.greater, ">"),
+            ast.GtE: (np.greater_equal, ">="), ast.Eq: (np.equal, "=="),
+            ast.NotEq: (np.not_equal, "!=")}
+_COMPARES, _UNARY, _POWER, _ATOM = 4, 11, 12, 13
+
+
+@dataclass(frozen=True)
+class Value:
+    """What an expression is: its text, binding as tightly as `level`; of which type; of a name or a
+    number, which may be written twice.  A `const` is known as Python knows it."""
+
+    text: str
+    kind: object  # Kind, Array, or None while it is not known
+    level: int = _ATOM
+    simple: bool = False
+    const: object = None
+
+    def at(self, level):
+        return self.text if self.level >= level else f"({self.text})"
+
+
+UNKNOWN = Value("0", None, simple=True)
+
+
+def constant(value):
+    text, kind = literal(value)
+    level = _UNARY if text.startswith("-") else _ATOM
+    return Value(text, kind, level, True, value)
+
+
+def cast(value, dtype):
+    """The value in that type, written out where it has another."""
+    if value.kind is None or value.kind.dtype == dtype:
+        return value
+    if value.const is not None and type(value.const) is int and np.dtype(dtype).kind in "iu":
+        info = np.iinfo(dtype)
+        if not info.min <= value.const <= info.max:
+            raise Refusal(f"{value.const} does not fit {np.dtype(dtype).name}")
+    if type(value.const) is int and dtype == np.float64 and abs(value.const) < 2**53:
+        return Value(repr(float(value.const)), strong(dtype), _UNARY, True)
+    return Value(f"{np.dtype(dtype).name}({value.text})", strong(dtype), simple=value.simple)
+
+
+def resolve(ufunc, kinds, node):
+    """The types that a ufunc takes and gives."""
+    try:
+        return ufunc.resolve_dtypes((*map(operand, kinds), *[None] * ufunc.nout))
+    except TypeError as error:
+        raise Refusal(f"NumPy says: {error}", node) from None
+
+
+class Expressions:
+    """Half of a scope: `self.variable(name)`, `self.temporary`, `self.emit` are the other half's."""
+
+    def expression(self, node):
+        way = getattr(self, "_" + type(node).__name__, None)
+        if way is None:
+            raise Refusal(f"{type(node).__name__} is no part of a kernel", node)
+        return way(node)
+
+    def scalar(self, node):
+        value = self.expression(node)
+        if isinstance(value.kind, Array):
+            raise Refusal("an array in place of a number", node)
+        if value.kind is not None and not isinstance(value.kind, Kind):
+            raise Refusal("neither a number nor an array", node)
+        return value
+
+    def truth(self, node):
+        """In a place that asks whether it is true."""
+        if isinstance(node, ast.BoolOp):
+            return self._chain(node, self.truth)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            return Value(f"not {self.truth(node.operand).at(3)}", BOOL, 3)
+        value = self.scalar(node)
+        if value.const is not None:
+            return constant(bool(value.const))
+        return value
+
+    # ---- Names, numbers ----
+
+    def _Constant(self, node):
+        if type(node.value) not in WEAK:
+            raise Refusal(f"{node.value!r} is no number", node)
+        return constant(node.value)
+
+    def _Name(self, node):
+        return self.variable(node.id, node)
+
+    def _Attribute(self, node):
+        if node.attr in ("shape", "size", "ndim") and self.is_array(node.value):
+            array = self.array(node.value)
+            if node.attr == "ndim":
+                return constant(array.kind.ndim)
+            if node.attr == "size":
+                sizes = [f"len({array.base}, {k})" for k in array.axes]
+                return Value(" * ".join(sizes) if sizes else "1", INT, 10 if len(sizes) > 1 else _ATOM)
+            raise Refusal("a shape is read by its parts: x.shape[0]", node)
+        value = self.dotted(node)
+        if value is None:
+            raise Refusal(f"'.{node.attr}' of what a kernel makes", node)
+        return value
+
+    # ---- Arithmetic ----
+
+    def _UnaryOp(self, node):
+        if isinstance(node.op, ast.Not):
+            return self.truth(node)
+        value = self.scalar(node.operand)
+        if value.kind is None:
+            return UNKNOWN
+        if value.const is not None and not isinstance(node.op, ast.Invert):
+            return constant(-value.const if isinstance(node.op, ast.USub) else +value.const)
+        if value.kind == BOOL:
+            value = Value(cast(value, INT.dtype).text, INT)
+        ufunc, sign = {ast.USub: (np.negative, "-"), ast.UAdd: (np.positive, "+"),
+                       ast.Invert: (np.invert, "~")}[type(node.op)]
+        resolve(ufunc, [value.kind], node)
+        return Value(f"{sign}{value.at(_UNARY)}", value.kind, _UNARY)
+
+    def _BinOp(self, node):
+        if type(node.op) not in _UFUNC:
+            raise Refusal("'@' is no part of a kernel's loop", node)
+        return self.binary(node.op, self.scalar(node.left), self.scalar(node.right), node)
+
+    def binary(self, op, a, b, node):
+        if a.kind is None or b.kind is None:
+            return UNKNOWN
+        if a.const is not None and b.const is not None:
+            return self._folded(op, a, b, node)
+        ufunc, sign, level = _UFUNC[type(op)]
+        if isinstance(op, ast.Pow):
+            a, b = self._power(a, b, node)
+        if a.kind.weak and b.kind.weak:
+            return self._of_weak(op, a, b, sign, level, node)
+        first, second, out = resolve(ufunc, [a.kind, b.kind], node)
+        if a.kind.weak or b.kind.weak:
+            a, b = cast(a, first), cast(b, second)
+        return Value(_between(a, sign, b, level), strong(out), level)
+
+    def _folded(self, op, a, b, node):
+        whole = ast.Expression(ast.BinOp(ast.Constant(a.const), op, ast.Constant(b.const)))
+        if isinstance(op, (ast.LShift, ast.Pow)) and not -1024 <= b.const.real <= 1024:
+            raise Refusal("a number of that size", node)
+        try:
+            result = eval(compile(ast.fix_missing_locations(whole), "<constant>", "eval"))
+        except (ArithmeticError, TypeError, ValueError) as error:
+            raise Refusal(f"it raises: {error}", node) from None
+        return constant(result)
+
+    def _power(self, a, b, node):
+        """An integer to a negative power is a float of Python's, and an error of NumPy's."""
+        if is_integer(a.kind) and is_integer(b.kind) and b.const is not None and b.const < 0:
+            if not a.kind.weak:
+                raise Refusal("an integer to a negative power", node)
+            return Value(cast(a, FLOAT.dtype).text, FLOAT), b
+        return a, b
+
+    def _of_weak(self, op, a, b, sign, level, node):
+        bits = isinstance(op, (ast.BitAnd, ast.BitOr, ast.BitXor))
+        kind = join(a.kind, b.kind)
+        if kind == BOOL and not bits:
+            kind = INT
+        if kind.dtype.kind in "fc" and (bits or isinstance(op, (ast.LShift, ast.RShift))):
+            raise Refusal(f"'{sign}' of floats", node)
+        if kind == COMPLEX and isinstance(op, (ast.FloorDiv, ast.Mod)):
+            raise Refusal(f"'{sign}' of complex numbers", node)
+        a, b = cast(a, kind.dtype), cast(b, kind.dtype)
+        out = FLOAT if isinstance(op, ast.Div) and kind == INT else kind
+        return Value(_between(a, sign, b, level), out, level)
+
+    # ---- Conditions ----
+
+    def _Compare(self, node):
+        left = self.scalar(node.left)
+        if len(node.ops) == 1:
+            return self._pair(node.ops[0], left, self.scalar(node.comparators[0]), node)
+        parts = []
+        for op, right in zip(node.ops, node.comparators):
+            right = self.scalar(right)
+            if not right.simple and len(parts) + 1 < len(node.ops):
+                right = self.temporary(right, node)
+            parts.append(self._pair(op, left, right, node))
+            left = right
+        if any(p.kind is None for p in parts):
+            return UNKNOWN
+        kind = BOOL if all(p.kind.weak for p in parts) else strong(np.bool_)
+        return Value(" and ".join(p.at(3) for p in parts), kind, 2)
+
+    def _pair(self, op, a, b, node):
+        if type(op) not in _COMPARE:
+            raise Refusal("only numbers are compared, by < <= > >= == !=", node)
+        ufunc, sign = _COMPARE[type(op)]
+        if a.kind is None or b.kind is None:
+            return UNKNOWN
+        if a.const is not None and b.const is not None:
+            a = Value(a.text, a.kind, a.level)
+        both_weak = a.kind.weak and b.kind.weak
+        if both_weak:
+            kind = join(a.kind, b.kind)
+            a, b = cast(a, kind.dtype), cast(b, kind.dtype)
+        elif a.kind.weak or b.kind.weak:
+            a, b = self._beside_weak(ufunc, a, b, node)
+        else:
+            resolve(ufunc, [a.kind, b.kind], node)
+        text = f"{a.at(_COMPARES + 1)} {sign} {b.at(_COMPARES + 1)}"
+        return Value(text, BOOL if both_weak else strong(np.bool_), _COMPARES)
+
+    def _beside_weak(self, ufunc, a, b, node):
+        """An integer of Python's may lie outside the other's type, and is compared all the same."""
+        firm, weak = (b, a) if a.kind.weak else (a, b)
+        if is_integer(firm.kind) and weak.kind == INT:
+            wide = np.dtype(np.int64)
+            if firm.kind.dtype == np.uint64:
+                if weak.const is None or weak.const < 0:
+                    raise Refusal("an integer that may be negative beside a uint64", node)
+                wide = np.dtype(np.uint64)
+            return cast(a, wide), cast(b, wide)
+        first, second = resolve(ufunc, [a.kind, b.kind], node)[:2]
+        return cast(a, first), cast(b, second)
+
+    def _BoolOp(self, node):
+        """As a value: `a or b` is one of the two."""
+        value = self._chain(node, self.scalar)
+        return value
+
+    def _chain(self, node, way):
+        """`and`, `or`: what comes later is done only if the earlier does not tell."""
+        word = "and" if isinstance(node.op, ast.And) else "or"
+        level = 2 if word == "and" else 1
+        out = way(node.values[0])
+        for part in node.values[1:]:
+            lines, value = self.aside(way, part)
+            if out.kind is None or value.kind is None:
+                out = UNKNOWN
+                continue
+            truth = way == self.truth
+            kind = BOOL if truth else join(out.kind, value.kind)
+            if not truth and (out.kind.dtype.kind != "b" or value.kind.dtype.kind != "b"):
+                out = self._one_of(word, out, lines, value, kind, node)
+            elif lines:
+                held = self.temporary(cast_truth(out), node, BOOL)
+                test = held.text if word == "and" else f"not {held.text}"
+                self.conditional(test, lines, [f"{held.text} = {cast_truth(value).text}"], node)
+                out = Value(held.text, kind)
+            else:
+                out = Value(f"{out.at(level)} {word} {value.at(level + 1)}", kind, level)
+        return out
+
+    def _one_of(self, word, a, lines, b, kind, node):
+        held = self.temporary(cast(a, kind.dtype), node, kind)
+        test = held.text if word == "and" else f"not {held.text}"
+        self.conditional(test, lines, [f"{held.text} = {cast(b, kind.dtype).text}"], node)
+        return Value(held.text, kind, simple=True)
+
+    def _IfExp(self, node):
+        test = self.truth(node.test)
+        first, a = self.aside(self.scalar, node.body)
+        second, b = self.aside(self.scalar, node.orelse)
+        kind = join(a.kind, b.kind)
+        if kind is None or test.kind is None:
+            return UNKNOWN
+        a, b = cast(a, kind.dtype), cast(b, kind.dtype)
+        if a.simple and b.simple:
+            return Value(f"where({cast_truth(test).text}, {a.text}, {b.text})", kind)
+        held = self.temporary(Value("0", INT), node, kind)
+        self.conditional(test.text, first, [f"{held.text} = {a.text}"], node, second,
+                         [f"{held.text} = {b.text}"])
+        return Value(held.text, kind, simple=True)
+
+    # ---- Elements ----
+
+    def _Subscript(self, node):
+        if isinstance(node.value, ast.Attribute) and node.value.attr == "shape" \
+                and self.is_array(node.value.value):
+            return self._extent(node)
+        array = self.array(node)
+        if array.kind.ndim:
+            return array.value()
+        return Value(array.text(), strong(array.kind.dtype))
+
+    def _extent(self, node):
+        array = self.array(node.value.value)
+        index = self.expression(node.slice).const
+        if type(index) is not int or not -array.kind.ndim <= index < array.kind.ndim:
+            raise Refusal("an axis that is no number, or not there", node)
+        return Value(f"len({array.base}, {array.axes[index]})", INT)
+
+    def index(self, node):
+        value = self.scalar(node)
+        if value.kind is None:
+            return value
+        if not is_integer(value.kind):
+            raise Refusal(f"an index of type {value.kind}", node)
+        return cast(value, np.int64) if value.kind.dtype == np.uint64 else value
+
+    # ---- Calls ----
+
+    def _Call(self, node):
+        return calls.call(self, node)
+
+
+def cast_truth(value):
+    """As a `bool`, which `not`, `where` and variables want."""
+    if value.kind is None or value.kind.dtype.kind == "b":
+        return value
+    zero = {"f": "0.0", "c": "0j"}.get(value.kind.dtype.kind, "0")
+    return Value(f"{value.at(_COMPARES + 1)} != {zero}", BOOL, _COMPARES)
+
+
+def _between(a, sign, b, level):
+    """`**` binds to the right, all others to the left."""
+    if sign == "**":
+        return f"{a.at(_ATOM)} ** {b.at(_ATOM)}"
+    return f"{a.at(level)} {sign} {b.at(level + 1)}"

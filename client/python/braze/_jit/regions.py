@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which names a loop reads and leaves, by definite assignment over the syntax tree.
+
+In:  a function's tree, a loop in it.  Out: the names that the loop needs from before it, and those that
+something after it may read.
+"""
+
+import ast
+
+LOOPS = (ast.For, ast.While)
+
+
+def stored(node):
+    """Names that anything below assigns."""
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)
+            and isinstance(n.ctx, (ast.Store, ast.Del))}
+
+
+def loaded(node):
+    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    return names | {n.target.id for n in ast.walk(node)
+                    if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)}
+
+
+class Flow:
+    """Definite assignment: `sure` holds what every way to here has assigned, `early` what may have been
+    read before."""
+
+    def __init__(self, sure=()):
+        self.sure = set(sure)
+        self.early = set()
+        self.at = {}  # loop -> what is sure where it begins
+
+    def reads(self, node):
+        if node is not None:
+            self.early |= loaded(node) - self.sure
+
+    def writes(self, target):
+        self.reads_of_target(target)
+        self.sure |= stored(target)
+
+    def reads_of_target(self, target):
+        for n in ast.walk(target):
+            if isinstance(n, (ast.Subscript, ast.Attribute)):
+                self.reads(n)
+
+    def block(self, body):
+        """False: its end is never reached."""
+        for statement in body:
+            if not self.statement(statement):
+                return False
+        return True
+
+    def branch(self, body):
+        """What is sure behind a body that may end otherwise; None: its end is not reached."""
+        other = Flow(self.sure)
+        other.at = self.at
+        ends = other.block(body)
+        self.early |= other.early
+        return other.sure if ends else None
+
+    def statement(self, s):
+        way = getattr(self, "_" + type(s).__name__, None)
+        if way:
+            return way(s)
+        for child in ast.iter_child_nodes(s):
+            self.reads(child)
+        if isinstance(s, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)):
+            self.sure.add(s.name)
+        elif isinstance(s, (ast.Import, ast.ImportFrom)):
+            self.sure |= {(a.asname or a.name).split(".")[0] for a in s.names}
+        elif isinstance(s, ast.Delete):
+            self.sure -= stored(s)
+        return True
+
+    def _Assign(self, s):
+        self.reads(s.value)
+        for target in s.targets:
+            self.writes(target)
+        return True
+
+    def _AugAssign(self, s):
+        self.reads(s.value)
+        self.early |= loaded(s.target) - self.sure
+        if isinstance(s.target, ast.Name):
+            self.early |= {s.target.id} - self.sure
+        self.writes(s.target)
+        return True
+
+    def _AnnAssign(self, s):
+        self.reads(s.value)
+        if s.value is not None:
+            self.writes(s.target)
+        return True
+
+    def _If(self, s):
+        self.reads(s.test)
+        ways = [w for w in (self.branch(s.body), self.branch(s.orelse)) if w is not None]
+        if ways:
+            self.sure = set.intersection(*ways)
+        return bool(ways)
+
+    def _For(self, s):
+        self.reads(s.iter)
+        self.at[s] = set(self.sure)
+        other = Flow(self.sure)
+        other.at = self.at
+        other.writes(s.target)
+        other.block(s.body)
+        self.early |= other.early
+        self.branch(s.orelse)
+        return True
+
+    def _While(self, s):
+        self.at[s] = set(self.sure)
+        self.reads(s.test)
+        self.branch(s.body)
+        self.branch(s.orelse)
+        return True
+
+    def _With(self, s):
+        for item in s.items:
+            self.reads(item.context_expr)
+            if item.optional_vars is not None:
+                self.writes(item.optional_vars)
+        self.block(s.body)
+        return True
+
+    def _Try(self, s):
+        for part in (s.body, *(h.body for h in s.handlers), s.orelse, s.finalbody):
+            self.branch(part)
+        return True
+
+    def _Return(self, s):
+        self.reads(s.value)
+        return False
+
+    def _Raise(self, s):
+        self.reads(s.exc)
+        return False
+
+    def _Break(self, s):
+        return False
+
+    def _Continue(self, s):
+        return False
+
+
+def needed(loop):
+    """What the loop may read before it has assigned it, its free names included."""
+    flow = Flow()
+    flow.statement(loop)
+    return flow.early
+
+
+def elsewhere(function, loop):
+    """Names that the function reads outside the loop."""
+    inside = set(map(id, ast.walk(loop)))
+    names = set()
+    for n in ast.walk(function):
+        if id(n) in inside:
+            continue
+        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load):
+            names.add(n.id)
+        elif isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name):
+            names.add(n.target.id)
+        elif isinstance(n, (ast.Global, ast.Nonlocal)):
+            names.update(n.names)
+    return names
+
+
+def own_counters(loop):
+    """Names that serve as counters of `for` loops only, inside the bodies that they count."""
+    outside = set()
+    counters = set()
+
+    def visit(node, counted):
+        if isinstance(node, ast.For) and isinstance(node.target, ast.Name):
+            name = node.target.id
+            counters.add(name)
+            if name in counted:
+                outside.add(name)
+            visit(node.iter, counted)
+            for part in node.body:
+                visit(part, counted | {name})
+            for part in node.orelse:
+                visit(part, counted)
+            return
+        if isinstance(node, ast.Name):
+            if isinstance(node.ctx, ast.Store) or node.id not in counted:
+                outside.add(node.id)
+        for child in ast.iter_child_nodes(node):
+            visit(child, counted)
+
+    visit(loop, frozenset())
+    return counters - outside

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A captured loop at run time: a kernel for each combination of types that it is called with.
+
+In:  the values of what the loop reads.  Out: the values of what it leaves; None, if the loop has to run
+as Python's for these.
+"""
+
+import os
+import re
+import types
+
+import numpy as np
+
+from braze import _core
+from braze._jit.kinds import Array, Refusal, of_value
+from braze._jit.translate import Program, array_kind
+
+MOST = 64  # kernels of one loop; beyond, it is a loop whose types never settle
+
+
+class _Special:
+    """One kernel, and how its arguments come about."""
+
+    __slots__ = ("kernel", "made", "getters", "extra", "refusal", "convert", "lines")
+
+    def __init__(self):
+        self.kernel = self.made = self.refusal = None
+        self.getters, self.extra, self.convert = (), (), ()
+
+
+class Site:
+    """A loop of a function.  `reads` are the names that it is called with, in this order; `leaves`
+    those that it gives back."""
+
+    def __init__(self, function, loop, reads, entering, leaving, given, locals_, pragmas):
+        self.function = function
+        self.loop = loop
+        self.reads = reads
+        self.entering = entering
+        self.leaves = sorted(leaving)
+        self.given = sorted(given)
+        self.locals = locals_
+        self.pragmas = pragmas
+        self.specials = {}
+        self.count = 0
+        self.calls = 0
+
+    def __call__(self, *values):
+        special = self.special(values)
+        if special.refusal is not None:
+            return None
+        self.calls += 1
+        return self.run(special, values)
+
+    # ---- Which kernel ----
+
+    def special(self, values):
+        key = tuple(map(_class_of, values))
+        for s in self.specials.get(key, ()):
+            if all(_class_of(self.value(path, values)) == want for path, want in s.extra):
+                return s
+        s = self.make(values)
+        self.specials.setdefault(key, []).append(s)
+        self.count += 1
+        return s
+
+    def value(self, path, values):
+        root = path[0]
+        if isinstance(root, str):
+            at = values[self.reads.index(root)] if root in self.reads \
+                else _global(self.function, root)
+        else:
+            if len(path) == 1:
+                return root
+            at, path = _global(root, path[1]), path[1:]
+        for part in path[1:]:
+            at = getattr(at, part)
+        return at
+
+    def make(self, values):
+        from braze._kernel import kernel_from_text
+
+        s = _Special()
+        asked = {}
+
+        def lookup(path):
+            asked[path] = value = self.value(path, values)
+            return value
+        try:
+            if self.count >= MOST:
+                raise Refusal("it is called with ever new types")
+            s.made = Program(self.loop, lookup).make(
+                self.function.__name__, self.locals, self.entering, set(self.leaves),
+                set(self.given))
+            if [v for v, _ in s.made.results] != self.leaves:
+                raise Refusal("a name for an array is used behind the loop")
+            s.kernel = kernel_from_text(s.made.text)._kernel
+        except Refusal as refusal:
+            s.refusal = refusal
+        except (ValueError, TypeError, OverflowError, OSError) as error:
+            s.refusal = Refusal(_in_lines(str(error), s.made.lines if s.made else []))
+        s.extra = tuple((path, _class_of(value)) for path, value in asked.items()
+                        if not (len(path) == 1 or _is_fixed(asked.get(path[:1]))))
+        if s.refusal is None:
+            s.getters = tuple((p.path, p.kind, p.written, p.within) for p in s.made.parameters)
+            returned = s.made.returns[1] if s.made.returns else ()
+            s.convert = tuple(kind.weak for kind in [k for _, k in s.made.results] + list(returned))
+        return s
+
+    # ---- A run ----
+
+    def run(self, special, values):
+        plain = []
+        for path, kind, written, within in special.getters:
+            value = self.value(path, values)
+            if isinstance(kind, Array):
+                if written and not value.flags.writeable:
+                    return None
+            else:
+                try:
+                    if within is not None:
+                        within.type(value)
+                    value = kind.dtype.type(value).tobytes()
+                except OverflowError:
+                    return None
+            plain.append(value)
+        try:
+            out = _core.kernel_call(special.kernel, tuple(plain))
+        except (IndexError, ValueError) as error:
+            raise type(error)(self.placed(str(error), special)) from None
+        if not out:
+            return out
+        return self.results(special, out)
+
+    def results(self, special, out):
+        made = special.made
+        numbers = [v.item() if weak else v for v, weak in zip(out, special.convert)]
+        nleft = len(made.results)
+        rest = list(map(bool, out[len(numbers):]))
+        back = numbers[:nleft] + rest[:len(made.given)]
+        if made.returns is not None:
+            _, alone = made.returns[0]
+            given = numbers[nleft:]
+            back += [rest[-1], given[0] if alone else tuple(given) if given else None]
+        return back
+
+    @property
+    def may_return(self):
+        import ast
+
+        return any(isinstance(n, ast.Return) for n in ast.walk(self.loop))
+
+    def placed(self, text, special):
+        """The kernel's line as Python's."""
+        file = os.path.basename(self.function.__code__.co_filename)
+        return re.sub(r"^kernel '.*?', line (\d+): ",
+                      lambda m: f"{file}:{special.made.lines[int(m[1]) - 1]}: ", text)
+
+
+def _in_lines(text, lines):
+    found = re.match(r"line (\d+), column \d+: (.*)", text, re.S)
+    if not found or int(found[1]) > len(lines):
+        return text
+    return f"line {lines[int(found[1]) - 1]}: {found[2]}"
+
+
+def _is_fixed(value):
+    """A module whose names do not change."""
+    import math
+
+    import braze.numpy
+
+    return value in (math, np, braze.numpy) if isinstance(value, types.ModuleType) else False
+
+
+def _class_of(value):
+    """What a kernel depends on: types of numbers and arrays, functions and modules themselves."""
+    kind = of_value(value)
+    if kind is not None:
+        return kind
+    kind = array_kind(value)
+    if kind is not None:
+        return kind
+    if isinstance(value, (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type,
+                          np.ufunc)):
+        return value
+    return type(value)
+
+
+def _builtin(name):
+    import builtins
+
+    try:
+        return getattr(builtins, name)
+    except AttributeError:
+        raise NameError(f"name '{name}' is not defined") from None
+
+
+def _global(function, name):
+    """What a function sees under a name that is not its own."""
+    free = function.__code__.co_freevars
+    if name in free:
+        return function.__closure__[free.index(name)].cell_contents
+    if name in function.__globals__:
+        return function.__globals__[name]
+    return _builtin(name)

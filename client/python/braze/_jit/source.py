@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A plain function, its loops replaced by calls of sites.
+
+In:  a function of Python's.  Out: one that does the same, in which each loop that looks like a kernel asks
+its site first, and is run as it was written where the site has none.
+"""
+
+import ast
+import builtins
+import copy
+import functools
+import inspect
+import textwrap
+import types
+
+from braze._jit import regions
+from braze._jit.kinds import Refusal
+from braze._jit.pragmas import pragmas_of
+from braze._jit.sites import Site
+
+_SITES = "_braze_sites"
+_RESULT = "_braze_result"
+
+# What a loop may be made of; what the types are is seen when it is called.
+_ALLOWED = (
+    ast.For, ast.While, ast.If, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Pass,
+    ast.Break, ast.Continue, ast.Return, ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.BoolOp,
+    ast.Compare, ast.IfExp, ast.Call, ast.Attribute, ast.Subscript, ast.Slice, ast.Tuple, ast.List,
+    ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
+
+
+_OTHERS = ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.AsyncFor
+
+
+@functools.lru_cache(maxsize=4096)
+def tree_of(function):
+    """The tree of a function's own text, with the lines of its file."""
+    try:
+        lines, first = inspect.getsourcelines(function)
+    except (OSError, TypeError) as error:
+        raise Refusal(f"its source is not there: {error}") from None
+    try:
+        module = ast.parse(textwrap.dedent("".join(lines)))
+    except SyntaxError:
+        raise Refusal("its source is no statement of its own") from None
+    tree = module.body[0]
+    if not isinstance(tree, ast.FunctionDef) or tree.name != function.__name__:
+        raise Refusal("it is no function that def makes")
+    ast.increment_lineno(tree, first - 1)
+    return tree
+
+
+def capture(function, sites, left):
+    """The code of the function with its loops captured; `sites` gets one for each, `left` a (line, reason)
+    for each that stays Python whatever it is called with."""
+    tree = copy.deepcopy(tree_of(function))
+    if any(isinstance(n, (ast.Name, ast.Attribute)) and _mangled(n) for n in ast.walk(tree)):
+        raise Refusal("it uses names that its class makes private")
+    found = _Finder(function, tree, left, pragmas_of(function))
+    found.below(tree)
+    if not found.sites:
+        return None
+    sites += found.sites.values()
+    tree.body = _replaced(tree.body, {loop: k for k, loop in enumerate(found.sites)}, sites)
+    return _compiled(function, tree)
+
+
+def _mangled(node):
+    name = node.id if isinstance(node, ast.Name) else node.attr
+    return name.startswith("__") and not name.endswith("__")
+
+
+class _Finder:
+    """The loops of a function that may become kernels."""
+
+    def __init__(self, function, tree, left, pragmas):
+        self.function = function
+        self.tree = tree
+        self.left = left
+        self.pragmas = pragmas
+        self.sites = {}  # loop -> its site
+        self.locals = set(function.__code__.co_varnames) | set(function.__code__.co_cellvars)
+        self.open = set()  # names that do not belong to the function alone
+        for n in ast.walk(tree):
+            if isinstance(n, (ast.Global, ast.Nonlocal)):
+                self.open |= set(n.names)
+        args = tree.args
+        names = [a.arg for a in args.posonlyargs + args.args + args.kwonlyargs]
+        names += [a.arg for a in (args.vararg, args.kwarg) if a]
+        self.flow = regions.Flow(names)
+        self.flow.block(tree.body)
+
+    def below(self, node, around=False, tried=False):
+        """Loops in a statement; `around`: it is inside a loop, `tried`: inside a try."""
+        for part in _bodies(node):
+            for statement in part:
+                self.visit(statement, around, tried)
+        for other in [*getattr(node, "handlers", []), *getattr(node, "cases", [])]:
+            self.below(other, around, tried or isinstance(node, ast.Try))
+
+    def visit(self, node, around, tried):
+        if isinstance(node, _OTHERS):
+            return
+        if isinstance(node, regions.LOOPS):
+            try:
+                self.sites[node] = self.site(node, around, tried)
+            except Refusal as refusal:
+                self.left.append((refusal.line or node.lineno, refusal.reason))
+            around = True
+        self.below(node, around, tried or isinstance(node, ast.Try))
+
+    def site(self, node, around, tried):
+        if tried:
+            raise Refusal("inside try, which may look at variables after an error", node)
+        for n in ast.walk(node):
+            if not isinstance(n, _ALLOWED):
+                raise Refusal(f"{type(n).__name__} is no part of a kernel", n)
+        stores = regions.stored(node)
+        if stores & self.open:
+            raise Refusal(f"'{min(stores & self.open)}' belongs to others, too", node)
+        sure = self.flow.at.get(node, set())
+        needed = regions.needed(node)
+        live_in = needed & self.locals
+        if live_in - sure:
+            raise Refusal(f"'{min(live_in - sure)}' may be read before it is assigned: assign it "
+                          "before the loop", node)
+        live_out = stores & regions.elsewhere(self.tree, node)
+        if around:
+            live_out |= stores & needed
+        free = {v for v in needed - self.locals if v in self.function.__code__.co_freevars
+                or v in self.function.__globals__ or not hasattr(builtins, v)}
+        return Site(self.function, copy.deepcopy(node), sorted(live_in | free), live_in & stores,
+                    live_out, live_out - needed, self.locals, self.pragmas.get(node.lineno, []))
+
+
+def _bodies(node):
+    return [part for field in ("body", "orelse", "finalbody")
+            if isinstance(part := getattr(node, field, None), list)]
+
+
+def _replaced(body, numbers, sites):
+    """The statements, with what asks a site before each loop that has one."""
+    out = []
+    for node in body:
+        if not isinstance(node, _OTHERS):
+            for field in ("body", "orelse", "finalbody"):
+                if isinstance(getattr(node, field, None), list):
+                    setattr(node, field, _replaced(getattr(node, field), numbers, sites))
+            for other in [*getattr(node, "handlers", []), *getattr(node, "cases", [])]:
+                other.body = _replaced(other.body, numbers, sites)
+        out += _asked(node, numbers[node], sites) if node in numbers else [node]
+    return out
+
+
+def _asked(loop, number, sites):
+    """if (r := sites[k](x, y)) is None: the loop; else: x, y = r."""
+    site = sites[number]
+    lines = [f"{_RESULT} = {_SITES}[{number}]({', '.join(site.reads)})",
+             f"if {_RESULT} is None:", "    pass", "else:"]
+    lines += ["    " + line for line in _taken(site)]
+    module = ast.parse("\n".join(lines))
+    for n in ast.walk(module):
+        ast.copy_location(n, loop)
+    module.body[1].body = [loop]
+    return module.body
+
+
+def _taken(site):
+    """How the results come back into the variables."""
+    lines = []
+    for k, name in enumerate(site.leaves):
+        plain = f"{name} = {_RESULT}[{k}]"
+        if name in site.given:
+            flag = len(site.leaves) + site.given.index(name)
+            plain = f"if {_RESULT}[{flag}]: {plain}"
+        lines.append(plain)
+    if site.may_return:
+        lines.append(f"if {_RESULT}[-2]: return {_RESULT}[-1]")
+    return lines or ["pass"]
+
+
+def _compiled(function, tree):
+    """The function that the tree says, in the place of the old: its globals, closure and defaults."""
+    free = function.__code__.co_freevars
+    args = tree.args
+    tree.decorator_list, tree.returns = [], None
+    args.defaults = [ast.Constant(None) for _ in args.defaults]
+    args.kw_defaults = [d and ast.Constant(None) for d in args.kw_defaults]
+    for a in args.posonlyargs + args.args + args.kwonlyargs + [args.vararg, args.kwarg]:
+        if a is not None:
+            a.annotation = None
+    factory = ast.FunctionDef("_braze_factory", ast.arguments(
+        [], [ast.arg(v) for v in (_SITES, *free)], None, [], [], None, []),
+        [tree, ast.Return(ast.Name(tree.name, ast.Load()))], [], None)
+    module = ast.Module([factory], [])
+    ast.fix_missing_locations(module)
+    code = compile(module, function.__code__.co_filename, "exec")
+    for name in ("_braze_factory", tree.name):
+        code = next(c for c in code.co_consts if isinstance(c, types.CodeType) and c.co_name == name)
+    return code
+
+
+def function_of(function, code, sites):
+    """The captured code as a function beside the old one."""
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
+    cells[_SITES] = types.CellType(sites)
+    closure = tuple(cells[name] for name in code.co_freevars)
+    code = code.replace(co_qualname=function.__code__.co_qualname) \
+        if hasattr(code, "co_qualname") else code
+    out = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__,
+                             closure)
+    out.__kwdefaults__ = function.__kwdefaults__
+    return functools.update_wrapper(out, function)

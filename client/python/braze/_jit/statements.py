@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Python's statements in the kernel language: the other half of a scope, beside expressions.
+
+In:  a statement's tree.  Out: lines, written by `self.emit`.
+"""
+
+import ast
+import builtins
+
+import numpy as np
+
+from braze._jit.expressions import Value, cast, cast_truth
+from braze._jit.kinds import INT, WEAK, Array, Refusal, join, strong
+
+
+class Statements:
+    """What a scope does with statements."""
+
+    def statement(self, node):
+        way = getattr(self, "_do_" + type(node).__name__, None)
+        if way is None:
+            raise Refusal(f"{type(node).__name__} is no part of a kernel", node)
+        way(node)
+
+    def block(self, body):
+        self.depth += 1
+        for statement in body:
+            self.statement(statement)
+        self.depth -= 1
+
+    # ---- Assignments ----
+
+    def assign(self, name, value, node):
+        """A variable, whose type widens to hold the value."""
+        if name in self.counting:
+            raise Refusal(f"'{name}' counts a loop and is assigned in it", node)
+        if value.kind is None:
+            self.kinds.setdefault(name, None)
+            return
+        have = self.kinds.get(name)
+        kind = have if name in self.fixed else join(have, value.kind)
+        self.kinds[name] = kind
+        text = cast_truth(value).text if kind.dtype.kind == "b" else cast(value, kind.dtype).text
+        self.emit(f"{self.name_of(name)} = {text}", node)
+        self.assigned(name, node)
+
+    def _do_Assign(self, node):
+        if len(node.targets) > 1:
+            value = self.scalar(node.value)
+            if not value.simple:
+                value = self.temporary(value, node)
+            for target in node.targets:
+                self._to(target, value, node)
+            return
+        target, = node.targets
+        if isinstance(target, (ast.Tuple, ast.List)):
+            self._unpack(target.elts, node)
+        elif isinstance(target, ast.Name) and self._names_array(node.value):
+            self._alias(target.id, node)
+        else:
+            self._to(target, self.scalar(node.value), node)
+
+    def _to(self, target, value, node):
+        if isinstance(target, ast.Name):
+            self.assign(target.id, value, node)
+        elif isinstance(target, ast.Subscript):
+            self._to_element(self.array(target), value, node)
+        else:
+            raise Refusal("an assignment to what is neither a variable nor an element", node)
+
+    def _to_element(self, held, value, node):
+        if held.kind.ndim:
+            raise Refusal("an assignment to a part of an array inside a loop", node)
+        self.store(held.base)
+        if value.kind is None or any(text is None for text in held.fixed):
+            return
+        if value.kind.dtype.kind == "c" and held.kind.dtype.kind != "c":
+            raise Refusal("a complex number in an array of real ones", node)
+        text = cast_truth(value) if held.kind.dtype.kind == "b" else cast(value, held.kind.dtype)
+        self.emit(f"{held.text()} = {text.text}", node)
+
+    def _unpack(self, targets, node):
+        if self._is_shape(node.value):
+            array = self.array(node.value.value)
+            values = [Value(f"len({array.base}, {axis})", INT) for axis in array.axes]
+        elif isinstance(node.value, (ast.Tuple, ast.List)):
+            values = [self.scalar(v) for v in node.value.elts]
+        elif isinstance(node.value, ast.Call) and self._is(node.value.func, builtins.divmod):
+            a, b = (self.scalar(v) for v in node.value.args)
+            values = [self.binary(op, a, b, node) for op in (ast.FloorDiv(), ast.Mod())]
+        else:
+            raise Refusal("an assignment of several values that are not told apart", node)
+        if len(values) != len(targets):
+            raise Refusal(f"{len(values)} values for {len(targets)} names", node)
+        # All values are taken before the first is assigned.
+        values = [v if v.const is not None else self.temporary(v, node) for v in values]
+        for target, value in zip(targets, values):
+            self._to(target, value, node)
+
+    def _is_shape(self, node):
+        return isinstance(node, ast.Attribute) and node.attr == "shape" and self.is_array(node.value)
+
+    def _is(self, node, what):
+        path = self.path(node)
+        try:
+            return path is not None and self.object(path, node) is what
+        except Refusal:
+            return False
+
+    def _names_array(self, node):
+        return isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) \
+            and not (isinstance(node, ast.Subscript) and self._is_shape(node.value)) \
+            and self.is_array(node) and self.array(node).kind.ndim > 0
+
+    def _alias(self, name, node):
+        """`row = a[i]`: a name for a part, as long as it is the only one that it gets."""
+        stores = [n for n in ast.walk(self.program.loop) if isinstance(n, ast.Name)
+                  and n.id == name and isinstance(n.ctx, ast.Store)]
+        if self.kinds.get(name) is not None or len(stores) > 1:
+            raise Refusal(f"'{name}' is an array, and other things besides", node)
+        held = self.array(node.value)
+        fixed = list(held.fixed)
+        for axis, text in enumerate(fixed):
+            if text is not None and not text.lstrip("-").isdigit():
+                fixed[axis] = self.temporary(Value(text, INT), node).text
+        self.aliases[name] = type(held)(held.base, held.kind, tuple(fixed))
+        self.kinds.pop(name, None)
+
+    def _do_AugAssign(self, node):
+        if isinstance(node.target, ast.Name):
+            old = self.variable(node.target.id, node)
+            if isinstance(old.kind, Array):
+                raise Refusal("an operation on a whole array inside a loop", node)
+            self.assign(node.target.id, self.binary(node.op, old, self.scalar(node.value), node), node)
+            return
+        held = self.array(node.target)
+        if held.kind.ndim:
+            raise Refusal("an operation on a part of an array inside a loop", node)
+        old = Value(held.text(), strong(held.kind.dtype))
+        value = self.scalar(node.value)
+        new = self.binary(node.op, old, value, node)
+        if new.kind is not None and not held.simple:
+            fixed = tuple(self.temporary(Value(text, INT), node).text for text in held.fixed)
+            held = type(held)(held.base, held.kind, fixed)
+            new = self.binary(node.op, Value(held.text(), old.kind), value, node)
+        self._to_element(held, new, node)
+
+    def _do_AnnAssign(self, node):
+        if not isinstance(node.target, ast.Name):
+            raise Refusal("a type of what is no variable", node)
+        name = node.target.id
+        kind = self.annotated(node.annotation)
+        self.kinds[name] = kind
+        self.fixed.add(name)
+        if node.value is not None:
+            value = self.scalar(node.value)
+            if value.kind is not None and value.kind.dtype.kind == "c" and kind.dtype.kind != "c":
+                raise Refusal("a complex number in a real variable", node)
+            self.assign(name, value, node)
+
+    def annotated(self, node):
+        """The type that an annotation names: Python's, NumPy's, or NumPy's as a string."""
+        what = node.value if isinstance(node, ast.Constant) else self.callee(node)
+        if what in WEAK:
+            return WEAK[what]
+        try:
+            return strong(np.dtype(what))
+        except TypeError:
+            raise Refusal(f"'{ast.unparse(node)}' names no type", node) from None
+
+    # ---- Branches and loops ----
+
+    def _do_If(self, node):
+        self.emit(f"if {self.truth(node.test).text} {{", node)
+        self.block(node.body)
+        if node.orelse:
+            self.emit("} else {", node.orelse[0])
+            self.block(node.orelse)
+        self.emit("}", node)
+
+    def _do_While(self, node):
+        if node.orelse:
+            raise Refusal("else of a loop", node)
+        lines, test = self.aside(self.truth, node.test)
+        if lines:
+            self.emit("while true {", node)
+            self.out += lines
+            self.depth += 1
+            self.emit(f"if not {test.at(3)} {{ break }}", node)
+            self.depth -= 1
+        else:
+            self.emit(f"while {test.text} {{", node)
+        self.block(node.body)
+        self.emit("}", node)
+        if node is not self.program.loop:
+            self.leaves(node, node)
+
+    def _do_For(self, node):
+        if node.orelse:
+            raise Refusal("else of a loop", node)
+        begin, end, step, bindings = self._turns(node.iter, node.target)
+        direct = isinstance(node.target, ast.Name) and node.target.id in self.counters \
+            and bindings is None
+        counter = self.names.fresh(node.target.id if direct else "k")
+        self.emit(f"for {counter} in {begin}..{end}{step} {{", node)
+        self.depth += 1
+        if direct:
+            self.counting[node.target.id] = counter
+        elif bindings is None:
+            self._to(node.target, Value(counter, INT, simple=True), node)
+        else:
+            for target, value in bindings:
+                self._to(target, value(counter), node)
+        self.depth -= 1
+        self.block(node.body)
+        if direct:
+            del self.counting[node.target.id]
+        self.emit("}", node)
+        if node is not self.program.loop:
+            self.leaves(node, node)
+
+    def _turns(self, node, target):
+        """Bounds of a counter, and what each name is in a turn; None: the counter itself."""
+        if isinstance(node, ast.Call):
+            what = self.callee(node.func)
+            if what is builtins.range or getattr(what, "__braze_range__", False):
+                return (*self._range(node), None)
+            if what is builtins.reversed and isinstance(node.args[0], ast.Call) \
+                    and self.callee(node.args[0].func) is builtins.range:
+                return (*self._reversed(node.args[0]), None)
+            if what is builtins.enumerate or what is builtins.zip:
+                return self._several(node, target, what)
+        length, value = self._elements(node)
+        return "0", length, "", [(target, value)]
+
+    def _range(self, node):
+        if node.keywords or not 1 <= len(node.args) <= 3:
+            raise Refusal("range() takes one to three numbers", node)
+        parts = [self._bound(a) for a in node.args]
+        if len(parts) == 1:
+            parts.insert(0, Value("0", INT))
+        step = f" step {parts[2].at(9)}" if len(parts) > 2 else ""
+        return parts[0].at(9), parts[1].at(9), step
+
+    def _reversed(self, node):
+        """Of range(n) and range(a, b)."""
+        if len(node.args) > 2:
+            raise Refusal("reversed() of a range with a step", node)
+        begin, end, _ = self._range(node)
+        return f"{end} - 1", f"{begin} - 1", " step -1"
+
+    def _bound(self, node):
+        value = self.index(node)
+        if value.kind is None:
+            return Value("0", INT)
+        return cast(Value(value.text, value.kind, value.level), INT.dtype)
+
+    def _elements(self, node):
+        """Of an array of one axis: how many, and each."""
+        held = self.array(node)
+        if held.kind.ndim != 1:
+            raise Refusal("a loop over the rows of an array", node)
+        axis, = held.axes
+        kind = strong(held.kind.dtype)
+
+        def element(counter):
+            fixed = [counter if k == axis else text for k, text in enumerate(held.fixed)]
+            return Value(f"{held.base}[{', '.join(fixed)}]", kind)
+        return f"len({held.base}, {axis})", element
+
+    def _several(self, node, target, what):
+        wanted = 2 if what is builtins.enumerate else len(node.args)
+        if not isinstance(target, ast.Tuple) or len(target.elts) != wanted or node.keywords:
+            raise Refusal(f"{what.__name__}() into other names", node)
+        if what is builtins.zip:
+            sides = [self._elements(a) for a in node.args]
+            length = sides[0][0]
+            for other, _ in sides[1:]:
+                length = f"min({length}, {other})"
+            return "0", length, "", [(t, e) for t, (_, e) in zip(target.elts, sides)]
+        first = self._bound(node.args[1]).at(10) if len(node.args) > 1 else None
+        length, element = self._elements(node.args[0])
+
+        def number(counter):
+            return Value(f"{counter} + {first}" if first else counter, INT, 9 if first else 13)
+        return "0", length, "", [(target.elts[0], number), (target.elts[1], element)]
+
+    def _do_Return(self, node):
+        self.leave(node)
+
+    def _do_Break(self, node):
+        self.emit("break", node)
+
+    def _do_Continue(self, node):
+        self.emit("continue", node)
+
+    def _do_Pass(self, node):
+        """Nothing."""
+
+    def _do_Expr(self, node):
+        if not isinstance(node.value, ast.Constant):
+            raise Refusal("a call for what it does", node)
