@@ -296,19 +296,21 @@ int braze_kernel_call(braze_scalar *results, braze_kernel *k, int nargs,
 		      braze_error *error)
 {
 	const struct lang_program *p = k->program;
-	struct call *c;
+	struct call call, *c = &call;
 	int rc = 0;
 
 	if (nargs != (int)p->nparam)
 		return (int)err_set(err_of(error), E_INVALID,
 				    "kernel '%s' takes %u arguments, not %d", p->name, p->nparam,
 				    nargs);
-	c = calloc(1, sizeof *c);
-	if (!c)
-		return (int)err_set(err_of(error), E_NOMEM, "no memory to run a kernel");
+	/* The rest of it is set before it is looked at: there is much, and calls may be short. */
 	c->kernel = k;
 	c->check = check;
 	c->data = data;
+	c->session = NULL;
+	c->stopped = false;
+	memset(c->loan, 0, p->nparam * sizeof c->loan[0]);
+	memset(c->hold, 0, p->nparam * sizeof c->hold[0]);
 	rc = await_code(c, nargs, args, error);
 	if (!rc)
 		rc = acquire(c, args, error);
@@ -317,6 +319,5 @@ int braze_kernel_call(braze_scalar *results, braze_kernel *k, int nargs,
 	for (unsigned i = 0; !rc && i < p->nresult; i++)
 		results[i] = get_scalar(&c->result[i], p->param[p->nparam + i].type);
 	release(c, args);
-	free(c);
 	return rc;
 }

@@ -4,29 +4,15 @@
  * In:  arrays of ours, NumPy's arrays, and scalars as the bytes of their type.  The addresses are
  * taken with the interpreter lock held, and the kernel runs without it; meanwhile recording on what
  * it writes is refused, and what it only reads is lent. */
-#include "core.h"
+#include "kernel.h"
 
 #include <string.h>
 
-#define CAPSULE		 "braze.kernel"
-#define MOST_ARGS	 64
 #define WORTH_WAITING_US 10000 /* of a run, for code that is quicker */
-
-struct held {
-	braze_kernel_arg arg;
-	Py_buffer buffer;
-	bool open; /* the buffer */
-	bool locked;
-	struct host_block lock;
-	braze_array *h;
-	braze_loan loan;
-	void *hold;
-	int64_t shape[BRAZE_MAX_NDIM], strides[BRAZE_MAX_NDIM];
-};
 
 static void kernel_drop(PyObject *capsule)
 {
-	braze_kernel_free(PyCapsule_GetPointer(capsule, CAPSULE));
+	braze_kernel_free(PyCapsule_GetPointer(capsule, KERNEL_CAPSULE));
 }
 
 /* kernel_create(text) */
@@ -45,7 +31,7 @@ static PyObject *kernel_create(PyObject *mod, PyObject *text)
 		wait_raise(&err);
 		return NULL;
 	}
-	capsule = PyCapsule_New(k, CAPSULE, kernel_drop);
+	capsule = PyCapsule_New(k, KERNEL_CAPSULE, kernel_drop);
 	if (!capsule)
 		braze_kernel_free(k);
 	return capsule;
@@ -54,7 +40,7 @@ static PyObject *kernel_create(PyObject *mod, PyObject *text)
 /* kernel_describe(kernel): its name and (name, dtype, ndim, written, result) of each parameter */
 static PyObject *kernel_describe(PyObject *mod, PyObject *capsule)
 {
-	const braze_kernel *k = PyCapsule_GetPointer(capsule, CAPSULE);
+	const braze_kernel *k = PyCapsule_GetPointer(capsule, KERNEL_CAPSULE);
 	PyObject *list = k ? PyList_New(0) : NULL;
 	braze_parameter p;
 
@@ -69,7 +55,7 @@ static PyObject *kernel_describe(PyObject *mod, PyObject *capsule)
 	return list ? Py_BuildValue("(sN)", braze_kernel_name(k), list) : NULL;
 }
 
-static int take_array(struct held *x, PyObject *o, const braze_parameter *p)
+int kernel_take_array(struct held *x, PyObject *o, const braze_parameter *p)
 {
 	braze_array *h = type_handle(o);
 
@@ -77,6 +63,8 @@ static int take_array(struct held *x, PyObject *o, const braze_parameter *p)
 		return -1;
 	braze_retain(h);
 	x->h = h;
+	x->arg.shape = x->shape;
+	x->arg.strides = x->strides;
 	if (p->written)
 		x->arg.data = wait_fence(x->h);
 	else
@@ -91,8 +79,6 @@ static int take_array(struct held *x, PyObject *o, const braze_parameter *p)
 /* After all fences: they may move what other arguments share. */
 static int keep_array(struct held *x, const braze_parameter *p)
 {
-	if (!x->h)
-		return 0;
 	if (p->written) {
 		x->hold = braze_hold(x->h);
 		x->arg.data = (void *)(uintptr_t)wait_data(x->h);
@@ -127,7 +113,7 @@ static int take(struct held *x, PyObject *o, const braze_parameter *p)
 	x->arg.shape = x->shape;
 	x->arg.strides = x->strides;
 	if (p->ndim)
-		return nd_check(o) ? take_array(x, o, p) : take_buffer(x, o, p);
+		return nd_check(o) ? kernel_take_array(x, o, p) : take_buffer(x, o, p);
 	bytes = PyBytes_AsString(o);
 	if (!bytes)
 		return -1;
@@ -153,7 +139,7 @@ static PyObject *give(const braze_kernel *k, const braze_scalar *result, int nar
 	return tuple;
 }
 
-static void let_go(struct held *x)
+void kernel_let_go(struct held *x)
 {
 	if (x->locked)
 		host_unlock(&x->lock);
@@ -198,14 +184,16 @@ static int await_code(braze_kernel *k)
 	return err.code == BRAZE_E_INTERRUPTED ? wait_raise(&err) : 0;
 }
 
-static int run(braze_scalar *result, braze_kernel *k, struct held *x, int n)
+int kernel_run(braze_scalar *result, braze_kernel *k, struct held *x, int n)
 {
-	braze_kernel_arg arg[MOST_ARGS];
+	braze_kernel_arg arg[KERNEL_ARGS];
 	braze_error err = {0};
 	braze_parameter p;
 
+	if (await_code(k))
+		return -1;
 	for (int i = 0; i < n; i++)
-		if (braze_kernel_parameter(&p, k, i) && keep_array(&x[i], &p))
+		if (x[i].h && braze_kernel_parameter(&p, k, i) && keep_array(&x[i], &p))
 			return -1;
 	for (int i = 0; i < n; i++) {
 		arg[i] = x[i].arg;
@@ -224,25 +212,26 @@ static int run(braze_scalar *result, braze_kernel *k, struct held *x, int n)
 static PyObject *kernel_call(PyObject *mod, PyObject *args)
 {
 	PyObject *capsule = NULL, *given = NULL, *out = NULL;
-	braze_scalar result[MOST_ARGS];
+	braze_scalar result[KERNEL_ARGS];
 	braze_kernel *k = NULL;
 	struct held *x = NULL;
 	braze_parameter p;
-	int n = 0;
+	int n = 0, most;
 
 	if (!PyArg_ParseTuple(args, "OO!", &capsule, &PyTuple_Type, &given))
 		return NULL;
-	k = PyCapsule_GetPointer(capsule, CAPSULE);
-	x = k ? PyMem_Calloc(MOST_ARGS, sizeof *x) : NULL;
+	k = PyCapsule_GetPointer(capsule, KERNEL_CAPSULE);
+	most = (int)PyTuple_Size(given) < KERNEL_ARGS ? (int)PyTuple_Size(given) : KERNEL_ARGS;
+	x = k ? PyMem_Calloc((size_t)most + 1, sizeof *x) : NULL;
 	if (!x)
 		return k ? PyErr_NoMemory() : NULL;
-	while (n < PyTuple_Size(given) && n < MOST_ARGS && braze_kernel_parameter(&p, k, n) &&
+	while (n < most && braze_kernel_parameter(&p, k, n) &&
 	       !take(&x[n], PyTuple_GetItem(given, n), &p))
 		n++;
-	if (n == PyTuple_Size(given) && !await_code(k) && !run(result, k, x, n))
+	if (n == PyTuple_Size(given) && !kernel_run(result, k, x, n))
 		out = give(k, result, n);
-	for (int i = 0; i < MOST_ARGS; i++)
-		let_go(&x[i]);
+	for (int i = 0; i < most; i++)
+		kernel_let_go(&x[i]);
 	PyMem_Free(x);
 	return out;
 }
@@ -250,7 +239,7 @@ static PyObject *kernel_call(PyObject *mod, PyObject *args)
 /* kernel_compile(kernel): None, or why there is no code */
 static PyObject *kernel_compile(PyObject *mod, PyObject *capsule)
 {
-	braze_kernel *k = PyCapsule_GetPointer(capsule, CAPSULE);
+	braze_kernel *k = PyCapsule_GetPointer(capsule, KERNEL_CAPSULE);
 	braze_session *s = k ? wait_session() : NULL;
 	braze_error err = {0};
 
@@ -265,7 +254,7 @@ static PyObject *kernel_compile(PyObject *mod, PyObject *capsule)
 /* kernel_compiled(kernel) */
 static PyObject *kernel_compiled(PyObject *mod, PyObject *capsule)
 {
-	const braze_kernel *k = PyCapsule_GetPointer(capsule, CAPSULE);
+	const braze_kernel *k = PyCapsule_GetPointer(capsule, KERNEL_CAPSULE);
 
 	return k ? PyBool_FromLong(braze_kernel_compiled(k)) : NULL;
 }

@@ -7,27 +7,13 @@
  * numpy.asarray gives, an export.  In: small results are copied, and of large ones the array
  * itself is kept, as the memory of ours.
  *
- * NumPy's array and its table of functions are used by their layout, which is the same since
- * NumPy 1.7: this extension is built without NumPy. */
+ * NumPy's table of functions is used by its layout, as its array is. */
 #include "native.h"
 
 #include <string.h>
 
+#include "np_array.h"
 #include "numpys.h"
-
-/* The beginning of PyArrayObject. */
-struct np_array {
-	PyObject_HEAD char *data;
-	int nd;
-	intptr_t *dims, *strides;
-	PyObject *base, *descr;
-	int flags;
-};
-
-#define NP_C_CONTIGUOUS 0x0001
-#define NP_OWNDATA	0x0004
-#define NP_ALIGNED	0x0100
-#define NP_WRITEABLE	0x0400
 
 /* Of the table of functions. */
 #define NP_SCALAR	   60
@@ -45,11 +31,6 @@ static np_new_fn *np_new;
 static np_scalar_fn *np_scalar;
 static np_base_fn *np_set_base;
 static PyTypeObject *dtype_type;
-
-static inline struct np_array *np(PyObject *o)
-{
-	return (struct np_array *)o;
-}
 
 int lent_init(void)
 {

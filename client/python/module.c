@@ -709,8 +709,9 @@ PyMODINIT_FUNC PyInit__core(void)
 		return NULL;
 	find_ops();
 	if (add_functions(m) || adapted_init() || convert_init() || type_init(m) || meta_init() ||
-	    numpys_init(m) || native_init(m) || ufunc_init(m) || fast_draw_init(m) ||
-	    host_init(m) || PyModule_AddStringConstant(m, "version", braze_version())) {
+	    numpys_init(m) || native_init(m) || ufunc_init(m) || site_init(m) ||
+	    fast_draw_init(m) || host_init(m) ||
+	    PyModule_AddStringConstant(m, "version", braze_version())) {
 		Py_DECREF(m);
 		return NULL;
 	}

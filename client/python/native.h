@@ -108,6 +108,8 @@ int native_init(PyObject *module);
 /* ufunc.c */
 int ufunc_init(PyObject *module);
 extern PyMethodDef ufunc_methods[];
+/* site.c */
+int site_init(PyObject *module);
 /* fast_make.c */
 int fast_make_init(PyObject *numpy);
 /* fast_draw.c */

@@ -504,3 +504,60 @@ def test_pragmas_are_checked(text, reason, tmp_path):
     exec(compile(path.read_text(), str(path), "exec"), space)
     with pytest.raises(ValueError, match=re.escape(f"{path}:3: ") + f".*{reason}"):
         jit(space["f"])
+
+
+def test_calls_that_have_a_kernel_take_the_short_way():
+    @jit
+    def f(x, n, c, k):
+        for i in range(len(x)):
+            x[i] += n * c.real + k
+        return n
+    site = f.__braze_jit__.sites[0]
+    x = np.zeros(3)
+    short = []
+    for n, c, k in ((1, 2j, np.int8(4)), (5, 1j, np.int8(-3)), (2**62, 0j, np.int8(0)), (True, 1j, np.int8(1))):
+        before = site.entry.calls
+        f(x, n, c, k)
+        short.append(site.entry.calls - before)
+    assert short == [0, 0, 0, 0] and "real" in str(braze.explain(f))
+
+    @jit
+    def g(x, n, k, big):
+        s = 0
+        for i in range(len(x)):
+            x[i] += n * 2.5 + k
+            s += n
+        return s, big
+    site = g.__braze_jit__.sites[0]
+    x, y = np.zeros(3), np.zeros(3)
+    for step, n in enumerate((1, 5, -7, True, 2, 2**70, 2.5)):
+        before = site.entry.calls
+        assert same(g.py_func(x, n, np.int8(4), 0), g(y, n, np.int8(4), 0))
+        assert (x == y).all()
+        # The first of a type has its kernel made; what has more than 64 bits is Python's.
+        assert site.entry.calls - before == (n in (5, -7, 2) and n is not True), n
+    y.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        g(y, 5, np.int8(4), 0)
+    assert (x == y).all()
+
+
+def test_a_site_goes_with_its_function():
+    import gc
+    import weakref
+
+    def make():
+        big = np.zeros(1000)
+
+        @jit
+        def f(x):
+            for i in range(len(x)):
+                x[i] += big[i]
+            return x
+        f(np.ones(3))
+        f(np.ones(3))
+        return f, weakref.ref(big)
+    f, ref = make()
+    del f
+    gc.collect()
+    assert ref() is None

@@ -67,7 +67,8 @@ def jit(function=None):
     known = Captured(function)
     try:
         code = source.capture(function, known.sites, known.left)
-        out = source.function_of(function, code, known.sites) if known.sites else _same(function)
+        out = source.function_of(function, code, [s.entry for s in known.sites]) \
+            if known.sites else _same(function)
     except Refusal as refusal:
         known.whole, known.sites = refusal.reason, []
         out = _same(function)

@@ -12,7 +12,7 @@ import types
 import numpy as np
 
 from braze import _core
-from braze._jit.kinds import Array, Refusal, of_value
+from braze._jit.kinds import Array, Kind, Refusal, of_value
 from braze._jit.translate import Program, array_kind
 
 MOST = 64  # kernels of one loop; beyond, it is a loop whose types never settle
@@ -43,13 +43,19 @@ class Site:
         self.pragmas = pragmas
         self.specials = {}
         self.count = 0
-        self.calls = 0
+        self.slow_calls = 0
+        self.entry = _core.Site(self.call, self.raise_placed)  # what the function calls
 
-    def __call__(self, *values):
+    @property
+    def calls(self):
+        return self.slow_calls + self.entry.calls
+
+    def call(self, *values):
+        """What the entry does not know, or leaves to Python."""
         special = self.special(values)
         if special.refusal is not None:
             return None
-        self.calls += 1
+        self.slow_calls += 1
         return self.run(special, values)
 
     # ---- Which kernel ----
@@ -62,7 +68,20 @@ class Site:
         s = self.make(values)
         self.specials.setdefault(key, []).append(s)
         self.count += 1
+        if s.refusal is None and not s.extra and all(len(g[0]) == 1 for g in s.getters):
+            self.enter(s, key)
         return s
+
+    def enter(self, special, key):
+        """From now on such calls are done in C: the kernel's arguments are the loop's."""
+        wants = tuple(_want(known) for known in key)
+        feeds = tuple(_feed(self.reads.index(path[0]), kind, written, within)
+                      for path, kind, written, within in special.getters)
+        made = special.made
+        returns = -1 if made.returns is None else made.returns[0][0]
+        nresults = len(special.convert) + len(made.given) + (returns >= 0)
+        self.entry.add(special.kernel, special, wants, feeds, special.convert, nresults,
+                       len(made.results), returns, made.returns is not None and made.returns[0][1])
 
     def value(self, path, values):
         root = path[0]
@@ -127,9 +146,8 @@ class Site:
         try:
             out = _core.kernel_call(special.kernel, tuple(plain))
         except (IndexError, ValueError) as error:
-            raise type(error)(self.placed(str(error), special)) from None
-        if not out:
-            return out
+            self.raise_placed(error, special)
+            raise
         return self.results(special, out)
 
     def results(self, special, out):
@@ -150,11 +168,30 @@ class Site:
 
         return any(isinstance(n, ast.Return) for n in ast.walk(self.loop))
 
-    def placed(self, text, special):
-        """The kernel's line as Python's."""
-        file = os.path.basename(self.function.__code__.co_filename)
-        return re.sub(r"^kernel '.*?', line (\d+): ",
-                      lambda m: f"{file}:{special.made.lines[int(m[1]) - 1]}: ", text)
+    def raise_placed(self, error, special):
+        """Raises an error that has a kernel's line with Python's in its place."""
+        found = re.match(r"kernel '.*?', line (\d+): ", str(error))
+        if found:
+            file = os.path.basename(self.function.__code__.co_filename)
+            text = f"{file}:{special.made.lines[int(found[1]) - 1]}: {str(error)[found.end():]}"
+            raise type(error)(text) from None
+
+
+def _want(known):
+    """As the entry in C has it."""
+    if isinstance(known, Array):
+        return "array", known.dtype, known.ndim
+    if isinstance(known, Kind):
+        return ("weak", type(known.dtype.type(0).item())) if known.weak else ("number", known.dtype)
+    return "object", known
+
+
+def _feed(number, kind, written, within):
+    least, most = -2**63, 2**63 - 1
+    if within is not None:
+        info = np.iinfo(within)
+        least, most = max(least, int(info.min)), int(info.max)
+    return number, kind.dtype, written, least, most
 
 
 def _in_lines(text, lines):

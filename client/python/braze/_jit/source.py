@@ -32,11 +32,15 @@ _ALLOWED = (
 _OTHERS = ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.AsyncFor
 
 
-@functools.lru_cache(maxsize=4096)
 def tree_of(function):
     """The tree of a function's own text, with the lines of its file."""
+    return _tree_of(function.__code__)
+
+
+@functools.lru_cache(maxsize=4096)
+def _tree_of(code):
     try:
-        lines, first = inspect.getsourcelines(function)
+        lines, first = inspect.getsourcelines(code)
     except (OSError, TypeError) as error:
         raise Refusal(f"its source is not there: {error}") from None
     try:
@@ -44,7 +48,7 @@ def tree_of(function):
     except SyntaxError:
         raise Refusal("its source is no statement of its own") from None
     tree = module.body[0]
-    if not isinstance(tree, ast.FunctionDef) or tree.name != function.__name__:
+    if not isinstance(tree, ast.FunctionDef) or tree.name != code.co_name:
         raise Refusal("it is no function that def makes")
     ast.increment_lineno(tree, first - 1)
     return tree

@@ -235,9 +235,13 @@ def array_kind(value):
 
     if type(value) not in (np.ndarray, np.memmap, _core.ndarray):
         return None
-    if value.dtype not in KNOWN or not value.dtype.isnative:
+    if value.dtype not in KNOWN or not value.dtype.isnative or not _is_aligned(value):
         return None
     return Array(value.dtype, value.ndim) if value.ndim else strong(value.dtype)
+
+
+def _is_aligned(value):
+    return not isinstance(value, np.ndarray) or value.flags.aligned
 
 
 def _is_constant_module(value):

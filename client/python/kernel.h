@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kernel.h - one call of a kernel from Python: what kernel.c and site.c share.  With the
+ * interpreter lock. */
+#ifndef BRAZE_PYTHON_KERNEL_H
+#define BRAZE_PYTHON_KERNEL_H
+
+#include "core.h"
+
+#define KERNEL_CAPSULE "braze.kernel"
+#define KERNEL_ARGS    64 /* with results */
+
+/* One argument, held until the call is over.  All zero: it holds nothing. */
+struct held {
+	braze_kernel_arg arg;
+	Py_buffer buffer;
+	bool open; /* the buffer */
+	bool locked;
+	struct host_block lock;
+	braze_array *h;
+	braze_loan loan;
+	void *hold;
+	int64_t shape[BRAZE_MAX_NDIM], strides[BRAZE_MAX_NDIM];
+};
+
+/* An array of ours, of the parameter's type and axes; -1 with an exception set. */
+int kernel_take_array(struct held *x, PyObject *o, const braze_parameter *p);
+/* Runs without the interpreter lock; -1 with an exception set. */
+int kernel_run(braze_scalar *result, braze_kernel *k, struct held *x, int n);
+void kernel_let_go(struct held *x);
+
+#endif
