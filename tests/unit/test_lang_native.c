@@ -81,13 +81,14 @@ static void fill(char *at, unsigned type, unsigned salt)
 
 	for (unsigned i = 0; i < N; i++) {
 		double v = some[(i * (salt ? 7 : 1) + salt) % (sizeof some / sizeof *some)];
-		uint64_t bits;
+		uint64_t bits[2]; /* of a complex128 the second is its imaginary part */
 		float f = (float)v;
 
 		seed ^= seed << 13;
 		seed ^= seed >> 7;
 		seed ^= seed << 17;
-		bits = i % 3 ? seed : (i & 64 ? 0 : i % 5 - 2ull);
+		bits[0] = i % 3 ? seed : (i & 64 ? 0 : i % 5 - 2ull);
+		memcpy(&bits[1], &v, 8);
 		if (row->cls == CLASS_BOOL)
 			at[i] = (char)(seed >> 9 & 1);
 		else if (type == DT_FLOAT32)
@@ -95,7 +96,7 @@ static void fill(char *at, unsigned type, unsigned salt)
 		else if (type == DT_FLOAT64)
 			memcpy(at + 8 * i, i % 17 == 5 ? &(double){__builtin_nan("")} : &v, 8);
 		else
-			memcpy(at + row->bytes * i, &bits, row->bytes);
+			memcpy(at + row->bytes * i, bits, row->bytes);
 	}
 }
 
