@@ -46,14 +46,19 @@ __all__ = [
     "flush",
     "host",
     "is_stored",
-    "jit",
     "kernel_from_text",
-    "prange",
     "session_name",
     "shared_arrays",
     "unfused",
     "wait",
 ]
+
+_CAPTURING = frozenset((
+    "jit", "kernel", "prange", "vectorize",
+    "MDRangePolicy", "RangePolicy", "parallel_for", "parallel_reduce", "parallel_scan",
+    *(f"atomic_{fetch}{word}" for fetch in ("", "fetch_")
+      for word in ("add", "sub", "mul", "min", "max", "and", "or", "xor", "exchange"))))
+__all__ += sorted(_CAPTURING)
 
 _EAGER = 1
 _UNFUSED = 2
@@ -164,11 +169,13 @@ class _Lines(str):
 
 def __getattr__(name):
     """Capturing loops takes Python's parser: it is loaded when a program first asks for it."""
-    if name not in ("jit", "prange"):
+    if name not in _CAPTURING:
         raise AttributeError(f"module 'braze' has no attribute '{name}'")
     from braze import _jit
+    from braze._jit import units
 
-    globals().update(jit=_jit.jit, prange=_jit.prange)
+    for known in _CAPTURING:
+        globals()[known] = getattr(units if hasattr(units, known) else _jit, known)
     return globals()[name]
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`braze.jit`: loops of plain Python functions as kernels."""
 
+import copy
 import functools
 import types
 
@@ -66,23 +67,29 @@ def jit(function=None):
         raise TypeError(f"braze.jit takes a function that def makes, not {function!r}")
     known = Captured(function)
     try:
-        code = source.capture(function, known.sites, known.left)
-        out = source.function_of(function, code, [s.entry for s in known.sites]) \
-            if known.sites else _same(function)
+        tree = copy.deepcopy(source.tree_of(function))
+        code = source.capture(function, tree, known.sites, known.left)
     except Refusal as refusal:
-        known.whole, known.sites = refusal.reason, []
-        out = _same(function)
+        known.whole, known.sites, code = refusal.reason, [], None
+    out = source.function_of(function, code or function.__code__, [s.entry for s in known.sites])
+    out.__defaults__, out.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
+    functools.update_wrapper(out, function)
     out.__braze_jit__ = known
     out.py_func = function
     return out
 
 
-def _same(function):
-    """Another function with the same code, to carry what is known."""
-    out = types.FunctionType(function.__code__, function.__globals__, function.__name__,
-                             function.__defaults__, function.__closure__)
-    out.__kwdefaults__ = function.__kwdefaults__
-    return functools.update_wrapper(out, function)
+def captured(function, tree):
+    """A function of its own text, where `function` stands: what `braze.kernel` makes."""
+    known = Captured(function)
+    plain = source.compiled(function, copy.deepcopy(tree))
+    try:
+        code = source.capture(function, tree, known.sites, known.left)
+    except Refusal as refusal:
+        known.whole, known.sites, code = refusal.reason, [], None
+    out = source.function_of(function, code or plain, [s.entry for s in known.sites])
+    out.__braze_jit__ = known
+    return out
 
 
 class prange:
@@ -92,3 +99,28 @@ class prange:
 
     def __new__(cls, *bounds):
         return range(*bounds)
+
+
+def kernel(function):
+    """A work unit: what is done for one index of a range, for `parallel_for` and its kin; a decorator.
+
+        @braze.kernel
+        def axpy(i, y, x, a):
+            y[i] += a * x[i]
+
+        braze.parallel_for(len(x), axpy, y=y, x=x, a=2.0)
+    """
+    from braze._jit.units import Unit
+
+    return Unit(function)
+
+
+def vectorize(function):
+    """A function of numbers as one of arrays, element by element; a decorator.
+
+    Arguments are broadcast as NumPy's functions broadcast them; the result has the type that the
+    function gives for theirs.  Where no kernel can be made, it is `numpy.vectorize`.
+    """
+    from braze._jit.elements import Elements
+
+    return Elements(function)

@@ -38,6 +38,8 @@ def call(scope, node):
         if way is None:
             raise Refusal(f"{name}() is no part of a kernel", node)
         return way(scope, node)
+    if hasattr(target, "__braze_atomic__"):
+        return atomic(scope, target, node)
     ufunc = numpys(target)
     if ufunc is not None:
         return _of_numpy(scope, ufunc, node)
@@ -46,6 +48,35 @@ def call(scope, node):
     if isinstance(target, types.FunctionType):
         return scope.program.function_call(scope, target, node)
     raise Refusal(f"a call of {name or target!r}", node)
+
+
+_ATOMIC = {"add": ast.Add(), "sub": ast.Sub(), "mul": ast.Mult(), "and": ast.BitAnd(),
+           "or": ast.BitOr(), "xor": ast.BitXor()}
+
+
+def atomic(scope, target, node):
+    """`atomic_add(a, i, v)` and its kind: turns run in their order, so a plain operation is one at once."""
+    if len(node.args) != 3:
+        raise Refusal(f"{len(node.args)} arguments", node)
+    array, index, operand = node.args
+    parts = index.elts if isinstance(index, (ast.List, ast.Tuple)) else [index]
+    index = ast.Tuple(parts, ast.Load()) if len(parts) > 1 else parts[0]
+    held = scope.array(ast.copy_location(ast.Subscript(array, index, ast.Load()), node))
+    if held.kind.ndim:
+        raise Refusal("an atomic operation on a part of an array", node)
+    old = scope.temporary(ex.Value(held.text(), strong(held.kind.dtype)), node)
+    value = scope.scalar(operand)
+    if value.kind is None:
+        return ex.UNKNOWN
+    what = target.__braze_atomic__
+    if what in _ATOMIC:
+        value = scope.binary(_ATOMIC[what], old, value, node)
+    elif what != "exchange":
+        dtype = ex.resolve(getattr(np, what + "imum"), [old.kind, value.kind], node)[-1]
+        value = ex.Value(f"{what}({ex.cast(old, dtype).text}, {ex.cast(value, dtype).text})",
+                         strong(dtype))
+    scope.to_element(held, value, node)
+    return old
 
 
 def numpys(target):

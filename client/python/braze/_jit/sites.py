@@ -84,14 +84,10 @@ class Site:
                        len(made.results), returns, made.returns is not None and made.returns[0][1])
 
     def value(self, path, values):
-        root = path[0]
-        if isinstance(root, str):
-            at = values[self.reads.index(root)] if root in self.reads \
-                else _global(self.function, root)
-        else:
-            if len(path) == 1:
-                return root
-            at, path = _global(root, path[1]), path[1:]
+        if not isinstance(path[0], str):
+            return read_global(path)
+        at = values[self.reads.index(path[0])] if path[0] in self.reads \
+            else _global(self.function, path[0])
         for part in path[1:]:
             at = getattr(at, part)
         return at
@@ -222,6 +218,17 @@ def _class_of(value):
                           np.ufunc)):
         return value
     return type(value)
+
+
+def read_global(path):
+    """(function, name, ...): what the function sees under the name now, or an attribute of it."""
+    function, *names = path
+    if not names:
+        return function
+    at = _global(function, names[0])
+    for name in names[1:]:
+        at = getattr(at, name)
+    return at
 
 
 def _builtin(name):

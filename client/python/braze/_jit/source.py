@@ -54,10 +54,12 @@ def _tree_of(code):
     return tree
 
 
-def capture(function, sites, left):
-    """The code of the function with its loops captured; `sites` gets one for each, `left` a (line, reason)
-    for each that stays Python whatever it is called with."""
-    tree = copy.deepcopy(tree_of(function))
+def capture(function, tree, sites, left):
+    """The code of what `tree` says, with its loops captured; None if there are none.  The tree is used up.
+
+    `function` is whose globals and closure it has.  `sites` gets one for each captured loop, `left` a
+    (line, reason) for each that stays Python whatever it is called with.
+    """
     if any(isinstance(n, (ast.Name, ast.Attribute)) and _mangled(n) for n in ast.walk(tree)):
         raise Refusal("it uses names that its class makes private")
     found = _Finder(function, tree, left, pragmas_of(function))
@@ -66,7 +68,7 @@ def capture(function, sites, left):
         return None
     sites += found.sites.values()
     tree.body = _replaced(tree.body, {loop: k for k, loop in enumerate(found.sites)}, sites)
-    return _compiled(function, tree)
+    return compiled(function, tree)
 
 
 def _mangled(node):
@@ -83,7 +85,8 @@ class _Finder:
         self.left = left
         self.pragmas = pragmas
         self.sites = {}  # loop -> its site
-        self.locals = set(function.__code__.co_varnames) | set(function.__code__.co_cellvars)
+        code = compiled(function, copy.deepcopy(tree))
+        self.locals = set(code.co_varnames) | set(code.co_cellvars)
         self.open = set()  # names that do not belong to the function alone
         for n in ast.walk(tree):
             if isinstance(n, (ast.Global, ast.Nonlocal)):
@@ -183,8 +186,8 @@ def _taken(site):
     return lines or ["pass"]
 
 
-def _compiled(function, tree):
-    """The function that the tree says, in the place of the old: its globals, closure and defaults."""
+def compiled(function, tree):
+    """The code of what the tree says where the function stands: it sees the same variables."""
     free = function.__code__.co_freevars
     args = tree.args
     tree.decorator_list, tree.returns = [], None
@@ -204,14 +207,11 @@ def _compiled(function, tree):
     return code
 
 
-def function_of(function, code, sites):
-    """The captured code as a function beside the old one."""
+def function_of(function, code, entries):
+    """Such code as a function beside the old one; `entries` are what it calls in place of loops."""
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
-    cells[_SITES] = types.CellType(sites)
+    cells[_SITES] = types.CellType(entries)
     closure = tuple(cells[name] for name in code.co_freevars)
-    code = code.replace(co_qualname=function.__code__.co_qualname) \
-        if hasattr(code, "co_qualname") else code
-    out = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__,
-                             closure)
-    out.__kwdefaults__ = function.__kwdefaults__
-    return functools.update_wrapper(out, function)
+    if hasattr(code, "co_qualname"):
+        code = code.replace(co_qualname=function.__code__.co_qualname)
+    return types.FunctionType(code, function.__globals__, function.__name__, None, closure)

@@ -64,11 +64,11 @@ class Statements:
         if isinstance(target, ast.Name):
             self.assign(target.id, value, node)
         elif isinstance(target, ast.Subscript):
-            self._to_element(self.array(target), value, node)
+            self.to_element(self.array(target), value, node)
         else:
             raise Refusal("an assignment to what is neither a variable nor an element", node)
 
-    def _to_element(self, held, value, node):
+    def to_element(self, held, value, node):
         if held.kind.ndim:
             raise Refusal("an assignment to a part of an array inside a loop", node)
         self.store(held.base)
@@ -143,7 +143,7 @@ class Statements:
             fixed = tuple(self.temporary(Value(text, INT), node).text for text in held.fixed)
             held = type(held)(held.base, held.kind, fixed)
             new = self.binary(node.op, Value(held.text(), old.kind), value, node)
-        self._to_element(held, new, node)
+        self.to_element(held, new, node)
 
     def _do_AnnAssign(self, node):
         if not isinstance(node.target, ast.Name):
@@ -298,5 +298,9 @@ class Statements:
         """Nothing."""
 
     def _do_Expr(self, node):
-        if not isinstance(node.value, ast.Constant):
+        if isinstance(node.value, ast.Constant):
+            return
+        if not isinstance(node.value, ast.Call) or not hasattr(
+                self.callee(node.value.func), "__braze_atomic__"):
             raise Refusal("a call for what it does", node)
+        self.expression(node.value)

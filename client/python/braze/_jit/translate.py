@@ -532,3 +532,33 @@ def _head(kernel, name, results, flags):
     back = [f"{k}: {kind.dtype.name}" for _, k, kind in results] + [f"{k}: bool" for _, k in flags]
     arrow = f" -> ({', '.join(back)})" if back else ""
     return f"kernel {kernel.names.fresh(name)}({', '.join(given)}){arrow} {{"
+
+
+def elementwise(function, kinds, are_arrays):
+    """A kernel that calls a function for each element.
+
+    Out: its text, whose parameters are the result, the arguments and the function's free numbers;
+    the type that the function gives; and functions that read the free numbers.
+    """
+    from braze._jit.sites import read_global
+
+    program = Program(ast.Module([], []), lambda path: read_global(path))
+    names = Names()
+    call = ast.Call(ast.Name(function.__name__, ast.Load()), [], [], lineno=0)
+    program.making.append(function)
+    made = Function.make(program, function, tuple(kinds), names, call)
+    out, counter = names.fresh("out"), names.fresh("k")
+    arguments = [names.fresh("x") for _ in kinds]
+    free = [made.free_names[path] for path in made.free]
+    head = [f"inout {out}: {made.kind.dtype.name}[:]"]
+    head += [f"{name}: {kind.dtype.name}{'[:]' if of_array else ''}"
+             for name, kind, of_array in zip(arguments, kinds, are_arrays)]
+    head += [f"{name}: {kind.dtype.name}" for name, kind in free]
+    given = [f"{name}[{counter}]" if of_array else name
+             for name, of_array in zip(arguments, are_arrays)] + [name for name, _ in free]
+    rows = [row for f in program.functions.values() for row in f.rows] + made.rows + [
+        (0, f"kernel {names.fresh(function.__name__)}({', '.join(head)}) {{", 0),
+        (1, f"for {counter} in 0..len({out}) {{", 0),
+        (2, f"{out}[{counter}] = {made.name}({', '.join(given)})", 0), (1, "}", 0), (0, "}", 0)]
+    return ("\n".join("    " * d + text for d, text, _ in rows), made.kind,
+            [lambda path=path: read_global(path) for path in made.free])

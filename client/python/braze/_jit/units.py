@@ -7,12 +7,12 @@ other.  Turns run in their order; what a unit adds up is added in that order.
 
 import ast
 import copy
+import operator
 import types
 
 import numpy as np
 
 from braze._jit import source
-from braze._jit.kinds import Refusal
 
 
 class RangePolicy:
@@ -103,12 +103,7 @@ def _around(function, kind, depth):
     from braze._jit import captured
 
     tree = copy.deepcopy(source.tree_of(function))
-    args = [a.arg for a in tree.args.posonlyargs + tree.args.args]
-    if tree.args.vararg or tree.args.kwarg or tree.args.kwonlyargs or tree.args.defaults:
-        raise TypeError(f"{function.__name__}() is a work unit: it has plain parameters")
-    if len(args) < depth + _MORE[kind]:
-        raise TypeError(f"{function.__name__}() has {len(args)} parameters: {depth} indices come "
-                        f"first in parallel_{kind}" + (", then the sum" if kind != "for" else ""))
+    args = _parameters(function, tree, kind, depth)
     indices, more, rest = args[:depth], args[depth:depth + _MORE[kind]], args[depth + _MORE[kind]:]
     body = _Turns().block(tree.body)
     if kind == "scan":
@@ -129,6 +124,18 @@ def _around(function, kind, depth):
     tree.body = body
     tree.args = ast.arguments([], [ast.arg(a) for a in bounds + rest], None, [], [], None, [])
     return captured(function, tree)
+
+
+def _parameters(function, tree, kind, depth):
+    """Their names: the indices, for sums what is added to, and the rest."""
+    given = tree.args
+    if given.vararg or given.kwarg or given.kwonlyargs or given.defaults:
+        raise TypeError(f"{function.__name__}() is a work unit: it has plain parameters")
+    names = [a.arg for a in given.posonlyargs + given.args]
+    if len(names) < depth + _MORE[kind]:
+        raise TypeError(f"{function.__name__}() has {len(names)} parameters: {depth} indices come "
+                        f"first in parallel_{kind}" + (", then the sum" if kind != "for" else ""))
+    return names
 
 
 def _sums_type(annotation):
@@ -210,34 +217,30 @@ def parallel_scan(*args, **named):
 
 # ---- Atomics ----
 
-def _atomic(name, word, value):
-    """An operation on one place, and the value that was there."""
+def _atomic(name, word, operation):
+    """`atomic_NAME` and `atomic_fetch_NAME`; captured loops have the operation as a statement."""
     def fetch(array, index, operand):
         at = tuple(index) if isinstance(index, (list, tuple)) else index
         old = array[at]
-        array[at] = value(old, operand)
+        array[at] = operation(old, operand)
         return old
 
     def do(array, index, operand):
         fetch(array, index, operand)
-    for f, prefix in ((do, "atomic_"), (fetch, "atomic_fetch_")):
+    for f, prefix, more in ((do, "atomic_", ""), (fetch, "atomic_fetch_", "  Returns what was there.")):
         f.__name__ = f.__qualname__ = prefix + name
         f.__module__ = "braze"
-        f.__doc__ = f"array[index] = {word}, at once" + ("; what was there." if f is fetch else ".")
-        f.__braze_atomic__ = word
+        f.__doc__ = f"(array, index, v): array[index] = {word}, at once.{more}"
+        f.__braze_atomic__ = name
         globals()[f.__name__] = f
 
 
-_atomic("add", "old + v", lambda a, b: a + b)
-_atomic("sub", "old - v", lambda a, b: a - b)
-_atomic("mul", "old * v", lambda a, b: a * b)
-_atomic("min", "minimum(old, v)", np.minimum)
-_atomic("max", "maximum(old, v)", np.maximum)
-_atomic("and", "old & v", lambda a, b: a & b)
-_atomic("or", "old | v", lambda a, b: a | b)
-_atomic("xor", "old ^ v", lambda a, b: a ^ b)
-_atomic("exchange", "v", lambda a, b: b)
-
-ATOMICS = tuple(name for name in globals() if name.startswith("atomic_"))
-NAMES = ("RangePolicy", "MDRangePolicy", "parallel_for", "parallel_reduce", "parallel_scan", *ATOMICS)
-__all__ = ["NAMES", "Refusal", "Unit"]
+_atomic("add", "old + v", operator.add)
+_atomic("sub", "old - v", operator.sub)
+_atomic("mul", "old * v", operator.mul)
+_atomic("min", "the smaller of old and v", np.minimum)
+_atomic("max", "the larger of old and v", np.maximum)
+_atomic("and", "old & v", operator.and_)
+_atomic("or", "old | v", operator.or_)
+_atomic("xor", "old ^ v", operator.xor)
+_atomic("exchange", "v", lambda old, v: v)
