@@ -133,7 +133,8 @@ enum lang_code {
 		      * start by step to stop, in three of the registers b ..., whose start and
 		      * stop are left out by the bits 2 axis and 2 axis + 1 of op; the others have
 		      * their index in one register */
-	CODE_JOIN,   /* d = what extents a and b are together; op: b goes with a, which stays */
+	CODE_JOIN,   /* d = what extents a and b are together; op 1: b goes with a, which stays;
+		      * 2: they are equal */
 	CODE_MEETS,  /* d = may a store to view a change what view b, of elements `to`, has to be
 		      * read from, but in the turn that reads it; op: or d; c: their axes, of b << 4 */
 	CODE_ASIDE,  /* d: address and strides, of view a of c axes, or of memory aside where b */

@@ -84,7 +84,7 @@ const struct step *step_join(struct run *r, const struct step *s)
 {
 	int64_t a = r->reg[s->a].i, b = r->reg[s->b].i;
 
-	if (a != b && b != 1 && (a != 1 || s->op)) {
+	if (a != b && (b != 1 || s->op == 2) && (a != 1 || s->op)) {
 		r->status = err_set(
 			r->err, E_SHAPE,
 			"kernel '%s', line %u: slices do not go together: %lld elements, not %lld",
