@@ -21,6 +21,8 @@
 
 extern const char kernel_text_lang_h[];
 
+#define OF_TYPE	   254 /* a type of an instruction's, among the types of registers */
+#define OF_TO	   255
 #define NOBODY	   UINT32_MAX
 #define SOURCE_MAX (1u << 20) /* longer ones take compilers too long */
 
@@ -123,42 +125,28 @@ static bool operand(uint32_t *reg, unsigned *type, const struct lang_ins *i, uns
 /* What it makes, k-th, and of which type; false: no more. */
 static bool makes(uint32_t *reg, unsigned *type, const struct lang_ins *i, unsigned k)
 {
-	unsigned count = 1;
+	static const struct {
+		uint8_t count, type;
+	} made[] = {
+		[CODE_OP] = {1, OF_TO},	       [CODE_CAST] = {1, OF_TO},
+		[CODE_MOVE] = {1, OF_TYPE},    [CODE_LOAD] = {1, OF_TYPE},
+		[CODE_GIVE] = {1, OF_TYPE},    [CODE_RANGE] = {4, DT_INT64},
+		[CODE_LENGTH] = {1, DT_INT64}, [CODE_JOIN] = {1, DT_INT64},
+		[CODE_MEETS] = {1, DT_BOOL},   [CODE_PLACE] = {1, DTYPE_END},
+		[CODE_SPOT] = {1, DTYPE_END},  [CODE_RETURN] = {0, 0},
+	};
 
-	*reg = i->d + k;
-	*type = i->code == CODE_OP || i->code == CODE_CAST ? i->to : i->type;
-	switch ((enum lang_code)i->code) {
-	case CODE_OP:
-	case CODE_CAST:
-	case CODE_MOVE:
-	case CODE_LOAD:
-	case CODE_GIVE:
-		break;
-	case CODE_RANGE:
-		count = 4;
-		*type = DT_INT64;
-		break;
-	case CODE_LENGTH:
-	case CODE_JOIN:
-		*type = DT_INT64;
-		break;
-	case CODE_MEETS:
-		*type = DT_BOOL;
-		break;
-	case CODE_PLACE:
-	case CODE_SPOT:
-		*type = DTYPE_END;
-		break;
-	case CODE_VIEW:
+	if (i->code == CODE_VIEW)
 		return part(reg, type, i->d, (unsigned)__builtin_popcount(i->to), k);
-	case CODE_ASIDE:
+	*reg = i->d + k;
+	if (i->code == CODE_ASIDE) {
 		*type = k ? DT_INT64 : DTYPE_END;
-		count = 1 + i->c;
-		break;
-	default:
-		return false;
+		return k < 1 + i->c;
 	}
-	return k < count;
+	*type = made[i->code].type;
+	if (*type == OF_TO || *type == OF_TYPE)
+		*type = *type == OF_TO ? i->to : i->type;
+	return k < made[i->code].count;
 }
 
 static void name(struct lane *e, uint32_t reg, unsigned type, uint32_t function)

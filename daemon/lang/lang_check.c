@@ -441,7 +441,8 @@ enum status lang_check(struct lang_program **out, const struct lang_tree *tree, 
 
 	if (fine) {
 		*c = (struct lang_checker){.tree = tree, .program = p, .err = err ? err : &own};
-		/* A literal is a constant once at most, and each loop has a step; slices need 0, 1. */
+		/* A literal is a constant once at most, and each loop has a step; slices need 0, 1.
+		 */
 		p->cap_const = tree->n + 2;
 		p->constant = calloc(p->cap_const, sizeof *p->constant);
 		fine = p->constant != NULL;

@@ -534,10 +534,9 @@ static bool read_part(struct lang_checker *c, node *n, const struct part *p, str
 	if (!p->axes)
 		return true;
 	if (!lang_register(c, n, 1, &v->reg) ||
-	    !lang_emit(
-		    c, n,
-		    (struct lang_ins){
-			    .code = CODE_LOAD, .type = p->type, .d = v->reg, .a = p->spot}))
+	    !lang_emit(c, n,
+		       (struct lang_ins){
+			       .code = CODE_LOAD, .type = p->type, .d = v->reg, .a = p->spot}))
 		return false;
 	v->made = c->program->ncode;
 	return true;

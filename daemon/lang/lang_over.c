@@ -140,7 +140,11 @@ static void explain(struct run *r, const struct lang_frame *f)
 void lang_go_over(struct run *r, lang_code_fn *code)
 {
 	int64_t array[LANG_PARAMS * (1 + 2 * LIMIT_NDIM)];
-	struct frame x = {.f = {.reg = r->reg, .array = array, .apply = apply, .poll = poll, .step = step,
+	struct frame x = {.f = {.reg = r->reg,
+				.array = array,
+				.apply = apply,
+				.poll = poll,
+				.step = step,
 				.block = r->sum ? &r->sum->block : NULL},
 			  .run = r};
 

@@ -196,12 +196,14 @@ static uint32_t named(struct parser *p)
 
 	name(p, id, "an expression is wanted");
 	if (take_mark(p, M1('('))) {
-		uint32_t args = list(p, expression, M1(')'), "a ',' or the ')' of a call is wanted");
+		uint32_t args =
+			list(p, expression, M1(')'), "a ',' or the ')' of a call is wanted");
 
 		at(p, id)->kind = NODE_CALL;
 		at(p, id)->a = args;
 	} else if (take_mark(p, M1('['))) {
-		uint32_t args = list(p, subscript, M1(']'), "a ',' or the ']' of an index is wanted");
+		uint32_t args =
+			list(p, subscript, M1(']'), "a ',' or the ']' of an index is wanted");
 
 		at(p, id)->kind = NODE_INDEX;
 		at(p, id)->a = args;

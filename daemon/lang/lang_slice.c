@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lang/lang_slice.c - slices, as loops over their elements.
  *
- * In:  the tree of an assignment to a slice, or of a reduction.  Out: first what is the same for all
- * elements (parts): views, and the scalars between them; then a loop for each axis, and in the
+ * In:  the tree of an assignment to a slice, or of a reduction.  Out: first what is the same for
+ * all elements (parts): views, and the scalars between them; then a loop for each axis, and in the
  * innermost the expression of one element, which finds its parts done (lang_expression).
  *
  * NumPy computes the whole right side before it stores anything.  So the run looks whether a view
@@ -61,7 +61,7 @@ unsigned lang_reduction_named(const struct lang_checker *c, node *n)
 	static const struct {
 		const char *name;
 		uint16_t op;
-	} names[] = {{"sum", OP_SUM}, {"prod", OP_PROD}, {"min", OP_MIN},    {"max", OP_MAX},
+	} names[] = {{"sum", OP_SUM}, {"prod", OP_PROD}, {"min", OP_MIN},   {"max", OP_MAX},
 		     {"any", OP_ANY}, {"all", OP_ALL},	 {"dot", OP_MATMUL}};
 	bool one = n->a && !lang_node_at(c, n->a)->next;
 
@@ -101,27 +101,47 @@ static bool is_array(struct lang_checker *c, node *n)
 	return s && s->kind == SYMBOL_ARRAY;
 }
 
+static bool spreads(struct lang_checker *c, uint32_t id);
+
+static bool call_spreads(struct lang_checker *c, node *n)
+{
+	bool does = false;
+
+	if (lang_reduction_named(c, n) != OP_END ||
+	    (n->name_bytes == 3 && !memcmp(c->tree->text + n->name, "len", 3)))
+		return false;
+	for (uint32_t k = n->a; k && !does; k = lang_node_at(c, k)->next)
+		does = spreads(c, k);
+	return does;
+}
+
+static bool node_spreads(struct lang_checker *c, node *n)
+{
+	switch ((enum lang_kind)n->kind) {
+	case NODE_INDEX:
+		return lang_is_slice(c, n);
+	case NODE_NAME:
+		return c->whole && is_array(c, n);
+	case NODE_UNARY:
+	case NODE_NOT:
+		return spreads(c, n->a);
+	case NODE_BINARY:
+	case NODE_AND:
+	case NODE_OR:
+		return spreads(c, n->a) || spreads(c, n->b);
+	case NODE_CALL:
+		return call_spreads(c, n);
+	default:
+		return false;
+	}
+}
+
 /* Has the expression a value for each element?  Not deeper than lang_expression goes, which then
  * says that it is too deep. */
 static bool spreads(struct lang_checker *c, uint32_t id)
 {
-	node *n = lang_node_at(c, id);
-	bool does = false;
+	bool does = ++c->chain <= LANG_CHAIN && node_spreads(c, lang_node_at(c, id));
 
-	if (++c->chain <= LANG_CHAIN) {
-		if (n->kind == NODE_INDEX)
-			does = lang_is_slice(c, n);
-		else if (n->kind == NODE_NAME)
-			does = c->whole && is_array(c, n);
-		else if (n->kind == NODE_UNARY || n->kind == NODE_NOT)
-			does = spreads(c, n->a);
-		else if (n->kind == NODE_BINARY || n->kind == NODE_AND || n->kind == NODE_OR)
-			does = spreads(c, n->a) || spreads(c, n->b);
-		else if (n->kind == NODE_CALL && lang_reduction_named(c, n) == OP_END &&
-			 !(n->name_bytes == 3 && !memcmp(c->tree->text + n->name, "len", 3)))
-			for (uint32_t k = n->a; k && !does; k = lang_node_at(c, k)->next)
-				does = spreads(c, k);
-	}
 	c->chain--;
 	return does;
 }
@@ -139,7 +159,7 @@ static unsigned subscripts(const struct lang_checker *c, node *n, struct lang_in
 		if (slice && view->c < LIMIT_NDIM) {
 			view->to |= (uint8_t)(1u << view->c);
 			view->op |= (uint16_t)(((part->a ? 0u : 1u) | (part->b ? 0u : 2u))
-						 << 2 * view->c);
+					       << 2 * view->c);
 		}
 	}
 	return count;
@@ -332,8 +352,7 @@ static bool enter(struct lang_checker *c, node *n, struct nest *nest, uint32_t *
 static bool leave(struct lang_checker *c, node *n, const struct nest *nest)
 {
 	for (unsigned axis = nest->axes; axis-- > 0;) {
-		if (!lang_emit(c, n,
-			       (struct lang_ins){.code = CODE_LOOP, .d = nest->start[axis]}))
+		if (!lang_emit(c, n, (struct lang_ins){.code = CODE_LOOP, .d = nest->start[axis]}))
 			return false;
 		c->program->code[nest->start[axis]].d = c->program->ncode;
 	}
@@ -423,11 +442,9 @@ static bool element(struct lang_checker *c, node *n, const struct store *s, cons
 				 .code = CODE_STORE, .type = s->array->type, .d = to, .a = r.reg});
 }
 
-static bool store(struct lang_checker *c, node *n, node *target, struct store *s)
+/* What is the same for all elements, and where the value of each goes. */
+static bool open(struct lang_checker *c, node *n, node *target, struct store *s)
 {
-	unsigned first = c->nparts, own;
-	uint32_t to;
-
 	if (n->op == OP_END ? !prepare(c, n->b) || !make_view(c, target, &s->target)
 			    : !make_view(c, target, &s->target) || !prepare(c, n->b))
 		return false;
@@ -436,16 +453,23 @@ static bool store(struct lang_checker *c, node *n, node *target, struct store *s
 		s->nest.extent[axis] = extent_of(&s->target, s->nest.axes, axis);
 	if (!lang_register(c, n, 1, &s->meets))
 		return false;
-	for (unsigned k = first; k < c->nparts; k++)
+	for (unsigned k = c->parts_from; k < c->nparts; k++)
 		if (c->part[k].axes && !compare(c, n, s, &c->part[k]))
 			return false;
-	own = c->nparts;
-	if (!keep(c, n, &s->target) || (s->views && !direct(c, n, s)))
+	return keep(c, n, &s->target) && (!s->views || direct(c, n, s));
+}
+
+static bool store(struct lang_checker *c, node *n, node *target, struct store *s)
+{
+	const struct part *own;
+	uint32_t to;
+
+	if (!open(c, n, target, s))
 		return false;
+	own = &c->part[c->nparts - 1];
 	to = s->aside;
 	if (!enter(c, n, &s->nest, s->views ? &to : NULL) ||
-	    !element(c, n, s, &c->part[own], s->views ? to : c->part[own].spot) ||
-	    !leave(c, n, &s->nest))
+	    !element(c, n, s, own, s->views ? to : own->spot) || !leave(c, n, &s->nest))
 		return false;
 	return !s->views || lang_emit(c, n,
 				      (struct lang_ins){.code = CODE_BACK,

@@ -73,8 +73,8 @@ static inline bool lang_index(int64_t *i, int64_t extent, int64_t base)
 }
 
 /* What lang_view.c does. */
-step_fn step_view, step_join, step_meets, step_aside, step_back, step_spot, step_begin, step_take,
-	step_give;
+step_fn lang_step_view, lang_step_join, lang_step_meets, lang_step_aside, lang_step_back,
+	lang_step_spot, lang_step_begin, lang_step_take, lang_step_give;
 
 /* The run ends, since a place is wrong. */
 void lang_wrong_place(struct run *r, uint32_t line, uint32_t array, unsigned axis, int64_t index);

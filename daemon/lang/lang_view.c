@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lang/lang_view.c - what the machine does for slices: views, extents, memory aside, reductions.
  *
- * In:  instructions that the checker made, extents and bounds of any value.  Out: views, all of whose
- * elements lie in their array, so that CODE_SPOT needs no check.  Values that a store would change
- * before they are read are computed aside first; one statement at a time does that, as does one
- * reduction, so a run has one of each. */
+ * In:  instructions that the checker made, extents and bounds of any value.  Out: views, all of
+ * whose elements lie in their array, so that CODE_SPOT needs no check.  Values that a store would
+ * change before they are read are computed aside first; one statement at a time does that, as does
+ * one reduction, so a run has one of each. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,7 +52,7 @@ static bool cut(struct run *r, const struct step *s, unsigned axis, const union 
 	return true;
 }
 
-const struct step *step_view(struct run *r, const struct step *s)
+const struct step *lang_step_view(struct run *r, const struct step *s)
 {
 	const struct lang_array *x = &r->array[s->a];
 	const union lang_reg *bound = &r->reg[s->b];
@@ -80,7 +80,7 @@ const struct step *step_view(struct run *r, const struct step *s)
 	return s + 1;
 }
 
-const struct step *step_join(struct run *r, const struct step *s)
+const struct step *lang_step_join(struct run *r, const struct step *s)
 {
 	int64_t a = r->reg[s->a].i, b = r->reg[s->b].i;
 
@@ -165,7 +165,7 @@ static bool meets(const union lang_reg *a, unsigned na, unsigned a_bytes, const 
 	return apart < a_bytes || gap - apart < b_bytes;
 }
 
-const struct step *step_meets(struct run *r, const struct step *s)
+const struct step *lang_step_meets(struct run *r, const struct step *s)
 {
 	bool before = s->op && r->reg[s->d].byte[0];
 
@@ -196,7 +196,7 @@ static bool room(struct run *r, const struct step *s, uint64_t bytes)
 	return true;
 }
 
-const struct step *step_aside(struct run *r, const struct step *s)
+const struct step *lang_step_aside(struct run *r, const struct step *s)
 {
 	const union lang_reg *view = &r->reg[s->a];
 	union lang_reg *out = &r->reg[s->d];
@@ -231,7 +231,7 @@ static const char *spread(char *at, const union lang_reg *view, unsigned k, unsi
 	return from;
 }
 
-const struct step *step_back(struct run *r, const struct step *s)
+const struct step *lang_step_back(struct run *r, const struct step *s)
 {
 	const union lang_reg *view = &r->reg[s->a];
 
@@ -240,7 +240,7 @@ const struct step *step_back(struct run *r, const struct step *s)
 	return s + 1;
 }
 
-const struct step *step_spot(struct run *r, const struct step *s)
+const struct step *lang_step_spot(struct run *r, const struct step *s)
 {
 	r->reg[s->d].at = r->reg[s->a].at + r->reg[s->b].i * r->reg[s->c].i;
 	return s + 1;
@@ -248,7 +248,7 @@ const struct step *step_spot(struct run *r, const struct step *s)
 
 /* ---- Reductions ---- */
 
-const struct step *step_begin(struct run *r, const struct step *s)
+const struct step *lang_step_begin(struct run *r, const struct step *s)
 {
 	struct lang_sum *sum = r->sum;
 
@@ -287,7 +287,7 @@ static void fold_chunk(struct lang_sum *sum, const struct step *s)
 	s->red->init(sum->state[0]);
 }
 
-const struct step *step_take(struct run *r, const struct step *s)
+const struct step *lang_step_take(struct run *r, const struct step *s)
 {
 	struct lang_block *block = &r->sum->block;
 
@@ -300,7 +300,7 @@ const struct step *step_take(struct run *r, const struct step *s)
 	return s + 1;
 }
 
-const struct step *step_give(struct run *r, const struct step *s)
+const struct step *lang_step_give(struct run *r, const struct step *s)
 {
 	struct lang_sum *sum = r->sum;
 	struct bz_acc acc;
