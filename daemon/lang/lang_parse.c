@@ -152,6 +152,13 @@ static void lines(struct parser *p)
 		advance(p);
 }
 
+/* What must go on may do so on another line. */
+static void same_heading(struct parser *p)
+{
+	while (p->now.kind == TOKEN_LINE)
+		advance(p);
+}
+
 /* ---- Expressions ---- */
 
 static uint32_t list(struct parser *p, uint32_t (*part)(struct parser *), uint32_t close,
@@ -538,8 +545,7 @@ static uint32_t block(struct parser *p)
 {
 	uint32_t first = 0, *link = &first;
 
-	while (p->now.kind == TOKEN_LINE)
-		advance(p);
+	same_heading(p);
 	want_mark(p, M1('{'), "a '{' is wanted");
 	if (!enter(p))
 		return 0;
@@ -615,6 +621,7 @@ static void function(struct parser *p, uint32_t **link)
 	advance(p);
 	name(p, id, "the name of the function is wanted");
 	a = parameters(p);
+	same_heading(p);
 	want_mark(p, M2('-', '>'), "a '->' and the type of the function's value are wanted");
 	at(p, id)->type = type(p);
 	body = block(p);
@@ -633,8 +640,10 @@ static void kernel(struct parser *p)
 	advance(p);
 	name(p, id, "the name of the kernel is wanted");
 	a = parameters(p);
+	same_heading(p);
 	if (take_mark(p, M2('-', '>')))
 		b = parameters(p);
+	same_heading(p);
 	if (take_word(p, "base")) {
 		at(p, id)->integer = p->now.integer;
 		if (p->now.kind != TOKEN_INT || p->now.integer > 1)
