@@ -28,6 +28,10 @@ typedef struct {
 union bz_reg {
 	bz_u64 bits[2];
 };
+struct bz_block {
+	char *at;
+	bz_u64 n;
+};
 struct bz_frame {
 	union bz_reg *reg;
 	const bz_i64 *array; /* of each its address, then extents, then strides in bytes */
@@ -36,10 +40,13 @@ struct bz_frame {
 	int (*poll)(struct bz_frame *f);
 	bz_u32 at, axis; /* where it began, or ended before its end; the axis of a wrong index, */
 	bz_i64 index;	 /* and the index */
+	int (*step)(struct bz_frame *f, bz_u32 at); /* instruction `at` by the machine */
+	struct bz_block *block;			    /* of the reduction under way */
 };
 
 #pragma GCC optimize("O2", "tree-loop-vectorize", "split-loops", "unswitch-loops")
 #define BZ_TURNS	 4096
+#define BZ_BLOCK	 1024
 #define BZ_RARE(x)	 __builtin_expect(!!(x), 0)
 #define BZ_FN		 static inline __attribute__((always_inline))
 #define BZ_GET(r, v)	 __builtin_memcpy(&(v), &f->reg[r], sizeof(v))
@@ -94,6 +101,23 @@ struct bz_frame {
 		out = (i) > 0 ? (i)-1 : (i) + (n);                                                 \
 		if (BZ_RARE((i) == 0 || out < 0 || out >= (n)))                                    \
 			BZ_WRONG(where, which, i);                                                 \
+	} while (0)
+/* The machine's step, which takes and leaves its registers in its memory. */
+#define BZ_STEP(where)                                                                             \
+	do {                                                                                       \
+		if (f->step(f, where))                                                             \
+			return 1;                                                                  \
+	} while (0)
+/* The next element of a reduction; the machine folds those that fill a block. */
+#define BZ_TAKE(where, r, v)                                                                       \
+	do {                                                                                       \
+		struct bz_block *b_ = f->block;                                                    \
+		if (BZ_RARE(b_->n == BZ_BLOCK - 1)) {                                              \
+			BZ_SET(r, v);                                                              \
+			BZ_STEP(where);                                                            \
+		} else {                                                                           \
+			__builtin_memcpy(b_->at + b_->n++ * sizeof(v), &(v), sizeof(v));           \
+		}                                                                                  \
 	} while (0)
 #define BZ_LOOP(where, label)                                                                      \
 	do {                                                                                       \

@@ -47,6 +47,28 @@ module braze
       final :: array_finalize
    end type
 
+   ! A kernel of text (docs/language.md), and an argument of a call, which braze_in and braze_inout
+   ! make of a variable.
+   type, public :: braze_kernel_t
+      private
+      type(c_ptr) :: p = c_null_ptr
+      type(c_scalar), allocatable :: result(:) ! of the last call
+   contains
+      procedure, private :: copy_kernel, get_r8, get_r4, get_i4, get_i8, get_c8, get_l1
+      generic :: assignment(=) => copy_kernel
+      procedure, public :: call => kernel_call
+      generic, public :: get => get_r8, get_r4, get_i4, get_i8, get_c8, get_l1
+      final :: kernel_finalize
+   end type
+   type, public :: braze_argument_t
+      private
+      type(c_kernel_arg) :: c
+      integer(c_int64_t) :: extents(8) = 0, strides(8) = 0
+      character(60) :: problem = ''
+   end type
+   integer, parameter :: KERNEL_PARAMETERS = 64
+   public :: braze_kernel, braze_in, braze_inout
+
    public :: braze_init, braze_finish, braze_device, braze_check, braze_make, braze_alloc, braze_full, braze_arange, braze_cast
    public :: operator(+), operator(-), operator(*), operator(/), operator(**)
    public :: operator(==), operator(/=), operator(<), operator(<=), operator(>), operator(>=)
@@ -872,4 +894,38 @@ contains
       character(*), intent(inout), optional :: errmsg
       call put(self, arg_i8(src), stat, errmsg)
    end subroutine
+   ! ---- Kernels of text ----
+
+#include "braze_kernel.inc"
+#define KIND_TAG r8
+#define TYPE_SPEC real(c_double)
+#define DTYPE braze_real64
+#define CONVERT(v) real(v, c_double)
+#include "braze_argument.inc"
+#define KIND_TAG r4
+#define TYPE_SPEC real(c_float)
+#define DTYPE braze_real32
+#define CONVERT(v) real(v, c_float)
+#include "braze_argument.inc"
+#define KIND_TAG i4
+#define TYPE_SPEC integer(c_int32_t)
+#define DTYPE braze_int32
+#define CONVERT(v) int(v, c_int32_t)
+#include "braze_argument.inc"
+#define KIND_TAG i8
+#define TYPE_SPEC integer(c_int64_t)
+#define DTYPE braze_int64
+#define CONVERT(v) int(v, c_int64_t)
+#include "braze_argument.inc"
+#define KIND_TAG c8
+#define TYPE_SPEC complex(c_double_complex)
+#define DTYPE braze_complex128
+#define CONVERT(v) cmplx(v, kind=c_double)
+#include "braze_argument.inc"
+#define KIND_TAG l1
+#define TYPE_SPEC logical(c_bool)
+#define DTYPE braze_bool
+#define CONVERT(v) logical(.not. abs(v) <= 0, c_bool)
+#include "braze_argument.inc"
+
 end module

@@ -19,6 +19,18 @@ module braze_c
       type(c_scalar) :: scalar
    end type
 
+   type, bind(c) :: c_kernel_arg
+      type(c_ptr) :: array = c_null_ptr, data = c_null_ptr
+      integer(c_int) :: dtype = 0, ndim = 0, readonly = 0
+      type(c_ptr) :: shape = c_null_ptr, strides = c_null_ptr
+      type(c_scalar) :: scalar
+   end type
+
+   type, bind(c) :: c_parameter
+      type(c_ptr) :: name = c_null_ptr
+      integer(c_int) :: dtype = 0, ndim = 0, written = 0, result = 0
+   end type
+
    ! The key of a generator of random numbers, any one, and the number of its next draw.
    type, bind(c) :: braze_random_t
       integer(c_int64_t) :: key = 0, draw = 0
@@ -95,6 +107,37 @@ module braze_c
          integer(c_int), value :: dtype
          integer(c_int64_t), value :: n
          type(c_scalar), value :: start, step
+         type(c_error), intent(inout) :: err
+      end function
+
+      integer(c_int) function c_kernel_create(out, text, length, err) bind(c, name='braze_kernel_create')
+         import
+         type(c_ptr), intent(out) :: out
+         character(kind=c_char), intent(in) :: text(*)
+         integer(c_size_t), value :: length
+         type(c_error), intent(inout) :: err
+      end function
+
+      subroutine c_kernel_free(k) bind(c, name='braze_kernel_free')
+         import
+         type(c_ptr), value :: k
+      end subroutine
+
+      integer(c_int) function c_kernel_parameter(out, k, i) bind(c, name='braze_kernel_parameter')
+         import
+         type(c_parameter), intent(inout) :: out
+         type(c_ptr), value :: k
+         integer(c_int), value :: i
+      end function
+
+      integer(c_int) function c_kernel_call(results, k, nargs, args, check, data, err) &
+         bind(c, name='braze_kernel_call')
+         import
+         type(c_scalar), intent(inout) :: results(*)
+         type(c_ptr), value :: k, data
+         integer(c_int), value :: nargs
+         type(c_kernel_arg), intent(in) :: args(*)
+         type(c_funptr), value :: check
          type(c_error), intent(inout) :: err
       end function
 

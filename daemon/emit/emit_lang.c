@@ -21,6 +21,8 @@
 
 extern const char kernel_text_lang_h[];
 
+#define OF_TYPE	   254 /* a type of an instruction's, among the types of registers */
+#define OF_TO	   255
 #define NOBODY	   UINT32_MAX
 #define SOURCE_MAX (1u << 20) /* longer ones take compilers too long */
 
@@ -43,12 +45,67 @@ static const char *suffix(unsigned type)
 
 /* ---- Registers ---- */
 
+/* Part k of a view of so many axes that begins at register r. */
+static bool part(uint32_t *reg, unsigned *type, uint32_t r, unsigned axes, unsigned k)
+{
+	*reg = r + k;
+	*type = k ? DT_INT64 : DTYPE_END;
+	return k < 1 + 2 * axes;
+}
+
+/* The same of instructions on slices. */
+static bool slice_operand(uint32_t *reg, unsigned *type, const struct lang_ins *i, unsigned k)
+{
+	unsigned axes = i->c & 15, first = 1 + 2 * axes;
+
+	*reg = k ? i->b : i->a;
+	*type = DT_INT64;
+	switch ((enum lang_code)i->code) {
+	case CODE_VIEW:
+		*reg = i->b + k;
+		return k < i->c + 2u * (unsigned)__builtin_popcount(i->to);
+	case CODE_JOIN:
+		return k < 2;
+	case CODE_SPOT:
+		*type = k ? DT_INT64 : DTYPE_END;
+		*reg = k == 2 ? i->c : *reg;
+		return k < 3;
+	case CODE_TAKE:
+		*type = i->type;
+		return k < 1;
+	case CODE_MEETS:
+		if (k < first)
+			return part(reg, type, i->a, axes, k);
+		if (part(reg, type, i->b, i->c >> 4, k - first))
+			return true;
+		*reg = i->d;
+		*type = DT_BOOL;
+		return i->op && k == first + 1 + 2 * (i->c >> 4);
+	case CODE_ASIDE:
+	case CODE_BACK:
+		if (part(reg, type, i->a, i->c, k))
+			return true;
+		*reg = i->b;
+		*type = DT_BOOL;
+		return k == 1 + 2 * i->c;
+	default:
+		return false;
+	}
+}
+
+static bool on_slices(const struct lang_ins *i)
+{
+	return i->code >= CODE_VIEW && i->code <= CODE_GIVE;
+}
+
 /* Operand k of an instruction and its type; false: it has no more. */
 static bool operand(uint32_t *reg, unsigned *type, const struct lang_ins *i, unsigned k)
 {
 	const uint32_t at[3] = {i->a, i->b, i->c};
 	unsigned count = 1;
 
+	if (on_slices(i))
+		return slice_operand(reg, type, i, k);
 	*type = i->type;
 	if (i->code == CODE_OP) {
 		count = op_row(i->op)->arity;
@@ -65,16 +122,31 @@ static bool operand(uint32_t *reg, unsigned *type, const struct lang_ins *i, uns
 	return k < count;
 }
 
-/* Does it make an element, and of which type? */
-static bool makes(unsigned *type, const struct lang_ins *i)
+/* What it makes, k-th, and of which type; false: no more. */
+static bool makes(uint32_t *reg, unsigned *type, const struct lang_ins *i, unsigned k)
 {
-	*type = i->code == CODE_OP || i->code == CODE_CAST ? i->to : i->type;
-	if (i->code == CODE_LENGTH)
-		*type = DT_INT64;
-	if (i->code == CODE_PLACE)
-		*type = DTYPE_END;
-	return i->code == CODE_OP || i->code == CODE_CAST || i->code == CODE_MOVE ||
-	       i->code == CODE_LOAD || i->code == CODE_LENGTH || i->code == CODE_PLACE;
+	static const struct {
+		uint8_t count, type;
+	} made[] = {
+		[CODE_OP] = {1, OF_TO},	       [CODE_CAST] = {1, OF_TO},
+		[CODE_MOVE] = {1, OF_TYPE},    [CODE_LOAD] = {1, OF_TYPE},
+		[CODE_GIVE] = {1, OF_TYPE},    [CODE_RANGE] = {4, DT_INT64},
+		[CODE_LENGTH] = {1, DT_INT64}, [CODE_JOIN] = {1, DT_INT64},
+		[CODE_MEETS] = {1, DT_BOOL},   [CODE_PLACE] = {1, DTYPE_END},
+		[CODE_SPOT] = {1, DTYPE_END},  [CODE_RETURN] = {0, 0},
+	};
+
+	if (i->code == CODE_VIEW)
+		return part(reg, type, i->d, (unsigned)__builtin_popcount(i->to), k);
+	*reg = i->d + k;
+	if (i->code == CODE_ASIDE) {
+		*type = k ? DT_INT64 : DTYPE_END;
+		return k < 1 + i->c;
+	}
+	*type = made[i->code].type;
+	if (*type == OF_TO || *type == OF_TYPE)
+		*type = *type == OF_TO ? i->to : i->type;
+	return k < made[i->code].count;
 }
 
 static void name(struct lane *e, uint32_t reg, unsigned type, uint32_t function)
@@ -97,10 +169,8 @@ static void registers(struct lane *e)
 		function = e->start[at] ? at : function;
 		for (unsigned k = 0; operand(&reg, &type, i, k); k++)
 			name(e, reg, type, function);
-		if (makes(&type, i))
-			name(e, i->d, type, function);
-		for (unsigned k = 0; i->code == CODE_RANGE && k < 4; k++)
-			name(e, i->d + k, DT_INT64, function);
+		for (unsigned k = 0; makes(&reg, &type, i, k); k++)
+			name(e, reg, type, function);
 	}
 	for (unsigned k = 0; k < p->nparam + p->nresult; k++)
 		if (!p->param[k].rank)
@@ -248,6 +318,33 @@ static void put_end(struct lane *e)
 	text_put(&e->o, "return 0;\n");
 }
 
+/* What the machine does on its own registers. */
+static void put_step(struct lane *e, const struct lang_ins *i, uint32_t at)
+{
+	uint32_t r;
+	unsigned type;
+
+	for (unsigned k = 0; operand(&r, &type, i, k); k++)
+		if (!e->constant[r])
+			text_put(&e->o, "BZ_SET(%u, %s); ", r, reg(e, r));
+	text_put(&e->o, "BZ_STEP(%u);", at);
+	for (unsigned k = 0; makes(&r, &type, i, k); k++)
+		text_put(&e->o, " BZ_GET(%u, %s);", r, reg(e, r));
+	text_put(&e->o, "\n");
+}
+
+static void put_slice(struct lane *e, const struct lang_ins *i, uint32_t at)
+{
+	if (i->code == CODE_SPOT)
+		text_put(&e->o, "%s = %s + %s * %s;\n", reg(e, i->d), reg(e, i->a), reg(e, i->b),
+			 reg(e, i->c));
+	else if (i->code == CODE_TAKE)
+		text_put(&e->o, "{ bz_%s a_ = %s; BZ_TAKE(%u, %u, a_); }\n", suffix(i->type),
+			 reg(e, i->a), at, i->a);
+	else
+		put_step(e, i, at);
+}
+
 static void put_load(struct lane *e, const struct lang_ins *i)
 {
 	text_put(&e->o, "BZ_LOAD%s(%s, %s);\n", i->type == DT_BOOL ? "_B1" : "", reg(e, i->d),
@@ -315,7 +412,10 @@ static void put_one(struct lane *e, const struct lang_ins *i, uint32_t at)
 		text_put(o, "%s = N%u_%u;\n", reg(e, i->d), i->a, i->b);
 		break;
 	default:
-		put_way(e, i, at);
+		if (on_slices(i))
+			put_slice(e, i, at);
+		else
+			put_way(e, i, at);
 	}
 }
 

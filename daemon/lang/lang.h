@@ -26,7 +26,9 @@
 #define LANG_SYMBOLS   4096 /* visible at one place */
 #define LANG_REGISTERS (1u << 17)
 #define LANG_CODE      (1u << 18)
-#define LANG_TURNS     4096 /* of loops between two looks at whether to stop */
+#define LANG_VIEWS     256	    /* slices, and scalars between them, of one expression */
+#define LANG_TURNS     4096	    /* of loops between two looks at whether to stop */
+#define LANG_ASIDE     (4ull << 30) /* bytes of values that wait until all are computed */
 
 /* ---- Tokens ---- */
 
@@ -71,7 +73,8 @@ enum lang_kind {
 	NODE_OR,
 	NODE_NOT,
 	NODE_CALL,  /* name, a: arguments */
-	NODE_INDEX, /* name, a: indices */
+	NODE_INDEX, /* name, a: indices and slices */
+	NODE_SLICE, /* a : b : c, each of which may be missing; only among indices */
 	/* Statements, chained by next. */
 	NODE_LET,    /* name, type or DTYPE_END, a: value */
 	NODE_ASSIGN, /* a: target, b: value, op or OP_END */
@@ -126,9 +129,27 @@ enum lang_code {
 	CODE_LOAD,   /* d = the element at a, of type `type` */
 	CODE_STORE,  /* the element at d = a, of type `type` */
 	CODE_LENGTH, /* d = extent of array a along axis b */
+	CODE_VIEW,   /* d: a view (below) of c axes of array a: those of the bits `to` are cut from
+		      * start by step to stop, in three of the registers b ..., whose start and
+		      * stop are left out by the bits 2 axis and 2 axis + 1 of op; the others have
+		      * their index in one register */
+	CODE_JOIN,   /* d = what extents a and b are together; op 1: b goes with a, which stays;
+		      * 2: they are equal */
+	CODE_MEETS,  /* d = may a store to view a change what view b, of elements `to`, has to be
+		      * read from, but in the turn that reads it; op: or d; c: their axes, of b << 4
+		      */
+	CODE_ASIDE,  /* d: address and strides, of view a of c axes, or of memory aside where b */
+	CODE_BACK,   /* what lies aside goes to view a of c axes where b */
+	CODE_SPOT,   /* d = address a + b * c bytes */
+	CODE_BEGIN,  /* a reduction by op of elements of `type` begins */
+	CODE_TAKE,   /* of it the next element, a */
+	CODE_GIVE,   /* d = its value, of type `to` */
 	CODE_CALL,   /* the function at d */
 	CODE_RETURN
 };
+
+/* A view is 1 + 2 axes registers: the address of its first element, and of each axis its extent and
+ * the bytes between neighbours, 0 where it has but one element. */
 
 struct lang_ins {
 	uint8_t code, type, to;
@@ -198,6 +219,12 @@ void lang_unlink(struct lang_kernel *k); /* NULL is fine */
 
 /* ---- Generated code ---- */
 
+/* Elements of a reduction that wait for 1024 of them. */
+struct lang_block {
+	char *at;
+	uint64_t n;
+};
+
 /* What generated code (emit/emit_lang.c) is called with; kernels/lang.h has the same as bz_frame.
  */
 struct lang_frame {
@@ -210,6 +237,9 @@ struct lang_frame {
 	uint32_t at, axis; /* where it begins (0: at the start), or ended before its end; the
 			      axis of a wrong index, */
 	int64_t index;	   /* and the index */
+	/* Instruction `at` on `reg`; not 0: the run has ended. */
+	int (*step)(struct lang_frame *f, uint32_t at);
+	struct lang_block *block; /* of the reduction under way */
 };
 /* 0: it came to its end. */
 typedef int lang_code_fn(struct lang_frame *f);

@@ -145,7 +145,8 @@ static bool assign(struct lang_checker *c, node *n)
 	struct symbol *s;
 
 	if (target->kind == NODE_INDEX)
-		return assign_element(c, n, target);
+		return lang_is_slice(c, target) ? lang_slice(c, n, target)
+						: assign_element(c, n, target);
 	if (n->op != OP_END) {
 		if (!lang_expression(c, n->a, &v[0]) || !lang_expression(c, n->b, &v[1]) ||
 		    !lang_operation(c, n, n->op, 2, v, &r))
@@ -164,8 +165,9 @@ static bool assign(struct lang_checker *c, node *n)
 			     NAME_OF(c, target));
 	if (s->kind == SYMBOL_ARRAY)
 		return WRONG(c, target, E_INVALID,
-			     "'%.*s' is an array: assign to its elements, as %.*s[i]",
-			     NAME_OF(c, target), NAME_OF(c, target));
+			     "'%.*s' is an array: assign to its elements, as %.*s[i] or "
+			     "%.*s[:]",
+			     NAME_OF(c, target), NAME_OF(c, target), NAME_OF(c, target));
 	return lang_move(c, n, &r, s->type, s->reg);
 }
 
@@ -439,8 +441,9 @@ enum status lang_check(struct lang_program **out, const struct lang_tree *tree, 
 
 	if (fine) {
 		*c = (struct lang_checker){.tree = tree, .program = p, .err = err ? err : &own};
-		/* A literal is a constant once at most, and each loop has a step. */
-		p->cap_const = tree->n;
+		/* A literal is a constant once at most, and each loop has a step; slices need 0, 1.
+		 */
+		p->cap_const = tree->n + 2;
 		p->constant = calloc(p->cap_const, sizeof *p->constant);
 		fine = p->constant != NULL;
 	}

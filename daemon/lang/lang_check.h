@@ -20,6 +20,24 @@ struct function {
 	unsigned nparam;
 };
 
+/* A value of an expression: in a register, or a literal that takes the type it is wanted in. */
+struct value {
+	uint8_t type;
+	bool weak, literal;
+	uint32_t reg, made; /* made: 1 + the one instruction that made it, or 0 */
+	uint64_t bits[2];
+};
+
+/* Of an expression that is computed for each element: a view that is read, or a scalar that was
+ * computed before. */
+struct part {
+	uint32_t id;
+	struct value value;
+	unsigned axes;	     /* of a view, else 0 */
+	uint8_t type;	     /* of its elements */
+	uint32_t view, spot; /* registers: the view, the address of the element */
+};
+
 struct lang_checker {
 	const struct lang_tree *tree;
 	struct lang_program *program;
@@ -32,15 +50,11 @@ struct lang_checker {
 	uint8_t inside_type;
 	uint32_t breaks, continues; /* chains of jumps, of the innermost loop */
 	bool in_loop;
-	int chain, blocks;
-};
-
-/* A value of an expression: in a register, or a literal that takes the type it is wanted in. */
-struct value {
-	uint8_t type;
-	bool weak, literal;
-	uint32_t reg, made; /* made: 1 + the one instruction that made it, or 0 */
-	uint64_t bits[2];
+	int chain;
+	struct part part[LANG_VIEWS]; /* from here on of the innermost such expression */
+	unsigned parts_from, nparts;
+	bool whole;	    /* a name of an array is all of it */
+	uint32_t zero, one; /* 1 + registers of these numbers; 0: none yet */
 };
 
 typedef const struct lang_node node;
@@ -65,6 +79,17 @@ bool lang_fit(struct lang_checker *c, node *n, struct value *v, unsigned type);
 bool lang_move(struct lang_checker *c, node *n, struct value *v, unsigned type, uint32_t reg);
 /* As a truth value in a register. */
 bool lang_truth(struct lang_checker *c, uint32_t id, uint32_t *reg);
+/* The function of the text that a call names; NULL. */
+const struct function *lang_function(const struct lang_checker *c, node *n);
+/* An index or bound in register reg. */
+bool lang_index_value(struct lang_checker *c, uint32_t id, uint32_t reg);
+/* Does the index have a slice among its subscripts? */
+bool lang_is_slice(const struct lang_checker *c, node *n);
+/* target = value, target += value, of slices. */
+bool lang_slice(struct lang_checker *c, node *n, node *target);
+/* The reduction that a call is; OP_END: it is none.  dot is OP_MATMUL. */
+unsigned lang_reduction_named(const struct lang_checker *c, node *n);
+bool lang_reduction(struct lang_checker *c, node *n, unsigned op, struct value *out);
 /* The address of the element that an index names. */
 bool lang_place(struct lang_checker *c, node *n, const struct symbol *s, uint32_t *reg);
 

@@ -292,6 +292,20 @@ static bool variable(struct lang_checker *c, node *n, struct value *out)
 	return true;
 }
 
+bool lang_index_value(struct lang_checker *c, uint32_t id, uint32_t reg)
+{
+	node *n = lang_node_at(c, id);
+	struct value v;
+
+	if (!lang_expression(c, id, &v))
+		return false;
+	/* Half of uint64 would become negative, which is another place. */
+	if (!integral(v.type) || v.type == DT_UINT64)
+		return WRONG(c, n, E_DTYPE, "an index is an integer, not %s: write int64(...)",
+			     dtype_row(v.type)->name);
+	return lang_move(c, n, &v, DT_INT64, reg);
+}
+
 bool lang_place(struct lang_checker *c, node *n, const struct symbol *s, uint32_t *reg)
 {
 	unsigned count = 0;
@@ -311,16 +325,7 @@ bool lang_place(struct lang_checker *c, node *n, const struct symbol *s, uint32_
 		return false;
 	*reg = index + count;
 	for (uint32_t k = n->a, at = index; k; k = lang_node_at(c, k)->next, at++) {
-		struct value v;
-
-		if (!lang_expression(c, k, &v))
-			return false;
-		/* Half of uint64 would become negative, which is another place. */
-		if (!integral(v.type) || v.type == DT_UINT64)
-			return WRONG(c, lang_node_at(c, k), E_DTYPE,
-				     "an index is an integer, not %s: write int64(...)",
-				     dtype_row(v.type)->name);
-		if (!lang_move(c, lang_node_at(c, k), &v, DT_INT64, at))
+		if (!lang_index_value(c, k, at))
 			return false;
 	}
 	return lang_emit(
@@ -334,6 +339,10 @@ static bool element(struct lang_checker *c, node *n, struct value *out)
 	const struct symbol *s = lang_symbol(c, n);
 	uint32_t place, reg;
 
+	if (lang_is_slice(c, n))
+		return WRONG(c, n, E_SHAPE,
+			     "a slice has many elements: assign to a slice, or take sum(...), "
+			     "max(...) of it");
 	if (!lang_place(c, n, s, &place) || !lang_register(c, n, 1, &reg) ||
 	    !lang_emit(c, n,
 		       (struct lang_ins){.code = CODE_LOAD, .type = s->type, .d = reg, .a = place}))
@@ -439,17 +448,27 @@ static bool call_operation(struct lang_checker *c, node *n, unsigned op, struct 
 	return lang_operation(c, n, op, (int)k, v, out);
 }
 
-static bool call(struct lang_checker *c, node *n, struct value *out)
+const struct function *lang_function(const struct lang_checker *c, node *n)
 {
-	unsigned op = operation_named(c, n);
-
 	for (unsigned k = 0; k < c->nfunction; k++) {
 		node *f = lang_node_at(c, c->function[k].node);
 
 		if (f->name_bytes == n->name_bytes &&
 		    !memcmp(c->tree->text + f->name, c->tree->text + n->name, n->name_bytes))
-			return call_function(c, n, &c->function[k], out);
+			return &c->function[k];
 	}
+	return NULL;
+}
+
+static bool call(struct lang_checker *c, node *n, struct value *out)
+{
+	const struct function *f = lang_function(c, n);
+	unsigned op = operation_named(c, n), reduction = lang_reduction_named(c, n);
+
+	if (f)
+		return call_function(c, n, f, out);
+	if (reduction != OP_END)
+		return lang_reduction(c, n, reduction, out);
 	if (is_name(c, n, "len"))
 		return length(c, n, out);
 	for (unsigned d = 0; d < DTYPE_END; d++)
@@ -500,14 +519,38 @@ static bool by_kind(struct lang_checker *c, node *n, struct value *out)
 	}
 }
 
+/* What is there already for each element; NULL. */
+static const struct part *part_of(const struct lang_checker *c, uint32_t id)
+{
+	for (unsigned k = c->parts_from; k < c->nparts; k++)
+		if (c->part[k].id == id)
+			return &c->part[k];
+	return NULL;
+}
+
+static bool read_part(struct lang_checker *c, node *n, const struct part *p, struct value *v)
+{
+	*v = p->value;
+	if (!p->axes)
+		return true;
+	if (!lang_register(c, n, 1, &v->reg) ||
+	    !lang_emit(c, n,
+		       (struct lang_ins){
+			       .code = CODE_LOAD, .type = p->type, .d = v->reg, .a = p->spot}))
+		return false;
+	v->made = c->program->ncode;
+	return true;
+}
+
 bool lang_expression(struct lang_checker *c, uint32_t id, struct value *v)
 {
 	node *n = lang_node_at(c, id);
+	const struct part *part = part_of(c, id);
 
 	if (++c->chain > LANG_CHAIN)
 		return WRONG(c, n, E_LIMIT, "more than %d operators in a row: name a part with let",
 			     LANG_CHAIN);
-	if (!by_kind(c, n, v))
+	if (!(part ? read_part(c, n, part, v) : by_kind(c, n, v)))
 		return false;
 	c->chain--;
 	return true;

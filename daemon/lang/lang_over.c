@@ -99,6 +99,16 @@ static int poll(struct lang_frame *f)
 	return r->poll && r->poll(r->data);
 }
 
+static int step(struct lang_frame *f, uint32_t at)
+{
+	struct run *r = ((struct frame *)f)->run;
+	const struct step *s = &r->kernel->step[at];
+	int ended = !s->fn(r, s);
+
+	f->block = r->sum ? &r->sum->block : NULL;
+	return ended;
+}
+
 /* Addresses, extents and strides, one array behind the other. */
 static void flatten(int64_t *out, const struct run *r)
 {
@@ -130,12 +140,17 @@ static void explain(struct run *r, const struct lang_frame *f)
 void lang_go_over(struct run *r, lang_code_fn *code)
 {
 	int64_t array[LANG_PARAMS * (1 + 2 * LIMIT_NDIM)];
-	struct frame x = {.f = {.reg = r->reg, .array = array, .apply = apply, .poll = poll},
+	struct frame x = {.f = {.reg = r->reg,
+				.array = array,
+				.apply = apply,
+				.poll = poll,
+				.step = step,
+				.block = r->sum ? &r->sum->block : NULL},
 			  .run = r};
 
 	flatten(array, r);
 	if (r->over)
 		x.f.at = (uint32_t)(r->over - r->kernel->step);
-	if (code(&x.f))
+	if (code(&x.f) && !r->status)
 		explain(r, &x.f);
 }

@@ -152,14 +152,22 @@ static void lines(struct parser *p)
 		advance(p);
 }
 
+/* What must go on may do so on another line. */
+static void same_heading(struct parser *p)
+{
+	while (p->now.kind == TOKEN_LINE)
+		advance(p);
+}
+
 /* ---- Expressions ---- */
 
-static uint32_t list(struct parser *p, uint32_t close, const char *what)
+static uint32_t list(struct parser *p, uint32_t (*part)(struct parser *), uint32_t close,
+		     const char *what)
 {
 	uint32_t first = 0, *link = &first;
 
 	while (!p->failed && !is_mark(p, close)) {
-		*link = expression(p);
+		*link = part(p);
 		link = &at(p, *link)->next;
 		if (!take_mark(p, M1(',')))
 			break;
@@ -168,18 +176,41 @@ static uint32_t list(struct parser *p, uint32_t close, const char *what)
 	return first;
 }
 
+/* An index, or start:stop:step, of which each may be left out. */
+static uint32_t subscript(struct parser *p)
+{
+	uint32_t a = is_mark(p, M1(':')) ? 0 : expression(p), id, part;
+
+	if (!is_mark(p, M1(':')))
+		return a;
+	id = make(p, NODE_SLICE);
+	at(p, id)->a = a;
+	advance(p);
+	if (!is_mark(p, M1(':')) && !is_mark(p, M1(',')) && !is_mark(p, M1(']'))) {
+		part = expression(p);
+		at(p, id)->b = part;
+	}
+	if (take_mark(p, M1(':')) && !is_mark(p, M1(',')) && !is_mark(p, M1(']'))) {
+		part = expression(p);
+		at(p, id)->c = part;
+	}
+	return id;
+}
+
 static uint32_t named(struct parser *p)
 {
 	uint32_t id = make(p, NODE_NAME);
 
 	name(p, id, "an expression is wanted");
 	if (take_mark(p, M1('('))) {
-		uint32_t args = list(p, M1(')'), "a ',' or the ')' of a call is wanted");
+		uint32_t args =
+			list(p, expression, M1(')'), "a ',' or the ')' of a call is wanted");
 
 		at(p, id)->kind = NODE_CALL;
 		at(p, id)->a = args;
 	} else if (take_mark(p, M1('['))) {
-		uint32_t args = list(p, M1(']'), "a ',' or the ']' of an index is wanted");
+		uint32_t args =
+			list(p, subscript, M1(']'), "a ',' or the ']' of an index is wanted");
 
 		at(p, id)->kind = NODE_INDEX;
 		at(p, id)->a = args;
@@ -514,8 +545,7 @@ static uint32_t block(struct parser *p)
 {
 	uint32_t first = 0, *link = &first;
 
-	while (p->now.kind == TOKEN_LINE)
-		advance(p);
+	same_heading(p);
 	want_mark(p, M1('{'), "a '{' is wanted");
 	if (!enter(p))
 		return 0;
@@ -591,6 +621,7 @@ static void function(struct parser *p, uint32_t **link)
 	advance(p);
 	name(p, id, "the name of the function is wanted");
 	a = parameters(p);
+	same_heading(p);
 	want_mark(p, M2('-', '>'), "a '->' and the type of the function's value are wanted");
 	at(p, id)->type = type(p);
 	body = block(p);
@@ -609,8 +640,10 @@ static void kernel(struct parser *p)
 	advance(p);
 	name(p, id, "the name of the kernel is wanted");
 	a = parameters(p);
+	same_heading(p);
 	if (take_mark(p, M2('-', '>')))
 		b = parameters(p);
+	same_heading(p);
 	if (take_word(p, "base")) {
 		at(p, id)->integer = p->now.integer;
 		if (p->now.kind != TOKEN_INT || p->now.integer > 1)

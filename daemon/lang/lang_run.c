@@ -188,16 +188,9 @@ static const struct step *step_place(struct run *r, const struct step *s)
 	char *at = x->at;
 
 	for (uint32_t k = 0; k < s->c; k++) {
-		int64_t i = r->reg[s->b + k].i, extent = x->shape.dim[k];
+		int64_t i = r->reg[s->b + k].i;
 
-		/* Below the base only what counts from the end; 0 of base 1 is neither. */
-		if (i >= base)
-			i -= base;
-		else if (i < 0 && i >= -extent)
-			i += extent;
-		else
-			return wrong_place(r, s, k);
-		if (i >= extent)
+		if (!lang_index(&i, x->shape.dim[k], base))
 			return wrong_place(r, s, k);
 		at += i * x->stride[k];
 	}
@@ -282,11 +275,17 @@ static enum status link_one(struct lang_kernel *k, uint32_t at, const struct tie
 			    const struct tier0_isa *wide, struct err *err)
 {
 	static step_fn *const fn[] = {
-		[CODE_END] = step_end,	     [CODE_MOVE] = step_move,	  [CODE_JUMP] = step_jump,
-		[CODE_LOOP] = step_loop,     [CODE_UNLESS] = step_unless, [CODE_WHEN] = step_when,
-		[CODE_RANGE] = step_range,   [CODE_NEXT] = step_next,	  [CODE_PLACE] = step_place,
-		[CODE_STORE] = step_store,   [CODE_LENGTH] = step_length, [CODE_CALL] = step_call,
-		[CODE_RETURN] = step_return,
+		[CODE_END] = step_end,		[CODE_MOVE] = step_move,
+		[CODE_JUMP] = step_jump,	[CODE_LOOP] = step_loop,
+		[CODE_UNLESS] = step_unless,	[CODE_WHEN] = step_when,
+		[CODE_RANGE] = step_range,	[CODE_NEXT] = step_next,
+		[CODE_PLACE] = step_place,	[CODE_STORE] = step_store,
+		[CODE_LENGTH] = step_length,	[CODE_CALL] = step_call,
+		[CODE_RETURN] = step_return,	[CODE_VIEW] = lang_step_view,
+		[CODE_JOIN] = lang_step_join,	[CODE_MEETS] = lang_step_meets,
+		[CODE_ASIDE] = lang_step_aside, [CODE_BACK] = lang_step_back,
+		[CODE_SPOT] = lang_step_spot,	[CODE_BEGIN] = lang_step_begin,
+		[CODE_TAKE] = lang_step_take,	[CODE_GIVE] = lang_step_give,
 	};
 	const struct lang_ins *i = &k->program->code[at];
 	struct step *s = &k->step[at];
@@ -295,10 +294,18 @@ static enum status link_one(struct lang_kernel *k, uint32_t at, const struct tie
 			   .a = i->a,
 			   .b = i->b,
 			   .c = i->c,
+			   .op = i->op,
+			   .to_type = i->to,
 			   .bytes = dtype_row(i->type)->bytes,
 			   .line = i->line};
 	if (i->code == CODE_OP || i->code == CODE_CAST)
 		return link_operation(s, i, isa, wide, err);
+	if (i->code == CODE_BEGIN || i->code == CODE_TAKE || i->code == CODE_GIVE) {
+		s->red = &isa->red[i->op][i->type];
+		if (!s->red->identity)
+			return err_set(err, E_UNSUPPORTED, "line %u: %s of %s", i->line,
+				       op_text(i->op), dtype_row(i->type)->name);
+	}
 	s->fn = i->code == CODE_LOAD ? of_load(i->type) : fn[i->code];
 	if (i->code == CODE_JUMP || i->code == CODE_LOOP || i->code == CODE_UNLESS ||
 	    i->code == CODE_WHEN || i->code == CODE_NEXT || i->code == CODE_CALL)
@@ -384,5 +391,7 @@ enum status lang_run(const struct lang_kernel *k, const struct lang_array *array
 	for (unsigned i = 0; !r.status && i < p->nresult; i++)
 		result[i] = r.reg[p->param[p->nparam + i].reg];
 	free(r.reg);
+	free(r.aside);
+	free(r.sum);
 	return r.status;
 }

@@ -15,10 +15,24 @@ typedef const struct step *step_fn(struct run *r, const struct step *s);
 struct step {
 	step_fn *fn;
 	tier0_fn *loop;
+	const struct tier0_red *red;
 	const struct step *to; /* of jumps */
 	uint32_t d, a, b, c;
-	uint8_t bytes, out_bytes;
+	uint16_t op;
+	uint8_t bytes, out_bytes, to_type;
 	uint32_t line;
+};
+
+#define LANG_BLOCK 1024 /* BZ_BLOCK and BZ_CHUNK of kernels/tree.h */
+#define LANG_CHUNK 65536
+
+/* A reduction under way: elements that wait for a block to be full, the tree of its chunk, and that
+ * of the chunks before. */
+struct lang_sum {
+	char state[2][TIER0_STATE_BYTES] __attribute__((aligned(64)));
+	char room[(LANG_BLOCK + TIER0_LANES) * 16] __attribute__((aligned(64)));
+	struct lang_block block;
+	int64_t count; /* that the trees have */
 };
 
 struct lang_kernel {
@@ -36,11 +50,31 @@ struct run {
 	const struct step *back[LANG_FUNCTIONS];
 	unsigned nback;
 	uint32_t turns; /* until the next look */
+	char *aside;	/* values of a slice that wait */
+	uint64_t aside_bytes;
+	struct lang_sum *sum; /* NULL: there was none yet */
 	lang_poll_fn *poll;
 	void *data;
 	enum status status;
 	struct err *err;
 };
+
+/* An index as the number from the first element on; false: there is no such. */
+static inline bool lang_index(int64_t *i, int64_t extent, int64_t base)
+{
+	/* Below the base only what counts from the end; 0 of base 1 is neither. */
+	if (*i >= base)
+		*i -= base;
+	else if (*i < 0 && *i >= -extent)
+		*i += extent;
+	else
+		return false;
+	return *i < extent;
+}
+
+/* What lang_view.c does. */
+step_fn lang_step_view, lang_step_join, lang_step_meets, lang_step_aside, lang_step_back,
+	lang_step_spot, lang_step_begin, lang_step_take, lang_step_give;
 
 /* The run ends, since a place is wrong. */
 void lang_wrong_place(struct run *r, uint32_t line, uint32_t array, unsigned axis, int64_t index);

@@ -217,6 +217,22 @@ static const struct {
 	{"kernel f(x: int64[:]) { x[0] = 1 }", E_READONLY, "'x' is only read"},
 	{"kernel f(x: int64[:]) { let a = x }", E_INVALID, "'x' is an array"},
 	{"kernel f(out x: int64[:]) { x = 1 }", E_INVALID, "assign to its elements"},
+	{"kernel f(x: int64[:]) { x[:] = 1 }", E_READONLY, "'x' is only read"},
+	{"kernel f(out x: int64[:]) { x[0:, 1] = 1 }", E_INVALID, "1 axes, not 2 indices"},
+	{"kernel f(out x: int64[:]) { x[0.5:] = 1 }", E_DTYPE, "an index is an integer"},
+	{"kernel f(out x: int64[:], n: uint64) { x[:n] = 1 }", E_DTYPE, "not uint64"},
+	{"kernel f(out x: int64[:]) { x[::1:] = 1 }", E_INVALID, "the ']' of an index"},
+	{"kernel f(out x: int64[:]) { x[:] = 0.5 }", E_CAST, "write int64(...)"},
+	{"kernel f(out x: int8[:]) { x[:] += 128 }", E_OVERFLOW, "128 does not fit"},
+	{"kernel f(x: int64[:]) { let a = x[:] }", E_SHAPE, "many elements"},
+	{"kernel f(x: int64[:]) { let a = sin(x[:]) }", E_SHAPE, "many elements"},
+	{"kernel f(x: int64[:]) { let a = sum(x[:], 1) }", E_INVALID, "takes 1 arguments"},
+	{"kernel f(x: int64[:]) { let a = sum(x[0]) }", E_SHAPE, "arrays or slices"},
+	{"kernel f(x: int64[:,:]) { let a = dot(x, x) }", E_SHAPE, "one axis each"},
+	{"kernel f(x: int64[:]) { let a = sum(x and x) }", E_SHAPE, "write logical_and"},
+	{"kernel f(x: complex64[:]) { let a = min(x) }", E_UNSUPPORTED, "complex numbers"},
+	{"kernel f(out x: int64[:], y: int64[:,:]) { x[:] += y[:,:] }", E_SHAPE,
+	 "2 axes does not go into one of 1"},
 	{"kernel f(x: int64[:]) { let a = x[0, 1] }", E_INVALID, "1 axes, not 2 indices"},
 	{"kernel f(x: int64[:]) { let a = x[0.5] }", E_DTYPE, "an index is an integer"},
 	{"kernel f(x: int64[:]) { let a = len(x, 1) }", E_INVALID, "len takes an array"},
@@ -280,6 +296,11 @@ Test(lang, what_a_text_may_ask_for_is_bounded)
 		{"kernel f() { let a = 0.5", " + 1", " }", 5000, E_LIMIT},
 		{"kernel f() { let a = 0.5", " + 1", " }", 1000, OK},
 		{"kernel f() { ", "while true {", "", 5000, E_LIMIT},
+		{"kernel f(out x: int64[:]) { x[:] = x[:]", " + x[:]", " }", 200, OK},
+		{"kernel f(out x: int64[:]) { x[:] = x[:]", " + x[:]", " }", 300, E_LIMIT},
+		{"kernel f(out x: int64[:]) { x[:] = x[:]", " + x[0]", " }", 300, E_LIMIT},
+		{"kernel f(out x: int64[:]) { x[:] = x[:]", " + 1", " }", 9000, E_LIMIT},
+		{"kernel f(x: int64[:]) { let a = ", "sum(x * ", "", 5000, E_LIMIT},
 		{"kernel f() { if true { }", " elif true { }", " }", 3000, OK},
 		{"kernel f() { ", "#", "\n}", LANG_TEXT, E_LIMIT},
 		{"kernel f() { let a", "a", " = 1 }", 64, E_INVALID},
@@ -296,6 +317,46 @@ Test(lang, what_a_text_may_ask_for_is_bounded)
 		lang_unlink(k);
 		free(text);
 	}
+}
+
+/* What is read lies one element off what is written, as far as memory reaches. */
+Test(lang, what_meets_is_computed_aside_within_bounds)
+{
+	struct lang_kernel *k = kernel("kernel f(out x: int8[:,:], y: int8[:,:]) {\n"
+				       "x[:,:] = y[:,:] + 1 }");
+	int8_t x[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+	struct lang_array array[2] = {
+		{.at = (char *)x, .shape = {.ndim = 2, .dim = {2, 3}}, .stride = {3, 1}},
+		{.at = (char *)x + 1, .shape = {.ndim = 2, .dim = {2, 3}}, .stride = {3, 1}}};
+	struct err err = {0};
+
+	cr_assert(!lang_run(k, array, NULL, NULL, NULL, NULL, &err), "%s", err.text);
+	for (int i = 0; i < 8; i++)
+		cr_expect(x[i] == (i < 6 ? i + 3 : i + 1), "%d: %d", i, x[i]);
+	/* All elements at one place: an array of any size without its memory. */
+	for (int i = 0; i < 2; i++) {
+		array[i].shape.dim[0] = array[i].shape.dim[1] = INT64_C(1) << 62;
+		array[i].stride[0] = array[i].stride[1] = 0;
+	}
+	array[1].at = array[0].at;
+	array[0].stride[1] = array[1].stride[1] = 1;
+	array[0].shape.dim[1] = array[1].shape.dim[1] = 2;
+	array[1].at = array[0].at + 1;
+	cr_assert_eq(lang_run(k, array, NULL, NULL, NULL, NULL, &err), E_LIMIT);
+	cr_assert(strstr(err.text, "kernel 'f', line 2: no room for"), "%s", err.text);
+	lang_unlink(k);
+}
+
+Test(lang, a_slice_is_stopped)
+{
+	struct lang_kernel *k = kernel("kernel f(x: int8[:]) -> (n: int64) { n = sum(x) }");
+	int8_t x = 1;
+	struct lang_array array = row(&x, INT64_C(1) << 62, 0);
+	union lang_reg result;
+	int count = 0;
+
+	cr_assert(lang_run(k, &array, NULL, &result, stop_at_third, &count, NULL) == E_CANCELLED);
+	lang_unlink(k);
 }
 
 Test(lang, a_program_is_printed)

@@ -282,6 +282,30 @@ static const char *const programs[] = {
 	"kernel f(inout x: float64[:]) base 1 { for i in 3..len(x) + 2 { x[i] = 2.0 } }",
 	"kernel f(inout x: float64[:], k: int64) {\n"
 	"  x[3] = 1.0\n  for i in 0..9 step k - 5 { x[i] = 7.0 }\n}",
+	/* Slices: in step, across each other, of other types, and what all of them sum to. */
+	"fn h(a: float64) -> float64 { return a * 0.5 + 1 }\n"
+	"kernel f(inout x: float64[:], inout y: int32[:], k: int64, m: int64) -> (s: float64, n: "
+	"int64, "
+	"b: bool) {\n"
+	"  x[:] = h(float64(y[:]))\n"
+	"  for i in 0..4 { x[i + 1:] -= x[i] * x[:-1 - i]; x[::m] *= 0.5; x[k:0:-1] += 1 }\n"
+	"  y[::-1] ^= y[:] // (y[k] % 7)\n"
+	"  for i in 1..9 { s += sum(x[i:] * y[:-i]); n += dot(y[:i], y[-i:])\n"
+	"    b = any(x[:i] > s) and not all(y == 0)\n"
+	"    if max(y[i:]) < min(y[:i]) { break } }\n"
+	"  s += sum(sqrt(abs(x))) + prod(x[:3])\n"
+	"}",
+	"kernel f(inout x: complex64[:], y: float16[:], inout z: bool[:]) -> (s: complex128, h: "
+	"float16) {"
+	"\n"
+	"  z[:] = float32(y[:]) > 0 & 1\n x[2:] = where(z[2:], x[:-2], complex64(0.5))\n"
+	"  x[3:1:-1] += 1\n s = sum(x[5:9]); h = sum(y[8:12]) }",
+	/* Their ways to end. */
+	"kernel f(inout x: float64[:], k: int64) {\n x[3] = 1.0\n x[k:] += x[k + 1:]\n}",
+	"kernel f(inout x: float64[:], k: int64) {\n x[3] = 1.0\n x[::k - 5] = 2.0\n}",
+	"kernel f(inout x: float64[:], k: int64) {\n x[3] = 1.0\n x[0] = dot(x[:k], x[k:])\n}",
+	"kernel f(inout x: float64[:], k: int64) -> (s: float64) {\n x[3] = 1.0\n s = "
+	"max(x[9:k])\n}",
 	"fn g(a: int64) -> int64 { let s = 0\n for i in 0..9 step a { s += i }\n return s }\n"
 	"kernel f(inout x: int64[:]) {\n x[0] = 3\n  for i in 0..5 { x[i] = g(2 - i) }\n}",
 };
@@ -388,11 +412,15 @@ Test(lang_native, the_frame_is_the_generated_ones)
 		 "  __builtin_offsetof(struct bz_frame, poll) == %zu &&\n"
 		 "  __builtin_offsetof(struct bz_frame, at) == %zu &&\n"
 		 "  __builtin_offsetof(struct bz_frame, axis) == %zu &&\n"
+		 "  __builtin_offsetof(struct bz_frame, step) == %zu &&\n"
+		 "  __builtin_offsetof(struct bz_frame, block) == %zu &&\n"
+		 "  __builtin_offsetof(struct bz_block, n) == %zu &&\n"
 		 "  __builtin_offsetof(struct bz_frame, index) == %zu && BZ_TURNS == %d, \"\");\n",
 		 sizeof(struct lang_frame), offsetof(struct lang_frame, array),
 		 offsetof(struct lang_frame, apply), offsetof(struct lang_frame, poll),
 		 offsetof(struct lang_frame, at), offsetof(struct lang_frame, axis),
-		 offsetof(struct lang_frame, index), LANG_TURNS);
+		 offsetof(struct lang_frame, step), offsetof(struct lang_frame, block),
+		 offsetof(struct lang_block, n), offsetof(struct lang_frame, index), LANG_TURNS);
 	fputs(kernel_text_lang_h, f);
 	fputs(source, f);
 	fclose(f);
