@@ -209,3 +209,48 @@ def half_read(m, n):
 def solvable(n):
     return (grid(lambda i, j: (i + n - j + 1) * 2 / n, n, n), np.full(n, -999.0),
             np.arange(n, dtype=np.float64))
+
+
+# ---- streams and particles ----
+
+
+def stream(turns, n):
+    return turns, 0.4, np.full(n, 0.1), np.full(n, 0.2), np.zeros(n)
+
+
+def stream_of_twos(turns, n):
+    return turns, 3.0, np.zeros(n), np.full(n, 2.0), np.full(n, 2.0)
+
+
+def square(turns, n):
+    return turns, grid(lambda i, j: i * n + j, n, n), np.zeros((n, n))
+
+
+def updates(n, turns, count):
+    return np.full(n, 10101010101), generator().integers(0, n, (turns, count)), -1
+
+
+def crystal(cells, steps):
+    """Four atoms a cell, and velocities of one temperature that sum to nothing."""
+    side = (4 / 0.8442) ** (1 / 3)
+    z, y, x = np.indices((cells, cells, cells)).reshape(3, -1, 1)
+    basis = np.array([(0, 0, 0), (0.5, 0.5, 0), (0.5, 0, 0.5), (0, 0.5, 0.5)])
+    places = np.stack([(x + basis[:, 0]), (y + basis[:, 1]), (z + basis[:, 2])], -1).reshape(-1, 3)
+    n = len(places)
+    v = generator().random((n, 3)) - 0.5
+    v -= v.mean(axis=0)
+    v *= np.sqrt(1.4 / (2 * (v * v).sum() / (3 * n - 3)))
+    return (steps, 0.005, cells * side, 2.5, np.array([2.0]), np.zeros(n, np.int32), places * side,
+            v, np.zeros((n, 3)))
+
+
+def electrons(n):
+    """With room for as many new ones."""
+    g = generator()
+    x, v, w = np.zeros(2 * n), np.zeros((2 * n, 3)), np.zeros(2 * n)
+    x[:n] = 2 * (np.arange(n) + 0.5) / n
+    v[:n] = g.standard_normal((n, 3)) * np.sqrt(20 * 1.75455e11)
+    w[:n] = 1
+    field = 100 * np.cos(np.pi * (np.arange(64) + 0.5) / 64)
+    return (n, 3.22e22 * 1000, x, v, w, field, g.random((n, 7)), np.zeros(n, np.int64),
+            np.zeros(n))

@@ -14,6 +14,7 @@ import numpy as np
 from . import loop_inputs as made
 from . import loops as lo
 from . import loops_nests as ne
+from . import loops_particles as pa
 from .answers import BRANCH, ELEMENT, EXACT, ITERATION, REDUCTION, SINGLE
 
 SIZES = ("test", "small", "large")
@@ -21,6 +22,7 @@ GROUPS = {
     "serial": "loops whose turns depend on each other",
     "ALPyNA": "ALPyNA's nests",
     "Velociraptor": "Velociraptor's, as loops",
+    "PyFuser": "PyFuser's streams, random updates and particles, as loops",
     "suite": "linear algebra and sums of the NumPy suites, by elements",
 }
 
@@ -77,8 +79,7 @@ row(lo.nussinov, "serial", made.bases, EXACT, 24, 120, 500)
 row(lo.histogram_of_labels, "serial", made.labels, EXACT, (500, 7), (50_000, 100), (5_000_000, 1000))
 row(lo.run_lengths, "serial", made.runs, EXACT, 300, 100_000, 10_000_000)
 row(lo.ray_sphere, "serial", made.rays, ELEMENT, (30, 8), (500, 100), (20_000, 300))
-row(lo.union_find, "serial", made.graph, EXACT, (60, 50), (20_000, 20_000), (1_000_000, 1_000_000),
-    python="its helper takes an array")
+row(lo.union_find, "serial", made.graph, EXACT, (60, 50), (20_000, 20_000), (1_000_000, 1_000_000))
 row(lo.time_warping, "serial", made.two_series, EXACT, (30, 25), (300, 300), (2500, 2500))
 
 # ---- ALPyNA's ----
@@ -128,3 +129,20 @@ row(ne.symm, "suite", made.half_read, REDUCTION, (20, 25), (80, 80), (400, 400),
 row(ne.trisolv, "suite", made.solvable, ITERATION, 40, 300, 4000, reference=(12.3651722142,))
 row(ne.gramschmidt, "suite", made.seed_42, ITERATION, (24, 20), (80, 70), (400, 350),
     reference=(10.2157595201, 105.799869094, 22.6637503518))
+
+# ---- PyFuser's ----
+row(pa.babelstream, "PyFuser", made.stream, ITERATION, (10, 1000), (10, 10_000), (10, 2_000_000),
+    reference=(66.4832635992, 27.701359833, 96.9547594154, 0.00184167680783))
+row(pa.nstream, "PyFuser", made.stream_of_twos, EXACT, (50, 1000), (50, 10_000), (10, 5_000_000),
+    reference=(400_000,))
+row(pa.transpose, "PyFuser", made.square, EXACT, (50, 32), (10, 200), (5, 2000),
+    reference=(27_443_200, 574_976))
+row(pa.gups, "PyFuser", made.updates, EXACT, (4096, 10, 512), (100_000, 10, 8192),
+    (5_000_000, 10, 500_000), reference=(1906,))
+row(pa.gups_atomic, "PyFuser", made.updates, EXACT, (4096, 10, 512), (100_000, 10, 8192),
+    (5_000_000, 10, 500_000), reference=(1860,))
+row(pa.examinimd, "PyFuser", made.crystal, ITERATION, (2, 3), (3, 20), (8, 10))
+row(pa.dsmc_fused, "PyFuser", made.electrons, BRANCH, 2000, 20_000, 1_000_000,
+    reference=(2229, 1194 + 2 * 229, 2216.57026133))
+row(pa.dsmc, "PyFuser", made.electrons, BRANCH, 2000, 20_000, 1_000_000,
+    reference=(2229, 1194 + 2 * 229, 2216.57026133))
