@@ -641,10 +641,21 @@ def test_atomics(name, dtype):
         s = 0
         for i in range(len(v)):
             do(a, i % 3, v[i])
-            s += fetch(b, [i % 2, 1], v[i])
+            old = fetch(b, [i % 2, 1], v[i])
+            s += old
         return s
     both(f, np.arange(3).astype(dtype), np.arange(4).reshape(2, 2).astype(dtype),
          np.array([5, 3, 9, 1, 7]).astype(dtype))
+
+
+def test_an_atomic_inside_an_expression_stays_python():
+    def f(a):
+        for i in range(3):
+            a[0] = a[1] * 2 + braze.atomic_fetch_add(a, 1, 5) + a[1]
+    x, y = np.arange(3), np.arange(3)
+    f(x)
+    jit(f)(y)
+    assert (x == y).all()
 
 
 def test_gups_by_work_units():
@@ -679,3 +690,110 @@ def test_vectorize():
         return "a" * int(x)
     assert words(np.array([1, 2])).tolist() == ["a", "aa"]
     assert "numpy.vectorize" in str(braze.explain(words))
+
+
+# ---- Functions that take arrays ----
+
+TABLE = np.arange(5.0)
+
+
+def find_first(a, value, begin):
+    for i in range(begin, a.shape[0]):
+        for j in range(a.shape[1]):
+            if a[i, j] == value:
+                return i, j
+    return -1, -1
+
+
+def swap(a, i, j):
+    a[i], a[j] = a[j], a[i]
+
+
+def bump(row, k):
+    row[k] += 1
+    return row[k]
+
+
+def from_table(k):
+    return TABLE[k] * 2 if k < len(TABLE) else TABLE[0]
+
+
+def sign_of_sum(row):
+    s = 0.0
+    for k in range(len(row)):
+        s += row[k]
+        if s > 100:
+            return 2
+    if s < 0:
+        return -1
+    return 1 if s > 0 else 0
+
+
+def test_functions_take_arrays_and_give_several_values():
+    def f(a, values):
+        hits = 0
+        for v in range(len(values)):
+            i, j = find_first(a, values[v], 0)
+            if i >= 0 and sign_of_sum(a[i]) == 1:
+                hits += 10 * i + j
+        return hits
+    both(f, np.arange(12.0).reshape(3, 4) - 2, np.array([3.0, 99.0, -2.0, 8.0]))
+
+
+def test_functions_write_arrays():
+    def f(x, a):
+        n = len(x)
+        for i in range(n // 2):
+            swap(x, i, n - 1 - i)
+        for i in range(n):
+            last = bump(a[i % 2], i)
+            x[i] = bump(a[0], 0)
+            if bump(a[1], 1) > 3:
+                x[i] += last
+            x[i] += from_table(i)
+        return last
+    both(f, np.arange(7.0), np.zeros((2, 7)))
+
+
+def test_the_order_of_what_a_function_writes_is_pythons():
+    def f(a):
+        for i in range(len(a)):
+            a[0] = a[0] + bump(a, 0)
+        return a[0]
+    quick = both(f, np.arange(3.0), kernel=False)
+    assert "inside an expression" in braze.explain(quick)
+
+    def g(a):
+        s = 0.0
+        for i in range(len(a)):
+            x, y = a[0], bump(a, 0)
+            s += bump(a, 1)
+            s += x * 100 + y
+        return s
+    both(g, np.arange(3.0))
+
+
+def test_what_functions_with_arrays_may_not():
+    def recursive(a, k):
+        return recursive(a, k - 1) if k else a[0]
+
+    def other(a, k):
+        a = a[k:]
+        return a[0]
+
+    def mixed(a, k):
+        if k > 5:
+            return a[0], 1
+        return a[0]
+
+    def explained(helper):
+        def f(a):
+            s = 0.0
+            for i in range(len(a)):
+                s += helper(a, i)
+            return s
+        return braze.explain(both(f, np.arange(3.0), kernel=False))
+
+    assert "recursive() calls itself" in explained(recursive)
+    assert "'a' of other() is an array, and is assigned" in explained(other)
+    assert "mixed() returns different numbers of values" in explained(mixed)

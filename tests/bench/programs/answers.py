@@ -52,7 +52,9 @@ def wrong_array(got, want, rule):
         size = numpy.abs(want)
         if relative == "array" and want.size:
             size = numpy.max(size[numpy.isfinite(size)], initial=0)
-        near = numpy.abs(got - want) <= tolerance * numpy.maximum(size, 1e-300 if relative == "array" else 1)
+        with numpy.errstate(invalid="ignore"):  # infinities are compared below
+            near = numpy.abs(got - want) <= tolerance * numpy.maximum(
+                size, 1e-300 if relative == "array" else 1)
         bad = ~(near | (got == want) | ((got != got) & (want != want)))
     if bad.sum() <= share * want.size:
         return None

@@ -58,6 +58,8 @@ def atomic(scope, target, node):
     """`atomic_add(a, i, v)` and its kind: turns run in their order, so a plain operation is one at once."""
     if len(node.args) != 3:
         raise Refusal(f"{len(node.args)} arguments", node)
+    if node not in scope.alone:
+        raise Refusal(f"{target.__name__}() inside an expression: assign what it gives", node)
     array, index, operand = node.args
     parts = index.elts if isinstance(index, (ast.List, ast.Tuple)) else [index]
     index = ast.Tuple(parts, ast.Load()) if len(parts) > 1 else parts[0]

@@ -321,6 +321,13 @@ class Expressions:
     # ---- Calls ----
 
     def _Call(self, node):
+        value = self.call_of(node)
+        if not isinstance(value, Value):
+            raise Refusal("a function that gives no number, in place of one", node)
+        return value
+
+    def call_of(self, node):
+        """What a call gives: a Value, several, or None."""
         return calls.call(self, node)
 
 

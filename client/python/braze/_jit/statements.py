@@ -45,6 +45,7 @@ class Statements:
         self.assigned(name, node)
 
     def _do_Assign(self, node):
+        self.alone.add(node.value)
         if len(node.targets) > 1:
             value = self.scalar(node.value)
             if not value.simple:
@@ -84,18 +85,25 @@ class Statements:
             array = self.array(node.value.value)
             values = [Value(f"len({array.base}, {axis})", INT) for axis in array.axes]
         elif isinstance(node.value, (ast.Tuple, ast.List)):
-            values = [self.scalar(v) for v in node.value.elts]
+            self.alone.update(node.value.elts)
+            values = [self._kept(self.scalar(v), node) for v in node.value.elts]
         elif isinstance(node.value, ast.Call) and self._is(node.value.func, builtins.divmod):
             a, b = (self.scalar(v) for v in node.value.args)
-            values = [self.binary(op, a, b, node) for op in (ast.FloorDiv(), ast.Mod())]
+            values = [self._kept(self.binary(op, a, b, node), node)
+                      for op in (ast.FloorDiv(), ast.Mod())]
+        elif isinstance(node.value, ast.Call) and isinstance(given := self.call_of(node.value), tuple):
+            values = list(given)
         else:
             raise Refusal("an assignment of several values that are not told apart", node)
         if len(values) != len(targets):
             raise Refusal(f"{len(values)} values for {len(targets)} names", node)
         # All values are taken before the first is assigned.
-        values = [v if v.const is not None else self.temporary(v, node) for v in values]
         for target, value in zip(targets, values):
             self._to(target, value, node)
+
+    def _kept(self, value, node):
+        """What no later assignment changes."""
+        return value if value.const is not None else self.temporary(value, node)
 
     def _is_shape(self, node):
         return isinstance(node, ast.Attribute) and node.attr == "shape" and self.is_array(node.value)
@@ -114,7 +122,7 @@ class Statements:
 
     def _alias(self, name, node):
         """`row = a[i]`: a name for a part, as long as it is the only one that it gets."""
-        stores = [n for n in ast.walk(self.program.loop) if isinstance(n, ast.Name)
+        stores = [n for n in ast.walk(self.body) if isinstance(n, ast.Name)
                   and n.id == name and isinstance(n.ctx, ast.Store)]
         if self.kinds.get(name) is not None or len(stores) > 1:
             raise Refusal(f"'{name}' is an array, and other things besides", node)
@@ -128,6 +136,7 @@ class Statements:
 
     def _do_AugAssign(self, node):
         if isinstance(node.target, ast.Name):
+            self.alone.add(node.value)
             old = self.variable(node.target.id, node)
             if isinstance(old.kind, Array):
                 raise Refusal("an operation on a whole array inside a loop", node)
@@ -171,7 +180,7 @@ class Statements:
     # ---- Branches and loops ----
 
     def _do_If(self, node):
-        self.emit(f"if {self.truth(node.test).text} {{", node)
+        self.emit(f"if {self.tested(node.test).text} {{", node)
         self.block(node.body)
         if node.orelse:
             self.emit("} else {", node.orelse[0])
@@ -181,7 +190,7 @@ class Statements:
     def _do_While(self, node):
         if node.orelse:
             raise Refusal("else of a loop", node)
-        lines, test = self.aside(self.truth, node.test)
+        lines, test = self.aside(self.tested, node.test)
         if lines:
             self.emit("while true {", node)
             self.out += lines
@@ -297,10 +306,14 @@ class Statements:
     def _do_Pass(self, node):
         """Nothing."""
 
+    def tested(self, node):
+        """The truth of a whole condition."""
+        self.alone.add(node.operand if isinstance(node, ast.UnaryOp) else node)
+        return self.truth(node)
+
     def _do_Expr(self, node):
-        if isinstance(node.value, ast.Constant):
-            return
-        if not isinstance(node.value, ast.Call) or not hasattr(
-                self.callee(node.value.func), "__braze_atomic__"):
+        if isinstance(node.value, ast.Call):
+            self.alone.add(node.value)
+            self.call_of(node.value)
+        elif not isinstance(node.value, ast.Constant):
             raise Refusal("a call for what it does", node)
-        self.expression(node.value)

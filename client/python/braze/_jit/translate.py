@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from braze._jit import regions
+from braze._jit import inlined, regions
 from braze._jit.expressions import UNKNOWN, Expressions, Value, cast, cast_truth, constant
 from braze._jit.kinds import INT, KNOWN, WEAK, Array, Kind, Refusal, join, of_value, strong
 from braze._jit.statements import Statements
@@ -97,6 +97,8 @@ class Scope(Expressions, Statements):
         self.out = []             # (depth, text, line)
         self.depth = 1
         self.fixed = set()        # variables whose type the program names
+        self.alone = set()        # calls that are done before all else in their statement
+        self.body = program.loop  # what it is the scope of
         self.changed = False
 
     # ---- Lines ----
@@ -134,8 +136,12 @@ class Scope(Expressions, Statements):
         if kind is None:
             return UNKNOWN
         name = self.names.fresh("t")
-        self.emit(f"let {name}: {kind.dtype.name} = {_of_type(value, kind)}", node)
+        self.declare(name, kind, value, node)
         return Value(name, kind, simple=True)
+
+    def declare(self, name, kind, value, node):
+        text = _of_type(value, kind) if value else _zero(kind)
+        self.emit(f"let {name}: {kind.dtype.name} = {text}", node)
 
     # ---- Names ----
 
@@ -196,10 +202,16 @@ class Scope(Expressions, Statements):
 
     def is_array(self, node):
         try:
-            self.array(node)
+            self.aside(self.array, node)
         except Refusal:
             return False
         return True
+
+    def holds_array(self, node):
+        """Does an argument name an array, or a part of one that is no element?"""
+        return isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) \
+            and not (isinstance(node, ast.Subscript) and self._is_shape(node.value)) \
+            and self.is_array(node) and self.aside(self.array, node)[1].kind.ndim > 0
 
     def array(self, node):
         """What an expression holds of an array."""
@@ -304,6 +316,8 @@ class Kernel(Scope):
         alone = node.value is not None and not isinstance(node.value, ast.Tuple)
         if alone and isinstance(node.value, ast.Constant) and node.value.value is None:
             parts, alone = [], False
+        if alone:
+            self.alone.add(node.value)
         values = [self.scalar(p) for p in parts]
         shape = (len(parts), alone)
         if self.returns is None:
@@ -334,7 +348,7 @@ class Program:
         """Of the loop; `locals_` are the function's variables, `live_in` those of them that it reads."""
         stores = regions.stored(self.loop) & locals_
         counters = regions.own_counters(self.loop) - live_out - live_in
-        kinds = {v: None for v in stores - counters}
+        kinds = {v: None for v in sorted(stores - counters)}
         for v in live_in & stores:
             kinds[v] = of_value(self.lookup((v,)))
             if kinds[v] is None:
@@ -387,7 +401,17 @@ class Program:
     # ---- Functions ----
 
     def function_call(self, scope, function, node):
-        """A plain function of numbers, for the types that it is called with."""
+        """A plain function: one of the kernel's where it takes and gives numbers."""
+        before = len(scope.out)
+        if not any(map(scope.holds_array, node.args)):
+            try:
+                return self._own_function(scope, function, node)
+            except inlined.NeedsInlining:
+                del scope.out[before:]
+        return inlined.call(scope, self, function, node)
+
+    def _own_function(self, scope, function, node):
+        """For the types that it is called with."""
         values = [scope.scalar(a) for a in node.args]
         if any(v.kind is None for v in values):
             return UNKNOWN
@@ -424,14 +448,14 @@ class Function(Scope):
 
     def parameter(self, path, kind):
         if isinstance(kind, Array):
-            raise Refusal(f"{self.function.__name__}() uses an array that it was not given")
+            raise inlined.NeedsInlining(f"{self.function.__name__}() uses an array")
         path = path if callable(path[0]) else (self.function, *path)
         if path not in self.free_names:
             self.free_names[path] = (self.names.fresh("_".join(map(str, path[1:]))), kind)
         return self.free_names[path][0]
 
     def store(self, base):
-        raise Refusal(f"{self.function.__name__}() writes an array")
+        raise inlined.NeedsInlining(f"{self.function.__name__}() writes an array")
 
     def assigned(self, name, node):
         """Nobody looks whether it was."""
@@ -440,8 +464,8 @@ class Function(Scope):
         """`return` leaves all loops here."""
 
     def leave(self, node):
-        if node.value is None:
-            raise Refusal(f"{self.function.__name__}() returns nothing", node)
+        if node.value is None or isinstance(node.value, ast.Tuple):
+            raise inlined.NeedsInlining(f"{self.function.__name__}() returns no number", node)
         value = self.scalar(node.value)
         self.kind = join(self.kind, value.kind)
         self.emit(("return", value), node)
@@ -451,20 +475,17 @@ class Function(Scope):
         from braze._jit.source import tree_of
 
         tree = tree_of(function)
-        args = tree.args
-        params = [a.arg for a in args.posonlyargs + args.args]
-        if len(params) != len(given) or args.vararg or args.kwarg or args.kwonlyargs:
-            raise Refusal(f"{function.__name__}() takes other arguments", call)
+        params = inlined.parameters_of(function, tree, call)
         body = ast.Module(tree.body, [])
-        for n in ast.walk(body):
-            if isinstance(n, (ast.Global, ast.Nonlocal, ast.FunctionDef, ast.Yield, ast.YieldFrom)):
-                raise Refusal(f"{function.__name__}() has {type(n).__name__}", call)
+        if not any(isinstance(n, ast.Return) for n in ast.walk(body)):
+            raise inlined.NeedsInlining(f"{function.__name__}() returns nothing", call)
         counters = regions.own_counters(body) - set(params)
-        kinds = {v: None for v in (regions.stored(body) | set(params)) - counters}
+        kinds = {v: None for v in sorted((regions.stored(body) | set(params)) - counters)}
         kinds.update(zip(params, given))
         for _ in range(PASSES):
             before = dict(kinds)
             scope = Function(program, names, kinds, counters, function)
+            scope.body = body
             for statement in tree.body:
                 scope.statement(statement)
             if kinds == before and scope.kind is not None:
@@ -495,6 +516,14 @@ class Function(Scope):
         self.rows = [(0, f"fn {self.name}({', '.join(head)}) -> {self.kind.dtype.name} {{",
                       tree.lineno), *rows, (0, "}", tree.lineno)]
         return self
+
+
+class Inside(inlined.Inlined, Scope):
+    """The scope of a function that stands where `outer` calls it."""
+
+    def __init__(self, outer, program, kinds, counters):
+        super().__init__(program, outer.names, kinds, counters)
+        self.outer = outer
 
 
 def _is_returned(name):
@@ -544,7 +573,8 @@ def elementwise(function, kinds, are_arrays):
 
     program = Program(ast.Module([], []), lambda path: read_global(path))
     names = Names()
-    call = ast.Call(ast.Name(function.__name__, ast.Load()), [], [], lineno=0)
+    call = ast.Call(ast.Name(function.__name__, ast.Load()),
+                    [ast.Constant(0) for _ in kinds], [], lineno=0)
     program.making.append(function)
     made = Function.make(program, function, tuple(kinds), names, call)
     out, counter = names.fresh("out"), names.fresh("k")

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One program made of loops at one size, timed: the processes of run_loops.py.
+
+    python -m programs.loop_child NAME SIZE ROUNDS BUDGET
+
+A line of JSON: seconds of the first call and of warm calls of each way to run it, at the test size
+of plain Python's, too.
+"""
+
+import copy
+import importlib
+import inspect
+import json
+import statistics
+import sys
+import time
+import types
+
+import numpy as np
+
+from .answers import wrong
+from .loop_table import LOOPS
+from .timing import alternate
+
+
+class Way:
+    """A function with its inputs, called with copies of the arrays."""
+
+    def __init__(self, function, arguments):
+        self.function, self.arguments = function, arguments
+
+    def __call__(self):
+        arguments = tuple(np.copy(a) if isinstance(a, np.ndarray) else a for a in self.arguments)
+        start = time.perf_counter()
+        answer = self.function(*arguments)
+        return time.perf_counter() - start, answer, arguments
+
+
+def numba_function(function):
+    """The function and its helpers under @njit, in a copy of its module."""
+    import numba
+
+    module = importlib.import_module(function.__module__)
+    space = dict(vars(module))
+    for name, f in vars(module).items():
+        if inspect.isfunction(f) and f.__module__ == module.__name__:
+            space[name] = numba.njit(types.FunctionType(f.__code__, space, name, f.__defaults__))
+    return space[function.__name__]
+
+
+def compiled(captured):
+    """Have the daemon compile all kernels that the function has by now, and wait."""
+    from braze import _core
+
+    for site in captured.__braze_jit__.sites:
+        for specials in site.specials.values():
+            for special in specials:
+                if special.kernel is not None:
+                    why = _core.kernel_compile(special.kernel)
+                    if why:
+                        raise RuntimeError(why)
+
+
+def same(have, want, program):
+    """Numba's numbers may have other types."""
+    parts = lambda answer: answer if isinstance(answer, tuple) else (answer,)  # noqa: E731
+    have, want = parts(have), parts(want)
+    if len(have) != len(want):
+        return "another number of results"
+    rule = "reduction" if program.check in ("exact", "element") else program.check
+    for mine, right in zip(have, want):
+        right = np.asarray(right)
+        fault = wrong(np.asarray(mine).astype(right.dtype), right, rule)
+        if fault:
+            return fault
+    return None
+
+
+def measure(program, size, rounds, budget):
+    import braze
+
+    arguments = program.arguments(size)
+    captured = braze.jit(program.function)
+    ways, out = {"braze": Way(captured, arguments)}, {}
+    out["braze_first"], answer, after = ways["braze"]()
+    answer = copy.deepcopy(answer)
+    compiled(captured)
+    if size == "test":
+        ways["python"] = Way(program.function, arguments)
+        fault = wrong(answer, ways["python"]()[1], program.check)
+        if fault:
+            raise RuntimeError(f"another answer than Python's: {fault}")
+    try:
+        ways["numba"] = Way(numba_function(program.function), arguments)
+        out["numba_first"], theirs, _ = ways["numba"]()
+        fault = same(theirs, answer, program)
+        if fault:
+            raise ValueError(f"another answer: {fault}")
+    except Exception as error:  # what Numba cannot run is a finding about it, no failure
+        text = str(error).strip().splitlines() or [""]
+        out["numba_none"] = f"{type(error).__name__}: {text[0]}"[:120]
+        out.pop("numba_first", None)
+        ways.pop("numba", None)
+    for way in ways.values():
+        way()
+    for key, times in zip(ways, alternate(list(ways.values()), rounds, budget)):
+        out[key], out[f"{key}_best"] = statistics.median(times), min(times)
+    return out
+
+
+def main():
+    name, size, rounds, budget = sys.argv[1:]
+    print(json.dumps(measure(LOOPS[name], size, int(rounds), float(budget))), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs made of loops: plain Python, `braze.jit` and Numba's `@njit`, each beside the others.
+
+    build/venv/bin/python tests/bench/run_loops.py [--only NAME,...] [--sizes test,...] [--report]
+
+Each program and size has a fresh daemon with empty caches and a process of its own, of build/venv-peers
+where `make bench-peers` has made it: a first call of each, whose answers are compared, then warm calls
+in turns.  Warm, braze's kernels are compiled.  Results are kept in build/reports/loops.json: a run that was
+interrupted goes on where it was, as long as braze and the programs are the same.  At the end a table is
+printed and written to docs/benchmarks.md.
+"""
+
+import argparse
+import hashlib
+import json
+import math
+import os
+import pathlib
+import signal
+import statistics
+import subprocess
+import sys
+
+import _daemon
+from programs.loop_table import GROUPS, LOOPS, SIZES
+
+QUICK = os.environ.get("QUICK", "") not in ("", "0")
+PEERS_PYTHON = _daemon.BUILD / "venv-peers/bin/python"
+ROUNDS, BUDGET, LIMIT = (5, 1.0, 60) if QUICK else (15, 4.0, 120)
+BEGIN, END = "<!-- loops: begin -->", "<!-- loops: end -->"
+
+
+def measure(name, size):
+    daemon = _daemon.Daemon("-oidle_exit_seconds=60")
+    python = PEERS_PYTHON if PEERS_PYTHON.exists() else sys.executable
+    env = {k: v for k, v in os.environ.items() if not k.startswith("BRAZE_")}
+    env.update(PYTHONPATH=f"{_daemon.ROOT / 'tests/bench'}{os.pathsep}{_daemon.BUILD / 'python'}",
+               BRAZE_SOCKET=daemon.socket, BRAZE_STATUS_SOCKET=daemon.status,
+               PATH=f"{_daemon.BUILD / 'bin'}{os.pathsep}{env.get('PATH', '')}")
+    process = subprocess.Popen(
+        [str(python), "-m", "programs.loop_child", name, size, str(ROUNDS), str(BUDGET)], env=env,
+        text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+    try:
+        text, errors = process.communicate(timeout=LIMIT)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        return {"error": f"not done in {LIMIT} s"}
+    finally:
+        daemon.close()
+    lines = [line for line in text.splitlines() if line.startswith("{")]
+    if process.returncode or not lines:
+        return {"error": (errors.strip().splitlines() or ["no words"])[-1][:200]}
+    return json.loads(lines[-1])
+
+
+def stamp():
+    digest = hashlib.sha256(repr((QUICK, PEERS_PYTHON.exists())).encode())
+    for file in (_daemon.BUILD / "bin/brazed", *sorted((_daemon.BUILD / "python").rglob("*.so")),
+                 *sorted((_daemon.ROOT / "client/python/braze/_jit").glob("*.py")),
+                 *sorted((_daemon.ROOT / "tests/bench/programs").glob("loop*.py"))):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+# ---- The table ----
+
+
+def ratio(row, above, below):
+    return row[above] / row[below] if row.get(above) and row.get(below) else None
+
+
+def shown(value):
+    return "" if value is None else f"{value:.2g}" if value < 1 else f"{value:.3g}"
+
+
+def mean(values):
+    values = [v for v in values if v is not None]
+    return math.exp(statistics.fmean(map(math.log, values))) if values else None
+
+
+def table(cases):
+    """Rows of Markdown: a group's geometric means, then every program at its largest size."""
+    lines = ["| group | size | programs | Python / braze | Numba / braze | Numba / braze, first call |",
+             "| --- | --- | --- | --- | --- | --- |"]
+    for group in (*GROUPS, "all"):
+        for size in SIZES:
+            rows = [r for c, r in cases.items() if c.endswith("/" + size) and "error" not in r
+                    and group in ("all", LOOPS[c.split("/")[0]].group)]
+            if rows:
+                means = [mean(ratio(r, a, b) for r in rows) for a, b in (
+                    ("python", "braze"), ("numba", "braze"), ("numba_first", "braze_first"))]
+                lines.append(f"| {GROUPS.get(group, group)} | {size} | {len(rows)} | "
+                             + " | ".join(map(shown, means)) + " |")
+    lines += ["", "| program | Python / braze, test | Numba / braze, small | large | braze, large, ms | "
+              "first call, ms: braze | Numba |", "| --- | --- | --- | --- | --- | --- | --- |"]
+    for name in LOOPS:
+        small, middle, large = (cases.get(f"{name}/{size}", {}) for size in SIZES)
+        if not (small or middle or large):
+            continue
+        numba = [shown(ratio(r, "numba", "braze")) or r.get("numba_none", r.get("error", ""))
+                 for r in (middle, large)]
+        times = [shown(1e3 * large[key]) if key in large else ""
+                 for key in ("braze", "braze_first", "numba_first")]
+        lines.append(f"| {name} | {shown(ratio(small, 'python', 'braze'))} | "
+                     + " | ".join(numba + times) + " |")
+    return "\n".join(lines)
+
+
+def write_docs(text):
+    file = _daemon.ROOT / "docs/benchmarks.md"
+    old = file.read_text()
+    head, rest = old.split(BEGIN)
+    file.write_text(f"{head}{BEGIN}\n\n{text}\n\n{END}{rest.split(END)[1]}")
+
+
+def run_cases(path, kept, names, sizes):
+    for name in names:
+        for size in sizes:
+            case = f"{name}/{size}"
+            if case in kept["cases"]:
+                continue
+            kept["cases"][case] = measure(name, size)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(kept, indent=1))
+            print(case, kept["cases"][case], flush=True)
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    options.add_argument("--only", default=",".join(LOOPS))
+    options.add_argument("--sizes", default=",".join(SIZES))
+    options.add_argument("--results", type=pathlib.Path,
+                         default=_daemon.BUILD / "reports/loops.json")
+    options.add_argument("--report", action="store_true", help="measure nothing")
+    options.add_argument("--no-docs", action="store_true")
+    options = options.parse_args()
+    kept = {"stamp": stamp(), "cases": {}}
+    if options.results.exists():
+        old = json.loads(options.results.read_text())
+        if options.report or old["stamp"] == kept["stamp"]:
+            kept = old
+    if not options.report:
+        run_cases(options.results, kept, options.only.split(","), options.sizes.split(","))
+    text = table(kept["cases"])
+    print(text)
+    if not options.no_docs and kept["cases"]:
+        write_docs(text)
+    return 1 if any("error" in r for r in kept["cases"].values()) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
