@@ -611,3 +611,80 @@ def test_what_functions_with_arrays_may_not():
     assert "recursive() calls itself" in explained(recursive)
     assert "'a' of other() is an array, and is assigned" in explained(other)
     assert "mixed() returns different numbers of values" in explained(mixed)
+
+
+# ---- What a loop leaves ----
+
+def test_names_that_later_loops_use_again():
+    def f(x):
+        for i in range(len(x)):
+            k = x[i] * 2
+            x[i] = k
+        s = 0.0
+        for t in range(3):
+            for i in range(len(x)):
+                k = x[i] + t
+                s += k
+            for k in range(2):
+                s += k
+        for i in range(2):
+            s += i
+        return s
+    quick = both(f, np.arange(4.0))
+    assert all("_set" not in text for text in braze.explain(quick).split("\n"))
+
+
+def test_a_name_that_some_way_reads_is_left():
+    def f(x, stop):
+        for t in range(3):
+            for i in range(len(x)):
+                x[i] += t
+            if t == stop:
+                print(end="")
+                break
+            i = -1
+        return i
+    both(f, np.arange(4.0), 1)
+    both(f, np.arange(4.0), 5)
+
+    def g(x, skip):
+        out = 0
+        for t in range(3):
+            if t:
+                out += last
+                print(end="")
+            for i in range(len(x)):
+                last = i * t
+            if t == skip:
+                continue
+            last = 100
+        return out
+    with pytest.raises(UnboundLocalError):
+        jit(g)(np.zeros(0), 0)
+    both(g, np.arange(4.0), 1)
+
+    def h(x):
+        for i in range(len(x)):
+            v = x[i]
+
+        def inner():
+            return i, v
+        for i in range(2):
+            x[i] = i
+        return inner()
+    both(h, np.arange(4.0), kernel=False)
+
+
+def test_comparisons_with_numbers_stay_in_their_type():
+    def f(x):
+        n = 0
+        for i in range(len(x)):
+            if x[i] > 100 or x[i] == -1 or x[i] < 1000:
+                n += 1
+            if x[i] == 300 or x[i] >= 2**40:
+                n += 100
+        return n
+    for dtype in ("i1", "u1", "i4", "i8"):
+        quick = both(f, np.array([0, 1, 100, 101, 127], dtype))
+        text = braze.explain(quick)
+        assert "x[i] > 100" in text or "x[k] > 100" in text

@@ -124,7 +124,7 @@ class _Finder:
         if live_in - sure:
             raise Refusal(f"'{min(live_in - sure)}' may be read before it is assigned: assign it "
                           "before the loop", node)
-        live_out = stores & regions.elsewhere(self.tree, node)
+        live_out = stores & regions.read_behind(self.tree, node)
         if around:
             live_out |= stores & needed
         free = {v for v in needed - self.locals if v in self.function.__code__.co_freevars
