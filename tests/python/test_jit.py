@@ -372,7 +372,7 @@ NOT = {
     "a string": ("s = ''\nfor i in range(3):\n    s += 'x'\nreturn s", "type str"),
     "a dict": ("d = {}\nfor i in range(3):\n    d[i] = 1\nreturn len(d)", "dict"),
     "a big integer": ("s = 1\nfor i in range(3):\n    s *= 2 ** 70\nreturn s", "64 bits"),
-    "print": ("s = 0\nfor i in range(3):\n    print(end='')\nreturn s", "keyword"),
+    "print": ("s = 0\nfor i in range(3):\n    print(end='')\nreturn s", "arguments by name"),
     "comprehension": ("s = 0\nfor i in range(3):\n    s += sum([1 for k in range(i)])\nreturn s",
                       "ListComp"),
     "may be unbound": ("for i in range(3):\n    if i:\n        s = t\n    t = i\nreturn s", "before"),
@@ -644,8 +644,8 @@ def test_a_name_that_some_way_reads_is_left():
                 break
             i = -1
         return i
-    both(f, np.arange(4.0), 1)
-    both(f, np.arange(4.0), 5)
+    both(f, np.arange(4.0), 1, kernel=False)
+    both(f, np.arange(4.0), 5, kernel=False)
 
     def g(x, skip):
         out = 0
@@ -661,7 +661,7 @@ def test_a_name_that_some_way_reads_is_left():
         return out
     with pytest.raises(UnboundLocalError):
         jit(g)(np.zeros(0), 0)
-    both(g, np.arange(4.0), 1)
+    both(g, np.arange(4.0), 1, kernel=False)
 
     def h(x):
         for i in range(len(x)):
@@ -688,3 +688,77 @@ def test_comparisons_with_numbers_stay_in_their_type():
         quick = both(f, np.array([0, 1, 100, 101, 127], dtype))
         text = braze.explain(quick)
         assert "x[i] > 100" in text or "x[k] > 100" in text
+
+
+# ---- Loops over other things, arguments by name ----
+
+def scaled(x, factor=2.0, shift=0):
+    return x * factor + shift
+
+
+def total_of(row, begin=0, step=1):
+    s = 0.0
+    for k in range(begin, len(row), step):
+        s += row[k]
+    return s
+
+
+def test_arguments_by_name_and_defaults():
+    def f(a):
+        s = 0.0
+        for i in range(len(a)):
+            s += scaled(a[i, 0]) + scaled(a[i, 1], shift=i) + scaled(factor=0.5, x=a[i, 2])
+            s += total_of(a[i]) + total_of(a[i], step=2) + total_of(row=a[i], begin=1)
+        return s
+    both(f, np.arange(12.0).reshape(3, 4))
+
+    def g(a):
+        for i in range(len(a)):
+            a[i] = scaled(a[i], x=2)
+    with pytest.raises(TypeError, match="multiple values"):
+        jit(g)(np.arange(3.0))
+
+
+def test_rows():
+    def f(a, b):
+        s = 0.0
+        for row in a:
+            for v in row:
+                s += v
+            row[0] = s
+        for i, line in enumerate(a):
+            s += line[i % 2] * i
+        for one, other in zip(a, b):
+            one[1] += other
+        return s
+    both(f, np.arange(12.0).reshape(3, 4), np.arange(3.0))
+    both(f, np.arange(12.0).reshape(3, 4)[:, ::-1], np.arange(9.0)[::-2])
+
+
+def test_loops_over_what_is_written_out():
+    def f(grid):
+        n, m = grid.shape
+        edges = 0
+        for i in range(n):
+            for j in range(m):
+                for di, dj in ((0, 1), (1, 0), (0, -1), (-1, 0)):
+                    if not (0 <= i + di < n and 0 <= j + dj < m):
+                        continue
+                    if grid[i + di, j + dj] > 3:
+                        edges += 1
+                        break
+        for weight in [0.25, 1, edges]:
+            edges += weight
+        return edges
+    both(f, (np.arange(20).reshape(4, 5) * 7 % 6).astype(np.int32))
+
+
+def test_infinities_by_their_names():
+    def f(x):
+        best, worst = float("inf"), -float("Infinity")
+        for v in x:
+            if best == float("inf") or v < best:
+                best = v
+            worst = max(worst, v, float("-inf"))
+        return best, worst
+    both(f, np.array([3.0, 1.0, 2.0]))

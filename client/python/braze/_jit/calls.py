@@ -26,6 +26,10 @@ _ASKED = {"isnan": "isnan", "isinf": "isinf", "isfinite": "isfinite"}
 
 def call(scope, node):
     target = scope.callee(node.func)
+    function = getattr(target, "__braze_jit__", target)
+    function = getattr(function, "function", function)
+    if isinstance(function, types.FunctionType) and numpys(target) is None:
+        return scope.program.function_call(scope, function, node)
     if node.keywords:
         raise Refusal("arguments by name", node)
     if any(isinstance(a, ast.Starred) for a in node.args):
@@ -41,10 +45,6 @@ def call(scope, node):
     ufunc = numpys(target)
     if ufunc is not None:
         return _of_numpy(scope, ufunc, node)
-    target = getattr(target, "__braze_jit__", target)
-    target = getattr(target, "function", target)
-    if isinstance(target, types.FunctionType):
-        return scope.program.function_call(scope, target, node)
     raise Refusal(f"a call of {name or target!r}", node)
 
 
@@ -198,6 +198,9 @@ def _complex(scope, node):
 
 def _to(kind):
     def change(scope, node):
+        said = node.args[0] if len(node.args) == 1 else None
+        if kind == FLOAT and isinstance(said, ast.Constant) and isinstance(said.value, str):
+            return _number(said)
         value, = _arguments(scope, node, 1, 1)
         if value.kind is None:
             return ex.UNKNOWN
@@ -210,6 +213,14 @@ def _to(kind):
         value = ex.cast(value, kind.dtype)
         return ex.Value(value.text, kind, value.level, value.simple)
     return change
+
+
+def _number(node):
+    """float("inf")."""
+    try:
+        return ex.constant(float(node.value))
+    except ValueError as error:
+        raise Refusal(f"it raises: {error}", node) from None
 
 
 def _round(scope, node):

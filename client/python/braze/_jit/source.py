@@ -25,7 +25,7 @@ _RESULT = "_braze_result"
 _ALLOWED = (
     ast.For, ast.While, ast.If, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Pass,
     ast.Break, ast.Continue, ast.Return, ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.BoolOp,
-    ast.Compare, ast.IfExp, ast.Call, ast.Attribute, ast.Subscript, ast.Slice, ast.Tuple, ast.List,
+    ast.Compare, ast.IfExp, ast.Call, ast.Attribute, ast.Subscript, ast.Slice, ast.Tuple, ast.List, ast.keyword,
     ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
 
 
