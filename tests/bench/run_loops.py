@@ -81,30 +81,37 @@ def mean(values):
 
 def table(cases):
     """Rows of Markdown: a group's geometric means, then every program at its largest size."""
+    return "\n".join([*by_group(cases), "", *by_program(cases)])
+
+
+def by_group(cases):
     lines = ["| group | size | programs | Python / braze | Numba / braze | Numba / braze, first call |",
              "| --- | --- | --- | --- | --- | --- |"]
     for group in (*GROUPS, "all"):
         for size in SIZES:
             rows = [r for c, r in cases.items() if c.endswith("/" + size) and "error" not in r
                     and group in ("all", LOOPS[c.split("/")[0]].group)]
+            means = [mean([ratio(r, a, b) for r in rows]) for a, b in (
+                ("python", "braze"), ("numba", "braze"), ("numba_first", "braze_first"))]
             if rows:
-                means = [mean(ratio(r, a, b) for r in rows) for a, b in (
-                    ("python", "braze"), ("numba", "braze"), ("numba_first", "braze_first"))]
                 lines.append(f"| {GROUPS.get(group, group)} | {size} | {len(rows)} | "
                              + " | ".join(map(shown, means)) + " |")
-    lines += ["", "| program | Python / braze, test | Numba / braze, small | large | braze, large, ms | "
-              "first call, ms: braze | Numba |", "| --- | --- | --- | --- | --- | --- | --- |"]
+    return lines
+
+
+def by_program(cases):
+    lines = ["| program | Python / braze, test | Numba / braze, small | large | braze, large, ms | "
+             "first call, ms: braze | Numba |", "| --- | --- | --- | --- | --- | --- | --- |"]
     for name in LOOPS:
         small, middle, large = (cases.get(f"{name}/{size}", {}) for size in SIZES)
-        if not (small or middle or large):
-            continue
-        numba = [shown(ratio(r, "numba", "braze")) or r.get("numba_none", r.get("error", ""))
-                 for r in (middle, large)]
-        times = [shown(1e3 * large[key]) if key in large else ""
-                 for key in ("braze", "braze_first", "numba_first")]
-        lines.append(f"| {name} | {shown(ratio(small, 'python', 'braze'))} | "
-                     + " | ".join(numba + times) + " |")
-    return "\n".join(lines)
+        if small or middle or large:
+            numba = [shown(ratio(r, "numba", "braze")) or r.get("numba_none", r.get("error", ""))
+                     for r in (middle, large)]
+            times = [shown(1e3 * large[key]) if key in large else ""
+                     for key in ("braze", "braze_first", "numba_first")]
+            lines.append(f"| {name} | {shown(ratio(small, 'python', 'braze'))} | "
+                         + " | ".join(numba + times) + " |")
+    return lines
 
 
 def write_docs(text):

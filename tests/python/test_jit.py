@@ -11,45 +11,9 @@ import pytest
 import braze
 import braze.numpy as bnp
 from braze import jit
+from jit_checks import both, captured, same
 
 FACTOR = 3
-
-
-def same(a, b):
-    if isinstance(a, tuple):
-        return isinstance(b, tuple) and len(a) == len(b) and all(map(same, a, b))
-    if a is None:
-        return b is None
-    x, y = np.asarray(a), np.asarray(b)
-    return x.dtype == y.dtype and x.shape == y.shape and np.array_equal(x, y, equal_nan=x.dtype.kind in "fc")
-
-
-def captured(f):
-    """Did every loop at the top become a kernel, and has each been one?"""
-    known = f.__braze_jit__
-    assert known.sites and not known.whole, braze.explain(f)
-    assert known.sites[0].calls, braze.explain(f)
-
-
-def both(f, *args, kernel=True):
-    """As it is and captured, on NumPy's arrays and on braze's."""
-    want_args, numpys = copy.deepcopy(args), copy.deepcopy(args)
-    ours = [bnp.asarray(a) if isinstance(a, np.ndarray) else a for a in copy.deepcopy(args)]
-    quick = jit(f)
-    with np.errstate(all="ignore"):
-        want = f(*want_args)
-    for have_args in (numpys, ours):
-        have = quick(*have_args)
-        assert same(want, have), (want, have, braze.explain(quick))
-        types = want if isinstance(want, tuple) else (want,), have if isinstance(have, tuple) else (have,)
-        for a, b in zip(*types):
-            if type(a) in (bool, int, float, complex):
-                assert isinstance(b, type(a)), braze.explain(quick)
-        for a, b in zip(want_args, have_args):
-            assert not isinstance(a, np.ndarray) or same(a, np.asarray(b))
-    if kernel:
-        captured(quick)
-    return quick
 
 
 def total(x):
@@ -372,7 +336,7 @@ NOT = {
     "a string": ("s = ''\nfor i in range(3):\n    s += 'x'\nreturn s", "type str"),
     "a dict": ("d = {}\nfor i in range(3):\n    d[i] = 1\nreturn len(d)", "dict"),
     "a big integer": ("s = 1\nfor i in range(3):\n    s *= 2 ** 70\nreturn s", "64 bits"),
-    "print": ("s = 0\nfor i in range(3):\n    print(end='')\nreturn s", "keyword"),
+    "print": ("s = 0\nfor i in range(3):\n    print(end='')\nreturn s", "arguments by name"),
     "comprehension": ("s = 0\nfor i in range(3):\n    s += sum([1 for k in range(i)])\nreturn s",
                       "ListComp"),
     "may be unbound": ("for i in range(3):\n    if i:\n        s = t\n    t = i\nreturn s", "before"),
@@ -563,135 +527,6 @@ def test_a_site_goes_with_its_function():
     assert ref() is None
 
 
-@braze.kernel
-def axpy(i, y, x, a):
-    if i == 3:
-        return
-    y[i] += a * x[i]
-
-
-@braze.kernel
-def dot(i: int, acc: float, x, y):
-    acc += x[i] * y[i]
-
-
-@braze.kernel
-def scan(i, acc, last, x):
-    acc += x[i]
-    if last:
-        x[i] = acc
-
-
-@braze.kernel
-def outer(i, j, a, x):
-    a[i, j] = x[i] * x[j]
-
-
-@pytest.mark.parametrize("array", [np.asarray, bnp.asarray])
-def test_work_units(array):
-    x, y = array(np.arange(6.0)), array(np.ones(6))
-    braze.parallel_for("axpy", 6, axpy, y=y, x=x, a=2.0)
-    assert np.asarray(y).tolist() == [1, 3, 5, 1, 9, 11]
-    braze.parallel_for(range(1, 3), axpy, x=x, y=y, a=1)
-    assert np.asarray(y).tolist() == [1, 4, 7, 1, 9, 11]
-    assert braze.parallel_reduce(braze.RangePolicy(2, 6), dot, x=x, y=y) == 14 + 3 + 36 + 55
-    assert braze.parallel_scan(6, scan, x=x) == 15
-    assert np.asarray(x).tolist() == [0, 1, 3, 6, 10, 15]
-    a = array(np.zeros((6, 6)))
-    braze.parallel_for(braze.MDRangePolicy([0, 1], [6, 5]), outer, a=a, x=x)
-    want = np.outer(np.asarray(x), np.asarray(x))
-    want[:, [0, 5]] = 0
-    assert (np.asarray(a) == want).all()
-    braze.parallel_for((6, 6), outer, a=a, x=x)
-    assert (np.asarray(a) == np.outer(np.asarray(x), np.asarray(x))).all()
-    for unit in (axpy, dot, scan, outer):
-        assert "called 0 times" not in str(braze.explain(unit)).split("\n")[1]
-    assert axpy(1, y, x, 1) is None
-
-
-def test_work_units_wrongly_called():
-    x = np.ones(3)
-    for wrong in (lambda: braze.parallel_for(3, axpy, y=x, x=x),
-                  lambda: braze.parallel_for(3, axpy, y=x, x=x, a=1, b=2),
-                  lambda: braze.parallel_for(2.5, axpy, y=x, x=x, a=1),
-                  lambda: braze.parallel_for(3, 4),
-                  lambda: braze.parallel_for(3),
-                  lambda: braze.parallel_reduce((1, 2, 3, 4), dot, x=x, y=x),
-                  lambda: braze.kernel(3)):
-        with pytest.raises(TypeError):
-            wrong()
-
-    def gives(i, x):
-        return x[i]
-    with pytest.raises(TypeError, match="returns no value"):
-        braze.parallel_for(3, gives, x=x)
-
-
-ATOMICS = ["add", "sub", "mul", "min", "max", "and", "or", "xor", "exchange"]
-
-
-@pytest.mark.parametrize("name", ATOMICS)
-@pytest.mark.parametrize("dtype", ["i8", "f8"])
-def test_atomics(name, dtype):
-    if dtype == "f8" and name in ("and", "or", "xor"):
-        return
-    do, fetch = getattr(braze, "atomic_" + name), getattr(braze, "atomic_fetch_" + name)
-
-    def f(a, b, v):
-        s = 0
-        for i in range(len(v)):
-            do(a, i % 3, v[i])
-            old = fetch(b, [i % 2, 1], v[i])
-            s += old
-        return s
-    both(f, np.arange(3).astype(dtype), np.arange(4).reshape(2, 2).astype(dtype),
-         np.array([5, 3, 9, 1, 7]).astype(dtype))
-
-
-def test_an_atomic_inside_an_expression_stays_python():
-    def f(a):
-        for i in range(3):
-            a[0] = a[1] * 2 + braze.atomic_fetch_add(a, 1, 5) + a[1]
-    x, y = np.arange(3), np.arange(3)
-    f(x)
-    jit(f)(y)
-    assert (x == y).all()
-
-
-def test_gups_by_work_units():
-    @braze.kernel
-    def update(i, data, index, datum):
-        braze.atomic_fetch_xor(data, [index[i]], datum)
-    g = np.random.default_rng(0)
-    index = g.integers(0, 4096, (10, 512))
-    data = np.full(4096, 10101010101)
-    for row in index:
-        braze.parallel_for(len(row), update, data=data, index=row, datum=-1)
-    assert (data < 0).sum() == 1860
-
-
-def test_vectorize():
-    @braze.vectorize
-    def step(x, low, high):
-        if x < low:
-            return 0.0
-        return 1.0 if x > high else (x - low) / (high - low) * FACTOR
-    x = np.linspace(-1, 2, 12).reshape(3, 4)
-    want = np.vectorize(step.function)(x, 0.25, np.array([0.5, 1, 1, 2]))
-    have = step(x, 0.25, np.array([0.5, 1, 1, 2]))
-    assert have.dtype == want.dtype and np.array_equal(np.asarray(have), want)
-    assert np.array_equal(np.asarray(step(bnp.asarray(x[::-1, ::2]), 0, 1)), np.vectorize(step.function)(x[::-1, ::2], 0, 1))
-    assert step(0.5, 0, 1) == 0.5 * FACTOR
-    assert step(np.zeros((0, 3)), 0, 1).shape == (0, 3)
-    assert "a kernel, gives float64" in str(braze.explain(step))
-
-    @braze.vectorize
-    def words(x):
-        return "a" * int(x)
-    assert words(np.array([1, 2])).tolist() == ["a", "aa"]
-    assert "numpy.vectorize" in str(braze.explain(words))
-
-
 # ---- Functions that take arrays ----
 
 TABLE = np.arange(5.0)
@@ -797,3 +632,154 @@ def test_what_functions_with_arrays_may_not():
     assert "recursive() calls itself" in explained(recursive)
     assert "'a' of other() is an array, and is assigned" in explained(other)
     assert "mixed() returns different numbers of values" in explained(mixed)
+
+
+# ---- What a loop leaves ----
+
+def test_names_that_later_loops_use_again():
+    def f(x):
+        for i in range(len(x)):
+            k = x[i] * 2
+            x[i] = k
+        s = 0.0
+        for t in range(3):
+            for i in range(len(x)):
+                k = x[i] + t
+                s += k
+            for k in range(2):
+                s += k
+        for i in range(2):
+            s += i
+        return s
+    quick = both(f, np.arange(4.0))
+    assert all("_set" not in text for text in braze.explain(quick).split("\n"))
+
+
+def test_a_name_that_some_way_reads_is_left():
+    def f(x, stop):
+        for t in range(3):
+            for i in range(len(x)):
+                x[i] += t
+            if t == stop:
+                print(end="")
+                break
+            i = -1
+        return i
+    both(f, np.arange(4.0), 1, kernel=False)
+    both(f, np.arange(4.0), 5, kernel=False)
+
+    def g(x, skip):
+        out = 0
+        for t in range(3):
+            if t:
+                out += last
+                print(end="")
+            for i in range(len(x)):
+                last = i * t
+            if t == skip:
+                continue
+            last = 100
+        return out
+    with pytest.raises(UnboundLocalError):
+        jit(g)(np.zeros(0), 0)
+    both(g, np.arange(4.0), 1, kernel=False)
+
+    def h(x):
+        for i in range(len(x)):
+            v = x[i]
+
+        def inner():
+            return i, v
+        for i in range(2):
+            x[i] = i
+        return inner()
+    both(h, np.arange(4.0), kernel=False)
+
+
+def test_comparisons_with_numbers_stay_in_their_type():
+    def f(x):
+        n = 0
+        for i in range(len(x)):
+            if x[i] > 100 or x[i] == -1 or x[i] < 1000:
+                n += 1
+            if x[i] == 300 or x[i] >= 2**40:
+                n += 100
+        return n
+    for dtype in ("i1", "u1", "i4", "i8"):
+        quick = both(f, np.array([0, 1, 100, 101, 127], dtype))
+        text = braze.explain(quick)
+        assert "x[i] > 100" in text or "x[k] > 100" in text
+
+
+# ---- Loops over other things, arguments by name ----
+
+def scaled(x, factor=2.0, shift=0):
+    return x * factor + shift
+
+
+def total_of(row, begin=0, step=1):
+    s = 0.0
+    for k in range(begin, len(row), step):
+        s += row[k]
+    return s
+
+
+def test_arguments_by_name_and_defaults():
+    def f(a):
+        s = 0.0
+        for i in range(len(a)):
+            s += scaled(a[i, 0]) + scaled(a[i, 1], shift=i) + scaled(factor=0.5, x=a[i, 2])
+            s += total_of(a[i]) + total_of(a[i], step=2) + total_of(row=a[i], begin=1)
+        return s
+    both(f, np.arange(12.0).reshape(3, 4))
+
+    def g(a):
+        for i in range(len(a)):
+            a[i] = scaled(a[i], x=2)
+    with pytest.raises(TypeError, match="multiple values"):
+        jit(g)(np.arange(3.0))
+
+
+def test_rows():
+    def f(a, b):
+        s = 0.0
+        for row in a:
+            for v in row:
+                s += v
+            row[0] = s
+        for i, line in enumerate(a):
+            s += line[i % 2] * i
+        for one, other in zip(a, b):
+            one[1] += other
+        return s
+    both(f, np.arange(12.0).reshape(3, 4), np.arange(3.0))
+    both(f, np.arange(12.0).reshape(3, 4)[:, ::-1], np.arange(9.0)[::-2])
+
+
+def test_loops_over_what_is_written_out():
+    def f(grid):
+        n, m = grid.shape
+        edges = 0
+        for i in range(n):
+            for j in range(m):
+                for di, dj in ((0, 1), (1, 0), (0, -1), (-1, 0)):
+                    if not (0 <= i + di < n and 0 <= j + dj < m):
+                        continue
+                    if grid[i + di, j + dj] > 3:
+                        edges += 1
+                        break
+        for weight in [0.25, 1, edges]:
+            edges += weight
+        return edges
+    both(f, (np.arange(20).reshape(4, 5) * 7 % 6).astype(np.int32))
+
+
+def test_infinities_by_their_names():
+    def f(x):
+        best, worst = float("inf"), -float("Infinity")
+        for v in x:
+            if best == float("inf") or v < best:
+                best = v
+            worst = max(worst, v, float("-inf"))
+        return best, worst
+    both(f, np.array([3.0, 1.0, 2.0]))

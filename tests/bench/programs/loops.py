@@ -117,7 +117,8 @@ def sieve(n):
 def queens(n):
     """In how many ways n queens stand on a board, none beside another's line; by sets of bits."""
     full = (1 << n) - 1
-    columns, left, right, free = (np.zeros(n + 1, np.int64) for _ in range(4))
+    columns, left = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
+    right, free = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
     free[0] = full
     count, row = 0, 0
     while row >= 0:

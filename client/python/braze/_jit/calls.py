@@ -26,6 +26,12 @@ _ASKED = {"isnan": "isnan", "isinf": "isinf", "isfinite": "isfinite"}
 
 def call(scope, node):
     target = scope.callee(node.func)
+    if hasattr(target, "__braze_atomic__"):
+        return atomic(scope, target, node)
+    function = getattr(target, "__braze_jit__", target)
+    function = getattr(function, "function", function)
+    if isinstance(function, types.FunctionType) and numpys(target) is None:
+        return scope.program.function_call(scope, function, node)
     if node.keywords:
         raise Refusal("arguments by name", node)
     if any(isinstance(a, ast.Starred) for a in node.args):
@@ -38,15 +44,9 @@ def call(scope, node):
         if way is None:
             raise Refusal(f"{name}() is no part of a kernel", node)
         return way(scope, node)
-    if hasattr(target, "__braze_atomic__"):
-        return atomic(scope, target, node)
     ufunc = numpys(target)
     if ufunc is not None:
         return _of_numpy(scope, ufunc, node)
-    target = getattr(target, "__braze_jit__", target)
-    target = getattr(target, "function", target)
-    if isinstance(target, types.FunctionType):
-        return scope.program.function_call(scope, target, node)
     raise Refusal(f"a call of {name or target!r}", node)
 
 
@@ -56,8 +56,8 @@ _ATOMIC = {"add": ast.Add(), "sub": ast.Sub(), "mul": ast.Mult(), "and": ast.Bit
 
 def atomic(scope, target, node):
     """`atomic_add(a, i, v)` and its kind: turns run in their order, so a plain operation is one at once."""
-    if len(node.args) != 3:
-        raise Refusal(f"{len(node.args)} arguments", node)
+    if len(node.args) != 3 or node.keywords:
+        raise Refusal(f"{target.__name__}() takes an array, an index and a value, by their places", node)
     if node not in scope.alone:
         raise Refusal(f"{target.__name__}() inside an expression: assign what it gives", node)
     array, index, operand = node.args
@@ -231,6 +231,9 @@ def _complex(scope, node):
 
 def _to(kind):
     def change(scope, node):
+        said = node.args[0] if len(node.args) == 1 else None
+        if kind == FLOAT and isinstance(said, ast.Constant) and isinstance(said.value, str):
+            return _number(said)
         value, = _arguments(scope, node, 1, 1)
         if value.kind is None:
             return ex.UNKNOWN
@@ -243,6 +246,14 @@ def _to(kind):
         value = ex.cast(value, kind.dtype)
         return ex.Value(value.text, kind, value.level, value.simple)
     return change
+
+
+def _number(node):
+    """float("inf")."""
+    try:
+        return ex.constant(float(node.value))
+    except ValueError as error:
+        raise Refusal(f"it raises: {error}", node) from None
 
 
 def _round(scope, node):

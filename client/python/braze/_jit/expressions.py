@@ -57,8 +57,7 @@ def cast(value, dtype):
     if value.kind is None or value.kind.dtype == dtype:
         return value
     if value.const is not None and type(value.const) is int and np.dtype(dtype).kind in "iu":
-        info = np.iinfo(dtype)
-        if not info.min <= value.const <= info.max:
+        if not _fits(value.const, dtype):
             raise Refusal(f"{value.const} does not fit {np.dtype(dtype).name}")
     if type(value.const) is int and dtype == np.float64 and abs(value.const) < 2**53:
         return Value(repr(float(value.const)), strong(dtype), _UNARY, True)
@@ -234,6 +233,8 @@ class Expressions:
         """An integer of Python's may lie outside the other's type, and is compared all the same."""
         firm, weak = (b, a) if a.kind.weak else (a, b)
         if is_integer(firm.kind) and weak.kind == INT:
+            if weak.const is not None and _fits(weak.const, firm.kind.dtype):
+                return a, b
             wide = np.dtype(np.int64)
             if firm.kind.dtype == np.uint64:
                 if weak.const is None or weak.const < 0:
@@ -329,6 +330,11 @@ class Expressions:
     def call_of(self, node):
         """What a call gives: a Value, several, or None."""
         return calls.call(self, node)
+
+
+def _fits(number, dtype):
+    info = np.iinfo(dtype)
+    return info.min <= number <= info.max
 
 
 def cast_truth(value):

@@ -18,13 +18,10 @@ class NeedsInlining(Refusal):
 
 def call(scope, program, function, node):
     """The values of `return a, b`, one value alone, or None where nothing is returned."""
-    from braze._jit.source import tree_of
-
     if function in program.making:
         raise Refusal(f"{function.__name__}() calls itself", node)
     tree = tree_of(function)
-    params = parameters_of(function, tree, node)
-    arrays, numbers = _arguments(scope, params, node)
+    arrays, numbers = _arguments(scope, bound(function, node))
     if any(v.kind is None for v in numbers.values()):
         return UNKNOWN
     shape = _shape(function, tree, node)
@@ -43,22 +40,42 @@ def call(scope, program, function, node):
     return tuple(results) if not shape[1] else results[0] if results else None
 
 
-def parameters_of(function, tree, node):
-    """Names of parameters, for a call that gives each of them."""
+def tree_of(function):
+    from braze._jit import source
+
+    return source.tree_of(function)
+
+
+def bound(function, node):
+    """name of a parameter -> the tree of what a call gives it, or of its default."""
+    tree = tree_of(function)
     args = tree.args
     params = [a.arg for a in args.posonlyargs + args.args]
-    if len(params) != len(node.args) or args.vararg or args.kwarg or args.kwonlyargs:
+    named = [k.arg for k in node.keywords]
+    out = dict(zip(params, node.args))
+    if len(node.args) > len(params) or args.vararg or args.kwarg or args.kwonlyargs \
+            or set(named) & set(out) or not set(named) <= set(params[len(args.posonlyargs):]):
         raise Refusal(f"{function.__name__}() takes other arguments", node)
+    out.update({k.arg: k.value for k in node.keywords})
+    for name, value in zip(reversed(params), reversed(function.__defaults__ or ())):
+        if name not in out:
+            out[name] = ast.copy_location(ast.Constant(value), node)
+    if len(out) < len(params):
+        raise Refusal(f"{function.__name__}() lacks arguments", node)
+    _check_body(function, tree, node)
+    return out
+
+
+def _check_body(function, tree, node):
     for n in ast.walk(ast.Module(tree.body, [])):
         if isinstance(n, (ast.Global, ast.Nonlocal, ast.FunctionDef, ast.Yield, ast.YieldFrom)):
             raise Refusal(f"{function.__name__}() has {type(n).__name__}", node)
-    return params
 
 
-def _arguments(scope, params, node):
+def _arguments(scope, given):
     """Arrays, their indices taken once, and numbers, by the names of parameters."""
     arrays, numbers = {}, {}
-    for name, argument in zip(params, node.args):
+    for name, argument in given.items():
         if not scope.holds_array(argument):
             value = scope.scalar(argument)
             # What is read here may be written by the arguments behind it.

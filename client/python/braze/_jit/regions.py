@@ -153,20 +153,52 @@ def needed(loop):
     return flow.early
 
 
-def elsewhere(function, loop):
-    """Names that the function reads outside the loop."""
-    inside = set(map(id, ast.walk(loop)))
+def read_behind(function, loop):
+    """Names that the function may read after the loop, as the loop has left them."""
     names = set()
     for n in ast.walk(function):
-        if id(n) in inside:
-            continue
-        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load):
-            names.add(n.id)
-        elif isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name):
-            names.add(n.target.id)
-        elif isinstance(n, (ast.Global, ast.Nonlocal)):
+        if isinstance(n, (ast.Global, ast.Nonlocal)):
             names.update(n.names)
-    return names
+        elif isinstance(n, _INNER) and n is not function:
+            names |= loaded(n)
+    flow = Flow()
+    for statements in _behind(function.body, loop):
+        flow.block(statements)
+        if any(isinstance(n, _LEAVES) for s in statements for n in ast.walk(s)):
+            flow.sure.clear()  # on some way they have not been run to their end
+    return names | flow.early
+
+
+_INNER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.GeneratorExp,
+          ast.ListComp, ast.SetComp, ast.DictComp)
+_LEAVES = ast.Break, ast.Continue, ast.Raise, ast.With
+
+
+def _behind(body, loop):
+    """Lists of statements that are run after the loop in `body`, one after the other; None: it is not
+    there."""
+    for k, statement in enumerate(body):
+        if statement is loop:
+            return [body[k + 1:]]
+        for part, again in _parts(statement):
+            found = _behind(part, loop)
+            if found is not None:
+                # Its next turn; whatever of it an error leaves to run.
+                return [*found, [statement], body[k + 1:]] if again else [*found, body[k + 1:]]
+    return None
+
+
+def _parts(statement):
+    """Lists of statements inside one, and whether it may run again, or end in the middle, behind them."""
+    if not isinstance(statement, ast.stmt) or isinstance(statement, _INNER):
+        return
+    ends = isinstance(statement, (ast.Try, ast.With))
+    for field in ("body", "orelse", "finalbody"):
+        if getattr(statement, field, None):
+            yield getattr(statement, field), ends or isinstance(statement, LOOPS) and field == "body"
+    for field in ("handlers", "cases"):
+        for other in getattr(statement, field, ()):
+            yield other.body, ends
 
 
 def own_counters(loop):

@@ -25,7 +25,7 @@ _RESULT = "_braze_result"
 _ALLOWED = (
     ast.For, ast.While, ast.If, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Pass,
     ast.Break, ast.Continue, ast.Return, ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.BoolOp,
-    ast.Compare, ast.IfExp, ast.Call, ast.Attribute, ast.Subscript, ast.Slice, ast.Tuple, ast.List,
+    ast.Compare, ast.IfExp, ast.Call, ast.Attribute, ast.Subscript, ast.Slice, ast.Tuple, ast.List, ast.keyword,
     ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
 
 
@@ -131,7 +131,7 @@ class _Finder:
         if live_in - sure:
             raise Refusal(f"'{min(live_in - sure)}' may be read before it is assigned: assign it "
                           "before the loop", node)
-        live_out = stores & regions.elsewhere(self.tree, node)
+        live_out = stores & regions.read_behind(self.tree, node)
         if around:
             live_out |= stores & needed
         free = {v for v in needed - self.locals if v in self.function.__code__.co_freevars

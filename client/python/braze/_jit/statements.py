@@ -9,8 +9,14 @@ import builtins
 
 import numpy as np
 
-from braze._jit.expressions import Value, cast, cast_truth
+from braze._jit.expressions import UNKNOWN, Value, cast, cast_truth
 from braze._jit.kinds import INT, WEAK, Array, Refusal, join, strong
+
+
+def _in_type(value, kind):
+    """Written out with its type, even if it is a number of the text."""
+    text = cast_truth(value).text if kind.dtype.kind == "b" else cast(value, kind.dtype).text
+    return f"{kind.dtype.name}({text})" if value.const is not None else text
 
 
 class Statements:
@@ -57,7 +63,10 @@ class Statements:
         if isinstance(target, (ast.Tuple, ast.List)):
             self._unpack(target.elts, node)
         elif isinstance(target, ast.Name) and self._names_array(node.value):
-            self._alias(target.id, node)
+            held = self.array(node.value)
+            fixed = [text if text is None or text.lstrip("-").isdigit() else
+                     self.temporary(Value(text, INT), node).text for text in held.fixed]
+            self._alias(target.id, type(held)(held.base, held.kind, tuple(fixed)), node)
         else:
             self._to(target, self.scalar(node.value), node)
 
@@ -120,18 +129,13 @@ class Statements:
             and not (isinstance(node, ast.Subscript) and self._is_shape(node.value)) \
             and self.is_array(node) and self.array(node).kind.ndim > 0
 
-    def _alias(self, name, node):
+    def _alias(self, name, held, node):
         """`row = a[i]`: a name for a part, as long as it is the only one that it gets."""
         stores = [n for n in ast.walk(self.body) if isinstance(n, ast.Name)
                   and n.id == name and isinstance(n.ctx, ast.Store)]
         if self.kinds.get(name) is not None or len(stores) > 1:
             raise Refusal(f"'{name}' is an array, and other things besides", node)
-        held = self.array(node.value)
-        fixed = list(held.fixed)
-        for axis, text in enumerate(fixed):
-            if text is not None and not text.lstrip("-").isdigit():
-                fixed[axis] = self.temporary(Value(text, INT), node).text
-        self.aliases[name] = type(held)(held.base, held.kind, tuple(fixed))
+        self.aliases[name] = held
         self.kinds.pop(name, None)
 
     def _do_AugAssign(self, node):
@@ -219,7 +223,7 @@ class Statements:
             self._to(node.target, Value(counter, INT, simple=True), node)
         else:
             for target, value in bindings:
-                self._to(target, value(counter), node)
+                self._bind(target, value(counter), node)
         self.depth -= 1
         self.block(node.body)
         if direct:
@@ -228,8 +232,19 @@ class Statements:
         if node is not self.program.loop:
             self.leaves(node, node)
 
+    def _bind(self, target, value, node):
+        """What a turn gives: a number, or a row."""
+        if isinstance(value, Value):
+            self._to(target, value, node)
+        elif isinstance(target, ast.Name):
+            self._alias(target.id, value, node)
+        else:
+            raise Refusal("rows that are taken apart", node)
+
     def _turns(self, node, target):
         """Bounds of a counter, and what each name is in a turn; None: the counter itself."""
+        if isinstance(node, (ast.Tuple, ast.List)):
+            return self._written_out(node, target)
         if isinstance(node, ast.Call):
             what = self.callee(node.func)
             if what is builtins.range or getattr(what, "__braze_range__", False):
@@ -265,17 +280,46 @@ class Statements:
         return cast(Value(value.text, value.kind, value.level), INT.dtype)
 
     def _elements(self, node):
-        """Of an array of one axis: how many, and each."""
+        """Of an array: how many, and each."""
         held = self.array(node)
-        if held.kind.ndim != 1:
-            raise Refusal("a loop over the rows of an array", node)
-        axis, = held.axes
+        if not held.kind.ndim:
+            raise Refusal("a loop over a number", node)
+        axis = held.axes[0]
         kind = strong(held.kind.dtype)
 
         def element(counter):
-            fixed = [counter if k == axis else text for k, text in enumerate(held.fixed)]
+            fixed = tuple(counter if k == axis else text for k, text in enumerate(held.fixed))
+            if held.kind.ndim > 1:
+                return type(held)(held.base, Array(held.kind.dtype, held.kind.ndim - 1), fixed)
             return Value(f"{held.base}[{', '.join(fixed)}]", kind)
         return f"len({held.base}, {axis})", element
+
+    def _written_out(self, node, target):
+        """for di, dj in ((0, 1), (1, 0)): each name is one of a few numbers."""
+        several = isinstance(target, (ast.Tuple, ast.List))
+        targets = target.elts if several else [target]
+        rows = [row.elts if several and isinstance(row, (ast.Tuple, ast.List)) else [row]
+                for row in node.elts]
+        if not rows or any(len(row) != len(targets) for row in rows):
+            raise Refusal("a loop over values of other numbers than its names", node)
+        rows = [[self._kept(self.scalar(v), node) for v in row] for row in rows]
+
+        def chosen(column):
+            kind = None
+            for value in column:
+                kind = join(kind, value.kind)
+            if kind is None or any(v.kind is None for v in column):
+                return lambda counter: UNKNOWN
+            texts = [_in_type(v, kind) for v in column]
+
+            def choose(counter):
+                text = texts[-1]
+                for number in reversed(range(len(texts) - 1)):
+                    text = f"where({counter} == {number}, {texts[number]}, {text})"
+                return Value(text, kind)
+            return choose
+        return "0", str(len(rows)), "", [(t, chosen([row[k] for row in rows]))
+                                         for k, t in enumerate(targets)]
 
     def _several(self, node, target, what):
         wanted = 2 if what is builtins.enumerate else len(node.args)

@@ -403,25 +403,26 @@ class Program:
     def function_call(self, scope, function, node):
         """A plain function: one of the kernel's where it takes and gives numbers."""
         before = len(scope.out)
-        if not any(map(scope.holds_array, node.args)):
+        given = inlined.bound(function, node)
+        if not any(map(scope.holds_array, given.values())):
             try:
-                return self._own_function(scope, function, node)
+                return self._own_function(scope, function, given, node)
             except inlined.NeedsInlining:
                 del scope.out[before:]
         return inlined.call(scope, self, function, node)
 
-    def _own_function(self, scope, function, node):
+    def _own_function(self, scope, function, given, node):
         """For the types that it is called with."""
-        values = [scope.scalar(a) for a in node.args]
+        values = [scope.scalar(a) for a in given.values()]
         if any(v.kind is None for v in values):
             return UNKNOWN
-        key = (function, tuple(v.kind for v in values))
+        key = (function, *((p, v.kind) for p, v in zip(given, values)))
         if key not in self.functions:
             if function in self.making:
                 raise Refusal(f"{function.__name__}() calls itself", node)
             self.making.append(function)
             try:
-                made = Function.make(self, function, key[1], scope.names, node)
+                made = Function.make(self, function, dict(key[1:]), scope.names, node)
             finally:
                 self.making.pop()
             self.functions[key] = made
@@ -472,16 +473,14 @@ class Function(Scope):
 
     @staticmethod
     def make(program, function, given, names, call):
-        from braze._jit.source import tree_of
-
-        tree = tree_of(function)
-        params = inlined.parameters_of(function, tree, call)
+        tree = inlined.tree_of(function)
+        params = list(given)
         body = ast.Module(tree.body, [])
         if not any(isinstance(n, ast.Return) for n in ast.walk(body)):
             raise inlined.NeedsInlining(f"{function.__name__}() returns nothing", call)
         counters = regions.own_counters(body) - set(params)
         kinds = {v: None for v in sorted((regions.stored(body) | set(params)) - counters)}
-        kinds.update(zip(params, given))
+        kinds.update(given)
         for _ in range(PASSES):
             before = dict(kinds)
             scope = Function(program, names, kinds, counters, function)
@@ -489,7 +488,7 @@ class Function(Scope):
             for statement in tree.body:
                 scope.statement(statement)
             if kinds == before and scope.kind is not None:
-                return scope.finish(params, given, tree)
+                return scope.finish(params, list(given.values()), tree)
         raise Refusal(f"the types in {function.__name__}() do not settle", call)
 
     def finish(self, params, given, tree):
@@ -576,7 +575,8 @@ def elementwise(function, kinds, are_arrays):
     call = ast.Call(ast.Name(function.__name__, ast.Load()),
                     [ast.Constant(0) for _ in kinds], [], lineno=0)
     program.making.append(function)
-    made = Function.make(program, function, tuple(kinds), names, call)
+    given = dict(zip(inlined.bound(function, call), kinds))
+    made = Function.make(program, function, given, names, call)
     out, counter = names.fresh("out"), names.fresh("k")
     arguments = [names.fresh("x") for _ in kinds]
     free = [made.free_names[path] for path in made.free]
