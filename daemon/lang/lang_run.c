@@ -3,7 +3,7 @@
  *
  * In:  a program whose every register, jump and array number was checked when it was made.  Out:
  * elements and results, or the first error; what was written before it stays.  Every address that
- * is read or written was made by CODE_PLACE, which knows the extents. */
+ * is read or written was made by CODE_PLACE or CODE_VIEW, which know the extents. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -59,11 +59,8 @@ static int simulate(double x[N][2], double *energy, braze_session *s, braze_kern
 		    braze_error *err)
 {
 	int64_t shape[2] = {N, 2}, strides[2] = {2 * sizeof(double), sizeof(double)};
-	braze_kernel_arg args[3] = {{.data = x,
-				     .dtype = BRAZE_FLOAT64,
-				     .ndim = 2,
-				     .shape = shape,
-				     .strides = strides}};
+	braze_kernel_arg args[3] = {
+		{.data = x, .dtype = BRAZE_FLOAT64, .ndim = 2, .shape = shape, .strides = strides}};
 	braze_scalar result;
 	int st = braze_full(&args[1].array, s, BRAZE_FLOAT64, 2, shape, braze_double(0), err);
 
