@@ -3,7 +3,7 @@
  *
  * In:  a program whose every register, jump and array number was checked when it was made.  Out:
  * elements and results, or the first error; what was written before it stays.  Every address that
- * is read or written was made by CODE_PLACE, which knows the extents. */
+ * is read or written was made by CODE_PLACE or CODE_VIEW, which know the extents. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -326,8 +326,9 @@ enum status lang_link(struct lang_kernel **out, struct lang_program *p, const st
 	}
 	k->program = p;
 	k->step = calloc(p->ncode, sizeof *k->step);
+	k->spare = calloc(1, sizeof *k->spare);
 	outer = lang_outermost(p);
-	if (!k->step || !outer)
+	if (!k->step || !k->spare || !outer)
 		st = err_set(err, E_NOMEM, "no memory for a kernel");
 	for (uint32_t i = 0; !st && i < p->ncode; i++)
 		st = link_one(k, i, isa, wide, err);
@@ -346,6 +347,9 @@ void lang_unlink(struct lang_kernel *k)
 {
 	if (k) {
 		lang_free(k->program);
+		if (k->spare)
+			free(atomic_load(k->spare));
+		free((void *)k->spare);
 		free(k->step);
 	}
 	free(k);
@@ -391,7 +395,6 @@ enum status lang_run(const struct lang_kernel *k, const struct lang_array *array
 	for (unsigned i = 0; !r.status && i < p->nresult; i++)
 		result[i] = r.reg[p->param[p->nparam + i].reg];
 	free(r.reg);
-	free(r.aside);
-	free(r.sum);
+	lang_view_end(&r);
 	return r.status;
 }

@@ -35,9 +35,17 @@ struct lang_sum {
 	int64_t count; /* that the trees have */
 };
 
+/* Values of a slice that wait until all are computed. */
+struct lang_aside {
+	uint64_t bytes;
+	char at[];
+};
+#define LANG_SPARE (64u << 20) /* bytes that a kernel keeps between its runs */
+
 struct lang_kernel {
 	struct lang_program *program;
 	struct step *step;
+	_Atomic(struct lang_aside *) *spare; /* of a run before; NULL there: a run has it */
 	_Atomic(lang_code_fn *) unit, any; /* NULL: no code yet */
 };
 
@@ -50,8 +58,7 @@ struct run {
 	const struct step *back[LANG_FUNCTIONS];
 	unsigned nback;
 	uint32_t turns; /* until the next look */
-	char *aside;	/* values of a slice that wait */
-	uint64_t aside_bytes;
+	struct lang_aside *aside; /* NULL: none yet */
 	struct lang_sum *sum; /* NULL: there was none yet */
 	lang_poll_fn *poll;
 	void *data;
@@ -75,6 +82,9 @@ static inline bool lang_index(int64_t *i, int64_t extent, int64_t base)
 /* What lang_view.c does. */
 step_fn lang_step_view, lang_step_join, lang_step_meets, lang_step_aside, lang_step_back,
 	lang_step_spot, lang_step_begin, lang_step_take, lang_step_give;
+
+/* What a run had for that goes. */
+void lang_view_end(struct run *r);
 
 /* The run ends, since a place is wrong. */
 void lang_wrong_place(struct run *r, uint32_t line, uint32_t array, unsigned axis, int64_t index);

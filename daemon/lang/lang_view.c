@@ -176,13 +176,17 @@ const struct step *lang_step_meets(struct run *r, const struct step *s)
 
 /* ---- Memory aside ---- */
 
+/* What a run leaves behind serves the next one: fresh memory costs more than copying to it. */
 static bool room(struct run *r, const struct step *s, uint64_t bytes)
 {
-	char *more;
+	struct lang_aside *more = r->aside;
 
-	if (bytes <= r->aside_bytes)
+	if (!more)
+		more = r->aside = atomic_exchange(r->kernel->spare, NULL);
+	if (more && bytes <= more->bytes)
 		return true;
-	more = bytes <= LANG_ASIDE ? realloc(r->aside, bytes) : NULL;
+	free(more);
+	more = r->aside = bytes <= LANG_ASIDE ? malloc(sizeof *more + bytes) : NULL;
 	if (!more) {
 		r->status = err_set(
 			r->err, bytes <= LANG_ASIDE ? E_NOMEM : E_LIMIT,
@@ -191,9 +195,16 @@ static bool room(struct run *r, const struct step *s, uint64_t bytes)
 			r->program->name, s->line, (unsigned long long)bytes);
 		return false;
 	}
-	r->aside = more;
-	r->aside_bytes = bytes;
+	more->bytes = bytes;
 	return true;
+}
+
+void lang_view_end(struct run *r)
+{
+	free(r->sum);
+	if (r->aside && r->aside->bytes <= LANG_SPARE)
+		r->aside = atomic_exchange(r->kernel->spare, r->aside);
+	free(r->aside);
 }
 
 const struct step *lang_step_aside(struct run *r, const struct step *s)
@@ -214,20 +225,34 @@ const struct step *lang_step_aside(struct run *r, const struct step *s)
 	}
 	if (!room(r, s, bytes))
 		return NULL;
-	out[0].at = r->aside;
+	out[0].at = r->aside->at;
 	return s + 1;
+}
+
+static void spread_row(char *at, int64_t stride, const char *from, int64_t n, unsigned bytes)
+{
+	if (stride == (int64_t)bytes)
+		memcpy(at, from, (size_t)n * bytes);
+	else if (bytes == 8)
+		for (int64_t i = 0; i < n; i++)
+			memcpy(at + i * stride, from + 8 * i, 8);
+	else
+		for (int64_t i = 0; i < n; i++)
+			memcpy(at + i * stride, from + bytes * i, bytes);
 }
 
 /* The elements of the axes from k on. */
 static const char *spread(char *at, const union lang_reg *view, unsigned k, unsigned axes,
 			  const char *from, unsigned bytes)
 {
-	if (k == axes) {
-		memcpy(at, from, bytes);
-		return from + bytes;
+	int64_t n = view[1 + 2 * k].i, stride = view[2 + 2 * k].i;
+
+	if (k + 1 == axes) {
+		spread_row(at, stride, from, n, bytes);
+		return from + n * bytes;
 	}
-	for (int64_t i = 0; i < view[1 + 2 * k].i; i++)
-		from = spread(at + i * view[2 + 2 * k].i, view, k + 1, axes, from, bytes);
+	for (int64_t i = 0; i < n; i++)
+		from = spread(at + i * stride, view, k + 1, axes, from, bytes);
 	return from;
 }
 
@@ -236,7 +261,7 @@ const struct step *lang_step_back(struct run *r, const struct step *s)
 	const union lang_reg *view = &r->reg[s->a];
 
 	if (r->reg[s->b].byte[0])
-		spread(view->at, view, 0, s->c, r->aside, s->bytes);
+		spread(view->at, view, 0, s->c, r->aside->at, s->bytes);
 	return s + 1;
 }
 

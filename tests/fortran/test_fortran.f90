@@ -13,6 +13,9 @@ program test_fortran
    call sections()
    call products()
    call shared_memory()
+   call kernels()
+   call kernel_types()
+   call kernel_errors()
    call errors()
    call floating_point_errors()
    call many_temporaries()
@@ -225,6 +228,100 @@ contains
       b = 1 / a
       x = b
       call expect(x(1) == 1 .and. x(2) > huge(x), 'and is infinity where nobody asked')
+   end subroutine
+
+   ! Kernels of text: what they take of each type and rank, and what they give.
+   subroutine kernels()
+      type(braze_kernel_t) :: k
+      type(braze_array_t) :: a, b
+      real(c_double) :: x(3, 4), y(3, 4), s
+      call braze_kernel(k, 'kernel f(inout x: float64[:,:], w: float64[:,:], p: int64, q: float64)'// &
+                        ' -> (s: float64) base 1 { x[p, :] += q * w[p, :]; x[1, 4] = 9; s = sum(x[2:4, p]) }')
+      x = ramp()
+      y = x
+      call k%call([braze_inout(x), braze_in(y), braze_in(2), braze_in(0.5d0)])
+      y(2, :) = y(2, :) + 0.5d0*y(2, :)
+      y(1, 4) = 9
+      call expect(all(x == y), 'a kernel writes a plain matrix, subscripts in Fortran''s order')
+      call k%get(1, s)
+      call expect(s == sum(x(2:3, 2)), 'its result')
+      x = ramp()
+      a = x
+      b = a + 0
+      call k%call([braze_inout(a), braze_in(b), braze_in(2_c_int64_t), braze_in(0.5)])
+      x = a
+      call expect(all(x == y), 'and one of braze''s')
+      x = b
+      call expect(all(x == ramp()), 'but no other that had its value')
+   end subroutine
+
+   subroutine kernel_types()
+      type(braze_kernel_t) :: k
+      real(c_float) :: f(5), r
+      integer(c_int32_t) :: i(2, 3, 4), n
+      integer(c_int64_t) :: j(6), m
+      complex(c_double_complex) :: z(3), c
+      logical(c_bool) :: t(4), l
+      f = [1, 2, 3, 4, 5]
+      i = reshape([(n, n=1, 24)], [2, 3, 4])
+      j = [(m, m=1, 6)]
+      z = [(1d0, 2d0), (3d0, 4d0), (0d0, 1d0)]
+      t = [.true., .false., .true., .true.]
+      call braze_kernel(k, 'kernel f(inout f: float32[:], inout i: int32[:,:,:], inout j: int64[:],'// &
+                        ' inout z: complex128[:], inout t: bool[:], c: complex128, l: bool, n: int32)'// &
+                        ' -> (r: float32, n2: int32, m: uint8, c2: complex128, l2: bool) base 1 {'// &
+                        ' f[::2] = 0; i[2, 3, :] = n; j[:] = j[::-1]; z[:] *= c; t[:] = t[:] ^ l;'// &
+                        ' r = sum(f); n2 = n + 1; m = 200; c2 = sum(z); l2 = any(t) }')
+      call k%call([braze_inout(f), braze_inout(i), braze_inout(j), braze_inout(z), braze_inout(t), &
+                   braze_in((0d0, 1d0)), braze_in(.true._c_bool), braze_in(-7_c_int32_t)])
+      call expect(all(f == [0, 2, 0, 4, 0]) .and. all(i(2, 3, :) == -7) .and. count(i == -7) == 4, &
+                  'real(4), integer(4)')
+      call expect(all(j == [6, 5, 4, 3, 2, 1]) .and. z(1) == (-2d0, 1d0), 'integer(8), complex(8)')
+      call expect(all(t .eqv. [.false., .true., .false., .false.]), 'logical')
+      call k%get(1, r)
+      call k%get(2, n)
+      call k%get(3, m)
+      call k%get(4, c)
+      call k%get(5, l)
+      call expect(r == 6 .and. n == -6 .and. m == 200 .and. c == sum(z) .and. l, 'results of each type')
+      call k%get(2, r)
+      call k%get(1, n)
+      call expect(r == -6 .and. n == 6, 'results are converted as by =')
+   end subroutine
+
+   subroutine kernel_errors()
+      type(braze_kernel_t) :: k
+      type(braze_array_t) :: a
+      real(c_double) :: x(3, 4), v(4)
+      integer :: stat
+      character(200) :: text
+      call braze_kernel(k, 'kernel f(inout x: float64[:]) -> (s: float64) base 1 {'//new_line('a')// &
+                        '  x[len(x) + 1] = 1'//new_line('a')//'}', stat, text)
+      call expect(stat == 0, 'a kernel')
+      v = 0
+      text = ''
+      call k%call([braze_inout(v)], stat, text)
+      call expect(stat == 6 .and. index(text, 'line 2: index 5') > 0, 'a wrong index: '//trim(text))
+      call k%get(1, v(1), stat, text)
+      call expect(stat /= 0, 'no result after an error')
+      call k%call([braze_in(v)], stat, text)
+      call expect(stat /= 0 .and. index(text, 'braze_inout') > 0, 'what is read is not written: '//trim(text))
+      x = 0
+      call k%call([braze_inout(x(1, :))], stat, text)
+      call expect(stat /= 0 .and. index(text, 'gaps') > 0, 'a section with gaps: '//trim(text))
+      call k%call([braze_inout(x(:, 2))], stat, text)
+      call expect(stat == 6, 'a column has none')
+      call k%call([braze_inout(x)], stat, text)
+      call expect(stat == 2 .and. index(text, "'x' has 1 axes") > 0, 'a wrong rank: '//trim(text))
+      call k%call([braze_inout(v), braze_in(1)], stat, text)
+      call expect(stat == 1 .and. index(text, 'takes 1 arguments') > 0, 'too many: '//trim(text))
+      a = v
+      call k%call([braze_in(a + 1)], stat, text)
+      call expect(stat /= 0 .and. index(text, 'assign it') > 0, 'an expression: '//trim(text))
+      call braze_kernel(k, 'kernel f(x: float64[:]) {'//new_line('a')//'  let y = $'//new_line('a')//'}', stat, text)
+      call expect(stat == 1 .and. index(text, 'line 2, column 11: ') == 1, 'a wrong text: '//trim(text))
+      call k%call([braze_inout(v)], stat, text)
+      call expect(stat == 6, 'after which the kernel is what it was')
    end subroutine
 
    subroutine errors()

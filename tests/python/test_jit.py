@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Captured functions give what they give uncaptured: values, types, what they write, errors."""
 
-import copy
 import math
 import re
 
