@@ -115,8 +115,8 @@ def write_docs(text):
 
 
 def run_cases(path, kept, names, sizes):
-    for name in names:
-        for size in sizes:
+    for size in sizes:
+        for name in names:
             case = f"{name}/{size}"
             if case in kept["cases"]:
                 continue
