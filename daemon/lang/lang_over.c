@@ -43,6 +43,8 @@ void lang_stopped(struct run *r, uint32_t line)
 struct frame {
 	struct lang_frame f; /* first: a frame is one of these */
 	struct run *run;
+	union lang_reg reg[4]; /* the result and the operands of an operation that apply does, */
+	struct run one;	       /* and what it sees of a run: clearing one for each took most of its time */
 };
 
 void lang_attach(struct lang_kernel *k, lang_code_fn *unit, lang_code_fn *any)
@@ -76,10 +78,9 @@ lang_code_fn *lang_code_for(const struct run *r)
 static void apply(struct lang_frame *f, uint32_t at, void *d, const void *a, const void *b,
 		  const void *c)
 {
-	const struct run *r = ((struct frame *)f)->run;
-	union lang_reg reg[4] = {{{0}}};
-	struct run one = {.reg = reg};
-	struct step s = r->kernel->step[at];
+	struct frame *x = (struct frame *)f;
+	union lang_reg *reg = x->reg;
+	struct step s = x->run->kernel->step[at];
 
 	memcpy(&reg[1], a, sizeof *reg);
 	memcpy(&reg[2], b, sizeof *reg);
@@ -88,7 +89,7 @@ static void apply(struct lang_frame *f, uint32_t at, void *d, const void *a, con
 	s.a = 1;
 	s.b = 2;
 	s.c = 3;
-	s.fn(&one, &s);
+	s.fn(&x->one, &s);
 	memcpy(d, &reg[0], sizeof *reg);
 }
 
@@ -148,6 +149,7 @@ void lang_go_over(struct run *r, lang_code_fn *code)
 				.block = r->sum ? &r->sum->block : NULL},
 			  .run = r};
 
+	x.one.reg = x.reg;
 	flatten(array, r);
 	if (r->over)
 		x.f.at = (uint32_t)(r->over - r->kernel->step);

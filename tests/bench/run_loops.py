@@ -3,9 +3,9 @@
 
     build/venv/bin/python tests/bench/run_loops.py [--only NAME,...] [--sizes test,...] [--report]
 
-Each program and size has a fresh daemon with empty caches and a process of its own, of build/venv-peers
-where `make bench-peers` has made it: a first call of each, whose answers are compared, then warm calls
-in turns.  Warm, braze's kernels are compiled.  Results are kept in build/reports/loops.json: a run that was
+Each program has a fresh daemon with empty caches and a process of its own, of build/venv-peers
+where `make bench-peers` has made it: for each size, the largest first, a call of each, whose answers are
+compared, then warm calls in turns.  Warm, braze's kernels are compiled.  Results are kept in build/reports/loops.json: a run that was
 interrupted goes on where it was, as long as braze and the programs are the same.  At the end a table is
 printed and written to docs/benchmarks.md.
 """
@@ -26,11 +26,12 @@ from programs.loop_table import GROUPS, LOOPS, SIZES
 
 QUICK = os.environ.get("QUICK", "") not in ("", "0")
 PEERS_PYTHON = _daemon.BUILD / "venv-peers/bin/python"
-ROUNDS, BUDGET, LIMIT = (5, 1.0, 60) if QUICK else (15, 4.0, 120)
+ROUNDS, BUDGET, LIMIT = (5, 0.6, 90) if QUICK else (15, 4.0, 180)
 BEGIN, END = "<!-- loops: begin -->", "<!-- loops: end -->"
 
 
-def measure(name, size):
+def measure(name, sizes):
+    """A row for each size."""
     daemon = _daemon.Daemon("-oidle_exit_seconds=60")
     python = PEERS_PYTHON if PEERS_PYTHON.exists() else sys.executable
     env = {k: v for k, v in os.environ.items() if not k.startswith("BRAZE_")}
@@ -38,20 +39,19 @@ def measure(name, size):
                BRAZE_SOCKET=daemon.socket, BRAZE_STATUS_SOCKET=daemon.status,
                PATH=f"{_daemon.BUILD / 'bin'}{os.pathsep}{env.get('PATH', '')}")
     process = subprocess.Popen(
-        [str(python), "-m", "programs.loop_child", name, size, str(ROUNDS), str(BUDGET)], env=env,
-        text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+        [str(python), "-m", "programs.loop_child", name, str(ROUNDS), str(BUDGET), *sizes],
+        env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
     try:
         text, errors = process.communicate(timeout=LIMIT)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-        return {"error": f"not done in {LIMIT} s"}
+        text, errors = process.communicate()
+        errors += f"\nnot done in {LIMIT} s"
     finally:
         daemon.close()
-    lines = [line for line in text.splitlines() if line.startswith("{")]
-    if process.returncode or not lines:
-        return {"error": (errors.strip().splitlines() or ["no words"])[-1][:200]}
-    return json.loads(lines[-1])
+    rows = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+    error = {"error": (errors.strip().splitlines() or ["no words"])[-1][:200]}
+    return dict(zip(sizes, rows + [error] * len(sizes)))
 
 
 def stamp():
@@ -123,14 +123,15 @@ def write_docs(text):
 
 def run_cases(path, kept, names, sizes):
     for name in names:
-        for size in sizes:
-            case = f"{name}/{size}"
-            if case in kept["cases"]:
-                continue
-            kept["cases"][case] = measure(name, size)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps(kept, indent=1))
-            print(case, kept["cases"][case], flush=True)
+        wanted = [s for s in reversed(SIZES) if s in sizes and f"{name}/{s}" not in kept["cases"]]
+        if not wanted:
+            continue
+        rows = measure(name, wanted)
+        for size, row in rows.items():
+            kept["cases"][f"{name}/{size}"] = row
+            print(f"{name}/{size}", row, flush=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(kept, indent=1))
 
 
 def main():

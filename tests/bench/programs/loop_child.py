@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One program made of loops at one size, timed: the processes of run_loops.py.
+"""One program made of loops, timed: the processes of run_loops.py.
 
-    python -m programs.loop_child NAME SIZE ROUNDS BUDGET
+    python -m programs.loop_child NAME ROUNDS BUDGET SIZE...
 
-A line of JSON: seconds of the first call and of warm calls of each way to run it, at the test size
-of plain Python's, too.
+A line of JSON for each size: seconds of warm calls of each way to run it, at the test size of plain
+Python's, too, and of the first call, at the first size.  Warm calls are told by the processor time of the calling thread, in which all of
+them run: what else the machine does is not in it.
 """
 
 import copy
+import functools
 import importlib
 import inspect
 import json
@@ -28,12 +30,13 @@ class Way:
 
     def __init__(self, function, arguments):
         self.function, self.arguments = function, arguments
+        self.clock = time.perf_counter
 
     def __call__(self):
         arguments = tuple(np.copy(a) if isinstance(a, np.ndarray) else a for a in self.arguments)
-        start = time.perf_counter()
+        start = self.clock()
         answer = self.function(*arguments)
-        return time.perf_counter() - start, answer, arguments
+        return self.clock() - start, answer, arguments
 
 
 def numba_function(function):
@@ -76,11 +79,8 @@ def same(have, want, program):
     return None
 
 
-def measure(program, size, rounds, budget):
-    import braze
-
+def measure(program, captured, numbas, size, rounds, budget):
     arguments = program.arguments(size)
-    captured = braze.jit(program.function)
     ways, out = {"braze": Way(captured, arguments)}, {}
     out["braze_first"], answer, after = ways["braze"]()
     answer = copy.deepcopy(answer)
@@ -91,7 +91,7 @@ def measure(program, size, rounds, budget):
         if fault:
             raise RuntimeError(f"another answer than Python's: {fault}")
     try:
-        ways["numba"] = Way(numba_function(program.function), arguments)
+        ways["numba"] = Way(numbas(program.function), arguments)
         out["numba_first"], theirs, _ = ways["numba"]()
         fault = same(theirs, answer, program)
         if fault:
@@ -102,6 +102,7 @@ def measure(program, size, rounds, budget):
         out.pop("numba_first", None)
         ways.pop("numba", None)
     for way in ways.values():
+        way.clock = time.thread_time
         way()
     for key, times in zip(ways, alternate(list(ways.values()), rounds, budget)):
         out[key], out[f"{key}_best"] = statistics.median(times), min(times)
@@ -109,8 +110,17 @@ def measure(program, size, rounds, budget):
 
 
 def main():
-    name, size, rounds, budget = sys.argv[1:]
-    print(json.dumps(measure(LOOPS[name], size, int(rounds), float(budget))), flush=True)
+    import braze
+
+    name, rounds, budget, *sizes = sys.argv[1:]
+    captured = braze.jit(LOOPS[name].function)
+    numbas = functools.cache(numba_function)
+    for size in sizes:
+        out = measure(LOOPS[name], captured, numbas, size, int(rounds), float(budget))
+        if size != sizes[0]:
+            out.pop("braze_first", None)
+            out.pop("numba_first", None)
+        print(json.dumps(out), flush=True)
 
 
 if __name__ == "__main__":
