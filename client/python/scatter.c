@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* scatter.c - a[key] = value where arrays of ours in the key name places.
+ *
+ * In: what braze_scatter writes as NumPy does it.  Everything else is for others (numpys.c), a
+ * wrong place above all: nothing is written before all places are known to be right. */
+#include "numpys.h"
+
+#include <string.h>
+
+/* A key sorted out: what slices leave of the array, and its axes that have places. */
+struct target {
+	braze_array *view;
+	int n, axis[BRAZE_MAX_NDIM];
+	braze_arg index[BRAZE_MAX_NDIM];
+	bool any; /* array */
+};
+
+static PyObject *whole; /* the slice of all */
+
+int scatter_init(void)
+{
+	whole = PySlice_New(NULL, NULL, NULL);
+	return whole ? 0 : -1;
+}
+
+/* ---- Keys ---- */
+
+/* Of places in other orders NumPy writes them in these. */
+static bool is_places(PyObject *o)
+{
+	braze_array *h = nd_check(o) && !(nd(o)->flags & ND_SCALAR) ? nd(o)->h : NULL;
+	int d = h ? braze_dtype_of(h) : BRAZE_BOOL;
+
+	return h && braze_size(h) && d >= BRAZE_INT8 && d <= BRAZE_UINT64 &&
+	       (braze_ndim(h) == 1 || (braze_ndim(h) && braze_is_contiguous(h)));
+}
+
+static bool add_place(struct target *t, PyObject *o, int axis)
+{
+	int64_t i = 0;
+
+	if (t->n == BRAZE_MAX_NDIM)
+		return false;
+	if (is_places(o)) {
+		t->index[t->n].array = nd(o)->h;
+		t->any = true;
+	} else if (fast_int(&i, o)) {
+		t->index[t->n].array = NULL;
+		t->index[t->n].scalar = braze_int(i);
+	} else {
+		return false;
+	}
+	t->axis[t->n++] = axis;
+	return true;
+}
+
+static bool is_slice(PyObject *o)
+{
+	return o == Py_None || PySlice_Check(o);
+}
+
+/* Axes that an ellipsis stands for; -1: there is no such key. */
+static int rest_of(PyObject *key, Py_ssize_t n, int ndim)
+{
+	int used = 0, dots = 0;
+
+	for (Py_ssize_t k = 0; k < n; k++) {
+		PyObject *o = PyTuple_GetItem(key, k);
+
+		dots += o == Py_Ellipsis;
+		used += o != Py_Ellipsis && o != Py_None;
+	}
+	return dots > 1 || used > ndim ? -1 : ndim - used;
+}
+
+/* The items of a tuple; those that name places become slices, which leave their axes whole. */
+static bool read_items(struct target *t, PyObject *key, braze_array *h)
+{
+	PyObject *item[2 * BRAZE_MAX_NDIM + 1];
+	Py_ssize_t n = PyTuple_Size(key);
+	int rest = rest_of(key, n, braze_ndim(h)), axis = 0;
+	bool plain = true;
+
+	if (rest < 0 || n > (Py_ssize_t)(sizeof item / sizeof *item))
+		return false;
+	for (Py_ssize_t k = 0; k < n; k++) {
+		item[k] = PyTuple_GetItem(key, k);
+		if (item[k] == Py_Ellipsis) {
+			axis += rest;
+			continue;
+		}
+		if (!is_slice(item[k])) {
+			if (!add_place(t, item[k], axis))
+				return false;
+			item[k] = whole;
+		}
+		plain &= item[k] == whole;
+		axis++;
+	}
+	if (plain)
+		braze_retain(t->view = h);
+	return t->any && (plain || index_view(&t->view, h, item, n));
+}
+
+static bool read_key(struct target *t, PyObject *key, braze_array *h)
+{
+	t->view = NULL;
+	t->n = 0;
+	t->any = false;
+	if (PyTuple_CheckExact(key))
+		return read_items(t, key, h);
+	if (!braze_ndim(h) || !add_place(t, key, 0) || !t->any)
+		return false;
+	braze_retain(t->view = h);
+	return true;
+}
+
+/* ---- Values ---- */
+
+enum kind { BOOLS, SIGNED, UNSIGNED, FLOATS, COMPLEX };
+
+static enum kind kind_of(int d)
+{
+	return d == BRAZE_BOOL	    ? BOOLS
+	       : d <= BRAZE_INT64   ? SIGNED
+	       : d <= BRAZE_UINT64  ? UNSIGNED
+	       : d <= BRAZE_FLOAT64 ? FLOATS
+				    : COMPLEX;
+}
+
+/* Does every number of the one type have a place in the other, so that NumPy casts without a
+ * warning?  Integers wrap around, or lose digits. */
+static bool casts_quietly(int from, int to)
+{
+	enum kind f = kind_of(from), t = kind_of(to);
+
+	if (from == to || f == BOOLS || t == BOOLS)
+		return f != COMPLEX || from == to;
+	if (f <= UNSIGNED)
+		return t <= UNSIGNED || to != BRAZE_FLOAT16;
+	return (f == t && from < to) ||
+	       (t == COMPLEX && (to == BRAZE_COMPLEX128 || from <= BRAZE_FLOAT32));
+}
+
+/* The value for elements of a type; false: NumPy casts it. */
+static bool read_value(braze_arg *out, PyObject *value, int dtype)
+{
+	char element[16];
+
+	if (nd_check(value) && nd(value)->h && !(nd(value)->flags & ND_SCALAR)) {
+		out->array = nd(value)->h;
+		return casts_quietly(braze_dtype_of(out->array), dtype);
+	}
+	if (nd_check(value) || !masks_number(element, value, dtype))
+		return false;
+	out->array = NULL;
+	out->scalar.dtype = dtype;
+	out->scalar.weak = 0;
+	convert_load(dtype, element, out->scalar.bits);
+	return true;
+}
+
+/* ---- Writing ---- */
+
+/* What is a mistake of the program's NumPy tells; what came up in a wait is told here. */
+static bool is_written(const braze_error *err)
+{
+	if (!err->code)
+		return !watch_reports();
+	if (PyErr_Occurred() || err->code == BRAZE_E_INTERRUPTED)
+		wait_raise(err);
+	return false;
+}
+
+static bool shares(const struct target *t, braze_array *h)
+{
+	for (int k = 0; k < t->n; k++)
+		if (t->index[k].array && braze_same_buffer(t->index[k].array, h))
+			return true;
+	return false;
+}
+
+static bool write_value(const struct target *t, int op, PyObject *value)
+{
+	braze_error err = {0};
+	braze_arg arg = {0};
+
+	/* Nothing to write: NumPy looks at the places all the same. */
+	if (!braze_size(t->view) || shares(t, t->view) ||
+	    !read_value(&arg, value, braze_dtype_of(t->view)))
+		return false;
+	err.code = braze_scatter(t->view, op, t->n, t->axis, NULL, t->index, arg,
+				 wait_check_signals, NULL, &err);
+	return is_written(&err);
+}
+
+bool scatter_set(PyObject *self, PyObject *key, PyObject *value)
+{
+	braze_array *h = nd(self)->h;
+	struct target t;
+	bool done = false;
+
+	if (nd(self)->flags)
+		return false;
+	if (read_key(&t, key, h))
+		done = write_value(&t, BRAZE_STORE, value);
+	else
+		PyErr_Clear(); /* NumPy tells it in its words */
+	braze_release(t.view);
+	return done;
+}

@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: Apache-2.0
+"""a[places] = values, adds to places, and counts: as NumPy's, to the bit, whatever is pending."""
+
+import itertools
+import warnings
+
+import numpy
+import pytest
+
+import braze
+import braze.numpy as np
+
+TYPES = ["?", "b", "h", "i", "l", "B", "H", "I", "L", "e", "f", "d", "F", "D"]
+PLACES = ["b", "h", "i", "l", "B", "H", "I", "L"]
+
+
+def values(rng, dtype, shape):
+    """Numbers of a type, with what is special in it."""
+    kind = numpy.dtype(dtype).kind
+    if kind == "b":
+        return rng.random(shape) < 0.5
+    if kind in "iu":
+        info = numpy.iinfo(dtype)
+        return rng.integers(info.min, info.max, shape, dtype, endpoint=True)
+    x = rng.standard_normal(shape).astype(numpy.float32)
+    x[rng.random(shape) < 0.1] = 0
+    x[rng.random(shape) < 0.1] *= -0.0
+    if kind == "c":
+        x = x + 1j * rng.standard_normal(shape)
+    return x.astype(dtype)
+
+
+def places(rng, dtype, n, shape):
+    """Places of an axis of n, negative ones where there are such, many of them twice."""
+    if numpy.dtype(dtype).kind == "u":
+        return rng.integers(0, n, shape).astype(dtype)
+    return rng.integers(-n, n, shape).astype(dtype)
+
+
+def bits(a):
+    a = numpy.asarray(a)
+    return a.shape, a.dtype.str, numpy.ascontiguousarray(a).tobytes()
+
+
+def outcome(f):
+    """What f raises, or None."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            f()
+        except Exception as e:  # noqa: BLE001
+            return type(e), str(e)
+    return None
+
+
+def mine(x, pending):
+    """An array of ours with x's values and layout, stored or to be computed."""
+    if not isinstance(x, numpy.ndarray):
+        return x
+    a = np.asarray(x)
+    if pending:
+        return np.where(np.ones((), bool), a, a)
+    braze.wait(a)
+    return a
+
+
+def assign(target, key, value):
+    target[key] = value
+
+
+def mapped(key, f):
+    if isinstance(key, tuple):
+        return tuple(mapped(k, f) for k in key)
+    return f(key) if isinstance(key, numpy.ndarray) else key
+
+
+def check(target, key, value, cut=None, write=assign):
+    """The same write by both, for each of the operands pending and not."""
+    for pending in itertools.product((False, True), repeat=3):
+        theirs = target.copy()
+        ours = mine(target, pending[0])
+        shown = theirs if cut is None else theirs[cut]
+        view = ours if cut is None else ours[cut]
+        k, v = mapped(key, lambda x: mine(x, pending[1])), mine(value, pending[2])  # noqa: B023
+        expected = outcome(lambda: write(shown, key, value))  # noqa: B023
+        got = outcome(lambda: write(view, k, v))  # noqa: B023
+        assert got == expected, (pending, key, value)
+        assert bits(ours) == bits(theirs), (pending, key, value)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("n", (1, 7, 300, 2000))
+def test_one_axis(dtype, n):
+    rng = numpy.random.default_rng(n)
+    a, i = values(rng, dtype, n), places(rng, "l", n, n + n // 2)
+    check(a, i, values(rng, dtype, i.shape))
+    check(a, i, values(rng, dtype, (1,)))
+    check(a, i, values(rng, dtype, ()))
+
+
+@pytest.mark.parametrize("dtype", PLACES)
+def test_types_of_places(dtype):
+    rng = numpy.random.default_rng(1)
+    for n in (5, 100):
+        for shape in (4, 1000):
+            a = values(rng, "d", n)
+            i = places(rng, dtype, n, shape)
+            check(a, i, values(rng, "d", shape))
+            check(a.reshape(-1, 1), (i, 0), values(rng, "d", shape))
+
+
+@pytest.mark.parametrize("to", TYPES)
+@pytest.mark.parametrize("of", TYPES)
+def test_types_of_values(to, of):
+    rng = numpy.random.default_rng(2)
+    for n in (4, 400):
+        i = places(rng, "l", n, n)
+        check(values(rng, to, n), i, values(rng, of, n))
+
+
+NUMBERS = [0, 1, -1, 7, 200, 1e300, 0.5, True, 2.5 + 1j, 2**70, float("nan"), "x", None]
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_numbers_as_values(dtype):
+    rng = numpy.random.default_rng(3)
+    for n in (4, 400):
+        for v in NUMBERS:
+            check(values(rng, dtype, n), places(rng, "l", n, n), v)
+
+
+def keys(rng):
+    """Keys of an array of 5, 6, 7, and the shapes of what they choose."""
+    i, j, k = (places(rng, "l", n, (8,)) for n in (5, 6, 7))
+    ii, jj = places(rng, "l", 5, (3, 1)), places(rng, "l", 6, (1, 4))
+    m = rng.random((5, 6, 7)) < 0.4
+    return [
+        (i,), (slice(None), j), (..., k), (i, j), (i, j, k), (i, slice(None), k), (i, slice(1, 5, 2), k),
+        (slice(None, None, -1), j), (slice(1, 4), j, slice(None, None, -2)), (i, 2), (2, j), (1, slice(None), k),
+        (0, j, -1), (ii, jj), (ii, slice(None), jj), (ii, jj, 3), (slice(None), ii, jj), (i, ..., 1), (None, i),
+        (i, None, j), (i, slice(None), None), (..., j, k), ii, ii.T, (ii.T, jj.T), (i[::2], j[::-2]), m, (m[:, 0, 0],), (slice(None), m[0, :, 0]),
+        (i[:5], m[0, :, 0].nonzero()[0][:1]), (m[..., 0], 1), (numpy.int64(1), j), (i[:0],), (i[:0], j[:0]), (slice(0, 0), j),
+        (i, slice(3, 3)), numpy.asfortranarray(places(rng, "l", 5, (3, 3))), (numpy.broadcast_to(i[:1], 4), j[:4]),
+    ]
+
+
+@pytest.mark.parametrize("number", range(len(keys(numpy.random.default_rng(0)))))
+def test_keys(number):
+    rng = numpy.random.default_rng(4)
+    key = keys(rng)[number]
+    for dtype in "dHD":
+        a = values(rng, dtype, (5, 6, 7))
+        shape = a[key].shape
+        for given in (shape, shape[1:], shape[-1:], (1,), (1, *shape), (2, 3, 9)):
+            check(a, key, values(rng, dtype, given))
+        check(a, key, values(rng, dtype, shape[::-1]).T)
+        check(a, key, numpy.asfortranarray(values(rng, dtype, shape)))
+
+
+CUTS = {
+    "reversed": (slice(None, None, -1),), "strided": (slice(None, None, 2), slice(1, None, 2)),
+    "column": (slice(None), 3), "row": (2,), "inner": (slice(1, -1), slice(1, -1), slice(1, -1)), "last": (..., 0),
+    "new": (None, 1),
+}
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_views_are_written_where_they_lie(cut):
+    rng = numpy.random.default_rng(5)
+    for dtype in "dbF":
+        a = values(rng, dtype, (8, 9, 10))
+        view = a[CUTS[cut]]
+        for key in ((0,), (-1,), (0, -1)):
+            key = (0, 1) if len(key) > 1 and view.ndim > 1 else key[:1]
+            arrays = tuple(places(rng, "l", view.shape[k], 12) for k in key)
+            whole = arrays if key != (-1,) else (..., *arrays)
+            check(a, whole, values(rng, dtype, view[whole].shape), CUTS[cut])
+            check(a.T, numpy.arange(8)[::-1], values(rng, dtype, (1, 8)))
+
+
+def test_wrong_places_write_nothing():
+    rng = numpy.random.default_rng(6)
+    for n in (3, 100, 5000):
+        a, v = values(rng, "d", n), values(rng, "d", n)
+        for dtype in ("l", "i", "b"):
+            for at in {0, n // 2, n - 1}:
+                for bad in {n, -n - 1, 127, -128}:
+                    i = places(rng, dtype, min(n, 100), n)
+                    i[at] = bad if dtype != "b" else max(min(bad, 127), -128)
+                    check(a, i, v)
+        i = places(rng, "l", n, n)
+        i[0] = 2**63 - 1
+        check(a, i, v)
+        i[-1] = -(2**63)
+        check(a, i, v)
+    b = values(rng, "d", (4, 5))
+    for i, j in (([0, 4], [0, 0]), ([0, 1], [5, 0]), ([9, 9], [9, 9]), ([0, 1, 2], [0, 1])):
+        check(b, (numpy.array(i), numpy.array(j)), 1.0)
+    check(b, (numpy.array([], int), numpy.array([7])), 1.0)
+    check(b, (numpy.array([0]), numpy.array([0]), numpy.array([0])), 1.0)
+    check(numpy.zeros((0, 3)), numpy.array([0]), 1.0)
+    check(numpy.zeros((3, 0)), numpy.array([3]), 1.0)
+    check(numpy.array(1.0), numpy.array([0]), 1.0)
+
+
+@pytest.mark.parametrize("n", (6, 500))
+def test_operands_that_share_memory(n):
+    for k in range(8):
+        for module in (numpy, np):
+            a = module.arange(n) * 1 if k < 4 else module.arange(n) * 1.0
+            i = module.arange(n) % (n // 2)
+            if k == 0:
+                a[i] = a[::-1]
+            elif k == 1:
+                a[a] = a[::-1]
+            elif k == 2:
+                a[a[::-1]] = 7
+            elif k == 3:
+                a[1:][i[:-1]] = a[:-1]
+            elif k == 4:
+                a[i] = a
+            elif k == 5:
+                a.reshape(2, -1)[i[:2]] = a.reshape(2, -1)[::-1]
+            elif k == 6:
+                a[::2][i[: n // 2] // 2] = a[::-2]
+            else:
+                a[i] += a
+            if module is numpy:
+                theirs = a
+        assert bits(a) == bits(theirs), k
+
+
+def test_what_may_not_be_written():
+    for module in (numpy, np):
+        a, i = module.zeros(400), module.arange(400)
+        for b in (module.broadcast_to(module.zeros(1), 400), module.broadcast_to(module.zeros((1, 4)), (400, 4))):
+            with pytest.raises(ValueError, match="read-only"):
+                b[i] = 1
+        a.flags.writeable = False
+        with pytest.raises(ValueError, match="read-only"):
+            a[i] = 1
+        with pytest.raises(ValueError, match="read-only"):
+            a[:][i] = 1
+
+
+def test_snapshots_and_views_keep_what_they_are():
+    for n in (10, 3000, 100_000):
+        a, i = np.zeros(n), np.arange(0, n, 2)
+        shown, view, before = numpy.asarray(a), a[1:], a + 0
+        a[i] = 1
+        assert shown.sum() == 0 and float(before.sum()) == 0 and float(view.sum()) == len(range(0, n, 2)) - 1
+        later = a * 2
+        a[i] = 5
+        assert float(later.sum()) == 2 * len(range(0, n, 2))
+        with braze.device("cpu"):
+            b = a + 1
+            b[i] = a[i] * 2
+            assert float(b[0]) == 10 and float(b[1]) == 1
+
+
+@pytest.mark.parametrize("shape", [(3000,), (700, 3), (3, 700), (40, 5, 60)])
+def test_many_places_in_every_axis(shape):
+    rng = numpy.random.default_rng(7)
+    a = values(rng, "f", shape)
+    for axis in range(len(shape)):
+        i = places(rng, "i", shape[axis], 1500)
+        key = (*[slice(None)] * axis, i)
+        check(a, key, values(rng, "f", a[key].shape))
+        check(a, key, values(rng, "f", a[key].shape)[..., :1])
+        check(a, key, 2)
+
+
+def test_writes_are_this_process_own():
+    a, i, v = np.zeros(5000), np.arange(5000), np.ones(5000)
+    before = braze.fallbacks().get("setitem", 0)
+    a[i] = v
+    a.reshape(50, 100)[i[:100] % 50, 3] = v[:100]
+    a.reshape(50, 100)[:, i[:100]] = 2
+    assert braze.fallbacks().get("setitem", 0) == before
+    assert float(a.sum()) == 10_000
