@@ -364,6 +364,13 @@ BRAZE_API int braze_scatter(braze_array *a, int op, int n, const int *axes, cons
 			    const braze_arg *index, braze_arg values, braze_check_fn *check,
 			    void *data, braze_error *err);
 
+/* How often each number from 0 on is in a vector of integers, not below 0 (E_INDEX), as int64; with
+ * weights, numbers of any real type, their sums as float64, made in the order in which they stand.
+ * The result has at least minlength elements.  Waits for both likewise. */
+BRAZE_API int braze_bincount(braze_array **out, braze_array *x, braze_array *weights,
+			     int64_t minlength, braze_check_fn *check, void *data,
+			     braze_error *err);
+
 /* Is the current value in shared memory, so that braze_data will not wait? */
 BRAZE_API int braze_is_stored(const braze_array *a);
 /* Address of element [0,...,0], waiting for the value first; valid and unchanged

@@ -19,9 +19,7 @@
 #include "near.h"
 #include "places.h"
 
-#define BLOCK 512	  /* places whose offsets are known at a time */
-#define AHEAD 64	  /* lines that are asked for at a time */
-#define WIDE  (256 << 10) /* bytes that a core's cache has in any case */
+#define BLOCK 512 /* places whose offsets are known at a time */
 
 /* Loops over axes, with the steps of what is written and of what is read. */
 struct loops {
@@ -97,7 +95,7 @@ static bool overlapping(const struct braze_array *a)
 	       hi - lo < a->count * dtype_row(a->view.dtype)->bytes;
 }
 
-static enum status check(struct scatter *sc, int op, struct err *err)
+static enum status check_call(struct scatter *sc, int op, struct err *err)
 {
 	const struct braze_array *a = sc->p.a;
 	unsigned d = a->view.dtype;
@@ -165,12 +163,12 @@ static int operands(struct braze_array **all, const struct scatter *sc)
 	return n;
 }
 
-static int wait_for_all(const struct scatter *sc, braze_check_fn *asked, void *data,
-			braze_error *err)
+int scatter_wait(int n, struct braze_array *const *all, braze_check_fn *check, void *data,
+		 braze_error *err)
 {
-	struct braze_array *all[2 + LIMIT_NDIM], *ask[2 + LIMIT_NDIM];
+	struct braze_array *ask[SCATTER_WAITS];
 	braze_future *f = NULL;
-	int n = operands(all, sc), count = 0, rc;
+	int count = 0, rc;
 
 	for (int k = 0; k < n; k++)
 		if (!braze_is_stored(all[k]))
@@ -179,7 +177,7 @@ static int wait_for_all(const struct scatter *sc, braze_check_fn *asked, void *d
 		return 0;
 	rc = braze_demand(&f, count, ask, err);
 	if (!rc) {
-		rc = braze_wait(f, -1, asked, data, err);
+		rc = braze_wait(f, -1, check, data, err);
 		braze_future_release(f);
 	}
 	return rc;
@@ -188,7 +186,7 @@ static int wait_for_all(const struct scatter *sc, braze_check_fn *asked, void *d
 /* Is all there still, and a to be written?  Recorder lock held. */
 static bool is_ready(const struct scatter *sc)
 {
-	struct braze_array *all[2 + LIMIT_NDIM];
+	struct braze_array *all[SCATTER_WAITS];
 	int n = operands(all, sc);
 
 	for (int k = 1; k < n; k++)
@@ -326,7 +324,7 @@ static void choose_way(struct scatter *sc)
 {
 	const struct loops *l = &sc->inner;
 
-	sc->wide = sc->p.a->buf->bytes > WIDE;
+	sc->wide = sc->p.a->buf->bytes > SCATTER_WIDE;
 	sc->single = count_of(l) == 1;
 	sc->row_bytes = 0;
 	if (sc->store && l->w.n == 1 && l->to[0] == sc->bytes && l->from[0] == sc->bytes)
@@ -494,10 +492,8 @@ static void write_block(const struct scatter *sc, char *to, const int64_t *offse
 {
 	int64_t step = sc->points.from[sc->points.w.n - 1];
 
-	/* A store waits for its line, and those after it for the store: the lines are asked for
-	 * together. */
-	for (int64_t k = 0; sc->wide && k < n; k++)
-		__builtin_prefetch(to + offset[k], 1);
+	if (sc->wide)
+		scatter_prefetch(to, offset, n);
 	if (sc->single)
 		sc->fn(to, offset, from, step, n);
 	else if (sc->row_bytes)
@@ -520,9 +516,9 @@ static void write_places(const struct scatter *sc, char *to, const char *from, c
 
 		if (!known)
 			read_offsets(sc, offset, index, done, now);
-		for (int64_t k = 0; k < now; k += AHEAD, from += AHEAD * step)
+		for (int64_t k = 0; k < now; k += SCATTER_AHEAD, from += SCATTER_AHEAD * step)
 			write_block(sc, to, offset + k, from, inner,
-				    now - k < AHEAD ? now - k : AHEAD);
+				    now - k < SCATTER_AHEAD ? now - k : SCATTER_AHEAD);
 	}
 }
 
@@ -570,18 +566,20 @@ static enum status run(struct scatter *sc, struct err *err)
 	return st;
 }
 
-static int wait_and_run(struct scatter *sc, braze_check_fn *asked, void *data, braze_error *err)
+static int wait_and_run(struct scatter *sc, braze_check_fn *check, void *data, braze_error *err)
 {
 	struct braze_session *s = sc->p.a->session;
+	struct braze_array *all[SCATTER_WAITS];
+	int n = operands(all, sc);
 	bool done = false;
 	int rc = 0;
 
 	while (!done && !rc) {
 		void *at = NULL;
 
-		rc = wait_for_all(sc, asked, data, err);
+		rc = scatter_wait(n, all, check, data, err);
 		if (!rc)
-			rc = braze_fence(&at, sc->p.a, asked, data, err);
+			rc = braze_fence(&at, sc->p.a, check, data, err);
 		if (rc)
 			break;
 		lock_take(s);
@@ -594,7 +592,7 @@ static int wait_and_run(struct scatter *sc, braze_check_fn *asked, void *data, b
 }
 
 int braze_scatter(braze_array *a, int op, int n, const int *axes, const int *names,
-		  const braze_arg *index, braze_arg value, braze_check_fn *asked, void *data,
+		  const braze_arg *index, braze_arg value, braze_check_fn *check, void *data,
 		  braze_error *err)
 {
 	struct scatter sc = {.p = {.a = a,
@@ -603,8 +601,8 @@ int braze_scatter(braze_array *a, int op, int n, const int *axes, const int *nam
 				   .names = names ? names : axes,
 				   .index = index,
 				   .offset = a->view.offset}};
-	struct braze_array *all[2 + LIMIT_NDIM];
-	int rc = (int)check(&sc, op, err_of(err)), count;
+	struct braze_array *all[SCATTER_WAITS];
+	int rc = (int)check_call(&sc, op, err_of(err)), count;
 
 	if (!rc)
 		rc = set_value(&sc, &value, err);
@@ -614,7 +612,7 @@ int braze_scatter(braze_array *a, int op, int n, const int *axes, const int *nam
 	count = operands(all, &sc);
 	for (int k = 0; k < count; k++)
 		braze_retain(all[k]);
-	rc = wait_and_run(&sc, asked, data, err);
+	rc = wait_and_run(&sc, check, data, err);
 	for (int k = 0; k < count; k++)
 		braze_release(all[k]);
 	braze_release(sc.value);

@@ -26,5 +26,19 @@ void scatter_offsets(int64_t *offset, const struct scatter_axis *x, int64_t stri
 int64_t scatter_inside(const struct scatter_axis *x, int64_t stride, int64_t n);
 /* The place at this address. */
 int64_t scatter_place(unsigned dtype, const char *at);
+/* Until those of n arrays that are pending are there, asked for in one demand. */
+int scatter_wait(int n, struct braze_array *const *all, braze_check_fn *check, void *data,
+		 braze_error *err);
+#define SCATTER_WAITS (2 + LIMIT_NDIM) /* the most it takes */
+
+/* Of a table in no near cache: a store waits for its line, and those after it for the store, so
+ * the lines are asked for together, SCATTER_AHEAD at a time. */
+#define SCATTER_AHEAD 64
+#define SCATTER_WIDE  (256 << 10) /* bytes that a core's cache has in any case */
+static inline void scatter_prefetch(const char *to, const int64_t *offset, int64_t n)
+{
+	for (int64_t k = 0; k < n; k++)
+		__builtin_prefetch(to + offset[k], 1);
+}
 
 #endif

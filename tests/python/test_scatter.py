@@ -278,3 +278,53 @@ def test_writes_are_this_process_own():
     a.reshape(50, 100)[:, i[:100]] = 2
     assert braze.fallbacks().get("setitem", 0) == before
     assert float(a.sum()) == 10_000
+
+
+def counted(*args, pending=(False, False), **kwargs):
+    ours = [mine(x, p) for x, p in itertools.zip_longest(args, pending[: len(args)], fillvalue=False)]
+    expected, got = [], []
+    said = outcome(lambda: expected.append(numpy.bincount(*args, **kwargs)))
+    assert outcome(lambda: got.append(np.bincount(*ours, **kwargs))) == said, (args, kwargs)
+    assert [bits(x) for x in got] == [bits(x) for x in expected], (args, kwargs)
+
+
+@pytest.mark.parametrize("dtype", ["?", *PLACES])
+@pytest.mark.parametrize("n", (0, 1, 5, 700, 20_000))
+def test_bincount(dtype, n):
+    rng = numpy.random.default_rng(n)
+    for most in (1, 2, 100, 1000, 30_000):
+        x = rng.integers(0, min(most, 2 if dtype == "?" else numpy.iinfo(dtype).max), n).astype(dtype)
+        for pending in itertools.product((False, True), repeat=2):
+            counted(x, pending=pending)
+            counted(x[::-2], rng.standard_normal(x[::-2].shape), pending=pending)
+            counted(x, rng.standard_normal(2 * n)[::2], pending=pending, minlength=most)
+        counted(x, minlength=7)
+        counted(x, None, 0)
+        counted(x.repeat(3)[::3], values(rng, "f", n), 3000)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_weights_of_every_type(dtype):
+    rng = numpy.random.default_rng(8)
+    for n in (0, 9, 900):
+        counted(rng.integers(0, 40, n), values(rng, dtype, n))
+        counted(rng.integers(0, 40, n), values(rng, dtype, n + 1))
+
+
+def test_wrong_counts():
+    x = numpy.arange(5)
+    for args in ((x - 1,), (x * 1.0,), (x.reshape(5, 1),), (numpy.array(3),), (x, x[:4]), (x, x.reshape(1, 5)), (x.astype("L"),), (x, None, -1),
+                 (x, x, "a"), (x, x, 2.5), (x.astype("D"),), (x, x * 1j), (numpy.array([1, -(2**63)]),), (x, [1, 2, 3, 4, 5]), (x, 3.0)):
+        counted(*args)
+    counted(x, weights=x)
+    counted(x, weights=None, minlength=numpy.int64(9))
+    before = braze.fallbacks().get("bincount", 0)
+    assert np.bincount(np.arange(5000) % 7, np.ones(5000)).tolist() == numpy.bincount(numpy.arange(5000) % 7).tolist()
+    assert braze.fallbacks().get("bincount", 0) == before
+
+
+def test_sums_are_made_in_order():
+    x = numpy.array([0, 1, 0, 1, 0] * 1000)
+    w = numpy.array([1e16, 1.0, 1.0, 1e16, -1e16] * 1000)
+    counted(x, w)
+    counted(x[::-1], w)
