@@ -324,7 +324,6 @@ static void choose_way(struct scatter *sc)
 {
 	const struct loops *l = &sc->inner;
 
-	sc->wide = sc->p.a->buf->bytes > SCATTER_WIDE;
 	sc->single = count_of(l) == 1;
 	sc->row_bytes = 0;
 	if (sc->store && l->w.n == 1 && l->to[0] == sc->bytes && l->from[0] == sc->bytes)
@@ -365,9 +364,9 @@ static enum status lay_out(struct scatter *sc, struct err *err)
 /* ---- Places ---- */
 
 /* Each array's places, not stretched, in C order. */
-static enum status check_places(const struct scatter *sc, int k, int axis, struct err *err)
+static enum status check_places(struct scatter *sc, int k, int axis, struct err *err)
 {
-	const struct scatter_axis *all = &sc->axis[k];
+	struct scatter_axis *all = &sc->axis[k];
 	struct scatter_axis row = *all;
 	struct walk w = {.n = 1, .extent = {1}};
 	int64_t step[LIMIT_NDIM] = {0}, index[LIMIT_NDIM] = {0}, stride = 0, rows = 1;
@@ -397,10 +396,25 @@ static enum status check_places(const struct scatter *sc, int k, int axis, struc
 				       sc->p.names[axis], (long long)row.extent);
 		walk_next_row(&w, index);
 	}
+	all->reach = row.reach;
 	return OK;
 }
 
-static enum status check_all_places(const struct scatter *sc, struct err *err)
+/* Do places lie further from each other than a core's cache is wide? */
+static bool is_wide(const struct scatter *sc)
+{
+	for (int k = 0; k < sc->naxes; k++) {
+		const struct scatter_axis *x = &sc->axis[k];
+		uint64_t most = (uint64_t)x->extent - 1;
+
+		most = x->reach < most ? x->reach : most;
+		if (most > SCATTER_WIDE / (uint64_t)llabs(x->step ? x->step : 1))
+			return true;
+	}
+	return false;
+}
+
+static enum status check_all_places(struct scatter *sc, struct err *err)
 {
 	enum status st = OK;
 	int k = 0;
@@ -408,6 +422,7 @@ static enum status check_all_places(const struct scatter *sc, struct err *err)
 	for (int axis = 0; axis < sc->p.n && !st; axis++)
 		if (sc->p.index[axis].array)
 			st = check_places(sc, k++, axis, err);
+	sc->wide = is_wide(sc);
 	return st;
 }
 

@@ -10,6 +10,7 @@ struct scatter_axis {
 	const char *at;
 	unsigned dtype;
 	int64_t extent, step; /* of the axis that is written; step in bytes */
+	uint64_t reach;	      /* the bits of all places: none is larger, unless some are negative */
 };
 
 /* The elements at to + offset[0 .. n - 1] become those at from, `step` bytes apart, or an
@@ -22,8 +23,9 @@ scatter_fn *scatter_store(unsigned bytes);
 scatter_fn *scatter_combine(enum op op, unsigned dtype);
 /* The offsets of n places, `stride` bytes apart from x->at; all are inside. */
 void scatter_offsets(int64_t *offset, const struct scatter_axis *x, int64_t stride, int64_t n);
-/* How many of n places come before the first that is not in -extent .. extent - 1. */
-int64_t scatter_inside(const struct scatter_axis *x, int64_t stride, int64_t n);
+/* How many of n places come before the first that is not in -extent .. extent - 1; notes the
+ * reach. */
+int64_t scatter_inside(struct scatter_axis *x, int64_t stride, int64_t n);
 /* The place at this address. */
 int64_t scatter_place(unsigned dtype, const char *at);
 /* Until those of n arrays that are pending are there, asked for in one demand. */

@@ -81,15 +81,16 @@ COMBINE(or_b1, uint8_t, (a | b) != 0)
 COMBINE(and_b1, uint8_t, a &&b)
 COMBINE(xor_b1, uint8_t, !a != !b)
 
-/* NumPy's orders: of two equal numbers, and of two NaNs, the one that is there. */
+/* As NumPy has it on this processor: of zeros with two signs what comes, of two NaNs what is there.
+ */
 #define FLOATS(s, type)                                                                            \
 	COMBINE(add_##s, type, a + b)                                                              \
 	COMBINE(subtract_##s, type, a - b)                                                         \
 	COMBINE(multiply_##s, type, a *b)                                                          \
-	COMBINE(maximum_##s, type, a >= b || a != a ? a : b)                                       \
-	COMBINE(minimum_##s, type, a <= b || a != a ? a : b)                                       \
-	COMBINE(fmax_##s, type, a >= b || b != b ? a : b)                                          \
-	COMBINE(fmin_##s, type, a <= b || b != b ? a : b)
+	COMBINE(maximum_##s, type, a > b || a != a ? a : b)                                        \
+	COMBINE(minimum_##s, type, a < b || a != a ? a : b)                                        \
+	COMBINE(fmax_##s, type, a > b || b != b ? a : b)                                           \
+	COMBINE(fmin_##s, type, a < b || b != b ? a : b)
 FLOATS(f32, float)
 FLOATS(f64, double)
 
@@ -150,32 +151,31 @@ scatter_fn *scatter_combine(enum op op, unsigned dtype)
                                                                                                    \
 		memcpy(&i, at, sizeof i);                                                          \
 		bad |= ((uint64_t)i + extent) | (extent - 1 - (uint64_t)i);                        \
+		signs |= (uint64_t)i;                                                              \
 	}                                                                                          \
 	break
 
-/* Of the usual steps, elements of 1, 2, 4, 8 and 16 bytes, the product is a shift. */
+#define READ(type, at)                                                                             \
+	type i;                                                                                    \
+	int64_t place;                                                                             \
+                                                                                                   \
+	memcpy(&i, at, sizeof i);                                                                  \
+	place = (int64_t)i
+
+/* Side by side, and of the usual steps, elements of 1, 2, 4, 8 and 16 bytes, the product is a
+ * shift. */
 #define OFFSETS(type)                                                                              \
-	if (stride == (int64_t)sizeof(type) && x->step > 0 && !(x->step & (x->step - 1))) {        \
-		int shift = __builtin_ctzll((uint64_t)x->step);                                    \
-                                                                                                   \
+	if (stride == (int64_t)sizeof(type) && shift >= 0 && !(x->reach >> 63)) {                  \
 		for (int64_t k = 0; k < n; k++) {                                                  \
-			int64_t place;                                                             \
-			type i;                                                                    \
-                                                                                                   \
-			memcpy(&i, at + k * (int64_t)sizeof i, sizeof i);                          \
-			place = (int64_t)i;                                                        \
-			place += extent & -(int64_t)(place < 0);                                   \
+			READ(type, at + k * (int64_t)sizeof i);                                    \
 			offset[k] = (int64_t)((uint64_t)place << shift);                           \
 		}                                                                                  \
-		break;                                                                             \
-	}                                                                                          \
-	for (int64_t k = 0; k < n; k++, at += stride) {                                            \
-		int64_t place;                                                                     \
-		type i;                                                                            \
-                                                                                                   \
-		memcpy(&i, at, sizeof i);                                                          \
-		place = (int64_t)i;                                                                \
-		offset[k] = (place < 0 ? place + extent : place) * x->step;                        \
+	} else {                                                                                   \
+		for (int64_t k = 0; k < n; k++, at += stride) {                                    \
+			READ(type, at);                                                            \
+			place += x->extent & -(int64_t)((uint64_t)place >> 63);                    \
+			offset[k] = place * x->step;                                               \
+		}                                                                                  \
 	}                                                                                          \
 	break
 
@@ -199,15 +199,16 @@ scatter_fn *scatter_combine(enum op op, unsigned dtype)
 
 void scatter_offsets(int64_t *offset, const struct scatter_axis *x, int64_t stride, int64_t n)
 {
+	int shift =
+		x->step > 0 && !(x->step & (x->step - 1)) ? __builtin_ctzll((uint64_t)x->step) : -1;
 	const char *at = x->at;
-	int64_t extent = x->extent;
 
 	EACH_TYPE(OFFSETS)
 }
 
-static bool all_inside(const struct scatter_axis *x, int64_t stride, int64_t n)
+static bool all_inside(struct scatter_axis *x, int64_t stride, int64_t n)
 {
-	uint64_t extent = (uint64_t)x->extent, bad = 0;
+	uint64_t extent = (uint64_t)x->extent, bad = 0, signs = 0;
 	const char *at = x->at;
 
 	/* The usual ones several at a time. */
@@ -217,39 +218,42 @@ static bool all_inside(const struct scatter_axis *x, int64_t stride, int64_t n)
 
 			memcpy(&i, at + k * 8, sizeof i);
 			bad |= (i + extent) | (extent - 1 - i);
+			signs |= i;
 		}
-		return !(bad >> 63);
+	} else {
+		EACH_TYPE(OUTSIDE)
 	}
-	EACH_TYPE(OUTSIDE)
+	x->reach |= signs;
 	return !(bad >> 63);
 }
 
 int64_t scatter_place(unsigned dtype, const char *at)
 {
-	struct scatter_axis one = {.at = at, .dtype = dtype, .extent = 0, .step = 1};
+	const struct scatter_axis one = {.at = at, .dtype = dtype, .extent = 0, .step = 1};
 	int64_t place = 0;
 
 	scatter_offsets(&place, &one, 0, 1);
 	return place;
 }
 
-int64_t scatter_inside(const struct scatter_axis *x, int64_t stride, int64_t n)
+int64_t scatter_inside(struct scatter_axis *x, int64_t stride, int64_t n)
 {
-	struct scatter_axis part = *x;
+	const char *first = x->at;
 	int64_t done = 0;
 
 	while (done < n) {
 		int64_t now = n - done < BLOCK ? n - done : BLOCK;
 
-		part.at = x->at + done * stride;
-		if (!all_inside(&part, stride, now))
+		x->at = first + done * stride;
+		if (!all_inside(x, stride, now))
 			break;
 		done += now;
 	}
 	for (; done < n; done++) {
-		part.at = x->at + done * stride;
-		if (!all_inside(&part, stride, 1))
+		x->at = first + done * stride;
+		if (!all_inside(x, stride, 1))
 			break;
 	}
+	x->at = first;
 	return done;
 }

@@ -142,16 +142,50 @@ static bool casts_quietly(int from, int to)
 	       (t == COMPLEX && (to == BRAZE_COMPLEX128 || from <= BRAZE_FLOAT32));
 }
 
-/* The value for elements of a type; false: NumPy casts it. */
-static bool read_value(braze_arg *out, PyObject *value, int dtype)
+/* Has every number of the one type an equal one in the other? */
+static bool casts_safely(int from, int to)
 {
+	enum kind f = kind_of(from), t = kind_of(to);
+	int digits = 8 * convert_itemsize(to), wanted = 8 * convert_itemsize(from);
+
+	if (from == to || f == BOOLS)
+		return true;
+	if (f == t)
+		return wanted <= digits;
+	if (f == UNSIGNED && t == SIGNED)
+		return wanted < digits;
+	if (t < f || t <= UNSIGNED)
+		return false;
+	digits /= t == COMPLEX ? 2 : 1;
+	/* Integers of up to half the bits, and NumPy takes those of 64 for floats of 64. */
+	return f == FLOATS ? wanted <= digits : wanted < digits || digits == 64;
+}
+
+/* A number by itself, whose type NumPy takes for an array's. */
+static bool is_own_type(PyObject *value, int dtype)
+{
+	bool wide = dtype == BRAZE_FLOAT64 || dtype == BRAZE_COMPLEX128;
+
+	return PyFloat_CheckExact(value)
+		       ? wide
+		       : PyLong_CheckExact(value) && (wide || dtype == BRAZE_INT64);
+}
+
+/* The value for elements of a type; false: NumPy casts it.  An operation is of the array's type
+ * only if the value's gives way to it. */
+static bool read_value(braze_arg *out, PyObject *value, int dtype, int op)
+{
+	bool store = op == BRAZE_STORE;
 	char element[16];
 
 	if (nd_check(value) && nd(value)->h && !(nd(value)->flags & ND_SCALAR)) {
+		int d = braze_dtype_of(nd(value)->h);
+
 		out->array = nd(value)->h;
-		return casts_quietly(braze_dtype_of(out->array), dtype);
+		return store ? casts_quietly(d, dtype) : casts_safely(d, dtype);
 	}
-	if (nd_check(value) || !masks_number(element, value, dtype))
+	if (nd_check(value) || (!store && !is_own_type(value, dtype)) ||
+	    !masks_number(element, value, dtype))
 		return false;
 	out->array = NULL;
 	out->scalar.dtype = dtype;
@@ -187,25 +221,41 @@ static bool write_value(const struct target *t, int op, PyObject *value)
 
 	/* Nothing to write: NumPy looks at the places all the same. */
 	if (!braze_size(t->view) || shares(t, t->view) ||
-	    !read_value(&arg, value, braze_dtype_of(t->view)))
+	    !read_value(&arg, value, braze_dtype_of(t->view), op))
 		return false;
 	err.code = braze_scatter(t->view, op, t->n, t->axis, NULL, t->index, arg,
 				 wait_check_signals, NULL, &err);
 	return is_written(&err);
 }
 
-bool scatter_set(PyObject *self, PyObject *key, PyObject *value)
+static bool write_key(PyObject *self, int op, PyObject *key, PyObject *value)
 {
-	braze_array *h = nd(self)->h;
 	struct target t;
 	bool done = false;
 
 	if (nd(self)->flags)
 		return false;
-	if (read_key(&t, key, h))
-		done = write_value(&t, BRAZE_STORE, value);
+	if (read_key(&t, key, nd(self)->h))
+		done = write_value(&t, op, value);
 	else
 		PyErr_Clear(); /* NumPy tells it in its words */
 	braze_release(t.view);
 	return done;
+}
+
+bool scatter_set(PyObject *self, PyObject *key, PyObject *value)
+{
+	return write_key(self, BRAZE_STORE, key, value);
+}
+
+bool fast_at(PyObject **out, const struct fast *f, const struct call *c)
+{
+	bool plain =
+		!core.locked && !core.watching && c->n == 3 && !c->names && fast_array(c->args[0]);
+
+	if (!plain || !write_key(c->args[0], f->op, c->args[1], c->args[2]))
+		return fast_numpys(out, f, c);
+	braze_count_near(core.session);
+	*out = Py_NewRef(Py_None);
+	return true;
 }

@@ -328,3 +328,102 @@ def test_sums_are_made_in_order():
     w = numpy.array([1e16, 1.0, 1.0, 1e16, -1e16] * 1000)
     counted(x, w)
     counted(x[::-1], w)
+
+
+AT = "add subtract multiply maximum minimum fmax fmin bitwise_and bitwise_or bitwise_xor".split()
+
+
+def at(name):
+    """The write by a function's method at(), of the module whose arrays it gets."""
+
+    def write(target, key, value):
+        module = numpy if isinstance(target, numpy.ndarray) and type(target) is numpy.ndarray else np
+        assert getattr(module, name).at(target, key, value) is None
+
+    return write
+
+
+@pytest.mark.parametrize("name", AT)
+@pytest.mark.parametrize("dtype", TYPES)
+def test_at(name, dtype):
+    rng = numpy.random.default_rng(9)
+    for n, count in ((5, 9), (300, 2000)):
+        a, i = values(rng, dtype, n), places(rng, "l", n, count)
+        if numpy.dtype(dtype).kind in "fc":
+            a.flat[::3] = [numpy.nan, -0.0, 0.0, numpy.inf, -numpy.inf][n % 5]
+        v = values(rng, dtype, count)
+        if numpy.dtype(dtype).kind in "fc":
+            v[::4] = numpy.nan
+            v[1::5] = numpy.copysign(0.0, v[1::5].real)
+        check(a, i, v, write=at(name))
+        check(a, i, v[:1], write=at(name))
+        check(a, i, values(rng, dtype, ()), write=at(name))
+
+
+@pytest.mark.parametrize("name", ("add", "maximum", "bitwise_or"))
+@pytest.mark.parametrize("to", TYPES)
+def test_types_of_what_is_added(name, to):
+    rng = numpy.random.default_rng(10)
+    for of in TYPES:
+        for n in (4, 300):
+            check(values(rng, to, n), places(rng, "l", n, n), values(rng, of, n), write=at(name))
+    for v in NUMBERS:
+        check(values(rng, to, 9), places(rng, "l", 9, 20), v, write=at(name))
+
+
+@pytest.mark.parametrize("number", range(len(keys(numpy.random.default_rng(0)))))
+def test_keys_of_what_is_added(number):
+    rng = numpy.random.default_rng(11)
+    key = keys(rng)[number]
+    for name, dtype in (("add", "d"), ("multiply", "H")):
+        a = values(rng, dtype, (5, 6, 7))
+        shape = a[key].shape
+        for given in (shape, shape[1:], shape[-1:], (1,), (2, 3, 9)):
+            check(a, key, values(rng, dtype, given), write=at(name))
+        check(a, key, values(rng, dtype, shape[::-1]).T, write=at(name))
+
+
+def test_terms_are_added_in_order():
+    v = numpy.array([1e16, 1.0, -1e16, 1.0, 1e16, -1.0, 3.0, -1e16])
+    i = numpy.array([0, 0, 0, 0, 1, 0, 1, 1])
+    for n in (1, 200):
+        check(numpy.ones(3), numpy.tile(i, n), numpy.tile(v, n), write=at("add"))
+        check(numpy.ones(3), numpy.tile(i, n).reshape(-1, 4), numpy.tile(v, n).reshape(-1, 4), write=at("subtract"))
+        check(numpy.ones((3, 2)), (numpy.tile(i, n), 1), numpy.tile(v, n), write=at("multiply"))
+    check(numpy.ones(2), i.reshape(2, 4).T % 2, v.reshape(4, 2), write=at("add"))
+    check(numpy.ones((2, 2)), (i[:4, None] % 2, i[None, 4:] % 2), numpy.asfortranarray(v[:4, None] * v[None, 4:]), write=at("add"))
+
+
+def test_what_at_refuses():
+    a, i = numpy.zeros(5), numpy.arange(5)
+    for key, v in ((i + 1, 1.0), (i, "x"), (i, numpy.zeros(4)), (i, 1j), ((i, i), 1.0), (i * 1.0, 1.0), (i, None)):
+        check(a, key, v, write=at("add"))
+    b = np.zeros(5)
+    b.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):  # which NumPy writes
+        np.add.at(b, np.arange(5), 1.0)
+    before = braze.fallbacks().get("add.at", 0)
+    b = np.zeros(5000)
+    np.add.at(b, np.arange(5000) % 50, np.ones(5000))
+    assert b.tolist() == [100.0] * 50 + [0.0] * 4950
+    assert braze.fallbacks().get("add.at", 0) == before
+
+
+def test_at_of_what_shares_memory():
+    for module in (numpy, np):
+        a, i = module.arange(300) * 1.0, module.arange(300) % 7
+        module.add.at(a, i, a)
+        module.add.at(a[1:], i[:-1], a[:-1])
+        module.multiply.at(a, i, a[::-1] / 300)
+        b = module.arange(300) % 300
+        module.add.at(b, b, b)
+        if module is numpy:
+            theirs = a, b
+    assert bits(a) == bits(theirs[0]) and bits(b) == bits(theirs[1])
+
+
+def test_errors_of_floating_point_are_asked_for():
+    for module in (numpy, np):
+        a, i = module.array([1e308, 1.0]), module.array([0, 0])
+        with module.errstate(over="raise"), pytest.raises(FloatingPointError):
+            module.add.at(a, i, module.array([1e308, 1e308]))
