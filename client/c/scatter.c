@@ -563,17 +563,39 @@ static void write_all(const struct scatter *sc)
 
 /* ---- Calls ---- */
 
+/* The processor as it is after a program's start, and its flags. */
+#define CSR_START    0x1f80u
+#define CSR_INVALID  0x01u
+#define CSR_OVERFLOW 0x08u
+
+/* The flags tell the errors, since no loop here computes anything but the elements. */
+static unsigned write_and_tell(const struct scatter *sc)
+{
+	unsigned mode = __builtin_ia32_stmxcsr(), raised = 0;
+
+	__builtin_ia32_ldmxcsr(CSR_START);
+	write_all(sc);
+	raised = __builtin_ia32_stmxcsr();
+	__builtin_ia32_ldmxcsr(mode);
+	return (raised & CSR_OVERFLOW ? BRAZE_OVERFLOW : 0) |
+	       (raised & CSR_INVALID ? BRAZE_INVALID : 0);
+}
+
 /* All is there.  Recorder lock held. */
 static enum status run(struct scatter *sc, struct err *err)
 {
+	struct braze_session *s = sc->p.a->session;
 	enum status st = OK;
 
+	s->scattered = 0;
 	if (sc->count) {
 		st = lay_out(sc, err);
 		if (!st)
 			st = check_all_places(sc, err);
-		if (!st)
+		if (!st && sc->store)
 			write_all(sc);
+		else if (!st)
+			s->scattered = write_and_tell(sc);
 	}
 	for (int k = 0; k < LIMIT_NDIM; k++)
 		free(sc->in[k].own);
@@ -632,4 +654,12 @@ int braze_scatter(braze_array *a, int op, int n, const int *axes, const int *nam
 		braze_release(all[k]);
 	braze_release(sc.value);
 	return rc;
+}
+
+unsigned braze_scatter_errors(braze_session *s)
+{
+	lock_take(s);
+	unsigned errors = s->scattered;
+	lock_give(s);
+	return errors;
 }

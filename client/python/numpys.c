@@ -520,6 +520,11 @@ const struct fast *numpys_find(const char *name)
 	return NULL;
 }
 
+PyObject *numpys_theirs(const struct fast *f)
+{
+	return ((const struct numpys *)(const void *)f)->theirs;
+}
+
 void numpys_left(const struct fast *f)
 {
 	if (f)

@@ -5,6 +5,8 @@
  * wrong place above all: nothing is written before all places are known to be right. */
 #include "numpys.h"
 
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 /* A key sorted out: what slices leave of the array, and its axes that have places. */
@@ -248,14 +250,56 @@ bool scatter_set(PyObject *self, PyObject *key, PyObject *value)
 	return write_key(self, BRAZE_STORE, key, value);
 }
 
+/* ---- Functions' at() ---- */
+
+/* Operands with whose errors NumPy tells those that were made: of an overflow, of what is invalid.
+ */
+static const struct {
+	const char *op;
+	double of[2][2];
+} samples[] = {
+	{"add", {{DBL_MAX, DBL_MAX}, {HUGE_VAL, -HUGE_VAL}}},
+	{"subtract", {{DBL_MAX, -DBL_MAX}, {HUGE_VAL, HUGE_VAL}}},
+	{"multiply", {{DBL_MAX, DBL_MAX}, {HUGE_VAL, 0}}},
+	{"maximum", {{1, 1}, {NAN, 1}}},
+	{"minimum", {{1, 1}, {NAN, 1}}},
+};
+
+/* NumPy's warnings, by its own function: what is done with them is asked of it. */
+static bool tell_errors(const struct fast *f, unsigned errors)
+{
+	const double *over = NULL, *wrong = NULL;
+	PyObject *a = NULL, *made = NULL, *list = NULL;
+
+	for (size_t k = 0; k < sizeof samples / sizeof *samples; k++)
+		if (!strcmp(samples[k].op, f->op_name)) {
+			over = samples[k].of[!(errors & BRAZE_OVERFLOW)];
+			wrong = samples[k].of[(errors & BRAZE_INVALID) != 0];
+		}
+	if (!over || !f->numpys)
+		return true;
+	list = Py_BuildValue("[dd]", over[0], wrong[0]);
+	a = list ? PyObject_CallFunctionObjArgs(core.np_array, list, NULL) : NULL;
+	if (a)
+		made = PyObject_CallFunction(numpys_theirs(f->numpys), "O[ii][dd]", a, 0, 1,
+					     over[1], wrong[1]);
+	Py_XDECREF(list);
+	Py_XDECREF(a);
+	Py_XDECREF(made);
+	return made != NULL;
+}
+
 bool fast_at(PyObject **out, const struct fast *f, const struct call *c)
 {
 	bool plain =
 		!core.locked && !core.watching && c->n == 3 && !c->names && fast_array(c->args[0]);
+	unsigned errors = 0;
 
 	if (!plain || !write_key(c->args[0], f->op, c->args[1], c->args[2]))
 		return fast_numpys(out, f, c);
 	braze_count_near(core.session);
-	*out = Py_NewRef(Py_None);
+	errors = braze_scatter_errors(core.session);
+	if (!errors || tell_errors(f, errors))
+		*out = Py_NewRef(Py_None);
 	return true;
 }

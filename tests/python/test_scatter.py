@@ -422,7 +422,25 @@ def test_at_of_what_shares_memory():
     assert bits(a) == bits(theirs[0]) and bits(b) == bits(theirs[1])
 
 
-def test_errors_of_floating_point_are_asked_for():
+def test_errors_of_floating_point_are_told():
+    big, inf, nan = 1.7e308, numpy.inf, numpy.nan
+    for name, x, y in (("add", big, big), ("add", inf, -inf), ("subtract", -big, big), ("multiply", inf, 0.0), ("maximum", nan, 1.0), ("add", nan, 1.0),
+                       ("minimum", 1.0, nan), ("fmax", nan, 1.0), ("multiply", 1e-300, 1e-300), ("add", 1.0, 2.0), ("fmin", 2.0, nan)):
+        for dtype in ("d", "D") if name in ("add", "subtract", "multiply") else ("d",):
+            said = []
+            for module in (numpy, np):
+                with warnings.catch_warnings(record=True) as told:
+                    warnings.simplefilter("always")
+                    a = module.array([x, 1.0], dtype)
+                    getattr(module, name).at(a, module.array([0, 1]), module.array([y, 1.0], dtype))
+                said.append([str(w.message) for w in told])
+                assert all(w.filename == __file__ for w in told)
+            assert said[0] == said[1], (name, x, y)
+    a, both = np.zeros(2), np.array([big, inf])
+    np.add.at(a, np.arange(2), both)
+    with pytest.warns(RuntimeWarning) as told:
+        np.add.at(a, np.arange(2), both * [1, -1])
+    assert sorted(str(w.message) for w in told) == ["invalid value encountered in add", "overflow encountered in add"]
     for module in (numpy, np):
         a, i = module.array([1e308, 1.0]), module.array([0, 0])
         with module.errstate(over="raise"), pytest.raises(FloatingPointError):
