@@ -303,3 +303,71 @@ bool fast_at(PyObject **out, const struct fast *f, const struct call *c)
 		*out = Py_NewRef(Py_None);
 	return true;
 }
+
+/* ---- put ---- */
+
+/* An array in C order as a vector; NULL: it is not in order. */
+static braze_array *flat(PyObject *o)
+{
+	braze_array *h = nd_check(o) && !(nd(o)->flags & ND_SCALAR) ? nd(o)->h : NULL, *v = NULL;
+	int64_t n = h ? braze_size(h) : 0, step = h ? braze_itemsize(h) : 0;
+	braze_error err;
+
+	if (!h || !n || !braze_is_contiguous(h) ||
+	    braze_view(&v, h, braze_dtype_of(h), 1, &n, &step, braze_offset(h), &err))
+		return NULL;
+	return v;
+}
+
+/* As many values as places, or one. */
+static bool flat_value(braze_arg *out, PyObject *value, int dtype, int64_t n)
+{
+	bool fits = read_value(out, value, dtype, BRAZE_STORE);
+
+	if (!fits || !out->array) {
+		out->array = NULL;
+		return fits;
+	}
+	out->array = flat(value); /* the caller's */
+	return out->array && (braze_size(out->array) == n || braze_size(out->array) == 1);
+}
+
+static bool put_flat(braze_array *a, braze_array *at, PyObject *value)
+{
+	const braze_arg index = {.array = at};
+	braze_error err = {0};
+	braze_arg arg = {0};
+	const int axis = 0;
+	bool done = false;
+
+	if (flat_value(&arg, value, braze_dtype_of(a), braze_size(at))) {
+		err.code = braze_scatter(a, BRAZE_STORE, 1, &axis, NULL, &index, arg,
+					 wait_check_signals, NULL, &err);
+		done = is_written(&err);
+	}
+	braze_release(arg.array);
+	return done;
+}
+
+/* Wrong places are NumPy's, which writes those before them. */
+bool fast_put(PyObject **out, const struct fast *f, const struct call *c)
+{
+	PyObject *slot[FAST_ARGS];
+	braze_array *a = NULL, *at = NULL;
+	bool done = false;
+
+	if (!core.locked && fast_bind(slot, f, c) && !slot[3] && slot[2] && fast_array(slot[0]) &&
+	    !nd(slot[0])->flags && is_places(slot[1]) &&
+	    !braze_same_buffer(nd(slot[0])->h, nd(slot[1])->h)) {
+		a = flat(slot[0]);
+		at = a ? flat(slot[1]) : NULL;
+		done = at && put_flat(a, at, slot[2]);
+		braze_release(a);
+		braze_release(at);
+	}
+	if (!done)
+		return fast_numpys(out, f, c);
+	braze_count_near(core.session);
+	*out = Py_NewRef(Py_None);
+	return true;
+}

@@ -445,3 +445,115 @@ def test_errors_of_floating_point_are_told():
         a, i = module.array([1e308, 1.0]), module.array([0, 0])
         with module.errstate(over="raise"), pytest.raises(FloatingPointError):
             module.add.at(a, i, module.array([1e308, 1e308]))
+
+
+def binned(a, *args, **kwargs):
+    for pending in (False, True):
+        expected, got = [], []
+        said = outcome(lambda: expected.extend(numpy.histogram(a, *args, **kwargs)))
+        ours = [mine(x, pending) for x in args]  # noqa: B023
+        assert outcome(lambda: got.extend(np.histogram(mine(a, pending), *ours, **kwargs))) == said, (args, kwargs)  # noqa: B023
+        assert [bits(x) for x in got] == [bits(x) for x in expected], (args, kwargs)
+
+
+@pytest.mark.parametrize("dtype", ["?", *PLACES, "e", "f", "d", "D"])
+def test_histogram(dtype):
+    rng = numpy.random.default_rng(12)
+    for n in (0, 1, 2, 5, 700, 70_000):
+        a = rng.normal(50, 20, n).clip(0, 120).astype(dtype) if dtype != "d" else rng.standard_normal(n)
+        binned(a)
+        binned(a, 7)
+        binned(a, bins=300, range=(-1, 1))
+        binned(a, 10, (0.25, 77))
+        binned(a, 3, (5, 5))
+        binned(a, 5, None, weights=a)
+        binned(a, 5, None, True)
+        binned(a[::2], 4)
+        binned(a.reshape(-1, 1), 4)
+        binned(a, [0, 1, 2.5, 90])
+        binned(a, (-3, 0, 0, 1, 7, 7))
+        binned(a, numpy.array([-1.0, 0.0, 1.0, numpy.inf]))
+        binned(a, numpy.arange(0, 100, 10))
+        binned(a, "auto")
+        binned(a, [0, 10, 20], (0, 15))
+
+
+def test_histograms_at_the_edges_of_bins():
+    rng = numpy.random.default_rng(13)
+    for bins in (1, 3, 10, 49, 1000):
+        edges = numpy.linspace(-0.7, 1.3, bins + 1)
+        near = numpy.concatenate([edges, numpy.nextafter(edges, 9), numpy.nextafter(edges, -9), [numpy.nan, numpy.inf, -numpy.inf]])
+        x = rng.permutation(numpy.tile(near, 9))
+        binned(x, bins, (-0.7, 1.3))
+        binned(x, edges)
+        binned(x[numpy.isfinite(x)], bins)
+        binned(x, edges.tolist())
+
+
+def test_wrong_histograms():
+    x, i = numpy.array([1.0, 2.0, 4.0]), numpy.array([1, 2, 4])
+    for a in (x, i, numpy.array([1.0, numpy.nan]), numpy.array([numpy.inf]), numpy.array([2**62, 1]), numpy.array([1e308, -1e308])):
+        for bins in (3, 0, -1, 2.5, "x", [3, 2, 1], [1], [], [[1, 2]], [1, numpy.nan, 2], None, True, numpy.int64(3)):
+            for limits in (None, (1, 3), (3, 1), (1.0, numpy.inf), (1,), [1, 3], (True, 2), ("a", "b")):
+                binned(a, bins, limits)
+    before = braze.fallbacks().get("histogram", 0)
+    assert np.histogram(np.arange(100.0), 4)[0].tolist() == [25] * 4
+    assert braze.fallbacks().get("histogram", 0) == before
+
+
+def put(target, key, value):
+    target.put(key, value)
+
+
+def put_function(target, key, value):
+    module = numpy if type(target) is numpy.ndarray else np
+    assert module.put(target, key, value) is None
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_put(dtype):
+    rng = numpy.random.default_rng(14)
+    for shape in ((7,), (300,), (20, 30)):
+        a = values(rng, dtype, shape)
+        i = places(rng, "l", a.size, (5, 20))
+        for v in (values(rng, dtype, (5, 20)), values(rng, dtype, 100), values(rng, dtype, (20, 5)).T, values(rng, dtype, 3), values(rng, dtype, 1), 7, 0.5,
+                  values(rng, "b", 100), values(rng, "d", 100), values(rng, dtype, 200), values(rng, dtype, 0)):
+            check(a, i, v, write=put)
+        check(a, i.astype("i4").T, values(rng, dtype, 100), write=put_function)
+        check(a.T, i, values(rng, dtype, 100), write=put_function)
+        check(a, i + a.size, values(rng, dtype, 100), write=put_function)
+        check(a, i[:0], values(rng, dtype, 100), write=put_function)
+        check(a, 3, 1, write=put_function)
+        check(a, [1, 2, 2], [1, 0, 1], write=put_function)
+    for module in (numpy, np):
+        b = module.arange(50.0)
+        module.put(b, module.arange(99), 7, mode="wrap")
+        module.put(b, module.arange(99), 8, "clip")
+        module.put(b, ind=module.arange(5), v=module.arange(5.0))
+        module.put(b, module.arange(50), b[::-1])
+        module.put(b[::2], module.arange(5), b[:5])
+        if module is numpy:
+            theirs = b
+    assert bits(b) == bits(theirs)
+    with pytest.raises(ValueError, match="read-only"):
+        np.put(np.broadcast_to(np.ones(1), 9), np.arange(3), 1.0)
+    before = braze.fallbacks().get("put", 0)
+    np.put(b, np.arange(9), 1.0)
+    assert braze.fallbacks().get("put", 0) == before
+
+
+@pytest.mark.parametrize("axis", (0, 1, 2, -1, None, 3))
+def test_put_along_axis(axis):
+    rng = numpy.random.default_rng(15)
+    a = values(rng, "d", (4, 50, 6))
+
+    def write(target, key, value):
+        module = numpy if type(target) is numpy.ndarray else np
+        assert module.put_along_axis(target, key, value, axis) is None
+
+    for shape in ((4, 50, 6), (3, 50, 6), (4, 9, 6), (4, 50, 2), (1, 50, 1), (4, 50), (4, 5, 5), (60,)):
+        i = places(rng, "l", 4, shape)
+        for v in (values(rng, "d", shape), 1.0, values(rng, "l", shape[-1:]), values(rng, "F", shape)):
+            check(a, i, v, write=write)
+        check(a, i * 40, 2.0, write=write)
+        check(a, i * 1.0, 2.0, write=write)
