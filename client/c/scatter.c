@@ -129,6 +129,7 @@ static int set_value(struct scatter *sc, const braze_arg *value, braze_error *er
 	struct braze_array *a = sc->p.a, *v = value->array;
 	struct near_in number;
 	struct view stretched;
+	int rc = 0;
 
 	if (!v && (value->scalar.dtype < 0 || !dtype_row((unsigned)value->scalar.dtype)))
 		return (int)err_set(err_of(err), E_DTYPE, "%d is not the number of an element type",
@@ -139,8 +140,9 @@ static int set_value(struct scatter *sc, const braze_arg *value, braze_error *er
 	}
 	if (v->session != a->session)
 		return (int)err_set(err_of(err), E_INVALID, "the values belong to another session");
-	if (view_broadcast(&stretched, &v->view, &sc->shape, err_of(err)))
-		return err->code;
+	rc = (int)view_broadcast(&stretched, &v->view, &sc->shape, err_of(err));
+	if (rc)
+		return rc;
 	if (v->view.dtype != a->view.dtype)
 		return braze_cast(&sc->value, v, (int)a->view.dtype, err);
 	braze_retain(sc->value = v);
