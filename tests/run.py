@@ -141,7 +141,7 @@ SUITES = ROOT / "tests/python", ROOT / "tests/e2e"
 DEVICE_SAMPLE = 60  # of so many Python tests one runs on the stand-in as well
 LONG_SAMPLE = 6  # and of so many in a long run
 NEAR_SUITES = ("differential", "random", "views", "semantics", "in_place", "sharing", "scalars",
-               "special_values", "gather", "readonly", "interop", "layout", "orders", "numpys")
+               "special_values", "gather", "readonly", "interop", "layout", "orders", "numpys", "scatter")
 REPORTS = BUILD / "reports"
 CAMPAIGN_MINUTES = 3
 

@@ -352,6 +352,25 @@ BRAZE_API int braze_select(braze_array **out, braze_array *a, braze_array *mask,
 BRAZE_API int braze_nonzero(braze_array **out, braze_array *mask, braze_check_fn *check, void *data,
 			    braze_error *err);
 
+/* a[..., places, ...] = values, in the axes and with the places of braze_gather: values, cast,
+ * broadcast to what that would give.  op: BRAZE_STORE, or an operation of two operands by which
+ * each element becomes op(element, value): add, subtract, multiply, maximum, minimum, fmax, fmin,
+ * bitwise_and, bitwise_or, bitwise_xor.  One place comes after the other, in C order: of equal
+ * ones the last value stays, and sums are made in the order in which their terms stand.
+ * Waits for all of them, as braze_wait does; this process writes.  A wrong place is E_INDEX,
+ * and nothing is written. */
+#define BRAZE_STORE (-1)
+BRAZE_API int braze_scatter(braze_array *a, int op, int n, const int *axes, const int *names,
+			    const braze_arg *index, braze_arg values, braze_check_fn *check,
+			    void *data, braze_error *err);
+
+/* How often each number from 0 on is in a vector of integers, not below 0 (E_INDEX), as int64; with
+ * weights, numbers of any real type, their sums as float64, made in the order in which they stand.
+ * The result has at least minlength elements.  Waits for both likewise. */
+BRAZE_API int braze_bincount(braze_array **out, braze_array *x, braze_array *weights,
+			     int64_t minlength, braze_check_fn *check, void *data,
+			     braze_error *err);
+
 /* Is the current value in shared memory, so that braze_data will not wait? */
 BRAZE_API int braze_is_stored(const braze_array *a);
 /* Address of element [0,...,0], waiting for the value first; valid and unchanged

@@ -82,6 +82,9 @@ BRAZE_API int braze_is_ours(const braze_array *a);
 BRAZE_API int braze_copies_near(braze_session *s, int dtype, int64_t count);
 /* How many of n bytes are not 0. */
 BRAZE_API int64_t braze_count_true(const void *mask, int64_t n);
+/* The floating-point errors that the session's last braze_scatter made: bits BRAZE_OVERFLOW and
+ * BRAZE_INVALID, the latter also where extremes met a NaN. */
+BRAZE_API unsigned braze_scatter_errors(braze_session *s);
 /* The caller has computed on such values what would have been an operation. */
 BRAZE_API void braze_count_near(braze_session *s);
 /* A C-contiguous array, computed at once by the caller, who stores its elements at *data before

@@ -221,8 +221,9 @@ struct braze_session {
 	struct lease lease;
 	struct braze_counters counters;
 	struct near *near_made; /* what `near` is while nothing switches it off; may be NULL */
-	bool near_off;		/* BRAZE_NEAR=0 */
-	uint64_t loops;		/* of the daemon: loops_identity() */
+	unsigned scattered; /* floating-point errors of the last scatter, as BRAZE_DIVIDE, ... */
+	bool near_off;	    /* BRAZE_NEAR=0 */
+	uint64_t loops;	    /* of the daemon: loops_identity() */
 	struct slab *slabs;
 	size_t nslabs;
 	uint8_t *arena;

@@ -12,28 +12,25 @@
 #include "array.h"
 #include "careful.h"
 #include "lock.h"
+#include "places.h"
 
 /* How the places of one call are combined. */
 struct gather {
 	struct braze_session *s;
-	struct braze_array *a;
-	int n, mode;
-	const int *axes, *names;
-	const braze_arg *index;
-	struct shape spread; /* of the places, broadcast */
-	int64_t offset;	     /* of the source, with what numbers and negative strides add */
-	int64_t step, extent, first;
-	struct braze_array *place; /* on the one axis */
+	struct places p;
+	int mode;
+	int64_t step, extent, first; /* p.offset: with what negative strides add */
+	struct braze_array *place;   /* on the one axis */
 };
 
 static int64_t extent_of(const struct gather *g, int k)
 {
-	return g->a->view.shape.dim[g->axes[k]];
+	return places_extent(&g->p, k);
 }
 
 static int64_t stride_of(const struct gather *g, int k)
 {
-	return g->a->view.stride[g->axes[k]];
+	return places_stride(&g->p, k);
 }
 
 /* ---- Recording ---- */
@@ -121,11 +118,11 @@ static int limited(braze_array **out, braze_array *a, int64_t size, int mode, br
 /* The places of axis k as int64, in 0 .. extent - 1 by the mode. */
 static int normal(braze_array **out, const struct gather *g, int k, braze_error *err)
 {
-	braze_array *a = g->index[k].array, *wide = NULL;
+	braze_array *a = g->p.index[k].array, *wide = NULL;
 	int st;
 
 	if (g->mode == BRAZE_RAISE)
-		return checked(out, a, extent_of(g, k), g->names[k], err);
+		return checked(out, a, extent_of(g, k), g->p.names[k], err);
 	if (a->view.dtype == DT_INT64)
 		braze_retain(wide = a);
 	else if ((st = braze_cast(&wide, a, DT_INT64, err)))
@@ -140,45 +137,6 @@ static int normal(braze_array **out, const struct gather *g, int k, braze_error 
 }
 
 /* ---- All axes ---- */
-
-/* A number's place goes into the offset. */
-static enum status add_number(struct gather *g, int k, struct err *err)
-{
-	int64_t i = (int64_t)g->index[k].scalar.bits[0], n = extent_of(g, k), at = i;
-
-	if (g->mode == BRAZE_RAISE && i < 0)
-		at = i + n;
-	else if (g->mode == BRAZE_WRAP && n)
-		at = (i % n + n) % n;
-	else if (g->mode == BRAZE_CLIP)
-		at = i < 0 ? 0 : i < n ? i : n - 1;
-	if (at < 0 || at >= n)
-		return err_set(err, E_INDEX,
-			       "index %lld is out of bounds for axis %d with size %lld",
-			       (long long)i, g->names[k], (long long)n);
-	g->offset += at * stride_of(g, k);
-	return OK;
-}
-
-static enum status check_index(struct gather *g, int k, struct err *err)
-{
-	const struct braze_array *x = g->index[k].array;
-	unsigned dtype = x ? x->view.dtype : (unsigned)g->index[k].scalar.dtype;
-
-	if (g->axes[k] < 0 || g->axes[k] >= g->a->view.shape.ndim ||
-	    (k && g->axes[k] <= g->axes[k - 1]))
-		return err_set(err, E_AXIS, "axis %d is out of bounds or not in order", g->axes[k]);
-	if (!dtype_row(dtype) ||
-	    (dtype_row(dtype)->cls != CLASS_INT && (dtype_row(dtype)->cls != CLASS_UINT || !x)))
-		return err_set(err, E_DTYPE,
-			       "arrays used as indices must be of integer type, not %s",
-			       dtype_row(dtype) ? dtype_row(dtype)->name : "none");
-	if (!x)
-		return add_number(g, k, err);
-	if (x->session != g->s)
-		return err_set(err, E_INVALID, "the places belong to another session");
-	return shape_broadcast(&g->spread, &x->view.shape, err);
-}
 
 static int64_t gcd(int64_t a, int64_t b)
 {
@@ -197,30 +155,30 @@ static enum status join_axes(struct gather *g, struct err *err)
 	bool empty = false;
 	int64_t count = 0;
 
-	for (int k = 0; k < g->n; k++) {
-		if (!g->index[k].array)
+	for (int k = 0; k < g->p.n; k++) {
+		if (!g->p.index[k].array)
 			continue;
 		empty |= !extent_of(g, k);
 		g->step = gcd(g->step, llabs(stride_of(g, k)));
 	}
-	enum status st = shape_count(&count, &g->spread, 1, err);
+	enum status st = shape_count(&count, &g->p.spread, 1, err);
 	if (!st && count && empty)
 		return err_set(err, E_INDEX, "cannot do a non-empty take from an empty axes.");
 	if (!g->step || st || empty) {
-		g->step = dtype_row(g->a->view.dtype)->bytes;
+		g->step = dtype_row(g->p.a->view.dtype)->bytes;
 		g->extent = empty ? 0 : 1;
 		return st;
 	}
 	g->extent = 1;
-	for (int k = 0; k < g->n; k++) {
+	for (int k = 0; k < g->p.n; k++) {
 		int64_t s = stride_of(g, k) / g->step, last = extent_of(g, k) - 1;
 
-		if (!g->index[k].array)
+		if (!g->p.index[k].array)
 			continue;
 		g->extent += llabs(s) * last;
 		if (s < 0) {
 			g->first -= s * last;
-			g->offset += stride_of(g, k) * last;
+			g->p.offset += stride_of(g, k) * last;
 		}
 	}
 	return OK;
@@ -257,14 +215,14 @@ static int join_places(struct gather *g, braze_error *err)
 {
 	braze_array *first = NULL;
 
-	for (int k = 0; k < g->n; k++) {
+	for (int k = 0; k < g->p.n; k++) {
 		braze_array *x = NULL;
 		int st;
 
-		if (!g->index[k].array)
+		if (!g->p.index[k].array)
 			continue;
 		if (!extent_of(g, k)) /* nothing is taken: any place will do */
-			st = braze_cast(&x, g->index[k].array, DT_INT64, err);
+			st = braze_cast(&x, g->p.index[k].array, DT_INT64, err);
 		else
 			st = normal(&x, g, k, err);
 		if (!st)
@@ -283,15 +241,6 @@ static int join_places(struct gather *g, braze_error *err)
 	return 0;
 }
 
-/* Is axis one of those with places? */
-static bool has_places(const struct gather *g, int axis)
-{
-	for (int k = 0; k < g->n; k++)
-		if (g->axes[k] == axis)
-			return true;
-	return false;
-}
-
 static void push(struct view *v, int64_t extent, int64_t stride)
 {
 	v->shape.dim[v->shape.ndim] = extent;
@@ -302,17 +251,8 @@ static void push(struct view *v, int64_t extent, int64_t stride)
 static void push_axes(struct view *v, const struct gather *g, int from, int to)
 {
 	for (int i = from; i < to; i++)
-		if (!has_places(g, i))
-			push(v, g->a->view.shape.dim[i], g->a->view.stride[i]);
-}
-
-/* NumPy: the places' axes stand where they were if those are neighbours, else first. */
-static int position(const struct gather *g)
-{
-	for (int k = 1; k < g->n; k++)
-		if (g->axes[k] != g->axes[k - 1] + 1)
-			return 0;
-	return g->axes[0];
+		if (!places_has(&g->p, i))
+			push(v, g->p.a->view.shape.dim[i], g->p.a->view.stride[i]);
 }
 
 /* TAKE from `source` by `place`. */
@@ -342,22 +282,22 @@ static int viewed(braze_array **out, braze_array *a, const struct view *v, braze
 /* Everything is known: lay out source and places, record. */
 static int lay_out(braze_array **out, struct gather *g, braze_error *err)
 {
-	int at = position(g), ndim = g->a->view.shape.ndim, after = 0, st;
-	struct view v = {.offset = g->offset}, p = {.offset = g->place->view.offset};
+	int at = places_position(&g->p), ndim = g->p.a->view.shape.ndim, after = 0, st;
+	struct view v = {.offset = g->p.offset}, p = {.offset = g->place->view.offset};
 	braze_array *source = NULL, *place = NULL;
 	struct shape shape = {0};
 
 	push_axes(&v, g, 0, at);
 	memcpy(shape.dim, v.shape.dim, v.shape.ndim * sizeof(int64_t));
 	shape.ndim = v.shape.ndim;
-	for (int i = 0; i < g->spread.ndim; i++) {
-		shape.dim[shape.ndim++] = g->spread.dim[i];
-		push(&p, g->spread.dim[i], g->place->view.stride[i]);
+	for (int i = 0; i < g->p.spread.ndim; i++) {
+		shape.dim[shape.ndim++] = g->p.spread.dim[i];
+		push(&p, g->p.spread.dim[i], g->place->view.stride[i]);
 		if (at) /* leading axes need not be named */
 			push(&v, 1, 0);
 	}
 	for (int i = at; i < ndim; i++)
-		after += !has_places(g, i);
+		after += !places_has(&g->p, i);
 	push_axes(&v, g, at, ndim);
 	for (int i = 0; i < after; i++) {
 		shape.dim[shape.ndim + i] = v.shape.dim[v.shape.ndim - after + i];
@@ -365,7 +305,7 @@ static int lay_out(braze_array **out, struct gather *g, braze_error *err)
 	}
 	shape.ndim = (uint8_t)(shape.ndim + after);
 	push(&v, g->extent, g->step);
-	st = viewed(&source, g->a, &v, err);
+	st = viewed(&source, g->p.a, &v, err);
 	if (!st)
 		st = viewed(&place, g->place, &p, err);
 	if (!st)
@@ -379,20 +319,20 @@ int braze_gather(braze_array **out, braze_array *a, int n, const int *axes, cons
 		 const braze_arg *index, int mode, braze_error *error)
 {
 	struct gather g = {.s = a->session,
-			   .a = a,
-			   .n = n,
-			   .mode = mode,
-			   .axes = axes,
-			   .names = names ? names : axes,
-			   .index = index,
-			   .offset = a->view.offset};
+			   .p = {.a = a,
+				 .n = n,
+				 .axes = axes,
+				 .names = names ? names : axes,
+				 .index = index,
+				 .offset = a->view.offset},
+			   .mode = mode};
 	struct err *err = err_of(error);
 	bool any = false;
 
 	if (n < 1 || n > LIMIT_NDIM || mode < BRAZE_RAISE || mode > BRAZE_KNOWN)
 		return (int)err_set(err, E_INVALID, "places for %d axes, mode %d", n, mode);
 	for (int k = 0; k < n; k++) {
-		enum status bad = check_index(&g, k, err);
+		enum status bad = places_check(&g.p, k, mode, err);
 
 		if (bad)
 			return (int)bad;
@@ -401,9 +341,9 @@ int braze_gather(braze_array **out, braze_array *a, int n, const int *axes, cons
 	if (!any)
 		return (int)err_set(err, E_INVALID, "no axis has an array of places");
 	/* The source has the one axis besides. */
-	if (a->view.shape.ndim - n + g.spread.ndim >= LIMIT_NDIM)
+	if (a->view.shape.ndim - n + g.p.spread.ndim >= LIMIT_NDIM)
 		return (int)err_set(err, E_LIMIT, "taking into %d dimensions; at most %d",
-				    a->view.shape.ndim - n + g.spread.ndim, LIMIT_NDIM - 1);
+				    a->view.shape.ndim - n + g.p.spread.ndim, LIMIT_NDIM - 1);
 	int st = (int)join_axes(&g, err);
 	if (!st)
 		st = join_places(&g, error);
@@ -433,16 +373,12 @@ int braze_take_along(braze_array **out, braze_array *a, braze_array *places, int
 
 	axis += axis < 0 ? last : 0;
 	struct gather g = {.s = a->session,
-			   .a = a,
-			   .n = 1,
-			   .mode = mode,
-			   .axes = &axis,
-			   .names = &axis,
-			   .index = &index};
+			   .p = {.a = a, .n = 1, .axes = &axis, .names = &axis, .index = &index},
+			   .mode = mode};
 
 	if (mode < BRAZE_RAISE || mode > BRAZE_KNOWN)
 		return (int)err_set(err, E_INVALID, "mode %d", mode);
-	int st = (int)check_index(&g, 0, err);
+	int st = (int)places_check(&g.p, 0, mode, err);
 	if (!st && (last >= LIMIT_NDIM || places->view.shape.ndim != last))
 		st = (int)err_set(err, E_LIMIT,
 				  "places of %d dimensions in an array of %d; both have the same "
@@ -452,7 +388,7 @@ int braze_take_along(braze_array **out, braze_array *a, braze_array *places, int
 		st = (int)join_axes(&g, err);
 	if (st)
 		return st;
-	v.offset += g.offset;
+	v.offset += g.p.offset;
 	v.shape.dim[axis] = 1;
 	v.stride[axis] = 0;
 	struct shape shape = v.shape;

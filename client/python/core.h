@@ -301,6 +301,8 @@ PyObject *index_item(PyObject *self, Py_ssize_t i);
 /* A Python integer as a place among `extent`, the last of them -1: adds its distance from the
  * first.  False: it is something else, or there is no such place. */
 bool index_step(int64_t *delta, PyObject *o, int64_t extent, int64_t stride);
+/* The view that n items without arrays make of an array; false: none, maybe with an exception. */
+bool index_view(braze_array **out, braze_array *h, PyObject *const *item, Py_ssize_t n);
 Py_ssize_t index_length(PyObject *self);
 /* self[...] = value with unsafe casting, as setitem does. */
 int index_assign(braze_array *dst, PyObject *value);

@@ -155,6 +155,14 @@ static braze_array *view_of(braze_array *h, const struct spot *s)
 	return err.code ? NULL : v;
 }
 
+bool index_view(braze_array **out, braze_array *h, PyObject *const *item, Py_ssize_t n)
+{
+	struct spot s;
+
+	*out = resolve_items(&s, h, item, n) == BASIC_YES ? view_of(h, &s) : NULL;
+	return *out != NULL;
+}
+
 bool index_step(int64_t *delta, PyObject *o, int64_t extent, int64_t stride)
 {
 	int64_t i = 0;

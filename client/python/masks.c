@@ -307,14 +307,13 @@ static bool is_easy(PyObject *value, int dtype)
 	return wide || dtype == BRAZE_INT64 || (i >= 0 && i <= INT8_MAX);
 }
 
-static bool read_number(char *element, PyObject *value, const struct masked *m)
+bool masks_number(char element[16], PyObject *value, int dtype)
 {
-	int d = braze_dtype_of(m->a);
 	braze_scalar number;
 
-	if (m->rest || !is_easy(value, d) || convert_scalar_as(&number, value, d) != 1)
+	if (!is_easy(value, dtype) || convert_scalar_as(&number, value, dtype) != 1)
 		return false;
-	convert_store(d, number.bits, element);
+	convert_store(dtype, number.bits, element);
 	return true;
 }
 
@@ -324,8 +323,9 @@ static bool put_number(const struct masked *m, PyObject *value)
 	const uint8_t *mask = NULL;
 	char element[16], *to = NULL;
 
-	if (!braze_is_ours(m->a) || !braze_is_near(m->mask) || !read_number(element, value, m) ||
-	    !(to = wait_fence(m->a)) || !(mask = wait_at_hand(m->mask)))
+	if (!braze_is_ours(m->a) || !braze_is_near(m->mask) || m->rest ||
+	    !masks_number(element, value, braze_dtype_of(m->a)) || !(to = wait_fence(m->a)) ||
+	    !(mask = wait_at_hand(m->mask)))
 		return false;
 	put(to, &(struct rows){element, 0}, mask, m->n, m->bytes);
 	return true;

@@ -99,6 +99,8 @@ int numpys_init(PyObject *module);
 /* The row of a function that numpys.def names, as that of fast.def; NULL: none, or an
  * exception is set. */
 const struct fast *numpys_find(const char *name);
+/* NumPy's function of the row. */
+PyObject *numpys_theirs(const struct fast *f);
 /* Its function was left to NumPy by other ways. */
 void numpys_left(const struct fast *f);
 /* The row of this very function of NumPy's; NULL: none. */

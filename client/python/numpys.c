@@ -434,24 +434,37 @@ static bool is_write_at_hand(PyObject *self, PyObject *key, PyObject *value)
 	return at_hand(self) && braze_is_ours(nd(self)->h) && is_plain_key(key) && at_hand(value);
 }
 
+/* Without NumPy; what a mask is written by must be there. */
+static bool set_here(PyObject *self, PyObject *key, PyObject *value, bool mask, bool at_hand)
+{
+	if (mask)
+		return masks_set(self, key, value);
+	if (at_hand && keys_set(self, key, value))
+		return true;
+	PyErr_Clear(); /* what is wrong is told as ever */
+	return scatter_set(self, key, value);
+}
+
 bool numpys_setitem(int *rc, PyObject *self, PyObject *key, PyObject *value)
 {
-	bool mask = is_one_mask(key), many = mask && has_many(value);
+	bool mask = is_one_mask(key), many = mask && has_many(value), ready = false;
 
 	*rc = -1;
-	if (core.locked || !is_array(self) || (!many && !is_write_at_hand(self, key, value)))
+	if (core.locked || !is_array(self))
+		return false;
+	ready = is_write_at_hand(self, key, value);
+	if (mask && !many && !ready)
 		return false;
 	if (many && mask_known(key, value))
 		return true;
-	if (mask ? masks_set(self, key, value) : keys_set(self, key, value)) {
-		keys_written++;
+	if (set_here(self, key, value, mask, ready)) {
+		braze_count_near(core.session);
 		*rc = 0;
 		return true;
 	}
-	if (many && PyErr_Occurred())
+	if (PyErr_Occurred())
 		return true;
-	PyErr_Clear();
-	if (!set_lent(rc, self, key, value))
+	if (!(many || ready) || !set_lent(rc, self, key, value))
 		return PyErr_Occurred() != NULL;
 	keys_written++;
 	return true;
@@ -505,6 +518,11 @@ const struct fast *numpys_find(const char *name)
 		if (!strcmp(table[k].fast.name, name))
 			return table[k].theirs || find_functions(&table[k]) ? &table[k].fast : NULL;
 	return NULL;
+}
+
+PyObject *numpys_theirs(const struct fast *f)
+{
+	return ((const struct numpys *)(const void *)f)->theirs;
 }
 
 void numpys_left(const struct fast *f)
@@ -578,7 +596,7 @@ int numpys_init(PyObject *module)
 	numpy = PyImport_ImportModule("numpy");
 	out_name = PyUnicode_InternFromString("out");
 	inner_name = PyUnicode_InternFromString("_numpy");
-	if (!numpy || !out_name || !inner_name || lent_init())
+	if (!numpy || !out_name || !inner_name || lent_init() || scatter_init())
 		return -1;
 	return PyModule_AddFunctions(module, functions);
 }

@@ -49,11 +49,18 @@ bool keys_set(PyObject *self, PyObject *key, PyObject *value);
 /* masks.c: the same by a mask, of any size. */
 bool masks_get(PyObject **out, PyObject *self, PyObject *key);
 bool masks_set(PyObject *self, PyObject *key, PyObject *value);
+/* The bytes of a number that becomes an element of the type without a word of NumPy's. */
+bool masks_number(char element[16], PyObject *value, int dtype);
 /* What a mask chooses of many, as an operation of braze's; NULL with an exception set. */
 #define MASKS_FEW                                                                                  \
 	(1 << 17) /* elements: fewer are this process's own work where they are at hand            \
 		   */
 bool masks_select(PyObject **out, PyObject *self, PyObject *key);
+
+/* scatter.c: a[key] = value, places in arrays among the key; false: others know, unless an
+ * exception is set. */
+bool scatter_set(PyObject *self, PyObject *key, PyObject *value);
+int scatter_init(void);
 
 /* a[key] and a[key] = value by NumPy, where all are at hand: true, with out or rc set. */
 bool numpys_getitem(PyObject **out, PyObject *self, PyObject *key);

@@ -227,3 +227,20 @@ def take_along_axis(arr, indices, axis=-1):
         return _fallback.call(
             "take_along_axis", numpy.take_along_axis, (arr, indices, axis), {}
         )
+
+
+def put_along_axis(arr, indices, values, axis):
+    """Write values into arr at places along an axis, one place for each."""
+    native = type(arr) is ndarray and type(indices) is ndarray and type(axis) is int
+    if not native or indices.dtype.kind not in "iu" or not 0 < arr.ndim == indices.ndim:
+        _fallback.call(
+            "put_along_axis", numpy.put_along_axis, (arr, indices, values, axis), {}
+        )
+        return
+    axis = normalize_axis_index(axis, arr.ndim)
+    key = [
+        _creation.arange(n).reshape((1,) * k + (-1,) + (1,) * (arr.ndim - 1 - k))
+        for k, n in enumerate(arr.shape)
+    ]
+    key[axis] = indices
+    arr[tuple(key)] = values
