@@ -14,6 +14,7 @@
 #define PARTS_BYTES (8u << 20)
 #define STACK_WORK  200000 /* multiplications of a unit of a stack of small products */
 #define STACK_ITEM  100	   /* what each product costs besides, in the same measure */
+#define READ_ONCE   2	   /* a vector with a matrix waits for memory at each element */
 #define PER_THREAD  4	   /* tiles that a thread should find, and pieces of them */
 
 /* What the pool's threads see of the step. */
@@ -285,6 +286,8 @@ enum status worker_product(const struct worker_call *x, struct err *err)
 	s.part_bytes = matmul_part_bytes(&s.p, &s.cut);
 	s.ns = call_row(CALL_PRODUCT)->work_ns * (double)product_multiplications(&s.p) *
 	       (double)(s.hi - s.lo) / (double)s.cut.units;
+	if (s.p.m == 1 || s.p.n == 1)
+		s.ns *= READ_ONCE;
 	st = carry_open(&s, &before, err);
 	if (st != OK)
 		return st;
