@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SERIAL_NS   50000 /* a slice predicted below this is not worth waking threads */
 #define PARTS_BYTES (8u << 20)
 #define STACK_WORK  200000 /* multiplications of a unit of a stack of small products */
 #define STACK_ITEM  100	   /* what each product costs besides, in the same measure */
@@ -152,7 +151,7 @@ static enum status outcome(struct product_step *s, struct err *err)
 /* On all threads, or here alone where that is quicker. */
 static enum status spread(struct product_step *s, pool_fn *fn, int64_t units, struct err *err)
 {
-	if (s->ns >= SERIAL_NS) {
+	if (pool_worth(s->w->pool, s->ns)) {
 		pool_run(s->w->pool, fn, s, units, worker_poll, s->w);
 	} else {
 		for (int64_t u = 0; u < units; u++) {

@@ -13,9 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SERIAL_NS    50000 /* a step predicted below this is not worth waking threads */
-#define STEP_NS	     500   /* what a step takes besides its loops */
-#define TELLING	     512   /* a run of fewer elements tells nothing of what one takes */
+#define STEP_NS	     500 /* what a step takes besides its loops */
+#define TELLING	     512 /* a run of fewer elements tells nothing of what one takes */
 #define CHUNK_MIN    4096
 #define CHUNK_MAX    65536
 #define UNIT_NS	     5e6       /* a unit predicted longer than this is made smaller */
@@ -118,7 +117,7 @@ static void chunk_unit(void *data, int thread, int64_t unit)
 /* Run the units on all threads, or here alone where that is quicker. */
 static enum status spread(struct step *s, pool_fn *fn, int64_t units, double ns, struct err *err)
 {
-	if (ns >= SERIAL_NS) {
+	if (pool_worth(s->w->pool, ns)) {
 		pool_run(s->w->pool, fn, s, units, worker_poll, s->w);
 	} else {
 		for (int64_t u = 0; u < units; u++) {
