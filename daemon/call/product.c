@@ -11,6 +11,12 @@
 #define ROWS_AT_ONCE 4
 #define ROWS_LEAST   48 /* of a tile that is cut off for another thread */
 #define TILES_FEW    16
+#define LINE_WORK    65536 /* multiplications of what is cut off a product of one row or column */
+#define LINE_LEAST   128   /* elements of a tile of it, */
+#define LINE_DEPTH   256   /* steps of a chunk of it, at least */
+#define LINE_CUTS    16	   /* tiles or chunks of it that are not as long as they may be */
+#define LINE_AT_ONCE 16
+#define LINE_MOST    (PRODUCT_TILE / LIMIT_SHORT_SIDE)
 #define TILE_ROWS    128 /* a GPU's worker computes in rows of tiles this high */
 
 void product_of(struct product *out, const struct plan_call *c)
@@ -100,6 +106,35 @@ static int64_t even_rows(int64_t m, int64_t n)
 	return div_up(div_up(m, down), ROWS_AT_ONCE) * ROWS_AT_ONCE;
 }
 
+/* Of `all` elements or steps how many are for one thread, at least `least` and at most `most`. */
+static int64_t line_share(const struct product *p, int64_t all, int64_t least, int64_t most)
+{
+	double work = (double)p->m * (double)p->n * (double)p->k / LINE_WORK;
+	int64_t cuts = all / least;
+
+	cuts = cuts < LINE_CUTS ? cuts : LINE_CUTS;
+	cuts = (double)cuts < work ? cuts : (int64_t)work;
+	if (cuts < 2)
+		return most;
+	all = div_up(div_up(all, cuts), LINE_AT_ONCE) * LINE_AT_ONCE;
+	return all < most ? all : most;
+}
+
+/* A result of one row or column is read for as long as its matrix takes, once, so that several
+ * threads should share it.  Sums that know no other order are cut by elements; else each thread
+ * goes through whole rows of the matrix, which memory answers sooner than their pieces. */
+static void line_cut(struct product_cut *c, const struct product *p)
+{
+	int64_t *side = p->m == 1 ? &c->cols : &c->rows, line = p->m == 1 ? p->n : p->m;
+
+	if (p->dtype == DT_FLOAT16 || product_small(p->m, p->n, p->k))
+		return;
+	if (product_sums(p) || product_short(p->m, p->n, p->k))
+		*side = line_share(p, line, LINE_LEAST, *side);
+	else
+		c->chunk = line_share(p, p->k, LINE_DEPTH, c->chunk);
+}
+
 bool product_cut(struct product_cut *out, const struct product *p)
 {
 	bool complex_type = dtype_row(p->dtype)->cls == CLASS_COMPLEX, over = false;
@@ -113,11 +148,13 @@ bool product_cut(struct product_cut *out, const struct product *p)
 	c.cols = PRODUCT_COLS;
 	if (p->dtype != DT_FLOAT16 && p->n <= LIMIT_SHORT_SIDE) {
 		c.cols = LIMIT_SHORT_SIDE;
-		c.rows = PRODUCT_TILE / LIMIT_SHORT_SIDE;
+		c.rows = LINE_MOST;
 	} else if (p->dtype != DT_FLOAT16 && p->m <= LIMIT_SHORT_SIDE) {
 		c.rows = LIMIT_SHORT_SIDE;
-		c.cols = PRODUCT_TILE / LIMIT_SHORT_SIDE;
+		c.cols = LINE_MOST;
 	}
+	if (p->m == 1 || p->n == 1)
+		line_cut(&c, p);
 	c.down = div_up(p->m, c.rows);
 	c.across = div_up(p->n, c.cols);
 	c.chunks = p->k > 0 ? div_up(p->k, c.chunk) : 1;

@@ -78,6 +78,8 @@ static void compile_args(struct step *s, const struct compile_job *job, const ch
 		arg(s, "-fvect-cost-model=dynamic");
 		/* Clears the upper halves before what was compiled for SSE is called. */
 		arg(s, "-fexpensive-optimizations");
+		/* Accumulators that are registers have no copies in memory. */
+		arg(s, "-ftree-vrp");
 	}
 	arg(s, march);
 	arg(s, "-mprefer-vector-width=512");

@@ -18,9 +18,11 @@
 
 #include <string.h>
 
-/* Of points side by side, how many elements of one come before the next one's; BZ_BLOCK and
- * all BZ_L are multiples of it or divide it. */
-#define SEGMENT "128"
+/* Of points side by side, how many elements of one come before the next one's, where memory
+ * has to be waited for: it answers many streams sooner than one.  BZ_BLOCK and all BZ_L are
+ * multiples of it or divide it.  From the caches a block of one comes at once: what lies between
+ * two segments is then all there is to save. */
+#define SEGMENT "8 * BZ_WIDTH"
 /* Phases are done with a point long before memory has answered for the next ones: those of
  * the tile after next are asked for, where rows of so many bytes leave room for them. */
 #define AHEAD_POINTS "8"
@@ -29,6 +31,7 @@
  * accumulators in memory. */
 #define LIGHT_COST 8
 #define UNROLL	   "#pragma GCC unroll 16\n" /* no vector type has more accumulators */
+#define EACH_LANE  UNROLL "for (int j = 0; j < BZ_R_$T; j++) "
 
 /* ---- values of sections before ------------------------------------------------- */
 
@@ -220,37 +223,24 @@ static bool is_light(const struct gen *g)
 	return cost <= LIGHT_COST;
 }
 
-/* A block's value is a point's result where it is the only one. */
-#define PUSH(value)                                                                                \
-	"if (one) f[l].f$K[0] = bz_all_$T(" value ");\n"                                           \
-	"else bz_push_$O_$T(tree$K + l, " value ");\n"
-#define EACH_LANE UNROLL "for (int j = 0; j < BZ_R_$T; j++) "
-
 /* A segment in turns that reach every accumulator, each known by its number: so they are
- * registers, and lie in memory between the segments of a block only. */
+ * registers, and lie in memory between the segments only. */
 static void put_turns(struct gen *g)
 {
 	/* The greatest of them: powers of two that are at most a factor two apart. */
 	text_add(g->o, "enum { all = 0");
 	emit_each_red(g, " | BZ_R_$T", "");
 	text_add(g->o, ", turn = all & ~(all >> 1) };\n"
-		       "const i64 turns = len & ~(i64)(turn * BZ_W - 1);\n");
-	emit_each_red(g,
-		      "bz_$T d$K[BZ_R_$T];\nif (at) {\n" EACH_LANE
-		      "d$K[j] = c$K[l][j];\n} else {\n" EACH_LANE "d$K[j] = bz_id_$O_$T();\n}\n",
-		      "");
+		       "const i64 turns = len & ~(i64)(turn * BZ_W - 1);\nif (turns) {\n");
+	emit_each_red(g, "bz_$T d$K[BZ_R_$T];\n" EACH_LANE "d$K[j] = c$K[l][j];\n", "");
 	text_add(g->o, "for (i64 from = 0; from < turns; from += turn * BZ_W) {\n" UNROLL
 		       "for (int k = 0; k < turn; k++) {\nconst i64 i = from + k * BZ_W;\n");
 	emit_c_instrs(g, false, LANES_ALL);
 	tail_registers(g);
-	text_add(g->o, "}\n}\nif (turns < len) {\ni64 i = turns;\n");
+	text_add(g->o, "}\n}\n");
 	emit_each_red(g, EACH_LANE "c$K[l][j] = d$K[j];\n", "");
+	text_add(g->o, "}\nif (turns < len) {\ni64 i = turns;\n");
 	emit_c_vectors(g, tail_direct);
-	emit_each_red(g, EACH_LANE "d$K[j] = c$K[l][j];\n", "");
-	text_add(g->o, "}\nif (at + len < bn) {\n");
-	emit_each_red(g, EACH_LANE "c$K[l][j] = d$K[j];\n", "");
-	text_add(g->o, "} else {\n");
-	emit_each_red(g, "{ bz_s_$T v = bz_fold_$O_$T(d$K);\n" PUSH("v") "}\n", "");
 	text_add(g->o, "}\n");
 }
 
@@ -298,7 +288,8 @@ static void put_direct_block(struct gen *g)
 	unsigned last = g->loops - 1;
 
 	text_add(g->o, "for (i64 at = 0, len; at < bn; at += len) {\nlen = bn - at;\n"
-		       "if (points > 1 && len > " SEGMENT ") len = " SEGMENT ";\n"
+		       "if (points > 1 && A->stream & KERNEL_FAR && len > " SEGMENT
+		       ") len = " SEGMENT ";\n"
 		       "for (int l = 0; l < points; l++) {\n");
 	if (g->n->npar)
 		text_put(g->o, "x%u = X[%u] + l;\n", g->n->npar - 1, g->n->npar - 1);
@@ -342,23 +333,21 @@ static void put_packed_block(struct gen *g)
 
 static void put_inner_block(struct gen *g)
 {
-	bool direct = g->n->nred == 1, turns = direct && is_light(g);
-
-	emit_each_red(g, "bz_$T c$K[$P][BZ_R_$T];\n", "");
-	if (!turns)
-		emit_each_red(g,
-			      "for (int l = 0; l < points; l++)\n"
-			      "for (int j = 0; j < BZ_R_$T; j++) c$K[l][j] = bz_id_$O_$T();\n",
-			      "");
-	if (direct)
+	emit_each_red(g,
+		      "bz_$T c$K[$P][BZ_R_$T];\nfor (int l = 0; l < points; l++)\n" EACH_LANE
+		      "c$K[l][j] = bz_id_$O_$T();\n",
+		      "");
+	if (g->n->nred == 1)
 		put_direct_block(g);
 	else
 		put_packed_block(g);
-	if (!turns)
-		emit_each_red(g,
-			      "for (int l = 0; l < points; l++) {\n"
-			      "bz_s_$T v = bz_fold_$O_$T(c$K[l]);\n" PUSH("v") "}\n",
-			      "");
+	/* A block's value is a point's result where it is the only one. */
+	emit_each_red(g,
+		      "for (int l = 0; l < points; l++) {\n"
+		      "bz_s_$T v = bz_fold_$O_$T(c$K[l]);\n"
+		      "if (one) f[l].f$K[0] = bz_all_$T(v);\n"
+		      "else bz_push_$O_$T(tree$K + l, v);\n}\n",
+		      "");
 }
 
 static void put_outer_block(struct gen *g)
@@ -497,7 +486,7 @@ static void put_walk(struct gen *g)
 
 	open_chunk(g);
 	emit_c_points(g, "N", npar, g->loops);
-	text_add(g->o, "bz_s_u64 keep = !A->stream;\n");
+	text_add(g->o, "bz_s_u64 keep = !(A->stream & KERNEL_PAST);\n");
 	plan_past(g);
 	if (emit_inner(g)) {
 		text_add(g->o, "for (int l = 0; l < points; l++) {\n");
@@ -657,7 +646,7 @@ static void put_phases(struct gen *g)
 			text_put(g->o, "%spost%s(A, X, len, f);\n", p, number(g));
 	}
 	text_put(g->o,
-		 "}\nif (A->stream) bz_nt_end();\n}\n"
+		 "}\nif (A->stream & KERNEL_PAST) bz_nt_end();\n}\n"
 		 "void %sfinish(const struct bz_args *A, i64 lo, i64 hi, const struct bz_acc "
 		 "*part)\n{\n}\n",
 		 p);

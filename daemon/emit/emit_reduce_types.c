@@ -10,8 +10,10 @@
 #define OUTER_TILE	KERNEL_TILE_VECTORS
 #define OUTER_TILE_MANY 8
 
-/* Points side by side in inner mode. */
-#define INNER_POINTS "4"
+/* Points side by side in inner mode, and where what was computed of them waits in the caches
+ * for the next phase. */
+#define INNER_POINTS "8"
+#define PHASE_POINTS "4"
 
 bool emit_inner(const struct gen *g)
 {
@@ -25,7 +27,9 @@ bool emit_abreast(const struct gen *g)
 
 const char *emit_points_abreast(const struct gen *g)
 {
-	return emit_abreast(g) ? INNER_POINTS : "1";
+	if (!emit_abreast(g))
+		return "1";
+	return g->n->nmore ? PHASE_POINTS : INNER_POINTS;
 }
 
 /* Registers of a tile, each of 64 bytes: so many of the processor's own. */

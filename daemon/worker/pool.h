@@ -24,6 +24,8 @@ int pool_threads(const struct pool *p);
 /* Let idle threads spin for a moment before they sleep: only between the steps of
  * one run, where the next loop is a few microseconds away. */
 void pool_spin(struct pool *p, bool spin);
+/* Is a loop that takes one thread so long worth sharing?  Threads that sleep have to be woken. */
+bool pool_worth(const struct pool *p, double ns);
 /* Run units [0, units), units < 2^32; returns when all are done. */
 void pool_run(struct pool *p, pool_fn *fn, void *data, int64_t units, pool_poll_fn *poll,
 	      void *poll_data);

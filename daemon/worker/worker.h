@@ -46,7 +46,7 @@ struct worker {
 	struct kernels kernels;
 	struct matmul matmul;
 	size_t scratch_bytes; /* of each thread's scratch */
-	int64_t stream_bytes; /* a step that writes more than this writes past the caches */
+	int64_t stream_bytes; /* more than this, written or read by a step, passes the caches by */
 	struct worker_thread thread[PROGRESS_THREADS];
 	struct worker_part *parts;
 	struct worker_packet *head, **tail;

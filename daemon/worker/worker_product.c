@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SERIAL_NS   50000 /* a slice predicted below this is not worth waking threads */
 #define PARTS_BYTES (8u << 20)
 #define STACK_WORK  200000 /* multiplications of a unit of a stack of small products */
 #define STACK_ITEM  100	   /* what each product costs besides, in the same measure */
+#define READ_ONCE   2	   /* a vector with a matrix waits for memory at each element */
 #define PER_THREAD  4	   /* tiles that a thread should find, and pieces of them */
 
 /* What the pool's threads see of the step. */
@@ -151,7 +151,7 @@ static enum status outcome(struct product_step *s, struct err *err)
 /* On all threads, or here alone where that is quicker. */
 static enum status spread(struct product_step *s, pool_fn *fn, int64_t units, struct err *err)
 {
-	if (s->ns >= SERIAL_NS) {
+	if (pool_worth(s->w->pool, s->ns)) {
 		pool_run(s->w->pool, fn, s, units, worker_poll, s->w);
 	} else {
 		for (int64_t u = 0; u < units; u++) {
@@ -285,6 +285,8 @@ enum status worker_product(const struct worker_call *x, struct err *err)
 	s.part_bytes = matmul_part_bytes(&s.p, &s.cut);
 	s.ns = call_row(CALL_PRODUCT)->work_ns * (double)product_multiplications(&s.p) *
 	       (double)(s.hi - s.lo) / (double)s.cut.units;
+	if (s.p.m == 1 || s.p.n == 1)
+		s.ns *= READ_ONCE;
 	st = carry_open(&s, &before, err);
 	if (st != OK)
 		return st;

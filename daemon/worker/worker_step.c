@@ -13,9 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SERIAL_NS    50000 /* a step predicted below this is not worth waking threads */
-#define STEP_NS	     500   /* what a step takes besides its loops */
-#define TELLING	     512   /* a run of fewer elements tells nothing of what one takes */
+#define STEP_NS	     500 /* what a step takes besides its loops */
+#define TELLING	     512 /* a run of fewer elements tells nothing of what one takes */
 #define CHUNK_MIN    4096
 #define CHUNK_MAX    65536
 #define UNIT_NS	     5e6       /* a unit predicted longer than this is made smaller */
@@ -118,7 +117,7 @@ static void chunk_unit(void *data, int thread, int64_t unit)
 /* Run the units on all threads, or here alone where that is quicker. */
 static enum status spread(struct step *s, pool_fn *fn, int64_t units, double ns, struct err *err)
 {
-	if (ns >= SERIAL_NS) {
+	if (pool_worth(s->w->pool, ns)) {
 		pool_run(s->w->pool, fn, s, units, worker_poll, s->w);
 	} else {
 		for (int64_t u = 0; u < units; u++) {
@@ -333,23 +332,46 @@ static void learn(struct kernel_entry *e, const struct step *s)
 		kernels_learn(e, s->cmd->shape, (double)s->timed_ns / (double)s->timed);
 }
 
-/* What a slice writes.  A map's stores move along all of its loops, a reduction's and its
- * phases' along the reduced ones or not. */
-static double result_bytes(const struct nest *n, const struct steps_slice *cut,
-			   const int64_t *stride)
+/* Does an access move along any of the loops [lo, hi)? */
+static bool moves(const int64_t *stride, unsigned lo, unsigned hi)
 {
-	double bytes = 0;
+	while (lo < hi && stride[lo] == 0)
+		lo++;
+	return lo < hi;
+}
+
+/* What a slice writes, or reads.  A map's stores move along all of its loops, a reduction's and its
+ * phases' along the reduced ones or not; what is read by all parallel points alike counts once. */
+static double slice_bytes(const struct nest *n, const struct steps_slice *cut,
+			  const int64_t *stride, bool writes)
+{
+	double bytes = 0, points = (double)(cut->hi - cut->lo);
 
 	for (uint32_t a = 0; a < n->naccess; a++) {
-		bool each = false;
+		const int64_t *own = stride + a * LIMIT_NDIM;
+		double touched = moves(own, n->npar, (unsigned)n->npar + n->nred)
+					 ? (double)cut->elements
+					 : points;
 
-		for (unsigned l = n->npar; l < (unsigned)n->npar + n->nred; l++)
-			each |= stride[a * LIMIT_NDIM + l] != 0;
-		if (n->access[a].write)
-			bytes += (double)(each ? cut->elements : cut->points) *
-				 dtype_row(n->access[a].dtype)->bytes;
+		if (n->access[a].write != writes)
+			continue;
+		if (!writes && !moves(own, 0, n->npar))
+			touched /= points;
+		bytes += touched * dtype_row(n->access[a].dtype)->bytes;
 	}
 	return bytes;
+}
+
+/* What does not fit the caches. */
+static uint64_t stream_of(const struct step *s, const struct steps_slice *cut,
+			  const int64_t *stride)
+{
+	const struct nest *n = s->entry->spec;
+	double most = (double)s->w->stream_bytes;
+	bool past = slice_bytes(n, cut, stride, true) > most;
+	bool far = n->nred > 0 && slice_bytes(n, cut, stride, false) > most;
+
+	return (past ? KERNEL_PAST : 0) | (far ? KERNEL_FAR : 0);
 }
 
 /* What the checks of this slice found goes into the completion. */
@@ -399,7 +421,7 @@ static enum status run_kernel(struct step *s, struct kernel_entry *e, struct err
 	if (s->lo == s->hi)
 		return OK;
 	back_results(s, &o);
-	s->args.stream = result_bytes(e->spec, &cut, o.stride) > (double)s->w->stream_bytes;
+	s->args.stream = stream_of(s, &cut, o.stride);
 	if (c->split)
 		st = step_chunks(s, c->split & 1, c->split & 2, err);
 	else if (chunks_pay(s))

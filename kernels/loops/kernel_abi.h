@@ -26,14 +26,18 @@
 #define KERNEL_TILE_VECTORS 32
 #define KERNEL_TILE_LEAST   8
 
+/* What is too large for the caches: the results, which maps and phases may write past them;
+ * the operands, of which reductions may read many parts at a time. */
+#define KERNEL_PAST 1
+#define KERNEL_FAR  2
+
 struct bz_args {
 	char *const *base;	/* [access]: address of point [0,...,0] */
 	const int64_t *extent;	/* [loop] */
 	const int64_t *stride;	/* [access * 8 + loop], bytes */
 	const uint64_t *scalar; /* [parameter * 2]: raw bits, low word first */
 	const volatile uint32_t *cancel;
-	uint64_t stream;       /* 1: the results are too large for the caches, write past them;
-				  maps and phases may.  Never shows in the bits */
+	uint64_t stream;       /* KERNEL_PAST, KERNEL_FAR.  Never shows in the bits */
 	const int64_t *gather; /* [gather * 2]: steps that its places may have, and their
 				  bytes */
 	uint64_t *error;       /* [check]: the least bz_fault_key of a wrong place; KERNEL_GOOD */

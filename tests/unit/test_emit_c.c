@@ -209,6 +209,7 @@ static const struct shape_case shapes[] = {
 	{"inner, one point", 1, 1, {4, 1}, 1, 1},
 	{"inner, whole turns", 1, 1, {7, 128}, 1, 1},
 	{"inner, two segments", 1, 1, {6, 203}, 1, 1},
+	{"inner, more than side by side", 1, 1, {21, 1100}, 1, 1},
 	{"outer, one row", 1, 1, {100, 1}, 0, 1},
 };
 #define NSHAPES (sizeof shapes / sizeof shapes[0])

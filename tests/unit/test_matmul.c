@@ -379,8 +379,9 @@ static void fill_telling(struct problem *q)
 						    cos((double)(b - i + 5 * j))));
 }
 
-/* Rows, columns and inner axis are all longer than what they are cut into. */
-static void ways(const struct matmul *lib)
+/* Rows, columns and inner axis are longer than what they are cut into. */
+static void ways(const struct matmul *lib, int64_t rows, int64_t depth, int64_t cols,
+		 enum layout right)
 {
 	static const struct way way[] = {{INT64_MAX / 2, false}, {1, false}, {2, false}, {3, false},
 					 {INT64_MAX / 2, true},	 {1, true},  {2, true},	 {3, true}};
@@ -389,8 +390,8 @@ static void ways(const struct matmul *lib)
 
 	for (size_t d = 0; d < 5; d++) {
 		bool cplx = dtype_row(types[d])->cls == CLASS_COMPLEX;
-		struct problem q = problem_create(types[d], 2, 130, cplx ? 1100 : 4200, 520, LAY_C,
-						  LAY_F, d % 2 ? LAY_C : LAY_GAPS);
+		struct problem q = problem_create(types[d], 2, rows, cplx ? depth / 4 : depth, cols,
+						  LAY_C, right, d % 2 ? LAY_C : LAY_GAPS);
 		size_t bytes = 2 * (size_t)q.o[2].step;
 		char *want = malloc(bytes);
 
@@ -408,19 +409,56 @@ static void ways(const struct matmul *lib)
 	}
 }
 
-static void ways_by_library(void)
+Test(matmul, slices_of_any_dimension_do_not_change_bits, .timeout = 300)
 {
 	struct matmul lib;
 
 	matmul_open(&lib);
 	cr_assert(lib.handle, "OpenBLAS did not load");
-	ways(&lib);
+	ways(&lib, 130, 4200, 520, LAY_F);
 	matmul_close(&lib);
 }
 
-Test(matmul, slices_of_any_dimension_do_not_change_bits, .timeout = 300)
+static void lines(const struct matmul *lib)
 {
-	ways_by_library();
+	ways(lib, 1, 3000, 400, LAY_C);
+	ways(lib, 1, 3000, 400, LAY_F);
+	ways(lib, 1, 600, 700, LAY_C); /* summed by the tree */
+	ways(lib, 1, 40, 6000, LAY_C);
+	ways(lib, 400, 3000, 1, LAY_C);
+}
+
+Test(matmul, nor_do_those_of_a_row_or_a_column, .timeout = 300)
+{
+	both_libraries(lines);
+}
+
+static struct product_cut line_of(int64_t m, int64_t k, int64_t n)
+{
+	struct product p = {.dtype = DT_FLOAT64,
+			    .m = m,
+			    .n = n,
+			    .k = k,
+			    .row = {8 * k, 8 * n, 8 * n},
+			    .col = {8, 8, 8}};
+	struct product_cut cut;
+
+	cr_assert(product_cut(&cut, &p));
+	return cut;
+}
+
+Test(matmul, a_row_or_column_is_cut_where_that_is_worth_a_thread)
+{
+	struct product_cut whole = line_of(1, 2000, 2000), turned = line_of(2000, 2000, 1);
+	struct product_cut sums = line_of(1, 600, 700), little = line_of(1, 200, 300);
+
+	cr_assert_eq(whole.across, 1);
+	cr_assert_eq(whole.chunks, 7);
+	cr_assert_eq(turned.down, 1);
+	cr_assert_eq(turned.chunks, 7);
+	cr_assert_eq(sums.chunks, 1);
+	cr_assert_eq(sums.across, 5);
+	cr_assert_eq(little.units, 1);
 }
 
 static void polled(void *data)

@@ -96,6 +96,32 @@ Test(pool, data_of_a_past_run_is_never_used)
 	pool_destroy(p);
 }
 
+static void nothing(void *data, int thread, int64_t unit)
+{
+	(void)data;
+	(void)thread;
+	(void)unit;
+}
+
+/* Whoever sleeps at the moment: the bounds hold for any state of the threads. */
+Test(pool, short_loops_are_shared_between_the_steps_of_one_run_only)
+{
+	struct pool *p = NULL;
+
+	cr_assert_eq(pool_create(&p, 2, NULL), OK);
+	cr_assert(pool_worth(p, 60000));
+	cr_assert_not(pool_worth(p, 40000));
+	pool_spin(p, true);
+	cr_assert(pool_worth(p, 30000));
+	cr_assert_not(pool_worth(p, 5000));
+	for (int i = 0; i < 100000 && !pool_worth(p, 10000); i++)
+		pool_run(p, nothing, NULL, 2, NULL, NULL);
+	cr_assert(pool_worth(p, 10000), "threads that spin are never found awake");
+	pool_spin(p, false);
+	cr_assert_not(pool_worth(p, 40000));
+	pool_destroy(p);
+}
+
 Test(pool, sleeping_units_overlap_and_the_caller_polls)
 {
 	struct pool *p = NULL;
