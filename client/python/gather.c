@@ -116,6 +116,21 @@ static PyObject *select_elements(PyObject *mod, PyObject *args)
 		 : NULL;
 }
 
+/* search(among, needles, side): where needles belong among elements in order */
+static PyObject *search(PyObject *mod, PyObject *args)
+{
+	PyObject *among = NULL, *needles = NULL;
+	braze_array *a = NULL, *n = NULL, *out = NULL;
+	braze_error err;
+	int side = 0;
+
+	if (!PyArg_ParseTuple(args, "OOi", &among, &needles, &side))
+		return NULL;
+	a = usable(among);
+	n = a ? usable(needles) : NULL;
+	return n ? made(braze_search(&out, side, a, n, &err), &out, &err) : NULL;
+}
+
 /* nonzero(mask): the places where it is true, or rows of coordinates */
 static PyObject *nonzero(PyObject *mod, PyObject *mask)
 {
@@ -177,6 +192,7 @@ PyObject *gather_message(const char *text)
 
 PyMethodDef gather_methods[] = {
 	{"gather", gather, METH_VARARGS, NULL}, {"select", select_elements, METH_VARARGS, NULL},
+	{"search", search, METH_VARARGS, NULL},
 	{"nonzero", nonzero, METH_O, NULL},	{"take_along", take_along, METH_VARARGS, NULL},
 	{"site", site, METH_O, NULL},		{NULL, NULL, 0, NULL},
 };

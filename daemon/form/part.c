@@ -299,6 +299,32 @@ static enum status check_chosen(const struct check *c, unsigned k)
 		       : err_set(c->err, E_INTERNAL, "part op %u: result shape", k);
 }
 
+/* Needles of one axis, and elements among which they are searched. */
+static enum status check_search(const struct check *c, unsigned k)
+{
+	const struct part_op *o = &c->p->op[k];
+	struct view among, needles, out;
+
+	if (o->in[0].value & PART_IMM || o->in[1].value & PART_IMM)
+		return err_set(c->err, E_INTERNAL, "part op %u: a search of a number", k);
+	part_view(&among, c->p, &o->in[0]);
+	part_view(&needles, c->p, &o->in[1]);
+	part_view(&out, c->p, &o->out);
+	if (among.shape.ndim != 1 || !among.shape.dim[0] || needles.shape.ndim != 1 ||
+	    among.dtype != needles.dtype || out.dtype != DT_INT64 ||
+	    !shape_equal(&needles.shape, &out.shape))
+		return err_set(c->err, E_INTERNAL, "part op %u: operands of a search", k);
+	return OK;
+}
+
+/* Of operations that become library steps and have no kind of their own. */
+static check_fn *library_check(unsigned op)
+{
+	return op == OP_MATMUL					? NULL
+	       : op == OP_SEARCH_LEFT || op == OP_SEARCH_RIGHT ? check_search
+							       : check_chosen;
+}
+
 /* Do operands and result of an op fit each other? */
 /* Of the kinds that have one check each. */
 static check_fn *const kind_check[] = {
@@ -317,8 +343,8 @@ static enum status check_shapes(const struct check *c, unsigned k, const struct 
 
 	if (o->op == OP_INDEX)
 		check = check_index;
-	if (row->kind == KIND_LIB && o->op != OP_MATMUL)
-		check = check_chosen;
+	if (row->kind == KIND_LIB)
+		check = library_check(o->op);
 	if (check)
 		return check(c, k);
 	if (o->op == OP_ARANGE &&

@@ -226,8 +226,31 @@ static enum status record_places(struct cursor *k)
 	return record_result(k, src, &sig, 2, &shape);
 }
 
+/* One axis of elements, of which there are some, and needles of their type. */
+static enum status record_search(struct cursor *k)
+{
+	struct source src[2];
+	struct op_sig sig = {.out = DT_INT64};
+	enum status st = record_operand(k, &src[0]);
+
+	if (!st)
+		st = record_operand(k, &src[1]);
+	if (st)
+		return st;
+	for (int x = 0; x < 2; x++)
+		if (!src[x].array || src[x].array->view.shape.ndim != 1 ||
+		    src[x].arg.dtype != src[0].arg.dtype)
+			return err_set(k->err, E_PROTOCOL, "%s: operand %d", k->row->id, x);
+	if (!src[0].array->view.shape.dim[0])
+		return err_set(k->err, E_PROTOCOL, "%s among nothing", k->row->id);
+	sig.in[0] = sig.in[1] = src[0].arg.dtype;
+	return record_result(k, src, &sig, 2, &src[1].array->view.shape);
+}
+
 enum status record_library(struct cursor *k)
 {
+	if (k->op == OP_SEARCH_LEFT || k->op == OP_SEARCH_RIGHT)
+		return record_search(k);
 	if (k->op == OP_RANKS)
 		return record_ranks(k);
 	if (k->op == OP_COMPACT)
