@@ -37,8 +37,7 @@ static bool near_search(struct braze_array **out, enum op op, struct braze_array
 
 	if (!near_hand(among) || !near_hand(needles))
 		return false;
-	if (!pays(s->near, among, needles,
-		  near_work(s->near, op, among->view.dtype, steps)))
+	if (!pays(s->near, among, needles, near_work(s->near, op, among->view.dtype, steps)))
 		return near_not(s, WHY_LARGE);
 	struct braze_array *r = near_array(s, DT_INT64, &needles->view.shape, needles->count);
 	if (!r)

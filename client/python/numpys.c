@@ -171,7 +171,8 @@ static bool is_small(const struct numpys *f, const struct call *c)
 static bool is_numpys(const struct numpys *f, const struct call *c)
 {
 	if (f->how == PUTS)
-		return all_at_hand(f, c) && is_array(c->args[0]) && braze_is_ours(nd(c->args[0])->h) &&
+		return all_at_hand(f, c) && is_array(c->args[0]) &&
+		       braze_is_ours(nd(c->args[0])->h) &&
 		       braze_size(nd(c->args[0])->h) < MASKS_FEW;
 	return !has_native(f) || (all_at_hand(f, c) && is_small(f, c));
 }

@@ -320,7 +320,7 @@ static enum status check_search(const struct check *c, unsigned k)
 /* Of operations that become library steps and have no kind of their own. */
 static check_fn *library_check(unsigned op)
 {
-	return op == OP_MATMUL					? NULL
+	return op == OP_MATMUL				       ? NULL
 	       : op == OP_SEARCH_LEFT || op == OP_SEARCH_RIGHT ? check_search
 							       : check_chosen;
 }

@@ -7,7 +7,7 @@
 
 #define ALWAYS static inline __attribute__((always_inline))
 #define GROUP  32 /* needles under way: whole vectors of them, which are fetched at once */
-#define FEW	 8  /* of the last ones */
+#define FEW    8  /* of the last ones */
 
 typedef uint8_t b1;
 typedef int8_t i8;
@@ -79,7 +79,8 @@ ALWAYS i64 before_f16(f16 x, f16 y)
 	{                                                                                          \
 		const int cx = (x.re != x.re) * 2 + (x.im != x.im);                                \
 		const int cy = (y.re != y.re) * 2 + (y.im != y.im);                                \
-		const int re = before_##part(x.re, y.re) != 0, im = before_##part(x.im, y.im) != 0; \
+		const int re = before_##part(x.re, y.re) != 0,                                     \
+			  im = before_##part(x.im, y.im) != 0;                                     \
 		const int tie = !re & (before_##part(y.re, x.re) == 0);                            \
                                                                                                    \
 		return (cx < cy) | ((cx == cy) & (re | (tie & im)));                               \
