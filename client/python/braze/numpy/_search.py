@@ -42,6 +42,13 @@ def searchsorted(a, v, side="left", sorter=None):
     return _fallback.leave(numpy.searchsorted, a, v, side, sorter)
 
 
+def method_searchsorted(self, v, side="left", sorter=None):
+    """Where elements would have to be put to keep the array in order."""
+    if type(self) is ndarray:
+        return searchsorted(self, v, side, sorter)
+    return _fallback.call("ndarray.searchsorted", numpy.ndarray.searchsorted, (self, v, side, sorter), {})
+
+
 # ---- Bins ----
 
 
