@@ -43,7 +43,7 @@ void near_switch(struct braze_session *s)
 
 static bool is_search(unsigned op)
 {
-	return op == OP_SEARCH_LEFT || op == OP_SEARCH_RIGHT;
+	return op == OP_SEARCH_LEFT || op == OP_SEARCH_RIGHT || op == OP_INTERP;
 }
 
 /* Tenths of a nanosecond an element, from the cost of ops.def, which is that of a

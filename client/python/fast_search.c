@@ -38,3 +38,69 @@ bool fast_search(PyObject **out, const struct fast *f, const struct call *c)
 			braze_ndim(needles) ? 0 : ND_SCALAR) ||
 	       fast_numpys(out, f, c);
 }
+
+/* Is it of real numbers? */
+static bool is_real(braze_array *h)
+{
+	int dtype = braze_dtype_of(h);
+
+	return dtype != BRAZE_COMPLEX64 && dtype != BRAZE_COMPLEX128;
+}
+
+/* As NumPy's, without ends of its own and a period; of few points at hand, or many that are not. */
+bool fast_interp(PyObject **out, const struct fast *f, const struct call *c)
+{
+	PyObject *slot[FAST_ARGS];
+	braze_array *in[3] = {NULL}, *made = NULL;
+	braze_error err;
+
+	if (!fast_bind(slot, f, c) || !fast_absent(slot[3]) || !fast_absent(slot[4]) ||
+	    !fast_absent(slot[5]))
+		return fast_numpys(out, f, c);
+	for (int k = 0; k < 3; k++) {
+		in[k] = slot[k] ? fast_array(slot[k]) : NULL;
+		if (!in[k] || !is_real(in[k]))
+			return fast_numpys(out, f, c);
+	}
+	if (braze_ndim(in[1]) != 1 || braze_ndim(in[2]) != 1)
+		return fast_numpys(out, f, c);
+	return fast_new(out, braze_interp(&made, in[0], in[1], in[2], &err), &made,
+			braze_ndim(in[0]) ? 0 : ND_SCALAR) ||
+	       fast_numpys(out, f, c);
+}
+
+#define EDGES_FEW 4096 /* that are looked at here */
+
+/* Do the edges, which are at hand, rise, without nans? */
+static bool rises(braze_array *edges)
+{
+	const double *at = braze_at_hand(edges);
+	int64_t n = braze_size(edges);
+	bool good = at && n && n <= EDGES_FEW && braze_dtype_of(edges) == BRAZE_FLOAT64 &&
+		    braze_ndim(edges) == 1 && braze_is_contiguous(edges) && at[0] == at[0];
+
+	for (int64_t k = 1; good && k < n; k++)
+		good = at[k] >= at[k - 1];
+	return good;
+}
+
+/* Rising bins that are known; which way others run is asked in Python. */
+bool fast_digitize(PyObject **out, const struct fast *f, const struct call *c)
+{
+	PyObject *slot[FAST_ARGS];
+	braze_array *x = NULL, *bins = NULL, *made = NULL;
+	braze_error err;
+	int side = BRAZE_RIGHT;
+
+	if (!fast_bind(slot, f, c) || !slot[1])
+		return fast_numpys(out, f, c);
+	x = fast_array(slot[0]);
+	bins = fast_array(slot[1]);
+	if (slot[2] == Py_True)
+		side = BRAZE_LEFT;
+	if (!x || !bins || !is_real(x) || (slot[2] && !PyBool_Check(slot[2])) || !rises(bins))
+		return fast_numpys(out, f, c);
+	return fast_new(out, braze_search(&made, side, bins, x, &err), &made,
+			braze_ndim(x) ? 0 : ND_SCALAR) ||
+	       fast_numpys(out, f, c);
+}

@@ -51,6 +51,8 @@ enum call_id call_of_op(unsigned op)
 	case OP_SEARCH_LEFT:
 	case OP_SEARCH_RIGHT:
 		return CALL_SEARCH;
+	case OP_INTERP:
+		return CALL_INTERP;
 	default:
 		return CALL_END;
 	}

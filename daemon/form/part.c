@@ -299,20 +299,24 @@ static enum status check_chosen(const struct check *c, unsigned k)
 		       : err_set(c->err, E_INTERNAL, "part op %u: result shape", k);
 }
 
-/* Needles of one axis, and elements among which they are searched. */
+/* Elements of one axis, needles among them, perhaps values at the elements. */
 static enum status check_search(const struct check *c, unsigned k)
 {
 	const struct part_op *o = &c->p->op[k];
-	struct view among, needles, out;
+	bool lines = o->op == OP_INTERP;
+	struct view v[3] = {{0}}, out;
+	bool fits = true;
 
-	if (o->in[0].value & PART_IMM || o->in[1].value & PART_IMM)
-		return err_set(c->err, E_INTERNAL, "part op %u: a search of a number", k);
-	part_view(&among, c->p, &o->in[0]);
-	part_view(&needles, c->p, &o->in[1]);
+	for (unsigned i = 0; i < o->nin; i++) {
+		if (o->in[i].value & PART_IMM)
+			return err_set(c->err, E_INTERNAL, "part op %u: a search of a number", k);
+		part_view(&v[i], c->p, &o->in[i]);
+		fits &= v[i].shape.ndim == 1 && v[i].dtype == (lines ? DT_FLOAT64 : v[0].dtype);
+	}
 	part_view(&out, c->p, &o->out);
-	if (among.shape.ndim != 1 || !among.shape.dim[0] || needles.shape.ndim != 1 ||
-	    among.dtype != needles.dtype || out.dtype != DT_INT64 ||
-	    !shape_equal(&needles.shape, &out.shape))
+	if (!fits || v[0].shape.dim[0] < (lines ? 2 : 1) ||
+	    out.dtype != (lines ? DT_FLOAT64 : DT_INT64) || !shape_equal(&v[1].shape, &out.shape) ||
+	    (lines && !shape_equal(&v[2].shape, &v[0].shape)))
 		return err_set(c->err, E_INTERNAL, "part op %u: operands of a search", k);
 	return OK;
 }
@@ -320,9 +324,16 @@ static enum status check_search(const struct check *c, unsigned k)
 /* Of operations that become library steps and have no kind of their own. */
 static check_fn *library_check(unsigned op)
 {
-	return op == OP_MATMUL				       ? NULL
-	       : op == OP_SEARCH_LEFT || op == OP_SEARCH_RIGHT ? check_search
-							       : check_chosen;
+	switch (op) {
+	case OP_MATMUL:
+		return NULL;
+	case OP_SEARCH_LEFT:
+	case OP_SEARCH_RIGHT:
+	case OP_INTERP:
+		return check_search;
+	default:
+		return check_chosen;
+	}
 }
 
 /* Do operands and result of an op fit each other? */

@@ -331,6 +331,7 @@ static enum status lower_library(struct prog *p, const struct part_op *o, struct
 	case CALL_PRODUCT:
 		return lower_matmul(p, o, err);
 	case CALL_SEARCH:
+	case CALL_INTERP:
 		return lower_search(p, o, err);
 	default:
 		return lower_compact(p, o, err);

@@ -23,16 +23,17 @@ enum status lower_search(struct prog *p, const struct part_op *o, struct err *er
 {
 	struct prog_unit *u = NULL;
 	struct plan_call *c = NULL;
-	struct view among, needles, out;
+	struct view among, needles, out, values;
+	bool lines = o->op == OP_INTERP;
 
 	part_view(&out, p->part, &o->out);
-	if (out.dtype != DT_INT64)
+	if (out.dtype != (lines ? DT_FLOAT64 : DT_INT64))
 		return err_set(err, E_INTERNAL, "%s: result type", op_text(o->op));
 	if (!out.shape.dim[0])
 		return OK;
 	u = prog_unit(p, true);
 	c = u->call;
-	c->call = CALL_SEARCH;
+	c->call = lines ? CALL_INTERP : CALL_SEARCH;
 	c->op = o->op;
 	c->nloop = SEARCH_LOOPS;
 	put(c, SEARCH_AMONG, &among, p, &o->in[0]);
@@ -44,6 +45,10 @@ enum status lower_search(struct prog *p, const struct part_op *o, struct err *er
 	c->operand[SEARCH_AMONG].stride[SEARCH_LOOP_AMONG] = among.stride[0];
 	c->operand[SEARCH_NEEDLES].stride[SEARCH_LOOP_NEEDLES] = needles.stride[0];
 	c->operand[SEARCH_RESULT].stride[SEARCH_LOOP_NEEDLES] = 8;
+	if (lines) {
+		put(c, SEARCH_VALUES, &values, p, &o->in[2]);
+		c->operand[SEARCH_VALUES].stride[SEARCH_LOOP_AMONG] = values.stride[0];
+	}
 	prog_count_call(p, u);
 	prog_summarise(u);
 	return OK;

@@ -31,6 +31,8 @@ static void some_units(void *data, int thread, int64_t part)
 	p.among = x->base[SEARCH_AMONG];
 	p.from = x->base[SEARCH_NEEDLES] + first * p.from_step;
 	p.to = (int64_t *)(void *)x->base[SEARCH_RESULT] + first;
+	p.made = (double *)(void *)x->base[SEARCH_RESULT] + first;
+	p.values = x->call.call == CALL_INTERP ? x->base[SEARCH_VALUES] : NULL;
 	s->loop(&p);
 	worker_unit_end(x->w, thread);
 }
@@ -45,7 +47,7 @@ enum status worker_search(const struct worker_call *x, struct err *err)
 	struct call_units u;
 	int64_t first = search_of(&p, &x->call, x->lo, x->hi), parts = 0;
 
-	search_units(&u, &x->call, false);
+	call_row(x->call.call)->units(&u, &x->call, false);
 	s.loop = search_loop(isa[level < 0 ? 0 : level], x->call.op, x->call.dtype);
 	s.grain = UNIT_STEPS / (int64_t)u.work + 1;
 	parts = (x->hi - x->lo + s.grain - 1) / s.grain;
@@ -60,4 +62,10 @@ enum status worker_search(const struct worker_call *x, struct err *err)
 	if (bz_cancelled(&x->w->cancel))
 		return err_set(err, E_CANCELLED, "cancelled inside step %u", x->cmd->index);
 	return OK;
+}
+
+/* Values on lines are found by the same threads in the same stretches. */
+enum status worker_search_lines(const struct worker_call *x, struct err *err)
+{
+	return worker_search(x, err);
 }

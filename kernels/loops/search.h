@@ -20,12 +20,18 @@ struct search_patch {
 	int64_t n, among_step;
 	int64_t m, from_step;
 	int64_t *to;
+	/* Of lines alone, which are of float64: values at the elements, results side by side. */
+	const char *values;
+	int64_t values_step;
+	double *made;
 };
 
 /* left: how many elements come before the needle; right: how many do not come after it. */
 typedef void search_fn(const struct search_patch *p);
 struct search_isa {
 	search_fn *left[DTYPE_END], *right[DTYPE_END];
+	/* NumPy's interp, without ends of its own: n > 1. */
+	search_fn *lines;
 };
 
 extern const struct search_isa search_isa_v2, search_isa_v3, search_isa_v4;
@@ -33,7 +39,9 @@ extern const struct search_isa search_isa_v2, search_isa_v3, search_isa_v4;
 /* The loop of an operation, and how many steps each needle takes among n elements. */
 static inline search_fn *search_loop(const struct search_isa *isa, unsigned op, unsigned dtype)
 {
-	return op == OP_SEARCH_RIGHT ? isa->right[dtype] : isa->left[dtype];
+	return op == OP_INTERP	       ? isa->lines
+	       : op == OP_SEARCH_RIGHT ? isa->right[dtype]
+				       : isa->left[dtype];
 }
 
 static inline int64_t search_steps(int64_t n)

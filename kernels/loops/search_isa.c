@@ -159,4 +159,68 @@ COMPLEX(c128, f64)
 EACH(DEFINE, left)
 EACH(DEFINE, right)
 
-const struct search_isa SEARCH_ISA = {.left = {EACH(ROW, left)}, .right = {EACH(ROW, right)}};
+/* ---- Lines ---- */
+
+/* NumPy's formula, from the point before the needle, or at it; where that is a nan, from the point
+ * behind. */
+ALWAYS f64 on_line(f64 x, f64 x0, f64 x1, f64 y0, f64 y1)
+{
+	const f64 slope = (y1 - y0) / (x1 - x0), made = slope * (x - x0) + y0;
+	const f64 other = slope * (x - x1) + y1;
+	const f64 both = other != other && y0 == y1 ? y0 : other;
+	const f64 inner = made != made ? both : made;
+
+	return x0 == x ? y0 : inner;
+}
+
+ALWAYS f64 element(const char *at, i64 k, i64 step)
+{
+	return *(const f64 *)(at + k * step);
+}
+
+/* k needles, which have i64 places on the stack; steps as constants where they can be. */
+ALWAYS void group_lines(const struct search_patch *p, i64 step, i64 among, i64 first, int k)
+{
+	const f64 low = element(p->values, 0, step), high = element(p->values, p->n - 1, step);
+	struct search_patch q = *p;
+	i64 place[GROUP];
+
+	q.from += first * p->from_step;
+	q.to = place;
+	group_right_f64(&q, among, 0, k);
+	for (int j = 0; j < k; j++) {
+		const f64 x = element(q.from, j, p->from_step);
+		const i64 last = p->n - 2, at = place[j] - 1;
+		const i64 before = at < 0 ? 0 : at > last ? last : at;
+		f64 made = on_line(x, element(p->among, before, among),
+				   element(p->among, before + 1, among),
+				   element(p->values, before, step),
+				   element(p->values, before + 1, step));
+
+		made = at > last ? high : made;
+		made = at < 0 ? low : made;
+		p->made[first + j] = x != x ? x : made;
+	}
+}
+
+ALWAYS void all_lines(const struct search_patch *p, i64 step, i64 among)
+{
+	i64 i = 0;
+
+	for (; i + GROUP <= p->m; i += GROUP)
+		group_lines(p, step, among, i, GROUP);
+	for (; i < p->m; i++)
+		group_lines(p, step, among, i, 1);
+}
+
+static void lines(const struct search_patch *p)
+{
+	const i64 size = (i64)sizeof(f64);
+
+	if (p->among_step == size && p->values_step == size)
+		all_lines(p, size, size);
+	else
+		all_lines(p, p->values_step, p->among_step);
+}
+
+const struct search_isa SEARCH_ISA = {.left = {EACH(ROW, left)}, .right = {EACH(ROW, right)}, .lines = lines};

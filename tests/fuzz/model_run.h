@@ -177,6 +177,10 @@ static inline void model_search(const struct plan_call *c, char **slot)
 			 i * p.from_step;
 		p.to = (int64_t *)(void *)(slot[c->operand[SEARCH_RESULT].slot] +
 					   c->operand[SEARCH_RESULT].offset + i * 8);
+		p.made = (double *)(void *)p.to;
+		if (c->call == CALL_INTERP)
+			p.values = slot[c->operand[SEARCH_VALUES].slot] +
+				   c->operand[SEARCH_VALUES].offset;
 		search_loop(&search_isa_v2, c->op, c->dtype)(&p);
 	}
 }
@@ -192,7 +196,7 @@ static inline void model_call(const struct plan_call *c, char **slot)
 		exec_join(c, slot);
 	else if (c->call == CALL_SORT)
 		model_sort(c, slot);
-	else if (c->call == CALL_SEARCH)
+	else if (c->call == CALL_SEARCH || c->call == CALL_INTERP)
 		model_search(c, slot);
 	else if (c->call == CALL_DRAW)
 		model_draw(c, slot);

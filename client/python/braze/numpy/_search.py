@@ -8,8 +8,7 @@ from braze.numpy import _creation, _fallback, _gather
 
 ndarray = _core.ndarray
 _SIDES = {"left": 0, "right": 1}
-_KNOWN = 3  # places that are inside
-_WHERE, _LESS, _CLIP = (_core.op_find(name)[0] for name in ("where", "less", "clip"))
+_WHERE, _LESS = (_core.op_find(name)[0] for name in ("where", "less"))
 
 
 def _arrays(*given):
@@ -53,15 +52,14 @@ def method_searchsorted(self, v, side="left", sorter=None):
 
 
 def _direction(edges):
-    """1: no edge lies below the one before it; -1: none above; 0: NumPy says."""
-    if edges.ndim != 1 or not edges.size or edges.dtype.kind not in "biuf":
+    """1: the edges rise; -1: they fall; 0: NumPy says."""
+    if edges.ndim != 1 or not edges.size or edges.dtype.kind not in "iuf":
         return 0
-    if edges.dtype.kind == "f" and numpy.isnan(edges).any():
+    if edges.dtype.kind == "f" and numpy.isnan(edges.min()):
         return 0
-    if (edges[1:] >= edges[:-1]).all():
-        return 1
-    falls = (edges[1:] <= edges[:-1]).all() and float(edges[0]) > float(edges[-1])
-    return -1 if falls else 0
+    least = -numpy.inf if edges.dtype.kind == "f" else numpy.iinfo(edges.dtype).min
+    # Raises where they do neither, and tells of the least number in which bin it is.
+    return -1 if numpy.digitize(edges.dtype.type(least), edges, True) else 1
 
 
 def digitize(x, bins, right=False):
@@ -82,7 +80,7 @@ _ENDS = (type(None), int, float, numpy.float64, numpy.float32)
 
 
 def _plain(x, xp, fp, left, right):
-    """Points and the values there, as float64; None: NumPy's affair."""
+    """Points and the values there; None: NumPy's affair."""
     arrays = _arrays(x, xp, fp)
     if not arrays or type(left) not in _ENDS or type(right) not in _ENDS:
         return None
@@ -90,11 +88,7 @@ def _plain(x, xp, fp, left, right):
         return None
     if arrays[1].ndim != 1 or arrays[1].size < 2 or arrays[2].shape != arrays[1].shape:
         return None
-    return [a if a.dtype == numpy.float64 else _core.cast(a, numpy.float64) for a in arrays]
-
-
-def _at(a, places):
-    return _core.gather(a, (0,), (0,), (places,), _KNOWN)
+    return arrays
 
 
 def interp(x, xp, fp, left=None, right=None, period=None):
@@ -103,27 +97,9 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     if plain is None:
         return _fallback.leave(numpy.interp, x, xp, fp, left, right, period)
     x, xp, fp = plain
-    n = xp.size
-    place = _core.search(xp, x, _SIDES["right"])  # one behind the point at or before x
-    before = _core.apply(_CLIP, place - 1, 0, n - 2)
-    rise = (fp[1:] - fp[:-1]) / (xp[1:] - xp[:-1])
-    if n > x.size:
-        rise = None
-    behind = before + 1
-    x0, x1, y0, y1 = _at(xp, before), _at(xp, behind), _at(fp, before), _at(fp, behind)
-    slope = (y1 - y0) / (x1 - x0) if rise is None else _at(rise, before)
-    made = slope * (x - x0) + y0
-    # Where one end is infinite the other may tell.
-    other = slope * (x - x1) + y1
-    other = _where((other != other) & (y0 == y1), y0, other)
-    made = _where(made != made, other, made)
-    made = _where(x0 == x, y0, made)
-    made = _where(place == n, fp[-1], made)
-    made = _where(place == 0, fp[0] if left is None else float(left), made)
-    made = _where(x > xp[-1], fp[-1] if right is None else float(right), made)
-    made = _where(x != x, x, made)
+    made = _core.interp(x, xp, fp)
+    if left is not None:
+        made = _core.apply(_WHERE, _core.apply(_LESS, x, xp[0]), float(left), made)
+    if right is not None:
+        made = _core.apply(_WHERE, _core.apply(_LESS, xp[-1], x), float(right), made)
     return made if made.ndim else made[()]
-
-
-def _where(mask, a, b):
-    return _core.apply(_WHERE, mask, a, b)
