@@ -47,7 +47,20 @@ static bool is_real(braze_array *h)
 	return dtype != BRAZE_COMPLEX64 && dtype != BRAZE_COMPLEX128;
 }
 
-/* As NumPy's, without ends of its own and a period; of few points at hand, or many that are not. */
+/* NumPy goes on from the needle before, which is quick where they are in order: what is at hand is
+ * its own between these numbers of needles, where neither a call nor a core are most of the time. */
+#define LINES_FEW  128
+#define LINES_MANY (1 << 17)
+
+static bool is_numpys(braze_array *const *in)
+{
+	int64_t n = braze_size(in[0]);
+
+	return n > LINES_FEW && n < LINES_MANY && braze_is_near(in[0]) && braze_is_near(in[1]) &&
+	       braze_is_near(in[2]);
+}
+
+/* As NumPy's, without ends of its own and a period. */
 bool fast_interp(PyObject **out, const struct fast *f, const struct call *c)
 {
 	PyObject *slot[FAST_ARGS];
@@ -62,7 +75,7 @@ bool fast_interp(PyObject **out, const struct fast *f, const struct call *c)
 		if (!in[k] || !is_real(in[k]))
 			return fast_numpys(out, f, c);
 	}
-	if (braze_ndim(in[1]) != 1 || braze_ndim(in[2]) != 1)
+	if (braze_ndim(in[1]) != 1 || braze_ndim(in[2]) != 1 || is_numpys(in))
 		return fast_numpys(out, f, c);
 	return fast_new(out, braze_interp(&made, in[0], in[1], in[2], &err), &made,
 			braze_ndim(in[0]) ? 0 : ND_SCALAR) ||

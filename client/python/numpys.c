@@ -12,7 +12,7 @@
 
 #define CALL_ARGS 12 /* by place and by name */
 
-enum how { PURE, AT_HAND, COPIES, REPEATS, SEARCHES, FINDS, PICKS, DRAWS, WRITES, PUTS };
+enum how { PURE, AT_HAND, COPIES, REPEATS, SEARCHES, FINDS, LINES, PICKS, DRAWS, WRITES, PUTS };
 #define OPEN	    16 /* besides */
 #define SEARCH_COST 16 /* copies of an element that a search takes as long as */
 
@@ -88,7 +88,7 @@ static bool at_hand(PyObject *o)
 
 static bool searches(const struct numpys *f)
 {
-	return f->how == SEARCHES || f->how == FINDS;
+	return f->how >= SEARCHES && f->how <= LINES;
 }
 
 /* Is there an array of ours, and are all where NumPy is as good?  Of searches no argument need be
@@ -149,7 +149,7 @@ static bool is_small(const struct numpys *f, const struct call *c)
 	braze_array *first = NULL;
 	int64_t n = 0, by = 1;
 
-	if (f->how == AT_HAND)
+	if (f->how == AT_HAND || f->how == LINES)
 		return true;
 	if (c->n <= (f->how == FINDS))
 		return false;

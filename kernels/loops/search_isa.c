@@ -178,29 +178,33 @@ ALWAYS f64 element(const char *at, i64 k, i64 step)
 	return *(const f64 *)(at + k * step);
 }
 
-/* k needles, which have i64 places on the stack; steps as constants where they can be. */
+/* k needles.  Everything but the elements is on the stack, so that whole vectors are computed. */
 ALWAYS void group_lines(const struct search_patch *p, i64 step, i64 among, i64 first, int k)
 {
 	const f64 low = element(p->values, 0, step), high = element(p->values, p->n - 1, step);
+	const char *xp = p->among, *fp = p->values;
+	const i64 last = p->n - 2;
 	struct search_patch q = *p;
+	f64 key[GROUP], made[GROUP];
 	i64 place[GROUP];
 
 	q.from += first * p->from_step;
 	q.to = place;
 	group_right_f64(&q, among, 0, k);
+	for (int j = 0; j < k; j++)
+		key[j] = element(q.from, j, p->from_step);
 	for (int j = 0; j < k; j++) {
-		const f64 x = element(q.from, j, p->from_step);
-		const i64 last = p->n - 2, at = place[j] - 1;
-		const i64 before = at < 0 ? 0 : at > last ? last : at;
-		f64 made = on_line(x, element(p->among, before, among),
-				   element(p->among, before + 1, among),
-				   element(p->values, before, step),
-				   element(p->values, before + 1, step));
+		const i64 at = place[j] - 1;
+		const i64 some = at > last ? last : at, before = some < 0 ? 0 : some;
+		const f64 inner = on_line(key[j], element(xp, before, among),
+					  element(xp, before + 1, among), element(fp, before, step),
+					  element(fp, before + 1, step));
+		const f64 upper = at > last ? high : inner, all = at < 0 ? low : upper;
 
-		made = at > last ? high : made;
-		made = at < 0 ? low : made;
-		p->made[first + j] = x != x ? x : made;
+		made[j] = key[j] != key[j] ? key[j] : all;
 	}
+	for (int j = 0; j < k; j++)
+		p->made[first + j] = made[j];
 }
 
 ALWAYS void all_lines(const struct search_patch *p, i64 step, i64 among)

@@ -120,6 +120,12 @@ Test(part, searches_round_trip_and_are_checked)
 	refused("value 0 input 80\nvalue 1 input 24\nvalue 2 output 16\n"
 		"op SEARCH_RIGHT v0:float64[10] v1:float64[3] -> v2:int64[2]\n",
 		E_INTERNAL, "search");
+	refused("value 0 input 80\nvalue 1 input 24\nvalue 2 output 24\n"
+		"op INTERP v0:float64[10] v1:float64[3] v1:float64[3] -> v2:float64[3]\n",
+		E_INTERNAL, "search");
+	refused("value 0 input 8\nvalue 1 input 24\nvalue 2 output 24\n"
+		"op INTERP v0:float64[1] v1:float64[3] v0:float64[1] -> v2:float64[3]\n",
+		E_INTERNAL, "search");
 	refused("value 0 input 80\nvalue 1 output 80\nimm 0 0 0\n"
 		"op SEARCH_RIGHT v0:float64[10] i0:float64 -> v1:int64[10]\n",
 		E_INTERNAL, "number");

@@ -438,6 +438,33 @@ Test(record, searches_that_cannot_be_are_refused)
 	cr_assert_eq(flush(), E_PROTOCOL, "for a number");
 }
 
+static enum status interp_op(uint32_t points, uint32_t x, uint32_t values)
+{
+	put(OP_INTERP, 255, 3, 0, 9);
+	operand(points);
+	operand(x);
+	operand(values);
+	return flush();
+}
+
+Test(record, lines_are_between_two_points_at_least)
+{
+	const struct view *v;
+
+	import(1, 12);
+	import_typed(2, DT_FLOAT64, 5);
+	import_typed(3, DT_INT64, 12);
+	cr_assert_eq(interp_op(1, 2, 1), OK, "%s", err.text);
+	v = &trace_array(&trace, 9)->view;
+	cr_assert(v->dtype == DT_FLOAT64 && v->shape.ndim == 1 && v->shape.dim[0] == 5);
+	drop(9);
+	cr_assert_eq(interp_op(1, 2, 2), E_PROTOCOL, "as many values as points");
+	cr_assert_eq(interp_op(1, 2, 3), E_PROTOCOL, "values of another type");
+	cr_assert_eq(interp_op(1, 3, 1), E_PROTOCOL, "at whole numbers");
+	slice(4, 1, 3, 1);
+	cr_assert_eq(interp_op(4, 2, 4), E_PROTOCOL, "one point");
+}
+
 static enum status draw_op(enum op op, unsigned dtype, uint32_t id, uint32_t state, uint64_t n)
 {
 	put(op, dtype, 1, 2, id);

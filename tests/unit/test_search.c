@@ -279,3 +279,107 @@ Test(search, wrong_steps_are_refused)
 		cr_assert_eq(call_check(&c, NULL), E_INTERNAL, "mistake %d", mistake);
 	}
 }
+
+/* ---- Lines ---- */
+
+static double on_line(double x, const double *xp, const double *fp, int64_t n)
+{
+	double slope = 0, made = 0;
+	int64_t k = 0;
+
+	if (isnan(x))
+		return x;
+	if (x < xp[0])
+		return fp[0];
+	if (x >= xp[n - 1])
+		return fp[n - 1];
+	while (x >= xp[k + 1])
+		k++;
+	if (xp[k] == x)
+		return fp[k];
+	slope = (fp[k + 1] - fp[k]) / (xp[k + 1] - xp[k]);
+	made = slope * (x - xp[k]) + fp[k];
+	return made;
+}
+
+Test(search, values_on_lines)
+{
+	uint64_t seed = 11;
+
+	for (int64_t n = 2; n < 200; n = n * 2 - 1)
+		for (int64_t m = 1; m < 80; m = m * 3 + 1)
+			for (int64_t step = 1; step < 3; step++) {
+				double xp[800], fp[800], x[400], made[200], a[400], b[400];
+				struct search_patch p = {.among = (const char *)xp,
+							 .values = (const char *)fp,
+							 .from = (const char *)x,
+							 .n = n,
+							 .m = m,
+							 .among_step = 8 * step,
+							 .values_step = 8 * step,
+							 .from_step = 8 * step,
+							 .made = made};
+
+				for (int64_t k = 0; k < n; k++) {
+					xp[k * step] = a[k] = (double)(k * k) / 7 - 3;
+					fp[k * step] = b[k] = value(&seed, CLASS_FLOAT) / 3;
+				}
+				for (int64_t k = 0; k < m; k++)
+					x[k * step] = k % 9 == 4   ? NAN
+						      : k % 4 == 1 ? a[k % n]
+								   : value(&seed, CLASS_FLOAT);
+				for (int level = 0; level <= isa_best(); level++) {
+					search_loop(isa[level], OP_INTERP, DT_FLOAT64)(&p);
+					for (int64_t k = 0; k < m; k++) {
+						double want = on_line(x[k * step], a, b, n);
+
+						cr_assert(made[k] == want ||
+								  (isnan(made[k]) && isnan(want)),
+							  "%g: %g, not %g", x[k * step], made[k],
+							  want);
+					}
+				}
+			}
+}
+
+static struct plan_call lines_step(void)
+{
+	struct plan_call c = step(5000, 1000);
+
+	c.call = CALL_INTERP;
+	c.op = OP_INTERP;
+	c.operand[SEARCH_RESULT].dtype = DT_FLOAT64;
+	c.operand[SEARCH_VALUES] = (struct call_operand){.dtype = DT_FLOAT64, .stride = {0, 24}};
+	return c;
+}
+
+Test(search, lines_as_a_step)
+{
+	struct plan_call c = lines_step();
+	struct search_patch p;
+
+	cr_assert_eq(call_check(&c, NULL), OK);
+	cr_assert_eq(search_of(&p, &c, 0, 1), 0);
+	cr_assert(p.values_step == 24 && p.among_step == -8);
+	cr_assert_gt(call_row(CALL_INTERP)->work(&c), search_work(&c));
+	for (int mistake = 0; mistake < 8; mistake++) {
+		c = lines_step();
+		if (mistake == 0)
+			c.op = OP_SEARCH_LEFT;
+		else if (mistake == 1)
+			c.dtype = DT_FLOAT32;
+		else if (mistake == 2)
+			c.extent[SEARCH_LOOP_AMONG] = 1;
+		else if (mistake == 3)
+			c.operand[SEARCH_VALUES].dtype = DT_INT64;
+		else if (mistake == 4)
+			c.operand[SEARCH_RESULT].dtype = DT_INT64;
+		else if (mistake == 5)
+			c.operand[SEARCH_VALUES].stride[SEARCH_LOOP_NEEDLES] = 8;
+		else if (mistake == 6)
+			c.operand[SEARCH_VALUES].run = 2;
+		else
+			c.operand[SEARCH_RESULT].stride[SEARCH_LOOP_NEEDLES] = 0;
+		cr_assert_eq(call_check(&c, NULL), E_INTERNAL, "mistake %d", mistake);
+	}
+}
