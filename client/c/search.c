@@ -79,8 +79,7 @@ static bool near_search(struct braze_array **out, const struct search *x, int64_
 			return false;
 	if (!pays(s->near, x, near_work(s->near, x->op, needles->view.dtype, steps)))
 		return near_not(s, WHY_LARGE);
-	struct braze_array *r =
-		near_array(s, result_type(x), &needles->view.shape, needles->count);
+	struct braze_array *r = near_array(s, result_type(x), &needles->view.shape, needles->count);
 	if (!r)
 		return false;
 	run(s->near, x, (char *)r->buf->at);

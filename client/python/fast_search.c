@@ -48,7 +48,8 @@ static bool is_real(braze_array *h)
 }
 
 /* NumPy goes on from the needle before, which is quick where they are in order: what is at hand is
- * its own between these numbers of needles, where neither a call nor a core are most of the time. */
+ * its own between these numbers of needles, where neither a call nor a core are most of the time.
+ */
 #define LINES_FEW  128
 #define LINES_MANY (1 << 17)
 

@@ -206,12 +206,8 @@ PyObject *gather_message(const char *text)
 }
 
 PyMethodDef gather_methods[] = {
-	{"gather", gather, METH_VARARGS, NULL},
-	{"select", select_elements, METH_VARARGS, NULL},
-	{"search", search, METH_VARARGS, NULL},
-	{"interp", interp, METH_VARARGS, NULL},
-	{"nonzero", nonzero, METH_O, NULL},
-	{"take_along", take_along, METH_VARARGS, NULL},
-	{"site", site, METH_O, NULL},
-	{NULL, NULL, 0, NULL},
+	{"gather", gather, METH_VARARGS, NULL}, {"select", select_elements, METH_VARARGS, NULL},
+	{"search", search, METH_VARARGS, NULL}, {"interp", interp, METH_VARARGS, NULL},
+	{"nonzero", nonzero, METH_O, NULL},	{"take_along", take_along, METH_VARARGS, NULL},
+	{"site", site, METH_O, NULL},		{NULL, NULL, 0, NULL},
 };

@@ -196,9 +196,9 @@ ALWAYS void group_lines(const struct search_patch *p, i64 step, i64 among, i64 f
 	for (int j = 0; j < k; j++) {
 		const i64 at = place[j] - 1;
 		const i64 some = at > last ? last : at, before = some < 0 ? 0 : some;
-		const f64 inner = on_line(key[j], element(xp, before, among),
-					  element(xp, before + 1, among), element(fp, before, step),
-					  element(fp, before + 1, step));
+		const f64 inner =
+			on_line(key[j], element(xp, before, among), element(xp, before + 1, among),
+				element(fp, before, step), element(fp, before + 1, step));
 		const f64 upper = at > last ? high : inner, all = at < 0 ? low : upper;
 
 		made[j] = key[j] != key[j] ? key[j] : all;
@@ -227,4 +227,5 @@ static void lines(const struct search_patch *p)
 		all_lines(p, p->values_step, p->among_step);
 }
 
-const struct search_isa SEARCH_ISA = {.left = {EACH(ROW, left)}, .right = {EACH(ROW, right)}, .lines = lines};
+const struct search_isa SEARCH_ISA = {
+	.left = {EACH(ROW, left)}, .right = {EACH(ROW, right)}, .lines = lines};
