@@ -266,6 +266,16 @@ BRAZE_API int braze_random_integers(braze_array **out, braze_session *s, braze_r
  * their places as int64.  Equal elements keep their order; zeros of either sign are equal, nans
  * come last. */
 BRAZE_API int braze_sort(braze_array **out, int op, braze_array *a, int axis, braze_error *err);
+/* Where needles of any shape belong among the elements of one axis, which are in that order: how
+ * many elements come before each, or how many do not come after it, as int64.  Of elements in no
+ * order the places are some that they have. */
+enum braze_side { BRAZE_LEFT, BRAZE_RIGHT };
+BRAZE_API int braze_search(braze_array **out, int side, braze_array *among, braze_array *needles,
+			   braze_error *err);
+/* Values at x, of any shape, on the straight lines between points of one axis in rising order, at
+ * least two, as float64: NumPy's interp.  Beyond the first and last point: the values there. */
+BRAZE_API int braze_interp(braze_array **out, braze_array *x, braze_array *points,
+			   braze_array *values, braze_error *err);
 BRAZE_API int braze_matmul(braze_array **out, braze_array *a, braze_array *b, braze_error *err);
 BRAZE_API int braze_cast(braze_array **out, braze_array *a, int dtype, braze_error *err);
 BRAZE_API int braze_copy(braze_array **out, braze_array *a, braze_error *err);

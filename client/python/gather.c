@@ -116,6 +116,36 @@ static PyObject *select_elements(PyObject *mod, PyObject *args)
 		 : NULL;
 }
 
+/* search(among, needles, side): where needles belong among elements in order */
+static PyObject *search(PyObject *mod, PyObject *args)
+{
+	PyObject *among = NULL, *needles = NULL;
+	braze_array *a = NULL, *n = NULL, *out = NULL;
+	braze_error err;
+	int side = 0;
+
+	if (!PyArg_ParseTuple(args, "OOi", &among, &needles, &side))
+		return NULL;
+	a = usable(among);
+	n = a ? usable(needles) : NULL;
+	return n ? made(braze_search(&out, side, a, n, &err), &out, &err) : NULL;
+}
+
+/* interp(x, points, values): on the lines between points in order */
+static PyObject *interp(PyObject *mod, PyObject *args)
+{
+	PyObject *given[3] = {NULL};
+	braze_array *h[3] = {NULL}, *out = NULL;
+	braze_error err;
+
+	if (!PyArg_ParseTuple(args, "OOO", &given[0], &given[1], &given[2]))
+		return NULL;
+	for (int k = 0; k < 3; k++)
+		if (!(h[k] = usable(given[k])))
+			return NULL;
+	return made(braze_interp(&out, h[0], h[1], h[2], &err), &out, &err);
+}
+
 /* nonzero(mask): the places where it is true, or rows of coordinates */
 static PyObject *nonzero(PyObject *mod, PyObject *mask)
 {
@@ -177,6 +207,7 @@ PyObject *gather_message(const char *text)
 
 PyMethodDef gather_methods[] = {
 	{"gather", gather, METH_VARARGS, NULL}, {"select", select_elements, METH_VARARGS, NULL},
+	{"search", search, METH_VARARGS, NULL}, {"interp", interp, METH_VARARGS, NULL},
 	{"nonzero", nonzero, METH_O, NULL},	{"take_along", take_along, METH_VARARGS, NULL},
 	{"site", site, METH_O, NULL},		{NULL, NULL, 0, NULL},
 };

@@ -12,8 +12,9 @@
 
 #define CALL_ARGS 12 /* by place and by name */
 
-enum how { PURE, AT_HAND, COPIES, REPEATS, PICKS, DRAWS, WRITES, PUTS };
-#define OPEN 16 /* besides */
+enum how { PURE, AT_HAND, COPIES, REPEATS, SEARCHES, FINDS, LINES, PICKS, DRAWS, WRITES, PUTS };
+#define OPEN	    16 /* besides */
+#define SEARCH_COST 16 /* copies of an element that a search takes as long as */
 
 struct numpys {
 	struct fast fast; /* first: native.c knows this part */
@@ -85,12 +86,18 @@ static bool at_hand(PyObject *o)
 	return true;
 }
 
-/* Is there an array of ours, and are all where NumPy is as good? */
-static bool all_at_hand(const struct call *c)
+static bool searches(const struct numpys *f)
+{
+	return f->how >= SEARCHES && f->how <= LINES;
+}
+
+/* Is there an array of ours, and are all where NumPy is as good?  Of searches no argument need be
+ * one. */
+static bool all_at_hand(const struct numpys *f, const struct call *c)
 {
 	Py_ssize_t all = c->n + (c->names ? PyTuple_Size(c->names) : 0);
 
-	if (!c->n || !(is_array(c->args[0]) || PyTuple_CheckExact(c->args[0]) ||
+	if (!c->n || !(searches(f) || is_array(c->args[0]) || PyTuple_CheckExact(c->args[0]) ||
 		       PyList_CheckExact(c->args[0])))
 		return false;
 	for (Py_ssize_t k = 0; k < all; k++)
@@ -142,9 +149,13 @@ static bool is_small(const struct numpys *f, const struct call *c)
 	braze_array *first = NULL;
 	int64_t n = 0, by = 1;
 
-	if (f->how == AT_HAND)
+	if (f->how == AT_HAND || f->how == LINES)
 		return true;
-	n = elements(&first, c->args[0]);
+	if (c->n <= (f->how == FINDS))
+		return false;
+	n = elements(&first, c->args[f->how == FINDS]);
+	if (searches(f))
+		by = SEARCH_COST;
 	if (f->how == REPEATS && c->n > 1)
 		by = times(c->args[1]);
 	if (f->how == PICKS)
@@ -160,9 +171,10 @@ static bool is_small(const struct numpys *f, const struct call *c)
 static bool is_numpys(const struct numpys *f, const struct call *c)
 {
 	if (f->how == PUTS)
-		return all_at_hand(c) && is_array(c->args[0]) && braze_is_ours(nd(c->args[0])->h) &&
+		return all_at_hand(f, c) && is_array(c->args[0]) &&
+		       braze_is_ours(nd(c->args[0])->h) &&
 		       braze_size(nd(c->args[0])->h) < MASKS_FEW;
-	return !has_native(f) || (all_at_hand(c) && is_small(f, c));
+	return !has_native(f) || (all_at_hand(f, c) && is_small(f, c));
 }
 
 /* The argument at place k as NumPy's function gets it. */

@@ -8,6 +8,7 @@
 #include "join.h"
 #include "product.h"
 #include "scan.h"
+#include "search.h"
 #include "sort.h"
 
 static const struct call_row rows[CALL_END] = {
@@ -47,6 +48,11 @@ enum call_id call_of_op(unsigned op)
 		return CALL_COMPACT;
 	case OP_PLACES:
 		return CALL_PLACES;
+	case OP_SEARCH_LEFT:
+	case OP_SEARCH_RIGHT:
+		return CALL_SEARCH;
+	case OP_INTERP:
+		return CALL_INTERP;
 	default:
 		return CALL_END;
 	}

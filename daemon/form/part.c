@@ -299,6 +299,43 @@ static enum status check_chosen(const struct check *c, unsigned k)
 		       : err_set(c->err, E_INTERNAL, "part op %u: result shape", k);
 }
 
+/* Elements of one axis, needles among them, perhaps values at the elements. */
+static enum status check_search(const struct check *c, unsigned k)
+{
+	const struct part_op *o = &c->p->op[k];
+	bool lines = o->op == OP_INTERP;
+	struct view v[3] = {{0}}, out;
+	bool fits = true;
+
+	for (unsigned i = 0; i < o->nin; i++) {
+		if (o->in[i].value & PART_IMM)
+			return err_set(c->err, E_INTERNAL, "part op %u: a search of a number", k);
+		part_view(&v[i], c->p, &o->in[i]);
+		fits &= v[i].shape.ndim == 1 && v[i].dtype == (lines ? DT_FLOAT64 : v[0].dtype);
+	}
+	part_view(&out, c->p, &o->out);
+	if (!fits || v[0].shape.dim[0] < (lines ? 2 : 1) ||
+	    out.dtype != (lines ? DT_FLOAT64 : DT_INT64) || !shape_equal(&v[1].shape, &out.shape) ||
+	    (lines && !shape_equal(&v[2].shape, &v[0].shape)))
+		return err_set(c->err, E_INTERNAL, "part op %u: operands of a search", k);
+	return OK;
+}
+
+/* Of operations that become library steps and have no kind of their own. */
+static check_fn *library_check(unsigned op)
+{
+	switch (op) {
+	case OP_MATMUL:
+		return NULL;
+	case OP_SEARCH_LEFT:
+	case OP_SEARCH_RIGHT:
+	case OP_INTERP:
+		return check_search;
+	default:
+		return check_chosen;
+	}
+}
+
 /* Do operands and result of an op fit each other? */
 /* Of the kinds that have one check each. */
 static check_fn *const kind_check[] = {
@@ -317,8 +354,8 @@ static enum status check_shapes(const struct check *c, unsigned k, const struct 
 
 	if (o->op == OP_INDEX)
 		check = check_index;
-	if (row->kind == KIND_LIB && o->op != OP_MATMUL)
-		check = check_chosen;
+	if (row->kind == KIND_LIB)
+		check = library_check(o->op);
 	if (check)
 		return check(c, k);
 	if (o->op == OP_ARANGE &&

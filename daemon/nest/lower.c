@@ -325,6 +325,19 @@ enum status lower_array(uint32_t *slot, struct view *v, struct prog *p, const st
 	return OK;
 }
 
+static enum status lower_library(struct prog *p, const struct part_op *o, struct err *err)
+{
+	switch (call_of_op(o->op)) {
+	case CALL_PRODUCT:
+		return lower_matmul(p, o, err);
+	case CALL_SEARCH:
+	case CALL_INTERP:
+		return lower_search(p, o, err);
+	default:
+		return lower_compact(p, o, err);
+	}
+}
+
 static enum status lower_op(struct prog *p, uint32_t k, struct err *err)
 {
 	const struct part_op *o = &p->part->op[k];
@@ -345,7 +358,7 @@ static enum status lower_op(struct prog *p, uint32_t k, struct err *err)
 	case KIND_DRAW:
 		return lower_draw(p, o, err);
 	case KIND_LIB:
-		return o->op == OP_MATMUL ? lower_matmul(p, o, err) : lower_compact(p, o, err);
+		return lower_library(p, o, err);
 	case KIND_GATHER:
 		return lower_take(p, o, err);
 	case KIND_JOIN:

@@ -226,8 +226,43 @@ static enum status record_places(struct cursor *k)
 	return record_result(k, src, &sig, 2, &shape);
 }
 
+/* Elements of one axis, of which there are some, and needles of their type; with values of as many
+ * elements there are two, and all are float64. */
+static enum status check_search(const struct cursor *k, const struct source *src, int n)
+{
+	for (int x = 0; x < n; x++)
+		if (!src[x].array || src[x].array->view.shape.ndim != 1 ||
+		    src[x].arg.dtype != (n == 3 ? DT_FLOAT64 : src[0].arg.dtype))
+			return err_set(k->err, E_PROTOCOL, "%s: operand %d", k->row->id, x);
+	if (src[0].array->view.shape.dim[0] < n - 1)
+		return err_set(k->err, E_PROTOCOL, "%s among too few", k->row->id);
+	if (n == 3 && !shape_equal(&src[2].array->view.shape, &src[0].array->view.shape))
+		return err_set(k->err, E_PROTOCOL, "%s: as many values as points", k->row->id);
+	return OK;
+}
+
+static enum status record_search(struct cursor *k)
+{
+	struct source src[3] = {{0}};
+	int n = k->op == OP_INTERP ? 3 : 2;
+	struct op_sig sig = {.out = k->op == OP_INTERP ? DT_FLOAT64 : DT_INT64};
+	enum status st = OK;
+
+	for (int x = 0; x < n && !st; x++)
+		st = record_operand(k, &src[x]);
+	if (!st)
+		st = check_search(k, src, n);
+	if (st)
+		return st;
+	for (int x = 0; x < n; x++)
+		sig.in[x] = src[0].arg.dtype;
+	return record_result(k, src, &sig, n, &src[1].array->view.shape);
+}
+
 enum status record_library(struct cursor *k)
 {
+	if (k->op == OP_SEARCH_LEFT || k->op == OP_SEARCH_RIGHT || k->op == OP_INTERP)
+		return record_search(k);
 	if (k->op == OP_RANKS)
 		return record_ranks(k);
 	if (k->op == OP_COMPACT)

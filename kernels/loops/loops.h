@@ -10,6 +10,7 @@
 #include "draw.h"
 #include "product.h"
 #include "scan.h"
+#include "search.h"
 #include "sort.h"
 #include "tier0_ops.h"
 
@@ -22,6 +23,7 @@ struct loops_library {
 	const struct scan_isa *scan;
 	const struct draw_isa *draw;
 	const struct sort_isa *sort;
+	const struct search_isa *search;
 };
 
 /* A number of the loops' sources. */

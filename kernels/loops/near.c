@@ -11,7 +11,8 @@ const struct loops_library *braze_near_loops(void)
 					       .product = &NEAR_PRODUCT,
 					       .scan = &NEAR_SCAN,
 					       .draw = &NEAR_DRAW,
-					       .sort = &NEAR_SORT};
+					       .sort = &NEAR_SORT,
+					       .search = &NEAR_SEARCH};
 
 	library.build = loops_build();
 	return &library;

@@ -9,6 +9,7 @@
 #include "call/compact.h"
 #include "call/draw.h"
 #include "call/scan.h"
+#include "call/search.h"
 #include "call/sort.h"
 #include "worker/matmul.h"
 #include "worker/tier0.h"
@@ -161,6 +162,29 @@ static inline void model_sort(const struct plan_call *c, char **slot)
 	free(work);
 }
 
+/* Needles one by one, from the last. */
+static inline void model_search(const struct plan_call *c, char **slot)
+{
+	struct search_patch p;
+	struct err err;
+
+	FUZZ_CHECK(!call_check(c, &err));
+	for (int64_t i = c->extent[SEARCH_LOOP_NEEDLES]; i-- > 0;) {
+		search_of(&p, c, 0, 1);
+		p.m = 1;
+		p.among = slot[c->operand[SEARCH_AMONG].slot] + c->operand[SEARCH_AMONG].offset;
+		p.from = slot[c->operand[SEARCH_NEEDLES].slot] + c->operand[SEARCH_NEEDLES].offset +
+			 i * p.from_step;
+		p.to = (int64_t *)(void *)(slot[c->operand[SEARCH_RESULT].slot] +
+					   c->operand[SEARCH_RESULT].offset + i * 8);
+		p.made = (double *)(void *)p.to;
+		if (c->call == CALL_INTERP)
+			p.values = slot[c->operand[SEARCH_VALUES].slot] +
+				   c->operand[SEARCH_VALUES].offset;
+		search_loop(&search_isa_v2, c->op, c->dtype)(&p);
+	}
+}
+
 /* A library step. */
 static inline void model_call(const struct plan_call *c, char **slot)
 {
@@ -172,6 +196,8 @@ static inline void model_call(const struct plan_call *c, char **slot)
 		exec_join(c, slot);
 	else if (c->call == CALL_SORT)
 		model_sort(c, slot);
+	else if (c->call == CALL_SEARCH || c->call == CALL_INTERP)
+		model_search(c, slot);
 	else if (c->call == CALL_DRAW)
 		model_draw(c, slot);
 	else

@@ -160,6 +160,49 @@ static inline void do_sort(struct life *l)
 	model_along(l, &g);
 }
 
+static inline bool search_passes(unsigned op, unsigned d, int64_t x, int64_t needle)
+{
+	return op == OP_SEARCH_LEFT ? comes_before(d, x, needle) : !comes_before(d, needle, x);
+}
+
+static inline int64_t search_place(unsigned op, unsigned d, const int64_t *x, int64_t n,
+				   int64_t needle)
+{
+	int64_t base = 0;
+
+	for (int64_t left = n, half = 0; left > 1; left -= half) {
+		half = left / 2;
+		base += search_passes(op, d, x[base + half - 1], needle) ? half : 0;
+	}
+	return base + search_passes(op, d, x[base], needle);
+}
+
+/* Needles among elements that need not be in order: halving says which places they get. */
+static inline void do_search(struct life *l)
+{
+	unsigned id = free_id(l), x = some_id(l), y = some_id(l);
+	struct model_array *a = &l->model.array[x], *b = &l->model.array[y];
+	unsigned op = OP_SEARCH_LEFT + fuzz_below(&l->in, 2), d = a->view.dtype;
+	struct model_operand in[2];
+	int64_t *p, *q;
+
+	if (!id || !x || !y || a->view.shape.ndim != 1 || b->view.shape.ndim != 1 ||
+	    b->view.dtype != d || !a->view.shape.dim[0])
+		return;
+	begin(l);
+	array_operand(l, &in[0], x);
+	array_operand(l, &in[1], y);
+	if (!commit(l, op, NO_TYPE, id))
+		return;
+	p = model_read(&in[0], &a->view.shape, d);
+	q = model_read(&in[1], &b->view.shape, d);
+	for (int64_t i = 0; i < b->view.shape.dim[0]; i++)
+		q[i] = search_place(op, d, p, a->view.shape.dim[0], q[i]);
+	model_write(model_new(&l->model, id, DT_INT64, &b->view.shape), q);
+	free(p);
+	free(q);
+}
+
 /* Where point `at` of a result of shape s lies in the leading axes of `from`, as a
  * number of rows of its last axis. */
 static inline int64_t row_of(const struct shape *from, const struct shape *s, int64_t at)
@@ -395,8 +438,8 @@ static inline void do_draw(struct life *l)
 /* One of them. */
 static inline void do_call(struct life *l)
 {
-	static void (*const call[])(struct life *) = {do_scan, do_sort,	  do_join,  do_take,
-						      do_draw, do_choose, do_matmul};
+	static void (*const call[])(struct life *) = {do_scan, do_sort,	  do_join,   do_take,
+						      do_draw, do_choose, do_matmul, do_search};
 
 	call[fuzz_below(&l->in, sizeof call / sizeof call[0])](l);
 }

@@ -92,6 +92,45 @@ Test(part, gathers_round_trip_and_are_checked)
 		E_INTERNAL, "index");
 }
 
+Test(part, searches_round_trip_and_are_checked)
+{
+	static const char found[] =
+		"value 0 input 80\nvalue 1 input 24\nvalue 2 output 24\n"
+		"op SEARCH_LEFT v0:float64+0[10:8] v1:float64+0[3:8] -> v2:int64+0[3:8]\n";
+	struct part p = part_text_read(found);
+	char text[1024];
+	struct err err;
+
+	cr_assert_eq(part_check(&p, &err), OK, "%s", err.text);
+	cr_assert_eq(part_print(text, sizeof text, &p), strlen(found));
+	cr_assert_str_eq(text, found);
+	part_text_free(&p);
+	refused("value 0 input 80\nvalue 1 input 24\nvalue 2 output 24\n"
+		"op SEARCH_LEFT v0:float64[0] v1:float64[3] -> v2:int64[3]\n",
+		E_INTERNAL, "search");
+	refused("value 0 input 80\nvalue 1 input 24\nvalue 2 output 24\n"
+		"op SEARCH_LEFT v0:float64[10] v1:int64[3] -> v2:int64[3]\n",
+		E_INTERNAL, "search");
+	refused("value 0 input 80\nvalue 1 input 24\nvalue 2 output 24\n"
+		"op SEARCH_RIGHT v0:float64[10] v1:float64[3] -> v2:float64[3]\n",
+		E_INTERNAL, "search");
+	refused("value 0 input 80\nvalue 1 input 24\nvalue 2 output 24\n"
+		"op SEARCH_RIGHT v0:float64[2,5] v1:float64[3] -> v2:int64[3]\n",
+		E_INTERNAL, "search");
+	refused("value 0 input 80\nvalue 1 input 24\nvalue 2 output 16\n"
+		"op SEARCH_RIGHT v0:float64[10] v1:float64[3] -> v2:int64[2]\n",
+		E_INTERNAL, "search");
+	refused("value 0 input 80\nvalue 1 input 24\nvalue 2 output 24\n"
+		"op INTERP v0:float64[10] v1:float64[3] v1:float64[3] -> v2:float64[3]\n",
+		E_INTERNAL, "search");
+	refused("value 0 input 8\nvalue 1 input 24\nvalue 2 output 24\n"
+		"op INTERP v0:float64[1] v1:float64[3] v0:float64[1] -> v2:float64[3]\n",
+		E_INTERNAL, "search");
+	refused("value 0 input 80\nvalue 1 output 80\nimm 0 0 0\n"
+		"op SEARCH_RIGHT v0:float64[10] i0:float64 -> v1:int64[10]\n",
+		E_INTERNAL, "number");
+}
+
 Test(part, draws_round_trip_and_are_checked)
 {
 	static const char drawn[] =

@@ -390,6 +390,81 @@ Test(record, takes_that_cannot_be_are_refused)
 	cr_assert_eq(take_op(3, 5, 2), E_PROTOCOL, "no axis to take along");
 }
 
+static enum status search_op(uint32_t result, uint32_t among, uint32_t needles)
+{
+	put(OP_SEARCH_RIGHT, 255, 2, 0, result);
+	operand(among);
+	operand(needles);
+	return flush();
+}
+
+Test(record, searches_give_a_place_for_each_needle)
+{
+	const struct view *v;
+
+	import_typed(1, DT_INT64, 9);
+	import_typed(2, DT_INT64, 5);
+	cr_assert_eq(search_op(3, 1, 2), OK, "%s", err.text);
+	v = &trace_array(&trace, 3)->view;
+	cr_assert(v->dtype == DT_INT64 && v->shape.ndim == 1 && v->shape.dim[0] == 5);
+}
+
+Test(record, searches_that_cannot_be_are_refused)
+{
+	import(1, 12);
+	import_typed(2, DT_INT64, 5);
+	cr_assert_eq(search_op(3, 1, 2), E_PROTOCOL, "one type");
+	slice(4, 1, 3, 0);
+	cr_assert_eq(search_op(3, 4, 1), E_PROTOCOL, "among nothing");
+	cr_assert_eq(search_op(3, 1, 4), OK, "for nothing: %s", err.text);
+	put(OP_VIEW, DT_FLOAT64, 1, 6, 5); /* (3, 4) */
+	operand(1);
+	word(2);
+	word(0);
+	word(3);
+	word(4);
+	word(32);
+	word(8);
+	cr_assert_eq(flush(), OK, "%s", err.text);
+	cr_assert_eq(search_op(6, 5, 1), E_PROTOCOL, "among rows");
+	cr_assert_eq(search_op(6, 1, 5), E_PROTOCOL, "for rows");
+	put(OP_SEARCH_LEFT, 255, 2, 1, 6);
+	scalar(1);
+	operand(1);
+	cr_assert_eq(flush(), E_PROTOCOL, "among a number");
+	put(OP_SEARCH_LEFT, 255, 2, 1, 6);
+	operand(1);
+	scalar(1);
+	cr_assert_eq(flush(), E_PROTOCOL, "for a number");
+}
+
+static enum status interp_op(uint32_t points, uint32_t x, uint32_t values)
+{
+	put(OP_INTERP, 255, 3, 0, 9);
+	operand(points);
+	operand(x);
+	operand(values);
+	return flush();
+}
+
+Test(record, lines_are_between_two_points_at_least)
+{
+	const struct view *v;
+
+	import(1, 12);
+	import_typed(2, DT_FLOAT64, 5);
+	import_typed(3, DT_INT64, 12);
+	cr_assert_eq(interp_op(1, 2, 1), OK, "%s", err.text);
+	v = &trace_array(&trace, 9)->view;
+	cr_assert(v->dtype == DT_FLOAT64 && v->shape.ndim == 1 && v->shape.dim[0] == 5);
+	drop(9);
+	cr_assert_eq(interp_op(1, 2, 2), E_PROTOCOL, "as many values as points");
+	cr_assert_eq(interp_op(1, 2, 3), E_PROTOCOL, "values of another type");
+	cr_assert_eq(interp_op(1, 3, 1), E_PROTOCOL, "at whole numbers");
+	slice(4, 1, 3, 1);
+	cr_assert_eq(interp_op(4, 2, 4), E_PROTOCOL, "one point");
+}
+
 static enum status draw_op(enum op op, unsigned dtype, uint32_t id, uint32_t state, uint64_t n)
 {
 	put(op, dtype, 1, 2, id);

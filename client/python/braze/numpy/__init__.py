@@ -32,6 +32,7 @@ from braze.numpy import (
     _ranked,
     _reductions,
     _scalars,
+    _search,
     _shape,
     _sharing,
     _space,
@@ -63,6 +64,7 @@ _NATIVE = (
         "sum prod min max any all argmin argmax mean var std ptp count_nonzero average",
     ),
     (_ranked, "median percentile quantile"),
+    (_search, "searchsorted digitize interp"),
     (
         _shape,
         "shape ndim size reshape ravel transpose matrix_transpose swapaxes moveaxis rollaxis "

@@ -19,6 +19,7 @@ from braze.numpy import (
     _order,
     _reductions,
     _scalars,
+    _search,
     _shape,
     _ufuncs,
     _views,
@@ -352,6 +353,7 @@ def attach(functions):
     ndarray.dot = _names.method("dot", dot)
     ndarray.round = _names.method("round", round_)
     ndarray.take = _names.method("take", _gather.take)
+    ndarray.searchsorted = _names.method("searchsorted", _search.method_searchsorted)
     ndarray.nonzero = _names.method("nonzero", _choose.method_nonzero)
     ndarray.compress = _names.method("compress", _choose.method_compress)
     for name in ("ravel", "swapaxes", "repeat", "squeeze"):

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nest/lower_search.c - where needles belong among elements in order: a library step
+ * (call/search.h).
+ *
+ * Both come of one type and one axis, as record.c demands them, so nothing is cast and nothing
+ * copied. */
+#include "call/search.h"
+
+#include "lower.h"
+
+static void put(struct plan_call *c, unsigned x, struct view *v, const struct prog *p,
+		const struct part_ref *r)
+{
+	part_view(v, p->part, r);
+	c->operand[x].slot = p->value_slot[r->value];
+	c->operand[x].dtype = v->dtype;
+	c->operand[x].offset = v->offset;
+	c->operand[x].move = v->move;
+}
+
+/* See lower.h.  Without needles nothing is done. */
+enum status lower_search(struct prog *p, const struct part_op *o, struct err *err)
+{
+	struct prog_unit *u = NULL;
+	struct plan_call *c = NULL;
+	struct view among, needles, out, values;
+	bool lines = o->op == OP_INTERP;
+
+	part_view(&out, p->part, &o->out);
+	if (out.dtype != (lines ? DT_FLOAT64 : DT_INT64))
+		return err_set(err, E_INTERNAL, "%s: result type", op_text(o->op));
+	if (!out.shape.dim[0])
+		return OK;
+	u = prog_unit(p, true);
+	c = u->call;
+	c->call = lines ? CALL_INTERP : CALL_SEARCH;
+	c->op = o->op;
+	c->nloop = SEARCH_LOOPS;
+	put(c, SEARCH_AMONG, &among, p, &o->in[0]);
+	put(c, SEARCH_NEEDLES, &needles, p, &o->in[1]);
+	put(c, SEARCH_RESULT, &out, p, &o->out);
+	c->dtype = among.dtype;
+	c->extent[SEARCH_LOOP_NEEDLES] = out.shape.dim[0];
+	c->extent[SEARCH_LOOP_AMONG] = among.shape.dim[0];
+	c->operand[SEARCH_AMONG].stride[SEARCH_LOOP_AMONG] = among.stride[0];
+	c->operand[SEARCH_NEEDLES].stride[SEARCH_LOOP_NEEDLES] = needles.stride[0];
+	c->operand[SEARCH_RESULT].stride[SEARCH_LOOP_NEEDLES] = 8;
+	if (lines) {
+		put(c, SEARCH_VALUES, &values, p, &o->in[2]);
+		c->operand[SEARCH_VALUES].stride[SEARCH_LOOP_AMONG] = values.stride[0];
+	}
+	prog_count_call(p, u);
+	prog_summarise(u);
+	return OK;
+}
