@@ -58,8 +58,9 @@ static bool part(uint32_t *reg, unsigned *type, uint32_t r, unsigned axes, unsig
 static bool slice_operand(uint32_t *reg, unsigned *type, const struct lang_ins *i, unsigned k)
 {
 	unsigned axes = i->c & 15, first = 1 + 2 * axes;
+	const uint32_t at[3] = {i->a, i->b, i->c};
 
-	*reg = k ? i->b : i->a;
+	*reg = at[k < 3 ? k : 0];
 	*type = DT_INT64;
 	switch ((enum lang_code)i->code) {
 	case CODE_VIEW:
@@ -69,7 +70,6 @@ static bool slice_operand(uint32_t *reg, unsigned *type, const struct lang_ins *
 		return k < 2;
 	case CODE_SPOT:
 		*type = k ? DT_INT64 : DTYPE_END;
-		*reg = k == 2 ? i->c : *reg;
 		return k < 3;
 	case CODE_TAKE:
 		*type = i->type;
@@ -83,14 +83,13 @@ static bool slice_operand(uint32_t *reg, unsigned *type, const struct lang_ins *
 		*type = DT_BOOL;
 		return i->op && k == first + 1 + 2 * (i->c >> 4);
 	case CODE_SWEEP:
-		return part(reg, type, i->a, i->c, k);
 	case CODE_ASIDE:
 	case CODE_BACK:
 		if (part(reg, type, i->a, i->c, k))
 			return true;
 		*reg = i->b;
 		*type = DT_BOOL;
-		return k == 1 + 2 * i->c;
+		return i->code != CODE_SWEEP && k == 1 + 2 * i->c;
 	default:
 		return false;
 	}
