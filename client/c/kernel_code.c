@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "kernel.h"
+#include "lang/lang_native.h"
 #include "lock.h"
 #include "session.h"
 #include "ticket.h"
@@ -89,6 +90,7 @@ static void object_path(char *path, size_t n, int fd)
 static enum status load(struct braze_kernel *k, int fd, struct err *err)
 {
 	lang_code_fn *unit = NULL, *any = NULL;
+	const uint64_t *mark = NULL;
 	char path[160];
 
 	object_path(path, sizeof path, fd);
@@ -96,10 +98,14 @@ static enum status load(struct braze_kernel *k, int fd, struct err *err)
 	if (k->object) {
 		unit = (lang_code_fn *)dlsym(k->object, "bz_unit");
 		any = (lang_code_fn *)dlsym(k->object, "bz_any");
+		mark = dlsym(k->object, "bz_mark");
 	}
 	if (!unit || !any)
 		return err_set(err, E_COMPILE, "the kernel's code does not load: %.160s",
 			       dlerror());
+	if (!mark || *mark != lang_mark(k->program))
+		return err_set(err, E_UNSUPPORTED,
+			       "the daemon is of another version: its code is of other steps");
 	lang_attach(k->linked, unit, any);
 	return OK;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* emit/emit_lang.c - a kernel of the language as C for one lane.
  *
- * In:  a checked program (lang/lang.h).  Out: kernels/lang.h and two functions:
+ * In:  a checked program (lang/lang.h).  Out: kernels/lang.h, two functions and a number:
  *
  *   bz_unit   the whole program, of arrays whose last axis lies closely
  *   bz_any    of any arrays, from the start or from the end of an outermost loop on
+ *   bz_mark   of which instructions: lang_mark
  *
  * Each register is a variable of its type, each instruction a statement, each jump a goto.  What
  * the functions of a text and their callers both name lies in a struct of its own, which vanishes
@@ -57,8 +58,9 @@ static bool part(uint32_t *reg, unsigned *type, uint32_t r, unsigned axes, unsig
 static bool slice_operand(uint32_t *reg, unsigned *type, const struct lang_ins *i, unsigned k)
 {
 	unsigned axes = i->c & 15, first = 1 + 2 * axes;
+	const uint32_t at[3] = {i->a, i->b, i->c};
 
-	*reg = k ? i->b : i->a;
+	*reg = at[k < 3 ? k : 0];
 	*type = DT_INT64;
 	switch ((enum lang_code)i->code) {
 	case CODE_VIEW:
@@ -68,7 +70,6 @@ static bool slice_operand(uint32_t *reg, unsigned *type, const struct lang_ins *
 		return k < 2;
 	case CODE_SPOT:
 		*type = k ? DT_INT64 : DTYPE_END;
-		*reg = k == 2 ? i->c : *reg;
 		return k < 3;
 	case CODE_TAKE:
 		*type = i->type;
@@ -81,13 +82,14 @@ static bool slice_operand(uint32_t *reg, unsigned *type, const struct lang_ins *
 		*reg = i->d;
 		*type = DT_BOOL;
 		return i->op && k == first + 1 + 2 * (i->c >> 4);
+	case CODE_SWEEP:
 	case CODE_ASIDE:
 	case CODE_BACK:
 		if (part(reg, type, i->a, i->c, k))
 			return true;
 		*reg = i->b;
 		*type = DT_BOOL;
-		return k == 1 + 2 * i->c;
+		return i->code != CODE_SWEEP && k == 1 + 2 * i->c;
 	default:
 		return false;
 	}
@@ -525,6 +527,7 @@ static void put_kernel(struct lane *e, bool unit)
 static void put_source(struct lane *e)
 {
 	text_add(&e->o, kernel_text_lang_h);
+	text_put(&e->o, "const bz_u64 bz_mark = 0x%llxul;\n", (unsigned long long)lang_mark(e->p));
 	text_put(&e->o, "struct bz_shared {\nbz_u32 turns;\n");
 	put_variables(e, 0, true);
 	text_put(&e->o, "};\n");

@@ -143,6 +143,7 @@ enum lang_code {
 	CODE_SPOT,   /* d = address a + b * c bytes */
 	CODE_BEGIN,  /* a reduction by op of elements of `type` begins */
 	CODE_TAKE,   /* of it the next element, a */
+	CODE_SWEEP,  /* of it all elements of view a of c axes */
 	CODE_GIVE,   /* d = its value, of type `to` */
 	CODE_CALL,   /* the function at d */
 	CODE_RETURN

@@ -35,3 +35,23 @@ bool *lang_outermost(const struct lang_program *p)
 		}
 	return outer;
 }
+
+static uint64_t mixed(uint64_t mark, uint64_t v)
+{
+	return (mark ^ v) * 0x100000001b3u;
+}
+
+uint64_t lang_mark(const struct lang_program *p)
+{
+	uint64_t mark = mixed(0xcbf29ce484222325u, p->nreg);
+
+	for (uint32_t k = 0; k < p->ncode; k++) {
+		const struct lang_ins *i = &p->code[k];
+
+		mark = mixed(mark, i->code | (uint64_t)i->type << 8 | (uint64_t)i->to << 16 |
+					   (uint64_t)i->op << 32);
+		mark = mixed(mixed(mark, i->d), i->a);
+		mark = mixed(mixed(mark, i->b), i->c);
+	}
+	return mark;
+}

@@ -286,6 +286,7 @@ static enum status link_one(struct lang_kernel *k, uint32_t at, const struct tie
 		[CODE_ASIDE] = lang_step_aside, [CODE_BACK] = lang_step_back,
 		[CODE_SPOT] = lang_step_spot,	[CODE_BEGIN] = lang_step_begin,
 		[CODE_TAKE] = lang_step_take,	[CODE_GIVE] = lang_step_give,
+		[CODE_SWEEP] = lang_step_sweep,
 	};
 	const struct lang_ins *i = &k->program->code[at];
 	struct step *s = &k->step[at];
@@ -300,7 +301,8 @@ static enum status link_one(struct lang_kernel *k, uint32_t at, const struct tie
 			   .line = i->line};
 	if (i->code == CODE_OP || i->code == CODE_CAST)
 		return link_operation(s, i, isa, wide, err);
-	if (i->code == CODE_BEGIN || i->code == CODE_TAKE || i->code == CODE_GIVE) {
+	if (i->code == CODE_BEGIN || i->code == CODE_TAKE || i->code == CODE_GIVE ||
+	    i->code == CODE_SWEEP) {
 		s->red = &isa->red[i->op][i->type];
 		if (!s->red->identity)
 			return err_set(err, E_UNSUPPORTED, "line %u: %s of %s", i->line,

@@ -571,29 +571,66 @@ static bool arguments(struct lang_checker *c, node *n, unsigned op, struct nest 
 	return prepare(c, next) && rows(c, n, second, nest);
 }
 
+/* Of a view alone, whose elements are taken as they lie: all at once. */
+static const struct part *swept(struct lang_checker *c, node *n, unsigned op, struct op_sig *sig)
+{
+	const struct part *p = &c->part[c->parts_from];
+	struct value v[OP_OPERANDS] = {{.type = p->type}};
+
+	/* A stored bool is any byte. */
+	return c->nparts == c->parts_from + 1 && p->id == n->a && op != OP_MATMUL &&
+			       p->type != DT_BOOL && reduced_type(c, n, op, v, sig) &&
+			       wide(sig->in[0]) == p->type
+		       ? p
+		       : NULL;
+}
+
+/* An element at a time; ins: what takes it. */
+static bool take_each(struct lang_checker *c, node *n, unsigned op, struct nest *nest,
+		      struct op_sig *sig, struct lang_ins *ins)
+{
+	struct value v;
+
+	if (!enter(c, n, nest, NULL) || !taken(c, n, op, sig, &v))
+		return false;
+	ins->type = v.type;
+	ins->op = (uint16_t)(op != OP_MATMUL	 ? op
+			     : v.type == DT_BOOL ? (unsigned)OP_ANY
+						 : (unsigned)OP_SUM);
+	ins->code = CODE_TAKE;
+	ins->a = v.reg;
+	return lang_emit(c, n, *ins) && leave(c, n, nest);
+}
+
 static bool reduce(struct lang_checker *c, node *n, unsigned op, struct value *out)
 {
 	struct lang_ins ins = {.code = CODE_BEGIN};
+	const struct part *p;
 	struct op_sig sig;
 	struct nest nest;
-	struct value v;
 	uint32_t first;
 
 	if (!arguments(c, n, op, &nest))
 		return false;
+	/* CODE_BEGIN, whose type is known when the element's is. */
 	first = c->program->ncode;
-	/* Its type is known when the element's is. */
-	if (!lang_emit(c, n, ins) || !enter(c, n, &nest, NULL) || !taken(c, n, op, &sig, &v))
+	p = swept(c, n, op, &sig);
+	if (!lang_emit(c, n, ins))
 		return false;
-	ins.type = v.type;
-	ins.op = (uint16_t)(op != OP_MATMUL	? op
-			    : v.type == DT_BOOL ? (unsigned)OP_ANY
-						: (unsigned)OP_SUM);
+	if (p) {
+		ins = (struct lang_ins){.code = CODE_SWEEP,
+					.type = p->type,
+					.op = (uint16_t)op,
+					.a = p->view,
+					.c = p->axes};
+		if (!lang_emit(c, n, ins))
+			return false;
+	} else if (!take_each(c, n, op, &nest, &sig, &ins)) {
+		return false;
+	}
 	c->program->code[first].op = ins.op;
 	c->program->code[first].type = ins.type;
-	ins.code = CODE_TAKE;
-	ins.a = v.reg;
-	if (!lang_emit(c, n, ins) || !leave(c, n, &nest) || !lang_register(c, n, 1, &ins.d))
+	if (!lang_register(c, n, 1, &ins.d))
 		return false;
 	ins.code = CODE_GIVE;
 	ins.to = ins.type;

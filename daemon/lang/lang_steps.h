@@ -46,7 +46,7 @@ struct lang_kernel {
 	struct lang_program *program;
 	struct step *step;
 	_Atomic(struct lang_aside *) *spare; /* of a run before; NULL there: a run has it */
-	_Atomic(lang_code_fn *) unit, any; /* NULL: no code yet */
+	_Atomic(lang_code_fn *) unit, any;   /* NULL: no code yet */
 };
 
 struct run {
@@ -57,9 +57,9 @@ struct run {
 	const struct step *over; /* of an outermost loop: code goes on from here */
 	const struct step *back[LANG_FUNCTIONS];
 	unsigned nback;
-	uint32_t turns; /* until the next look */
+	uint32_t turns;		  /* until the next look */
 	struct lang_aside *aside; /* NULL: none yet */
-	struct lang_sum *sum; /* NULL: there was none yet */
+	struct lang_sum *sum;	  /* NULL: there was none yet */
 	lang_poll_fn *poll;
 	void *data;
 	enum status status;
@@ -81,7 +81,7 @@ static inline bool lang_index(int64_t *i, int64_t extent, int64_t base)
 
 /* What lang_view.c does. */
 step_fn lang_step_view, lang_step_join, lang_step_meets, lang_step_aside, lang_step_back,
-	lang_step_spot, lang_step_begin, lang_step_take, lang_step_give;
+	lang_step_spot, lang_step_begin, lang_step_take, lang_step_give, lang_step_sweep;
 
 /* What a run had for that goes. */
 void lang_view_end(struct run *r);

@@ -312,6 +312,14 @@ static void fold_chunk(struct lang_sum *sum, const struct step *s)
 	s->red->init(sum->state[0]);
 }
 
+/* A block is full. */
+static void fold(struct lang_sum *sum, const struct step *s)
+{
+	fold_block(sum, s);
+	if (sum->count % LANG_CHUNK == 0)
+		fold_chunk(sum, s);
+}
+
 const struct step *lang_step_take(struct run *r, const struct step *s)
 {
 	struct lang_block *block = &r->sum->block;
@@ -319,10 +327,62 @@ const struct step *lang_step_take(struct run *r, const struct step *s)
 	memcpy(block->at + block->n * s->bytes, &r->reg[s->a], s->bytes);
 	if (++block->n < LANG_BLOCK)
 		return s + 1;
-	fold_block(r->sum, s);
-	if (r->sum->count % LANG_CHUNK == 0)
-		fold_chunk(r->sum, s);
+	fold(r->sum, s);
 	return s + 1;
+}
+
+static void gather(char *to, const char *at, int64_t stride, int64_t n, unsigned bytes)
+{
+	if (stride == (int64_t)bytes)
+		memcpy(to, at, (size_t)n * bytes);
+	else if (bytes == 8)
+		for (int64_t i = 0; i < n; i++)
+			memcpy(to + 8 * i, at + i * stride, 8);
+	else
+		for (int64_t i = 0; i < n; i++)
+			memcpy(to + bytes * i, at + i * stride, bytes);
+}
+
+/* One row, a block at a time; false: the run is stopped. */
+static bool sweep_row(struct run *r, const struct step *s, const char *at, int64_t stride,
+		      int64_t n)
+{
+	struct lang_block *block = &r->sum->block;
+
+	for (int64_t i = 0, take; i < n; i += take) {
+		take = LANG_BLOCK - (int64_t)block->n;
+		take = take < n - i ? take : n - i;
+		gather(block->at + block->n * s->bytes, at + i * stride, stride, take, s->bytes);
+		block->n += (uint64_t)take;
+		if (block->n < LANG_BLOCK)
+			continue;
+		fold(r->sum, s);
+		if (r->sum->count % LANG_CHUNK == 0 && r->poll && r->poll(r->data)) {
+			lang_stopped(r, s->line);
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool sweep(struct run *r, const struct step *s, const char *at, unsigned k)
+{
+	const union lang_reg *axis = &r->reg[s->a + 1 + 2 * k];
+
+	if (k + 1 == s->c)
+		return sweep_row(r, s, at, axis[1].i, axis[0].i);
+	for (int64_t i = 0; i < axis[0].i; i++)
+		if (!sweep(r, s, at + i * axis[1].i, k + 1))
+			return false;
+	return true;
+}
+
+const struct step *lang_step_sweep(struct run *r, const struct step *s)
+{
+	for (unsigned k = 0; k < s->c; k++)
+		if (!r->reg[s->a + 1 + 2 * k].i)
+			return s + 1;
+	return sweep(r, s, r->reg[s->a].at, 0) ? s + 1 : NULL;
 }
 
 const struct step *lang_step_give(struct run *r, const struct step *s)
