@@ -80,7 +80,11 @@ def mean(values):
 
 
 def table(cases):
-    """Rows of Markdown: a group's geometric means, then every program at its largest size."""
+    """Rows of Markdown: groups' geometric means, then every program."""
+    return "\n".join([*means(cases), "", *programs(cases)])
+
+
+def means(cases):
     lines = ["| group | size | programs | Python / braze | Numba / braze | Numba / braze, first call |",
              "| --- | --- | --- | --- | --- | --- |"]
     for group in (*GROUPS, "all"):
@@ -88,12 +92,16 @@ def table(cases):
             rows = [r for c, r in cases.items() if c.endswith("/" + size) and "error" not in r
                     and group in ("all", LOOPS[c.split("/")[0]].group)]
             if rows:
-                means = [mean(ratio(r, a, b) for r in rows) for a, b in (
+                values = [mean(ratio(r, a, b) for r in rows) for a, b in (
                     ("python", "braze"), ("numba", "braze"), ("numba_first", "braze_first"))]
                 lines.append(f"| {GROUPS.get(group, group)} | {size} | {len(rows)} | "
-                             + " | ".join(map(shown, means)) + " |")
-    lines += ["", "| program | Python / braze, test | Numba / braze, small | large | braze, large, ms | "
-              "first call, ms: braze | Numba |", "| --- | --- | --- | --- | --- | --- | --- |"]
+                             + " | ".join(map(shown, values)) + " |")
+    return lines
+
+
+def programs(cases):
+    lines = ["| program | Python / braze, test | Numba / braze, small | large | braze, large, ms | "
+             "first call, ms: braze | Numba |", "| --- | --- | --- | --- | --- | --- | --- |"]
     for name in LOOPS:
         small, middle, large = (cases.get(f"{name}/{size}", {}) for size in SIZES)
         if not (small or middle or large):
@@ -104,7 +112,7 @@ def table(cases):
                  for key in ("braze", "braze_first", "numba_first")]
         lines.append(f"| {name} | {shown(ratio(small, 'python', 'braze'))} | "
                      + " | ".join(numba + times) + " |")
-    return "\n".join(lines)
+    return lines
 
 
 def write_docs(text):

@@ -62,10 +62,14 @@ def bound(function, node):
             out[name] = ast.copy_location(ast.Constant(value), node)
     if len(out) < len(params):
         raise Refusal(f"{function.__name__}() lacks arguments", node)
+    _plain(function, tree, node)
+    return out
+
+
+def _plain(function, tree, node):
     for n in ast.walk(ast.Module(tree.body, [])):
         if isinstance(n, (ast.Global, ast.Nonlocal, ast.FunctionDef, ast.Yield, ast.YieldFrom)):
             raise Refusal(f"{function.__name__}() has {type(n).__name__}", node)
-    return out
 
 
 def _arguments(scope, given):

@@ -180,20 +180,23 @@ def _behind(body, loop):
     for k, statement in enumerate(body):
         if statement is loop:
             return [body[k + 1:]]
-        if not isinstance(statement, ast.stmt) or isinstance(statement, _INNER):
+        if isinstance(statement, _INNER):
             continue
-        for field in ("body", "orelse", "finalbody", "handlers", "cases"):
-            within = getattr(statement, field, None)
-            found = within and _behind(within, loop)
-            if not found and within and field in ("handlers", "cases"):
-                found = next((f for part in within if (f := _behind(part.body, loop))), None)
-            if not found:
+        for within in _blocks(statement):
+            found = _behind(within, loop)
+            if found is None:
                 continue
-            if isinstance(statement, LOOPS) and field == "body" \
-                    or isinstance(statement, (ast.Try, ast.With)):
+            if isinstance(statement, (*LOOPS, ast.Try, ast.With)):
                 found.append([statement])  # its next turn; whatever of it an error leaves to run
             return [*found, body[k + 1:]]
     return None
+
+
+def _blocks(statement):
+    """Lists of statements inside of one."""
+    parts = [statement, *getattr(statement, "handlers", []), *getattr(statement, "cases", [])]
+    return [within for part in parts for field in ("body", "orelse", "finalbody")
+            if isinstance(within := getattr(part, field, None), list)]
 
 
 def own_counters(loop):
