@@ -44,7 +44,7 @@ struct frame {
 	struct lang_frame f; /* first: a frame is one of these */
 	struct run *run;
 	union lang_reg reg[4]; /* the result and the operands of an operation that apply does, */
-	struct run one;	       /* and what it sees of a run: clearing one for each took most of its time */
+	struct run one; /* and what it sees of a run: clearing one for each took most of its time */
 };
 
 void lang_attach(struct lang_kernel *k, lang_code_fn *unit, lang_code_fn *any)
