@@ -224,17 +224,16 @@ static PyObject *even_edges(struct histogram *g, PyObject *bins)
 {
 	bool integers = braze_dtype_of(g->h) != BRAZE_FLOAT64;
 	const struct fast *f = numpys_find("histogram_bin_edges");
-	PyObject *list = NULL, *few = NULL, *made = NULL;
+	PyObject *few = NULL, *made = NULL;
 
 	if (!f)
 		return NULL;
-	list = integers ? Py_BuildValue("[LL]", (long long)g->first, (long long)g->last)
-			: Py_BuildValue("[dd]", g->first, g->last);
-	few = list ? PyObject_CallFunctionObjArgs(core.np_array, list, NULL) : NULL;
+	few = numpys_numbers(
+		integers ? Py_BuildValue("[LL]", (long long)g->first, (long long)g->last)
+			 : Py_BuildValue("[dd]", g->first, g->last));
 	if (few)
 		made = PyObject_CallFunction(numpys_theirs(f), "OO(dd)", few, bins, g->first,
 					     g->last);
-	Py_XDECREF(list);
 	Py_XDECREF(few);
 	if (g->first == g->last) { /* as NumPy widens them */
 		g->first -= 0.5;

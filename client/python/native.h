@@ -101,6 +101,8 @@ int numpys_init(PyObject *module);
 const struct fast *numpys_find(const char *name);
 /* NumPy's function of the row. */
 PyObject *numpys_theirs(const struct fast *f);
+/* NumPy's array of a list of Python's numbers, which it takes; NULL too. */
+PyObject *numpys_numbers(PyObject *list);
 /* Its function was left to NumPy by other ways. */
 void numpys_left(const struct fast *f);
 /* The row of this very function of NumPy's; NULL: none. */

@@ -537,6 +537,16 @@ PyObject *numpys_theirs(const struct fast *f)
 	return ((const struct numpys *)(const void *)f)->theirs;
 }
 
+PyObject *numpys_numbers(PyObject *list)
+{
+	PyObject *array = list ? PyObject_GetAttrString(numpy, "array") : NULL;
+	PyObject *made = array ? PyObject_CallFunctionObjArgs(array, list, NULL) : NULL;
+
+	Py_XDECREF(array);
+	Py_XDECREF(list);
+	return made;
+}
+
 void numpys_left(const struct fast *f)
 {
 	if (f)

@@ -269,7 +269,7 @@ static const struct {
 static bool tell_errors(const struct fast *f, unsigned errors)
 {
 	const double *over = NULL, *wrong = NULL;
-	PyObject *a = NULL, *made = NULL, *list = NULL;
+	PyObject *a = NULL, *made = NULL;
 
 	for (size_t k = 0; k < sizeof samples / sizeof *samples; k++)
 		if (!strcmp(samples[k].op, f->op_name)) {
@@ -278,12 +278,10 @@ static bool tell_errors(const struct fast *f, unsigned errors)
 		}
 	if (!over || !f->numpys)
 		return true;
-	list = Py_BuildValue("[dd]", over[0], wrong[0]);
-	a = list ? PyObject_CallFunctionObjArgs(core.np_array, list, NULL) : NULL;
+	a = numpys_numbers(Py_BuildValue("[dd]", over[0], wrong[0]));
 	if (a)
 		made = PyObject_CallFunction(numpys_theirs(f->numpys), "O[ii][dd]", a, 0, 1,
 					     over[1], wrong[1]);
-	Py_XDECREF(list);
 	Py_XDECREF(a);
 	Py_XDECREF(made);
 	return made != NULL;

@@ -232,6 +232,7 @@ def take_along_axis(arr, indices, axis=-1):
 def put_along_axis(arr, indices, values, axis):
     """Write values into arr at places along an axis, one place for each."""
     native = type(arr) is ndarray and type(indices) is ndarray and type(axis) is int
+    native = native and not _fallback.is_foreign(values)
     if not native or indices.dtype.kind not in "iu" or not 0 < arr.ndim == indices.ndim:
         _fallback.call(
             "put_along_axis", numpy.put_along_axis, (arr, indices, values, axis), {}
