@@ -53,12 +53,26 @@ static bool is_real(braze_array *h)
 #define LINES_FEW  128
 #define LINES_MANY (1 << 17)
 
+/* Do some of the needles, at least two, rise? */
+static bool seem_in_order(braze_array *needles)
+{
+	const double *at = braze_at_hand(needles);
+	int64_t n = braze_size(needles), step = n / 16 + 1;
+
+	if (!at || braze_dtype_of(needles) != BRAZE_FLOAT64 || !braze_is_contiguous(needles))
+		return true;
+	for (int64_t k = step; k < n; k += step)
+		if (at[k] < at[k - step])
+			return false;
+	return true;
+}
+
 static bool is_numpys(braze_array *const *in)
 {
 	int64_t n = braze_size(in[0]);
 
 	return n > LINES_FEW && n < LINES_MANY && braze_is_near(in[0]) && braze_is_near(in[1]) &&
-	       braze_is_near(in[2]);
+	       braze_is_near(in[2]) && seem_in_order(in[0]);
 }
 
 /* As NumPy's, without ends of its own and a period. */

@@ -236,3 +236,30 @@ def test_interp_of_other_types(dtype):
         return
     for way in (lent, pending):
         agree(np.interp(way(x), way(xp), way(fp)), want)
+
+
+# ---- isin ----
+
+
+@pytest.mark.parametrize("dtype", TYPES, ids=str)
+def test_isin(dtype):
+    for n, m in [(1, 1), (9, 40), (200, 65), (3000, 1000), (900, 90000)]:
+        others, x = make(n, dtype, n, 5), make(m, dtype, m + 1, 5)
+        for invert in (False, True):
+            want = numpy.isin(x, others, invert=invert)
+            for way in (lent, pending):
+                agree(np.isin(way(x), way(others), invert=invert), want)
+                agree(np.isin(way(x), others, False, invert), want)
+    agree(np.isin(pending(x).reshape(-1, 10), pending(others).reshape(2, -1)), want.reshape(-1, 10) ^ True)
+    agree(np.isin(pending(x), pending(others)[:0]), numpy.isin(x, others[:0]))
+    agree(np.isin(pending(x)[:0], pending(others)), numpy.isin(x[:0], others))
+    agree(np.isin(pending(x), as_list(others[:5])), numpy.isin(x, as_list(others[:5])))
+    agree(np.isin(pending(x), pending(others), kind="sort"), numpy.isin(x, others, kind="sort"))
+
+
+def test_isin_stays_lazy():
+    x, others = make(200000, numpy.dtype(float), 1), make(300000, numpy.dtype(float), 2)
+    before = _core.numpys_counts()
+    found = np.isin(pending(x), pending(others))
+    assert not _core.is_stored(found) and _core.numpys_counts() == before
+    agree(found, numpy.isin(x, others))

@@ -64,7 +64,7 @@ _NATIVE = (
         "sum prod min max any all argmin argmax mean var std ptp count_nonzero average",
     ),
     (_ranked, "median percentile quantile"),
-    (_search, "searchsorted digitize interp"),
+    (_search, "searchsorted digitize interp isin"),
     (
         _shape,
         "shape ndim size reshape ravel transpose matrix_transpose swapaxes moveaxis rollaxis "

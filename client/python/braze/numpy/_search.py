@@ -3,12 +3,15 @@
 
 import numpy
 
+import braze.numpy as np
 from braze import _core
 from braze.numpy import _creation, _fallback, _gather
 
 ndarray = _core.ndarray
 _SIDES = {"left": 0, "right": 1}
-_WHERE, _LESS = (_core.op_find(name)[0] for name in ("where", "less"))
+_WHERE, _LESS, _EQUAL, _NOT_EQUAL = (
+    _core.op_find(name)[0] for name in ("where", "less", "equal", "not_equal")
+)
 
 
 def _arrays(*given):
@@ -72,6 +75,25 @@ def digitize(x, bins, right=False):
             places = _core.search(among[::way], x, _SIDES["left" if right else "right"])
             return places if way > 0 else edges.size - places
     return _fallback.leave(numpy.digitize, x, bins, right)
+
+
+# ---- Sets ----
+
+_KNOWN = 3  # places, of which those beyond the end are limited to it
+
+
+def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None):
+    """Is each element among others?  Floating ones are searched among those in order."""
+    both = _arrays(element, test_elements)
+    plain = both and both[0].dtype == both[1].dtype and both[0].dtype.kind == "f" and both[1].size
+    if not plain or assume_unique is not False or type(invert) is not bool or kind not in (None, "sort"):
+        return _fallback.call(
+            "isin", numpy.isin, (element, test_elements, assume_unique, invert), {"kind": kind}
+        )
+    element, others = both
+    others = np.sort(others.reshape(-1))
+    nearest = _core.gather(others, (0,), (0,), (_core.search(others, element, _SIDES["left"]),), _KNOWN)
+    return _core.apply(_NOT_EQUAL if invert else _EQUAL, nearest, element)
 
 
 # ---- Lines ----
