@@ -54,10 +54,23 @@ static bool part(uint32_t *reg, unsigned *type, uint32_t r, unsigned axes, unsig
 	return k < 1 + 2 * axes;
 }
 
+/* Of two views that may meet: their parts, and the truth that is told already. */
+static bool meets_operand(uint32_t *reg, unsigned *type, const struct lang_ins *i, unsigned k)
+{
+	unsigned axes = i->c & 15, others = i->c >> 4, first = 1 + 2 * axes;
+
+	if (k < first)
+		return part(reg, type, i->a, axes, k);
+	if (part(reg, type, i->b, others, k - first))
+		return true;
+	*reg = i->d;
+	*type = DT_BOOL;
+	return i->op && k == first + 1 + 2 * others;
+}
+
 /* The same of instructions on slices. */
 static bool slice_operand(uint32_t *reg, unsigned *type, const struct lang_ins *i, unsigned k)
 {
-	unsigned axes = i->c & 15, first = 1 + 2 * axes;
 	const uint32_t at[3] = {i->a, i->b, i->c};
 
 	*reg = at[k < 3 ? k : 0];
@@ -75,13 +88,7 @@ static bool slice_operand(uint32_t *reg, unsigned *type, const struct lang_ins *
 		*type = i->type;
 		return k < 1;
 	case CODE_MEETS:
-		if (k < first)
-			return part(reg, type, i->a, axes, k);
-		if (part(reg, type, i->b, i->c >> 4, k - first))
-			return true;
-		*reg = i->d;
-		*type = DT_BOOL;
-		return i->op && k == first + 1 + 2 * (i->c >> 4);
+		return meets_operand(reg, type, i, k);
 	case CODE_SWEEP:
 	case CODE_ASIDE:
 	case CODE_BACK:
