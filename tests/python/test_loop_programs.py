@@ -94,3 +94,14 @@ def test_the_kernels_are_those_that_are_kept(name):
 
 def test_every_kept_text_belongs_to_a_program():
     assert {f.stem for f in GOLDEN.glob("*.txt")} == set(LOOPS)
+
+
+def test_bodies_and_atoms_end_where_other_runs_end():
+    program = LOOPS["nb1d"]
+    out = braze.jit(program.function)(*program.inputs(30, 366))
+    have = [sum(np.abs(part).sum() for part in out[k:k + 3]) for k in (0, 3, 6)]
+    assert np.allclose(have, [1.06026245659e-9, 7.98935122429e-11, 47294.1694728], rtol=1e-8, atol=0)
+    program = LOOPS["examinimd"]
+    motion, potential, _, _, forces = braze.jit(program.function)(*program.inputs(4, 20))
+    have = [motion, potential, np.abs(forces).sum()]
+    assert np.allclose(have, [283.020095262, -1368.60462104, 10768.0858526], rtol=1e-8, atol=0), have
