@@ -6,6 +6,7 @@ BRAZE_UPDATE_GOLDEN=1 writes the files anew.
 """
 
 import copy
+import gc
 import os
 import pathlib
 import sys
@@ -105,3 +106,4 @@ def test_bodies_and_atoms_end_where_other_runs_end():
     motion, potential, _, _, forces = braze.jit(program.function)(*program.inputs(4, 20))
     have = [motion, potential, np.abs(forces).sum()]
     assert np.allclose(have, [283.020095262, -1368.60462104, 10768.0858526], rtol=1e-8, atol=0), have
+    gc.collect()  # a captured function goes with its cycle, and only then the descriptors of its code
