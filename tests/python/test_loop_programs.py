@@ -6,6 +6,7 @@ BRAZE_UPDATE_GOLDEN=1 writes the files anew.
 """
 
 import copy
+import gc
 import os
 import pathlib
 import sys
@@ -76,6 +77,7 @@ def test_a_captured_program_gives_what_python_gives(name, kind):
     assert fault is None, f"the arguments afterwards: {fault}"
     refused = [s for s in outermost(captured) if not s.calls]
     known = captured.__braze_jit__
+    assert known.sites, "it has no loops"
     assert bool(refused or known.left or known.whole) == bool(program.python), braze.explain(captured)
 
 
@@ -93,3 +95,15 @@ def test_the_kernels_are_those_that_are_kept(name):
 
 def test_every_kept_text_belongs_to_a_program():
     assert {f.stem for f in GOLDEN.glob("*.txt")} == set(LOOPS)
+
+
+def test_bodies_and_atoms_end_where_other_runs_end():
+    program = LOOPS["nb1d"]
+    out = braze.jit(program.function)(*program.inputs(30, 366))
+    have = [sum(np.abs(part).sum() for part in out[k:k + 3]) for k in (0, 3, 6)]
+    assert np.allclose(have, [1.06026245659e-9, 7.98935122429e-11, 47294.1694728], rtol=1e-8, atol=0)
+    program = LOOPS["examinimd"]
+    motion, potential, _, _, forces = braze.jit(program.function)(*program.inputs(4, 20))
+    have = [motion, potential, np.abs(forces).sum()]
+    assert np.allclose(have, [283.020095262, -1368.60462104, 10768.0858526], rtol=1e-8, atol=0), have
+    gc.collect()  # a captured function goes with its cycle, and only then the descriptors of its code

@@ -142,7 +142,5 @@ row(pa.gups, "PyFuser", made.updates, EXACT, (4096, 10, 512), (100_000, 10, 8192
 row(pa.gups_atomic, "PyFuser", made.updates, EXACT, (4096, 10, 512), (100_000, 10, 8192),
     (5_000_000, 10, 500_000), reference=(1860,))
 row(pa.examinimd, "PyFuser", made.crystal, ITERATION, (2, 3), (3, 20), (8, 10))
-row(pa.dsmc_fused, "PyFuser", made.electrons, BRANCH, 2000, 20_000, 1_000_000,
-    reference=(2229, 1194 + 2 * 229, 2216.57026133))
 row(pa.dsmc, "PyFuser", made.electrons, BRANCH, 2000, 20_000, 1_000_000,
     reference=(2229, 1194 + 2 * 229, 2216.57026133))

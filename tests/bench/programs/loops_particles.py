@@ -155,22 +155,6 @@ def ionising_section(e):
     return 2.86e-20 / math.log(74.24) * math.log(e - 14.76) * math.exp(-0.01 * ((e - 90) / 90) ** 2)
 
 
-def select(count, density, v, draws, kind):
-    """1: collides, 2: ionises, 0: neither."""
-    for i in range(count):
-        s = math.sqrt(v[i, 0] ** 2 + v[i, 1] ** 2 + v[i, 2] ** 2)
-        e = 0.5 * ELECTRON * VOLTS * s * s
-        first, second = elastic_section(e), ionising_section(e)
-        p = 1 - math.exp(-STEP * s * density * (first + second))
-        part = p * first / (first + second)
-        if draws[i, 0] < part:
-            kind[i] = 1
-        elif draws[i, 0] < p:
-            kind[i] = 2
-        else:
-            kind[i] = 0
-
-
 def turned(v, at, ux, uy, uz, e, speed, a, b, h):
     """A direction after a collision, as a velocity into v[at]."""
     cosine = 1 - 2 * a / (1 + 8 * e * (1 - a))
@@ -182,55 +166,8 @@ def turned(v, at, ux, uy, uz, e, speed, a, b, h):
     v[at, 2] = speed * (cosine * uz - p * uy - q * ux * uz)
 
 
-def scatter(count, x, v, w, draws, kind):
-    """New velocities; how many electrons there are then, new ones behind the old."""
-    total = count
-    for i in range(count):
-        if kind[i] == 0:
-            continue
-        s = math.sqrt(v[i, 0] ** 2 + v[i, 1] ** 2 + v[i, 2] ** 2)
-        e = 0.5 * ELECTRON * VOLTS * s * s
-        ux, uy, uz = v[i, 0] / s, v[i, 1] / s, v[i, 2] / s
-        if kind[i] == 2:
-            s = math.sqrt(abs(e - 15.76) / (ELECTRON * VOLTS))
-            x[total] = x[i]
-            w[total] = w[i]
-            turned(v, total, ux, uy, uz, e, s, draws[i, 3], draws[i, 5], draws[i, 6])
-            total += 1
-        else:
-            a = draws[i, 1]
-            s *= math.sqrt(1 - 2 * (ELECTRON / ATOM) * (2 * a / (1 + 8 * e * (1 - a))))
-        turned(v, i, ux, uy, uz, e, s, draws[i, 1], draws[i, 2], draws[i, 4])
-    return total
-
-
-def move(count, x, v, w, field, energy):
-    cells = len(field)
-    for i in range(count):
-        if w[i] == 0:
-            for k in range(3):
-                v[i, k] = 0.01
-        c = min(max(int(math.floor(x[i] * (cells / 2))), 0), cells - 1)
-        x[i] += 100 * STEP * v[i, 0]
-        v[i, 0] -= STEP * (CHARGE / ELECTRON) * 100 * field[c]
-        if x[i] <= 0 or x[i] >= 2 or w[i] == 0:
-            w[i] = 0
-            for k in range(3):
-                v[i, k] = 0.0
-        s = v[i, 0] ** 2 + v[i, 1] ** 2 + v[i, 2] ** 2
-        energy[i] = 0.5 * ELECTRON * VOLTS * s
-
-
 def dsmc(count, density, x, v, w, field, draws, kind, energy):
-    """A step of electrons among atoms, by the three functions above."""
-    select(count, density, v, draws, kind)
-    total = scatter(count, x, v, w, draws, kind)
-    move(count, x, v, w, field, energy)
-    return total, kind, x, v, w, energy
-
-
-def dsmc_fused(count, density, x, v, w, field, draws, kind, energy):
-    """The same in one loop over the electrons."""
+    """A step of electrons among atoms: who collides, where to, and the move."""
     total = count
     cells = len(field)
     for i in range(count):
