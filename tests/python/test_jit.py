@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Captured functions give what they give uncaptured: values, types, what they write, errors."""
 
+import linecache
 import math
-import re
+import random
 
 import numpy as np
 import pytest
 
 import braze
 import braze.numpy as bnp
+import jit_random
 from braze import jit
 from jit_checks import both, captured, same
 
@@ -436,39 +438,6 @@ def test_explain_says_what_became_of_loops():
         braze.explain(bnp.ones(2), 3)
 
 
-PRAGMAS = {
-    "parallel for": "parallel", "sequential for": "sequential", "simd": "simd",
-    "parallel for simd le(64)": "parallel simd le",
-    "parallel for reduction(sum:s)": "parallel reduction",
-    ":N=>parallel 1:M=>simd,le(256)": "parallel simd le",
-}
-
-
-@pytest.mark.parametrize("text", PRAGMAS)
-def test_pragmas_change_nothing(text, tmp_path):
-    path = tmp_path / "made.py"
-    path.write_text(f"def f(x):\n    s = 0\n    #pragma {text}\n    for i in range(len(x)):\n"
-                    "        #pragma atomic\n        x[0] += x[i]\n        s += x[i]\n    return s\n")
-    space = {}
-    exec(compile(path.read_text(), str(path), "exec"), space)
-    f = jit(space["f"])
-    assert f(np.arange(4)) == space["f"](np.arange(4))
-    assert f"pragmas: {PRAGMAS[text]}" in str(braze.explain(f))
-
-
-@pytest.mark.parametrize("text,reason", [
-    ("paralel for", "no pragma"), ("", "without a word"), ("parallel for sequential for", "or"),
-    ("parallel for reduction(sum:t)", "no 't'"), ("le(x)", "no pragma"), ("atomic", "assignment")])
-def test_pragmas_are_checked(text, reason, tmp_path):
-    path = tmp_path / "made.py"
-    path.write_text(f"def f(x):\n    s = 0\n    #pragma {text}\n    for i in range(len(x)):\n"
-                    "        s += x[i]\n    return s\n")
-    space = {}
-    exec(compile(path.read_text(), str(path), "exec"), space)
-    with pytest.raises(ValueError, match=re.escape(f"{path}:3: ") + f".*{reason}"):
-        jit(space["f"])
-
-
 def test_calls_that_have_a_kernel_take_the_short_way():
     @jit
     def f(x, n, c, k):
@@ -782,3 +751,23 @@ def test_infinities_by_their_names():
             worst = max(worst, v, float("-inf"))
         return best, worst
     both(f, np.array([3.0, 1.0, 2.0]))
+
+
+@pytest.mark.parametrize("start", range(0, 120, 10))
+def test_random_functions(start):
+    for seed in range(start, start + 10):
+        program = jit_random.Program(random.Random(seed))
+        text = jit_random.HELPERS + program.text
+        name = f"<random function {seed}>"
+        linecache.cache[name] = (len(text), None, text.splitlines(True), name)
+        space = {}
+        exec(compile(text, name, "exec"), space)
+        quick = jit(space["f"])
+        want_in, have_in = program.arrays(np), program.arrays(np)
+        with np.errstate(all="ignore"):
+            want = space["f"](**want_in)
+        have = quick(**have_in)
+        assert all(map(same, map(np.asarray, want), map(np.asarray, have))), (seed, want, have, program.text)
+        for k in want_in:
+            assert same(want_in[k], have_in[k]), (seed, k, program.text)
+        captured(quick)

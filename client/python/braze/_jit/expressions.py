@@ -286,7 +286,7 @@ class Expressions:
         if kind is None or test.kind is None:
             return UNKNOWN
         a, b = cast(a, kind.dtype), cast(b, kind.dtype)
-        if a.simple and b.simple:
+        if a.simple and b.simple and not first and not second:
             return Value(f"where({cast_truth(test).text}, {a.text}, {b.text})", kind)
         held = self.temporary(Value("0", INT), node, kind)
         self.conditional(test.text, first, [f"{held.text} = {a.text}"], node, second,
