@@ -25,6 +25,8 @@ _ASKED = {"isnan": "isnan", "isinf": "isinf", "isfinite": "isfinite"}
 
 
 def call(scope, node):
+    if scope.is_reduction(node):
+        return scope.reduction(node)
     target = scope.callee(node.func)
     if hasattr(target, "__braze_atomic__"):
         return atomic(scope, target, node)

@@ -82,6 +82,9 @@ class Expressions:
         return way(node)
 
     def scalar(self, node):
+        part = self.section(node) if self.within else None
+        if part is not None:
+            return Value(part[0], strong(part[1].kind.dtype))
         value = self.expression(node)
         if isinstance(value.kind, Array):
             raise Refusal("an array in place of a number", node)
@@ -142,8 +145,8 @@ class Expressions:
         return Value(f"{sign}{value.at(_UNARY)}", value.kind, _UNARY)
 
     def _BinOp(self, node):
-        if type(node.op) not in _UFUNC:
-            raise Refusal("'@' is no part of a kernel's loop", node)
+        if isinstance(node.op, ast.MatMult):
+            return self.reduction(node)
         return self.binary(node.op, self.scalar(node.left), self.scalar(node.right), node)
 
     def binary(self, op, a, b, node):
@@ -312,7 +315,11 @@ class Expressions:
         return Value(f"len({array.base}, {array.axes[index]})", INT)
 
     def index(self, node):
-        value = self.scalar(node)
+        kept, self.within = self.within, 0  # it is a number, in slices, too
+        try:
+            value = self.scalar(node)
+        finally:
+            self.within = kept
         if value.kind is None:
             return value
         if not is_integer(value.kind):

@@ -60,7 +60,10 @@ class Statements:
                 self._to(target, value, node)
             return
         target, = node.targets
-        if isinstance(target, (ast.Tuple, ast.List)):
+        part = self.section(target) if isinstance(target, ast.Subscript) else None
+        if part is not None:
+            self.assign_section(part, node)
+        elif isinstance(target, (ast.Tuple, ast.List)):
             self._unpack(target.elts, node)
         elif isinstance(target, ast.Name) and self._names_array(node.value):
             held = self.array(node.value)
@@ -146,9 +149,11 @@ class Statements:
                 raise Refusal("an operation on a whole array inside a loop", node)
             self.assign(node.target.id, self.binary(node.op, old, self.scalar(node.value), node), node)
             return
+        part = self.section(node.target)
+        if part is not None:
+            self.update_section(part, node)
+            return
         held = self.array(node.target)
-        if held.kind.ndim:
-            raise Refusal("an operation on a part of an array inside a loop", node)
         old = Value(held.text(), strong(held.kind.dtype))
         value = self.scalar(node.value)
         new = self.binary(node.op, old, value, node)

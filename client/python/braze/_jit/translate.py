@@ -16,6 +16,7 @@ import numpy as np
 from braze._jit import inlined, regions
 from braze._jit.expressions import UNKNOWN, Expressions, Value, cast, cast_truth, constant
 from braze._jit.kinds import INT, KNOWN, WEAK, Array, Kind, Refusal, join, of_value, strong
+from braze._jit.sections import Sections
 from braze._jit.statements import Statements
 
 PASSES = 40  # over one loop; more than types can be widened
@@ -83,7 +84,7 @@ class Names:
         return out
 
 
-class Scope(Expressions, Statements):
+class Scope(Expressions, Sections, Statements):
     """Variables and statements of the kernel, or of a function in it."""
 
     def __init__(self, program, names, kinds, counters):

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Slices in captured loops: `m[i, k:] -= m[i, k] * m[k, k:]`, `x[:i].sum()`, `a[i, :] @ b[:, j]`.
+
+In:  assignments to slices, reductions of them.  Out: the kernel language's own, whose shapes and order are
+NumPy's.  Inside of one, a slice has the type of its elements: operators and functions of slices are those
+of elements, and what asks an array as a whole (`and`, a condition, `int`) is refused.
+"""
+
+import ast
+import builtins
+
+import numpy as np
+
+from braze._jit.expressions import Value, cast, cast_truth
+from braze._jit.kinds import Refusal, is_integer, strong
+
+_REDUCTIONS = {"sum": "sum", "prod": "prod", "min": "min", "max": "max", "amin": "min",
+               "amax": "max", "any": "any", "all": "all"}
+
+
+class Sections:
+    """What a scope does with slices."""
+
+    within = 0  # statements on slices, or reductions, that are being written
+
+    # ---- Slices ----
+
+    def section(self, node):
+        """The text of a part of an array that is no element, and its type; None: it is none."""
+        parts = []
+        if isinstance(node, ast.Subscript):
+            parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            if self._is_shape(node.value):
+                return None
+        elif not isinstance(node, (ast.Name, ast.Attribute)):
+            return None
+        of = node.value if parts else node
+        if not self.is_array(of):
+            return None
+        held = self.array(of)
+        if not any(isinstance(p, ast.Slice) for p in parts) and len(parts) >= held.kind.ndim:
+            return None
+        if len(parts) > held.kind.ndim:
+            raise Refusal(f"{len(parts)} indices of {held.kind.ndim} axes", node)
+        texts = list(held.fixed)
+        for axis, part in zip(held.axes, parts):
+            texts[axis] = self._subscript(part)
+        texts = [":" if t is None else t for t in texts]
+        return f"{held.base}[{', '.join(texts)}]", held
+
+    def _subscript(self, part):
+        if not isinstance(part, ast.Slice):
+            return self.index(part).at(2)
+        bounds = ["" if b is None else self.index(b).at(2) for b in (part.lower, part.upper)]
+        step = f":{self.index(part.step).at(2)}" if part.step is not None else ""
+        return ":".join(bounds) + step
+
+    def has_section(self, node):
+        """Is there a slice in an expression, but for those that a reduction takes?  What is around one must
+        be done element by element."""
+        if self.is_reduction(node) or not isinstance(node, ast.expr):
+            return False
+        if self.section(node) is not None:
+            return True
+        if isinstance(node, (ast.Subscript, ast.Attribute)):
+            return False  # an element, a size
+        inside = [self.has_section(child) for child in ast.iter_child_nodes(node)]
+        if any(inside) and not self._is_elementwise(node):
+            raise Refusal(f"{type(node).__name__} of a slice", node)
+        return any(inside)
+
+    def _is_elementwise(self, node):
+        if isinstance(node, ast.BinOp):
+            return not isinstance(node.op, ast.MatMult)
+        if isinstance(node, ast.UnaryOp):
+            return not isinstance(node.op, ast.Not)
+        if isinstance(node, ast.Compare):
+            return len(node.ops) == 1
+        if not isinstance(node, ast.Call) or node.keywords:
+            return False
+        from braze._jit.calls import numpys
+
+        target = self.callee(node.func)
+        known = numpys(target)
+        return target is builtins.abs or known is np.where or isinstance(known, (np.ufunc, type))
+
+    def on_slices(self, node):
+        """An expression of slices and numbers, in the type of its elements."""
+        self.within += 1
+        try:
+            return self.scalar(node)
+        finally:
+            self.within -= 1
+
+    # ---- Assignments ----
+
+    def to_section(self, target, value, node):
+        """`x[a:b] = value`, cast as NumPy's assignments cast."""
+        text, held = target
+        self.store(held.base)
+        if value.kind is None:
+            return
+        if value.kind.dtype.kind == "c" and held.kind.dtype.kind != "c":
+            raise Refusal("complex numbers in an array of real ones", node)
+        value = cast_truth(value) if held.kind.dtype.kind == "b" else cast(value, held.kind.dtype)
+        self.emit(f"{text} = {value.text}", node)
+
+    def assign_section(self, target, node):
+        self.has_section(node.value)
+        self.to_section(target, self.on_slices(node.value), node)
+
+    def update_section(self, target, node):
+        """`x[a:b] += value`, which NumPy casts within a kind only."""
+        text, held = target
+        self.has_section(node.value)
+        value = self.on_slices(node.value)
+        new = self.binary(node.op, Value(text, strong(held.kind.dtype)), value, node)
+        if new.kind is not None and not np.can_cast(new.kind.dtype, held.kind.dtype, "same_kind"):
+            raise Refusal(f"{new.kind.dtype} into elements of {held.kind.dtype}", node)
+        self.to_section(target, new, node)
+
+    # ---- Reductions ----
+
+    def is_reduction(self, node):
+        """np.sum(x[a:b]), x[a:b].sum(), np.dot(x, y), x[i, :] @ y[:, j]."""
+        if isinstance(node, ast.BinOp):
+            return isinstance(node.op, ast.MatMult)
+        if not isinstance(node, ast.Call):
+            return False
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _REDUCTIONS \
+                and self.path(node.func) is None or self._is_method(node.func):
+            return True
+        return self._reduces(node.func) is not None
+
+    def _is_method(self, func):
+        """`x.sum` of an array that has a name."""
+        return isinstance(func, ast.Attribute) and func.attr in _REDUCTIONS \
+            and self.section(func.value) is not None
+
+    def _reduces(self, func):
+        """NumPy's function, by the language's name."""
+        from braze._jit.calls import numpys
+
+        if self.path(func) is None:
+            return None
+        try:
+            known = numpys(self.object(self.path(func), func))
+        except Refusal:
+            return None
+        name = getattr(known, "__name__", "")
+        return "dot" if known is np.dot else _REDUCTIONS.get(name) \
+            if known is getattr(np, name, None) and known is not None else None
+
+    def reduction(self, node):
+        if isinstance(node, ast.BinOp):
+            return self._dot(node.left, node.right, node)
+        if node.keywords:
+            raise Refusal("a reduction along an axis inside a loop", node)
+        word = None if self._is_method(node.func) else self._reduces(node.func)
+        if word == "dot" and len(node.args) == 2:
+            return self._dot(*node.args, node)
+        values = node.args if word else [node.func.value, *node.args]
+        if len(values) != 1 or word == "dot":
+            raise Refusal("a reduction along an axis inside a loop", node)
+        word = word or _REDUCTIONS[node.func.attr]
+        if not self.has_section(values[0]):
+            raise Refusal("a reduction of what is no array", node)
+        value = self.on_slices(values[0])
+        return Value(f"{word}({value.text})", _reduced(word, value.kind, node))
+
+    def _dot(self, left, right, node):
+        for side in (left, right):
+            part = self.section(side)
+            if part is None or self._axes_of(side) != 1:
+                raise Refusal("a product of what are no two vectors", node)
+        a, b = self.on_slices(left), self.on_slices(right)
+        dtype = np.result_type(a.kind.dtype, b.kind.dtype)
+        if dtype.kind == "b":
+            raise Refusal("a product of truth values", node)
+        a, b = cast(a, dtype), cast(b, dtype)
+        return Value(f"dot({a.text}, {b.text})", strong(dtype))
+
+    def _axes_of(self, node):
+        """How many axes a part of an array has."""
+        if not isinstance(node, ast.Subscript):
+            return self.array(node).kind.ndim
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        return self.array(node.value).kind.ndim - sum(not isinstance(p, ast.Slice) for p in parts)
+
+
+def _reduced(word, kind, node):
+    """The type of a reduction of such elements."""
+    if word in ("any", "all"):
+        return strong(np.bool_)
+    if word in ("min", "max"):
+        if kind.dtype.kind == "c":
+            raise Refusal("complex numbers have no order", node)
+        return strong(kind.dtype)
+    if kind.dtype.kind == "b" or is_integer(kind):
+        return strong(np.uint64 if kind.dtype.kind == "u" else np.int64)
+    return strong(kind.dtype)
+
