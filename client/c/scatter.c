@@ -107,7 +107,8 @@ static enum status check_call(struct scatter *sc, int op, struct err *err)
 	sc->bytes = dtype_row(d)->bytes;
 	sc->fn = sc->store ? scatter_store(sc->bytes) : scatter_combine((enum op)op, d);
 	if (!sc->fn)
-		return err_set(err, E_DTYPE, "no operation %d at places of %s", op,
+		return err_set(err, E_DTYPE, "'%s' is not done at places of %s",
+			       op_row((unsigned)op) ? op_row((unsigned)op)->id : "no operation",
 			       dtype_row(d)->name);
 	if (overlapping(a))
 		return err_set(err, E_INVALID, "the elements that are written share memory");

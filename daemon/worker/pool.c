@@ -24,8 +24,7 @@
 #define POOL_MAX    64	    /* threads; the progress page has as many rows */
 #define SPIN_TURNS  2000    /* about 100 us */
 #define SLEEPING_NS 50000   /* a loop predicted below this is not worth waking threads, */
-#define SPINNING_NS 25000   /* where the next one may follow soon, and they will be awake for it, */
-#define AWAKE_NS    8000    /* or awake already */
+#define SPINNING_NS 25000   /* where the next one may follow soon, and they will be awake for it */
 #define WAIT_NS	    2000000 /* how often a waiting command thread polls */
 
 struct pool_thread {
@@ -192,11 +191,11 @@ void pool_spin(struct pool *p, bool spin)
 	atomic_store(&p->spin, spin);
 }
 
-bool pool_worth(const struct pool *p, double ns)
+bool pool_worth_now(const struct pool *p, double ns)
 {
 	if (!atomic_load(&p->spin))
 		return ns >= SLEEPING_NS;
-	return ns >= (atomic_load(&p->sleepers) ? SPINNING_NS : AWAKE_NS);
+	return ns >= (atomic_load(&p->sleepers) ? SPINNING_NS : POOL_AWAKE_NS);
 }
 
 /* Wait for units that other threads have claimed. */

@@ -10,6 +10,8 @@
 
 #include "ops.h"
 
+#define POOL_AWAKE_NS 8000 /* a loop predicted below this is not worth sharing at all */
+
 struct pool;
 
 /* Does unit `unit` on thread `thread` (0: the command thread). */
@@ -25,7 +27,11 @@ int pool_threads(const struct pool *p);
  * one run, where the next loop is a few microseconds away. */
 void pool_spin(struct pool *p, bool spin);
 /* Is a loop that takes one thread so long worth sharing?  Threads that sleep have to be woken. */
-bool pool_worth(const struct pool *p, double ns);
+bool pool_worth_now(const struct pool *p, double ns);
+static inline bool pool_worth(const struct pool *p, double ns)
+{
+	return ns >= POOL_AWAKE_NS && pool_worth_now(p, ns);
+}
 /* Run units [0, units), units < 2^32; returns when all are done. */
 void pool_run(struct pool *p, pool_fn *fn, void *data, int64_t units, pool_poll_fn *poll,
 	      void *poll_data);

@@ -368,6 +368,10 @@ static uint64_t stream_of(const struct step *s, const struct steps_slice *cut,
 {
 	const struct nest *n = s->entry->spec;
 	double most = (double)s->w->stream_bytes;
+	/* Elements have at most 16 bytes: small slices are not looked at more closely. */
+	if ((double)cut->elements * 16 * n->naccess <= most)
+		return 0;
+
 	bool past = slice_bytes(n, cut, stride, true) > most;
 	bool far = n->nred > 0 && slice_bytes(n, cut, stride, false) > most;
 

@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Slices in captured loops against the same functions uncaptured."""
 
+import ast
+import linecache
+import random
+
 import numpy as np
 import pytest
 
 import braze
 from braze import jit
 from jit_checks import both
+from slice_random import Program
 
 RNG = np.random.default_rng(5)
 
@@ -141,3 +146,59 @@ def test_what_stays_python(name, tmp_path):
     for a, b in zip(results[0][1:], results[1][1:]):
         assert np.array_equal(a, b), name
     assert "stays Python" in str(braze.explain(f))
+
+
+class AsNumpys(ast.NodeTransformer):
+    """The kernel language's functions by NumPy's names."""
+
+    def visit_Call(self, node):
+        self.generic_visit(node)
+        name = node.func.id
+        if name not in ("abs", "range"):
+            name = {"min": "minimum", "max": "maximum"}.get(name, name) if len(node.args) == 2 else name
+            node.func = ast.Attribute(ast.Name("np", ast.Load()), name, ast.Load())
+        return node
+
+
+def function_of(program, seed):
+    text = f"def f(x, y, m, w, t):\n    r = {program.type}(0)\n    for i in range(1, 2):\n"
+    text += "".join(f"        {line}\n" for line in program.lines) + "    return r\n"
+    text = ast.unparse(ast.fix_missing_locations(AsNumpys().visit(ast.parse(text)))) + "\n"
+    name = f"<random slices {seed}>"
+    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
+    space = {"np": np}
+    exec(compile(text, name, "exec"), space)
+    return space["f"]
+
+
+def outcome(function, program):
+    made, buffer = program.arrays()
+    try:
+        with np.errstate(all="ignore"):
+            return function(**made), buffer
+    except ValueError as error:
+        return type(error), buffer
+
+
+def close(a, b):
+    """Sums of floats are braze's."""
+    if isinstance(a, type) or isinstance(b, type):
+        return a is b
+    a, b = np.asarray(a), np.asarray(b)
+    if a.dtype != b.dtype or a.dtype.kind not in "fc":
+        return a.dtype == b.dtype and np.array_equal(a, b)
+    near = 1e-4 if a.dtype == np.float32 else 1e-9
+    return np.allclose(a, b, rtol=near, atol=near, equal_nan=True)
+
+
+@pytest.mark.parametrize("start", range(0, 100, 20))
+def test_random_slices(start):
+    kernels = 0
+    for seed in range(start, start + 20):
+        program = Program(random.Random(seed))
+        f = function_of(program, seed)
+        quick = jit(f)
+        (want, wanted), (have, had) = outcome(f, program), outcome(quick, program)
+        assert close(want, have) and close(wanted, had), (seed, want, have, program.lines)
+        kernels += quick.__braze_jit__.sites[0].calls
+    assert kernels >= 8

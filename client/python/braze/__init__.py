@@ -7,7 +7,6 @@ no name for: sessions, devices, eager mode, arrays in shared memory.
 
 import collections
 import contextlib
-import copy
 import math
 import operator
 import os
@@ -193,6 +192,8 @@ def explain(array, *args):
     known = getattr(array, "__braze_jit__", None)
     if known is not None:
         if args:
+            import copy
+
             array(*(copy.copy(a) for a in args))
         return _Lines(known.explain().rstrip())
     if args:

@@ -14,7 +14,7 @@ from braze._jit import calls
 from braze._jit.kinds import (BOOL, COMPLEX, FLOAT, INT, WEAK, Array, Kind, Refusal, is_integer,
                               join, literal, operand, strong)
 
-_UFUNC = {
+UFUNCS = {
     ast.Add: (np.add, "+", 9), ast.Sub: (np.subtract, "-", 9), ast.Mult: (np.multiply, "*", 10),
     ast.Div: (np.true_divide, "/", 10), ast.FloorDiv: (np.floor_divide, "//", 10),
     ast.Mod: (np.remainder, "%", 10), ast.Pow: (np.power, "**", 12),
@@ -154,7 +154,7 @@ class Expressions:
             return UNKNOWN
         if a.const is not None and b.const is not None:
             return self._folded(op, a, b, node)
-        ufunc, sign, level = _UFUNC[type(op)]
+        ufunc, sign, level = UFUNCS[type(op)]
         if isinstance(op, ast.Pow):
             a, b = self._power(a, b, node)
         if a.kind.weak and b.kind.weak:

@@ -11,7 +11,7 @@ import builtins
 
 import numpy as np
 
-from braze._jit.expressions import Value, cast, cast_truth
+from braze._jit.expressions import UFUNCS, Value, cast, cast_truth, resolve
 from braze._jit.kinds import Refusal, is_integer, strong
 
 _REDUCTIONS = {"sum": "sum", "prod": "prod", "min": "min", "max": "max", "amin": "min",
@@ -114,10 +114,17 @@ class Sections:
         text, held = target
         self.has_section(node.value)
         value = self.on_slices(node.value)
-        new = self.binary(node.op, Value(text, strong(held.kind.dtype)), value, node)
-        if new.kind is not None and not np.can_cast(new.kind.dtype, held.kind.dtype, "same_kind"):
+        old = Value(text, strong(held.kind.dtype))
+        new = self.binary(node.op, old, value, node)
+        if new.kind is None:
+            return
+        if not np.can_cast(new.kind.dtype, held.kind.dtype, "same_kind"):
             raise Refusal(f"{new.kind.dtype} into elements of {held.kind.dtype}", node)
-        self.to_section(target, new, node)
+        ufunc, sign, _ = UFUNCS[type(node.op)]
+        if value.kind.weak:
+            value = cast(value, resolve(ufunc, [old.kind, value.kind], node)[1])
+        self.store(held.base)
+        self.emit(f"{text} {sign}= {value.text}", node)
 
     # ---- Reductions ----
 

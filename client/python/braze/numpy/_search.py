@@ -85,7 +85,8 @@ _KNOWN = 3  # places, of which those beyond the end are limited to it
 def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None):
     """Is each element among others?  Floating ones are searched among those in order."""
     both = _arrays(element, test_elements)
-    plain = both and both[0].dtype == both[1].dtype and both[0].dtype.kind == "f" and both[1].size
+    plain = both and both[0].ndim and both[0].dtype == both[1].dtype and both[0].dtype.kind == "f" \
+        and both[1].size
     if not plain or assume_unique is not False or type(invert) is not bool or kind not in (None, "sort"):
         return _fallback.call(
             "isin", numpy.isin, (element, test_elements, assume_unique, invert), {"kind": kind}
