@@ -140,7 +140,7 @@ struct braze_future {
 	struct err err;		 /* S: first failure */
 	uint64_t offset, bytes;	 /* S: answer to a fence or a lease */
 	char *text;		 /* S: explanation */
-	int object;		 /* S: descriptor of compiled code; -1 */
+	void *object;		 /* S: compiled code, loaded; NULL */
 	struct watch_set *watch; /* of what was demanded */
 	unsigned n, nalso;
 	struct ticket_item item[]; /* n asked for; nalso of which the first answer may tell */

@@ -31,6 +31,8 @@ int kernel_code_open(struct braze_kernel *k, const char *text, size_t length);
 void kernel_code_close(struct braze_kernel *k);
 /* Is what it computes worth waiting for code? */
 bool kernel_code_awaited(const struct braze_kernel *k);
+/* Of a descriptor that the daemon sent; NULL with err set: it is none. */
+void *kernel_code_object(int fd, struct err *err);
 /* A run has ended that took so long. */
 void kernel_code_ran(struct braze_kernel *k, int64_t us);
 

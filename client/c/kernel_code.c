@@ -87,19 +87,26 @@ static void object_path(char *path, size_t n, int fd)
 	snprintf(path + at, n - (size_t)at, "/%d", fd);
 }
 
-static enum status load(struct braze_kernel *k, int fd, struct err *err)
+void *kernel_code_object(int fd, struct err *err)
 {
-	lang_code_fn *unit = NULL, *any = NULL;
-	const uint64_t *mark = NULL;
 	char path[160];
+	void *object;
 
 	object_path(path, sizeof path, fd);
-	k->object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	if (k->object) {
-		unit = (lang_code_fn *)dlsym(k->object, "bz_unit");
-		any = (lang_code_fn *)dlsym(k->object, "bz_any");
-		mark = dlsym(k->object, "bz_mark");
-	}
+	object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!object)
+		err_set(err, E_COMPILE, "the kernel's code does not load: %.160s", dlerror());
+	return object;
+}
+
+/* The object is the kernel's from now on. */
+static enum status attach(struct braze_kernel *k, void *object, struct err *err)
+{
+	lang_code_fn *unit = (lang_code_fn *)dlsym(object, "bz_unit");
+	lang_code_fn *any = (lang_code_fn *)dlsym(object, "bz_any");
+	const uint64_t *mark = dlsym(object, "bz_mark");
+
+	k->object = object;
 	if (!unit || !any)
 		return err_set(err, E_COMPILE, "the kernel's code does not load: %.160s",
 			       dlerror());
@@ -174,8 +181,10 @@ static int try(struct braze_kernel *k, struct braze_session *s, bool wait, braze
 		rc = (int)ask(k, s, err);
 	if (!rc)
 		rc = wire_wait(k->asked, wait ? -1 : 0, check, data, err);
-	if (!rc)
-		rc = (int)load(k, k->asked->object, err);
+	if (!rc) {
+		rc = (int)attach(k, k->asked->object, err);
+		k->asked->object = NULL;
+	}
 	if (rc == E_TIMEOUT || rc == BRAZE_E_INTERRUPTED)
 		return rc;
 	if (rc && (rc != E_DAEMON_GONE || ++k->tries == TRIES) && !k->never.code)

@@ -4,8 +4,8 @@
  * Invariant: a future is in the list as long as answers are missing. */
 #include "ticket.h"
 
+#include <dlfcn.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "array.h"
 #include "watch.h"
@@ -21,7 +21,6 @@ struct braze_future *ticket_create(struct braze_session *s, enum ticket_kind kin
 	}
 	f->session = s;
 	f->kind = kind;
-	f->object = -1;
 	s->refs++;
 	return f;
 }
@@ -63,8 +62,8 @@ void ticket_destroy(struct braze_future *f)
 		array_drop_buffer(s, f->item[i].buf);
 	watch_forget(s, f->watch);
 	free(f->text);
-	if (f->object >= 0)
-		close(f->object);
+	if (f->object)
+		dlclose(f->object);
 	free(f);
 	s->refs--;
 }

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "kernel.h"
 #include "lock.h"
 #include "lost.h"
 #include "near.h"
@@ -171,20 +172,19 @@ static void failure(struct err *e, const Braze__Wire__Failure *f)
 		f->text && f->text[0] ? f->text : status_text((enum status)f->code));
 }
 
-/* The object came with the packet. */
+/* The object came with the packet.  It is loaded now: whoever asked may look much later, and a
+ * process has few descriptors. */
 static void compiled(struct braze_session *s, uint64_t ticket)
 {
 	struct braze_future *f = ticket_find(s, ticket);
 	struct err e = {0};
 
-	if (!f || f->kind != TICKET_COMPILE || f->object >= 0)
+	if (!f || f->kind != TICKET_COMPILE || f->object)
 		return;
-	if (s->inbox.nfds == 1) {
-		f->object = s->inbox.fd[0];
-		s->inbox.fd[0] = -1; /* taken */
-	} else {
+	if (s->inbox.nfds == 1)
+		f->object = kernel_code_object(s->inbox.fd[0], &e);
+	else
 		err_set(&e, E_PROTOCOL, "the daemon sent %u objects for a kernel", s->inbox.nfds);
-	}
 	ticket_answer(f, e.code ? &e : NULL);
 }
 
