@@ -474,6 +474,18 @@ def test_calls_that_have_a_kernel_take_the_short_way():
     assert (x == y).all()
 
 
+def test_new_functions_at_each_call_are_not_kept():
+    @jit
+    def f(x, g):
+        for i in range(len(x)):
+            x[i] = g(x[i])
+        return x
+    for _ in range(100):
+        assert f(np.arange(3.0), lambda v: v + 1).tolist() == [1, 2, 3]
+    site = f.__braze_jit__.sites[0]
+    assert sum(map(len, site.specials.values())) <= 64
+
+
 def test_a_site_goes_with_its_function():
     import gc
     import weakref

@@ -14,22 +14,7 @@ import pytest
 import braze
 import braze.numpy as bnp
 from kernel_random import Program
-
-
-@pytest.fixture(autouse=True, params=["interpreted", "compiled"])
-def way(request):
-    """Every test twice: its kernels' code comes before their first call, or, since they are
-    short, not at all."""
-    kernel.compiled = request.param == "compiled"
-    yield request.param
-
-
-def kernel(text):
-    k = braze.kernel_from_text(text)
-    if kernel.compiled:
-        k.compile()
-    assert k.compiled == kernel.compiled
-    return k
+from kernel_ways import kernel, way  # noqa: F401
 
 
 # ---- Programs and their twins ----
@@ -523,10 +508,8 @@ def test_threads_share_a_kernel_while_its_code_comes():
     assert len(made) == 24 and len(set(made)) == 1
 
 
-def test_a_text_that_is_too_long_is_interpreted(way):
-    if way == "compiled":
-        pytest.skip("it is not")
-    k = kernel("kernel f() -> (n: int64) {" + "n += 1;" * 5000 + "}")
+def test_a_text_that_is_too_long_is_interpreted():
+    k = braze.kernel_from_text("kernel f() -> (n: int64) {" + "n += 1;" * 5000 + "}")
     assert k() == 5000
     with pytest.raises(RuntimeError, match="f is interpreted: a text of .* is too long"):
         k.compile()

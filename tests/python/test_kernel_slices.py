@@ -10,21 +10,8 @@ import pytest
 
 import braze
 import braze.numpy as bnp
+from kernel_ways import kernel, way  # noqa: F401
 from slice_random import Program
-
-
-@pytest.fixture(autouse=True, params=["interpreted", "compiled"])
-def way(request):
-    kernel.compiled = request.param == "compiled"
-    yield request.param
-
-
-def kernel(text):
-    k = braze.kernel_from_text(text)
-    if kernel.compiled:
-        k.compile()
-    assert k.compiled == kernel.compiled
-    return k
 
 
 def test_random_programs(way):

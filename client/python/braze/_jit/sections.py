@@ -11,7 +11,7 @@ import builtins
 
 import numpy as np
 
-from braze._jit.expressions import UFUNCS, Value, cast, cast_truth, resolve
+from braze._jit.expressions import UFUNCS, Value, cast, resolve
 from braze._jit.kinds import Refusal, is_integer, strong
 
 _REDUCTIONS = {"sum": "sum", "prod": "prod", "min": "min", "max": "max", "amin": "min",
@@ -94,20 +94,11 @@ class Sections:
 
     # ---- Assignments ----
 
-    def to_section(self, target, value, node):
-        """`x[a:b] = value`, cast as NumPy's assignments cast."""
-        text, held = target
-        self.store(held.base)
-        if value.kind is None:
-            return
-        if value.kind.dtype.kind == "c" and held.kind.dtype.kind != "c":
-            raise Refusal("complex numbers in an array of real ones", node)
-        value = cast_truth(value) if held.kind.dtype.kind == "b" else cast(value, held.kind.dtype)
-        self.emit(f"{text} = {value.text}", node)
-
     def assign_section(self, target, node):
+        text, held = target
         self.has_section(node.value)
-        self.to_section(target, self.on_slices(node.value), node)
+        self.store(held.base)
+        self.put(text, held.kind.dtype, self.on_slices(node.value), node)
 
     def update_section(self, target, node):
         """`x[a:b] += value`, which NumPy casts within a kind only."""
@@ -134,10 +125,9 @@ class Sections:
             return isinstance(node.op, ast.MatMult)
         if not isinstance(node, ast.Call):
             return False
-        if isinstance(node.func, ast.Attribute) and node.func.attr in _REDUCTIONS \
-                and self.path(node.func) is None or self._is_method(node.func):
-            return True
-        return self._reduces(node.func) is not None
+        of_value = isinstance(node.func, ast.Attribute) and node.func.attr in _REDUCTIONS \
+            and self.path(node.func) is None
+        return of_value or self._is_method(node.func) or self._reduces(node.func) is not None
 
     def _is_method(self, func):
         """`x.sum` of an array that has a name."""

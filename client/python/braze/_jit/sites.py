@@ -5,6 +5,7 @@ In:  the values of what the loop reads.  Out: the values of what it leaves; None
 as Python's for these.
 """
 
+import ast
 import os
 import re
 import types
@@ -21,11 +22,15 @@ MOST = 64  # kernels of one loop; beyond, it is a loop whose types never settle
 class _Special:
     """One kernel, and how its arguments come about."""
 
-    __slots__ = ("kernel", "made", "getters", "extra", "refusal", "convert", "lines")
+    __slots__ = ("kernel", "made", "getters", "extra", "refusal", "convert")
 
     def __init__(self):
         self.kernel = self.made = self.refusal = None
         self.getters, self.extra, self.convert = (), (), ()
+
+
+_TOO_MANY = _Special()
+_TOO_MANY.refusal = Refusal("it is called with ever new types")
 
 
 class Site:
@@ -65,6 +70,8 @@ class Site:
         for s in self.specials.get(key, ()):
             if all(_class_of(self.value(path, values)) == want for path, want in s.extra):
                 return s
+        if self.count >= MOST:
+            return _TOO_MANY  # not kept: a program may come with a new function at each call
         s = self.make(values)
         self.specials.setdefault(key, []).append(s)
         self.count += 1
@@ -102,8 +109,6 @@ class Site:
             asked[path] = value = self.value(path, values)
             return value
         try:
-            if self.count >= MOST:
-                raise Refusal("it is called with ever new types")
             s.made = Program(self.loop, lookup).make(
                 self.function.__name__, self.locals, self.entering, set(self.leaves),
                 set(self.given))
@@ -160,8 +165,6 @@ class Site:
 
     @property
     def may_return(self):
-        import ast
-
         return any(isinstance(n, ast.Return) for n in ast.walk(self.loop))
 
     def raise_placed(self, error, special):

@@ -85,12 +85,16 @@ class Statements:
         if held.kind.ndim:
             raise Refusal("an assignment to a part of an array inside a loop", node)
         self.store(held.base)
-        if value.kind is None or any(text is None for text in held.fixed):
+        self.put(held.text(), held.kind.dtype, value, node)
+
+    def put(self, place, dtype, value, node):
+        """An element or a slice gets a value, cast as NumPy's assignments cast."""
+        if value.kind is None:
             return
-        if value.kind.dtype.kind == "c" and held.kind.dtype.kind != "c":
-            raise Refusal("a complex number in an array of real ones", node)
-        text = cast_truth(value) if held.kind.dtype.kind == "b" else cast(value, held.kind.dtype)
-        self.emit(f"{held.text()} = {text.text}", node)
+        if value.kind.dtype.kind == "c" and dtype.kind != "c":
+            raise Refusal("complex numbers in an array of real ones", node)
+        value = cast_truth(value) if dtype.kind == "b" else cast(value, dtype)
+        self.emit(f"{place} = {value.text}", node)
 
     def _unpack(self, targets, node):
         if self._is_shape(node.value):

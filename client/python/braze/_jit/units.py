@@ -172,7 +172,7 @@ def _run(kind, args, named):
         raise TypeError(f"parallel_{kind}() takes a range and a work unit, then arguments by name")
     policy, unit = args
     if isinstance(unit, types.FunctionType):
-        unit = _units.setdefault(unit, Unit(unit))
+        unit = _unit_of(unit)
     if not isinstance(unit, Unit):
         raise TypeError(f"a work unit is a function, not {unit!r}")
     bounds = _bounds(policy)
@@ -186,7 +186,11 @@ def _run(kind, args, named):
     return f(*begun, *(named[n] for n in names))
 
 
-_units = {}  # of functions that were not decorated
+def _unit_of(function):
+    """Of one that was not decorated: it goes with the function."""
+    if not hasattr(function, "__braze_unit__"):
+        function.__braze_unit__ = Unit(function)
+    return function.__braze_unit__
 
 
 def parallel_for(*args, **named):
