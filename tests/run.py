@@ -167,6 +167,11 @@ def pytest(env, long, title="python", folders=SUITES, to=None):
     return total
 
 
+def end_to_end(env, long, to=None):
+    """Daemons of their own, their deaths, and what programs cost."""
+    return pytest(env, long, "end to end", SUITES[1:], to)
+
+
 def near(env, long, to=None):
     """What compares braze with NumPy, once more with small operations computed in their call."""
     return pytest(dict(env, BRAZE_NEAR="1"), long, "python, near",
@@ -199,14 +204,14 @@ def aside(work, env, long):
 def in_python(env, long, jobs):
     """The parts that are tests in Python. One of them leaves half of two processors idle, so
     with two jobs the others run beside the first; a long run goes on part by part."""
-    others = {"python, near": near, "python on cuda:0": on_standin}
+    others = {"python, near": near, "end to end": end_to_end, "python on cuda:0": on_standin}
     pool, running = concurrent.futures.ThreadPoolExecutor(1), {}
 
     def first():
         if jobs > 1 and not long:
             running.update((name, pool.submit(aside, work, env, long))
                            for name, work in others.items())
-        return pytest(env, long)
+        return pytest(env, long, folders=SUITES[:1])
 
     def other(name):
         if name not in running:

@@ -345,6 +345,8 @@ static void compile(struct entry *e)
 		return;
 	}
 	helper_submit(t->helper, e->k.arch, source_of, compiled, e);
+	if (e->wanted)
+		helper_hurry(t->helper, e);
 	e->k.state = KERNEL_COMPILING;
 }
 
@@ -535,6 +537,8 @@ enum kernel_state cache_want(struct cache *c, struct kernel *k)
 {
 	struct entry *e = entry_of(k);
 
+	if (!e->wanted && k->state == KERNEL_COMPILING && target_of(e)->helper)
+		helper_hurry(target_of(e)->helper, e);
 	e->wanted = true;
 	if (k->arch && !c->cuda.helper && k->state != KERNEL_READY)
 		target_open_cuda(&c->cuda, c->loop, &(struct cache_config){.self = c->self});

@@ -31,6 +31,7 @@ struct job {
 	struct job *next;
 	uint64_t ticket;
 	unsigned arch, attempts;
+	bool hurried;		  /* these come first */
 	helper_source_fn *source; /* asked when its turn comes: many may wait */
 	helper_done_fn *done;
 	void *data;
@@ -332,6 +333,29 @@ void helper_submit(struct helper *h, unsigned arch, helper_source_fn *source, he
 	h->waiting++;
 	if (!h->busy)
 		uv_idle_start(&h->kick, on_kick);
+}
+
+void helper_hurry(struct helper *h, const void *data)
+{
+	/* Where it goes: behind what has begun, and all that was hurried before. */
+	struct job **to = &h->first, **from, *j;
+
+	if (*to && (*to)->attempts)
+		to = &(*to)->next;
+	while (*to && (*to)->hurried)
+		to = &(*to)->next;
+	for (from = to; (j = *from) && j->data != data;)
+		from = &j->next;
+	if (!j)
+		return;
+	j->hurried = true;
+	*from = j->next;
+	if (!j->next)
+		h->last = from;
+	j->next = *to;
+	*to = j;
+	if (!j->next)
+		h->last = &j->next;
 }
 
 uint64_t helper_deaths(const struct helper *h)

@@ -2,8 +2,9 @@
 /* cache/helper.h - the compile helper process, seen from the loop.
  *
  * Loop thread only.  Started when the first job comes, restarted after a death.
- * Jobs run one at a time, in order.  A job whose helper dies is tried once more; one whose
- * helper does nothing for too long, or computes for too long, has it killed. */
+ * Jobs run one at a time, in order, those that somebody waits for first.  A job whose helper dies
+ * is tried once more; one whose helper does nothing for too long, or computes for too long, has it
+ * killed. */
 #ifndef BRAZE_HELPER_H
 #define BRAZE_HELPER_H
 
@@ -42,6 +43,9 @@ void helper_destroy(struct helper *h);
  * not at all or as often as the job is tried. */
 void helper_submit(struct helper *h, unsigned arch, helper_source_fn *source, helper_done_fn *done,
 		   void *data);
+/* Somebody waits for the job that was submitted with this data: unless it has begun, it comes
+ * before all those that nobody waits for. */
+void helper_hurry(struct helper *h, const void *data);
 uint64_t helper_deaths(const struct helper *h);
 /* Descriptors that it holds: the process' socket. */
 uint64_t helper_fds(const struct helper *h);
