@@ -133,35 +133,39 @@ def softmax(x):
 # ---- Velociraptor's ----
 
 
+def magnetic(i, j, k, ex, ey, ez, hx, hy, hz, cx, cy, cz, step):
+    """A step of the fields that are at this place, everywhere."""
+    if j < ey.shape[1] and k < ez.shape[2]:
+        hx[i, j, k] += step * ((ey[i, j, k + 1] - ey[i, j, k]) * cz - (ez[i, j + 1, k] - ez[i, j, k]) * cy)
+    if i < ex.shape[0] and k < ez.shape[2]:
+        hy[i, j, k] += step * ((ez[i + 1, j, k] - ez[i, j, k]) * cx - (ex[i, j, k + 1] - ex[i, j, k]) * cz)
+    if i < ex.shape[0] and j < ey.shape[1]:
+        hz[i, j, k] += step * ((ex[i, j + 1, k] - ex[i, j, k]) * cy - (ey[i + 1, j, k] - ey[i, j, k]) * cx)
+
+
+def electric(i, j, k, ex, ey, ez, hx, hy, hz, cx, cy, cz, step):
+    """Off the boundary."""
+    if j > 0 and k > 0:
+        ex[i, j, k] += step * ((hz[i, j, k] - hz[i, j - 1, k]) * cy - (hy[i, j, k] - hy[i, j, k - 1]) * cz)
+    if i > 0 and k > 0:
+        ey[i, j, k] += step * ((hx[i, j, k] - hx[i, j, k - 1]) * cz - (hz[i, j, k] - hz[i - 1, j, k]) * cx)
+    if i > 0 and j > 0:
+        ez[i, j, k] += step * ((hy[i, j, k] - hy[i - 1, j, k]) * cx - (hx[i, j, k] - hx[i, j - 1, k]) * cy)
+
+
 def fdtd_3d(steps, ex, ey, ez, hx, hy, hz, cx, cy, cz, step_e, step_h):
-    """A cavity: magnetic fields everywhere, electric ones off the boundary, a sample each step."""
+    """A cavity, a sample of which is taken each step."""
     record = np.zeros((steps, 3))
     nx, ny, nz = ex.shape[0], ey.shape[1], ez.shape[2]
     for t in range(steps):
         for i in range(nx + 1):
             for j in range(ny + 1):
                 for k in range(nz + 1):
-                    if j < ny and k < nz:
-                        hx[i, j, k] += step_h * ((ey[i, j, k + 1] - ey[i, j, k]) * cz
-                                                 - (ez[i, j + 1, k] - ez[i, j, k]) * cy)
-                    if i < nx and k < nz:
-                        hy[i, j, k] += step_h * ((ez[i + 1, j, k] - ez[i, j, k]) * cx
-                                                 - (ex[i, j, k + 1] - ex[i, j, k]) * cz)
-                    if i < nx and j < ny:
-                        hz[i, j, k] += step_h * ((ex[i, j + 1, k] - ex[i, j, k]) * cy
-                                                 - (ey[i + 1, j, k] - ey[i, j, k]) * cx)
+                    magnetic(i, j, k, ex, ey, ez, hx, hy, hz, cx, cy, cz, step_h)
         for i in range(nx):
             for j in range(ny):
                 for k in range(nz):
-                    if j > 0 and k > 0:
-                        ex[i, j, k] += step_e * ((hz[i, j, k] - hz[i, j - 1, k]) * cy
-                                                 - (hy[i, j, k] - hy[i, j, k - 1]) * cz)
-                    if i > 0 and k > 0:
-                        ey[i, j, k] += step_e * ((hx[i, j, k] - hx[i, j, k - 1]) * cz
-                                                 - (hz[i, j, k] - hz[i - 1, j, k]) * cx)
-                    if i > 0 and j > 0:
-                        ez[i, j, k] += step_e * ((hy[i, j, k] - hy[i - 1, j, k]) * cx
-                                                 - (hx[i, j, k] - hx[i, j - 1, k]) * cy)
+                    electric(i, j, k, ex, ey, ez, hx, hy, hz, cx, cy, cz, step_e)
         record[t, 0], record[t, 1], record[t, 2] = ex[3, 3, 3], ey[3, 3, 3], ez[3, 3, 3]
     return record, ex, ey, ez, hx, hy, hz
 
@@ -228,7 +232,7 @@ def gaussian_bayes(x, y, z, classes):
     """Naive Bayes with normal densities: fit, then the likeliest class."""
     n, d = x.shape
     mean, var, prior = np.zeros((classes, d)), np.zeros((classes, d)), np.zeros(classes)
-    joint, likeliest = np.zeros((len(z), classes)), np.zeros(len(z), np.int64)
+    joint = np.zeros((len(z), classes))
     most = 0.0
     for k in range(d):
         s, t = 0.0, 0.0
@@ -257,6 +261,4 @@ def gaussian_bayes(x, y, z, classes):
             for k in range(d):
                 s += math.log(2.0 * math.pi * var[c, k]) + (z[i, k] - mean[c, k]) ** 2 / var[c, k]
             joint[i, c] = math.log(prior[c]) - 0.5 * s
-            if joint[i, c] > joint[i, likeliest[i]]:
-                likeliest[i] = c
-    return mean, var, joint, likeliest
+    return mean, var, joint, np.argmax(joint, axis=1)

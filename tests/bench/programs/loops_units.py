@@ -10,7 +10,7 @@ import math
 import braze
 import numpy as np
 
-from .loops_particles import (ATOM, CHARGE, ELECTRON, STEP, VOLTS, elastic_section, ionising_section,
+from .loops_particles import (ATOM, ELECTRON, STEP, VOLTS, elastic_section, ionising_section, moved,
                               pull, turned)
 
 # ---- The suite's ----
@@ -359,15 +359,7 @@ def scatter(i, count, x, v, w, draws, kind, place):
 
 @braze.kernel
 def move(i, x, v, w, field, energy):
-    cells = len(field)
-    c = min(max(int(math.floor(x[i] * (cells / 2))), 0), cells - 1)
-    x[i] += 100 * STEP * v[i, 0]
-    v[i, 0] -= STEP * (CHARGE / ELECTRON) * 100 * field[c]
-    if x[i] <= 0 or x[i] >= 2 or w[i] == 0:
-        w[i] = 0
-        for k in range(3):
-            v[i, k] = 0.0
-    energy[i] = 0.5 * ELECTRON * VOLTS * (v[i, 0] ** 2 + v[i, 1] ** 2 + v[i, 2] ** 2)
+    moved(i, x, v, w, field, energy)
 
 
 def dsmc_units(count, density, x, v, w, field, draws, kind, energy):
