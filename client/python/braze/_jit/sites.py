@@ -172,7 +172,9 @@ class Site:
         found = re.match(r"kernel '.*?', line (\d+): ", str(error))
         if found:
             file = os.path.basename(self.function.__code__.co_filename)
-            text = f"{file}:{special.made.lines[int(found[1]) - 1]}: {str(error)[found.end():]}"
+            words = re.sub(r" of '(\w+)'", lambda m: f" of '{special.made.said(m[1])}'",
+                           str(error)[found.end():])
+            text = f"{file}:{special.made.lines[int(found[1]) - 1]}: {words}"
             raise type(error)(text) from None
 
 

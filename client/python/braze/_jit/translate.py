@@ -67,6 +67,11 @@ class Made:
     lines: list  # of Python, for each line of the text
     variables: dict = field(default_factory=dict)
 
+    def said(self, name):
+        """What Python calls a parameter of the text."""
+        paths = [p.path for p in self.parameters if p.name == name]
+        return ".".join(p for p in paths[0] if isinstance(p, str)) if paths else name
+
 
 class Names:
     """Names of the kernel language for names of Python's."""
