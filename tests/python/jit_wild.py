@@ -184,10 +184,10 @@ def _line(error):
 
 
 def _words(error):
-    """Without the array's name, which NumPy does not say."""
+    """Without the array's name, which NumPy does not say, and the axis, which it counts in a[i] for a[i][j]."""
     text = str(error)
     text = text.split(": ", 1)[1] if text.startswith("<wild") else text
-    return re.sub(" of '[a-z]+'", "", text)
+    return re.sub(r"axis \d( of '[a-z]+')?", "axis", text)
 
 
 def difference(one, other):
