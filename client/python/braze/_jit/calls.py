@@ -143,7 +143,7 @@ def numpys(target):
 def _arguments(scope, node, least, most):
     if not least <= len(node.args) <= most:
         raise Refusal(f"{ast.unparse(node.func)}() with {len(node.args)} arguments", node)
-    return [scope.scalar(a) for a in node.args]
+    return scope.in_order(node.args)
 
 
 def _of_math(scope, name, node):

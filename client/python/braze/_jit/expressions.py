@@ -162,7 +162,7 @@ class Expressions:
     def _BinOp(self, node):
         if isinstance(node.op, ast.MatMult):
             return self.reduction(node)
-        return self.binary(node.op, self.scalar(node.left), self.scalar(node.right), node)
+        return self.binary(node.op, *self.in_order([node.left, node.right]), node)
 
     def binary(self, op, a, b, node):
         if a.kind is None or b.kind is None:
@@ -216,11 +216,11 @@ class Expressions:
         folded = self._told(node)
         if folded is not None:
             return folded
-        left = self.scalar(node.left)
         if len(node.ops) == 1 and isinstance(node.ops[0], (ast.In, ast.NotIn)):
-            return self._one_of_several(left, node)
+            return self._one_of_several(self.scalar(node.left), node)
         if len(node.ops) == 1:
-            return self._pair(node.ops[0], left, self.scalar(node.comparators[0]), node)
+            return self._pair(node.ops[0], *self.in_order([node.left, node.comparators[0]]), node)
+        left = self.scalar(node.left)
         parts = []
         for op, right in zip(node.ops, node.comparators):
             right = self.scalar(right)

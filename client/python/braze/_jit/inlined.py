@@ -85,6 +85,7 @@ def _arguments(scope, given):
         fixed = tuple(text if text is None or text.isalnum() else
                       scope.temporary(Value(text, INT), argument).text for text in held.fixed)
         arrays[name] = type(held)(held.base, held.kind, fixed)
+        scope.looked_up(arrays[name], argument)
     return arrays, numbers
 
 

@@ -73,7 +73,9 @@ class Statements:
             held = self.array(node.value)
             fixed = [text if text is None or text.lstrip("-").isdigit() else
                      self.temporary(Value(text, INT), node).text for text in held.fixed]
-            self._alias(target.id, type(held)(held.base, held.kind, tuple(fixed)), node)
+            held = type(held)(held.base, held.kind, tuple(fixed))
+            self.looked_up(held, node.value)
+            self._alias(target.id, held, node)
         else:
             self._to(target, self.scalar(node.value), node)
 
@@ -162,6 +164,23 @@ class Statements:
             and not (isinstance(node, ast.Subscript) and self._is_shape(node.value)) \
             and self.is_array(node) and self.array(node).kind.ndim > 0
 
+    def looked_up(self, held, node):
+        """`a[i]`, a part: a wrong index raises where it stands, whether or not an element is read."""
+        if not isinstance(node, ast.Subscript) or self.path(node) is not None:
+            return
+        before = self.aside(self.array, node.value)[1].fixed
+        new = [(k, text) for k, text in enumerate(held.fixed) if text is not None and before[k] is None]
+        size = [f"len({held.base}, {k})" for k, _ in new]
+        wrong = [f"{text} < -{n} or {text} >= {n}" for n, (_, text) in zip(size, new)]
+        if not new:
+            return
+        self.emit(f"if {' or '.join(wrong)} {{", node)
+        self.depth += 1
+        part = ", ".join("0:0" if text is None else text for text in held.fixed)
+        self.emit(f"let {self.names.fresh('t')} = any({held.base}[{part}])", node)
+        self.depth -= 1
+        self.emit("}", node)
+
     def _alias(self, name, held, node):
         """`row = a[i]`: a name for a part, as long as it is the only one that it gets."""
         stores = [n for n in ast.walk(self.body) if isinstance(n, ast.Name)
@@ -187,14 +206,17 @@ class Statements:
             self.update_section(part, node)
             return
         held = self.array(node.target)
-        old = Value(held.text(), strong(held.kind.dtype))
+        kept, self.out = self.out, []
         value = self.scalar(node.value)
-        new = self.binary(node.op, old, value, node)
-        if new.kind is not None and not held.simple:
+        lines, self.out = self.out, kept
+        if not held.simple or lines:
             fixed = tuple(self.temporary(Value(text, INT), node).text for text in held.fixed)
             held = type(held)(held.base, held.kind, fixed)
-            new = self.binary(node.op, Value(held.text(), old.kind), value, node)
-        self.to_element(held, new, node)
+        old = Value(held.text(), strong(held.kind.dtype))
+        if lines:  # the element is read before
+            old = self.temporary(old, node)
+        self.out += lines
+        self.to_element(held, self.binary(node.op, old, value, node), node)
 
     def _do_AnnAssign(self, node):
         if not isinstance(node.target, ast.Name):

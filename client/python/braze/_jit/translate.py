@@ -137,6 +137,20 @@ class Scope(Expressions, Sections, Statements):
             self.depth -= 1
         return lines, value
 
+    def in_order(self, nodes):
+        """The values of expressions.  What one needs done before it comes behind the elements that those
+        before it read: the first wrong index is the one that raises."""
+        out = []
+        for node in nodes:
+            kept, self.out = self.out, []
+            value = self.scalar(node)
+            lines, self.out = self.out, kept
+            if lines:
+                out = [self.temporary(v, node) if "[" in v.text and not v.simple else v for v in out]
+            self.out += lines
+            out.append(value)
+        return out
+
     def conditional(self, test, first, then, node, second=(), otherwise=()):
         self.emit(f"if {test} {{", node)
         self.out += first
