@@ -339,11 +339,10 @@ NOT = {
     "a big integer": ("s = 1\nfor i in range(3):\n    s *= 2 ** 70\nreturn s", "64 bits"),
     "print": ("s = 0\nfor i in range(3):\n    print(end='')\nreturn s", "arguments by name"),
     "comprehension": ("s = 0\nfor i in range(3):\n    s += sum([1 for k in range(i)])\nreturn s",
-                      "ListComp"),
+                      "list comprehension"),
     "may be unbound": ("for i in range(3):\n    if i:\n        s = t\n    t = i\nreturn s", "before"),
     "try": ("s = 0\ntry:\n    for i in range(3):\n        s += i\nexcept IndexError:\n    pass\n"
             "return s", "try"),
-    "else": ("s = 0\nfor i in range(3):\n    s += i\nelse:\n    s = 9\nreturn s", "else"),
     "an object": ("s = 0\nfor i in range(3):\n    s += THING.n\nreturn s", None),
 }
 

@@ -4,6 +4,8 @@ table and gives the arguments."""
 
 import numpy as np
 
+from . import inputs
+
 
 def generator():
     return np.random.default_rng(0)
@@ -174,6 +176,28 @@ def heaven(n, steps):
     g = generator()
     places, masses = 1000.23 * g.random((n, 3)), 345 * g.random(n)
     return steps, 0.04165, masses, *places.T.copy(), *np.zeros((6, n))
+
+
+def heaven_in_rows(n, steps):
+    steps, step, masses, *columns = heaven(n, steps)
+    places, speeds, forces = (np.stack(columns[k:k + 3], axis=1) for k in (0, 3, 6))
+    return steps, step, masses, places, speeds, forces
+
+
+def blocks(steps, n):
+    return (steps, *inputs.block_pair(np, n))
+
+
+def planes(steps, n):
+    return (steps, *inputs.plane_pair(np, n))
+
+
+def lines(steps, n):
+    return (steps, *inputs.line_pair(np, n))
+
+
+def grid_of_adi(steps, n):
+    return (steps, *inputs.adi(np, n))
 
 
 def packed_rows(n, m):

@@ -166,10 +166,22 @@ def turned(v, at, ux, uy, uz, e, speed, a, b, h):
     v[at, 2] = speed * (cosine * uz - p * uy - q * ux * uz)
 
 
+def moved(i, x, v, w, field, energy):
+    """An electron after its step; one that is outside is gone."""
+    cells = len(field)
+    c = min(max(int(math.floor(x[i] * (cells / 2))), 0), cells - 1)
+    x[i] += 100 * STEP * v[i, 0]
+    v[i, 0] -= STEP * (CHARGE / ELECTRON) * 100 * field[c]
+    if x[i] <= 0 or x[i] >= 2 or w[i] == 0:
+        w[i] = 0
+        for k in range(3):
+            v[i, k] = 0.0
+    energy[i] = 0.5 * ELECTRON * VOLTS * (v[i, 0] ** 2 + v[i, 1] ** 2 + v[i, 2] ** 2)
+
+
 def dsmc(count, density, x, v, w, field, draws, kind, energy):
     """A step of electrons among atoms: who collides, where to, and the move."""
     total = count
-    cells = len(field)
     for i in range(count):
         s = math.sqrt(v[i, 0] ** 2 + v[i, 1] ** 2 + v[i, 2] ** 2)
         e = 0.5 * ELECTRON * VOLTS * s * s
@@ -189,12 +201,5 @@ def dsmc(count, density, x, v, w, field, draws, kind, energy):
                 a = draws[i, 1]
                 s *= math.sqrt(1 - 2 * (ELECTRON / ATOM) * (2 * a / (1 + 8 * e * (1 - a))))
             turned(v, i, ux, uy, uz, e, s, draws[i, 1], draws[i, 2], draws[i, 4])
-        c = min(max(int(math.floor(x[i] * (cells / 2))), 0), cells - 1)
-        x[i] += 100 * STEP * v[i, 0]
-        v[i, 0] -= STEP * (CHARGE / ELECTRON) * 100 * field[c]
-        if x[i] <= 0 or x[i] >= 2 or w[i] == 0:
-            w[i] = 0
-            for k in range(3):
-                v[i, k] = 0.0
-        energy[i] = 0.5 * ELECTRON * VOLTS * (v[i, 0] ** 2 + v[i, 1] ** 2 + v[i, 2] ** 2)
+        moved(i, x, v, w, field, energy)
     return total, kind, x, v, w, energy

@@ -9,6 +9,7 @@ import math
 import types
 
 import numpy as np
+from numpy._core.umath import clip  # the ufunc behind np.clip
 
 from braze._jit import expressions as ex
 from braze._jit.kinds import BOOL, COMPLEX, FLOAT, INT, KNOWN, Refusal, join, strong
@@ -27,6 +28,9 @@ _ASKED = {"isnan": "isnan", "isinf": "isinf", "isfinite": "isfinite"}
 def call(scope, node):
     if scope.is_reduction(node):
         return scope.reduction(node)
+    if isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS \
+            and scope.path(node.func) is None:
+        return _METHODS[node.func.attr](scope, scope.scalar(node.func.value), node)
     target = scope.callee(node.func)
     if hasattr(target, "__braze_atomic__"):
         return atomic(scope, target, node)
@@ -34,6 +38,11 @@ def call(scope, node):
     function = getattr(function, "function", function)
     if isinstance(function, types.FunctionType) and numpys(target) is None:
         return scope.program.function_call(scope, function, node)
+    return _of_library(scope, target, node)
+
+
+def _of_library(scope, target, node):
+    """Python's, math's and NumPy's."""
     if node.keywords:
         raise Refusal("arguments by name", node)
     if any(isinstance(a, ast.Starred) for a in node.args):
@@ -44,13 +53,49 @@ def call(scope, node):
     if getattr(builtins, name, None) is target:
         way = _BUILTINS.get(name)
         if way is None:
-            raise Refusal(f"{name}() is no part of a kernel", node)
+            more = f": np.{name} of a slice is" if name in ("sum", "any", "all") else ""
+            raise Refusal(f"{name}() is no part of a kernel{more}", node)
         return way(scope, node)
     ufunc = numpys(target)
     if ufunc is not None:
         return _of_numpy(scope, ufunc, node)
-    raise Refusal(f"a call of {name or target!r}", node)
+    raise Refusal(f"a call of {ast.unparse(node.func)}(), which no kernel has", node)
 
+
+# ---- Methods of numbers ----
+
+def _item(scope, value, node):
+    """As Python's number."""
+    if node.args or value.kind is None:
+        return _no_arguments(value, node)
+    kind = {"b": BOOL, "f": FLOAT, "c": COMPLEX}.get(value.kind.dtype.kind, INT)
+    if value.kind.dtype == np.uint64:
+        raise Refusal("a uint64 as an integer of Python's", node)
+    value = ex.cast(value, kind.dtype)
+    return ex.Value(value.text, kind, value.level, value.simple)
+
+
+def _conjugate(scope, value, node):
+    if node.args or value.kind is None:
+        return _no_arguments(value, node)
+    if value.kind.dtype.kind == "b":
+        raise Refusal("conjugate() of a truth value", node)
+    return ex.Value(f"conj({value.text})", value.kind) if value.kind.dtype.kind == "c" else value
+
+
+def _astype(scope, value, node):
+    if len(node.args) != 1 or value.kind is None:
+        return _no_arguments(value, node)
+    return _in_dtype(value, scope.annotated(node.args[0]).dtype, node)
+
+
+def _no_arguments(value, node):
+    if value.kind is not None:
+        raise Refusal(f"{node.func.attr}() with such arguments", node)
+    return ex.UNKNOWN
+
+
+_METHODS = {"item": _item, "conjugate": _conjugate, "conj": _conjugate, "astype": _astype}
 
 _ATOMIC = {"add": ast.Add(), "sub": ast.Sub(), "mul": ast.Mult(), "and": ast.BitAnd(),
            "or": ast.BitOr(), "xor": ast.BitXor()}
@@ -97,8 +142,8 @@ def numpys(target):
 
 def _arguments(scope, node, least, most):
     if not least <= len(node.args) <= most:
-        raise Refusal(f"{len(node.args)} arguments", node)
-    return [scope.scalar(a) for a in node.args]
+        raise Refusal(f"{ast.unparse(node.func)}() with {len(node.args)} arguments", node)
+    return scope.in_order(node.args)
 
 
 def _of_math(scope, name, node):
@@ -130,8 +175,11 @@ def _of_numpy(scope, function, node):
         return _as_type(scope, np.dtype(function), node)
     if function is np.where:
         return _where(scope, node)
+    if function is np.clip:
+        function = clip
     if not isinstance(function, np.ufunc) or function.nout != 1:
-        raise Refusal(f"numpy.{function.__name__} is no part of a kernel", node)
+        more = ": make the array before the loop" if function.__name__ in _MAKERS else ""
+        raise Refusal(f"numpy.{function.__name__} is no part of a kernel{more}", node)
     args = _arguments(scope, node, function.nin, function.nin)
     if any(v.kind is None for v in args):
         return ex.UNKNOWN
@@ -143,12 +191,18 @@ def _of_numpy(scope, function, node):
     return ex.Value(f"{_NAMES.get(function.__name__, function.__name__)}({text})", strong(out))
 
 
+_MAKERS = frozenset("zeros ones empty full zeros_like ones_like empty_like full_like array asarray "
+                    "arange linspace eye copy".split())
 # Where the language has another of NumPy's names for a function.
 _NAMES = {"true_divide": "divide"}
 
 
 def _as_type(scope, dtype, node):
     value, = _arguments(scope, node, 1, 1)
+    return _in_dtype(value, dtype, node)
+
+
+def _in_dtype(value, dtype, node):
     if dtype not in KNOWN:
         raise Refusal(f"numbers of type {dtype}", node)
     if value.kind is None:
@@ -186,6 +240,8 @@ def _abs(scope, node):
 
 def _extreme(word, sign):
     def best(scope, node):
+        if len(node.args) == 1:
+            raise Refusal(f"{word}() of one argument: np.{word} of a slice is one", node)
         values = _arguments(scope, node, 2, 8)
         if any(v.kind is None for v in values):
             return ex.UNKNOWN

@@ -12,7 +12,7 @@ import numpy as np
 
 from braze._jit import calls
 from braze._jit.kinds import (BOOL, COMPLEX, FLOAT, INT, WEAK, Array, Kind, Refusal, is_integer,
-                              join, literal, operand, strong)
+                              join, literal, operand, said, strong)
 
 UFUNCS = {
     ast.Add: (np.add, "+", 9), ast.Sub: (np.subtract, "-", 9), ast.Mult: (np.multiply, "*", 10),
@@ -25,6 +25,7 @@ UFUNCS = {
 _COMPARE = {ast.Lt: (np.less, "<"), ast.LtE: (np.less_equal, "<="), ast.Gt: (np.greater, ">"),
             ast.GtE: (np.greater_equal, ">="), ast.Eq: (np.equal, "=="),
             ast.NotEq: (np.not_equal, "!=")}
+NO_NUMBER = "an array in place of a number"
 _COMPARES, _UNARY, _POWER, _ATOM = 4, 11, 12, 13
 
 
@@ -78,7 +79,7 @@ class Expressions:
     def expression(self, node):
         way = getattr(self, "_" + type(node).__name__, None)
         if way is None:
-            raise Refusal(f"{type(node).__name__} is no part of a kernel", node)
+            raise Refusal(f"{said(node)} is no part of a kernel", node)
         return way(node)
 
     def scalar(self, node):
@@ -87,7 +88,7 @@ class Expressions:
             return Value(part[0], strong(part[1].kind.dtype))
         value = self.expression(node)
         if isinstance(value.kind, Array):
-            raise Refusal("an array in place of a number", node)
+            raise Refusal(NO_NUMBER, node)
         if value.kind is not None and not isinstance(value.kind, Kind):
             raise Refusal("neither a number nor an array", node)
         return value
@@ -123,9 +124,23 @@ class Expressions:
                 return Value(" * ".join(sizes) if sizes else "1", INT, 10 if len(sizes) > 1 else _ATOM)
             raise Refusal("a shape is read by its parts: x.shape[0]", node)
         value = self.dotted(node)
-        if value is None:
+        return self._part_of_number(node) if value is None else value
+
+    def _part_of_number(self, node):
+        """z.real, z.imag"""
+        if node.attr not in ("real", "imag"):
             raise Refusal(f"'.{node.attr}' of what a kernel makes", node)
-        return value
+        value = self.scalar(node.value)
+        if value.kind is None:
+            return UNKNOWN
+        dtype = value.kind.dtype
+        if dtype.kind == "b":
+            raise Refusal(f"'.{node.attr}' of a truth value", node)
+        if dtype.kind != "c":
+            zero = cast(constant(0), dtype)
+            return value if node.attr == "real" else Value(zero.text, value.kind, zero.level, True)
+        kind = FLOAT if value.kind.weak else strong(dtype.type(0).real.dtype)
+        return Value(f"{node.attr}({value.text})", kind)
 
     # ---- Arithmetic ----
 
@@ -147,7 +162,7 @@ class Expressions:
     def _BinOp(self, node):
         if isinstance(node.op, ast.MatMult):
             return self.reduction(node)
-        return self.binary(node.op, self.scalar(node.left), self.scalar(node.right), node)
+        return self.binary(node.op, *self.in_order([node.left, node.right]), node)
 
     def binary(self, op, a, b, node):
         if a.kind is None or b.kind is None:
@@ -198,9 +213,14 @@ class Expressions:
     # ---- Conditions ----
 
     def _Compare(self, node):
-        left = self.scalar(node.left)
+        folded = self._told(node)
+        if folded is not None:
+            return folded
+        if len(node.ops) == 1 and isinstance(node.ops[0], (ast.In, ast.NotIn)):
+            return self._one_of_several(self.scalar(node.left), node)
         if len(node.ops) == 1:
-            return self._pair(node.ops[0], left, self.scalar(node.comparators[0]), node)
+            return self._pair(node.ops[0], *self.in_order([node.left, node.comparators[0]]), node)
+        left = self.scalar(node.left)
         parts = []
         for op, right in zip(node.ops, node.comparators):
             right = self.scalar(right)
@@ -212,6 +232,41 @@ class Expressions:
             return UNKNOWN
         kind = BOOL if all(p.kind.weak for p in parts) else strong(np.bool_)
         return Value(" and ".join(p.at(3) for p in parts), kind, 2)
+
+    def _told(self, node):
+        """`w is None`, `mode == "fast"`: what the kernel's types tell; None: they do not."""
+        op = node.ops[0]
+        if len(node.ops) > 1 or not isinstance(op, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)):
+            return None
+        sides = node.left, node.comparators[0]
+        (one, a), (other, b) = map(self.known, sides)
+        if isinstance(op, (ast.Is, ast.IsNot)):
+            if not (one or other) or type(a) is str or type(b) is str:
+                return None
+            same = one and other
+        elif one and other:
+            same = a == b
+        else:
+            return None
+        return constant(same == isinstance(op, (ast.Is, ast.Eq)))
+
+    def _one_of_several(self, value, node):
+        """`v in (1, 2)`: numbers that are written out."""
+        several = node.comparators[0]
+        if not isinstance(several, (ast.Tuple, ast.List, ast.Set)) or not several.elts:
+            raise Refusal("`in` asks for numbers that are written out: v in (1, 2)", node)
+        value = value if value.simple else self.temporary(value, node)
+        others = [self.scalar(v) for v in several.elts]
+        if value.kind is None or any(v.kind is None for v in others):
+            return UNKNOWN
+        # A NaN is in a tuple of the very object.
+        if any(v.const is None and v.kind.dtype.kind not in "biu" for v in others):
+            raise Refusal("`in` of floats that are no numbers of the text", node)
+        parts = [self._pair(ast.Eq(), value, v, node).at(3) for v in others]
+        text = " or ".join(parts)
+        if isinstance(node.ops[0], ast.NotIn):
+            return Value(f"not ({text})", BOOL, 3)
+        return Value(text, BOOL, 1 if len(parts) > 1 else 3)
 
     def _pair(self, op, a, b, node):
         if type(op) not in _COMPARE:
@@ -283,6 +338,8 @@ class Expressions:
 
     def _IfExp(self, node):
         test = self.truth(node.test)
+        if test.const is not None:
+            return self.scalar(node.body if test.const else node.orelse)
         first, a = self.aside(self.scalar, node.body)
         second, b = self.aside(self.scalar, node.orelse)
         kind = join(a.kind, b.kind)
@@ -302,6 +359,8 @@ class Expressions:
         if isinstance(node.value, ast.Attribute) and node.value.attr == "shape" \
                 and self.is_array(node.value.value):
             return self._extent(node)
+        if self.path(node) is not None:
+            return self.free(self.path(node), node)
         array = self.array(node)
         if array.kind.ndim:
             return array.value()
@@ -318,6 +377,10 @@ class Expressions:
         kept, self.within = self.within, 0  # it is a number, in slices, too
         try:
             value = self.scalar(node)
+        except Refusal as refusal:
+            if refusal.reason == NO_NUMBER:
+                raise Refusal("an array as an index: a mask, or places", node) from None
+            raise
         finally:
             self.within = kept
         if value.kind is None:

@@ -9,7 +9,7 @@ import ast
 
 from braze._jit import regions
 from braze._jit.expressions import UNKNOWN, Value
-from braze._jit.kinds import INT, Refusal
+from braze._jit.kinds import INT, Refusal, said
 
 
 class NeedsInlining(Refusal):
@@ -69,7 +69,7 @@ def bound(function, node):
 def _check_body(function, tree, node):
     for n in ast.walk(ast.Module(tree.body, [])):
         if isinstance(n, (ast.Global, ast.Nonlocal, ast.FunctionDef, ast.Yield, ast.YieldFrom)):
-            raise Refusal(f"{function.__name__}() has {type(n).__name__}", node)
+            raise Refusal(f"{function.__name__}() has {said(n)}", node)
 
 
 def _arguments(scope, given):
@@ -85,6 +85,7 @@ def _arguments(scope, given):
         fixed = tuple(text if text is None or text.isalnum() else
                       scope.temporary(Value(text, INT), argument).text for text in held.fixed)
         arrays[name] = type(held)(held.base, held.kind, fixed)
+        scope.looked_up(arrays[name], argument)
     return arrays, numbers
 
 

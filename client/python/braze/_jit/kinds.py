@@ -19,6 +19,22 @@ class Refusal(Exception):
         self.line = getattr(node, "lineno", None)
 
 
+_WORDS = {
+    "Try": "try", "TryStar": "try", "Raise": "raise", "ListComp": "a list comprehension",
+    "SetComp": "a set comprehension", "DictComp": "a dict comprehension", "Tuple": "a tuple",
+    "GeneratorExp": "a generator", "FunctionDef": "a function's definition", "Delete": "del",
+    "ClassDef": "a class", "Match": "match", "NamedExpr": ":=", "JoinedStr": "an f-string",
+    "List": "a list", "Dict": "a dict", "Set": "a set", "With": "with", "Lambda": "lambda",
+    "Global": "global", "Nonlocal": "nonlocal", "Import": "import", "ImportFrom": "import",
+    "Starred": "*", "Await": "await", "Yield": "yield", "YieldFrom": "yield from",
+}
+
+
+def said(node):
+    """What a program's author calls it."""
+    return _WORDS.get(type(node).__name__, type(node).__name__)
+
+
 class Kind(NamedTuple):
     """The type of a scalar."""
 

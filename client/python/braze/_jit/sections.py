@@ -15,7 +15,7 @@ from braze._jit.expressions import UFUNCS, Value, cast, resolve
 from braze._jit.kinds import Refusal, is_integer, strong
 
 _REDUCTIONS = {"sum": "sum", "prod": "prod", "min": "min", "max": "max", "amin": "min",
-               "amax": "max", "any": "any", "all": "all"}
+               "amax": "max", "any": "any", "all": "all", "mean": "mean"}
 
 
 class Sections:
@@ -32,6 +32,8 @@ class Sections:
             parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
             if self._is_shape(node.value):
                 return None
+            if self.path(node) is not None:
+                parts = []
         elif not isinstance(node, (ast.Name, ast.Attribute)):
             return None
         of = node.value if parts else node
@@ -82,7 +84,7 @@ class Sections:
 
         target = self.callee(node.func)
         known = numpys(target)
-        return target is builtins.abs or known is np.where or isinstance(known, (np.ufunc, type))
+        return target is builtins.abs or known in (np.where, np.clip) or isinstance(known, (np.ufunc, type))
 
     def on_slices(self, node):
         """An expression of slices and numbers, in the type of its elements."""
@@ -161,9 +163,32 @@ class Sections:
             raise Refusal("a reduction along an axis inside a loop", node)
         word = word or _REDUCTIONS[node.func.attr]
         if not self.has_section(values[0]):
-            raise Refusal("a reduction of what is no array", node)
+            raise Refusal("a reduction of what is no array and no slice", node)
         value = self.on_slices(values[0])
+        if word == "mean":
+            return self._mean(value, values[0], node)
         return Value(f"{word}({value.text})", _reduced(word, value.kind, node))
+
+    def _mean(self, value, of, node):
+        """The sum over the number of elements, as NumPy has it; of parts whose axes are whole."""
+        part = self.section(of)
+        if value.kind is None or part is None:
+            raise Refusal("a mean of what is no part of an array", node)
+        parts = (of.slice.elts if isinstance(of.slice, ast.Tuple) else [of.slice]) \
+            if isinstance(of, ast.Subscript) and self.path(of) is None else []
+        held, axes = part[1], list(part[1].axes)
+        kept = axes[len(parts):]
+        for axis, p in zip(axes, parts):
+            if isinstance(p, ast.Slice):
+                if p.lower or p.upper or p.step:
+                    raise Refusal("a mean of a part of an axis: np.sum over its length", node)
+                kept.append(axis)
+        dtype = value.kind.dtype
+        if dtype == np.float16:
+            raise Refusal("a mean of float16", node)
+        dtype = dtype if dtype.kind in "fc" else np.dtype(np.float64)
+        count = " * ".join(f"len({held.base}, {k})" for k in sorted(kept))
+        return Value(f"sum({cast(value, dtype).text}) / {dtype.name}({count})", strong(dtype), 10)
 
     def _dot(self, left, right, node):
         for side in (left, right):

@@ -37,9 +37,10 @@ class Site:
     """A loop of a function.  `reads` are the names that it is called with, in this order; `leaves`
     those that it gives back."""
 
-    def __init__(self, function, loop, reads, entering, leaving, given, locals_, pragmas):
+    def __init__(self, function, plain, reads, entering, leaving, given, locals_, pragmas):
         self.function = function
-        self.loop = loop
+        self.plain = plain
+        self.loop = plain.loop
         self.reads = reads
         self.entering = entering
         self.leaves = sorted(leaving)
@@ -68,7 +69,7 @@ class Site:
     def special(self, values):
         key = tuple(map(_class_of, values))
         for s in self.specials.get(key, ()):
-            if all(_class_of(self.value(path, values)) == want for path, want in s.extra):
+            if all(self.class_at(path, values) == want for path, want in s.extra):
                 return s
         if self.count >= MOST:
             return _TOO_MANY  # not kept: a program may come with a new function at each call
@@ -96,8 +97,15 @@ class Site:
         at = values[self.reads.index(path[0])] if path[0] in self.reads \
             else _global(self.function, path[0])
         for part in path[1:]:
-            at = getattr(at, part)
+            at = _part(at, part)
         return at
+
+    def class_at(self, path, values):
+        """None where there is nothing any more."""
+        try:
+            return _class_of(self.value(path, values))
+        except (AttributeError, LookupError, NameError):
+            return None
 
     def make(self, values):
         from braze._kernel import kernel_from_text
@@ -172,7 +180,9 @@ class Site:
         found = re.match(r"kernel '.*?', line (\d+): ", str(error))
         if found:
             file = os.path.basename(self.function.__code__.co_filename)
-            text = f"{file}:{special.made.lines[int(found[1]) - 1]}: {str(error)[found.end():]}"
+            words = re.sub(r" of '(\w+)'", lambda m: f" of '{special.made.said(m[1])}'",
+                           str(error)[found.end():])
+            text = f"{file}:{special.made.lines[int(found[1]) - 1]}: {words}"
             raise type(error)(text) from None
 
 
@@ -218,8 +228,10 @@ def _class_of(value):
     if kind is not None:
         return kind
     if isinstance(value, (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type,
-                          np.ufunc)):
+                          np.ufunc)) or type(value) is str:
         return value
+    if type(value) in (tuple, list):
+        return type(value), len(value)
     return type(value)
 
 
@@ -230,8 +242,12 @@ def read_global(path):
         return function
     at = _global(function, names[0])
     for name in names[1:]:
-        at = getattr(at, name)
+        at = _part(at, name)
     return at
+
+
+def _part(of, part):
+    return of[part] if isinstance(part, int) else getattr(of, part)
 
 
 def _builtin(name):

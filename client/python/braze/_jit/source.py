@@ -13,19 +13,20 @@ import inspect
 import textwrap
 import types
 
-from braze._jit import regions
-from braze._jit.kinds import Refusal
+from braze._jit import regions, rewrite
+from braze._jit.kinds import Refusal, said
 from braze._jit.pragmas import pragmas_of
 from braze._jit.sites import Site
 
 _SITES = "_braze_sites"
 _RESULT = "_braze_result"
+_OURS = "_braze_"
 
 # What a loop may be made of; what the types are is seen when it is called.
 _ALLOWED = (
     ast.For, ast.While, ast.If, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Pass,
     ast.Break, ast.Continue, ast.Return, ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.BoolOp,
-    ast.Compare, ast.IfExp, ast.Call, ast.Attribute, ast.Subscript, ast.Slice, ast.Tuple, ast.List, ast.keyword,
+    ast.Compare, ast.IfExp, ast.Call, ast.Attribute, ast.Subscript, ast.Slice, ast.Tuple, ast.List, ast.Set, ast.keyword,
     ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
 
 
@@ -49,7 +50,7 @@ def _tree_of(code):
         raise Refusal("its source is no statement of its own") from None
     tree = module.body[0]
     if not isinstance(tree, ast.FunctionDef) or tree.name != code.co_name:
-        raise Refusal("it is no function that def makes")
+        raise Refusal(f"{code.co_name} is no function that def makes")
     ast.increment_lineno(tree, first - 1)
     return tree
 
@@ -116,28 +117,31 @@ class _Finder:
             around = True
         self.below(node, around, tried or isinstance(node, ast.Try))
 
-    def site(self, node, around, tried):
+    def site(self, whole, around, tried):
         if tried:
-            raise Refusal("inside try, which may look at variables after an error", node)
+            raise Refusal("inside try, which may look at variables after an error", whole)
+        plain = rewrite.Plain(whole)
+        node = plain.loop
         for n in ast.walk(node):
             if not isinstance(n, _ALLOWED):
-                raise Refusal(f"{type(n).__name__} is no part of a kernel", n)
+                raise Refusal(f"{said(n)} is no part of a kernel", n)
         stores = regions.stored(node)
         if stores & self.open:
             raise Refusal(f"'{min(stores & self.open)}' belongs to others, too", node)
-        sure = self.flow.at.get(node, set())
-        needed = regions.needed(node)
-        live_in = needed & self.locals
+        sure = self.flow.at.get(whole, set()) | set(plain.set_before)
+        needed = regions.needed(node) | set(plain.set_before)
+        locals_ = self.locals | {v for v in stores if v.startswith(_OURS)}
+        live_in = needed & locals_
         if live_in - sure:
             raise Refusal(f"'{min(live_in - sure)}' may be read before it is assigned: assign it "
                           "before the loop", node)
-        live_out = stores & regions.read_behind(self.tree, node)
+        live_out = stores & (regions.read_behind(self.tree, whole) | plain.read_behind)
         if around:
             live_out |= stores & needed
-        free = {v for v in needed - self.locals if v in self.function.__code__.co_freevars
+        free = {v for v in needed - locals_ if v in self.function.__code__.co_freevars
                 or v in self.function.__globals__ or not hasattr(builtins, v)}
-        return Site(self.function, copy.deepcopy(node), sorted(live_in | free), live_in & stores,
-                    live_out, live_out - needed, self.locals, self.pragmas.get(node.lineno, []))
+        return Site(self.function, plain, sorted(live_in | free), live_in & stores,
+                    live_out, live_out - needed, locals_, self.pragmas.get(node.lineno, []))
 
 
 def _bodies(node):
@@ -162,14 +166,28 @@ def _replaced(body, numbers, sites):
 def _asked(loop, number, sites):
     """if (r := sites[k](x, y)) is None: the loop; else: x, y = r."""
     site = sites[number]
-    lines = [f"{_RESULT} = {_SITES}[{number}]({', '.join(site.reads)})",
-             f"if {_RESULT} is None:", "    pass", "else:"]
+    lines = [f"{name} = {value}" for name, value in site.plain.set_before.items()]
+    lines += [f"{_RESULT} = {_SITES}[{number}]({', '.join(site.reads)})",
+              f"if {_RESULT} is None:", "    pass", "else:"]
     lines += ["    " + line for line in _taken(site)]
     module = ast.parse("\n".join(lines))
     for n in ast.walk(module):
         ast.copy_location(n, loop)
-    module.body[1].body = [loop]
+    asked = module.body[-1]
+    asked.body = [loop]
+    asked.orelse += _behind(site.plain, loop)
     return module.body
+
+
+def _behind(plain, loop):
+    """What follows a loop that ran as a kernel: the raise that it has stopped at, its else."""
+    out = []
+    for number, what in enumerate(plain.raises, 1):
+        test = ast.parse(f"{rewrite.RAISED} == {number}", mode="eval").body
+        out.append(ast.If(test, [what], []))
+    if plain.otherwise:
+        out.append(ast.If(ast.Name(rewrite.ENDED, ast.Load()), loop.orelse, []))
+    return [ast.fix_missing_locations(ast.copy_location(n, loop)) for n in out]
 
 
 def _taken(site):

@@ -10,7 +10,7 @@ import builtins
 import numpy as np
 
 from braze._jit.expressions import UNKNOWN, Value, cast, cast_truth
-from braze._jit.kinds import INT, WEAK, Array, Refusal, join, strong
+from braze._jit.kinds import INT, WEAK, Array, Refusal, join, said, strong
 
 
 def _in_type(value, kind):
@@ -25,8 +25,12 @@ class Statements:
     def statement(self, node):
         way = getattr(self, "_do_" + type(node).__name__, None)
         if way is None:
-            raise Refusal(f"{type(node).__name__} is no part of a kernel", node)
-        way(node)
+            raise Refusal(f"{said(node)} is no part of a kernel", node)
+        try:
+            way(node)
+        except Refusal as refusal:
+            refusal.line = refusal.line or getattr(node, "lineno", None)
+            raise
 
     def block(self, body):
         self.depth += 1
@@ -69,7 +73,9 @@ class Statements:
             held = self.array(node.value)
             fixed = [text if text is None or text.lstrip("-").isdigit() else
                      self.temporary(Value(text, INT), node).text for text in held.fixed]
-            self._alias(target.id, type(held)(held.base, held.kind, tuple(fixed)), node)
+            held = type(held)(held.base, held.kind, tuple(fixed))
+            self.looked_up(held, node.value)
+            self._alias(target.id, held, node)
         else:
             self._to(target, self.scalar(node.value), node)
 
@@ -77,9 +83,16 @@ class Statements:
         if isinstance(target, ast.Name):
             self.assign(target.id, value, node)
         elif isinstance(target, ast.Subscript):
+            self._is_no_item(target)
             self.to_element(self.array(target), value, node)
+        elif isinstance(target, ast.Attribute):
+            raise Refusal("an assignment to an attribute", node)
         else:
             raise Refusal("an assignment to what is neither a variable nor an element", node)
+
+    def _is_no_item(self, target):
+        if isinstance(target, ast.Subscript) and self.path(target) is not None:
+            raise Refusal("an assignment to an item of a list", target)
 
     def to_element(self, held, value, node):
         if held.kind.ndim:
@@ -97,18 +110,16 @@ class Statements:
         self.emit(f"{place} = {value.text}", node)
 
     def _unpack(self, targets, node):
-        if self._is_shape(node.value):
+        if isinstance(node.value, ast.Call):
+            values = self._several_of_call(node)
+        elif self._is_shape(node.value):
             array = self.array(node.value.value)
             values = [Value(f"len({array.base}, {axis})", INT) for axis in array.axes]
         elif isinstance(node.value, (ast.Tuple, ast.List)):
             self.alone.update(node.value.elts)
             values = [self._kept(self.scalar(v), node) for v in node.value.elts]
-        elif isinstance(node.value, ast.Call) and self._is(node.value.func, builtins.divmod):
-            a, b = (self.scalar(v) for v in node.value.args)
-            values = [self._kept(self.binary(op, a, b, node), node)
-                      for op in (ast.FloorDiv(), ast.Mod())]
-        elif isinstance(node.value, ast.Call) and isinstance(given := self.call_of(node.value), tuple):
-            values = list(given)
+        elif (path := self.path(node.value)) and self._holds_several(path, node):
+            values = self._items(path, node)
         else:
             raise Refusal("an assignment of several values that are not told apart", node)
         if len(values) != len(targets):
@@ -116,6 +127,23 @@ class Statements:
         # All values are taken before the first is assigned.
         for target, value in zip(targets, values):
             self._to(target, value, node)
+
+    def _several_of_call(self, node):
+        if self._is(node.value.func, builtins.divmod):
+            a, b = (self.scalar(v) for v in node.value.args)
+            return [self._kept(self.binary(op, a, b, node), node) for op in (ast.FloorDiv(), ast.Mod())]
+        given = self.call_of(node.value)
+        if not isinstance(given, tuple):
+            raise Refusal("an assignment of several values that are not told apart", node)
+        return given
+
+    def _items(self, path, node):
+        """Of a tuple or list that the loop does not make."""
+        count = len(self.object(path, node))
+        values = [self._kept(self.free((*path, k), node), node) for k in range(count)]
+        if any(isinstance(v.kind, Array) for v in values):
+            raise Refusal("arrays that are told apart in a loop: do it before", node)
+        return values
 
     def _kept(self, value, node):
         """What no later assignment changes."""
@@ -136,6 +164,23 @@ class Statements:
             and not (isinstance(node, ast.Subscript) and self._is_shape(node.value)) \
             and self.is_array(node) and self.array(node).kind.ndim > 0
 
+    def looked_up(self, held, node):
+        """`a[i]`, a part: a wrong index raises where it stands, whether or not an element is read."""
+        if not isinstance(node, ast.Subscript) or self.path(node) is not None:
+            return
+        before = self.aside(self.array, node.value)[1].fixed
+        new = [(k, text) for k, text in enumerate(held.fixed) if text is not None and before[k] is None]
+        size = [f"len({held.base}, {k})" for k, _ in new]
+        wrong = [f"{text} < -{n} or {text} >= {n}" for n, (_, text) in zip(size, new)]
+        if not new:
+            return
+        self.emit(f"if {' or '.join(wrong)} {{", node)
+        self.depth += 1
+        part = ", ".join("0:0" if text is None else text for text in held.fixed)
+        self.emit(f"let {self.names.fresh('t')} = any({held.base}[{part}])", node)
+        self.depth -= 1
+        self.emit("}", node)
+
     def _alias(self, name, held, node):
         """`row = a[i]`: a name for a part, as long as it is the only one that it gets."""
         stores = [n for n in ast.walk(self.body) if isinstance(n, ast.Name)
@@ -153,19 +198,25 @@ class Statements:
                 raise Refusal("an operation on a whole array inside a loop", node)
             self.assign(node.target.id, self.binary(node.op, old, self.scalar(node.value), node), node)
             return
+        if isinstance(node.target, ast.Attribute):
+            raise Refusal("an assignment to an attribute", node)
+        self._is_no_item(node.target)
         part = self.section(node.target)
         if part is not None:
             self.update_section(part, node)
             return
         held = self.array(node.target)
-        old = Value(held.text(), strong(held.kind.dtype))
+        kept, self.out = self.out, []
         value = self.scalar(node.value)
-        new = self.binary(node.op, old, value, node)
-        if new.kind is not None and not held.simple:
+        lines, self.out = self.out, kept
+        if not held.simple or lines:
             fixed = tuple(self.temporary(Value(text, INT), node).text for text in held.fixed)
             held = type(held)(held.base, held.kind, fixed)
-            new = self.binary(node.op, Value(held.text(), old.kind), value, node)
-        self.to_element(held, new, node)
+        old = Value(held.text(), strong(held.kind.dtype))
+        if lines:  # the element is read before
+            old = self.temporary(old, node)
+        self.out += lines
+        self.to_element(held, self.binary(node.op, old, value, node), node)
 
     def _do_AnnAssign(self, node):
         if not isinstance(node.target, ast.Name):
@@ -193,7 +244,12 @@ class Statements:
     # ---- Branches and loops ----
 
     def _do_If(self, node):
-        self.emit(f"if {self.tested(node.test).text} {{", node)
+        test = self.tested(node.test)
+        if test.const is not None:  # the other branch may be of other types
+            for statement in node.body if test.const else node.orelse:
+                self.statement(statement)
+            return
+        self.emit(f"if {test.text} {{", node)
         self.block(node.body)
         if node.orelse:
             self.emit("} else {", node.orelse[0])
@@ -258,9 +314,11 @@ class Statements:
             what = self.callee(node.func)
             if what is builtins.range or getattr(what, "__braze_range__", False):
                 return (*self._range(node), None)
-            if what is builtins.reversed and isinstance(node.args[0], ast.Call) \
-                    and self.callee(node.args[0].func) is builtins.range:
-                return (*self._reversed(node.args[0]), None)
+            if what is builtins.reversed and len(node.args) == 1:
+                if not isinstance(node.args[0], ast.Call):
+                    return self._backwards(node.args[0], target)
+                if self.callee(node.args[0].func) is builtins.range:
+                    return (*self._reversed(node.args[0]), None)
             if what is builtins.enumerate or what is builtins.zip:
                 return self._several(node, target, what)
         length, value = self._elements(node)
@@ -282,6 +340,11 @@ class Statements:
         begin, end, _ = self._range(node)
         return f"{end} - 1", f"{begin} - 1", " step -1"
 
+    def _backwards(self, node, target):
+        """Of an array."""
+        length, element = self._elements(node)
+        return "0", length, "", [(target, lambda counter: element(f"{length} - 1 - {counter}"))]
+
     def _bound(self, node):
         value = self.index(node)
         if value.kind is None:
@@ -290,6 +353,8 @@ class Statements:
 
     def _elements(self, node):
         """Of an array: how many, and each."""
+        if isinstance(node, ast.Call):
+            raise Refusal(f"a loop over what {ast.unparse(node.func)}() gives", node)
         held = self.array(node)
         if not held.kind.ndim:
             raise Refusal("a loop over a number", node)
@@ -341,11 +406,16 @@ class Statements:
                 length = f"min({length}, {other})"
             return "0", length, "", [(t, e) for t, (_, e) in zip(target.elts, sides)]
         first = self._bound(node.args[1]).at(10) if len(node.args) > 1 else None
-        length, element = self._elements(node.args[0])
+        inside = node.args[0]
+        if isinstance(inside, ast.Call) and self.callee(inside.func) is builtins.zip:
+            _, length, _, bindings = self._several(inside, target.elts[1], builtins.zip)
+        else:
+            length, element = self._elements(inside)
+            bindings = [(target.elts[1], element)]
 
         def number(counter):
             return Value(f"{counter} + {first}" if first else counter, INT, 9 if first else 13)
-        return "0", length, "", [(target.elts[0], number), (target.elts[1], element)]
+        return "0", length, "", [(target.elts[0], number), *bindings]
 
     def _do_Return(self, node):
         self.leave(node)

@@ -55,6 +55,20 @@ class Parameter:
     within: object = None  # an integer of Python's must fit this type
 
 
+def spelled(path):
+    """As Python has it: self.x, shape[0]."""
+    return "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in path)[1:]
+
+
+def _is_numbered(node):
+    """x[0], x[-1]"""
+    if not isinstance(node, ast.Subscript):
+        return False
+    at = node.slice.operand if isinstance(node.slice, ast.UnaryOp) \
+        and isinstance(node.slice.op, ast.USub) else node.slice
+    return isinstance(at, ast.Constant) and type(at.value) is int
+
+
 @dataclass
 class Made:
     """A kernel's text with what a call needs."""
@@ -66,6 +80,11 @@ class Made:
     returns: object  # None, or the kinds of what `return` in the loop gives
     lines: list  # of Python, for each line of the text
     variables: dict = field(default_factory=dict)
+
+    def said(self, name):
+        """What Python calls a parameter of the text."""
+        paths = [p.path for p in self.parameters if p.name == name]
+        return spelled(p for p in paths[0] if isinstance(p, (str, int))) if paths else name
 
 
 class Names:
@@ -118,6 +137,20 @@ class Scope(Expressions, Sections, Statements):
             self.depth -= 1
         return lines, value
 
+    def in_order(self, nodes):
+        """The values of expressions.  What one needs done before it comes behind the elements that those
+        before it read: the first wrong index is the one that raises."""
+        out = []
+        for node in nodes:
+            kept, self.out = self.out, []
+            value = self.scalar(node)
+            lines, self.out = self.out, kept
+            if lines:
+                out = [self.temporary(v, node) if "[" in v.text and not v.simple else v for v in out]
+            self.out += lines
+            out.append(value)
+        return out
+
     def conditional(self, test, first, then, node, second=(), otherwise=()):
         self.emit(f"if {test} {{", node)
         self.out += first
@@ -165,19 +198,38 @@ class Scope(Expressions, Sections, Statements):
         return name in self.kinds or name in self.counting or name in self.aliases
 
     def path(self, node):
-        """('self', 'x') of `self.x`, if it begins with what the loop does not make."""
+        """('self', 'x') of `self.x`, ('shape', 0) of `shape[0]` of a tuple or list, if it begins with what
+        the loop does not make."""
         parts = []
-        while isinstance(node, ast.Attribute):
-            parts.append(node.attr)
+        while isinstance(node, ast.Attribute) or _is_numbered(node):
+            parts.append(node.attr if isinstance(node, ast.Attribute) else ast.literal_eval(node.slice))
             node = node.value
         if not isinstance(node, ast.Name) or self.is_local(node.id):
             return None
-        return (node.id, *reversed(parts))
+        path = (node.id, *reversed(parts))
+        for k, part in enumerate(path):
+            if isinstance(part, int) and not self._holds_several(path[:k], node):
+                return None
+        return path
+
+    def _holds_several(self, path, node):
+        try:
+            return type(self.object(path, node)) in (tuple, list)
+        except Refusal:
+            return False
+
+    def known(self, node):
+        """(True, value) of a string or None that the loop does not make: kernels are made for each."""
+        if isinstance(node, ast.Constant):
+            return node.value is None or isinstance(node.value, str), node.value
+        path = self.path(node)
+        value = self.object(path, node) if path else 0
+        return value is None or type(value) is str, value
 
     def callee(self, node):
         path = self.path(node)
         if path is None:
-            raise Refusal("a call of what the loop makes, or of a method of it", node)
+            raise Refusal(f"a call of '{ast.unparse(node)}', which the loop makes", node)
         return self.object(path, node)
 
     def dotted(self, node):
@@ -196,7 +248,8 @@ class Scope(Expressions, Sections, Statements):
         if kind is None:
             kind = array_kind(value)
         if kind is None:
-            raise Refusal(f"'{'.'.join(path)}' is {_described(value)}", node)
+            words = (p for p in path if isinstance(p, (str, int)))
+            raise Refusal(f"'{spelled(words)}' is {_described(value)}", node)
         return Value(self.parameter(path, kind), kind, simple=isinstance(kind, Kind))
 
     # ---- Arrays ----
@@ -226,7 +279,12 @@ class Scope(Expressions, Sections, Statements):
                 raise Refusal("an index of what is no array", node)
             return Held(value.text, value.kind, (None,) * value.kind.ndim)
         if not isinstance(node, ast.Subscript):
-            raise Refusal("an index of what is no array", node)
+            raise Refusal("an index of what is no array, but of an expression", node)
+        if self.path(node) is not None:
+            value = self.free(self.path(node), node)
+            if not isinstance(value.kind, Array):
+                raise Refusal("an index of what is no array", node)
+            return Held(value.text, value.kind, (None,) * value.kind.ndim)
         held = self.array(node.value)
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         if len(parts) > held.kind.ndim:
@@ -235,12 +293,18 @@ class Scope(Expressions, Sections, Statements):
         simple = held.simple
         for axis, part in zip(held.axes, parts):
             if isinstance(part, ast.Slice):
-                raise Refusal("a slice inside a loop", node)
+                raise Refusal("a slice in place of an element", node)
             value = self.index(part)
             fixed[axis] = value.text
             simple = simple and value.simple
         kind = Array(held.kind.dtype, held.kind.ndim - len(parts))
         return Held(held.base, kind, tuple(fixed), simple)
+
+
+def _store_of(loop, name):
+    """Where it is assigned."""
+    return next(n for n in ast.walk(loop) if isinstance(n, ast.Name) and n.id == name
+                and isinstance(n.ctx, ast.Store))
 
 
 def array_kind(value):
@@ -260,7 +324,7 @@ def _is_aligned(value):
 def _is_constant_module(value):
     import braze.numpy
 
-    return value in (math, np, braze.numpy)
+    return any(value is module for module in (math, np, braze.numpy))
 
 
 def _described(value):
@@ -291,12 +355,12 @@ class Kernel(Scope):
     def object(self, path, node):
         try:
             return self.lookup(path)
-        except (AttributeError, NameError, KeyError) as error:
+        except (AttributeError, NameError, LookupError, TypeError) as error:
             raise Refusal(str(error), node) from None
 
     def parameter(self, path, kind):
         if path not in self.parameters:
-            name = "_".join(p for p in path if isinstance(p, str))
+            name = "_".join(str(p).lstrip("-") for p in path if isinstance(p, (str, int)))
             name = self.names.fresh(name + "_0" if name in self.kinds else name)
             self.parameters[path] = Parameter(path, name, kind)
         return self.parameters[path].name
@@ -350,10 +414,13 @@ class Program:
         stores = regions.stored(self.loop) & locals_
         counters = regions.own_counters(self.loop) - live_out - live_in
         kinds = {v: None for v in sorted(stores - counters)}
-        for v in live_in & stores:
+        for v in sorted(live_in & stores):
             kinds[v] = of_value(self.lookup((v,)))
             if kinds[v] is None:
-                raise Refusal(f"'{v}' is {_described(self.lookup((v,)))}, and is assigned in the loop")
+                value = self.lookup((v,))
+                raise Refusal(f"'{v}' is {_described(value)}, and is assigned in the loop"
+                              + (f"; its elements are by {v}[:] = ..." if array_kind(value) else ""),
+                              _store_of(self.loop, v))
         for _ in range(PASSES):
             before = dict(kinds)
             names = Names()
@@ -397,7 +464,8 @@ class Program:
                     list(kernel.parameters.values()),
                     [(v, kind) for v, _, kind in results if not _is_returned(v)],
                     sorted(kernel.given), returns, [line for _, _, line in rows],
-                    {v: k for v, k in kernel.kinds.items() if not _is_returned(v)})
+                    {v: k for v, k in kernel.kinds.items()
+                     if not _is_returned(v) and not v.startswith("_braze_")})
 
     # ---- Functions ----
 
@@ -445,7 +513,7 @@ class Function(Scope):
     def object(self, path, node):
         try:
             return self.program.lookup(path if callable(path[0]) else (self.function, *path))
-        except (AttributeError, NameError, KeyError) as error:
+        except (AttributeError, NameError, LookupError, TypeError) as error:
             raise Refusal(str(error), node) from None
 
     def parameter(self, path, kind):
@@ -453,7 +521,7 @@ class Function(Scope):
             raise inlined.NeedsInlining(f"{self.function.__name__}() uses an array")
         path = path if callable(path[0]) else (self.function, *path)
         if path not in self.free_names:
-            self.free_names[path] = (self.names.fresh("_".join(map(str, path[1:]))), kind)
+            self.free_names[path] = (self.names.fresh("_".join(str(p).lstrip("-") for p in path[1:])), kind)
         return self.free_names[path][0]
 
     def store(self, base):

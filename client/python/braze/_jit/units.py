@@ -62,7 +62,7 @@ class Unit:
         self.function = function
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
-        self._loops = {}
+        self.loops = {}  # (kind, how many indices) -> the function with the loops around it
 
     def __call__(self, *args, **named):
         return self.function(*args, **named)
@@ -73,9 +73,9 @@ class Unit:
     def loop(self, kind, depth):
         """The function with `depth` loops around it: of kind "for", "reduce" or "scan"."""
         key = kind, depth
-        if key not in self._loops:
-            self._loops[key] = _around(self.function, kind, depth)
-        return self._loops[key]
+        if key not in self.loops:
+            self.loops[key] = _around(self.function, kind, depth)
+        return self.loops[key]
 
     @property
     def __braze_jit__(self):
@@ -90,7 +90,7 @@ class _Several:
         self.function = unit.function
 
     def explain(self):
-        loops = self.unit._loops
+        loops = self.unit.loops
         if not loops:
             return f"{self.unit!r}: it has not run\n"
         return "".join(f.__braze_jit__.explain() for f in loops.values())
