@@ -109,9 +109,10 @@ static void order_parallel(struct nest *n)
 	permute(n, order);
 }
 
-static bool joinable(const struct nest *n, unsigned l, uint32_t indexed)
+static bool joinable(const struct part *part, const struct nest *n, unsigned l, uint32_t indexed)
 {
-	if (indexed & (3u << l))
+	if (indexed & (3u << l) || part_is_size(part, n->extent[l]) ||
+	    part_is_size(part, n->extent[l + 1]))
 		return false;
 	for (unsigned k = 0; k < n->naccess; k++) {
 		const int64_t *s = n->access[k].stride;
@@ -147,10 +148,10 @@ static void remove_loop(struct nest *n, unsigned l)
 }
 
 /* Join loops in [first, last) with their right neighbours, innermost first. */
-static void join(struct nest *n, unsigned first, unsigned last)
+static void join(const struct part *part, struct nest *n, unsigned first, unsigned last)
 {
 	for (unsigned l = last; l-- > first + 1;) {
-		if (!joinable(n, l - 1, indexed_loops(n)))
+		if (!joinable(part, n, l - 1, indexed_loops(n)))
 			continue;
 		n->extent[l] *= n->extent[l - 1];
 		remove_loop(n, l - 1);
@@ -247,9 +248,9 @@ enum status collapse_run(struct prog *p, struct err *err)
 		drop_single(n);
 		order_parallel(n);
 		if (n->nred > 1)
-			join(n, n->npar, n->npar + n->nred);
+			join(p->part, n, n->npar, n->npar + n->nred);
 		if (n->npar > 1)
-			join(n, 0, n->npar);
+			join(p->part, n, 0, n->npar);
 		choose_vec(n);
 		choose_width(n);
 		describe_accesses(n);

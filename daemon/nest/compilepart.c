@@ -6,7 +6,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "prog.h"
+#include "../base/xalloc.h"
+
+#include "lower.h"
 
 typedef enum status pass_fn(struct prog *p, struct err *err);
 
@@ -97,6 +99,46 @@ static uint64_t now_us(void)
 }
 
 /* See compilepart.h. */
+unsigned compilepart_way(const struct part *part, const struct part_op *o)
+{
+	return lower_matmul_way(part, o);
+}
+
+/* Which loops of a plan's steps have the extents of sizes: those with their numbers. */
+static void find_sizes(struct plan *plan, int64_t *numbers, uint32_t nsize)
+{
+	plan->most = numbers;
+	plan->nsize = nsize;
+	for (uint32_t k = 0; k < plan->nstep; k++) {
+		struct plan_step *s = &plan->step[k];
+		const int64_t *extent = s->nest ? s->nest->extent : s->call->extent;
+
+		if (s->call && s->call->call != CALL_PRODUCT)
+			continue; /* nothing else has sizes */
+		for (unsigned l = 0; l < LIMIT_NDIM; l++)
+			for (uint32_t i = 0; i < nsize; i++)
+				if (extent[l] == numbers[i])
+					s->size[l] = (uint8_t)(i + 1);
+	}
+}
+
+/* With numbers in the place of sizes. */
+static enum status run_sized(struct plan **out, const struct part *part, const char *passes,
+			     pass_dump_fn *dump, void *data, struct err *err)
+{
+	int64_t *numbers = xcalloc(part->nsize, sizeof *numbers);
+	struct part *numbered = part_with_numbers(part, numbers);
+	enum status st = compilepart_run(out, numbered, passes, dump, data, err);
+
+	if (st)
+		free(numbers);
+	else
+		find_sizes(*out, numbers, part->nsize);
+	free(numbered);
+	return st;
+}
+
+/* See compilepart.h. */
 enum status compilepart_run(struct plan **out, const struct part *part, const char *passes,
 			    pass_dump_fn *dump, void *data, struct err *err)
 {
@@ -105,6 +147,8 @@ enum status compilepart_run(struct plan **out, const struct part *part, const ch
 	enum status st = passes ? compilepart_names(passes, err) : OK;
 
 	*out = NULL;
+	if (!st && part->mark)
+		return run_sized(out, part, passes, dump, data, err);
 	if (!st)
 		st = part_check(part, err);
 	if (st)
