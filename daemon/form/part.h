@@ -82,6 +82,7 @@ struct part {
 			  it; NULL: nowhere */
 	uint32_t nsize;
 	int64_t *most; /* [nsize]: so much at most in any turn; not part of the key */
+	const int64_t *number; /* [nsize]: what stands for them (part_with_numbers), or NULL */
 	uint8_t unfused;       /* the client asked for one kernel per op */
 	uint8_t device;	       /* that its ops ask for, as in struct node */
 	uint8_t anywhere;      /* there are other devices: only steps that all of them have */
@@ -97,13 +98,14 @@ uint32_t *part_last_uses(const struct part *p);
 /* Does op k put its result where its predecessor lies?  By the table of part_last_uses. */
 bool part_takes(const struct part *p, uint32_t k, const uint32_t *last);
 /* What is planned where there are sizes: a copy of *p in which each of them is a number that nothing
- * else in it has, at least `most` (numbers[nsize], which is filled), and in which what is temporary
- * lies as if it were so large.  Passes then take two extents for the same only where they are so in
- * each turn, and see more points meet than do.  Views may reach beyond what they are views of.
- * free() gives it back. */
-struct part *part_with_numbers(const struct part *p, int64_t *numbers);
-/* Is this extent of such a copy the number of a size? */
-bool part_is_size(const struct part *p, int64_t extent);
+ * else in it has, at least `most`, and in which what is temporary lies as if it were so large.  So
+ * passes take two extents for the same only where they are so in each turn.  Views may reach beyond
+ * what they are views of.  free() gives it back. */
+struct part *part_with_numbers(const struct part *p);
+/* The size whose number this extent of such a copy is; nsize: it is none. */
+uint32_t part_size_of(const struct part *p, int64_t extent);
+/* n extents as large as they are in any turn: what does not meet then never does.  In place. */
+void part_largest(const struct part *p, int64_t *extent, unsigned n);
 /* The view that *r describes. */
 void part_view(struct view *out, const struct part *p, const struct part_ref *r);
 enum status part_check(const struct part *p, struct err *err) MUST_USE;

@@ -16,12 +16,23 @@ static bool is_prime(int64_t n)
 	return n > 1;
 }
 
-bool part_is_size(const struct part *p, int64_t extent)
+uint32_t part_size_of(const struct part *p, int64_t extent)
 {
-	for (uint32_t s = 0; s < p->nsize; s++)
-		if (p->most[s] == extent)
-			return true;
-	return false;
+	uint32_t s = 0;
+
+	while (s < p->nsize && p->number[s] != extent)
+		s++;
+	return s;
+}
+
+void part_largest(const struct part *p, int64_t *extent, unsigned n)
+{
+	for (unsigned l = 0; p->nsize && l < n; l++) {
+		uint32_t s = part_size_of(p, extent[l]);
+
+		if (s < p->nsize)
+			extent[l] = p->most[s];
+	}
 }
 
 /* Is it anywhere in the partition, or the number of an earlier size? */
@@ -51,7 +62,7 @@ static void number_extents(const struct part *q, const uint8_t *mark, const stru
 {
 	for (uint32_t i = r->dims + 1; i < r->dims + 1 + r->ndim; i++)
 		if (!(r->value & PART_IMM) && mark[i])
-			q->dim[i] = q->most[mark[i] - 1];
+			q->dim[i] = q->number[mark[i] - 1];
 }
 
 /* Strides of a fresh array, and its bytes. */
@@ -102,19 +113,21 @@ static void fill_in(const struct part *q, const uint8_t *mark)
 	free(maker);
 }
 
-struct part *part_with_numbers(const struct part *p, int64_t *numbers)
+struct part *part_with_numbers(const struct part *p)
 {
 	size_t values = p->nvalue * sizeof *p->value, dims = p->ndim * sizeof *p->dim;
-	struct part *q = xmalloc(sizeof *q + values + dims);
+	struct part *q = xmalloc(sizeof *q + values + dims + p->nsize * sizeof *p->number);
+	int64_t *number = NULL;
 
 	*q = *p;
 	q->value = (struct part_value *)(q + 1);
 	q->dim = (int64_t *)((char *)q->value + values);
 	memcpy(q->value, p->value, values);
 	memcpy(q->dim, p->dim, dims);
-	choose_numbers(p, numbers);
+	number = q->dim + p->ndim;
+	choose_numbers(p, number);
 	q->mark = NULL;
-	q->most = numbers;
+	q->number = number;
 	fill_in(q, p->mark);
 	return q;
 }

@@ -105,20 +105,22 @@ unsigned compilepart_way(const struct part *part, const struct part_op *o)
 }
 
 /* Which loops of a plan's steps have the extents of sizes: those with their numbers. */
-static void find_sizes(struct plan *plan, int64_t *numbers, uint32_t nsize)
+static void find_sizes(struct plan *plan, const struct part *part)
 {
-	plan->most = numbers;
-	plan->nsize = nsize;
+	plan->nsize = part->nsize;
+	plan->most = xcalloc(part->nsize, sizeof *plan->most);
+	memcpy(plan->most, part->most, part->nsize * sizeof *plan->most);
 	for (uint32_t k = 0; k < plan->nstep; k++) {
 		struct plan_step *s = &plan->step[k];
 		const int64_t *extent = s->nest ? s->nest->extent : s->call->extent;
 
 		if (s->call && s->call->call != CALL_PRODUCT)
 			continue; /* nothing else has sizes */
-		for (unsigned l = 0; l < LIMIT_NDIM; l++)
-			for (uint32_t i = 0; i < nsize; i++)
-				if (extent[l] == numbers[i])
-					s->size[l] = (uint8_t)(i + 1);
+		for (unsigned l = 0; l < LIMIT_NDIM; l++) {
+			uint32_t size = part_size_of(part, extent[l]);
+
+			s->size[l] = size < part->nsize ? (uint8_t)(size + 1) : 0;
+		}
 	}
 }
 
@@ -126,14 +128,11 @@ static void find_sizes(struct plan *plan, int64_t *numbers, uint32_t nsize)
 static enum status run_sized(struct plan **out, const struct part *part, const char *passes,
 			     pass_dump_fn *dump, void *data, struct err *err)
 {
-	int64_t *numbers = xcalloc(part->nsize, sizeof *numbers);
-	struct part *numbered = part_with_numbers(part, numbers);
+	struct part *numbered = part_with_numbers(part);
 	enum status st = compilepart_run(out, numbered, passes, dump, data, err);
 
-	if (st)
-		free(numbers);
-	else
-		find_sizes(*out, numbers, part->nsize);
+	if (!st)
+		find_sizes(*out, numbered);
 	free(numbered);
 	return st;
 }

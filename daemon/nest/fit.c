@@ -15,7 +15,7 @@ struct pairing {
 static bool has_sizes(const struct part *part, const struct nest *n)
 {
 	for (unsigned l = 0; part->nsize && l < (unsigned)n->npar + n->nred; l++)
-		if (part_is_size(part, n->extent[l]))
+		if (part_size_of(part, n->extent[l]) < part->nsize)
 			return true;
 	return false;
 }

@@ -164,9 +164,16 @@ struct depend prog_depend(const struct prog *p, const struct depend_access *a,
 			  const struct depend_access *b, const int64_t *extent, unsigned nloop,
 			  unsigned nsame)
 {
-	if (p->part->nsize && alike(a, b, nloop))
+	int64_t most[LIMIT_NDIM];
+
+	if (!p->part->nsize)
+		return depend_test(a, b, extent, nloop, nsame);
+	/* A store goes to each of its places once: of each turn's, plan/size.c has seen to that. */
+	if (alike(a, b, nloop))
 		return (struct depend){.kind = DEPEND_SAME};
-	return depend_test(a, b, extent, nloop, nsame);
+	memcpy(most, extent, nloop * sizeof *most);
+	part_largest(p->part, most, nloop);
+	return depend_test(a, b, most, nloop, nsame);
 }
 
 bool prog_conflict(const struct prog_unit *a, const struct prog_unit *b)

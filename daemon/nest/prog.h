@@ -76,8 +76,7 @@ void prog_unit_free(struct prog_unit *u);
 void prog_summarise(struct prog_unit *u);
 /* May the bytes of access i of a and j of b meet, in this turn or in a later one?  By ranges. */
 bool prog_meet(const struct prog_unit *a, unsigned i, const struct prog_unit *b, unsigned j);
-/* depend_test for two accesses, one of which writes.  A store goes to each of its places once; with
- * numbers in the place of sizes it would not always (plan/size.c has looked at each turn). */
+/* depend_test for two accesses, one of which writes, in any turn. */
 struct depend prog_depend(const struct prog *p, const struct depend_access *a,
 			  const struct depend_access *b, const int64_t *extent, unsigned nloop,
 			  unsigned nsame);

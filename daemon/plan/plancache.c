@@ -173,6 +173,7 @@ void plancache_add(struct plancache *c, const struct part *p, struct plan *plan)
 	e->key.move = p->move ? append(&at, p->move, p->ndim * sizeof *p->move) : NULL;
 	e->key.mark = p->mark ? append(&at, p->mark, p->ndim) : NULL;
 	e->key.most = NULL; /* the plan has it */
+	e->key.number = NULL;
 	e->key.list = p->nlist ? append(&at, p->list, p->nlist * sizeof *p->list) : NULL;
 	e->hash = hash_part(p);
 	e->bytes = sizeof *e + bytes + plan_bytes(plan);

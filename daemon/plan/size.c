@@ -274,16 +274,56 @@ bool sizes_may_plan(const struct sizes *z)
 	return may;
 }
 
-/* The largest that the size is in any turn; where it grows, what a few more turns would need. */
-static int64_t most_of(const struct sizes *z, uint32_t s, uint32_t turns)
+/* How large can axis i of the view be without reaching into what the other axes step over? */
+static int64_t room_of(const struct sizes *z, const struct part_ref *r, uint32_t i)
 {
-	int64_t most = 0, room = 1;
+	const int64_t *stride = z->part->dim + r->dims + 1 + r->ndim;
+	const struct part_value *v = &z->part->value[r->value];
+	int64_t step = llabs(stride[i]), room = INT64_MAX;
 
-	for (uint32_t t = 0; t < turns; t++)
-		most = of_turn(z, t)[s] > most ? of_turn(z, t)[s] : most;
-	while (room < most)
-		room *= 2;
-	return of_turn(z, 0)[s] < of_turn(z, turns - 1)[s] ? room : most;
+	if (!step)
+		return room;
+	if (!v->sized)
+		room = (int64_t)(v->bytes / (uint64_t)step);
+	for (uint32_t j = 0; j < r->ndim; j++)
+		if (llabs(stride[j]) > step && llabs(stride[j]) / step < room)
+			room = llabs(stride[j]) / step;
+	return room;
+}
+
+static void limit_by(const struct sizes *z, const struct part_ref *r, int64_t *room)
+{
+	for (uint32_t i = 0; !(r->value & PART_IMM) && i < r->ndim; i++) {
+		uint8_t mark = z->mark[r->dims + 1 + i];
+		int64_t most = mark ? room_of(z, r, i) : 0;
+
+		if (mark && most < room[mark - 1])
+			room[mark - 1] = most;
+	}
+}
+
+/* The largest that each size is in any turn; where it grows, twice that if there is room, so that
+ * the turns behind these have the same plan. */
+static void find_most(const struct sizes *z, uint32_t turns)
+{
+	struct part *p = z->part;
+	int64_t room[SIZES_MOST];
+
+	for (uint32_t s = 0; s < z->n; s++)
+		room[s] = INT64_MAX;
+	for (uint32_t k = 0; k < p->nop; k++) {
+		for (unsigned j = 0; j < p->op[k].nin; j++)
+			limit_by(z, &part_in(p, &p->op[k])[j], room);
+		limit_by(z, &p->op[k].out, room);
+	}
+	for (uint32_t s = 0; s < z->n; s++) {
+		for (uint32_t t = 0; t < turns; t++)
+			if (of_turn(z, t)[s] > p->most[s])
+				p->most[s] = of_turn(z, t)[s];
+		room[s] = room[s] / 2 < p->most[s] ? room[s] : 2 * p->most[s];
+		if (of_turn(z, 0)[s] < of_turn(z, turns - 1)[s] && room[s] > p->most[s])
+			p->most[s] = room[s];
+	}
 }
 
 int64_t *sizes_name(struct sizes *z, uint32_t turns)
@@ -298,8 +338,7 @@ int64_t *sizes_name(struct sizes *z, uint32_t turns)
 		memcpy(table + (size_t)t * z->n, of_turn(z, t), z->n * sizeof *table);
 	p->nsize = z->n;
 	p->most = xcalloc(z->n, sizeof *p->most);
-	for (uint32_t s = 0; s < z->n; s++)
-		p->most[s] = most_of(z, s, turns);
+	find_most(z, turns);
 	for (uint32_t i = 0; i < p->ndim; i++)
 		if (z->mark[i])
 			p->dim[i] = 0;
