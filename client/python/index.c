@@ -199,8 +199,8 @@ static PyObject *element(braze_array *h, const char *data)
 	return type_immediate(braze_dtype_of(h), bits);
 }
 
-/* One element: its value now when the array is stored, else a lazy copy.  Whoever
- * asks for a second one is likely to want them all: the array is stored then. */
+/* One element: its value now when the array is stored, else a lazy copy.  Whoever asks for a second
+ * one of the same value is likely to want them all: the array is stored then. */
 static PyObject *get_element(PyObject *self, braze_array *h, const struct spot *s)
 {
 	const char *data = NULL;
@@ -449,6 +449,8 @@ static int set_value(PyObject *self, braze_array *h, const struct spot *s, PyObj
 
 	if (rc)
 		return rc < 0 ? -1 : 0;
+	/* With another part of it the array is another value, of which no element was read. */
+	nd(self)->peeked &= s->element;
 	v = view_of(h, s);
 	if (!v)
 		return -1;

@@ -119,7 +119,8 @@ struct command_step {
 	uint16_t index; /* of the step in its plan, for the progress page */
 	uint32_t kernel;
 	uint16_t naccess, nscalar;
-	uint8_t npar, nred, ngather, pad;
+	uint8_t npar, nred, ngather;
+	uint8_t whole;	/* all its points or units, however many; hi is not looked at */
 	uint16_t shape; /* of the whole step, nest_shape: whose times tell of this one's */
 	uint8_t pad2[2];
 	int64_t lo, hi;	  /* parallel points; chunks when split; units of a call
@@ -134,12 +135,15 @@ struct command_step {
  *   command_patch patch[npatch]          for each access of each step
  *   uint32_t      scalar[nscalar]        for each scalar of each step: which of imm; then 4 bytes
  *                                        where nscalar is odd
+ *   int64_t       size[turns][nsize]     where nsize is not 0; then
+ *   uint8_t       loop[nstep][8]         for each loop of each step: the size that is its extent
+ *                                        + 1, or 0
  *   nstep steps, whole, as they are in turn 0 */
 struct command_loop {
 	uint32_t bytes; /* with all that follows it */
 	uint8_t kind;	/* STEP_LOOP */
 	uint8_t pad[3];
-	uint32_t turns, nstep, nslot, nplace, nimm, nrow, npatch, nscalar;
+	uint32_t turns, nstep, nslot, nplace, nimm, nrow, npatch, nscalar, nsize, pad2;
 };
 
 /* Where an access is in turn t: offset + t * move bytes behind the slot's place. */

@@ -14,6 +14,10 @@
 #define PART_NONE UINT32_MAX
 #define PART_IMM  0x80000000u /* in part_ref.value: an immediate, index in the low bits */
 
+/* What stands in part.mark for a number of dim: 0, an extent's size + 1, or this with the axis of
+ * the value's shape whose stride it is. */
+#define PART_STRIDE 0x80u
+
 /* A value is one version of one buffer. */
 enum part_role {
 	PART_INPUT,  /* stored before the plan runs */
@@ -29,7 +33,7 @@ struct part_value {
 	uint8_t take;	   /* prev's storage may become this value's: nobody outside the
 			      partition can still read prev */
 	uint8_t undefined; /* made by EMPTY: has no content to carry over */
-	uint8_t pad;
+	uint8_t sized;	   /* has as many bytes as its sizes say: `bytes` is 0 */
 };
 
 /* An operand: a view of a value, or an immediate. */
@@ -49,7 +53,8 @@ struct part_op {
 			  INDEX: the axis, for the message */
 	uint8_t nin;   /* operands in use */
 	uint32_t axes; /* reductions: bit mask of reduced axes of operand 0; scans,
-			  sorts: of the one that runs; CONCATENATE: of the one that grows */
+			  sorts: of the one that runs; CONCATENATE: of the one that grows;
+			  MATMUL with sizes: how it is computed (compilepart_way) */
 	struct part_ref in[OP_OPERANDS]; /* read by part_in(): of more operands in[0].value is the
 				  place in the list where they begin, all else is 0.
 				  ASSIGN: in[0] is the source, out the destination view;
@@ -72,6 +77,12 @@ struct part {
 	int64_t *move;	       /* [ndim]: what dim grows by from turn to turn; NULL: nothing
 				  does, or there is one turn */
 	struct part_ref *list; /* operands of ops that have more than OP_OPERANDS */
+	/* Extents that are others in each turn (plan/size.h), else none. */
+	uint8_t *mark; /* [ndim]: where dim has 0 in the place of a size, or of what follows from
+			  it; NULL: nowhere */
+	uint32_t nsize;
+	int64_t *most; /* [nsize]: so much at most in any turn; not part of the key */
+	const int64_t *number; /* [nsize]: what stands for them (part_with_numbers), or NULL */
 	uint8_t unfused;       /* the client asked for one kernel per op */
 	uint8_t device;	       /* that its ops ask for, as in struct node */
 	uint8_t anywhere;      /* there are other devices: only steps that all of them have */
@@ -82,6 +93,19 @@ static inline const struct part_ref *part_in(const struct part *p, const struct 
 {
 	return o->nin > OP_OPERANDS ? p->list + o->in[0].value : o->in;
 }
+/* Index of the last op that reads each value or builds on it; the caller frees it. */
+uint32_t *part_last_uses(const struct part *p);
+/* Does op k put its result where its predecessor lies?  By the table of part_last_uses. */
+bool part_takes(const struct part *p, uint32_t k, const uint32_t *last);
+/* What is planned where there are sizes: a copy of *p in which each of them is a number that nothing
+ * else in it has, at least `most`, and in which what is temporary lies as if it were so large.  So
+ * passes take two extents for the same only where they are so in each turn.  Views may reach beyond
+ * what they are views of.  free() gives it back. */
+struct part *part_with_numbers(const struct part *p);
+/* The size whose number this extent of such a copy is; nsize: it is none. */
+uint32_t part_size_of(const struct part *p, int64_t extent);
+/* n extents as large as they are in any turn: what does not meet then never does.  In place. */
+void part_largest(const struct part *p, int64_t *extent, unsigned n);
 /* The view that *r describes. */
 void part_view(struct view *out, const struct part *p, const struct part_ref *r);
 enum status part_check(const struct part *p, struct err *err) MUST_USE;

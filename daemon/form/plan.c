@@ -16,6 +16,7 @@ void plan_free(struct plan *p)
 	free(p->step);
 	free(p->note);
 	free(p->value_slot);
+	free(p->most);
 	free(p);
 }
 

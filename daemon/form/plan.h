@@ -33,6 +33,8 @@ struct plan_step {
 	uint64_t cost_us;  /* predicted, for slicing and placement */
 	uint64_t math_us;  /* of it, what is arithmetic */
 	uint16_t shape;	   /* nest_shape: whose runs tell of this one's */
+	/* [loop]: the size whose extent it has, + 1, or 0: what stands in nest or call. */
+	uint8_t size[LIMIT_NDIM];
 	struct nest *nest; /* STEP_KERNEL: concrete extents, strides, slots */
 	/* By device.  Set on the loop thread when the plan is first bound for it. */
 	struct kernel *kernel[LIMIT_DEVICES];
@@ -77,6 +79,8 @@ struct plan {
 	struct plan_note *note; /* fusion refusals */
 	uint32_t *value_slot;	/* [value of the partition]: its slot, or PART_NONE */
 	uint64_t planning_us;
+	uint32_t nsize; /* extents that each turn has of its own (part.mark) */
+	int64_t *most;	/* [nsize]: the largest that the plan is right for */
 	struct place place[PLACE_CASES]; /* where it runs; loop thread only */
 	uint64_t turn_ns; /* what one of several turns took; 0: none did; loop thread only */
 };

@@ -109,9 +109,10 @@ static void order_parallel(struct nest *n)
 	permute(n, order);
 }
 
-static bool joinable(const struct nest *n, unsigned l, uint32_t indexed)
+static bool joinable(const struct part *part, const struct nest *n, unsigned l, uint32_t indexed)
 {
-	if (indexed & (3u << l))
+	if (indexed & (3u << l) || part_size_of(part, n->extent[l]) < part->nsize ||
+	    part_size_of(part, n->extent[l + 1]) < part->nsize)
 		return false;
 	for (unsigned k = 0; k < n->naccess; k++) {
 		const int64_t *s = n->access[k].stride;
@@ -147,10 +148,10 @@ static void remove_loop(struct nest *n, unsigned l)
 }
 
 /* Join loops in [first, last) with their right neighbours, innermost first. */
-static void join(struct nest *n, unsigned first, unsigned last)
+static void join(const struct part *part, struct nest *n, unsigned first, unsigned last)
 {
 	for (unsigned l = last; l-- > first + 1;) {
-		if (!joinable(n, l - 1, indexed_loops(n)))
+		if (!joinable(part, n, l - 1, indexed_loops(n)))
 			continue;
 		n->extent[l] *= n->extent[l - 1];
 		remove_loop(n, l - 1);
@@ -209,7 +210,7 @@ static void choose_width(struct nest *n)
 	n->width = widest <= 4 ? 16 : 8;
 }
 
-static bool overlaps(const struct nest *n, unsigned i, unsigned j)
+static bool overlaps(const struct part *part, const struct nest *n, unsigned i, unsigned j)
 {
 	const struct nest_access *x = &n->access[i], *y = &n->access[j];
 	struct depend_access a = {x->offset, x->stride, bytes_of(x->dtype), x->move};
@@ -220,10 +221,11 @@ static bool overlaps(const struct nest *n, unsigned i, unsigned j)
 	if (x->gather | y->gather)
 		return x->slot == y->slot && nest_gather_meets(n, i, j);
 	nest_touched(extent, n);
+	part_largest(part, extent, loops);
 	return x->slot == y->slot && depend_test(&a, &b, extent, loops, loops).kind != DEPEND_NONE;
 }
 
-static void describe_accesses(struct nest *n)
+static void describe_accesses(const struct part *part, struct nest *n)
 {
 	for (unsigned k = 0; k < n->naccess; k++) {
 		struct nest_access *a = &n->access[k];
@@ -232,7 +234,7 @@ static void describe_accesses(struct nest *n)
 		a->walk = s == bytes_of(a->dtype) ? WALK_UNIT : s ? WALK_STRIDED : WALK_SAME;
 		a->alone = 1;
 		for (unsigned j = 0; j < n->naccess && a->alone; j++)
-			a->alone = j == k || !overlaps(n, k, j);
+			a->alone = j == k || !overlaps(part, n, k, j);
 	}
 }
 
@@ -247,12 +249,12 @@ enum status collapse_run(struct prog *p, struct err *err)
 		drop_single(n);
 		order_parallel(n);
 		if (n->nred > 1)
-			join(n, n->npar, n->npar + n->nred);
+			join(p->part, n, n->npar, n->npar + n->nred);
 		if (n->npar > 1)
-			join(n, 0, n->npar);
+			join(p->part, n, 0, n->npar);
 		choose_vec(n);
 		choose_width(n);
-		describe_accesses(n);
+		describe_accesses(p->part, n);
 		prog_summarise(p->unit[k]);
 	}
 	return OK;

@@ -6,7 +6,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "prog.h"
+#include "../base/xalloc.h"
+
+#include "lower.h"
 
 typedef enum status pass_fn(struct prog *p, struct err *err);
 
@@ -97,6 +99,45 @@ static uint64_t now_us(void)
 }
 
 /* See compilepart.h. */
+unsigned compilepart_way(const struct part *part, const struct part_op *o)
+{
+	return lower_matmul_way(part, o);
+}
+
+/* Which loops of a plan's steps have the extents of sizes: those with their numbers. */
+static void find_sizes(struct plan *plan, const struct part *part)
+{
+	plan->nsize = part->nsize;
+	plan->most = xcalloc(part->nsize, sizeof *plan->most);
+	memcpy(plan->most, part->most, part->nsize * sizeof *plan->most);
+	for (uint32_t k = 0; k < plan->nstep; k++) {
+		struct plan_step *s = &plan->step[k];
+		const int64_t *extent = s->nest ? s->nest->extent : s->call->extent;
+
+		if (s->call && s->call->call != CALL_PRODUCT)
+			continue; /* nothing else has sizes */
+		for (unsigned l = 0; l < LIMIT_NDIM; l++) {
+			uint32_t size = part_size_of(part, extent[l]);
+
+			s->size[l] = size < part->nsize ? (uint8_t)(size + 1) : 0;
+		}
+	}
+}
+
+/* With numbers in the place of sizes. */
+static enum status run_sized(struct plan **out, const struct part *part, const char *passes,
+			     pass_dump_fn *dump, void *data, struct err *err)
+{
+	struct part *numbered = part_with_numbers(part);
+	enum status st = compilepart_run(out, numbered, passes, dump, data, err);
+
+	if (!st)
+		find_sizes(*out, numbered);
+	free(numbered);
+	return st;
+}
+
+/* See compilepart.h. */
 enum status compilepart_run(struct plan **out, const struct part *part, const char *passes,
 			    pass_dump_fn *dump, void *data, struct err *err)
 {
@@ -105,6 +146,8 @@ enum status compilepart_run(struct plan **out, const struct part *part, const ch
 	enum status st = passes ? compilepart_names(passes, err) : OK;
 
 	*out = NULL;
+	if (!st && part->mark)
+		return run_sized(out, part, passes, dump, data, err);
 	if (!st)
 		st = part_check(part, err);
 	if (st)

@@ -10,6 +10,16 @@ struct pairing {
 	struct fit *fit;
 };
 
+/* Has the nest a loop whose extent is a size?  What would be so many steps further on there is in one
+ * turn, is not in others. */
+static bool has_sizes(const struct part *part, const struct nest *n)
+{
+	for (unsigned l = 0; part->nsize && l < (unsigned)n->npar + n->nred; l++)
+		if (part_size_of(part, n->extent[l]) < part->nsize)
+			return true;
+	return false;
+}
+
 static unsigned loops(const struct nest *n)
 {
 	return (unsigned)n->npar + n->nred;
@@ -121,7 +131,8 @@ static bool by_reshape(const struct pairing *p, const struct nest_access *ha)
 	uint8_t order[LIMIT_NDIM];
 	int64_t to[LIMIT_NDIM], s[LIMIT_NDIM];
 
-	if (p->guest->nred || uses_index(p->guest))
+	if (p->guest->nred || uses_index(p->guest) || has_sizes(p->fit->part, p->guest) ||
+	    has_sizes(p->fit->part, p->host))
 		return false;
 	for (unsigned h = 0; h < p->nloop; h++) {
 		unsigned k = h;

@@ -10,6 +10,7 @@
 #include "prog.h"
 
 struct fit {
+	const struct part *part; /* whose units they are */
 	bool guest_later; /* the guest comes later in program order */
 	bool post;	  /* the guest's code runs once per parallel point of the host */
 	uint8_t loop[LIMIT_NDIM];

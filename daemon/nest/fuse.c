@@ -82,7 +82,7 @@ static struct depend compare(const struct fuse *f, const struct prog_unit *e, un
 	int64_t extent[LIMIT_NDIM];
 
 	nest_touched(extent, host);
-	return depend_test(&a, &b, extent, n, whole ? n : host->npar);
+	return prog_depend(f->p, &a, &b, extent, n, whole ? n : host->npar);
 }
 
 /* The last section of the merged nest in which access a of the earlier unit stands, the
@@ -142,8 +142,7 @@ static enum fuse_reason check_accesses(struct fuse *f, const struct prog_unit *e
 
 	for (unsigned i = 0; i < e->naccess && !r; i++) {
 		for (unsigned j = 0; j < l->naccess && !r; j++) {
-			if (e->slot[i] != l->slot[j] || !(e->write[i] | l->write[j]) ||
-			    e->lo[i] >= l->hi[j] || l->lo[j] >= e->hi[i])
+			if (!(e->write[i] | l->write[j]) || !prog_meet(e, i, l, j))
 				continue;
 			f->p->budget--;
 			r = check_pair(f, e, i, l, j);
@@ -455,6 +454,7 @@ enum status fuse_run(struct prog *p, struct err *err)
 	uint32_t n = p->nunit;
 
 	f->p = p;
+	f->fit.part = p->part;
 	f->nunit = 0;
 	p->budget = BUDGET_BASE + (int64_t)BUDGET_UNIT * n;
 	for (uint32_t k = 0; k < n; k++) {

@@ -223,13 +223,14 @@ static void copy_buffer(struct prog *p, uint32_t from, uint32_t to, uint64_t byt
 	build_end(&b);
 }
 
-static struct depend compare(const struct nest *n, unsigned i, unsigned j)
+static struct depend compare(const struct build *build, unsigned i, unsigned j)
 {
+	const struct nest *n = build->nest;
 	const struct nest_access *x = &n->access[i], *y = &n->access[j];
 	struct depend_access a = {x->offset, x->stride, dtype_row(x->dtype)->bytes, x->move};
 	struct depend_access b = {y->offset, y->stride, dtype_row(y->dtype)->bytes, y->move};
 
-	return depend_test(&a, &b, n->extent, n->npar, n->npar);
+	return prog_depend(build->prog, &a, &b, n->extent, n->npar, n->npar);
 }
 
 /* dst = src, in one nest. */
@@ -289,11 +290,11 @@ static enum status lower_assign(struct prog *p, uint32_t op, struct err *err)
 	if (st)
 		return st;
 	store = b.nest->naccess - 1u;
-	if (compare(b.nest, store, store).kind != DEPEND_SAME)
+	if (compare(&b, store, store).kind != DEPEND_SAME)
 		return err_set(err, E_UNSUPPORTED,
 			       "assignment to a view whose elements share memory");
 	if (store && b.nest->access[0].slot == slot) {
-		enum depend_kind k = compare(b.nest, 0, store).kind;
+		enum depend_kind k = compare(&b, 0, store).kind;
 
 		if (k != DEPEND_NONE && k != DEPEND_SAME)
 			detour(&b, slot, &out);

@@ -222,6 +222,22 @@ static bool nothing_to_do(const struct factors *f)
 }
 
 /* See lower.h. */
+unsigned lower_matmul_way(const struct part *part, const struct part_op *o)
+{
+	struct factors f = {.o = o};
+	struct op_sig sig;
+	struct err err;
+
+	if ((o->in[0].value | o->in[1].value) & PART_IMM || lower_sig(&sig, o, &err) ||
+	    analyse(&f, part, o, &err) || o->in[0].dtype != sig.out || o->in[1].dtype != sig.out)
+		return 0;
+	f.dtype = sig.out;
+	if (nothing_to_do(&f) || !f.domain.dim[f.nbatch + 2])
+		return 0;
+	return is_product(&f) || steps_alone(&f) ? MATMUL_STEP : MATMUL_NEST;
+}
+
+/* See lower.h. */
 enum status lower_matmul(struct prog *p, const struct part_op *o, struct err *err)
 {
 	struct factors f = {.o = o};
@@ -240,7 +256,8 @@ enum status lower_matmul(struct prog *p, const struct part_op *o, struct err *er
 		return err_set(err, E_INTERNAL, "matmul: result type");
 	if (nothing_to_do(&f))
 		return OK;
-	if (f.domain.dim[f.nbatch + 2] && (is_product(&f) || steps_alone(&f)))
+	if (o->axes ? o->axes == MATMUL_STEP
+		    : f.domain.dim[f.nbatch + 2] && (is_product(&f) || steps_alone(&f)))
 		return as_library(p, &f, err);
 	return as_reduction(p, &f, err);
 }

@@ -88,6 +88,7 @@ static void summarise_call(struct prog_unit *u)
 		u->hi[x] += c->operand[x].offset;
 		u->slot[x] = c->operand[x].slot;
 		u->write[x] = call_writes(c, x);
+		u->move[x] = c->operand[x].move;
 	}
 }
 
@@ -113,6 +114,7 @@ static void summarise_nest(struct prog_unit *u)
 		nest_range(&u->lo[k], &u->hi[k], n, k, nest_loops(n, last));
 		u->slot[k] = a->slot;
 		u->write[k] = a->write;
+		u->move[k] = a->move;
 	}
 }
 
@@ -139,14 +141,48 @@ void prog_count_call(struct prog *p, const struct prog_unit *u)
 	}
 }
 
+bool prog_meet(const struct prog_unit *a, unsigned i, const struct prog_unit *b, unsigned j)
+{
+	bool below = a->hi[i] <= b->lo[j], above = b->hi[j] <= a->lo[i];
+
+	if (a->slot[i] != b->slot[j])
+		return false;
+	return !(below && a->move[i] <= b->move[j]) && !(above && b->move[j] <= a->move[i]);
+}
+
+/* The same places in the same order, another one at each point? */
+static bool alike(const struct depend_access *a, const struct depend_access *b, unsigned nloop)
+{
+	bool same = a->offset == b->offset && a->bytes == b->bytes && a->move == b->move;
+
+	for (unsigned l = 0; l < nloop && same; l++)
+		same = a->stride[l] && a->stride[l] == b->stride[l];
+	return same;
+}
+
+struct depend prog_depend(const struct prog *p, const struct depend_access *a,
+			  const struct depend_access *b, const int64_t *extent, unsigned nloop,
+			  unsigned nsame)
+{
+	int64_t most[LIMIT_NDIM];
+
+	if (!p->part->nsize)
+		return depend_test(a, b, extent, nloop, nsame);
+	/* A store goes to each of its places once: of each turn's, plan/size.c has seen to that. */
+	if (alike(a, b, nloop))
+		return (struct depend){.kind = DEPEND_SAME};
+	memcpy(most, extent, nloop * sizeof *most);
+	part_largest(p->part, most, nloop);
+	return depend_test(a, b, most, nloop, nsame);
+}
+
 bool prog_conflict(const struct prog_unit *a, const struct prog_unit *b)
 {
 	if (!(a->writes & (b->reads | b->writes)) && !(a->reads & b->writes))
 		return false;
 	for (unsigned i = 0; i < a->naccess; i++)
 		for (unsigned j = 0; j < b->naccess; j++)
-			if (a->slot[i] == b->slot[j] && (a->write[i] | b->write[j]) &&
-			    a->lo[i] < b->hi[j] && b->lo[j] < a->hi[i])
+			if ((a->write[i] | b->write[j]) && prog_meet(a, i, b, j))
 				return true;
 	return false;
 }

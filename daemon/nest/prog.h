@@ -35,6 +35,7 @@ struct prog_unit {
 	uint32_t slot[LIMIT_NEST_ACCESSES];
 	uint8_t write[LIMIT_NEST_ACCESSES];
 	int64_t lo[LIMIT_NEST_ACCESSES], hi[LIMIT_NEST_ACCESSES]; /* byte range */
+	int64_t move[LIMIT_NEST_ACCESSES];			  /* of it with each turn */
 };
 
 struct prog_note {
@@ -73,6 +74,12 @@ void prog_count_call(struct prog *p, const struct prog_unit *u);
 void prog_unit_free(struct prog_unit *u);
 /* Derive the unit's summary (ranges, filters, sets) after a change. */
 void prog_summarise(struct prog_unit *u);
+/* May the bytes of access i of a and j of b meet, in this turn or in a later one?  By ranges. */
+bool prog_meet(const struct prog_unit *a, unsigned i, const struct prog_unit *b, unsigned j);
+/* depend_test for two accesses, one of which writes, in any turn. */
+struct depend prog_depend(const struct prog *p, const struct depend_access *a,
+			  const struct depend_access *b, const int64_t *extent, unsigned nloop,
+			  unsigned nsame);
 /* Must a and b keep their order?  Decided on byte ranges: may say yes too often. */
 bool prog_conflict(const struct prog_unit *a, const struct prog_unit *b);
 /* The unit whose code holds what was lowered as `id`. */

@@ -6,27 +6,7 @@
  * a slot of its own, and the op is marked to copy what it does not cover. */
 #include <stdlib.h>
 
-#include "../base/xalloc.h"
 #include "prog.h"
-
-/* Index of the last op that reads each value or builds on it. */
-static uint32_t *last_uses(const struct part *part)
-{
-	uint32_t *last = xcalloc(part->nvalue, sizeof *last);
-
-	for (uint32_t k = 0; k < part->nop; k++) {
-		const struct part_op *o = &part->op[k];
-		const struct part_ref *in = part_in(part, o);
-		uint32_t prev = part->value[o->out.value].prev;
-
-		for (unsigned i = 0; i < o->nin; i++)
-			if (!(in[i].value & PART_IMM))
-				last[in[i].value] = k;
-		if (prev != PART_NONE)
-			last[prev] = k;
-	}
-	return last;
-}
 
 /* Does the destination view touch every byte of its buffer?  Its elements are
  * distinct (lower.c refuses others), so counting them is enough. */
@@ -51,7 +31,7 @@ static void place(struct prog *p, uint32_t k, const uint32_t *last)
 	const struct part_value *prev = v->prev == PART_NONE ? NULL : &part->value[v->prev];
 	uint32_t s;
 
-	if (prev && v->take && last[v->prev] == k && prev->role != PART_OUTPUT) {
+	if (prev && part_takes(part, k, last)) {
 		s = p->value_slot[v->prev];
 	} else {
 		s = prog_slot(p, v->bytes);
@@ -65,7 +45,7 @@ static void place(struct prog *p, uint32_t k, const uint32_t *last)
 enum status storage_run(struct prog *p, struct err *err)
 {
 	const struct part *part = p->part;
-	uint32_t *last = last_uses(part);
+	uint32_t *last = part_last_uses(part);
 
 	for (uint32_t v = 0; v < part->nvalue; v++) {
 		uint32_t s;

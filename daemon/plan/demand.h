@@ -36,6 +36,7 @@ struct partition {
 	uint8_t *live;	 /* [turns][part.nvalue]: somebody may name it afterwards */
 	int64_t *from;	 /* [part.nvalue]: bytes that part.dim's offsets in it begin at */
 	uint64_t *imm;	 /* [turns][2 * part.nimm]; part.imm is the first turn's */
+	int64_t *size;	 /* [turns][part.nsize]; NULL: there are none */
 };
 
 /* Cut out the oldest ops, at most LIMIT_PARTITION_OPS, that the n wanted versions

@@ -34,7 +34,17 @@ static uint64_t hash_part(const struct part *p)
 	h = hash_bytes(p->op, p->nop * sizeof *p->op, h);
 	h = hash_bytes(p->list, p->nlist * sizeof *p->list, h + p->anywhere);
 	h = hash_bytes(p->move, p->move ? p->ndim * sizeof *p->move : 0, h + p->device);
+	h = hash_bytes(p->mark, p->mark ? p->ndim : 0, h + p->nsize);
 	return hash_bytes(p->dim, p->ndim * sizeof *p->dim, h);
+}
+
+/* Is the plan right for sizes as large as these? */
+static bool has_room(const struct plan *plan, const struct part *p)
+{
+	for (uint32_t s = 0; s < p->nsize; s++)
+		if (plan->most[s] < p->most[s])
+			return false;
+	return true;
 }
 
 static bool same(const struct part *a, const struct part *b)
@@ -45,6 +55,7 @@ static bool same(const struct part *a, const struct part *b)
 	       (!a->nlist || !memcmp(a->list, b->list, a->nlist * sizeof *a->list)) &&
 	       !a->move == !b->move &&
 	       (!a->move || !memcmp(a->move, b->move, a->ndim * sizeof *a->move)) &&
+	       !a->mark == !b->mark && (!a->mark || !memcmp(a->mark, b->mark, a->ndim)) &&
 	       !memcmp(a->value, b->value, a->nvalue * sizeof *a->value) &&
 	       !memcmp(a->dim, b->dim, a->ndim * sizeof *a->dim);
 }
@@ -108,7 +119,7 @@ struct plan *plancache_find(struct plancache *c, const struct part *p)
 	uint64_t h = hash_part(p);
 
 	for (struct entry *e = c->bucket[h % BUCKETS]; e; e = e->chain)
-		if (e->hash == h && same(&e->key, p)) {
+		if (e->hash == h && same(&e->key, p) && has_room(e->plan, p)) {
 			unlink_use(c, e);
 			link_newest(c, e);
 			c->stats.hits++;
@@ -149,8 +160,8 @@ static uint64_t plan_bytes(const struct plan *p)
 void plancache_add(struct plancache *c, const struct part *p, struct plan *plan)
 {
 	size_t bytes = p->nop * sizeof *p->op + p->nvalue * sizeof *p->value +
-		       p->ndim * (sizeof *p->dim + sizeof *p->move) + p->nlist * sizeof *p->list +
-		       32;
+		       p->ndim * (sizeof *p->dim + sizeof *p->move + 1) + p->nlist * sizeof *p->list +
+		       40;
 	struct entry *e = xcalloc(1, sizeof *e + bytes);
 	char *at = (char *)(e + 1);
 
@@ -160,6 +171,9 @@ void plancache_add(struct plancache *c, const struct part *p, struct plan *plan)
 	e->key.value = append(&at, p->value, p->nvalue * sizeof *p->value);
 	e->key.dim = append(&at, p->dim, p->ndim * sizeof *p->dim);
 	e->key.move = p->move ? append(&at, p->move, p->ndim * sizeof *p->move) : NULL;
+	e->key.mark = p->mark ? append(&at, p->mark, p->ndim) : NULL;
+	e->key.most = NULL; /* the plan has it */
+	e->key.number = NULL;
 	e->key.list = p->nlist ? append(&at, p->list, p->nlist * sizeof *p->list) : NULL;
 	e->hash = hash_part(p);
 	e->bytes = sizeof *e + bytes + plan_bytes(plan);

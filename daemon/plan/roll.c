@@ -17,6 +17,7 @@
 #include "../base/hash.h"
 #include "../base/xalloc.h"
 #include "demand_impl.h"
+#include "size.h"
 
 #define NODES_LEAST  (LIMIT_PARTITION_OPS + 1) /* fewer are one plan as they are */
 #define TURNS_LEAST  8
@@ -31,8 +32,8 @@ struct stretch {
 	size_t first, period, turns;
 };
 
-/* What operations of different turns have in common. */
-static uint64_t likeness(const struct node *n)
+/* What operations of different turns have in common; `sized`: their extents may differ. */
+static uint64_t likeness(const struct node *n, bool sized)
 {
 	uint64_t h = (uint64_t)n->op << 32 | (uint64_t)n->dtype << 24 | (uint64_t)n->nin << 16 |
 		     (uint64_t)n->view.shape.ndim << 8 | (uint64_t)(n->prev != NULL);
@@ -43,7 +44,8 @@ static uint64_t likeness(const struct node *n)
 		h = h * 0x9e3779b97f4a7c15u + o->view.dtype +
 		    (o->version ? 256u + o->view.shape.ndim : 0);
 	}
-	return hash_bytes(&n->view.shape.dim, n->view.shape.ndim * sizeof n->view.shape.dim[0], h);
+	return hash_bytes(&n->view.shape.dim,
+			  sized ? 0 : n->view.shape.ndim * sizeof n->view.shape.dim[0], h);
 }
 
 /* next[i]: the place after i that looks the same, or n. */
@@ -112,7 +114,7 @@ static bool is_worth(const struct stretch *s)
 	       s->period <= LIMIT_PARTITION_OPS / 2;
 }
 
-static bool find_stretch(struct stretch *s, const struct found *f)
+static bool find_stretch(struct stretch *s, const struct found *f, bool sized)
 {
 	uint64_t *h = xcalloc(f->n, sizeof *h);
 	uint32_t *next = xcalloc(f->n, sizeof *next);
@@ -121,7 +123,7 @@ static bool find_stretch(struct stretch *s, const struct found *f)
 	bool any = false;
 
 	for (size_t i = 0; i < f->n; i++)
-		h[i] = likeness(f->node[i]);
+		h[i] = likeness(f->node[i], sized);
 	link_alike(next, h, f->n);
 	for (size_t i = 0; i + NODES_LEAST <= f->n && !any && effort; i++) {
 		best_period(s, &passed, h, next, f->n, i, &effort);
@@ -243,6 +245,7 @@ struct rolling {
 	struct partition *p;
 	struct version **value; /* [turns][nvalue] */
 	uint8_t *decided;	/* [nvalue]: some turn told whether it takes storage */
+	struct sizes sizes;	/* extents that differ */
 	uint32_t numbered;	/* values of the turn that is compared */
 	uint32_t imms;		/* that it has passed */
 };
@@ -252,7 +255,8 @@ static bool number(struct rolling *r, size_t turn, uint32_t expected, struct ver
 	const struct part *p = &r->p->part;
 
 	if (v->index == PART_NONE) {
-		if (r->numbered == p->nvalue || v->bytes != p->value[r->numbered].bytes)
+		if (r->numbered == p->nvalue ||
+		    !sizes_bytes(&r->sizes, r->numbered, v->bytes))
 			return false;
 		r->value[turn * p->nvalue + r->numbered] = v;
 		v->index = r->numbered++;
@@ -260,17 +264,14 @@ static bool number(struct rolling *r, size_t turn, uint32_t expected, struct ver
 	return v->index == expected;
 }
 
-/* A view has the first turn's shape, and moves by what it did from the first to the second. */
+/* A view has the first turn's shape, but for sizes, and moves by what it did from the first to the second. */
 static bool same_view(struct rolling *r, size_t turn, const struct part_ref *ref,
 		      const struct view *v)
 {
 	const int64_t *dim = r->p->part.dim + ref->dims;
 	int64_t *move = r->p->part.move + ref->dims;
-	unsigned n = v->shape.ndim;
 
-	if (v->dtype != ref->dtype || n != ref->ndim ||
-	    memcmp(dim + 1, v->shape.dim, n * sizeof *dim) != 0 ||
-	    memcmp(dim + 1 + n, v->stride, n * sizeof *dim) != 0)
+	if (v->dtype != ref->dtype || v->shape.ndim != ref->ndim || !sizes_view(&r->sizes, ref, v))
 		return false;
 	if (turn == 1)
 		move[0] = v->offset - dim[0];
@@ -359,10 +360,13 @@ static bool same_turn(struct rolling *r, size_t turn)
 	size_t lo = turn * r->period, hi = lo + r->period;
 
 	r->numbered = r->imms = 0;
+	sizes_turn(&r->sizes, (uint32_t)turn);
 	forget_numbers(r->f, lo, hi);
 	for (uint32_t k = 0; k < p->nop; k++)
 		if (!same_node(r, turn, &p->op[k], r->f->node[lo + k]))
 			return false;
+	if (!sizes_agree(&r->sizes))
+		return false;
 	for (uint32_t i = 0; i < p->nvalue; i++)
 		if (p->value[i].role == PART_INPUT && !same_origin(r, turn, i))
 			return false;
@@ -408,6 +412,7 @@ static void allocate_turns(struct rolling *r, size_t turns)
 	p->imm = xcalloc(turns * p->part.nimm, 2 * sizeof *p->imm);
 	memcpy(p->imm, p->part.imm, (size_t)p->part.nimm * 2 * sizeof *p->imm);
 	p->part.move = xcalloc(p->part.ndim, sizeof *p->part.move);
+	sizes_begin(&r->sizes, &p->part, (uint32_t)turns);
 }
 
 void roll_free(struct partition *p)
@@ -421,6 +426,9 @@ void roll_free(struct partition *p)
 	free(p->from);
 	free(p->imm);
 	free(p->part.move);
+	free(p->part.mark);
+	free(p->part.most);
+	free(p->size);
 }
 
 /* ---- Where a stretch begins is none of its plan's business ---- */
@@ -507,6 +515,7 @@ static void finish_turns(struct rolling *r, size_t turns)
 			p->live[k * n + i] =
 				p->part.value[i].role == PART_OUTPUT && v->refs > v->inner;
 		}
+	p->size = sizes_name(&r->sizes, p->turns);
 	for (uint32_t i = 0; i < p->part.ndim; i++)
 		moving |= p->part.move[i] != 0;
 	if (moving) {
@@ -524,6 +533,7 @@ static struct partition *roll_turns(struct found *f, struct trace *t, size_t per
 {
 	struct rolling r = {.f = f, .t = t, .period = period};
 	size_t turns = f->n / period, same = 1;
+	struct partition *p = NULL;
 
 	first_turn(&r, stored);
 	allocate_turns(&r, turns);
@@ -534,12 +544,14 @@ static struct partition *roll_turns(struct found *f, struct trace *t, size_t per
 		same++;
 	free(r.decided);
 	*alike = same;
-	if (same >= TURNS_LEAST && !ask) {
+	if (same >= TURNS_LEAST && !ask && sizes_may_plan(&r.sizes)) {
 		finish_turns(&r, same);
-		return r.p;
+		p = r.p;
+	} else {
+		partition_free(t, r.p);
 	}
-	partition_free(t, r.p);
-	return NULL;
+	sizes_free(&r.sizes);
+	return p;
 }
 
 /* Wrong places are told by the operation that made them, not by its turn; and a device's worker
@@ -557,7 +569,7 @@ size_t roll_whole(const struct found *f, const struct trace *t)
 {
 	struct stretch s;
 
-	if (!may_roll(f, t) || !find_stretch(&s, f))
+	if (!may_roll(f, t) || (!find_stretch(&s, f, false) && !find_stretch(&s, f, true)))
 		return 0;
 	return s.first + s.turns * s.period;
 }
@@ -596,7 +608,8 @@ static void store_before(const struct found *f, const struct trace *t, size_t fi
 		}
 }
 
-struct partition *roll_cut(struct found *f, struct trace *t)
+/* By a stretch of operations whose extents may differ from turn to turn, or may not. */
+static struct partition *cut(struct found *f, struct trace *t, bool sized)
 {
 	struct partition *p = NULL;
 	size_t alike = 0;
@@ -604,7 +617,7 @@ struct partition *roll_cut(struct found *f, struct trace *t)
 	struct found part;
 	uint8_t *stored = NULL;
 
-	if (!may_roll(f, t) || !find_stretch(&s, f))
+	if (!find_stretch(&s, f, sized))
 		return NULL;
 	stored = xcalloc(s.turns, s.period);
 	part = (struct found){.node = f->node + s.first, .n = s.turns * s.period};
@@ -623,4 +636,15 @@ struct partition *roll_cut(struct found *f, struct trace *t)
 		demand_shorten(f, part.n);
 	free(stored);
 	return p;
+}
+
+struct partition *roll_cut(struct found *f, struct trace *t)
+{
+	struct partition *p = NULL;
+	size_t n = f->n;
+
+	if (!may_roll(f, t))
+		return NULL;
+	p = cut(f, t, false);
+	return p || f->n < n ? p : cut(f, t, true);
 }

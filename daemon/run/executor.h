@@ -43,6 +43,7 @@ struct executor_job {
 	uint32_t nimm;			   /* of each turn */
 	const struct command_place *place; /* [turns][slot of the plan] */
 	const uint64_t *imm;		   /* [turns][2 * nimm]: the partition's immediates */
+	const int64_t *size;		   /* [turns][plan's sizes] */
 	uint64_t client;		   /* queue: session id */
 	const char *name;		   /* of the client, for messages; NULL: unknown */
 	uint32_t pid;			   /* likewise */
@@ -60,6 +61,8 @@ struct executor_job {
 	uint8_t fetched[8][LIMIT_INLINE_BYTES]; /* nfetch <= 8 */
 	uint32_t nfault; /* wrong places that its checks met, each check once */
 	struct command_fault fault[LIMIT_PARTITION_CHECKS];
+	struct plan_step *own; /* of a plan with sizes (turn_begin): its steps in turn own_turn */
+	uint32_t own_turn;
 	/* Private to executor.c. */
 	struct executor_job *next;
 	uint32_t turn;	 /* under way */
@@ -104,6 +107,10 @@ struct executor_stats {
 	int pid;
 	double up_bytes_us, down_bytes_us; /* measured of copies; 0: none was telling */
 };
+
+/* Give a job whose plan has sizes steps of its own; take them back. */
+void turn_begin(struct executor_job *job);
+void turn_end(struct executor_job *job);
 
 enum status executor_create(struct executor **out, struct uv_loop_s *loop,
 			    const struct executor_config *config, struct cache *cache,

@@ -5,6 +5,7 @@
  *   schedule   whose job sends the next packet
  *   slice      what of a step goes into a packet
  *   marshal    a job's next steps as one packet; marshal_loop: its next turns
+ *   turn       what extents they have
  *   spawn      the worker's process and its socket
  *   release    memory that the worker lets go of before it is given back
  *   watch      is the worker alive that has not answered for a while?
@@ -151,6 +152,16 @@ void spawn_send_simple(struct executor *x, uint32_t kind, uint32_t id, uint64_t 
 /* Next packet: its bytes, 0 when there is none, -1 when the worker has gone. */
 ssize_t spawn_receive(struct executor *x, char *buf, size_t size);
 void spawn_flush(struct executor *x); /* send what waits; follow with events */
+
+/* turn.c: steps with the extents of a turn; with the largest of any turn that is left. */
+void turn_steps(struct executor_job *job, uint32_t turn);
+void turn_largest(struct executor_job *job);
+
+/* Step i, with the extents that were set last. */
+static inline const struct plan_step *turn_step(const struct executor_job *job, uint32_t i)
+{
+	return job->own ? &job->own[i] : &job->plan->step[i];
+}
 
 /* The kernel of a step for this executor's device; NULL: a library's. */
 static inline struct kernel *step_kernel(const struct executor *x, const struct plan_step *s)

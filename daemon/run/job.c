@@ -171,12 +171,14 @@ static void choose_fetches(struct job *j)
 	for (uint32_t i = 0; i < p->nvalue && j->run.nfetch < JOB_FETCH; i++) {
 		uint32_t s = plan->value_slot[i], turn = j->partition->turns - 1;
 
-		if (!is_output(j, turn, i) || s == PART_NONE || !p->value[i].bytes ||
-		    p->value[i].bytes > LIMIT_INLINE_BYTES)
+		uint64_t bytes = partition_value(j->partition, turn, i)->bytes;
+
+		if (!is_output(j, turn, i) || s == PART_NONE || !bytes ||
+		    bytes > LIMIT_INLINE_BYTES)
 			continue;
 		j->fetch[j->run.nfetch].place = j->place[(size_t)turn * plan->nslot + s];
 		j->fetch[j->run.nfetch].place.offset -= (uint64_t)slot_from(j, s);
-		j->fetch[j->run.nfetch].bytes = (uint32_t)p->value[i].bytes;
+		j->fetch[j->run.nfetch].bytes = (uint32_t)bytes;
 		j->fetched[j->run.nfetch++] = partition_value(j->partition, turn, i);
 	}
 	j->run.fetch = j->fetch;
@@ -240,6 +242,16 @@ static struct storage *spare_storage(const struct job *j, uint32_t turn, uint32_
 	return j->slot[(size_t)from * plan->nslot + s];
 }
 
+/* Of a value with sizes, so many as the turn's has. */
+static uint64_t slot_bytes(const struct job *j, uint32_t turn, uint32_t s)
+{
+	const struct plan_slot *slot = &j->run.plan->slot[s];
+
+	if (!j->run.plan->nsize || slot->value == PART_NONE)
+		return slot->bytes;
+	return partition_value(j->partition, turn, slot->value)->bytes;
+}
+
 /* Storage for slot s of a turn, in the arena or to be mirrored; NULL: there is no room. */
 static struct storage *slot_storage(struct job *j, struct trace *t, uint32_t turn, uint32_t s,
 				    struct err *err)
@@ -261,11 +273,11 @@ static struct storage *slot_storage(struct job *j, struct trace *t, uint32_t tur
 		return storage_ref(j->slot[s]);
 	if (turn && slot->input == PART_NONE)
 		spare = spare_storage(j, turn, s);
-	if (spare)
+	if (spare && spare->bytes == slot_bytes(j, turn, s))
 		return storage_ref(spare);
 	if (j->device->index)
 		return storage_bare(t, slot->bytes);
-	return storage_create(t, slot->bytes, err);
+	return storage_create(t, slot_bytes(j, turn, s), err);
 }
 
 static struct command_place host_place(const struct storage *s, uint32_t region)
@@ -355,6 +367,7 @@ static void release(struct job *j, struct trace *t)
 		}
 		storage_unref(t, st);
 	}
+	turn_end(&j->run);
 	free(j->slot);
 	free(j->place);
 	free(j->copy);
@@ -440,6 +453,8 @@ enum status job_bind(struct job *j, struct trace *t, uint32_t region, struct err
 		release(j, t);
 		return st;
 	}
+	j->run.size = j->partition->size;
+	turn_begin(&j->run);
 	j->run.place = j->place;
 	j->run.copy = j->copy;
 	j->run.imm = j->partition->imm ? j->partition->imm : j->partition->part.imm;

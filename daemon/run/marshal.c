@@ -70,7 +70,7 @@ static size_t put_call(char *at, const struct executor_job *job, const struct pl
 size_t marshal_step(char *at, const struct executor *x, const struct executor_job *job,
 		    const struct slice *slice)
 {
-	const struct plan_step *s = &job->plan->step[job->step];
+	const struct plan_step *s = turn_step(job, job->step);
 	const struct kernel *k = step_kernel(x, s);
 	struct command_step c = {
 		.kind = s->kind, .split = slice->split, .index = (uint16_t)job->step};
@@ -170,11 +170,12 @@ static void next_step(struct executor_job *job)
 /* Put the current step, or a slice of it; 0 when it must wait. */
 static size_t put_slice(struct executor *x, struct executor_job *job, struct flight *f, char *at)
 {
-	const struct plan_step *s = &job->plan->step[job->step];
+	const struct plan_step *s = turn_step(job, job->step);
 	struct kernel *k = step_kernel(x, s);
 	struct slice c = {0};
 	size_t bytes = 0;
 
+	turn_steps(job, job->turn);
 	if (!slice_choose(&c, x, job, f->cost_us, f->nstep == 0))
 		return 0;
 	if (k && job->at == 0)

@@ -38,8 +38,9 @@ static bool measure_turn(struct turn *t, const struct executor *x, struct execut
 	bool whole = true;
 
 	*t = (struct turn){0};
+	turn_largest(job);
 	for (uint32_t i = 0; i < job->plan->nstep && whole; i++) {
-		const struct plan_step *s = &job->plan->step[i];
+		const struct plan_step *s = turn_step(job, i);
 		struct slice c = {0};
 
 		job->step = i;
@@ -63,6 +64,9 @@ static uint32_t time_for(const struct executor *x, const struct executor_job *jo
 			: job->looped ? (uint64_t)job->looped * MORE_TURNS
 				      : FIRST_TURNS;
 
+	/* Turns that are to come may be longer than those that were measured. */
+	if (turn_ns && job->own && t->us > us)
+		us = t->us;
 	if (slice / us < (double)most)
 		most = (uint64_t)(slice / us);
 	return (uint32_t)(most < left ? most : left);
@@ -120,6 +124,33 @@ static char *put_scalars(char *at, const struct plan *plan, uint32_t nscalar)
 	return nscalar & 1 ? put(at, &zero, sizeof zero) : at;
 }
 
+/* Sizes of the turns, and which loops have them. */
+static char *put_sizes(char *at, const struct executor_job *job, uint32_t turns)
+{
+	const struct plan *plan = job->plan;
+
+	at = put(at, job->size + (size_t)job->turn * plan->nsize,
+		 (size_t)turns * plan->nsize * sizeof *job->size);
+	for (uint32_t i = 0; plan->nsize && i < plan->nstep; i++)
+		at = put(at, plan->step[i].size, sizeof plan->step[i].size);
+	return at;
+}
+
+/* Elements of step i in all of the turns that are to begin. */
+static uint64_t elements_of(struct executor_job *job, uint32_t i, uint32_t turns)
+{
+	uint64_t sum = 0;
+
+	if (!job->own)
+		return turns * slice_elements(&job->plan->step[i]);
+	for (uint32_t t = job->turn; t < job->turn + turns; t++) {
+		turn_steps(job, t);
+		sum += slice_elements(turn_step(job, i));
+	}
+	turn_largest(job);
+	return sum;
+}
+
 /* The steps as they are in the turn that is to begin. */
 static char *put_steps(char *at, struct executor *x, struct executor_job *job, struct flight *f,
 		       uint32_t turns)
@@ -127,7 +158,7 @@ static char *put_steps(char *at, struct executor *x, struct executor_job *job, s
 	uint64_t used = 0;
 
 	for (uint32_t i = 0; i < job->plan->nstep; i++) {
-		const struct plan_step *s = &job->plan->step[i];
+		const struct plan_step *s = turn_step(job, i);
 		struct kernel *k = step_kernel(x, s);
 		struct slice c = {0};
 
@@ -139,7 +170,7 @@ static char *put_steps(char *at, struct executor *x, struct executor_job *job, s
 			marshal_kernel(x, k);
 		}
 		at += marshal_step(at, x, job, &c);
-		marshal_note(f, i, c.cost * turns, c.elements * turns);
+		marshal_note(f, i, c.cost * turns, elements_of(job, i, turns));
 	}
 	job->step = 0;
 	return at;
@@ -154,6 +185,7 @@ size_t marshal_loop(struct executor *x, struct executor_job *job, struct flight 
 	struct command_loop loop = {
 		.kind = STEP_LOOP, .nstep = plan->nstep, .nslot = plan->nslot, .nimm = job->nimm};
 	size_t slots = plan->nslot * sizeof *place, imms = job->nimm * 2 * sizeof *imm, fixed = 0;
+	size_t sizes = plan->nsize * sizeof *job->size;
 	struct turn t;
 	char *end = at;
 
@@ -161,20 +193,22 @@ size_t marshal_loop(struct executor *x, struct executor_job *job, struct flight 
 		return 0;
 	loop.turns = time_for(x, job, &t);
 	fixed = sizeof loop + t.npatch * sizeof(struct command_patch) +
-		(t.nscalar + 1) * sizeof(uint32_t) + t.bytes;
+		(t.nscalar + 1) * sizeof(uint32_t) + t.bytes + plan->nstep * LIMIT_NDIM;
 	for (;; loop.turns /= 2) {
 		if (loop.turns < 2)
 			return 0;
 		loop.nplace = rows_of((const char *)place, slots, loop.turns);
 		loop.nrow = rows_of((const char *)imm, imms, loop.turns);
-		if (fixed + loop.nplace * slots + loop.nrow * imms <= room)
+		if (fixed + loop.nplace * slots + loop.nrow * imms + loop.turns * sizes <= room)
 			break;
 	}
 	loop.npatch = t.npatch;
 	loop.nscalar = t.nscalar;
+	loop.nsize = plan->nsize;
 	end = put(end + sizeof loop, place, loop.nplace * slots);
 	end = put(end, imm, loop.nrow * imms);
 	end = put_scalars(put_patches(end, job), plan, t.nscalar);
+	end = put_sizes(end, job, loop.turns);
 	end = put_steps(end, x, job, f, loop.turns);
 	loop.bytes = (uint32_t)(end - at);
 	memcpy(at, &loop, sizeof loop);

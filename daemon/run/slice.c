@@ -267,7 +267,7 @@ static bool choose_short(struct slice *out, const struct executor *x, const stru
 bool slice_choose(struct slice *out, const struct executor *x, struct executor_job *job,
 		  uint64_t used, bool empty)
 {
-	const struct plan_step *s = &job->plan->step[job->step];
+	const struct plan_step *s = turn_step(job, job->step);
 	int64_t at = job->at < 0 ? -job->at : job->at, left = 0, take = 0;
 	struct outlook o;
 	struct units u;

@@ -56,6 +56,8 @@ static enum status loop_steps(const struct steps_loop *o, const char *end, struc
 		if (s->kind != STEP_KERNEL && s->kind != STEP_CALL)
 			return err_set(err, E_INTERNAL, "step %u of a loop is of kind %u", i,
 				       s->kind);
+		if (o->loops && s->split)
+			return err_set(err, E_INTERNAL, "step %u of a loop with sizes is cut", i);
 		places += s->naccess;
 		scalars += s->kind == STEP_KERNEL ? s->nscalar : 0;
 		at += s->bytes;
@@ -63,6 +65,26 @@ static enum status loop_steps(const struct steps_loop *o, const char *end, struc
 	return places == o->loop->npatch && scalars == o->loop->nscalar && at == end
 		       ? OK
 		       : err_set(err, E_INTERNAL, "a loop's steps are not what it patches");
+}
+
+/* The extents of sizes, which lie at `at`, and whose they are; bytes. */
+static uint64_t loop_sizes(struct steps_loop *o, const char *at)
+{
+	const struct command_loop *l = o->loop;
+
+	if (!l->nsize)
+		return 0;
+	o->size = (const int64_t *)at;
+	o->loops = (const uint8_t *)(o->size + (size_t)l->turns * l->nsize);
+	return (uint64_t)l->turns * l->nsize * sizeof *o->size + (uint64_t)l->nstep * LIMIT_NDIM;
+}
+
+static enum status check_sizes(const struct steps_loop *o, struct err *err)
+{
+	for (uint32_t i = 0; o->loops && i < o->loop->nstep * LIMIT_NDIM; i++)
+		if (o->loops[i] > o->loop->nsize)
+			return err_set(err, E_INTERNAL, "a loop has no size %u", o->loops[i]);
+	return OK;
 }
 
 enum status steps_loop(struct steps_loop *out, const char *at, const char *end, struct err *err)
@@ -74,9 +96,13 @@ enum status steps_loop(struct steps_loop *out, const char *at, const char *end, 
 	bytes += ((uint64_t)l->nscalar + (l->nscalar & 1)) * sizeof *out->scalar;
 	if (l->bytes > (size_t)(end - at) || l->bytes % 8 || bytes > l->bytes || !l->nplace ||
 	    !l->nrow || l->nslot > COMMAND_BYTES || l->nimm > COMMAND_BYTES ||
-	    l->npatch > COMMAND_BYTES)
+	    l->npatch > COMMAND_BYTES || l->turns > COMMAND_BYTES || l->nsize > UINT8_MAX ||
+	    l->nstep > COMMAND_BYTES)
 		return err_set(err, E_INTERNAL, "a loop of a run is malformed");
-	out->loop = l;
+	*out = (struct steps_loop){.loop = l};
+	bytes += loop_sizes(out, at + bytes);
+	if (bytes > l->bytes)
+		return err_set(err, E_INTERNAL, "a loop of a run is malformed");
 	out->place = (const struct command_place *)(l + 1);
 	out->imm = (const uint64_t *)(out->place + (size_t)l->nplace * l->nslot);
 	out->patch = (const struct command_patch *)(out->imm + (size_t)l->nrow * l->nimm * 2);
@@ -90,6 +116,8 @@ enum status steps_loop(struct steps_loop *out, const char *at, const char *end, 
 		if (out->scalar[i] >= l->nimm)
 			return err_set(err, E_INTERNAL, "a loop patches immediate %u of %u",
 				       out->scalar[i], l->nimm);
+	if (check_sizes(out, err) != OK)
+		return E_INTERNAL;
 	return loop_steps(out, at + l->bytes, err);
 }
 
@@ -183,7 +211,7 @@ static enum status group_slice(struct steps_slice *out, const struct command_ste
 enum status steps_slice(struct steps_slice *out, const struct command_step *s, struct err *err)
 {
 	const int64_t *extent = steps_operands(s).extent;
-	int64_t reduced = 0, limit = 0;
+	int64_t reduced = 0, limit = 0, hi = 0;
 	enum status st = count_of(&out->points, extent, s->npar, err);
 
 	if (st == OK)
@@ -193,7 +221,8 @@ enum status steps_slice(struct steps_slice *out, const struct command_step *s, s
 	reduced = out->reduced;
 	out->chunks = reduced / TREE_CHUNK + (reduced % TREE_CHUNK != 0);
 	limit = s->split ? out->chunks : out->points;
-	if (s->lo < 0 || s->hi > limit || s->lo > s->hi || (s->split && s->nred == 0))
+	hi = s->whole ? limit : s->hi;
+	if (s->lo < 0 || hi > limit || s->lo > hi || (s->split && (s->nred == 0 || s->whole)))
 		return err_set(err, E_INTERNAL, "slice [%lld, %lld) of %lld", (long long)s->lo,
 			       (long long)s->hi, (long long)limit);
 	if (s->split) {
@@ -201,7 +230,7 @@ enum status steps_slice(struct steps_slice *out, const struct command_step *s, s
 		reduced = (s->hi - s->lo) * TREE_CHUNK;
 	} else {
 		out->lo = s->lo;
-		out->hi = s->hi;
+		out->hi = hi;
 		out->clo = 0;
 		out->chi = out->chunks;
 	}

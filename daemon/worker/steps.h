@@ -55,7 +55,9 @@ struct steps_loop {
 	const uint64_t *imm;
 	const struct command_patch *patch;
 	const uint32_t *scalar;
-	const char *step; /* the first */
+	const int64_t *size;
+	const uint8_t *loops; /* [nstep][8]; NULL: there are no sizes */
+	const char *step;     /* the first */
 };
 bool steps_is_loop(const char *at, const char *end);
 /* At `at`, one that ends by `end`, with steps whose accesses and scalars are as many as its

@@ -40,6 +40,8 @@ enum status worker_call(struct worker *w, const struct command_step *cmd, struct
 	if (st != OK)
 		return st;
 	call_row(x.call.call)->units(&u, &x.call, false);
+	if (cmd->whole)
+		x.hi = u.total;
 	if (x.lo < 0 || x.lo > x.hi || x.hi > u.total)
 		return err_set(err, E_INTERNAL, "units [%lld, %lld) of a %s of %lld",
 			       (long long)x.lo, (long long)x.hi, call_row(x.call.call)->name,

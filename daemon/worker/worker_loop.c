@@ -23,6 +23,22 @@ static struct command_place place_in(const struct steps_loop *l, uint32_t turn,
 	return at;
 }
 
+/* The extents of step i in a turn. */
+static void patch_sizes(char *step, const struct steps_loop *l, uint32_t turn, uint32_t i)
+{
+	const int64_t *size = l->size + (size_t)turn * l->loop->nsize;
+	struct command_step *s = (struct command_step *)step;
+	char *extent = step + ((const char *)steps_operands(s).extent - step);
+
+	if (s->kind == STEP_CALL)
+		extent += offsetof(struct plan_call, extent);
+	for (unsigned k = 0; k < LIMIT_NDIM; k++)
+		if (l->loops[i * LIMIT_NDIM + k])
+			memcpy(extent + k * sizeof *size,
+			       &size[l->loops[i * LIMIT_NDIM + k] - 1], sizeof *size);
+	s->whole = 1;
+}
+
 /* Steps as they are in a turn. */
 static void patch_turn(char *step, const struct steps_loop *l, uint32_t turn)
 {
@@ -40,6 +56,8 @@ static void patch_turn(char *step, const struct steps_loop *l, uint32_t turn)
 			place[a] = place_in(l, turn, p++);
 		for (uint32_t k = 0; s->kind == STEP_KERNEL && k < s->nscalar; k++)
 			memcpy(to + 16 * k, imm + 2 * (size_t)*scalar++, 16);
+		if (l->loops)
+			patch_sizes(step, l, turn, i);
 		step += s->bytes;
 	}
 }
