@@ -20,7 +20,8 @@
  * bz_keep_<op>_<t>; bz_fold_<op>_<t>(acc) gives the block's value, which goes to
  * bz_push_<op>_<t>(&tree, value), at last bz_end_<op>_<t>(&tree, elements).
  * Outer mode (vectors along a parallel loop, one column a lane): row r goes to
- * acc[(r % L) * step]; bz_vfold_, bz_vpush_, bz_vend_ do the same to columns. */
+ * acc[(r % L) * step]; bz_vfold_ does the same to so many columns, side by side from acc on,
+ * and leaves their values there; bz_vpush_, bz_vend_ to one. */
 #ifndef BZ_TREE_H
 #define BZ_TREE_H
 
@@ -241,12 +242,13 @@ BZ_EACH_COMPLEX(BZ_USED_COMPLEX)
 			s = bz_join_##op##_##t(tree->s[--tree->sp], s);                            \
 		return s;                                                                          \
 	}                                                                                          \
-	BZ_FN bz_##t bz_vfold_##op##_##t(bz_##t *acc, int step, int used)                          \
+	BZ_FN void bz_vfold_##op##_##t(bz_##t *acc, int step, int used, int columns)               \
 	{                                                                                          \
 		for (int w = BZ_L_##t / 2; w >= 1; w /= 2)                                         \
 			for (int j = 0; j < w && j + w < used; j++)                                \
-				acc[j * step] = bz_##op##_##t(acc[j * step], acc[(j + w) * step]); \
-		return acc[0];                                                                     \
+				for (int i = 0; i < columns; i++)                                  \
+					acc[j * step + i] = bz_##op##_##t(                         \
+						acc[j * step + i], acc[(j + w) * step + i]);       \
 	}                                                                                          \
 	BZ_FN void bz_vpush_##op##_##t(struct bz_vtree_##t *tree, bz_##t v)                        \
 	{                                                                                          \

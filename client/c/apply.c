@@ -60,9 +60,13 @@ static inline enum status quick(struct braze_array **out, unsigned op, unsigned 
 	enum status st = near_ready(op, loop, a->count, a, b, err);
 	if (unlikely(st))
 		return st;
-	if (s->near && near_hand(a) && (!b || near_hand(b)) &&
-	    near_quick(out, op, loop, type, a, b))
-		return OK;
+	if (s->near) {
+		bool hand = near_hand(a) && (!b || near_hand(b));
+
+		if (hand ? near_quick(out, op, loop, type, a, b)
+			 : near_waits(s->near, op, loop, a->count))
+			return OK;
+	}
 	st = b ? record_use_two(a, b, err) : record_use(a, err);
 	if (likely(!st))
 		st = record_room(s, n, 0, err);
@@ -316,7 +320,9 @@ static enum status with_number(struct braze_array **out, struct braze_session *s
 	st = near_ready((unsigned)op, s->loop[op][a->view.dtype], a->count, a, NULL, err);
 	if (unlikely(st))
 		return st;
-	if (s->near && near_hand(a) && near_with_number(out, op, type, args))
+	if (s->near && (near_hand(a) ? near_with_number(out, op, type, args)
+				     : near_waits(s->near, (unsigned)op, s->loop[op][a->view.dtype],
+						  a->count)))
 		return OK;
 	st = record_use(a, err);
 	if (likely(!st))

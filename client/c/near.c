@@ -138,8 +138,7 @@ static void fall(struct near_stretch *t)
 {
 	t->risen = false;
 	t->calm = 0;
-	if (t->need < 1u << 16)
-		t->need *= 2;
+	t->need = 2 * t->need < NEAR_WARY ? 2 * t->need : NEAR_WARY;
 }
 
 bool near_stretches(struct near_stretch *t, uint64_t work, bool large)
@@ -149,6 +148,7 @@ bool near_stretches(struct near_stretch *t, uint64_t work, bool large)
 		t->used |= large;
 		return true;
 	}
+	near_tell(t, work);
 	if (t->risen)
 		fall(t);
 	else if (work > t->passed)
@@ -164,15 +164,17 @@ void near_stretch_end(struct near_stretch *t)
 		if (t->used && ++t->calm >= NEAR_STEADY)
 			t->need = NEAR_CALM;
 	} else if (t->passed) {
-		/* What waited for it was recorded because it was: all count as the largest. */
-		bool short_one = t->passed <= NEAR_TRIP && t->far <= NEAR_TRIP &&
-				 t->work + t->passed * t->far <= NEAR_TRIP;
+		/* Of whose work nothing is known counts as the largest. */
+		uint64_t others = t->far > t->ntold ? t->far - t->ntold : 0;
+		bool short_one = t->passed <= NEAR_TRIP && others <= NEAR_TRIP &&
+				 t->work + t->told + t->passed * others <= NEAR_TRIP;
 		t->calm = short_one ? t->calm + 1 : 0;
 		t->risen = t->calm >= t->need;
 		if (t->risen)
 			t->calm = 0;
 	}
-	t->work = t->passed = t->far = 0;
+	t->work = t->passed = t->told = t->far = 0;
+	t->ntold = 0;
 	t->used = false;
 }
 

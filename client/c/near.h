@@ -17,14 +17,15 @@
 #include "loops/tile.h"
 
 #define NEAR_BYTES   (256u << 10)
-#define NEAR_WORK    250000	      /* tenths of a nanosecond */
-#define NEAR_WIDE    (2u << 20)	      /* bytes, while the bound is risen */
-#define NEAR_TRIP    1500000	      /* work that a trip to the daemon is worth */
-#define NEAR_SHIP    2		      /* of shipping a byte */
-#define NEAR_GRANT   (1u << 20)	      /* bytes; of more, fresh pages cost what shipping saves */
-#define NEAR_SPARE   (4 * NEAR_TRIP)  /* saved so, at most */
-#define NEAR_CALM    4		      /* stretches before the bound rises, at first */
-#define NEAR_STEADY  16		      /* and when it has proved right for so many, again */
+#define NEAR_WORK    250000	     /* tenths of a nanosecond */
+#define NEAR_WIDE    (2u << 20)	     /* bytes, while the bound is risen */
+#define NEAR_TRIP    1500000	     /* work that a trip to the daemon is worth */
+#define NEAR_SHIP    2		     /* of shipping a byte */
+#define NEAR_GRANT   (1u << 20)	     /* bytes; of more, fresh pages cost what shipping saves */
+#define NEAR_SPARE   (4 * NEAR_TRIP) /* saved so, at most */
+#define NEAR_CALM    4		     /* stretches before the bound rises, at first */
+#define NEAR_STEADY  16		     /* and when it has proved right for so many, again */
+#define NEAR_WARY    32 /* and at most: by then a fall costs less than a stretch's trip */
 #define NEAR_NEVER   (UINT64_MAX / 4) /* as work: sums of it are no less */
 #define NEAR_POINT   600	      /* the same, of each point of a reduction */
 #define NEAR_BLOCK   512	      /* elements of a register */
@@ -45,15 +46,18 @@ struct near_block {
 } __attribute__((aligned(64)));
 
 /* The operations between two reads.  One that only its size keeps from being near is
- * passed over.  Where stretch after stretch a trip costs more than the work that it would
- * save, the bound rises: then what fits into the rest of the stretch's NEAR_TRIP is near.
- * It falls as soon as a stretch is longer, or something of it went far all the same; each
- * fall doubles the stretches that the next rise waits for. */
+ * passed over; what waits for it could have been near as well.  Where stretch after stretch a trip
+ * costs more than the work that it would save, the bound rises: then what fits into the rest of the
+ * stretch's NEAR_TRIP is near. It falls as soon as a stretch is longer, or something of it went far
+ * all the same; each fall doubles the stretches that the next rise waits for, up to NEAR_WARY. */
 struct near_stretch {
 	uint64_t work;	 /* of what was near */
 	uint64_t passed; /* the largest work passed over; 0: none was */
-	uint64_t far;	 /* operations recorded and sent */
-	uint64_t ahead;	 /* those that only a question for memory took along: not counted yet */
+	uint64_t
+		told; /* of what was passed over, and of what waited for it as far as it is known */
+	uint32_t ntold; /* operations of it */
+	uint64_t far;	/* operations recorded and sent */
+	uint64_t ahead; /* those that only a question for memory took along: not counted yet */
 	uint32_t calm, need;
 	bool risen, used; /* the bound; something was near for its sake */
 	bool asking;	  /* for memory */
@@ -222,6 +226,20 @@ static inline bool near_fits(struct near *n, uint64_t work, uint64_t bytes)
 		return bytes <= NEAR_WIDE && near_stretches(t, work, large);
 	t->work += work;
 	return true;
+}
+
+/* An operation that is recorded would take so much work here. */
+static inline void near_tell(struct near_stretch *t, uint64_t work)
+{
+	t->told += work <= NEAR_TRIP ? work : NEAR_TRIP + 1;
+	t->ntold++;
+}
+
+/* The same of a loop, as it waits for an operand; false. */
+static inline bool near_waits(struct near *n, unsigned op, unsigned loop, int64_t count)
+{
+	near_tell(&n->stretch, near_work(n, op, loop, count));
+	return false;
 }
 
 /* A value of so many bytes was made in our memory, by nobody's choice. */

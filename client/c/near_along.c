@@ -28,7 +28,7 @@ bool near_scan(struct braze_array **out, enum op op, enum dtype type, struct bra
 	struct braze_session *s = a->session;
 
 	if (!near_hand(a))
-		return false;
+		return near_waits(s->near, op, type, a->count);
 	uint64_t work = near_work(s->near, op, type, a->count);
 	if (!near_reads_once(s->near, a, work) &&
 	    !near_fits(s->near, work, near_bytes(type, a->count)))

@@ -96,7 +96,7 @@ bool near_apply(struct braze_array **out, struct braze_session *s, enum op op,
 
 	for (int k = 0; k < n; k++)
 		if (arg[k].array && !near_hand(arg[k].array))
-			return false;
+			return near_waits(s->near, op, loop, count);
 	for (int k = 0; k < n && !spared; k++)
 		spared = arg[k].array && near_spares(s->near, arg[k].array, work, bytes);
 	if (!spared && !near_fits(s->near, work, bytes))
@@ -220,7 +220,7 @@ bool near_reduce(struct braze_array **out, enum op op, const struct op_sig *sig,
 	struct near_in in;
 
 	if (!near_hand(a))
-		return false;
+		return near_waits(s->near, op, sig->in[0], a->count);
 	if (!a->count)
 		return reduce_none(out, s, op, sig->out, shape, results);
 	/* Many short rows go side by side, others one by one. */

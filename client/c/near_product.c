@@ -137,8 +137,10 @@ static enum sums sums_of(const struct product_near *p, const struct view *a, con
 	int64_t step[2] = {a->stride[an - 1], b->stride[bn > 1 ? bn - 2 : 0]};
 	int64_t kept = row ? (bn > 1 ? b->stride[bn - 1] : 0) : an > 1 ? a->stride[an - 2] : 0;
 
-	if (!loops->dot || k > TREE_CHUNK)
+	if (!loops->dot)
 		return DRIVEN;
+	if (k > TREE_CHUNK)
+		return step[0] == bytes && step[1] == bytes ? DOTS : DRIVEN;
 	if (step[0] == bytes && step[1] == bytes)
 		return k * bytes <= PRODUCT_ROW && kept ? ROWS : DOTS;
 	if (kept == bytes)
@@ -147,30 +149,43 @@ static enum sums sums_of(const struct product_near *p, const struct view *a, con
 	return alone && step[row] == bytes ? PACKED_DOTS : DRIVEN;
 }
 
+/* Predicted; `how` of sums by the tree. */
+static uint64_t work_of(const struct product_near *p, bool tree, enum sums how)
+{
+	int64_t k = p->domain.dim[p->batches + 2], results = p->results, items = 1;
+
+	if (k > NEAR_TRIP / results)
+		return NEAR_NEVER;
+	for (int i = 0; i < p->batches; i++)
+		items *= p->domain.dim[i];
+	uint64_t work = (uint64_t)(results * k) * cost_of(p->type) + 3 * (uint64_t)results;
+	if (!tree)
+		return work + NEAR_ITEM * (uint64_t)items;
+	if (how == DRIVEN)
+		return 2 * work + NEAR_POINT * (uint64_t)results;
+	return (uint64_t)(results * k) + (how == ROWS ? NEAR_ROW : NEAR_SUM) * (uint64_t)results;
+}
+
 static bool fits(const struct product_near *p, bool tree, const struct view *a,
 		 const struct view *b)
 {
 	int64_t k = p->domain.dim[p->batches + 2], bytes = dtype_row(p->type)->bytes;
-	int64_t results = p->results, stored = results, items = 1;
+	int64_t results = p->results;
 
 	if (!results || !k)
 		return true;
-	enum sums how = tree ? sums_of(p, a, b) : DRIVEN;
 	if (results > NEAR_WIDE / bytes || k > NEAR_TRIP / results || !same_order(p, tree, a, b))
 		return false;
-	for (int i = 0; i < p->batches; i++)
-		items *= p->domain.dim[i];
-	uint64_t work = (uint64_t)(results * k) * cost_of(p->type) + 3 * (uint64_t)results;
-	if (tree && how == DRIVEN) {
-		stored = results * k;
-		work = 2 * work + NEAR_POINT * (uint64_t)results;
-	} else if (tree) {
-		work = (uint64_t)(results * k) +
-		       (how == ROWS ? NEAR_ROW : NEAR_SUM) * (uint64_t)results;
-	} else {
-		work += NEAR_ITEM * (uint64_t)items;
-	}
-	return near_fits(p->s->near, work, (uint64_t)(stored * bytes));
+	enum sums how = tree ? sums_of(p, a, b) : DRIVEN;
+	int64_t stored = tree && how == DRIVEN ? results * k : results;
+	return near_fits(p->s->near, work_of(p, tree, how), (uint64_t)(stored * bytes));
+}
+
+/* An operand is pending: what the product would take, whatever its layout. */
+static void tell(const struct product_near *p, bool tree)
+{
+	if (p->results && p->domain.dim[p->batches + 2])
+		near_tell(&p->s->near->stretch, work_of(p, tree, DOTS));
 }
 
 /* All products of the stack, into memory that has room for whole results. */
@@ -221,14 +236,38 @@ static void next_place(struct place *at, const struct product_near *p, int last)
 	}
 }
 
+/* A sum of any length: its chunks are joined as the tree does. */
+static void long_dot(const struct product_near *p, char *to, const char *a, const char *b,
+		     int64_t n)
+{
+	const struct product_loops *loops = &p->s->near->lib->product->type[p->type];
+	const struct tier0_red *red = near_tree(p->s->near, OP_SUM, p->type);
+	void *state = p->s->near->scratch->state[0];
+	struct bz_acc acc;
+
+	red->init(state);
+	for (int64_t lo = 0, len; lo < n; lo += len) {
+		len = n - lo < TREE_CHUNK ? n - lo : TREE_CHUNK;
+		acc = (struct bz_acc){0};
+		loops->dot((char *)acc.v, a + lo * loops->bytes, b + lo * loops->bytes, len);
+		red->join(state, &acc);
+	}
+	red->end(state, n, &acc);
+	red->put(&acc, to);
+}
+
 /* Result after result. */
 static void by_dots(const struct product_near *p, char *out, struct place at)
 {
 	const struct product_loops *loops = &p->s->near->lib->product->type[p->type];
 	int last = p->batches + 1;
+	int64_t k = p->domain.dim[last + 1];
 
 	for (int64_t r = 0; r < p->results; r++, out += loops->bytes) {
-		loops->dot(out, at.at[0], at.at[1], p->domain.dim[last + 1]);
+		if (k > TREE_CHUNK)
+			long_dot(p, out, at.at[0], at.at[1], k);
+		else
+			loops->dot(out, at.at[0], at.at[1], k);
 		next_place(&at, p, last);
 	}
 }
@@ -345,10 +384,14 @@ bool near_product(struct braze_array **out, struct braze_array *a, struct braze_
 	struct braze_array *cast[3] = {NULL};
 	uint64_t counted = s->counters.near;
 
-	if (!near_hand(a) || !near_hand(b))
+	bool known = measure(&p, &a->view.shape, &b->view.shape, shape);
+	bool tree = known && is_tree(&p, a, b);
+	if (!near_hand(a) || !near_hand(b)) {
+		if (known)
+			tell(&p, tree);
 		return false;
-	if (!measure(&p, &a->view.shape, &b->view.shape, shape) ||
-	    !fits(&p, is_tree(&p, a, b), &a->view, &b->view))
+	}
+	if (!known || !fits(&p, tree, &a->view, &b->view))
 		return near_not(s, WHY_LARGE);
 	bool done = true;
 	for (int x = 0; x < 2 && done; x++) {

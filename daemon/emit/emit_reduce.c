@@ -166,12 +166,30 @@ static void tail_buffer(struct gen *g, enum lanes lanes)
 	}
 }
 
-/* What a row of vectors will load two rows later: rows lie far apart, and the processor's
- * own prefetching sees no line in them. */
+/* From a row of vectors to what is loaded two rows later, of each access that goes along them: rows
+ * lie far apart, and the processor's own prefetching sees no line in them.  Behind the last rows
+ * of a tile come the first ones of the next. */
+static void put_ahead_rows(struct gen *g)
+{
+	unsigned last = g->loops - 1;
+
+	for (unsigned a = 0; a < g->n->naccess; a++) {
+		unsigned step = a * LIMIT_NDIM + last;
+
+		if (g->walk[a] != WALK_UNIT || g->n->access[a].write)
+			continue;
+		text_put(g->o, "const i64 ahead%u = ", a);
+		if (g->n->nred == 1)
+			text_put(g->o,
+				 "r + m + 2 >= N && N > 1 ? (2 - N) * A->stride[%u] + len * %u : ",
+				 step, dtype_row(g->n->access[a].dtype)->bytes);
+		text_put(g->o, "2 * A->stride[%u];\n", step);
+	}
+}
+
 static void put_next_rows(struct gen *g, enum lanes lanes)
 {
 	bool seen[LIMIT_NEST_ACCESSES] = {false};
-	unsigned last = g->loops - 1;
 
 	for (unsigned i = nest_begin(g->n, g->section);
 	     i < nest_end(g->n, g->section) && lanes == LANES_ALL; i++) {
@@ -180,8 +198,8 @@ static void put_next_rows(struct gen *g, enum lanes lanes)
 		if (in->op != NI_LOAD || g->walk[in->a] != WALK_UNIT || seen[in->a])
 			continue;
 		seen[in->a] = true;
-		text_put(g->o, "__builtin_prefetch(P%u + i * %u + 2 * A->stride[%u]);\n", in->a,
-			 dtype_row(g->n->access[in->a].dtype)->bytes, in->a * LIMIT_NDIM + last);
+		text_put(g->o, "__builtin_prefetch(P%u + i * %u + ahead%u);\n", in->a,
+			 dtype_row(g->n->access[in->a].dtype)->bytes, in->a);
 	}
 }
 
@@ -198,8 +216,9 @@ static void tail_outer(struct gen *g, enum lanes lanes)
 				 op, t, k, v);
 		else
 			text_put(g->o,
-				 "bz_%s *const q%u = BZ_AT(w%u, i);\n*q%u = bz_%s_%s(*q%u, v%u);\n",
-				 t, k, k, k, op, t, k, v);
+				 "bz_%s *const q%u = BZ_AT(w%u, i), u%u = bz_id_%s_%s();\n"
+				 "if (!fresh%u) u%u = *q%u;\n*q%u = bz_%s_%s(u%u, v%u);\n",
+				 t, k, k, k, op, t, k, k, k, k, op, t, k, v);
 	}
 }
 
@@ -341,7 +360,6 @@ static void put_inner_block(struct gen *g)
 		put_direct_block(g);
 	else
 		put_packed_block(g);
-	/* A block's value is a point's result where it is the only one. */
 	emit_each_red(g,
 		      "for (int l = 0; l < points; l++) {\n"
 		      "bz_s_$T v = bz_fold_$O_$T(c$K[l]);\n"
@@ -350,24 +368,29 @@ static void put_inner_block(struct gen *g)
 		      "");
 }
 
+/* Rows come to fresh accumulators first: only those that no row comes to are filled before. */
 static void put_outer_block(struct gen *g)
 {
 	emit_each_red(g,
-		      "for (int j = 0; j < bz_used_$T(bn); j++)\nfor (int i = 0; i < nv; i++)\n"
-		      "c$K[j * $V + i] = bz_id_$O_$T();\n",
+		      "for (int j = (int)bn; j < bz_used_$T(bn); j++)\n"
+		      "for (int i = 0; i < nv; i++)\nc$K[j * $V + i] = bz_id_$O_$T();\n",
 		      "");
 	text_add(g->o, "for (i64 m = 0; m < bn; m++) {\n{\n");
-	emit_each_red(g, "bz_$T *const w$K = c$K + U(m) % BZ_L_$T * $V;\n", "");
+	emit_each_red(g,
+		      "bz_$T *const w$K = c$K + U(m) % BZ_L_$T * $V;\n"
+		      "const int fresh$K = m < BZ_L_$T;\n",
+		      "");
+	put_ahead_rows(g);
 	emit_c_addresses(g);
 	emit_c_row(g, tail_outer);
 	text_put(g->o, "}\nx%u++;\n", g->loops - 1);
 	emit_c_carry(g, g->n->npar, g->loops);
 	text_add(g->o, "}\n");
-	emit_each_red(
-		g,
-		"for (int j = 0; j < nv; j++) bz_vpush_$O_$T(t$K + j, bz_vfold_$O_$T(c$K + j, "
-		"$V, bz_used_$T(bn)));\n",
-		"");
+	emit_each_red(g,
+		      "bz_vfold_$O_$T(c$K, $V, bz_used_$T(bn), nv);\n"
+		      "for (int j = 0; j < nv; j++)\nif (one) f->f$K[j] = c$K[j];\n"
+		      "else bz_vpush_$O_$T(t$K + j, c$K[j]);\n",
+		      "");
 }
 
 static void put_point(struct gen *g)
@@ -395,8 +418,9 @@ static void put_chunk(struct gen *g)
 	text_add(g->o, "i64 r = chunk * BZ_CHUNK;\nconst i64 first = r;\n"
 		       "const i64 stop = N - r < BZ_CHUNK ? N : r + BZ_CHUNK;\n");
 	emit_c_point(g, g->n->npar, g->loops, "r");
+	/* A block's value is the result where it is the only one. */
+	text_add(g->o, "const int one = N > 0 && N <= BZ_BLOCK;\n");
 	if (emit_inner(g)) {
-		text_add(g->o, "const int one = N > 0 && N <= BZ_BLOCK;\n");
 		emit_each_red(g,
 			      "struct bz_tree_$T tree$K[$P];\n"
 			      "for (int l = 0; l < points; l++) bz_tree_init_$T(tree$K + l);\n",
@@ -407,7 +431,7 @@ static void put_chunk(struct gen *g)
 		text_add(g->o, "const int nv = (int)((len + BZ_W - 1) / BZ_W);\n");
 		emit_each_red(g,
 			      "bz_$T c$K[BZ_L_$T * $V];\nstruct bz_vtree_$T t$K[$V];\n"
-			      "for (int j = 0; j < nv; j++) bz_vtree_init_$T(t$K + j);\n",
+			      "for (int j = 0; j < nv && !one; j++) bz_vtree_init_$T(t$K + j);\n",
 			      "for (int j = 0; j < nv; j++) bz_$O_init_$T(&f->a$K[j]);\n");
 	}
 	text_add(g->o, "while (r < stop) {\nif (*A->cancel) return;\n"
@@ -425,11 +449,10 @@ static void put_chunk(struct gen *g)
 			      "struct bz_acc e;\nbz_$O_end_$T(&f[l].a$K[0], &e);\n"
 			      "f[l].f$K[0] = bz_all_i64(e.index);\n}\n");
 	else
-		emit_each_red(
-			g,
-			"for (int j = 0; j < nv; j++) f->f$K[j] = bz_vend_$O_$T(t$K + j, stop - "
-			"first);\n",
-			"for (int j = 0; j < nv; j++) f->f$K[j] = f->a$K[j].index;\n");
+		emit_each_red(g,
+			      "for (int j = 0; j < nv && !one; j++)\n"
+			      "f->f$K[j] = bz_vend_$O_$T(t$K + j, stop - first);\n",
+			      "for (int j = 0; j < nv; j++) f->f$K[j] = f->a$K[j].index;\n");
 	text_add(g->o, "}\n");
 }
 

@@ -160,6 +160,8 @@ static int64_t grain_points(const struct step *s, int64_t share, int64_t each)
 		share = clamp(share, min / each, max / each);
 		return share > 1 ? share : 1;
 	}
+	if (share / tile > 1 && each * tile < max) /* of few rows, tiles side by side */
+		return clamp(share / tile, 1, max / each / tile) * tile;
 	/* A wide tile is worth more than an even end. */
 	share = clamp((share * (PER_THREAD / COLUMN_UNITS) / least + 1) * least, least, tile);
 	/* A row of a whole tile is short work: the time of a unit is that of its rows. */

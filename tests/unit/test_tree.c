@@ -101,7 +101,8 @@ static uint64_t next(uint64_t *seed)
 			for (int64_t e = lo; e < n && e < lo + TREE_BLOCK; e++)                    \
 				acc[e % BZ_L_##t] = bz_##op##_##t(                                 \
 					acc[e % BZ_L_##t], bz_ld_##t((const char *)(x + e * 8)));  \
-			bz_vpush_##op##_##t(&tree, bz_vfold_##op##_##t(acc, 1, used));             \
+			bz_vfold_##op##_##t(acc, 1, used, 1);                                      \
+			bz_vpush_##op##_##t(&tree, acc[0]);                                        \
 		}                                                                                  \
 		bz_st_##t((char *)got, bz_vend_##op##_##t(&tree, (bz_s_u64)n));                    \
 		for (int p = 0; p < BZ_W; p++) {                                                   \
