@@ -25,6 +25,7 @@ help:
 	@echo 'make campaign-kills  KILLS=1000 kills of processes beside busy loops, SEED=1'
 	@echo 'make bench       benchmarks against NumPy (90 minutes; QUICK=1: 15; goes on where it was stopped)'
 	@echo 'make bench-peers numexpr, Numba and JAX for make bench to compare with'
+	@echo 'make wheel       a self-contained Python wheel in build/dist'
 	@echo 'make gpu-bundle  a tree in .gpu/ that checks and measures a machine with a GPU'
 	@echo 'make lint        budgets, names, includes, headers, formatting'
 	@echo 'make fmt         format the C sources (clang-format)'
@@ -84,6 +85,12 @@ bench: build
 .PHONY: bench-peers
 bench-peers: build
 	@deploy/venv.sh venv-peers deploy/requirements-peers.txt
+
+# Of what is built: nothing is compiled for it. `pip install .` compiles.
+.PHONY: wheel
+wheel: build
+	@deploy/venv.sh venv-wheel deploy/requirements-wheel.txt
+	@deploy/wheel.sh
 
 gpu-bundle: build
 	@deploy/bundle.sh .gpu

@@ -423,6 +423,7 @@ enum status brazed_run(struct config *config, void (*ready)(void), struct err *e
 	session_start_all(&l->d);
 	l->d.started_ns = uv_hrtime();
 	report_init(&l->report, &l->d, config);
+	report_notice(&l->report);
 	/* The socket first: its lock decides which of two daemons goes on. */
 	if (config->private_fd < 0)
 		st = listen_create(&l->listener, &l->loop, config->socket, activated_fd(), accepted,

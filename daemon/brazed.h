@@ -102,6 +102,7 @@ struct brazed {
 	uint64_t planning_us, longest_planning_us;
 	uint64_t refusals[32]; /* by enum fuse_reason */
 	bool dump_source;
+	char notice[LIMIT_NOTICE]; /* what every client's user is told; "" for nothing */
 	void (*became_idle)(struct brazed *d); /* last session ended; may be NULL */
 };
 

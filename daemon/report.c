@@ -38,6 +38,19 @@ void report_init(struct report *r, struct brazed *d, const struct config *config
 		snprintf(r->compiler, sizeof r->compiler, "none");
 }
 
+void report_notice(const struct report *r)
+{
+	const struct config *c = r->config;
+
+	/* Who asked for none knows. */
+	if (strcmp(r->compiler, "none") || !strcmp(c->compiler, "none") || c->tier == 0)
+		return;
+	snprintf(r->d->notice, sizeof r->d->notice,
+		 "brazed found no C compiler (%.100s), so loops are interpreted, which is slower: "
+		 "install gcc, and restart brazed",
+		 *c->compiler ? c->compiler : "gcc or clang in its PATH");
+}
+
 /* No connection of the status socket: they are the only streams that do not listen.  Nor one
  * that another thread has closed since the folder was read. */
 static bool is_lasting(int fd)

@@ -203,7 +203,7 @@ enum status session_welcome(struct session *s, const struct decode_hello *hello,
 	s->welcomed = true;
 	for (uint32_t i = 0; i < d->ndevice; i++)
 		device[n++] = d->device[i].name;
-	reply_welcome(s->conn, s->id, s->arena, &lease, device, n);
+	reply_welcome(s->conn, s->id, s->arena, &lease, device, n, d->notice);
 	log_info("session", "%llu (%s, pid %u) connected", (unsigned long long)s->id, s->name,
 		 s->pid);
 	return OK;

@@ -10,8 +10,8 @@
 # The tree is checked before this ends well: with an empty environment every library
 # comes from the tree or from glibc, no symbol is newer than glibc 2.36, programs start
 # from another folder, and packed it is at most BRAZE_BUNDLE_MIB.  Most of it is the TLS
-# that libcurl and libmicrohttpd are linked with.  The driver, NVRTC and cuBLAS are the
-# machine's: bin/braze-gpucheck --section device tells which are found.
+# that libmicrohttpd is linked with.  The driver, NVRTC and cuBLAS are the machine's:
+# bin/braze-gpucheck --section device tells which are found.
 set -euo pipefail
 
 [ $# -ge 1 ] || { echo "usage: deploy/bundle.sh OUT [BUILD]" >&2; exit 2; }

@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.."
 VENV=build/venv
 STAMP=$VENV/.braze-requirements
 PACKAGES="gcc g++ cmake ninja-build pkg-config libc6-dev binutils libuv1-dev libprotobuf-c-dev
-protobuf-c-compiler libcjson-dev libmicrohttpd-dev libcurl4-openssl-dev libopenblas-dev gfortran
+protobuf-c-compiler libcjson-dev libmicrohttpd-dev libopenblas-dev gfortran
 libcriterion-dev clang clang-format xz-utils"
 
 say() { printf 'setup: %s\n' "$*"; }
@@ -75,7 +75,7 @@ tools_check() {
 	for tool in gcc cmake pkg-config protoc-c; do
 		command -v $tool >/dev/null 2>&1 || missing="$missing $tool"
 	done
-	for module in libuv libprotobuf-c libcjson libmicrohttpd libcurl criterion openblas; do
+	for module in libuv libprotobuf-c libcjson libmicrohttpd criterion openblas; do
 		pkg-config --exists $module 2>/dev/null || missing="$missing $module(development files)"
 	done
 	[ -z "$missing" ] || die "this is not Debian or Ubuntu; install these first:$missing"

@@ -21,6 +21,7 @@
 #define LIMIT_ARENA_LEAST_BYTES (1ull << 27)  /* 64 GiB are halved down to that */
 #define LIMIT_LEASE_BYTES	(64ull << 20) /* first lease for host data */
 #define LIMIT_LEASES		512	      /* pieces of leased space */
+#define LIMIT_NOTICE		256	      /* bytes of a welcome's notice, with the 0 */
 #define LIMIT_INLINE_BYTES	64	      /* results up to this travel in the reply */
 #define LIMIT_DEMAND_IDS	256	      /* ids in one demand */
 #define LIMIT_DEMAND_ALSO	64	      /* ids beside them that are only told of */

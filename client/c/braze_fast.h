@@ -49,6 +49,12 @@ BRAZE_API int braze_near_number(braze_scalar *out, const braze_array *a);
 
 /* Is the connection not known to be over?  Nobody is asked, unlike by braze_session_error. */
 BRAZE_API int braze_is_connected(const braze_session *s);
+/* What the daemon wants the program's user to know, in a line; "": nothing. */
+BRAZE_API const char *braze_notice(const braze_session *s);
+/* The paths of the brazed that would be started, and of the library of small operations; of
+ * the latter 0: there is none that fits. */
+BRAZE_API int braze_daemon_path(char *path, size_t n, braze_error *error);
+BRAZE_API int braze_loops_path(char *path, size_t n);
 /* Is the array C-contiguous? (axes of extent 1 do not count) */
 BRAZE_API int braze_is_contiguous(const braze_array *a);
 /* Are both? */

@@ -224,6 +224,7 @@ struct braze_session {
 	unsigned scattered; /* floating-point errors of the last scatter, as BRAZE_DIVIDE, ... */
 	bool near_off;	    /* BRAZE_NEAR=0 */
 	uint64_t loops;	    /* of the daemon: loops_identity() */
+	char notice[LIMIT_NOTICE]; /* of the daemon, for people; "" for none */
 	struct slab *slabs;
 	size_t nslabs;
 	uint8_t *arena;

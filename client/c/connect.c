@@ -107,12 +107,12 @@ static bool runnable(const char *path)
 	return !stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK);
 }
 
-/* Next to the library, or to the program that has it inside: an install tree (Python's
- * packages lie three folders down), a build tree. */
+/* Next to the library, or to the program that has it inside: a wheel, whose package has a
+ * bin/ of its own; an install tree (Python's packages lie three folders down); a build tree. */
 static bool beside_library(char *buf, size_t n)
 {
-	static const char *const steps[] = {"/../bin/", "/../../bin/", "/../../../bin/",
-					    "/../../../../bin/", "/"};
+	static const char *const steps[] = {"/bin/",	      "/../bin/",	   "/../../bin/",
+					    "/../../../bin/", "/../../../../bin/", "/"};
 	char folder[PATH_BYTES];
 
 	if (!beside_folder(folder))
@@ -124,7 +124,7 @@ static bool beside_library(char *buf, size_t n)
 	return false;
 }
 
-static enum status find_daemon(char *buf, size_t n, struct err *err)
+enum status connect_daemon(char *buf, size_t n, struct err *err)
 {
 	const char *named = nonempty("BRAZE_DAEMON"), *path = nonempty("PATH");
 
@@ -200,7 +200,7 @@ static enum status start_user_daemon(struct err *err)
 	pid_t pid;
 	int how = 0;
 
-	enum status st = find_daemon(exe, sizeof(exe), err);
+	enum status st = connect_daemon(exe, sizeof(exe), err);
 	if (!st)
 		st = spawn(&pid, exe, argv, -1, err);
 	if (st)
@@ -224,7 +224,7 @@ static enum status start_private(int *out, pid_t *child, struct err *err)
 	char *argv[] = {DAEMON_NAME, "--private", "3", NULL};
 	int pair[2];
 
-	enum status st = find_daemon(exe, sizeof(exe), err);
+	enum status st = connect_daemon(exe, sizeof(exe), err);
 	if (st)
 		return st;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))

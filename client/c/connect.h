@@ -10,6 +10,8 @@
 /* A connected socket.  *child is the pid of a private daemon, or 0. */
 enum status connect_open(int *fd, pid_t *child, const char *path, unsigned flags,
 			 struct err *err) MUST_USE;
+/* The path of the brazed that would be started. */
+enum status connect_daemon(char *buf, size_t n, struct err *err) MUST_USE;
 /* Collect a private daemon whose socket was closed. */
 void connect_reap(pid_t child);
 

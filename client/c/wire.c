@@ -526,6 +526,10 @@ static enum status welcome(struct braze_session *s, const Braze__Wire__Reply *r,
 		return err_set(err, E_PROTOCOL, "the first lease lies outside the arena");
 	for (size_t i = 0; i < w->n_device && i < LIMIT_DEVICES; i++)
 		snprintf(s->device_name[s->ndevice++], LIMIT_DEVICE_NAME, "%s", w->device[i]);
+	snprintf(s->notice, sizeof(s->notice), "%s", w->notice);
+	for (char *c = s->notice; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 127)
+			*c = '?';
 	s->minor = w->minor;
 	s->loops = w->loops;
 	s->lease.next = w->lease_offset;

@@ -73,7 +73,7 @@ static int check_compiler(const cJSON *status)
 	const cJSON *kernels = cJSON_GetObjectItemCaseSensitive(status, "kernels");
 	const char *compiler = show_string(status, "compiler");
 
-	if (!*compiler)
+	if (!*compiler || !strcmp(compiler, "none"))
 		line("warn", "no C compiler: kernels are interpreted; install gcc");
 	else
 		line("ok", "compiler %s", compiler);

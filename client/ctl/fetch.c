@@ -4,7 +4,6 @@
  * The socket stands beside the daemon's own, with ".status.sock" for ".sock", and
  * is looked for in the same order as libbraze looks for the daemon. */
 #define _GNU_SOURCE
-#include <curl/curl.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,9 +14,8 @@
 #include <unistd.h>
 
 #include "ctl_client.h"
+#include "http.h"
 #include "limits.h"
-
-#define SECONDS 10L
 
 static const char *nonempty(const char *name)
 {
@@ -138,73 +136,29 @@ bool fetch_find(struct fetch *f, const char *path)
 	return false;
 }
 
-struct body {
-	char *text;
-	size_t size;
-};
-
-static size_t on_data(char *data, size_t one, size_t n, void *arg)
-{
-	struct body *b = arg;
-	char *text = NULL;
-
-	/* Never more than what a daemon may send. */
-	if (b->size + n > LIMIT_STATUS_BYTES + 65536)
-		return 0;
-	text = realloc(b->text, b->size + n + 1);
-	if (!text)
-		return 0;
-	memcpy(text + b->size, data, n);
-	b->text = text;
-	b->size += n;
-	text[b->size] = 0;
-	return n;
-}
-
 /* The daemon's own words when it sent some. */
-static void refuse(struct fetch *f, const char *url, long code, const char *text)
+static void refuse(struct fetch *f, const char *url, int code, const char *text)
 {
 	cJSON *o = cJSON_Parse(text ? text : "");
 	const char *why = show_string(o, "error");
 
-	snprintf(f->error, sizeof(f->error), "%.100s: %.300s (HTTP %ld)", url,
+	snprintf(f->error, sizeof(f->error), "%.100s: %.300s (HTTP %d)", url,
 		 *why ? why : "refused", code);
 	cJSON_Delete(o);
 }
 
 char *fetch_text(struct fetch *f, const char *url, bool post)
 {
-	CURL *curl = curl_easy_init();
-	struct body b = {0};
-	char full[512];
-	long code = 0;
-	CURLcode rc = CURLE_FAILED_INIT;
+	struct http_answer a;
 
-	snprintf(full, sizeof(full), "http://braze%s", url);
-	if (curl) {
-		curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, f->socket);
-		curl_easy_setopt(curl, CURLOPT_URL, full);
-		curl_easy_setopt(curl, CURLOPT_PROXY, "");
-		curl_easy_setopt(curl, CURLOPT_TIMEOUT, SECONDS);
-		curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-		curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_data);
-		curl_easy_setopt(curl, CURLOPT_WRITEDATA, &b);
-		if (post) {
-			curl_easy_setopt(curl, CURLOPT_POST, 1L);
-			curl_easy_setopt(curl, CURLOPT_POSTFIELDS, "");
-		}
-		rc = curl_easy_perform(curl);
-		curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &code);
-		curl_easy_cleanup(curl);
+	if (!http_call(&a, f->socket, post ? "POST" : "GET", url)) {
+		snprintf(f->error, sizeof(f->error), "%.300s: %s", f->socket, a.error);
+		return NULL;
 	}
-	if (rc == CURLE_OK && code == 200 && b.text)
-		return b.text;
-	if (rc)
-		snprintf(f->error, sizeof(f->error), "%.300s: %s", f->socket,
-			 curl_easy_strerror(rc));
-	else
-		refuse(f, url, code, b.text);
-	free(b.text);
+	if (a.code == 200)
+		return a.text;
+	refuse(f, url, a.code, a.text);
+	http_finish(&a);
 	return NULL;
 }
 

@@ -263,6 +263,10 @@ bool foreign_is(PyObject *o);
 bool foreign_outranks(PyObject *o, PyObject *self, bool inplace);
 /* kernel.c */
 extern PyMethodDef kernel_methods[];
+/* about.c */
+extern PyMethodDef about_methods[];
+/* Warn of what the daemon has to say; -1: the warning is an error. */
+int about_notice(braze_session *s);
 /* adapted.c */
 extern PyMethodDef adapted_methods[];
 int adapted_init(void);

@@ -313,6 +313,8 @@ braze_session *wait_session(void)
 			wait_raise(&err);
 			return NULL;
 		}
+		if (about_notice(s))
+			return NULL;
 	}
 	return core.session;
 }

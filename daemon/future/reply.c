@@ -43,7 +43,8 @@ static void send_reply(struct conn *c, const Braze__Wire__Reply *r, int fd)
 }
 
 void reply_welcome(struct conn *c, uint64_t session, const struct arena *a,
-		   const struct extent *lease, const char *const *device, size_t ndevice)
+		   const struct extent *lease, const char *const *device, size_t ndevice,
+		   const char *notice)
 {
 	Braze__Wire__Welcome w = BRAZE__WIRE__WELCOME__INIT;
 	Braze__Wire__Reply r = BRAZE__WIRE__REPLY__INIT;
@@ -58,6 +59,7 @@ void reply_welcome(struct conn *c, uint64_t session, const struct arena *a,
 	w.device = (char **)device;
 	w.n_device = ndevice;
 	w.loops = loops_identity();
+	w.notice = (char *)notice;
 	r.welcome = &w;
 	send_reply(c, &r, arena_fd(a));
 }

@@ -13,8 +13,10 @@ struct reply_inline {
 	const uint8_t *bytes; /* version->bytes of them */
 };
 
+/* `notice`: a line for the client's user, or "". */
 void reply_welcome(struct conn *c, uint64_t session, const struct arena *a,
-		   const struct extent *lease, const char *const *device, size_t ndevice);
+		   const struct extent *lease, const char *const *device, size_t ndevice,
+		   const char *notice);
 void reply_resolved(struct conn *c, const struct ticket *t, const struct reply_inline *small,
 		    size_t nsmall);
 void reply_leased(struct conn *c, uint64_t ticket, const struct extent *e);

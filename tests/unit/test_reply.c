@@ -63,7 +63,7 @@ Test(reply, welcome_carries_the_arena)
 	const Braze__Wire__Welcome *w;
 	struct stat mine, theirs;
 
-	reply_welcome(conn, 5, arena, &lease, (const char *[]){"cpu", "cuda:0"}, 2);
+	reply_welcome(conn, 5, arena, &lease, (const char *[]){"cpu", "cuda:0"}, 2, "a line");
 	w = received()->welcome;
 	cr_assert_not_null(w);
 	cr_assert_eq(w->major, BRAZE_PROTO_MAJOR);
@@ -73,6 +73,7 @@ Test(reply, welcome_carries_the_arena)
 	cr_assert_eq(w->lease_bytes, 8192);
 	cr_assert_eq(w->n_device, 2);
 	cr_assert_str_eq(w->device[1], "cuda:0");
+	cr_assert_str_eq(w->notice, "a line");
 	cr_assert_eq(packet.nfds, 1);
 	cr_assert_eq(fstat(packet.fd[0], &theirs) | fstat(arena_fd(arena), &mine), 0);
 	cr_assert_eq(mine.st_ino, theirs.st_ino);

@@ -15,7 +15,11 @@ import threading
 
 import numpy as _numpy
 
-from braze import _core
+if "t" in sys.abiflags:
+    raise ImportError("braze does not run in a free-threaded Python (its state is guarded by the "
+                      "interpreter lock): use the ordinary build of this version")
+
+from braze import _core, _cuda  # noqa: E402
 from braze._kernel import kernel_from_text
 from braze.errors import (
     AxisError,
@@ -71,13 +75,6 @@ def _environment_flags():
     return flags
 
 
-def _name_cuda_packages():
-    """A daemon that is started from here finds NVIDIA's Python packages (NVRTC, cuBLAS)."""
-    folders = [f for f in sys.path if f and os.path.isdir(os.path.join(f, "nvidia"))]
-    if folders:
-        os.environ.setdefault("BRAZE_CUDA_PATHS", os.pathsep.join(folders))
-
-
 def _default_name():
     """$BRAZE_NAME, else the notebook's or the script's name, else "python"."""
     given = os.environ.get("BRAZE_NAME") or os.environ.get("JPY_SESSION_NAME")
@@ -90,7 +87,7 @@ def _default_name():
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
-_name_cuda_packages()
+_cuda.name_packages()
 _core.set_package(_PACKAGE)
 _core.set_name(_default_name())
 _core.set_flags(_environment_flags())
