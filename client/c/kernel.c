@@ -12,6 +12,7 @@
 #include "kernel.h"
 #include "near.h"
 #include "near_walk.h"
+#include "team.h"
 
 int braze_kernel_create(braze_kernel **out, const char *text, size_t length, braze_error *error)
 {
@@ -38,6 +39,7 @@ int braze_kernel_create(braze_kernel **out, const char *text, size_t length, bra
 		braze_kernel_free(k);
 		return (int)st;
 	}
+	lang_join_team(k->linked, &client_team);
 	k->program = lang_program_of(k->linked);
 	*out = k;
 	return 0;

@@ -226,6 +226,8 @@ struct lang_block {
 	uint64_t n;
 };
 
+#define LANG_FRAME 2 /* changes with what follows, and with what code does with it */
+
 /* What generated code (emit/emit_lang.c) is called with; kernels/lang.h has the same as bz_frame.
  */
 struct lang_frame {
@@ -241,6 +243,11 @@ struct lang_frame {
 	/* Instruction `at` on `reg`; not 0: the run has ended. */
 	int (*step)(struct lang_frame *f, uint32_t at);
 	struct lang_block *block; /* of the reduction under way */
+	/* The loop of CODE_RANGE `at`, whose registers are set, by several threads: 0: not so, 1:
+	 * the run has ended, 2: it is done, and `reg` is as behind it.  NULL: never.  Code that
+	 * begins at the CODE_NEXT behind it does the turns that the registers say, and comes back.
+	 */
+	int (*share)(struct lang_frame *f, uint32_t at);
 };
 /* 0: it came to its end. */
 typedef int lang_code_fn(struct lang_frame *f);
@@ -250,5 +257,16 @@ typedef int lang_code_fn(struct lang_frame *f);
  */
 void lang_attach(struct lang_kernel *k, lang_code_fn *unit, lang_code_fn *any);
 bool lang_attached(const struct lang_kernel *k);
+
+/* Threads that do parts of a loop. */
+typedef void lang_part_fn(void *data, unsigned part, bool here);
+struct lang_team {
+	unsigned (*threads)(void); /* with the calling one */
+	/* fn for each part, some in other threads; back when all are done.  here: in the calling
+	 * thread, which calls idle now and then while it waits. */
+	void (*run)(lang_part_fn *fn, void *data, unsigned parts, void (*idle)(void *data));
+};
+/* From now on code of the kernel runs loops by the team, where that changes no bit. */
+void lang_join_team(struct lang_kernel *k, const struct lang_team *team);
 
 #endif

@@ -137,11 +137,11 @@ static void enter(struct pair *p, unsigned side, const struct lang_turns *t, uns
 }
 
 /* Variables and bounds of both; false: they have no such turns, or too many. */
-static bool set_up(struct pair *p, const struct lang_turns *turns, const struct lang_access *a,
-		   const struct lang_access *b, unsigned level)
+static bool set_up(struct pair *p, const struct lang_turns *turns, const struct lang_reach *a,
+		   const struct lang_reach *b, unsigned level)
 {
 	const struct lang_turns *t = &turns[a->loop[level]];
-	const struct lang_access *of[2] = {a, b};
+	const struct lang_reach *of[2] = {a, b};
 	struct lang_row start, stop, distance = variable_row(0);
 	wide step = t->step < 0 ? -(wide)t->step : t->step;
 
@@ -282,8 +282,8 @@ static wide size_of(int64_t v)
 }
 
 /* Do the bytes of a meet those of b, which is in the later turn? */
-static enum lang_solution meet_by(struct pair *p, const struct lang_access *a,
-				  const struct lang_access *b, struct lang_extent *extent)
+static enum lang_solution meet_by(struct pair *p, const struct lang_reach *a,
+				  const struct lang_reach *b, struct lang_extent *extent)
 {
 	struct lang_row from = affine_row(p, 0, &a->address, a->nloop);
 	struct lang_row to = affine_row(p, 1, &b->address, b->nloop);
@@ -309,8 +309,8 @@ static enum lang_solution meet_by(struct pair *p, const struct lang_access *a,
 
 /* With the later number as one before plus the distance, in which the usual pairs are decided at
  * once, or else, for the magnitudes of coupled ones, as a variable of its own. */
-static enum lang_solution meet(struct pair *p, const struct lang_access *a,
-			       const struct lang_access *b, unsigned level,
+static enum lang_solution meet(struct pair *p, const struct lang_reach *a,
+			       const struct lang_reach *b, unsigned level,
 			       struct lang_extent *extent)
 {
 	enum lang_solution is = meet_by(p, a, b, extent);
@@ -335,13 +335,13 @@ static enum lang_solution meet(struct pair *p, const struct lang_access *a,
 
 /* ---- Pairs ---- */
 
-static bool same_loops(const struct lang_access *a, const struct lang_access *b, unsigned depth)
+static bool same_loops(const struct lang_reach *a, const struct lang_reach *b, unsigned depth)
 {
 	return depth < a->nloop && depth < b->nloop && a->loop[depth] == b->loop[depth];
 }
 
 /* The numbers of a loop inside, that of the later turn against the other's. */
-static char direction_at(struct pair *p, const struct lang_access *a, const struct lang_access *b,
+static char direction_at(struct pair *p, const struct lang_reach *a, const struct lang_reach *b,
 			 const struct lang_turns *t, unsigned level, unsigned depth)
 {
 	char seen = 0;
@@ -369,18 +369,29 @@ static char direction_at(struct pair *p, const struct lang_access *a, const stru
 }
 
 static void describe(struct lang_dependence *out, struct pair *p, const struct lang_turns *turns,
-		     const struct lang_access *a, const struct lang_access *b, unsigned level,
+		     const struct lang_reach *a, const struct lang_reach *b, unsigned level,
 		     const struct lang_extent *extent)
 {
 	unsigned k = 0;
 
 	out->constant = extent->low && extent->high && extent->least == extent->most;
 	out->distance = out->constant ? extent->least : 0;
-	for (; k <= level; k++)
+	for (; k <= level && k < LANG_PATH; k++)
 		out->direction[k] = k < level ? '=' : '<';
-	for (; same_loops(a, b, k); k++)
+	for (; k < LANG_PATH && same_loops(a, b, k); k++)
 		out->direction[k] = direction_at(p, a, b, &turns[a->loop[k]], level, k);
 	out->ndirection = k;
+}
+
+/* Variables and bounds of one path. */
+static bool set_path(struct pair *p, const struct lang_turns *turns, const uint32_t *path,
+		     unsigned depth)
+{
+	p->s.nvar = p->s.nrow = p->s.nequation = p->leaves = 0;
+	p->s.wide = p->s.never = p->wide = p->empty = p->several = false;
+	for (unsigned k = 0; k < depth && !p->wide && !p->empty; k++)
+		enter(p, 0, &turns[path[k]], k);
+	return !p->wide;
 }
 
 /* The bytes that an access may touch: from low to high. */
@@ -388,29 +399,75 @@ struct span {
 	wide low, high;
 };
 
-static struct span span_of(const struct lang_turns *turns, const struct lang_access *a)
+static struct span span_of(const struct lang_turns *turns, const struct lang_reach *a)
 {
-	const wide all = (wide)1 << 100;
-	struct span s = {-all, all};
+	const struct span all = {-((wide)1 << 100), (wide)1 << 100};
 	struct lang_row address;
+	struct span s;
 	struct pair p;
 
-	p.s.nvar = p.s.nrow = p.s.nequation = 0;
-	p.s.wide = p.s.never = p.wide = p.empty = false;
-	for (unsigned k = 0; k < a->nloop && !p.wide && !p.empty; k++)
-		enter(&p, 0, &turns[a->loop[k]], k);
-	if (p.empty && !p.wide)
+	if (!set_path(&p, turns, a->loop, a->nloop))
+		return all;
+	if (p.empty)
 		return (struct span){1, 0};
-	if (p.wide)
-		return s;
 	address = affine_row(&p, 0, &a->address, a->nloop);
 	extremes(&s.low, &s.high, &p, &address);
 	s.high += a->bytes - 1;
-	return p.wide ? (struct span){-all, all} : s;
+	return p.wide ? all : s;
+}
+
+/* Is the row below 0 in all turns? */
+static bool below(const struct pair *p, const struct lang_row *row)
+{
+	struct lang_system s;
+
+	lang_system_copy(&s, &p->s);
+	lang_system_add(&s, row);
+	return lang_system_solve(&s, NULL) == SOLUTION_NONE;
+}
+
+bool lang_depend_within(const struct lang_turns *turns, const uint32_t *path, unsigned depth,
+			const struct lang_affine *f, int64_t low, int64_t high)
+{
+	struct lang_row row, one = constant_row(1), less, more;
+	wide least, most;
+	struct pair p;
+
+	if (!set_path(&p, turns, path, depth))
+		return false;
+	if (p.empty)
+		return true;
+	row = affine_row(&p, 0, f, depth);
+	extremes(&least, &most, &p, &row);
+	if (p.wide || (low <= least && most <= high))
+		return !p.wide;
+	/* low - 1 - row >= 0 and row - high - 1 >= 0 have no solutions. */
+	less = more = one;
+	join(&p, &less, -1, &row, low - 1, &one);
+	join(&p, &more, 1, &row, -(high + 1), &one);
+	return !p.wide && below(&p, &less) && below(&p, &more);
+}
+
+uint64_t lang_depend_turns(const struct lang_turns *turns, const uint32_t *path, unsigned depth,
+			   const struct lang_turns *t)
+{
+	struct lang_row start, stop;
+	wide low, high, least, most, step = t->step < 0 ? -(wide)t->step : t->step;
+	struct pair p;
+
+	if (!set_path(&p, turns, path, depth) || p.empty)
+		return p.empty ? 0 : UINT64_MAX;
+	start = affine_row(&p, 0, &t->start, depth);
+	stop = affine_row(&p, 0, &t->stop, depth);
+	join(&p, &stop, t->step > 0 ? 1 : -1, &stop, t->step > 0 ? -1 : 1, &start);
+	extremes(&low, &high, &p, &stop);
+	least = low > 0 ? (low - 1) / step + 1 : 0;
+	most = high > 0 ? (high - 1) / step + 1 : 0;
+	return p.wide ? UINT64_MAX : (uint64_t)((least + most + 1) / 2);
 }
 
 static bool test_pair(struct lang_dependence *out, const struct lang_turns *turns,
-		      const struct lang_access *access, unsigned a, unsigned b, unsigned level)
+		      const struct lang_reach *access, unsigned a, unsigned b, unsigned level)
 {
 	struct lang_extent extent = {.low = false};
 	enum lang_solution is;
@@ -437,7 +494,7 @@ static bool apart(const struct span *a, const struct span *b)
 	return a->low > a->high || b->low > b->high || a->high < b->low || b->high < a->low;
 }
 
-struct lang_dependence lang_depend(const struct lang_turns *turns, const struct lang_access *access,
+struct lang_dependence lang_depend(const struct lang_turns *turns, const struct lang_reach *access,
 				   unsigned n, unsigned level)
 {
 	struct lang_dependence out = {.answer = LANG_INDEPENDENT};

@@ -29,7 +29,7 @@ struct lang_turns {
 	int64_t step; /* not 0 */
 };
 
-struct lang_access {
+struct lang_reach {
 	struct lang_affine address;
 	uint32_t bytes; /* of an element, not 0 */
 	bool writes;
@@ -51,7 +51,15 @@ struct lang_dependence {
 /* Of the loop at depth `level` of all their paths, whose loops up to there are the same ones: is
  * there a pair of accesses, one of which writes, that touches the same bytes in two of its turns,
  * in one and the same turn of each loop outside?  The first one found is told. */
-struct lang_dependence lang_depend(const struct lang_turns *turns, const struct lang_access *access,
+struct lang_dependence lang_depend(const struct lang_turns *turns, const struct lang_reach *access,
 				   unsigned n, unsigned level);
+
+/* Of a sum over the loops of a path, the outermost first: does it lie in [low, high] in all their
+ * turns?  false also where that is not decided. */
+bool lang_depend_within(const struct lang_turns *turns, const uint32_t *path, unsigned depth,
+			const struct lang_affine *f, int64_t low, int64_t high);
+/* How many turns a loop inside that path has, in the middle where it differs. */
+uint64_t lang_depend_turns(const struct lang_turns *turns, const uint32_t *path, unsigned depth,
+			   const struct lang_turns *t);
 
 #endif

@@ -352,6 +352,7 @@ void lang_unlink(struct lang_kernel *k)
 		if (k->spare)
 			free(atomic_load(k->spare));
 		free((void *)k->spare);
+		lang_plans_free(k->plans);
 		free(k->step);
 	}
 	free(k);

@@ -47,6 +47,8 @@ struct lang_kernel {
 	struct step *step;
 	_Atomic(struct lang_aside *) *spare; /* of a run before; NULL there: a run has it */
 	_Atomic(lang_code_fn *) unit, any;   /* NULL: no code yet */
+	const struct lang_team *team;	     /* NULL: runs have one thread */
+	struct lang_plans *plans;	     /* of its loops; NULL: there is no team */
 };
 
 struct run {
@@ -65,6 +67,23 @@ struct run {
 	enum status status;
 	struct err *err;
 };
+
+/* What generated code is called with, and what it came from. */
+struct lang_frame_of {
+	struct lang_frame f; /* first: a frame is one of these */
+	struct run *run;
+	lang_code_fn *code;
+	union lang_reg reg[4]; /* the result and the operands of an operation that apply does, */
+	struct run one; /* and what it sees of a run: clearing one for each took most of its time */
+};
+
+/* A frame for a run; array: its arrays as code wants them. */
+void lang_frame_set(struct lang_frame_of *x, struct run *r, const int64_t *array,
+		    lang_code_fn *code);
+/* lang_frame.share */
+int lang_share(struct lang_frame *f, uint32_t at);
+struct lang_plans *lang_plans_new(void);
+void lang_plans_free(struct lang_plans *plans); /* NULL is fine */
 
 /* An index as the number from the first element on; false: there is no such. */
 static inline bool lang_index(int64_t *i, int64_t extent, int64_t base)

@@ -13,7 +13,7 @@
 
 struct nest {
 	struct lang_turns turns[NEST_LOOPS + 1]; /* the last: a sibling of loop nloop - 1 */
-	struct lang_access access[NEST_ACCESSES];
+	struct lang_reach access[NEST_ACCESSES];
 	unsigned nloop, naccess, level;
 };
 
@@ -62,7 +62,7 @@ static inline void nest_draw(struct nest *n, struct fuzz_input *in)
 			t->stop.factor[fuzz_below(in, outer)] = fuzz_below(in, 4) ? 1 : -1;
 	}
 	for (unsigned a = 0; a < n->naccess; a++) {
-		struct lang_access *x = &n->access[a];
+		struct lang_reach *x = &n->access[a];
 		int64_t unit;
 
 		x->bytes = sizes[fuzz_below(in, sizeof sizes)];
@@ -82,11 +82,11 @@ static inline void nest_draw(struct nest *n, struct fuzz_input *in)
 static inline void nest_walk(struct touches *out, const struct nest *n, unsigned access,
 			     struct touch *now, unsigned depth)
 {
-	const struct lang_access *x = &n->access[access];
+	const struct lang_reach *x = &n->access[access];
 	const struct lang_turns *t;
 	int64_t stop, i;
 
-	if (depth == x->nloop) {
+	if (depth == x->nloop || depth == LANG_PATH) {
 		out->full |= out->n == NEST_TOUCHES;
 		if (out->full)
 			return;
@@ -108,7 +108,7 @@ static inline void nest_walk(struct touches *out, const struct nest *n, unsigned
 /* Do the two touch the same bytes, in different turns of the loop? */
 static inline bool nest_meets(const struct nest *n, const struct touch *a, const struct touch *b)
 {
-	const struct lang_access *x = &n->access[a->access], *y = &n->access[b->access];
+	const struct lang_reach *x = &n->access[a->access], *y = &n->access[b->access];
 
 	for (unsigned k = 0; k < n->level; k++)
 		if (a->turn[k] != b->turn[k])

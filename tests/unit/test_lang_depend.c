@@ -12,7 +12,7 @@
 		.address = {8 * (first), {__VA_ARGS__}}, .bytes = 8, .writes = (w)                 \
 	}
 
-static const char *text_of(const struct lang_turns *turns, struct lang_access *access, unsigned n,
+static const char *text_of(const struct lang_turns *turns, struct lang_reach *access, unsigned n,
 			   unsigned nloop, unsigned level)
 {
 	static char text[128];
@@ -40,7 +40,7 @@ static const char *text_of(const struct lang_turns *turns, struct lang_access *a
 static const char *one(int64_t n, int64_t factor, int64_t first, int64_t other, int64_t second)
 {
 	struct lang_turns turns = {.stop = {.constant = n}, .step = 1};
-	struct lang_access access[] = {AT(true, first, factor), AT(false, second, other)};
+	struct lang_reach access[] = {AT(true, first, factor), AT(false, second, other)};
 
 	return text_of(&turns, access, 2, 1, 0);
 }
@@ -82,7 +82,7 @@ static const char *two(const struct lang_turns *inner, int64_t n, unsigned level
 		       int64_t wj, int64_t w, int64_t ri, int64_t rj, int64_t r)
 {
 	struct lang_turns turns[2] = {{.stop = {.constant = n}, .step = 1}, *inner};
-	struct lang_access access[] = {AT(true, w, wi, wj), AT(false, r, ri, rj)};
+	struct lang_reach access[] = {AT(true, w, wi, wj), AT(false, r, ri, rj)};
 
 	return text_of(turns, access, 2, 2, level);
 }
@@ -121,7 +121,7 @@ Test(lang_depend, four_loops_in_three_settings)
 		for (unsigned level = 0; level < 4; level++) {
 			struct lang_turns turns[4];
 			int64_t p = setting[s][0], q = setting[s][1];
-			struct lang_access access[] = {AT(true, p * 1000, 1000, 100, 10, 1),
+			struct lang_reach access[] = {AT(true, p * 1000, 1000, 100, 10, 1),
 						       AT(false, q * 100, 1000, 100, 10, 1)};
 
 			for (unsigned k = 0; k < 4; k++)
@@ -135,7 +135,7 @@ Test(lang_depend, four_loops_in_three_settings)
 Test(lang_depend, numbers_that_are_too_large)
 {
 	struct lang_turns turns = {.stop = {.constant = INT64_MAX}, .step = 1};
-	struct lang_access access[] = {
+	struct lang_reach access[] = {
 		{.address = {0, {INT64_MAX}}, .bytes = 8, .writes = true, .nloop = 1}};
 	struct lang_dependence d = lang_depend(&turns, access, 1, 0);
 
