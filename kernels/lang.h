@@ -43,6 +43,7 @@ struct bz_frame {
 	int (*step)(struct bz_frame *f, bz_u32 at);  /* instruction `at` by the machine */
 	struct bz_block *block;			     /* of the reduction under way */
 	int (*share)(struct bz_frame *f, bz_u32 at); /* a loop by several threads; NULL: never */
+	bz_u64 least;				     /* instructions of a loop that are worth it */
 };
 
 #pragma GCC optimize("O2", "tree-loop-vectorize", "split-loops", "unswitch-loops")

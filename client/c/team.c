@@ -40,6 +40,7 @@ static struct team {
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER; /* of who has a job for the team */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static unsigned wanted = 1;
+static uint64_t worth = 400000; /* instructions: some 50 us */
 
 static void relax(void)
 {
@@ -111,6 +112,9 @@ static void count(void)
 
 	if (n <= 0)
 		n = sched_getaffinity(0, sizeof cores, &cores) ? 1 : CPU_COUNT(&cores);
+	text = getenv("BRAZE_SHARE_WORK");
+	if (text)
+		worth = strtoull(text, NULL, 10);
 	wanted = n < THREADS_MAX ? (unsigned)n : THREADS_MAX;
 	pthread_atfork(NULL, NULL, forked);
 }
@@ -148,9 +152,10 @@ __attribute__((destructor)) static void stop(void)
 
 /* ---- A job ---- */
 
-static unsigned threads(void)
+static unsigned threads(uint64_t *least)
 {
 	pthread_once(&once, count);
+	*least = worth;
 	return wanted;
 }
 
@@ -175,7 +180,7 @@ static void run(lang_part_fn *fn, void *data, unsigned parts, void (*idle)(void 
 {
 	struct job j = {.fn = fn, .data = data, .parts = parts};
 
-	if (threads() < 2 || pthread_mutex_trylock(&turn)) {
+	if (wanted < 2 || pthread_mutex_trylock(&turn)) {
 		work(&j, true);
 		return;
 	}

@@ -203,8 +203,7 @@ static void put_next(struct lane *e, const struct lang_ins *i)
 
 /* ---- Loops by several threads ---- */
 
-#define SHARED_DEPTH 2	    /* loops inside these are parts of them */
-#define SHARED_WORK  400000 /* instructions, of a loop without loops inside */
+#define SHARED_DEPTH 2 /* loops inside these are parts of them */
 
 static void find_shared(struct lane *e)
 {
@@ -246,8 +245,8 @@ static void put_share(struct lane *e, const struct lang_ins *i, uint32_t at)
 
 	for (uint32_t k = at + 1; k < end; k++)
 		inner |= e->p->code[k].code == CODE_RANGE;
-	text_put(&e->o, "if (BZ_RARE(f->share && BZ_MANY(%s, %s, %u))) {\n", reg(e, i->a),
-		 reg(e, i->b), inner ? 2 : SHARED_WORK / (end - at));
+	text_put(&e->o, "if (BZ_RARE(f->share && BZ_MANY(%s, %s, f->least / %u))) {\n",
+		 reg(e, i->a), reg(e, i->b), inner ? UINT32_MAX : end - at);
 	put_moved(e, at, "SET", false);
 	put_moved(e, at, "SET", true);
 	text_put(&e->o, "\nswitch (f->share(f, %u)) {\ncase 1: return 1;\ncase 2: ", at);

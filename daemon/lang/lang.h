@@ -226,7 +226,7 @@ struct lang_block {
 	uint64_t n;
 };
 
-#define LANG_FRAME 2 /* changes with what follows, and with what code does with it */
+#define LANG_FRAME 3 /* changes with what follows, and with what code does with it */
 
 /* What generated code (emit/emit_lang.c) is called with; kernels/lang.h has the same as bz_frame.
  */
@@ -248,6 +248,7 @@ struct lang_frame {
 	 * begins at the CODE_NEXT behind it does the turns that the registers say, and comes back.
 	 */
 	int (*share)(struct lang_frame *f, uint32_t at);
+	uint64_t least; /* instructions that are worth asking */
 };
 /* 0: it came to its end. */
 typedef int lang_code_fn(struct lang_frame *f);
@@ -261,7 +262,8 @@ bool lang_attached(const struct lang_kernel *k);
 /* Threads that do parts of a loop. */
 typedef void lang_part_fn(void *data, unsigned part, bool here);
 struct lang_team {
-	unsigned (*threads)(void); /* with the calling one */
+	/* How many, with the calling one; least: instructions of a loop that are worth it. */
+	unsigned (*threads)(uint64_t *least);
 	/* fn for each part, some in other threads; back when all are done.  here: in the calling
 	 * thread, which calls idle now and then while it waits. */
 	void (*run)(lang_part_fn *fn, void *data, unsigned parts, void (*idle)(void *data));

@@ -180,9 +180,9 @@ static bool computed(struct lang_affine *out, unsigned op, const struct lang_aff
 					: false;
 	case OP_NEGATIVE:
 		return scaled(out, a, -1);
-	case OP_MIN:
-	case OP_MAX:
-		*out = (a->constant < b->constant) == (op == OP_MIN) ? *a : *b;
+	case OP_MINIMUM:
+	case OP_MAXIMUM:
+		*out = (a->constant < b->constant) == (op == OP_MINIMUM) ? *a : *b;
 		return is_constant(a) && is_constant(b);
 	default:
 		return false;
@@ -222,9 +222,9 @@ static bool adds(const struct lang_ins *i, uint32_t reg)
 		return false;
 	if (cls != CLASS_INT && cls != CLASS_UINT)
 		return false;
-	return i->op == OP_ADD || i->op == OP_MULTIPLY || i->op == OP_MIN || i->op == OP_MAX ||
-	       i->op == OP_BITWISE_AND || i->op == OP_BITWISE_OR || i->op == OP_BITWISE_XOR ||
-	       (i->op == OP_SUBTRACT && i->a == reg);
+	return i->op == OP_ADD || i->op == OP_MULTIPLY || i->op == OP_MINIMUM ||
+	       i->op == OP_MAXIMUM || i->op == OP_BITWISE_AND || i->op == OP_BITWISE_OR ||
+	       i->op == OP_BITWISE_XOR || (i->op == OP_SUBTRACT && i->a == reg);
 }
 
 static void read_one(struct walk *w, uint32_t at, uint32_t reg)

@@ -53,6 +53,9 @@ struct lang_nest {
 /* Of the loop whose CODE_RANGE is `range`.  false: no memory. */
 bool lang_nest_of(struct lang_nest *out, const struct lang_program *p, uint32_t range,
 		  const union lang_reg *reg, const struct lang_array *array);
+/* What is known of it, in words; bytes > 0. */
+void lang_nest_say(char *text, size_t bytes, const struct lang_program *p,
+		   const struct lang_nest *n);
 /* Could it be so in some call? */
 bool lang_nest_may(const struct lang_program *p, uint32_t range);
 /* CODE_LOOP of the loop of a CODE_RANGE. */

@@ -156,7 +156,7 @@ void lang_go_over(struct run *r, lang_code_fn *code)
 	if (r->over)
 		x.f.at = (uint32_t)(r->over - r->kernel->step);
 	else if (r->kernel->team)
-		x.f.share = lang_share;
+		lang_share_begin(&x);
 	if (code(&x.f) && !r->status)
 		explain(r, &x.f);
 }

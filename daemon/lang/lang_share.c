@@ -13,11 +13,10 @@
 #include "lang_nest.h"
 #include "lang_steps.h"
 
-#define SHARE_WORK 400000u /* instructions that are worth waking threads for */
-#define PARTS	   8	   /* for each thread, so that triangles and neighbours' load balance */
-#define PLANS	   32	   /* loops of a kernel that are remembered */
-#define REFUSALS   8	   /* of different arguments in a row, after which few are looked at */
-#define DEPTHS	   4	   /* of loops inside, for a first guess */
+#define PARTS	 8  /* for each thread, so that triangles and neighbours' load balance */
+#define PLANS	 32 /* loops of a kernel that are remembered */
+#define REFUSALS 8  /* of different arguments in a row, after which few are looked at */
+#define DEPTHS	 4  /* of loops inside, for a first guess */
 
 struct plan {
 	uint32_t range;
@@ -105,7 +104,7 @@ static int64_t largest(const struct run *r)
 }
 
 /* Is it too little in any case?  Loops over arrays have no more turns than those elements. */
-static bool is_small(const struct plan *plan, const struct run *r)
+static bool is_small(const struct plan *plan, const struct run *r, uint64_t least)
 {
 	const struct lang_ins *range = &r->program->code[plan->range];
 	double turns = (double)r->reg[range->b].i - (double)r->reg[range->a].i;
@@ -115,7 +114,7 @@ static bool is_small(const struct plan *plan, const struct run *r)
 		return false;
 	for (unsigned d = 0; d < DEPTHS; d++, many *= (double)largest(r))
 		work += plan->count[d] * many;
-	return work < SHARE_WORK;
+	return work < (double)least;
 }
 
 /* Of a loop that was refused again and again, each time with other values, one call in many is
@@ -128,7 +127,7 @@ static bool hopeless(struct plan *plan)
 }
 
 static void remember(struct plan *plan, const struct run *r, const int64_t *array,
-		     const struct lang_nest *nest)
+		     const struct lang_nest *nest, uint64_t least)
 {
 	plan->narray = words_of(r->program);
 	if (!plan->array)
@@ -136,19 +135,20 @@ static void remember(struct plan *plan, const struct run *r, const int64_t *arra
 	if (plan->array)
 		memcpy(plan->array, array, plan->narray * sizeof *array);
 	plan->nest = *nest;
-	plan->refused = nest->why || nest->work < SHARE_WORK ? plan->refused + 1 : 0;
+	plan->refused = nest->why || nest->work < least ? plan->refused + 1 : 0;
 }
 
 /* What may be done with the loop.  false: no more than it does alone. */
-static bool decide(struct lang_nest *nest, const struct run *r, const int64_t *array,
+static bool decide(struct lang_nest *nest, const struct run *r, const struct lang_frame *f,
 		   uint32_t range)
 {
+	const int64_t *array = f->array;
 	struct lang_plans *plans = r->kernel->plans;
 	bool mine = !atomic_flag_test_and_set_explicit(&plans->busy, memory_order_acquire);
 	struct plan *plan = mine ? plan_of(plans, r->program, range) : NULL;
 	bool fine = true;
 
-	if (plan && is_small(plan, r)) {
+	if (plan && is_small(plan, r, f->least)) {
 		fine = false;
 	} else if (plan && as_planned(plan, r, array)) {
 		*nest = plan->nest;
@@ -157,11 +157,11 @@ static bool decide(struct lang_nest *nest, const struct run *r, const int64_t *a
 	} else {
 		fine = lang_nest_of(nest, r->program, range, r->reg, r->array);
 		if (fine && plan)
-			remember(plan, r, array, nest);
+			remember(plan, r, array, nest, f->least);
 	}
 	if (mine)
 		atomic_flag_clear_explicit(&plans->busy, memory_order_release);
-	return fine && !nest->why && nest->work >= SHARE_WORK;
+	return fine && !nest->why && nest->work >= f->least;
 }
 
 /* ---- Sums ---- */
@@ -192,9 +192,9 @@ static uint64_t neutral(const struct lang_sum_of *s)
 		return 1;
 	case OP_BITWISE_AND:
 		return UINT64_MAX;
-	case OP_MIN:
+	case OP_MINIMUM:
 		return most;
-	case OP_MAX:
+	case OP_MAXIMUM:
 		return sign ? ~most : 0;
 	default:
 		return 0;
@@ -212,9 +212,9 @@ static uint64_t together(const struct lang_sum_of *s, uint64_t a, uint64_t b)
 		return a | b;
 	case OP_BITWISE_XOR:
 		return a ^ b;
-	case OP_MIN:
+	case OP_MINIMUM:
 		return is_less(a, b, s->type) ? a : b;
-	case OP_MAX:
+	case OP_MAXIMUM:
 		return is_less(a, b, s->type) ? b : a;
 	default: /* what is subtracted was subtracted from 0 */
 		return a + b;
@@ -317,15 +317,16 @@ static void gather(struct job *j)
 		r->reg[j->nest->sum[k].reg].bits[0] = sum[k];
 }
 
-int lang_share(struct lang_frame *f, uint32_t at)
+static int share(struct lang_frame *f, uint32_t at)
 {
 	const struct lang_frame_of *x = (const struct lang_frame_of *)f;
 	const struct lang_team *team = x->run->kernel->team;
-	unsigned threads = team->threads();
+	uint64_t least;
+	unsigned threads = team->threads(&least);
 	struct lang_nest nest;
 	struct job j = {.run = x->run, .frame = x, .nest = &nest, .range = at};
 
-	if (threads < 2 || !decide(&nest, x->run, f->array, at) || nest.turns < 2)
+	if (!decide(&nest, x->run, f, at) || nest.turns < 2)
 		return 0;
 	j.parts = nest.turns < (uint64_t)PARTS * threads ? (unsigned)nest.turns : PARTS * threads;
 	j.reg = malloc((size_t)j.parts * x->run->program->nreg * sizeof *j.reg);
@@ -338,4 +339,10 @@ int lang_share(struct lang_frame *f, uint32_t at)
 		lang_stopped(x->run, x->run->program->code[at].line);
 	free(j.reg);
 	return j.stop ? 1 : 2;
+}
+
+void lang_share_begin(struct lang_frame_of *x)
+{
+	if (x->run->kernel->team->threads(&x->f.least) > 1)
+		x->f.share = share;
 }

@@ -80,8 +80,8 @@ struct lang_frame_of {
 /* A frame for a run; array: its arrays as code wants them. */
 void lang_frame_set(struct lang_frame_of *x, struct run *r, const int64_t *array,
 		    lang_code_fn *code);
-/* lang_frame.share */
-int lang_share(struct lang_frame *f, uint32_t at);
+/* From now on the frame's code may share its loops out. */
+void lang_share_begin(struct lang_frame_of *x);
 struct lang_plans *lang_plans_new(void);
 void lang_plans_free(struct lang_plans *plans); /* NULL is fine */
 
