@@ -278,6 +278,14 @@ static void put_step(struct lane *e, const struct lang_ins *i, uint32_t at)
 	text_put(&e->o, "\n");
 }
 
+/* The machine looks at the registers of the loop that follows. */
+static void put_claim(struct lane *e, const struct lang_ins *i, uint32_t at)
+{
+	put_moved(e, i->d, "SET", false);
+	put_moved(e, i->d, "SET", true);
+	text_put(&e->o, "BZ_STEP(%u);\n", at);
+}
+
 static void put_slice(struct lane *e, const struct lang_ins *i, uint32_t at)
 {
 	if (i->code == CODE_SPOT)
@@ -307,6 +315,9 @@ static void put_way(struct lane *e, const struct lang_ins *i, uint32_t at)
 		break;
 	case CODE_LOOP:
 		text_put(o, "BZ_LOOP(%u, L%u);\n", at, i->d);
+		break;
+	case CODE_CLAIM:
+		put_claim(e, i, at);
 		break;
 	case CODE_RANGE:
 		put_range(e, i, at);

@@ -473,6 +473,10 @@ static void walk(struct walk *w)
 	bool fine;
 
 	w->many[0] = 1;
+	if (w->p->code[w->range].op == CLAIM_SEQUENTIAL) {
+		refuse(w, WHY_SAID, w->range);
+		return;
+	}
 	fine = enter(w, w->range, &w->p->code[w->range]);
 	w->out->turns = w->many[1];
 	for (uint32_t at = w->range + 1; fine && at < w->end && !w->full; at++) {

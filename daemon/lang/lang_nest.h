@@ -22,6 +22,7 @@ enum lang_why {
 	WHY_UNDECIDED, /* whether they do is not decided */
 	WHY_BOUNDS,    /* of a loop inside are not sums of numbers, or its step may be 0 */
 	WHY_LARGE,     /* too much to be looked at */
+	WHY_SAID,      /* the text says that it is sequential */
 	WHY_END
 };
 

@@ -103,8 +103,7 @@ static int step(struct lang_frame *f, uint32_t at)
 	return ended;
 }
 
-/* Addresses, extents and strides, one array behind the other. */
-static void flatten(int64_t *out, const struct run *r)
+void lang_flatten(int64_t *out, const struct run *r)
 {
 	for (unsigned k = 0, a = 0; k < r->program->nparam; k++) {
 		unsigned rank = r->program->param[k].rank;
@@ -151,7 +150,7 @@ void lang_go_over(struct run *r, lang_code_fn *code)
 	int64_t array[LANG_PARAMS * (1 + 2 * LIMIT_NDIM)] = {0};
 	struct lang_frame_of x;
 
-	flatten(array, r);
+	lang_flatten(array, r);
 	lang_frame_set(&x, r, array, code);
 	if (r->over)
 		x.f.at = (uint32_t)(r->over - r->kernel->step);

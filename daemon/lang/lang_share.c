@@ -138,30 +138,44 @@ static void remember(struct plan *plan, const struct run *r, const int64_t *arra
 	plan->refused = nest->why || nest->work < least ? plan->refused + 1 : 0;
 }
 
-/* What may be done with the loop.  false: no more than it does alone. */
-static bool decide(struct lang_nest *nest, const struct run *r, const struct lang_frame *f,
-		   uint32_t range)
+/* What is known of the loop, with the values of now.  false: nothing. */
+static bool look_at(struct lang_nest *nest, const struct run *r, const int64_t *array,
+		    uint32_t range, uint64_t least)
 {
-	const int64_t *array = f->array;
 	struct lang_plans *plans = r->kernel->plans;
-	bool mine = !atomic_flag_test_and_set_explicit(&plans->busy, memory_order_acquire);
+	bool mine = plans && !atomic_flag_test_and_set_explicit(&plans->busy, memory_order_acquire);
 	struct plan *plan = mine ? plan_of(plans, r->program, range) : NULL;
 	bool fine = true;
 
-	if (plan && is_small(plan, r, f->least)) {
-		fine = false;
-	} else if (plan && as_planned(plan, r, array)) {
+	if (plan && as_planned(plan, r, array)) {
 		*nest = plan->nest;
-	} else if (plan && hopeless(plan)) {
+	} else if (plan && least && (is_small(plan, r, least) || hopeless(plan))) {
 		fine = false;
 	} else {
 		fine = lang_nest_of(nest, r->program, range, r->reg, r->array);
 		if (fine && plan)
-			remember(plan, r, array, nest, f->least);
+			remember(plan, r, array, nest, least);
 	}
 	if (mine)
 		atomic_flag_clear_explicit(&plans->busy, memory_order_release);
-	return fine && !nest->why && nest->work >= f->least;
+	return fine;
+}
+
+const struct step *lang_step_claim(struct run *r, const struct step *s)
+{
+	int64_t array[LANG_PARAMS * (1 + 2 * LIMIT_NDIM)] = {0};
+	struct lang_nest nest;
+	char why[256];
+
+	lang_flatten(array, r);
+	/* What is not refuted runs in order, unless it is proven. */
+	if (!look_at(&nest, r, array, s->d, 0) || nest.why != WHY_DEPENDS)
+		return s + 1;
+	lang_nest_say(why, sizeof why, r->program, &nest);
+	r->status =
+		err_set(r->err, E_INVALID, "kernel '%s', line %u: the loop is not %s: %s",
+			r->program->name, s->line, s->op == CLAIM_SIMD ? "simd" : "parallel", why);
+	return NULL;
 }
 
 /* ---- Sums ---- */
@@ -230,7 +244,8 @@ struct job {
 	uint32_t range;
 	unsigned parts;
 	union lang_reg *reg; /* of each part */
-	_Atomic int stop;
+	_Atomic int stop, failed;
+	struct err err; /* of the first part that failed: of a claim inside */
 };
 
 struct look {
@@ -286,13 +301,17 @@ static void do_part(void *data, unsigned part, bool here)
 			  .data = &l,
 			  .err = &err};
 	struct lang_frame_of x;
+	bool ended;
 
 	if (atomic_load_explicit(&j->stop, memory_order_relaxed))
 		return;
 	set_part(j, part);
 	lang_frame_set(&x, &own, j->frame->f.array, j->frame->code);
 	x.f.at = j->range + 1;
-	if (j->frame->code(&x.f))
+	ended = j->frame->code(&x.f) != 0;
+	if (own.status && !atomic_exchange(&j->failed, 1))
+		j->err = err;
+	if (ended)
 		atomic_store_explicit(&j->stop, 1, memory_order_relaxed);
 	lang_view_end(&own);
 }
@@ -326,7 +345,8 @@ static int share(struct lang_frame *f, uint32_t at)
 	struct lang_nest nest;
 	struct job j = {.run = x->run, .frame = x, .nest = &nest, .range = at};
 
-	if (!decide(&nest, x->run, f, at) || nest.turns < 2)
+	if (!look_at(&nest, x->run, f->array, at, f->least) || nest.why || nest.work < f->least ||
+	    nest.turns < 2)
 		return 0;
 	j.parts = nest.turns < (uint64_t)PARTS * threads ? (unsigned)nest.turns : PARTS * threads;
 	j.reg = malloc((size_t)j.parts * x->run->program->nreg * sizeof *j.reg);
@@ -335,6 +355,8 @@ static int share(struct lang_frame *f, uint32_t at)
 	team->run(do_part, &j, j.parts, idle);
 	if (!j.stop)
 		gather(&j);
+	else if (j.failed)
+		x->run->status = err_set(x->run->err, j.err.code, "%s", j.err.text);
 	else
 		lang_stopped(x->run, x->run->program->code[at].line);
 	free(j.reg);

@@ -80,6 +80,8 @@ struct lang_frame_of {
 /* A frame for a run; array: its arrays as code wants them. */
 void lang_frame_set(struct lang_frame_of *x, struct run *r, const int64_t *array,
 		    lang_code_fn *code);
+/* Addresses, extents and strides, one array behind the other. */
+void lang_flatten(int64_t *out, const struct run *r);
 /* From now on the frame's code may share its loops out. */
 void lang_share_begin(struct lang_frame_of *x);
 struct lang_plans *lang_plans_new(void);
@@ -101,6 +103,8 @@ static inline bool lang_index(int64_t *i, int64_t extent, int64_t base)
 /* What lang_view.c does. */
 step_fn lang_step_view, lang_step_join, lang_step_meets, lang_step_aside, lang_step_back,
 	lang_step_spot, lang_step_begin, lang_step_take, lang_step_give, lang_step_sweep;
+/* What lang_share.c does. */
+step_fn lang_step_claim;
 
 /* What a run had for that goes. */
 void lang_view_end(struct run *r);

@@ -65,6 +65,7 @@ void lang_nest_say(char *text, size_t bytes, const struct lang_program *p,
 		[WHY_LEAVES] = "it may be left before its end",
 		[WHY_SLICES] = "slices and reductions are done one after the other",
 		[WHY_BOUNDS] = "bounds of a loop inside are not sums of loop numbers",
+		[WHY_SAID] = "the text says that it is sequential",
 		[WHY_LARGE] = "it is too large to be looked at"};
 	FILE *f = fmemopen(text, bytes, "w");
 
