@@ -18,12 +18,11 @@
 
 #include "base/xalloc.h"
 #include "lang/lang_native.h"
+#include "lang/lang_uses.h"
 #include "text.h"
 
 extern const char kernel_text_lang_h[];
 
-#define OF_TYPE	   254 /* a type of an instruction's, among the types of registers */
-#define OF_TO	   255
 #define NOBODY	   UINT32_MAX
 #define SOURCE_MAX (1u << 20) /* longer ones take compilers too long */
 
@@ -46,118 +45,6 @@ static const char *suffix(unsigned type)
 
 /* ---- Registers ---- */
 
-/* Part k of a view of so many axes that begins at register r. */
-static bool part(uint32_t *reg, unsigned *type, uint32_t r, unsigned axes, unsigned k)
-{
-	*reg = r + k;
-	*type = k ? DT_INT64 : DTYPE_END;
-	return k < 1 + 2 * axes;
-}
-
-/* Of two views that may meet: their parts, and the truth that is told already. */
-static bool meets_operand(uint32_t *reg, unsigned *type, const struct lang_ins *i, unsigned k)
-{
-	unsigned axes = i->c & 15, others = i->c >> 4, first = 1 + 2 * axes;
-
-	if (k < first)
-		return part(reg, type, i->a, axes, k);
-	if (part(reg, type, i->b, others, k - first))
-		return true;
-	*reg = i->d;
-	*type = DT_BOOL;
-	return i->op && k == first + 1 + 2 * others;
-}
-
-/* The same of instructions on slices. */
-static bool slice_operand(uint32_t *reg, unsigned *type, const struct lang_ins *i, unsigned k)
-{
-	const uint32_t at[3] = {i->a, i->b, i->c};
-
-	*reg = at[k < 3 ? k : 0];
-	*type = DT_INT64;
-	switch ((enum lang_code)i->code) {
-	case CODE_VIEW:
-		*reg = i->b + k;
-		return k < i->c + 2u * (unsigned)__builtin_popcount(i->to);
-	case CODE_JOIN:
-		return k < 2;
-	case CODE_SPOT:
-		*type = k ? DT_INT64 : DTYPE_END;
-		return k < 3;
-	case CODE_TAKE:
-		*type = i->type;
-		return k < 1;
-	case CODE_MEETS:
-		return meets_operand(reg, type, i, k);
-	case CODE_SWEEP:
-	case CODE_ASIDE:
-	case CODE_BACK:
-		if (part(reg, type, i->a, i->c, k))
-			return true;
-		*reg = i->b;
-		*type = DT_BOOL;
-		return i->code != CODE_SWEEP && k == 1 + 2 * i->c;
-	default:
-		return false;
-	}
-}
-
-static bool on_slices(const struct lang_ins *i)
-{
-	return i->code >= CODE_VIEW && i->code <= CODE_GIVE;
-}
-
-/* Operand k of an instruction and its type; false: it has no more. */
-static bool operand(uint32_t *reg, unsigned *type, const struct lang_ins *i, unsigned k)
-{
-	const uint32_t at[3] = {i->a, i->b, i->c};
-	unsigned count = 1;
-
-	if (on_slices(i))
-		return slice_operand(reg, type, i, k);
-	*type = i->type;
-	if (i->code == CODE_OP) {
-		count = op_row(i->op)->arity;
-		*type = i->op == OP_WHERE && !k ? DT_BOOL : i->type;
-	} else if (i->code == CODE_UNLESS || i->code == CODE_WHEN) {
-		*type = DT_BOOL;
-	} else if (i->code == CODE_RANGE || i->code == CODE_PLACE) {
-		count = i->code == CODE_RANGE ? 3 : i->c;
-		*type = DT_INT64;
-	} else if (i->code != CODE_MOVE && i->code != CODE_CAST && i->code != CODE_STORE) {
-		return false;
-	}
-	*reg = i->code == CODE_PLACE ? i->b + k : at[k < 3 ? k : 0];
-	return k < count;
-}
-
-/* What it makes, k-th, and of which type; false: no more. */
-static bool makes(uint32_t *reg, unsigned *type, const struct lang_ins *i, unsigned k)
-{
-	static const struct {
-		uint8_t count, type;
-	} made[] = {
-		[CODE_OP] = {1, OF_TO},	       [CODE_CAST] = {1, OF_TO},
-		[CODE_MOVE] = {1, OF_TYPE},    [CODE_LOAD] = {1, OF_TYPE},
-		[CODE_GIVE] = {1, OF_TYPE},    [CODE_RANGE] = {4, DT_INT64},
-		[CODE_LENGTH] = {1, DT_INT64}, [CODE_JOIN] = {1, DT_INT64},
-		[CODE_MEETS] = {1, DT_BOOL},   [CODE_PLACE] = {1, DTYPE_END},
-		[CODE_SPOT] = {1, DTYPE_END},  [CODE_RETURN] = {0, 0},
-	};
-
-	if (i->code == CODE_VIEW)
-		return part(reg, type, i->d, (unsigned)__builtin_popcount(i->to), k);
-	*reg = i->d + k;
-	if (i->code == CODE_ASIDE) {
-		*type = k ? DT_INT64 : DTYPE_END;
-		return k < 1 + i->c;
-	}
-	*type = made[i->code].type;
-	if (*type == OF_TO || *type == OF_TYPE)
-		*type = *type == OF_TO ? i->to : i->type;
-	return k < made[i->code].count;
-}
-
 static void name(struct lane *e, uint32_t reg, unsigned type, uint32_t function)
 {
 	e->type[reg] = (uint8_t)type;
@@ -176,9 +63,9 @@ static void registers(struct lane *e)
 		const struct lang_ins *i = &p->code[at];
 
 		function = e->start[at] ? at : function;
-		for (unsigned k = 0; operand(&reg, &type, i, k); k++)
+		for (unsigned k = 0; lang_uses(&reg, &type, i, k); k++)
 			name(e, reg, type, function);
-		for (unsigned k = 0; makes(&reg, &type, i, k); k++)
+		for (unsigned k = 0; lang_makes(&reg, &type, i, k); k++)
 			name(e, reg, type, function);
 	}
 	for (unsigned k = 0; k < p->nparam + p->nresult; k++)
@@ -186,12 +73,6 @@ static void registers(struct lane *e)
 			name(e, p->param[k].reg, p->param[k].type, p->entry);
 	for (uint32_t k = 0; k < p->nconst; k++)
 		e->constant[p->constant[k].reg] = &p->constant[k].value;
-}
-
-static bool jumps(const struct lang_ins *i)
-{
-	return i->code == CODE_JUMP || i->code == CODE_LOOP || i->code == CODE_UNLESS ||
-	       i->code == CODE_WHEN || i->code == CODE_NEXT;
 }
 
 static void places(struct lane *e)
@@ -202,7 +83,7 @@ static void places(struct lane *e)
 	for (uint32_t at = 0; at < p->ncode; at++) {
 		const struct lang_ins *i = &p->code[at];
 
-		if (jumps(i))
+		if (lang_jumps(i))
 			e->target[i->d] = true;
 		if (i->code == CODE_CALL)
 			e->start[i->d] = true;
@@ -237,7 +118,7 @@ static void put_apply(struct lane *e, const struct lang_ins *i, uint32_t at)
 	unsigned type, n = 0;
 
 	text_put(&e->o, "{ ");
-	for (; operand(&r, &type, i, n); n++)
+	for (; lang_uses(&r, &type, i, n); n++)
 		text_put(&e->o, "bz_%s %s = %s; ", suffix(type), local[n], reg(e, r));
 	text_put(&e->o, "BZ_APPLY(%u, %s, a_, %s, %s); }\n", at, reg(e, i->d), local[n > 1 ? 1 : 0],
 		 local[n > 2 ? 2 : 0]);
@@ -253,7 +134,7 @@ static void put_operation(struct lane *e, const struct lang_ins *i, uint32_t at)
 		return;
 	}
 	text_put(&e->o, "%s = bz_%s_%s(", reg(e, i->d), op_row(i->op)->stem, suffix(i->type));
-	for (unsigned k = 0; operand(&r, &type, i, k); k++)
+	for (unsigned k = 0; lang_uses(&r, &type, i, k); k++)
 		text_put(&e->o, "%s%s", k ? ", " : "", reg(e, r));
 	text_put(&e->o, ");\n");
 }
@@ -333,11 +214,11 @@ static void put_step(struct lane *e, const struct lang_ins *i, uint32_t at)
 	uint32_t r;
 	unsigned type;
 
-	for (unsigned k = 0; operand(&r, &type, i, k); k++)
+	for (unsigned k = 0; lang_uses(&r, &type, i, k); k++)
 		if (!e->constant[r])
 			text_put(&e->o, "BZ_SET(%u, %s); ", r, reg(e, r));
 	text_put(&e->o, "BZ_STEP(%u);", at);
-	for (unsigned k = 0; makes(&r, &type, i, k); k++)
+	for (unsigned k = 0; lang_makes(&r, &type, i, k); k++)
 		text_put(&e->o, " BZ_GET(%u, %s);", r, reg(e, r));
 	text_put(&e->o, "\n");
 }
@@ -421,7 +302,7 @@ static void put_one(struct lane *e, const struct lang_ins *i, uint32_t at)
 		text_put(o, "%s = N%u_%u;\n", reg(e, i->d), i->a, i->b);
 		break;
 	default:
-		if (on_slices(i))
+		if (lang_on_slices(i))
 			put_slice(e, i, at);
 		else
 			put_way(e, i, at);
