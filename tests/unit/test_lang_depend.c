@@ -122,7 +122,7 @@ Test(lang_depend, four_loops_in_three_settings)
 			struct lang_turns turns[4];
 			int64_t p = setting[s][0], q = setting[s][1];
 			struct lang_reach access[] = {AT(true, p * 1000, 1000, 100, 10, 1),
-						       AT(false, q * 100, 1000, 100, 10, 1)};
+						      AT(false, q * 100, 1000, 100, 10, 1)};
 
 			for (unsigned k = 0; k < 4; k++)
 				turns[k] = (struct lang_turns){.stop = {.constant = 9}, .step = 1};
