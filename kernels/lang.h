@@ -40,8 +40,10 @@ struct bz_frame {
 	int (*poll)(struct bz_frame *f);
 	bz_u32 at, axis; /* where it began, or ended before its end; the axis of a wrong index, */
 	bz_i64 index;	 /* and the index */
-	int (*step)(struct bz_frame *f, bz_u32 at); /* instruction `at` by the machine */
-	struct bz_block *block;			    /* of the reduction under way */
+	int (*step)(struct bz_frame *f, bz_u32 at);  /* instruction `at` by the machine */
+	struct bz_block *block;			     /* of the reduction under way */
+	int (*share)(struct bz_frame *f, bz_u32 at); /* a loop by several threads; NULL: never */
+	bz_u64 least;				     /* instructions of a loop that are worth it */
 };
 
 #pragma GCC optimize("O2", "tree-loop-vectorize", "split-loops", "unswitch-loops")
@@ -128,6 +130,10 @@ struct bz_frame {
 		}                                                                                  \
 		goto label;                                                                        \
 	} while (0)
+
+/* Is it so many turns from a to b, or more?  (By steps of 1 or so.) */
+#define BZ_MANY(a, b, n)                                                                           \
+	((a) < (b) ? (bz_u64)(b) - (bz_u64)(a) >= (n) : (bz_u64)(a) - (bz_u64)(b) >= (n))
 
 /* Turns of a range. */
 BZ_FN bz_u64 bz_turns(bz_i64 a, bz_i64 b, bz_i64 step)

@@ -451,6 +451,12 @@ BRAZE_API int braze_kernel_code(braze_kernel *k, braze_session *s, int wait, bra
 BRAZE_API int braze_kernel_compiled(const braze_kernel *k);
 /* Microseconds of its longest run until now. */
 BRAZE_API int64_t braze_kernel_longest(const braze_kernel *k);
+/* on: from now on each call keeps what it knows of its kernel's loops: which may run on several
+ * cores with its arguments, and why the others may not.  Of the whole process. */
+BRAZE_API void braze_kernel_explain(int on);
+/* What the last call has kept, a line for each loop, to be freed with free(); NULL: nothing, or it
+ * was taken already. */
+BRAZE_API char *braze_kernel_loops(braze_kernel *k);
 
 /* What this session did: for tests and benchmarks. */
 struct braze_counters {

@@ -12,6 +12,7 @@
 #include "kernel.h"
 #include "near.h"
 #include "near_walk.h"
+#include "team.h"
 
 int braze_kernel_create(braze_kernel **out, const char *text, size_t length, braze_error *error)
 {
@@ -38,6 +39,7 @@ int braze_kernel_create(braze_kernel **out, const char *text, size_t length, bra
 		braze_kernel_free(k);
 		return (int)st;
 	}
+	lang_join_team(k->linked, &client_team);
 	k->program = lang_program_of(k->linked);
 	*out = k;
 	return 0;
@@ -48,6 +50,7 @@ void braze_kernel_free(braze_kernel *k)
 	if (!k)
 		return;
 	lang_unlink(k->linked);
+	free(atomic_load(&k->loops));
 	kernel_code_close(k);
 	free(k);
 }
@@ -272,10 +275,33 @@ static int await_code(struct call *c, int nargs, const braze_kernel_arg *args, b
 	return BRAZE_E_INTERRUPTED;
 }
 
+/* ---- Explanations ---- */
+
+static _Atomic int explained;
+
+void braze_kernel_explain(int on)
+{
+	atomic_store(&explained, on);
+}
+
+char *braze_kernel_loops(braze_kernel *k)
+{
+	return atomic_exchange(&k->loops, NULL);
+}
+
+static void explain(struct call *c)
+{
+	free(atomic_exchange(&c->kernel->loops,
+			     lang_explain(c->kernel->linked, c->array, c->scalar)));
+}
+
 static int run(struct call *c, braze_error *error)
 {
 	unsigned mode = near_enter();
 	int rc = 0;
+
+	if (atomic_load_explicit(&explained, memory_order_relaxed))
+		explain(c);
 
 	clock_gettime(CLOCK_MONOTONIC, &c->begun);
 	c->last = c->begun;

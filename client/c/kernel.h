@@ -24,6 +24,7 @@ struct braze_kernel {
 	unsigned tries;
 	struct err never;	    /* why there will be no code; OK: there may be */
 	_Atomic int64_t longest_us; /* run by the interpreter */
+	_Atomic(char *) loops;	    /* what the last call knew of them; NULL: nothing */
 };
 
 /* 0: it has what it needs to ask; -1: no memory. */

@@ -6,6 +6,7 @@
  * it writes is refused, and what it only reads is lent. */
 #include "kernel.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define WORTH_WAITING_US 10000 /* of a run, for code that is quicker */
@@ -259,7 +260,30 @@ static PyObject *kernel_compiled(PyObject *mod, PyObject *capsule)
 	return k ? PyBool_FromLong(braze_kernel_compiled(k)) : NULL;
 }
 
+/* kernel_explain(on): calls keep what they know of loops */
+static PyObject *kernel_explain(PyObject *mod, PyObject *on)
+{
+	braze_kernel_explain(PyObject_IsTrue(on) > 0);
+	return Py_NewRef(Py_None);
+}
+
+/* kernel_loops(kernel): what the last call has kept; None */
+static PyObject *kernel_loops(PyObject *mod, PyObject *capsule)
+{
+	braze_kernel *k = PyCapsule_GetPointer(capsule, KERNEL_CAPSULE);
+	char *text = k ? braze_kernel_loops(k) : NULL;
+	PyObject *out = text ? PyUnicode_FromString(text) : Py_NewRef(Py_None);
+
+	free(text);
+	if (k)
+		return out;
+	Py_XDECREF(out);
+	return NULL;
+}
+
 PyMethodDef kernel_methods[] = {
+	{"kernel_explain", kernel_explain, METH_O, NULL},
+	{"kernel_loops", kernel_loops, METH_O, NULL},
 	{"kernel_compile", kernel_compile, METH_O, NULL},
 	{"kernel_compiled", kernel_compiled, METH_O, NULL},
 	{"kernel_create", kernel_create, METH_O, NULL},

@@ -18,12 +18,12 @@
 
 #include "base/xalloc.h"
 #include "lang/lang_native.h"
+#include "lang/lang_nest.h"
+#include "lang/lang_uses.h"
 #include "text.h"
 
 extern const char kernel_text_lang_h[];
 
-#define OF_TYPE	   254 /* a type of an instruction's, among the types of registers */
-#define OF_TO	   255
 #define NOBODY	   UINT32_MAX
 #define SOURCE_MAX (1u << 20) /* longer ones take compilers too long */
 
@@ -36,6 +36,7 @@ struct lane {
 	bool *shared;			 /* [register]: several name it */
 	bool *start, *target;		 /* [instruction]: a function's first; is jumped to */
 	bool *outer;			 /* [instruction]: lang_outermost */
+	bool *share;			 /* [instruction]: a loop that several threads may do */
 	bool unit;			 /* bz_unit is being written */
 };
 
@@ -45,118 +46,6 @@ static const char *suffix(unsigned type)
 }
 
 /* ---- Registers ---- */
-
-/* Part k of a view of so many axes that begins at register r. */
-static bool part(uint32_t *reg, unsigned *type, uint32_t r, unsigned axes, unsigned k)
-{
-	*reg = r + k;
-	*type = k ? DT_INT64 : DTYPE_END;
-	return k < 1 + 2 * axes;
-}
-
-/* Of two views that may meet: their parts, and the truth that is told already. */
-static bool meets_operand(uint32_t *reg, unsigned *type, const struct lang_ins *i, unsigned k)
-{
-	unsigned axes = i->c & 15, others = i->c >> 4, first = 1 + 2 * axes;
-
-	if (k < first)
-		return part(reg, type, i->a, axes, k);
-	if (part(reg, type, i->b, others, k - first))
-		return true;
-	*reg = i->d;
-	*type = DT_BOOL;
-	return i->op && k == first + 1 + 2 * others;
-}
-
-/* The same of instructions on slices. */
-static bool slice_operand(uint32_t *reg, unsigned *type, const struct lang_ins *i, unsigned k)
-{
-	const uint32_t at[3] = {i->a, i->b, i->c};
-
-	*reg = at[k < 3 ? k : 0];
-	*type = DT_INT64;
-	switch ((enum lang_code)i->code) {
-	case CODE_VIEW:
-		*reg = i->b + k;
-		return k < i->c + 2u * (unsigned)__builtin_popcount(i->to);
-	case CODE_JOIN:
-		return k < 2;
-	case CODE_SPOT:
-		*type = k ? DT_INT64 : DTYPE_END;
-		return k < 3;
-	case CODE_TAKE:
-		*type = i->type;
-		return k < 1;
-	case CODE_MEETS:
-		return meets_operand(reg, type, i, k);
-	case CODE_SWEEP:
-	case CODE_ASIDE:
-	case CODE_BACK:
-		if (part(reg, type, i->a, i->c, k))
-			return true;
-		*reg = i->b;
-		*type = DT_BOOL;
-		return i->code != CODE_SWEEP && k == 1 + 2 * i->c;
-	default:
-		return false;
-	}
-}
-
-static bool on_slices(const struct lang_ins *i)
-{
-	return i->code >= CODE_VIEW && i->code <= CODE_GIVE;
-}
-
-/* Operand k of an instruction and its type; false: it has no more. */
-static bool operand(uint32_t *reg, unsigned *type, const struct lang_ins *i, unsigned k)
-{
-	const uint32_t at[3] = {i->a, i->b, i->c};
-	unsigned count = 1;
-
-	if (on_slices(i))
-		return slice_operand(reg, type, i, k);
-	*type = i->type;
-	if (i->code == CODE_OP) {
-		count = op_row(i->op)->arity;
-		*type = i->op == OP_WHERE && !k ? DT_BOOL : i->type;
-	} else if (i->code == CODE_UNLESS || i->code == CODE_WHEN) {
-		*type = DT_BOOL;
-	} else if (i->code == CODE_RANGE || i->code == CODE_PLACE) {
-		count = i->code == CODE_RANGE ? 3 : i->c;
-		*type = DT_INT64;
-	} else if (i->code != CODE_MOVE && i->code != CODE_CAST && i->code != CODE_STORE) {
-		return false;
-	}
-	*reg = i->code == CODE_PLACE ? i->b + k : at[k < 3 ? k : 0];
-	return k < count;
-}
-
-/* What it makes, k-th, and of which type; false: no more. */
-static bool makes(uint32_t *reg, unsigned *type, const struct lang_ins *i, unsigned k)
-{
-	static const struct {
-		uint8_t count, type;
-	} made[] = {
-		[CODE_OP] = {1, OF_TO},	       [CODE_CAST] = {1, OF_TO},
-		[CODE_MOVE] = {1, OF_TYPE},    [CODE_LOAD] = {1, OF_TYPE},
-		[CODE_GIVE] = {1, OF_TYPE},    [CODE_RANGE] = {4, DT_INT64},
-		[CODE_LENGTH] = {1, DT_INT64}, [CODE_JOIN] = {1, DT_INT64},
-		[CODE_MEETS] = {1, DT_BOOL},   [CODE_PLACE] = {1, DTYPE_END},
-		[CODE_SPOT] = {1, DTYPE_END},  [CODE_RETURN] = {0, 0},
-	};
-
-	if (i->code == CODE_VIEW)
-		return part(reg, type, i->d, (unsigned)__builtin_popcount(i->to), k);
-	*reg = i->d + k;
-	if (i->code == CODE_ASIDE) {
-		*type = k ? DT_INT64 : DTYPE_END;
-		return k < 1 + i->c;
-	}
-	*type = made[i->code].type;
-	if (*type == OF_TO || *type == OF_TYPE)
-		*type = *type == OF_TO ? i->to : i->type;
-	return k < made[i->code].count;
-}
 
 static void name(struct lane *e, uint32_t reg, unsigned type, uint32_t function)
 {
@@ -176,9 +65,9 @@ static void registers(struct lane *e)
 		const struct lang_ins *i = &p->code[at];
 
 		function = e->start[at] ? at : function;
-		for (unsigned k = 0; operand(&reg, &type, i, k); k++)
+		for (unsigned k = 0; lang_uses(&reg, &type, i, k); k++)
 			name(e, reg, type, function);
-		for (unsigned k = 0; makes(&reg, &type, i, k); k++)
+		for (unsigned k = 0; lang_makes(&reg, &type, i, k); k++)
 			name(e, reg, type, function);
 	}
 	for (unsigned k = 0; k < p->nparam + p->nresult; k++)
@@ -186,12 +75,6 @@ static void registers(struct lane *e)
 			name(e, p->param[k].reg, p->param[k].type, p->entry);
 	for (uint32_t k = 0; k < p->nconst; k++)
 		e->constant[p->constant[k].reg] = &p->constant[k].value;
-}
-
-static bool jumps(const struct lang_ins *i)
-{
-	return i->code == CODE_JUMP || i->code == CODE_LOOP || i->code == CODE_UNLESS ||
-	       i->code == CODE_WHEN || i->code == CODE_NEXT;
 }
 
 static void places(struct lane *e)
@@ -202,7 +85,7 @@ static void places(struct lane *e)
 	for (uint32_t at = 0; at < p->ncode; at++) {
 		const struct lang_ins *i = &p->code[at];
 
-		if (jumps(i))
+		if (lang_jumps(i))
 			e->target[i->d] = true;
 		if (i->code == CODE_CALL)
 			e->start[i->d] = true;
@@ -237,7 +120,7 @@ static void put_apply(struct lane *e, const struct lang_ins *i, uint32_t at)
 	unsigned type, n = 0;
 
 	text_put(&e->o, "{ ");
-	for (; operand(&r, &type, i, n); n++)
+	for (; lang_uses(&r, &type, i, n); n++)
 		text_put(&e->o, "bz_%s %s = %s; ", suffix(type), local[n], reg(e, r));
 	text_put(&e->o, "BZ_APPLY(%u, %s, a_, %s, %s); }\n", at, reg(e, i->d), local[n > 1 ? 1 : 0],
 		 local[n > 2 ? 2 : 0]);
@@ -253,7 +136,7 @@ static void put_operation(struct lane *e, const struct lang_ins *i, uint32_t at)
 		return;
 	}
 	text_put(&e->o, "%s = bz_%s_%s(", reg(e, i->d), op_row(i->op)->stem, suffix(i->type));
-	for (unsigned k = 0; operand(&r, &type, i, k); k++)
+	for (unsigned k = 0; lang_uses(&r, &type, i, k); k++)
 		text_put(&e->o, "%s%s", k ? ", " : "", reg(e, r));
 	text_put(&e->o, ");\n");
 }
@@ -318,6 +201,59 @@ static void put_next(struct lane *e, const struct lang_ins *i)
 			 left, i->d, left, number, next, next, next, reg(e, i->a + 3));
 }
 
+/* ---- Loops by several threads ---- */
+
+#define SHARED_DEPTH 2 /* loops inside these are parts of them */
+
+static void find_shared(struct lane *e)
+{
+	const struct lang_program *p = e->p;
+	unsigned depth = 0;
+
+	for (uint32_t at = p->entry; at < p->ncode; at++) {
+		if (p->code[at].code == CODE_RANGE && depth++ < SHARED_DEPTH)
+			e->share[at] = lang_nest_may(p, at);
+		depth -= p->code[at].code == CODE_LOOP && p->code[p->code[at].d].code == CODE_NEXT;
+	}
+}
+
+/* Registers of the loop in the machine's memory, or from there: what it reads, what it makes. */
+static void put_moved(struct lane *e, uint32_t range, const char *how, bool made)
+{
+	uint32_t end = lang_nest_end(e->p, range), r;
+	bool *seen = xcalloc(e->p->nreg + 1, sizeof *seen);
+	unsigned type;
+
+	for (uint32_t at = range; at < end; at++) {
+		const struct lang_ins *i = &e->p->code[at];
+
+		for (unsigned k = 0;
+		     made ? lang_makes(&r, &type, i, k) : lang_uses(&r, &type, i, k); k++) {
+			if (!seen[r] && !e->constant[r] && !e->shared[r])
+				text_put(&e->o, "BZ_%s(%u, %s); ", how, r, reg(e, r));
+			seen[r] = true;
+		}
+	}
+	free(seen);
+}
+
+/* Before a loop whose number and bound are set: it may be done by others. */
+static void put_share(struct lane *e, const struct lang_ins *i, uint32_t at)
+{
+	uint32_t end = lang_nest_end(e->p, at);
+	bool inner = false;
+
+	for (uint32_t k = at + 1; k < end; k++)
+		inner |= e->p->code[k].code == CODE_RANGE;
+	text_put(&e->o, "if (BZ_RARE(f->share && BZ_MANY(%s, %s, f->least / %u))) {\n",
+		 reg(e, i->a), reg(e, i->b), inner ? UINT32_MAX : end - at);
+	put_moved(e, at, "SET", false);
+	put_moved(e, at, "SET", true);
+	text_put(&e->o, "\nswitch (f->share(f, %u)) {\ncase 1: return 1;\ncase 2: ", at);
+	put_moved(e, at, "GET", true);
+	text_put(&e->o, "goto L%u;\n}\n}\n", e->p->code[at + 1].d);
+}
+
 static void put_end(struct lane *e)
 {
 	const struct lang_param *result = &e->p->param[e->p->nparam];
@@ -333,13 +269,21 @@ static void put_step(struct lane *e, const struct lang_ins *i, uint32_t at)
 	uint32_t r;
 	unsigned type;
 
-	for (unsigned k = 0; operand(&r, &type, i, k); k++)
+	for (unsigned k = 0; lang_uses(&r, &type, i, k); k++)
 		if (!e->constant[r])
 			text_put(&e->o, "BZ_SET(%u, %s); ", r, reg(e, r));
 	text_put(&e->o, "BZ_STEP(%u);", at);
-	for (unsigned k = 0; makes(&r, &type, i, k); k++)
+	for (unsigned k = 0; lang_makes(&r, &type, i, k); k++)
 		text_put(&e->o, " BZ_GET(%u, %s);", r, reg(e, r));
 	text_put(&e->o, "\n");
+}
+
+/* The machine looks at the registers of the loop that follows. */
+static void put_claim(struct lane *e, const struct lang_ins *i, uint32_t at)
+{
+	put_moved(e, i->d, "SET", false);
+	put_moved(e, i->d, "SET", true);
+	text_put(&e->o, "BZ_STEP(%u);\n", at);
 }
 
 static void put_slice(struct lane *e, const struct lang_ins *i, uint32_t at)
@@ -372,8 +316,13 @@ static void put_way(struct lane *e, const struct lang_ins *i, uint32_t at)
 	case CODE_LOOP:
 		text_put(o, "BZ_LOOP(%u, L%u);\n", at, i->d);
 		break;
+	case CODE_CLAIM:
+		put_claim(e, i, at);
+		break;
 	case CODE_RANGE:
 		put_range(e, i, at);
+		if (e->unit && e->share[at])
+			put_share(e, i, at);
 		break;
 	case CODE_NEXT:
 		put_next(e, i);
@@ -421,7 +370,7 @@ static void put_one(struct lane *e, const struct lang_ins *i, uint32_t at)
 		text_put(o, "%s = N%u_%u;\n", reg(e, i->d), i->a, i->b);
 		break;
 	default:
-		if (on_slices(i))
+		if (lang_on_slices(i))
 			put_slice(e, i, at);
 		else
 			put_way(e, i, at);
@@ -498,8 +447,13 @@ static void put_start(struct lane *e)
 		if (!p->param[k].rank)
 			text_put(&e->o, "BZ_GET(%u, %s);\n", p->param[k].reg,
 				 reg(e, p->param[k].reg));
-	if (e->unit)
+	if (e->unit) {
+		for (uint32_t at = p->entry; at < p->ncode; at++)
+			if (e->share[at])
+				text_put(&e->o, "if (f->at == %u) return bz_part%u(f);\n", at + 1,
+					 at);
 		return;
+	}
 	text_put(&e->o, "if (f->at) {\n");
 	for (uint32_t r = 0; r < p->nreg; r++)
 		if (e->owner[r] == p->entry && !e->constant[r])
@@ -517,6 +471,40 @@ static void put_start(struct lane *e)
 		text_put(&e->o, "goto L%u;\n", p->code[at].d);
 	}
 	text_put(&e->o, "}\n}\n");
+}
+
+/* Turns of one loop, of arrays whose last axis lies closely, from registers to registers. */
+static void put_part(struct lane *e, uint32_t range)
+{
+	const struct lang_ins *i = &e->p->code[range];
+	uint32_t end = lang_nest_end(e->p, range), exit = e->p->code[range + 1].d;
+
+	text_put(&e->o, "static int bz_part%u(struct bz_frame *f)\n{\n", range);
+	text_put(&e->o, "struct bz_shared s_, *const s = &s_;\n");
+	put_variables(e, e->p->entry, false);
+	e->unit = true;
+	put_arrays(e);
+	e->unit = false;
+	text_put(&e->o, "s->turns = BZ_TURNS;\n");
+	put_moved(e, range, "GET", false);
+	put_moved(e, range, "GET", true);
+	if (by_one(e, i))
+		text_put(&e->o, "%s += %s;\n", reg(e, i->d + 2), reg(e, i->d + 1));
+	for (uint32_t at = range + 1; at <= end; at++) {
+		if (e->target[at])
+			text_put(&e->o, "L%u:;\n", at);
+		put_one(e, &e->p->code[at], at);
+	}
+	text_put(&e->o, "L%u:;\n", exit);
+	put_moved(e, range, "SET", true);
+	text_put(&e->o, "return 0;\n}\n");
+}
+
+static void put_parts(struct lane *e)
+{
+	for (uint32_t at = e->p->entry; at < e->p->ncode; at++)
+		if (e->share[at])
+			put_part(e, at);
 }
 
 static void put_kernel(struct lane *e, bool unit)
@@ -546,6 +534,7 @@ static void put_source(struct lane *e)
 		put_variables(e, at, false);
 		put_code(e, at);
 	}
+	put_parts(e);
 	put_kernel(e, true);
 	put_kernel(e, false);
 }
@@ -585,6 +574,8 @@ enum status emit_lang_source(char **out, const char *text, size_t bytes, struct 
 	e.start = xcalloc(p->ncode + 1, 1);
 	e.target = xcalloc(p->ncode + 1, 1);
 	e.outer = lang_outermost(p);
+	e.share = xcalloc(p->ncode + 1, sizeof *e.share);
+	find_shared(&e);
 	places(&e);
 	registers(&e);
 	put_source(&e);
@@ -601,6 +592,7 @@ enum status emit_lang_source(char **out, const char *text, size_t bytes, struct 
 	free(e.start);
 	free(e.target);
 	free(e.outer);
+	free(e.share);
 	lang_free(p);
 	return st;
 }

@@ -78,7 +78,7 @@ enum lang_kind {
 	/* Statements, chained by next. */
 	NODE_LET,    /* name, type or DTYPE_END, a: value */
 	NODE_ASSIGN, /* a: target, b: value, op or OP_END */
-	NODE_FOR,    /* name, a .. b step c, body */
+	NODE_FOR,    /* name, a .. b step c, body; access: lang_claim; integer: names of sums */
 	NODE_WHILE,  /* a, body */
 	NODE_IF,     /* a, body, b: the next elif, or (access 1) what else does */
 	NODE_BREAK,
@@ -91,6 +91,9 @@ enum lang_kind {
 };
 
 enum lang_access { ACCESS_IN = 1, ACCESS_OUT = 2, ACCESS_INOUT = 3 };
+
+/* What a text says of a loop. */
+enum lang_claim { CLAIM_NONE, CLAIM_PARALLEL, CLAIM_SIMD, CLAIM_SEQUENTIAL };
 
 struct lang_node {
 	uint8_t kind, type, rank, access;
@@ -123,11 +126,12 @@ enum lang_code {
 	CODE_LOOP,   /* to d, backwards */
 	CODE_UNLESS, /* to d, if a is false */
 	CODE_WHEN,   /* to d, if a is true */
-	CODE_RANGE,  /* d: number, next number, turns left, step; from a to b by c */
-	CODE_NEXT,   /* of the range in registers a; to d when there is none */
-	CODE_PLACE,  /* d: address of the element of array a at registers b ... */
-	CODE_LOAD,   /* d = the element at a, of type `type` */
-	CODE_STORE,  /* the element at d = a, of type `type` */
+	CODE_CLAIM,  /* the loop at d is as op says (lang_claim), or the run ends */
+	CODE_RANGE, /* op: lang_claim; d: number, next number, turns left, step; from a to b by c */
+	CODE_NEXT,  /* of the range in registers a; to d when there is none */
+	CODE_PLACE, /* d: address of the element of array a at registers b ... */
+	CODE_LOAD,  /* d = the element at a, of type `type` */
+	CODE_STORE, /* the element at d = a, of type `type` */
 	CODE_LENGTH, /* d = extent of array a along axis b */
 	CODE_VIEW,   /* d: a view (below) of c axes of array a: those of the bits `to` are cut from
 		      * start by step to stop, in three of the registers b ..., whose start and
@@ -226,6 +230,8 @@ struct lang_block {
 	uint64_t n;
 };
 
+#define LANG_FRAME 3 /* changes with what follows, and with what code does with it */
+
 /* What generated code (emit/emit_lang.c) is called with; kernels/lang.h has the same as bz_frame.
  */
 struct lang_frame {
@@ -241,6 +247,12 @@ struct lang_frame {
 	/* Instruction `at` on `reg`; not 0: the run has ended. */
 	int (*step)(struct lang_frame *f, uint32_t at);
 	struct lang_block *block; /* of the reduction under way */
+	/* The loop of CODE_RANGE `at`, whose registers are set, by several threads: 0: not so, 1:
+	 * the run has ended, 2: it is done, and `reg` is as behind it.  NULL: never.  Code that
+	 * begins at the CODE_NEXT behind it does the turns that the registers say, and comes back.
+	 */
+	int (*share)(struct lang_frame *f, uint32_t at);
+	uint64_t least; /* instructions that are worth asking */
 };
 /* 0: it came to its end. */
 typedef int lang_code_fn(struct lang_frame *f);
@@ -250,5 +262,21 @@ typedef int lang_code_fn(struct lang_frame *f);
  */
 void lang_attach(struct lang_kernel *k, lang_code_fn *unit, lang_code_fn *any);
 bool lang_attached(const struct lang_kernel *k);
+
+/* Threads that do parts of a loop. */
+typedef void lang_part_fn(void *data, unsigned part, bool here);
+struct lang_team {
+	/* How many, with the calling one; least: instructions of a loop that are worth it. */
+	unsigned (*threads)(uint64_t *least);
+	/* fn for each part, some in other threads; back when all are done.  here: in the calling
+	 * thread, which calls idle now and then while it waits. */
+	void (*run)(lang_part_fn *fn, void *data, unsigned parts, void (*idle)(void *data));
+};
+/* Which of its loops may run at once with these arguments, and why the others may not: a line each,
+ * to be freed with free(); NULL: no memory. */
+char *lang_explain(const struct lang_kernel *k, const struct lang_array *array,
+		   const union lang_reg *scalar);
+/* From now on code of the kernel runs loops by the team, where that changes no bit. */
+void lang_join_team(struct lang_kernel *k, const struct lang_team *team);
 
 #endif

@@ -204,9 +204,33 @@ static bool bound(struct lang_checker *c, uint32_t id, uint32_t *reg)
 	return lang_cast(c, n, &v, DT_INT64) && (*reg = v.reg, true);
 }
 
+/* Names of a reduction are numbers of before the loop. */
+static bool are_sums(struct lang_checker *c, uint32_t id)
+{
+	for (; id; id = lang_node_at(c, id)->next) {
+		node *n = lang_node_at(c, id);
+		const struct symbol *s = lang_symbol(c, n);
+
+		if (!s || s->kind != SYMBOL_VARIABLE)
+			return WRONG(c, n, E_INVALID, "there is no variable '%.*s' before the loop",
+				     NAME_OF(c, n));
+	}
+	return true;
+}
+
+static bool claim(struct lang_checker *c, node *n)
+{
+	struct lang_ins claim = {.code = CODE_CLAIM, .op = n->access};
+
+	claim.d = c->program->ncode + 1;
+	return !c->inside && (n->access == CLAIM_PARALLEL || n->access == CLAIM_SIMD)
+		       ? lang_emit(c, n, claim)
+		       : true;
+}
+
 static bool loop(struct lang_checker *c, node *n)
 {
-	struct lang_ins range = {.code = CODE_RANGE}, next = {.code = CODE_NEXT};
+	struct lang_ins range = {.code = CODE_RANGE, .op = n->access}, next = {.code = CODE_NEXT};
 	unsigned names = c->nsymbol;
 	uint32_t start, chain = NO_PLACE;
 	struct symbol *s;
@@ -215,6 +239,8 @@ static bool loop(struct lang_checker *c, node *n)
 	    !(s = declare(c, n, SYMBOL_NUMBER, DT_INT64)))
 		return false;
 	range.d = next.a = s->reg;
+	if (!are_sums(c, (uint32_t)n->integer) || !claim(c, n))
+		return false;
 	if (!lang_emit(c, n, range))
 		return false;
 	start = c->program->ncode;

@@ -43,7 +43,7 @@ static uint64_t mixed(uint64_t mark, uint64_t v)
 
 uint64_t lang_mark(const struct lang_program *p)
 {
-	uint64_t mark = mixed(0xcbf29ce484222325u, p->nreg);
+	uint64_t mark = mixed(mixed(0xcbf29ce484222325u, p->nreg), LANG_FRAME);
 
 	for (uint32_t k = 0; k < p->ncode; k++) {
 		const struct lang_ins *i = &p->code[k];

@@ -40,13 +40,6 @@ void lang_stopped(struct run *r, uint32_t line)
 
 /* ---- Code ---- */
 
-struct frame {
-	struct lang_frame f; /* first: a frame is one of these */
-	struct run *run;
-	union lang_reg reg[4]; /* the result and the operands of an operation that apply does, */
-	struct run one; /* and what it sees of a run: clearing one for each took most of its time */
-};
-
 void lang_attach(struct lang_kernel *k, lang_code_fn *unit, lang_code_fn *any)
 {
 	atomic_store_explicit(&k->unit, unit, memory_order_release);
@@ -78,7 +71,7 @@ lang_code_fn *lang_code_for(const struct run *r)
 static void apply(struct lang_frame *f, uint32_t at, void *d, const void *a, const void *b,
 		  const void *c)
 {
-	struct frame *x = (struct frame *)f;
+	struct lang_frame_of *x = (struct lang_frame_of *)f;
 	union lang_reg *reg = x->reg;
 	struct step s = x->run->kernel->step[at];
 
@@ -95,14 +88,14 @@ static void apply(struct lang_frame *f, uint32_t at, void *d, const void *a, con
 
 static int poll(struct lang_frame *f)
 {
-	const struct run *r = ((struct frame *)f)->run;
+	const struct run *r = ((struct lang_frame_of *)f)->run;
 
 	return r->poll && r->poll(r->data);
 }
 
 static int step(struct lang_frame *f, uint32_t at)
 {
-	struct run *r = ((struct frame *)f)->run;
+	struct run *r = ((struct lang_frame_of *)f)->run;
 	const struct step *s = &r->kernel->step[at];
 	int ended = !s->fn(r, s);
 
@@ -110,8 +103,7 @@ static int step(struct lang_frame *f, uint32_t at)
 	return ended;
 }
 
-/* Addresses, extents and strides, one array behind the other. */
-static void flatten(int64_t *out, const struct run *r)
+void lang_flatten(int64_t *out, const struct run *r)
 {
 	for (unsigned k = 0, a = 0; k < r->program->nparam; k++) {
 		unsigned rank = r->program->param[k].rank;
@@ -138,21 +130,39 @@ static void explain(struct run *r, const struct lang_frame *f)
 		lang_stopped(r, i->line);
 }
 
+void lang_frame_set(struct lang_frame_of *x, struct run *r, const int64_t *array,
+		    lang_code_fn *code)
+{
+	memset(x, 0, sizeof *x);
+	x->f = (struct lang_frame){.reg = r->reg,
+				   .array = array,
+				   .apply = apply,
+				   .poll = poll,
+				   .step = step,
+				   .block = r->sum ? &r->sum->block : NULL};
+	x->run = r;
+	x->code = code;
+	x->one.reg = x->reg;
+}
+
 void lang_go_over(struct run *r, lang_code_fn *code)
 {
-	int64_t array[LANG_PARAMS * (1 + 2 * LIMIT_NDIM)];
-	struct frame x = {.f = {.reg = r->reg,
-				.array = array,
-				.apply = apply,
-				.poll = poll,
-				.step = step,
-				.block = r->sum ? &r->sum->block : NULL},
-			  .run = r};
+	int64_t array[LANG_PARAMS * (1 + 2 * LIMIT_NDIM)] = {0};
+	struct lang_frame_of x;
 
-	x.one.reg = x.reg;
-	flatten(array, r);
+	lang_flatten(array, r);
+	lang_frame_set(&x, r, array, code);
 	if (r->over)
 		x.f.at = (uint32_t)(r->over - r->kernel->step);
+	else if (r->kernel->team)
+		lang_share_begin(&x);
 	if (code(&x.f) && !r->status)
 		explain(r, &x.f);
+}
+
+void lang_join_team(struct lang_kernel *k, const struct lang_team *team)
+{
+	k->plans = lang_plans_new();
+	if (k->plans)
+		k->team = team;
 }

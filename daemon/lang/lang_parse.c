@@ -425,11 +425,47 @@ static uint32_t let(struct parser *p)
 	return id;
 }
 
-static uint32_t loop(struct parser *p)
+/* reduction(+: s, t) of a loop: the names, each with its operation. */
+static uint32_t sums(struct parser *p)
+{
+	static const struct {
+		const char *word;
+		uint32_t mark;
+		uint16_t op;
+	} ops[] = {{NULL, M1('+'), OP_ADD},	    {NULL, M1('*'), OP_MULTIPLY},
+		   {"min", 0, OP_MINIMUM},	    {"max", 0, OP_MAXIMUM},
+		   {NULL, M1('&'), OP_BITWISE_AND}, {NULL, M1('|'), OP_BITWISE_OR},
+		   {NULL, M1('^'), OP_BITWISE_XOR}};
+	uint32_t first = 0, *link = &first;
+	unsigned op = OP_END;
+
+	if (!take_word(p, "reduction"))
+		return 0;
+	want_mark(p, M1('('), "a '(' is wanted");
+	for (size_t k = 0; k < sizeof ops / sizeof ops[0] && op == OP_END; k++)
+		if (ops[k].word ? take_word(p, ops[k].word) : take_mark(p, ops[k].mark))
+			op = ops[k].op;
+	if (op == OP_END)
+		wanted(p, "one of + * min max & | ^ is wanted");
+	want_mark(p, M1(':'), "a ':' and the names of sums are wanted");
+	do {
+		uint32_t id = make(p, NODE_NAME);
+
+		at(p, id)->op = (uint16_t)op;
+		name(p, id, "the name of a sum is wanted");
+		*link = id;
+		link = &at(p, id)->next;
+	} while (!p->failed && take_mark(p, M1(',')));
+	want_mark(p, M1(')'), "a ',' or the ')' is wanted");
+	return first;
+}
+
+static uint32_t loop(struct parser *p, enum lang_claim claim)
 {
 	uint32_t id = make(p, NODE_FOR), a, b, c = 0, body;
 
 	advance(p);
+	at(p, id)->access = (uint8_t)claim;
 	name(p, id, "the name of the loop's number is wanted");
 	if (!take_word(p, "in"))
 		wanted(p, "an 'in' is wanted");
@@ -438,6 +474,7 @@ static uint32_t loop(struct parser *p)
 	b = expression(p);
 	if (take_word(p, "step"))
 		c = expression(p);
+	at(p, id)->integer = sums(p);
 	body = block(p);
 	at(p, id)->a = a;
 	at(p, id)->b = b;
@@ -522,12 +559,37 @@ static uint32_t single(struct parser *p, enum lang_kind kind)
 	return id;
 }
 
+/* Is it a loop of which something is said?  Those words are names elsewhere. */
+static enum lang_claim claim(struct parser *p)
+{
+	static const char *const words[] = {[CLAIM_PARALLEL] = "parallel",
+					    [CLAIM_SIMD] = "simd",
+					    [CLAIM_SEQUENTIAL] = "sequential"};
+	struct lang_token now = p->now;
+	struct lang_lexer lexer = p->lexer;
+
+	for (enum lang_claim k = CLAIM_PARALLEL; k <= CLAIM_SEQUENTIAL; k++) {
+		if (!take_word(p, words[k]))
+			continue;
+		if (is_word(p, "for"))
+			return k;
+		if (!p->failed) {
+			p->now = now;
+			p->lexer = lexer;
+		}
+		break;
+	}
+	return CLAIM_NONE;
+}
+
 static uint32_t statement(struct parser *p)
 {
+	enum lang_claim said = claim(p);
+
 	if (is_word(p, "let"))
 		return let(p);
 	if (is_word(p, "for"))
-		return loop(p);
+		return loop(p, said);
 	if (is_word(p, "while"))
 		return guarded(p, NODE_WHILE);
 	if (is_word(p, "if"))

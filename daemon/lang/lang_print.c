@@ -11,10 +11,10 @@ static const char *const code_name[] = {
 	[CODE_UNLESS] = "unless", [CODE_WHEN] = "when",	    [CODE_RANGE] = "range",
 	[CODE_NEXT] = "next",	  [CODE_PLACE] = "place",   [CODE_LOAD] = "load",
 	[CODE_STORE] = "store",	  [CODE_LENGTH] = "length", [CODE_CALL] = "call",
-	[CODE_RETURN] = "return", [CODE_VIEW] = "view",	    [CODE_JOIN] = "join",
-	[CODE_MEETS] = "meets",	  [CODE_ASIDE] = "aside",   [CODE_BACK] = "back",
-	[CODE_SPOT] = "spot",	  [CODE_BEGIN] = "begin",   [CODE_TAKE] = "take",
-	[CODE_GIVE] = "give",	  [CODE_SWEEP] = "sweep",
+	[CODE_CLAIM] = "claim",	  [CODE_RETURN] = "return", [CODE_VIEW] = "view",
+	[CODE_JOIN] = "join",	  [CODE_MEETS] = "meets",   [CODE_ASIDE] = "aside",
+	[CODE_BACK] = "back",	  [CODE_SPOT] = "spot",	    [CODE_BEGIN] = "begin",
+	[CODE_TAKE] = "take",	  [CODE_GIVE] = "give",	    [CODE_SWEEP] = "sweep",
 };
 
 static void heading(FILE *f, const struct lang_program *p)

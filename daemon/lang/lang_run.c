@@ -276,17 +276,17 @@ static enum status link_one(struct lang_kernel *k, uint32_t at, const struct tie
 {
 	static step_fn *const fn[] = {
 		[CODE_END] = step_end,		[CODE_MOVE] = step_move,
-		[CODE_JUMP] = step_jump,	[CODE_LOOP] = step_loop,
-		[CODE_UNLESS] = step_unless,	[CODE_WHEN] = step_when,
-		[CODE_RANGE] = step_range,	[CODE_NEXT] = step_next,
-		[CODE_PLACE] = step_place,	[CODE_STORE] = step_store,
-		[CODE_LENGTH] = step_length,	[CODE_CALL] = step_call,
-		[CODE_RETURN] = step_return,	[CODE_VIEW] = lang_step_view,
-		[CODE_JOIN] = lang_step_join,	[CODE_MEETS] = lang_step_meets,
-		[CODE_ASIDE] = lang_step_aside, [CODE_BACK] = lang_step_back,
-		[CODE_SPOT] = lang_step_spot,	[CODE_BEGIN] = lang_step_begin,
-		[CODE_TAKE] = lang_step_take,	[CODE_GIVE] = lang_step_give,
-		[CODE_SWEEP] = lang_step_sweep,
+		[CODE_JUMP] = step_jump,	[CODE_CLAIM] = lang_step_claim,
+		[CODE_LOOP] = step_loop,	[CODE_UNLESS] = step_unless,
+		[CODE_WHEN] = step_when,	[CODE_RANGE] = step_range,
+		[CODE_NEXT] = step_next,	[CODE_PLACE] = step_place,
+		[CODE_STORE] = step_store,	[CODE_LENGTH] = step_length,
+		[CODE_CALL] = step_call,	[CODE_RETURN] = step_return,
+		[CODE_VIEW] = lang_step_view,	[CODE_JOIN] = lang_step_join,
+		[CODE_MEETS] = lang_step_meets, [CODE_ASIDE] = lang_step_aside,
+		[CODE_BACK] = lang_step_back,	[CODE_SPOT] = lang_step_spot,
+		[CODE_BEGIN] = lang_step_begin, [CODE_TAKE] = lang_step_take,
+		[CODE_GIVE] = lang_step_give,	[CODE_SWEEP] = lang_step_sweep,
 	};
 	const struct lang_ins *i = &k->program->code[at];
 	struct step *s = &k->step[at];
@@ -352,6 +352,7 @@ void lang_unlink(struct lang_kernel *k)
 		if (k->spare)
 			free(atomic_load(k->spare));
 		free((void *)k->spare);
+		lang_plans_free(k->plans);
 		free(k->step);
 	}
 	free(k);

@@ -47,6 +47,8 @@ struct lang_kernel {
 	struct step *step;
 	_Atomic(struct lang_aside *) *spare; /* of a run before; NULL there: a run has it */
 	_Atomic(lang_code_fn *) unit, any;   /* NULL: no code yet */
+	const struct lang_team *team;	     /* NULL: runs have one thread */
+	struct lang_plans *plans;	     /* of its loops; NULL: there is no team */
 };
 
 struct run {
@@ -66,6 +68,25 @@ struct run {
 	struct err *err;
 };
 
+/* What generated code is called with, and what it came from. */
+struct lang_frame_of {
+	struct lang_frame f; /* first: a frame is one of these */
+	struct run *run;
+	lang_code_fn *code;
+	union lang_reg reg[4]; /* the result and the operands of an operation that apply does, */
+	struct run one; /* and what it sees of a run: clearing one for each took most of its time */
+};
+
+/* A frame for a run; array: its arrays as code wants them. */
+void lang_frame_set(struct lang_frame_of *x, struct run *r, const int64_t *array,
+		    lang_code_fn *code);
+/* Addresses, extents and strides, one array behind the other. */
+void lang_flatten(int64_t *out, const struct run *r);
+/* From now on the frame's code may share its loops out. */
+void lang_share_begin(struct lang_frame_of *x);
+struct lang_plans *lang_plans_new(void);
+void lang_plans_free(struct lang_plans *plans); /* NULL is fine */
+
 /* An index as the number from the first element on; false: there is no such. */
 static inline bool lang_index(int64_t *i, int64_t extent, int64_t base)
 {
@@ -82,6 +103,8 @@ static inline bool lang_index(int64_t *i, int64_t extent, int64_t base)
 /* What lang_view.c does. */
 step_fn lang_step_view, lang_step_join, lang_step_meets, lang_step_aside, lang_step_back,
 	lang_step_spot, lang_step_begin, lang_step_take, lang_step_give, lang_step_sweep;
+/* What lang_share.c does. */
+step_fn lang_step_claim;
 
 /* What a run had for that goes. */
 void lang_view_end(struct run *r);

@@ -414,12 +414,15 @@ Test(lang_native, the_frame_is_the_generated_ones)
 		 "  __builtin_offsetof(struct bz_frame, axis) == %zu &&\n"
 		 "  __builtin_offsetof(struct bz_frame, step) == %zu &&\n"
 		 "  __builtin_offsetof(struct bz_frame, block) == %zu &&\n"
+		 "  __builtin_offsetof(struct bz_frame, share) == %zu &&\n"
+		 "  __builtin_offsetof(struct bz_frame, least) == %zu &&\n"
 		 "  __builtin_offsetof(struct bz_block, n) == %zu &&\n"
 		 "  __builtin_offsetof(struct bz_frame, index) == %zu && BZ_TURNS == %d, \"\");\n",
 		 sizeof(struct lang_frame), offsetof(struct lang_frame, array),
 		 offsetof(struct lang_frame, apply), offsetof(struct lang_frame, poll),
 		 offsetof(struct lang_frame, at), offsetof(struct lang_frame, axis),
 		 offsetof(struct lang_frame, step), offsetof(struct lang_frame, block),
+		 offsetof(struct lang_frame, share), offsetof(struct lang_frame, least),
 		 offsetof(struct lang_block, n), offsetof(struct lang_frame, index), LANG_TURNS);
 	fputs(kernel_text_lang_h, f);
 	fputs(source, f);

@@ -19,7 +19,7 @@ if "t" in sys.abiflags:
     raise ImportError("braze does not run in a free-threaded Python (its state is guarded by the "
                       "interpreter lock): use the ordinary build of this version")
 
-from braze import _core, _cuda  # noqa: E402
+from braze import _core, _cuda, _kernel  # noqa: E402
 from braze._kernel import kernel_from_text
 from braze.errors import (
     AxisError,
@@ -184,17 +184,25 @@ def explain(array, *args):
 
     Of a function that `braze.jit` made: which of its loops are kernels, their texts and the
     types of their variables, and why others stay Python.  With arguments it is called with
-    copies of them first, so that there are types to tell.
+    copies of them first: that tells types, and of each loop whether it may run on several cores
+    with these, and why not.  So of a kernel of text.
     """
+    if args:
+        import copy
+
+        if not hasattr(array, "__braze_jit__") and not isinstance(array, _kernel._Kernel):
+            raise TypeError("only kernels and functions that braze.jit made are explained with "
+                            "arguments")
+        _core.kernel_explain(True)
+        try:
+            array(*(copy.copy(a) for a in args))
+        finally:
+            _core.kernel_explain(False)
+    if isinstance(array, _kernel._Kernel):
+        return _Lines((_core.kernel_loops(array._kernel) or "it was not called").rstrip())
     known = getattr(array, "__braze_jit__", None)
     if known is not None:
-        if args:
-            import copy
-
-            array(*(copy.copy(a) for a in args))
         return _Lines(known.explain().rstrip())
-    if args:
-        raise TypeError("only a function that braze.jit made is explained with arguments")
     return _Lines(_core.explain(array).rstrip())
 
 

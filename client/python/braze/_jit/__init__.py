@@ -5,6 +5,7 @@ import copy
 import functools
 import types
 
+from braze import _core
 from braze._jit import source
 from braze._jit.kinds import Refusal
 
@@ -47,6 +48,8 @@ def _of_site(site):
             for name, known in s.made.variables.items():
                 lines.append(f"    {name}: {known}")
             lines += ["    | " + text for text in s.made.text.split("\n")]
+            loops = _core.kernel_loops(s.kernel)
+            lines += ["    " + text for text in loops.splitlines()] if loops else []
     return lines
 
 

@@ -8,7 +8,8 @@
     #pragma :N=>parallel :M=>simd,le(256)    of a statement on slices, by their lengths
     #pragma atomic                       adds to a place, in any order
 
-They promise; nothing that they say changes a result here, since captured loops run in their order.
+They promise.  A loop that is said to be parallel or simd is checked by each call, where nothing in it is
+atomic: if its turns touch the same bytes, that is an error; where it cannot be told, they run in their order.
 """
 
 import ast
@@ -112,6 +113,22 @@ def pragmas_of(function):
         _check(statements[below], clauses, f"{file}:{line}")
         out.setdefault(below, []).extend(clauses)
     return out
+
+
+def mark(tree, said):
+    """Loops of the tree know what is said of them."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.For):
+            inside = {n.lineno for n in ast.walk(node) if isinstance(n, ast.stmt)}
+            atomic = any(c.word == "atomic" for line in inside for c in said.get(line, ()))
+            words = [] if atomic else [c.word for c in said.get(node.lineno, ()) if not c.of]
+            node.braze_claim = next((w for w in ("parallel", "simd", "sequential") if w in words), "")
+
+
+def claim_of(node):
+    """The word before a loop of the language."""
+    word = getattr(node, "braze_claim", "")
+    return f"{word} " if word else ""
 
 
 def _check(statement, clauses, where):

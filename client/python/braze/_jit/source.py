@@ -15,7 +15,7 @@ import types
 
 from braze._jit import regions, rewrite
 from braze._jit.kinds import Refusal, said
-from braze._jit.pragmas import pragmas_of
+from braze._jit.pragmas import mark, pragmas_of
 from braze._jit.sites import Site
 
 _SITES = "_braze_sites"
@@ -63,7 +63,9 @@ def capture(function, tree, sites, left):
     """
     if any(isinstance(n, (ast.Name, ast.Attribute)) and _mangled(n) for n in ast.walk(tree)):
         raise Refusal("it uses names that its class makes private")
-    found = _Finder(function, tree, left, pragmas_of(function))
+    said = pragmas_of(function)
+    mark(tree, said)
+    found = _Finder(function, tree, left, said)
     found.below(tree)
     if not found.sites:
         return None

@@ -11,6 +11,7 @@ import numpy as np
 
 from braze._jit.expressions import UNKNOWN, Value, cast, cast_truth
 from braze._jit.kinds import INT, WEAK, Array, Refusal, join, said, strong
+from braze._jit.pragmas import claim_of
 
 
 def _in_type(value, kind):
@@ -280,7 +281,7 @@ class Statements:
         direct = isinstance(node.target, ast.Name) and node.target.id in self.counters \
             and bindings is None
         counter = self.names.fresh(node.target.id if direct else "k")
-        self.emit(f"for {counter} in {begin}..{end}{step} {{", node)
+        self.emit(f"{claim_of(node)}for {counter} in {begin}..{end}{step} {{", node)
         self.depth += 1
         if direct:
             self.counting[node.target.id] = counter

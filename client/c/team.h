@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client/c/team.h - threads of this process that do parts of kernels' loops.
+ *
+ * There is one team, which begins at the first loop that is worth it: as many threads as cores that
+ * the process may use, or BRAZE_THREADS.  They sleep where nothing is done, take no signals, and a
+ * process that is forked begins with none. */
+#ifndef BRAZE_TEAM_H
+#define BRAZE_TEAM_H
+
+#include "lang/lang.h"
+
+extern const struct lang_team client_team;
+
+#endif

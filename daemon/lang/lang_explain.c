@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lang/lang_explain.c - what a call knows of its kernel's loops, before it runs.
+ *
+ * In:  a kernel, its arguments.  Out: a line for each loop.  The instructions are gone over once,
+ * in written order and in the first turn of each loop; what only reads numbers is done on the way,
+ * so that bounds and shifts are known, and nothing is loaded or stored. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lang_nest.h"
+#include "lang_steps.h"
+#include "lang_uses.h"
+
+struct look {
+	const struct lang_kernel *kernel;
+	struct run run;
+	bool *known; /* [register] */
+	FILE *out;
+	unsigned depth;
+};
+
+static bool all_known(const struct look *l, const struct lang_ins *i)
+{
+	uint32_t reg;
+	unsigned type;
+
+	for (unsigned k = 0; lang_uses(&reg, &type, i, k); k++)
+		if (!l->known[reg])
+			return false;
+	return true;
+}
+
+static void tell(struct look *l, uint32_t at, const struct lang_ins *i)
+{
+	struct lang_nest nest = {.why = WHY_LARGE};
+	char why[256] = "its bounds are known only when it runs";
+	bool fine = all_known(l, i);
+
+	if (fine)
+		fine = lang_nest_of(&nest, l->run.program, at, l->run.reg, l->run.array);
+	if (fine)
+		lang_nest_say(why, sizeof why, l->run.program, &nest);
+	fprintf(l->out, "%*sline %u: %s", 2 * (int)l->depth, "", i->line,
+		fine && !nest.why ? "parallel" : "sequential");
+	if (fine && !nest.why)
+		fprintf(l->out, ", %llu turns", (unsigned long long)nest.turns);
+	fprintf(l->out, ": %s\n", why);
+	l->run.reg[i->d] = l->run.reg[i->a];
+	l->known[i->d] = fine;
+}
+
+/* Is it more than done once, or is what it makes of memory? */
+static bool is_pure(const struct lang_ins *i)
+{
+	return i->code == CODE_MOVE || i->code == CODE_OP || i->code == CODE_CAST ||
+	       i->code == CODE_LENGTH;
+}
+
+static void one(struct look *l, uint32_t at)
+{
+	const struct lang_program *p = l->run.program;
+	const struct lang_ins *i = &p->code[at];
+	const struct step *s = &l->kernel->step[at];
+	bool fine = is_pure(i) && all_known(l, i);
+	uint32_t reg;
+	unsigned type;
+
+	if (i->code == CODE_RANGE) {
+		tell(l, at, i);
+		l->depth++;
+	} else if (i->code == CODE_LOOP && p->code[i->d].code == CODE_NEXT) {
+		l->depth--;
+	} else {
+		if (fine)
+			s->fn(&l->run, s);
+		for (unsigned k = 0; lang_makes(&reg, &type, i, k); k++)
+			l->known[reg] = fine;
+	}
+}
+
+char *lang_explain(const struct lang_kernel *k, const struct lang_array *array,
+		   const union lang_reg *scalar)
+{
+	const struct lang_program *p = k->program;
+	struct look l = {.kernel = k,
+			 .run = {.kernel = k, .array = array, .program = p, .turns = LANG_TURNS}};
+	char *text = NULL;
+	size_t bytes = 0;
+
+	l.run.reg = calloc(p->nreg + 1, sizeof *l.run.reg);
+	l.known = calloc(p->nreg + 1, sizeof *l.known);
+	l.out = l.run.reg && l.known ? open_memstream(&text, &bytes) : NULL;
+	for (uint32_t i = 0; l.out && i < p->nconst; i++) {
+		l.run.reg[p->constant[i].reg] = p->constant[i].value;
+		l.known[p->constant[i].reg] = true;
+	}
+	for (unsigned i = 0; l.out && i < p->nparam + p->nresult; i++) {
+		if (p->param[i].rank)
+			continue;
+		if (i < p->nparam)
+			l.run.reg[p->param[i].reg] = *scalar++;
+		l.known[p->param[i].reg] = true;
+	}
+	for (uint32_t at = p->entry; l.out && at < p->ncode; at++)
+		one(&l, at);
+	free(l.run.reg);
+	free(l.known);
+	if (l.out && fclose(l.out)) {
+		free(text);
+		text = NULL;
+	}
+	return text;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lang/lang_nest.h - may the turns of a counted loop run at once, with the values of this call?
+ *
+ * In:  a checked program, one of its loops, and what its registers and arrays are as the loop
+ * begins.  Out: yes, and how its scalars come together again; or no, and why. */
+#ifndef BRAZE_LANG_NEST_H
+#define BRAZE_LANG_NEST_H
+
+#include "lang.h"
+#include "lang_depend.h"
+
+#define LANG_SUMS 16 /* scalars that a loop adds up */
+#define LANG_USED 64 /* registers whose values the answer depends on */
+
+enum lang_why {
+	WHY_NONE,      /* the turns may run at once */
+	WHY_LEAVES,    /* something leaves the loop before its end */
+	WHY_SLICES,    /* slices and reductions use memory of the run */
+	WHY_SCALAR,    /* a turn reads a scalar that the turn before has left */
+	WHY_INDEX,     /* an index is not proven to lie inside */
+	WHY_DEPENDS,   /* turns touch the same bytes */
+	WHY_UNDECIDED, /* whether they do is not decided */
+	WHY_BOUNDS,    /* of a loop inside are not sums of numbers, or its step may be 0 */
+	WHY_LARGE,     /* too much to be looked at */
+	WHY_SAID,      /* the text says that it is sequential */
+	WHY_END
+};
+
+/* Added up in any order: each part begins with what changes nothing. */
+struct lang_sum_of {
+	uint32_t reg, at; /* at: an instruction that adds to it */
+	uint8_t type;
+	uint16_t op;
+};
+
+struct lang_nest {
+	enum lang_why why;
+	uint32_t end;  /* CODE_LOOP of the loop */
+	uint64_t work; /* instructions in all its turns, about */
+	uint64_t turns;
+	/* The answer holds where these are as now, and the arrays; more than LANG_USED: only now.
+	 */
+	uint32_t used[LANG_USED];
+	int64_t value[LANG_USED];
+	unsigned nused;
+	unsigned nsum;
+	struct lang_sum_of sum[LANG_SUMS];
+	/* What is in the way: an instruction; WHY_SCALAR: a register; WHY_DEPENDS, UNDECIDED: two
+	 * CODE_PLACE and what is known of them. */
+	uint32_t at, other, reg;
+	struct lang_dependence depends;
+};
+
+/* Of the loop whose CODE_RANGE is `range`.  false: no memory. */
+bool lang_nest_of(struct lang_nest *out, const struct lang_program *p, uint32_t range,
+		  const union lang_reg *reg, const struct lang_array *array);
+/* What is known of it, in words; bytes > 0. */
+void lang_nest_say(char *text, size_t bytes, const struct lang_program *p,
+		   const struct lang_nest *n);
+/* Could it be so in some call? */
+bool lang_nest_may(const struct lang_program *p, uint32_t range);
+/* CODE_LOOP of the loop of a CODE_RANGE. */
+uint32_t lang_nest_end(const struct lang_program *p, uint32_t range);
+
+#endif

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lang/lang_share.c - a loop of generated code by several threads.
+ *
+ * In:  a frame of code that is about to begin a loop.  Out: the loop is done, or the code goes on
+ * alone.  Turns are shared out as parts, each a stretch of them with registers of its own; those
+ * of the last part are what the loop leaves, but for sums, which are put together in the order of
+ * the parts and in any order give the same bits.  No index of a shared loop can be wrong, so that
+ * a part ends early only where somebody stops the run. */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lang_nest.h"
+#include "lang_steps.h"
+
+#define PARTS	 8  /* for each thread, so that triangles and neighbours' load balance */
+#define PLANS	 32 /* loops of a kernel that are remembered */
+#define REFUSALS 8  /* of different arguments in a row, after which few are looked at */
+#define DEPTHS	 4  /* of loops inside, for a first guess */
+
+struct plan {
+	uint32_t range;
+	unsigned narray; /* words */
+	uint32_t refused, skipped;
+	uint32_t count[DEPTHS]; /* instructions in so many loops inside */
+	struct lang_nest nest;
+	int64_t *array; /* what they were */
+};
+
+struct lang_plans {
+	atomic_flag busy;
+	unsigned n;
+	struct plan plan[PLANS];
+};
+
+struct lang_plans *lang_plans_new(void)
+{
+	return calloc(1, sizeof(struct lang_plans));
+}
+
+void lang_plans_free(struct lang_plans *plans)
+{
+	for (unsigned k = 0; plans && k < plans->n; k++)
+		free(plans->plan[k].array);
+	free(plans);
+}
+
+/* ---- Plans ---- */
+
+static unsigned words_of(const struct lang_program *p)
+{
+	unsigned n = 0;
+
+	for (unsigned k = 0; k < p->nparam; k++)
+		n += p->param[k].rank ? 1 + 2u * p->param[k].rank : 0;
+	return n;
+}
+
+static bool as_planned(const struct plan *plan, const struct run *r, const int64_t *array)
+{
+	const struct lang_nest *n = &plan->nest;
+
+	if (!plan->array || n->nused > LANG_USED ||
+	    memcmp(plan->array, array, plan->narray * sizeof *array) != 0)
+		return false;
+	for (unsigned k = 0; k < n->nused; k++)
+		if (r->reg[n->used[k]].i != n->value[k])
+			return false;
+	return true;
+}
+
+static void count(struct plan *plan, const struct lang_program *p)
+{
+	uint32_t end = lang_nest_end(p, plan->range);
+	unsigned depth = 0;
+
+	for (uint32_t at = plan->range + 1; at < end; at++) {
+		depth += p->code[at].code == CODE_RANGE;
+		depth -= p->code[at].code == CODE_LOOP && p->code[p->code[at].d].code == CODE_NEXT;
+		plan->count[depth < DEPTHS ? depth : DEPTHS - 1]++;
+	}
+}
+
+static struct plan *plan_of(struct lang_plans *plans, const struct lang_program *p, uint32_t range)
+{
+	for (unsigned k = 0; k < plans->n; k++)
+		if (plans->plan[k].range == range)
+			return &plans->plan[k];
+	if (plans->n == PLANS)
+		return NULL;
+	plans->plan[plans->n] = (struct plan){.range = range};
+	count(&plans->plan[plans->n], p);
+	return &plans->plan[plans->n++];
+}
+
+static int64_t largest(const struct run *r)
+{
+	int64_t most = 1;
+
+	for (unsigned a = 0; a < r->program->narray; a++)
+		for (int k = 0; k < (int)r->array[a].shape.ndim; k++)
+			most = r->array[a].shape.dim[k] > most ? r->array[a].shape.dim[k] : most;
+	return most;
+}
+
+/* Is it too little in any case?  Loops over arrays have no more turns than those elements. */
+static bool is_small(const struct plan *plan, const struct run *r, uint64_t least)
+{
+	const struct lang_ins *range = &r->program->code[plan->range];
+	double turns = (double)r->reg[range->b].i - (double)r->reg[range->a].i;
+	double many = turns < 0 ? -turns : turns, work = 0;
+
+	if (!r->program->narray)
+		return false;
+	for (unsigned d = 0; d < DEPTHS; d++, many *= (double)largest(r))
+		work += plan->count[d] * many;
+	return work < (double)least;
+}
+
+/* Of a loop that was refused again and again, each time with other values, one call in many is
+ * looked at. */
+static bool hopeless(struct plan *plan)
+{
+	if (plan->refused < REFUSALS)
+		return false;
+	return ++plan->skipped % 64 != 0;
+}
+
+static void remember(struct plan *plan, const struct run *r, const int64_t *array,
+		     const struct lang_nest *nest, uint64_t least)
+{
+	plan->narray = words_of(r->program);
+	if (!plan->array)
+		plan->array = malloc((plan->narray + 1) * sizeof *array);
+	if (plan->array)
+		memcpy(plan->array, array, plan->narray * sizeof *array);
+	plan->nest = *nest;
+	plan->refused = nest->why || nest->work < least ? plan->refused + 1 : 0;
+}
+
+/* What is known of the loop, with the values of now.  false: nothing. */
+static bool look_at(struct lang_nest *nest, const struct run *r, const int64_t *array,
+		    uint32_t range, uint64_t least)
+{
+	struct lang_plans *plans = r->kernel->plans;
+	bool mine = plans && !atomic_flag_test_and_set_explicit(&plans->busy, memory_order_acquire);
+	struct plan *plan = mine ? plan_of(plans, r->program, range) : NULL;
+	bool fine = true;
+
+	if (plan && as_planned(plan, r, array)) {
+		*nest = plan->nest;
+	} else if (plan && least && (is_small(plan, r, least) || hopeless(plan))) {
+		fine = false;
+	} else {
+		fine = lang_nest_of(nest, r->program, range, r->reg, r->array);
+		if (fine && plan)
+			remember(plan, r, array, nest, least);
+	}
+	if (mine)
+		atomic_flag_clear_explicit(&plans->busy, memory_order_release);
+	return fine;
+}
+
+const struct step *lang_step_claim(struct run *r, const struct step *s)
+{
+	int64_t array[LANG_PARAMS * (1 + 2 * LIMIT_NDIM)] = {0};
+	struct lang_nest nest;
+	char why[256];
+
+	lang_flatten(array, r);
+	/* What is not refuted runs in order, unless it is proven. */
+	if (!look_at(&nest, r, array, s->d, 0) || nest.why != WHY_DEPENDS)
+		return s + 1;
+	lang_nest_say(why, sizeof why, r->program, &nest);
+	r->status =
+		err_set(r->err, E_INVALID, "kernel '%s', line %u: the loop is not %s: %s",
+			r->program->name, s->line, s->op == CLAIM_SIMD ? "simd" : "parallel", why);
+	return NULL;
+}
+
+/* ---- Sums ---- */
+
+static uint64_t widened(const union lang_reg *r, unsigned type)
+{
+	const struct dtype_row *row = dtype_row(type);
+	unsigned drop = 64 - 8u * row->bytes;
+
+	return row->cls == CLASS_INT ? (uint64_t)((int64_t)(r->bits[0] << drop) >> drop)
+				     : r->bits[0] << drop >> drop;
+}
+
+static bool is_less(uint64_t a, uint64_t b, unsigned type)
+{
+	return dtype_row(type)->cls == CLASS_INT ? (int64_t)a < (int64_t)b : a < b;
+}
+
+/* What changes nothing. */
+static uint64_t neutral(const struct lang_sum_of *s)
+{
+	unsigned bits = 8u * dtype_row(s->type)->bytes;
+	bool sign = dtype_row(s->type)->cls == CLASS_INT;
+	uint64_t most = (sign ? (uint64_t)INT64_MAX : UINT64_MAX) >> (64 - bits);
+
+	switch (s->op) {
+	case OP_MULTIPLY:
+		return 1;
+	case OP_BITWISE_AND:
+		return UINT64_MAX;
+	case OP_MINIMUM:
+		return most;
+	case OP_MAXIMUM:
+		return sign ? ~most : 0;
+	default:
+		return 0;
+	}
+}
+
+static uint64_t together(const struct lang_sum_of *s, uint64_t a, uint64_t b)
+{
+	switch (s->op) {
+	case OP_MULTIPLY:
+		return a * b;
+	case OP_BITWISE_AND:
+		return a & b;
+	case OP_BITWISE_OR:
+		return a | b;
+	case OP_BITWISE_XOR:
+		return a ^ b;
+	case OP_MINIMUM:
+		return is_less(a, b, s->type) ? a : b;
+	case OP_MAXIMUM:
+		return is_less(a, b, s->type) ? b : a;
+	default: /* what is subtracted was subtracted from 0 */
+		return a + b;
+	}
+}
+
+/* ---- Parts ---- */
+
+struct job {
+	struct run *run;
+	const struct lang_frame_of *frame;
+	const struct lang_nest *nest;
+	uint32_t range;
+	unsigned parts;
+	union lang_reg *reg; /* of each part */
+	_Atomic int stop, failed;
+	struct err err; /* of the first part that failed: of a claim inside */
+};
+
+struct look {
+	struct job *job;
+	bool here;
+};
+
+static int look(void *data)
+{
+	const struct look *l = data;
+	struct run *r = l->job->run;
+
+	if (l->here && r->poll && r->poll(r->data))
+		atomic_store_explicit(&l->job->stop, 1, memory_order_relaxed);
+	return atomic_load_explicit(&l->job->stop, memory_order_relaxed);
+}
+
+static void idle(void *data)
+{
+	struct look l = {data, true};
+
+	look(&l);
+}
+
+static void set_part(struct job *j, unsigned part)
+{
+	const struct lang_nest *n = j->nest;
+	const struct lang_ins *range = &j->run->program->code[j->range];
+	union lang_reg *reg = j->reg + (size_t)part * j->run->program->nreg;
+	const union lang_reg *now = j->run->reg;
+	uint64_t from = (uint64_t)((unsigned __int128)n->turns * part / j->parts);
+	uint64_t to = (uint64_t)((unsigned __int128)n->turns * (part + 1) / j->parts);
+
+	memcpy(reg, now, j->run->program->nreg * sizeof *reg);
+	reg[range->d + 1].bits[0] = now[range->a].bits[0] + now[range->c].bits[0] * from;
+	reg[range->d + 2].bits[0] = to - from;
+	reg[range->d + 3] = now[range->c];
+	for (unsigned k = 0; k < n->nsum; k++)
+		reg[n->sum[k].reg].bits[0] = neutral(&n->sum[k]);
+}
+
+static void do_part(void *data, unsigned part, bool here)
+{
+	struct job *j = data;
+	struct look l = {j, here};
+	struct err err = {0};
+	struct run own = {.kernel = j->run->kernel,
+			  .reg = j->reg + (size_t)part * j->run->program->nreg,
+			  .array = j->run->array,
+			  .program = j->run->program,
+			  .turns = LANG_TURNS,
+			  .poll = look,
+			  .data = &l,
+			  .err = &err};
+	struct lang_frame_of x;
+	bool ended;
+
+	if (atomic_load_explicit(&j->stop, memory_order_relaxed))
+		return;
+	set_part(j, part);
+	lang_frame_set(&x, &own, j->frame->f.array, j->frame->code);
+	x.f.at = j->range + 1;
+	ended = j->frame->code(&x.f) != 0;
+	if (own.status && !atomic_exchange(&j->failed, 1))
+		j->err = err;
+	if (ended)
+		atomic_store_explicit(&j->stop, 1, memory_order_relaxed);
+	lang_view_end(&own);
+}
+
+/* The registers are as behind the loop. */
+static void gather(struct job *j)
+{
+	struct run *r = j->run;
+	uint32_t nreg = r->program->nreg;
+	uint64_t sum[LANG_SUMS];
+
+	for (unsigned k = 0; k < j->nest->nsum; k++) {
+		const struct lang_sum_of *s = &j->nest->sum[k];
+
+		sum[k] = widened(&r->reg[s->reg], s->type);
+		for (unsigned part = 0; part < j->parts; part++)
+			sum[k] = together(s, sum[k],
+					  widened(&j->reg[(size_t)part * nreg + s->reg], s->type));
+	}
+	memcpy(r->reg, j->reg + (size_t)(j->parts - 1) * nreg, nreg * sizeof *r->reg);
+	for (unsigned k = 0; k < j->nest->nsum; k++)
+		r->reg[j->nest->sum[k].reg].bits[0] = sum[k];
+}
+
+static int share(struct lang_frame *f, uint32_t at)
+{
+	const struct lang_frame_of *x = (const struct lang_frame_of *)f;
+	const struct lang_team *team = x->run->kernel->team;
+	uint64_t least;
+	unsigned threads = team->threads(&least);
+	struct lang_nest nest;
+	struct job j = {.run = x->run, .frame = x, .nest = &nest, .range = at};
+
+	if (!look_at(&nest, x->run, f->array, at, f->least) || nest.why || nest.work < f->least ||
+	    nest.turns < 2)
+		return 0;
+	j.parts = nest.turns < (uint64_t)PARTS * threads ? (unsigned)nest.turns : PARTS * threads;
+	j.reg = malloc((size_t)j.parts * x->run->program->nreg * sizeof *j.reg);
+	if (!j.reg)
+		return 0;
+	team->run(do_part, &j, j.parts, idle);
+	if (!j.stop)
+		gather(&j);
+	else if (j.failed)
+		x->run->status = err_set(x->run->err, j.err.code, "%s", j.err.text);
+	else
+		lang_stopped(x->run, x->run->program->code[at].line);
+	free(j.reg);
+	return j.stop ? 1 : 2;
+}
+
+void lang_share_begin(struct lang_frame_of *x)
+{
+	if (x->run->kernel->team->threads(&x->f.least) > 1)
+		x->f.share = share;
+}

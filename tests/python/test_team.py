@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loops of kernels by several threads: the bits of one thread, whatever they do."""
+
+import hashlib
+import os
+import random
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import braze
+from nest_random import Nest
+
+CASES = int(os.environ.get("BRAZE_NESTS", 150))
+
+
+def outcome(kernel, nest, seed):
+    nest.rng = random.Random(seed)
+    memory, args = nest.arrays()
+    try:
+        result = repr(kernel(*args))
+    except (IndexError, ValueError) as error:
+        result = str(error)
+    return hashlib.sha256(memory.tobytes() + result.encode()).hexdigest()[:12]
+
+
+def nests(first, count, compiled):
+    """One line for each of `count` random nests."""
+    for seed in range(first, first + count):
+        nest = Nest(random.Random(seed))
+        kernel = braze.kernel_from_text(nest.text)
+        if compiled:
+            kernel.compile()
+        yield " ".join([str(seed)] + [outcome(kernel, nest, seed * 100 + k) for k in range(3)])
+
+
+def in_process(threads, compiled, count=CASES, first=0):
+    env = dict(os.environ, BRAZE_THREADS=str(threads), BRAZE_SHARE_WORK="0")
+    code = (f"import sys; sys.path.insert(0, {os.path.dirname(__file__)!r}); import test_team\n"
+            f"for line in test_team.nests({first}, {count}, {compiled}): print(line)")
+    done = subprocess.run([sys.executable, "-c", code], env=env, text=True, capture_output=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout.splitlines()
+
+
+def test_random_nests_on_any_number_of_threads():
+    want = in_process(1, False)
+    assert len(want) == CASES
+    for threads in (1, 2, 4):
+        got = in_process(threads, True)
+        wrong = [w for w, g in zip(want, got) if w != g]
+        assert len(got) == CASES and not wrong, f"{threads} threads: {wrong[:5]}"
+
+
+# ---- What texts say of loops ----
+
+SHIFT = "kernel f(inout x: float64[:], k: int64) {{ {} for i in 0..16 {{ x[i + k] = x[i] + 1.0 }} }}"
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("word", ["parallel", "simd"])
+def test_a_wrong_claim_is_an_error_that_names_both_accesses(word, compiled):
+    kernel = braze.kernel_from_text(SHIFT.format(word))
+    if compiled:
+        kernel.compile()
+    x = np.zeros(40)
+    kernel(x, 0)
+    kernel(x, 16)
+    with pytest.raises(ValueError, match=rf"the loop is not {word}: 'x' in line 1 and 'x' in line 1 "
+                                         "touch the same bytes, 3 turns apart"):
+        kernel(x, 3)
+    with pytest.raises(IndexError):
+        kernel(x, 30)
+
+
+def test_the_other_claims_change_nothing():
+    x, y = np.zeros(40), np.zeros(40)
+    braze.kernel_from_text(SHIFT.format("sequential"))(x, 1)
+    braze.kernel_from_text(SHIFT.format(""))(y, 1)
+    assert (x == y).all() and x[16] == 16
+
+
+@pytest.mark.parametrize("text,words", [
+    ("parallel for i in 0..4 reduction(+: t) { s += i }", "no variable 't'"),
+    ("for i in 0..4 reduction(-: s) { s += i }", "one of"),
+    ("for i in 0..4 reduction(+ s) { s += i }", "':'"),
+    ("for i in 0..4 reduction(+: x) { s += i }", "no variable 'x'"),
+    ("parallel while s < 4 { s += 1 }", "'='"), ("simd s = 4", "'='"),
+])
+def test_claims_that_are_none(text, words):
+    with pytest.raises(ValueError, match=words):
+        braze.kernel_from_text(f"kernel f(x: float64[:]) -> (s: int64) {{ {text} }}")
+
+
+def test_words_of_claims_are_names_elsewhere():
+    text = ("kernel f() -> (s: int64) { let parallel = 1; let simd = 2; let reduction = 3\n"
+            "parallel = parallel + 1; for i in 0..reduction { s += parallel + simd } }")
+    assert braze.kernel_from_text(text)() == 12
+
+
+def test_sums_of_claimed_loops():
+    text = ("kernel f(x: float64[:], n: int64) -> (s: float64, m: int64, p: int64) { s = 0.5; m = 7; p = 1\n"
+            "parallel for i in 0..n reduction(+: s, m) reduction_ { s += x[i]; m += i; p = max(p, i * 3 % 100) } }")
+    kernel = braze.kernel_from_text(text.replace(" reduction_", ""))
+    x = np.arange(50) / 3
+    want = 0.5
+    for v in x:
+        want += v
+    assert kernel(x, 50) == (want, 7 + 49 * 25, 99)
+
+
+@braze.jit
+def racy_prange(x):
+    """numba#8007: a turn reads what the one before has written."""
+    for i in braze.prange(1, len(x)):
+        x[i] = x[i - 1] + 1
+
+
+@braze.jit
+def sum_from(x, start):
+    """numba#7344: a sum that does not begin at 0."""
+    s = start
+    for i in braze.prange(len(x)):
+        s += x[i]
+    return s
+
+
+@braze.jit
+def histogram(x, bins):
+    """numba#9829: turns that add to the same places."""
+    for i in braze.prange(len(x)):
+        bins[x[i] % len(bins)] += 1
+
+
+@braze.jit
+def claimed(x):
+    #pragma parallel for
+    for i in range(1, len(x)):
+        x[i] = x[i - 1] + 1
+
+
+def test_loops_that_race_elsewhere():
+    x = np.zeros(300000)
+    racy_prange(x)
+    assert x[-1] == len(x) - 1
+    assert sum_from(np.arange(300000), 10) == 10 + 299999 * 150000
+    bins = np.zeros(7, np.int64)
+    histogram(np.arange(300000), bins)
+    assert bins.sum() == 300000 and bins[0] == 42858
+    with pytest.raises(ValueError, match="not parallel: 'x' in line .* 1 turn apart"):
+        claimed(np.zeros(100))
+
+
+def test_random_wrong_claims_are_refuted_or_safe():
+    """Loops of random nests, all said to be parallel: what is not refuted has the right result."""
+    refuted = 0
+    for seed in range(200):
+        nest = Nest(random.Random(seed))
+        plain = braze.kernel_from_text(nest.text)
+        said = braze.kernel_from_text(nest.text.replace("for ", "parallel for "))
+        want = outcome(plain, nest, seed)
+        nest.rng = random.Random(seed)
+        memory, args = nest.arrays()
+        try:
+            result = repr(said(*args))
+        except ValueError as error:
+            assert "the loop is not parallel" in str(error)
+            refuted += 1
+            continue
+        except IndexError as error:
+            result = str(error)
+        assert hashlib.sha256(memory.tobytes() + result.encode()).hexdigest()[:12] == want, nest.text
+    assert refuted > 40
+
+
+# ---- What is told of loops ----
+
+def test_what_is_told():
+    kernel = braze.kernel_from_text(
+        "kernel f(inout a: float64[:,:]) -> (s: float64) {\n"
+        "for i in 1..len(a) {\nfor j in 0..len(a, 1) {\na[i, j] = a[i - 1, j]\n}\n}\n"
+        "for i in 0..len(a) {\ns += a[i, i]\n}\n}")
+    a = np.ones((5, 5))
+    text = str(braze.explain(kernel, a))
+    assert text.splitlines() == [
+        "line 2: sequential: 'a' in line 4 and 'a' in line 4 touch the same bytes, 1 turn apart (<=)",
+        "  line 3: parallel, 5 turns: no turn needs another",
+        "line 7: sequential: 's' in line 8 passes from turn to turn"]
+    assert str(braze.explain(kernel)) == "it was not called"
+    assert "sequential: 'x' in line" in str(braze.explain(racy_prange, np.zeros(9)))
