@@ -160,8 +160,8 @@ static uint64_t plan_bytes(const struct plan *p)
 void plancache_add(struct plancache *c, const struct part *p, struct plan *plan)
 {
 	size_t bytes = p->nop * sizeof *p->op + p->nvalue * sizeof *p->value +
-		       p->ndim * (sizeof *p->dim + sizeof *p->move + 1) + p->nlist * sizeof *p->list +
-		       40;
+		       p->ndim * (sizeof *p->dim + sizeof *p->move + 1) +
+		       p->nlist * sizeof *p->list + 40;
 	struct entry *e = xcalloc(1, sizeof *e + bytes);
 	char *at = (char *)(e + 1);
 

@@ -26,7 +26,8 @@ struct sizes {
 
 void sizes_begin(struct sizes *z, struct part *first, uint32_t turns);
 void sizes_turn(struct sizes *z, uint32_t turn);
-/* Is the shape of a view of this turn, with its strides, what the first turn's was but for sizes? */
+/* Is the shape of a view of this turn, with its strides, what the first turn's was but for sizes?
+ */
 bool sizes_view(struct sizes *z, const struct part_ref *ref, const struct view *v);
 /* May a value have another number of bytes than in the first turn? */
 bool sizes_bytes(struct sizes *z, uint32_t value, uint64_t bytes);
