@@ -136,6 +136,32 @@ def test_one_long_stretch_lowers_it_and_the_next_rise_takes_longer():
     assert rise(a, b, 4 * CALM) == 4 * CALM
 
 
+def test_after_many_falls_it_waits_for_no_more_than_it_costs():
+    a, b = arrays(1, 2)
+    for _ in range(6):
+        rise(a, b, 32)
+        braze.wait(sum((a * k for k in range(1, 20)), b))
+    assert rise(a, b, 32) == 32
+
+
+def test_what_waits_counts_with_its_own_work():
+    """Two large products of numbers, and much that is little: a trip would be worth it if all were as large."""
+    a, b = arrays(1, 2)
+    x, = arrays(3, n=300)
+    m, k = (y[:90_000].reshape(300, 300).copy() for y in (a, b))
+    braze.wait(m), braze.wait(k)
+
+    def read(np=np, m=m, k=k, x=x):
+        return np.sqrt((1.5 * m @ x + 1.2 * k @ x) ** 2 + 1.0) - 1.0
+
+    for _ in range(CALM):
+        braze.wait(read())
+    assert nears(lambda: braze.wait(read())) == 9
+    with braze.unfused():
+        far = numpy.asarray(read())
+    assert numpy.asarray(read()).tobytes() == far.tobytes()
+
+
 def test_far_work_on_a_near_result_lowers_it():
     """It would have to be copied to the daemon each time."""
     a, b = arrays(1, 2, n=90_000)

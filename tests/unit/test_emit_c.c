@@ -296,6 +296,38 @@ Test(emit_c, reductions_of_16_lanes)
 	every_reduction(16, OP_SUM, OP_ALL);
 }
 
+/* Rows on either side of the lanes of a block, and of a block: accumulators begin with the rows
+ * that come to them, and those of complex numbers that no row comes to are identities all the same.
+ */
+static void few_rows(unsigned width)
+{
+	static const int64_t rows[] = {2, 3, 31, 32, 33, 64, 65, 1023, 1024, 1025};
+	static const unsigned ops[] = {OP_SUM, OP_PROD, OP_MAX};
+	static const unsigned types[] = {DT_FLOAT64, DT_FLOAT32, DT_INT32, DT_COMPLEX64,
+					 DT_COMPLEX128};
+	struct batch b = {.width = width};
+
+	for (unsigned r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+		struct shape_case s = {
+			"outer, few rows", 1, 1, {rows[r] > 99 ? 9 : 277, rows[r]}, 0, 1};
+
+		for (unsigned k = 0; k < sizeof types / sizeof types[0]; k++)
+			add_reduction(&b, &s, ops[(r + k) % 3], types[k]);
+		add_reduction(&b, &s, ops[(r + 1) % 3], DT_COMPLEX64);
+	}
+	batch_run(&b);
+}
+
+Test(emit_c, few_rows_of_8_lanes)
+{
+	few_rows(8);
+}
+
+Test(emit_c, few_rows_of_16_lanes)
+{
+	few_rows(16);
+}
+
 Test(emit_c, arg_reductions)
 {
 	every_reduction(8, OP_ARGMIN, OP_ARGMAX);
