@@ -80,7 +80,9 @@ enum op_kind {
 	KIND_GATHER,
 	KIND_SORT,
 	KIND_JOIN,
-	KIND_DRAW
+	KIND_DRAW,
+	KIND_SEARCH,
+	KIND_CHOSEN
 };
 
 /* How the loop types and the result type follow from the operands' types. */

@@ -357,6 +357,14 @@ BRAZE_API void braze_future_release(braze_future *f);
  * elements themselves are part of the computation. */
 BRAZE_API int braze_select(braze_array **out, braze_array *a, braze_array *mask,
 			   braze_check_fn *check, void *data, braze_error *err);
+/* A reduction (sum, prod, min, max, any or all; dtype as in braze_reduce) of the elements of a
+ * where a mask of its shape is true: the bits of braze_reduce of what braze_select gives, but
+ * nothing is stored, and nobody waits for their number.  *ranks: NULL, or what an earlier call with
+ * the mask's very value left there; the caller releases it.  Its last element is the number of
+ * elements. Extremes of none are the identity of their type: who does not know that there are some
+ * asks braze_select. */
+BRAZE_API int braze_select_reduce(braze_array **out, int op, braze_array *a, braze_array *mask,
+				  braze_array **ranks, int dtype, braze_error *err);
 /* The places where a mask (bool) is true, in C order, as int64: of one axis their numbers, of
  * several, at most 5 (E_LIMIT), a row of coordinates each.  Waits likewise. */
 BRAZE_API int braze_nonzero(braze_array **out, braze_array *mask, braze_check_fn *check, void *data,

@@ -260,6 +260,97 @@ int braze_select(braze_array **out, braze_array *a, braze_array *mask, braze_che
 	return st;
 }
 
+/* ---- Reducing ---- */
+
+static enum status record_reduced(struct braze_array **out, enum op op, int dtype,
+				  struct braze_array *const *in, struct err *err)
+{
+	struct braze_session *s = in[0]->session;
+	const struct op_arg arg = {in[0]->view.dtype, false};
+	unsigned head = dtype < 0 ? DTYPE_NONE : (unsigned)dtype;
+	struct shape none = {0};
+	struct op_sig sig;
+
+	enum status st = array_usable(s, err);
+	if (!st)
+		st = op_infer(&sig, op, &arg, head, err);
+	if (!st)
+		st = record_used(3, in, err);
+	if (!st)
+		st = record_room(s, 3, 0, err);
+	if (!st)
+		st = array_create(out, s, (enum dtype)sig.out, &none, err);
+	if (st)
+		return st;
+	if (s->near)
+		(*out)->buf->why = WHY_KIND;
+	record_op(s, op, head, (*out)->id, 3, 0);
+	for (int k = 0; k < 3; k++)
+		record_in(s, in[k]->id);
+	return OK;
+}
+
+static int reduced(braze_array **out, enum op op, int dtype, braze_array *const *in,
+		   braze_error *err)
+{
+	struct braze_session *s = in[0]->session;
+
+	lock_take(s);
+	int st = (int)record_reduced(out, op, dtype, in, err_of(err));
+	if (s->careful && !st) {
+		braze_arg arg[3] = {{.array = in[0]}, {.array = in[1]}, {.array = in[2]}};
+		const struct recorded r = {.op = op, .n = 3, .arg = arg};
+
+		st = careful_recorded(out, &r, err_of(err));
+	}
+	lock_give(s);
+	return st;
+}
+
+/* Nothing tells an error of what is never counted: extremes are of some elements. */
+static enum status check_reduced(int op, const braze_array *a, const braze_array *mask, int dtype,
+				 struct err *err)
+{
+	enum status st = check_select(a, mask, err);
+
+	if (!st && (op < OP_SUM || op > OP_ALL))
+		st = err_set(err, E_INVALID, "%s is not a reduction of a selection",
+			     op_text((unsigned)op));
+	if (!st && a->view.shape.ndim != mask->view.shape.ndim)
+		st = err_set(err, E_UNSUPPORTED, "%s of rows that a mask chooses",
+			     op_text((unsigned)op));
+	if (!st && !a->count)
+		st = err_set(err, E_UNSUPPORTED, "%s of a selection from nothing",
+			     op_text((unsigned)op));
+	if (!st && dtype >= 0 && !dtype_row((unsigned)dtype))
+		st = err_set(err, E_DTYPE, "%s: no such accumulator type", op_text((unsigned)op));
+	return st;
+}
+
+int braze_select_reduce(braze_array **out, int op, braze_array *a, braze_array *mask,
+			braze_array **ranks, int dtype, braze_error *err)
+{
+	struct chosen c = {.ranks = *ranks};
+	struct shape blocks = {.ndim = 1, .dim = {compact_blocks(mask->count)}};
+	braze_array *flat = NULL;
+
+	int st = (int)check_reduced(op, a, mask, dtype, err_of(err));
+	if (!st)
+		st = hold(&c.mask, mask, err);
+	if (!st)
+		st = braze_reshape(&flat, a, 1, &a->count, err);
+	if (!st && !c.ranks)
+		st = recorded(&c.ranks, OP_RANKS, 1, &c.mask, DT_INT64, &blocks, 0, err);
+	if (!st) {
+		braze_array *const in[3] = {flat, c.mask, *ranks = c.ranks};
+
+		st = reduced(out, (enum op)(op - OP_SUM + OP_CHOSEN_SUM), dtype, in, err);
+	}
+	braze_release(flat);
+	braze_release(c.mask);
+	return st;
+}
+
 int braze_nonzero(braze_array **out, braze_array *mask, braze_check_fn *check, void *data,
 		  braze_error *err)
 {

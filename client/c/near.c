@@ -41,11 +41,6 @@ void near_switch(struct braze_session *s)
 	s->why = s->why_none = (uint8_t)why;
 }
 
-static bool is_search(unsigned op)
-{
-	return op == OP_SEARCH_LEFT || op == OP_SEARCH_RIGHT || op == OP_INTERP;
-}
-
 /* Tenths of a nanosecond an element, from the cost of ops.def, which is that of a
  * float64 at its best.  Functions count twice, since some arguments (large ones, those outside
  * the domain) take up to ten times the mean. */
@@ -56,7 +51,7 @@ static uint32_t cost_of(unsigned op, unsigned d)
 
 	if (op_row(op)->kind == KIND_SORT)
 		return cost * 2;
-	if (is_search(op)) /* a step of one */
+	if (op_row(op)->kind == KIND_SEARCH) /* a step of one */
 		return dtype_row(d)->cls == CLASS_COMPLEX || d == DT_FLOAT16 ? cost * 3 : cost;
 
 	switch ((enum dtype_class)dtype_row(d)->cls) {
@@ -75,11 +70,12 @@ static void fill_costs(struct near *n)
 {
 	for (unsigned op = 0; op < OP_END; op++)
 		for (unsigned d = 0; op_row(op) && d < DTYPE_END; d++) {
-			bool have = op == OP_CAST || op_row(op)->kind == KIND_SORT || is_search(op);
+			unsigned kind = op_row(op)->kind;
+			bool have = op == OP_CAST || kind == KIND_SORT || kind == KIND_SEARCH;
 
-			if (op_row(op)->kind == KIND_SCAN)
+			if (kind == KIND_SCAN)
 				have = scan_loops(n->lib->scan, op, d)->bytes != 0;
-			else if (op_row(op)->kind == KIND_DRAW)
+			else if (kind == KIND_DRAW)
 				have = draw_loop(n->lib->draw, op, d) != NULL;
 			else if (!have)
 				have = n->lib->isa->op[op][d] || near_tree(n, (enum op)op, d)->init;

@@ -299,6 +299,8 @@ int convert_operand(struct operand *out, PyObject *o)
 
 	out->own = NULL;
 	out->arg.array = NULL;
+	if (selection_check(o) && selection_settle(o))
+		return -1;
 	if (nd_check(o)) {
 		out->arg.array = nd(o)->h;
 		if (!out->arg.array)
@@ -457,6 +459,8 @@ int convert_scalar_as(braze_scalar *out, PyObject *o, int dtype)
 	*out = (braze_scalar){.dtype = dtype};
 	if (scalar_fast(out, o, dtype))
 		return 1;
+	if (selection_check(o) && selection_settle(o))
+		return -1;
 	if (!PyNumber_Check(o) || PyObject_IsInstance(o, core.np_ndarray) == 1)
 		return 0;
 	if (nd_check(o)) {

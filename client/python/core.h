@@ -82,7 +82,7 @@ struct core {
 	unsigned flags;	 /* of the session to come: BRAZE_EAGER and the like */
 	char device[16]; /* asked for by braze.device(); "": none */
 	char name[64];	 /* that operators see; "": the library's choice */
-	PyTypeObject *type;
+	PyTypeObject *type, *selection;
 	PyTypeObject *host_type;
 	int op[N_OPS];
 	PyObject *dtypes[N_DTYPES]; /* numpy.dtype objects */
@@ -126,7 +126,22 @@ static inline struct ndarray *nd(PyObject *o)
 	return (struct ndarray *)o;
 }
 
+/* selection.c */
+int selection_init(PyObject *module);
+/* a[mask] put off: true when out is set, or NULL with an exception; false: it is to be counted. */
+bool selection_make(PyObject **out, PyObject *self, PyObject *key);
+static inline bool selection_check(PyObject *o)
+{
+	return Py_TYPE(o) == core.selection;
+}
+/* It becomes an array; -1 with an exception: it could not be counted, and is as before. */
+int selection_settle(PyObject *o);
+/* The same of a key, or of what a tuple has; and of arguments: 1, if some were selections. */
+int selection_settle_key(PyObject *key);
+int selection_settle_args(PyObject *const *args, Py_ssize_t n);
+
 /* type.c */
+void type_dealloc(PyObject *o);
 int type_init(PyObject *module);
 /* Steals h, also on failure. */
 PyObject *type_new(braze_array *h, int flags);

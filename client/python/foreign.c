@@ -29,8 +29,9 @@ bool foreign_plain(PyObject *o)
 /* Of what convert_operand refuses: is it more than a type that braze lacks? */
 bool foreign_is(PyObject *o)
 {
-	if (nd_check(o) || foreign_plain(o) || PyFloat_CheckExact(o) || PyLong_Check(o) ||
-	    PyComplex_CheckExact(o) || PyList_CheckExact(o) || PyTuple_CheckExact(o))
+	if (nd_check(o) || selection_check(o) || foreign_plain(o) || PyFloat_CheckExact(o) ||
+	    PyLong_Check(o) || PyComplex_CheckExact(o) || PyList_CheckExact(o) ||
+	    PyTuple_CheckExact(o))
 		return false;
 	return PyObject_IsInstance(o, core.np_generic) != 1;
 }

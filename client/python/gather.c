@@ -38,8 +38,11 @@ static PyObject *waited(int rc, braze_array **out, braze_error *err)
 
 static braze_array *usable(PyObject *o)
 {
-	braze_array *h = nd_check(o) ? type_handle(o) : NULL;
+	braze_array *h = NULL;
 
+	if (selection_check(o) && selection_settle(o))
+		return NULL;
+	h = nd_check(o) ? type_handle(o) : NULL;
 	if (!h && !PyErr_Occurred())
 		PyErr_SetString(PyExc_TypeError, "a braze array is expected");
 	return h && core.locked && wait_check_locked(h) ? NULL : h;
@@ -114,6 +117,38 @@ static PyObject *select_elements(PyObject *mod, PyObject *args)
 	m = h ? usable(mask) : NULL;
 	return m ? waited(braze_select(&out, h, m, wait_check_signals, NULL, &err), &out, &err)
 		 : NULL;
+}
+
+/* select_reduce(op, a, mask, ranks or None, dtype or None): the result, and the ranks. */
+static PyObject *select_reduce(PyObject *mod, PyObject *args)
+{
+	PyObject *a = NULL, *mask = NULL, *ranks = NULL, *type = NULL, *r = NULL;
+	braze_array *h = NULL, *m = NULL, *left = NULL, *out = NULL;
+	braze_error err;
+	int op = 0, dtype = -1, rc = 0;
+
+	if (!PyArg_ParseTuple(args, "iOOOO", &op, &a, &mask, &ranks, &type))
+		return NULL;
+	h = usable(a);
+	m = h ? usable(mask) : NULL;
+	if (!m)
+		return NULL;
+	if (ranks != Py_None && !(left = usable(ranks)))
+		return NULL;
+	if (type != Py_None && (dtype = convert_dtype(type)) < 0)
+		return NULL;
+	if (left)
+		braze_retain(left);
+	rc = braze_select_reduce(&out, op, h, m, &left, dtype, &err);
+	r = made(rc, &out, &err);
+	if (!r || ranks != Py_None) {
+		braze_release(left);
+		return r ? Py_BuildValue("NO", r, ranks) : NULL;
+	}
+	ranks = type_new(left, 0);
+	if (!ranks)
+		Py_DECREF(r);
+	return ranks ? Py_BuildValue("NN", r, ranks) : NULL;
 }
 
 /* search(among, needles, side): where needles belong among elements in order */
@@ -206,8 +241,13 @@ PyObject *gather_message(const char *text)
 }
 
 PyMethodDef gather_methods[] = {
-	{"gather", gather, METH_VARARGS, NULL}, {"select", select_elements, METH_VARARGS, NULL},
-	{"search", search, METH_VARARGS, NULL}, {"interp", interp, METH_VARARGS, NULL},
-	{"nonzero", nonzero, METH_O, NULL},	{"take_along", take_along, METH_VARARGS, NULL},
-	{"site", site, METH_O, NULL},		{NULL, NULL, 0, NULL},
+	{"gather", gather, METH_VARARGS, NULL},
+	{"select", select_elements, METH_VARARGS, NULL},
+	{"select_reduce", select_reduce, METH_VARARGS, NULL},
+	{"search", search, METH_VARARGS, NULL},
+	{"interp", interp, METH_VARARGS, NULL},
+	{"nonzero", nonzero, METH_O, NULL},
+	{"take_along", take_along, METH_VARARGS, NULL},
+	{"site", site, METH_O, NULL},
+	{NULL, NULL, 0, NULL},
 };

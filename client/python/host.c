@@ -155,6 +155,8 @@ PyObject *host_open(PyObject *mod, PyObject *a)
 	braze_array *h = NULL;
 	void *data = NULL;
 
+	if (selection_check(a) && selection_settle(a))
+		return NULL;
 	if (!nd_check(a) || nd(a)->flags & ND_SCALAR) {
 		PyErr_SetString(PyExc_TypeError, "braze.host needs a braze array");
 		return NULL;

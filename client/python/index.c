@@ -237,6 +237,8 @@ PyObject *index_get(PyObject *self, PyObject *key)
 		return NULL;
 	if (element_at(&delta, h, key) && (data = wait_at_hand(h)))
 		return element(h, data + delta);
+	if (selection_settle_key(key))
+		return NULL;
 	rc = resolve(&s, h, key);
 	if (rc == BASIC_ERROR)
 		return NULL;
@@ -527,6 +529,8 @@ int index_set(PyObject *self, PyObject *key, PyObject *value)
 
 	if (rc)
 		return rc < 0 ? -1 : 0;
+	if (selection_settle_key(key) || selection_settle_key(value))
+		return -1;
 	rc = resolve(&s, h, key);
 	if (rc == BASIC_ERROR)
 		return -1;

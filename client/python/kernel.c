@@ -113,6 +113,8 @@ static int take(struct held *x, PyObject *o, const braze_parameter *p)
 
 	x->arg.shape = x->shape;
 	x->arg.strides = x->strides;
+	if (selection_check(o) && selection_settle(o))
+		return -1;
 	if (p->ndim)
 		return nd_check(o) ? kernel_take_array(x, o, p) : take_buffer(x, o, p);
 	bytes = PyBytes_AsString(o);

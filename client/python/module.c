@@ -43,6 +43,8 @@ static braze_array *handle_of(PyObject *o)
 {
 	braze_array *h = NULL;
 
+	if (selection_check(o) && selection_settle(o))
+		return NULL;
 	if (!nd_check(o)) {
 		PyErr_SetString(PyExc_TypeError, "a braze array is expected");
 		return NULL;
@@ -392,6 +394,8 @@ static PyObject *value(PyObject *mod, PyObject *a)
 	uint64_t bits[2];
 	int dtype = -1;
 
+	if (selection_check(a) && selection_settle(a))
+		return NULL;
 	if (!nd_check(a)) {
 		PyErr_SetString(PyExc_TypeError, "a braze array is expected");
 		return NULL;
@@ -417,12 +421,14 @@ static PyObject *scalar(PyObject *mod, PyObject *o)
 static PyObject *is_stored(PyObject *mod, PyObject *a)
 {
 	if (!nd_check(a))
-		Py_RETURN_TRUE;
+		return PyBool_FromLong(!selection_check(a));
 	return PyBool_FromLong(!nd(a)->h || braze_is_stored(nd(a)->h));
 }
 
 static PyObject *explain(PyObject *mod, PyObject *a)
 {
+	if (selection_check(a) && selection_settle(a))
+		return NULL;
 	if (!nd_check(a)) {
 		PyErr_Format(PyExc_TypeError, "explain() takes an array of braze, not %R", a);
 		return NULL;
@@ -450,6 +456,8 @@ static int pending(braze_array **h, PyObject *const *args, Py_ssize_t n)
 	for (Py_ssize_t i = 0; i < n; i++) {
 		PyObject *x = args[i];
 
+		if (selection_check(x) && selection_settle(x))
+			return -1;
 		if (nd_check(x)) {
 			if (nd(x)->h && !braze_is_stored(nd(x)->h))
 				h[count++] = nd(x)->h;
@@ -708,9 +716,9 @@ PyMODINIT_FUNC PyInit__core(void)
 	if (!m)
 		return NULL;
 	find_ops();
-	if (add_functions(m) || adapted_init() || convert_init() || type_init(m) || meta_init() ||
-	    numpys_init(m) || native_init(m) || ufunc_init(m) || site_init(m) ||
-	    fast_draw_init(m) || host_init(m) ||
+	if (add_functions(m) || adapted_init() || convert_init() || type_init(m) ||
+	    selection_init(m) || meta_init() || numpys_init(m) || native_init(m) || ufunc_init(m) ||
+	    site_init(m) || fast_draw_init(m) || host_init(m) ||
 	    PyModule_AddStringConstant(m, "version", braze_version())) {
 		Py_DECREF(m);
 		return NULL;

@@ -134,6 +134,19 @@ int fast_dims(int64_t *dims, PyObject *o)
 
 /* ---- Functions ---- */
 
+/* Selections among the arguments become arrays, unless a whole one is reduced: then its own method
+ * is called.  True: answered. */
+static bool call_settled(PyObject **out, const struct fast *f, const struct call *c)
+{
+	bool reduces = (f->fn == fast_reduce || f->fn == fast_mean) && c->n == 1 && !c->names;
+
+	if (reduces && selection_check(c->args[0])) {
+		*out = PyObject_CallMethod(c->args[0], f->name, NULL);
+		return true;
+	}
+	return selection_settle_args(c->args, c->n) > 0 && f->fn(out, f, c);
+}
+
 static PyObject *native_call(PyObject *o, PyObject *const *args, size_t nargsf, PyObject *names)
 {
 	const struct native *self = (const struct native *)o;
@@ -141,6 +154,8 @@ static PyObject *native_call(PyObject *o, PyObject *const *args, size_t nargsf, 
 	PyObject *r = NULL;
 
 	if (self->fast->fn(&r, self->fast, &c))
+		return r;
+	if (!PyErr_Occurred() && call_settled(&r, self->fast, &c))
 		return r;
 	if (PyErr_Occurred()) /* no session, or Ctrl-C in a wait (eager mode) */
 		return NULL;

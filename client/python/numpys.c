@@ -379,8 +379,9 @@ static PyObject *get_lent(PyObject *self, PyObject *key)
 }
 
 /* By a mask, without NumPy: done, or an exception is set.  Else both are there. */
-static bool mask_read(PyObject **out, PyObject *self, PyObject *key)
+bool numpys_mask(PyObject **out, PyObject *self, PyObject *key)
 {
+	*out = NULL;
 	if (masks_get(out, self, key)) { /* few, all of them at hand */
 		count_read(key);
 		return true;
@@ -395,7 +396,7 @@ bool numpys_getitem(PyObject **out, PyObject *self, PyObject *key)
 	*out = NULL;
 	if (core.locked || !is_array(self) || (!mask && !(at_hand(self) && is_plain_key(key))))
 		return false;
-	if (mask && mask_read(out, self, key))
+	if (mask && (selection_make(out, self, key) || numpys_mask(out, self, key)))
 		return true;
 	if (mask ? masks_get(out, self, key) : keys_get(out, self, key)) {
 		count_read(key);

@@ -66,4 +66,7 @@ int scatter_init(void);
 bool numpys_getitem(PyObject **out, PyObject *self, PyObject *key);
 bool numpys_setitem(int *rc, PyObject *self, PyObject *key, PyObject *value);
 
+/* a[mask] of one mask, counted: true when out is set, or NULL with an exception. */
+bool numpys_mask(PyObject **out, PyObject *self, PyObject *key);
+
 #endif

@@ -83,7 +83,7 @@ PyObject *type_immediate(int dtype, const uint64_t bits[2])
 	return self;
 }
 
-static void dealloc(PyObject *o)
+void type_dealloc(PyObject *o)
 {
 	struct ndarray *self = nd(o);
 	PyTypeObject *type = Py_TYPE(o);
@@ -323,7 +323,7 @@ static PyMemberDef members[] = {
 int type_init(PyObject *module)
 {
 	PyType_Slot own[] = {
-		{Py_tp_dealloc, dealloc},
+		{Py_tp_dealloc, type_dealloc},
 		{Py_tp_getset, getset},
 		{Py_tp_members, members},
 		{Py_tp_new, tp_new},

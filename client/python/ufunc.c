@@ -309,6 +309,12 @@ static bool called_there(PyObject **r, const struct ufunc *self, const struct ca
 	return self->row && c->n && fast_array(c->args[0]) && self->row->fn(r, self->row, c);
 }
 
+/* No error so far, and no selection among the operands? */
+static bool is_settled(PyObject *const *args, Py_ssize_t n)
+{
+	return !PyErr_Occurred() && selection_settle_args(args, n) >= 0;
+}
+
 static PyObject *ufunc_call(PyObject *o, PyObject *const *args, size_t nargsf, PyObject *names)
 {
 	const struct ufunc *self = (const struct ufunc *)o;
@@ -318,6 +324,8 @@ static PyObject *ufunc_call(PyObject *o, PyObject *const *args, size_t nargsf, P
 
 	if (self->kind && n == self->nin && all == n && called(&r, self, args))
 		return r;
+	if (!is_settled(args, all))
+		return NULL;
 	if (called_there(&r, self, &c))
 		return r;
 	if (self->kind && self->kind != PAIR && n >= self->nin && all == self->nin + 1 &&

@@ -3,6 +3,7 @@
 #include "call.h"
 
 #include "base/textbuf.h"
+#include "chosen.h"
 #include "compact.h"
 #include "draw.h"
 #include "join.h"
@@ -36,6 +37,10 @@ enum call_id call_of_op(unsigned op)
 		return CALL_DRAW;
 	case KIND_JOIN:
 		return CALL_JOIN;
+	case KIND_SEARCH:
+		return op == OP_INTERP ? CALL_INTERP : CALL_SEARCH;
+	case KIND_CHOSEN:
+		return CALL_CHOSEN;
 	default:
 		break;
 	}
@@ -48,11 +53,6 @@ enum call_id call_of_op(unsigned op)
 		return CALL_COMPACT;
 	case OP_PLACES:
 		return CALL_PLACES;
-	case OP_SEARCH_LEFT:
-	case OP_SEARCH_RIGHT:
-		return CALL_SEARCH;
-	case OP_INTERP:
-		return CALL_INTERP;
 	default:
 		return CALL_END;
 	}

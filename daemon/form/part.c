@@ -301,13 +301,23 @@ static bool are_places(const struct view *mask, const struct view *out)
 	       (axes == 1 || out->shape.dim[1] == axes);
 }
 
-/* What a mask chooses. */
+/* What a mask chooses: of elements reduced, one. */
+static bool are_chosen(const struct part_op *o, const struct view *source, const struct view *mask,
+		       const struct view *out, int64_t n)
+{
+	if (op_row(o->op)->kind == KIND_CHOSEN)
+		return n && source->shape.ndim == 1 && source->shape.dim[0] == n &&
+		       !out->shape.ndim;
+	if (!(o->op == OP_COMPACT ? are_rows(source, out, n) : are_places(mask, out)))
+		return false;
+	return out->shape.dim[0] <= n;
+}
+
 static enum status check_chosen(const struct check *c, unsigned k)
 {
 	const struct part_op *o = &c->p->op[k];
 	const struct part_ref *ranks_ref = o->op == OP_RANKS ? &o->out : &o->in[o->nin - 1u];
 	struct view source, mask, ranks, out;
-	bool fits = true;
 	int64_t n = 0;
 	enum status st = OK;
 
@@ -315,14 +325,13 @@ static enum status check_chosen(const struct check *c, unsigned k)
 		if (o->in[i].value & PART_IMM)
 			return err_set(c->err, E_INTERNAL, "part op %u: a mask of a number", k);
 	part_view(&source, c->p, &o->in[0]);
-	part_view(&mask, c->p, &o->in[o->op == OP_COMPACT]);
+	part_view(&mask, c->p, &o->in[o->nin == 3]);
 	part_view(&ranks, c->p, ranks_ref);
 	part_view(&out, c->p, &o->out);
 	st = check_ranks(c, k, &mask, &ranks, &n);
 	if (st || o->op == OP_RANKS)
 		return st;
-	fits = o->op == OP_COMPACT ? are_rows(&source, &out, n) : are_places(&mask, &out);
-	return fits && out.shape.dim[0] <= n
+	return are_chosen(o, &source, &mask, &out, n)
 		       ? OK
 		       : err_set(c->err, E_INTERNAL, "part op %u: result shape", k);
 }
@@ -349,21 +358,6 @@ static enum status check_search(const struct check *c, unsigned k)
 	return OK;
 }
 
-/* Of operations that become library steps and have no kind of their own. */
-static check_fn *library_check(unsigned op)
-{
-	switch (op) {
-	case OP_MATMUL:
-		return NULL;
-	case OP_SEARCH_LEFT:
-	case OP_SEARCH_RIGHT:
-	case OP_INTERP:
-		return check_search;
-	default:
-		return check_chosen;
-	}
-}
-
 /* Do operands and result of an op fit each other? */
 /* Of the kinds that have one check each. */
 static check_fn *const kind_check[] = {
@@ -371,7 +365,8 @@ static check_fn *const kind_check[] = {
 	[KIND_WRITE] = check_broadcast,	 [KIND_RED] = check_reduction,
 	[KIND_ARGRED] = check_reduction, [KIND_SCAN] = check_along,
 	[KIND_SORT] = check_along,	 [KIND_JOIN] = check_join,
-	[KIND_DRAW] = check_draw,
+	[KIND_DRAW] = check_draw,	 [KIND_SEARCH] = check_search,
+	[KIND_CHOSEN] = check_chosen,
 };
 
 static enum status check_shapes(const struct check *c, unsigned k, const struct op_row *row)
@@ -382,8 +377,8 @@ static enum status check_shapes(const struct check *c, unsigned k, const struct 
 
 	if (o->op == OP_INDEX)
 		check = check_index;
-	if (row->kind == KIND_LIB)
-		check = library_check(o->op);
+	if (row->kind == KIND_LIB) /* of no kind of its own */
+		check = o->op == OP_MATMUL ? NULL : check_chosen;
 	if (check)
 		return check(c, k);
 	if (o->op == OP_ARANGE &&

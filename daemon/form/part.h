@@ -48,7 +48,7 @@ struct part_ref {
 
 struct part_op {
 	uint16_t op;   /* OP_*: of kind EW, RED, ARGRED, SCAN, SORT, CREATE, WRITE,
-			  LIB, GATHER, JOIN, DRAW */
+			  LIB, GATHER, JOIN, DRAW, SEARCH, CHOSEN */
 	uint8_t dtype; /* RULE_HEAD: the result's; RULE_SUM: accumulator or DTYPE_END;
 			  INDEX: the axis, for the message */
 	uint8_t nin;   /* operands in use */

@@ -331,9 +331,6 @@ static enum status lower_library(struct prog *p, const struct part_op *o, struct
 	switch (call_of_op(o->op)) {
 	case CALL_PRODUCT:
 		return lower_matmul(p, o, err);
-	case CALL_SEARCH:
-	case CALL_INTERP:
-		return lower_search(p, o, err);
 	default:
 		return lower_compact(p, o, err);
 	}
@@ -358,6 +355,10 @@ static enum status lower_op(struct prog *p, uint32_t k, struct err *err)
 		return lower_along(p, o, err);
 	case KIND_DRAW:
 		return lower_draw(p, o, err);
+	case KIND_SEARCH:
+		return lower_search(p, o, err);
+	case KIND_CHOSEN:
+		return lower_chosen(p, o, err);
 	case KIND_LIB:
 		return lower_library(p, o, err);
 	case KIND_GATHER:

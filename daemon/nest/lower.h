@@ -26,5 +26,6 @@ enum status lower_join(struct prog *p, const struct part_op *o, struct err *err)
 enum status lower_draw(struct prog *p, const struct part_op *o, struct err *err) MUST_USE;
 enum status lower_search(struct prog *p, const struct part_op *o, struct err *err) MUST_USE;
 enum status lower_compact(struct prog *p, const struct part_op *o, struct err *err) MUST_USE;
+enum status lower_chosen(struct prog *p, const struct part_op *o, struct err *err) MUST_USE;
 
 #endif

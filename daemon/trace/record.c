@@ -518,35 +518,27 @@ static enum status record_control(struct cursor *k)
 	return record_dirty(k, src.array);
 }
 
+static enum status record_each(struct cursor *k)
+{
+	return k->op == OP_INDEX ? record_index(k) : record_elementwise(k);
+}
+
 static enum status record_one(struct cursor *k)
 {
-	switch ((enum op_kind)k->row->kind) {
-	case KIND_EW:
-		return k->op == OP_INDEX ? record_index(k) : record_elementwise(k);
-	case KIND_RED:
-	case KIND_ARGRED:
-		return record_reduction(k);
-	case KIND_SCAN:
-	case KIND_SORT:
-		return record_along(k);
-	case KIND_LIB:
-		return record_library(k);
-	case KIND_GATHER:
-		return record_take(k);
-	case KIND_JOIN:
-		return record_join(k);
-	case KIND_CREATE:
-		return record_create(k);
-	case KIND_DRAW:
-		return record_draw(k);
-	case KIND_WRITE:
-		return record_assign(k);
-	case KIND_MOVE:
-		return record_view(k);
-	case KIND_CTL:
-		return record_control(k);
-	}
-	return err_set(k->err, E_INTERNAL, "op of no kind");
+	static enum status (*const of_kind[])(struct cursor * k) = {
+		[KIND_EW] = record_each,	  [KIND_RED] = record_reduction,
+		[KIND_ARGRED] = record_reduction, [KIND_SCAN] = record_along,
+		[KIND_SORT] = record_along,	  [KIND_LIB] = record_library,
+		[KIND_GATHER] = record_take,	  [KIND_JOIN] = record_join,
+		[KIND_CREATE] = record_create,	  [KIND_DRAW] = record_draw,
+		[KIND_WRITE] = record_assign,	  [KIND_MOVE] = record_view,
+		[KIND_CTL] = record_control,	  [KIND_SEARCH] = record_search,
+		[KIND_CHOSEN] = record_chosen,
+	};
+
+	if (k->row->kind >= sizeof of_kind / sizeof *of_kind)
+		return err_set(k->err, E_INTERNAL, "op of no kind");
+	return of_kind[k->row->kind](k);
 }
 
 enum status record_ops(struct trace *t, const struct record_columns *c, struct err *err)

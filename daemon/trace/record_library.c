@@ -149,19 +149,28 @@ static enum status take_mask(struct cursor *k, struct source *s, int64_t *n)
 	return shape_count(n, &s->array->view.shape, 1, k->err);
 }
 
-/* Its ranks, and how many elements they are said to choose: the worker looks whether that is so. */
-static enum status take_ranks(struct cursor *k, struct source *s, int64_t n, int64_t *count)
+static enum status take_ranks(struct cursor *k, struct source *s, int64_t n)
 {
-	uint64_t claimed = 0;
 	enum status st = record_operand(k, s);
 
-	if (!st)
-		st = record_imm(k, &claimed);
 	if (st)
 		return st;
 	if (!s->array || s->arg.dtype != DT_INT64 || s->array->view.shape.ndim != 1 ||
 	    s->array->view.shape.dim[0] != compact_blocks(n))
 		return err_set(k->err, E_PROTOCOL, "%s: not the ranks of the mask", k->row->id);
+	return OK;
+}
+
+/* The same, and how many elements they are said to choose: the worker looks whether that is so. */
+static enum status take_count(struct cursor *k, struct source *s, int64_t n, int64_t *count)
+{
+	uint64_t claimed = 0;
+	enum status st = take_ranks(k, s, n);
+
+	if (!st)
+		st = record_imm(k, &claimed);
+	if (st)
+		return st;
 	if (claimed > (uint64_t)n)
 		return err_set(k->err, E_PROTOCOL, "%s: %llu of %lld elements", k->row->id,
 			       (unsigned long long)claimed, (long long)n);
@@ -198,9 +207,35 @@ static enum status record_compact(struct cursor *k)
 		shape = src[0].array->view.shape;
 	if (shape.ndim < 1 || shape.ndim > 2 || shape.dim[0] != n)
 		return err_set(k->err, E_PROTOCOL, "COMPACT: not of the mask's shape");
-	st = take_ranks(k, &src[2], n, &shape.dim[0]);
+	st = take_count(k, &src[2], n, &shape.dim[0]);
 	sig.in[0] = sig.out = src[0].arg.dtype;
 	return st ? st : record_result(k, src, &sig, 3, &shape);
+}
+
+/* A reduction of the elements of the first operand that the mask chooses. */
+enum status record_chosen(struct cursor *k)
+{
+	struct shape none = {0};
+	struct source src[3];
+	struct op_sig sig;
+	int64_t n = 0;
+	enum status st = record_operand(k, &src[0]);
+
+	if (!st)
+		st = take_mask(k, &src[1], &n);
+	if (!st)
+		st = take_ranks(k, &src[2], n);
+	if (st)
+		return st;
+	if (!n || !src[0].array || src[0].array->view.shape.ndim != 1 ||
+	    src[0].array->view.shape.dim[0] != n)
+		return err_set(k->err, E_PROTOCOL, "%s: not of the mask's shape", k->row->id);
+	if (k->dtype != 255 && !dtype_native(k->dtype))
+		return err_set(k->err, E_DTYPE, "%s: bad accumulator type", k->row->id);
+	st = op_infer(&sig, (enum op)k->op, &src[0].arg, k->dtype, k->err);
+	sig.in[1] = DT_BOOL;
+	sig.in[2] = DT_INT64;
+	return st ? st : record_result(k, src, &sig, 3, &none);
 }
 
 /* Of a mask with several axes a row of coordinates for each. */
@@ -214,7 +249,7 @@ static enum status record_places(struct cursor *k)
 	enum status st = take_mask(k, &src[0], &n);
 
 	if (!st)
-		st = take_ranks(k, &src[1], n, &shape.dim[0]);
+		st = take_count(k, &src[1], n, &shape.dim[0]);
 	if (st)
 		return st;
 	axes = src[0].array->view.shape.ndim;
@@ -241,7 +276,7 @@ static enum status check_search(const struct cursor *k, const struct source *src
 	return OK;
 }
 
-static enum status record_search(struct cursor *k)
+enum status record_search(struct cursor *k)
 {
 	struct source src[3] = {{0}};
 	int n = k->op == OP_INTERP ? 3 : 2;
@@ -261,8 +296,6 @@ static enum status record_search(struct cursor *k)
 
 enum status record_library(struct cursor *k)
 {
-	if (k->op == OP_SEARCH_LEFT || k->op == OP_SEARCH_RIGHT || k->op == OP_INTERP)
-		return record_search(k);
 	if (k->op == OP_RANKS)
 		return record_ranks(k);
 	if (k->op == OP_COMPACT)

@@ -126,6 +126,8 @@
 #define KIND_LOOP_LIB(arity, rule, id, stem)
 #define KIND_LOOP_GATHER(arity, rule, id, stem)
 #define KIND_LOOP_DRAW(arity, rule, id, stem)
+#define KIND_LOOP_SEARCH(arity, rule, id, stem)
+#define KIND_LOOP_CHOSEN(arity, rule, id, stem)
 #define OP(wire, id, np, kind, arity, rule, alg, stem, cost) KIND_LOOP_##kind(arity, rule, id, stem)
 #include "ops.def"
 #undef OP
@@ -417,6 +419,8 @@ PAIRS_EACH(PAIRS)
 #define KIND_ROW_LIB(rule, id, stem)
 #define KIND_ROW_GATHER(rule, id, stem)
 #define KIND_ROW_DRAW(rule, id, stem)
+#define KIND_ROW_SEARCH(rule, id, stem)
+#define KIND_ROW_CHOSEN(rule, id, stem)
 const struct tier0_isa TIER0_ISA = {
 	.op =
 		{

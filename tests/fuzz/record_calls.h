@@ -372,7 +372,40 @@ static inline void do_places(struct life *l, unsigned mask, unsigned ranks, cons
 	free(z);
 }
 
-/* What a mask chooses: of an array that fits, or where. */
+/* A reduction of `count` elements that x says. */
+static inline void do_reduced(struct life *l, unsigned mask, unsigned ranks, unsigned from,
+			      const int64_t *x)
+{
+	static const enum op ops[] = {OP_CHOSEN_SUM, OP_CHOSEN_ANY, OP_CHOSEN_ALL};
+	enum op op = ops[fuzz_below(&l->in, 3)];
+	const struct shape *s = &l->model.array[from].view.shape, none = {0};
+	const struct op_arg arg = {l->model.array[from].view.dtype, false};
+	int64_t *y, made = op == OP_CHOSEN_ALL;
+	struct model_operand in, other;
+	unsigned id = free_id(l);
+	struct op_sig sig;
+
+	if (!id)
+		return;
+	FUZZ_CHECK(!op_infer(&sig, op, &arg, DTYPE_END, NULL));
+	begin(l);
+	array_operand(l, &in, from);
+	array_operand(l, &other, mask);
+	array_operand(l, &other, ranks);
+	if (!commit(l, op, NO_TYPE, id))
+		return;
+	y = model_read(&in, s, sig.in[0]);
+	for (int64_t i = 0; i < s->dim[0]; i++) {
+		if (x[i] && op == OP_CHOSEN_SUM)
+			made = (int64_t)((uint64_t)made + (uint64_t)y[i]);
+		else if (x[i])
+			made = op == OP_CHOSEN_ANY ? made | (y[i] != 0) : made & (y[i] != 0);
+	}
+	model_write(model_new(&l->model, id, sig.out, &none), &made);
+	free(y);
+}
+
+/* What a mask chooses: of an array that fits, perhaps reduced, or where. */
 static inline void do_choose(struct life *l)
 {
 	unsigned mask = some_mask(l), ranks = free_id(l), from = some_id(l);
@@ -388,7 +421,9 @@ static inline void do_choose(struct life *l)
 		count += x[i];
 	of = &l->model.array[from].view.shape;
 	if (do_ranks(l, mask, ranks, count)) {
-		if (of->ndim > 0 && of->ndim < 3 && of->dim[0] == n)
+		if (of->ndim == 1 && n && of->dim[0] == n && fuzz_below(&l->in, 2))
+			do_reduced(l, mask, ranks, from, x);
+		else if (of->ndim > 0 && of->ndim < 3 && of->dim[0] == n)
 			do_elements(l, mask, ranks, from, x, count);
 		else
 			do_places(l, mask, ranks, x, count);

@@ -438,6 +438,59 @@ Test(record, searches_that_cannot_be_are_refused)
 	cr_assert_eq(flush(), E_PROTOCOL, "for a number");
 }
 
+static enum status chosen_op(enum op op, unsigned dtype, uint32_t of, uint32_t mask, uint32_t ranks)
+{
+	put(op, dtype, 3, 0, 20);
+	operand(of);
+	operand(mask);
+	operand(ranks);
+	return flush();
+}
+
+static void some_chosen(void)
+{
+	import_typed(1, DT_INT32, 4100);
+	import_typed(2, DT_BOOL, 4100);
+	put(OP_RANKS, 255, 1, 0, 3);
+	operand(2);
+	cr_assert_eq(flush(), OK, "%s", err.text);
+}
+
+Test(record, reductions_of_what_a_mask_chooses_have_no_axes)
+{
+	some_chosen();
+	for (unsigned op = OP_CHOSEN_SUM; op <= OP_CHOSEN_ALL; op++) {
+		const struct view *v;
+
+		cr_assert_eq(chosen_op((enum op)op, 255, 1, 2, 3), OK, "%s", err.text);
+		v = &trace_array(&trace, 20)->view;
+		cr_assert_eq(v->shape.ndim, 0);
+		cr_assert_eq(v->dtype, op <= OP_CHOSEN_PROD  ? DT_INT64
+				       : op <= OP_CHOSEN_MAX ? DT_INT32
+							     : DT_BOOL);
+		drop(20);
+	}
+	cr_assert_eq(chosen_op(OP_CHOSEN_SUM, DT_FLOAT32, 1, 2, 3), OK, "%s", err.text);
+	cr_assert_eq(trace_array(&trace, 20)->view.dtype, DT_FLOAT32);
+}
+
+Test(record, reductions_that_no_mask_chooses_for_are_refused)
+{
+	some_chosen();
+	import_typed(4, DT_INT32, 4099);
+	import_typed(5, DT_INT64, 1);
+	import_typed(6, DT_COMPLEX64, 4100);
+	slice(7, 1, 0, 0);
+	slice(8, 2, 0, 0);
+	cr_assert_eq(chosen_op(OP_CHOSEN_SUM, 255, 4, 2, 3), E_PROTOCOL, "of fewer elements");
+	cr_assert_eq(chosen_op(OP_CHOSEN_SUM, 255, 1, 1, 3), E_PROTOCOL, "by numbers");
+	cr_assert_eq(chosen_op(OP_CHOSEN_SUM, 255, 1, 2, 5), E_PROTOCOL, "ranks of another mask");
+	cr_assert_eq(chosen_op(OP_CHOSEN_SUM, 255, 1, 2, 2), E_PROTOCOL, "a mask as ranks");
+	cr_assert_eq(chosen_op(OP_CHOSEN_SUM, 200, 1, 2, 3), E_DTYPE, "into no type");
+	cr_assert_eq(chosen_op(OP_CHOSEN_MAX, 255, 6, 2, 3), E_UNSUPPORTED, "order of complex");
+	cr_assert_neq(chosen_op(OP_CHOSEN_SUM, 255, 7, 8, 3), OK, "of nothing");
+}
+
 static enum status interp_op(uint32_t points, uint32_t x, uint32_t values)
 {
 	put(OP_INTERP, 255, 3, 0, 9);

@@ -33,6 +33,7 @@ from braze.numpy import (
     _reductions,
     _scalars,
     _search,
+    _selection,
     _shape,
     _sharing,
     _space,
@@ -221,6 +222,7 @@ newaxis = None
 _define()
 _methods.attach(_functions)
 _type.complete()
+_selection.complete()
 _adapters.install()
 __version__ = _numpy.__version__
 __array_api_version__ = _numpy.__array_api_version__

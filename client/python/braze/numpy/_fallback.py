@@ -32,8 +32,8 @@ def _shown(a):
 def to_numpy(x, lists=None):
     """x with every braze array in it as NumPy's; other objects as they are.  Lists that
     had to be copied for it are noted in `lists`."""
-    if type(x) is ndarray:
-        return _shown(x)
+    if type(x) is ndarray or type(x) is _core.selection:
+        return _shown(_core.settle(x))
     return _writes.walk(x, _shown, [] if lists is None else lists)
 
 
@@ -46,6 +46,9 @@ def is_foreign(x):
     """Is x for NumPy, or for itself, to interpret: a subclass of numpy.ndarray, a data
     frame, an array of another library, an iterator?"""
     kind = type(x)
+    if kind is _core.selection:
+        _core.settle(x)
+        return False
     return kind is not ndarray and kind not in _DATA and not issubclass(kind, numpy.generic)
 
 
