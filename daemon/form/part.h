@@ -77,11 +77,11 @@ struct part {
 	int64_t *move;	       /* [ndim]: what dim grows by from turn to turn; NULL: nothing
 				  does, or there is one turn */
 	struct part_ref *list; /* operands of ops that have more than OP_OPERANDS */
-	/* Extents that are others in each turn (plan/size.h), else none. */
+	/* Extents that are others in each turn (plan/sizes.h), else none. */
 	uint8_t *mark; /* [ndim]: where dim has 0 in the place of a size, or of what follows from
 			  it; NULL: nowhere */
 	uint32_t nsize;
-	int64_t *most; /* [nsize]: so much at most in any turn; not part of the key */
+	int64_t *most;	       /* [nsize]: so much at most in any turn; not part of the key */
 	const int64_t *number; /* [nsize]: what stands for them (part_with_numbers), or NULL */
 	uint8_t unfused;       /* the client asked for one kernel per op */
 	uint8_t device;	       /* that its ops ask for, as in struct node */
@@ -97,10 +97,10 @@ static inline const struct part_ref *part_in(const struct part *p, const struct 
 uint32_t *part_last_uses(const struct part *p);
 /* Does op k put its result where its predecessor lies?  By the table of part_last_uses. */
 bool part_takes(const struct part *p, uint32_t k, const uint32_t *last);
-/* What is planned where there are sizes: a copy of *p in which each of them is a number that nothing
- * else in it has, at least `most`, and in which what is temporary lies as if it were so large.  So
- * passes take two extents for the same only where they are so in each turn.  Views may reach beyond
- * what they are views of.  free() gives it back. */
+/* What is planned where there are sizes: a copy of *p in which each of them is a number that
+ * nothing else in it has, at least `most`, and in which what is temporary lies as if it were so
+ * large.  So passes take two extents for the same only where they are so in each turn.  Views may
+ * reach beyond what they are views of.  free() gives it back. */
 struct part *part_with_numbers(const struct part *p);
 /* The size whose number this extent of such a copy is; nsize: it is none. */
 uint32_t part_size_of(const struct part *p, int64_t extent);

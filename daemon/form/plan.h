@@ -28,11 +28,11 @@ struct plan_slot {
 enum step_kind { STEP_KERNEL, STEP_CALL, STEP_COPY, STEP_LOOP };
 
 struct plan_step {
-	uint8_t kind;	   /* enum step_kind */
-	uint8_t tears;	   /* overwrites bytes of an input value: not re-runnable */
-	uint64_t cost_us;  /* predicted, for slicing and placement */
-	uint64_t math_us;  /* of it, what is arithmetic */
-	uint16_t shape;	   /* nest_shape: whose runs tell of this one's */
+	uint8_t kind;	  /* enum step_kind */
+	uint8_t tears;	  /* overwrites bytes of an input value: not re-runnable */
+	uint64_t cost_us; /* predicted, for slicing and placement */
+	uint64_t math_us; /* of it, what is arithmetic */
+	uint16_t shape;	  /* nest_shape: whose runs tell of this one's */
 	/* [loop]: the size whose extent it has, + 1, or 0: what stands in nest or call. */
 	uint8_t size[LIMIT_NDIM];
 	struct nest *nest; /* STEP_KERNEL: concrete extents, strides, slots */
@@ -79,8 +79,8 @@ struct plan {
 	struct plan_note *note; /* fusion refusals */
 	uint32_t *value_slot;	/* [value of the partition]: its slot, or PART_NONE */
 	uint64_t planning_us;
-	uint32_t nsize; /* extents that each turn has of its own (part.mark) */
-	int64_t *most;	/* [nsize]: the largest that the plan is right for */
+	uint32_t nsize;			 /* extents that each turn has of its own (part.mark) */
+	int64_t *most;			 /* [nsize]: the largest that the plan is right for */
 	struct place place[PLACE_CASES]; /* where it runs; loop thread only */
 	uint64_t turn_ns; /* what one of several turns took; 0: none did; loop thread only */
 };

@@ -16,8 +16,8 @@ typedef void pass_dump_fn(void *data, const char *pass, const char *text);
 enum status compilepart_run(struct plan **out, const struct part *part, const char *passes,
 			    pass_dump_fn *dump, void *data, struct err *err) MUST_USE;
 
-/* The way, one of few, in which op o of a partition without sizes, a product, is computed: it decides
- * the bits.  0: such that it cannot be one of several turns whose sizes differ. */
+/* The way, one of few, in which op o of a partition without sizes, a product, is computed: it
+ * decides the bits.  0: such that it cannot be one of several turns whose sizes differ. */
 unsigned compilepart_way(const struct part *part, const struct part_op *o);
 
 /* Are these names of passes, comma separated?  E_INVALID lists the known ones. */

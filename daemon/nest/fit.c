@@ -10,8 +10,8 @@ struct pairing {
 	struct fit *fit;
 };
 
-/* Has the nest a loop whose extent is a size?  What would be so many steps further on there is in one
- * turn, is not in others. */
+/* Has the nest a loop whose extent is a size?  What would be so many steps further on there is in
+ * one turn, is not in others. */
 static bool has_sizes(const struct part *part, const struct nest *n)
 {
 	for (unsigned l = 0; part->nsize && l < (unsigned)n->npar + n->nred; l++)

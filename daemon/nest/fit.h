@@ -11,8 +11,8 @@
 
 struct fit {
 	const struct part *part; /* whose units they are */
-	bool guest_later; /* the guest comes later in program order */
-	bool post;	  /* the guest's code runs once per parallel point of the host */
+	bool guest_later;	 /* the guest comes later in program order */
+	bool post;		 /* the guest's code runs once per parallel point of the host */
 	uint8_t loop[LIMIT_NDIM];
 	int64_t stride[LIMIT_NEST_ACCESSES][LIMIT_NDIM]; /* guest's accesses, host's loops */
 };

@@ -17,7 +17,7 @@
 #include "../base/hash.h"
 #include "../base/xalloc.h"
 #include "demand_impl.h"
-#include "size.h"
+#include "sizes.h"
 
 #define NODES_LEAST  (LIMIT_PARTITION_OPS + 1) /* fewer are one plan as they are */
 #define TURNS_LEAST  8
@@ -255,8 +255,7 @@ static bool number(struct rolling *r, size_t turn, uint32_t expected, struct ver
 	const struct part *p = &r->p->part;
 
 	if (v->index == PART_NONE) {
-		if (r->numbered == p->nvalue ||
-		    !sizes_bytes(&r->sizes, r->numbered, v->bytes))
+		if (r->numbered == p->nvalue || !sizes_bytes(&r->sizes, r->numbered, v->bytes))
 			return false;
 		r->value[turn * p->nvalue + r->numbered] = v;
 		v->index = r->numbered++;
@@ -264,7 +263,8 @@ static bool number(struct rolling *r, size_t turn, uint32_t expected, struct ver
 	return v->index == expected;
 }
 
-/* A view has the first turn's shape, but for sizes, and moves by what it did from the first to the second. */
+/* A view has the first turn's shape, but for sizes, and moves by what it did from the first to the
+ * second. */
 static bool same_view(struct rolling *r, size_t turn, const struct part_ref *ref,
 		      const struct view *v)
 {

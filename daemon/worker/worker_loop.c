@@ -34,8 +34,8 @@ static void patch_sizes(char *step, const struct steps_loop *l, uint32_t turn, u
 		extent += offsetof(struct plan_call, extent);
 	for (unsigned k = 0; k < LIMIT_NDIM; k++)
 		if (l->loops[i * LIMIT_NDIM + k])
-			memcpy(extent + k * sizeof *size,
-			       &size[l->loops[i * LIMIT_NDIM + k] - 1], sizeof *size);
+			memcpy(extent + k * sizeof *size, &size[l->loops[i * LIMIT_NDIM + k] - 1],
+			       sizeof *size);
 	s->whole = 1;
 }
 
