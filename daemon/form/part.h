@@ -77,7 +77,7 @@ struct part {
 	int64_t *move;	       /* [ndim]: what dim grows by from turn to turn; NULL: nothing
 				  does, or there is one turn */
 	struct part_ref *list; /* operands of ops that have more than OP_OPERANDS */
-	/* Extents that are others in each turn (plan/size.h), else none. */
+	/* Extents that are others in each turn (plan/sizes.h), else none. */
 	uint8_t *mark; /* [ndim]: where dim has 0 in the place of a size, or of what follows from
 			  it; NULL: nowhere */
 	uint32_t nsize;

@@ -168,7 +168,8 @@ struct depend prog_depend(const struct prog *p, const struct depend_access *a,
 
 	if (!p->part->nsize)
 		return depend_test(a, b, extent, nloop, nsame);
-	/* A store goes to each of its places once: of each turn's, plan/size.c has seen to that. */
+	/* A store goes to each of its places once: of each turn's, plan/sizes.c has seen to that.
+	 */
 	if (alike(a, b, nloop))
 		return (struct depend){.kind = DEPEND_SAME};
 	memcpy(most, extent, nloop * sizeof *most);

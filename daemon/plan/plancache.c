@@ -47,16 +47,21 @@ static bool has_room(const struct plan *plan, const struct part *p)
 	return true;
 }
 
+/* What differs from turn to turn. */
+static bool same_turns(const struct part *a, const struct part *b)
+{
+	return !a->move == !b->move && !a->mark == !b->mark &&
+	       (!a->move || !memcmp(a->move, b->move, a->ndim * sizeof *a->move)) &&
+	       (!a->mark || !memcmp(a->mark, b->mark, a->ndim));
+}
+
 static bool same(const struct part *a, const struct part *b)
 {
 	return a->nvalue == b->nvalue && a->nop == b->nop && a->ndim == b->ndim &&
 	       a->nlist == b->nlist && a->unfused == b->unfused && a->device == b->device &&
 	       a->anywhere == b->anywhere && !memcmp(a->op, b->op, a->nop * sizeof *a->op) &&
 	       (!a->nlist || !memcmp(a->list, b->list, a->nlist * sizeof *a->list)) &&
-	       !a->move == !b->move &&
-	       (!a->move || !memcmp(a->move, b->move, a->ndim * sizeof *a->move)) &&
-	       !a->mark == !b->mark && (!a->mark || !memcmp(a->mark, b->mark, a->ndim)) &&
-	       !memcmp(a->value, b->value, a->nvalue * sizeof *a->value) &&
+	       same_turns(a, b) && !memcmp(a->value, b->value, a->nvalue * sizeof *a->value) &&
 	       !memcmp(a->dim, b->dim, a->ndim * sizeof *a->dim);
 }
 

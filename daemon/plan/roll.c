@@ -17,7 +17,7 @@
 #include "../base/hash.h"
 #include "../base/xalloc.h"
 #include "demand_impl.h"
-#include "size.h"
+#include "sizes.h"
 
 #define NODES_LEAST  (LIMIT_PARTITION_OPS + 1) /* fewer are one plan as they are */
 #define TURNS_LEAST  8

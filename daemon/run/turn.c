@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* run/turn.c - a plan's steps with the extents that a turn of a job has.
  *
- * A plan with sizes (plan/size.h) has numbers in their places.  A job has copies of its steps,
+ * A plan with sizes (plan/sizes.h) has numbers in their places.  A job has copies of its steps,
  * which get the extents of the turn that is to be sent. */
 #include <stdlib.h>
 #include <string.h>

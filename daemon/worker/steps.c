@@ -79,8 +79,27 @@ static uint64_t loop_sizes(struct steps_loop *o, const char *at)
 	return (uint64_t)l->turns * l->nsize * sizeof *o->size + (uint64_t)l->nstep * LIMIT_NDIM;
 }
 
-static enum status check_sizes(const struct steps_loop *o, struct err *err)
+/* Are a loop's counts such that the bytes of its parts can be added up? */
+static bool countable(const struct command_loop *l)
 {
+	return l->nplace && l->nrow && l->nslot <= COMMAND_BYTES && l->nimm <= COMMAND_BYTES &&
+	       l->npatch <= COMMAND_BYTES && l->turns <= COMMAND_BYTES && l->nsize <= UINT8_MAX &&
+	       l->nstep <= COMMAND_BYTES;
+}
+
+/* Do patches and loops name what there is? */
+static enum status check_names(const struct steps_loop *o, struct err *err)
+{
+	const struct command_loop *l = o->loop;
+
+	for (uint32_t i = 0; i < l->npatch; i++)
+		if (o->patch[i].slot >= l->nslot)
+			return err_set(err, E_INTERNAL, "a loop patches slot %u of %u",
+				       o->patch[i].slot, l->nslot);
+	for (uint32_t i = 0; i < l->nscalar; i++)
+		if (o->scalar[i] >= l->nimm)
+			return err_set(err, E_INTERNAL, "a loop patches immediate %u of %u",
+				       o->scalar[i], l->nimm);
 	for (uint32_t i = 0; o->loops && i < o->loop->nstep * LIMIT_NDIM; i++)
 		if (o->loops[i] > o->loop->nsize)
 			return err_set(err, E_INTERNAL, "a loop has no size %u", o->loops[i]);
@@ -94,10 +113,7 @@ enum status steps_loop(struct steps_loop *out, const char *at, const char *end, 
 
 	bytes += (uint64_t)l->nrow * l->nimm * 16 + (uint64_t)l->npatch * sizeof *out->patch;
 	bytes += ((uint64_t)l->nscalar + (l->nscalar & 1)) * sizeof *out->scalar;
-	if (l->bytes > (size_t)(end - at) || l->bytes % 8 || bytes > l->bytes || !l->nplace ||
-	    !l->nrow || l->nslot > COMMAND_BYTES || l->nimm > COMMAND_BYTES ||
-	    l->npatch > COMMAND_BYTES || l->turns > COMMAND_BYTES || l->nsize > UINT8_MAX ||
-	    l->nstep > COMMAND_BYTES)
+	if (l->bytes > (size_t)(end - at) || l->bytes % 8 || bytes > l->bytes || !countable(l))
 		return err_set(err, E_INTERNAL, "a loop of a run is malformed");
 	*out = (struct steps_loop){.loop = l};
 	bytes += loop_sizes(out, at + bytes);
@@ -108,15 +124,7 @@ enum status steps_loop(struct steps_loop *out, const char *at, const char *end, 
 	out->patch = (const struct command_patch *)(out->imm + (size_t)l->nrow * l->nimm * 2);
 	out->scalar = (const uint32_t *)(out->patch + l->npatch);
 	out->step = at + bytes;
-	for (uint32_t i = 0; i < l->npatch; i++)
-		if (out->patch[i].slot >= l->nslot)
-			return err_set(err, E_INTERNAL, "a loop patches slot %u of %u",
-				       out->patch[i].slot, l->nslot);
-	for (uint32_t i = 0; i < l->nscalar; i++)
-		if (out->scalar[i] >= l->nimm)
-			return err_set(err, E_INTERNAL, "a loop patches immediate %u of %u",
-				       out->scalar[i], l->nimm);
-	if (check_sizes(out, err) != OK)
+	if (check_names(out, err) != OK)
 		return E_INTERNAL;
 	return loop_steps(out, at + l->bytes, err);
 }

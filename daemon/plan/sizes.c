@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "size.h"
+#include "sizes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -123,25 +123,28 @@ static bool marked_strides(const struct sizes *z, const struct part_ref *r)
 	return any_mark(z, r, 1u + r->ndim, 1u + 2u * r->ndim);
 }
 
+/* Are these extents, and the strides n further on, those of one axis? */
+static bool same_axis(const struct sizes *z, uint32_t x, uint32_t y, uint32_t n)
+{
+	const int64_t *dim = z->part->dim;
+
+	return z->mark[x] == z->mark[y] && dim[x] == dim[y] && dim[x + n] == dim[y + n] &&
+	       z->now[x + n] == z->now[y + n];
+}
+
 /* What a fresh array, whose strides follow from sizes, is read by: all of it, with its axes in any
  * order.  It will lie as the largest of the turns would, so each stride names its axis. */
 static bool relaid(struct sizes *z, const struct part_ref *r, const struct part_ref *out)
 {
-	const int64_t *dim = z->part->dim;
 	uint32_t n = r->ndim, taken = 0;
 
-	if (n != out->ndim || z->now[r->dims] || dim[r->dims])
+	if (n != out->ndim || z->now[r->dims] || z->part->dim[r->dims])
 		return false;
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t e = r->dims + 1 + i, s = e + n, a = 0;
+		uint32_t s = r->dims + 1 + n + i, a = 0;
 
-		for (; a < n; a++) {
-			uint32_t oe = out->dims + 1 + a;
-
-			if (!(taken >> a & 1) && z->mark[e] == z->mark[oe] && dim[e] == dim[oe] &&
-			    dim[s] == dim[oe + n] && z->now[s] == z->now[oe + n])
-				break;
-		}
+		while (a < n && (taken >> a & 1 || !same_axis(z, s - n, out->dims + 1 + a, n)))
+			a++;
 		if (a == n || (z->turn > 1 && z->mark[s] && z->mark[s] != (PART_STRIDE | a)))
 			return false;
 		taken |= 1u << a;

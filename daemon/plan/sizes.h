@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan/size.h - extents that are others in each turn of a loop, as those of triangular loops.
+/* plan/sizes.h - extents that are others in each turn of a loop, as those of triangular loops.
  *
  * Extents that always change together are one *size*.  A partition names its sizes instead of
  * numbers (part.mark), so one plan serves all turns; what each turn's sizes are goes with the
  * job.  Which extents are sizes follows from the first two turns; every later one has to agree.
  * An extent of 0 or 1 is never a size: nests have no loop there. */
-#ifndef BRAZE_SIZE_H
-#define BRAZE_SIZE_H
+#ifndef BRAZE_SIZES_H
+#define BRAZE_SIZES_H
 
 #include "form/part.h"
 
