@@ -473,6 +473,21 @@ def test_calls_that_have_a_kernel_take_the_short_way():
     assert (x == y).all()
 
 
+def test_a_number_after_an_array_has_a_kernel_of_its_own():
+    def f(x, v, n):
+        s = 0.0
+        for i in range(n):
+            x[i] += 1
+            if n > 9:
+                s += v[i]
+        return s
+    quick = jit(f)
+    x = np.arange(3.0)
+    for v in (np.ones(3), 2.5, np.ones(3), 1, np.float64(2)):
+        assert quick(x, v, 3) == 0
+    assert x.tolist() == [5, 6, 7]
+
+
 def test_new_functions_at_each_call_are_not_kept():
     @jit
     def f(x, g):

@@ -279,6 +279,8 @@ class Expressions:
         both_weak = a.kind.weak and b.kind.weak
         if both_weak:
             kind = join(a.kind, b.kind)
+            if kind == COMPLEX and sign not in ("==", "!="):
+                raise Refusal("complex numbers of Python's have no order", node)
             a, b = cast(a, kind.dtype), cast(b, kind.dtype)
         elif a.kind.weak or b.kind.weak:
             a, b = self._beside_weak(ufunc, a, b, node)

@@ -50,6 +50,7 @@ class Array(NamedTuple):
 
     dtype: np.dtype
     ndim: int
+    is_array: bool = True  # so that none equals a Kind: True is 1
 
     def __str__(self):
         return f"{self.dtype.name}[{', '.join(':' * self.ndim)}]"
