@@ -13,7 +13,7 @@ VENV=build/venv
 STAMP=$VENV/.braze-requirements
 PACKAGES="gcc g++ cmake ninja-build pkg-config libc6-dev binutils libuv1-dev libprotobuf-c-dev
 protobuf-c-compiler libcjson-dev libmicrohttpd-dev libopenblas-dev gfortran
-libcriterion-dev clang clang-format xz-utils"
+libcriterion-dev help2man clang clang-format xz-utils"
 
 say() { printf 'setup: %s\n' "$*"; }
 die() { printf 'setup: %s\n' "$*" >&2; exit 1; }

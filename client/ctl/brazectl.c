@@ -27,24 +27,7 @@ static int fail(const struct call *c)
 
 static int usage(FILE *out)
 {
-	fputs("usage: brazectl [--socket PATH] [--json] COMMAND\n"
-	      "\n"
-	      "  ping                      does a daemon answer?\n"
-	      "  status                    what it is doing, in numbers\n"
-	      "  clients                   who is connected\n"
-	      "  kernels                   kernels in memory, last used first\n"
-	      "  kernels ID                one kernel: operations, who asked, reasons\n"
-	      "  kernels ID --nest         its nest and source, too\n"
-	      "  kernels ID --export FILE  write its source to a file that compiles alone\n"
-	      "  explain [ID]              why nests were not fused\n"
-	      "  events                    what happened lately\n"
-	      "  cache                     the kernel cache\n"
-	      "  cache clear               delete the compiled kernels on disk\n"
-	      "  doctor                    check this machine and the daemon\n"
-	      "\n"
-	      "  --socket PATH  status socket, or the daemon's socket beside it\n"
-	      "  --json         the daemon's answer as it is\n",
-	      out);
+	help_print(out);
 	return out == stdout ? 0 : 2;
 }
 
@@ -256,18 +239,6 @@ static int run(struct call *c)
 	return cache(c);
 }
 
-static bool known(const char *command)
-{
-	static const char *const commands[] = {"ping",	  "status", "clients", "kernels",
-					       "explain", "events", "cache",   "doctor"};
-
-	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
-		if (!strcmp(commands[i], command))
-			return true;
-	fprintf(stderr, "brazectl: no command is called %s\n", command);
-	return false;
-}
-
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {{"socket", required_argument, NULL, 's'},
@@ -308,8 +279,16 @@ int main(int argc, char **argv)
 		return usage(stderr);
 	c.command = argv[optind];
 	c.argument = argv[optind + 1];
-	if (!known(c.command))
+	if (!help_knows(c.command)) {
+		fprintf(stderr, "brazectl: no command is called %s\n", c.command);
 		return usage(stderr);
+	}
+	if (!strcmp(c.command, "completion")) { /* asks no daemon */
+		if (!fits(&c))
+			return usage(stderr);
+		help_completion();
+		return 0;
+	}
 	if (!fetch_find(&c.fetch, socket))
 		return fail(&c);
 	return run(&c);

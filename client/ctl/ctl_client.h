@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* client/ctl/ctl_client.h - the parts of brazectl.
  *
- * fetch.c finds the status socket and gets a page; show.c prints objects for
- * people; doctor.c judges a machine; brazectl.c is the command line. */
+ * fetch.c finds the status socket and gets a page, by http.c; show.c prints objects for
+ * people; doctor.c judges a machine; help.c tells what can be asked; brazectl.c is the
+ * command line. */
 #ifndef BRAZE_CTL_CLIENT_H
 #define BRAZE_CTL_CLIENT_H
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 struct fetch {
 	char socket[4096]; /* of the daemon that was found */
@@ -36,6 +38,11 @@ void show_nest(const cJSON *o);
 void show_reasons(const cJSON *o);
 double show_number(const cJSON *o, const char *key);
 const char *show_string(const cJSON *o, const char *key);
+
+/* Of commands.def: the text of --help; is there such a command; the script for bash. */
+void help_print(FILE *out);
+bool help_knows(const char *command);
+void help_completion(void);
 
 /* Print each check's outcome; 1 when one failed. */
 int doctor_run(struct fetch *f);

@@ -15,6 +15,9 @@ import threading
 
 import numpy as _numpy
 
+if int(_numpy.__version__.partition(".")[0]) < 2:
+    raise ImportError(f"braze needs NumPy 2.0 or newer, and this Python has {_numpy.__version__} in "
+                      f"{os.path.dirname(_numpy.__file__)}")
 if "t" in sys.abiflags:
     raise ImportError("braze does not run in a free-threaded Python (its state is guarded by the "
                       "interpreter lock): use the ordinary build of this version")

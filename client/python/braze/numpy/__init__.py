@@ -119,9 +119,11 @@ def _define():
     # What NumPy itself imports when it is asked for, so do we: __getattr__ below.
     public = {n: theirs for n, theirs in vars(_numpy).items() if not n.startswith("_")}
     for module, names in _NATIVE:
-        # Python finds interned names without comparing them.
+        # Python finds interned names without comparing them.  What this NumPy lacks (an older
+        # one has no unstack, a newer one no in1d) braze.numpy lacks, too.
         for name in map(_sys.intern, names.split()):
-            space[name] = _present(name, getattr(module, name))
+            if hasattr(_numpy, name):
+                space[name] = _present(name, getattr(module, name))
     # The package's own keeps scalars.
     space["asarray"] = _present("asarray", _creation.public_asarray)
     space["round"] = _present("round", _round)
@@ -225,8 +227,9 @@ _type.complete()
 _selection.complete()
 _adapters.install()
 __version__ = _numpy.__version__
-__array_api_version__ = _numpy.__array_api_version__
-__array_namespace_info__ = _numpy.__array_namespace_info__
+for _name in ("__array_api_version__", "__array_namespace_info__"):
+    if hasattr(_numpy, _name):  # from NumPy 2.1 on
+        globals()[_name] = getattr(_numpy, _name)
 empty_shared = _braze.empty
 
 # Functions about types, settings and text need no arrays and are NumPy's own.

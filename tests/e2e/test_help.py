@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What brazectl says of itself: help, man page and completion are one table's."""
+
+import re
+import shutil
+import subprocess
+
+import pytest
+from harness import ROOT, find_ctl
+
+ROW = re.compile(r'^(COMMAND|OPTION)\("([^"]+)", "([^"]*)", "([^"]*)"\)$', re.M)
+ROWS = ROW.findall((ROOT / "client/ctl/commands.def").read_text())
+NAMES = sorted({name for _, name, _, _ in ROWS})
+
+
+def ctl(*arguments):
+    return subprocess.run([find_ctl(), *arguments], capture_output=True, text=True)
+
+
+def completed(*words):
+    """What bash offers behind these words, of which the last may be begun."""
+    script = (f"{ctl('completion').stdout}\nCOMP_WORDS=(\"$@\"); COMP_CWORD=$(($#-1)); _brazectl; "
+              "echo \"${COMPREPLY[*]}\"")
+    done = subprocess.run(["bash", "-uc", script, "bash", "brazectl", *words], check=True,
+                          capture_output=True, text=True)
+    return done.stdout.split()
+
+
+def test_help_has_every_row():
+    text = ctl("--help").stdout
+    assert len(ROWS) > 15
+    for _, name, arguments, what in ROWS:
+        assert re.search(rf"^  {re.escape((name + ' ' + arguments).rstrip())} +{re.escape(what)}$",
+                         text, re.M), name
+
+
+def test_every_command_is_one(daemon):
+    for name in NAMES:
+        done = ctl("--socket", daemon.status_socket, *(() if name[0] == "-" else (name,)))
+        assert name[0] == "-" or done.returncode in (0, 1) and "no command" not in done.stderr
+    wrong = ctl("nonsense")
+    assert wrong.returncode == 2 and "no command is called nonsense" in wrong.stderr
+    assert ctl("completion", "more").returncode == 2
+
+
+def test_bash_completes_them():
+    assert sorted(completed("")) == NAMES
+    assert completed("ker") == ["kernels"]
+    assert completed("cache", "") == ["clear"]
+    assert completed("kernels", "--n") == ["--nest"]
+    assert completed("--js") == ["--json"]
+
+
+@pytest.mark.skipif(not shutil.which("help2man"), reason="there is no help2man")
+def test_the_man_pages_say_what_help_says():
+    for program in ("brazed", "brazectl"):
+        page = ROOT / f"build/deploy/{program}.1"
+        if not page.exists():
+            pytest.skip("help2man came after the build was configured")
+        text = page.read_text().replace("\\", "")
+        if program == "brazectl":
+            assert all(name in text for name in NAMES)
+        else:
+            assert "idle_exit_seconds" in text
