@@ -166,6 +166,16 @@ static bool added(struct lang_affine *out, const struct lang_affine *a, const st
 	return !over;
 }
 
+static bool quotient(struct lang_affine *out, const struct lang_affine *a,
+		     const struct lang_affine *b)
+{
+	if (!is_constant(a) || !is_constant(b) || b->constant < 1)
+		return false;
+	*out = (struct lang_affine){.constant = a->constant / b->constant -
+						(a->constant % b->constant < 0)};
+	return true;
+}
+
 static bool computed(struct lang_affine *out, unsigned op, const struct lang_affine *a,
 		     const struct lang_affine *b)
 {
@@ -183,11 +193,7 @@ static bool computed(struct lang_affine *out, unsigned op, const struct lang_aff
 	case OP_NEGATIVE:
 		return scaled(out, a, -1);
 	case OP_FLOOR_DIVIDE:
-		if (!is_constant(a) || !is_constant(b) || b->constant < 1)
-			return false;
-		*out = (struct lang_affine){.constant = a->constant / b->constant -
-							(a->constant % b->constant < 0)};
-		return true;
+		return quotient(out, a, b);
 	case OP_MINIMUM:
 	case OP_MAXIMUM:
 		*out = (a->constant < b->constant) == (op == OP_MINIMUM) ? *a : *b;
