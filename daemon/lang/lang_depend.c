@@ -426,21 +426,26 @@ static bool below(const struct pair *p, const struct lang_row *row)
 	return lang_system_solve(&s, NULL) == SOLUTION_NONE;
 }
 
-bool lang_depend_within(const struct lang_turns *turns, const uint32_t *path, unsigned depth,
-			const struct lang_affine *f, int64_t low, int64_t high)
+bool lang_depend_within(const struct lang_stretch *s, const struct lang_affine *f, int64_t low,
+			int64_t high)
 {
 	struct lang_row row, one = constant_row(1), less, more;
 	wide least, most;
 	struct pair p;
 
-	if (!set_path(&p, turns, path, depth))
+	if (!set_path(&p, s->turns, s->path, s->depth))
 		return false;
 	if (p.empty)
 		return true;
-	row = affine_row(&p, 0, f, depth);
+	row = affine_row(&p, 0, f, s->depth);
 	extremes(&least, &most, &p, &row);
 	if (p.wide || (low <= least && most <= high))
 		return !p.wide;
+	for (unsigned k = 0; k < s->ncondition; k++) {
+		struct lang_row holds = affine_row(&p, 0, &s->condition[k], s->depth);
+
+		lang_system_add(&p.s, &holds);
+	}
 	/* low - 1 - row >= 0 and row - high - 1 >= 0 have no solutions. */
 	less = more = one;
 	join(&p, &less, -1, &row, low - 1, &one);
@@ -471,9 +476,18 @@ static bool test_pair(struct lang_dependence *out, const struct lang_turns *turn
 {
 	struct lang_extent extent = {.low = false};
 	enum lang_solution is;
+	const unsigned of[2] = {a, b};
 	struct pair p;
+	bool some = set_up(&p, turns, &access[a], &access[b], level);
 
-	if (!set_up(&p, turns, &access[a], &access[b], level)) {
+	for (unsigned side = 0; some && side < 2; side++)
+		for (unsigned k = 0; k < access[of[side]].ncondition; k++) {
+			struct lang_row row = affine_row(&p, side, &access[of[side]].condition[k],
+							 access[of[side]].nloop);
+
+			lang_system_add(&p.s, &row);
+		}
+	if (!some) {
 		is = p.wide ? SOLUTION_UNKNOWN : SOLUTION_NONE;
 	} else {
 		is = meet(&p, &access[a], &access[b], level, &extent);

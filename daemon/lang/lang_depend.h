@@ -15,8 +15,9 @@
 
 #include "lang_system.h"
 
-#define LANG_PATH     8	 /* loops inside each other that are looked at */
-#define LANG_ACCESSES 64 /* of more nothing is known */
+#define LANG_PATH	8  /* loops inside each other that are looked at */
+#define LANG_CONDITIONS 8  /* of one access */
+#define LANG_ACCESSES	64 /* of more nothing is known */
 
 /* constant + the sum of factor[k] * number of the k-th loop of a path, the outermost first */
 struct lang_affine {
@@ -35,6 +36,9 @@ struct lang_reach {
 	bool writes;
 	unsigned nloop; /* of its path, the outermost first: numbers of loops */
 	uint32_t loop[LANG_PATH];
+	/* In turns in which these are at least 0, and perhaps not in all of those. */
+	unsigned ncondition;
+	struct lang_affine condition[LANG_CONDITIONS];
 };
 
 enum lang_answer { LANG_INDEPENDENT, LANG_CARRIED, LANG_UNKNOWN };
@@ -54,10 +58,17 @@ struct lang_dependence {
 struct lang_dependence lang_depend(const struct lang_turns *turns, const struct lang_reach *access,
 				   unsigned n, unsigned level);
 
-/* Of a sum over the loops of a path, the outermost first: does it lie in [low, high] in all their
- * turns?  false also where that is not decided. */
-bool lang_depend_within(const struct lang_turns *turns, const uint32_t *path, unsigned depth,
-			const struct lang_affine *f, int64_t low, int64_t high);
+/* Turns of a path, the outermost loop first, in which the conditions are all at least 0. */
+struct lang_stretch {
+	const struct lang_turns *turns;
+	const uint32_t *path;
+	unsigned depth, ncondition;
+	const struct lang_affine *condition;
+};
+
+/* Does the sum lie in [low, high] in all of them?  false also where that is not decided. */
+bool lang_depend_within(const struct lang_stretch *s, const struct lang_affine *f, int64_t low,
+			int64_t high);
 /* How many turns a loop inside that path has, in the middle where it differs. */
 uint64_t lang_depend_turns(const struct lang_turns *turns, const uint32_t *path, unsigned depth,
 			   const struct lang_turns *t);

@@ -16,6 +16,7 @@ struct look {
 	const struct lang_kernel *kernel;
 	struct run run;
 	bool *known; /* [register] */
+	struct lang_loops *loops;
 	FILE *out;
 	unsigned depth;
 };
@@ -38,7 +39,7 @@ static void tell(struct look *l, uint32_t at, const struct lang_ins *i)
 	bool fine = all_known(l, i);
 
 	if (fine)
-		fine = lang_nest_of(&nest, l->run.program, at, l->run.reg, l->run.array);
+		fine = lang_nest_of(&nest, l->run.program, l->loops, at, l->run.reg, l->run.array);
 	if (fine)
 		lang_nest_say(why, sizeof why, l->run.program, &nest);
 	fprintf(l->out, "%*sline %u: %s", 2 * (int)l->depth, "", i->line,
@@ -90,6 +91,7 @@ char *lang_explain(const struct lang_kernel *k, const struct lang_array *array,
 
 	l.run.reg = calloc(p->nreg + 1, sizeof *l.run.reg);
 	l.known = calloc(p->nreg + 1, sizeof *l.known);
+	l.loops = lang_loops_of(p);
 	l.out = l.run.reg && l.known ? open_memstream(&text, &bytes) : NULL;
 	for (uint32_t i = 0; l.out && i < p->nconst; i++) {
 		l.run.reg[p->constant[i].reg] = p->constant[i].value;
@@ -106,6 +108,7 @@ char *lang_explain(const struct lang_kernel *k, const struct lang_array *array,
 		one(&l, at);
 	free(l.run.reg);
 	free(l.known);
+	lang_loops_free(l.loops);
 	if (l.out && fclose(l.out)) {
 		free(text);
 		text = NULL;

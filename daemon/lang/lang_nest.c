@@ -31,7 +31,8 @@ struct written {
 
 struct walk {
 	const struct lang_program *p;
-	const union lang_reg *reg; /* NULL: only what holds in every call is asked */
+	const struct lang_loops *loops; /* NULL: there is none */
+	const union lang_reg *reg;	/* NULL: only what holds in every call is asked */
 	const struct lang_array *array;
 	struct lang_nest *out;
 	uint32_t range, end, words;
@@ -45,8 +46,9 @@ struct walk {
 	struct lang_turns turns[LANG_ACCESSES];
 	struct lang_reach access[LANG_ACCESSES];
 	uint32_t place[LANG_ACCESSES];
+	bool maybe[LANG_ACCESSES]; /* not in every turn of its loops */
 	unsigned nturns, naccess, depth;
-	uint32_t path[LANG_PATH], path_end[LANG_PATH];
+	uint32_t path[LANG_PATH], path_end[LANG_PATH], path_range[LANG_PATH];
 	uint64_t many[LANG_PATH + 1]; /* turns of the loops around, together */
 	bool full;		      /* no memory */
 };
@@ -164,6 +166,16 @@ static bool added(struct lang_affine *out, const struct lang_affine *a, const st
 	return !over;
 }
 
+static bool quotient(struct lang_affine *out, const struct lang_affine *a,
+		     const struct lang_affine *b)
+{
+	if (!is_constant(a) || !is_constant(b) || b->constant < 1)
+		return false;
+	*out = (struct lang_affine){.constant = a->constant / b->constant -
+						(a->constant % b->constant < 0)};
+	return true;
+}
+
 static bool computed(struct lang_affine *out, unsigned op, const struct lang_affine *a,
 		     const struct lang_affine *b)
 {
@@ -180,6 +192,8 @@ static bool computed(struct lang_affine *out, unsigned op, const struct lang_aff
 					: false;
 	case OP_NEGATIVE:
 		return scaled(out, a, -1);
+	case OP_FLOOR_DIVIDE:
+		return quotient(out, a, b);
 	case OP_MINIMUM:
 	case OP_MAXIMUM:
 		*out = (a->constant < b->constant) == (op == OP_MINIMUM) ? *a : *b;
@@ -283,11 +297,203 @@ static void landed(struct walk *w, uint32_t at)
 
 /* ---- Loops, places ---- */
 
+static struct lang_stretch here(const struct walk *w)
+{
+	return (struct lang_stretch){.turns = w->turns, .path = w->path, .depth = w->depth};
+}
+
 static bool in_int64(struct walk *w, const struct lang_affine *f)
 {
 	const int64_t far = (int64_t)1 << 60;
+	struct lang_stretch s = here(w);
 
-	return lang_depend_within(w->turns, w->path, w->depth, f, -far, far);
+	return lang_depend_within(&s, f, -far, far);
+}
+
+/* ---- Conditions ---- */
+
+static bool form_value(struct walk *w, uint32_t form, struct lang_affine *out, unsigned depth);
+
+static bool number_value(struct walk *w, const struct lang_loop *loop, struct lang_affine *out)
+{
+	*out = (struct lang_affine){0};
+	for (unsigned k = 0; k < w->depth; k++)
+		if (w->path_range[k] == loop->range) {
+			out->factor[k] = 1;
+			return true;
+		}
+	return value_of(w, loop->number, out);
+}
+
+static bool atom_value(struct walk *w, uint32_t number, struct lang_affine *out, unsigned depth)
+{
+	const struct lang_atom *atom = &w->loops->atom[number];
+	struct lang_affine a, b = {0};
+
+	if (atom->kind == ATOM_NUMBER)
+		return number_value(w, &w->loops->loop[atom->loop], out);
+	*out = (struct lang_affine){0};
+	if (atom->kind == ATOM_LENGTH) {
+		out->constant = w->array[atom->array].shape.dim[atom->axis];
+		return true;
+	}
+	if (atom->type == DT_INT64 && atom->reg != LANG_NONE && w->slot[atom->reg] == NOT_WRITTEN &&
+	    atom->from <= w->range && w->range <= atom->last)
+		return value_of(w, atom->reg, out);
+	return atom->kind == ATOM_OP && atom->type == DT_INT64 && atom->operand[2] == LANG_NONE &&
+	       form_value(w, atom->operand[0], &a, depth + 1) &&
+	       (atom->operand[1] == LANG_NONE || form_value(w, atom->operand[1], &b, depth + 1)) &&
+	       computed(out, atom->op, &a, &b);
+}
+
+static bool form_value(struct walk *w, uint32_t form, struct lang_affine *out, unsigned depth)
+{
+	const struct lang_form *f;
+	struct lang_affine a, b, sum;
+
+	if (form == LANG_NONE || depth > LANG_PATH)
+		return false;
+	f = &w->loops->form[form];
+	*out = (struct lang_affine){.constant = f->constant};
+	for (unsigned k = 0; k < f->n; k++) {
+		const struct lang_term *t = &f->term[k];
+
+		if (!atom_value(w, t->atom, &a, depth))
+			return false;
+		if (t->by != LANG_NONE) {
+			sum = a;
+			if (!atom_value(w, t->by, &b, depth) ||
+			    !computed(&a, OP_MULTIPLY, &sum, &b))
+				return false;
+		}
+		if (!scaled(&b, &a, t->factor) || !added(&sum, out, &b))
+			return false;
+		*out = sum;
+	}
+	return true;
+}
+
+/* a - b - least, which is at least 0. */
+static void condition(struct lang_affine *out, unsigned *n, const struct lang_affine *a,
+		      const struct lang_affine *b, int64_t least)
+{
+	struct lang_affine minus;
+
+	if (*n < LANG_CONDITIONS && scaled(&minus, b, -1) && added(&out[*n], a, &minus) &&
+	    !__builtin_sub_overflow(out[*n].constant, least, &out[*n].constant))
+		++*n;
+}
+
+/* Of two integers, that op is so. */
+static void compared(struct lang_affine *out, unsigned *n, unsigned op, const struct lang_affine *a,
+		     const struct lang_affine *b)
+{
+	if (op == OP_LESS || op == OP_LESS_EQUAL)
+		condition(out, n, b, a, op == OP_LESS);
+	else if (op == OP_GREATER || op == OP_GREATER_EQUAL)
+		condition(out, n, a, b, op == OP_GREATER);
+	if (op == OP_EQUAL) {
+		condition(out, n, a, b, 0);
+		condition(out, n, b, a, 0);
+	}
+}
+
+static unsigned opposite(unsigned op)
+{
+	static const uint16_t pairs[][2] = {
+		{OP_LESS, OP_GREATER_EQUAL}, {OP_LESS_EQUAL, OP_GREATER}, {OP_EQUAL, OP_NOT_EQUAL}};
+
+	for (size_t k = 0; k < sizeof pairs / sizeof pairs[0]; k++)
+		for (unsigned side = 0; side < 2; side++)
+			if (op == pairs[k][side])
+				return pairs[k][!side];
+	return OP_END;
+}
+
+static void truth(struct walk *w, uint32_t form, bool holds, struct lang_affine *out, unsigned *n,
+		  unsigned depth);
+
+/* The atom is true, or, where it does not hold, false. */
+static void truth_of(struct walk *w, const struct lang_atom *atom, bool holds,
+		     struct lang_affine *out, unsigned *n, unsigned depth)
+{
+	struct lang_affine a, b;
+
+	if (atom->kind != ATOM_OP)
+		return;
+	if (atom->op == OP_LOGICAL_NOT) {
+		truth(w, atom->operand[0], !holds, out, n, depth + 1);
+	} else if (atom->op == (holds ? OP_LOGICAL_AND : OP_LOGICAL_OR)) {
+		truth(w, atom->operand[0], holds, out, n, depth + 1);
+		truth(w, atom->operand[1], holds, out, n, depth + 1);
+	} else if (atom->type == DT_INT64 && atom->operand[1] != LANG_NONE &&
+		   form_value(w, atom->operand[0], &a, 0) &&
+		   form_value(w, atom->operand[1], &b, 0) && in_int64(w, &a) && in_int64(w, &b)) {
+		compared(out, n, holds ? atom->op : opposite(atom->op), &a, &b);
+	}
+}
+
+static void truth(struct walk *w, uint32_t form, bool holds, struct lang_affine *out, unsigned *n,
+		  unsigned depth)
+{
+	const struct lang_form *f = form == LANG_NONE ? NULL : &w->loops->form[form];
+
+	if (f && depth < LANG_PATH && f->n == 1 && !f->constant && f->term[0].factor == 1 &&
+	    f->term[0].by == LANG_NONE)
+		truth_of(w, &w->loops->atom[f->term[0].atom], holds, out, n, depth);
+}
+
+/* What holds where instruction `at` is done. */
+static unsigned conditions(struct walk *w, uint32_t at, struct lang_affine *out)
+{
+	unsigned n = 0;
+
+	for (uint32_t k = 0; w->loops && k < w->loops->nguard; k++) {
+		const struct lang_guard *g = &w->loops->guard[k];
+
+		if (g->from > w->range && g->from <= at && at < g->to)
+			truth_of(w, &w->loops->atom[g->atom], g->holds, out, &n, 0);
+	}
+	return n;
+}
+
+/* ---- Places ---- */
+
+/* The index from 0 on, where it lies inside in every turn that comes here. */
+static bool inside(struct walk *w, const struct lang_reach *here, struct lang_affine *index,
+		   int64_t n)
+{
+	struct lang_stretch s = {w->turns, w->path, w->depth, here->ncondition, here->condition};
+	int64_t base = w->p->base;
+	bool front = lang_depend_within(&s, index, base, base + n - 1);
+
+	if (!front && !lang_depend_within(&s, index, -n, -1))
+		return false;
+	index->constant += front ? -base : n;
+	return true;
+}
+
+/* Does the jump leave one of the loops inside, around here? */
+static bool is_break(const struct walk *w, uint32_t jump)
+{
+	for (unsigned k = 1; k < w->depth; k++)
+		if (w->path_range[k] < jump && jump < w->path_end[k] &&
+		    w->p->code[jump].d > w->path_end[k])
+			return true;
+	return false;
+}
+
+/* Is it passed by in some turns of its loops? */
+static bool is_conditional(const struct walk *w, uint32_t at)
+{
+	for (uint32_t k = w->range + 1; k < w->end; k++) {
+		const struct lang_ins *i = &w->p->code[k];
+
+		if (lang_jumps(i) && i->code != CODE_NEXT && i->code != CODE_LOOP &&
+		    ((k < at && i->d > at) || is_break(w, k)))
+			return true;
+	}
+	return false;
 }
 
 static bool enter(struct walk *w, uint32_t at, const struct lang_ins *i)
@@ -311,6 +517,7 @@ static bool enter(struct walk *w, uint32_t at, const struct lang_ins *i)
 				   &w->many[w->depth + 1]))
 		w->many[w->depth + 1] = UINT64_MAX;
 	w->path[w->depth] = w->nturns++;
+	w->path_range[w->depth] = at;
 	w->path_end[w->depth++] = lang_nest_end(w->p, at);
 	return true;
 }
@@ -320,23 +527,17 @@ static bool place(struct walk *w, uint32_t at, const struct lang_ins *i)
 	const struct lang_array *x = &w->array[i->a];
 	struct lang_reach *access = &w->access[w->naccess];
 	struct lang_affine index, part;
-	int64_t base = w->p->base;
 
 	if (!w->reg)
 		return true;
 	if (w->naccess == LANG_ACCESSES)
 		return refuse(w, WHY_LARGE, at);
 	*access = (struct lang_reach){.address = {.constant = (int64_t)(uintptr_t)x->at}};
+	w->maybe[w->naccess] = is_conditional(w, at);
+	if (w->maybe[w->naccess])
+		access->ncondition = conditions(w, at, access->condition);
 	for (uint32_t k = 0; k < i->c; k++) {
-		int64_t n = x->shape.dim[k];
-
-		if (!value_of(w, i->b + k, &index))
-			return refuse(w, WHY_INDEX, at);
-		if (lang_depend_within(w->turns, w->path, w->depth, &index, base, base + n - 1))
-			index.constant -= base;
-		else if (lang_depend_within(w->turns, w->path, w->depth, &index, -n, -1))
-			index.constant += n;
-		else
+		if (!value_of(w, i->b + k, &index) || !inside(w, access, &index, x->shape.dim[k]))
 			return refuse(w, WHY_INDEX, at);
 		if (!scaled(&part, &index, x->stride[k]) ||
 		    !added(&access->address, &access->address, &part))
@@ -466,6 +667,7 @@ static void depends(struct walk *w)
 		return;
 	refuse(w, d->answer == LANG_CARRIED ? WHY_DEPENDS : WHY_UNDECIDED, w->place[d->first]);
 	w->out->other = w->place[d->second];
+	w->out->certain = !w->maybe[d->first] && !w->maybe[d->second];
 }
 
 static void walk(struct walk *w)
@@ -492,8 +694,9 @@ static void walk(struct walk *w)
 		depends(w);
 }
 
-bool lang_nest_of(struct lang_nest *out, const struct lang_program *p, uint32_t range,
-		  const union lang_reg *reg, const struct lang_array *array)
+bool lang_nest_of(struct lang_nest *out, const struct lang_program *p,
+		  const struct lang_loops *loops, uint32_t range, const union lang_reg *reg,
+		  const struct lang_array *array)
 {
 	struct walk *w = calloc(1, sizeof *w);
 	uint32_t end = lang_nest_end(p, range);
@@ -505,6 +708,7 @@ bool lang_nest_of(struct lang_nest *out, const struct lang_program *p, uint32_t 
 		return false;
 	w->p = p;
 	w->reg = reg;
+	w->loops = loops;
 	w->array = array;
 	w->out = out;
 	w->range = range;
@@ -542,5 +746,5 @@ bool lang_nest_may(const struct lang_program *p, uint32_t range)
 {
 	struct lang_nest nest;
 
-	return lang_nest_of(&nest, p, range, NULL, NULL) && nest.why == WHY_NONE;
+	return lang_nest_of(&nest, p, NULL, range, NULL, NULL) && nest.why == WHY_NONE;
 }

@@ -8,6 +8,7 @@
 
 #include "lang.h"
 #include "lang_depend.h"
+#include "lang_loops.h"
 
 #define LANG_SUMS 16 /* scalars that a loop adds up */
 #define LANG_USED 64 /* registers whose values the answer depends on */
@@ -49,11 +50,14 @@ struct lang_nest {
 	 * CODE_PLACE and what is known of them. */
 	uint32_t at, other, reg;
 	struct lang_dependence depends;
+	bool certain; /* WHY_DEPENDS: both are in every turn, so that they meet indeed */
 };
 
-/* Of the loop whose CODE_RANGE is `range`.  false: no memory. */
-bool lang_nest_of(struct lang_nest *out, const struct lang_program *p, uint32_t range,
-		  const union lang_reg *reg, const struct lang_array *array);
+/* Of the loop whose CODE_RANGE is `range`; conditions are looked at where `loops` tells them (NULL:
+ * nowhere).  false: no memory. */
+bool lang_nest_of(struct lang_nest *out, const struct lang_program *p,
+		  const struct lang_loops *loops, uint32_t range, const union lang_reg *reg,
+		  const struct lang_array *array);
 /* What is known of it, in words; bytes > 0. */
 void lang_nest_say(char *text, size_t bytes, const struct lang_program *p,
 		   const struct lang_nest *n);

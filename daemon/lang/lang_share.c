@@ -30,6 +30,7 @@ struct plan {
 struct lang_plans {
 	atomic_flag busy;
 	unsigned n;
+	struct lang_loops *loops; /* NULL: not asked for yet */
 	struct plan plan[PLANS];
 };
 
@@ -42,6 +43,8 @@ void lang_plans_free(struct lang_plans *plans)
 {
 	for (unsigned k = 0; plans && k < plans->n; k++)
 		free(plans->plan[k].array);
+	if (plans)
+		lang_loops_free(plans->loops);
 	free(plans);
 }
 
@@ -152,7 +155,10 @@ static bool look_at(struct lang_nest *nest, const struct run *r, const int64_t *
 	} else if (plan && least && (is_small(plan, r, least) || hopeless(plan))) {
 		fine = false;
 	} else {
-		fine = lang_nest_of(nest, r->program, range, r->reg, r->array);
+		if (mine && !plans->loops)
+			plans->loops = lang_loops_of(r->program);
+		fine = lang_nest_of(nest, r->program, mine ? plans->loops : NULL, range, r->reg,
+				    r->array);
 		if (fine && plan)
 			remember(plan, r, array, nest, least);
 	}
@@ -169,7 +175,7 @@ const struct step *lang_step_claim(struct run *r, const struct step *s)
 
 	lang_flatten(array, r);
 	/* What is not refuted runs in order, unless it is proven. */
-	if (!look_at(&nest, r, array, s->d, 0) || nest.why != WHY_DEPENDS)
+	if (!look_at(&nest, r, array, s->d, 0) || nest.why != WHY_DEPENDS || !nest.certain)
 		return s + 1;
 	lang_nest_say(why, sizeof why, r->program, &nest);
 	r->status =

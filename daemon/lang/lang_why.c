@@ -40,6 +40,8 @@ static void say_pair(FILE *f, const struct lang_program *p, const struct lang_ne
 		array_of(p, n->other), p->code[n->other].line);
 	if (d->answer == LANG_UNKNOWN)
 		fprintf(f, ": whether turns touch the same bytes is not decided");
+	else if (!n->certain)
+		fprintf(f, " may touch the same bytes in different turns");
 	else if (d->constant)
 		fprintf(f, " touch the same bytes, %lld turn%s apart", (long long)d->distance,
 			d->distance == 1 ? "" : "s");

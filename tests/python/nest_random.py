@@ -95,7 +95,7 @@ class Nest:
 
     def statement(self):
         rng = self.rng
-        kind = rng.randrange(12)
+        kind = rng.randrange(14)
         number = rng.choice(self.numbers)
         if kind < 6:
             self.line(f"{self.element()} {rng.choice(['=', '=', '+='])} {self.value()}")
@@ -111,5 +111,12 @@ class Nest:
             name = f"t{len(self.lines)}"
             self.line(f"let {name} = {self.value()}")
             self.line(f"{self.element()} = {name} + 1.0")
+        elif kind > 11:
+            low, high = rng.choice(["0 <", "1 <=", "2 <"]), rng.choice(["< 20", f"<= {SIDE - 2}", "< k + 9"])
+            join = rng.choice(["and", "and", "and", "or"])
+            shifted = rng.choice([number, f"{number} + k", f"{number} - 2"])
+            self.line(f"if {low} {shifted} {join} {shifted} {high} {{")
+            self.line(f"  {self.element()} = m[{shifted}, {rng.choice(self.numbers)}] + x[{shifted} - 1]")
+            self.line("}")
         else:
             self.line(f"if {number} > {rng.randrange(30)} {{ {rng.choice(['break', 'continue', 's0 = ' + number])} }}")

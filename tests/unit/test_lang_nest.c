@@ -19,6 +19,7 @@ static const char *says(const char *body, unsigned which, int64_t k)
 	struct lang_array array[2] = {0};
 	struct lang_program *p = NULL;
 	struct lang_tree *tree = NULL;
+	struct lang_loops *loops;
 	struct lang_nest nest;
 	struct err err = {0};
 	union lang_reg *reg;
@@ -42,7 +43,9 @@ static const char *says(const char *body, unsigned which, int64_t k)
 			reg[p->code[at].d].i = array[p->code[at].a].shape.dim[p->code[at].b];
 		cr_assert(p->code[at].code != CODE_END);
 	}
-	cr_assert(lang_nest_of(&nest, p, at, reg, array));
+	loops = lang_loops_of(p);
+	cr_assert(lang_nest_of(&nest, p, loops, at, reg, array));
+	lang_loops_free(loops);
 	lang_nest_say(out, sizeof out, p, &nest);
 	free(reg);
 	free(tree);
@@ -103,6 +106,19 @@ Test(lang_nest, triangles_and_rows)
 	SAYS(FREE, "for i in 1..len(m) { for j in 0..k { m[i, j] = m[i - 1, j] } }", 1, 9);
 	SAYS(FREE, "for i in 0..k step 2 { a[i] = a[i + 1] }", 0, 9);
 	SAYS(FREE, "for i in k..0 step -2 { a[i] = a[i - 1] }", 0, 9);
+}
+
+Test(lang_nest, conditions)
+{
+	SAYS(FREE, "for i in 0..k { if 0 < i and i < 9 { a[i] = a[i - 1 + 0 * i + 10] } }", 0, 30);
+	SAYS(FREE, "for i in 0..30 { let r = i + k // 2; if 0 <= r and r < 5 { m[r, 1] = 2.0 } }",
+	     0, 9);
+	SAYS("an index of 'a' in line 2 is not proven to lie inside",
+	     "for i in 0..k { if i < 21 { a[i] = 1.0 } }", 0, 30);
+	SAYS(FREE, "for i in 0..k { if not (i >= 20) { a[i] = 1.0 }\n s = 2 }", 0, 30);
+	SAYS(FREE, "for i in 0..k { if i == 3 { a[i] = 1.0 } }", 0, 30);
+	SAYS("an index of 'a' in line 2 is not proven to lie inside",
+	     "for i in 0..k { if 0 < i or i < 9 { a[i] = 1.0 } }", 0, 30);
 }
 
 Test(lang_nest, what_is_not_looked_through)
