@@ -134,6 +134,94 @@ struct bz_frame {
 /* Is it so many turns from a to b, or more?  (By steps of 1 or so.) */
 #define BZ_MANY(a, b, n)                                                                           \
 	((a) < (b) ? (bz_u64)(b) - (bz_u64)(a) >= (n) : (bz_u64)(a) - (bz_u64)(b) >= (n))
+/* As BZ_INDEX0 and BZ_INDEX1 of what is known to be inside. */
+#define BZ_INSIDE0(i) (i)
+#define BZ_INSIDE1(i) ((i)-1)
+/* So many turns, or a strip of them, are counted before they are made. */
+#define BZ_STRIP(where, count)                                                                     \
+	do {                                                                                       \
+		if (BZ_RARE(s->turns <= (bz_u32)(count))) {                                        \
+			s->turns = BZ_TURNS;                                                       \
+			if (f->poll(f))                                                            \
+				BZ_END(where);                                                     \
+		} else {                                                                           \
+			s->turns -= (bz_u32)(count);                                               \
+		}                                                                                  \
+	} while (0)
+
+/* Between what an integer is; bad: an end is none of int64.  (emit_lang_bounds.c) */
+struct bz_span {
+	bz_i64 lo, hi;
+};
+BZ_FN struct bz_span bz_span_at(bz_i64 v)
+{
+	return (struct bz_span){v, v};
+}
+BZ_FN struct bz_span bz_span_add(struct bz_span a, struct bz_span b, int *bad)
+{
+	struct bz_span c;
+
+	*bad |= __builtin_add_overflow(a.lo, b.lo, &c.lo) |
+		__builtin_add_overflow(a.hi, b.hi, &c.hi);
+	return c;
+}
+BZ_FN struct bz_span bz_span_sub(struct bz_span a, struct bz_span b, int *bad)
+{
+	struct bz_span c;
+
+	*bad |= __builtin_sub_overflow(a.lo, b.hi, &c.lo) |
+		__builtin_sub_overflow(a.hi, b.lo, &c.hi);
+	return c;
+}
+BZ_FN bz_i64 bz_least(bz_i64 a, bz_i64 b)
+{
+	return a < b ? a : b;
+}
+BZ_FN bz_i64 bz_most(bz_i64 a, bz_i64 b)
+{
+	return a > b ? a : b;
+}
+BZ_FN struct bz_span bz_span_mul(struct bz_span a, struct bz_span b, int *bad)
+{
+	bz_i64 w, x, y, z;
+
+	*bad |= __builtin_mul_overflow(a.lo, b.lo, &w) | __builtin_mul_overflow(a.lo, b.hi, &x) |
+		__builtin_mul_overflow(a.hi, b.lo, &y) | __builtin_mul_overflow(a.hi, b.hi, &z);
+	return (struct bz_span){bz_least(bz_least(w, x), bz_least(y, z)),
+				bz_most(bz_most(w, x), bz_most(y, z))};
+}
+BZ_FN struct bz_span bz_span_min(struct bz_span a, struct bz_span b, int *bad)
+{
+	return (struct bz_span){bz_least(a.lo, b.lo), bz_least(a.hi, b.hi)};
+}
+BZ_FN struct bz_span bz_span_max(struct bz_span a, struct bz_span b, int *bad)
+{
+	return (struct bz_span){bz_most(a.lo, b.lo), bz_most(a.hi, b.hi)};
+}
+BZ_FN struct bz_span bz_span_rem(struct bz_span a, struct bz_span b, int *bad)
+{
+	*bad |= b.lo <= 0;
+	return a.lo >= 0 && a.hi < b.lo ? a : (struct bz_span){0, b.hi - 1};
+}
+/* By what is at least 1 quotients become no larger. */
+BZ_FN bz_i64 bz_floored(bz_i64 a, bz_i64 b)
+{
+	return b < 1 ? 0 : a / b - (a % b < 0);
+}
+BZ_FN struct bz_span bz_span_fdiv(struct bz_span a, struct bz_span b, int *bad)
+{
+	*bad |= b.lo <= 0;
+	return (struct bz_span){bz_least(bz_floored(a.lo, b.lo), bz_floored(a.lo, b.hi)),
+				bz_most(bz_floored(a.hi, b.lo), bz_floored(a.hi, b.hi))};
+}
+/* A loop's number, whatever the sign of its step. */
+BZ_FN struct bz_span bz_span_range(struct bz_span start, struct bz_span stop, int *bad)
+{
+	bz_i64 up, down;
+
+	*bad |= __builtin_sub_overflow(stop.hi, 1, &up) | __builtin_add_overflow(stop.lo, 1, &down);
+	return (struct bz_span){bz_least(start.lo, down), bz_most(start.hi, up)};
+}
 
 /* Turns of a range. */
 BZ_FN bz_u64 bz_turns(bz_i64 a, bz_i64 b, bz_i64 step)

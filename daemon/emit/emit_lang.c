@@ -17,28 +17,15 @@
 #include <string.h>
 
 #include "base/xalloc.h"
+#include "emit_lang_lane.h"
 #include "lang/lang_native.h"
-#include "lang/lang_nest.h"
 #include "lang/lang_uses.h"
-#include "text.h"
 
 extern const char kernel_text_lang_h[];
 
 #define NOBODY	   UINT32_MAX
+#define COPIES_MAX 6	      /* times the code of a kernel, of copies of its loops */
 #define SOURCE_MAX (1u << 20) /* longer ones take compilers too long */
-
-struct lane {
-	struct text o;
-	const struct lang_program *p;
-	uint8_t *type;			 /* [register]; DTYPE_END: an address */
-	const union lang_reg **constant; /* [register]; NULL: it is none */
-	uint32_t *owner;		 /* [register]: the function that names it, by its start */
-	bool *shared;			 /* [register]: several name it */
-	bool *start, *target;		 /* [instruction]: a function's first; is jumped to */
-	bool *outer;			 /* [instruction]: lang_outermost */
-	bool *share;			 /* [instruction]: a loop that several threads may do */
-	bool unit;			 /* bz_unit is being written */
-};
 
 static const char *suffix(unsigned type)
 {
@@ -94,8 +81,7 @@ static void places(struct lane *e)
 
 /* ---- Statements ---- */
 
-/* A register's name, in one of a few buffers in turn. */
-static const char *reg(const struct lane *e, uint32_t r)
+const char *emit_lang_register(const struct lane *e, uint32_t r)
 {
 	static _Thread_local char text[8][96];
 	static _Thread_local unsigned turn;
@@ -112,6 +98,21 @@ static const char *reg(const struct lane *e, uint32_t r)
 	return t;
 }
 
+const char *emit_lang_label(const struct lane *e, uint32_t to)
+{
+	static _Thread_local char text[4][32];
+	static _Thread_local unsigned turn;
+	char *t = text[turn++ % 4];
+
+	for (unsigned k = e->nversion; k-- > 0;)
+		if (to >= e->version[k].first && to <= e->version[k].last) {
+			snprintf(t, sizeof text[0], "L%u_%u", to, e->version[k].number);
+			return t;
+		}
+	snprintf(t, sizeof text[0], "L%u", to);
+	return t;
+}
+
 /* By the caller's loops, which want operands that have an address. */
 static void put_apply(struct lane *e, const struct lang_ins *i, uint32_t at)
 {
@@ -121,9 +122,10 @@ static void put_apply(struct lane *e, const struct lang_ins *i, uint32_t at)
 
 	text_put(&e->o, "{ ");
 	for (; lang_uses(&r, &type, i, n); n++)
-		text_put(&e->o, "bz_%s %s = %s; ", suffix(type), local[n], reg(e, r));
-	text_put(&e->o, "BZ_APPLY(%u, %s, a_, %s, %s); }\n", at, reg(e, i->d), local[n > 1 ? 1 : 0],
-		 local[n > 2 ? 2 : 0]);
+		text_put(&e->o, "bz_%s %s = %s; ", suffix(type), local[n],
+			 emit_lang_register(e, r));
+	text_put(&e->o, "BZ_APPLY(%u, %s, a_, %s, %s); }\n", at, emit_lang_register(e, i->d),
+		 local[n > 1 ? 1 : 0], local[n > 2 ? 2 : 0]);
 }
 
 static void put_operation(struct lane *e, const struct lang_ins *i, uint32_t at)
@@ -135,9 +137,10 @@ static void put_operation(struct lane *e, const struct lang_ins *i, uint32_t at)
 		put_apply(e, i, at);
 		return;
 	}
-	text_put(&e->o, "%s = bz_%s_%s(", reg(e, i->d), op_row(i->op)->stem, suffix(i->type));
+	text_put(&e->o, "%s = bz_%s_%s(", emit_lang_register(e, i->d), op_row(i->op)->stem,
+		 suffix(i->type));
 	for (unsigned k = 0; lang_uses(&r, &type, i, k); k++)
-		text_put(&e->o, "%s%s", k ? ", " : "", reg(e, r));
+		text_put(&e->o, "%s%s", k ? ", " : "", emit_lang_register(e, r));
 	text_put(&e->o, ");\n");
 }
 
@@ -148,22 +151,32 @@ static void put_cast(struct lane *e, const struct lang_ins *i, uint32_t at)
 	if (!lang_native_cast(i->type, i->to))
 		put_apply(e, i, at);
 	else if (i->to == DT_BOOL)
-		text_put(&e->o, "%s = %s != 0;\n", reg(e, i->d), reg(e, i->a));
+		text_put(&e->o, "%s = %s != 0;\n", emit_lang_register(e, i->d),
+			 emit_lang_register(e, i->a));
 	else if (from == CLASS_FLOAT && to != CLASS_FLOAT)
-		text_put(&e->o, "%s = bz_cast_f64_%s(%s);\n", reg(e, i->d), suffix(i->to),
-			 reg(e, i->a));
+		text_put(&e->o, "%s = bz_cast_f64_%s(%s);\n", emit_lang_register(e, i->d),
+			 suffix(i->to), emit_lang_register(e, i->a));
 	else
-		text_put(&e->o, "%s = (bz_%s)%s;\n", reg(e, i->d), suffix(i->to), reg(e, i->a));
+		text_put(&e->o, "%s = (bz_%s)%s;\n", emit_lang_register(e, i->d), suffix(i->to),
+			 emit_lang_register(e, i->a));
 }
 
 /* The address of an element. */
 static void put_place(struct lane *e, const struct lang_ins *i, uint32_t at)
 {
+	int base = (int)e->p->base;
+
 	text_put(&e->o, "{ bz_i64 i_; char *p_ = A%u;", i->a);
-	for (uint32_t k = 0; k < i->c; k++)
-		text_put(&e->o, " BZ_INDEX%d(i_, %s, N%u_%u, %u, %u); p_ += i_ * S%u_%u;",
-			 (int)e->p->base, reg(e, i->b + k), i->a, k, at, k, i->a, k);
-	text_put(&e->o, " %s = p_; }\n", reg(e, i->d));
+	for (uint32_t k = 0; k < i->c; k++) {
+		const char *index = emit_lang_register(e, i->b + k);
+
+		if (e->inside[at])
+			text_put(&e->o, " p_ += BZ_INSIDE%d(%s) * S%u_%u;", base, index, i->a, k);
+		else
+			text_put(&e->o, " BZ_INDEX%d(i_, %s, N%u_%u, %u, %u); p_ += i_ * S%u_%u;",
+				 base, index, i->a, k, at, k, i->a, k);
+	}
+	text_put(&e->o, " %s = p_; }\n", emit_lang_register(e, i->d));
 }
 
 /* Does the range go by steps of 1?  Then d + 2 is its bound instead of the turns that are left, so
@@ -175,83 +188,80 @@ static bool by_one(const struct lane *e, const struct lang_ins *range)
 	return c && c->i == 1;
 }
 
+/* The machine has set them, and counts turns where this has a bound. */
+static void put_range_of_part(struct lane *e, const struct lang_ins *i)
+{
+	for (unsigned k = 1; k < 4; k++)
+		text_put(&e->o, "BZ_GET(%u, %s); ", i->d + k, emit_lang_register(e, i->d + k));
+	if (by_one(e, i))
+		text_put(&e->o, "%s += %s;", emit_lang_register(e, i->d + 2),
+			 emit_lang_register(e, i->d + 1));
+	text_put(&e->o, "\n");
+}
+
 static void put_range(struct lane *e, const struct lang_ins *i, uint32_t at)
 {
+	if (e->part == at + 1) {
+		put_range_of_part(e, i);
+		return;
+	}
 	if (!by_one(e, i))
-		text_put(&e->o, "if (BZ_RARE(!%s)) BZ_END(%u);\n", reg(e, i->c), at);
-	text_put(&e->o, "%s = %s; ", reg(e, i->d + 1), reg(e, i->a));
+		text_put(&e->o, "if (BZ_RARE(!%s)) BZ_END(%u);\n", emit_lang_register(e, i->c), at);
+	text_put(&e->o, "%s = %s; ", emit_lang_register(e, i->d + 1), emit_lang_register(e, i->a));
 	if (by_one(e, i))
-		text_put(&e->o, "%s = %s;\n", reg(e, i->d + 2), reg(e, i->b));
+		text_put(&e->o, "%s = %s;\n", emit_lang_register(e, i->d + 2),
+			 emit_lang_register(e, i->b));
 	else
-		text_put(&e->o, "%s = bz_turns(%s, %s, %s); %s = %s;\n", reg(e, i->d + 2),
-			 reg(e, i->a), reg(e, i->b), reg(e, i->c), reg(e, i->d + 3), reg(e, i->c));
+		text_put(&e->o, "%s = bz_turns(%s, %s, %s); %s = %s;\n",
+			 emit_lang_register(e, i->d + 2), emit_lang_register(e, i->a),
+			 emit_lang_register(e, i->b), emit_lang_register(e, i->c),
+			 emit_lang_register(e, i->d + 3), emit_lang_register(e, i->c));
+}
+
+/* Is the loop whose range this is made in strips?  Inside a copy, where it has no loop inside. */
+static bool in_strips(const struct lane *e, uint32_t range)
+{
+	const struct lang_loop *x = e->loop[range] ? &e->loops->loop[e->loop[range] - 1] : NULL;
+
+	return x && e->nversion && !x->inner && !x->repeats && by_one(e, &e->p->code[range]);
+}
+
+/* A strip has the turns until q, which are counted here. */
+static void put_strip(struct lane *e, const struct lang_ins *range, uint32_t at)
+{
+	const char *next = emit_lang_register(e, range->d + 1);
+	const char *left = emit_lang_register(e, range->d + 2);
+
+	text_put(&e->o,
+		 "{ bz_i64 q; bz_u64 c; S%s:; c = %s < %s ? (bz_u64)%s - (bz_u64)%s : 0;\n"
+		 "if (BZ_RARE(c > BZ_TURNS)) c = BZ_TURNS;\nq = %s + (bz_i64)c; BZ_STRIP(%u, c);\n",
+		 emit_lang_label(e, at + 1), next, left, left, next, next, range[1].d - 1);
+}
+
+static void put_strip_end(struct lane *e, const struct lang_ins *range, uint32_t at)
+{
+	text_put(&e->o, "goto %s;\nE%s:; if (BZ_RARE(%s < %s)) goto S%s; goto %s; }\n",
+		 emit_lang_label(e, at + 1), emit_lang_label(e, at + 1),
+		 emit_lang_register(e, range->d + 1), emit_lang_register(e, range->d + 2),
+		 emit_lang_label(e, at + 1), emit_lang_label(e, range[1].d));
 }
 
 /* The range is the instruction before. */
-static void put_next(struct lane *e, const struct lang_ins *i)
+static void put_next(struct lane *e, const struct lang_ins *i, uint32_t at)
 {
-	const char *number = reg(e, i->a), *next = reg(e, i->a + 1), *left = reg(e, i->a + 2);
+	bool strips = in_strips(e, at - 1);
+	const char *number = emit_lang_register(e, i->a), *next = emit_lang_register(e, i->a + 1),
+		   *left = emit_lang_register(e, i->a + 2);
 
 	if (by_one(e, i - 1))
-		text_put(&e->o, "if (%s >= %s) goto L%u; %s = %s; %s += 1;\n", next, left, i->d,
-			 number, next, next);
+		text_put(&e->o, "if (%s >= %s) goto %s%s; %s = %s; %s += 1;\n", next,
+			 strips ? "q" : left, strips ? "E" : "",
+			 emit_lang_label(e, strips ? at : i->d), number, next, next);
 	else
 		text_put(&e->o,
-			 "if (!%s) goto L%u; %s -= 1; %s = %s; %s = (bz_u64)%s + (bz_u64)%s;\n",
-			 left, i->d, left, number, next, next, next, reg(e, i->a + 3));
-}
-
-/* ---- Loops by several threads ---- */
-
-#define SHARED_DEPTH 2 /* loops inside these are parts of them */
-
-static void find_shared(struct lane *e)
-{
-	const struct lang_program *p = e->p;
-	unsigned depth = 0;
-
-	for (uint32_t at = p->entry; at < p->ncode; at++) {
-		if (p->code[at].code == CODE_RANGE && depth++ < SHARED_DEPTH)
-			e->share[at] = lang_nest_may(p, at);
-		depth -= p->code[at].code == CODE_LOOP && p->code[p->code[at].d].code == CODE_NEXT;
-	}
-}
-
-/* Registers of the loop in the machine's memory, or from there: what it reads, what it makes. */
-static void put_moved(struct lane *e, uint32_t range, const char *how, bool made)
-{
-	uint32_t end = lang_nest_end(e->p, range), r;
-	bool *seen = xcalloc(e->p->nreg + 1, sizeof *seen);
-	unsigned type;
-
-	for (uint32_t at = range; at < end; at++) {
-		const struct lang_ins *i = &e->p->code[at];
-
-		for (unsigned k = 0;
-		     made ? lang_makes(&r, &type, i, k) : lang_uses(&r, &type, i, k); k++) {
-			if (!seen[r] && !e->constant[r] && !e->shared[r])
-				text_put(&e->o, "BZ_%s(%u, %s); ", how, r, reg(e, r));
-			seen[r] = true;
-		}
-	}
-	free(seen);
-}
-
-/* Before a loop whose number and bound are set: it may be done by others. */
-static void put_share(struct lane *e, const struct lang_ins *i, uint32_t at)
-{
-	uint32_t end = lang_nest_end(e->p, at);
-	bool inner = false;
-
-	for (uint32_t k = at + 1; k < end; k++)
-		inner |= e->p->code[k].code == CODE_RANGE;
-	text_put(&e->o, "if (BZ_RARE(f->share && BZ_MANY(%s, %s, f->least / %u))) {\n",
-		 reg(e, i->a), reg(e, i->b), inner ? UINT32_MAX : end - at);
-	put_moved(e, at, "SET", false);
-	put_moved(e, at, "SET", true);
-	text_put(&e->o, "\nswitch (f->share(f, %u)) {\ncase 1: return 1;\ncase 2: ", at);
-	put_moved(e, at, "GET", true);
-	text_put(&e->o, "goto L%u;\n}\n}\n", e->p->code[at + 1].d);
+			 "if (!%s) goto %s; %s -= 1; %s = %s; %s = (bz_u64)%s + (bz_u64)%s;\n",
+			 left, emit_lang_label(e, i->d), left, number, next, next, next,
+			 emit_lang_register(e, i->a + 3));
 }
 
 static void put_end(struct lane *e)
@@ -259,7 +269,8 @@ static void put_end(struct lane *e)
 	const struct lang_param *result = &e->p->param[e->p->nparam];
 
 	for (unsigned k = 0; k < e->p->nresult; k++)
-		text_put(&e->o, "BZ_SET(%u, %s); ", result[k].reg, reg(e, result[k].reg));
+		text_put(&e->o, "BZ_SET(%u, %s); ", result[k].reg,
+			 emit_lang_register(e, result[k].reg));
 	text_put(&e->o, "return 0;\n");
 }
 
@@ -271,37 +282,30 @@ static void put_step(struct lane *e, const struct lang_ins *i, uint32_t at)
 
 	for (unsigned k = 0; lang_uses(&r, &type, i, k); k++)
 		if (!e->constant[r])
-			text_put(&e->o, "BZ_SET(%u, %s); ", r, reg(e, r));
+			text_put(&e->o, "BZ_SET(%u, %s); ", r, emit_lang_register(e, r));
 	text_put(&e->o, "BZ_STEP(%u);", at);
 	for (unsigned k = 0; lang_makes(&r, &type, i, k); k++)
-		text_put(&e->o, " BZ_GET(%u, %s);", r, reg(e, r));
+		text_put(&e->o, " BZ_GET(%u, %s);", r, emit_lang_register(e, r));
 	text_put(&e->o, "\n");
-}
-
-/* The machine looks at the registers of the loop that follows. */
-static void put_claim(struct lane *e, const struct lang_ins *i, uint32_t at)
-{
-	put_moved(e, i->d, "SET", false);
-	put_moved(e, i->d, "SET", true);
-	text_put(&e->o, "BZ_STEP(%u);\n", at);
 }
 
 static void put_slice(struct lane *e, const struct lang_ins *i, uint32_t at)
 {
 	if (i->code == CODE_SPOT)
-		text_put(&e->o, "%s = %s + %s * %s;\n", reg(e, i->d), reg(e, i->a), reg(e, i->b),
-			 reg(e, i->c));
+		text_put(&e->o, "%s = %s + %s * %s;\n", emit_lang_register(e, i->d),
+			 emit_lang_register(e, i->a), emit_lang_register(e, i->b),
+			 emit_lang_register(e, i->c));
 	else if (i->code == CODE_TAKE)
 		text_put(&e->o, "{ bz_%s a_ = %s; BZ_TAKE(%u, %u, a_); }\n", suffix(i->type),
-			 reg(e, i->a), at, i->a);
+			 emit_lang_register(e, i->a), at, i->a);
 	else
 		put_step(e, i, at);
 }
 
 static void put_load(struct lane *e, const struct lang_ins *i)
 {
-	text_put(&e->o, "BZ_LOAD%s(%s, %s);\n", i->type == DT_BOOL ? "_B1" : "", reg(e, i->d),
-		 reg(e, i->a));
+	text_put(&e->o, "BZ_LOAD%s(%s, %s);\n", i->type == DT_BOOL ? "_B1" : "",
+		 emit_lang_register(e, i->d), emit_lang_register(e, i->a));
 }
 
 /* What goes elsewhere. */
@@ -311,21 +315,25 @@ static void put_way(struct lane *e, const struct lang_ins *i, uint32_t at)
 
 	switch ((enum lang_code)i->code) {
 	case CODE_JUMP:
-		text_put(o, "goto L%u;\n", i->d);
+		text_put(o, "goto %s;\n", emit_lang_label(e, i->d));
 		break;
 	case CODE_LOOP:
-		text_put(o, "BZ_LOOP(%u, L%u);\n", at, i->d);
+		if (e->p->code[i->d].code == CODE_NEXT && in_strips(e, i->d - 1))
+			put_strip_end(e, &e->p->code[i->d - 1], i->d - 1);
+		else
+			text_put(o, "BZ_LOOP(%u, %s);\n", at, emit_lang_label(e, i->d));
 		break;
 	case CODE_CLAIM:
-		put_claim(e, i, at);
+		emit_lang_show(e, i->d);
+		text_put(o, "BZ_STEP(%u);\n", at);
 		break;
 	case CODE_RANGE:
 		put_range(e, i, at);
-		if (e->unit && e->share[at])
-			put_share(e, i, at);
+		if (in_strips(e, at))
+			put_strip(e, i, at);
 		break;
 	case CODE_NEXT:
-		put_next(e, i);
+		put_next(e, i, at);
 		break;
 	case CODE_CALL:
 		text_put(o, "if (bz_fn%u(f, s)) return 1;\n", i->d);
@@ -337,8 +345,8 @@ static void put_way(struct lane *e, const struct lang_ins *i, uint32_t at)
 		put_end(e);
 		break;
 	default:
-		text_put(o, "if (%s%s) goto L%u;\n", i->code == CODE_WHEN ? "" : "!", reg(e, i->a),
-			 i->d);
+		text_put(o, "if (%s%s) goto %s;\n", i->code == CODE_WHEN ? "" : "!",
+			 emit_lang_register(e, i->a), emit_lang_label(e, i->d));
 	}
 }
 
@@ -348,7 +356,7 @@ static void put_one(struct lane *e, const struct lang_ins *i, uint32_t at)
 
 	switch ((enum lang_code)i->code) {
 	case CODE_MOVE:
-		text_put(o, "%s = %s;\n", reg(e, i->d), reg(e, i->a));
+		text_put(o, "%s = %s;\n", emit_lang_register(e, i->d), emit_lang_register(e, i->a));
 		break;
 	case CODE_OP:
 		put_operation(e, i, at);
@@ -363,11 +371,11 @@ static void put_one(struct lane *e, const struct lang_ins *i, uint32_t at)
 		put_load(e, i);
 		break;
 	case CODE_STORE:
-		text_put(o, "{ bz_%s a_ = %s; BZ_STORE(%s, a_); }\n", suffix(i->type), reg(e, i->a),
-			 reg(e, i->d));
+		text_put(o, "{ bz_%s a_ = %s; BZ_STORE(%s, a_); }\n", suffix(i->type),
+			 emit_lang_register(e, i->a), emit_lang_register(e, i->d));
 		break;
 	case CODE_LENGTH:
-		text_put(o, "%s = N%u_%u;\n", reg(e, i->d), i->a, i->b);
+		text_put(o, "%s = N%u_%u;\n", emit_lang_register(e, i->d), i->a, i->b);
 		break;
 	default:
 		if (lang_on_slices(i))
@@ -403,13 +411,75 @@ static void put_variables(struct lane *e, uint32_t function, bool shared)
 	}
 }
 
+/* ---- Copies of loops ---- */
+
+static void put_some(struct lane *e, uint32_t first, uint32_t last, bool checked);
+
+/* A copy whose places are not checked, as far as a test before it says that they are inside; and,
+ * if that does not hold, the loop as it was, of whose inner loops only the innermost have copies:
+ * what is written grows by the depth at most.  False: no place of it can be tested. */
+static bool put_copies(struct lane *e, uint32_t loop)
+{
+	const struct lang_loop *x = &e->loops->loop[loop];
+	uint32_t number = e->versions, values = e->values, count = x->end - x->range + 1;
+	size_t n = e->o.n;
+	bool *inside;
+
+	if (e->left < count || e->nversion == EMIT_LANG_VERSIONS)
+		return false;
+	inside = xmalloc(count);
+	memcpy(inside, e->inside + x->range, count);
+	text_put(&e->o, "{\n");
+	if (!emit_lang_bounds(e, loop)) {
+		e->o.n = n;
+		e->values = values;
+		free(inside);
+		return false;
+	}
+	e->left -= count;
+	e->versions++;
+	text_put(&e->o, "if (BZ_RARE(bad)) goto K%u;\n}\n", number);
+	e->version[e->nversion++] = (struct version){x->range + 1, x->end, number};
+	put_one(e, &e->p->code[x->range], x->range);
+	put_some(e, x->range + 1, x->end, false);
+	e->nversion--;
+	memcpy(e->inside + x->range, inside, count);
+	free(inside);
+	text_put(&e->o, "K%u:;\n", number);
+	put_one(e, &e->p->code[x->range], x->range);
+	put_some(e, x->range + 1, x->end, true);
+	return true;
+}
+
+/* Instructions first ... last; checked: of a loop whose test has failed. */
+static void put_some(struct lane *e, uint32_t first, uint32_t last, bool checked)
+{
+	for (uint32_t at = first; at <= last; at++) {
+		uint32_t loop = e->loop[at];
+
+		if (e->target[at])
+			text_put(&e->o, "%s:;\n", emit_lang_label(e, at));
+		if (loop)
+			emit_lang_share(e, at);
+		if (loop && !(checked && e->loops->loop[loop - 1].inner) && put_copies(e, loop - 1))
+			at = e->loops->loop[loop - 1].end;
+		else
+			put_one(e, &e->p->code[at], at);
+	}
+}
+
+void emit_lang_some(struct lane *e, uint32_t first, uint32_t last)
+{
+	put_some(e, first, last, false);
+}
+
 static void put_code(struct lane *e, uint32_t first)
 {
-	for (uint32_t at = first; at < e->p->ncode && (at == first || !e->start[at]); at++) {
-		if (e->target[at])
-			text_put(&e->o, "L%u:;\n", at);
-		put_one(e, &e->p->code[at], at);
-	}
+	uint32_t last = first;
+
+	while (last + 1 < e->p->ncode && !e->start[last + 1])
+		last++;
+	put_some(e, first, last, false);
 	/* Behind what nobody reaches. */
 	text_put(&e->o, "return 0;\n}\n");
 }
@@ -446,18 +516,15 @@ static void put_start(struct lane *e)
 	for (unsigned k = 0; k < p->nparam; k++)
 		if (!p->param[k].rank)
 			text_put(&e->o, "BZ_GET(%u, %s);\n", p->param[k].reg,
-				 reg(e, p->param[k].reg));
+				 emit_lang_register(e, p->param[k].reg));
 	if (e->unit) {
-		for (uint32_t at = p->entry; at < p->ncode; at++)
-			if (e->share[at])
-				text_put(&e->o, "if (f->at == %u) return bz_part%u(f);\n", at + 1,
-					 at);
+		emit_lang_begin_part(e);
 		return;
 	}
 	text_put(&e->o, "if (f->at) {\n");
 	for (uint32_t r = 0; r < p->nreg; r++)
 		if (e->owner[r] == p->entry && !e->constant[r])
-			text_put(&e->o, "BZ_GET(%u, %s);\n", r, reg(e, r));
+			text_put(&e->o, "BZ_GET(%u, %s);\n", r, emit_lang_register(e, r));
 	text_put(&e->o, "switch (f->at) {\n");
 	for (uint32_t at = p->entry; at < p->ncode; at++) {
 		const struct lang_ins *next = &p->code[p->code[at].d];
@@ -467,54 +534,28 @@ static void put_start(struct lane *e)
 		text_put(&e->o, "case %u: ", at);
 		/* The machine counts turns where this has a bound. */
 		if (next->code == CODE_NEXT && by_one(e, next - 1))
-			text_put(&e->o, "%s += %s; ", reg(e, next->a + 2), reg(e, next->a + 1));
+			text_put(&e->o, "%s += %s; ", emit_lang_register(e, next->a + 2),
+				 emit_lang_register(e, next->a + 1));
 		text_put(&e->o, "goto L%u;\n", p->code[at].d);
 	}
 	text_put(&e->o, "}\n}\n");
 }
 
-/* Turns of one loop, of arrays whose last axis lies closely, from registers to registers. */
-static void put_part(struct lane *e, uint32_t range)
+void emit_lang_open(struct lane *e, bool unit)
 {
-	const struct lang_ins *i = &e->p->code[range];
-	uint32_t end = lang_nest_end(e->p, range), exit = e->p->code[range + 1].d;
-
-	text_put(&e->o, "static int bz_part%u(struct bz_frame *f)\n{\n", range);
+	e->unit = unit;
+	e->values = 0;
+	e->left = e->whole ? 0 : COPIES_MAX * (e->p->ncode - e->p->entry);
 	text_put(&e->o, "struct bz_shared s_, *const s = &s_;\n");
 	put_variables(e, e->p->entry, false);
-	e->unit = true;
 	put_arrays(e);
-	e->unit = false;
 	text_put(&e->o, "s->turns = BZ_TURNS;\n");
-	put_moved(e, range, "GET", false);
-	put_moved(e, range, "GET", true);
-	if (by_one(e, i))
-		text_put(&e->o, "%s += %s;\n", reg(e, i->d + 2), reg(e, i->d + 1));
-	for (uint32_t at = range + 1; at <= end; at++) {
-		if (e->target[at])
-			text_put(&e->o, "L%u:;\n", at);
-		put_one(e, &e->p->code[at], at);
-	}
-	text_put(&e->o, "L%u:;\n", exit);
-	put_moved(e, range, "SET", true);
-	text_put(&e->o, "return 0;\n}\n");
-}
-
-static void put_parts(struct lane *e)
-{
-	for (uint32_t at = e->p->entry; at < e->p->ncode; at++)
-		if (e->share[at])
-			put_part(e, at);
 }
 
 static void put_kernel(struct lane *e, bool unit)
 {
-	e->unit = unit;
-	text_put(&e->o, "int bz_%s(struct bz_frame *f)\n{\nstruct bz_shared s_, *const s = &s_;\n",
-		 unit ? "unit" : "any");
-	put_variables(e, e->p->entry, false);
-	put_arrays(e);
-	text_put(&e->o, "s->turns = BZ_TURNS;\n");
+	text_put(&e->o, "int bz_%s(struct bz_frame *f)\n{\n", unit ? "unit" : "any");
+	emit_lang_open(e, unit);
 	put_start(e);
 	put_code(e, e->p->entry);
 }
@@ -534,7 +575,7 @@ static void put_source(struct lane *e)
 		put_variables(e, at, false);
 		put_code(e, at);
 	}
-	put_parts(e);
+	emit_lang_parts(e);
 	put_kernel(e, true);
 	put_kernel(e, false);
 }
@@ -557,6 +598,49 @@ static enum status parse(struct lang_program **out, const char *text, size_t byt
 	return st;
 }
 
+/* False: no memory. */
+static bool prepare(struct lane *e, struct lang_program *p)
+{
+	e->p = p;
+	e->type = xcalloc(p->nreg + 1, 1);
+	e->constant = xcalloc(p->nreg + 1, sizeof *e->constant);
+	e->owner = xmalloc((p->nreg + 1) * sizeof *e->owner);
+	memset(e->owner, 0xff, (p->nreg + 1) * sizeof *e->owner);
+	e->shared = xcalloc(p->nreg + 1, 1);
+	e->start = xcalloc(p->ncode + 1, 1);
+	e->target = xcalloc(p->ncode + 1, 1);
+	e->inside = xcalloc(p->ncode + 1, 1);
+	e->loop = xcalloc(p->ncode + 1, sizeof *e->loop);
+	e->outer = lang_outermost(p);
+	e->loops = lang_loops_of(p);
+	if (!e->outer || !e->loops)
+		return false;
+	e->bounded = xcalloc(e->loops->nloop + 1, 1);
+	for (uint32_t k = 0; k < e->loops->nloop; k++)
+		e->loop[e->loops->loop[k].range] = k + 1;
+	e->share = xcalloc(p->ncode + 1, sizeof *e->share);
+	emit_lang_find_shared(e);
+	places(e);
+	registers(e);
+	return true;
+}
+
+static void finish(struct lane *e)
+{
+	free(e->type);
+	free(e->constant);
+	free(e->owner);
+	free(e->shared);
+	free(e->start);
+	free(e->target);
+	free(e->inside);
+	free(e->loop);
+	free(e->outer);
+	free(e->share);
+	free(e->bounded);
+	lang_loops_free(e->loops);
+}
+
 enum status emit_lang_source(char **out, const char *text, size_t bytes, struct err *err)
 {
 	struct lang_program *p = NULL;
@@ -565,34 +649,22 @@ enum status emit_lang_source(char **out, const char *text, size_t bytes, struct 
 
 	if (st)
 		return st;
-	e.p = p;
-	e.type = xcalloc(p->nreg + 1, 1);
-	e.constant = xcalloc(p->nreg + 1, sizeof *e.constant);
-	e.owner = xmalloc((p->nreg + 1) * sizeof *e.owner);
-	memset(e.owner, 0xff, (p->nreg + 1) * sizeof *e.owner);
-	e.shared = xcalloc(p->nreg + 1, 1);
-	e.start = xcalloc(p->ncode + 1, 1);
-	e.target = xcalloc(p->ncode + 1, 1);
-	e.outer = lang_outermost(p);
-	e.share = xcalloc(p->ncode + 1, sizeof *e.share);
-	find_shared(&e);
-	places(&e);
-	registers(&e);
-	put_source(&e);
+	if (!prepare(&e, p))
+		st = err_set(err, E_NOMEM, "no memory to emit a kernel");
+	else
+		put_source(&e);
+	if (e.o.n > SOURCE_MAX) {
+		e.whole = true;
+		e.o.n = 0;
+		put_source(&e);
+	}
 	if (e.o.n > SOURCE_MAX)
 		st = err_set(err, E_LIMIT, "kernel '%s' is too long to be compiled", p->name);
 	if (st)
 		free(e.o.s);
 	else
 		*out = e.o.s;
-	free(e.type);
-	free(e.constant);
-	free(e.owner);
-	free(e.shared);
-	free(e.start);
-	free(e.target);
-	free(e.outer);
-	free(e.share);
+	finish(&e);
 	lang_free(p);
 	return st;
 }

@@ -109,6 +109,29 @@ bool lang_form_add(struct lang_form *out, const struct lang_form *a, const struc
 	return true;
 }
 
+static bool fits(int64_t a, int64_t b, int64_t factor)
+{
+	__int128 v = (__int128)b * factor + a;
+
+	return v >= INT64_MIN && v <= INT64_MAX;
+}
+
+bool lang_form_add_exactly(struct lang_form *out, const struct lang_form *a,
+			   const struct lang_form *b, int64_t factor)
+{
+	if (!fits(a->constant, b->constant, factor))
+		return false;
+	for (unsigned k = 0; k < b->n; k++) {
+		int64_t other = 0;
+
+		for (unsigned n = 0; n < a->n; n++)
+			other = order(&a->term[n], &b->term[k]) ? other : a->term[n].factor;
+		if (!fits(other, b->term[k].factor, factor))
+			return false;
+	}
+	return lang_form_add(out, a, b, factor);
+}
+
 static bool multiplied(struct lang_form *f, const struct lang_term *a, const struct lang_term *b)
 {
 	struct lang_term t = {.factor = product(a->factor, b->factor)};

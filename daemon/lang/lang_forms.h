@@ -12,9 +12,7 @@ uint32_t lang_atom_new(struct lang_loops *l, struct lang_atom atom);
 uint32_t lang_form_new(struct lang_loops *l, const struct lang_form *form);
 uint32_t lang_form_constant(struct lang_loops *l, int64_t v);
 uint32_t lang_form_atom(struct lang_loops *l, uint32_t atom);
-/* out = a + b * factor, a * b; false: they have too many terms, or terms of three atoms. */
-bool lang_form_add(struct lang_form *out, const struct lang_form *a, const struct lang_form *b,
-		   int64_t factor);
+/* out = a * b; false: it has too many terms, or terms of three atoms. */
 bool lang_form_multiply(struct lang_form *out, const struct lang_form *a,
 			const struct lang_form *b);
 

@@ -128,5 +128,11 @@ bool lang_atom_before(const struct lang_loops *l, uint32_t atom, uint32_t loop);
 /* Is the form a sum of products of numbers with constants and of what is known before the loop,
  * where numbers are of that loop and of those inside?  Else there are other atoms in it. */
 bool lang_form_known(const struct lang_loops *l, uint32_t form, uint32_t loop);
+/* out = a + b * factor, modulo 2^64; false: it has too many terms. */
+bool lang_form_add(struct lang_form *out, const struct lang_form *a, const struct lang_form *b,
+		   int64_t factor);
+/* The same in numbers without end: false, too, where one would leave int64. */
+bool lang_form_add_exactly(struct lang_form *out, const struct lang_form *a,
+			   const struct lang_form *b, int64_t factor);
 
 #endif

@@ -13,7 +13,7 @@ import pytest
 import braze
 from nest_random import Nest
 
-CASES = int(os.environ.get("BRAZE_NESTS", 150))
+CASES = int(os.environ.get("BRAZE_NESTS", 60))
 
 
 def outcome(kernel, nest, seed):

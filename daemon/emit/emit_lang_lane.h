@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* emit/emit_lang_lane.h - what the parts of the emitter of a kernel's text share. */
+#ifndef BRAZE_EMIT_LANG_LANE_H
+#define BRAZE_EMIT_LANG_LANE_H
+
+#include "lang/lang_loops.h"
+#include "text.h"
+
+#define EMIT_LANG_VERSIONS 8 /* of loops inside each other */
+
+/* A copy of a loop's instructions, whose labels are its own. */
+struct version {
+	uint32_t first, last, number;
+};
+
+struct lane {
+	struct text o;
+	const struct lang_program *p;
+	struct lang_loops *loops;
+	uint8_t *type;			 /* [register]; DTYPE_END: an address */
+	const union lang_reg **constant; /* [register]; NULL: it is none */
+	uint32_t *owner;		 /* [register]: the function that names it, by its start */
+	bool *shared;			 /* [register]: several name it */
+	bool *start, *target;		 /* [instruction]: a function's first; is jumped to */
+	bool *outer;			 /* [instruction]: lang_outermost */
+	bool *inside;			 /* [instruction]: a place that is proven inside */
+	bool *bounded;			 /* [loop]: the test knows its first and last number */
+	uint32_t *loop;			 /* [instruction]: 1 + the loop that begins here */
+	struct version version[EMIT_LANG_VERSIONS]; /* that are being written */
+	unsigned nversion;
+	uint32_t versions, left; /* so far in this function; instructions that may be copied yet */
+	uint32_t values;	 /* variables of tests */
+	bool *share;		 /* [instruction]: a loop that several threads may do */
+	uint32_t part;		 /* 1 + the range whose part is being written; 0 */
+	bool whole;		 /* no copies: they would be too long */
+	bool unit;		 /* bz_unit is being written */
+};
+
+/* A register's name, in one of a few buffers in turn. */
+const char *emit_lang_register(const struct lane *e, uint32_t r);
+
+/* A label of the copy that is being written, in one of a few buffers in turn. */
+const char *emit_lang_label(const struct lane *e, uint32_t to);
+/* The begin of a function that does what the kernel does: variables, arrays. */
+void emit_lang_open(struct lane *e, bool unit);
+/* Instructions, with what is said of their loops. */
+void emit_lang_some(struct lane *e, uint32_t first, uint32_t last);
+
+/* e->share */
+void emit_lang_find_shared(struct lane *e);
+/* The machine sees the registers of the loop that follows. */
+void emit_lang_show(struct lane *e, uint32_t range);
+/* Before a loop: others may do it. */
+void emit_lang_share(struct lane *e, uint32_t range);
+/* A function for each such loop, and the way to it from bz_unit. */
+void emit_lang_parts(struct lane *e);
+void emit_lang_begin_part(struct lane *e);
+
+/* Writes a test before the loop: `bad` is 0 only if all places of the loop that it sets in
+ * e->inside are inside their arrays in every turn.  Returns how many these are. */
+unsigned emit_lang_bounds(struct lane *e, uint32_t loop);
+
+#endif
