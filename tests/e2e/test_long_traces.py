@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs that record very much before they read, or for very long."""
 
+import time
+
 import pytest
-from harness import Daemon, wait_until
+from harness import Daemon, crash_environment, kill9, wait_until
 
 CHAIN = """
 import numpy, braze.numpy as np
@@ -131,3 +133,43 @@ def test_the_same_program_is_cut_planned_and_compiled_the_same_in_every_run(daem
     hits = [row[2] for row in rows]
     runs = {after - before for before, after in zip(hits, hits[1:], strict=False)}
     assert runs == {hits[0] + plans}, "as many partitions in each run"
+
+
+TRIANGLE = """
+import sys, numpy, braze, braze.numpy as np
+host = numpy.arange(300.0 * 300).reshape(300, 300) % 13 + 300 * numpy.eye(300)
+def lu(m, a):
+    for k in range(299):
+        a[k + 1:, k] /= a[k, k]
+        a[k + 1:, k + 1:] -= m.outer(a[k + 1:, k], a[k, k + 1:])
+    return a
+want = numpy.asarray(lu(np, np.asarray(host.copy())))
+assert numpy.allclose(want, lu(numpy, host.copy()))
+print("ready", flush=True)
+right = lost = 0
+for line in sys.stdin:
+    try:
+        right += numpy.array_equal(numpy.asarray(lu(np, np.asarray(host.copy()))), want)
+    except braze.LostError as error:
+        lost += "lost" in str(error)
+    print(right, lost, flush=True)
+"""
+
+
+def test_triangular_loop_whose_worker_is_killed():
+    """In whatever turn it dies, the loop's result is right, or lost by name."""
+    with Daemon(env=crash_environment()) as daemon:
+        client = daemon.popen(TRIANGLE)
+        assert client.stdout.readline() == "ready\n", client.stderr.read()
+        for tries in range(1, 9):
+            deaths = daemon.status()["worker_deaths_count"]
+            worker = wait_until(daemon.worker, what="a worker")
+            client.stdin.write("go\n")
+            client.stdin.flush()
+            time.sleep(0.004 * tries)  # recording takes some of it, the turns the rest
+            kill9(worker)
+            right, lost = map(int, client.stdout.readline().split())
+            assert right + lost == tries, (right, lost)
+            wait_until(lambda d=deaths: daemon.status()["worker_deaths_count"] > d, what="its death")
+        client.stdin.close()
+        assert client.wait(30) == 0

@@ -156,6 +156,31 @@ PROGRAMS = (jacobi_1d, jacobi_2d, heat_3d, heat_3d_in_place, fdtd_2d, column_swe
             numbers_of_the_turn, kept_copies)
 
 
+def sums_of_a_row_that_is_met(m, turns, n):
+    """The turn's row and one that stays: apart in most turns, the same in one."""
+    a, out = m.arange(turns * 64).reshape(turns, 64) % 13 / 16.0, m.zeros(turns)
+    for t in range(turns):
+        out[t] = (a[100, ::-1] * 0.5).sum()
+        a[t, :] = a[t, :] * 0.5 + 0.125
+        a[t, :] += a[100, ::-1]
+    return a, out
+
+
+def copies_of_a_row_that_is_met(m, turns, n):
+    a, c = m.arange(turns * 64).reshape(turns, 64) % 13 / 16.0, m.zeros((turns, 64))
+    for t in range(turns):
+        a[t, :] = a[t, :] * 0.5 + 1.0
+        c[t, :] = a[150, ::-1] * 2.0
+    return a, c
+
+
+@pytest.mark.parametrize("turns", (600, 2000))
+@pytest.mark.parametrize("program", (sums_of_a_row_that_is_met, copies_of_a_row_that_is_met), ids=lambda p: p.__name__)
+def test_order_holds_in_every_turn(program, turns):
+    """What the first turn keeps apart another one brings together."""
+    same(program(np, turns, 0), program(numpy, turns, 0))
+
+
 def same(mine, theirs):
     for k, (x, y) in enumerate(zip(mine, theirs, strict=True)):
         numpy.testing.assert_allclose(numpy.asarray(x), y, rtol=1e-9, atol=1e-12, err_msg=f"result {k}")

@@ -195,3 +195,75 @@ Test(steps, reach_of_a_gather)
 	o.s.ngather = 0;
 	cr_assert_not(steps_fit(&o.s, &n));
 }
+
+/* A loop of one step of one access, whose first extent is a size. */
+struct sized {
+	struct command_loop l;
+	struct command_place place;
+	struct command_patch patch;
+	int64_t size[3];
+	uint8_t loop[LIMIT_NDIM];
+	struct one step;
+};
+
+static struct sized sized(void)
+{
+	return (struct sized){.l = {.bytes = sizeof(struct sized),
+				    .kind = STEP_LOOP,
+				    .turns = 3,
+				    .nstep = 1,
+				    .nslot = 1,
+				    .nplace = 1,
+				    .nrow = 1,
+				    .npatch = 1,
+				    .nsize = 1},
+			      .size = {9, 8, 7},
+			      .loop = {1},
+			      .step = one(9, 4, 0, 9, 0)};
+}
+
+static enum status take_apart(struct steps_loop *out, const struct sized *s)
+{
+	return steps_loop(out, (const char *)s, (const char *)(s + 1), NULL);
+}
+
+Test(steps, of_a_loop_with_sizes)
+{
+	struct sized s = sized();
+	struct steps_loop l;
+
+	cr_assert_eq(take_apart(&l, &s), OK);
+	cr_assert_eq(l.size[2], 7);
+	cr_assert_eq(l.loops[0], 1);
+	cr_assert_eq(l.step, (const char *)&s.step);
+	s.loop[3] = 2;
+	cr_assert_eq(take_apart(&l, &s), E_INTERNAL);
+	s = sized();
+	s.step.s.split = 1;
+	cr_assert_eq(take_apart(&l, &s), E_INTERNAL);
+	for (uint32_t turns = 4; turns; turns *= 2) {
+		s = sized();
+		s.l.turns = turns;
+		cr_assert_eq(take_apart(&l, &s), E_INTERNAL);
+	}
+	s = sized();
+	s.l.nsize = UINT32_MAX;
+	cr_assert_eq(take_apart(&l, &s), E_INTERNAL);
+	s = sized();
+	s.l.nstep = UINT32_MAX;
+	cr_assert_eq(take_apart(&l, &s), E_INTERNAL);
+}
+
+Test(steps, whole_whatever_their_number)
+{
+	struct one o = one(7, 4, 0, 9, 0);
+	struct steps_slice slice;
+
+	cr_assert_eq(steps_slice(&slice, &o.s, NULL), E_INTERNAL);
+	o.s.whole = 1;
+	cr_assert_eq(steps_slice(&slice, &o.s, NULL), OK);
+	cr_assert_eq(slice.hi, 7);
+	cr_assert_eq(slice.elements, 28);
+	o.s.split = 3;
+	cr_assert_eq(steps_slice(&slice, &o.s, NULL), E_INTERNAL);
+}
