@@ -139,10 +139,10 @@ static enum sums sums_of(const struct product_near *p, const struct view *a, con
 
 	if (!loops->dot)
 		return DRIVEN;
-	if (k > TREE_CHUNK)
-		return step[0] == bytes && step[1] == bytes ? DOTS : DRIVEN;
 	if (step[0] == bytes && step[1] == bytes)
 		return k * bytes <= PRODUCT_ROW && kept ? ROWS : DOTS;
+	if (k > TREE_CHUNK)
+		return DRIVEN;
 	if (kept == bytes)
 		return COLUMNS;
 	bool alone = !p->batches && k * bytes <= (int64_t)sizeof(p->s->near->scratch->strip);
@@ -181,11 +181,15 @@ static bool fits(const struct product_near *p, bool tree, const struct view *a,
 	return near_fits(p->s->near, work_of(p, tree, how), (uint64_t)(stored * bytes));
 }
 
-/* An operand is pending: what the product would take, whatever its layout. */
-static void tell(const struct product_near *p, bool tree)
+/* Where an operand is pending, what the product would take counts, whatever its layout. */
+static bool at_hand(const struct product_near *p, bool known, bool tree,
+		    const struct braze_array *a, const struct braze_array *b)
 {
-	if (p->results && p->domain.dim[p->batches + 2])
+	bool hand = near_hand(a) && near_hand(b);
+
+	if (!hand && known && p->results && p->domain.dim[p->batches + 2])
 		near_tell(&p->s->near->stretch, work_of(p, tree, DOTS));
+	return hand;
 }
 
 /* All products of the stack, into memory that has room for whole results. */
@@ -386,11 +390,8 @@ bool near_product(struct braze_array **out, struct braze_array *a, struct braze_
 
 	bool known = measure(&p, &a->view.shape, &b->view.shape, shape);
 	bool tree = known && is_tree(&p, a, b);
-	if (!near_hand(a) || !near_hand(b)) {
-		if (known)
-			tell(&p, tree);
+	if (!at_hand(&p, known, tree, a, b))
 		return false;
-	}
 	if (!known || !fits(&p, tree, &a->view, &b->view))
 		return near_not(s, WHY_LARGE);
 	bool done = true;
