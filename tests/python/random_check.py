@@ -199,7 +199,7 @@ REFERENCE = {"ulp": ulp, "sums": sums, "product": product, "zero_sign": zero_sig
 
 def plain(x):
     """NumPy's view of a value; braze's scalars as NumPy's arrays of no axes."""
-    if type(x) is braze.numpy.ndarray:
+    if isinstance(x, braze.numpy.ndarray):
         return numpy.asarray(x)
     return numpy.asarray(x) if isinstance(x, (numpy.ndarray, numpy.generic)) else x
 

@@ -455,6 +455,46 @@ class Maker:
             self.emit(f"{a}[{a} {self.pick(['>', '<', '=='])} {self.pick(LITERALS[:4])}] "
                       f"{self.pick(['=', '=', '+='])} {self.pick(['0', '1', '2'])}")
 
+    def chosen(self):
+        """What a mask chooses, kept or reduced."""
+        a = self.array(1)
+        if a is None:
+            return
+        x, v = self.env[a], self.new()
+        mask = f"{a} {self.pick(['>', '<', '==', '!='])} {self.pick(LITERALS[:4])}"
+        if self.chance(0.3) and x.dtype == bool:
+            mask = a
+        if self.chance(0.5):
+            self.emit(f"{v} = {a}[{mask}]")
+            return
+        what = self.pick("sum sum mean prod any all max min".split())
+        part = f"{a}[{mask}]"
+        if what in ("sum", "prod") and x.dtype.kind not in "fc" or what in ("any", "all"):
+            self.emit(f"{v} = {part}.{what}()")
+        elif what in ("max", "min"):
+            self.emit(f"{v} = {part}.{what}()", v, "zero_sign(0)")
+        elif self.rounds and self.env["np"].any(eval(mask, self.env)):
+            self.emit(f"{v} = {part}.{what}()", v, f"sums({part}, axis=None, what='{what}')")
+
+    def places(self):
+        """Reads and writes at places, of which some are wrong."""
+        a = self.array(1)
+        if a is None or not self.env[a].size:
+            return
+        x = self.env[a]
+        n, wrong = x.shape[0], 3 * self.chance(0.2)
+        at = [self.below(2 * n + wrong) - n for _ in range(1 + self.below(6))]
+        places = f"np.asarray({at}) {self.pick(['+ 0', '* 1', ''])}".rstrip()
+        kind = self.below(4)
+        if kind == 0 and not wrong:
+            self.emit(f"{self.new()} = {a}[{places}]")
+        elif kind < 2:
+            self.emit(f"check({a}[{places}])")
+        elif x.flags.writeable and kind == 2:
+            self.emit(f"{a}[{places}] = {self.pick(LITERALS[:5])}")
+        elif x.flags.writeable and x.dtype.kind in "iu":
+            self.emit(f"np.add.at({a}, {places}, 1)")
+
     def element(self):
         a = self.writable() if self.chance(0.5) else self.array(1)
         if a is None or not self.env[a].size:
@@ -532,7 +572,7 @@ class Maker:
         kinds = [(self.create, 3), (self.unary, 14), (self.function, 4), (self.binary, 22),
                  (self.where, 4), (self.clip, 2), (self.cast, 5), (self.reduce, 8),
                  (self.view, 16), (self.assign, 9), (self.augment, 9), (self.out, 4),
-                 (self.mask, 2), (self.element, 5), (self.join, 4), (self.product, 2),
+                 (self.mask, 2), (self.chosen, 4), (self.places, 3), (self.element, 5), (self.join, 4), (self.product, 2),
                  (self.alias, 2), (self.delete, 5), (self.read, 5), (self.loop, 2)]
         weight = numpy.array([w for _, w in kinds], float)
         weight *= self.rng.random(len(kinds)) + 0.2  # every program has its own taste

@@ -392,11 +392,12 @@ def test_raise_names_the_operation_and_its_line_each_time_the_value_is_read():
 
 @pytest.mark.parametrize("read", [
     numpy.asarray, lambda y: y.tolist(), lambda y: float(y[0]), lambda y: bool((y > 0).any()),
-    str, braze.wait, lambda y: np.sort(y).tolist(), lambda y: y[y > 0], lambda y: numpy.add(y, 1)[:1].item(),
+    str, braze.wait, lambda y: np.sort(y).tolist(), lambda y: y[y > 0].tolist(), lambda y: numpy.add(y, 1)[:1].item(),
     lambda y: braze.host(y).__enter__(), lambda y: y.sum().item(), lambda y: y[::2].tolist(),
     lambda y: np.concatenate([y, y]).tolist(), lambda y: y[np.array([0, 1])].tolist(),
     lambda y: next(iter(y)).item(), lambda y: y.copy().tolist(), lambda y: y.astype("f4").tolist(),
-    lambda y: numpy.from_dlpack(y), memoryview, lambda y: y.reshape(3, 1).T.tolist(),
+    lambda y: numpy.from_dlpack(y), memoryview, lambda y: y.reshape(3, 1).T.tolist(), lambda y: y[y > 0].sum().item(),
+    lambda y: y[y > 0].mean().item(),
 ])
 def test_every_way_to_read_raises_and_so_does_what_depends(read):
     a, z = zeros()
