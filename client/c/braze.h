@@ -435,7 +435,7 @@ typedef struct braze_kernel_arg {
 	braze_array *array;
 	void *data;
 	int dtype, ndim, readonly;
-	const int64_t *shape, *strides; /* strides in bytes */
+	const int64_t *shape, *strides; /* strides in bytes; NULL: rows without gaps */
 	braze_scalar scalar;
 } braze_kernel_arg;
 /* Types and numbers of axes are the parameters'; scalars are cast within their kind.  Arrays are

@@ -149,6 +149,27 @@ static braze_scalar get_scalar(const union lang_reg *r, unsigned type)
 	return v;
 }
 
+/* Extents and strides; without these, rows have no gaps. */
+static int set_shape(struct lang_array *out, const struct lang_param *p, const braze_kernel_arg *x,
+		     braze_error *error)
+{
+	int64_t packed = dtype_row(p->type)->bytes;
+
+	out->shape.ndim = p->rank;
+	for (int i = x->ndim; i-- > 0;) {
+		int64_t n = x->shape ? x->shape[i] : -1;
+
+		if (n < 0 || (!x->strides && n && packed > INT64_MAX / n))
+			return (int)err_set(err_of(error), E_SHAPE,
+					    "parameter '%s' has no shape that memory can have",
+					    p->name);
+		out->shape.dim[i] = n;
+		out->stride[i] = x->strides ? x->strides[i] : packed;
+		packed *= x->strides ? 1 : n;
+	}
+	return 0;
+}
+
 static int set_memory(struct lang_array *out, const struct lang_param *p, const braze_kernel_arg *x,
 		      braze_error *error)
 {
@@ -162,12 +183,7 @@ static int set_memory(struct lang_array *out, const struct lang_param *p, const 
 		return (int)err_set(err_of(error), E_READONLY,
 				    "parameter '%s' is written, and the array may not be", p->name);
 	out->at = x->data;
-	out->shape.ndim = p->rank;
-	for (int i = 0; i < x->ndim; i++) {
-		out->shape.dim[i] = x->shape[i];
-		out->stride[i] = x->strides[i];
-	}
-	return 0;
+	return set_shape(out, p, x, error);
 }
 
 /* Of an array its value; nothing is written yet. */

@@ -100,8 +100,9 @@ def by_group(cases):
 
 
 def by_program(cases):
-    lines = ["| program | Python / braze, test | Numba / braze, small | large | braze, large, ms | "
-             "first call, ms: braze | Numba |", "| --- | --- | --- | --- | --- | --- | --- |"]
+    lines = ["| program | front end | lines of pragmas | kernel calls | round trips | Python / braze, test | "
+             "Numba / braze, small | large | braze, large, ms | first call, ms: braze | Numba |",
+             "| --- " * 11 + "|"]
     for name in LOOPS:
         small, middle, large = (cases.get(f"{name}/{size}", {}) for size in SIZES)
         if small or middle or large:
@@ -109,7 +110,10 @@ def by_program(cases):
                      for r in (middle, large)]
             times = [shown(1e3 * large[key]) if key in large else ""
                      for key in ("braze", "braze_first", "numba_first")]
-            lines.append(f"| {name} | {shown(ratio(small, 'python', 'braze'))} | "
+            counts = [str(next((r[key] for r in (large, middle, small) if key in r), ""))
+                      for key in ("calls", "round_trips")]
+            lines.append(f"| {name} | {LOOPS[name].front_end} | {LOOPS[name].pragmas or ''} | "
+                         f"{' | '.join(counts)} | {shown(ratio(small, 'python', 'braze'))} | "
                          + " | ".join(numba + times) + " |")
     return lines
 

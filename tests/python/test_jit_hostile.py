@@ -83,22 +83,23 @@ class Case:
         dtype = np.dtype(rng.choice(TYPES) if rng.random() < 0.5 else "f8")
         if dtype.hasobject:
             return np.array([1.0, None, "x"], object)
-        shape = [rng.choice((0, 1, 2, 3, 5)) if ndim < 4 else 1 for _ in range(ndim)]
-        size = dtype.itemsize
-        strides = []
-        for extent in reversed(shape):
-            strides.append(rng.choice((size, size, size, 2 * size, -size, 0, size + 1)))
-            size = max(size, abs(strides[-1])) * max(extent, 1)
-        strides.reverse()
-        low = sum((n - 1) * s for n, s in zip(shape, strides) if s < 0 and n)
-        high = sum((n - 1) * s for n, s in zip(shape, strides) if s > 0 and n) + dtype.itemsize
-        if high - low > ROOM:
-            return np.zeros(shape, dtype)
-        first = GUARD - low + rng.choice((0, 0, 8, 1)) % (ROOM - (high - low) + 1)
-        made = np.ndarray(shape, dtype, self.memory, first, strides)
+        made = self.inside(rng, dtype, [rng.choice((0, 1, 2, 3, 5)) if ndim < 4 else 1 for _ in range(ndim)])
         if rng.random() < 0.1:
             made.flags.writeable = False
         return made
+
+    def inside(self, rng, dtype, shape):
+        """An array with any strides between the guards."""
+        size, strides = dtype.itemsize, []
+        for extent in reversed(shape):
+            strides.insert(0, rng.choice((size, size, size, 2 * size, -size, 0, size + 1)))
+            size = max(size, abs(strides[0])) * max(extent, 1)
+        ends = [(n - 1) * s for n, s in zip(shape, strides) if n]
+        low, high = sum(e for e in ends if e < 0), sum(e for e in ends if e > 0) + dtype.itemsize
+        if high - low > ROOM:
+            return np.zeros(shape, dtype)
+        first = GUARD - low + rng.choice((0, 0, 8, 1)) % (ROOM - (high - low) + 1)
+        return np.ndarray(shape, dtype, self.memory, first, strides)
 
     @staticmethod
     def scalar(rng):

@@ -51,6 +51,26 @@ Test(client_kernel, arrays_scalars_and_results)
 	braze_kernel_free(k);
 }
 
+Test(client_kernel, memory_without_strides_has_no_gaps)
+{
+	braze_kernel *k = kernel("kernel f(inout x: int32[:,:]) -> (s: int64) "
+				 "{ x[1, 0] += 1; s = sum(x[:, 2]) }");
+	int32_t x[2][3] = {{1, 2, 3}, {4, 5, 6}};
+	int64_t shape[2] = {2, 3}, huge[2] = {INT64_MAX / 4, 3}, less[2] = {2, -1};
+	braze_kernel_arg arg = {.data = x, .dtype = BRAZE_INT32, .ndim = 2, .shape = shape};
+	const int64_t *wrong[] = {NULL, huge, less};
+	braze_scalar r;
+	braze_error err = {0};
+
+	cr_assert(!braze_kernel_call(&r, k, 1, &arg, NULL, NULL, &err), "%s", err.text);
+	cr_assert(x[1][0] == 5 && (int64_t)r.bits[0] == 9);
+	for (unsigned i = 0; i < 3; i++) {
+		arg.shape = wrong[i];
+		cr_assert_eq(braze_kernel_call(&r, k, 1, &arg, NULL, NULL, &err), BRAZE_E_SHAPE);
+	}
+	braze_kernel_free(k);
+}
+
 Test(client_kernel, parameters_are_told)
 {
 	braze_kernel *k = kernel("kernel f(in x: uint8[:,:], out y: bool[:]) -> (s: float64) { }");

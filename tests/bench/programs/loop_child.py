@@ -51,11 +51,15 @@ def numba_function(function):
     return space[function.__name__]
 
 
-def compiled(captured):
-    """Have the daemon compile all kernels that the function has by now, and wait."""
+def sites_of(program, runs):
+    return [site for f in program.captured(runs) for site in f.__braze_jit__.sites]
+
+
+def compiled(sites):
+    """Have the daemon compile all kernels that there are by now, and wait."""
     from braze import _core
 
-    for site in captured.__braze_jit__.sites:
+    for site in sites:
         for specials in site.specials.values():
             for special in specials:
                 if special.kernel is not None:
@@ -79,18 +83,32 @@ def same(have, want, program):
     return None
 
 
-def measure(program, captured, numbas, size, rounds, budget):
+def counted(way, sites):
+    """Calls of kernels and round trips of one warm call."""
+    import braze
+
+    before = sum(site.calls for site in sites), braze.counters()["round_trips"]
+    way()
+    return {"calls": sum(site.calls for site in sites) - before[0],
+            "round_trips": braze.counters()["round_trips"] - before[1]}
+
+
+def measure(program, runs, numbas, size, rounds, budget):
     arguments = program.arguments(size)
-    ways, out = {"braze": Way(captured, arguments)}, {}
+    ways, out = {"braze": Way(runs, arguments)}, {}
     out["braze_first"], answer, after = ways["braze"]()
     answer = copy.deepcopy(answer)
-    compiled(captured)
+    sites = sites_of(program, runs)
+    compiled(sites)
+    out.update(counted(ways["braze"], sites))
     if size == "test":
-        ways["python"] = Way(program.function, arguments)
+        ways["python"] = Way(program.twin, arguments)
         fault = wrong(answer, ways["python"]()[1], program.check)
         if fault:
             raise RuntimeError(f"another answer than Python's: {fault}")
     try:
+        if program.units:
+            raise TypeError("work units are braze's")
         ways["numba"] = Way(numbas(program.function), arguments)
         out["numba_first"], theirs, _ = ways["numba"]()
         fault = same(theirs, answer, program)
@@ -110,13 +128,11 @@ def measure(program, captured, numbas, size, rounds, budget):
 
 
 def main():
-    import braze
-
     name, rounds, budget, *sizes = sys.argv[1:]
-    captured = braze.jit(LOOPS[name].function)
+    runs = LOOPS[name].runnable()
     numbas = functools.cache(numba_function)
     for size in sizes:
-        out = measure(LOOPS[name], captured, numbas, size, int(rounds), float(budget))
+        out = measure(LOOPS[name], runs, numbas, size, int(rounds), float(budget))
         if size != sizes[0]:
             out.pop("braze_first", None)
             out.pop("numba_first", None)

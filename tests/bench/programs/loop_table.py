@@ -8,6 +8,7 @@ its `twin` is what says the same without.
 """
 
 import dataclasses
+import inspect
 import typing
 
 import braze
@@ -55,6 +56,15 @@ class Loops:
 
     def arguments(self, size):
         return self.inputs(*self.sizes[size])
+
+    @property
+    def front_end(self):
+        return "work units" if self.units else "jit, pragmas" if self.pragmas else "jit"
+
+    @property
+    def pragmas(self):
+        """Lines of them."""
+        return inspect.getsource(self.function).count("#pragma")
 
     def runnable(self):
         """It is captured; of a program of units these are, when it runs."""
