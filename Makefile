@@ -26,6 +26,7 @@ help:
 	@echo 'make bench       benchmarks against NumPy (90 minutes; QUICK=1: 15; goes on where it was stopped)'
 	@echo 'make bench-peers numexpr, Numba and JAX for make bench to compare with'
 	@echo 'make wheel       a self-contained Python wheel in build/dist'
+	@echo 'make deb         Debian packages in build/deb'
 	@echo 'make gpu-bundle  a tree in .gpu/ that checks and measures a machine with a GPU'
 	@echo 'make lint        budgets, names, includes, headers, formatting'
 	@echo 'make fmt         format the C sources (clang-format)'
@@ -91,6 +92,10 @@ bench-peers: build
 wheel: build
 	@deploy/venv.sh venv-wheel deploy/requirements-wheel.txt
 	@deploy/wheel.sh
+
+.PHONY: deb
+deb:
+	@JOBS=$(JOBS) deploy/deb.sh
 
 gpu-bundle: build
 	@deploy/bundle.sh .gpu

@@ -266,14 +266,15 @@ enum status connect_open(int *fd, pid_t *child, const char *path, unsigned flags
 		return start_private(fd, child, err);
 	if ((path = nonempty("BRAZE_SOCKET")))
 		return connect_path(fd, path, err);
-	if (owned_by_us_or_root(SYSTEM_SOCKET) && !connect_path(fd, SYSTEM_SOCKET, err))
+	/* Who goes on to the next has no error to tell. */
+	if (owned_by_us_or_root(SYSTEM_SOCKET) && !connect_path(fd, SYSTEM_SOCKET, NULL))
 		return OK;
 	user_socket(user, sizeof(user));
 	if (!access(user, F_OK)) {
 		enum status st = check_folder(user, err);
 		if (st)
 			return st;
-		if (!connect_path(fd, user, err))
+		if (!connect_path(fd, user, NULL))
 			return OK;
 	}
 	if (flags & BRAZE_NO_START)

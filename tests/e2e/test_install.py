@@ -3,6 +3,7 @@
 
 import os
 import shutil
+import socket
 import subprocess
 
 import numpy
@@ -141,3 +142,17 @@ def test_c_near(prefix, tmp_path):
     """The loops of small operations are installed beside the library and found there."""
     (tmp_path / "near.c").write_text(NEAR_PROGRAM)
     assert compiled(prefix, "cc", "braze", tmp_path / "near.c", tmp_path / "n") == "6 1\n"
+
+
+def test_c_a_stale_socket_is_no_error(prefix, tmp_path):
+    """A daemon that was killed leaves its socket: the next is started, and nothing is told."""
+    compiled(prefix, "cc", "braze", ROOT / "client/c/examples/pythagoras.c", tmp_path / "p")
+    (tmp_path / "run/braze").mkdir(parents=True)
+    for folder in (tmp_path / "run", tmp_path / "run/braze"):
+        folder.chmod(0o700)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as stale:
+        stale.bind(str(tmp_path / "run/braze/braze-1.sock"))
+    env = dict(environment(prefix), XDG_RUNTIME_DIR=str(tmp_path / "run"), BRAZE_PRIVATE="0",
+               BRAZE_IDLE_EXIT_SECONDS="1")
+    done = subprocess.run([tmp_path / "p"], env=env, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and "1000000.0" in done.stdout and done.stderr == ""
