@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* emit/emit_lang.c - a kernel of the language as C for one lane.
  *
- * In:  a checked program (lang/lang.h).  Out: kernels/lang.h, two functions and a number:
+ * In:  a checked program (lang/lang.h).  Out: kernels/lang.h, two functions and numbers:
  *
  *   bz_unit   the whole program, of arrays whose last axis lies closely
  *   bz_any    of any arrays, from the start or from the end of an outermost loop on
  *   bz_mark   of which instructions: lang_mark
+ *   bz_width  the bytes of vectors, where it calls libmvec
  *
  * Each register is a variable of its type, each instruction a statement, each jump a goto.  What
  * the functions of a text and their callers both name lies in a struct of its own, which vanishes
@@ -527,10 +528,21 @@ static void put_kernel(struct lane *e, bool unit)
 	put_code(e, e->p->entry);
 }
 
+static bool by_vectors(const struct lang_program *p)
+{
+	for (uint32_t k = 0; k < p->ncode; k++)
+		if (p->code[k].code == CODE_OP &&
+		    lang_native_vector(p->code[k].op, p->code[k].type))
+			return true;
+	return false;
+}
+
 static void put_source(struct lane *e)
 {
 	text_add(&e->o, kernel_text_lang_h);
 	text_put(&e->o, "const bz_u64 bz_mark = 0x%llxul;\n", (unsigned long long)lang_mark(e->p));
+	if (by_vectors(e->p))
+		text_put(&e->o, "const bz_u32 bz_width = BZ_NATIVE;\n");
 	text_put(&e->o, "struct bz_shared {\nbz_u32 turns;\n");
 	put_variables(e, 0, true);
 	text_put(&e->o, "};\n");
