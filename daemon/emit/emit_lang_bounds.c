@@ -380,6 +380,20 @@ static bool put_side(struct lane *e, uint32_t loop, const struct group *g, bool 
 	return true;
 }
 
+static bool is_plain(const struct lane *e, uint32_t place)
+{
+	const struct lang_place *x = &e->loops->place[place];
+	struct limit limit;
+
+	for (uint32_t k = 0; k < x->rank; k++) {
+		const struct lang_form *f = &e->loops->form[e->loops->index[x->index + k]];
+
+		if (guarded(e, x->at, f, true, &limit) || guarded(e, x->at, f, false, &limit))
+			return false;
+	}
+	return true;
+}
+
 /* Adds an axis of a place to the groups. */
 static bool grouped(const struct lane *e, struct group *group, unsigned *n, uint32_t place,
 		    uint32_t axis)
@@ -480,7 +494,8 @@ unsigned emit_lang_bounds(struct lane *e, uint32_t loop)
 
 		for (uint32_t axis = 0; fits && axis < x->rank; axis++)
 			fits = grouped(e, group, &n, k, axis);
-		e->inside[x->at] |= fits;
+		if (fits)
+			e->inside[x->at] = is_plain(e, k) ? INSIDE_ALWAYS : INSIDE_HERE;
 		places += fits;
 	}
 	for (unsigned k = 0; k < n; k++)
