@@ -131,8 +131,8 @@ struct bz_frame {
 	} while (0)
 
 /* As BZ_INDEX0 and BZ_INDEX1 of what is known to be inside. */
-#define BZ_INSIDE0(i) (i)
-#define BZ_INSIDE1(i) ((i)-1)
+#define BZ_INSIDE0(i) (bz_u64)(i)
+#define BZ_INSIDE1(i) ((bz_u64)(i)-1)
 /* So many turns, or a strip of them, are counted before they are made. */
 #define BZ_STRIP(where, count)                                                                     \
 	do {                                                                                       \

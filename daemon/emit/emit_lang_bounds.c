@@ -274,6 +274,12 @@ struct limit {
 	int64_t offset;
 };
 
+static bool is_order(const struct lang_atom *a)
+{
+	return a->type == DT_INT64 && (a->op == OP_LESS || a->op == OP_LESS_EQUAL ||
+				       a->op == OP_GREATER || a->op == OP_GREATER_EQUAL);
+}
+
 static bool by_comparison(const struct lane *e, const struct lang_atom *a, bool holds,
 			  const struct lang_form *form, bool high, struct limit *out)
 {
@@ -283,7 +289,7 @@ static bool by_comparison(const struct lane *e, const struct lang_atom *a, bool 
 	     strict = a->op == OP_LESS || a->op == OP_GREATER;
 	struct lang_form far;
 
-	if (a->type != DT_INT64 || (!less && a->op != OP_GREATER && a->op != OP_GREATER_EQUAL))
+	if (!is_order(a))
 		return false;
 	/* x <= y, or x < y: not x < y is y <= x. */
 	if (less != holds) {
