@@ -3,7 +3,8 @@
  *
  * Operations of one number each, by the names that ew.h has for those of vectors, and with the same
  * bits; which there are, lang/lang_native.def lists.  All others are done by the caller's loops
- * (bz_frame.apply).  Nothing is called from elsewhere, so that objects load anywhere. */
+ * (bz_frame.apply).  From elsewhere come libmvec's routines only, which whoever loads such an
+ * object has loaded for all to see. */
 
 typedef unsigned char bz_b1;
 typedef signed char bz_i8;
@@ -135,8 +136,8 @@ struct bz_frame {
 #define BZ_MANY(a, b, n)                                                                           \
 	((a) < (b) ? (bz_u64)(b) - (bz_u64)(a) >= (n) : (bz_u64)(a) - (bz_u64)(b) >= (n))
 /* As BZ_INDEX0 and BZ_INDEX1 of what is known to be inside. */
-#define BZ_INSIDE0(i) (i)
-#define BZ_INSIDE1(i) ((i)-1)
+#define BZ_INSIDE0(i) (bz_u64)(i)
+#define BZ_INSIDE1(i) ((bz_u64)(i)-1)
 /* So many turns, or a strip of them, are counted before they are made. */
 #define BZ_STRIP(where, count)                                                                     \
 	do {                                                                                       \
@@ -354,3 +355,58 @@ BZ_FN bz_i32 bz_cast_f64_i32(bz_f64 a)
 #define bz_cast_f64_u16(a) ((bz_u16)bz_cast_f64_i32(a))
 #define bz_cast_f64_i8(a)  ((bz_i8)bz_cast_f64_i32(a))
 #define bz_cast_f64_u8(a)  ((bz_u8)bz_cast_f64_i32(a))
+
+/* By the routine that ew.h has for a vector, of which each lane is the number. */
+#if defined(__AVX512F__)
+#define BZ_NATIVE		64
+#define BZ_MVEC_f64(args, name) _ZGVeN8##args##_##name
+#define BZ_MVEC_f32(args, name) _ZGVeN16##args##_##name##f
+#elif defined(__AVX2__)
+#define BZ_NATIVE		32
+#define BZ_MVEC_f64(args, name) _ZGVdN4##args##_##name
+#define BZ_MVEC_f32(args, name) _ZGVdN8##args##_##name##f
+#else
+#define BZ_NATIVE		16
+#define BZ_MVEC_f64(args, name) _ZGVbN2##args##_##name
+#define BZ_MVEC_f32(args, name) _ZGVbN4##args##_##name##f
+#endif
+typedef bz_f32 bz_n_f32 __attribute__((vector_size(BZ_NATIVE)));
+typedef bz_f64 bz_n_f64 __attribute__((vector_size(BZ_NATIVE)));
+#define BZ_MATH1(stem, t)                                                                          \
+	extern bz_n_##t BZ_MVEC_##t(v, stem)(bz_n_##t) __attribute__((const, nothrow));            \
+	BZ_FN bz_##t bz_##stem##_##t(bz_##t a)                                                     \
+	{                                                                                          \
+		return BZ_MVEC_##t(v, stem)(a - (bz_n_##t){0})[0];                                 \
+	}
+#define BZ_MATH2(stem, t)                                                                          \
+	extern bz_n_##t BZ_MVEC_##t(vv, stem)(bz_n_##t, bz_n_##t) __attribute__((const, nothrow)); \
+	BZ_FN bz_##t bz_##stem##_##t(bz_##t a, bz_##t b)                                           \
+	{                                                                                          \
+		return BZ_MVEC_##t(vv, stem)(a - (bz_n_##t){0}, b - (bz_n_##t){0})[0];             \
+	}
+#define BZ_MATH(t)                                                                                 \
+	BZ_MATH1(cbrt, t)                                                                          \
+	BZ_MATH1(exp, t)                                                                           \
+	BZ_MATH1(expm1, t)                                                                         \
+	BZ_MATH1(exp2, t)                                                                          \
+	BZ_MATH1(log, t)                                                                           \
+	BZ_MATH1(log2, t)                                                                          \
+	BZ_MATH1(log10, t)                                                                         \
+	BZ_MATH1(log1p, t)                                                                         \
+	BZ_MATH1(sin, t)                                                                           \
+	BZ_MATH1(cos, t)                                                                           \
+	BZ_MATH1(tan, t)                                                                           \
+	BZ_MATH1(asin, t)                                                                          \
+	BZ_MATH1(acos, t)                                                                          \
+	BZ_MATH1(atan, t)                                                                          \
+	BZ_MATH1(sinh, t)                                                                          \
+	BZ_MATH1(cosh, t)                                                                          \
+	BZ_MATH1(tanh, t)                                                                          \
+	BZ_MATH1(asinh, t)                                                                         \
+	BZ_MATH1(acosh, t)                                                                         \
+	BZ_MATH1(atanh, t)                                                                         \
+	BZ_MATH2(pow, t)                                                                           \
+	BZ_MATH2(atan2, t)                                                                         \
+	BZ_MATH2(hypot, t)
+BZ_MATH(f32)
+BZ_MATH(f64)

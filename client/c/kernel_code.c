@@ -93,10 +93,21 @@ void *kernel_code_object(int fd, struct err *err)
 	void *object;
 
 	object_path(path, sizeof path, fd);
+	/* Objects name no library: what they call of this one comes from the process. */
+	dlopen("libmvec.so.1", RTLD_NOW | RTLD_GLOBAL);
 	object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!object)
 		err_set(err, E_COMPILE, "the kernel's code does not load: %.160s", dlerror());
 	return object;
+}
+
+/* Are its vectors, if it has any, as wide as those of this machine's loops? */
+static bool is_as_wide(void *object)
+{
+	static const uint32_t bytes[ISA_END] = {16, 32, 64};
+	const uint32_t *width = dlsym(object, "bz_width");
+
+	return !width || (isa_best() != ISA_NONE && *width == bytes[isa_best()]);
 }
 
 /* The object is the kernel's from now on. */
@@ -113,6 +124,9 @@ static enum status attach(struct braze_kernel *k, void *object, struct err *err)
 	if (!mark || *mark != lang_mark(k->program))
 		return err_set(err, E_UNSUPPORTED,
 			       "the daemon is of another version: its code is of other steps");
+	if (!is_as_wide(object))
+		return err_set(err, E_UNSUPPORTED,
+			       "the daemon's code is for other processors than this one");
 	lang_attach(k->linked, unit, any);
 	return OK;
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* emit/emit_lang.c - a kernel of the language as C for one lane.
  *
- * In:  a checked program (lang/lang.h).  Out: kernels/lang.h, two functions and a number:
+ * In:  a checked program (lang/lang.h).  Out: kernels/lang.h, two functions and numbers:
  *
  *   bz_unit   the whole program, of arrays whose last axis lies closely
  *   bz_any    of any arrays, from the start or from the end of an outermost loop on
  *   bz_mark   of which instructions: lang_mark
+ *   bz_width  the bytes of vectors, where it calls libmvec
  *
  * Each register is a variable of its type, each instruction a statement, each jump a goto.  What
  * the functions of a text and their callers both name lies in a struct of its own, which vanishes
@@ -24,7 +25,8 @@
 extern const char kernel_text_lang_h[];
 
 #define NOBODY	   UINT32_MAX
-#define COPIES_MAX 6	      /* times the code of a kernel, of copies of its loops */
+#define BOTH_MAX   24 /* instructions of a condition that are done whether it is asked or not */
+#define COPIES_MAX 6  /* times the code of a kernel, of copies of its loops */
 #define SOURCE_MAX (1u << 20) /* longer ones take compilers too long */
 
 static const char *suffix(unsigned type)
@@ -73,7 +75,8 @@ static void places(struct lane *e)
 		const struct lang_ins *i = &p->code[at];
 
 		if (lang_jumps(i))
-			e->target[i->d] = true;
+			e->target[i->d] =
+				(uint8_t)(e->target[i->d] + (e->target[i->d] < UINT8_MAX));
 		if (i->code == CODE_CALL)
 			e->start[i->d] = true;
 	}
@@ -350,13 +353,25 @@ static void put_way(struct lane *e, const struct lang_ins *i, uint32_t at)
 	}
 }
 
+static void put_move(struct lane *e, const struct lang_ins *i, uint32_t at)
+{
+	const char *to = emit_lang_register(e, i->d), *from = emit_lang_register(e, i->a);
+
+	if (e->both[at])
+		text_put(&e->o, "%s = (%s != 0) %s (%s != 0);\n", to, to,
+			 e->both[at] == 1 ? "&" : "|", from);
+	else
+		text_put(&e->o, "%s = %s;\n", to, from);
+	e->both[at] = 0;
+}
+
 static void put_one(struct lane *e, const struct lang_ins *i, uint32_t at)
 {
 	struct text *o = &e->o;
 
 	switch ((enum lang_code)i->code) {
 	case CODE_MOVE:
-		text_put(o, "%s = %s;\n", emit_lang_register(e, i->d), emit_lang_register(e, i->a));
+		put_move(e, i, at);
 		break;
 	case CODE_OP:
 		put_operation(e, i, at);
@@ -423,7 +438,7 @@ static bool put_copies(struct lane *e, uint32_t loop)
 	const struct lang_loop *x = &e->loops->loop[loop];
 	uint32_t number = e->versions, values = e->values, count = x->end - x->range + 1;
 	size_t n = e->o.n;
-	bool *inside;
+	uint8_t *inside;
 
 	if (e->left < count || e->nversion == EMIT_LANG_VERSIONS)
 		return false;
@@ -451,11 +466,115 @@ static bool put_copies(struct lane *e, uint32_t loop)
 	return true;
 }
 
+/* May an instruction be done though nobody asks for it?  It fails never and costs little. */
+static bool is_free(const struct lane *e, uint32_t at)
+{
+	const struct lang_ins *i = &e->p->code[at];
+
+	switch ((enum lang_code)i->code) {
+	case CODE_MOVE:
+	case CODE_LOAD:
+	case CODE_LENGTH:
+		return true;
+	case CODE_PLACE:
+		return e->inside[at] == INSIDE_ALWAYS;
+	case CODE_CAST:
+		return lang_native_cast(i->type, i->to);
+	case CODE_OP:
+		return lang_native_op(i->op, i->type) && !lang_native_vector(i->op, i->type) &&
+		       i->op != OP_FLOOR_DIVIDE && i->op != OP_REMAINDER;
+	default:
+		return false;
+	}
+}
+
+/* Where this is the jump over b in "a and b" or "a or b", and b is free: the instruction that has
+ * b's truth.  Without the jump compilers see one stretch, of which they can make vectors. */
+static uint32_t both_of(const struct lane *e, uint32_t at)
+{
+	const struct lang_ins *i = &e->p->code[at];
+	uint32_t last = i->d - 1;
+
+	if ((i->code != CODE_UNLESS && i->code != CODE_WHEN) || i->d <= at + 1 ||
+	    i->d - at > BOTH_MAX || e->p->code[last].code != CODE_MOVE ||
+	    e->p->code[last].d != i->a)
+		return 0;
+	for (uint32_t k = at + 1; k < last; k++) {
+		uint32_t inner = is_free(e, k) ? k : both_of(e, k);
+
+		if (!inner || inner >= last)
+			return 0;
+	}
+	return last;
+}
+
+static const struct lang_place *place_of(const struct lane *e, uint32_t first, uint32_t last,
+					 uint32_t reg)
+{
+	for (uint32_t k = 0; k < e->loops->nplace; k++) {
+		const struct lang_place *x = &e->loops->place[k];
+
+		if (x->at >= first && x->at <= last && e->p->code[x->at].d == reg)
+			return x;
+	}
+	return NULL;
+}
+
+static bool is_same(const struct lane *e, const struct lang_place *a, const struct lang_place *b)
+{
+	struct lang_form far;
+
+	if (!a || !b || a->array != b->array)
+		return false;
+	for (uint32_t k = 0; k < a->rank; k++)
+		if (!lang_form_add(&far, &e->loops->form[e->loops->index[a->index + k]],
+				   &e->loops->form[e->loops->index[b->index + k]], -1) ||
+		    far.n || far.constant)
+			return false;
+	return true;
+}
+
+/* Are first ... last free, but for a store at the end? */
+static bool only_stores(const struct lane *e, uint32_t first, uint32_t last)
+{
+	for (uint32_t k = first; k < last; k++)
+		if (!is_free(e, k) || (k > first && e->target[k]))
+			return false;
+	return first < last && last - first < BOTH_MAX && !e->target[last] &&
+	       e->p->code[last].code == CODE_STORE;
+}
+
+/* if c { x[i] = v } else { x[i] = w }, of which all but the store is free, as one store of either.
+ * The last instruction; 0: it is no such. */
+static uint32_t put_either(struct lane *e, uint32_t at)
+{
+	const struct lang_ins *i = &e->p->code[at], *jump = &e->p->code[i->d - 1], *one, *two;
+	uint32_t second = i->d, last;
+
+	if (i->code != CODE_UNLESS || second < at + 3 || jump->code != CODE_JUMP ||
+	    jump->d < second + 2 || e->target[second] != 1)
+		return 0;
+	last = jump->d - 1;
+	one = jump - 1;
+	two = &e->p->code[last];
+	if (!only_stores(e, at + 1, second - 2) || !only_stores(e, second, last) ||
+	    !is_same(e, place_of(e, at, second, one->d), place_of(e, second, last, two->d)) ||
+	    one->type != two->type)
+		return 0;
+	for (uint32_t k = at + 1; k < last; k++)
+		if (k + 2 != second && k + 1 != second)
+			put_one(e, &e->p->code[k], k);
+	text_put(&e->o, "{ bz_%s a_ = %s, b_ = %s; a_ = %s ? a_ : b_; BZ_STORE(%s, a_); }\n",
+		 suffix(one->type), emit_lang_register(e, one->a), emit_lang_register(e, two->a),
+		 emit_lang_register(e, i->a), emit_lang_register(e, one->d));
+	return last;
+}
+
 /* Instructions first ... last; checked: of a loop whose test has failed. */
 static void put_some(struct lane *e, uint32_t first, uint32_t last, bool checked)
 {
 	for (uint32_t at = first; at <= last; at++) {
-		uint32_t loop = e->loop[at];
+		uint32_t loop = e->loop[at], behind;
 
 		if (e->target[at])
 			text_put(&e->o, "%s:;\n", emit_lang_label(e, at));
@@ -463,6 +582,10 @@ static void put_some(struct lane *e, uint32_t first, uint32_t last, bool checked
 			emit_lang_share(e, at);
 		if (loop && !(checked && e->loops->loop[loop - 1].inner) && put_copies(e, loop - 1))
 			at = e->loops->loop[loop - 1].end;
+		else if (e->nversion && (behind = put_either(e, at)))
+			at = behind;
+		else if (e->nversion && both_of(e, at))
+			e->both[both_of(e, at)] = e->p->code[at].code == CODE_UNLESS ? 1 : 2;
 		else
 			put_one(e, &e->p->code[at], at);
 	}
@@ -560,10 +683,21 @@ static void put_kernel(struct lane *e, bool unit)
 	put_code(e, e->p->entry);
 }
 
+static bool by_vectors(const struct lang_program *p)
+{
+	for (uint32_t k = 0; k < p->ncode; k++)
+		if (p->code[k].code == CODE_OP &&
+		    lang_native_vector(p->code[k].op, p->code[k].type))
+			return true;
+	return false;
+}
+
 static void put_source(struct lane *e)
 {
 	text_add(&e->o, kernel_text_lang_h);
 	text_put(&e->o, "const bz_u64 bz_mark = 0x%llxul;\n", (unsigned long long)lang_mark(e->p));
+	if (by_vectors(e->p))
+		text_put(&e->o, "const bz_u32 bz_width = BZ_NATIVE;\n");
 	text_put(&e->o, "struct bz_shared {\nbz_u32 turns;\n");
 	put_variables(e, 0, true);
 	text_put(&e->o, "};\n");
@@ -610,6 +744,7 @@ static bool prepare(struct lane *e, struct lang_program *p)
 	e->start = xcalloc(p->ncode + 1, 1);
 	e->target = xcalloc(p->ncode + 1, 1);
 	e->inside = xcalloc(p->ncode + 1, 1);
+	e->both = xcalloc(p->ncode + 1, 1);
 	e->loop = xcalloc(p->ncode + 1, sizeof *e->loop);
 	e->outer = lang_outermost(p);
 	e->loops = lang_loops_of(p);
@@ -634,6 +769,7 @@ static void finish(struct lane *e)
 	free(e->start);
 	free(e->target);
 	free(e->inside);
+	free(e->both);
 	free(e->loop);
 	free(e->outer);
 	free(e->share);

@@ -274,6 +274,12 @@ struct limit {
 	int64_t offset;
 };
 
+static bool is_order(const struct lang_atom *a)
+{
+	return a->type == DT_INT64 && (a->op == OP_LESS || a->op == OP_LESS_EQUAL ||
+				       a->op == OP_GREATER || a->op == OP_GREATER_EQUAL);
+}
+
 static bool by_comparison(const struct lane *e, const struct lang_atom *a, bool holds,
 			  const struct lang_form *form, bool high, struct limit *out)
 {
@@ -283,7 +289,7 @@ static bool by_comparison(const struct lane *e, const struct lang_atom *a, bool 
 	     strict = a->op == OP_LESS || a->op == OP_GREATER;
 	struct lang_form far;
 
-	if (a->type != DT_INT64 || (!less && a->op != OP_GREATER && a->op != OP_GREATER_EQUAL))
+	if (!is_order(a))
 		return false;
 	/* x <= y, or x < y: not x < y is y <= x. */
 	if (less != holds) {
@@ -377,6 +383,20 @@ static bool put_side(struct lane *e, uint32_t loop, const struct group *g, bool 
 			 1 - (int)e->p->base);
 	else
 		text_put(&e->o, "bad |= v%u.lo < %d;\n", v, (int)e->p->base);
+	return true;
+}
+
+static bool is_plain(const struct lane *e, uint32_t place)
+{
+	const struct lang_place *x = &e->loops->place[place];
+	struct limit limit;
+
+	for (uint32_t k = 0; k < x->rank; k++) {
+		const struct lang_form *f = &e->loops->form[e->loops->index[x->index + k]];
+
+		if (guarded(e, x->at, f, true, &limit) || guarded(e, x->at, f, false, &limit))
+			return false;
+	}
 	return true;
 }
 
@@ -480,7 +500,8 @@ unsigned emit_lang_bounds(struct lane *e, uint32_t loop)
 
 		for (uint32_t axis = 0; fits && axis < x->rank; axis++)
 			fits = grouped(e, group, &n, k, axis);
-		e->inside[x->at] |= fits;
+		if (fits)
+			e->inside[x->at] = is_plain(e, k) ? INSIDE_ALWAYS : INSIDE_HERE;
 		places += fits;
 	}
 	for (unsigned k = 0; k < n; k++)

@@ -8,6 +8,9 @@
 
 #define EMIT_LANG_VERSIONS 8 /* of loops inside each other */
 
+/* Is a place proven inside?  ALWAYS: where conditions around it do not hold, too. */
+enum { INSIDE_NOT, INSIDE_HERE, INSIDE_ALWAYS };
+
 /* A copy of a loop's instructions, whose labels are its own. */
 struct version {
 	uint32_t first, last, number;
@@ -21,11 +24,13 @@ struct lane {
 	const union lang_reg **constant; /* [register]; NULL: it is none */
 	uint32_t *owner;		 /* [register]: the function that names it, by its start */
 	bool *shared;			 /* [register]: several name it */
-	bool *start, *target;		 /* [instruction]: a function's first; is jumped to */
+	bool *start;			 /* [instruction]: a function's first */
+	uint8_t *target;		 /* [instruction]: so many jumps come here; 255: or more */
 	bool *outer;			 /* [instruction]: lang_outermost */
-	bool *inside;			 /* [instruction]: a place that is proven inside */
-	bool *bounded;			 /* [loop]: the test knows its first and last number */
-	uint32_t *loop;			 /* [instruction]: 1 + the loop that begins here */
+	uint8_t *inside;		 /* [instruction]: of a place, INSIDE_... */
+	uint8_t *both;	/* [instruction]: 1: its truth joins by and, 2: by or, see put_some */
+	bool *bounded;	/* [loop]: the test knows its first and last number */
+	uint32_t *loop; /* [instruction]: 1 + the loop that begins here */
 	struct version version[EMIT_LANG_VERSIONS]; /* that are being written */
 	unsigned nversion;
 	uint32_t versions, left; /* so far in this function; instructions that may be copied yet */

@@ -373,24 +373,26 @@ static void join(struct scan *s, uint32_t at)
 static bool joins(struct scan *s)
 {
 	const struct lang_program *p = s->p;
-	uint32_t *from = malloc(p->ncode * sizeof *from), *over = malloc(p->ncode * sizeof *over);
-	uint32_t *head = malloc(p->ncode * sizeof *head);
+	uint32_t *from = malloc(3 * (size_t)p->ncode * sizeof *from), *over = from + p->ncode;
+	uint32_t *head = over + p->ncode;
 
-	for (uint32_t at = 0; from && over && head && at < p->ncode; at++) {
+	if (!from)
+		return false;
+	for (uint32_t at = 0; at < p->ncode; at++) {
 		s->low[at] = over[at] = at;
 		head[at] = LANG_NONE;
 	}
-	for (uint32_t at = p->entry; from && over && head && at < p->ncode; at++) {
+	for (uint32_t at = p->entry; at < p->ncode; at++) {
 		const struct lang_ins *i = &p->code[at];
 
-		if (i->code == CODE_LOOP && i->d > 0)
+		if (i->code == CODE_LOOP) {
 			s->back[i->d] = at;
-		else if (lang_jumps(i)) {
+		} else if (lang_jumps(i)) {
 			from[at] = head[i->d];
 			head[i->d] = at;
 		}
 	}
-	for (uint32_t at = p->entry; from && over && head && at < p->ncode; at++) {
+	for (uint32_t at = p->entry; at < p->ncode; at++) {
 		for (uint32_t k = head[at]; k != LANG_NONE; k = from[k])
 			if (over[k] < s->low[at])
 				s->low[at] = over[k];
@@ -398,12 +400,8 @@ static bool joins(struct scan *s)
 			if (s->low[at] < over[k])
 				over[k] = s->low[at];
 	}
-	bool fine = from && over && head;
-
 	free(from);
-	free(over);
-	free(head);
-	return fine;
+	return true;
 }
 
 /* ---- The whole ---- */

@@ -2,15 +2,31 @@
 /* lang/lang_native.c - what generated code does itself, and where it may be entered. */
 #include "lang_native.h"
 
+bool lang_native_vector(unsigned op, unsigned type)
+{
+	static const bool vector[OP_END] = {
+#define NATIVE(op, classes)
+#define VECTOR(op) [OP_##op] = true,
+#include "lang_native.def"
+#undef VECTOR
+#undef NATIVE
+	};
+
+	return (type == DT_FLOAT32 || type == DT_FLOAT64) && op < OP_END && vector[op];
+}
+
 bool lang_native_op(unsigned op, unsigned type)
 {
 	static const uint8_t classes[OP_END] = {
 #define NATIVE(op, classes) [OP_##op] = (uint8_t)(classes),
+#define VECTOR(op)
 #include "lang_native.def"
+#undef VECTOR
 #undef NATIVE
 	};
 
-	return type != DT_FLOAT16 && op < OP_END && classes[op] >> dtype_row(type)->cls & 1;
+	return lang_native_vector(op, type) ||
+	       (type != DT_FLOAT16 && op < OP_END && classes[op] >> dtype_row(type)->cls & 1);
 }
 
 bool lang_native_cast(unsigned from, unsigned to)

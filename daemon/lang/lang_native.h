@@ -10,6 +10,8 @@
 
 /* Does generated code do this itself? */
 bool lang_native_op(unsigned op, unsigned type);
+/* By libmvec, so that its bits are those of the loops only where vectors have the same width. */
+bool lang_native_vector(unsigned op, unsigned type);
 bool lang_native_cast(unsigned from, unsigned to);
 /* Code belongs to these instructions: it names them by their numbers (bz_mark).  A daemon and a
  * client of different versions may make others of one text. */

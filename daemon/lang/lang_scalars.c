@@ -95,13 +95,23 @@ static bool spread(struct work *w, uint32_t reg, uint32_t first, uint32_t last, 
 
 /* ---- Accumulators ---- */
 
+/* Is r op x as good as x op r? */
+static bool either_way(unsigned op)
+{
+	static const uint16_t ops[] = {
+		OP_ADD,	       OP_MULTIPLY,    OP_MINIMUM,     OP_MAXIMUM,    OP_BITWISE_AND,
+		OP_BITWISE_OR, OP_BITWISE_XOR, OP_LOGICAL_AND, OP_LOGICAL_OR, OP_LOGICAL_XOR};
+
+	for (size_t k = 0; k < sizeof ops / sizeof *ops; k++)
+		if (ops[k] == op)
+			return true;
+	return false;
+}
+
 /* Is the instruction r = r op x? */
 static bool accumulates(const struct lang_ins *i, uint32_t reg)
 {
-	bool either = i->op == OP_ADD || i->op == OP_MULTIPLY || i->op == OP_MINIMUM ||
-		      i->op == OP_MAXIMUM || i->op == OP_BITWISE_AND || i->op == OP_BITWISE_OR ||
-		      i->op == OP_BITWISE_XOR || i->op == OP_LOGICAL_AND ||
-		      i->op == OP_LOGICAL_OR || i->op == OP_LOGICAL_XOR;
+	bool either = either_way(i->op);
 
 	if (i->code != CODE_OP || i->d != reg || i->type != i->to || i->a == i->b)
 		return false;

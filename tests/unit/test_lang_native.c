@@ -148,7 +148,7 @@ static void put_operations(struct textbuf *head, struct textbuf *body, unsigned 
 Test(lang_native, operations_have_the_machines_bits)
 {
 	for (unsigned type = 0; type < DTYPE_END; type++) {
-		char heads[4096], bodies[4096], text[sizeof heads + sizeof bodies + 64];
+		char heads[8192], bodies[8192], text[sizeof heads + sizeof bodies + 64];
 		struct textbuf head = {heads, sizeof heads, 0}, body = {bodies, sizeof bodies, 0};
 
 		if (!dtype_native(type) || !lang_native_cast(type, DT_INT64))
@@ -350,7 +350,7 @@ Test(lang_native, code_is_stopped_and_says_where)
 Test(lang_native, the_frame_is_the_generated_ones)
 {
 	extern const char kernel_text_lang_h[];
-	char source[32768];
+	char source[65536];
 	char folder[] = "/tmp/braze-test-XXXXXX", command[256];
 	FILE *f;
 
