@@ -138,7 +138,7 @@ enum status record_result(struct cursor *k, const struct source *src, const stru
 static enum status record_elementwise(struct cursor *k)
 {
 	struct source src[3];
-	struct op_arg arg[3];
+	struct op_arg arg[3] = {{0}};
 	struct op_sig sig;
 	const struct shape *first = NULL;
 	struct shape shape;
