@@ -25,8 +25,7 @@
 extern const char kernel_text_lang_h[];
 
 #define NOBODY	   UINT32_MAX
-#define BOTH_MAX   24 /* instructions of a condition that are done whether it is asked or not */
-#define COPIES_MAX 6  /* times the code of a kernel, of copies of its loops */
+#define COPIES_MAX 6	      /* times the code of a kernel, of copies of its loops */
 #define SOURCE_MAX (1u << 20) /* longer ones take compilers too long */
 
 static const char *suffix(unsigned type)
@@ -365,8 +364,9 @@ static void put_move(struct lane *e, const struct lang_ins *i, uint32_t at)
 	e->both[at] = 0;
 }
 
-static void put_one(struct lane *e, const struct lang_ins *i, uint32_t at)
+void emit_lang_one(struct lane *e, uint32_t at)
 {
+	const struct lang_ins *i = &e->p->code[at];
 	struct text *o = &e->o;
 
 	switch ((enum lang_code)i->code) {
@@ -455,119 +455,15 @@ static bool put_copies(struct lane *e, uint32_t loop)
 	e->versions++;
 	text_put(&e->o, "if (BZ_RARE(bad)) goto K%u;\n}\n", number);
 	e->version[e->nversion++] = (struct version){x->range + 1, x->end, number};
-	put_one(e, &e->p->code[x->range], x->range);
+	emit_lang_one(e, x->range);
 	put_some(e, x->range + 1, x->end, false);
 	e->nversion--;
 	memcpy(e->inside + x->range, inside, count);
 	free(inside);
 	text_put(&e->o, "K%u:;\n", number);
-	put_one(e, &e->p->code[x->range], x->range);
+	emit_lang_one(e, x->range);
 	put_some(e, x->range + 1, x->end, true);
 	return true;
-}
-
-/* May an instruction be done though nobody asks for it?  It fails never and costs little. */
-static bool is_free(const struct lane *e, uint32_t at)
-{
-	const struct lang_ins *i = &e->p->code[at];
-
-	switch ((enum lang_code)i->code) {
-	case CODE_MOVE:
-	case CODE_LOAD:
-	case CODE_LENGTH:
-		return true;
-	case CODE_PLACE:
-		return e->inside[at] == INSIDE_ALWAYS;
-	case CODE_CAST:
-		return lang_native_cast(i->type, i->to);
-	case CODE_OP:
-		return lang_native_op(i->op, i->type) && !lang_native_vector(i->op, i->type) &&
-		       i->op != OP_FLOOR_DIVIDE && i->op != OP_REMAINDER;
-	default:
-		return false;
-	}
-}
-
-/* Where this is the jump over b in "a and b" or "a or b", and b is free: the instruction that has
- * b's truth.  Without the jump compilers see one stretch, of which they can make vectors. */
-static uint32_t both_of(const struct lane *e, uint32_t at)
-{
-	const struct lang_ins *i = &e->p->code[at];
-	uint32_t last = i->d - 1;
-
-	if ((i->code != CODE_UNLESS && i->code != CODE_WHEN) || i->d <= at + 1 ||
-	    i->d - at > BOTH_MAX || e->p->code[last].code != CODE_MOVE ||
-	    e->p->code[last].d != i->a)
-		return 0;
-	for (uint32_t k = at + 1; k < last; k++) {
-		uint32_t inner = is_free(e, k) ? k : both_of(e, k);
-
-		if (!inner || inner >= last)
-			return 0;
-	}
-	return last;
-}
-
-static const struct lang_place *place_of(const struct lane *e, uint32_t first, uint32_t last,
-					 uint32_t reg)
-{
-	for (uint32_t k = 0; k < e->loops->nplace; k++) {
-		const struct lang_place *x = &e->loops->place[k];
-
-		if (x->at >= first && x->at <= last && e->p->code[x->at].d == reg)
-			return x;
-	}
-	return NULL;
-}
-
-static bool is_same(const struct lane *e, const struct lang_place *a, const struct lang_place *b)
-{
-	struct lang_form far;
-
-	if (!a || !b || a->array != b->array)
-		return false;
-	for (uint32_t k = 0; k < a->rank; k++)
-		if (!lang_form_add(&far, &e->loops->form[e->loops->index[a->index + k]],
-				   &e->loops->form[e->loops->index[b->index + k]], -1) ||
-		    far.n || far.constant)
-			return false;
-	return true;
-}
-
-/* Are first ... last free, but for a store at the end? */
-static bool only_stores(const struct lane *e, uint32_t first, uint32_t last)
-{
-	for (uint32_t k = first; k < last; k++)
-		if (!is_free(e, k) || (k > first && e->target[k]))
-			return false;
-	return first < last && last - first < BOTH_MAX && !e->target[last] &&
-	       e->p->code[last].code == CODE_STORE;
-}
-
-/* if c { x[i] = v } else { x[i] = w }, of which all but the store is free, as one store of either.
- * The last instruction; 0: it is no such. */
-static uint32_t put_either(struct lane *e, uint32_t at)
-{
-	const struct lang_ins *i = &e->p->code[at], *jump = &e->p->code[i->d - 1], *one, *two;
-	uint32_t second = i->d, last;
-
-	if (i->code != CODE_UNLESS || second < at + 3 || jump->code != CODE_JUMP ||
-	    jump->d < second + 2 || e->target[second] != 1)
-		return 0;
-	last = jump->d - 1;
-	one = jump - 1;
-	two = &e->p->code[last];
-	if (!only_stores(e, at + 1, second - 2) || !only_stores(e, second, last) ||
-	    !is_same(e, place_of(e, at, second, one->d), place_of(e, second, last, two->d)) ||
-	    one->type != two->type)
-		return 0;
-	for (uint32_t k = at + 1; k < last; k++)
-		if (k + 2 != second && k + 1 != second)
-			put_one(e, &e->p->code[k], k);
-	text_put(&e->o, "{ bz_%s a_ = %s, b_ = %s; a_ = %s ? a_ : b_; BZ_STORE(%s, a_); }\n",
-		 suffix(one->type), emit_lang_register(e, one->a), emit_lang_register(e, two->a),
-		 emit_lang_register(e, i->a), emit_lang_register(e, one->d));
-	return last;
 }
 
 /* Instructions first ... last; checked: of a loop whose test has failed. */
@@ -582,12 +478,12 @@ static void put_some(struct lane *e, uint32_t first, uint32_t last, bool checked
 			emit_lang_share(e, at);
 		if (loop && !(checked && e->loops->loop[loop - 1].inner) && put_copies(e, loop - 1))
 			at = e->loops->loop[loop - 1].end;
-		else if (e->nversion && (behind = put_either(e, at)))
+		else if (e->nversion && (behind = emit_lang_either(e, at)))
 			at = behind;
-		else if (e->nversion && both_of(e, at))
-			e->both[both_of(e, at)] = e->p->code[at].code == CODE_UNLESS ? 1 : 2;
+		else if (e->nversion && emit_lang_both(e, at))
+			e->both[emit_lang_both(e, at)] = e->p->code[at].code == CODE_UNLESS ? 1 : 2;
 		else
-			put_one(e, &e->p->code[at], at);
+			emit_lang_one(e, at);
 	}
 }
 

@@ -51,6 +51,16 @@ void emit_lang_open(struct lane *e, bool unit);
 /* Instructions, with what is said of their loops. */
 void emit_lang_some(struct lane *e, uint32_t first, uint32_t last);
 
+/* One instruction. */
+void emit_lang_one(struct lane *e, uint32_t at);
+
+/* Where this is the jump over b in "a and b" or "a or b", and b may be done in any case: the
+ * instruction that has b's truth; else 0. */
+uint32_t emit_lang_both(const struct lane *e, uint32_t at);
+/* if c { x[i] = v } else { x[i] = w }, of which all but the store may be done in any case, as one
+ * store of either.  The last instruction; 0: it is no such, and nothing is written. */
+uint32_t emit_lang_either(struct lane *e, uint32_t at);
+
 /* e->share */
 void emit_lang_find_shared(struct lane *e);
 /* The machine sees the registers of the loop that follows. */
