@@ -85,7 +85,7 @@ WAITS = {
     "element": "float(vector[0])",
     "element_written": "vector[0] = 2.0; float(vector[0])",
     "element_read_by_a_pending_place": "[1, 2][np.zeros(3, int)[np.sum(many) > 3]]",
-    "mask_read": "vector[mask]",
+    "mask_read": "len(vector[mask])",
     "mask_written": "vector[mask] = 3.0; float(vector[0])",
     "nonzero": "np.nonzero(vector)",
     "fallback": "np.unique(vector)",
