@@ -357,7 +357,8 @@ static uint32_t by_guard(struct lane *e, uint32_t loop, const struct group *g,
 	if (g->plain || !guarded(e, e->loops->place[g->place].at, f, high, &limit))
 		return NOTHING;
 	v = bound_of(e, loop, &limit.form, high);
-	if (v == NOTHING)
+	/* It counts only if what bounds does not wrap at the other side. */
+	if (v == NOTHING || bound_of(e, loop, &limit.form, !high) == NOTHING)
 		return NOTHING;
 	sum = fresh(e);
 	text_put(&e->o, "bz_span_add(v%u, bz_span_at(%lldl), &bad);\n", v, (long long)limit.offset);

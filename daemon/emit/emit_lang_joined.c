@@ -4,13 +4,44 @@
  */
 #include "emit_lang_lane.h"
 #include "lang/lang_native.h"
+#include "lang/lang_uses.h"
 
 #define BOTH_MAX 24 /* instructions of a condition that are done whether it is asked or not */
 
-/* May an instruction be done though nobody asks for it?  It fails never and costs little. */
-static bool is_free(const struct lane *e, uint32_t at)
+static bool is_result(const struct lang_program *p, uint32_t reg)
+{
+	for (unsigned k = 0; k < p->nresult; k++)
+		if (p->param[p->nparam + k].reg == reg)
+			return true;
+	return false;
+}
+
+/* Do instructions first ... last alone read what the one among them makes?  It is no variable then
+ * that has a value before, or is asked for behind. */
+static bool is_own(const struct lane *e, uint32_t at, uint32_t first, uint32_t last)
+{
+	uint32_t made, read;
+	unsigned type;
+
+	if (!lang_makes(&made, &type, &e->p->code[at], 0))
+		return true;
+	for (uint32_t k = e->p->entry; k < e->p->ncode; k++)
+		for (unsigned n = 0; (k < first || k > last || k <= at) &&
+				     lang_uses(&read, &type, &e->p->code[k], n);
+		     n++)
+			if (read == made)
+				return false;
+	return !is_result(e->p, made);
+}
+
+/* May an instruction among first ... last be done though nobody asks for it?  It fails never, costs
+ * little, and what it makes is for these alone. */
+static bool is_free(const struct lane *e, uint32_t at, uint32_t first, uint32_t last)
 {
 	const struct lang_ins *i = &e->p->code[at];
+
+	if (!is_own(e, at, first, last))
+		return false;
 
 	switch ((enum lang_code)i->code) {
 	case CODE_MOVE:
@@ -39,7 +70,7 @@ uint32_t emit_lang_both(const struct lane *e, uint32_t at)
 	    e->p->code[last].d != i->a)
 		return 0;
 	for (uint32_t k = at + 1; k < last; k++) {
-		uint32_t inner = is_free(e, k) ? k : emit_lang_both(e, k);
+		uint32_t inner = is_free(e, k, at + 1, last) ? k : emit_lang_both(e, k);
 
 		if (!inner || inner >= last)
 			return 0;
@@ -77,7 +108,7 @@ static bool is_same(const struct lane *e, const struct lang_place *a, const stru
 static bool only_stores(const struct lane *e, uint32_t first, uint32_t last)
 {
 	for (uint32_t k = first; k < last; k++)
-		if (!is_free(e, k) || (k > first && e->target[k]))
+		if (!is_free(e, k, first, last) || (k > first && e->target[k]))
 			return false;
 	return first < last && last - first < BOTH_MAX && !e->target[last] &&
 	       e->p->code[last].code == CODE_STORE;
