@@ -6,6 +6,7 @@
 
 #include "../golden/plan_exec.h"
 #include "fuzz.h"
+#include "call/chosen.h"
 #include "call/compact.h"
 #include "call/draw.h"
 #include "call/scan.h"
@@ -127,6 +128,38 @@ static inline void model_chosen(const struct plan_call *c, char **slot)
 	}
 }
 
+/* What a mask chooses reduced, integers and bools, from the last one on. */
+static inline void model_reduced(const struct plan_call *c, char **slot)
+{
+	const struct call_operand *source = &c->operand[CHOSEN_SOURCE];
+	int64_t made = c->op == OP_CHOSEN_ALL, count = 0, told = 0;
+	char *at[CHOSEN_RESULT + 1];
+	struct compact_mask mask;
+	struct compact_ranks ranks;
+	struct err err;
+
+	FUZZ_CHECK(!call_check(c, &err));
+	FUZZ_CHECK(c->op == OP_CHOSEN_SUM || c->op == OP_CHOSEN_ANY || c->op == OP_CHOSEN_ALL);
+	chosen_of(&mask, &ranks, c);
+	for (unsigned x = 0; x <= CHOSEN_RESULT; x++)
+		at[x] = slot[c->operand[x].slot] + c->operand[x].offset;
+	for (int64_t k = mask.n; k-- > 0;) {
+		int64_t v = exec_get(at[CHOSEN_SOURCE] + k * source->stride[CHOSEN_LOOP_MASK],
+				     source->dtype);
+
+		if (!at[CHOSEN_MASK][k * mask.step])
+			continue;
+		count++;
+		if (c->op == OP_CHOSEN_SUM)
+			made = (int64_t)((uint64_t)made + (uint64_t)v);
+		else
+			made = c->op == OP_CHOSEN_ALL ? made && v : made || v;
+	}
+	memcpy(&told, at[CHOSEN_RANKS] + (ranks.blocks - 1) * ranks.step, sizeof told);
+	FUZZ_CHECK(told == count);
+	exec_put(at[CHOSEN_RESULT], c->operand[CHOSEN_RESULT].dtype, made);
+}
+
 /* Random numbers, all at once. */
 static inline void model_draw(const struct plan_call *c, char **slot)
 {
@@ -200,6 +233,8 @@ static inline void model_call(const struct plan_call *c, char **slot)
 		model_search(c, slot);
 	else if (c->call == CALL_DRAW)
 		model_draw(c, slot);
+	else if (c->call == CALL_CHOSEN)
+		model_reduced(c, slot);
 	else
 		model_chosen(c, slot);
 }
