@@ -12,9 +12,11 @@ static bool is_operand(PyObject *o)
 static bool applied(PyObject **out, int op, PyObject *const *args, Py_ssize_t n)
 {
 	*out = number_apply(op, args, n);
-	if (*out || !PyErr_ExceptionMatches(PyExc_OverflowError))
+	if (*out || !(PyErr_ExceptionMatches(PyExc_OverflowError) ||
+		      PyErr_ExceptionMatches(PyExc_ValueError)))
 		return true;
-	PyErr_Clear(); /* of an integer that the type has not: NumPy has rules for those */
+	/* Of an integer that the type has not, of shapes: NumPy has rules for which it tells of. */
+	PyErr_Clear();
 	return false;
 }
 

@@ -129,6 +129,18 @@ def test_clip_and_where_with_not_a_number():
     assert not differ(np.where(mine[0], *mine), numpy.where(a, a, b))
 
 
+@pytest.mark.parametrize("bounds", [
+    lambda v: (v, -1), lambda v: (-1, v), lambda v: (v, 300), lambda v: (v, 2 ** 70)])
+@pytest.mark.parametrize("clip", [lambda np, a, *b: np.clip(a, *b), lambda np, a, *b: a.clip(*b)])
+def test_of_several_mistakes_clip_tells_the_one_that_numpy_tells(clip, bounds):
+    a, v = numpy.ones((1, 2, 1, 16), "uint64"), numpy.zeros((0, 1, 4), "uint64")
+    with pytest.raises((ValueError, OverflowError)) as theirs:
+        clip(numpy, a, *bounds(v))
+    with pytest.raises(theirs.type) as ours:
+        clip(np, np.array(a), *(np.array(b) if b is v else b for b in bounds(v)))
+    assert str(ours.value) == str(theirs.value)
+
+
 def everything():
     """All of the above; for a process of its own."""
     for dtype in NATIVE[:11]:

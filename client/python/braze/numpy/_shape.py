@@ -672,8 +672,8 @@ def limited(a, low, high, out):
             made = _core.apply(_MAXIMUM, a, low)
         else:
             made = _core.copy(a) if a.ndim else a[()]
-    except OverflowError:
-        # NumPy has special rules for integers beyond the type.
+    except (OverflowError, ValueError):
+        # NumPy has special rules for integers beyond the type, and for which mistake it tells of.
         return _fallback.call("clip", numpy.clip, (a, low, high), {"out": out})
     if out is None:
         return made
