@@ -125,23 +125,42 @@ static enum status check_folder(const char *socket_path, struct err *err)
 	return st;
 }
 
-/* Another daemon holds the socket's lock: it may have started a moment ago. */
-static bool reachable(const char *path)
+/* Does somebody who lives listen?  What a killed daemon listened with may be held for a moment by
+ * a child that it was about to start. */
+static bool is_served(const char *path)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	struct ucred who = {0};
+	socklen_t n = sizeof who;
 	bool ok = false;
 
 	snprintf(addr.sun_path, sizeof addr.sun_path, "%s", path);
-	for (int i = 0; !ok && i < START_WAIT_MS / START_POLL_MS; i++) {
-		int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-
-		ok = fd >= 0 && !connect(fd, (struct sockaddr *)&addr, sizeof addr);
-		if (fd >= 0)
-			close(fd);
-		if (!ok)
-			usleep(START_POLL_MS * 1000);
-	}
+	ok = fd >= 0 && !connect(fd, (struct sockaddr *)&addr, sizeof addr) &&
+	     !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) &&
+	     (who.pid <= 0 || !kill(who.pid, 0) || errno != ESRCH);
+	if (fd >= 0)
+		close(fd);
 	return ok;
+}
+
+/* A detached daemon of a user is asked for, not a second one: where another holds the socket's
+ * lock, that one serves, is about to, or has just died. */
+static enum status serve(struct config *c, struct err *err)
+{
+	enum status st = brazed_run(c, on_ready, err);
+
+	for (int i = 0; st == E_CONNECT && c->user && c->detach; i++) {
+		if (is_served(c->socket)) {
+			*err = (struct err){0};
+			return OK;
+		}
+		if (i == START_WAIT_MS / START_POLL_MS)
+			break;
+		usleep(START_POLL_MS * 1000);
+		st = brazed_run(c, on_ready, err);
+	}
+	return st;
 }
 
 static enum status run(struct config *c, struct err *err)
@@ -153,11 +172,7 @@ static enum status run(struct config *c, struct err *err)
 	if (!st && c->detach)
 		st = detach(c, err);
 	if (!st)
-		st = brazed_run(c, on_ready, err);
-	if (st == E_CONNECT && c->user && c->detach && reachable(c->socket)) {
-		*err = (struct err){0};
-		st = OK; /* what was asked for is there */
-	}
+		st = serve(c, err);
 	return st;
 }
 

@@ -6,6 +6,8 @@ import re
 import signal
 import socket
 import subprocess
+import sys
+import textwrap
 
 import pytest
 from harness import ROOT, Daemon, alive, clean_environment, find_daemon, finish, wait_until
@@ -127,6 +129,31 @@ def test_a_moved_log_is_opened_again(tmp_path):
         os.kill(pid, signal.SIGTERM)
     wait_until(lambda: not alive(pid), 20, "its end")
     assert "Terminated: stopping" in log.read_text()
+
+
+def test_a_child_of_a_killed_daemon_does_not_pass_for_it(tmp_path):
+    """For a moment after its fork a child has what its parent listened with, and its lock."""
+    run = tmp_path / "run"
+    (run / "braze").mkdir(parents=True, mode=0o700)
+    run.chmod(0o700)
+    path = run / "braze/braze-1.sock"
+    held = subprocess.Popen([sys.executable, "-c", textwrap.dedent("""\
+        import fcntl, os, socket, sys, time
+        s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        s.bind(sys.argv[1])
+        s.listen()
+        lock = open(sys.argv[1] + ".lock", "w")
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not os.fork():
+            time.sleep(1)
+        """), str(path)])
+    held.wait(20)
+    env = clean_environment(XDG_RUNTIME_DIR=str(run), XDG_CACHE_HOME=str(tmp_path))
+    subprocess.run([find_daemon(), "--user", "--detach"], env=env, check=True, timeout=60)
+    pid = int(re.findall(r"pid (\d+)", path.with_suffix(".sock.log").read_text())[-1])
+    assert alive(pid)
+    os.kill(pid, signal.SIGTERM)
+    wait_until(lambda: not alive(pid), 20, "its end")
 
 
 def test_a_start_replaces_nothing_but_a_dead_socket(tmp_path):
