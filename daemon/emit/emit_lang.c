@@ -389,6 +389,14 @@ void emit_lang_one(struct lane *e, uint32_t at)
 		text_put(o, "{ bz_%s a_ = %s; BZ_STORE(%s, a_); }\n", suffix(i->type),
 			 emit_lang_register(e, i->a), emit_lang_register(e, i->d));
 		break;
+	case CODE_ADDEND:
+		text_put(o, "BZ_ADDEND(%u, %u, %u, %s);\n", at, i->c, i->a,
+			 emit_lang_register(e, i->a));
+		break;
+	case CODE_SUM:
+	case CODE_SUMMED:
+		put_step(e, i, at);
+		break;
 	case CODE_LENGTH:
 		text_put(o, "%s = N%u_%u;\n", emit_lang_register(e, i->d), i->a, i->b);
 		break;

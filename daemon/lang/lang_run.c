@@ -271,22 +271,43 @@ static enum status link_operation(struct step *s, const struct lang_ins *i,
 	return OK;
 }
 
+static bool reduces(const struct lang_ins *i)
+{
+	return (i->code >= CODE_BEGIN && i->code <= CODE_GIVE) ||
+	       (i->code >= CODE_SUM && i->code <= CODE_SUMMED);
+}
+
 static enum status link_one(struct lang_kernel *k, uint32_t at, const struct tier0_isa *isa,
 			    const struct tier0_isa *wide, struct err *err)
 {
 	static step_fn *const fn[] = {
-		[CODE_END] = step_end,		[CODE_MOVE] = step_move,
-		[CODE_JUMP] = step_jump,	[CODE_CLAIM] = lang_step_claim,
-		[CODE_LOOP] = step_loop,	[CODE_UNLESS] = step_unless,
-		[CODE_WHEN] = step_when,	[CODE_RANGE] = step_range,
-		[CODE_NEXT] = step_next,	[CODE_PLACE] = step_place,
-		[CODE_STORE] = step_store,	[CODE_LENGTH] = step_length,
-		[CODE_CALL] = step_call,	[CODE_RETURN] = step_return,
-		[CODE_VIEW] = lang_step_view,	[CODE_JOIN] = lang_step_join,
-		[CODE_MEETS] = lang_step_meets, [CODE_ASIDE] = lang_step_aside,
-		[CODE_BACK] = lang_step_back,	[CODE_SPOT] = lang_step_spot,
-		[CODE_BEGIN] = lang_step_begin, [CODE_TAKE] = lang_step_take,
-		[CODE_GIVE] = lang_step_give,	[CODE_SWEEP] = lang_step_sweep,
+		[CODE_END] = step_end,
+		[CODE_MOVE] = step_move,
+		[CODE_JUMP] = step_jump,
+		[CODE_CLAIM] = lang_step_claim,
+		[CODE_LOOP] = step_loop,
+		[CODE_UNLESS] = step_unless,
+		[CODE_WHEN] = step_when,
+		[CODE_RANGE] = step_range,
+		[CODE_NEXT] = step_next,
+		[CODE_PLACE] = step_place,
+		[CODE_STORE] = step_store,
+		[CODE_LENGTH] = step_length,
+		[CODE_CALL] = step_call,
+		[CODE_RETURN] = step_return,
+		[CODE_VIEW] = lang_step_view,
+		[CODE_JOIN] = lang_step_join,
+		[CODE_MEETS] = lang_step_meets,
+		[CODE_ASIDE] = lang_step_aside,
+		[CODE_BACK] = lang_step_back,
+		[CODE_SPOT] = lang_step_spot,
+		[CODE_BEGIN] = lang_step_begin,
+		[CODE_TAKE] = lang_step_take,
+		[CODE_GIVE] = lang_step_give,
+		[CODE_SWEEP] = lang_step_sweep,
+		[CODE_SUM] = lang_step_sum,
+		[CODE_ADDEND] = lang_step_addend,
+		[CODE_SUMMED] = lang_step_summed,
 	};
 	const struct lang_ins *i = &k->program->code[at];
 	struct step *s = &k->step[at];
@@ -301,8 +322,7 @@ static enum status link_one(struct lang_kernel *k, uint32_t at, const struct tie
 			   .line = i->line};
 	if (i->code == CODE_OP || i->code == CODE_CAST)
 		return link_operation(s, i, isa, wide, err);
-	if (i->code == CODE_BEGIN || i->code == CODE_TAKE || i->code == CODE_GIVE ||
-	    i->code == CODE_SWEEP) {
+	if (reduces(i)) {
 		s->red = &isa->red[i->op][i->type];
 		if (!s->red->identity)
 			return err_set(err, E_UNSUPPORTED, "line %u: %s of %s", i->line,
