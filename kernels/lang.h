@@ -112,6 +112,9 @@ struct bz_frame {
 		if (f->step(f, where))                                                             \
 			return 1;                                                                  \
 	} while (0)
+/* A claim is looked at the first time, the second, the third, the fifth, the ninth and so on: what
+ * it costs is next to nothing beside loops that come again and again. */
+#define BZ_LOOKS(before) (!((bz_u64)(before) & ((bz_u64)(before)-1)))
 /* The next element of a reduction; the machine folds those that fill a block. */
 #define BZ_TAKE(where, r, v)                                                                       \
 	do {                                                                                       \

@@ -127,7 +127,7 @@ enum lang_code {
 	CODE_LOOP,   /* to d, backwards */
 	CODE_UNLESS, /* to d, if a is false */
 	CODE_WHEN,   /* to d, if a is true */
-	CODE_CLAIM,  /* the loop at d is as op says (lang_claim), or the run ends */
+	CODE_CLAIM,  /* the loop at a is as op says (lang_claim), or the run ends; d counts */
 	CODE_RANGE, /* op: lang_claim; d: number, next number, turns left, step; from a to b by c */
 	CODE_NEXT,  /* of the range in registers a; to d when there is none */
 	CODE_PLACE, /* d: address of the element of array a at registers b ... */

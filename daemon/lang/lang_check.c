@@ -222,9 +222,9 @@ static bool claim(struct lang_checker *c, node *n)
 {
 	struct lang_ins claim = {.code = CODE_CLAIM, .op = n->access};
 
-	claim.d = c->program->ncode + 1;
+	claim.a = c->program->ncode + 1;
 	return !c->inside && (n->access == CLAIM_PARALLEL || n->access == CLAIM_SIMD)
-		       ? lang_emit(c, n, claim)
+		       ? lang_register(c, n, 1, &claim.d) && lang_emit(c, n, claim)
 		       : true;
 }
 

@@ -189,10 +189,11 @@ static bool enter(struct walk *w, uint32_t at, const struct lang_ins *i)
 		return refuse(w, WHY_LARGE, at);
 	memset(t, 0, sizeof *t);
 	t->step = 1;
-	if (w->reg &&
-	    (!lang_walk_value(w, i->a, &t->start) || !lang_walk_value(w, i->b, &t->stop) ||
-	     !lang_walk_value(w, i->c, &step) || !lang_affine_constant(&step) || !step.constant ||
-	     !lang_walk_small(w, &t->start) || !lang_walk_small(w, &t->stop)))
+	if (!lang_walk_value(w, i->a, &t->start) || !lang_walk_value(w, i->b, &t->stop) ||
+	    !lang_walk_value(w, i->c, &step))
+		return refuse(w, WHY_BOUNDS, at);
+	if (w->reg && (!lang_affine_constant(&step) || !step.constant ||
+		       !lang_walk_small(w, &t->start) || !lang_walk_small(w, &t->stop)))
 		return refuse(w, WHY_BOUNDS, at);
 	t->step = w->reg ? step.constant : 1;
 	w->many[w->depth + 1] = GUESS;
@@ -207,6 +208,17 @@ static bool enter(struct walk *w, uint32_t at, const struct lang_ins *i)
 	return true;
 }
 
+/* Could the place lie inside in every turn of some call? */
+static bool may_place(struct walk *w, uint32_t at, const struct lang_ins *i)
+{
+	struct lang_affine index;
+
+	for (uint32_t k = 0; k < i->c; k++)
+		if (!lang_walk_value(w, i->b + k, &index))
+			return refuse(w, WHY_INDEX, at);
+	return true;
+}
+
 static bool place(struct walk *w, uint32_t at, const struct lang_ins *i)
 {
 	const struct lang_array *x = &w->array[i->a];
@@ -214,7 +226,7 @@ static bool place(struct walk *w, uint32_t at, const struct lang_ins *i)
 	struct lang_affine index, part;
 
 	if (!w->reg)
-		return true;
+		return may_place(w, at, i);
 	if (w->naccess == LANG_ACCESSES)
 		return refuse(w, WHY_LARGE, at);
 	*access = (struct lang_reach){.address = {.constant = (int64_t)(uintptr_t)x->at}};
@@ -272,7 +284,7 @@ static bool next(struct walk *w, const struct lang_ins *i)
 
 	arrives(w, i->d);
 	write_one(w, (uint32_t)(i - w->p->code), i->a);
-	x->known = x->writes == 1 && w->reg;
+	x->known = x->writes == 1;
 	x->value = (struct lang_affine){0};
 	x->value.factor[w->depth - 1] = 1;
 	return true;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lang_native.h"
+#include "lang_nest.h"
 #include "lang_steps.h"
 
 /* ---- Steps ---- */
@@ -102,6 +103,12 @@ static const struct step *step_three(struct run *r, const struct step *s)
 static const struct step *step_float(struct run *r, const struct step *s)
 {
 	r->reg[s->d].f = (double)r->reg[s->a].i;
+	return s + 1;
+}
+
+/* Of a claim that no call refutes. */
+static const struct step *step_pass(struct run *r, const struct step *s)
+{
 	return s + 1;
 }
 
@@ -329,6 +336,8 @@ static enum status link_one(struct lang_kernel *k, uint32_t at, const struct tie
 				       op_text(i->op), dtype_row(i->type)->name);
 	}
 	s->fn = i->code == CODE_LOAD ? of_load(i->type) : fn[i->code];
+	if (i->code == CODE_CLAIM && !lang_nest_may(k->program, i->a))
+		s->fn = step_pass;
 	if (i->code == CODE_JUMP || i->code == CODE_LOOP || i->code == CODE_UNLESS ||
 	    i->code == CODE_WHEN || i->code == CODE_NEXT || i->code == CODE_CALL)
 		s->to = &k->step[i->d];

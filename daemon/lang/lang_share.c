@@ -170,12 +170,15 @@ static bool look_at(struct lang_nest *nest, const struct run *r, const int64_t *
 const struct step *lang_step_claim(struct run *r, const struct step *s)
 {
 	int64_t array[LANG_PARAMS * (1 + 2 * LIMIT_NDIM)] = {0};
+	uint64_t before = r->reg[s->d].bits[0]++;
 	struct lang_nest nest;
 	char why[256];
 
+	if (before & (before - 1))
+		return s + 1;
 	lang_flatten(array, r);
 	/* What is not refuted runs in order, unless it is proven. */
-	if (!look_at(&nest, r, array, s->d, 0) || nest.why != WHY_DEPENDS || !nest.certain)
+	if (!look_at(&nest, r, array, s->a, 0) || nest.why != WHY_DEPENDS || !nest.certain)
 		return s + 1;
 	lang_nest_say(why, sizeof why, r->program, &nest);
 	r->status =

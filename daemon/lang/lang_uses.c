@@ -105,9 +105,9 @@ bool lang_makes(uint32_t *reg, unsigned *type, const struct lang_ins *i, unsigne
 		[CODE_MOVE] = {1, OF_TYPE},    [CODE_LOAD] = {1, OF_TYPE},
 		[CODE_GIVE] = {1, OF_TYPE},    [CODE_RANGE] = {4, DT_INT64},
 		[CODE_LENGTH] = {1, DT_INT64}, [CODE_JOIN] = {1, DT_INT64},
-		[CODE_MEETS] = {1, DT_BOOL},   [CODE_PLACE] = {1, DTYPE_END},
-		[CODE_SPOT] = {1, DTYPE_END},  [CODE_SUMMED] = {1, OF_TYPE},
-		[CODE_RETURN] = {0, 0},
+		[CODE_CLAIM] = {1, DT_INT64},  [CODE_MEETS] = {1, DT_BOOL},
+		[CODE_PLACE] = {1, DTYPE_END}, [CODE_SPOT] = {1, DTYPE_END},
+		[CODE_SUMMED] = {1, OF_TYPE},  [CODE_RETURN] = {0, 0},
 	};
 
 	if (i->code == CODE_VIEW)

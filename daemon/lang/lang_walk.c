@@ -22,8 +22,12 @@ bool lang_walk_value(struct walk *w, uint32_t reg, struct lang_affine *out)
 {
 	uint32_t slot = w->slot[reg];
 
-	if (slot == FUNCTIONS || !w->reg)
+	if (slot == FUNCTIONS)
 		return false;
+	if (!w->reg) {
+		*out = (struct lang_affine){0};
+		return slot == NOT_WRITTEN || w->w[slot].known;
+	}
 	if (slot == NOT_WRITTEN) {
 		*out = (struct lang_affine){.constant = w->reg[reg].i};
 		used(w->out, reg, w->reg[reg].i);
@@ -97,23 +101,29 @@ static bool computed(struct lang_affine *out, unsigned op, const struct lang_aff
 	}
 }
 
-/* The value of what an instruction makes, where it is a sum. */
+/* Are there values of which `computed` makes a sum? */
+static bool may_compute(unsigned op)
+{
+	return op == OP_ADD || op == OP_SUBTRACT || op == OP_MULTIPLY || op == OP_NEGATIVE ||
+	       op == OP_FLOOR_DIVIDE || op == OP_MINIMUM || op == OP_MAXIMUM;
+}
+
 bool lang_walk_made(struct walk *w, const struct lang_ins *i, struct lang_affine *out)
 {
 	struct lang_affine a, b = {0};
 
-	if (!w->reg)
-		return false;
+	*out = (struct lang_affine){0};
 	switch ((enum lang_code)i->code) {
 	case CODE_LENGTH:
-		*out = (struct lang_affine){.constant = w->array[i->a].shape.dim[i->b]};
+		if (w->reg)
+			out->constant = w->array[i->a].shape.dim[i->b];
 		return true;
 	case CODE_MOVE:
 		return i->type == DT_INT64 && lang_walk_value(w, i->a, out);
 	case CODE_OP:
 		return i->type == DT_INT64 && lang_walk_value(w, i->a, &a) &&
 		       (op_row(i->op)->arity < 2 || lang_walk_value(w, i->b, &b)) &&
-		       computed(out, i->op, &a, &b);
+		       (w->reg ? computed(out, i->op, &a, &b) : may_compute(i->op));
 	default:
 		return false;
 	}

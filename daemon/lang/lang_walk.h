@@ -43,7 +43,8 @@ struct walk {
 	bool full;		      /* no memory */
 };
 /* lang_walk.c: what registers have.  The value of a register now, as a sum over loop numbers;
- * false: it is not known to be one. */
+ * false: it is not known to be one.  Where the walk has no values, it only tells whether it is one
+ * in some call. */
 bool lang_walk_value(struct walk *w, uint32_t reg, struct lang_affine *out);
 /* Of what an instruction makes. */
 bool lang_walk_made(struct walk *w, const struct lang_ins *i, struct lang_affine *out);
