@@ -683,6 +683,19 @@ BZ_FLOAT_PARTS(f64, u64, i64, __builtin_inf(), (bz_s_u64)1 << 63, 0x1p-1022, 0x1
 #define BZ_MATH2(stem, t)                                                                          \
 	extern bz_n_##t BZ_MVEC_##t(vv, stem)(bz_n_##t, bz_n_##t) __attribute__((const, nothrow)); \
 	BZ_BINARY(stem, t, BZ_CALL2_##t(t, BZ_MVEC_##t(vv, stem), a, b))
+/* By 3 an element is multiplied, whatever the elements beside it are raised to: less than an ulp
+ * from the power, for a sixth of its time. */
+#define BZ_POWER(t)                                                                                \
+	extern bz_n_##t BZ_MVEC_##t(vv, pow)(bz_n_##t, bz_n_##t) __attribute__((const, nothrow));  \
+	BZ_FN bz_##t bz_pow_##t(bz_##t a, bz_##t b)                                                \
+	{                                                                                          \
+		bz_k_##t three = (bz_k_##t)(b == 3);                                               \
+		bz_##t cube = a * a * a;                                                           \
+                                                                                                   \
+		if (BZ_IN_ALL(three))                                                              \
+			return cube;                                                               \
+		return BZ_SEL(t, three, cube, BZ_CALL2_##t(t, BZ_MVEC_##t(vv, pow), a, b));        \
+	}
 
 /* logaddexp: the greater plus log1p(exp(-distance)); equal operands, infinities
  * among them, add log 2; a NaN comes through the difference. */
@@ -707,7 +720,7 @@ BZ_FLOAT_PARTS(f64, u64, i64, __builtin_inf(), (bz_s_u64)1 << 63, 0x1p-1022, 0x1
 	BZ_MATH1(asinh, t)                                                                         \
 	BZ_MATH1(acosh, t)                                                                         \
 	BZ_MATH1(atanh, t)                                                                         \
-	BZ_MATH2(pow, t)                                                                           \
+	BZ_POWER(t)                                                                                \
 	BZ_MATH2(atan2, t)                                                                         \
 	BZ_MATH2(hypot, t)                                                                         \
 	BZ_FN bz_##t bz_logaddexp_##t(bz_##t a, bz_##t b)                                          \

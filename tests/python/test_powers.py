@@ -43,6 +43,12 @@ def same(got, want):
         assert numpy.array_equal(numpy.signbit(got)[numbers], numpy.signbit(want)[numbers])
 
 
+def same_bits(got, want):
+    got = numpy.asarray(got)
+    return got.dtype == want.dtype and ((got == want) | ((got != got) & (want != want))).all() and (
+        numpy.signbit(got) == numpy.signbit(want)).all()
+
+
 @pytest.mark.parametrize("how", [by_operator, in_place, of_a_scalar, pow])
 @pytest.mark.parametrize("kind", EXPONENTS)
 @pytest.mark.parametrize("dtype", "efdFD")
@@ -69,3 +75,23 @@ def test_a_power_of_an_array_without_axes_is_a_scalar(dtype, exponent):
         m.add(copy, copy, copy)
         assert power == 2 ** exponent
         assert copy == 2 * 2 ** exponent
+
+
+@pytest.mark.parametrize("dtype", "efd")
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 200, 4099])
+def test_the_third_power_has_the_same_bits_beside_any_other(dtype, n):
+    """An element raised to 3 is multiplied, whatever the elements beside it are raised to."""
+    rng = numpy.random.default_rng(n)
+    large = numpy.log10(numpy.finfo(dtype).max) / 4
+    x = (rng.normal(size=n) * 10.0 ** rng.integers(-large, large, n, endpoint=True)).astype(dtype)
+    exponents = numpy.where(rng.random(n) < 0.5, 3, rng.integers(-2, 6, n)).astype(dtype)
+    with numpy.errstate(all="ignore"):
+        cubes, want = x * x * x, numpy.power(x, exponents)
+        if dtype == "e":
+            wide = x.astype("f")
+            cubes = (wide * wide * wide).astype("e")
+    third = exponents == 3
+    assert same_bits(np.array(x) ** 3, cubes)
+    made = numpy.asarray(np.power(np.array(x), np.array(exponents)))
+    assert same_bits(made[third], cubes[third])
+    same(made, want)
