@@ -10,7 +10,7 @@ import builtins
 import numpy as np
 
 from braze._jit.expressions import UNKNOWN, Value, cast, cast_truth
-from braze._jit.kinds import INT, WEAK, Array, Refusal, join, said, strong
+from braze._jit.kinds import INT, WEAK, Array, Refusal, said, strong
 from braze._jit.pragmas import claim_of
 
 
@@ -49,7 +49,7 @@ class Statements:
             self.kinds.setdefault(name, None)
             return
         have = self.kinds.get(name)
-        kind = have if name in self.fixed else join(have, value.kind)
+        kind = have if name in self.fixed else self.common([value], node, have)
         self.kinds[name] = kind
         text = cast_truth(value).text if kind.dtype.kind == "b" else cast(value, kind.dtype).text
         self.emit(f"{self.name_of(name)} = {text}", node)
@@ -380,9 +380,7 @@ class Statements:
         rows = [[self._kept(self.scalar(v), node) for v in row] for row in rows]
 
         def chosen(column):
-            kind = None
-            for value in column:
-                kind = join(kind, value.kind)
+            kind = self.common(column, node)
             if kind is None or any(v.kind is None for v in column):
                 return lambda counter: UNKNOWN
             texts = [_in_type(v, kind) for v in column]
