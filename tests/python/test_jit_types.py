@@ -147,3 +147,24 @@ def test_a_uint64_beside_signed_integers():
         info = np.iinfo(dtype)
         both(compared, u, np.array([0, 1, -1, info.max, info.min, 127], dtype))
         both(computed, u, np.array([0, 1, -1, info.max, info.min, 127], dtype))
+
+
+def test_one_tuple_or_another():
+    def f(x, left, right):
+        s = n = 0
+        for i in range(len(x)):
+            near, far = (left[i], right[i]) if x[i] < 0 else (right[i], left[i])
+            a, b = [i, x[i]] if near > far or i > 2 else [-1, x[i - 9]]
+            near, far = (far, near) if near > 2 else (near + 1, far)
+            x[i], n = (b, n + 1) if a > 0 else (n, n)
+            s = s * 3 + near * far + n
+        return s, a, b
+    both(f, np.array([-1.0, 2, 3, 4, 5, 6, 7, 8, 9, 1]), np.arange(10), np.arange(10)[::-1].copy())
+
+    def wrong(x, i):
+        for k in range(2):
+            a, b = (x[0], x[1]) if i < 3 else (x[i], x[0])
+        return a + b
+    both(wrong, np.arange(3.0), 1)
+    with pytest.raises(IndexError, match="index 5"):
+        jit(wrong)(np.arange(3.0), 5)

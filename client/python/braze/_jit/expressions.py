@@ -369,19 +369,22 @@ class Expressions:
         return Value(held.text, kind, simple=True)
 
     def _IfExp(self, node):
-        test = self.truth(node.test)
+        return self.either(self.truth(node.test), node.body, node.orelse, node)
+
+    def either(self, test, first, second, node):
+        """The one expression or the other; only that one is worked out."""
         if test.const is not None:
-            return self.scalar(node.body if test.const else node.orelse)
-        first, a = self.aside(self.scalar, node.body)
-        second, b = self.aside(self.scalar, node.orelse)
+            return self.scalar(first if test.const else second)
+        before, a = self.aside(self.scalar, first)
+        otherwise, b = self.aside(self.scalar, second)
         kind = self.common([a, b], node)
         if kind is None or test.kind is None:
             return UNKNOWN
         a, b = cast(a, kind.dtype), cast(b, kind.dtype)
-        if a.simple and b.simple and not first and not second:
+        if a.simple and b.simple and not before and not otherwise:
             return Value(f"where({cast_truth(test).text}, {a.text}, {b.text})", kind)
         held = self.temporary(Value("0", INT), node, kind)
-        self.conditional(test.text, first, [f"{held.text} = {a.text}"], node, second,
+        self.conditional(test.text, before, [f"{held.text} = {a.text}"], node, otherwise,
                          [f"{held.text} = {b.text}"])
         return Value(held.text, kind, simple=True)
 
