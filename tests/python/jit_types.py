@@ -25,6 +25,8 @@ def tame(v):
     return 7
 
 def folded(v, w):
+    if v > 1000.0:
+        return w
     while v > w:
         v = v - w - w - 1
         if v < -w:

@@ -62,7 +62,7 @@ def four(x, y, v):
 def five(x, y, v):
     n = 0
     for i in range(len(x)):
-        j = int(x[i]) * v
+        j = int(x[i]) % 9 - (v > 0)
         if j < 0:
             continue
         y[j], y[-1] = y[j - 1], x[-1 - i]
