@@ -241,6 +241,11 @@ static PyObject *get_class(PyObject *o, void *closure)
 	return Py_NewRef((PyObject *)core.type);
 }
 
+static PyObject *item(PyObject *a, Py_ssize_t i)
+{
+	return selection_settle(a) ? NULL : index_item(a, i);
+}
+
 static PyGetSetDef getset[] = {
 	{"__class__", get_class, NULL, "The type of arrays.", NULL},
 	{NULL, NULL, NULL, NULL, NULL},
@@ -262,6 +267,8 @@ int selection_init(PyObject *module)
 		{Py_mp_subscript, subscript},
 		{Py_mp_ass_subscript, ass_subscript},
 		{Py_mp_length, length},
+		{Py_sq_length, length},
+		{Py_sq_item, item},
 		{Py_nb_bool, do_bool},
 		{Py_nb_power, do_power},
 		{Py_nb_inplace_power, do_inplace_power},

@@ -22,6 +22,25 @@ void emit_lang_find_shared(struct lane *e)
 	}
 }
 
+static void put_one(struct lane *e, const char *how, uint32_t reg, bool *seen)
+{
+	if (!seen[reg] && !e->constant[reg] && !e->shared[reg])
+		text_put(&e->o, "BZ_%s(%u, %s); ", how, reg, emit_lang_register(e, reg));
+	seen[reg] = true;
+}
+
+/* What is known before the loop, though none of its instructions names it: the tests of its places
+ * and the walk over it name what its indices, bounds and conditions were made of. */
+static void put_known(struct lane *e, uint32_t range, const char *how, bool *seen)
+{
+	for (uint32_t k = 0; k < e->loops->natom; k++) {
+		const struct lang_atom *a = &e->loops->atom[k];
+
+		if (a->reg != LANG_NONE && a->from <= range && range <= a->last)
+			put_one(e, how, a->reg, seen);
+	}
+}
+
 static void put_moved(struct lane *e, uint32_t range, const char *how, bool made)
 {
 	uint32_t end = lang_nest_end(e->p, range), r;
@@ -32,13 +51,11 @@ static void put_moved(struct lane *e, uint32_t range, const char *how, bool made
 		const struct lang_ins *i = &e->p->code[at];
 
 		for (unsigned k = 0;
-		     made ? lang_makes(&r, &type, i, k) : lang_uses(&r, &type, i, k); k++) {
-			if (!seen[r] && !e->constant[r] && !e->shared[r])
-				text_put(&e->o, "BZ_%s(%u, %s); ", how, r,
-					 emit_lang_register(e, r));
-			seen[r] = true;
-		}
+		     made ? lang_makes(&r, &type, i, k) : lang_uses(&r, &type, i, k); k++)
+			put_one(e, how, r, seen);
 	}
+	if (!made)
+		put_known(e, range, how, seen);
 	free(seen);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lang/lang_adds.c - additions to scalars and to places, found by their form. */
+/* lang/lang_adds.c - additions to scalars, found by their form. */
 #include "lang_adds.h"
 
 #include <stdlib.h>

@@ -19,7 +19,7 @@ class Nest:
         results = "".join(f"{', ' if k else ''}s{k}: {t}" for k, t in enumerate(("int64", "float64", "int32")))
         self.text = "\n".join([
             f"kernel f(inout x: float64[:], inout y: float64[:], inout m: float64[:,:], c: int64[:], k: int64) "
-            f"-> ({results}) {{", "  s2 = 100", *self.lines, "}"])
+            f"-> ({results}) {{", "  s2 = 100", f"  let u = len(c) // {SIDE}", "  let v = u - 2", *self.lines, "}"])
 
     def arrays(self):
         """Views of few memories, so that arguments meet."""
@@ -54,7 +54,9 @@ class Nest:
         elif rng.random() < 0.15:
             step = " step " + rng.choice(["2", "3"])
         elif rng.random() < 0.15:
-            low, high, step = str(SIDE - 1), "0", " step -1"
+            low, high, step = rng.choice([(str(SIDE - 1), "0"), ("-1", "-u - 1"), ("v", "-1")]) + (" step -1",)
+        elif rng.random() < 0.15:
+            low, high = rng.choice([("-u", "0"), ("0", "v"), ("k + 3", "u"), ("-v", "k")])
         claim = " reduction(+: s1)" if rng.random() < 0.25 else ""
         self.line(f"for {name} in {low}..{high}{step}{claim} {{")
         self.numbers.append(name)
@@ -75,7 +77,7 @@ class Nest:
             f"{number} + {rng.randrange(4)}", number, f"2 * {number} + {rng.randrange(2)}",
             f"{SIDE - 1} - {number}", str(rng.randrange(9)), f"{number} + k",
             " + ".join(f"{f} * {n}" for f, n in zip((SIDE, 1, 1), self.numbers)),
-            f"-1 - {number}"])
+            f"-1 - {number}", f"{number} - u", f"v - {number}"])
 
     def corner(self):
         rng = self.rng
@@ -113,7 +115,7 @@ class Nest:
             self.line(f"let {name} = {self.value()}")
             self.line(f"{self.element()} = {name} + 1.0")
         elif kind > 11:
-            low, high = rng.choice(["0 <", "1 <=", "2 <"]), rng.choice(["< 20", f"<= {SIDE - 2}", "< k + 9"])
+            low, high = rng.choice(["0 <", "1 <=", "2 <"]), rng.choice(["< 20", f"<= {SIDE - 2}", "< k + 9", "< v", "< u - 1"])
             join = rng.choice(["and", "and", "and", "or"])
             shifted = rng.choice([number, f"{number} + k", f"{number} - 2"])
             self.line(f"if {low} {shifted} {join} {shifted} {high} {{")

@@ -86,7 +86,7 @@ def test_several_axes_and_layouts():
 
 
 USES = {
-    "len": len, "list": list, "repr": repr, "str": str, "float": lambda s: float(s[0]),
+    "len": len, "list": list, "reversed": lambda s: [float(v) for v in reversed(s)], "repr": repr, "str": str, "float": lambda s: float(s[0]),
     "index": lambda s: s[1:3], "plus": lambda s: s + 1, "radd": lambda s: 1 + s,
     "both": lambda s: s * s, "array": lambda s: np.arange(float(s.size)) + s,
     "numpy": lambda s: numpy.arange(3.0)[0] + s, "numpy left": lambda s: numpy.ones(1) * s,

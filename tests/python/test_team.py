@@ -55,6 +55,31 @@ def test_random_nests_on_any_number_of_threads():
         assert len(got) == CASES and not wrong, f"{threads} threads: {wrong[:5]}"
 
 
+NEGATIVE = """kernel f(n: int64, inout x: uint64[:], inout m: float64[:,:]) {
+    for i in -1..-n - 1 step -1 { x[i] = x[i] * maximum(x[i], x[i]) }
+    let half = len(m) // 2
+    let below = half - len(m)
+    for i in below..0 { for j in -half..0 { m[i, j] += 2.0 } } }"""
+
+
+def test_parts_know_what_their_tests_are_about():
+    """Values that only the bounds' own arithmetic names, of places that are counted from the end."""
+    code = f"""import numpy as np, braze
+kernel = braze.kernel_from_text({NEGATIVE!r})
+kernel.compile()
+x, m = np.arange(1, 201, dtype=np.uint64), np.zeros((60, 40))
+kernel(50, x[75:125], m[20:40])
+want = np.arange(1, 201, dtype=np.uint64)
+want[75:125] **= 2
+assert (x == want).all(), x
+assert (m[30:40, 30:] == 2).all() and m.sum() == 200, m
+"""
+    for threads in ("1", "3"):
+        env = dict(os.environ, BRAZE_THREADS=threads, BRAZE_SHARE_WORK="0")
+        done = subprocess.run([sys.executable, "-c", code], env=env, text=True, capture_output=True)
+        assert done.returncode == 0, (threads, done.stderr[-2000:])
+
+
 # ---- What texts say of loops ----
 
 SHIFT = "kernel f(inout x: float64[:], k: int64) {{ {} for i in 0..16 {{ x[i + k] = x[i] + 1.0 }} }}"

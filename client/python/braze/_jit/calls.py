@@ -12,7 +12,7 @@ import numpy as np
 from numpy._core.umath import clip  # the ufunc behind np.clip
 
 from braze._jit import expressions as ex
-from braze._jit.kinds import BOOL, COMPLEX, FLOAT, INT, KNOWN, Refusal, join, strong
+from braze._jit.kinds import BOOL, COMPLEX, FLOAT, INT, KNOWN, Refusal, strong
 
 # math's name -> the language's, all of floats.
 _MATH = {"sqrt": "sqrt", "cbrt": "cbrt", "exp": "exp", "exp2": "exp2", "expm1": "expm1",
@@ -183,12 +183,18 @@ def _of_numpy(scope, function, node):
     args = _arguments(scope, node, function.nin, function.nin)
     if any(v.kind is None for v in args):
         return ex.UNKNOWN
-    kinds = [v.kind for v in args]
-    *wanted, out = ex.resolve(function, kinds, node)
-    if any(k.weak for k in kinds):
-        args = [ex.cast(v, dtype) if v.kind.weak else v for v, dtype in zip(args, wanted)]
+    *wanted, out = ex.resolve(function, [v.kind for v in args], node)
+    args = _as_wanted(args, wanted, out, node)
     text = ", ".join(v.text for v in args)
     return ex.Value(f"{_NAMES.get(function.__name__, function.__name__)}({text})", strong(out))
+
+
+def _as_wanted(args, wanted, out, node):
+    """Arguments of one of NumPy's functions in the types that it takes, where the language's may take others."""
+    of_two_signs = len(args) == 2 and ex.of_two_signs(*args)
+    if of_two_signs and out.kind == "b":
+        raise Refusal("a function that asks a uint64 and a signed integer", node)
+    return [ex.cast(v, dtype) if v.kind.weak or of_two_signs else v for v, dtype in zip(args, wanted)]
 
 
 _MAKERS = frozenset("zeros ones empty full zeros_like ones_like empty_like full_like array asarray "
@@ -245,9 +251,7 @@ def _extreme(word, sign):
         values = _arguments(scope, node, 2, 8)
         if any(v.kind is None for v in values):
             return ex.UNKNOWN
-        kind = None
-        for v in values:
-            kind = join(kind, v.kind)
+        kind = scope.common(values, node)
         if kind.dtype.kind == "c":
             raise Refusal("complex numbers have no order", node)
         # Exactly, each as its own type: an int8 beside an int64 is widened, no more.

@@ -45,7 +45,7 @@ class Elements:
             return kernel_from_text(text), kind, free
         except Refusal as refusal:
             return refusal
-        except (ValueError, TypeError, OverflowError) as error:
+        except (ValueError, TypeError, OverflowError, NotImplementedError) as error:
             return Refusal(str(error))
 
     def _plainly(self, args):

@@ -12,7 +12,7 @@ import numpy as np
 
 from braze._jit import calls
 from braze._jit.kinds import (BOOL, COMPLEX, FLOAT, INT, WEAK, Array, Kind, Refusal, is_integer,
-                              join, literal, operand, said, strong)
+                              is_narrow, join, literal, operand, said, strong)
 
 UFUNCS = {
     ast.Add: (np.add, "+", 9), ast.Sub: (np.subtract, "-", 9), ast.Mult: (np.multiply, "*", 10),
@@ -104,6 +104,18 @@ class Expressions:
             return constant(bool(value.const))
         return value
 
+    def common(self, values, node, kind=None):
+        """The type of what is one value or another, and `kind` before.  Where that is a narrow one and a value
+        an integer of Python's, the integer might not fit: noted, since types may widen still."""
+        for value in values:
+            kind = join(kind, value.kind)
+        if kind is not None and is_narrow(kind) and any(
+                v.kind == INT and v.const is None and not self.is_bounded(v, kind.dtype) for v in values):
+            self.program.mixed.append(Refusal(
+                f"an integer of Python's or one of {kind.dtype.name}, where it may not fit: int() of the "
+                f"other makes both Python's, np.{kind.dtype.name}() of it both NumPy's", node))
+        return kind
+
     # ---- Names, numbers ----
 
     def _Constant(self, node):
@@ -175,7 +187,7 @@ class Expressions:
         if a.kind.weak and b.kind.weak:
             return self._of_weak(op, a, b, sign, level, node)
         first, second, out = resolve(ufunc, [a.kind, b.kind], node)
-        if a.kind.weak or b.kind.weak:
+        if a.kind.weak or b.kind.weak or of_two_signs(a, b):
             a, b = cast(a, first), cast(b, second)
         return Value(_between(a, sign, b, level), strong(out), level)
 
@@ -220,18 +232,34 @@ class Expressions:
             return self._one_of_several(self.scalar(node.left), node)
         if len(node.ops) == 1:
             return self._pair(node.ops[0], *self.in_order([node.left, node.comparators[0]]), node)
-        left = self.scalar(node.left)
-        parts = []
-        for op, right in zip(node.ops, node.comparators):
-            right = self.scalar(right)
-            if not right.simple and len(parts) + 1 < len(node.ops):
-                right = self.temporary(right, node)
-            parts.append(self._pair(op, left, right, node))
-            left = right
-        if any(p.kind is None for p in parts):
+        return self._chained(node)
+
+    def _chained(self, node):
+        """a < b < c: what comes later is done only if the earlier is true, and each once or without effect."""
+        left, right = self.in_order([node.left, node.comparators[0]])
+        right = right if right.simple else self.temporary(right, node)
+        parts = [self._pair(node.ops[0], left, right, node)]
+        out = parts[0]
+        for op, part in zip(node.ops[1:], node.comparators[1:]):
+            lines, value = self.aside(self.scalar, part)
+            if lines and value.kind is not None:
+                out, value = self._only_if(out, lines, value, node)
+            parts.append(self._pair(op, right, value, node))
+            if out.kind is None or parts[-1].kind is None:
+                out = UNKNOWN
+            else:
+                out = Value(f"{out.at(2)} and {parts[-1].at(3)}", BOOL, 2)
+            right = value
+        if out.kind is None:
             return UNKNOWN
-        kind = BOOL if all(p.kind.weak for p in parts) else strong(np.bool_)
-        return Value(" and ".join(p.at(3) for p in parts), kind, 2)
+        return Value(out.text, BOOL if all(p.kind.weak for p in parts) else strong(np.bool_), 2)
+
+    def _only_if(self, test, lines, value, node):
+        """Truth and a value that is worked out by lines of its own, where the truth asks for it."""
+        test = self.temporary(cast_truth(test), node, BOOL)
+        held = self.temporary(cast(constant(0), value.kind.dtype), node, value.kind)
+        self.conditional(test.text, lines, [f"{held.text} = {value.text}"], node)
+        return test, held
 
     def _told(self, node):
         """`w is None`, `mode == "fast"`: what the kernel's types tell; None: they do not."""
@@ -286,6 +314,8 @@ class Expressions:
             a, b = self._beside_weak(ufunc, a, b, node)
         else:
             resolve(ufunc, [a.kind, b.kind], node)
+        if not both_weak and of_two_signs(a, b):
+            return _by_sign(a, sign, b)
         text = f"{a.at(_COMPARES + 1)} {sign} {b.at(_COMPARES + 1)}"
         return Value(text, BOOL if both_weak else strong(np.bool_), _COMPARES)
 
@@ -320,7 +350,7 @@ class Expressions:
                 out = UNKNOWN
                 continue
             truth = way == self.truth
-            kind = BOOL if truth else join(out.kind, value.kind)
+            kind = BOOL if truth else self.common([out, value], node)
             if not truth and (out.kind.dtype.kind != "b" or value.kind.dtype.kind != "b"):
                 out = self._one_of(word, out, lines, value, kind, node)
             elif lines:
@@ -339,19 +369,22 @@ class Expressions:
         return Value(held.text, kind, simple=True)
 
     def _IfExp(self, node):
-        test = self.truth(node.test)
+        return self.either(self.truth(node.test), node.body, node.orelse, node)
+
+    def either(self, test, first, second, node):
+        """The one expression or the other; only that one is worked out."""
         if test.const is not None:
-            return self.scalar(node.body if test.const else node.orelse)
-        first, a = self.aside(self.scalar, node.body)
-        second, b = self.aside(self.scalar, node.orelse)
-        kind = join(a.kind, b.kind)
+            return self.scalar(first if test.const else second)
+        before, a = self.aside(self.scalar, first)
+        otherwise, b = self.aside(self.scalar, second)
+        kind = self.common([a, b], node)
         if kind is None or test.kind is None:
             return UNKNOWN
         a, b = cast(a, kind.dtype), cast(b, kind.dtype)
-        if a.simple and b.simple and not first and not second:
+        if a.simple and b.simple and not before and not otherwise:
             return Value(f"where({cast_truth(test).text}, {a.text}, {b.text})", kind)
         held = self.temporary(Value("0", INT), node, kind)
-        self.conditional(test.text, first, [f"{held.text} = {a.text}"], node, second,
+        self.conditional(test.text, before, [f"{held.text} = {a.text}"], node, otherwise,
                          [f"{held.text} = {b.text}"])
         return Value(held.text, kind, simple=True)
 
@@ -402,6 +435,22 @@ class Expressions:
     def call_of(self, node):
         """What a call gives: a Value, several, or None."""
         return calls.call(self, node)
+
+
+def of_two_signs(a, b):
+    """A uint64 and a signed integer of an array's type, which the language does not take together."""
+    return {a.kind.dtype.kind, b.kind.dtype.kind} == {"i", "u"} and not a.kind.weak \
+        and not b.kind.weak and np.dtype(np.uint64) in (a.kind.dtype, b.kind.dtype)
+
+
+def _by_sign(a, sign, b):
+    """Their comparison: neither type has a place for all of the other's numbers."""
+    signed, other = (a, b) if a.kind.dtype.kind == "i" else (b, a)
+    # One that is negative is less than the other, whichever that is.
+    told = {"==": False, "!=": True}.get(sign, (sign[0] == "<") == (signed is a))
+    parts = [f"uint64({v.text})" if v is signed else v.at(_COMPARES + 1) for v in (a, b)]
+    return Value(f"where({signed.at(_COMPARES + 1)} < 0, {str(told).lower()}, {f' {sign} '.join(parts)})",
+                 strong(np.bool_))
 
 
 def _fits(number, dtype):

@@ -117,8 +117,10 @@ def _settled(scope, program, function, tree, arrays, numbers, shape, node):
     kinds = {v: None for v in sorted(stores - counters)}
     kinds.update({v: value.kind for v, value in numbers.items()})
     kinds.update({f"return {k}": None for k in range(shape[0])})
+    noted = len(program.mixed)
     for _ in range(PASSES):
         before = dict(kinds)
+        del program.mixed[noted:]
         inner = Inside(scope, program, kinds, counters)
         inner.begin(function, body, arrays)
         if kinds == before:
@@ -174,6 +176,9 @@ class Inlined:
 
     def _whole(self, path):
         return path if callable(path[0]) else (self.function, *path)
+
+    def is_bounded(self, value, dtype):
+        return self.outer.is_bounded(value, dtype)
 
     def store(self, base):
         self.stores.add(base)

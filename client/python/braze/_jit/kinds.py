@@ -97,6 +97,15 @@ def join(a, b):
     return strong(np.promote_types(a.dtype, b.dtype))
 
 
+# Integers that hold what programs count; all others may lack the place for a number of Python's.
+_WIDE = frozenset(map(np.dtype, ("int32", "int64")))
+
+
+def is_narrow(kind):
+    """Is it an array's type of integers that are small, or never negative?"""
+    return not kind.weak and is_integer(kind) and kind.dtype not in _WIDE
+
+
 def of_value(value):
     """The type of a number as an argument; None: it is none that a kernel takes."""
     if type(value) in WEAK:

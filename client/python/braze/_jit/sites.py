@@ -125,7 +125,7 @@ class Site:
             s.kernel = kernel_from_text(s.made.text)._kernel
         except Refusal as refusal:
             s.refusal = refusal
-        except (ValueError, TypeError, OverflowError, OSError) as error:
+        except (ValueError, TypeError, OverflowError, NotImplementedError, OSError) as error:
             s.refusal = Refusal(_in_lines(str(error), s.made.lines if s.made else []))
         s.extra = tuple((path, _class_of(value)) for path, value in asked.items()
                         if not (len(path) == 1 or _is_fixed(asked.get(path[:1]))))

@@ -10,7 +10,7 @@ import builtins
 import numpy as np
 
 from braze._jit.expressions import UNKNOWN, Value, cast, cast_truth
-from braze._jit.kinds import INT, WEAK, Array, Refusal, join, said, strong
+from braze._jit.kinds import BOOL, INT, WEAK, Array, Refusal, join, said, strong
 from braze._jit.pragmas import claim_of, sums_of
 
 
@@ -49,7 +49,7 @@ class Statements:
             self.kinds.setdefault(name, None)
             return
         have = self.kinds.get(name)
-        kind = have if name in self.fixed else join(have, value.kind)
+        kind = have if name in self.fixed else self.common([value], node, have)
         self.kinds[name] = kind
         text = cast_truth(value).text if kind.dtype.kind == "b" else cast(value, kind.dtype).text
         self.emit(f"{self.name_of(name)} = {text}", node)
@@ -119,6 +119,8 @@ class Statements:
         elif isinstance(node.value, (ast.Tuple, ast.List)):
             self.alone.update(node.value.elts)
             values = [self._kept(self.scalar(v), node) for v in node.value.elts]
+        elif isinstance(node.value, ast.IfExp):
+            values = self._one_of_two(node.value)
         elif (path := self.path(node.value)) and self._holds_several(path, node):
             values = self._items(path, node)
         else:
@@ -128,6 +130,16 @@ class Statements:
         # All values are taken before the first is assigned.
         for target, value in zip(targets, values):
             self._to(target, value, node)
+
+    def _one_of_two(self, node):
+        """a, b = (x, y) if test else (z, w): the test is made once."""
+        sides = [side.elts for side in (node.body, node.orelse) if isinstance(side, (ast.Tuple, ast.List))]
+        if len(sides) < 2 or len(sides[0]) != len(sides[1]):
+            raise Refusal("an assignment of several values that are not told apart", node)
+        test = self.truth(node.test)
+        if test.const is None and test.kind is not None:
+            test = self.temporary(cast_truth(test), node, BOOL)
+        return [self._kept(self.either(test, a, b, node), node) for a, b in zip(*sides)]
 
     def _several_of_call(self, node):
         if self._is(node.value.func, builtins.divmod):
@@ -384,9 +396,7 @@ class Statements:
         rows = [[self._kept(self.scalar(v), node) for v in row] for row in rows]
 
         def chosen(column):
-            kind = None
-            for value in column:
-                kind = join(kind, value.kind)
+            kind = self.common(column, node)
             if kind is None or any(v.kind is None for v in column):
                 return lambda counter: UNKNOWN
             texts = [_in_type(v, kind) for v in column]

@@ -15,7 +15,7 @@ import numpy as np
 
 from braze._jit import inlined, regions
 from braze._jit.expressions import UNKNOWN, Expressions, Value, cast, cast_truth, constant
-from braze._jit.kinds import INT, KNOWN, WEAK, Array, Kind, Refusal, join, of_value, strong
+from braze._jit.kinds import INT, KNOWN, WEAK, Array, Kind, Refusal, of_value, strong
 from braze._jit.sections import Sections
 from braze._jit.statements import Statements
 
@@ -252,6 +252,10 @@ class Scope(Expressions, Sections, Statements):
             raise Refusal(f"'{spelled(words)}' is {_described(value)}", node)
         return Value(self.parameter(path, kind), kind, simple=isinstance(kind, Kind))
 
+    def is_bounded(self, value, dtype):
+        """Does an integer of Python's fit for a reason?"""
+        return False
+
     # ---- Arrays ----
 
     def is_array(self, node):
@@ -370,6 +374,13 @@ class Kernel(Scope):
             if p.name == base:
                 p.written = True
 
+    def is_bounded(self, value, dtype):
+        """Is it a parameter?  Then each call sees whether it fits."""
+        found = [p for p in self.parameters.values() if p.name == value.text and p.within in (None, dtype)]
+        for p in found:
+            p.within = dtype
+        return bool(found)
+
     def assigned(self, name, node):
         if name in self.given:
             self.emit(f"{self.name_of(name + '_set')} = true", node)
@@ -408,6 +419,7 @@ class Program:
         self.lookup = lookup
         self.functions = {}  # (function, types) -> Function
         self.making = []
+        self.mixed = []      # of the last pass: refusals of `common`
 
     def make(self, name, locals_, live_in, live_out, given):
         """Of the loop; `locals_` are the function's variables, `live_in` those of them that it reads."""
@@ -423,6 +435,7 @@ class Program:
                               _store_of(self.loop, v))
         for _ in range(PASSES):
             before = dict(kinds)
+            self.mixed.clear()
             names = Names()
             kernel = Kernel(self, names, kinds, counters, self.lookup)
             kernel.given = given
@@ -432,6 +445,8 @@ class Program:
             entry = self._entry(kernel, live_in & stores)
             kernel.statement(self.loop)
             if kinds == before:
+                if self.mixed:
+                    raise self.mixed[0]
                 return self._finish(name, kernel, entry, live_out)
         raise Refusal("types that do not settle")
 
@@ -490,12 +505,15 @@ class Program:
             if function in self.making:
                 raise Refusal(f"{function.__name__}() calls itself", node)
             self.making.append(function)
+            noted = len(self.mixed)
             try:
                 made = Function.make(self, function, dict(key[1:]), scope.names, node)
             finally:
                 self.making.pop()
+            made.mixed, self.mixed[noted:] = self.mixed[noted:], []
             self.functions[key] = made
         made = self.functions[key]
+        self.mixed += made.mixed
         texts = [v.text for v in values]
         texts += [scope.free(path, node).text for path in made.free]
         return Value(f"{made.name}({', '.join(texts)})", made.kind)
@@ -508,7 +526,8 @@ class Function(Scope):
         super().__init__(program, names, kinds, counters)
         self.function = function
         self.free_names = {}  # path -> (name, kind)
-        self.kind = None
+        self.returned = []    # values
+        self.kind = None      # their type, when all are known
 
     def object(self, path, node):
         try:
@@ -537,7 +556,7 @@ class Function(Scope):
         if node.value is None or isinstance(node.value, ast.Tuple):
             raise inlined.NeedsInlining(f"{self.function.__name__}() returns no number", node)
         value = self.scalar(node.value)
-        self.kind = join(self.kind, value.kind)
+        self.returned.append(value)
         self.emit(("return", value), node)
 
     @staticmethod
@@ -550,12 +569,15 @@ class Function(Scope):
         counters = regions.own_counters(body) - set(params)
         kinds = {v: None for v in sorted((regions.stored(body) | set(params)) - counters)}
         kinds.update(given)
+        noted = len(program.mixed)
         for _ in range(PASSES):
             before = dict(kinds)
+            del program.mixed[noted:]
             scope = Function(program, names, kinds, counters, function)
             scope.body = body
             for statement in tree.body:
                 scope.statement(statement)
+            scope.kind = scope.common(scope.returned, tree)
             if kinds == before and scope.kind is not None:
                 return scope.finish(params, list(given.values()), tree)
         raise Refusal(f"the types in {function.__name__}() do not settle", call)
@@ -646,6 +668,8 @@ def elementwise(function, kinds, are_arrays):
     program.making.append(function)
     given = dict(zip(inlined.bound(function, call), kinds))
     made = Function.make(program, function, given, names, call)
+    if program.mixed:
+        raise program.mixed[0]
     out, counter = names.fresh("out"), names.fresh("k")
     arguments = [names.fresh("x") for _ in kinds]
     free = [made.free_names[path] for path in made.free]
