@@ -25,6 +25,7 @@ struct asked;
 struct cache;
 struct config;
 struct conn;
+struct decode_about;
 struct decode_hello;
 struct decoder;
 struct job;
@@ -43,6 +44,7 @@ struct uv_loop_s;
 /* Figures a client's operator sees. */
 struct session_stats {
 	uint64_t demands, plan_hits, plan_misses, busy_ns, queue_wait_ns, steps, refusals;
+	uint64_t kernel_hits, kernel_misses; /* of the nests of its new plans */
 };
 
 /* One client: its arrays, its waits, its work. */
@@ -53,7 +55,10 @@ struct session {
 	uint32_t pid, uid, flags; /* flags: of the hello */
 	uint64_t seq;		  /* last request */
 	uint64_t near;		  /* operations that it computed itself, by that */
-	char name[64];
+	uint64_t since_ns;	  /* when it connected */
+	/* What it says of itself, clean for a terminal; "" for nothing. */
+	char name[LIMIT_SESSION_NAME], program[LIMIT_SESSION_NAME], job[LIMIT_SESSION_NAME];
+	char file[LIMIT_SESSION_TEXT], environment[LIMIT_SESSION_TEXT];
 	char where[SESSION_WHERE]; /* in its program: what it asked for last */
 	struct conn *conn;	   /* NULL once the connection is over */
 	struct arena *arena;
@@ -125,6 +130,8 @@ uint32_t session_stop_idle(struct brazed *d);
 void session_refuse(struct session *s, const struct err *err);
 enum status session_welcome(struct session *s, const struct decode_hello *hello,
 			    struct err *err) MUST_USE;
+/* The client tells who it is. */
+void session_about(struct session *s, const struct decode_about *about);
 /* What is left of its user's quota for this connection, after others' use. */
 void session_quota(struct session *s);
 /* Go on with this session in a later turn of the loop. */

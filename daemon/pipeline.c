@@ -10,6 +10,7 @@
 #include <uv.h>
 
 #include "base/log.h"
+#include "base/text.h"
 #include "base/xalloc.h"
 #include "brazed.h"
 #include "cache/cache.h"
@@ -67,20 +68,13 @@ static void note_origin(struct kernel *k, const struct session *s)
 			 s->where);
 }
 
-/* Clients' words go to operators' terminals. */
-static void clean_text(char *to, size_t n, const char *from)
-{
-	snprintf(to, n, "%s", from);
-	for (; *to; to++)
-		if (*to < ' ' || *to > '~')
-			*to = '?';
-}
-
 /* A new plan: find its kernels, remember it. */
 static void install_plan(struct session *s, const struct part *part, struct plan *plan)
 {
 	struct brazed *d = s->d;
+	struct cache_stats before, after;
 
+	cache_get_stats(d->cache, &before);
 	for (uint32_t i = 0; i < plan->nstep; i++) {
 		struct nest spec;
 
@@ -98,6 +92,9 @@ static void install_plan(struct session *s, const struct part *part, struct plan
 	for (uint32_t i = 0; i < plan->nnote; i++)
 		d->refusals[plan->note[i].reason % 32]++;
 	s->stats.refusals += plan->nnote;
+	cache_get_stats(d->cache, &after);
+	s->stats.kernel_hits += after.hits - before.hits;
+	s->stats.kernel_misses += after.misses - before.misses;
 	d->planning_us = plan->planning_us;
 	if (plan->planning_us > d->longest_planning_us)
 		d->longest_planning_us = plan->planning_us;
@@ -390,7 +387,7 @@ static enum status demand(struct session *s, const struct request *r, struct err
 		want[i] = version_ref(trace_current(a));
 	}
 	if (*r->demand.where)
-		clean_text(s->where, sizeof s->where, r->demand.where);
+		text_clean(s->where, sizeof s->where, r->demand.where);
 	s->stats.demands++;
 	wait_for(s, TICKET_DEMAND, r->demand.ticket, want, n, n, nalso);
 	return OK;
@@ -474,7 +471,7 @@ static enum status explain(struct session *s, const struct request *r, struct er
 static enum status hello(struct session *s, const struct request *r, struct err *err)
 {
 	if (r->has_trace || r->has_demand || r->has_fence || r->has_lease || r->has_unlease ||
-	    r->has_cancel || r->has_explain || r->has_compile)
+	    r->has_cancel || r->has_explain || r->has_compile || r->has_about)
 		return err_set(err, E_PROTOCOL, "hello must come alone");
 	return session_welcome(s, &r->hello, err);
 }
@@ -495,6 +492,8 @@ static enum status parts(struct session *s, const struct request *r, struct err 
 {
 	enum status st = OK;
 
+	if (r->has_about)
+		session_about(s, &r->about);
 	if (r->has_unlease)
 		st = arena_unlease(s->arena, r->unlease.offset, r->unlease.bytes, err);
 	if (trace_charge(&s->trace)) /* records of other connections count as well */

@@ -254,6 +254,12 @@ static void put_client(cJSON *list, const struct session *s)
 	cJSON_AddNumberToObject(row, "pid", s->pid);
 	cJSON_AddNumberToObject(row, "uid", s->uid);
 	cJSON_AddStringToObject(row, "name", s->name);
+	cJSON_AddStringToObject(row, "program", s->program);
+	cJSON_AddStringToObject(row, "file", s->file);
+	cJSON_AddStringToObject(row, "job", s->job);
+	cJSON_AddStringToObject(row, "environment", s->environment);
+	cJSON_AddNumberToObject(row, "age_seconds", (double)(uv_hrtime() - s->since_ns) * 1e-9);
+	cJSON_AddNumberToObject(row, "queue", s->jobs);
 	cJSON_AddNumberToObject(row, "arrays", s->trace.live_arrays);
 	cJSON_AddNumberToObject(row, "bytes",
 				(double)(a.live_bytes - a.leased_bytes + trace_charge(&s->trace)));
@@ -267,6 +273,8 @@ static void put_client(cJSON *list, const struct session *s)
 	cJSON_AddNumberToObject(row, "queue_wait_seconds", (double)s->stats.queue_wait_ns * 1e-9);
 	cJSON_AddNumberToObject(row, "plan_hits", (double)s->stats.plan_hits);
 	cJSON_AddNumberToObject(row, "plan_misses", (double)s->stats.plan_misses);
+	cJSON_AddNumberToObject(row, "kernel_hits", (double)s->stats.kernel_hits);
+	cJSON_AddNumberToObject(row, "kernel_misses", (double)s->stats.kernel_misses);
 	cJSON_AddNumberToObject(row, "fusion_refusals", (double)s->stats.refusals);
 	cJSON_AddItemToArray(list, row);
 }

@@ -10,6 +10,7 @@
 #include <uv.h>
 
 #include "base/log.h"
+#include "base/text.h"
 #include "base/xalloc.h"
 #include "brazed.h"
 #include "future/reply.h"
@@ -192,10 +193,7 @@ enum status session_welcome(struct session *s, const struct decode_hello *hello,
 		st = choose_device(s, hello->device, err);
 	if (st)
 		return st;
-	snprintf(s->name, sizeof s->name, "%s", hello->name);
-	for (char *c = s->name; *c; c++)
-		if (*c < ' ' || *c > '~')
-			*c = '?';
+	text_clean(s->name, sizeof s->name, hello->name);
 	s->flags = hello->flags;
 	st = make_arena(s, &lease, err);
 	if (st)
@@ -207,6 +205,19 @@ enum status session_welcome(struct session *s, const struct decode_hello *hello,
 	log_info("session", "%llu (%s, pid %u) connected", (unsigned long long)s->id, s->name,
 		 s->pid);
 	return OK;
+}
+
+void session_about(struct session *s, const struct decode_about *about)
+{
+	text_clean(s->program, sizeof s->program, about->program);
+	text_clean(s->job, sizeof s->job, about->job);
+	text_clean(s->file, sizeof s->file, text_tail(about->file, sizeof s->file));
+	text_clean(s->environment, sizeof s->environment,
+		   text_tail(about->environment, sizeof s->environment));
+	if (*about->name)
+		text_clean(s->name, sizeof s->name, about->name);
+	log_debug("session", "%llu is %s: %s %s", (unsigned long long)s->id, s->name, s->program,
+		  s->file);
 }
 
 static const struct err *stopping(struct err *why)
@@ -261,6 +272,7 @@ void session_accept(struct brazed *d, int fd, uint32_t uid, uint32_t pid)
 	s->id = ++d->next_session;
 	s->uid = uid;
 	s->pid = pid;
+	s->since_ns = uv_hrtime();
 	snprintf(s->name, sizeof s->name, "?");
 	s->conn = conn_create(d->loop, fd, &events, s);
 	if (!s->conn) {

@@ -8,7 +8,7 @@
 
 /* Protocol version: a different major is refused, a minor may differ. */
 #define BRAZE_PROTO_MAJOR 1
-#define BRAZE_PROTO_MINOR 5
+#define BRAZE_PROTO_MINOR 6
 
 #define LIMIT_NDIM		8	      /* axes of an array */
 #define LIMIT_PACKET_BYTES	(60 * 1024)   /* one message, one packet */
@@ -22,28 +22,30 @@
 #define LIMIT_LEASE_BYTES	(64ull << 20) /* first lease for host data */
 #define LIMIT_LEASES		512	      /* pieces of leased space */
 #define LIMIT_NOTICE		256	      /* bytes of a welcome's notice, with the 0 */
-#define LIMIT_INLINE_BYTES	64	      /* results up to this travel in the reply */
-#define LIMIT_DEMAND_IDS	256	      /* ids in one demand */
-#define LIMIT_DEMAND_ALSO	64	      /* ids beside them that are only told of */
-#define LIMIT_COMPILES		64	      /* kernels of text that a client waits for */
-#define LIMIT_COMPILE_TEXT	(32u << 10)   /* bytes of each text, with the 0 */
-#define LIMIT_TICKET_LOAD	(1u << 16)    /* waits, and versions waited for, of a client */
-#define LIMIT_PENDING_OPS	4096	      /* pending ops that force a cut */
-#define LIMIT_PENDING_HARD	(1u << 20)    /* pending ops that end a connection */
-#define LIMIT_PARTITION_OPS	1024	      /* ops planned at once */
-#define LIMIT_RECIPE_OPS	8	      /* longer chains are stored */
-#define LIMIT_RECIPE_BYTES	(64u << 10)   /* named values of no more are, too */
-#define LIMIT_NEST_INSTRS	256	      /* instructions of one fused nest */
-#define LIMIT_NEST_ACCESSES	32	      /* array parameters of one kernel */
-#define LIMIT_NEST_SCALARS	64	      /* scalar parameters of one kernel */
-#define LIMIT_NEST_REDUCES	8	      /* reductions of one kernel */
-#define LIMIT_NEST_CHECKS	8	      /* INDEX operations of one kernel */
-#define LIMIT_NEST_SECTIONS	8   /* of one nest: four at every point, four in between */
-#define LIMIT_PARTITION_CHECKS	64  /* and of what is planned at once */
-#define LIMIT_FUSE_WINDOW	64  /* nests looked back at when fusing */
-#define LIMIT_CLIENTS		256 /* connections */
-#define LIMIT_DEVICES		4   /* the CPU and three more */
-#define LIMIT_DEVICE_NAME	16  /* bytes of a device's name, with the 0 */
+#define LIMIT_SESSION_NAME	64  /* bytes of a session's name, program and job, with the 0 */
+#define LIMIT_SESSION_TEXT	256 /* of its file and its environment */
+#define LIMIT_INLINE_BYTES	64  /* results up to this travel in the reply */
+#define LIMIT_DEMAND_IDS	256 /* ids in one demand */
+#define LIMIT_DEMAND_ALSO	64  /* ids beside them that are only told of */
+#define LIMIT_COMPILES		64  /* kernels of text that a client waits for */
+#define LIMIT_COMPILE_TEXT	(32u << 10) /* bytes of each text, with the 0 */
+#define LIMIT_TICKET_LOAD	(1u << 16)  /* waits, and versions waited for, of a client */
+#define LIMIT_PENDING_OPS	4096	    /* pending ops that force a cut */
+#define LIMIT_PENDING_HARD	(1u << 20)  /* pending ops that end a connection */
+#define LIMIT_PARTITION_OPS	1024	    /* ops planned at once */
+#define LIMIT_RECIPE_OPS	8	    /* longer chains are stored */
+#define LIMIT_RECIPE_BYTES	(64u << 10) /* named values of no more are, too */
+#define LIMIT_NEST_INSTRS	256	    /* instructions of one fused nest */
+#define LIMIT_NEST_ACCESSES	32	    /* array parameters of one kernel */
+#define LIMIT_NEST_SCALARS	64	    /* scalar parameters of one kernel */
+#define LIMIT_NEST_REDUCES	8	    /* reductions of one kernel */
+#define LIMIT_NEST_CHECKS	8	    /* INDEX operations of one kernel */
+#define LIMIT_NEST_SECTIONS	8	    /* of one nest: four at every point, four in between */
+#define LIMIT_PARTITION_CHECKS	64	    /* and of what is planned at once */
+#define LIMIT_FUSE_WINDOW	64	    /* nests looked back at when fusing */
+#define LIMIT_CLIENTS		256	    /* connections */
+#define LIMIT_DEVICES		4	    /* the CPU and three more */
+#define LIMIT_DEVICE_NAME	16	    /* bytes of a device's name, with the 0 */
 #define LIMIT_CLIENTS_PER_UID	64
 #define LIMIT_UNREAD_BYTES	(32u << 20) /* replies waiting for a client that does not read */
 #define LIMIT_STATUS_BYTES	(4u << 20)

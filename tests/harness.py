@@ -262,9 +262,9 @@ class Daemon:
         pid = self.status()["worker_pid"]
         return pid if pid > 0 and alive(pid) else 0
 
-    def ctl(self, *arguments):
+    def ctl(self, *arguments, **env):
         return subprocess.run([find_ctl(), "--socket", self.status_socket, *arguments],
-                              capture_output=True, text=True, env=self.env, timeout=60)
+                              capture_output=True, text=True, env={**self.env, **env}, timeout=60)
 
     # ---- Clients ----
 

@@ -106,6 +106,9 @@ struct braze_options {
 	const char *name;   /* shown to operators; NULL: $BRAZE_NAME, else the program's */
 	const char *device; /* "auto", "cpu", "cuda:0"; NULL: $BRAZE_DEVICE, else auto */
 	unsigned flags;	    /* BRAZE_EAGER, BRAZE_UNFUSED, BRAZE_NO_START, BRAZE_RECONNECT */
+	/* Shown to operators beside the name and the program's own. */
+	const char *file;	 /* script or notebook that runs; NULL: none */
+	const char *environment; /* NULL: $VIRTUAL_ENV or $CONDA_DEFAULT_ENV */
 };
 #define BRAZE_EAGER	1u /* run every op when it is recorded */
 #define BRAZE_UNFUSED	2u /* one kernel per op */
@@ -123,6 +126,9 @@ BRAZE_API void braze_disconnect(braze_session *s);
  * the new connection, once.  Others fail with BRAZE_E_DAEMON_GONE and a text that names
  * them.  Addresses of stored values stay valid as ever. */
 BRAZE_API int braze_reconnect(braze_session *s, braze_error *err);
+/* What operators see the session called from now on; NULL or "": $BRAZE_NAME, else the
+ * program's name. */
+BRAZE_API int braze_session_name(braze_session *s, const char *name, braze_error *err);
 /* 0 while the daemon answers; otherwise the error that every call will give. */
 BRAZE_API int braze_session_error(braze_session *s, braze_error *err);
 /* Switch BRAZE_EAGER / BRAZE_UNFUSED; returns the old flags. */

@@ -29,6 +29,7 @@
 #define MINOR_ALSO   3		/* and names arrays that it does not wait for */
 #define MINOR_TELLS  4		/* explanations; the count of near operations */
 #define MINOR_CODE   5		/* compiled code of kernels' texts */
+#define MINOR_ABOUT  6		/* who the client is */
 #define DTYPE_NONE   255u	/* in an op's head: no type wanted */
 #define WRITTEN	     256	/* results of recorded ops that are remembered */
 #define WAIT_SLICE   50		/* ms between two looks at signals and the check */
@@ -232,10 +233,11 @@ struct braze_session {
 	uint64_t arena_bytes;
 	pid_t child; /* private daemon, or 0 */
 	bool forked, closed;
-	bool marked;		    /* the buffers know that the connection is lost */
-	bool reconnect;		    /* BRAZE_RECONNECT */
-	struct err loss;	    /* why the last connection ended */
-	char *socket, *name, *want; /* of the options, to connect again; may be NULL */
+	bool marked;	 /* the buffers know that the connection is lost */
+	bool reconnect;	 /* BRAZE_RECONNECT */
+	struct err loss; /* why the last connection ended */
+	/* Of the options, to connect again; may be NULL. */
+	char *socket, *name, *want, *file, *environment;
 	unsigned open_flags;
 	struct braze_session *link; /* registry of session.c */
 	uint8_t outbox[LIMIT_PACKET_BYTES];

@@ -4,7 +4,7 @@
  * A session's memory lives until its last array and future are released, so that
  * a handle that outlives braze_close fails with an error and not with a crash.  A
  * session also outlives its connection: another one can be put in its place. */
-#define _GNU_SOURCE /* program_invocation_short_name */
+#define _GNU_SOURCE /* strdupa */
 #include "session.h"
 
 #include <errno.h>
@@ -22,6 +22,7 @@
 #include "near.h"
 #include "ticket.h"
 #include "watch.h"
+#include "who.h"
 #include "wire.h"
 
 #define CONNECT_TRIES 3 /* a daemon that ends when idle may close on us */
@@ -134,6 +135,8 @@ static void destroy(struct braze_session *s)
 	free(s->socket);
 	free(s->name);
 	free(s->want);
+	free(s->file);
+	free(s->environment);
 	free(s->free_ids);
 	watch_end(s);
 	near_close(s);
@@ -158,14 +161,6 @@ static const char *wanted_device(void)
 	return name ? name : "";
 }
 
-/* What operators see: $BRAZE_NAME, else the program's name. */
-static const char *own_name(void)
-{
-	const char *name = getenv("BRAZE_NAME");
-
-	return name && *name ? name : program_invocation_short_name;
-}
-
 static enum status shake_hands(struct braze_session *s, const struct braze_options *opt,
 			       struct err *err)
 {
@@ -175,21 +170,27 @@ static enum status shake_hands(struct braze_session *s, const struct braze_optio
 	hello.minor = BRAZE_PROTO_MINOR;
 	hello.op_table = op_table_hash();
 	hello.pid = (uint32_t)getpid();
-	hello.name = (char *)(opt->name ? opt->name : own_name());
+	hello.name = (char *)who_name(opt->name);
 	hello.device = (char *)(opt->device ? opt->device : wanted_device());
 	hello.flags = opt->flags & (BRAZE_EAGER | BRAZE_UNFUSED);
 	snprintf(s->asked, sizeof(s->asked), "%s", hello.device);
-	return wire_hello(s, &hello, err);
+	enum status st = wire_hello(s, &hello, err);
+	return st ? st : who_tell(s, err);
+}
+
+static bool keep(char **copy, const char *text)
+{
+	*copy = text ? strdup(text) : NULL;
+	return *copy || !text;
 }
 
 /* What it takes to connect again. */
 static enum status keep_options(struct braze_session *s, const struct braze_options *opt,
 				struct err *err)
 {
-	s->socket = opt->socket ? strdup(opt->socket) : NULL;
-	s->name = opt->name ? strdup(opt->name) : NULL;
-	s->want = opt->device ? strdup(opt->device) : NULL;
-	if ((opt->socket && !s->socket) || (opt->name && !s->name) || (opt->device && !s->want))
+	if (!keep(&s->socket, opt->socket) || !keep(&s->name, opt->name) ||
+	    !keep(&s->want, opt->device) || !keep(&s->file, opt->file) ||
+	    !keep(&s->environment, opt->environment))
 		return err_set(err, E_NOMEM, "no memory for a session");
 	s->open_flags = opt->flags;
 	s->reconnect = opt->flags & BRAZE_RECONNECT;
@@ -346,6 +347,8 @@ static enum status reconnect(struct braze_session *s, struct err *err)
 				  .socket = s->socket,
 				  .name = s->name,
 				  .device = s->want,
+				  .file = s->file,
+				  .environment = s->environment,
 				  .flags = s->flags};
 	struct braze_session *fresh = NULL;
 	struct err e = {0};

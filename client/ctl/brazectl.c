@@ -5,6 +5,7 @@
  * Ends with 0, 1 when the daemon cannot be asked or says no, 2 for wrong use. */
 #include <errno.h>
 #include <getopt.h>
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -230,6 +231,8 @@ static int run(struct call *c)
 		return page(c, "/status", show_status);
 	if (!strcmp(c->command, "clients"))
 		return page(c, "/clients", show_clients);
+	if (!strcmp(c->command, "sessions"))
+		return page(c, "/clients", show_sessions);
 	if (!strcmp(c->command, "kernels"))
 		return kernels(c);
 	if (!strcmp(c->command, "explain"))
@@ -275,6 +278,7 @@ int main(int argc, char **argv)
 			return usage(stderr);
 		}
 	}
+	setlocale(LC_CTYPE, "");
 	if (optind >= argc || optind + 2 < argc)
 		return usage(stderr);
 	c.command = argv[optind];

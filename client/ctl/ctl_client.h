@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* client/ctl/ctl_client.h - the parts of brazectl.
  *
- * fetch.c finds the status socket and gets a page, by http.c; show.c prints objects for
- * people; doctor.c judges a machine; help.c tells what can be asked; brazectl.c is the
- * command line. */
+ * fetch.c finds the status socket and gets a page, by http.c; cell.c makes text of values, show.c
+ * prints objects for people; doctor.c judges a machine; help.c tells what can be asked; brazectl.c
+ * is the command line. */
 #ifndef BRAZE_CTL_CLIENT_H
 #define BRAZE_CTL_CLIENT_H
 
@@ -25,19 +25,42 @@ char *fetch_text(struct fetch *f, const char *url, bool post);
 /* The same as JSON. */
 cJSON *fetch_json(struct fetch *f, const char *url);
 
+/* ---- cell.c: a value of a row as a cell of a table ---- */
+
+struct column {
+	const char *key, *title;
+	/* PLACE: "name folder/file:line" without the folder; PATH: its last part; AGE: seconds
+	 * in two units; HITS: of key_hits and key_misses the share of hits. */
+	enum { WORD, PLACE, PATH, NUMBER, BYTES, SECONDS, AGE, HITS } kind;
+	int width; /* bound of a WORD */
+};
+
+double show_number(const cJSON *o, const char *key);
+const char *show_string(const cJSON *o, const char *key);
+/* Is it a text, which stands at the left? */
+bool cell_is_text(const struct column *c);
+void cell_text(char *buf, size_t size, const struct column *c, const cJSON *row);
+/* What it sorts by; text columns have none. */
+double cell_value(const struct column *c, const cJSON *row);
+/* Columns that a text takes on the terminal. */
+int cell_width(const char *s);
+/* The number of bytes of s that take at most `width` columns. */
+size_t cell_fit(const char *s, int width);
+
+/* ---- show.c ---- */
+
 /* A text for a terminal: control characters become '?'.  Cut at `width` columns
  * (0: whole). */
 void show_text(const char *s, int width);
 void show_object(const cJSON *o, int indent);
 void show_clients(const cJSON *o);
+void show_sessions(const cJSON *o);
 void show_kernels(const cJSON *o);
 void show_kernel(const cJSON *o);
 /* The same, with its nest and its source. */
 void show_nest(const cJSON *o);
 /* A kernel's key and why it was not fused with more. */
 void show_reasons(const cJSON *o);
-double show_number(const cJSON *o, const char *key);
-const char *show_string(const cJSON *o, const char *key);
 
 /* Of commands.def: the text of --help; is there such a command; the script for bash. */
 void help_print(FILE *out);

@@ -8,32 +8,6 @@
 
 #include "ctl_client.h"
 
-struct column {
-	const char *key, *title;
-	enum { WORD, PLACE, NUMBER, BYTES, SECONDS } kind;
-	int width; /* bound of a WORD */
-};
-
-double show_number(const cJSON *o, const char *key)
-{
-	const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, key);
-
-	return cJSON_IsNumber(v) ? v->valuedouble : 0;
-}
-
-const char *show_string(const cJSON *o, const char *key)
-{
-	const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, key);
-
-	return cJSON_IsString(v) ? v->valuestring : "";
-}
-
-void show_text(const char *s, int width)
-{
-	for (int n = 0; *s && (!width || n < width); s++, n++)
-		putchar((unsigned char)*s < ' ' || *s == 127 ? '?' : *s);
-}
-
 /* Newlines and tabs stay: source texts have them. */
 static void put_lines(const char *s)
 {
@@ -44,58 +18,6 @@ static void put_lines(const char *s)
 											   : *s);
 	if (last != '\n')
 		putchar('\n');
-}
-
-static void put_bytes(char *buf, size_t size, double v)
-{
-	static const char units[] = "BKMGTP";
-	int u = 0;
-
-	for (; v >= 1024 && units[u + 1]; u++)
-		v /= 1024;
-	snprintf(buf, size, u && v < 100 ? "%.1f%c" : "%.0f%c", v, units[u]);
-}
-
-static void put_seconds(char *buf, size_t size, double v)
-{
-	if (v < 1e-3)
-		snprintf(buf, size, "%.0fus", v * 1e6);
-	else if (v < 1)
-		snprintf(buf, size, "%.1fms", v * 1e3);
-	else
-		snprintf(buf, size, "%.2fs", v);
-}
-
-/* "name folder/file:line" without the folder. */
-static void put_place(char *buf, size_t size, const char *text)
-{
-	const char *file = strrchr(text, '/');
-	int name = (int)strcspn(text, " ") + 1;
-
-	if (file && name < file - text)
-		snprintf(buf, size, "%.*s%s", name, text, file + 1);
-	else
-		snprintf(buf, size, "%s", text);
-}
-
-static void cell(char *buf, size_t size, const struct column *c, const cJSON *row)
-{
-	const cJSON *v = cJSON_GetObjectItemCaseSensitive(row, c->key);
-
-	if (cJSON_IsBool(v))
-		snprintf(buf, size, "%s", cJSON_IsTrue(v) ? "yes" : "no");
-	else if (cJSON_IsString(v) && c->kind == PLACE)
-		put_place(buf, size, v->valuestring);
-	else if (cJSON_IsString(v))
-		snprintf(buf, size, "%.*s", c->width ? c->width : (int)size - 1, v->valuestring);
-	else if (!cJSON_IsNumber(v))
-		snprintf(buf, size, "-");
-	else if (c->kind == BYTES)
-		put_bytes(buf, size, v->valuedouble);
-	else if (c->kind == SECONDS)
-		put_seconds(buf, size, v->valuedouble);
-	else
-		snprintf(buf, size, "%.15g", v->valuedouble);
 }
 
 /* Two walks over the rows: the widths, then the lines. */
@@ -110,25 +32,25 @@ static void put_table(const cJSON *rows, const struct column *columns, int n)
 	cJSON_ArrayForEach(row, rows)
 	{
 		for (int i = 0; i < n; i++) {
-			cell(buf, sizeof(buf), &columns[i], row);
-			if ((int)strlen(buf) > width[i])
-				width[i] = (int)strlen(buf);
+			cell_text(buf, sizeof(buf), &columns[i], row);
+			if (cell_width(buf) > width[i])
+				width[i] = cell_width(buf);
 		}
 	}
 	for (int i = 0; i < n; i++)
-		printf(columns[i].kind <= PLACE ? "%-*s  " : "%*s  ", width[i], columns[i].title);
+		printf(cell_is_text(&columns[i]) ? "%-*s  " : "%*s  ", width[i], columns[i].title);
 	putchar('\n');
 	cJSON_ArrayForEach(row, rows)
 	{
 		for (int i = 0; i < n; i++) {
 			int pad = 0;
 
-			cell(buf, sizeof(buf), &columns[i], row);
-			pad = width[i] - (int)strlen(buf);
-			if (columns[i].kind > PLACE)
+			cell_text(buf, sizeof(buf), &columns[i], row);
+			pad = width[i] - cell_width(buf);
+			if (!cell_is_text(&columns[i]))
 				printf("%*s", pad, "");
 			show_text(buf, 0);
-			printf("%*s", (columns[i].kind <= PLACE ? pad : 0) + 2, "");
+			printf("%*s", (cell_is_text(&columns[i]) ? pad : 0) + 2, "");
 		}
 		putchar('\n');
 	}
@@ -164,7 +86,7 @@ void show_object(const cJSON *o, int indent)
 			show_object(v, indent + 2);
 			continue;
 		}
-		cell(buf, sizeof(buf), &c, o);
+		cell_text(buf, sizeof(buf), &c, o);
 		show_text(buf, 0);
 		putchar('\n');
 	}
@@ -188,6 +110,30 @@ void show_clients(const cJSON *o)
 		{"plan_hits", "HITS", NUMBER, 0},
 		{"plan_misses", "MISSES", NUMBER, 0},
 		{"fusion_refusals", "UNFUSED", NUMBER, 0},
+	};
+
+	put_table(cJSON_GetObjectItemCaseSensitive(o, "clients"), columns,
+		  sizeof(columns) / sizeof(columns[0]));
+	put_truncated(o);
+}
+
+void show_sessions(const cJSON *o)
+{
+	static const struct column columns[] = {
+		{"session", "SESSION", NUMBER, 0},
+		{"name", "NAME", WORD, 28},
+		{"user", "USER", WORD, 12},
+		{"pid", "PID", NUMBER, 0},
+		{"environment", "ENVIRONMENT", PATH, 16},
+		{"job", "JOB", WORD, 16},
+		{"age_seconds", "AGE", AGE, 0},
+		{"bytes", "MEMORY", BYTES, 0},
+		{"queue", "QUEUE", NUMBER, 0},
+		{"device_seconds", "DEVICE", SECONDS, 0},
+		{"near", "NEAR", NUMBER, 0},
+		{"ops", "FAR", NUMBER, 0},
+		{"plan", "PLANS", HITS, 0},
+		{"kernel", "KERNELS", HITS, 0},
 	};
 
 	put_table(cJSON_GetObjectItemCaseSensitive(o, "clients"), columns,

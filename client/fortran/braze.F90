@@ -77,7 +77,7 @@ module braze
    public :: asinh, acosh, atanh, conjg, atan2, hypot, mod, modulo, min, max, merge
    public :: sum, product, minval, maxval, any, all, minloc, maxloc, matmul, dot_product
    public :: transpose, reshape, braze_cumsum, braze_cumprod, braze_concat, braze_sort, braze_argsort
-   public :: braze_random_t, braze_random_uniform, braze_random_normal
+   public :: braze_session_name, braze_random_t, braze_random_uniform, braze_random_normal
 
 #include "braze_interfaces.inc"
 
@@ -193,6 +193,21 @@ contains
          where = c_loc(name_c)
       end if
       code = c_set_device(session, where, err)
+      call report(int(code), text_of(err), stat, errmsg)
+   end subroutine
+
+   ! What operators see the program called from now on; '': by BRAZE_NAME, or as its file.
+   subroutine braze_session_name(name, stat, errmsg)
+      character(*), intent(in) :: name
+      integer, intent(out), optional :: stat
+      character(*), intent(inout), optional :: errmsg
+      character(kind=c_char, len=:), allocatable, target :: name_c
+      type(c_error) :: err
+      integer(c_int) :: code
+
+      if (.not. c_associated(session)) call braze_init()
+      name_c = trim(name)//c_null_char
+      code = c_session_name(session, c_loc(name_c), err)
       call report(int(code), text_of(err), stat, errmsg)
    end subroutine
 

@@ -40,6 +40,7 @@ module braze_c
       integer(c_size_t) :: size = 0
       type(c_ptr) :: socket = c_null_ptr, name = c_null_ptr, device = c_null_ptr
       integer(c_int) :: flags = 0
+      type(c_ptr) :: file = c_null_ptr, environment = c_null_ptr
    end type
 
    interface
@@ -51,6 +52,12 @@ module braze_c
       end function
 
       integer(c_int) function c_set_device(s, name, err) bind(c, name='braze_set_device')
+         import
+         type(c_ptr), value :: s, name
+         type(c_error), intent(inout) :: err
+      end function
+
+      integer(c_int) function c_session_name(s, name, err) bind(c, name='braze_session_name')
          import
          type(c_ptr), value :: s, name
          type(c_error), intent(inout) :: err

@@ -81,7 +81,8 @@ struct core {
 	braze_session *session;
 	unsigned flags;	 /* of the session to come: BRAZE_EAGER and the like */
 	char device[16]; /* asked for by braze.device(); "": none */
-	char name[64];	 /* that operators see; "": the library's choice */
+	/* That operators see; "": the library's choice. */
+	char name[64], file[256], environment[256];
 	PyTypeObject *type, *selection;
 	PyTypeObject *host_type;
 	int op[N_OPS];

@@ -525,21 +525,6 @@ static PyObject *set_package(PyObject *mod, PyObject *prefix)
 	Py_RETURN_NONE;
 }
 
-/* set_name(name): of the connections to come; returns the old one. */
-static PyObject *set_name(PyObject *mod, PyObject *v)
-{
-	PyObject *old = PyUnicode_DecodeUTF8(core.name, (Py_ssize_t)strlen(core.name), "ignore");
-	PyObject *bytes = old ? PyUnicode_AsUTF8String(v) : NULL;
-
-	if (!bytes) {
-		Py_XDECREF(old);
-		return NULL;
-	}
-	PyOS_snprintf(core.name, sizeof core.name, "%s", PyBytes_AsString(bytes));
-	Py_DECREF(bytes);
-	return old;
-}
-
 /* set_device(name or None): returns the old one; connects. */
 static PyObject *set_device(PyObject *mod, PyObject *v)
 {
@@ -656,7 +641,6 @@ static PyMethodDef methods[] = {
 	{"flush", flush, METH_NOARGS, NULL},
 	{"set_flags", set_flags, METH_O, NULL},
 	{"set_device", set_device, METH_O, NULL},
-	{"set_name", set_name, METH_O, NULL},
 	{"set_package", set_package, METH_O, NULL},
 	{"devices", devices, METH_NOARGS, NULL},
 	{"counters", counters, METH_NOARGS, NULL},

@@ -278,6 +278,8 @@ braze_session *wait_session(void)
 {
 	struct braze_options opt = {.size = sizeof opt,
 				    .name = *core.name ? core.name : NULL,
+				    .file = *core.file ? core.file : NULL,
+				    .environment = *core.environment ? core.environment : NULL,
 				    .flags = core.flags | BRAZE_RECONNECT};
 	const struct braze_owner owner = {
 		.leave = leave, .enter = enter, .where = where, .check = wait_check_signals};

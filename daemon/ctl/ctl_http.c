@@ -6,6 +6,7 @@
  * POST /cache/clear, which the daemon's user and root may send. */
 #define _GNU_SOURCE
 #include <cjson/cJSON.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,6 +102,24 @@ static enum MHD_Result reply_failure(struct MHD_Connection *conn, const struct e
 	return reply_error(conn, code, e->text);
 }
 
+/* Users by name: here, since the system's list of them may be slow to answer. */
+static void name_users(cJSON *o)
+{
+	cJSON *row = NULL;
+
+	cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(o, "clients"))
+	{
+		const cJSON *uid = cJSON_GetObjectItemCaseSensitive(row, "uid");
+		struct passwd user, *found = NULL;
+		char room[4096];
+
+		if (!cJSON_IsNumber(uid) ||
+		    getpwuid_r((uid_t)uid->valuedouble, &user, room, sizeof(room), &found))
+			found = NULL;
+		cJSON_AddStringToObject(row, "user", found ? user.pw_name : "");
+	}
+}
+
 static enum MHD_Result serve_page(struct ctl *c, struct MHD_Connection *conn, enum ctl_page page,
 				  uint32_t id)
 {
@@ -115,6 +134,8 @@ static enum MHD_Result serve_page(struct ctl *c, struct MHD_Connection *conn, en
 		result = reply_error(conn, MHD_HTTP_NOT_FOUND, "no such kernel");
 		goto out;
 	}
+	if (page == CTL_CLIENTS)
+		name_users(o);
 	text = print_bounded(o);
 	result = text ? reply(conn, MHD_HTTP_OK, JSON_TYPE, text)
 		      : reply_error(conn, MHD_HTTP_INTERNAL_SERVER_ERROR, "the answer is too long");

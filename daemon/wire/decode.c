@@ -51,7 +51,7 @@ void decode_destroy(struct decoder *d)
 /* What a message may contain: per field number its wire type, 0 for unknown. */
 struct fields {
 	uint8_t n;
-	uint8_t type[12]; /* wire type + 1 */
+	uint8_t type[13]; /* wire type + 1 */
 };
 
 #define VARINT	1
@@ -59,10 +59,10 @@ struct fields {
 #define LENGTH	3
 #define FIXED32 6
 
-static const struct fields request_fields = {11,
+static const struct fields request_fields = {12,
 					     {0, VARINT, LENGTH, LENGTH, LENGTH, LENGTH, LENGTH,
-					      LENGTH, LENGTH, LENGTH, VARINT, LENGTH}};
-static const struct fields nested_fields[12] = {
+					      LENGTH, LENGTH, LENGTH, VARINT, LENGTH, LENGTH}};
+static const struct fields nested_fields[13] = {
 	[2] = {7, {0, VARINT, VARINT, FIXED64, VARINT, LENGTH, LENGTH, VARINT}},
 	[3] = {5, {0, LENGTH, LENGTH, LENGTH, LENGTH, VARINT}},
 	[4] = {4, {0, VARINT, LENGTH, LENGTH, LENGTH}},
@@ -72,6 +72,7 @@ static const struct fields nested_fields[12] = {
 	[8] = {2, {0, VARINT, VARINT}},
 	[9] = {2, {0, VARINT, FIXED32}},
 	[11] = {2, {0, VARINT, LENGTH}},
+	[12] = {5, {0, LENGTH, LENGTH, LENGTH, LENGTH, LENGTH}},
 };
 
 static bool varint(uint64_t *out, const uint8_t **p, const uint8_t *end)
@@ -127,6 +128,27 @@ static bool scan(const uint8_t *p, const uint8_t *end, const struct fields *f, b
 	return true;
 }
 
+/* What changes nothing of the session's arrays. */
+static void fill_questions(struct request *out, const Braze__Wire__Request *r)
+{
+	if (r->explain) {
+		out->has_explain = true;
+		out->explain.ticket = r->explain->ticket;
+		out->explain.id = r->explain->id;
+	}
+	if (r->compile) {
+		out->has_compile = true;
+		out->compile.ticket = r->compile->ticket;
+		out->compile.text = r->compile->text;
+	}
+	if (r->about) {
+		out->has_about = true;
+		out->about =
+			(struct decode_about){r->about->name, r->about->program, r->about->file,
+					      r->about->job, r->about->environment};
+	}
+}
+
 static void fill(struct request *out, const Braze__Wire__Request *r)
 {
 	memset(out, 0, sizeof *out);
@@ -173,16 +195,7 @@ static void fill(struct request *out, const Braze__Wire__Request *r)
 		out->unlease.offset = r->unlease->offset;
 		out->unlease.bytes = r->unlease->bytes;
 	}
-	if (r->explain) {
-		out->has_explain = true;
-		out->explain.ticket = r->explain->ticket;
-		out->explain.id = r->explain->id;
-	}
-	if (r->compile) {
-		out->has_compile = true;
-		out->compile.ticket = r->compile->ticket;
-		out->compile.text = r->compile->text;
-	}
+	fill_questions(out, r);
 }
 
 enum status decode_request(struct request *out, struct decoder *d, const uint8_t *data, size_t n,

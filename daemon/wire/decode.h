@@ -17,11 +17,17 @@ struct decode_hello {
 	const char *name, *device;
 };
 
+/* Who a client says it is. */
+struct decode_about {
+	const char *name, *program, *file, *job, *environment;
+};
+
 struct request {
 	uint64_t seq, near;
 	bool has_hello, has_trace, has_demand, has_fence, has_cancel, has_lease, has_unlease,
-		has_explain, has_compile;
+		has_explain, has_compile, has_about;
 	struct decode_hello hello;
+	struct decode_about about;
 	struct record_columns trace;
 	struct {
 		uint64_t ticket;

@@ -344,6 +344,9 @@ contains
       call braze_device('cpu')
       b = b + 1
       call braze_device()
+      call braze_session_name('heat in Fortran', stat, text)
+      call expect(stat == 0, 'the session gets a name')
+      call braze_session_name('')
       call b%read(y, stat, text)
       call expect(stat == 0 .and. all(y == [2, 3]), 'a section on a device')
    end subroutine

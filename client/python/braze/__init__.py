@@ -22,7 +22,7 @@ if "t" in sys.abiflags:
     raise ImportError("braze does not run in a free-threaded Python (its state is guarded by the "
                       "interpreter lock): use the ordinary build of this version")
 
-from braze import _core, _cuda, _kernel  # noqa: E402
+from braze import _core, _cuda, _kernel, _who  # noqa: E402
 from braze._kernel import kernel_from_text
 from braze.errors import (
     AxisError,
@@ -53,6 +53,7 @@ __all__ = [
     "host",
     "is_stored",
     "kernel_from_text",
+    "session",
     "session_name",
     "shared_arrays",
     "unfused",
@@ -78,21 +79,13 @@ def _environment_flags():
     return flags
 
 
-def _default_name():
-    """$BRAZE_NAME, else the notebook's or the script's name, else "python"."""
-    given = os.environ.get("BRAZE_NAME") or os.environ.get("JPY_SESSION_NAME")
-    script = os.path.basename(given or (getattr(sys, "argv", None) or [""])[0])
-    if script.startswith("ipykernel"):
-        return "notebook"
-    return "python" if script in ("", "-c", "-m") else script
-
-
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
 _cuda.name_packages()
 _core.set_package(_PACKAGE)
-_core.set_name(_default_name())
+_core.set_name(_who.name())
+_core.set_place(_who.file(), _who.environment())
 _core.set_flags(_environment_flags())
 os.register_at_fork(after_in_child=_core.forked)
 
@@ -227,12 +220,17 @@ def close():
     _core.close()
 
 
-def session_name(name):
-    """Name this process for operators (brazectl clients), before its first array.
+def session(*, name):
+    """Name this process's session for operators (brazectl sessions, top).
 
-    BRAZE_NAME does the same from outside; without either it is the script's or the
-    notebook's name.  Returns the old name.
+    From the call on; as a context, until the block ends.  BRAZE_NAME does the same from
+    outside; without either it is the script's or the notebook's name.
     """
+    return _who.Named(name)
+
+
+def session_name(name):
+    """Name this process's session for operators; returns the old name."""
     return _core.set_name(name)
 
 
