@@ -306,8 +306,12 @@ static void put_slice(struct lane *e, const struct lang_ins *i, uint32_t at)
 
 static void put_load(struct lane *e, const struct lang_ins *i)
 {
-	text_put(&e->o, "BZ_LOAD%s(%s, %s);\n", i->type == DT_BOOL ? "_B1" : "",
-		 emit_lang_register(e, i->d), emit_lang_register(e, i->a));
+	const char *to = emit_lang_register(e, i->d), *from = emit_lang_register(e, i->a);
+
+	if (i->type == DT_BOOL)
+		text_put(&e->o, "BZ_LOAD_B1(%s, %s);\n", to, from);
+	else
+		text_put(&e->o, "BZ_LOAD(%s, %s, %s);\n", suffix(i->type), to, from);
 }
 
 /* What goes elsewhere. */
@@ -386,8 +390,8 @@ void emit_lang_one(struct lane *e, uint32_t at)
 		put_load(e, i);
 		break;
 	case CODE_STORE:
-		text_put(o, "{ bz_%s a_ = %s; BZ_STORE(%s, a_); }\n", suffix(i->type),
-			 emit_lang_register(e, i->a), emit_lang_register(e, i->d));
+		text_put(o, "BZ_STORE(%s, %s, %s);\n", suffix(i->type), emit_lang_register(e, i->d),
+			 emit_lang_register(e, i->a));
 		break;
 	case CODE_LENGTH:
 		text_put(o, "%s = N%u_%u;\n", emit_lang_register(e, i->d), i->a, i->b);
