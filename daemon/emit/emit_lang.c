@@ -35,8 +35,10 @@ static const char *suffix(unsigned type)
 
 /* ---- Registers ---- */
 
-static void name(struct lane *e, uint32_t reg, unsigned type, uint32_t function)
+static void name(struct lane *e, uint32_t reg, unsigned type, uint32_t function, uint32_t at)
 {
+	e->first[reg] = at < e->first[reg] ? at : e->first[reg];
+	e->last[reg] = at > e->last[reg] ? at : e->last[reg];
 	e->type[reg] = (uint8_t)type;
 	if (e->owner[reg] != NOBODY && e->owner[reg] != function)
 		e->shared[reg] = true;
@@ -54,13 +56,14 @@ static void registers(struct lane *e)
 
 		function = e->start[at] ? at : function;
 		for (unsigned k = 0; lang_uses(&reg, &type, i, k); k++)
-			name(e, reg, type, function);
+			name(e, reg, type, function, at);
 		for (unsigned k = 0; lang_makes(&reg, &type, i, k); k++)
-			name(e, reg, type, function);
+			name(e, reg, type, function, at);
 	}
+	/* Parameters have their values from elsewhere, results are read behind the last one. */
 	for (unsigned k = 0; k < p->nparam + p->nresult; k++)
 		if (!p->param[k].rank)
-			name(e, p->param[k].reg, p->param[k].type, p->entry);
+			name(e, p->param[k].reg, p->param[k].type, p->entry, p->ncode);
 	for (uint32_t k = 0; k < p->nconst; k++)
 		e->constant[p->constant[k].reg] = &p->constant[k].value;
 }
@@ -641,6 +644,9 @@ static bool prepare(struct lane *e, struct lang_program *p)
 	e->owner = xmalloc((p->nreg + 1) * sizeof *e->owner);
 	memset(e->owner, 0xff, (p->nreg + 1) * sizeof *e->owner);
 	e->shared = xcalloc(p->nreg + 1, 1);
+	e->first = xmalloc((p->nreg + 1) * sizeof *e->first);
+	memset(e->first, 0xff, (p->nreg + 1) * sizeof *e->first);
+	e->last = xcalloc(p->nreg + 1, sizeof *e->last);
 	e->start = xcalloc(p->ncode + 1, 1);
 	e->target = xcalloc(p->ncode + 1, 1);
 	e->inside = xcalloc(p->ncode + 1, 1);
@@ -666,6 +672,8 @@ static void finish(struct lane *e)
 	free(e->constant);
 	free(e->owner);
 	free(e->shared);
+	free(e->first);
+	free(e->last);
 	free(e->start);
 	free(e->target);
 	free(e->inside);

@@ -74,6 +74,7 @@ uint32_t emit_lang_both(const struct lane *e, uint32_t at)
 
 		if (!inner || inner >= last)
 			return 0;
+		k = inner;
 	}
 	return last;
 }

@@ -24,6 +24,7 @@ struct lane {
 	const union lang_reg **constant; /* [register]; NULL: it is none */
 	uint32_t *owner;		 /* [register]: the function that names it, by its start */
 	bool *shared;			 /* [register]: several name it */
+	uint32_t *first, *last;		 /* [register]: the instructions that name it lie between */
 	bool *start;			 /* [instruction]: a function's first */
 	uint8_t *target;		 /* [instruction]: so many jumps come here; 255: or more */
 	bool *outer;			 /* [instruction]: lang_outermost */

@@ -22,6 +22,14 @@ void emit_lang_find_shared(struct lane *e)
 	}
 }
 
+/* Is the register named in the loop only?  Each turn writes it before it reads it then, since
+ * whatever has a value from before a loop is named there: nobody else needs what it has.  (That it
+ * would be asked for keeps the value of each temporary alive through all loops inside.) */
+static bool is_local(const struct lane *e, uint32_t range, uint32_t end, uint32_t reg)
+{
+	return e->first[reg] >= range && e->last[reg] <= end;
+}
+
 static void put_moved(struct lane *e, uint32_t range, const char *how, bool made)
 {
 	uint32_t end = lang_nest_end(e->p, range), r;
@@ -33,7 +41,8 @@ static void put_moved(struct lane *e, uint32_t range, const char *how, bool made
 
 		for (unsigned k = 0;
 		     made ? lang_makes(&r, &type, i, k) : lang_uses(&r, &type, i, k); k++) {
-			if (!seen[r] && !e->constant[r] && !e->shared[r])
+			if (!seen[r] && !e->constant[r] && !e->shared[r] &&
+			    !is_local(e, range, end, r))
 				text_put(&e->o, "BZ_%s(%u, %s); ", how, r,
 					 emit_lang_register(e, r));
 			seen[r] = true;
