@@ -318,7 +318,13 @@ BZ_UNARY(inv, b1, a ^ 1)
 		  b == 0    ? 0                                                                    \
 		  : b == -1 ? 0 - (bz_u64)a                                                        \
 			    : (bz_u64)(a / b - (a % b != 0 && (a ^ b) < 0)))                       \
-	BZ_BINARY(rem, t, b == 0 || b == -1 ? 0 : a % b + (a % b != 0 && (a ^ b) < 0 ? b : 0))
+	BZ_BINARY(divided, t, b == 0 || b == -1 ? 0 : a % b + (a % b != 0 && (a ^ b) < 0 ? b : 0)) \
+	/* What is near, as indices that go around are, needs no division. */                      \
+	BZ_BINARY(rem, t,                                                                          \
+		  __builtin_constant_p(b)	 ? bz_divided_##t(a, b)                            \
+		  : a >= 0 && a < b		 ? a                                               \
+		  : a < 0 && b > 0 && a + b >= 0 ? a + b                                           \
+						 : bz_divided_##t(a, b))
 #define BZ_UNSIGNED(t, bits)                                                                       \
 	BZ_WHOLE(t, bits)                                                                          \
 	BZ_UNARY(sign, t, a > 0)                                                                   \

@@ -184,91 +184,6 @@ static void put_place(struct lane *e, const struct lang_ins *i, uint32_t at)
 	text_put(&e->o, " %s = p_; }\n", emit_lang_register(e, i->d));
 }
 
-/* Does the range go by steps of 1?  Then d + 2 is its bound instead of the turns that are left, so
- * that the compiler sees between what and what its number lies. */
-static bool by_one(const struct lane *e, const struct lang_ins *range)
-{
-	const union lang_reg *c = e->constant[range->c];
-
-	return c && c->i == 1;
-}
-
-/* The machine has set them, and counts turns where this has a bound. */
-static void put_range_of_part(struct lane *e, const struct lang_ins *i)
-{
-	for (unsigned k = 1; k < 4; k++)
-		text_put(&e->o, "BZ_GET(%u, %s); ", i->d + k, emit_lang_register(e, i->d + k));
-	if (by_one(e, i))
-		text_put(&e->o, "%s += %s;", emit_lang_register(e, i->d + 2),
-			 emit_lang_register(e, i->d + 1));
-	text_put(&e->o, "\n");
-}
-
-static void put_range(struct lane *e, const struct lang_ins *i, uint32_t at)
-{
-	if (e->part == at + 1) {
-		put_range_of_part(e, i);
-		return;
-	}
-	if (!by_one(e, i))
-		text_put(&e->o, "if (BZ_RARE(!%s)) BZ_END(%u);\n", emit_lang_register(e, i->c), at);
-	text_put(&e->o, "%s = %s; ", emit_lang_register(e, i->d + 1), emit_lang_register(e, i->a));
-	if (by_one(e, i))
-		text_put(&e->o, "%s = %s;\n", emit_lang_register(e, i->d + 2),
-			 emit_lang_register(e, i->b));
-	else
-		text_put(&e->o, "%s = bz_turns(%s, %s, %s); %s = %s;\n",
-			 emit_lang_register(e, i->d + 2), emit_lang_register(e, i->a),
-			 emit_lang_register(e, i->b), emit_lang_register(e, i->c),
-			 emit_lang_register(e, i->d + 3), emit_lang_register(e, i->c));
-}
-
-/* Is the loop whose range this is made in strips?  Inside a copy, where it has no loop inside. */
-static bool in_strips(const struct lane *e, uint32_t range)
-{
-	const struct lang_loop *x = e->loop[range] ? &e->loops->loop[e->loop[range] - 1] : NULL;
-
-	return x && e->nversion && !x->inner && !x->repeats && by_one(e, &e->p->code[range]);
-}
-
-/* A strip has the turns until q, which are counted here. */
-static void put_strip(struct lane *e, const struct lang_ins *range, uint32_t at)
-{
-	const char *next = emit_lang_register(e, range->d + 1);
-	const char *left = emit_lang_register(e, range->d + 2);
-
-	text_put(&e->o,
-		 "{ bz_i64 q; bz_u64 c; S%s:; c = %s < %s ? (bz_u64)%s - (bz_u64)%s : 0;\n"
-		 "if (BZ_RARE(c > BZ_TURNS)) c = BZ_TURNS;\nq = %s + (bz_i64)c; BZ_STRIP(%u, c);\n",
-		 emit_lang_label(e, at + 1), next, left, left, next, next, range[1].d - 1);
-}
-
-static void put_strip_end(struct lane *e, const struct lang_ins *range, uint32_t at)
-{
-	text_put(&e->o, "goto %s;\nE%s:; if (BZ_RARE(%s < %s)) goto S%s; goto %s; }\n",
-		 emit_lang_label(e, at + 1), emit_lang_label(e, at + 1),
-		 emit_lang_register(e, range->d + 1), emit_lang_register(e, range->d + 2),
-		 emit_lang_label(e, at + 1), emit_lang_label(e, range[1].d));
-}
-
-/* The range is the instruction before. */
-static void put_next(struct lane *e, const struct lang_ins *i, uint32_t at)
-{
-	bool strips = in_strips(e, at - 1);
-	const char *number = emit_lang_register(e, i->a), *next = emit_lang_register(e, i->a + 1),
-		   *left = emit_lang_register(e, i->a + 2);
-
-	if (by_one(e, i - 1))
-		text_put(&e->o, "if (%s >= %s) goto %s%s; %s = %s; %s += 1;\n", next,
-			 strips ? "q" : left, strips ? "E" : "",
-			 emit_lang_label(e, strips ? at : i->d), number, next, next);
-	else
-		text_put(&e->o,
-			 "if (!%s) goto %s; %s -= 1; %s = %s; %s = (bz_u64)%s + (bz_u64)%s;\n",
-			 left, emit_lang_label(e, i->d), left, number, next, next, next,
-			 emit_lang_register(e, i->a + 3));
-}
-
 static void put_end(struct lane *e)
 {
 	const struct lang_param *result = &e->p->param[e->p->nparam];
@@ -327,9 +242,7 @@ static void put_way(struct lane *e, const struct lang_ins *i, uint32_t at)
 		text_put(o, "goto %s;\n", emit_lang_label(e, i->d));
 		break;
 	case CODE_LOOP:
-		if (e->p->code[i->d].code == CODE_NEXT && in_strips(e, i->d - 1))
-			put_strip_end(e, &e->p->code[i->d - 1], i->d - 1);
-		else
+		if (!emit_lang_turns_end(e, at))
 			text_put(o, "BZ_LOOP(%u, %s);\n", at, emit_lang_label(e, i->d));
 		break;
 	case CODE_CLAIM:
@@ -337,12 +250,10 @@ static void put_way(struct lane *e, const struct lang_ins *i, uint32_t at)
 		text_put(o, "BZ_STEP(%u);\n", at);
 		break;
 	case CODE_RANGE:
-		put_range(e, i, at);
-		if (in_strips(e, at))
-			put_strip(e, i, at);
+		emit_lang_range(e, at);
 		break;
 	case CODE_NEXT:
-		put_next(e, i, at);
+		emit_lang_next(e, at);
 		break;
 	case CODE_CALL:
 		text_put(o, "if (bz_fn%u(f, s)) return 1;\n", i->d);
@@ -479,7 +390,7 @@ static void put_some(struct lane *e, uint32_t first, uint32_t last, bool checked
 	for (uint32_t at = first; at <= last; at++) {
 		uint32_t loop = e->loop[at], behind;
 
-		if (e->target[at])
+		if (e->target[at] && !(at && emit_lang_is_plain(e, at - 1)))
 			text_put(&e->o, "%s:;\n", emit_lang_label(e, at));
 		if (loop)
 			emit_lang_share(e, at);
@@ -559,7 +470,7 @@ static void put_start(struct lane *e)
 			continue;
 		text_put(&e->o, "case %u: ", at);
 		/* The machine counts turns where this has a bound. */
-		if (next->code == CODE_NEXT && by_one(e, next - 1))
+		if (next->code == CODE_NEXT && emit_lang_by_one(e, next - 1))
 			text_put(&e->o, "%s += %s; ", emit_lang_register(e, next->a + 2),
 				 emit_lang_register(e, next->a + 1));
 		text_put(&e->o, "goto L%u;\n", p->code[at].d);

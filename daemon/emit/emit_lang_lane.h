@@ -52,6 +52,17 @@ void emit_lang_open(struct lane *e, bool unit);
 /* Instructions, with what is said of their loops. */
 void emit_lang_some(struct lane *e, uint32_t first, uint32_t last);
 
+/* Does the range go by steps of 1?  Then d + 2 is its bound instead of the turns that are left, so
+ * that the compiler sees between what and what its number lies. */
+bool emit_lang_by_one(const struct lane *e, const struct lang_ins *range);
+/* Is this the range of a loop that becomes a loop of C, and no jump? */
+bool emit_lang_is_plain(const struct lane *e, uint32_t range);
+/* CODE_RANGE and CODE_NEXT. */
+void emit_lang_range(struct lane *e, uint32_t at);
+void emit_lang_next(struct lane *e, uint32_t at);
+/* CODE_LOOP of such a loop; false: it is of another, and nothing is written. */
+bool emit_lang_turns_end(struct lane *e, uint32_t at);
+
 /* One instruction. */
 void emit_lang_one(struct lane *e, uint32_t at);
 
