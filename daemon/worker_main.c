@@ -21,6 +21,7 @@
 
 #include "base/log.h"
 #include "cuda/cuda_worker.h"
+#include "present.h"
 #include "worker/tier0.h"
 #include "worker/tier1.h"
 #include "worker/worker.h"
@@ -126,6 +127,7 @@ int worker_main(int fd)
 		munmap(page, sizeof *page);
 		return rc;
 	}
+	present_object(&both_tiers);
 	st = worker_serve(fd, page, &both_tiers, thread_setting(), &err);
 	if (st != OK)
 		log_error("worker", "%s", err.text);

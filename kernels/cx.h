@@ -263,7 +263,7 @@ typedef _Complex double bz_j_c128;
 		bz_k_##f m = (bz_k_##f)(BZ_CNAN(b) | BZ_CORDER(a, b, >, >=));                      \
 		return BZ_CSEL(t, f, m, a, b);                                                     \
 	}                                                                                          \
-	BZ_CLIP(t)                                                                                 \
+	BZ_CLIP_FIRST(t)                                                                           \
 	BZ_CDIVIDE(t, f)                                                                           \
 	BZ_CSIGN(t, f, inf)                                                                        \
 	BZ_CLANES(t, f)                                                                            \

@@ -355,9 +355,11 @@ template <class T> BZ_FN T bz_fmax(T a, T b)
 {
 	return bz_isnan(b) || bz_ge<T>(a, b) ? a : b;
 }
+/* An x that is equal to a bound stays as it is, its zero's sign too. */
 template <class T> BZ_FN T bz_clip(T x, T lo, T hi)
 {
-	return bz_min<T>(bz_max<T>(x, lo), hi);
+	return bz_type<T>::is_complex ? bz_min<T>(bz_max<T>(x, lo), hi)
+				      : bz_min<T>(hi, bz_max<T>(lo, x));
 }
 
 /* ---- division with remainder --------------------------------------------------------- */

@@ -69,7 +69,14 @@ BZ_EACH_SCALAR(BZ_COMPARE)
 		}                                                                                  \
 		return u.v;                                                                        \
 	}
+/* An x that is equal to a bound stays as it is, its zero's sign too: BZ_CLIP is for types whose
+ * extremes are b where both are equal, BZ_CLIP_FIRST for those whose are a. */
 #define BZ_CLIP(t)                                                                                 \
+	BZ_FN bz_##t bz_clip_##t(bz_##t x, bz_##t lo, bz_##t hi)                                   \
+	{                                                                                          \
+		return bz_min_##t(hi, bz_max_##t(lo, x));                                          \
+	}
+#define BZ_CLIP_FIRST(t)                                                                           \
 	BZ_FN bz_##t bz_clip_##t(bz_##t x, bz_##t lo, bz_##t hi)                                   \
 	{                                                                                          \
 		return bz_min_##t(bz_max_##t(x, lo), hi);                                          \

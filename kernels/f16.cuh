@@ -130,3 +130,7 @@ BZ_HALF_EXTREME(min, <=, a)
 BZ_HALF_EXTREME(max, >=, a)
 BZ_HALF_EXTREME(fmin, <=, b)
 BZ_HALF_EXTREME(fmax, >=, b)
+BZ_HALF_FN bz_f16 bz_clip<bz_f16>(bz_f16 x, bz_f16 lo, bz_f16 hi)
+{
+	return bz_min<bz_f16>(bz_max<bz_f16>(x, lo), hi);
+}

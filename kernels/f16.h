@@ -237,6 +237,6 @@ BZ_HALF2(atan2)
 BZ_HALF2(hypot)
 BZ_HALF2(heaviside)
 BZ_HALF2(logaddexp)
-BZ_CLIP(f16)
+BZ_CLIP_FIRST(f16)
 
 #endif

@@ -42,7 +42,8 @@ struct bz_frame {
 	bz_u32 at, axis; /* where it began, or ended before its end; the axis of a wrong index, */
 	bz_i64 index;	 /* and the index */
 	int (*step)(struct bz_frame *f, bz_u32 at);  /* instruction `at` by the machine */
-	struct bz_block *block;			     /* of the reduction under way */
+	struct bz_block *block;			     /* of the reduction under way, */
+	struct bz_block *sum;			     /* and of the sums that loops claim */
 	int (*share)(struct bz_frame *f, bz_u32 at); /* a loop by several threads; NULL: never */
 	bz_u64 least;				     /* instructions of a loop that are worth it */
 };
@@ -129,10 +130,24 @@ BZ_ELEMENT(c128)
 		if (f->step(f, where))                                                             \
 			return 1;                                                                  \
 	} while (0)
+/* A claim is looked at the first time, the second, the third, the fifth, the ninth and so on: what
+ * it costs is next to nothing beside loops that come again and again. */
+#define BZ_LOOKS(before) (!((bz_u64)(before) & ((bz_u64)(before)-1)))
 /* The next element of a reduction; the machine folds those that fill a block. */
 #define BZ_TAKE(where, r, v)                                                                       \
 	do {                                                                                       \
 		struct bz_block *b_ = f->block;                                                    \
+		if (BZ_RARE(b_->n == BZ_BLOCK - 1)) {                                              \
+			BZ_SET(r, v);                                                              \
+			BZ_STEP(where);                                                            \
+		} else {                                                                           \
+			__builtin_memcpy(b_->at + b_->n++ * sizeof(v), &(v), sizeof(v));           \
+		}                                                                                  \
+	} while (0)
+/* What a turn adds to the sum `number`; the machine folds those that fill a block. */
+#define BZ_ADDEND(where, number, r, v)                                                             \
+	do {                                                                                       \
+		struct bz_block *b_ = &f->sum[number];                                             \
 		if (BZ_RARE(b_->n == BZ_BLOCK - 1)) {                                              \
 			BZ_SET(r, v);                                                              \
 			BZ_STEP(where);                                                            \

@@ -14,6 +14,7 @@
 #include "kernel.h"
 #include "lang/lang_native.h"
 #include "lock.h"
+#include "present.h"
 #include "session.h"
 #include "ticket.h"
 #include "wire.h"
@@ -127,6 +128,7 @@ static enum status attach(struct braze_kernel *k, void *object, struct err *err)
 	if (!is_as_wide(object))
 		return err_set(err, E_UNSUPPORTED,
 			       "the daemon's code is for other processors than this one");
+	present_object(mark);
 	lang_attach(k->linked, unit, any);
 	return OK;
 }

@@ -12,6 +12,7 @@
 #include "beside.h"
 #include "loops/isa.h"
 #include "near.h"
+#include "present.h"
 
 typedef const struct loops_library *loops_fn(void);
 
@@ -27,8 +28,10 @@ static const struct loops_library *load(const char *path)
 		return NULL;
 	*(void **)&fn = dlsym(handle, "braze_near_loops");
 	const struct loops_library *library = fn ? fn() : NULL;
-	if (library && library->build == loops_build())
+	if (library && library->build == loops_build()) {
+		present_object(library);
 		return library;
+	}
 	dlclose(handle);
 	return NULL;
 }

@@ -20,6 +20,7 @@
 #include "base/xalloc.h"
 #include "emit_lang_lane.h"
 #include "lang/lang_native.h"
+#include "lang/lang_nest.h"
 #include "lang/lang_uses.h"
 
 extern const char kernel_text_lang_h[];
@@ -232,6 +233,18 @@ static void put_load(struct lane *e, const struct lang_ins *i)
 		text_put(&e->o, "BZ_LOAD(%s, %s, %s);\n", suffix(i->type), to, from);
 }
 
+/* Nothing, of a loop that no call refutes; else the machine's step where that would look. */
+static void put_claim(struct lane *e, const struct lang_ins *i, uint32_t at)
+{
+	const char *count = emit_lang_register(e, i->d);
+
+	if (!lang_nest_may(e->p, i->a))
+		return;
+	text_put(&e->o, "if (BZ_RARE(BZ_LOOKS(%s))) { BZ_SET(%u, %s); ", count, i->d, count);
+	emit_lang_show(e, i->a);
+	text_put(&e->o, "BZ_STEP(%u); }\n%s += 1;\n", at, emit_lang_register(e, i->d));
+}
+
 /* What goes elsewhere. */
 static void put_way(struct lane *e, const struct lang_ins *i, uint32_t at)
 {
@@ -246,8 +259,7 @@ static void put_way(struct lane *e, const struct lang_ins *i, uint32_t at)
 			text_put(o, "BZ_LOOP(%u, %s);\n", at, emit_lang_label(e, i->d));
 		break;
 	case CODE_CLAIM:
-		emit_lang_show(e, i->d);
-		text_put(o, "BZ_STEP(%u);\n", at);
+		put_claim(e, i, at);
 		break;
 	case CODE_RANGE:
 		emit_lang_range(e, at);
@@ -306,6 +318,14 @@ void emit_lang_one(struct lane *e, uint32_t at)
 	case CODE_STORE:
 		text_put(o, "BZ_STORE(%s, %s, %s);\n", suffix(i->type), emit_lang_register(e, i->d),
 			 emit_lang_register(e, i->a));
+		break;
+	case CODE_ADDEND:
+		text_put(o, "BZ_ADDEND(%u, %u, %u, %s);\n", at, i->c, i->a,
+			 emit_lang_register(e, i->a));
+		break;
+	case CODE_SUM:
+	case CODE_SUMMED:
+		put_step(e, i, at);
 		break;
 	case CODE_LENGTH:
 		text_put(o, "%s = N%u_%u;\n", emit_lang_register(e, i->d), i->a, i->b);

@@ -27,6 +27,7 @@
 #define LANG_REGISTERS (1u << 17)
 #define LANG_CODE      (1u << 18)
 #define LANG_VIEWS     256	    /* slices, and scalars between them, of one expression */
+#define LANG_CLAIMED   64	    /* sums of floats that loops of a text claim */
 #define LANG_TURNS     4096	    /* of loops between two looks at whether to stop */
 #define LANG_ASIDE     (4ull << 30) /* bytes of values that wait until all are computed */
 
@@ -126,7 +127,7 @@ enum lang_code {
 	CODE_LOOP,   /* to d, backwards */
 	CODE_UNLESS, /* to d, if a is false */
 	CODE_WHEN,   /* to d, if a is true */
-	CODE_CLAIM,  /* the loop at d is as op says (lang_claim), or the run ends */
+	CODE_CLAIM,  /* the loop at a is as op says (lang_claim), or the run ends; d counts */
 	CODE_RANGE, /* op: lang_claim; d: number, next number, turns left, step; from a to b by c */
 	CODE_NEXT,  /* of the range in registers a; to d when there is none */
 	CODE_PLACE, /* d: address of the element of array a at registers b ... */
@@ -149,6 +150,9 @@ enum lang_code {
 	CODE_TAKE,   /* of it the next element, a */
 	CODE_SWEEP,  /* of it all elements of view a of c axes */
 	CODE_GIVE,   /* d = its value, of type `to` */
+	CODE_SUM,    /* the sum c by op of a value of `type` from each turn of a loop begins */
+	CODE_ADDEND, /* of it this turn's, a */
+	CODE_SUMMED, /* d = it */
 	CODE_CALL,   /* the function at d */
 	CODE_RETURN
 };
@@ -230,7 +234,7 @@ struct lang_block {
 	uint64_t n;
 };
 
-#define LANG_FRAME 3 /* changes with what follows, and with what code does with it */
+#define LANG_FRAME 4 /* changes with what follows, and with what code does with it */
 
 /* What generated code (emit/emit_lang.c) is called with; kernels/lang.h has the same as bz_frame.
  */
@@ -246,7 +250,8 @@ struct lang_frame {
 	int64_t index;	   /* and the index */
 	/* Instruction `at` on `reg`; not 0: the run has ended. */
 	int (*step)(struct lang_frame *f, uint32_t at);
-	struct lang_block *block; /* of the reduction under way */
+	struct lang_block *block; /* of the reduction under way, */
+	struct lang_block *sum;	  /* and of the sums that loops claim, by their numbers */
 	/* The loop of CODE_RANGE `at`, whose registers are set, by several threads: 0: not so, 1:
 	 * the run has ended, 2: it is done, and `reg` is as behind it.  NULL: never.  Code that
 	 * begins at the CODE_NEXT behind it does the turns that the registers say, and comes back.

@@ -3,7 +3,7 @@
  *
  * In:  a tree.  Out: its program, or the first place that means nothing.  Jumps whose target is not
  * known yet are chained through their own target until it is. */
-#include "lang_check.h"
+#include "lang_claim.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -222,9 +222,9 @@ static bool claim(struct lang_checker *c, node *n)
 {
 	struct lang_ins claim = {.code = CODE_CLAIM, .op = n->access};
 
-	claim.d = c->program->ncode + 1;
+	claim.a = c->program->ncode + 1;
 	return !c->inside && (n->access == CLAIM_PARALLEL || n->access == CLAIM_SIMD)
-		       ? lang_emit(c, n, claim)
+		       ? lang_register(c, n, 1, &claim.d) && lang_emit(c, n, claim)
 		       : true;
 }
 
@@ -233,27 +233,28 @@ static bool loop(struct lang_checker *c, node *n)
 	struct lang_ins range = {.code = CODE_RANGE, .op = n->access}, next = {.code = CODE_NEXT};
 	unsigned names = c->nsymbol;
 	uint32_t start, chain = NO_PLACE;
+	struct claims claims;
 	struct symbol *s;
 
 	if (!bound(c, n->a, &range.a) || !bound(c, n->b, &range.b) || !bound(c, n->c, &range.c) ||
 	    !(s = declare(c, n, SYMBOL_NUMBER, DT_INT64)))
 		return false;
 	range.d = next.a = s->reg;
-	if (!are_sums(c, (uint32_t)n->integer) || !claim(c, n))
-		return false;
-	if (!lang_emit(c, n, range))
+	if (!are_sums(c, (uint32_t)n->integer) || !lang_claims_open(c, n, &claims) ||
+	    !claim(c, n) || !lang_emit(c, n, range))
 		return false;
 	start = c->program->ncode;
 	next.d = NO_PLACE;
 	if (!lang_emit(c, n, next))
 		return false;
 	chain = start;
-	if (!body(c, n->body, &chain) ||
+	if (!lang_claims_turn(c, n, &claims) || !body(c, n->body, &chain) ||
+	    !lang_claims_add(c, n, &claims) ||
 	    !lang_emit(c, n, (struct lang_ins){.code = CODE_LOOP, .d = start}))
 		return false;
 	land(c, chain);
 	c->nsymbol = names;
-	return true;
+	return lang_claims_close(c, n, &claims);
 }
 
 static bool repeat(struct lang_checker *c, node *n)

@@ -53,6 +53,7 @@ struct lang_checker {
 	int chain;
 	struct part part[LANG_VIEWS]; /* from here on of the innermost such expression */
 	unsigned parts_from, nparts;
+	unsigned nclaimed;  /* sums that loops claim */
 	bool whole;	    /* a name of an array is all of it */
 	uint32_t zero, one; /* 1 + registers of these numbers; 0: none yet */
 };

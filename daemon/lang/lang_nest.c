@@ -6,52 +6,16 @@
  * values of now; one that a single instruction writes, before it is read in each turn, may be a sum
  * over loop numbers; of all others nothing is known.  Every index must be such a sum and lie inside
  * its array in every turn: so no turn can end in an error, and addresses are sums, too. */
-#include "lang_nest.h"
+#include "lang_walk.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "lang_uses.h"
 
-#define NOT_WRITTEN UINT32_MAX
-#define FUNCTIONS   (UINT32_MAX - 1) /* functions of the text write it: it lives for a statement */
 #define WRITTEN_MAX 1024
 #define CODE_MAX    8192
 #define GUESS	    32 /* turns of a loop that is not known yet */
-
-/* A register that the loop writes. */
-struct written {
-	uint32_t reg, writes, reads, adds, add_at;
-	uint16_t op;
-	bool early; /* read by a turn that has not written it */
-	bool known; /* value is what it has */
-	int access; /* of an address; -1 */
-	struct lang_affine value;
-};
-
-struct walk {
-	const struct lang_program *p;
-	const struct lang_loops *loops; /* NULL: there is none */
-	const union lang_reg *reg;	/* NULL: only what holds in every call is asked */
-	const struct lang_array *array;
-	struct lang_nest *out;
-	uint32_t range, end, words;
-	uint32_t *slot; /* [register] */
-	struct written *w;
-	uint32_t nw;
-	uint64_t *now; /* a bit for each written register: this turn has written it */
-	uint64_t *
-		*before; /* [instruction]: the same, of the jumps to it; NULL: there are none yet */
-	bool gone;	 /* behind a jump: only other jumps come here */
-	struct lang_turns turns[LANG_ACCESSES];
-	struct lang_reach access[LANG_ACCESSES];
-	uint32_t place[LANG_ACCESSES];
-	bool maybe[LANG_ACCESSES]; /* not in every turn of its loops */
-	unsigned nturns, naccess, depth;
-	uint32_t path[LANG_PATH], path_end[LANG_PATH], path_range[LANG_PATH];
-	uint64_t many[LANG_PATH + 1]; /* turns of the loops around, together */
-	bool full;		      /* no memory */
-};
 
 static bool refuse(struct walk *w, enum lang_why why, uint32_t at)
 {
@@ -111,139 +75,20 @@ static void find_written(struct walk *w)
 	}
 }
 
-/* ---- What a register has ---- */
-
-static void used(struct lang_nest *out, uint32_t reg, int64_t value)
-{
-	for (unsigned k = 0; k < out->nused && k < LANG_USED; k++)
-		if (out->used[k] == reg)
-			return;
-	if (out->nused < LANG_USED) {
-		out->used[out->nused] = reg;
-		out->value[out->nused] = value;
-	}
-	out->nused += out->nused <= LANG_USED;
-}
-
-static bool value_of(struct walk *w, uint32_t reg, struct lang_affine *out)
-{
-	uint32_t slot = w->slot[reg];
-
-	if (slot == FUNCTIONS || !w->reg)
-		return false;
-	if (slot == NOT_WRITTEN) {
-		*out = (struct lang_affine){.constant = w->reg[reg].i};
-		used(w->out, reg, w->reg[reg].i);
-		return true;
-	}
-	*out = w->w[slot].value;
-	return w->w[slot].known;
-}
-
-static bool is_constant(const struct lang_affine *f)
-{
-	for (unsigned k = 0; k < LANG_PATH; k++)
-		if (f->factor[k])
-			return false;
-	return true;
-}
-
-static bool scaled(struct lang_affine *out, const struct lang_affine *a, int64_t by)
-{
-	bool over = __builtin_mul_overflow(a->constant, by, &out->constant);
-
-	for (unsigned k = 0; k < LANG_PATH; k++)
-		over |= __builtin_mul_overflow(a->factor[k], by, &out->factor[k]);
-	return !over;
-}
-
-static bool added(struct lang_affine *out, const struct lang_affine *a, const struct lang_affine *b)
-{
-	bool over = __builtin_add_overflow(a->constant, b->constant, &out->constant);
-
-	for (unsigned k = 0; k < LANG_PATH; k++)
-		over |= __builtin_add_overflow(a->factor[k], b->factor[k], &out->factor[k]);
-	return !over;
-}
-
-static bool quotient(struct lang_affine *out, const struct lang_affine *a,
-		     const struct lang_affine *b)
-{
-	if (!is_constant(a) || !is_constant(b) || b->constant < 1)
-		return false;
-	*out = (struct lang_affine){.constant = a->constant / b->constant -
-						(a->constant % b->constant < 0)};
-	return true;
-}
-
-static bool computed(struct lang_affine *out, unsigned op, const struct lang_affine *a,
-		     const struct lang_affine *b)
-{
-	struct lang_affine minus;
-
-	switch (op) {
-	case OP_ADD:
-		return added(out, a, b);
-	case OP_SUBTRACT:
-		return scaled(&minus, b, -1) && added(out, a, &minus);
-	case OP_MULTIPLY:
-		return is_constant(a)	? scaled(out, b, a->constant)
-		       : is_constant(b) ? scaled(out, a, b->constant)
-					: false;
-	case OP_NEGATIVE:
-		return scaled(out, a, -1);
-	case OP_FLOOR_DIVIDE:
-		return quotient(out, a, b);
-	case OP_MINIMUM:
-	case OP_MAXIMUM:
-		*out = (a->constant < b->constant) == (op == OP_MINIMUM) ? *a : *b;
-		return is_constant(a) && is_constant(b);
-	default:
-		return false;
-	}
-}
-
-/* The value of what an instruction makes, where it is a sum. */
-static bool makes_sum(struct walk *w, const struct lang_ins *i, struct lang_affine *out)
-{
-	struct lang_affine a, b = {0};
-
-	if (!w->reg)
-		return false;
-	switch ((enum lang_code)i->code) {
-	case CODE_LENGTH:
-		*out = (struct lang_affine){.constant = w->array[i->a].shape.dim[i->b]};
-		return true;
-	case CODE_MOVE:
-		return i->type == DT_INT64 && value_of(w, i->a, out);
-	case CODE_OP:
-		return i->type == DT_INT64 && value_of(w, i->a, &a) &&
-		       (op_row(i->op)->arity < 2 || value_of(w, i->b, &b)) &&
-		       computed(out, i->op, &a, &b);
-	default:
-		return false;
-	}
-}
-
 /* ---- Reads and writes ---- */
 
-/* Is it r = r op x, for an op whose order does not matter? */
-static bool adds(const struct lang_ins *i, uint32_t reg)
+/* Is it part of an addition to the register, of the kind of those before? */
+static bool adds(const struct walk *w, uint32_t at, const struct written *x,
+		 struct lang_addition *by)
 {
-	unsigned cls = dtype_row(i->type)->cls;
-
-	if (i->code != CODE_OP || i->d != reg || i->to != i->type || (i->a == reg) == (i->b == reg))
-		return false;
-	if (cls != CLASS_INT && cls != CLASS_UINT)
-		return false;
-	return i->op == OP_ADD || i->op == OP_MULTIPLY || i->op == OP_MINIMUM ||
-	       i->op == OP_MAXIMUM || i->op == OP_BITWISE_AND || i->op == OP_BITWISE_OR ||
-	       i->op == OP_BITWISE_XOR || (i->op == OP_SUBTRACT && i->a == reg);
+	return lang_addition_to(w->p, at, x->reg, by) &&
+	       (!x->adds ||
+		(x->by.op == by->op && x->by.type == by->type && x->by.back == by->back));
 }
 
 static void read_one(struct walk *w, uint32_t at, uint32_t reg)
 {
-	const struct lang_ins *i = &w->p->code[at];
+	struct lang_addition by;
 	struct written *x;
 
 	if (w->slot[reg] >= w->nw)
@@ -251,21 +96,22 @@ static void read_one(struct walk *w, uint32_t at, uint32_t reg)
 	x = &w->w[w->slot[reg]];
 	x->reads++;
 	x->early |= !has(w->now, w->slot[reg]);
-	if (adds(i, reg) && (!x->adds || x->op == i->op)) {
+	if (adds(w, at, x, &by)) {
+		x->by = by;
 		x->adds++;
-		x->op = i->op;
-		x->add_at = at;
 	}
 }
 
 static void write_one(struct walk *w, uint32_t at, uint32_t reg)
 {
+	struct lang_addition by;
 	struct written *x;
 
 	if (w->slot[reg] >= w->nw)
 		return;
 	x = &w->w[w->slot[reg]];
-	x->known = x->writes == 1 && makes_sum(w, &w->p->code[at], &x->value);
+	x->made += adds(w, at, x, &by);
+	x->known = x->writes == 1 && lang_walk_made(w, &w->p->code[at], &x->value);
 	w->now[w->slot[reg] / 64] |= (uint64_t)1 << w->slot[reg] % 64;
 }
 
@@ -293,168 +139,6 @@ static void landed(struct walk *w, uint32_t at)
 		for (uint32_t k = 0; k < w->words; k++)
 			w->now[k] = w->gone ? set[k] : w->now[k] & set[k];
 	w->gone = false;
-}
-
-/* ---- Loops, places ---- */
-
-static struct lang_stretch here(const struct walk *w)
-{
-	return (struct lang_stretch){.turns = w->turns, .path = w->path, .depth = w->depth};
-}
-
-static bool in_int64(struct walk *w, const struct lang_affine *f)
-{
-	const int64_t far = (int64_t)1 << 60;
-	struct lang_stretch s = here(w);
-
-	return lang_depend_within(&s, f, -far, far);
-}
-
-/* ---- Conditions ---- */
-
-static bool form_value(struct walk *w, uint32_t form, struct lang_affine *out, unsigned depth);
-
-static bool number_value(struct walk *w, const struct lang_loop *loop, struct lang_affine *out)
-{
-	*out = (struct lang_affine){0};
-	for (unsigned k = 0; k < w->depth; k++)
-		if (w->path_range[k] == loop->range) {
-			out->factor[k] = 1;
-			return true;
-		}
-	return value_of(w, loop->number, out);
-}
-
-static bool atom_value(struct walk *w, uint32_t number, struct lang_affine *out, unsigned depth)
-{
-	const struct lang_atom *atom = &w->loops->atom[number];
-	struct lang_affine a, b = {0};
-
-	if (atom->kind == ATOM_NUMBER)
-		return number_value(w, &w->loops->loop[atom->loop], out);
-	*out = (struct lang_affine){0};
-	if (atom->kind == ATOM_LENGTH) {
-		out->constant = w->array[atom->array].shape.dim[atom->axis];
-		return true;
-	}
-	if (atom->type == DT_INT64 && atom->reg != LANG_NONE && w->slot[atom->reg] == NOT_WRITTEN &&
-	    atom->from <= w->range && w->range <= atom->last)
-		return value_of(w, atom->reg, out);
-	return atom->kind == ATOM_OP && atom->type == DT_INT64 && atom->operand[2] == LANG_NONE &&
-	       form_value(w, atom->operand[0], &a, depth + 1) &&
-	       (atom->operand[1] == LANG_NONE || form_value(w, atom->operand[1], &b, depth + 1)) &&
-	       computed(out, atom->op, &a, &b);
-}
-
-static bool form_value(struct walk *w, uint32_t form, struct lang_affine *out, unsigned depth)
-{
-	const struct lang_form *f;
-	struct lang_affine a, b, sum;
-
-	if (form == LANG_NONE || depth > LANG_PATH)
-		return false;
-	f = &w->loops->form[form];
-	*out = (struct lang_affine){.constant = f->constant};
-	for (unsigned k = 0; k < f->n; k++) {
-		const struct lang_term *t = &f->term[k];
-
-		if (!atom_value(w, t->atom, &a, depth))
-			return false;
-		if (t->by != LANG_NONE) {
-			sum = a;
-			if (!atom_value(w, t->by, &b, depth) ||
-			    !computed(&a, OP_MULTIPLY, &sum, &b))
-				return false;
-		}
-		if (!scaled(&b, &a, t->factor) || !added(&sum, out, &b))
-			return false;
-		*out = sum;
-	}
-	return true;
-}
-
-/* a - b - least, which is at least 0. */
-static void condition(struct lang_affine *out, unsigned *n, const struct lang_affine *a,
-		      const struct lang_affine *b, int64_t least)
-{
-	struct lang_affine minus;
-
-	if (*n < LANG_CONDITIONS && scaled(&minus, b, -1) && added(&out[*n], a, &minus) &&
-	    !__builtin_sub_overflow(out[*n].constant, least, &out[*n].constant))
-		++*n;
-}
-
-/* Of two integers, that op is so. */
-static void compared(struct lang_affine *out, unsigned *n, unsigned op, const struct lang_affine *a,
-		     const struct lang_affine *b)
-{
-	if (op == OP_LESS || op == OP_LESS_EQUAL)
-		condition(out, n, b, a, op == OP_LESS);
-	else if (op == OP_GREATER || op == OP_GREATER_EQUAL)
-		condition(out, n, a, b, op == OP_GREATER);
-	if (op == OP_EQUAL) {
-		condition(out, n, a, b, 0);
-		condition(out, n, b, a, 0);
-	}
-}
-
-static unsigned opposite(unsigned op)
-{
-	static const uint16_t pairs[][2] = {
-		{OP_LESS, OP_GREATER_EQUAL}, {OP_LESS_EQUAL, OP_GREATER}, {OP_EQUAL, OP_NOT_EQUAL}};
-
-	for (size_t k = 0; k < sizeof pairs / sizeof pairs[0]; k++)
-		for (unsigned side = 0; side < 2; side++)
-			if (op == pairs[k][side])
-				return pairs[k][!side];
-	return OP_END;
-}
-
-static void truth(struct walk *w, uint32_t form, bool holds, struct lang_affine *out, unsigned *n,
-		  unsigned depth);
-
-/* The atom is true, or, where it does not hold, false. */
-static void truth_of(struct walk *w, const struct lang_atom *atom, bool holds,
-		     struct lang_affine *out, unsigned *n, unsigned depth)
-{
-	struct lang_affine a, b;
-
-	if (atom->kind != ATOM_OP)
-		return;
-	if (atom->op == OP_LOGICAL_NOT) {
-		truth(w, atom->operand[0], !holds, out, n, depth + 1);
-	} else if (atom->op == (holds ? OP_LOGICAL_AND : OP_LOGICAL_OR)) {
-		truth(w, atom->operand[0], holds, out, n, depth + 1);
-		truth(w, atom->operand[1], holds, out, n, depth + 1);
-	} else if (atom->type == DT_INT64 && atom->operand[1] != LANG_NONE &&
-		   form_value(w, atom->operand[0], &a, 0) &&
-		   form_value(w, atom->operand[1], &b, 0) && in_int64(w, &a) && in_int64(w, &b)) {
-		compared(out, n, holds ? atom->op : opposite(atom->op), &a, &b);
-	}
-}
-
-static void truth(struct walk *w, uint32_t form, bool holds, struct lang_affine *out, unsigned *n,
-		  unsigned depth)
-{
-	const struct lang_form *f = form == LANG_NONE ? NULL : &w->loops->form[form];
-
-	if (f && depth < LANG_PATH && f->n == 1 && !f->constant && f->term[0].factor == 1 &&
-	    f->term[0].by == LANG_NONE)
-		truth_of(w, &w->loops->atom[f->term[0].atom], holds, out, n, depth);
-}
-
-/* What holds where instruction `at` is done. */
-static unsigned conditions(struct walk *w, uint32_t at, struct lang_affine *out)
-{
-	unsigned n = 0;
-
-	for (uint32_t k = 0; w->loops && k < w->loops->nguard; k++) {
-		const struct lang_guard *g = &w->loops->guard[k];
-
-		if (g->from > w->range && g->from <= at && at < g->to)
-			truth_of(w, &w->loops->atom[g->atom], g->holds, out, &n, 0);
-	}
-	return n;
 }
 
 /* ---- Places ---- */
@@ -505,9 +189,11 @@ static bool enter(struct walk *w, uint32_t at, const struct lang_ins *i)
 		return refuse(w, WHY_LARGE, at);
 	memset(t, 0, sizeof *t);
 	t->step = 1;
-	if (w->reg && (!value_of(w, i->a, &t->start) || !value_of(w, i->b, &t->stop) ||
-		       !value_of(w, i->c, &step) || !is_constant(&step) || !step.constant ||
-		       !in_int64(w, &t->start) || !in_int64(w, &t->stop)))
+	if (!lang_walk_value(w, i->a, &t->start) || !lang_walk_value(w, i->b, &t->stop) ||
+	    !lang_walk_value(w, i->c, &step))
+		return refuse(w, WHY_BOUNDS, at);
+	if (w->reg && (!lang_affine_constant(&step) || !step.constant ||
+		       !lang_walk_small(w, &t->start) || !lang_walk_small(w, &t->stop)))
 		return refuse(w, WHY_BOUNDS, at);
 	t->step = w->reg ? step.constant : 1;
 	w->many[w->depth + 1] = GUESS;
@@ -522,6 +208,17 @@ static bool enter(struct walk *w, uint32_t at, const struct lang_ins *i)
 	return true;
 }
 
+/* Could the place lie inside in every turn of some call? */
+static bool may_place(struct walk *w, uint32_t at, const struct lang_ins *i)
+{
+	struct lang_affine index;
+
+	for (uint32_t k = 0; k < i->c; k++)
+		if (!lang_walk_value(w, i->b + k, &index))
+			return refuse(w, WHY_INDEX, at);
+	return true;
+}
+
 static bool place(struct walk *w, uint32_t at, const struct lang_ins *i)
 {
 	const struct lang_array *x = &w->array[i->a];
@@ -529,18 +226,19 @@ static bool place(struct walk *w, uint32_t at, const struct lang_ins *i)
 	struct lang_affine index, part;
 
 	if (!w->reg)
-		return true;
+		return may_place(w, at, i);
 	if (w->naccess == LANG_ACCESSES)
 		return refuse(w, WHY_LARGE, at);
 	*access = (struct lang_reach){.address = {.constant = (int64_t)(uintptr_t)x->at}};
 	w->maybe[w->naccess] = is_conditional(w, at);
 	if (w->maybe[w->naccess])
-		access->ncondition = conditions(w, at, access->condition);
+		access->ncondition = lang_walk_conditions(w, at, access->condition);
 	for (uint32_t k = 0; k < i->c; k++) {
-		if (!value_of(w, i->b + k, &index) || !inside(w, access, &index, x->shape.dim[k]))
+		if (!lang_walk_value(w, i->b + k, &index) ||
+		    !inside(w, access, &index, x->shape.dim[k]))
 			return refuse(w, WHY_INDEX, at);
-		if (!scaled(&part, &index, x->stride[k]) ||
-		    !added(&access->address, &access->address, &part))
+		if (!lang_affine_scaled(&part, &index, x->stride[k]) ||
+		    !lang_affine_added(&access->address, &access->address, &part))
 			return refuse(w, WHY_LARGE, at);
 	}
 	access->nloop = w->depth;
@@ -586,9 +284,22 @@ static bool next(struct walk *w, const struct lang_ins *i)
 
 	arrives(w, i->d);
 	write_one(w, (uint32_t)(i - w->p->code), i->a);
-	x->known = x->writes == 1 && w->reg;
+	x->known = x->writes == 1;
 	x->value = (struct lang_affine){0};
 	x->value.factor[w->depth - 1] = 1;
+	return true;
+}
+
+/* Of the loop's own sums; others begin and end in one of its turns. */
+static bool addend(struct walk *w, uint32_t at, const struct lang_ins *i)
+{
+	struct lang_nest *out = w->out;
+
+	if (w->depth != 1)
+		return true;
+	if (out->nclaimed == LANG_SUMS)
+		return refuse(w, WHY_LARGE, at);
+	out->claimed[out->nclaimed++] = at;
 	return true;
 }
 
@@ -614,6 +325,8 @@ static bool one(struct walk *w, uint32_t at)
 		write_one(w, at, reg);
 	if (i->code == CODE_PLACE)
 		return place(w, at, i);
+	if (i->code == CODE_ADDEND)
+		return addend(w, at, i);
 	if (i->code == CODE_LOAD || i->code == CODE_STORE)
 		return touch(w, at, i, i->code == CODE_LOAD ? i->a : i->d);
 	return true;
@@ -645,12 +358,10 @@ static void scalars(struct walk *w)
 {
 	for (uint32_t k = 0; k < w->nw && !w->out->why; k++) {
 		const struct written *x = &w->w[k];
-		const struct lang_ins *add = &w->p->code[x->add_at];
 
-		if (x->early && x->adds && x->reads == x->adds && x->writes == x->adds &&
+		if (x->early && x->adds && x->reads == x->adds && x->writes == x->made &&
 		    w->out->nsum < LANG_SUMS) {
-			w->out->sum[w->out->nsum++] =
-				(struct lang_sum_of){x->reg, x->add_at, add->type, x->op};
+			w->out->sum[w->out->nsum++] = (struct lang_sum_of){x->reg, x->by};
 		} else if (x->early || (!has(w->now, k) && outside(w, x->reg))) {
 			w->out->reg = x->reg;
 			refuse(w, WHY_SCALAR, w->range);

@@ -7,6 +7,7 @@
 #define BRAZE_LANG_NEST_H
 
 #include "lang.h"
+#include "lang_adds.h"
 #include "lang_depend.h"
 #include "lang_loops.h"
 
@@ -29,9 +30,8 @@ enum lang_why {
 
 /* Added up in any order: each part begins with what changes nothing. */
 struct lang_sum_of {
-	uint32_t reg, at; /* at: an instruction that adds to it */
-	uint8_t type;
-	uint16_t op;
+	uint32_t reg;
+	struct lang_addition by;
 };
 
 struct lang_nest {
@@ -46,6 +46,9 @@ struct lang_nest {
 	unsigned nused;
 	unsigned nsum;
 	struct lang_sum_of sum[LANG_SUMS];
+	/* CODE_ADDEND of each sum that the loop claims. */
+	unsigned nclaimed;
+	uint32_t claimed[LANG_SUMS];
 	/* What is in the way: an instruction; WHY_SCALAR: a register; WHY_DEPENDS, UNDECIDED: two
 	 * CODE_PLACE and what is known of them. */
 	uint32_t at, other, reg;

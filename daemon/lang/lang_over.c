@@ -100,6 +100,7 @@ static int step(struct lang_frame *f, uint32_t at)
 	int ended = !s->fn(r, s);
 
 	f->block = r->sum ? &r->sum->block : NULL;
+	f->sum = r->totals ? r->totals->block : NULL;
 	return ended;
 }
 
@@ -139,7 +140,8 @@ void lang_frame_set(struct lang_frame_of *x, struct run *r, const int64_t *array
 				   .apply = apply,
 				   .poll = poll,
 				   .step = step,
-				   .block = r->sum ? &r->sum->block : NULL};
+				   .block = r->sum ? &r->sum->block : NULL,
+				   .sum = r->totals ? r->totals->block : NULL};
 	x->run = r;
 	x->code = code;
 	x->one.reg = x->reg;

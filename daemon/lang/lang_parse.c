@@ -425,8 +425,8 @@ static uint32_t let(struct parser *p)
 	return id;
 }
 
-/* reduction(+: s, t) of a loop: the names, each with its operation. */
-static uint32_t sums(struct parser *p)
+/* (+: s, t): the names, each with its operation, at *link.  Where the next one goes. */
+static uint32_t *some_sums(struct parser *p, uint32_t *link)
 {
 	static const struct {
 		const char *word;
@@ -436,11 +436,8 @@ static uint32_t sums(struct parser *p)
 		   {"min", 0, OP_MINIMUM},	    {"max", 0, OP_MAXIMUM},
 		   {NULL, M1('&'), OP_BITWISE_AND}, {NULL, M1('|'), OP_BITWISE_OR},
 		   {NULL, M1('^'), OP_BITWISE_XOR}};
-	uint32_t first = 0, *link = &first;
 	unsigned op = OP_END;
 
-	if (!take_word(p, "reduction"))
-		return 0;
 	want_mark(p, M1('('), "a '(' is wanted");
 	for (size_t k = 0; k < sizeof ops / sizeof ops[0] && op == OP_END; k++)
 		if (ops[k].word ? take_word(p, ops[k].word) : take_mark(p, ops[k].mark))
@@ -457,6 +454,16 @@ static uint32_t sums(struct parser *p)
 		link = &at(p, id)->next;
 	} while (!p->failed && take_mark(p, M1(',')));
 	want_mark(p, M1(')'), "a ',' or the ')' is wanted");
+	return link;
+}
+
+/* reduction(...) of a loop, once or more. */
+static uint32_t sums(struct parser *p)
+{
+	uint32_t first = 0, *link = &first;
+
+	while (!p->failed && take_word(p, "reduction"))
+		link = some_sums(p, link);
 	return first;
 }
 

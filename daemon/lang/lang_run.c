@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lang_native.h"
+#include "lang_nest.h"
 #include "lang_steps.h"
 
 /* ---- Steps ---- */
@@ -102,6 +103,12 @@ static const struct step *step_three(struct run *r, const struct step *s)
 static const struct step *step_float(struct run *r, const struct step *s)
 {
 	r->reg[s->d].f = (double)r->reg[s->a].i;
+	return s + 1;
+}
+
+/* Of a claim that no call refutes. */
+static const struct step *step_pass(struct run *r, const struct step *s)
+{
 	return s + 1;
 }
 
@@ -271,22 +278,43 @@ static enum status link_operation(struct step *s, const struct lang_ins *i,
 	return OK;
 }
 
+static bool reduces(const struct lang_ins *i)
+{
+	return (i->code >= CODE_BEGIN && i->code <= CODE_GIVE) ||
+	       (i->code >= CODE_SUM && i->code <= CODE_SUMMED);
+}
+
 static enum status link_one(struct lang_kernel *k, uint32_t at, const struct tier0_isa *isa,
 			    const struct tier0_isa *wide, struct err *err)
 {
 	static step_fn *const fn[] = {
-		[CODE_END] = step_end,		[CODE_MOVE] = step_move,
-		[CODE_JUMP] = step_jump,	[CODE_CLAIM] = lang_step_claim,
-		[CODE_LOOP] = step_loop,	[CODE_UNLESS] = step_unless,
-		[CODE_WHEN] = step_when,	[CODE_RANGE] = step_range,
-		[CODE_NEXT] = step_next,	[CODE_PLACE] = step_place,
-		[CODE_STORE] = step_store,	[CODE_LENGTH] = step_length,
-		[CODE_CALL] = step_call,	[CODE_RETURN] = step_return,
-		[CODE_VIEW] = lang_step_view,	[CODE_JOIN] = lang_step_join,
-		[CODE_MEETS] = lang_step_meets, [CODE_ASIDE] = lang_step_aside,
-		[CODE_BACK] = lang_step_back,	[CODE_SPOT] = lang_step_spot,
-		[CODE_BEGIN] = lang_step_begin, [CODE_TAKE] = lang_step_take,
-		[CODE_GIVE] = lang_step_give,	[CODE_SWEEP] = lang_step_sweep,
+		[CODE_END] = step_end,
+		[CODE_MOVE] = step_move,
+		[CODE_JUMP] = step_jump,
+		[CODE_CLAIM] = lang_step_claim,
+		[CODE_LOOP] = step_loop,
+		[CODE_UNLESS] = step_unless,
+		[CODE_WHEN] = step_when,
+		[CODE_RANGE] = step_range,
+		[CODE_NEXT] = step_next,
+		[CODE_PLACE] = step_place,
+		[CODE_STORE] = step_store,
+		[CODE_LENGTH] = step_length,
+		[CODE_CALL] = step_call,
+		[CODE_RETURN] = step_return,
+		[CODE_VIEW] = lang_step_view,
+		[CODE_JOIN] = lang_step_join,
+		[CODE_MEETS] = lang_step_meets,
+		[CODE_ASIDE] = lang_step_aside,
+		[CODE_BACK] = lang_step_back,
+		[CODE_SPOT] = lang_step_spot,
+		[CODE_BEGIN] = lang_step_begin,
+		[CODE_TAKE] = lang_step_take,
+		[CODE_GIVE] = lang_step_give,
+		[CODE_SWEEP] = lang_step_sweep,
+		[CODE_SUM] = lang_step_sum,
+		[CODE_ADDEND] = lang_step_addend,
+		[CODE_SUMMED] = lang_step_summed,
 	};
 	const struct lang_ins *i = &k->program->code[at];
 	struct step *s = &k->step[at];
@@ -301,14 +329,15 @@ static enum status link_one(struct lang_kernel *k, uint32_t at, const struct tie
 			   .line = i->line};
 	if (i->code == CODE_OP || i->code == CODE_CAST)
 		return link_operation(s, i, isa, wide, err);
-	if (i->code == CODE_BEGIN || i->code == CODE_TAKE || i->code == CODE_GIVE ||
-	    i->code == CODE_SWEEP) {
+	if (reduces(i)) {
 		s->red = &isa->red[i->op][i->type];
 		if (!s->red->identity)
 			return err_set(err, E_UNSUPPORTED, "line %u: %s of %s", i->line,
 				       op_text(i->op), dtype_row(i->type)->name);
 	}
 	s->fn = i->code == CODE_LOAD ? of_load(i->type) : fn[i->code];
+	if (i->code == CODE_CLAIM && !lang_nest_may(k->program, i->a))
+		s->fn = step_pass;
 	if (i->code == CODE_JUMP || i->code == CODE_LOOP || i->code == CODE_UNLESS ||
 	    i->code == CODE_WHEN || i->code == CODE_NEXT || i->code == CODE_CALL)
 		s->to = &k->step[i->d];

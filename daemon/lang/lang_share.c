@@ -170,75 +170,21 @@ static bool look_at(struct lang_nest *nest, const struct run *r, const int64_t *
 const struct step *lang_step_claim(struct run *r, const struct step *s)
 {
 	int64_t array[LANG_PARAMS * (1 + 2 * LIMIT_NDIM)] = {0};
+	uint64_t before = r->reg[s->d].bits[0]++;
 	struct lang_nest nest;
 	char why[256];
 
+	if (before & (before - 1))
+		return s + 1;
 	lang_flatten(array, r);
 	/* What is not refuted runs in order, unless it is proven. */
-	if (!look_at(&nest, r, array, s->d, 0) || nest.why != WHY_DEPENDS || !nest.certain)
+	if (!look_at(&nest, r, array, s->a, 0) || nest.why != WHY_DEPENDS || !nest.certain)
 		return s + 1;
 	lang_nest_say(why, sizeof why, r->program, &nest);
 	r->status =
 		err_set(r->err, E_INVALID, "kernel '%s', line %u: the loop is not %s: %s",
 			r->program->name, s->line, s->op == CLAIM_SIMD ? "simd" : "parallel", why);
 	return NULL;
-}
-
-/* ---- Sums ---- */
-
-static uint64_t widened(const union lang_reg *r, unsigned type)
-{
-	const struct dtype_row *row = dtype_row(type);
-	unsigned drop = 64 - 8u * row->bytes;
-
-	return row->cls == CLASS_INT ? (uint64_t)((int64_t)(r->bits[0] << drop) >> drop)
-				     : r->bits[0] << drop >> drop;
-}
-
-static bool is_less(uint64_t a, uint64_t b, unsigned type)
-{
-	return dtype_row(type)->cls == CLASS_INT ? (int64_t)a < (int64_t)b : a < b;
-}
-
-/* What changes nothing. */
-static uint64_t neutral(const struct lang_sum_of *s)
-{
-	unsigned bits = 8u * dtype_row(s->type)->bytes;
-	bool sign = dtype_row(s->type)->cls == CLASS_INT;
-	uint64_t most = (sign ? (uint64_t)INT64_MAX : UINT64_MAX) >> (64 - bits);
-
-	switch (s->op) {
-	case OP_MULTIPLY:
-		return 1;
-	case OP_BITWISE_AND:
-		return UINT64_MAX;
-	case OP_MINIMUM:
-		return most;
-	case OP_MAXIMUM:
-		return sign ? ~most : 0;
-	default:
-		return 0;
-	}
-}
-
-static uint64_t together(const struct lang_sum_of *s, uint64_t a, uint64_t b)
-{
-	switch (s->op) {
-	case OP_MULTIPLY:
-		return a * b;
-	case OP_BITWISE_AND:
-		return a & b;
-	case OP_BITWISE_OR:
-		return a | b;
-	case OP_BITWISE_XOR:
-		return a ^ b;
-	case OP_MINIMUM:
-		return is_less(a, b, s->type) ? a : b;
-	case OP_MAXIMUM:
-		return is_less(a, b, s->type) ? b : a;
-	default: /* what is subtracted was subtracted from 0 */
-		return a + b;
-	}
 }
 
 /* ---- Parts ---- */
@@ -250,6 +196,10 @@ struct job {
 	uint32_t range;
 	unsigned parts;
 	union lang_reg *reg; /* of each part */
+	/* Of each claimed sum what parts leave: the values of all turns, or, where parts are whole
+	 * blocks, one for each block. */
+	char *left[LANG_SUMS];
+	bool blocks;
 	_Atomic int stop, failed;
 	struct err err; /* of the first part that failed: of a claim inside */
 };
@@ -276,22 +226,102 @@ static void idle(void *data)
 	look(&l);
 }
 
+/* Where parts are whole blocks, they begin where blocks do. */
+static uint64_t first_turn(const struct job *j, unsigned part)
+{
+	uint64_t first = (uint64_t)((unsigned __int128)j->nest->turns * part / j->parts);
+
+	return j->blocks && part < j->parts ? first / LANG_BLOCK * LANG_BLOCK : first;
+}
+
 static void set_part(struct job *j, unsigned part)
 {
 	const struct lang_nest *n = j->nest;
 	const struct lang_ins *range = &j->run->program->code[j->range];
 	union lang_reg *reg = j->reg + (size_t)part * j->run->program->nreg;
 	const union lang_reg *now = j->run->reg;
-	uint64_t from = (uint64_t)((unsigned __int128)n->turns * part / j->parts);
-	uint64_t to = (uint64_t)((unsigned __int128)n->turns * (part + 1) / j->parts);
+	uint64_t from = first_turn(j, part), to = first_turn(j, part + 1);
 
 	memcpy(reg, now, j->run->program->nreg * sizeof *reg);
 	reg[range->d + 1].bits[0] = now[range->a].bits[0] + now[range->c].bits[0] * from;
 	reg[range->d + 2].bits[0] = to - from;
 	reg[range->d + 3] = now[range->c];
 	for (unsigned k = 0; k < n->nsum; k++)
-		reg[n->sum[k].reg].bits[0] = neutral(&n->sum[k]);
+		reg[n->sum[k].reg].bits[0] = lang_added_nothing(&n->sum[k].by);
 }
+
+/* ---- Claimed sums ---- */
+
+static const struct step *addend(const struct job *j, unsigned k)
+{
+	return &j->run->kernel->step[j->nest->claimed[k]];
+}
+
+/* Room for what parts leave; false: no memory. */
+static bool claims(struct job *j)
+{
+	uint64_t turns = j->nest->turns, blocks = turns / LANG_BLOCK + 1, bytes;
+	bool over = false;
+
+	j->blocks = turns / LANG_BLOCK >= j->parts;
+	for (unsigned k = 0; k < j->nest->nclaimed; k++) {
+		if (j->blocks)
+			over |= __builtin_mul_overflow(blocks, sizeof(struct bz_acc), &bytes);
+		else
+			bytes = (turns + TIER0_LANES) * addend(j, k)->bytes;
+		j->left[k] = over ? NULL : calloc(1, bytes);
+		if (!j->left[k])
+			return false;
+	}
+	return true;
+}
+
+/* The part's own sums leave what they have where it belongs. */
+static bool claims_begin(struct job *j, struct run *own, unsigned part)
+{
+	uint64_t first = first_turn(j, part);
+
+	for (unsigned k = 0; k < j->nest->nclaimed; k++) {
+		const struct step *s = addend(j, k);
+		struct lang_total *t = lang_total_open(own, s->c);
+
+		if (!t) {
+			own->status = err_set(own->err, E_NOMEM, "no memory to run a kernel");
+			return false;
+		}
+		s->red->init(t->state);
+		if (j->blocks) {
+			t->folded = (struct bz_acc *)j->left[k] + first / LANG_BLOCK;
+		} else {
+			t->kept = j->left[k] + first * s->bytes;
+			own->totals->block[s->c].at = t->kept;
+		}
+	}
+	return true;
+}
+
+static void claims_end(struct job *j, struct run *own)
+{
+	for (unsigned k = 0; k < j->nest->nclaimed; k++)
+		lang_total_fold(own, addend(j, k)->c, addend(j, k)->red, addend(j, k)->bytes);
+}
+
+static void claims_gather(struct job *j)
+{
+	int64_t turns = (int64_t)j->nest->turns;
+
+	for (unsigned k = 0; k < j->nest->nclaimed; k++) {
+		const struct step *s = addend(j, k);
+		struct lang_total *t = j->run->totals->total[s->c];
+
+		if (j->blocks)
+			lang_total_join(t, s->red, (const struct bz_acc *)j->left[k], turns);
+		else
+			lang_total_add(t, s->red, j->left[k], turns, s->bytes);
+	}
+}
+
+/* ---- One part ---- */
 
 static void do_part(void *data, unsigned part, bool here)
 {
@@ -312,9 +342,13 @@ static void do_part(void *data, unsigned part, bool here)
 	if (atomic_load_explicit(&j->stop, memory_order_relaxed))
 		return;
 	set_part(j, part);
-	lang_frame_set(&x, &own, j->frame->f.array, j->frame->code);
-	x.f.at = j->range + 1;
-	ended = j->frame->code(&x.f) != 0;
+	ended = !claims_begin(j, &own, part);
+	if (!ended) {
+		lang_frame_set(&x, &own, j->frame->f.array, j->frame->code);
+		x.f.at = j->range + 1;
+		ended = j->frame->code(&x.f) != 0;
+		claims_end(j, &own);
+	}
 	if (own.status && !atomic_exchange(&j->failed, 1))
 		j->err = err;
 	if (ended)
@@ -332,14 +366,29 @@ static void gather(struct job *j)
 	for (unsigned k = 0; k < j->nest->nsum; k++) {
 		const struct lang_sum_of *s = &j->nest->sum[k];
 
-		sum[k] = widened(&r->reg[s->reg], s->type);
+		sum[k] = r->reg[s->reg].bits[0];
 		for (unsigned part = 0; part < j->parts; part++)
-			sum[k] = together(s, sum[k],
-					  widened(&j->reg[(size_t)part * nreg + s->reg], s->type));
+			sum[k] = lang_added_together(&s->by, sum[k],
+						     j->reg[(size_t)part * nreg + s->reg].bits[0]);
 	}
 	memcpy(r->reg, j->reg + (size_t)(j->parts - 1) * nreg, nreg * sizeof *r->reg);
 	for (unsigned k = 0; k < j->nest->nsum; k++)
 		r->reg[j->nest->sum[k].reg].bits[0] = sum[k];
+	claims_gather(j);
+}
+
+/* What the job needs memory for; false: there is none, and it is not shared. */
+static bool prepare(struct job *j)
+{
+	j->reg = malloc((size_t)j->parts * j->run->program->nreg * sizeof *j->reg);
+	return j->reg && claims(j);
+}
+
+static void finish(struct job *j)
+{
+	for (unsigned k = 0; k < j->nest->nclaimed; k++)
+		free(j->left[k]);
+	free(j->reg);
 }
 
 static int share(struct lang_frame *f, uint32_t at)
@@ -355,9 +404,10 @@ static int share(struct lang_frame *f, uint32_t at)
 	    nest.turns < 2)
 		return 0;
 	j.parts = nest.turns < (uint64_t)PARTS * threads ? (unsigned)nest.turns : PARTS * threads;
-	j.reg = malloc((size_t)j.parts * x->run->program->nreg * sizeof *j.reg);
-	if (!j.reg)
+	if (!prepare(&j)) {
+		finish(&j);
 		return 0;
+	}
 	team->run(do_part, &j, j.parts, idle);
 	if (!j.stop)
 		gather(&j);
@@ -365,7 +415,7 @@ static int share(struct lang_frame *f, uint32_t at)
 		x->run->status = err_set(x->run->err, j.err.code, "%s", j.err.text);
 	else
 		lang_stopped(x->run, x->run->program->code[at].line);
-	free(j.reg);
+	finish(&j);
 	return j.stop ? 1 : 2;
 }
 

@@ -42,6 +42,21 @@ struct lang_aside {
 };
 #define LANG_SPARE (64u << 20) /* bytes that a kernel keeps between its runs */
 
+/* The sum of a value from each turn of a loop, in the tree of reductions over the turns. */
+struct lang_total {
+	char state[TIER0_STATE_BYTES] __attribute__((aligned(64)));
+	char room[(LANG_BLOCK + TIER0_LANES) * 16] __attribute__((aligned(64)));
+	int64_t count; /* turns that the tree has */
+	/* Of turns of a part, which goes on where others end: they are kept from block->at on, or
+	 * each block leaves its value here.  NULL: neither. */
+	char *kept;
+	struct bz_acc *folded;
+};
+struct lang_totals {
+	struct lang_block block[LANG_CLAIMED]; /* values that wait for 1024 of them */
+	struct lang_total *total[LANG_CLAIMED];
+};
+
 struct lang_kernel {
 	struct lang_program *program;
 	struct step *step;
@@ -62,6 +77,7 @@ struct run {
 	uint32_t turns;		  /* until the next look */
 	struct lang_aside *aside; /* NULL: none yet */
 	struct lang_sum *sum;	  /* NULL: there was none yet */
+	struct lang_totals *totals;
 	lang_poll_fn *poll;
 	void *data;
 	enum status status;
@@ -103,6 +119,18 @@ static inline bool lang_index(int64_t *i, int64_t extent, int64_t base)
 /* What lang_view.c does. */
 step_fn lang_step_view, lang_step_join, lang_step_meets, lang_step_aside, lang_step_back,
 	lang_step_spot, lang_step_begin, lang_step_take, lang_step_give, lang_step_sweep;
+/* What lang_total.c does. */
+step_fn lang_step_sum, lang_step_addend, lang_step_summed;
+/* The run's sum of this number, which begins; NULL: no memory. */
+struct lang_total *lang_total_open(struct run *r, uint32_t number);
+/* What waits goes to its tree. */
+void lang_total_fold(struct run *r, uint32_t number, const struct tier0_red *red, unsigned bytes);
+/* So many values in their order, or those of so many blocks. */
+void lang_total_add(struct lang_total *t, const struct tier0_red *red, char *values, int64_t n,
+		    unsigned bytes);
+void lang_total_join(struct lang_total *t, const struct tier0_red *red, const struct bz_acc *folded,
+		     int64_t turns);
+void lang_totals_free(struct lang_totals *t); /* NULL is fine */
 /* What lang_share.c does. */
 step_fn lang_step_claim;
 

@@ -66,6 +66,13 @@ bool lang_on_slices(const struct lang_ins *i)
 	return i->code >= CODE_VIEW && i->code <= CODE_GIVE;
 }
 
+/* Is a its one operand, of its type? */
+static bool takes_one(const struct lang_ins *i)
+{
+	return i->code == CODE_MOVE || i->code == CODE_CAST || i->code == CODE_STORE ||
+	       i->code == CODE_ADDEND;
+}
+
 bool lang_uses(uint32_t *reg, unsigned *type, const struct lang_ins *i, unsigned k)
 {
 	const uint32_t at[3] = {i->a, i->b, i->c};
@@ -82,7 +89,7 @@ bool lang_uses(uint32_t *reg, unsigned *type, const struct lang_ins *i, unsigned
 	} else if (i->code == CODE_RANGE || i->code == CODE_PLACE) {
 		count = i->code == CODE_RANGE ? 3 : i->c;
 		*type = DT_INT64;
-	} else if (i->code != CODE_MOVE && i->code != CODE_CAST && i->code != CODE_STORE) {
+	} else if (!takes_one(i)) {
 		return false;
 	}
 	*reg = i->code == CODE_PLACE ? i->b + k : at[k < 3 ? k : 0];
@@ -98,8 +105,9 @@ bool lang_makes(uint32_t *reg, unsigned *type, const struct lang_ins *i, unsigne
 		[CODE_MOVE] = {1, OF_TYPE},    [CODE_LOAD] = {1, OF_TYPE},
 		[CODE_GIVE] = {1, OF_TYPE},    [CODE_RANGE] = {4, DT_INT64},
 		[CODE_LENGTH] = {1, DT_INT64}, [CODE_JOIN] = {1, DT_INT64},
-		[CODE_MEETS] = {1, DT_BOOL},   [CODE_PLACE] = {1, DTYPE_END},
-		[CODE_SPOT] = {1, DTYPE_END},  [CODE_RETURN] = {0, 0},
+		[CODE_CLAIM] = {1, DT_INT64},  [CODE_MEETS] = {1, DT_BOOL},
+		[CODE_PLACE] = {1, DTYPE_END}, [CODE_SPOT] = {1, DTYPE_END},
+		[CODE_SUMMED] = {1, OF_TYPE},  [CODE_RETURN] = {0, 0},
 	};
 
 	if (i->code == CODE_VIEW)

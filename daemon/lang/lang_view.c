@@ -202,6 +202,7 @@ static bool room(struct run *r, const struct step *s, uint64_t bytes)
 void lang_view_end(struct run *r)
 {
 	free(r->sum);
+	lang_totals_free(r->totals);
 	if (r->aside && r->aside->bytes <= LANG_SPARE)
 		r->aside = atomic_exchange(r->kernel->spare, r->aside);
 	free(r->aside);

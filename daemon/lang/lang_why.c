@@ -82,7 +82,8 @@ void lang_nest_say(char *text, size_t bytes, const struct lang_program *p,
 		fprintf(f, "an index of '%s' in line %u is not proven to lie inside",
 			array_of(p, n->at), p->code[n->at].line);
 	else
-		fprintf(f, "%s%s", words[n->why], n->nsum ? ", sums are put together" : "");
+		fprintf(f, "%s%s", words[n->why],
+			n->nsum + n->nclaimed ? ", sums are put together" : "");
 	fclose(f);
 	text[bytes - 1] = 0;
 }

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "present.h"
+
 /* Generated code spells these structs itself (kernels/); the layouts agree. */
 _Static_assert(sizeof(struct bz_args) == 64, "struct bz_args has changed");
 _Static_assert(offsetof(struct bz_args, base) == 0 && offsetof(struct bz_args, extent) == 8 &&
@@ -76,6 +78,7 @@ enum status tier1_load(struct tier1 *out, int fd, const struct nest *spec, struc
 	}
 	if (st)
 		goto out;
+	present_object(t.map ? (void *)t.map : (void *)t.reduce);
 	*out = t;
 	t.object = NULL;
 out:

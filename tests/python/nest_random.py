@@ -55,7 +55,8 @@ class Nest:
             step = " step " + rng.choice(["2", "3"])
         elif rng.random() < 0.15:
             low, high, step = str(SIDE - 1), "0", " step -1"
-        self.line(f"for {name} in {low}..{high}{step} {{")
+        claim = " reduction(+: s1)" if rng.random() < 0.25 else ""
+        self.line(f"for {name} in {low}..{high}{step}{claim} {{")
         self.numbers.append(name)
         if rng.random() < 0.3:
             self.statement()

@@ -129,6 +129,20 @@ def test_clip_and_where_with_not_a_number():
     assert not differ(np.where(mine[0], *mine), numpy.where(a, a, b))
 
 
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "c8", "c16"])
+@pytest.mark.parametrize("n", [1, 3, 200])
+def test_clip_keeps_a_zero_that_is_a_bound(dtype, n):
+    for zero, bound in ((-0.0, 0.0), (0.0, -0.0)):
+        for low, high in ((bound, 1.0), (-1.0, bound), (bound, bound)):
+            x = numpy.full(n, zero, dtype)
+            want = numpy.clip(x, low, high)
+            for made in (np.clip(np.array(x), low, high), np.array(x).clip(low, high),
+                         np.clip(np.array(x), np.array(low, dtype), np.array(high, dtype))):
+                assert not differ(made, want)
+            for i in (0, -1):
+                assert not differ(np.clip(np.array(x)[i], low, high), want[i])
+
+
 @pytest.mark.parametrize("bounds", [
     lambda v: (v, -1), lambda v: (-1, v), lambda v: (v, 300), lambda v: (v, 2 ** 70)])
 @pytest.mark.parametrize("clip", [lambda np, a, *b: np.clip(a, *b), lambda np, a, *b: a.clip(*b)])

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import braze
+import braze.numpy as bnp
 from nest_random import Nest
 
 CASES = int(os.environ.get("BRAZE_NESTS", 60))
@@ -93,6 +94,54 @@ def test_what_may_not_happen_is_not_refuted():
     assert "may touch the same bytes" in str(braze.explain(kernel, x, c))
 
 
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_loop_that_comes_again_is_looked_at_now_and_then(compiled):
+    kernel = braze.kernel_from_text("""kernel f(inout x: float64[:], k: int64[:]) -> (turns: int64) {
+        for t in 0..len(k) {
+            turns = t
+            let by = k[t]
+            simd for i in 0..16 { x[i + by] = x[i] + 1.0 }
+        } }""")
+    if compiled:
+        kernel.compile()
+    told = []
+    for wrong in range(20):
+        k = np.zeros(20, int)
+        k[wrong] = 3
+        try:
+            assert kernel(np.zeros(40), k) == 19
+        except ValueError as error:
+            assert "3 turns apart" in str(error)
+            told.append(wrong)
+    assert told == [0, 1, 2, 4, 8, 16]
+    with pytest.raises(ValueError, match="the loop is not simd"):
+        kernel(np.zeros(40), np.full(100, 3))
+
+
+@pytest.mark.parametrize("word", ["parallel", "simd", ""])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_what_no_call_decides_is_done_in_order(word, compiled):
+    """Rows and columns come from arrays."""
+    kernel = braze.kernel_from_text(f"""kernel f(rows: int64[:], columns: int64[:], x: float64[:], inout y: float64[:]) {{
+        {word} for i in 0..len(y) {{
+            {word} for p in rows[i]..rows[i + 1] {{ y[i] = y[i] * 0.5 + x[columns[p]] }}
+        }} }}""")
+    if compiled:
+        kernel.compile()
+    rng = np.random.default_rng(1)
+    rows = np.concatenate([[0], np.cumsum(rng.integers(0, 9, 200))])
+    columns, x = rng.integers(0, 50, rows[-1]), rng.random(50)
+    y, want = np.zeros(200), np.zeros(200)
+    for i in range(200):
+        for p in range(rows[i], rows[i + 1]):
+            want[i] = want[i] * 0.5 + x[columns[p]]
+    kernel(rows, columns, x, y)
+    assert (y == want).all()
+    columns[7] = 50
+    with pytest.raises(IndexError, match="index 50"):
+        kernel(rows, columns, x, y)
+
+
 @pytest.mark.parametrize("text,words", [
     ("parallel for i in 0..4 reduction(+: t) { s += i }", "no variable 't'"),
     ("for i in 0..4 reduction(-: s) { s += i }", "one of"),
@@ -116,10 +165,7 @@ def test_sums_of_claimed_loops():
             "parallel for i in 0..n reduction(+: s, m) reduction_ { s += x[i]; m += i; p = max(p, i * 3 % 100) } }")
     kernel = braze.kernel_from_text(text.replace(" reduction_", ""))
     x = np.arange(50) / 3
-    want = 0.5
-    for v in x:
-        want += v
-    assert kernel(x, 50) == (want, 7 + 49 * 25, 99)
+    assert kernel(x, 50) == (0.5 + float(bnp.sum(x)), 7 + 49 * 25, 99)
 
 
 @braze.jit

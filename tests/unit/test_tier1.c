@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <criterion/criterion.h>
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -110,6 +111,37 @@ Test(tier1, two_objects_through_one_descriptor_number_stay_apart)
 	cr_assert_eq(got, 2);
 	tier1_unload(&a);
 	tier1_unload(&b);
+}
+
+/* Has a page table the page of this address? */
+static bool is_present(const void *address)
+{
+	uint64_t word = 0;
+	int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+	off_t at = (off_t)((uintptr_t)address / (uintptr_t)sysconf(_SC_PAGESIZE)) * 8;
+
+	cr_assert_geq(fd, 0);
+	cr_assert_eq(pread(fd, &word, sizeof word, at), (ssize_t)sizeof word);
+	close(fd);
+	return word >> 63;
+}
+
+/* A masked load whose mask is empty never brings a page, and is slow as long as it is away. */
+Test(tier1, a_kernels_constants_are_in_memory_before_it_runs)
+{
+	struct nest n = nest_add();
+	struct err err = {OK, ""};
+	struct tier1 t;
+	int fd = compile("const char table[1 << 16] = {1};\n"
+			 "void bz_map(void *a, long lo, long hi) { *(const char **)a = table; }\n");
+	const char *table = NULL;
+
+	cr_assert_eq(tier1_load(&t, fd, &n, &err), OK, "%s", err.text);
+	close(fd);
+	t.map((void *)&table, 0, 0);
+	for (int at = 0; at < 1 << 16; at += 4096)
+		cr_assert(is_present(table + at), "%d", at);
+	tier1_unload(&t);
 }
 
 Test(tier1, what_is_no_kernel_is_refused)

@@ -8,7 +8,7 @@
     #pragma :N=>parallel :M=>simd,le(256)    of a statement on slices, by their lengths
     #pragma atomic                       adds to a place, in any order
 
-They promise.  A loop that is said to be parallel or simd is checked by each call, where nothing in it is
+They promise.  What `reduction` names is added up by a tree over the turns, where the loop only adds to it.  A loop that is said to be parallel or simd is checked by each call, where nothing in it is
 atomic: if its turns touch the same bytes, that is an error; where it cannot be told, they run in their order.
 """
 
@@ -115,6 +115,14 @@ def pragmas_of(function):
     return out
 
 
+_SUMS = {"sum": "+", "prod": "*"}  # as the language has them
+
+
+def _sums(clauses):
+    return [(_SUMS.get(c.given[0], c.given[0]), name) for c in clauses
+            if c.word == "reduction" and not c.of for name in c.given[1:]]
+
+
 def mark(tree, said):
     """Loops of the tree know what is said of them."""
     for node in ast.walk(tree):
@@ -122,6 +130,7 @@ def mark(tree, said):
             inside = {n.lineno for n in ast.walk(node) if isinstance(n, ast.stmt)}
             atomic = any(c.word == "atomic" for line in inside for c in said.get(line, ()))
             words = [] if atomic else [c.word for c in said.get(node.lineno, ()) if not c.of]
+            node.braze_sums = getattr(node, "braze_sums", []) + _sums(said.get(node.lineno, ()))
             node.braze_claim = next((w for w in ("parallel", "simd", "sequential") if w in words), "")
 
 
@@ -129,6 +138,15 @@ def claim_of(node):
     """The word before a loop of the language."""
     word = getattr(node, "braze_claim", "")
     return f"{word} " if word else ""
+
+
+def sums_of(node, name_of):
+    """What stands behind its bounds; name_of: a variable's name in the kernel, or None."""
+    out = ""
+    for op, name in getattr(node, "braze_sums", ()):
+        if name_of(name):
+            out += f" reduction({op}: {name_of(name)})"
+    return out
 
 
 def _check(statement, clauses, where):

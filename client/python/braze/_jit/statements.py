@@ -11,7 +11,7 @@ import numpy as np
 
 from braze._jit.expressions import UNKNOWN, Value, cast, cast_truth
 from braze._jit.kinds import INT, WEAK, Array, Refusal, join, said, strong
-from braze._jit.pragmas import claim_of
+from braze._jit.pragmas import claim_of, sums_of
 
 
 def _in_type(value, kind):
@@ -281,7 +281,7 @@ class Statements:
         direct = isinstance(node.target, ast.Name) and node.target.id in self.counters \
             and bindings is None
         counter = self.names.fresh(node.target.id if direct else "k")
-        self.emit(f"{claim_of(node)}for {counter} in {begin}..{end}{step} {{", node)
+        self.emit(f"{claim_of(node)}for {counter} in {begin}..{end}{step}{sums_of(node, self.summed)} {{", node)
         self.depth += 1
         if direct:
             self.counting[node.target.id] = counter
@@ -297,6 +297,10 @@ class Statements:
         self.emit("}", node)
         if node is not self.program.loop:
             self.leaves(node, node)
+
+    def summed(self, name):
+        """A variable of numbers that a loop says it adds up."""
+        return self.name_of(name) if self.kinds.get(name) else None
 
     def _bind(self, target, value, node):
         """What a turn gives: a number, or a row."""

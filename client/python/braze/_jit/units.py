@@ -112,6 +112,8 @@ def _around(function, kind, depth):
         loop = ast.parse(f"for {indices[k]} in range(braze_begin_{k}, braze_end_{k}): pass").body[0]
         loop.body = body
         body = [loop]
+    if kind == "reduce":
+        body[0].braze_sums = [("+", more[0])]
     if more:
         annotation = _sums_type(tree.args.args[depth].annotation)
         body.insert(0, ast.parse(f"{more[0]}{annotation} = 0").body[0])

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lang/lang_walk.h - what the parts of lang_nest.c's walk over a loop share. */
+#ifndef BRAZE_LANG_WALK_H
+#define BRAZE_LANG_WALK_H
+
+#include "lang_nest.h"
+
+#define NOT_WRITTEN UINT32_MAX
+#define FUNCTIONS   (UINT32_MAX - 1) /* functions of the text write it: it lives for a statement */
+
+/* A register that the loop writes. */
+struct written {
+	uint32_t reg, writes, reads;
+	uint32_t adds, made; /* reads and writes of additions to it: */
+	struct lang_addition by;
+	bool early; /* read by a turn that has not written it */
+	bool known; /* value is what it has */
+	int access; /* of an address; -1 */
+	struct lang_affine value;
+};
+
+struct walk {
+	const struct lang_program *p;
+	const struct lang_loops *loops; /* NULL: there is none */
+	const union lang_reg *reg;	/* NULL: only what holds in every call is asked */
+	const struct lang_array *array;
+	struct lang_nest *out;
+	uint32_t range, end, words;
+	uint32_t *slot; /* [register] */
+	struct written *w;
+	uint32_t nw;
+	uint64_t *now; /* a bit for each written register: this turn has written it */
+	uint64_t *
+		*before; /* [instruction]: the same, of the jumps to it; NULL: there are none yet */
+	bool gone;	 /* behind a jump: only other jumps come here */
+	struct lang_turns turns[LANG_ACCESSES];
+	struct lang_reach access[LANG_ACCESSES];
+	uint32_t place[LANG_ACCESSES];
+	bool maybe[LANG_ACCESSES]; /* not in every turn of its loops */
+	unsigned nturns, naccess, depth;
+	uint32_t path[LANG_PATH], path_end[LANG_PATH], path_range[LANG_PATH];
+	uint64_t many[LANG_PATH + 1]; /* turns of the loops around, together */
+	bool full;		      /* no memory */
+};
+/* lang_walk.c: what registers have.  The value of a register now, as a sum over loop numbers;
+ * false: it is not known to be one.  Where the walk has no values, it only tells whether it is one
+ * in some call. */
+bool lang_walk_value(struct walk *w, uint32_t reg, struct lang_affine *out);
+/* Of what an instruction makes. */
+bool lang_walk_made(struct walk *w, const struct lang_ins *i, struct lang_affine *out);
+bool lang_affine_constant(const struct lang_affine *f);
+/* false: a number leaves int64. */
+bool lang_affine_scaled(struct lang_affine *out, const struct lang_affine *a, int64_t by);
+bool lang_affine_added(struct lang_affine *out, const struct lang_affine *a,
+		       const struct lang_affine *b);
+/* Is it far from the ends of int64 in all turns of the loops around? */
+bool lang_walk_small(struct walk *w, const struct lang_affine *f);
+/* What holds where instruction `at` is done: sums that are at least 0.  How many. */
+unsigned lang_walk_conditions(struct walk *w, uint32_t at, struct lang_affine *out);
+
+#endif
