@@ -49,15 +49,33 @@ struct bz_frame {
 };
 
 #pragma GCC optimize("O2", "tree-loop-vectorize", "split-loops", "unswitch-loops")
-#define BZ_TURNS	 4096
-#define BZ_BLOCK	 1024
-#define BZ_RARE(x)	 __builtin_expect(!!(x), 0)
-#define BZ_FN		 static inline __attribute__((always_inline))
-#define BZ_GET(r, v)	 __builtin_memcpy(&(v), &f->reg[r], sizeof(v))
-#define BZ_SET(r, v)	 __builtin_memcpy(&f->reg[r], &(v), sizeof(v))
-#define BZ_LOAD(v, p)	 __builtin_memcpy(&(v), p, sizeof(v))
-#define BZ_STORE(p, v)	 __builtin_memcpy(p, &(v), sizeof(v))
-#define BZ_LOAD_B1(v, p) ((v) = *(const bz_b1 *)(p) != 0)
+#define BZ_TURNS     4096
+#define BZ_BLOCK     1024
+#define BZ_RARE(x)   __builtin_expect(!!(x), 0)
+#define BZ_FN	     static inline __attribute__((always_inline))
+#define BZ_GET(r, v) __builtin_memcpy(&(v), &f->reg[r], sizeof(v))
+#define BZ_SET(r, v) __builtin_memcpy(&f->reg[r], &(v), sizeof(v))
+/* Elements lie anywhere.  By their own type: of copied bytes the compiler keeps what it knows of an
+ * element in registers of integers, and goes back and forth. */
+#define BZ_ELEMENT(t)	  typedef bz_##t bz_at_##t __attribute__((may_alias, aligned(1)));
+#define BZ_LOAD(t, v, p)  ((v) = *(const bz_at_##t *)(p))
+#define BZ_STORE(t, p, v) (*(bz_at_##t *)(p) = (v))
+#define BZ_LOAD_B1(v, p)  ((v) = *(const bz_b1 *)(p) != 0)
+
+BZ_ELEMENT(b1)
+BZ_ELEMENT(i8)
+BZ_ELEMENT(i16)
+BZ_ELEMENT(i32)
+BZ_ELEMENT(i64)
+BZ_ELEMENT(u8)
+BZ_ELEMENT(u16)
+BZ_ELEMENT(u32)
+BZ_ELEMENT(u64)
+BZ_ELEMENT(f16)
+BZ_ELEMENT(f32)
+BZ_ELEMENT(f64)
+BZ_ELEMENT(c64)
+BZ_ELEMENT(c128)
 
 /* An element of its bits. */
 #define BZ_BITS(t, low, high)                                                                      \
@@ -315,7 +333,13 @@ BZ_UNARY(inv, b1, a ^ 1)
 		  b == 0    ? 0                                                                    \
 		  : b == -1 ? 0 - (bz_u64)a                                                        \
 			    : (bz_u64)(a / b - (a % b != 0 && (a ^ b) < 0)))                       \
-	BZ_BINARY(rem, t, b == 0 || b == -1 ? 0 : a % b + (a % b != 0 && (a ^ b) < 0 ? b : 0))
+	BZ_BINARY(divided, t, b == 0 || b == -1 ? 0 : a % b + (a % b != 0 && (a ^ b) < 0 ? b : 0)) \
+	/* What is near, as indices that go around are, needs no division. */                      \
+	BZ_BINARY(rem, t,                                                                          \
+		  __builtin_constant_p(b)	 ? bz_divided_##t(a, b)                            \
+		  : a >= 0 && a < b		 ? a                                               \
+		  : a < 0 && b > 0 && a + b >= 0 ? a + b                                           \
+						 : bz_divided_##t(a, b))
 #define BZ_UNSIGNED(t, bits)                                                                       \
 	BZ_WHOLE(t, bits)                                                                          \
 	BZ_UNARY(sign, t, a > 0)                                                                   \

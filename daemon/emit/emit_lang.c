@@ -36,8 +36,10 @@ static const char *suffix(unsigned type)
 
 /* ---- Registers ---- */
 
-static void name(struct lane *e, uint32_t reg, unsigned type, uint32_t function)
+static void name(struct lane *e, uint32_t reg, unsigned type, uint32_t function, uint32_t at)
 {
+	e->first[reg] = at < e->first[reg] ? at : e->first[reg];
+	e->last[reg] = at > e->last[reg] ? at : e->last[reg];
 	e->type[reg] = (uint8_t)type;
 	if (e->owner[reg] != NOBODY && e->owner[reg] != function)
 		e->shared[reg] = true;
@@ -55,13 +57,14 @@ static void registers(struct lane *e)
 
 		function = e->start[at] ? at : function;
 		for (unsigned k = 0; lang_uses(&reg, &type, i, k); k++)
-			name(e, reg, type, function);
+			name(e, reg, type, function, at);
 		for (unsigned k = 0; lang_makes(&reg, &type, i, k); k++)
-			name(e, reg, type, function);
+			name(e, reg, type, function, at);
 	}
+	/* Parameters have their values from elsewhere, results are read behind the last one. */
 	for (unsigned k = 0; k < p->nparam + p->nresult; k++)
 		if (!p->param[k].rank)
-			name(e, p->param[k].reg, p->param[k].type, p->entry);
+			name(e, p->param[k].reg, p->param[k].type, p->entry, p->ncode);
 	for (uint32_t k = 0; k < p->nconst; k++)
 		e->constant[p->constant[k].reg] = &p->constant[k].value;
 }
@@ -182,91 +185,6 @@ static void put_place(struct lane *e, const struct lang_ins *i, uint32_t at)
 	text_put(&e->o, " %s = p_; }\n", emit_lang_register(e, i->d));
 }
 
-/* Does the range go by steps of 1?  Then d + 2 is its bound instead of the turns that are left, so
- * that the compiler sees between what and what its number lies. */
-static bool by_one(const struct lane *e, const struct lang_ins *range)
-{
-	const union lang_reg *c = e->constant[range->c];
-
-	return c && c->i == 1;
-}
-
-/* The machine has set them, and counts turns where this has a bound. */
-static void put_range_of_part(struct lane *e, const struct lang_ins *i)
-{
-	for (unsigned k = 1; k < 4; k++)
-		text_put(&e->o, "BZ_GET(%u, %s); ", i->d + k, emit_lang_register(e, i->d + k));
-	if (by_one(e, i))
-		text_put(&e->o, "%s += %s;", emit_lang_register(e, i->d + 2),
-			 emit_lang_register(e, i->d + 1));
-	text_put(&e->o, "\n");
-}
-
-static void put_range(struct lane *e, const struct lang_ins *i, uint32_t at)
-{
-	if (e->part == at + 1) {
-		put_range_of_part(e, i);
-		return;
-	}
-	if (!by_one(e, i))
-		text_put(&e->o, "if (BZ_RARE(!%s)) BZ_END(%u);\n", emit_lang_register(e, i->c), at);
-	text_put(&e->o, "%s = %s; ", emit_lang_register(e, i->d + 1), emit_lang_register(e, i->a));
-	if (by_one(e, i))
-		text_put(&e->o, "%s = %s;\n", emit_lang_register(e, i->d + 2),
-			 emit_lang_register(e, i->b));
-	else
-		text_put(&e->o, "%s = bz_turns(%s, %s, %s); %s = %s;\n",
-			 emit_lang_register(e, i->d + 2), emit_lang_register(e, i->a),
-			 emit_lang_register(e, i->b), emit_lang_register(e, i->c),
-			 emit_lang_register(e, i->d + 3), emit_lang_register(e, i->c));
-}
-
-/* Is the loop whose range this is made in strips?  Inside a copy, where it has no loop inside. */
-static bool in_strips(const struct lane *e, uint32_t range)
-{
-	const struct lang_loop *x = e->loop[range] ? &e->loops->loop[e->loop[range] - 1] : NULL;
-
-	return x && e->nversion && !x->inner && !x->repeats && by_one(e, &e->p->code[range]);
-}
-
-/* A strip has the turns until q, which are counted here. */
-static void put_strip(struct lane *e, const struct lang_ins *range, uint32_t at)
-{
-	const char *next = emit_lang_register(e, range->d + 1);
-	const char *left = emit_lang_register(e, range->d + 2);
-
-	text_put(&e->o,
-		 "{ bz_i64 q; bz_u64 c; S%s:; c = %s < %s ? (bz_u64)%s - (bz_u64)%s : 0;\n"
-		 "if (BZ_RARE(c > BZ_TURNS)) c = BZ_TURNS;\nq = %s + (bz_i64)c; BZ_STRIP(%u, c);\n",
-		 emit_lang_label(e, at + 1), next, left, left, next, next, range[1].d - 1);
-}
-
-static void put_strip_end(struct lane *e, const struct lang_ins *range, uint32_t at)
-{
-	text_put(&e->o, "goto %s;\nE%s:; if (BZ_RARE(%s < %s)) goto S%s; goto %s; }\n",
-		 emit_lang_label(e, at + 1), emit_lang_label(e, at + 1),
-		 emit_lang_register(e, range->d + 1), emit_lang_register(e, range->d + 2),
-		 emit_lang_label(e, at + 1), emit_lang_label(e, range[1].d));
-}
-
-/* The range is the instruction before. */
-static void put_next(struct lane *e, const struct lang_ins *i, uint32_t at)
-{
-	bool strips = in_strips(e, at - 1);
-	const char *number = emit_lang_register(e, i->a), *next = emit_lang_register(e, i->a + 1),
-		   *left = emit_lang_register(e, i->a + 2);
-
-	if (by_one(e, i - 1))
-		text_put(&e->o, "if (%s >= %s) goto %s%s; %s = %s; %s += 1;\n", next,
-			 strips ? "q" : left, strips ? "E" : "",
-			 emit_lang_label(e, strips ? at : i->d), number, next, next);
-	else
-		text_put(&e->o,
-			 "if (!%s) goto %s; %s -= 1; %s = %s; %s = (bz_u64)%s + (bz_u64)%s;\n",
-			 left, emit_lang_label(e, i->d), left, number, next, next, next,
-			 emit_lang_register(e, i->a + 3));
-}
-
 static void put_end(struct lane *e)
 {
 	const struct lang_param *result = &e->p->param[e->p->nparam];
@@ -307,8 +225,12 @@ static void put_slice(struct lane *e, const struct lang_ins *i, uint32_t at)
 
 static void put_load(struct lane *e, const struct lang_ins *i)
 {
-	text_put(&e->o, "BZ_LOAD%s(%s, %s);\n", i->type == DT_BOOL ? "_B1" : "",
-		 emit_lang_register(e, i->d), emit_lang_register(e, i->a));
+	const char *to = emit_lang_register(e, i->d), *from = emit_lang_register(e, i->a);
+
+	if (i->type == DT_BOOL)
+		text_put(&e->o, "BZ_LOAD_B1(%s, %s);\n", to, from);
+	else
+		text_put(&e->o, "BZ_LOAD(%s, %s, %s);\n", suffix(i->type), to, from);
 }
 
 /* Nothing, of a loop that no call refutes; else the machine's step where that would look. */
@@ -333,21 +255,17 @@ static void put_way(struct lane *e, const struct lang_ins *i, uint32_t at)
 		text_put(o, "goto %s;\n", emit_lang_label(e, i->d));
 		break;
 	case CODE_LOOP:
-		if (e->p->code[i->d].code == CODE_NEXT && in_strips(e, i->d - 1))
-			put_strip_end(e, &e->p->code[i->d - 1], i->d - 1);
-		else
+		if (!emit_lang_turns_end(e, at))
 			text_put(o, "BZ_LOOP(%u, %s);\n", at, emit_lang_label(e, i->d));
 		break;
 	case CODE_CLAIM:
 		put_claim(e, i, at);
 		break;
 	case CODE_RANGE:
-		put_range(e, i, at);
-		if (in_strips(e, at))
-			put_strip(e, i, at);
+		emit_lang_range(e, at);
 		break;
 	case CODE_NEXT:
-		put_next(e, i, at);
+		emit_lang_next(e, at);
 		break;
 	case CODE_CALL:
 		text_put(o, "if (bz_fn%u(f, s)) return 1;\n", i->d);
@@ -398,8 +316,8 @@ void emit_lang_one(struct lane *e, uint32_t at)
 		put_load(e, i);
 		break;
 	case CODE_STORE:
-		text_put(o, "{ bz_%s a_ = %s; BZ_STORE(%s, a_); }\n", suffix(i->type),
-			 emit_lang_register(e, i->a), emit_lang_register(e, i->d));
+		text_put(o, "BZ_STORE(%s, %s, %s);\n", suffix(i->type), emit_lang_register(e, i->d),
+			 emit_lang_register(e, i->a));
 		break;
 	case CODE_ADDEND:
 		text_put(o, "BZ_ADDEND(%u, %u, %u, %s);\n", at, i->c, i->a,
@@ -492,7 +410,7 @@ static void put_some(struct lane *e, uint32_t first, uint32_t last, bool checked
 	for (uint32_t at = first; at <= last; at++) {
 		uint32_t loop = e->loop[at], behind;
 
-		if (e->target[at])
+		if (e->target[at] && !(at && emit_lang_is_plain(e, at - 1)))
 			text_put(&e->o, "%s:;\n", emit_lang_label(e, at));
 		if (loop)
 			emit_lang_share(e, at);
@@ -572,7 +490,7 @@ static void put_start(struct lane *e)
 			continue;
 		text_put(&e->o, "case %u: ", at);
 		/* The machine counts turns where this has a bound. */
-		if (next->code == CODE_NEXT && by_one(e, next - 1))
+		if (next->code == CODE_NEXT && emit_lang_by_one(e, next - 1))
 			text_put(&e->o, "%s += %s; ", emit_lang_register(e, next->a + 2),
 				 emit_lang_register(e, next->a + 1));
 		text_put(&e->o, "goto L%u;\n", p->code[at].d);
@@ -657,6 +575,9 @@ static bool prepare(struct lane *e, struct lang_program *p)
 	e->owner = xmalloc((p->nreg + 1) * sizeof *e->owner);
 	memset(e->owner, 0xff, (p->nreg + 1) * sizeof *e->owner);
 	e->shared = xcalloc(p->nreg + 1, 1);
+	e->first = xmalloc((p->nreg + 1) * sizeof *e->first);
+	memset(e->first, 0xff, (p->nreg + 1) * sizeof *e->first);
+	e->last = xcalloc(p->nreg + 1, sizeof *e->last);
 	e->start = xcalloc(p->ncode + 1, 1);
 	e->target = xcalloc(p->ncode + 1, 1);
 	e->inside = xcalloc(p->ncode + 1, 1);
@@ -682,6 +603,8 @@ static void finish(struct lane *e)
 	free(e->constant);
 	free(e->owner);
 	free(e->shared);
+	free(e->first);
+	free(e->last);
 	free(e->start);
 	free(e->target);
 	free(e->inside);

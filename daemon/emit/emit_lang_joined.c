@@ -74,6 +74,7 @@ uint32_t emit_lang_both(const struct lane *e, uint32_t at)
 
 		if (!inner || inner >= last)
 			return 0;
+		k = inner;
 	}
 	return last;
 }
@@ -132,9 +133,9 @@ uint32_t emit_lang_either(struct lane *e, uint32_t at)
 	for (uint32_t k = at + 1; k < last; k++)
 		if (k + 2 != second && k + 1 != second)
 			emit_lang_one(e, k);
-	text_put(&e->o, "{ bz_%s a_ = %s, b_ = %s; a_ = %s ? a_ : b_; BZ_STORE(%s, a_); }\n",
+	text_put(&e->o, "{ bz_%s a_ = %s, b_ = %s; BZ_STORE(%s, %s, %s ? a_ : b_); }\n",
 		 dtype_row(one->type)->suffix, emit_lang_register(e, one->a),
-		 emit_lang_register(e, two->a), emit_lang_register(e, i->a),
-		 emit_lang_register(e, one->d));
+		 emit_lang_register(e, two->a), dtype_row(one->type)->suffix,
+		 emit_lang_register(e, one->d), emit_lang_register(e, i->a));
 	return last;
 }

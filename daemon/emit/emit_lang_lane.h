@@ -24,6 +24,7 @@ struct lane {
 	const union lang_reg **constant; /* [register]; NULL: it is none */
 	uint32_t *owner;		 /* [register]: the function that names it, by its start */
 	bool *shared;			 /* [register]: several name it */
+	uint32_t *first, *last;		 /* [register]: the instructions that name it lie between */
 	bool *start;			 /* [instruction]: a function's first */
 	uint8_t *target;		 /* [instruction]: so many jumps come here; 255: or more */
 	bool *outer;			 /* [instruction]: lang_outermost */
@@ -50,6 +51,17 @@ const char *emit_lang_label(const struct lane *e, uint32_t to);
 void emit_lang_open(struct lane *e, bool unit);
 /* Instructions, with what is said of their loops. */
 void emit_lang_some(struct lane *e, uint32_t first, uint32_t last);
+
+/* Does the range go by steps of 1?  Then d + 2 is its bound instead of the turns that are left, so
+ * that the compiler sees between what and what its number lies. */
+bool emit_lang_by_one(const struct lane *e, const struct lang_ins *range);
+/* Is this the range of a loop that becomes a loop of C, and no jump? */
+bool emit_lang_is_plain(const struct lane *e, uint32_t range);
+/* CODE_RANGE and CODE_NEXT. */
+void emit_lang_range(struct lane *e, uint32_t at);
+void emit_lang_next(struct lane *e, uint32_t at);
+/* CODE_LOOP of such a loop; false: it is of another, and nothing is written. */
+bool emit_lang_turns_end(struct lane *e, uint32_t at);
 
 /* One instruction. */
 void emit_lang_one(struct lane *e, uint32_t at);

@@ -41,6 +41,14 @@ static void put_known(struct lane *e, uint32_t range, const char *how, bool *see
 	}
 }
 
+/* Is the register named in the loop only?  Each turn writes it before it reads it then, since
+ * whatever has a value from before a loop is named there: nobody else needs what it has.  (That it
+ * would be asked for keeps the value of each temporary alive through all loops inside.) */
+static bool is_local(const struct lane *e, uint32_t range, uint32_t end, uint32_t reg)
+{
+	return e->first[reg] >= range && e->last[reg] <= end;
+}
+
 static void put_moved(struct lane *e, uint32_t range, const char *how, bool made)
 {
 	uint32_t end = lang_nest_end(e->p, range), r;
@@ -52,7 +60,8 @@ static void put_moved(struct lane *e, uint32_t range, const char *how, bool made
 
 		for (unsigned k = 0;
 		     made ? lang_makes(&r, &type, i, k) : lang_uses(&r, &type, i, k); k++)
-			put_one(e, how, r, seen);
+			if (!is_local(e, range, end, r))
+				put_one(e, how, r, seen);
 	}
 	if (!made)
 		put_known(e, range, how, seen);

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* emit/emit_lang_count.c - counted loops of a kernel's text.
+ *
+ * Each turn is counted and somebody is asked now and then whether to go on.  In copies the loops
+ * that have no long one inside are made in strips, whose turns are counted when they begin; loops
+ * of a few turns, whose number is known here, are not counted at all.  Both are loops of C, of
+ * which compilers make vectors, or take the turns apart; all others are jumps. */
+#include "emit_lang_lane.h"
+
+#define SHORT_TURNS 8	/* of a loop that the compiler is to write out, */
+#define SHORT_CODE  300 /* and how many instructions that may give */
+#define SHORT_DEPTH 4
+
+bool emit_lang_by_one(const struct lane *e, const struct lang_ins *range)
+{
+	const union lang_reg *c = e->constant[range->c];
+
+	return c && c->i == 1;
+}
+
+/* ---- Which ---- */
+
+/* So many instructions a loop of a few turns is, written out; 0: it is no such. */
+static uint32_t written_out(const struct lane *e, uint32_t loop, int depth)
+{
+	const struct lang_loop *x = &e->loops->loop[loop];
+	const struct lang_ins *range = &e->p->code[x->range];
+	const union lang_reg *from = e->constant[range->a], *to = e->constant[range->b];
+	uint64_t count = x->end - x->range + 1, inner;
+
+	/* A part begins anywhere, and so does bz_any in loops that are in no other. */
+	if (!from || !to || !emit_lang_by_one(e, range) || from->i >= to->i ||
+	    (uint64_t)to->i - (uint64_t)from->i > SHORT_TURNS || x->repeats || x->calls ||
+	    x->steps || !depth || e->part == x->range + 1 ||
+	    (x->parent == LANG_NONE && !e->nversion))
+		return 0;
+	for (uint32_t k = loop + 1; k < e->loops->nloop; k++) {
+		if (e->loops->loop[k].parent != loop)
+			continue;
+		inner = written_out(e, k, depth - 1);
+		if (!inner)
+			return 0;
+		count += inner;
+	}
+	count *= (uint64_t)to->i - (uint64_t)from->i;
+	return count <= SHORT_CODE ? (uint32_t)count : 0;
+}
+
+static bool is_short(const struct lane *e, uint32_t range)
+{
+	return e->loop[range] && written_out(e, e->loop[range] - 1, SHORT_DEPTH);
+}
+
+/* Is the loop whose range this is made in strips?  Inside a copy, where it has no loop inside but
+ * short ones. */
+static bool in_strips(const struct lane *e, uint32_t range)
+{
+	uint32_t loop = e->loop[range] - 1;
+
+	if (!e->loop[range] || !e->nversion || e->loops->loop[loop].repeats ||
+	    !emit_lang_by_one(e, &e->p->code[range]) || is_short(e, range))
+		return false;
+	for (uint32_t k = loop + 1; k < e->loops->nloop; k++)
+		if (lang_loop_inside(e->loops, k, loop) && !is_short(e, e->loops->loop[k].range))
+			return false;
+	return true;
+}
+
+bool emit_lang_is_plain(const struct lane *e, uint32_t range)
+{
+	return e->p->code[range].code == CODE_RANGE && (is_short(e, range) || in_strips(e, range));
+}
+
+/* ---- Statements ---- */
+
+/* The machine has set them, and counts turns where this has a bound. */
+static void put_range_of_part(struct lane *e, const struct lang_ins *i)
+{
+	for (unsigned k = 1; k < 4; k++)
+		text_put(&e->o, "BZ_GET(%u, %s); ", i->d + k, emit_lang_register(e, i->d + k));
+	if (emit_lang_by_one(e, i))
+		text_put(&e->o, "%s += %s;", emit_lang_register(e, i->d + 2),
+			 emit_lang_register(e, i->d + 1));
+	text_put(&e->o, "\n");
+}
+
+static void put_range(struct lane *e, const struct lang_ins *i, uint32_t at)
+{
+	if (e->part == at + 1) {
+		put_range_of_part(e, i);
+		return;
+	}
+	if (!emit_lang_by_one(e, i))
+		text_put(&e->o, "if (BZ_RARE(!%s)) BZ_END(%u);\n", emit_lang_register(e, i->c), at);
+	text_put(&e->o, "%s = %s; ", emit_lang_register(e, i->d + 1), emit_lang_register(e, i->a));
+	if (emit_lang_by_one(e, i))
+		text_put(&e->o, "%s = %s;\n", emit_lang_register(e, i->d + 2),
+			 emit_lang_register(e, i->b));
+	else
+		text_put(&e->o, "%s = bz_turns(%s, %s, %s); %s = %s;\n",
+			 emit_lang_register(e, i->d + 2), emit_lang_register(e, i->a),
+			 emit_lang_register(e, i->b), emit_lang_register(e, i->c),
+			 emit_lang_register(e, i->d + 3), emit_lang_register(e, i->c));
+}
+
+/* A strip has the turns until q, which are counted here. */
+static void put_strip(struct lane *e, const struct lang_ins *range, uint32_t at)
+{
+	const char *next = emit_lang_register(e, range->d + 1);
+	const char *left = emit_lang_register(e, range->d + 2);
+
+	text_put(&e->o,
+		 "{ bz_i64 q; bz_u64 c; S%s:; c = %s < %s ? (bz_u64)%s - (bz_u64)%s : 0;\n"
+		 "if (BZ_RARE(c > BZ_TURNS)) c = BZ_TURNS;\nq = %s + (bz_i64)c; BZ_STRIP(%u, c);\n",
+		 emit_lang_label(e, at + 1), next, left, left, next, next, range[1].d - 1);
+}
+
+void emit_lang_range(struct lane *e, uint32_t at)
+{
+	put_range(e, &e->p->code[at], at);
+	if (in_strips(e, at))
+		put_strip(e, &e->p->code[at], at);
+}
+
+/* The range is the instruction before. */
+void emit_lang_next(struct lane *e, uint32_t at)
+{
+	const struct lang_ins *i = &e->p->code[at];
+	const char *number = emit_lang_register(e, i->a), *next = emit_lang_register(e, i->a + 1),
+		   *left = emit_lang_register(e, i->a + 2);
+
+	if (emit_lang_is_plain(e, at - 1)) {
+		bool brief = is_short(e, at - 1);
+
+		if (brief && e->nversion)
+			text_put(&e->o, "#pragma GCC unroll %d\n", SHORT_TURNS);
+		text_put(&e->o, "while (%s < %s) {\n%s = %s; %s += 1;\n", next, brief ? left : "q",
+			 number, next, next);
+	} else if (emit_lang_by_one(e, i - 1)) {
+		text_put(&e->o, "if (%s >= %s) goto %s; %s = %s; %s += 1;\n", next, left,
+			 emit_lang_label(e, i->d), number, next, next);
+	} else {
+		text_put(&e->o,
+			 "if (!%s) goto %s; %s -= 1; %s = %s; %s = (bz_u64)%s + (bz_u64)%s;\n",
+			 left, emit_lang_label(e, i->d), left, number, next, next, next,
+			 emit_lang_register(e, i->a + 3));
+	}
+}
+
+bool emit_lang_turns_end(struct lane *e, uint32_t at)
+{
+	uint32_t next = e->p->code[at].d;
+	const struct lang_ins *range = &e->p->code[next - 1];
+
+	if (e->p->code[next].code != CODE_NEXT || !emit_lang_is_plain(e, next - 1))
+		return false;
+	/* Who goes on with the next turn comes here. */
+	text_put(&e->o, "%s:;\n}\n", emit_lang_label(e, next));
+	if (in_strips(e, next - 1))
+		text_put(&e->o, "if (BZ_RARE(%s < %s)) goto S%s; goto %s; }\n",
+			 emit_lang_register(e, range->d + 1), emit_lang_register(e, range->d + 2),
+			 emit_lang_label(e, next), emit_lang_label(e, range[1].d));
+	else
+		text_put(&e->o, "goto %s;\n", emit_lang_label(e, range[1].d));
+	return true;
+}
