@@ -26,7 +26,8 @@ class Captured:
         if self.whole:
             lines.append(f"  stays Python: {self.whole}")
         for site in self.sites:
-            lines += _of_site(site)
+            if site.calls or site.specials or not any(map(site.is_part_of, self.sites)):
+                lines += _of_site(site)
         for line, reason in sorted(self.left):
             lines.append(f"  line {line}: the loop stays Python, as a whole: {reason}")
         if len(lines) == 1:
@@ -43,13 +44,15 @@ def _of_site(site):
         for s in specials:
             if s.refusal is not None:
                 at = f"line {s.refusal.line}: " if s.refusal.line else ""
-                lines.append(f"    stays Python: {at}{s.refusal.reason}")
+                reason = f"    stays Python: {at}{s.refusal.reason}"
+                if reason not in lines:
+                    lines.append(reason)
                 continue
             for name, known in s.made.variables.items():
                 lines.append(f"    {name}: {known}")
             lines += ["    | " + text for text in s.made.text.split("\n")]
-            loops = _core.kernel_loops(s.kernel)
-            lines += ["    " + text for text in loops.splitlines()] if loops else []
+            loops = s.made.in_program(_core.kernel_loops(s.kernel) or "")
+            lines += ["    " + text for text in loops.splitlines()]
     return lines
 
 

@@ -56,6 +56,11 @@ class Site:
     def calls(self):
         return self.slow_calls + self.entry.calls
 
+    def is_part_of(self, other):
+        """Is its loop one in the other's, which ran as a kernel?"""
+        return other is not self and other.calls and \
+            other.loop.lineno <= self.loop.lineno <= other.loop.end_lineno
+
     def call(self, *values):
         """What the entry does not know, or leaves to Python."""
         special = self.special(values)
@@ -180,8 +185,7 @@ class Site:
         found = re.match(r"kernel '.*?', line (\d+): ", str(error))
         if found:
             file = os.path.basename(self.function.__code__.co_filename)
-            words = re.sub(r" of '(\w+)'", lambda m: f" of '{special.made.said(m[1])}'",
-                           str(error)[found.end():])
+            words = special.made.in_program(str(error)[found.end():])
             text = f"{file}:{special.made.lines[int(found[1]) - 1]}: {words}"
             raise type(error)(text) from None
 

@@ -20,6 +20,25 @@ def _in_type(value, kind):
     return f"{kind.dtype.name}({text})" if value.const is not None else text
 
 
+def _steps(nodes):
+    """(first, step) of integers that are written out and lie evenly: what counts, or is counted
+    from, needs no choice, and its indices can be proven.  None for others."""
+    try:
+        numbers = [ast.literal_eval(node) for node in nodes]
+    except ValueError:
+        return None
+    if any(type(n) is not int or abs(n) > 1 << 30 for n in numbers):
+        return None
+    step = numbers[1] - numbers[0] if len(numbers) > 1 else 1
+    even = all(b - a == step for a, b in zip(numbers, numbers[1:]))
+    return (numbers[0], step) if even and step else None
+
+
+def _of_steps(counter, first, step):
+    scaled = counter if step == 1 else f"{counter} * {step}"
+    return f"{scaled} {'-' if first < 0 else '+'} {abs(first)}" if first else scaled
+
+
 class Statements:
     """What a scope does with statements."""
 
@@ -326,7 +345,12 @@ class Statements:
     def _turns(self, node, target):
         """Bounds of a counter, and what each name is in a turn; None: the counter itself."""
         if isinstance(node, (ast.Tuple, ast.List)):
-            return self._written_out(node, target)
+            steps = isinstance(target, ast.Name) and _steps(node.elts)
+            if not steps:
+                return self._written_out(node, target)
+            first, step = steps
+            by = "" if step == 1 else f" step {step}"
+            return str(first), str(first + step * len(node.elts)), by, None
         if isinstance(node, ast.Call):
             what = self.callee(node.func)
             if what is builtins.range or getattr(what, "__braze_range__", False):
@@ -393,9 +417,12 @@ class Statements:
                 for row in node.elts]
         if not rows or any(len(row) != len(targets) for row in rows):
             raise Refusal("a loop over values of other numbers than its names", node)
+        steps = [_steps(column) for column in zip(*rows)]
         rows = [[self._kept(self.scalar(v), node) for v in row] for row in rows]
 
-        def chosen(column):
+        def chosen(column, steps):
+            if steps:
+                return lambda counter: Value(_of_steps(counter, *steps), INT, 9)
             kind = self.common(column, node)
             if kind is None or any(v.kind is None for v in column):
                 return lambda counter: UNKNOWN
@@ -407,7 +434,7 @@ class Statements:
                     text = f"where({counter} == {number}, {texts[number]}, {text})"
                 return Value(text, kind)
             return choose
-        return "0", str(len(rows)), "", [(t, chosen([row[k] for row in rows]))
+        return "0", str(len(rows)), "", [(t, chosen([row[k] for row in rows], steps[k]))
                                          for k, t in enumerate(targets)]
 
     def _several(self, node, target, what):

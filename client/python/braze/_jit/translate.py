@@ -9,6 +9,7 @@ the loop is gone over until no type changes.
 import ast
 import keyword
 import math
+import re
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -85,6 +86,13 @@ class Made:
         """What Python calls a parameter of the text."""
         paths = [p.path for p in self.parameters if p.name == name]
         return spelled(p for p in paths[0] if isinstance(p, (str, int))) if paths else name
+
+    def in_program(self, words):
+        """What is told of the text, with the lines and names of the program."""
+        def line(m):
+            return f"line {self.lines[int(m[1]) - 1]}" if int(m[1]) <= len(self.lines) else m[0]
+        return re.sub(r"\bline (\d+)", line,
+                      re.sub(r"'(\w+)'", lambda m: f"'{self.said(m[1])}'", words))
 
 
 class Names:
