@@ -2,50 +2,12 @@
 """Two real Jupyter kernels on one daemon."""
 
 import pathlib
-import sys
 
 import pytest
-from harness import clean_environment, fetch, wait_until
-from jupyter_client.manager import KernelManager
+from harness import fetch, wait_until
+from notebook import Notebook
 
 PROGRAMS = pathlib.Path(__file__).parent / "programs"
-
-
-class Notebook:
-    """A running kernel; cells are sent at once and collected later."""
-
-    def __init__(self, name, daemon):
-        self.cells = (PROGRAMS / name).read_text().split("# cell\n")
-        self.manager = KernelManager()
-        self.manager.kernel_spec.argv[0] = sys.executable
-        self.manager.start_kernel(cwd=daemon.folder, env=clean_environment(
-            BRAZE_SOCKET=daemon.socket, IPYTHONDIR=daemon.folder + "/ipython",
-            JUPYTER_RUNTIME_DIR=daemon.folder))
-        self.client = self.manager.client()
-        self.client.start_channels()
-        self.client.wait_for_ready(timeout=40)
-
-    def send(self, i):
-        self.sent = self.client.execute(self.cells[i])
-
-    def collect(self):
-        """(what the cell shows, name of its error) once it has run."""
-        shown, error = "", None
-        while True:
-            message = self.client.get_iopub_msg(timeout=40)
-            if message["parent_header"].get("msg_id") != self.sent:
-                continue
-            content = message["content"]
-            if message["msg_type"] == "execute_result":
-                shown = content["data"]["text/plain"]
-            elif message["msg_type"] == "error":
-                error = content["ename"]
-            elif message["msg_type"] == "status" and content["execution_state"] == "idle":
-                return shown, error
-
-    def end(self):
-        self.client.stop_channels()
-        self.manager.shutdown_kernel(now=True)
 
 
 @pytest.fixture
@@ -53,7 +15,7 @@ def books(daemon):
     books = []
     try:
         for name in ("notebook_sums.py", "notebook_grid.py"):
-            books.append(Notebook(name, daemon))
+            books.append(Notebook((PROGRAMS / name).read_text().split("# cell\n"), daemon))
         yield books
     finally:
         for book in books:
