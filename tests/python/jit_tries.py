@@ -360,3 +360,35 @@ class Box:
     def one(self, i):
         return self.x[i] + 1
 
+
+
+def else_assigns(x, y):
+    for i in range(len(x)):
+        for n in range(int(x[i])):
+            if n * n > y[i]:
+                break
+        else:
+            n = -1
+        y[i] = n
+    return y
+
+
+def assigned_before_break(x):
+    s = 0.0
+    for v in x:
+        while True:
+            half = v * 0.5
+            if half < 1:
+                break
+            v = half
+        s += half
+    return s
+
+
+def enumerate_from(x, y):
+    s = 0.0
+    for n, (a, b) in enumerate(zip(x, y), start=3):
+        s += n * a - b
+    for n, a in enumerate(x, start=len(y)):
+        s -= n * a
+    return s

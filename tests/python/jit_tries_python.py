@@ -402,3 +402,27 @@ def stores(box):
     for i in range(len(box.x)):
         box.k += 1  # an assignment to an attribute
     return box.k
+
+
+def break_before_assigned(x, y):
+    for i in range(len(x)):  # 'half' may be read before it is assigned
+        for v in y:
+            if v > x[i]:
+                break
+            half = v * 0.5
+        else:
+            half = 2.0
+        x[i] = half
+    return x
+
+
+def break_inside_with(x):
+    while True:
+        with np.errstate(all="ignore"):  # with is no part of a kernel
+            if x[0] < 9:
+                break
+            half = x[0] * 0.5
+        break
+    for i in range(len(x)):  # 'half' may be read before it is assigned
+        x[i] = half
+    return x

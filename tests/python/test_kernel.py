@@ -453,6 +453,15 @@ def test_texts_that_mean_nothing(text, error, message):
         kernel(text)
 
 
+def test_floats_that_no_integer_holds_though_the_compiler_knows_them():
+    k = kernel("""kernel f() -> (a: int64, b: int32, c: int16, d: int8, e: uint8, g: uint16, h: uint32, u: uint64) {
+        let z = 0.0; let n = z / z; let w = 1e300
+        a = int64(n) ^ int64(w) >> 1; b = int32(n) ^ int32(w) >> 1; c = int16(n) ^ int16(w) ^ int16(70000.0)
+        d = int8(n) ^ int8(w) ^ int8(300.5); e = uint8(w) ^ uint8(-3.0); g = uint16(n) ^ uint16(-70000.0)
+        h = uint32(n) ^ uint32(-5.0) ^ uint32(1e12); u = uint64(n) ^ uint64(-5.0) ^ uint64(1e30) }""")
+    assert k() == (1 << 62, 1 << 30, 4464, 44, 253, 61072, 727379963, 2**64 - 5)
+
+
 # ---- Ends ----
 
 @pytest.mark.usefixtures("ctrl_c")

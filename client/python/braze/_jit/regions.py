@@ -8,6 +8,7 @@ something after it may read.
 import ast
 
 LOOPS = (ast.For, ast.While)
+_ELSEWHERE = (ast.Try, ast.TryStar, ast.With, ast.Match)  # breaks inside are not looked for
 
 
 def stored(node):
@@ -30,6 +31,7 @@ class Flow:
         self.sure = set(sure)
         self.early = set()
         self.at = {}  # loop -> what is sure where it begins
+        self.breaks = []  # what is sure at each break of the loop around
 
     def reads(self, node):
         if node is not None:
@@ -53,11 +55,21 @@ class Flow:
 
     def branch(self, body):
         """What is sure behind a body that may end otherwise; None: its end is not reached."""
-        other = Flow(self.sure)
-        other.at = self.at
+        other = self.beside(self.breaks)
         ends = other.block(body)
         self.early |= other.early
         return other.sure if ends else None
+
+    def beside(self, breaks):
+        other = Flow(self.sure)
+        other.at, other.breaks = self.at, breaks
+        return other
+
+    def left(self, loop, ended, breaks):
+        """What is sure behind the loop; ended: where it ended by itself, None if it never does."""
+        ways = [*breaks, ended] if ended is not None else breaks
+        if ways and not any(isinstance(n, _ELSEWHERE) for n in ast.walk(loop)):
+            self.sure = set.intersection(*ways)
 
     def statement(self, s):
         way = getattr(self, "_" + type(s).__name__, None)
@@ -103,19 +115,21 @@ class Flow:
     def _For(self, s):
         self.reads(s.iter)
         self.at[s] = set(self.sure)
-        other = Flow(self.sure)
-        other.at = self.at
+        other = self.beside([])
         other.writes(s.target)
         other.block(s.body)
         self.early |= other.early
-        self.branch(s.orelse)
+        self.left(s, self.branch(s.orelse), other.breaks)
         return True
 
     def _While(self, s):
         self.at[s] = set(self.sure)
         self.reads(s.test)
-        self.branch(s.body)
-        self.branch(s.orelse)
+        other = self.beside([])
+        other.block(s.body)
+        self.early |= other.early
+        ended = self.branch(s.orelse)
+        self.left(s, None if isinstance(s.test, ast.Constant) and s.test.value else ended, other.breaks)
         return True
 
     def _With(self, s):
@@ -140,6 +154,7 @@ class Flow:
         return False
 
     def _Break(self, s):
+        self.breaks.append(set(self.sure))
         return False
 
     def _Continue(self, s):

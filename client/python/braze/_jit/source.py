@@ -131,7 +131,9 @@ class _Finder:
         if stores & self.open:
             raise Refusal(f"'{min(stores & self.open)}' belongs to others, too", node)
         sure = self.flow.at.get(whole, set()) | set(plain.set_before)
-        needed = regions.needed(node) | set(plain.set_before)
+        # What `else` of loops makes sure is seen where it stands as it was written.
+        needed = {v for v in regions.needed(node) if v.startswith(_OURS)} | set(plain.set_before)
+        needed |= regions.needed(node) & regions.needed(whole)
         locals_ = self.locals | {v for v in stores if v.startswith(_OURS)}
         live_in = needed & locals_
         if live_in - sure:

@@ -439,7 +439,8 @@ class Statements:
 
     def _several(self, node, target, what):
         wanted = 2 if what is builtins.enumerate else len(node.args)
-        if not isinstance(target, ast.Tuple) or len(target.elts) != wanted or node.keywords:
+        starts = [k.value for k in node.keywords if what is builtins.enumerate and k.arg == "start"]
+        if not isinstance(target, ast.Tuple) or len(target.elts) != wanted or len(starts) < len(node.keywords):
             raise Refusal(f"{what.__name__}() into other names", node)
         if what is builtins.zip:
             sides = [self._elements(a) for a in node.args]
@@ -447,7 +448,8 @@ class Statements:
             for other, _ in sides[1:]:
                 length = f"min({length}, {other})"
             return "0", length, "", [(t, e) for t, (_, e) in zip(target.elts, sides)]
-        first = self._bound(node.args[1]).at(10) if len(node.args) > 1 else None
+        starts += node.args[1:]
+        first = self._bound(starts[0]).at(10) if starts else None
         inside = node.args[0]
         if isinstance(inside, ast.Call) and self.callee(inside.func) is builtins.zip:
             _, length, _, bindings = self._several(inside, target.elts[1], builtins.zip)
