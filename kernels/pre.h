@@ -410,10 +410,11 @@ BZ_FN bz_i64 bz_iota_i64(bz_s_i64 first, bz_s_i64 step)
 /* A store into a line that is in no cache reads the line first, unless the whole of
  * it is written past the caches.  bz_nt_<t> does so where the vector lies at a
  * multiple of its size and `keep` is 0, and is bz_st_<t> elsewhere; bz_head_<t> is
- * how many elements lie before the first such place; after the last one comes
+ * how many elements lie before the first line of the cache; after the last one comes
  * bz_nt_end.  bz_ahead fetches what is loaded some vectors later.  Types of at
  * least four bytes. */
 #ifndef BZ_NO_STREAM
+#define BZ_LINE 64
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_nontemporal_store)
 #define BZ_PAST_16(t, p, v) __builtin_nontemporal_store((v), (bz_##t *)(p))
@@ -465,7 +466,7 @@ BZ_FN void bz_x_past_64(char *p, bz_x_q8 v)
 	}                                                                                          \
 	BZ_FN bz_s_i64 bz_head_##t(const char *p)                                                  \
 	{                                                                                          \
-		return (bz_s_i64)((-(bz_s_u64)p & (sizeof(bz_##t) - 1)) / sizeof(bz_s_##t));       \
+		return (bz_s_i64)((-(bz_s_u64)p & (BZ_LINE - 1)) / sizeof(bz_s_##t));              \
 	}
 #if BZ_W == 4
 #define BZ_PAST_WORDS BZ_PAST_16
@@ -562,7 +563,7 @@ BZ_EACH_COMPLEX(BZ_MEMORY_COMPLEX)
 	}                                                                                          \
 	BZ_FN bz_s_i64 bz_head_##t(const char *p)                                                  \
 	{                                                                                          \
-		return (bz_s_i64)((-(bz_s_u64)p & (sizeof(bz_##f) - 1)) / sizeof(bz_s_##t));       \
+		return (bz_s_i64)((-(bz_s_u64)p & (BZ_LINE - 1)) / sizeof(bz_s_##t));              \
 	}
 BZ_EACH_COMPLEX(BZ_STREAM_COMPLEX)
 #endif

@@ -6,7 +6,9 @@
  *
  *   lanes   element e of a block of BZ_BLOCK goes to lane e % L, each lane adds
  *           up from the identity; L = BZ_L_<t>: 64 for components of at most 4
- *           bytes, else 32.  Missing elements of the last block are identities.
+ *           bytes, else 32.  A lane that no element goes to is the identity; an
+ *           element that is missing does nothing, as x op identity need not be x
+ *           (a complex product with 1+0i).
  *   fold    lane[j] = lane[j] op lane[j + w] for w = L/2, L/4 ... 1
  *   counter block values combine pairwise as a binary counter carries: after the
  *           n-th push, once for every 0 bit below the lowest 1 bit of n
@@ -16,8 +18,8 @@
  * ended value to a counter of its own gives the same bits as pushing all blocks.
  *
  * Inner mode (vectors along the reduced loop): BZ_R_<t> = L / BZ_W accumulators,
- * vector k of a block goes to acc[k % BZ_R_<t>], a short vector through
- * bz_keep_<op>_<t>; bz_fold_<op>_<t>(acc) gives the block's value, which goes to
+ * vector k of a block goes to acc[k % BZ_R_<t>], the n elements of a short one through
+ * bz_some_<op>_<t>(acc, v, n); bz_fold_<op>_<t>(acc) gives the block's value, which goes to
  * bz_push_<op>_<t>(&tree, value), at last bz_end_<op>_<t>(&tree, elements).
  * Outer mode (vectors along a parallel loop, one column a lane): row r goes to
  * acc[(r % L) * step]; bz_vfold_ does the same to so many columns, side by side from acc on,
@@ -196,15 +198,15 @@ BZ_EACH_COMPLEX(BZ_USED_COMPLEX)
  * steps as the address of the element does. */
 #define BZ_AT(w, i) ((void *)((char *)(w) + (i) * (bz_s_i64)(sizeof *(w) / BZ_W)))
 
-/* identity: of the tree's missing elements; nothing: the result over no element. */
+/* identity: of lanes that no element goes to; nothing: the result over no element. */
 #define BZ_REDUCTION(op, t, identity, nothing)                                                     \
 	BZ_FN bz_##t bz_id_##op##_##t(void)                                                        \
 	{                                                                                          \
 		return identity;                                                                   \
 	}                                                                                          \
-	BZ_FN bz_##t bz_keep_##op##_##t(bz_##t v, int n)                                           \
+	BZ_FN bz_##t bz_some_##op##_##t(bz_##t acc, bz_##t v, int n)                               \
 	{                                                                                          \
-		return bz_where_##t(bz_first_lanes(n), v, identity);                               \
+		return bz_where_##t(bz_first_lanes(n), bz_##op##_##t(acc, v), acc);                \
 	}                                                                                          \
 	BZ_FN bz_s_##t bz_join_##op##_##t(bz_s_##t a, bz_s_##t b)                                  \
 	{                                                                                          \

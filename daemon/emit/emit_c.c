@@ -16,7 +16,7 @@
 #define TWICE_BELOW 32 /* longer bodies are written once, with n lanes everywhere */
 
 /* Vectors of a row from which on another one is worth stores that cross no line. */
-#define ALIGN_FROM "8"
+#define ALIGN_FROM "64"
 
 const char *emit_c_suffix(unsigned dtype)
 {
@@ -271,26 +271,45 @@ static void put_ahead(struct gen *g)
 	text_add(g->o, "}\n");
 }
 
-/* Runs of whole vectors that may overlap: one vector up to where the leading result
- * has its first whole one, those from there on, and one that ends with the row. */
+/* What of a row goes past the caches, [from, to): whole lines that no other vector of the row
+ * touches, since a line that is written in both ways has to be fetched back from memory. */
+static void put_lines(struct gen *g, const char *n)
+{
+	const char *t = emit_c_suffix(g->n->access[g->lead].dtype);
+
+	text_put(g->o,
+		 "enum { fit = BZ_LINE / sizeof(bz_s_%s), line = fit > BZ_W ? fit : BZ_W };\n"
+		 "const i64 head = len < " ALIGN_FROM " * %s ? 0 : bz_head_%s(P%u);\n"
+		 "const i64 rest = (i64)(U(len - head) %% BZ_W), from = head ? head + line : 0;\n"
+		 "const i64 to = from + ((len - from - (rest ? rest + BZ_W : 0)) & -(i64)line);\n"
+		 "const int kept = near || to <= from || (len < " ALIGN_FROM " * %s && rest);\n",
+		 t, n, t, g->lead, n);
+}
+
+/* Runs of whole vectors that may overlap: those up to where the leading result has its first
+ * line, those from there on, and one that ends with the row. */
 static void put_runs(struct gen *g, const char *n, enum lanes lanes)
 {
-	if (g->lead != EMIT_NO_LEAD)
-		text_put(g->o,
-			 "const i64 head = len < " ALIGN_FROM " * %s ? 0 : bz_head_%s(P%u);\n"
-			 "i64 i = 0, stop = head ? %s : len;\n",
-			 n, emit_c_suffix(g->n->access[g->lead].dtype), g->lead, n);
-	else
-		text_add(g->o, "i64 i = 0;\n");
-	text_put(g->o, "for (;;) {\nfor (; i + %s <= %s; i += %s) {\n", n,
-		 g->lead != EMIT_NO_LEAD ? "stop" : "len", n);
-	if (g->lead != EMIT_NO_LEAD)
-		put_ahead(g);
+	if (g->lead == EMIT_NO_LEAD) {
+		text_put(g->o, "for (i64 i = 0;;) {\nfor (; i + %s <= len; i += %s) {\n", n, n);
+		emit_c_instrs(g, false, lanes);
+		text_put(g->o, "}\nif (i == len) break;\ni = len - %s;\n}\n", n);
+		return;
+	}
+	put_lines(g, n);
+	text_put(g->o,
+		 "for (i64 i = 0;;) {\n"
+		 "const bz_s_u64 keep = kept || i < from || i >= to;\n"
+		 "const i64 stop = !keep ? to : head && !i ? head + %s - 1 : "
+		 "kept || i >= to ? len : from;\n"
+		 "for (; i + %s <= stop; i += %s) {\n",
+		 n, n, n);
+	put_ahead(g);
 	emit_c_instrs(g, false, lanes);
-	text_add(g->o, "}\n");
-	if (g->lead != EMIT_NO_LEAD)
-		text_add(g->o, "if (stop < len) { i = head; stop = len; continue; }\n");
-	text_put(g->o, "if (i == len) break;\ni = len - %s;\n}\n", n);
+	text_put(g->o,
+		 "}\nif (stop < from) i = head;\n"
+		 "else if (stop == len) {\nif (i == len) break;\ni = len - %s;\n}\n}\n",
+		 n);
 }
 
 /* A row whose points may be computed twice, so that vectors are whole. */

@@ -48,7 +48,7 @@ void emit_map(struct gen *g)
 	/* An empty domain has no point to divide by. */
 	text_add(g->o, "if (lo >= hi) return;\n");
 	if (g->lead != EMIT_NO_LEAD)
-		text_add(g->o, "const bz_s_u64 keep = !(A->stream & KERNEL_PAST);\n");
+		text_add(g->o, "const bz_s_u64 near = !(A->stream & KERNEL_PAST);\n");
 	emit_c_point(g, 0, g->loops, "lo");
 	text_add(g->o, "while (lo < hi) {\nif (*A->cancel) break;\ni64 len = hi - lo;\n");
 	if (g->loops)
@@ -61,5 +61,5 @@ void emit_map(struct gen *g)
 		text_put(g->o, "x%u += len;\n", last);
 	if (g->loops)
 		emit_c_carry(g, 0, g->loops);
-	text_add(g->o, g->lead != EMIT_NO_LEAD ? "}\nif (!keep) bz_nt_end();\n}\n" : "}\n}\n");
+	text_add(g->o, g->lead != EMIT_NO_LEAD ? "}\nif (!near) bz_nt_end();\n}\n" : "}\n}\n");
 }

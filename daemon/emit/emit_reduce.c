@@ -128,13 +128,10 @@ static void tail_direct(struct gen *g, enum lanes lanes)
 			continue;
 		}
 		text_put(g->o,
-			 "c%u[l][U(i) / BZ_W %% BZ_R_%s] = bz_%s_%s(c%u[l][U(i) / BZ_W %% "
-			 "BZ_R_%s], ",
-			 k, t, op, t, k, t);
-		if (lanes == LANES_ALL)
-			text_put(g->o, "v%u);\n", v);
-		else
-			text_put(g->o, "bz_keep_%s_%s(v%u, n));\n", op, t, v);
+			 "c%u[l][U(i) / BZ_W %% BZ_R_%s] = bz_%s%s_%s(c%u[l][U(i) / BZ_W %% "
+			 "BZ_R_%s], v%u%s);\n",
+			 k, t, lanes == LANES_ALL ? "" : "some_", op, t, k, t, v,
+			 lanes == LANES_ALL ? "" : ", n");
 	}
 }
 
@@ -342,11 +339,11 @@ static void put_packed_block(struct gen *g)
 	text_add(g->o, "}\n");
 	emit_each_red(g,
 		      "for (i64 i = 0; i < bn; i += BZ_W) {\n"
-		      "bz_$T v = i + BZ_W <= bn ? bz_ld_$T((const char *)(b$K + i)) : "
-		      "bz_keep_$O_$T(bz_ldn_$T((const char *)(b$K + i), (int)(bn - i)), "
-		      "(int)(bn - i));\n"
-		      "c$K[0][U(i) / BZ_W % BZ_R_$T] = bz_$O_$T(c$K[0][U(i) / BZ_W % BZ_R_$T], "
-		      "v);\n}\n",
+		      "const char *const q = (const char *)(b$K + i);\n"
+		      "bz_$T *const c = c$K[0] + U(i) / BZ_W % BZ_R_$T;\n"
+		      "if (i + BZ_W <= bn) *c = bz_$O_$T(*c, bz_ld_$T(q));\n"
+		      "else *c = bz_some_$O_$T(*c, bz_ldn_$T(q, (int)(bn - i)), (int)(bn - i));\n"
+		      "}\n",
 		      "");
 }
 

@@ -229,9 +229,8 @@ BZ_EACH_COMPLEX(RED_TYPE)
 					s->acc[k], bz_ld_##t(src + (i + k * BZ_W) * SIZE(t)));     \
 		for (int k = 0; i < n; i += BZ_W, k++) {                                           \
 			bz_##t v = bz_ld_##t(src + i * SIZE(t));                                   \
-			if (n - i < BZ_W)                                                          \
-				v = bz_keep_##op##_##t(v, (int)(n - i));                           \
-			s->acc[k] = bz_##op##_##t(s->acc[k], v);                                   \
+			s->acc[k] = n - i < BZ_W ? bz_some_##op##_##t(s->acc[k], v, (int)(n - i))  \
+						 : bz_##op##_##t(s->acc[k], v);                    \
 		}                                                                                  \
 	}                                                                                          \
 	static void t0_block_##op##_##t(void *state)                                               \

@@ -154,6 +154,45 @@ Test(emit_c, chains_long_and_short_over_rows_of_every_length)
 	}
 }
 
+/* Two results, of a type and of another one: their lines begin elsewhere. */
+static void add_long_rows(struct batch *b, unsigned dtype, unsigned other, int64_t row, int gap)
+{
+	struct nest *n;
+	unsigned x, y;
+	char name[96];
+
+	snprintf(name, sizeof name, "rows of %d of %s and %s, gap %d", (int)row,
+		 dtype_row(dtype)->name, dtype_row(other)->name, gap);
+	n = batch_add(b, name);
+	n->npar = 2;
+	n->extent[0] = 5;
+	n->extent[1] = row;
+	x = nest_load(n, dtype, 2, 0, 1); /* a column, broadcast */
+	y = nest_load(n, other, 2, gap, 3);
+	nest_store(n, nest_put(n, OP_ADD, dtype, dtype, x, x, 0), 2, gap, 3);
+	nest_store(n, nest_put(n, OP_MULTIPLY, other, other, y, y, 0), 2, 1, 3);
+	nest_finish(n, 1);
+}
+
+Test(emit_c, long_rows_wherever_their_lines_begin)
+{
+	static const unsigned types[] = {DT_FLOAT32, DT_FLOAT64, DT_COMPLEX128, DT_INT8};
+
+	for (int below = 0; below < 2; below++) {
+		struct batch b = {.width = 8, .below = below};
+
+		for (unsigned t = 0; t < 4; t++)
+			for (int64_t row = 510; row < 560; row += 3)
+				add_long_rows(&b, types[t], types[(t + (unsigned)row) % 4], row,
+					      row % 2 ? 1 : 3);
+		batch_run(&b);
+	}
+	struct batch b = {.width = 16};
+	for (int64_t row = 1020; row < 1100; row += 3)
+		add_long_rows(&b, DT_FLOAT32, DT_INT32, row, row % 2 ? 1 : 3);
+	batch_run(&b);
+}
+
 Test(emit_c, no_loop_at_all_is_one_point)
 {
 	struct batch b = {.width = 8};
