@@ -195,34 +195,6 @@ static void put_end(struct lane *e)
 	text_put(&e->o, "return 0;\n");
 }
 
-/* What the machine does on its own registers. */
-static void put_step(struct lane *e, const struct lang_ins *i, uint32_t at)
-{
-	uint32_t r;
-	unsigned type;
-
-	for (unsigned k = 0; lang_uses(&r, &type, i, k); k++)
-		if (!e->constant[r])
-			text_put(&e->o, "BZ_SET(%u, %s); ", r, emit_lang_register(e, r));
-	text_put(&e->o, "BZ_STEP(%u);", at);
-	for (unsigned k = 0; lang_makes(&r, &type, i, k); k++)
-		text_put(&e->o, " BZ_GET(%u, %s);", r, emit_lang_register(e, r));
-	text_put(&e->o, "\n");
-}
-
-static void put_slice(struct lane *e, const struct lang_ins *i, uint32_t at)
-{
-	if (i->code == CODE_SPOT)
-		text_put(&e->o, "%s = %s + %s * %s;\n", emit_lang_register(e, i->d),
-			 emit_lang_register(e, i->a), emit_lang_register(e, i->b),
-			 emit_lang_register(e, i->c));
-	else if (i->code == CODE_TAKE)
-		text_put(&e->o, "{ bz_%s a_ = %s; BZ_TAKE(%u, %u, a_); }\n", suffix(i->type),
-			 emit_lang_register(e, i->a), at, i->a);
-	else
-		put_step(e, i, at);
-}
-
 static void put_load(struct lane *e, const struct lang_ins *i)
 {
 	const char *to = emit_lang_register(e, i->d), *from = emit_lang_register(e, i->a);
@@ -325,14 +297,14 @@ void emit_lang_one(struct lane *e, uint32_t at)
 		break;
 	case CODE_SUM:
 	case CODE_SUMMED:
-		put_step(e, i, at);
+		emit_lang_step(e, i, at);
 		break;
 	case CODE_LENGTH:
 		text_put(o, "%s = N%u_%u;\n", emit_lang_register(e, i->d), i->a, i->b);
 		break;
 	default:
 		if (lang_on_slices(i))
-			put_slice(e, i, at);
+			emit_lang_slice(e, at);
 		else
 			put_way(e, i, at);
 	}
@@ -506,7 +478,7 @@ void emit_lang_open(struct lane *e, bool unit)
 	text_put(&e->o, "struct bz_shared s_, *const s = &s_;\n");
 	put_variables(e, e->p->entry, false);
 	put_arrays(e);
-	text_put(&e->o, "s->turns = BZ_TURNS;\n");
+	text_put(&e->o, "s->turns = BZ_TURNS;\nbz_b1 theirs = 1;\nstruct bz_sum sum;\n");
 }
 
 static void put_kernel(struct lane *e, bool unit)
@@ -583,6 +555,8 @@ static bool prepare(struct lane *e, struct lang_program *p)
 	e->inside = xcalloc(p->ncode + 1, 1);
 	e->both = xcalloc(p->ncode + 1, 1);
 	e->loop = xcalloc(p->ncode + 1, sizeof *e->loop);
+	e->one = xcalloc(p->nreg + 1, sizeof *e->one);
+	e->close = xcalloc(p->nreg + 1, 1);
 	e->outer = lang_outermost(p);
 	e->loops = lang_loops_of(p);
 	if (!e->outer || !e->loops)
@@ -594,6 +568,7 @@ static bool prepare(struct lane *e, struct lang_program *p)
 	emit_lang_find_shared(e);
 	places(e);
 	registers(e);
+	emit_lang_find_strides(e);
 	return true;
 }
 
@@ -610,6 +585,8 @@ static void finish(struct lane *e)
 	free(e->inside);
 	free(e->both);
 	free(e->loop);
+	free(e->one);
+	free(e->close);
 	free(e->outer);
 	free(e->share);
 	free(e->bounded);

@@ -30,6 +30,9 @@ struct lane {
 	bool *outer;			 /* [instruction]: lang_outermost */
 	uint8_t *inside;		 /* [instruction]: of a place, INSIDE_... */
 	uint8_t *both;	/* [instruction]: 1: its truth joins by and, 2: by or, see put_some */
+	bool *one;	/* [register]: it is 1 */
+	uint8_t *close; /* [register]: of a view's stride in bz_unit, wherever it counts; 0 */
+	bool taking;	/* elements of a reduction go to o_ */
 	bool *bounded;	/* [loop]: the test knows its first and last number */
 	uint32_t *loop; /* [instruction]: 1 + the loop that begins here */
 	struct version version[EMIT_LANG_VERSIONS]; /* that are being written */
@@ -62,6 +65,22 @@ void emit_lang_range(struct lane *e, uint32_t at);
 void emit_lang_next(struct lane *e, uint32_t at);
 /* CODE_LOOP of such a loop; false: it is of another, and nothing is written. */
 bool emit_lang_turns_end(struct lane *e, uint32_t at);
+
+/* One on slices. */
+void emit_lang_slice(struct lane *e, uint32_t at);
+/* By the machine on its own registers. */
+void emit_lang_step(struct lane *e, const struct lang_ins *i, uint32_t at);
+/* The elements of a strip are where the reduction takes them from. */
+void emit_lang_taken_all(struct lane *e, const struct lang_ins *take);
+/* e->one, e->close */
+void emit_lang_find_strides(struct lane *e);
+/* Is the loop one over elements of slices, of one stretch of code that cannot fail? */
+bool emit_lang_is_elements(const struct lane *e, uint32_t loop);
+/* CODE_TAKE of such a loop; NULL. */
+const struct lang_ins *emit_lang_taken(const struct lane *e, uint32_t loop);
+/* Does no turn of such a loop read what another one writes?  The machine has put values aside where
+ * any would, and elements lie beside each other. */
+bool emit_lang_is_apart(const struct lane *e, uint32_t loop);
 
 /* One instruction. */
 void emit_lang_one(struct lane *e, uint32_t at);
