@@ -476,6 +476,97 @@ typedef bz_f64 bz_n_f64 __attribute__((vector_size(BZ_NATIVE)));
 BZ_MATH(f32)
 BZ_MATH(f64)
 
+/* ---- The same in loops of which compilers make vectors ----
+ *
+ * bz_each_<stem>_<t> is a function of one number that has clones for vectors of 16, 32 and 64
+ * bytes.  Each of them is the routine of the whole vector above, so that bits do not depend on what
+ * a compiler does. */
+#ifdef __clang__
+#define BZ_EACH1(stem, t)
+#define BZ_EACH2(stem, t)
+#define BZ_EACH(stem, t) bz_##stem##_##t
+#else
+#define BZ_EACH(stem, t) bz_each_##stem##_##t
+typedef bz_f64 bz_16_f64 __attribute__((vector_size(16)));
+typedef bz_f64 bz_32_f64 __attribute__((vector_size(32)));
+typedef bz_f64 bz_64_f64 __attribute__((vector_size(64)));
+typedef bz_f32 bz_16_f32 __attribute__((vector_size(16)));
+typedef bz_f32 bz_32_f32 __attribute__((vector_size(32)));
+typedef bz_f32 bz_64_f32 __attribute__((vector_size(64)));
+#define BZ_COUNT_16_f64	 "2"
+#define BZ_COUNT_32_f64	 "4"
+#define BZ_COUNT_64_f64	 "8"
+#define BZ_COUNT_16_f32	 "4"
+#define BZ_COUNT_32_f32	 "8"
+#define BZ_COUNT_64_f32	 "16"
+#define BZ_HIDDEN	 __attribute__((used, visibility("hidden")))
+/* The lanes that nobody asks for have the first one's number. */
+#define BZ_WIDER(t, bytes, v)                                                                      \
+	__extension__({                                                                            \
+		union {                                                                            \
+			bz_n_##t all;                                                              \
+			bz_##bytes##_##t some;                                                     \
+		} u_ = {.all = (v)[0] - (bz_n_##t){0}};                                            \
+		u_.some = (v);                                                                     \
+		u_.all;                                                                            \
+	})
+#define BZ_NARROWER(t, bytes, v)                                                                   \
+	((union {                                                                                  \
+		bz_n_##t all;                                                                      \
+		bz_##bytes##_##t some;                                                             \
+	}){.all = (v)})                                                                            \
+		.some
+#define BZ_CLONE1(isa, bytes, stem, t)                                                             \
+	BZ_HIDDEN bz_##bytes##_##t bz_##isa##_##stem##_##t(bz_##bytes##_##t a) __asm__(            \
+		"_ZGV" #isa "N" BZ_COUNT_##bytes##_##t "v_bz_each_" #stem "_" #t);                 \
+	bz_##bytes##_##t bz_##isa##_##stem##_##t(bz_##bytes##_##t a)                               \
+	{                                                                                          \
+		return BZ_NARROWER(t, bytes, BZ_MVEC_##t(v, stem)(BZ_WIDER(t, bytes, a)));         \
+	}
+#define BZ_CLONE2(isa, bytes, stem, t)                                                             \
+	BZ_HIDDEN bz_##bytes##_##t bz_##isa##_##stem##_##t(                                        \
+		bz_##bytes##_##t a, bz_##bytes##_##t b) __asm__("_ZGV" #isa                        \
+								"N" BZ_COUNT_##bytes##_##t         \
+								"vv_bz_each_" #stem "_" #t);       \
+	bz_##bytes##_##t bz_##isa##_##stem##_##t(bz_##bytes##_##t a, bz_##bytes##_##t b)           \
+	{                                                                                          \
+		return BZ_NARROWER(                                                                \
+			t, bytes,                                                                  \
+			BZ_MVEC_##t(vv, stem)(BZ_WIDER(t, bytes, a), BZ_WIDER(t, bytes, b)));      \
+	}
+#if BZ_NATIVE == 64
+#define BZ_CLONES(n, stem, t)                                                                      \
+	BZ_CLONE##n(b, 16, stem, t) BZ_CLONE##n(c, 32, stem, t) BZ_CLONE##n(d, 32, stem, t)        \
+		BZ_CLONE##n(e, 64, stem, t)
+#elif BZ_NATIVE == 32
+#define BZ_CLONES(n, stem, t)                                                                      \
+	BZ_CLONE##n(b, 16, stem, t) BZ_CLONE##n(c, 32, stem, t) BZ_CLONE##n(d, 32, stem, t)
+#else
+#define BZ_CLONES(n, stem, t) BZ_CLONE##n(b, 16, stem, t)
+#endif
+/* What is called has the name of what is defined by the assembler only: of a function that it sees
+ * a compiler would make clones of its own. */
+#define BZ_SAME(stem, t)                                                                           \
+	__asm__(".set bz_each_" #stem "_" #t ", bz_one_" #stem "_" #t);                            \
+	BZ_CLONES
+#define BZ_EACH1(stem, t)                                                                          \
+	extern bz_##t bz_each_##stem##_##t(bz_##t)                                                 \
+		__attribute__((simd("notinbranch"), const, nothrow, visibility("hidden")));        \
+	BZ_HIDDEN bz_##t bz_one_##stem##_##t(bz_##t a)                                             \
+	{                                                                                          \
+		return bz_##stem##_##t(a);                                                         \
+	}                                                                                          \
+	BZ_SAME(stem, t)(1, stem, t)
+#define BZ_EACH2(stem, t)                                                                          \
+	extern bz_##t bz_each_##stem##_##t(bz_##t, bz_##t)                                         \
+		__attribute__((simd("notinbranch"), const, nothrow, visibility("hidden")));        \
+	BZ_HIDDEN bz_##t bz_one_##stem##_##t(bz_##t a, bz_##t b)                                   \
+	{                                                                                          \
+		return bz_##stem##_##t(a, b);                                                      \
+	}                                                                                          \
+	BZ_SAME(stem, t)(2, stem, t)
+#endif
+
 /* ---- Sums of floats ----
  *
  * By the tree of tree.h: element e of a block goes to lane e % lanes, lanes that get none of the
@@ -564,11 +655,11 @@ BZ_FN bz_f32 bz_folded_f32(bz_n_f32 v)
 				*(const bz_row_##t *)(at + e + k * WIDE);                          \
 		_Pragma("GCC unroll 5") for (int w = COUNT / 2; w >= 1; w /= 2)                    \
 			_Pragma("GCC unroll 16") for (int k = 0; k < w; k++) lane[k] +=            \
-				lane[k + w];                                                       \
+			lane[k + w];                                                               \
 		return bz_folded_##t(lane[0]);                                                     \
 	}                                                                                          \
 	/* The block goes to the sum, and is empty. */                                             \
-	BZ_FAR void bz_fold_##t(struct bz_sum *sum, struct bz_block *block)                         \
+	BZ_FAR void bz_fold_##t(struct bz_sum *sum, struct bz_block *block)                        \
 	{                                                                                          \
 		bz_##t v = bz_block_##t(block);                                                    \
                                                                                                    \

@@ -42,6 +42,21 @@ static void find_ones(struct lane *e)
 	free(writers);
 }
 
+/* Of a view's last axis, if that is the array's. */
+static void find_view(struct lane *e, const struct lang_ins *i)
+{
+	uint32_t bound = i->b, stride = i->d;
+
+	for (unsigned axis = 0; axis < i->c; axis++) {
+		bool cut = i->to >> axis & 1;
+
+		stride += cut ? 2 : 0;
+		if (cut && axis + 1 == i->c && e->one[bound + 2])
+			e->close[stride] = dtype_row(i->type)->bytes;
+		bound += cut ? 3 : 1;
+	}
+}
+
 void emit_lang_find_strides(struct lane *e)
 {
 	const struct lang_program *p = e->p;
@@ -49,25 +64,19 @@ void emit_lang_find_strides(struct lane *e)
 	find_ones(e);
 	for (uint32_t at = 0; at < p->ncode; at++) {
 		const struct lang_ins *i = &p->code[at];
-		uint32_t bound = i->b, stride = i->d;
 
-		if (i->code != CODE_VIEW)
-			continue;
-		for (unsigned axis = 0; axis < i->c; axis++) {
-			bool cut = i->to >> axis & 1;
-
-			stride += cut ? 2 : 0;
-			if (cut && axis + 1 == i->c && e->one[bound + 2])
-				e->close[stride] = dtype_row(i->type)->bytes;
-			bound += cut ? 3 : 1;
-		}
+		if (i->code == CODE_VIEW)
+			find_view(e, i);
+		/* What is put aside lies closely. */
+		else if (i->code == CODE_ASIDE && i->c)
+			e->close[i->d + i->c] = e->close[i->a + 2 * i->c];
 	}
 }
 
-/* Bytes between elements, if a loop over them has more than one; NO_STRIDE. */
+/* Bytes between elements where a test has told; NO_STRIDE. */
 static unsigned stride_of(const struct lane *e, const struct lang_ins *spot)
 {
-	return e->unit ? e->close[spot->c] : NO_STRIDE;
+	return e->closely ? e->close[spot->c] : NO_STRIDE;
 }
 
 /* ---- Loops of elements ---- */
@@ -81,10 +90,10 @@ bool emit_lang_is_elements(const struct lane *e, uint32_t loop)
 		const struct lang_ins *i = &e->p->code[at];
 
 		slices |= i->code == CODE_SPOT;
-		if (e->target[at] || (i->code != CODE_SPOT && i->code != CODE_LOAD &&
-				      i->code != CODE_STORE && i->code != CODE_MOVE &&
-				      i->code != CODE_OP && i->code != CODE_CAST &&
-				      (i->code != CODE_TAKE || at + 1 != x->end)))
+		if (e->target[at] ||
+		    (i->code != CODE_SPOT && i->code != CODE_LOAD && i->code != CODE_STORE &&
+		     i->code != CODE_MOVE && i->code != CODE_OP && i->code != CODE_CAST &&
+		     (i->code != CODE_TAKE || at + 1 != x->end)))
 			return false;
 	}
 	return slices;
@@ -97,17 +106,44 @@ const struct lang_ins *emit_lang_taken(const struct lane *e, uint32_t loop)
 	return emit_lang_is_elements(e, loop) && i->code == CODE_TAKE ? i : NULL;
 }
 
-bool emit_lang_is_apart(const struct lane *e, uint32_t loop)
+/* May all its elements lie closely? */
+static bool may_be_close(const struct lane *e, uint32_t loop)
 {
 	const struct lang_loop *x = &e->loops->loop[loop];
 
-	if (!emit_lang_is_elements(e, loop))
-		return false;
 	for (uint32_t at = x->range + 2; at < x->end; at++)
-		if (e->p->code[at].code == CODE_SPOT &&
-		    stride_of(e, &e->p->code[at]) == NO_STRIDE)
+		if (e->p->code[at].code == CODE_SPOT && !e->close[e->p->code[at].c])
 			return false;
 	return true;
+}
+
+/* Once for elements that lie closely: the stride of the single element that goes with all others
+ * is 0. */
+uint32_t emit_lang_elements(struct lane *e, uint32_t range)
+{
+	const struct lang_loop *x = &e->loops->loop[e->loop[range] - 1];
+
+	if (!e->unit || !emit_lang_is_plain(e, range) ||
+	    !emit_lang_is_elements(e, e->loop[range] - 1) || !may_be_close(e, e->loop[range] - 1) ||
+	    e->nversion == EMIT_LANG_VERSIONS)
+		return 0;
+	text_put(&e->o, "if (1");
+	for (uint32_t at = range + 2; at < x->end; at++)
+		if (e->p->code[at].code == CODE_SPOT)
+			text_put(&e->o, " && %s == %u", emit_lang_register(e, e->p->code[at].c),
+				 e->close[e->p->code[at].c]);
+	text_put(&e->o, ") {\n");
+	e->version[e->nversion++] = (struct version){range + 1, x->end, e->versions++};
+	e->closely = true;
+	for (uint32_t at = range; at <= x->end; at++)
+		emit_lang_one(e, at);
+	e->closely = false;
+	e->nversion--;
+	text_put(&e->o, "} else {\n");
+	for (uint32_t at = range; at <= x->end; at++)
+		emit_lang_one(e, at);
+	text_put(&e->o, "}\n");
+	return x->end;
 }
 
 /* ---- Views ---- */
