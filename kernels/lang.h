@@ -53,6 +53,7 @@ struct bz_frame {
 #define BZ_BLOCK     1024
 #define BZ_RARE(x)   __builtin_expect(!!(x), 0)
 #define BZ_FN	     static inline __attribute__((always_inline))
+#define BZ_FAR	     static __attribute__((noinline, unused))
 #define BZ_GET(r, v) __builtin_memcpy(&(v), &f->reg[r], sizeof(v))
 #define BZ_SET(r, v) __builtin_memcpy(&f->reg[r], &(v), sizeof(v))
 /* Elements lie anywhere.  By their own type: of copied bytes the compiler keeps what it knows of an
@@ -133,7 +134,8 @@ BZ_ELEMENT(c128)
 /* A claim is looked at the first time, the second, the third, the fifth, the ninth and so on: what
  * it costs is next to nothing beside loops that come again and again. */
 #define BZ_LOOKS(before) (!((bz_u64)(before) & ((bz_u64)(before)-1)))
-/* The next element of a reduction; the machine folds those that fill a block. */
+/* Of a reduction that the machine does (theirs) the next element; it folds those that fill a block.
+ * Other sums are done here, below. */
 #define BZ_TAKE(where, r, v)                                                                       \
 	do {                                                                                       \
 		struct bz_block *b_ = f->block;                                                    \
@@ -142,6 +144,20 @@ BZ_ELEMENT(c128)
 			BZ_STEP(where);                                                            \
 		} else {                                                                           \
 			__builtin_memcpy(b_->at + b_->n++ * sizeof(v), &(v), sizeof(v));           \
+		}                                                                                  \
+	} while (0)
+/* Elements of a strip, which go to o_; then they are there. */
+#define BZ_ROOM(bytes)                                                                             \
+	char *o_ = f->block->at + f->block->n * (bytes);                                           \
+	if (c > BZ_BLOCK - f->block->n)                                                            \
+	c = BZ_BLOCK - f->block->n
+#define BZ_TAKEN(where, r, bytes)                                                                  \
+	do {                                                                                       \
+		f->block->n += c;                                                                  \
+		if (BZ_RARE(f->block->n == BZ_BLOCK)) {                                            \
+			__builtin_memcpy(&f->reg[r], o_ - (bytes), bytes);                         \
+			f->block->n--;                                                             \
+			BZ_STEP(where);                                                            \
 		}                                                                                  \
 	} while (0)
 /* What a turn adds to the sum `number`; the machine folds those that fill a block. */
@@ -168,6 +184,16 @@ BZ_ELEMENT(c128)
 /* Is it so many turns from a to b, or more?  (By steps of 1 or so.) */
 #define BZ_MANY(a, b, n)                                                                           \
 	((a) < (b) ? (bz_u64)(b) - (bz_u64)(a) >= (n) : (bz_u64)(a) - (bz_u64)(b) >= (n))
+/* A bound of a slice by steps of 1, as Python clips it. */
+BZ_FN bz_i64 bz_bound0(bz_i64 i, bz_i64 n)
+{
+	i = i >= 0 ? i : i + n < 0 ? 0 : i + n;
+	return i < n ? i : n;
+}
+BZ_FN bz_i64 bz_bound1(bz_i64 i, bz_i64 n)
+{
+	return i > 0 ? bz_bound0(i - 1, n) : i < 0 ? bz_bound0(i, n) : 0;
+}
 /* As BZ_INDEX0 and BZ_INDEX1 of what is known to be inside. */
 #define BZ_INSIDE0(i) (bz_u64)(i)
 #define BZ_INSIDE1(i) ((bz_u64)(i)-1)
@@ -460,3 +486,213 @@ typedef bz_f64 bz_n_f64 __attribute__((vector_size(BZ_NATIVE)));
 	BZ_MATH2(hypot, t)
 BZ_MATH(f32)
 BZ_MATH(f64)
+
+/* ---- The same in loops of which compilers make vectors ----
+ *
+ * bz_each_<stem>_<t> is a function of one number that has clones for vectors of 16, 32 and 64
+ * bytes.  Each of them is the routine of the whole vector above, so that bits do not depend on what
+ * a compiler does. */
+#ifdef __clang__
+#define BZ_EACH1(stem, t)
+#define BZ_EACH2(stem, t)
+#define BZ_EACH(stem, t) bz_##stem##_##t
+#else
+#define BZ_EACH(stem, t) bz_each_##stem##_##t
+typedef bz_f64 bz_16_f64 __attribute__((vector_size(16)));
+typedef bz_f64 bz_32_f64 __attribute__((vector_size(32)));
+typedef bz_f64 bz_64_f64 __attribute__((vector_size(64)));
+typedef bz_f32 bz_16_f32 __attribute__((vector_size(16)));
+typedef bz_f32 bz_32_f32 __attribute__((vector_size(32)));
+typedef bz_f32 bz_64_f32 __attribute__((vector_size(64)));
+#define BZ_COUNT_16_f64	 "2"
+#define BZ_COUNT_32_f64	 "4"
+#define BZ_COUNT_64_f64	 "8"
+#define BZ_COUNT_16_f32	 "4"
+#define BZ_COUNT_32_f32	 "8"
+#define BZ_COUNT_64_f32	 "16"
+#define BZ_HIDDEN	 __attribute__((used, visibility("hidden")))
+/* The lanes that nobody asks for have the first one's number. */
+#define BZ_WIDER(t, bytes, v)                                                                      \
+	__extension__({                                                                            \
+		union {                                                                            \
+			bz_n_##t all;                                                              \
+			bz_##bytes##_##t some;                                                     \
+		} u_ = {.all = (v)[0] - (bz_n_##t){0}};                                            \
+		u_.some = (v);                                                                     \
+		u_.all;                                                                            \
+	})
+#define BZ_NARROWER(t, bytes, v)                                                                   \
+	((union {                                                                                  \
+		bz_n_##t all;                                                                      \
+		bz_##bytes##_##t some;                                                             \
+	}){.all = (v)})                                                                            \
+		.some
+#define BZ_CLONE1(isa, bytes, stem, t)                                                             \
+	BZ_HIDDEN bz_##bytes##_##t bz_##isa##_##stem##_##t(bz_##bytes##_##t a) __asm__(            \
+		"_ZGV" #isa "N" BZ_COUNT_##bytes##_##t "v_bz_each_" #stem "_" #t);                 \
+	bz_##bytes##_##t bz_##isa##_##stem##_##t(bz_##bytes##_##t a)                               \
+	{                                                                                          \
+		return BZ_NARROWER(t, bytes, BZ_MVEC_##t(v, stem)(BZ_WIDER(t, bytes, a)));         \
+	}
+#define BZ_CLONE2(isa, bytes, stem, t)                                                             \
+	BZ_HIDDEN bz_##bytes##_##t bz_##isa##_##stem##_##t(                                        \
+		bz_##bytes##_##t a, bz_##bytes##_##t b) __asm__("_ZGV" #isa                        \
+								"N" BZ_COUNT_##bytes##_##t         \
+								"vv_bz_each_" #stem "_" #t);       \
+	bz_##bytes##_##t bz_##isa##_##stem##_##t(bz_##bytes##_##t a, bz_##bytes##_##t b)           \
+	{                                                                                          \
+		return BZ_NARROWER(                                                                \
+			t, bytes,                                                                  \
+			BZ_MVEC_##t(vv, stem)(BZ_WIDER(t, bytes, a), BZ_WIDER(t, bytes, b)));      \
+	}
+#if BZ_NATIVE == 64
+#define BZ_CLONES(n, stem, t)                                                                      \
+	BZ_CLONE##n(b, 16, stem, t) BZ_CLONE##n(c, 32, stem, t) BZ_CLONE##n(d, 32, stem, t)        \
+		BZ_CLONE##n(e, 64, stem, t)
+#elif BZ_NATIVE == 32
+#define BZ_CLONES(n, stem, t)                                                                      \
+	BZ_CLONE##n(b, 16, stem, t) BZ_CLONE##n(c, 32, stem, t) BZ_CLONE##n(d, 32, stem, t)
+#else
+#define BZ_CLONES(n, stem, t) BZ_CLONE##n(b, 16, stem, t)
+#endif
+/* What is called has the name of what is defined by the assembler only: of a function that it sees
+ * a compiler would make clones of its own. */
+#define BZ_SAME(stem, t)                                                                           \
+	__asm__(".set bz_each_" #stem "_" #t ", bz_one_" #stem "_" #t);                            \
+	BZ_CLONES
+#define BZ_EACH1(stem, t)                                                                          \
+	extern bz_##t bz_each_##stem##_##t(bz_##t)                                                 \
+		__attribute__((simd("notinbranch"), const, nothrow, visibility("hidden")));        \
+	BZ_HIDDEN bz_##t bz_one_##stem##_##t(bz_##t a)                                             \
+	{                                                                                          \
+		return bz_##stem##_##t(a);                                                         \
+	}                                                                                          \
+	BZ_SAME(stem, t)(1, stem, t)
+#define BZ_EACH2(stem, t)                                                                          \
+	extern bz_##t bz_each_##stem##_##t(bz_##t, bz_##t)                                         \
+		__attribute__((simd("notinbranch"), const, nothrow, visibility("hidden")));        \
+	BZ_HIDDEN bz_##t bz_one_##stem##_##t(bz_##t a, bz_##t b)                                   \
+	{                                                                                          \
+		return bz_##stem##_##t(a, b);                                                      \
+	}                                                                                          \
+	BZ_SAME(stem, t)(2, stem, t)
+#endif
+
+/* ---- Sums of floats ----
+ *
+ * By the tree of tree.h: element e of a block goes to lane e % lanes, lanes that get none of the
+ * last have -0.0, which changes no sum; the lanes are folded in halves, and blocks combined as a
+ * binary counter carries.  The machine's block has room for as many lanes more. */
+struct bz_sum {
+	bz_u64 n;
+	bz_u32 values;
+	bz_f64 value[48]; /* more than the bits of any number of blocks */
+};
+#define BZ_BEGIN(where)                                                                            \
+	do {                                                                                       \
+		if (BZ_RARE(!f->block))                                                            \
+			BZ_STEP(where);                                                            \
+		f->block->n = 0;                                                                   \
+		sum.n = sum.values = 0;                                                            \
+		theirs = 0;                                                                        \
+	} while (0)
+#define BZ_TAKEN_HERE(t)                                                                           \
+	do {                                                                                       \
+		f->block->n += c;                                                                  \
+		if (BZ_RARE(f->block->n == BZ_BLOCK))                                              \
+			bz_fold_##t(&sum, f->block);                                               \
+	} while (0)
+#define BZ_TAKE_HERE(t, v)                                                                         \
+	do {                                                                                       \
+		BZ_STORE(t, f->block->at + f->block->n++ * sizeof(v), v);                          \
+		if (BZ_RARE(f->block->n == BZ_BLOCK))                                              \
+			bz_fold_##t(&sum, f->block);                                               \
+	} while (0)
+
+typedef bz_f64 bz_2_f64 __attribute__((vector_size(16)));
+typedef bz_f64 bz_4_f64 __attribute__((vector_size(32)));
+typedef bz_f32 bz_4_f32 __attribute__((vector_size(16)));
+typedef bz_f32 bz_8_f32 __attribute__((vector_size(32)));
+BZ_FN bz_f64 bz_folded_f64(bz_n_f64 v)
+{
+#if BZ_NATIVE == 64
+	bz_4_f64 a = __builtin_shufflevector(v, v, 0, 1, 2, 3) +
+		     __builtin_shufflevector(v, v, 4, 5, 6, 7);
+#else
+#define a v
+#endif
+#if BZ_NATIVE >= 32
+	bz_2_f64 b = __builtin_shufflevector(a, a, 0, 1) + __builtin_shufflevector(a, a, 2, 3);
+#else
+#define b v
+#endif
+	return b[0] + b[1];
+#undef a
+#undef b
+}
+BZ_FN bz_f32 bz_folded_f32(bz_n_f32 v)
+{
+#if BZ_NATIVE == 64
+	bz_8_f32 a = __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
+		     __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
+#else
+#define a v
+#endif
+#if BZ_NATIVE >= 32
+	bz_4_f32 b = __builtin_shufflevector(a, a, 0, 1, 2, 3) +
+		     __builtin_shufflevector(a, a, 4, 5, 6, 7);
+#else
+#define b v
+#endif
+	return (b[0] + b[2]) + (b[1] + b[3]);
+#undef a
+#undef b
+}
+#define BZ_FLOAT_SUM(t, lanes)                                                                     \
+	BZ_FN bz_##t bz_block_##t(const struct bz_block *block)                                    \
+	{                                                                                          \
+		enum { WIDE = BZ_NATIVE / sizeof(bz_##t), COUNT = (lanes) / WIDE };                \
+		typedef bz_n_##t bz_row_##t __attribute__((may_alias, aligned(sizeof(bz_##t))));   \
+		bz_##t *at = (bz_##t *)block->at;                                                  \
+		bz_n_##t lane[COUNT];                                                              \
+                                                                                                   \
+		_Pragma("GCC unroll 16") for (int k = 0; k < COUNT; k++)                           \
+		{                                                                                  \
+			lane[k] = -(bz_n_##t){0};                                                  \
+			*(bz_row_##t *)(at + block->n + k * WIDE) = lane[k];                       \
+		}                                                                                  \
+		for (bz_u64 e = 0; e < block->n; e += (lanes))                                     \
+			_Pragma("GCC unroll 16") for (int k = 0; k < COUNT; k++) lane[k] +=        \
+				*(const bz_row_##t *)(at + e + k * WIDE);                          \
+		_Pragma("GCC unroll 5") for (int w = COUNT / 2; w >= 1; w /= 2)                    \
+			_Pragma("GCC unroll 16") for (int k = 0; k < w; k++) lane[k] +=            \
+			lane[k + w];                                                               \
+		return bz_folded_##t(lane[0]);                                                     \
+	}                                                                                          \
+	/* The block goes to the sum, and is empty. */                                             \
+	BZ_FAR void bz_fold_##t(struct bz_sum *sum, struct bz_block *block)                        \
+	{                                                                                          \
+		bz_##t v = bz_block_##t(block);                                                    \
+                                                                                                   \
+		block->n = 0;                                                                      \
+		for (bz_u64 m = ++sum->n; !(m & 1); m >>= 1)                                       \
+			v = (bz_##t)sum->value[--sum->values] + v;                                 \
+		sum->value[sum->values++] = v;                                                     \
+	}                                                                                          \
+	BZ_FAR bz_##t bz_total_##t(struct bz_sum *sum, struct bz_block *block)                     \
+	{                                                                                          \
+		bz_##t v;                                                                          \
+                                                                                                   \
+		if (block->n)                                                                      \
+			bz_fold_##t(sum, block);                                                   \
+		v = (bz_##t)sum->value[--sum->values];                                             \
+		while (sum->values)                                                                \
+			v = (bz_##t)sum->value[--sum->values] + v;                                 \
+		return v;                                                                          \
+	}                                                                                          \
+	BZ_FN bz_##t bz_sum_##t(struct bz_sum *sum, struct bz_block *block)                        \
+	{                                                                                          \
+		return sum->n ? bz_total_##t(sum, block) : block->n ? bz_block_##t(block) : 0;     \
+	}
+BZ_FLOAT_SUM(f64, 32)
+BZ_FLOAT_SUM(f32, 64)

@@ -27,6 +27,7 @@ extern const char kernel_text_lang_h[];
 
 #define NOBODY	   UINT32_MAX
 #define COPIES_MAX 6	      /* times the code of a kernel, of copies of its loops */
+#define SIMPLE_MAX 80	      /* instructions of functions that are written where they are called */
 #define SOURCE_MAX (1u << 20) /* longer ones take compilers too long */
 
 static const char *suffix(unsigned type)
@@ -143,8 +144,10 @@ static void put_operation(struct lane *e, const struct lang_ins *i, uint32_t at)
 		put_apply(e, i, at);
 		return;
 	}
-	text_put(&e->o, "%s = bz_%s_%s(", emit_lang_register(e, i->d), op_row(i->op)->stem,
-		 suffix(i->type));
+	text_put(&e->o,
+		 lang_native_vector(i->op, i->type) && e->even ? "%s = BZ_EACH(%s, %s)("
+							       : "%s = bz_%s_%s(",
+		 emit_lang_register(e, i->d), op_row(i->op)->stem, suffix(i->type));
 	for (unsigned k = 0; lang_uses(&r, &type, i, k); k++)
 		text_put(&e->o, "%s%s", k ? ", " : "", emit_lang_register(e, r));
 	text_put(&e->o, ");\n");
@@ -195,34 +198,6 @@ static void put_end(struct lane *e)
 	text_put(&e->o, "return 0;\n");
 }
 
-/* What the machine does on its own registers. */
-static void put_step(struct lane *e, const struct lang_ins *i, uint32_t at)
-{
-	uint32_t r;
-	unsigned type;
-
-	for (unsigned k = 0; lang_uses(&r, &type, i, k); k++)
-		if (!e->constant[r])
-			text_put(&e->o, "BZ_SET(%u, %s); ", r, emit_lang_register(e, r));
-	text_put(&e->o, "BZ_STEP(%u);", at);
-	for (unsigned k = 0; lang_makes(&r, &type, i, k); k++)
-		text_put(&e->o, " BZ_GET(%u, %s);", r, emit_lang_register(e, r));
-	text_put(&e->o, "\n");
-}
-
-static void put_slice(struct lane *e, const struct lang_ins *i, uint32_t at)
-{
-	if (i->code == CODE_SPOT)
-		text_put(&e->o, "%s = %s + %s * %s;\n", emit_lang_register(e, i->d),
-			 emit_lang_register(e, i->a), emit_lang_register(e, i->b),
-			 emit_lang_register(e, i->c));
-	else if (i->code == CODE_TAKE)
-		text_put(&e->o, "{ bz_%s a_ = %s; BZ_TAKE(%u, %u, a_); }\n", suffix(i->type),
-			 emit_lang_register(e, i->a), at, i->a);
-	else
-		put_step(e, i, at);
-}
-
 static void put_load(struct lane *e, const struct lang_ins *i)
 {
 	const char *to = emit_lang_register(e, i->d), *from = emit_lang_register(e, i->a);
@@ -268,7 +243,8 @@ static void put_way(struct lane *e, const struct lang_ins *i, uint32_t at)
 		emit_lang_next(e, at);
 		break;
 	case CODE_CALL:
-		text_put(o, "if (bz_fn%u(f, s)) return 1;\n", i->d);
+		text_put(o, e->even ? "bz_each%u(f, s);\n" : "if (bz_fn%u(f, s)) return 1;\n",
+			 i->d);
 		break;
 	case CODE_RETURN:
 		text_put(o, "return 0;\n");
@@ -325,14 +301,14 @@ void emit_lang_one(struct lane *e, uint32_t at)
 		break;
 	case CODE_SUM:
 	case CODE_SUMMED:
-		put_step(e, i, at);
+		emit_lang_step(e, i, at);
 		break;
 	case CODE_LENGTH:
 		text_put(o, "%s = N%u_%u;\n", emit_lang_register(e, i->d), i->a, i->b);
 		break;
 	default:
 		if (lang_on_slices(i))
-			put_slice(e, i, at);
+			emit_lang_slice(e, at);
 		else
 			put_way(e, i, at);
 	}
@@ -416,7 +392,8 @@ static void put_some(struct lane *e, uint32_t first, uint32_t last, bool checked
 			emit_lang_share(e, at);
 		if (loop && !(checked && e->loops->loop[loop - 1].inner) && put_copies(e, loop - 1))
 			at = e->loops->loop[loop - 1].end;
-		else if (e->nversion && (behind = emit_lang_either(e, at)))
+		else if ((loop && (behind = emit_lang_elements(e, at))) ||
+			 (e->nversion && (behind = emit_lang_either(e, at))))
 			at = behind;
 		else if (e->nversion && emit_lang_both(e, at))
 			e->both[emit_lang_both(e, at)] = e->p->code[at].code == CODE_UNLESS ? 1 : 2;
@@ -506,7 +483,7 @@ void emit_lang_open(struct lane *e, bool unit)
 	text_put(&e->o, "struct bz_shared s_, *const s = &s_;\n");
 	put_variables(e, e->p->entry, false);
 	put_arrays(e);
-	text_put(&e->o, "s->turns = BZ_TURNS;\n");
+	text_put(&e->o, "s->turns = BZ_TURNS;\nbz_b1 theirs = 1;\nstruct bz_sum sum;\n");
 }
 
 static void put_kernel(struct lane *e, bool unit)
@@ -517,32 +494,127 @@ static void put_kernel(struct lane *e, bool unit)
 	put_code(e, e->p->entry);
 }
 
-static bool by_vectors(const struct lang_program *p)
+/* Functions of whole vectors, each once; false: there is none. */
+static bool put_vectors(struct lane *e)
 {
-	for (uint32_t k = 0; k < p->ncode; k++)
-		if (p->code[k].code == CODE_OP &&
-		    lang_native_vector(p->code[k].op, p->code[k].type))
-			return true;
-	return false;
+	bool seen[OP_END][DTYPE_END] = {{false}}, any = false;
+
+	for (uint32_t k = 0; k < e->p->ncode; k++) {
+		const struct lang_ins *i = &e->p->code[k];
+
+		if (i->code != CODE_OP || !lang_native_vector(i->op, i->type) ||
+		    seen[i->op][i->type])
+			continue;
+		any = seen[i->op][i->type] = true;
+		text_put(&e->o, "BZ_EACH%u(%s, %s)\n", op_row(i->op)->arity, op_row(i->op)->stem,
+			 suffix(i->type));
+	}
+	return any;
+}
+
+/* ---- Functions of the text ---- */
+
+static uint32_t end_of(const struct lane *e, uint32_t start)
+{
+	uint32_t end = start + 1;
+
+	while (end < e->p->ncode && !e->start[end])
+		end++;
+	return end;
+}
+
+/* Does it go forward only, and cannot fail? */
+static bool is_simple(const struct lane *e, uint32_t at)
+{
+	const struct lang_ins *i = &e->p->code[at];
+
+	switch ((enum lang_code)i->code) {
+	case CODE_OP:
+		return lang_native_op(i->op, i->type);
+	case CODE_CAST:
+		return lang_native_cast(i->type, i->to);
+	case CODE_CALL:
+		return e->simple[i->d] != 0;
+	case CODE_MOVE:
+	case CODE_RETURN:
+		return true;
+	default:
+		return lang_jumps(i) && i->code != CODE_NEXT && i->d > at;
+	}
+}
+
+/* So many instructions a function is that is simple, with those of the ones that it calls, which
+ * come before it; 0: it is not, or is too long. */
+static uint32_t simple(const struct lane *e, uint32_t start)
+{
+	uint32_t end = end_of(e, start), count = end - start;
+
+	for (uint32_t at = start; at < end; at++) {
+		if (!is_simple(e, at))
+			return 0;
+		if (e->p->code[at].code == CODE_CALL)
+			count += e->simple[e->p->code[at].d];
+	}
+	return count <= SIMPLE_MAX ? count : 0;
+}
+
+/* Does no branch of a simple function call a vector's routine? */
+static bool is_even(const struct lane *e, uint32_t start)
+{
+	uint32_t end = end_of(e, start), ahead = start;
+
+	for (uint32_t at = start; at < end; at++) {
+		const struct lang_ins *i = &e->p->code[at];
+		bool calls = i->code == CODE_CALL, branch = at < ahead;
+
+		if ((calls && (branch || !e->even_fn[i->d])) ||
+		    (branch && i->code == CODE_OP && lang_native_vector(i->op, i->type)))
+			return false;
+		if (lang_jumps(i) && i->d > ahead)
+			ahead = i->d;
+		/* What is behind is in a branch, too. */
+		if (i->code == CODE_RETURN)
+			ahead = end;
+	}
+	return true;
+}
+
+static void put_function(struct lane *e, uint32_t at, const char *how, const char *name)
+{
+	text_put(&e->o, "%s int bz_%s%u(struct bz_frame *f, struct bz_shared *s)\n{\n", how, name,
+		 at);
+	put_variables(e, at, false);
+	put_code(e, at);
+}
+
+/* What is short and simple becomes a part of whoever calls it, so that loops with calls can become
+ * vectors. */
+static void put_functions(struct lane *e)
+{
+	for (uint32_t at = 0; at < e->p->entry; at++) {
+		if (!e->start[at])
+			continue;
+		e->simple[at] = simple(e, at);
+		e->even_fn[at] = e->simple[at] && is_even(e, at);
+		put_function(e, at, e->simple[at] ? "BZ_FN" : "static", "fn");
+		if (!e->even_fn[at])
+			continue;
+		e->even = true;
+		put_function(e, at, "BZ_FN", "each");
+		e->even = false;
+	}
 }
 
 static void put_source(struct lane *e)
 {
 	text_add(&e->o, kernel_text_lang_h);
 	text_put(&e->o, "const bz_u64 bz_mark = 0x%llxul;\n", (unsigned long long)lang_mark(e->p));
-	if (by_vectors(e->p))
+	if (put_vectors(e))
 		text_put(&e->o, "const bz_u32 bz_width = BZ_NATIVE;\n");
 	text_put(&e->o, "struct bz_shared {\nbz_u32 turns;\n");
 	put_variables(e, 0, true);
 	text_put(&e->o, "};\n");
-	for (uint32_t at = 0; at < e->p->entry; at++) {
-		if (!e->start[at])
-			continue;
-		text_put(&e->o, "static int bz_fn%u(struct bz_frame *f, struct bz_shared *s)\n{\n",
-			 at);
-		put_variables(e, at, false);
-		put_code(e, at);
-	}
+	put_functions(e);
 	emit_lang_parts(e);
 	put_kernel(e, true);
 	put_kernel(e, false);
@@ -579,10 +651,14 @@ static bool prepare(struct lane *e, struct lang_program *p)
 	memset(e->first, 0xff, (p->nreg + 1) * sizeof *e->first);
 	e->last = xcalloc(p->nreg + 1, sizeof *e->last);
 	e->start = xcalloc(p->ncode + 1, 1);
+	e->simple = xcalloc(p->ncode + 1, sizeof *e->simple);
+	e->even_fn = xcalloc(p->ncode + 1, sizeof *e->even_fn);
 	e->target = xcalloc(p->ncode + 1, 1);
 	e->inside = xcalloc(p->ncode + 1, 1);
 	e->both = xcalloc(p->ncode + 1, 1);
 	e->loop = xcalloc(p->ncode + 1, sizeof *e->loop);
+	e->one = xcalloc(p->nreg + 1, sizeof *e->one);
+	e->close = xcalloc(p->nreg + 1, 1);
 	e->outer = lang_outermost(p);
 	e->loops = lang_loops_of(p);
 	if (!e->outer || !e->loops)
@@ -594,6 +670,7 @@ static bool prepare(struct lane *e, struct lang_program *p)
 	emit_lang_find_shared(e);
 	places(e);
 	registers(e);
+	emit_lang_find_strides(e);
 	return true;
 }
 
@@ -606,10 +683,14 @@ static void finish(struct lane *e)
 	free(e->first);
 	free(e->last);
 	free(e->start);
+	free(e->simple);
+	free(e->even_fn);
 	free(e->target);
 	free(e->inside);
 	free(e->both);
 	free(e->loop);
+	free(e->one);
+	free(e->close);
 	free(e->outer);
 	free(e->share);
 	free(e->bounded);

@@ -6,6 +6,7 @@
  * of a few turns, whose number is known here, are not counted at all.  Both are loops of C, of
  * which compilers make vectors, or take the turns apart; all others are jumps. */
 #include "emit_lang_lane.h"
+#include "lang/lang_uses.h"
 
 #define SHORT_TURNS 8	/* of a loop that the compiler is to write out, */
 #define SHORT_CODE  300 /* and how many instructions that may give */
@@ -20,19 +21,28 @@ bool emit_lang_by_one(const struct lane *e, const struct lang_ins *range)
 
 /* ---- Which ---- */
 
-/* So many instructions a loop of a few turns is, written out; 0: it is no such. */
+/* Is it a loop of a few turns, whatever is inside?  A part begins anywhere, and so does bz_any in
+ * loops that are in no other. */
+static bool is_brief(const struct lane *e, const struct lang_loop *x)
+{
+	const struct lang_ins *range = &e->p->code[x->range];
+	const union lang_reg *from = e->constant[range->a], *to = e->constant[range->b];
+
+	if (!from || !to || !emit_lang_by_one(e, range) || from->i >= to->i ||
+	    (uint64_t)to->i - (uint64_t)from->i > SHORT_TURNS)
+		return false;
+	return !x->repeats && !x->calls && !x->steps && e->part != x->range + 1 &&
+	       (x->parent != LANG_NONE || e->nversion);
+}
+
+/* So many instructions such a loop is, written out; 0: it is none, or has another inside. */
 static uint32_t written_out(const struct lane *e, uint32_t loop, int depth)
 {
 	const struct lang_loop *x = &e->loops->loop[loop];
 	const struct lang_ins *range = &e->p->code[x->range];
-	const union lang_reg *from = e->constant[range->a], *to = e->constant[range->b];
 	uint64_t count = x->end - x->range + 1, inner;
 
-	/* A part begins anywhere, and so does bz_any in loops that are in no other. */
-	if (!from || !to || !emit_lang_by_one(e, range) || from->i >= to->i ||
-	    (uint64_t)to->i - (uint64_t)from->i > SHORT_TURNS || x->repeats || x->calls ||
-	    x->steps || !depth || e->part == x->range + 1 ||
-	    (x->parent == LANG_NONE && !e->nversion))
+	if (!depth || !is_brief(e, x))
 		return 0;
 	for (uint32_t k = loop + 1; k < e->loops->nloop; k++) {
 		if (e->loops->loop[k].parent != loop)
@@ -42,7 +52,7 @@ static uint32_t written_out(const struct lane *e, uint32_t loop, int depth)
 			return 0;
 		count += inner;
 	}
-	count *= (uint64_t)to->i - (uint64_t)from->i;
+	count *= (uint64_t)e->constant[range->b]->i - (uint64_t)e->constant[range->a]->i;
 	return count <= SHORT_CODE ? (uint32_t)count : 0;
 }
 
@@ -51,14 +61,21 @@ static bool is_short(const struct lane *e, uint32_t range)
 	return e->loop[range] && written_out(e, e->loop[range] - 1, SHORT_DEPTH);
 }
 
-/* Is the loop whose range this is made in strips?  Inside a copy, where it has no loop inside but
- * short ones. */
+/* Is the loop whose range this is made in strips?  One over elements of slices; in a copy one that
+ * has no loop inside but short ones. */
 static bool in_strips(const struct lane *e, uint32_t range)
 {
 	uint32_t loop = e->loop[range] - 1;
+	const struct lang_loop *x = &e->loops->loop[loop];
 
-	if (!e->loop[range] || !e->nversion || e->loops->loop[loop].repeats ||
-	    !emit_lang_by_one(e, &e->p->code[range]) || is_short(e, range))
+	if (!e->loop[range] || x->repeats || !emit_lang_by_one(e, &e->p->code[range]) ||
+	    is_short(e, range))
+		return false;
+	/* A part begins anywhere, and so does bz_any in loops that are in no other. */
+	if (emit_lang_is_elements(e, loop) && e->part != range + 1 &&
+	    (e->unit || x->parent != LANG_NONE))
+		return true;
+	if (!e->nversion)
 		return false;
 	for (uint32_t k = loop + 1; k < e->loops->nloop; k++)
 		if (lang_loop_inside(e->loops, k, loop) && !is_short(e, e->loops->loop[k].range))
@@ -103,16 +120,52 @@ static void put_range(struct lane *e, const struct lang_ins *i, uint32_t at)
 			 emit_lang_register(e, i->d + 3), emit_lang_register(e, i->c));
 }
 
-/* A strip has the turns until q, which are counted here. */
+/* Does each turn do the same? */
+static bool is_even(const struct lane *e, uint32_t loop)
+{
+	const struct lang_loop *x = &e->loops->loop[loop];
+
+	for (uint32_t at = x->range + 2; at < x->end; at++) {
+		const struct lang_ins *i = &e->p->code[at];
+
+		if (lang_jumps(i) || (i->code == CODE_CALL && !e->even_fn[i->d]))
+			return false;
+	}
+	return true;
+}
+
+/* A strip has the turns until q, which are counted here.  What a reduction takes fits its block. */
 static void put_strip(struct lane *e, const struct lang_ins *range, uint32_t at)
 {
 	const char *next = emit_lang_register(e, range->d + 1);
 	const char *left = emit_lang_register(e, range->d + 2);
+	const struct lang_ins *take = emit_lang_taken(e, e->loop[at] - 1);
 
 	text_put(&e->o,
 		 "{ bz_i64 q; bz_u64 c; S%s:; c = %s < %s ? (bz_u64)%s - (bz_u64)%s : 0;\n"
-		 "if (BZ_RARE(c > BZ_TURNS)) c = BZ_TURNS;\nq = %s + (bz_i64)c; BZ_STRIP(%u, c);\n",
-		 emit_lang_label(e, at + 1), next, left, left, next, next, range[1].d - 1);
+		 "if (BZ_RARE(c > BZ_TURNS)) c = BZ_TURNS;\n",
+		 emit_lang_label(e, at + 1), next, left, left, next);
+	if (take)
+		text_put(&e->o, "BZ_ROOM(%u);\n", dtype_row(take->type)->bytes);
+	text_put(&e->o, "q = %s + (bz_i64)c; BZ_STRIP(%u, c);\n", next, range[1].d - 1);
+	/* The machine has put aside what one turn would read and another write. */
+	if (e->closely)
+		text_put(&e->o, "#pragma GCC ivdep\n");
+	e->taking = take != NULL;
+	e->even = is_even(e, e->loop[at] - 1);
+}
+
+/* Turns are left, or none. */
+static void put_strip_end(struct lane *e, const struct lang_ins *range, uint32_t at)
+{
+	const struct lang_ins *take = emit_lang_taken(e, e->loop[at] - 1);
+
+	if (take)
+		emit_lang_taken_all(e, take);
+	e->taking = e->even = false;
+	text_put(&e->o, "if (BZ_RARE(%s < %s)) goto S%s; goto %s; }\n",
+		 emit_lang_register(e, range->d + 1), emit_lang_register(e, range->d + 2),
+		 emit_lang_label(e, at + 1), emit_lang_label(e, range[1].d));
 }
 
 void emit_lang_range(struct lane *e, uint32_t at)
@@ -157,9 +210,7 @@ bool emit_lang_turns_end(struct lane *e, uint32_t at)
 	/* Who goes on with the next turn comes here. */
 	text_put(&e->o, "%s:;\n}\n", emit_lang_label(e, next));
 	if (in_strips(e, next - 1))
-		text_put(&e->o, "if (BZ_RARE(%s < %s)) goto S%s; goto %s; }\n",
-			 emit_lang_register(e, range->d + 1), emit_lang_register(e, range->d + 2),
-			 emit_lang_label(e, next), emit_lang_label(e, range[1].d));
+		put_strip_end(e, range, next - 1);
 	else
 		text_put(&e->o, "goto %s;\n", emit_lang_label(e, range[1].d));
 	return true;

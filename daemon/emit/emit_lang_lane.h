@@ -26,10 +26,20 @@ struct lane {
 	bool *shared;			 /* [register]: several name it */
 	uint32_t *first, *last;		 /* [register]: the instructions that name it lie between */
 	bool *start;			 /* [instruction]: a function's first */
-	uint8_t *target;		 /* [instruction]: so many jumps come here; 255: or more */
-	bool *outer;			 /* [instruction]: lang_outermost */
-	uint8_t *inside;		 /* [instruction]: of a place, INSIDE_... */
-	uint8_t *both;	/* [instruction]: 1: its truth joins by and, 2: by or, see put_some */
+	/* [instruction], of a function's first: so many instructions, where it is written into its
+	 * callers; and where that may be into a loop of vectors. */
+	uint32_t *simple;
+	bool *even_fn;
+	uint8_t *target; /* [instruction]: so many jumps come here; 255: or more */
+	bool *outer;	 /* [instruction]: lang_outermost */
+	uint8_t *inside; /* [instruction]: of a place, INSIDE_... */
+	uint8_t *both;	 /* [instruction]: 1: its truth joins by and, 2: by or, see put_some */
+	bool *one;	 /* [register]: it is 1 */
+	uint8_t *close; /* [register]: of a view in bz_unit the stride, if it has more elements than
+			   one; 0 */
+	bool taking;	/* elements of a reduction go to o_ */
+	bool closely;	/* a loop is being written whose strides are e->close */
+	bool even;	/* a loop is being written that goes straight on to its end */
 	bool *bounded;	/* [loop]: the test knows its first and last number */
 	uint32_t *loop; /* [instruction]: 1 + the loop that begins here */
 	struct version version[EMIT_LANG_VERSIONS]; /* that are being written */
@@ -62,6 +72,22 @@ void emit_lang_range(struct lane *e, uint32_t at);
 void emit_lang_next(struct lane *e, uint32_t at);
 /* CODE_LOOP of such a loop; false: it is of another, and nothing is written. */
 bool emit_lang_turns_end(struct lane *e, uint32_t at);
+
+/* One on slices. */
+void emit_lang_slice(struct lane *e, uint32_t at);
+/* By the machine on its own registers. */
+void emit_lang_step(struct lane *e, const struct lang_ins *i, uint32_t at);
+/* The elements of a strip are where the reduction takes them from. */
+void emit_lang_taken_all(struct lane *e, const struct lang_ins *take);
+/* e->one, e->close */
+void emit_lang_find_strides(struct lane *e);
+/* Is the loop one over elements of slices, of one stretch of code that cannot fail? */
+bool emit_lang_is_elements(const struct lane *e, uint32_t loop);
+/* CODE_TAKE of such a loop; NULL. */
+const struct lang_ins *emit_lang_taken(const struct lane *e, uint32_t loop);
+/* Such a loop of bz_unit in two ways: its last instruction; 0: it is none, and nothing is written.
+ */
+uint32_t emit_lang_elements(struct lane *e, uint32_t range);
 
 /* One instruction. */
 void emit_lang_one(struct lane *e, uint32_t at);

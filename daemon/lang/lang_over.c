@@ -123,7 +123,7 @@ static void explain(struct run *r, const struct lang_frame *f)
 {
 	const struct lang_ins *i = &r->program->code[f->at];
 
-	if (i->code == CODE_PLACE)
+	if (i->code == CODE_PLACE || i->code == CODE_VIEW)
 		lang_wrong_place(r, i->line, i->a, f->axis, f->index);
 	else if (i->code == CODE_RANGE)
 		lang_wrong_step(r, i->line);
