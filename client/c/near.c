@@ -147,8 +147,8 @@ bool near_stretches(struct near_stretch *t, uint64_t work, bool large)
 	near_tell(t, work);
 	if (t->risen)
 		fall(t);
-	else if (work > t->passed)
-		t->passed = work;
+	else if (work >= t->passed)
+		t->passed = work ? work : 1; /* memory alone: what is done with it tells its own */
 	return false;
 }
 

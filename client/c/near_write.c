@@ -134,7 +134,7 @@ static bool can_assign(const struct braze_array *dst, const struct braze_array *
 	unsigned to = dst->view.dtype;
 
 	if (!near_hand(dst) || (a && !near_hand(a)))
-		return false;
+		return near_waits(s->near, OP_CAST, to, dst->count);
 	if (!ours(dst) || overlapping(dst))
 		return near_not(s, WHY_SHARED);
 	return near_fits(s->near, near_work(s->near, OP_CAST, to, dst->count),

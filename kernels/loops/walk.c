@@ -111,6 +111,76 @@ void walk_store(const struct walk *w, const int64_t *step, const int64_t *index,
 	}
 }
 
+/* Of the two innermost loops: rows of n elements, and the bytes from row to row, element to
+ * element. */
+struct plane {
+	int64_t rows, n, to_row, from_row, to, from;
+};
+
+/* A row of one element again and again is written by whole vectors. */
+#define PLANE(T)                                                                                   \
+	do {                                                                                       \
+		typedef struct {                                                                   \
+			T v;                                                                       \
+		} __attribute__((packed, may_alias)) elem;                                         \
+		for (int64_t r = 0; r < p->rows; r++, dst += p->to_row, src += p->from_row) {      \
+			if (!p->from && p->to == (int64_t)sizeof(T)) {                             \
+				elem one = *(const elem *)src;                                     \
+				for (int64_t i = 0; i < p->n; i++)                                 \
+					((elem *)dst)[i] = one;                                    \
+				continue;                                                          \
+			}                                                                          \
+			for (int64_t i = 0; i < p->n; i++)                                         \
+				*(elem *)(dst + i * p->to) = *(const elem *)(src + i * p->from);   \
+		}                                                                                  \
+	} while (0)
+
+static void copy_plane(const struct plane *p, const char *src, char *dst, unsigned bytes)
+{
+	if (p->from == bytes && p->to == bytes) {
+		for (int64_t r = 0; r < p->rows; r++)
+			memmove(dst + r * p->to_row, src + r * p->from_row, (size_t)p->n * bytes);
+		return;
+	}
+	switch (bytes) {
+	case 1:
+		PLANE(uint8_t);
+		break;
+	case 2:
+		PLANE(uint16_t);
+		break;
+	case 4:
+		PLANE(uint32_t);
+		break;
+	case 8:
+		PLANE(uint64_t);
+		break;
+	default:
+		PLANE(pair);
+	}
+}
+
+void walk_copy(const struct walk *w, const int64_t *from, const int64_t *to, const char *src,
+	       char *dst, unsigned bytes)
+{
+	int last = w->n - 1, outer = last - 1;
+	struct plane p = {.rows = 1, .n = w->extent[last], .to = to[last], .from = from[last]};
+	int64_t at[LIMIT_NDIM] = {0}, planes = 1;
+
+	if (outer >= 0) {
+		p.rows = w->extent[outer];
+		p.to_row = to[outer];
+		p.from_row = from[outer];
+	}
+	for (int l = 0; l < outer; l++)
+		planes *= w->extent[l];
+	for (int64_t k = 0; k < planes; k++) {
+		copy_plane(&p, src + walk_offset(w, from, at), dst + walk_offset(w, to, at), bytes);
+		for (int l = outer - 1; l >= 0 && ++at[l] == w->extent[l]; l--)
+			at[l] = 0;
+	}
+}
+
 /* n elements of T at dst, all like the one at element. */
 #define FILL(T)                                                                                    \
 	do {                                                                                       \

@@ -28,6 +28,9 @@ void walk_load(const struct walk *w, const int64_t *step, const int64_t *index, 
 /* The same the other way: nothing but those elements is written. */
 void walk_store(const struct walk *w, const int64_t *step, const int64_t *index, char *base,
 		unsigned bytes, int64_t n, const char *src);
+/* All of them from memory to memory: the very same elements, or others that share no bytes. */
+void walk_copy(const struct walk *w, const int64_t *from, const int64_t *to, const char *src,
+	       char *dst, unsigned bytes);
 /* The first n elements at dst, at a multiple of their size, all as the one at `element`. */
 void walk_fill(char *dst, const void *element, unsigned bytes, int64_t n);
 

@@ -313,7 +313,16 @@ def test_writes(dtype):
     def add(a):
         a[1:4] += a[2:5]
 
-    for write in (overlap, strided, turned, backwards, number, cast, add):
+    def spread(a):
+        a[1:] = a[:1]
+        a[:, 1:7] = a[:, 8:9]
+        a.reshape(3, 4, 20)[1:, :, ::3] = np.asarray(values(dtype, 4)).reshape(4, 1)
+
+    def itself(a):
+        a[:, 2:9] = a[:, 2:9]
+        a.T[::2] = a[:, ::2].T
+
+    for write in (overlap, strided, turned, backwards, number, cast, add, spread, itself):
         same(lambda: run(write), write.__name__)
 
 

@@ -58,6 +58,20 @@ def test_it_rises_where_each_result_is_read(read):
     assert numpy.array_equal(a + b, numpy.asarray(a) + numpy.asarray(b))
 
 
+def test_memory_alone_and_writes_to_it_are_a_stretch_as_well():
+    x, = arrays(1, n=N // 10)
+
+    def repeated():
+        out = np.empty(N)
+        out[:N // 10] = x
+        out[N // 10:].reshape(N // 10, 9)[...] = x.reshape(-1, 1)
+        braze.wait(out)
+        return out
+
+    assert stretches(repeated, 8) == [0] * CALM + [3] * 4
+    assert numpy.array_equal(repeated(), numpy.concatenate([x, numpy.repeat(x, 9)]))
+
+
 def test_near_of_a_risen_bound_waits_for_nothing():
     a, b = arrays(1, 2)
     rise(a, b)

@@ -65,3 +65,42 @@ Test(tier0_walk, loads_and_stores_follow_the_c_order_from_any_point)
 		cr_assert(from == 0 || out[from - 1] == 0);
 	}
 }
+
+/* Each element goes where it belongs, of every width, and nothing else is written. */
+Test(tier0_walk, copies_between_any_two_layouts)
+{
+	static const int64_t from[][4] = {{60, 20, 5, 1}, {0, 0, 1, 0},	    {1, 0, 0, 0},
+					  {0, 1, 0, 0},	  {-20, 5, -1, 20}, {7, 9, 0, 1}};
+	static const int64_t to[][4] = {{60, 20, 5, 1}, {1, 2, 6, 30}, {180, 60, 10, 2}};
+	static const unsigned widths[] = {1, 2, 4, 8, 16};
+	enum { ROOM = 400 };
+	static char src[ROOM * 16 + 1], dst[ROOM * 16 + 1], want[ROOM * 16 + 1];
+
+	for (int i = 0; i < ROOM * 16; i++)
+		src[i] = (char)(i * 37 + i / 256 + 1);
+	for (unsigned f = 0; f < 6; f++)
+		for (unsigned t = 0; t < 3; t++)
+			for (unsigned b = 0; b < 5; b++) {
+				int64_t bytes = widths[b], step[2][LIMIT_NDIM];
+				struct walk w = {.n = 4, .extent = {2, 3, 4, 5}};
+
+				for (int l = 0; l < 4; l++) {
+					step[0][l] = from[f][l] * bytes;
+					step[1][l] = to[t][l] * bytes;
+				}
+				memset(dst, 0, sizeof dst);
+				memset(want, 0, sizeof want);
+				/* One byte on: nothing lies at a multiple of its size. */
+				const char *s = src + 1 + 50 * bytes;
+				for (int64_t p = 0; p < 120; p++) {
+					int64_t at[LIMIT_NDIM];
+
+					walk_seek(&w, p, at);
+					memcpy(want + 1 + walk_offset(&w, step[1], at),
+					       s + walk_offset(&w, step[0], at), (size_t)bytes);
+				}
+				walk_copy(&w, step[0], step[1], s, dst + 1, (unsigned)bytes);
+				cr_assert(!memcmp(dst, want, sizeof dst), "%u to %u of %u", f, t,
+					  widths[b]);
+			}
+}
