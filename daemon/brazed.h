@@ -43,7 +43,8 @@ struct uv_loop_s;
 
 /* Figures a client's operator sees. */
 struct session_stats {
-	uint64_t demands, plan_hits, plan_misses, busy_ns, queue_wait_ns, steps, refusals;
+	uint64_t demands, plan_hits, plan_misses, busy_ns, queue_wait_ns, planning_ns, ran, steps,
+		refusals;
 	uint64_t kernel_hits, kernel_misses; /* of the nests of its new plans */
 };
 
@@ -73,6 +74,7 @@ struct session {
 	uint8_t device; /* that it asked for, from 1 on; 0: none */
 	bool chore;	/* in brazed.chores */
 	struct session *next_chore;
+	bool tell; /* what was spent on it, with its answers */
 	bool welcomed, cutting, cut_failed, full, paused, pumping, dispatching;
 	struct session_stats stats;
 };

@@ -255,6 +255,8 @@ static void job_done(struct executor_job *run, enum job_end end, const struct er
 		end = job_inputs(j, &err) ? JOB_CANCELLED : JOB_DONE;
 		run->torn = end == JOB_CANCELLED && plan_tears(run->plan);
 	}
+	if (end == JOB_DONE)
+		s->stats.ran += (uint64_t)j->partition->part.nop * run->turns;
 	if (end == JOB_DONE && j->placed)
 		place_measured(j->placed, (double)run->busy_ns * 1e-3, j->device->index + 1,
 			       d->device[1].name);

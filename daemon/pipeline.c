@@ -95,6 +95,7 @@ static void install_plan(struct session *s, const struct part *part, struct plan
 	cache_get_stats(d->cache, &after);
 	s->stats.kernel_hits += after.hits - before.hits;
 	s->stats.kernel_misses += after.misses - before.misses;
+	s->stats.planning_ns += plan->planning_us * 1000;
 	d->planning_us = plan->planning_us;
 	if (plan->planning_us > d->longest_planning_us)
 		d->longest_planning_us = plan->planning_us;
@@ -265,7 +266,11 @@ static void answer_one(struct session *s, struct ticket *t, const struct job *fr
 		err_set(&err, E_CANCELLED, "the wait was cancelled");
 		reply_failure(s->conn, t->id, &err);
 	} else {
-		reply_resolved(s->conn, t, small, small_results(small, fresh));
+		struct reply_spent spent = {s->stats.planning_ns, s->stats.busy_ns,
+					    s->stats.queue_wait_ns, s->stats.ran};
+
+		reply_resolved(s->conn, t, small, small_results(small, fresh),
+			       s->tell ? &spent : NULL);
 	}
 	ticket_remove(&s->tickets, t, &s->trace);
 }
@@ -388,6 +393,7 @@ static enum status demand(struct session *s, const struct request *r, struct err
 	}
 	if (*r->demand.where)
 		text_clean(s->where, sizeof s->where, r->demand.where);
+	s->tell = r->demand.tell;
 	s->stats.demands++;
 	wait_for(s, TICKET_DEMAND, r->demand.ticket, want, n, n, nalso);
 	return OK;

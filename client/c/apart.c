@@ -7,6 +7,7 @@
 #include "lease.h"
 #include "lost.h"
 #include "near_block.h"
+#include "profile.h"
 #include "watch.h"
 
 /* ---- Handles ---- */
@@ -147,7 +148,9 @@ enum status apart_ship(struct braze_array *a, struct err *err)
 	/* Another thread was faster while this one waited for the lease. */
 	if (!(b->flags & BUF_APART))
 		return lease_return(s, offset, b->bytes, err);
+	profile_copy(s, b->bytes);
 	memcpy(s->arena + offset, b->at, b->bytes);
+	profile_copied(s, b->bytes);
 	bool whole = is_whole(a);
 	st = whole ? import_whole(a, offset, err) : import_viewed(s, b, offset, err);
 	if (st)

@@ -34,6 +34,34 @@ struct braze_owner {
  * back.  Call it while no other thread uses the session. */
 BRAZE_API void braze_set_owner(braze_session *s, const struct braze_owner *owner);
 
+/* ---- What a program's time goes to ---- */
+
+/* Of the daemon, for a session, all in all. */
+struct braze_spent {
+	uint64_t planning_ns, running_ns, queued_ns;
+	uint64_t ran; /* operations */
+};
+enum braze_wait_kind { BRAZE_WAIT_VALUE, BRAZE_WAIT_MEMORY, BRAZE_WAIT_CODE };
+/* A piece of it; most fields are 0. */
+struct braze_tick {
+	uint64_t own_ns, near_ns; /* of the program, of that predicted for near operations */
+	uint64_t numpy_ns;	  /* between braze_profile_numpys(s, 1) and (s, 0) */
+	uint64_t near, far;	  /* operations computed here and recorded */
+	uint64_t work;		  /* predicted for those recorded: only comparable */
+	uint64_t wait_ns, trips;  /* sending, and waits for the daemon, ... */
+	enum braze_wait_kind kind;
+	struct braze_spent spent; /* ... and what it did since the wait before */
+	uint64_t copy_ns, copied; /* of bytes into shared memory */
+};
+/* Called with the session's lock held, in the call that the program made.  It may neither let go
+ * of the lock nor use the session. */
+typedef void braze_profiler_fn(void *data, const struct braze_tick *t);
+/* Tell the program's time from now on; NULL: no more. */
+BRAZE_API int braze_set_profiler(braze_session *s, braze_profiler_fn *tell, void *data,
+				 braze_error *err);
+/* What follows is NumPy's time, or no more. */
+BRAZE_API void braze_profile_numpys(braze_session *s, int on);
+
 /* braze_apply for one and two arrays, without filling braze_arg. */
 BRAZE_API int braze_unary(braze_array **out, int op, braze_array *a, braze_error *err);
 BRAZE_API int braze_binary(braze_array **out, int op, braze_array *a, braze_array *b,

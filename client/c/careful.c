@@ -7,6 +7,7 @@
 
 #include "array.h"
 #include "future.h"
+#include "profile.h"
 #include "ticket.h"
 #include "watch.h"
 #include "wire.h"
@@ -27,15 +28,22 @@ static int eager(struct braze_array *a, struct err *err)
 
 int careful_assigned(struct braze_array *dst, const braze_arg *src, struct err *err)
 {
+	const struct recorded r = {.op = OP_ASSIGN, .n = 1, .arg = src};
 	int st = (int)watch_assigned(dst, src, err);
+
+	if (dst->session->careful & CAREFUL_PROFILE)
+		profile_recorded(dst, &r);
 
 	return st ? st : eager(dst, err);
 }
 
 int careful_recorded(struct braze_array **out, const struct recorded *r, struct err *err)
 {
-	int st = (int)watch_recorded(*out, r, err);
+	int st = 0;
 
+	if ((*out)->session->careful & CAREFUL_PROFILE)
+		profile_recorded(*out, r);
+	st = (int)watch_recorded(*out, r, err);
 	if (!st)
 		st = eager(*out, err);
 	if (st) {

@@ -161,9 +161,10 @@ struct lease {
 
 /* Why a recorded op needs a second look. */
 enum careful {
-	CAREFUL_EAGER = 1,  /* eager or unfused */
-	CAREFUL_CHECK = 2,  /* ops may be checked for floating-point errors */
-	CAREFUL_WATCHED = 4 /* some buffer carries watches */
+	CAREFUL_EAGER = 1,   /* eager or unfused */
+	CAREFUL_CHECK = 2,   /* ops may be checked for floating-point errors */
+	CAREFUL_WATCHED = 4, /* some buffer carries watches */
+	CAREFUL_PROFILE = 8  /* somebody asks what takes time (profile.h) */
 };
 
 /* Floating-point errors: what is asked for, and what is open (watch.h). */
@@ -221,7 +222,9 @@ struct braze_session {
 	uint64_t seq, tickets;
 	struct lease lease;
 	struct braze_counters counters;
-	struct near *near_made; /* what `near` is while nothing switches it off; may be NULL */
+	uint64_t profile_at;	 /* counters.near at which the next tick is due */
+	struct profile *profile; /* NULL: nobody asks */
+	struct near *near_made;	 /* what `near` is while nothing switches it off; may be NULL */
 	unsigned scattered; /* floating-point errors of the last scatter, as BRAZE_DIVIDE, ... */
 	bool near_off;	    /* BRAZE_NEAR=0 */
 	uint64_t loops;	    /* of the daemon: loops_identity() */
@@ -249,6 +252,7 @@ struct braze_session {
 	bool reading;		   /* somebody polls the socket */
 	struct braze_future *open; /* unanswered */
 	struct err death;	   /* why state is not OK */
+	struct braze_spent spent;  /* by the daemon, as it said last */
 	struct packet inbox;
 };
 

@@ -8,6 +8,7 @@
 #include "lease.h"
 #include "lock.h"
 #include "near.h"
+#include "profile.h"
 
 braze_scalar braze_double(double v)
 {
@@ -120,6 +121,8 @@ int braze_from_data(braze_array **out, braze_session *s, int dtype, int ndim, co
 
 	lock_take(s);
 	int st = (int)import_near(&a, s, dtype, ndim, shape, err_of(err));
+	if (unlikely(s->profile) && !st)
+		profile_copy(s, a ? 0 : UINT64_MAX);
 	if (!st && !a)
 		st = (int)import(&a, s, dtype, ndim, shape, err_of(err));
 	if (!st) {
@@ -127,6 +130,7 @@ int braze_from_data(braze_array **out, braze_session *s, int dtype, int ndim, co
 			    dtype_row(a->view.dtype)->bytes);
 		*out = a;
 	}
+	profile_copied(s, st ? 0 : a->buf->bytes);
 	lock_give(s);
 	return st;
 }

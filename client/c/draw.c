@@ -9,6 +9,7 @@
 #include "lock.h"
 #include "near.h"
 #include "near_walk.h"
+#include "profile.h"
 
 /* A draw as it is asked for. */
 struct draw {
@@ -52,7 +53,7 @@ static bool near_draw(struct braze_array **out, struct braze_session *s, const s
 	if (!r)
 		return false;
 	*out = r;
-	s->counters.near++;
+	count_near(s);
 	if (!d->count)
 		return true;
 	mode = near_enter();

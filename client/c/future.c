@@ -34,6 +34,7 @@ static enum status send_demands(struct braze_future *f, const uint32_t *id, stru
 			d.n_also = f->nalso;
 			d.also = (uint32_t *)id + f->n;
 		}
+		d.tell = s->profile && s->minor >= MINOR_ABOUT;
 		r.demand = &d;
 		st = wire_send(f->session, &r, err);
 	}

@@ -10,6 +10,7 @@
 #include "lock.h"
 #include "near.h"
 #include "near_walk.h"
+#include "profile.h"
 
 #define BATCH_BYTES 16384 /* of the result, that all parts are gone over for at a time */
 
@@ -235,7 +236,7 @@ static bool near_join(struct braze_array **out, const struct join *j)
 		return near_not(s, WHY_LARGE);
 	if (count)
 		near_fill(j, r);
-	s->counters.near++;
+	count_near(s);
 	*out = r;
 	return true;
 }
@@ -339,7 +340,7 @@ static int join(braze_array **out, struct join *j, int dtype, braze_error *error
 	if (st)
 		return st;
 	lock_take(j->s);
-	bool one = !j->s->careful && j->n <= LIMIT_OPERANDS;
+	bool one = !(j->s->careful & ~(uint32_t)CAREFUL_PROFILE) && j->n <= LIMIT_OPERANDS;
 	st = (int)array_usable(j->s, err);
 	if (!st && one)
 		st = (int)record_join(out, j, err);

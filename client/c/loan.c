@@ -14,6 +14,7 @@
 #include "lock.h"
 #include "lost.h"
 #include "near_block.h"
+#include "profile.h"
 
 #define MADE_MORE 16 /* bytes of any element */
 
@@ -207,6 +208,6 @@ int braze_copies_near(braze_session *s, int dtype, int64_t count)
 void braze_count_near(braze_session *s)
 {
 	lock_take(s);
-	s->counters.near++;
+	count_near(s);
 	lock_give(s);
 }

@@ -31,7 +31,8 @@ void near_switch(struct braze_session *s)
 		why = WHY_OFF;
 	else if (s->loops != loops_identity()) /* or another libm: the bits may differ */
 		why = WHY_LOOPS;
-	else if (s->careful || s->flags & (BRAZE_EAGER | BRAZE_UNFUSED))
+	else if (s->careful & ~(uint32_t)CAREFUL_PROFILE ||
+		 s->flags & (BRAZE_EAGER | BRAZE_UNFUSED))
 		why = WHY_MODE;
 	else if (!on_cpu(s))
 		why = WHY_DEVICE;

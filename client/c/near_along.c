@@ -5,6 +5,7 @@
 #include "array.h"
 #include "near.h"
 #include "near_walk.h"
+#include "profile.h"
 
 #define SMALL 4096 /* bytes to work in that lie on the stack */
 
@@ -37,7 +38,7 @@ bool near_scan(struct braze_array **out, enum op op, enum dtype type, struct bra
 	if (!r)
 		return false;
 	*out = r;
-	s->counters.near++;
+	count_near(s);
 	if (!a->count)
 		return true;
 	/* Of another type: cast to where the result is to be, and run in place. */
@@ -114,6 +115,6 @@ bool near_sort(struct braze_array **out, enum op op, enum dtype type, struct bra
 		return near_not(s, WHY_MEMORY);
 	}
 	*out = r;
-	s->counters.near++;
+	count_near(s);
 	return true;
 }

@@ -9,6 +9,7 @@
 #include "imm.h"
 #include "near_block.h"
 #include "near_walk.h"
+#include "profile.h"
 
 uint64_t near_work(const struct near *n, unsigned op, unsigned loop, int64_t count)
 {
@@ -113,7 +114,7 @@ bool near_apply(struct braze_array **out, struct braze_session *s, enum op op,
 		return false;
 	if (count)
 		near_map(s->near, op, (char *)r->buf->at, sig->out, shape, count, n, in);
-	s->counters.near++;
+	count_near(s);
 	*out = r;
 	return true;
 }
@@ -168,7 +169,7 @@ bool near_quick(struct braze_array **out, unsigned op, unsigned loop, unsigned t
 	else if (count)
 		near_map(s->near, (enum op)op, (char *)r->buf->at, type, &a->view.shape, count,
 			 b ? 2 : 1, in);
-	s->counters.near++;
+	count_near(s);
 	*out = r;
 	return true;
 }
@@ -240,7 +241,7 @@ bool near_reduce(struct braze_array **out, enum op op, const struct op_sig *sig,
 			      .dtype = a->view.dtype,
 			      .loop = sig->in[0]};
 	near_reduction(s->near, op, (char *)r->buf->at, sig->out, &a->view.shape, axes, &in);
-	s->counters.near++;
+	count_near(s);
 	*out = r;
 	return true;
 }
@@ -298,7 +299,7 @@ bool near_create(struct braze_array **out, struct braze_session *s, enum op op, 
 		arange(r, value);
 	else if (op == OP_FULL && count)
 		full(s->near, r, value);
-	s->counters.near++;
+	count_near(s);
 	*out = r;
 	return true;
 }

@@ -15,6 +15,7 @@
 #include "array.h"
 #include "future.h"
 #include "near.h"
+#include "profile.h"
 
 /* ---- When to ask ---- */
 
@@ -204,7 +205,7 @@ bool near_assign(struct braze_array *dst, const braze_arg *src)
 		near_store(s->near, array_address(dst), &dst->view, dst->count, &in);
 	if (copy)
 		array_release(copy);
-	s->counters.near++;
+	count_near(s);
 	return true;
 }
 
@@ -243,6 +244,6 @@ bool near_in_place(struct braze_array *dst, enum op op, const braze_arg *x)
 		in.at = array_address(x->array);
 	if (dst->count)
 		near_update(s->near, op, array_address(dst), &dst->view, dst->count, &in);
-	s->counters.near++;
+	count_near(s);
 	return true;
 }

@@ -9,6 +9,7 @@
 #include "lock.h"
 #include "near.h"
 #include "near_walk.h"
+#include "profile.h"
 
 #define LINE_STEPS 8 /* of a search, that a value on a line takes as long as */
 
@@ -83,7 +84,7 @@ static bool near_search(struct braze_array **out, const struct search *x, int64_
 	if (!r)
 		return false;
 	run(s->near, x, (char *)r->buf->at);
-	s->counters.near++;
+	count_near(s);
 	*out = r;
 	return true;
 }

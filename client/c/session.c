@@ -138,6 +138,7 @@ static void destroy(struct braze_session *s)
 	free(s->file);
 	free(s->environment);
 	free(s->free_ids);
+	free(s->profile);
 	watch_end(s);
 	near_close(s);
 	pthread_mutex_destroy(&s->sock);
@@ -207,6 +208,7 @@ static enum status try_connect(struct braze_session **out, const struct braze_op
 	s->fd = -1;
 	s->refs = 1;
 	s->next_id = 1;
+	s->profile_at = UINT64_MAX;
 	s->flags = opt->flags & (BRAZE_EAGER | BRAZE_UNFUSED);
 	s->hello_flags = s->flags;
 	init_sock(s);

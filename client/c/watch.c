@@ -24,7 +24,7 @@ void watch_set_careful(struct braze_session *s)
 	bool checked = w->ask || w->now.raise || w->now.report;
 
 	s->careful = (eager ? CAREFUL_EAGER : 0) | (checked ? CAREFUL_CHECK : 0) |
-		     (w->carriers ? CAREFUL_WATCHED : 0);
+		     (w->carriers ? CAREFUL_WATCHED : 0) | (s->profile ? CAREFUL_PROFILE : 0);
 	near_switch(s);
 }
 

@@ -22,6 +22,7 @@
 #include "lost.h"
 #include "near.h"
 #include "pages.h"
+#include "profile.h"
 #include "ticket.h"
 
 #define HELLO_TIMEOUT 10000 /* ms for the daemon to answer hello */
@@ -135,6 +136,11 @@ static enum status resolve_also(const struct braze_session *s, struct braze_futu
 	return st;
 }
 
+static void spent(struct braze_session *s, const Braze__Wire__Spent *t)
+{
+	s->spent = (struct braze_spent){t->planning_ns, t->running_ns, t->queued_ns, t->ran};
+}
+
 static void resolve(struct braze_session *s, const Braze__Wire__Resolved *r)
 {
 	struct braze_future *f = ticket_find(s, r->ticket);
@@ -196,6 +202,8 @@ static void deliver(struct braze_session *s, const Braze__Wire__Reply *r)
 
 	if (r->resolved)
 		resolve(s, r->resolved);
+	if (r->resolved && r->resolved->spent)
+		spent(s, r->resolved->spent);
 	if (r->leased && (f = ticket_find(s, r->leased->ticket)) && f->kind == TICKET_LEASE) {
 		f->offset = r->leased->offset;
 		f->bytes = r->leased->bytes;
@@ -349,10 +357,13 @@ enum status wire_send(struct braze_session *s, Braze__Wire__Request *r, struct e
 	if (s->near)
 		near_sent(&s->near->stretch, s->head, s->nops);
 	s->nops = s->nin = s->nimm = 0;
+	uint64_t began = profile_sending(s);
 	for (;;) {
 		enum packet_result p = packet_send(s->fd, s->outbox, len, NULL, 0, &e);
-		if (p == PACKET_OK)
+		if (p == PACKET_OK) {
+			profile_sent(s, began);
 			return OK;
+		}
 		if (p != PACKET_AGAIN) {
 			/* The daemon's last words may still be unread. */
 			wire_drain(s);
@@ -456,8 +467,11 @@ int wire_wait(struct braze_future *f, int timeout_ms, braze_check_fn *check, voi
 	}
 	if (open && timeout_ms == 0)
 		wire_drain(s);
-	if (open)
+	if (open) {
+		uint64_t began = timeout_ms ? profile_wait(s) : 0;
 		r = wait_paused(f, timeout_ms < 0 ? -1 : now_ms() + timeout_ms, check, data);
+		profile_waited(s, began, f->kind);
+	}
 	if (r == BRAZE_E_INTERRUPTED) {
 		/* Not when the connection ended meanwhile: another may have taken its place. */
 		pthread_mutex_lock(&s->sock);

@@ -103,6 +103,7 @@ struct core {
 	PyObject *told;	    /* (error, all, text, op, place or None, tag): act on it */
 	int watching;	    /* somebody asks for something */
 	unsigned reports;   /* not acted on yet */
+	int profiling;	    /* a braze.profile() is open */
 	int locked;	    /* arrays inside braze.host(): recording on them is refused */
 	struct host_block *blocks;
 };
@@ -283,6 +284,12 @@ extern PyMethodDef kernel_methods[];
 extern PyMethodDef about_methods[];
 /* Warn of what the daemon has to say; -1: the warning is an error. */
 int about_notice(braze_session *s);
+/* profile.c */
+extern PyMethodDef profile_methods[];
+/* What follows is NumPy's time, or no more; to be asked where core.profiling. */
+void profile_mark(int on);
+/* In a child of fork: nobody asks. */
+void profile_forked(void);
 /* adapted.c */
 extern PyMethodDef adapted_methods[];
 int adapted_init(void);

@@ -583,6 +583,7 @@ static PyObject *counters(PyObject *mod, PyObject *ignored)
 static PyObject *forked(PyObject *mod, PyObject *ignored)
 {
 	core.session = NULL;
+	profile_forked();
 	Py_RETURN_NONE;
 }
 
@@ -683,7 +684,7 @@ static int add_functions(PyObject *m)
 {
 	PyMethodDef *const table[] = {
 		adapted_methods, gather_methods, layout_methods, foreign_methods, scalar_methods,
-		watch_methods,	 ufunc_methods,	 kernel_methods, about_methods,
+		watch_methods,	 ufunc_methods,	 kernel_methods, about_methods,	  profile_methods,
 	};
 
 	for (size_t k = 0; k < sizeof table / sizeof table[0]; k++)

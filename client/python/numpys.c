@@ -269,8 +269,12 @@ static bool call_numpy(PyObject **out, const struct fast *fast, const struct cal
 			PyErr_Clear();
 		return false;
 	}
+	if (core.profiling)
+		profile_mark(1);
 	made = PyObject_Vectorcall(callee(f, c), r.room + 1,
 				   (size_t)r.n | PY_VECTORCALL_ARGUMENTS_OFFSET, c->names);
+	if (core.profiling)
+		profile_mark(0);
 	forget(&r);
 	lent_back(&r.lent);
 	if (!made && is_repeated(f)) {

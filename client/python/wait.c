@@ -55,6 +55,55 @@ static void enter(void *data, void *token)
 	PyEval_RestoreThread(token);
 }
 
+/* ---- A line that waits for every element ---- */
+
+#define MANY_WAITS 1000 /* one after the other, each for a number, in one line */
+#define FEW_OPS	   16	/* were recorded in between, at most */
+
+static struct {
+	char place[96]; /* where the last demand was made */
+	unsigned times;
+	uint64_t ops; /* the session had recorded then */
+	bool fresh;   /* its value was not read yet */
+	bool said;
+} waits;
+
+static void note_wait(const char *place)
+{
+	bool same = place && !strcmp(place, waits.place);
+
+	waits.fresh = true;
+	waits.times = same ? waits.times + 1 : 1;
+	if (!same)
+		PyOS_snprintf(waits.place, sizeof waits.place, "%s", place ? place : "");
+}
+
+/* The value of h has been read; -1: the warning is an error. */
+static int warn_of_waits(const braze_array *h)
+{
+	PyObject *category = NULL;
+	struct braze_counters c;
+	uint64_t before = waits.ops;
+
+	waits.fresh = false;
+	if (waits.said)
+		return 0;
+	braze_get_counters(core.session, &c);
+	waits.ops = c.ops;
+	if (braze_size(h) != 1 || c.ops - before > FEW_OPS)
+		waits.times = 0;
+	if (waits.times < MANY_WAITS)
+		return 0;
+	waits.said = true;
+	category = PyDict_GetItemString(core.errors, "braze.PerformanceWarning");
+	return PyErr_WarnFormat(
+		category ? category : PyExc_RuntimeWarning, 1,
+		"%s has waited for the daemon %d times, for one number each: read elements of "
+		"numpy.asarray(a), taken once before the loop, compute on whole arrays, or put the "
+		"loop under @braze.jit; braze.profile() shows what it costs",
+		waits.place, MANY_WAITS);
+}
+
 /* "file:line" of the program; asked for each demand, so without any of Python's code. */
 static const char *where(void *data)
 {
@@ -74,6 +123,7 @@ static const char *where(void *data)
 	if (place && !s)
 		PyErr_Clear();
 	Py_XDECREF(place);
+	note_wait(s ? text : NULL);
 	return s ? text : NULL;
 }
 
@@ -162,7 +212,7 @@ const void *wait_data(braze_array *h)
 		wait_raise(&err);
 		return NULL;
 	}
-	if (watch_reports())
+	if (watch_reports() || (waits.fresh && warn_of_waits(h)))
 		return NULL;
 	/* An array without elements may have no memory; NULL means failure. */
 	return data ? data : (const void *)"";

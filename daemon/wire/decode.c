@@ -65,7 +65,7 @@ static const struct fields request_fields = {12,
 static const struct fields nested_fields[13] = {
 	[2] = {7, {0, VARINT, VARINT, FIXED64, VARINT, LENGTH, LENGTH, VARINT}},
 	[3] = {5, {0, LENGTH, LENGTH, LENGTH, LENGTH, VARINT}},
-	[4] = {4, {0, VARINT, LENGTH, LENGTH, LENGTH}},
+	[4] = {5, {0, VARINT, LENGTH, LENGTH, LENGTH, VARINT}},
 	[5] = {2, {0, VARINT, FIXED32}},
 	[6] = {1, {0, VARINT}},
 	[7] = {2, {0, VARINT, VARINT}},
@@ -175,6 +175,7 @@ static void fill(struct request *out, const Braze__Wire__Request *r)
 		out->demand.where = r->demand->where;
 		out->demand.nalso = r->demand->n_also;
 		out->demand.also = r->demand->also;
+		out->demand.tell = r->demand->tell;
 	}
 	if (r->fence) {
 		out->has_fence = true;

@@ -36,6 +36,7 @@ struct request {
 		size_t nalso;
 		const uint32_t *also;
 		const char *where;
+		bool tell; /* what was spent */
 	} demand;
 	struct {
 		uint64_t ticket;

@@ -89,7 +89,7 @@ static void resolve_also(struct version *const *v, uint32_t n, uint32_t nalso,
 	for (uint32_t k = 0; k < n + nalso; k++)
 		version_ref(v[k]);
 	t = ticket_add(&list, TICKET_DEMAND, 9, v, n, n, nalso, 0);
-	reply_resolved(conn, t, small, nsmall);
+	reply_resolved(conn, t, small, nsmall, NULL);
 	ticket_remove(&list, t, &trace);
 }
 

@@ -30,6 +30,7 @@ from braze.errors import (
     DaemonGone,
     DeviceError,
     LostError,
+    PerformanceWarning,
     UFuncTypeError,
 )
 
@@ -40,6 +41,7 @@ __all__ = [
     "DaemonGone",
     "DeviceError",
     "LostError",
+    "PerformanceWarning",
     "UFuncTypeError",
     "close",
     "counters",
@@ -53,6 +55,7 @@ __all__ = [
     "host",
     "is_stored",
     "kernel_from_text",
+    "profile",
     "session",
     "session_name",
     "shared_arrays",
@@ -232,6 +235,23 @@ def session(*, name):
 def session_name(name):
     """Name this process's session for operators; returns the old name."""
     return _core.set_name(name)
+
+
+def profile():
+    """Context: what the block's time goes to, line by line.
+
+    with braze.profile() as p: ...; then print(p.text()), or show p in a notebook.
+    """
+    from braze import _profile
+
+    return _profile.Profile()
+
+
+def load_ipython_extension(shell):
+    """%load_ext braze: %%braze, %braze kernels, %braze status."""
+    from braze import _magics
+
+    _magics.load(shell)
 
 
 def is_stored(array):

@@ -21,6 +21,10 @@ class DeviceError(BrazeError):
     """The device cannot be used."""
 
 
+class PerformanceWarning(UserWarning):
+    """The program is right, and would be quicker otherwise."""
+
+
 class AxisError(numpy.exceptions.AxisError):
     """An axis is out of bounds or repeated."""
 
@@ -44,6 +48,7 @@ BY_NAME = {
     "braze.DaemonGone": DaemonGone,
     "braze.LostError": LostError,
     "braze.DeviceError": DeviceError,
+    "braze.PerformanceWarning": PerformanceWarning,
     "braze.AxisError": AxisError,
     "braze.UFuncTypeError": UFuncTypeError,
 }

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client/c/profile.h - what a program's time goes to, while somebody asks (braze_set_profiler).
+ *
+ * The binding is called at every wait and copy, where what was recorded is worth 20 us, and else
+ * once in some 64 operations, at random, so that loops and samples do not keep step.  Off it costs
+ * a comparison for each near operation. */
+#ifndef BRAZE_PROFILE_H
+#define BRAZE_PROFILE_H
+
+#include "recorded.h"
+
+struct profile {
+	braze_profiler_fn *tell;
+	void *data;
+	uint64_t since;	     /* when the last tick ended */
+	uint64_t near, work; /* the session's counts then: operations, and their predicted work */
+	enum { PROGRAMS, NUMPYS, COPIES } whose; /* the time until the next tick */
+	uint32_t left;				 /* recorded operations until the next tick */
+	uint32_t random;
+	struct braze_spent spent; /* of the daemon, by its last answer that was told of */
+	struct braze_tick tick;	  /* what was recorded since the last one */
+};
+
+/* A wait begins; then, with what it began at, it is over. */
+uint64_t profile_wait(struct braze_session *s);
+void profile_waited(struct braze_session *s, uint64_t began, enum ticket_kind kind);
+/* A packet leaves: time that is not the program's. */
+uint64_t profile_sending(const struct braze_session *s);
+void profile_sent(struct braze_session *s, uint64_t began);
+/* So many bytes are about to be copied into shared memory; they were. */
+void profile_copy(struct braze_session *s, uint64_t bytes);
+void profile_copied(struct braze_session *s, uint64_t bytes);
+/* An operation was recorded that made `made`. */
+void profile_recorded(const struct braze_array *made, const struct recorded *r);
+/* It is time to look where the program is. */
+void profile_near(struct braze_session *s);
+
+/* An operation was computed in its call. */
+static inline void count_near(struct braze_session *s)
+{
+	if (unlikely(++s->counters.near >= s->profile_at))
+		profile_near(s);
+}
+
+#endif
