@@ -135,6 +135,17 @@ static void put_apply(struct lane *e, const struct lang_ins *i, uint32_t at)
 		 local[n > 1 ? 1 : 0], local[n > 2 ? 2 : 0]);
 }
 
+/* A third power, which is two products: no routine's. */
+static bool is_cube(const struct lane *e, const struct lang_ins *i)
+{
+	const union lang_reg *c = i->op == OP_POWER ? e->constant[i->b] : NULL;
+	float single = 0;
+
+	if (c)
+		memcpy(&single, c->byte, sizeof single);
+	return c && (i->type == DT_FLOAT64 ? c->f == 3 : single == 3);
+}
+
 static void put_operation(struct lane *e, const struct lang_ins *i, uint32_t at)
 {
 	uint32_t r;
@@ -145,8 +156,9 @@ static void put_operation(struct lane *e, const struct lang_ins *i, uint32_t at)
 		return;
 	}
 	text_put(&e->o,
-		 lang_native_vector(i->op, i->type) && e->even ? "%s = BZ_EACH(%s, %s)("
-							       : "%s = bz_%s_%s(",
+		 lang_native_vector(i->op, i->type) && e->even && !is_cube(e, i)
+			 ? "%s = BZ_EACH(%s, %s)("
+			 : "%s = bz_%s_%s(",
 		 emit_lang_register(e, i->d), op_row(i->op)->stem, suffix(i->type));
 	for (unsigned k = 0; lang_uses(&r, &type, i, k); k++)
 		text_put(&e->o, "%s%s", k ? ", " : "", emit_lang_register(e, r));

@@ -273,6 +273,19 @@ def test_powers_have_arrays_bits(dtype, power):
     assert y.tobytes() == wanted.tobytes()
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_powers_of_each_its_own_have_arrays_bits(dtype):
+    rng = np.random.default_rng(6)
+    x = (rng.random(203) * 9).astype(dtype)
+    e = np.where(rng.random(203) < 0.5, 3, rng.integers(-2, 6, 203)).astype(dtype)
+    wanted = np.asarray(bnp.power(bnp.asarray(x), bnp.asarray(e)))
+    k = kernel(f"kernel f(x: {dtype}[:], e: {dtype}[:], out y: {dtype}[:]) {{"
+               f" for i in 0..len(x) {{ y[i] = x[i] ** e[i] }} }}")
+    y = np.zeros_like(x)
+    k(x, e, y)
+    assert y.tobytes() == wanted.tobytes()
+
+
 @pytest.mark.parametrize("bounds", [(0, 5, 1), (5, 0, -2), (5, 0, 1), (-3, 4, 3), (0, 0, 1),
                                     (2**63 - 3, 2**63 - 1, 1), (-2**63, 2**63 - 1, 2**62)])
 def test_for_is_range(bounds):
