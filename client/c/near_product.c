@@ -129,6 +129,16 @@ enum sums {
 	DRIVEN	     /* by the drivers, with memory between */
 };
 
+/* Of operands of which not both lie side by side: the one that stays does? */
+static enum sums packed(const struct product_near *p, int64_t bytes, bool one_does)
+{
+	int64_t room = p->batches ? 0 : (int64_t)sizeof p->s->near->scratch->strip;
+
+	if (one_does && bytes <= room)
+		return PACKED_DOTS;
+	return p->results == 1 && 2 * bytes <= room ? PACKED_PAIR : DRIVEN;
+}
+
 static enum sums sums_of(const struct product_near *p, const struct view *a, const struct view *b)
 {
 	const struct product_loops *loops = &p->s->near->lib->product->type[p->type];
@@ -146,10 +156,7 @@ static enum sums sums_of(const struct product_near *p, const struct view *a, con
 		return DRIVEN;
 	if (kept == bytes)
 		return COLUMNS;
-	int64_t room = p->batches ? 0 : (int64_t)sizeof(p->s->near->scratch->strip);
-	if (step[row] == bytes && k * bytes <= room)
-		return PACKED_DOTS;
-	return p->results == 1 && 2 * k * bytes <= room ? PACKED_PAIR : DRIVEN;
+	return packed(p, k * bytes, step[row] == bytes);
 }
 
 /* Predicted; `how` of sums by the tree. */
