@@ -125,8 +125,19 @@ enum sums {
 	ROWS,	     /* of short rows that do, with one vector */
 	COLUMNS,     /* of a vector with columns side by side */
 	PACKED_DOTS, /* dots of a vector that is packed first */
+	PACKED_PAIR, /* the dot of two vectors that are */
 	DRIVEN	     /* by the drivers, with memory between */
 };
+
+/* Of operands of which not both lie side by side: the one that stays does? */
+static enum sums packed(const struct product_near *p, int64_t bytes, bool one_does)
+{
+	int64_t room = p->batches ? 0 : (int64_t)sizeof p->s->near->scratch->strip;
+
+	if (one_does && bytes <= room)
+		return PACKED_DOTS;
+	return p->results == 1 && 2 * bytes <= room ? PACKED_PAIR : DRIVEN;
+}
 
 static enum sums sums_of(const struct product_near *p, const struct view *a, const struct view *b)
 {
@@ -145,8 +156,7 @@ static enum sums sums_of(const struct product_near *p, const struct view *a, con
 		return DRIVEN;
 	if (kept == bytes)
 		return COLUMNS;
-	bool alone = !p->batches && k * bytes <= (int64_t)sizeof(p->s->near->scratch->strip);
-	return alone && step[row] == bytes ? PACKED_DOTS : DRIVEN;
+	return packed(p, k * bytes, step[row] == bytes);
 }
 
 /* Predicted; `how` of sums by the tree. */
@@ -298,14 +308,18 @@ static void by_vector(const struct product_near *p, char *out, struct place at, 
 	}
 }
 
-/* The vector's elements side by side. */
-static void pack(struct product_near *p, struct place *at, int x)
+/* The vector's elements side by side, in half of the strip or all of it. */
+static void pack(struct product_near *p, struct place *at, int x, int half)
 {
 	int k = p->batches + 2, bytes = dtype_row(p->type)->bytes;
-	char *to = p->s->near->scratch->strip;
+	char *to =
+		p->s->near->scratch->strip + (size_t)half * sizeof p->s->near->scratch->strip / 2;
+	int64_t step = bytes;
+	struct walk line;
 
-	for (int64_t i = 0; i < p->domain.dim[k]; i++)
-		memcpy(to + i * bytes, at->at[x] + i * p->stride[x][k], (size_t)bytes);
+	line.n = 1;
+	line.extent[0] = p->domain.dim[k];
+	walk_copy(&line, &p->stride[x][k], &step, at->at[x], to, (unsigned)bytes);
 	at->at[x] = to;
 	p->stride[x][k] = bytes;
 }
@@ -318,8 +332,10 @@ static void by_sums(struct product_near *p, char *out, enum sums how, bool row)
 	if (how == COLUMNS || how == ROWS) {
 		by_vector(p, out, at, how == ROWS, row);
 	} else {
-		if (how == PACKED_DOTS)
-			pack(p, &at, !row);
+		if (how != DOTS)
+			pack(p, &at, !row, 0);
+		if (how == PACKED_PAIR)
+			pack(p, &at, row, 1);
 		by_dots(p, out, at);
 	}
 	near_leave(mode);
