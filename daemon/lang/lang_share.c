@@ -12,6 +12,7 @@
 
 #include "lang_nest.h"
 #include "lang_steps.h"
+#include "lang_uses.h"
 
 #define PARTS	 8  /* for each thread, so that triangles and neighbours' load balance */
 #define PLANS	 32 /* loops of a kernel that are remembered */
