@@ -12,6 +12,7 @@
 
 #include "lang_nest.h"
 #include "lang_steps.h"
+#include "lang_uses.h"
 
 #define PARTS	 8  /* for each thread, so that triangles and neighbours' load balance */
 #define PLANS	 32 /* loops of a kernel that are remembered */
@@ -234,6 +235,31 @@ static uint64_t first_turn(const struct job *j, unsigned part)
 	return j->blocks && part < j->parts ? first / LANG_BLOCK * LANG_BLOCK : first;
 }
 
+/* Does each turn of the loop come to the claim inside, once? */
+static bool is_each_turn(const struct job *j, uint32_t claim)
+{
+	for (uint32_t k = j->range + 2; k < j->nest->end; k++) {
+		const struct lang_ins *i = &j->run->program->code[k];
+
+		if (lang_jumps(i) && ((k < claim && i->d > claim) ||
+				      (k > claim && i->d > j->range + 1 && i->d <= claim)))
+			return false;
+	}
+	return true;
+}
+
+/* Claims inside are looked at in the turns in which one thread looks at them, so that no error
+ * depends on how many there are. */
+static void set_claims(const struct job *j, union lang_reg *reg, uint64_t turns)
+{
+	for (uint32_t k = j->range + 1; k < j->nest->end; k++) {
+		const struct lang_ins *i = &j->run->program->code[k];
+
+		if (i->code == CODE_CLAIM && is_each_turn(j, k))
+			reg[i->d].bits[0] += turns;
+	}
+}
+
 static void set_part(struct job *j, unsigned part)
 {
 	const struct lang_nest *n = j->nest;
@@ -248,6 +274,7 @@ static void set_part(struct job *j, unsigned part)
 	reg[range->d + 3] = now[range->c];
 	for (unsigned k = 0; k < n->nsum; k++)
 		reg[n->sum[k].reg].bits[0] = lang_added_nothing(&n->sum[k].by);
+	set_claims(j, reg, from);
 }
 
 /* ---- Claimed sums ---- */

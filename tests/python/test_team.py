@@ -55,6 +55,29 @@ def test_random_nests_on_any_number_of_threads():
         assert len(got) == CASES and not wrong, f"{threads} threads: {wrong[:5]}"
 
 
+MEETS_LATER = """kernel f(inout m: float64[:,:], c: int64) {
+    for i in 0..len(m) { parallel for j in 0..3 { m[i, i + j] = m[i, c - i + j] + 1.0 } } }"""
+
+
+def test_a_claim_inside_is_looked_at_in_the_same_turns_by_any_number_of_threads():
+    """With 12 the turns 5 and 7 would refute it, which are not looked at; with 9 turn 4, which is."""
+    code = f"""import numpy as np, braze
+kernel = braze.kernel_from_text({MEETS_LATER!r})
+kernel.compile()
+m = np.zeros((9, 20))
+kernel(m, 12)
+print(m.tobytes().hex())
+try:
+    kernel(m, 9)
+except ValueError as error:
+    print(error)
+"""
+    said = [subprocess.run([sys.executable, "-c", code], text=True, capture_output=True,
+                           env=dict(os.environ, BRAZE_THREADS=threads, BRAZE_SHARE_WORK="0")).stdout
+            for threads in ("1", "3")]
+    assert said[0] == said[1] and "the loop is not parallel" in said[0]
+
+
 NEGATIVE = """kernel f(n: int64, inout x: uint64[:], inout m: float64[:,:]) {
     for i in -1..-n - 1 step -1 { x[i] = x[i] * maximum(x[i], x[i]) }
     let half = len(m) // 2
