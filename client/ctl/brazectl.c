@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <locale.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@
 struct call {
 	struct fetch fetch;
 	const char *command, *argument, *export;
-	bool json, nest;
+	bool json, nest, end;
 };
 
 static int fail(const struct call *c)
@@ -207,12 +208,50 @@ static int cache(struct call *c)
 	return 0;
 }
 
+static int sessions(struct call *c)
+{
+	char url[64], *text = NULL;
+
+	if (!c->argument)
+		return page(c, "/clients", show_sessions);
+	if (!*c->argument || c->argument[strspn(c->argument, "0123456789")] ||
+	    strlen(c->argument) > 15) {
+		fprintf(stderr, "brazectl: a session is a number: %s\n", c->argument);
+		return 2;
+	}
+	snprintf(url, sizeof(url), "/sessions/%s/end", c->argument);
+	text = fetch_text(&c->fetch, url, true);
+	if (!text)
+		return fail(c);
+	if (c->json)
+		fputs(text, stdout);
+	else
+		printf("session %s was ended\n", c->argument);
+	free(text);
+	return 0;
+}
+
+/* Ends by the signal that ended it, as its shell expects. */
+static int top(struct call *c)
+{
+	int signal_number = 0, result = top_run(&c->fetch, &signal_number);
+
+	if (signal_number) {
+		signal(signal_number, SIG_DFL);
+		raise(signal_number);
+	}
+	return result;
+}
+
 /* Does the command take these arguments and options? */
 static bool fits(const struct call *c)
 {
 	bool kernels = !strcmp(c->command, "kernels"), explain = !strcmp(c->command, "explain");
+	bool sessions = !strcmp(c->command, "sessions");
 
-	if (c->argument && !kernels && !explain && strcmp(c->command, "cache"))
+	if (c->end != (sessions && c->argument))
+		return false;
+	if (c->argument && !kernels && !explain && !sessions && strcmp(c->command, "cache"))
 		return false;
 	if (c->nest && (!c->argument || !(kernels || explain)))
 		return false;
@@ -232,7 +271,9 @@ static int run(struct call *c)
 	if (!strcmp(c->command, "clients"))
 		return page(c, "/clients", show_clients);
 	if (!strcmp(c->command, "sessions"))
-		return page(c, "/clients", show_sessions);
+		return sessions(c);
+	if (!strcmp(c->command, "top"))
+		return top(c);
 	if (!strcmp(c->command, "kernels"))
 		return kernels(c);
 	if (!strcmp(c->command, "explain"))
@@ -244,13 +285,11 @@ static int run(struct call *c)
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {{"socket", required_argument, NULL, 's'},
-						{"export", required_argument, NULL, 'e'},
-						{"json", no_argument, NULL, 'j'},
-						{"nest", no_argument, NULL, 'n'},
-						{"version", no_argument, NULL, 'V'},
-						{"help", no_argument, NULL, 'h'},
-						{NULL, 0, NULL, 0}};
+	static const struct option options[] = {
+		{"socket", required_argument, NULL, 's'}, {"export", required_argument, NULL, 'e'},
+		{"json", no_argument, NULL, 'j'},	  {"nest", no_argument, NULL, 'n'},
+		{"end", no_argument, NULL, 'E'},	  {"version", no_argument, NULL, 'V'},
+		{"help", no_argument, NULL, 'h'},	  {NULL, 0, NULL, 0}};
 	const char *socket = NULL;
 	struct call c = {0};
 	int o = 0;
@@ -265,6 +304,9 @@ int main(int argc, char **argv)
 			break;
 		case 'j':
 			c.json = true;
+			break;
+		case 'E':
+			c.end = true;
 			break;
 		case 'n':
 			c.nest = true;
