@@ -13,12 +13,14 @@
 
 #include "ctl_client.h"
 
+#define LOG_LINES   50
 #define EXPLAIN_MAX 20 /* kernels that `explain` without an id shows */
 
 struct call {
 	struct fetch fetch;
 	const char *command, *argument, *export;
-	bool json, nest, end;
+	bool json, nest, end, follow;
+	long lines; /* -1: not said */
 };
 
 static int fail(const struct call *c)
@@ -243,19 +245,29 @@ static int top(struct call *c)
 	return result;
 }
 
-/* Does the command take these arguments and options? */
+static bool is(const struct call *c, const char *command)
+{
+	return !strcmp(c->command, command);
+}
+
+/* Does the command take these options? */
+static bool fits_options(const struct call *c)
+{
+	bool kernel = c->argument && (is(c, "kernels") || is(c, "explain"));
+
+	if (c->end != (is(c, "sessions") && c->argument))
+		return false;
+	if (is(c, "logs") ? c->json : c->follow || c->lines >= 0)
+		return false;
+	return (!c->nest || kernel) && (!c->export || is(c, "kernels"));
+}
+
+/* And this argument? */
 static bool fits(const struct call *c)
 {
-	bool kernels = !strcmp(c->command, "kernels"), explain = !strcmp(c->command, "explain");
-	bool sessions = !strcmp(c->command, "sessions");
+	bool takes = is(c, "kernels") || is(c, "explain") || is(c, "sessions") || is(c, "cache");
 
-	if (c->end != (sessions && c->argument))
-		return false;
-	if (c->argument && !kernels && !explain && !sessions && strcmp(c->command, "cache"))
-		return false;
-	if (c->nest && (!c->argument || !(kernels || explain)))
-		return false;
-	return !c->export || kernels;
+	return (!c->argument || takes) && fits_options(c);
 }
 
 static int run(struct call *c)
@@ -272,6 +284,8 @@ static int run(struct call *c)
 		return page(c, "/clients", show_clients);
 	if (!strcmp(c->command, "sessions"))
 		return sessions(c);
+	if (!strcmp(c->command, "logs"))
+		return logs_run(c->fetch.socket, c->lines < 0 ? LOG_LINES : c->lines, c->follow);
 	if (!strcmp(c->command, "top"))
 		return top(c);
 	if (!strcmp(c->command, "kernels"))
@@ -283,33 +297,50 @@ static int run(struct call *c)
 	return cache(c);
 }
 
-int main(int argc, char **argv)
+/* A number of lines; -1: it is none. */
+static long number_of(const char *text)
+{
+	if (!*text || text[strspn(text, "0123456789")] || strlen(text) > 9)
+		return -1;
+	return atol(text);
+}
+
+/* The options into *c and *socket; what to end with, -1: go on. */
+static int parse(struct call *c, const char **socket, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{"socket", required_argument, NULL, 's'}, {"export", required_argument, NULL, 'e'},
-		{"json", no_argument, NULL, 'j'},	  {"nest", no_argument, NULL, 'n'},
-		{"end", no_argument, NULL, 'E'},	  {"version", no_argument, NULL, 'V'},
+		{"json", no_argument, NULL, 'j'},	  {"nest", no_argument, NULL, 'N'},
+		{"end", no_argument, NULL, 'E'},	  {"follow", no_argument, NULL, 'f'},
+		{"lines", required_argument, NULL, 'l'},  {"version", no_argument, NULL, 'V'},
 		{"help", no_argument, NULL, 'h'},	  {NULL, 0, NULL, 0}};
-	const char *socket = NULL;
-	struct call c = {0};
 	int o = 0;
 
-	while ((o = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+	while ((o = getopt_long(argc, argv, "hfn:", options, NULL)) != -1) {
 		switch (o) {
 		case 's':
-			socket = optarg;
+			*socket = optarg;
 			break;
 		case 'e':
-			c.export = optarg;
+			c->export = optarg;
 			break;
 		case 'j':
-			c.json = true;
+			c->json = true;
 			break;
 		case 'E':
-			c.end = true;
+			c->end = true;
 			break;
+		case 'f':
+			c->follow = true;
+			break;
+		case 'l':
 		case 'n':
-			c.nest = true;
+			c->lines = number_of(optarg);
+			if (c->lines < 0)
+				return usage(stderr);
+			break;
+		case 'N':
+			c->nest = true;
 			break;
 		case 'V':
 			puts("brazectl " BRAZE_VERSION_TEXT);
@@ -320,6 +351,17 @@ int main(int argc, char **argv)
 			return usage(stderr);
 		}
 	}
+	return -1;
+}
+
+int main(int argc, char **argv)
+{
+	const char *socket = NULL;
+	struct call c = {.lines = -1};
+	int end = parse(&c, &socket, argc, argv);
+
+	if (end >= 0)
+		return end;
 	setlocale(LC_CTYPE, "");
 	if (optind >= argc || optind + 2 < argc)
 		return usage(stderr);
