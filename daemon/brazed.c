@@ -304,7 +304,8 @@ static void on_message(void *data, const char *topic, const char *text)
 
 static enum status open_status(struct life *l, struct err *err)
 {
-	struct ctl_source source = {&l->report, report_snapshot, report_clear_cache};
+	struct ctl_source source = {&l->report, report_snapshot, report_clear_cache,
+				    report_end_session};
 	enum status st = OK;
 
 	if (*l->config->status_socket)

@@ -522,3 +522,18 @@ enum status report_clear_cache(void *data, struct err *err)
 
 	return cache_clear_disk(r->d->cache, err);
 }
+
+enum status report_end_session(void *data, uint32_t id, struct err *err)
+{
+	const struct report *r = data;
+	struct err why;
+
+	for (struct session *s = r->d->sessions; s; s = s->next) {
+		if (s->id != id || !s->conn)
+			continue;
+		err_set(&why, E_DAEMON_GONE, "an operator ended the session");
+		session_refuse(s, &why);
+		return OK;
+	}
+	return err_set(err, E_INVALID, "no session has the number %u", id);
+}

@@ -18,8 +18,9 @@ struct report {
 void report_init(struct report *r, struct brazed *d, const struct config *config);
 /* What every client's user should know of this daemon: d->notice. */
 void report_notice(const struct report *r);
-/* The two calls of struct ctl_source; data is the struct report. */
+/* The calls of struct ctl_source; data is the struct report. */
 void report_snapshot(void *data, enum ctl_page page, uint32_t id, struct cJSON *out);
 enum status report_clear_cache(void *data, struct err *err);
+enum status report_end_session(void *data, uint32_t id, struct err *err);
 
 #endif

@@ -6,18 +6,21 @@
 #include <errno.h>
 #include <getopt.h>
 #include <locale.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ctl_client.h"
 
+#define LOG_LINES   50
 #define EXPLAIN_MAX 20 /* kernels that `explain` without an id shows */
 
 struct call {
 	struct fetch fetch;
 	const char *command, *argument, *export;
-	bool json, nest;
+	bool json, nest, end, follow;
+	long lines; /* -1: not said */
 };
 
 static int fail(const struct call *c)
@@ -207,16 +210,64 @@ static int cache(struct call *c)
 	return 0;
 }
 
-/* Does the command take these arguments and options? */
+static int sessions(struct call *c)
+{
+	char url[64], *text = NULL;
+
+	if (!c->argument)
+		return page(c, "/clients", show_sessions);
+	if (!*c->argument || c->argument[strspn(c->argument, "0123456789")] ||
+	    strlen(c->argument) > 15) {
+		fprintf(stderr, "brazectl: a session is a number: %s\n", c->argument);
+		return 2;
+	}
+	snprintf(url, sizeof(url), "/sessions/%s/end", c->argument);
+	text = fetch_text(&c->fetch, url, true);
+	if (!text)
+		return fail(c);
+	if (c->json)
+		fputs(text, stdout);
+	else
+		printf("session %s was ended\n", c->argument);
+	free(text);
+	return 0;
+}
+
+/* Ends by the signal that ended it, as its shell expects. */
+static int top(struct call *c)
+{
+	int signal_number = 0, result = top_run(&c->fetch, &signal_number);
+
+	if (signal_number) {
+		signal(signal_number, SIG_DFL);
+		raise(signal_number);
+	}
+	return result;
+}
+
+static bool is(const struct call *c, const char *command)
+{
+	return !strcmp(c->command, command);
+}
+
+/* Does the command take these options? */
+static bool fits_options(const struct call *c)
+{
+	bool kernel = c->argument && (is(c, "kernels") || is(c, "explain"));
+
+	if (c->end != (is(c, "sessions") && c->argument))
+		return false;
+	if (is(c, "logs") ? c->json : c->follow || c->lines >= 0)
+		return false;
+	return (!c->nest || kernel) && (!c->export || is(c, "kernels"));
+}
+
+/* And this argument? */
 static bool fits(const struct call *c)
 {
-	bool kernels = !strcmp(c->command, "kernels"), explain = !strcmp(c->command, "explain");
+	bool takes = is(c, "kernels") || is(c, "explain") || is(c, "sessions") || is(c, "cache");
 
-	if (c->argument && !kernels && !explain && strcmp(c->command, "cache"))
-		return false;
-	if (c->nest && (!c->argument || !(kernels || explain)))
-		return false;
-	return !c->export || kernels;
+	return (!c->argument || takes) && fits_options(c);
 }
 
 static int run(struct call *c)
@@ -232,7 +283,11 @@ static int run(struct call *c)
 	if (!strcmp(c->command, "clients"))
 		return page(c, "/clients", show_clients);
 	if (!strcmp(c->command, "sessions"))
-		return page(c, "/clients", show_sessions);
+		return sessions(c);
+	if (!strcmp(c->command, "logs"))
+		return logs_run(c->fetch.socket, c->lines < 0 ? LOG_LINES : c->lines, c->follow);
+	if (!strcmp(c->command, "top"))
+		return top(c);
 	if (!strcmp(c->command, "kernels"))
 		return kernels(c);
 	if (!strcmp(c->command, "explain"))
@@ -242,32 +297,50 @@ static int run(struct call *c)
 	return cache(c);
 }
 
-int main(int argc, char **argv)
+/* A number of lines; -1: it is none. */
+static long number_of(const char *text)
 {
-	static const struct option options[] = {{"socket", required_argument, NULL, 's'},
-						{"export", required_argument, NULL, 'e'},
-						{"json", no_argument, NULL, 'j'},
-						{"nest", no_argument, NULL, 'n'},
-						{"version", no_argument, NULL, 'V'},
-						{"help", no_argument, NULL, 'h'},
-						{NULL, 0, NULL, 0}};
-	const char *socket = NULL;
-	struct call c = {0};
+	if (!*text || text[strspn(text, "0123456789")] || strlen(text) > 9)
+		return -1;
+	return atol(text);
+}
+
+/* The options into *c and *socket; what to end with, -1: go on. */
+static int parse(struct call *c, const char **socket, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"socket", required_argument, NULL, 's'}, {"export", required_argument, NULL, 'e'},
+		{"json", no_argument, NULL, 'j'},	  {"nest", no_argument, NULL, 'N'},
+		{"end", no_argument, NULL, 'E'},	  {"follow", no_argument, NULL, 'f'},
+		{"lines", required_argument, NULL, 'l'},  {"version", no_argument, NULL, 'V'},
+		{"help", no_argument, NULL, 'h'},	  {NULL, 0, NULL, 0}};
 	int o = 0;
 
-	while ((o = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+	while ((o = getopt_long(argc, argv, "hfn:", options, NULL)) != -1) {
 		switch (o) {
 		case 's':
-			socket = optarg;
+			*socket = optarg;
 			break;
 		case 'e':
-			c.export = optarg;
+			c->export = optarg;
 			break;
 		case 'j':
-			c.json = true;
+			c->json = true;
 			break;
+		case 'E':
+			c->end = true;
+			break;
+		case 'f':
+			c->follow = true;
+			break;
+		case 'l':
 		case 'n':
-			c.nest = true;
+			c->lines = number_of(optarg);
+			if (c->lines < 0)
+				return usage(stderr);
+			break;
+		case 'N':
+			c->nest = true;
 			break;
 		case 'V':
 			puts("brazectl " BRAZE_VERSION_TEXT);
@@ -278,6 +351,17 @@ int main(int argc, char **argv)
 			return usage(stderr);
 		}
 	}
+	return -1;
+}
+
+int main(int argc, char **argv)
+{
+	const char *socket = NULL;
+	struct call c = {.lines = -1};
+	int end = parse(&c, &socket, argc, argv);
+
+	if (end >= 0)
+		return end;
 	setlocale(LC_CTYPE, "");
 	if (optind >= argc || optind + 2 < argc)
 		return usage(stderr);

@@ -2,8 +2,9 @@
 /* client/ctl/ctl_client.h - the parts of brazectl.
  *
  * fetch.c finds the status socket and gets a page, by http.c; cell.c makes text of values, show.c
- * prints objects for people; doctor.c judges a machine; help.c tells what can be asked; brazectl.c
- * is the command line. */
+ * prints objects for people; doctor.c judges a machine; top.c with screen.c watches sessions,
+ * logs.c reads the log;
+ * help.c tells what can be asked; brazectl.c is the command line. */
 #ifndef BRAZE_CTL_CLIENT_H
 #define BRAZE_CTL_CLIENT_H
 
@@ -67,6 +68,10 @@ void help_print(FILE *out);
 bool help_knows(const char *command);
 void help_completion(void);
 
+/* Until the user has seen enough; *signal: what ended it, or 0. */
+int top_run(struct fetch *f, int *signal);
+/* The last lines of the log of the daemon with this status socket; then those to come. */
+int logs_run(const char *socket, long lines, bool follows);
 /* Print each check's outcome; 1 when one failed. */
 int doctor_run(struct fetch *f);
 

@@ -75,6 +75,10 @@ void help_completion(void)
 	     "	cache) COMPREPLY=($(compgen -W clear -- \"$word\")); return ;;\n"
 	     "	esac\n"
 	     "	case \" ${COMP_WORDS[*]} \" in\n"
+	     "	*' logs '*) COMPREPLY=($(compgen -W '--follow --lines' -- \"$word\")); "
+	     "[ -z \"${COMPREPLY[*]}\" ] || return ;;\n"
+	     "	*' sessions '*) COMPREPLY=($(compgen -W '--end' -- \"$word\")); "
+	     "[ -z \"${COMPREPLY[*]}\" ] || return ;;\n"
 	     "	*' kernels '*) COMPREPLY=($(compgen -W '--nest --export' -- \"$word\")); "
 	     "[ -z \"${COMPREPLY[*]}\" ] || return ;;\n"
 	     "	esac");

@@ -91,6 +91,12 @@ static void answer(struct ctl *c, struct request *r)
 		else
 			r->status =
 				err_set(&r->err, E_UNSUPPORTED, "this daemon has no disk cache");
+	} else if (r->what == ASK_END_SESSION) {
+		if (c->source.end_session)
+			r->status = c->source.end_session(c->source.data, r->id, &r->err);
+		else
+			r->status =
+				err_set(&r->err, E_UNSUPPORTED, "sessions cannot be ended here");
 	} else {
 		c->source.snapshot(c->source.data, r->page, r->id, out);
 		if (r->page == CTL_EVENTS)

@@ -38,6 +38,8 @@ struct ctl_source {
 	void (*snapshot)(void *data, enum ctl_page page, uint32_t id, struct cJSON *out);
 	/* POST /cache/clear from the daemon's own user or root; NULL: refused. */
 	enum status (*clear_cache)(void *data, struct err *err);
+	/* POST /sessions/ID/end, likewise. */
+	enum status (*end_session)(void *data, uint32_t id, struct err *err);
 };
 
 /* Listen on socket_path, mode 0600; a stale socket there is replaced.  `source`

@@ -3,7 +3,7 @@
  *
  * Runs on the HTTP library's thread.  In: a request.  Out: JSON, Prometheus text
  * or HTML, of at most LIMIT_STATUS_BYTES.  Reading is all it offers, but for
- * POST /cache/clear, which the daemon's user and root may send. */
+ * POST /cache/clear and /sessions/ID/end, which the daemon's user and root may send. */
 #define _GNU_SOURCE
 #include <cjson/cJSON.h>
 #include <pwd.h>
@@ -170,31 +170,48 @@ static bool may_control(struct MHD_Connection *conn)
 	return cred.uid == 0 || cred.uid == geteuid();
 }
 
-static enum MHD_Result serve_clear(struct ctl *c, struct MHD_Connection *conn)
-{
-	struct err err = {0};
-	cJSON *o = NULL;
-
-	if (!may_control(conn))
-		return reply_error(conn, MHD_HTTP_FORBIDDEN, "only the daemon's user may do this");
-	if (ctl_ask(&o, c, ASK_CLEAR_CACHE, CTL_STATUS, 0, &err))
-		return reply_failure(conn, &err);
-	cJSON_Delete(o);
-	return reply(conn, MHD_HTTP_OK, JSON_TYPE, xstrdup("{\"cleared\": true}\n"));
-}
-
-/* Digits after "/kernels/"; false for anything else. */
-static bool kernel_id(uint32_t *id, const char *url)
+/* Digits, and behind them `end`; false for anything else. */
+static bool number_in(uint32_t *id, const char *url, const char *end)
 {
 	uint64_t v = 0;
 	size_t n = strspn(url, "0123456789");
 
-	if (n == 0 || n > 10 || url[n])
+	if (n == 0 || n > 10 || strcmp(url + n, end))
 		return false;
-	for (; *url; url++)
+	for (; n; n--, url++)
 		v = v * 10 + (uint64_t)(*url - '0');
 	*id = (uint32_t)v;
 	return v <= UINT32_MAX;
+}
+
+/* What is sent by POST: nothing else is. */
+static bool find_control(enum ctl_ask *what, uint32_t *id, const char *url)
+{
+	*id = 0;
+	*what = ASK_CLEAR_CACHE;
+	if (!strcmp(url, "/cache/clear"))
+		return true;
+	*what = ASK_END_SESSION;
+	return !strncmp(url, "/sessions/", 10) && number_in(id, url + 10, "/end");
+}
+
+static enum MHD_Result serve_post(struct ctl *c, struct MHD_Connection *conn, const char *url)
+{
+	struct err err = {0};
+	enum ctl_ask what;
+	cJSON *o = NULL;
+	uint32_t id;
+
+	if (!may_control(conn))
+		return reply_error(conn, MHD_HTTP_FORBIDDEN, "only the daemon's user may do this");
+	find_control(&what, &id, url);
+	if (ctl_ask(&o, c, what, CTL_STATUS, id, &err))
+		return err.code == E_INVALID ? reply_error(conn, MHD_HTTP_NOT_FOUND, err.text)
+					     : reply_failure(conn, &err);
+	cJSON_Delete(o);
+	return reply(
+		conn, MHD_HTTP_OK, JSON_TYPE,
+		xstrdup(what == ASK_CLEAR_CACHE ? "{\"cleared\": true}\n" : "{\"ended\": true}\n"));
 }
 
 static enum MHD_Result serve_get(struct ctl *c, struct MHD_Connection *conn, const char *url)
@@ -216,7 +233,7 @@ static enum MHD_Result serve_get(struct ctl *c, struct MHD_Connection *conn, con
 	if (!strcmp(url, "/"))
 		return reply(conn, MHD_HTTP_OK, "text/html; charset=utf-8",
 			     xstrdup(ctl_page_html()));
-	if (!strncmp(url, "/kernels/", 9) && kernel_id(&id, url + 9))
+	if (!strncmp(url, "/kernels/", 9) && number_in(&id, url + 9, ""))
 		return serve_page(c, conn, CTL_KERNEL, id);
 	return reply_error(conn, MHD_HTTP_NOT_FOUND,
 			   "pages: / /status /clients /kernels /kernels/ID /metrics /events");
@@ -228,12 +245,14 @@ enum MHD_Result ctl_http_handle(void *cls, struct MHD_Connection *conn, const ch
 {
 	static const char begun; /* its address marks a request seen before; never written */
 	bool get = !strcmp(method, "GET") || !strcmp(method, "HEAD");
-	bool clear = !strcmp(method, "POST") && !strcmp(url, "/cache/clear");
+	enum ctl_ask what;
+	uint32_t id;
+	bool control = !strcmp(method, "POST") && find_control(&what, &id, url);
 
 	if (!*state) {
 		*state = (void *)&begun;
 		/* Answering here refuses a body before it is read. */
-		if (!get && !clear)
+		if (!get && !control)
 			return reply_error(conn, MHD_HTTP_METHOD_NOT_ALLOWED,
 					   "this socket is for reading: use GET");
 		return MHD_YES;
@@ -242,5 +261,5 @@ enum MHD_Result ctl_http_handle(void *cls, struct MHD_Connection *conn, const ch
 		*upload_size = 0;
 		return MHD_YES;
 	}
-	return get ? serve_get(cls, conn, url) : serve_clear(cls, conn);
+	return get ? serve_get(cls, conn, url) : serve_post(cls, conn, url);
 }

@@ -7,7 +7,7 @@
 #include <microhttpd.h>
 #include "ctl.h"
 
-enum ctl_ask { ASK_PAGE, ASK_CLEAR_CACHE };
+enum ctl_ask { ASK_PAGE, ASK_CLEAR_CACHE, ASK_END_SESSION };
 
 /* HTTP thread: let the loop thread answer.  OK with *out owned by the caller;
  * E_TIMEOUT when the loop does not answer in time or is ending. */

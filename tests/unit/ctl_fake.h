@@ -24,7 +24,7 @@ struct fake {
 	int kernels;	  /* rows of /kernels */
 	size_t key_bytes; /* of each row's key */
 	int stall_ms;	  /* the loop sleeps this long in a snapshot */
-	int cleared;
+	int cleared, ended;
 };
 
 static inline void fake_kernel(const struct fake *f, uint32_t id, cJSON *row)
@@ -104,6 +104,17 @@ static inline void fake_snapshot(void *data, enum ctl_page page, uint32_t id, cJ
 	}
 }
 
+/* There is session 7. */
+static inline enum status fake_end(void *data, uint32_t id, struct err *err)
+{
+	struct fake *f = data;
+
+	if (id != 7)
+		return err_set(err, E_INVALID, "no session has the number %u", id);
+	f->ended++;
+	return OK;
+}
+
 static inline enum status fake_clear(void *data, struct err *err)
 {
 	struct fake *f = data;
@@ -130,7 +141,7 @@ static inline void *fake_thread(void *data)
 
 static inline void fake_start(struct fake *f)
 {
-	struct ctl_source source = {f, fake_snapshot, fake_clear};
+	struct ctl_source source = {f, fake_snapshot, fake_clear, fake_end};
 	struct err err = {0};
 
 	strcpy(f->folder, "/tmp/braze-ctl-XXXXXX");

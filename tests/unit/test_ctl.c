@@ -102,7 +102,7 @@ Test(ctl, socket_is_for_its_user_only_and_replaces_a_stale_one)
 
 Test(ctl, another_file_at_the_path_is_refused)
 {
-	struct ctl_source source = {NULL, fake_snapshot, NULL};
+	struct ctl_source source = {.snapshot = fake_snapshot};
 	char path[] = "/tmp/braze-ctl-file-XXXXXX";
 	struct err err = {0};
 	struct ctl *c = NULL;
@@ -213,6 +213,31 @@ Test(ctl, writing_methods_are_refused)
 	free(ask(&f, "POST", "/cache/clear", &code));
 	cr_assert_eq(code, 200);
 	cr_assert_eq(f.cleared, 1);
+	fake_stop(&f);
+}
+
+Test(ctl, sessions_are_ended_by_post_and_number_only)
+{
+	static const char *const wrong[] = {"/sessions/7",	"/sessions/7/",
+					    "/sessions//end",	"/sessions/x/end",
+					    "/sessions/-7/end", "/sessions/99999999999/end",
+					    "/sessions/7/end/"};
+	struct fake f = {0};
+	int code = 0;
+
+	fake_start(&f);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		free(ask(&f, "POST", wrong[i], &code));
+		cr_assert_eq(code, 405, "%s: %d", wrong[i], code);
+	}
+	free(ask(&f, "GET", "/sessions/7/end", &code));
+	cr_assert_eq(code, 404);
+	free(ask(&f, "POST", "/sessions/8/end", &code));
+	cr_assert_eq(code, 404);
+	cr_assert_eq(f.ended, 0);
+	free(ask(&f, "POST", "/sessions/7/end", &code));
+	cr_assert_eq(code, 200);
+	cr_assert_eq(f.ended, 1);
 	fake_stop(&f);
 }
 
