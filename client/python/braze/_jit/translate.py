@@ -9,6 +9,7 @@ the loop is gone over until no type changes.
 import ast
 import keyword
 import math
+import sys
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -322,9 +323,7 @@ def _is_aligned(value):
 
 
 def _is_constant_module(value):
-    import braze.numpy
-
-    return any(value is module for module in (math, np, braze.numpy))
+    return any(value is module for module in (math, np, sys.modules.get("braze.numpy", np)))
 
 
 def _described(value):
