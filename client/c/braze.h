@@ -456,13 +456,17 @@ BRAZE_API int braze_kernel_call(braze_scalar *results, braze_kernel *k, int narg
 /* Has the session's daemon compile the kernel, whose runs are quicker then; those under way go over
  * to the code at the next turn of their outermost loop.  0: there is code.  BRAZE_E_TIMEOUT: it is
  * being compiled, only if wait is 0; ask again to see.  Another code: there will be none, and err
- * says why; the kernel is interpreted.  braze_kernel_call asks by itself, without waiting, for
- * kernels of arrays whose runs take over 2 ms, unless the session has an owner. BRAZE_KERNEL_CODE=0
- * in the environment: never. */
+ * says why; the kernel runs by what libbraze makes of it at once.  braze_kernel_call asks by
+ * itself, without waiting, for kernels of arrays whose runs take over 2 ms, or 20 ms together,
+ * unless the session has an owner.  BRAZE_KERNEL_CODE=0 in the environment: never, and kernels are
+ * interpreted. */
 BRAZE_API int braze_kernel_code(braze_kernel *k, braze_session *s, int wait, braze_check_fn *check,
 				void *data, braze_error *err);
 /* Does it run by compiled code? */
 BRAZE_API int braze_kernel_compiled(const braze_kernel *k);
+/* Have its runs taken so long that a compiler should be asked?  1: without waiting; 2: what is
+ * interpreted should wait; 0: no, or there is code, or will be none. */
+BRAZE_API int braze_kernel_wants(const braze_kernel *k);
 /* Microseconds of its longest run until now. */
 BRAZE_API int64_t braze_kernel_longest(const braze_kernel *k);
 /* on: from now on each call keeps what it knows of its kernel's loops: which may run on several

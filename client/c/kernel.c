@@ -40,6 +40,7 @@ int braze_kernel_create(braze_kernel **out, const char *text, size_t length, bra
 		return (int)st;
 	}
 	lang_join_team(k->linked, &client_team);
+	kernel_code_quicken(k);
 	k->program = lang_program_of(k->linked);
 	*out = k;
 	return 0;
@@ -275,15 +276,16 @@ static void release(struct call *c, const braze_kernel_arg *args)
 	}
 }
 
-/* Of arrays of a session that nobody owns: what took long the last time waits for its code. */
-static int await_code(struct call *c, int nargs, const braze_kernel_arg *args, braze_error *error)
+/* Of arrays of a session that nobody owns: code for what took long before. */
+static int ask_code(struct call *c, int nargs, const braze_kernel_arg *args, braze_error *error)
 {
+	int wants = braze_kernel_wants(c->kernel);
 	braze_error own = {0};
 
 	for (int i = 0; i < nargs && !c->session; i++)
 		c->session = args[i].array ? braze_session_of(args[i].array) : NULL;
-	if (!c->session || c->session->owned || !kernel_code_awaited(c->kernel) ||
-	    braze_kernel_code(c->kernel, c->session, 1, c->check, c->data, &own) !=
+	if (!c->session || c->session->owned || !wants ||
+	    braze_kernel_code(c->kernel, c->session, wants == 2, c->check, c->data, &own) !=
 		    BRAZE_E_INTERRUPTED)
 		return 0;
 	if (error)
@@ -353,7 +355,7 @@ int braze_kernel_call(braze_scalar *results, braze_kernel *k, int nargs,
 	c->stopped = false;
 	memset(c->loan, 0, p->nparam * sizeof c->loan[0]);
 	memset(c->hold, 0, p->nparam * sizeof c->hold[0]);
-	rc = await_code(c, nargs, args, error);
+	rc = ask_code(c, nargs, args, error);
 	if (!rc)
 		rc = acquire(c, args, error);
 	if (!rc)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* client/c/kernel.h - kernels from text: interpreted here, and by code that the daemon has
- * compiled.
+/* client/c/kernel.h - kernels from text: run by code that is made here at once, or interpreted, and
+ * by code that the daemon has compiled.
  *
- * Code is asked for when a run has taken KERNEL_WORTH_US, comes while the interpreter goes on, and
- * does the rest from the next turn of an outermost loop on. */
+ * A compiler is asked when a run has taken KERNEL_WORTH_US, or all together KERNEL_SPENT_US.  Its
+ * code comes while the run goes on, and does the rest from the next turn of an outermost loop on.
+ */
 #ifndef BRAZE_KERNEL_H
 #define BRAZE_KERNEL_H
 
@@ -11,7 +12,8 @@
 #include "lang/lang.h"
 
 #define KERNEL_WORTH_US 2000  /* below that a compiler is not worth asking */
-#define KERNEL_WAIT_US	10000 /* what took so long waits for code that is on its way */
+#define KERNEL_SPENT_US 20000 /* of short runs together */
+#define KERNEL_WAIT_US	10000 /* what was interpreted for so long waits for code */
 
 struct braze_kernel {
 	struct lang_kernel *linked;
@@ -23,15 +25,18 @@ struct braze_kernel {
 	void *object;		    /* loaded; lives as long as the kernel */
 	unsigned tries;
 	struct err never;	    /* why there will be no code; OK: there may be */
-	_Atomic int64_t longest_us; /* run by the interpreter */
+	_Atomic bool hopeless;	    /* never.code is set */
+	bool quickened;		    /* its first runs are by code, too */
+	_Atomic int64_t longest_us; /* of its runs, */
+	_Atomic int64_t spent_us;   /* and all of them together */
 	_Atomic(char *) loops;	    /* what the last call knew of them; NULL: nothing */
 };
 
+/* Machine code from its first run on, unless the environment wants it interpreted. */
+void kernel_code_quicken(struct braze_kernel *k);
 /* 0: it has what it needs to ask; -1: no memory. */
 int kernel_code_open(struct braze_kernel *k, const char *text, size_t length);
 void kernel_code_close(struct braze_kernel *k);
-/* Is what it computes worth waiting for code? */
-bool kernel_code_awaited(const struct braze_kernel *k);
 /* Of a descriptor that the daemon sent; NULL with err set: it is none. */
 void *kernel_code_object(int fd, struct err *err);
 /* A run has ended that took so long. */

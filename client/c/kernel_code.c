@@ -52,13 +52,31 @@ void kernel_code_close(struct braze_kernel *k)
 	free(k->text);
 }
 
-bool kernel_code_awaited(const struct braze_kernel *k)
+static bool is_interpreted(void)
 {
-	return !lang_attached(k->linked) && braze_kernel_longest(k) >= KERNEL_WAIT_US;
+	const char *wanted = getenv("BRAZE_KERNEL_CODE");
+
+	return wanted && !strcmp(wanted, "0");
+}
+
+void kernel_code_quicken(struct braze_kernel *k)
+{
+	k->quickened = !is_interpreted() && lang_quicken(k->linked);
+}
+
+int braze_kernel_wants(const braze_kernel *k)
+{
+	if (lang_attached(k->linked) || atomic_load_explicit(&k->hopeless, memory_order_relaxed))
+		return 0;
+	if (!k->quickened)
+		return braze_kernel_longest(k) >= KERNEL_WAIT_US ? 2 : 0;
+	return braze_kernel_longest(k) >= KERNEL_WORTH_US ||
+	       atomic_load_explicit(&k->spent_us, memory_order_relaxed) >= KERNEL_SPENT_US;
 }
 
 void kernel_code_ran(struct braze_kernel *k, int64_t us)
 {
+	atomic_fetch_add_explicit(&k->spent_us, us, memory_order_relaxed);
 	if (us > atomic_load_explicit(&k->longest_us, memory_order_relaxed))
 		atomic_store_explicit(&k->longest_us, us, memory_order_relaxed);
 }
@@ -150,9 +168,7 @@ static bool is_trusted(struct braze_session *s)
 
 static enum status may_ask(struct braze_session *s, const struct braze_kernel *k, struct err *err)
 {
-	const char *wanted = getenv("BRAZE_KERNEL_CODE");
-
-	if (wanted && !strcmp(wanted, "0"))
+	if (is_interpreted())
 		return err_set(err, E_UNSUPPORTED, "kernels are interpreted: BRAZE_KERNEL_CODE=0");
 	if (s->minor < MINOR_CODE)
 		return err_set(err, E_UNSUPPORTED, "the daemon is too old to compile kernels");
@@ -205,6 +221,7 @@ static int try(struct braze_kernel *k, struct braze_session *s, bool wait, braze
 		return rc;
 	if (rc && (rc != E_DAEMON_GONE || ++k->tries == TRIES) && !k->never.code)
 		k->never = *err;
+	atomic_store_explicit(&k->hopeless, k->never.code != OK, memory_order_relaxed);
 	ticket_destroy(k->asked);
 	k->asked = NULL;
 	return rc;

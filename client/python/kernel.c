@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORTH_WAITING_US 10000 /* of a run, for code that is quicker */
-
 static void kernel_drop(PyObject *capsule)
 {
 	braze_kernel_free(PyCapsule_GetPointer(capsule, KERNEL_CAPSULE));
@@ -165,25 +163,26 @@ static int check(void *kernel)
 	if (s)
 		braze_kernel_code(kernel, s, 0, NULL, NULL, NULL);
 	else
-		PyErr_Clear(); /* there is no daemon: it is interpreted */
+		PyErr_Clear(); /* there is no daemon */
 	stop = PyErr_CheckSignals();
 	PyGILState_Release(st);
 	return stop;
 }
 
-/* What took long the last time waits for its code; -1 with an exception if it was interrupted. */
-static int await_code(braze_kernel *k)
+/* Code for what took long before; -1 with an exception if a wait for it was interrupted. */
+static int ask_code(braze_kernel *k)
 {
+	int wants = braze_kernel_wants(k);
 	braze_session *s = NULL;
 	braze_error err = {0};
 
-	if (braze_kernel_compiled(k) || braze_kernel_longest(k) < WORTH_WAITING_US)
+	if (!wants)
 		return 0;
 	s = wait_session();
 	if (!s)
 		PyErr_Clear();
 	else
-		err.code = braze_kernel_code(k, s, 1, wait_check_signals, NULL, &err);
+		err.code = braze_kernel_code(k, s, wants == 2, wait_check_signals, NULL, &err);
 	return err.code == BRAZE_E_INTERRUPTED ? wait_raise(&err) : 0;
 }
 
@@ -193,7 +192,7 @@ int kernel_run(braze_scalar *result, braze_kernel *k, struct held *x, int n)
 	braze_error err = {0};
 	braze_parameter p;
 
-	if (await_code(k))
+	if (ask_code(k))
 		return -1;
 	for (int i = 0; i < n; i++)
 		if (x[i].h && braze_kernel_parameter(&p, k, i) && keep_array(&x[i], &p))

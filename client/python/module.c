@@ -602,6 +602,7 @@ static PyObject *connected(PyObject *mod, PyObject *ignored)
 /* setup(errors, fallback, getitem, setitem, cast, result): the package's half. */
 static PyObject *setup(PyObject *mod, PyObject *args)
 {
+	Py_CLEAR(core.errors); /* wait_raise may have needed it before */
 	if (!PyArg_ParseTuple(args, "OOOOOO", &core.errors, &core.fallback, &core.getitem,
 			      &core.setitem, &core.cast, &core.result))
 		return NULL;

@@ -10,6 +10,22 @@
 #include <string.h>
 #include <time.h>
 
+/* An exception's class; NULL: there is none of that name.  Kernels may run, and fail, before
+ * braze.numpy is imported, which gives the table. */
+static PyObject *class_named(const char *name)
+{
+	PyObject *errors = NULL;
+
+	if (!core.errors) {
+		errors = PyImport_ImportModule("braze.errors");
+		core.errors = errors ? PyObject_GetAttrString(errors, "BY_NAME") : NULL;
+		Py_XDECREF(errors);
+		if (!core.errors)
+			PyErr_Clear();
+	}
+	return core.errors ? PyDict_GetItemString(core.errors, name) : NULL;
+}
+
 int wait_raise(const braze_error *err)
 {
 	const char *name = NULL;
@@ -22,8 +38,7 @@ int wait_raise(const braze_error *err)
 		return -1;
 	}
 	name = braze_error_python(err->code);
-	if (core.errors)
-		cls = PyDict_GetItemString(core.errors, name ? name : "braze.BrazeError");
+	cls = class_named(name ? name : "braze.BrazeError");
 	text = err->code == BRAZE_E_INDEX || err->code == BRAZE_E_FLOATING
 		       ? gather_message(err->text)
 		       : NULL;
@@ -379,7 +394,7 @@ int wait_check_locked(braze_array *h)
 	for (b = core.blocks; b; b = b->next) {
 		if (!b->locks || !braze_same_buffer(b->h, h))
 			continue;
-		cls = PyDict_GetItemString(core.errors, "braze.BrazeError");
+		cls = class_named("braze.BrazeError");
 		PyErr_SetString(
 			cls ? cls : PyExc_RuntimeError,
 			"the array is open for writing in braze.host(), or through a buffer, "

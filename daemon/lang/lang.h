@@ -226,6 +226,10 @@ enum status lang_run(const struct lang_kernel *k, const struct lang_array *array
 		     void *data, struct err *err) MUST_USE;
 void lang_unlink(struct lang_kernel *k); /* NULL is fine */
 
+/* From now on its runs are by machine code that is made at once, before the first, where this
+ * processor and the program allow: the same bits and errors.  false: they do not. */
+bool lang_quicken(struct lang_kernel *k);
+
 /* ---- Generated code ---- */
 
 /* Elements of a reduction that wait for 1024 of them. */

@@ -51,7 +51,7 @@ bool lang_attached(const struct lang_kernel *k)
 	return atomic_load_explicit(&k->any, memory_order_acquire) != NULL;
 }
 
-static bool closely(const struct run *r)
+bool lang_closely(const struct run *r)
 {
 	const struct lang_param *p = r->program->param;
 	unsigned a = 0;
@@ -64,7 +64,7 @@ static bool closely(const struct run *r)
 
 lang_code_fn *lang_code_for(const struct run *r)
 {
-	return atomic_load_explicit(closely(r) ? &r->kernel->unit : &r->kernel->any,
+	return atomic_load_explicit(lang_closely(r) ? &r->kernel->unit : &r->kernel->any,
 				    memory_order_acquire);
 }
 

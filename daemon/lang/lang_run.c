@@ -382,6 +382,7 @@ void lang_unlink(struct lang_kernel *k)
 			free(atomic_load(k->spare));
 		free((void *)k->spare);
 		lang_plans_free(k->plans);
+		lang_early_free(k->early);
 		free(k->step);
 	}
 	free(k);
@@ -407,9 +408,9 @@ enum status lang_run(const struct lang_kernel *k, const struct lang_array *array
 			.data = data,
 			.err = err};
 	const struct step *s = &k->step[p->entry];
-	lang_code_fn *code;
+	lang_code_fn *code = lang_code_for(&r);
 
-	r.reg = calloc(p->nreg + 1, sizeof *r.reg);
+	r.reg = calloc(p->nreg + 1 + (code ? 0 : lang_early_room(k)), sizeof *r.reg);
 	if (!r.reg)
 		return err_set(err, E_NOMEM, "no memory to run a kernel");
 	for (uint32_t i = 0; i < p->nconst; i++)
@@ -417,7 +418,8 @@ enum status lang_run(const struct lang_kernel *k, const struct lang_array *array
 	for (unsigned i = 0; i < p->nparam; i++)
 		if (!p->param[i].rank)
 			r.reg[p->param[i].reg] = *scalar++;
-	code = lang_code_for(&r);
+	if (!code && lang_run_early(&r, lang_closely(&r)))
+		s = NULL;
 	while (!code && s)
 		s = s->fn(&r, s);
 	if (r.over)

@@ -57,11 +57,19 @@ struct lang_totals {
 	struct lang_total *total[LANG_CLAIMED];
 };
 
+/* Machine code made at once (lang_baseline.c), of arrays of any strides and of those whose last
+ * axis lies closely. */
+struct lang_early {
+	_Atomic(struct lang_baseline *) code[2]; /* NULL: none yet */
+	_Atomic bool making[2];
+};
+
 struct lang_kernel {
 	struct lang_program *program;
 	struct step *step;
 	_Atomic(struct lang_aside *) *spare; /* of a run before; NULL there: a run has it */
 	_Atomic(lang_code_fn *) unit, any;   /* NULL: no code yet */
+	struct lang_early *early;	     /* NULL: until then it is interpreted */
 	const struct lang_team *team;	     /* NULL: runs have one thread */
 	struct lang_plans *plans;	     /* of its loops; NULL: there is no team */
 };
@@ -143,6 +151,13 @@ void lang_wrong_step(struct run *r, uint32_t line);
 void lang_stopped(struct run *r, uint32_t line);
 /* Is there code for what may begin at the start? */
 lang_code_fn *lang_code_for(const struct run *r);
+/* Does every array's last axis lie closely? */
+bool lang_closely(const struct run *r);
+/* So many registers more than the program's the code below wants. */
+uint32_t lang_early_room(const struct lang_kernel *k);
+/* By code that is made at once: to the end, or until r->over.  false: there is none. */
+bool lang_run_early(struct run *r, bool unit);
+void lang_early_free(struct lang_early *early); /* NULL is fine */
 /* By code, from r->over on. */
 void lang_go_over(struct run *r, lang_code_fn *code);
 

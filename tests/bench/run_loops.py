@@ -31,7 +31,17 @@ BEGIN, END = "<!-- loops: begin -->", "<!-- loops: end -->"
 
 
 def measure(name, sizes):
-    """A row for each size."""
+    """A row for each size.  First calls are of a process and a daemon of their own."""
+    rows = run_child(name, sizes, ROUNDS)
+    for size in sizes[1:]:
+        if size != "test" and "error" not in rows[size]:
+            first = run_child(name, [size], 0)[size]
+            rows[size].update({k: v for k, v in first.items() if k.endswith("_first") or k == "error"})
+    return rows
+
+
+def run_child(name, sizes, rounds):
+    """What loop_child.py says of each size."""
     daemon = _daemon.Daemon("-oidle_exit_seconds=60")
     python = PEERS_PYTHON if PEERS_PYTHON.exists() else sys.executable
     env = {k: v for k, v in os.environ.items() if not k.startswith("BRAZE_")}
@@ -40,7 +50,7 @@ def measure(name, sizes):
                BRAZE_THREADS="1",  # what is told is the calling thread's time, of the whole work
                PATH=f"{_daemon.BUILD / 'bin'}{os.pathsep}{env.get('PATH', '')}")
     process = subprocess.Popen(
-        [str(python), "-m", "programs.loop_child", name, str(ROUNDS), str(BUDGET), *sizes],
+        [str(python), "-m", "programs.loop_child", name, str(rounds), str(BUDGET), *sizes],
         env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
     try:
         text, errors = process.communicate(timeout=LIMIT)
@@ -102,15 +112,17 @@ def by_group(cases):
 
 def by_program(cases):
     lines = ["| program | front end | lines of pragmas | kernel calls | round trips | Python / braze, test | "
-             "Numba / braze, small | large | braze, large, ms | first call, ms: braze | Numba |",
-             "| --- " * 11 + "|"]
+             "Numba / braze, small | large | braze, large, ms | first call, ms: braze | Numba | small, ms: braze | Numba |",
+             "| --- " * 13 + "|"]
     for name in LOOPS:
         small, middle, large = (cases.get(f"{name}/{size}", {}) for size in SIZES)
         if small or middle or large:
             numba = [shown(ratio(r, "numba", "braze")) or r.get("numba_none", r.get("error", ""))
                      for r in (middle, large)]
-            times = [shown(1e3 * large[key]) if key in large else ""
-                     for key in ("braze", "braze_first", "numba_first")]
+            times = [shown(1e3 * row[key]) if key in row else ""
+                     for row, key in ((large, "braze"), (large, "braze_first"),
+                                      (large, "numba_first"), (middle, "braze_first"),
+                                      (middle, "numba_first"))]
             counts = [str(next((r[key] for r in (large, middle, small) if key in r), ""))
                       for key in ("calls", "round_trips")]
             lines.append(f"| {name} | {LOOPS[name].front_end} | {LOOPS[name].pragmas or ''} | "

@@ -114,9 +114,64 @@ def test_daemon_that_compiles_nothing():
         assert "compiles nothing" in daemon.run(PROGRAM)
         assert "False" in daemon.run(PROGRAM)
     with Daemon(env={"PATH": "/nowhere"}, compiler="/nowhere/cc") as daemon:
-        assert "f is interpreted" in daemon.run(PROGRAM)
+        assert "f is not compiled" in daemon.run(PROGRAM)
 
 
 def test_environment_keeps_the_interpreter(daemon):
     assert "BRAZE_KERNEL_CODE=0" in daemon.run(PROGRAM, BRAZE_KERNEL_CODE="0")
     assert not daemon.kernels()
+
+
+SHORT = """
+import time
+import numpy as np
+import braze
+k = braze.kernel_from_text("kernel f(inout x: float64[:]) { for i in 1..len(x) { x[i] += x[i - 1] / 2 } }")
+x = np.zeros(1000)
+k(x)
+assert not k.compiled
+end = time.monotonic() + 60
+while not k.compiled and time.monotonic() < end:
+    k(x)
+print(k.compiled)
+"""
+
+
+def test_short_runs_are_compiled_when_they_are_many(daemon):
+    assert daemon.run(SHORT).split() == ["True"]
+
+
+ALONE = """
+import sys
+import numpy as np
+import braze
+
+@braze.jit
+def total(x):
+    s = 0.0
+    for i in range(len(x)):
+        s += np.sqrt(x[i])
+    return s
+
+@braze.jit
+def beyond(x):
+    for i in range(len(x) + 1):
+        x[i] = 1.0
+
+print(total(np.ones(50)), braze.explain(total, np.ones(3)).count("kernel"))
+try:
+    beyond(np.ones(5))
+except IndexError as error:
+    print(type(error) is IndexError)
+print([m for m in sys.modules if m.startswith("braze.numpy")])
+import braze.numpy as bnp
+try:
+    bnp.zeros(3)[7]
+except IndexError:
+    print(total(bnp.ones(4)))
+"""
+
+
+def test_kernels_of_numpys_arrays_need_no_braze_numpy(daemon):
+    said = daemon.run(ALONE).splitlines()
+    assert said[0].startswith("50.0 ") and said[1:] == ["True", "[]", "4.0"], said

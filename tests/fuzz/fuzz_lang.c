@@ -3,7 +3,8 @@
  *
  * In: the text.  A program that was accepted is run on small arrays, which the sanitizers watch
  * from all sides, until it ends or has gone on for a while: first of arrays that lie apart, then of
- * arrays that all begin in one memory, each an element after the one before. */
+ * arrays that all begin in one memory, each an element after the one before; and both once more by
+ * code that is made at once. */
 #include "fuzz.h"
 #include "lang/lang.h"
 
@@ -29,7 +30,16 @@ static size_t layout(struct lang_array *out, const struct lang_param *p)
 	return (size_t)bytes;
 }
 
-static void run(const struct lang_kernel *k, bool together)
+/* Memory and results, or the words, as a number. */
+static uint64_t mixed(uint64_t hash, const void *data, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		hash = (hash ^ ((const unsigned char *)data)[i]) * 0x100000001b3u;
+	return hash;
+}
+
+/* What it left, as a number; 0: it was stopped. */
+static uint64_t run(const struct lang_kernel *k, bool together)
 {
 	const struct lang_program *p = lang_program_of(k);
 	struct lang_array array[LANG_PARAMS] = {{0}};
@@ -37,6 +47,8 @@ static void run(const struct lang_kernel *k, bool together)
 	char *memory[LANG_PARAMS], *shared = calloc(1, SHARED);
 	unsigned n = 0;
 	struct err err = {0};
+	uint64_t hash = 1;
+	size_t sizes[LANG_PARAMS];
 	int looks = 0;
 
 	memset(scalar, 1, sizeof scalar);
@@ -45,6 +57,7 @@ static void run(const struct lang_kernel *k, bool together)
 			continue;
 		size_t bytes = layout(&array[n], &p->param[i]);
 
+		sizes[n] = bytes;
 		memory[n] = together ? NULL : calloc(1, bytes);
 		array[n].at = together ? shared + SHARED - bytes - 16 * (size_t)n : memory[n];
 		n++;
@@ -54,9 +67,25 @@ static void run(const struct lang_kernel *k, bool together)
 	FUZZ_CHECK(st == OK || st == E_INDEX || st == E_INVALID || st == E_CANCELLED ||
 		   st == E_SHAPE);
 	FUZZ_CHECK(st == err.code);
-	while (n)
-		free(memory[--n]);
+	for (unsigned i = 0; !st && i < p->nresult; i++)
+		hash = mixed(hash, &result[i], dtype_row(p->param[p->nparam + i].type)->bytes);
+	hash = mixed(mixed(hash, shared, SHARED), err.text, strlen(err.text));
+	while (n-- > 0) {
+		hash = together ? hash : mixed(hash, memory[n], sizes[n]);
+		free(memory[n]);
+	}
 	free(shared);
+	return st == E_CANCELLED ? 0 : hash;
+}
+
+/* Numbers that are none may differ in their bits where two of them meet. */
+static bool has_floats(const struct lang_program *p)
+{
+	for (uint32_t k = 0; k < p->ncode; k++)
+		if (dtype_row(p->code[k].type)->cls >= CLASS_FLOAT ||
+		    dtype_row(p->code[k].to)->cls >= CLASS_FLOAT)
+			return true;
+	return false;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -75,12 +104,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		st = lang_link(&k, program, tier0_table(isa_best()), &none, &err);
 	FUZZ_CHECK(st == err.code && (!st || *err.text));
 	if (!st) {
+		uint64_t apart, together;
 		char *text = lang_print(lang_program_of(k));
 
 		FUZZ_CHECK(text && *text);
 		free(text);
-		run(k, false);
-		run(k, true);
+		apart = run(k, false);
+		together = run(k, true);
+		/* The same by code that is made at once. */
+		lang_quicken(k);
+		FUZZ_CHECK(run(k, false) == apart || has_floats(lang_program_of(k)));
+		FUZZ_CHECK(run(k, true) == together || has_floats(lang_program_of(k)));
 	}
 	lang_unlink(k);
 	return 0;

@@ -81,11 +81,27 @@ def private():
         yield started
 
 
+@pytest.fixture(scope="module")
+def bare():
+    """Compiles nothing: runs stay with the code that is made at once."""
+    with Daemon(tier=0) as started:
+        yield started
+
+
 @pytest.mark.parametrize("size", [3, 100_000])
 @pytest.mark.parametrize("how", ["interpreted", "compiled"])
 @pytest.mark.parametrize("way", ["jit", "text"])
 def test_ctrl_c(private, way, how, size):
     process = child(INTERRUPTED, private, way, how, size)
+    said, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    assert float(said) < 0.25, said
+
+
+@pytest.mark.parametrize("size", [3, 100_000])
+@pytest.mark.parametrize("way", ["jit", "text"])
+def test_ctrl_c_of_code_that_is_made_at_once(bare, way, size):
+    process = child(INTERRUPTED, bare, way, "at once", size)
     said, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors
     assert float(said) < 0.25, said

@@ -16,7 +16,7 @@ from slice_random import Program
 
 def test_random_programs(way):
     seed = int(os.environ.get("SEED", 1))
-    count = int(os.environ.get("PROGRAMS", 600 if way == "interpreted" else 60))
+    count = int(os.environ.get("PROGRAMS", 60 if way == "compiled" else 600))
     ends = {}
     for number in range(count):
         program = Program(random.Random(f"{seed}/{number}"))

@@ -37,20 +37,20 @@ def nests(first, count, compiled):
         yield " ".join([str(seed)] + [outcome(kernel, nest, seed * 100 + k) for k in range(3)])
 
 
-def in_process(threads, compiled, count=CASES, first=0):
-    env = dict(os.environ, BRAZE_THREADS=str(threads), BRAZE_SHARE_WORK="0")
-    code = (f"import sys; sys.path.insert(0, {os.path.dirname(__file__)!r}); import test_team\n"
-            f"for line in test_team.nests({first}, {count}, {compiled}): print(line)")
-    done = subprocess.run([sys.executable, "-c", code], env=env, text=True, capture_output=True)
+def in_process(threads, compiled, count=CASES, first=0, code="1"):
+    env = dict(os.environ, BRAZE_THREADS=str(threads), BRAZE_SHARE_WORK="0", BRAZE_KERNEL_CODE=code)
+    lines = (f"import sys; sys.path.insert(0, {os.path.dirname(__file__)!r}); import test_team\n"
+             f"for line in test_team.nests({first}, {count}, {compiled}): print(line)")
+    done = subprocess.run([sys.executable, "-c", lines], env=env, text=True, capture_output=True)
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout.splitlines()
 
 
 def test_random_nests_on_any_number_of_threads():
-    want = in_process(1, False)
+    want = in_process(1, False, code="0")
     assert len(want) == CASES
-    for threads in (1, 2, 4):
-        got = in_process(threads, True)
+    for threads in (0, 1, 2, 4):  # 0: by code that is made at once
+        got = in_process(max(threads, 1), threads > 0)
         wrong = [w for w, g in zip(want, got) if w != g]
         assert len(got) == CASES and not wrong, f"{threads} threads: {wrong[:5]}"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of a text in both ways: the machine, and code that the compiler has made. */
+/* Kernels of a text in all ways: the machine, code that is made at once, and a compiler's. */
 #ifndef BRAZE_TEST_LANG_CODE_H
 #define BRAZE_TEST_LANG_CODE_H
 
@@ -27,6 +27,15 @@ static inline struct lang_kernel *machine(const char *text)
 	cr_assert(!lang_check(&program, tree, &err), "%s\n%s", err.text, text);
 	free(tree);
 	cr_assert(!lang_link(&k, program, tier0_table(isa_best()), &none, &err), "%s", err.text);
+	return k;
+}
+
+/* By code that is made at once. */
+static inline struct lang_kernel *quickened(const char *text)
+{
+	struct lang_kernel *k = machine(text);
+
+	lang_quicken(k);
 	return k;
 }
 

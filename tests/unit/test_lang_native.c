@@ -86,38 +86,66 @@ static struct run prepare(const struct lang_kernel *k, int gap)
 	return r;
 }
 
-/* The same words, memory and results by the machine and by code. */
-static void same(const char *text, int gap)
+/* What the kernel does is what the machine has done: words, memory and results. */
+static void as_machine(struct lang_kernel *k, const char *text, int gap, const char *way,
+		       const struct run *one, const struct err *e1)
 {
-	struct lang_kernel *k = machine(text);
-	void *object = compile(text);
-	struct run one = prepare(k, gap), two = prepare(k, gap);
-	struct err e1 = {0}, e2 = {0};
+	struct run two = prepare(k, gap);
+	struct err e2 = {0};
 	union lang_reg scalar[LANG_PARAMS] = {{.i = 5}, {.i = -3}};
-	enum status st = lang_run(k, one.array, scalar, one.result, NULL, NULL, &e1);
 
-	attach(k, object);
-	cr_expect_eq(lang_run(k, two.array, scalar, two.result, NULL, NULL, &e2), st, "%s", text);
-	cr_expect_str_eq(e1.text, e2.text);
-	for (size_t i = 0; i < one.bytes; i++)
-		if (one.memory[i] != two.memory[i]) {
+	cr_expect_eq(lang_run(k, two.array, scalar, two.result, NULL, NULL, &e2), e1->code,
+		     "%s: %s\n%s", way, e2.text, text);
+	cr_expect_str_eq(e1->text, e2.text);
+	for (size_t i = 0; i < one->bytes; i++)
+		if (one->memory[i] != two.memory[i]) {
 			size_t parameter = i / (N * 16 * (size_t)gap);
 
-			cr_expect(false, "parameter '%s' differs at byte %zu: %02x, not %02x\n%s",
+			cr_expect(false,
+				  "%s: parameter '%s' differs at byte %zu: %02x, not %02x\n%s", way,
 				  lang_program_of(k)->param[parameter].name,
 				  i % (N * 16 * (size_t)gap), (unsigned char)two.memory[i],
-				  (unsigned char)one.memory[i], text);
+				  (unsigned char)one->memory[i], text);
 			break;
 		}
-	for (unsigned i = 0; !st && i < lang_program_of(k)->nresult; i++) {
+	for (unsigned i = 0; !e1->code && i < lang_program_of(k)->nresult; i++) {
 		unsigned type = lang_program_of(k)->param[lang_program_of(k)->nparam + i].type;
 
-		cr_expect(!memcmp(&one.result[i], &two.result[i], dtype_row(type)->bytes), "%s",
-			  text);
+		cr_expect(!memcmp(&one->result[i], &two.result[i], dtype_row(type)->bytes),
+			  "%s: result %u\n%s", way, i, text);
 	}
-	free(one.memory);
 	free(two.memory);
 	lang_unlink(k);
+}
+
+/* By the machine, by code that is made at once, and by a compiler's. */
+static void same_by(void *object, const char *text, int gap)
+{
+	struct lang_kernel *k = machine(text), *compiled = machine(text);
+	struct run one = prepare(k, gap);
+	struct err err = {0};
+	union lang_reg scalar[LANG_PARAMS] = {{.i = 5}, {.i = -3}};
+
+	cr_expect_eq(lang_run(k, one.array, scalar, one.result, NULL, NULL, &err), err.code);
+	attach(compiled, object);
+	as_machine(compiled, text, gap, "compiler", &one, &err);
+	as_machine(quickened(text), text, gap, "at once", &one, &err);
+	free(one.memory);
+	lang_unlink(k);
+}
+
+static void same(const char *text, int gap)
+{
+	same_by(compile(text), text, gap);
+}
+
+/* Of elements that lie closely and of others. */
+static void same_at(const char *text, int gap)
+{
+	void *object = compile(text);
+
+	same_by(object, text, 1);
+	same_by(object, text, gap);
 }
 
 static bool takes(struct op_sig *sig, unsigned op, unsigned type)
@@ -155,8 +183,7 @@ Test(lang_native, operations_have_the_machines_bits)
 			continue;
 		put_operations(&head, &body, type);
 		snprintf(text, sizeof text, "%s) {\nfor i in 0..len(x) {\n%s}\n}", heads, bodies);
-		same(text, 1);
-		same(text, 2);
+		same_at(text, 2);
 	}
 }
 
@@ -266,8 +293,7 @@ static const char *const programs[] = {
 Test(lang_native, programs_go_the_machines_way)
 {
 	for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
-		same(programs[i], 1);
-		same(programs[i], 3);
+		same_at(programs[i], 3);
 	}
 }
 
@@ -306,8 +332,10 @@ Test(lang_native, a_run_goes_over_in_its_middle)
 
 	cr_assert(!lang_run(k, want.array, &scalar, want.result, look, &whole, NULL));
 	cr_assert_gt(whole.looks, 20);
-	for (int at = 1; at <= whole.looks; at++) {
-		struct visit v = {.k = machine(sums), .object = object, .attach_at = at};
+	for (int at = 1; at <= 2 * whole.looks; at++) {
+		struct visit v = {.k = at > whole.looks ? quickened(sums) : machine(sums),
+				  .object = object,
+				  .attach_at = (at - 1) % whole.looks + 1};
 		struct run got = prepare(v.k, 1);
 
 		cr_assert(!lang_attached(v.k));
@@ -337,11 +365,15 @@ Test(lang_native, code_is_stopped_and_says_where)
 		union lang_reg result;
 
 		cr_assert_eq(lang_run(v.k, NULL, NULL, &result, look, &v, &e1), E_CANCELLED);
-		attach(v.k, compile(endless[i]));
-		v.looks = 0;
-		cr_assert_eq(lang_run(v.k, NULL, NULL, &result, look, &v, &e2), E_CANCELLED);
-		cr_expect_eq(v.looks, 3);
-		cr_expect_str_eq(e1.text, e2.text);
+		lang_quicken(v.k);
+		for (int way = 0; way < 2; way++) {
+			v.looks = 0;
+			cr_assert_eq(lang_run(v.k, NULL, NULL, &result, look, &v, &e2),
+				     E_CANCELLED);
+			cr_expect_eq(v.looks, 3);
+			cr_expect_str_eq(e1.text, e2.text);
+			attach(v.k, compile(endless[i]));
+		}
 		lang_unlink(v.k);
 	}
 }

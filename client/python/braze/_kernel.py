@@ -14,8 +14,6 @@ class _Kernel:
     def __init__(self, text):
         if not isinstance(text, str):
             raise TypeError(f"a kernel's text is a str, not {type(text).__name__}")
-        import braze.numpy  # noqa: F401  gives the exceptions their classes
-
         self._kernel = _core.kernel_create(text)
         self.__name__, rows = _core.kernel_describe(self._kernel)
         self._parameters = [row for row in rows if not row[4]]
@@ -43,7 +41,7 @@ class _Kernel:
         by themselves, without waiting.  RuntimeError where there is no compiler."""
         why = _core.kernel_compile(self._kernel)
         if why:
-            raise RuntimeError(f"{self.__name__} is interpreted: {why}")
+            raise RuntimeError(f"{self.__name__} is not compiled: {why}")
 
     def _bind(self, args, named):
         names = [row[0] for row in self._parameters]

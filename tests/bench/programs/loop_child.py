@@ -4,7 +4,7 @@
     python -m programs.loop_child NAME ROUNDS BUDGET SIZE...
 
 A line of JSON for each size: seconds of warm calls of each way to run it, at the test size of plain
-Python's, too, and of the first call, at the first size.  Warm calls are told by the processor time of the calling thread, in which all of
+Python's, too, and of the first call, at the first size; ROUNDS 0: of that only.  Warm calls are told by the processor time of the calling thread, in which all of
 them run: what else the machine does is not in it.
 """
 
@@ -99,8 +99,9 @@ def measure(program, runs, numbas, size, rounds, budget):
     out["braze_first"], answer, after = ways["braze"]()
     answer = copy.deepcopy(answer)
     sites = sites_of(program, runs)
-    compiled(sites)
-    out.update(counted(ways["braze"], sites))
+    if rounds:
+        compiled(sites)
+        out.update(counted(ways["braze"], sites))
     if size == "test":
         ways["python"] = Way(program.twin, arguments)
         fault = wrong(answer, ways["python"]()[1], program.check)
@@ -119,6 +120,8 @@ def measure(program, runs, numbas, size, rounds, budget):
         out["numba_none"] = f"{type(error).__name__}: {text[0]}"[:120]
         out.pop("numba_first", None)
         ways.pop("numba", None)
+    if not rounds:
+        return out
     for way in ways.values():
         way.clock = time.thread_time
         way()

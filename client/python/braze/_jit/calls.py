@@ -6,6 +6,7 @@ elementwise ones, types as casts, and plain functions of numbers, which become f
 import ast
 import builtins
 import math
+import sys
 import types
 
 import numpy as np
@@ -130,12 +131,11 @@ def atomic(scope, target, node):
 
 def numpys(target):
     """NumPy's function or type of that name, if it is NumPy's or braze.numpy's."""
-    import braze.numpy
-
+    ours = sys.modules.get("braze.numpy")  # who never imported it names nothing of it
     name = getattr(target, "__name__", "")
     if target is np.bool_ or isinstance(target, type) and issubclass(target, np.generic):
         return target
-    if target is getattr(np, name, None) or target is getattr(braze.numpy, name, None):
+    if target is getattr(np, name, None) or target is getattr(ours, name, None):
         return getattr(np, name, None)
     return None
 

@@ -8,6 +8,7 @@ as Python's for these.
 import ast
 import os
 import re
+import sys
 import types
 
 import numpy as np
@@ -218,9 +219,7 @@ def _is_fixed(value):
     """A module whose names do not change."""
     import math
 
-    import braze.numpy
-
-    return value in (math, np, braze.numpy) if isinstance(value, types.ModuleType) else False
+    return value in (math, np, sys.modules.get("braze.numpy")) if isinstance(value, types.ModuleType) else False
 
 
 def _class_of(value):

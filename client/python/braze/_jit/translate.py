@@ -10,6 +10,7 @@ import ast
 import keyword
 import math
 import re
+import sys
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -334,9 +335,7 @@ def _is_aligned(value):
 
 
 def _is_constant_module(value):
-    import braze.numpy
-
-    return any(value is module for module in (math, np, braze.numpy))
+    return any(value is module for module in (math, np, sys.modules.get("braze.numpy", np)))
 
 
 def _described(value):
