@@ -452,7 +452,7 @@ typedef bz_f64 bz_n_f64 __attribute__((vector_size(BZ_NATIVE)));
 	{                                                                                          \
 		return BZ_MVEC_##t(vv, stem)(a - (bz_n_##t){0}, b - (bz_n_##t){0})[0];             \
 	}
-#define BZ_POWER(t)                                                                                \
+#define BZ_CUBED(t)                                                                                \
 	extern bz_n_##t BZ_MVEC_##t(vv, pow)(bz_n_##t, bz_n_##t) __attribute__((const, nothrow));  \
 	BZ_FN bz_##t bz_pow_##t(bz_##t a, bz_##t b)                                                \
 	{                                                                                          \
@@ -481,7 +481,7 @@ typedef bz_f64 bz_n_f64 __attribute__((vector_size(BZ_NATIVE)));
 	BZ_MATH1(asinh, t)                                                                         \
 	BZ_MATH1(acosh, t)                                                                         \
 	BZ_MATH1(atanh, t)                                                                         \
-	BZ_POWER(t)                                                                                \
+	BZ_CUBED(t)                                                                                \
 	BZ_MATH2(atan2, t)                                                                         \
 	BZ_MATH2(hypot, t)
 BZ_MATH(f32)

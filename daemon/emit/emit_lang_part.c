@@ -60,7 +60,8 @@ static void put_moved(struct lane *e, uint32_t range, const char *how, bool made
 
 		for (unsigned k = 0;
 		     made ? lang_makes(&r, &type, i, k) : lang_uses(&r, &type, i, k); k++)
-			if (!is_local(e, range, end, r))
+			/* A claim counts on from turn to turn. */
+			if (i->code == CODE_CLAIM || !is_local(e, range, end, r))
 				put_one(e, how, r, seen);
 	}
 	if (!made)
