@@ -43,6 +43,8 @@ int careful_recorded(struct braze_array **out, const struct recorded *r, struct 
 
 	if ((*out)->session->careful & CAREFUL_PROFILE)
 		profile_recorded(*out, r);
+	if ((*out)->session->careful == CAREFUL_PROFILE)
+		return 0;
 	st = (int)watch_recorded(*out, r, err);
 	if (!st)
 		st = eager(*out, err);

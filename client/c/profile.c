@@ -11,6 +11,7 @@
 
 #define TICK_WORK  200000 /* predicted, in tenths of a ns, that is told at once */
 #define TICK_EVERY 64	  /* operations, on the average */
+#define FEW	   1024	  /* elements */
 #define COPY_LEAST 16384  /* bytes; less is quicker than to look at the clock */
 #define WORK_NS	   10	  /* of predicted work */
 
@@ -83,16 +84,23 @@ static uint64_t points(const struct braze_array *made, const struct recorded *r)
 	return (uint64_t)n;
 }
 
+/* Most are small, and all alike. */
+static bool is_few(const struct braze_array *made, const struct recorded *r)
+{
+	const struct braze_array *first = r->arg && r->n ? r->arg[0].array : NULL;
+
+	return made->count <= FEW && (!first || first->count <= FEW);
+}
+
 void profile_recorded(const struct braze_array *made, const struct recorded *r)
 {
 	struct braze_session *s = made->session;
 	struct profile *p = s->profile;
-	uint64_t cost = op_row(r->op)->cost;
 
 	if (!p)
 		return;
 	p->tick.far++;
-	p->tick.work += (5 + cost) * points(made, r);
+	p->tick.work += is_few(made, r) ? FEW : (5 + op_row(r->op)->cost) * points(made, r);
 	if (p->tick.work >= TICK_WORK || !p->left || !--p->left)
 		tell(s, now_ns());
 }

@@ -62,3 +62,22 @@ def test_the_man_pages_say_what_help_says():
             assert all(name in text for name in NAMES)
         else:
             assert "idle_exit_seconds" in text
+
+
+def test_every_command_is_in_the_operators_page():
+    text = (ROOT / "docs/operators.md").read_text()
+    line = re.search(r"brazectl ping \|[^`]*?completion", text)[0]
+    assert set(re.findall(r"\w+", line)) >= {n for kind, n, _, _ in ROWS if kind == "COMMAND"}
+    for kind, name, arguments, _ in ROWS:
+        for option in re.findall(r"--\w+", f"{name} {arguments}" if kind == "OPTION" else arguments):
+            short = {"--follow": "-f", "--lines": "-n", "--socket": "PATH", "--help": "--help"}
+            assert option in text or f" {short.get(option)}" in text, option
+
+
+def test_every_table_of_what_users_call_has_it():
+    """braze's own names are in the pages for users."""
+    text = "".join(p.read_text() for p in (ROOT / "docs").glob("*.md"))
+    init = (ROOT / "client/python/braze/__init__.py").read_text()
+    names = re.findall(r'^    "(\w+)",$', init[init.index("__all__"):init.index("_CAPTURING =")], re.M)
+    assert len(names) > 15
+    assert [n for n in names if not re.search(rf"\b{n}\b", text)] == []
