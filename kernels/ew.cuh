@@ -525,14 +525,15 @@ template <class T> BZ_FN T bz_hypot(T a, T b)
 	return bz_m_hypot(a, b);
 }
 
-/* Integers by squaring, modulo the width.  A negative exponent, which the client
- * refuses, gives the quotient of 1 by the power, and 0 for base 0. */
+/* Floats raised to 3 are multiplied, as everywhere.  Integers by squaring, modulo the width.  A
+ * negative exponent, which the client refuses, gives the quotient of 1 by the power, and 0 for
+ * base 0. */
 template <class T> BZ_FN T bz_pow(T a, T b)
 {
 	if constexpr (bz_type<T>::is_complex) {
 		return bz_complex_pow(a, b);
 	} else if constexpr (bz_type<T>::is_float) {
-		return bz_m_pow(a, b);
+		return b == 3 ? a * a * a : bz_m_pow(a, b);
 	} else {
 		bz_u64 base = (bz_u64)a, result = 1;
 

@@ -20,7 +20,8 @@ static bool is_in(uintptr_t address, const struct dl_phdr_info *object)
 	return false;
 }
 
-static void touch(uintptr_t from, uintptr_t to)
+/* Whatever lies there, also what sanitizers put between variables. */
+__attribute__((no_sanitize("address"))) static void touch(uintptr_t from, uintptr_t to)
 {
 	for (uintptr_t at = from; at < to; at = (at | (PAGE - 1)) + 1)
 		(void)*(const volatile char *)at;

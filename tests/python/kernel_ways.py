@@ -10,9 +10,11 @@ WAYS = ["interpreted", "at once", "compiled"]
 
 @pytest.fixture(autouse=True, params=WAYS)
 def way(request, monkeypatch):
-    """A compiler's code comes before their first call, or, since they are short, not at all."""
+    """A compiler's code comes before their first call, or, since they are short, not at all.  What
+    arrays give beside them is the processor's, which runs kernels: a GPU's functions round their way."""
     kernel.way, kernel.environment = request.param, monkeypatch
-    yield request.param
+    with braze.device("cpu"):
+        yield request.param
 
 
 def kernel(text):
