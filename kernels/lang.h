@@ -134,11 +134,10 @@ BZ_ELEMENT(c128)
 /* A claim is looked at the first time, the second, the third, the fifth, the ninth and so on: what
  * it costs is next to nothing beside loops that come again and again. */
 #define BZ_LOOKS(before) (!((bz_u64)(before) & ((bz_u64)(before)-1)))
-/* Of a reduction that the machine does (theirs) the next element; it folds those that fill a block.
- * Other sums are done here, below. */
-#define BZ_TAKE(where, r, v)                                                                       \
+/* The next element of a block; the machine's step folds a block that is full. */
+#define BZ_GIVE(block, where, r, v)                                                                \
 	do {                                                                                       \
-		struct bz_block *b_ = f->block;                                                    \
+		struct bz_block *b_ = (block);                                                     \
 		if (BZ_RARE(b_->n == BZ_BLOCK - 1)) {                                              \
 			BZ_SET(r, v);                                                              \
 			BZ_STEP(where);                                                            \
@@ -146,6 +145,10 @@ BZ_ELEMENT(c128)
 			__builtin_memcpy(b_->at + b_->n++ * sizeof(v), &(v), sizeof(v));           \
 		}                                                                                  \
 	} while (0)
+/* Of a reduction that the machine does (theirs).  Other sums are done here, below. */
+#define BZ_TAKE(where, r, v) BZ_GIVE(f->block, where, r, v)
+/* What a turn adds to the sum `number`. */
+#define BZ_ADDEND(where, number, r, v) BZ_GIVE(&f->sum[number], where, r, v)
 /* Elements of a strip, which go to o_; then they are there. */
 #define BZ_ROOM(bytes)                                                                             \
 	char *o_ = f->block->at + f->block->n * (bytes);                                           \
@@ -158,17 +161,6 @@ BZ_ELEMENT(c128)
 			__builtin_memcpy(&f->reg[r], o_ - (bytes), bytes);                         \
 			f->block->n--;                                                             \
 			BZ_STEP(where);                                                            \
-		}                                                                                  \
-	} while (0)
-/* What a turn adds to the sum `number`; the machine folds those that fill a block. */
-#define BZ_ADDEND(where, number, r, v)                                                             \
-	do {                                                                                       \
-		struct bz_block *b_ = &f->sum[number];                                             \
-		if (BZ_RARE(b_->n == BZ_BLOCK - 1)) {                                              \
-			BZ_SET(r, v);                                                              \
-			BZ_STEP(where);                                                            \
-		} else {                                                                           \
-			__builtin_memcpy(b_->at + b_->n++ * sizeof(v), &(v), sizeof(v));           \
 		}                                                                                  \
 	} while (0)
 #define BZ_LOOP(where, label)                                                                      \

@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """%load_ext braze in IPython: a cell's profile, kernels, the daemon's state."""
 
-import pytest
-
-pytest.importorskip("IPython")
-
 SHELL = ("from IPython.testing.globalipapp import start_ipython\n"
          "shell = start_ipython()\n"
          "run = lambda text: print(shell.run_cell(text).success)\n"

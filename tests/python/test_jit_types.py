@@ -4,9 +4,7 @@
 BRAZE_TYPED=FIRST:LAST has these seeds checked in place of the sample.
 """
 
-import gc
 import os
-import random
 
 import braze
 import numpy as np
@@ -14,7 +12,7 @@ import pytest
 from braze import jit
 from jit_checks import both
 from jit_types import Typed
-from jit_wild import check
+from jit_wild import check_all
 
 FIRST, LAST = map(int, os.environ.get("BRAZE_TYPED", "0:200").split(":"))
 PART = max(20, (LAST - FIRST) // 50)
@@ -22,14 +20,7 @@ PART = max(20, (LAST - FIRST) // 50)
 
 @pytest.mark.parametrize("start", range(FIRST, LAST, PART))
 def test_typed_loops(start):
-    kernels, end, failed = 0, min(start + PART, LAST), []
-    for seed in range(start, end):
-        wrong, ran = check(seed, seed % 5 == 0, random.Random(seed), Typed)
-        kernels += ran
-        failed += [wrong] if wrong else []
-    gc.collect()
-    assert not failed, f"{len(failed)} of {end - start}\n{failed[0]}"
-    assert kernels >= (end - start) // 3
+    check_all(range(start, min(start + PART, LAST)), Typed, part=3)
 
 
 # ---- What they found, and what was found beside them ----

@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What loops add up: by a tree over the turns where they claim it, else in order; on any number of threads."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
 import braze
 import braze.numpy as bnp
 from kernel_ways import kernel, way  # noqa: F401
+from thread_ways import lines_of
 
 SIZES = (0, 1, 5, 63, 1024, 1025, 5000, 70001, 200000)
 FLOATS = ("float32", "float64", "complex64", "complex128")
@@ -178,22 +175,13 @@ def shared(compiled):
             yield f"{n} {odd} {bits(*out).hex()}"
 
 
-def lines_of(threads, compiled, what="shared"):
-    env = dict(os.environ, BRAZE_THREADS=str(threads), BRAZE_SHARE_WORK="0")
-    code = (f"import sys; sys.path.insert(0, {os.path.dirname(__file__)!r}); import test_sums\n"
-            f"for line in test_sums.{what}({compiled}): print(line)")
-    done = subprocess.run([sys.executable, "-c", code], env=env, text=True, capture_output=True)
-    assert done.returncode == 0, done.stderr[-2000:]
-    return done.stdout.splitlines()
-
-
 def test_bits_do_not_depend_on_threads():
-    want = lines_of(1, False)
+    want = lines_of("test_sums.shared(False)", 1)
     assert len(want) == 32
     for threads in (1, 2, 3, 7):
-        got = lines_of(threads, True)
+        got = lines_of("test_sums.shared(True)", threads)
         assert got == want, (threads, [w for w, g in zip(want, got) if w != g][:3])
-    assert lines_of(3, False) == want
+    assert lines_of("test_sums.shared(False)", 3) == want
 
 
 def test_what_is_told_of_sums():

@@ -13,6 +13,7 @@ import pytest
 import braze
 import braze.numpy as bnp
 from nest_random import Nest
+from thread_ways import lines_of
 
 CASES = int(os.environ.get("BRAZE_NESTS", 60))
 
@@ -37,20 +38,11 @@ def nests(first, count, compiled):
         yield " ".join([str(seed)] + [outcome(kernel, nest, seed * 100 + k) for k in range(3)])
 
 
-def in_process(threads, compiled, count=CASES, first=0, code="1"):
-    env = dict(os.environ, BRAZE_THREADS=str(threads), BRAZE_SHARE_WORK="0", BRAZE_KERNEL_CODE=code)
-    lines = (f"import sys; sys.path.insert(0, {os.path.dirname(__file__)!r}); import test_team\n"
-             f"for line in test_team.nests({first}, {count}, {compiled}): print(line)")
-    done = subprocess.run([sys.executable, "-c", lines], env=env, text=True, capture_output=True)
-    assert done.returncode == 0, done.stderr[-2000:]
-    return done.stdout.splitlines()
-
-
 def test_random_nests_on_any_number_of_threads():
-    want = in_process(1, False, code="0")
+    want = lines_of(f"test_team.nests(0, {CASES}, False)", 1, BRAZE_KERNEL_CODE="0")
     assert len(want) == CASES
     for threads in (0, 1, 2, 4):  # 0: by code that is made at once
-        got = in_process(max(threads, 1), threads > 0)
+        got = lines_of(f"test_team.nests(0, {CASES}, {threads > 0})", max(threads, 1), BRAZE_KERNEL_CODE="1")
         wrong = [w for w, g in zip(want, got) if w != g]
         assert len(got) == CASES and not wrong, f"{threads} threads: {wrong[:5]}"
 
