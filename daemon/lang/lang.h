@@ -27,6 +27,7 @@
 #define LANG_REGISTERS (1u << 17)
 #define LANG_CODE      (1u << 18)
 #define LANG_VIEWS     256	    /* slices, and scalars between them, of one expression */
+#define LANG_PRODUCTS  32	    /* products in one expression */
 #define LANG_CLAIMED   64	    /* sums of floats that loops of a text claim */
 #define LANG_TURNS     4096	    /* of loops between two looks at whether to stop */
 #define LANG_ASIDE     (4ull << 30) /* bytes of values that wait until all are computed */
@@ -141,8 +142,8 @@ enum lang_code {
 	CODE_JOIN,   /* d = what extents a and b are together; op 1: b goes with a, which stays;
 		      * 2: they are equal */
 	CODE_MEETS,  /* d = may a store to view a change what view b, of elements `to`, has to be
-		      * read from, but in the turn that reads it; op: or d; c: their axes, of b << 4
-		      */
+		      * read from, but in the turn that reads it, op 2: in any turn; op 1: or d; c:
+		      * their axes, of b << 4 */
 	CODE_ASIDE,  /* d: address and strides, of view a of c axes, or of memory aside where b */
 	CODE_BACK,   /* what lies aside goes to view a of c axes where b */
 	CODE_SPOT,   /* d = address a + b * c bytes */

@@ -36,6 +36,25 @@ struct part {
 	unsigned axes;	     /* of a view, else 0 */
 	uint8_t type;	     /* of its elements */
 	uint32_t view, spot; /* registers: the view, the address of the element */
+	/* Of what a product reads, `view` has the axes of the product's elements; in itself it
+	 * is: */
+	unsigned whole_axes; /* else 0 */
+	uint32_t whole;
+	uint32_t along; /* register: bytes between the factors of one element's sum */
+};
+
+/* v @ w, a sum for each element. */
+struct product {
+	uint32_t id;
+	unsigned from, to; /* parts that it reads */
+	uint32_t terms;	   /* register: how many each sum has */
+};
+
+/* Loops, one for each axis. */
+struct nest {
+	unsigned axes;
+	uint32_t extent[LIMIT_NDIM]; /* registers */
+	uint32_t start[LIMIT_NDIM];  /* CODE_NEXT of each */
 };
 
 struct lang_checker {
@@ -53,8 +72,11 @@ struct lang_checker {
 	int chain;
 	struct part part[LANG_VIEWS]; /* from here on of the innermost such expression */
 	unsigned parts_from, nparts;
+	struct product product[LANG_PRODUCTS];
+	unsigned products_from, nproducts; /* likewise */
 	unsigned nclaimed;  /* sums that loops claim */
 	bool whole;	    /* a name of an array is all of it */
+	bool in_product;
 	uint32_t zero, one; /* 1 + registers of these numbers; 0: none yet */
 };
 
@@ -91,6 +113,33 @@ bool lang_slice(struct lang_checker *c, node *n, node *target);
 /* The reduction that a call is; OP_END: it is none.  dot is OP_MATMUL. */
 unsigned lang_reduction_named(const struct lang_checker *c, node *n);
 bool lang_reduction(struct lang_checker *c, node *n, unsigned op, struct value *out);
+/* ---- Slices, element by element (lang_slice.c, lang_product.c) ---- */
+
+/* Has the expression a value for each element? */
+bool lang_spreads(struct lang_checker *c, uint32_t id);
+/* Is a call one value whatever it takes: a reduction, len? */
+bool lang_is_one_value(const struct lang_checker *c, node *n);
+/* What the expression has that is the same for all elements: parts. */
+bool lang_prepare(struct lang_checker *c, uint32_t id);
+/* The extents of the parts from k on together. */
+bool lang_broadcast(struct lang_checker *c, node *n, unsigned k, struct nest *out);
+/* d: what extent a and b are together; how: 1: b goes with a, which stays; 2: they are equal. */
+bool lang_join(struct lang_checker *c, node *n, uint32_t d, uint32_t a, uint32_t b, unsigned how);
+/* A register of the number. */
+bool lang_small(struct lang_checker *c, node *n, int64_t number, uint32_t *reg);
+/* The next address of what lies at *spot, `stride` bytes for each turn. */
+bool lang_advance(struct lang_checker *c, node *n, uint32_t *spot, uint32_t number,
+		  uint32_t stride);
+/* The element that a reduction by op takes, of dot the product of two. */
+bool lang_taken(struct lang_checker *c, node *n, unsigned op, struct op_sig *sig,
+		struct value *out);
+/* The instruction that takes a value of the type. */
+struct lang_ins lang_take(unsigned op, const struct value *v);
+/* A product: the axes of its result, its parts, the value of one element. */
+bool lang_is_product(node *n);
+unsigned lang_product_axes(struct lang_checker *c, node *n);
+bool lang_product_prepare(struct lang_checker *c, node *n, uint32_t id);
+bool lang_product(struct lang_checker *c, node *n, uint32_t id, struct value *out);
 /* The address of the element that an index names. */
 bool lang_place(struct lang_checker *c, node *n, const struct symbol *s, uint32_t *reg);
 

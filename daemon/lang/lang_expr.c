@@ -241,6 +241,8 @@ static bool binary(struct lang_checker *c, node *n, struct value *out)
 {
 	struct value v[OP_OPERANDS];
 
+	if (lang_is_product(n))
+		return lang_product(c, n, (uint32_t)(n - c->tree->node), out);
 	return lang_expression(c, n->a, &v[0]) && lang_expression(c, n->b, &v[1]) &&
 	       lang_operation(c, n, n->op, 2, v, out);
 }

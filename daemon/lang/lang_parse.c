@@ -323,6 +323,7 @@ static const struct {
 	{M1('/'), 6, OP_DIVIDE},
 	{M2('/', '/'), 6, OP_FLOOR_DIVIDE},
 	{M1('%'), 6, OP_REMAINDER},
+	{M1('@'), 6, OP_MATMUL},
 	{M2('*', '*'), 9, OP_POWER},
 };
 #define INFIX	(sizeof infix / sizeof infix[0])

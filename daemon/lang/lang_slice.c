@@ -14,26 +14,24 @@
 
 #define WRONG(c, n, code, ...)                                                                     \
 	(lang_error((c)->err, code, (n)->line, (n)->column, __VA_ARGS__), false)
+/* Of a reduction, or of a product of two vectors. */
+#define CALLED(c, n)                                                                               \
+	(n)->kind == NODE_BINARY ? 1 : (int)(n)->name_bytes,                                       \
+		(n)->kind == NODE_BINARY ? "@" : (c)->tree->text + (n)->name
 #define NAME_OF(c, n) (int)(n)->name_bytes, (c)->tree->text + (n)->name
-
-/* Loops, one for each axis. */
-struct nest {
-	unsigned axes;
-	uint32_t extent[LIMIT_NDIM]; /* registers */
-	uint32_t start[LIMIT_NDIM];  /* CODE_NEXT of each */
-};
 
 /* Where the parts of the expression around this one are. */
 struct outer {
-	unsigned from, n;
+	unsigned from, n, products_from, products;
 	bool whole;
 };
 
 static struct outer begin(struct lang_checker *c, bool whole)
 {
-	struct outer o = {c->parts_from, c->nparts, c->whole};
+	struct outer o = {c->parts_from, c->nparts, c->products_from, c->nproducts, c->whole};
 
 	c->parts_from = c->nparts;
+	c->products_from = c->nproducts;
 	c->whole = whole;
 	return o;
 }
@@ -42,6 +40,8 @@ static bool end(struct lang_checker *c, struct outer o, bool fine)
 {
 	c->parts_from = o.from;
 	c->nparts = o.n;
+	c->products_from = o.products_from;
+	c->nproducts = o.products;
 	c->whole = o.whole;
 	return fine;
 }
@@ -77,7 +77,7 @@ unsigned lang_reduction_named(const struct lang_checker *c, node *n)
 	return OP_END;
 }
 
-static bool small(struct lang_checker *c, node *n, int64_t number, uint32_t *reg)
+bool lang_small(struct lang_checker *c, node *n, int64_t number, uint32_t *reg)
 {
 	struct value v = {
 		.type = DT_INT64, .weak = true, .literal = true, .bits = {(uint64_t)number}};
@@ -101,17 +101,20 @@ static bool is_array(struct lang_checker *c, node *n)
 	return s && s->kind == SYMBOL_ARRAY;
 }
 
-static bool spreads(struct lang_checker *c, uint32_t id);
+bool lang_is_one_value(const struct lang_checker *c, node *n)
+{
+	return lang_reduction_named(c, n) != OP_END ||
+	       (n->name_bytes == 3 && !memcmp(c->tree->text + n->name, "len", 3));
+}
 
 static bool call_spreads(struct lang_checker *c, node *n)
 {
 	bool does = false;
 
-	if (lang_reduction_named(c, n) != OP_END ||
-	    (n->name_bytes == 3 && !memcmp(c->tree->text + n->name, "len", 3)))
+	if (lang_is_one_value(c, n))
 		return false;
 	for (uint32_t k = n->a; k && !does; k = lang_node_at(c, k)->next)
-		does = spreads(c, k);
+		does = lang_spreads(c, k);
 	return does;
 }
 
@@ -124,11 +127,13 @@ static bool node_spreads(struct lang_checker *c, node *n)
 		return c->whole && is_array(c, n);
 	case NODE_UNARY:
 	case NODE_NOT:
-		return spreads(c, n->a);
+		return lang_spreads(c, n->a);
 	case NODE_BINARY:
 	case NODE_AND:
 	case NODE_OR:
-		return spreads(c, n->a) || spreads(c, n->b);
+		if (lang_is_product(n))
+			return lang_product_axes(c, n) > 0;
+		return lang_spreads(c, n->a) || lang_spreads(c, n->b);
 	case NODE_CALL:
 		return call_spreads(c, n);
 	default:
@@ -136,9 +141,8 @@ static bool node_spreads(struct lang_checker *c, node *n)
 	}
 }
 
-/* Has the expression a value for each element?  Not deeper than lang_expression goes, which then
- * says that it is too deep. */
-static bool spreads(struct lang_checker *c, uint32_t id)
+/* Not deeper than lang_expression goes, which then says that it is too deep. */
+bool lang_spreads(struct lang_checker *c, uint32_t id)
 {
 	bool does = ++c->chain <= LANG_CHAIN && node_spreads(c, lang_node_at(c, id));
 
@@ -174,7 +178,7 @@ static bool bounds(struct lang_checker *c, node *n, uint32_t reg)
 		return false;
 	if (n->c)
 		return lang_index_value(c, n->c, reg + 2);
-	return small(c, n, 1, &one) &&
+	return lang_small(c, n, 1, &one) &&
 	       lang_emit(c, n,
 			 (struct lang_ins){
 				 .code = CODE_MOVE, .type = DT_INT64, .d = reg + 2, .a = one});
@@ -236,13 +240,13 @@ static bool keep(struct lang_checker *c, node *n, const struct part *p)
 }
 
 /* What the expression has that is the same for all elements. */
-static bool prepare(struct lang_checker *c, uint32_t id)
+bool lang_prepare(struct lang_checker *c, uint32_t id)
 {
 	node *n = lang_node_at(c, id);
 	struct part p = {.id = id};
 	bool fine = true;
 
-	if (!spreads(c, id)) {
+	if (!lang_spreads(c, id)) {
 		if (n->kind <= NODE_NAME)
 			return true;
 		fine = lang_expression(c, id, &p.value);
@@ -255,11 +259,13 @@ static bool prepare(struct lang_checker *c, uint32_t id)
 		return WRONG(c, n, E_SHAPE,
 			     "and, or, not take scalars: write logical_and(...) of slices");
 	c->chain++;
-	if (n->kind != NODE_CALL)
-		fine = prepare(c, n->a) && (n->kind == NODE_UNARY || prepare(c, n->b));
+	if (lang_is_product(n))
+		fine = lang_product_prepare(c, n, id);
+	else if (n->kind != NODE_CALL)
+		fine = lang_prepare(c, n->a) && (n->kind == NODE_UNARY || lang_prepare(c, n->b));
 	else
 		for (uint32_t k = n->a; fine && k; k = lang_node_at(c, k)->next)
-			fine = prepare(c, k);
+			fine = lang_prepare(c, k);
 	c->chain--;
 	return fine;
 }
@@ -272,16 +278,14 @@ static uint32_t extent_of(const struct part *p, unsigned axes, unsigned axis)
 	return axis + p->axes < axes ? 0 : p->view + 1 + 2 * (axis + p->axes - axes);
 }
 
-/* d: what extent a and b are together; how: 1: b goes with a, which stays; 2: they are equal. */
-static bool join(struct lang_checker *c, node *n, uint32_t d, uint32_t a, uint32_t b, unsigned how)
+bool lang_join(struct lang_checker *c, node *n, uint32_t d, uint32_t a, uint32_t b, unsigned how)
 {
 	return lang_emit(
 		c, n,
 		(struct lang_ins){.code = CODE_JOIN, .op = (uint16_t)how, .d = d, .a = a, .b = b});
 }
 
-/* The nest of the parts from k to the last. */
-static bool broadcast(struct lang_checker *c, node *n, unsigned k, struct nest *out)
+bool lang_broadcast(struct lang_checker *c, node *n, unsigned k, struct nest *out)
 {
 	*out = (struct nest){0};
 	for (unsigned i = k; i < c->nparts; i++)
@@ -295,7 +299,7 @@ static bool broadcast(struct lang_checker *c, node *n, unsigned k, struct nest *
 				out->extent[axis] = mine;
 			} else if (mine) {
 				if (!lang_register(c, n, 1, &both) ||
-				    !join(c, n, both, out->extent[axis], mine, 0))
+				    !lang_join(c, n, both, out->extent[axis], mine, 0))
 					return false;
 				out->extent[axis] = both;
 			}
@@ -303,9 +307,7 @@ static bool broadcast(struct lang_checker *c, node *n, unsigned k, struct nest *
 	return true;
 }
 
-/* The next address of what lies at p->spot, `stride` bytes for each turn. */
-static bool advance(struct lang_checker *c, node *n, uint32_t *spot, uint32_t number,
-		    uint32_t stride)
+bool lang_advance(struct lang_checker *c, node *n, uint32_t *spot, uint32_t number, uint32_t stride)
 {
 	uint32_t next;
 
@@ -327,7 +329,7 @@ static bool enter(struct lang_checker *c, node *n, struct nest *nest, uint32_t *
 
 	for (unsigned k = c->parts_from; k < c->nparts; k++)
 		c->part[k].spot = c->part[k].view;
-	if (!small(c, n, 0, &range.a) || !small(c, n, 1, &range.c))
+	if (!lang_small(c, n, 0, &range.a) || !lang_small(c, n, 1, &range.c))
 		return false;
 	for (unsigned axis = 0; axis < nest->axes; axis++) {
 		range.b = nest->extent[axis];
@@ -340,10 +342,10 @@ static bool enter(struct lang_checker *c, node *n, struct nest *nest, uint32_t *
 			struct part *p = &c->part[k];
 			uint32_t extent = p->axes ? extent_of(p, nest->axes, axis) : 0;
 
-			if (extent && !advance(c, n, &p->spot, range.d, extent + 1))
+			if (extent && !lang_advance(c, n, &p->spot, range.d, extent + 1))
 				return false;
 		}
-		if (to && !advance(c, n, to, range.d, strides + axis))
+		if (to && !lang_advance(c, n, to, range.d, strides + axis))
 			return false;
 	}
 	return true;
@@ -386,20 +388,26 @@ static bool compare(struct lang_checker *c, node *n, struct store *s, const stru
 	if (more && n->op != OP_END)
 		return WRONG(c, n, E_SHAPE, "a slice of %u axes does not go into one of %u",
 			     p->axes, s->nest.axes);
-	if (!small(c, n, 1, &one))
+	if (!lang_small(c, n, 1, &one))
 		return false;
 	for (unsigned axis = 0; axis < more; axis++)
 		if (!lang_register(c, n, 1, &none) ||
-		    !join(c, n, none, one, p->view + 1 + 2 * axis, 1))
+		    !lang_join(c, n, none, one, p->view + 1 + 2 * axis, 1))
 			return false;
 	for (unsigned axis = 0; axis < s->nest.axes; axis++) {
 		uint32_t mine = extent_of(p, s->nest.axes, axis);
 
 		if (mine && (!lang_register(c, n, 1, &none) ||
-			     !join(c, n, none, s->nest.extent[axis], mine, 1)))
+			     !lang_join(c, n, none, s->nest.extent[axis], mine, 1)))
 			return false;
 	}
 	s->views = true;
+	/* What a product reads, it reads for many elements. */
+	if (p->whole_axes) {
+		meets.op |= 2;
+		meets.b = p->whole;
+		meets.c = s->nest.axes | p->whole_axes << 4;
+	}
 	return lang_emit(c, n, meets);
 }
 
@@ -445,8 +453,8 @@ static bool element(struct lang_checker *c, node *n, const struct store *s, cons
 /* What is the same for all elements, and where the value of each goes. */
 static bool open(struct lang_checker *c, node *n, node *target, struct store *s)
 {
-	if (n->op == OP_END ? !prepare(c, n->b) || !make_view(c, target, &s->target)
-			    : !make_view(c, target, &s->target) || !prepare(c, n->b))
+	if (n->op == OP_END ? !lang_prepare(c, n->b) || !make_view(c, target, &s->target)
+			    : !make_view(c, target, &s->target) || !lang_prepare(c, n->b))
 		return false;
 	s->nest.axes = s->target.axes;
 	for (unsigned axis = 0; axis < s->nest.axes; axis++)
@@ -454,7 +462,7 @@ static bool open(struct lang_checker *c, node *n, node *target, struct store *s)
 	if (!lang_register(c, n, 1, &s->meets))
 		return false;
 	for (unsigned k = c->parts_from; k < c->nparts; k++)
-		if (c->part[k].axes && !compare(c, n, s, &c->part[k]))
+		if ((c->part[k].axes || c->part[k].whole_axes) && !compare(c, n, s, &c->part[k]))
 			return false;
 	return keep(c, n, &s->target) && (!s->views || direct(c, n, s));
 }
@@ -513,15 +521,20 @@ static unsigned wide(unsigned type)
 	return type == DT_FLOAT16 ? DT_FLOAT32 : type;
 }
 
-/* The element that is taken, of type sig->in[0]; of dot the product of two. */
-static bool taken(struct lang_checker *c, node *n, unsigned op, struct op_sig *sig,
-		  struct value *out)
+/* The second of two, behind n->a. */
+static uint32_t other(const struct lang_checker *c, node *n)
+{
+	return n->kind == NODE_BINARY ? n->b : n->a ? lang_node_at(c, n->a)->next : 0;
+}
+
+/* Its type is sig->in[0]. */
+bool lang_taken(struct lang_checker *c, node *n, unsigned op, struct op_sig *sig, struct value *out)
 {
 	struct value v[OP_OPERANDS] = {{0}};
 	unsigned type;
 
 	if (!lang_expression(c, n->a, &v[0]) ||
-	    (op == OP_MATMUL && !lang_expression(c, lang_node_at(c, n->a)->next, &v[1])) ||
+	    (op == OP_MATMUL && !lang_expression(c, other(c, n), &v[1])) ||
 	    !reduced_type(c, n, op, v, sig))
 		return false;
 	type = wide(sig->in[0]);
@@ -537,38 +550,38 @@ static bool taken(struct lang_checker *c, node *n, unsigned op, struct op_sig *s
 static bool rows(struct lang_checker *c, node *n, unsigned second, struct nest *nest)
 {
 	unsigned all = c->nparts;
-	struct nest other;
+	struct nest more;
 	uint32_t none;
 
 	c->nparts = second;
-	if (!broadcast(c, n, c->parts_from, nest))
+	if (!lang_broadcast(c, n, c->parts_from, nest))
 		return false;
 	c->nparts = all;
-	if (!broadcast(c, n, second, &other))
+	if (!lang_broadcast(c, n, second, &more))
 		return false;
-	if (nest->axes != 1 || other.axes != 1)
-		return WRONG(c, n, E_SHAPE, "dot takes two slices of one axis each");
+	if (nest->axes != 1 || more.axes != 1)
+		return WRONG(c, n, E_SHAPE, "%.*s takes two slices of one axis each", CALLED(c, n));
 	return lang_register(c, n, 1, &none) &&
-	       join(c, n, none, nest->extent[0], other.extent[0], 2);
+	       lang_join(c, n, none, nest->extent[0], more.extent[0], 2);
 }
 
 static bool arguments(struct lang_checker *c, node *n, unsigned op, struct nest *nest)
 {
-	uint32_t next = n->a ? lang_node_at(c, n->a)->next : 0;
+	uint32_t next = other(c, n);
 	unsigned second;
 
 	if (!n->a || (op == OP_MATMUL) != (next != 0) || (next && lang_node_at(c, next)->next))
 		return WRONG(c, n, E_INVALID, "'%.*s' takes %d arguments", NAME_OF(c, n),
 			     op == OP_MATMUL ? 2 : 1);
-	if (!spreads(c, n->a) || (next && !spreads(c, next)))
+	if (!lang_spreads(c, n->a) || (next && !lang_spreads(c, next)))
 		return WRONG(c, n, E_SHAPE, "'%.*s' takes arrays or slices, as x[a:b]",
-			     NAME_OF(c, n));
-	if (!prepare(c, n->a))
+			     CALLED(c, n));
+	if (!lang_prepare(c, n->a))
 		return false;
 	second = c->nparts;
 	if (!next)
-		return broadcast(c, n, c->parts_from, nest);
-	return prepare(c, next) && rows(c, n, second, nest);
+		return lang_broadcast(c, n, c->parts_from, nest);
+	return lang_prepare(c, next) && rows(c, n, second, nest);
 }
 
 /* Of a view alone, whose elements are taken as they lie: all at once. */
@@ -585,20 +598,25 @@ static const struct part *swept(struct lang_checker *c, node *n, unsigned op, st
 		       : NULL;
 }
 
+struct lang_ins lang_take(unsigned op, const struct value *v)
+{
+	unsigned by = op != OP_MATMUL	   ? op
+		      : v->type == DT_BOOL ? (unsigned)OP_ANY
+					   : (unsigned)OP_SUM;
+
+	return (struct lang_ins){
+		.code = CODE_TAKE, .type = v->type, .op = (uint16_t)by, .a = v->reg};
+}
+
 /* An element at a time; ins: what takes it. */
 static bool take_each(struct lang_checker *c, node *n, unsigned op, struct nest *nest,
 		      struct op_sig *sig, struct lang_ins *ins)
 {
 	struct value v;
 
-	if (!enter(c, n, nest, NULL) || !taken(c, n, op, sig, &v))
+	if (!enter(c, n, nest, NULL) || !lang_taken(c, n, op, sig, &v))
 		return false;
-	ins->type = v.type;
-	ins->op = (uint16_t)(op != OP_MATMUL	 ? op
-			     : v.type == DT_BOOL ? (unsigned)OP_ANY
-						 : (unsigned)OP_SUM);
-	ins->code = CODE_TAKE;
-	ins->a = v.reg;
+	*ins = lang_take(op, &v);
 	return lang_emit(c, n, *ins) && leave(c, n, nest);
 }
 

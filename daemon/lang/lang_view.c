@@ -146,7 +146,7 @@ static bool in_step(const union lang_reg *a, unsigned na, const union lang_reg *
 }
 
 static bool meets(const union lang_reg *a, unsigned na, unsigned a_bytes, const union lang_reg *b,
-		  unsigned nb, unsigned b_bytes)
+		  unsigned nb, unsigned b_bytes, bool any_turn)
 {
 	struct span x, y;
 	uint64_t gap, apart;
@@ -154,7 +154,7 @@ static bool meets(const union lang_reg *a, unsigned na, unsigned a_bytes, const 
 	if (!spans(&x, a, na, a_bytes) || !spans(&y, b, nb, b_bytes) || x.to <= y.from ||
 	    y.to <= x.from)
 		return false;
-	if (a_bytes == b_bytes && in_step(a, na, b, nb))
+	if (!any_turn && a_bytes == b_bytes && in_step(a, na, b, nb))
 		return false;
 	gap = divisor(x.gap, y.gap);
 	if (!gap)
@@ -167,10 +167,11 @@ static bool meets(const union lang_reg *a, unsigned na, unsigned a_bytes, const 
 
 const struct step *lang_step_meets(struct run *r, const struct step *s)
 {
-	bool before = s->op && r->reg[s->d].byte[0];
+	bool before = s->op & 1 && r->reg[s->d].byte[0];
 
-	r->reg[s->d].byte[0] = before || meets(&r->reg[s->a], s->c & 15, s->bytes, &r->reg[s->b],
-					       s->c >> 4, dtype_row(s->to_type)->bytes);
+	r->reg[s->d].byte[0] =
+		before || meets(&r->reg[s->a], s->c & 15, s->bytes, &r->reg[s->b], s->c >> 4,
+				dtype_row(s->to_type)->bytes, s->op & 2);
 	return s + 1;
 }
 

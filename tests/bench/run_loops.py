@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs made of loops: plain Python, `braze.jit` and Numba's `@njit`, each beside the others.
+"""Programs made of loops: plain Python, NumPy, `braze.jit` and Numba's `@njit`, each beside the others.
 
     build/venv/bin/python tests/bench/run_loops.py [--only NAME,...] [--sizes test,...] [--report]
 
@@ -47,7 +47,8 @@ def run_child(name, sizes, rounds):
     env = {k: v for k, v in os.environ.items() if not k.startswith("BRAZE_")}
     env.update(PYTHONPATH=f"{_daemon.ROOT / 'tests/bench'}{os.pathsep}{_daemon.BUILD / 'python'}",
                BRAZE_SOCKET=daemon.socket, BRAZE_STATUS_SOCKET=daemon.status,
-               BRAZE_THREADS="1",  # what is told is the calling thread's time, of the whole work
+               # What is told is the calling thread's time, of the whole work.
+               BRAZE_THREADS="1", OPENBLAS_NUM_THREADS="1",
                PATH=f"{_daemon.BUILD / 'bin'}{os.pathsep}{env.get('PATH', '')}")
     process = subprocess.Popen(
         [str(python), "-m", "programs.loop_child", name, str(rounds), str(BUDGET), *sizes],
@@ -96,14 +97,14 @@ def table(cases):
 
 
 def by_group(cases):
-    lines = ["| group | size | programs | Python / braze | Numba / braze | Numba / braze, first call |",
-             "| --- | --- | --- | --- | --- | --- |"]
+    lines = ["| group | size | programs | Python / braze | NumPy / braze | Numba / braze | "
+             "Numba / braze, first call |", "| --- " * 7 + "|"]
     for group in (*GROUPS, "all"):
         for size in SIZES:
             rows = [r for c, r in cases.items() if c.endswith("/" + size) and "error" not in r
                     and group in ("all", LOOPS[c.split("/")[0]].group)]
             means = [mean([ratio(r, a, b) for r in rows]) for a, b in (
-                ("python", "braze"), ("numba", "braze"), ("numba_first", "braze_first"))]
+                ("python", "braze"), ("numpy", "braze"), ("numba", "braze"), ("numba_first", "braze_first"))]
             if rows:
                 lines.append(f"| {GROUPS.get(group, group)} | {size} | {len(rows)} | "
                              + " | ".join(map(shown, means)) + " |")
@@ -112,13 +113,14 @@ def by_group(cases):
 
 def by_program(cases):
     lines = ["| program | front end | lines of pragmas | kernel calls | round trips | Python / braze, test | "
-             "Numba / braze, small | large | braze, large, ms | first call, ms: braze | Numba | small, ms: braze | Numba |",
-             "| --- " * 13 + "|"]
+             "NumPy / braze, small | large | Numba / braze, small | large | braze, large, ms | first call, ms: braze | Numba | small, ms: braze | Numba |",
+             "| --- " * 15 + "|"]
     for name in LOOPS:
         small, middle, large = (cases.get(f"{name}/{size}", {}) for size in SIZES)
         if small or middle or large:
             numba = [shown(ratio(r, "numba", "braze")) or r.get("numba_none", r.get("error", ""))
                      for r in (middle, large)]
+            arrays = [shown(ratio(r, "numpy", "braze")) for r in (middle, large)]
             times = [shown(1e3 * row[key]) if key in row else ""
                      for row, key in ((large, "braze"), (large, "braze_first"),
                                       (large, "numba_first"), (middle, "braze_first"),
@@ -127,7 +129,7 @@ def by_program(cases):
                       for key in ("calls", "round_trips")]
             lines.append(f"| {name} | {LOOPS[name].front_end} | {LOOPS[name].pragmas or ''} | "
                          f"{' | '.join(counts)} | {shown(ratio(small, 'python', 'braze'))} | "
-                         + " | ".join(numba + times) + " |")
+                         + " | ".join(arrays + numba + times) + " |")
     return lines
 
 

@@ -4,6 +4,8 @@
 All arrays are views of one buffer, so that what is written lies on what is read in every way.
 """
 
+import ast
+
 import numpy as np
 
 import braze.numpy as bnp
@@ -36,9 +38,34 @@ def _dot(a, b):
     return _cast(a.dtype)(_reduction("sum")(a * b))
 
 
+def _product(a, b):
+    """a @ b, whose elements are dots, to the bit."""
+    np.matmul(a, b)  # or an error
+    if a.ndim == b.ndim == 1:
+        return _dot(a, b)
+    rows, columns = np.atleast_2d(a), b[:, None] if b.ndim == 1 else b
+    out = np.empty((len(rows), columns.shape[1]), a.dtype)
+    for i, j in np.ndindex(out.shape):
+        out[i, j] = _dot(rows[i], columns[:, j])
+    return out.reshape(out.shape[2 - a.ndim:][:a.ndim + b.ndim - 2] if a.ndim == 1 else
+                       out.shape[:a.ndim + b.ndim - 2])
+
+
+class _OwnProducts(ast.NodeTransformer):
+    def visit_BinOp(self, node):
+        self.generic_visit(node)
+        if not isinstance(node.op, ast.MatMult):
+            return node
+        return ast.Call(ast.Name("_product", ast.Load()), [node.left, node.right], [])
+
+
+def _compiled(line):
+    return compile(ast.fix_missing_locations(_OwnProducts().visit(ast.parse(line))), line, "exec")
+
+
 SCOPE = {t: _cast(t) for t in TYPES} | {
     "sum": _reduction("sum"), "prod": _reduction("prod"), "any": _reduction("any"),
-    "all": _reduction("all"), "dot": _dot, "np": np, "abs": np.absolute, "where": np.where,
+    "all": _reduction("all"), "dot": _dot, "_product": _product, "np": np, "abs": np.absolute, "where": np.where,
     "min": lambda *v: np.minimum(*v) if len(v) == 2 else np.min(*v),
     "max": lambda *v: np.maximum(*v) if len(v) == 2 else np.max(*v)}
 
@@ -85,7 +112,7 @@ class Program:
         with np.errstate(all="ignore"):
             for self.at, line in enumerate(self.lines):
                 try:
-                    exec(line, scope)
+                    exec(_compiled(line), scope)
                 except (ValueError, IndexError) as error:
                     return scope["r"], error
         return scope["r"], None
@@ -153,7 +180,17 @@ class Program:
             return f"{self.type}({self.reduction()})"
         return self.scalar() if kind < 3 else self.slice()
 
+    def product(self):
+        """Of a vector and a matrix, as a rule."""
+        a, b = self.rng.choice(((2, 1), (1, 2), (2, 2), (2, 2), (1, 1)))
+        left, right = self.slice(a), self.slice(b)
+        if self.rng.random() < 0.3:
+            left = f"({left} {self.rng.choice('+-*')} {self.rng.choice([self.scalar(), self.slice(1)])})"
+        return f"({left} @ {right})"
+
     def expression(self, depth):
+        if self.rng.random() < 0.06:
+            return self.product()
         if not depth or self.rng.random() < 0.2:
             return self.atom()
         a, b = self.expression(depth - 1), self.expression(depth - 1)

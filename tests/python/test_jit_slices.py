@@ -100,6 +100,38 @@ def test_reductions():
     both(f, square(), square()[0].copy())
 
 
+def test_products_of_matrices_and_vectors():
+    def f(a, b, x, y):
+        for i in range(1, a.shape[0]):
+            y[:] = 0.5 * a @ x + y
+            y[i:] -= np.dot(a[i:, :i], x[:i])
+            b[:, :] = a @ b
+            b[0] = np.matmul(x, a) - b[0] + b[i, 0] * x @ x
+            x[:i] = a[:i, :i] @ x[:i] / 64
+        return x[0]
+    # Eighths and their products: sums in any order are equal.
+    both(f, square(4), square(4), square(4)[0].copy(), square(4)[1].copy())
+
+
+@pytest.mark.parametrize("dtype", ["f4", "i4", "u1", "c16"])
+def test_products_of_types(dtype):
+    def f(a, x, y):
+        for i in range(2):
+            y[:] = a @ x
+            x[:] = y @ a
+    a = RNG.integers(0, 4, (3, 3)).astype(dtype)
+    both(f, a, a[0].copy(), a[1].copy())
+
+
+def test_products_whose_sides_do_not_go_together():
+    def f(a, x, y):
+        for i in range(2):
+            y[:] = a[:, :2] @ x
+    for g in (f, jit(f)):
+        with pytest.raises(ValueError):
+            g(np.ones((3, 3)), np.ones(3), np.ones(3))
+
+
 def test_atoms_of_types():
     def f(b, u, h):
         s = 0
@@ -124,7 +156,10 @@ STAY = {
     "a cast of NumPy's that is refused": "        k[1:] += 1.5\n",
     "a sum along an axis": "        x[:2] = np.sum(a, axis=0)[:2]\n",
     "a chain of comparisons": "        x[1:] = 0 < x[1:] < 3\n",
-    "a product of matrices": "        a[:] = a @ a\n",
+    "a product inside of a reduction": "        a[:] = np.sum(a @ a)\n",
+    "a product inside of a product": "        x[:] = (a @ a) @ x\n",
+    "a product that is a name": "        v = a @ a\n        a[:] = v\n",
+    "a product of three axes": "        a[:] = np.ones((2, 3, 3)) @ a\n",
     "an axis that is new": "        a[:] = x[:, None]\n",
 }
 

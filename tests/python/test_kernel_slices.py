@@ -192,6 +192,52 @@ def test_a_function_of_the_text_hides_a_reduction():
     assert x.tolist() == [1, 4, 7, 10]
 
 
+# ---- Products ----
+
+def test_products(way):
+    k = kernel("""kernel f(a: float64[:,:], b: float64[:,:], x: float64[:], inout y: float64[:],
+                           inout c: float64[:,:]) -> (s: float64) {
+        y[:] = a @ x
+        y[1:] -= 2 * a[1:, :3] @ x[:3] + y[1:]
+        c[:, :] = a @ b
+        s = x @ x
+        c[0, :] = x @ b + c[0, :] * 0.5
+        y[:] = c[:, :len(y)] @ y
+    }""")
+    for n in (1, 4, 5, 37):
+        a, b = np.arange(n * n).reshape(n, n) % 7 / 4, np.arange(n * (n + 3)).reshape(n, n + 3) % 5 / 8
+        x, y, c = np.arange(n) % 3 / 2, np.zeros(n), np.zeros((n, n + 3))
+        y2, c2 = a @ x, a @ b
+        y2[1:] -= 2 * a[1:, :3] @ x[:3] + y2[1:]
+        c2[0] = x @ b + c2[0] * 0.5
+        y2 = c2[:, :n] @ y2
+        assert k(a, b, x, y, c) == x @ x
+        np.testing.assert_array_equal(y, y2)
+        np.testing.assert_array_equal(c, c2)
+
+
+def test_a_product_has_the_bits_of_sums(way):
+    """Each element is the sum of products, in the order of arrays."""
+    k = kernel("kernel f(a: float32[:,:], x: float32[:], inout y: float32[:]) { y[:] = a @ x - y[:] }")
+    g = np.random.default_rng(3)
+    a, x, y = (g.standard_normal(s).astype(np.float32) for s in ((3, 70_000), 70_000, 3))
+    want = np.array([np.asarray(bnp.asarray(row * x).sum())[()] for row in a]) - y
+    k(a, x, y)
+    np.testing.assert_array_equal(y, want)
+
+
+def test_products_of_no_terms(way):
+    k = kernel("kernel f(a: float64[:,:], x: float64[:], inout y: float64[:]) { y[:] = a @ x }")
+    y = np.ones(3)
+    k(np.ones((3, 0)), np.ones(0), y)
+    assert (y == 0).all()
+    k(np.ones((0, 2)), np.ones(2), np.ones(0))
+    with pytest.raises(ValueError, match="slices do not go together: 2 elements, not 1"):
+        k(np.ones((3, 1)), np.ones(2), y)
+    with pytest.raises(ValueError, match="slices do not go together"):
+        k(np.ones((2, 2)), np.ones(2), y)
+
+
 @pytest.mark.parametrize("text,error,message", [
     ("let a = x[1:3]", ValueError, "a slice has many elements"),
     ("x[0] = x[1:3]", ValueError, "line 1, column .*: a slice has many elements"),
@@ -213,9 +259,16 @@ def test_a_function_of_the_text_hides_a_reduction():
     ("let a = dot(x)", ValueError, "'dot' takes 2 arguments"),
     ("let a = dot(x, m)", ValueError, "two slices of one axis"),
     ("let a = any(1:2)", ValueError, "wanted"),
+    ("let a = m @ x", ValueError, "this product is an array: assign it to a slice"),
+    ("x[:] = (m @ m) @ x", ValueError, "inside of a product: assign it"),
+    ("x[:] = sum(m @ m)", ValueError, "inside of a reduction: assign it"),
+    ("x[:] = 3 @ x", ValueError, "'@' takes arrays or slices"),
+    ("x[:] = t[:, :, :] @ x", ValueError, "slices of one axis or two"),
+    ("x[:] += m @ m", ValueError, "a slice of 2 axes does not go into one of 1"),
+    ("x[:] @= m", ValueError, "an '=' or"),
 ])
 def test_texts_that_mean_nothing(text, error, message):
-    text = f"kernel f(inout x: float64[:], m: float64[:,:], c: float64[:]) {{ {text} }}"
+    text = f"kernel f(inout x: float64[:], m: float64[:,:], c: float64[:], t: float64[:,:,:]) {{ {text} }}"
     if error is None:
         kernel(text)
         return

@@ -21,7 +21,9 @@ import braze.numpy as bnp
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TESTS / "bench"))
 from programs.answers import wrong  # noqa: E402
+from programs.loop_child import same  # noqa: E402
 from programs.loop_table import LOOPS, sums  # noqa: E402
+from programs.loops_numpy import array_form  # noqa: E402
 
 GOLDEN = TESTS / "golden/jit"
 PYTHONS = {}  # name -> what plain Python gives, and its arguments afterwards
@@ -70,6 +72,12 @@ def test_python_gives_the_reference(name):
     for number, (got, want) in enumerate(zip(have, program.reference)):
         if want is not None:
             assert abs(got - want) <= tolerance * abs(want), (name, number, got, want)
+
+
+@pytest.mark.parametrize("name", [name for name in LOOPS if array_form(name)])
+def test_the_array_form_gives_what_the_loops_give(name):
+    program = LOOPS[name]
+    assert same(array_form(name)(*program.arguments("test")), plain(program)[0], program) is None
 
 
 @pytest.mark.parametrize("kind", ["numpy", "braze"])

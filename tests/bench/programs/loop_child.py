@@ -3,9 +3,10 @@
 
     python -m programs.loop_child NAME ROUNDS BUDGET SIZE...
 
-A line of JSON for each size: seconds of warm calls of each way to run it, at the test size of plain
-Python's, too, and of the first call, at the first size; ROUNDS 0: of that only.  Warm calls are told by the processor time of the calling thread, in which all of
-them run: what else the machine does is not in it.
+A line of JSON for each size: seconds of warm calls of each way to run it, NumPy's among them where it has an
+array form, at the test size plain Python's, too, and of the first call, at the first size; ROUNDS 0: of
+that only.  Warm calls are told by the processor time of the calling thread, in which all of them run: what
+else the machine does is not in it.
 """
 
 import copy
@@ -22,6 +23,7 @@ import numpy as np
 
 from .answers import wrong
 from .loop_table import LOOPS
+from .loops_numpy import array_form
 from .timing import alternate
 
 
@@ -69,7 +71,7 @@ def compiled(sites):
 
 
 def same(have, want, program):
-    """Numba's numbers may have other types."""
+    """Other ways' numbers may have other types."""
     parts = lambda answer: answer if isinstance(answer, tuple) else (answer,)  # noqa: E731
     have, want = parts(have), parts(want)
     if len(have) != len(want):
@@ -122,6 +124,12 @@ def measure(program, runs, numbas, size, rounds, budget):
         ways.pop("numba", None)
     if not rounds:
         return out
+    arrays = array_form(program.name)
+    if arrays:
+        ways["numpy"] = Way(arrays, arguments)
+        fault = same(ways["numpy"]()[1], answer, program)
+        if fault:
+            raise RuntimeError(f"another answer than NumPy's: {fault}")
     for way in ways.values():
         way.clock = time.thread_time
         way()

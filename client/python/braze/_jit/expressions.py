@@ -173,7 +173,7 @@ class Expressions:
 
     def _BinOp(self, node):
         if isinstance(node.op, ast.MatMult):
-            return self.reduction(node)
+            return self.reduction(node) if self.is_reduction(node) else self.product(node)
         return self.binary(node.op, *self.in_order([node.left, node.right]), node)
 
     def binary(self, op, a, b, node):
@@ -189,7 +189,7 @@ class Expressions:
         first, second, out = resolve(ufunc, [a.kind, b.kind], node)
         if a.kind.weak or b.kind.weak or of_two_signs(a, b):
             a, b = cast(a, first), cast(b, second)
-        return Value(_between(a, sign, b, level), strong(out), level)
+        return Value(between(a, sign, b, level), strong(out), level)
 
     def _folded(self, op, a, b, node):
         whole = ast.Expression(ast.BinOp(ast.Constant(a.const), op, ast.Constant(b.const)))
@@ -220,7 +220,7 @@ class Expressions:
             raise Refusal(f"'{sign}' of complex numbers", node)
         a, b = cast(a, kind.dtype), cast(b, kind.dtype)
         out = FLOAT if isinstance(op, ast.Div) and kind == INT else kind
-        return Value(_between(a, sign, b, level), out, level)
+        return Value(between(a, sign, b, level), out, level)
 
     # ---- Conditions ----
 
@@ -466,7 +466,7 @@ def cast_truth(value):
     return Value(f"{value.at(_COMPARES + 1)} != {zero}", BOOL, _COMPARES)
 
 
-def _between(a, sign, b, level):
+def between(a, sign, b, level):
     """`**` binds to the right, all others to the left."""
     if sign == "**":
         return f"{a.at(_ATOM)} ** {b.at(_ATOM)}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Slices in captured loops: `m[i, k:] -= m[i, k] * m[k, k:]`, `x[:i].sum()`, `a[i, :] @ b[:, j]`.
+"""Slices in captured loops: `m[i, k:] -= m[i, k] * m[k, k:]`, `x[:i].sum()`, `y[:] = a[:k, :] @ x`.
 
 In:  assignments to slices, reductions of them.  Out: the kernel language's own, whose shapes and order are
 NumPy's.  Inside of one, a slice has the type of its elements: operators and functions of slices are those
@@ -11,7 +11,7 @@ import builtins
 
 import numpy as np
 
-from braze._jit.expressions import UFUNCS, Value, cast, resolve
+from braze._jit.expressions import UFUNCS, Value, between, cast, resolve
 from braze._jit.kinds import Refusal, is_integer, strong
 
 _REDUCTIONS = {"sum": "sum", "prod": "prod", "min": "min", "max": "max", "amin": "min",
@@ -22,6 +22,7 @@ class Sections:
     """What a scope does with slices."""
 
     within = 0  # statements on slices, or reductions, that are being written
+    closed = False  # inside of a reduction or of a product, where no product of matrices is
 
     # ---- Slices ----
 
@@ -72,8 +73,8 @@ class Sections:
         return any(inside)
 
     def _is_elementwise(self, node):
-        if isinstance(node, ast.BinOp):
-            return not isinstance(node.op, ast.MatMult)
+        if isinstance(node, ast.BinOp) or self.factors(node):
+            return True
         if isinstance(node, ast.UnaryOp):
             return not isinstance(node.op, ast.Not)
         if isinstance(node, ast.Compare):
@@ -123,8 +124,8 @@ class Sections:
 
     def is_reduction(self, node):
         """np.sum(x[a:b]), x[a:b].sum(), np.dot(x, y), x[i, :] @ y[:, j]."""
-        if isinstance(node, ast.BinOp):
-            return isinstance(node.op, ast.MatMult)
+        if self.factors(node):
+            return not self.axes_of(node)
         if not isinstance(node, ast.Call):
             return False
         of_value = isinstance(node.func, ast.Attribute) and node.func.attr in _REDUCTIONS \
@@ -147,24 +148,22 @@ class Sections:
         except Refusal:
             return None
         name = getattr(known, "__name__", "")
-        return "dot" if known is np.dot else _REDUCTIONS.get(name) \
+        return "dot" if known in (np.dot, np.matmul) else _REDUCTIONS.get(name) \
             if known is getattr(np, name, None) and known is not None else None
 
     def reduction(self, node):
-        if isinstance(node, ast.BinOp):
-            return self._dot(node.left, node.right, node)
+        if self.factors(node):
+            return self._dot(*self.factors(node), node)
         if node.keywords:
             raise Refusal("a reduction along an axis inside a loop", node)
         word = None if self._is_method(node.func) else self._reduces(node.func)
-        if word == "dot" and len(node.args) == 2:
-            return self._dot(*node.args, node)
         values = node.args if word else [node.func.value, *node.args]
         if len(values) != 1 or word == "dot":
             raise Refusal("a reduction along an axis inside a loop", node)
         word = word or _REDUCTIONS[node.func.attr]
         if not self.has_section(values[0]):
             raise Refusal("a reduction of what is no array and no slice", node)
-        value = self.on_slices(values[0])
+        value = self._inside(values[0])
         if word == "mean":
             return self._mean(value, values[0], node)
         return Value(f"{word}({value.text})", _reduced(word, value.kind, node))
@@ -192,15 +191,59 @@ class Sections:
 
     def _dot(self, left, right, node):
         for side in (left, right):
-            part = self.section(side)
-            if part is None or self._axes_of(side) != 1:
+            if self.axes_of(side) != 1 or not self.has_section(side):
                 raise Refusal("a product of what are no two vectors", node)
-        a, b = self.on_slices(left), self.on_slices(right)
+        a, b, kind = self._of_one_type(left, right, node)
+        return Value(f"dot({a.text}, {b.text})", kind)
+
+    def _of_one_type(self, left, right, node):
+        a, b = self._inside(left), self._inside(right)
+        if a.kind is None or b.kind is None:
+            raise Refusal("a product of what has no type yet", node)
         dtype = np.result_type(a.kind.dtype, b.kind.dtype)
         if dtype.kind == "b":
             raise Refusal("a product of truth values", node)
-        a, b = cast(a, dtype), cast(b, dtype)
-        return Value(f"dot({a.text}, {b.text})", strong(dtype))
+        return cast(a, dtype), cast(b, dtype), strong(dtype)
+
+    # ---- Products ----
+
+    def factors(self, node):
+        """Both sides of a product: a @ b, np.dot(a, b), np.matmul(a, b); None: it is none."""
+        if isinstance(node, ast.BinOp):
+            return (node.left, node.right) if isinstance(node.op, ast.MatMult) else None
+        if isinstance(node, ast.Call) and len(node.args) == 2 and not node.keywords \
+                and not self._is_method(node.func) and self._reduces(node.func) == "dot":
+            return tuple(node.args)
+        return None
+
+    def axes_of(self, node):
+        """How many axes the value of an expression of parts of arrays has."""
+        if self.section(node) is not None:
+            return self._axes_of(node)
+        sides = self.factors(node)
+        if sides:
+            return max(sum(map(self.axes_of, sides)) - 2, 0)
+        if not isinstance(node, ast.expr) or isinstance(node, (ast.Subscript, ast.Attribute)) \
+                or self.is_reduction(node):
+            return 0
+        return max(map(self.axes_of, ast.iter_child_nodes(node)), default=0)
+
+    def product(self, node):
+        """Of a matrix and a vector, a vector and a matrix, two matrices: each element is a dot."""
+        if not self.within or self.closed:
+            raise Refusal("a product of arrays that is not assigned to a slice at once", node)
+        left, right = self.factors(node)
+        if not 1 <= self.axes_of(left) <= 2 or not 1 <= self.axes_of(right) <= 2:
+            raise Refusal("a product of arrays of more than two axes", node)
+        a, b, kind = self._of_one_type(left, right, node)
+        return Value(between(a, "@", b, UFUNCS[ast.Mult][2]), kind, UFUNCS[ast.Mult][2])
+
+    def _inside(self, node):
+        kept, self.closed = self.closed, True
+        try:
+            return self.on_slices(node)
+        finally:
+            self.closed = kept
 
     def _axes_of(self, node):
         """How many axes a part of an array has."""
