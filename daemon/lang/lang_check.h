@@ -74,8 +74,8 @@ struct lang_checker {
 	unsigned parts_from, nparts;
 	struct product product[LANG_PRODUCTS];
 	unsigned products_from, nproducts; /* likewise */
-	unsigned nclaimed;  /* sums that loops claim */
-	bool whole;	    /* a name of an array is all of it */
+	unsigned nclaimed;		   /* sums that loops claim */
+	bool whole;			   /* a name of an array is all of it */
 	bool in_product;
 	uint32_t zero, one; /* 1 + registers of these numbers; 0: none yet */
 };

@@ -19,6 +19,7 @@ struct parser {
 	struct lang_token now;
 	struct err *err;
 	int depth;
+	unsigned atomics; /* such statements so far */
 	bool failed;
 };
 
@@ -471,9 +472,9 @@ static uint32_t sums(struct parser *p)
 static uint32_t loop(struct parser *p, enum lang_claim claim)
 {
 	uint32_t id = make(p, NODE_FOR), a, b, c = 0, body;
+	unsigned before = p->atomics;
 
 	advance(p);
-	at(p, id)->access = (uint8_t)claim;
 	name(p, id, "the name of the loop's number is wanted");
 	if (!take_word(p, "in"))
 		wanted(p, "an 'in' is wanted");
@@ -484,6 +485,10 @@ static uint32_t loop(struct parser *p, enum lang_claim claim)
 		c = expression(p);
 	at(p, id)->integer = sums(p);
 	body = block(p);
+	/* Who says that turns meet at a place, in any order, does not say that they never do. */
+	if (p->atomics != before && claim != CLAIM_SEQUENTIAL)
+		claim = CLAIM_NONE;
+	at(p, id)->access = (uint8_t)claim;
 	at(p, id)->a = a;
 	at(p, id)->b = b;
 	at(p, id)->c = c;
@@ -567,33 +572,53 @@ static uint32_t single(struct parser *p, enum lang_kind kind)
 	return id;
 }
 
-/* Is it a loop of which something is said?  Those words are names elsewhere. */
-static enum lang_claim claim(struct parser *p)
+/* Takes a word that leads the next one, or any name; elsewhere it is a name itself. */
+static bool leads(struct parser *p, const char *word, const char *next)
 {
-	static const char *const words[] = {[CLAIM_PARALLEL] = "parallel",
-					    [CLAIM_SIMD] = "simd",
-					    [CLAIM_SEQUENTIAL] = "sequential"};
 	struct lang_token now = p->now;
 	struct lang_lexer lexer = p->lexer;
 
-	for (enum lang_claim k = CLAIM_PARALLEL; k <= CLAIM_SEQUENTIAL; k++) {
-		if (!take_word(p, words[k]))
-			continue;
-		if (is_word(p, "for"))
-			return k;
-		if (!p->failed) {
-			p->now = now;
-			p->lexer = lexer;
-		}
-		break;
+	if (!take_word(p, word))
+		return false;
+	if (next ? is_word(p, next) : p->now.kind == TOKEN_NAME)
+		return true;
+	if (!p->failed) {
+		p->now = now;
+		p->lexer = lexer;
 	}
+	return false;
+}
+
+/* Is it a loop of which something is said? */
+static enum lang_claim claim(struct parser *p)
+{
+	static const char *const words[] = {"", "parallel", "simd", "sequential"};
+
+	for (enum lang_claim k = CLAIM_PARALLEL; k <= CLAIM_SEQUENTIAL; k++)
+		if (leads(p, words[k], "for"))
+			return k;
 	return CLAIM_NONE;
+}
+
+/* Turns that run in their order, or that do not meet, have it done at once anyway. */
+static uint32_t atomic(struct parser *p)
+{
+	uint32_t id = assignment(p);
+	const struct lang_node *n = at(p, id);
+
+	if (!p->failed && at(p, n->a)->kind != NODE_INDEX)
+		p->failed = lang_error(p->err, E_INVALID, n->line, n->column,
+				       "atomic is about elements, as in atomic x[i] += 1");
+	p->atomics++;
+	return id;
 }
 
 static uint32_t statement(struct parser *p)
 {
 	enum lang_claim said = claim(p);
 
+	if (leads(p, "atomic", NULL))
+		return atomic(p);
 	if (is_word(p, "let"))
 		return let(p);
 	if (is_word(p, "for"))

@@ -89,39 +89,47 @@ static uint32_t field(const struct part *p, unsigned last, unsigned which)
 	return last >= p->axes ? 0 : p->view + 1 + 2 * (p->axes - 1 - last) + which;
 }
 
-static bool move(struct lang_checker *c, node *n, uint32_t to, uint32_t from)
+/* to = from, or none where there is no such register. */
+static bool move_or(struct lang_checker *c, node *n, uint32_t to, uint32_t from, uint32_t none)
 {
 	return lang_emit(
-		c, n, (struct lang_ins){.code = CODE_MOVE, .type = DT_INT64, .d = to, .a = from});
+		c, n,
+		(struct lang_ins){
+			.code = CODE_MOVE, .type = DT_INT64, .d = to, .a = from ? from : none});
 }
 
-/* The view of the rows, or columns, that elements are made of: along the product's axes, of which
- * the side has one if it is a matrix; the factors lie along `along`. */
-static bool turn(struct lang_checker *c, node *n, struct part *p, enum side side, unsigned axes,
+/* The product's axes of a side: a matrix has one of them, its other axis than that of the terms. */
+static bool turn_axes(struct lang_checker *c, node *n, const struct part *p, uint32_t view,
+		      enum side side, bool matrix, unsigned all)
+{
+	unsigned own = !matrix ? all : side == LEFT ? 0 : all - 1, other = side == LEFT;
+	uint32_t one, none;
+
+	if (!lang_small(c, n, 1, &one) || !lang_small(c, n, 0, &none))
+		return false;
+	for (unsigned k = 0; k < all; k++)
+		if (!move_or(c, n, view + 1 + 2 * k, k == own ? field(p, other, 0) : 0, one) ||
+		    !move_or(c, n, view + 2 + 2 * k, k == own ? field(p, other, 1) : 0, none))
+			return false;
+	return true;
+}
+
+/* The view of the rows, or columns, that elements are made of, along the product's axes; the terms
+ * of each lie along `along`. */
+static bool turn(struct lang_checker *c, node *n, struct part *p, enum side side, bool matrix,
 		 unsigned all)
 {
-	/* Counted from the last: the terms of a left side are its last axis. */
-	bool matrix = axes == 2;
-	unsigned terms = side == RIGHT && matrix, other = !terms;
-	/* The product's axis that is the side's own. */
-	unsigned own = side == LEFT ? 0 : all - 1;
-	uint32_t view, one, none, extent, stride;
+	uint32_t none, view;
 
-	if (!lang_small(c, n, 1, &one) || !lang_small(c, n, 0, &none) ||
-	    !lang_register(c, n, 1 + 2 * all, &view) ||
+	if (!lang_small(c, n, 0, &none) || !lang_register(c, n, 1 + 2 * all, &view) ||
 	    !lang_emit(c, n,
 		       (struct lang_ins){
-			       .code = CODE_SPOT, .d = view, .a = p->view, .b = none, .c = none}))
+			       .code = CODE_SPOT, .d = view, .a = p->view, .b = none, .c = none}) ||
+	    !turn_axes(c, n, p, view, side, matrix, all))
 		return false;
-	for (unsigned k = 0; k < all; k++) {
-		extent = matrix && k == own ? field(p, other, 0) : 0;
-		stride = matrix && k == own ? field(p, other, 1) : 0;
-		if (!move(c, n, view + 1 + 2 * k, extent ? extent : one) ||
-		    !move(c, n, view + 2 + 2 * k, stride ? stride : none))
-			return false;
-	}
-	stride = field(p, terms, 1);
-	p->along = stride ? stride : none;
+	/* The last axis, but of a matrix on the right the first. */
+	p->along = field(p, side == RIGHT && matrix, 1);
+	p->along = p->along ? p->along : none;
 	p->whole = p->view;
 	p->whole_axes = p->axes;
 	p->view = view;
@@ -155,13 +163,11 @@ static bool both_sides(struct lang_checker *c, node *n, struct product *p)
 	p->to = c->nparts;
 	p->terms = left.extent[left.axes - 1];
 	all = left.axes + right.axes - 2;
-	if (!lang_register(c, n, 1, &none) ||
-	    !lang_join(c, n, none, p->terms, right.extent[0], 2))
+	if (!lang_register(c, n, 1, &none) || !lang_join(c, n, none, p->terms, right.extent[0], 2))
 		return false;
 	for (unsigned k = p->from; k < p->to; k++)
-		if (c->part[k].axes &&
-		    !turn(c, n, &c->part[k], k < second ? LEFT : RIGHT,
-			  k < second ? left.axes : right.axes, all))
+		if (c->part[k].axes && !turn(c, n, &c->part[k], k < second ? LEFT : RIGHT,
+					     (k < second ? left.axes : right.axes) == 2, all))
 			return false;
 	return true;
 }

@@ -239,7 +239,17 @@ static bool keep(struct lang_checker *c, node *n, const struct part *p)
 	return true;
 }
 
-/* What the expression has that is the same for all elements. */
+static bool prepare_operands(struct lang_checker *c, node *n)
+{
+	bool fine = true;
+
+	if (n->kind != NODE_CALL)
+		return lang_prepare(c, n->a) && (n->kind == NODE_UNARY || lang_prepare(c, n->b));
+	for (uint32_t k = n->a; fine && k; k = lang_node_at(c, k)->next)
+		fine = lang_prepare(c, k);
+	return fine;
+}
+
 bool lang_prepare(struct lang_checker *c, uint32_t id)
 {
 	node *n = lang_node_at(c, id);
@@ -259,13 +269,7 @@ bool lang_prepare(struct lang_checker *c, uint32_t id)
 		return WRONG(c, n, E_SHAPE,
 			     "and, or, not take scalars: write logical_and(...) of slices");
 	c->chain++;
-	if (lang_is_product(n))
-		fine = lang_product_prepare(c, n, id);
-	else if (n->kind != NODE_CALL)
-		fine = lang_prepare(c, n->a) && (n->kind == NODE_UNARY || lang_prepare(c, n->b));
-	else
-		for (uint32_t k = n->a; fine && k; k = lang_node_at(c, k)->next)
-			fine = lang_prepare(c, k);
+	fine = lang_is_product(n) ? lang_product_prepare(c, n, id) : prepare_operands(c, n);
 	c->chain--;
 	return fine;
 }

@@ -169,9 +169,8 @@ const struct step *lang_step_meets(struct run *r, const struct step *s)
 {
 	bool before = s->op & 1 && r->reg[s->d].byte[0];
 
-	r->reg[s->d].byte[0] =
-		before || meets(&r->reg[s->a], s->c & 15, s->bytes, &r->reg[s->b], s->c >> 4,
-				dtype_row(s->to_type)->bytes, s->op & 2);
+	r->reg[s->d].byte[0] = before || meets(&r->reg[s->a], s->c & 15, s->bytes, &r->reg[s->b],
+					       s->c >> 4, dtype_row(s->to_type)->bytes, s->op & 2);
 	return s + 1;
 }
 

@@ -452,6 +452,28 @@ def test_indices(index, error):
         assert x[int(index)] == 7
 
 
+def test_turns_may_meet_at_a_place_that_is_said_to_be_atomic():
+    """Of loops around it nothing is claimed; of others it is."""
+    def f(said, inside):
+        k = kernel(f"""kernel f(inout x: int64[:], w: int64[:]) {{
+            parallel for i in 0..len(w) {{ {said} x[0] += w[i]; {inside} }} }}""")
+        x = np.zeros(4, np.int64)
+        k(x, np.array([1, 1, 3, 0, 1]))
+        return x.tolist()
+    assert f("atomic", "") == [6, 0, 0, 0]
+    with pytest.raises(ValueError, match="not parallel: 'x' in line 2 and 'x' in line 2"):
+        f("", "")
+    with pytest.raises(ValueError, match="not parallel: 'x' in line 2 and 'x' in line 2"):
+        f("atomic", "parallel for j in 0..2 { x[3] = j }")
+
+
+def test_atomic_is_a_name_elsewhere():
+    k = kernel("kernel f(inout atomic: int64[:]) { let simd = 2; atomic[0] = simd; atomic[1] += 1 }")
+    x = np.zeros(2, np.int64)
+    k(x)
+    assert x.tolist() == [2, 1]
+
+
 @pytest.mark.parametrize("text,error,message", [
     ("kernel f() { x = 1 }", ValueError, "line 1, column 14: there is no 'x'"),
     ("kernel f(", ValueError, "name of a parameter"),
@@ -460,6 +482,8 @@ def test_indices(index, error):
     ("kernel f(out x: int8[:]) { x[0] = 0.5 }", TypeError, "write int8"),
     ("kernel f() { let a = 1 < 2 < 3 }", ValueError, "one comparison"),
     ("fn f(x: int64) -> int64 { return f(x) }\nkernel g() { }", ValueError, "no function 'f'"),
+    ("kernel f() { let y = 1; atomic y += 3 }", ValueError, "line 1, column .*: atomic is about elements"),
+    ("kernel f() { atomic let y = 3 }", ValueError, "an expression is wanted, not 'let'"),
 ])
 def test_texts_that_mean_nothing(text, error, message):
     with pytest.raises(error, match=message):

@@ -97,6 +97,21 @@ def test_atomics(name, dtype):
          np.array([5, 3, 9, 1, 7]).astype(dtype))
 
 
+@pytest.mark.parametrize("dtype", ["i8", "u1"])
+def test_a_comparison_and_exchange(dtype):
+    """A set of slots, each of which the first that comes takes."""
+    def f(slots, where, won):
+        for i in range(len(where)):
+            old = braze.atomic_compare_exchange(slots, where[i], 0, won[i])
+            won[i] = old
+    both(f, np.zeros(4, dtype), np.array([1, 3, 1, -1, 0, 1]), np.arange(1, 7).astype(dtype))
+
+
+def test_a_comparison_and_exchange_of_floats_is_refused():
+    with pytest.raises(TypeError, match="of integers, not of float64"):
+        braze.atomic_compare_exchange(np.zeros(2), 0, 0.0, 1.0)
+
+
 def test_an_atomic_inside_an_expression_stays_python():
     def f(a):
         for i in range(3):

@@ -64,7 +64,7 @@ __all__ = [
 ]
 
 _CAPTURING = frozenset((
-    "jit", "kernel", "prange", "vectorize",
+    "atomic_compare_exchange", "jit", "kernel", "prange", "vectorize",
     "MDRangePolicy", "RangePolicy", "parallel_for", "parallel_reduce", "parallel_scan",
     *(f"atomic_{fetch}{word}" for fetch in ("", "fetch_")
       for word in ("add", "sub", "mul", "min", "max", "and", "or", "xor", "exchange"))))

@@ -106,22 +106,27 @@ _ATOMIC = {"add": ast.Add(), "sub": ast.Sub(), "mul": ast.Mult(), "and": ast.Bit
 
 def atomic(scope, target, node):
     """`atomic_add(a, i, v)` and its kind: turns run in their order, so a plain operation is one at once."""
-    if len(node.args) != 3 or node.keywords:
-        raise Refusal(f"{target.__name__}() takes an array, an index and a value, by their places", node)
+    what = target.__braze_atomic__
+    swap = what == "compare_exchange"
+    if len(node.args) != 3 + swap or node.keywords:
+        raise Refusal(f"{target.__name__}() takes an array, an index and {1 + swap} values, by their places",
+                      node)
     if node not in scope.alone:
         raise Refusal(f"{target.__name__}() inside an expression: assign what it gives", node)
-    array, index, operand = node.args
+    array, index, *operands = node.args
     parts = index.elts if isinstance(index, (ast.List, ast.Tuple)) else [index]
     index = ast.Tuple(parts, ast.Load()) if len(parts) > 1 else parts[0]
     held = scope.array(ast.copy_location(ast.Subscript(array, index, ast.Load()), node))
     if held.kind.ndim:
         raise Refusal("an atomic operation on a part of an array", node)
     old = scope.temporary(ex.Value(held.text(), strong(held.kind.dtype)), node)
-    value = scope.scalar(operand)
-    if value.kind is None:
+    values = scope.in_order(operands)
+    value = values[-1]
+    if any(v.kind is None for v in values):
         return ex.UNKNOWN
-    what = target.__braze_atomic__
-    if what in _ATOMIC:
+    if swap:
+        value = _where_expected(old, *values, node)
+    elif what in _ATOMIC:
         value = scope.binary(_ATOMIC[what], old, value, node)
     elif what != "exchange":
         dtype = ex.resolve(getattr(np, what + "imum"), [old.kind, value.kind], node)[-1]
@@ -129,6 +134,15 @@ def atomic(scope, target, node):
                          strong(dtype))
     scope.to_element(held, value, node)
     return old
+
+
+def _where_expected(old, expected, desired, node):
+    dtype = old.kind.dtype
+    for v in (old, expected, desired):
+        if v.kind.dtype.kind not in "iu" or not v.kind.weak and v.kind.dtype != dtype:
+            raise Refusal(f"a comparison and exchange of {dtype} with {v.kind.dtype}", node)
+    return ex.Value(f"where({old.text} == {ex.cast(expected, dtype).text}, {ex.cast(desired, dtype).text}, "
+                    f"{old.text})", strong(dtype))
 
 
 def numpys(target):

@@ -250,3 +250,19 @@ _atomic("and", "old & v", operator.and_)
 _atomic("or", "old | v", operator.or_)
 _atomic("xor", "old ^ v", operator.xor)
 _atomic("exchange", "v", lambda old, v: v)
+
+
+def atomic_compare_exchange(array, index, expected, desired):
+    """(array, index, expected, desired): array[index] = desired where it is expected, at once; of
+    integers.  Returns what was there."""
+    at = tuple(index) if isinstance(index, (list, tuple)) else index
+    old = array[at]
+    if not isinstance(old, (np.integer, np.bool_)):
+        raise TypeError(f"atomic_compare_exchange() is of integers, not of {array.dtype}")
+    if old == expected:
+        array[at] = desired
+    return old
+
+
+atomic_compare_exchange.__module__ = "braze"
+atomic_compare_exchange.__braze_atomic__ = "compare_exchange"
