@@ -10,6 +10,7 @@ import copy
 import gc
 import os
 import pathlib
+import subprocess
 import sys
 
 import numpy as np
@@ -100,6 +101,17 @@ def test_a_captured_program_gives_what_python_gives(name, kind):
         known = captured.__braze_jit__
         assert known.sites, "it has no loops"
         assert bool(refused or known.left or known.whole) == bool(program.python), braze.explain(captured)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", LOOPS)
+def test_every_way_gives_the_same_bits(name):
+    """The reference interpreter, the code that is made at once, the compiler's; small inputs are larger than a test's."""
+    said = [subprocess.run([sys.executable, str(TESTS / "python/loop_ways.py"), name, "small", way], text=True,
+                           stdout=subprocess.PIPE, check=True).stdout.split()
+            for way in ("interpreted", "once", "compiled")]
+    assert all(int(calls) for _, calls in said), said
+    assert len({digest for digest, _ in said}) == 1, said
 
 
 @pytest.mark.parametrize("name", LOOPS)
