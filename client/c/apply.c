@@ -176,16 +176,16 @@ static void send_numbers(braze_arg *plain, struct call *c)
 static enum status settle(const struct call *c, struct err *err)
 {
 	struct braze_array *operand[MAX_ARGS];
-	bool touched = false;
+	uint32_t flags = 0;
 	int64_t count = 1;
 	int n = 0;
 
 	for (int k = 0; k < c->n; k++)
 		if (c->arg[k].array) {
 			operand[n++] = c->arg[k].array;
-			touched |= (c->arg[k].array->buf->flags & BUF_TOUCHED) != 0;
+			flags |= c->arg[k].array->buf->flags;
 		}
-	if (likely(!touched) || shape_count(&count, &c->shape, 1, err))
+	if (likely(!near_unsettled(c->s, flags)) || shape_count(&count, &c->shape, 1, err))
 		return OK;
 	return near_settle(c->s, c->op, c->sig.in[c->op == OP_WHERE], count, n, operand, err);
 }
