@@ -151,6 +151,24 @@ def test_three_operands(dtype):
     same(lambda: np.clip(a, b[:1], b), dtype)
 
 
+@pytest.mark.parametrize("dtype", INTS)
+def test_powers_of_two_divide_as_other_numbers_do(dtype):
+    theirs = values(dtype, 600)
+    for by in (1, 2, 8, 64, 3, -4):
+        if by < 0 and dtype.isupper():
+            continue
+        a = np.asarray(theirs)
+        for op in (operator.floordiv, operator.mod):
+            same(lambda: op(a, by), dtype, by)
+            assert numpy.array_equal(op(a, by), op(theirs, by)) and op(a, by).dtype == dtype
+            same(lambda: op(by, a[a != 0]), dtype, by)
+        for op in (operator.ifloordiv, operator.imod):
+            mine, its = np.array(theirs), theirs.copy()
+            assert numpy.array_equal(op(mine, by), op(its, by))
+            with braze.unfused():
+                assert numpy.array_equal(op(np.array(theirs), by), its)
+
+
 SHAPES = [((60, 1), (60,)), ((1, 61), (33, 1)), ((3, 1), (3, 700)), ((4, 1, 24), (1, 5, 1)), ((7, 1, 25), (5, 1)), ((2, 512), (2, 1)), ((3, 513), (513,))]
 
 
