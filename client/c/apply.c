@@ -176,16 +176,16 @@ static void send_numbers(braze_arg *plain, struct call *c)
 static enum status settle(const struct call *c, struct err *err)
 {
 	struct braze_array *operand[MAX_ARGS];
-	bool touched = false;
+	uint32_t flags = 0;
 	int64_t count = 1;
 	int n = 0;
 
 	for (int k = 0; k < c->n; k++)
 		if (c->arg[k].array) {
 			operand[n++] = c->arg[k].array;
-			touched |= (c->arg[k].array->buf->flags & BUF_TOUCHED) != 0;
+			flags |= c->arg[k].array->buf->flags;
 		}
-	if (likely(!touched) || shape_count(&count, &c->shape, 1, err))
+	if (likely(!near_unsettled(c->s, flags)) || shape_count(&count, &c->shape, 1, err))
 		return OK;
 	return near_settle(c->s, c->op, c->sig.in[c->op == OP_WHERE], count, n, operand, err);
 }
@@ -306,25 +306,29 @@ static unsigned number_type(const struct braze_session *s, int op, const struct 
 	return s->binary[op][a->view.dtype];
 }
 
-/* One array and one number, in this order or the other; the lock is held. */
-static enum status with_number(struct braze_array **out, struct braze_session *s, int op,
-			       const braze_arg *args, struct err *err)
+/* Integers by a power of two: what is rounded down is a shift, and what is left are bits. */
+static bool is_shift(int *op, braze_scalar *v, const struct braze_array *a)
+{
+	unsigned cls = dtype_row(a->view.dtype)->cls;
+	uint64_t by = v->bits[0];
+
+	if ((*op != OP_FLOOR_DIVIDE && *op != OP_REMAINDER) || v->dtype != DT_INT64 || !v->weak ||
+	    (int64_t)by <= 0 || by & (by - 1) || (cls != CLASS_INT && cls != CLASS_UINT) ||
+	    !dtype_holds((enum dtype)a->view.dtype, (int64_t)by))
+		return false;
+	v->bits[0] = *op == OP_REMAINDER ? by - 1 : (uint64_t)__builtin_ctzll(by);
+	*op = *op == OP_REMAINDER ? OP_BITWISE_AND : OP_RIGHT_SHIFT;
+	return true;
+}
+
+/* The result has this type, and lies as the array does. */
+static enum status record_one_number(struct braze_array **out, int op, unsigned type,
+				     const braze_arg *args, struct err *err)
 {
 	struct braze_array *a = args[0].array ? args[0].array : args[1].array;
-	const braze_scalar *v = args[0].array ? &args[1].scalar : &args[0].scalar;
-	unsigned type = a->session == s ? number_type(s, op, a, v) : DTYPE_NONE;
-	enum status st;
+	struct braze_session *s = a->session;
+	enum status st = record_use(a, err);
 
-	if (unlikely(type == DTYPE_NONE))
-		return record_apply(out, s, op, 2, args, err);
-	st = near_ready((unsigned)op, s->loop[op][a->view.dtype], a->count, a, NULL, err);
-	if (unlikely(st))
-		return st;
-	if (s->near && (near_hand(a) ? near_with_number(out, op, type, args)
-				     : near_waits(s->near, (unsigned)op, s->loop[op][a->view.dtype],
-						  a->count)))
-		return OK;
-	st = record_use(a, err);
 	if (likely(!st))
 		st = record_room(s, 2, 1, err);
 	if (likely(!st))
@@ -332,20 +336,48 @@ static enum status with_number(struct braze_array **out, struct braze_session *s
 	if (unlikely(st))
 		return st;
 	record_op(s, (unsigned)op, DTYPE_NONE, (*out)->id, 2, 1);
-	if (args[0].array)
-		record_in(s, a->id);
-	record_scalar(s, v);
-	if (!args[0].array)
-		record_in(s, a->id);
+	for (int k = 0; k < 2; k++) {
+		if (args[k].array)
+			record_in(s, a->id);
+		else
+			record_scalar(s, &args[k].scalar);
+	}
 	return OK;
+}
+
+/* One array and one number, in this order or the other; the lock is held. */
+static enum status with_number(struct braze_array **out, struct braze_session *s, int op,
+			       const braze_arg *args, struct err *err)
+{
+	struct braze_array *a = args[0].array ? args[0].array : args[1].array;
+	braze_arg by[2] = {args[0], args[1]};
+
+	if (by[0].array && is_shift(&op, &by[1].scalar, a))
+		args = by;
+	const braze_scalar *v = args[0].array ? &args[1].scalar : &args[0].scalar;
+	unsigned type = a->session == s ? number_type(s, op, a, v) : DTYPE_NONE;
+
+	if (unlikely(type == DTYPE_NONE))
+		return record_apply(out, s, op, 2, args, err);
+	unsigned loop = s->loop[op][a->view.dtype];
+	enum status st = near_ready((unsigned)op, loop, a->count, a, NULL, err);
+	if (unlikely(st))
+		return st;
+	if (s->near && (near_hand(a) ? near_with_number(out, op, type, args)
+				     : near_waits(s->near, (unsigned)op, loop, a->count)))
+		return OK;
+	return record_one_number(out, op, type, args, err);
 }
 
 int braze_in_place(braze_array *dst, int op, const braze_arg *x)
 {
 	struct braze_session *s = dst->session;
 	unsigned d = dst->view.dtype, type = DTYPE_NONE;
+	braze_arg by = *x;
 
 	lock_take(s);
+	if (!by.array && is_shift(&op, &by.scalar, dst))
+		x = &by;
 	if (s->near && (unsigned)op < OP_END && !s->state)
 		type = x->array ? s->binary[op][d] : number_type(s, op, dst, &x->scalar);
 	int done = type == d && s->loop[op][d] == d && (!x->array || x->array->session == s) &&

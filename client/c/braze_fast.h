@@ -67,6 +67,11 @@ BRAZE_API int braze_unary(braze_array **out, int op, braze_array *a, braze_error
 BRAZE_API int braze_binary(braze_array **out, int op, braze_array *a, braze_array *b,
 			   braze_error *err);
 
+/* braze_view of a's own type for who has cut the part out of a's shape: that it lies within is
+ * not asked again. */
+BRAZE_API int braze_part(braze_array **out, braze_array *a, int ndim, const int64_t *shape,
+			 const int64_t *strides, int64_t offset, braze_error *err);
+
 /* dst = op(dst, x) where dst lies, if that is a small operation on what is at hand and the
  * result has dst's type; 0: nothing was done, so apply and assign. */
 BRAZE_API int braze_in_place(braze_array *dst, int op, const braze_arg *x);

@@ -159,6 +159,16 @@ struct lease {
 	uint64_t next, end; /* offsets in the arena */
 };
 
+#define LEASE_SIZES  4
+#define LEASE_SPARES 8
+
+/* Leases of one size that a program takes again and again (lease.c). */
+struct lease_size {
+	uint64_t bytes;	  /* of each; 0: the row is free */
+	unsigned n, more; /* leases kept; how many the next question is for */
+	uint64_t offset[LEASE_SPARES];
+};
+
 /* Why a recorded op needs a second look. */
 enum careful {
 	CAREFUL_EAGER = 1,   /* eager or unfused */
@@ -221,6 +231,8 @@ struct braze_session {
 	char device_name[LIMIT_DEVICES][LIMIT_DEVICE_NAME];
 	uint64_t seq, tickets;
 	struct lease lease;
+	struct lease_size spare[LEASE_SIZES];
+	unsigned spare_next; /* row to be used for another size */
 	struct braze_counters counters;
 	uint64_t profile_at;	 /* counters.near at which the next tick is due */
 	struct profile *profile; /* NULL: nobody asks */

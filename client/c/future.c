@@ -246,6 +246,21 @@ int future_value(struct braze_array *a, braze_check_fn *check, void *data, struc
 	return likely(!a->buf->watch) ? 0 : tell(a, err);
 }
 
+enum status future_await(int n, braze_array *const *arrays, struct err *err)
+{
+	const struct braze_session *s = arrays[0]->session;
+	struct braze_future *f = NULL;
+	int st = (int)future_demand(&f, n, arrays, err);
+
+	if (!st)
+		st = wire_wait(f, -1, s->owned ? s->owner.check : NULL, s->owner.data, err);
+	if (!st)
+		own_alone(f);
+	if (f)
+		ticket_destroy(f);
+	return (enum status)st;
+}
+
 int future_wait(struct braze_future *f, int timeout_ms, braze_check_fn *check, void *data,
 		struct err *err)
 {

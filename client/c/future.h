@@ -24,6 +24,9 @@ int future_wait(struct braze_future *f, int timeout_ms, braze_check_fn *check, v
  * held, but not meanwhile. */
 int future_value(struct braze_array *a, braze_check_fn *check, void *data, struct err *err);
 
+/* The same of several, for ourselves: nobody reads them yet.  Interruptible as the owner says. */
+enum status future_await(int n, braze_array *const *arrays, struct err *err) MUST_USE;
+
 /* data.c: the daemon's uses of a's present value are over, and this process may write to
  * it; interruptible as the owner says.  BUF_HOST, when it returns OK. */
 enum status future_fence(struct braze_array *a, struct err *err) MUST_USE;

@@ -252,7 +252,7 @@ static enum status settle(const struct join *j, struct err *err)
 		flags |= j->part[k]->buf->flags;
 		count += j->part[k]->count;
 	}
-	if (likely(!j->s->near || !(flags & BUF_TOUCHED)))
+	if (likely(!near_unsettled(j->s, flags)))
 		return OK;
 	return near_settle(j->s, OP_CAST, j->type, count, j->n, j->part, err);
 }

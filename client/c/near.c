@@ -170,8 +170,8 @@ void near_stretch_end(struct near_stretch *t)
 		if (t->risen)
 			t->calm = 0;
 	}
-	t->work = t->passed = t->told = t->far = 0;
-	t->ntold = 0;
+	t->work = t->passed = t->told = t->far = t->lost = 0;
+	t->ntold = t->hurried = 0;
 	t->used = false;
 }
 

@@ -17,11 +17,14 @@
 #include "loops/tile.h"
 
 #define NEAR_BYTES   (256u << 10)
-#define NEAR_WORK    250000	     /* tenths of a nanosecond */
-#define NEAR_WIDE    (2u << 20)	     /* bytes, while the bound is risen */
-#define NEAR_TRIP    1500000	     /* work that a trip to the daemon is worth */
-#define NEAR_SHIP    2		     /* of shipping a byte */
-#define NEAR_GRANT   (1u << 20)	     /* bytes; of more, fresh pages cost what shipping saves */
+#define NEAR_WORK    250000	 /* tenths of a nanosecond */
+#define NEAR_WIDE    (2u << 20)	 /* bytes, while the bound is risen */
+#define NEAR_TRIP    1500000	 /* work that a trip to the daemon is worth */
+#define NEAR_SHIP    2		 /* of shipping a byte */
+#define NEAR_FAR     25000	 /* of recording an operation, here and at the daemon */
+#define NEAR_AWAIT   (16u << 20) /* bytes of a buffer that is waited for unasked, at most */
+#define NEAR_OFTEN   16		/* log2 of how much longer the next such wait is put off, at most */
+#define NEAR_GRANT   (1u << 20) /* bytes; of more, fresh pages cost what shipping saves */
 #define NEAR_SPARE   (4 * NEAR_TRIP) /* saved so, at most */
 #define NEAR_CALM    4		     /* stretches before the bound rises, at first */
 #define NEAR_STEADY  16		     /* and when it has proved right for so many, again */
@@ -58,6 +61,10 @@ struct near_stretch {
 	uint32_t ntold; /* operations of it */
 	uint64_t far;	/* operations recorded and sent */
 	uint64_t ahead; /* those that only a question for memory took along: not counted yet */
+	/* What recording small operations took more than they would have taken here; and how often
+	 * their operands were waited for because that was more than a trip (near_hurry). */
+	uint64_t lost;
+	uint32_t hurried;
 	uint32_t calm, need;
 	bool risen, used; /* the bound; something was near for its sake */
 	bool asking;	  /* for memory */
@@ -185,26 +192,46 @@ enum status near_prepare(struct braze_array *dst, struct braze_array *src,
  * NEAR_TOUCH; 0: it is none.  To be asked before dst is used. */
 uint32_t near_run(const struct braze_array *dst, const struct braze_array *src);
 void near_recorded(struct buffer *b, uint32_t run);
+/* Has recording small operations cost more than it would have to wait for their operands? */
+static inline bool near_impatient(const struct near_stretch *t)
+{
+	return t->lost > (uint64_t)NEAR_TRIP << t->hurried;
+}
+
 /* An operation is about to read these: where one is BUF_TOUCHED, all are at hand but for
- * that, and it is cheap, fence them.  May let go of the recorder lock meanwhile. */
+ * that, and it is cheap, fence them; where near_impatient, wait for them if it is.  May let go
+ * of the recorder lock meanwhile. */
 enum status near_settle(struct braze_session *s, unsigned op, unsigned loop, int64_t count, int n,
 			struct braze_array *const *a, struct err *err) MUST_USE;
 
 /* The same of one or two operands; b: NULL for none. */
 enum status near_settle_two(unsigned op, unsigned loop, int64_t count, struct braze_array *a,
 			    struct braze_array *b, struct err *err) MUST_USE;
+/* Are these of a kind that near_settle looks at? */
+static inline bool near_unsettled(const struct braze_session *s, uint32_t flags)
+{
+	return s->near && (flags & BUF_TOUCHED || near_impatient(&s->near->stretch));
+}
+
 static inline enum status near_ready(unsigned op, unsigned loop, int64_t count,
 				     struct braze_array *a, struct braze_array *b, struct err *err)
 {
 	uint32_t flags = a->buf->flags | (b ? b->buf->flags : 0);
 
-	if (likely(!a->session->near || !(flags & BUF_TOUCHED)))
+	if (likely(!near_unsettled(a->session, flags)))
 		return OK;
 	return near_settle_two(op, loop, count, a, b, err);
 }
 
+/* The same of two, by the predicted work and the result's bytes. */
+enum status near_settle_work(struct braze_array *a, struct braze_array *b, uint64_t work,
+			     uint64_t bytes, struct err *err) MUST_USE;
+
 /* ---- near_product.c ---- */
 
+/* near_ready for the product of two arrays, of the type. */
+enum status near_product_ready(struct braze_array *a, struct braze_array *b, enum dtype type,
+			       const struct shape *shape, struct err *err) MUST_USE;
 /* The product of two arrays, of the type; true: done. */
 bool near_product(struct braze_array **out, struct braze_array *a, struct braze_array *b,
 		  enum dtype type, const struct shape *shape);
@@ -231,8 +258,14 @@ static inline bool near_fits(struct near *n, uint64_t work, uint64_t bytes)
 /* An operation that is recorded would take so much work here. */
 static inline void near_tell(struct near_stretch *t, uint64_t work)
 {
+	uint64_t gain = work / 2; /* the daemon has threads, and fuses */
+
 	t->told += work <= NEAR_TRIP ? work : NEAR_TRIP + 1;
 	t->ntold++;
+	if (gain <= NEAR_FAR)
+		t->lost += NEAR_FAR - gain;
+	else
+		t->lost -= gain - NEAR_FAR < t->lost ? gain - NEAR_FAR : t->lost;
 }
 
 /* The same of a loop, as it waits for an operand; false. */

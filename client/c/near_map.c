@@ -95,7 +95,8 @@ static int64_t direct(tier0_fn *fn, char *out, int64_t total, int count, const s
 	return n;
 }
 
-static void strides_of(struct near_walk *w, const struct shape *shape, int count,
+/* False: no operand has any. */
+static bool strides_of(struct near_walk *w, const struct shape *shape, int count,
 		       const struct near_in *in)
 {
 	static const int64_t none[LIMIT_NDIM];
@@ -108,6 +109,71 @@ static void strides_of(struct near_walk *w, const struct shape *shape, int count
 	}
 	if (any)
 		near_walk_init(w, shape, UINT32_MAX, count, stride);
+	return any;
+}
+
+/* ---- Rows of which each operand is one element, or lies side by side ---- */
+
+/* A register's preparation costs less than so many elements' copies. */
+#define ROW_LEAST 24
+
+static bool has_rows(const struct near_walk *w, int count, const struct near_in *in)
+{
+	int last = w->loops.n - 1;
+
+	if (w->loops.extent[last] < ROW_LEAST)
+		return false;
+	for (int k = 0; k < count; k++) {
+		int64_t step = w->step[k][last];
+
+		if (!in[k].fixed && (!in[k].stride || in[k].dtype != in[k].loop ||
+				     (step && step != dtype_row(in[k].dtype)->bytes)))
+			return false;
+	}
+	return true;
+}
+
+/* `take` elements of operand k, `offset` bytes behind its first one. */
+static const char *row_part(const struct near *n, int k, const struct near_in *in, bool side,
+			    int64_t offset, int64_t take)
+{
+	int64_t bytes = dtype_row(in->dtype)->bytes;
+	char *raw = n->scratch->raw[k];
+
+	if (!side)
+		walk_fill(raw, in->at + offset, (unsigned)bytes, whole(take));
+	else if (offset + whole(take) * bytes <= in->reach * bytes)
+		return in->at + offset;
+	else
+		memcpy(raw, in->at + offset, (size_t)(take * bytes));
+	return raw;
+}
+
+/* What a row's result is written beyond its end the next row overwrites. */
+static void by_rows(const struct near *n, tier0_fn *fn, char *out, int64_t bytes,
+		    const struct near_walk *w, int64_t total, int count, const struct near_in *in)
+{
+	int last = w->loops.n - 1;
+	int64_t row = w->loops.extent[last], at[LIMIT_NDIM] = {0};
+	const char *x[3] = {NULL};
+
+	for (int k = 0; k < count; k++)
+		if (in[k].fixed)
+			x[k] = operand(n, k, &in[k], w, 0, row < NEAR_BLOCK ? row : NEAR_BLOCK);
+	for (int64_t p = 0; p < total; p += row) {
+		for (int64_t done = 0, take; done < row; done += take) {
+			take = row - done < NEAR_BLOCK ? row - done : NEAR_BLOCK;
+			for (int k = 0; k < count; k++)
+				if (!in[k].fixed)
+					x[k] = row_part(n, k, &in[k], w->step[k][last] != 0,
+							walk_offset(&w->loops, w->step[k], at) +
+								done * w->step[k][last],
+							take);
+			fn(out + (p + done) * bytes, x[0], x[count > 1 ? 1 : 0],
+			   x[count > 2 ? 2 : 0], take);
+		}
+		walk_next_row(&w->loops, at);
+	}
 }
 
 void near_map(const struct near *n, enum op op, char *out, unsigned dtype,
@@ -119,8 +185,10 @@ void near_map(const struct near *n, enum op op, char *out, unsigned dtype,
 	struct near_walk walk;
 	int64_t p = direct(fn, out, total, count, in);
 
-	if (p < total)
-		strides_of(&walk, shape, count, in);
+	if (p < total && strides_of(&walk, shape, count, in) && has_rows(&walk, count, in)) {
+		by_rows(n, fn, out, bytes, &walk, total, count, in);
+		p = total;
+	}
 	for (int64_t take; p < total; p += take) {
 		const char *x[3] = {NULL};
 
@@ -175,6 +243,11 @@ void near_store(const struct near *n, char *to, const struct view *v, int64_t co
 	struct near_walk walk;
 	int64_t at[LIMIT_NDIM];
 
+	if (in->fixed && row && !clean && v->dtype == in->dtype) {
+		walk_fill(to, in->at, bytes, count);
+		near_leave(mode);
+		return;
+	}
 	near_walk_init(&walk, &v->shape, UINT32_MAX, 2, stride);
 	if (in->stride && v->dtype == in->dtype && !clean) {
 		walk_copy(&walk.loops, walk.step[0], walk.step[1], in->at, to, bytes);

@@ -395,6 +395,19 @@ static bool compute(struct braze_array **out, struct product_near *p,
 	return done;
 }
 
+enum status near_product_ready(struct braze_array *a, struct braze_array *b, enum dtype type,
+			       const struct shape *shape, struct err *err)
+{
+	struct braze_session *s = a->session;
+	struct product_near p = {.s = s, .type = type == DT_FLOAT16 ? DT_FLOAT32 : type};
+
+	if (likely(!near_unsettled(s, a->buf->flags | b->buf->flags)) ||
+	    !measure(&p, &a->view.shape, &b->view.shape, shape) || !p.results)
+		return OK;
+	uint64_t work = work_of(&p, is_tree(&p, a, b), DOTS);
+	return near_settle_work(a, b, work, near_bytes(type, p.results), err);
+}
+
 bool near_product(struct braze_array **out, struct braze_array *a, struct braze_array *b,
 		  enum dtype type, const struct shape *shape)
 {

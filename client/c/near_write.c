@@ -48,11 +48,40 @@ static bool within_reach(const struct braze_array *a)
 	return near_hand(a) || a->buf->flags & BUF_TOUCHED;
 }
 
-enum status near_settle(struct braze_session *s, unsigned op, unsigned loop, int64_t count, int n,
-			struct braze_array *const *a, struct err *err)
+/* Small operations wait for what is pending, and recording them has cost more than a trip: so
+ * these are waited for, and what follows finds them at hand.  What fails is told to who reads. */
+static enum status hurry(struct braze_session *s, int n, struct braze_array *const *a,
+			 struct err *err)
 {
-	bool near = small(s->near, op, loop, count);
+	struct near_stretch *t = &s->near->stretch;
+	bool pending = false;
+
+	for (int k = 0; k < n; k++) {
+		const struct buffer *b = a[k]->buf;
+
+		if (near_hand(a[k]))
+			continue;
+		if (b->flags & BUF_APART || b->bytes > NEAR_AWAIT)
+			return OK;
+		pending = true;
+	}
+	if (!pending)
+		return OK;
+	t->lost = 0;
+	t->hurried += t->hurried < NEAR_OFTEN;
+	enum status st = future_await(n, a, err);
+	return (int)st == BRAZE_E_INTERRUPTED ? st : OK;
+}
+
+/* Operands of an operation that is small enough to be near once they are at hand. */
+static enum status await(struct braze_session *s, int n, struct braze_array *const *a,
+			 struct err *err)
+{
+	bool near = true;
 	enum status st = OK;
+
+	if (near_impatient(&s->near->stretch))
+		return hurry(s, n, a, err);
 
 	for (int k = 0; k < n; k++)
 		near = near && within_reach(a[k]);
@@ -60,6 +89,20 @@ enum status near_settle(struct braze_session *s, unsigned op, unsigned loop, int
 		if (a[k]->buf->flags & BUF_TOUCHED)
 			st = future_fence(a[k], err);
 	return st;
+}
+
+enum status near_settle(struct braze_session *s, unsigned op, unsigned loop, int64_t count, int n,
+			struct braze_array *const *a, struct err *err)
+{
+	return small(s->near, op, loop, count) ? await(s, n, a, err) : OK;
+}
+
+enum status near_settle_work(struct braze_array *a, struct braze_array *b, uint64_t work,
+			     uint64_t bytes, struct err *err)
+{
+	struct braze_array *both[] = {a, b};
+
+	return work <= NEAR_WORK && bytes <= NEAR_BYTES ? await(a->session, 2, both, err) : OK;
 }
 
 enum status near_settle_two(unsigned op, unsigned loop, int64_t count, struct braze_array *a,

@@ -85,11 +85,6 @@ int braze_reduce(braze_array **out, int op, braze_array *a, unsigned axes, int k
 	return st;
 }
 
-static int64_t most(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
-
 static enum status matmul(struct braze_array **out, struct braze_array *a, struct braze_array *b,
 			  struct err *err)
 {
@@ -106,7 +101,7 @@ static enum status matmul(struct braze_array **out, struct braze_array *a, struc
 	if (!st)
 		st = shape_matmul(&shape, &a->view.shape, &b->view.shape, err);
 	if (!st)
-		st = near_ready(OP_MULTIPLY, a->view.dtype, most(a->count, b->count), a, b, err);
+		st = near_product_ready(a, b, (enum dtype)sig.out, &shape, err);
 	if (!st && s->near && near_product(out, a, b, (enum dtype)sig.out, &shape))
 		return OK;
 	if (!st)

@@ -328,6 +328,7 @@ static enum status graft(struct braze_session *s, struct braze_session *fresh, s
 	s->nops = s->nin = s->nimm = 0;
 	s->seq = fresh->seq;
 	s->lease = fresh->lease;
+	memset(s->spare, 0, sizeof(s->spare));
 	s->counters.bytes_leased += fresh->counters.bytes_leased;
 	s->device = device;
 	s->ndevice = fresh->ndevice;

@@ -2,9 +2,11 @@
 /* client/c/views.c - arrays that share a buffer: slices, transposes, reshapes. */
 #include <string.h>
 
+#include "apart.h"
 #include "array.h"
 #include "lock.h"
 #include "lost.h"
+#include "near.h"
 
 /* Record v as a view of a, under the lock. */
 static int view_of(struct braze_array **out, struct braze_array *a, const struct view *v,
@@ -32,6 +34,45 @@ int braze_view(braze_array **out, braze_array *a, int dtype, int ndim, const int
 	memcpy(v.stride, strides, (size_t)ndim * sizeof(*strides));
 	st = view_retype(&v, (enum dtype)a->view.dtype, err);
 	return st ? (int)st : view_of(out, a, &v, err);
+}
+
+/* Of an array apart, whose handles the daemon has no names of. */
+static struct braze_array *part_of(struct braze_array *a, int ndim, const int64_t *shape,
+				   const int64_t *strides, int64_t offset)
+{
+	struct braze_array *r = array_take(a->session, a->buf);
+	int64_t step = dtype_row(a->view.dtype)->bytes, count = 1;
+	bool row = true;
+
+	a->buf->refs++;
+	apart_link(r, a->buf);
+	r->view.dtype = a->view.dtype;
+	r->view.offset = offset;
+	r->view.shape.ndim = (uint8_t)ndim;
+	for (int i = ndim - 1; i >= 0; i--) {
+		r->view.shape.dim[i] = shape[i];
+		r->view.stride[i] = strides[i];
+		row &= shape[i] == 1 || strides[i] == step;
+		step *= shape[i];
+		count *= shape[i];
+	}
+	r->count = count;
+	r->contiguous = row || !count;
+	return r;
+}
+
+int braze_part(braze_array **out, braze_array *a, int ndim, const int64_t *shape,
+	       const int64_t *strides, int64_t offset, braze_error *err)
+{
+	struct braze_session *s = a->session;
+
+	lock_take(s);
+	bool here = a->buf->flags & BUF_APART && near_hand(a) && ndim <= LIMIT_NDIM &&
+		    !array_room(s, NULL);
+	if (likely(here))
+		*out = part_of(a, ndim, shape, strides, offset);
+	lock_give(s);
+	return here ? 0 : braze_view(out, a, a->view.dtype, ndim, shape, strides, offset, err);
 }
 
 int braze_slice(braze_array **out, braze_array *a, const int64_t *start, const int64_t *count,

@@ -324,7 +324,7 @@ static PyObject *by_numpy(int k, PyObject *a, PyObject *b)
 /* Computed here; NULL without an exception: NumPy is to be asked. */
 static PyObject *here(int k, PyObject *a, PyObject *b)
 {
-	struct num x, y;
+	struct num x = {0}, y = {0};
 	PyObject *r = NULL;
 	bool ints = false;
 
@@ -338,8 +338,35 @@ static PyObject *here(int k, PyObject *a, PyObject *b)
 	return ints ? int_binary(k, x.i, y.i) : float_binary(k, x.d, y.d);
 }
 
+/* A scalar whose array is near as a number without one; others as they are (borrowed).  *kept: what
+ * is to be released. */
+static PyObject *near_as_now(PyObject *o, PyObject **kept)
+{
+	braze_scalar v;
+
+	if (!nd_check(o) || !nd(o)->h || !(nd(o)->flags & ND_SCALAR) ||
+	    !braze_near_number(&v, nd(o)->h) ||
+	    (v.dtype != BRAZE_FLOAT64 && v.dtype != BRAZE_INT64))
+		return o;
+	return *kept = type_immediate(v.dtype, v.bits);
+}
+
+/* A number without an array and a scalar that has one, which is near: what NumPy would report
+ * is left to the operation on arrays. */
+static bool with_near(PyObject **out, int k, PyObject *a, PyObject *b)
+{
+	PyObject *made = NULL, *x = is_now(b) ? near_as_now(a, &made) : a;
+	PyObject *y = is_now(a) ? near_as_now(b, &made) : b;
+
+	*out = made ? here(k, x, y) : NULL;
+	Py_XDECREF(made);
+	return *out || PyErr_Occurred();
+}
+
 bool arith_binary(PyObject **out, int k, PyObject *a, PyObject *b)
 {
+	if (is_now(a) != is_now(b) && nd_check(a) && nd_check(b))
+		return with_near(out, k, a, b);
 	if (!(is_now(a) && (is_now(b) || is_python(b))) && !(is_now(b) && is_python(a)))
 		return false;
 	*out = here(k, a, b);

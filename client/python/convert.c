@@ -377,30 +377,58 @@ static int float_fast(braze_scalar *out, double d, int dtype)
 	return 1;
 }
 
+/* Both parts of a complex element; 0 where NumPy may have something to tell. */
+static int complex_fast(braze_scalar *out, double re, double im, int dtype)
+{
+	int part = dtype == BRAZE_COMPLEX64 ? BRAZE_FLOAT32 : BRAZE_FLOAT64;
+	braze_scalar x = {0}, y = {0};
+
+	if (!float_fast(&x, re, part) || !float_fast(&y, im, part))
+		return 0;
+	out->bits[0] = x.bits[0];
+	out->bits[1] = y.bits[0];
+	return 1;
+}
+
+/* An integer as an element of any type; 0 where it does not fit. */
+static int int_fast(braze_scalar *out, int64_t v, int dtype)
+{
+	int bits = 8 << (dtype - BRAZE_INT8) % 4;
+
+	if (dtype >= BRAZE_COMPLEX64)
+		return complex_fast(out, (double)v, 0, dtype);
+	if (dtype >= BRAZE_FLOAT16) /* correctly rounded, as Python's float(v) */
+		return float_fast(out, (double)v, dtype);
+	if (dtype == BRAZE_BOOL) {
+		out->bits[0] = v != 0;
+		return 1;
+	}
+	out->bits[0] = (uint64_t)v;
+	if (dtype >= BRAZE_UINT8)
+		return v >= 0 && (bits == 64 || v >> bits == 0);
+	return bits == 64 || (v >> (bits - 1) == 0 || v >> (bits - 1) == -1);
+}
+
 /* The common cases, without NumPy: 1 converted, 0 none of them. */
 static int scalar_fast(braze_scalar *out, PyObject *o, int dtype)
 {
-	double d = 0;
 	int overflow = 0;
-	long long v = 0;
+	int64_t v = 0;
 
 	if (nd_check(o) && !nd(o)->h && nd(o)->now.dtype == dtype) {
 		*out = nd(o)->now;
 		return 1;
 	}
-	if (PyFloat_Check(o) && dtype >= BRAZE_FLOAT16 && dtype <= BRAZE_FLOAT64)
-		return float_fast(out, PyFloat_AsDouble(o), dtype);
-	if (!PyLong_CheckExact(o) || (dtype != BRAZE_INT64 && dtype != BRAZE_FLOAT64))
+	if (PyFloat_Check(o) && dtype >= BRAZE_FLOAT16)
+		return dtype <= BRAZE_FLOAT64 ? float_fast(out, PyFloat_AsDouble(o), dtype)
+					      : complex_fast(out, PyFloat_AsDouble(o), 0, dtype);
+	if (PyComplex_CheckExact(o) && dtype >= BRAZE_COMPLEX64)
+		return complex_fast(out, PyComplex_RealAsDouble(o), PyComplex_ImagAsDouble(o),
+				    dtype);
+	if (!PyLong_CheckExact(o) && !PyBool_Check(o))
 		return 0;
 	v = PyLong_AsLongLongAndOverflow(o, &overflow);
-	if (overflow)
-		return 0;
-	d = (double)v; /* correctly rounded, as Python's float(v) */
-	if (dtype == BRAZE_INT64)
-		out->bits[0] = (uint64_t)v;
-	else
-		memcpy(out->bits, &d, sizeof d);
-	return 1;
+	return !overflow && int_fast(out, v, dtype);
 }
 
 int convert_cast(struct operand *out, PyObject *o, int dtype)

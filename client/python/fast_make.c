@@ -518,6 +518,14 @@ static bool read_lists(struct lists *r, PyObject *data)
 	return true;
 }
 
+/* An array whose copy lies as it does. */
+static bool is_copied(PyObject *o, PyObject *dtype)
+{
+	braze_array *h = fast_array(o);
+
+	return h && braze_ndim(h) && fast_absent(dtype) && !nd(o)->flags && !layout_matters(h);
+}
+
 bool fast_array_of(PyObject **out, const struct fast *f, const struct call *c)
 {
 	PyObject *slot[FAST_ARGS];
@@ -527,7 +535,11 @@ bool fast_array_of(PyObject **out, const struct fast *f, const struct call *c)
 	struct lists r;
 	int dtype = -1;
 
-	if (!fast_bind(slot, f, c) || !is_row(slot[0]) || !read_lists(&r, slot[0]))
+	if (!fast_bind(slot, f, c))
+		return false;
+	if (is_copied(slot[0], slot[1]))
+		return fast_new(out, braze_copy(&made, nd(slot[0])->h, &err), &made, 0);
+	if (!is_row(slot[0]) || !read_lists(&r, slot[0]))
 		return false;
 	dtype = fast_absent(slot[1]) ? r.floats ? BRAZE_FLOAT64 : BRAZE_INT64 : fast_dtype(slot[1]);
 	if (dtype != BRAZE_FLOAT64 && (dtype != BRAZE_INT64 || r.floats))

@@ -2,6 +2,8 @@
 /* fast_math.c - functions of elements and products that are no ufuncs (those are ufunc.c's). */
 #include "native.h"
 
+#include <stdlib.h>
+
 /* Numbers of Python's and arrays of ours: nothing that NumPy would interpret. */
 static bool is_operand(PyObject *o)
 {
@@ -66,6 +68,19 @@ bool fast_dot(PyObject **out, const struct fast *f, const struct call *c)
 	return true;
 }
 
+/* Of two vectors; the first factor of vdot's is conjugated. */
+bool fast_inner(PyObject **out, const struct fast *f, const struct call *c)
+{
+	braze_array *a = NULL, *b = NULL;
+
+	if (c->names || c->n != 2 || core.watching || !(a = fast_array(c->args[0])) ||
+	    !(b = fast_array(c->args[1])) || braze_ndim(a) != 1 || braze_ndim(b) != 1 ||
+	    braze_size(a) != braze_size(b) || braze_dtype_of(a) >= BRAZE_COMPLEX64)
+		return false;
+	*out = number_matmul(c->args[0], c->args[1]);
+	return true;
+}
+
 /* h in one axis, or with a second one of extent 1. */
 static braze_array *in_line(braze_array *h, int ndim)
 {
@@ -95,6 +110,30 @@ bool fast_outer(PyObject **out, const struct fast *f, const struct call *c)
 	return fast_new(out, rc, &made, 0);
 }
 
+/* NumPy's way: the power of ten is a number of Python's, and exact up to here. */
+#define ROUND_MOST 8
+
+static PyObject *rounded(PyObject *a, int op, int64_t decimals)
+{
+	PyObject *power = NULL, *slot[2] = {a, NULL}, *scaled = NULL, *whole = NULL, *r = NULL;
+	double ten = 1;
+
+	for (int64_t k = 0; k < llabs(decimals); k++)
+		ten *= 10;
+	power = slot[1] = PyFloat_FromDouble(ten);
+	if (power)
+		scaled = number_apply(core.op[decimals > 0 ? N_MULTIPLY : N_DIVIDE], slot, 2);
+	if (scaled)
+		whole = number_apply(op, &scaled, 1);
+	slot[0] = whole;
+	if (whole)
+		r = number_apply(core.op[decimals > 0 ? N_DIVIDE : N_MULTIPLY], slot, 2);
+	Py_XDECREF(power);
+	Py_XDECREF(scaled);
+	Py_XDECREF(whole);
+	return r;
+}
+
 bool fast_round(PyObject **out, const struct fast *f, const struct call *c)
 {
 	PyObject *slot[FAST_ARGS];
@@ -102,12 +141,13 @@ bool fast_round(PyObject **out, const struct fast *f, const struct call *c)
 	int dtype = 0;
 
 	if (!fast_bind(slot, f, c) || !fast_array(slot[0]) ||
-	    (slot[1] && (!fast_int(&decimals, slot[1]) || decimals)))
+	    (slot[1] && !fast_int(&decimals, slot[1])) ||
+	    (decimals && (llabs(decimals) > ROUND_MOST || core.watching)))
 		return false;
 	dtype = type_dtype(slot[0]);
-	if (dtype < BRAZE_FLOAT16 || dtype > BRAZE_FLOAT64)
+	if (dtype < (decimals ? BRAZE_FLOAT32 : BRAZE_FLOAT16) || dtype > BRAZE_FLOAT64)
 		return false;
-	*out = number_apply(f->op, slot, 1);
+	*out = decimals ? rounded(slot[0], f->op, decimals) : number_apply(f->op, slot, 1);
 	return true;
 }
 

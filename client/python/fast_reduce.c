@@ -8,6 +8,7 @@ struct reduction {
 	braze_array *of;
 	unsigned mask; /* the axes, at least one */
 	int keep, dtype;
+	bool first;    /* without an axis along the first one, as ufunc.reduce */
 	int64_t count; /* elements that each result is made of */
 };
 
@@ -25,12 +26,17 @@ static bool add_axis(struct reduction *r, PyObject *o)
 /* one: as argmin, which knows one axis or all. */
 static bool read_axes(struct reduction *r, PyObject *axis, bool one)
 {
-	if (fast_absent(axis)) {
+	if (r->first ? axis == Py_None : fast_absent(axis)) {
 		r->mask = (1u << braze_ndim(r->of)) - 1;
 		r->count = braze_size(r->of);
 		return r->mask != 0;
 	}
 	r->count = 1;
+	if (!axis) {
+		r->mask = 1;
+		r->count = braze_shape(r->of)[0];
+		return true;
+	}
 	if (!PyTuple_CheckExact(axis))
 		return add_axis(r, axis);
 	if (one)
@@ -68,7 +74,9 @@ static bool answer(PyObject **out, int rc, braze_array **made)
 /* Of nothing there are sums and products; the errors of the others are Python's. */
 static bool has_identity(const struct fast *f)
 {
-	return f->n == 5 || f->name[1] == 'n' || f->name[1] == 'l'; /* any, all */
+	const char *op = f->op_name;
+
+	return *op == 's' || *op == 'p' || op[1] == 'n' || op[1] == 'l'; /* any, all */
 }
 
 /* Elements of arrays at hand from which on NumPy finds the same answer sooner than the near
@@ -95,6 +103,20 @@ bool fast_reduce(PyObject **out, const struct fast *f, const struct call *c)
 		return false;
 	if (is_numpys(f, r.of) && f->numpys->fn(out, f->numpys, c))
 		return true;
+	return answer(out, braze_reduce(&made, f->op, r.of, r.mask, r.keep, r.dtype, &err), &made);
+}
+
+bool fast_reduce_first(PyObject **out, const struct fast *f, const struct call *c)
+{
+	struct reduction r = {.first = true};
+	braze_array *made = NULL;
+	braze_error err;
+
+	/* Types that only sums and products are asked for, as of the functions. */
+	if (!c->n || !fast_array(c->args[0]) || !braze_ndim(nd(c->args[0])->h) ||
+	    !read_call(&r, f, c) || (!r.count && !has_identity(f)) ||
+	    (r.dtype >= 0 && *f->op_name != 's' && *f->op_name != 'p'))
+		return false;
 	return answer(out, braze_reduce(&made, f->op, r.of, r.mask, r.keep, r.dtype, &err), &made);
 }
 

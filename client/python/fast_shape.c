@@ -244,6 +244,96 @@ bool fast_flip(PyObject **out, const struct fast *f, const struct call *c)
 		      &made, slot[0]);
 }
 
+/* ---- Diagonals of a matrix ---- */
+
+/* Of the matrix h that many right of the main one, or below it. */
+static int diagonal_of(braze_array **made, braze_array *h, int64_t offset, braze_error *err)
+{
+	const int64_t *shape = braze_shape(h), *step = braze_strides(h);
+	int64_t rows = shape[0] - (offset < 0 ? -offset : 0), along = step[0] + step[1];
+	int64_t columns = shape[1] - (offset > 0 ? offset : 0), n = rows < columns ? rows : columns;
+	int64_t delta = offset > 0 ? offset * step[1] : -offset * step[0];
+
+	n = n > 0 ? n : 0;
+	return braze_view(made, h, braze_dtype_of(h), 1, &n, &along,
+			  braze_offset(h) + (n ? delta : 0), err);
+}
+
+/* The matrix and its offset; false: others know. */
+static bool read_diagonal(braze_array **h, int64_t *offset, const struct fast *f,
+			  const struct call *c, int ndim)
+{
+	PyObject *slot[FAST_ARGS];
+
+	*offset = 0;
+	return fast_bind(slot, f, c) && (*h = fast_array(slot[0])) && braze_ndim(*h) == ndim &&
+	       (!slot[1] || fast_int(offset, slot[1])) && *offset > -(INT64_C(1) << 31) &&
+	       *offset < INT64_C(1) << 31;
+}
+
+/* It may not be written. */
+bool fast_diagonal(PyObject **out, const struct fast *f, const struct call *c)
+{
+	braze_array *h = NULL, *made = NULL;
+	int64_t offset = 0;
+	braze_error err;
+
+	if (!read_diagonal(&h, &offset, f, c, 2) ||
+	    !answer(out, diagonal_of(&made, h, offset, &err), &made, c->args[0]))
+		return false;
+	if (*out)
+		nd(*out)->flags = (uint8_t)((nd(*out)->flags & ~ND_WARN) | ND_READONLY);
+	return true;
+}
+
+/* The matrix that has the vector as its diagonal. */
+static int matrix_of(braze_array **made, braze_array *v, int64_t offset, braze_error *err)
+{
+	int64_t n = braze_size(v) + (offset < 0 ? -offset : offset), shape[2] = {n, n};
+	braze_scalar zero = {.dtype = braze_dtype_of(v)};
+	braze_array *line = NULL;
+	braze_arg arg = {.array = v};
+	int rc = braze_full(made, braze_session_of(v), zero.dtype, 2, shape, zero, err);
+
+	if (!rc)
+		rc = diagonal_of(&line, *made, offset, err);
+	if (!rc)
+		rc = braze_assign(line, arg, err);
+	braze_release(line);
+	return rc;
+}
+
+bool fast_diag(PyObject **out, const struct fast *f, const struct call *c)
+{
+	braze_array *v = NULL, *made = NULL;
+	int64_t offset = 0;
+	braze_error err;
+	int rc = 0;
+
+	if (!read_diagonal(&v, &offset, f, c, 1))
+		return c->n && fast_diagonal(out, f, c);
+	rc = matrix_of(&made, v, offset, &err);
+	if (rc)
+		braze_release(made);
+	return fast_new(out, rc, &made, 0);
+}
+
+bool fast_trace(PyObject **out, const struct fast *f, const struct call *c)
+{
+	braze_array *h = NULL, *line = NULL, *made = NULL;
+	int64_t offset = 0;
+	braze_error err;
+	int rc = 0;
+
+	if (!read_diagonal(&h, &offset, f, c, 2))
+		return false;
+	rc = diagonal_of(&line, h, offset, &err);
+	if (!rc)
+		rc = braze_reduce(&made, f->op, line, 1, 0, -1, &err);
+	braze_release(line);
+	return fast_new(out, rc, &made, ND_SCALAR);
+}
+
 static bool at_least(PyObject **out, const struct call *c, int ndim)
 {
 	braze_array *h = c->n == 1 && !c->names ? fast_array(c->args[0]) : NULL;

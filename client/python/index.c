@@ -148,8 +148,8 @@ static braze_array *view_of(braze_array *h, const struct spot *s)
 	braze_array *v = NULL;
 	braze_error err;
 
-	err.code = braze_view(&v, h, braze_dtype_of(h), s->ndim, s->shape, s->strides,
-			      braze_offset(h) + s->delta, &err);
+	err.code =
+		braze_part(&v, h, s->ndim, s->shape, s->strides, braze_offset(h) + s->delta, &err);
 	if (err.code)
 		wait_raise(&err);
 	return err.code ? NULL : v;

@@ -184,14 +184,27 @@ static uint8_t chain_length(const struct node *n, const struct trace *t)
 	return sum > LIMIT_RECIPE_OPS ? NO_RECIPE : (uint8_t)sum;
 }
 
-/* Is a value that the program can still name stored, and not left as a recipe?  A small one
- * is always: the client is told where it lies (Demand.also) and goes on with it itself. */
+/* Is a value that the program can still name stored, and not left as a recipe?  A factor of a
+ * product is, and a small one always: the client is told where it lies (Demand.also) and goes on
+ * with it itself. */
 static bool stores(const struct node *n)
 {
 	const struct version *v = n->out;
 
 	return n->chain == NO_RECIPE || n->recipe || v->pins ||
 	       (v->named && v->bytes <= LIMIT_RECIPE_BYTES);
+}
+
+/* A matrix is multiplied more than once, where the program can still name it. */
+static void store_factors(struct found *f, struct trace *t)
+{
+	for (size_t i = 0; i < f->n; i++)
+		for (int j = 0; f->node[i]->op == OP_MATMUL && j < f->node[i]->nin; j++) {
+			struct version *v = f->node[i]->in[j].version;
+
+			if (v && in_partition(v, t))
+				v->node->recipe = 1;
+		}
 }
 
 /* kept: nodes that stay pending.  Outputs get chain 0: stored, they cost nothing. */
@@ -202,6 +215,7 @@ static void choose_recipes(struct found *f, struct trace *t, struct version *con
 			touch(t, want[i]);
 			want[i]->index = 0; /* demanded: never a recipe */
 		}
+	store_factors(f, t);
 	for (size_t i = 0; i < f->n; i++) {
 		struct node *x = f->node[i];
 		bool demanded = x->out->index == 0;

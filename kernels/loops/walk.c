@@ -61,6 +61,10 @@ static void copy(char *dst, int64_t to, const char *src, int64_t from, unsigned 
 		memcpy(dst, src, (size_t)n * bytes);
 		return;
 	}
+	if (!from && to == bytes) {
+		walk_fill(dst, src, bytes, n);
+		return;
+	}
 	switch (bytes) {
 	case 1:
 		COPY(uint8_t);
@@ -184,8 +188,10 @@ void walk_copy(const struct walk *w, const int64_t *from, const int64_t *to, con
 /* n elements of T at dst, all like the one at element. */
 #define FILL(T)                                                                                    \
 	do {                                                                                       \
-		T value, *to = (T *)(void *)dst;                                                   \
-		memcpy(&value, element, sizeof value);                                             \
+		typedef struct {                                                                   \
+			T v;                                                                       \
+		} __attribute__((packed, may_alias)) elem;                                         \
+		elem value = *(const elem *)element, *to = (elem *)dst;                            \
 		for (int64_t i = 0; i < n; i++)                                                    \
 			to[i] = value;                                                             \
 	} while (0)
@@ -196,6 +202,9 @@ void walk_fill(char *dst, const void *element, unsigned bytes, int64_t n)
 	case 1:
 		memset(dst, *(const unsigned char *)element, (size_t)n);
 		break;
+	case 2:
+		FILL(uint16_t);
+		break;
 	case 4:
 		FILL(uint32_t);
 		break;
@@ -203,7 +212,6 @@ void walk_fill(char *dst, const void *element, unsigned bytes, int64_t n)
 		FILL(uint64_t);
 		break;
 	default:
-		for (int64_t i = 0; i < n; i++)
-			memcpy(dst + i * bytes, element, bytes);
+		FILL(pair);
 	}
 }

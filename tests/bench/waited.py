@@ -98,13 +98,24 @@ def runner(np, statement, n, wait):
     except SyntaxError:
         body = statement
     kept = written(statement) or ("_r" if body.startswith("_r = ") else None)
-    waits = {np.ndarray: wait, tuple: waited, list: waited}
-    space["_wait"] = waits.get(type(result(body, kept, space))) if wait and kept else None
+    space["_wait"] = waiter(result(body, kept, space), wait) if wait and kept else None
     if space["_wait"]:
         body += f"\n        _wait({kept})"
     names = ", ".join(f"{k}={k}" for k in given)
     exec(f"def run(_n, {names}):\n    for _ in _repeat(None, _n):\n        {body}\n", space)
     return space["run"]
+
+
+def waiter(r, wait):
+    """What waits for all arrays in such a result; None: there are none."""
+    import braze
+
+    array = braze.numpy.ndarray
+    if type(r) not in (tuple, list):
+        return wait if type(r) is array else None
+    if all(type(x) is array for x in r):
+        return (lambda r: wait(*r)) if r else None
+    return waited if any(waiter(x, wait) for x in r) else None
 
 
 def result(body, name, space):

@@ -144,7 +144,14 @@ def of_products(others):
 
 
 def of_round(others):
-    return [((*a, *d), {}) for a in alone() + others for d in ((), (0,), (1,), (-1,), (None,))]
+    some = [*alone(), *others, (A * 1.2345678912,), (F * 1.2345678912,), (np.array([1e300, -0.5, math.nan, -math.inf, 5e-324]),)]
+    return [((*a, *d), {}) for a in some for d in ((), (0,), (1,), (2,), (-1,), (8,), (-8,), (9,), (None,))]
+
+
+def of_diagonals(others):
+    offsets = ((), (0,), (1,), (-1,), (2,), (9,), (-9,), (1.0,), (True,), (None,))
+    some = [*alone(), *others, (A[:0],), (M[::-1, ::2],), (np.arange(12).reshape(4, 3)[:, ::-1],)]
+    return [((*a, *k), {}) for a in some for k in offsets] + [((M, 0, 1, 0), {}), ((N, 1, 0, 2), {}), ((M,), {"offset": 1}), ((M,), {"k": 1}), ((M,), {"dtype": "f4"})]
 
 
 def of_new(others):
@@ -222,7 +229,7 @@ def of_pads(others):
 
 CASES = {of_items: "item", of_squeeze: "squeeze", of_flip: "flip", of_at_least: "atleast_1d atleast_2d", of_reductions: "sum prod min max any all argmin argmax mean", of_reshape: "reshape", of_copies: "ravel flatten copy",
          of_axes: "transpose swapaxes expand_dims shape ndim", of_astype: "astype", of_clip: "clip", of_where: "where",
-         of_products: "dot outer", of_round: "round", of_new: "zeros ones empty", of_full: "full",
+         of_products: "dot outer vdot inner", of_diagonals: "diagonal diag trace", of_round: "round", of_new: "zeros ones empty", of_full: "full",
          of_likes: "zeros_like ones_like empty_like", of_full_like: "full_like", of_arange: "arange", of_eye: "eye",
          of_identity: "identity", of_data: "asarray array", of_joins: "concatenate stack", of_stacks: "vstack hstack",
          of_plain_stacks: "column_stack dstack block", of_two: "append", of_times: "repeat roll", of_tiles: "tile", of_pads: "pad"}
@@ -250,6 +257,15 @@ def test_the_path_in_c_answers_as_python_does(name):
         assert mine == theirs, (name, args, kwargs)
 
 
+@pytest.mark.parametrize("name", ["add", "multiply", "minimum", "maximum", "logical_and", "logical_or"])
+def test_the_reduction_of_a_ufunc_answers_as_python_does(name):
+    fast = getattr(np, name).reduce
+    assert type(fast) is _core.native_function
+    places = [((*a, axis), {}) for a in alone() for axis in AXES]
+    for args, kwargs in [*of_reductions(OTHERS), *places, ((A,), {"initial": 3}), ((A,), {"where": K}), ((A, 0, None, None, True), {}), ((), {})]:
+        assert described(fast, *args, **kwargs) == described(fast.__wrapped__, *args, **kwargs), (args, kwargs)
+
+
 def test_filling_writes_what_python_writes():
     for value, dtype in itertools.product(VALUES, ["f8", "i8", "f4", "?", "c16", "u1"]):
         mine, theirs = np.zeros(3, dtype), np.zeros(3, dtype)
@@ -267,6 +283,8 @@ M.sum(axis=1, keepdims=True); M.argmax(axis=0); A.all(); np.prod(A); np.argmin(A
 np.reshape(M, (3, 2)); M.ravel(); M.flatten(); M.transpose(); M.transpose(1, 0); np.transpose(M); np.swapaxes(M, 0, 1)
 np.expand_dims(A, 0); A.astype(np.float32); I.astype(float); I.astype('f8'); A.copy(); np.copy(A); OUT.fill(1.0); A.clip(0.0, 1.0)
 np.clip(A, 0, 1); A.round(); np.round(A); np.where(K, A, B); np.where(K, A, 0.0); np.dot(A, B); A.dot(B); np.outer(A, B)
+np.vdot(A, B); np.inner(A, B); np.trace(M); M.trace(1); np.diagonal(M); M.diagonal(-1); np.diag(A); np.diag(M, k=1); np.add.reduce(A); np.maximum.reduce(M, axis=1)
+np.round(A, 2); A.round(3)
 np.zeros(3); np.zeros((2, 3)); np.zeros(3, dtype=np.int64); np.ones(3, int); np.empty(3); np.full(3, 0.5); np.zeros_like(A)
 np.ones_like(A); np.empty_like(A); np.full_like(A, 2.0); np.arange(3); np.arange(0.0, 1.0, 0.25); np.arange(1, 5, 2); np.eye(3)
 np.identity(2); np.asarray(A); np.array([1.0, 2.0]); np.array([[1, 2], [3, 4]]); np.concatenate((A, B)); np.concatenate([M, M], axis=1)

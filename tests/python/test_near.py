@@ -151,6 +151,39 @@ def test_three_operands(dtype):
     same(lambda: np.clip(a, b[:1], b), dtype)
 
 
+@pytest.mark.parametrize("dtype", INTS)
+def test_powers_of_two_divide_as_other_numbers_do(dtype):
+    theirs = values(dtype, 600)
+    for by in (1, 2, 8, 64, 3, -4):
+        if by < 0 and dtype.isupper():
+            continue
+        a = np.asarray(theirs)
+        for op in (operator.floordiv, operator.mod):
+            same(lambda: op(a, by), dtype, by)
+            assert numpy.array_equal(op(a, by), op(theirs, by)) and op(a, by).dtype == dtype
+            same(lambda: op(by, a[a != 0]), dtype, by)
+        for op in (operator.ifloordiv, operator.imod):
+            mine, its = np.array(theirs), theirs.copy()
+            assert numpy.array_equal(op(mine, by), op(its, by))
+            with braze.unfused():
+                assert numpy.array_equal(op(np.array(theirs), by), its)
+
+
+SHAPES = [((60, 1), (60,)), ((1, 61), (33, 1)), ((3, 1), (3, 700)), ((4, 1, 24), (1, 5, 1)), ((7, 1, 25), (5, 1)), ((2, 512), (2, 1)), ((3, 513), (513,))]
+
+
+@pytest.mark.parametrize("dtype", ALL)
+@pytest.mark.parametrize("shapes", SHAPES, ids=str)
+def test_rows_of_one_element_and_rows_that_lie_so(shapes, dtype):
+    """A row goes to the loop where it lies, the last one of a buffer as well."""
+    a, b = (np.asarray(values(dtype, int(numpy.prod(s)), k)).reshape(s) for k, s in enumerate(shapes))
+    for x, y in ((a, b), (b, a), (a[::-1], b), (a, b[::-1]), (a[..., ::-1], b), (a.T, a.T[:1])):
+        same(lambda: np.multiply(x, y), shapes)
+        same(lambda: np.where(x > y, x, y), shapes)
+        same(lambda: np.where(x == y, x, 1), shapes)
+        same(lambda: np.maximum(x[1:], y), shapes)
+
+
 @pytest.mark.parametrize("dtype", ALL)
 @pytest.mark.parametrize("to", ALL)
 def test_casts(dtype, to):

@@ -294,3 +294,84 @@ def test_what_numpy_made_goes_on_here_for_as_long_as_shipping_it_takes(make):
     # The rest is one trip, and each value that is made there brings as much again.
     assert numpy.array_equal(made[-1], first + 1)
     assert nears(lambda: make(a) * 2) >= 1
+
+
+def triangle(m, a):
+    """One large operation, and many small ones on parts of its result."""
+    a = a - a.mean(axis=0)
+    n = a.shape[1]
+    c = m.zeros((n, n))
+    for i in range(n):
+        c[i:, i] = c[i, i:] = a[:, i] @ a[:, i:] / (n - 1)
+    return c
+
+
+def test_many_small_operations_wait_once_for_what_all_of_them_need():
+    (a,) = arrays(1, n=360 * 300)
+    a = a.reshape(360, 300)
+    braze.wait(a)
+    before = braze.counters()
+    got = triangle(np, a)
+    after = braze.counters()
+    assert after["near"] - before["near"] > 2 * 300
+    assert after["round_trips"] - before["round_trips"] <= 4
+    with braze.unfused():
+        far = triangle(np, a)
+    assert numpy.asarray(got).tobytes() == numpy.asarray(far).tobytes()
+    numpy.testing.assert_allclose(got, triangle(numpy, numpy.asarray(a)), atol=1e-12)
+
+
+def test_small_operations_on_what_nobody_has_made_yet_wait_for_it_once():
+    (a,) = arrays(1, n=200 * 300)
+    a = a[:200 * 200].reshape(200, 200)
+
+    def columns(m, a):
+        low = m.zeros((200, 200))
+        for k in range(200):
+            low[k:, k] = (a[k:, k] - low[k:, :k] @ low[k, :k] * 1e-3) / (1 + k)
+        return low
+
+    before = braze.counters()
+    got = columns(np, a)
+    after = braze.counters()
+    assert after["near"] - before["near"] > 2 * 200
+    assert after["round_trips"] - before["round_trips"] <= 2
+    with braze.unfused():
+        far = columns(np, a)
+    assert numpy.asarray(got).tobytes() == numpy.asarray(far).tobytes()
+    numpy.testing.assert_allclose(got, columns(numpy, numpy.asarray(a)), rtol=1e-9)
+
+
+def test_small_operations_among_large_ones_wait_for_nothing():
+    a, b = arrays(1, 2, n=400_000)
+    x, small = a, []
+    before = braze.counters()
+    for _ in range(200):
+        x = x * b + a
+        small.append(x[:10] * 2)
+    assert braze.counters()["round_trips"] == before["round_trips"]
+    braze.wait(small[-1])
+
+
+def test_each_wait_of_a_stretch_takes_longer_than_the_last():
+    a, b = arrays(1, 2, n=400_000)
+    waits, before = [], braze.counters()["round_trips"]
+    for turn in range(1500):
+        if turn % 100 == 0:  # what all of the next ones wait for
+            a = a * b
+        (a[:10] + 1) * 2 - 1
+        now = braze.counters()["round_trips"]
+        waits += [turn] * (now - before)
+        before = now
+    assert 2 <= len(waits) <= 6
+
+
+def test_what_fails_meanwhile_fails_who_reads_it():
+    a, = arrays(1, n=400_000)
+    places = (a[:100] * 0 + a.max() * 0 + a.size).astype(int)
+    bad = a[places]
+    for _ in range(200):
+        bad = bad + 1
+    with pytest.raises(IndexError):
+        braze.wait(bad)
+    assert float((a[:2] * 0).sum()) == 0

@@ -267,3 +267,36 @@ def test_elements_of_what_may_not_be_written_and_of_snapshots():
     with pytest.raises(ValueError, match="read-only"):
         mine[1, 1] = 1.0
     assert float(mine[1, 1]) == 9.0
+
+
+NUMBERS = [0, 1, -1, 2, 127, 128, -128, -129, 255, 256, 65535, 65536, -32769, 2**31 - 1, 2**31, 2**32, 2**53 + 1, 2**63 - 1, -2**63, 2**63, 2**64, 10**400, True, False,
+           0.0, -0.0, 1.5, 65520.0, 1e-9, 1e39, 1e300, float("inf"), float("nan"), 1 + 2j, 1e39 + 1j, 2j, -0.0j]
+
+
+@pytest.mark.parametrize("dtype", "?bhilBHILefdFD")
+def test_a_python_number_in_any_place_is_numpys(dtype):
+    for number in NUMBERS:
+        for key in (1, slice(1, 3), Ellipsis):
+            mine, theirs = np.zeros(4, dtype), numpy.zeros(4, dtype)
+            a = said_of(lambda: operator.setitem(mine, key, number))
+            b = said_of(lambda: operator.setitem(theirs, key, number))
+            assert (a[0] is None) == (b[0] is None) and (b[0] is None or a[0][0] == b[0][0]), (number, key, a, b)
+            assert numpy.asarray(mine).tobytes() == theirs.tobytes(), (number, key)
+
+
+@pytest.mark.parametrize("op", [operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.pow, operator.lt, operator.ge, operator.eq, operator.ne])
+@pytest.mark.parametrize("kinds", ["dd", "dl", "ld", "ll", "fd", "df", "?d"])
+def test_an_element_and_a_near_result_meet_as_numpys(op, kinds):
+    def made(m):
+        one, two = m.array([[2, 0], [5, -3]], dtype=kinds[0]), m.array([3, -1], dtype=kinds[1])
+        return [op(x, y) for a in (one[0, 0], one[0, 1], one[1, 0]) for b in (two.sum(), two.min(), m.dot(two, two)) for x, y in ((a, b), (b, a))]
+
+    with numpy.errstate(all="ignore"):
+        try:
+            theirs = made(numpy)
+        except Exception as error:  # noqa: BLE001
+            with pytest.raises(type(error)):
+                made(np)
+            return
+        for a, b in zip(made(np), theirs, strict=True):
+            assert a.dtype == b.dtype and numpy.asarray(a).tobytes() == b.tobytes()

@@ -8,6 +8,7 @@ small whole numbers, so every order of additions gives the same sum."""
 
 import os
 import random
+import resource
 import subprocess
 import sys
 import threading
@@ -441,3 +442,25 @@ def test_a_mode_that_begins_while_a_fence_is_waited_for():
         thread.join()
         sys.setswitchinterval(old)
     assert not wrong
+
+
+def test_a_matrix_that_was_multiplied_is_at_hand():
+    a, r = np.asarray(numpy.random.default_rng(1).random((400, 400))), np.ones(400)
+    m = a / 3
+    first = float((m @ r).sum())
+    before = braze.counters()["round_trips"]
+    assert float((m @ r).sum()) == first
+    assert braze.counters()["round_trips"] == before
+    numpy.testing.assert_allclose(first, (numpy.asarray(a) / 3).sum())
+
+
+def test_arrays_of_one_size_are_shipped_to_pages_that_are_there():
+    """Fresh ones are most of what a copy costs."""
+    theirs, pages = numpy.random.default_rng(1).random(12_000), []
+    big = np.zeros(12_000) + np.zeros(400_000).sum()
+    braze.wait(big)
+    for _ in range(40):
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        braze.wait(np.cbrt(np.asarray(theirs)) + big)
+        pages.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+    assert sorted(pages[20:])[10] < 12, pages

@@ -399,18 +399,55 @@ Test(client_wait, leases_are_renewed_and_tails_given_back)
 {
 	struct fake *f = fake_start();
 	braze_session *s = fake_connect(f, 0);
-	braze_array *a[17];
-	int64_t n = FAKE_LEASE / 17 + 8;
+	braze_array *a[53];
+	int64_t n = 20000;
 	void *p = NULL;
 
-	for (int k = 0; k < 17; k++)
+	for (int k = 0; k < 53; k++)
 		cr_assert_eq(braze_alloc(&a[k], &p, s, BRAZE_UINT8, 1, &n, NULL), 0);
-	cr_assert(fake_saw(f, "UNLEASE 987136 61440\n"));
+	cr_assert(fake_saw(f, "UNLEASE 1041664 6912\n"));
 	cr_assert(fake_saw(f, "LEASE 67108864\n"));
 	memset(p, 1, (size_t)n);
 	cr_assert_eq(f->arena[FAKE_LEASE], 1);
-	for (int k = 0; k < 17; k++)
+	for (int k = 0; k < 53; k++)
 		braze_release(a[k]);
+	braze_close(s);
+	fake_stop(f);
+}
+
+static void alloc_and_drop(braze_session *s, int64_t n)
+{
+	braze_array *a = NULL;
+	void *p = NULL;
+
+	cr_assert_eq(braze_alloc(&a, &p, s, BRAZE_UINT8, 1, &n, NULL), 0);
+	memset(p, 1, (size_t)n);
+	braze_release(a);
+}
+
+Test(client_wait, leases_of_a_size_that_comes_again_are_asked_for_together)
+{
+	struct fake *f = fake_start();
+	braze_session *s = fake_connect(f, 0);
+	const uint64_t trips[] = {0, 1, 2, 2, 3, 3, 3, 3, 4};
+	struct braze_counters c;
+
+	for (size_t k = 0; k < sizeof trips / sizeof *trips; k++) {
+		alloc_and_drop(s, 61688);
+		braze_get_counters(s, &c);
+		cr_assert_eq(c.round_trips, trips[k], "%zu: %llu", k,
+			     (unsigned long long)c.round_trips);
+	}
+	cr_assert(fake_saw(f, "LEASE 61696\n"));
+	cr_assert_not(fake_saw(f, "UNLEASE"));
+	/* Of other sizes one is enough; then the first ones' spares go back. */
+	for (int k = 1; k < 4; k++)
+		alloc_and_drop(s, 61688 + 128 * k);
+	cr_assert_not(fake_saw(f, "UNLEASE"));
+	alloc_and_drop(s, 70000);
+	cr_assert(fake_saw(f, " 61696\nUNLEASE"));
+	braze_get_counters(s, &c);
+	cr_assert_eq(c.round_trips, 4);
 	braze_close(s);
 	fake_stop(f);
 }

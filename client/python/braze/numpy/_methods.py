@@ -356,7 +356,5 @@ def attach(functions):
     ndarray.searchsorted = _names.method("searchsorted", _search.method_searchsorted)
     ndarray.nonzero = _names.method("nonzero", _choose.method_nonzero)
     ndarray.compress = _names.method("compress", _choose.method_compress)
-    for name in ("ravel", "swapaxes", "repeat", "squeeze"):
+    for name in ("ravel", "swapaxes", "repeat", "squeeze", "diagonal", "trace"):
         setattr(ndarray, name, _names.method(name, getattr(_shape, name)))
-    for name in ("diagonal", "trace"):
-        setattr(ndarray, name, _method(getattr(_shape, name)))

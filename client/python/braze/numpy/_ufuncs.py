@@ -90,8 +90,8 @@ def new(function, general, op):
 
 
 def _lend_methods(made):
-    """Methods that only NumPy has: of the ufuncs that programs use, with a path in C."""
-    for name in ("accumulate", "reduceat", "at"):
+    """Methods with a path in C: of the ufuncs that programs use."""
+    for name in ("reduce", "accumulate", "reduceat", "at"):
         inner = getattr(made, name)
         shown = _core.native(inner, f"{made.__name__}.{name}", False)
         if shown is not None:
