@@ -50,6 +50,7 @@ struct life {
 	struct ctl *ctl;
 	uint64_t turn_ns, turn_idle_ns, turn_cpu_ns;
 	struct rusage turn_usage; /* at its beginning, when turns are logged */
+	uv_work_t first_work;
 	bool retired, stopping;
 };
 
@@ -391,6 +392,16 @@ static void take_down(struct life *l)
 		log_error("brazed", "handles were left open");
 }
 
+static void nothing(uv_work_t *work)
+{
+}
+
+/* The threads of the loop's pool are there before the first call that needs one. */
+static void start_threads(struct life *l)
+{
+	uv_queue_work(&l->loop, &l->first_work, nothing, NULL);
+}
+
 /* A log that is appended to is read days later; its lines have the time only. */
 static const char *today(char date[16])
 {
@@ -445,6 +456,7 @@ enum status brazed_run(struct config *config, void (*ready)(void), struct err *e
 			log_debug("brazed", "runs at everybody's priority");
 		if (!l->d.nsession)
 			became_idle(&l->d);
+		start_threads(l);
 		uv_run(&l->loop, UV_RUN_DEFAULT);
 	}
 	take_down(l);

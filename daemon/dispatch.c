@@ -161,6 +161,7 @@ static void wake_crowded(struct brazed *d)
 static void go_on(struct session *s)
 {
 	s->jobs--;
+	cache_hold(s->d->cache, false);
 	dispatch_waiting(s);
 	if (s->conn)
 		pipeline_pump(s);
@@ -330,6 +331,7 @@ enum status dispatch_fetch(struct session *s, struct storage *st, struct err *er
 	m->users++;
 	m->device->fetches++;
 	s->jobs++;
+	cache_hold(s->d->cache, true);
 	executor_submit(m->device->executor, &t->run);
 	return OK;
 }

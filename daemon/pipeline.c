@@ -152,6 +152,7 @@ static bool advance(struct session *s, const struct ticket *t, int64_t *budget)
 	j->partition = p;
 	j->since_ns = uv_hrtime();
 	s->jobs++;
+	cache_hold(d->cache, true);
 	plan = plancache_find(d->plans, &p->part);
 	if (plan) {
 		s->stats.plan_hits++;

@@ -107,7 +107,9 @@ void near_open(struct braze_session *s)
 		}
 	}
 	if (s->near_made) {
-		s->near_made->stretch = (struct near_stretch){.need = NEAR_CALM};
+		/* Nobody knows yet: its first stretch may be all that the program does. */
+		s->near_made->stretch = (struct near_stretch){
+			.need = NEAR_CALM / 2, .risen = true, .most = NEAR_GRANT};
 		s->near_made->spare = 0;
 	}
 	near_switch(s);
@@ -134,13 +136,14 @@ void near_close(struct braze_session *s)
 static void fall(struct near_stretch *t)
 {
 	t->risen = false;
+	t->most = NEAR_WIDE;
 	t->calm = 0;
 	t->need = 2 * t->need < NEAR_WARY ? 2 * t->need : NEAR_WARY;
 }
 
-bool near_stretches(struct near_stretch *t, uint64_t work, bool large)
+bool near_stretches(struct near_stretch *t, uint64_t work, bool large, uint64_t bytes)
 {
-	if (!large || (t->risen && t->work + work <= NEAR_TRIP)) {
+	if (!large || (t->risen && bytes <= t->most && t->work + work <= NEAR_TRIP)) {
 		t->work += work;
 		t->used |= large;
 		return true;
@@ -158,6 +161,8 @@ void near_stretch_end(struct near_stretch *t)
 	if (t->risen && t->used && t->far) {
 		fall(t);
 	} else if (t->risen) {
+		if (t->used)
+			t->most = NEAR_WIDE;
 		if (t->used && ++t->calm >= NEAR_STEADY)
 			t->need = NEAR_CALM;
 	} else if (t->passed) {

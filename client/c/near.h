@@ -66,6 +66,7 @@ struct near_stretch {
 	uint64_t lost;
 	uint32_t hurried;
 	uint32_t calm, need;
+	uint32_t most;	  /* bytes of a result while the bound is risen */
 	bool risen, used; /* the bound; something was near for its sake */
 	bool asking;	  /* for memory */
 };
@@ -110,7 +111,7 @@ void near_close(struct braze_session *s);
 /* b is about to be written: it gets a block of its own.  False: no memory. */
 bool near_own(struct braze_session *s, struct buffer *b) MUST_USE;
 /* An operation that is large, or any while the bound is risen: is it near? */
-bool near_stretches(struct near_stretch *t, uint64_t work, bool large) MUST_USE;
+bool near_stretches(struct near_stretch *t, uint64_t work, bool large, uint64_t bytes) MUST_USE;
 /* The program reads a value. */
 void near_stretch_end(struct near_stretch *t);
 /* Recorded operations leave: the heads of their columns. */
@@ -250,7 +251,7 @@ static inline bool near_fits(struct near *n, uint64_t work, uint64_t bytes)
 	bool large = work > NEAR_WORK || bytes > NEAR_BYTES;
 
 	if (unlikely(large || t->risen))
-		return bytes <= NEAR_WIDE && near_stretches(t, work, large);
+		return bytes <= NEAR_WIDE && near_stretches(t, work, large, bytes);
 	t->work += work;
 	return true;
 }

@@ -21,10 +21,11 @@
 #include "form/plan.h"
 #include "target.h"
 
-#define WORTH_NS   100000000u  /* tier-0 work that pays for compiling */
-#define URGENT_NS  4000000u    /* tier-0 work that a program waits for, again and again */
-#define WORTH_USES 2	       /* uses that promise more */
-#define RATE_RUNS  16	       /* that a kernel's rate is made of, at most */
+#define WORTH_NS  100000000u /* tier-0 work that pays for compiling */
+#define URGENT_NS 4000000u   /* tier-0 work that a program waits for, again and again */
+#define PATIENT_NS                                                                                 \
+	30000000u    /* tier-0 work of a kernel for whose compiler a job need not end first */
+#define WORTH_USES 2 /* uses that promise more */
 #define RETRY_NS   60000000000 /* after a failure that was not the source's */
 #define TEXT_HEAD  "text\n"    /* of a text's key */
 #define BACKLOG	   256	       /* compilations that wait; of what nobody waits for, no more */
@@ -42,6 +43,9 @@ struct entry {
 	bool reading;
 	bool writing, stale; /* its file is being written; and again, behind that */
 	bool wanted;	     /* compile it, whatever that is worth */
+	bool late;	     /* in the list of those to be compiled when jobs have ended */
+	struct entry *late_next;
+	uint64_t born; /* cache.period when it came */
 };
 
 /* One piece of work on a libuv thread; the entry outlives it. */
@@ -66,6 +70,9 @@ struct cache {
 	uint64_t memory_bytes, max_code, ncode, nwork;
 	uint32_t last_id;
 	bool dead; /* destroyed, waits for its work */
+	struct entry *late;
+	unsigned held;	 /* cache_hold */
+	uint64_t period; /* how many times that has ended */
 	struct cache_stats stats;
 	cache_ready_fn *ready;
 	void *data;
@@ -139,6 +146,17 @@ static void forget_code(struct cache *c, struct entry *e)
 	c->ncode--;
 }
 
+static void late_remove(struct cache *c, struct entry *e)
+{
+	struct entry **at = &c->late;
+
+	while (e->late && *at != e)
+		at = &(*at)->late_next;
+	if (e->late)
+		*at = e->late_next;
+	e->late = false;
+}
+
 /* Evict, oldest first, what nobody uses until both bounds hold. */
 static void trim(struct cache *c)
 {
@@ -158,6 +176,7 @@ static void trim(struct cache *c)
 		c->stats.evictions++;
 		c->stats.kernels--;
 		list_remove(c, e);
+		late_remove(c, e);
 		table_remove(c, e);
 		if (c->drop)
 			c->drop(c->data, e->k.id);
@@ -362,6 +381,25 @@ static bool worth(const struct entry *e)
 	       e->k.runs >= WORTH_USES || e->predicted_ns >= WORTH_NS || e->k.busy_ns >= WORTH_NS;
 }
 
+/* A compiler takes a core for longer than most jobs last, and would only slow the one that is the
+ * first to use the kernel: it waits for that one's end.  Not where jobs come again, or last. */
+static bool comes_late(const struct entry *e)
+{
+	const struct cache *c = e->cache;
+
+	return c->held && c->period == e->born && !e->wanted && c->tier < 0 &&
+	       e->predicted_ns < WORTH_NS && e->k.busy_ns < PATIENT_NS;
+}
+
+static void compile_late(struct entry *e)
+{
+	if (e->late)
+		return;
+	e->late = true;
+	e->late_next = e->cache->late;
+	e->cache->late = e;
+}
+
 static void consider(struct entry *e)
 {
 	bool again = e->k.state == KERNEL_FAILED && e->retry_at && uv_hrtime() >= e->retry_at;
@@ -370,8 +408,30 @@ static void consider(struct entry *e)
 	if (!(e->k.arch ? e->wanted : e->cache->tier) || e->reading ||
 	    e->k.strikes >= KERNEL_STRIKES || !has_code(&e->k))
 		return;
-	if ((e->k.state == KERNEL_ABSENT || again) && worth(e))
+	if ((e->k.state != KERNEL_ABSENT && !again) || !worth(e))
+		return;
+	if (comes_late(e)) {
+		compile_late(e);
+	} else {
+		late_remove(e->cache, e);
 		compile(e);
+	}
+}
+
+void cache_hold(struct cache *c, bool on)
+{
+	struct entry *e = c->late, *next;
+
+	c->held += on ? 1 : -1u;
+	if (on || c->held)
+		return;
+	c->period++;
+	c->late = NULL;
+	for (; e; e = next) {
+		next = e->late_next;
+		e->late = false;
+		consider(e);
+	}
 }
 
 static void read_run(uv_work_t *uv)
@@ -426,6 +486,7 @@ static struct entry *add(struct cache *c, const struct nest *spec, uint32_t arch
 	struct entry *e = xcalloc(1, sizeof *e);
 
 	e->cache = c;
+	e->born = c->period;
 	e->k.id = ++c->last_id;
 	e->k.hash = hash;
 	e->k.arch = arch;
@@ -553,36 +614,6 @@ void cache_unref(struct cache *c, struct kernel *k)
 	k->refs--;
 	if (!k->refs)
 		trim(c);
-}
-
-const struct kernel_rate *cache_rate(const struct kernel *k, uint16_t shape)
-{
-	for (uint32_t i = 0; i < k->nrate; i++)
-		if (k->rate[i].shape == shape)
-			return &k->rate[i];
-	return NULL;
-}
-
-void cache_note_rate(struct kernel *k, uint16_t shape, uint64_t elements, uint64_t busy_ns)
-{
-	const struct kernel_rate *known = cache_rate(k, shape);
-	struct kernel_rate r = known ? *known : (struct kernel_rate){.shape = shape};
-	uint32_t at = known ? (uint32_t)(known - k->rate) : k->nrate;
-
-	if (at == KERNEL_RATES)
-		at--; /* the one that was longest not run */
-	else if (!known)
-		k->nrate++;
-	memmove(&k->rate[1], &k->rate[0], at * sizeof r);
-	if (r.runs >= RATE_RUNS) {
-		r.runs /= 2;
-		r.elements /= 2;
-		r.ns /= 2;
-	}
-	r.runs++;
-	r.elements += elements;
-	r.ns += busy_ns;
-	k->rate[0] = r;
 }
 
 void cache_note_loaded(struct cache *c, struct kernel *k)

@@ -112,6 +112,8 @@ void cache_unref(struct cache *c, struct kernel *k);
 /* A run of `elements` points is about to be, or was, done (busy_ns > 0): decides
  * whether compiling is worth while. */
 void cache_note_run(struct cache *c, struct kernel *k, uint64_t elements, uint64_t busy_ns);
+/* Jobs run from now on, or none does any more: see comes_late. */
+void cache_hold(struct cache *c, bool on);
 /* A worker has this geometry for it: kept with it, on disk if it is one of trials. */
 void cache_note_geometry(struct cache *c, struct kernel *k, const struct cuda_geometry *g);
 /* A run of this shape that did nothing else took so long. */

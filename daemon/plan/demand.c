@@ -222,6 +222,10 @@ static void choose_recipes(struct found *f, struct trace *t, struct version *con
 		bool live = x->out->refs > x->out->inner;
 
 		x->chain = chain_length(x, t);
+		/* A loop's value of the last turn, computed again: were this one's left so, too,
+		 * the chain would be longer with each turn, and each turn a new plan. */
+		if (x->recipe && !live)
+			x->chain = NO_RECIPE;
 		if (demanded || (live && stores(x))) {
 			x->chain = 0;
 			x->out->index = 0;

@@ -210,6 +210,7 @@ LEGACY = {
 
 @pytest.mark.parametrize("name", LEGACY)
 def test_a_random_states_draws_are_numpys_to_the_bit(name):
+    assert np.random.RandomState is np.random.mtrand.RandomState
     mine, theirs = np.random.RandomState(7), numpy.random.RandomState(7)
     for arguments in LEGACY[name]:
         same(getattr(mine, name)(*arguments), getattr(theirs, name)(*arguments))

@@ -72,6 +72,28 @@ def test_memory_alone_and_writes_to_it_are_a_stretch_as_well():
     assert numpy.array_equal(repeated(), numpy.concatenate([x, numpy.repeat(x, 9)]))
 
 
+def test_a_first_stretch_may_be_all_that_a_program_does():
+    a, b = (numpy.random.default_rng(seed).standard_normal(N) for seed in (1, 2))
+    with near_on(first=True):
+        x, y = np.asarray(a), np.asarray(b)
+        before = braze.counters()
+        assert stretches(lambda: braze.wait(x + y), 3) == [1] * 3
+        assert braze.counters()["demands"] == before["demands"]
+        assert numpy.array_equal(x + y, a + b)
+        # A long one, and it is as if nothing had been tried.
+        assert nears(lambda: braze.wait(sum((x * k for k in range(1, 20)), y))) <= 3
+        assert rise(x, y) == CALM
+
+
+def test_in_a_first_stretch_results_are_near_up_to_what_shipping_saves():
+    a = numpy.random.default_rng(1).standard_normal(150_000)
+    with near_on(first=True):
+        x = np.asarray(a)
+        assert nears(lambda: braze.wait(x + 1.5)) == 0
+        assert nears(lambda: braze.wait(x[:N] + 1.5)) == 0
+        assert numpy.array_equal(x + 1.5, a + 1.5)
+
+
 def test_near_of_a_risen_bound_waits_for_nothing():
     a, b = arrays(1, 2)
     rise(a, b)
@@ -268,9 +290,9 @@ def program(seed):
 def test_the_same_bits_with_every_bound(seed):
     runs = []
     for _ in range(2):
+        braze.close()
         before = near_count()
         runs.append((program(seed), near_count() - before))
-        braze.close()
     (adaptive, chosen), (again, same) = runs
     assert chosen == same  # the same way in each run
     with braze.unfused():

@@ -25,6 +25,7 @@
 #include "braze_fast.h"
 #include "loops/loops.h"
 #include "ops.h"
+#include "near.h"
 #include "packet.h"
 
 #define FAKE_ARENA  (1u << 30)
@@ -397,6 +398,9 @@ __attribute__((unused)) static braze_session *fake_connect(struct fake *f, unsig
 	braze_error e = {0};
 
 	cr_assert_eq(braze_connect(&s, &o, &e), 0, "%s", e.text);
+	/* Behind what a new session tries. */
+	if (s->near_made)
+		s->near_made->stretch = (struct near_stretch){.need = NEAR_CALM, .most = NEAR_WIDE};
 	return s;
 }
 

@@ -97,6 +97,27 @@ Test(demand, large_cheap_live_value_is_a_recipe_first_and_stored_next_time)
 	cr_assert_eq(value_of(2)->state, VERSION_STORED);
 }
 
+/* x = x + s; read(x * x), again and again: each turn's x is computed from the last one's. */
+Test(demand, what_is_computed_from_a_former_recipe_is_stored)
+{
+	struct partition *p;
+
+	import(1, LARGE);
+	import(2, LARGE);
+	for (unsigned turn = 0; turn < 6; turn++) {
+		uint32_t old = turn ? 3 + 2 * (turn - 1) : 1, x = 3 + 2 * turn;
+
+		binary(OP_ADD, x, old, 2);
+		drop(old);
+		unary(OP_SQUARE, x + 1, x);
+		p = cut(x + 1);
+		cr_assert_eq(p->part.nop, turn % 2 ? 3 : 2, "turn %u: %u", turn, p->part.nop);
+		finish(p);
+		cr_assert_eq(value_of(x)->state, turn % 2 ? VERSION_STORED : VERSION_PENDING);
+		drop(x + 1);
+	}
+}
+
 Test(demand, small_named_value_is_stored_at_once)
 {
 	struct partition *p;

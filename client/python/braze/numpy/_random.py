@@ -23,16 +23,16 @@ def _draw(theirs, name):
     theirs_does = getattr(theirs, name)
     place = _OUT.get(name) if theirs is numpy.random.Generator else None
 
-    @functools.wraps(theirs_does, updated=())
     def draw(self, *args, **kwargs):
         if place is not None and len(args) == place + 1:
             args, kwargs = args[:place], {**kwargs, "out": args[place]}
         return _fallback.call("random." + name, getattr(self._numpy, name), args, kwargs)
 
     shown = _core.native(draw, f"random.{theirs.__name__}.{name}", True)
+    # What nobody sees needs no name: half of what this module's import takes would go there.
+    functools.update_wrapper(shown or draw, theirs_does, updated=())
     if shown is None:
         return draw
-    functools.update_wrapper(shown, theirs_does, updated=())
     shown.__wrapped__ = draw
     return shown
 
@@ -120,18 +120,28 @@ class Generator(_drawing(numpy.random.Generator), numpy.random.Generator):
         return type(self), (self.bit_generator,)
 
 
-class RandomState(_drawing(numpy.random.RandomState), numpy.random.RandomState):
-    """numpy.random.RandomState whose draws are braze arrays."""
+def _random_state():
+    """The class of the older generators, of which most programs have none."""
 
-    def __init__(self, seed=None):
-        super().__init__(_fallback.to_numpy(seed))
-        self._numpy = numpy.random.RandomState(self._bit_generator)
+    class RandomState(_drawing(numpy.random.RandomState), numpy.random.RandomState):
+        """numpy.random.RandomState whose draws are braze arrays."""
 
-    def __reduce__(self):
-        return type(self), (self._bit_generator,), self._numpy.get_state(legacy=False)
+        def __init__(self, seed=None):
+            super().__init__(_fallback.to_numpy(seed))
+            self._numpy = numpy.random.RandomState(self._bit_generator)
 
-    def __setstate__(self, state):
-        self._numpy.set_state(state)
+        def __reduce__(self):
+            return type(self), (self._bit_generator,), self._numpy.get_state(legacy=False)
+
+        def __setstate__(self, state):
+            self._numpy.set_state(state)
+
+    return _named(RandomState)
+
+
+def _named(public):
+    public.__module__, public.__qualname__ = "braze.numpy.random", public.__name__
+    return public
 
 
 @functools.wraps(numpy.random.default_rng)
@@ -154,12 +164,11 @@ def _public_shuffle():
 
 
 shuffle = _public_shuffle()
-for _public in (Generator, RandomState, default_rng, shuffle):
-    _public.__module__, _public.__qualname__ = "braze.numpy.random", _public.__name__
+for _public in (Generator, default_rng, shuffle):
+    _named(_public)
 OWN = {
     "random.Generator": Generator,
-    "random.RandomState": RandomState,
-    "random.mtrand.RandomState": RandomState,
     "random.default_rng": default_rng,
     "random.shuffle": shuffle,
 }
+LATER = {"random.RandomState": _random_state, "random.mtrand.RandomState": _random_state}

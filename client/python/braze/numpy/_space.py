@@ -18,7 +18,8 @@ from braze.numpy import _fallback, _ufuncs
 
 OURS = "braze.numpy"
 own = {}  # "module.name" below numpy: what stands there instead of NumPy's
-# Modules whose OWN comes when they are asked for.
+later = {}  # what makes such a thing when it is asked for
+# Modules whose OWN, and LATER, come when they are asked for.
 _MORE = {name: f"{OURS}._{name}" for name in ("random", "testing")}
 natives = {}  # NumPy's function -> braze's
 _FUNCTIONS = (
@@ -82,7 +83,11 @@ def wrap(module, name, theirs):
     more = _MORE.get(first)
     if more:  # until its names are there, for other threads, too
         own.update(importlib.import_module(more).OWN)
+        later.update(getattr(sys.modules[more], "LATER", {}))
         _MORE.pop(first, None)
+    if short in later and short not in own:
+        make = later[short]  # for several names and threads, but one thing
+        own[short] = own.setdefault(make, make())
     if short in own:
         return own[short]
     if not _is_function(theirs) or short.startswith("testing."):
