@@ -582,6 +582,7 @@ void dispatch_cancel(struct session *s)
 	for (struct job *j = s->running; j; j = next) {
 		next = j->next;
 		executor_cancel(j->device->executor, &j->run);
+		job_withdraw(j);
 	}
 	while (s->waiting && s->waiting->number <= last && !s->dispatching) {
 		struct err err = {0};

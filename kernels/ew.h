@@ -457,8 +457,24 @@ BZ_ROUND_LANES(f64, )
 	}
 
 /* The lesser and the greater, a where it is a NaN.  AVX has an instruction that takes b where
- * either is one or both are 0, and one that chooses by a comparison. */
-#if BZ_NATIVE == 32
+ * either is one or both are 0, and one that chooses by a comparison; AVX-512 has both in one. */
+#if BZ_NATIVE == 64 && !defined(__clang__)
+#define BZ_EXTREME_512(op, size, mask, all, a, b)                                                  \
+	__builtin_ia32_##op##size##512_mask(                                                       \
+		a, b, a, (mask)__builtin_ia32_cmp##size##512_mask(a, a, 7, all, 4), 4)
+#define BZ_EXTREME_256(op, a, b)                                                                   \
+	__builtin_ia32_##op##ps256_mask(                                                           \
+		a, b, a, (unsigned char)__builtin_ia32_cmpps256_mask(a, a, 7, 0xff))
+#if BZ_W == 8
+#define BZ_LESSER_f32(a, b)  BZ_EXTREME_256(min, a, b)
+#define BZ_GREATER_f32(a, b) BZ_EXTREME_256(max, a, b)
+#else
+#define BZ_LESSER_f32(a, b)  BZ_EXTREME_512(min, ps, short, 0xffff, a, b)
+#define BZ_GREATER_f32(a, b) BZ_EXTREME_512(max, ps, short, 0xffff, a, b)
+#endif
+#define BZ_LESSER_f64(a, b)  BZ_EXTREME_512(min, pd, unsigned char, 0xff, a, b)
+#define BZ_GREATER_f64(a, b) BZ_EXTREME_512(max, pd, unsigned char, 0xff, a, b)
+#elif BZ_NATIVE == 32
 #define BZ_EXTREME(t, op, size, a, b)                                                              \
 	(bz_##t) __builtin_ia32_blendv##size(__builtin_ia32_##op##size(a, b), a, (bz_##t)(a != a))
 #if BZ_W == 4

@@ -24,7 +24,8 @@
  * two segments is then all there is to save. */
 #define SEGMENT "8 * BZ_WIDTH"
 /* Phases are done with a point long before memory has answered for the next ones: those of
- * the tile after next are asked for, where rows of so many bytes leave room for them. */
+ * the tile after next are asked for, where rows of so many bytes leave room for them.  Then they
+ * come whole, and no segment has to be waited for. */
 #define AHEAD_POINTS "8"
 #define AHEAD_BYTES  "2048"
 /* A point of more work than this, in tenths of a nanosecond, does not wait for its
@@ -303,10 +304,12 @@ static void put_direct_block(struct gen *g)
 {
 	unsigned last = g->loops - 1;
 
-	text_add(g->o, "for (i64 at = 0, len; at < bn; at += len) {\nlen = bn - at;\n"
-		       "if (points > 1 && A->stream & KERNEL_FAR && len > " SEGMENT
-		       ") len = " SEGMENT ";\n"
-		       "for (int l = 0; l < points; l++) {\n");
+	text_put(g->o,
+		 "for (i64 at = 0, len; at < bn; at += len) {\nlen = bn - at;\n"
+		 "if (points > 1 && A->stream & KERNEL_FAR && len > " SEGMENT "%s"
+		 ") len = " SEGMENT ";\n"
+		 "for (int l = 0; l < points; l++) {\n",
+		 g->n->nmore ? " && N * 8 > " AHEAD_BYTES : "");
 	if (g->n->npar)
 		text_put(g->o, "x%u = X[%u] + l;\n", g->n->npar - 1, g->n->npar - 1);
 	put_kept(g);

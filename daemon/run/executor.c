@@ -532,7 +532,14 @@ void executor_submit(struct executor *x, struct executor_job *job)
 	schedule_send(x);
 }
 
-/* May the job still stop without an input half overwritten? */
+/* Is it a packet of the job, or of one behind it that may read what the job makes? */
+static bool is_behind(const struct flight *f, const struct executor_job *job)
+{
+	return f->job == job ||
+	       (f->job->client == job->client && TICKET_JOB(f->ticket) > TICKET_JOB(job->ticket));
+}
+
+/* May the job still stop without an input half overwritten, its own or that of one behind it? */
 static bool is_whole(const struct executor *x, const struct executor_job *job)
 {
 	if (job->torn)
@@ -540,8 +547,8 @@ static bool is_whole(const struct executor *x, const struct executor_job *job)
 	for (uint32_t i = 0; i < x->nflight; i++) {
 		const struct flight *f = &x->flight[i];
 
-		for (uint32_t s = 0; f->job == job && s < f->nstep; s++) {
-			if (job->plan->step[f->step[s].step].tears)
+		for (uint32_t s = 0; is_behind(f, job) && s < f->nstep; s++) {
+			if (f->job->plan->step[f->step[s].step].tears)
 				return false;
 		}
 	}

@@ -17,6 +17,12 @@ enum slot_use {
 
 /* ---- Are the inputs there? ---- */
 
+/* Slots of all turns. */
+static size_t slots(const struct job *j)
+{
+	return (size_t)j->partition->turns * j->run.plan->nslot;
+}
+
 static enum job_state running_input(const struct version *v, const struct device *d,
 				    struct err *err)
 {
@@ -26,6 +32,13 @@ static enum job_state running_input(const struct version *v, const struct device
 	}
 	/* Jobs of one client on one device are done in order; across devices not. */
 	return v->storage->writer == d->index + 1 ? JOB_GO : JOB_WAIT;
+}
+
+void job_withdraw(struct job *j)
+{
+	for (size_t i = 0; j->slot && i < slots(j); i++)
+		if (j->slot[i] && j->slot[i]->writing)
+			j->slot[i]->writer = 0;
 }
 
 static enum job_state stored_input(struct storage *s, struct device *d, struct storage **fetch)
@@ -44,12 +57,6 @@ static enum job_state stored_input(struct storage *s, struct device *d, struct s
 		mirror_drop(m);
 	}
 	return JOB_GO;
-}
-
-/* Slots of all turns. */
-static size_t slots(const struct job *j)
-{
-	return (size_t)j->partition->turns * j->run.plan->nslot;
 }
 
 /* What a turn's slot has from outside the job, unless the turn before had it there as well. */

@@ -52,6 +52,8 @@ uint64_t job_mirror_bytes(const struct job *j);
 enum status job_bind(struct job *j, struct trace *t, uint32_t region, struct err *err) MUST_USE;
 /* Has the host a copy of every input that the job writes in place on its device? */
 bool job_host_whole(const struct job *j);
+/* It is being cancelled, and may make nothing, or not all: jobs that read it wait for its end. */
+void job_withdraw(struct job *j);
 /* It came back undone: nothing is bound any more, the partition is as it was. */
 void job_unbind(struct job *j, struct trace *t);
 /* A finished job's inputs must have been what they should have been: OK, also where

@@ -4,7 +4,7 @@
 import time
 
 import pytest
-from harness import Daemon, crash_environment, kill9, wait_until
+from harness import ROOT, Daemon, crash_environment, kill9, wait_until
 
 CHAIN = """
 import numpy, braze.numpy as np
@@ -160,6 +160,49 @@ def test_triangular_loop_whose_worker_is_killed():
     """In whatever turn it dies, the loop's result is right, or lost by name."""
     with Daemon(env=crash_environment()) as daemon:
         client = daemon.popen(TRIANGLE)
+        assert client.stdout.readline() == "ready\n", client.stderr.read()
+        for tries in range(1, 9):
+            deaths = daemon.status()["worker_deaths_count"]
+            worker = wait_until(daemon.worker, what="a worker")
+            client.stdin.write("go\n")
+            client.stdin.flush()
+            time.sleep(0.004 * tries)  # recording takes some of it, the turns the rest
+            kill9(worker)
+            right, lost = map(int, client.stdout.readline().split())
+            assert right + lost == tries, (right, lost)
+            wait_until(lambda d=deaths: daemon.status()["worker_deaths_count"] > d, what="its death")
+        client.stdin.close()
+        assert client.wait(30) == 0
+
+
+LOOP = """
+import sys, numpy, braze, braze.numpy as np
+sys.path.insert(0, sys.argv[2])
+import loop_programs
+program = getattr(loop_programs, sys.argv[1])
+want = [numpy.asarray(x) for x in program(np, 900, 120)]
+for x, y in zip(want, program(numpy, 900, 120)):
+    assert numpy.allclose(x, y)
+print("ready", flush=True)
+right = lost = 0
+for line in sys.stdin:
+    made = program(np, 900, 120)
+    other = np.arange(5.0) * 3
+    try:
+        same = [numpy.array_equal(numpy.asarray(x), y) for x, y in zip(made, want)]
+        right += all(same)
+    except braze.LostError as error:
+        lost += "lost" in str(error)
+    assert numpy.array_equal(numpy.asarray(other), numpy.arange(5.0) * 3)
+    print(right, lost, flush=True)
+"""
+
+
+@pytest.mark.parametrize("program", ["jacobi_2d", "heat_3d", "fdtd_2d", "adi", "deriche", "gathered"])
+def test_loop_whose_worker_is_killed(program):
+    """In whatever turn it dies, each result is right, or lost by name; what it did not write is there."""
+    with Daemon(env=crash_environment()) as daemon:
+        client = daemon.popen(LOOP, program, ROOT / "tests" / "python")
         assert client.stdout.readline() == "ready\n", client.stderr.read()
         for tries in range(1, 9):
             deaths = daemon.status()["worker_deaths_count"]

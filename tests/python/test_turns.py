@@ -8,6 +8,7 @@ import pytest
 
 import braze
 import braze.numpy as np
+from loop_programs import adi
 
 
 def jacobi_1d(m, turns, n):
@@ -219,10 +220,11 @@ def counted(daemon):
             "cuts": operations / CUT}
 
 
-# Of fdtd_2d, `drive` is a plan of its own, since each turn takes an element of it; of two sweeps each has its turn.
+# Of fdtd_2d, `drive` is a plan of its own, since each turn takes an element of it; of two sweeps each has its turn, of
+# four in adi as well.
 @pytest.mark.parametrize(("program", "plans"), (
     (jacobi_1d, 3), (jacobi_2d, 3), (heat_3d, 3), (heat_3d_in_place, 3), (fdtd_2d, 4), (column_sweeps, 5),
-    (deriche, 6), (deriche_rows, 6), (recursive_filter, 5)), ids=lambda p: getattr(p, "__name__", p))
+    (deriche, 6), (deriche_rows, 6), (recursive_filter, 5), (adi, 8)), ids=lambda p: getattr(p, "__name__", p))
 def test_packets_plans_and_steps_of_a_thousand_turns(request, program, plans):
     """Beyond what recording so many operations takes, a loop has few packets, and few plans."""
     daemon = request.config.braze_daemon

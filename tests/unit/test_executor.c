@@ -158,6 +158,29 @@ Test(executor, cancel_does_not_tear_an_in_place_step, .timeout = 30)
 	bench_close(&b);
 }
 
+/* Both packets are sent: what overwrites must find what it was made of. */
+Test(executor, cancel_spares_what_a_step_in_place_behind_it_reads, .timeout = 30)
+{
+	struct bench b;
+	struct work *w = work_create(1), *behind = work_create(1);
+	enum { N = 200000 };
+
+	bench_open(&b);
+	work_step(w, &b.kernel[SLOW], N, 0, N * 8, 1, 1);
+	work_step(behind, &b.kernel[ADD], N, N * 8, N * 8, 1, 1);
+	executor_submit(b.x, &w->job);
+	executor_submit(b.x, &behind->job);
+	wait_begun(&b, w);
+	cr_assert_eq(stats(&b).in_flight, 2);
+	executor_cancel(b.x, &w->job);
+	wait_end(&b, behind);
+	cr_assert_eq(w->end, JOB_DONE);
+	cr_assert_eq(behind->end, JOB_DONE);
+	free(w);
+	free(behind);
+	bench_close(&b);
+}
+
 Test(executor, sliced_reduction_has_the_bits_of_the_whole, .timeout = 30)
 {
 	struct bench b;

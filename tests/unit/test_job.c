@@ -119,6 +119,39 @@ Test(job, cancelled_outputs_are_pending_and_can_be_asked_for_again)
 	cr_assert_eq(value_of(2)->state, VERSION_STORED);
 }
 
+/* Cut and planned; nothing is bound. */
+static struct job *planned_job(uint32_t id)
+{
+	struct version *v = value_of(id);
+	struct job *j = calloc(1, sizeof *j);
+
+	demand_partition(&j->partition, &trace, &v, 1, false);
+	cr_assert_eq(compilepart_run(&j->run.plan, &j->partition->part, NULL, NULL, NULL, &err), OK,
+		     "%s", err.text);
+	j->device = &cpu;
+	return j;
+}
+
+Test(job, what_reads_a_job_that_is_being_cancelled_waits_for_its_end)
+{
+	struct storage *fetch = NULL;
+	struct job *first, *next;
+
+	import(1, 100);
+	unary(OP_SQRT, 2, 1);
+	unary(OP_NEGATIVE, 3, 2);
+	first = bound_job(2);
+	next = planned_job(3);
+	cr_assert_eq(job_ready(next, &trace, &fetch, &err), JOB_GO, "they are done in order");
+	job_withdraw(first);
+	cr_assert_eq(job_ready(next, &trace, &fetch, &err), JOB_WAIT);
+	settle(first, JOB_CANCELLED);
+	cr_assert_eq(job_ready(next, &trace, &fetch, &err), JOB_STOP, "it is cut out anew");
+	settle(next, JOB_CANCELLED);
+	settle(bound_job(3), JOB_DONE);
+	cr_assert_eq(value_of(3)->state, VERSION_STORED);
+}
+
 /* Both jobs know version 2: to the first it is a recipe that stays pending, the
  * second stores it.  When the first ends it must leave the second's storage alone. */
 Test(job, recipe_that_a_later_job_makes_survives_the_end_of_the_earlier)

@@ -180,7 +180,10 @@ def _covariance(m, y, rowvar, less):
         return None
     distance = rows - _reductions.mean(rows, 1, None, None, True)
     other = distance.conj() if rows.dtype.kind == "c" else distance
-    made = _errstate.silently(operator.matmul, distance, _core.transpose(other, (1, 0)))
+    if rows.shape[0] <= _PAIRS:
+        made = _reductions.sum(distance[:, None] * other[None], -1)
+    else:
+        made = _errstate.silently(operator.matmul, distance, _core.transpose(other, (1, 0)))
     return _shape.squeeze(made * (1 / (rows.shape[1] - less)))
 
 
@@ -207,4 +210,5 @@ def corrcoef(x, y=None, rowvar=True, bias=_MISSING, ddof=_MISSING, *, dtype=None
 
 
 _SQRT = _core.op_find("sqrt")[0]
+_PAIRS = 4  # variables each pair of which is one sum: a product of so few rows is read slowly
 _VARIABLES = 512  # of more, half a product is quicker, as NumPy computes it

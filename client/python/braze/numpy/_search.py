@@ -80,14 +80,25 @@ def digitize(x, bins, right=False):
 # ---- Sets ----
 
 _KNOWN = 3  # places, of which those beyond the end are limited to it
+_TABLE = 6  # elements of NumPy's table for each one of both arrays
+
+
+def has_table(element, others):
+    """Are these integers so close to each other that NumPy looks them up in a table?  Then they must be known."""
+    if element.dtype.kind not in "biu":
+        return False
+    if element.dtype.itemsize == 1:
+        return True
+    known = numpy.asarray(others)
+    return int(known.max()) - int(known.min()) <= _TABLE * (element.size + others.size)
 
 
 def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None):
-    """Is each element among others?  Floating ones are searched among those in order."""
+    """Is each element among others?  They are searched among those in order."""
     both = _arrays(element, test_elements)
-    plain = both and both[0].ndim and both[0].dtype == both[1].dtype and both[0].dtype.kind == "f" \
-        and both[1].size
-    if not plain or assume_unique is not False or type(invert) is not bool or kind not in (None, "sort"):
+    plain = both and both[0].ndim and both[0].dtype == both[1].dtype and both[0].dtype.kind in "biufc" and both[1].size
+    plain = plain and type(assume_unique) is bool and type(invert) is bool and kind in (None, "sort")
+    if not plain or kind is None and has_table(*both):
         return _fallback.call(
             "isin", numpy.isin, (element, test_elements, assume_unique, invert), {"kind": kind}
         )
