@@ -22,6 +22,7 @@
 #include "base/xalloc.h"
 #include "cache/cache.h"
 #include "config.h"
+#include "history.h"
 #include "ctl/ctl.h"
 #include "report.h"
 #include "plan/plancache.h"
@@ -44,7 +45,7 @@ struct life {
 	uv_loop_t loop;
 	uv_signal_t term, interrupt, hangup, cpu;
 	uv_prepare_t turn;
-	uv_timer_t idle, limit, drain;
+	uv_timer_t idle, limit, drain, sample;
 	uint64_t drain_until; /* ms of the loop's clock */
 	struct listener *listener;
 	struct ctl *ctl;
@@ -303,6 +304,13 @@ static void on_message(void *data, const char *topic, const char *text)
 	ctl_note(l->ctl, topic, "%s", text);
 }
 
+static void on_sample(uv_timer_t *t)
+{
+	struct life *l = t->data;
+
+	history_sample(l->d.history, &l->d);
+}
+
 static enum status open_status(struct life *l, struct err *err)
 {
 	struct ctl_source source = {&l->report, report_snapshot, report_clear_cache,
@@ -312,6 +320,10 @@ static enum status open_status(struct life *l, struct err *err)
 	if (*l->config->status_socket)
 		st = ctl_create(&l->ctl, &l->loop, l->config->status_socket, &source, err);
 	log_listen(on_message, l);
+	/* Nobody can ask for it otherwise. */
+	if (!st && l->ctl)
+		uv_timer_start(&l->sample, on_sample, 0, HISTORY_EVERY_MS);
+	uv_unref((uv_handle_t *)&l->sample);
 	return st;
 }
 
@@ -354,8 +366,10 @@ static void make_handles(struct life *l)
 	uv_timer_init(&l->loop, &l->idle);
 	uv_timer_init(&l->loop, &l->limit);
 	uv_timer_init(&l->loop, &l->drain);
+	uv_timer_init(&l->loop, &l->sample);
 	l->hangup.data = l->drain.data = l->cpu.data = l;
 	l->term.data = l->interrupt.data = l->turn.data = l->idle.data = l;
+	l->sample.data = l;
 	uv_signal_start(&l->term, on_signal, SIGTERM);
 	uv_signal_start(&l->interrupt, on_signal, SIGINT);
 	uv_signal_start(&l->hangup, on_hangup, SIGHUP);
@@ -379,6 +393,7 @@ static void take_down(struct life *l)
 	if (d->cache)
 		cache_destroy(d->cache);
 	decode_destroy(d->decoder);
+	history_destroy(d->history);
 	uv_close((uv_handle_t *)&l->term, NULL);
 	uv_close((uv_handle_t *)&l->interrupt, NULL);
 	uv_close((uv_handle_t *)&l->hangup, NULL);
@@ -387,6 +402,7 @@ static void take_down(struct life *l)
 	uv_close((uv_handle_t *)&l->turn, NULL);
 	uv_close((uv_handle_t *)&l->idle, NULL);
 	uv_close((uv_handle_t *)&l->limit, NULL);
+	uv_close((uv_handle_t *)&l->sample, NULL);
 	uv_run(&l->loop, UV_RUN_DEFAULT);
 	if (uv_loop_close(&l->loop))
 		log_error("brazed", "handles were left open");
@@ -433,6 +449,7 @@ enum status brazed_run(struct config *config, void (*ready)(void), struct err *e
 	l->d.became_idle = became_idle;
 	make_handles(l);
 	session_start_all(&l->d);
+	l->d.history = history_create();
 	l->d.started_ns = uv_hrtime();
 	report_init(&l->report, &l->d, config);
 	report_notice(&l->report);

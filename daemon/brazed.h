@@ -28,6 +28,7 @@ struct conn;
 struct decode_about;
 struct decode_hello;
 struct decoder;
+struct history;
 struct job;
 struct kernel;
 struct partition;
@@ -96,7 +97,8 @@ struct brazed {
 	bool crowded;	   /* a job waits for room in a device's memory */
 	bool draining;	   /* about to end: new clients are told so */
 	struct decoder *decoder;
-	struct asked *asked; /* kernels of text that clients wait for: kernels.c */
+	struct history *history; /* of the last hour, for the status page */
+	struct asked *asked;	 /* kernels of text that clients wait for: kernels.c */
 	struct session *sessions;
 	struct session *chores; /* with work for later turns, oldest first */
 	struct uv_idle_s *idle; /* runs them */

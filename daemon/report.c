@@ -20,12 +20,14 @@
 #include "cache/cache_code.h"
 #include "compile/compile.h"
 #include "config.h"
+#include "history.h"
 #include "plan/plancache.h"
 #include "run/executor.h"
 #include "cuda/cuda_geometry.h"
 
 #define REASONS_MAX	64 /* lines that explain one kernel */
 #define OPERATIONS_TEXT 160
+#define DOING_TEXT	256
 
 static const char *const state_name[] = {"absent", "compiling", "ready", "failed"};
 
@@ -247,9 +249,11 @@ static void put_client(cJSON *list, const struct session *s)
 {
 	cJSON *row = cJSON_CreateObject();
 	struct arena_stats a = {0};
+	char doing[DOING_TEXT];
 
 	if (s->arena)
 		arena_get_stats(s->arena, &a);
+	report_doing(doing, sizeof doing, s);
 	cJSON_AddNumberToObject(row, "session", (double)s->id);
 	cJSON_AddNumberToObject(row, "pid", s->pid);
 	cJSON_AddNumberToObject(row, "uid", s->uid);
@@ -260,6 +264,7 @@ static void put_client(cJSON *list, const struct session *s)
 	cJSON_AddStringToObject(row, "environment", s->environment);
 	cJSON_AddNumberToObject(row, "age_seconds", (double)(uv_hrtime() - s->since_ns) * 1e-9);
 	cJSON_AddNumberToObject(row, "queue", s->jobs);
+	cJSON_AddStringToObject(row, "doing", doing);
 	cJSON_AddNumberToObject(row, "arrays", s->trace.live_arrays);
 	cJSON_AddNumberToObject(row, "bytes",
 				(double)(a.live_bytes - a.leased_bytes + trace_charge(&s->trace)));
@@ -360,12 +365,12 @@ static void put_kernel(cJSON *row, const struct kernel *k)
 	cJSON_AddNumberToObject(row, "origin_session", (double)k->first_session);
 	cJSON_AddStringToObject(row, "operations", text);
 	cJSON_AddStringToObject(row, "origin", k->origin);
-	cJSON_AddStringToObject(row, "key", k->key);
 }
 
 struct listing {
 	cJSON *list;
 	int left;
+	bool brief; /* without nests */
 };
 
 static void list_kernel(void *data, const struct kernel *k)
@@ -377,6 +382,8 @@ static void list_kernel(void *data, const struct kernel *k)
 		return;
 	row = cJSON_CreateObject();
 	put_kernel(row, k);
+	if (!l->brief)
+		cJSON_AddStringToObject(row, "key", k->key);
 	cJSON_AddItemToArray(l->list, row);
 }
 
@@ -481,6 +488,7 @@ static void put_one_kernel(const struct brazed *d, uint32_t id, cJSON *out)
 	if (!k)
 		return;
 	put_kernel(out, k);
+	cJSON_AddStringToObject(out, "key", k->key);
 	put_geometries(out, k);
 	source = cache_source(k);
 	cJSON_AddStringToObject(out, "source", source ? source : "");
@@ -505,11 +513,15 @@ void report_snapshot(void *data, enum ctl_page page, uint32_t id, cJSON *out)
 			put_client(listing.list, s);
 		break;
 	case CTL_KERNELS:
+		listing.brief = id != 0;
 		listing.list = cJSON_AddArrayToObject(out, "kernels");
 		cache_each(r->d->cache, list_kernel, &listing);
 		break;
 	case CTL_KERNEL:
 		put_one_kernel(r->d, id, out);
+		break;
+	case CTL_HISTORY:
+		history_put(out, r->d->history, id);
 		break;
 	case CTL_EVENTS:
 		break;

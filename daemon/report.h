@@ -8,6 +8,7 @@
 
 struct brazed;
 struct config;
+struct session;
 
 struct report {
 	struct brazed *d;
@@ -16,6 +17,8 @@ struct report {
 };
 
 void report_init(struct report *r, struct brazed *d, const struct config *config);
+/* What the session is doing or waits for; "" for nothing.  report_doing.c */
+void report_doing(char *buf, size_t n, const struct session *s);
 /* What every client's user should know of this daemon: d->notice. */
 void report_notice(const struct report *r);
 /* The calls of struct ctl_source; data is the struct report. */

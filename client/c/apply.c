@@ -10,6 +10,7 @@
 #include "careful.h"
 #include "lock.h"
 #include "near.h"
+#include "profile.h"
 
 #define MAX_ARGS 3
 
@@ -264,7 +265,7 @@ int braze_binary(braze_array **out, int op, braze_array *a, braze_array *b, braz
 		braze_arg arg[2] = {{.array = a}, {.array = b}};
 		st = (int)record_apply(out, s, op, 2, arg, err_of(err));
 	}
-	if (unlikely(s->careful) && !st)
+	if (unlikely(s->careful) && !st && !profile_counts(*out))
 		st = look(out, op, a, b, err_of(err));
 	lock_give(s);
 	return st;
@@ -283,7 +284,7 @@ int braze_unary(braze_array **out, int op, braze_array *a, braze_error *err)
 		braze_arg arg = {.array = a};
 		st = (int)record_apply(out, s, op, 1, &arg, err_of(err));
 	}
-	if (unlikely(s->careful) && !st)
+	if (unlikely(s->careful) && !st && !profile_counts(*out))
 		st = look(out, op, a, NULL, err_of(err));
 	lock_give(s);
 	return st;
@@ -403,6 +404,20 @@ static struct braze_session *session_among(int n, const braze_arg *args)
 	return NULL;
 }
 
+static __attribute__((noinline)) int look_any(braze_array **out, int op, int n,
+					      const braze_arg *args, struct err *err)
+{
+	const struct recorded r = {(enum op)op, (unsigned)n, args, 0, false};
+
+	return careful_recorded(out, &r, err);
+}
+
+static inline int careful_any(braze_array **out, int op, int n, const braze_arg *args,
+			      struct err *err)
+{
+	return profile_counts(*out) ? 0 : look_any(out, op, n, args, err);
+}
+
 int braze_apply(braze_array **out, braze_session *s, int op, int nargs, const braze_arg *args,
 		braze_error *err)
 {
@@ -419,10 +434,8 @@ int braze_apply(braze_array **out, braze_session *s, int op, int nargs, const br
 	bool mixed = nargs == 2 && !args[0].array != !args[1].array;
 	int st = (int)(mixed ? with_number(out, s, op, args, err_of(err))
 			     : record_apply(out, s, op, nargs, args, err_of(err)));
-	if (unlikely(s->careful) && !st) {
-		const struct recorded r = {(enum op)op, (unsigned)nargs, args, 0, false};
-		st = careful_recorded(out, &r, err_of(err));
-	}
+	if (unlikely(s->careful) && !st)
+		st = careful_any(out, op, nargs, args, err_of(err));
 	lock_give(s);
 	return st;
 }

@@ -235,6 +235,7 @@ struct braze_session {
 	unsigned spare_next; /* row to be used for another size */
 	struct braze_counters counters;
 	uint64_t profile_at;	 /* counters.near at which the next tick is due */
+	uint32_t profile_left;	 /* recorded operations until then */
 	struct profile *profile; /* NULL: nobody asks */
 	struct near *near_made;	 /* what `near` is while nothing switches it off; may be NULL */
 	unsigned scattered; /* floating-point errors of the last scatter, as BRAZE_DIVIDE, ... */

@@ -10,8 +10,8 @@
 #include "watch.h"
 
 #define TICK_WORK  200000 /* predicted, in tenths of a ns, that is told at once */
-#define TICK_EVERY 64	  /* operations, on the average */
-#define FEW	   1024	  /* elements */
+#define NEAR_EVERY 128	  /* near operations, on the average */
+#define FAR_EVERY  256	  /* recorded ones */
 #define COPY_LEAST 16384  /* bytes; less is quicker than to look at the clock */
 #define WORK_NS	   10	  /* of predicted work */
 
@@ -23,13 +23,13 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* A number from 1 to 2 * TICK_EVERY - 1. */
-static uint32_t interval(struct profile *p)
+/* A number from 1 to 2 * every - 1. */
+static uint32_t interval(struct profile *p, uint32_t every)
 {
 	p->random ^= p->random << 13;
 	p->random ^= p->random >> 17;
 	p->random ^= p->random << 5;
-	return 1 + p->random % (2 * TICK_EVERY - 1);
+	return 1 + p->random % (2 * every - 1);
 }
 
 /* The predicted work of near operations since the last tick. */
@@ -43,6 +43,17 @@ static uint64_t near_done(struct braze_session *s, struct profile *p)
 	return done / WORK_NS;
 }
 
+/* From now on. */
+static void begin(struct braze_session *s)
+{
+	struct profile *p = s->profile;
+
+	p->large = 0;
+	p->near = s->counters.near;
+	p->span = s->profile_left = interval(p, FAR_EVERY);
+	s->profile_at = s->counters.near + interval(p, NEAR_EVERY);
+}
+
 /* The time since the last tick is the program's, NumPy's or a copy's. */
 static void tell(struct braze_session *s, uint64_t now)
 {
@@ -52,15 +63,15 @@ static void tell(struct braze_session *s, uint64_t now)
 	*(p->whose == NUMPYS   ? &p->tick.numpy_ns
 	  : p->whose == COPIES ? &p->tick.copy_ns
 			       : &p->tick.own_ns) += ns;
+	p->tick.far = p->span - s->profile_left;
+	p->tick.work += (uint64_t)PROFILE_FEW * (p->tick.far - p->large);
 	p->tick.near = s->counters.near - p->near;
 	p->tick.near_ns = near_done(s, p);
 	if (p->tick.near_ns > p->tick.own_ns)
 		p->tick.near_ns = p->tick.own_ns;
 	p->tell(p->data, &p->tick);
 	p->tick = (struct braze_tick){0};
-	p->near = s->counters.near;
-	p->left = interval(p);
-	s->profile_at = s->counters.near + interval(p);
+	begin(s);
 	p->since = now_ns(); /* what the binding does is nobody's */
 }
 
@@ -89,7 +100,7 @@ static bool is_few(const struct braze_array *made, const struct recorded *r)
 {
 	const struct braze_array *first = r->arg && r->n ? r->arg[0].array : NULL;
 
-	return made->count <= FEW && (!first || first->count <= FEW);
+	return made->count <= PROFILE_FEW && (!first || first->count <= PROFILE_FEW);
 }
 
 void profile_recorded(const struct braze_array *made, const struct recorded *r)
@@ -97,11 +108,14 @@ void profile_recorded(const struct braze_array *made, const struct recorded *r)
 	struct braze_session *s = made->session;
 	struct profile *p = s->profile;
 
-	if (!p)
+	if (!p || (made->buf->flags & BUF_APART)) /* near: counted there */
 		return;
-	p->tick.far++;
-	p->tick.work += is_few(made, r) ? FEW : (5 + op_row(r->op)->cost) * points(made, r);
-	if (p->tick.work >= TICK_WORK || !p->left || !--p->left)
+	s->profile_left--;
+	if (!is_few(made, r)) {
+		p->large++;
+		p->tick.work += (5 + op_row(r->op)->cost) * points(made, r);
+	}
+	if (p->tick.work >= TICK_WORK || !s->profile_left)
 		tell(s, now_ns());
 }
 
@@ -188,15 +202,15 @@ int braze_set_profiler(braze_session *s, braze_profiler_fn *tell_fn, void *data,
 		tell(s, now_ns());
 	free(s->profile);
 	s->profile = fresh;
-	s->profile_at = fresh ? s->counters.near + 1 : UINT64_MAX;
+	s->profile_at = UINT64_MAX;
 	if (fresh) {
 		*fresh = (struct profile){.tell = tell_fn, .data = data, .random = 2463534242u};
-		fresh->near = s->counters.near;
 		fresh->work = s->near_made ? s->near_made->stretch.work : 0;
 		pthread_mutex_lock(&s->sock);
 		fresh->spent = s->spent;
 		pthread_mutex_unlock(&s->sock);
-		fresh->left = interval(fresh);
+		begin(s);
+		s->profile_at = s->counters.near + 1;
 		fresh->since = now_ns();
 	}
 	watch_set_careful(s);

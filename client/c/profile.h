@@ -2,12 +2,15 @@
 /* client/c/profile.h - what a program's time goes to, while somebody asks (braze_set_profiler).
  *
  * The binding is called at every wait and copy, where what was recorded is worth 20 us, and else
- * once in some 64 operations, at random, so that loops and samples do not keep step.  Off it costs
- * a comparison for each near operation. */
+ * once in some 128 operations that are near, or 256 that are recorded, at random, so that loops and
+ * samples do not keep step.  Off it costs a comparison for each near operation; on, a handful of
+ * instructions for each. */
 #ifndef BRAZE_PROFILE_H
 #define BRAZE_PROFILE_H
 
 #include "recorded.h"
+
+#define PROFILE_FEW 1024 /* elements: less work than their call */
 
 struct profile {
 	braze_profiler_fn *tell;
@@ -15,7 +18,8 @@ struct profile {
 	uint64_t since;	     /* when the last tick ended */
 	uint64_t near, work; /* the session's counts then: operations, and their predicted work */
 	enum { PROGRAMS, NUMPYS, COPIES } whose; /* the time until the next tick */
-	uint32_t left;				 /* recorded operations until the next tick */
+	uint32_t span;	/* recorded operations between the last tick and the next */
+	uint32_t large; /* of those since, whose work is in the tick */
 	uint32_t random;
 	struct braze_spent spent; /* of the daemon, by its last answer that was told of */
 	struct braze_tick tick;	  /* what was recorded since the last one */
@@ -34,6 +38,22 @@ void profile_copied(struct braze_session *s, uint64_t bytes);
 void profile_recorded(const struct braze_array *made, const struct recorded *r);
 /* It is time to look where the program is. */
 void profile_near(struct braze_session *s);
+
+/* Is that all there is to know of it, while nobody but a profile looks?  What is near was counted
+ * already; of what goes over few elements it is known how many they are. */
+static inline bool profile_counts(const struct braze_array *made)
+{
+	struct braze_session *s = made->session;
+
+	if (s->careful != CAREFUL_PROFILE)
+		return false;
+	if (made->buf->flags & BUF_APART)
+		return true;
+	if (made->count > PROFILE_FEW || s->profile_left <= 1)
+		return false;
+	s->profile_left--;
+	return true;
+}
 
 /* An operation was computed in its call. */
 static inline void count_near(struct braze_session *s)

@@ -7,6 +7,7 @@
 #include <getopt.h>
 #include <locale.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@ struct call {
 	struct fetch fetch;
 	const char *command, *argument, *export;
 	bool json, nest, end, follow;
-	long lines; /* -1: not said */
+	long lines, port; /* -1: not said */
 };
 
 static int fail(const struct call *c)
@@ -259,6 +260,8 @@ static bool fits_options(const struct call *c)
 		return false;
 	if (is(c, "logs") ? c->json : c->follow || c->lines >= 0)
 		return false;
+	if (is(c, "page") ? c->json : c->port >= 0)
+		return false;
 	return (!c->nest || kernel) && (!c->export || is(c, "kernels"));
 }
 
@@ -288,6 +291,8 @@ static int run(struct call *c)
 		return logs_run(c->fetch.socket, c->lines < 0 ? LOG_LINES : c->lines, c->follow);
 	if (!strcmp(c->command, "top"))
 		return top(c);
+	if (!strcmp(c->command, "page"))
+		return serve_run(&c->fetch, c->port < 0 ? 0 : c->port);
 	if (!strcmp(c->command, "kernels"))
 		return kernels(c);
 	if (!strcmp(c->command, "explain"))
@@ -297,7 +302,7 @@ static int run(struct call *c)
 	return cache(c);
 }
 
-/* A number of lines; -1: it is none. */
+/* A number of at most nine digits; -1: it is none. */
 static long number_of(const char *text)
 {
 	if (!*text || text[strspn(text, "0123456789")] || strlen(text) > 9)
@@ -305,15 +310,29 @@ static long number_of(const char *text)
 	return atol(text);
 }
 
+/* Of --lines or --port. */
+static bool take_number(struct call *c, int option)
+{
+	long n = number_of(optarg);
+
+	*(option == 'p' ? &c->port : &c->lines) = n;
+	return n >= 0 && (option != 'p' || n <= UINT16_MAX);
+}
+
 /* The options into *c and *socket; what to end with, -1: go on. */
 static int parse(struct call *c, const char **socket, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"socket", required_argument, NULL, 's'}, {"export", required_argument, NULL, 'e'},
-		{"json", no_argument, NULL, 'j'},	  {"nest", no_argument, NULL, 'N'},
-		{"end", no_argument, NULL, 'E'},	  {"follow", no_argument, NULL, 'f'},
-		{"lines", required_argument, NULL, 'l'},  {"version", no_argument, NULL, 'V'},
-		{"help", no_argument, NULL, 'h'},	  {NULL, 0, NULL, 0}};
+	static const struct option options[] = {{"socket", required_argument, NULL, 's'},
+						{"export", required_argument, NULL, 'e'},
+						{"json", no_argument, NULL, 'j'},
+						{"nest", no_argument, NULL, 'N'},
+						{"end", no_argument, NULL, 'E'},
+						{"follow", no_argument, NULL, 'f'},
+						{"lines", required_argument, NULL, 'l'},
+						{"version", no_argument, NULL, 'V'},
+						{"port", required_argument, NULL, 'p'},
+						{"help", no_argument, NULL, 'h'},
+						{NULL, 0, NULL, 0}};
 	int o = 0;
 
 	while ((o = getopt_long(argc, argv, "hfn:", options, NULL)) != -1) {
@@ -335,8 +354,8 @@ static int parse(struct call *c, const char **socket, int argc, char **argv)
 			break;
 		case 'l':
 		case 'n':
-			c->lines = number_of(optarg);
-			if (c->lines < 0)
+		case 'p':
+			if (!take_number(c, o))
 				return usage(stderr);
 			break;
 		case 'N':
@@ -357,7 +376,7 @@ static int parse(struct call *c, const char **socket, int argc, char **argv)
 int main(int argc, char **argv)
 {
 	const char *socket = NULL;
-	struct call c = {.lines = -1};
+	struct call c = {.lines = -1, .port = -1};
 	int end = parse(&c, &socket, argc, argv);
 
 	if (end >= 0)

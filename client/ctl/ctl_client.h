@@ -3,7 +3,7 @@
  *
  * fetch.c finds the status socket and gets a page, by http.c; cell.c makes text of values, show.c
  * prints objects for people; doctor.c judges a machine; top.c with screen.c watches sessions,
- * logs.c reads the log;
+ * logs.c reads the log; serve.c hands the status page to a browser;
  * help.c tells what can be asked; brazectl.c is the command line. */
 #ifndef BRAZE_CTL_CLIENT_H
 #define BRAZE_CTL_CLIENT_H
@@ -72,6 +72,9 @@ void help_completion(void);
 int top_run(struct fetch *f, int *signal);
 /* The last lines of the log of the daemon with this status socket; then those to come. */
 int logs_run(const char *socket, long lines, bool follows);
+/* Serve the status page to this user's browser, on a port of this machine alone (0: any that is
+ * free), until a signal; not 0: it cannot. */
+int serve_run(struct fetch *f, long port);
 /* Print each check's outcome; 1 when one failed. */
 int doctor_run(struct fetch *f);
 

@@ -77,6 +77,8 @@ void help_completion(void)
 	     "	case \" ${COMP_WORDS[*]} \" in\n"
 	     "	*' logs '*) COMPREPLY=($(compgen -W '--follow --lines' -- \"$word\")); "
 	     "[ -z \"${COMPREPLY[*]}\" ] || return ;;\n"
+	     "	*' page '*) COMPREPLY=($(compgen -W '--port' -- \"$word\")); "
+	     "[ -z \"${COMPREPLY[*]}\" ] || return ;;\n"
 	     "	*' sessions '*) COMPREPLY=($(compgen -W '--end' -- \"$word\")); "
 	     "[ -z \"${COMPREPLY[*]}\" ] || return ;;\n"
 	     "	*' kernels '*) COMPREPLY=($(compgen -W '--nest --export' -- \"$word\")); "

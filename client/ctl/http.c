@@ -151,7 +151,7 @@ static bool split(struct http_answer *a)
 	return true;
 }
 
-bool http_call(struct http_answer *a, const char *path, const char *method, const char *url)
+bool http_whole(struct http_answer *a, const char *path, const char *method, const char *url)
 {
 	int64_t end = now_ms() + SECONDS * 1000;
 	char request[1024];
@@ -164,11 +164,21 @@ bool http_call(struct http_answer *a, const char *path, const char *method, cons
 	int fd = connected(a, path);
 	if (fd < 0)
 		return false;
-	bool good = send_all(a, fd, request, end) && receive_all(a, fd, end) && split(a);
+	bool good = send_all(a, fd, request, end) && receive_all(a, fd, end);
 	close(fd);
 	if (!good)
 		http_finish(a);
 	return good;
+}
+
+bool http_call(struct http_answer *a, const char *path, const char *method, const char *url)
+{
+	if (!http_whole(a, path, method, url))
+		return false;
+	if (split(a))
+		return true;
+	http_finish(a);
+	return false;
 }
 
 void http_finish(struct http_answer *a)

@@ -16,6 +16,8 @@ struct http_answer {
 
 /* Ask `url` of who listens at `path`.  False: there was no whole answer in time. */
 bool http_call(struct http_answer *a, const char *path, const char *method, const char *url);
+/* The same with the header before the body, as it came; `code` is not read. */
+bool http_whole(struct http_answer *a, const char *path, const char *method, const char *url);
 /* Frees the text; the rest stays. */
 void http_finish(struct http_answer *a);
 

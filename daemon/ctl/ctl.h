@@ -15,7 +15,7 @@ struct cJSON;
 struct uv_loop_s;
 struct ctl;
 
-enum ctl_page { CTL_STATUS, CTL_CLIENTS, CTL_KERNELS, CTL_KERNEL, CTL_EVENTS };
+enum ctl_page { CTL_STATUS, CTL_CLIENTS, CTL_KERNELS, CTL_KERNEL, CTL_EVENTS, CTL_HISTORY };
 
 #define CTL_LIST_MAX	 1000 /* a source lists at most this many rows */
 #define CTL_WAIT_MS	 2000 /* then the answer is 503 */
@@ -27,13 +27,16 @@ struct ctl_source {
 	/* Fill `out`, an empty object, in a time that does not stall the loop:
 	 *   STATUS   the paths of stats.def (ctl_put), and version, pid, worker_pid,
 	 *            socket, cache_dir, compiler, device
-	 *   CLIENTS  {"clients": [{session, pid, uid, name, arrays, bytes, pending, ops,
-	 *            demands, device_seconds, queue_wait_seconds, plan_hits,
+	 *   CLIENTS  {"clients": [{session, pid, uid, name, doing, arrays, bytes, pending,
+	 *            ops, demands, device_seconds, queue_wait_seconds, plan_hits,
 	 *            plan_misses, fusion_refusals}]}
 	 *   KERNELS  {"kernels": [{id, state, strikes, blame, tier, runs, elements, busy_seconds,
-	 *            compile_seconds, from_disk, origin_session, key}]}
+	 *            compile_seconds, from_disk, origin_session, key}]}; id
+	 *            not 0: without key, which may be long
 	 *   KERNEL   one such row of the kernel `id` and source, reasons (an array of
 	 *            text), error; left empty when there is none
+	 *   HISTORY  {every_seconds, kept, fields: names, samples: [numbers, as named]}, of
+	 *            samples after `id`, seconds since 1970
 	 *   EVENTS   nothing; "events" holds what ctl_note was told */
 	void (*snapshot)(void *data, enum ctl_page page, uint32_t id, struct cJSON *out);
 	/* POST /cache/clear from the daemon's own user or root; NULL: refused. */

@@ -18,9 +18,9 @@
 
 #define JSON_TYPE "application/json"
 
-/* Queue `text`, which the library frees. */
-static enum MHD_Result reply(struct MHD_Connection *conn, unsigned code, const char *type,
-			     char *text)
+/* Queue `text`, which the library frees; `policy` is what a browser lets a page do. */
+static enum MHD_Result reply_with(struct MHD_Connection *conn, unsigned code, const char *type,
+				  char *text, const char *policy)
 {
 	struct MHD_Response *r =
 		MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_FREE);
@@ -33,11 +33,20 @@ static enum MHD_Result reply(struct MHD_Connection *conn, unsigned code, const c
 	MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, type);
 	MHD_add_response_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
 	MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
+	MHD_add_response_header(r, "Content-Security-Policy", policy);
+	MHD_add_response_header(r, "Referrer-Policy", "no-referrer");
+	MHD_add_response_header(r, "Cross-Origin-Resource-Policy", "same-origin");
 	if (code == MHD_HTTP_METHOD_NOT_ALLOWED)
 		MHD_add_response_header(r, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
 	ok = MHD_queue_response(conn, code, r);
 	MHD_destroy_response(r);
 	return ok;
+}
+
+static enum MHD_Result reply(struct MHD_Connection *conn, unsigned code, const char *type,
+			     char *text)
+{
+	return reply_with(conn, code, type, text, "default-src 'none'; frame-ancestors 'none'");
 }
 
 static enum MHD_Result reply_error(struct MHD_Connection *conn, unsigned code, const char *text)
@@ -214,29 +223,49 @@ static enum MHD_Result serve_post(struct ctl *c, struct MHD_Connection *conn, co
 		xstrdup(what == ASK_CLEAR_CACHE ? "{\"cleared\": true}\n" : "{\"ended\": true}\n"));
 }
 
+static enum MHD_Result serve_html(struct MHD_Connection *conn)
+{
+	char policy[CTL_POLICY];
+	char *text = ctl_page_html(policy);
+
+	return reply_with(conn, MHD_HTTP_OK, "text/html; charset=utf-8", text, policy);
+}
+
+/* The number behind `name=` of the address; 0: there is none. */
+static uint32_t argument(struct MHD_Connection *conn, const char *name)
+{
+	const char *value = MHD_lookup_connection_value(conn, MHD_GET_ARGUMENT_KIND, name);
+	uint32_t v = 0;
+
+	return value && number_in(&v, value, "") ? v : 0;
+}
+
 static enum MHD_Result serve_get(struct ctl *c, struct MHD_Connection *conn, const char *url)
 {
 	static const struct {
 		const char *url;
 		enum ctl_page page;
-	} pages[] = {{"/status", CTL_STATUS},
-		     {"/clients", CTL_CLIENTS},
-		     {"/kernels", CTL_KERNELS},
-		     {"/events", CTL_EVENTS}};
+		const char *argument; /* that the page knows; "": none */
+	} pages[] = {{"/status", CTL_STATUS, ""},
+		     {"/clients", CTL_CLIENTS, ""},
+		     {"/kernels", CTL_KERNELS, "brief"},
+		     {"/history", CTL_HISTORY, "after"},
+		     {"/events", CTL_EVENTS, ""}};
 	uint32_t id = 0;
 
 	for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++)
 		if (!strcmp(url, pages[i].url))
-			return serve_page(c, conn, pages[i].page, 0);
+			return serve_page(c, conn, pages[i].page,
+					  argument(conn, pages[i].argument));
 	if (!strcmp(url, "/metrics"))
 		return serve_metrics(c, conn);
 	if (!strcmp(url, "/"))
-		return reply(conn, MHD_HTTP_OK, "text/html; charset=utf-8",
-			     xstrdup(ctl_page_html()));
+		return serve_html(conn);
 	if (!strncmp(url, "/kernels/", 9) && number_in(&id, url + 9, ""))
 		return serve_page(c, conn, CTL_KERNEL, id);
-	return reply_error(conn, MHD_HTTP_NOT_FOUND,
-			   "pages: / /status /clients /kernels /kernels/ID /metrics /events");
+	return reply_error(
+		conn, MHD_HTTP_NOT_FOUND,
+		"pages: / /status /clients /kernels /kernels/ID /history /metrics /events");
 }
 
 enum MHD_Result ctl_http_handle(void *cls, struct MHD_Connection *conn, const char *url,

@@ -7,6 +7,8 @@
 #include <microhttpd.h>
 #include "ctl.h"
 
+#define CTL_POLICY 256
+
 enum ctl_ask { ASK_PAGE, ASK_CLEAR_CACHE, ASK_END_SESSION };
 
 /* HTTP thread: let the loop thread answer.  OK with *out owned by the caller;
@@ -21,7 +23,8 @@ enum MHD_Result ctl_http_handle(void *cls, struct MHD_Connection *conn, const ch
 
 /* Text for Prometheus from the object of /status; malloc'ed. */
 char *ctl_metrics(const struct cJSON *status);
-/* The page at "/". */
-const char *ctl_page_html(void);
+/* The page at "/", malloc'ed, and what its header says of it: only this text's own script and
+ * style run, by a number drawn for each answer. */
+char *ctl_page_html(char policy[CTL_POLICY]);
 
 #endif

@@ -1,73 +1,68 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ctl/ctl_page.c - the page at "/": one file, nothing fetched from elsewhere.
+/* ctl/ctl_page.c - the page at "/": page/page.html with its style and script in it, nothing fetched
+ * from elsewhere.
  *
- * It reads the JSON pages beside it every two seconds.  Names come from clients,
- * so text is set as text, never as markup. */
+ * It reads the JSON pages beside it.  Names come from clients: the script sets text as text, never
+ * as markup, and should that ever fail, a browser runs no script that lacks the answer's number. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/xalloc.h"
 #include "ctl_http.h"
 
-static const char page[] =
-	"<!doctype html><html lang=en><meta charset=utf-8><title>braze</title>\n"
-	"<style>body{font:14px system-ui,sans-serif;margin:2em;max-width:1400px}"
-	"table{border-collapse:collapse;margin:.5em 0 2em;max-width:100%}"
-	"th,td{padding:.2em .8em;border-bottom:1px solid #ccc;text-align:left;"
-	"vertical-align:top;overflow-wrap:anywhere}"
-	"td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}"
-	"#status{columns:3;column-gap:3em}#status div{break-inside:avoid;display:flex;"
-	"justify-content:space-between;border-bottom:1px solid #eee}</style>\n"
-	"<h1>braze</h1><p id=state>reading...</p>\n"
-	"<h2>Devices</h2><table id=devices></table>\n"
-	"<h2>Clients</h2><table id=clients></table>\n"
-	"<h2>Kernels</h2><table id=kernels></table>\n"
-	"<h2>Events</h2><table id=events></table>\n"
-	"<h2>Figures</h2><div id=status></div>\n"
-	"<p><a href=/status>/status</a> <a href=/clients>/clients</a> "
-	"<a href=/kernels>/kernels</a> <a href=/metrics>/metrics</a> "
-	"<a href=/events>/events</a></p>\n"
-	"<script>\n"
-	"const $=id=>document.getElementById(id);\n"
-	"const get=async u=>(await fetch(u)).json();\n"
-	"const bytes=v=>{let u=0;for(;v>=1024&&u<4;u++)v/=1024;"
-	"return(u?v.toFixed(1):v)+' '+['B','KiB','MiB','GiB','TiB'][u]};\n"
-	"const secs=v=>v<1e-3?Math.round(v*1e6)+' us':v<1?(v*1e3).toFixed(1)+' ms':"
-	"v.toFixed(1)+' s';\n"
-	"const when=v=>new Date(v*1000).toLocaleTimeString();\n"
-	"function show(k,v){return typeof v!='number'?String(v).slice(0,120):/bytes$/.test(k)?"
-	"bytes(v):/seconds$/.test(k)?secs(v):k=='time'?when(v):v.toLocaleString()}\n"
-	"function table(t,rows,columns){t.replaceChildren();"
-	"if(!rows.length){t.textContent='none';return}\n"
-	" const add=(row,tag,k,text,v)=>{const c=document.createElement(tag);"
-	"c.textContent=text;if(typeof v=='number'&&k!='time')c.className='n';row.append(c)};\n"
-	" const h=t.insertRow();for(const[k,title]of columns)add(h,'th',k,title,rows[0][k]);\n"
-	" for(const r of rows){const row=t.insertRow();"
-	"for(const[k]of columns)add(row,'td',k,show(k,r[k]),r[k])}}\n"
-	"function figures(o,path){for(const k in o){const v=o[k],name=path+k;"
-	"if(Array.isArray(v))continue;if(typeof v=='object'){figures(v,name+'.');continue}\n"
-	" const d=document.createElement('div'),a=document.createElement('span'),"
-	"b=document.createElement('span');a.textContent=name;b.textContent=show(k,v);"
-	"d.append(a,b);$('status').append(d)}}\n"
-	"const C={devices:[['name','device'],['state','state'],['model','model'],"
-	"['runs','runs'],['busy_seconds','busy'],['used_bytes','used'],"
-	"['memory_bytes','memory'],['worker_deaths','deaths'],['text','note']],\n"
-	" clients:[['session','session'],['name','name'],['pid','pid'],['uid','user'],"
-	"['arrays','arrays'],['bytes','held'],['peak_bytes','peak'],['pending','pending'],"
-	"['ops','operations'],['demands','demands'],['device_seconds','computed'],"
-	"['queue_wait_seconds','waited']],\n"
-	" kernels:[['id','id'],['operations','operations'],['origin','asked for by'],"
-	"['state','state'],['tier','tier'],['runs','runs'],['elements','elements'],"
-	"['busy_seconds','busy'],['compile_seconds','compiled in']],\n"
-	" events:[['time','time'],['topic','topic'],['text','text']]};\n"
-	"async function turn(){try{const s=await get('/status');"
-	"$('state').textContent='version '+s.version+', up '+secs(s.uptime_seconds);"
-	"$('status').replaceChildren();figures(s,'');\n"
-	" table($('devices'),s.devices||[],C.devices);"
-	"table($('clients'),(await get('/clients')).clients,C.clients);"
-	"table($('kernels'),(await get('/kernels')).kernels.slice(0,100),C.kernels);"
-	"table($('events'),(await get('/events')).events.slice(-20),C.events)\n"
-	"}catch(e){$('state').textContent='no answer: '+e}setTimeout(turn,2000)}\n"
-	"turn()\n"
-	"</script></html>\n";
+#define NONCE_BYTES 16
 
-const char *ctl_page_html(void)
+extern const unsigned char ctl_text_page_html[], ctl_text_page_css[], ctl_text_page_js[];
+
+/* Hexadecimal digits that nobody guesses. */
+static void draw(char nonce[2 * NONCE_BYTES + 1])
 {
-	return page;
+	unsigned char bytes[NONCE_BYTES];
+
+	if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
+		memset(bytes, 0, sizeof bytes); /* cannot be: so few come at once */
+	for (int i = 0; i < NONCE_BYTES; i++)
+		snprintf(nonce + 2 * i, 3, "%02x", bytes[i]);
+}
+
+/* The text with each @word@ of the table as what stands for it. */
+static void put(FILE *f, const char *text, const char *const word[][2], size_t n)
+{
+	for (const char *at; (at = strchr(text, '@')); text = at) {
+		size_t k = 0;
+
+		fwrite(text, 1, (size_t)(at - text), f);
+		while (k < n && strncmp(at, word[k][0], strlen(word[k][0])))
+			k++;
+		if (k < n)
+			fputs(word[k][1], f);
+		else
+			fputc('@', f);
+		at += k < n ? strlen(word[k][0]) : 1;
+	}
+	fputs(text, f);
+}
+
+char *ctl_page_html(char policy[CTL_POLICY])
+{
+	char nonce[2 * NONCE_BYTES + 1];
+	const char *const word[][2] = {{"@nonce@", nonce},
+				       {"@page.css@", (const char *)ctl_text_page_css},
+				       {"@page.js@", (const char *)ctl_text_page_js}};
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	draw(nonce);
+	snprintf(policy, CTL_POLICY,
+		 "default-src 'none'; script-src 'nonce-%s'; style-src 'nonce-%s'; "
+		 "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
+		 "frame-ancestors 'none'",
+		 nonce, nonce);
+	if (!f)
+		return xstrdup("");
+	put(f, (const char *)ctl_text_page_html, word, sizeof word / sizeof word[0]);
+	fclose(f);
+	return text;
 }

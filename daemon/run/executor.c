@@ -626,3 +626,18 @@ void executor_get_stats(const struct executor *x, struct executor_stats *out)
 	out->registered_bytes = atomic_load(&x->progress->registered_bytes);
 	out->beside_steps += atomic_load(&x->progress->beside_steps);
 }
+
+uint32_t executor_clients(const struct executor *x, uint64_t *client, uint32_t n)
+{
+	uint32_t found = 0;
+
+	for (uint32_t i = 0; i < x->nflight && found < n; i++) {
+		uint32_t k = 0;
+
+		while (k < found && client[k] != x->flight[i].job->client)
+			k++;
+		if (k == found)
+			client[found++] = x->flight[i].job->client;
+	}
+	return found;
+}

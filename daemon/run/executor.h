@@ -141,6 +141,8 @@ void executor_kernel_drop(struct executor *x, uint32_t id);
 bool executor_step_known(const struct executor *x, const struct plan_step *s);
 /* Predicted microseconds of a step, corrected by what its kernel has taken lately. */
 uint64_t executor_step_cost(const struct executor *x, const struct plan_step *s);
+/* Clients whose packets the worker has, at most n, whose turn it is first; how many. */
+uint32_t executor_clients(const struct executor *x, uint64_t *client, uint32_t n);
 void executor_get_stats(const struct executor *x, struct executor_stats *out);
 
 #endif

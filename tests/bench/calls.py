@@ -3,9 +3,11 @@
 
 Each row is one statement on arrays of a few elements, beside NumPy's, results not
 waited for: nanoseconds as the least of several repeats.  `calls.py --count` runs under
-callgrind instead and prints instructions, which do not depend on the machine's load.
+callgrind instead and prints instructions, which do not depend on the machine's load;
+`--profile` counts them under braze.profile().
 """
 
+import contextlib
 import os
 import pathlib
 import subprocess
@@ -187,7 +189,7 @@ def mark():
     os.getppid()
 
 
-TURNS = 500
+TURNS = 5000 if "--profile" in sys.argv or "--long" in sys.argv else 500
 
 
 def counted(mine):
@@ -199,9 +201,10 @@ def counted(mine):
             run = runner(np, statement)
             run(50)
             braze.flush()
-            mark()
-            run(TURNS)
-            mark()
+            with braze.profile() if "--profile" in sys.argv else contextlib.nullcontext():
+                mark()
+                run(TURNS)
+                mark()
 
 
 def counts():

@@ -16,10 +16,10 @@ pytestmark = pytest.mark.skipif(not shutil.which("valgrind") or is_sanitized(),
                                 reason="needs valgrind and a daemon without sanitizers")
 
 
-def counted(statements, near="1"):
+def counted(statements, near="1", *options):
     """Of one turn of each, as tests/bench/calls.py counts: NumPy's and ours."""
     path = f"{pathlib.Path(find_daemon()).parent}:/usr/bin:/bin"
-    done = subprocess.run([sys.executable, ROOT / "tests/bench/calls.py", "--count", *statements],
+    done = subprocess.run([sys.executable, ROOT / "tests/bench/calls.py", "--count", *options, *statements],
                           env=clean_environment(BRAZE_NEAR=near, PATH=path), check=True,
                           capture_output=True, text=True)
     rows = re.findall(r"^(\S.*?) +(\d+) +(\d+) +\d", done.stdout, re.M)
@@ -52,3 +52,25 @@ def test_methods_and_attributes():
     rows = counted(METHODS)
     assert set(METHODS) <= set(rows)
     assert not {name: rows[name] for name, most in METHODS.items() if rows[name][1] > most}
+
+
+@pytest.mark.parametrize(("near", "most"), [("0", 1.03), ("1", 1.04)], ids=["recorded", "near"])
+def test_a_profile_costs_small_operations_little(near, most):
+    names = ["add operator", "add a number", "np.sqrt"]
+    plain, under = (counted(names, near, way) for way in ("--long", "--profile"))
+    shares = {name: under[name][1] / plain[name][1] for name in names}
+    assert not {name: share for name, share in shares.items() if share > most}
+
+
+def test_a_profile_counts_an_operation_once():
+    code = ("import os, braze, braze.numpy as np\n"
+            "a = np.ones(4)\nfloat(a[0])\n"
+            "with braze.profile() as p:\n"
+            "    for _ in range(5000):\n"
+            "        a + 1.0\n"
+            "print(sum(r.near_ops for r in p.lines), sum(r.far_ops for r in p.lines))")
+    path = f"{pathlib.Path(find_daemon()).parent}:/usr/bin:/bin"
+    for near, counts in (("1", "5000 0"), ("0", "0 5000")):
+        done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True,
+                              env=clean_environment(BRAZE_NEAR=near, PATH=path))
+        assert done.stdout.split() == counts.split()

@@ -1,0 +1,10 @@
+# Writes each of FILES as an array ctl_text_<name>, with dots as underscores, and a 0 behind it, into OUT.
+set(text "/* Generated from daemon/ctl/page/. */\n")
+foreach(file ${FILES})
+	get_filename_component(name ${file} NAME)
+	string(REPLACE "." "_" name ${name})
+	file(READ ${file} hex HEX)
+	string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
+	string(APPEND text "const unsigned char ctl_text_${name}[] = {${bytes}0};\n")
+endforeach()
+file(WRITE ${OUT} "${text}")
