@@ -60,9 +60,7 @@ static bool enter(struct parser *p)
 		return true;
 	if (!p->failed)
 		lang_error(p->err, E_LIMIT, p->now.line, p->now.column,
-			   "more than %d brackets, blocks or signs inside each other: name a part "
-			   "with let",
-			   LANG_DEPTH);
+			   "more than 64 brackets, blocks or signs inside each other: use let");
 	p->failed = true;
 	p->now.kind = TOKEN_END;
 	return false;
@@ -606,9 +604,11 @@ static uint32_t atomic(struct parser *p)
 	uint32_t id = assignment(p);
 	const struct lang_node *n = at(p, id);
 
-	if (!p->failed && at(p, n->a)->kind != NODE_INDEX)
+	if (!p->failed && at(p, n->a)->kind != NODE_INDEX) {
 		p->failed = lang_error(p->err, E_INVALID, n->line, n->column,
 				       "atomic is about elements, as in atomic x[i] += 1");
+		p->now.kind = TOKEN_END;
+	}
 	p->atomics++;
 	return id;
 }

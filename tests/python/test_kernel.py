@@ -483,6 +483,8 @@ def test_atomic_is_a_name_elsewhere():
     ("kernel f() { let a = 1 < 2 < 3 }", ValueError, "one comparison"),
     ("fn f(x: int64) -> int64 { return f(x) }\nkernel g() { }", ValueError, "no function 'f'"),
     ("kernel f() { let y = 1; atomic y += 3 }", ValueError, "line 1, column .*: atomic is about elements"),
+    ("kernel f() { for i in 0..2 { atomic i = 3 } }", ValueError, "atomic is about elements"),
+    ("kernel f() { atomic i ^= 3 atomic w[1] = 2 }", ValueError, "atomic is about elements"),
     ("kernel f() { atomic let y = 3 }", ValueError, "an expression is wanted, not 'let'"),
 ])
 def test_texts_that_mean_nothing(text, error, message):
