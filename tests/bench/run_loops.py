@@ -5,7 +5,7 @@
 
 Each program has a fresh daemon with empty caches and a process of its own, of build/venv-peers
 where `make bench-peers` has made it: for each size, the largest first, a call of each, whose answers are
-compared, then warm calls in turns.  Warm, braze's kernels are compiled.  Results are kept in build/reports/loops.json: a run that was
+compared, then warm calls in turns, on one core; and at the largest size on all cores beside `prange`.  Warm, braze's kernels are compiled.  Results are kept in build/reports/loops.json: a run that was
 interrupted goes on where it was, as long as braze and the programs are the same.  At the end a table is
 printed and written to docs/benchmarks.md.
 """
@@ -22,6 +22,7 @@ import subprocess
 import sys
 
 import _daemon
+from programs.loop_cores import AT_ONCE
 from programs.loop_table import GROUPS, LOOPS, SIZES
 
 QUICK = os.environ.get("QUICK", "") not in ("", "0")
@@ -33,6 +34,8 @@ BEGIN, END = "<!-- loops: begin -->", "<!-- loops: end -->"
 def measure(name, sizes):
     """A row for each size.  First calls are of a process and a daemon of their own."""
     rows = run_child(name, sizes, ROUNDS)
+    if name in AT_ONCE and "numba" in rows.get(SIZES[-1], {}):
+        rows[SIZES[-1]].update(run_cores(name))
     for size in sizes[1:]:
         if size != "test" and "error" not in rows[size]:
             first = run_child(name, [size], 0)[size]
@@ -41,18 +44,28 @@ def measure(name, sizes):
 
 
 def run_child(name, sizes, rounds):
-    """What loop_child.py says of each size."""
+    """What loop_child.py says of each size: the calling thread's time, of the whole work."""
+    return run(sizes, ["programs.loop_child", name, str(rounds), str(BUDGET), *sizes],
+               BRAZE_THREADS="1", OPENBLAS_NUM_THREADS="1")
+
+
+def run_cores(name):
+    """What loop_cores.py says of the largest size."""
+    row = run(SIZES[-1:], ["programs.loop_cores", name, SIZES[-1], str(ROUNDS), str(BUDGET)])[SIZES[-1]]
+    return {"prange_none": row["error"]} if "error" in row else row
+
+
+def run(sizes, command, **more):
+    """A line of JSON for each size of a process with a daemon of its own."""
     daemon = _daemon.Daemon("-oidle_exit_seconds=60")
     python = PEERS_PYTHON if PEERS_PYTHON.exists() else sys.executable
     env = {k: v for k, v in os.environ.items() if not k.startswith("BRAZE_")}
     env.update(PYTHONPATH=f"{_daemon.ROOT / 'tests/bench'}{os.pathsep}{_daemon.BUILD / 'python'}",
                BRAZE_SOCKET=daemon.socket, BRAZE_STATUS_SOCKET=daemon.status,
-               # What is told is the calling thread's time, of the whole work.
-               BRAZE_THREADS="1", OPENBLAS_NUM_THREADS="1",
-               PATH=f"{_daemon.BUILD / 'bin'}{os.pathsep}{env.get('PATH', '')}")
+               PATH=f"{_daemon.BUILD / 'bin'}{os.pathsep}{env.get('PATH', '')}", **more)
     process = subprocess.Popen(
-        [str(python), "-m", "programs.loop_child", name, str(rounds), str(BUDGET), *sizes],
-        env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+        [str(python), "-m", *command], env=env, text=True, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, start_new_session=True)
     try:
         text, errors = process.communicate(timeout=LIMIT)
     except subprocess.TimeoutExpired:
@@ -97,14 +110,15 @@ def table(cases):
 
 
 def by_group(cases):
-    lines = ["| group | size | programs | Python / braze | NumPy / braze | Numba / braze | "
-             "Numba / braze, first call |", "| --- " * 7 + "|"]
+    lines = ["| group | size | programs | Python / braze | NumPy / braze | Numba / braze | first call | "
+             "prange / braze, all cores |", "| --- " * 8 + "|"]
     for group in (*GROUPS, "all"):
         for size in SIZES:
             rows = [r for c, r in cases.items() if c.endswith("/" + size) and "error" not in r
                     and group in ("all", LOOPS[c.split("/")[0]].group)]
             means = [mean([ratio(r, a, b) for r in rows]) for a, b in (
-                ("python", "braze"), ("numpy", "braze"), ("numba", "braze"), ("numba_first", "braze_first"))]
+                ("python", "braze"), ("numpy", "braze"), ("numba", "braze"), ("numba_first", "braze_first"),
+                ("prange", "cores"))]
             if rows:
                 lines.append(f"| {GROUPS.get(group, group)} | {size} | {len(rows)} | "
                              + " | ".join(map(shown, means)) + " |")
@@ -113,13 +127,15 @@ def by_group(cases):
 
 def by_program(cases):
     lines = ["| program | front end | lines of pragmas | kernel calls | round trips | Python / braze, test | "
-             "NumPy / braze, small | large | Numba / braze, small | large | braze, large, ms | first call, ms: braze | Numba | small, ms: braze | Numba |",
-             "| --- " * 15 + "|"]
+             "NumPy / braze, small | large | Numba / braze, small | large | "
+             "prange / braze, all cores, large | braze, large, ms | first call, ms: braze | Numba | small, ms: braze | Numba |",
+             "| --- " * 16 + "|"]
     for name in LOOPS:
         small, middle, large = (cases.get(f"{name}/{size}", {}) for size in SIZES)
         if small or middle or large:
             numba = [shown(ratio(r, "numba", "braze")) or r.get("numba_none", r.get("error", ""))
                      for r in (middle, large)]
+            cores = [shown(ratio(large, "prange", "cores"))]
             arrays = [shown(ratio(r, "numpy", "braze")) for r in (middle, large)]
             times = [shown(1e3 * row[key]) if key in row else ""
                      for row, key in ((large, "braze"), (large, "braze_first"),
@@ -129,7 +145,7 @@ def by_program(cases):
                       for key in ("calls", "round_trips")]
             lines.append(f"| {name} | {LOOPS[name].front_end} | {LOOPS[name].pragmas or ''} | "
                          f"{' | '.join(counts)} | {shown(ratio(small, 'python', 'braze'))} | "
-                         + " | ".join(arrays + numba + times) + " |")
+                         + " | ".join(arrays + numba + cores + times) + " |")
     return lines
 
 
