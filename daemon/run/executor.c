@@ -555,15 +555,18 @@ static bool is_whole(const struct executor *x, const struct executor_job *job)
 	return true;
 }
 
-/* No turns but those that have begun. */
-static void stop_turning(struct executor_job *job)
+/* No turns but those that have begun.  Where these have all been sent, nothing is left to be: it
+ * leaves the queue, and ends with its last packet. */
+static void stop_turning(struct executor *x, struct executor_job *job)
 {
 	uint32_t begun = job->turn + (job->step > 0 || job->at != 0);
 
-	if (begun < job->turns) {
-		job->turns = begun;
-		job->nfetch = 0;
-	}
+	if (begun >= job->turns)
+		return;
+	job->turns = begun;
+	job->nfetch = 0;
+	if (marshal_all_sent(job) && schedule_remove(x, job))
+		job_settle(x, job);
 }
 
 void executor_cancel(struct executor *x, struct executor_job *job)
@@ -575,7 +578,7 @@ void executor_cancel(struct executor *x, struct executor_job *job)
 		return;
 	/* Its old inputs are gone: only the end of a turn leaves something of use. */
 	if (!is_whole(x, job)) {
-		stop_turning(job);
+		stop_turning(x, job);
 		return;
 	}
 	queued = schedule_remove(x, job);

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Wrong places among right ones: what fails, what stays, in random programs and in turns of loops."""
 
+import os
+
 import fault_random
 import numpy
 import pytest
@@ -11,21 +13,25 @@ import braze.numpy as np
 from near_mode import near_on
 
 
+# A device that is interpreted takes seconds for each.
+EACH = 2 if os.environ.get("BRAZE_TEST_DEVICE") else 50
+
+
 @pytest.mark.parametrize("first", range(0, 400, 50))
 def test_random_programs(first):
-    for number in range(first, first + 50):
+    for number in range(first, first + EACH):
         fault_random.Program(number).run()
 
 
 def test_random_programs_near():
     with near_on():
-        for number in range(1000, 1150):
+        for number in range(1000, 1000 + 3 * EACH):
             fault_random.Program(number).run()
 
 
 def test_random_programs_one_by_one():
     with braze.unfused():
-        for number in range(2000, 2060):
+        for number in range(2000, 2000 + EACH):
             fault_random.Program(number).run()
 
 

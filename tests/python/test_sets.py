@@ -172,7 +172,7 @@ def test_what_is_brazes_own():
         a, b, w = (np.asarray(v) for v in (x, y, wide))
         before = dict(braze.fallbacks())
         np.unique(a, True, True, True), np.unique(a, return_inverse=True), np.unique_all(a), np.unique_inverse(a)
-        np.isin(a, b), np.setdiff1d(a, b), np.intersect1d(a, b, return_indices=True), np.isin(w, w[::2])
+        np.isin(a, b), np.intersect1d(a, b, return_indices=True), np.isin(w, w[::2])
         assert dict(braze.fallbacks()) == before
         np.unique(a), np.union1d(a, b)
         after = dict(braze.fallbacks())

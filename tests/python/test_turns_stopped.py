@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A wait for a loop that is cancelled in any turn: asked again, it has the bits of a run without a stop."""
 
+import os
 import signal
 
 import numpy
@@ -9,6 +10,7 @@ from loop_programs import PROGRAMS
 
 import braze.numpy as np
 
+pytestmark = pytest.mark.skipif(bool(os.environ.get("BRAZE_TEST_DEVICE")), reason="interpreted: minutes")
 SIZE, TURNS = 120, 900
 # Of a loop that takes some ten milliseconds.
 DELAYS = [0.0002, 0.0007, 0.0015, 0.003, 0.005, 0.008, 0.012, 0.02]

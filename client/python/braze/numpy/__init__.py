@@ -67,7 +67,7 @@ _NATIVE = (
     ),
     (_ranked, "median percentile quantile"),
     (_search, "searchsorted digitize interp isin"),
-    (_sets, "unique unique_all unique_inverse intersect1d setdiff1d in1d"),
+    (_sets, "unique unique_all unique_inverse intersect1d in1d"),
     (
         _shape,
         "shape ndim size reshape ravel transpose matrix_transpose swapaxes moveaxis rollaxis "

@@ -81,16 +81,17 @@ def digitize(x, bins, right=False):
 
 _KNOWN = 3  # places, of which those beyond the end are limited to it
 _TABLE = 6  # elements of NumPy's table for each one of both arrays
+_LOOK = 256  # elements that are looked at
 
 
-def has_table(element, others):
-    """Are these integers so close to each other that NumPy looks them up in a table?  Then they must be known."""
+def _has_table(element, others):
+    """Do these integers seem so close to each other that NumPy looks them up in a table?  They are waited for."""
     if element.dtype.kind not in "biu":
         return False
     if element.dtype.itemsize == 1:
         return True
-    known = numpy.asarray(others)
-    return int(known.max()) - int(known.min()) <= _TABLE * (element.size + others.size)
+    some = numpy.asarray(others).reshape(-1)[:: max(1, others.size // _LOOK)]
+    return int(some.max()) - int(some.min()) <= _TABLE * (element.size + others.size)
 
 
 def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None):
@@ -98,7 +99,7 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
     both = _arrays(element, test_elements)
     plain = both and both[0].ndim and both[0].dtype == both[1].dtype and both[0].dtype.kind in "biufc" and both[1].size
     plain = plain and type(assume_unique) is bool and type(invert) is bool and kind in (None, "sort")
-    if not plain or kind is None and has_table(*both):
+    if not plain or kind is None and _has_table(*both):
         return _fallback.call(
             "isin", numpy.isin, (element, test_elements, assume_unique, invert), {"kind": kind}
         )

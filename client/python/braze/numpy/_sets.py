@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Elements without their doubles where places are asked for, and differences of sets.
+"""Elements without their doubles, and what two arrays have in common, where places are asked for.
 
-Composed of sorts with places, masks, gathers and searches; how many elements a result has is waited
-for.  NumPy's own are what its sort alone does (elements, how often each comes), what is small and at
+Composed of sorts with places, masks and gathers; how many elements a result has is waited for.
+NumPy's own are what its sort alone does (elements, how often each comes), what is small and at
 hand (numpys.def), what is unusual (types that differ or that braze lacks, an axis), and every error.
 """
 
@@ -12,7 +12,7 @@ import numpy
 
 import braze.numpy as np
 from braze import _core
-from braze.numpy import _choose, _creation, _fallback, _gather, _search
+from braze.numpy import _creation, _fallback, _gather, _search
 
 ndarray = _core.ndarray
 leave = _fallback.leave
@@ -135,18 +135,6 @@ def intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
     if both is None:
         return leave(numpy.intersect1d, ar1, ar2, assume_unique, return_indices)
     return _common(*both, assume_unique)
-
-
-def setdiff1d(ar1, ar2, assume_unique=False):
-    """What is in the first of two arrays only."""
-    both = _both(ar1, ar2) if type(assume_unique) is bool else None
-    if both is None or _search.has_table(*both):
-        return leave(numpy.setdiff1d, ar1, ar2, assume_unique)
-    a, b = both
-    if not assume_unique:
-        order = np.sort(a)
-        a = _choose.chosen(order, _firsts(order))
-    return _choose.chosen(a, _search.isin(a, b, invert=True))
 
 
 def in1d(ar1, ar2, assume_unique=False, invert=False, *, kind=None):
