@@ -19,6 +19,7 @@
 #include <uv.h>
 
 #include "base/log.h"
+#include "base/moments.h"
 #include "base/xalloc.h"
 #include "cache/cache.h"
 #include "config.h"
@@ -113,6 +114,12 @@ static void on_turn(uv_prepare_t *h)
 		l->d.longest_iteration_ns = work;
 	if (l->turn_ns && wall > l->d.longest_wall_ns)
 		l->d.longest_wall_ns = wall;
+	if (l->turn_ns &&
+	    (l->d.turn.packets || l->d.turn.jobs || l->d.turn.plans || l->d.turn.chores))
+		moments_add((struct moment){.began = now - wall,
+					    .ended = now,
+					    .number = l->d.turn.packets,
+					    .kind = MOMENT_TURN});
 	log_turn(l, work, wall);
 	l->turn_ns = now;
 	l->turn_idle_ns = idle;
@@ -321,8 +328,10 @@ static enum status open_status(struct life *l, struct err *err)
 		st = ctl_create(&l->ctl, &l->loop, l->config->status_socket, &source, err);
 	log_listen(on_message, l);
 	/* Nobody can ask for it otherwise. */
-	if (!st && l->ctl)
+	if (!st && l->ctl) {
 		uv_timer_start(&l->sample, on_sample, 0, HISTORY_EVERY_MS);
+		moments_open();
+	}
 	uv_unref((uv_handle_t *)&l->sample);
 	return st;
 }
@@ -394,6 +403,7 @@ static void take_down(struct life *l)
 		cache_destroy(d->cache);
 	decode_destroy(d->decoder);
 	history_destroy(d->history);
+	moments_close();
 	uv_close((uv_handle_t *)&l->term, NULL);
 	uv_close((uv_handle_t *)&l->interrupt, NULL);
 	uv_close((uv_handle_t *)&l->hangup, NULL);

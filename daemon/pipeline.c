@@ -10,6 +10,7 @@
 #include <uv.h>
 
 #include "base/log.h"
+#include "base/moments.h"
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "brazed.h"
@@ -111,6 +112,11 @@ static bool wanted(const struct session *s)
 	return false;
 }
 
+static bool planned_here(const struct part *part)
+{
+	return part->nop + part->nlist <= PLANNED_HERE;
+}
+
 static void plan_ready(struct planner_job *pj)
 {
 	struct job *j = pj->data;
@@ -118,6 +124,13 @@ static void plan_ready(struct planner_job *pj)
 
 	s->d->turn.plans++;
 	s->planning = NULL;
+	moments_add((struct moment){.began = pj->began_ns,
+				    .ended = pj->ended_ns,
+				    .flow = j->run.flow,
+				    .session = (uint32_t)s->id,
+				    .number = j->partition->part.nop,
+				    .kind = planned_here(&j->partition->part) ? MOMENT_PLAN_HERE
+									      : MOMENT_PLAN});
 	if (!pj->plan) {
 		log_error("pipeline", "planning failed: %s", pj->err.text);
 		dispatch_end(j, JOB_FAILED, &pj->err);
@@ -151,6 +164,8 @@ static bool advance(struct session *s, const struct ticket *t, int64_t *budget)
 	j->session = s;
 	j->partition = p;
 	j->since_ns = uv_hrtime();
+	if (t->kind != TICKET_CUT)
+		j->run.flow = moments_flow(s->id, t->id);
 	s->jobs++;
 	cache_hold(d->cache, true);
 	plan = plancache_find(d->plans, &p->part);
@@ -164,7 +179,7 @@ static bool advance(struct session *s, const struct ticket *t, int64_t *budget)
 	j->plan.part = &p->part;
 	j->plan.done = plan_ready;
 	j->plan.data = j;
-	if (p->part.nop + p->part.nlist <= PLANNED_HERE)
+	if (planned_here(&p->part))
 		planner_run(d->planner, &j->plan);
 	else
 		planner_submit(d->planner, &j->plan);
@@ -258,6 +273,12 @@ static size_t small_results(struct reply_inline *out, const struct job *j)
 
 static void answer_one(struct session *s, struct ticket *t, const struct job *fresh)
 {
+	struct moment m = {.began = moments_now(),
+			   .flow = moments_flow(s->id, t->id),
+			   .session = (uint32_t)s->id,
+			   .number = t->nanswer,
+			   .kind = MOMENT_ANSWER};
+	bool told = t->kind != TICKET_CUT;
 	struct reply_inline small[JOB_FETCH];
 	struct err err;
 
@@ -274,6 +295,9 @@ static void answer_one(struct session *s, struct ticket *t, const struct job *fr
 			       s->tell ? &spent : NULL);
 	}
 	ticket_remove(&s->tickets, t, &s->trace);
+	m.ended = moments_now();
+	if (told)
+		moments_add(m);
 }
 
 /* Nothing of a cancelled ticket runs any more? */
@@ -545,6 +569,8 @@ static enum status handle(struct session *s, const struct request *r, struct err
 
 void pipeline_packet(struct session *s, struct packet *p)
 {
+	struct moment m = {
+		.began = moments_now(), .session = (uint32_t)s->id, .kind = MOMENT_PACKET};
 	struct request r;
 	struct err err = {0};
 	enum status st;
@@ -552,12 +578,19 @@ void pipeline_packet(struct session *s, struct packet *p)
 	s->d->turn.packets++;
 	st = p->nfds ? err_set(&err, E_PROTOCOL, "clients do not send descriptors")
 		     : decode_request(&r, s->d->decoder, p->data, p->len, &err);
-	if (!st)
+	if (!st) {
+		m.number = (uint32_t)r.trace.nhead;
+		m.flow = r.has_demand  ? moments_flow(s->id, r.demand.ticket)
+			 : r.has_fence ? moments_flow(s->id, r.fence.ticket)
+				       : 0;
 		st = handle(s, &r, &err);
+	}
 	if (st)
 		session_refuse(s, &err);
 	else
 		pipeline_pump(s);
+	m.ended = moments_now();
+	moments_add(m);
 }
 
 void pipeline_release_plan(void *data, struct plan *plan)

@@ -39,10 +39,18 @@ enum status shape_broadcast(struct shape *io, const struct shape *b, struct err 
 	return OK;
 }
 
+/* Out of the way of all that are not, which have no room for its text to make. */
+static __attribute__((noinline)) enum status too_big(const struct shape *s, struct err *err)
+{
+	char text[160];
+
+	return err_set(err, E_LIMIT, "array of shape %s is too big",
+		       shape_text(s, text, sizeof text));
+}
+
 enum status shape_count(int64_t *out, const struct shape *s, unsigned bytes, struct err *err)
 {
 	uint64_t n = 1, most = LIMIT_ARRAY_BYTES;
-	char text[160];
 
 	for (int i = 0; i < s->ndim; i++) {
 		if (s->dim[i] < 0)
@@ -55,8 +63,7 @@ enum status shape_count(int64_t *out, const struct shape *s, unsigned bytes, str
 		if (s->dim[i] && __builtin_mul_overflow(n, (uint64_t)s->dim[i], &n))
 			n = UINT64_MAX;
 	if (n > most / (bytes ? bytes : 1))
-		return err_set(err, E_LIMIT, "array of shape %s is too big",
-			       shape_text(s, text, sizeof text));
+		return too_big(s, err);
 	*out = most == INT64_MAX ? 0 : (int64_t)n;
 	return OK;
 }

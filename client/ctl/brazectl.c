@@ -234,6 +234,13 @@ static int sessions(struct call *c)
 	return 0;
 }
 
+/* As it is: what shows it reads JSON. */
+static int trace(struct call *c)
+{
+	c->json = true;
+	return page(c, "/trace", NULL);
+}
+
 /* Ends by the signal that ended it, as its shell expects. */
 static int top(struct call *c)
 {
@@ -275,30 +282,36 @@ static bool fits(const struct call *c)
 
 static int run(struct call *c)
 {
+	static const struct {
+		const char *command, *url;
+		void (*show)(const cJSON *);
+	} pages[] = {{"status", "/status", show_status},
+		     {"clients", "/clients", show_clients},
+		     {"events", "/events", show_events}};
+
 	if (!fits(c))
 		return usage(stderr);
 	if (!strcmp(c->command, "doctor"))
 		return doctor_run(&c->fetch);
 	if (!strcmp(c->command, "ping"))
 		return ping(c);
-	if (!strcmp(c->command, "status"))
-		return page(c, "/status", show_status);
-	if (!strcmp(c->command, "clients"))
-		return page(c, "/clients", show_clients);
+	for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++)
+		if (!strcmp(c->command, pages[i].command))
+			return page(c, pages[i].url, pages[i].show);
 	if (!strcmp(c->command, "sessions"))
 		return sessions(c);
 	if (!strcmp(c->command, "logs"))
 		return logs_run(c->fetch.socket, c->lines < 0 ? LOG_LINES : c->lines, c->follow);
 	if (!strcmp(c->command, "top"))
 		return top(c);
+	if (!strcmp(c->command, "trace"))
+		return trace(c);
 	if (!strcmp(c->command, "page"))
 		return serve_run(&c->fetch, c->port < 0 ? 0 : c->port);
 	if (!strcmp(c->command, "kernels"))
 		return kernels(c);
 	if (!strcmp(c->command, "explain"))
 		return explain(c);
-	if (!strcmp(c->command, "events"))
-		return page(c, "/events", show_events);
 	return cache(c);
 }
 

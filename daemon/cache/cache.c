@@ -16,6 +16,7 @@
 
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/moments.h"
 #include "base/textbuf.h"
 #include "base/xalloc.h"
 #include "form/plan.h"
@@ -320,6 +321,14 @@ static void compiled(void *data, const struct helper_result *r)
 	struct entry *e = data;
 	struct cache *c = e->cache;
 
+	uint64_t now = moments_now();
+
+	moments_add((struct moment){.began = now - r->compile_ns,
+				    .ended = now,
+				    .session = (uint32_t)e->k.first_session,
+				    .number = e->k.id,
+				    .kind = MOMENT_COMPILE,
+				    .place = e->k.arch != 0});
 	e->k.compile_ns += r->compile_ns;
 	c->stats.compile_ns += r->compile_ns;
 	if (r->status) {

@@ -18,6 +18,7 @@
 #include <uv.h>
 
 #include "base/log.h"
+#include "base/moments.h"
 #include "base/xalloc.h"
 #include "ctl_http.h"
 #include "wire/listen.h"
@@ -30,6 +31,7 @@ struct request {
 	int refs;
 	bool done;
 	cJSON *out;
+	struct moments *moments;
 	enum status status;
 	struct err err;
 };
@@ -59,6 +61,7 @@ static void request_unref(struct request *r)
 	if (--r->refs)
 		return;
 	cJSON_Delete(r->out);
+	free(r->moments);
 	free(r);
 }
 
@@ -97,6 +100,10 @@ static void answer(struct ctl *c, struct request *r)
 		else
 			r->status =
 				err_set(&r->err, E_UNSUPPORTED, "sessions cannot be ended here");
+	} else if (r->what == ASK_MOMENTS) {
+		r->moments = moments_copy();
+		if (!r->moments)
+			r->status = err_set(&r->err, E_UNSUPPORTED, "nothing is traced here");
 	} else {
 		c->source.snapshot(c->source.data, r->page, r->id, out);
 		if (r->page == CTL_EVENTS)
@@ -128,8 +135,9 @@ static void on_async(uv_async_t *handle)
 	pthread_mutex_unlock(&c->lock);
 }
 
-enum status ctl_ask(cJSON **out, struct ctl *c, enum ctl_ask what, enum ctl_page page, uint32_t id,
-		    struct err *err)
+/* One of *out and *moments is wanted. */
+static enum status ask(cJSON **out, struct moments **moments, struct ctl *c, enum ctl_ask what,
+		       enum ctl_page page, uint32_t id, struct err *err)
 {
 	struct request *r = xcalloc(1, sizeof(*r));
 	struct timespec until;
@@ -158,13 +166,27 @@ enum status ctl_ask(cJSON **out, struct ctl *c, enum ctl_ask what, enum ctl_page
 	} else if (r->status) {
 		st = r->status;
 		*err = r->err;
-	} else {
+	} else if (out) {
 		*out = r->out;
 		r->out = NULL;
+	} else {
+		*moments = r->moments;
+		r->moments = NULL;
 	}
 	request_unref(r);
 	pthread_mutex_unlock(&c->lock);
 	return st;
+}
+
+enum status ctl_ask(cJSON **out, struct ctl *c, enum ctl_ask what, enum ctl_page page, uint32_t id,
+		    struct err *err)
+{
+	return ask(out, NULL, c, what, page, id, err);
+}
+
+enum status ctl_ask_moments(struct moments **out, struct ctl *c, struct err *err)
+{
+	return ask(NULL, out, c, ASK_MOMENTS, CTL_STATUS, 0, err);
 }
 
 void ctl_note(struct ctl *c, const char *topic, const char *fmt, ...)

@@ -166,6 +166,26 @@ static enum MHD_Result serve_metrics(struct ctl *c, struct MHD_Connection *conn)
 	return reply(conn, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8", text);
 }
 
+static enum MHD_Result serve_trace(struct ctl *c, struct MHD_Connection *conn)
+{
+	struct moments *moments = NULL;
+	cJSON *clients = NULL, *status = NULL;
+	struct err err = {0};
+	enum status st = ctl_ask_moments(&moments, c, &err);
+	char *text = NULL;
+
+	if (!st)
+		st = ctl_ask(&clients, c, ASK_PAGE, CTL_CLIENTS, 0, &err);
+	if (!st)
+		st = ctl_ask(&status, c, ASK_PAGE, CTL_STATUS, 0, &err);
+	if (!st)
+		text = ctl_trace(moments, clients, status);
+	free(moments);
+	cJSON_Delete(clients);
+	cJSON_Delete(status);
+	return st ? reply_failure(conn, &err) : reply(conn, MHD_HTTP_OK, JSON_TYPE, text);
+}
+
 /* Only who could as well delete the cache's files may clear it. */
 static bool may_control(struct MHD_Connection *conn)
 {
@@ -259,13 +279,15 @@ static enum MHD_Result serve_get(struct ctl *c, struct MHD_Connection *conn, con
 					  argument(conn, pages[i].argument));
 	if (!strcmp(url, "/metrics"))
 		return serve_metrics(c, conn);
+	if (!strcmp(url, "/trace"))
+		return serve_trace(c, conn);
 	if (!strcmp(url, "/"))
 		return serve_html(conn);
 	if (!strncmp(url, "/kernels/", 9) && number_in(&id, url + 9, ""))
 		return serve_page(c, conn, CTL_KERNEL, id);
 	return reply_error(
 		conn, MHD_HTTP_NOT_FOUND,
-		"pages: / /status /clients /kernels /kernels/ID /history /metrics /events");
+		"pages: / /status /clients /kernels /kernels/ID /history /trace /metrics /events");
 }
 
 enum MHD_Result ctl_http_handle(void *cls, struct MHD_Connection *conn, const char *url,

@@ -9,18 +9,26 @@
 
 #define CTL_POLICY 256
 
-enum ctl_ask { ASK_PAGE, ASK_CLEAR_CACHE, ASK_END_SESSION };
+struct moments;
+
+enum ctl_ask { ASK_PAGE, ASK_CLEAR_CACHE, ASK_END_SESSION, ASK_MOMENTS };
 
 /* HTTP thread: let the loop thread answer.  OK with *out owned by the caller;
  * E_TIMEOUT when the loop does not answer in time or is ending. */
 enum status ctl_ask(struct cJSON **out, struct ctl *c, enum ctl_ask what, enum ctl_page page,
 		    uint32_t id, struct err *err) MUST_USE;
 
+/* The same for the ring of base/moments.h; E_UNSUPPORTED: there is none. */
+enum status ctl_ask_moments(struct moments **out, struct ctl *c, struct err *err) MUST_USE;
+
 /* libmicrohttpd's access handler; cls is the struct ctl. */
 enum MHD_Result ctl_http_handle(void *cls, struct MHD_Connection *conn, const char *url,
 				const char *method, const char *version, const char *upload,
 				size_t *upload_size, void **state);
 
+/* Chrome's trace events of the moments, which it sorts; names from the objects of /clients and
+ * /status; malloc'ed. */
+char *ctl_trace(struct moments *m, const struct cJSON *clients, const struct cJSON *status);
 /* Text for Prometheus from the object of /status; malloc'ed. */
 char *ctl_metrics(const struct cJSON *status);
 /* The page at "/", malloc'ed, and what its header says of it: only this text's own script and

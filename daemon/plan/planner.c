@@ -85,15 +85,16 @@ static void check_only(void *data, const char *pass, const char *text)
 
 static void plan_one(struct planner *p, struct planner_job *j)
 {
-	uint64_t start = uv_hrtime();
+	uint64_t start = j->began_ns = uv_hrtime();
 	pass_dump_fn *each = dumps(p, "nest") ? dump_pass : p->config.check ? check_only : NULL;
 
 	if (dumps(p, "part"))
 		print_part(j->part);
 	if (compilepart_run(&j->plan, j->part, p->config.passes, each, p, &j->err))
 		j->plan = NULL;
+	j->ended_ns = uv_hrtime();
 	if (j->plan)
-		j->plan->planning_us = (uv_hrtime() - start) / 1000;
+		j->plan->planning_us = (j->ended_ns - start) / 1000;
 	if (j->plan && dumps(p, "plan"))
 		print_plan(j->plan);
 }

@@ -18,6 +18,7 @@ struct planner_job {
 	/* Results. */
 	struct plan *plan; /* NULL: err tells */
 	struct err err;
+	uint64_t began_ns, ended_ns;
 	struct planner_job *next;
 };
 

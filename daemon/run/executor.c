@@ -15,6 +15,7 @@
 
 #include "base/files.h"
 #include "base/log.h"
+#include "base/moments.h"
 #include "base/xalloc.h"
 #include "executor_impl.h"
 
@@ -221,6 +222,20 @@ static void note_faults(struct executor_job *job, const struct command_fault *f,
 	}
 }
 
+/* It ended now, or a moment before. */
+static void note_moment(const struct executor *x, const struct flight *f, uint64_t busy_ns)
+{
+	uint64_t now = moments_now();
+
+	moments_add((struct moment){.began = now - busy_ns,
+				    .ended = now,
+				    .flow = f->job->flow,
+				    .session = (uint32_t)f->job->client,
+				    .number = f->nstep,
+				    .kind = MOMENT_RUN,
+				    .place = (uint8_t)x->target});
+}
+
 static void run_done(struct executor *x, const struct command_done *done, size_t bytes)
 {
 	uint32_t at = flight_find(x, done->head.ticket);
@@ -240,6 +255,7 @@ static void run_done(struct executor *x, const struct command_done *done, size_t
 	}
 	f = flight_land(x, at);
 	job = f.job;
+	note_moment(x, &f, busy);
 	x->stats.busy_ns += busy;
 	x->stats.library_products += done->library_products;
 	x->stats.own_products += done->own_products;

@@ -47,6 +47,7 @@ struct executor_job {
 	uint64_t client;		   /* queue: session id */
 	const char *name;		   /* of the client, for messages; NULL: unknown */
 	uint32_t pid;			   /* likewise */
+	uint64_t flow;			   /* of base/moments.h */
 	uint32_t nfetch;
 	const struct command_fetch *fetch;
 	uint32_t nbefore, nafter; /* copies before the first step, after the last */
