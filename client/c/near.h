@@ -62,7 +62,7 @@ struct near_stretch {
 	uint64_t far;	/* operations recorded and sent */
 	uint64_t ahead; /* those that only a question for memory took along: not counted yet */
 	/* What recording small operations took more than they would have taken here; and how often
-	 * their operands were waited for because that was more than a trip (near_hurry). */
+	 * their operands were waited for because that was more than a trip (near_write.c). */
 	uint64_t lost;
 	uint32_t hurried;
 	uint32_t calm, need;

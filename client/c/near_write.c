@@ -49,23 +49,24 @@ static bool within_reach(const struct braze_array *a)
 }
 
 /* Small operations wait for what is pending, and recording them has cost more than a trip: so
- * these are waited for, and what follows finds them at hand.  What fails is told to who reads. */
-static enum status hurry(struct braze_session *s, int n, struct braze_array *const *a,
+ * these are waited for, and what follows finds them at hand.  What fails is told to who reads.
+ * *waited: there was something to wait for. */
+static enum status hurry(bool *waited, struct braze_session *s, int n, struct braze_array *const *a,
 			 struct err *err)
 {
 	struct near_stretch *t = &s->near->stretch;
-	bool pending = false;
+	bool pending = false, fit = true;
 
 	for (int k = 0; k < n; k++) {
 		const struct buffer *b = a[k]->buf;
 
 		if (near_hand(a[k]))
 			continue;
-		if (b->flags & BUF_APART || b->bytes > NEAR_AWAIT)
-			return OK;
 		pending = true;
+		fit &= !(b->flags & BUF_APART) && b->bytes <= NEAR_AWAIT;
 	}
-	if (!pending)
+	*waited = pending && fit;
+	if (!*waited)
 		return OK;
 	t->lost = 0;
 	t->hurried += t->hurried < NEAR_OFTEN;
@@ -77,11 +78,13 @@ static enum status hurry(struct braze_session *s, int n, struct braze_array *con
 static enum status await(struct braze_session *s, int n, struct braze_array *const *a,
 			 struct err *err)
 {
-	bool near = true;
+	bool near = true, waited = false;
 	enum status st = OK;
 
 	if (near_impatient(&s->near->stretch))
-		return hurry(s, n, a, err);
+		st = hurry(&waited, s, n, a, err);
+	if (st || waited)
+		return st;
 
 	for (int k = 0; k < n; k++)
 		near = near && within_reach(a[k]);

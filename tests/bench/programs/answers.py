@@ -21,9 +21,15 @@ EXACT, ELEMENT, REDUCTION, RUNNING, SINGLE, ITERATION, BRANCH = RULES
 
 def flat(answer):
     """The arrays and numbers of an answer, in order."""
-    if isinstance(answer, (tuple, list)):
-        return [part for item in answer for part in flat(item)]
-    return [answer]
+    if not isinstance(answer, (tuple, list)):
+        return [answer]
+    parts = []  # it is timed with what it is for: no call for each part
+    for item in answer:
+        if isinstance(item, (tuple, list)):
+            parts += flat(item)
+        else:
+            parts.append(item)
+    return parts
 
 
 def wrong(got, want, rule):
