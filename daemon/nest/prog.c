@@ -6,6 +6,7 @@
 
 #include "../base/xalloc.h"
 #include "../base/textbuf.h"
+#include "spare.h"
 
 struct prog *prog_create(const struct part *part)
 {
@@ -23,9 +24,9 @@ void prog_unit_free(struct prog_unit *u)
 {
 	if (!u)
 		return;
-	free(u->nest);
+	spare_give(SPARE_NEST, u->nest);
 	free(u->call);
-	free(u);
+	spare_give(SPARE_UNIT, u);
 }
 
 void prog_destroy(struct prog *p)
@@ -56,7 +57,7 @@ uint32_t prog_slot(struct prog *p, uint64_t bytes)
 
 struct prog_unit *prog_unit(struct prog *p, bool call)
 {
-	struct prog_unit *u = xcalloc(1, sizeof *u);
+	struct prog_unit *u = spare_take(SPARE_UNIT);
 
 	if (p->nunit == p->unit_cap) {
 		p->unit_cap = p->unit_cap ? 2 * p->unit_cap : 32;
@@ -69,7 +70,7 @@ struct prog_unit *prog_unit(struct prog *p, bool call)
 	if (call)
 		u->call = xcalloc(1, sizeof *u->call);
 	else
-		u->nest = xcalloc(1, sizeof *u->nest);
+		u->nest = spare_take(SPARE_NEST);
 	u->pos = p->nunit;
 	u->id = p->next_id++;
 	p->owner[u->id] = u->id;

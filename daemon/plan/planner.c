@@ -10,6 +10,7 @@
 
 #include "../base/xalloc.h"
 #include "../nest/compilepart.h"
+#include "../nest/spare.h"
 
 struct queue {
 	struct planner_job *first, **last;
@@ -103,6 +104,7 @@ static void *planner_main(void *arg)
 {
 	struct planner *p = arg;
 
+	spare_fill(SPARE_READY);
 	pthread_mutex_lock(&p->lock);
 	while (!p->stop) {
 		struct planner_job *j = pop(&p->todo);
@@ -118,6 +120,7 @@ static void *planner_main(void *arg)
 		uv_async_send(p->wake);
 	}
 	pthread_mutex_unlock(&p->lock);
+	spare_free();
 	return NULL;
 }
 
@@ -181,6 +184,7 @@ void planner_destroy(struct planner *p)
 	pthread_cond_signal(&p->work);
 	pthread_mutex_unlock(&p->lock);
 	pthread_join(p->thread, NULL);
+	spare_free(); /* of planner_run */
 	p->wake->data = NULL;
 	uv_close((uv_handle_t *)p->wake, (uv_close_cb)free);
 	pthread_mutex_destroy(&p->lock);
