@@ -24,9 +24,9 @@
 
 #define WORTH_NS  100000000u /* tier-0 work that pays for compiling */
 #define URGENT_NS 4000000u   /* tier-0 work that a program waits for, again and again */
-#define PATIENT_NS                                                                                 \
-	30000000u    /* tier-0 work of a kernel for whose compiler a job need not end first */
-#define WORTH_USES 2 /* uses that promise more */
+/* Tier-0 work of a kernel for whose compiler a job need not end first. */
+#define PATIENT_NS 30000000u
+#define WORTH_USES 2	       /* uses that promise more */
 #define RETRY_NS   60000000000 /* after a failure that was not the source's */
 #define TEXT_HEAD  "text\n"    /* of a text's key */
 #define BACKLOG	   256	       /* compilations that wait; of what nobody waits for, no more */
