@@ -82,7 +82,7 @@ class Wild(Program):
         elif kind < 5:
             self.integer_store(depth, counters)
         elif kind == 5:
-            self.line(depth, f"h[{at}] = h[{self.at(counters)}] * {self.pick('0.5', '2', 's')} "
+            self.line(depth, f"h[{at}] = h[{self.at(counters)}] * {self.pick('0.5', '2', 'float(s)')} "
                              f"{self.pick('+', '-')} {self.pick('h[0]', '1.25', 'n')}")
         elif kind == 6:
             self.slices(depth, counters)

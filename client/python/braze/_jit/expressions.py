@@ -237,7 +237,9 @@ class Expressions:
     def _chained(self, node):
         """a < b < c: what comes later is done only if the earlier is true, and each once or without effect."""
         left, right = self.in_order([node.left, node.comparators[0]])
-        right = right if right.simple else self.temporary(right, node)
+        if not right.simple:
+            left = left if left.simple else self.temporary(left, node)  # whose error would come first
+            right = self.temporary(right, node)
         parts = [self._pair(node.ops[0], left, right, node)]
         out = parts[0]
         for op, part in zip(node.ops[1:], node.comparators[1:]):
