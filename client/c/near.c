@@ -141,11 +141,11 @@ static void fall(struct near_stretch *t)
 	t->need = 2 * t->need < NEAR_WARY ? 2 * t->need : NEAR_WARY;
 }
 
-bool near_stretches(struct near_stretch *t, uint64_t work, bool large, uint64_t bytes)
+bool near_stretches(struct near_stretch *t, uint64_t work, uint64_t bytes)
 {
-	if (!large || (t->risen && bytes <= t->most && t->work + work <= NEAR_TRIP)) {
+	if (t->risen && bytes <= t->most && t->work + work <= NEAR_TRIP) {
 		t->work += work;
-		t->used |= large;
+		t->used = true;
 		return true;
 	}
 	near_tell(t, work);

@@ -110,8 +110,8 @@ void near_open(struct braze_session *s);
 void near_close(struct braze_session *s);
 /* b is about to be written: it gets a block of its own.  False: no memory. */
 bool near_own(struct braze_session *s, struct buffer *b) MUST_USE;
-/* An operation that is large, or any while the bound is risen: is it near? */
-bool near_stretches(struct near_stretch *t, uint64_t work, bool large, uint64_t bytes) MUST_USE;
+/* An operation is large: is it near all the same? */
+bool near_stretches(struct near_stretch *t, uint64_t work, uint64_t bytes) MUST_USE;
 /* The program reads a value. */
 void near_stretch_end(struct near_stretch *t);
 /* Recorded operations leave: the heads of their columns. */
@@ -248,10 +248,9 @@ static inline bool near_hand(const struct braze_array *a)
 static inline bool near_fits(struct near *n, uint64_t work, uint64_t bytes)
 {
 	struct near_stretch *t = &n->stretch;
-	bool large = work > NEAR_WORK || bytes > NEAR_BYTES;
 
-	if (unlikely(large || t->risen))
-		return bytes <= NEAR_WIDE && near_stretches(t, work, large, bytes);
+	if (unlikely(work > NEAR_WORK || bytes > NEAR_BYTES))
+		return bytes <= NEAR_WIDE && near_stretches(t, work, bytes);
 	t->work += work;
 	return true;
 }

@@ -32,7 +32,7 @@ def zeros_inside(m):
 def matvec_inside(m, x3):
     s = 0.0
     for t in range(3):
-        y = m @ x3  # a product of what are no two vectors
+        y = m @ x3  # a product of arrays that is not assigned to a slice at once
         s += y[0]
     return s
 

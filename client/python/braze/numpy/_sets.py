@@ -93,6 +93,9 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
     return tuple(_unique(ar, flat, *asked))
 
 
+unique.__wrapped__ = numpy.unique  # whose signature it has, and later versions' have more
+
+
 def _named(function, x, *asked):
     """As unique, in the standard's tuples: nans differ."""
     flat = _flat(x) if type(x) is ndarray else None
