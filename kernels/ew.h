@@ -620,8 +620,8 @@ BZ_ROUND_LANES(f64, )
 	BZ_BINARY(copysign, t, (BZ_BITS(t, a) & ~(top)) | (BZ_BITS(t, b) & (top)))                 \
 	BZ_BINARY(min, t, BZ_LESSER_##t(a, b))                                                     \
 	BZ_BINARY(max, t, BZ_GREATER_##t(a, b))                                                    \
-	BZ_BINARY(fmin, t, BZ_SEL(t, (a <= b) | (b != b), a, b))                                   \
-	BZ_BINARY(fmax, t, BZ_SEL(t, (a >= b) | (b != b), a, b))                                   \
+	BZ_BINARY(fmin, t, BZ_SEL(t, (a < b) | (b != b), a, b))                                    \
+	BZ_BINARY(fmax, t, BZ_SEL(t, (a > b) | (b != b), a, b))                                    \
 	BZ_CLIP(t)                                                                                 \
 	/* sign of 0 is +0, of NaN the NaN. */                                                     \
 	BZ_UNARY(sign, t, BZ_SEL(t, a != a, a, BZ_IF(t, a < 0, -1) | BZ_IF(t, a > 0, 1)))          \

@@ -192,3 +192,14 @@ def test_compiled_kernels(share):
         # One after the other in the background; which come first is the daemon's business.
         wait_until(lambda: compiled(daemon) >= wanted, COMPILE_SECONDS, "compiling")
         daemon.run(code, timeout=COMPILE_SECONDS, PYTHONPATH=paths)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("name", ["fmax", "fmin", "maximum", "minimum"])
+def test_of_two_zeros_the_second_is_taken(name, dtype):
+    """As NumPy's vectors do; numbers that NumPy is asked for, and arrays, agree."""
+    for shape in ((), 1, 3, 20, 5000):
+        for pair in ((0.0, -0.0), (-0.0, 0.0)):
+            a, b = (numpy.full(shape, v, dtype) for v in pair)
+            want, have = getattr(numpy, name)(a, b), getattr(np, name)(np.asarray(a), np.asarray(b))
+            assert numpy.array_equal(numpy.signbit(want), numpy.signbit(numpy.asarray(have))), (shape, pair)
