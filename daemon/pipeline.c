@@ -273,7 +273,7 @@ static size_t small_results(struct reply_inline *out, const struct job *j)
 
 static void answer_one(struct session *s, struct ticket *t, const struct job *fresh)
 {
-	struct moment m = {.began = moments_now(),
+	struct moment m = {.began = uv_hrtime(),
 			   .flow = moments_flow(s->id, t->id),
 			   .session = (uint32_t)s->id,
 			   .number = t->nanswer,
@@ -295,7 +295,7 @@ static void answer_one(struct session *s, struct ticket *t, const struct job *fr
 			       s->tell ? &spent : NULL);
 	}
 	ticket_remove(&s->tickets, t, &s->trace);
-	m.ended = moments_now();
+	m.ended = uv_hrtime();
 	if (told)
 		moments_add(m);
 }
@@ -569,8 +569,7 @@ static enum status handle(struct session *s, const struct request *r, struct err
 
 void pipeline_packet(struct session *s, struct packet *p)
 {
-	struct moment m = {
-		.began = moments_now(), .session = (uint32_t)s->id, .kind = MOMENT_PACKET};
+	struct moment m = {.began = uv_hrtime(), .session = (uint32_t)s->id, .kind = MOMENT_PACKET};
 	struct request r;
 	struct err err = {0};
 	enum status st;
@@ -589,7 +588,7 @@ void pipeline_packet(struct session *s, struct packet *p)
 		session_refuse(s, &err);
 	else
 		pipeline_pump(s);
-	m.ended = moments_now();
+	m.ended = uv_hrtime();
 	moments_add(m);
 }
 

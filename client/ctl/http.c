@@ -23,7 +23,7 @@
 #define HEADER_MOST 16384
 #define ANSWER_MOST (LIMIT_STATUS_BYTES + 65536 + HEADER_MOST)
 
-static int64_t now_ms(void)
+int64_t http_now_ms(void)
 {
 	struct timespec t;
 
@@ -43,7 +43,7 @@ static bool ready(struct http_answer *a, int fd, short wanted, int64_t end)
 	struct pollfd p = {.fd = fd, .events = wanted};
 
 	for (;;) {
-		int64_t left = end - now_ms();
+		int64_t left = end - http_now_ms();
 		int n = poll(&p, 1, left > 0 ? (int)left : 0);
 
 		if (n > 0)
@@ -153,7 +153,7 @@ static bool split(struct http_answer *a)
 
 bool http_whole(struct http_answer *a, const char *path, const char *method, const char *url)
 {
-	int64_t end = now_ms() + SECONDS * 1000;
+	int64_t end = http_now_ms() + SECONDS * 1000;
 	char request[1024];
 
 	*a = (struct http_answer){0};

@@ -18,6 +18,8 @@ struct http_answer {
 bool http_call(struct http_answer *a, const char *path, const char *method, const char *url);
 /* The same with the header before the body, as it came; `code` is not read. */
 bool http_whole(struct http_answer *a, const char *path, const char *method, const char *url);
+/* Milliseconds of a clock that only goes on. */
+int64_t http_now_ms(void);
 /* Frees the text; the rest stays. */
 void http_finish(struct http_answer *a);
 

@@ -18,7 +18,6 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "ctl_client.h"
@@ -33,7 +32,7 @@
 struct peer {
 	int fd; /* -1: free */
 	size_t n;
-	time_t since;
+	int64_t since; /* ms */
 	char head[HEAD_MOST + 1];
 };
 
@@ -63,14 +62,6 @@ static bool same(const char *a, const char *b, size_t n)
 	for (size_t i = 0; i < n; i++)
 		differ |= (unsigned char)(a[i] ^ b[i]);
 	return !differ;
-}
-
-static time_t now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec;
 }
 
 /* ---- Answers ---- */
@@ -203,7 +194,7 @@ static void take(struct server *s)
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most));
 	p->fd = fd;
 	p->n = 0;
-	p->since = now();
+	p->since = http_now_ms();
 }
 
 static void receive(const struct server *s, struct peer *p)
@@ -233,7 +224,8 @@ static void serve(struct server *s)
 		bool full = true;
 
 		for (int i = 0; i < PEERS; i++) {
-			if (s->peer[i].fd >= 0 && now() - s->peer[i].since > IDLE_SECONDS)
+			if (s->peer[i].fd >= 0 &&
+			    http_now_ms() - s->peer[i].since > IDLE_SECONDS * 1000)
 				drop(&s->peer[i]);
 			p[i] = (struct pollfd){.fd = s->peer[i].fd, .events = POLLIN};
 			full &= s->peer[i].fd >= 0;

@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "xalloc.h"
 
@@ -29,14 +28,6 @@ void moments_close(void)
 {
 	free(kept.ring);
 	memset(&kept, 0, sizeof kept);
-}
-
-uint64_t moments_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 void moments_add(struct moment m)

@@ -23,7 +23,7 @@ enum moment_kind {
 enum moment_lane { LANE_LOOP, LANE_PLANNER, LANE_COMPILER, LANE_DEVICE, LANE_SESSION };
 
 struct moment {
-	uint64_t began, ended; /* ns of the monotonic clock */
+	uint64_t began, ended; /* ns of uv_hrtime, the monotonic clock */
 	uint64_t flow;	       /* what a client waits for that this is part of; 0: nothing */
 	uint32_t session, number;
 	uint8_t kind;  /* enum moment_kind */
@@ -39,7 +39,6 @@ struct moments {
 
 void moments_open(void);
 void moments_close(void);
-uint64_t moments_now(void);
 /* What lies in the past by a measured length may not begin inside the one before it in its lane. */
 void moments_add(struct moment m);
 /* All that are kept, malloc'ed; NULL: it was not opened. */

@@ -321,7 +321,7 @@ static void compiled(void *data, const struct helper_result *r)
 	struct entry *e = data;
 	struct cache *c = e->cache;
 
-	uint64_t now = moments_now();
+	uint64_t now = uv_hrtime();
 
 	moments_add((struct moment){.began = now - r->compile_ns,
 				    .ended = now,

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <uv.h>
 
 #include "base/moments.h"
 #include "base/xalloc.h"
@@ -179,7 +180,7 @@ char *ctl_trace(struct moments *m, const cJSON *clients, const cJSON *status)
 	fprintf(f,
 		"{\"ph\":\"I\",\"name\":\"asked\",\"cat\":\"brazed\",\"s\":\"g\",\"ts\":%.3f,"
 		"\"pid\":%u,\"tid\":%u}\n]}\n",
-		(double)moments_now() * 1e-3, BRAZED, LANE_LOOP + 1);
+		(double)uv_hrtime() * 1e-3, BRAZED, LANE_LOOP + 1);
 	fclose(f);
 	free(table);
 	return text;

@@ -106,7 +106,8 @@ bool lang_truth(struct lang_checker *c, uint32_t id, uint32_t *reg);
 const struct function *lang_function(const struct lang_checker *c, node *n);
 /* An index or bound in register reg. */
 bool lang_index_value(struct lang_checker *c, uint32_t id, uint32_t reg);
-/* Does the index have a slice among its subscripts? */
+/* How many subscripts of an index are slices; is it one that has any? */
+unsigned lang_slices(const struct lang_checker *c, node *n);
 bool lang_is_slice(const struct lang_checker *c, node *n);
 /* target = value, target += value, of slices. */
 bool lang_slice(struct lang_checker *c, node *n, node *target);

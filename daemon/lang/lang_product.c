@@ -33,22 +33,13 @@ static unsigned axes_of_list(struct lang_checker *c, node *n)
 	return axes;
 }
 
-static unsigned slices_of(const struct lang_checker *c, node *n)
-{
-	unsigned axes = 0;
-
-	for (uint32_t k = n->a; k; k = lang_node_at(c, k)->next)
-		axes += lang_node_at(c, k)->kind == NODE_SLICE;
-	return axes;
-}
-
 static unsigned axes_of_node(struct lang_checker *c, node *n)
 {
 	const struct symbol *s;
 
 	switch ((enum lang_kind)n->kind) {
 	case NODE_INDEX:
-		return slices_of(c, n);
+		return lang_slices(c, n);
 	case NODE_NAME:
 		s = lang_symbol(c, n);
 		return s && s->kind == SYMBOL_ARRAY ? s->rank : 0;

@@ -46,14 +46,18 @@ static bool end(struct lang_checker *c, struct outer o, bool fine)
 	return fine;
 }
 
+unsigned lang_slices(const struct lang_checker *c, node *n)
+{
+	unsigned slices = 0;
+
+	for (uint32_t k = n->a; k; k = lang_node_at(c, k)->next)
+		slices += lang_node_at(c, k)->kind == NODE_SLICE;
+	return slices;
+}
+
 bool lang_is_slice(const struct lang_checker *c, node *n)
 {
-	if (n->kind != NODE_INDEX)
-		return false;
-	for (uint32_t k = n->a; k; k = lang_node_at(c, k)->next)
-		if (lang_node_at(c, k)->kind == NODE_SLICE)
-			return true;
-	return false;
+	return n->kind == NODE_INDEX && lang_slices(c, n);
 }
 
 unsigned lang_reduction_named(const struct lang_checker *c, node *n)

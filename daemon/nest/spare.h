@@ -10,8 +10,8 @@
 #include "prog.h"
 
 #define SPARE_MOST 1024 /* blocks of each kind that are kept: 8 MB */
-#define SPARE_READY                                                                                \
-	512 /* that a planner's thread begins with: most partitions have fewer operations */
+/* That a planner's thread begins with: most partitions have fewer operations. */
+#define SPARE_READY 512
 
 enum spare { SPARE_UNIT, SPARE_NEST, SPARE_END };
 

@@ -225,7 +225,7 @@ static void note_faults(struct executor_job *job, const struct command_fault *f,
 /* It ended now, or a moment before. */
 static void note_moment(const struct executor *x, const struct flight *f, uint64_t busy_ns)
 {
-	uint64_t now = moments_now();
+	uint64_t now = (uint64_t)executor_clock();
 
 	moments_add((struct moment){.began = now - busy_ns,
 				    .ended = now,

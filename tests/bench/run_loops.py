@@ -5,9 +5,10 @@
 
 Each program has a fresh daemon with empty caches and a process of its own, of build/venv-peers
 where `make bench-peers` has made it: for each size, the largest first, a call of each, whose answers are
-compared, then warm calls in turns, on one core; and at the largest size on all cores beside `prange`.  Warm, braze's kernels are compiled.  Results are kept in build/reports/loops.json: a run that was
-interrupted goes on where it was, as long as braze and the programs are the same.  At the end a table is
-printed and written to docs/benchmarks.md.
+compared, then warm calls in turns, on one core; and at the largest size on all cores beside `prange`.
+Warm, braze's kernels are compiled.  Results are kept in build/reports/loops.json: a run that was interrupted
+goes on where it was, as long as braze and the programs are the same.  At the end a table is printed and
+written to docs/benchmarks.md.
 """
 
 import argparse

@@ -156,10 +156,10 @@ for line in sys.stdin:
 """
 
 
-def test_triangular_loop_whose_worker_is_killed():
-    """In whatever turn it dies, the loop's result is right, or lost by name."""
+def kill_in_turns(*program):
+    """Kill the worker of a program that says how many of its runs were right, and lost, so far."""
     with Daemon(env=crash_environment()) as daemon:
-        client = daemon.popen(TRIANGLE)
+        client = daemon.popen(*program)
         assert client.stdout.readline() == "ready\n", client.stderr.read()
         for tries in range(1, 9):
             deaths = daemon.status()["worker_deaths_count"]
@@ -173,6 +173,11 @@ def test_triangular_loop_whose_worker_is_killed():
             wait_until(lambda d=deaths: daemon.status()["worker_deaths_count"] > d, what="its death")
         client.stdin.close()
         assert client.wait(30) == 0
+
+
+def test_triangular_loop_whose_worker_is_killed():
+    """In whatever turn it dies, the loop's result is right, or lost by name."""
+    kill_in_turns(TRIANGLE)
 
 
 LOOP = """
@@ -201,18 +206,4 @@ for line in sys.stdin:
 @pytest.mark.parametrize("program", ["jacobi_2d", "heat_3d", "fdtd_2d", "adi", "deriche", "gathered"])
 def test_loop_whose_worker_is_killed(program):
     """In whatever turn it dies, each result is right, or lost by name; what it did not write is there."""
-    with Daemon(env=crash_environment()) as daemon:
-        client = daemon.popen(LOOP, program, ROOT / "tests" / "python")
-        assert client.stdout.readline() == "ready\n", client.stderr.read()
-        for tries in range(1, 9):
-            deaths = daemon.status()["worker_deaths_count"]
-            worker = wait_until(daemon.worker, what="a worker")
-            client.stdin.write("go\n")
-            client.stdin.flush()
-            time.sleep(0.004 * tries)  # recording takes some of it, the turns the rest
-            kill9(worker)
-            right, lost = map(int, client.stdout.readline().split())
-            assert right + lost == tries, (right, lost)
-            wait_until(lambda d=deaths: daemon.status()["worker_deaths_count"] > d, what="its death")
-        client.stdin.close()
-        assert client.wait(30) == 0
+    kill_in_turns(LOOP, program, ROOT / "tests" / "python")

@@ -328,19 +328,24 @@ def triangle(m, a):
     return c
 
 
+def mostly_near(function, a, least, most, **tolerance):
+    """More than so many operations are near, with at most so many trips, and the bits of those that are far."""
+    before = braze.counters()
+    got = function(np, a)
+    after = braze.counters()
+    assert after["near"] - before["near"] > least
+    assert after["round_trips"] - before["round_trips"] <= most
+    with braze.unfused():
+        far = function(np, a)
+    assert numpy.asarray(got).tobytes() == numpy.asarray(far).tobytes()
+    numpy.testing.assert_allclose(got, function(numpy, numpy.asarray(a)), **tolerance)
+
+
 def test_many_small_operations_wait_once_for_what_all_of_them_need():
     (a,) = arrays(1, n=360 * 300)
     a = a.reshape(360, 300)
     braze.wait(a)
-    before = braze.counters()
-    got = triangle(np, a)
-    after = braze.counters()
-    assert after["near"] - before["near"] > 2 * 300
-    assert after["round_trips"] - before["round_trips"] <= 4
-    with braze.unfused():
-        far = triangle(np, a)
-    assert numpy.asarray(got).tobytes() == numpy.asarray(far).tobytes()
-    numpy.testing.assert_allclose(got, triangle(numpy, numpy.asarray(a)), atol=1e-12)
+    mostly_near(triangle, a, 2 * 300, 4, atol=1e-12)
 
 
 def test_small_operations_on_what_nobody_has_made_yet_wait_for_it_once():
@@ -353,15 +358,7 @@ def test_small_operations_on_what_nobody_has_made_yet_wait_for_it_once():
             low[k:, k] = (a[k:, k] - low[k:, :k] @ low[k, :k] * 1e-3) / (1 + k)
         return low
 
-    before = braze.counters()
-    got = columns(np, a)
-    after = braze.counters()
-    assert after["near"] - before["near"] > 2 * 200
-    assert after["round_trips"] - before["round_trips"] <= 2
-    with braze.unfused():
-        far = columns(np, a)
-    assert numpy.asarray(got).tobytes() == numpy.asarray(far).tobytes()
-    numpy.testing.assert_allclose(got, columns(numpy, numpy.asarray(a)), rtol=1e-9)
+    mostly_near(columns, a, 2 * 200, 2, rtol=1e-9)
 
 
 def test_small_operations_among_large_ones_wait_for_nothing():

@@ -8,7 +8,8 @@ import pytest
 
 import braze
 import braze.numpy as np
-from loop_programs import adi
+import loop_programs
+from loop_programs import adi, deriche, fdtd_2d, jacobi_2d
 
 
 def jacobi_1d(m, turns, n):
@@ -20,37 +21,8 @@ def jacobi_1d(m, turns, n):
     return a, b
 
 
-def jacobi_2d(m, turns, n):
-    a = m.arange(n * n).reshape(n, n) / n
-    b = a * 1.5
-    for _ in range(turns):
-        b[1:-1, 1:-1] = 0.2 * (a[1:-1, 1:-1] + a[1:-1, :-2] + a[1:-1, 2:] + a[2:, 1:-1] + a[:-2, 1:-1])
-        a[1:-1, 1:-1] = 0.2 * (b[1:-1, 1:-1] + b[1:-1, :-2] + b[1:-1, 2:] + b[2:, 1:-1] + b[:-2, 1:-1])
-    return a, b
-
-
 def heat_3d(m, turns, n):
-    n = min(n, 9)
-    a = m.arange(n * n * n).reshape(n, n, n) / n
-    for _ in range(turns):
-        c = a[1:-1, 1:-1, 1:-1]
-        new = a.copy()
-        new[1:-1, 1:-1, 1:-1] = (0.125 * (a[2:, 1:-1, 1:-1] - 2.0 * c + a[:-2, 1:-1, 1:-1])
-                                 + 0.125 * (a[1:-1, 2:, 1:-1] - 2.0 * c + a[1:-1, :-2, 1:-1])
-                                 + 0.125 * (a[1:-1, 1:-1, 2:] - 2.0 * c + a[1:-1, 1:-1, :-2]) + c)
-        a = new
-    return (a,)
-
-
-def fdtd_2d(m, turns, n):
-    ex = m.arange(n * n).reshape(n, n) / n
-    ey, hz, drive = ex * 0.5, ex * 0.25, m.arange(turns) / turns
-    for t in range(turns):
-        ey[0, :] = drive[t]
-        ey[1:, :] -= 0.5 * (hz[1:, :] - hz[:-1, :])
-        ex[:, 1:] -= 0.5 * (hz[:, 1:] - hz[:, :-1])
-        hz[:-1, :-1] -= 0.7 * (ex[:-1, 1:] - ex[:-1, :-1] + ey[1:, :-1] - ey[:-1, :-1])
-    return ex, ey, hz
+    return loop_programs.heat_3d(m, turns, min(n, 9))
 
 
 def column_sweeps(m, turns, n):
@@ -126,20 +98,6 @@ def heat_3d_in_place(m, turns, n):
                                    + 0.125 * (x[1:-1, 2:, 1:-1] - 2.0 * c + x[1:-1, :-2, 1:-1])
                                    + 0.125 * (x[1:-1, 1:-1, 2:] - 2.0 * c + x[1:-1, 1:-1, :-2]) + c)
     return a, b
-
-
-def deriche(m, turns, n):
-    """There and back over columns; what begins each sweep looks like a part of its turns."""
-    x = m.arange(n * turns).reshape(n, turns) % 17 / 18
-    y, z = m.zeros((n, turns)), m.zeros((n, turns))
-    y[:, 0] = 0.2 * x[:, 0]
-    y[:, 1] = 0.2 * x[:, 1] - 0.1 * x[:, 0] + 0.6 * y[:, 0]
-    for j in range(2, turns):
-        y[:, j] = 0.2 * x[:, j] - 0.1 * x[:, j - 1] + 0.6 * y[:, j - 1] - 0.25 * y[:, j - 2]
-    z[:, -2] = 0.15 * x[:, -1]
-    for j in range(turns - 3, -1, -1):
-        z[:, j] = 0.15 * x[:, j + 1] - 0.12 * x[:, j + 2] + 0.6 * z[:, j + 1] - 0.25 * z[:, j + 2]
-    return (y + z,)
 
 
 def deriche_rows(m, turns, n):

@@ -18,6 +18,7 @@
 #include "cache/cache_code.h"
 #include "compile/compile.h"
 #include "product_step.h"
+#include "sum_nest.h"
 
 /* The program doubles as the helper; Criterion's own main never sees that call. */
 __attribute__((constructor)) static void helper_if_asked(int argc, char **argv)
@@ -113,46 +114,22 @@ static struct cache_stats stats(struct fixture *f)
 	return s;
 }
 
-/* b = a + a + ... (n times), float64. */
-static const struct nest *spec(unsigned n)
-{
-	static struct nest s;
-
-	memset(&s, 0, sizeof s);
-	s.npar = 1;
-	s.width = 8;
-	s.naccess = 2;
-	s.access[0] = (struct nest_access){.dtype = DT_FLOAT64, .walk = WALK_UNIT, .alone = 1};
-	s.access[1] = (struct nest_access){
-		.slot = 1, .dtype = DT_FLOAT64, .write = 1, .walk = WALK_UNIT, .alone = 1};
-	s.instr[0] = (struct nest_instr){.op = NI_LOAD, .dtype = DT_FLOAT64};
-	for (unsigned i = 1; i <= n; i++)
-		s.instr[i] = (struct nest_instr){.op = OP_ADD,
-						 .dtype = DT_FLOAT64,
-						 .ltype = DT_FLOAT64,
-						 .a = (uint16_t)(i - 1)};
-	s.instr[n + 1] =
-		(struct nest_instr){.op = NI_STORE, .dtype = DT_FLOAT64, .a = 1, .b = (uint16_t)n};
-	s.ninstr = s.post = (uint16_t)(n + 2);
-	return &s;
-}
-
 TestSuite(cache, .init = setup, .fini = remove_all, .timeout = 120);
 
 Test(cache, one_nest_is_one_kernel_and_compiles_once_at_the_second_asking)
 {
 	struct fixture *f = start((struct cache_config){.tier = -1});
-	struct kernel *a = cache_get(f->cache, spec(1), 0, 7), *b;
+	struct kernel *a = cache_get(f->cache, sum_nest(1), 0, 7), *b;
 	struct stat st;
 
 	cr_assert_eq(a->state, KERNEL_ABSENT);
 	cr_assert_eq(a->first_session, 7);
-	b = cache_get(f->cache, spec(1), 0, 8);
+	b = cache_get(f->cache, sum_nest(1), 0, 8);
 	cr_assert_eq(a, b);
 	cr_assert_eq(a->refs, 2);
 	cr_assert_eq(a->state, KERNEL_COMPILING);
-	cr_assert_eq(cache_get(f->cache, spec(1), 0, 8), a);
-	cr_assert_neq(cache_get(f->cache, spec(2), 0, 8), a);
+	cr_assert_eq(cache_get(f->cache, sum_nest(1), 0, 8), a);
+	cr_assert_neq(cache_get(f->cache, sum_nest(2), 0, 8), a);
 	wait_ready(f, 1);
 	cr_assert_eq(a->state, KERNEL_READY, "%s", a->error);
 	cr_assert_eq(fstat(a->code_fd, &st), 0);
@@ -169,8 +146,8 @@ Test(cache, one_nest_is_one_kernel_and_compiles_once_at_the_second_asking)
 Test(cache, a_run_that_is_worth_it_compiles_at_once_and_a_small_one_does_not)
 {
 	struct fixture *f = start((struct cache_config){.tier = -1});
-	struct kernel *small = cache_get(f->cache, spec(1), 0, 1);
-	struct kernel *big = cache_get(f->cache, spec(2), 0, 1);
+	struct kernel *small = cache_get(f->cache, sum_nest(1), 0, 1);
+	struct kernel *big = cache_get(f->cache, sum_nest(2), 0, 1);
 
 	cache_note_run(f->cache, small, 1000, 0);
 	cr_assert_eq(small->state, KERNEL_ABSENT);
@@ -191,7 +168,7 @@ Test(cache, a_run_that_is_worth_it_compiles_at_once_and_a_small_one_does_not)
 Test(cache, what_is_expected_of_a_kernel_is_what_its_present_code_has_taken_lately)
 {
 	struct fixture *f = start((struct cache_config){.tier = 0});
-	struct kernel *k = cache_get(f->cache, spec(1), 0, 1);
+	struct kernel *k = cache_get(f->cache, sum_nest(1), 0, 1);
 
 	cache_note_rate(k, 7, 1000, 9000);
 	cr_assert_eq(cache_rate(k, 7)->runs, 1);
@@ -211,7 +188,7 @@ Test(cache, what_is_expected_of_a_kernel_is_what_its_present_code_has_taken_late
 Test(cache, runs_of_one_shape_tell_nothing_of_another)
 {
 	struct fixture *f = start((struct cache_config){.tier = 0});
-	struct kernel *k = cache_get(f->cache, spec(1), 0, 1);
+	struct kernel *k = cache_get(f->cache, sum_nest(1), 0, 1);
 
 	cache_note_rate(k, 0, 1000, 1000);
 	cache_note_rate(k, 1, 1000, 350000);
@@ -234,7 +211,7 @@ Test(cache, runs_of_one_shape_tell_nothing_of_another)
 Test(cache, a_quarantined_kernel_is_kept_and_counted)
 {
 	struct fixture *f = start((struct cache_config){.tier = 0, .memory_bytes = 1});
-	struct kernel *bad = cache_get(f->cache, spec(1), 0, 1);
+	struct kernel *bad = cache_get(f->cache, sum_nest(1), 0, 1);
 	uint32_t id = bad->id;
 
 	cache_blame(f->cache, bad, "once");
@@ -245,7 +222,7 @@ Test(cache, a_quarantined_kernel_is_kept_and_counted)
 	cr_assert_eq(stats(f).quarantined, 1);
 	cr_assert_str_eq(bad->blame, "for good");
 	cache_unref(f->cache, bad);
-	cache_unref(f->cache, cache_get(f->cache, spec(2), 0, 1));
+	cache_unref(f->cache, cache_get(f->cache, sum_nest(2), 0, 1));
 	cr_assert_eq(cache_find(f->cache, id), bad);
 	stop(f);
 }
@@ -253,14 +230,14 @@ Test(cache, a_quarantined_kernel_is_kept_and_counted)
 Test(cache, tier_0_never_compiles_and_tier_1_at_first_sight)
 {
 	struct fixture *f = start((struct cache_config){.tier = 0, .dir = folder});
-	struct kernel *k = cache_get(f->cache, spec(1), 0, 1);
+	struct kernel *k = cache_get(f->cache, sum_nest(1), 0, 1);
 
-	cache_get(f->cache, spec(1), 0, 1);
+	cache_get(f->cache, sum_nest(1), 0, 1);
 	cache_note_run(f->cache, k, 1u << 30, 0);
 	cr_assert_eq(k->state, KERNEL_ABSENT);
 	stop(f);
 	f = start((struct cache_config){.tier = 1});
-	k = cache_get(f->cache, spec(1), 0, 1);
+	k = cache_get(f->cache, sum_nest(1), 0, 1);
 	cr_assert_eq(k->state, KERNEL_COMPILING);
 	wait_ready(f, 1);
 	cr_assert_eq(k->state, KERNEL_READY);
@@ -271,14 +248,14 @@ Test(cache, a_second_cache_finds_the_code_on_disk_and_compiles_nothing)
 {
 	struct cache_config c = {.tier = 1, .dir = folder};
 	struct fixture *f = start(c);
-	struct kernel *k = cache_get(f->cache, spec(3), 0, 1);
+	struct kernel *k = cache_get(f->cache, sum_nest(3), 0, 1);
 
 	wait_ready(f, 1);
 	spin(f, 50);
 	cr_assert_eq(stats(f).disk_writes, 1);
 	stop(f);
 	f = start(c);
-	k = cache_get(f->cache, spec(3), 0, 1);
+	k = cache_get(f->cache, sum_nest(3), 0, 1);
 	cr_assert_eq(k->state, KERNEL_COMPILING);
 	wait_ready(f, 1);
 	cr_assert_eq(k->state, KERNEL_READY);
@@ -296,7 +273,7 @@ Test(cache, a_damaged_entry_is_compiled_again)
 	struct dirent *e;
 	DIR *dir;
 
-	cache_get(f->cache, spec(1), 0, 1);
+	cache_get(f->cache, sum_nest(1), 0, 1);
 	wait_ready(f, 1);
 	spin(f, 50);
 	stop(f);
@@ -307,7 +284,7 @@ Test(cache, a_damaged_entry_is_compiled_again)
 	closedir(dir);
 	cr_assert_eq(truncate(path, 1000), 0);
 	f = start(c);
-	cache_get(f->cache, spec(1), 0, 1);
+	cache_get(f->cache, sum_nest(1), 0, 1);
 	wait_ready(f, 1);
 	cr_assert_eq(stats(f).disk_errors, 1);
 	cr_assert_eq(stats(f).compiles, 1);
@@ -321,8 +298,8 @@ Test(cache, two_caches_on_one_folder_both_end_with_code)
 	struct kernel *k[8];
 
 	for (unsigned i = 0; i < 4; i++) {
-		k[i] = cache_get(f->cache, spec(i + 1), 0, 1);
-		k[4 + i] = cache_get(g->cache, spec(i + 1), 0, 1);
+		k[i] = cache_get(f->cache, sum_nest(i + 1), 0, 1);
+		k[4 + i] = cache_get(g->cache, sum_nest(i + 1), 0, 1);
 	}
 	while (f->ready < 4 || g->ready < 4) {
 		uv_run(&f->loop, UV_RUN_NOWAIT);
@@ -338,7 +315,7 @@ Test(cache, two_caches_on_one_folder_both_end_with_code)
 	stop(g);
 	f = start(c);
 	for (unsigned i = 0; i < 4; i++)
-		cache_get(f->cache, spec(i + 1), 0, 1);
+		cache_get(f->cache, sum_nest(i + 1), 0, 1);
 	wait_ready(f, 4);
 	cr_assert_eq(stats(f).disk_hits, 4);
 	stop(f);
@@ -347,8 +324,8 @@ Test(cache, two_caches_on_one_folder_both_end_with_code)
 Test(cache, memory_evicts_the_unused_and_never_the_used)
 {
 	struct fixture *f = start((struct cache_config){.tier = 0, .memory_bytes = 1});
-	struct kernel *a = cache_get(f->cache, spec(1), 0, 1);
-	struct kernel *b = cache_get(f->cache, spec(2), 0, 1);
+	struct kernel *a = cache_get(f->cache, sum_nest(1), 0, 1);
+	struct kernel *b = cache_get(f->cache, sum_nest(2), 0, 1);
 	uint32_t id = a->id;
 
 	cr_assert_eq(stats(f).kernels, 2);
@@ -358,7 +335,7 @@ Test(cache, memory_evicts_the_unused_and_never_the_used)
 	cr_assert_null(cache_find(f->cache, id));
 	cr_assert_eq(cache_find(f->cache, b->id), b);
 	cr_assert_eq(stats(f).evictions, 1);
-	a = cache_get(f->cache, spec(1), 0, 1);
+	a = cache_get(f->cache, sum_nest(1), 0, 1);
 	cr_assert_neq(a->id, id, "ids never come again");
 	cache_unref(f->cache, a);
 	cache_unref(f->cache, b);
@@ -373,9 +350,9 @@ Test(cache, many_kernels_are_all_found_again_in_order_of_use)
 	struct kernel *k[200];
 
 	for (unsigned i = 0; i < 200; i++)
-		k[i] = cache_get(f->cache, spec(i + 1), 0, 1);
+		k[i] = cache_get(f->cache, sum_nest(i + 1), 0, 1);
 	for (unsigned i = 0; i < 200; i++)
-		cr_assert_eq(cache_get(f->cache, spec(i + 1), 0, 1), k[i]);
+		cr_assert_eq(cache_get(f->cache, sum_nest(i + 1), 0, 1), k[i]);
 	cr_assert_eq(stats(f).kernels, 200);
 	stop(f);
 }
@@ -383,7 +360,7 @@ Test(cache, many_kernels_are_all_found_again_in_order_of_use)
 Test(cache, no_compiler_leaves_tier_0_and_says_why)
 {
 	struct fixture *f = start((struct cache_config){.tier = 1, .compiler = "/no/such/cc"});
-	struct kernel *k = cache_get(f->cache, spec(1), 0, 1);
+	struct kernel *k = cache_get(f->cache, sum_nest(1), 0, 1);
 
 	cr_assert_eq(k->state, KERNEL_FAILED);
 	cr_assert(strstr(k->error, "compiler"), "%s", k->error);
@@ -412,12 +389,12 @@ Test(cache, a_refused_source_fails_with_the_compilers_words)
 
 	script(path, "echo I will not compile that; exit 1");
 	f = start((struct cache_config){.tier = 1, .compiler = path});
-	k = cache_get(f->cache, spec(1), 0, 1);
+	k = cache_get(f->cache, sum_nest(1), 0, 1);
 	wait_ready(f, 1);
 	cr_assert_eq(k->state, KERNEL_FAILED);
 	cr_assert(strstr(k->error, "I will not compile that"), "%s", k->error);
 	cr_assert_eq(stats(f).compile_failures, 1);
-	cache_get(f->cache, spec(1), 0, 1);
+	cache_get(f->cache, sum_nest(1), 0, 1);
 	cr_assert_eq(k->state, KERNEL_FAILED, "the same source would fail again");
 	unlink(path);
 	stop(f);
@@ -436,7 +413,7 @@ Test(cache, a_helper_that_dies_is_replaced_and_the_job_tried_once_more)
 		 folder, folder);
 	script(path, text);
 	f = start((struct cache_config){.tier = 1, .compiler = path});
-	k = cache_get(f->cache, spec(1), 0, 1);
+	k = cache_get(f->cache, sum_nest(1), 0, 1);
 	wait_ready(f, 1);
 	cr_assert_eq(k->state, KERNEL_READY, "%s", k->error);
 	cr_assert_eq(stats(f).helper_deaths, 1);
@@ -462,7 +439,7 @@ Test(cache, every_descriptor_of_kernels_and_helpers_is_in_the_statistics)
 	uint64_t before = open_fds();
 
 	for (unsigned n = 1; n <= 3; n++)
-		cache_get(f->cache, spec(n), 0, 1);
+		cache_get(f->cache, sum_nest(n), 0, 1);
 	cr_assert_eq(stats(f).helper_fds, 0, "what waits holds none");
 	while (f->ready < 3) {
 		cr_assert_eq(open_fds(), before + stats(f).codes + stats(f).helper_fds);
@@ -477,7 +454,7 @@ Test(cache, every_descriptor_of_kernels_and_helpers_is_in_the_statistics)
 /* One of 400 different ones. */
 static struct kernel *get_of_many(struct fixture *f, unsigned i)
 {
-	struct nest s = *spec(i % 200 + 1);
+	struct nest s = *sum_nest(i % 200 + 1);
 
 	s.width = i < 200 ? 8 : 16;
 	return cache_get(f->cache, &s, 0, 1);
@@ -522,8 +499,8 @@ Test(cache, a_job_that_kills_two_helpers_fails_and_the_next_one_works)
 		folder, folder, folder);
 	script(path, text);
 	f = start((struct cache_config){.tier = 1, .compiler = path});
-	k = cache_get(f->cache, spec(2), 0, 1);
-	next = cache_get(f->cache, spec(1), 0, 1);
+	k = cache_get(f->cache, sum_nest(2), 0, 1);
+	next = cache_get(f->cache, sum_nest(1), 0, 1);
 	wait_ready(f, 2);
 	cr_assert_eq(k->state, KERNEL_FAILED);
 	cr_assert_eq(next->state, KERNEL_READY, "%s", next->error);
@@ -536,7 +513,7 @@ Test(cache, refused_code_is_forgotten_on_disk_too)
 {
 	struct cache_config c = {.tier = 1, .dir = folder};
 	struct fixture *f = start(c);
-	struct kernel *k = cache_get(f->cache, spec(1), 0, 1);
+	struct kernel *k = cache_get(f->cache, sum_nest(1), 0, 1);
 
 	wait_ready(f, 1);
 	spin(f, 50);
@@ -545,7 +522,7 @@ Test(cache, refused_code_is_forgotten_on_disk_too)
 	cr_assert_eq(k->code_fd, -1);
 	stop(f);
 	f = start(c);
-	cache_get(f->cache, spec(1), 0, 1);
+	cache_get(f->cache, sum_nest(1), 0, 1);
 	wait_ready(f, 1);
 	cr_assert_eq(stats(f).disk_hits, 0);
 	stop(f);
@@ -556,10 +533,10 @@ Test(cache, destroying_it_in_mid_compile_and_mid_read_leaves_nothing_behind)
 	struct cache_config c = {.tier = 1, .dir = folder};
 	struct fixture *f = start(c);
 
-	cache_get(f->cache, spec(1), 0, 1);
+	cache_get(f->cache, sum_nest(1), 0, 1);
 	stop(f);
 	f = start(c);
-	cache_get(f->cache, spec(1), 0, 1);
+	cache_get(f->cache, sum_nest(1), 0, 1);
 	spin(f, 20);
 	stop(f);
 }
@@ -582,7 +559,7 @@ Test(cache, a_folder_open_to_others_is_an_error_at_the_start)
 Test(cache, the_source_of_a_kernel_can_be_shown)
 {
 	struct fixture *f = start((struct cache_config){.tier = 0});
-	struct kernel *k = cache_get(f->cache, spec(1), 0, 1);
+	struct kernel *k = cache_get(f->cache, sum_nest(1), 0, 1);
 	char *source = cache_source(k);
 
 	cr_assert(strstr(source, "bz_map("));
@@ -607,13 +584,13 @@ static bool nvrtc(void)
 Test(cache, a_gpus_kernel_is_another_one_and_is_compiled_when_it_is_wanted)
 {
 	struct fixture *f = start((struct cache_config){.dir = folder, .tier = -1});
-	struct kernel *cpu = cache_get(f->cache, spec(1), 0, 1);
-	struct kernel *k = cache_get(f->cache, spec(1), 90, 1);
+	struct kernel *cpu = cache_get(f->cache, sum_nest(1), 0, 1);
+	struct kernel *k = cache_get(f->cache, sum_nest(1), 90, 1);
 	char head[4] = "", *source;
 
 	cr_assert_neq(cpu, k);
-	cr_assert_eq(cache_get(f->cache, spec(1), 90, 1), k);
-	cr_assert_neq(cache_get(f->cache, spec(1), 80, 1), k);
+	cr_assert_eq(cache_get(f->cache, sum_nest(1), 90, 1), k);
+	cr_assert_neq(cache_get(f->cache, sum_nest(1), 80, 1), k);
 	source = cache_source(k);
 	cr_assert(strstr(source, "__global__"));
 	free(source);
@@ -638,7 +615,7 @@ Test(cache, a_gpus_kernel_is_another_one_and_is_compiled_when_it_is_wanted)
 	stop(f);
 	/* Another daemon finds it on disk, with what was known of it. */
 	f = start((struct cache_config){.dir = folder, .tier = -1});
-	k = cache_get(f->cache, spec(1), 90, 1);
+	k = cache_get(f->cache, sum_nest(1), 90, 1);
 	cache_want(f->cache, k);
 	wait_ready(f, 1);
 	cr_assert_eq(k->from_disk, 1);
@@ -668,7 +645,7 @@ Test(cache, what_trials_found_is_kept_on_disk_and_the_models_is_not)
 	if (!nvrtc())
 		return;
 	f = start((struct cache_config){.dir = folder, .tier = 0});
-	k = cache_get(f->cache, spec(1), 90, 1);
+	k = cache_get(f->cache, sum_nest(1), 90, 1);
 	cache_want(f->cache, k);
 	wait_ready(f, 1);
 	for (unsigned i = 0; i < CUDA_GEOMETRIES; i++) {
@@ -695,7 +672,7 @@ Test(cache, what_trials_found_is_kept_on_disk_and_the_models_is_not)
 	cr_assert_geq(stats(f).disk_writes, 2);
 	stop(f);
 	f = start((struct cache_config){.dir = folder, .tier = 0});
-	k = cache_get(f->cache, spec(1), 90, 1);
+	k = cache_get(f->cache, sum_nest(1), 90, 1);
 	cache_want(f->cache, k);
 	wait_ready(f, 1);
 	cr_assert_eq(k->from_disk, 1);
@@ -716,7 +693,7 @@ Test(cache, a_gpu_newer_than_nvrtc_gets_ptx_and_a_product_is_a_kernel_too)
 	if (!nvrtc())
 		return;
 	f = start((struct cache_config){.tier = 0});
-	k = cache_get(f->cache, spec(2), 990, 1);
+	k = cache_get(f->cache, sum_nest(2), 990, 1);
 	cr_assert_eq(cache_want(f->cache, k), KERNEL_COMPILING);
 	wait_ready(f, 1);
 	cr_assert_eq(k->state, KERNEL_READY, "%s", k->error);
@@ -763,7 +740,7 @@ Test(cache, without_nvrtc_a_gpus_kernel_fails_and_tells_why)
 
 	setenv("BRAZE_NVRTC", "/no/such/libnvrtc.so", 1);
 	f = start((struct cache_config){.dir = folder, .tier = 1});
-	k = cache_get(f->cache, spec(1), 90, 1);
+	k = cache_get(f->cache, sum_nest(1), 90, 1);
 	cr_assert_eq(cache_want(f->cache, k), KERNEL_FAILED);
 	cr_assert(strstr(k->error, "NVRTC"), "%s", k->error);
 	cr_assert(strstr(k->error, "/no/such/libnvrtc.so"), "%s", k->error);
@@ -787,11 +764,11 @@ Test(cache, a_crash_of_nvrtc_costs_one_kernel)
 	cr_assert_eq(system(command), 0);
 	setenv("BRAZE_NVRTC", path, 1);
 	f = start((struct cache_config){.tier = 1});
-	k = cache_get(f->cache, spec(1), 90, 1);
+	k = cache_get(f->cache, sum_nest(1), 90, 1);
 	cr_assert_eq(cache_want(f->cache, k), KERNEL_COMPILING);
 	wait_ready(f, 1);
 	cr_assert_eq(k->state, KERNEL_FAILED);
-	k = cache_get(f->cache, spec(1), 0, 1); /* the other compiler goes on */
+	k = cache_get(f->cache, sum_nest(1), 0, 1); /* the other compiler goes on */
 	cache_want(f->cache, k);
 	wait_ready(f, 2);
 	cr_assert_eq(k->state, KERNEL_READY, "%s", k->error);

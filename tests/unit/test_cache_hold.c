@@ -6,6 +6,7 @@
 #include <uv.h>
 
 #include "cache/cache.h"
+#include "sum_nest.h"
 
 #define MS 1000000u
 
@@ -38,24 +39,10 @@ static void stop(struct fixture *f)
 	free(f);
 }
 
-/* The kernel b = a + ... + a of so many additions, used once more. */
+/* The kernel of so many additions, used once more. */
 static struct kernel *use(struct fixture *f, unsigned n)
 {
-	struct nest s = {.npar = 1, .width = 8, .naccess = 2};
-
-	s.access[0] = (struct nest_access){.dtype = DT_FLOAT64, .walk = WALK_UNIT, .alone = 1};
-	s.access[1] = (struct nest_access){
-		.slot = 1, .dtype = DT_FLOAT64, .write = 1, .walk = WALK_UNIT, .alone = 1};
-	s.instr[0] = (struct nest_instr){.op = NI_LOAD, .dtype = DT_FLOAT64};
-	for (unsigned i = 1; i <= n; i++)
-		s.instr[i] = (struct nest_instr){.op = OP_ADD,
-						 .dtype = DT_FLOAT64,
-						 .ltype = DT_FLOAT64,
-						 .a = (uint16_t)(i - 1)};
-	s.instr[n + 1] =
-		(struct nest_instr){.op = NI_STORE, .dtype = DT_FLOAT64, .a = 1, .b = (uint16_t)n};
-	s.ninstr = s.post = (uint16_t)(n + 2);
-	return cache_get(f->cache, &s, 0, 1);
+	return cache_get(f->cache, sum_nest(n), 0, 1);
 }
 
 TestSuite(cache_hold, .timeout = 60);

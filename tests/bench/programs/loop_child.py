@@ -41,16 +41,22 @@ class Way:
         return self.clock() - start, answer, arguments
 
 
-def numba_function(function):
-    """The function and its helpers under @njit, in a copy of its module."""
-    import numba
-
+def in_a_copy(function, make):
+    """The function as make(f, names) makes it and its helpers, in a copy of its module's names."""
     module = importlib.import_module(function.__module__)
-    space = dict(vars(module))
+    names = dict(vars(module))
     for name, f in vars(module).items():
         if inspect.isfunction(f) and f.__module__ == module.__name__:
-            space[name] = numba.njit(types.FunctionType(f.__code__, space, name, f.__defaults__))
-    return space[function.__name__]
+            names[name] = make(f, names)
+    return names[function.__name__]
+
+
+def numba_function(function):
+    """Under @njit."""
+    import numba
+
+    return in_a_copy(function, lambda f, names: numba.njit(
+        types.FunctionType(f.__code__, names, f.__name__, f.__defaults__)))
 
 
 def sites_of(program, runs):

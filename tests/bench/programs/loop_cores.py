@@ -8,14 +8,13 @@ is JSON; what Numba cannot do, or does wrong, is a finding.
 """
 
 import ast
-import importlib
 import inspect
 import json
 import statistics
 import sys
 import time
 
-from .loop_child import Way, compiled, same, sites_of
+from .loop_child import Way, compiled, in_a_copy, same, sites_of
 from .loop_table import LOOPS
 from .timing import alternate
 
@@ -32,32 +31,28 @@ AT_ONCE = {
 
 
 class _AtOnce(ast.NodeTransformer):
-    def __init__(self, names):
-        self.names = names
+    def __init__(self, variables):
+        self.variables, self.found = variables, False
 
     def visit_For(self, node):
-        if isinstance(node.target, ast.Name) and node.target.id in self.names:
+        if isinstance(node.target, ast.Name) and node.target.id in self.variables:
             node.iter.func = ast.Name("prange", ast.Load())
+            self.found = True
             return node  # what is inside stays range: only the outermost is at once
         return self.generic_visit(node)
 
 
-def numba_on_all_cores(function, names):
-    """The function and its helpers under @njit(parallel=True), in a copy of their module."""
+def numba_on_all_cores(function, variables):
+    """Under @njit(parallel=True), where loops by these variables are there."""
     import numba
 
-    module = importlib.import_module(function.__module__)
-    space = dict(vars(module), prange=numba.prange)
-    for name, f in list(vars(module).items()):
-        if not (inspect.isfunction(f) and f.__module__ == module.__name__):
-            continue
-        tree = ast.parse(inspect.getsource(f))
-        tree.body[0].decorator_list = []
-        if f is function or function.__name__ == "heat_3d" and name == "warmer":
-            tree = _AtOnce(names).visit(tree)
-        exec(compile(ast.fix_missing_locations(tree), module.__file__, "exec"), space)
-        space[name] = numba.njit(parallel=f is function or name == "warmer")(space[name])
-    return space[function.__name__]
+    def make(f, names):
+        at_once = _AtOnce(variables)
+        tree = at_once.visit(ast.parse(inspect.getsource(f)))
+        names["prange"] = numba.prange
+        exec(compile(ast.fix_missing_locations(tree), inspect.getfile(f), "exec"), names)
+        return numba.njit(parallel=at_once.found)(names[f.__name__])
+    return in_a_copy(function, make)
 
 
 def main():

@@ -27,10 +27,10 @@ _ASKED = {"isnan": "isnan", "isinf": "isinf", "isfinite": "isfinite"}
 
 
 def call(scope, node):
-    if scope.is_reduction(node):
-        return scope.reduction(node)
     if scope.factors(node):
         return scope.product(node)
+    if scope.is_reduction(node):
+        return scope.reduction(node)
     if isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS \
             and scope.path(node.func) is None:
         return _METHODS[node.func.attr](scope, scope.scalar(node.func.value), node)

@@ -173,7 +173,7 @@ class Expressions:
 
     def _BinOp(self, node):
         if isinstance(node.op, ast.MatMult):
-            return self.reduction(node) if self.is_reduction(node) else self.product(node)
+            return self.product(node)
         return self.binary(node.op, *self.in_order([node.left, node.right]), node)
 
     def binary(self, op, a, b, node):

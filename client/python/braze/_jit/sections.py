@@ -152,8 +152,6 @@ class Sections:
             if known is getattr(np, name, None) and known is not None else None
 
     def reduction(self, node):
-        if self.factors(node):
-            return self._dot(*self.factors(node), node)
         if node.keywords:
             raise Refusal("a reduction along an axis inside a loop", node)
         word = None if self._is_method(node.func) else self._reduces(node.func)
@@ -229,10 +227,12 @@ class Sections:
         return max(map(self.axes_of, ast.iter_child_nodes(node)), default=0)
 
     def product(self, node):
-        """Of a matrix and a vector, a vector and a matrix, two matrices: each element is a dot."""
+        """Of two vectors a number; of a matrix and a vector or another matrix each element is a dot."""
+        left, right = self.factors(node)
+        if not self.axes_of(node):
+            return self._dot(left, right, node)
         if not self.within or self.closed:
             raise Refusal("a product of arrays that is not assigned to a slice at once", node)
-        left, right = self.factors(node)
         if not 1 <= self.axes_of(left) <= 2 or not 1 <= self.axes_of(right) <= 2:
             raise Refusal("a product of arrays of more than two axes", node)
         a, b, kind = self._of_one_type(left, right, node)
