@@ -338,22 +338,31 @@ template <class T> BZ_FN T bz_expo(T a)
 	return a != 0 && bz_isfinite(a) ? (T)bz_m_split(a) : (T)0;
 }
 
+/* Of two that are equal, as zeros are, the second is taken; of complex ones the first. */
+template <class T> BZ_FN bool bz_below(T a, T b)
+{
+	return bz_type<T>::is_complex ? bz_le<T>(a, b) : bz_lt<T>(a, b);
+}
+template <class T> BZ_FN bool bz_above(T a, T b)
+{
+	return bz_type<T>::is_complex ? bz_ge<T>(a, b) : bz_gt<T>(a, b);
+}
 /* minimum and maximum pass a NaN on, fmin and fmax pass it by. */
 template <class T> BZ_FN T bz_min(T a, T b)
 {
-	return bz_isnan(a) || (bz_type<T>::is_complex ? bz_le<T>(a, b) : bz_lt<T>(a, b)) ? a : b;
+	return bz_isnan(a) || bz_below<T>(a, b) ? a : b;
 }
 template <class T> BZ_FN T bz_max(T a, T b)
 {
-	return bz_isnan(a) || (bz_type<T>::is_complex ? bz_ge<T>(a, b) : bz_gt<T>(a, b)) ? a : b;
+	return bz_isnan(a) || bz_above<T>(a, b) ? a : b;
 }
 template <class T> BZ_FN T bz_fmin(T a, T b)
 {
-	return bz_isnan(b) || bz_le<T>(a, b) ? a : b;
+	return bz_isnan(b) || bz_below<T>(a, b) ? a : b;
 }
 template <class T> BZ_FN T bz_fmax(T a, T b)
 {
-	return bz_isnan(b) || bz_ge<T>(a, b) ? a : b;
+	return bz_isnan(b) || bz_above<T>(a, b) ? a : b;
 }
 /* An x that is equal to a bound stays as it is, its zero's sign too. */
 template <class T> BZ_FN T bz_clip(T x, T lo, T hi)
