@@ -18,9 +18,10 @@ static const struct pass {
 	bool always; /* the plan cannot be made without it */
 } pass_list[] = {
 	{"storage", storage_run, true},	   {"lower", lower_run, true},
-	{"fuse", fuse_run, false},	   {"contract", contract_run, false},
-	{"simplify", simplify_run, false}, {"share", share_run, false},
-	{"collapse", collapse_run, false}, {"finish", finish_run, true},
+	{"fuse", fuse_run, false},	   {"split", split_run, false},
+	{"contract", contract_run, false}, {"simplify", simplify_run, false},
+	{"share", share_run, false},	   {"collapse", collapse_run, false},
+	{"finish", finish_run, true},
 };
 #define NPASS (sizeof pass_list / sizeof pass_list[0])
 
@@ -50,7 +51,7 @@ enum status compilepart_names(const char *list, struct err *err)
 		if (!known)
 			return err_set(err, E_INVALID,
 				       "no pass \"%.*s\"; there are storage, lower, fuse, "
-				       "contract, simplify, share, collapse, finish",
+				       "split, contract, simplify, share, collapse, finish",
 				       (int)(len < 40 ? len : 40), s);
 		s += len + (s[len] == ',');
 	}

@@ -92,6 +92,7 @@ char *prog_text(const struct prog *p);
 enum status storage_run(struct prog *p, struct err *err) MUST_USE;
 enum status lower_run(struct prog *p, struct err *err) MUST_USE;
 enum status fuse_run(struct prog *p, struct err *err) MUST_USE;
+enum status split_run(struct prog *p, struct err *err) MUST_USE;
 enum status contract_run(struct prog *p, struct err *err) MUST_USE;
 enum status simplify_run(struct prog *p, struct err *err) MUST_USE;
 enum status share_run(struct prog *p, struct err *err) MUST_USE;

@@ -281,6 +281,8 @@ static inline void naive_run(const struct part *p, char **value)
 		part_view(&out, p, &o->out);
 		if (v->prev != PART_NONE)
 			memcpy(value[o->out.value], value[v->prev], v->bytes);
+		if (o->op == OP_EMPTY)
+			continue;
 		if (op_row(o->op)->kind == KIND_RED)
 			naive_reduce(p, value, o, &sig, &out);
 		else if (op_row(o->op)->kind == KIND_JOIN)

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operands in any number: recorded, in a partition, as the steps that arrays put together become.
  */
-#include "../golden/part_text.h"
-#include "../golden/plan_exec.h"
-#include "nest/compilepart.h"
+#include "../golden/plan_same.h"
 #include "call/join.h"
 #include "trace_fixture.h"
 
@@ -132,48 +130,9 @@ Test(join, a_partition_with_a_list_round_trips)
 	part_text_free(&p);
 }
 
-/* The plan of a partition does what the partition says, in both ways of running a nest. */
-static struct plan *same_as_said(const char *text)
-{
-	struct part p = part_text_read(text);
-	struct plan *plan = NULL;
-	char **want = xcalloc(p.nvalue, sizeof *want);
-
-	cr_assert_eq(compilepart_run(&plan, &p, NULL, NULL, NULL, &err), OK, "%s", err.text);
-	for (uint32_t v = 0; v < p.nvalue; v++) {
-		want[v] = xcalloc(p.value[v].bytes, 1);
-		for (uint64_t i = 0; p.value[v].role == PART_INPUT && i < p.value[v].bytes; i++)
-			want[v][i] = (char)(i * 37 + v);
-	}
-	naive_run(&p, want);
-	for (int mode = 0; mode < 2; mode++) {
-		char **slot = xcalloc(plan->nslot, sizeof *slot);
-
-		for (uint32_t s = 0; s < plan->nslot; s++) {
-			slot[s] = xcalloc(plan->slot[s].bytes, 1);
-			if (plan->slot[s].input != PART_NONE)
-				memcpy(slot[s], want[plan->slot[s].input], plan->slot[s].bytes);
-		}
-		exec_plan(plan, &p, slot, (enum exec_mode)mode);
-		for (uint32_t v = 0; v < p.nvalue; v++)
-			if (p.value[v].role == PART_OUTPUT)
-				cr_assert_eq(memcmp(slot[plan->value_slot[v]], want[v],
-						    p.value[v].bytes),
-					     0);
-		for (uint32_t s = 0; s < plan->nslot; s++)
-			free(slot[s]);
-		free(slot);
-	}
-	for (uint32_t v = 0; v < p.nvalue; v++)
-		free(want[v]);
-	free(want);
-	part_text_free(&p);
-	return plan;
-}
-
 Test(join, what_is_stored_is_one_step_and_what_is_computed_none_more)
 {
-	struct plan *plan = same_as_said(
+	struct plan *plan = plan_same(
 		"value 0 input 48\nvalue 1 input 48\nvalue 2 temp 48\nvalue 3 output 240\n"
 		"op ADD v0:int64[2,3] v1:int64[2,3] -> v2:int64[2,3]\n"
 		"op CONCATENATE as int64 axes 2 v0:int64[2,3] v2:int64[2,3] v1:int64[2,3] "
@@ -187,10 +146,10 @@ Test(join, what_is_stored_is_one_step_and_what_is_computed_none_more)
 
 Test(join, other_layouts_and_types_are_nests)
 {
-	struct plan *plan = same_as_said(
-		"value 0 input 48\nvalue 1 input 24\nvalue 2 output 120\n"
-		"op CONCATENATE as int64 axes 1 v0:int64[3:16] v1:int32[6] v1:int32[6:4] "
-		"-> v2:int64[15]\n");
+	struct plan *plan =
+		plan_same("value 0 input 48\nvalue 1 input 24\nvalue 2 output 120\n"
+			  "op CONCATENATE as int64 axes 1 v0:int64[3:16] v1:int32[6] v1:int32[6:4] "
+			  "-> v2:int64[15]\n");
 
 	for (uint32_t k = 0; k < plan->nstep; k++)
 		cr_assert_eq(plan->step[k].kind, STEP_KERNEL);
@@ -199,7 +158,7 @@ Test(join, other_layouts_and_types_are_nests)
 
 Test(join, where_there_are_other_devices_all_are_nests)
 {
-	struct plan *plan = same_as_said(
+	struct plan *plan = plan_same(
 		"anywhere\nvalue 0 input 48\nvalue 1 output 96\n"
 		"op CONCATENATE as int64 axes 1 v0:int64[6] v0:int64[6] -> v1:int64[12]\n");
 
@@ -219,7 +178,7 @@ Test(join, many_are_several_steps)
 	for (int k = 0; k < LIMIT_OPERANDS; k++)
 		at += sprintf(at, " v0:int64[4]");
 	sprintf(at, " -> v1:int64[256]\n");
-	plan = same_as_said(text);
+	plan = plan_same(text);
 	cr_assert_eq(plan->nstep, (LIMIT_OPERANDS + CALL_OPERANDS - 2) / (CALL_OPERANDS - 1));
 	plan_free(plan);
 }
