@@ -8,6 +8,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "../../proto/float16.h"
@@ -29,12 +30,26 @@ int convert_itemsize(int dtype)
 	return sizes[dtype];
 }
 
+/* Where versions differ in types or errors, answers are those of the one that is there. */
+static int numpy_version(PyObject *np)
+{
+	PyObject *text = PyObject_GetAttrString(np, "__version__");
+	const char *s = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
+	int major = 2, minor = 0;
+
+	if (s)
+		sscanf(s, "%d.%d", &major, &minor);
+	Py_XDECREF(text);
+	return 100 * major + minor;
+}
+
 int convert_init(void)
 {
 	PyObject *np = PyImport_ImportModule("numpy"), *ctor = NULL;
 
 	if (!np)
 		return -1;
+	core.numpy = numpy_version(np);
 	core.np_ndarray = PyObject_GetAttrString(np, "ndarray");
 	core.np_generic = PyObject_GetAttrString(np, "generic");
 	core.np_ufunc = PyObject_GetAttrString(np, "ufunc");

@@ -104,6 +104,7 @@ struct core {
 	int watching;	    /* somebody asks for something */
 	unsigned reports;   /* not acted on yet */
 	int profiling;	    /* a braze.profile() is open */
+	int numpy;	    /* NumPy's version: 205 is 2.5 */
 	int locked;	    /* arrays inside braze.host(): recording on them is refused */
 	struct host_block *blocks;
 };

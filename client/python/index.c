@@ -4,6 +4,7 @@
  * Integers, slices, newaxis and ellipsis are views, computed here; arrays as
  * indices are handed to Python.  A single element of a stored array is read in
  * shared memory, and written there once the buffer has been fenced. */
+#include "np_array.h"
 #include "numpys.h"
 
 #include <string.h>
@@ -411,6 +412,16 @@ static int store_element(braze_array *h, int64_t delta, const braze_scalar *v)
 	return 1;
 }
 
+/* From NumPy 2.4 on no element may be set to an array with axes, of one element either. */
+static bool is_no_element(PyObject *value)
+{
+	if (core.numpy < 204)
+		return false;
+	if (nd_check(value))
+		return !(nd(value)->flags & ND_SCALAR) && type_ndim(value);
+	return (PyObject *)Py_TYPE(value) == core.np_ndarray && np(value)->nd;
+}
+
 /* Write one element in shared memory if that is possible: 1 done, 0 not, -1. */
 static int set_element(PyObject *self, int64_t delta, PyObject *value)
 {
@@ -418,6 +429,10 @@ static int set_element(PyObject *self, int64_t delta, PyObject *value)
 	braze_scalar v;
 	int rc = 0;
 
+	if (is_no_element(value)) {
+		PyErr_SetString(PyExc_ValueError, "setting an array element with a sequence.");
+		return -1;
+	}
 	if (nd_check(value) && nd(value)->h) {
 		/* What is lazy index_assign keeps so where it can. */
 		if (!braze_is_writable(h) || !braze_near_number(&v, nd(value)->h) ||

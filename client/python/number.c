@@ -340,20 +340,38 @@ static PyObject *power_known(PyObject *a, PyObject *b, int type)
 	return r;
 }
 
+/* From NumPy 2.3 on only Python's numbers have short cuts that tell in the type. */
+static bool strong_is_plain(void)
+{
+	return core.numpy >= 203;
+}
+
 /* NumPy's short cuts hold for such exponents too, and of inexact types their results have
  * other values than a power's (the root of -inf and of -0.0 by 0.5). */
 static PyObject *power_strong_inexact(PyObject *a, PyObject *b)
 {
-	PyObject *made = strong_exponent(b) < 0 ? NULL : power_known(a, b, type_dtype(a));
+	PyObject *r = binary(N_POWER, a, b), *x = NULL, *made = NULL;
+	int type = r && nd_check(r) && strong_exponent(b) >= 0 ? type_dtype(r) : -1;
 
-	return made || PyErr_Occurred() ? made : binary(N_POWER, a, b);
+	if (type < 0)
+		return r;
+	if (strong_is_plain() && type != type_dtype(a))
+		x = cast_to(a, type);
+	else
+		x = Py_NewRef(a);
+	made = x ? power_known(x, b, type) : NULL;
+	Py_XDECREF(x);
+	if (!made && !PyErr_Occurred())
+		return r;
+	Py_DECREF(r);
+	return made;
 }
 
 /* Of others they have other types: where that tells, the exponent must be known. */
 static PyObject *power_strong(PyObject *a, PyObject *b)
 {
 	PyObject *r = binary(N_POWER, a, b), *made = NULL;
-	int of = r && nd_check(r) ? strong_exponent(b) : -1, type = 0;
+	int of = r && nd_check(r) && !strong_is_plain() ? strong_exponent(b) : -1, type = 0;
 
 	if (of < 0)
 		return r;
@@ -380,7 +398,7 @@ static PyObject *power_integer(PyObject *a, PyObject *b)
 	PyObject *args[2] = {a, b}, *value = NULL;
 	double e = 0;
 
-	if (nd_check(a) && !(nd(a)->flags & ND_SCALAR) && !type_ndim(b)) {
+	if (nd_check(a) && !(nd(a)->flags & ND_SCALAR) && !type_ndim(b) && !strong_is_plain()) {
 		value = PyNumber_Float(b);
 		if (!value)
 			return NULL;
@@ -619,9 +637,19 @@ static PyObject *as_number(PyObject *a)
 	return convert_value(a, &dtype, bits) ? NULL : convert_number(dtype, bits);
 }
 
+/* From NumPy 2.4 on arrays of one element are no numbers, but for those without axes. */
+static PyObject *as_one(PyObject *a)
+{
+	if (core.numpy < 204 || nd(a)->flags & ND_SCALAR || !type_ndim(a))
+		return as_number(a);
+	PyErr_SetString(PyExc_TypeError,
+			"only 0-dimensional arrays can be converted to Python scalars");
+	return NULL;
+}
+
 static PyObject *as_float(PyObject *a)
 {
-	PyObject *v = as_number(a), *r = NULL;
+	PyObject *v = as_one(a), *r = NULL;
 
 	if (v && PyComplex_CheckExact(v)) {
 		/* NumPy's rule: the imaginary part goes, with a warning. */
@@ -637,7 +665,7 @@ static PyObject *as_float(PyObject *a)
 
 static PyObject *as_int(PyObject *a)
 {
-	PyObject *v = as_number(a), *r = NULL;
+	PyObject *v = as_one(a), *r = NULL;
 
 	if (v && PyComplex_CheckExact(v))
 		r = number_fallback("int", &a, 1);

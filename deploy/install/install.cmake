@@ -17,6 +17,9 @@ put("${BRAZE_SYSTEMD_DIR}/user" systemd/user-brazed.socket brazed.socket)
 put(lib/sysusers.d systemd/brazed.sysusers brazed.conf)
 put(lib/tmpfiles.d systemd/brazed.tmpfiles brazed.conf)
 
+file(INSTALL DESTINATION "${BRAZE_PREFIX}/share/braze/monitoring" TYPE FILE FILES
+	"${from}/monitoring/braze-alerts.yml" "${from}/monitoring/braze-dashboard.json")
+
 # Settings that an operator changed are kept.
 set(conf "${BRAZE_SYSCONFDIR}/braze/brazed.conf")
 if(NOT EXISTS "$ENV{DESTDIR}${conf}")

@@ -63,11 +63,31 @@ def test_the_man_pages_say_what_help_says():
         page = ROOT / f"build/deploy/{program}.1"
         if not page.exists():
             pytest.skip("help2man came after the build was configured")
-        text = page.read_text().replace("\\", "")
+        text = re.sub(r"\\f[BR]|\\", "", page.read_text())
         if program == "brazectl":
             assert all(name in text for name in NAMES)
         else:
-            assert "idle_exit_seconds" in text
+            rows = (ROOT / "daemon/config.def").read_text()
+            for setting in re.findall(r"^SETTING\((\w+),", rows, re.M):
+                assert re.search(rf"^{setting}$", text, re.M), setting
+
+
+def test_the_man_page_has_every_field_and_metric():
+    """As deploy/man.awk makes it of the operators' page; test_status.py compares that with the daemon."""
+    page = ROOT / "docs/operators.md"
+    text = subprocess.run(["awk", "-f", ROOT / "deploy/man.awk", page], check=True, capture_output=True, text=True).stdout
+    source = page.read_text()
+    part = source[source.index("## The last seconds"):source.index("What to watch:")]
+    cells = [row.split("|")[1] for row in re.findall(r"^\|.*$", part, re.M) if not row.startswith(("|--", "| in", "| metric", "| slice"))]
+    assert len(cells) > 100
+    told = {line for block in text.split(".TP\n")[1:] for line in block.split("\n")[:1]}
+    for cell in cells:
+        assert re.sub(r"`([^`]+)`", r"\\fB\1\\fR", cell.strip()).replace("-", "\\-") in told, cell
+    metrics = re.findall(r'^STAT\("(\w+)"', (ROOT / "daemon/ctl/stats.def").read_text(), re.M)
+    assert len(metrics) > 20 and all(f"\\fB{m}\\fR\n" in text for m in metrics)
+    assert text.isascii() and not re.search(r"^[.'](?!TP$|SS )", text, re.M)
+    made = ROOT / "build/deploy/brazectl.1"
+    assert not made.exists() or all(m in made.read_text() for m in metrics)
 
 
 def test_every_command_is_in_the_operators_page():

@@ -61,7 +61,8 @@ def test_every_file_lies_below_the_prefix_or_its_etc(installed):
     for name in ("/bin/brazed", "/bin/brazectl", "/include/braze.h",
                  "/lib/systemd/system/brazed.service", "/lib/systemd/system/brazed.socket",
                  "/lib/systemd/user/brazed.service", "/lib/sysusers.d/brazed.conf",
-                 "/lib/tmpfiles.d/brazed.conf", "/share/braze/manifest"):
+                 "/lib/tmpfiles.d/brazed.conf", "/share/braze/manifest",
+                 "/share/braze/monitoring/braze-alerts.yml", "/share/braze/monitoring/braze-dashboard.json"):
         assert prefix + name in names, name
     assert etc_of(prefix) + "/braze/brazed.conf" in names
     assert python_dir(prefix) + "/braze/__init__.py" in names

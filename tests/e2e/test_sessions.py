@@ -128,9 +128,9 @@ def test_no_page_has_what_an_array_holds(shared):
                           "text = np.asarray(numpy.frombuffer(b'secret-of-mine' * 800, 'u1'))\n"
                           "float((x + 1).max() + few.sum())\nint((text + 1).max())\n" + WAIT, **NOBODY)
     assert client.stdout.readline() == "here\n"
-    pages = ["/", "/status", "/clients", "/kernels", "/events", "/metrics"]
+    pages = ["/", "/status", "/clients", "/kernels", "/kernels?brief=1", "/events", "/metrics", "/history", "/trace"]
     pages += [f"/kernels/{k['id']}" for k in shared.kernels()]
-    texts = [fetch(shared.status_socket, page)[1] for page in pages]
+    texts = [fetch(shared.status_socket, page)[1] for page in pages] + [shared.log_text()]
     finish(client)
     assert len(texts) > 7 and not [t for t in texts if "8.314462" in t or "e+77" in t or "secret" in t]
 

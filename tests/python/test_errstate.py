@@ -17,6 +17,7 @@ from harness import Daemon
 
 import braze
 import braze.numpy as np
+from versions import NUMPY
 
 CLASSES = {1: "divide", 2: "over", 4: "under", 8: "invalid"}
 TEXTS = {"divide by zero": 1, "overflow": 2, "underflow": 4, "invalid value": 8}
@@ -313,7 +314,8 @@ def test_matrix_products_report_and_dot_does_not(shapes):
         assert ours(np.matmul, np.array(a), np.array(b))[1] == want == theirs(numpy.matmul, a, b)[1]
     if len(shapes[0]) < 3:
         a, b = numpy.full(shapes[0], 1e308), numpy.full(shapes[1], 1e10)
-        assert ours(np.dot, np.array(a), np.array(b))[1] == theirs(numpy.dot, a, b)[1] == 0
+        assert ours(np.dot, np.array(a), np.array(b))[1] == 0
+        assert NUMPY >= (2, 5) or theirs(numpy.dot, a, b)[1] == 0  # whose dot reports
 
 
 # ---- Where the element lies --------------------------------------------------------------

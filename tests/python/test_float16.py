@@ -6,6 +6,7 @@ import pytest
 
 import braze
 import braze.numpy as np
+from versions import NUMPY
 
 TYPES = "?bhilBHILfdFD"
 ALL = numpy.arange(65536, dtype="u2").view("f2")
@@ -92,6 +93,8 @@ def test_functions_of_two(name):
     some = numpy.array([0, -0.0, 1, -1, 0.5, 3, numpy.inf, -numpy.inf, numpy.nan, 65504, 6e-8], "f2")
     some = numpy.concatenate([some, PLAIN[::613]])
     x, y = numpy.repeat(some, some.size), numpy.tile(some, some.size)
+    if name == "nextafter" and NUMPY >= (2, 5):  # gives the second of two zeros
+        x, y = x[(x != 0) | (y != 0)], y[(x != 0) | (y != 0)]
     same(getattr(np, name)(np.asarray(x), np.asarray(y)), getattr(numpy, name)(x, y),
          name in CLOSE_2)
 

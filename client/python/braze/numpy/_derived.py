@@ -202,7 +202,8 @@ def corrcoef(x, y=None, rowvar=True, bias=_MISSING, ddof=_MISSING, *, dtype=None
     plain = bias is _MISSING and ddof is _MISSING and dtype is None and type(rowvar) in (bool, int)
     made = _covariance(x, y, rowvar, 1) if plain else None
     if made is None or made.dtype.kind == "c":
-        return leave(numpy.corrcoef, x, y, rowvar, bias, ddof, dtype=dtype)
+        given = {"bias": bias, "ddof": ddof}  # which NumPy has up to 2.3
+        return leave(numpy.corrcoef, x, y, rowvar, dtype=dtype, **{k: v for k, v in given.items() if v is not _MISSING})
     if not made.ndim:
         return made / made
     spread = _core.apply(_SQRT, made.diagonal())

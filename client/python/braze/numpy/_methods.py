@@ -231,8 +231,12 @@ def dot(self, b, out=None):
     return _linear.dot(self, b, out)
 
 
+# From NumPy 2.5 on a part is assigned; before, the value became an array of any type first.
+_ASSIGNS = tuple(int(n) for n in numpy.__version__.split(".")[:2]) >= (2, 5)
+
+
 def _set_real(self, value):
-    if type(value) is not ndarray:
+    if type(value) is not ndarray and not _ASSIGNS:
         value = numpy.asarray(_fallback.to_numpy(value))
     if self.dtype.kind == "c":
         _shape.part(self, 0)[...] = value
@@ -243,7 +247,7 @@ def _set_real(self, value):
 def _set_imag(self, value):
     if self.dtype.kind != "c":
         raise TypeError("array does not have imaginary part to set")
-    if type(value) is not ndarray:
+    if type(value) is not ndarray and not _ASSIGNS:
         value = numpy.asarray(_fallback.to_numpy(value))
     _shape.part(self, 1)[...] = value
 

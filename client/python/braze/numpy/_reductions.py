@@ -337,8 +337,11 @@ def count_nonzero(a, axis=None, *, keepdims=False):
             "count_nonzero", numpy.count_nonzero, (a, axis), {"keepdims": keepdims}
         )
     made = reduce("sum", _core.cast(a, numpy.dtype(bool)), axis, None, None, keepdims)
-    # A Python int in NumPy: one that is lazy would count as int64 in what follows.
-    return made if axis is not None or keepdims else int(made)
+    # NumPy's own kind of count, Python's before 2.3: one that is lazy would count as another in what follows.
+    return made if axis is not None or keepdims else _COUNT(int(made))
+
+
+_COUNT = type(numpy.count_nonzero(numpy.ones(1)))
 
 
 def average(a, axis=None, weights=None, returned=False, *, keepdims=_MISSING):
