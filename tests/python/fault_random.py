@@ -34,6 +34,7 @@ class Program:
         self.rng = numpy.random.default_rng(number)
         self.number, self.counts = number, counts if counts is not None else collections.Counter()
         self.theirs, self.mine, self.spoilt, self.text, self.made = {}, {}, {}, [], 0
+        self.partly = set()  # of these a part was overwritten
 
     # ---- chance ----
 
@@ -233,6 +234,8 @@ class Program:
         if self.theirs[a].size < 2:
             return  # nothing is written
         whole = self.chance(0.3)
+        if self.spoilt[a] and a in self.partly and not whole:
+            self.look(a)  # else what spoilt it may never be computed: nobody would see it
         self.say("slice", f"{a}[{'...' if whole else ':-1'}] = {b}[{'...' if whole else '1:'}]")
         if whole:
             self.theirs[a][...] = self.theirs[b]
@@ -242,6 +245,7 @@ class Program:
         self.theirs[a][:-1] = self.theirs[b][1:]
         self.mine[a][:-1] = self.mine[b][1:]
         self.spoilt[a] |= self.spoilt[b]
+        self.partly.add(a)
 
     def turns(self):
         """A loop of gathers, as many as are rolled up; in some turn a place may be wrong."""
