@@ -80,6 +80,36 @@ BZ_REDUCTION(max, bz_least<T>(), bz_least<T>())
 BZ_REDUCTION(lor, false, false)
 BZ_REDUCTION(land, true, true)
 
+/* Of a complex product lanes that no element went to take no part, since one with 1 + 0i makes NaN
+ * of an infinity: they hold a signaling NaN, which no arithmetic gives. */
+template <class F> BZ_FN bool bz_is_absent(F x)
+{
+	if constexpr (sizeof(F) == 4)
+		return __float_as_int(x) == 0x7fa00001;
+	else
+		return __double_as_longlong(x) == 0x7ff4000000000001ll;
+}
+template <class F> BZ_FN F bz_absent()
+{
+	if constexpr (sizeof(F) == 4)
+		return __int_as_float(0x7fa00001);
+	else
+		return __longlong_as_double(0x7ff4000000000001ll);
+}
+template <class T> BZ_FN T bz_absent_number()
+{
+	return {bz_absent<typename bz_type<T>::part>(), 0};
+}
+BZ_REDUCTION(cprod, bz_absent_number<T>(), bz_number<T>(1))
+template <class T> BZ_FN T bz_cprod(T a, T b)
+{
+	return bz_is_absent(b.re) ? a : bz_complex_mul<T>(a, b);
+}
+template <class T> BZ_FN T bz_cprod_next(T lane, T element)
+{
+	return bz_complex_mul<T>(bz_is_absent(lane.re) ? bz_number<T>(1) : lane, element);
+}
+
 /* The best value so far and its reduced index, -1 for none.  The result needs no tree:
  * the first NaN, else the first of the extreme values. */
 template <class T> struct bz_best {
@@ -336,7 +366,7 @@ BZ_FN typename K::reds bz_column(const typename K::params &A, typename K::templa
 		int bits = 5;
 
 		/* Lanes without elements change nothing, unless another block stands beside. */
-		if (K::neutral && n <= 16)
+		if (n <= 16)
 			bits = n > 8 ? 4 : n > 4 ? 3 : n > 2 ? 2 : n > 1;
 #pragma unroll 1
 		for (int j = 0; j < 1 << bits; j++) {

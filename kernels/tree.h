@@ -6,10 +6,10 @@
  *
  *   lanes   element e of a block of BZ_BLOCK goes to lane e % L, each lane adds
  *           up from the identity; L = BZ_L_<t>: 64 for components of at most 4
- *           bytes, else 32.  A lane that no element goes to is the identity; an
- *           element that is missing does nothing, as x op identity need not be x
- *           (a complex product with 1+0i).
- *   fold    lane[j] = lane[j] op lane[j + w] for w = L/2, L/4 ... 1
+ *           bytes, else 32.
+ *   fold    lane[j] = lane[j] op lane[j + w] for w = L/2, L/4 ... 1; a lane that no
+ *           element went to takes no part, as x op identity need not be x (a complex
+ *           product with 1+0i makes NaN of an infinity)
  *   counter block values combine pairwise as a binary counter carries: after the
  *           n-th push, once for every 0 bit below the lowest 1 bit of n
  *   end     what is left folds from the top (youngest): s = stack[--sp] op s
@@ -19,7 +19,7 @@
  *
  * Inner mode (vectors along the reduced loop): BZ_R_<t> = L / BZ_W accumulators,
  * vector k of a block goes to acc[k % BZ_R_<t>], the n elements of a short one through
- * bz_some_<op>_<t>(acc, v, n); bz_fold_<op>_<t>(acc) gives the block's value, which goes to
+ * bz_some_<op>_<t>(acc, v, n); bz_fold_<op>_<t>(acc, used) gives the block's value, which goes to
  * bz_push_<op>_<t>(&tree, value), at last bz_end_<op>_<t>(&tree, elements).
  * Outer mode (vectors along a parallel loop, one column a lane): row r goes to
  * acc[(r % L) * step]; bz_vfold_ does the same to so many columns, side by side from acc on,
@@ -177,29 +177,22 @@ BZ_EACH_COMPLEX(BZ_ELEMENT_COMPLEX)
 BZ_EACH_SCALAR(BZ_TREE_TYPE)
 BZ_EACH_COMPLEX(BZ_TREE_TYPE)
 
-/* Lanes that n > 0 rows of a block use.  In the others lie identities, and x op identity is x:
- * they need neither be filled nor folded.  Complex types use all, since a product with
- * 1+0i may change an infinity or the sign of a zero. */
+/* Lanes that n > 0 elements of a block use: the others need neither be filled nor folded. */
 #define BZ_USED(t, ...)                                                                            \
 	BZ_FN int bz_used_##t(bz_s_i64 n)                                                          \
 	{                                                                                          \
 		return n < BZ_L_##t ? (int)n : BZ_L_##t;                                           \
 	}
-#define BZ_USED_COMPLEX(t, ...)                                                                    \
-	BZ_FN int bz_used_##t(bz_s_i64 n)                                                          \
-	{                                                                                          \
-		(void)n;                                                                           \
-		return BZ_L_##t;                                                                   \
-	}
 BZ_EACH_SCALAR(BZ_USED)
-BZ_EACH_COMPLEX(BZ_USED_COMPLEX)
+BZ_EACH_COMPLEX(BZ_USED)
 
 /* The vector of a row of accumulators that element i of the row goes to.  By bytes: it then
  * steps as the address of the element does. */
 #define BZ_AT(w, i) ((void *)((char *)(w) + (i) * (bz_s_i64)(sizeof *(w) / BZ_W)))
 
-/* identity: of lanes that no element goes to; nothing: the result over no element. */
-#define BZ_REDUCTION(op, t, identity, nothing)                                                     \
+/* identity: what lanes begin with; nothing: the result over no element; skip: identities of
+ * lanes that no element went to would change others, and are left out of the fold. */
+#define BZ_REDUCE(op, t, identity, nothing, skip)                                                  \
 	BZ_FN bz_##t bz_id_##op##_##t(void)                                                        \
 	{                                                                                          \
 		return identity;                                                                   \
@@ -212,20 +205,30 @@ BZ_EACH_COMPLEX(BZ_USED_COMPLEX)
 	{                                                                                          \
 		return bz_one_##t(bz_##op##_##t(bz_all_##t(a), bz_all_##t(b)));                    \
 	}                                                                                          \
-	BZ_FN bz_s_##t bz_fold_##op##_##t(bz_##t *acc)                                             \
+	/* Lanes of which only the first n of `with` are used. */                                  \
+	BZ_FN bz_##t bz_half_##op##_##t(bz_##t v, bz_##t with, int n)                              \
+	{                                                                                          \
+		if (!(skip) || n >= BZ_W)                                                          \
+			return bz_##op##_##t(v, with);                                             \
+		return n > 0 ? bz_some_##op##_##t(v, with, n) : v;                                 \
+	}                                                                                          \
+	BZ_FN bz_s_##t bz_fold_##op##_##t(bz_##t *acc, int used)                                   \
 	{                                                                                          \
 		bz_##t v;                                                                          \
                                                                                                    \
 		_Pragma("GCC unroll 16") for (int w = BZ_R_##t / 2; w >= 1; w /= 2)                \
 			_Pragma("GCC unroll 16") for (int j = 0; j < w; j++) acc[j] =              \
-				bz_##op##_##t(acc[j], acc[j + w]);                                 \
+				bz_half_##op##_##t(acc[j], acc[j + w],                             \
+						   (used < 2 * w * BZ_W ? used : 2 * w * BZ_W) -   \
+							   (j + w) * BZ_W);                        \
 		v = acc[0];                                                                        \
 		if (BZ_W == 16)                                                                    \
-			v = bz_##op##_##t(v, bz_down_##t(v, 8));                                   \
+			v = bz_half_##op##_##t(v, bz_down_##t(v, 8), (used < 16 ? used : 16) - 8); \
 		if (BZ_W >= 8)                                                                     \
-			v = bz_##op##_##t(v, bz_down_##t(v, 4));                                   \
-		v = bz_##op##_##t(v, bz_down_##t(v, 2));                                           \
-		return bz_one_##t(bz_##op##_##t(v, bz_down_##t(v, 1)));                            \
+			v = bz_half_##op##_##t(v, bz_down_##t(v, 4), (used < 8 ? used : 8) - 4);   \
+		v = bz_half_##op##_##t(v, bz_down_##t(v, 2), (used < 4 ? used : 4) - 2);           \
+		return bz_one_##t(                                                                 \
+			bz_half_##op##_##t(v, bz_down_##t(v, 1), (used < 2 ? used : 2) - 1));      \
 	}                                                                                          \
 	BZ_FN void bz_push_##op##_##t(struct bz_tree_##t *tree, bz_s_##t s)                        \
 	{                                                                                          \
@@ -270,6 +273,8 @@ BZ_EACH_COMPLEX(BZ_USED_COMPLEX)
 		return v;                                                                          \
 	}
 
+#define BZ_REDUCTION(op, t, identity, nothing) BZ_REDUCE(op, t, identity, nothing, 0)
+
 /* The smallest and the greatest number of a type. */
 #define BZ_LEAST(t) ((bz_s_##t)((bz_s_##t) - 1 < 0 ? (bz_s_u64)1 << (8 * sizeof(bz_s_##t) - 1) : 0))
 #define BZ_MOST(t)  ((bz_s_##t) ~BZ_LEAST(t))
@@ -289,7 +294,7 @@ BZ_EACH_COMPLEX(BZ_USED_COMPLEX)
 #define BZ_PAIR(t, f, x, y) ((bz_##t){BZ_SPLAT(f, (bz_s_##f)(x)), BZ_SPLAT(f, (bz_s_##f)(y))})
 #define BZ_REDUCE_COMPLEX(t, f)                                                                    \
 	BZ_REDUCTION(add, t, BZ_PAIR(t, f, -0.0, -0.0), BZ_PAIR(t, f, 0, 0))                       \
-	BZ_REDUCTION(mul, t, BZ_PAIR(t, f, 1, 0), BZ_PAIR(t, f, 1, 0))                             \
+	BZ_REDUCE(mul, t, BZ_PAIR(t, f, 1, 0), BZ_PAIR(t, f, 1, 0), 1)                             \
 	BZ_REDUCTION(min, t, BZ_PAIR(t, f, BZ_INF(f), BZ_INF(f)),                                  \
 		     BZ_PAIR(t, f, BZ_INF(f), BZ_INF(f)))                                          \
 	BZ_REDUCTION(max, t, BZ_PAIR(t, f, -BZ_INF(f), -BZ_INF(f)),                                \

@@ -123,6 +123,8 @@ struct command_step {
 	uint8_t whole;	/* all its points or units, however many; hi is not looked at */
 	uint16_t shape; /* of the whole step, nest_shape: whose times tell of this one's */
 	uint8_t pad2[2];
+	uint32_t turn; /* of the job; in a loop the worker counts on from the first one's */
+	uint32_t pad3;
 	int64_t lo, hi;	  /* parallel points; chunks when split; units of a call
 			     (call/call.h); bytes for copies */
 	int64_t plo, phi; /* split: the chunks of these points, phi 0: of all */
@@ -162,9 +164,13 @@ struct command_fetch {
 /* A check of a step met a place that its axis does not have. */
 struct command_fault {
 	uint16_t step, check; /* of the plan; of the step's nest */
-	uint32_t pad;
-	uint64_t key; /* bz_fault_key of the place */
+	uint32_t turn;	      /* of the job */
+	uint64_t key;	      /* bz_fault_key of the place */
 };
+
+/* Checks that a packet may make, each in each turn: the completion has room for what all of
+ * them find. */
+#define COMMAND_FAULTS 1024
 
 /* Behind struct command_done: the fetched bytes, LIMIT_INLINE_BYTES each, then what its
  * checks found.  What a fault spoiled is for the broker to find out: the run went on,
@@ -181,7 +187,7 @@ struct command_done {
 
 #define COMMAND_DONE_BYTES                                                                         \
 	(sizeof(struct command_done) + 8 * LIMIT_INLINE_BYTES +                                    \
-	 LIMIT_PARTITION_CHECKS * sizeof(struct command_fault))
+	 COMMAND_FAULTS * sizeof(struct command_fault))
 
 /* Shared read-write page, written by the worker's threads, read by the broker
  * after a death: what each thread was running. */

@@ -13,7 +13,7 @@
 enum status emit_c(char **out, const struct nest *spec, struct err *err) MUST_USE;
 const char *emit_c_prologue(void);
 /* Changes whenever generated text or its meaning may: part of the cache's key. */
-#define EMIT_GENERATION 11
+#define EMIT_GENERATION 12
 
 /* CUDA C++ for contract/cuda_abi.h, prologue and all; *out is malloc'ed.  The text is
  * the same for every GPU. */
@@ -21,7 +21,7 @@ enum status emit_cuda_source(char **out, const struct nest *spec, struct err *er
 const char *emit_cuda_prologue(void);
 /* Entry bz_matmul of contract/cuda_abi.h for this element type. */
 enum status emit_cuda_matmul(char **out, unsigned dtype, struct err *err) MUST_USE;
-#define EMIT_CUDA_GENERATION 7
+#define EMIT_CUDA_GENERATION 8
 
 /* Which entry points the text has beside those that every nest has. */
 /* Points of one access of bz_map_vector; 0: there is no such entry. */

@@ -23,9 +23,22 @@ static const char *red_type(const struct cuda_gen *g, unsigned k)
 	return emit_cuda_type(red(g, k)->ltype);
 }
 
+/* A complex product knows lanes that no element went to: one with 1 + 0i can turn an infinity
+ * into NaN. */
+static bool skips(const struct cuda_gen *g, unsigned k)
+{
+	return red(g, k)->c == OP_PROD && dtype_row(red(g, k)->ltype)->cls == CLASS_COMPLEX;
+}
+
 static const char *red_op(const struct cuda_gen *g, unsigned k)
 {
-	return op_row(red(g, k)->c)->stem;
+	return skips(g, k) ? "cprod" : op_row(red(g, k)->c)->stem;
+}
+
+/* What takes an element to a lane. */
+static const char *red_step(const struct cuda_gen *g, unsigned k)
+{
+	return skips(g, k) ? "cprod_next" : red_op(g, k);
 }
 
 /* Accumulators of a thread: 2 for a tree of 64 lanes (kernels/tree.h). */
@@ -58,16 +71,6 @@ static void each_red(struct cuda_gen *g, const char *tree, const char *arg)
 		}
 }
 
-/* Does a lane without elements leave every reduction as it is?  A complex product
- * with 1 + 0i can turn an infinity into NaN. */
-static bool neutral(const struct cuda_gen *g)
-{
-	for (unsigned k = g->first; k < g->last; k++)
-		if (red(g, k)->c == OP_PROD && dtype_row(red(g, k)->ltype)->cls == CLASS_COMPLEX)
-			return false;
-	return true;
-}
-
 /* Of the struct that a section at every point and the one behind it become. */
 static const char *name(const struct cuda_gen *g)
 {
@@ -90,9 +93,8 @@ static void put_types(struct cuda_gen *g)
 	text_put(g->o,
 		 "struct %s {\ntypedef bz_params params;\n"
 		 "template <class I> using place = %s<I>;\n"
-		 "enum { big = %s, neutral = %s, unroll = %u, count = %u };\n",
-		 name(g), place(g), big ? "true" : "false", neutral(g) ? "true" : "false",
-		 big ? 1 : 4, g->last - g->first);
+		 "enum { big = %s, unroll = %u, count = %u };\n",
+		 name(g), place(g), big ? "true" : "false", big ? 1 : 4, g->last - g->first);
 	text_add(g->o, "struct lanes {\n");
 	for (unsigned k = g->first; k < g->last; k++)
 		text_put(g->o, is_arg(g, k) ? "bz_best<bz_%s> r%u[%u];\n" : "bz_%s r%u[%u];\n",
@@ -181,7 +183,7 @@ static void put_point(struct cuda_gen *g)
 				 red_type(g, k), k, red(g, k)->a);
 		else
 			text_put(g->o, "acc.r%u[%s] = bz_%s<bz_%s>(acc.r%u[%s], v%u);\n", k,
-				 red_lanes(g, k) == 2 ? "ODD" : "0", red_op(g, k), red_type(g, k),
+				 red_lanes(g, k) == 2 ? "ODD" : "0", red_step(g, k), red_type(g, k),
 				 k, red_lanes(g, k) == 2 ? "ODD" : "0", red(g, k)->a);
 	text_add(g->o, "}\n");
 }

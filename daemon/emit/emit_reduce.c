@@ -362,19 +362,15 @@ static void put_inner_block(struct gen *g)
 		put_packed_block(g);
 	emit_each_red(g,
 		      "for (int l = 0; l < points; l++) {\n"
-		      "bz_s_$T v = bz_fold_$O_$T(c$K[l]);\n"
+		      "bz_s_$T v = bz_fold_$O_$T(c$K[l], bz_used_$T(bn));\n"
 		      "if (one) f[l].f$K[0] = bz_all_$T(v);\n"
 		      "else bz_push_$O_$T(tree$K + l, v);\n}\n",
 		      "");
 }
 
-/* Rows come to fresh accumulators first: only those that no row comes to are filled before. */
+/* Rows come to fresh accumulators first; those that no row comes to are not looked at. */
 static void put_outer_block(struct gen *g)
 {
-	emit_each_red(g,
-		      "for (int j = (int)bn; j < bz_used_$T(bn); j++)\n"
-		      "for (int i = 0; i < nv; i++)\nc$K[j * $V + i] = bz_id_$O_$T();\n",
-		      "");
 	text_add(g->o, "for (i64 m = 0; m < bn; m++) {\n{\n");
 	emit_each_red(g,
 		      "bz_$T *const w$K = c$K + U(m) % BZ_L_$T * $V;\n"

@@ -327,7 +327,7 @@ void demand_add(struct builder *b, struct node *n, bool output)
 	op->op = n->op;
 	op->dtype = n->dtype;
 	op->nin = n->nin;
-	op->axes = n->op == OP_INDEX ? 0 : n->axes; /* where it stands changes no plan */
+	op->axes = demand_axes(n);
 	add_ref(b, &op->out, out, &n->view);
 	p->nop++;
 }

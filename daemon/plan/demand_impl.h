@@ -26,6 +26,11 @@ struct partition *demand_allocate(const struct found *f);
 /* The next operation.  The index of versions that have no number yet is PART_NONE. */
 void demand_add(struct builder *b, struct node *n, bool output);
 void demand_end(struct builder *b, uint8_t device);
+/* A node's axes as the partition has them: where a gather stands in its program changes no plan. */
+static inline uint32_t demand_axes(const struct node *n)
+{
+	return n->op == OP_INDEX ? 0 : n->axes;
+}
 /* May a new version take this one's storage?  Its inner references have been counted. */
 bool demand_may_take(const struct version *prev);
 

@@ -108,6 +108,16 @@ static void best_period(struct stretch *s, struct passed *passed, const uint64_t
 	}
 }
 
+/* A turn is planned at once, with all of its checks. */
+static bool may_plan(const struct stretch *s, const struct found *f)
+{
+	size_t checks = 0;
+
+	for (size_t i = s->first; i < s->first + s->period; i++)
+		checks += f->node[i]->op == OP_INDEX;
+	return checks <= LIMIT_PARTITION_CHECKS;
+}
+
 static bool is_worth(const struct stretch *s)
 {
 	return s->period && s->turns >= TURNS_LEAST && s->turns * s->period >= NODES_LEAST &&
@@ -127,7 +137,7 @@ static bool find_stretch(struct stretch *s, const struct found *f, bool sized)
 	link_alike(next, h, f->n);
 	for (size_t i = 0; i + NODES_LEAST <= f->n && !any && effort; i++) {
 		best_period(s, &passed, h, next, f->n, i, &effort);
-		any = is_worth(s);
+		any = is_worth(s) && may_plan(s, f);
 	}
 	free(h);
 	free(next);
@@ -141,11 +151,14 @@ static struct version *operand_of(const struct node *n, int j)
 	return j < n->nin ? n->in[j].version : n->prev;
 }
 
-/* The place of a version's node among those of the stretch; its n: it is from outside. */
+/* The place of a version's node among those of the stretch; its n: it is from outside.  Most are
+ * where their index says. */
 static size_t place_of(const struct found *f, const struct trace *t, const struct version *v)
 {
 	size_t lo = 0, hi = f->n;
 
+	if (v->index < f->n && f->node[v->index]->out == v)
+		return v->index;
 	if (v->state != VERSION_PENDING || v->node->mark != t->mark)
 		return f->n;
 	while (lo < hi) {
@@ -203,6 +216,8 @@ static void find_stored(uint8_t *stored, const struct found *f, const struct tra
 {
 	forget_counts(f);
 	count_reads(f, 0, f->n, 1);
+	for (size_t i = 0; i < f->n; i++)
+		f->node[i]->out->index = (uint32_t)i;
 	for (size_t i = 0; i < f->n; i++) {
 		const struct version *v = f->node[i]->out;
 
@@ -300,8 +315,8 @@ static bool same_node(struct rolling *r, size_t turn, const struct part_op *op,
 	const struct part *p = &r->p->part;
 	const struct part_ref *in = part_in(p, op);
 
-	if (op->op != n->op || op->dtype != n->dtype || op->nin != n->nin || op->axes != n->axes ||
-	    n->device != p->device)
+	if (op->op != n->op || op->dtype != n->dtype || op->nin != n->nin ||
+	    op->axes != demand_axes(n) || n->device != p->device)
 		return false;
 	for (int j = 0; j < n->nin; j++)
 		if (!same_operand(r, turn, &in[j], &n->in[j]))
@@ -554,15 +569,10 @@ static struct partition *roll_turns(struct found *f, struct trace *t, size_t per
 	return p;
 }
 
-/* Wrong places are told by the operation that made them, not by its turn; and a device's worker
- * turns nothing by itself. */
+/* A device's worker turns nothing by itself. */
 static bool may_roll(const struct found *f, const struct trace *t)
 {
-	bool may = f->n >= NODES_LEAST && t->ndevice <= 1;
-
-	for (size_t i = 0; i < f->n && may; i++)
-		may = f->node[i]->op != OP_INDEX;
-	return may;
+	return f->n >= NODES_LEAST && t->ndevice <= 1;
 }
 
 size_t roll_whole(const struct found *f, const struct trace *t)

@@ -206,19 +206,30 @@ static struct flight flight_land(struct executor *x, uint32_t i)
 	return f;
 }
 
+/* What a check of a turn has found so far; NULL: nothing.  Turns come in their order. */
+static struct command_fault *fault_of(struct executor_job *job, const struct command_fault *f)
+{
+	for (uint32_t k = job->nfault; k-- > 0 && job->fault[k].turn == f->turn;)
+		if (job->fault[k].step == f->step && job->fault[k].check == f->check)
+			return &job->fault[k];
+	return NULL;
+}
+
 /* Note what a packet's checks found; slices of a step may find the same. */
 static void note_faults(struct executor_job *job, const struct command_fault *f, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t k = 0;
+		struct command_fault *before = fault_of(job, &f[i]);
 
-		while (k < job->nfault &&
-		       (job->fault[k].step != f[i].step || job->fault[k].check != f[i].check))
-			k++;
-		if (k == job->nfault && k < LIMIT_PARTITION_CHECKS)
-			job->fault[job->nfault++] = f[i];
-		else if (k < job->nfault && f[i].key < job->fault[k].key)
-			job->fault[k].key = f[i].key;
+		if (before) {
+			before->key = f[i].key < before->key ? f[i].key : before->key;
+			continue;
+		}
+		if (job->nfault == job->fault_cap) {
+			job->fault_cap = job->fault_cap ? 2 * job->fault_cap : 8;
+			job->fault = xrealloc(job->fault, job->fault_cap, sizeof *job->fault);
+		}
+		job->fault[job->nfault++] = f[i];
 	}
 }
 
@@ -246,7 +257,7 @@ static void run_done(struct executor *x, const struct command_done *done, size_t
 
 	faults = (const struct command_fault *)((const char *)(done + 1) +
 						done->nfetch * LIMIT_INLINE_BYTES);
-	if (at == x->nflight || done->nfetch > 8 || done->nfault > LIMIT_PARTITION_CHECKS ||
+	if (at == x->nflight || done->nfetch > 8 || done->nfault > COMMAND_FAULTS ||
 	    bytes != sizeof *done + done->nfetch * LIMIT_INLINE_BYTES +
 			     done->nfault * sizeof *faults) {
 		log_error("executor", "the worker answered a run that was not sent");
@@ -540,6 +551,7 @@ void executor_submit(struct executor *x, struct executor_job *job)
 	job->step = 0;
 	job->at = 0;
 	job->copied = 0;
+	job->nfault = 0;
 	job->pace_elements = job->pace_ns = job->pace_most = 0;
 	job->ticket = ++x->next_job << TICKET_SHIFT;
 	job->in_flight = 0;

@@ -60,8 +60,10 @@ struct executor_job {
 			 step_torn is its index; the versions it writes are lost */
 	uint32_t step_torn;
 	uint8_t fetched[8][LIMIT_INLINE_BYTES]; /* nfetch <= 8 */
-	uint32_t nfault; /* wrong places that its checks met, each check once */
-	struct command_fault fault[LIMIT_PARTITION_CHECKS];
+	/* Wrong places that its checks met, each check once in a turn, by turns; the owner frees
+	 * them. */
+	uint32_t nfault, fault_cap;
+	struct command_fault *fault;
 	struct plan_step *own; /* of a plan with sizes (turn_begin): its steps in turn own_turn */
 	uint32_t own_turn;
 	/* Private to executor.c. */

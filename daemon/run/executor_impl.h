@@ -46,6 +46,7 @@ struct flight {
 	int64_t waited_ns; /* while it was the oldest; GPUs (watch.c) */
 	uint64_t up, down; /* bytes that its copies carry to the device, from it */
 	uint32_t turns;	   /* of its STEP_LOOP; 0: it has none */
+	uint32_t checks;   /* of its steps, of a job of turns: at most COMMAND_FAULTS */
 	uint32_t nstep, cap;
 	struct flight_step *step;
 };
@@ -202,6 +203,8 @@ size_t marshal_loop(struct executor *x, struct executor_job *job, struct flight 
 /* The job's next step, whole or in part, at *at; bytes.  It is not noted as sent. */
 size_t marshal_step(char *at, const struct executor *x, const struct executor_job *job,
 		    const struct slice *slice);
+/* Checks that a step makes in a turn. */
+uint32_t marshal_checks(const struct plan_step *s);
 void marshal_note(struct flight *f, uint32_t step, uint64_t cost, uint64_t elements);
 bool marshal_all_sent(const struct executor_job *job);
 /* Fill x->packet and *f with the job's next steps; returns bytes. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "job.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../base/xalloc.h"
+#include "spoilt.h"
 
 /* What this job does with a slot's mirror. */
 enum slot_use {
@@ -531,74 +531,6 @@ static void spoil_places(struct job *j)
 			j->slot[s]->mirror->valid = 0;
 }
 
-/* The operation that makes the places which a check of the plan looks at: the size is
- * an immediate that no other has. */
-static const struct part_op *checked_op(const struct job *j, const struct command_fault *f)
-{
-	const struct part *p = &j->partition->part;
-	const struct nest *n =
-		f->step < j->run.plan->nstep ? j->run.plan->step[f->step].nest : NULL;
-
-	for (unsigned i = 0; n && i < n->ninstr; i++) {
-		const struct nest_instr *in = &n->instr[i];
-
-		if (in->op != OP_INDEX || in->c != f->check)
-			continue;
-		for (uint32_t k = 0; k < p->nop; k++)
-			if (p->op[k].op == OP_INDEX &&
-			    p->op[k].in[1].value == (PART_IMM | n->scalar[n->instr[in->b].a]))
-				return &p->op[k];
-	}
-	return NULL;
-}
-
-/* NumPy's words; `site` is the client's name of the place in its program. */
-static void index_error(struct err *err, const struct job *j, const struct part_op *o, uint64_t key)
-{
-	const struct version *v = j->partition->value[o->out.value];
-	uint32_t site = v->node ? v->node->axes : 0;
-	char at[24] = "";
-
-	if (site)
-		snprintf(at, sizeof at, " at site %u", site);
-	err_set(err, E_INDEX, "index %lld is out of bounds for axis %u with size %lld%s",
-		(long long)(key + 1), o->dtype,
-		(long long)j->partition->part.imm[2 * (o->in[1].value & ~PART_IMM)], at);
-}
-
-/* why[value]: the error of what its value depends on, or NULL.  Errors of checks are
- * made in `made`, of which there are as many as faults. */
-static void find_spoiled(const struct job *j, const struct err **why, struct err *made)
-{
-	const struct part *p = &j->partition->part;
-
-	for (uint32_t i = 0; i < p->nvalue; i++)
-		if (p->value[i].role == PART_INPUT &&
-		    j->partition->value[i]->state == VERSION_FAILED)
-			why[i] = j->partition->value[i]->error;
-	for (uint32_t f = 0; f < j->run.nfault; f++) {
-		const struct part_op *o = checked_op(j, &j->run.fault[f]);
-
-		if (!o)
-			continue;
-		index_error(&made[f], j, o, j->run.fault[f].key);
-		why[o->out.value] = &made[f];
-	}
-	for (uint32_t k = 0; k < p->nop; k++) {
-		const struct part_op *o = &p->op[k];
-		const struct err **out = &why[o->out.value];
-		uint32_t prev = p->value[o->out.value].prev;
-
-		const struct part_ref *in = part_in(p, o);
-
-		for (unsigned i = 0; i < o->nin && !*out; i++)
-			if (!(in[i].value & PART_IMM))
-				*out = why[in[i].value];
-		if (!*out && prev != PART_NONE)
-			*out = why[prev];
-	}
-}
-
 /* Is a value of a turn that was done read by one that was not, since the job was cut short?
  * Its storage is still its own: only turns behind its last reader would have had it. */
 static bool is_left_over(const struct job *j, uint32_t turn, uint32_t i)
@@ -646,62 +578,39 @@ static bool owes(const struct job *j, uint32_t turn, uint32_t i)
 	       j->partition->part.value[i].role != PART_INPUT && !j->partition->kept[i];
 }
 
-/* The first input that had failed; NULL: none had. */
-static const struct err *failed_input(const struct job *j)
+/* A value that cannot be had; a recipe that is pending would find the same again. */
+static void settle_spoilt(struct job *j, struct trace *t, uint32_t turn, uint32_t i,
+			  const struct err *err)
 {
-	const struct partition *p = j->partition;
+	struct version *v = partition_value(j->partition, turn, i);
 
-	for (uint32_t turn = 0; turn < p->turns; turn++)
-		for (uint32_t i = 0; i < p->part.nvalue; i++)
-			if (partition_foreign(p, turn, i) &&
-			    partition_value(p, turn, i)->state == VERSION_FAILED)
-				return partition_value(p, turn, i)->error;
-	return NULL;
+	if (owes(j, turn, i))
+		settle_value(j, t, turn, i, JOB_FAILED, err);
+	else if (j->partition->kept[i] && v->state == VERSION_PENDING)
+		version_fail(t, v, err);
 }
 
-/* What depends on a wrong place or on a failed input; a recipe that is pending would
- * find the same again. */
-static void settle_spoiled(struct job *j, struct trace *t)
+/* What depends on a wrong place or on a failed input: all else is as if there had been none. */
+static void settle_all_spoilt(struct job *j, struct trace *t)
 {
-	uint32_t n = j->partition->part.nvalue;
-	const struct err **why = xcalloc(n, sizeof *why);
-	struct err *made = xcalloc(j->run.nfault, sizeof *made);
+	struct spoilt_values *s = spoilt_find(j);
+	struct err why;
 
-	find_spoiled(j, why, made);
-	for (uint32_t i = 0; i < n; i++) {
-		struct version *v = j->partition->value[i];
-		bool recipe = j->partition->kept[i] && v->state == VERSION_PENDING;
-		struct err copy;
-
-		if (!why[i] || j->partition->part.value[i].role == PART_INPUT)
-			continue;
-		copy = *why[i];
-		if (owes(j, 0, i))
-			settle_value(j, t, 0, i, JOB_FAILED, &copy);
-		else if (recipe)
-			version_fail(t, v, &copy);
-	}
-	free(why);
-	free(made);
+	for (uint32_t turn = 0; s && turn < j->run.turns; turn++)
+		for (uint32_t i = 0; i < j->partition->part.nvalue; i++)
+			if (spoilt_why(&why, s, turn, i))
+				settle_spoilt(j, t, turn, i, &why);
+	spoilt_free(s);
 }
 
 void job_settle(struct job *j, struct trace *t, enum job_end end, const struct err *err)
 {
-	const struct err *failed = end == JOB_DONE ? failed_input(j) : NULL;
-	struct err copy;
-
 	if (end == JOB_DONE)
 		settle_places(j);
 	else if (end == JOB_FAILED)
 		spoil_places(j);
-	/* Of several turns, whatever came of one is in all behind it. */
-	if (failed && j->partition->turns > 1) {
-		copy = *failed;
-		err = &copy;
-		end = JOB_FAILED;
-	} else if (failed || (end == JOB_DONE && j->run.nfault)) {
-		settle_spoiled(j, t);
-	}
+	if (end == JOB_DONE)
+		settle_all_spoilt(j, t);
 	for (uint32_t turn = 0; turn < j->partition->turns; turn++)
 		for (uint32_t i = 0; i < j->partition->part.nvalue; i++)
 			if (owes(j, turn, i))
@@ -725,5 +634,6 @@ void job_let_go(struct job *j, struct trace *t)
 void job_free(struct job *j, struct trace *t)
 {
 	job_let_go(j, t);
+	free(j->run.fault);
 	free(j);
 }

@@ -80,6 +80,7 @@ size_t marshal_step(char *at, const struct executor *x, const struct executor_jo
 	c.hi = slice->hi;
 	c.plo = slice->plo;
 	c.phi = slice->phi;
+	c.turn = job->turn;
 	c.kernel = k ? k->id : 0;
 	c.shape = s->shape;
 	if (s->kind == STEP_KERNEL) {
@@ -167,6 +168,19 @@ static void next_step(struct executor_job *job)
 	job->turn++;
 }
 
+uint32_t marshal_checks(const struct plan_step *s)
+{
+	return s->kind == STEP_KERNEL ? nest_checks(s->nest) : 0;
+}
+
+/* Of one turn a packet may make all checks that its plan has. */
+static bool has_room_for_checks(const struct executor_job *job, struct flight *f)
+{
+	if (job->turns > 1)
+		f->checks += marshal_checks(&job->plan->step[job->step]);
+	return f->checks <= COMMAND_FAULTS;
+}
+
 /* Put the current step, or a slice of it; 0 when it must wait. */
 static size_t put_slice(struct executor *x, struct executor_job *job, struct flight *f, char *at)
 {
@@ -176,7 +190,7 @@ static size_t put_slice(struct executor *x, struct executor_job *job, struct fli
 	size_t bytes = 0;
 
 	turn_steps(job, job->turn);
-	if (!slice_choose(&c, x, job, f->cost_us, f->nstep == 0))
+	if (!has_room_for_checks(job, f) || !slice_choose(&c, x, job, f->cost_us, f->nstep == 0))
 		return 0;
 	if (k && job->at == 0)
 		cache_note_run(x->cache, k, slice_elements(s), 0);
@@ -243,7 +257,7 @@ size_t marshal_packet(struct executor *x, struct executor_job *job, struct fligh
 	f->nstep = 0;
 	f->cost_us = 0;
 	f->up = f->down = 0;
-	f->turns = 0;
+	f->turns = f->checks = 0;
 	f->waited_ns = 0;
 	used += put_copies(job, f, job->nbefore, x->packet + used, limit - used, &run.nstep);
 	f->cost_us = 0; /* the device's own work is what is cut and shared out */

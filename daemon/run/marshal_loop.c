@@ -19,7 +19,7 @@
 struct turn {
 	double us;
 	size_t bytes; /* of its steps, at most */
-	uint32_t npatch, nscalar;
+	uint32_t npatch, nscalar, ncheck;
 };
 
 static uint32_t step_places(const struct plan_step *s)
@@ -48,6 +48,7 @@ static bool measure_turn(struct turn *t, const struct executor *x, struct execut
 		t->us += (double)c.cost + 1;
 		t->npatch += step_places(s);
 		t->nscalar += step_scalars(s);
+		t->ncheck += marshal_checks(s);
 	}
 	t->bytes = job->plan->nstep * STEP_BYTES_MAX;
 	job->step = 0;
@@ -69,6 +70,8 @@ static uint32_t time_for(const struct executor *x, const struct executor_job *jo
 		us = t->us;
 	if (slice / us < (double)most)
 		most = (uint64_t)(slice / us);
+	if (t->ncheck && COMMAND_FAULTS / t->ncheck < most)
+		most = COMMAND_FAULTS / t->ncheck;
 	return (uint32_t)(most < left ? most : left);
 }
 

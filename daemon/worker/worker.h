@@ -53,7 +53,7 @@ struct worker {
 	char *packet, *late; /* COMMAND_BYTES each: current packet, one read while running */
 	uint64_t ticket;     /* of the run under way; 0: none */
 	uint16_t nfault;     /* what its checks have found */
-	struct command_fault fault[LIMIT_PARTITION_CHECKS];
+	struct command_fault fault[COMMAND_FAULTS];
 	uint32_t cancel; /* set by this thread, read by all: bz_cancelled */
 	int64_t polled_ns;
 	double unpolled_ns; /* predicted time of the short steps since */

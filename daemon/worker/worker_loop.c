@@ -52,6 +52,7 @@ static void patch_turn(char *step, const struct steps_loop *l, uint32_t turn)
 		const struct steps_operands o = steps_operands(s);
 		char *to = step + ((const char *)o.scalar - step);
 
+		s->turn += turn != 0;
 		for (uint32_t a = 0; a < s->naccess; a++)
 			place[a] = place_in(l, turn, p++);
 		for (uint32_t k = 0; s->kind == STEP_KERNEL && k < s->nscalar; k++)

@@ -388,11 +388,13 @@ static enum status keep_faults(const struct step *s, struct err *err)
 	for (unsigned c = 0; c < LIMIT_NEST_CHECKS; c++) {
 		if (s->error[c] == KERNEL_GOOD)
 			continue;
-		if (w->nfault == LIMIT_PARTITION_CHECKS)
+		if (w->nfault == COMMAND_FAULTS)
 			return err_set(err, E_INTERNAL, "a run with more than %d faults",
-				       LIMIT_PARTITION_CHECKS);
-		w->fault[w->nfault++] = (struct command_fault){
-			.step = s->cmd->index, .check = (uint16_t)c, .key = s->error[c]};
+				       COMMAND_FAULTS);
+		w->fault[w->nfault++] = (struct command_fault){.step = s->cmd->index,
+							       .check = (uint16_t)c,
+							       .turn = s->cmd->turn,
+							       .key = s->error[c]};
 	}
 	return OK;
 }

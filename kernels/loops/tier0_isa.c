@@ -196,6 +196,7 @@ CAST_NARROW(CAST_LOOP)
 	struct red_##t {                                                                           \
 		bz_##t acc[BZ_R_##t];                                                              \
 		struct bz_tree_##t tree;                                                           \
+		int64_t elements; /* of the block */                                               \
 	};                                                                                         \
 	_Static_assert(sizeof(struct red_##t) <= TIER0_STATE_BYTES, "room for a state");           \
 	static void t0_put_##t(const struct bz_acc *in, char *dst)                                 \
@@ -210,6 +211,7 @@ BZ_EACH_COMPLEX(RED_TYPE)
 	{                                                                                          \
 		for (int k = 0; k < BZ_R_##t; k++)                                                 \
 			s->acc[k] = bz_id_##op##_##t();                                            \
+		s->elements = 0;                                                                   \
 	}                                                                                          \
 	static void t0_init_##op##_##t(void *state)                                                \
 	{                                                                                          \
@@ -223,6 +225,7 @@ BZ_EACH_COMPLEX(RED_TYPE)
 		struct red_##t *s = state;                                                         \
 		int64_t i = 0;                                                                     \
                                                                                                    \
+		s->elements += n;                                                                  \
 		for (; i + BZ_L_##t <= n; i += BZ_L_##t)                                           \
 			for (int k = 0; k < BZ_R_##t; k++)                                         \
 				s->acc[k] = bz_##op##_##t(                                         \
@@ -237,7 +240,8 @@ BZ_EACH_COMPLEX(RED_TYPE)
 	{                                                                                          \
 		struct red_##t *s = state;                                                         \
                                                                                                    \
-		bz_push_##op##_##t(&s->tree, bz_fold_##op##_##t(s->acc));                          \
+		bz_push_##op##_##t(&s->tree,                                                       \
+				   bz_fold_##op##_##t(s->acc, bz_used_##t(s->elements)));          \
 		t0_clear_##op##_##t(s);                                                            \
 	}                                                                                          \
 	static void t0_join_##op##_##t(void *state, const struct bz_acc *chunk)                    \

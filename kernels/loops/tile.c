@@ -20,7 +20,7 @@ static int lanes_used(unsigned dtype, int64_t rows)
 {
 	int lanes = lanes_of(dtype);
 
-	return rows < lanes && dtype_row(dtype)->cls != CLASS_COMPLEX ? (int)rows : lanes;
+	return rows < lanes ? (int)rows : lanes;
 }
 
 void tile_init(struct tile *t, const struct tier0_isa *isa, const struct tier0_isa *wide,

@@ -34,6 +34,7 @@ class Program:
         self.rng = numpy.random.default_rng(number)
         self.number, self.counts = number, counts if counts is not None else collections.Counter()
         self.theirs, self.mine, self.spoilt, self.text, self.made = {}, {}, {}, [], 0
+        self.partly = set()  # of these a part was overwritten
 
     # ---- chance ----
 
@@ -233,6 +234,8 @@ class Program:
         if self.theirs[a].size < 2:
             return  # nothing is written
         whole = self.chance(0.3)
+        if self.spoilt[a] and a in self.partly and not whole:
+            self.look(a)  # else what spoilt it may never be computed: nobody would see it
         self.say("slice", f"{a}[{'...' if whole else ':-1'}] = {b}[{'...' if whole else '1:'}]")
         if whole:
             self.theirs[a][...] = self.theirs[b]
@@ -242,6 +245,34 @@ class Program:
         self.theirs[a][:-1] = self.theirs[b][1:]
         self.mine[a][:-1] = self.mine[b][1:]
         self.spoilt[a] |= self.spoilt[b]
+        self.partly.add(a)
+
+    def turns(self):
+        """A loop of gathers, as many as are rolled up; in some turn a place may be wrong."""
+        if self.chance(0.9):
+            return
+        size, n = self.pick((3, 8, 40)), self.pick((1, 5, 30))
+        count = self.pick((400, 700))
+        source, at = self.rng.integers(-20, 20, size) / 4.0, self.rng.integers(-size, size, n)
+        wrong_turn = int(self.rng.integers(count)) if self.chance(0.5) else count
+        each = int(self.rng.integers(1, 4))
+        self.say("turns", f"{count} turns over {n} places of {size}, wrong in {wrong_turn}")
+        a, seen = np.asarray(source.copy()), []
+        mine, total, want = np.asarray(at.copy()) * 1, np.zeros(n), numpy.zeros(n)
+        far = frozenset()
+        for t in range(count):
+            if t == wrong_turn:
+                at = numpy.where(numpy.arange(n) == n // 2, size + t, at)
+                mine = np.where(np.arange(n) == n // 2, size + t, mine)
+                far = frozenset([size + t])
+            for _ in range(each):
+                total = total * 0.5 + a[mine]
+                want = want * 0.5 + source[numpy.clip(at, -size, size - 1)]
+            if t < count - 1 and (t % 90 == 0 or t == wrong_turn):
+                seen.append((total, want, far))
+            mine, at = -1 - mine, -1 - at
+        for got, value, spoilt in (*seen, (total, want, far)):
+            self.look(self.keep(value, got, spoilt))
 
     # ---- looking ----
 
@@ -280,7 +311,7 @@ class Program:
                 del each[name]
 
     STATEMENTS = (map, map, gather, gather, gather, gather_pairs, places_of_places, reduce, scatter, scatter, scatter_gathered,
-                  mask_read, mask_write, slice_write, slice_write, read, wait, forget)
+                  mask_read, mask_write, slice_write, slice_write, turns, read, wait, forget)
 
     def run(self):
         """Wrong, with the program's text, where braze does otherwise."""

@@ -106,3 +106,67 @@ def test_a_wrong_place_spoils_what_later_turns_carry_on(first_wrong):
         with pytest.raises(IndexError, match="index 50 is out of bounds for axis 0 with size 50"):
             numpy.asarray(x)
     numpy.testing.assert_array_equal(numpy.asarray(np.arange(3.0) + 1), [1, 2, 3])
+
+
+def steps(config):
+    return config.braze_daemon.status()["steps"]
+
+
+@pytest.mark.parametrize("first_wrong", [3, 200, 1203, 2999])
+def test_gathers_of_a_loop_are_rolled_and_a_wrong_place_names_its_own_turn(request, first_wrong):
+    """Thousands of gathers are a few steps, and every turn from a wrong place on tells the first one."""
+    if os.environ.get("BRAZE_TEST_DEVICE"):
+        pytest.skip("a GPU's worker turns nothing by itself")
+    turns, n = 3000, 60
+    before = steps(request.config)
+
+    def program(m, size):
+        a, at = m.arange(size) / 8.0, m.arange(n) % 7
+        total, free = m.zeros(n), m.zeros(n)
+        for _ in range(turns):
+            total = total + a[at]  # the loop's line
+            at = at + 1
+            free = free * 0.5 + 1
+        return total, free
+
+    right, other = program(numpy, turns + 7)
+    total, free = program(np, turns + 7)
+    braze.wait(total, free)
+    numpy.testing.assert_array_equal(numpy.asarray(total), right)
+    assert steps(request.config) - before < turns / 4, "each turn was a step of its own"
+    line = program.__code__.co_firstlineno + 4
+    total, free = program(np, 6 + first_wrong)
+    with pytest.raises(IndexError, match=f"index {6 + first_wrong} is out of bounds for axis 0 with size {6 + first_wrong}") as wrong:
+        numpy.asarray(total)
+    assert f"test_faults.py:{line}" in str(wrong.value)
+    numpy.testing.assert_array_equal(numpy.asarray(free), other)
+
+
+@pytest.mark.parametrize("every", [1, 7])
+def test_wrong_places_of_many_turns_are_each_turns_own(every):
+    """More of them than one packet's answer has room for."""
+    turns, size = 1700, 50
+    places = numpy.random.default_rng(5).integers(0, size, (turns, 5))
+    wrong = numpy.arange(turns) % every == 0
+    places[wrong, 3] = 1000 + numpy.flatnonzero(wrong)
+    a, mine = np.arange(size) / 4.0, np.asarray(places) * 1
+    got = [a[mine[t]] * 2.0 for t in range(turns)]
+    want = numpy.arange(size) / 4.0
+    for t in range(turns):
+        if wrong[t]:
+            with pytest.raises(IndexError, match=f"index {1000 + t} is out of bounds"):
+                numpy.asarray(got[t])
+        else:
+            numpy.testing.assert_array_equal(numpy.asarray(got[t]), want[places[t]] * 2.0)
+
+
+def test_of_two_wrong_places_of_a_value_the_first_in_the_program_is_told():
+    a, b = np.arange(10) / 2.0, np.arange(12)
+    i, j = np.arange(4) + 9, np.arange(4) * 9
+    early = a[i]  # 10 is wrong
+    places = b[j]  # 18 is wrong, and so will be what they are places of
+    late = a[places] + early
+    with pytest.raises(IndexError, match="index 10 is out of bounds for axis 0 with size 10"):
+        numpy.asarray(late)
+    with pytest.raises(IndexError, match="index 18 is out of bounds for axis 0 with size 12"):
+        numpy.asarray(a[places])

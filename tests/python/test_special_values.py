@@ -203,3 +203,36 @@ def test_of_two_zeros_the_second_is_taken(name, dtype):
             a, b = (numpy.full(shape, v, dtype) for v in pair)
             want, have = getattr(numpy, name)(a, b), getattr(np, name)(np.asarray(a), np.asarray(b))
             assert numpy.array_equal(numpy.signbit(want), numpy.signbit(numpy.asarray(have))), (shape, pair)
+
+
+PRODUCTS = """
+import numpy
+import braze.numpy as np
+LONE = [complex(x, y) for x in (numpy.inf, -numpy.inf, 2.0, 0.0, -0.0) for y in (numpy.inf, 0.0, -0.0, numpy.nan)]
+numpy.seterr(all="ignore")
+for dtype in ("c8", "c16"):
+    for n in (1, 2):
+        x = numpy.array([[z, 1 + 0j][:n] for z in LONE], dtype)
+        for rows in (np.asarray(x), np.asarray(numpy.asfortranarray(x)), np.asarray(x).reshape(-1, n, 1)):
+            want = x.prod(axis=1)
+            for got in (rows.prod(axis=1), rows.reshape(-1, 1, n).prod(axis=(1, 2))):
+                got = numpy.asarray(got).reshape(want.shape)
+                for part in ("real", "imag"):
+                    a, b = getattr(got, part), getattr(want, part)
+                    numpy.testing.assert_array_equal(a, b)
+                    if n == 1:
+                        numpy.testing.assert_array_equal(numpy.signbit(a)[b == b], numpy.signbit(b)[b == b])
+        columns = numpy.asarray(np.asarray(x.T.copy()).prod(axis=0))
+        numpy.testing.assert_array_equal(columns, x.prod(axis=1))
+"""
+
+
+@pytest.mark.parametrize("tier", [0, 1])
+@pytest.mark.parametrize("near", ["0", "1"])
+def test_products_of_few_complex_numbers_are_of_these_alone(tier, near):
+    """Lanes of the sum's tree that no element went to take no part: 1 + 0i makes NaN of an infinity."""
+    with Daemon(tier=tier) as daemon:
+        daemon.run(PRODUCTS, BRAZE_NEAR=near)
+        if tier:
+            wait_until(lambda: compiled(daemon) == len(daemon.kernels()), 60, "compiling")
+            daemon.run(PRODUCTS, BRAZE_NEAR=near)

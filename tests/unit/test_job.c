@@ -252,6 +252,7 @@ static struct job *job_of(uint32_t a, uint32_t b, uint32_t c)
 /* A check of the job finds this place. */
 static void fault(struct job *j, int64_t place)
 {
+	j->run.fault = calloc(j->run.plan->nstep, sizeof *j->run.fault);
 	for (uint32_t k = 0; k < j->run.plan->nstep; k++)
 		if (nest_checks(j->run.plan->step[k].nest))
 			j->run.fault[j->run.nfault++] = (struct command_fault){

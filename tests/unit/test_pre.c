@@ -262,5 +262,5 @@ Test(pre, registers_of_narrow_types_sum_as_loops)
 	isas[0]->red[OP_SUM][DT_FLOAT32].step(state, (const char *)x, TREE_BLOCK, 0);
 	isas[0]->red[OP_SUM][DT_FLOAT32].block(state);
 	isas[0]->red[OP_SUM][DT_FLOAT32].end(state, TREE_BLOCK, &out);
-	cr_assert_eq(bz_fold_add_f32(acc), bz_acc_get_f32(&out));
+	cr_assert_eq(bz_fold_add_f32(acc, TREE_BLOCK), bz_acc_get_f32(&out));
 }

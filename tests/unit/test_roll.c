@@ -319,3 +319,142 @@ Test(roll, cuts_fall_behind_whole_turns)
 		version_unref(&trace, v[i]);
 	free(v);
 }
+
+/* Arrays 100, 101, ...: what came before plus elements of vector 1, of 100, at the places that 2
+ * names, each at a site of its own. */
+static void gathers(unsigned n)
+{
+	for (unsigned k = 0; k < n; k++) {
+		put(OP_INDEX, 0, 2, 2, 50);
+		operand(2);
+		in[columns.nin++] = 1u << 31 | DT_INT64;
+		word(100);
+		word(k + 1);
+		put(OP_TAKE, 255, 2, 0, 51);
+		operand(1);
+		operand(50);
+		cr_assert_eq(flush(), OK, "%s", err.text);
+		binary(OP_ADD, 100 + k, k ? 99 + k : 3, 51);
+		drop(50);
+		drop(51);
+		drop(40);
+		unary(OP_SQRT, 40, 4);
+	}
+}
+
+static void begin_gathers(unsigned n)
+{
+	import(1, 100);
+	import(5, 6);
+	put(OP_CAST, DT_INT64, 1, 0, 2);
+	operand(5);
+	import(3, 6);
+	import(4, 6);
+	unary(OP_SQRT, 40, 4);
+	gathers(n);
+}
+
+/* The operation of the turn that check `check` of step `step` looks at: which of the turn's. */
+static unsigned place_in_turn(const struct job *j, uint32_t step, uint16_t check)
+{
+	const struct nest *n = j->run.plan->step[step].nest;
+	unsigned before = 0;
+
+	for (unsigned i = 0; i < n->ninstr; i++)
+		for (uint32_t k = 0; n->instr[i].op == OP_INDEX && n->instr[i].c == check &&
+				     k < j->partition->part.nop;
+		     k++) {
+			const struct part_op *o = &j->partition->part.op[k];
+
+			before += o->op == OP_INDEX;
+			if (o->op == OP_INDEX &&
+			    o->in[1].value == (PART_IMM | n->scalar[n->instr[n->instr[i].b].a]))
+				return before - 1;
+		}
+	cr_assert_fail("step %u has no check %u", step, check);
+	return 0;
+}
+
+static uint32_t checking_step(const struct job *j)
+{
+	for (uint32_t i = 0; i < j->run.plan->nstep; i++)
+		if (j->run.plan->step[i].nest && nest_checks(j->run.plan->step[i].nest))
+			return i;
+	cr_assert_fail("nothing is checked");
+	return 0;
+}
+
+static void expect_failed(uint32_t id, int place, unsigned site)
+{
+	char text[100];
+
+	snprintf(text, sizeof text, "index %d is out of bounds for axis 0 with size 100 at site %u",
+		 place, site);
+	cr_assert_eq(value_of(id)->state, VERSION_FAILED, "%u", id);
+	cr_assert_eq(value_of(id)->error->code, E_INDEX);
+	cr_assert_str_eq(value_of(id)->error->text, text);
+}
+
+/* In turns 3 and 5, the later one noted with a lesser place: from the first one on all that is
+ * carried over fails by it, and the operation of that very turn is told. */
+Test(roll, a_wrong_place_of_a_turn_fails_it_and_what_later_turns_make_of_it)
+{
+	enum { N = 500 };
+	struct command_fault *fault = calloc(2, sizeof *fault);
+	struct partition *p = NULL;
+	struct job *j = NULL;
+	unsigned each = 0, wrong = 0;
+
+	begin_gathers(N);
+	while ((p = cut(99 + N)) && p->turns == 1)
+		settle(bound(p), JOB_DONE);
+	cr_assert_not_null(p, "gathers are rolled");
+	j = bound(p);
+	for (uint32_t k = 0; k < p->part.nop; k++)
+		each += p->part.op[k].op == OP_INDEX;
+	fault[0] =
+		(struct command_fault){.step = (uint16_t)checking_step(j), .turn = 3, .key = 122};
+	fault[1] = fault[0];
+	fault[1].turn = 5;
+	fault[1].key = 99;
+	j->run.fault = fault;
+	j->run.nfault = 2;
+	/* What the stretch begins with was computed before it. */
+	while (value_of(100 + wrong)->state == VERSION_STORED)
+		wrong++;
+	wrong += 3 * each + place_in_turn(j, fault[0].step, 0);
+	cr_assert_gt(p->turns, 6);
+	settle(j, JOB_DONE);
+	for (unsigned k = 0; k < wrong; k++)
+		cr_assert_eq(value_of(100 + k)->state, VERSION_STORED, "%u of %u", k, wrong);
+	for (unsigned k = wrong; k < N; k++)
+		if (value_of(100 + k)->state != VERSION_PENDING)
+			expect_failed(100 + k, 123, wrong + 1);
+	cr_assert_eq(value_of(100 + wrong)->state, VERSION_FAILED);
+	cr_assert_null(cut(99 + N), "what reads a failed value fails");
+	expect_failed(99 + N, 123, wrong + 1);
+	cr_assert_neq(value_of(40)->state, VERSION_FAILED, "it does not depend on a place");
+}
+
+/* An array of the client's that failed meanwhile, read in every turn. */
+Test(roll, turns_that_read_what_had_failed_fail_by_it_and_others_do_not)
+{
+	enum { N = 500 };
+	struct partition *p = NULL;
+	struct err lost = {0};
+	struct job *j = NULL;
+
+	begin_gathers(N);
+	while ((p = cut(99 + N)) && p->turns == 1)
+		settle(bound(p), JOB_DONE);
+	j = bound(p);
+	err_set(&lost, E_LOST, "gone");
+	for (uint32_t i = 0; i < p->part.nvalue; i++)
+		if (partition_value(p, 4, i) == value_of(1))
+			version_fail(&trace, value_of(1), &lost);
+	cr_assert_eq(value_of(1)->state, VERSION_FAILED);
+	settle(j, JOB_DONE);
+	cr_assert_null(cut(99 + N));
+	cr_assert_str_eq(value_of(99 + N)->error->text, "gone");
+	cr_assert_neq(value_of(40)->state, VERSION_FAILED);
+}

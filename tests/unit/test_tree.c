@@ -48,7 +48,7 @@ static uint64_t next(uint64_t *seed)
 				lane[e % (lanes)] =                                                \
 					join_##op##_##t(lane[e % (lanes)], x[e * step]);           \
 			for (int w = (lanes) / 2; w; w /= 2)                                       \
-				for (int j = 0; j < w; j++)                                        \
+				for (int j = 0; j < w && lo + j + w < n; j++)                      \
 					lane[j] = join_##op##_##t(lane[j], lane[j + w]);           \
 			s = lane[0];                                                               \
 			for (int64_t m = lo / TREE_BLOCK + 1; m % 2 == 0; m /= 2)                  \
