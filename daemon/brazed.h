@@ -37,6 +37,7 @@ struct plancache;
 struct planner;
 struct uv_idle_s;
 struct uv_loop_s;
+struct uv_timer_s;
 
 #define HELLO_UNFUSED 2u /* in a hello's flags: one kernel for each operation */
 
@@ -95,6 +96,7 @@ struct brazed {
 	uint32_t ndevice;
 	uint8_t preferred; /* device for clients that ask for none, from 1 on; 0: by cost */
 	bool crowded;	   /* a job waits for room in a device's memory */
+	bool reading;	   /* one waits for code from the disk, until `patience` ends */
 	bool draining;	   /* about to end: new clients are told so */
 	struct decoder *decoder;
 	struct history *history; /* of the last hour, for the status page */
@@ -102,6 +104,7 @@ struct brazed {
 	struct session *sessions;
 	struct session *chores; /* with work for later turns, oldest first */
 	struct uv_idle_s *idle; /* runs them */
+	struct uv_timer_s *patience;
 	uint32_t nsession;
 	uint64_t next_session, quota_bytes, arena_bytes;
 	uint64_t started_ns, longest_iteration_ns, longest_wall_ns; /* of the loop's turns */

@@ -19,7 +19,8 @@
 #include "plan/plancache.h"
 #include "run/job.h"
 
-#define SQUEEZES 2 /* times a job may find less memory than was promised */
+#define READ_US	 100 /* interpreted, at least, of what waits for its code from the disk */
+#define SQUEEZES 2   /* times a job may find less memory than was promised */
 /* Of a device's memory: the rest is the driver's, the libraries' and others'. */
 #define DEVICE_SHARE(bytes) ((bytes) / 10 * 9)
 
@@ -92,6 +93,9 @@ enum status dispatch_open(struct brazed *d, const char *self, const struct confi
 	char list[64], *at = list, *name;
 	enum status st = add_device(d, "cpu", self, config, err);
 
+	d->patience = xcalloc(1, sizeof *d->patience);
+	uv_timer_init(d->loop, d->patience);
+	d->patience->data = d;
 	snprintf(list, sizeof list, "%s", automatic ? "cuda:0" : config->device);
 	if (automatic && !may_have_gpu())
 		return st;
@@ -111,6 +115,9 @@ void dispatch_close(struct brazed *d)
 		executor_destroy(d->device[i].executor);
 		d->device[i].executor = NULL;
 	}
+	if (d->patience)
+		uv_close((uv_handle_t *)d->patience, (uv_close_cb)free);
+	d->patience = NULL;
 }
 
 uint8_t dispatch_device(const struct brazed *d, const char *name)
@@ -132,7 +139,7 @@ void dispatch_kernel_ready(void *data, struct kernel *k)
 	for (uint32_t i = 0; i < d->ndevice; i++)
 		if (d->device[i].arch == k->arch && d->device[i].executor)
 			executor_kernel_ready(d->device[i].executor, k);
-	if (k->arch)
+	if (k->arch || d->reading)
 		dispatch_all(d);
 }
 
@@ -456,6 +463,46 @@ static enum start make_room(struct job *j)
 	return WAITS;
 }
 
+static void out_of_patience(uv_timer_t *t)
+{
+	struct brazed *d = t->data;
+
+	d->reading = false;
+	dispatch_all(d);
+}
+
+/* Is code of a plan worth waiting for on its way from the disk?  That takes less than to
+ * interpret it, but nobody knows how long a disk takes. */
+static bool code_comes(const struct job *j)
+{
+	const struct plan *plan = j->run.plan;
+	struct brazed *d = j->session->d;
+	bool comes = false;
+	uint64_t us = 0;
+
+	for (uint32_t i = 0; i < plan->nstep; i++) {
+		struct kernel *k = plan->step[i].kernel[0];
+
+		us += executor_step_cost(j->device->executor, &plan->step[i]);
+		if (k && k->state == KERNEL_COMPILING)
+			comes |= cache_comes(d->cache, k);
+	}
+	comes &= us * j->run.turns >= READ_US;
+	if (comes && !d->reading)
+		uv_timer_start(d->patience, out_of_patience, CACHE_COMES_MS, 0);
+	d->reading |= comes;
+	return comes;
+}
+
+/* Is a kernel of it not there yet? */
+static bool lacks_code(const struct plan *plan)
+{
+	for (uint32_t i = 0; i < plan->nstep; i++)
+		if (plan->step[i].kernel[0] && plan->step[i].kernel[0]->state == KERNEL_COMPILING)
+			return true;
+	return false;
+}
+
 /* STARTED: the device can run it; otherwise it goes elsewhere, or waits. */
 static enum start device_there(struct job *j)
 {
@@ -473,7 +520,8 @@ static enum start device_there(struct job *j)
 		err_set(&err, E_DEVICE, "%s cannot be used: %s", dev->name, dev->text);
 		return give_up(j, E_DEVICE, &err);
 	}
-	if (!choose_kernels_there(j, dev))
+	if (!choose_kernels_there(j, dev) ||
+	    (!dev->index && lacks_code(j->run.plan) && code_comes(j)))
 		return WAITS;
 	bad = choose_refused(j->run.plan, dev);
 	/* Where the device was asked for, the executor refuses what is quarantined. */

@@ -33,8 +33,9 @@
 
 /* A C copy of loops/kernel_abi.h, for sources without an include path. */
 #ifndef BRAZE_KERNEL_ABI_H
-#define KERNEL_PAST 1
-#define KERNEL_FAR  2
+#define KERNEL_PAST  1
+#define KERNEL_FAR   2
+#define KERNEL_WHOLE 4
 struct bz_args {
 	char *const *base;
 	const bz_s_i64 *extent;

@@ -36,15 +36,16 @@ struct entry {
 	struct entry *chain;
 	struct entry *newer, *older;
 	struct cache *cache;
-	uint64_t bytes;	      /* without the code's */
-	uint64_t element_dns; /* predicted tenths of a nanosecond a point */
+	uint64_t bytes, read_ns; /* bytes: without the code's */
+	uint64_t element_dns;	 /* predicted tenths of a nanosecond a point */
 	uint64_t gets, asked, predicted_ns;
-	uint64_t retry_at; /* of a failure; 0: never */
-	unsigned io;	   /* disk work under way */
-	bool reading;
-	bool writing, stale; /* its file is being written; and again, behind that */
-	bool wanted;	     /* compile it, whatever that is worth */
-	bool late;	     /* in the list of those to be compiled when jobs have ended */
+	uint64_t retry_at;    /* of a failure; 0: never */
+	unsigned io;	      /* disk work under way */
+	bool reading, likely; /* its file; it is there, by disk_may_have */
+	bool awaited;	      /* by a job: cache_comes, from read_ns on */
+	bool writing, stale;  /* its file is being written; and again, behind that */
+	bool wanted;	      /* compile it, whatever that is worth */
+	bool late;	      /* in the list of those to be compiled when jobs have ended */
 	struct entry *late_next;
 	uint64_t born; /* cache.period when it came */
 };
@@ -469,10 +470,11 @@ static void read_after(uv_work_t *uv, int status)
 		c->stats.disk_misses++;
 		c->stats.disk_errors += w->found == DISK_DAMAGED;
 		consider(e);
-		/* Who wants it was told that it is being compiled. */
-		if (e->wanted && e->k.state == KERNEL_FAILED)
+		/* Who wants it was told that it is being compiled, or comes. */
+		if (e->awaited || (e->wanted && e->k.state == KERNEL_FAILED))
 			c->ready(c->data, &e->k);
 	}
+	e->awaited = false;
 	free(w);
 	trim(c);
 }
@@ -517,19 +519,6 @@ static struct entry *add(struct cache *c, const struct nest *spec, uint32_t arch
 	return e;
 }
 
-static char *make_key(const struct nest *spec, uint32_t arch)
-{
-	size_t n = nest_print(NULL, 0, spec, true), head = 0;
-	char target[32] = "", *key;
-
-	if (arch)
-		head = (size_t)snprintf(target, sizeof target, "cuda sm_%u\n", arch);
-	key = xmalloc(head + n + 1);
-	memcpy(key, target, head);
-	nest_print(key + head, n + 1, spec, true);
-	return key;
-}
-
 /* The kernel may be on disk, which is asked before a compiler is. */
 static void look_on_disk(struct entry *e)
 {
@@ -541,6 +530,8 @@ static void look_on_disk(struct entry *e)
 	if (!c->disk || (e->k.arch ? !c->cuda.helper : !c->tier) || !has_code(&e->k))
 		return;
 	e->reading = true;
+	e->likely = disk_may_have(c->disk, &target_of(e)->kind, e->k.key);
+	e->read_ns = uv_hrtime();
 	e->k.state = KERNEL_COMPILING;
 	start_work(e, read_run, read_after, &(struct disk_code){.fd = -1});
 }
@@ -576,7 +567,7 @@ static struct kernel *get(struct cache *c, const struct nest *spec, const struct
 
 struct kernel *cache_get(struct cache *c, const struct nest *spec, uint32_t arch, uint64_t session)
 {
-	return get(c, spec, NULL, arch, make_key(spec, arch), session);
+	return get(c, spec, NULL, arch, target_key(spec, arch), session);
 }
 
 struct kernel *cache_get_call(struct cache *c, const struct plan_call *call, uint32_t arch,
@@ -614,6 +605,16 @@ enum kernel_state cache_want(struct cache *c, struct kernel *k)
 		target_open_cuda(&c->cuda, c->loop, &(struct cache_config){.self = c->self});
 	consider(e);
 	return (enum kernel_state)k->state;
+}
+
+bool cache_comes(const struct cache *c, struct kernel *k)
+{
+	struct entry *e = entry_of(k);
+	bool comes =
+		e->reading && e->likely && uv_hrtime() - e->read_ns < CACHE_COMES_MS * 1000000ull;
+
+	e->awaited |= comes;
+	return comes;
 }
 
 void cache_unref(struct cache *c, struct kernel *k)

@@ -108,6 +108,10 @@ struct kernel *cache_get_text(struct cache *c, const char *text, uint64_t sessio
 /* Compile it now, unless it is compiled or failed lately.  Returns its state; where
  * that is KERNEL_COMPILING, `ready` follows. */
 enum kernel_state cache_want(struct cache *c, struct kernel *k);
+/* Is its code most likely on disk and on its way from there?  For CACHE_COMES_MS at most; `ready`
+ * follows, also where it was not there. */
+#define CACHE_COMES_MS 5
+bool cache_comes(const struct cache *c, struct kernel *k);
 void cache_unref(struct cache *c, struct kernel *k);
 /* A run of `elements` points is about to be, or was, done (busy_ns > 0): decides
  * whether compiling is worth while. */

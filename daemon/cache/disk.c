@@ -29,6 +29,7 @@
 #define MAX_NAME       64
 #define MAX_KEY_BYTES  (4u << 20)
 #define MAX_FILE_BYTES (COMPILE_OBJECT_BYTES + MAX_KEY_BYTES + 8192u)
+#define MARKS	       65536 /* of names that are there, by their last bits */
 
 struct header {
 	char magic[8];
@@ -45,6 +46,7 @@ struct disk {
 	pthread_mutex_t lock;
 	uint64_t used;
 	uint64_t serial;
+	_Atomic uint64_t mark[MARKS / 64];
 };
 
 struct file {
@@ -161,6 +163,27 @@ static enum status open_private(int *out, const char *dir, struct err *err)
 	return OK;
 }
 
+/* Files are named by this. */
+static uint64_t entry_hash(const struct disk_kind *kind, const char *key)
+{
+	uint64_t seed = hash_bytes(kind->identity, strlen(kind->identity),
+				   (uint64_t)kind->generation << 8 | kind->isa);
+
+	return hash_bytes(key, strlen(key), seed);
+}
+
+static void mark(struct disk *d, uint64_t hash)
+{
+	d->mark[hash % MARKS / 64] |= 1ull << hash % 64;
+}
+
+bool disk_may_have(const struct disk *d, const struct disk_kind *kind, const char *key)
+{
+	uint64_t hash = entry_hash(kind, key);
+
+	return d->mark[hash % MARKS / 64] >> hash % 64 & 1;
+}
+
 enum status disk_open(struct disk **out, const struct disk_config *c, struct err *err)
 {
 	struct disk *d = NULL;
@@ -176,8 +199,10 @@ enum status disk_open(struct disk **out, const struct disk_config *c, struct err
 	d->max_bytes = c->max_bytes;
 	pthread_mutex_init(&d->lock, NULL);
 	list = scan(d, &n);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		d->used += list[i].bytes;
+		mark(d, strtoull(list[i].name, NULL, 16));
+	}
 	free(list);
 	*out = d;
 	return OK;
@@ -199,11 +224,7 @@ void disk_close(struct disk *d)
 
 static void entry_name(char name[MAX_NAME], const struct disk_kind *kind, const char *key)
 {
-	uint64_t seed = hash_bytes(kind->identity, strlen(kind->identity),
-				   (uint64_t)kind->generation << 8 | kind->isa);
-
-	snprintf(name, MAX_NAME, "%016llx" SUFFIX,
-		 (unsigned long long)hash_bytes(key, strlen(key), seed));
+	snprintf(name, MAX_NAME, "%016llx" SUFFIX, (unsigned long long)entry_hash(kind, key));
 }
 
 static uint64_t checksum(const struct header *h, const char *body, size_t n)
@@ -433,6 +454,7 @@ enum status disk_write(struct disk *d, const struct disk_kind *kind, const char 
 		goto out;
 	}
 	account(d, (int64_t)n);
+	mark(d, entry_hash(kind, key));
 	evict(d);
 out:
 	if (out >= 0)
@@ -464,6 +486,8 @@ enum status disk_clear(struct disk *d, struct err *err)
 			st = err_set(err, E_SYSTEM, "cannot remove the cache entry %s: %s",
 				     list[i].name, strerror(errno));
 	free(list);
+	for (size_t i = 0; i < MARKS / 64; i++)
+		d->mark[i] = 0;
 	pthread_mutex_lock(&d->lock);
 	d->used = 0;
 	pthread_mutex_unlock(&d->lock);

@@ -44,6 +44,9 @@ enum status disk_open(struct disk **out, const struct disk_config *c, struct err
 /* Another bound from now on. */
 void disk_bound(struct disk *d, uint64_t max_bytes);
 void disk_close(struct disk *d);
+/* Was there a file of this name when the folder was opened, or has one been written since?  Without
+ * a look at the disk; it may say yes of others. */
+bool disk_may_have(const struct disk *d, const struct disk_kind *kind, const char *key);
 /* On DISK_HIT out->fd is a sealed memfd. */
 enum disk_found disk_read(struct disk *d, const struct disk_kind *kind, const char *key,
 			  struct disk_code *out);

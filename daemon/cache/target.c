@@ -115,6 +115,19 @@ void target_close(struct target *t)
 	t->helper = NULL;
 }
 
+char *target_key(const struct nest *spec, uint32_t arch)
+{
+	size_t n = nest_print(NULL, 0, spec, true), head = 0;
+	char target[32] = "", *key;
+
+	if (arch)
+		head = (size_t)snprintf(target, sizeof target, "cuda sm_%u\n", arch);
+	key = xmalloc(head + n + 1);
+	memcpy(key, target, head);
+	nest_print(key + head, n + 1, spec, true);
+	return key;
+}
+
 enum status target_source(char **out, const struct kernel *k, struct err *err)
 {
 	if (k->text)

@@ -26,6 +26,8 @@ void target_open_cuda(struct target *t, struct uv_loop_s *loop, const struct cac
  * false: there is none, t->missing tells why.  Without effect but on *t; any thread. */
 bool target_identify_cuda(struct target *t, struct cuda_find *found);
 void target_close(struct target *t);
+/* What kernels are told apart by: a GPU's target, and the nest's text; malloc'ed. */
+char *target_key(const struct nest *spec, uint32_t arch);
 /* The text that the target's compiler gets for this kernel; malloc'ed. */
 enum status target_source(char **out, const struct kernel *k, struct err *err) MUST_USE;
 

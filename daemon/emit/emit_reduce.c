@@ -556,6 +556,8 @@ static void open_tiles(struct gen *g)
 		 "len = hi - p;\nif (len > E%u - X[%u]) len = E%u - X[%u];\n"
 		 "if (len > %sPOINTS) len = %sPOINTS;\n",
 		 npar - 1, npar - 1, npar - 1, npar - 1, g->prefix, g->prefix);
+	if (emit_abreast(g) && !g->n->nmore)
+		text_add(g->o, "if (A->stream & KERNEL_WHOLE && N > BZ_BLOCK) len = 1;\n");
 }
 
 static void put_tile_post(struct gen *g)

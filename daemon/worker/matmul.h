@@ -40,6 +40,7 @@ struct matmul {
 	matmul_gemv_single *sgemv;
 	matmul_gemv_real *dgemv;
 	matmul_gemv_complex *cgemv, *zgemv;
+	const char *(*core)(void); /* whose loops it has chosen; NULL: it does not tell */
 };
 
 /* Memory of one thread, for packed blocks. */

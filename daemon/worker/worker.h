@@ -46,6 +46,7 @@ struct worker {
 	struct kernels kernels;
 	struct matmul matmul;
 	size_t scratch_bytes; /* of each thread's scratch */
+	uint64_t far;	      /* KERNEL_FAR or KERNEL_WHOLE: how this processor likes it */
 	int64_t stream_bytes; /* more than this, written or read by a step, passes the caches by */
 	struct worker_thread thread[PROGRESS_THREADS];
 	struct worker_part *parts;

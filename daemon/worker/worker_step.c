@@ -377,7 +377,7 @@ static uint64_t stream_of(const struct step *s, const struct steps_slice *cut,
 	bool past = slice_bytes(n, cut, stride, true) > most;
 	bool far = n->nred > 0 && slice_bytes(n, cut, stride, false) > most;
 
-	return (past ? KERNEL_PAST : 0) | (far ? KERNEL_FAR : 0);
+	return (past ? KERNEL_PAST : 0) | (far ? s->w->far : 0);
 }
 
 /* What the checks of this slice found goes into the completion. */

@@ -27,9 +27,11 @@
 #define KERNEL_TILE_LEAST   8
 
 /* What is too large for the caches: the results, which maps and phases may write past them;
- * the operands, of which reductions may read many parts at a time. */
-#define KERNEL_PAST 1
-#define KERNEL_FAR  2
+ * the operands, of which reductions may read many parts at a time, or one row to its end before
+ * the next, as the processor reads its memory ahead. */
+#define KERNEL_PAST  1
+#define KERNEL_FAR   2
+#define KERNEL_WHOLE 4
 
 struct bz_args {
 	char *const *base;	/* [access]: address of point [0,...,0] */
@@ -37,7 +39,7 @@ struct bz_args {
 	const int64_t *stride;	/* [access * 8 + loop], bytes */
 	const uint64_t *scalar; /* [parameter * 2]: raw bits, low word first */
 	const volatile uint32_t *cancel;
-	uint64_t stream;       /* KERNEL_PAST, KERNEL_FAR.  Never shows in the bits */
+	uint64_t stream;       /* KERNEL_PAST and its kind.  Never shows in the bits */
 	const int64_t *gather; /* [gather * 2]: steps that its places may have, and their
 				  bytes */
 	uint64_t *error;       /* [check]: the least bz_fault_key of a wrong place; KERNEL_GOOD */

@@ -317,8 +317,8 @@ static inline void run_tier0(const struct batch *b, const struct nest *n, struct
 	free(scratch);
 }
 
-/* how: 0 whole, 1 in two uneven ranges as where nothing fits the caches, 2 by chunks with finish.
- */
+/* how: 0 whole, 1 in two uneven ranges as where nothing fits the caches, 2 by chunks with finish,
+ * rows one at a time. */
 static inline void run_tier1(struct batch *b, int i, struct run *r, int how)
 {
 	const struct nest *n = &b->c[i].n;
@@ -331,7 +331,7 @@ static inline void run_tier1(struct batch *b, int i, struct run *r, int how)
 	bz_map_fn *map;
 	struct bz_acc *part;
 
-	r->args.stream = how == 1 ? KERNEL_PAST | KERNEL_FAR : 0;
+	r->args.stream = how == 1 ? KERNEL_PAST | KERNEL_FAR : how == 2 ? KERNEL_WHOLE : 0;
 	if (!n->nred) {
 		*(void **)&map = symbol(b, i, "map");
 		map(&r->args, 0, cut);

@@ -257,6 +257,9 @@ Test(cache, a_second_cache_finds_the_code_on_disk_and_compiles_nothing)
 	f = start(c);
 	k = cache_get(f->cache, sum_nest(3), 0, 1);
 	cr_assert_eq(k->state, KERNEL_COMPILING);
+	cr_assert(cache_comes(f->cache, k));
+	usleep(CACHE_COMES_MS * 1000 + 1000);
+	cr_assert_not(cache_comes(f->cache, k), "nobody waits for a slow disk");
 	wait_ready(f, 1);
 	cr_assert_eq(k->state, KERNEL_READY);
 	cr_assert(k->from_disk);
@@ -271,9 +274,11 @@ Test(cache, a_damaged_entry_is_compiled_again)
 	struct fixture *f = start(c);
 	char path[512] = "";
 	struct dirent *e;
+	struct kernel *k;
 	DIR *dir;
 
-	cache_get(f->cache, sum_nest(1), 0, 1);
+	k = cache_get(f->cache, sum_nest(1), 0, 1);
+	cr_assert_not(cache_comes(f->cache, k), "it is compiled, which takes long");
 	wait_ready(f, 1);
 	spin(f, 50);
 	stop(f);
@@ -284,8 +289,11 @@ Test(cache, a_damaged_entry_is_compiled_again)
 	closedir(dir);
 	cr_assert_eq(truncate(path, 1000), 0);
 	f = start(c);
-	cache_get(f->cache, sum_nest(1), 0, 1);
-	wait_ready(f, 1);
+	k = cache_get(f->cache, sum_nest(1), 0, 1);
+	cr_assert(cache_comes(f->cache, k));
+	wait_ready(f, 1); /* who waits is told that it does not come */
+	cr_assert_eq(k->state, KERNEL_COMPILING);
+	wait_ready(f, 2);
 	cr_assert_eq(stats(f).disk_errors, 1);
 	cr_assert_eq(stats(f).compiles, 1);
 	stop(f);

@@ -12,6 +12,7 @@
 #endif
 
 #include "float16.h"
+#include "loops/isa.h"
 #include "worker/matmul.h"
 
 /* An operand laid out with the given order and gaps inside its own memory. */
@@ -523,6 +524,22 @@ Test(matmul, broadcast_operand_has_stride_zero)
 			     0);
 	matmul_close(&lib);
 	problem_finish(&q);
+}
+
+/* A library that does not know the processor would choose loops without AVX-512 there. */
+Test(matmul, the_library_uses_what_the_processor_has)
+{
+	static const char *const narrow[] = {"Haswell",	  "Zen",      "Excavator",
+					     "Barcelona", "Prescott", "Bulldozer"};
+	struct matmul lib;
+
+	if (isa_best() != ISA_V4 || getenv("OPENBLAS_CORETYPE"))
+		return;
+	matmul_open(&lib);
+	cr_assert(lib.handle && lib.core, "OpenBLAS did not load");
+	for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++)
+		cr_assert_str_neq(lib.core(), narrow[i]);
+	matmul_close(&lib);
 }
 
 /* Two threads find as much to do, whatever a product's height is. */
