@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* client/c/team.c - the threads of team.h.
  *
- * In:  parts of a job.  Out: all are done.  Who finds the team at work does its parts alone.  Parts
- * are claimed by a counter; the job is told and left under the lock, so that no thread has one that
- * is over. */
+ * In:  parts of a job.  Out: all are done.  Who finds the team at work does its parts alone.  Each
+ * thread begins with a stretch of neighbouring parts of its own, the same one of each job with as
+ * many parts: what it has in its caches it meets again, and no two write beside each other but at
+ * one place.  Who is done takes from the ends of others' stretches.  A job begins and ends without
+ * a lock where nobody sleeps: loops follow each other within microseconds, and to wake a thread
+ * takes fifty. */
 #define _GNU_SOURCE /* CPU_COUNT */
 #include "team.h"
 
@@ -15,14 +18,24 @@
 #include <time.h>
 
 #define THREADS_MAX 64
-#define SPIN_TURNS  2000    /* for a job, or for its end: some 20 us */
+#define SPIN_NS	    200000  /* a thread looks for the next job, or for the end of this one */
+#define GAP_NS	    20000   /* between two looks: somebody else had the core */
+#define CROWDED	    200	    /* jobs after that in which nobody looks for longer than a wait takes */
+#define AWAKE	    4	    /* where threads are awake, so much less is worth it */
+#define LOOK_TURNS  16	    /* between two looks at the clock */
 #define WAIT_NS	    5000000 /* how often who waits looks whether to go on */
+
+/* What is left of a stretch: the first part, and above it the end. */
+struct stretch {
+	_Alignas(64) _Atomic uint64_t left;
+};
 
 struct job {
 	lang_part_fn *fn;
 	void *data;
-	unsigned parts;
-	_Atomic unsigned next, done;
+	unsigned parts, stretches;
+	_Alignas(64) _Atomic unsigned done;
+	struct stretch stretch[THREADS_MAX];
 };
 
 static struct team {
@@ -30,17 +43,67 @@ static struct team {
 	pthread_cond_t begin, end;
 	pthread_t id[THREADS_MAX];
 	unsigned started;
-	struct job *job;       /* under the lock; NULL: none */
-	unsigned inside;       /* threads that have it; under the lock */
-	_Atomic unsigned told; /* changes with each job */
-	bool over;
+	struct job job;
+	/* A thread counts itself in and looks for `open` then; who ends a job closes it and looks
+	 * for threads inside then: one of them sees the other.  So with sleepers and told. */
+	_Alignas(64) _Atomic bool open;
+	_Atomic unsigned inside, told, sleepers; /* told: changes with each job */
+	_Atomic bool awaited;			 /* who has the job sleeps until nobody is inside */
+	_Atomic unsigned crowded;		 /* jobs until threads look for long again */
+	bool over;				 /* under the lock */
 } team = {.lock = PTHREAD_MUTEX_INITIALIZER,
 	  .begin = PTHREAD_COND_INITIALIZER,
 	  .end = PTHREAD_COND_INITIALIZER};
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER; /* of who has a job for the team */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static unsigned wanted = 1;
-static uint64_t worth = 400000; /* instructions: some 50 us */
+static uint64_t worth = 400000; /* instructions: some 50 us, for threads that sleep */
+
+/* ---- Parts ---- */
+
+/* The first of one's own, the last of another's; false: none is left. */
+static bool claim(struct stretch *s, bool own, unsigned *part)
+{
+	uint64_t left = atomic_load_explicit(&s->left, memory_order_relaxed), then;
+
+	do {
+		uint32_t first = (uint32_t)left, end = (uint32_t)(left >> 32);
+
+		if (first >= end)
+			return false;
+		*part = own ? first : end - 1;
+		then = own ? left + 1 : left - ((uint64_t)1 << 32);
+	} while (!atomic_compare_exchange_weak_explicit(&s->left, &left, then, memory_order_relaxed,
+							memory_order_relaxed));
+	return true;
+}
+
+/* By thread `me`, of which 0 is the one that has the job. */
+static void work(struct job *j, unsigned me)
+{
+	unsigned part;
+
+	for (unsigned k = 0; k < j->stretches; k++) {
+		unsigned whose = (me + k) % j->stretches;
+
+		while (claim(&j->stretch[whose], whose == me, &part)) {
+			j->fn(j->data, part, me == 0);
+			atomic_fetch_add_explicit(&j->done, 1, memory_order_release);
+		}
+	}
+}
+
+static void cut(struct job *j)
+{
+	for (uint64_t k = 0; k < j->stretches; k++) {
+		uint64_t first = j->parts * k / j->stretches;
+		uint64_t end = j->parts * (k + 1) / j->stretches;
+
+		atomic_store_explicit(&j->stretch[k].left, first | end << 32, memory_order_relaxed);
+	}
+}
+
+/* ---- Looking ---- */
 
 static void relax(void)
 {
@@ -49,47 +112,90 @@ static void relax(void)
 #endif
 }
 
-static void work(struct job *j, bool here)
+static uint64_t now_ns(void)
 {
-	unsigned part;
+	struct timespec t;
 
-	while ((part = atomic_fetch_add_explicit(&j->next, 1, memory_order_relaxed)) < j->parts) {
-		j->fn(j->data, part, here);
-		atomic_fetch_add_explicit(&j->done, 1, memory_order_release);
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* What is looked for, as long as it is worth it.  Where others want the cores nobody keeps one by
+ * looking: what that costs them is more than what a wait costs here. */
+static bool seen(bool (*fn)(unsigned), unsigned x)
+{
+	uint64_t begun = now_ns(), last = begun, now;
+	bool crowded = atomic_load_explicit(&team.crowded, memory_order_relaxed) != 0;
+
+	while (!fn(x)) {
+		for (int k = 0; k < LOOK_TURNS; k++)
+			relax();
+		now = now_ns();
+		if (now - last > GAP_NS) {
+			atomic_store_explicit(&team.crowded, CROWDED, memory_order_relaxed);
+			return fn(x);
+		}
+		if (now - begun > (crowded ? GAP_NS : SPIN_NS))
+			return fn(x);
+		last = now;
 	}
+	return true;
+}
+
+static bool is_told(unsigned last)
+{
+	return atomic_load(&team.told) != last;
+}
+
+static bool is_done(unsigned unused)
+{
+	(void)unused;
+	return atomic_load_explicit(&team.job.done, memory_order_acquire) == team.job.parts;
+}
+
+static bool is_left(unsigned unused)
+{
+	(void)unused;
+	return !atomic_load(&team.inside);
 }
 
 /* ---- The threads ---- */
 
-static void *thread(void *unused)
+/* False: the team ends. */
+static bool await_job(unsigned last)
 {
-	unsigned seen = 0;
+	bool over;
 
 	pthread_mutex_lock(&team.lock);
-	while (!team.over) {
-		struct job *j = team.job;
-		unsigned now = atomic_load_explicit(&team.told, memory_order_relaxed);
-
-		if (j && now != seen) {
-			seen = now;
-			team.inside++;
-			pthread_mutex_unlock(&team.lock);
-			work(j, false);
-			pthread_mutex_lock(&team.lock);
-			if (!--team.inside)
-				pthread_cond_signal(&team.end);
-			pthread_mutex_unlock(&team.lock);
-			for (int k = 0; k < SPIN_TURNS; k++) {
-				if (atomic_load_explicit(&team.told, memory_order_relaxed) != seen)
-					break;
-				relax();
-			}
-			pthread_mutex_lock(&team.lock);
-			continue;
-		}
+	atomic_fetch_add(&team.sleepers, 1);
+	while (!team.over && !is_told(last))
 		pthread_cond_wait(&team.begin, &team.lock);
-	}
+	atomic_fetch_sub(&team.sleepers, 1);
+	over = team.over;
 	pthread_mutex_unlock(&team.lock);
+	return !over;
+}
+
+static void leave(void)
+{
+	if (atomic_fetch_sub(&team.inside, 1) != 1 || !atomic_load(&team.awaited))
+		return;
+	pthread_mutex_lock(&team.lock);
+	pthread_cond_signal(&team.end);
+	pthread_mutex_unlock(&team.lock);
+}
+
+static void *thread(void *number)
+{
+	unsigned me = (unsigned)(uintptr_t)number, last = 0;
+
+	while (seen(is_told, last) || await_job(last)) {
+		last = atomic_load(&team.told);
+		atomic_fetch_add(&team.inside, 1);
+		if (atomic_load(&team.open) && me < team.job.stretches)
+			work(&team.job, me);
+		leave();
+	}
 	return NULL;
 }
 
@@ -100,8 +206,9 @@ static void forked(void)
 	pthread_cond_init(&team.begin, NULL);
 	pthread_cond_init(&team.end, NULL);
 	pthread_mutex_init(&turn, NULL);
-	team.started = team.inside = 0;
-	team.job = NULL;
+	team.started = 0;
+	team.open = team.awaited = false;
+	team.inside = team.sleepers = 0;
 }
 
 static void count(void)
@@ -119,15 +226,15 @@ static void count(void)
 	pthread_atfork(NULL, NULL, forked);
 }
 
-/* The lock is held.  Threads that cannot be had are done without. */
+/* Threads that cannot be had are done without.  Their first job is one after those of now. */
 static void start(void)
 {
 	sigset_t all, old;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	while (team.started + 1 < wanted &&
-	       !pthread_create(&team.id[team.started], NULL, thread, NULL))
+	while (team.started + 1 < wanted && !pthread_create(&team.id[team.started], NULL, thread,
+							    (void *)(uintptr_t)(team.started + 1)))
 		team.started++;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
@@ -143,6 +250,7 @@ __attribute__((destructor)) static void stop(void)
 	team.over = true;
 	n = team.started;
 	team.started = 0;
+	atomic_fetch_add(&team.told, 1);
 	pthread_cond_broadcast(&team.begin);
 	pthread_mutex_unlock(&team.lock);
 	for (unsigned k = 0; k < n; k++)
@@ -152,19 +260,35 @@ __attribute__((destructor)) static void stop(void)
 
 /* ---- A job ---- */
 
-static unsigned threads(uint64_t *least)
+static unsigned threads(uint64_t *least, uint64_t *now)
 {
+	bool awake = team.started && !atomic_load_explicit(&team.sleepers, memory_order_relaxed);
+
 	pthread_once(&once, count);
-	*least = worth;
+	*least = worth / AWAKE;
+	*now = awake ? *least : worth;
 	return wanted;
 }
 
-/* The lock is held. */
+static void tell(void)
+{
+	atomic_store(&team.open, true);
+	atomic_fetch_add(&team.told, 1);
+	if (!atomic_load(&team.sleepers))
+		return;
+	pthread_mutex_lock(&team.lock);
+	pthread_cond_broadcast(&team.begin);
+	pthread_mutex_unlock(&team.lock);
+}
+
+/* Until nobody is inside any more. */
 static void await_threads(void (*idle)(void *data), void *data)
 {
 	struct timespec until;
 
-	while (team.inside) {
+	pthread_mutex_lock(&team.lock);
+	atomic_store(&team.awaited, true);
+	while (!is_left(0)) {
 		clock_gettime(CLOCK_REALTIME, &until);
 		until.tv_nsec += WAIT_NS;
 		until.tv_sec += until.tv_nsec / 1000000000;
@@ -174,32 +298,39 @@ static void await_threads(void (*idle)(void *data), void *data)
 		idle(data);
 		pthread_mutex_lock(&team.lock);
 	}
+	atomic_store(&team.awaited, false);
+	pthread_mutex_unlock(&team.lock);
+}
+
+static void alone(lang_part_fn *fn, void *data, unsigned parts)
+{
+	for (unsigned part = 0; part < parts; part++)
+		fn(data, part, true);
 }
 
 static void run(lang_part_fn *fn, void *data, unsigned parts, void (*idle)(void *data))
 {
-	struct job j = {.fn = fn, .data = data, .parts = parts};
+	struct job *j = &team.job;
 
 	if (wanted < 2 || pthread_mutex_trylock(&turn)) {
-		work(&j, true);
+		alone(fn, data, parts);
 		return;
 	}
-	pthread_mutex_lock(&team.lock);
 	start();
-	team.job = &j;
-	atomic_fetch_add_explicit(&team.told, 1, memory_order_relaxed);
-	pthread_cond_broadcast(&team.begin);
-	pthread_mutex_unlock(&team.lock);
-	work(&j, true);
-	for (int k = 0; k < SPIN_TURNS; k++) {
-		if (atomic_load_explicit(&j.done, memory_order_acquire) == parts)
-			break;
-		relax();
-	}
-	pthread_mutex_lock(&team.lock);
-	team.job = NULL;
-	await_threads(idle, data);
-	pthread_mutex_unlock(&team.lock);
+	j->fn = fn;
+	j->data = data;
+	j->parts = parts;
+	j->stretches = team.started + 1 < parts ? team.started + 1 : parts;
+	atomic_store_explicit(&j->done, 0, memory_order_relaxed);
+	if (atomic_load_explicit(&team.crowded, memory_order_relaxed))
+		atomic_fetch_sub_explicit(&team.crowded, 1, memory_order_relaxed);
+	cut(j);
+	tell();
+	work(j, 0);
+	seen(is_done, 0);
+	atomic_store(&team.open, false);
+	if (!seen(is_left, 0))
+		await_threads(idle, data);
 	pthread_mutex_unlock(&turn);
 }
 

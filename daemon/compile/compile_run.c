@@ -76,6 +76,8 @@ static void compile_args(struct step *s, const struct compile_job *job, const ch
 		arg(s, "-O1");
 		arg(s, "-ftree-loop-vectorize");
 		arg(s, "-fvect-cost-model=dynamic");
+		/* A stencil of two arrays has a dozen of places that could meet. */
+		arg(s, "--param=vect-max-version-for-alias-checks=64");
 		/* Clears the upper halves before what was compiled for SSE is called. */
 		arg(s, "-fexpensive-optimizations");
 		/* Accumulators that are registers have no copies in memory. */

@@ -276,8 +276,9 @@ bool lang_attached(const struct lang_kernel *k);
 /* Threads that do parts of a loop. */
 typedef void lang_part_fn(void *data, unsigned part, bool here);
 struct lang_team {
-	/* How many, with the calling one; least: instructions of a loop that are worth it. */
-	unsigned (*threads)(uint64_t *least);
+	/* How many, with the calling one; least: instructions of a loop that are worth it where
+	 * they are awake; now: as they are now. */
+	unsigned (*threads)(uint64_t *least, uint64_t *now);
 	/* fn for each part, some in other threads; back when all are done.  here: in the calling
 	 * thread, which calls idle now and then while it waits. */
 	void (*run)(lang_part_fn *fn, void *data, unsigned parts, void (*idle)(void *data));

@@ -48,10 +48,11 @@ static struct lang_row variable_row(unsigned v)
 	return r;
 }
 
+/* Behind the variables that there are, rows have nothing. */
 static void join(struct pair *p, struct lang_row *out, int64_t a, const struct lang_row *x,
 		 int64_t b, const struct lang_row *y)
 {
-	p->wide |= !lang_row_join(out, a, x, b, y, SYSTEM_VARS);
+	p->wide |= !lang_row_join(out, a, x, b, y, p->s.nvar);
 }
 
 /* A sum over the numbers of `depth` loops. */

@@ -112,6 +112,8 @@ static void write_one(struct walk *w, uint32_t at, uint32_t reg)
 	x = &w->w[w->slot[reg]];
 	x->made += adds(w, at, x, &by);
 	x->known = x->writes == 1 && lang_walk_made(w, &w->p->code[at], &x->value);
+	if (!x->known && x->writes == 1)
+		lang_walk_limits(w, &w->p->code[at], x);
 	w->now[w->slot[reg] / 64] |= (uint64_t)1 << w->slot[reg] % 64;
 }
 
@@ -180,22 +182,31 @@ static bool is_conditional(const struct walk *w, uint32_t at)
 	return false;
 }
 
-static bool enter(struct walk *w, uint32_t at, const struct lang_ins *i)
+/* All that its turns may be.  The bounds of the whole loop are what they are. */
+static bool bounds(struct walk *w, const struct lang_ins *i, struct lang_turns *t)
 {
 	struct lang_affine step;
+	bool down;
+
+	if (!lang_walk_value(w, i->c, &step) ||
+	    (w->reg && (!lang_affine_constant(&step) || !step.constant)))
+		return false;
+	t->step = w->reg ? step.constant : 1;
+	down = t->step < 0;
+	return lang_walk_limit(w, i->a, down, &t->start) &&
+	       lang_walk_limit(w, i->b, !down, &t->stop) &&
+	       (!w->reg || (lang_walk_small(w, &t->start) && lang_walk_small(w, &t->stop)));
+}
+
+static bool enter(struct walk *w, uint32_t at, const struct lang_ins *i)
+{
 	struct lang_turns *t = &w->turns[w->nturns];
 
 	if (w->depth == LANG_PATH || w->nturns == LANG_ACCESSES)
 		return refuse(w, WHY_LARGE, at);
 	memset(t, 0, sizeof *t);
-	t->step = 1;
-	if (!lang_walk_value(w, i->a, &t->start) || !lang_walk_value(w, i->b, &t->stop) ||
-	    !lang_walk_value(w, i->c, &step))
+	if (!bounds(w, i, t))
 		return refuse(w, WHY_BOUNDS, at);
-	if (w->reg && (!lang_affine_constant(&step) || !step.constant ||
-		       !lang_walk_small(w, &t->start) || !lang_walk_small(w, &t->stop)))
-		return refuse(w, WHY_BOUNDS, at);
-	t->step = w->reg ? step.constant : 1;
 	w->many[w->depth + 1] = GUESS;
 	if (w->reg)
 		w->many[w->depth + 1] = lang_depend_turns(w->turns, w->path, w->depth, t);
@@ -334,35 +345,36 @@ static bool one(struct walk *w, uint32_t at)
 
 /* ---- The whole ---- */
 
-/* Is the register read by what is not in the loop? */
-static bool outside(const struct walk *w, uint32_t reg)
+/* Which registers of the loop's are read by what is not in it. */
+static void find_outside(struct walk *w)
 {
 	const struct lang_program *p = w->p;
-	uint32_t other;
+	uint32_t reg;
 	unsigned type;
 
 	for (unsigned k = 0; k < p->nresult; k++)
-		if (p->param[p->nparam + k].reg == reg)
-			return true;
-	for (uint32_t at = p->entry; at < p->ncode; at++)
-		for (unsigned k = 0;
-		     (at <= w->range || at > w->end) && lang_uses(&other, &type, &p->code[at], k);
-		     k++)
-			if (other == reg)
-				return true;
-	return false;
+		if (w->slot[p->param[p->nparam + k].reg] < w->nw)
+			w->w[w->slot[p->param[p->nparam + k].reg]].outside = true;
+	for (uint32_t at = p->entry; at < p->ncode; at++) {
+		if (at == w->range + 1)
+			at = w->end + 1;
+		for (unsigned k = 0; lang_uses(&reg, &type, &p->code[at], k); k++)
+			if (w->slot[reg] < w->nw)
+				w->w[w->slot[reg]].outside = true;
+	}
 }
 
 /* Written by each turn before it is read, added up, or in the way. */
 static void scalars(struct walk *w)
 {
+	find_outside(w);
 	for (uint32_t k = 0; k < w->nw && !w->out->why; k++) {
 		const struct written *x = &w->w[k];
 
 		if (x->early && x->adds && x->reads == x->adds && x->writes == x->made &&
 		    w->out->nsum < LANG_SUMS) {
 			w->out->sum[w->out->nsum++] = (struct lang_sum_of){x->reg, x->by};
-		} else if (x->early || (!has(w->now, k) && outside(w, x->reg))) {
+		} else if (x->early || (!has(w->now, k) && x->outside)) {
 			w->out->reg = x->reg;
 			refuse(w, WHY_SCALAR, w->range);
 		}
@@ -378,7 +390,7 @@ static void depends(struct walk *w)
 		return;
 	refuse(w, d->answer == LANG_CARRIED ? WHY_DEPENDS : WHY_UNDECIDED, w->place[d->first]);
 	w->out->other = w->place[d->second];
-	w->out->certain = !w->maybe[d->first] && !w->maybe[d->second];
+	w->out->certain = !w->widened && !w->maybe[d->first] && !w->maybe[d->second];
 }
 
 static void walk(struct walk *w)

@@ -10,22 +10,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lang_nest.h"
+#include "lang_answers.h"
 #include "lang_steps.h"
 #include "lang_uses.h"
 
-#define PARTS	 8  /* for each thread, so that triangles and neighbours' load balance */
-#define PLANS	 32 /* loops of a kernel that are remembered */
-#define REFUSALS 8  /* of different arguments in a row, after which few are looked at */
-#define DEPTHS	 4  /* of loops inside, for a first guess */
+#define PARTS	 8	  /* for each thread, so that triangles and neighbours' load balance */
+#define PLANS	 32	  /* loops of a kernel that are remembered */
+#define REFUSALS 8	  /* of different arguments in a row, after which few are looked at: */
+#define LOOKS	 10000000 /* after so many instructions, of which a look takes a 20th */
+#define DEPTHS	 4	  /* of loops inside, for a first guess */
+#define KEY	 128 /* numbers of what an answer depends on; of more only the last look is known */
 
 struct plan {
 	uint32_t range;
 	unsigned narray; /* words */
-	uint32_t refused, skipped;
+	uint32_t refused;
+	uint64_t passed;
 	uint32_t count[DEPTHS]; /* instructions in so many loops inside */
-	struct lang_nest nest;
-	int64_t *array; /* what they were */
+	struct lang_nest nest;	/* of the last look */
+	int64_t *array;		/* what they were */
+	/* Of other values, and the last nest whose turns may run at once, if there was one, which
+	 * tells the rest of all of them. */
+	struct lang_answers answers;
+	struct lang_nest free;
 };
 
 struct lang_plans {
@@ -42,8 +49,10 @@ struct lang_plans *lang_plans_new(void)
 
 void lang_plans_free(struct lang_plans *plans)
 {
-	for (unsigned k = 0; plans && k < plans->n; k++)
+	for (unsigned k = 0; plans && k < plans->n; k++) {
 		free(plans->plan[k].array);
+		lang_answers_forget(&plans->plan[k].answers);
+	}
 	if (plans)
 		lang_loops_free(plans->loops);
 	free(plans);
@@ -71,6 +80,87 @@ static bool as_planned(const struct plan *plan, const struct run *r, const int64
 		if (r->reg[n->used[k]].i != n->value[k])
 			return false;
 	return true;
+}
+
+/* No two arrays have bytes in common, so that none of their addresses matters. */
+static bool are_apart(const struct run *r)
+{
+	const char *low[KEY], *high[KEY];
+
+	for (unsigned a = 0; a < r->program->narray; a++) {
+		const struct lang_array *x = &r->array[a];
+
+		low[a] = high[a] = x->at;
+		for (int k = 0; k < (int)x->shape.ndim; k++) {
+			int64_t far = (x->shape.dim[k] - 1) * x->stride[k];
+
+			*(far < 0 ? &low[a] : &high[a]) += x->shape.dim[k] ? far : 0;
+		}
+		high[a] += 15; /* bytes of the longest element */
+		for (unsigned b = 0; b < a; b++)
+			if (low[a] <= high[b] && low[b] <= high[a])
+				return false;
+	}
+	return true;
+}
+
+/* What answers depend on: numbers of it, 0 where these are too many. */
+static unsigned key_of(int64_t *key, const struct plan *plan, const struct run *r,
+		       const int64_t *array)
+{
+	const struct lang_nest *n = &plan->free;
+	unsigned numbers = 0, words = words_of(r->program);
+	bool apart;
+
+	if (!n->end || n->nused + words > KEY || r->program->narray > KEY)
+		return 0;
+	apart = are_apart(r);
+	for (unsigned k = 0; k < n->nused; k++)
+		key[numbers++] = r->reg[n->used[k]].i;
+	for (unsigned k = 0; k < r->program->nparam; k++) {
+		unsigned rank = r->program->param[k].rank;
+
+		if (!rank)
+			continue;
+		key[numbers++] = apart ? 0 : array[0];
+		memcpy(&key[numbers], array + 1, 2 * rank * sizeof *key);
+		numbers += 2 * rank;
+		array += 1 + 2 * rank;
+	}
+	return numbers;
+}
+
+/* Was it seen with these values?  A claim that does not hold is told of in full. */
+static bool as_answered(struct lang_nest *nest, const struct plan *plan, const struct run *r,
+			const int64_t *array, bool whole)
+{
+	int64_t key[KEY];
+	unsigned numbers = key_of(key, plan, r, array);
+	const struct lang_found *a = lang_answers_find(&plan->answers, key, numbers);
+
+	if (!a || (whole && a->why))
+		return false;
+	*nest = plan->free;
+	nest->why = a->why;
+	nest->work = a->work;
+	nest->turns = a->turns;
+	return true;
+}
+
+static void keep(struct plan *plan, const struct run *r, const int64_t *array,
+		 const struct lang_nest *nest)
+{
+	int64_t key[KEY];
+	bool same = nest->nused == plan->free.nused &&
+		    !memcmp(nest->used, plan->free.used, nest->nused * sizeof *nest->used);
+
+	if (nest->nused > LANG_USED || (!same && nest->why && plan->free.end && !plan->free.why))
+		return;
+	if (!same)
+		lang_answers_forget(&plan->answers);
+	if (!nest->why || plan->free.why || !plan->free.end)
+		plan->free = *nest;
+	lang_answers_keep(&plan->answers, key, key_of(key, plan, r, array), nest);
 }
 
 static void count(struct plan *plan, const struct lang_program *p)
@@ -121,13 +211,17 @@ static bool is_small(const struct plan *plan, const struct run *r, uint64_t leas
 	return work < (double)least;
 }
 
-/* Of a loop that was refused again and again, each time with other values, one call in many is
- * looked at. */
+/* A loop that was refused again and again, each time with other values, is looked at again when the
+ * work that was passed over meanwhile, as far as the last look can tell, is many looks' worth. */
 static bool hopeless(struct plan *plan)
 {
 	if (plan->refused < REFUSALS)
 		return false;
-	return ++plan->skipped % 64 != 0;
+	plan->passed += plan->nest.work + 1;
+	if (plan->passed < LOOKS)
+		return true;
+	plan->passed = 0;
+	return false;
 }
 
 static void remember(struct plan *plan, const struct run *r, const int64_t *array,
@@ -139,20 +233,36 @@ static void remember(struct plan *plan, const struct run *r, const int64_t *arra
 	if (plan->array)
 		memcpy(plan->array, array, plan->narray * sizeof *array);
 	plan->nest = *nest;
+	keep(plan, r, array, nest);
 	plan->refused = nest->why || nest->work < least ? plan->refused + 1 : 0;
 }
 
-/* What is known of the loop, with the values of now.  false: nothing. */
+/* From looks before. */
+static bool known(struct lang_nest *nest, struct plan *plan, const struct run *r,
+		  const int64_t *array, bool whole)
+{
+	if (as_planned(plan, r, array)) {
+		*nest = plan->nest;
+		return true;
+	}
+	if (!as_answered(nest, plan, r, array, whole))
+		return false;
+	plan->refused = nest->why ? plan->refused : 0;
+	return true;
+}
+
+/* What is known of the loop, with the values of now; whole: what is in the way, too.  false:
+ * nothing. */
 static bool look_at(struct lang_nest *nest, const struct run *r, const int64_t *array,
-		    uint32_t range, uint64_t least)
+		    uint32_t range, uint64_t least, bool whole)
 {
 	struct lang_plans *plans = r->kernel->plans;
 	bool mine = plans && !atomic_flag_test_and_set_explicit(&plans->busy, memory_order_acquire);
 	struct plan *plan = mine ? plan_of(plans, r->program, range) : NULL;
 	bool fine = true;
 
-	if (plan && as_planned(plan, r, array)) {
-		*nest = plan->nest;
+	if (plan && known(nest, plan, r, array, whole)) {
+		fine = true;
 	} else if (plan && least && (is_small(plan, r, least) || hopeless(plan))) {
 		fine = false;
 	} else {
@@ -179,7 +289,7 @@ const struct step *lang_step_claim(struct run *r, const struct step *s)
 		return s + 1;
 	lang_flatten(array, r);
 	/* What is not refuted runs in order, unless it is proven. */
-	if (!look_at(&nest, r, array, s->a, 0) || nest.why != WHY_DEPENDS || !nest.certain)
+	if (!look_at(&nest, r, array, s->a, 0, true) || nest.why != WHY_DEPENDS || !nest.certain)
 		return s + 1;
 	lang_nest_say(why, sizeof why, r->program, &nest);
 	r->status =
@@ -422,12 +532,12 @@ static int share(struct lang_frame *f, uint32_t at)
 {
 	const struct lang_frame_of *x = (const struct lang_frame_of *)f;
 	const struct lang_team *team = x->run->kernel->team;
-	uint64_t least;
-	unsigned threads = team->threads(&least);
+	uint64_t least, now;
+	unsigned threads = team->threads(&least, &now);
 	struct lang_nest nest;
 	struct job j = {.run = x->run, .frame = x, .nest = &nest, .range = at};
 
-	if (!look_at(&nest, x->run, f->array, at, f->least) || nest.why || nest.work < f->least ||
+	if (!look_at(&nest, x->run, f->array, at, now, false) || nest.why || nest.work < now ||
 	    nest.turns < 2)
 		return 0;
 	j.parts = nest.turns < (uint64_t)PARTS * threads ? (unsigned)nest.turns : PARTS * threads;
@@ -448,6 +558,8 @@ static int share(struct lang_frame *f, uint32_t at)
 
 void lang_share_begin(struct lang_frame_of *x)
 {
-	if (x->run->kernel->team->threads(&x->f.least) > 1)
+	uint64_t now;
+
+	if (x->run->kernel->team->threads(&x->f.least, &now) > 1)
 		x->f.share = share;
 }

@@ -4,6 +4,8 @@
  * In:  a walk that has come to an instruction.  Out: sums over loop numbers. */
 #include "lang_walk.h"
 
+#include <string.h>
+
 /* ---- What a register has ---- */
 
 static void used(struct lang_nest *out, uint32_t reg, int64_t value)
@@ -127,6 +129,42 @@ bool lang_walk_made(struct walk *w, const struct lang_ins *i, struct lang_affine
 	default:
 		return false;
 	}
+}
+
+bool lang_walk_limit(struct walk *w, uint32_t reg, unsigned side, struct lang_affine *out)
+{
+	uint32_t slot = w->slot[reg];
+
+	if (lang_walk_value(w, reg, out))
+		return true;
+	if (slot >= w->nw || !w->w[slot].limited[side])
+		return false;
+	*out = w->w[slot].limit[side];
+	w->widened = true;
+	return true;
+}
+
+/* A maximum is at least either of what it is of: of the one that is a number places are proven. */
+void lang_walk_limits(struct walk *w, const struct lang_ins *i, struct written *x)
+{
+	unsigned side = i->op == OP_MINIMUM;
+	struct lang_affine a, b;
+
+	x->limited[0] = x->limited[1] = false;
+	if (!w->reg || i->type != DT_INT64)
+		return;
+	if (i->code == CODE_MOVE && w->slot[i->a] < w->nw) {
+		memcpy(x->limited, w->w[w->slot[i->a]].limited, sizeof x->limited);
+		memcpy(x->limit, w->w[w->slot[i->a]].limit, sizeof x->limit);
+	}
+	if (i->code != CODE_OP || (i->op != OP_MINIMUM && i->op != OP_MAXIMUM))
+		return;
+	x->limited[side] = lang_walk_limit(w, i->a, side, &a);
+	if (lang_walk_limit(w, i->b, side, &b) && (!x->limited[side] || lang_affine_constant(&b))) {
+		x->limited[side] = true;
+		a = b;
+	}
+	x->limit[side] = a;
 }
 
 static struct lang_stretch here(const struct walk *w)

@@ -13,10 +13,13 @@ struct written {
 	uint32_t reg, writes, reads;
 	uint32_t adds, made; /* reads and writes of additions to it: */
 	struct lang_addition by;
-	bool early; /* read by a turn that has not written it */
-	bool known; /* value is what it has */
+	bool early;   /* read by a turn that has not written it */
+	bool outside; /* read by what is not in the loop */
+	bool known;   /* value is what it has */
+	/* Else, perhaps, what it is at least, or at most. */
+	bool limited[2];
 	int access; /* of an address; -1 */
-	struct lang_affine value;
+	struct lang_affine value, limit[2];
 };
 
 struct walk {
@@ -40,14 +43,19 @@ struct walk {
 	unsigned nturns, naccess, depth;
 	uint32_t path[LANG_PATH], path_end[LANG_PATH], path_range[LANG_PATH];
 	uint64_t many[LANG_PATH + 1]; /* turns of the loops around, together */
+	bool widened;		      /* loops may have fewer turns than `turns` says */
 	bool full;		      /* no memory */
 };
 /* lang_walk.c: what registers have.  The value of a register now, as a sum over loop numbers;
  * false: it is not known to be one.  Where the walk has no values, it only tells whether it is one
  * in some call. */
 bool lang_walk_value(struct walk *w, uint32_t reg, struct lang_affine *out);
+/* The same, or else a sum that is never above it (side 0), or never below it (1). */
+bool lang_walk_limit(struct walk *w, uint32_t reg, unsigned side, struct lang_affine *out);
 /* Of what an instruction makes. */
 bool lang_walk_made(struct walk *w, const struct lang_ins *i, struct lang_affine *out);
+/* The limits of a minimum or a maximum of sums, or of a copy of one. */
+void lang_walk_limits(struct walk *w, const struct lang_ins *i, struct written *x);
 bool lang_affine_constant(const struct lang_affine *f);
 /* false: a number leaves int64. */
 bool lang_affine_scaled(struct lang_affine *out, const struct lang_affine *a, int64_t by);

@@ -95,6 +95,31 @@ assert (m[30:40, 30:] == 2).all() and m.sum() == 200, m
         assert done.returncode == 0, (threads, done.stderr[-2000:])
 
 
+TRIANGLE = """kernel f(inout a: float64[:,:], b: float64[:,:], k: int64) {
+    for t in 0..len(a) - k { for i in t..len(a) - k { for j in 0..len(a, 1) {
+        a[i + k, j] = a[i + k, j] * 0.5 + b[i, j] + b[t, j] } } } }"""
+
+
+def test_what_was_found_of_a_loop_holds_for_arrays_that_lie_alike_only():
+    """Answers are kept for the values of each turn: of arrays that are apart whatever their addresses, of
+    others for these."""
+    code = f"""import numpy as np, braze
+kernel = braze.kernel_from_text({TRIANGLE!r})
+kernel.compile()
+def done(rows, first, second, k):
+    m = np.random.default_rng(1).random((90, 7))
+    kernel(m[first:first + rows], m[second:second + rows], k)
+    return m.tobytes().hex()
+for rows, first, second, k in ((30, 0, 40, 0), (30, 40, 0, 0), (30, 0, 0, 0), (30, 0, 0, 3), (30, 5, 0, 0), (30, 0, 5, 2),
+                               (30, 0, 40, 0), (30, 0, 60, 0), (29, 0, 40, 0), (30, 0, 40, 3), (30, 0, 29, 0), (30, 0, 30, 0)):
+    print(done(rows, first, second, k))
+"""
+    said = [subprocess.run([sys.executable, "-c", code], text=True, capture_output=True,
+                           env=dict(os.environ, BRAZE_THREADS=threads, BRAZE_SHARE_WORK="0")).stdout
+            for threads in ("1", "2", "3")]
+    assert said[0] and said[0] == said[1] == said[2]
+
+
 # ---- What texts say of loops ----
 
 SHIFT = "kernel f(inout x: float64[:], k: int64) {{ {} for i in 0..16 {{ x[i + k] = x[i] + 1.0 }} }}"

@@ -108,6 +108,29 @@ Test(lang_nest, triangles_and_rows)
 	SAYS(FREE, "for i in k..0 step -2 { a[i] = a[i - 1] }", 0, 9);
 }
 
+Test(lang_nest, bounds_by_extremes)
+{
+	SAYS(FREE,
+	     "for i in 0..len(m) { for j in max(0, i - k)..min(len(m), i + k + 1) { m[i, j] = 1.0 "
+	     "} }",
+	     0, 3);
+	SAYS(FREE,
+	     "for i in 0..len(m) { for j in min(len(m), i + k)..max(i - k, 1) step -1 { m[i, j - "
+	     "1] = 1.0 } }",
+	     0, 3);
+	SAYS("an index of 'm' in line 2 is not proven to lie inside",
+	     "for i in 0..len(m) { for j in max(-1, i - k)..min(len(m), i + k + 1) { m[i, j] = 1.0 "
+	     "} }",
+	     0, 3);
+	SAYS("an index of 'm' in line 2 is not proven to lie inside",
+	     "for i in 0..len(m) { for j in 0..min(len(m) + 1, i + k) { m[i, j] = 1.0 } }", 0, 3);
+	SAYS("bounds of a loop inside are not sums of loop numbers",
+	     "for i in 0..len(m) { for j in min(0, i - k)..len(m) { m[i, 0] = 1.0 } }", 0, 3);
+	/* Perhaps such turns do not come. */
+	SAYS("'a' in line 2 and 'a' in line 2 may touch the same bytes in different turns (<=)",
+	     "for i in 0..9 { for j in max(i, 5)..min(i + 1, 9) { a[j] = 1.0 } }", 0, 0);
+}
+
 Test(lang_nest, conditions)
 {
 	SAYS(FREE, "for i in 0..k { if 0 < i and i < 9 { a[i] = a[i - 1 + 0 * i + 10] } }", 0, 30);
