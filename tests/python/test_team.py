@@ -15,7 +15,7 @@ import braze.numpy as bnp
 from nest_random import Nest
 from thread_ways import lines_of
 
-CASES = int(os.environ.get("BRAZE_NESTS", 60))
+CASES = int(os.environ.get("BRAZE_NESTS", 30))
 
 
 def outcome(kernel, nest, seed):
