@@ -10,6 +10,11 @@
 
 #define NO_RECIPE 255
 
+/* A large value that only pending operations read would be stored for them, in a loop one in
+ * each turn. */
+#define ALONG_LOOK 4096 /* nodes */
+#define ALONG	   254	/* node.chain, while they are looked for */
+
 static void found_push(struct found *f, struct node *n)
 {
 	if (f->n == f->cap) {
@@ -81,6 +86,59 @@ static void walk(struct found *f, struct trace *t, struct version *const *want, 
 	sort_nodes(f);
 }
 
+static bool in_partition(const struct version *v, const struct trace *t)
+{
+	return v->state == VERSION_PENDING && v->node->mark == t->mark;
+}
+
+/* Does n need nothing but what is stored or computed anyway, among it something large that nobody
+ * can name? */
+static bool goes_along(const struct node *n, const struct found *f, const struct trace *t)
+{
+	bool large = false;
+
+	if (n->running || n->apart || n->prev || n->device != f->node[0]->device)
+		return false;
+	for (int j = 0; j < n->nin; j++) {
+		const struct version *v = n->in[j].version;
+
+		if (!v || v->state == VERSION_STORED)
+			continue;
+		if (v->state != VERSION_PENDING || v->node->seq < f->node[0]->seq)
+			return false;
+		if (v->node->mark != t->mark && v->node->chain != ALONG)
+			return false;
+		large |= v->node->mark != t->mark || (!v->named && v->bytes > LIMIT_RECIPE_BYTES);
+	}
+	return large;
+}
+
+/* Reductions that the program has asked for as well, of values that are computed anyway and would
+ * have to be kept for them: they run along, with the elementwise operations between.  NumPy would
+ * have done both by now. */
+static void take_along(struct found *f, struct trace *t)
+{
+	size_t first = f->n, looked = 0;
+
+	if (!f->n)
+		return;
+	for (struct node *x = f->node[0]; x && looked < ALONG_LOOK; x = x->newer, looked++) {
+		unsigned kind = op_row(x->op)->kind;
+		bool reduces = kind == KIND_RED || kind == KIND_ARGRED;
+
+		if (x->mark == t->mark)
+			continue;
+		x->chain = (reduces || kind == KIND_EW) && goes_along(x, f, t) ? ALONG : 0;
+		if (x->chain && reduces && x->out->bytes <= LIMIT_RECIPE_BYTES)
+			visit(f, t, x->out);
+	}
+	for (size_t i = first; i < f->n; i++)
+		for (int j = 0; j < f->node[i]->nin; j++)
+			visit(f, t, f->node[i]->in[j].version);
+	if (f->n > first)
+		sort_nodes(f);
+}
+
 static const struct err *failed_input(const struct node *n)
 {
 	for (int j = 0; j < n->nin; j++)
@@ -138,11 +196,6 @@ static void touch(struct trace *t, struct version *v)
 		v->inner = 0;
 		v->index = PART_NONE;
 	}
-}
-
-static bool in_partition(const struct version *v, const struct trace *t)
-{
-	return v->state == VERSION_PENDING && v->node->mark == t->mark;
 }
 
 /* Count, per version, the references that come from the partition's own nodes. */
@@ -456,6 +509,7 @@ size_t demand_partition(struct partition **out, struct trace *t, struct version 
 
 	*out = NULL;
 	walk(&f, t, want, n);
+	take_along(&f, t);
 	seen = f.n;
 	fail_dependents(&f, t);
 	if (!unfused)

@@ -396,3 +396,77 @@ Test(demand, named_values_beside_failed_ones_are_made)
 		finish(p);
 	cr_assert_eq(value_of(3)->state, VERSION_STORED);
 }
+
+/* ---- What runs along ---- */
+
+static void reduce(uint32_t result, uint32_t a)
+{
+	put(OP_SUM, 255, 1, 1, result);
+	operand(a);
+	word(1);
+	cr_assert_eq(flush(), OK, "%s", err.text);
+}
+
+/* 2 = 1 + 1, of which only the sum 3 and the root's sum 5 are known any more. */
+static void two_sums(uint64_t n)
+{
+	import(1, n);
+	binary(OP_ADD, 2, 1, 1);
+	reduce(3, 2);
+	unary(OP_SQRT, 4, 2);
+	reduce(5, 4);
+	drop(4);
+}
+
+/* Else the large value would be stored for the sum that nobody waits for yet. */
+Test(demand, reductions_of_a_large_value_without_a_name_run_along)
+{
+	struct partition *p;
+
+	two_sums(LARGE);
+	drop(2);
+	p = cut(3);
+	cr_assert_eq(p->part.nop, 4);
+	cr_assert_eq(count_role(p, PART_TEMP), 2);
+	cr_assert_eq(count_role(p, PART_OUTPUT), 2);
+	cr_assert_eq(value_of(5)->state, VERSION_RUNNING);
+	finish(p);
+	cr_assert_eq(trace.npending, 0);
+}
+
+Test(demand, nothing_runs_along_with_what_is_small_or_has_a_name)
+{
+	struct partition *p;
+
+	two_sums(SMALL);
+	drop(2);
+	p = cut(3);
+	cr_assert_eq(p->part.nop, 2);
+	finish(p);
+	for (uint32_t id = 3; id <= 5; id += 2)
+		drop(id);
+	drop(1);
+	two_sums(LARGE);
+	p = cut(3);
+	cr_assert_eq(p->part.nop, 2);
+	cr_assert_eq(value_of(5)->state, VERSION_PENDING);
+	finish(p);
+}
+
+/* The root's sum needs something else that is not computed now. */
+Test(demand, what_needs_more_does_not_run_along)
+{
+	struct partition *p;
+
+	import(1, LARGE);
+	binary(OP_ADD, 2, 1, 1);
+	unary(OP_SQRT, 6, 1);
+	binary(OP_MULTIPLY, 4, 2, 6);
+	reduce(3, 2);
+	reduce(5, 4);
+	drop(2);
+	drop(4);
+	p = cut(3);
+	cr_assert_eq(value_of(5)->state, VERSION_PENDING);
+	finish(p);
+}
