@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# deploy/setup.sh - make a Debian 12 or Ubuntu 24.04 machine able to build braze.
+# deploy/setup.sh - make a Debian 12, Debian 13 or Ubuntu 24.04 machine able to build braze.
 #
 # Installs the system packages that are missing (none: silent), then makes
 # build/venv with the Python packages of deploy/requirements.txt and, on a machine without

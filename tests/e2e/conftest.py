@@ -7,7 +7,7 @@ import sys
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-pytest.register_assert_rewrite("harness", "siege", "raw", "gpu", "wheels")
+pytest.register_assert_rewrite("harness", "siege", "raw", "gpu", "wheels", "roots")
 from harness import Daemon, find_daemon  # noqa: E402
 
 

@@ -107,3 +107,16 @@ def test_every_table_of_what_users_call_has_it():
     names = re.findall(r'^    "(\w+)",$', init[init.index("__all__"):init.index("_CAPTURING =")], re.M)
     assert len(names) > 15
     assert [n for n in names if not re.search(rf"\b{n}\b", text)] == []
+
+
+OF_WORKERS = {"BRAZE_WORKER_DEVICE", "BRAZE_WORKER_THREADS"}  # what a daemon tells its worker
+
+
+def test_every_variable_that_programs_read_is_in_the_docs():
+    docs = "".join(p.read_text() for p in (ROOT / "docs").glob("*.md"))
+    found = set()
+    for path in (*(ROOT / "client").rglob("*.[ch]"), *(ROOT / "daemon").rglob("*.[ch]"), *(ROOT / "client").rglob("*.py")):
+        found |= set(re.findall(r"""(?:getenv\(|environ\.get\(|environ\[|environment\()\s*["'](BRAZE_\w+)""", path.read_text()))
+    found |= {f"BRAZE_{name.upper()}" for name in re.findall(r"^SETTING\((\w+),", (ROOT / "daemon/config.def").read_text(), re.M)}
+    assert len(found) > 25 and OF_WORKERS <= found
+    assert [name for name in sorted(found - OF_WORKERS) if not re.search(rf"\b{name}\b", docs)] == []

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A wheel of the build, installed into a clean environment, used, and removed again."""
 
-import json
 import re
 import subprocess
 import sys
@@ -10,7 +9,7 @@ import zipfile
 
 import pytest
 from harness import ROOT
-from wheels import Environment, make, pythons
+from wheels import BOOKS, Environment, books, check_books, make, pythons
 
 SUM = ("import braze, braze.numpy as np\nx = np.linspace(0, 1, 100_000)\n"
        "print(round(float((np.sin(x) ** 2 + np.cos(x) ** 2).sum()), 6), braze.__file__)\n")
@@ -119,27 +118,10 @@ def test_without_a_compiler_one_warning(site, tmp_path):
     site.stop_daemon()
 
 
-BOOK = """
-import sys, json, nbformat
-from nbclient import NotebookClient
-answers = []
-for cells in json.loads(sys.argv[1]):
-    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
-    NotebookClient(book, timeout=60, kernel_name="python3", allow_errors=True).execute()
-    answers.append([o.get("data", {}).get("text/plain", o.get("ename"))
-                    for c in book.cells for o in c.outputs])
-print(json.dumps(answers))
-"""
-
-
 def test_two_notebooks_and_nothing_left(site):
     """Cells of two notebooks, then pip uninstall: no process, socket or file but the cache."""
-    books = []
-    for name in ("notebook_sums.py", "notebook_grid.py"):
-        books.append((ROOT / "tests/e2e/programs" / name).read_text().split("# cell\n"))
-    done = site.run(site.python, "-c", BOOK, json.dumps(books))
-    sums, grid = json.loads(done.stdout)
-    assert "True" in sums[0] and "True" in grid[0] and grid[-1] == "ValueError", done.stdout
+    done = site.run(site.python, "-c", BOOKS, books())
+    check_books(done.stdout)
     site.stop_daemon()
     site.run(site.python, "-m", "pip", "uninstall", "--quiet", "--yes", "braze")
     assert {f for f in site.files() - site.before if f.parts[-2] != "numpy"
@@ -154,7 +136,7 @@ def test_two_notebooks_and_nothing_left(site):
 
 # ---- Every Python that is here, with the oldest and the newest NumPy ----
 
-NUMPYS = {"3.11": ("2.0.0",), "3.12": ("2.0.0",), "3.13": ("2.1.0",)}
+NUMPYS = {"3.11": ("2.0.0",), "3.12": ("2.0.0",), "3.13": ("2.1.0", "2.2.*", "2.3.*", "2.4.*")}
 
 
 @pytest.mark.long
@@ -167,6 +149,7 @@ def test_every_python_and_numpy(wheel, tmp_path, version):
         assert "braze" in done.stdout
         made.run(made.python, "-c", SUM, **FAR)
         made.run(made.python, "-c", SUM)
+        made.run(made.python, ROOT / "tests/python/version_checks.py")
         made.stop_daemon()
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A wheel of the build, and environments into which it is installed."""
+"""A wheel of the build, environments into which it is installed, and notebooks to run there."""
 
+import json
 import os
 import pathlib
 import signal
@@ -91,3 +92,30 @@ class Environment:
             if program.startswith(str(self.folder)):
                 found.append((p.name, program))
         return found
+
+
+# ---- Two notebooks, where braze and Jupyter are installed ----
+
+BOOKS = """
+import sys, json, nbformat
+from nbclient import NotebookClient
+answers = []
+for cells in json.loads(sys.argv[1]):
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
+    NotebookClient(book, timeout=60, kernel_name="python3", allow_errors=True).execute()
+    answers.append([o.get("data", {}).get("text/plain", o.get("ename"))
+                    for c in book.cells for o in c.outputs if o["output_type"] != "stream"])
+print(json.dumps(answers))
+"""
+
+
+def books():
+    """The two as an argument of BOOKS."""
+    names = ("notebook_sums.py", "notebook_grid.py")
+    return json.dumps([(ROOT / "tests/e2e/programs" / n).read_text().split("# cell\n") for n in names])
+
+
+def check_books(text):
+    """What BOOKS printed."""
+    sums, grid = json.loads(text.splitlines()[-1])
+    assert "True" in sums[0] and "True" in grid[0] and grid[-1] == "ValueError", text

@@ -25,6 +25,7 @@ _GENERATORS = [f"random.{kind.__name__}.{n}" for kind in (np.random.Generator, n
                if type(getattr(kind, n)) in _NATIVE]
 _NAMES = sorted(n for n in _core.numpys_counts() if n not in ("getitem", "setitem"))
 ROWS = [n for n in _NAMES if not n.startswith("random.") or type(getattr(np.random, n[7:], None)) in _NATIVE]
+ROWS = [n for n in ROWS if n != "in1d" or hasattr(numpy, n)]  # which NumPy has up to 2.3
 ROWS += _GENERATORS
 
 
@@ -62,7 +63,7 @@ CASES = {
     "sort argsort ndarray.argsort sort_complex ndarray.sort": SORTS,
     "partition argpartition ndarray.partition ndarray.argpartition": PLACES,
     "lexsort": of("(f, p),; (i, j),; (f, i, p),; m,; f,; [f, g],; (f, v),; (),"),
-    "searchsorted digitize ndarray.searchsorted": of("sorted, p; p, sorted; v, sorted, True; sorted, p, 'right'; sorted, 0.5; i, j; sorted, m; [1, 2, 3], f; sorted, f; "
+    "searchsorted digitize ndarray.searchsorted": of("sorted, p; p, sorted; v, sorted, True; sorted, p, 'right'; sorted, 0.5; j * 0 + 1, j; sorted, m; [1, 2, 3], f; sorted, f; "
                                                      "sorted, p, 'x'; m, p; sorted, v; sorted, z; sorted,"),
     "unique unique_values": ANY + of("j, True; j, True, True; j, False, False, True; m, False, False, False, 0"),
     "nonzero flatnonzero argwhere count_nonzero ndarray.nonzero isneginf isposinf fix i0 angle real_if_close roots poly nan_to_num": ANY,
