@@ -9,6 +9,7 @@
 #define _DEFAULT_SOURCE /* madvise */
 #include "near.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -72,6 +73,8 @@ static uint32_t cost_of(unsigned op, unsigned d)
 
 static void fill_costs(struct near *n)
 {
+	if (!n->lib)
+		return;
 	for (unsigned op = 0; op < OP_END; op++)
 		for (unsigned d = 0; op_row(op) && d < DTYPE_END; d++) {
 			unsigned kind = op_row(op)->kind;
@@ -87,22 +90,40 @@ static void fill_costs(struct near *n)
 		}
 }
 
-void near_open(struct braze_session *s)
+static struct near fresh; /* as a session begins */
+static pthread_once_t fresh_once = PTHREAD_ONCE_INIT;
+
+static void fill_fresh(void)
+{
+	fresh.lib = near_library();
+	fill_costs(&fresh);
+}
+
+static bool wished(void)
 {
 	const char *wish = getenv("BRAZE_NEAR");
-	const struct loops_library *lib = NULL;
 
-	s->near_off = wish && !strcmp(wish, "0");
+	return !wish || strcmp(wish, "0");
+}
+
+void near_begin(void)
+{
+	if (wished())
+		pthread_once(&fresh_once, fill_fresh);
+}
+
+void near_open(struct braze_session *s)
+{
+	s->near_off = !wished();
 	if (!s->near_made)
-		lib = near_library();
+		pthread_once(&fresh_once, fill_fresh);
 
-	if (lib) {
-		struct near *n = calloc(1, sizeof(*n));
+	if (!s->near_made && fresh.lib) {
+		struct near *n = malloc(sizeof(*n));
 		struct near_scratch *scratch = aligned_alloc(64, sizeof(*scratch));
 		if (n && scratch) {
-			n->lib = lib;
+			*n = fresh;
 			n->scratch = scratch;
-			fill_costs(n);
 			s->near_made = n;
 		} else {
 			free(n);

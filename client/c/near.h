@@ -115,6 +115,8 @@ struct near_in {
 
 /* Compute near from now on, or not: asked whenever what decides it changes. */
 void near_switch(struct braze_session *s);
+/* What every session of the process has alike, and the loops are loaded; any thread. */
+void near_begin(void);
 /* The session is connected; make what near operations need, if they are possible. */
 void near_open(struct braze_session *s);
 void near_close(struct braze_session *s);

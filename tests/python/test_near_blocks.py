@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where near values lie: in blocks of huge pages while those last, then of ordinary ones."""
 
+import os
 import pathlib
 import resource
+import subprocess
+import sys
 
 import numpy
 import pytest
@@ -46,3 +49,16 @@ def test_more_than_the_chunks_hold():
         kept = [np.zeros(30_000) + k for k in range(60)]  # 15 MiB
         assert all(numpy.asarray(a)[-1] == k for k, a in enumerate(kept))
         assert all(numpy.array_equal(mine, theirs) for mine, theirs in alive.values())
+
+
+def test_the_module_brings_the_loops_along_and_asks_nobody():
+    program = """
+import os
+import braze.numpy
+assert any("libbraze-near-" in line for line in open("/proc/self/maps"))
+links = [f"/proc/self/fd/{n}" for n in os.listdir("/proc/self/fd") if int(n) > 2]
+assert not any(os.readlink(x).startswith("socket:") for x in links if os.path.lexists(x))
+"""
+    env = {**os.environ, "BRAZE_DAEMON": "/bin/false"}
+    env.pop("BRAZE_NEAR", None)
+    subprocess.run([sys.executable, "-c", program], env=env, check=True, close_fds=True)
