@@ -6,6 +6,7 @@
 
 #include "connect.h"
 #include "near.h"
+#include "session.h"
 
 const char *braze_notice(const braze_session *s)
 {
@@ -15,6 +16,12 @@ const char *braze_notice(const braze_session *s)
 int braze_daemon_path(char *path, size_t n, braze_error *error)
 {
 	return (int)connect_daemon(path, n, err_of(error));
+}
+
+void braze_prepare(void)
+{
+	session_prepare();
+	near_begin();
 }
 
 int braze_loops_path(char *path, size_t n)

@@ -4,11 +4,15 @@
  * Blocks are ordinary memory of this process, in size classes of powers of two, with
  * room for whole vectors.  Not of the lease: a loop of small operations then costs the
  * daemon nothing, values outlive the connection, and shipping one is a copy of a few
- * hundred KiB into pages that are warm. */
+ * hundred KiB into pages that are warm.  They are cut from chunks of huge pages while those last.
+ */
+#define _DEFAULT_SOURCE /* madvise */
 #include "near.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "near_block.h"
 
@@ -69,6 +73,8 @@ static uint32_t cost_of(unsigned op, unsigned d)
 
 static void fill_costs(struct near *n)
 {
+	if (!n->lib)
+		return;
 	for (unsigned op = 0; op < OP_END; op++)
 		for (unsigned d = 0; op_row(op) && d < DTYPE_END; d++) {
 			unsigned kind = op_row(op)->kind;
@@ -84,22 +90,40 @@ static void fill_costs(struct near *n)
 		}
 }
 
-void near_open(struct braze_session *s)
+static struct near fresh; /* as a session begins */
+static pthread_once_t fresh_once = PTHREAD_ONCE_INIT;
+
+static void fill_fresh(void)
+{
+	fresh.lib = near_library();
+	fill_costs(&fresh);
+}
+
+static bool wished(void)
 {
 	const char *wish = getenv("BRAZE_NEAR");
-	const struct loops_library *lib = NULL;
 
-	s->near_off = wish && !strcmp(wish, "0");
+	return !wish || strcmp(wish, "0");
+}
+
+void near_begin(void)
+{
+	if (wished())
+		pthread_once(&fresh_once, fill_fresh);
+}
+
+void near_open(struct braze_session *s)
+{
+	s->near_off = !wished();
 	if (!s->near_made)
-		lib = near_library();
+		pthread_once(&fresh_once, fill_fresh);
 
-	if (lib) {
-		struct near *n = calloc(1, sizeof(*n));
+	if (!s->near_made && fresh.lib) {
+		struct near *n = malloc(sizeof(*n));
 		struct near_scratch *scratch = aligned_alloc(64, sizeof(*scratch));
 		if (n && scratch) {
-			n->lib = lib;
+			*n = fresh;
 			n->scratch = scratch;
-			fill_costs(n);
 			s->near_made = n;
 		} else {
 			free(n);
@@ -121,10 +145,13 @@ void near_close(struct braze_session *s)
 
 	for (int k = 0; n && k < NEAR_CLASSES; k++)
 		while (n->free[k]) {
-			struct near_block *next = n->free[k]->next;
-			free(n->free[k]);
-			n->free[k] = next;
+			struct near_block *block = n->free[k];
+			n->free[k] = block->next;
+			if (!block->cut)
+				free(block);
 		}
+	for (unsigned i = 0; n && i < n->nchunk; i++)
+		munmap(n->chunk[i].map, NEAR_CHUNK + NEAR_HUGE);
 	if (n)
 		free(n->scratch);
 	free(n);
@@ -195,6 +222,52 @@ void near_sent(struct near_stretch *t, const uint32_t *head, unsigned nops)
 }
 
 /* ---- Where ---- */
+
+static bool another_chunk(struct near *n)
+{
+	size_t bytes = NEAR_CHUNK + NEAR_HUGE;
+	void *map = n->nchunk == NEAR_CHUNKS
+			    ? MAP_FAILED
+			    : mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (map == MAP_FAILED)
+		return false;
+	char *at = (char *)map + (NEAR_HUGE - (uintptr_t)map % NEAR_HUGE) % NEAR_HUGE;
+	(void)madvise(at, NEAR_CHUNK, MADV_HUGEPAGE); /* else ordinary pages serve */
+	n->chunk[n->nchunk++] = (struct near_chunk){map, at};
+	n->used = 0;
+	return true;
+}
+
+/* A page that is touched for the first time costs a microsecond, a huge one, of 512, thirty: what a
+ * program computes first would take longer to be stored than to be computed. */
+static struct near_block *cut_block(struct near *n, size_t bytes)
+{
+	if (bytes > NEAR_CHUNK / 2)
+		return NULL;
+	if ((!n->nchunk || NEAR_CHUNK - n->used < bytes) && !another_chunk(n))
+		return NULL;
+	struct near_block *block = (void *)(n->chunk[n->nchunk - 1].at + n->used);
+	n->used += bytes;
+	return block;
+}
+
+struct near_block *near_new_block(struct near *n, unsigned size)
+{
+	size_t bytes = sizeof(struct near_block) + near_class_bytes(size);
+	struct near_block *block = cut_block(n, bytes);
+	bool cut = block != NULL;
+
+	if (!block)
+		block = aligned_alloc(64, bytes);
+	if (block) {
+		block->size = size;
+		block->room = near_class_bytes(size);
+		block->cut = cut;
+	}
+	return block;
+}
 
 bool near_own(struct braze_session *s, struct buffer *b)
 {

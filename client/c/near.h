@@ -36,6 +36,9 @@
 #define NEAR_LEAST   8		/* log2 of the smallest block */
 #define NEAR_CLASSES 15		/* up to 4 MiB */
 #define NEAR_POOL    (8u << 20) /* free bytes kept */
+#define NEAR_CHUNK   (4u << 20) /* what blocks are cut from, */
+#define NEAR_CHUNKS  2		/* so often at most */
+#define NEAR_HUGE    (2u << 20) /* bytes of a huge page */
 #define NEAR_RUN     16		/* small writes to a pending array before it is fenced */
 #define NEAR_TOUCH   UINT32_MAX /* near_run(): BUF_TOUCHED */
 #define NEAR_GIVEN   255	/* the size of a block whose memory is another's (loan.h) */
@@ -46,6 +49,7 @@ struct near_block {
 	uint32_t refs;		 /* buffers */
 	uint32_t size;		 /* class: log2 of its bytes, from NEAR_LEAST; or NEAR_GIVEN */
 	uint64_t room;		 /* bytes that may be read */
+	bool cut;		 /* from a chunk, which it goes with */
 } __attribute__((aligned(64)));
 
 /* The operations between two reads.  One that only its size keeps from being near is
@@ -82,6 +86,12 @@ struct near {
 	struct near_scratch *scratch;
 	struct near_block *free[NEAR_CLASSES];
 	size_t kept; /* bytes in the free lists */
+	struct near_chunk {
+		void *map;
+		char *at; /* NEAR_CHUNK bytes, at a multiple of NEAR_HUGE */
+	} chunk[NEAR_CHUNKS];
+	unsigned nchunk;
+	size_t used; /* of the last one */
 };
 
 /* Registers, at multiples of 64. */
@@ -105,9 +115,13 @@ struct near_in {
 
 /* Compute near from now on, or not: asked whenever what decides it changes. */
 void near_switch(struct braze_session *s);
+/* What every session of the process has alike, and the loops are loaded; any thread. */
+void near_begin(void);
 /* The session is connected; make what near operations need, if they are possible. */
 void near_open(struct braze_session *s);
 void near_close(struct braze_session *s);
+/* Another block of the class; NULL: no memory. */
+struct near_block *near_new_block(struct near *n, unsigned size);
 /* b is about to be written: it gets a block of its own.  False: no memory. */
 bool near_own(struct braze_session *s, struct buffer *b) MUST_USE;
 /* An operation is large: is it near all the same? */

@@ -34,11 +34,9 @@ static inline bool near_take_block(struct near *n, struct buffer *b, unsigned si
 		n->free[size] = block->next;
 		n->kept -= block->room;
 	} else {
-		block = aligned_alloc(64, sizeof(*block) + near_class_bytes(size));
+		block = near_new_block(n, size);
 		if (!block)
 			return false;
-		block->size = size;
-		block->room = near_class_bytes(size);
 	}
 	block->refs = 1;
 	b->block = block;
@@ -55,7 +53,7 @@ static inline void near_drop_block(struct near *n, struct near_block *block)
 		loan_drop_given(block);
 		return;
 	}
-	if (unlikely(n->kept + block->room > NEAR_POOL)) {
+	if (unlikely(n->kept + block->room > NEAR_POOL) && !block->cut) {
 		free(block);
 		return;
 	}

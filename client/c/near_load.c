@@ -2,7 +2,7 @@
 /* client/c/near_load.c - libbraze-near-<level>.so, once per process.
  *
  * It is a file of its own for each instruction set so that a program maps only the
- * loops that its machine runs best, and only when it computes something small. */
+ * loops that its machine runs best: when it connects, or before that (braze_prepare). */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -98,10 +98,15 @@ static void leave_registry(struct braze_session *s)
 }
 
 /* Result types of the common cases, so that recording one looks up a byte. */
-static void fill_types(struct braze_session *s)
+static struct {
+	uint8_t unary[OP_END][DTYPE_END], binary[OP_END][DTYPE_END], loop[OP_END][DTYPE_END];
+} types;
+static pthread_once_t types_once = PTHREAD_ONCE_INIT;
+
+static void fill_types(void)
 {
-	memset(s->unary, DTYPE_NONE, sizeof(s->unary));
-	memset(s->binary, DTYPE_NONE, sizeof(s->binary));
+	memset(types.unary, DTYPE_NONE, sizeof(types.unary));
+	memset(types.binary, DTYPE_NONE, sizeof(types.binary));
 	for (unsigned op = 0; op < OP_END; op++) {
 		const struct op_row *row = op_row(op);
 		if (!row || row->kind != KIND_EW || row->rule == RULE_HEAD ||
@@ -112,13 +117,18 @@ static void fill_types(struct braze_session *s)
 			struct op_sig sig;
 			if (op_infer(&sig, (enum op)op, arg, DTYPE_NONE, NULL))
 				continue;
-			s->loop[op][d] = sig.in[0];
+			types.loop[op][d] = sig.in[0];
 			if (row->arity == 1)
-				s->unary[op][d] = sig.out;
+				types.unary[op][d] = sig.out;
 			else
-				s->binary[op][d] = sig.out;
+				types.binary[op][d] = sig.out;
 		}
 	}
+}
+
+void session_prepare(void)
+{
+	pthread_once(&types_once, fill_types);
 }
 
 static void destroy(struct braze_session *s)
@@ -212,7 +222,10 @@ static enum status try_connect(struct braze_session **out, const struct braze_op
 	s->flags = opt->flags & (BRAZE_EAGER | BRAZE_UNFUSED);
 	s->hello_flags = s->flags;
 	init_sock(s);
-	fill_types(s);
+	session_prepare();
+	memcpy(s->unary, types.unary, sizeof(types.unary));
+	memcpy(s->binary, types.binary, sizeof(types.binary));
+	memcpy(s->loop, types.loop, sizeof(types.loop));
 	enter_registry(s);
 	enum status st = keep_options(s, opt, err);
 	if (!st)

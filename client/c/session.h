@@ -5,6 +5,8 @@
 
 #include "client.h"
 
+/* What every session of the process has alike; any thread. */
+void session_prepare(void);
 /* Let go of the recorder lock; the last reference to a session ends it here. */
 void session_unlock(struct braze_session *s);
 /* The session is dead: connect again when it may (BRAZE_RECONNECT), else say why it is.

@@ -709,5 +709,6 @@ PyMODINIT_FUNC PyInit__core(void)
 		Py_DECREF(m);
 		return NULL;
 	}
+	braze_prepare(); /* an import takes much longer, and who computes first is in a hurry */
 	return m;
 }

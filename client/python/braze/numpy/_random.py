@@ -53,6 +53,21 @@ def _shuffle(inner, args, kwargs):
     x[...] = spare
 
 
+class _Method:
+    """A method that is made when it is first asked for: a program has few of forty."""
+
+    def __init__(self, theirs):
+        self._theirs = theirs
+
+    def __set_name__(self, owner, name):
+        self._owner, self._name = owner, name
+
+    def __get__(self, of, kind=None):
+        made = _draw(self._theirs, self._name)
+        setattr(self._owner, self._name, made)
+        return made.__get__(of, kind)
+
+
 def _drawing(theirs):
     """Methods of one of NumPy's generators that give braze arrays.
 
@@ -63,7 +78,7 @@ def _drawing(theirs):
         n for n in dir(theirs)
         if not n.startswith("_") and n not in _NOT_DRAWN and callable(getattr(theirs, n))
     ]
-    methods = {n: _draw(theirs, n) for n in names}
+    methods = {n: _Method(theirs) for n in names}
 
     @functools.wraps(theirs.shuffle, updated=())
     def method(self, *args, **kwargs):
@@ -72,6 +87,7 @@ def _drawing(theirs):
     return type("drawing", (), methods | {"shuffle": method})
 
 
+@functools.cache
 def _is_known():
     """Does PCG64's memory hold what braze takes it for?"""
     bits = numpy.random.PCG64(1)
@@ -84,7 +100,6 @@ def _is_known():
 
 
 _PCG64 = type(numpy.random.default_rng(1).bit_generator)
-_KNOWN = numpy.random.PCG64 if _is_known() else None
 _new_stream = _core.stream
 _core.draw_by(numpy.random.Generator.standard_normal, numpy.random.Generator.standard_exponential)
 
@@ -106,7 +121,8 @@ class _Stream:
         if of is None:
             return self
         bits = of.bit_generator
-        made = of.__dict__["_stream"] = _new_stream(bits, type(bits) is _KNOWN)
+        made = of.__dict__["_stream"] = _new_stream(
+            bits, type(bits) is _PCG64 and _is_known())
         return made
 
 

@@ -70,7 +70,11 @@ def space(theirs):
     """The module that stands for one of NumPy's."""
     name = _our_name(theirs)
     if name not in sys.modules:
-        importlib.import_module(name)
+        # As an import does it, whose search takes ten times as long.
+        made = Space(theirs)
+        made.__spec__ = _Finder.spec(name, theirs)
+        made.__loader__, made.__package__ = _Finder, made.__spec__.parent
+        sys.modules.setdefault(name, made)
     return sys.modules[name]
 
 
@@ -115,12 +119,16 @@ class _Finder:
             return None
         theirs = name.removeprefix("braze.")
         try:
-            package = hasattr(importlib.import_module(theirs), "__path__")
+            return _Finder.spec(name, importlib.import_module(theirs))
         except ModuleNotFoundError as error:
             if error.name and (theirs + ".").startswith(error.name + "."):
                 return None
             raise
-        return importlib.machinery.ModuleSpec(name, _Finder, is_package=package)
+
+    @staticmethod
+    def spec(name, theirs):
+        """Of the module of that name, which stands for one of NumPy's."""
+        return importlib.machinery.ModuleSpec(name, _Finder, is_package=hasattr(theirs, "__path__"))
 
     @staticmethod
     def create_module(spec):
