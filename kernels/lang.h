@@ -46,6 +46,7 @@ struct bz_frame {
 	struct bz_block *sum;			     /* and of the sums that loops claim */
 	int (*share)(struct bz_frame *f, bz_u32 at); /* a loop by several threads; NULL: never */
 	bz_u64 least;				     /* instructions of a loop that are worth it */
+	struct bz_block *left; /* numbers that a part keeps, of each of the loop's sums */
 };
 
 #pragma GCC optimize("O2", "tree-loop-vectorize", "split-loops", "unswitch-loops")
@@ -149,6 +150,12 @@ BZ_ELEMENT(c128)
 #define BZ_TAKE(where, r, v) BZ_GIVE(f->block, where, r, v)
 /* What a turn adds to the sum `number`. */
 #define BZ_ADDEND(where, number, r, v) BZ_GIVE(&f->sum[number], where, r, v)
+/* What a turn of a part adds to the sum `number` of the loop's, in order. */
+#define BZ_KEEP(number, v)                                                                         \
+	do {                                                                                       \
+		struct bz_block *b_ = &f->left[number];                                            \
+		__builtin_memcpy(b_->at + b_->n++ * sizeof(v), &(v), sizeof(v));                   \
+	} while (0)
 /* Elements of a strip, which go to o_; then they are there. */
 #define BZ_ROOM(bytes)                                                                             \
 	char *o_ = f->block->at + f->block->n * (bytes);                                           \

@@ -292,7 +292,8 @@ void emit_lang_one(struct lane *e, uint32_t at)
 		put_move(e, i, at);
 		break;
 	case CODE_OP:
-		put_operation(e, i, at);
+		if (!emit_lang_keep(e, at))
+			put_operation(e, i, at);
 		break;
 	case CODE_CAST:
 		put_cast(e, i, at);

@@ -4,6 +4,7 @@
 #define BRAZE_EMIT_LANG_LANE_H
 
 #include "lang/lang_loops.h"
+#include "lang/lang_nest.h"
 #include "text.h"
 
 #define EMIT_LANG_VERSIONS 8 /* of loops inside each other */
@@ -48,8 +49,9 @@ struct lane {
 	uint32_t values;	 /* variables of tests */
 	bool *share;		 /* [instruction]: a loop that several threads may do */
 	uint32_t part;		 /* 1 + the range whose part is being written; 0 */
-	bool whole;		 /* no copies: they would be too long */
-	bool unit;		 /* bz_unit is being written */
+	const struct lang_nest *nest; /* of that */
+	bool whole;		      /* no copies: they would be too long */
+	bool unit;		      /* bz_unit is being written */
 };
 
 /* A register's name, in one of a few buffers in turn. */
@@ -108,6 +110,8 @@ void emit_lang_share(struct lane *e, uint32_t range);
 /* A function for each such loop, and the way to it from bz_unit. */
 void emit_lang_parts(struct lane *e);
 void emit_lang_begin_part(struct lane *e);
+/* In a part: an addition whose order has bits keeps its number; false: it is none. */
+bool emit_lang_keep(struct lane *e, uint32_t at);
 
 /* Writes a test before the loop: `bad` is 0 only if all places of the loop that it sets in
  * e->inside are inside their arrays in every turn.  Returns how many these are. */

@@ -94,9 +94,33 @@ void emit_lang_share(struct lane *e, uint32_t at)
 	text_put(&e->o, "goto %s;\n}\n}\n", emit_lang_label(e, i[1].d));
 }
 
+bool emit_lang_keep(struct lane *e, uint32_t at)
+{
+	const struct lang_ins *i = &e->p->code[at];
+	struct lang_addition by;
+
+	for (unsigned k = 0; e->part && k < e->nest->nsum; k++) {
+		const struct lang_sum_of *s = &e->nest->sum[k];
+
+		if (!s->by.ordered || i->code != CODE_OP ||
+		    !lang_addition_to(e->p, at, s->reg, &by))
+			continue;
+		text_put(&e->o, "{ const bz_%s a_ = %s; BZ_KEEP(%u, a_); }\n",
+			 dtype_row(i->type)->suffix,
+			 emit_lang_register(e, i->a == s->reg ? i->b : i->a), k);
+		return true;
+	}
+	return false;
+}
+
 /* Of arrays whose last axis lies closely. */
 static void put_part(struct lane *e, uint32_t range)
 {
+	struct lang_nest nest;
+
+	if (!lang_nest_of(&nest, e->p, NULL, range, NULL, NULL))
+		nest.nsum = 0;
+	e->nest = &nest;
 	text_put(&e->o, "static int bz_part%u(struct bz_frame *f)\n{\n", range);
 	e->part = range + 1;
 	emit_lang_open(e, true);
@@ -108,6 +132,7 @@ static void put_part(struct lane *e, uint32_t range)
 	put_moved(e, range, "SET", true);
 	text_put(&e->o, "return 0;\n}\n");
 	e->part = 0;
+	e->nest = NULL;
 }
 
 void emit_lang_parts(struct lane *e)

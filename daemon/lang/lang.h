@@ -239,7 +239,7 @@ struct lang_block {
 	uint64_t n;
 };
 
-#define LANG_FRAME 4 /* changes with what follows, and with what code does with it */
+#define LANG_FRAME 5 /* changes with what follows, and with what code does with it */
 
 /* What generated code (emit/emit_lang.c) is called with; kernels/lang.h has the same as bz_frame.
  */
@@ -262,7 +262,8 @@ struct lang_frame {
 	 * begins at the CODE_NEXT behind it does the turns that the registers say, and comes back.
 	 */
 	int (*share)(struct lang_frame *f, uint32_t at);
-	uint64_t least; /* instructions that are worth asking */
+	uint64_t least;		 /* instructions that are worth asking */
+	struct lang_block *left; /* in a part: of each sum whose order has bits what it keeps */
 };
 /* 0: it came to its end. */
 typedef int lang_code_fn(struct lang_frame *f);

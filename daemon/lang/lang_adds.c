@@ -33,14 +33,23 @@ static bool is_orderless(unsigned op, unsigned type)
 	}
 }
 
+static bool is_ordered(unsigned op, unsigned type)
+{
+	return (op == OP_ADD || op == OP_SUBTRACT) && (type == DT_FLOAT64 || type == DT_FLOAT32);
+}
+
 static bool is_operation(const struct lang_ins *i, uint32_t reg, struct lang_addition *out)
 {
-	if (i->code != CODE_OP || i->d != reg || i->to != i->type || !is_orderless(i->op, i->type))
+	if (i->code != CODE_OP || i->d != reg || i->to != i->type ||
+	    (!is_orderless(i->op, i->type) && !is_ordered(i->op, i->type)))
 		return false;
 	if (op_row(i->op)->arity != 2 || (i->a == reg) == (i->b == reg) ||
 	    (i->op == OP_SUBTRACT && i->b == reg))
 		return false;
-	*out = (struct lang_addition){.op = i->op, .type = i->type, .back = i->b == reg};
+	*out = (struct lang_addition){.op = i->op,
+				      .type = i->type,
+				      .back = i->b == reg,
+				      .ordered = is_ordered(i->op, i->type)};
 	return true;
 }
 
@@ -230,4 +239,28 @@ uint64_t lang_added_together(const struct lang_addition *by, uint64_t a, uint64_
 	default:
 		return compares(by->op, b, a, by->type) ? b : a;
 	}
+}
+
+uint64_t lang_added_in_order(const struct lang_addition *by, uint64_t a, const char *values,
+			     uint64_t n)
+{
+	bool single = by->type == DT_FLOAT32, minus = by->op == OP_SUBTRACT;
+	double sum, v;
+	float narrow, w;
+
+	memcpy(&sum, &a, sizeof sum);
+	memcpy(&narrow, &a, sizeof narrow);
+	for (uint64_t k = 0; single && k < n; k++) {
+		memcpy(&w, values + k * sizeof w, sizeof w);
+		narrow = minus ? narrow - w : narrow + w;
+	}
+	for (uint64_t k = 0; !single && k < n; k++) {
+		memcpy(&v, values + k * sizeof v, sizeof v);
+		sum = minus ? sum - v : sum + v;
+	}
+	if (single)
+		memcpy(&a, &narrow, sizeof narrow);
+	else
+		memcpy(&a, &sum, sizeof sum);
+	return a;
 }

@@ -77,11 +77,20 @@ static void find_written(struct walk *w)
 
 /* ---- Reads and writes ---- */
 
+/* Does each turn come here once at most? */
+static bool is_once(const struct walk *w, uint32_t at)
+{
+	for (uint32_t k = at; w->depth == 1 && k < w->end; k++)
+		if (w->p->code[k].code == CODE_LOOP && w->p->code[k].d <= at)
+			return false;
+	return w->depth == 1;
+}
+
 /* Is it part of an addition to the register, of the kind of those before? */
 static bool adds(const struct walk *w, uint32_t at, const struct written *x,
 		 struct lang_addition *by)
 {
-	return lang_addition_to(w->p, at, x->reg, by) &&
+	return lang_addition_to(w->p, at, x->reg, by) && (!by->ordered || is_once(w, at)) &&
 	       (!x->adds ||
 		(x->by.op == by->op && x->by.type == by->type && x->by.back == by->back));
 }
@@ -364,6 +373,14 @@ static void find_outside(struct walk *w)
 	}
 }
 
+/* Is the register only added to?  Numbers are kept of turns that take longer than that. */
+static bool is_sum(const struct walk *w, const struct written *x)
+{
+	return x->early && x->adds && x->reads == x->adds && x->writes == x->made &&
+	       w->out->nsum < LANG_SUMS &&
+	       (!x->by.ordered || w->out->work / LANG_KEPT / x->made >= w->out->turns);
+}
+
 /* Written by each turn before it is read, added up, or in the way. */
 static void scalars(struct walk *w)
 {
@@ -371,9 +388,8 @@ static void scalars(struct walk *w)
 	for (uint32_t k = 0; k < w->nw && !w->out->why; k++) {
 		const struct written *x = &w->w[k];
 
-		if (x->early && x->adds && x->reads == x->adds && x->writes == x->made &&
-		    w->out->nsum < LANG_SUMS) {
-			w->out->sum[w->out->nsum++] = (struct lang_sum_of){x->reg, x->by};
+		if (is_sum(w, x)) {
+			w->out->sum[w->out->nsum++] = (struct lang_sum_of){x->reg, x->made, x->by};
 		} else if (x->early || (!has(w->now, k) && x->outside)) {
 			w->out->reg = x->reg;
 			refuse(w, WHY_SCALAR, w->range);

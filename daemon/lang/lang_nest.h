@@ -13,6 +13,7 @@
 
 #define LANG_SUMS 16 /* scalars that a loop adds up */
 #define LANG_USED 64 /* registers whose values the answer depends on */
+#define LANG_KEPT 32 /* instructions of a turn that are worth a number kept of each */
 
 enum lang_why {
 	WHY_NONE,      /* the turns may run at once */
@@ -28,9 +29,10 @@ enum lang_why {
 	WHY_END
 };
 
-/* Added up in any order: each part begins with what changes nothing. */
+/* Added up in any order: each part begins with what changes nothing.  One that is ordered: each
+ * part keeps its numbers, at most so many of a turn. */
 struct lang_sum_of {
-	uint32_t reg;
+	uint32_t reg, many;
 	struct lang_addition by;
 };
 

@@ -14,11 +14,12 @@
 #include "lang_steps.h"
 #include "lang_uses.h"
 
-#define PARTS	 8	  /* for each thread, so that triangles and neighbours' load balance */
-#define PLANS	 32	  /* loops of a kernel that are remembered */
-#define REFUSALS 8	  /* of different arguments in a row, after which few are looked at: */
-#define LOOKS	 10000000 /* after so many instructions, of which a look takes a 20th */
-#define DEPTHS	 4	  /* of loops inside, for a first guess */
+#define PARTS	 8	     /* for each thread, so that triangles and neighbours' load balance */
+#define PLANS	 32	     /* loops of a kernel that are remembered */
+#define REFUSALS 8	     /* of different arguments in a row, after which few are looked at: */
+#define LOOKS	 10000000    /* after so many instructions, of which a look takes a 20th */
+#define DEPTHS	 4	     /* of loops inside, for a first guess */
+#define KEPT_MAX (64u << 20) /* bytes of numbers that parts keep for one sum */
 #define KEY	 128 /* numbers of what an answer depends on; of more only the last look is known */
 
 struct plan {
@@ -311,6 +312,9 @@ struct job {
 	 * blocks, one for each block. */
 	char *left[LANG_SUMS];
 	bool blocks;
+	/* Of each sum whose order has bits the numbers of all parts, and where each part's lie. */
+	char *kept[LANG_SUMS];
+	struct lang_block *block; /* [part][sum] */
 	_Atomic int stop, failed;
 	struct err err; /* of the first part that failed: of a claim inside */
 };
@@ -458,6 +462,45 @@ static void claims_gather(struct job *j)
 	}
 }
 
+/* ---- Sums ---- */
+
+/* Room for the numbers of those whose order has bits; false: no memory, or too much. */
+static bool keeps(struct job *j)
+{
+	const struct lang_nest *n = j->nest;
+
+	j->block = calloc((size_t)j->parts * (n->nsum + 1), sizeof *j->block);
+	for (unsigned k = 0; j->block && k < n->nsum; k++) {
+		const struct lang_sum_of *s = &n->sum[k];
+		uint64_t each = (uint64_t)s->many * dtype_row(s->by.type)->bytes;
+
+		if (!s->by.ordered)
+			continue;
+		j->kept[k] = n->turns > KEPT_MAX / each ? NULL : malloc(n->turns * each);
+		if (!j->kept[k])
+			return false;
+		for (unsigned part = 0; part < j->parts; part++)
+			j->block[part * n->nsum + k].at = j->kept[k] + first_turn(j, part) * each;
+	}
+	return j->block != NULL;
+}
+
+static uint64_t added_up(const struct job *j, unsigned k)
+{
+	const struct lang_sum_of *s = &j->nest->sum[k];
+	const union lang_reg *reg = j->reg;
+	uint64_t sum = j->run->reg[s->reg].bits[0];
+
+	for (unsigned part = 0; part < j->parts; part++) {
+		const struct lang_block *b = &j->block[part * j->nest->nsum + k];
+
+		sum = s->by.ordered ? lang_added_in_order(&s->by, sum, b->at, b->n)
+				    : lang_added_together(&s->by, sum, reg[s->reg].bits[0]);
+		reg += j->run->program->nreg;
+	}
+	return sum;
+}
+
 /* ---- One part ---- */
 
 static void do_part(void *data, unsigned part, bool here)
@@ -483,6 +526,7 @@ static void do_part(void *data, unsigned part, bool here)
 	if (!ended) {
 		lang_frame_set(&x, &own, j->frame->f.array, j->frame->code);
 		x.f.at = j->range + 1;
+		x.f.left = j->block + (size_t)part * j->nest->nsum;
 		ended = j->frame->code(&x.f) != 0;
 		claims_end(j, &own);
 	}
@@ -500,14 +544,8 @@ static void gather(struct job *j)
 	uint32_t nreg = r->program->nreg;
 	uint64_t sum[LANG_SUMS];
 
-	for (unsigned k = 0; k < j->nest->nsum; k++) {
-		const struct lang_sum_of *s = &j->nest->sum[k];
-
-		sum[k] = r->reg[s->reg].bits[0];
-		for (unsigned part = 0; part < j->parts; part++)
-			sum[k] = lang_added_together(&s->by, sum[k],
-						     j->reg[(size_t)part * nreg + s->reg].bits[0]);
-	}
+	for (unsigned k = 0; k < j->nest->nsum; k++)
+		sum[k] = added_up(j, k);
 	memcpy(r->reg, j->reg + (size_t)(j->parts - 1) * nreg, nreg * sizeof *r->reg);
 	for (unsigned k = 0; k < j->nest->nsum; k++)
 		r->reg[j->nest->sum[k].reg].bits[0] = sum[k];
@@ -518,13 +556,16 @@ static void gather(struct job *j)
 static bool prepare(struct job *j)
 {
 	j->reg = malloc((size_t)j->parts * j->run->program->nreg * sizeof *j->reg);
-	return j->reg && claims(j);
+	return j->reg && claims(j) && keeps(j);
 }
 
 static void finish(struct job *j)
 {
 	for (unsigned k = 0; k < j->nest->nclaimed; k++)
 		free(j->left[k]);
+	for (unsigned k = 0; k < j->nest->nsum; k++)
+		free(j->kept[k]);
+	free(j->block);
 	free(j->reg);
 }
 

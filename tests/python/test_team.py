@@ -95,6 +95,39 @@ assert (m[30:40, 30:] == 2).all() and m.sum() == 200, m
         assert done.returncode == 0, (threads, done.stderr[-2000:])
 
 
+IN_ORDER = """kernel f(x: float64[:,:], y: float32[:], inout z: float64[:], n: int64)
+    -> (s: float64, d: float64, e: float32, count: int64) {
+    s = 0.1; e = float32(3.0); d = -0.0
+    for i in 0..n {
+        let w = 0.0
+        let v = float32(0.0)
+        for j in 0..len(x, 1) { w = w + x[i, j] * 0.3; v += y[j] }
+        for j in 0..len(x, 1) { if x[i, j] > w { w = w * 0.9 + 1.0 } }
+        s += w * w
+        if w > 20.0 { count += 1; d = d - w; if w > 21.0 { d = d - w * 1e9 } }
+        e = y[i] * v + e
+        z[i] = w
+    } }"""
+
+
+def test_sums_of_floats_have_the_bits_of_their_order():
+    """Numbers of each turn, some of which are left out, added up behind the loop."""
+    code = f"""import numpy as np, braze
+kernel = braze.kernel_from_text({IN_ORDER!r})
+kernel.compile()
+rng = np.random.default_rng(1)
+x, y, z = rng.random((5000, 130)) * 1e3 ** rng.random((5000, 1)), rng.random(5000, np.float32), np.zeros(5000)
+for n in (0, 1, 2, 3, 17, 100, 5000):
+    print(*(v.hex() if isinstance(v, float) else np.asarray(v).tobytes().hex() for v in kernel(x, y, z, n)), z.sum().hex())
+print(braze.explain(kernel, x, y, z, 500))
+"""
+    said = [subprocess.run([sys.executable, "-c", code], text=True, capture_output=True,
+                           env=dict(os.environ, BRAZE_THREADS=threads, BRAZE_SHARE_WORK="0")).stdout
+            for threads in ("1", "2", "3")]
+    assert "parallel, 500 turns: no turn needs another, sums are put together" in said[0]
+    assert said[0] == said[1] == said[2]
+
+
 TRIANGLE = """kernel f(inout a: float64[:,:], b: float64[:,:], k: int64) {
     for t in 0..len(a) - k { for i in t..len(a) - k { for j in 0..len(a, 1) {
         a[i + k, j] = a[i + k, j] * 0.5 + b[i, j] + b[t, j] } } } }"""

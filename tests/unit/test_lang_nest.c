@@ -95,6 +95,22 @@ Test(lang_nest, scalars)
 	     "let w = 0.0; for i in 0..k { a[i] = w; w = m[i, i] }", 0, 9);
 }
 
+#define ROW "let w = 0.0; for j in 0..len(m) { w = w + m[i, j] }\n"
+
+Test(lang_nest, sums_whose_order_has_bits)
+{
+	SAYS(SUMS, "for i in 0..k { " ROW " t += w }", 0, 9);
+	SAYS(SUMS, "for i in 0..k { " ROW " t -= w; if w > 1.0 { t -= w * w } }", 0, 9);
+	SAYS("'t' in line 2 passes from turn to turn",
+	     "for i in 0..k { for j in 0..len(m) { t += m[i, j] } }", 0, 9);
+	SAYS("'t' in line 3 passes from turn to turn",
+	     "for i in 0..k { " ROW " while w > 1.0 { t += w; w = w / 2.0 } }", 0, 9);
+	SAYS("'t' in line 3 passes from turn to turn", "for i in 0..k { " ROW " t += w; t -= 1.0 }",
+	     0, 9);
+	SAYS("'t' in line 3 passes from turn to turn", "for i in 0..k { " ROW " t += w; a[i] = t }",
+	     0, 9);
+}
+
 Test(lang_nest, triangles_and_rows)
 {
 	SAYS(FREE, "for i in 0..len(m) { for j in 0..i { m[j, i] = m[i, j] } }", 0, 0);
