@@ -16,6 +16,8 @@ CALLS = {
     "count": "(m.ones(2, 'i4') * m.count_nonzero(m.arange(3))).dtype", "counts": "m.count_nonzero(m.arange(6).reshape(2, 3), axis=0).dtype",
     "corrcoef": "m.corrcoef([[1.0, 2.0], [3.0, 5.0]])", "of complex numbers": "m.corrcoef(m.array([[1, 2j], [3, 4]])).shape",
     "with a bias": "m.corrcoef([[1.0, 2.0], [3.0, 5.0]], bias=True)",
+    "size": "m.size(m.ones((2, 3)), -1)", "size of no axis": "m.size(m.ones(3), 5)", "sizes": "m.size(m.ones((2, 3)), (0, 1))",
+    "reshape": "m.reshape(m.ones((2, 3)), None).shape",
     "roots at infinities": "(m.array([-m.inf, -1, -0.0]) ** m.float64(0.5)).tolist()",
     **{f"type of {t} ** {e}": f"(m.ones(3, '{t}') ** {e}).dtype" for t in TYPES for e in EXPONENTS},
 }

@@ -35,7 +35,11 @@ def size(a, axis=None):
     """The number of elements, or the extent of an axis."""
     if not _native(a):
         return _fallback.numpys(numpy.size, (a, axis), {})
-    return a.size if axis is None else a.shape[axis]
+    if axis is None:
+        return a.size
+    if type(axis) is int and -a.ndim <= axis < a.ndim:
+        return a.shape[axis]
+    return numpy.size(numpy.broadcast_to(0, a.shape), axis)  # several axes, or NumPy's refusal
 
 
 def _shape_tuple(shape):
@@ -59,7 +63,7 @@ def _whole_shape(shape, size):
     return tuple(size // known if n < 0 else n for n in shape) if unknown else shape
 
 
-def _one_shape(shape, newshape):
+def _one_shape(a, shape, newshape):
     """The shape by either of reshape's two names."""
     if newshape is not None:
         if shape is not None:
@@ -74,14 +78,15 @@ def _one_shape(shape, newshape):
         )
         return newshape
     if shape is None:
-        raise TypeError("reshape() missing 1 required positional argument: 'shape'")
+        numpy.reshape(0, None)  # a refusal up to NumPy 2.3
+        return a.shape
     return shape
 
 
 def reshape(a, /, shape=None, order="C", *, newshape=None, copy=None):
     """The same elements in another shape."""
     a = asarray(a)
-    shape = _one_shape(shape, newshape)
+    shape = _one_shape(a, shape, newshape)
     if not _native(a):
         kwargs = {} if copy is None else {"copy": copy}
         return leave(numpy.reshape, a, shape, order, **kwargs)
