@@ -557,6 +557,14 @@ template <class T> BZ_FN T bz_pow(T a, T b)
 	}
 }
 
+template <class T> BZ_FN T bz_radians(T a)
+{
+	return a * ((T)3.141592653589793238462643383279502884 / 180);
+}
+template <class T> BZ_FN T bz_degrees(T a)
+{
+	return a * (180 / (T)3.141592653589793238462643383279502884);
+}
 /* The greater plus log1p(exp(-distance)); equal operands, infinities among them, add
  * log 2; a NaN comes through the difference. */
 template <class T> BZ_FN T bz_logaddexp(T a, T b)

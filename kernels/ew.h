@@ -604,6 +604,7 @@ BZ_ROUND_LANES(f64, )
 
 /* The bits of a number where the mask says, else of 0. */
 #define BZ_IF(t, m, number) (BZ_BITS(t, m) & BZ_BITS(t, BZ_SPLAT(t, number)))
+#define BZ_PI		    3.141592653589793238462643383279502884
 #define BZ_FLOAT(t, k, s, inf, top)                                                                \
 	BZ_SAME(pos, t)                                                                            \
 	BZ_SAME(conj, t)                                                                           \
@@ -616,6 +617,8 @@ BZ_ROUND_LANES(f64, )
 	BZ_UNARY(abs, t, BZ_BITS(t, a) & ~(top))                                                   \
 	BZ_UNARY(square, t, a *a)                                                                  \
 	BZ_UNARY(recip, t, 1 / a)                                                                  \
+	BZ_UNARY(radians, t, a *((bz_s_##t)BZ_PI / 180))                                           \
+	BZ_UNARY(degrees, t, a *(180 / (bz_s_##t)BZ_PI))                                           \
 	BZ_UNARY(imag, t, BZ_SPLAT(t, 0))                                                          \
 	BZ_BINARY(copysign, t, (BZ_BITS(t, a) & ~(top)) | (BZ_BITS(t, b) & (top)))                 \
 	BZ_BINARY(min, t, BZ_LESSER_##t(a, b))                                                     \

@@ -74,7 +74,7 @@ def test_casts_of_floats_are_rounded_once(of):
     same(np.asarray(x).astype("f2"), x.astype("f2"))
 
 
-EXACT_1 = ("negative positive absolute sign square sqrt reciprocal floor ceil trunc rint isnan isinf "
+EXACT_1 = ("negative positive absolute sign square sqrt reciprocal radians degrees floor ceil trunc rint isnan isinf "
            "isfinite signbit logical_not conjugate").split()
 CLOSE_1 = ("cbrt exp expm1 exp2 log log2 log10 log1p sin cos tan arcsin arccos arctan sinh cosh "
            "tanh arcsinh arccosh arctanh").split()

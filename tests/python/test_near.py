@@ -33,7 +33,7 @@ ONE = ["negative", "positive", "absolute", "sign", "square", "sqrt", "cbrt", "re
        "expm1", "exp2", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin", "arccos",
        "arctan", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "floor", "ceil", "trunc",
        "rint", "isnan", "isinf", "isfinite", "signbit", "logical_not", "invert", "real", "imag",
-       "conjugate"]
+       "conjugate", "radians", "degrees"]
 TWO = ["add", "subtract", "multiply", "divide", "floor_divide", "remainder", "fmod", "power",
        "arctan2", "hypot", "copysign", "nextafter", "heaviside", "logaddexp", "minimum", "maximum",
        "fmin", "fmax", "equal", "not_equal", "less", "less_equal", "greater", "greater_equal",

@@ -199,7 +199,7 @@ def test_packets_plans_and_steps_of_a_thousand_turns(request, program, plans):
     assert spent["steps"] <= 300, spent
 
 
-def random_program(seed):
+def random_program(seed, gathers=False):
     """Statements on slices of three vectors, with places that move, numbers of the turn and lists."""
     rng = numpy.random.default_rng(seed)
     lines = []
@@ -214,6 +214,12 @@ def random_program(seed):
             f"out.append((v[{x}]{where[1]} * 0.5).sum())",
             f"v[{to}], v[{x}] = v[{x}], v[{to}]",
             f"v[{to}]{where[0]}[...] += {value}",
+        ] + gathers * [
+            f"v[{to}]{where[0]}[...] = 0.5 * v[{x}]{where[1]}[i[:{size}] % {size}] + 0.125 * v[{y}]{where[2]}",
+            f"v[{to}]{where[0]}[...] = v[{x}][i[:{size}]] * 0.25 - 0.5 * v[{y}]{where[2]}",
+            f"v[{to}]{where[0]}[...] += v[{to}]{where[1]}[-1 - i[:{size}] % {size}] * 0.125",
+            f"i = (i * 3 + {step}) % len(v[0])",
+            f"out.append(v[{x}][i].sum())",
         ]))
     return "for t in range(turns):\n" + "".join(f"    {line}\n" for line in lines)
 
@@ -221,13 +227,15 @@ def random_program(seed):
 def run_random(text, m, turns):
     v = [m.arange(2 * turns + 40) % (7 + i) / 8.0 for i in range(3)]
     out, k = [], [0.5, 0.25, 0.125]
-    exec(compile(text, "program", "exec"), {"v": v, "out": out, "k": k, "turns": turns, "range": range})  # noqa: S102
+    i = m.arange(9) * 7 % 40
+    exec(compile(text, "program", "exec"), {"v": v, "out": out, "k": k, "i": i, "turns": turns, "range": range})  # noqa: S102
     return (*v, *out)
 
 
+@pytest.mark.parametrize("gathers", [False, True])
 @pytest.mark.parametrize("seed", range(60))
-def test_random_program(seed):
-    text = random_program(seed)
+def test_random_program(seed, gathers):
+    text = random_program(seed, gathers)
     for turns in (70, 700):
         mine, theirs = run_random(text, np, turns), run_random(text, numpy, turns)
         for x, y in zip(mine, theirs, strict=True):
