@@ -42,7 +42,7 @@ static struct team {
 	pthread_mutex_t lock;
 	pthread_cond_t begin, end;
 	pthread_t id[THREADS_MAX];
-	unsigned started;
+	_Atomic unsigned started;
 	struct job job;
 	/* A thread counts itself in and looks for `open` then; who ends a job closes it and looks
 	 * for threads inside then: one of them sees the other.  So with sleepers and told. */

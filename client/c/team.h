@@ -2,8 +2,8 @@
 /* client/c/team.h - threads of this process that do parts of kernels' loops.
  *
  * There is one team, which begins at the first loop that is worth it: as many threads as cores that
- * the process may use, or BRAZE_THREADS.  They sleep where nothing is done, take no signals, and a
- * process that is forked begins with none. */
+ * the process may use, or BRAZE_THREADS.  They sleep soon where nothing is done, take no signals,
+ * and a process that is forked begins with none. */
 #ifndef BRAZE_TEAM_H
 #define BRAZE_TEAM_H
 
