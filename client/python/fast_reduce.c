@@ -117,6 +117,8 @@ bool fast_reduce_first(PyObject **out, const struct fast *f, const struct call *
 	    !read_call(&r, f, c) || (!r.count && !has_identity(f)) ||
 	    (r.dtype >= 0 && *f->op_name != 's' && *f->op_name != 'p'))
 		return false;
+	if (is_numpys(f, r.of) && f->numpys->fn(out, f->numpys, c))
+		return true;
 	return answer(out, braze_reduce(&made, f->op, r.of, r.mask, r.keep, r.dtype, &err), &made);
 }
 

@@ -118,7 +118,7 @@ DRAWN = {
 NUMBERS = SIZES + of("0.5,; 2.0, 0.5; v,; v, 0.5; v, v; v, v, 3; 0.5, 0.5, (2, 2); 5, 0.5; 3, v; 5, 3, 2; 7, [0.5, 0.5], 4; v, q; v, q, 5; [3, 2], 2; 1, 2, 3, 4")
 
 
-METHODS = {"accumulate": SCANS, "reduceat": of("f, [0, 2]; i, i; m, [0, 1], 1; f, [9]; m, [0, 2]; f, v; p, 0; u, [1, 3], 0, 'i8'; k, [0]; d, [0], 2"),
+METHODS = {"accumulate": SCANS, "reduce": of("k,; k, 0; k, None; f,; i, 0; m, 1; m, -1; m, 2; m, (0, 1); e,; z,; s,; k, 0, None; k, 0, bool"), "reduceat": of("f, [0, 2]; i, i; m, [0, 1], 1; f, [9]; m, [0, 2]; f, v; p, 0; u, [1, 3], 0, 'i8'; k, [0]; d, [0], 2"),
            "at": of("f, i, 1.5; p, j, f; i, k, 2; u, [0, 0], 1; m, j[:2], 3; f, [9], 1; f, i, f; k, i, k; f, i, 'x'; s, j, 1; p, 0, 2; i, j, 1.5; t, 1, 2")}
 
 
