@@ -109,6 +109,9 @@ void emit_lang_share(struct lane *e, uint32_t range);
 void emit_lang_parts(struct lane *e);
 void emit_lang_begin_part(struct lane *e);
 
+/* CODE_FUSES. */
+void emit_lang_fuses(struct lane *e, uint32_t at);
+
 /* Writes a test before the loop: `bad` is 0 only if all places of the loop that it sets in
  * e->inside are inside their arrays in every turn.  Returns how many these are. */
 unsigned emit_lang_bounds(struct lane *e, uint32_t loop);
