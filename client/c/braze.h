@@ -472,6 +472,9 @@ BRAZE_API int64_t braze_kernel_longest(const braze_kernel *k);
 /* on: from now on each call keeps what it knows of its kernel's loops: which may run on several
  * cores with its arguments, and why the others may not.  Of the whole process. */
 BRAZE_API void braze_kernel_explain(int on);
+/* From now on kernels of this process run loops in a row as they are written (on), or as one where
+ * that is the same to the bit, as they begin. */
+BRAZE_API void braze_kernel_unfused(int on);
 /* What the last call has kept, a line for each loop, to be freed with free(); NULL: nothing, or it
  * was taken already. */
 BRAZE_API char *braze_kernel_loops(braze_kernel *k);

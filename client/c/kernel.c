@@ -46,6 +46,11 @@ int braze_kernel_create(braze_kernel **out, const char *text, size_t length, bra
 	return 0;
 }
 
+void braze_kernel_unfused(int on)
+{
+	lang_keep_apart(on != 0);
+}
+
 void braze_kernel_free(braze_kernel *k)
 {
 	if (!k)

@@ -508,6 +508,7 @@ static PyObject *set_flags(PyObject *mod, PyObject *v)
 	if (flags == -1 && PyErr_Occurred())
 		return NULL;
 	core.flags = (unsigned)flags;
+	braze_kernel_unfused((core.flags & BRAZE_UNFUSED) != 0);
 	if (core.session)
 		braze_set_flags(core.session, core.flags);
 	return PyLong_FromUnsignedLong(old);

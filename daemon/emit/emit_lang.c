@@ -316,6 +316,11 @@ void emit_lang_one(struct lane *e, uint32_t at)
 	case CODE_SUMMED:
 		emit_lang_step(e, i, at);
 		break;
+	case CODE_SEAM:
+		break;
+	case CODE_FUSES:
+		emit_lang_fuses(e, at);
+		break;
 	case CODE_LENGTH:
 		text_put(o, "%s = N%u_%u;\n", emit_lang_register(e, i->d), i->a, i->b);
 		break;

@@ -6,6 +6,7 @@
  * of a few turns, whose number is known here, are not counted at all.  Both are loops of C, of
  * which compilers make vectors, or take the turns apart; all others are jumps. */
 #include "emit_lang_lane.h"
+#include "lang/lang_fuse.h"
 #include "lang/lang_uses.h"
 
 #define SHORT_TURNS 8	/* of a loop that the compiler is to write out, */
@@ -148,8 +149,9 @@ static void put_strip(struct lane *e, const struct lang_ins *range, uint32_t at)
 	if (take)
 		text_put(&e->o, "BZ_ROOM(%u);\n", dtype_row(take->type)->bytes);
 	text_put(&e->o, "q = %s + (bz_i64)c; BZ_STRIP(%u, c);\n", next, range[1].d - 1);
-	/* The machine has put aside what one turn would read and another write. */
-	if (e->closely)
+	/* The machine has put aside what one turn would read and another write, or said that
+	 * there is no such. */
+	if (e->closely || lang_fusion_straight(e->p, at))
 		text_put(&e->o, "#pragma GCC ivdep\n");
 	e->taking = take != NULL;
 	e->even = is_even(e, e->loop[at] - 1);

@@ -113,6 +113,9 @@ void emit_lang_begin_part(struct lane *e);
 /* In a part: an addition whose order has bits keeps its number; false: it is none. */
 bool emit_lang_keep(struct lane *e, uint32_t at);
 
+/* CODE_FUSES. */
+void emit_lang_fuses(struct lane *e, uint32_t at);
+
 /* Writes a test before the loop: `bad` is 0 only if all places of the loop that it sets in
  * e->inside are inside their arrays in every turn.  Returns how many these are. */
 unsigned emit_lang_bounds(struct lane *e, uint32_t loop);

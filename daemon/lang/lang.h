@@ -154,6 +154,9 @@ enum lang_code {
 	CODE_SUM,    /* the sum c by op of a value of `type` from each turn of a loop begins */
 	CODE_ADDEND, /* of it this turn's, a */
 	CODE_SUMMED, /* d = it */
+	CODE_FUSES,  /* d = may the loop at a do what c loops in a row do, whose starts and stops
+		      * are in registers b ...?  op 1: the one around it says so */
+	CODE_SEAM,   /* what follows is of the next of those, in op loops around here */
 	CODE_CALL,   /* the function at d */
 	CODE_RETURN
 };
@@ -288,6 +291,9 @@ struct lang_team {
  * to be freed with free(); NULL: no memory. */
 char *lang_explain(const struct lang_kernel *k, const struct lang_array *array,
 		   const union lang_reg *scalar);
+/* From now on loops in a row are run as they are written, in all kernels, or as one where that is
+ * the same (lang_fuse.h), as they are at first. */
+void lang_keep_apart(bool apart);
 /* From now on code of the kernel runs loops by the team, where that changes no bit. */
 void lang_join_team(struct lang_kernel *k, const struct lang_team *team);
 

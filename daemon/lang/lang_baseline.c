@@ -388,6 +388,12 @@ static void put_one(struct baseline *w, uint32_t at, bool outermost)
 	case CODE_SPOT:
 		put_spot(w, at);
 		break;
+	case CODE_SEAM:
+		break;
+	case CODE_FUSES:
+		if (!i->op)
+			lang_base_step(w, at, true);
+		break;
 	case CODE_CLAIM:
 		if (lang_nest_may(w->p, i->a))
 			lang_base_step(w, at, true);

@@ -43,7 +43,7 @@ bool lang_register(struct lang_checker *c, node *n, uint32_t count, uint32_t *ou
 	return true;
 }
 
-static struct symbol *declare(struct lang_checker *c, node *n, enum symbol_kind kind, unsigned type)
+struct symbol *lang_declare(struct lang_checker *c, node *n, enum symbol_kind kind, unsigned type)
 {
 	struct symbol *s = &c->symbol[c->nsymbol];
 
@@ -105,7 +105,7 @@ static bool let(struct lang_checker *c, node *n)
 		return WRONG(c, n, E_INVALID, "the result '%.*s' is declared as %s", NAME_OF(c, n),
 			     dtype_row(s->type)->name);
 	if (!result)
-		s = declare(c, n, SYMBOL_VARIABLE, n->type != DTYPE_END ? n->type : v.type);
+		s = lang_declare(c, n, SYMBOL_VARIABLE, n->type != DTYPE_END ? n->type : v.type);
 	return s && lang_move(c, n, &v, s->type, s->reg);
 }
 
@@ -190,7 +190,7 @@ static bool body(struct lang_checker *c, uint32_t id, uint32_t *breaks)
 	return fine;
 }
 
-static bool bound(struct lang_checker *c, uint32_t id, uint32_t *reg)
+bool lang_bound(struct lang_checker *c, uint32_t id, uint32_t *reg)
 {
 	node *n = lang_node_at(c, id);
 	struct value v = {.type = DT_INT64, .weak = true, .literal = true, .bits = {1}};
@@ -228,7 +228,7 @@ static bool claim(struct lang_checker *c, node *n)
 		       : true;
 }
 
-static bool loop(struct lang_checker *c, node *n)
+bool lang_loop(struct lang_checker *c, node *n)
 {
 	struct lang_ins range = {.code = CODE_RANGE, .op = n->access}, next = {.code = CODE_NEXT};
 	unsigned names = c->nsymbol;
@@ -236,8 +236,8 @@ static bool loop(struct lang_checker *c, node *n)
 	struct claims claims;
 	struct symbol *s;
 
-	if (!bound(c, n->a, &range.a) || !bound(c, n->b, &range.b) || !bound(c, n->c, &range.c) ||
-	    !(s = declare(c, n, SYMBOL_NUMBER, DT_INT64)))
+	if (!lang_bound(c, n->a, &range.a) || !lang_bound(c, n->b, &range.b) ||
+	    !lang_bound(c, n->c, &range.c) || !(s = lang_declare(c, n, SYMBOL_NUMBER, DT_INT64)))
 		return false;
 	range.d = next.a = s->reg;
 	if (!are_sums(c, (uint32_t)n->integer) || !lang_claims_open(c, n, &claims) ||
@@ -307,7 +307,7 @@ static bool give(struct lang_checker *c, node *n)
 	       lang_emit(c, n, (struct lang_ins){.code = CODE_RETURN});
 }
 
-static bool statement(struct lang_checker *c, node *n)
+bool lang_statement(struct lang_checker *c, node *n)
 {
 	switch ((enum lang_kind)n->kind) {
 	case NODE_LET:
@@ -315,7 +315,7 @@ static bool statement(struct lang_checker *c, node *n)
 	case NODE_ASSIGN:
 		return assign(c, n);
 	case NODE_FOR:
-		return loop(c, n);
+		return lang_loop(c, n);
 	case NODE_WHILE:
 		return repeat(c, n);
 	case NODE_IF:
@@ -334,9 +334,19 @@ static bool statements(struct lang_checker *c, uint32_t id)
 {
 	unsigned names = c->nsymbol;
 
-	for (; id; id = lang_node_at(c, id)->next)
-		if (!statement(c, lang_node_at(c, id)))
+	while (id) {
+		node *n = lang_node_at(c, id);
+
+		if (n->kind == NODE_FOR && lang_fuse(c, id, &id)) {
+			if (!id)
+				return false;
+			id = lang_node_at(c, id)->next;
+			continue;
+		}
+		if (!lang_statement(c, n))
 			return false;
+		id = n->next;
+	}
 	c->nsymbol = names;
 	return true;
 }
@@ -386,7 +396,7 @@ static bool function(struct lang_checker *c, uint32_t id)
 		if (param->rank || (param->access & ACCESS_OUT))
 			return WRONG(c, param, E_INVALID,
 				     "a function takes scalars and writes none: hand it elements");
-		if (!(s = declare(c, param, SYMBOL_VARIABLE, param->type)))
+		if (!(s = lang_declare(c, param, SYMBOL_VARIABLE, param->type)))
 			return false;
 		f->reg[f->nparam++] = s->reg;
 	}
@@ -408,7 +418,7 @@ static bool parameter(struct lang_checker *c, node *n, bool result)
 {
 	struct lang_program *p = c->program;
 	struct lang_param *out = &p->param[p->nparam + p->nresult];
-	struct symbol *s = declare(c, n, n->rank ? SYMBOL_ARRAY : SYMBOL_VARIABLE, n->type);
+	struct symbol *s = lang_declare(c, n, n->rank ? SYMBOL_ARRAY : SYMBOL_VARIABLE, n->type);
 
 	if (!s)
 		return false;
@@ -459,18 +469,19 @@ void lang_free(struct lang_program *p)
 	free(p);
 }
 
-enum status lang_check(struct lang_program **out, const struct lang_tree *tree, struct err *err)
+/* apart: loops are not joined, in whose copies each literal is a constant again. */
+static enum status check(struct lang_program **out, const struct lang_tree *tree, bool apart,
+			 struct err *err)
 {
 	struct lang_checker *c = calloc(1, sizeof *c);
 	struct lang_program *p = calloc(1, sizeof *p);
-	struct err own = {0};
 	bool fine = c && p;
 
 	if (fine) {
-		*c = (struct lang_checker){.tree = tree, .program = p, .err = err ? err : &own};
+		*c = (struct lang_checker){.tree = tree, .program = p, .err = err, .apart = apart};
 		/* A literal is a constant once at most, and each loop has a step; slices need 0, 1.
 		 */
-		p->cap_const = tree->n + 2;
+		p->cap_const = (apart ? 1 : 4) * (tree->n + 2);
 		p->constant = calloc(p->cap_const, sizeof *p->constant);
 		fine = p->constant != NULL;
 	}
@@ -489,5 +500,18 @@ enum status lang_check(struct lang_program **out, const struct lang_tree *tree, 
 		*out = p;
 	else
 		lang_free(p);
+	return st;
+}
+
+/* What is too large with copies of its loops may not be so without. */
+enum status lang_check(struct lang_program **out, const struct lang_tree *tree, struct err *err)
+{
+	struct err own = {0};
+	enum status st = check(out, tree, false, &own);
+
+	if (st == E_LIMIT)
+		st = check(out, tree, true, &own);
+	if (st && err)
+		*err = own;
 	return st;
 }

@@ -78,6 +78,7 @@ struct lang_checker {
 	bool whole;			   /* a name of an array is all of it */
 	bool in_product;
 	uint32_t zero, one; /* 1 + registers of these numbers; 0: none yet */
+	bool apart;	    /* loops stay as they are written */
 };
 
 typedef const struct lang_node node;
@@ -141,6 +142,17 @@ bool lang_is_product(node *n);
 unsigned lang_product_axes(struct lang_checker *c, node *n);
 bool lang_product_prepare(struct lang_checker *c, node *n, uint32_t id);
 bool lang_product(struct lang_checker *c, node *n, uint32_t id, struct value *out);
+/* ---- Statements (lang_check.c, lang_fuse.c) ---- */
+
+/* A name that is known from here on; NULL: there is one already. */
+struct symbol *lang_declare(struct lang_checker *c, node *n, enum symbol_kind kind, unsigned type);
+bool lang_statement(struct lang_checker *c, node *n);
+bool lang_loop(struct lang_checker *c, node *n);
+/* A bound of a loop, or 1 where there is none. */
+bool lang_bound(struct lang_checker *c, uint32_t id, uint32_t *reg);
+/* Loops in a row, of which *id is the first, as one and as they are: *id is the last of them, or 0
+ * after an error.  false: they are not joined, and nothing is done. */
+bool lang_fuse(struct lang_checker *c, uint32_t id, uint32_t *last);
 /* The address of the element that an index names. */
 bool lang_place(struct lang_checker *c, node *n, const struct symbol *s, uint32_t *reg);
 

@@ -529,3 +529,26 @@ struct lang_dependence lang_depend(const struct lang_turns *turns, const struct 
 		}
 	return out;
 }
+
+struct lang_dependence lang_depend_pair(const struct lang_turns *turns,
+					const struct lang_reach *access, unsigned first,
+					unsigned second, unsigned level)
+{
+	struct lang_dependence out = {.answer = LANG_INDEPENDENT};
+
+	/* What is not decided it says, too. */
+	test_pair(&out, turns, access, first, second, level);
+	return out;
+}
+
+void lang_depend_near(bool *near, const struct lang_turns *turns, const struct lang_reach *access,
+		      unsigned n)
+{
+	struct span span[LANG_ACCESSES];
+
+	for (unsigned a = 0; a < n; a++)
+		span[a] = span_of(turns, &access[a]);
+	for (unsigned a = 0; a < n; a++)
+		for (unsigned b = 0; b < n; b++)
+			near[n * a + b] = !apart(&span[a], &span[b]);
+}

@@ -58,6 +58,15 @@ struct lang_dependence {
 struct lang_dependence lang_depend(const struct lang_turns *turns, const struct lang_reach *access,
 				   unsigned n, unsigned level);
 
+/* Do the bytes of access `first` in a turn of that loop meet those of access `second` in a later
+ * one? */
+struct lang_dependence lang_depend_pair(const struct lang_turns *turns,
+					const struct lang_reach *access, unsigned first,
+					unsigned second, unsigned level);
+/* near[n * a + b]: may they touch the same bytes in any turns at all? */
+void lang_depend_near(bool *near, const struct lang_turns *turns, const struct lang_reach *access,
+		      unsigned n);
+
 /* Turns of a path, the outermost loop first, in which the conditions are all at least 0. */
 struct lang_stretch {
 	const struct lang_turns *turns;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lang_nest.h"
+#include "lang_fuse.h"
 #include "lang_steps.h"
 #include "lang_uses.h"
 
@@ -19,6 +19,7 @@ struct look {
 	struct lang_loops *loops;
 	FILE *out;
 	unsigned depth;
+	uint32_t end, behind; /* of loops that are one: the jump over what they are apart */
 };
 
 static bool all_known(const struct look *l, const struct lang_ins *i)
@@ -58,6 +59,58 @@ static bool is_pure(const struct lang_ins *i)
 	       i->code == CODE_LENGTH;
 }
 
+/* The lines of loops that are apart, from the one that stands at `first` on: all, or that of one.
+ */
+static void tell_lines(struct look *l, uint32_t first, uint32_t behind, unsigned from, unsigned to)
+{
+	const struct lang_program *p = l->run.program;
+
+	for (unsigned k = 0; first < behind && k < to; first++) {
+		if (p->code[first].code != CODE_RANGE)
+			continue;
+		if (k >= from)
+			fprintf(l->out, "%sline %u", k > from ? ", " : "", p->code[first].line);
+		k++;
+		first = lang_nest_end(p, first);
+	}
+}
+
+/* Are the loops behind one with these arguments?  Where the ways go on. */
+static uint32_t tell_fused(struct look *l, uint32_t at, const struct lang_ins *i)
+{
+	const struct lang_program *p = l->run.program;
+	uint32_t apart = i[1].d, behind = p->code[apart - 1].d;
+	bool known = all_known(l, i), same = known && lang_fusion_alike(i, l->run.reg) == i->c;
+	struct lang_fusion f = {.fine = 0};
+	unsigned other;
+
+	if (same && !lang_fusion_of(&f, p, l->loops, i->a, l->run.reg, l->run.array, false))
+		f.fine = 0;
+	fprintf(l->out, "%*s", 2 * (int)l->depth, "");
+	if (same && lang_fusion_done(&f, i->to)) {
+		tell_lines(l, apart, behind, 0, 1);
+		fputs(": one loop with ", l->out);
+		tell_lines(l, apart, behind, 1, LANG_FUSED);
+		fputc('\n', l->out);
+		l->end = apart - 1;
+		l->behind = behind;
+		return at + 2;
+	}
+	tell_lines(l, apart, behind, 0, 1);
+	fputs(": apart from ", l->out);
+	other = f.fine && f.fine < f.loops ? f.fine : 1;
+	tell_lines(l, apart, behind, other, other + 1);
+	fprintf(l->out, ": %s\n",
+		!known	? "their bounds are known only when they run"
+		: !same ? "they have other bounds"
+		: f.fine == f.loops && f.nest.work < LANG_FUSED_LEAST ? "they do too little"
+		: f.fine == f.loops ? "arrays overlap, or turns touch the same bytes"
+		: f.lost	    ? "one may run at once, and together they may not"
+		: f.pair	    ? "turns that touch the same bytes would change their order"
+				    : "it is not proven that nothing in them fails");
+	return apart;
+}
+
 static void one(struct look *l, uint32_t at)
 {
 	const struct lang_program *p = l->run.program;
@@ -77,6 +130,19 @@ static void one(struct look *l, uint32_t at)
 			s->fn(&l->run, s);
 		for (unsigned k = 0; lang_makes(&reg, &type, i, k); k++)
 			l->known[reg] = fine;
+	}
+}
+
+static void all(struct look *l)
+{
+	const struct lang_program *p = l->run.program;
+
+	for (uint32_t at = p->entry; at < p->ncode; at++) {
+		if (l->end && at == l->end)
+			at = l->behind;
+		if (p->code[at].code == CODE_FUSES && !p->code[at].op)
+			at = tell_fused(l, at, &p->code[at]);
+		one(l, at);
 	}
 }
 
@@ -104,8 +170,8 @@ char *lang_explain(const struct lang_kernel *k, const struct lang_array *array,
 			l.run.reg[p->param[i].reg] = *scalar++;
 		l.known[p->param[i].reg] = true;
 	}
-	for (uint32_t at = p->entry; l.out && at < p->ncode; at++)
-		one(&l, at);
+	if (l.out)
+		all(&l);
 	free(l.run.reg);
 	free(l.known);
 	lang_loops_free(l.loops);

@@ -35,6 +35,13 @@ uint32_t lang_nest_end(const struct lang_program *p, uint32_t range)
 	return at;
 }
 
+/* Behind the copy of loops that are one, of which only what they are apart is looked at: both do
+ * the same.  (at: of CODE_FUSES.) */
+static uint32_t apart_from(const struct lang_program *p, uint32_t at)
+{
+	return p->code[at].code == CODE_FUSES && !p->code[at].op ? p->code[at + 1].d : at;
+}
+
 /* ---- Which registers are written ---- */
 
 static bool has(const uint64_t *set, uint32_t k)
@@ -65,8 +72,10 @@ static void find_written(struct walk *w)
 		for (unsigned k = 0; lang_makes(&reg, &type, &w->p->code[at], k); k++)
 			w->slot[reg] = FUNCTIONS;
 	for (uint32_t at = w->range + 1; at < w->end; at++) {
-		const struct lang_ins *i = &w->p->code[at];
+		const struct lang_ins *i;
 
+		at = apart_from(w->p, at);
+		i = &w->p->code[at];
 		if (i->code == CODE_NEXT)
 			count_write(w, i->a);
 		else if (i->code != CODE_RANGE)
@@ -160,7 +169,13 @@ static bool inside(struct walk *w, const struct lang_reach *here, struct lang_af
 {
 	struct lang_stretch s = {w->turns, w->path, w->depth, here->ncondition, here->condition};
 	int64_t base = w->p->base;
-	bool front = lang_depend_within(&s, index, base, base + n - 1);
+	bool front;
+
+	if (w->supposed) {
+		index->constant += index->constant < 0 && lang_affine_constant(index) ? n : -base;
+		return true;
+	}
+	front = lang_depend_within(&s, index, base, base + n - 1);
 
 	if (!front && !lang_depend_within(&s, index, -n, -1))
 		return false;
@@ -182,8 +197,10 @@ static bool is_break(const struct walk *w, uint32_t jump)
 static bool is_conditional(const struct walk *w, uint32_t at)
 {
 	for (uint32_t k = w->range + 1; k < w->end; k++) {
-		const struct lang_ins *i = &w->p->code[k];
+		const struct lang_ins *i;
 
+		k = apart_from(w->p, k);
+		i = &w->p->code[k];
 		if (lang_jumps(i) && i->code != CODE_NEXT && i->code != CODE_LOOP &&
 		    ((k < at && i->d > at) || is_break(w, k)))
 			return true;
@@ -222,6 +239,7 @@ static bool enter(struct walk *w, uint32_t at, const struct lang_ins *i)
 	if (__builtin_mul_overflow(w->many[w->depth], w->many[w->depth + 1],
 				   &w->many[w->depth + 1]))
 		w->many[w->depth + 1] = UINT64_MAX;
+	w->now_of[w->depth] = 0;
 	w->path[w->depth] = w->nturns++;
 	w->path_range[w->depth] = at;
 	w->path_end[w->depth++] = lang_nest_end(w->p, at);
@@ -263,6 +281,7 @@ static bool place(struct walk *w, uint32_t at, const struct lang_ins *i)
 	}
 	access->nloop = w->depth;
 	memcpy(access->loop, w->path, sizeof access->loop);
+	memcpy(w->of[w->naccess], w->now_of, sizeof w->now_of);
 	w->place[w->naccess] = at;
 	w->w[w->slot[i->d]].access = (int)w->naccess++;
 	return true;
@@ -323,6 +342,32 @@ static bool addend(struct walk *w, uint32_t at, const struct lang_ins *i)
 	return true;
 }
 
+/* Of a loop that does what several do: the next one begins, or those inside are one, whose bounds
+ * are the same in every turn. */
+static bool of_several(struct walk *w, uint32_t at, const struct lang_ins *i)
+{
+	struct lang_affine first, x;
+
+	for (unsigned k = 0; i->code == CODE_SEAM && k < i->op && k < w->depth; k++)
+		w->now_of[w->depth - 1 - k]++;
+	for (uint32_t k = 0; i->code == CODE_FUSES && w->reg && k < 2 * i->c; k++)
+		if (!lang_walk_value(w, i->b + k % 2, &first) ||
+		    !lang_walk_value(w, i->b + k, &x) || memcmp(&first, &x, sizeof x) != 0)
+			return refuse(w, WHY_BOUNDS, at);
+	return true;
+}
+
+static bool made(struct walk *w, uint32_t at, const struct lang_ins *i)
+{
+	if (i->code == CODE_PLACE)
+		return place(w, at, i);
+	if (i->code == CODE_ADDEND)
+		return addend(w, at, i);
+	if (i->code == CODE_LOAD || i->code == CODE_STORE)
+		return touch(w, at, i, i->code == CODE_LOAD ? i->a : i->d);
+	return true;
+}
+
 static bool one(struct walk *w, uint32_t at)
 {
 	const struct lang_ins *i = &w->p->code[at];
@@ -337,36 +382,53 @@ static bool one(struct walk *w, uint32_t at)
 		return enter(w, at, i);
 	if (i->code == CODE_NEXT)
 		return next(w, i);
+	if (i->code == CODE_SEAM || i->code == CODE_FUSES)
+		return of_several(w, at, i);
 	if (i->code == CODE_END || i->code == CODE_RETURN)
 		return refuse(w, WHY_LEAVES, at);
 	if (lang_jumps(i))
 		return jump(w, at, i);
 	for (unsigned k = 0; lang_makes(&reg, &type, i, k); k++)
 		write_one(w, at, reg);
-	if (i->code == CODE_PLACE)
-		return place(w, at, i);
-	if (i->code == CODE_ADDEND)
-		return addend(w, at, i);
-	if (i->code == CODE_LOAD || i->code == CODE_STORE)
-		return touch(w, at, i, i->code == CODE_LOAD ? i->a : i->d);
-	return true;
+	return made(w, at, i);
 }
 
 /* ---- The whole ---- */
+
+/* The copy of the loop that is done in its place: from `first` on, to before `behind`. */
+static void find_twin(const struct walk *w, uint32_t *first, uint32_t *behind)
+{
+	const struct lang_program *p = w->p;
+
+	*first = *behind = p->ncode;
+	for (uint32_t at = p->entry; at < w->range; at++) {
+		uint32_t apart = apart_from(p, at), end;
+
+		/* It may be one that is being tried, and alone. */
+		if (apart <= at || apart >= p->ncode)
+			continue;
+		end = p->code[apart - 1].d;
+		if (w->range >= end)
+			continue;
+		*first = w->range < apart ? apart : at;
+		*behind = w->range < apart ? end : apart;
+	}
+}
 
 /* Which registers of the loop's are read by what is not in it. */
 static void find_outside(struct walk *w)
 {
 	const struct lang_program *p = w->p;
-	uint32_t reg;
+	uint32_t reg, first, behind;
 	unsigned type;
 
 	for (unsigned k = 0; k < p->nresult; k++)
 		if (w->slot[p->param[p->nparam + k].reg] < w->nw)
 			w->w[w->slot[p->param[p->nparam + k].reg]].outside = true;
+	find_twin(w, &first, &behind);
 	for (uint32_t at = p->entry; at < p->ncode; at++) {
-		if (at == w->range + 1)
-			at = w->end + 1;
+		if ((at > w->range && at <= w->end) || (at >= first && at < behind))
+			continue;
 		for (unsigned k = 0; lang_uses(&reg, &type, &p->code[at], k); k++)
 			if (w->slot[reg] < w->nw)
 				w->w[w->slot[reg]].outside = true;
@@ -409,6 +471,14 @@ static void depends(struct walk *w)
 	w->out->certain = !w->widened && !w->maybe[d->first] && !w->maybe[d->second];
 }
 
+static void at_once(struct walk *w, void *data)
+{
+	if (!w->out->why)
+		scalars(w);
+	if (!w->out->why && w->reg)
+		depends(w);
+}
+
 static void walk(struct walk *w)
 {
 	bool fine;
@@ -421,64 +491,75 @@ static void walk(struct walk *w)
 	fine = enter(w, w->range, &w->p->code[w->range]);
 	w->out->turns = w->many[1];
 	for (uint32_t at = w->range + 1; fine && at < w->end && !w->full; at++) {
+		at = apart_from(w->p, at);
 		landed(w, at);
 		w->out->work += w->many[w->depth];
 		fine = one(w, at);
 	}
-	if (!fine || w->full)
-		return;
-	landed(w, w->end);
-	scalars(w);
-	if (!w->out->why && w->reg)
-		depends(w);
+	if (fine && !w->full)
+		landed(w, w->end);
 }
 
-bool lang_nest_of(struct lang_nest *out, const struct lang_program *p,
-		  const struct lang_loops *loops, uint32_t range, const union lang_reg *reg,
-		  const struct lang_array *array)
+/* false: no memory. */
+static bool open(struct walk *w)
 {
-	struct walk *w = calloc(1, sizeof *w);
-	uint32_t end = lang_nest_end(p, range);
-	bool fine = false;
-
-	memset(out, 0, sizeof *out);
-	out->end = end;
-	if (!w)
-		return false;
-	w->p = p;
-	w->reg = reg;
-	w->loops = loops;
-	w->array = array;
-	w->out = out;
-	w->range = range;
-	w->end = end;
-	if (end - range > CODE_MAX) {
-		refuse(w, WHY_LARGE, range);
-		free(w);
-		return true;
-	}
-	w->slot = malloc(p->nreg * sizeof *w->slot);
+	w->slot = malloc(w->p->nreg * sizeof *w->slot);
 	w->w = malloc(WRITTEN_MAX * sizeof *w->w);
 	if (w->slot && w->w)
 		find_written(w);
 	w->words = w->nw / 64 + 1;
 	w->now = calloc(w->words, sizeof *w->now);
-	w->before = calloc(end - range + 2, sizeof *w->before);
-	if (w->slot && w->w && w->now && w->before) {
-		if (w->nw == WRITTEN_MAX)
-			refuse(w, WHY_LARGE, range);
-		else
-			walk(w);
-		fine = !w->full;
-	}
-	for (uint32_t k = 0; w->before && k < end - range + 2; k++)
+	w->before = calloc(w->end - w->range + 2, sizeof *w->before);
+	return w->slot && w->w && w->now && w->before;
+}
+
+static void close(struct walk *w)
+{
+	for (uint32_t k = 0; w->before && k < w->end - w->range + 2; k++)
 		free(w->before[k]);
 	free(w->before);
 	free(w->now);
 	free(w->w);
 	free(w->slot);
 	free(w);
+}
+
+bool lang_walk_over(struct lang_nest *out, const struct lang_program *p,
+		    const struct lang_loops *loops, uint32_t range, const union lang_reg *reg,
+		    const struct lang_array *array, bool supposed, lang_walk_fn *then, void *data)
+{
+	struct walk *w = calloc(1, sizeof *w);
+	bool fine;
+
+	memset(out, 0, sizeof *out);
+	out->end = lang_nest_end(p, range);
+	if (!w)
+		return false;
+	w->p = p;
+	w->reg = reg;
+	w->loops = loops;
+	w->array = array;
+	w->supposed = supposed;
+	w->out = out;
+	w->range = range;
+	w->end = out->end;
+	fine = w->end - range > CODE_MAX ? refuse(w, WHY_LARGE, range) : open(w);
+	if (fine && w->nw == WRITTEN_MAX)
+		refuse(w, WHY_LARGE, range);
+	else if (fine)
+		walk(w);
+	fine = (fine || out->why) && !w->full;
+	if (fine)
+		then(w, data);
+	close(w);
 	return fine;
+}
+
+bool lang_nest_of(struct lang_nest *out, const struct lang_program *p,
+		  const struct lang_loops *loops, uint32_t range, const union lang_reg *reg,
+		  const struct lang_array *array)
+{
+	return lang_walk_over(out, p, loops, range, reg, array, false, at_once, NULL);
 }
 
 bool lang_nest_may(const struct lang_program *p, uint32_t range)

@@ -16,6 +16,7 @@ static const char *const code_name[] = {
 	[CODE_BACK] = "back",	  [CODE_SPOT] = "spot",	    [CODE_BEGIN] = "begin",
 	[CODE_TAKE] = "take",	  [CODE_GIVE] = "give",	    [CODE_SWEEP] = "sweep",
 	[CODE_SUM] = "sum",	  [CODE_ADDEND] = "addend", [CODE_SUMMED] = "summed",
+	[CODE_FUSES] = "fuses",	  [CODE_SEAM] = "seam",
 };
 
 static void heading(FILE *f, const struct lang_program *p)

@@ -10,6 +10,7 @@
 #include "lang_native.h"
 #include "lang_nest.h"
 #include "lang_steps.h"
+#include "lang_uses.h"
 
 /* ---- Steps ---- */
 
@@ -106,7 +107,7 @@ static const struct step *step_float(struct run *r, const struct step *s)
 	return s + 1;
 }
 
-/* Of a claim that no call refutes. */
+/* Of what is said for those who look at loops. */
 static const struct step *step_pass(struct run *r, const struct step *s)
 {
 	return s + 1;
@@ -284,6 +285,13 @@ static bool reduces(const struct lang_ins *i)
 	       (i->code >= CODE_SUM && i->code <= CODE_SUMMED);
 }
 
+/* A claim that no call refutes; a question that the loop around has answered. */
+static bool says_nothing(const struct lang_program *p, const struct lang_ins *i)
+{
+	return (i->code == CODE_CLAIM && !lang_nest_may(p, i->a)) ||
+	       (i->code == CODE_FUSES && i->op);
+}
+
 static enum status link_one(struct lang_kernel *k, uint32_t at, const struct tier0_isa *isa,
 			    const struct tier0_isa *wide, struct err *err)
 {
@@ -315,6 +323,8 @@ static enum status link_one(struct lang_kernel *k, uint32_t at, const struct tie
 		[CODE_SUM] = lang_step_sum,
 		[CODE_ADDEND] = lang_step_addend,
 		[CODE_SUMMED] = lang_step_summed,
+		[CODE_FUSES] = lang_step_fuses,
+		[CODE_SEAM] = step_pass,
 	};
 	const struct lang_ins *i = &k->program->code[at];
 	struct step *s = &k->step[at];
@@ -336,10 +346,9 @@ static enum status link_one(struct lang_kernel *k, uint32_t at, const struct tie
 				       op_text(i->op), dtype_row(i->type)->name);
 	}
 	s->fn = i->code == CODE_LOAD ? of_load(i->type) : fn[i->code];
-	if (i->code == CODE_CLAIM && !lang_nest_may(k->program, i->a))
+	if (says_nothing(k->program, i))
 		s->fn = step_pass;
-	if (i->code == CODE_JUMP || i->code == CODE_LOOP || i->code == CODE_UNLESS ||
-	    i->code == CODE_WHEN || i->code == CODE_NEXT || i->code == CODE_CALL)
+	if (lang_jumps(i) || i->code == CODE_CALL)
 		s->to = &k->step[i->d];
 	return OK;
 }
@@ -366,6 +375,7 @@ enum status lang_link(struct lang_kernel **out, struct lang_program *p, const st
 	for (uint32_t i = 0; !st && i < p->ncode; i++)
 		if (outer[i])
 			k->step[i].fn = step_outermost;
+	k->fusions = st ? NULL : lang_fusions_new(p);
 	free(outer);
 	if (st)
 		lang_unlink(k);
@@ -382,6 +392,7 @@ void lang_unlink(struct lang_kernel *k)
 			free(atomic_load(k->spare));
 		free((void *)k->spare);
 		lang_plans_free(k->plans);
+		lang_fusions_free(k->fusions);
 		lang_early_free(k->early);
 		free(k->step);
 	}

@@ -72,6 +72,7 @@ struct lang_kernel {
 	struct lang_early *early;	     /* NULL: until then it is interpreted */
 	const struct lang_team *team;	     /* NULL: runs have one thread */
 	struct lang_plans *plans;	     /* of its loops; NULL: there is no team */
+	struct lang_fusions *fusions;	     /* of those that may be one; NULL: there are none */
 };
 
 struct run {
@@ -141,6 +142,10 @@ void lang_total_join(struct lang_total *t, const struct tier0_red *red, const st
 void lang_totals_free(struct lang_totals *t); /* NULL is fine */
 /* What lang_share.c does. */
 step_fn lang_step_claim;
+/* What lang_fused.c does. */
+step_fn lang_step_fuses;
+struct lang_fusions *lang_fusions_new(const struct lang_program *p);
+void lang_fusions_free(struct lang_fusions *f); /* NULL is fine */
 
 /* What a run had for that goes. */
 void lang_view_end(struct run *r);

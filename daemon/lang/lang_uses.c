@@ -73,6 +73,12 @@ static bool takes_one(const struct lang_ins *i)
 	       i->code == CODE_ADDEND;
 }
 
+/* Are its operands registers b and those behind it? */
+static bool takes_row(const struct lang_ins *i)
+{
+	return i->code == CODE_PLACE || i->code == CODE_FUSES;
+}
+
 bool lang_uses(uint32_t *reg, unsigned *type, const struct lang_ins *i, unsigned k)
 {
 	const uint32_t at[3] = {i->a, i->b, i->c};
@@ -86,13 +92,13 @@ bool lang_uses(uint32_t *reg, unsigned *type, const struct lang_ins *i, unsigned
 		*type = i->op == OP_WHERE && !k ? DT_BOOL : i->type;
 	} else if (i->code == CODE_UNLESS || i->code == CODE_WHEN) {
 		*type = DT_BOOL;
-	} else if (i->code == CODE_RANGE || i->code == CODE_PLACE) {
-		count = i->code == CODE_RANGE ? 3 : i->c;
+	} else if (i->code == CODE_RANGE || takes_row(i)) {
+		count = i->code == CODE_RANGE ? 3 : i->code == CODE_PLACE ? i->c : 2 * i->c;
 		*type = DT_INT64;
 	} else if (!takes_one(i)) {
 		return false;
 	}
-	*reg = i->code == CODE_PLACE ? i->b + k : at[k < 3 ? k : 0];
+	*reg = takes_row(i) ? i->b + k : at[k < 3 ? k : 0];
 	return k < count;
 }
 
@@ -107,7 +113,8 @@ bool lang_makes(uint32_t *reg, unsigned *type, const struct lang_ins *i, unsigne
 		[CODE_LENGTH] = {1, DT_INT64}, [CODE_JOIN] = {1, DT_INT64},
 		[CODE_CLAIM] = {1, DT_INT64},  [CODE_MEETS] = {1, DT_BOOL},
 		[CODE_PLACE] = {1, DTYPE_END}, [CODE_SPOT] = {1, DTYPE_END},
-		[CODE_SUMMED] = {1, OF_TYPE},  [CODE_RETURN] = {0, 0},
+		[CODE_SUMMED] = {1, OF_TYPE},  [CODE_FUSES] = {1, DT_BOOL},
+		[CODE_RETURN] = {0, 0},
 	};
 
 	if (i->code == CODE_VIEW)

@@ -40,12 +40,22 @@ struct walk {
 	struct lang_reach access[LANG_ACCESSES];
 	uint32_t place[LANG_ACCESSES];
 	bool maybe[LANG_ACCESSES]; /* not in every turn of its loops */
+	/* Of a loop that does what several do (lang_fuse.h): which of them this is, in each loop
+	 * around, now and where an access is. */
+	uint8_t now_of[LANG_PATH], of[LANG_ACCESSES][LANG_PATH];
+	bool supposed; /* registers and arrays are a guess: indices lie inside */
 	unsigned nturns, naccess, depth;
 	uint32_t path[LANG_PATH], path_end[LANG_PATH], path_range[LANG_PATH];
 	uint64_t many[LANG_PATH + 1]; /* turns of the loops around, together */
 	bool widened;		      /* loops may have fewer turns than `turns` says */
 	bool full;		      /* no memory */
 };
+/* What a walk is for: done behind it, unless there is no memory; w->out->why: where it ended. */
+typedef void lang_walk_fn(struct walk *w, void *data);
+/* false: no memory. */
+bool lang_walk_over(struct lang_nest *out, const struct lang_program *p,
+		    const struct lang_loops *loops, uint32_t range, const union lang_reg *reg,
+		    const struct lang_array *array, bool supposed, lang_walk_fn *then, void *data);
 /* lang_walk.c: what registers have.  The value of a register now, as a sum over loop numbers;
  * false: it is not known to be one.  Where the walk has no values, it only tells whether it is one
  * in some call. */

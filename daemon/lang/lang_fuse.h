@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lang/lang_fuse.h - loops in a row that become one.
+ *
+ * lang_fuse.c writes such loops twice: as one loop, whose turns do the turns of all, and as they
+ * are; CODE_FUSES before says which of the two a run takes.  lang_fused.c is what says so, with the
+ * values of the call: the one loop is right where nothing in it can fail and no element is touched
+ * by two turns that come in another order than before.
+ *
+ *   fuses d          may the loop behind be it?  to 1: only if straight
+ *   unless d apart
+ *   range ... seam ... loop      (CODE_SEAM: what follows is of the next of the loops)
+ *   jump behind
+ *   apart: the loops as they are written
+ *   behind:
+ *
+ * Loops inside that stand in a row when those around them are one are joined as well; the question
+ * before the outermost one is about all of them. */
+#ifndef BRAZE_LANG_FUSE_H
+#define BRAZE_LANG_FUSE_H
+
+#include "lang_nest.h"
+
+#define LANG_FUSED	  8	     /* loops in a row that become one */
+#define LANG_FUSED_ARRAYS 16	     /* that one loop goes through */
+#define LANG_FUSED_LEAST  (1u << 17) /* instructions of a loop that is worth the question */
+
+struct lang_fusion {
+	unsigned loops; /* that were asked for, */
+	unsigned fine;	/* of which the first so many may be one */
+	/* Of the next one, why not: two CODE_PLACE, where `pair`; where `lost`, its turns may run
+	 * at once, and those of the one loop may not, or the other way round; else nest.why. */
+	bool pair, lost;
+	uint32_t at, other;
+	/* No two turns of an innermost loop touch the same bytes, and arrays that meet are the
+	 * same: vectors may be made of it as it stands. */
+	bool straight;
+	struct lang_nest nest;
+};
+
+/* The loop of CODE_RANGE `range`, as lang_nest_of; supposed: registers and arrays are a guess, so
+ * that indices are not asked whether they lie inside.  false: no memory. */
+bool lang_fusion_of(struct lang_fusion *out, const struct lang_program *p,
+		    const struct lang_loops *loops, uint32_t range, const union lang_reg *reg,
+		    const struct lang_array *array, bool supposed);
+/* Are they to be one? */
+bool lang_fusion_done(const struct lang_fusion *f, bool straight);
+/* The same of values that are usual, before there is a call, for CODE_FUSES `fuses`: how many of
+ * the loops are one. */
+unsigned lang_fusion_guess(const struct lang_program *p, uint32_t fuses, bool straight);
+/* How many of the loops have the bounds of the first. */
+unsigned lang_fusion_alike(const struct lang_ins *fuses, const union lang_reg *reg);
+/* Does the range belong to loops that are one only where they are straight? */
+bool lang_fusion_straight(const struct lang_program *p, uint32_t range);
+
+#endif

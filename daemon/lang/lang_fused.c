@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lang/lang_fused.c - may loops in a row be one, with the values of a call?
+ *
+ * In:  the loop that does the turns of all (lang_fuse.h).  Out: how many of them, from the first
+ * on, may be one.  lang_nest.c's walk over that loop proves that nothing in it fails, and tells for
+ * each access which of the loops it is of.  Two accesses of different loops come in another order
+ * than before where that of the later loop is in an earlier turn: so that is what
+ * lang_depend_pair is asked, at each level at which the two loops have become one.
+ *
+ * Loops whose turns may run at once stay apart from such as may not, and where the one loop's may
+ * not: threads and vectors are worth more than what is read once instead of twice. */
+#include "lang_fuse.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lang_steps.h"
+#include "lang_uses.h"
+#include "lang_walk.h"
+
+#define REFUSALS 8  /* of different values in a row, after which few are looked at */
+#define USUAL	 61 /* a guess at any number and extent */
+#define APART	 ((uintptr_t)1 << 32) /* and at the bytes between arrays */
+
+/* ---- Accesses ---- */
+
+struct asking {
+	struct lang_fusion *out;
+	bool near[LANG_ACCESSES * LANG_ACCESSES];
+	bool ordered[LANG_FUSED]; /* the loop's turns come one after the other, */
+	bool asks[LANG_FUSED];	  /* and there are conditions in it */
+};
+
+static void cut(struct lang_fusion *f, unsigned fine)
+{
+	if (fine >= f->fine)
+		return;
+	f->fine = fine;
+	f->pair = f->lost = false;
+}
+
+static void cut_by_pair(const struct walk *w, struct lang_fusion *f, unsigned x, unsigned y)
+{
+	if (w->of[y][0] >= f->fine)
+		return;
+	cut(f, w->of[y][0]);
+	f->pair = true;
+	f->at = w->place[x];
+	f->other = w->place[y];
+}
+
+static bool meet(const struct walk *w, unsigned first, unsigned second, unsigned level)
+{
+	return lang_depend_pair(w->turns, w->access, first, second, level).answer !=
+	       LANG_INDEPENDENT;
+}
+
+/* How many loops both are in. */
+static unsigned common(const struct walk *w, unsigned x, unsigned y)
+{
+	const struct lang_reach *a = &w->access[x], *b = &w->access[y];
+	unsigned n = 0;
+
+	while (n < a->nloop && n < b->nloop && a->loop[n] == b->loop[n])
+		n++;
+	return n;
+}
+
+/* Of the same innermost loop. */
+static void ask_straight(const struct walk *w, struct asking *a, unsigned x, unsigned y)
+{
+	unsigned n = common(w, x, y);
+
+	if (!a->out->straight || n != w->access[x].nloop || n != w->access[y].nloop ||
+	    !a->near[w->naccess * x + y] || (!w->access[x].writes && !w->access[y].writes))
+		return;
+	a->out->straight = w->p->code[w->place[x]].a == w->p->code[w->place[y]].a &&
+			   !meet(w, x, y, n - 1) && !meet(w, y, x, n - 1);
+}
+
+/* Two accesses, x before y in the text. */
+static void ask(const struct walk *w, struct asking *a, unsigned x, unsigned y)
+{
+	unsigned n = common(w, x, y), level = 0;
+
+	if (w->of[y][0] >= a->out->fine || !a->near[w->naccess * x + y] ||
+	    (!w->access[x].writes && !w->access[y].writes))
+		return;
+	while (level < n && w->of[x][level] == w->of[y][level])
+		level++;
+	/* Of one loop; ordered: and another turn of it. */
+	if (level && !a->ordered[w->of[x][0]])
+		a->ordered[w->of[x][0]] = meet(w, x, y, 0) || meet(w, y, x, 0);
+	for (; level < n && w->of[y][0] < a->out->fine; level++)
+		if (meet(w, y, x, level))
+			cut_by_pair(w, a->out, x, y);
+}
+
+/* An element that an earlier turn has written is a turn's own in all but the first loop. */
+static void ask_forward(const struct walk *w, struct asking *a, unsigned x, unsigned y)
+{
+	if (w->of[x][0] == w->of[y][0] || w->of[y][0] >= a->out->fine || a->ordered[0] ||
+	    !a->near[w->naccess * x + y] || (!w->access[x].writes && !w->access[y].writes) ||
+	    !meet(w, x, y, 0))
+		return;
+	cut_by_pair(w, a->out, x, y);
+	a->out->lost = true;
+}
+
+/* ---- Scalars ---- */
+
+/* A scalar that a turn reads from the one before, in that loop. */
+static void find_ordered(const struct walk *w, struct asking *a)
+{
+	unsigned of = 0, depth = 0;
+	uint32_t reg;
+	unsigned type;
+
+	for (uint32_t at = w->range + 1; at < w->end && of < LANG_FUSED; at++) {
+		const struct lang_ins *i = &w->p->code[at];
+
+		depth += i->code == CODE_RANGE;
+		depth -= i->code == CODE_LOOP;
+		of += i->code == CODE_SEAM && i->op == depth + 1;
+		a->asks[of] |= i->code == CODE_UNLESS || i->code == CODE_WHEN;
+		for (unsigned k = 0; lang_makes(&reg, &type, i, k); k++) {
+			const struct written *x = w->slot[reg] < w->nw ? &w->w[w->slot[reg]] : NULL;
+
+			if (x && x->early &&
+			    !(x->adds && !x->by.ordered && x->reads == x->adds &&
+			      x->writes == x->made))
+				a->ordered[of] = true;
+		}
+	}
+}
+
+static void find_unlike(struct asking *a)
+{
+	for (unsigned k = 1; k < a->out->fine; k++)
+		if (a->ordered[k] != a->ordered[0] || a->asks[k] != a->asks[0]) {
+			cut(a->out, k);
+			a->out->lost = true;
+		}
+}
+
+static unsigned arrays(const struct walk *w)
+{
+	bool seen[LANG_PARAMS] = {false};
+	unsigned n = 0;
+
+	for (uint32_t at = w->range; at < w->end; at++) {
+		const struct lang_ins *i = &w->p->code[at];
+
+		if (i->code == CODE_PLACE && !seen[i->a]) {
+			seen[i->a] = true;
+			n++;
+		}
+	}
+	return n;
+}
+
+static void asked(struct walk *w, void *data)
+{
+	struct asking *a = data;
+	struct lang_fusion *f = a->out;
+
+	if (w->out->why) {
+		cut(f, w->now_of[0]);
+		return;
+	}
+	if (arrays(w) > LANG_FUSED_ARRAYS) {
+		w->out->why = WHY_LARGE;
+		cut(f, f->loops - 1);
+		return;
+	}
+	lang_depend_near(a->near, w->turns, w->access, w->naccess);
+	find_ordered(w, a);
+	for (unsigned y = 0; y < w->naccess; y++)
+		for (unsigned x = 0; x <= y; x++) {
+			ask(w, a, x, y);
+			ask_straight(w, a, x, y);
+		}
+	find_unlike(a);
+	for (unsigned y = 0; y < w->naccess; y++)
+		for (unsigned x = 0; x < y; x++)
+			ask_forward(w, a, x, y);
+}
+
+static unsigned loops_of(const struct lang_program *p, uint32_t range)
+{
+	uint32_t end = lang_nest_end(p, range);
+	unsigned n = 1, depth = 0;
+
+	for (uint32_t at = range + 1; at < end; at++) {
+		depth += p->code[at].code == CODE_RANGE;
+		depth -= p->code[at].code == CODE_LOOP;
+		n += p->code[at].code == CODE_SEAM && p->code[at].op == depth + 1;
+	}
+	return n;
+}
+
+bool lang_fusion_of(struct lang_fusion *out, const struct lang_program *p,
+		    const struct lang_loops *loops, uint32_t range, const union lang_reg *reg,
+		    const struct lang_array *array, bool supposed)
+{
+	struct asking *a = calloc(1, sizeof *a);
+	bool fine;
+
+	memset(out, 0, sizeof *out);
+	out->loops = out->fine = loops_of(p, range);
+	out->straight = true;
+	if (!a)
+		return false;
+	a->out = out;
+	fine = lang_walk_over(&out->nest, p, loops, range, reg, array, supposed, asked, a);
+	out->straight &= fine && !out->nest.why;
+	free(a);
+	return fine;
+}
+
+bool lang_fusion_done(const struct lang_fusion *f, bool straight)
+{
+	return f->fine == f->loops && f->nest.work >= LANG_FUSED_LEAST &&
+	       (f->straight || !straight);
+}
+
+/* ---- A guess ---- */
+
+static int64_t computed(const struct lang_ins *i, uint64_t a, uint64_t b)
+{
+	int64_t x = (int64_t)a, y = (int64_t)b;
+
+	switch (i->op) {
+	case OP_ADD:
+		return (int64_t)(a + b);
+	case OP_SUBTRACT:
+		return (int64_t)(a - b);
+	case OP_MULTIPLY:
+		return (int64_t)(a * b);
+	case OP_NEGATIVE:
+		return (int64_t)(0 - a);
+	case OP_FLOOR_DIVIDE:
+		return y > 0 ? x / y : USUAL;
+	case OP_MINIMUM:
+		return x < y ? x : y;
+	case OP_MAXIMUM:
+		return x > y ? x : y;
+	default:
+		return USUAL;
+	}
+}
+
+/* What registers of integers have as the loop begins, each loop around in one of its turns. */
+static void guess_registers(const struct lang_program *p, uint32_t range, union lang_reg *reg)
+{
+	for (uint32_t k = 0; k < p->nreg; k++)
+		reg[k].i = USUAL;
+	for (uint32_t k = 0; k < p->nconst; k++)
+		reg[p->constant[k].reg] = p->constant[k].value;
+	for (uint32_t at = p->entry; at < range; at++) {
+		const struct lang_ins *i = &p->code[at];
+
+		if (i->code == CODE_LENGTH)
+			reg[i->d].i = USUAL;
+		else if (i->code == CODE_MOVE && i->type == DT_INT64)
+			reg[i->d] = reg[i->a];
+		else if (i->code == CODE_OP && i->type == DT_INT64 && op_row(i->op)->arity < 3)
+			reg[i->d].i = computed(i, reg[i->a].bits[0],
+					       reg[op_row(i->op)->arity > 1 ? i->b : i->a].bits[0]);
+		else if (i->code == CODE_RANGE)
+			reg[i->d].bits[0] = reg[i->a].bits[0] + 3 * reg[i->c].bits[0];
+	}
+}
+
+static void guess_arrays(const struct lang_program *p, struct lang_array *array)
+{
+	for (unsigned k = 0; k < p->nparam; k++) {
+		const struct lang_param *x = &p->param[k];
+		int64_t stride = dtype_row(x->type)->bytes;
+
+		for (unsigned axis = x->rank; axis-- > 0; stride *= USUAL) {
+			array[x->reg].shape.dim[axis] = USUAL;
+			array[x->reg].stride[axis] = stride;
+		}
+		if (x->rank) {
+			array[x->reg].shape.ndim = x->rank;
+			array[x->reg].at = (char *)(APART * (x->reg + 1));
+		}
+	}
+}
+
+unsigned lang_fusion_alike(const struct lang_ins *fuses, const union lang_reg *reg)
+{
+	for (uint32_t k = 2; k < 2 * fuses->c; k++)
+		if (reg[fuses->b + k].i != reg[fuses->b + k % 2].i)
+			return k / 2;
+	return fuses->c;
+}
+
+unsigned lang_fusion_guess(const struct lang_program *p, uint32_t fuses, bool straight)
+{
+	uint32_t range = p->code[fuses].a;
+	unsigned same;
+	union lang_reg *reg = calloc(p->nreg + 1, sizeof *reg);
+	struct lang_array *array = calloc(LANG_PARAMS, sizeof *array);
+	struct lang_fusion f = {.fine = 0};
+
+	if (reg && array) {
+		guess_registers(p, range, reg);
+		guess_arrays(p, array);
+		same = lang_fusion_alike(&p->code[fuses], reg);
+		if (!lang_fusion_of(&f, p, NULL, range, reg, array, true))
+			f.fine = 0;
+		f.fine = same < f.fine ? same : f.fine;
+	}
+	free(reg);
+	free(array);
+	return f.fine && f.fine == f.loops && straight && !f.straight ? f.fine - 1 : f.fine;
+}
+
+bool lang_fusion_straight(const struct lang_program *p, uint32_t range)
+{
+	for (uint32_t at = p->entry; at < range; at++) {
+		const struct lang_ins *i = &p->code[at];
+
+		if (i->code == CODE_FUSES && !i->op && i->to && i->a <= range &&
+		    range < lang_nest_end(p, i->a))
+			return true;
+	}
+	return false;
+}
+
+/* ---- The question of a run ---- */
+
+static _Atomic bool kept_apart;
+
+void lang_keep_apart(bool apart)
+{
+	atomic_store_explicit(&kept_apart, apart, memory_order_relaxed);
+}
+
+struct fusion_plan {
+	uint32_t at;
+	unsigned narray; /* words */
+	uint32_t missed, skipped;
+	uint32_t count; /* instructions */
+	bool inner;	/* there is a loop inside */
+	bool fine;
+	struct lang_nest nest;
+	int64_t *array;
+};
+
+struct lang_fusions {
+	atomic_flag busy;
+	unsigned n;
+	struct lang_loops *loops; /* NULL: not asked for yet */
+	struct fusion_plan plan[];
+};
+
+struct lang_fusions *lang_fusions_new(const struct lang_program *p)
+{
+	struct lang_fusions *f;
+	unsigned n = 0;
+
+	for (uint32_t at = p->entry; at < p->ncode; at++)
+		n += p->code[at].code == CODE_FUSES && !p->code[at].op;
+	f = n ? calloc(1, sizeof *f + n * sizeof f->plan[0]) : NULL;
+	for (uint32_t at = p->entry; f && at < p->ncode; at++) {
+		const struct lang_ins *i = &p->code[at];
+		uint32_t end;
+
+		if (i->code != CODE_FUSES || i->op)
+			continue;
+		end = lang_nest_end(p, i->a);
+		f->plan[f->n] = (struct fusion_plan){.at = at, .count = end - i->a};
+		for (uint32_t k = i->a + 1; k < end; k++)
+			f->plan[f->n].inner |= p->code[k].code == CODE_RANGE;
+		f->n++;
+	}
+	return f;
+}
+
+void lang_fusions_free(struct lang_fusions *f)
+{
+	for (unsigned k = 0; f && k < f->n; k++)
+		free(f->plan[k].array);
+	if (f)
+		lang_loops_free(f->loops);
+	free(f);
+}
+
+/* Is it too little?  Of loops with others inside the walk tells. */
+static bool is_little(const struct fusion_plan *plan, const struct run *r, const struct step *s)
+{
+	double turns = (double)r->reg[s->b + 1].i - (double)r->reg[s->b].i;
+
+	return (turns < 0 ? -turns : turns) * plan->count <
+	       (plan->inner ? 2.0 * plan->count : LANG_FUSED_LEAST);
+}
+
+static bool is_as_before(const struct fusion_plan *plan, const struct run *r, const int64_t *array)
+{
+	const struct lang_nest *n = &plan->nest;
+
+	if (!plan->array || n->nused > LANG_USED ||
+	    memcmp(plan->array, array, plan->narray * sizeof *array) != 0)
+		return false;
+	for (unsigned k = 0; k < n->nused; k++)
+		if (r->reg[n->used[k]].i != n->value[k])
+			return false;
+	return true;
+}
+
+static unsigned words_of(const struct lang_program *p)
+{
+	unsigned n = 0;
+
+	for (unsigned k = 0; k < p->nparam; k++)
+		n += p->param[k].rank ? 1 + 2u * p->param[k].rank : 0;
+	return n;
+}
+
+static void look(struct lang_fusions *all, struct fusion_plan *plan, const struct run *r,
+		 const struct step *s, const int64_t *array)
+{
+	struct lang_fusion f;
+
+	if (!all->loops)
+		all->loops = lang_loops_of(r->program);
+	plan->narray = words_of(r->program);
+	if (!plan->array)
+		plan->array = malloc((plan->narray + 1) * sizeof *array);
+	if (!plan->array ||
+	    !lang_fusion_of(&f, r->program, all->loops, s->a, r->reg, r->array, false)) {
+		plan->fine = false;
+		return;
+	}
+	memcpy(plan->array, array, plan->narray * sizeof *array);
+	plan->nest = f.nest;
+	plan->fine = lang_fusion_done(&f, s->to_type);
+	plan->missed++;
+}
+
+static bool may_fuse(struct lang_fusions *all, struct fusion_plan *plan, const struct run *r,
+		     const struct step *s)
+{
+	int64_t array[LANG_PARAMS * (1 + 2 * LIMIT_NDIM)];
+
+	if (lang_fusion_alike(&r->program->code[plan->at], r->reg) < s->c || is_little(plan, r, s))
+		return false;
+	lang_flatten(array, r);
+	if (is_as_before(plan, r, array)) {
+		plan->missed = 0;
+		return plan->fine;
+	}
+	if (plan->missed >= REFUSALS && ++plan->skipped % 64)
+		return false;
+	look(all, plan, r, s, array);
+	return plan->fine;
+}
+
+const struct step *lang_step_fuses(struct run *r, const struct step *s)
+{
+	struct lang_fusions *all = r->kernel->fusions;
+	uint32_t at = (uint32_t)(s - r->kernel->step);
+	unsigned k = 0;
+	bool fine = false;
+
+	if (all && !atomic_load_explicit(&kept_apart, memory_order_relaxed) &&
+	    !atomic_flag_test_and_set_explicit(&all->busy, memory_order_acquire)) {
+		while (k < all->n && all->plan[k].at != at)
+			k++;
+		fine = k < all->n && may_fuse(all, &all->plan[k], r, s);
+		atomic_flag_clear_explicit(&all->busy, memory_order_release);
+	}
+	r->reg[s->d].bits[0] = fine;
+	return s + 1;
+}

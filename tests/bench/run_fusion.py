@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels of loops in a row: as one loop, and as they are written (braze.unfused()).
+
+run_fusion.py [--size cache|memory] [NAME ...].  The groups of calls that PyFuser fuses (ISSTA'25), each
+as one kernel.  Of each: loops before and after, and how many times quicker it is as one: compiled, and
+by the code that is made at once.
+"""
+import argparse
+import statistics
+import sys
+import time
+
+import numpy as np
+
+import braze
+
+EACH = "for i in 0..n {{ {} }}"
+GRID = "for i in 0..n {{ for j in 0..n {{ {} }} }}"
+
+
+def lines(*loops, form=EACH):
+    return "\n".join(form.format(body) for body in loops)
+
+
+def stream(names, count):
+    return {name: np.full(count, value) for name, value in zip(names, (.1, .2, 0.0))}
+
+
+def vectors(names, count):
+    made = np.random.default_rng(0)
+    return {name: made.random(count) for name in names}
+
+
+def squares(names, count):
+    side = max(int(count ** .5), 8)
+    made = np.random.default_rng(0)
+    return {name: made.random((side, side)) for name in names}
+
+
+INTEGRATE = ["v{0}[i] += 0.00125 * f{0}[i]".format(k) for k in "xyz"]
+MOVE = ["x{0}[i] += 0.005 * v{0}[i]".format(k) for k in "xyz"]
+WRAP = ["if x{0}[i] > 9.0 {{ x{0}[i] -= 9.0 }} elif x{0}[i] < 0.0 {{ x{0}[i] += 9.0 }}".format(k) for k in "xyz"]
+ATOMS = ["xx", "xy", "xz", "vx", "vy", "vz", "fx", "fy", "fz"]
+
+# name: arrays, text, what makes them
+PROGRAMS = {
+    "babelstream": ("abc", lines("c[i] = a[i]", "b[i] = 0.4 * c[i]", "c[i] = a[i] + b[i]",
+                                 "a[i] = b[i] + 0.4 * c[i]"), stream),
+    "nstream": ("abc", lines(*["a[i] += b[i] + 3.0 * c[i]"] * 8), stream),
+    "transpose": ("ab", lines(*["b[i, j] += a[j, i]; a[j, i] += 1.0"] * 4, form=GRID), squares),
+    "jacobi_1d": ("ab", "for i in 1..n - 1 { b[i] = 0.33333 * (a[i - 1] + a[i] + a[i + 1]) }\n"
+                        "for i in 1..n - 1 { a[i] = 0.33333 * (b[i - 1] + b[i] + b[i + 1]) }", stream),
+    "fdtd_2d": ("abc", "for i in 1..n { for j in 0..n { a[i, j] -= 0.5 * (c[i, j] - c[i - 1, j]) } }\n"
+                       "for i in 0..n { for j in 1..n { b[i, j] -= 0.5 * (c[i, j] - c[i, j - 1]) } }\n"
+                       "for i in 0..n - 1 { for j in 0..n - 1 {"
+                       " c[i, j] -= 0.7 * (b[i, j + 1] - b[i, j] + a[i + 1, j] - a[i, j]) } }", squares),
+    "mvt": ("axyuv", lines("let s = 0.0; for j in 0..n { s += a[i, j] * u[0, j] }; x[0, i] += s",
+                           "let s = 0.0; for j in 0..n { s += a[j, i] * v[0, j] }; y[0, i] += s"), squares),
+    "covariance": ("am", lines("let s = 0.0; for k in 0..n { s += a[k, i] }; m[0, i] = s / float64(n)",
+                               "for k in 0..n { a[k, i] -= m[0, i] }"), squares),
+    "syrk": ("ac", lines("for j in 0..i + 1 { c[i, j] *= 1.2 }",
+                         "for k in 0..16 { for j in 0..i + 1 { c[i, j] += 1.5 * a[i, k] * a[j, k] } }"), squares),
+    "syr2k": ("abc", lines("for j in 0..i + 1 { c[i, j] *= 1.2 }",
+                           "for k in 0..16 { for j in 0..i + 1 {"
+                           " c[i, j] += 1.5 * a[j, k] * b[i, k] + 1.5 * b[j, k] * a[i, k] } }"), squares),
+    "bayes: Z": ("xtvsj", lines("t[i] = x[i] - 0.5", "t[i] = t[i] * t[i]", "s[i] = t[i] / v[i]", "j[i] -= 0.5 * s[i]"),
+                 vectors),
+    "bayes: log": ("vst", lines("s[i] = 6.28 * v[i]", "t[i] = log(s[i])", "s[i] = -0.5 * t[i]"), vectors),
+    "examinimd: FI II": (ATOMS, lines("; ".join(INTEGRATE), "; ".join(INTEGRATE), "; ".join(MOVE)), vectors),
+    "examinimd: FI II E": (ATOMS, lines("; ".join(INTEGRATE), "; ".join(INTEGRATE), "; ".join(MOVE), *WRAP), vectors),
+}
+SIZES = {"cache": 60_000, "memory": 8_000_000}
+
+
+def kernel_of(name):
+    names, body, make = PROGRAMS[name]
+    axes = ":,:" if make is squares else ":"
+    heading = ", ".join(f"inout {a}: float64[{axes}]" for a in names)
+    return braze.kernel_from_text(f"kernel program({heading}, n: int64) {{\n{body}\n}}")
+
+
+def call(kernel, arrays):
+    begun = time.process_time()
+    kernel(*arrays.values(), len(next(iter(arrays.values()))))
+    return time.process_time() - begun
+
+
+def ratio(kernel, arrays, turns=9):
+    """Turns of both by turns: what disturbs one disturbs the other."""
+    call(kernel, arrays)
+    rows = []
+    for _ in range(turns):
+        one = call(kernel, arrays)
+        with braze.unfused():
+            rows.append((one, call(kernel, arrays)))
+    return statistics.median(b for _, b in rows) / statistics.median(a for a, _ in rows)
+
+
+def loops_of(name, kernel, arrays):
+    text = str(braze.explain(kernel, *arrays.values(), len(next(iter(arrays.values())))))
+    body = PROGRAMS[name][1]
+    before = sum(line.startswith("for i") for line in body.splitlines())
+    joined = sum(len(line.split("one loop with ")[1].split(",")) for line in text.splitlines() if "one loop with" in line)
+    return before, before - joined
+
+
+def measure(name, size):
+    names, _, make = PROGRAMS[name]
+    kernel = kernel_of(name)
+    arrays = make(names, SIZES[size])
+    at_once = ratio(kernel, arrays, 5) if size == "cache" else None
+    kernel.compile()
+    compiled = ratio(kernel, arrays)
+    return (*loops_of(name, kernel, arrays), at_once, compiled)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--size", choices=list(SIZES), default="cache")
+    parser.add_argument("names", nargs="*", default=list(PROGRAMS))
+    options = parser.parse_args()
+    print(f"{'program':<20}{'loops':>6}{'after':>6}{'at once':>9}{'compiled':>9}")
+    found = []
+    for name in options.names:
+        before, after, at_once, compiled = measure(name, options.size)
+        found.append(compiled)
+        early = "" if at_once is None else format(at_once, ".2f")
+        print(f"{name:<20}{before:>6}{after:>6}{early:>9}{compiled:>9.2f}", flush=True)
+    print(f"geometric mean {statistics.geometric_mean(found):.2f}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
