@@ -23,7 +23,7 @@ EXACT_1 = ("np.negative({0})|-{0}|+{0}|abs({0})|np.sign({0})|np.floor({0})|np.ce
            "{0} * 0.5|{0} - 2.5|{0} & 3|{0} | 4|{0} ^ 1|{0} << 1|{0} >> 1|{0}.copy()|"
            "np.conj({0})|np.real({0})|np.imag({0})|np.where({0} > 0, {0}, 0)|"
            "np.zeros_like({0})|np.ones_like({0})|np.full_like({0}, 2)|np.reciprocal({0})|"
-           "{0} + np.float32(1.5)|{0} * np.int8(3)|np.uint16(7) - {0}|np.positive({0})|np.radians({0})|np.rad2deg({0})|"
+           "{0} + np.float32(1.5)|{0} * np.int8(3)|np.uint16(7) - {0}|np.positive({0})|np.radians({0})|np.degrees({0})|"
            "{0} + {0}|{0} * {0} - {0}|np.clip({0}, 1, 4)|np.clip({0}, None, 3)|"
            "np.maximum({0}, 0) + np.minimum({0}, 0)|({0} * 2 + 1) * {0}|{0} ** 0|{0} ** 1").split("|")
 EXACT_1 = [e.strip() for e in EXACT_1 if e.strip() not in ("{0}", "4")] + ["{0} | 4"]

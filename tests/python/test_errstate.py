@@ -78,7 +78,7 @@ def specials(dtype):
 
 UNARY = """negative positive absolute sign square sqrt cbrt reciprocal exp expm1 exp2 log log2 log10
 log1p sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh floor ceil trunc rint
-isnan isinf isfinite signbit logical_not radians degrees rad2deg""".split()
+isnan isinf isfinite signbit logical_not radians degrees""".split()
 BINARY = """add subtract multiply divide floor_divide remainder fmod power arctan2 hypot copysign
 nextafter heaviside logaddexp minimum maximum fmin fmax equal not_equal less less_equal greater
 greater_equal logical_and""".split()
@@ -88,7 +88,7 @@ FLOATS, INTEGERS = ("f2", "f4", "f8"), ("i1", "i2", "i4", "i8", "u1", "u4", "u8"
 # near zero, where they are nearly their argument, and of powers that are exact.
 VAGUE_UNDERFLOW = {"sin", "tan", "arcsin", "arctan", "sinh", "tanh", "expm1", "log1p", "arcsinh",
                    "arctanh", "cos", "log", "exp", "exp2", "power", "hypot", "arctan2", "logaddexp",
-                   "cbrt", "cosh", "radians", "degrees", "rad2deg"}
+                   "cbrt", "cosh", "radians", "degrees"}
 
 
 def certain(name, args, result):

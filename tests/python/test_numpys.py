@@ -106,7 +106,7 @@ CASES = {
     "linalg.norm linalg.vector_norm linalg.matrix_norm": SQUARE + of("m, 1; m, 'fro'; m, 2, 0; m, None, 1; q, 'nuc'; f, 3; c,"),
     "linalg.inv linalg.pinv linalg.det linalg.slogdet linalg.eig linalg.eigvals linalg.eigh linalg.eigvalsh linalg.svd linalg.svdvals "
     "linalg.qr linalg.cholesky linalg.cond linalg.matrix_rank linalg.tensorinv": SQUARE + of("w,; q * 0,; q, 1"),
-    "fabs spacing bitwise_count": ANY, "float_power gcd lcm ldexp logaddexp2": PAIRS,
+    "rad2deg deg2rad fabs spacing bitwise_count": ANY, "float_power gcd lcm ldexp logaddexp2": PAIRS,
     "linalg.solve linalg.lstsq linalg.tensorsolve": of("q, v; q, q; q, m[:3]; m, p; q, p; q * 0, v; q, c[:3]; q,; numpy_q, v; i, j"),
     "linalg.matrix_power": of("q, 2; q, 0; q, -1; q, 2.5; m, 2; q, 5"),
 }

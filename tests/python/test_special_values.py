@@ -22,7 +22,7 @@ COMPILE_SECONDS = 1800  # some thousand kernels
 FLOATS = [numpy.nan, numpy.inf, -numpy.inf, 0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 5e-324, -5e-324,
           1e-310, 1e-40, 1e308, -1e308, 3.0, 2.0, 1e10, 709.9, -745.2, 88.8]
 UNARY = ("negative positive absolute sign square sqrt cbrt reciprocal exp expm1 exp2 log log2 log10 "
-         "radians degrees deg2rad rad2deg log1p sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh floor ceil "
+         "radians degrees log1p sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh floor ceil "
          "trunc rint isnan isinf isfinite signbit logical_not invert conjugate").split()
 BINARY = ("add subtract multiply divide floor_divide remainder fmod power arctan2 hypot copysign "
           "nextafter heaviside logaddexp minimum maximum fmin fmax equal not_equal less less_equal "

@@ -14,7 +14,6 @@ ndarray = _core.ndarray
 _apply = _core.apply
 _MISSING = numpy._NoValue
 by_numpy = {}  # NumPy's own ufuncs -> ufunc
-_OTHER_NAMES = {"deg2rad": "radians", "rad2deg": "degrees"}  # one operation, in NumPy two ufuncs
 
 
 def store(out, result, broadcast=False):
@@ -310,7 +309,7 @@ def make(function):
     if found is None:
         # Another library's ufunc may have the name of an operation and mean another.
         known = is_numpys(function)
-        op = _core.op_find(_OTHER_NAMES.get(function.__name__, function.__name__)) if known else None
+        op = _core.op_find(function.__name__) if known else None
         op = op[0] if op and op[2] == "e" else None
         found = new(function, _power if function is numpy.power else _general, op)
         if known:
