@@ -400,24 +400,8 @@ static bool is_little(const struct fusion_plan *plan, const struct run *r, const
 
 static bool is_as_before(const struct fusion_plan *plan, const struct run *r, const int64_t *array)
 {
-	const struct lang_nest *n = &plan->nest;
-
-	if (!plan->array || n->nused > LANG_USED ||
-	    memcmp(plan->array, array, plan->narray * sizeof *array) != 0)
-		return false;
-	for (unsigned k = 0; k < n->nused; k++)
-		if (r->reg[n->used[k]].i != n->value[k])
-			return false;
-	return true;
-}
-
-static unsigned words_of(const struct lang_program *p)
-{
-	unsigned n = 0;
-
-	for (unsigned k = 0; k < p->nparam; k++)
-		n += p->param[k].rank ? 1 + 2u * p->param[k].rank : 0;
-	return n;
+	return plan->array && memcmp(plan->array, array, plan->narray * sizeof *array) == 0 &&
+	       lang_nest_again(&plan->nest, r->reg);
 }
 
 static void look(struct lang_fusions *all, struct fusion_plan *plan, const struct run *r,
@@ -427,7 +411,7 @@ static void look(struct lang_fusions *all, struct fusion_plan *plan, const struc
 
 	if (!all->loops)
 		all->loops = lang_loops_of(r->program);
-	plan->narray = words_of(r->program);
+	plan->narray = lang_flat_words(r->program);
 	if (!plan->array)
 		plan->array = malloc((plan->narray + 1) * sizeof *array);
 	if (!plan->array ||

@@ -568,3 +568,13 @@ bool lang_nest_may(const struct lang_program *p, uint32_t range)
 
 	return lang_nest_of(&nest, p, NULL, range, NULL, NULL) && nest.why == WHY_NONE;
 }
+
+bool lang_nest_again(const struct lang_nest *n, const union lang_reg *reg)
+{
+	if (n->nused > LANG_USED)
+		return false;
+	for (unsigned k = 0; k < n->nused; k++)
+		if (reg[n->used[k]].i != n->value[k])
+			return false;
+	return true;
+}

@@ -66,6 +66,8 @@ bool lang_nest_of(struct lang_nest *out, const struct lang_program *p,
 /* What is known of it, in words; bytes > 0. */
 void lang_nest_say(char *text, size_t bytes, const struct lang_program *p,
 		   const struct lang_nest *n);
+/* Are the values that it was found with there again?  Arrays are the caller's to compare. */
+bool lang_nest_again(const struct lang_nest *n, const union lang_reg *reg);
 /* Could it be so in some call? */
 bool lang_nest_may(const struct lang_program *p, uint32_t range);
 /* CODE_LOOP of the loop of a CODE_RANGE. */

@@ -104,6 +104,15 @@ static int step(struct lang_frame *f, uint32_t at)
 	return ended;
 }
 
+unsigned lang_flat_words(const struct lang_program *p)
+{
+	unsigned n = 0;
+
+	for (unsigned k = 0; k < p->nparam; k++)
+		n += p->param[k].rank ? 1 + 2u * p->param[k].rank : 0;
+	return n;
+}
+
 void lang_flatten(int64_t *out, const struct run *r)
 {
 	for (unsigned k = 0, a = 0; k < r->program->nparam; k++) {

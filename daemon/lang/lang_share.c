@@ -61,26 +61,10 @@ void lang_plans_free(struct lang_plans *plans)
 
 /* ---- Plans ---- */
 
-static unsigned words_of(const struct lang_program *p)
-{
-	unsigned n = 0;
-
-	for (unsigned k = 0; k < p->nparam; k++)
-		n += p->param[k].rank ? 1 + 2u * p->param[k].rank : 0;
-	return n;
-}
-
 static bool as_planned(const struct plan *plan, const struct run *r, const int64_t *array)
 {
-	const struct lang_nest *n = &plan->nest;
-
-	if (!plan->array || n->nused > LANG_USED ||
-	    memcmp(plan->array, array, plan->narray * sizeof *array) != 0)
-		return false;
-	for (unsigned k = 0; k < n->nused; k++)
-		if (r->reg[n->used[k]].i != n->value[k])
-			return false;
-	return true;
+	return plan->array && memcmp(plan->array, array, plan->narray * sizeof *array) == 0 &&
+	       lang_nest_again(&plan->nest, r->reg);
 }
 
 /* No two arrays have bytes in common, so that none of their addresses matters. */
@@ -110,7 +94,7 @@ static unsigned key_of(int64_t *key, const struct plan *plan, const struct run *
 		       const int64_t *array)
 {
 	const struct lang_nest *n = &plan->free;
-	unsigned numbers = 0, words = words_of(r->program);
+	unsigned numbers = 0, words = lang_flat_words(r->program);
 	bool apart;
 
 	if (!n->end || n->nused + words > KEY || r->program->narray > KEY)
@@ -228,7 +212,7 @@ static bool hopeless(struct plan *plan)
 static void remember(struct plan *plan, const struct run *r, const int64_t *array,
 		     const struct lang_nest *nest, uint64_t least)
 {
-	plan->narray = words_of(r->program);
+	plan->narray = lang_flat_words(r->program);
 	if (!plan->array)
 		plan->array = malloc((plan->narray + 1) * sizeof *array);
 	if (plan->array)

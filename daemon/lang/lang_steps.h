@@ -107,6 +107,8 @@ void lang_frame_set(struct lang_frame_of *x, struct run *r, const int64_t *array
 		    lang_code_fn *code);
 /* Addresses, extents and strides, one array behind the other. */
 void lang_flatten(int64_t *out, const struct run *r);
+/* How many numbers these are. */
+unsigned lang_flat_words(const struct lang_program *p);
 /* From now on the frame's code may share its loops out. */
 void lang_share_begin(struct lang_frame_of *x);
 struct lang_plans *lang_plans_new(void);
