@@ -5,17 +5,12 @@
 
 #include <string.h>
 
-static const struct op_row rows[OP_END] = {
+const struct op_row op_rows[OP_END] = {
 #define OP(wire, id, np, kind, arity, rule, alg, stem, cost)                                       \
 	[wire] = {#id, np, #stem, KIND_##kind, arity, RULE_##rule, alg, cost},
 #include "ops.def"
 #undef OP
 };
-
-const struct op_row *op_row(unsigned wire)
-{
-	return wire < OP_END && rows[wire].id ? &rows[wire] : NULL;
-}
 
 const char *op_text(unsigned wire)
 {
@@ -119,7 +114,7 @@ static void all(struct op_sig *s, enum dtype in, enum dtype out)
 
 static enum status no_loop(enum op op, enum dtype t, struct err *err)
 {
-	return err_set(err, E_DTYPE, "%s does not take operands of type %s", rows[op].numpy,
+	return err_set(err, E_DTYPE, "%s does not take operands of type %s", op_rows[op].numpy,
 		       dtype_row(t)->name);
 }
 
@@ -128,7 +123,7 @@ static enum status uniform(struct op_sig *s, enum op op, enum dtype t, struct er
 {
 	enum dtype out;
 
-	switch ((enum op_rule)rows[op].rule) {
+	switch ((enum op_rule)op_rows[op].rule) {
 	case RULE_NUMERIC:
 		if (t == DT_BOOL)
 			return no_loop(op, t, err);
@@ -163,17 +158,17 @@ static enum status uniform(struct op_sig *s, enum op op, enum dtype t, struct er
 	case RULE_BITWISE:
 		if (cls(t) >= CLASS_FLOAT)
 			return no_loop(op, t, err);
-		if (t == DT_BOOL && rows[op].rule == RULE_SHIFT)
+		if (t == DT_BOOL && op_rows[op].rule == RULE_SHIFT)
 			t = DT_INT8;
 		break;
 	default:
 		break;
 	}
 	out = t;
-	if (rows[op].rule == RULE_TEST || rows[op].rule == RULE_TEST_REAL ||
-	    rows[op].rule == RULE_COMPARE)
+	if (op_rows[op].rule == RULE_TEST || op_rows[op].rule == RULE_TEST_REAL ||
+	    op_rows[op].rule == RULE_COMPARE)
 		out = DT_BOOL;
-	else if (rows[op].rule == RULE_ABS || rows[op].rule == RULE_PART)
+	else if (op_rows[op].rule == RULE_ABS || op_rows[op].rule == RULE_PART)
 		out = part_of(t);
 	all(s, t, out);
 	return OK;
@@ -190,18 +185,18 @@ static bool mixed_64(const struct op_arg *arg)
 static enum status reduction(struct op_sig *s, enum op op, enum dtype t, unsigned head,
 			     struct err *err)
 {
-	if (rows[op].rule == RULE_SUM)
+	if (op_rows[op].rule == RULE_SUM)
 		t = head < DTYPE_END ? (enum dtype)head : sum_type(t);
 	/* NumPy rounds each of them before it goes on. */
-	if (rows[op].kind == KIND_SCAN && t == DT_FLOAT16)
-		return err_set(err, E_UNSUPPORTED, "%s of float16", rows[op].numpy);
-	if (rows[op].rule == RULE_SUM) {
+	if (op_rows[op].kind == KIND_SCAN && t == DT_FLOAT16)
+		return err_set(err, E_UNSUPPORTED, "%s of float16", op_rows[op].numpy);
+	if (op_rows[op].rule == RULE_SUM) {
 		all(s, t, t);
 		return OK;
 	}
-	if (cls(t) == CLASS_COMPLEX && rows[op].kind != KIND_SORT)
-		return err_set(err, E_UNSUPPORTED, "%s of complex numbers", rows[op].numpy);
-	all(s, t, rows[op].rule == RULE_ARG ? DT_INT64 : t);
+	if (cls(t) == CLASS_COMPLEX && op_rows[op].kind != KIND_SORT)
+		return err_set(err, E_UNSUPPORTED, "%s of complex numbers", op_rows[op].numpy);
+	all(s, t, op_rows[op].rule == RULE_ARG ? DT_INT64 : t);
 	return OK;
 }
 
@@ -211,7 +206,7 @@ bool op_draws(enum op op, unsigned dtype)
 		return dtype == DT_UINT64;
 	if (op == OP_DRAW_INTEGERS)
 		return dtype == DT_INT64 || dtype == DT_UINT64;
-	return rows[op].kind == KIND_DRAW && (dtype == DT_FLOAT32 || dtype == DT_FLOAT64);
+	return op_rows[op].kind == KIND_DRAW && (dtype == DT_FLOAT32 || dtype == DT_FLOAT64);
 }
 
 static enum status from_head(struct op_sig *s, enum op op, const struct op_arg *arg, unsigned head,
@@ -219,13 +214,13 @@ static enum status from_head(struct op_sig *s, enum op op, const struct op_arg *
 {
 	if (!dtype_row(head))
 		return err_set(err, E_DTYPE, "%s: no such type",
-			       *rows[op].numpy ? rows[op].numpy : rows[op].id);
+			       *op_rows[op].numpy ? op_rows[op].numpy : op_rows[op].id);
 	all(s, (enum dtype)head, (enum dtype)head);
 	if (op == OP_CAST)
 		s->in[0] = arg[0].dtype;
-	if (rows[op].kind == KIND_DRAW) {
+	if (op_rows[op].kind == KIND_DRAW) {
 		if (arg[0].dtype != DT_UINT64 || !op_draws(op, head))
-			return err_set(err, E_DTYPE, "%s: %s of a state of %s", rows[op].numpy,
+			return err_set(err, E_DTYPE, "%s: %s of a state of %s", op_rows[op].numpy,
 				       dtype_row(head)->name, dtype_row(arg[0].dtype)->name);
 		s->in[0] = DT_UINT64;
 	}
@@ -238,7 +233,7 @@ static enum status from_head(struct op_sig *s, enum op op, const struct op_arg *
 /* Loops that take places along an axis: integers, as int64. */
 static enum status places(struct op_sig *s, enum op op, const struct op_arg *arg, struct err *err)
 {
-	bool take = rows[op].rule == RULE_TAKE;
+	bool take = op_rows[op].rule == RULE_TAKE;
 	enum dtype out = take ? (enum dtype)arg[0].dtype : DT_INT64;
 
 	for (int i = take; i < 2; i++)
@@ -255,7 +250,7 @@ static enum status places(struct op_sig *s, enum op op, const struct op_arg *arg
 static enum status by_rule(struct op_sig *s, enum op op, const struct op_arg *arg, unsigned head,
 			   struct err *err)
 {
-	const struct op_row *row = &rows[op];
+	const struct op_row *row = &op_rows[op];
 	enum dtype t;
 
 	switch ((enum op_rule)row->rule) {

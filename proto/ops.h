@@ -138,8 +138,14 @@ struct op_row {
 	uint8_t algebra;
 	uint8_t cost;
 };
+/* By wire number; rows of what is no op are 0. */
+extern const struct op_row op_rows[OP_END];
 /* Row of a wire number; NULL when it is no op. */
-const struct op_row *op_row(unsigned wire);
+static inline const struct op_row *op_row(unsigned wire)
+{
+	return wire < OP_END && op_rows[wire].id ? &op_rows[wire] : NULL;
+}
+
 /* Its name for people: NumPy's, else ours. */
 const char *op_text(unsigned wire);
 /* FNV-1a over every row's text: client and daemon compare it at hello. */

@@ -113,6 +113,16 @@ static bool goes_along(const struct node *n, const struct found *f, const struct
 	return large;
 }
 
+/* Is it a reduction that goes along?  Notes of anything else whether it does. */
+static bool is_along(struct node *x, const struct found *f, const struct trace *t)
+{
+	unsigned kind = op_row(x->op)->kind;
+	bool reduces = kind == KIND_RED || kind == KIND_ARGRED;
+
+	x->chain = (reduces || kind == KIND_EW) && goes_along(x, f, t) ? ALONG : 0;
+	return x->chain && reduces && x->out->bytes <= LIMIT_RECIPE_BYTES;
+}
+
 /* Reductions that the program has asked for as well, of values that are computed anyway and would
  * have to be kept for them: they run along, with the elementwise operations between.  NumPy would
  * have done both by now. */
@@ -120,18 +130,11 @@ static void take_along(struct found *f, struct trace *t)
 {
 	size_t first = f->n, looked = 0;
 
-	if (!f->n)
-		return;
-	for (struct node *x = f->node[0]; x && looked < ALONG_LOOK; x = x->newer, looked++) {
-		unsigned kind = op_row(x->op)->kind;
-		bool reduces = kind == KIND_RED || kind == KIND_ARGRED;
-
-		if (x->mark == t->mark)
-			continue;
-		x->chain = (reduces || kind == KIND_EW) && goes_along(x, f, t) ? ALONG : 0;
-		if (x->chain && reduces && x->out->bytes <= LIMIT_RECIPE_BYTES)
+	if (!f->n || t->npending - t->nrunning == f->n)
+		return; /* there is nothing else */
+	for (struct node *x = f->node[0]; x && looked < ALONG_LOOK; x = x->newer, looked++)
+		if (x->mark != t->mark && is_along(x, f, t))
 			visit(f, t, x->out);
-	}
 	for (size_t i = first; i < f->n; i++)
 		for (int j = 0; j < f->node[i]->nin; j++)
 			visit(f, t, f->node[i]->in[j].version);

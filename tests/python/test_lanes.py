@@ -59,9 +59,12 @@ def tree(name, x):
         lane = numpy.full((len(x), lanes), identity, x.dtype)
         for e in range(at, min(at + 1024, x.shape[1])):
             lane[:, e % lanes] = op(lane[:, e % lanes], x[:, e])
+        used = min(x.shape[1] - at, lanes)  # lanes that no element went to take no part
         while lane.shape[1] > 1:
             half = lane.shape[1] // 2
-            lane = op(lane[:, :half], lane[:, half:])
+            both = max(min(used, 2 * half) - half, 0)
+            lane[:, :both] = op(lane[:, :both], lane[:, half:half + both])
+            lane = lane[:, :half]
         value = lane[:, 0]
         while block % 2 == 0:
             value, block = op(stack.pop(), value), block // 2
