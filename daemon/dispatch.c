@@ -483,24 +483,17 @@ static bool code_comes(const struct job *j)
 	for (uint32_t i = 0; i < plan->nstep; i++) {
 		struct kernel *k = plan->step[i].kernel[0];
 
-		us += executor_step_cost(j->device->executor, &plan->step[i]);
 		if (k && k->state == KERNEL_COMPILING)
 			comes |= cache_comes(d->cache, k);
 	}
-	comes &= us * j->run.turns >= READ_US;
-	if (comes && !d->reading)
+	for (uint32_t i = 0; i < plan->nstep && comes; i++)
+		us += executor_step_cost(j->device->executor, &plan->step[i]);
+	if (us * j->run.turns < READ_US)
+		return false;
+	if (!d->reading)
 		uv_timer_start(d->patience, out_of_patience, CACHE_COMES_MS, 0);
-	d->reading |= comes;
-	return comes;
-}
-
-/* Is a kernel of it not there yet? */
-static bool lacks_code(const struct plan *plan)
-{
-	for (uint32_t i = 0; i < plan->nstep; i++)
-		if (plan->step[i].kernel[0] && plan->step[i].kernel[0]->state == KERNEL_COMPILING)
-			return true;
-	return false;
+	d->reading = true;
+	return true;
 }
 
 /* STARTED: the device can run it; otherwise it goes elsewhere, or waits. */
@@ -520,8 +513,7 @@ static enum start device_there(struct job *j)
 		err_set(&err, E_DEVICE, "%s cannot be used: %s", dev->name, dev->text);
 		return give_up(j, E_DEVICE, &err);
 	}
-	if (!choose_kernels_there(j, dev) ||
-	    (!dev->index && lacks_code(j->run.plan) && code_comes(j)))
+	if (!choose_kernels_there(j, dev) || (!dev->index && code_comes(j)))
 		return WAITS;
 	bad = choose_refused(j->run.plan, dev);
 	/* Where the device was asked for, the executor refuses what is quarantined. */

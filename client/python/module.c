@@ -695,6 +695,13 @@ static int add_functions(PyObject *m)
 	return 0;
 }
 
+/* NumPy's as a number, 205 for 2.5; once it is known. */
+static int add_versions(PyObject *m)
+{
+	return PyModule_AddStringConstant(m, "version", braze_version()) ||
+	       PyModule_AddIntConstant(m, "numpy_version", core.numpy);
+}
+
 PyMODINIT_FUNC PyInit__core(void);
 PyMODINIT_FUNC PyInit__core(void)
 {
@@ -705,8 +712,7 @@ PyMODINIT_FUNC PyInit__core(void)
 	find_ops();
 	if (add_functions(m) || adapted_init() || convert_init() || type_init(m) ||
 	    selection_init(m) || meta_init() || numpys_init(m) || native_init(m) || ufunc_init(m) ||
-	    site_init(m) || fast_draw_init(m) || host_init(m) ||
-	    PyModule_AddStringConstant(m, "version", braze_version())) {
+	    site_init(m) || fast_draw_init(m) || host_init(m) || add_versions(m)) {
 		Py_DECREF(m);
 		return NULL;
 	}

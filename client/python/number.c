@@ -347,15 +347,22 @@ static bool strong_is_plain(void)
 }
 
 /* NumPy's short cuts hold for such exponents too, and of inexact types their results have
- * other values than a power's (the root of -inf and of -0.0 by 0.5). */
+ * other values than a power's (the root of -inf and of -0.0 by 0.5).  Where their type is a
+ * power's, the power tells it; else it is that of a, and no power is made without need. */
 static PyObject *power_strong_inexact(PyObject *a, PyObject *b)
 {
-	PyObject *r = binary(N_POWER, a, b), *x = NULL, *made = NULL;
-	int type = r && nd_check(r) && strong_exponent(b) >= 0 ? type_dtype(r) : -1;
+	PyObject *r = NULL, *x = NULL, *made = NULL;
+	int type = -1;
 
+	if (!strong_is_plain()) {
+		made = strong_exponent(b) < 0 ? NULL : power_known(a, b, type_dtype(a));
+		return made || PyErr_Occurred() ? made : binary(N_POWER, a, b);
+	}
+	r = binary(N_POWER, a, b);
+	type = r && nd_check(r) && strong_exponent(b) >= 0 ? type_dtype(r) : -1;
 	if (type < 0)
 		return r;
-	if (strong_is_plain() && type != type_dtype(a))
+	if (type != type_dtype(a))
 		x = cast_to(a, type);
 	else
 		x = Py_NewRef(a);

@@ -7,16 +7,13 @@
 void emit_lang_fuses(struct lane *e, uint32_t at)
 {
 	const struct lang_ins *i = &e->p->code[at];
-	uint32_t end = lang_nest_end(e->p, i->a);
-	bool inner = false;
+	uint32_t count = lang_nest_end(e->p, i->a) - i->a;
 
 	if (i->op)
 		return;
-	for (uint32_t k = i->a + 1; k < end; k++)
-		inner |= e->p->code[k].code == CODE_RANGE;
 	text_put(&e->o, "%s = 0;\nif (BZ_MANY(%s, %s, %u)) { ", emit_lang_register(e, i->d),
 		 emit_lang_register(e, i->b), emit_lang_register(e, i->b + 1),
-		 inner ? 2 : LANG_FUSED_LEAST / (end - i->a));
+		 lang_fusion_nested(e->p, i->a) ? 2 : LANG_FUSED_LEAST / count);
 	for (uint32_t k = 0; k < 2 * i->c; k++)
 		text_put(&e->o, "BZ_SET(%u, %s); ", i->b + k, emit_lang_register(e, i->b + k));
 	emit_lang_show(e, i->a);

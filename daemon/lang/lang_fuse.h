@@ -49,6 +49,8 @@ bool lang_fusion_done(const struct lang_fusion *f, bool straight);
 unsigned lang_fusion_guess(const struct lang_program *p, uint32_t fuses, bool straight);
 /* How many of the loops have the bounds of the first. */
 unsigned lang_fusion_alike(const struct lang_ins *fuses, const union lang_reg *reg);
+/* Is there a loop inside of the range's? */
+bool lang_fusion_nested(const struct lang_program *p, uint32_t range);
 /* Does the range belong to loops that are one only where they are straight? */
 bool lang_fusion_straight(const struct lang_program *p, uint32_t range);
 

@@ -330,6 +330,16 @@ bool lang_fusion_straight(const struct lang_program *p, uint32_t range)
 	return false;
 }
 
+bool lang_fusion_nested(const struct lang_program *p, uint32_t range)
+{
+	uint32_t end = lang_nest_end(p, range);
+
+	for (uint32_t at = range + 1; at < end; at++)
+		if (p->code[at].code == CODE_RANGE)
+			return true;
+	return false;
+}
+
 /* ---- The question of a run ---- */
 
 static _Atomic bool kept_apart;
@@ -367,15 +377,12 @@ struct lang_fusions *lang_fusions_new(const struct lang_program *p)
 	f = n ? calloc(1, sizeof *f + n * sizeof f->plan[0]) : NULL;
 	for (uint32_t at = p->entry; f && at < p->ncode; at++) {
 		const struct lang_ins *i = &p->code[at];
-		uint32_t end;
 
 		if (i->code != CODE_FUSES || i->op)
 			continue;
-		end = lang_nest_end(p, i->a);
-		f->plan[f->n] = (struct fusion_plan){.at = at, .count = end - i->a};
-		for (uint32_t k = i->a + 1; k < end; k++)
-			f->plan[f->n].inner |= p->code[k].code == CODE_RANGE;
-		f->n++;
+		f->plan[f->n++] = (struct fusion_plan){.at = at,
+						       .count = lang_nest_end(p, i->a) - i->a,
+						       .inner = lang_fusion_nested(p, i->a)};
 	}
 	return f;
 }

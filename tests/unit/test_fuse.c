@@ -2,19 +2,10 @@
 #include "../golden/part_text.h"
 #include "../golden/plan_exec.h"
 #include "nest/compilepart.h"
+#include "draw.h"
 
 #include <criterion/criterion.h>
 #include <time.h>
-
-static uint64_t seed;
-
-static int64_t draw(int64_t lo, int64_t hi)
-{
-	seed ^= seed << 13;
-	seed ^= seed >> 7;
-	seed ^= seed << 17;
-	return lo + (int64_t)((seed >> 11) % (uint64_t)(hi - lo + 1));
-}
 
 #define BUFFER 192 /* bytes of every input */
 

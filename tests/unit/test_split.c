@@ -3,6 +3,7 @@
 #include <stdarg.h>
 
 #include "../golden/plan_same.h"
+#include "draw.h"
 
 #define ROWS 90
 #define COLS 100
@@ -218,16 +219,6 @@ Test(split, thin_pieces_are_copied)
 }
 
 /* ---- Random ones ---- */
-
-static uint64_t seed;
-
-static int64_t draw(int64_t lo, int64_t hi)
-{
-	seed ^= seed << 13;
-	seed ^= seed >> 7;
-	seed ^= seed << 17;
-	return lo + (int64_t)((seed >> 11) % (uint64_t)(hi - lo + 1));
-}
 
 /* An array out of three stripes of others. */
 static void put_stripes(struct text *t, unsigned out, unsigned before)

@@ -232,7 +232,7 @@ def dot(self, b, out=None):
 
 
 # From NumPy 2.5 on a part is assigned; before, the value became an array of any type first.
-_ASSIGNS = tuple(int(n) for n in numpy.__version__.split(".")[:2]) >= (2, 5)
+_ASSIGNS = _core.numpy_version >= 205
 
 
 def _set_real(self, value):
