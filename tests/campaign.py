@@ -47,8 +47,8 @@ PARTS = {
     "near": Part(0.15, 160, 1, {"tier": 0}, near="1"),
     "mistakes": Part(0.12, 80, 1, {"tier": 0}, how={"mistakes": 0.25}),
     "special": Part(0.08, 80, 1, {"tier": 0}, how={"styles": ("small", "special")}),
-    "compiled": Part(0.12, 2, 10, {"tier": 1}),
-    "standin": Part(0.08, 1, 10, {}, "cuda:0"),
+    "compiled": Part(0.12, 2, 10, {"tier": 1}, how={"mistakes": 0.1}),
+    "standin": Part(0.08, 1, 10, {}, "cuda:0", {"mistakes": 0.1}),
     "fuzz": Part(0.25, 1, 1, {}),
 }
 PROGRAM_SECONDS = 60  # of one program, before it counts as one that hangs

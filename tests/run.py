@@ -202,9 +202,10 @@ def aside(work, env, long):
 
 
 def in_python(env, long, jobs):
-    """The parts that are tests in Python. One of them leaves half of two processors idle, so
-    with two jobs the others run beside the first; a long run goes on part by part."""
-    others = {"python, near": near, "end to end": end_to_end, "python on cuda:0": on_standin}
+    """The parts that are tests in Python. One of them leaves half of two processors idle, so with
+    two jobs the others run beside the first, the longest before the rest; what has not begun
+    when the first ends runs in its place. A long run goes on part by part."""
+    others = {"end to end": end_to_end, "python, near": near, "python on cuda:0": on_standin}
     pool, running = concurrent.futures.ThreadPoolExecutor(1), {}
 
     def first():
@@ -214,14 +215,14 @@ def in_python(env, long, jobs):
         return pytest(env, long, folders=SUITES[:1])
 
     def other(name):
-        if name not in running:
+        if name not in running or running[name].cancel():
             return others[name](env, long)
         count, text = running[name].result()
         say(text.rstrip())
         return count
 
     yield "python", first
-    for name in others:
+    for name in reversed(others):
         yield name, lambda name=name: other(name)
 
 
