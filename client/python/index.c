@@ -345,6 +345,11 @@ static int too_deep(braze_array *dst, braze_array *src, PyObject *value)
 	return rc;
 }
 
+static bool is_sequence(PyObject *o)
+{
+	return PyList_Check(o) || PyTuple_Check(o);
+}
+
 /* Sequences, whose elements NumPy writes one by one, and types that braze lacks (long
  * doubles): NumPy casts them first. */
 static int cast_first(braze_array **src, braze_array *dst, PyObject *value, bool sequence)
@@ -364,13 +369,11 @@ static int assign_value(braze_array *dst, PyObject *value)
 	braze_arg arg = {0};
 	braze_array *src = NULL;
 	braze_error err;
-	bool sequence = PyList_Check(value) || PyTuple_Check(value);
+	bool sequence = is_sequence(value);
 	int rc = 0;
 
 	arg.scalar.dtype = braze_dtype_of(dst);
-	if (sequence && !braze_ndim(dst)) /* an error of NumPy's */
-		rc = convert_element(&arg.scalar, value, braze_dtype_of(dst));
-	else
+	if (!sequence)
 		rc = convert_scalar_as(&arg.scalar, value, braze_dtype_of(dst));
 	if (rc == 1) {
 		err.code = braze_assign(dst, arg, &err);
@@ -553,7 +556,7 @@ int index_set(PyObject *self, PyObject *key, PyObject *value)
 		rc = BASIC_NO;
 	if (rc == BASIC_NO)
 		return set_general(self, key, value);
-	if (s.element && foreign_is(value))
+	if (s.element && (is_sequence(value) || foreign_is(value)))
 		return set_number(self, h, &s, value);
 	return set_value(self, h, &s, value);
 }

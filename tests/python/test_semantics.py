@@ -536,3 +536,19 @@ def test_eager_by_environment():
         print(braze.is_stored(a))
     """
     assert run_child(code, BRAZE_EAGER="1").strip() == "True"
+
+
+@pytest.mark.parametrize("dtype", ["i1", "f8", "c16", "?"])
+@pytest.mark.parametrize("value", [[5.0], [1], [[1, 2]], [], (0,)], ids=repr)
+@pytest.mark.parametrize("key", [(1, 1, ...), (1, 1), (1, slice(1, 2))], ids=repr)
+def test_a_sequence_is_no_element_but_what_numpy_makes_of_it(dtype, value, key):
+    """bool([5.0]) is True, and still no value of an array without axes."""
+    def write(m):
+        a = m.zeros((3, 3), dtype)
+        try:
+            a[key] = value
+        except (TypeError, ValueError) as error:
+            return type(error)
+        return numpy.asarray(a).tolist()
+
+    assert write(np) == write(numpy)
