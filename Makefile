@@ -21,7 +21,8 @@ help:
 	@echo 'make test-long   make test with long tests and sanitized daemons; goes on where it was stopped'
 	@echo 'make campaign    new random programs and packets: SEED=N (none: fresh) MINUTES=N (10)'
 	@echo "make test-numpy  NumPy's own tests and the Array API standard against braze.numpy"
-	@echo 'make test-libraries  pandas, SciPy and others with braze arrays'
+	@echo 'make test-libraries  pandas, SciPy, Dask and others with braze arrays'
+	@echo 'make setup-guests    Octave and OpenMPI, which some of those tests need'
 	@echo 'make campaign-kills  KILLS=1000 kills of processes beside busy loops, SEED=1'
 	@echo 'make bench       benchmarks against NumPy (90 minutes; QUICK=1: 15; goes on where it was stopped)'
 	@echo 'make bench-peers numexpr, Numba and JAX for make bench to compare with'
@@ -36,6 +37,10 @@ help:
 
 setup:
 	@deploy/setup.sh
+
+.PHONY: setup-guests
+setup-guests:
+	@deploy/setup.sh guests
 
 build: setup
 	@deploy/build.sh $(PRESET) $(JOBS)

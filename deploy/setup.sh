@@ -14,6 +14,8 @@ STAMP=$VENV/.braze-requirements
 PACKAGES="gcc g++ cmake ninja-build pkg-config libc6-dev binutils libuv1-dev libprotobuf-c-dev
 protobuf-c-compiler libcjson-dev libmicrohttpd-dev libopenblas-dev gfortran
 libcriterion-dev help2man clang clang-format xz-utils"
+# `deploy/setup.sh guests`: what tests of other programs' arrays need, and nothing else does.
+[ "${1:-}" != guests ] || PACKAGES="$PACKAGES octave-dev openmpi-bin libopenmpi-dev"
 
 say() { printf 'setup: %s\n' "$*"; }
 die() { printf 'setup: %s\n' "$*" >&2; exit 1; }

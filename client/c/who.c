@@ -25,16 +25,38 @@ const char *who_name(const char *given)
 	return given ? given : name ? name : program_invocation_short_name;
 }
 
-/* The batch system's number for what runs here, with the system's name. */
+/* Which of a parallel program's processes this is, by what its launcher set; "" for one alone. */
+static void find_rank(char *buf, size_t n)
+{
+	static const char *const launchers[][2] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+						   {"PMI_RANK", "PMI_SIZE"},
+						   {"SLURM_PROCID", "SLURM_NTASKS"}};
+
+	*buf = 0;
+	for (size_t i = 0; i < sizeof launchers / sizeof launchers[0] && !*buf; i++) {
+		const char *rank = nonempty(launchers[i][0]), *size = nonempty(launchers[i][1]);
+		if (rank && size && strcmp(size, "1"))
+			snprintf(buf, n, "rank %s of %s", rank, size);
+	}
+}
+
+/* The batch system's number for what runs here, with the system's name, and the rank in it. */
 static void find_job(char *buf, size_t n)
 {
 	static const char *const systems[][2] = {
 		{"slurm", "SLURM_JOB_ID"}, {"pbs", "PBS_JOBID"}, {"lsf", "LSB_JOBID"}};
 
+	char rank[64];
+
 	*buf = 0;
 	for (size_t i = 0; i < sizeof systems / sizeof systems[0] && !*buf; i++)
 		if (nonempty(systems[i][1]))
 			snprintf(buf, n, "%s %s", systems[i][0], nonempty(systems[i][1]));
+	find_rank(rank, sizeof(rank));
+	if (*rank) {
+		size_t used = strlen(buf);
+		snprintf(buf + used, n - used, "%s%s", used ? " " : "", rank);
+	}
 }
 
 static const char *find_environment(void)

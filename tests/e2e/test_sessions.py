@@ -14,7 +14,8 @@ from raw import Raw, nested
 
 USE = "import sys, braze, braze.numpy as np\nx = np.ones(50_000) * 2\nfloat(x.sum())\n"
 WAIT = "print('here', flush=True)\nsys.stdin.readline()\n"
-NOBODY = {"JPY_SESSION_NAME": "", "SLURM_JOB_ID": "", "PBS_JOBID": "", "LSB_JOBID": "",
+NOBODY = {"JPY_SESSION_NAME": "", "OMPI_COMM_WORLD_RANK": "", "PMI_RANK": "", "SLURM_PROCID": "",
+          "SLURM_JOB_ID": "", "PBS_JOBID": "", "LSB_JOBID": "",
           "VIRTUAL_ENV": "", "CONDA_DEFAULT_ENV": "", "BRAZE_NAME": ""}
 
 
@@ -55,7 +56,12 @@ def test_a_script_says_who_it_is(daemon, tmp_path):
 
 @pytest.mark.parametrize(("variables", "job"), [
     ({"PBS_JOBID": "12.host"}, "pbs 12.host"), ({"LSB_JOBID": "9"}, "lsf 9"), ({}, ""),
-    ({"SLURM_JOB_ID": "7", "PBS_JOBID": "8"}, "slurm 7")])
+    ({"SLURM_JOB_ID": "7", "PBS_JOBID": "8"}, "slurm 7"),
+    ({"OMPI_COMM_WORLD_RANK": "2", "OMPI_COMM_WORLD_SIZE": "4"}, "rank 2 of 4"),
+    ({"PMI_RANK": "0", "PMI_SIZE": "2", "PBS_JOBID": "8"}, "pbs 8 rank 0 of 2"),
+    ({"SLURM_JOB_ID": "7", "SLURM_PROCID": "1", "SLURM_NTASKS": "3"}, "slurm 7 rank 1 of 3"),
+    ({"SLURM_JOB_ID": "7", "SLURM_PROCID": "0", "SLURM_NTASKS": "1"}, "slurm 7"),
+    ({"OMPI_COMM_WORLD_RANK": "2"}, "")])
 def test_jobs_of_batch_systems(daemon, variables, job):
     assert told(daemon, USE + WAIT, **variables)["job"] == job
 

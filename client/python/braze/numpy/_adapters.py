@@ -268,6 +268,24 @@ def _pillow(module):
     _wrap(module, "Image.putdata", _with_plain_arguments)
 
 
+# ---- Dask ----
+
+
+def _dask(part):
+    """Adapts a module of Dask's by a function of _dask, which is loaded for it."""
+
+    def adapt(module):
+        getattr(importlib.import_module("braze.numpy._dask"), part)(module)
+
+    return adapt
+
+
+_adapters.update({
+    "dask.array": _dask("arrays"), "dask.sizeof": _dask("sizes"), "dask.tokenize": _dask("tokens"),
+    "distributed.protocol.serialize": _dask("serializer"), "distributed.worker": _dask("worker"),
+})
+
+
 class _Hook:
     """Finds nothing itself: lets an adapter see its module once that has been executed."""
 

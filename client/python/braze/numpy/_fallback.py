@@ -18,6 +18,7 @@ from braze.numpy import _names, _operators, _sharing, _writes
 
 ndarray = _core.ndarray
 counts = collections.Counter()
+wrappers = []  # types of other libraries whose objects hold arrays of ours: they are asked first
 
 
 def native_dtype(dtype):
@@ -91,8 +92,20 @@ def array(x, dtype=None):
     return run(numpy.array, (x, dtype), {})
 
 
+def is_wrapped(*args):
+    """Is one of them, or an item of one, of a type that holds arrays of ours?"""
+    if not wrappers:
+        return False
+    held = tuple(wrappers)
+    return any(isinstance(x, held) or type(x) in (list, tuple) and is_wrapped(*x) for x in args)
+
+
 def numpys(function, args, kwargs):
     """What NumPy's function returns, given NumPy's arrays for ours."""
+    if is_wrapped(*args, *kwargs.values()):
+        # By its protocol, which gets ours as they are, and may know no out=.
+        given = {k: v for k, v in kwargs.items() if k != "out" or v is not None}
+        return run(function, args, given)
     lists = []
     try:
         return run(function, to_numpy(args, lists), to_numpy(kwargs, lists))
@@ -226,6 +239,8 @@ def ufunc(name, *args):
             return answer
     in_place = _operators.IN_PLACE.get(name)
     name, function = in_place or _operators.BINARY.get(name) or (name, getattr(numpy, name, None))
+    if not in_place and is_wrapped(*args):
+        return run(getattr(numpy, name), args, {})
     if any(type(x) is ndarray and not x._is_scalar for x in args) or not all(
         type(x) in (ndarray, int, float, complex, bool) for x in args
     ):

@@ -304,9 +304,16 @@ def _check_joint(arrays, axis):
                 )
 
 
+def _given(out, dtype, casting):
+    """Arguments that are none of the defaults: another library's function may not know them."""
+    given = {} if casting == "same_kind" else {"casting": casting}
+    given |= {} if out is None else {"out": out}
+    return given | ({} if dtype is None else {"dtype": dtype})
+
+
 def concatenate(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind"):
     """Arrays joined along an axis."""
-    given, kwargs = arrays, {"axis": axis, "out": out, "dtype": dtype, "casting": casting}
+    given, kwargs = arrays, {"axis": axis, **_given(out, dtype, casting)}
     arrays = [asarray(a) for a in arrays] if hasattr(arrays, "__getitem__") else []
     known = _fallback.is_output(out) and (out is None or dtype is None)
     if not known or not arrays or not all(map(_native, arrays)):
@@ -353,7 +360,7 @@ def stack(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
     """Arrays joined along a new axis."""
     arrays = _sequence(arrays)
     if not _fallback.is_output(out) or not all(map(_native, arrays)):
-        return leave(numpy.stack, arrays, axis, out, dtype=dtype, casting=casting)
+        return leave(numpy.stack, arrays, axis, **_given(out, dtype, casting))
     if not arrays:
         raise ValueError("need at least one array to stack")
     if len({a.shape for a in arrays}) != 1:
@@ -367,7 +374,7 @@ def vstack(tup, *, dtype=None, casting="same_kind"):
     """Arrays stacked as rows."""
     arrays = _sequence(tup)
     if not all(map(_native, arrays)):
-        return leave(numpy.vstack, arrays, dtype=dtype, casting=casting)
+        return leave(numpy.vstack, arrays, **_given(None, dtype, casting))
     return concatenate([atleast_2d(a) for a in arrays], 0, dtype=dtype, casting=casting)
 
 
@@ -375,7 +382,7 @@ def hstack(tup, *, dtype=None, casting="same_kind"):
     """Arrays joined along the second axis; the first for 1-d."""
     arrays = _sequence(tup)
     if not all(map(_native, arrays)):
-        return leave(numpy.hstack, arrays, dtype=dtype, casting=casting)
+        return leave(numpy.hstack, arrays, **_given(None, dtype, casting))
     arrays = [atleast_1d(a) for a in arrays]
     axis = 0 if arrays and arrays[0].ndim == 1 else 1
     return concatenate(arrays, axis, dtype=dtype, casting=casting)
