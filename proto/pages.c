@@ -19,8 +19,8 @@
 #define PAGES	(BLOCK / PAGE)
 #define LOOK	4	/* blocks that are looked at, and made, together */
 #define SLOW_NS 1500000 /* of a block: by faults it takes 1.9 ms, usually 0.2 */
-#define PAUSE	32	/* blocks that are let go by after one was slow or not to be had, ... */
-#define PAUSES	8	/* ... doubled so many times */
+#define PAUSES                                                                                     \
+	13 /* after one was slow or not to be had two are let go by, then twice as many, ... */
 
 /* Of the process: blocks still to be let go by, and bad ones in a row: it begins in doubt. */
 static _Atomic uint32_t pause_left, bad = 1;
@@ -82,7 +82,8 @@ static int64_t thread_ns(void)
 
 /* One huge page for each of these blocks.  A kernel that must move others' pages for
  * it, or a virtual machine whose host must find the memory first, takes longer than the faults of
- * those pages that are at hand would. */
+ * those pages that are at hand would.  One slow block says little of the next, since the host
+ * finds each once: it takes many in a row until few are tried. */
 static void make(char *at, uint64_t blocks)
 {
 	int64_t begin = thread_ns();
@@ -97,8 +98,7 @@ static void make(char *at, uint64_t blocks)
 		return;
 	}
 	n = atomic_fetch_add_explicit(&bad, 1, memory_order_relaxed);
-	atomic_store_explicit(&pause_left, PAUSE << (n < PAUSES ? n : PAUSES),
-			      memory_order_relaxed);
+	atomic_store_explicit(&pause_left, 1u << (n < PAUSES ? n : PAUSES), memory_order_relaxed);
 }
 
 /* How many of so many blocks to make now: after a bad one, when it is time, a single one. */

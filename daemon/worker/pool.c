@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* worker/pool.c - the threads of pool.h.
  *
- * `claim` holds the run's number in its upper half and the next unit in its lower
- * half.  A thread reads the loop's description, then claims by compare-and-swap:
- * success proves that the run it read about still has work, therefore that the
+ * A stretch's `claim` holds the run's number in its upper half and how many of its units are
+ * claimed in its lower half.  A thread reads the loop's description, then claims by
+ * compare-and-swap: success proves that the run it read about still has work, therefore that the
  * description was not being rewritten, which happens only between runs. */
 #define _GNU_SOURCE /* CPU_COUNT */
 #include "pool.h"
@@ -33,14 +33,20 @@ struct pool_thread {
 	int index;
 };
 
+/* Neighbouring units of a run, with which a thread on one of the cores begins. */
+struct pool_stretch {
+	_Alignas(64) _Atomic uint64_t claim;
+};
+
 struct pool {
-	int threads; /* with the command thread */
+	_Atomic int threads; /* with the command thread; final once pool_create is through */
 	int started;
 	int core;	 /* that the other threads are kept away from; -1: none */
 	cpu_set_t cores; /* usable */
+	unsigned char stretch_of[CPU_SETSIZE]; /* with which a thread there begins */
 	struct pool_thread thread[POOL_MAX];
-	_Alignas(64) _Atomic uint64_t claim;
-	_Alignas(64) _Atomic uint32_t epoch; /* futex: changes with every run */
+	struct pool_stretch stretch[POOL_MAX]; /* one for each thread */
+	_Alignas(64) _Atomic uint32_t epoch;   /* futex: changes with every run */
 	_Atomic uint32_t sleepers;
 	_Atomic uint32_t spin, stop;
 	_Alignas(64) _Atomic uint32_t done; /* futex: units finished in this run */
@@ -69,26 +75,43 @@ static void cpu_relax(void)
 #endif
 }
 
-/* Claim and do one unit of the current run; false when none is left. */
-static bool work_one(struct pool *p, int thread)
+/* Claim and do one unit of stretch `k`; false when none is left. */
+static bool work_one(struct pool *p, int thread, int k)
 {
-	uint64_t c = atomic_load(&p->claim);
+	_Atomic uint64_t *claim = &p->stretch[k].claim;
+	uint64_t c = atomic_load(claim);
 
 	for (;;) {
 		/* `units` first: it is written last, so the others are no older. */
-		uint32_t unit = (uint32_t)c;
-		uint32_t units = atomic_load(&p->units);
+		uint64_t units = atomic_load(&p->units);
 		pool_fn *fn = atomic_load(&p->fn);
 		void *data = atomic_load(&p->data);
+		uint64_t n = (uint64_t)p->threads, first = units * (uint64_t)k / n;
+		uint64_t unit = first + (uint32_t)c;
 
-		if (unit >= units)
+		if (unit >= units * (uint64_t)(k + 1) / n)
 			return false;
-		if (!atomic_compare_exchange_weak(&p->claim, &c, c + 1))
+		if (!atomic_compare_exchange_weak(claim, &c, c + 1))
 			continue;
-		fn(data, thread, unit);
+		fn(data, thread, (int64_t)unit);
 		if (atomic_fetch_add(&p->done, 1) + 1 == units && atomic_load(&p->waiting))
 			futex_wake(&p->done);
 		return true;
+	}
+}
+
+/* Units of the current run until none is left: those of this core first, then what others have not
+ * come to yet.  Of the core and not of the thread, since the system moves threads as they wake. */
+static void work(struct pool *p, int thread, pool_poll_fn *poll, void *poll_data)
+{
+	int core = sched_getcpu(), n = p->threads;
+	int own = core >= 0 && core < CPU_SETSIZE ? p->stretch_of[core] : thread;
+
+	for (int k = 0; k < n; k++) {
+		while (work_one(p, thread, (own + k) % n)) {
+			if (poll)
+				poll(poll_data);
+		}
 	}
 }
 
@@ -100,8 +123,7 @@ static void *thread_main(void *arg)
 
 	while (!atomic_load(&p->stop)) {
 		seen = atomic_load(&p->epoch);
-		while (work_one(p, t->index))
-			;
+		work(p, t->index, NULL, NULL);
 		for (int i = 0; i < SPIN_TURNS && atomic_load(&p->spin); i++) {
 			if (atomic_load(&p->epoch) != seen)
 				break;
@@ -134,6 +156,16 @@ static void keep_apart(struct pool *p)
 		pthread_setaffinity_np(p->thread[i].id, sizeof set, &set);
 }
 
+static void share_cores(struct pool *p)
+{
+	int cores = CPU_COUNT(&p->cores), before = 0;
+
+	for (int c = 0; c < CPU_SETSIZE; c++) {
+		p->stretch_of[c] = (unsigned char)(before * p->threads / cores % p->threads);
+		before += CPU_ISSET((size_t)c, &p->cores) != 0;
+	}
+}
+
 enum status pool_create(struct pool **out, int threads, struct err *err)
 {
 	struct pool *p = NULL;
@@ -150,6 +182,7 @@ enum status pool_create(struct pool **out, int threads, struct err *err)
 	p->threads = threads > 0 ? threads : CPU_COUNT(&p->cores);
 	if (p->threads > POOL_MAX)
 		p->threads = POOL_MAX;
+	share_cores(p);
 	for (int i = 1; i < p->threads; i++) {
 		struct pool_thread *t = &p->thread[i];
 		int rc = 0;
@@ -240,7 +273,8 @@ void pool_run(struct pool *p, pool_fn *fn, void *data, int64_t units, pool_poll_
 	/* No unit can be claimed while `units` is 0, whatever `claim` says. */
 	atomic_store(&p->units, 0);
 	epoch = atomic_load(&p->epoch) + 1;
-	atomic_store(&p->claim, (uint64_t)epoch << 32);
+	for (int k = 0; k < p->threads; k++)
+		atomic_store(&p->stretch[k].claim, (uint64_t)epoch << 32);
 	atomic_store(&p->fn, fn);
 	atomic_store(&p->data, data);
 	atomic_store(&p->done, 0);
@@ -250,9 +284,6 @@ void pool_run(struct pool *p, pool_fn *fn, void *data, int64_t units, pool_poll_
 		keep_apart(p);
 		futex_wake(&p->epoch);
 	}
-	while (work_one(p, 0)) {
-		if (poll)
-			poll(poll_data);
-	}
+	work(p, 0, poll, poll_data);
 	join(p, (uint32_t)units, poll, poll_data);
 }

@@ -2,8 +2,10 @@
 /* worker/pool.h - persistent threads that share out the units of one loop.
  *
  * One command thread owns the pool and takes part in every run; the others sleep
- * on a futex between runs.  Units are claimed in rising order by an atomic
- * counter.  A run ends when all units are done, not when all threads have woken:
+ * on a futex between runs.  Each begins with the stretch of neighbouring units that belongs to its
+ * core, the same one of every run with as many units, so that the core's caches keep what loops
+ * over the same arrays read and write; who is done takes over from the others' stretches, by an
+ * atomic counter each.  A run ends when all units are done, not when all threads have woken:
  * on a busy machine a thread that is not scheduled must not hold up the rest. */
 #ifndef BRAZE_POOL_H
 #define BRAZE_POOL_H

@@ -167,3 +167,43 @@ Test(pool, fewer_threads_than_asked_for_do_as_well, .timeout = 60)
 	check(&t, 1000, 1);
 	pool_destroy(p);
 }
+
+struct mine {
+	_Atomic uint32_t begun;
+	_Atomic int64_t first[2];
+};
+
+/* The first unit of each thread; it waits until the other has one, too. */
+static void note_first(void *data, int thread, int64_t unit)
+{
+	struct mine *m = data;
+	int64_t none = -1;
+
+	if (!atomic_compare_exchange_strong(&m->first[thread], &none, unit))
+		return;
+	atomic_fetch_add(&m->begun, 1);
+	for (int i = 0; i < 500000 && atomic_load(&m->begun) < 2; i++)
+		usleep(20);
+}
+
+/* Units of a core's stretch are neighbours: whoever comes first to a stretch begins at its begin,
+ * and two that begin together never begin in the middle of one. */
+Test(pool, threads_begin_where_stretches_begin)
+{
+	struct pool *p = NULL;
+
+	cr_assert_eq(pool_create(&p, 2, NULL), OK);
+	for (int64_t units = 8; units <= 9; units++) {
+		struct mine m = {.first = {-1, -1}};
+		int64_t half = units / 2;
+
+		pool_run(p, note_first, &m, units, NULL, NULL);
+		cr_assert_eq(m.begun, 2);
+		for (int t = 0; t < 2; t++) /* both may have woken on one core */
+			cr_expect(m.first[t] == 0 || m.first[t] == half || m.first[t] == 1 ||
+					  m.first[t] == half + 1,
+				  "thread %d began with unit %ld", t, (long)m.first[t]);
+		cr_expect_neq(m.first[0], m.first[1]);
+	}
+	pool_destroy(p);
+}
