@@ -367,3 +367,16 @@ def test_complex_scalars_are_ordered_by_numpys_operators(dtype, settle):
     mine = np.array(values)[:1].min()
     assert not np.greater(mine, 1) and mine > 1
     assert not (np.array(values)[:1] > 1)[0] and not np.array(values[0]) > 1
+
+
+@pytest.mark.parametrize("make", ["arange(6)", "arange(6).reshape(2, 3)", "ones(1)", "array(3.5)"])
+@pytest.mark.parametrize("place", ["", "0", "-1", "7", "True", "1.0", "(1, 2)", "1, 2", "()", "[1]", "m.array(1)", "m.array([1])",
+                                   "None", "slice(0, 1)", "numpy.int8(1)", "numpy.True_"])
+def test_item_takes_integers_only(make, place):
+    def item(m):
+        try:
+            return eval(f"m.{make}.item({place})", {"m": m, "numpy": numpy})
+        except (IndexError, TypeError, ValueError) as error:
+            return type(error)
+
+    assert item(np) == item(numpy)

@@ -158,16 +158,24 @@ def fill(self, value):
     self[...] = value
 
 
+def _place(i):
+    """An index of `item`, which takes integers only."""
+    if isinstance(i, (bool, numpy.bool)):
+        raise TypeError("an integer is required")
+    return operator.index(i)
+
+
 def item(self, *args):
     """One element as a Python number."""
+    if len(args) == 1 and isinstance(args[0], tuple):
+        args = args[0]
     if not args:
         if self.size != 1:
             raise ValueError("can only convert an array of size 1 to a Python scalar")
         return _core.value(self).item()
-    if len(args) == 1 and isinstance(args[0], tuple):
-        args = args[0]
+    args = tuple(map(_place, args))
     if len(args) == self.ndim:
-        return _core.value(self[tuple(args)]).item()
+        return _core.value(self[args]).item()
     if len(args) != 1:
         raise ValueError("incorrect number of indices for array")
     at = args[0] + self.size if args[0] < 0 else args[0]
