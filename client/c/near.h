@@ -18,9 +18,10 @@
 
 #define NEAR_BYTES   (256u << 10)
 #define NEAR_WORK    250000	 /* tenths of a nanosecond */
-#define NEAR_WIDE    (2u << 20)	 /* bytes, while the bound is risen */
+#define NEAR_WIDE    (4u << 20)	 /* bytes, while the bound is risen */
 #define NEAR_TRIP    1500000	 /* work that a trip to the daemon is worth */
 #define NEAR_SHIP    2		 /* of shipping a byte */
+#define NEAR_STORE   4		 /* bytes that are stored for a unit of work */
 #define NEAR_FAR     25000	 /* of recording an operation, here and at the daemon */
 #define NEAR_AWAIT   (16u << 20) /* bytes of a buffer that is waited for unasked, at most */
 #define NEAR_OFTEN   16		/* log2 of how much longer the next such wait is put off, at most */
@@ -33,15 +34,15 @@
 #define NEAR_POINT   600	      /* the same, of each point of a reduction */
 #define NEAR_BLOCK   512	      /* elements of a register */
 #define NEAR_REG     (NEAR_BLOCK * 16)
-#define NEAR_LEAST   8		/* log2 of the smallest block */
-#define NEAR_CLASSES 15		/* up to 4 MiB */
-#define NEAR_POOL    (8u << 20) /* free bytes kept */
-#define NEAR_CHUNK   (4u << 20) /* what blocks are cut from, */
-#define NEAR_CHUNKS  2		/* so often at most */
-#define NEAR_HUGE    (2u << 20) /* bytes of a huge page */
-#define NEAR_RUN     16		/* small writes to a pending array before it is fenced */
-#define NEAR_TOUCH   UINT32_MAX /* near_run(): BUF_TOUCHED */
-#define NEAR_GIVEN   255	/* the size of a block whose memory is another's (loan.h) */
+#define NEAR_LEAST   8		 /* log2 of the smallest block */
+#define NEAR_CLASSES 16		 /* up to 8 MiB: what lies in a block has room behind it */
+#define NEAR_POOL    (16u << 20) /* free bytes kept */
+#define NEAR_CHUNK   (4u << 20)	 /* what blocks are cut from, */
+#define NEAR_CHUNKS  2		 /* so often at most */
+#define NEAR_HUGE    (2u << 20)	 /* bytes of a huge page */
+#define NEAR_RUN     16		 /* small writes to a pending array before it is fenced */
+#define NEAR_TOUCH   UINT32_MAX	 /* near_run(): BUF_TOUCHED */
+#define NEAR_GIVEN   255	 /* the size of a block whose memory is another's (loan.h) */
 
 /* Memory of near values; the bytes follow.  Snapshots share it with what they are of. */
 struct near_block {

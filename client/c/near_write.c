@@ -174,18 +174,30 @@ static bool take(struct braze_array *dst)
 	return true;
 }
 
+/* The work of an assignment: what needs no cast is loaded and stored, and no more. */
+static uint64_t write_work(const struct near *n, const struct braze_array *dst,
+			   const struct braze_array *a)
+{
+	unsigned to = dst->view.dtype;
+
+	if (!a || a->view.dtype != to)
+		return near_work(n, OP_CAST, to, dst->count);
+	return 2 * (near_bytes(to, dst->count) / NEAR_STORE);
+}
+
 /* At hand, ours, and small enough now? */
 static bool can_assign(const struct braze_array *dst, const struct braze_array *a)
 {
 	struct braze_session *s = dst->session;
-	unsigned to = dst->view.dtype;
+	uint64_t work = write_work(s->near, dst, a);
 
-	if (!near_hand(dst) || (a && !near_hand(a)))
-		return near_waits(s->near, OP_CAST, to, dst->count);
+	if (!near_hand(dst) || (a && !near_hand(a))) {
+		near_tell(&s->near->stretch, work);
+		return false;
+	}
 	if (!ours(dst) || overlapping(dst))
 		return near_not(s, WHY_SHARED);
-	return near_fits(s->near, near_work(s->near, OP_CAST, to, dst->count),
-			 near_bytes(to, dst->count)) ||
+	return near_fits(s->near, work, near_bytes(dst->view.dtype, dst->count)) ||
 	       near_not(s, WHY_LARGE);
 }
 

@@ -12,8 +12,10 @@
 
 /* A large value that only pending operations read would be stored for them, in a loop one in
  * each turn. */
-#define ALONG_LOOK 4096 /* nodes */
-#define ALONG	   254	/* node.chain, while they are looked for */
+#define ALONG_LOOK  4096 /* nodes */
+#define ALONG	    254	 /* node.chain, while they are looked for */
+#define ALONG_SMALL 253	 /* the same, of what is small and reads what is computed anyway */
+#define SMALL	    8192 /* elements that such an operation reads at most */
 
 static void found_push(struct found *f, struct node *n)
 {
@@ -113,19 +115,65 @@ static bool goes_along(const struct node *n, const struct found *f, const struct
 	return large;
 }
 
-/* Is it a reduction that goes along?  Notes of anything else whether it does. */
+static bool reads_little(const struct shape *s)
+{
+	int64_t count = 1;
+
+	for (unsigned i = 0; i < s->ndim && count <= SMALL; i++)
+		if (__builtin_mul_overflow(count, s->dim[i], &count))
+			return false;
+	return count <= SMALL;
+}
+
+/* Does n need nothing but what is stored or computed anyway, among it something computed, and is
+ * all of it small? */
+static bool small_along(const struct node *n, const struct found *f, const struct trace *t)
+{
+	bool computed = false;
+
+	if (n->running || n->apart || n->prev || n->device != f->node[0]->device ||
+	    n->out->bytes > LIMIT_RECIPE_BYTES)
+		return false;
+	for (int j = 0; j < n->nin; j++) {
+		const struct version *v = n->in[j].version;
+
+		if (!v)
+			continue;
+		if (!reads_little(&n->in[j].view.shape))
+			return false;
+		if (v->state == VERSION_STORED)
+			continue;
+		if (v->state != VERSION_PENDING || v->node->seq < f->node[0]->seq)
+			return false;
+		if (v->node->mark != t->mark && v->node->chain != ALONG_SMALL)
+			return false;
+		computed = true;
+	}
+	return computed;
+}
+
+/* Does it go along: a reduction of something large, or something small that has a name?  Notes of
+ * anything else whether it would. */
 static bool is_along(struct node *x, const struct found *f, const struct trace *t)
 {
 	unsigned kind = op_row(x->op)->kind;
 	bool reduces = kind == KIND_RED || kind == KIND_ARGRED;
 
-	x->chain = (reduces || kind == KIND_EW) && goes_along(x, f, t) ? ALONG : 0;
-	return x->chain && reduces && x->out->bytes <= LIMIT_RECIPE_BYTES;
+	x->chain = 0;
+	if (!reduces && kind != KIND_EW)
+		return false;
+	if (goes_along(x, f, t))
+		x->chain = ALONG;
+	else if (small_along(x, f, t))
+		x->chain = ALONG_SMALL;
+	return x->chain == ALONG ? reduces && x->out->bytes <= LIMIT_RECIPE_BYTES
+				 : x->chain && x->out->named;
 }
 
 /* Reductions that the program has asked for as well, of values that are computed anyway and would
  * have to be kept for them: they run along, with the elementwise operations between.  NumPy would
- * have done both by now. */
+ * have done both by now.  So do small results that the program can name: the client is told of
+ * them (Demand.also), and what it does with them next is at hand and not pending. */
 static void take_along(struct found *f, struct trace *t)
 {
 	size_t first = f->n, looked = 0;

@@ -55,8 +55,9 @@ class Daemon:
         self.start()
 
     def start(self):
-        env = dict(os.environ, BRAZE_CACHE_DIR=os.path.join(self.folder.name, "cache"),
-                   BRAZE_LOG="warn")
+        # As what it is compared with: a library chooses its kernels by the processor.
+        env = {k: v for k, v in os.environ.items() if k != "OPENBLAS_CORETYPE"}
+        env.update(BRAZE_CACHE_DIR=os.path.join(self.folder.name, "cache"), BRAZE_LOG="warn")
         command = [str(BUILD / "bin/brazed"), "-S", self.socket, *self.options]
         pin = (lambda: os.sched_setaffinity(0, self.cores)) if self.cores else None
         self.process = subprocess.Popen(command, env=env, preexec_fn=pin)

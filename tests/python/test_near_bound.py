@@ -72,6 +72,35 @@ def test_memory_alone_and_writes_to_it_are_a_stretch_as_well():
     assert numpy.array_equal(repeated(), numpy.concatenate([x, numpy.repeat(x, 9)]))
 
 
+def grid(m, n):
+    x, z = m.arange(n) / n, m.zeros((n, n, 3))
+    z[:, :, 0] = x.reshape(-1, 1)
+    z[:, :, 1] = x
+    return z
+
+
+@pytest.mark.parametrize(("n", "near"), [(300, 5), (430, 2)])
+def test_what_is_filled_and_written_is_near_up_to_four_mebibytes(n, near):
+    def repeated():
+        braze.wait(grid(np, n))
+
+    assert stretches(repeated, 8)[-2:] == [near] * 2
+    assert numpy.array_equal(grid(np, n), grid(numpy, n))
+
+
+@pytest.mark.parametrize("length", [0, 1, 513, 524_279, 524_288, 524_289])
+def test_blocks_have_room_for_the_vectors_behind_them(length):
+    a, b = arrays(1, 2)
+    rise(a, b)
+    x = np.full(length, 2.5)
+    x[length // 2:] = 1.5
+    x[::3] = x[::3] + 1
+    theirs = numpy.full(length, 2.5)
+    theirs[length // 2:] = 1.5
+    theirs[::3] += 1
+    assert numpy.array_equal(x, theirs)
+
+
 def test_a_first_stretch_may_be_all_that_a_program_does():
     a, b = (numpy.random.default_rng(seed).standard_normal(N) for seed in (1, 2))
     with near_on(first=True):

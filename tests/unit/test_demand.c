@@ -134,7 +134,8 @@ Test(demand, small_named_value_is_stored_at_once)
 	cr_assert_eq(value_of(3)->state, VERSION_PENDING);
 }
 
-/* Nobody can name it: a pending operation reads it, no more. */
+/* Nobody can name it: a pending operation, which needs something else as well, reads it, no more.
+ */
 Test(demand, small_value_without_a_name_stays_a_recipe)
 {
 	struct partition *p;
@@ -142,7 +143,8 @@ Test(demand, small_value_without_a_name_stays_a_recipe)
 
 	import(1, SMALL);
 	unary(OP_SIN, 2, 1);
-	unary(OP_COS, 3, 2);
+	unary(OP_SIN, 5, 1);
+	binary(OP_ADD, 3, 2, 5);
 	unary(OP_SQUARE, 4, 2);
 	v = value_of(2);
 	drop(2);
@@ -434,22 +436,50 @@ Test(demand, reductions_of_a_large_value_without_a_name_run_along)
 	cr_assert_eq(trace.npending, 0);
 }
 
-Test(demand, nothing_runs_along_with_what_is_small_or_has_a_name)
+/* What is large is a recipe, or stored, for whoever names it; a small result would take a trip. */
+Test(demand, nothing_runs_along_with_what_is_large_and_has_a_name)
+{
+	struct partition *p;
+
+	two_sums(LARGE);
+	reduce(6, 2);
+	p = cut(3);
+	cr_assert_eq(p->part.nop, 2);
+	cr_assert_eq(value_of(5)->state, VERSION_PENDING);
+	cr_assert_eq(value_of(6)->state, VERSION_PENDING);
+	finish(p);
+}
+
+/* The sum of the root has a name, and the client goes on with it itself. */
+Test(demand, small_results_that_have_a_name_run_along)
 {
 	struct partition *p;
 
 	two_sums(SMALL);
 	drop(2);
 	p = cut(3);
-	cr_assert_eq(p->part.nop, 2);
+	cr_assert_eq(p->part.nop, 4);
+	cr_assert_eq(count_role(p, PART_OUTPUT), 2);
+	cr_assert_eq(value_of(5)->state, VERSION_RUNNING);
 	finish(p);
-	for (uint32_t id = 3; id <= 5; id += 2)
-		drop(id);
-	drop(1);
-	two_sums(LARGE);
-	p = cut(3);
-	cr_assert_eq(p->part.nop, 2);
-	cr_assert_eq(value_of(5)->state, VERSION_PENDING);
+	cr_assert_eq(trace.npending, 0);
+}
+
+/* Nobody could go on with it: what reads it may never be asked for. */
+Test(demand, small_results_without_a_name_do_not_run_along)
+{
+	struct partition *p;
+
+	import(1, SMALL);
+	import(6, SMALL);
+	unary(OP_SIN, 2, 1);
+	unary(OP_SQRT, 4, 2);
+	unary(OP_SIN, 5, 6);
+	binary(OP_ADD, 7, 4, 5);
+	drop(4);
+	p = cut(2);
+	cr_assert_eq(p->part.nop, 1);
+	cr_assert_eq(value_of(7)->state, VERSION_PENDING);
 	finish(p);
 }
 
