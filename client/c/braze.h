@@ -475,6 +475,9 @@ BRAZE_API void braze_kernel_explain(int on);
 /* From now on kernels of this process run loops in a row as they are written (on), or as one where
  * that is the same to the bit, as they begin. */
 BRAZE_API void braze_kernel_unfused(int on);
+/* How many rows of loops that stand behind each other in its text may be one loop each; whether
+ * they are each call sees. */
+BRAZE_API int braze_kernel_rows(const braze_kernel *k);
 /* What the last call has kept, a line for each loop, to be freed with free(); NULL: nothing, or it
  * was taken already. */
 BRAZE_API char *braze_kernel_loops(braze_kernel *k);

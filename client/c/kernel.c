@@ -51,6 +51,11 @@ void braze_kernel_unfused(int on)
 	lang_keep_apart(on != 0);
 }
 
+int braze_kernel_rows(const braze_kernel *k)
+{
+	return (int)lang_fusions_in(k->program);
+}
+
 void braze_kernel_free(braze_kernel *k)
 {
 	if (!k)

@@ -282,9 +282,18 @@ static PyObject *kernel_loops(PyObject *mod, PyObject *capsule)
 	return NULL;
 }
 
+/* kernel_rows(kernel): how many rows of loops of its text may be one loop each */
+static PyObject *kernel_rows(PyObject *mod, PyObject *capsule)
+{
+	braze_kernel *k = PyCapsule_GetPointer(capsule, KERNEL_CAPSULE);
+
+	return k ? PyLong_FromLong(braze_kernel_rows(k)) : NULL;
+}
+
 PyMethodDef kernel_methods[] = {
 	{"kernel_explain", kernel_explain, METH_O, NULL},
 	{"kernel_loops", kernel_loops, METH_O, NULL},
+	{"kernel_rows", kernel_rows, METH_O, NULL},
 	{"kernel_compile", kernel_compile, METH_O, NULL},
 	{"kernel_compiled", kernel_compiled, METH_O, NULL},
 	{"kernel_create", kernel_create, METH_O, NULL},

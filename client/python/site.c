@@ -12,11 +12,15 @@
 #include "native.h"
 #include "np_array.h"
 
+#define ASIDE 24 /* values of a kernel that are looked up: attributes, items, names of modules */
+
 /* What a value must be for a kernel to be the one. */
 struct want {
-	enum { WANT_ARRAY, WANT_WEAK, WANT_SCALAR, WANT_OBJECT } kind;
-	int dtype, ndim;  /* of arrays and NumPy's numbers */
-	PyObject *object; /* Python's type of a number, or the very object */
+	enum { WANT_ARRAY, WANT_WEAK, WANT_SCALAR, WANT_TYPE, WANT_SIZED, WANT_OBJECT } kind;
+	int dtype, ndim;  /* of arrays and NumPy's numbers; ndim: how many a tuple has */
+	PyObject *object; /* a type, or the very object */
+	int from;	  /* of one that is looked up: in which value; -1: in `globals` */
+	PyObject *globals, *parts;
 };
 
 /* A parameter of the kernel: which value, and for integers of Python's what they must fit. */
@@ -30,9 +34,9 @@ struct feed {
 struct special {
 	struct special *next;
 	PyObject *capsule;
-	PyObject *token; /* what braze._jit knows it by */
-	braze_kernel *kernel;
-	int nwant, nfeed, nresult, nleft;
+	PyObject *token;			  /* what braze._jit knows it by */
+	braze_kernel *kernel;			  /* NULL: there is none for such values */
+	int nwant, naside, nfeed, nresult, nleft; /* naside: wants behind those of arguments */
 	int returns; /* -1: none; else how many values `return` gives */
 	bool alone;  /* it gives one, and no tuple */
 	struct want *want;
@@ -46,6 +50,7 @@ struct site {
 	PyObject *placed; /* (error, token): raises it with the program's line */
 	struct special *first;
 	unsigned long long calls;
+	bool joins; /* what unfused() keeps apart */
 };
 
 static PyTypeObject *site_type;
@@ -61,6 +66,9 @@ static bool fits(const struct want *w, PyObject *o)
 			       np(o)->flags & NP_ALIGNED;
 		return nd_check(o) && nd(o)->h && type_dtype(o) == w->dtype &&
 		       type_ndim(o) == w->ndim;
+	case WANT_SIZED:
+		return (PyObject *)Py_TYPE(o) == w->object && PySequence_Size(o) == w->ndim;
+	case WANT_TYPE:
 	case WANT_WEAK:
 		return (PyObject *)Py_TYPE(o) == w->object;
 	case WANT_SCALAR:
@@ -70,14 +78,58 @@ static bool fits(const struct want *w, PyObject *o)
 	}
 }
 
-static bool all_fit(const struct special *s, PyObject *const *args, Py_ssize_t n)
+/* A value's attribute, or item of a tuple or list; NULL: there is none. */
+static PyObject *part_of(PyObject *o, PyObject *part)
 {
-	if (n != s->nwant)
-		return false;
-	for (int i = 0; i < s->nwant; i++)
-		if (!fits(&s->want[i], args[i]))
-			return false;
-	return true;
+	PyObject *r = NULL;
+
+	if (!PyLong_Check(part))
+		r = PyObject_GetAttr(o, part);
+	else if (PyTuple_CheckExact(o) || PyList_CheckExact(o))
+		r = PySequence_GetItem(o, PyLong_AsSsize_t(part));
+	if (!r)
+		PyErr_Clear();
+	return r;
+}
+
+static PyObject *look_up(const struct want *w, PyObject *const *args)
+{
+	Py_ssize_t n = PyTuple_Size(w->parts), i = w->from < 0;
+	PyObject *o = w->from < 0
+			      ? PyDict_GetItemWithError(w->globals, PyTuple_GetItem(w->parts, 0))
+			      : args[w->from];
+
+	Py_XINCREF(o);
+	for (; o && i < n; i++) {
+		PyObject *next = part_of(o, PyTuple_GetItem(w->parts, i));
+
+		Py_DECREF(o);
+		o = next;
+	}
+	PyErr_Clear();
+	return o;
+}
+
+static void let_go(PyObject **kept)
+{
+	for (int i = 0; i < ASIDE; i++)
+		Py_CLEAR(kept[i]);
+}
+
+/* kept: what was looked up, each once, so that it is the very value that fits. */
+static bool all_fit(const struct special *s, PyObject *const *args, Py_ssize_t n, PyObject **kept)
+{
+	bool fine = n == s->nwant;
+
+	for (int i = 0; fine && i < s->nwant; i++)
+		fine = fits(&s->want[i], args[i]);
+	for (int i = 0; fine && i < s->naside; i++) {
+		kept[i] = look_up(&s->want[n + i], args);
+		fine = kept[i] && fits(&s->want[n + i], kept[i]);
+	}
+	if (!fine)
+		let_go(kept);
+	return fine;
 }
 
 /* ---- Arguments: 1, 0 if braze._jit must see to it, -1 with an exception set ---- */
@@ -170,7 +222,7 @@ static PyObject *results(const struct special *s, const braze_scalar *v)
 /* ---- A call ---- */
 
 /* NULL without an exception: braze._jit must see to it. */
-static PyObject *run(const struct special *s, PyObject *const *args)
+static PyObject *run(const struct special *s, PyObject *const *args, PyObject *const *kept)
 {
 	struct held room[8], *x = room;
 	braze_scalar result[KERNEL_ARGS];
@@ -184,9 +236,9 @@ static PyObject *run(const struct special *s, PyObject *const *args)
 	for (int i = 0; rc == 1 && i < s->nfeed; i++) {
 		const struct feed *f = &s->feed[i];
 		const struct want *w = &s->want[f->from];
+		PyObject *o = f->from < s->nwant ? args[f->from] : kept[f->from - s->nwant];
 
-		rc = w->kind == WANT_ARRAY ? take_array(&x[i], args[f->from], f, w)
-					   : take_number(&x[i], args[f->from], f);
+		rc = w->kind == WANT_ARRAY ? take_array(&x[i], o, f, w) : take_number(&x[i], o, f);
 	}
 	if (rc == 1 && !kernel_run(result, s->kernel, x, s->nfeed))
 		out = results(s, result);
@@ -221,18 +273,26 @@ static PyObject *site_call(PyObject *o, PyObject *const *args, size_t nargsf, Py
 	struct site *self = (struct site *)o;
 	Py_ssize_t n = vectorcall_count(nargsf);
 	const struct special *s = self->first;
-	PyObject *r = NULL;
+	PyObject *r = NULL, *kept[ASIDE] = {NULL};
 
-	while (s && !all_fit(s, args, n))
+	if (self->joins && core.flags & BRAZE_UNFUSED)
+		Py_RETURN_NONE;
+	while (s && !all_fit(s, args, n, kept))
 		s = s->next;
+	if (s && !names && !s->kernel) {
+		let_go(kept);
+		Py_RETURN_NONE;
+	}
 	if (s && !names) {
-		r = run(s, args);
+		r = run(s, args, kept);
+		let_go(kept);
 		self->calls += r != NULL;
 		if (r)
 			return r;
 		if (PyErr_Occurred())
 			return tell(self, s);
 	}
+	let_go(kept);
 	return PyObject_Vectorcall(self->slow, args, nargsf, names);
 }
 
@@ -240,8 +300,11 @@ static PyObject *site_call(PyObject *o, PyObject *const *args, size_t nargsf, Py
 
 static void special_free(struct special *s)
 {
-	for (int i = 0; i < s->nwant; i++)
+	for (int i = 0; i < s->nwant + s->naside; i++) {
 		Py_XDECREF(s->want[i].object);
+		Py_XDECREF(s->want[i].globals);
+		Py_XDECREF(s->want[i].parts);
+	}
 	Py_XDECREF(s->capsule);
 	Py_XDECREF(s->token);
 	PyMem_Free(s->want);
@@ -249,7 +312,9 @@ static void special_free(struct special *s)
 	PyMem_Free(s);
 }
 
-/* ("array", dtype, ndim), ("number", dtype), ("weak", type) or ("object", it) */
+/* ("array", dtype, ndim), ("number", dtype), ("weak", type), ("type", type), ("sized", type,
+ * length) or
+ * ("object", it) */
 static int read_want(struct want *w, PyObject *row)
 {
 	const char *kind = NULL;
@@ -261,10 +326,27 @@ static int read_want(struct want *w, PyObject *row)
 	w->kind = !strcmp(kind, "array")    ? WANT_ARRAY
 		  : !strcmp(kind, "number") ? WANT_SCALAR
 		  : !strcmp(kind, "weak")   ? WANT_WEAK
+		  : !strcmp(kind, "type")   ? WANT_TYPE
+		  : !strcmp(kind, "sized")  ? WANT_SIZED
 					    : WANT_OBJECT;
 	if (w->kind == WANT_ARRAY || w->kind == WANT_SCALAR)
 		w->dtype = convert_dtype(what);
 	return w->dtype < 0 ? PyErr_Format(PyExc_TypeError, "a type that kernels lack"), -1 : 0;
+}
+
+/* (want, number of a value or a dict, names and numbers): what is looked up */
+static int read_aside(struct want *w, PyObject *row, int nwant)
+{
+	PyObject *want = NULL, *root = NULL, *parts = NULL;
+
+	if (!PyArg_ParseTuple(row, "O!OO!", &PyTuple_Type, &want, &root, &PyTuple_Type, &parts))
+		return -1;
+	w->from = PyLong_Check(root) ? (int)PyLong_AsLong(root) : -1;
+	w->globals = Py_NewRef(root);
+	w->parts = Py_NewRef(parts);
+	if (w->from < 0 ? !PyDict_Check(root) || !PyTuple_Size(parts) : w->from >= nwant)
+		return PyErr_Format(PyExc_TypeError, "a place of no value"), -1;
+	return read_want(w, want);
 }
 
 /* (number of the value, dtype, written, least, most) */
@@ -286,47 +368,55 @@ static int read_feed(struct feed *f, PyObject *row, int nwant)
 	return 0;
 }
 
-static int read_rows(struct special *s, PyObject *wants, PyObject *feeds, PyObject *weak)
+static int read_rows(struct special *s, PyObject *wants, PyObject *asides, PyObject *feeds,
+		     PyObject *weak)
 {
 	for (int i = 0; i < s->nwant; i++)
 		if (read_want(&s->want[i], PyTuple_GetItem(wants, i)))
 			return -1;
+	for (int i = 0; i < s->naside; i++)
+		if (read_aside(&s->want[s->nwant + i], PyTuple_GetItem(asides, i), s->nwant))
+			return -1;
 	for (int i = 0; i < s->nfeed; i++)
-		if (read_feed(&s->feed[i], PyTuple_GetItem(feeds, i), s->nwant))
+		if (read_feed(&s->feed[i], PyTuple_GetItem(feeds, i), s->nwant + s->naside))
 			return -1;
 	for (Py_ssize_t i = 0; i < PyTuple_Size(weak) && i < KERNEL_ARGS; i++)
 		s->weak[i] = PyTuple_GetItem(weak, i) == Py_True;
 	return 0;
 }
 
-/* add(kernel, token, wants, feeds, weak, results, left, returns, alone): calls with such values
- * are this kernel's. */
+/* add(kernel, token, wants, asides, feeds, weak, results, left, returns, alone): calls with such
+ * values are this kernel's, or, of None, nobody's. */
 static PyObject *site_add(PyObject *o, PyObject *args)
 {
 	struct site *self = (struct site *)o;
-	PyObject *capsule, *token, *wants, *feeds, *weak;
+	PyObject *capsule, *token, *wants, *asides, *feeds, *weak;
 	struct special *s = NULL, **link = &self->first;
 	int nresult = 0, nleft = 0, returns = 0, alone = 0;
 
-	if (!PyArg_ParseTuple(args, "OOO!O!O!iiip", &capsule, &token, &PyTuple_Type, &wants,
-			      &PyTuple_Type, &feeds, &PyTuple_Type, &weak, &nresult, &nleft,
-			      &returns, &alone))
+	if (!PyArg_ParseTuple(args, "OOO!O!O!O!iiip", &capsule, &token, &PyTuple_Type, &wants,
+			      &PyTuple_Type, &asides, &PyTuple_Type, &feeds, &PyTuple_Type, &weak,
+			      &nresult, &nleft, &returns, &alone))
 		return NULL;
+	if (PyTuple_Size(asides) > ASIDE)
+		Py_RETURN_NONE; /* each call of these goes to the site's Python */
 	s = PyMem_Calloc(1, sizeof *s);
 	if (!s)
 		return PyErr_NoMemory();
-	s->kernel = PyCapsule_GetPointer(capsule, KERNEL_CAPSULE);
+	s->kernel = capsule == Py_None ? NULL : PyCapsule_GetPointer(capsule, KERNEL_CAPSULE);
 	s->capsule = Py_NewRef(capsule);
 	s->token = Py_NewRef(token);
 	s->nwant = (int)PyTuple_Size(wants);
+	s->naside = (int)PyTuple_Size(asides);
 	s->nfeed = (int)PyTuple_Size(feeds);
 	s->nresult = nresult;
 	s->nleft = nleft;
 	s->returns = returns;
 	s->alone = alone;
-	s->want = PyMem_Calloc((size_t)s->nwant + 1, sizeof *s->want);
+	s->want = PyMem_Calloc((size_t)(s->nwant + s->naside) + 1, sizeof *s->want);
 	s->feed = PyMem_Calloc((size_t)s->nfeed + 1, sizeof *s->feed);
-	if (!s->kernel || !s->want || !s->feed || read_rows(s, wants, feeds, weak)) {
+	if ((!s->kernel && capsule != Py_None) || !s->want || !s->feed ||
+	    read_rows(s, wants, asides, feeds, weak)) {
 		special_free(s);
 		return PyErr_Occurred() ? NULL : PyErr_NoMemory();
 	}
@@ -345,8 +435,11 @@ static int site_traverse(PyObject *o, visitproc visit, void *arg)
 	Py_VISIT(self->placed);
 	for (struct special *s = self->first; s; s = s->next) {
 		Py_VISIT(s->token);
-		for (int i = 0; i < s->nwant; i++)
+		for (int i = 0; i < s->nwant + s->naside; i++) {
 			Py_VISIT(s->want[i].object);
+			Py_VISIT(s->want[i].globals);
+			Py_VISIT(s->want[i].parts);
+		}
 	}
 	return 0;
 }
@@ -378,13 +471,14 @@ static void site_dealloc(PyObject *o)
 	Py_DECREF(type);
 }
 
-/* Site(slow, placed) */
+/* Site(slow, placed, joins) */
 static PyObject *site_new(PyTypeObject *type, PyObject *args, PyObject *named)
 {
 	struct site *self = NULL;
 	PyObject *slow = NULL, *placed = NULL;
+	int joins = 0;
 
-	if (!PyArg_ParseTuple(args, "OO", &slow, &placed))
+	if (!PyArg_ParseTuple(args, "OOp", &slow, &placed, &joins))
 		return NULL;
 	self = PyObject_GC_New(struct site, type);
 	if (!self)
@@ -394,6 +488,7 @@ static PyObject *site_new(PyTypeObject *type, PyObject *args, PyObject *named)
 	self->placed = Py_NewRef(placed);
 	self->first = NULL;
 	self->calls = 0;
+	self->joins = joins;
 	PyObject_GC_Track(self);
 	return (PyObject *)self;
 }

@@ -294,6 +294,8 @@ char *lang_explain(const struct lang_kernel *k, const struct lang_array *array,
 /* From now on loops in a row are run as they are written, in all kernels, or as one where that is
  * the same (lang_fuse.h), as they are at first. */
 void lang_keep_apart(bool apart);
+/* How many rows of loops of the program may be one loop each. */
+unsigned lang_fusions_in(const struct lang_program *p);
 /* From now on code of the kernel runs loops by the team, where that changes no bit. */
 void lang_join_team(struct lang_kernel *k, const struct lang_team *team);
 

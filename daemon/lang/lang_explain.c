@@ -75,6 +75,18 @@ static void tell_lines(struct look *l, uint32_t first, uint32_t behind, unsigned
 	}
 }
 
+static const char *apart_since(const struct lang_fusion *f, bool known, bool same)
+{
+	return !known  ? "their bounds are known only when they run"
+	       : !same ? "they have other bounds"
+	       : f->fine == f->loops && f->nest.work < LANG_FUSED_LEAST ? "they do too little"
+	       : f->fine == f->loops ? "arrays overlap, or turns touch the same bytes"
+	       : f->strange	     ? "they go through no array alike"
+	       : f->lost	     ? "one may run at once, and together they may not"
+	       : f->pair	     ? "turns that touch the same bytes would change their order"
+				     : "it is not proven that nothing in them fails";
+}
+
 /* Are the loops behind one with these arguments?  Where the ways go on. */
 static uint32_t tell_fused(struct look *l, uint32_t at, const struct lang_ins *i)
 {
@@ -100,14 +112,7 @@ static uint32_t tell_fused(struct look *l, uint32_t at, const struct lang_ins *i
 	fputs(": apart from ", l->out);
 	other = f.fine && f.fine < f.loops ? f.fine : 1;
 	tell_lines(l, apart, behind, other, other + 1);
-	fprintf(l->out, ": %s\n",
-		!known	? "their bounds are known only when they run"
-		: !same ? "they have other bounds"
-		: f.fine == f.loops && f.nest.work < LANG_FUSED_LEAST ? "they do too little"
-		: f.fine == f.loops ? "arrays overlap, or turns touch the same bytes"
-		: f.lost	    ? "one may run at once, and together they may not"
-		: f.pair	    ? "turns that touch the same bytes would change their order"
-				    : "it is not proven that nothing in them fails");
+	fprintf(l->out, ": %s\n", apart_since(&f, known, same));
 	return apart;
 }
 

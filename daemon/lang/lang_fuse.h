@@ -28,8 +28,9 @@ struct lang_fusion {
 	unsigned loops; /* that were asked for, */
 	unsigned fine;	/* of which the first so many may be one */
 	/* Of the next one, why not: two CODE_PLACE, where `pair`; where `lost`, its turns may run
-	 * at once, and those of the one loop may not, or the other way round; else nest.why. */
-	bool pair, lost;
+	 * at once, and those of the one loop may not, or the other way round; where `strange`, it
+	 * has loops inside, and goes through no array as one before it does; else nest.why. */
+	bool pair, lost, strange;
 	uint32_t at, other;
 	/* No two turns of an innermost loop touch the same bytes, and arrays that meet are the
 	 * same: vectors may be made of it as it stands. */

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lang_known.h"
 #include "lang_steps.h"
 #include "lang_uses.h"
 #include "lang_walk.h"
@@ -36,7 +37,7 @@ static void cut(struct lang_fusion *f, unsigned fine)
 	if (fine >= f->fine)
 		return;
 	f->fine = fine;
-	f->pair = f->lost = false;
+	f->pair = f->lost = f->strange = false;
 }
 
 static void cut_by_pair(const struct walk *w, struct lang_fusion *f, unsigned x, unsigned y)
@@ -143,6 +144,31 @@ static void find_unlike(struct asking *a)
 		}
 }
 
+/* Do both go on through the same array as far with each turn? */
+static bool go_along(const struct walk *w, unsigned x, unsigned y)
+{
+	return w->p->code[w->place[x]].a == w->p->code[w->place[y]].a &&
+	       w->access[x].address.factor[0] == w->access[y].address.factor[0];
+}
+
+/* Nests whose turns have nothing in common gain nothing: a matrix by its rows, and by its columns,
+ * which a compiler could take in another order alone. */
+static void find_strangers(const struct walk *w, struct asking *a)
+{
+	bool knows[LANG_FUSED] = {false}, nested = false;
+
+	for (unsigned y = 0; y < w->naccess; y++) {
+		nested |= w->access[y].nloop > 1;
+		for (unsigned x = 0; x < y; x++)
+			knows[w->of[y][0]] |= w->of[x][0] < w->of[y][0] && go_along(w, x, y);
+	}
+	for (unsigned k = 1; nested && k < a->out->fine; k++)
+		if (!knows[k]) {
+			cut(a->out, k);
+			a->out->strange = true;
+		}
+}
+
 static unsigned arrays(const struct walk *w)
 {
 	bool seen[LANG_PARAMS] = {false};
@@ -181,6 +207,7 @@ static void asked(struct walk *w, void *data)
 			ask_straight(w, a, x, y);
 		}
 	find_unlike(a);
+	find_strangers(w, a);
 	for (unsigned y = 0; y < w->naccess; y++)
 		for (unsigned x = 0; x < y; x++)
 			ask_forward(w, a, x, y);
@@ -352,12 +379,14 @@ void lang_keep_apart(bool apart)
 struct fusion_plan {
 	uint32_t at;
 	unsigned narray; /* words */
-	uint32_t missed, skipped;
+	uint32_t missed, skipped, passed;
 	uint32_t count; /* instructions */
-	bool inner;	/* there is a loop inside */
+	bool inner;	/* there is a loop inside, */
+	double turn;	/* of which the last look told how much a turn does; 0: none yet */
 	bool fine;
 	struct lang_nest nest;
 	int64_t *array;
+	struct lang_known known; /* of other values; one that has no reason against it is fine */
 };
 
 struct lang_fusions {
@@ -367,13 +396,20 @@ struct lang_fusions {
 	struct fusion_plan plan[];
 };
 
-struct lang_fusions *lang_fusions_new(const struct lang_program *p)
+unsigned lang_fusions_in(const struct lang_program *p)
 {
-	struct lang_fusions *f;
 	unsigned n = 0;
 
 	for (uint32_t at = p->entry; at < p->ncode; at++)
 		n += p->code[at].code == CODE_FUSES && !p->code[at].op;
+	return n;
+}
+
+struct lang_fusions *lang_fusions_new(const struct lang_program *p)
+{
+	struct lang_fusions *f;
+	unsigned n = lang_fusions_in(p);
+
 	f = n ? calloc(1, sizeof *f + n * sizeof f->plan[0]) : NULL;
 	for (uint32_t at = p->entry; f && at < p->ncode; at++) {
 		const struct lang_ins *i = &p->code[at];
@@ -389,20 +425,32 @@ struct lang_fusions *lang_fusions_new(const struct lang_program *p)
 
 void lang_fusions_free(struct lang_fusions *f)
 {
-	for (unsigned k = 0; f && k < f->n; k++)
+	for (unsigned k = 0; f && k < f->n; k++) {
 		free(f->plan[k].array);
+		lang_answers_forget(&f->plan[k].known.answers);
+	}
 	if (f)
 		lang_loops_free(f->loops);
 	free(f);
 }
 
-/* Is it too little?  Of loops with others inside the walk tells. */
-static bool is_little(const struct fusion_plan *plan, const struct run *r, const struct step *s)
+static double turns_of(const struct run *r, const struct step *s)
 {
 	double turns = (double)r->reg[s->b + 1].i - (double)r->reg[s->b].i;
 
-	return (turns < 0 ? -turns : turns) * plan->count <
-	       (plan->inner ? 2.0 * plan->count : LANG_FUSED_LEAST);
+	return turns < 0 ? -turns : turns;
+}
+
+/* Is it too little?  Of loops with others inside the walk tells, which takes longer than they do:
+ * it is believed for some calls. */
+static bool is_little(struct fusion_plan *plan, const struct run *r, const struct step *s)
+{
+	double turns = turns_of(r, s);
+
+	if (!plan->inner)
+		return turns * plan->count < LANG_FUSED_LEAST;
+	return turns < 2 ||
+	       (plan->turn && turns * plan->turn < LANG_FUSED_LEAST && ++plan->passed % 64);
 }
 
 static bool is_as_before(const struct fusion_plan *plan, const struct run *r, const int64_t *array)
@@ -428,14 +476,19 @@ static void look(struct lang_fusions *all, struct fusion_plan *plan, const struc
 	}
 	memcpy(plan->array, array, plan->narray * sizeof *array);
 	plan->nest = f.nest;
+	plan->turn = (double)f.nest.work / (turns_of(r, s) > 1 ? turns_of(r, s) : 1);
 	plan->fine = lang_fusion_done(&f, s->to_type);
 	plan->missed++;
+	if (!plan->fine && !f.nest.why)
+		f.nest.why = WHY_DEPENDS;
+	lang_known_keep(&plan->known, r, array, &f.nest);
 }
 
 static bool may_fuse(struct lang_fusions *all, struct fusion_plan *plan, const struct run *r,
 		     const struct step *s)
 {
 	int64_t array[LANG_PARAMS * (1 + 2 * LIMIT_NDIM)];
+	struct lang_nest known;
 
 	if (lang_fusion_alike(&r->program->code[plan->at], r->reg) < s->c || is_little(plan, r, s))
 		return false;
@@ -443,6 +496,10 @@ static bool may_fuse(struct lang_fusions *all, struct fusion_plan *plan, const s
 	if (is_as_before(plan, r, array)) {
 		plan->missed = 0;
 		return plan->fine;
+	}
+	if (lang_known_find(&known, &plan->known, r, array)) {
+		plan->missed = 0;
+		return !known.why;
 	}
 	if (plan->missed >= REFUSALS && ++plan->skipped % 64)
 		return false;

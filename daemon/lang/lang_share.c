@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lang_answers.h"
+#include "lang_known.h"
 #include "lang_steps.h"
 #include "lang_uses.h"
 
@@ -20,20 +20,16 @@
 #define LOOKS	 10000000    /* after so many instructions, of which a look takes a 20th */
 #define DEPTHS	 4	     /* of loops inside, for a first guess */
 #define KEPT_MAX (64u << 20) /* bytes of numbers that parts keep for one sum */
-#define KEY	 128 /* numbers of what an answer depends on; of more only the last look is known */
 
 struct plan {
 	uint32_t range;
 	unsigned narray; /* words */
 	uint32_t refused;
 	uint64_t passed;
-	uint32_t count[DEPTHS]; /* instructions in so many loops inside */
-	struct lang_nest nest;	/* of the last look */
-	int64_t *array;		/* what they were */
-	/* Of other values, and the last nest whose turns may run at once, if there was one, which
-	 * tells the rest of all of them. */
-	struct lang_answers answers;
-	struct lang_nest free;
+	uint32_t count[DEPTHS];	 /* instructions in so many loops inside */
+	struct lang_nest nest;	 /* of the last look */
+	int64_t *array;		 /* what they were */
+	struct lang_known known; /* of other values */
 };
 
 struct lang_plans {
@@ -52,7 +48,7 @@ void lang_plans_free(struct lang_plans *plans)
 {
 	for (unsigned k = 0; plans && k < plans->n; k++) {
 		free(plans->plan[k].array);
-		lang_answers_forget(&plans->plan[k].answers);
+		lang_answers_forget(&plans->plan[k].known.answers);
 	}
 	if (plans)
 		lang_loops_free(plans->loops);
@@ -65,87 +61,6 @@ static bool as_planned(const struct plan *plan, const struct run *r, const int64
 {
 	return plan->array && memcmp(plan->array, array, plan->narray * sizeof *array) == 0 &&
 	       lang_nest_again(&plan->nest, r->reg);
-}
-
-/* No two arrays have bytes in common, so that none of their addresses matters. */
-static bool are_apart(const struct run *r)
-{
-	const char *low[KEY], *high[KEY];
-
-	for (unsigned a = 0; a < r->program->narray; a++) {
-		const struct lang_array *x = &r->array[a];
-
-		low[a] = high[a] = x->at;
-		for (int k = 0; k < (int)x->shape.ndim; k++) {
-			int64_t far = (x->shape.dim[k] - 1) * x->stride[k];
-
-			*(far < 0 ? &low[a] : &high[a]) += x->shape.dim[k] ? far : 0;
-		}
-		high[a] += 15; /* bytes of the longest element */
-		for (unsigned b = 0; b < a; b++)
-			if (low[a] <= high[b] && low[b] <= high[a])
-				return false;
-	}
-	return true;
-}
-
-/* What answers depend on: numbers of it, 0 where these are too many. */
-static unsigned key_of(int64_t *key, const struct plan *plan, const struct run *r,
-		       const int64_t *array)
-{
-	const struct lang_nest *n = &plan->free;
-	unsigned numbers = 0, words = lang_flat_words(r->program);
-	bool apart;
-
-	if (!n->end || n->nused + words > KEY || r->program->narray > KEY)
-		return 0;
-	apart = are_apart(r);
-	for (unsigned k = 0; k < n->nused; k++)
-		key[numbers++] = r->reg[n->used[k]].i;
-	for (unsigned k = 0; k < r->program->nparam; k++) {
-		unsigned rank = r->program->param[k].rank;
-
-		if (!rank)
-			continue;
-		key[numbers++] = apart ? 0 : array[0];
-		memcpy(&key[numbers], array + 1, 2 * rank * sizeof *key);
-		numbers += 2 * rank;
-		array += 1 + 2 * rank;
-	}
-	return numbers;
-}
-
-/* Was it seen with these values?  A claim that does not hold is told of in full. */
-static bool as_answered(struct lang_nest *nest, const struct plan *plan, const struct run *r,
-			const int64_t *array, bool whole)
-{
-	int64_t key[KEY];
-	unsigned numbers = key_of(key, plan, r, array);
-	const struct lang_found *a = lang_answers_find(&plan->answers, key, numbers);
-
-	if (!a || (whole && a->why))
-		return false;
-	*nest = plan->free;
-	nest->why = a->why;
-	nest->work = a->work;
-	nest->turns = a->turns;
-	return true;
-}
-
-static void keep(struct plan *plan, const struct run *r, const int64_t *array,
-		 const struct lang_nest *nest)
-{
-	int64_t key[KEY];
-	bool same = nest->nused == plan->free.nused &&
-		    !memcmp(nest->used, plan->free.used, nest->nused * sizeof *nest->used);
-
-	if (nest->nused > LANG_USED || (!same && nest->why && plan->free.end && !plan->free.why))
-		return;
-	if (!same)
-		lang_answers_forget(&plan->answers);
-	if (!nest->why || plan->free.why || !plan->free.end)
-		plan->free = *nest;
-	lang_answers_keep(&plan->answers, key, key_of(key, plan, r, array), nest);
 }
 
 static void count(struct plan *plan, const struct lang_program *p)
@@ -218,7 +133,7 @@ static void remember(struct plan *plan, const struct run *r, const int64_t *arra
 	if (plan->array)
 		memcpy(plan->array, array, plan->narray * sizeof *array);
 	plan->nest = *nest;
-	keep(plan, r, array, nest);
+	lang_known_keep(&plan->known, r, array, nest);
 	plan->refused = nest->why || nest->work < least ? plan->refused + 1 : 0;
 }
 
@@ -230,7 +145,8 @@ static bool known(struct lang_nest *nest, struct plan *plan, const struct run *r
 		*nest = plan->nest;
 		return true;
 	}
-	if (!as_answered(nest, plan, r, array, whole))
+	/* A claim that does not hold is told of in full. */
+	if (!lang_known_find(nest, &plan->known, r, array) || (whole && nest->why))
 		return false;
 	plan->refused = nest->why ? plan->refused : 0;
 	return true;

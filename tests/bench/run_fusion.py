@@ -5,6 +5,10 @@
 run_fusion.py [--size cache|memory] [NAME ...].  The groups of calls that PyFuser fuses (ISSTA'25), each
 as one kernel.  Of each: loops before and after, and how many times quicker it is as one: compiled, and
 by the code that is made at once.
+
+run_fusion.py --calls [--size test|small|large] [NAME ...].  Its programs as functions that call work units
+one after the other, under braze.jit: calls of kernels with and without unfused(), and how many times quicker
+it is without.  Both compiled, the arrays the same memory in each turn.
 """
 import argparse
 import statistics
@@ -12,6 +16,8 @@ import sys
 import time
 
 import numpy as np
+from programs import loop_child
+from programs.loop_table import LOOPS
 
 import braze
 
@@ -115,15 +121,87 @@ def measure(name, size):
     return (*loops_of(name, kernel, arrays), at_once, compiled)
 
 
+# ---- Functions that call units ----
+
+UNITS = {name: program for name, program in LOOPS.items() if program.units}
+
+
+class Calls:
+    """A program's function with its arguments, captured or as it is written."""
+
+    def __init__(self, program, size):
+        plain = program.function
+        self.captured = braze.jit(getattr(plain, "py_func", plain))
+        self.fresh = program.arguments(size)
+        self.arguments = [np.copy(a) if isinstance(a, np.ndarray) else a for a in self.fresh]
+        self.program = program
+
+    @property
+    def sites(self):
+        """Its own and its units', of what has run."""
+        functions = self.captured, *self.program.captured(self.program.function)
+        return [site for f in functions for site in f.__braze_jit__.sites]
+
+    def __call__(self):
+        for have, want in zip(self.arguments, self.fresh):
+            if isinstance(want, np.ndarray):
+                have[...] = want
+        begun = time.process_time()
+        self.captured(*self.arguments)
+        return time.process_time() - begun
+
+    def counted(self):
+        """Calls of kernels in one run."""
+        before = sum(site.calls for site in self.sites)
+        self()
+        return sum(site.calls for site in self.sites) - before
+
+
+def measure_calls(program, size, turns=15):
+    run = Calls(program, size)
+    run()
+    with braze.unfused():
+        run()
+    loop_child.compiled(run.sites)
+    after = run.counted()
+    with braze.unfused():
+        before = run.counted()
+    rows = []
+    for _ in range(turns):
+        one = run()
+        with braze.unfused():
+            rows.append((one, run()))
+    apart, one = (statistics.median(column) for column in list(zip(*rows))[::-1])
+    return before, after, apart, apart / one
+
+
+def calls(names, size):
+    print(f"{'program':<20}{'calls':>6}{'after':>6}{'ms':>9}{'ratio':>7}")
+    found = []
+    for name in names or list(UNITS):
+        before, after, apart, ratio = measure_calls(UNITS[name], size)
+        found.append(ratio)
+        print(f"{name:<20}{before:>6}{after:>6}{apart * 1e3:>9.3f}{ratio:>7.2f}", flush=True)
+    print(f"geometric mean {statistics.geometric_mean(found):.2f}")
+    return 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--size", choices=list(SIZES), default="cache")
-    parser.add_argument("names", nargs="*", default=list(PROGRAMS))
+    parser.add_argument("--calls", action="store_true")
+    parser.add_argument("--size", choices=["test", "small", "large", *SIZES])
+    parser.add_argument("names", nargs="*")
     options = parser.parse_args()
+    if options.calls:
+        return calls(options.names, options.size or "small")
+    return groups(options.names or list(PROGRAMS), options.size or "cache")
+
+
+def groups(names, size):
     print(f"{'program':<20}{'loops':>6}{'after':>6}{'at once':>9}{'compiled':>9}")
     found = []
-    for name in options.names:
-        before, after, at_once, compiled = measure(name, options.size)
+    for name in names:
+        before, after, at_once, compiled = measure(name, size)
         found.append(compiled)
         early = "" if at_once is None else format(at_once, ".2f")
         print(f"{name:<20}{before:>6}{after:>6}{early:>9}{compiled:>9.2f}", flush=True)

@@ -49,12 +49,14 @@ def _texts(known, named):
     name = f" of {known.function.__name__}" if named else ""
     for site in known.sites:
         for special in (s for specials in site.specials.values() for s in specials if s.made is not None):
+            if site.is_row and special.refusal is not None:
+                continue  # its loops have kernels of their own
             yield f"# line {site.loop.lineno - first + 1}{name}\n{special.made.text}\n"
 
 
 def outermost(captured):
-    """Sites whose loops are in no other one's."""
-    sites = captured.__braze_jit__.sites
+    """Sites whose loops are in no other one's; of rows those that became kernels."""
+    sites = [s for s in captured.__braze_jit__.sites if s.calls or not s.is_row]
     return [s for s in sites if not any(_holds(t.loop, s.loop) for t in sites)]
 
 

@@ -278,3 +278,10 @@ def electrons(n):
     field = 100 * np.cos(np.pi * (np.arange(64) + 0.5) / 64)
     return (n, 3.22e22 * 1000, x, v, w, field, g.random((n, 7)), np.zeros(n, np.int64),
             np.zeros(n))
+
+
+def rows_of_classes(n, m, classes):
+    """Training rows, class by class, and others to be told."""
+    g = np.random.default_rng(0)
+    x = g.standard_normal((n, 4)) + 2.0 * (np.arange(n) * classes // n)[:, None]
+    return x, g.standard_normal((m, 4)) + 2.0 * (np.arange(m) % classes)[:, None], classes

@@ -261,6 +261,8 @@ row(un.syrk_units, "units", made.one_factor, REDUCTION, (20, 25), (80, 80), (400
     reference=(2510.5,), twin=ne.syrk)
 row(un.syr2k_units, "units", made.two_factors, REDUCTION, (20, 25), (80, 80), (400, 400),
     reference=(4433.15,), twin=ne.syr2k)
+row(un.bayes_units, "units", made.rows_of_classes, REDUCTION, (60, 45, 3), (2000, 2000, 3), (200_000, 200_000, 10),
+    twin=un.bayes_arrays)
 row(un.babelstream_units, "units", made.stream, ITERATION, (10, 1000), (10, 10_000), (10, 2_000_000),
     reference=(66.4832635992, 27.701359833, 96.9547594154, 0.00184167680783), twin=pa.babelstream)
 row(un.nstream_units, "units", made.stream_of_twos, EXACT, (50, 1000), (50, 10_000), (10, 5_000_000),

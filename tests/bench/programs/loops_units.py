@@ -180,6 +180,116 @@ def syr2k_units(alpha, beta, c, a, b):
     return c
 
 
+# ---- Naive Bayes with normal densities: groups of 3, 2, 5, 2 and 2 calls ----
+
+
+@braze.kernel
+def times_two_pi(k, var, s):
+    s[k] = 2.0 * math.pi * var[k]
+
+
+@braze.kernel
+def logarithm_of(k, s, t):
+    t[k] = math.log(s[k])
+
+
+@braze.kernel
+def half_sum(c, t, norm, d):
+    s = 0.0
+    for k in range(d):
+        s += t[c * d + k]
+    norm[c] = -0.5 * s
+
+
+@braze.kernel
+def mean_of_class(m, x, mean, count, d):
+    """Line m is of class m // d and of feature m % d; rows of a class are together."""
+    s = 0.0
+    for i in range(count):
+        s += x[m // d * count + i, m % d]
+    mean[m] = s / count
+
+
+@braze.kernel
+def variance_of_class(m, x, mean, var, count, d, least):
+    s = 0.0
+    for i in range(count):
+        s += (x[m // d * count + i, m % d] - mean[m]) ** 2
+    var[m] = s / count + least
+
+
+@braze.kernel
+def less_mean(i, k, z, mean, work, c, d):
+    work[i, k] = z[i, k] - mean[c * d + k]
+
+
+@braze.kernel
+def squared(i, k, work):
+    work[i, k] = work[i, k] * work[i, k]
+
+
+@braze.kernel
+def over_variance(i, k, work, var, c, d):
+    work[i, k] = work[i, k] / var[c * d + k]
+
+
+@braze.kernel
+def row_sum(i, work, line):
+    s = 0.0
+    for k in range(work.shape[1]):
+        s += work[i, k]
+    line[i] = s
+
+
+@braze.kernel
+def halved(i, line):
+    line[i] = -0.5 * line[i]
+
+
+@braze.kernel
+def plus_number(i, line, more, c):
+    line[i] = line[i] + more[c]
+
+
+@braze.kernel
+def into_column(i, line, joint, c):
+    joint[i, c] = line[i]
+
+
+def bayes_units(x, z, classes):
+    """Classes have as many rows of x each, one behind the other."""
+    n, d = x.shape
+    count, cells = n // classes, classes * d
+    mean, var, s, t = np.zeros(cells), np.zeros(cells), np.zeros(cells), np.zeros(cells)
+    norm, prior = np.zeros(classes), np.full(classes, math.log(1.0 / classes))
+    joint, work, line = np.zeros((len(z), classes)), np.zeros(z.shape), np.zeros(len(z))
+    braze.parallel_for(cells, mean_of_class, x=x, mean=mean, count=count, d=d)
+    braze.parallel_for(cells, variance_of_class, x=x, mean=mean, var=var, count=count, d=d, least=1e-9)
+    braze.parallel_for(cells, times_two_pi, var=var, s=s)
+    braze.parallel_for(cells, logarithm_of, s=s, t=t)
+    braze.parallel_for(classes, half_sum, t=t, norm=norm, d=d)
+    for c in range(classes):
+        braze.parallel_for(z.shape, less_mean, z=z, mean=mean, work=work, c=c, d=d)
+        braze.parallel_for(z.shape, squared, work=work)
+        braze.parallel_for(z.shape, over_variance, work=work, var=var, c=c, d=d)
+        braze.parallel_for(len(z), row_sum, work=work, line=line)
+        braze.parallel_for(len(z), halved, line=line)
+        braze.parallel_for(len(z), plus_number, line=line, more=norm, c=c)
+        braze.parallel_for(len(z), plus_number, line=line, more=prior, c=c)
+        braze.parallel_for(len(z), into_column, line=line, joint=joint, c=c)
+    return mean, var, joint
+
+
+def bayes_arrays(x, z, classes):
+    """The same by arrays."""
+    n, d = x.shape
+    rows = x.reshape(classes, n // classes, d)
+    mean, var = rows.mean(1), rows.var(1) + 1e-9
+    joint = -0.5 * np.log(2 * np.pi * var).sum(1) - 0.5 * (
+        (z[:, None, :] - mean) ** 2 / var).sum(2) + math.log(1.0 / classes)
+    return mean.ravel(), var.ravel(), joint
+
+
 # ---- Streams, many calls each ----
 
 

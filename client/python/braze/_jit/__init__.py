@@ -26,7 +26,7 @@ class Captured:
         if self.whole:
             lines.append(f"  stays Python: {self.whole}")
         for site in self.sites:
-            if site.calls or site.specials or not any(map(site.is_part_of, self.sites)):
+            if site.calls or not site.is_row and (site.specials or not any(map(site.is_part_of, self.sites))):
                 lines += _of_site(site)
         for line, reason in sorted(self.left):
             lines.append(f"  line {line}: the loop stays Python, as a whole: {reason}")
@@ -36,7 +36,7 @@ class Captured:
 
 
 def _of_site(site):
-    kind = "for" if type(site.loop).__name__ == "For" else "while"
+    kind = {"For": "for", "While": "while"}.get(type(site.loop).__name__, "a row")
     lines = [f"  line {site.loop.lineno}: {kind}, called {site.calls} times as a kernel"]
     if site.pragmas:
         lines.append("    pragmas: " + " ".join(p.word for p in site.pragmas))

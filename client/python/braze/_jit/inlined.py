@@ -20,8 +20,13 @@ def call(scope, program, function, node):
     """The values of `return a, b`, one value alone, or None where nothing is returned."""
     if function in program.making:
         raise Refusal(f"{function.__name__}() calls itself", node)
-    tree = tree_of(function)
-    arrays, numbers = _arguments(scope, bound(function, node))
+    arrays, numbers = taken(scope, bound(function, node))
+    return place(scope, function, tree_of(function), arrays, numbers, node)
+
+
+def place(scope, function, tree, arrays, numbers, node):
+    """The same of arguments that were taken before."""
+    program = scope.program
     if any(v.kind is None for v in numbers.values()):
         return UNKNOWN
     shape = _shape(function, tree, node)
@@ -62,17 +67,18 @@ def bound(function, node):
             out[name] = ast.copy_location(ast.Constant(value), node)
     if len(out) < len(params):
         raise Refusal(f"{function.__name__}() lacks arguments", node)
-    _check_body(function, tree, node)
+    check_body(function, tree, node)
     return out
 
 
-def _check_body(function, tree, node):
+def check_body(function, tree, node):
+    """Refuses what no kernel has."""
     for n in ast.walk(ast.Module(tree.body, [])):
         if isinstance(n, (ast.Global, ast.Nonlocal, ast.FunctionDef, ast.Yield, ast.YieldFrom)):
             raise Refusal(f"{function.__name__}() has {said(n)}", node)
 
 
-def _arguments(scope, given):
+def taken(scope, given):
     """Arrays, their indices taken once, and numbers, by the names of parameters."""
     arrays, numbers = {}, {}
     for name, argument in given.items():
@@ -115,17 +121,24 @@ def _settled(scope, program, function, tree, arrays, numbers, shape, node):
                       "assigned", node)
     counters = regions.own_counters(body) - set(numbers)
     kinds = {v: None for v in sorted(stores - counters)}
-    kinds.update({v: value.kind for v, value in numbers.items()})
+    plain = {v: value for v, value in numbers.items() if _is_plain(v, value, stores)}
+    kinds.update({v: value.kind for v, value in numbers.items() if v not in plain})
     kinds.update({f"return {k}": None for k in range(shape[0])})
     noted = len(program.mixed)
     for _ in range(PASSES):
         before = dict(kinds)
         del program.mixed[noted:]
         inner = Inside(scope, program, kinds, counters)
+        inner.given_numbers = plain
         inner.begin(function, body, arrays)
         if kinds == before:
             return inner
     raise Refusal(f"the types in {function.__name__}() do not settle", node)
+
+
+def _is_plain(name, value, stores):
+    """Need it no variable of its own?  Nothing in the function changes it, and it is a name."""
+    return name not in stores and value.simple and value.const is None
 
 
 class Inlined:

@@ -30,7 +30,7 @@ class Flow:
     def __init__(self, sure=()):
         self.sure = set(sure)
         self.early = set()
-        self.at = {}  # loop -> what is sure where it begins
+        self.at = {}  # loop or expression -> what is sure where it begins
         self.breaks = []  # what is sure at each break of the loop around
 
     def reads(self, node):
@@ -144,6 +144,14 @@ class Flow:
         for part in (s.body, *(h.body for h in s.handlers), s.orelse, s.finalbody):
             self.branch(part)
         return True
+
+    def _Expr(self, s):
+        self.at[s] = set(self.sure)
+        self.reads(s.value)
+        return True
+
+    def _Row(self, s):
+        return self.block(s.body)
 
     def _Return(self, s):
         self.reads(s.value)

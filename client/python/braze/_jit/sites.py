@@ -6,6 +6,7 @@ as Python's for these.
 """
 
 import ast
+import builtins
 import os
 import re
 import sys
@@ -14,6 +15,7 @@ import types
 import numpy as np
 
 from braze import _core
+from braze._jit import rows
 from braze._jit.kinds import Array, Kind, Refusal, of_value
 from braze._jit.translate import Program, array_kind
 
@@ -35,7 +37,7 @@ _TOO_MANY.refusal = Refusal("it is called with ever new types")
 
 
 class Site:
-    """A loop of a function.  `reads` are the names that it is called with, in this order; `leaves`
+    """A loop of a function, or what stands there in a row (rows.py).  `reads` are the names that it is called with, in this order; `leaves`
     those that it gives back."""
 
     def __init__(self, function, plain, reads, entering, leaving, given, locals_, pragmas):
@@ -51,7 +53,10 @@ class Site:
         self.specials = {}
         self.count = 0
         self.slow_calls = 0
-        self.entry = _core.Site(self.call, self.raise_placed)  # what the function calls
+        self.is_row = isinstance(self.loop, rows.Row)
+        self.joins = self.is_row or rows.calls_units(self.loop)
+        # What the function calls; what joins calls is nothing where calls are to stay apart.
+        self.entry = _core.Site(self.call, self.raise_placed, self.joins)
 
     @property
     def calls(self):
@@ -82,19 +87,32 @@ class Site:
         s = self.make(values)
         self.specials.setdefault(key, []).append(s)
         self.count += 1
-        if s.refusal is None and not s.extra and all(len(g[0]) == 1 for g in s.getters):
-            self.enter(s, key)
+        self.enter(s, key, values)
         return s
 
-    def enter(self, special, key):
-        """From now on such calls are done in C: the kernel's arguments are the loop's."""
-        wants = tuple(_want(known) for known in key)
-        feeds = tuple(_feed(self.reads.index(path[0]), kind, written, within)
+    def enter(self, special, key, values):
+        """From now on such calls are done in C: the kernel's arguments are the loop's, or parts of them; or
+        there is no kernel."""
+        wants = tuple(map(_want, key, values))
+        places = {(name,): k for k, name in enumerate(self.reads)}
+        asides = []
+        for path, known in special.extra:
+            root = self.reads.index(path[0]) if path[0] in self.reads else _globals_of(path)
+            if root is None:
+                return
+            places[path] = len(wants) + len(asides)
+            asides.append((_want(known, self.value(path, values)), root, path[1:]))
+        if special.refusal is not None:
+            self.entry.add(None, special, wants, tuple(asides), (), (), 0, 0, -1, False)
+            return
+        if any(path not in places for path, *_ in special.getters):
+            return
+        feeds = tuple(_feed(places[path], kind, written, within)
                       for path, kind, written, within in special.getters)
         made = special.made
         returns = -1 if made.returns is None else made.returns[0][0]
         nresults = len(special.convert) + len(made.given) + (returns >= 0)
-        self.entry.add(special.kernel, special, wants, feeds, special.convert, nresults,
+        self.entry.add(special.kernel, special, wants, tuple(asides), feeds, special.convert, nresults,
                        len(made.results), returns, made.returns is not None and made.returns[0][1])
 
     def value(self, path, values):
@@ -129,17 +147,30 @@ class Site:
             if [v for v, _ in s.made.results] != self.leaves:
                 raise Refusal("a name for an array is used behind the loop")
             s.kernel = kernel_from_text(s.made.text)._kernel
+            self.check_row(s.kernel)
         except Refusal as refusal:
             s.refusal = refusal
         except (ValueError, TypeError, OverflowError, NotImplementedError, OSError) as error:
             s.refusal = Refusal(_in_lines(str(error), s.made.lines if s.made else []))
         s.extra = tuple((path, _class_of(value)) for path, value in asked.items()
-                        if not (len(path) == 1 or _is_fixed(asked.get(path[:1]))))
+                        if not (len(path) == 1 or self._is_fixed(path, value, values)))
         if s.refusal is None:
             s.getters = tuple((p.path, p.kind, p.written, p.within) for p in s.made.parameters)
             returned = s.made.returns[1] if s.made.returns else ()
             s.convert = tuple(kind.weak for kind in [k for _, k in s.made.results] + list(returned))
         return s
+
+    def _is_fixed(self, path, value, values):
+        """Is it the same at each call: a name in NumPy or the like, a builtin of Python's?"""
+        if not isinstance(path[0], str):
+            return path[1] not in path[0].__globals__ and path[1] not in path[0].__code__.co_freevars \
+                and getattr(builtins, str(path[1]), path) is value
+        return len(path) == 2 and _has_fixed_names(self.value(path[:1], values))
+
+    def check_row(self, kernel):
+        """Loops by themselves are called as quickly; units are not."""
+        if self.is_row and not rows.calls_units(self.loop) and not _core.kernel_rows(kernel):
+            raise Refusal("no two of them become one")
 
     # ---- A run ----
 
@@ -191,13 +222,23 @@ class Site:
             raise type(error)(text) from None
 
 
-def _want(known):
+def _globals_of(path):
+    """Where a function's free name is looked up; None: in no dictionary."""
+    function = path[0]
+    if not isinstance(function, types.FunctionType) or path[1] in function.__code__.co_freevars:
+        return None
+    return function.__globals__
+
+
+def _want(known, value):
     """As the entry in C has it."""
     if isinstance(known, Array):
         return "array", known.dtype, known.ndim
     if isinstance(known, Kind):
         return ("weak", type(known.dtype.type(0).item())) if known.weak else ("number", known.dtype)
-    return "object", known
+    if type(known) is tuple:
+        return "sized", *known
+    return ("object", known) if known is value else ("type", known)
 
 
 def _feed(number, kind, written, within):
@@ -215,11 +256,11 @@ def _in_lines(text, lines):
     return f"line {lines[int(found[1]) - 1]}: {found[2]}"
 
 
-def _is_fixed(value):
+def _has_fixed_names(value):
     """A module whose names do not change."""
     import math
 
-    return value in (math, np, sys.modules.get("braze.numpy")) if isinstance(value, types.ModuleType) else False
+    return value in (math, np, sys.modules.get("braze.numpy"), sys.modules.get("braze")) if isinstance(value, types.ModuleType) else False
 
 
 def _class_of(value):
@@ -233,6 +274,8 @@ def _class_of(value):
     if isinstance(value, (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type,
                           np.ufunc)) or type(value) is str:
         return value
+    if hasattr(type(value), "__braze_jit__"):
+        return value  # a work unit, a function of elements: each is one of its own
     if type(value) in (tuple, list):
         return type(value), len(value)
     return type(value)
@@ -254,8 +297,6 @@ def _part(of, part):
 
 
 def _builtin(name):
-    import builtins
-
     try:
         return getattr(builtins, name)
     except AttributeError:

@@ -13,7 +13,7 @@ import inspect
 import textwrap
 import types
 
-from braze._jit import regions, rewrite
+from braze._jit import regions, rewrite, rows
 from braze._jit.kinds import Refusal, said
 from braze._jit.pragmas import mark, pragmas_of
 from braze._jit.sites import Site
@@ -24,7 +24,7 @@ _OURS = "_braze_"
 
 # What a loop may be made of; what the types are is seen when it is called.
 _ALLOWED = (
-    ast.For, ast.While, ast.If, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Pass,
+    rows.Row, ast.For, ast.While, ast.If, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Pass,
     ast.Break, ast.Continue, ast.Return, ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.BoolOp,
     ast.Compare, ast.IfExp, ast.Call, ast.Attribute, ast.Subscript, ast.Slice, ast.Tuple, ast.List, ast.Set, ast.keyword,
     ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
@@ -67,8 +67,9 @@ def capture(function, tree, sites, left):
     mark(tree, said)
     found = _Finder(function, tree, left, said)
     found.below(tree)
-    if not found.sites:
+    if not found.sites and not found.rows:
         return None
+    found.sites.update(found.rows)
     sites += found.sites.values()
     tree.body = _replaced(tree.body, {loop: k for k, loop in enumerate(found.sites)}, sites)
     return compiled(function, tree)
@@ -88,6 +89,7 @@ class _Finder:
         self.left = left
         self.pragmas = pragmas
         self.sites = {}  # loop -> its site
+        self.rows = {}   # row -> its site
         code = compiled(function, copy.deepcopy(tree))
         self.locals = set(code.co_varnames) | set(code.co_cellvars)
         self.open = set()  # names that do not belong to the function alone
@@ -103,6 +105,8 @@ class _Finder:
     def below(self, node, around=False, tried=False):
         """Loops in a statement; `around`: it is inside a loop, `tried`: inside a try."""
         for part in _bodies(node):
+            for row in rows.rows_of(part):
+                self.row(row, around, tried)
             for statement in part:
                 self.visit(statement, around, tried)
         for other in [*getattr(node, "handlers", []), *getattr(node, "cases", [])]:
@@ -119,7 +123,17 @@ class _Finder:
             around = True
         self.below(node, around, tried or isinstance(node, ast.Try))
 
+    def row(self, row, around, tried):
+        """What stands in a row has sites of its own as well, so that nobody need be told why it has none
+        together."""
+        try:
+            self.rows[row] = self.site(row, around, tried)
+        except Refusal:
+            pass
+
     def site(self, whole, around, tried):
+        """Of a loop, or of a row."""
+        first, last = rows.ends(whole)
         if tried:
             raise Refusal("inside try, which may look at variables after an error", whole)
         plain = rewrite.Plain(whole)
@@ -130,7 +144,7 @@ class _Finder:
         stores = regions.stored(node)
         if stores & self.open:
             raise Refusal(f"'{min(stores & self.open)}' belongs to others, too", node)
-        sure = self.flow.at.get(whole, set()) | set(plain.set_before)
+        sure = self.flow.at.get(first, set()) | set(plain.set_before)
         # What `else` of loops makes sure is seen where it stands as it was written.
         needed = {v for v in regions.needed(node) if v.startswith(_OURS)} | set(plain.set_before)
         needed |= regions.needed(node) & regions.needed(whole)
@@ -139,7 +153,7 @@ class _Finder:
         if live_in - sure:
             raise Refusal(f"'{min(live_in - sure)}' may be read before it is assigned: assign it "
                           "before the loop", node)
-        live_out = stores & (regions.read_behind(self.tree, whole) | plain.read_behind)
+        live_out = stores & (regions.read_behind(self.tree, last) | plain.read_behind)
         if around:
             live_out |= stores & needed
         free = {v for v in needed - locals_ if v in self.function.__code__.co_freevars
@@ -154,21 +168,33 @@ def _bodies(node):
 
 
 def _replaced(body, numbers, sites):
-    """The statements, with what asks a site before each loop that has one."""
+    """The statements, with what asks a site before each loop, and each row, that has one."""
     out = []
+    together = {id(row.body[0]): row for row in numbers if isinstance(row, rows.Row)}
+    left = []  # of a row
     for node in body:
+        if id(node) in together:
+            row = together[id(node)]
+            left = list(row.body)
+            asked = _asked(row, numbers[row], sites)
+            out += asked
         if not isinstance(node, _OTHERS):
             for field in ("body", "orelse", "finalbody"):
                 if isinstance(getattr(node, field, None), list):
                     setattr(node, field, _replaced(getattr(node, field), numbers, sites))
             for other in [*getattr(node, "handlers", []), *getattr(node, "cases", [])]:
                 other.body = _replaced(other.body, numbers, sites)
-        out += _asked(node, numbers[node], sites) if node in numbers else [node]
+        own = _asked(node, numbers[node], sites) if node in numbers else [node]
+        if left:
+            asked[-1].body += own
+            left.pop()
+        else:
+            out += own
     return out
 
 
 def _asked(loop, number, sites):
-    """if (r := sites[k](x, y)) is None: the loop; else: x, y = r."""
+    """if (r := sites[k](x, y)) is None: the loop; else: x, y = r.  Of a row what stands in it is to come."""
     site = sites[number]
     lines = [f"{name} = {value}" for name, value in site.plain.set_before.items()]
     lines += [f"{_RESULT} = {_SITES}[{number}]({', '.join(site.reads)})",
@@ -178,7 +204,7 @@ def _asked(loop, number, sites):
     for n in ast.walk(module):
         ast.copy_location(n, loop)
     asked = module.body[-1]
-    asked.body = [loop]
+    asked.body = [] if isinstance(loop, rows.Row) else [loop]
     asked.orelse += _behind(site.plain, loop)
     return module.body
 

@@ -6,9 +6,11 @@ In:  a statement's tree.  Out: lines, written by `self.emit`.
 
 import ast
 import builtins
+import itertools
 
 import numpy as np
 
+from braze._jit import rows
 from braze._jit.expressions import UNKNOWN, Value, cast, cast_truth
 from braze._jit.kinds import BOOL, INT, WEAK, Array, Refusal, join, said, strong
 from braze._jit.pragmas import claim_of, sums_of
@@ -54,9 +56,25 @@ class Statements:
 
     def block(self, body):
         self.depth += 1
-        for statement in body:
-            self.statement(statement)
+        self.in_turn(body)
         self.depth -= 1
+
+    def in_turn(self, body):
+        """Statements, those that call work units together."""
+        for calls, some in itertools.groupby(body, rows.is_unit_call):
+            if calls:
+                rows.write_calls(self, self.alone_too(some))
+            else:
+                for statement in some:
+                    self.statement(statement)
+
+    def alone_too(self, nodes):
+        nodes = list(nodes)
+        self.alone.update(nodes)
+        return nodes
+
+    def _do_Row(self, node):
+        self.in_turn(node.body)
 
     # ---- Assignments ----
 

@@ -123,6 +123,7 @@ class Scope(Expressions, Sections, Statements):
         self.called = {}          # variable -> its name in the kernel
         self.counting = {}        # counter under way -> its name in the kernel
         self.aliases = {}         # name -> Held
+        self.given_numbers = {}   # argument that is not assigned -> its Value
         self.out = []             # (depth, text, line)
         self.depth = 1
         self.fixed = set()        # variables whose type the program names
@@ -191,6 +192,8 @@ class Scope(Expressions, Sections, Statements):
     def variable(self, name, node):
         if name in self.counting:
             return Value(self.counting[name], INT, simple=True)
+        if name in self.given_numbers:
+            return self.given_numbers[name]
         if name in self.kinds:
             kind = self.kinds[name]
             return Value(self.name_of(name), kind, simple=True) if kind else UNKNOWN
@@ -204,7 +207,7 @@ class Scope(Expressions, Sections, Statements):
         return self.called[name]
 
     def is_local(self, name):
-        return name in self.kinds or name in self.counting or name in self.aliases
+        return any(name in known for known in (self.kinds, self.counting, self.aliases, self.given_numbers))
 
     def path(self, node):
         """('self', 'x') of `self.x`, ('shape', 0) of `shape[0]` of a tuple or list, if it begins with what
