@@ -395,6 +395,7 @@ static void take_down(struct life *l)
 	log_listen(NULL, NULL);
 	ctl_destroy(l->ctl);
 	session_finish_all(d);
+	publish_finish(d);
 	planner_destroy(d->planner);
 	dispatch_close(d);
 	if (d->plans)
@@ -459,6 +460,7 @@ enum status brazed_run(struct config *config, void (*ready)(void), struct err *e
 	l->d.became_idle = became_idle;
 	make_handles(l);
 	session_start_all(&l->d);
+	publish_start(&l->d);
 	l->d.history = history_create();
 	l->d.started_ns = uv_hrtime();
 	report_init(&l->report, &l->d, config);

@@ -12,12 +12,13 @@
  *
  * pipeline.c calls these in this order, with session.c (who is connected), choose.c
  * (which device a planned job goes to), dispatch.c (when) and explain.c (what was done,
- * for who asks); kernels.c has texts compiled for clients.  They and ctl/ are the only ones that
- * see all of them.  One loop thread owns everything below. */
+ * for who asks); publish.c has arrays of several clients, kernels.c has texts compiled for them.
+ * They and ctl/ are the only ones that see all of them.  One loop thread owns everything below. */
 #ifndef BRAZED_H
 #define BRAZED_H
 
 #include "future/ticket.h"
+#include "publish.h"
 #include "run/device.h"
 #include "trace/trace.h"
 
@@ -56,9 +57,11 @@ struct session {
 	struct session *next, *prev;
 	uint64_t id;
 	uint32_t pid, uid, flags; /* flags: of the hello */
-	uint64_t seq;		  /* last request */
-	uint64_t near;		  /* operations that it computed itself, by that */
-	uint64_t since_ns;	  /* when it connected */
+	uint32_t gid, ngroup;	  /* its groups, when it connected */
+	uint32_t *group;
+	uint64_t seq;	   /* last request */
+	uint64_t near;	   /* operations that it computed itself, by that */
+	uint64_t since_ns; /* when it connected */
 	/* What it says of itself, clean for a terminal; "" for nothing. */
 	char name[LIMIT_SESSION_NAME], program[LIMIT_SESSION_NAME], job[LIMIT_SESSION_NAME];
 	char file[LIMIT_SESSION_TEXT], environment[LIMIT_SESSION_TEXT];
@@ -100,7 +103,9 @@ struct brazed {
 	bool draining;	   /* about to end: new clients are told so */
 	struct decoder *decoder;
 	struct history *history; /* of the last hour, for the status page */
-	struct asked *asked;	 /* kernels of text that clients wait for: kernels.c */
+	struct shares shares;	 /* memory that sessions can share */
+	struct published published;
+	struct asked *asked; /* kernels of text that clients wait for: kernels.c */
 	struct session *sessions;
 	struct session *chores; /* with work for later turns, oldest first */
 	struct uv_idle_s *idle; /* runs them */
@@ -146,6 +151,10 @@ void session_later(struct session *s);
 
 /* ---- pipeline.c: the stages in order ---- */
 
+/* A ticket for these versions (takes the references); NULL: there are too many, and the client is
+ * told.  Without the last nalso where it is only these. */
+struct ticket *pipeline_wait(struct session *s, enum ticket_kind kind, uint64_t id,
+			     struct version **want, uint32_t n, uint32_t nanswer, uint32_t nalso);
 struct packet;
 void pipeline_packet(struct session *s, struct packet *p);
 /* Start everything that the session's waits want and that can start now. */

@@ -324,7 +324,8 @@ enum status dispatch_fetch(struct session *s, struct storage *st, struct err *er
 	t->session = s;
 	t->storage = storage_ref(st);
 	t->copy = (struct executor_copy){.from = mirror_place(m),
-					 .to = {.region = s->region, .offset = st->extent.offset},
+					 .to = {.region = st->share ? st->share->region : s->region,
+						.offset = st->extent.offset},
 					 .bytes = st->bytes};
 	t->run = (struct executor_job){.plan = &t->nothing,
 				       .client = s->id,

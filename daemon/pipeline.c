@@ -191,13 +191,11 @@ static bool advance(struct session *s, const struct ticket *t, int64_t *budget)
 static bool bound_trace(struct session *s)
 {
 	struct trace *t = &s->trace;
-	struct arena_stats stats;
+	uint64_t live = trace_live(t),
+		 allowed = live / 10 * 3 > HELD_MIN ? live / 10 * 3 : HELD_MIN;
 	struct version **want;
-	uint64_t allowed;
 	size_t n;
 
-	arena_get_stats(s->arena, &stats);
-	allowed = stats.live_bytes / 10 * 3 > HELD_MIN ? stats.live_bytes / 10 * 3 : HELD_MIN;
 	s->full = false;
 	if (t->npending - t->nrunning < LIMIT_PENDING_OPS && t->held_bytes < allowed)
 		return false;
@@ -287,6 +285,8 @@ static void answer_one(struct session *s, struct ticket *t, const struct job *fr
 	} else if (t->cancelled && !ticket_settled(t)) {
 		err_set(&err, E_CANCELLED, "the wait was cancelled");
 		reply_failure(s->conn, t->id, &err);
+	} else if (t->kind == TICKET_PUBLISH) {
+		publish_answer(s, t);
 	} else {
 		struct reply_spent spent = {s->stats.planning_ns, s->stats.busy_ns,
 					    s->stats.queue_wait_ns, s->stats.ran};
@@ -362,6 +362,8 @@ void pipeline_answer(struct session *s, const struct job *fresh)
 		if (t->cancelled ? !at_rest(t) : !ticket_settled(t))
 			continue;
 		if (t->cancelled || t->kind == TICKET_CUT || at_hand(s, t, &err)) {
+			if (t->kind == TICKET_PUBLISH && !publish_ready(s, t))
+				continue;
 			hand_over(t);
 			answer_one(s, t, fresh);
 		} else if (err.code) {
@@ -379,10 +381,8 @@ static void let_go(struct session *s, struct version **v, uint32_t n)
 		version_unref(&s->trace, v[i]);
 }
 
-/* A ticket for these versions (takes the references), unless there are too many; without
- * those behind the first n where only they are. */
-static void wait_for(struct session *s, enum ticket_kind kind, uint64_t id, struct version **want,
-		     uint32_t n, uint32_t nanswer, uint32_t nalso)
+struct ticket *pipeline_wait(struct session *s, enum ticket_kind kind, uint64_t id,
+			     struct version **want, uint32_t n, uint32_t nanswer, uint32_t nalso)
 {
 	struct err err;
 
@@ -390,14 +390,13 @@ static void wait_for(struct session *s, enum ticket_kind kind, uint64_t id, stru
 		let_go(s, want + n, nalso);
 		nalso = 0;
 	}
-	if (s->tickets.load + n < LIMIT_TICKET_LOAD) {
-		ticket_add(&s->tickets, kind, id, want, n, nanswer, nalso, uv_hrtime());
-		return;
-	}
+	if (s->tickets.load + n < LIMIT_TICKET_LOAD)
+		return ticket_add(&s->tickets, kind, id, want, n, nanswer, nalso, uv_hrtime());
 	err_set(&err, E_LIMIT, "%u waits and values waited for, at most %u are possible",
 		s->tickets.load, LIMIT_TICKET_LOAD);
 	reply_failure(s->conn, id, &err);
 	let_go(s, want, n);
+	return NULL;
 }
 
 static enum status demand(struct session *s, const struct request *r, struct err *err)
@@ -420,8 +419,28 @@ static enum status demand(struct session *s, const struct request *r, struct err
 		text_clean(s->where, sizeof s->where, r->demand.where);
 	s->tell = r->demand.tell;
 	s->stats.demands++;
-	wait_for(s, TICKET_DEMAND, r->demand.ticket, want, n, n, nalso);
+	pipeline_wait(s, TICKET_DEMAND, r->demand.ticket, want, n, n, nalso);
 	return OK;
+}
+
+/* Does the value lie, or may it come to lie, where its client cannot write? */
+static bool lies_apart(struct trace *t, const struct version *v)
+{
+	if (v->state != VERSION_STORED)
+		return t->share_bytes || v->bytes >= t->share_from;
+	/* A program that writes its large arrays itself would have each of them copied. */
+	if (v->storage->share && v->storage->home == HOME_ANY)
+		t->share_from = UINT64_MAX;
+	return v->storage->share != NULL;
+}
+
+/* A value of its own, in the arena, for what the client is going to write. */
+static void move_value(struct trace *t, struct buffer *b)
+{
+	struct version *copy = record_copy(t, b->current);
+
+	copy->home = HOME_ARENA;
+	trace_supersede(t, b, copy);
 }
 
 /* The client wants to write the buffer in place: its value must be stored where
@@ -437,15 +456,15 @@ static enum status fence(struct session *s, const struct request *r, struct err 
 			       r->fence.id);
 	if (a->frozen)
 		return err_set(err, E_READONLY, "fence of a snapshot");
-	if (a->buffer->current->pins)
-		trace_supersede(&s->trace, a->buffer, record_copy(&s->trace, a->buffer->current));
+	if (a->buffer->current->pins || lies_apart(&s->trace, a->buffer->current))
+		move_value(&s->trace, a->buffer);
 	v = a->buffer->current;
 	readers = demand_readers(&s->trace, v, &n);
 	want = xcalloc(n + 1, sizeof *want);
 	want[0] = version_ref(v);
 	memcpy(want + 1, readers, n * sizeof *want);
 	s->stats.demands++;
-	wait_for(s, TICKET_FENCE, r->fence.ticket, want, (uint32_t)n + 1, 1, 0);
+	pipeline_wait(s, TICKET_FENCE, r->fence.ticket, want, (uint32_t)n + 1, 1, 0);
 	free(readers);
 	free(want);
 	return OK;
@@ -465,14 +484,13 @@ static void cancel(struct session *s, uint64_t id)
 
 static void lease(struct session *s, const struct request *r)
 {
-	struct arena_stats stats;
+	uint64_t live = trace_live(&s->trace);
 	struct extent e;
 	struct err err;
 
 	session_quota(s);
-	arena_get_stats(s->arena, &stats);
 	if (s->trace.quota_bytes && (r->lease.bytes > s->trace.quota_bytes ||
-				     stats.live_bytes > s->trace.quota_bytes - r->lease.bytes)) {
+				     live > s->trace.quota_bytes - r->lease.bytes)) {
 		err_set(&err, E_NOMEM,
 			"%llu bytes of host data would pass what this user's quota leaves to "
 			"the connection, %llu MiB",
@@ -502,12 +520,13 @@ static enum status explain(struct session *s, const struct request *r, struct er
 static enum status hello(struct session *s, const struct request *r, struct err *err)
 {
 	if (r->has_trace || r->has_demand || r->has_fence || r->has_lease || r->has_unlease ||
-	    r->has_cancel || r->has_explain || r->has_compile || r->has_about)
+	    r->has_cancel || r->has_explain || r->has_compile || r->has_about || r->has_publish ||
+	    r->has_open)
 		return err_set(err, E_PROTOCOL, "hello must come alone");
 	return session_welcome(s, &r->hello, err);
 }
 
-/* What changes nothing of the session's. */
+/* What waits for nothing that was asked before it. */
 static enum status questions(struct session *s, const struct request *r, struct err *err)
 {
 	enum status st = OK;
@@ -516,6 +535,10 @@ static enum status questions(struct session *s, const struct request *r, struct 
 		st = explain(s, r, err);
 	if (!st && r->has_compile)
 		kernels_compile(s, r->compile.ticket, r->compile.text);
+	if (!st && r->has_publish)
+		st = publish_ask(s, &r->publish, err);
+	if (!st && r->has_open)
+		st = publish_open(s, &r->open, err);
 	return st;
 }
 

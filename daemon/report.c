@@ -82,9 +82,14 @@ static double open_fds(const struct cache_stats *k)
 	return n - (double)k->codes - (double)k->helper_fds;
 }
 
+static uint64_t client_bytes(const struct session *s)
+{
+	return s->arena ? trace_live(&s->trace) + trace_charge(&s->trace) : 0;
+}
+
 static void put_sessions(cJSON *out, const struct brazed *d)
 {
-	double arrays = 0, pending = 0, charged = 0, arena = 0;
+	double arrays = 0, pending = 0, charged = 0, arena = (double)d->shares.bytes;
 
 	for (const struct session *s = d->sessions; s; s = s->next) {
 		struct arena_stats a = {0};
@@ -93,7 +98,7 @@ static void put_sessions(cJSON *out, const struct brazed *d)
 			arena_get_stats(s->arena, &a);
 		arrays += s->trace.live_arrays;
 		pending += s->trace.npending;
-		charged += (double)(a.live_bytes - a.leased_bytes + trace_charge(&s->trace));
+		charged += (double)(client_bytes(s) - a.leased_bytes);
 		arena += (double)(a.live_bytes + a.warm_bytes);
 	}
 	ctl_put(out, "clients_count", d->nsession);
@@ -234,6 +239,7 @@ static void put_status(const struct report *r, cJSON *out)
 	ctl_put(out, "planning.last_seconds", (double)d->planning_us * 1e-6);
 	ctl_put(out, "planning.longest_seconds", (double)d->longest_planning_us * 1e-6);
 	put_refusals(out, d);
+	publish_numbers(out, d);
 	ctl_put(out, "loop_longest_iteration_seconds", (double)d->longest_iteration_ns * 1e-9);
 	ctl_put(out, "loop_longest_wall_seconds", (double)d->longest_wall_ns * 1e-9);
 	ctl_put(out, "loop_most.packets", (double)d->most_packets);
@@ -266,8 +272,7 @@ static void put_client(cJSON *list, const struct session *s)
 	cJSON_AddNumberToObject(row, "queue", s->jobs);
 	cJSON_AddStringToObject(row, "doing", doing);
 	cJSON_AddNumberToObject(row, "arrays", s->trace.live_arrays);
-	cJSON_AddNumberToObject(row, "bytes",
-				(double)(a.live_bytes - a.leased_bytes + trace_charge(&s->trace)));
+	cJSON_AddNumberToObject(row, "bytes", (double)(client_bytes(s) - a.leased_bytes));
 	cJSON_AddNumberToObject(row, "peak_bytes", (double)a.peak_bytes);
 	cJSON_AddNumberToObject(row, "pending", s->trace.npending);
 	cJSON_AddNumberToObject(row, "ops", (double)s->trace.stats.ops);
@@ -522,6 +527,9 @@ void report_snapshot(void *data, enum ctl_page page, uint32_t id, cJSON *out)
 		break;
 	case CTL_HISTORY:
 		history_put(out, r->d->history, id);
+		break;
+	case CTL_PUBLISHED:
+		publish_put(cJSON_AddArrayToObject(out, "published"), r->d);
 		break;
 	case CTL_EVENTS:
 		break;

@@ -52,6 +52,7 @@ static void session_free(struct session *s)
 		s->next->prev = s->prev;
 	d->nsession--;
 	log_info("session", "%llu (%s, pid %u) ended", (unsigned long long)s->id, s->name, s->pid);
+	free(s->group);
 	free(s);
 	if (!d->nsession && d->became_idle)
 		d->became_idle(d);
@@ -62,8 +63,10 @@ static void session_free(struct session *s)
 static void session_end(struct session *s)
 {
 	s->conn = NULL;
-	if (s->arena)
+	if (s->arena) {
 		arena_leave(s->arena);
+		publish_leave(s);
+	}
 	while (s->tickets.first)
 		ticket_remove(&s->tickets, s->tickets.first, &s->trace);
 	kernels_forget(s);
@@ -101,7 +104,9 @@ void session_refuse(struct session *s, const struct err *err)
  * one leaves each of the others half of an even share. */
 void session_quota(struct session *s)
 {
-	uint64_t others = 0, quota = s->d->quota_bytes, left, share, n = 1;
+	/* Memory that readers keep counts for who made it. */
+	uint64_t others = share_bytes(&s->d->shares, s->uid, &s->trace);
+	uint64_t quota = s->d->quota_bytes, left, share, n = 1;
 
 	for (const struct session *o = s->d->sessions; o; o = o->next) {
 		struct arena_stats stats;
@@ -172,6 +177,8 @@ static enum status make_arena(struct session *s, struct extent *lease, struct er
 	trace_init(&s->trace, s->arena, d->quota_bytes);
 	s->trace.drop_mirror = mirror_drop;
 	s->trace.ndevice = d->ndevice;
+	s->trace.uid = s->uid;
+	s->trace.shares = &d->shares;
 	s->region = (uint32_t)s->id;
 	arena_on_punch(s->arena, ask_devices, s);
 	for (uint32_t i = 0; i < d->ndevice && !st; i++)
@@ -199,6 +206,8 @@ enum status session_welcome(struct session *s, const struct decode_hello *hello,
 	if (st)
 		return st;
 	s->welcomed = true;
+	if (hello->minor >= MINOR_SHARED)
+		s->trace.share_from = LIMIT_SHARE_BYTES;
 	for (uint32_t i = 0; i < d->ndevice; i++)
 		device[n++] = d->device[i].name;
 	reply_welcome(s->conn, s->id, s->arena, &lease, device, n, d->notice);
@@ -274,8 +283,10 @@ void session_accept(struct brazed *d, int fd, uint32_t uid, uint32_t pid)
 	s->pid = pid;
 	s->since_ns = uv_hrtime();
 	snprintf(s->name, sizeof s->name, "?");
+	publish_peer(s, fd);
 	s->conn = conn_create(d->loop, fd, &events, s);
 	if (!s->conn) {
+		free(s->group);
 		free(s);
 		return;
 	}

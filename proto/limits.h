@@ -8,7 +8,9 @@
 
 /* Protocol version: a different major is refused, a minor may differ. */
 #define BRAZE_PROTO_MAJOR 1
-#define BRAZE_PROTO_MINOR 6
+#define BRAZE_PROTO_MINOR 7
+
+#define MINOR_SHARED 7 /* from this one on a value may lie beside the arena */
 
 #define LIMIT_NDIM		8	      /* axes of an array */
 #define LIMIT_PACKET_BYTES	(60 * 1024)   /* one message, one packet */
@@ -21,6 +23,10 @@
 #define LIMIT_ARENA_LEAST_BYTES (1ull << 27)  /* 64 GiB are halved down to that */
 #define LIMIT_LEASE_BYTES	(64ull << 20) /* first lease for host data */
 #define LIMIT_LEASES		512	      /* pieces of leased space */
+#define LIMIT_SHARES		256	      /* arrays of a user with memory of their own */
+#define LIMIT_SHARE_BYTES	(64ull << 20) /* results of so many bytes have it by themselves */
+#define LIMIT_PUBLISHED		256	      /* names under which a user publishes */
+#define LIMIT_PUBLISHED_NAME	64	      /* bytes of each, with the 0 */
 #define LIMIT_NOTICE		256	      /* bytes of a welcome's notice, with the 0 */
 #define LIMIT_SESSION_NAME	64  /* bytes of a session's name, program and job, with the 0 */
 #define LIMIT_SESSION_TEXT	256 /* of its file and its environment */

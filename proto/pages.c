@@ -43,13 +43,12 @@ static char *reserve(uint64_t bytes)
 	return map;
 }
 
-void *pages_map(int fd, uint64_t bytes)
+static void *map_as(int fd, uint64_t bytes, int protection)
 {
 	uint64_t whole = (bytes + PAGE - 1) / PAGE * PAGE;
 	char *at = bytes >= BLOCK ? reserve(whole) : NULL, *map = NULL;
 
-	map = mmap(at, bytes, PROT_READ | PROT_WRITE,
-		   MAP_SHARED | MAP_NORESERVE | (at ? MAP_FIXED : 0), fd, 0);
+	map = mmap(at, bytes, protection, MAP_SHARED | MAP_NORESERVE | (at ? MAP_FIXED : 0), fd, 0);
 	if (map == MAP_FAILED && at) {
 		int error = errno;
 
@@ -59,6 +58,18 @@ void *pages_map(int fd, uint64_t bytes)
 	if (map != MAP_FAILED)
 		madvise(map, bytes, MADV_HUGEPAGE); /* where shmem_enabled=advise */
 	return map;
+}
+
+void *pages_map(int fd, uint64_t bytes)
+{
+	void *map = map_as(fd, bytes, PROT_READ | PROT_WRITE);
+
+	return map == MAP_FAILED && errno == EPERM ? pages_map_read(fd, bytes) : map;
+}
+
+void *pages_map_read(int fd, uint64_t bytes)
+{
+	return map_as(fd, bytes, PROT_READ);
 }
 
 /* Has nobody touched the block yet?  What is there stays where it is: others may have its

@@ -16,8 +16,11 @@
 #define PAGES_LEAST (256u << 10)
 
 /* Map so many bytes of a file, shared, to be read and written, at an address that huge pages
- * can have; what nobody touches costs nothing.  MAP_FAILED, errno tells why.  Undone by munmap. */
+ * can have; to be read only where the file is sealed (F_SEAL_FUTURE_WRITE).  What nobody touches
+ * costs nothing.  MAP_FAILED, errno tells why.  Undone by munmap. */
 void *pages_map(int fd, uint64_t bytes);
+/* The same to be read only. */
+void *pages_map_read(int fd, uint64_t bytes);
 /* Bytes [from, to) of a mapping by pages_map are going to be written, all of them, by
  * this process: make memory where there is none.  Pages that are there stay as and where they
  * are, with the others of their block.  Memory may be made for neighbours, too, by less

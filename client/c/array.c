@@ -249,6 +249,13 @@ void braze_retain(braze_array *a)
 	atomic_fetch_add_explicit(&a->refs, 1, memory_order_relaxed);
 }
 
+/* What fails is told by the next call. */
+static void tell_now(struct braze_session *s)
+{
+	if (!atomic_load(&s->state) && wire_flush(s, NULL))
+		return;
+}
+
 void braze_release(braze_array *a)
 {
 	if (!a)
@@ -261,7 +268,11 @@ void braze_release(braze_array *a)
 	if (unlikely(s->forked))
 		return; /* the lists may have been copied half-way through a change */
 	lock_take(s);
+	/* Memory that others made is not theirs again before the daemon knows. */
+	bool large = unlikely(a->buf->flags & BUF_REGION) && a->buf->refs == 1;
 	array_release(a);
+	if (unlikely(large))
+		tell_now(s);
 	/* With an owner there is no lock of ours. */
 	if (unlikely(!s->owned || s->refs == 0))
 		session_unlock(s);

@@ -84,6 +84,7 @@ enum braze_code {
 	BRAZE_E_INTERNAL = 24,	   /* a check inside braze failed */
 	BRAZE_E_COMPILE = 25,	   /* a kernel did not compile */
 	BRAZE_E_ZERODIV = 26,	   /* division by zero */
+	BRAZE_E_UNPUBLISHED = 28,  /* nothing of this name is published to this user */
 	BRAZE_E_FLOATING = 27, /* an operation met a floating-point error that it was checked for */
 	BRAZE_E_INTERRUPTED = 100 /* a wait's check callback asked to stop */
 };
@@ -417,6 +418,36 @@ BRAZE_API int braze_snapshot(braze_array **out, braze_array *a, braze_error *err
 BRAZE_API int braze_explain(char **text, braze_array *a, braze_check_fn *check, void *cdata,
 			    braze_error *err);
 
+/* ---- Arrays that sessions share ----
+ *
+ * A published array is read by other processes where it lies.  Nobody can write what is published:
+ * who writes the array goes on with another copy, and publishing by the same name again makes the
+ * name's next version, for who opens it from then on.  A version lives as long as somebody has it:
+ * the session that published it, until it publishes the next one, takes the name back or ends; and
+ * every session that has opened it.  Names have 1 to 63 letters, digits, dots, underscores and
+ * hyphens, and belong to the user. */
+typedef struct braze_published {
+	uint64_t version; /* of the name, from 1 on */
+	uint64_t copied;  /* bytes: 0 if the value had memory of its own */
+	char key[33];	  /* to: "key"; else "" */
+} braze_published;
+/* Publish a's value, waiting for it.  Without a copy where it has memory of its own and a shows all
+ * of it: results of 64 MiB and more, and those recorded under braze_set_shared; from that memory
+ * others read, once.  to: who may open it besides this user: "nobody", "user:NAME", "group:NAME"
+ * (names or numbers), "key": who has the key that is returned; NULL: as the name's last version. */
+BRAZE_API int braze_publish(braze_published *out, braze_array *a, const char *name, const char *to,
+			    braze_check_fn *check, void *data, braze_error *err);
+/* The name ends; who has opened its versions keeps them.  BRAZE_E_UNPUBLISHED: there is none. */
+BRAZE_API int braze_unpublish(braze_session *s, const char *name, braze_error *err);
+/* The newest version of "NAME", of "USER/NAME", or of "key:KEY", to be read: writing it is
+ * BRAZE_E_READONLY.  version: NULL or its number.  BRAZE_E_UNPUBLISHED: there is none, or not for
+ * this user. */
+BRAZE_API int braze_open(braze_array **out, uint64_t *version, braze_session *s, const char *name,
+			 braze_error *err);
+/* on: what is recorded from now on gets memory of its own, so that it is published without a copy.
+ * A property of the session.  At most 256 arrays of a user have such memory; others are copied. */
+BRAZE_API int braze_set_shared(braze_session *s, int on, braze_error *err);
+
 /* ---- Kernels: programs of loops over elements, as text ---- */
 
 /* docs/language.md tells what a text says.  A kernel runs in this process, serially, in the call;
@@ -486,6 +517,8 @@ BRAZE_API char *braze_kernel_loops(braze_kernel *k);
 struct braze_counters {
 	uint64_t ops, packets, demands, round_trips, bytes_leased;
 	uint64_t near; /* operations computed in their call; none of ops */
+	uint64_t published, opened;
+	uint64_t copied; /* bytes, since a value that was published had no memory of its own */
 };
 BRAZE_API void braze_get_counters(braze_session *s, struct braze_counters *out);
 

@@ -120,6 +120,8 @@ BRAZE_API int braze_near_one(braze_scalar *out, braze_session *s, int op, int n,
 			     const braze_scalar *x);
 /* Does braze_fence answer at once, since nothing else has a use of a's buffer? */
 BRAZE_API int braze_is_ours(const braze_array *a);
+/* Can nobody ever write a's buffer: a snapshot, or what was opened? */
+BRAZE_API int braze_is_frozen(const braze_array *a);
 /* Would a copy of so many elements of such values be computed at once? */
 BRAZE_API int braze_copies_near(braze_session *s, int dtype, int64_t count);
 /* How many of n bytes are not 0. */

@@ -50,7 +50,8 @@ enum buffer_flags {
 	BUF_ASKED = 512,    /* a demand, `asked`, named it, and nothing used it since */
 	BUF_MADE = 1024,    /* pending, but only a creation */
 	BUF_TOUCHED = 2048, /* pending: stored or made, and small writes since */
-	BUF_RUN = 4096	    /* pending, and `run` small writes were recorded in a row */
+	BUF_RUN = 4096,	    /* pending, and `run` small writes were recorded in a row */
+	BUF_REGION = 8192   /* version `kept` lies beside the arena: in `map`, at `at` (region.h) */
 };
 /* What the next use ends. */
 #define BUF_ENDS (BUF_HOST | BUF_FRESH | BUF_FENCING | BUF_ASKED | BUF_MADE | BUF_TOUCHED | BUF_RUN)
@@ -62,6 +63,7 @@ enum buffer_flags {
 #define WHY_TEXTS(X)                                                                               \
 	X(NEAR, "near: made in this process, in the call itself")                                  \
 	X(HOST, "data of this process, in memory that it shares with the daemon")                  \
+	X(OPENED, "another session's, who published it")                                           \
 	X(PENDING, "an operand was not at hand in this process")                                   \
 	X(LARGE, "its work or its result is more than one call may take")                          \
 	X(SHARED, "something else may read the memory that was written")                           \
@@ -70,6 +72,7 @@ enum buffer_flags {
 	X(LOOPS, "the daemon computes with other loops than this process has")                     \
 	X(MODE, "the session is eager, unfused or watches floating-point errors")                  \
 	X(DEVICE, "the session names a device")                                                    \
+	X(OWN, "its result is to have memory of its own, to be published")                         \
 	X(MEMORY, "there is no memory for what that takes")
 enum why {
 #define X(id, text) WHY_##id,
@@ -81,6 +84,7 @@ enum why {
 struct mapping {
 	uint8_t *base;
 	uint64_t bytes, dropped; /* dropped: with buffers, since the last trim */
+	bool region;		 /* of a single value, to be read only */
 	_Atomic uint64_t refs;
 };
 
@@ -99,7 +103,7 @@ struct buffer {
 	uint32_t run;	     /* BUF_RUN */
 	uint8_t why;	     /* enum why */
 	uint64_t asked;	     /* BUF_ASKED */
-	struct mapping *map; /* of an earlier connection, NULL for none; */
+	struct mapping *map; /* of an earlier connection or a region, NULL for none; */
 	uint8_t *at;	     /* version `kept` lies in it, here */
 	uint64_t kept;
 	struct braze_array *handles; /* BUF_APART: all handles, by next and back */
@@ -121,12 +125,21 @@ struct braze_array {
 	struct braze_array **back; /* there: what points here */
 };
 
-enum ticket_kind { TICKET_DEMAND, TICKET_FENCE, TICKET_LEASE, TICKET_EXPLAIN, TICKET_COMPILE };
+enum ticket_kind {
+	TICKET_DEMAND,
+	TICKET_FENCE,
+	TICKET_LEASE,
+	TICKET_EXPLAIN,
+	TICKET_COMPILE,
+	TICKET_PUBLISH,
+	TICKET_OPEN
+};
 
 struct ticket_item {
 	struct buffer *buf; /* owns a reference */
 	uint64_t version;
-	bool alone; /* S: it was answered that nothing else reads it */
+	bool alone;    /* S: it was answered that nothing else reads it */
+	uint32_t file; /* S: descriptor of its region, plus 1; 0: none came */
 };
 
 /* A demand split into requests of LIMIT_DEMAND_IDS, a fence or a lease. */
@@ -140,7 +153,9 @@ struct braze_future {
 	bool waited;		 /* counted as a round trip */
 	struct err err;		 /* S: first failure */
 	uint64_t offset, bytes;	 /* S: answer to a fence or a lease */
-	char *text;		 /* S: explanation */
+	char *text;		 /* S: explanation; key */
+	uint64_t version;	 /* S: of a published array; `bytes`: copied */
+	struct opened *opened;	 /* S: what was opened; NULL */
 	void *object;		 /* S: compiled code, loaded; NULL */
 	struct watch_set *watch; /* of what was demanded */
 	unsigned n, nalso;
@@ -223,6 +238,7 @@ struct braze_session {
 	uint32_t cap_ids;
 	unsigned flags, hello_flags;
 	uint32_t device; /* of the ops recorded now, as the wire has it */
+	bool shared;	 /* results recorded now get memory of their own */
 	uint32_t site;	 /* braze_set_site */
 	struct watching watching;
 	uint32_t ndevice;

@@ -10,6 +10,7 @@
 #include "lock.h"
 #include "lost.h"
 #include "near.h"
+#include "region.h"
 #include "ticket.h"
 #include "watch.h"
 #include "wire.h"
@@ -25,7 +26,7 @@ void *braze_hold(braze_array *a)
 	struct braze_session *s = a->session;
 
 	lock_take(s);
-	struct mapping *m = a->buf->flags & BUF_APART ? a->buf->map : s->map;
+	struct mapping *m = region_map_of(a);
 	if (m)
 		mapping_hold(m);
 	lock_give(s);
@@ -119,6 +120,8 @@ static int ask_fence(struct braze_array *a, braze_check_fn *check, void *data, s
 		atomic_store(&b->offset, f->offset);
 		atomic_store(&b->stored, b->version);
 		pthread_mutex_unlock(&s->sock);
+		if (b->flags & BUF_REGION)
+			region_leave(b);
 		b->flags = (b->flags & ~(uint32_t)BUF_ENDS) | BUF_HOST;
 	}
 	b->flags &= ~(uint32_t)BUF_FENCING;
@@ -184,6 +187,14 @@ int braze_is_ours(const braze_array *a)
 	return r;
 }
 
+int braze_is_frozen(const braze_array *a)
+{
+	lock_take(a->session);
+	int r = (a->buf->flags & BUF_READONLY) != 0;
+	lock_give(a->session);
+	return r;
+}
+
 /* ---- Snapshots ---- */
 
 static enum status snapshot(struct braze_array **out, struct braze_array *a, struct err *err)
@@ -211,6 +222,7 @@ static enum status snapshot(struct braze_array **out, struct braze_array *a, str
 	if (future_stored(a)) {
 		atomic_store(&b->offset, atomic_load(&a->buf->offset));
 		atomic_store(&b->stored, b->version);
+		region_share(b, a->buf);
 	}
 	r->view = a->view;
 	r->count = a->count;

@@ -8,6 +8,7 @@
 #include "lock.h"
 #include "lost.h"
 #include "near.h"
+#include "region.h"
 #include "session.h"
 #include "ticket.h"
 #include "watch.h"
@@ -132,16 +133,23 @@ static unsigned most_along(const struct braze_session *s)
 /* ---- Demands ---- */
 
 /* f is answered.  What nothing else reads, at the daemon or since it was asked for here,
- * is this process's to write. */
-static void own_alone(const struct braze_future *f)
+ * is this process's to write; what lies beside the arena is mapped. */
+static enum status take_answer(struct braze_future *f, struct err *err)
 {
+	enum status st = OK;
+
 	for (unsigned i = 0; i < f->n + f->nalso; i++) {
 		struct buffer *b = f->item[i].buf;
 		bool mine = f->item[i].alone && b->flags & BUF_ASKED && b->asked == f->first;
 
 		if (mine && b->version == f->item[i].version)
 			b->flags = (b->flags & ~(uint32_t)BUF_ENDS) | BUF_FRESH;
+		if (unlikely(b->flags & BUF_REGION) && b->kept != b->version)
+			region_leave(b);
+		if (unlikely(f->item[i].file) && !st)
+			st = region_take(f->session, &f->item[i], err);
 	}
+	return st;
 }
 
 /* Fill f with what is not stored of the arrays and of their watches' flags. */
@@ -231,7 +239,7 @@ int future_value(struct braze_array *a, braze_check_fn *check, void *data, struc
 		if (!st)
 			st = wire_wait(f, -1, check, data, err);
 		if (!st)
-			own_alone(f);
+			st = (int)take_answer(f, err);
 		ticket_destroy(f);
 		/* Though the value may have come while the question was withdrawn. */
 		if (st == BRAZE_E_INTERRUPTED)
@@ -249,15 +257,20 @@ int future_value(struct braze_array *a, braze_check_fn *check, void *data, struc
 enum status future_await(int n, braze_array *const *arrays, struct err *err)
 {
 	const struct braze_session *s = arrays[0]->session;
+	braze_check_fn *check = s->owned ? s->owner.check : NULL;
 	struct braze_future *f = NULL;
 	int st = (int)future_demand(&f, n, arrays, err);
 
 	if (!st)
-		st = wire_wait(f, -1, s->owned ? s->owner.check : NULL, s->owner.data, err);
+		st = wire_wait(f, -1, check, s->owner.data, err);
 	if (!st)
-		own_alone(f);
+		st = (int)take_answer(f, err);
 	if (f)
 		ticket_destroy(f);
+	/* One answer maps no more than one region. */
+	for (int i = 0; i < n && !st; i++)
+		if (!future_stored(arrays[i]))
+			st = future_value(arrays[i], check, s->owner.data, err);
 	return (enum status)st;
 }
 
@@ -267,7 +280,7 @@ int future_wait(struct braze_future *f, int timeout_ms, braze_check_fn *check, v
 	int st = wire_wait(f, timeout_ms, check, data, err);
 
 	if (!st)
-		own_alone(f);
+		st = (int)take_answer(f, err);
 	near_read(f->session->near);
 	if (!st && f->watch && watch_known(f->session, f->watch))
 		st = (int)watch_tell(f->session, f->watch, err);

@@ -14,6 +14,7 @@
 #include "lock.h"
 #include "lost.h"
 #include "near_block.h"
+#include "region.h"
 #include "profile.h"
 
 #define MADE_MORE 16 /* bytes of any element */
@@ -156,7 +157,7 @@ int braze_lend(braze_loan *out, braze_array *a)
 		b->block->refs++;
 		out->hold = (char *)b->block + IS_BLOCK;
 	} else if (held) {
-		struct mapping *m = b->flags & BUF_APART ? b->map : s->map;
+		struct mapping *m = region_map_of(a);
 		if (m)
 			mapping_hold(m);
 		out->hold = m;

@@ -162,7 +162,7 @@ void lost_drop(struct braze_session *s, struct buffer *b)
 
 	b->map = NULL;
 	m->dropped += b->bytes;
-	if (m->refs > 1 && m->dropped > TRIM_BYTES)
+	if (m->refs > 1 && m->dropped > TRIM_BYTES && !m->region)
 		trim(s, m);
 	mapping_drop(m);
 }

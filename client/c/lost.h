@@ -10,7 +10,7 @@
 
 #include "client.h"
 
-/* A mapping for this arena, with one reference; NULL when memory is out. */
+/* A mapping for this memory, with one reference; NULL when memory is out. */
 struct mapping *mapping_create(uint8_t *base, uint64_t bytes);
 void mapping_hold(struct mapping *m);
 /* Unmapped with its last reference.  NULL is fine. */

@@ -40,6 +40,8 @@ void near_switch(struct braze_session *s)
 		why = WHY_MODE;
 	else if (!on_cpu(s))
 		why = WHY_DEVICE;
+	else if (s->shared)
+		why = WHY_OWN;
 	else if (!s->near_made)
 		why = WHY_MEMORY;
 	s->near = why == WHY_PENDING ? s->near_made : NULL;

@@ -185,7 +185,7 @@ int braze_copy(braze_array **out, braze_array *a, braze_error *err)
 static enum status check_target(const struct braze_array *dst, struct err *err)
 {
 	if (dst->buf->flags & BUF_READONLY)
-		return err_set(err, E_READONLY, "assignment destination is a snapshot");
+		return err_set(err, E_READONLY, "assignment destination is read-only");
 	for (int i = 0; dst->count && i < dst->view.shape.ndim; i++)
 		if (dst->view.stride[i] == 0 && dst->view.shape.dim[i] > 1)
 			return err_set(err, E_READONLY,

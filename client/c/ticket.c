@@ -6,8 +6,10 @@
 
 #include <dlfcn.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "array.h"
+#include "region.h"
 #include "watch.h"
 
 struct braze_future *ticket_create(struct braze_session *s, enum ticket_kind kind, unsigned n,
@@ -61,6 +63,10 @@ void ticket_destroy(struct braze_future *f)
 	for (unsigned i = 0; i < f->n + f->nalso; i++)
 		array_drop_buffer(s, f->item[i].buf);
 	watch_forget(s, f->watch);
+	for (unsigned i = 0; i < f->n; i++)
+		if (f->item[i].file)
+			close((int)f->item[i].file - 1);
+	region_forget_opened(f->opened);
 	free(f->text);
 	if (f->object)
 		dlclose(f->object);

@@ -23,6 +23,7 @@
 #include "near.h"
 #include "pages.h"
 #include "profile.h"
+#include "region.h"
 #include "ticket.h"
 
 #define HELLO_TIMEOUT 10000 /* ms for the daemon to answer hello */
@@ -106,6 +107,16 @@ static void store_extent(struct buffer *b, uint64_t v, uint64_t offset)
 	atomic_store_explicit(&b->stored, v, memory_order_release);
 }
 
+/* The value lies beside the arena: it is read there once its region is mapped, by who waits for
+ * it.  Only the first of an answer comes with its descriptor. */
+static void take_region(struct braze_session *s, struct ticket_item *item)
+{
+	if (item->file || s->inbox.nfds != 1 || s->inbox.fd[0] < 0)
+		return;
+	item->file = (uint32_t)s->inbox.fd[0] + 1;
+	s->inbox.fd[0] = -1;
+}
+
 /* What a demand's answer says of an array that it did not wait for (limits.h). */
 static enum status told(const struct braze_session *s, struct ticket_item *item, uint64_t word,
 			struct err *err)
@@ -141,6 +152,29 @@ static void spent(struct braze_session *s, const Braze__Wire__Spent *t)
 	s->spent = (struct braze_spent){t->planning_ns, t->running_ns, t->queued_ns, t->ran};
 }
 
+/* Where one of the arrays lies that were waited for. */
+static enum status take_extent(struct braze_session *s, struct braze_future *f,
+			       struct ticket_item *item, const Braze__Wire__Extent *e,
+			       struct err *err)
+{
+	enum status st = extent_error(e, err);
+
+	if (!st && e->region && f->kind == TICKET_DEMAND) {
+		take_region(s, item);
+		return OK;
+	}
+	if (!st)
+		st = check_storage(s, e->region, e->offset, e->bytes, item->buf->bytes, err);
+	if (st)
+		return st;
+	if (f->kind == TICKET_FENCE)
+		f->offset = e->offset;
+	else
+		store_extent(item->buf, item->version, e->offset);
+	item->alone = e->alone;
+	return OK;
+}
+
 static void resolve(struct braze_session *s, const Braze__Wire__Resolved *r)
 {
 	struct braze_future *f = ticket_find(s, r->ticket);
@@ -153,20 +187,9 @@ static void resolve(struct braze_session *s, const Braze__Wire__Resolved *r)
 	if (r->n_extent != want)
 		err_set(&first, E_PROTOCOL, "%zu extents answer a demand of %u arrays", r->n_extent,
 			want);
-	for (unsigned i = 0; i < want && i < r->n_extent; i++) {
-		struct ticket_item *item = &f->item[base + i];
-		if (extent_error(r->extent[i], &e) ||
-		    check_storage(s, r->extent[i]->region, r->extent[i]->offset,
-				  r->extent[i]->bytes, item->buf->bytes, &e)) {
+	for (unsigned i = 0; i < want && i < r->n_extent; i++)
+		if (take_extent(s, f, &f->item[base + i], r->extent[i], &e))
 			first = first.code ? first : e;
-			continue;
-		}
-		if (f->kind == TICKET_FENCE)
-			f->offset = r->extent[i]->offset;
-		else
-			store_extent(item->buf, item->version, r->extent[i]->offset);
-		item->alone = r->extent[i]->alone;
-	}
 	if (resolve_also(s, f, r, &e))
 		first = first.code ? first : e;
 	ticket_answer(f, first.code ? &first : NULL);
@@ -194,6 +217,26 @@ static void compiled(struct braze_session *s, uint64_t ticket)
 	ticket_answer(f, e.code ? &e : NULL);
 }
 
+/* Answers about arrays of several sessions. */
+static void deliver_shared(struct braze_session *s, const Braze__Wire__Reply *r)
+{
+	struct braze_future *f;
+	struct err e = {0};
+
+	if (r->published && (f = ticket_find(s, r->published->ticket)) &&
+	    f->kind == TICKET_PUBLISH && !f->text) {
+		f->version = r->published->version;
+		f->bytes = r->published->copied;
+		f->text = strdup(r->published->key);
+		ticket_answer(f, NULL);
+	}
+	if (r->opened && (f = ticket_find(s, r->opened->ticket)) && f->kind == TICKET_OPEN &&
+	    !f->opened) {
+		f->opened = region_opened(r->opened, &s->inbox, &e);
+		ticket_answer(f, f->opened ? NULL : &e);
+	}
+}
+
 /* Under sock. */
 static void deliver(struct braze_session *s, const Braze__Wire__Reply *r)
 {
@@ -218,6 +261,7 @@ static void deliver(struct braze_session *s, const Braze__Wire__Reply *r)
 	}
 	if (r->compiled)
 		compiled(s, r->compiled->ticket);
+	deliver_shared(s, r);
 	if (r->failure && (f = ticket_find(s, r->failure->ticket))) {
 		failure(&e, r->failure);
 		ticket_answer(f, &e);
@@ -346,6 +390,7 @@ enum status wire_send(struct braze_session *s, Braze__Wire__Request *r, struct e
 		trace.n_imm = s->nimm;
 		trace.imm = s->imm;
 		trace.device = s->device;
+		trace.shared = s->shared && s->minor >= MINOR_SHARED;
 		r->trace = &trace;
 	}
 	r->seq = ++s->seq;

@@ -287,6 +287,7 @@ static int run(struct call *c)
 		void (*show)(const cJSON *);
 	} pages[] = {{"status", "/status", show_status},
 		     {"clients", "/clients", show_clients},
+		     {"published", "/published", show_published},
 		     {"events", "/events", show_events}};
 
 	if (!fits(c))

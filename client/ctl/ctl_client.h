@@ -56,6 +56,7 @@ void show_text(const char *s, int width);
 void show_object(const cJSON *o, int indent);
 void show_clients(const cJSON *o);
 void show_sessions(const cJSON *o);
+void show_published(const cJSON *o);
 void show_kernels(const cJSON *o);
 void show_kernel(const cJSON *o);
 /* The same, with its nest and its source. */

@@ -105,6 +105,7 @@ struct core {
 	unsigned reports;   /* not acted on yet */
 	int profiling;	    /* a braze.profile() is open */
 	int numpy;	    /* NumPy's version: 205 is 2.5 */
+	int shared;	    /* braze.shared(): results get memory of their own */
 	int locked;	    /* arrays inside braze.host(): recording on them is refused */
 	struct host_block *blocks;
 };
@@ -285,6 +286,8 @@ extern PyMethodDef kernel_methods[];
 extern PyMethodDef about_methods[];
 /* Warn of what the daemon has to say; -1: the warning is an error. */
 int about_notice(braze_session *s);
+/* publish.c */
+extern PyMethodDef publish_methods[];
 /* profile.c */
 extern PyMethodDef profile_methods[];
 /* What follows is NumPy's time, or no more; to be asked where core.profiling. */

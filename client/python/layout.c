@@ -244,6 +244,9 @@ static PyObject *set_writing(PyObject *mod, PyObject *args)
 		return NULL;
 	if (!nd_check(a))
 		return expected();
+	if (state != 1 && nd(a)->h && braze_is_frozen(nd(a)->h))
+		return PyErr_Format(PyExc_ValueError,
+				    "cannot set WRITEABLE flag to True of this array");
 	nd(a)->flags &= (uint8_t) ~(ND_READONLY | ND_WARN);
 	nd(a)->flags |= state == 1 ? ND_READONLY : state == 2 ? ND_WARN : 0;
 	return Py_NewRef(a);

@@ -339,6 +339,19 @@ static bool asked_lately(void)
 	return false;
 }
 
+/* What the program is inside of; -1 with an exception. */
+static int begin_session(braze_session *s)
+{
+	braze_error err = {0};
+
+	/* Inside a with braze.device(): another daemon may not have it. */
+	if (*core.device && braze_set_device(s, core.device, &err))
+		return wait_raise(&err);
+	if (core.shared && braze_set_shared(s, 1, &err))
+		return wait_raise(&err);
+	return about_notice(s);
+}
+
 braze_session *wait_session(void)
 {
 	struct braze_options opt = {.size = sizeof opt,
@@ -375,12 +388,7 @@ braze_session *wait_session(void)
 		braze_set_owner(s, &owner);
 		watch_session(s);
 		core.session = s;
-		/* Inside a with braze.device(): another daemon may not have it. */
-		if (*core.device && braze_set_device(s, core.device, &err)) {
-			wait_raise(&err);
-			return NULL;
-		}
-		if (about_notice(s))
+		if (begin_session(s))
 			return NULL;
 	}
 	return core.session;

@@ -15,7 +15,15 @@ struct cJSON;
 struct uv_loop_s;
 struct ctl;
 
-enum ctl_page { CTL_STATUS, CTL_CLIENTS, CTL_KERNELS, CTL_KERNEL, CTL_EVENTS, CTL_HISTORY };
+enum ctl_page {
+	CTL_STATUS,
+	CTL_CLIENTS,
+	CTL_KERNELS,
+	CTL_KERNEL,
+	CTL_EVENTS,
+	CTL_HISTORY,
+	CTL_PUBLISHED
+};
 
 #define CTL_LIST_MAX	 1000 /* a source lists at most this many rows */
 #define CTL_WAIT_MS	 2000 /* then the answer is 503 */
@@ -37,6 +45,8 @@ struct ctl_source {
 	 *            text), error; left empty when there is none
 	 *   HISTORY  {every_seconds, kept, fields: names, samples: [numbers, as named]}, of
 	 *            samples after `id`, seconds since 1970
+	 *   PUBLISHED  {"published": [{uid, name, access, number, dtype, shape, bytes, version,
+	 *            holders, opened, session}]}
 	 *   EVENTS   nothing; "events" holds what ctl_note was told */
 	void (*snapshot)(void *data, enum ctl_page page, uint32_t id, struct cJSON *out);
 	/* POST /cache/clear from the daemon's own user or root; NULL: refused. */

@@ -266,11 +266,9 @@ static enum MHD_Result serve_get(struct ctl *c, struct MHD_Connection *conn, con
 		const char *url;
 		enum ctl_page page;
 		const char *argument; /* that the page knows; "": none */
-	} pages[] = {{"/status", CTL_STATUS, ""},
-		     {"/clients", CTL_CLIENTS, ""},
-		     {"/kernels", CTL_KERNELS, "brief"},
-		     {"/history", CTL_HISTORY, "after"},
-		     {"/events", CTL_EVENTS, ""}};
+	} pages[] = {{"/status", CTL_STATUS, ""},	 {"/clients", CTL_CLIENTS, ""},
+		     {"/kernels", CTL_KERNELS, "brief"}, {"/history", CTL_HISTORY, "after"},
+		     {"/published", CTL_PUBLISHED, ""},	 {"/events", CTL_EVENTS, ""}};
 	uint32_t id = 0;
 
 	for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++)
@@ -285,9 +283,9 @@ static enum MHD_Result serve_get(struct ctl *c, struct MHD_Connection *conn, con
 		return serve_html(conn);
 	if (!strncmp(url, "/kernels/", 9) && number_in(&id, url + 9, ""))
 		return serve_page(c, conn, CTL_KERNEL, id);
-	return reply_error(
-		conn, MHD_HTTP_NOT_FOUND,
-		"pages: / /status /clients /kernels /kernels/ID /history /trace /metrics /events");
+	return reply_error(conn, MHD_HTTP_NOT_FOUND,
+			   "pages: / /status /clients /kernels /kernels/ID /published /history "
+			   "/trace /metrics /events");
 }
 
 enum MHD_Result ctl_http_handle(void *cls, struct MHD_Connection *conn, const char *url,

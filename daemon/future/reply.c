@@ -86,6 +86,7 @@ static void fill_extent(Braze__Wire__Extent *e, const struct version *v,
 		}
 		return;
 	}
+	e->region = v->storage->share ? v->storage->share->region : 0;
 	e->offset = v->storage->extent.offset;
 	e->alone = version_alone(v);
 	for (size_t i = 0; i < nsmall; i++)
@@ -98,9 +99,18 @@ static void fill_extent(Braze__Wire__Extent *e, const struct version *v,
 /* Where a value lies that nobody waits for; 0: it is not stored in the arena. */
 static uint64_t also_word(const struct version *v)
 {
-	if (v->state != VERSION_STORED || !v->storage->host)
+	if (v->state != VERSION_STORED || !v->storage->host || v->storage->share)
 		return 0;
 	return v->storage->extent.offset | ALSO_STORED | (version_alone(v) ? ALSO_ALONE : 0);
+}
+
+/* The descriptor of the first value that has memory of its own; -1: none has. */
+static int first_region(const struct ticket *t)
+{
+	for (uint32_t i = 0; i < t->nanswer; i++)
+		if (t->version[i]->state == VERSION_STORED && t->version[i]->storage->share)
+			return t->version[i]->storage->share->reader;
+	return -1;
 }
 
 void reply_resolved(struct conn *c, const struct ticket *t, const struct reply_inline *small,
@@ -134,12 +144,44 @@ void reply_resolved(struct conn *c, const struct ticket *t, const struct reply_i
 		m.spent = &times;
 	}
 	r.resolved = &m;
-	send_reply(c, &r, -1);
+	send_reply(c, &r, first_region(t));
 	for (uint32_t i = 0; i < t->nanswer; i++)
 		if (e[i].error && e[i].text != protobuf_c_empty_string)
 			free(e[i].text);
 	free(list);
 	free(e);
+}
+
+void reply_published(struct conn *c, uint64_t ticket, uint64_t version, uint64_t copied,
+		     const char *key)
+{
+	Braze__Wire__Published m = BRAZE__WIRE__PUBLISHED__INIT;
+	Braze__Wire__Reply r = BRAZE__WIRE__REPLY__INIT;
+
+	m.ticket = ticket;
+	m.version = version;
+	m.copied = copied;
+	m.key = (char *)key;
+	r.published = &m;
+	send_reply(c, &r, -1);
+}
+
+void reply_opened(struct conn *c, uint64_t ticket, uint64_t version, const struct view *v,
+		  uint64_t bytes, int fd)
+{
+	Braze__Wire__Opened m = BRAZE__WIRE__OPENED__INIT;
+	Braze__Wire__Reply r = BRAZE__WIRE__REPLY__INIT;
+
+	m.ticket = ticket;
+	m.version = version;
+	m.dtype = v->dtype;
+	m.bytes = bytes;
+	m.offset = v->offset;
+	m.n_shape = m.n_stride = v->shape.ndim;
+	m.shape = (int64_t *)v->shape.dim;
+	m.stride = (int64_t *)v->stride;
+	r.opened = &m;
+	send_reply(c, &r, fd);
 }
 
 void reply_leased(struct conn *c, uint64_t ticket, const struct extent *e)

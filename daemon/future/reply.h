@@ -26,6 +26,12 @@ void reply_welcome(struct conn *c, uint64_t session, const struct arena *a,
 /* `spent`: NULL: it is not told. */
 void reply_resolved(struct conn *c, const struct ticket *t, const struct reply_inline *small,
 		    size_t nsmall, const struct reply_spent *spent);
+/* `key`: "" for none. */
+void reply_published(struct conn *c, uint64_t ticket, uint64_t version, uint64_t copied,
+		     const char *key);
+/* A view of a buffer of so many bytes, which others have published. */
+void reply_opened(struct conn *c, uint64_t ticket, uint64_t version, const struct view *v,
+		  uint64_t bytes, int fd);
 void reply_leased(struct conn *c, uint64_t ticket, const struct extent *e);
 /* At most LIMIT_EXPLAIN_TEXT bytes with the 0. */
 void reply_explained(struct conn *c, uint64_t ticket, const char *text);

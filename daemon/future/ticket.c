@@ -30,6 +30,14 @@ struct ticket *ticket_add(struct ticket_list *l, enum ticket_kind kind, uint64_t
 	return t;
 }
 
+void ticket_replace(struct ticket *t, uint32_t i, struct version *v, struct trace *trace)
+{
+	t->version[i]->asked--;
+	version_unref(trace, t->version[i]);
+	t->version[i] = v;
+	v->asked++;
+}
+
 struct ticket *ticket_find(struct ticket_list *l, uint64_t id)
 {
 	for (struct ticket *t = l->first; t; t = t->next)
@@ -59,5 +67,6 @@ void ticket_remove(struct ticket_list *l, struct ticket *t, struct trace *trace)
 		t->version[i]->asked -= i < t->nanswer;
 		version_unref(trace, t->version[i]);
 	}
+	free(t->publishing);
 	free(t);
 }

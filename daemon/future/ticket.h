@@ -11,6 +11,7 @@
 enum ticket_kind {
 	TICKET_DEMAND,
 	TICKET_FENCE,
+	TICKET_PUBLISH,
 	TICKET_CUT /* the trace grew too long: nobody is answered */
 };
 
@@ -23,6 +24,7 @@ struct ticket {
 	uint32_t nanswer;	   /* the first so many versions are answered for */
 	uint32_t n;		   /* and so many waited for */
 	uint32_t nalso;		   /* behind them: the client is told where they lie, if they do */
+	void *publishing;	   /* of TICKET_PUBLISH: publish.c; freed with it */
 	struct version *version[]; /* [n + nalso], referenced */
 };
 
@@ -35,6 +37,8 @@ struct ticket_list {
 struct ticket *ticket_add(struct ticket_list *l, enum ticket_kind kind, uint64_t id,
 			  struct version *const *version, uint32_t n, uint32_t nanswer,
 			  uint32_t nalso, uint64_t now_ns);
+/* It waits for v instead of version i, which is answered for (takes the reference). */
+void ticket_replace(struct ticket *t, uint32_t i, struct version *v, struct trace *trace);
 struct ticket *ticket_find(struct ticket_list *l, uint64_t id);
 /* Every version that is waited for stored or failed? */
 bool ticket_settled(const struct ticket *t);

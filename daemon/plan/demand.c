@@ -401,7 +401,9 @@ static void add_operand(struct builder *b, struct part_ref *r, const struct oper
 
 bool demand_may_take(const struct version *prev)
 {
-	return prev->refs == prev->inner && !(prev->storage && prev->storage->refs > 1);
+	const struct storage *s = prev->storage;
+
+	return prev->refs == prev->inner && !(s && (s->refs > 1 || (s->share && s->share->fixed)));
 }
 
 void demand_add(struct builder *b, struct node *n, bool output)

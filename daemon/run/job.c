@@ -259,7 +259,17 @@ static uint64_t slot_bytes(const struct job *j, uint32_t turn, uint32_t s)
 	return partition_value(j->partition, turn, slot->value)->bytes;
 }
 
-/* Storage for slot s of a turn, in the arena or to be mirrored; NULL: there is no room. */
+/* Only what is stored for others than the job can be published. */
+static enum home slot_home(const struct job *j, uint32_t turn, uint32_t s)
+{
+	uint32_t i = j->run.plan->slot[s].value;
+
+	if (i == PART_NONE || !is_output(j, turn, i))
+		return HOME_ARENA;
+	return (enum home)partition_value(j->partition, turn, i)->home;
+}
+
+/* Storage for slot s of a turn, on the host or to be mirrored; NULL: there is no room. */
 static struct storage *slot_storage(struct job *j, struct trace *t, uint32_t turn, uint32_t s,
 				    struct err *err)
 {
@@ -283,13 +293,14 @@ static struct storage *slot_storage(struct job *j, struct trace *t, uint32_t tur
 	if (spare && spare->bytes == slot_bytes(j, turn, s))
 		return storage_ref(spare);
 	if (j->device->index)
-		return storage_bare(t, slot->bytes);
-	return storage_create(t, slot_bytes(j, turn, s), err);
+		return storage_bare(t, slot->bytes, slot_home(j, turn, s));
+	return storage_create(t, slot_bytes(j, turn, s), slot_home(j, turn, s), err);
 }
 
 static struct command_place host_place(const struct storage *s, uint32_t region)
 {
-	return (struct command_place){.region = region, .offset = s->extent.offset};
+	return (struct command_place){.region = s->share ? s->share->region : region,
+				      .offset = s->extent.offset};
 }
 
 /* Slot s in the device's memory, with the copy that brings its value there. */

@@ -196,9 +196,7 @@ static void close_done(uv_work_t *w, int status)
 	free(w);
 }
 
-/* On a thread of the pool: closing a file's last descriptor frees its pages, which
- * takes longer than a turn of the loop may. */
-static void close_apart(uv_loop_t *loop, int fd)
+void arena_close_apart(uv_loop_t *loop, int fd)
 {
 	struct closing *c = xcalloc(1, sizeof *c);
 
@@ -218,7 +216,7 @@ static void destroy_now(struct arena *a)
 	list_finish(&a->merged);
 	list_finish(&a->lease);
 	uv_close((uv_handle_t *)a->calm, (uv_close_cb)free);
-	close_apart(a->loop, a->fd);
+	arena_close_apart(a->loop, a->fd);
 	free(a);
 }
 

@@ -116,6 +116,7 @@ static enum status define_result(struct cursor *k, struct node *n, const struct 
 	uint64_t bytes = (uint64_t)count * dtype_row(made->dtype)->bytes;
 	struct version *v = version_create(k->t, bytes, VERSION_PENDING);
 
+	v->home = k->t->home;
 	n->out = v;
 	view_copy(&n->view, made);
 	v->node = n;
@@ -367,10 +368,27 @@ static enum status record_assign(struct cursor *k)
 	if (!covers(&n->view, dst.array->buffer->bytes))
 		n->prev = version_ref(old);
 	v = version_create(k->t, dst.array->buffer->bytes, VERSION_PENDING);
+	v->home = k->t->home;
 	v->node = n;
 	n->out = v;
 	trace_supersede(k->t, dst.array->buffer, v);
 	return OK;
+}
+
+static struct version *copy_of(struct trace *t, struct version *v, const struct view *from,
+			       const struct view *to, uint64_t bytes)
+{
+	struct version *copy = version_create(t, bytes, VERSION_PENDING);
+	struct node *n = trace_node(t, 1);
+
+	n->op = OP_CAST;
+	n->dtype = to->dtype;
+	view_copy(&n->view, to);
+	view_copy(&n->in[0].view, from);
+	n->in[0].version = version_ref(v);
+	n->out = copy;
+	copy->node = n;
+	return copy;
 }
 
 struct version *record_copy(struct trace *t, struct version *v)
@@ -378,17 +396,21 @@ struct version *record_copy(struct trace *t, struct version *v)
 	/* Eight bytes at a time where the size allows, so the copy is a plain loop. */
 	enum dtype d = v->bytes % 8 ? DT_UINT8 : DT_UINT64;
 	struct shape s = {.ndim = 1, .dim = {(int64_t)(v->bytes / dtype_row(d)->bytes)}};
-	struct version *copy = version_create(t, v->bytes, VERSION_PENDING);
-	struct node *n = trace_node(t, 1);
+	struct view all;
 
-	n->op = OP_CAST;
-	n->dtype = (uint8_t)d;
-	view_init(&n->view, d, &s);
-	n->in[0].view = n->view;
-	n->in[0].version = version_ref(v);
-	n->out = copy;
-	copy->node = n;
-	return copy;
+	view_init(&all, d, &s);
+	return copy_of(t, v, &all, &all, v->bytes);
+}
+
+struct version *record_packed(struct trace *t, struct version *v, struct view *view)
+{
+	struct view from = *view;
+	uint64_t bytes = dtype_row(view->dtype)->bytes;
+
+	for (unsigned i = 0; i < view->shape.ndim; i++)
+		bytes *= (uint64_t)view->shape.dim[i];
+	view_init(view, (enum dtype)from.dtype, &from.shape);
+	return copy_of(t, v, &from, view, bytes);
 }
 
 /* What touches no byte may have come with any stride and offset, and planning
@@ -468,7 +490,7 @@ static enum status record_import(struct cursor *k)
 			return st;
 		s = storage_adopt(k->t, &e, (uint64_t)count);
 	} else {
-		s = storage_create(k->t, 0, k->err);
+		s = storage_create(k->t, 0, HOME_ARENA, k->err);
 		if (!s)
 			return E_NOMEM;
 	}
@@ -548,6 +570,7 @@ enum status record_ops(struct trace *t, const struct record_columns *c, struct e
 	if (c->device > t->ndevice + 1)
 		return err_set(err, E_PROTOCOL, "trace for device %u of %u", c->device, t->ndevice);
 	t->device = (uint8_t)c->device;
+	t->home = c->shared ? HOME_SHARE : HOME_ANY;
 	if (c->nout != c->nhead || c->nhead > 4 * LIMIT_OPS_PER_PACKET)
 		return err_set(err, E_PROTOCOL, "trace has %zu heads and %zu results", c->nhead,
 			       c->nout);

@@ -15,11 +15,14 @@ struct record_columns {
 	const uint32_t *head, *out, *in;
 	const uint64_t *imm;
 	uint32_t device; /* asked for all ops: see struct node */
+	bool shared;	 /* their results get memory of their own */
 };
 
 enum status record_ops(struct trace *t, const struct record_columns *c, struct err *err) MUST_USE;
 
 /* A new version that is a byte-for-byte copy of v, recorded as a pending op. */
 struct version *record_copy(struct trace *t, struct version *v);
+/* The same of a view of v's elements, in C order and without gaps; *view becomes the copy's. */
+struct version *record_packed(struct trace *t, struct version *v, struct view *view);
 
 #endif

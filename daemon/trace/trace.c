@@ -22,6 +22,7 @@ void trace_init(struct trace *t, struct arena *arena, uint64_t quota_bytes)
 	memset(t, 0, sizeof *t);
 	t->arena = arena;
 	t->quota_bytes = quota_bytes;
+	t->share_from = UINT64_MAX;
 	for (size_t n = 0; n < TRACE_NODES; n++) {
 		size_t operands = n <= OP_OPERANDS ? n : (size_t)8 << (n - OP_OPERANDS - 1);
 
@@ -94,23 +95,28 @@ uint64_t trace_charge(const struct trace *t)
 	return t->memory > FREE_MEMORY ? t->memory - FREE_MEMORY : 0;
 }
 
-/* Names cost the daemon memory, which their owner's quota pays. */
-static enum status room(struct trace *t, struct err *err)
+uint64_t trace_live(const struct trace *t)
 {
 	struct arena_stats stats;
 
+	arena_get_stats(t->arena, &stats);
+	return stats.live_bytes + t->share_bytes - t->spare_bytes;
+}
+
+/* Names cost the daemon memory, which their owner's quota pays. */
+static enum status room(struct trace *t, struct err *err)
+{
 	if (t->memory < FREE_MEMORY || !t->quota_bytes ||
 	    (!slab_full(&t->arrays) && !slab_full(&t->buffers) && !slab_full(&t->leaves)))
 		return OK;
-	arena_get_stats(t->arena, &stats);
-	if (stats.live_bytes + trace_charge(t) <= t->quota_bytes)
+	if (trace_live(t) + trace_charge(t) <= t->quota_bytes)
 		return OK;
 	return err_set(err, E_NOMEM,
 		       "%u arrays and views are named, whose %llu MiB of records with %llu MiB of "
 		       "data pass what this user's quota leaves to the connection, %llu MiB: "
 		       "delete arrays or raise quota_bytes",
 		       t->live_arrays, (unsigned long long)(t->memory >> 20),
-		       (unsigned long long)(stats.live_bytes >> 20),
+		       (unsigned long long)(trace_live(t) >> 20),
 		       (unsigned long long)(t->quota_bytes >> 20));
 }
 
@@ -126,37 +132,50 @@ struct version *trace_current(const struct array *a)
 	return a->frozen ? a->frozen : a->buffer->current;
 }
 
-struct storage *storage_bare(struct trace *t, uint64_t bytes)
+struct storage *storage_bare(struct trace *t, uint64_t bytes, enum home home)
 {
 	struct storage *s = slab_take(&t->storages);
 
-	*s = (struct storage){.bytes = bytes, .refs = 1};
+	*s = (struct storage){.bytes = bytes, .refs = 1, .home = (uint8_t)home};
 	return s;
+}
+
+/* Memory of its own, where it is to have that; what cannot be had lies in the arena. */
+static bool place_apart(struct trace *t, struct storage *s)
+{
+	struct err ignored;
+
+	bool wanted = s->home == HOME_SHARE;
+
+	if (!t->shares || t->leaving || !s->bytes || s->home == HOME_ARENA ||
+	    (!wanted && s->bytes < t->share_from))
+		return false;
+	/* What is large anyway leaves room for what is to be published. */
+	return share_take(&s->share, t, s->bytes, wanted ? LIMIT_SHARES : LIMIT_SHARES / 2,
+			  &ignored) == OK;
 }
 
 enum status storage_place(struct trace *t, struct storage *s, struct err *err)
 {
-	struct arena_stats stats;
-	enum status st;
+	uint64_t used = 0;
 
 	if (s->placed)
 		return OK;
-	arena_get_stats(t->arena, &stats);
-	if (t->quota_bytes && stats.live_bytes + trace_charge(t) + s->bytes > t->quota_bytes)
+	used = trace_live(t) + trace_charge(t);
+	if (t->quota_bytes && used + s->bytes > t->quota_bytes)
 		return err_set(
 			err, E_NOMEM,
 			"%llu bytes would pass what this user's quota leaves to the connection, "
 			"%llu MiB (%llu MiB in use): delete arrays or raise quota_bytes",
 			(unsigned long long)s->bytes, (unsigned long long)(t->quota_bytes >> 20),
-			(unsigned long long)((stats.live_bytes + trace_charge(t)) >> 20));
-	st = arena_alloc(t->arena, &s->extent, s->bytes, err);
-	s->placed = st == OK;
-	return st;
+			(unsigned long long)(used >> 20));
+	s->placed = place_apart(t, s) || arena_alloc(t->arena, &s->extent, s->bytes, err) == OK;
+	return s->placed ? OK : E_NOMEM;
 }
 
-struct storage *storage_create(struct trace *t, uint64_t bytes, struct err *err)
+struct storage *storage_create(struct trace *t, uint64_t bytes, enum home home, struct err *err)
 {
-	struct storage *s = storage_bare(t, bytes);
+	struct storage *s = storage_bare(t, bytes, home);
 
 	if (storage_place(t, s, err)) {
 		slab_give(&t->storages, s);
@@ -166,9 +185,18 @@ struct storage *storage_create(struct trace *t, uint64_t bytes, struct err *err)
 	return s;
 }
 
+struct storage *storage_open(struct trace *t, struct share *h)
+{
+	struct storage *s = storage_bare(t, h->bytes, HOME_SHARE);
+
+	s->share = h;
+	s->placed = s->host = 1;
+	return s;
+}
+
 struct storage *storage_adopt(struct trace *t, const struct extent *e, uint64_t bytes)
 {
-	struct storage *s = storage_bare(t, bytes);
+	struct storage *s = storage_bare(t, bytes, HOME_ARENA);
 
 	s->extent = *e;
 	s->placed = s->host = 1;
@@ -192,7 +220,9 @@ void storage_unref(struct trace *t, struct storage *s)
 		return;
 	if (s->mirror)
 		t->drop_mirror(s->mirror);
-	if (s->placed)
+	if (s->share)
+		share_unref(t->shares, s->share);
+	else if (s->placed)
 		arena_free(t->arena, &s->extent);
 	slab_give(&t->storages, s);
 }
@@ -288,7 +318,7 @@ bool version_alone(const struct version *v)
 	const struct storage *s = v->storage;
 
 	return v->state == VERSION_STORED && v->refs == 2 && v->named == 1 && !v->pins &&
-	       !v->holds && s->refs == 1 && s->host && !s->mirror && !s->fetching;
+	       !v->holds && s->refs == 1 && s->host && !s->share && !s->mirror && !s->fetching;
 }
 
 /* Versions that lost their last reference and wait to be freed, linked through
@@ -642,6 +672,21 @@ enum status trace_define_frozen(struct trace *t, uint32_t id, struct array *a, s
 	n->frozen = version_ref(trace_current(a));
 	n->frozen->pins++;
 	name_add(t, n->frozen);
+	return OK;
+}
+
+enum status trace_define_value(struct trace *t, uint32_t id, const struct view *view,
+			       struct version *v, struct err *err)
+{
+	enum status st = slot(t, id, err);
+
+	if (st) {
+		version_unref(t, v);
+		return st;
+	}
+	put(t, id, view)->frozen = v;
+	v->pins++;
+	name_add(t, v);
 	return OK;
 }
 

@@ -12,6 +12,7 @@
 #include "../base/slab.h"
 #include "arena.h"
 #include "ops.h"
+#include "share.h"
 
 struct node;
 struct mirror; /* run/device.h: a copy in a device's memory */
@@ -20,10 +21,12 @@ struct mirror; /* run/device.h: a copy in a device's memory */
  * share its predecessor's).  Its value lies in the arena, on a device, or on both;
  * on neither: it went down with the device, and so did the version. */
 struct storage {
-	struct extent extent; /* in the arena, once placed */
+	struct extent extent; /* in the arena, once placed; or at the begin of `share` */
+	struct share *share;  /* its own memory; NULL: the arena */
 	uint64_t bytes;
 	uint64_t plan; /* number of the one that wrote it last, 0: none has */
 	uint32_t refs;
+	uint8_t home; /* enum home: where it is to be placed */
 	uint8_t placed;
 	uint8_t host;	  /* the value lies in the arena (when its version is stored) */
 	uint8_t fetching; /* it is on its way there */
@@ -41,6 +44,13 @@ enum version_state {
 	VERSION_FAILED
 };
 
+/* Where on the host a value is to lie. */
+enum home {
+	HOME_ANY,   /* by its size, and as its session can have it */
+	HOME_SHARE, /* in memory of its own: it is going to be published */
+	HOME_ARENA  /* where its client can write */
+};
+
 struct version {
 	uint64_t bytes;
 	uint32_t refs;		 /* the buffer, nodes that read it, snapshots */
@@ -52,6 +62,7 @@ struct version {
 	uint32_t index;		 /* its number in that walk's partition */
 	uint32_t inner;		 /* refs from nodes of that partition */
 	uint8_t state;		 /* enum version_state */
+	uint8_t home;		 /* enum home, of the storage that is made for it */
 	uint32_t named;		 /* buffers and snapshots that can read it by name */
 	struct node *node;	 /* pending and running: what makes it; stored: what would
 				    make it again (version_store_remote), or NULL */
@@ -131,6 +142,14 @@ struct trace {
 	uint32_t mark;
 	uint32_t ndevice; /* that there are */
 	uint8_t device;	  /* of nodes made now */
+	uint8_t home;	  /* enum home, of versions made now by operations */
+	bool leaving;	  /* the session is over */
+	uint32_t uid;
+	struct shares *shares; /* NULL: its values lie in the arena, all of them */
+	struct share *spare;   /* memory of freed values */
+	uint64_t share_bytes;  /* of all that it made and that is there ... */
+	uint64_t spare_bytes;  /* ... and of the spare ones among them */
+	uint64_t share_from;   /* values of so many bytes have memory of their own */
 	struct trace_stats stats;
 	void (*drop_mirror)(struct mirror *m); /* of storage that is freed */
 	struct version *remote[TRACE_RECIPES];
@@ -149,6 +168,8 @@ bool trace_finish_some(struct trace *t);
 void trace_finish(struct trace *t);
 /* What the records of its arrays and operations count for the owner's quota. */
 uint64_t trace_charge(const struct trace *t);
+/* What its values take, in the arena and beside it. */
+uint64_t trace_live(const struct trace *t);
 
 /* NULL when the id names nothing. */
 struct array *trace_array(struct trace *t, uint32_t id);
@@ -164,6 +185,9 @@ enum status trace_define_view(struct trace *t, uint32_t id, struct array *a,
 /* New array that keeps a's current version. */
 enum status trace_define_frozen(struct trace *t, uint32_t id, struct array *a,
 				struct err *err) MUST_USE;
+/* New array that is v for good (takes the ref). */
+enum status trace_define_value(struct trace *t, uint32_t id, const struct view *view,
+			       struct version *v, struct err *err) MUST_USE;
 enum status trace_drop(struct trace *t, uint32_t id, struct err *err) MUST_USE;
 /* The buffer's value becomes v (takes the ref). */
 void trace_supersede(struct trace *t, struct buffer *b, struct version *v);
@@ -196,16 +220,19 @@ void version_store_remote(struct trace *t, struct version *v);
 bool version_revive(struct trace *t, struct version *v);
 void version_fail(struct trace *t, struct version *v, const struct err *err);
 
-/* Storage in the arena; NULL: E_NOMEM. */
-struct storage *storage_create(struct trace *t, uint64_t bytes, struct err *err);
+/* Storage on the host; NULL: E_NOMEM. */
+struct storage *storage_create(struct trace *t, uint64_t bytes, enum home home, struct err *err);
 /* Storage that lies nowhere yet. */
-struct storage *storage_bare(struct trace *t, uint64_t bytes);
-/* Give it its place in the arena if it has none. */
+struct storage *storage_bare(struct trace *t, uint64_t bytes, enum home home);
+/* Give it its place on the host if it has none: memory of its own, or the arena where there is
+ * none of that. */
 enum status storage_place(struct trace *t, struct storage *s, struct err *err) MUST_USE;
 /* Was the value lost with a device? */
 bool storage_lost(const struct storage *s);
 /* Storage of an extent that is the caller's already. */
 struct storage *storage_adopt(struct trace *t, const struct extent *e, uint64_t bytes);
+/* Storage of what somebody published (takes the ref). */
+struct storage *storage_open(struct trace *t, struct share *h);
 struct storage *storage_ref(struct storage *s);
 void storage_unref(struct trace *t, struct storage *s);
 

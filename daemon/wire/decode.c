@@ -51,7 +51,7 @@ void decode_destroy(struct decoder *d)
 /* What a message may contain: per field number its wire type, 0 for unknown. */
 struct fields {
 	uint8_t n;
-	uint8_t type[13]; /* wire type + 1 */
+	uint8_t type[15]; /* wire type + 1 */
 };
 
 #define VARINT	1
@@ -59,12 +59,13 @@ struct fields {
 #define LENGTH	3
 #define FIXED32 6
 
-static const struct fields request_fields = {12,
+static const struct fields request_fields = {14,
 					     {0, VARINT, LENGTH, LENGTH, LENGTH, LENGTH, LENGTH,
-					      LENGTH, LENGTH, LENGTH, VARINT, LENGTH, LENGTH}};
-static const struct fields nested_fields[13] = {
+					      LENGTH, LENGTH, LENGTH, VARINT, LENGTH, LENGTH,
+					      LENGTH, LENGTH}};
+static const struct fields nested_fields[15] = {
 	[2] = {7, {0, VARINT, VARINT, FIXED64, VARINT, LENGTH, LENGTH, VARINT}},
-	[3] = {5, {0, LENGTH, LENGTH, LENGTH, LENGTH, VARINT}},
+	[3] = {6, {0, LENGTH, LENGTH, LENGTH, LENGTH, VARINT, VARINT}},
 	[4] = {5, {0, VARINT, LENGTH, LENGTH, LENGTH, VARINT}},
 	[5] = {2, {0, VARINT, FIXED32}},
 	[6] = {1, {0, VARINT}},
@@ -73,6 +74,8 @@ static const struct fields nested_fields[13] = {
 	[9] = {2, {0, VARINT, FIXED32}},
 	[11] = {2, {0, VARINT, LENGTH}},
 	[12] = {5, {0, LENGTH, LENGTH, LENGTH, LENGTH, LENGTH}},
+	[13] = {5, {0, VARINT, FIXED32, LENGTH, VARINT, VARINT}},
+	[14] = {5, {0, VARINT, FIXED32, LENGTH, VARINT, LENGTH}},
 };
 
 static bool varint(uint64_t *out, const uint8_t **p, const uint8_t *end)
@@ -149,6 +152,22 @@ static void fill_questions(struct request *out, const Braze__Wire__Request *r)
 	}
 }
 
+/* Arrays of several sessions. */
+static void fill_shared(struct request *out, const Braze__Wire__Request *r)
+{
+	if (r->publish) {
+		out->has_publish = true;
+		out->publish = (struct decode_publish){r->publish->ticket, r->publish->id,
+						       r->publish->access, r->publish->number,
+						       r->publish->label};
+	}
+	if (r->open) {
+		out->has_open = true;
+		out->open = (struct decode_open){r->open->ticket, r->open->owner, r->open->id,
+						 r->open->label, r->open->key};
+	}
+}
+
 static void fill(struct request *out, const Braze__Wire__Request *r)
 {
 	memset(out, 0, sizeof *out);
@@ -163,9 +182,9 @@ static void fill(struct request *out, const Braze__Wire__Request *r)
 	if (r->trace) {
 		out->has_trace = true;
 		out->trace = (struct record_columns){
-			r->trace->n_head, r->trace->n_out, r->trace->n_in,
-			r->trace->n_imm,  r->trace->head,  r->trace->out,
-			r->trace->in,	  r->trace->imm,   r->trace->device};
+			r->trace->n_head, r->trace->n_out, r->trace->n_in, r->trace->n_imm,
+			r->trace->head,	  r->trace->out,   r->trace->in,   r->trace->imm,
+			r->trace->device, r->trace->shared};
 	}
 	if (r->demand) {
 		out->has_demand = true;
@@ -197,6 +216,7 @@ static void fill(struct request *out, const Braze__Wire__Request *r)
 		out->unlease.bytes = r->unlease->bytes;
 	}
 	fill_questions(out, r);
+	fill_shared(out, r);
 }
 
 enum status decode_request(struct request *out, struct decoder *d, const uint8_t *data, size_t n,

@@ -22,10 +22,22 @@ struct decode_about {
 	const char *name, *program, *file, *job, *environment;
 };
 
+struct decode_publish {
+	uint64_t ticket;
+	uint32_t id, access, number;
+	const char *label;
+};
+
+struct decode_open {
+	uint64_t ticket, owner;
+	uint32_t id;
+	const char *label, *key;
+};
+
 struct request {
 	uint64_t seq, near;
 	bool has_hello, has_trace, has_demand, has_fence, has_cancel, has_lease, has_unlease,
-		has_explain, has_compile, has_about;
+		has_explain, has_compile, has_about, has_publish, has_open;
 	struct decode_hello hello;
 	struct decode_about about;
 	struct record_columns trace;
@@ -59,6 +71,8 @@ struct request {
 		uint64_t ticket;
 		const char *text;
 	} compile;
+	struct decode_publish publish;
+	struct decode_open open;
 };
 
 struct decoder;

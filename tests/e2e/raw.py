@@ -102,9 +102,9 @@ def parse(data):
 
 # ---- Messages ----
 
-def hello(major=MAJOR, table=None, name="raw", flags=0, device=""):
+def hello(major=MAJOR, table=None, name="raw", flags=0, device="", minor=0):
     table = op_table_hash() if table is None else table
-    return nested(2, number(1, major) + fixed64(3, table) + number(4, 1)
+    return nested(2, number(1, major) + number(2, minor) + fixed64(3, table) + number(4, 1)
                   + nested(5, name.encode()) + nested(6, device.encode()) + number(7, flags))
 
 
@@ -169,11 +169,21 @@ def compile_text(ticket, text):
     return nested(11, number(1, ticket) + nested(2, text))
 
 
+def publish(ticket, array, label, access=0, number_=0):
+    return nested(13, number(1, ticket) + fixed32(2, array) + nested(3, label.encode())
+                  + number(4, access) + number(5, number_))
+
+
+def open_published(ticket, array, label="", owner=0, key=""):
+    return nested(14, number(1, ticket) + fixed32(2, array) + nested(3, label.encode())
+                  + number(4, owner) + nested(5, key.encode()))
+
+
 class Reply:
     """One reply: its kind, its fields, and of a failure code and text."""
 
     KINDS = {1: "welcome", 2: "resolved", 3: "leased", 4: "failure", 5: "goodbye",
-             6: "explained", 7: "compiled"}
+             6: "explained", 7: "compiled", 8: "published", 9: "opened"}
 
     def __init__(self, data):
         (field, (content,)), = parse(data).items()
@@ -228,15 +238,20 @@ class Raw:
         self.seq = self.seq + 1 if seq is None else seq
         self.send(number(1, self.seq) + b"".join(parts))
 
-    def receive(self):
-        """The next reply; None when the connection is over.  Descriptors are closed."""
+    def receive_fds(self):
+        """The next reply with its descriptors; None when the connection is over."""
         try:
             data, fds, _, _ = socket.recv_fds(self.socket, 1 << 18, 4)
         except (ConnectionResetError, BrokenPipeError):
-            return None
+            return None, []
+        return Reply(data) if data else None, fds
+
+    def receive(self):
+        """The next reply; None when the connection is over.  Descriptors are closed."""
+        reply, fds = self.receive_fds()
         for fd in fds:
             socket.close(fd)
-        return Reply(data) if data else None
+        return reply
 
     def ended(self):
         """Read to the end: the goodbye, or None when there was none."""

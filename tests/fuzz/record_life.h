@@ -51,7 +51,8 @@ static inline bool commit(struct life *l, unsigned op, unsigned dtype, unsigned 
 	unsigned arity = op_row(op)->arity == OP_LIST ? OP_LIST : l->nin;
 	uint32_t head = op | dtype << 16 | arity << 24 | (l->nimm > 15 ? 15 : l->nimm) << 28;
 	uint32_t out = id;
-	struct record_columns c = {1, 1, l->nin, l->nimm, &head, &out, l->operand, l->imm, 0};
+	struct record_columns c = {1,	 1,	     l->nin, l->nimm, &head,
+				   &out, l->operand, l->imm, 0,	      false};
 	struct err err = {0};
 	enum status st = record_ops(&l->trace, &c, &err);
 

@@ -30,7 +30,8 @@ static void finish(struct partition *p)
 {
 	for (uint32_t i = 0; i < p->part.nvalue; i++)
 		if (p->part.value[i].role == PART_OUTPUT) {
-			version_attach(&trace, p->value[i], storage_create(&trace, 64, &err));
+			version_attach(&trace, p->value[i],
+				       storage_create(&trace, 64, HOME_ANY, &err));
 			version_store(&trace, p->value[i]);
 		}
 	partition_free(&trace, p);

@@ -110,7 +110,7 @@ Test(reply, resolved_names_storage_failures_and_small_data_in_order)
 	struct err lost;
 
 	for (int k = 0; k < 2; k++) {
-		version_attach(&trace, v[k], storage_create(&trace, v[k]->bytes, &err));
+		version_attach(&trace, v[k], storage_create(&trace, v[k]->bytes, HOME_ANY, &err));
 		version_store(&trace, v[k]);
 	}
 	err_set(&lost, E_LOST, "gone");
@@ -133,7 +133,7 @@ Test(reply, resolved_names_storage_failures_and_small_data_in_order)
 
 static void store(struct version *v)
 {
-	version_attach(&trace, v, storage_create(&trace, v->bytes, &err));
+	version_attach(&trace, v, storage_create(&trace, v->bytes, HOME_ANY, &err));
 	version_store(&trace, v);
 }
 

@@ -16,7 +16,7 @@ Test(ticket, settles_when_every_version_is_stored_or_failed)
 	cr_assert_eq(ticket_find(&l, 9), t);
 	cr_assert_null(ticket_find(&l, 8));
 	cr_assert_not(ticket_settled(t));
-	version_attach(&trace, v[0], storage_create(&trace, 8, &err));
+	version_attach(&trace, v[0], storage_create(&trace, 8, HOME_ANY, &err));
 	version_store(&trace, v[0]);
 	cr_assert_not(ticket_settled(t));
 	err_set(&why, E_LOST, "lost");
@@ -36,7 +36,7 @@ Test(ticket, what_the_client_is_only_told_of_is_held_but_not_waited_for)
 	cr_assert_eq(l.load, 3);
 	cr_assert_eq(v[0]->asked, 1);
 	cr_assert_eq(v[1]->asked, 0, "no device brings it to the arena for this");
-	version_attach(&trace, v[0], storage_create(&trace, 8, &err));
+	version_attach(&trace, v[0], storage_create(&trace, 8, HOME_ANY, &err));
 	version_store(&trace, v[0]);
 	cr_assert(ticket_settled(t));
 	version_ref(v[1]);

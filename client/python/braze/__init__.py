@@ -24,6 +24,7 @@ if "t" in sys.abiflags:
 
 from braze import _core, _cuda, _kernel, _who  # noqa: E402
 from braze._kernel import kernel_from_text
+from braze._publish import open, publish, shared, unpublish  # noqa: A004
 from braze.errors import (
     AxisError,
     BrazeError,
@@ -55,11 +56,15 @@ __all__ = [
     "host",
     "is_stored",
     "kernel_from_text",
+    "open",
     "profile",
+    "publish",
     "session",
     "session_name",
+    "shared",
     "shared_arrays",
     "unfused",
+    "unpublish",
     "wait",
 ]
 

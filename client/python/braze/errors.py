@@ -56,6 +56,7 @@ for _cls in (
     ValueError,
     TypeError,
     IndexError,
+    LookupError,
     OverflowError,
     NotImplementedError,
     MemoryError,
