@@ -11,7 +11,9 @@ import time
 
 import pytest
 import raw
-from harness import Daemon, alive, children, fetch, find_daemon, finish, wait_until
+from gpu import Gpu, Refused
+from harness import (Daemon, alive, children, fetch, find_daemon, find_standin, finish, kill9,
+                     standin_environment, wait_until)
 
 
 def drain(daemon, *arguments, good=True):
@@ -349,6 +351,77 @@ def test_a_state_that_is_none_is_refused(tmp_path):
                 assert done.returncode == 1 and "memory file" in done.stderr, done.stderr
         finally:
             os.close(fd)
+
+
+needs_standin = pytest.mark.skipif(find_standin() is None, reason="no stand-in driver was built")
+
+
+ONLY_THERE = "y = np.full((2, 1 << 17), 3.0).sum(axis=0); float(y.sum())"
+
+
+@needs_standin
+def test_what_lies_on_a_gpu_only_comes_home():
+    with Gpu() as gpu:
+        gpu.usable()
+        talker = gpu.talker()
+        talker.do("x = np.asarray(numpy.arange(50000.)); z = np.cumsum(x) * 2; float(z[7])")
+        talker.do("w = x + 1; float(w.sum())")
+        talker.do(ONLY_THERE)
+        assert gpu.device()["used_bytes"] > 0
+        drain(gpu.daemon)
+        gpu.usable()
+        assert talker.do("out = [numpy.array_equal(z, numpy.cumsum(numpy.arange(50000.)) * 2), "
+                         "numpy.array_equal(w, numpy.arange(50000.) + 1)]") == [True, True]
+        assert talker.do("out = (float(y[9]), float(y.sum()))") == [6, 6 << 17]
+        assert talker.do("out = float((z + w).sum())") == talker.do(
+            "out = float((numpy.asarray(z) + numpy.asarray(w)).sum())")
+        assert gpu.daemon.status()["device_lost_arrays"] == 0
+
+
+@needs_standin
+def test_what_went_down_with_a_gpu_has_failed_on_the_other_side_too():
+    with Gpu() as gpu:
+        gpu.usable()
+        talker = gpu.talker()
+        talker.do("x = np.asarray(numpy.arange(50000.)); " + ONLY_THERE)
+        kill9(gpu.device()["worker_pid"])
+        wait_until(gpu.deaths, 20, "a death")
+        drain(gpu.daemon)
+        with pytest.raises(Refused, match="lost"):
+            talker.do("out = float(y.sum())")
+        assert talker.do("out = float(x.sum())") == 50000 * 49999 / 2
+
+
+@needs_standin
+def test_a_device_that_clients_know_must_be_there(tmp_path):
+    conf = tmp_path / "brazed.conf"
+    conf.write_text("device = cpu,cuda:0\n")
+    env = {**standin_environment(), "BRAZE_DEVICE": ""}
+    with Daemon("-f", str(conf), env=env) as daemon:
+        client = daemon.popen(ARRAYS, BRAZE_NO_START="1")
+        assert client.stdout.readline() == "ready\n"
+        conf.write_text("device = cpu\n")
+        assert "told of the device cuda:0" in drain(daemon, good=False)
+        conf.write_text("device = cpu,cuda:0,cuda:1\n")
+        drain(daemon)
+        assert len(daemon.status()["devices"]) == 3
+        assert finish_with(client, "end\n") == "good\n"
+
+
+def test_a_shorter_table_of_operations_is_served(daemon):
+    """Operations are only added: what a client does not know makes it no stranger."""
+    whole = max(wire for wire, _ in raw.OP.values()) + 1
+    for below in (whole, whole - 1, 200):
+        with raw.Raw(daemon.socket, greet=False) as client:
+            client.request(raw.hello(table=raw.op_table_hash(below), ops=below))
+            assert client.receive().kind == "welcome"
+            client.request(raw.Trace().full(1, [3]).message())
+            assert client.read(1, 1).kind == "resolved"
+    for below, table, words in ((whole + 1, raw.op_table_hash(), "brazectl drain"),
+                                (whole - 1, raw.op_table_hash(), "matching versions")):
+        with raw.Raw(daemon.socket, greet=False) as client:
+            client.request(raw.hello(table=table, ops=below))
+            assert words in client.ended().text
 
 
 @pytest.mark.long
