@@ -29,6 +29,7 @@
 #include "plan/plancache.h"
 #include "plan/planner.h"
 #include "run/executor.h"
+#include "takeover.h"
 #include "wire/decode.h"
 #include "wire/listen.h"
 
@@ -54,6 +55,7 @@ struct life {
 	struct rusage turn_usage; /* at its beginning, when turns are logged */
 	uv_work_t first_work;
 	bool retired, stopping;
+	struct takeover *takeover; /* another program is to go on; NULL */
 };
 
 /* ---- Turns of the loop ---- */
@@ -133,10 +135,19 @@ static void on_limit(uv_timer_t *t)
 	uv_stop(t->loop);
 }
 
+/* All goes on here. */
+static void keep_on(struct life *l)
+{
+	if (l->takeover)
+		takeover_abort(l->takeover);
+	l->takeover = NULL;
+}
+
 static void stop(struct life *l)
 {
 	if (l->stopping)
 		return;
+	keep_on(l);
 	l->stopping = true;
 	uv_timer_stop(&l->drain);
 	if (l->listener)
@@ -169,6 +180,7 @@ static void on_signal(uv_signal_t *s, int number)
 	struct life *l = s->data;
 
 	log_info("brazed", "%s: stopping", strsignal(number));
+	keep_on(l);
 	if (number != SIGTERM || l->d.draining || !l->config->drain_seconds) {
 		stop(l);
 		return;
@@ -178,6 +190,46 @@ static void on_signal(uv_signal_t *s, int number)
 		listen_drain(l->listener);
 	l->drain_until = uv_now(&l->loop) + l->config->drain_seconds * 1000;
 	uv_timer_start(&l->drain, on_drain, 0, DRAIN_POLL_MS);
+}
+
+/* ---- Another program goes on ---- */
+
+/* What has threads and children ends here; the rest goes with this program. */
+static void give_way(void *data)
+{
+	struct life *l = data;
+	struct brazed *d = &l->d;
+
+	log_listen(NULL, NULL);
+	ctl_destroy(l->ctl);
+	planner_destroy(d->planner);
+	dispatch_close(d);
+	cache_destroy(d->cache);
+	takeover_exec(l->takeover);
+}
+
+static void takeover_refused(void *data)
+{
+	struct life *l = data;
+
+	l->takeover = NULL;
+}
+
+static enum status hand_over(struct brazed *d, const char *binary, struct err *err)
+{
+	struct life *l = (struct life *)d;
+	struct takeover_plan plan = {.d = d,
+				     .config = l->config,
+				     .listener = l->listener,
+				     .ready = give_way,
+				     .refused = takeover_refused,
+				     .data = l};
+
+	if (l->takeover)
+		return err_set(err, E_INVALID, "another program is about to go on already");
+	if (l->stopping || l->retired || d->draining)
+		return err_set(err, E_INVALID, "the daemon is ending");
+	return takeover_begin(&l->takeover, &plan, binary, err);
 }
 
 /* ---- The settings again ---- */
@@ -261,6 +313,17 @@ static void accepted(void *data, int fd, const struct peer *peer)
 		became_idle(&l->d);
 }
 
+/* What another program left: its sockets. */
+static enum status take_over(struct life *l, struct takeover_in *in, struct err *err)
+{
+	enum status st = takeover_open(in, l->config->take_over, err);
+
+	if (!st && in->m->listener >= 0)
+		l->listener = listen_resume(&l->loop, l->config->socket, in->m->listener,
+					    in->m->lock, accepted, l);
+	return st;
+}
+
 static const char *text_or_null(const char *s)
 {
 	return *s ? s : NULL;
@@ -321,7 +384,7 @@ static void on_sample(uv_timer_t *t)
 static enum status open_status(struct life *l, struct err *err)
 {
 	struct ctl_source source = {&l->report, report_snapshot, report_clear_cache,
-				    report_end_session};
+				    report_end_session, report_drain};
 	enum status st = OK;
 
 	if (*l->config->status_socket)
@@ -384,6 +447,7 @@ static void make_handles(struct life *l)
 	uv_signal_start(&l->hangup, on_hangup, SIGHUP);
 	uv_signal_start(&l->cpu, on_signal, SIGXCPU); /* the limit's last warning */
 	uv_prepare_start(&l->turn, on_turn);
+	takeover_unblock(); /* another program may have left them waiting */
 }
 
 static void take_down(struct life *l)
@@ -419,6 +483,17 @@ static void take_down(struct life *l)
 		log_error("brazed", "handles were left open");
 }
 
+/* The sessions that another program left. */
+static enum status go_on(struct life *l, struct takeover_in *left, struct err *err)
+{
+	enum status st = OK;
+
+	plancache_go_on(l->d.plans, left->m->plans);
+	st = takeover_resume(left, &l->d, l->config, false, err);
+	takeover_close(left);
+	return st;
+}
+
 static void nothing(uv_work_t *work)
 {
 }
@@ -443,6 +518,7 @@ enum status brazed_run(struct config *config, void (*ready)(void), struct err *e
 {
 	struct life *l = xcalloc(1, sizeof *l);
 	char self[4096], date[16];
+	struct takeover_in left = {0};
 	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
 	enum status st = OK;
 
@@ -458,6 +534,7 @@ enum status brazed_run(struct config *config, void (*ready)(void), struct err *e
 	l->d.arena_bytes = config->arena_bytes;
 	l->d.dump_source = strstr(config->dump, "source") != NULL;
 	l->d.became_idle = became_idle;
+	l->d.hand_over = hand_over;
 	make_handles(l);
 	session_start_all(&l->d);
 	publish_start(&l->d);
@@ -466,14 +543,18 @@ enum status brazed_run(struct config *config, void (*ready)(void), struct err *e
 	report_init(&l->report, &l->d, config);
 	report_notice(&l->report);
 	/* The socket first: its lock decides which of two daemons goes on. */
-	if (config->private_fd < 0)
+	if (config->take_over >= 0)
+		st = take_over(l, &left, err);
+	else if (config->private_fd < 0)
 		st = listen_create(&l->listener, &l->loop, config->socket, activated_fd(), accepted,
 				   l, err);
 	if (!st)
 		st = make_parts(l, self, err);
 	if (!st)
 		st = open_status(l, err);
-	if (!st && config->private_fd >= 0)
+	if (!st && config->take_over >= 0)
+		st = go_on(l, &left, err);
+	else if (!st && config->private_fd >= 0)
 		st = serve_private(l, err);
 	if (!st) {
 		log_info("brazed", "version %s serves %s (pid %d, %s UTC)", BRAZE_DAEMON_VERSION,

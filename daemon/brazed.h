@@ -90,6 +90,13 @@ struct turn_work {
 	uint64_t operations; /* recorded, and looked at to cut out what is wanted */
 };
 
+/* Of programs that went on with other programs' clients, in this process. */
+struct takeover_stats {
+	uint64_t count, refused;    /* done so far; and those that were not to be */
+	uint64_t pause_ns;	    /* that clients waited, the last time */
+	char why[LIMIT_ERROR_TEXT]; /* the last one was refused */
+};
+
 struct brazed {
 	struct uv_loop_s *loop;
 	struct cache *cache;
@@ -101,6 +108,7 @@ struct brazed {
 	bool crowded;	   /* a job waits for room in a device's memory */
 	bool reading;	   /* one waits for code from the disk, until `patience` ends */
 	bool draining;	   /* about to end: new clients are told so */
+	bool resting;	   /* about to be handed over: nothing new begins */
 	struct decoder *decoder;
 	struct history *history; /* of the last hour, for the status page */
 	struct shares shares;	 /* memory that sessions can share */
@@ -121,6 +129,9 @@ struct brazed {
 	bool dump_source;
 	char notice[LIMIT_NOTICE]; /* what every client's user is told; "" for nothing */
 	void (*became_idle)(struct brazed *d); /* last session ended; may be NULL */
+	/* Have another program go on in this process; NULL: there is none. */
+	enum status (*hand_over)(struct brazed *d, const char *binary, struct err *err);
+	struct takeover_stats takeover;
 };
 
 /* Serve until a signal, or until nobody is left to serve; `ready` is called once
@@ -134,6 +145,11 @@ void session_start_all(struct brazed *d);
 void session_finish_all(struct brazed *d);
 /* A client connected; takes the socket. */
 void session_accept(struct brazed *d, int fd, uint32_t uid, uint32_t pid);
+/* A session that was handed over, with this connection: the caller fills in what it was, then
+ * calls session_attach.  NULL: the descriptor, which it takes, cannot be watched. */
+struct session *session_restore(struct brazed *d, uint64_t id, int fd);
+/* The devices know its arena. */
+enum status session_attach(struct session *s, struct err *err) MUST_USE;
 /* Close every connection; sessions end as their jobs do. */
 void session_stop_all(struct brazed *d);
 /* Close those for which nothing is asked and nothing runs; how many are left. */
@@ -192,12 +208,17 @@ void kernels_compile(struct session *s, uint64_t ticket, const char *text);
 void kernels_ready(struct brazed *d, const struct kernel *k);
 /* The session waits no more. */
 void kernels_forget(struct session *s);
+/* What it waits for. */
+void kernels_each(const struct session *s,
+		  void (*fn)(void *data, uint64_t ticket, const char *text), void *data);
 
 /* ---- dispatch.c: a planned job to a device and back ---- */
 
 /* Make the devices that the configuration names ("auto", "cpu", "cuda:0,cuda:1"). */
 enum status dispatch_open(struct brazed *d, const char *self, const struct config *config,
 			  struct err *err) MUST_USE;
+/* The same without starting their workers: what they are called. */
+void dispatch_name_devices(struct brazed *d, const struct config *config);
 void dispatch_close(struct brazed *d);
 /* Device of this name, from 1 on; 0: there is none. */
 uint8_t dispatch_device(const struct brazed *d, const char *name);
@@ -208,6 +229,11 @@ void dispatch_job(struct job *j, struct plan *plan);
 /* Start what waits and can. */
 void dispatch_waiting(struct session *s);
 void dispatch_all(struct brazed *d);
+/* End what has not been started. */
+void dispatch_withdraw(struct session *s);
+/* Have all that lies on devices only brought to the host; what is still away.  *err: there is no
+ * room for it. */
+uint32_t dispatch_bring_home(struct brazed *d, struct err *err);
 /* End what can be ended: the client does not want it any more. */
 void dispatch_cancel(struct session *s);
 /* Bring a stored value to the host; pipeline_answer follows. */

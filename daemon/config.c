@@ -454,7 +454,7 @@ static enum status load(struct config *c, int argc, char **argv, const char *aga
 	enum status st = OK;
 
 	memset(c, 0, sizeof(*c));
-	c->private_fd = -1;
+	c->private_fd = c->take_over = -1;
 	c->argc = argc;
 	c->argv = argv;
 	for (int i = 0; !st && i < CONFIG_COUNT; i++)

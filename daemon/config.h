@@ -44,6 +44,7 @@ struct config {
 	bool detach;	/* --detach: into the background once it listens */
 	bool verbose;	/* -v: log at debug */
 	int private_fd; /* --private FD: serve this connection only; -1 */
+	int take_over;	/* --take-over FD, by main: go on from this state; -1 */
 	int argc;	/* to read it all again */
 	char **argv;
 	char *file; /* the absolute path of -f; NULL: none was named */

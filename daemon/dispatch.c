@@ -59,24 +59,29 @@ static void on_lost(void *data)
 	device_lost(data);
 }
 
-static enum status add_device(struct brazed *d, const char *name, const char *self,
-			      const struct config *c, struct err *err)
+static void name_device(struct brazed *d, const char *name)
 {
 	struct device *dev = &d->device[d->ndevice];
-	struct executor_events events = {
-		.hello = on_hello, .loaded = on_loaded, .lost = on_lost, .data = dev};
-	struct executor_config x = {.self = self,
-				    .threads = (int)c->threads,
-				    .device = dev->name,
-				    .target = d->ndevice,
-				    .events = d->ndevice ? &events : NULL};
 
 	dev->brazed = d;
 	dev->index = (uint8_t)d->ndevice;
 	dev->state = dev->index ? DEVICE_STARTING : DEVICE_USABLE;
 	snprintf(dev->name, sizeof dev->name, "%s", name);
 	d->ndevice++;
-	return executor_create(&dev->executor, d->loop, &x, d->cache, err);
+}
+
+static enum status start_device(struct device *dev, const char *self, const struct config *c,
+				struct err *err)
+{
+	struct executor_events events = {
+		.hello = on_hello, .loaded = on_loaded, .lost = on_lost, .data = dev};
+	struct executor_config x = {.self = self,
+				    .threads = (int)c->threads,
+				    .device = dev->name,
+				    .target = dev->index,
+				    .events = dev->index ? &events : NULL};
+
+	return executor_create(&dev->executor, dev->brazed->loop, &x, dev->brazed->cache, err);
 }
 
 /* Is there a driver, or what stands for one, to ask for devices at all? */
@@ -86,26 +91,35 @@ static bool may_have_gpu(void)
 	       access("/dev/dxg", F_OK) == 0;
 }
 
-enum status dispatch_open(struct brazed *d, const char *self, const struct config *config,
-			  struct err *err)
+void dispatch_name_devices(struct brazed *d, const struct config *config)
 {
 	bool automatic = !strcmp(config->device, "auto");
 	char list[64], *at = list, *name;
-	enum status st = add_device(d, "cpu", self, config, err);
+
+	name_device(d, "cpu");
+	snprintf(list, sizeof list, "%s", automatic ? "cuda:0" : config->device);
+	if (automatic && !may_have_gpu())
+		return;
+	while ((name = strsep(&at, ","))) {
+		if (!dispatch_device(d, name))
+			name_device(d, name);
+		/* The only one that is named is for everybody who asks for none. */
+		if (!automatic && !strchr(config->device, ','))
+			d->preferred = dispatch_device(d, name);
+	}
+}
+
+enum status dispatch_open(struct brazed *d, const char *self, const struct config *config,
+			  struct err *err)
+{
+	enum status st = OK;
 
 	d->patience = xcalloc(1, sizeof *d->patience);
 	uv_timer_init(d->loop, d->patience);
 	d->patience->data = d;
-	snprintf(list, sizeof list, "%s", automatic ? "cuda:0" : config->device);
-	if (automatic && !may_have_gpu())
-		return st;
-	while (!st && (name = strsep(&at, ","))) {
-		if (!dispatch_device(d, name))
-			st = add_device(d, name, self, config, err);
-		/* The only one that is named is for everybody who asks for none. */
-		if (!automatic && !st && !strchr(config->device, ','))
-			d->preferred = dispatch_device(d, name);
-	}
+	dispatch_name_devices(d, config);
+	for (uint32_t i = 0; i < d->ndevice && !st; i++)
+		st = start_device(&d->device[i], self, config, err);
 	return st;
 }
 
@@ -586,7 +600,7 @@ static enum start start(struct job *j)
 
 void dispatch_waiting(struct session *s)
 {
-	if (s->dispatching)
+	if (s->dispatching || s->d->resting)
 		return; /* the one who is at it goes on */
 	s->dispatching = true;
 	while (s->waiting && start(s->waiting) != WAITS)
@@ -615,6 +629,17 @@ void dispatch_job(struct job *j, struct plan *plan)
 	dispatch_waiting(s);
 }
 
+/* End the jobs up to this number that have not been started. */
+static void withdraw(struct session *s, uint64_t last)
+{
+	while (s->waiting && s->waiting->number <= last && !s->dispatching) {
+		struct err err = {0};
+
+		err_set(&err, E_CANCELLED, "cancelled before it began");
+		give_up(s->waiting, E_CANCELLED, &err);
+	}
+}
+
 void dispatch_cancel(struct session *s)
 {
 	uint64_t last = s->next_job; /* their ends may make new ones */
@@ -625,10 +650,26 @@ void dispatch_cancel(struct session *s)
 		executor_cancel(j->device->executor, &j->run);
 		job_withdraw(j);
 	}
-	while (s->waiting && s->waiting->number <= last && !s->dispatching) {
-		struct err err = {0};
+	withdraw(s, last);
+}
 
-		err_set(&err, E_CANCELLED, "cancelled before it began");
-		give_up(s->waiting, E_CANCELLED, &err);
-	}
+void dispatch_withdraw(struct session *s)
+{
+	withdraw(s, s->next_job);
+}
+
+uint32_t dispatch_bring_home(struct brazed *d, struct err *err)
+{
+	uint32_t away = 0;
+
+	for (uint32_t i = 1; i < d->ndevice; i++)
+		for (struct mirror *m = d->device[i].newest; m; m = m->older) {
+			if (!m->valid || m->storage->host)
+				continue;
+			away++;
+			if (!m->storage->fetching && !m->users &&
+			    dispatch_fetch(session_of(m), m->storage, err))
+				return away;
+		}
+	return away;
 }

@@ -106,6 +106,14 @@ void kernels_ready(struct brazed *d, const struct kernel *k)
 	}
 }
 
+void kernels_each(const struct session *s,
+		  void (*fn)(void *data, uint64_t ticket, const char *text), void *data)
+{
+	for (const struct asked *a = s->d->asked; a; a = a->next)
+		if (a->session == s)
+			fn(data, a->ticket, a->kernel->text);
+}
+
 void kernels_forget(struct session *s)
 {
 	struct asked **at = &s->d->asked, *a = NULL;

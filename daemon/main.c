@@ -21,6 +21,7 @@
 #include "brazed.h"
 #include "cache/cache.h"
 #include "config.h"
+#include "takeover.h"
 #include "worker_main.h"
 
 #define START_WAIT_MS 5000
@@ -167,6 +168,11 @@ static enum status run(struct config *c, struct err *err)
 {
 	enum status st = OK;
 
+	if (c->take_over >= 0) {
+		if (c->detach) /* long ago */
+			redirect(c->socket);
+		return serve(c, err);
+	}
 	if (c->user && !strcmp(c->origin[CONFIG_socket], "default"))
 		st = check_folder(c->socket, err);
 	if (!st && c->detach)
@@ -190,9 +196,37 @@ static int role(int argc, char **argv)
 	return -1;
 }
 
+/* The two words in front of the arguments that a program in whose place this one goes on, or is
+ * to, had; takes them away.  -1: there are none. */
+static int state_of(int *argc, char ***argv, bool *check)
+{
+	char **words = *argv;
+	int fd;
+
+	*check = *argc > 2 && !strcmp(words[1], "--can-take-over");
+	if (!*check && (*argc <= 2 || strcmp(words[1], "--take-over") != 0))
+		return -1;
+	fd = atoi(words[2]);
+	words[2] = words[0];
+	*argc -= 2;
+	*argv += 2;
+	return fd;
+}
+
+static int check_state(int fd, const struct config *config)
+{
+	struct err err = {0};
+
+	if (takeover_check(fd, config, &err) == OK)
+		return 0;
+	fprintf(stderr, "%s\n", err.text);
+	return 1;
+}
+
 int main(int argc, char **argv)
 {
-	int rc = role(argc, argv);
+	int rc = role(argc, argv), state;
+	bool check;
 	struct config config;
 	struct err err = {0};
 	enum status st;
@@ -202,9 +236,13 @@ int main(int argc, char **argv)
 	umask(077);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error where it grows */
+	state = state_of(&argc, &argv, &check);
 	st = config_load(&config, argc, argv, &err);
 	if (!st)
 		log_setup(config.log);
+	if (!st && check)
+		_exit(check_state(state, &config)); /* its handles are the other program's */
+	config.take_over = state;
 	if (st) {
 		fprintf(stderr, "brazed: %s\nbrazed: -h lists the options\n", err.text);
 		rc = 2;

@@ -137,7 +137,7 @@ static void plan_ready(struct planner_job *pj)
 		return;
 	}
 	install_plan(s, &j->partition->part, pj->plan);
-	if (!s->conn || !wanted(s)) {
+	if (!s->conn || !wanted(s) || s->d->resting) {
 		j->run.plan = pj->plan;
 		dispatch_end(j, JOB_CANCELLED, NULL);
 		return;
@@ -237,6 +237,10 @@ void pipeline_pump(struct session *s)
 
 	if (s->pumping)
 		return;
+	if (s->d->resting) {
+		pipeline_answer(s, NULL);
+		return;
+	}
 	s->pumping = true;
 	do {
 		struct ticket *t = s->tickets.first;

@@ -233,6 +233,11 @@ static void put_status(const struct report *r, cJSON *out)
 	cJSON_AddNumberToObject(out, "worker_pid", x.pid);
 	ctl_put(out, "uptime_seconds", (double)(uv_hrtime() - d->started_ns) * 1e-9);
 	put_sessions(out, d);
+	ctl_put(out, "takeovers.count", (double)d->takeover.count);
+	ctl_put(out, "takeovers.refused", (double)d->takeover.refused);
+	ctl_put(out, "takeovers.last_seconds", (double)d->takeover.pause_ns * 1e-9);
+	cJSON_AddStringToObject(out, "takeover_refused", d->takeover.why);
+	cJSON_AddBoolToObject(out, "takeover_under_way", d->resting);
 	ctl_put(out, "jobs_in_flight_count", (double)(x.queued + x.in_flight));
 	ctl_put(out, "fds_count", open_fds(&k));
 	put_caches(out, d, &k);
@@ -541,6 +546,13 @@ enum status report_clear_cache(void *data, struct err *err)
 	const struct report *r = data;
 
 	return cache_clear_disk(r->d->cache, err);
+}
+
+enum status report_drain(void *data, const char *binary, struct err *err)
+{
+	const struct report *r = data;
+
+	return r->d->hand_over(r->d, binary, err);
 }
 
 enum status report_end_session(void *data, uint32_t id, struct err *err)

@@ -14,7 +14,9 @@
 #include "base/xalloc.h"
 #include "brazed.h"
 #include "future/reply.h"
+#include "op_table.h"
 #include "run/job.h"
+#include "takeover.h"
 #include "wire/conn.h"
 #include "wire/decode.h"
 
@@ -126,12 +128,20 @@ void session_quota(struct session *s)
 
 static enum status check_hello(const struct decode_hello *h, struct err *err)
 {
+	unsigned ops = h->ops ? h->ops : OP_TABLE_FIRST;
+
 	if (h->major != BRAZE_PROTO_MAJOR)
 		return err_set(err, E_VERSION,
 			       "client speaks protocol %u, this daemon (%s) speaks %d: "
 			       "install matching versions",
 			       h->major, BRAZE_DAEMON_VERSION, BRAZE_PROTO_MAJOR);
-	if (h->op_table != op_table_hash())
+	if (ops > op_table_length())
+		return err_set(err, E_VERSION,
+			       "the client knows operations that this daemon (%s) does not, since "
+			       "it runs an older program: brazectl drain has the installed one go "
+			       "on in its place, and nobody loses anything",
+			       BRAZE_DAEMON_VERSION);
+	if (h->op_table != op_table_prefix(ops))
 		return err_set(err, E_VERSION,
 			       "client and daemon (%s) have different operation tables: "
 			       "install matching versions",
@@ -167,14 +177,11 @@ static uint32_t ask_devices(void *data, const struct extent *e, void *punch)
 	return n;
 }
 
-static enum status make_arena(struct session *s, struct extent *lease, struct err *err)
+enum status session_attach(struct session *s, struct err *err)
 {
 	struct brazed *d = s->d;
-	enum status st = arena_create(&s->arena, d->loop, d->arena_bytes, err);
+	enum status st = OK;
 
-	if (st)
-		return st;
-	trace_init(&s->trace, s->arena, d->quota_bytes);
 	s->trace.drop_mirror = mirror_drop;
 	s->trace.ndevice = d->ndevice;
 	s->trace.uid = s->uid;
@@ -185,7 +192,28 @@ static enum status make_arena(struct session *s, struct extent *lease, struct er
 		if (d->device[i].executor)
 			st = executor_region_add(d->device[i].executor, s->region,
 						 arena_fd(s->arena), arena_bytes(s->arena), err);
+	return st;
+}
+
+static enum status make_arena(struct session *s, struct extent *lease, struct err *err)
+{
+	struct brazed *d = s->d;
+	enum status st = arena_create(&s->arena, d->loop, d->arena_bytes, err);
+
+	if (st)
+		return st;
+	trace_init(&s->trace, s->arena, d->quota_bytes);
+	st = session_attach(s, err);
 	return st ? st : arena_lease(s->arena, lease, LIMIT_LEASE_BYTES, err);
+}
+
+/* A line that the client's user is to know. */
+static const char *notice_for(const struct brazed *d)
+{
+	if (*d->notice || !takeover_is_due())
+		return d->notice;
+	return "the brazed that runs is older than the one that is installed by now: `brazectl "
+	       "drain` has that one go on in its place, and nobody loses anything";
 }
 
 enum status session_welcome(struct session *s, const struct decode_hello *hello, struct err *err)
@@ -210,7 +238,7 @@ enum status session_welcome(struct session *s, const struct decode_hello *hello,
 		s->trace.share_from = LIMIT_SHARE_BYTES;
 	for (uint32_t i = 0; i < d->ndevice; i++)
 		device[n++] = d->device[i].name;
-	reply_welcome(s->conn, s->id, s->arena, &lease, device, n, d->notice);
+	reply_welcome(s->conn, s->id, s->arena, &lease, device, n, notice_for(d));
 	log_info("session", "%llu (%s, pid %u) connected", (unsigned long long)s->id, s->name,
 		 s->pid);
 	return OK;
@@ -261,9 +289,31 @@ static void on_refused(void *data, const struct err *why)
 	session_refuse(data, why);
 }
 
-void session_accept(struct brazed *d, int fd, uint32_t uid, uint32_t pid)
+struct session *session_restore(struct brazed *d, uint64_t id, int fd)
 {
 	static const struct conn_events events = {on_packet, on_closed, on_refused};
+	struct session *s = xcalloc(1, sizeof *s);
+
+	s->d = d;
+	s->id = id;
+	snprintf(s->name, sizeof s->name, "?");
+	publish_peer(s, fd);
+	s->conn = conn_create(d->loop, fd, &events, s);
+	if (!s->conn) {
+		free(s->group);
+		free(s);
+		return NULL;
+	}
+	s->next = d->sessions;
+	if (s->next)
+		s->next->prev = s;
+	d->sessions = s;
+	d->nsession++;
+	return s;
+}
+
+void session_accept(struct brazed *d, int fd, uint32_t uid, uint32_t pid)
+{
 	struct session *s;
 	struct err why;
 	uint32_t same = 0;
@@ -276,25 +326,12 @@ void session_accept(struct brazed *d, int fd, uint32_t uid, uint32_t pid)
 		close(fd);
 		return;
 	}
-	s = xcalloc(1, sizeof *s);
-	s->d = d;
-	s->id = ++d->next_session;
+	s = session_restore(d, ++d->next_session, fd);
+	if (!s)
+		return;
 	s->uid = uid;
 	s->pid = pid;
 	s->since_ns = uv_hrtime();
-	snprintf(s->name, sizeof s->name, "?");
-	publish_peer(s, fd);
-	s->conn = conn_create(d->loop, fd, &events, s);
-	if (!s->conn) {
-		free(s->group);
-		free(s);
-		return;
-	}
-	s->next = d->sessions;
-	if (s->next)
-		s->next->prev = s;
-	d->sessions = s;
-	d->nsession++;
 	if (d->draining)
 		session_refuse(s, stopping(&why));
 }

@@ -3,6 +3,8 @@
  * comes out, as NumPy 2 resolves its ufuncs. */
 #include "ops.h"
 
+#include "op_table.h"
+
 #include <string.h>
 
 const struct op_row op_rows[OP_END] = {
@@ -19,22 +21,49 @@ const char *op_text(unsigned wire)
 	return !row ? "an unknown operation" : *row->numpy ? row->numpy : row->id;
 }
 
-uint64_t op_table_hash(void)
+static uint64_t hash_text(uint64_t h, const char *text)
 {
-	static const char text[] =
+	for (const char *p = text; *p; p++)
+		h = (h ^ (unsigned char)*p) * 0x100000001b3u;
+	return h;
+}
+
+uint64_t op_table_prefix(unsigned ops)
+{
+	static const struct {
+		unsigned wire;
+		const char *text;
+	} row[] = {
 #define OP(wire, id, np, kind, arity, rule, alg, stem, cost)                                       \
-#wire " " #id " " #kind " " #arity " " #rule ";"
+	{wire, #wire " " #id " " #kind " " #arity " " #rule ";"},
 #include "ops.def"
 #undef OP
+	};
+	static const char types[] =
 #define DTYPE(wire, id, name, bytes, cls, ctype, sfx, chr) #wire " " #id " " #bytes ";"
 #include "dtypes.def"
 #undef DTYPE
 		;
 	uint64_t h = 0xcbf29ce484222325u;
 
-	for (const char *p = text; *p; p++)
-		h = (h ^ (unsigned char)*p) * 0x100000001b3u;
-	return h;
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+		if (row[i].wire < ops)
+			h = hash_text(h, row[i].text);
+	return hash_text(h, types);
+}
+
+uint64_t op_table_hash(void)
+{
+	return op_table_prefix(OP_END);
+}
+
+unsigned op_table_length(void)
+{
+	unsigned n = OP_END;
+
+	while (n && !op_row(n - 1))
+		n--;
+	return n;
 }
 
 static unsigned cls(unsigned d)

@@ -20,6 +20,7 @@
 #include "lock.h"
 #include "lost.h"
 #include "near.h"
+#include "op_table.h"
 #include "ticket.h"
 #include "watch.h"
 #include "who.h"
@@ -180,6 +181,9 @@ static enum status shake_hands(struct braze_session *s, const struct braze_optio
 	hello.major = BRAZE_PROTO_MAJOR;
 	hello.minor = BRAZE_PROTO_MINOR;
 	hello.op_table = op_table_hash();
+	/* A daemon from before clients told it takes no such field. */
+	if (op_table_length() > OP_TABLE_FIRST)
+		hello.ops = op_table_length();
 	hello.pid = (uint32_t)getpid();
 	hello.name = (char *)who_name(opt->name);
 	hello.device = (char *)(opt->device ? opt->device : wanted_device());

@@ -19,7 +19,7 @@
 
 struct call {
 	struct fetch fetch;
-	const char *command, *argument, *export;
+	const char *command, *argument, *export, *binary;
 	bool json, nest, end, follow;
 	long lines, port; /* -1: not said */
 };
@@ -269,6 +269,8 @@ static bool fits_options(const struct call *c)
 		return false;
 	if (is(c, "page") ? c->json : c->port >= 0)
 		return false;
+	if (c->binary && !is(c, "drain"))
+		return false;
 	return (!c->nest || kernel) && (!c->export || is(c, "kernels"));
 }
 
@@ -280,6 +282,26 @@ static bool fits(const struct call *c)
 	return (!c->argument || takes) && fits_options(c);
 }
 
+static int drain(struct call *c)
+{
+	return drain_run(&c->fetch, c->binary, c->json);
+}
+
+static int logs(struct call *c)
+{
+	return logs_run(c->fetch.socket, c->lines < 0 ? LOG_LINES : c->lines, c->follow);
+}
+
+static int serve(struct call *c)
+{
+	return serve_run(&c->fetch, c->port < 0 ? 0 : c->port);
+}
+
+static int doctor(struct call *c)
+{
+	return doctor_run(&c->fetch);
+}
+
 static int run(struct call *c)
 {
 	static const struct {
@@ -289,31 +311,23 @@ static int run(struct call *c)
 		     {"clients", "/clients", show_clients},
 		     {"published", "/published", show_published},
 		     {"events", "/events", show_events}};
+	static const struct {
+		const char *command;
+		int (*run)(struct call *c);
+	} others[] = {{"doctor", doctor},   {"ping", ping},   {"sessions", sessions},
+		      {"logs", logs},	    {"top", top},     {"trace", trace},
+		      {"page", serve},	    {"drain", drain}, {"kernels", kernels},
+		      {"explain", explain}, {"cache", cache}};
 
 	if (!fits(c))
 		return usage(stderr);
-	if (!strcmp(c->command, "doctor"))
-		return doctor_run(&c->fetch);
-	if (!strcmp(c->command, "ping"))
-		return ping(c);
 	for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++)
-		if (!strcmp(c->command, pages[i].command))
+		if (is(c, pages[i].command))
 			return page(c, pages[i].url, pages[i].show);
-	if (!strcmp(c->command, "sessions"))
-		return sessions(c);
-	if (!strcmp(c->command, "logs"))
-		return logs_run(c->fetch.socket, c->lines < 0 ? LOG_LINES : c->lines, c->follow);
-	if (!strcmp(c->command, "top"))
-		return top(c);
-	if (!strcmp(c->command, "trace"))
-		return trace(c);
-	if (!strcmp(c->command, "page"))
-		return serve_run(&c->fetch, c->port < 0 ? 0 : c->port);
-	if (!strcmp(c->command, "kernels"))
-		return kernels(c);
-	if (!strcmp(c->command, "explain"))
-		return explain(c);
-	return cache(c);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (is(c, others[i].command))
+			return others[i].run(c);
+	return usage(stderr);
 }
 
 /* A number of at most nine digits; -1: it is none. */
@@ -336,17 +350,13 @@ static bool take_number(struct call *c, int option)
 /* The options into *c and *socket; what to end with, -1: go on. */
 static int parse(struct call *c, const char **socket, int argc, char **argv)
 {
-	static const struct option options[] = {{"socket", required_argument, NULL, 's'},
-						{"export", required_argument, NULL, 'e'},
-						{"json", no_argument, NULL, 'j'},
-						{"nest", no_argument, NULL, 'N'},
-						{"end", no_argument, NULL, 'E'},
-						{"follow", no_argument, NULL, 'f'},
-						{"lines", required_argument, NULL, 'l'},
-						{"version", no_argument, NULL, 'V'},
-						{"port", required_argument, NULL, 'p'},
-						{"help", no_argument, NULL, 'h'},
-						{NULL, 0, NULL, 0}};
+	static const struct option options[] = {
+		{"socket", required_argument, NULL, 's'}, {"export", required_argument, NULL, 'e'},
+		{"binary", required_argument, NULL, 'b'}, {"json", no_argument, NULL, 'j'},
+		{"nest", no_argument, NULL, 'N'},	  {"end", no_argument, NULL, 'E'},
+		{"follow", no_argument, NULL, 'f'},	  {"lines", required_argument, NULL, 'l'},
+		{"version", no_argument, NULL, 'V'},	  {"port", required_argument, NULL, 'p'},
+		{"help", no_argument, NULL, 'h'},	  {NULL, 0, NULL, 0}};
 	int o = 0;
 
 	while ((o = getopt_long(argc, argv, "hfn:", options, NULL)) != -1) {
@@ -356,6 +366,9 @@ static int parse(struct call *c, const char **socket, int argc, char **argv)
 			break;
 		case 'e':
 			c->export = optarg;
+			break;
+		case 'b':
+			c->binary = optarg;
 			break;
 		case 'j':
 			c->json = true;

@@ -4,7 +4,8 @@
  * fetch.c finds the status socket and gets a page, by http.c; cell.c makes text of values, show.c
  * prints objects for people; doctor.c judges a machine; top.c with screen.c watches sessions,
  * logs.c reads the log; serve.c hands the status page to a browser;
- * help.c tells what can be asked; brazectl.c is the command line. */
+ * drain.c has another program go on; help.c tells what can be asked; brazectl.c is the command
+ * line. */
 #ifndef BRAZE_CTL_CLIENT_H
 #define BRAZE_CTL_CLIENT_H
 
@@ -76,6 +77,9 @@ int logs_run(const char *socket, long lines, bool follows);
 /* Serve the status page to this user's browser, on a port of this machine alone (0: any that is
  * free), until a signal; not 0: it cannot. */
 int serve_run(struct fetch *f, long port);
+/* Have another program go on in the daemon's process, NULL: the installed one; told when it is
+ * over. */
+int drain_run(struct fetch *f, const char *binary, bool json);
 /* Print each check's outcome; 1 when one failed. */
 int doctor_run(struct fetch *f);
 

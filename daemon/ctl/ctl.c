@@ -32,6 +32,7 @@ struct request {
 	bool done;
 	cJSON *out;
 	struct moments *moments;
+	char *binary; /* of ASK_DRAIN */
 	enum status status;
 	struct err err;
 };
@@ -62,6 +63,7 @@ static void request_unref(struct request *r)
 		return;
 	cJSON_Delete(r->out);
 	free(r->moments);
+	free(r->binary);
 	free(r);
 }
 
@@ -100,6 +102,11 @@ static void answer(struct ctl *c, struct request *r)
 		else
 			r->status =
 				err_set(&r->err, E_UNSUPPORTED, "sessions cannot be ended here");
+	} else if (r->what == ASK_DRAIN) {
+		if (c->source.drain)
+			r->status = c->source.drain(c->source.data, r->binary, &r->err);
+		else
+			r->status = err_set(&r->err, E_UNSUPPORTED, "no other program may go on");
 	} else if (r->what == ASK_MOMENTS) {
 		r->moments = moments_copy();
 		if (!r->moments)
@@ -135,9 +142,9 @@ static void on_async(uv_async_t *handle)
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* One of *out and *moments is wanted. */
+/* At most one of *out and *moments is wanted; takes `binary`. */
 static enum status ask(cJSON **out, struct moments **moments, struct ctl *c, enum ctl_ask what,
-		       enum ctl_page page, uint32_t id, struct err *err)
+		       enum ctl_page page, uint32_t id, char *binary, struct err *err)
 {
 	struct request *r = xcalloc(1, sizeof(*r));
 	struct timespec until;
@@ -148,6 +155,7 @@ static enum status ask(cJSON **out, struct moments **moments, struct ctl *c, enu
 	r->what = what;
 	r->page = page;
 	r->id = id;
+	r->binary = binary;
 	r->refs = 2;
 
 	pthread_mutex_lock(&c->lock);
@@ -169,7 +177,7 @@ static enum status ask(cJSON **out, struct moments **moments, struct ctl *c, enu
 	} else if (out) {
 		*out = r->out;
 		r->out = NULL;
-	} else {
+	} else if (moments) {
 		*moments = r->moments;
 		r->moments = NULL;
 	}
@@ -181,12 +189,17 @@ static enum status ask(cJSON **out, struct moments **moments, struct ctl *c, enu
 enum status ctl_ask(cJSON **out, struct ctl *c, enum ctl_ask what, enum ctl_page page, uint32_t id,
 		    struct err *err)
 {
-	return ask(out, NULL, c, what, page, id, err);
+	return ask(out, NULL, c, what, page, id, NULL, err);
+}
+
+enum status ctl_drain(struct ctl *c, const char *binary, struct err *err)
+{
+	return ask(NULL, NULL, c, ASK_DRAIN, CTL_STATUS, 0, xstrdup(binary), err);
 }
 
 enum status ctl_ask_moments(struct moments **out, struct ctl *c, struct err *err)
 {
-	return ask(NULL, out, c, ASK_MOMENTS, CTL_STATUS, 0, err);
+	return ask(NULL, out, c, ASK_MOMENTS, CTL_STATUS, 0, NULL, err);
 }
 
 void ctl_note(struct ctl *c, const char *topic, const char *fmt, ...)

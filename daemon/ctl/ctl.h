@@ -53,6 +53,8 @@ struct ctl_source {
 	enum status (*clear_cache)(void *data, struct err *err);
 	/* POST /sessions/ID/end, likewise. */
 	enum status (*end_session)(void *data, uint32_t id, struct err *err);
+	/* POST /drain, likewise: another program, "" for the installed one, is to go on. */
+	enum status (*drain)(void *data, const char *binary, struct err *err);
 };
 
 /* Listen on socket_path, mode 0600; a stale socket there is replaced.  `source`

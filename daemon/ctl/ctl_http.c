@@ -3,7 +3,7 @@
  *
  * Runs on the HTTP library's thread.  In: a request.  Out: JSON, Prometheus text
  * or HTML, of at most LIMIT_STATUS_BYTES.  Reading is all it offers, but for
- * POST /cache/clear and /sessions/ID/end, which the daemon's user and root may send. */
+ * POST /cache/clear, /drain and /sessions/ID/end, which the daemon's user and root may send. */
 #define _GNU_SOURCE
 #include <cjson/cJSON.h>
 #include <pwd.h>
@@ -220,8 +220,24 @@ static bool find_control(enum ctl_ask *what, uint32_t *id, const char *url)
 	*what = ASK_CLEAR_CACHE;
 	if (!strcmp(url, "/cache/clear"))
 		return true;
+	*what = ASK_DRAIN;
+	if (!strcmp(url, "/drain"))
+		return true;
 	*what = ASK_END_SESSION;
 	return !strncmp(url, "/sessions/", 10) && number_in(id, url + 10, "/end");
+}
+
+/* The answer says that it begins; /status will tell how it went. */
+static enum MHD_Result serve_drain(struct ctl *c, struct MHD_Connection *conn)
+{
+	const char *binary = MHD_lookup_connection_value(conn, MHD_GET_ARGUMENT_KIND, "binary");
+	struct err err = {0};
+	enum status st = ctl_drain(c, binary ? binary : "", &err);
+
+	if (st == E_INVALID)
+		return reply_error(conn, MHD_HTTP_CONFLICT, err.text);
+	return st ? reply_failure(conn, &err)
+		  : reply(conn, MHD_HTTP_OK, JSON_TYPE, xstrdup("{\"draining\": true}\n"));
 }
 
 static enum MHD_Result serve_post(struct ctl *c, struct MHD_Connection *conn, const char *url)
@@ -234,6 +250,8 @@ static enum MHD_Result serve_post(struct ctl *c, struct MHD_Connection *conn, co
 	if (!may_control(conn))
 		return reply_error(conn, MHD_HTTP_FORBIDDEN, "only the daemon's user may do this");
 	find_control(&what, &id, url);
+	if (what == ASK_DRAIN)
+		return serve_drain(c, conn);
 	if (ctl_ask(&o, c, what, CTL_STATUS, id, &err))
 		return err.code == E_INVALID ? reply_error(conn, MHD_HTTP_NOT_FOUND, err.text)
 					     : reply_failure(conn, &err);

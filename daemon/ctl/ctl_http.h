@@ -11,12 +11,15 @@
 
 struct moments;
 
-enum ctl_ask { ASK_PAGE, ASK_CLEAR_CACHE, ASK_END_SESSION, ASK_MOMENTS };
+enum ctl_ask { ASK_PAGE, ASK_CLEAR_CACHE, ASK_END_SESSION, ASK_DRAIN, ASK_MOMENTS };
 
 /* HTTP thread: let the loop thread answer.  OK with *out owned by the caller;
  * E_TIMEOUT when the loop does not answer in time or is ending. */
 enum status ctl_ask(struct cJSON **out, struct ctl *c, enum ctl_ask what, enum ctl_page page,
 		    uint32_t id, struct err *err) MUST_USE;
+
+/* Have another program go on: see ctl.h. */
+enum status ctl_drain(struct ctl *c, const char *binary, struct err *err) MUST_USE;
 
 /* The same for the ring of base/moments.h; E_UNSUPPORTED: there is none. */
 enum status ctl_ask_moments(struct moments **out, struct ctl *c, struct err *err) MUST_USE;

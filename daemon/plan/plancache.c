@@ -196,6 +196,16 @@ void plancache_add(struct plancache *c, const struct part *p, struct plan *plan)
 	}
 }
 
+uint64_t plancache_taken(const struct plancache *c)
+{
+	return c->taken;
+}
+
+void plancache_go_on(struct plancache *c, uint64_t taken)
+{
+	c->taken = taken;
+}
+
 void plancache_each(const struct plancache *c, void (*fn)(void *data, const struct plan *plan),
 		    void *data)
 {

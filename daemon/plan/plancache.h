@@ -26,6 +26,9 @@ struct plan *plancache_find(struct plancache *c, const struct part *p);
 const struct plan *plancache_numbered(const struct plancache *c, uint64_t number);
 /* Keep a plan for this partition (takes a reference of its own). */
 void plancache_add(struct plancache *c, const struct part *p, struct plan *plan);
+/* Plans made before, perhaps by another program: numbers go on from there. */
+uint64_t plancache_taken(const struct plancache *c);
+void plancache_go_on(struct plancache *c, uint64_t taken);
 void plancache_unref(struct plancache *c, struct plan *plan);
 /* Calls fn for every plan, most recently used first. */
 void plancache_each(const struct plancache *c, void (*fn)(void *data, const struct plan *plan),

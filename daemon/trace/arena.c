@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -145,9 +146,22 @@ static enum status too_small(int error, struct err *err)
 		       (unsigned long long)(LIMIT_ARENA_LEAST_BYTES >> 20), strerror(error));
 }
 
+static struct arena *make(uv_loop_t *loop, int fd, uint64_t bytes)
+{
+	struct arena *a = xcalloc(1, sizeof *a);
+
+	a->loop = loop;
+	a->fd = fd;
+	a->bytes = bytes;
+	a->calm = xcalloc(1, sizeof *a->calm);
+	uv_timer_init(loop, a->calm);
+	uv_unref((uv_handle_t *)a->calm);
+	a->calm->data = a;
+	return a;
+}
+
 enum status arena_create(struct arena **out, uv_loop_t *loop, uint64_t bytes, struct err *err)
 {
-	struct arena *a = NULL;
 	int fd = memfd_create("braze-arena", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
 	if (fd < 0)
@@ -169,15 +183,7 @@ enum status arena_create(struct arena **out, uv_loop_t *loop, uint64_t bytes, st
 		close(fd);
 		return st;
 	}
-	a = xcalloc(1, sizeof *a);
-	a->loop = loop;
-	a->fd = fd;
-	a->bytes = bytes;
-	a->calm = xcalloc(1, sizeof *a->calm);
-	uv_timer_init(loop, a->calm);
-	uv_unref((uv_handle_t *)a->calm);
-	a->calm->data = a;
-	*out = a;
+	*out = make(loop, fd, bytes);
 	return OK;
 }
 
@@ -616,4 +622,107 @@ enum status arena_unlease(struct arena *a, uint64_t offset, uint64_t bytes, stru
 			       (unsigned long long)offset, (unsigned long long)bytes);
 	arena_free(a, &e);
 	return OK;
+}
+
+/* ---- Handed over ---- */
+
+bool arena_at_rest(const struct arena *a)
+{
+	return !a->punching;
+}
+
+static void save_list(struct arena_state *out, const struct list *l, enum arena_use use)
+{
+	for (uint32_t i = 0; i < l->n; i++)
+		out->piece[out->n++] = (struct arena_piece){
+			.extent = l->item[i], .freed = l->freed[i], .use = (uint8_t)use};
+}
+
+void arena_save(const struct arena *a, struct arena_state *out)
+{
+	size_t n = a->merged.n + a->lease.n;
+
+	*out = (struct arena_state){.fd = a->fd,
+				    .top = a->top,
+				    .merged_warm = a->merged_warm,
+				    .peak_bytes = a->stats.peak_bytes,
+				    .busy_peak = a->busy_peak,
+				    .allocs = a->allocs,
+				    .frees = a->frees};
+	for (int c = 0; c < NCLASS; c++)
+		n += a->warm[c].n + a->cold[c].n;
+	out->piece = xcalloc(n ? n : 1, sizeof *out->piece);
+	for (int c = 0; c < NCLASS; c++) {
+		save_list(out, &a->warm[c], ARENA_WARM);
+		save_list(out, &a->cold[c], ARENA_COLD);
+	}
+	save_list(out, &a->merged, ARENA_MERGED);
+	save_list(out, &a->lease, ARENA_LEASE);
+}
+
+/* A sealed memory file that the state fits into? */
+static bool is_arena(const struct arena_state *s, uint64_t *bytes)
+{
+	const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+	int has = fcntl(s->fd, F_GET_SEALS);
+	struct stat info;
+
+	if (has < 0 || (has & seals) != seals || fstat(s->fd, &info) ||
+	    s->top > (uint64_t)info.st_size)
+		return false;
+	*bytes = (uint64_t)info.st_size;
+	for (size_t i = 0; i < s->n; i++) {
+		const struct extent *e = &s->piece[i].extent;
+
+		if (e->bytes < GRAIN || (e->offset | e->bytes) % GRAIN || e->bytes > s->top ||
+		    e->offset > s->top - e->bytes || s->piece[i].use >= ARENA_USES)
+			return false;
+	}
+	return true;
+}
+
+static void restore_piece(struct arena *a, const struct arena_piece *p)
+{
+	unsigned c = class_down(p->extent.bytes);
+	struct list *l = p->use == ARENA_WARM	 ? &a->warm[c]
+			 : p->use == ARENA_COLD	 ? &a->cold[c]
+			 : p->use == ARENA_LEASE ? &a->lease
+						 : &a->merged;
+
+	list_push(l, p->extent);
+	l->freed[l->n - 1] = p->freed;
+	a->stats.warm_bytes += p->use == ARENA_WARM ? p->extent.bytes : 0;
+	a->stats.leased_bytes += p->use == ARENA_LEASE ? p->extent.bytes : 0;
+}
+
+enum status arena_restore(struct arena **out, uv_loop_t *loop, const struct arena_state *s,
+			  struct err *err)
+{
+	struct arena *a = NULL;
+	uint64_t bytes = 0;
+
+	if (!is_arena(s, &bytes)) {
+		close(s->fd);
+		return err_set(err, E_INVALID, "descriptor %d is no arena of that state", s->fd);
+	}
+	a = make(loop, s->fd, bytes);
+	a->top = s->top;
+	a->merged_warm = s->merged_warm;
+	a->stats.warm_bytes = s->merged_warm;
+	a->stats.peak_bytes = s->peak_bytes;
+	a->busy_peak = s->busy_peak;
+	a->allocs = s->allocs;
+	a->frees = s->frees;
+	for (size_t i = 0; i < s->n; i++)
+		restore_piece(a, &s->piece[i]);
+	a->stats.live_bytes = a->stats.leased_bytes;
+	if (a->stats.warm_bytes > WARM_MIN)
+		uv_timer_start(a->calm, on_calm, CALM_MS, CALM_MS);
+	*out = a;
+	return OK;
+}
+
+void arena_claim(struct arena *a, const struct extent *e)
+{
+	a->stats.live_bytes += e->bytes;
 }

@@ -63,4 +63,32 @@ enum status arena_import(struct arena *a, struct extent *out, uint64_t offset, u
 enum status arena_unlease(struct arena *a, uint64_t offset, uint64_t bytes,
 			  struct err *err) MUST_USE;
 
+/* ---- Handed over to the program that goes on in this process ---- */
+
+enum arena_use { ARENA_WARM, ARENA_COLD, ARENA_MERGED, ARENA_LEASE, ARENA_USES };
+
+/* A range that no array has. */
+struct arena_piece {
+	struct extent extent;
+	uint64_t freed;
+	uint8_t use; /* enum arena_use */
+};
+
+struct arena_state {
+	int fd;
+	uint64_t top, merged_warm, peak_bytes, busy_peak, allocs, frees;
+	size_t n;
+	struct arena_piece *piece; /* the caller's to free */
+};
+
+/* Is nothing of it on its way to be given back? */
+bool arena_at_rest(const struct arena *a);
+void arena_save(const struct arena *a, struct arena_state *out);
+/* An arena as it was saved, but for what arrays have (arena_claim); takes the descriptor, also
+ * where it fails: E_INVALID: it is no arena's, or pieces lie outside of it. */
+enum status arena_restore(struct arena **out, struct uv_loop_s *loop, const struct arena_state *s,
+			  struct err *err) MUST_USE;
+/* A stored value's extent, which no piece and no other value overlaps. */
+void arena_claim(struct arena *a, const struct extent *e);
+
 #endif

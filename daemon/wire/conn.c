@@ -47,6 +47,18 @@ static void on_closed(uv_handle_t *h)
 	free(c);
 }
 
+int conn_fd(const struct conn *c)
+{
+	return c->fd;
+}
+
+void conn_each_unsent(const struct conn *c,
+		      void (*fn)(void *data, const uint8_t *bytes, size_t n, int fd), void *data)
+{
+	for (const struct unsent *u = c->first; u; u = u->next)
+		fn(data, u->bytes, u->n, u->fd);
+}
+
 bool conn_unsent(const struct conn *c)
 {
 	return c->first != NULL;

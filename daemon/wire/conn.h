@@ -33,6 +33,10 @@ void conn_send(struct conn *c, const void *bytes, size_t n, int fd);
 void conn_pause(struct conn *c, bool pause);
 /* Close without calling `closed`; queued replies get one last chance. */
 void conn_close(struct conn *c);
+int conn_fd(const struct conn *c);
+/* Each queued reply, oldest first; fd -1: none. */
+void conn_each_unsent(const struct conn *c,
+		      void (*fn)(void *data, const uint8_t *bytes, size_t n, int fd), void *data);
 /* Are replies queued that the client has not taken yet? */
 bool conn_unsent(const struct conn *c);
 

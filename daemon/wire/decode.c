@@ -64,7 +64,7 @@ static const struct fields request_fields = {14,
 					      LENGTH, LENGTH, LENGTH, VARINT, LENGTH, LENGTH,
 					      LENGTH, LENGTH}};
 static const struct fields nested_fields[15] = {
-	[2] = {7, {0, VARINT, VARINT, FIXED64, VARINT, LENGTH, LENGTH, VARINT}},
+	[2] = {8, {0, VARINT, VARINT, FIXED64, VARINT, LENGTH, LENGTH, VARINT, VARINT}},
 	[3] = {6, {0, LENGTH, LENGTH, LENGTH, LENGTH, VARINT, VARINT}},
 	[4] = {5, {0, VARINT, LENGTH, LENGTH, LENGTH, VARINT}},
 	[5] = {2, {0, VARINT, FIXED32}},
@@ -176,8 +176,8 @@ static void fill(struct request *out, const Braze__Wire__Request *r)
 	if (r->hello) {
 		out->has_hello = true;
 		out->hello = (struct decode_hello){
-			r->hello->major,    r->hello->minor, r->hello->pid,   r->hello->flags,
-			r->hello->op_table, r->hello->name,  r->hello->device};
+			r->hello->major,    r->hello->minor, r->hello->pid,  r->hello->flags,
+			r->hello->op_table, r->hello->ops,   r->hello->name, r->hello->device};
 	}
 	if (r->trace) {
 		out->has_trace = true;

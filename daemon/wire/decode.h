@@ -14,6 +14,7 @@
 struct decode_hello {
 	uint32_t major, minor, pid, flags;
 	uint64_t op_table;
+	uint32_t ops; /* operations' numbers are below this; 0: not said */
 	const char *name, *device;
 };
 

@@ -143,6 +143,17 @@ static void on_readable(uv_poll_t *h, int status, int events)
 		accept_one(h->data);
 }
 
+static void begin(struct listener *l, uv_loop_t *loop, listen_fn *accepted, void *data)
+{
+	fcntl(l->fd, F_SETFL, fcntl(l->fd, F_GETFL) | O_NONBLOCK);
+	l->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	l->accepted = accepted;
+	l->data = data;
+	uv_poll_init(loop, &l->poll, l->fd);
+	l->poll.data = l;
+	uv_poll_start(&l->poll, UV_READABLE, on_readable);
+}
+
 enum status listen_create(struct listener **out, uv_loop_t *loop, const char *path, int fd,
 			  listen_fn *accepted, void *data, struct err *err)
 {
@@ -162,13 +173,7 @@ enum status listen_create(struct listener **out, uv_loop_t *loop, const char *pa
 			goto fail;
 		l->path = xstrdup(path);
 	}
-	fcntl(l->fd, F_SETFL, fcntl(l->fd, F_GETFL) | O_NONBLOCK);
-	l->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	l->accepted = accepted;
-	l->data = data;
-	uv_poll_init(loop, &l->poll, l->fd);
-	l->poll.data = l;
-	uv_poll_start(&l->poll, UV_READABLE, on_readable);
+	begin(l, loop, accepted, data);
 	*out = l;
 	return OK;
 fail:
@@ -193,6 +198,35 @@ void listen_drain(struct listener *l)
 {
 	if (!l->path)
 		uv_poll_stop(&l->poll);
+}
+
+void listen_pause(struct listener *l, bool pause)
+{
+	if (pause)
+		uv_poll_stop(&l->poll);
+	else
+		uv_poll_start(&l->poll, UV_READABLE, on_readable);
+}
+
+int listen_fds(const struct listener *l, int *lock)
+{
+	*lock = l->lock_fd;
+	return l->fd;
+}
+
+struct listener *listen_resume(uv_loop_t *loop, const char *path, int fd, int lock,
+			       listen_fn *accepted, void *data)
+{
+	struct listener *l = xcalloc(1, sizeof *l);
+
+	l->fd = fd;
+	l->lock_fd = lock;
+	l->path = lock >= 0 ? xstrdup(path) : NULL;
+	fcntl(fd, F_SETFD, FD_CLOEXEC);
+	if (lock >= 0)
+		fcntl(lock, F_SETFD, FD_CLOEXEC);
+	begin(l, loop, accepted, data);
+	return l;
 }
 
 void listen_retire(struct listener *l)

@@ -31,6 +31,13 @@ enum status listen_create(struct listener **out, struct uv_loop_s *loop, const c
 void listen_retire(struct listener *l);
 /* A daemon that is about to end: a passed socket's queue is left to the next one. */
 void listen_drain(struct listener *l);
+/* Leave who comes in the queue; or go on. */
+void listen_pause(struct listener *l, bool pause);
+/* The socket's descriptor; *lock: the lock's, -1 where a socket was passed in. */
+int listen_fds(const struct listener *l, int *lock);
+/* A listener whose descriptors were handed over; takes them.  `path` as in listen_create. */
+struct listener *listen_resume(struct uv_loop_s *loop, const char *path, int fd, int lock,
+			       listen_fn *accepted, void *data);
 /* Unlinks the path, under the lock, if it is ours. */
 void listen_destroy(struct listener *l);
 /* An AF_UNIX socket of this type bound to path and listening, mode 0600; -1.  A socket

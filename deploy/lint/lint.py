@@ -37,6 +37,7 @@ ORDER = (
     ("trace", "base"),
     ("wire", "base trace"),
     ("future", "base trace wire"),
+    ("handover", "base trace future"),
     ("nest", "base call form"),
     ("plan", "base call form trace nest"),
     ("emit", "base lang form contract"),

@@ -23,12 +23,14 @@ DTYPE = {}
 
 
 @functools.cache
-def op_table_hash():
-    """FNV-1a over the rows, as proto/op.c makes it; fills OP and DTYPE."""
+def op_table_hash(below=256):
+    """FNV-1a over the rows below a number, as proto/op.c makes it; fills OP and DTYPE."""
     text = ""
     for row in re.findall(r"^OP\((.*?)\)", (ROOT / "proto/ops.def").read_text(), re.M):
         wire, name, _, kind, arity, rule = [w.strip() for w in row.split(",")[:6]]
         OP[name] = int(wire), LIST if arity == "OP_LIST" else int(arity)
+        if int(wire) >= below:
+            continue
         text += f"{wire} {name} {kind} {arity} {rule};"
     for row in re.findall(r"^DTYPE\((.*?)\)", (ROOT / "proto/dtypes.def").read_text(), re.M):
         wire, name, _, size = [w.strip() for w in row.split(",")[:4]]
@@ -102,10 +104,11 @@ def parse(data):
 
 # ---- Messages ----
 
-def hello(major=MAJOR, table=None, name="raw", flags=0, device="", minor=0):
+def hello(major=MAJOR, table=None, name="raw", flags=0, device="", minor=0, ops=0):
     table = op_table_hash() if table is None else table
     return nested(2, number(1, major) + number(2, minor) + fixed64(3, table) + number(4, 1)
-                  + nested(5, name.encode()) + nested(6, device.encode()) + number(7, flags))
+                  + nested(5, name.encode()) + nested(6, device.encode()) + number(7, flags)
+                  + (number(8, ops) if ops else b""))
 
 
 class Trace:

@@ -25,6 +25,7 @@ struct fake {
 	size_t key_bytes; /* of each row's key */
 	int stall_ms;	  /* the loop sleeps this long in a snapshot */
 	int cleared, ended;
+	char binary[64]; /* that was to go on */
 };
 
 static inline void fake_kernel(const struct fake *f, uint32_t id, cJSON *row)
@@ -115,6 +116,17 @@ static inline enum status fake_end(void *data, uint32_t id, struct err *err)
 	return OK;
 }
 
+/* The program of that path goes on, if any; a name without a path is none. */
+static inline enum status fake_drain(void *data, const char *binary, struct err *err)
+{
+	struct fake *f = data;
+
+	if (*binary && *binary != '/')
+		return err_set(err, E_INVALID, "%s is no program", binary);
+	snprintf(f->binary, sizeof(f->binary), "%s", *binary ? binary : "installed");
+	return OK;
+}
+
 static inline enum status fake_clear(void *data, struct err *err)
 {
 	struct fake *f = data;
@@ -141,7 +153,7 @@ static inline void *fake_thread(void *data)
 
 static inline void fake_start(struct fake *f)
 {
-	struct ctl_source source = {f, fake_snapshot, fake_clear, fake_end};
+	struct ctl_source source = {f, fake_snapshot, fake_clear, fake_end, fake_drain};
 	struct err err = {0};
 
 	strcpy(f->folder, "/tmp/braze-ctl-XXXXXX");

@@ -241,6 +241,28 @@ Test(ctl, sessions_are_ended_by_post_and_number_only)
 	fake_stop(&f);
 }
 
+Test(ctl, another_program_goes_on_by_post_only)
+{
+	struct fake f = {0};
+	int code = 0;
+
+	fake_start(&f);
+	free(ask(&f, "GET", "/drain", &code));
+	cr_assert_eq(code, 404);
+	free(ask(&f, "POST", "/drain/", &code));
+	cr_assert_eq(code, 405);
+	free(ask(&f, "POST", "/drain?binary=relative", &code));
+	cr_assert_eq(code, 409);
+	cr_assert_str_eq(f.binary, "");
+	free(ask(&f, "POST", "/drain", &code));
+	cr_assert_eq(code, 200);
+	cr_assert_str_eq(f.binary, "installed");
+	free(ask(&f, "POST", "/drain?binary=%2fopt%2fa%20b", &code));
+	cr_assert_eq(code, 200);
+	cr_assert_str_eq(f.binary, "/opt/a b");
+	fake_stop(&f);
+}
+
 Test(ctl, page_is_self_contained)
 {
 	struct fake f = {0};
