@@ -18,7 +18,7 @@ help:
 	@echo 'make demo        three NumPy programs on braze, with the kernels they became'
 	@echo 'make test        all tests; ends with "N passed, N failed"'
 	@echo 'make test-busy   unit, end-to-end and Python tests beside eight busy loops'
-	@echo 'make test-long   make test with long tests and sanitized daemons; goes on where it was stopped'
+	@echo 'make test-long   make test with long tests, clean Debians, sanitized daemons; goes on where it was stopped'
 	@echo 'make campaign    new random programs and packets: SEED=N (none: fresh) MINUTES=N (10)'
 	@echo "make test-numpy  NumPy's own tests and the Array API standard against braze.numpy"
 	@echo 'make test-libraries  pandas, SciPy, Dask and others with braze arrays'
@@ -60,6 +60,7 @@ campaign-kills: build
 	@$(PYTHON_ENV) tests/e2e/kills.py $(or $(KILLS),1000) --seed $(or $(SEED),1)
 
 test-long: build
+	@deploy/setup.sh --long
 	@$(PYTHON_ENV) tests/run.py --jobs $(JOBS) --long
 
 # Other libraries with braze's arrays (docs/compatibility.md), in an environment of their own.

@@ -382,8 +382,20 @@ static uint64_t held_by(const struct session *s, const struct device *dev)
 	return bytes;
 }
 
-/* Names of those who hold the most of a device's memory, the greatest first. */
-static void name_holders(char *buf, size_t n, const struct device *dev, const struct brazed *d)
+/* One of those who hold a device's memory, for a session to be told of: by name where they are of
+ * one user. */
+static int name_holder(char *buf, size_t n, const struct session *s, const struct session *asks,
+		       uint64_t bytes)
+{
+	unsigned long long mib = bytes >> 20;
+
+	if (s->uid != asks->uid)
+		return snprintf(buf, n, "another user %llu MiB", mib);
+	return snprintf(buf, n, "%.24s (pid %u) %llu MiB", s->name, s->pid, mib);
+}
+
+/* Those who hold the most of a device's memory, the greatest first. */
+static void name_holders(char *buf, size_t n, const struct device *dev, const struct session *asks)
 {
 	const struct session *last = NULL;
 	uint64_t below = UINT64_MAX;
@@ -395,7 +407,7 @@ static void name_holders(char *buf, size_t n, const struct device *dev, const st
 		uint64_t bytes = 0;
 		bool behind = false; /* `last`, among those that hold as much */
 
-		for (const struct session *s = d->sessions; s; s = s->next) {
+		for (const struct session *s = asks->d->sessions; s; s = s->next) {
 			uint64_t held = held_by(s, dev);
 
 			if (held > bytes && (held < below || (held == below && behind))) {
@@ -406,9 +418,10 @@ static void name_holders(char *buf, size_t n, const struct device *dev, const st
 		}
 		if (!most)
 			return;
-		at += (size_t)snprintf(buf + at, n - at, "%s%.24s (pid %u) %llu MiB",
-				       at ? ", " : "", most->name, most->pid,
-				       (unsigned long long)(bytes >> 20));
+		if (at)
+			at += (size_t)snprintf(buf + at, n - at, ", ");
+		if (at < n)
+			at += (size_t)name_holder(buf + at, n - at, most, asks, bytes);
 		last = most;
 		below = bytes;
 	}
@@ -424,7 +437,7 @@ static enum start no_room(struct job *j, uint64_t bytes)
 		choose_cpu(j);
 		return MOVED;
 	}
-	name_holders(holders, sizeof holders, dev, j->session->d);
+	name_holders(holders, sizeof holders, dev, j->session);
 	err_set(&err, E_NOMEM, "%s has no room for %llu MiB of its %llu MiB; held by: %s",
 		dev->name, (unsigned long long)(bytes >> 20),
 		(unsigned long long)(dev->capacity >> 20), *holders ? holders : "nobody");

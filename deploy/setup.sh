@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# deploy/setup.sh - make a Debian 12, Debian 13 or Ubuntu 24.04 machine able to build braze.
+# deploy/setup.sh [--long] - make a Debian 12, Debian 13 or Ubuntu 24.04 machine able to build
+# braze; with --long also to run what only `make test-long` runs.
 #
 # Installs the system packages that are missing (none: silent), then makes
 # build/venv with the Python packages of deploy/requirements.txt and, on a machine without
@@ -13,9 +14,12 @@ VENV=build/venv
 STAMP=$VENV/.braze-requirements
 PACKAGES="gcc g++ cmake ninja-build pkg-config libc6-dev binutils libuv1-dev libprotobuf-c-dev
 protobuf-c-compiler libcjson-dev libmicrohttpd-dev libopenblas-dev gfortran
-libcriterion-dev help2man clang clang-format xz-utils"
+libcriterion-dev help2man clang clang-format valgrind xz-utils"
 # `deploy/setup.sh guests`: what tests of other programs' arrays need, and nothing else does.
 [ "${1:-}" != guests ] || PACKAGES="$PACKAGES octave-dev openmpi-bin libopenmpi-dev"
+# A browser for the status page; Debian's packages, and clean roots to install them into.
+# Tests for which these are not there are skipped.
+LONG_PACKAGES="chromium chromium-driver debhelper debootstrap dh-python lintian"
 
 say() { printf 'setup: %s\n' "$*"; }
 die() { printf 'setup: %s\n' "$*" >&2; exit 1; }
@@ -39,36 +43,63 @@ python_find() {
 	return 1
 }
 
-packages_missing() {
-	for package in $PACKAGES; do
+# Of the packages that are named, those that are not installed.
+not_installed() {
+	for package in "$@"; do
 		dpkg-query -W -f='${db:Status-Status}\n' "$package" 2>/dev/null |
 			grep -qx installed || printf '%s ' "$package"
 	done
+}
+
+packages_missing() {
+	not_installed $PACKAGES
 	python_find >/dev/null || printf 'python3 python3-venv python3-dev '
 }
+
+# Sets root to what has apt-get run as root; false where nothing may be installed.
+may_install() {
+	root=
+	if [ "$(id -u)" != 0 ]; then
+		root="sudo -n"
+		sudo -n true 2>/dev/null || return 1
+	fi
+	[ "${BRAZE_NO_INSTALL:-0}" != 1 ]
+}
+
+apt() { $root env DEBIAN_FRONTEND=noninteractive apt-get "$@" >>build/apt.log 2>&1 </dev/null; }
 
 packages_install() {
 	missing=$(packages_missing)
 	[ -n "$missing" ] || return 0
-	command="apt-get install -y --no-install-recommends $missing"
-	root=
-	if [ "$(id -u)" != 0 ]; then
-		root="sudo -n"
-		sudo -n true 2>/dev/null || root=none
-	fi
-	if [ "$root" = none ] || [ "${BRAZE_NO_INSTALL:-0}" = 1 ]; then
-		die "these packages are missing: $missing
+	command="install -y --no-install-recommends $missing"
+	may_install || die "these packages are missing: $missing
 setup: install them as root, then run this again:
-	$command"
-	fi
+	apt-get $command"
 	say "installing system packages: $missing"
 	mkdir -p build
-	export DEBIAN_FRONTEND=noninteractive
-	{ $root apt-get update && $root $command; } >build/apt.log 2>&1 </dev/null || {
+	: >build/apt.log
+	apt update && apt $command || {
 		tail -n 20 build/apt.log >&2
 		die "apt-get failed, see build/apt.log; the command was:
-	$command"
+	apt-get $command"
 	}
+}
+
+# One by one, since not every system has them all.
+long_packages_install() {
+	missing=$(not_installed $LONG_PACKAGES)
+	[ -n "$missing" ] || return 0
+	may_install || {
+		say "without these packages their tests are skipped: $missing"
+		return 0
+	}
+	say "installing system packages for the long tests: $missing"
+	: >build/apt.log
+	apt update || true
+	for package in $missing; do
+		apt install -y --no-install-recommends "$package" ||
+			say "$package cannot be had (build/apt.log): its tests are skipped"
+	done
 }
 
 # Elsewhere the packages have other names: check what the build looks for instead.
@@ -159,3 +190,6 @@ else
 fi
 venv_make
 nvrtc_install
+if [ "${1:-}" = --long ] && command -v dpkg-query >/dev/null 2>&1; then
+	long_packages_install
+fi

@@ -73,7 +73,7 @@ static enum status record_sort(struct braze_array **out, int op, struct braze_ar
 static int ended(braze_array **out, enum status st, int op, braze_array *a, int axis,
 		 braze_error *err)
 {
-	if (a->session->careful && !st) {
+	if (careful_asks(a->session, (int)st, *out, a->count)) {
 		const braze_arg arg = {.array = a};
 		const struct recorded r = {
 			.op = (enum op)op,

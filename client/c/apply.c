@@ -265,7 +265,7 @@ int braze_binary(braze_array **out, int op, braze_array *a, braze_array *b, braz
 		braze_arg arg[2] = {{.array = a}, {.array = b}};
 		st = (int)record_apply(out, s, op, 2, arg, err_of(err));
 	}
-	if (unlikely(s->careful) && !st && !profile_counts(*out))
+	if (careful_asks(s, st, *out, 0))
 		st = look(out, op, a, b, err_of(err));
 	lock_give(s);
 	return st;
@@ -284,7 +284,7 @@ int braze_unary(braze_array **out, int op, braze_array *a, braze_error *err)
 		braze_arg arg = {.array = a};
 		st = (int)record_apply(out, s, op, 1, &arg, err_of(err));
 	}
-	if (unlikely(s->careful) && !st && !profile_counts(*out))
+	if (careful_asks(s, st, *out, 0))
 		st = look(out, op, a, NULL, err_of(err));
 	lock_give(s);
 	return st;
@@ -412,12 +412,6 @@ static __attribute__((noinline)) int look_any(braze_array **out, int op, int n,
 	return careful_recorded(out, &r, err);
 }
 
-static inline int careful_any(braze_array **out, int op, int n, const braze_arg *args,
-			      struct err *err)
-{
-	return profile_counts(*out) ? 0 : look_any(out, op, n, args, err);
-}
-
 int braze_apply(braze_array **out, braze_session *s, int op, int nargs, const braze_arg *args,
 		braze_error *err)
 {
@@ -434,8 +428,8 @@ int braze_apply(braze_array **out, braze_session *s, int op, int nargs, const br
 	bool mixed = nargs == 2 && !args[0].array != !args[1].array;
 	int st = (int)(mixed ? with_number(out, s, op, args, err_of(err))
 			     : record_apply(out, s, op, nargs, args, err_of(err)));
-	if (unlikely(s->careful) && !st)
-		st = careful_any(out, op, nargs, args, err_of(err));
+	if (careful_asks(s, st, *out, 0))
+		st = look_any(out, op, nargs, args, err_of(err));
 	lock_give(s);
 	return st;
 }

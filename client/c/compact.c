@@ -114,7 +114,7 @@ static int recorded(braze_array **out, enum op op, int n, braze_array *const *in
 
 	lock_take(s);
 	int st = (int)record(out, op, n, in, dtype, shape, count, err_of(err));
-	if (s->careful && !st) {
+	if (careful_asks(s, st, *out, in[0]->count)) {
 		braze_arg arg[3] = {{0}};
 		const struct recorded r = {.op = op, .n = (unsigned)n, .arg = arg};
 
@@ -297,7 +297,7 @@ static int reduced(braze_array **out, enum op op, int dtype, braze_array *const 
 
 	lock_take(s);
 	int st = (int)record_reduced(out, op, dtype, in, err_of(err));
-	if (s->careful && !st) {
+	if (careful_asks(s, st, *out, in[0]->count)) {
 		braze_arg arg[3] = {{.array = in[0]}, {.array = in[1]}, {.array = in[2]}};
 		const struct recorded r = {.op = op, .n = 3, .arg = arg};
 

@@ -98,9 +98,9 @@ static enum status import(struct braze_array **out, struct braze_session *s, int
 	return OK;
 }
 
-/* Small data near, unless it is for somebody who writes to shared memory. */
-static enum status import_near(struct braze_array **out, struct braze_session *s, int dtype,
-			       int ndim, const int64_t *dims, struct err *err)
+/* Small data near, unless it is for somebody who writes to shared memory.  *bytes: of all of it. */
+static enum status import_near(struct braze_array **out, uint64_t *bytes, struct braze_session *s,
+			       int dtype, int ndim, const int64_t *dims, struct err *err)
 {
 	struct shape shape;
 	int64_t count;
@@ -108,8 +108,8 @@ static enum status import_near(struct braze_array **out, struct braze_session *s
 
 	if (!st)
 		st = shape_count(&count, &shape, dtype_row((unsigned)dtype)->bytes, err);
-	bool small =
-		!st && s->near && (uint64_t)count * dtype_row((unsigned)dtype)->bytes <= NEAR_BYTES;
+	*bytes = st ? 0 : (uint64_t)count * dtype_row((unsigned)dtype)->bytes;
+	bool small = !st && s->near && *bytes <= NEAR_BYTES;
 	*out = small ? near_array(s, (enum dtype)dtype, &shape, count) : NULL;
 	return st;
 }
@@ -118,11 +118,12 @@ int braze_from_data(braze_array **out, braze_session *s, int dtype, int ndim, co
 		    const int64_t *strides, const void *data, braze_error *err)
 {
 	struct braze_array *a = NULL;
+	uint64_t bytes;
 
 	lock_take(s);
-	int st = (int)import_near(&a, s, dtype, ndim, shape, err_of(err));
+	int st = (int)import_near(&a, &bytes, s, dtype, ndim, shape, err_of(err));
 	if (unlikely(s->profile) && !st)
-		profile_copy(s, a ? 0 : UINT64_MAX);
+		profile_copy(s, a ? 0 : bytes);
 	if (!st && !a)
 		st = (int)import(&a, s, dtype, ndim, shape, err_of(err));
 	if (!st) {
@@ -202,7 +203,7 @@ static int lazy(struct braze_array **out, struct braze_session *s, enum op op, i
 	int st = (int)check_new(&shape, s, dtype, ndim, dims, err);
 	if (!st)
 		st = (int)create(out, s, op, dtype, &shape, value, n, err);
-	if (s->careful && !st) {
+	if (careful_asks(s, st, *out, 0)) {
 		const struct recorded r = {.op = op};
 		st = careful_recorded(out, &r, err);
 	}

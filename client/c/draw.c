@@ -78,7 +78,7 @@ static enum status record_draw(struct braze_array **out, const struct draw *d,
 	record_op(s, d->op, d->type, (*out)->id, 1, nimm);
 	record_in(s, state->id);
 	record_shape(s, &d->shape);
-	if (s->careful) {
+	if (careful_asks(s, 0, *out, 0)) {
 		const struct recorded r = {.op = d->op};
 		st = (enum status)careful_recorded(out, &r, err);
 	}

@@ -96,7 +96,7 @@ static int checked(braze_array **out, braze_array *a, int64_t size, int axis, br
 
 	lock_take(s);
 	int st = (int)record_index(out, s, a, size, axis, err_of(err));
-	if (s->careful && !st) {
+	if (careful_asks(s, st, *out, a->count)) {
 		const braze_arg arg = {.array = a};
 		const struct recorded r = {.op = OP_INDEX, .n = 1, .arg = &arg};
 		st = careful_recorded(out, &r, err_of(err));
@@ -263,7 +263,7 @@ static int take(braze_array **out, braze_array *source, braze_array *place,
 
 	lock_take(s);
 	int st = (int)record_take(out, source, place, shape, err_of(err));
-	if (s->careful && !st) {
+	if (careful_asks(s, st, *out, source->count)) {
 		const braze_arg arg[2] = {{.array = source}, {.array = place}};
 		const struct recorded r = {.op = OP_TAKE, .n = 2, .arg = arg};
 		st = careful_recorded(out, &r, err_of(err));

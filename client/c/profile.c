@@ -13,6 +13,7 @@
 #define NEAR_EVERY 128	  /* near operations, on the average */
 #define FAR_EVERY  256	  /* recorded ones */
 #define COPY_LEAST 16384  /* bytes; less is quicker than to look at the clock */
+#define BRIEF_NS   20000  /* of a call of NumPy's; a longer one is told at once */
 #define WORK_NS	   10	  /* of predicted work */
 
 static uint64_t now_ns(void)
@@ -49,20 +50,35 @@ static void begin(struct braze_session *s)
 	struct profile *p = s->profile;
 
 	p->large = 0;
+	p->brief = interval(p, NEAR_EVERY);
 	p->near = s->counters.near;
 	p->span = s->profile_left = interval(p, FAR_EVERY);
 	s->profile_at = s->counters.near + interval(p, NEAR_EVERY);
 }
 
-/* The time since the last tick is the program's, NumPy's or a copy's. */
-static void tell(struct braze_session *s, uint64_t now)
+/* What of the time since the last tick was the program's, before NumPy was called. */
+static uint64_t before_numpy(const struct profile *p)
 {
-	struct profile *p = s->profile;
-	uint64_t ns = now > p->since ? now - p->since : 0;
+	return p->whose == NUMPYS && p->began > p->since ? p->began - p->since : 0;
+}
+
+/* The time until now is the program's, NumPy's or a copy's: for the next tick. */
+static void account(struct profile *p, uint64_t now)
+{
+	uint64_t ns = now > p->since ? now - p->since : 0, before = before_numpy(p);
 
 	*(p->whose == NUMPYS   ? &p->tick.numpy_ns
 	  : p->whose == COPIES ? &p->tick.copy_ns
-			       : &p->tick.own_ns) += ns;
+			       : &p->tick.own_ns) += ns - before;
+	p->tick.own_ns += before;
+	p->since = now;
+}
+
+static void tell(struct braze_session *s, uint64_t now)
+{
+	struct profile *p = s->profile;
+
+	account(p, now);
 	p->tick.far = p->span - s->profile_left;
 	p->tick.work += (uint64_t)PROFILE_FEW * (p->tick.far - p->large);
 	p->tick.near = s->counters.near - p->near;
@@ -123,14 +139,14 @@ uint64_t profile_wait(struct braze_session *s)
 {
 	if (!s->profile)
 		return 0;
-	tell(s, now_ns());
+	account(s->profile, now_ns());
 	return s->profile->since;
 }
 
 void profile_waited(struct braze_session *s, uint64_t began, enum ticket_kind kind)
 {
 	struct profile *p = s->profile;
-	struct braze_tick t = {0};
+	struct braze_tick *t = p ? &p->tick : NULL;
 	struct braze_spent spent;
 
 	if (!p || !began)
@@ -139,20 +155,19 @@ void profile_waited(struct braze_session *s, uint64_t began, enum ticket_kind ki
 	spent = s->spent;
 	pthread_mutex_unlock(&s->sock);
 	p->since = now_ns();
-	t.wait_ns = p->since - began;
-	t.trips = 1;
-	t.kind = kind == TICKET_COMPILE ? BRAZE_WAIT_CODE
-		 : kind == TICKET_LEASE ? BRAZE_WAIT_MEMORY
-					: BRAZE_WAIT_VALUE;
+	t->wait_ns += p->since - began;
+	t->trips = 1;
+	t->kind = kind == TICKET_COMPILE ? BRAZE_WAIT_CODE
+		  : kind == TICKET_LEASE ? BRAZE_WAIT_MEMORY
+					 : BRAZE_WAIT_VALUE;
 	if (spent.running_ns >= p->spent.running_ns) { /* else another daemon's */
-		t.spent.planning_ns = spent.planning_ns - p->spent.planning_ns;
-		t.spent.running_ns = spent.running_ns - p->spent.running_ns;
-		t.spent.queued_ns = spent.queued_ns - p->spent.queued_ns;
-		t.spent.ran = spent.ran - p->spent.ran;
+		t->spent.planning_ns = spent.planning_ns - p->spent.planning_ns;
+		t->spent.running_ns = spent.running_ns - p->spent.running_ns;
+		t->spent.queued_ns = spent.queued_ns - p->spent.queued_ns;
+		t->spent.ran = spent.ran - p->spent.ran;
 	}
 	p->spent = spent;
-	p->tell(p->data, &t);
-	p->since = now_ns();
+	tell(s, p->since);
 }
 
 uint64_t profile_sending(const struct braze_session *s)
@@ -218,12 +233,32 @@ int braze_set_profiler(braze_session *s, braze_profiler_fn *tell_fn, void *data,
 	return 0;
 }
 
+/* A call of NumPy's is over.  One that took little is not told by itself: to look where the program
+ * is takes as long. */
+static void numpys_over(struct braze_session *s, uint64_t now)
+{
+	struct profile *p = s->profile;
+	uint64_t from = p->began > p->since ? p->began : p->since;
+	uint64_t ns = now > from ? now - from : 0;
+
+	if (ns >= BRIEF_NS || !--p->brief) {
+		tell(s, now);
+	} else {
+		p->tick.numpy_ns += ns;
+		p->since += ns; /* what is left is the program's */
+	}
+	p->whose = PROGRAMS;
+}
+
 void braze_profile_numpys(braze_session *s, int on)
 {
 	lock_take(s);
-	if (s->profile) {
-		tell(s, now_ns());
-		s->profile->whose = on ? NUMPYS : PROGRAMS;
+	struct profile *p = s->profile;
+	if (p && on && p->whose != NUMPYS) {
+		p->began = now_ns();
+		p->whose = NUMPYS;
+	} else if (p && !on && p->whose == NUMPYS) {
+		numpys_over(s, now_ns());
 	}
 	lock_give(s);
 }

@@ -18,6 +18,8 @@ struct profile {
 	uint64_t since;	     /* when the last tick ended */
 	uint64_t near, work; /* the session's counts then: operations, and their predicted work */
 	enum { PROGRAMS, NUMPYS, COPIES } whose; /* the time until the next tick */
+	uint64_t began;				 /* NUMPYS: since then, the program's before */
+	uint32_t brief; /* calls of NumPy's that are not told one by one, until the next tick */
 	uint32_t span;	/* recorded operations between the last tick and the next */
 	uint32_t large; /* of those since, whose work is in the tick */
 	uint32_t random;
@@ -40,8 +42,9 @@ void profile_recorded(const struct braze_array *made, const struct recorded *r);
 void profile_near(struct braze_session *s);
 
 /* Is that all there is to know of it, while nobody but a profile looks?  What is near was counted
- * already; of what goes over few elements it is known how many they are. */
-static inline bool profile_counts(const struct braze_array *made)
+ * already; of what goes over few elements, `over` of its largest operand, it is known how many they
+ * are. */
+static inline bool profile_counts(const struct braze_array *made, int64_t over)
 {
 	struct braze_session *s = made->session;
 
@@ -49,7 +52,7 @@ static inline bool profile_counts(const struct braze_array *made)
 		return false;
 	if (made->buf->flags & BUF_APART)
 		return true;
-	if (made->count > PROFILE_FEW || s->profile_left <= 1)
+	if (made->count > PROFILE_FEW || over > PROFILE_FEW || s->profile_left <= 1)
 		return false;
 	s->profile_left--;
 	return true;

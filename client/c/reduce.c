@@ -76,7 +76,7 @@ int braze_reduce(braze_array **out, int op, braze_array *a, unsigned axes, int k
 
 	lock_take(s);
 	int st = (int)record_reduce(out, op, a, axes, keepdims, dtype, err_of(err));
-	if (s->careful && !st) {
+	if (careful_asks(s, st, *out, a->count)) {
 		const braze_arg arg = {.array = a};
 		const struct recorded r = {(enum op)op, 1, &arg, axes, keepdims != 0};
 		st = careful_recorded(out, &r, err_of(err));
@@ -124,7 +124,7 @@ int braze_matmul(braze_array **out, braze_array *a, braze_array *b, braze_error 
 
 	lock_take(s);
 	int st = (int)matmul(out, a, b, err_of(err));
-	if (s->careful && !st) {
+	if (careful_asks(s, st, *out, a->count > b->count ? a->count : b->count)) {
 		const braze_arg arg[2] = {{.array = a}, {.array = b}};
 		const struct recorded r = {.op = OP_MATMUL, .n = 2, .arg = arg};
 		st = careful_recorded(out, &r, err_of(err));
@@ -166,7 +166,7 @@ int braze_cast(braze_array **out, braze_array *a, int dtype, braze_error *err)
 
 	lock_take(s);
 	int st = (int)record_cast(out, a, (unsigned)dtype, err_of(err));
-	if (s->careful && !st) {
+	if (careful_asks(s, st, *out, a->count)) {
 		const braze_arg arg = {.array = a};
 		const struct recorded r = {.op = OP_CAST, .n = 1, .arg = &arg};
 		st = careful_recorded(out, &r, err_of(err));
@@ -243,12 +243,13 @@ static enum status assign_near(bool *done, uint32_t *run, struct braze_array *ds
 	return st;
 }
 
-static enum status assign(struct braze_array *dst, const braze_arg *src, struct err *err)
+/* *near: it was computed in the call. */
+static enum status assign(bool *near, struct braze_array *dst, const braze_arg *src,
+			  struct err *err)
 {
 	struct braze_session *s = dst->session;
 	unsigned nimm = src->array ? 0 : record_words((unsigned)src->scalar.dtype);
 	uint32_t run = 0;
-	bool done = false;
 
 	enum status st = array_usable(s, err);
 	if (!st)
@@ -256,8 +257,8 @@ static enum status assign(struct braze_array *dst, const braze_arg *src, struct 
 	if (!st)
 		st = check_source(dst, src, err);
 	if (!st && s->near)
-		st = assign_near(&done, &run, dst, src, err);
-	if (done)
+		st = assign_near(near, &run, dst, src, err);
+	if (*near)
 		return OK;
 	if (!st)
 		st = src->array ? record_use_two(dst, src->array, err) : record_use(dst, err);
@@ -280,10 +281,12 @@ static enum status assign(struct braze_array *dst, const braze_arg *src, struct 
 int braze_assign(braze_array *dst, braze_arg src, braze_error *err)
 {
 	struct braze_session *s = dst->session;
+	bool near = false;
 
 	lock_take(s);
-	int st = (int)assign(dst, &src, err_of(err));
-	if (s->careful && !st)
+	int st = (int)assign(&near, dst, &src, err_of(err));
+	/* Near there is nothing but a profile, and that counted it. */
+	if (!near && careful_asks(s, st, dst, 0))
 		st = careful_assigned(dst, &src, err_of(err));
 	lock_give(s);
 	return st;

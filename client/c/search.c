@@ -132,7 +132,7 @@ static int recorded(braze_array **out, const struct search *x, braze_error *err)
 
 	lock_take(s);
 	int st = (int)record(out, x, err_of(err));
-	if (s->careful && !st) {
+	if (careful_asks(s, st, *out, x->in[0]->count)) {
 		braze_arg arg[3] = {{0}};
 		const struct recorded r = {.op = x->op, .n = (unsigned)x->n, .arg = arg};
 

@@ -5,18 +5,35 @@
  * line.  What the daemon ran in a wait is the lines' that recorded it since the wait before, by
  * their predicted work; all else is the line's that made the call. */
 #include "core.h"
+#include "native.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define LINES 4096 /* more go into one row */
 #define SLOTS (2 * LINES)
+#define SITES 1024 /* that are remembered: instructions, */
+#define CODES 256  /* functions */
 
 struct line {
 	PyObject *code; /* NULL: of no known place */
 	int number;
 	uint64_t own, near, numpy, wait, planning, running, queued, code_wait, memory_wait, copy;
 	uint64_t ops_near, ops_far, trips, copied;
+};
+
+/* Which line an instruction of a program belongs to: to find that takes many times as long as to
+ * look here. */
+struct site {
+	PyObject *code; /* owned; NULL: free */
+	long instruction;
+	uint16_t line;
+};
+
+/* Whether a function is braze's own. */
+struct whose {
+	PyObject *code; /* owned; NULL: free */
+	bool ours;
 };
 
 /* Operations that a line recorded one after the other. */
@@ -30,8 +47,31 @@ static struct {
 	uint16_t *slot;	   /* hash table of indices; 0: free */
 	unsigned n, nrecorded;
 	struct recorded *recorded; /* and not run, as far as is known; oldest first */
-	PyObject *file_name, *back_name;
+	struct site site[SITES];
+	struct whose whose[CODES];
+	PyObject *file_name, *back_name, *at_name;
 } profile;
+
+static size_t place_of(const PyObject *code)
+{
+	return (uintptr_t)code / 64 * 31;
+}
+
+/* Is it a function of the program's? */
+static bool is_programs(PyObject *code)
+{
+	struct whose *w = &profile.whose[place_of(code) % CODES];
+	PyObject *file = NULL;
+
+	if (w->code == code)
+		return !w->ours;
+	file = PyObject_GetAttr(code, profile.file_name);
+	Py_XDECREF(w->code);
+	w->code = Py_NewRef(code);
+	w->ours = !file || PyUnicode_Tailmatch(file, core.package, 0, PY_SSIZE_T_MAX, -1) != 0;
+	Py_XDECREF(file);
+	return !w->ours;
+}
 
 /* The innermost frame of the program's, as a new reference; NULL: none. */
 static PyObject *program_frame(PyObject **code)
@@ -39,15 +79,11 @@ static PyObject *program_frame(PyObject **code)
 	PyObject *frame = Py_XNewRef((PyObject *)PyEval_GetFrame());
 
 	while (frame && frame != Py_None) {
-		PyObject *back = NULL, *file = NULL;
+		PyObject *back = NULL;
 
 		*code = (PyObject *)PyFrame_GetCode((PyFrameObject *)frame);
-		file = PyObject_GetAttr(*code, profile.file_name);
-		if (file && PyUnicode_Tailmatch(file, core.package, 0, PY_SSIZE_T_MAX, -1) == 0) {
-			Py_DECREF(file);
+		if (is_programs(*code))
 			return frame;
-		}
-		Py_XDECREF(file);
 		Py_CLEAR(*code);
 		back = PyObject_GetAttr(frame, profile.back_name);
 		Py_DECREF(frame);
@@ -60,7 +96,7 @@ static PyObject *program_frame(PyObject **code)
 
 static struct line *find(PyObject *code, int number)
 {
-	size_t at = ((uintptr_t)code / 64 * 31 + (unsigned)number) % SLOTS;
+	size_t at = (place_of(code) + (unsigned)number) % SLOTS;
 
 	for (; profile.slot[at]; at = (at + 1) % SLOTS) {
 		struct line *l = &profile.line[profile.slot[at]];
@@ -75,6 +111,23 @@ static struct line *find(PyObject *code, int number)
 	return &profile.line[profile.n++];
 }
 
+/* The line of the frame, which runs this code. */
+static struct line *line_of(PyObject *frame, PyObject *code)
+{
+	PyObject *at = PyObject_GetAttr(frame, profile.at_name);
+	long instruction = at ? PyLong_AsLong(at) : -1;
+	struct site *s = &profile.site[(place_of(code) + (size_t)instruction / 2) % SITES];
+
+	Py_XDECREF(at);
+	if (s->code != code || s->instruction != instruction) {
+		struct line *l = find(code, PyFrame_GetLineNumber((PyFrameObject *)frame));
+
+		Py_XDECREF(s->code);
+		*s = (struct site){Py_NewRef(code), instruction, (uint16_t)(l - profile.line)};
+	}
+	return &profile.line[s->line];
+}
+
 /* The line that the program is in. */
 static struct line *here(void)
 {
@@ -82,7 +135,7 @@ static struct line *here(void)
 	struct line *l = &profile.line[0];
 
 	if (frame)
-		l = find(code, PyFrame_GetLineNumber((PyFrameObject *)frame));
+		l = line_of(frame, code);
 	Py_XDECREF(frame);
 	Py_XDECREF(code);
 	return l;
@@ -200,6 +253,10 @@ static void clear(void)
 {
 	for (unsigned i = 1; i < profile.n; i++)
 		Py_XDECREF(profile.line[i].code);
+	for (unsigned i = 0; i < SITES; i++)
+		Py_CLEAR(profile.site[i].code);
+	for (unsigned i = 0; i < CODES; i++)
+		Py_CLEAR(profile.whose[i].code);
 	free(profile.line);
 	free(profile.slot);
 	free(profile.recorded);
@@ -226,13 +283,14 @@ static PyObject *profile_start(PyObject *mod, PyObject *ignored)
 	if (!profile.file_name) {
 		profile.file_name = PyUnicode_InternFromString("co_filename");
 		profile.back_name = PyUnicode_InternFromString("f_back");
+		profile.at_name = PyUnicode_InternFromString("f_lasti");
 	}
 	profile.line = calloc(LINES, sizeof *profile.line);
 	profile.slot = calloc(SLOTS, sizeof *profile.slot);
 	profile.recorded = calloc(LINES, sizeof *profile.recorded);
 	profile.n = 1;
-	if (!profile.file_name || !profile.back_name || !profile.line || !profile.slot ||
-	    !profile.recorded) {
+	if (!profile.file_name || !profile.back_name || !profile.at_name || !profile.line ||
+	    !profile.slot || !profile.recorded) {
 		clear();
 		return PyErr_NoMemory();
 	}
@@ -279,11 +337,19 @@ static PyObject *profile_stop(PyObject *mod, PyObject *ignored)
 	return list;
 }
 
-/* profile_numpys(on): what follows is NumPy's time */
-static PyObject *profile_numpys(PyObject *mod, PyObject *on)
+/* profile_numpys(function, ...): what the function gives, whose time is NumPy's */
+static PyObject *profile_numpys(PyObject *mod, PyObject *const *args, Py_ssize_t n)
 {
-	profile_mark(PyObject_IsTrue(on) == 1);
-	Py_RETURN_NONE;
+	PyObject *made = NULL;
+
+	if (n < 1) {
+		PyErr_SetString(PyExc_TypeError, "profile_numpys() takes a function");
+		return NULL;
+	}
+	profile_mark(1);
+	made = PyObject_Vectorcall(args[0], args + 1, (size_t)(n - 1), NULL);
+	profile_mark(0);
+	return made;
 }
 
 void profile_mark(int on)
@@ -300,6 +366,6 @@ void profile_forked(void)
 PyMethodDef profile_methods[] = {
 	{"profile_start", profile_start, METH_NOARGS, NULL},
 	{"profile_stop", profile_stop, METH_NOARGS, NULL},
-	{"profile_numpys", profile_numpys, METH_O, NULL},
+	{"profile_numpys", (PyCFunction)(void (*)(void))profile_numpys, METH_FASTCALL, NULL},
 	{NULL, NULL, 0, NULL},
 };

@@ -27,6 +27,7 @@ enum command_kind {
 	CMD_REGION = 1,	   /* + fd: map it; id, bytes */
 	CMD_DEVICE_REGION, /* id; arg: bytes; ticket: client: memory of the device.  One that
 			      cannot be had fails the runs that name it (E_NOMEM) */
+	CMD_DEVICE_CLEAR,  /* id: of such a region all bytes are 0 before the client's next run */
 	CMD_RELEASE,	   /* id; ticket: offset, arg: bytes: that memory is going to be given
 			      back, so let go of its pages; answered by DONE_RELEASE with the
 			      same id, ticket and arg.  Not to the CPU's worker, which holds none */

@@ -100,6 +100,23 @@ void cuda_region_take(struct cuda_lane *l, uint32_t id, uint64_t bytes)
 	cuda_table_put(&l->regions, id, g);
 }
 
+void cuda_region_clear(struct cuda_lane *l, uint32_t id)
+{
+	struct cuda_region *g = cuda_table_find(&l->regions, id);
+	struct err err = {0};
+
+	if (!g || !g->addr)
+		return;
+	if (cuda_context_check(l->c, l->c->api.cuMemsetD8Async(g->addr, 0, g->bytes, l->stream),
+			       &err, "clearing %llu bytes of %s", (unsigned long long)g->bytes,
+			       l->c->name) == OK)
+		return;
+	log_warn("cuda_region", "region %u: %s", id, err.text);
+	cuda_memory_give(l, g->addr, g->bytes);
+	g->addr = 0;
+	g->absent = true;
+}
+
 void cuda_region_drop(struct cuda_lane *l, uint32_t id)
 {
 	struct cuda_region *g = cuda_table_take(&l->regions, id);

@@ -95,6 +95,14 @@ static void region_take(struct cuda *c, const struct command *head)
 	cuda_lane_give(l, ITEM_ALLOC, head->id, head->arg, NULL);
 }
 
+static void region_clear(struct cuda *c, uint32_t id)
+{
+	struct cuda_lane *owner = cuda_table_find(&c->owners, id);
+
+	if (owner)
+		cuda_lane_give(owner, ITEM_CLEAR, id, 0, NULL);
+}
+
 static void run(struct cuda *c, const char *packet, size_t bytes)
 {
 	const struct command_run *head = (const struct command_run *)packet;
@@ -109,6 +117,12 @@ static void run(struct cuda *c, const char *packet, size_t bytes)
 	}
 	snprintf(done.text, sizeof done.text, "a run of %zu bytes", bytes);
 	cuda_worker_send(c, &done, sizeof done);
+}
+
+static void cancel(struct cuda *c, uint64_t job)
+{
+	for (struct cuda_lane *l = c->lanes; l; l = l->next)
+		cuda_lane_cancel(l, job);
 }
 
 static void answer_ping(struct cuda *c, const struct command *ping)
@@ -131,6 +145,9 @@ static void do_packet(struct cuda *c, const char *packet, size_t bytes, int fd)
 		break;
 	case CMD_DEVICE_REGION:
 		region_take(c, head);
+		break;
+	case CMD_DEVICE_CLEAR:
+		region_clear(c, head->id);
 		break;
 	case CMD_REGION_DROP:
 		region_drop(c, head->id);
@@ -155,8 +172,7 @@ static void do_packet(struct cuda *c, const char *packet, size_t bytes, int fd)
 		run(c, packet, bytes);
 		break;
 	case CMD_CANCEL:
-		for (struct cuda_lane *l = c->lanes; l; l = l->next)
-			cuda_lane_cancel(l, TICKET_JOB(head->ticket));
+		cancel(c, TICKET_JOB(head->ticket));
 		break;
 	case CMD_PING:
 		answer_ping(c, head);

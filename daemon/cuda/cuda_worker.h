@@ -243,7 +243,7 @@ _Static_assert(CUDA_VOLLEY <= CUDA_ORDER_STEPS, "a step has a launch at least");
 
 /* ---- lanes -------------------------------------------------------------------------- */
 
-enum cuda_item_kind { ITEM_ALLOC, ITEM_DROP, ITEM_RUN, ITEM_FORGET };
+enum cuda_item_kind { ITEM_ALLOC, ITEM_CLEAR, ITEM_DROP, ITEM_RUN, ITEM_FORGET };
 
 struct cuda_item {
 	struct cuda_item *next;
@@ -394,6 +394,8 @@ void cuda_region_unmap(struct cuda *c, uint32_t id);
 void cuda_region_ref(struct cuda_host *h);
 void cuda_region_unref(struct cuda_host *h);
 void cuda_region_take(struct cuda_lane *l, uint32_t id, uint64_t bytes);
+/* All zeros, for what is issued next; a region that cannot be cleared is absent from then on. */
+void cuda_region_clear(struct cuda_lane *l, uint32_t id);
 void cuda_region_drop(struct cuda_lane *l, uint32_t id);
 /* Where [place + lo, place + hi) lies, for a run that holds its arenas. */
 enum status cuda_region_resolve(struct cuda_spot *out, const struct cuda_run *run,

@@ -20,6 +20,8 @@ struct plan_slot {
 	uint32_t value; /* the partition's value that lies here at the end (outputs) or at
 			   the start (inputs); PART_NONE for a temporary */
 	uint32_t input; /* the input value whose storage this is at the start, or PART_NONE */
+	uint8_t empty;	/* bytes that nobody wrote may be read (EMPTY): where memory may have been
+			   somebody else's, it is cleared */
 };
 
 /* The last two are in no plan: STEP_COPY carries bytes between host and device, or of an input that

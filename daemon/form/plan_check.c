@@ -129,9 +129,15 @@ enum status plan_check(const struct plan *p, const struct part *part, struct err
 	c.filled = xcalloc(p->nslot, 1);
 	for (uint32_t k = 0; k < p->nslot; k++)
 		c.filled[k] = p->slot[k].input != PART_NONE;
-	for (uint32_t v = 0; v < p->nvalue; v++)
-		if (part->value[v].undefined && p->value_slot[v] != PART_NONE)
-			c.filled[p->value_slot[v]] = 1;
+	for (uint32_t v = 0; v < p->nvalue && !st; v++) {
+		uint32_t s = p->value_slot[v];
+
+		if (!part->value[v].undefined || s == PART_NONE)
+			continue;
+		c.filled[s] = 1;
+		if (!p->slot[s].empty)
+			st = err_set(err, E_INTERNAL, "slot %u may be read unwritten", s);
+	}
 	for (uint32_t k = 0; k < p->nstep && !st; k++) {
 		if (p->step[k].kind == STEP_CALL)
 			st = check_call(&c, k);

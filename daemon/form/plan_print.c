@@ -17,7 +17,7 @@ static void put_slot(struct textbuf *t, const struct plan *p, uint32_t k)
 		textbuf_put(t, " v%u", s->value);
 	if (s->input != PART_NONE)
 		textbuf_put(t, " input v%u", s->input);
-	textbuf_put(t, "\n");
+	textbuf_put(t, "%s\n", s->empty ? " empty" : "");
 }
 
 static void put_step(struct textbuf *t, const struct plan *p, uint32_t k)

@@ -42,7 +42,8 @@ static uint32_t new_slot(struct finish *f, uint32_t s)
 	const struct prog_slot *x = &f->p->slot[s];
 	uint32_t n = f->plan->nslot++;
 
-	f->plan->slot[n] = (struct plan_slot){x->bytes, x->keep ? x->value : PART_NONE, x->input};
+	f->plan->slot[n] =
+		(struct plan_slot){x->bytes, x->keep ? x->value : PART_NONE, x->input, x->empty};
 	return n;
 }
 
@@ -75,6 +76,7 @@ static void number_slot(struct finish *f, uint32_t s, uint32_t step)
 		n = new_slot(f, s);
 	else if (f->plan->slot[n].bytes < x->bytes)
 		f->plan->slot[n].bytes = x->bytes;
+	f->plan->slot[n].empty |= x->empty;
 	f->number[s] = n;
 	if (!x->keep)
 		f->busy[n] = f->last[s];

@@ -17,6 +17,7 @@ struct prog_slot {
 	uint32_t nread;	 /* load instructions and library operands that read it */
 	uint32_t writer; /* id of the unit lowered last that writes it, or PART_NONE */
 	uint8_t keep;	 /* an input or an output lies here: its stores must stay */
+	uint8_t empty;	 /* bytes that nobody wrote may be read: of EMPTY */
 };
 
 /* Bit sets over the accesses of a nest. */

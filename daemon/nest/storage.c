@@ -36,6 +36,7 @@ static void place(struct prog *p, uint32_t k, const uint32_t *last)
 	} else {
 		s = prog_slot(p, v->bytes);
 		p->copy[k] = prev && !prev->undefined && !covers(part, o);
+		p->slot[s].empty = v->undefined || (prev && !p->copy[k] && !covers(part, o));
 	}
 	p->slot[s].value = id;
 	p->slot[s].keep |= v->role == PART_OUTPUT;

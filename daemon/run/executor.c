@@ -542,6 +542,11 @@ void executor_device_region(struct executor *x, uint32_t region, uint64_t bytes,
 	spawn_send_simple(x, CMD_DEVICE_REGION, region, client, bytes, -1);
 }
 
+void executor_device_clear(struct executor *x, uint32_t region)
+{
+	spawn_send_simple(x, CMD_DEVICE_CLEAR, region, 0, 0, -1);
+}
+
 void executor_submit(struct executor *x, struct executor_job *job)
 {
 	job->busy_ns = 0;

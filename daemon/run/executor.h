@@ -131,6 +131,7 @@ bool executor_release(struct executor *x, uint32_t region, const struct command_
 		      void (*done)(void *data), void *data) MUST_USE;
 /* Memory of the device for a client; gone when the worker dies. */
 void executor_device_region(struct executor *x, uint32_t region, uint64_t bytes, uint64_t client);
+void executor_device_clear(struct executor *x, uint32_t region);
 void executor_submit(struct executor *x, struct executor_job *job);
 /* Ends with JOB_CANCELLED as soon as it can (between steps, or inside one that
  * writes only fresh storage), or as it would have ended. */

@@ -308,11 +308,15 @@ static enum status bind_mirror(struct job *j, struct trace *t, uint32_t s, uint3
 			       struct err *err)
 {
 	struct storage *st = j->slot[s];
+	bool fresh = !st->mirror;
 	struct mirror *m = mirror_use(j->device, t, st, j->run.client);
 
 	if (!m)
 		return err_set(err, E_NOMEM, "%s has no room for %llu bytes", j->device->name,
 			       (unsigned long long)st->bytes);
+	/* A device's memory goes from client to client; an arena is one client's. */
+	if (fresh && j->run.plan->slot[s].empty)
+		executor_device_clear(j->device->executor, m->region);
 	j->slot_use[s] = USE_MIRROR;
 	j->place[s] = mirror_place(m);
 	m->valid |= !st->bytes;

@@ -189,7 +189,7 @@ def mark():
     os.getppid()
 
 
-TURNS = 5000 if "--profile" in sys.argv or "--long" in sys.argv else 500
+TURNS = 2000 if "--profile" in sys.argv or "--long" in sys.argv else 500
 
 
 def counted(mine):

@@ -49,6 +49,7 @@ class Root:
         done = subprocess.run(["debootstrap", "--variant=minbase", f"--cache-dir={kept}", release, folder, *mirror()],
                               capture_output=True, text=True)
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr
+        folder.chmod(0o755)  # pytest's are their maker's alone
         for name in NETWORK:
             source, target = f"/etc/{name}", folder / "etc" / name
             if os.path.isdir(source):
@@ -64,16 +65,20 @@ class Root:
             os.chown(folder / name, USER, USER)
         self.run("apt-get", "update")
 
-    def run(self, *command, check=True, user=False, seconds=1200, **variables):
-        """In the root, in its own tree of processes, which ends with the command; as its user or as root."""
+    def started(self, *command, user=False, **variables):
+        """What subprocess is given to have it run in the root, in its own tree of processes, which ends with the command;
+        as its user or as root."""
         where = f"/{HOME}" if user else "/root"
         env = {**SETTINGS, "DEBIAN_FRONTEND": "noninteractive", "LANG": "C.UTF-8", "HOME": where,
                "PATH": "/usr/local/bin:/usr/bin:/bin" + ("" if user else ":/usr/local/sbin:/usr/sbin:/sbin"),
                **({"XDG_RUNTIME_DIR": f"/run/user/{USER}"} if user else {}), **variables}
         who = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups"] if user else []
-        done = subprocess.run(["unshare", "--mount", "--pid", "--fork", "--mount-proc", f"--root={self.folder}",
-                               f"--wd={where}", *who, *map(str, command)],
-                              env=env, capture_output=True, text=True, timeout=seconds)
+        return {"args": ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", f"--root={self.folder}",
+                         f"--wd={where}", *who, *map(str, command)], "env": env, "text": True}
+
+    def run(self, *command, check=True, user=False, seconds=1200, **variables):
+        """To its end."""
+        done = subprocess.run(**self.started(*command, user=user, **variables), capture_output=True, timeout=seconds)
         assert not check or done.returncode == 0, done.stdout[-6000:] + done.stderr[-6000:]
         return done
 

@@ -54,12 +54,23 @@ def test_methods_and_attributes():
     assert not {name: rows[name] for name, most in METHODS.items() if rows[name][1] > most}
 
 
-@pytest.mark.parametrize(("near", "most"), [("0", 1.03), ("1", 1.03)], ids=["recorded", "near"])
-def test_a_profile_costs_small_operations_little(near, most):
-    names = ["add operator", "add a number", "np.sqrt"]
-    plain, under = (counted(names, near, way) for way in ("--long", "--profile"))
-    shares = {name: under[name][1] / plain[name][1] for name in names}
-    assert not {name: share for name, share in shares.items() if share > most}
+# One of each way into the library.  Calls of NumPy's are not among them: under valgrind they last so long that
+# each is worth a look at where the program is.
+UNDER_A_PROFILE = ("add operator", "np.exp", "np.sqrt out=", "np.add out=", "in place", "slice in place", "copy a slice",
+                   "a.sum axis", "a.copy", "np.empty", "np.array of a list", "np.matmul")
+
+
+@pytest.mark.parametrize("near", ["0", "1"], ids=["recorded", "near"])
+def test_a_profile_costs_small_operations_little(near):
+    names, dear = UNDER_A_PROFILE, {}
+    for _ in range(2):  # a daemon that is behind has a client wait in a send: that is not the profile's
+        plain, under = (counted(names, near, way) for way in ("--long", "--profile"))
+        shares = {name: under[name][1] / plain[name][1] for name in names}
+        dear = {name: share for name, share in shares.items() if share > 1.03}
+        names = tuple(dear)
+        if not names:
+            break
+    assert not dear
 
 
 def test_a_profile_counts_an_operation_once():

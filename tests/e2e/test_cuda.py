@@ -6,6 +6,7 @@ accesses out of bounds, races and reads of memory that was freed.
 """
 
 
+import os
 import pytest
 from gpu import PATIENT, STRICT, Gpu, Refused
 from harness import find_standin, wait_until
@@ -33,6 +34,17 @@ def test_results_stay_on_the_device(gpu):
     assert status["device_used_bytes"] > 0
     a.do("del a, b, c; braze.flush()")
     wait_until(lambda: gpu.daemon.status()["device_used_bytes"] == 0, what="freeing")
+
+
+@pytest.mark.parametrize("made", [
+    "np.empty(5001)", "np.empty(5001, dtype='u1')", "np.empty((70, 70)) * 1", "np.empty(300)[::3].copy()",
+    "np.empty_like(np.asarray(numpy.ones(2000)))"])
+def test_what_nobody_wrote_is_nobodys(gpu, made):
+    """The stand-in's fresh memory is full of somebody's bytes, as a GPU's may be."""
+    a = gpu.talker("cuda:0")
+    a.do(f"e = {made}; e[:1] = 0; t = e + 1; braze.wait(t)")
+    assert gpu.device()["runs"] > 0
+    assert a.do("out = (numpy.asarray(e) != 0).sum().item(), (numpy.asarray(t) != 1).sum().item()") == [0, 0]
 
 
 def test_intermediate_results_are_fetched_only_when_read(gpu):
@@ -249,6 +261,22 @@ def test_holders_are_named_the_greatest_first():
         with pytest.raises(Refused, match="held by: " + holder(b, 16) + ", talker"):
             a.do("big = np.full(8 << 20, 1.0) + 0; braze.wait(big)")
         assert c.do("out = float(mine.sum())") == 2.0**19
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root becomes somebody else")
+def test_holders_of_other_users_have_no_name():
+    with Gpu(vram="64M") as gpu:
+        ours, theirs = gpu.talker(), gpu.talker()
+        os.chmod(gpu.daemon.folder, 0o755)
+        os.chmod(gpu.daemon.socket, 0o666)
+        theirs.do("import os; os.seteuid(65534)\nmine = np.full(16 << 17, 1.0) + 1; braze.wait(mine)")
+        ours.do("mine = np.full(2 << 17, 1.0) + 1; braze.wait(mine)")
+        assert {row["uid"] for row in gpu.daemon.clients()} == {0, 65534}
+        big = "big = np.full(8 << 20, 1.0) + 0; braze.wait(big)"
+        with pytest.raises(Refused, match=r"held by: another user 16 MiB, " + holder(ours, 2) + "$"):
+            ours.do(big)
+        with pytest.raises(Refused, match="held by: " + holder(theirs, 16) + ", another user 2 MiB$"):
+            theirs.do(big)
 
 
 @pytest.mark.parametrize("known", [True, False])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The C that the documentation shows compiles as C and as C++, and runs."""
+"""The C that the documentation shows compiles as C and as C++, its Fortran as Fortran 2018, and runs."""
 
 import re
 import shutil
@@ -34,6 +34,25 @@ def test_snippets_compile_and_run(tmp_path, ending, text):
         done = subprocess.run([program], env={"BRAZE_SOCKET": daemon.socket}, timeout=60,
                               capture_output=True, text=True)
     assert done.returncode == 0 and done.stdout, done.stderr
+
+
+FORTRAN = [text for text in re.findall(r"```fortran\n(.*?)```", (ROOT / "docs/fortran.md").read_text(), re.S)
+           if text.startswith("program")]
+
+
+@pytest.mark.skipif(not shutil.which("gfortran"), reason="there is no gfortran")
+def test_programs_in_fortran_compile_and_run(tmp_path):
+    built = ROOT / "build/client/fortran"
+    assert FORTRAN
+    for n, text in enumerate(FORTRAN):
+        source, program = tmp_path / f"walk{n}.f90", tmp_path / f"walk{n}"
+        source.write_text(text)
+        subprocess.run(["gfortran", "-std=f2018", "-Wall", "-Werror", f"-I{built / 'modules'}", source, "-o", program,
+                        f"-L{built}", "-lbraze_fortran", f"-L{BUILD}", "-lbraze", f"-Wl,-rpath,{built}:{BUILD}"],
+                       check=True, cwd=tmp_path)
+        with Daemon() as daemon:
+            done = subprocess.run([program], env={"BRAZE_SOCKET": daemon.socket}, timeout=60, capture_output=True, text=True)
+        assert done.returncode == 0 and len(done.stdout.split()) == 2, done.stderr
 
 
 def test_the_header_compiles_as_both(tmp_path):

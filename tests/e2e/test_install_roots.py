@@ -192,9 +192,9 @@ def tree(tmp_path):
     return tmp_path
 
 
-def set_up(tree, python="/usr/bin/python3"):
-    return subprocess.run(["sh", tree / "deploy/setup.sh"], capture_output=True, text=True,
-                          env=clean_environment(BRAZE_NO_INSTALL="1", PYTHON=python))
+def set_up(tree, *options, **env):
+    return subprocess.run(["sh", tree / "deploy/setup.sh", *options], capture_output=True, text=True,
+                          env=clean_environment(BRAZE_NO_INSTALL="1", PYTHON="/usr/bin/python3", **env))
 
 
 def test_other_requirements_keep_what_a_user_installed(tree):
@@ -221,3 +221,17 @@ def test_an_environment_of_another_python_is_moved_aside(tree):
     done = set_up(tree)
     assert "build/venv.old1" in done.stdout
     assert list(tree.glob("build/venv.old1/lib/python3*/site-packages/mine.py"))
+
+
+def test_packages_that_may_not_be_installed_are_named(tree):
+    """Those of the build end it; those of the long tests do not."""
+    told = tree / "bin/dpkg-query"
+    told.parent.mkdir()
+    told.write_text('#!/bin/sh\nfor last; do :; done\n[ "$last" = "$LACKS" ] || echo installed\n')
+    told.chmod(0o755)
+    path = f"{told.parent}:/usr/bin:/bin"
+    plain, long = (set_up(tree, *options, PATH=path, LACKS="lintian") for options in ((), ("--long",)))
+    assert plain.returncode == long.returncode == 0, plain.stderr + long.stderr
+    assert "lintian" not in plain.stdout and "their tests are skipped: lintian" in long.stdout
+    needed = set_up(tree, "--long", PATH=path, LACKS="cmake")
+    assert needed.returncode == 1 and "packages are missing: cmake" in needed.stderr

@@ -19,7 +19,7 @@ import browser
 import pytest
 from harness import ROOT, Daemon, find_ctl
 
-pytestmark = pytest.mark.skipif(not browser.find(), reason="no browser: apt-get install chromium chromium-driver")
+pytestmark = pytest.mark.skipif(not browser.find(), reason="no browser: deploy/setup.sh --long installs one")
 
 FIELDS = re.findall(r'^HISTORY\((\w+), "', (ROOT / "daemon/ctl/history.def").read_text(), re.M)
 HOSTILE = "<img src=x onerror='window.hurt=1'><script>window.hurt=1</script>\"&"

@@ -2,12 +2,17 @@
 """Clean Debians into which the wheel, the packages or make install put braze; two notebooks, programs in C and Fortran
 run, it is removed, and nothing is left."""
 
+import fnmatch
+import json
+import os
+import re
 import shutil
 import subprocess
+import sys
 
 import pytest
-from harness import ROOT
-from roots import HOME, RELEASES, Root, available
+from harness import ROOT, clean_environment, wait_until
+from roots import HOME, RELEASES, USER, Root, available
 from wheels import BOOKS, books, check_books, make
 
 pytestmark = [
@@ -97,6 +102,8 @@ def test_the_wheel(root, wheel, compiler):
 @pytest.fixture(scope="module")
 def debs(tmp_path_factory):
     """lintian has looked at them, too: deploy/deb.sh."""
+    if not shutil.which("lintian") or not shutil.which("dh_python3"):
+        pytest.skip("Debian's tools are missing: deploy/setup.sh --long installs them")
     out = tmp_path_factory.mktemp("debs")
     done = subprocess.run([ROOT / "deploy/deb.sh", out], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -140,6 +147,75 @@ def test_an_older_numpy_is_refused_by_name(root, debs):
     done = root.run("python3", "-c", "import braze", check=False, user=True)
     assert done.returncode == 1
     assert "ImportError: braze needs NumPy 2.0 or newer, and this Python has 1.24" in done.stderr
+
+
+# ---- The container ----
+
+def instructions():
+    """(word, rest) of the Containerfile, lines joined."""
+    text = (ROOT / "deploy/Containerfile").read_text().replace("\\\n", " ")
+    return [tuple(line.split(None, 1)) for line in text.splitlines() if line and line[0] != "#"]
+
+
+SHARED = """
+import sys, time
+import braze, braze.numpy as np
+x = np.linspace(0, 1, 300_000)
+for _ in range(40):
+    s = float((np.sin(x) ** 2 + np.cos(x) ** 2).sum())
+print(round(s, 6), braze.devices()[0])
+"""
+
+
+@pytest.fixture
+def container(base, tmp_path, debs):
+    """A root made as the Containerfile says, and its entry point."""
+    steps = instructions()
+    assert [word for word, _ in steps] == ["FROM", "COPY", "RUN", "USER", "ENTRYPOINT"]
+    (_, image), (_, copied), (_, run), (_, user), (_, entry) = steps
+    if image != f"docker.io/library/debian:{RELEASES[base.release]}-slim":
+        pytest.skip("the image is another release's")
+    (tmp_path / "root").mkdir()
+    root = Root(tmp_path / "root", like=base)
+    pattern, target = copied.split()
+    assert fnmatch.fnmatch(debs["brazed"].name, pattern)
+    shutil.copy(debs["brazed"], root.folder / target.strip("/"))
+    root.run("sh", "-ec", run)
+    assert root.run("getent", "passwd", user).stdout.startswith("braze:")
+    yield root, json.loads(entry), user
+    shutil.rmtree(root.folder)
+
+
+def test_the_container_serves_programs_outside(container, tmp_path_factory):
+    """As docs/operators.md starts it: as the user of the programs, who share its socket's folder and nothing else."""
+    root, entry, _ = container
+    for name in ("run/user/braze", "cache"):
+        (root.folder / name).mkdir(parents=True, mode=0o700, exist_ok=True)
+        os.chown(root.folder / name, USER, USER)
+    near = tmp_path_factory.mktemp("s")  # a socket's path is short
+    (near / "braze").symlink_to(root.folder / "run/user/braze")
+    daemon = subprocess.Popen(**root.started(*entry, "--user", "-o", "idle_exit_seconds=0", user=True, XDG_RUNTIME_DIR="/run/user",
+                                             XDG_CACHE_HOME="/cache"), stderr=subprocess.PIPE)
+    try:
+        wait_until(lambda: (near / "braze/braze-1.sock").exists() or daemon.poll() is not None, 60, "the socket")
+        done = subprocess.run([sys.executable, "-c", SHARED], capture_output=True, text=True, timeout=300,
+                              env=clean_environment(BRAZE_SOCKET=str(near / "braze/braze-1.sock"), BRAZE_NEAR="0"))
+        assert done.stdout.split()[0] == "300000.0" and not done.stderr, done.stdout + done.stderr
+        wait_until(lambda: list((root.folder / "cache/braze").iterdir()), 60, "a compiled kernel")
+    finally:
+        daemon.terminate()
+        said = daemon.communicate(timeout=60)[1]
+    assert "error" not in said
+
+
+def test_the_container_serves_as_the_packages_user(container):
+    """Alone: the package's user has folders for its socket and kernels, and the image the tools to look at it."""
+    root, entry, user = container
+    who = ("setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups")
+    script = f"{entry[0]} & until brazectl ping; do sleep 0.2; done; brazectl doctor; brazectl status"
+    done = root.run(*who, "sh", "-c", script, seconds=120)
+    assert "FAIL" not in done.stdout and "no C compiler" not in done.stdout, done.stdout + done.stderr
+    assert re.search(r"^socket +/run/braze/braze-1.sock$", done.stdout, re.M), done.stdout
 
 
 # ---- make install ----

@@ -8,7 +8,7 @@
 
 static struct device cpu = {.name = "cpu"};
 static struct device gpu;
-static int regions;
+static int regions, cleared;
 
 void executor_device_region(struct executor *x, uint32_t region, uint64_t bytes, uint64_t client)
 {
@@ -17,6 +17,13 @@ void executor_device_region(struct executor *x, uint32_t region, uint64_t bytes,
 	cr_assert_geq(region, 0x80000000u, "arenas have the lower numbers");
 	cr_assert_gt(bytes, 0);
 	regions++;
+}
+
+void executor_device_clear(struct executor *x, uint32_t region)
+{
+	(void)x;
+	(void)region;
+	cleared++;
 }
 
 void executor_region_drop(struct executor *x, uint32_t region)
@@ -31,7 +38,7 @@ static void setup(void)
 	fixture_setup();
 	trace.drop_mirror = mirror_drop;
 	gpu = (struct device){.name = "cuda:0", .index = 1, .capacity = 1 << 20};
-	regions = 0;
+	regions = cleared = 0;
 }
 
 /* No region outlives the arrays. */
@@ -126,6 +133,22 @@ Test(device, inputs_are_carried_there_once)
 	cr_assert(storage_of(1)->host && storage_of(1)->mirror->valid);
 	cr_assert(!storage_of(3)->host && storage_of(3)->mirror->valid);
 	cr_assert_not(storage_of(3)->placed, "results take no room in the arena");
+}
+
+/* Its memory may have been another client's. */
+Test(device, bytes_that_nobody_wrote_are_cleared)
+{
+	put(OP_EMPTY, DT_FLOAT64, 0, 2, 1);
+	word(1);
+	word(100);
+	slice(2, 1, 0, 10);
+	import(3, 10);
+	assign(2, 3);
+	run(1, &gpu);
+	cr_assert_eq(cleared, 1);
+	unary(OP_SQRT, 4, 1);
+	run(4, &gpu);
+	cr_assert_eq(cleared, 1, "what a step writes as a whole is not");
 }
 
 Test(device, what_is_waited_for_comes_back_with_the_job)

@@ -43,6 +43,10 @@ Test(plan_check, refuses_what_breaks_a_rule)
 	c = small();
 	c.plan->slot[c.plan->value_slot[2]].value = 1;
 	refused(&c, "does not own");
+	c = plan_case_good("value 0 output 80 undefined\nop EMPTY as float64 -> v0:float64[10]\n",
+			   NULL);
+	c.plan->slot[0].empty = 0;
+	refused(&c, "unwritten");
 }
 
 Test(plan_check, steps_in_the_wrong_order_are_refused)

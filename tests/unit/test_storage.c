@@ -48,5 +48,21 @@ Test(storage, an_empty_output_has_a_slot_and_no_step)
 
 	cr_assert_eq(c.plan->nstep, 0);
 	cr_assert_eq(c.plan->nslot, 1);
+	cr_assert(c.plan->slot[0].empty);
+	plan_case_free(&c);
+}
+
+Test(storage, what_is_left_of_an_empty_value_is_empty)
+{
+	struct plan_case c = plan_case_good(
+		"immi 0 1\nvalue 0 temp 80 undefined\nvalue 1 output 80 prev 0 take\n"
+		"value 2 output 80\n"
+		"op EMPTY as float64 -> v0:float64[10]\n"
+		"op ASSIGN i0:int64~ -> v1:float64[4]\n"
+		"op SQRT v1:float64[10] -> v2:float64[10]\n",
+		NULL);
+
+	cr_assert(c.plan->slot[c.plan->value_slot[1]].empty);
+	cr_assert_not(c.plan->slot[c.plan->value_slot[2]].empty);
 	plan_case_free(&c);
 }

@@ -6,6 +6,7 @@ advice where one kind of them is much of the whole.
 """
 
 import collections
+import functools
 import html
 import linecache
 import os
@@ -148,14 +149,7 @@ class Profile:
             _fallback.run = _plain_run(_fallback)
             return
         plain = _plain_run(_fallback)
-
-        def measured(function, args, kwargs):
-            _core.profile_numpys(True)
-            try:
-                return plain(function, args, kwargs)
-            finally:
-                _core.profile_numpys(False)
-
+        measured = functools.partial(_core.profile_numpys, plain)
         measured.plain = plain
         _fallback.run = measured
 
