@@ -122,6 +122,11 @@ k = 0; for c = x, k += sum (c); end, assert (gather (k), 15);
 if (x(1)), disp ("true"), end
 a = zeros (2, 2); a(:, 1) = x(:, 1); assert (a, [1 0; 4 0]); assert (class (a), "double");
 s.f = x; s.f(1) = 9; assert (gather (s.f(1)), 9); assert (gather (x(1)), 1);
+for e = {"1 ./ sqrt (z)", "1 ./ -0 .* abs (z)", "abs (z) ./ -0", "(z - 1) .^ Inf", "z .^ 0.5 .* -0"}
+  z = [-0 0 4];  theirs = sqrt (eval (e{1}));
+  z = braze (z);  mine = gather (sqrt (eval (e{1})));
+  assert (mine, theirs); assert (isreal (mine), isreal (theirs));
+end
 x++; x += 1; assert (gather (x(1)), 3);
 assert (gather (cellfun (@numel, {x, y})), [6 6]);
 assert (gather (interp1 ([1 2 3], braze ([4 5 6]), 2.5)), 5.5);

@@ -17,7 +17,7 @@ operand operand_of(const handle &h, const dim_vector &dims)
 
 operand number_of(double v, int dtype)
 {
-	operand o = {handle(), dim_vector(1, 1), braze_double(v), v >= 0, dtype};
+	operand o = {handle(), dim_vector(1, 1), braze_double(v), !std::signbit(v), dtype};
 	float f = (float)v;
 
 	o.number.weak = 0;
@@ -225,7 +225,8 @@ static octave_value power(const operand &a, const operand &b)
 		memcpy(&e, cast(b, BRAZE_FLOAT64).number.bits, sizeof e);
 	if (!b.array && e == 2)
 		return arithmetic("multiply", a, a, true);
-	if (!(!b.array && e == std::floor(e)) && any_negative(a))
+	bool whole = !b.array && e == std::floor(e) && std::fabs(e) < 1e9;
+	if (!whole && any_negative(a))
 		return octave_value(); /* complex */
 	return arithmetic("power", a, b, a.nonnegative);
 }
@@ -410,7 +411,7 @@ struct element_function {
 
 static const element_function functions[] = {
 	{octave_base_value::umap_abs, "absolute", 'r', true, false},
-	{octave_base_value::umap_sqrt, "sqrt", '+', true, false},
+	{octave_base_value::umap_sqrt, "sqrt", '+', false, false},
 	{octave_base_value::umap_exp, "exp", 'r', true, false},
 	{octave_base_value::umap_expm1, "expm1", 'r', false, false},
 	{octave_base_value::umap_log, "log", '+', false, false},
@@ -442,7 +443,9 @@ octave_value octave_braze::map(unary_mapper_t mapper) const
 			continue;
 		if (f.domain == '+' && any_negative(o))
 			break;
-		return value_of(apply(f.op, o), m_dims, f.nonnegative);
+		/* Of a negative zero the root is one. */
+		bool root = mapper == umap_sqrt && m_nonnegative;
+		return value_of(apply(f.op, o), m_dims, f.nonnegative || root);
 	}
 	leave(get_umap_name(mapper));
 	return put(elements().map(mapper));

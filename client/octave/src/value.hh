@@ -254,7 +254,7 @@ class octave_braze : public octave_base_value
 	dim_vector m_dims;
 	/* Values whose elements lie in one buffer share this: who writes has it alone. */
 	std::shared_ptr<char> m_buffer;
-	bool m_nonnegative; /* known to hold no negative number; NaN is none */
+	bool m_nonnegative; /* known: no number in it has a sign, not even a zero */
 
 	octave_braze(const octave_braze &whole, const handle &h, const dim_vector &dims);
 
