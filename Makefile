@@ -27,6 +27,7 @@ help:
 	@echo 'make bench       benchmarks against NumPy (90 minutes; QUICK=1: 15; goes on where it was stopped)'
 	@echo 'make bench-peers numexpr, Numba and JAX for make bench to compare with'
 	@echo 'make wheel       a self-contained Python wheel in build/dist'
+	@echo 'make octave      the package for Octave in build/octave'
 	@echo 'make deb         Debian packages in build/deb'
 	@echo 'make gpu-bundle  a tree in .gpu/ that checks and measures a machine with a GPU'
 	@echo 'make lint        budgets, names, includes, headers, formatting'
@@ -99,6 +100,11 @@ wheel: build
 	@deploy/venv.sh venv-wheel deploy/requirements-wheel.txt
 	@deploy/wheel.sh
 
+# The source package for Octave's `pkg install`, which compiles it.
+.PHONY: octave
+octave:
+	@client/octave/package.sh build/octave
+
 .PHONY: deb
 deb:
 	@JOBS=$(JOBS) deploy/deb.sh
@@ -111,7 +117,7 @@ lint: build
 
 fmt:
 	@command -v clang-format >/dev/null || { echo 'fmt: clang-format is not installed' >&2; exit 1; }
-	@git ls-files -co --exclude-standard '*.c' '*.h' | xargs clang-format -i
+	@git ls-files -co --exclude-standard '*.c' '*.h' '*.cc' '*.hh' | xargs clang-format -i
 
 install:
 	@[ -f build/CMakeCache.txt ] || { echo 'install: run make first' >&2; exit 1; }

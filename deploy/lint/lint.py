@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 BUILD = ROOT / "build"
 FILE_LINES, FUNCTION_LINES, MEDIAN_LINES, COMPLEXITY = 800, 60, 12, 15
 SPDX = "SPDX-License-Identifier: Apache-2.0"
-HEADED = {".c", ".h", ".cuh", ".py", ".sh", ".def", ".proto", ".f90"}
+HEADED = {".c", ".h", ".cc", ".hh", ".cuh", ".py", ".sh", ".def", ".proto", ".f90", ".m"}
 
 # The folders of daemon/ in the order of their including: each sees base/, proto/, kernels/ and those
 # before it that stand beside its name.  What stands in daemon/ itself sees everything and is seen
@@ -94,7 +94,7 @@ def budgets(files, exceptions):
     """Lines of a file and of a function, branches of a function."""
     functions = []
     for path in files:
-        if path.suffix not in {".c", ".h", ".cuh", ".py"}:
+        if path.suffix not in {".c", ".h", ".cc", ".hh", ".cuh", ".py"}:
             continue
         name = name_of(path)
         lines = path.read_text(errors="replace").count("\n")
@@ -257,7 +257,7 @@ def formatted(files, _):
     if not re.search(r"version 14\.", version):
         print(f"format: skipped, wants clang-format 14, found {version.strip()}")
         return
-    chosen = [p for p in files if p.suffix in {".c", ".h"}]
+    chosen = [p for p in files if p.suffix in {".c", ".h", ".cc", ".hh"}]
     done = subprocess.run([tool, "--dry-run", *chosen], text=True, capture_output=True)
     for name in sorted(set(re.findall(r"^(.*?):\d+:\d+: warning", done.stderr, re.M))):
         yield f"{name_of(Path(name))}: layout differs from clang-format's (make fmt)"
