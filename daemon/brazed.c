@@ -447,7 +447,6 @@ static void make_handles(struct life *l)
 	uv_signal_start(&l->hangup, on_hangup, SIGHUP);
 	uv_signal_start(&l->cpu, on_signal, SIGXCPU); /* the limit's last warning */
 	uv_prepare_start(&l->turn, on_turn);
-	takeover_unblock(); /* another program may have left them waiting */
 }
 
 static void take_down(struct life *l)
@@ -527,6 +526,7 @@ enum status brazed_run(struct config *config, void (*ready)(void), struct err *e
 		return err_set(err, E_SYSTEM, "/proc/self/exe: %s", strerror(errno));
 	}
 	self[n] = 0;
+	takeover_signals(false); /* no other thread is to take them */
 	raise_limits();
 	l->config = config;
 	l->d.loop = &l->loop;
@@ -567,6 +567,7 @@ enum status brazed_run(struct config *config, void (*ready)(void), struct err *e
 		if (!l->d.nsession)
 			became_idle(&l->d);
 		start_threads(l);
+		takeover_signals(true);
 		uv_run(&l->loop, UV_RUN_DEFAULT);
 	}
 	take_down(l);

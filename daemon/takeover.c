@@ -178,8 +178,9 @@ static enum status ask_binary(const struct takeover *t, struct err *err)
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (!ended)
-		return err_set(err, E_TIMEOUT, "%.150s did not read the state within %d s",
-			       t->binary, CHECK_MS / 1000);
+		return err_set(err, E_TIMEOUT,
+			       "%.150s did not read the state within %d s: try again", t->binary,
+			       CHECK_MS / 1000);
 	if (WIFEXITED(status) && !WEXITSTATUS(status))
 		return OK;
 	text[strcspn(text, "\n")] = 0;
@@ -189,8 +190,7 @@ static enum status ask_binary(const struct takeover *t, struct err *err)
 
 /* ---- At rest ---- */
 
-/* A signal that comes before the other program listens to it waits for that. */
-static void mask_signals(int how)
+void takeover_signals(bool listen)
 {
 	sigset_t set;
 
@@ -199,7 +199,7 @@ static void mask_signals(int how)
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGHUP);
 	sigaddset(&set, SIGXCPU);
-	pthread_sigmask(how, &set, NULL);
+	pthread_sigmask(listen ? SIG_UNBLOCK : SIG_BLOCK, &set, NULL);
 }
 
 /* Why not yet; NULL: all is. */
@@ -238,7 +238,7 @@ void takeover_abort(struct takeover *t)
 	struct brazed *d = t->plan.d;
 
 	if (t->masked)
-		mask_signals(SIG_UNBLOCK);
+		takeover_signals(true);
 	pause_all(t, false);
 	for (struct session *s = d->sessions; s; s = s->next)
 		if (s->arena && s->conn)
@@ -293,6 +293,7 @@ static void settle(struct takeover *t)
 static void on_tick(uv_timer_t *h)
 {
 	struct takeover *t = h->data;
+	uint64_t rested = 0, written = 0;
 	struct err err = {0};
 	uint32_t away = 0;
 
@@ -303,14 +304,20 @@ static void on_tick(uv_timer_t *h)
 	/* What came before is heard in between, and may end all this. */
 	if (!err.code && !t->masked) {
 		t->masked = true;
-		mask_signals(SIG_BLOCK);
+		takeover_signals(false);
 		return;
 	}
 	uv_timer_stop(h);
+	rested = uv_hrtime();
 	if (!err.code)
 		t->state = takeover_write(&t->plan, t->paused_ns, &t->keep, &err);
+	written = uv_hrtime();
 	if (!err.code)
 		ask_binary(t, &err);
+	log_info("takeover", "%llu us to come to rest, %llu to write the state, %llu to ask",
+		 (unsigned long long)(rested - t->paused_ns) / 1000,
+		 (unsigned long long)(written - rested) / 1000,
+		 (unsigned long long)(uv_hrtime() - written) / 1000);
 	if (err.code)
 		refuse(t, &err);
 	else
@@ -341,11 +348,6 @@ enum status takeover_begin(struct takeover **out, const struct takeover_plan *pl
 }
 
 /* ---- The end of this program ---- */
-
-void takeover_unblock(void)
-{
-	mask_signals(SIG_UNBLOCK);
-}
 
 _Noreturn void takeover_exec(struct takeover *t)
 {

@@ -42,8 +42,9 @@ enum status takeover_begin(struct takeover **out, const struct takeover_plan *pl
 void takeover_abort(struct takeover *t);
 /* After all that has threads or children was taken down. */
 _Noreturn void takeover_exec(struct takeover *t);
-/* There, once signals are listened to: those that came in between. */
-void takeover_unblock(void);
+/* Signals that the loop listens to: leave them waiting, for the other program if need be, or take
+ * them.  Only the loop's thread may take them: before the others are made they are left. */
+void takeover_signals(bool listen);
 /* Has the program that this process was started from been replaced since? */
 bool takeover_is_due(void);
 

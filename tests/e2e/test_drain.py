@@ -17,7 +17,12 @@ from harness import (Daemon, alive, children, fetch, find_daemon, find_standin, 
 
 
 def drain(daemon, *arguments, good=True):
-    done = daemon.ctl("drain", *arguments)
+    """By brazectl; what it said.  On a machine that is busy with others' work it may be refused
+    for being late: nothing has happened then, and it is asked again."""
+    for _ in range(10):
+        done = daemon.ctl("drain", *arguments)
+        if not good or "try again" not in done.stderr:
+            break
     assert (done.returncode == 0) == good, done.stdout + done.stderr + daemon.log_text()[-3000:]
     return done.stdout if good else done.stderr
 
@@ -316,11 +321,10 @@ def test_signals_at_any_moment(daemon):
         daemon.process.send_signal(signal.SIGHUP)
         wait_until(lambda: answers(daemon) == n + 1, 60, "the next program")
         assert daemon.process.poll() is None
-    assert daemon.log_text().count("read its settings") >= 4
+    wait_until(lambda: daemon.log_text().count("read its settings") == 8, 20, "all reloads")
     assert fetch(daemon.status_socket, "/drain", "POST")[0] == 200
     daemon.process.send_signal(signal.SIGTERM)
     assert daemon.process.wait(30) == 0
-    client.kill()
 
 
 def answers(daemon):
