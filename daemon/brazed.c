@@ -23,6 +23,7 @@
 #include "base/xalloc.h"
 #include "cache/cache.h"
 #include "config.h"
+#include "control.h"
 #include "history.h"
 #include "ctl/ctl.h"
 #include "report.h"
@@ -197,6 +198,7 @@ static void apply_settings(struct life *l)
 	log_setup(c->log); /* checked before it was taken over */
 	l->d.quota_bytes = c->quota_bytes;
 	l->d.arena_bytes = c->arena_bytes;
+	account_apply_all(&l->d);
 	cache_bound(l->d.cache, c->cache_memory_bytes, c->cache_disk_bytes);
 	uv_timer_stop(&l->idle);
 	if (!l->d.nsession && !l->stopping && !l->retired && l->d.became_idle)
@@ -285,6 +287,7 @@ static enum status make_parts(struct life *l, const char *self, struct err *err)
 	if (st)
 		return st;
 	cache_on_drop(d->cache, dispatch_kernel_dropped);
+	cache_on_compile(d->cache, account_may_compile, account_compiled);
 	d->plans = plancache_create(PLAN_CACHE_BYTES, pipeline_release_plan, d);
 	st = planner_create(&d->planner, &l->loop, &planner, err);
 	if (!st)
@@ -320,8 +323,7 @@ static void on_sample(uv_timer_t *t)
 
 static enum status open_status(struct life *l, struct err *err)
 {
-	struct ctl_source source = {&l->report, report_snapshot, report_clear_cache,
-				    report_end_session};
+	struct ctl_source source = {&l->report, report_snapshot, report_order};
 	enum status st = OK;
 
 	if (*l->config->status_socket)
@@ -403,6 +405,9 @@ static void take_down(struct life *l)
 		cache_destroy(d->cache);
 	decode_destroy(d->decoder);
 	history_destroy(d->history);
+	control_destroy(d->audit);
+	account_finish_all(d);
+	rules_clear(&d->ruled);
 	moments_close();
 	uv_close((uv_handle_t *)&l->term, NULL);
 	uv_close((uv_handle_t *)&l->interrupt, NULL);
@@ -455,6 +460,8 @@ enum status brazed_run(struct config *config, void (*ready)(void), struct err *e
 	l->d.loop = &l->loop;
 	l->d.quota_bytes = config->quota_bytes;
 	l->d.arena_bytes = config->arena_bytes;
+	l->d.rules = &config->rules;
+	l->d.audit = control_create();
 	l->d.dump_source = strstr(config->dump, "source") != NULL;
 	l->d.became_idle = became_idle;
 	make_handles(l);

@@ -25,9 +25,10 @@
 
 struct request {
 	struct request *next;
-	enum ctl_ask what;
+	enum { ASK_PAGE, ASK_ORDER, ASK_MOMENTS } what;
 	enum ctl_page page;
 	uint32_t id;
+	struct ctl_order order;
 	int refs;
 	bool done;
 	cJSON *out;
@@ -88,18 +89,11 @@ static void answer(struct ctl *c, struct request *r)
 {
 	cJSON *out = cJSON_CreateObject();
 
-	if (r->what == ASK_CLEAR_CACHE) {
-		if (c->source.clear_cache)
-			r->status = c->source.clear_cache(c->source.data, &r->err);
+	if (r->what == ASK_ORDER) {
+		if (c->source.order)
+			r->status = c->source.order(c->source.data, &r->order, out, &r->err);
 		else
-			r->status =
-				err_set(&r->err, E_UNSUPPORTED, "this daemon has no disk cache");
-	} else if (r->what == ASK_END_SESSION) {
-		if (c->source.end_session)
-			r->status = c->source.end_session(c->source.data, r->id, &r->err);
-		else
-			r->status =
-				err_set(&r->err, E_UNSUPPORTED, "sessions cannot be ended here");
+			r->status = err_set(&r->err, E_UNSUPPORTED, "nothing can be done here");
 	} else if (r->what == ASK_MOMENTS) {
 		r->moments = moments_copy();
 		if (!r->moments)
@@ -135,19 +129,16 @@ static void on_async(uv_async_t *handle)
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* One of *out and *moments is wanted. */
-static enum status ask(cJSON **out, struct moments **moments, struct ctl *c, enum ctl_ask what,
-		       enum ctl_page page, uint32_t id, struct err *err)
+/* Has r answered, which has one more reference and is given back; one of *out and *moments is
+ * wanted. */
+static enum status ask(cJSON **out, struct moments **moments, struct ctl *c, struct request *r,
+		       struct err *err)
 {
-	struct request *r = xcalloc(1, sizeof(*r));
 	struct timespec until;
 	enum status st = OK;
 
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += CTL_WAIT_MS / 1000;
-	r->what = what;
-	r->page = page;
-	r->id = id;
 	r->refs = 2;
 
 	pthread_mutex_lock(&c->lock);
@@ -178,15 +169,32 @@ static enum status ask(cJSON **out, struct moments **moments, struct ctl *c, enu
 	return st;
 }
 
-enum status ctl_ask(cJSON **out, struct ctl *c, enum ctl_ask what, enum ctl_page page, uint32_t id,
-		    struct err *err)
+enum status ctl_ask(cJSON **out, struct ctl *c, enum ctl_page page, uint32_t id, struct err *err)
 {
-	return ask(out, NULL, c, what, page, id, err);
+	struct request *r = xcalloc(1, sizeof(*r));
+
+	r->what = ASK_PAGE;
+	r->page = page;
+	r->id = id;
+	return ask(out, NULL, c, r, err);
+}
+
+enum status ctl_ask_order(cJSON **out, struct ctl *c, const struct ctl_order *order,
+			  struct err *err)
+{
+	struct request *r = xcalloc(1, sizeof(*r));
+
+	r->what = ASK_ORDER;
+	r->order = *order;
+	return ask(out, NULL, c, r, err);
 }
 
 enum status ctl_ask_moments(struct moments **out, struct ctl *c, struct err *err)
 {
-	return ask(NULL, out, c, ASK_MOMENTS, CTL_STATUS, 0, err);
+	struct request *r = xcalloc(1, sizeof(*r));
+
+	r->what = ASK_MOMENTS;
+	return ask(NULL, out, c, r, err);
 }
 
 void ctl_note(struct ctl *c, const char *topic, const char *fmt, ...)

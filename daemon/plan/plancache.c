@@ -196,6 +196,18 @@ void plancache_add(struct plancache *c, const struct part *p, struct plan *plan)
 	}
 }
 
+void plancache_evict(struct plancache *c, bool (*which)(void *data, const struct plan *plan),
+		     void *data)
+{
+	for (struct entry *e = c->oldest, *next; e; e = next) {
+		next = e->newer;
+		if (e->plan->refs > 1 || !which(data, e->plan))
+			continue;
+		c->stats.evictions++;
+		evict(c, e);
+	}
+}
+
 void plancache_each(const struct plancache *c, void (*fn)(void *data, const struct plan *plan),
 		    void *data)
 {

@@ -27,6 +27,9 @@ const struct plan *plancache_numbered(const struct plancache *c, uint64_t number
 /* Keep a plan for this partition (takes a reference of its own). */
 void plancache_add(struct plancache *c, const struct part *p, struct plan *plan);
 void plancache_unref(struct plancache *c, struct plan *plan);
+/* Let go of plans that nobody else refers to and that `which` names. */
+void plancache_evict(struct plancache *c, bool (*which)(void *data, const struct plan *plan),
+		     void *data);
 /* Calls fn for every plan, most recently used first. */
 void plancache_each(const struct plancache *c, void (*fn)(void *data, const struct plan *plan),
 		    void *data);

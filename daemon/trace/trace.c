@@ -94,6 +94,17 @@ uint64_t trace_charge(const struct trace *t)
 	return t->memory > FREE_MEMORY ? t->memory - FREE_MEMORY : 0;
 }
 
+enum status trace_over(const struct trace *t, struct err *err)
+{
+	size_t at = strlen(err->text);
+
+	if (t->bound && at + 3 < sizeof err->text) {
+		memcpy(err->text + at, "; ", 3);
+		t->bound(t, err->text + at + 2, sizeof err->text - at - 2);
+	}
+	return err->code;
+}
+
 /* Names cost the daemon memory, which their owner's quota pays. */
 static enum status room(struct trace *t, struct err *err)
 {
@@ -105,13 +116,13 @@ static enum status room(struct trace *t, struct err *err)
 	arena_get_stats(t->arena, &stats);
 	if (stats.live_bytes + trace_charge(t) <= t->quota_bytes)
 		return OK;
-	return err_set(err, E_NOMEM,
-		       "%u arrays and views are named, whose %llu MiB of records with %llu MiB of "
-		       "data pass what this user's quota leaves to the connection, %llu MiB: "
-		       "delete arrays or raise quota_bytes",
-		       t->live_arrays, (unsigned long long)(t->memory >> 20),
-		       (unsigned long long)(stats.live_bytes >> 20),
-		       (unsigned long long)(t->quota_bytes >> 20));
+	err_set(err, E_NOMEM,
+		"%u arrays and views are named, whose %llu MiB of records with %llu MiB of data "
+		"pass the quota's rest, %llu MiB (quota_bytes)",
+		t->live_arrays, (unsigned long long)(t->memory >> 20),
+		(unsigned long long)(stats.live_bytes >> 20),
+		(unsigned long long)(t->quota_bytes >> 20));
+	return trace_over(t, err);
 }
 
 struct array *trace_array(struct trace *t, uint32_t id)
@@ -142,13 +153,14 @@ enum status storage_place(struct trace *t, struct storage *s, struct err *err)
 	if (s->placed)
 		return OK;
 	arena_get_stats(t->arena, &stats);
-	if (t->quota_bytes && stats.live_bytes + trace_charge(t) + s->bytes > t->quota_bytes)
-		return err_set(
-			err, E_NOMEM,
-			"%llu bytes would pass what this user's quota leaves to the connection, "
-			"%llu MiB (%llu MiB in use): delete arrays or raise quota_bytes",
+	if (t->quota_bytes && stats.live_bytes + trace_charge(t) + s->bytes > t->quota_bytes) {
+		err_set(err, E_NOMEM,
+			"%llu bytes would pass what the quota leaves to the connection, %llu MiB "
+			"(%llu MiB in use): delete arrays or raise quota_bytes",
 			(unsigned long long)s->bytes, (unsigned long long)(t->quota_bytes >> 20),
 			(unsigned long long)((stats.live_bytes + trace_charge(t)) >> 20));
+		return trace_over(t, err);
+	}
 	st = arena_alloc(t->arena, &s->extent, s->bytes, err);
 	s->placed = st == OK;
 	return st;

@@ -24,7 +24,8 @@ struct fake {
 	int kernels;	  /* rows of /kernels */
 	size_t key_bytes; /* of each row's key */
 	int stall_ms;	  /* the loop sleeps this long in a snapshot */
-	int cleared, ended;
+	int cleared, ended, orders;
+	struct ctl_order order; /* the last */
 };
 
 static inline void fake_kernel(const struct fake *f, uint32_t id, cJSON *row)
@@ -105,21 +106,22 @@ static inline void fake_snapshot(void *data, enum ctl_page page, uint32_t id, cJ
 }
 
 /* There is session 7. */
-static inline enum status fake_end(void *data, uint32_t id, struct err *err)
+static inline enum status fake_order(void *data, const struct ctl_order *o, cJSON *out,
+				     struct err *err)
 {
 	struct fake *f = data;
 
-	if (id != 7)
-		return err_set(err, E_INVALID, "no session has the number %u", id);
-	f->ended++;
-	return OK;
-}
-
-static inline enum status fake_clear(void *data, struct err *err)
-{
-	struct fake *f = data;
-
-	f->cleared++;
+	f->order = *o;
+	f->orders++;
+	if (o->act == CTL_LIMIT || o->act == CTL_CLEAR_CACHE) {
+		f->cleared += o->act == CTL_CLEAR_CACHE;
+		cJSON_AddTrueToObject(out, "cleared");
+		return OK;
+	}
+	if (o->id != 7)
+		return err_set(err, E_INVALID, "no session has the number %u", o->id);
+	f->ended += o->act == CTL_END;
+	cJSON_AddTrueToObject(out, "ended");
 	return OK;
 }
 
@@ -141,7 +143,7 @@ static inline void *fake_thread(void *data)
 
 static inline void fake_start(struct fake *f)
 {
-	struct ctl_source source = {f, fake_snapshot, fake_clear, fake_end};
+	struct ctl_source source = {f, fake_snapshot, fake_order};
 	struct err err = {0};
 
 	strcpy(f->folder, "/tmp/braze-ctl-XXXXXX");
