@@ -23,6 +23,7 @@
 #include "base/xalloc.h"
 #include "cache/cache.h"
 #include "config.h"
+#include "control.h"
 #include "history.h"
 #include "ctl/ctl.h"
 #include "report.h"
@@ -249,6 +250,7 @@ static void apply_settings(struct life *l)
 	log_setup(c->log); /* checked before it was taken over */
 	l->d.quota_bytes = c->quota_bytes;
 	l->d.arena_bytes = c->arena_bytes;
+	account_apply_all(&l->d);
 	cache_bound(l->d.cache, c->cache_memory_bytes, c->cache_disk_bytes);
 	uv_timer_stop(&l->idle);
 	if (!l->d.nsession && !l->stopping && !l->retired && l->d.became_idle)
@@ -348,6 +350,7 @@ static enum status make_parts(struct life *l, const char *self, struct err *err)
 	if (st)
 		return st;
 	cache_on_drop(d->cache, dispatch_kernel_dropped);
+	cache_on_compile(d->cache, account_may_compile, account_compiled);
 	d->plans = plancache_create(PLAN_CACHE_BYTES, pipeline_release_plan, d);
 	st = planner_create(&d->planner, &l->loop, &planner, err);
 	if (!st)
@@ -383,8 +386,7 @@ static void on_sample(uv_timer_t *t)
 
 static enum status open_status(struct life *l, struct err *err)
 {
-	struct ctl_source source = {&l->report, report_snapshot, report_clear_cache,
-				    report_end_session, report_drain};
+	struct ctl_source source = {&l->report, report_snapshot, report_order};
 	enum status st = OK;
 
 	if (*l->config->status_socket)
@@ -467,6 +469,9 @@ static void take_down(struct life *l)
 		cache_destroy(d->cache);
 	decode_destroy(d->decoder);
 	history_destroy(d->history);
+	control_destroy(d->audit);
+	account_finish_all(d);
+	rules_clear(&d->ruled);
 	moments_close();
 	uv_close((uv_handle_t *)&l->term, NULL);
 	uv_close((uv_handle_t *)&l->interrupt, NULL);
@@ -513,6 +518,27 @@ static const char *today(char date[16])
 	return date;
 }
 
+/* What needs nothing of the system. */
+static void make_state(struct life *l, struct config *config)
+{
+	l->config = config;
+	l->d.loop = &l->loop;
+	l->d.quota_bytes = config->quota_bytes;
+	l->d.arena_bytes = config->arena_bytes;
+	l->d.rules = &config->rules;
+	l->d.audit = control_create();
+	l->d.dump_source = strstr(config->dump, "source") != NULL;
+	l->d.became_idle = became_idle;
+	l->d.hand_over = hand_over;
+	make_handles(l);
+	session_start_all(&l->d);
+	publish_start(&l->d);
+	l->d.history = history_create();
+	l->d.started_ns = uv_hrtime();
+	report_init(&l->report, &l->d, config);
+	report_notice(&l->report);
+}
+
 enum status brazed_run(struct config *config, void (*ready)(void), struct err *err)
 {
 	struct life *l = xcalloc(1, sizeof *l);
@@ -528,20 +554,7 @@ enum status brazed_run(struct config *config, void (*ready)(void), struct err *e
 	self[n] = 0;
 	takeover_signals(false); /* no other thread is to take them */
 	raise_limits();
-	l->config = config;
-	l->d.loop = &l->loop;
-	l->d.quota_bytes = config->quota_bytes;
-	l->d.arena_bytes = config->arena_bytes;
-	l->d.dump_source = strstr(config->dump, "source") != NULL;
-	l->d.became_idle = became_idle;
-	l->d.hand_over = hand_over;
-	make_handles(l);
-	session_start_all(&l->d);
-	publish_start(&l->d);
-	l->d.history = history_create();
-	l->d.started_ns = uv_hrtime();
-	report_init(&l->report, &l->d, config);
-	report_notice(&l->report);
+	make_state(l, config);
 	/* The socket first: its lock decides which of two daemons goes on. */
 	if (config->take_over >= 0)
 		st = take_over(l, &left, err);

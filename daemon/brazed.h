@@ -19,11 +19,15 @@
 
 #include "future/ticket.h"
 #include "publish.h"
+#include "rules.h"
 #include "run/device.h"
 #include "trace/trace.h"
 
+struct account;
 struct asked;
+struct audit;
 struct cache;
+struct cJSON;
 struct config;
 struct conn;
 struct decode_about;
@@ -51,6 +55,11 @@ struct session_stats {
 	uint64_t kernel_hits, kernel_misses; /* of the nests of its new plans */
 };
 
+/* Time of compilers that somebody used, less what has been forgiven since. */
+struct budget {
+	uint64_t used_ns, at_ns;
+};
+
 /* One client: its arrays, its waits, its work. */
 struct session {
 	struct brazed *d;
@@ -65,8 +74,13 @@ struct session {
 	/* What it says of itself, clean for a terminal; "" for nothing. */
 	char name[LIMIT_SESSION_NAME], program[LIMIT_SESSION_NAME], job[LIMIT_SESSION_NAME];
 	char file[LIMIT_SESSION_TEXT], environment[LIMIT_SESSION_TEXT];
-	char where[SESSION_WHERE]; /* in its program: what it asked for last */
-	struct conn *conn;	   /* NULL once the connection is over */
+	char where[SESSION_WHERE];    /* in its program: what it asked for last */
+	struct account *account;      /* its user's; account.c */
+	uint64_t limit[LIMITS_COUNT]; /* its own, besides its user's */
+	struct budget compiled;
+	bool held;						    /* an operator has paused it */
+	char paused_by[SESSION_WHERE], cancelled_by[SESSION_WHERE]; /* the operator, in words */
+	struct conn *conn; /* NULL once the connection is over */
 	struct arena *arena;
 	uint32_t region; /* the arena, for the worker */
 	struct trace trace;
@@ -110,8 +124,12 @@ struct brazed {
 	bool draining;	   /* about to end: new clients are told so */
 	bool resting;	   /* about to be handed over: nothing new begins */
 	struct decoder *decoder;
-	struct history *history; /* of the last hour, for the status page */
-	struct shares shares;	 /* memory that sessions can share */
+	struct history *history;   /* of the last hour, for the status page */
+	struct account *accounts;  /* of all users who were here */
+	const struct rules *rules; /* of brazed.conf */
+	struct rules ruled;	   /* of brazectl */
+	struct audit *audit;	   /* what operators did: control.c */
+	struct shares shares;	   /* memory that sessions can share */
 	struct published published;
 	struct asked *asked; /* kernels of text that clients wait for: kernels.c */
 	struct session *sessions;
@@ -162,8 +180,45 @@ enum status session_welcome(struct session *s, const struct decode_hello *hello,
 void session_about(struct session *s, const struct decode_about *about);
 /* What is left of its user's quota for this connection, after others' use. */
 void session_quota(struct session *s);
+/* One job or transfer more, or (-1) less. */
+void session_jobs(struct session *s, int more);
+/* Devices do nothing for it any more, or go on. */
+void session_hold(struct session *s, bool held);
 /* Go on with this session in a later turn of the loop. */
 void session_later(struct session *s);
+
+/* ---- account.c: how much of what a user and a session may have ---- */
+
+/* When a session's client is there; the socket tells of which groups the user is. */
+void account_join(struct session *s, int fd);
+void account_leave(struct session *s);
+void account_finish_all(struct brazed *d);
+/* Its name has changed, or the rules have. */
+void account_apply(struct session *s);
+void account_apply_all(struct brazed *d);
+/* E_LIMIT, E_NOMEM: with so much more of this the session, or its user, would be over the limit,
+ * which the message names, with those who hold it: sessions of its own user only. */
+enum status account_check(struct session *s, enum limit_id id, uint64_t more,
+			  struct err *err) MUST_USE;
+/* What a session has of it now; of device_bytes on the device that has the most. */
+uint64_t account_usage(const struct session *s, enum limit_id id);
+/* What bounds the session's user. */
+const uint64_t *account_limits(const struct session *s);
+/* Bytes of arrays that the session's user may hold. */
+uint64_t account_bytes(const struct session *s);
+/* Pending operations that force a cut of this session's trace. */
+uint32_t account_cut(const struct session *s);
+/* The words for what bounds the bytes of a session's arrays. */
+void account_bound(const struct session *s, char *buf, size_t n);
+/* E_LIMIT: its compilers have had their time, or its user's. */
+enum status account_check_compile(const struct session *s, struct err *err) MUST_USE;
+/* The session uses the kernel: if nobody was ready to pay for its compiler, it does. */
+void account_pay(struct session *s, struct kernel *k);
+/* The calls of cache_on_compile. */
+bool account_may_compile(void *d, const struct kernel *k, char *why, size_t n);
+void account_compiled(void *d, const struct kernel *k, uint64_t ns);
+/* The page /limits: "rules" and "users". */
+void account_put(const struct brazed *d, struct cJSON *out);
 
 /* ---- pipeline.c: the stages in order ---- */
 
@@ -179,6 +234,8 @@ void pipeline_pump(struct session *s);
 void pipeline_answer(struct session *s, const struct job *fresh);
 /* There is no room for what is asked: the waits end, the ops stay pending. */
 void pipeline_no_room(struct session *s, const struct err *err);
+/* An operator (s->cancelled_by) ends all that the session waits for. */
+void pipeline_cancel_all(struct session *s);
 /* Free a plan that the plan cache let go. */
 void pipeline_release_plan(void *d, struct plan *plan);
 
@@ -206,8 +263,10 @@ void explain_version(char *buf, size_t n, const struct brazed *d, const struct v
 void kernels_compile(struct session *s, uint64_t ticket, const char *text);
 /* The code is there, or will not come. */
 void kernels_ready(struct brazed *d, const struct kernel *k);
-/* The session waits no more. */
-void kernels_forget(struct session *s);
+/* Kernels that the session waits for. */
+unsigned kernels_asked(const struct session *s);
+/* The session waits no more, and is told why if that is not NULL. */
+void kernels_forget(struct session *s, const struct err *why);
 /* What it waits for. */
 void kernels_each(const struct session *s,
 		  void (*fn)(void *data, uint64_t ticket, const char *text), void *data);

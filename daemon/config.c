@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/text.h"
 #include "base/xalloc.h"
 
 #define SYSTEM_CONF "/etc/braze/brazed.conf"
@@ -49,31 +50,6 @@ static const struct row *find(const char *name)
 	return NULL;
 }
 
-/* A whole number with an optional unit from `units` (each 1024 times the last). */
-static bool parse_number(uint64_t *out, const char *text, const char *units)
-{
-	const char *unit = NULL;
-	uint64_t v = 0;
-
-	if (!isdigit((unsigned char)*text))
-		return false;
-	for (; isdigit((unsigned char)*text); text++)
-		if (__builtin_mul_overflow(v, 10u, &v) ||
-		    __builtin_add_overflow(v, (uint64_t)(*text - '0'), &v))
-			return false;
-	if (*text && *units) {
-		unit = strchr(units, toupper((unsigned char)*text++));
-		if (!unit || (*text && strcasecmp(text, "iB") && strcasecmp(text, "B")))
-			return false;
-		for (; unit >= units; unit--)
-			if (__builtin_mul_overflow(v, 1024u, &v))
-				return false;
-		text = "";
-	}
-	*out = v;
-	return !*text;
-}
-
 static bool parse_tier(int *out, const char *text)
 {
 	if (!strcmp(text, "auto"))
@@ -99,10 +75,10 @@ static enum status set(struct config *c, const struct row *r, const char *text, 
 		*(char **)field(c, r) = xstrdup(text);
 		break;
 	case BYTES:
-		ok = parse_number(field(c, r), text, "KMGT");
+		ok = text_number(field(c, r), text, "KMGT");
 		break;
 	case COUNT:
-		ok = parse_number(field(c, r), text, "") && *(uint64_t *)field(c, r) <= 1000000000;
+		ok = text_number(field(c, r), text, "") && *(uint64_t *)field(c, r) <= 1000000000;
 		break;
 	case TIER:
 		ok = parse_tier(field(c, r), text);
@@ -148,10 +124,45 @@ static enum status set_pair(struct config *c, char *text, const char *origin, st
 	return set(c, r, trim(value), origin, err);
 }
 
+/* "[user NAME]": the rule that the lines below it belong to. */
+static enum status begin_section(struct config *c, struct rule **rule, char *text,
+				 const char *origin, struct err *err)
+{
+	size_t n = strlen(text), word = strcspn(text + 1, " \t]");
+	enum limit_scope scope;
+	struct err why = {0};
+	char *name = NULL;
+
+	if (text[n - 1] != ']' || !rules_find_scope(&scope, text + 1, word))
+		return err_set(err, E_INVALID,
+			       "%s: wants [user NAME], [group NAME] or [session NAME]: %.60s",
+			       origin, text);
+	text[n - 1] = 0;
+	name = trim(text + 1 + word);
+	if (rules_get(rule, &c->rules, scope, name, &why))
+		return err_set(err, E_INVALID, "%s: %s", origin, why.text);
+	return OK;
+}
+
+/* "name = value" in a section. */
+static enum status set_limit(struct rule *rule, char *text, const char *origin, struct err *err)
+{
+	char *value = strchr(text, '=');
+	struct err why = {0};
+
+	if (!value)
+		return err_set(err, E_INVALID, "%s: wants name = value: %.60s", origin, text);
+	*value++ = 0;
+	if (rules_set(rule, trim(text), trim(value), &why))
+		return err_set(err, E_INVALID, "%s: %s", origin, why.text);
+	return OK;
+}
+
 static enum status load_file(struct config *c, const char *path, bool must, struct err *err)
 {
 	char line[LINE_BYTES], origin[LINE_BYTES];
 	FILE *f = fopen(path, "re");
+	struct rule *rule = NULL; /* of the section that it is in */
 	enum status st = OK;
 
 	if (!f) {
@@ -166,10 +177,14 @@ static enum status load_file(struct config *c, const char *path, bool must, stru
 		snprintf(origin, sizeof(origin), "%s:%d", path, number);
 		if (!whole)
 			st = err_set(err, E_INVALID, "%s: line too long", origin);
+		else if (*text == '[')
+			st = begin_section(c, &rule, text, origin, err);
 		else if (*text && *text != '#')
-			st = set_pair(c, text, origin, err);
+			st = rule ? set_limit(rule, text, origin, err)
+				  : set_pair(c, text, origin, err);
 	}
 	fclose(f);
+	rules_sweep(&c->rules);
 	return st;
 }
 
@@ -231,7 +246,7 @@ static enum status take_option(struct config *c, int o, const char **file, struc
 		c->detach = true;
 		break;
 	case OPT_PRIVATE:
-		if (!parse_number(&fd, optarg, "") || fd > 1 << 20)
+		if (!text_number(&fd, optarg, "") || fd > 1 << 20)
 			return err_set(err, E_INVALID, "--private %s: wants a descriptor", optarg);
 		c->private_fd = (int)fd;
 		break;
@@ -529,6 +544,13 @@ enum status config_reload(struct config *c,
 			exchange(c, &fresh, r);
 		tell(r->name, is, r->when == LIVE);
 	}
+	if (!st && !rules_same(&c->rules, &fresh.rules)) {
+		struct rules was = c->rules;
+
+		c->rules = fresh.rules;
+		fresh.rules = was;
+		tell("limits", "of brazed.conf's sections", true);
+	}
 	config_finish(&fresh);
 	return st;
 }
@@ -540,6 +562,7 @@ void config_finish(struct config *c)
 			free(*(char **)field(c, &rows[i]));
 		free(c->origin[i]);
 	}
+	rules_clear(&c->rules);
 	free(c->file);
 	memset(c, 0, sizeof(*c));
 }
@@ -556,6 +579,7 @@ void config_print(const struct config *c, FILE *out)
 			strcpy(value, "none");
 		fprintf(out, "# %s (%s)\n%s = %s\n", r->help, c->origin[i], r->name, value);
 	}
+	rules_print(&c->rules, out);
 }
 
 void config_usage(FILE *out)

@@ -8,7 +8,7 @@
 #define BRAZE_CONFIG_H
 
 #include <stdio.h>
-#include "ops.h"
+#include "rules.h"
 
 enum config_id {
 #define SETTING(name, type, value, when, help) CONFIG_##name,
@@ -38,6 +38,7 @@ struct config {
 #undef BYTES
 #undef COUNT
 #undef TIER
+	struct rules rules;	    /* sections of the file */
 	char *origin[CONFIG_COUNT]; /* "default", "/etc/...:12", "environment", ... */
 	enum config_action action;
 	bool user;	/* --user: this user's own daemon */
@@ -55,7 +56,8 @@ struct config {
 enum status config_load(struct config *c, int argc, char **argv, struct err *err) MUST_USE;
 void config_finish(struct config *c);
 /* Read everything again; E_INVALID leaves *c as it is.  What may change while the
- * daemon runs is taken over; `tell` hears of every setting that differs. */
+ * daemon runs is taken over, the rules among it; `tell` hears of every setting that differs, of the
+ * rules as "limits". */
 enum status config_reload(struct config *c,
 			  void (*tell)(const char *name, const char *value, bool taken),
 			  struct err *err) MUST_USE;

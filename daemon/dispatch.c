@@ -12,6 +12,7 @@
 #include <uv.h>
 
 #include "base/log.h"
+#include "base/textbuf.h"
 #include "base/xalloc.h"
 #include "brazed.h"
 #include "cache/cache.h"
@@ -181,8 +182,7 @@ static void wake_crowded(struct brazed *d)
  * for, and it may have been the last. */
 static void go_on(struct session *s)
 {
-	s->jobs--;
-	cache_hold(s->d->cache, false);
+	session_jobs(s, -1);
 	dispatch_waiting(s);
 	if (s->conn)
 		pipeline_pump(s);
@@ -352,8 +352,7 @@ enum status dispatch_fetch(struct session *s, struct storage *st, struct err *er
 	st->fetching = 1;
 	m->users++;
 	m->device->fetches++;
-	s->jobs++;
-	cache_hold(s->d->cache, true);
+	session_jobs(s, 1);
 	executor_submit(m->device->executor, &t->run);
 	return OK;
 }
@@ -382,33 +381,24 @@ static uint64_t held_by(const struct session *s, const struct device *dev)
 	return bytes;
 }
 
-/* One of those who hold a device's memory, for a session to be told of: by name where they are of
- * one user. */
-static int name_holder(char *buf, size_t n, const struct session *s, const struct session *asks,
-		       uint64_t bytes)
-{
-	unsigned long long mib = bytes >> 20;
-
-	if (s->uid != asks->uid)
-		return snprintf(buf, n, "another user %llu MiB", mib);
-	return snprintf(buf, n, "%.24s (pid %u) %llu MiB", s->name, s->pid, mib);
-}
-
-/* Those who hold the most of a device's memory, the greatest first. */
+/* Names of the user's sessions that hold the most of a device's memory, the greatest first, and
+ * what others hold. */
 static void name_holders(char *buf, size_t n, const struct device *dev, const struct session *asks)
 {
+	struct textbuf t = {.buf = buf, .cap = n};
 	const struct session *last = NULL;
-	uint64_t below = UINT64_MAX;
-	size_t at = 0;
+	uint64_t below = UINT64_MAX, others = 0;
 
 	buf[0] = 0;
-	while (at < n) {
+	for (const struct session *s = asks->d->sessions; s; s = s->next)
+		others += s->uid == asks->uid ? 0 : held_by(s, dev);
+	while (t.len < n) {
 		const struct session *most = NULL;
 		uint64_t bytes = 0;
 		bool behind = false; /* `last`, among those that hold as much */
 
 		for (const struct session *s = asks->d->sessions; s; s = s->next) {
-			uint64_t held = held_by(s, dev);
+			uint64_t held = s->uid == asks->uid ? held_by(s, dev) : 0;
 
 			if (held > bytes && (held < below || (held == below && behind))) {
 				most = s;
@@ -417,14 +407,15 @@ static void name_holders(char *buf, size_t n, const struct device *dev, const st
 			behind |= s == last;
 		}
 		if (!most)
-			return;
-		if (at)
-			at += (size_t)snprintf(buf + at, n - at, ", ");
-		if (at < n)
-			at += (size_t)name_holder(buf + at, n - at, most, asks, bytes);
+			break;
+		textbuf_put(&t, "%s%.24s (pid %u) %llu MiB", t.len ? ", " : "", most->name,
+			    most->pid, (unsigned long long)(bytes >> 20));
 		last = most;
 		below = bytes;
 	}
+	if (others)
+		textbuf_put(&t, "%sother users %llu MiB", t.len ? ", " : "",
+			    (unsigned long long)(others >> 20));
 }
 
 static enum start no_room(struct job *j, uint64_t bytes)
@@ -442,6 +433,16 @@ static enum start no_room(struct job *j, uint64_t bytes)
 		dev->name, (unsigned long long)(bytes >> 20),
 		(unsigned long long)(dev->capacity >> 20), *holders ? holders : "nobody");
 	return give_up(j, E_NOMEM, &err);
+}
+
+/* Who asked for the device is told; what went there for its speed goes to the CPU. */
+static enum start over_limit(struct job *j, const struct err *err)
+{
+	if (j->placed) {
+		choose_cpu(j);
+		return MOVED;
+	}
+	return give_up(j, E_NOMEM, err);
 }
 
 static struct session *session_of(struct mirror *m)
@@ -476,16 +477,23 @@ static enum start make_room(struct job *j)
 	struct executor_stats stats;
 	struct mirror *victim = NULL;
 	enum device_room room;
+	struct err err = {0};
 
 	if (!bytes)
 		return STARTED;
+	/* Its older copies go first. */
+	if (account_check(j->session, LIMITS_device_bytes, bytes, &err) &&
+	    device_drop_copies(dev, j->session->id))
+		bytes = job_mirror_bytes(j);
+	if (account_check(j->session, LIMITS_device_bytes, bytes, &err))
+		return over_limit(j, &err);
 	room = ask_room(dev, bytes, &victim);
 	if (room == ROOM_YES)
 		return STARTED;
 	if (room == ROOM_NEVER)
 		return no_room(j, bytes);
 	executor_get_stats(dev->executor, &stats);
-	if (!victim && !stats.queued && !stats.in_flight)
+	if (!victim && stats.queued == stats.held && !stats.in_flight)
 		return no_room(j, bytes);
 	j->session->d->crowded = true;
 	return WAITS;
@@ -577,6 +585,17 @@ static enum start inputs_there(struct job *j)
 	return give_up(j, err.code, &err);
 }
 
+/* Kernels that it is the first to use, or that nobody else may have compiled. */
+static void pay(const struct job *j)
+{
+	const struct plan *plan = j->run.plan;
+
+	for (uint32_t i = 0; i < plan->nstep; i++)
+		for (int t = 0; t < LIMIT_DEVICES; t++)
+			if (plan->step[i].kernel[t])
+				account_pay(j->session, plan->step[i].kernel[t]);
+}
+
 static enum start start(struct job *j)
 {
 	struct session *s = j->session;
@@ -586,6 +605,7 @@ static enum start start(struct job *j)
 
 	if (!j->device)
 		j->device = choose_for(j);
+	pay(j);
 	way = device_there(j);
 	if (way == STARTED)
 		way = inputs_there(j);

@@ -50,7 +50,7 @@ static void answer(const struct session *s, uint64_t ticket, const struct kernel
 	reply_failure(s->conn, ticket, &err);
 }
 
-static unsigned waits(const struct session *s)
+unsigned kernels_asked(const struct session *s)
 {
 	unsigned n = 0;
 
@@ -72,14 +72,22 @@ void kernels_compile(struct session *s, uint64_t ticket, const char *text)
 			     strlen(text));
 	if (!st)
 		st = check(text, &err);
-	if (!st && waits(s) >= LIMIT_COMPILES)
+	if (!st && kernels_asked(s) >= LIMIT_COMPILES)
 		st = err_set(&err, E_LIMIT, "%d kernels are being compiled for this client",
 			     LIMIT_COMPILES);
+	if (!st)
+		st = account_check(s, LIMITS_queue, 1, &err);
 	if (st) {
 		reply_failure(s->conn, ticket, &err);
 		return;
 	}
 	k = cache_get_text(cache, text, s->id);
+	account_pay(s, k);
+	if (k->state != KERNEL_READY && account_check_compile(s, &err)) {
+		reply_failure(s->conn, ticket, &err);
+		cache_unref(cache, k);
+		return;
+	}
 	if (cache_want(cache, k) != KERNEL_COMPILING) {
 		answer(s, ticket, k);
 		cache_unref(cache, k);
@@ -114,7 +122,7 @@ void kernels_each(const struct session *s,
 			fn(data, a->ticket, a->kernel->text);
 }
 
-void kernels_forget(struct session *s)
+void kernels_forget(struct session *s, const struct err *why)
 {
 	struct asked **at = &s->d->asked, *a = NULL;
 
@@ -124,6 +132,8 @@ void kernels_forget(struct session *s)
 			continue;
 		}
 		*at = a->next;
+		if (why)
+			reply_failure(s->conn, a->ticket, why);
 		cache_unref(s->d->cache, a->kernel);
 		free(a);
 	}

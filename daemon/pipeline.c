@@ -166,8 +166,7 @@ static bool advance(struct session *s, const struct ticket *t, int64_t *budget)
 	j->since_ns = uv_hrtime();
 	if (t->kind != TICKET_CUT)
 		j->run.flow = moments_flow(s->id, t->id);
-	s->jobs++;
-	cache_hold(d->cache, true);
+	session_jobs(s, 1);
 	plan = plancache_find(d->plans, &p->part);
 	if (plan) {
 		s->stats.plan_hits++;
@@ -197,7 +196,7 @@ static bool bound_trace(struct session *s)
 	size_t n;
 
 	s->full = false;
-	if (t->npending - t->nrunning < LIMIT_PENDING_OPS && t->held_bytes < allowed)
+	if (t->npending - t->nrunning < account_cut(s) && t->held_bytes < allowed)
 		return false;
 	/* While a cut runs nothing more is read: the next one falls at this very place. */
 	s->full = s->cutting && !s->cut_failed;
@@ -287,7 +286,9 @@ static void answer_one(struct session *s, struct ticket *t, const struct job *fr
 	if (t->kind == TICKET_CUT) {
 		s->cutting = false;
 	} else if (t->cancelled && !ticket_settled(t)) {
-		err_set(&err, E_CANCELLED, "the wait was cancelled");
+		err_set(&err, E_CANCELLED, "the wait was cancelled%s%s",
+			t->cancelled > 1 ? " by an operator: " : "",
+			t->cancelled > 1 ? s->cancelled_by : "");
 		reply_failure(s->conn, t->id, &err);
 	} else if (t->kind == TICKET_PUBLISH) {
 		publish_answer(s, t);
@@ -394,6 +395,11 @@ struct ticket *pipeline_wait(struct session *s, enum ticket_kind kind, uint64_t 
 		let_go(s, want + n, nalso);
 		nalso = 0;
 	}
+	if (account_check(s, LIMITS_queue, 1, &err)) {
+		reply_failure(s->conn, id, &err);
+		let_go(s, want, n + nalso);
+		return NULL;
+	}
 	if (s->tickets.load + n < LIMIT_TICKET_LOAD)
 		return ticket_add(&s->tickets, kind, id, want, n, nanswer, nalso, uv_hrtime());
 	err_set(&err, E_LIMIT, "%u waits and values waited for, at most %u are possible",
@@ -486,6 +492,19 @@ static void cancel(struct session *s, uint64_t id)
 	dispatch_cancel(s);
 }
 
+void pipeline_cancel_all(struct session *s)
+{
+	struct err err;
+
+	for (struct ticket *t = s->tickets.first; t; t = t->next)
+		t->cancelled = 2;
+	err_set(&err, E_CANCELLED, "the wait was cancelled by an operator: %s", s->cancelled_by);
+	kernels_forget(s, &err);
+	s->cut_failed = true; /* the trace is cut again when its client goes on */
+	dispatch_cancel(s);
+	pipeline_pump(s);
+}
+
 static void lease(struct session *s, const struct request *r)
 {
 	uint64_t live = trace_live(&s->trace);
@@ -500,6 +519,7 @@ static void lease(struct session *s, const struct request *r)
 			"the connection, %llu MiB",
 			(unsigned long long)r->lease.bytes,
 			(unsigned long long)(s->trace.quota_bytes >> 20));
+		(void)trace_over(&s->trace, &err);
 		reply_failure(s->conn, r->lease.ticket, &err);
 	} else if (arena_lease(s->arena, &e, r->lease.bytes, &err)) {
 		reply_failure(s->conn, r->lease.ticket, &err);
@@ -586,6 +606,8 @@ static enum status handle(struct session *s, const struct request *r, struct err
 	if (r->has_hello)
 		return err_set(err, E_PROTOCOL, "a second hello");
 	st = parts(s, r, err);
+	if (!st && r->has_trace)
+		st = account_check(s, LIMITS_pending, 0, err);
 	if (!st && s->trace.npending > LIMIT_PENDING_HARD)
 		st = err_set(err, E_LIMIT,
 			     "%u operations are pending and there is no memory to run them",

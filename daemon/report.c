@@ -20,6 +20,7 @@
 #include "cache/cache_code.h"
 #include "compile/compile.h"
 #include "config.h"
+#include "control.h"
 #include "history.h"
 #include "plan/plancache.h"
 #include "run/executor.h"
@@ -231,6 +232,7 @@ static void put_status(const struct report *r, cJSON *out)
 	cJSON_AddStringToObject(out, "device", r->config->device);
 	put_devices(out, d, &x);
 	cJSON_AddNumberToObject(out, "worker_pid", x.pid);
+	control_put(d, out);
 	ctl_put(out, "uptime_seconds", (double)(uv_hrtime() - d->started_ns) * 1e-9);
 	put_sessions(out, d);
 	ctl_put(out, "takeovers.count", (double)d->takeover.count);
@@ -261,7 +263,10 @@ static void put_client(cJSON *list, const struct session *s)
 	cJSON *row = cJSON_CreateObject();
 	struct arena_stats a = {0};
 	char doing[DOING_TEXT];
+	uint64_t busy = 0;
 
+	for (uint32_t i = 0; i < s->d->ndevice; i++)
+		busy += executor_client_busy(s->d->device[i].executor, s->id);
 	if (s->arena)
 		arena_get_stats(s->arena, &a);
 	report_doing(doing, sizeof doing, s);
@@ -276,6 +281,7 @@ static void put_client(cJSON *list, const struct session *s)
 	cJSON_AddNumberToObject(row, "age_seconds", (double)(uv_hrtime() - s->since_ns) * 1e-9);
 	cJSON_AddNumberToObject(row, "queue", s->jobs);
 	cJSON_AddStringToObject(row, "doing", doing);
+	cJSON_AddBoolToObject(row, "paused", s->held);
 	cJSON_AddNumberToObject(row, "arrays", s->trace.live_arrays);
 	cJSON_AddNumberToObject(row, "bytes", (double)(client_bytes(s) - a.leased_bytes));
 	cJSON_AddNumberToObject(row, "peak_bytes", (double)a.peak_bytes);
@@ -284,7 +290,7 @@ static void put_client(cJSON *list, const struct session *s)
 	cJSON_AddNumberToObject(row, "dead_ops", (double)s->trace.stats.dead_ops);
 	cJSON_AddNumberToObject(row, "near", (double)s->near);
 	cJSON_AddNumberToObject(row, "demands", (double)s->stats.demands);
-	cJSON_AddNumberToObject(row, "device_seconds", (double)s->stats.busy_ns * 1e-9);
+	cJSON_AddNumberToObject(row, "device_seconds", (double)busy * 1e-9);
 	cJSON_AddNumberToObject(row, "queue_wait_seconds", (double)s->stats.queue_wait_ns * 1e-9);
 	cJSON_AddNumberToObject(row, "plan_hits", (double)s->stats.plan_hits);
 	cJSON_AddNumberToObject(row, "plan_misses", (double)s->stats.plan_misses);
@@ -536,36 +542,17 @@ void report_snapshot(void *data, enum ctl_page page, uint32_t id, cJSON *out)
 	case CTL_PUBLISHED:
 		publish_put(cJSON_AddArrayToObject(out, "published"), r->d);
 		break;
+	case CTL_LIMITS:
+		account_put(r->d, out);
+		break;
 	case CTL_EVENTS:
 		break;
 	}
 }
 
-enum status report_clear_cache(void *data, struct err *err)
+enum status report_order(void *data, const struct ctl_order *o, cJSON *out, struct err *err)
 {
 	const struct report *r = data;
 
-	return cache_clear_disk(r->d->cache, err);
-}
-
-enum status report_drain(void *data, const char *binary, struct err *err)
-{
-	const struct report *r = data;
-
-	return r->d->hand_over(r->d, binary, err);
-}
-
-enum status report_end_session(void *data, uint32_t id, struct err *err)
-{
-	const struct report *r = data;
-	struct err why;
-
-	for (struct session *s = r->d->sessions; s; s = s->next) {
-		if (s->id != id || !s->conn)
-			continue;
-		err_set(&why, E_DAEMON_GONE, "an operator ended the session");
-		session_refuse(s, &why);
-		return OK;
-	}
-	return err_set(err, E_INVALID, "no session has the number %u", id);
+	return control_order(r->d, o, out, err);
 }

@@ -23,8 +23,6 @@ void report_doing(char *buf, size_t n, const struct session *s);
 void report_notice(const struct report *r);
 /* The calls of struct ctl_source; data is the struct report. */
 void report_snapshot(void *data, enum ctl_page page, uint32_t id, struct cJSON *out);
-enum status report_drain(void *data, const char *binary, struct err *err);
-enum status report_clear_cache(void *data, struct err *err);
-enum status report_end_session(void *data, uint32_t id, struct err *err);
+enum status report_order(void *data, const struct ctl_order *o, struct cJSON *out, struct err *err);
 
 #endif

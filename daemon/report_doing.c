@@ -77,7 +77,9 @@ void report_doing(char *buf, size_t n, const struct session *s)
 	struct textbuf t = {.buf = buf, .cap = n};
 
 	buf[0] = 0;
-	if (s->running && s->running->device)
+	if (s->held)
+		textbuf_put(&t, "paused by %s", s->paused_by);
+	else if (s->running && s->running->device)
 		running(&t, s);
 	else if (s->planning)
 		textbuf_put(&t, "is planned: %u operations", s->planning->partition->part.nop);

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "brazed.h"
+#include "cache/cache.h"
 #include "future/reply.h"
 #include "op_table.h"
 #include "run/job.h"
@@ -53,6 +54,7 @@ static void session_free(struct session *s)
 	if (s->next)
 		s->next->prev = s->prev;
 	d->nsession--;
+	account_leave(s);
 	log_info("session", "%llu (%s, pid %u) ended", (unsigned long long)s->id, s->name, s->pid);
 	free(s->group);
 	free(s);
@@ -60,18 +62,35 @@ static void session_free(struct session *s)
 		d->became_idle(d);
 }
 
+void session_jobs(struct session *s, int more)
+{
+	s->jobs += (uint32_t)more;
+	if (!s->held)
+		cache_hold(s->d->cache, more > 0);
+}
+
+void session_hold(struct session *s, bool held)
+{
+	/* Compilers wait for jobs that end soon: these do not. */
+	for (uint32_t i = 0; i < s->jobs && s->held != held; i++)
+		cache_hold(s->d->cache, !held);
+	s->held = held;
+	account_apply(s);
+}
+
 /* The connection is over: nothing of the client's is wanted any more.  The
  * session itself goes when its last job has let go of its storage. */
 static void session_end(struct session *s)
 {
 	s->conn = NULL;
+	session_hold(s, false); /* what cannot be cancelled must end */
 	if (s->arena) {
 		arena_leave(s->arena);
 		publish_leave(s);
 	}
 	while (s->tickets.first)
 		ticket_remove(&s->tickets, s->tickets.first, &s->trace);
-	kernels_forget(s);
+	kernels_forget(s, NULL);
 	dispatch_cancel(s);
 	if (!s->jobs)
 		session_later(s);
@@ -108,7 +127,7 @@ void session_quota(struct session *s)
 {
 	/* Memory that readers keep counts for who made it. */
 	uint64_t others = share_bytes(&s->d->shares, s->uid, &s->trace);
-	uint64_t quota = s->d->quota_bytes, left, share, n = 1;
+	uint64_t quota = account_bytes(s), own = s->limit[LIMITS_bytes], left, share, n = 1;
 
 	for (const struct session *o = s->d->sessions; o; o = o->next) {
 		struct arena_stats stats;
@@ -122,6 +141,16 @@ void session_quota(struct session *s)
 	left = others < quota ? quota - others : 0;
 	share = quota / (2 * n);
 	s->trace.quota_bytes = left > share ? left : share;
+	if (own && own < s->trace.quota_bytes)
+		s->trace.quota_bytes = own;
+}
+
+static void whose_quota(const struct trace *t, char *buf, size_t n)
+{
+	const struct session *s =
+		(const struct session *)((const char *)t - offsetof(struct session, trace));
+
+	account_bound(s, buf, n);
 }
 
 /* ---- The beginning ---- */
@@ -182,6 +211,7 @@ enum status session_attach(struct session *s, struct err *err)
 	struct brazed *d = s->d;
 	enum status st = OK;
 
+	s->trace.bound = whose_quota;
 	s->trace.drop_mirror = mirror_drop;
 	s->trace.ndevice = d->ndevice;
 	s->trace.uid = s->uid;
@@ -195,6 +225,14 @@ enum status session_attach(struct session *s, struct err *err)
 	return st;
 }
 
+/* It counts as what the session holds: a small part of what that may have. */
+static uint64_t first_lease(const struct session *s)
+{
+	uint64_t part = s->limit[LIMITS_bytes] / 4 / HOST_ALIGN_LARGE * HOST_ALIGN_LARGE;
+
+	return part && part < LIMIT_LEASE_BYTES ? part : LIMIT_LEASE_BYTES;
+}
+
 static enum status make_arena(struct session *s, struct extent *lease, struct err *err)
 {
 	struct brazed *d = s->d;
@@ -202,9 +240,9 @@ static enum status make_arena(struct session *s, struct extent *lease, struct er
 
 	if (st)
 		return st;
-	trace_init(&s->trace, s->arena, d->quota_bytes);
+	trace_init(&s->trace, s->arena, account_bytes(s));
 	st = session_attach(s, err);
-	return st ? st : arena_lease(s->arena, lease, LIMIT_LEASE_BYTES, err);
+	return st ? st : arena_lease(s->arena, lease, first_lease(s), err);
 }
 
 /* A line that the client's user is to know. */
@@ -229,6 +267,7 @@ enum status session_welcome(struct session *s, const struct decode_hello *hello,
 	if (st)
 		return st;
 	text_clean(s->name, sizeof s->name, hello->name);
+	account_apply(s);
 	s->flags = hello->flags;
 	st = make_arena(s, &lease, err);
 	if (st)
@@ -253,6 +292,7 @@ void session_about(struct session *s, const struct decode_about *about)
 		   text_tail(about->environment, sizeof s->environment));
 	if (*about->name)
 		text_clean(s->name, sizeof s->name, about->name);
+	account_apply(s);
 	log_debug("session", "%llu is %s: %s %s", (unsigned long long)s->id, s->name, s->program,
 		  s->file);
 }
@@ -332,6 +372,7 @@ void session_accept(struct brazed *d, int fd, uint32_t uid, uint32_t pid)
 	s->uid = uid;
 	s->pid = pid;
 	s->since_ns = uv_hrtime();
+	account_join(s, fd);
 	if (d->draining)
 		session_refuse(s, stopping(&why));
 }
@@ -372,7 +413,8 @@ uint32_t session_stop_idle(struct brazed *d)
 		next = s->next;
 		if (!s->conn)
 			continue;
-		if (s->tickets.first || s->jobs || conn_unsent(s->conn))
+		/* Nobody will let those who are paused go on. */
+		if (!s->held && (s->tickets.first || s->jobs || conn_unsent(s->conn)))
 			busy++;
 		else
 			session_refuse(s, stopping(&why));

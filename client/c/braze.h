@@ -69,7 +69,7 @@ enum braze_code {
 	BRAZE_E_UNKNOWN_ARRAY = 9, /* no such array on this connection */
 	BRAZE_E_UNSUPPORTED = 10,  /* braze does not do this natively */
 	BRAZE_E_NOMEM = 11,	   /* out of memory or over the quota */
-	BRAZE_E_LIMIT = 12,	   /* a limit of proto/limits.h is exceeded */
+	BRAZE_E_LIMIT = 12,	   /* a limit is exceeded, of everybody or of this user */
 	BRAZE_E_PROTOCOL = 13,	   /* malformed message; the connection is closed */
 	BRAZE_E_VERSION = 14,	   /* client and daemon speak different protocol versions */
 	BRAZE_E_DAEMON_GONE = 15,  /* the daemon ended or closed the connection */

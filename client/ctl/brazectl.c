@@ -20,6 +20,8 @@
 struct call {
 	struct fetch fetch;
 	const char *command, *argument, *export, *binary;
+	char **more; /* the argument and those behind it */
+	int nmore;
 	bool json, nest, end, follow;
 	long lines, port; /* -1: not said */
 };
@@ -274,12 +276,28 @@ static bool fits_options(const struct call *c)
 	return (!c->nest || kernel) && (!c->export || is(c, "kernels"));
 }
 
+static bool is_order(const struct call *c)
+{
+	return orders_knows(c->command) || is(c, "limit") || is(c, "sessions");
+}
+
 /* And this argument? */
 static bool fits(const struct call *c)
 {
-	bool takes = is(c, "kernels") || is(c, "explain") || is(c, "sessions") || is(c, "cache");
+	bool takes = is_order(c) || is(c, "kernels") || is(c, "explain") || is(c, "cache");
 
-	return (!c->argument || takes) && fits_options(c);
+	if (orders_knows(c->command) && c->nmore != 1)
+		return false;
+	return (!c->argument || takes) && (c->nmore < 2 || is(c, "limit")) && fits_options(c);
+}
+
+static int order(struct call *c)
+{
+	if (is(c, "sessions"))
+		return sessions(c);
+	if (is(c, "limit"))
+		return orders_limit(&c->fetch, c->nmore, c->more, c->json);
+	return orders_session(&c->fetch, c->command, c->argument, c->json);
 }
 
 static int drain(struct call *c)
@@ -314,9 +332,8 @@ static int run(struct call *c)
 	static const struct {
 		const char *command;
 		int (*run)(struct call *c);
-	} others[] = {{"doctor", doctor},   {"ping", ping},   {"sessions", sessions},
-		      {"logs", logs},	    {"top", top},     {"trace", trace},
-		      {"page", serve},	    {"drain", drain}, {"kernels", kernels},
+	} others[] = {{"doctor", doctor},   {"ping", ping},  {"logs", logs},   {"top", top},
+		      {"trace", trace},	    {"page", serve}, {"drain", drain}, {"kernels", kernels},
 		      {"explain", explain}, {"cache", cache}};
 
 	if (!fits(c))
@@ -324,6 +341,8 @@ static int run(struct call *c)
 	for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++)
 		if (is(c, pages[i].command))
 			return page(c, pages[i].url, pages[i].show);
+	if (is_order(c))
+		return order(c);
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		if (is(c, others[i].command))
 			return others[i].run(c);
@@ -409,10 +428,12 @@ int main(int argc, char **argv)
 	if (end >= 0)
 		return end;
 	setlocale(LC_CTYPE, "");
-	if (optind >= argc || optind + 2 < argc)
+	if (optind >= argc)
 		return usage(stderr);
 	c.command = argv[optind];
 	c.argument = argv[optind + 1];
+	c.more = argv + optind + 1;
+	c.nmore = argc - optind - 1;
 	if (!help_knows(c.command)) {
 		fprintf(stderr, "brazectl: no command is called %s\n", c.command);
 		return usage(stderr);

@@ -3,9 +3,9 @@
  *
  * fetch.c finds the status socket and gets a page, by http.c; cell.c makes text of values, show.c
  * prints objects for people; doctor.c judges a machine; top.c with screen.c watches sessions,
- * logs.c reads the log; serve.c hands the status page to a browser;
- * drain.c has another program go on; help.c tells what can be asked; brazectl.c is the command
- * line. */
+ * orders.c has the daemon do something; logs.c reads the log; serve.c hands the status page to a
+ * browser; drain.c has another program go on; help.c tells what can be asked; brazectl.c is the
+ * command line. */
 #ifndef BRAZE_CTL_CLIENT_H
 #define BRAZE_CTL_CLIENT_H
 
@@ -38,6 +38,7 @@ struct column {
 };
 
 double show_number(const cJSON *o, const char *key);
+bool show_true(const cJSON *o, const char *key);
 const char *show_string(const cJSON *o, const char *key);
 /* Is it a text, which stands at the left? */
 bool cell_is_text(const struct column *c);
@@ -69,6 +70,14 @@ void show_reasons(const cJSON *o);
 void help_print(FILE *out);
 bool help_knows(const char *command);
 void help_completion(void);
+
+/* ---- orders.c: what the daemon is told to do ---- */
+
+/* Is it done to a session? */
+bool orders_knows(const char *command);
+int orders_session(struct fetch *f, const char *command, const char *id, bool json);
+/* Without arguments the limits there are; else "user:NAME LIMIT=VALUE...". */
+int orders_limit(struct fetch *f, int n, char **argument, bool json);
 
 /* Until the user has seen enough; *signal: what ended it, or 0. */
 int top_run(struct fetch *f, int *signal);

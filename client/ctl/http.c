@@ -154,7 +154,7 @@ static bool split(struct http_answer *a)
 bool http_whole(struct http_answer *a, const char *path, const char *method, const char *url)
 {
 	int64_t end = http_now_ms() + SECONDS * 1000;
-	char request[1024];
+	char request[2048];
 
 	*a = (struct http_answer){0};
 	if (snprintf(request, sizeof(request),

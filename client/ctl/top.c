@@ -217,7 +217,9 @@ static void draw_row(const struct top *t, const cJSON *row, int width, bool reve
 	for (int i = 0; i < COLUMNS; i++) {
 		if (columns[i].need > width)
 			continue;
-		if (row)
+		if (row && i == SHARE && show_true(row, "paused"))
+			snprintf(text, sizeof(text), "paused");
+		else if (row)
 			cell_text(text, sizeof(text), &columns[i].c, row);
 		else
 			snprintf(text, sizeof(text), "%s%s", columns[i].c.title,

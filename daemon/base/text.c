@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "text.h"
 
-#include <stdbool.h>
-#include <stdint.h>
+#include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 /* The bytes of the character at s, its number in *code; 0: no UTF-8. */
 static size_t character(uint32_t *code, const unsigned char *s)
@@ -61,4 +61,28 @@ const char *text_tail(const char *s, size_t n)
 	while ((*s & 0xc0) == 0x80)
 		s++;
 	return s;
+}
+
+bool text_number(uint64_t *out, const char *text, const char *units)
+{
+	const char *unit = NULL;
+	uint64_t v = 0;
+
+	if (!isdigit((unsigned char)*text))
+		return false;
+	for (; isdigit((unsigned char)*text); text++)
+		if (__builtin_mul_overflow(v, 10u, &v) ||
+		    __builtin_add_overflow(v, (uint64_t)(*text - '0'), &v))
+			return false;
+	if (*text && *units) {
+		unit = strchr(units, toupper((unsigned char)*text++));
+		if (!unit || (*text && strcasecmp(text, "iB") && strcasecmp(text, "B")))
+			return false;
+		for (; unit >= units; unit--)
+			if (__builtin_mul_overflow(v, 1024u, &v))
+				return false;
+		text = "";
+	}
+	*out = v;
+	return !*text;
 }

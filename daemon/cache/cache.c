@@ -5,14 +5,13 @@
  * read and written by libuv's threads; an entry with such work under way, with a
  * user, or with a helper is never evicted. */
 #define _GNU_SOURCE
-#include "cache_code.h"
+#include "cache_impl.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
-#include <uv.h>
 
 #include "base/hash.h"
 #include "base/log.h"
@@ -20,7 +19,6 @@
 #include "base/textbuf.h"
 #include "base/xalloc.h"
 #include "form/plan.h"
-#include "target.h"
 
 #define WORTH_NS  100000000u /* tier-0 work that pays for compiling */
 #define URGENT_NS 4000000u   /* tier-0 work that a program waits for, again and again */
@@ -30,25 +28,6 @@
 #define RETRY_NS   60000000000 /* after a failure that was not the source's */
 #define TEXT_HEAD  "text\n"    /* of a text's key */
 #define BACKLOG	   256	       /* compilations that wait; of what nobody waits for, no more */
-
-struct entry {
-	struct kernel k; /* first: a kernel is its entry */
-	struct entry *chain;
-	struct entry *newer, *older;
-	struct cache *cache;
-	uint64_t bytes, read_ns; /* bytes: without the code's */
-	uint64_t element_dns;	 /* predicted tenths of a nanosecond a point */
-	uint64_t gets, asked, predicted_ns;
-	uint64_t retry_at;    /* of a failure; 0: never */
-	unsigned io;	      /* disk work under way */
-	bool reading, likely; /* its file; it is there, by disk_may_have */
-	bool awaited;	      /* by a job: cache_comes, from read_ns on */
-	bool writing, stale;  /* its file is being written; and again, behind that */
-	bool wanted;	      /* compile it, whatever that is worth */
-	bool late;	      /* in the list of those to be compiled when jobs have ended */
-	struct entry *late_next;
-	uint64_t born; /* cache.period when it came */
-};
 
 /* One piece of work on a libuv thread; the entry outlives it. */
 struct work {
@@ -60,42 +39,9 @@ struct work {
 	struct err err;
 };
 
-struct cache {
-	uv_loop_t *loop;
-	struct entry **bucket;
-	size_t nbucket;
-	struct entry *newest, *oldest;
-	struct target cpu, cuda;
-	char *self;	   /* of the configuration; may be NULL */
-	struct disk *disk; /* NULL: none */
-	int tier;
-	uint64_t memory_bytes, max_code, ncode, nwork;
-	uint32_t last_id;
-	bool dead; /* destroyed, waits for its work */
-	struct entry *late;
-	unsigned held;	 /* cache_hold */
-	uint64_t period; /* how many times that has ended */
-	struct cache_stats stats;
-	cache_ready_fn *ready;
-	void *data;
-	void (*drop)(void *data, uint32_t id);
-};
-
 static struct target *target_of(struct entry *e)
 {
 	return e->k.arch ? &e->cache->cuda : &e->cache->cpu;
-}
-
-static struct entry *entry_of(struct kernel *k)
-{
-	return (struct entry *)k;
-}
-
-static void list_remove(struct cache *c, struct entry *e)
-{
-	*(e->newer ? &e->newer->older : &c->newest) = e->older;
-	*(e->older ? &e->older->newer : &c->oldest) = e->newer;
-	e->newer = e->older = NULL;
 }
 
 static void list_add(struct cache *c, struct entry *e)
@@ -119,80 +65,13 @@ static void table_grow(struct cache *c)
 	c->nbucket = n;
 }
 
-static void table_remove(struct cache *c, struct entry *e)
-{
-	struct entry **p = &c->bucket[e->k.hash & (c->nbucket - 1)];
-
-	while (*p != e)
-		p = &(*p)->chain;
-	*p = e->chain;
-}
-
-static void entry_free(struct entry *e)
-{
-	if (e->k.code_fd >= 0)
-		close(e->k.code_fd);
-	free(e->k.key);
-	free(e->k.spec);
-	free(e);
-}
-
-static void forget_code(struct cache *c, struct entry *e)
-{
-	if (e->k.code_fd < 0)
-		return;
-	close(e->k.code_fd);
-	e->k.code_fd = -1;
-	c->stats.bytes -= e->k.code_bytes;
-	e->k.code_bytes = 0;
-	c->ncode--;
-}
-
-static void late_remove(struct cache *c, struct entry *e)
-{
-	struct entry **at = &c->late;
-
-	while (e->late && *at != e)
-		at = &(*at)->late_next;
-	if (e->late)
-		*at = e->late_next;
-	e->late = false;
-}
-
-/* Evict, oldest first, what nobody uses until both bounds hold. */
-static void trim(struct cache *c)
-{
-	for (struct entry *e = c->oldest, *next; e; e = next) {
-		bool over_code = c->ncode > c->max_code;
-
-		next = e->newer;
-		if (c->stats.bytes <= c->memory_bytes && !over_code)
-			return;
-		/* A quarantine that was forgotten would be no quarantine. */
-		if (e->k.refs || e->io || e->k.state == KERNEL_COMPILING ||
-		    e->k.strikes >= KERNEL_STRIKES ||
-		    (c->stats.bytes <= c->memory_bytes && e->k.code_fd < 0))
-			continue;
-		forget_code(c, e);
-		c->stats.bytes -= e->bytes;
-		c->stats.evictions++;
-		c->stats.kernels--;
-		list_remove(c, e);
-		late_remove(c, e);
-		table_remove(c, e);
-		if (c->drop)
-			c->drop(c->data, e->k.id);
-		entry_free(e);
-	}
-}
-
 static void destroy_now(struct cache *c)
 {
 	while (c->newest) {
 		struct entry *e = c->newest;
 
-		list_remove(c, e);
-		entry_free(e);
+		cache_unlink(c, e);
+		cache_free_entry(e);
 	}
 	disk_close(c->disk);
 	free(c->self);
@@ -305,12 +184,12 @@ static void write_after(uv_work_t *uv, int status)
 	if (w->e->k.state == KERNEL_FAILED) {
 		/* It was refused while the write was under way. */
 		disk_remove(c->disk, &target_of(w->e)->kind, w->e->k.key);
-		forget_code(c, w->e);
+		cache_forget_code(c, w->e);
 	} else if (w->e->stale) {
 		write_entry(w->e);
 	}
 	free(w);
-	trim(c);
+	cache_trim(c);
 }
 
 static void compiled(void *data, const struct helper_result *r)
@@ -332,6 +211,8 @@ static void compiled(void *data, const struct helper_result *r)
 				    .place = e->k.arch != 0});
 	e->k.compile_ns += r->compile_ns;
 	c->stats.compile_ns += r->compile_ns;
+	if (c->spent)
+		c->spent(c->data, &e->k, r->compile_ns);
 	if (r->status) {
 		fail(e, r->status == E_COMPILE, r->text);
 	} else {
@@ -340,7 +221,7 @@ static void compiled(void *data, const struct helper_result *r)
 		write_entry(e);
 	}
 	c->ready(c->data, &e->k);
-	trim(c);
+	cache_trim(c);
 }
 
 /* Somebody asked for the code itself, or a program whose threads have the cores is slowed by
@@ -361,6 +242,20 @@ static char *source_of(void *data, bool *urgent, struct err *err)
 	return target_source(&text, &e->k, err) ? NULL : text;
 }
 
+/* Has its payer time of compilers left?  What can be interpreted is, until somebody pays. */
+static bool may_compile(struct entry *e)
+{
+	const struct cache *c = e->cache;
+	char why[LIMIT_ERROR_TEXT] = "";
+
+	e->k.unpaid = c->may && !c->may(c->data, &e->k, why, sizeof why);
+	if (e->k.unpaid && e->wanted)
+		fail(e, false, why);
+	else if (e->k.unpaid)
+		snprintf(e->k.error, sizeof e->k.error, "not compiled: %s", why);
+	return !e->k.unpaid;
+}
+
 static void compile(struct entry *e)
 {
 	struct target *t = target_of(e);
@@ -373,6 +268,8 @@ static void compile(struct entry *e)
 		fail(e, !e->k.arch, t->missing);
 		return;
 	}
+	if (!may_compile(e))
+		return;
 	helper_submit(t->helper, e->k.arch, source_of, compiled, e);
 	if (e->wanted)
 		helper_hurry(t->helper, e);
@@ -423,7 +320,7 @@ static void consider(struct entry *e)
 	if (comes_late(e)) {
 		compile_late(e);
 	} else {
-		late_remove(e->cache, e);
+		cache_late_remove(e->cache, e);
 		compile(e);
 	}
 }
@@ -476,7 +373,7 @@ static void read_after(uv_work_t *uv, int status)
 	}
 	e->awaited = false;
 	free(w);
-	trim(c);
+	cache_trim(c);
 }
 
 static uint64_t predict(const struct nest *n)
@@ -550,7 +447,7 @@ static struct kernel *get(struct cache *c, const struct nest *spec, const struct
 	if (e) {
 		free(key);
 		c->stats.hits++;
-		list_remove(c, e);
+		cache_unlink(c, e);
 		list_add(c, e);
 	} else {
 		e = add(c, spec, arch, key, hash, session);
@@ -561,7 +458,7 @@ static struct kernel *get(struct cache *c, const struct nest *spec, const struct
 	e->k.refs++;
 	e->gets++;
 	consider(e);
-	trim(c);
+	cache_trim(c);
 	return &e->k;
 }
 
@@ -623,12 +520,12 @@ void cache_unref(struct cache *c, struct kernel *k)
 		return;
 	k->refs--;
 	if (!k->refs)
-		trim(c);
+		cache_trim(c);
 }
 
 void cache_note_loaded(struct cache *c, struct kernel *k)
 {
-	list_remove(c, entry_of(k));
+	cache_unlink(c, entry_of(k));
 	list_add(c, entry_of(k));
 	if (!k->tier)
 		k->nrate = 0;
@@ -647,7 +544,7 @@ void cache_note_run(struct cache *c, struct kernel *k, uint64_t elements, uint64
 {
 	struct entry *e = entry_of(k);
 
-	list_remove(c, e);
+	cache_unlink(c, e);
 	list_add(c, e);
 	if (busy_ns) {
 		k->runs++;
@@ -726,6 +623,24 @@ void cache_on_drop(struct cache *c, void (*fn)(void *data, uint32_t id))
 	c->drop = fn;
 }
 
+void cache_on_compile(struct cache *c,
+		      bool (*may)(void *data, const struct kernel *k, char *why, size_t n),
+		      void (*spent)(void *data, const struct kernel *k, uint64_t ns))
+{
+	c->may = may;
+	c->spent = spent;
+}
+
+void cache_paid(struct kernel *k)
+{
+	struct entry *e = entry_of(k);
+
+	k->unpaid = false;
+	k->error[0] = 0;
+	if (k->state == KERNEL_FAILED)
+		e->retry_at = 1; /* at its next use */
+}
+
 void cache_bound(struct cache *c, uint64_t memory_bytes, uint64_t disk_bytes)
 {
 	c->memory_bytes = memory_bytes ? memory_bytes : UINT64_MAX;
@@ -753,7 +668,7 @@ void cache_refuse(struct cache *c, struct kernel *k, const char *why)
 		disk_remove(c->disk, &target_of(e)->kind, k->key);
 	/* A write of the code still uses the descriptor. */
 	if (!e->io)
-		forget_code(c, e);
+		cache_forget_code(c, e);
 	k->tier = 0;
 	fail(e, true, why);
 }

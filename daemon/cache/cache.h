@@ -64,7 +64,10 @@ struct kernel {
 	 * that was run last first. */
 	struct kernel_rate rate[KERNEL_RATES];
 	uint8_t nrate;
-	uint64_t first_session;		/* origin */
+	uint64_t first_session; /* origin */
+	uint64_t payer;		/* whose time of compilers it takes, if paid; by the owner */
+	uint32_t payer_uid;
+	bool paid, unpaid;		/* unpaid: that one had none left */
 	char origin[CACHE_ORIGIN_TEXT]; /* its name, and where in its program it asked */
 	char blame[CACHE_BLAME_TEXT];	/* the last strike: what ran it, for whom, when */
 	char error[CACHE_ERROR_TEXT];
@@ -137,6 +140,16 @@ void cache_each(struct cache *c, void (*fn)(void *data, const struct kernel *k),
 struct kernel *cache_find(struct cache *c, uint32_t id);
 /* Called when an evicted kernel must leave the workers. */
 void cache_on_drop(struct cache *c, void (*fn)(void *data, uint32_t id));
+/* Before a kernel is compiled `may` is asked, and tells why not; `spent` hears how long its
+ * compiler took. */
+void cache_on_compile(struct cache *c,
+		      bool (*may)(void *data, const struct kernel *k, char *why, size_t n),
+		      void (*spent)(void *data, const struct kernel *k, uint64_t ns));
+/* An unpaid kernel has another payer: its next use may have it compiled. */
+void cache_paid(struct kernel *k);
+/* Code of kernels that nobody else than this session has asked for first, and that no plan refers
+ * to, leaves the memory; bytes. */
+uint64_t cache_evict(struct cache *c, uint64_t session);
 /* Other bounds from now on; what is over them goes as new kernels come. */
 void cache_bound(struct cache *c, uint64_t memory_bytes, uint64_t disk_bytes);
 /* Delete the disk cache's files. */

@@ -25,9 +25,10 @@
 
 struct request {
 	struct request *next;
-	enum ctl_ask what;
+	enum { ASK_PAGE, ASK_ORDER, ASK_MOMENTS } what;
 	enum ctl_page page;
 	uint32_t id;
+	struct ctl_order order;
 	int refs;
 	bool done;
 	cJSON *out;
@@ -63,7 +64,6 @@ static void request_unref(struct request *r)
 		return;
 	cJSON_Delete(r->out);
 	free(r->moments);
-	free(r->binary);
 	free(r);
 }
 
@@ -90,23 +90,11 @@ static void answer(struct ctl *c, struct request *r)
 {
 	cJSON *out = cJSON_CreateObject();
 
-	if (r->what == ASK_CLEAR_CACHE) {
-		if (c->source.clear_cache)
-			r->status = c->source.clear_cache(c->source.data, &r->err);
+	if (r->what == ASK_ORDER) {
+		if (c->source.order)
+			r->status = c->source.order(c->source.data, &r->order, out, &r->err);
 		else
-			r->status =
-				err_set(&r->err, E_UNSUPPORTED, "this daemon has no disk cache");
-	} else if (r->what == ASK_END_SESSION) {
-		if (c->source.end_session)
-			r->status = c->source.end_session(c->source.data, r->id, &r->err);
-		else
-			r->status =
-				err_set(&r->err, E_UNSUPPORTED, "sessions cannot be ended here");
-	} else if (r->what == ASK_DRAIN) {
-		if (c->source.drain)
-			r->status = c->source.drain(c->source.data, r->binary, &r->err);
-		else
-			r->status = err_set(&r->err, E_UNSUPPORTED, "no other program may go on");
+			r->status = err_set(&r->err, E_UNSUPPORTED, "nothing can be done here");
 	} else if (r->what == ASK_MOMENTS) {
 		r->moments = moments_copy();
 		if (!r->moments)
@@ -142,20 +130,16 @@ static void on_async(uv_async_t *handle)
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* At most one of *out and *moments is wanted; takes `binary`. */
-static enum status ask(cJSON **out, struct moments **moments, struct ctl *c, enum ctl_ask what,
-		       enum ctl_page page, uint32_t id, char *binary, struct err *err)
+/* Has r answered, which has one more reference and is given back; one of *out and *moments is
+ * wanted. */
+static enum status ask(cJSON **out, struct moments **moments, struct ctl *c, struct request *r,
+		       struct err *err)
 {
-	struct request *r = xcalloc(1, sizeof(*r));
 	struct timespec until;
 	enum status st = OK;
 
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += CTL_WAIT_MS / 1000;
-	r->what = what;
-	r->page = page;
-	r->id = id;
-	r->binary = binary;
 	r->refs = 2;
 
 	pthread_mutex_lock(&c->lock);
@@ -186,20 +170,32 @@ static enum status ask(cJSON **out, struct moments **moments, struct ctl *c, enu
 	return st;
 }
 
-enum status ctl_ask(cJSON **out, struct ctl *c, enum ctl_ask what, enum ctl_page page, uint32_t id,
-		    struct err *err)
+enum status ctl_ask(cJSON **out, struct ctl *c, enum ctl_page page, uint32_t id, struct err *err)
 {
-	return ask(out, NULL, c, what, page, id, NULL, err);
+	struct request *r = xcalloc(1, sizeof(*r));
+
+	r->what = ASK_PAGE;
+	r->page = page;
+	r->id = id;
+	return ask(out, NULL, c, r, err);
 }
 
-enum status ctl_drain(struct ctl *c, const char *binary, struct err *err)
+enum status ctl_ask_order(cJSON **out, struct ctl *c, const struct ctl_order *order,
+			  struct err *err)
 {
-	return ask(NULL, NULL, c, ASK_DRAIN, CTL_STATUS, 0, xstrdup(binary), err);
+	struct request *r = xcalloc(1, sizeof(*r));
+
+	r->what = ASK_ORDER;
+	r->order = *order;
+	return ask(out, NULL, c, r, err);
 }
 
 enum status ctl_ask_moments(struct moments **out, struct ctl *c, struct err *err)
 {
-	return ask(NULL, out, c, ASK_MOMENTS, CTL_STATUS, 0, NULL, err);
+	struct request *r = xcalloc(1, sizeof(*r));
+
+	r->what = ASK_MOMENTS;
+	return ask(NULL, out, c, r, err);
 }
 
 void ctl_note(struct ctl *c, const char *topic, const char *fmt, ...)

@@ -22,13 +22,47 @@ enum ctl_page {
 	CTL_KERNEL,
 	CTL_EVENTS,
 	CTL_HISTORY,
-	CTL_PUBLISHED
+	CTL_PUBLISHED,
+	CTL_LIMITS
 };
 
 #define CTL_LIST_MAX	 1000 /* a source lists at most this many rows */
 #define CTL_WAIT_MS	 2000 /* then the answer is 503 */
 #define CTL_CONNECTIONS	 32   /* more are refused */
 #define CTL_IDLE_SECONDS 10   /* a silent connection is closed */
+
+/* What may be done by POST: /cache/clear, /drain, /limits, and /sessions/ID/WORD with a word of
+ * orders.def. */
+enum ctl_act {
+	CTL_CLEAR_CACHE,
+	CTL_DRAIN,
+	CTL_LIMIT,
+#define ORDER(id, word, done) CTL_##id,
+#include "orders.def"
+#undef ORDER
+	CTL_ACTS
+};
+
+#define CTL_ACTOR_NAME	 32
+#define CTL_ORDER_LIMITS 256
+#define CTL_ORDER_BINARY 512
+
+/* Who asks, by the kernel's word; the name is the system's for that user, "" for none. */
+struct ctl_actor {
+	uint32_t uid, pid;
+	char name[CTL_ACTOR_NAME];
+};
+
+struct ctl_order {
+	enum ctl_act act;
+	uint32_t id; /* of a session */
+	struct ctl_actor who;
+	bool refused; /* neither the daemon's user nor root: only to be noted */
+	/* Of CTL_LIMIT: "user", "group" or "session", whose, and "weight=3 bytes=4G". */
+	char scope[16], name[LIMIT_SESSION_NAME], limits[CTL_ORDER_LIMITS];
+	char binary[CTL_ORDER_BINARY]; /* of CTL_DRAIN: the program that is to go on, "" the
+					  installed */
+};
 
 struct ctl_source {
 	void *data;
@@ -47,14 +81,15 @@ struct ctl_source {
 	 *            samples after `id`, seconds since 1970
 	 *   PUBLISHED  {"published": [{uid, name, access, number, dtype, shape, bytes, version,
 	 *            holders, opened, session}]}
+	 *   LIMITS   {"rules": [{scope, name, from, known, limits}], "users": [{uid,
+	 *            device_seconds, limits, sessions, what it has by name of limit}]}
 	 *   EVENTS   nothing; "events" holds what ctl_note was told */
 	void (*snapshot)(void *data, enum ctl_page page, uint32_t id, struct cJSON *out);
-	/* POST /cache/clear from the daemon's own user or root; NULL: refused. */
-	enum status (*clear_cache)(void *data, struct err *err);
-	/* POST /sessions/ID/end, likewise. */
-	enum status (*end_session)(void *data, uint32_t id, struct err *err);
-	/* POST /drain, likewise: another program, "" for the installed one, is to go on. */
-	enum status (*drain)(void *data, const char *binary, struct err *err);
+	/* Do it, or note who was refused; `out`, an empty object, tells of what was done.
+	 * E_INVALID: it names nothing that is there, or says nothing sensible.  NULL: nothing can
+	 * be done here. */
+	enum status (*order)(void *data, const struct ctl_order *o, struct cJSON *out,
+			     struct err *err);
 };
 
 /* Listen on socket_path, mode 0600; a stale socket there is replaced.  `source`

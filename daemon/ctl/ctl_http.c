@@ -2,15 +2,14 @@
 /* ctl/ctl_http.c - routes and answers of the status socket.
  *
  * Runs on the HTTP library's thread.  In: a request.  Out: JSON, Prometheus text
- * or HTML, of at most LIMIT_STATUS_BYTES.  Reading is all it offers, but for
- * POST /cache/clear, /drain and /sessions/ID/end, which the daemon's user and root may send. */
+ * or HTML, of at most LIMIT_STATUS_BYTES.  Reading is all it offers, but for what
+ * ctl_post.c does. */
 #define _GNU_SOURCE
 #include <cjson/cJSON.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/xalloc.h"
@@ -49,7 +48,12 @@ static enum MHD_Result reply(struct MHD_Connection *conn, unsigned code, const c
 	return reply_with(conn, code, type, text, "default-src 'none'; frame-ancestors 'none'");
 }
 
-static enum MHD_Result reply_error(struct MHD_Connection *conn, unsigned code, const char *text)
+enum MHD_Result ctl_http_json(struct MHD_Connection *conn, unsigned code, char *text)
+{
+	return reply(conn, code, JSON_TYPE, text);
+}
+
+enum MHD_Result ctl_http_error(struct MHD_Connection *conn, unsigned code, const char *text)
 {
 	cJSON *o = cJSON_CreateObject();
 	char *body = NULL;
@@ -102,21 +106,21 @@ static char *print_bounded(cJSON *o)
 	return xrealloc(text, strlen(text) + 1, 1);
 }
 
-static enum MHD_Result reply_failure(struct MHD_Connection *conn, const struct err *e)
+enum MHD_Result ctl_http_failure(struct MHD_Connection *conn, const struct err *e)
 {
 	unsigned code = e->code == E_TIMEOUT	   ? MHD_HTTP_SERVICE_UNAVAILABLE
 			: e->code == E_UNSUPPORTED ? MHD_HTTP_NOT_IMPLEMENTED
 						   : MHD_HTTP_INTERNAL_SERVER_ERROR;
 
-	return reply_error(conn, code, e->text);
+	return ctl_http_error(conn, code, e->text);
 }
 
 /* Users by name: here, since the system's list of them may be slow to answer. */
-static void name_users(cJSON *o)
+static void name_users(cJSON *o, const char *list)
 {
 	cJSON *row = NULL;
 
-	cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(o, "clients"))
+	cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(o, list))
 	{
 		const cJSON *uid = cJSON_GetObjectItemCaseSensitive(row, "uid");
 		struct passwd user, *found = NULL;
@@ -137,17 +141,20 @@ static enum MHD_Result serve_page(struct ctl *c, struct MHD_Connection *conn, en
 	cJSON *o = NULL;
 	char *text = NULL;
 
-	if (ctl_ask(&o, c, ASK_PAGE, page, id, &err))
-		return reply_failure(conn, &err);
+	if (ctl_ask(&o, c, page, id, &err))
+		return ctl_http_failure(conn, &err);
 	if (page == CTL_KERNEL && !o->child) {
-		result = reply_error(conn, MHD_HTTP_NOT_FOUND, "no such kernel");
+		result = ctl_http_error(conn, MHD_HTTP_NOT_FOUND, "no such kernel");
 		goto out;
 	}
 	if (page == CTL_CLIENTS)
-		name_users(o);
+		name_users(o, "clients");
+	if (page == CTL_LIMITS)
+		name_users(o, "users");
 	text = print_bounded(o);
 	result = text ? reply(conn, MHD_HTTP_OK, JSON_TYPE, text)
-		      : reply_error(conn, MHD_HTTP_INTERNAL_SERVER_ERROR, "the answer is too long");
+		      : ctl_http_error(conn, MHD_HTTP_INTERNAL_SERVER_ERROR,
+				       "the answer is too long");
 out:
 	cJSON_Delete(o);
 	return result;
@@ -159,8 +166,8 @@ static enum MHD_Result serve_metrics(struct ctl *c, struct MHD_Connection *conn)
 	cJSON *o = NULL;
 	char *text = NULL;
 
-	if (ctl_ask(&o, c, ASK_PAGE, CTL_STATUS, 0, &err))
-		return reply_failure(conn, &err);
+	if (ctl_ask(&o, c, CTL_STATUS, 0, &err))
+		return ctl_http_failure(conn, &err);
 	text = ctl_metrics(o);
 	cJSON_Delete(o);
 	return reply(conn, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8", text);
@@ -175,32 +182,19 @@ static enum MHD_Result serve_trace(struct ctl *c, struct MHD_Connection *conn)
 	char *text = NULL;
 
 	if (!st)
-		st = ctl_ask(&clients, c, ASK_PAGE, CTL_CLIENTS, 0, &err);
+		st = ctl_ask(&clients, c, CTL_CLIENTS, 0, &err);
 	if (!st)
-		st = ctl_ask(&status, c, ASK_PAGE, CTL_STATUS, 0, &err);
+		st = ctl_ask(&status, c, CTL_STATUS, 0, &err);
 	if (!st)
 		text = ctl_trace(moments, clients, status);
 	free(moments);
 	cJSON_Delete(clients);
 	cJSON_Delete(status);
-	return st ? reply_failure(conn, &err) : reply(conn, MHD_HTTP_OK, JSON_TYPE, text);
-}
-
-/* Only who could as well delete the cache's files may clear it. */
-static bool may_control(struct MHD_Connection *conn)
-{
-	const union MHD_ConnectionInfo *info =
-		MHD_get_connection_info(conn, MHD_CONNECTION_INFO_CONNECTION_FD);
-	struct ucred cred = {0};
-	socklen_t size = sizeof(cred);
-
-	if (!info || getsockopt(info->connect_fd, SOL_SOCKET, SO_PEERCRED, &cred, &size))
-		return false;
-	return cred.uid == 0 || cred.uid == geteuid();
+	return st ? ctl_http_failure(conn, &err) : reply(conn, MHD_HTTP_OK, JSON_TYPE, text);
 }
 
 /* Digits, and behind them `end`; false for anything else. */
-static bool number_in(uint32_t *id, const char *url, const char *end)
+bool ctl_http_number(uint32_t *id, const char *url, const char *end)
 {
 	uint64_t v = 0;
 	size_t n = strspn(url, "0123456789");
@@ -211,54 +205,6 @@ static bool number_in(uint32_t *id, const char *url, const char *end)
 		v = v * 10 + (uint64_t)(*url - '0');
 	*id = (uint32_t)v;
 	return v <= UINT32_MAX;
-}
-
-/* What is sent by POST: nothing else is. */
-static bool find_control(enum ctl_ask *what, uint32_t *id, const char *url)
-{
-	*id = 0;
-	*what = ASK_CLEAR_CACHE;
-	if (!strcmp(url, "/cache/clear"))
-		return true;
-	*what = ASK_DRAIN;
-	if (!strcmp(url, "/drain"))
-		return true;
-	*what = ASK_END_SESSION;
-	return !strncmp(url, "/sessions/", 10) && number_in(id, url + 10, "/end");
-}
-
-/* The answer says that it begins; /status will tell how it went. */
-static enum MHD_Result serve_drain(struct ctl *c, struct MHD_Connection *conn)
-{
-	const char *binary = MHD_lookup_connection_value(conn, MHD_GET_ARGUMENT_KIND, "binary");
-	struct err err = {0};
-	enum status st = ctl_drain(c, binary ? binary : "", &err);
-
-	if (st == E_INVALID)
-		return reply_error(conn, MHD_HTTP_CONFLICT, err.text);
-	return st ? reply_failure(conn, &err)
-		  : reply(conn, MHD_HTTP_OK, JSON_TYPE, xstrdup("{\"draining\": true}\n"));
-}
-
-static enum MHD_Result serve_post(struct ctl *c, struct MHD_Connection *conn, const char *url)
-{
-	struct err err = {0};
-	enum ctl_ask what;
-	cJSON *o = NULL;
-	uint32_t id;
-
-	if (!may_control(conn))
-		return reply_error(conn, MHD_HTTP_FORBIDDEN, "only the daemon's user may do this");
-	find_control(&what, &id, url);
-	if (what == ASK_DRAIN)
-		return serve_drain(c, conn);
-	if (ctl_ask(&o, c, what, CTL_STATUS, id, &err))
-		return err.code == E_INVALID ? reply_error(conn, MHD_HTTP_NOT_FOUND, err.text)
-					     : reply_failure(conn, &err);
-	cJSON_Delete(o);
-	return reply(
-		conn, MHD_HTTP_OK, JSON_TYPE,
-		xstrdup(what == ASK_CLEAR_CACHE ? "{\"cleared\": true}\n" : "{\"ended\": true}\n"));
 }
 
 static enum MHD_Result serve_html(struct MHD_Connection *conn)
@@ -275,7 +221,7 @@ static uint32_t argument(struct MHD_Connection *conn, const char *name)
 	const char *value = MHD_lookup_connection_value(conn, MHD_GET_ARGUMENT_KIND, name);
 	uint32_t v = 0;
 
-	return value && number_in(&v, value, "") ? v : 0;
+	return value && ctl_http_number(&v, value, "") ? v : 0;
 }
 
 static enum MHD_Result serve_get(struct ctl *c, struct MHD_Connection *conn, const char *url)
@@ -286,7 +232,8 @@ static enum MHD_Result serve_get(struct ctl *c, struct MHD_Connection *conn, con
 		const char *argument; /* that the page knows; "": none */
 	} pages[] = {{"/status", CTL_STATUS, ""},	 {"/clients", CTL_CLIENTS, ""},
 		     {"/kernels", CTL_KERNELS, "brief"}, {"/history", CTL_HISTORY, "after"},
-		     {"/published", CTL_PUBLISHED, ""},	 {"/events", CTL_EVENTS, ""}};
+		     {"/published", CTL_PUBLISHED, ""},	 {"/limits", CTL_LIMITS, ""},
+		     {"/events", CTL_EVENTS, ""}};
 	uint32_t id = 0;
 
 	for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++)
@@ -299,11 +246,12 @@ static enum MHD_Result serve_get(struct ctl *c, struct MHD_Connection *conn, con
 		return serve_trace(c, conn);
 	if (!strcmp(url, "/"))
 		return serve_html(conn);
-	if (!strncmp(url, "/kernels/", 9) && number_in(&id, url + 9, ""))
+	if (!strncmp(url, "/kernels/", 9) && ctl_http_number(&id, url + 9, ""))
 		return serve_page(c, conn, CTL_KERNEL, id);
-	return reply_error(conn, MHD_HTTP_NOT_FOUND,
-			   "pages: / /status /clients /kernels /kernels/ID /published /history "
-			   "/trace /metrics /events");
+	return ctl_http_error(conn, MHD_HTTP_NOT_FOUND,
+			      "pages: / /status /clients /limits /kernels /kernels/ID /published "
+			      "/history /trace /metrics "
+			      "/events");
 }
 
 enum MHD_Result ctl_http_handle(void *cls, struct MHD_Connection *conn, const char *url,
@@ -312,21 +260,19 @@ enum MHD_Result ctl_http_handle(void *cls, struct MHD_Connection *conn, const ch
 {
 	static const char begun; /* its address marks a request seen before; never written */
 	bool get = !strcmp(method, "GET") || !strcmp(method, "HEAD");
-	enum ctl_ask what;
-	uint32_t id;
-	bool control = !strcmp(method, "POST") && find_control(&what, &id, url);
+	bool control = !strcmp(method, "POST") && ctl_post_knows(url);
 
 	if (!*state) {
 		*state = (void *)&begun;
 		/* Answering here refuses a body before it is read. */
 		if (!get && !control)
-			return reply_error(conn, MHD_HTTP_METHOD_NOT_ALLOWED,
-					   "this socket is for reading: use GET");
+			return ctl_http_error(conn, MHD_HTTP_METHOD_NOT_ALLOWED,
+					      "this socket is for reading: use GET");
 		return MHD_YES;
 	}
 	if (*upload_size) { /* a body means nothing here */
 		*upload_size = 0;
 		return MHD_YES;
 	}
-	return get ? serve_get(cls, conn, url) : serve_post(cls, conn, url);
+	return get ? serve_get(cls, conn, url) : ctl_post(cls, conn, url);
 }

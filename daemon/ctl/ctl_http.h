@@ -10,19 +10,28 @@
 #define CTL_POLICY 256
 
 struct moments;
-
-enum ctl_ask { ASK_PAGE, ASK_CLEAR_CACHE, ASK_END_SESSION, ASK_DRAIN, ASK_MOMENTS };
+struct cJSON;
 
 /* HTTP thread: let the loop thread answer.  OK with *out owned by the caller;
  * E_TIMEOUT when the loop does not answer in time or is ending. */
-enum status ctl_ask(struct cJSON **out, struct ctl *c, enum ctl_ask what, enum ctl_page page,
-		    uint32_t id, struct err *err) MUST_USE;
-
-/* Have another program go on: see ctl.h. */
-enum status ctl_drain(struct ctl *c, const char *binary, struct err *err) MUST_USE;
+enum status ctl_ask(struct cJSON **out, struct ctl *c, enum ctl_page page, uint32_t id,
+		    struct err *err) MUST_USE;
+/* The same for what is to be done. */
+enum status ctl_ask_order(struct cJSON **out, struct ctl *c, const struct ctl_order *order,
+			  struct err *err) MUST_USE;
 
 /* The same for the ring of base/moments.h; E_UNSUPPORTED: there is none. */
 enum status ctl_ask_moments(struct moments **out, struct ctl *c, struct err *err) MUST_USE;
+
+/* ctl_post.c: does a POST to this address mean anything; do it. */
+bool ctl_post_knows(const char *url);
+enum MHD_Result ctl_post(struct ctl *c, struct MHD_Connection *conn, const char *url);
+/* ctl_http.c: answers; `text` is freed by the library. */
+enum MHD_Result ctl_http_json(struct MHD_Connection *conn, unsigned code, char *text);
+enum MHD_Result ctl_http_error(struct MHD_Connection *conn, unsigned code, const char *text);
+enum MHD_Result ctl_http_failure(struct MHD_Connection *conn, const struct err *e);
+/* Digits, and behind them `end`; false for anything else. */
+bool ctl_http_number(uint32_t *id, const char *url, const char *end);
 
 /* libmicrohttpd's access handler; cls is the struct ctl. */
 enum MHD_Result ctl_http_handle(void *cls, struct MHD_Connection *conn, const char *url,

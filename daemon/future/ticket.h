@@ -19,12 +19,12 @@ struct ticket {
 	struct ticket *next;
 	uint64_t id; /* the client's number */
 	uint64_t since_ns;
-	uint8_t kind;		   /* enum ticket_kind */
-	uint8_t cancelled;	   /* answer E_CANCELLED once its job let go */
-	uint32_t nanswer;	   /* the first so many versions are answered for */
-	uint32_t n;		   /* and so many waited for */
-	uint32_t nalso;		   /* behind them: the client is told where they lie, if they do */
-	void *publishing;	   /* of TICKET_PUBLISH: publish.c; freed with it */
+	uint8_t kind;	   /* enum ticket_kind */
+	uint8_t cancelled; /* answer E_CANCELLED once its job let go; 2: an operator did it */
+	uint32_t nanswer;  /* the first so many versions are answered for */
+	uint32_t n;	   /* and so many waited for */
+	uint32_t nalso;	   /* behind them: the client is told where they lie, if they do */
+	void *publishing;  /* of TICKET_PUBLISH: publish.c; freed with it */
 	struct version *version[]; /* [n + nalso], referenced */
 };
 

@@ -206,6 +206,18 @@ void plancache_go_on(struct plancache *c, uint64_t taken)
 	c->taken = taken;
 }
 
+void plancache_evict(struct plancache *c, bool (*which)(void *data, const struct plan *plan),
+		     void *data)
+{
+	for (struct entry *e = c->oldest, *next; e; e = next) {
+		next = e->newer;
+		if (e->plan->refs > 1 || !which(data, e->plan))
+			continue;
+		c->stats.evictions++;
+		evict(c, e);
+	}
+}
+
 void plancache_each(const struct plancache *c, void (*fn)(void *data, const struct plan *plan),
 		    void *data)
 {

@@ -30,6 +30,9 @@ void plancache_add(struct plancache *c, const struct part *p, struct plan *plan)
 uint64_t plancache_taken(const struct plancache *c);
 void plancache_go_on(struct plancache *c, uint64_t taken);
 void plancache_unref(struct plancache *c, struct plan *plan);
+/* Let go of plans that nobody else refers to and that `which` names. */
+void plancache_evict(struct plancache *c, bool (*which)(void *data, const struct plan *plan),
+		     void *data);
 /* Calls fn for every plan, most recently used first. */
 void plancache_each(const struct plancache *c, void (*fn)(void *data, const struct plan *plan),
 		    void *data);

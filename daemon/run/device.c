@@ -113,3 +113,17 @@ void device_lost(struct device *d)
 		mirror_drop(m);
 	}
 }
+
+uint64_t device_drop_copies(struct device *d, uint64_t client)
+{
+	uint64_t bytes = 0;
+
+	for (struct mirror *m = d->newest, *older; m; m = older) {
+		older = m->older;
+		if (m->client != client || m->users || !m->storage->host)
+			continue;
+		bytes += m->bytes;
+		mirror_drop(m);
+	}
+	return bytes;
+}

@@ -70,6 +70,8 @@ struct mirror *mirror_use(struct device *d, struct trace *t, struct storage *s, 
 void mirror_release(struct mirror *m);
 /* Free it; its storage forgets it. */
 void mirror_drop(struct mirror *m);
+/* Let go of a client's copies here of what the host has as well and no job uses; bytes. */
+uint64_t device_drop_copies(struct device *d, uint64_t client);
 struct command_place mirror_place(const struct mirror *m);
 
 enum device_room {

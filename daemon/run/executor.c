@@ -272,7 +272,7 @@ static void run_done(struct executor *x, const struct command_done *done, size_t
 	x->stats.own_products += done->own_products;
 	job->busy_ns += busy;
 	job->in_flight--;
-	schedule_correct(x, job->client, (int64_t)(busy / 1000) - (int64_t)f.cost_us);
+	schedule_landed(x, &f, busy);
 	if (done->status == OK) {
 		x->deaths_in_row = x->kills_in_row = 0;
 		note_runs(x, &f, busy);
@@ -420,7 +420,6 @@ enum status executor_create(struct executor **out, struct uv_loop_s *loop,
 		x->events = *config->events;
 	x->pid = -1;
 	x->fd = -1;
-	x->ring_tail = &x->ring;
 	x->ended_tail = &x->ended;
 	x->unsent_tail = &x->unsent;
 	x->packet = xmalloc(COMMAND_BYTES);
@@ -475,12 +474,7 @@ void executor_destroy(struct executor *x)
 	uv_close((uv_handle_t *)x->restart, free_handle);
 	uv_close((uv_handle_t *)x->watch, free_handle);
 	uv_close((uv_handle_t *)x->deliver, free_handle);
-	while (x->ring) {
-		struct queue *q = x->ring;
-
-		x->ring = q->next;
-		free(q);
-	}
+	schedule_free(x);
 	free_list(x->ended);
 	free_list(x->failing);
 	for (uint32_t i = 0; i < x->nregion; i++)
@@ -561,6 +555,7 @@ void executor_submit(struct executor *x, struct executor_job *job)
 	job->ticket = ++x->next_job << TICKET_SHIFT;
 	job->in_flight = 0;
 	job->cancelled = 0;
+	job->ending = 0;
 	schedule_add(x, job, false);
 	schedule_send(x);
 }
@@ -611,7 +606,9 @@ void executor_cancel(struct executor *x, struct executor_job *job)
 		return;
 	/* Its old inputs are gone: only the end of a turn leaves something of use. */
 	if (!is_whole(x, job)) {
+		job->ending = 1;
 		stop_turning(x, job);
+		schedule_send(x); /* its client may be held */
 		return;
 	}
 	queued = schedule_remove(x, job);
@@ -657,6 +654,7 @@ uint64_t executor_step_cost(const struct executor *x, const struct plan_step *s)
 void executor_get_stats(const struct executor *x, struct executor_stats *out)
 {
 	*out = x->stats;
+	out->held = schedule_held(x);
 	if (x->pid < 0)
 		return;
 	out->registered_bytes = atomic_load(&x->progress->registered_bytes);
@@ -676,4 +674,29 @@ uint32_t executor_clients(const struct executor *x, uint64_t *client, uint32_t n
 			client[found++] = x->flight[i].job->client;
 	}
 	return found;
+}
+
+void executor_client_set(struct executor *x, const struct executor_client *c)
+{
+	schedule_client_set(x, c);
+	schedule_send(x);
+}
+
+void executor_client_drop(struct executor *x, uint64_t client)
+{
+	schedule_client_drop(x, client);
+}
+
+uint64_t executor_client_busy(const struct executor *x, uint64_t client)
+{
+	const struct share *s = schedule_client(x, client);
+
+	return s ? s->busy_ns : 0;
+}
+
+uint64_t executor_user_busy(const struct executor *x, uint32_t uid)
+{
+	const struct share *s = schedule_user(x, uid);
+
+	return s ? s->busy_ns : 0;
 }

@@ -2,10 +2,10 @@
 /* run/executor.h - bound plans to a worker process and back.
  *
  * Loop thread only.  Owns one device's worker process: starts it, restarts it with
- * back-off, sends it regions, kernels and runs, and shares it between clients by
- * deficit round robin in slices of at most RUN_SLICE_US of predicted work, two
- * outstanding for each client; of SHARED_SLICE_US and one where several share the CPU.  Plans of
- * one client run in the order of submission. */
+ * back-off, sends it regions, kernels and runs, and shares it between users and their clients by
+ * weight, in slices of at most RUN_SLICE_US of predicted work, two outstanding for each
+ * client; of SHARED_SLICE_US where several share the CPU (schedule.c).  Plans of one client
+ * run in the order of submission. */
 #ifndef BRAZE_EXECUTOR_H
 #define BRAZE_EXECUTOR_H
 
@@ -79,6 +79,7 @@ struct executor_job {
 	uint32_t copied;
 	uint64_t ticket;
 	uint32_t in_flight, attempts, cancelled;
+	uint8_t ending;	 /* cancelled where it cannot stop: sent also of a client that is held */
 	uint8_t suspect; /* one of several that ran when a worker died: runs alone */
 };
 
@@ -103,12 +104,21 @@ struct executor_config {
 
 struct executor_stats {
 	uint64_t runs, steps, slices, busy_ns, deaths, queued, in_flight;
+	uint64_t held;				 /* part of `queued`: of clients that are held */
 	uint64_t library_products, own_products; /* as in struct command_done */
 	uint64_t registered_bytes;		 /* of arenas, with the device's driver */
 	uint64_t beside_steps;			 /* that were launched beside others */
 	uint64_t trials, tuning_ns;		 /* of geometries, while its device was idle */
 	int pid;
 	double up_bytes_us, down_bytes_us; /* measured of copies; 0: none was telling */
+};
+
+/* How a client shares the device: with its user's other clients, and that with other users. */
+struct executor_client {
+	uint64_t client;
+	uint32_t uid;
+	uint32_t weight, user_weight; /* 1 or more; 0 is 1 */
+	bool held;		      /* send nothing of it; what was sent ends as ever */
 };
 
 /* Give a job whose plan has sizes steps of its own; take them back. */
@@ -136,6 +146,14 @@ void executor_submit(struct executor *x, struct executor_job *job);
 /* Ends with JOB_CANCELLED as soon as it can (between steps, or inside one that
  * writes only fresh storage), or as it would have ended. */
 void executor_cancel(struct executor *x, struct executor_job *job);
+/* Before a client's first job, and when something of it changes; who was not named is of user 0,
+ * with weight 1. */
+void executor_client_set(struct executor *x, const struct executor_client *c);
+/* The client has gone, with its last job. */
+void executor_client_drop(struct executor *x, uint64_t client);
+/* Nanoseconds that the device has worked for a client that is here; for all of a user's, ever. */
+uint64_t executor_client_busy(const struct executor *x, uint64_t client);
+uint64_t executor_user_busy(const struct executor *x, uint32_t uid);
 /* Code of a kernel arrived: hand it to the worker. */
 void executor_kernel_ready(struct executor *x, struct kernel *k);
 /* Is the code loaded?  It is sent if it has not been; events.loaded follows. */

@@ -24,12 +24,28 @@
 #define ATTEMPTS       3     /* worker deaths under one job before it fails */
 #define COPY_BYTES_US  10000 /* bytes copied in a microsecond, until that was measured */
 
-/* Jobs of one client, in order of submission; in the ring while not empty. */
+/* What somebody has of the device (schedule.c). */
+struct share {
+	int64_t clock;	  /* device time over weight */
+	uint64_t busy_ns; /* device time, as measured */
+	uint32_t weight;
+};
+
+struct share_user {
+	struct share_user *next;
+	uint32_t uid;
+	struct share share;
+	int64_t now; /* how far the clocks of its clients have come that were served */
+};
+
+/* A client: its jobs, in order of submission. */
 struct queue {
 	struct queue *next;
 	uint64_t client;
+	struct share_user *user;
+	struct share share;
+	bool held; /* nothing of it is sent */
 	struct executor_job *head, **tail;
-	int64_t deficit; /* microseconds it may still send in this turn */
 };
 
 struct flight_step {
@@ -116,7 +132,9 @@ struct executor {
 	struct release *release; /* oldest first */
 
 	/* Work. */
-	struct queue *ring, **ring_tail;
+	struct queue *queue;
+	struct share_user *user;
+	int64_t now;		       /* how far the clocks of users have come that were served */
 	struct flight flight[FLIGHTS]; /* oldest first */
 	uint32_t nflight;
 	uint64_t next_job;
@@ -220,8 +238,18 @@ bool schedule_shared(const struct executor *x);
 void schedule_add(struct executor *x, struct executor_job *job, bool front);
 bool schedule_remove(struct executor *x, struct executor_job *job); /* was it queued? */
 void schedule_send(struct executor *x); /* as many packets as the worker may hold */
-void schedule_correct(struct executor *x, uint64_t client, int64_t us);
-struct executor_job *schedule_next(struct executor *x, struct queue **out);
+/* A packet took so long. */
+void schedule_landed(struct executor *x, const struct flight *f, uint64_t busy_ns);
+/* Whose next job may send and should; NULL: nobody's. */
+struct queue *schedule_next(const struct executor *x);
+struct executor_job *schedule_first(const struct executor *x); /* any that is queued */
+uint64_t schedule_held(const struct executor *x); /* jobs queued of clients that are held */
+void schedule_free(struct executor *x);
+/* See executor.h; what one has, NULL: nobody of that number was here. */
+void schedule_client_set(struct executor *x, const struct executor_client *c);
+void schedule_client_drop(struct executor *x, uint64_t client);
+const struct share *schedule_client(const struct executor *x, uint64_t client);
+const struct share *schedule_user(const struct executor *x, uint32_t uid);
 
 /* release.c: see executor_release */
 bool release_ask(struct executor *x, uint32_t region, const struct command_range *r,

@@ -223,14 +223,10 @@ static void settle(struct executor *x, struct executor_job *job, const char *how
 /* Jobs whose reduction lies half-done in the worker's memory restart as well. */
 static void restart_split(struct executor *x, const char *how)
 {
-	for (struct queue *q = x->ring; q;) {
-		struct queue *next = q->next;
-
-		/* Only the head of a queue has been sent in part. */
+	/* Only the head of a queue has been sent in part. */
+	for (struct queue *q = x->queue; q; q = q->next)
 		if (q->head && q->head->at < 0)
 			settle(x, q->head, how);
-		q = next;
-	}
 }
 
 static uint64_t backoff_ms(uint32_t deaths)
@@ -243,9 +239,9 @@ static uint64_t backoff_ms(uint32_t deaths)
 /* Without a worker that can be started, waiting would be for ever. */
 static void fail_all(struct executor *x, const struct err *err)
 {
-	while (x->ring) {
-		struct executor_job *job = x->ring->head;
+	struct executor_job *job = NULL;
 
+	while ((job = schedule_first(x))) {
 		schedule_remove(x, job);
 		executor_end(x, job, JOB_FAILED, err);
 	}
@@ -254,9 +250,9 @@ static void fail_all(struct executor *x, const struct err *err)
 /* What waits is bound to memory that is gone. */
 static void return_all(struct executor *x)
 {
-	while (x->ring) {
-		struct executor_job *job = x->ring->head;
+	struct executor_job *job = NULL;
 
+	while ((job = schedule_first(x))) {
 		schedule_remove(x, job);
 		executor_end(x, job, JOB_RETURNED, NULL);
 	}
@@ -313,8 +309,10 @@ void recover_death(struct executor *x)
 	judge(x, status);
 	if (x->events.lost)
 		x->events.lost(x->events.data);
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n; i++) {
 		job[i] = x->flight[i].job;
+		schedule_landed(x, &x->flight[i], 0); /* nobody knows what it took */
+	}
 	x->nflight = 0;
 	x->stats.in_flight = 0;
 	/* Newest first: each goes to the front of its queue. */

@@ -1,49 +1,137 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* run/schedule.c - whose job sends the next packet.
  *
- * Deficit round robin (Shreedhar and Varghese, 1995) over clients, in predicted
- * microseconds: a client sends while its deficit is positive, then goes to the end
- * of the ring and gets another quantum.  What a packet really took is charged when
- * it comes back, so that a bad prediction is paid for in later turns. */
+ * Fair queueing by virtual time on two levels (Goyal, Guo and Vin, 1996): users share the device by
+ * their weights, and the clients of a user share by theirs what it gets.  Each user and each client
+ * has a clock: the device time that it had, over its weight.  Of those that can send, the user who
+ * is behind the others sends, and of its clients the one that is.  What a packet really took is
+ * charged when it comes back, so that a bad prediction is paid for later.
+ *
+ * Who comes back after a pause keeps its clock, but is behind the others by CREDIT at most: a
+ * session that mostly waits is served before those that mostly compute, as long as it takes less
+ * than its share, and saves nothing up for later. */
 #include <stdlib.h>
 
 #include "base/xalloc.h"
 #include "executor_impl.h"
 
-#define DEBT_MAX  (50 * (int64_t)RUN_SLICE_US)
-#define SHARED_NS 1000000000 /* so long after clients met they are expected to meet again */
+#define UNIT	     1024 /* of a clock: so many are a microsecond at weight 1 */
+#define CREDIT	     (5 * RUN_SLICE_US * (int64_t)UNIT)
+#define LEAD	     (2 * RUN_SLICE_US * (int64_t)UNIT) /* over others with work, while packets fly */
+#define DEBT_MAX     (50 * RUN_SLICE_US * (int64_t)UNIT)
+#define EXPECTED_MAX 1000000000000 /* microseconds that a packet is expected to take, at most */
+#define SHARED_NS    1000000000	   /* so long after clients met they are expected to meet again */
 
-static struct queue *queue_find(struct executor *x, uint64_t client)
+static struct queue *queue_find(const struct executor *x, uint64_t client)
 {
-	struct queue *q = x->ring;
+	struct queue *q = x->queue;
 
 	while (q && q->client != client)
 		q = q->next;
 	return q;
 }
 
-static struct queue *queue_create(struct executor *x, uint64_t client)
+static struct share_user *user_get(struct executor *x, uint32_t uid)
 {
-	struct queue *q = xcalloc(1, sizeof *q);
+	struct share_user *u = x->user;
 
+	while (u && u->uid != uid)
+		u = u->next;
+	if (u)
+		return u;
+	u = xcalloc(1, sizeof *u);
+	u->uid = uid;
+	u->share.weight = 1;
+	u->share.clock = x->now;
+	u->next = x->user;
+	x->user = u;
+	return u;
+}
+
+static struct queue *queue_get(struct executor *x, uint64_t client)
+{
+	struct queue *q = queue_find(x, client), **at = &x->queue;
+
+	if (q)
+		return q;
+	while (*at)
+		at = &(*at)->next;
+	q = xcalloc(1, sizeof *q);
 	q->client = client;
 	q->tail = &q->head;
-	q->deficit = RUN_SLICE_US;
-	*x->ring_tail = q;
-	x->ring_tail = &q->next;
+	q->share.weight = 1;
+	q->user = user_get(x, 0);
+	q->share.clock = q->user->now;
+	*at = q;
 	return q;
 }
 
-static void queue_unlink(struct executor *x, struct queue *q)
+void schedule_client_set(struct executor *x, const struct executor_client *c)
 {
-	struct queue **at = &x->ring;
+	struct queue *q = queue_get(x, c->client);
+	struct share_user *u = user_get(x, c->uid);
 
-	while (*at != q)
+	if (q->user != u) {
+		q->user = u;
+		q->share.clock = u->now;
+	}
+	u->share.weight = c->user_weight ? c->user_weight : 1;
+	q->share.weight = c->weight ? c->weight : 1;
+	q->held = c->held;
+}
+
+static uint32_t flies(const struct executor *x, const struct queue *q)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < x->nflight; i++)
+		n += x->flight[i].job->client == q->client;
+	return n;
+}
+
+void schedule_client_drop(struct executor *x, uint64_t client)
+{
+	struct queue **at = &x->queue, *q = NULL;
+
+	while (*at && (*at)->client != client)
 		at = &(*at)->next;
+	q = *at;
+	if (!q || q->head || flies(x, q))
+		return;
 	*at = q->next;
-	if (x->ring_tail == &q->next)
-		x->ring_tail = at;
-	q->next = NULL;
+	free(q);
+}
+
+const struct share *schedule_client(const struct executor *x, uint64_t client)
+{
+	const struct queue *q = queue_find(x, client);
+
+	return q ? &q->share : NULL;
+}
+
+const struct share *schedule_user(const struct executor *x, uint32_t uid)
+{
+	const struct share_user *u = x->user;
+
+	while (u && u->uid != uid)
+		u = u->next;
+	return u ? &u->share : NULL;
+}
+
+void schedule_free(struct executor *x)
+{
+	while (x->queue) {
+		struct queue *q = x->queue;
+
+		x->queue = q->next;
+		free(q);
+	}
+	while (x->user) {
+		struct share_user *u = x->user;
+
+		x->user = u->next;
+		free(u);
+	}
 }
 
 bool schedule_shared(const struct executor *x)
@@ -51,22 +139,49 @@ bool schedule_shared(const struct executor *x)
 	return !x->target && executor_clock() < x->shared_until_ns;
 }
 
-static bool others_fly(const struct executor *x, uint64_t client)
+/* Has it work that may be sent? */
+static bool waits(const struct queue *q)
+{
+	return q->head && (!q->held || q->head->ending);
+}
+
+/* Has another client work here? */
+static bool others_work(const struct executor *x, uint64_t client)
 {
 	for (uint32_t i = 0; i < x->nflight; i++)
 		if (x->flight[i].job->client != client)
 			return true;
+	for (const struct queue *q = x->queue; q; q = q->next)
+		if (q->client != client && waits(q))
+			return true;
 	return false;
+}
+
+static bool user_works(const struct executor *x, const struct share_user *u)
+{
+	for (const struct queue *q = x->queue; q; q = q->next)
+		if (q->user == u && (q->head || flies(x, q)))
+			return true;
+	return false;
+}
+
+/* It did nothing for a while: what it saved is bounded. */
+static void wake(struct share *s, int64_t now)
+{
+	if (s->clock < now - CREDIT)
+		s->clock = now - CREDIT;
 }
 
 void schedule_add(struct executor *x, struct executor_job *job, bool front)
 {
-	struct queue *q = queue_find(x, job->client);
+	struct queue *q = queue_get(x, job->client);
 
-	if (!q)
-		q = queue_create(x, job->client);
-	if (q != x->ring || q->next || others_fly(x, job->client))
+	if (others_work(x, job->client))
 		x->shared_until_ns = executor_clock() + SHARED_NS;
+	if (!user_works(x, q->user))
+		wake(&q->user->share, x->now);
+	if (!q->head && !flies(x, q))
+		wake(&q->share, q->user->now);
 	if (front) {
 		job->next = q->head;
 		q->head = job;
@@ -94,64 +209,107 @@ bool schedule_remove(struct executor *x, struct executor_job *job)
 		q->tail = at;
 	job->next = NULL;
 	x->stats.queued--;
-	if (!q->head) {
-		queue_unlink(x, q);
-		free(q);
-	}
 	return true;
+}
+
+struct executor_job *schedule_first(const struct executor *x)
+{
+	for (const struct queue *q = x->queue; q; q = q->next)
+		if (q->head)
+			return q->head;
+	return NULL;
+}
+
+uint64_t schedule_held(const struct executor *x)
+{
+	uint64_t n = 0;
+
+	for (const struct queue *q = x->queue; q; q = q->next)
+		for (const struct executor_job *j = q->held ? q->head : NULL; j; j = j->next)
+			n++;
+	return n;
 }
 
 /* May this client's next job send now?  What ran when a worker died, with others,
  * runs alone, so that a second death shows whose fault it was. */
 static bool may_send(const struct executor *x, const struct queue *q)
 {
-	uint32_t own = 0;
+	bool alone = schedule_shared(x) && !others_work(x, q->client);
+	uint32_t own = flies(x, q);
 
-	for (uint32_t i = 0; i < x->nflight; i++) {
+	if (!waits(q))
+		return false;
+	for (uint32_t i = 0; i < x->nflight; i++)
 		if (x->flight[i].job->suspect && x->flight[i].job != q->head)
 			return false;
-		own += x->flight[i].job->client == q->client;
-	}
-	return own < (schedule_shared(x) ? 1 : CLIENT_FLIGHTS) &&
-	       (!q->head->suspect || own == x->nflight);
+	return own < (alone ? 1 : CLIENT_FLIGHTS) && (!q->head->suspect || own == x->nflight);
 }
 
-struct executor_job *schedule_next(struct executor *x, struct queue **out)
+/* Is a behind b? */
+static bool behind(const struct queue *a, const struct queue *b)
 {
-	struct queue *q = x->ring;
-	uint32_t able = 0;
+	return a->user == b->user ? a->share.clock < b->share.clock
+				  : a->user->share.clock < b->user->share.clock;
+}
 
-	*out = NULL;
-	for (struct queue *each = x->ring; each; each = each->next)
-		able += may_send(x, each);
-	if (!able)
+/* How far b's clock is ahead, on the level where they part. */
+static int64_t lead(const struct queue *b, const struct queue *a)
+{
+	return a->user == b->user ? b->share.clock - a->share.clock
+				  : b->user->share.clock - a->user->share.clock;
+}
+
+struct queue *schedule_next(const struct executor *x)
+{
+	struct queue *best = NULL, *least = NULL;
+
+	for (struct queue *q = x->queue; q; q = q->next) {
+		if (!waits(q))
+			continue;
+		if (!least || behind(q, least))
+			least = q;
+		if (may_send(x, q) && (!best || behind(q, best)))
+			best = q;
+	}
+	/* On a device that takes many packets those of others must not crowd out one that has
+	 * as many there as it may: it waits for them as long as they have no less than it. */
+	if (best && x->nflight && !best->head->suspect && lead(best, least) > LEAD)
 		return NULL;
-	/* Each turn adds a quantum and debts are bounded, so this ends. */
-	while (!may_send(x, q) || (q->deficit <= 0 && able > 1)) {
-		if (may_send(x, q))
-			q->deficit += RUN_SLICE_US;
-		queue_unlink(x, q);
-		*x->ring_tail = q;
-		x->ring_tail = &q->next;
-		q = x->ring;
-	}
-	if (q->deficit <= 0) /* alone: there is nobody to owe time to */
-		q->deficit = RUN_SLICE_US;
-	*out = q;
-	return q->head;
+	return best;
 }
 
-void schedule_correct(struct executor *x, uint64_t client, int64_t us)
+static void charge(struct share *s, int64_t us)
 {
-	struct queue *q = queue_find(x, client);
+	s->clock += us * UNIT / (int64_t)s->weight;
+}
+
+/* What is charged of a packet that is sent, until it is known. */
+static int64_t expected_us(const struct flight *f)
+{
+	return f->cost_us < EXPECTED_MAX ? (int64_t)f->cost_us + 1 : EXPECTED_MAX;
+}
+
+/* Neither a debt nor a claim is without bounds. */
+static void bound(struct share *s, int64_t now)
+{
+	if (s->clock > now + DEBT_MAX)
+		s->clock = now + DEBT_MAX;
+	wake(s, now);
+}
+
+void schedule_landed(struct executor *x, const struct flight *f, uint64_t busy_ns)
+{
+	struct queue *q = queue_find(x, f->job->client);
+	int64_t more = (int64_t)(busy_ns / 1000) - expected_us(f);
 
 	if (!q)
 		return;
-	q->deficit -= us;
-	if (q->deficit < -DEBT_MAX)
-		q->deficit = -DEBT_MAX;
-	if (q->deficit > RUN_SLICE_US)
-		q->deficit = RUN_SLICE_US;
+	q->share.busy_ns += busy_ns;
+	q->user->share.busy_ns += busy_ns;
+	charge(&q->share, more);
+	charge(&q->user->share, more);
+	bound(&q->share, q->user->now);
+	bound(&q->user->share, x->now);
 }
 
 /* The first step of the job whose kernel must not run any more; -1: none. */
@@ -171,7 +329,13 @@ static void send_one(struct executor *x, struct executor_job *job, struct queue 
 	struct flight *f = &x->flight[x->nflight];
 	size_t bytes = marshal_packet(x, job, f);
 
-	q->deficit -= (int64_t)f->cost_us + 1;
+	/* What is served now is what time has come to, for those who wake. */
+	if (q->user->share.clock > x->now)
+		x->now = q->user->share.clock;
+	if (q->share.clock > q->user->now)
+		q->user->now = q->share.clock;
+	charge(&q->share, expected_us(f));
+	charge(&q->user->share, expected_us(f));
 	if (marshal_all_sent(job))
 		schedule_remove(x, job);
 	job->in_flight++;
@@ -184,8 +348,8 @@ static void send_one(struct executor *x, struct executor_job *job, struct queue 
 void schedule_send(struct executor *x)
 {
 	while (x->pid >= 0 && !x->broken && x->nflight < x->flights && !x->unsent) {
-		struct queue *q = NULL;
-		struct executor_job *job = schedule_next(x, &q);
+		struct queue *q = schedule_next(x);
+		struct executor_job *job = q ? q->head : NULL;
 		int64_t bad = 0;
 		struct err err = {0};
 

@@ -354,13 +354,12 @@ static int longest_free(const struct arena *a)
 	return oldest;
 }
 
-/* Give memory back beyond `keep`, and 256 MiB: what was free for longest goes first.  A loop
+/* Give memory back beyond `keep`: what was free for longest goes first.  A loop
  * wants what it has freed just now, whatever its size; what it leaves alone was another's. */
-static void trim(struct arena *a, uint64_t keep)
+static void shrink(struct arena *a, uint64_t keep)
 {
 	if (a->left)
 		return;
-	keep = keep > WARM_MIN ? keep : WARM_MIN;
 	if (a->merged_warm && a->stats.warm_bytes > keep)
 		trim_merged(a);
 	while (a->stats.warm_bytes > keep) {
@@ -373,6 +372,19 @@ static void trim(struct arena *a, uint64_t keep)
 		a->stats.warm_bytes -= e.bytes;
 		give_back(a, e);
 	}
+}
+
+uint64_t arena_trim(struct arena *a)
+{
+	uint64_t before = a->stats.warm_bytes;
+
+	shrink(a, 0);
+	return before - a->stats.warm_bytes;
+}
+
+static void trim(struct arena *a, uint64_t keep)
+{
+	shrink(a, keep > WARM_MIN ? keep : WARM_MIN);
 }
 
 /* A while after memory was freed: a program that took nothing since is not in a

@@ -48,6 +48,9 @@ int arena_fd(const struct arena *a);
 uint64_t arena_bytes(const struct arena *a);
 void arena_get_stats(const struct arena *a, struct arena_stats *out);
 
+/* Give back all that is free and worth a system call; bytes. */
+uint64_t arena_trim(struct arena *a);
+
 /* 64-byte aligned; page aligned from 64 KiB on.  Contents are unspecified but
  * always this connection's own. */
 enum status arena_alloc(struct arena *a, struct extent *out, uint64_t bytes,

@@ -103,6 +103,17 @@ uint64_t trace_live(const struct trace *t)
 	return stats.live_bytes + t->share_bytes - t->spare_bytes;
 }
 
+enum status trace_over(const struct trace *t, struct err *err)
+{
+	size_t at = strlen(err->text);
+
+	if (t->bound && at + 3 < sizeof err->text) {
+		memcpy(err->text + at, "; ", 3);
+		t->bound(t, err->text + at + 2, sizeof err->text - at - 2);
+	}
+	return err->code;
+}
+
 /* Names cost the daemon memory, which their owner's quota pays. */
 static enum status room(struct trace *t, struct err *err)
 {
@@ -111,13 +122,13 @@ static enum status room(struct trace *t, struct err *err)
 		return OK;
 	if (trace_live(t) + trace_charge(t) <= t->quota_bytes)
 		return OK;
-	return err_set(err, E_NOMEM,
-		       "%u arrays and views are named, whose %llu MiB of records with %llu MiB of "
-		       "data pass what this user's quota leaves to the connection, %llu MiB: "
-		       "delete arrays or raise quota_bytes",
-		       t->live_arrays, (unsigned long long)(t->memory >> 20),
-		       (unsigned long long)(trace_live(t) >> 20),
-		       (unsigned long long)(t->quota_bytes >> 20));
+	err_set(err, E_NOMEM,
+		"%u arrays and views are named, whose %llu MiB of records with %llu MiB of data "
+		"pass the quota's rest, %llu MiB (quota_bytes)",
+		t->live_arrays, (unsigned long long)(t->memory >> 20),
+		(unsigned long long)(trace_live(t) >> 20),
+		(unsigned long long)(t->quota_bytes >> 20));
+	return trace_over(t, err);
 }
 
 struct array *trace_array(struct trace *t, uint32_t id)
@@ -162,15 +173,16 @@ enum status storage_place(struct trace *t, struct storage *s, struct err *err)
 	if (s->placed)
 		return OK;
 	used = trace_live(t) + trace_charge(t);
-	if (t->quota_bytes && used + s->bytes > t->quota_bytes)
-		return err_set(
-			err, E_NOMEM,
-			"%llu bytes would pass what this user's quota leaves to the connection, "
-			"%llu MiB (%llu MiB in use): delete arrays or raise quota_bytes",
+	if (t->quota_bytes && used + s->bytes > t->quota_bytes) {
+		err_set(err, E_NOMEM,
+			"%llu bytes would pass what the quota leaves to the connection, %llu MiB "
+			"(%llu MiB in use): delete arrays or raise quota_bytes",
 			(unsigned long long)s->bytes, (unsigned long long)(t->quota_bytes >> 20),
 			(unsigned long long)(used >> 20));
+		return trace_over(t, err);
+	}
 	s->placed = place_apart(t, s) || arena_alloc(t->arena, &s->extent, s->bytes, err) == OK;
-	return s->placed ? OK : E_NOMEM;
+	return s->placed ? OK : err->code;
 }
 
 struct storage *storage_create(struct trace *t, uint64_t bytes, enum home home, struct err *err)

@@ -138,7 +138,8 @@ struct trace {
 	struct slab versions, buffers, arrays, storages, leaves;
 	struct arena *arena;
 	uint64_t quota_bytes;
-	size_t memory; /* of all slabs */
+	void (*bound)(const struct trace *t, char *buf, size_t n); /* whose quota; may be NULL */
+	size_t memory;						   /* of all slabs */
 	uint32_t mark;
 	uint32_t ndevice; /* that there are */
 	uint8_t device;	  /* of nodes made now */
@@ -166,6 +167,8 @@ bool trace_clear_some(struct trace *t);
 bool trace_finish_some(struct trace *t);
 /* Both, at once. */
 void trace_finish(struct trace *t);
+/* An error about the quota, with whose it is at its end. */
+enum status trace_over(const struct trace *t, struct err *err);
 /* What the records of its arrays and operations count for the owner's quota. */
 uint64_t trace_charge(const struct trace *t);
 /* What its values take, in the arena and beside it. */

@@ -281,7 +281,9 @@ def documented(files, _):
          r"^\|\s*`(braze_[a-z0-9_]+)`\s*\|"),
         ("daemon/config.def", "SETTING", lambda r: r[0], "docs/operators.md",
          r"^\|\s*`([a-z][a-z_]*)`\s*\|\s*`?BRAZE_"),
-        ("daemon/config.def", "SETTING", lambda r: r[0], "deploy/brazed.conf", r"^#?([a-z_]+) ="),
+        ("daemon/config.def", "SETTING", lambda r: r[0], "deploy/brazed.conf", r"^#?([a-z_]+) =(?=[^\[]*^# Behind)"),
+        ("daemon/limits.def", "LIMIT", lambda r: r[0], "docs/operators.md",
+         r"^\|\s*`([a-z_]+)`\s*\|\s*[0-9]+M? to "),
     ]
     for table, macro, key, page, pattern in tables:
         if not (ROOT / table).exists() or not (ROOT / page).exists():

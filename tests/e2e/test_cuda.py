@@ -5,6 +5,7 @@ Every kernel here went through the real NVRTC; the stand-in runs its PTX and fin
 accesses out of bounds, races and reads of memory that was freed.
 """
 
+import json
 
 import os
 import pytest
@@ -215,6 +216,27 @@ def test_one_clients_cold_arrays_make_room_for_another():
             (2 * i + 1) * 2.0**18 for i in range(6)]
         assert a.do("out = [float(numpy.asarray(k)[7]) for k in kept]") == [
             2.0 * i for i in range(6)]
+        assert gpu.deaths() == 0
+
+
+def test_a_limit_on_the_devices_memory():
+    """Copies of what the host has go first; then who asked for the device is told, nobody else."""
+    with Gpu() as gpu:
+        gpu.usable()
+        a, b = gpu.talker(), gpu.talker()
+        a.do("here = [np.asarray(numpy.full(1 << 17, float(i))) for i in range(6)]")
+        b.do("kept = np.full(1 << 19, 1.0) + 1; braze.wait(kept)")
+        session, = (c["session"] for c in gpu.daemon.clients() if c["pid"] == a.process.pid)
+        assert gpu.daemon.ctl("limit", f"session:{session}", "device_bytes=4M").returncode == 0
+        assert [a.do(f"out = float((here[{i}] + 1).sum())") for i in range(6)] == [
+            (i + 1.0) * 2**17 for i in range(6)]
+        with pytest.raises(Refused, match=rf"MemoryError.*over the limit device_bytes = 4M of session {session} "):
+            a.do("braze.wait(np.full(1 << 20, 1.0) + 1)")
+        assert a.do("out = float((here[2] * 2).sum())") == 4.0 * 2**17
+        assert b.do("out = float(kept.sum())") == 2.0 * (1 << 19)
+        freed = json.loads(gpu.daemon.ctl("--json", "evict", str(session)).stdout)
+        assert freed["device_bytes"] > 0
+        assert a.do("out = float((here[2] * 2).sum())") == 4.0 * 2**17
         assert gpu.deaths() == 0
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two real Jupyter kernels on one daemon."""
+"""Real Jupyter kernels on one daemon."""
 
 import pathlib
+import time
 
 import pytest
 from harness import fetch, wait_until
@@ -56,3 +57,73 @@ def check_figures(daemon):
     assert int(shown["braze_kernel_misses_total"]) == len(kernels)
     assert int(shown["braze_compiles_total"]) == len(ready) > 0
     assert {k["origin_session"] for k in kernels} == {c["session"] for c in daemon.clients()}
+
+
+# ---- Many of them ----
+
+# One formula for each notebook: each makes kernels of its own.
+FORMULAS = ["m.sin(x) * x", "m.cos(x) - x", "m.exp(-x) + x * x", "m.sqrt(x) * m.sin(x)", "m.tanh(x) + 1",
+            "m.log1p(x) * x", "m.arctan(x) - x * x", "m.sqrt(x + 1) / (x + 2)", "m.exp(-x * x)",
+            "m.abs(x - 1) * m.cos(x)", "m.maximum(x, 1) * m.sin(x)", "m.minimum(x, 1) + m.exp(-x)",
+            "m.sinh(x) - x", "m.cosh(x) * m.exp(-x)", "m.expm1(x) / (x + 1)", "m.square(x) - m.sqrt(x)"]
+MEBIBYTE = 1 << 20
+
+
+def cells_of(formula):
+    return ["import numpy\nimport braze.numpy as np",
+            "host = numpy.linspace(0, 3, 300_000)\nx = np.asarray(host)",
+            f"f = lambda m, x: {formula}\n"
+            "for _ in range(6):\n    total = float(f(np, x).sum())\n    row = numpy.asarray(f(np, x)[::1000])\n"
+            "abs(total - f(numpy, host).sum()) < 1e-9 * (1 + abs(total)) and "
+            "bool(numpy.allclose(row, f(numpy, host)[::1000], rtol=1e-12))"]
+
+
+def own_memory(pid):
+    """Bytes of a process that no file and no other process shares."""
+    with open(f"/proc/{pid}/status") as f:
+        return int(next(line for line in f if line.startswith("RssAnon")).split()[1]) << 10
+
+
+def ticks(pid):
+    """Processor time, in hundredths of a second."""
+    with open(f"/proc/{pid}/stat") as f:
+        return sum(map(int, f.read().rpartition(")")[2].split()[11:13]))
+
+
+@pytest.mark.long
+def test_sixteen_notebooks(daemon):
+    """Each with a program of its own: right, each kernel compiled once, and next to nothing while they
+    do nothing."""
+    daemon.run("import braze.numpy as np\nassert float(np.ones(100_000).sum()) == 1e5")
+    wait_until(lambda: daemon.status()["clients_count"] == 0)
+    before, books = own_memory(daemon.pid), []
+    try:
+        for formula in FORMULAS:
+            books.append(Notebook(cells_of(formula), daemon))
+        for i in range(3):
+            for book in books:
+                book.send(i)
+            answers = [book.collect() for book in books]
+            assert all(error is None for _, error in answers), answers
+        assert [shown for shown, _ in answers] == ["True"] * len(books), answers
+        wait_until(lambda: all(k["state"] != "compiling" for k in daemon.kernels()), 60)
+        wait_until(lambda: daemon.status()["kernels"]["disk_work"] == 0)
+        kernels, status = daemon.kernels(), daemon.status()
+        assert len({k["key"] for k in kernels}) == len(kernels)
+        ready = [k for k in kernels if k["state"] == "ready"]
+        assert status["kernels"]["compiles"] == len(ready) >= len(FORMULAS)
+        assert status["kernels"]["compile_failures"] == 0
+        assert status["clients_count"] == len(books)
+        code = status["kernels"]["bytes"]  # that is the cache's, whoever is here
+        each = (own_memory(daemon.pid) - before - code) / len(books)
+        assert each <= 2 * MEBIBYTE, f"{each / MEBIBYTE:.2f} MiB a session"
+        began = ticks(daemon.pid), ticks(daemon.worker())
+        time.sleep(5)
+        ended = ticks(daemon.pid), ticks(daemon.worker())
+        assert max(e - b for b, e in zip(began, ended)) <= 1, (began, ended)
+        print(f"{each / MEBIBYTE:.3f} MiB a session, {len(ready)} kernels, ticks {began} {ended}")
+    finally:
+        for book in books:
+            book.end()
+    wait_until(lambda: daemon.status()["clients_count"] == 0)
+    assert daemon.status()["arrays_count"] == 0

@@ -165,6 +165,22 @@ def test_ending_a_session_is_asked_first(terminal):
         finish(client)
 
 
+def test_who_is_paused_is_shown(terminal):
+    with Daemon() as daemon:
+        client = daemon.popen(USE, "victim")
+        assert client.stdout.readline() == "here\n"
+        row, = daemon.clients()
+        t = terminal(daemon=daemon)
+        t.shows(r"victim.* 0 ")
+        assert daemon.ctl("pause", str(row["session"])).returncode == 0
+        t.shows("victim.* paused ")
+        assert daemon.ctl("resume", str(row["session"])).returncode == 0
+        wait_until(lambda: not any("paused" in line for line in t.lines()))
+        t.type("q")
+        assert t.end() == 0
+        finish(client)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
 def test_signals_leave_the_terminal_as_it_was(terminal, number):
     t = terminal()

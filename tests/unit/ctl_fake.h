@@ -24,8 +24,9 @@ struct fake {
 	int kernels;	  /* rows of /kernels */
 	size_t key_bytes; /* of each row's key */
 	int stall_ms;	  /* the loop sleeps this long in a snapshot */
-	int cleared, ended;
-	char binary[64]; /* that was to go on */
+	int cleared, ended, orders;
+	char binary[64];	/* that was to go on */
+	struct ctl_order order; /* the last */
 };
 
 static inline void fake_kernel(const struct fake *f, uint32_t id, cJSON *row)
@@ -106,32 +107,29 @@ static inline void fake_snapshot(void *data, enum ctl_page page, uint32_t id, cJ
 }
 
 /* There is session 7. */
-static inline enum status fake_end(void *data, uint32_t id, struct err *err)
+static inline enum status fake_order(void *data, const struct ctl_order *o, cJSON *out,
+				     struct err *err)
 {
 	struct fake *f = data;
 
-	if (id != 7)
-		return err_set(err, E_INVALID, "no session has the number %u", id);
-	f->ended++;
-	return OK;
-}
-
-/* The program of that path goes on, if any; a name without a path is none. */
-static inline enum status fake_drain(void *data, const char *binary, struct err *err)
-{
-	struct fake *f = data;
-
-	if (*binary && *binary != '/')
-		return err_set(err, E_INVALID, "%s is no program", binary);
-	snprintf(f->binary, sizeof(f->binary), "%s", *binary ? binary : "installed");
-	return OK;
-}
-
-static inline enum status fake_clear(void *data, struct err *err)
-{
-	struct fake *f = data;
-
-	f->cleared++;
+	f->order = *o;
+	f->orders++;
+	if (o->act == CTL_LIMIT || o->act == CTL_CLEAR_CACHE) {
+		f->cleared += o->act == CTL_CLEAR_CACHE;
+		cJSON_AddTrueToObject(out, "cleared");
+		return OK;
+	}
+	if (o->act == CTL_DRAIN) {
+		if (*o->binary && *o->binary != '/')
+			return err_set(err, E_INVALID, "%s is no program", o->binary);
+		snprintf(f->binary, sizeof(f->binary), "%.60s",
+			 *o->binary ? o->binary : "installed");
+		return OK;
+	}
+	if (o->id != 7)
+		return err_set(err, E_INVALID, "no session has the number %u", o->id);
+	f->ended += o->act == CTL_END;
+	cJSON_AddTrueToObject(out, "ended");
 	return OK;
 }
 
@@ -153,7 +151,7 @@ static inline void *fake_thread(void *data)
 
 static inline void fake_start(struct fake *f)
 {
-	struct ctl_source source = {f, fake_snapshot, fake_clear, fake_end, fake_drain};
+	struct ctl_source source = {f, fake_snapshot, fake_order};
 	struct err err = {0};
 
 	strcpy(f->folder, "/tmp/braze-ctl-XXXXXX");

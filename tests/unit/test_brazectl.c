@@ -6,7 +6,7 @@
 /* Output (both streams) and exit status of `brazectl ARGUMENTS`. */
 static int brazectl(char out[65536], const struct fake *f, const char *arguments)
 {
-	char command[1024];
+	char command[2048];
 	size_t n = 0;
 	int status = 0;
 	FILE *p = NULL;

@@ -280,3 +280,50 @@ Test(config, unknown_device_is_refused_with_its_origin, .init = clean)
 	cr_assert_eq(LOAD(&c, &err, "-f", file_with("device = cpu\n")), OK, "%s", err.text);
 	config_finish(&c);
 }
+
+Test(config, sections_are_rules_and_are_printed_as_they_are_read, .init = clean)
+{
+	static const char text[] = "threads = 3\n[user 1000]\nweight = 3\n# a comment\n"
+				   "bytes = 3M\n[session train-*]\nqueue = 5\n[group 7]\n";
+	char *out = NULL;
+	size_t n = 0;
+	FILE *f = open_memstream(&out, &n);
+	struct config c;
+	struct err err = {0};
+
+	cr_assert_eq(LOAD(&c, &err, "-f", file_with(text)), OK, "%s", err.text);
+	cr_assert_eq(c.threads, 3);
+	config_print(&c, f);
+	fclose(f);
+	cr_assert(
+		strstr(out, "[user 1000]\nweight = 3\nbytes = 3M\n[session train-*]\nqueue = 5\n"),
+		"%s", out);
+	cr_assert_null(strstr(out, "[group 7]"), "it bounds nobody");
+	free(out);
+	config_finish(&c);
+}
+
+Test(config, sections_with_mistakes_name_their_line, .init = clean)
+{
+	static const struct {
+		const char *text, *line;
+	} wrong[] = {{"[user alice\n", ":1: wants [user NAME]"},
+		     {"[robot r2]\n", ":1: wants [user NAME]"},
+		     {"[]\n", ":1: wants [user NAME]"},
+		     {"[\n", ":1: wants [user NAME]"},
+		     {"[user]\n", ":1: user \"\": wants a name"},
+		     {"[user 5]\nthreads = 3\n", ":2: no limit is called threads"},
+		     {"[user 5]\nweight\n", ":2: wants name = value"},
+		     {"[user 5]\nweight = heavy\n", ":2: weight = heavy: wants 1 to 1000"},
+		     {"[session a]\n\npending = 5\n", ":3: pending = 5: wants 4096 to"}};
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		struct config c;
+		struct err err = {0};
+
+		cr_assert_eq(LOAD(&c, &err, "-f", file_with(wrong[i].text)), E_INVALID, "%s",
+			     wrong[i].text);
+		cr_assert(strstr(err.text, wrong[i].line), "%s", err.text);
+		config_finish(&c);
+	}
+}
