@@ -16,7 +16,7 @@
 #define LINE_DEPTH   256   /* steps of a chunk of it, at least */
 #define LINE_CUTS    16	   /* tiles or chunks of it that are not as long as they may be */
 #define LINE_AT_ONCE 16
-#define LINE_MOST    (PRODUCT_TILE / LIMIT_SHORT_SIDE)
+#define LINE_MOST    (PRODUCT_TILE / 2 / LIMIT_SHORT_SIDE)
 #define TILE_ROWS    128 /* a GPU's worker computes in rows of tiles this high */
 
 void product_of(struct product *out, const struct plan_call *c)

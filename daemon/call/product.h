@@ -14,7 +14,7 @@
 
 #include "call.h"
 
-#define PRODUCT_ROWS	     128
+#define PRODUCT_ROWS	     256
 #define PRODUCT_COLS	     512
 #define PRODUCT_DEPTH	     512 /* of a panel; between two the threads poll */
 #define PRODUCT_DEPTH_CPLX   128 /* the same of complex types, four times the work */

@@ -12,12 +12,15 @@
 #include "ops.h"
 #include "loops/isa.h"
 
-#define COMPILE_MAGIC	     0x425a4343u
-#define COMPILE_TIMEOUT_MS   30000	  /* that all of it may sleep; waiting for a core is none */
-#define COMPILE_CPU_SECONDS  30		  /* of each process of a compilation, of NVRTC's */
-#define COMPILE_NICE	     19		  /* of a compiler that nobody waits for */
-#define COMPILE_MEMORY_BYTES (4ull << 30) /* address space of each of them */
-#define COMPILE_SOURCE_BYTES (16u << 20)  /* longer sources are refused */
+#define COMPILE_MAGIC	    0x425a4343u
+#define COMPILE_TIMEOUT_MS  30000 /* that all of it may sleep; waiting for a core is none */
+#define COMPILE_CPU_SECONDS 30	  /* of each process of a compilation, of NVRTC's */
+#define COMPILE_NICE	    19	  /* of a compiler that nobody waits for */
+#define COMPILE_NICE_URGENT                                                                        \
+	5 /* of one that somebody waits for: beside a job on all cores                             \
+	   * it has a quarter of one */
+#define COMPILE_MEMORY_BYTES (4ull << 30)  /* address space of each of them */
+#define COMPILE_SOURCE_BYTES (16u << 20)   /* longer sources are refused */
 #define COMPILE_OBJECT_BYTES (64ull << 20) /* longer objects are refused */
 #define COMPILE_LOG_BYTES    2048	   /* of the compiler's words, with the 0 */
 #define COMPILE_PATH_BYTES   512
@@ -28,7 +31,7 @@ struct compile_request {
 	uint64_t ticket;
 	uint64_t source_bytes;
 	uint32_t timeout_ms;
-	uint32_t urgent; /* somebody waits for it: it gets its share of the cores */
+	uint32_t urgent; /* somebody waits for it: COMPILE_NICE_URGENT */
 	uint32_t arch;	 /* 0: C for this processor; else CUDA C++ for this compute capability,
 			    90 for 9.0 */
 	char compiler[COMPILE_PATH_BYTES]; /* absolute path of the compiler, or of NVRTC */

@@ -167,6 +167,9 @@ int compile_helper_main(int fd)
 	char *folder = NULL, *slash;
 
 	prctl(PR_SET_NAME, "braze-compile");
+	/* The broker's is its own: what is compiled must not push aside the jobs that it is for. */
+	if (getpriority(PRIO_PROCESS, 0) < 0)
+		setpriority(PRIO_PROCESS, 0, 0);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	signal(SIGINT, SIG_IGN);

@@ -172,8 +172,7 @@ static enum status spawn(pid_t *pid, const struct step *s, const struct compile_
 	prlimit(*pid, RLIMIT_CPU, &cpu, NULL);
 	prlimit(*pid, RLIMIT_AS, &memory, NULL);
 	prlimit(*pid, RLIMIT_CORE, &core, NULL);
-	if (!job->urgent)
-		setpriority(PRIO_PGRP, (id_t)*pid, COMPILE_NICE);
+	setpriority(PRIO_PGRP, (id_t)*pid, job->urgent ? COMPILE_NICE_URGENT : COMPILE_NICE);
 	return OK;
 }
 

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -52,13 +53,16 @@ static int stop(struct fixture *f)
 	return status;
 }
 
+static uint32_t urgent; /* what the next requests are */
+
 static void ask(struct fixture *f, const char *source, uint32_t timeout_ms)
 {
 	struct compile_request q = {.magic = COMPILE_MAGIC,
 				    .isa = (uint32_t)isa_best(),
 				    .ticket = 42,
 				    .source_bytes = strlen(source),
-				    .timeout_ms = timeout_ms};
+				    .timeout_ms = timeout_ms,
+				    .urgent = urgent};
 	struct err err = {OK, ""};
 	int fd = -1;
 
@@ -148,19 +152,55 @@ Test(compile_helper, a_compiler_that_does_not_exist_is_named)
 	cr_assert_eq(stop(&f), 0);
 }
 
-/* A compiler that never ends: a script in its place. */
-static void slow_compiler(struct fixture *f, char path[64])
+/* A script in the compiler's place. */
+static void script_compiler(struct fixture *f, char path[64], const char *text)
 {
 	FILE *script;
 	int fd;
 
-	strcpy(path, "/tmp/braze-slow-XXXXXX");
+	strcpy(path, "/tmp/braze-script-XXXXXX");
 	fd = mkstemp(path);
 	script = fdopen(fd, "w");
-	fputs("#!/bin/sh\nsleep 600 & wait\n", script);
+	fprintf(script, "#!/bin/sh\n%s\n", text);
 	fchmod(fd, 0700);
 	fclose(script);
 	strcpy(f->compiler, path);
+}
+
+static void slow_compiler(struct fixture *f, char path[64])
+{
+	script_compiler(f, path, "sleep 600 & wait");
+}
+
+/* Beside jobs on all cores a compiler must not take one from them, whatever the broker's priority.
+ */
+Test(compile_helper, compilers_run_below_the_workers)
+{
+	int old = getpriority(PRIO_PROCESS, 0), least = 0;
+	struct compile_reply r;
+	struct fixture f;
+	char path[64];
+
+	if (setpriority(PRIO_PROCESS, 0,
+			-5)) /* we may not, nor come back from one that is higher */
+		least = old;
+	f = start();
+	/* Its own priority, a moment after it was started; then it fails, as its words come back
+	 * so. */
+	script_compiler(&f, path, "sleep 0.3; cut -d' ' -f19 /proc/self/stat >&2; exit 1");
+	for (urgent = 0; urgent < 2; urgent++) {
+		int want = urgent ? COMPILE_NICE_URGENT : COMPILE_NICE;
+
+		ask(&f, "int x;\n", 20000);
+		cr_assert_eq(answer(&f, &r), -1);
+		cr_assert_eq(r.status, E_COMPILE);
+		cr_expect_eq(atoi(r.log), least > want ? least : want, "%s", r.log);
+		cr_expect_geq(getpriority(PRIO_PROCESS, (id_t)f.pid), 0);
+	}
+	urgent = 0;
+	unlink(path);
+	cr_assert_eq(stop(&f), 0);
+	setpriority(PRIO_PROCESS, 0, old);
 }
 
 Test(compile_helper, a_compiler_that_never_ends_is_stopped)

@@ -333,7 +333,7 @@ Test(executor, matrix_product_in_slices, .timeout = 30)
 {
 	struct bench b;
 	struct work *w = work_create(1);
-	enum { M = 480, N = 17 };
+	enum { M = 960, N = 17 }; /* four tiles */
 	struct plan_call m = product_step(&(struct product){.dtype = DT_INT64,
 							    .m = M,
 							    .n = N,
