@@ -11,12 +11,14 @@ import braze
 from test_kernel_fusion import explained
 from thread_ways import lines_of
 
-STRIPS = int(os.environ.get("BRAZE_STRIPS", 24))  # programs
+STRIPS = int(os.environ.get("BRAZE_STRIPS", 16))  # programs
 
 def strips_text(rng):
     """A loop of loops whose turns mostly keep to themselves: what does not must keep its order."""
+    loose = rng.random() < .5
+
     def place(name):
-        return f"{name}[{rng.choice(('i',) * 80 + ('i + 1', 'i - 1', 'n - 1 - i', 't', '(i + t) % n'))}]"
+        return f"{name}[{rng.choice(('i',) * (20 if loose else 400) + ('i + 1', 'i - 1', 'n - 1 - i', 't', '(i + t) % n'))}]"
 
     def statement():
         x, y, z = (place(rng.choice("abc")) for _ in range(3))
@@ -24,7 +26,7 @@ def strips_text(rng):
         plain = (f"{x} = 0.5 * {y} + {z}", f"{x} += {y} * 0.25")
         return rng.choice((*plain, *plain, f"if {y} > {z} {{ {x} -= {y} }}",
                            f"let {v} = {y} * 0.5; {x} = {v} - {z}", f"{x} = {y} + float64(t)",
-                           f"{x} = max({y}, {z})", f"m += int64({y} > 0.5)", f"s = s * 0.5 + {y}",
+                           f"{x} = max({y}, {z})", *[f"m += int64({y} > 0.5)", f"s = s * 0.5 + {y}"][:2 * loose],
                            f"last = {y}; {x} = last * 0.25"))
     loops = []
     for _ in range(rng.randrange(1, 4)):
@@ -57,7 +59,7 @@ def test_random_strips():
         n, far = rng.choice((700, 6000, 9001, 9001)), rng.choice((0, 0, 0, 9, 10))
         with braze.unfused():
             want = strips_run(kernel, seed, n, far)
-        for compiled in (False, True)[:1 + (seed % 6 == 0)]:
+        for compiled in (False, True)[:1 + (seed % 8 == 0)]:
             if compiled:
                 kernel.compile()
             for _ in range(2):
