@@ -95,7 +95,15 @@ enum lang_kind {
 enum lang_access { ACCESS_IN = 1, ACCESS_OUT = 2, ACCESS_INOUT = 3 };
 
 /* What a text says of a loop. */
-enum lang_claim { CLAIM_NONE, CLAIM_PARALLEL, CLAIM_SIMD, CLAIM_SEQUENTIAL };
+enum lang_claim {
+	CLAIM_NONE,
+	CLAIM_PARALLEL,
+	CLAIM_SIMD,
+	CLAIM_SEQUENTIAL,
+	/* None has said so: each turn does one strip of a loop in all turns of the one around it
+	 * (lang_fuse.h). */
+	CLAIM_STRIPS
+};
 
 struct lang_node {
 	uint8_t kind, type, rank, access;

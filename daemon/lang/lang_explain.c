@@ -93,15 +93,21 @@ static uint32_t tell_fused(struct look *l, uint32_t at, const struct lang_ins *i
 	const struct lang_program *p = l->run.program;
 	uint32_t apart = i[1].d, behind = p->code[apart - 1].d;
 	bool known = all_known(l, i), same = known && lang_fusion_alike(i, l->run.reg) == i->c;
+	bool by_strips = p->code[i->a].op == CLAIM_STRIPS;
 	struct lang_fusion f = {.fine = 0};
 	unsigned other;
 
 	if (same && !lang_fusion_of(&f, p, l->loops, i->a, l->run.reg, l->run.array, false))
 		f.fine = 0;
+	if (by_strips && !(same && lang_fusion_done(&f, i->to)))
+		return apart;
 	fprintf(l->out, "%*s", 2 * (int)l->depth, "");
 	if (same && lang_fusion_done(&f, i->to)) {
 		tell_lines(l, apart, behind, 0, 1);
-		fputs(": one loop with ", l->out);
+		fputs(by_strips
+			      ? ": all its turns for one strip of the loops inside after the other"
+			      : ": one loop with ",
+		      l->out);
 		tell_lines(l, apart, behind, 1, LANG_FUSED);
 		fputc('\n', l->out);
 		l->end = apart - 1;

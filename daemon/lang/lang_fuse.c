@@ -16,6 +16,10 @@
 #define CODE_MAX  4096 /* instructions, behind which texts get no copies */
 #define ITEMS_MAX 32   /* statements of the loops that are joined */
 
+/* Turns of a strip: what several arrays have there stays in the nearest caches. */
+#define STRIP	      2048
+#define STRIP_OF_ROWS 8 /* of loops with others inside */
+
 /* A variable of before the loop that its body names. */
 struct variable {
 	const struct symbol *symbol;
@@ -49,6 +53,14 @@ static bool any(struct lang_checker *c, uint32_t id, asks_fn *asks, void *data)
 static bool is_of(struct lang_checker *c, node *n, void *symbol)
 {
 	return (n->kind == NODE_NAME || n->kind == NODE_LET) && lang_symbol(c, n) == symbol;
+}
+
+static bool is_called(struct lang_checker *c, node *n, void *data)
+{
+	node *loop = data;
+
+	return n->kind == NODE_NAME && n->name_bytes == loop->name_bytes &&
+	       !memcmp(c->tree->text + n->name, c->tree->text + loop->name, n->name_bytes);
 }
 
 /* Of one node alone, whatever follows it. */
@@ -448,6 +460,17 @@ static void take_back(struct lang_checker *c, const struct before *b)
 	c->in_loop = b->in_loop;
 }
 
+/* CODE_FUSES at *fuses, about the loop behind, and the jump around that. */
+static bool question(struct lang_checker *c, node *n, struct lang_ins *ask, uint32_t *fuses)
+{
+	if (!lang_register(c, n, 1, &ask->d))
+		return false;
+	*fuses = c->program->ncode;
+	ask->a = *fuses + 2;
+	return lang_emit(c, n, *ask) &&
+	       lang_emit(c, n, (struct lang_ins){.code = CODE_UNLESS, .a = ask->d});
+}
+
 /* The question, and the one loop. */
 static bool written(struct lang_checker *c, const struct item *loop, unsigned n, bool deep,
 		    uint32_t *fuses)
@@ -456,12 +479,7 @@ static bool written(struct lang_checker *c, const struct item *loop, unsigned n,
 	struct lang_ins ask = {.code = CODE_FUSES, .to = deep, .c = n};
 	uint32_t first[3];
 
-	if (!bounds(c, loop, n, &ask.b, first) || !lang_register(c, x, 1, &ask.d))
-		return false;
-	*fuses = c->program->ncode;
-	ask.a = *fuses + 2;
-	return lang_emit(c, x, ask) &&
-	       lang_emit(c, x, (struct lang_ins){.code = CODE_UNLESS, .a = ask.d}) &&
+	return bounds(c, loop, n, &ask.b, first) && question(c, x, &ask, fuses) &&
 	       one_loop(c, loop, n, ask.b, first, deep);
 }
 
@@ -509,6 +527,128 @@ static unsigned try_some(struct lang_checker *c, const struct item *loop, unsign
 	return 0;
 }
 
+/* ---- Strips ---- */
+
+/* Do the bounds of a loop name what the one around it counts? */
+static bool counts_by(struct lang_checker *c, node *loop, node *around)
+{
+	void *named = (void *)(uintptr_t)around;
+
+	return any(c, loop->a, is_called, named) || any(c, loop->b, is_called, named);
+}
+
+/* The loops in a loop in which nothing else stands, whose bounds are the same in each of its turns;
+ * 0: it is none. */
+static unsigned loops_in(struct lang_checker *c, node *around, struct item *loop)
+{
+	static _Thread_local struct row row;
+	uint32_t behind;
+
+	if (!may_be_one_of(c, around))
+		return 0;
+	find_row(c, &row, around->body);
+	if (!row.n)
+		return 0;
+	behind = lang_node_at(c, row.loop[row.n - 1])->next;
+	for (unsigned l = 0; l < row.n; l++) {
+		node *x = lang_node_at(c, row.loop[l]);
+
+		loop[l] = (struct item){row.loop[l], 0, 0};
+		if (step_of(c, x) != 1 || counts_by(c, x, around))
+			return 0;
+		for (unsigned k = 0; k < row.n; k++)
+			if (!bounds_stay(c, &row, k, x))
+				return 0;
+	}
+	return behind ? 0 : row.n;
+}
+
+/* A loop's heading: its CODE_NEXT is at *start. */
+static bool heading(struct lang_checker *c, node *n, struct lang_ins *range, uint32_t *start)
+{
+	if (!lang_register(c, n, 4, &range->d) || !lang_emit(c, n, *range))
+		return false;
+	*start = c->program->ncode;
+	return lang_emit(c, n, (struct lang_ins){.code = CODE_NEXT, .a = range->d});
+}
+
+static bool end_loop(struct lang_checker *c, node *n, uint32_t start)
+{
+	if (!lang_emit(c, n, (struct lang_ins){.code = CODE_LOOP, .d = start}))
+		return false;
+	c->program->code[start].d = c->program->ncode;
+	return true;
+}
+
+/* d = the lesser of a + b and c */
+static bool end_of_strip(struct lang_checker *c, node *n, uint32_t a, uint32_t b, uint32_t least,
+			 uint32_t *d)
+{
+	struct lang_ins sum = {
+		.code = CODE_OP, .op = OP_ADD, .type = DT_INT64, .to = DT_INT64, .a = a, .b = b};
+	struct lang_ins end = sum;
+
+	if (!lang_register(c, n, 2, &sum.d))
+		return false;
+	end.op = OP_MINIMUM;
+	end.d = *d = sum.d + 1;
+	end.a = sum.d;
+	end.b = least;
+	return lang_emit(c, n, sum) && lang_emit(c, n, end);
+}
+
+static bool by_strips(struct lang_checker *c, node *around, const struct item *loop, unsigned n,
+		      bool flat, uint32_t *fuses)
+{
+	struct lang_ins ask = {.code = CODE_FUSES, .to = flat, .c = n};
+	struct lang_ins strip = {.code = CODE_RANGE, .op = CLAIM_STRIPS},
+			outer = {.code = CODE_RANGE};
+	uint32_t first[3], starts[2];
+	unsigned names = c->nsymbol;
+
+	if (!bounds(c, loop, n, &ask.b, first) || !lang_bound(c, around->a, &outer.a) ||
+	    !lang_bound(c, around->b, &outer.b) || !lang_bound(c, around->c, &outer.c) ||
+	    !lang_small(c, around, flat ? STRIP : STRIP_OF_ROWS, &strip.c) ||
+	    !question(c, around, &ask, fuses))
+		return false;
+	strip.a = first[0];
+	strip.b = first[1];
+	if (!heading(c, around, &strip, &starts[0]) ||
+	    !end_of_strip(c, around, strip.d, strip.c, first[1], &first[1]) ||
+	    !heading(c, around, &outer, &starts[1]) || !name_number(c, around, outer.d))
+		return false;
+	first[0] = strip.d;
+	if (!one_loop(c, loop, n, ask.b, first, false))
+		return false;
+	c->nsymbol = names;
+	return end_loop(c, around, starts[1]) && end_loop(c, around, starts[0]);
+}
+
+static bool try_strips(struct lang_checker *c, node *around, uint32_t *fuses)
+{
+	struct item loop[LANG_FUSED];
+	struct before b = remember(c);
+	struct err unheard = {0};
+	unsigned n = loops_in(c, around, loop);
+	bool flat = true, fine = false;
+
+	if (!n)
+		return false;
+	for (unsigned k = 0; k < n; k++)
+		flat &= !has_inner(c, lang_node_at(c, loop[k].id));
+	c->err = &unheard;
+	c->apart = true;
+	c->in_loop = true;
+	if (by_strips(c, around, loop, n, flat, fuses) && c->program->ncode < CODE_MAX)
+		fine = lang_fusion_guess(c->program, *fuses, flat) != 0;
+	c->in_loop = b.in_loop;
+	c->err = b.err;
+	c->apart = b.apart;
+	if (!fine)
+		take_back(c, &b);
+	return fine;
+}
+
 /* As they are written; false: an error. */
 static bool apart(struct lang_checker *c, const struct item *loop, unsigned n, uint32_t fuses)
 {
@@ -529,7 +669,7 @@ bool lang_fuse(struct lang_checker *c, uint32_t id, uint32_t *last)
 {
 	static _Thread_local struct row row;
 	struct item loop[LANG_FUSED];
-	uint32_t fuses;
+	uint32_t fuses = 0;
 	unsigned n;
 
 	if (c->apart || c->inside || c->program->ncode > CODE_MAX)
@@ -538,6 +678,10 @@ bool lang_fuse(struct lang_checker *c, uint32_t id, uint32_t *last)
 	for (unsigned k = 0; k < row.n; k++)
 		loop[k] = (struct item){row.loop[k], 0, 0};
 	n = row.n > 1 ? try_some(c, loop, row.n, &fuses) : 0;
+	if (!n) {
+		loop[0] = (struct item){id, 0, 0};
+		n = try_strips(c, lang_node_at(c, id), &fuses);
+	}
 	if (!n)
 		return false;
 	*last = apart(c, loop, n, fuses) ? loop[n - 1].id : 0;

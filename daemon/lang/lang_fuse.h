@@ -13,6 +13,14 @@
  *   apart: the loops as they are written
  *   behind:
  *
+ * A loop in whose turns only such loops stand has a copy by strips: for some turns of the loops
+ * inside all turns of the outer one, then for the next.  What lies in memory is then read once, not
+ * once in each turn.
+ *
+ *   fuses d          may it be so?
+ *   unless d apart
+ *   range (CLAIM_STRIPS) ... range: the outer one ... range: the loops as one ... loop loop loop
+ *
  * Loops inside that stand in a row when those around them are one are joined as well; the question
  * before the outermost one is about all of them. */
 #ifndef BRAZE_LANG_FUSE_H
@@ -23,6 +31,8 @@
 #define LANG_FUSED	  8	     /* loops in a row that become one */
 #define LANG_FUSED_ARRAYS 16	     /* that one loop goes through */
 #define LANG_FUSED_LEAST  (1u << 17) /* instructions of a loop that is worth the question */
+#define LANG_STRIP_LEAST  (1u << 16) /* bytes of arrays that are worth strips, */
+#define LANG_ROWS_LEAST	  (1u << 20) /* and of loops with others inside */
 
 struct lang_fusion {
 	unsigned loops; /* that were asked for, */

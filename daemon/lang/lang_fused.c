@@ -226,20 +226,62 @@ static unsigned loops_of(const struct lang_program *p, uint32_t range)
 	return n;
 }
 
+/* ---- Strips ---- */
+
+/* Are the arrays too short for strips? */
+static bool are_short(const struct walk *w)
+{
+	double bytes = 0;
+	bool nested = false;
+
+	for (unsigned k = 0; k < w->naccess; k++)
+		nested |= w->access[k].nloop > 3;
+
+	for (unsigned k = 0; k < w->p->nparam; k++) {
+		const struct lang_param *x = &w->p->param[k];
+		double of = x->rank ? dtype_row(x->type)->bytes : 0;
+
+		for (unsigned axis = 0; axis < x->rank; axis++)
+			of *= (double)w->array[x->reg].shape.dim[axis];
+		bytes += of;
+	}
+	return bytes < (nested ? LANG_ROWS_LEAST : LANG_STRIP_LEAST);
+}
+
+static void strips_asked(struct walk *w, void *data)
+{
+	struct asking *a = data;
+	struct lang_fusion *f = a->out;
+
+	lang_nest_at_once(w, NULL);
+	if (w->out->why || w->out->nsum || (!w->supposed && are_short(w))) {
+		f->fine = 0;
+		return;
+	}
+	lang_depend_near(a->near, w->turns, w->access, w->naccess);
+	for (unsigned y = 0; y < w->naccess; y++)
+		for (unsigned x = 0; x < y; x++)
+			f->straight &= !a->near[w->naccess * x + y] ||
+				       (!w->access[x].writes && !w->access[y].writes) ||
+				       w->p->code[w->place[x]].a == w->p->code[w->place[y]].a;
+}
+
 bool lang_fusion_of(struct lang_fusion *out, const struct lang_program *p,
 		    const struct lang_loops *loops, uint32_t range, const union lang_reg *reg,
 		    const struct lang_array *array, bool supposed)
 {
+	bool by_strips = p->code[range].op == CLAIM_STRIPS;
 	struct asking *a = calloc(1, sizeof *a);
 	bool fine;
 
 	memset(out, 0, sizeof *out);
-	out->loops = out->fine = loops_of(p, range);
+	out->loops = out->fine = by_strips ? 1 : loops_of(p, range);
 	out->straight = true;
 	if (!a)
 		return false;
 	a->out = out;
-	fine = lang_walk_over(&out->nest, p, loops, range, reg, array, supposed, asked, a);
+	fine = lang_walk_over(&out->nest, p, loops, range, reg, array, supposed,
+			      by_strips ? strips_asked : asked, a);
 	out->straight &= fine && !out->nest.why;
 	free(a);
 	return fine;
@@ -338,6 +380,8 @@ unsigned lang_fusion_guess(const struct lang_program *p, uint32_t fuses, bool st
 		same = lang_fusion_alike(&p->code[fuses], reg);
 		if (!lang_fusion_of(&f, p, NULL, range, reg, array, true))
 			f.fine = 0;
+		if (p->code[range].op == CLAIM_STRIPS && same < p->code[fuses].c)
+			same = 0;
 		f.fine = same < f.fine ? same : f.fine;
 	}
 	free(reg);

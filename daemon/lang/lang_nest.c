@@ -459,11 +459,32 @@ static void scalars(struct walk *w)
 	}
 }
 
+/* Strips are apart where no two turns of the loop that is cut touch the same bytes, in whichever
+ * turn of the one around it: of which no address may know.  How deep that loop is. */
+static unsigned strips(struct walk *w)
+{
+	const unsigned cut = 2;
+
+	for (unsigned k = 0; k < w->naccess; k++) {
+		const struct lang_reach *x = &w->access[k];
+
+		if (x->nloop <= cut || x->address.factor[0] || x->address.factor[1]) {
+			refuse(w, WHY_UNDECIDED, w->place[k]);
+			w->out->other = w->place[k];
+			break;
+		}
+	}
+	return cut;
+}
+
 static void depends(struct walk *w)
 {
 	struct lang_dependence *d = &w->out->depends;
+	unsigned level = w->p->code[w->range].op == CLAIM_STRIPS ? strips(w) : 0;
 
-	*d = lang_depend(w->turns, w->access, w->naccess, 0);
+	if (w->out->why)
+		return;
+	*d = lang_depend(w->turns, w->access, w->naccess, level);
 	if (d->answer == LANG_INDEPENDENT)
 		return;
 	refuse(w, d->answer == LANG_CARRIED ? WHY_DEPENDS : WHY_UNDECIDED, w->place[d->first]);
@@ -471,7 +492,7 @@ static void depends(struct walk *w)
 	w->out->certain = !w->widened && !w->maybe[d->first] && !w->maybe[d->second];
 }
 
-static void at_once(struct walk *w, void *data)
+void lang_nest_at_once(struct walk *w, void *data)
 {
 	if (!w->out->why)
 		scalars(w);
@@ -559,7 +580,7 @@ bool lang_nest_of(struct lang_nest *out, const struct lang_program *p,
 		  const struct lang_loops *loops, uint32_t range, const union lang_reg *reg,
 		  const struct lang_array *array)
 {
-	return lang_walk_over(out, p, loops, range, reg, array, false, at_once, NULL);
+	return lang_walk_over(out, p, loops, range, reg, array, false, lang_nest_at_once, NULL);
 }
 
 bool lang_nest_may(const struct lang_program *p, uint32_t range)

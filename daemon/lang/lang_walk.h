@@ -56,6 +56,8 @@ typedef void lang_walk_fn(struct walk *w, void *data);
 bool lang_walk_over(struct lang_nest *out, const struct lang_program *p,
 		    const struct lang_loops *loops, uint32_t range, const union lang_reg *reg,
 		    const struct lang_array *array, bool supposed, lang_walk_fn *then, void *data);
+/* As lang_walk_fn: may the turns of the loop run at once? */
+void lang_nest_at_once(struct walk *w, void *data);
 /* lang_walk.c: what registers have.  The value of a register now, as a sum over loop numbers;
  * false: it is not known to be one.  Where the walk has no values, it only tells whether it is one
  * in some call. */

@@ -128,4 +128,4 @@ def test_function():
     stream.py_func(*want, 30_000)
     stream(*got, 30_000)
     assert all((x == y).all() for x, y in zip(want, got))
-    assert "one loop with line" in str(braze.explain(stream, *got, 30_000))
+    assert "for one strip of the loops inside" in str(braze.explain(stream, *got, 30_000))
