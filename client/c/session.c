@@ -20,6 +20,7 @@
 #include "lock.h"
 #include "lost.h"
 #include "near.h"
+#include "region.h"
 #include "ticket.h"
 #include "watch.h"
 #include "who.h"
@@ -136,6 +137,7 @@ static void destroy(struct braze_session *s)
 	leave_registry(s);
 	if (s->fd >= 0)
 		close(s->fd);
+	region_forget(s);
 	mapping_drop(s->map);
 	for (size_t i = 0; i < s->nslabs; i++) {
 		free(s->slabs[i].arrays);
@@ -310,6 +312,7 @@ void braze_disconnect(braze_session *s)
 		if (!s->marked)
 			lost_mark(s);
 		/* From here on who needs the arena holds it himself. */
+		region_forget(s);
 		mapping_drop(s->map);
 		s->map = NULL;
 		s->arena = NULL;
