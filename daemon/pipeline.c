@@ -433,11 +433,15 @@ static enum status demand(struct session *s, const struct request *r, struct err
 	return OK;
 }
 
-/* Does the value lie, or may it come to lie, where its client cannot write? */
-static bool lies_apart(struct trace *t, const struct version *v)
+/* Does the value lie where its client cannot write?  One that is to be made is made elsewhere. */
+static bool lies_apart(struct trace *t, struct version *v)
 {
-	if (v->state != VERSION_STORED)
-		return t->share_bytes || v->bytes >= t->share_from;
+	while (!v->storage) {
+		v->home = HOME_ARENA;
+		if (v->state == VERSION_FAILED || !v->node || !v->node->prev)
+			return false;
+		v = v->node->prev; /* whose storage it may take */
+	}
 	/* A program that writes its large arrays itself would have each of them copied. */
 	if (v->storage->share && v->storage->home == HOME_ANY)
 		t->share_from = UINT64_MAX;

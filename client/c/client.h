@@ -25,13 +25,14 @@
 
 /* Bytes of columns in one packet; the rest holds a demand and the framing. */
 #define RECORD_BYTES (LIMIT_PACKET_BYTES - 4096)
-#define MINOR_WHERE  1		/* of the protocol: a demand says where it comes from */
-#define MINOR_ALSO   3		/* and names arrays that it does not wait for */
-#define MINOR_TELLS  4		/* explanations; the count of near operations */
-#define MINOR_CODE   5		/* compiled code of kernels' texts */
-#define MINOR_ABOUT  6		/* who the client is */
-#define DTYPE_NONE   255u	/* in an op's head: no type wanted */
-#define WRITTEN	     256	/* results of recorded ops that are remembered */
+#define MINOR_WHERE  1	  /* of the protocol: a demand says where it comes from */
+#define MINOR_ALSO   3	  /* and names arrays that it does not wait for */
+#define MINOR_TELLS  4	  /* explanations; the count of near operations */
+#define MINOR_CODE   5	  /* compiled code of kernels' texts */
+#define MINOR_ABOUT  6	  /* who the client is */
+#define DTYPE_NONE   255u /* in an op's head: no type wanted */
+#define WRITTEN	     256  /* results of recorded ops that are remembered */
+#define REGIONS_KEPT 4
 #define WAIT_SLICE   50		/* ms between two looks at signals and the check */
 #define WAIT_CANCEL  150	/* ms to wait for the answer to a Cancel */
 #define IMM_OPERAND  (1u << 31) /* an `in` word that announces an immediate */
@@ -84,7 +85,7 @@ enum why {
 struct mapping {
 	uint8_t *base;
 	uint64_t bytes, dropped; /* dropped: with buffers, since the last trim */
-	bool region;		 /* of a single value, to be read only */
+	uint32_t region;	 /* its number: of a single value, to be read only; 0: an arena */
 	_Atomic uint64_t refs;
 };
 
@@ -138,8 +139,8 @@ enum ticket_kind {
 struct ticket_item {
 	struct buffer *buf; /* owns a reference */
 	uint64_t version;
-	bool alone;    /* S: it was answered that nothing else reads it */
-	uint32_t file; /* S: descriptor of its region, plus 1; 0: none came */
+	bool alone;	       /* S: it was answered that nothing else reads it */
+	uint32_t region, file; /* S: it lies beside the arena; the descriptor, plus 1, 0: none */
 };
 
 /* A demand split into requests of LIMIT_DEMAND_IDS, a fence or a lease. */
@@ -261,7 +262,8 @@ struct braze_session {
 	struct slab *slabs;
 	size_t nslabs;
 	uint8_t *arena;
-	struct mapping *map; /* the arena's */
+	struct mapping *map;		      /* the arena's */
+	struct mapping *beside[REGIONS_KEPT]; /* region.h; the newest first, NULL behind the last */
 	uint64_t arena_bytes;
 	pid_t child; /* private daemon, or 0 */
 	bool forked, closed;

@@ -146,7 +146,7 @@ static enum status take_answer(struct braze_future *f, struct err *err)
 			b->flags = (b->flags & ~(uint32_t)BUF_ENDS) | BUF_FRESH;
 		if (unlikely(b->flags & BUF_REGION) && b->kept != b->version)
 			region_leave(b);
-		if (unlikely(f->item[i].file) && !st)
+		if (unlikely(f->item[i].region) && !st)
 			st = region_take(f->session, &f->item[i], err);
 	}
 	return st;

@@ -164,6 +164,7 @@ static int publish(braze_published *out, struct braze_array *a, Braze__Wire__Pub
 		st = ask_publish(out, s, p, check, data, err);
 	if (st)
 		return st;
+	region_forget(s); /* what is published shall go with who reads it */
 	s->counters.published++;
 	s->counters.copied += out->copied;
 	return OK;

@@ -38,8 +38,21 @@ static struct mapping *map(int fd, uint64_t bytes, struct err *err)
 		err_set(err, E_NOMEM, "no memory for a mapping");
 		return NULL;
 	}
-	m->region = true;
 	return m;
+}
+
+/* The buffer's value lies in m, whose reference it takes. */
+static void place(struct braze_session *s, struct buffer *b, struct mapping *m)
+{
+	mapping_drop(b->map); /* of another value, or an earlier connection */
+	b->map = m;
+	b->at = m->base;
+	b->kept = b->version;
+	b->flags |= BUF_REGION;
+	pthread_mutex_lock(&s->sock);
+	atomic_store(&b->offset, (uint64_t)(uintptr_t)m->base - (uint64_t)(uintptr_t)s->arena);
+	atomic_store(&b->stored, b->version);
+	pthread_mutex_unlock(&s->sock);
 }
 
 enum status region_place(struct braze_session *s, struct buffer *b, int *fd, struct err *err)
@@ -50,31 +63,69 @@ enum status region_place(struct braze_session *s, struct buffer *b, int *fd, str
 	*fd = -1;
 	if (!m)
 		return err ? err->code : E_NOMEM;
-	if (b->flags & BUF_REGION)
-		region_leave(b);
-	mapping_drop(b->map); /* of an earlier connection */
-	b->map = m;
-	b->at = m->base;
-	b->kept = b->version;
-	b->flags |= BUF_REGION;
-	pthread_mutex_lock(&s->sock);
-	atomic_store(&b->offset, (uint64_t)(uintptr_t)m->base - (uint64_t)(uintptr_t)s->arena);
-	atomic_store(&b->stored, b->version);
-	pthread_mutex_unlock(&s->sock);
+	m->region = UINT32_MAX; /* of no result */
+	place(s, b, m);
 	return OK;
+}
+
+/* ---- The session's own results ---- */
+
+/* To the front of what is kept, which holds a reference. */
+static void keep(struct braze_session *s, struct mapping *m)
+{
+	unsigned i = 0;
+
+	while (i < REGIONS_KEPT - 1 && s->beside[i] && s->beside[i] != m)
+		i++;
+	if (s->beside[i] != m) {
+		mapping_drop(s->beside[i]);
+		mapping_hold(m);
+	}
+	memmove(s->beside + 1, s->beside, i * sizeof(s->beside[0]));
+	s->beside[0] = m;
+}
+
+static struct mapping *kept(const struct braze_session *s, uint32_t region, uint64_t bytes)
+{
+	for (unsigned i = 0; i < REGIONS_KEPT && s->beside[i]; i++)
+		if (s->beside[i]->region == region && s->beside[i]->bytes >= bytes) {
+			mapping_hold(s->beside[i]);
+			return s->beside[i];
+		}
+	return NULL;
+}
+
+void region_forget(struct braze_session *s)
+{
+	for (unsigned i = 0; i < REGIONS_KEPT; i++) {
+		mapping_drop(s->beside[i]);
+		s->beside[i] = NULL;
+	}
 }
 
 enum status region_take(struct braze_session *s, struct ticket_item *item, struct err *err)
 {
-	const struct buffer *b = item->buf;
+	struct buffer *b = item->buf;
+	bool wanted = b->version == item->version && atomic_load(&b->stored) != b->version &&
+		      !(b->flags & BUF_APART);
+	struct mapping *m = wanted ? kept(s, item->region, b->bytes) : NULL;
 	int fd = (int)item->file - 1;
+	enum status st = OK;
 
-	item->file = 0;
-	if (b->version == item->version && atomic_load(&b->stored) != b->version &&
-	    !(b->flags & BUF_APART))
-		return region_place(s, item->buf, &fd, err);
-	close(fd);
-	return OK;
+	if (wanted && !m && item->file) {
+		m = map(fd, b->bytes, err);
+		st = m ? OK : err ? err->code : E_NOMEM;
+		if (m)
+			m->region = item->region;
+	}
+	if (item->file)
+		close(fd);
+	item->file = item->region = 0;
+	if (m) {
+		keep(s, m);
+		place(s, b, m);
+	}
+	return st;
 }
 
 void region_share(struct buffer *b, const struct buffer *of)

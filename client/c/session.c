@@ -21,6 +21,7 @@
 #include "lost.h"
 #include "near.h"
 #include "op_table.h"
+#include "region.h"
 #include "ticket.h"
 #include "watch.h"
 #include "who.h"
@@ -137,6 +138,7 @@ static void destroy(struct braze_session *s)
 	leave_registry(s);
 	if (s->fd >= 0)
 		close(s->fd);
+	region_forget(s);
 	mapping_drop(s->map);
 	for (size_t i = 0; i < s->nslabs; i++) {
 		free(s->slabs[i].arrays);
@@ -314,6 +316,7 @@ void braze_disconnect(braze_session *s)
 		if (!s->marked)
 			lost_mark(s);
 		/* From here on who needs the arena holds it himself. */
+		region_forget(s);
 		mapping_drop(s->map);
 		s->map = NULL;
 		s->arena = NULL;

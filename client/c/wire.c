@@ -109,8 +109,9 @@ static void store_extent(struct buffer *b, uint64_t v, uint64_t offset)
 
 /* The value lies beside the arena: it is read there once its region is mapped, by who waits for
  * it.  Only the first of an answer comes with its descriptor. */
-static void take_region(struct braze_session *s, struct ticket_item *item)
+static void take_region(struct braze_session *s, struct ticket_item *item, uint32_t region)
 {
+	item->region = region;
 	if (item->file || s->inbox.nfds != 1 || s->inbox.fd[0] < 0)
 		return;
 	item->file = (uint32_t)s->inbox.fd[0] + 1;
@@ -160,7 +161,7 @@ static enum status take_extent(struct braze_session *s, struct braze_future *f,
 	enum status st = extent_error(e, err);
 
 	if (!st && e->region && f->kind == TICKET_DEMAND) {
-		take_region(s, item);
+		take_region(s, item, e->region);
 		return OK;
 	}
 	if (!st)
@@ -363,6 +364,7 @@ void wire_graft(struct braze_session *s, struct braze_session *fresh)
 	s->fd = fresh->fd;
 	fresh->fd = -1;
 	mapping_drop(s->map); /* lost buffers hold it */
+	region_forget(s);
 	s->map = fresh->map;
 	fresh->map = NULL;
 	s->arena = fresh->arena;

@@ -77,6 +77,7 @@ module braze
    public :: asinh, acosh, atanh, conjg, atan2, hypot, mod, modulo, min, max, merge
    public :: sum, product, minval, maxval, any, all, minloc, maxloc, matmul, dot_product
    public :: transpose, reshape, braze_cumsum, braze_cumprod, braze_concat, braze_sort, braze_argsort
+   public :: braze_publish, braze_unpublish, braze_open, braze_shared
    public :: braze_session_name, braze_random_t, braze_random_uniform, braze_random_normal
 
 #include "braze_interfaces.inc"
@@ -506,6 +507,7 @@ contains
    end function
 
 #include "braze_random.inc"
+#include "braze_share.inc"
 
    ! first, first + step, ... (n elements)
    function braze_arange(n, first, step, dtype) result(r)

@@ -36,6 +36,11 @@ module braze_c
       integer(c_int64_t) :: key = 0, draw = 0
    end type
 
+   type, bind(c) :: c_published
+      integer(c_int64_t) :: version = 0, copied = 0
+      character(kind=c_char) :: key(33) = c_null_char
+   end type
+
    type, bind(c) :: c_options
       integer(c_size_t) :: size = 0
       type(c_ptr) :: socket = c_null_ptr, name = c_null_ptr, device = c_null_ptr
@@ -54,6 +59,35 @@ module braze_c
       integer(c_int) function c_set_device(s, name, err) bind(c, name='braze_set_device')
          import
          type(c_ptr), value :: s, name
+         type(c_error), intent(inout) :: err
+      end function
+
+      integer(c_int) function c_publish(out, a, name, to, check, data, err) bind(c, name='braze_publish')
+         import
+         type(c_published), intent(inout) :: out
+         type(c_ptr), value :: a, name, to, data
+         type(c_funptr), value :: check
+         type(c_error), intent(inout) :: err
+      end function
+
+      integer(c_int) function c_unpublish(s, name, err) bind(c, name='braze_unpublish')
+         import
+         type(c_ptr), value :: s, name
+         type(c_error), intent(inout) :: err
+      end function
+
+      integer(c_int) function c_open(out, version, s, name, err) bind(c, name='braze_open')
+         import
+         type(c_ptr), intent(out) :: out
+         integer(c_int64_t), intent(inout) :: version
+         type(c_ptr), value :: s, name
+         type(c_error), intent(inout) :: err
+      end function
+
+      integer(c_int) function c_set_shared(s, on, err) bind(c, name='braze_set_shared')
+         import
+         type(c_ptr), value :: s
+         integer(c_int), value :: on
          type(c_error), intent(inout) :: err
       end function
 

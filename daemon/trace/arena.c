@@ -190,11 +190,23 @@ enum status arena_create(struct arena **out, uv_loop_t *loop, uint64_t bytes, st
 struct closing {
 	uv_work_t work;
 	int fd;
+	uint64_t punch;
 };
+
+static void punch_out(int fd, uint64_t offset, uint64_t bytes)
+{
+	/* Failure only means that the pages stay. */
+	if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)bytes))
+		return;
+}
 
 static void close_work(uv_work_t *w)
 {
-	close(((struct closing *)w)->fd);
+	const struct closing *c = (struct closing *)w;
+
+	if (c->punch)
+		punch_out(c->fd, 0, c->punch);
+	close(c->fd);
 }
 
 static void close_done(uv_work_t *w, int status)
@@ -202,11 +214,12 @@ static void close_done(uv_work_t *w, int status)
 	free(w);
 }
 
-void arena_close_apart(uv_loop_t *loop, int fd)
+void arena_close_apart(uv_loop_t *loop, int fd, uint64_t punch)
 {
 	struct closing *c = xcalloc(1, sizeof *c);
 
 	c->fd = fd;
+	c->punch = punch;
 	if (uv_queue_work(loop, &c->work, close_work, close_done)) {
 		close(fd);
 		free(c);
@@ -222,7 +235,7 @@ static void destroy_now(struct arena *a)
 	list_finish(&a->merged);
 	list_finish(&a->lease);
 	uv_close((uv_handle_t *)a->calm, (uv_close_cb)free);
-	arena_close_apart(a->loop, a->fd);
+	arena_close_apart(a->loop, a->fd, 0);
 	free(a);
 }
 
@@ -262,10 +275,7 @@ static void punch_work(uv_work_t *w)
 
 	if (p->arena->dying || p->arena->left)
 		return; /* the close that follows frees what nobody maps */
-	/* Failure only means that the pages stay. */
-	if (fallocate(p->arena->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-		      (off_t)p->extent.offset, (off_t)p->extent.bytes))
-		return;
+	punch_out(p->arena->fd, p->extent.offset, p->extent.bytes);
 }
 
 static void punch_done(uv_work_t *w, int status)

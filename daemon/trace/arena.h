@@ -42,8 +42,9 @@ void arena_on_punch(struct arena *a,
 		    uint32_t (*ask)(void *data, const struct extent *e, void *punch), void *data);
 void arena_released(void *punch);
 /* Close a file in memory on a thread of the pool: where it is the last descriptor its pages are
- * freed, which takes longer than a turn of the loop may. */
-void arena_close_apart(struct uv_loop_s *loop, int fd);
+ * freed, which takes longer than a turn of the loop may.  `punch`: so many bytes of them are freed
+ * even where the file is still mapped. */
+void arena_close_apart(struct uv_loop_s *loop, int fd, uint64_t punch);
 int arena_fd(const struct arena *a);
 uint64_t arena_bytes(const struct arena *a);
 void arena_get_stats(const struct arena *a, struct arena_stats *out);

@@ -77,12 +77,16 @@ static enum status make_files(struct share *h, struct err *err)
 	return h->reader < 0 ? files_none(err, "readers of an array", errno) : OK;
 }
 
+/* A client may keep what it has mapped, for the next value there (client/c/region.c), so the pages
+ * go first; but not where one may read values beyond the end of its session, or others may. */
 static void close_files(const struct shares *all, const struct share *h)
 {
+	bool only_its = h->maker && !h->maker->leaving && !h->fixed;
+
 	if (h->reader >= 0)
-		arena_close_apart(all->loop, h->reader);
+		arena_close_apart(all->loop, h->reader, 0);
 	if (h->writer >= 0)
-		arena_close_apart(all->loop, h->writer);
+		arena_close_apart(all->loop, h->writer, only_its ? h->bytes : 0);
 }
 
 static void destroy(struct shares *all, struct share *h)

@@ -13,6 +13,7 @@ program test_fortran
    call sections()
    call products()
    call shared_memory()
+   call published()
    call kernels()
    call kernel_types()
    call kernel_errors()
@@ -349,6 +350,40 @@ contains
       call braze_session_name('')
       call b%read(y, stat, text)
       call expect(stat == 0 .and. all(y == [2, 3]), 'a section on a device')
+   end subroutine
+
+   subroutine published()
+      type(braze_array_t) :: a, b
+      real(c_double) :: y(3, 4)
+      integer(c_int64_t) :: version, copied
+      integer :: stat
+      character(200) :: text
+      character(32) :: key
+      call braze_shared(.true.)
+      a = ramp()
+      a = a * 2
+      call braze_shared(.false.)
+      call braze_publish(a, 'fortran.test', version=version, copied=copied)
+      call expect(version == 1 .and. copied == 0, 'published without a copy')
+      a = a + 1
+      call braze_open(b, 'fortran.test', version)
+      call expect(version == 1 .and. all(b%shape() == [3, 4]), 'opened in its shape')
+      y = b
+      call expect(all(y == 2 * ramp()), 'with its values')
+      y = b + a
+      call expect(all(y == 4 * ramp() + 1), 'and computed with')
+      call b%put(a, stat, text)
+      call expect(stat == 8, 'but not written: '//trim(text))
+      call braze_publish(a, 'fortran.test', 'key', version=version, key=key)
+      call expect(version == 2 .and. len_trim(key) == 32, 'the next version, with a key')
+      call braze_open(b, 'key:'//key)
+      y = b
+      call expect(all(y == 2 * ramp() + 1), 'by which it is opened')
+      call braze_unpublish('fortran.test')
+      call braze_open(b, 'fortran.test', stat=stat, errmsg=text)
+      call expect(stat == 28, 'and is no more: '//trim(text))
+      y = b
+      call expect(all(y == 2 * ramp() + 1), 'for others than who has it')
    end subroutine
 
    ! Were temporaries kept, the ids of one session would be used up.
