@@ -163,20 +163,25 @@ def keep(window, name, most):
         window.shoot(pathlib.Path(folder) / f"page-{name}.png", most)
 
 
+def looks_right(window, n):
+    assert window.run("return document.documentElement.scrollWidth <= innerWidth")
+    assert window.run("return document.querySelectorAll('#sessions tbody tr').length") == n
+    # Nothing that is shown lies outside of what holds it.
+    assert window.run("return [...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth + 1).length") == 0
+    assert window.run("return document.body.innerText.includes('undefined') || document.body.innerText.includes('NaN')") is False
+    assert window.errors() == []
+
+
 @pytest.mark.parametrize("n", [0, 1, 20])
-@pytest.mark.parametrize("width", [1400, 390])
-def test_it_fits_and_nothing_goes_wrong(n, width):
-    with Fake(n, 300 if n else 0) as fake, browser.Browser(width, 844 if width == 390 else 1000, phone=width == 390) as window:
-        window.open(fake.url)
-        until(window, READY)
+def test_it_fits_and_nothing_goes_wrong(n):
+    with Fake(n, 300 if n else 0) as fake, browser.Browser(1400, 1000) as desk, browser.Browser(390, 844, phone=True) as phone:
+        for window in desk, phone:
+            window.open(fake.url)
+            until(window, READY)
         time.sleep(4.5)  # two more turns
-        assert window.run("return document.documentElement.scrollWidth <= innerWidth")
-        assert window.run("return document.querySelectorAll('#sessions tbody tr').length") == n
-        # Nothing that is shown lies outside of what holds it.
-        assert window.run("return [...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth + 1).length") == 0
-        assert window.run("return document.body.innerText.includes('undefined') || document.body.innerText.includes('NaN')") is False
-        assert window.errors() == []
-        keep(window, f"{n}-{width}", 1700 if width == 1400 else 2600)
+        for window, width, most in (desk, 1400, 1700), (phone, 390, 2600):
+            looks_right(window, n)
+            keep(window, f"{n}-{width}", most)
 
 
 def test_1000_kernels_and_200_sessions():

@@ -128,6 +128,9 @@ def test_a_read_leads_to_its_runs_and_its_answer(traced):
         assert "packet" in at[3, first["tid"], first["ts"]] and "answer" in at[3, last["tid"], last["ts"]]
         assert first["tid"] == last["tid"]
         assert all(at[s["pid"], s["tid"], s["ts"]] & {"run", "plan"} for s in steps)
+    # Every answer to a read is the end of one.
+    answers = [e for e in page["traceEvents"] if e["ph"] == "X" and e["name"] == "answer"]
+    assert len(answers) == len(check(page)) >= 2 * 31
 
 
 def test_the_time_of_runs_is_what_the_device_was_busy():
