@@ -314,7 +314,7 @@ static void run_again(uint32_t id)
 
 Test(device, results_that_share_a_step_are_made_again_one_by_one)
 {
-	import(1, 100);
+	import(1, 10000); /* small ones would come along */
 	unary(OP_SQRT, 2, 1);
 	unary(OP_SIN, 3, 2);
 	unary(OP_COS, 4, 2);

@@ -137,7 +137,7 @@ Test(job, what_reads_a_job_that_is_being_cancelled_waits_for_its_end)
 	struct storage *fetch = NULL;
 	struct job *first, *next;
 
-	import(1, 100);
+	import(1, 10000); /* small ones would come along */
 	unary(OP_SQRT, 2, 1);
 	unary(OP_NEGATIVE, 3, 2);
 	first = bound_job(2);
