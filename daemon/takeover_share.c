@@ -12,11 +12,12 @@
 
 /* ---- There ---- */
 
+/* The number of the session whose trace it is; 0: it is over. */
 static uint64_t session_of(const struct trace *t)
 {
-	const char *s = (const char *)t - offsetof(struct session, trace);
+	const char *at = (const char *)t;
 
-	return t ? ((const struct session *)s)->id : 0;
+	return t ? ((const struct session *)(at - offsetof(struct session, trace)))->id : 0;
 }
 
 static Braze__Handover__Share *put_share(struct handover_pile *pile, const struct share *h)
