@@ -26,15 +26,6 @@
 #include "trace/record.h"
 #include "wire/decode.h"
 
-/* What a ticket's array becomes once its value is there. */
-struct publishing {
-	struct view view;
-	uint32_t access, number;
-	uint64_t copied;
-	bool moved; /* it was copied because it had no memory of its own */
-	char label[LIMIT_PUBLISHED_NAME];
-};
-
 /* ---- Labels and keys ---- */
 
 /* Letters, digits and ._- only: nothing that steers a terminal, a page or a path. */
@@ -464,6 +455,43 @@ enum status publish_open(struct session *s, const struct decode_open *r, struct 
 	reply_opened(s->conn, r->ticket, p->version, &p->view, p->bytes,
 		     p->share ? p->share->reader : -1);
 	return OK;
+}
+
+/* ---- Handed over ---- */
+
+bool publish_restore(struct brazed *d, const struct publication *was)
+{
+	const struct share *h = was->share;
+	struct publication *p = NULL;
+
+	if (!is_label(was->label) || find(d, was->uid, was->label) || was->access < ACCESS_OWN ||
+	    was->access > ACCESS_KEY || !was->bytes != !h)
+		return false;
+	if (h && (!h->fixed || was->bytes > h->bytes || !is_all(&was->view, was->bytes)))
+		return false;
+	p = xmalloc(sizeof *p);
+	*p = *was;
+	p->holder = NULL;
+	p->next = d->published.first;
+	d->published.first = p;
+	return true;
+}
+
+void publish_hold(struct session *s, const char *label)
+{
+	struct publication *p = find(s->d, s->uid, label);
+
+	p->holder = s;
+	if (p->share)
+		share_ref(p->share);
+}
+
+bool publish_may_wait(const struct ticket *t)
+{
+	const struct publishing *what = t->publishing;
+
+	return what && is_label(what->label) && what->access <= ACCESS_KEY &&
+	       (!what->moved || is_all(&what->view, t->version[0]->bytes));
 }
 
 /* ---- For operators ---- */

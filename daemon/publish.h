@@ -57,4 +57,14 @@ void publish_answer(struct session *s, struct ticket *t);
 /* Open a published array; answered at once.  An error ends the connection. */
 enum status publish_open(struct session *s, const struct decode_open *r, struct err *err) MUST_USE;
 
+/* ---- Handed over to the program that goes on in this process ---- */
+
+/* A name as it was, which nobody keeps yet; copies what it is given.  false: there is none like
+ * that. */
+bool publish_restore(struct brazed *d, const struct publication *was);
+/* The session keeps its user's name, which is there. */
+void publish_hold(struct session *s, const char *label);
+/* Is it a wait that publish_ask could have begun? */
+bool publish_may_wait(const struct ticket *t);
+
 #endif

@@ -77,4 +77,17 @@ void takeover_keep(struct takeover_fds *keep, int fd);
 int takeover_write(const struct takeover_plan *plan, uint64_t paused_ns, struct takeover_fds *keep,
 		   struct err *err);
 
+/* ---- takeover_share.c: what sessions share ---- */
+
+struct handover_pile;
+
+Braze__Handover__Shared *takeover_put_shared(struct handover_pile *pile, const struct brazed *d,
+					     struct takeover_fds *keep);
+/* Before the sessions, and after them; m may be NULL: there was nothing.  Nothing is believed:
+ * E_INVALID, and what nobody else refers to is gone. */
+enum status takeover_read_shared(struct brazed *d, const Braze__Handover__Shared *m,
+				 struct err *err) MUST_USE;
+enum status takeover_settle_shared(struct brazed *d, const Braze__Handover__Shared *m,
+				   struct err *err) MUST_USE;
+
 #endif

@@ -138,6 +138,12 @@ static void read_who(struct session *s, const Braze__Handover__Session *m)
 	read_stats(&s->stats, m->stats);
 }
 
+static enum status damaged(const Braze__Handover__Session *m, struct err *err)
+{
+	return err_set(err, E_INVALID, "the state of session %llu is damaged",
+		       (unsigned long long)m->id);
+}
+
 /* The arena with all that lies in it. */
 static enum status read_arrays(struct session *s, const Braze__Handover__Session *m, unsigned ops,
 			       struct err *err)
@@ -147,13 +153,16 @@ static enum status read_arrays(struct session *s, const Braze__Handover__Session
 	if (!m->arena)
 		return OK;
 	fcntl(m->arena->fd, F_SETFD, FD_CLOEXEC);
-	st = handover_load(&s->trace, &s->tickets, s->d->loop, m, ops, err);
+	st = handover_load(&s->trace, &s->tickets, s->d->loop, &s->d->shares, m, ops, err);
 	if (st)
 		return st;
 	s->arena = s->trace.arena;
 	s->welcomed = true;
-	for (const struct ticket *t = s->tickets.first; t; t = t->next)
+	for (const struct ticket *t = s->tickets.first; t; t = t->next) {
 		s->cutting |= t->kind == TICKET_CUT;
+		if (t->kind == TICKET_PUBLISH && !publish_may_wait(t))
+			return damaged(m, err);
+	}
 	return session_attach(s, err);
 }
 
@@ -181,8 +190,7 @@ static enum status read_session(struct brazed *d, const Braze__Handover__Session
 
 	if (!is_socket(m->connection, 0) || !m->id || m->id > d->next_session ||
 	    m->device > d->ndevice || m->welcomed != (m->arena != NULL))
-		return err_set(err, E_INVALID, "the state of session %llu is damaged",
-			       (unsigned long long)m->id);
+		return damaged(m, err);
 	fcntl(m->connection, F_SETFD, FD_CLOEXEC);
 	s = session_restore(d, m->id, m->connection);
 	if (!s)
@@ -229,8 +237,12 @@ enum status takeover_resume(struct takeover_in *in, struct brazed *d, const stru
 	if (m->sessions > LIMIT_CLIENTS)
 		st = err_set(err, E_INVALID, "the state is damaged: %llu sessions",
 			     (unsigned long long)m->sessions);
+	if (!st)
+		st = takeover_read_shared(d, m->shared, err);
 	for (uint64_t i = 0; i < m->sessions && !st; i++)
 		st = next_session(in, d, check, err);
+	if (!st)
+		st = takeover_settle_shared(d, m->shared, err);
 	if (st || check)
 		return st;
 	d->takeover.pause_ns = uv_hrtime() - m->paused_ns;
@@ -254,6 +266,7 @@ enum status takeover_check(int fd, const struct config *config, struct err *err)
 
 	uv_loop_init(loop);
 	d->loop = loop;
+	publish_start(d);
 	dispatch_name_devices(d, config);
 	if (!st)
 		st = takeover_resume(&in, d, config, true, err);

@@ -30,6 +30,8 @@ static enum status put_daemon(struct handover_out *out, const struct takeover_pl
 	Braze__Handover__Daemon m = BRAZE__HANDOVER__DAEMON__INIT;
 	const struct brazed *d = plan->d;
 	const char *device[LIMIT_DEVICES];
+	struct handover_pile pile = {0};
+	enum status st = OK;
 	int lock = -1;
 
 	for (uint32_t i = 0; i < d->ndevice; i++)
@@ -53,7 +55,10 @@ static enum status put_daemon(struct handover_out *out, const struct takeover_pl
 		takeover_keep(keep, m.listener);
 	if (lock >= 0)
 		takeover_keep(keep, lock);
-	return handover_file_put(out, &m.base, err);
+	m.shared = takeover_put_shared(&pile, d, keep);
+	st = handover_file_put(out, &m.base, err);
+	handover_pile_free(&pile);
+	return st;
 }
 
 /* A session's message while its lists grow. */

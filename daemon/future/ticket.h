@@ -8,11 +8,20 @@
 
 #include "../trace/trace.h"
 
-enum ticket_kind {
-	TICKET_DEMAND,
-	TICKET_FENCE,
-	TICKET_PUBLISH,
-	TICKET_CUT /* the trace grew too long: nobody is answered */
+enum ticket_kind { /* numbers are handed over: handover.proto */
+		   TICKET_DEMAND,
+		   TICKET_FENCE,
+		   TICKET_CUT, /* the trace grew too long: nobody is answered */
+		   TICKET_PUBLISH
+};
+
+/* What the array of a TICKET_PUBLISH becomes once its value is there. */
+struct publishing {
+	struct view view;
+	uint32_t access, number;
+	uint64_t copied;
+	bool moved; /* it was copied because it had no memory of its own */
+	char label[LIMIT_PUBLISHED_NAME];
 };
 
 struct ticket {
@@ -24,8 +33,8 @@ struct ticket {
 	uint32_t nanswer;  /* the first so many versions are answered for */
 	uint32_t n;	   /* and so many waited for */
 	uint32_t nalso;	   /* behind them: the client is told where they lie, if they do */
-	void *publishing;  /* of TICKET_PUBLISH: publish.c; freed with it */
-	struct version *version[]; /* [n + nalso], referenced */
+	struct publishing *publishing; /* of TICKET_PUBLISH; freed with it */
+	struct version *version[];     /* [n + nalso], referenced */
 };
 
 struct ticket_list {

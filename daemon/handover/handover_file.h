@@ -8,7 +8,7 @@
 
 #include "ops.h"
 
-#define HANDOVER_FORMAT 1
+#define HANDOVER_FORMAT 2 /* what sessions share */
 
 struct ProtobufCMessage;
 struct handover_out;

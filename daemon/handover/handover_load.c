@@ -12,6 +12,7 @@
 struct load {
 	struct trace *t;
 	struct ticket_list *tickets;
+	struct shares *shares;
 	const Braze__Handover__Session *m;
 	const Braze__Handover__Trace *in;
 	struct storage **storage;
@@ -52,9 +53,13 @@ static enum status load_arena(struct load *l, struct uv_loop_s *loop)
 							     : ARENA_USES};
 	st = arena_restore(&a, loop, &s, l->err);
 	free(s.piece);
-	if (!st)
-		trace_init(l->t, a, 0);
-	return st;
+	if (st)
+		return st;
+	trace_init(l->t, a, 0);
+	l->t->shares = l->shares;
+	if (l->in->share_from)
+		l->t->share_from = l->in->share_from;
+	return OK;
 }
 
 static int by_offset(const void *x, const void *y)
@@ -91,21 +96,44 @@ static enum status check_extents(struct load *l)
 
 /* ---- Values ---- */
 
+/* In the arena. */
+static struct storage *load_placed(struct load *l, const Braze__Handover__Storage *m)
+{
+	struct extent e = {m->offset, m->extent};
+
+	if (m->bytes > m->extent || (m->offset | m->extent) % HOST_ALIGN)
+		return NULL;
+	arena_claim(l->t->arena, &e);
+	return storage_adopt(l->t, &e, m->bytes);
+}
+
+/* In memory of its own, which until it is published is one storage's: the loader of all of
+ * it has the first reference. */
+static struct storage *load_apart(struct load *l, const Braze__Handover__Storage *m)
+{
+	struct share *h = share_find(l->t->shares, m->region);
+
+	if (!h || m->offset || m->extent || m->bytes != h->bytes || (!h->fixed && h->refs > 1))
+		return NULL;
+	return storage_open(l->t, share_ref(h));
+}
+
 static enum status load_storages(struct load *l)
 {
 	l->storage = xcalloc(l->in->n_storage + 1, sizeof(struct storage *));
 	for (size_t i = 0; i < l->in->n_storage; i++) {
 		const Braze__Handover__Storage *m = l->in->storage[i];
-		struct extent e = {m->offset, m->extent};
 		struct storage *s = NULL;
 
-		if (!m->placed || m->bytes > m->extent || (m->offset | m->extent) % HOST_ALIGN)
+		if (m->placed && m->home <= HOME_ARENA)
+			s = m->region ? load_apart(l, m) : load_placed(l, m);
+		if (!s)
 			return bad(l, "storage", i);
-		s = l->storage[i] = storage_adopt(l->t, &e, m->bytes);
+		l->storage[i] = s;
+		s->home = (uint8_t)m->home;
 		s->plan = m->plan;
 		s->made_on = m->made_on && m->made_on <= LIMIT_DEVICES ? (uint8_t)m->made_on : 1;
 		s->reads = m->reads != 0;
-		arena_claim(l->t->arena, &e);
 	}
 	return OK;
 }
@@ -118,9 +146,10 @@ static enum status load_version(struct load *l, size_t i)
 	struct err why = {.code = (enum status)m->error};
 
 	l->version[i] = v;
-	if (m->bytes > LIMIT_ARRAY_BYTES || m->storage > l->in->n_storage ||
+	if (m->bytes > LIMIT_ARRAY_BYTES || m->storage > l->in->n_storage || m->home > HOME_ARENA ||
 	    (m->storage != 0) + (m->error != 0) + (m->node != NULL) != 1 || m->error >= STATUS_END)
 		return bad(l, "value", i);
+	v->home = (uint8_t)m->home;
 	if (m->storage) {
 		struct storage *s = l->storage[m->storage - 1];
 
@@ -147,7 +176,7 @@ static enum status load_versions(struct load *l)
 
 /* ---- Pending operations ---- */
 
-static bool load_view(struct view *v, const Braze__Handover__View *m, uint64_t bytes)
+bool handover_load_view(struct view *v, const Braze__Handover__View *m, uint64_t bytes)
 {
 	memset(v, 0, sizeof *v);
 	if (!m || m->n_dim > LIMIT_NDIM || m->n_stride != m->n_dim || !dtype_native(m->dtype))
@@ -178,7 +207,8 @@ static bool load_operand(struct load *l, struct operand *o, const Braze__Handove
 {
 	struct version *v = older(l, m->version, seq);
 
-	if (!load_view(&o->view, m->view, v ? v->bytes : LIMIT_ARRAY_BYTES) || !m->version == !!v)
+	if (!handover_load_view(&o->view, m->view, v ? v->bytes : LIMIT_ARRAY_BYTES) ||
+	    !m->version == !!v)
 		return false;
 	if (v) {
 		o->version = version_ref(v);
@@ -234,7 +264,7 @@ static enum status load_node(struct load *l, size_t i)
 		return bad(l, "operation", i);
 	n = new_node(l, m, l->version[i]);
 	n->prev = prev ? version_ref(prev) : NULL;
-	good = load_view(&n->view, m->view, n->out->bytes);
+	good = handover_load_view(&n->view, m->view, n->out->bytes);
 	for (size_t j = 0; j < m->n_in && good; j++)
 		good = load_operand(l, &n->in[j], m->in[j], m->seq);
 	return good ? OK : bad(l, "operation", i);
@@ -301,7 +331,7 @@ static enum status load_array(struct load *l, size_t i)
 
 	b = buffer_of(l, m, &version);
 	v = version ? l->version[version - 1] : NULL;
-	if (!v || !load_view(&view, m->view, v->bytes))
+	if (!v || !handover_load_view(&view, m->view, v->bytes))
 		return bad(l, "array", i);
 	frozen.frozen = v;
 	first = b ? &l->buffer[m->buffer - 1] : &frozen;
@@ -325,24 +355,52 @@ static enum status load_arrays(struct load *l)
 
 /* ---- Waits ---- */
 
+/* It waits for one value, of which the view shows a part. */
+static struct publishing *load_publishing(struct load *l, const Braze__Handover__Ticket *m)
+{
+	const Braze__Handover__Publishing *from = m->publishing;
+	struct publishing *what = NULL;
+	struct view view;
+
+	if (!from || m->n_version != 1 || m->answers != 1 ||
+	    strlen(from->label) >= LIMIT_PUBLISHED_NAME ||
+	    !handover_load_view(&view, from->view, l->version[m->version[0] - 1]->bytes))
+		return NULL;
+	what = xcalloc(1, sizeof *what);
+	what->view = view;
+	what->access = from->access;
+	what->number = from->number;
+	what->copied = from->copied;
+	what->moved = from->moved != 0;
+	memcpy(what->label, from->label, strlen(from->label) + 1);
+	return what;
+}
+
 static enum status load_ticket(struct load *l, size_t i)
 {
 	const Braze__Handover__Ticket *m = l->m->ticket[i];
+	struct publishing *what = NULL;
 	struct version **v = NULL;
 	struct ticket *t = NULL;
 
-	if (m->kind > TICKET_CUT || m->waits > m->n_version || m->answers > m->waits ||
+	if (m->kind > TICKET_PUBLISH || m->waits > m->n_version || m->answers > m->waits ||
 	    m->n_version > UINT32_MAX / 2 || (m->kind == TICKET_FENCE && !m->waits))
 		return bad(l, "wait", i);
 	for (size_t k = 0; k < m->n_version; k++)
 		if (!m->version[k] || m->version[k] > l->in->n_version)
 			return bad(l, "wait", i);
+	if (m->kind == TICKET_PUBLISH) {
+		what = load_publishing(l, m);
+		if (!what)
+			return bad(l, "wait", i);
+	}
 	v = xcalloc(m->n_version + 1, sizeof(struct version *));
 	for (size_t k = 0; k < m->n_version; k++)
 		v[k] = version_ref(l->version[m->version[k] - 1]);
 	t = ticket_add(l->tickets, (enum ticket_kind)m->kind, m->id, v, m->waits, m->answers,
 		       (uint32_t)(m->n_version - m->waits), m->since_ns);
 	t->cancelled = m->cancelled != 0;
+	t->publishing = what;
 	free(v);
 	return OK;
 }
@@ -380,10 +438,16 @@ static enum status load_all(struct load *l)
 }
 
 enum status handover_load(struct trace *t, struct ticket_list *tickets, struct uv_loop_s *loop,
-			  const Braze__Handover__Session *m, unsigned ops, struct err *err)
+			  struct shares *shares, const Braze__Handover__Session *m, unsigned ops,
+			  struct err *err)
 {
-	struct load l = {
-		.t = t, .tickets = tickets, .m = m, .in = m->trace, .ops = ops, .err = err};
+	struct load l = {.t = t,
+			 .tickets = tickets,
+			 .shares = shares,
+			 .m = m,
+			 .in = m->trace,
+			 .ops = ops,
+			 .err = err};
 	struct arena *a = NULL;
 	enum status st = OK;
 

@@ -165,22 +165,22 @@ static void walk(struct save *s, const struct ticket_list *tickets, uint32_t **i
 		}                                                                                  \
 	} while (0)
 
-static void put_view(Braze__Handover__View *m, const struct view *v)
+Braze__Handover__View *handover_save_view(struct handover_pile *p, const struct view *v)
 {
+	Braze__Handover__View *m = handover_pile_take(p, sizeof *m);
+
 	braze__handover__view__init(m);
 	m->dtype = v->dtype;
 	m->offset = v->offset;
 	m->n_dim = m->n_stride = v->shape.ndim;
 	m->dim = (int64_t *)v->shape.dim;
 	m->stride = (int64_t *)v->stride;
+	return m;
 }
 
 static Braze__Handover__View *save_view(struct save *s, const struct view *v)
 {
-	Braze__Handover__View *m = handover_pile_take(s->pile, sizeof *m);
-
-	put_view(m, v);
-	return m;
+	return handover_save_view(s->pile, v);
 }
 
 static uint32_t number_of(const struct version *v)
@@ -227,6 +227,7 @@ static void save_versions(struct save *s, Braze__Handover__Trace *m)
 		struct version *v = s->version.at[i];
 
 		out[i].bytes = v->bytes;
+		out[i].home = v->home;
 		if (v->state == VERSION_STORED) {
 			out[i].storage = numbers_of(&s->storage, v->storage);
 		} else if (v->state == VERSION_FAILED) {
@@ -255,6 +256,8 @@ static void save_storages(struct save *s, Braze__Handover__Trace *m)
 		out[i].plan = st->plan;
 		out[i].made_on = st->made_on;
 		out[i].reads = st->reads;
+		out[i].region = st->share ? st->share->region : 0;
+		out[i].home = st->home;
 	}
 }
 
@@ -311,6 +314,20 @@ static void save_arena(struct save *s, Braze__Handover__Session *m)
 	m->arena = out;
 }
 
+static Braze__Handover__Publishing *save_publishing(struct save *s, struct publishing *what)
+{
+	Braze__Handover__Publishing *m = handover_pile_take(s->pile, sizeof *m);
+
+	braze__handover__publishing__init(m);
+	m->view = save_view(s, &what->view);
+	m->access = what->access;
+	m->number = what->number;
+	m->copied = what->copied;
+	m->moved = what->moved;
+	m->label = what->label;
+	return m;
+}
+
 static void save_tickets(struct save *s, Braze__Handover__Session *m,
 			 const struct ticket_list *tickets)
 {
@@ -329,6 +346,8 @@ static void save_tickets(struct save *s, Braze__Handover__Session *m,
 		out->answers = t->nanswer;
 		out->waits = t->n;
 		out->n_version = t->n + t->nalso;
+		if (t->publishing)
+			out->publishing = save_publishing(s, t->publishing);
 		out->version = handover_pile_take(s->pile, out->n_version * sizeof *out->version);
 		for (size_t i = 0; i < out->n_version; i++)
 			out->version[i] = t->version[i]->index;
@@ -348,6 +367,7 @@ void handover_save(Braze__Handover__Session *m, struct handover_pile *p, struct 
 	out->ops = t->stats.ops;
 	out->dead_ops = t->stats.dead_ops;
 	out->arrays = t->stats.arrays;
+	out->share_from = t->share_from == UINT64_MAX ? 0 : t->share_from;
 	save_storages(&s, out);
 	save_versions(&s, out);
 	save_names(&s, out, ids);

@@ -17,9 +17,12 @@
 #include "arena.h"
 #include "trace.h"
 
-#define PAGE	  4096u
-#define CALM_MS	  2000	       /* spare memory that is not taken again goes after so long */
-#define SPARE_MIN (256u << 20) /* and may be so much of a session, or what it has in use */
+#define PAGE 4096u
+/* What a file is sealed against from its begin, and from when it is published. */
+#define SEALS	    (F_SEAL_SHRINK | F_SEAL_GROW)
+#define SEALS_FIXED (F_SEAL_FUTURE_WRITE | F_SEAL_SEAL)
+#define CALM_MS	    2000	 /* spare memory that is not taken again goes after so long */
+#define SPARE_MIN   (256u << 20) /* and may be so much of a session, or what it has in use */
 
 static void on_calm(uv_timer_t *timer);
 
@@ -41,12 +44,13 @@ void share_finish(struct shares *all)
 
 /* ---- Files ---- */
 
-static bool is_taken(const struct shares *all, uint32_t region)
+struct share *share_find(const struct shares *all, uint32_t region)
 {
-	for (const struct share *h = all->first; h; h = h->next)
-		if (h->region == region)
-			return true;
-	return false;
+	struct share *h = all->first;
+
+	while (h && h->region != region)
+		h = h->next;
+	return h;
 }
 
 /* Numbers come again only after all others, and never while somebody has one. */
@@ -54,27 +58,38 @@ static uint32_t next_region(struct shares *all)
 {
 	do
 		all->number = (all->number + 1) % SHARE_REGION;
-	while (is_taken(all, SHARE_REGION + all->number));
+	while (share_find(all, SHARE_REGION + all->number));
 	return SHARE_REGION + all->number;
+}
+
+static uint64_t file_bytes(uint64_t bytes)
+{
+	return (bytes + PAGE - 1) / PAGE * PAGE;
+}
+
+static enum status open_reader(struct share *h, struct err *err)
+{
+	char path[40];
+
+	snprintf(path, sizeof path, "/proc/self/fd/%d", h->writer);
+	h->reader = open(path, O_RDONLY | O_CLOEXEC);
+	return h->reader < 0 ? files_none(err, "readers of an array", errno) : OK;
 }
 
 /* The mode keeps other users from opening the file anew, for writing, by a descriptor that they
  * have; from those of the daemon's own user it is the seal that does, once there is one. */
 static enum status make_files(struct share *h, struct err *err)
 {
-	uint64_t whole = (h->bytes + PAGE - 1) / PAGE * PAGE;
-	char path[40];
+	uint64_t whole = file_bytes(h->bytes);
 
 	h->writer = memfd_create("braze-array", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (h->writer < 0)
 		return files_none(err, "an array's memory", errno);
 	if (ftruncate(h->writer, (off_t)whole) || fchmod(h->writer, S_IRUSR) ||
-	    fcntl(h->writer, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW))
+	    fcntl(h->writer, F_ADD_SEALS, SEALS))
 		return err_set(err, E_SYSTEM, "cannot make an array's memory of %llu bytes: %s",
 			       (unsigned long long)whole, strerror(errno));
-	snprintf(path, sizeof path, "/proc/self/fd/%d", h->writer);
-	h->reader = open(path, O_RDONLY | O_CLOEXEC);
-	return h->reader < 0 ? files_none(err, "readers of an array", errno) : OK;
+	return open_reader(h, err);
 }
 
 /* A client may keep what it has mapped, for the next value there (client/c/region.c), so the pages
@@ -112,6 +127,29 @@ static uint32_t count_of(const struct shares *all, uint32_t uid)
 	return n;
 }
 
+/* Everybody gets to know it. */
+static enum status enlist(struct shares *all, struct share *h, struct err *err)
+{
+	enum status st = all->events.made(all->events.data, h, err);
+
+	if (st)
+		return st;
+	h->next = all->first;
+	h->back = &all->first;
+	if (h->next)
+		h->next->back = &h->next;
+	all->first = h;
+	all->count++;
+	all->bytes += h->bytes;
+	return OK;
+}
+
+void share_belongs(struct share *h, struct trace *t)
+{
+	h->maker = t;
+	t->share_bytes += h->bytes;
+}
+
 static enum status make(struct share **out, struct trace *t, uint64_t bytes, uint32_t most,
 			struct err *err)
 {
@@ -127,21 +165,13 @@ static enum status make(struct share **out, struct trace *t, uint64_t bytes, uin
 	h->region = next_region(all);
 	st = make_files(h, err);
 	if (!st)
-		st = all->events.made(all->events.data, h, err);
+		st = enlist(all, h, err);
 	if (st) {
 		close_files(all, h);
 		free(h);
 		return st;
 	}
-	h->maker = t;
-	h->next = all->first;
-	h->back = &all->first;
-	if (h->next)
-		h->next->back = &h->next;
-	all->first = h;
-	all->count++;
-	all->bytes += bytes;
-	t->share_bytes += bytes;
+	share_belongs(h, t);
 	*out = h;
 	return OK;
 }
@@ -239,7 +269,7 @@ enum status share_fix(struct share *h, struct err *err)
 	if (h->fixed)
 		return OK;
 	/* What workers have mapped stays theirs; the next ones map it to be read. */
-	if (fcntl(h->writer, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SEAL))
+	if (fcntl(h->writer, F_ADD_SEALS, SEALS_FIXED))
 		return err_set(err, E_SYSTEM, "cannot seal an array's memory: %s", strerror(errno));
 	h->fixed = true;
 	return OK;
@@ -264,4 +294,58 @@ uint64_t share_bytes(const struct shares *all, uint32_t uid, const struct trace 
 	for (const struct share *h = all->first; h; h = h->next)
 		sum += h->uid == uid && (!but || h->maker != but) ? h->bytes : 0;
 	return sum;
+}
+
+/* ---- Handed over ---- */
+
+/* A file as make_files leaves it, published or not. */
+static bool is_share(const struct share_state *s, bool *fixed)
+{
+	int has = fcntl(s->fd, F_GET_SEALS), mode = fcntl(s->fd, F_GETFL);
+	struct stat info;
+
+	if (has < 0 || mode < 0 || (mode & O_ACCMODE) != O_RDWR || fstat(s->fd, &info))
+		return false;
+	has &= SEALS | SEALS_FIXED | F_SEAL_WRITE;
+	*fixed = has == (SEALS | SEALS_FIXED);
+	return (*fixed || has == SEALS) && (info.st_mode & ALLPERMS) == S_IRUSR && s->bytes &&
+	       s->bytes <= (uint64_t)info.st_size && file_bytes(s->bytes) == (uint64_t)info.st_size;
+}
+
+static bool has_file(const struct shares *all, int fd)
+{
+	for (const struct share *h = all->first; h; h = h->next)
+		if (h->writer == fd)
+			return true;
+	return false;
+}
+
+enum status share_restore(struct shares *all, const struct share_state *s, struct err *err)
+{
+	struct share *h = NULL;
+	bool fixed = false;
+	enum status st = OK;
+
+	if (!is_share(s, &fixed) || has_file(all, s->fd) || s->region < SHARE_REGION ||
+	    s->region - SHARE_REGION >= SHARE_REGION || share_find(all, s->region))
+		return err_set(err, E_INVALID,
+			       "the state is damaged: region %u is no array's memory", s->region);
+	h = xcalloc(1, sizeof *h);
+	*h = (struct share){.bytes = s->bytes,
+			    .refs = 1,
+			    .region = s->region,
+			    .uid = s->uid,
+			    .writer = s->fd,
+			    .reader = -1,
+			    .fixed = fixed};
+	fcntl(s->fd, F_SETFD, FD_CLOEXEC);
+	st = open_reader(h, err);
+	if (!st)
+		st = enlist(all, h, err);
+	if (!st)
+		return OK;
+	if (h->reader >= 0)
+		close(h->reader);
+	free(h);
+	return st;
 }

@@ -68,7 +68,24 @@ void share_unref(struct shares *all, struct share *h);
 enum status share_fix(struct share *h, struct err *err) MUST_USE;
 /* The session is over: its spare ones go, the others have no maker any more. */
 void share_leave(struct trace *t);
+/* The one of this number; NULL: there is none. */
+struct share *share_find(const struct shares *all, uint32_t region);
+/* It counts for this session from now on. */
+void share_belongs(struct share *h, struct trace *t);
 /* Bytes that count for the user, those of one of his sessions left out (NULL: none). */
 uint64_t share_bytes(const struct shares *all, uint32_t uid, const struct trace *but);
+
+/* ---- Handed over to the program that goes on in this process ---- */
+
+struct share_state {
+	int fd; /* the writer */
+	uint32_t region, uid;
+	uint64_t bytes;
+};
+
+/* Memory as it was, with one reference, of nobody yet (share_belongs).  Takes the descriptor
+ * where it succeeds; E_INVALID: it is no such file, or one that is there already. */
+enum status share_restore(struct shares *all, const struct share_state *s,
+			  struct err *err) MUST_USE;
 
 #endif

@@ -14,7 +14,34 @@
 #include "op_table.h"
 #include "plan/demand.h"
 
-TestSuite(handover, .init = fixture_setup, .fini = fixture_teardown);
+static struct shares shares;
+
+static enum status on_made(void *data, const struct share *h, struct err *e)
+{
+	return OK;
+}
+
+static void on_gone(void *data, struct share *h)
+{
+}
+
+static void setup(void)
+{
+	fixture_setup();
+	share_start(&shares, &loop, &(struct share_events){on_made, on_gone, NULL});
+	trace.shares = &shares;
+}
+
+static void teardown(void)
+{
+	trace_clear(&trace);
+	share_leave(&trace);
+	cr_assert_eq(shares.count, 0);
+	share_finish(&shares);
+	fixture_teardown();
+}
+
+TestSuite(handover, .init = setup, .fini = teardown);
 
 /* The trace as bytes, and what was made of them. */
 static uint8_t *bytes;
@@ -39,7 +66,7 @@ static enum status load_message(Braze__Handover__Session *m)
 {
 	if (m->arena)
 		m->arena->fd = fcntl(arena_fd(arena), F_DUPFD_CLOEXEC, 3);
-	return handover_load(&other, &other_waits, &loop, m, op_table_length(), &err);
+	return handover_load(&other, &other_waits, &loop, &shares, m, op_table_length(), &err);
 }
 
 static enum status load(void)
@@ -72,6 +99,24 @@ static void finish(void)
 static struct version *current(struct trace *t, uint32_t id)
 {
 	return trace_current(trace_array(t, id));
+}
+
+/* A stored array that others could open, and a wait to publish it. */
+static void beside(uint32_t id)
+{
+	const struct shape shape = {.ndim = 1, .dim = {600}};
+	struct version *v = version_create(&trace, 4800, VERSION_PENDING);
+	struct publishing *what = calloc(1, sizeof *what);
+
+	version_attach(&trace, v, storage_create(&trace, 4800, HOME_SHARE, &err));
+	cr_assert_not_null(v->storage->share, "%s", err.text);
+	version_store(&trace, v);
+	view_init(&what->view, DT_FLOAT64, &shape);
+	cr_assert_eq(trace_define(&trace, id, &what->view, 4800, version_ref(v), &err), OK);
+	what->copied = 12;
+	snprintf(what->label, sizeof what->label, "a.label");
+	ticket_add(&waits, TICKET_PUBLISH, 79, &v, 1, 1, 0, 7)->publishing = what;
+	trace.share_from = LIMIT_SHARE_BYTES;
 }
 
 /* Of everything that there is, something. */
@@ -107,11 +152,31 @@ static void program(void)
 	ticket_add(&waits, TICKET_FENCE, 78, want, 1, 1, 0, 6);
 	import(10, 4);
 	drop(10);
+	current(&trace, 8)->home = HOME_SHARE;
+	beside(11);
+}
+
+static void same_version(const struct version *v, const struct version *w)
+{
+	cr_assert_eq(v->state, w->state);
+	cr_assert_eq(v->refs, w->refs);
+	cr_assert_eq(v->pins, w->pins);
+	cr_assert_eq(v->named, w->named);
+	cr_assert_eq(v->asked, w->asked);
+	cr_assert_eq(v->home, w->home);
+	if (v->state == VERSION_STORED) {
+		cr_assert_eq(v->storage->extent.offset, w->storage->extent.offset);
+		cr_assert_eq(v->storage->share, w->storage->share);
+		cr_assert_eq(v->storage->home, w->storage->home);
+	}
+	if (v->state == VERSION_FAILED)
+		cr_assert_str_eq(v->error->text, w->error->text);
 }
 
 Test(handover, what_is_read_is_what_was_written)
 {
 	struct arena_stats was, is;
+	struct publishing *what;
 	struct version *want;
 	struct partition *p;
 
@@ -127,32 +192,28 @@ Test(handover, what_is_read_is_what_was_written)
 	cr_assert_eq(trace.npending, other.npending);
 	cr_assert_eq(trace.held_bytes, other.held_bytes);
 	cr_assert_eq(trace.seq, other.seq);
+	cr_assert_eq(other.share_from, LIMIT_SHARE_BYTES);
 	cr_assert_eq(trace.stats.ops, other.stats.ops);
 	for (uint32_t id = 1; id < 12; id++) {
 		const struct array *a = trace_array(&trace, id), *b = trace_array(&other, id);
-		const struct version *v = a ? trace_current(a) : NULL;
-		const struct version *w = b ? trace_current(b) : NULL;
 
 		cr_assert_eq(!a, !b);
 		if (!a)
 			continue;
-		cr_assert_eq(v->state, w->state);
-		cr_assert_eq(v->refs, w->refs);
-		cr_assert_eq(v->pins, w->pins);
-		cr_assert_eq(v->named, w->named);
-		cr_assert_eq(v->asked, w->asked);
+		same_version(trace_current(a), trace_current(b));
 		cr_assert(shape_equal(&a->view.shape, &b->view.shape));
 		cr_assert_eq(a->view.offset, b->view.offset);
-		if (v->state == VERSION_STORED)
-			cr_assert_eq(v->storage->extent.offset, w->storage->extent.offset);
-		if (v->state == VERSION_FAILED)
-			cr_assert_str_eq(v->error->text, w->error->text);
 	}
 	cr_assert_eq(trace_array(&other, 7)->buffer, trace_array(&other, 2)->buffer);
 	cr_assert_eq(current(&other, 8)->node->in[1].imm[0],
 		     current(&trace, 8)->node->in[1].imm[0]);
 	cr_assert_eq(waits.load, other_waits.load);
 	cr_assert_eq(ticket_find(&other_waits, 77)->version[0], current(&other, 8));
+	what = ticket_find(&other_waits, 79)->publishing;
+	cr_assert_str_eq(what->label, "a.label");
+	cr_assert_eq(what->copied, 12);
+	cr_assert_eq(what->view.shape.dim[0], 600);
+	cr_assert_eq(shares.first->refs, 2);
 	/* It works on: the operations behind 8 are cut out. */
 	want = current(&other, 8);
 	demand_partition(&p, &other, &want, 1, false);
@@ -244,6 +305,60 @@ Test(handover, what_contradicts_itself_is_refused)
 			t->buffer[0]->version = 0;
 			break;
 		}
+		cr_assert_neq(load_message(m), OK, "%d", what);
+		braze__handover__session__free_unpacked(m, NULL);
+	}
+	finish();
+}
+
+static void wrong_apart(Braze__Handover__Session *m, int what)
+{
+	Braze__Handover__Ticket *wait = m->ticket[m->n_ticket - 1];
+	Braze__Handover__Storage *apart = NULL, *placed = NULL;
+
+	for (size_t i = 0; i < m->trace->n_storage; i++)
+		*(m->trace->storage[i]->region ? &apart : &placed) = m->trace->storage[i];
+	switch (what) {
+	case 0:
+		apart->region++;
+		break;
+	case 1:
+		/* Two write what is nobody's but one's. */
+		placed->region = apart->region;
+		placed->bytes = apart->bytes;
+		placed->offset = placed->extent = 0;
+		break;
+	case 2:
+		apart->bytes++;
+		break;
+	case 3:
+		apart->home = HOME_ARENA + 1;
+		break;
+	case 4:
+		free(wait->publishing->label);
+		wait->publishing->label = malloc(LIMIT_PUBLISHED_NAME + 1);
+		memset(wait->publishing->label, 'a', LIMIT_PUBLISHED_NAME);
+		wait->publishing->label[LIMIT_PUBLISHED_NAME] = 0;
+		break;
+	case 5:
+		wait->publishing->view->dim[0]++;
+		break;
+	case 6:
+		wait->kind = TICKET_DEMAND;
+		m->ticket[0]->kind = TICKET_PUBLISH;
+		break;
+	}
+}
+
+/* The same of memory of its own, and of waits to publish. */
+Test(handover, what_lies_apart_and_contradicts_itself_is_refused)
+{
+	program();
+	save();
+	for (int what = 0; what < 7; what++) {
+		Braze__Handover__Session *m = braze__handover__session__unpack(NULL, nbytes, bytes);
+
+		wrong_apart(m, what);
 		cr_assert_neq(load_message(m), OK, "%d", what);
 		braze__handover__session__free_unpacked(m, NULL);
 	}
