@@ -176,11 +176,15 @@ static bool is_along(struct node *x, const struct found *f, const struct trace *
  * them (Demand.also), and what it does with them next is at hand and not pending. */
 static void take_along(struct found *f, struct trace *t)
 {
-	size_t first = f->n, looked = 0;
+	size_t first = f->n, looked = 0, from = 0;
 
-	if (!f->n || t->npending - t->nrunning == f->n)
-		return; /* there is nothing else */
-	for (struct node *x = f->node[0]; x && looked < ALONG_LOOK; x = x->newer, looked++)
+	if (t->npending - t->nrunning == f->n)
+		return;				    /* there is nothing else */
+	while (from < f->n && f->node[from]->apart) /* which nothing comes behind */
+		from++;
+	if (from == f->n)
+		return;
+	for (struct node *x = f->node[from]; x && looked < ALONG_LOOK; x = x->newer, looked++)
 		if (x->mark != t->mark && is_along(x, f, t))
 			visit(f, t, x->out);
 	for (size_t i = first; i < f->n; i++)

@@ -330,6 +330,28 @@ Test(device, results_that_share_a_step_are_made_again_one_by_one)
 	cr_assert_eq(trace.nremote, 0);
 }
 
+/* Value 2 has no name, and is kept apart from what is to be run to make 3 again; 4 reads it. */
+Test(device, what_goes_along_is_looked_for_behind_what_is_in_the_list)
+{
+	struct node *n;
+
+	import(1, LIMIT_RECIPE_BYTES / 8 + 1);
+	unary(OP_NEGATIVE, 2, 1);
+	unary(OP_SQRT, 3, 2);
+	unary(OP_SIN, 4, 2);
+	unary(OP_COS, 5, 1);
+	unary(OP_SIN, 6, 1);
+	drop(2);
+	run(3, &gpu);
+	n = value_of(4)->node->in[0].version->node;
+	cr_assert(n && n->apart);
+	n->newer = (struct node *)1; /* of a list that it is not in */
+	run(4, &gpu);
+	run(5, &gpu);
+	run(6, &gpu);
+	cr_assert_eq(value_of(4)->state, VERSION_STORED);
+}
+
 Test(device, what_was_only_there_is_lost_by_name)
 {
 	struct partition *none = NULL;
