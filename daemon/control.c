@@ -167,11 +167,9 @@ static enum status order_session(struct brazed *d, const struct ctl_order *o, ch
 
 /* ---- Limits ---- */
 
-/* All of "weight=3 bytes=4G", or nothing. */
 static enum status set_limits(struct brazed *d, const struct ctl_order *o, struct err *err)
 {
-	char text[CTL_ORDER_LIMITS], *at = text, *pair;
-	struct rule *r = NULL, now;
+	struct rule *r = NULL;
 	enum limit_scope scope;
 	enum status st;
 
@@ -180,19 +178,8 @@ static enum status set_limits(struct brazed *d, const struct ctl_order *o, struc
 	st = rules_get(&r, &d->ruled, scope, o->name, err);
 	if (st)
 		return st;
-	now = *r;
-	if (!r->known)
-		st = err_set(err, E_INVALID, "there is no %s %s", o->scope, o->name);
-	snprintf(text, sizeof text, "%s", o->limits);
-	while (!st && (pair = strsep(&at, " "))) {
-		char *value = strchr(pair, '=');
-
-		if (value)
-			*value++ = 0;
-		st = rules_set(&now, pair, value ? value : "", err);
-	}
-	if (!st)
-		*r = now;
+	st = r->known ? rules_set_words(r, o->limits, err)
+		      : err_set(err, E_INVALID, "there is no %s %s", o->scope, o->name);
 	rules_sweep(&d->ruled);
 	account_apply_all(d);
 	return st;

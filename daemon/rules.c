@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/textbuf.h"
 #include "base/xalloc.h"
 
 #define RULES_MAX 4096
@@ -178,6 +179,40 @@ bool rules_same(const struct rules *a, const struct rules *b)
 		y = y->next;
 	}
 	return !x && !y;
+}
+
+enum status rules_set_words(struct rule *r, const char *words, struct err *err)
+{
+	char *text = xstrdup(words), *at = text, *pair;
+	struct rule now = *r;
+	enum status st = OK;
+
+	while (!st && (pair = strsep(&at, " "))) {
+		char *value = strchr(pair, '=');
+
+		if (value)
+			*value++ = 0;
+		st = rules_set(&now, pair, value ? value : "", err);
+	}
+	if (!st)
+		*r = now;
+	free(text);
+	return st;
+}
+
+void rules_words(char *buf, size_t n, const struct rule *r)
+{
+	struct textbuf t = {.buf = buf, .cap = n};
+
+	buf[0] = 0;
+	for (int i = 0; i < LIMITS_COUNT; i++) {
+		char text[32];
+
+		if (!(r->set >> i & 1))
+			continue;
+		rules_text(text, sizeof text, (enum limit_id)i, r->value[i]);
+		textbuf_put(&t, "%s%s=%s", t.len ? " " : "", rows[i].name, text);
+	}
 }
 
 void rules_print(const struct rules *l, FILE *out)

@@ -59,6 +59,10 @@ enum status rules_get(struct rule **out, struct rules *l, enum limit_scope scope
 /* "default" takes the limit out of the rule. */
 enum status rules_set(struct rule *r, const char *name, const char *value,
 		      struct err *err) MUST_USE;
+/* All of "weight=3 bytes=4G", or nothing. */
+enum status rules_set_words(struct rule *r, const char *words, struct err *err) MUST_USE;
+/* The opposite. */
+void rules_words(char *buf, size_t n, const struct rule *r);
 /* Rules that bound nothing go. */
 void rules_sweep(struct rules *l);
 void rules_clear(struct rules *l);

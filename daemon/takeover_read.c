@@ -176,6 +176,10 @@ static void go_on(struct session *s, const Braze__Handover__Session *m)
 		if (u->fd >= 0)
 			close(u->fd);
 	}
+	if (*m->paused_by) {
+		text_clean(s->paused_by, sizeof s->paused_by, m->paused_by);
+		session_hold(s, true);
+	}
 	for (size_t i = 0; i < m->n_asked; i++)
 		kernels_compile(s, m->asked[i]->ticket, m->asked[i]->text);
 	if (s->arena)
@@ -203,6 +207,24 @@ static enum status read_session(struct brazed *d, const Braze__Handover__Session
 	if (!st && !check)
 		go_on(s, m);
 	return st;
+}
+
+static enum status read_rules(struct rules *rules, const Braze__Handover__Daemon *m,
+			      struct err *err)
+{
+	for (size_t i = 0; i < m->n_rule; i++) {
+		const Braze__Handover__Rule *x = m->rule[i];
+		enum limit_scope scope;
+		struct rule *r;
+		struct err why;
+
+		if (!rules_find_scope(&scope, x->scope, strlen(x->scope)) ||
+		    rules_get(&r, rules, scope, x->name, &why) ||
+		    rules_set_words(r, x->limits, &why))
+			return err_set(err, E_INVALID, "the state is damaged: rule %zu", i);
+	}
+	rules_sweep(rules);
+	return OK;
 }
 
 static enum status next_session(struct takeover_in *in, struct brazed *d, bool check,
@@ -237,6 +259,8 @@ enum status takeover_resume(struct takeover_in *in, struct brazed *d, const stru
 	if (m->sessions > LIMIT_CLIENTS)
 		st = err_set(err, E_INVALID, "the state is damaged: %llu sessions",
 			     (unsigned long long)m->sessions);
+	if (!st)
+		st = read_rules(&d->ruled, m, err);
 	if (!st)
 		st = takeover_read_shared(d, m->shared, err);
 	for (uint64_t i = 0; i < m->sessions && !st; i++)

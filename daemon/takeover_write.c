@@ -15,6 +15,8 @@
 #include "wire/conn.h"
 #include "wire/listen.h"
 
+#define TAKEOVER_WORDS 512 /* of a rule */
+
 void takeover_keep(struct takeover_fds *keep, int fd)
 {
 	if (keep->n == keep->cap) {
@@ -22,6 +24,27 @@ void takeover_keep(struct takeover_fds *keep, int fd)
 		keep->fd = xrealloc(keep->fd, keep->cap, sizeof *keep->fd);
 	}
 	keep->fd[keep->n++] = fd;
+}
+
+/* What operators said of who may have how much. */
+static void put_rules(Braze__Handover__Daemon *m, struct handover_pile *pile,
+		      const struct rules *rules)
+{
+	size_t n = 0;
+
+	for (const struct rule *r = rules->first; r; r = r->next)
+		n++;
+	m->rule = handover_pile_take(pile, n * sizeof *m->rule);
+	for (const struct rule *r = rules->first; r; r = r->next) {
+		Braze__Handover__Rule *x = handover_pile_take(pile, sizeof *x);
+
+		braze__handover__rule__init(x);
+		x->scope = (char *)rules_scope(r->scope);
+		x->name = (char *)r->name;
+		x->limits = handover_pile_take(pile, TAKEOVER_WORDS);
+		rules_words(x->limits, TAKEOVER_WORDS, r);
+		m->rule[m->n_rule++] = x;
+	}
 }
 
 static enum status put_daemon(struct handover_out *out, const struct takeover_plan *plan,
@@ -56,6 +79,7 @@ static enum status put_daemon(struct handover_out *out, const struct takeover_pl
 	if (lock >= 0)
 		takeover_keep(keep, lock);
 	m.shared = takeover_put_shared(&pile, d, keep);
+	put_rules(&m, &pile, &d->ruled);
 	st = handover_file_put(out, &m.base, err);
 	handover_pile_free(&pile);
 	return st;
@@ -137,6 +161,7 @@ static void put_who(Braze__Handover__Session *m, const struct session *s)
 	m->welcomed = s->welcomed;
 	m->cut_failed = s->cut_failed;
 	m->connection = conn_fd(s->conn);
+	m->paused_by = (char *)s->paused_by;
 }
 
 static enum status put_session(struct handover_out *out, struct session *s,

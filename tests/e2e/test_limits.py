@@ -330,6 +330,28 @@ def test_pause_and_resume(daemon):
     assert client.receive().ticket == 1
 
 
+def test_what_operators_said_goes_over_to_another_program(daemon):
+    client, other = connect(daemon, "train"), connect(daemon, "other")
+    assert daemon.ctl("limit", "session:train", "weight=3", "queue=2").returncode == 0
+    assert daemon.ctl("limit", f"user:{os.geteuid()}", "bytes=4G").returncode == 0
+    assert daemon.ctl("pause", str(client.session)).returncode == 0
+    client.request(Trace().full(1, [5]).message(), demand(1, 1))
+    wait_until(lambda: any(c["queue"] for c in daemon.clients()))
+    before = daemon.get("/limits")["rules"]
+    done = daemon.ctl("drain")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert daemon.get("/limits")["rules"] == before and len(before) == 2
+    limits = row(daemon, client.session)["limits"]
+    assert limits["weight"] == 3 and limits["queue"] == 2
+    assert not answers(client)
+    shown = {c["session"]: c for c in daemon.clients()}
+    assert shown[client.session]["doing"].startswith("paused by ") and not shown[other.session]["paused"]
+    other.request(Trace().full(1, [5]).message())
+    assert other.read(1, 1).kind == "resolved"
+    assert daemon.ctl("resume", str(client.session)).returncode == 0
+    assert client.receive().ticket == 1
+
+
 def test_compilers_do_not_wait_for_a_paused_session(daemon):
     """They let jobs end first that are about to: its are not."""
     client, other = connect(daemon, "train"), connect(daemon, "other")
