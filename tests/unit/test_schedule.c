@@ -189,7 +189,8 @@ Test(schedule, who_is_held_waits_and_nobody_else, .timeout = 60)
 	bench_close(&b);
 }
 
-/* It overwrites what it reads, so that it is not stopped in the middle; held, it would never end. */
+/* It overwrites what it reads, so that it is not stopped in the middle; held, it would never end.
+ */
 Test(schedule, what_cannot_stop_ends_when_it_is_cancelled, .timeout = 60)
 {
 	struct executor_client held = {.client = 1, .held = true};
