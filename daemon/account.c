@@ -123,11 +123,6 @@ void account_apply_all(struct brazed *d)
 		account_apply(s);
 }
 
-const uint64_t *account_limits(const struct session *s)
-{
-	return s->account->limit;
-}
-
 uint64_t account_bytes(const struct session *s)
 {
 	uint64_t bytes = s->account->limit[LIMITS_bytes];
@@ -184,7 +179,8 @@ static void budget_add(struct budget *b, uint64_t limit, uint64_t ns)
 	b->at_ns = uv_hrtime();
 }
 
-uint64_t account_usage(const struct session *s, enum limit_id id)
+/* What a session has of it now; of device_bytes on the device that has the most. */
+static uint64_t usage(const struct session *s, enum limit_id id)
 {
 	switch (id) {
 	case LIMITS_bytes:
@@ -210,7 +206,7 @@ static const struct session *greatest(const struct session *s, enum limit_id id,
 
 	*most = 0;
 	for (const struct session *o = s->d->sessions; o; o = o->next) {
-		uint64_t has = o->account == s->account ? account_usage(o, id) : 0;
+		uint64_t has = o->account == s->account ? usage(o, id) : 0;
 		bool seen = false;
 
 		for (int i = 0; i < n; i++)
@@ -273,7 +269,7 @@ enum status account_check(struct session *s, enum limit_id id, uint64_t more, st
 
 	if (!own && !user)
 		return OK;
-	has = account_usage(s, id) + more;
+	has = usage(s, id) + more;
 	if (own && has > own)
 		return over(s, id, false, err);
 	free = s->account->nsession ? user / (2 * s->account->nsession) : 0;
@@ -282,7 +278,7 @@ enum status account_check(struct session *s, enum limit_id id, uint64_t more, st
 	if (!user || has <= (free ? free : 1))
 		return OK;
 	for (const struct session *o = s->d->sessions; o; o = o->next)
-		all += o->account == s->account ? account_usage(o, id) : 0;
+		all += o->account == s->account ? usage(o, id) : 0;
 	return all + more > user ? over(s, id, true, err) : OK;
 }
 
@@ -345,18 +341,20 @@ void account_pay(struct session *s, struct kernel *k)
 
 bool account_may_compile(void *data, const struct kernel *k, char *why, size_t n)
 {
-	const struct brazed *d = data;
+	struct brazed *d = data;
 	const struct session *s = session_of(d, k->paid ? k->payer : k->first_session);
 	const struct account *a = s ? s->account : k->paid ? account_of(d, k->payer_uid) : NULL;
 	struct err err;
 
 	if (s && account_check_compile(s, &err)) {
 		snprintf(why, n, "%s", err.text);
+		d->unpaid = true;
 		return false;
 	}
 	if (!s && a && !has_left(&a->compiled, a->limit[LIMITS_compile_seconds])) {
 		snprintf(why, n, "over the limit compile_seconds = %llu of user %u",
 			 (unsigned long long)a->limit[LIMITS_compile_seconds], a->uid);
+		d->unpaid = true;
 		return false;
 	}
 	return true;
@@ -400,7 +398,7 @@ static void put_session(cJSON *list, const struct session *s, uint64_t *sum)
 	uint64_t has[LIMITS_COUNT];
 
 	for (int i = 0; i < LIMITS_COUNT; i++) {
-		has[i] = account_usage(s, (enum limit_id)i);
+		has[i] = usage(s, (enum limit_id)i);
 		sum[i] += has[i];
 	}
 	cJSON_AddNumberToObject(row, "session", (double)s->id);

@@ -121,6 +121,7 @@ struct brazed {
 	uint8_t preferred; /* device for clients that ask for none, from 1 on; 0: by cost */
 	bool crowded;	   /* a job waits for room in a device's memory */
 	bool reading;	   /* one waits for code from the disk, until `patience` ends */
+	bool unpaid;	   /* there was a kernel whose compiler nobody paid for */
 	bool draining;	   /* about to end: new clients are told so */
 	bool resting;	   /* about to be handed over: nothing new begins */
 	struct decoder *decoder;
@@ -200,10 +201,6 @@ void account_apply_all(struct brazed *d);
  * which the message names, with those who hold it: sessions of its own user only. */
 enum status account_check(struct session *s, enum limit_id id, uint64_t more,
 			  struct err *err) MUST_USE;
-/* What a session has of it now; of device_bytes on the device that has the most. */
-uint64_t account_usage(const struct session *s, enum limit_id id);
-/* What bounds the session's user. */
-const uint64_t *account_limits(const struct session *s);
 /* Bytes of arrays that the session's user may hold. */
 uint64_t account_bytes(const struct session *s);
 /* Pending operations that force a cut of this session's trace. */

@@ -168,10 +168,13 @@ bool choose_kernels_there(const struct job *j, const struct device *dev)
 
 	for (uint32_t i = 0; dev->index && i < j->run.plan->nstep; i++) {
 		struct kernel *k = kernel_of(&j->run.plan->step[i], dev, j->session->id);
-		enum kernel_state state = cache_want(d->cache, k);
-		/* Its nest goes ahead of its code, which follows when it is there. */
-		bool loaded = executor_kernel_loaded(dev->executor, k);
+		enum kernel_state state;
+		bool loaded;
 
+		account_pay(j->session, k);
+		state = cache_want(d->cache, k);
+		/* Its nest goes ahead of its code, which follows when it is there. */
+		loaded = executor_kernel_loaded(dev->executor, k);
 		all &= state == KERNEL_READY ? loaded : state == KERNEL_FAILED;
 	}
 	return all;

@@ -549,7 +549,7 @@ enum status config_reload(struct config *c,
 
 		c->rules = fresh.rules;
 		fresh.rules = was;
-		tell("limits", "of brazed.conf's sections", true);
+		tell("limits", "as the file's sections say", true);
 	}
 	config_finish(&fresh);
 	return st;

@@ -585,15 +585,14 @@ static enum start inputs_there(struct job *j)
 	return give_up(j, err.code, &err);
 }
 
-/* Kernels that it is the first to use, or that nobody else may have compiled. */
+/* Of its kernels those whose compiler nobody paid for, if there are any. */
 static void pay(const struct job *j)
 {
 	const struct plan *plan = j->run.plan;
 
-	for (uint32_t i = 0; i < plan->nstep; i++)
-		for (int t = 0; t < LIMIT_DEVICES; t++)
-			if (plan->step[i].kernel[t])
-				account_pay(j->session, plan->step[i].kernel[t]);
+	for (uint32_t i = 0; j->session->d->unpaid && i < plan->nstep; i++)
+		if (plan->step[i].kernel[0])
+			account_pay(j->session, plan->step[i].kernel[0]);
 }
 
 static enum start start(struct job *j)

@@ -87,6 +87,7 @@ static void install_plan(struct session *s, const struct part *part, struct plan
 		compilepart_spec(&spec, plan->step[i].nest);
 		plan->step[i].kernel[0] = cache_get(d->cache, &spec, 0, s->id);
 		note_origin(plan->step[i].kernel[0], s);
+		account_pay(s, plan->step[i].kernel[0]);
 		if (d->dump_source)
 			dump_source(plan->step[i].kernel[0]);
 	}

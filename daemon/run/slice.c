@@ -118,7 +118,9 @@ static struct outlook look(const struct executor *x, const struct executor_job *
 		o.most = times(job->pace_most, GROWTH);
 	} else if (!slice_known(x, s)) {
 		o.most = (uint64_t)(o.slice * 1e3 / (CAUTION * element_ns(s)));
-	} else if (o.us > o.slice) {
+	} else if (o.us > o.slice || (o.us > 0 && schedule_shared(x))) {
+		/* Memory that is touched for the first time makes it several times as long as it
+		 * was before; the others wait that much longer. */
 		o.most = (uint64_t)((double)all * left * o.slice / o.us / 4);
 	}
 	return o;

@@ -309,8 +309,13 @@ def test_compile_seconds():
             client.request(Trace().drop(1, 2, 3).message())
         other.request(compile_text(1, kernel(100_000)))
         assert other.receive().kind == "compiled"
-        wait_until(lambda: any("not compiled: over the limit compile_seconds"
-                               in daemon.get(f"/kernels/{k['id']}")["error"] for k in daemon.kernels()))
+        page = wait_until(lambda: next((page for k in daemon.kernels() if (
+            page := daemon.get(f"/kernels/{k['id']}"))["error"].startswith("not compiled: over the limit")), None))
+        assert page["state"] == "absent" and "compile_seconds = 1 of session" in page["error"]
+        # Who has time left has it compiled.
+        other.request(Trace().full(1, [1000], 2.0).op("SQUARE", 2, [1]).op("SQRT", 3, [2]).message())
+        assert other.read(2, 3).kind == "resolved"
+        wait_until(lambda: (now := daemon.get(f"/kernels/{page['id']}"))["state"] == "ready" and not now["error"])
 
 
 # ---- Operators ----
