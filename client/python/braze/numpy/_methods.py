@@ -292,7 +292,8 @@ def _to_device(self, device, /, *, stream=None):
 def _array_function(functions):
     def array_function(self, func, types, args, kwargs):
         """__array_function__: NumPy's functions given a braze array end here."""
-        if any(issubclass(t, tuple(_fallback.wrappers)) for t in types):
+        held = tuple(_fallback.wrappers)
+        if held and any(issubclass(t, held) for t in types):
             return NotImplemented
         mine = functions.get(func)
         if mine is not None:
