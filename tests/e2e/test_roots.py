@@ -7,11 +7,12 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 
 import pytest
-from harness import ROOT, clean_environment, wait_until
+from harness import ROOT, children, clean_environment, wait_until
 from roots import HOME, RELEASES, USER, Root, available
 from wheels import BOOKS, books, check_books, make
 
@@ -203,7 +204,8 @@ def test_the_container_serves_programs_outside(container, tmp_path_factory):
         assert done.stdout.split()[0] == "300000.0" and not done.stderr, done.stdout + done.stderr
         wait_until(lambda: list((root.folder / "cache/braze").iterdir()), 60, "a compiled kernel")
     finally:
-        daemon.terminate()
+        for served in children(daemon.pid):  # unshare itself minds no signal while it waits for it
+            os.kill(served, signal.SIGTERM)
         said = daemon.communicate(timeout=60)[1]
     assert "error" not in said
 
