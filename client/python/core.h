@@ -288,6 +288,8 @@ extern PyMethodDef about_methods[];
 int about_notice(braze_session *s);
 /* publish.c */
 extern PyMethodDef publish_methods[];
+/* arrow.c */
+extern PyMethodDef arrow_methods[];
 /* profile.c */
 extern PyMethodDef profile_methods[];
 /* What follows is NumPy's time, or no more; to be asked where core.profiling. */

@@ -23,6 +23,7 @@ if "t" in sys.abiflags:
                       "interpreter lock): use the ordinary build of this version")
 
 from braze import _core, _cuda, _kernel, _who  # noqa: E402
+from braze._arrow import asarray
 from braze._kernel import kernel_from_text
 from braze._publish import open, publish, shared, unpublish  # noqa: A004
 from braze.errors import (
@@ -44,6 +45,7 @@ __all__ = [
     "LostError",
     "PerformanceWarning",
     "UFuncTypeError",
+    "asarray",
     "close",
     "counters",
     "device",

@@ -5,7 +5,7 @@ import operator
 
 import numpy
 
-from braze import _core
+from braze import _arrow, _core
 from braze.numpy import (
     _choose,
     _creation,
@@ -333,6 +333,7 @@ def attach(functions):
         "__array_function__": _array_function(functions),
         "__array_priority__": 100.0,
         "__dlpack__": _interop.dlpack,
+        "__arrow_c_array__": _arrow.arrow_c_array,
         "__dlpack_device__": _interop.dlpack_device,
         "__array_interface__": property(_interop.array_interface),
         "__array_struct__": property(_interop.array_struct),
