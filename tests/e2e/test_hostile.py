@@ -354,7 +354,8 @@ def test_what_is_asked_of_besides_runs_nothing(siege):
     to who did not ask has no word of it."""
     with Raw(siege.daemon.socket) as c:
         trace = Trace().full(1, [64], 4.0)
-        trace.op("SQRT", 2, [1]).op("SIN", 3, [2]).op("COS", 4, [1]).op("SQRT", 5, [4])
+        # An elementwise operation would be computed along.
+        trace.op("SQRT", 2, [1]).op("SIN", 3, [2]).op("CUMSUM", 4, [1], [0]).op("SQRT", 5, [4])
         c.request(trace.drop(4).message())
         reply = c.read(7, 3, also=[1, 2, 3, 5])
         first, second, third, other = reply.also()
