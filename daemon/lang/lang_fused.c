@@ -494,7 +494,7 @@ static bool is_little(struct fusion_plan *plan, const struct run *r, const struc
 	if (!plan->inner)
 		return turns * plan->count < LANG_FUSED_LEAST;
 	return turns < 2 ||
-	       (plan->turn && turns * plan->turn < LANG_FUSED_LEAST && ++plan->passed % 64);
+	       (plan->turn > 0 && turns * plan->turn < LANG_FUSED_LEAST && ++plan->passed % 64);
 }
 
 static bool is_as_before(const struct fusion_plan *plan, const struct run *r, const int64_t *array)
