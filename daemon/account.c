@@ -6,12 +6,10 @@
  * A session's own limit bounds it alone.  Its user's bounds the sum over all sessions of the user,
  * but each of them may always hold half of an even share, so that a greedy one does not lock out
  * the others.  Messages name sessions of the same user only. */
-#define _GNU_SOURCE
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <uv.h>
 
 #include "base/textbuf.h"
@@ -20,8 +18,7 @@
 #include "cache/cache.h"
 #include "run/executor.h"
 
-#define GROUPS_MAX   1024 /* of a user, that rules are asked for */
-#define HOLDERS_MAX  3	  /* that a message names */
+#define HOLDERS_MAX  3 /* that a message names */
 #define HOUR_SECONDS 3600
 #define PENDING_FREE 4096 /* pending operations that no user's limit takes from a session */
 #define CUT_LEAST    1024 /* pending operations */
@@ -32,8 +29,7 @@ struct account {
 	uint64_t limit[LIMITS_COUNT];
 	struct budget compiled;
 	uint64_t compile_ns; /* all there was */
-	uint32_t ngid;
-	gid_t gid[GROUPS_MAX]; /* of its latest connection */
+	uint32_t ngid, *gid; /* of its latest connection */
 };
 
 /* ---- Who is here ---- */
@@ -47,21 +43,7 @@ static struct account *account_of(const struct brazed *d, uint32_t uid)
 	return a;
 }
 
-/* The kernel's word, not the client's, nor a look into the system's lists that may take long. */
-static void learn_groups(struct account *a, int fd)
-{
-	struct ucred cred = {0};
-	socklen_t n = sizeof cred, bytes = sizeof a->gid - sizeof a->gid[0];
-
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &n))
-		return;
-	a->gid[0] = cred.gid;
-	a->ngid = 1;
-	if (!getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, a->gid + 1, &bytes))
-		a->ngid += bytes / (socklen_t)sizeof a->gid[0];
-}
-
-void account_join(struct session *s, int fd)
+void account_join(struct session *s)
 {
 	struct account *a = account_of(s->d, s->uid);
 
@@ -71,7 +53,10 @@ void account_join(struct session *s, int fd)
 		a->next = s->d->accounts;
 		s->d->accounts = a;
 	}
-	learn_groups(a, fd);
+	a->ngid = s->ngroup;
+	a->gid = xrealloc(a->gid, s->ngroup + 1, sizeof *a->gid);
+	if (s->ngroup)
+		memcpy(a->gid, s->group, s->ngroup * sizeof *a->gid);
 	a->nsession++;
 	s->account = a;
 	account_apply(s);
@@ -91,6 +76,7 @@ void account_finish_all(struct brazed *d)
 		struct account *a = d->accounts;
 
 		d->accounts = a->next;
+		free(a->gid);
 		free(a);
 	}
 }
@@ -131,16 +117,6 @@ uint64_t account_bytes(const struct session *s)
 }
 
 /* ---- What they have ---- */
-
-static uint64_t arena_usage(const struct session *s)
-{
-	struct arena_stats stats;
-
-	if (!s->arena)
-		return 0;
-	arena_get_stats(s->arena, &stats);
-	return stats.live_bytes + trace_charge(&s->trace);
-}
 
 static uint64_t device_usage(const struct session *s)
 {
@@ -184,7 +160,7 @@ static uint64_t usage(const struct session *s, enum limit_id id)
 {
 	switch (id) {
 	case LIMITS_bytes:
-		return arena_usage(s);
+		return session_bytes(s);
 	case LIMITS_device_bytes:
 		return device_usage(s);
 	case LIMITS_queue:
@@ -302,16 +278,7 @@ uint32_t account_cut(const struct session *s)
 
 /* ---- Time of compilers ---- */
 
-static struct session *session_of(const struct brazed *d, uint64_t id)
-{
-	struct session *s = d->sessions;
-
-	while (s && s->id != id)
-		s = s->next;
-	return s;
-}
-
-/* What the limit leaves; *user: it is the user's that leaves nothing. */
+/* Does the limit leave anything? */
 static bool has_left(const struct budget *b, uint64_t limit)
 {
 	return !limit || budget_used(b, limit) < limit * 1000000000ull;
@@ -342,7 +309,7 @@ void account_pay(struct session *s, struct kernel *k)
 bool account_may_compile(void *data, const struct kernel *k, char *why, size_t n)
 {
 	struct brazed *d = data;
-	const struct session *s = session_of(d, k->paid ? k->payer : k->first_session);
+	const struct session *s = session_find(d, k->paid ? k->payer : k->first_session);
 	const struct account *a = s ? s->account : k->paid ? account_of(d, k->payer_uid) : NULL;
 	struct err err;
 
@@ -363,7 +330,7 @@ bool account_may_compile(void *data, const struct kernel *k, char *why, size_t n
 void account_compiled(void *data, const struct kernel *k, uint64_t ns)
 {
 	const struct brazed *d = data;
-	struct session *s = session_of(d, k->paid ? k->payer : k->first_session);
+	struct session *s = session_find(d, k->paid ? k->payer : k->first_session);
 	struct account *a = s ? s->account : k->paid ? account_of(d, k->payer_uid) : NULL;
 
 	if (s)

@@ -17,6 +17,8 @@
 #ifndef BRAZED_H
 #define BRAZED_H
 
+#include <stddef.h>
+
 #include "future/ticket.h"
 #include "publish.h"
 #include "rules.h"
@@ -66,7 +68,7 @@ struct session {
 	struct session *next, *prev;
 	uint64_t id;
 	uint32_t pid, uid, flags; /* flags: of the hello */
-	uint32_t gid, ngroup;	  /* its groups, when it connected */
+	uint32_t ngroup;	  /* its groups when it connected, its own first */
 	uint32_t *group;
 	uint64_t seq;	   /* last request */
 	uint64_t near;	   /* operations that it computed itself, by that */
@@ -187,11 +189,20 @@ void session_jobs(struct session *s, int more);
 void session_hold(struct session *s, bool held);
 /* Go on with this session in a later turn of the loop. */
 void session_later(struct session *s);
+/* NULL: it is over. */
+struct session *session_find(const struct brazed *d, uint64_t id);
+/* What it holds, in the arena and beside it, with what the records of that cost. */
+uint64_t session_bytes(const struct session *s);
+/* Whose trace it is. */
+static inline struct session *session_of(const struct trace *t)
+{
+	return (struct session *)((char *)(uintptr_t)t - offsetof(struct session, trace));
+}
 
 /* ---- account.c: how much of what a user and a session may have ---- */
 
-/* When a session's client is there; the socket tells of which groups the user is. */
-void account_join(struct session *s, int fd);
+/* When a session's client is there; its groups are the user's from now on. */
+void account_join(struct session *s);
 void account_leave(struct session *s);
 void account_finish_all(struct brazed *d);
 /* Its name has changed, or the rules have. */

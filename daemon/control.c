@@ -152,12 +152,10 @@ static void do_to_session(struct session *s, const struct ctl_order *o, cJSON *o
 static enum status order_session(struct brazed *d, const struct ctl_order *o, char *target,
 				 cJSON *out, struct err *err)
 {
-	struct session *s = d->sessions;
+	struct session *s = session_find(d, o->id);
 
-	while (s && (s->id != o->id || !s->conn))
-		s = s->next;
 	snprintf(target, TARGET_TEXT, "%s session %u", done_word[o->act - CTL_END], o->id);
-	if (!s)
+	if (!s || !s->conn)
 		return err_set(err, E_INVALID, "no session has the number %u", o->id);
 	snprintf(target, TARGET_TEXT, "%s session %u (%.48s, pid %u)", done_word[o->act - CTL_END],
 		 o->id, s->name, s->pid);

@@ -337,10 +337,8 @@ enum status dispatch_fetch(struct session *s, struct storage *st, struct err *er
 	t = xcalloc(1, sizeof *t);
 	t->session = s;
 	t->storage = storage_ref(st);
-	t->copy = (struct executor_copy){.from = mirror_place(m),
-					 .to = {.region = st->share ? st->share->region : s->region,
-						.offset = st->extent.offset},
-					 .bytes = st->bytes};
+	t->copy = (struct executor_copy){
+		.from = mirror_place(m), .to = job_host_place(st, s->region), .bytes = st->bytes};
 	t->run = (struct executor_job){.plan = &t->nothing,
 				       .client = s->id,
 				       .name = s->name,
@@ -445,11 +443,6 @@ static enum start over_limit(struct job *j, const struct err *err)
 	return give_up(j, E_NOMEM, err);
 }
 
-static struct session *session_of(struct mirror *m)
-{
-	return (struct session *)((char *)m->trace - offsetof(struct session, trace));
-}
-
 /* Ask for room; where it takes an array that is only on the device, have it fetched.
  * One whose arena has no room for it stays, and the next coldest goes. */
 static enum device_room ask_room(struct device *dev, uint64_t bytes, struct mirror **victim)
@@ -459,7 +452,7 @@ static enum device_room ask_room(struct device *dev, uint64_t bytes, struct mirr
 	struct err err = {0};
 
 	while (*victim && !(*victim)->storage->fetching &&
-	       dispatch_fetch(session_of(*victim), (*victim)->storage, &err)) {
+	       dispatch_fetch(session_of((*victim)->trace), (*victim)->storage, &err)) {
 		stuck = true;
 		(*victim)->stuck = 1;
 		room = device_make_room(dev, bytes, victim);
@@ -478,14 +471,17 @@ static enum start make_room(struct job *j)
 	struct mirror *victim = NULL;
 	enum device_room room;
 	struct err err = {0};
+	enum status st;
 
 	if (!bytes)
 		return STARTED;
+	st = account_check(j->session, LIMITS_device_bytes, bytes, &err);
 	/* Its older copies go first. */
-	if (account_check(j->session, LIMITS_device_bytes, bytes, &err) &&
-	    device_drop_copies(dev, j->session->id))
+	if (st && device_drop_copies(dev, j->session->id)) {
 		bytes = job_mirror_bytes(j);
-	if (account_check(j->session, LIMITS_device_bytes, bytes, &err))
+		st = account_check(j->session, LIMITS_device_bytes, bytes, &err);
+	}
+	if (st)
 		return over_limit(j, &err);
 	room = ask_room(dev, bytes, &victim);
 	if (room == ROOM_YES)
@@ -700,7 +696,7 @@ uint32_t dispatch_bring_home(struct brazed *d, struct err *err)
 				continue;
 			away++;
 			if (!m->storage->fetching && !m->users &&
-			    dispatch_fetch(session_of(m), m->storage, err))
+			    dispatch_fetch(session_of(m->trace), m->storage, err))
 				return away;
 		}
 	return away;

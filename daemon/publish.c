@@ -8,14 +8,11 @@
  * A name belongs to the user of the session that published it.  That session keeps the version
  * until it publishes another one, takes the name back or ends; readers keep what they opened.
  * The name is there as long as anybody has its newest version. */
-#define _GNU_SOURCE
 #include <cjson/cJSON.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/socket.h>
 
 #include "access.h"
 #include "base/xalloc.h"
@@ -158,30 +155,12 @@ void publish_leave(struct session *s)
 
 /* ---- Who is asking ---- */
 
-void publish_peer(struct session *s, int fd)
-{
-	struct ucred cred = {.gid = (gid_t)-1};
-	socklen_t n = sizeof cred;
-
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &n))
-		return; /* of no group */
-	s->gid = cred.gid;
-	n = 0;
-	/* The kernel's word of when it connected, which asks no directory of users. */
-	if (!getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, NULL, &n) || errno != ERANGE || !n)
-		return;
-	s->group = xmalloc(n);
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, s->group, &n))
-		n = 0;
-	s->ngroup = n / (uint32_t)sizeof *s->group;
-}
-
 static bool is_member(const struct session *s, uint32_t gid)
 {
 	for (uint32_t i = 0; i < s->ngroup; i++)
 		if (s->group[i] == gid)
 			return true;
-	return s->gid == gid;
+	return false;
 }
 
 static bool may_open(const struct session *s, const struct publication *p)

@@ -41,8 +41,6 @@ void publish_numbers(struct cJSON *status, const struct brazed *d);
 /* Before the first session, and after the last. */
 void publish_start(struct brazed *d);
 void publish_finish(struct brazed *d);
-/* Who has connected by this socket: the groups that it belongs to. */
-void publish_peer(struct session *s, int fd);
 /* The session is over: it keeps nothing any more. */
 void publish_leave(struct session *s);
 

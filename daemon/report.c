@@ -83,11 +83,6 @@ static double open_fds(const struct cache_stats *k)
 	return n - (double)k->codes - (double)k->helper_fds;
 }
 
-static uint64_t client_bytes(const struct session *s)
-{
-	return s->arena ? trace_live(&s->trace) + trace_charge(&s->trace) : 0;
-}
-
 static void put_sessions(cJSON *out, const struct brazed *d)
 {
 	double arrays = 0, pending = 0, charged = 0, arena = (double)d->shares.bytes;
@@ -99,7 +94,7 @@ static void put_sessions(cJSON *out, const struct brazed *d)
 			arena_get_stats(s->arena, &a);
 		arrays += s->trace.live_arrays;
 		pending += s->trace.npending;
-		charged += (double)(client_bytes(s) - a.leased_bytes);
+		charged += (double)(session_bytes(s) - a.leased_bytes);
 		arena += (double)(a.live_bytes + a.warm_bytes);
 	}
 	ctl_put(out, "clients_count", d->nsession);
@@ -283,7 +278,7 @@ static void put_client(cJSON *list, const struct session *s)
 	cJSON_AddStringToObject(row, "doing", doing);
 	cJSON_AddBoolToObject(row, "paused", s->held);
 	cJSON_AddNumberToObject(row, "arrays", s->trace.live_arrays);
-	cJSON_AddNumberToObject(row, "bytes", (double)(client_bytes(s) - a.leased_bytes));
+	cJSON_AddNumberToObject(row, "bytes", (double)(session_bytes(s) - a.leased_bytes));
 	cJSON_AddNumberToObject(row, "peak_bytes", (double)a.peak_bytes);
 	cJSON_AddNumberToObject(row, "pending", s->trace.npending);
 	cJSON_AddNumberToObject(row, "ops", (double)s->trace.stats.ops);

@@ -42,15 +42,6 @@ static void waiting(struct textbuf *t, const struct session *s)
 		textbuf_put(t, "waits for values in the making or on their way");
 }
 
-static const struct session *session_of(const struct brazed *d, uint64_t id)
-{
-	const struct session *s = d->sessions;
-
-	while (s && s->id != id)
-		s = s->next;
-	return s;
-}
-
 /* It was sent, which is not yet its turn. */
 static void running(struct textbuf *t, const struct session *s)
 {
@@ -65,7 +56,7 @@ static void running(struct textbuf *t, const struct session *s)
 		}
 	textbuf_put(t, "waits for %s", dev->name);
 	for (uint32_t i = 0; i < n; i++) {
-		const struct session *other = session_of(s->d, client[i]);
+		const struct session *other = session_find(s->d, client[i]);
 
 		textbuf_put(t, "%s %llu (%s)", i ? "," : ", which works for",
 			    (unsigned long long)client[i], other ? other->name : "ended");

@@ -4,8 +4,11 @@
  * A session outlives its connection until its last job has let go of its storage.
  * What would make one turn of the loop long (freeing a large trace, starting much
  * work) is done in pieces, one for one session in each turn. */
+#define _GNU_SOURCE
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -147,10 +150,21 @@ void session_quota(struct session *s)
 
 static void whose_quota(const struct trace *t, char *buf, size_t n)
 {
-	const struct session *s =
-		(const struct session *)((const char *)t - offsetof(struct session, trace));
+	account_bound(session_of(t), buf, n);
+}
 
-	account_bound(s, buf, n);
+uint64_t session_bytes(const struct session *s)
+{
+	return s->arena ? trace_live(&s->trace) + trace_charge(&s->trace) : 0;
+}
+
+struct session *session_find(const struct brazed *d, uint64_t id)
+{
+	struct session *s = d->sessions;
+
+	while (s && s->id != id)
+		s = s->next;
+	return s;
 }
 
 /* ---- The beginning ---- */
@@ -329,6 +343,23 @@ static void on_refused(void *data, const struct err *why)
 	session_refuse(data, why);
 }
 
+/* The kernel's word of when it connected, which asks no directory of users. */
+static void learn_groups(struct session *s, int fd)
+{
+	struct ucred cred;
+	socklen_t n = sizeof cred, more = 0;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &n))
+		return; /* of no group */
+	if (!getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, NULL, &more) || errno != ERANGE)
+		more = 0;
+	s->group = xmalloc(sizeof *s->group + more);
+	s->group[0] = cred.gid;
+	s->ngroup = 1;
+	if (more && !getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, s->group + 1, &more))
+		s->ngroup += more / (uint32_t)sizeof *s->group;
+}
+
 struct session *session_restore(struct brazed *d, uint64_t id, int fd)
 {
 	static const struct conn_events events = {on_packet, on_closed, on_refused};
@@ -337,7 +368,7 @@ struct session *session_restore(struct brazed *d, uint64_t id, int fd)
 	s->d = d;
 	s->id = id;
 	snprintf(s->name, sizeof s->name, "?");
-	publish_peer(s, fd);
+	learn_groups(s, fd);
 	s->conn = conn_create(d->loop, fd, &events, s);
 	if (!s->conn) {
 		free(s->group);
@@ -372,7 +403,7 @@ void session_accept(struct brazed *d, int fd, uint32_t uid, uint32_t pid)
 	s->uid = uid;
 	s->pid = pid;
 	s->since_ns = uv_hrtime();
-	account_join(s, fd);
+	account_join(s);
 	if (d->draining)
 		session_refuse(s, stopping(&why));
 }

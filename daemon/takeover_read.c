@@ -201,7 +201,7 @@ static enum status read_session(struct brazed *d, const Braze__Handover__Session
 		return err_set(err, E_SYSTEM, "the connection of session %llu cannot be watched",
 			       (unsigned long long)m->id);
 	read_who(s, m);
-	account_join(s, m->connection);
+	account_join(s);
 	s->device = (uint8_t)m->device;
 	st = read_arrays(s, m, ops, err);
 	if (!st && !check)

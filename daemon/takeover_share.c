@@ -3,7 +3,6 @@
  * name it; who made it and who keeps which name is told once they are there.  Until then all of it
  * has one reference of the reader's own: what nothing else refers to goes with that, or is spare.
  */
-#include <stddef.h>
 #include <string.h>
 
 #include "brazed.h"
@@ -11,14 +10,6 @@
 #include "takeover.h"
 
 /* ---- There ---- */
-
-/* The number of the session whose trace it is; 0: it is over. */
-static uint64_t session_of(const struct trace *t)
-{
-	const char *at = (const char *)t;
-
-	return t ? ((const struct session *)(at - offsetof(struct session, trace)))->id : 0;
-}
 
 static Braze__Handover__Share *put_share(struct handover_pile *pile, const struct share *h)
 {
@@ -29,7 +20,7 @@ static Braze__Handover__Share *put_share(struct handover_pile *pile, const struc
 	m->region = h->region;
 	m->bytes = h->bytes;
 	m->uid = h->uid;
-	m->maker = session_of(h->maker);
+	m->maker = h->maker ? session_of(h->maker)->id : 0;
 	return m;
 }
 
@@ -147,10 +138,8 @@ enum status takeover_read_shared(struct brazed *d, const Braze__Handover__Shared
 /* NULL: no such session, or another user's. */
 static struct session *find_session(const struct brazed *d, uint64_t id, uint32_t uid)
 {
-	struct session *s = d->sessions;
+	struct session *s = session_find(d, id);
 
-	while (s && s->id != id)
-		s = s->next;
 	return s && s->arena && s->uid == uid ? s : NULL;
 }
 

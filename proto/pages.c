@@ -19,8 +19,8 @@
 #define PAGES	(BLOCK / PAGE)
 #define LOOK	4	/* blocks that are looked at, and made, together */
 #define SLOW_NS 1500000 /* of a block: by faults it takes 1.9 ms, usually 0.2 */
-#define PAUSES                                                                                     \
-	13 /* after one was slow or not to be had two are let go by, then twice as many, ... */
+/* After one was slow or not to be had two are let go by, then twice as many, ... */
+#define PAUSES 13
 
 /* Of the process: blocks still to be let go by, and bad ones in a row: it begins in doubt. */
 static _Atomic uint32_t pause_left, bad = 1;

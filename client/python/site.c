@@ -110,25 +110,27 @@ static PyObject *look_up(const struct want *w, PyObject *const *args)
 	return o;
 }
 
-static void let_go(PyObject **kept)
+static void let_go(PyObject **kept, int n)
 {
-	for (int i = 0; i < ASIDE; i++)
-		Py_CLEAR(kept[i]);
+	for (int i = 0; i < n; i++)
+		Py_XDECREF(kept[i]);
 }
 
-/* kept: what was looked up, each once, so that it is the very value that fits. */
+/* kept: what was looked up, each once, so that it is the very value that fits: s->naside objects
+ * that the caller lets go of, where all fit. */
 static bool all_fit(const struct special *s, PyObject *const *args, Py_ssize_t n, PyObject **kept)
 {
 	bool fine = n == s->nwant;
+	int looked = 0;
 
 	for (int i = 0; fine && i < s->nwant; i++)
 		fine = fits(&s->want[i], args[i]);
-	for (int i = 0; fine && i < s->naside; i++) {
-		kept[i] = look_up(&s->want[n + i], args);
-		fine = kept[i] && fits(&s->want[n + i], kept[i]);
+	for (; fine && looked < s->naside; looked++) {
+		kept[looked] = look_up(&s->want[n + looked], args);
+		fine = kept[looked] && fits(&s->want[n + looked], kept[looked]);
 	}
 	if (!fine)
-		let_go(kept);
+		let_go(kept, looked);
 	return fine;
 }
 
@@ -273,26 +275,23 @@ static PyObject *site_call(PyObject *o, PyObject *const *args, size_t nargsf, Py
 	struct site *self = (struct site *)o;
 	Py_ssize_t n = vectorcall_count(nargsf);
 	const struct special *s = self->first;
-	PyObject *r = NULL, *kept[ASIDE] = {NULL};
+	PyObject *r = NULL, *kept[ASIDE];
 
 	if (self->joins && core.flags & BRAZE_UNFUSED)
 		Py_RETURN_NONE;
 	while (s && !all_fit(s, args, n, kept))
 		s = s->next;
-	if (s && !names && !s->kernel) {
-		let_go(kept);
-		Py_RETURN_NONE;
-	}
-	if (s && !names) {
+	if (s && !names && s->kernel)
 		r = run(s, args, kept);
-		let_go(kept);
-		self->calls += r != NULL;
-		if (r)
-			return r;
-		if (PyErr_Occurred())
-			return tell(self, s);
-	}
-	let_go(kept);
+	if (s)
+		let_go(kept, s->naside);
+	if (s && !names && !s->kernel)
+		Py_RETURN_NONE;
+	self->calls += r != NULL;
+	if (r)
+		return r;
+	if (s && PyErr_Occurred())
+		return tell(self, s);
 	return PyObject_Vectorcall(self->slow, args, nargsf, names);
 }
 

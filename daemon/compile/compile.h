@@ -16,9 +16,8 @@
 #define COMPILE_TIMEOUT_MS  30000 /* that all of it may sleep; waiting for a core is none */
 #define COMPILE_CPU_SECONDS 30	  /* of each process of a compilation, of NVRTC's */
 #define COMPILE_NICE	    19	  /* of a compiler that nobody waits for */
-#define COMPILE_NICE_URGENT                                                                        \
-	5 /* of one that somebody waits for: beside a job on all cores                             \
-	   * it has a quarter of one */
+/* Of one that somebody waits for: beside a job on all cores it has a quarter of one. */
+#define COMPILE_NICE_URGENT  5
 #define COMPILE_MEMORY_BYTES (4ull << 30)  /* address space of each of them */
 #define COMPILE_SOURCE_BYTES (16u << 20)   /* longer sources are refused */
 #define COMPILE_OBJECT_BYTES (64ull << 20) /* longer objects are refused */

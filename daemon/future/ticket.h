@@ -8,11 +8,12 @@
 
 #include "../trace/trace.h"
 
-enum ticket_kind { /* numbers are handed over: handover.proto */
-		   TICKET_DEMAND,
-		   TICKET_FENCE,
-		   TICKET_CUT, /* the trace grew too long: nobody is answered */
-		   TICKET_PUBLISH
+/* Numbers are handed over: handover.proto. */
+enum ticket_kind {
+	TICKET_DEMAND,
+	TICKET_FENCE,
+	TICKET_CUT, /* the trace grew too long: nobody is answered */
+	TICKET_PUBLISH
 };
 
 /* What the array of a TICKET_PUBLISH becomes once its value is there. */

@@ -297,7 +297,7 @@ static struct storage *slot_storage(struct job *j, struct trace *t, uint32_t tur
 	return storage_create(t, slot_bytes(j, turn, s), slot_home(j, turn, s), err);
 }
 
-static struct command_place host_place(const struct storage *s, uint32_t region)
+struct command_place job_host_place(const struct storage *s, uint32_t region)
 {
 	return (struct command_place){.region = s->share ? s->share->region : region,
 				      .offset = s->extent.offset};
@@ -322,7 +322,7 @@ static enum status bind_mirror(struct job *j, struct trace *t, uint32_t s, uint3
 	m->valid |= !st->bytes;
 	if (j->run.plan->slot[s].input != PART_NONE && !m->valid && !m->arriving && !st->writing) {
 		j->copy[j->run.nbefore++] = (struct executor_copy){
-			.from = host_place(st, region), .to = j->place[s], .bytes = st->bytes};
+			.from = job_host_place(st, region), .to = j->place[s], .bytes = st->bytes};
 		j->slot_use[s] |= USE_UPLOAD;
 		m->arriving = 1;
 	}
@@ -369,7 +369,7 @@ static enum status bind_outputs(struct job *j, struct trace *t, uint32_t region,
 		j->slot_use[s] |= USE_BACK;
 		j->copy[j->run.nbefore + j->run.nafter++] =
 			(struct executor_copy){.from = j->place[s],
-					       .to = host_place(j->slot[s], region),
+					       .to = job_host_place(j->slot[s], region),
 					       .bytes = j->slot[s]->bytes};
 	}
 	return st;
@@ -429,15 +429,15 @@ static enum status bind_slot(struct job *j, struct trace *t, size_t at, uint32_t
 		return err ? err->code : E_NOMEM;
 	if (j->device->index)
 		return bind_mirror(j, t, s, region, err);
-	j->place[at] = host_place(j->slot[at], region);
+	j->place[at] = job_host_place(j->slot[at], region);
 	j->place[at].offset += (uint64_t)slot_from(j, s);
 	if (is_copy(j, turn, s))
 		j->copy[j->run.nbefore++] = (struct executor_copy){
-			.from = host_place(
+			.from = job_host_place(
 				partition_value(j->partition, turn, j->run.plan->slot[s].input)
 					->storage,
 				region),
-			.to = host_place(j->slot[at], region),
+			.to = job_host_place(j->slot[at], region),
 			.bytes = j->slot[at]->bytes};
 	return OK;
 }

@@ -45,6 +45,8 @@ enum job_state {
 /* Can run.plan be bound on `device` now? */
 enum job_state job_ready(const struct job *j, struct trace *t, struct storage **fetch,
 			 struct err *err);
+/* Where a stored value lies on the host: `region` is its session's arena. */
+struct command_place job_host_place(const struct storage *s, uint32_t region);
 /* Bytes of new mirrors that binding takes. */
 uint64_t job_mirror_bytes(const struct job *j);
 /* Bind run.plan on `device`, once job_ready says so and the device has room.

@@ -230,19 +230,19 @@ uint64_t schedule_held(const struct executor *x)
 	return n;
 }
 
-/* May this client's next job send now?  What ran when a worker died, with others,
- * runs alone, so that a second death shows whose fault it was. */
+/* May this client's next job, which waits, send now?  What ran when a worker died, with others,
+ * runs alone, so that a second death shows whose fault it was.  Where others come and have nothing
+ * just now, one packet of a client is enough for them to wait for. */
 static bool may_send(const struct executor *x, const struct queue *q)
 {
-	bool alone = schedule_shared(x) && !others_work(x, q->client);
 	uint32_t own = flies(x, q);
 
-	if (!waits(q))
-		return false;
 	for (uint32_t i = 0; i < x->nflight; i++)
 		if (x->flight[i].job->suspect && x->flight[i].job != q->head)
 			return false;
-	return own < (alone ? 1 : CLIENT_FLIGHTS) && (!q->head->suspect || own == x->nflight);
+	if (q->head->suspect && own != x->nflight)
+		return false;
+	return !own || (own < CLIENT_FLIGHTS && (!schedule_shared(x) || others_work(x, q->client)));
 }
 
 /* Is a behind b? */

@@ -155,7 +155,6 @@ struct storage *storage_bare(struct trace *t, uint64_t bytes, enum home home)
 static bool place_apart(struct trace *t, struct storage *s)
 {
 	struct err ignored;
-
 	bool wanted = s->home == HOME_SHARE;
 
 	if (!t->shares || t->leaving || !s->bytes || s->home == HOME_ARENA ||

@@ -9,6 +9,7 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 pytest.register_assert_rewrite("harness", "siege", "raw", "gpu", "wheels", "roots")
 from harness import Daemon, find_daemon  # noqa: E402
+from siege import Sieges  # noqa: E402
 
 
 def pytest_configure(config):
@@ -28,3 +29,16 @@ def daemon():
     """A daemon of the test's own, with a new cache."""
     with Daemon() as private:
         yield private
+
+
+@pytest.fixture(scope="module")
+def sieges():
+    """A daemon with clients at work, for attacks one after the other."""
+    sieges = Sieges()
+    yield sieges
+    sieges.end()
+
+
+@pytest.fixture
+def siege(sieges):
+    return sieges.attack()

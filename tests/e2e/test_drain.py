@@ -109,18 +109,24 @@ def finish_with(client, text):
     return out
 
 
-def test_ten_in_a_row_leak_nothing(daemon):
-    client = daemon.popen(ARRAYS, BRAZE_NO_START="1")
-    assert client.stdout.readline() == "ready\n"
+def ten_in_a_row(daemon, client):
+    """Drains, with the client at work behind each; what the daemon had open before them."""
     drain(daemon)
     wait_until(daemon.worker, 20, "a worker")
     before = sorted(descriptors(daemon.pid))
-    for n in range(10):
+    for _ in range(10):
         drain(daemon)
         client.stdin.write("more\n")
         client.stdin.flush()
         assert client.stdout.readline() == "ready\n"
     wait_until(daemon.worker, 20, "a worker")
+    return before
+
+
+def test_ten_in_a_row_leak_nothing(daemon):
+    client = daemon.popen(ARRAYS, BRAZE_NO_START="1")
+    assert client.stdout.readline() == "ready\n"
+    before = ten_in_a_row(daemon, client)
     wait_until(lambda: none_more(daemon.pid, before), 20, "the same descriptors")
     assert daemon.status()["takeovers"]["count"] == 11
     # Workers and helpers of the programs before have ended, and were waited for.

@@ -10,9 +10,9 @@ import pytest
 import raw
 from harness import Daemon, kill9, wait_until
 from raw import Raw, Trace
-from test_drain import descriptors, drain
-from test_published import (GROUP, HEAD, KEY, ROOT_ONLY, STRANGER, USER, Lines, answer,
-                            as_user, numbers, opened, publish, refusal)
+from test_drain import descriptors, drain, ten_in_a_row
+from test_published import (GROUP, HEAD, KEY, ROOT_ONLY, STRANGER, Lines, answer, as_user, code_of,
+                            numbers, opened, publish, publish_each_way, refusal)
 
 E_UNPUBLISHED = 28
 LARGE = 8 << 20  # doubles: 64 MiB, which have memory of their own
@@ -106,15 +106,8 @@ def test_large_arrays_stay_where_they_are(daemon):
     assert client.stdout.readline() == "ready\n", client.communicate()
     was, row = numbers(daemon), daemon.clients()[0]
     assert was["bytes"] >= 8 * LARGE
-    drain(daemon)
-    wait_until(daemon.worker, 20, "a worker")
-    before = sorted(descriptors(daemon.pid))
-    for n in range(10):
-        drain(daemon)
-        client.stdin.write("more\n")
-        client.stdin.flush()
-        assert client.stdout.readline() == "ready\n"
-    wait_until(daemon.worker, 20, "a worker")
+    assert daemon.get("/limits")["users"][0]["bytes"] >= 8 * LARGE
+    before = ten_in_a_row(daemon, client)
     # Spare memory goes when nobody takes it for a while; what has a value does not.
     wait_until(lambda: len(descriptors(daemon.pid)) <= len(before), 20, "the same descriptors")
     assert set(descriptors(daemon.pid)) == set(before)
@@ -224,21 +217,14 @@ def test_at_work_one_publishes_and_others_read(daemon):
 @ROOT_ONLY
 def test_access_stays_as_it_was():
     def code(**who):
-        def ask():
-            with Raw(daemon.socket) as c:
-                return getattr(answer(c, raw.open_published(5, 9, **who)), "code", 0)
-        return ask
+        return code_of(daemon, **who)
 
     with Daemon() as daemon:
         os.chmod(daemon.folder, 0o755)
         os.chmod(daemon.socket, 0o666)
         theirs = {"owner": 1}  # of user 0
         with Raw(daemon.socket) as c:
-            c.request(Trace().full(1, [4], 2.0).message())
-            publish(c, "own")
-            publish(c, "user", access=USER, number_=STRANGER)
-            publish(c, "group", access=GROUP, number_=4711)
-            key = publish(c, "key", access=KEY).fields[4][0].decode()
+            key = publish_each_way(c)
             drain(daemon)
             for groups, may in (([], 1), ([4711], 2)):
                 codes = [as_user(STRANGER, groups, code(label=n, **theirs))

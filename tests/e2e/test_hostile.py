@@ -9,22 +9,9 @@ import struct
 import pytest
 import raw
 from raw import DTYPE, OP, Raw, Trace
-from siege import Sieges
 
 BIG = (1 << 64) - 1
 E_PROTOCOL, E_VERSION, E_LIMIT, E_UNKNOWN, E_INVALID = 13, 14, 12, 9, 1
-
-
-@pytest.fixture(scope="module")
-def sieges():
-    sieges = Sieges()
-    yield sieges
-    sieges.end()
-
-
-@pytest.fixture
-def siege(sieges):
-    return sieges.attack()
 
 
 def refused(connection, code=None):

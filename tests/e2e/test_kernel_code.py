@@ -7,20 +7,12 @@ import pytest
 import raw
 from harness import Daemon, wait_until
 from raw import Raw
-from siege import Sieges
 
 E_INVALID, E_DTYPE, E_LIMIT, E_UNSUPPORTED = 1, 2, 12, 7
 GOOD = b"kernel f(inout x: float64[:]) { for i in 0..len(x) { x[i] += %d } }"
 # The compiler has work for a while.
 SLOW = b"kernel f(inout x: float64[:]) { for i in 0..len(x) { %s } }" % (
     b"x[i] = sqrt(x[i]) * x[i] + %d;" * 60)
-
-
-@pytest.fixture(scope="module")
-def sieges():
-    sieges = Sieges()
-    yield sieges
-    sieges.end()
 
 
 def code_of(connection, ticket, text):
@@ -41,8 +33,7 @@ def code_of(connection, ticket, text):
     (b"kernel f() { let a = 1.5 % true; let b: int8 = a }", None, "line 1"),
     (GOOD % 1 + b" " * (32 << 10), E_LIMIT, "too long"),
 ], ids=["nothing", "half", "no text", "brackets", "types", "too long"])
-def test_texts_that_are_none(sieges, text, code, words):
-    siege = sieges.attack()
+def test_texts_that_are_none(siege, text, code, words):
     with Raw(siege.daemon.socket) as c:
         reply, fds = code_of(c, 5, text)
         assert reply.kind == "failure" and words in reply.text and not fds
@@ -52,8 +43,7 @@ def test_texts_that_are_none(sieges, text, code, words):
     siege.check()
 
 
-def test_who_asks_for_many_waits_for_some(sieges):
-    siege = sieges.attack()
+def test_who_asks_for_many_waits_for_some(siege):
     with Raw(siege.daemon.socket) as c:
         # The first keeps the compiler busy, so that the others wait.
         for i in range(70):

@@ -13,7 +13,6 @@ import pytest
 import raw
 from harness import Daemon, kill9, wait_until
 from raw import Raw, Trace
-from siege import Sieges
 
 E_PROTOCOL, E_UNKNOWN, E_INVALID, E_LIMIT, E_READONLY, E_UNPUBLISHED = 13, 9, 1, 12, 8, 28
 OWN, USER, GROUP, KEY = 1, 2, 3, 4
@@ -29,18 +28,6 @@ for line in sys.stdin:
         said = f"{type(e).__name__}: {e}"
     print(said, flush=True)
 """
-
-
-@pytest.fixture(scope="module")
-def sieges():
-    sieges = Sieges()
-    yield sieges
-    sieges.end()
-
-
-@pytest.fixture
-def siege(sieges):
-    return sieges.attack()
 
 
 class Lines:
@@ -119,23 +106,32 @@ def for_all():
 
 # ---- Who may ----
 
+def publish_each_way(c):
+    """Array 1 by names that tell to whom; the key of the last."""
+    c.request(Trace().full(1, [4], 2.0).message())
+    publish(c, "own")
+    publish(c, "user", access=USER, number_=STRANGER)
+    publish(c, "group", access=GROUP, number_=4711)
+    return publish(c, "key", access=KEY).fields[4][0].decode()
+
+
+def code_of(daemon, **who):
+    """To be called as somebody: the error that opening it gives, 0 for none."""
+    def ask():
+        with Raw(daemon.socket) as c:
+            return getattr(answer(c, raw.open_published(5, 9, **who)), "code", 0)
+    return ask
+
+
 @ROOT_ONLY
 def test_access_is_the_kernels_word(for_all):
     """Of each way to publish: a stranger, one who is named, a member of the group."""
     def code(**who):
-        def ask():
-            with Raw(for_all.socket) as c:
-                reply = answer(c, raw.open_published(5, 9, **who))
-                return getattr(reply, "code", 0)
-        return ask
+        return code_of(for_all, **who)
 
     theirs = {"owner": 1}  # of user 0
     with Raw(for_all.socket) as c:
-        c.request(Trace().full(1, [4], 2.0).message())
-        publish(c, "own")
-        publish(c, "user", access=USER, number_=STRANGER)
-        publish(c, "group", access=GROUP, number_=4711)
-        key = publish(c, "key", access=KEY).fields[4][0].decode()
+        key = publish_each_way(c)
         assert len(key) == 32
         for label in ("own", "user", "group", "key"):
             assert answer(c, raw.open_published(5, 9, label)).kind == "opened"
