@@ -381,17 +381,18 @@ static void put_session(cJSON *list, const struct session *s, uint64_t *sum)
 
 static void put_user(cJSON *list, const struct brazed *d, const struct account *a)
 {
-	cJSON *row = cJSON_CreateObject(), *sessions;
+	cJSON *row = cJSON_CreateObject(), *sessions = cJSON_CreateArray();
 	uint64_t sum[LIMITS_COUNT] = {0}, busy = 0;
 
 	for (uint32_t i = 0; i < d->ndevice; i++)
 		busy += executor_user_busy(d->device[i].executor, a->uid);
 	cJSON_AddNumberToObject(row, "uid", a->uid);
-	cJSON_AddNumberToObject(row, "device_seconds", (double)busy * 1e-9);
-	sessions = cJSON_CreateArray();
 	for (const struct session *s = d->sessions; s; s = s->next)
-		if (s->account == a)
+		if (s->account == a) {
+			busy += s->stats.before_ns;
 			put_session(sessions, s, sum);
+		}
+	cJSON_AddNumberToObject(row, "device_seconds", (double)busy * 1e-9);
 	put_usage(row, sum);
 	cJSON_AddNumberToObject(
 		row, "compile_seconds",

@@ -55,6 +55,7 @@ struct session_stats {
 	uint64_t demands, plan_hits, plan_misses, busy_ns, queue_wait_ns, planning_ns, ran, steps,
 		refusals;
 	uint64_t kernel_hits, kernel_misses; /* of the nests of its new plans */
+	uint64_t before_ns; /* that devices worked for it when other programs ran here */
 };
 
 /* Time of compilers that somebody used, less what has been forgiven since. */
@@ -193,6 +194,8 @@ void session_later(struct session *s);
 struct session *session_find(const struct brazed *d, uint64_t id);
 /* What it holds, in the arena and beside it, with what the records of that cost. */
 uint64_t session_bytes(const struct session *s);
+/* Nanoseconds that devices have worked for it. */
+uint64_t session_worked(const struct session *s);
 /* Whose trace it is. */
 static inline struct session *session_of(const struct trace *t)
 {

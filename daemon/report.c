@@ -258,10 +258,6 @@ static void put_client(cJSON *list, const struct session *s)
 	cJSON *row = cJSON_CreateObject();
 	struct arena_stats a = {0};
 	char doing[DOING_TEXT];
-	uint64_t busy = 0;
-
-	for (uint32_t i = 0; i < s->d->ndevice; i++)
-		busy += executor_client_busy(s->d->device[i].executor, s->id);
 	if (s->arena)
 		arena_get_stats(s->arena, &a);
 	report_doing(doing, sizeof doing, s);
@@ -285,7 +281,7 @@ static void put_client(cJSON *list, const struct session *s)
 	cJSON_AddNumberToObject(row, "dead_ops", (double)s->trace.stats.dead_ops);
 	cJSON_AddNumberToObject(row, "near", (double)s->near);
 	cJSON_AddNumberToObject(row, "demands", (double)s->stats.demands);
-	cJSON_AddNumberToObject(row, "device_seconds", (double)busy * 1e-9);
+	cJSON_AddNumberToObject(row, "device_seconds", (double)session_worked(s) * 1e-9);
 	cJSON_AddNumberToObject(row, "queue_wait_seconds", (double)s->stats.queue_wait_ns * 1e-9);
 	cJSON_AddNumberToObject(row, "plan_hits", (double)s->stats.plan_hits);
 	cJSON_AddNumberToObject(row, "plan_misses", (double)s->stats.plan_misses);

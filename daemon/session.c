@@ -158,6 +158,16 @@ uint64_t session_bytes(const struct session *s)
 	return s->arena ? trace_live(&s->trace) + trace_charge(&s->trace) : 0;
 }
 
+uint64_t session_worked(const struct session *s)
+{
+	uint64_t ns = s->stats.before_ns;
+
+	for (uint32_t i = 0; i < s->d->ndevice; i++)
+		if (s->d->device[i].executor)
+			ns += executor_client_busy(s->d->device[i].executor, s->id);
+	return ns;
+}
+
 struct session *session_find(const struct brazed *d, uint64_t id)
 {
 	struct session *s = d->sessions;

@@ -116,7 +116,8 @@ static void read_stats(struct session_stats *s, const Braze__Handover__Stats *m)
 				    .steps = m->steps,
 				    .refusals = m->refusals,
 				    .kernel_hits = m->kernel_hits,
-				    .kernel_misses = m->kernel_misses};
+				    .kernel_misses = m->kernel_misses,
+				    .before_ns = m->before_ns};
 }
 
 static void read_who(struct session *s, const Braze__Handover__Session *m)

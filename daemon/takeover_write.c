@@ -125,9 +125,12 @@ static void put_asked(void *data, uint64_t ticket, const char *text)
 	a->text = (char *)text;
 }
 
-static void put_stats(Braze__Handover__Stats *m, const struct session_stats *s)
+static void put_stats(Braze__Handover__Stats *m, const struct session *session)
 {
+	const struct session_stats *s = &session->stats;
+
 	braze__handover__stats__init(m);
+	m->before_ns = session_worked(session);
 	m->demands = s->demands;
 	m->plan_hits = s->plan_hits;
 	m->plan_misses = s->plan_misses;
@@ -174,7 +177,7 @@ static enum status put_session(struct handover_out *out, struct session *s,
 	enum status st = OK;
 
 	put_who(&m, s);
-	put_stats(&stats, &s->stats);
+	put_stats(&stats, s);
 	m.stats = &stats;
 	takeover_keep(keep, m.connection);
 	conn_each_unsent(s->conn, put_unsent, &w);

@@ -33,7 +33,6 @@ struct request {
 	bool done;
 	cJSON *out;
 	struct moments *moments;
-	char *binary; /* of ASK_DRAIN */
 	enum status status;
 	struct err err;
 };

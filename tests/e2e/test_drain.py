@@ -96,8 +96,9 @@ def test_arrays_views_snapshots_and_pending_work_stay(daemon):
     assert "goes on with 1 clients" in said
     after = daemon.clients()[0]
     for key in ("session", "pid", "uid", "name", "program", "arrays", "pending", "ops", "near",
-                "bytes", "peak_bytes", "demands"):
+                "bytes", "peak_bytes", "demands", "device_seconds"):
         assert after[key] == before[key], key
+    assert before["device_seconds"] > 0
     assert before["pending"] > 0 and before["arrays"] > 10
     assert finish_with(client, "end\n") == "good\n"
     assert alive(daemon.pid) and daemon.status()["pid"] == daemon.pid
