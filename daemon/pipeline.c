@@ -315,8 +315,8 @@ static bool at_rest(const struct ticket *t)
 	return true;
 }
 
-/* Can the client read what this settled ticket asks for?  What lies on a device
- * only is fetched; what went down with one has failed. */
+/* Is what this settled ticket asks for where the client wants it?  What lies on a device
+ * only is fetched, if it is to be read; what went down with one has failed. */
 static bool at_hand(struct session *s, const struct ticket *t, struct err *err)
 {
 	bool all = true;
@@ -337,6 +337,8 @@ static bool at_hand(struct session *s, const struct ticket *t, struct err *err)
 			version_fail(&s->trace, v, &lost);
 			continue;
 		}
+		if (!ticket_brings(t))
+			continue;
 		all = false;
 		if (!v->storage->fetching && dispatch_fetch(s, v->storage, err))
 			break;
@@ -430,7 +432,8 @@ static enum status demand(struct session *s, const struct request *r, struct err
 		text_clean(s->where, sizeof s->where, r->demand.where);
 	s->tell = r->demand.tell;
 	s->stats.demands++;
-	pipeline_wait(s, TICKET_DEMAND, r->demand.ticket, want, n, n, nalso);
+	pipeline_wait(s, r->demand.stay ? TICKET_COMPUTE : TICKET_DEMAND, r->demand.ticket, want, n,
+		      n, nalso);
 	return OK;
 }
 

@@ -91,18 +91,28 @@ BZ_FN bz_c128 bz_times_minus_i(bz_c128 z)
 	return {z.im, -z.re};
 }
 
+/* v exp(x), where exp(x) may pass the range though the result does not: then factors of exp(700)
+ * come first.  v is at most 1, so three are too many for all but a 0. */
+BZ_FN bz_c128 bz_times_exp(bz_c128 v, bz_f64 x)
+{
+	for (int k = 0; x > 700 && k < 3; k++, x -= 700) {
+		v.re *= 1.0142320547350045e304;
+		v.im *= 1.0142320547350045e304;
+	}
+	const bz_f64 e = exp(x > 700 ? 700 : x);
+	return {v.re * e, v.im * e};
+}
+
 BZ_FN bz_c128 bz_z_exp(bz_c128 z)
 {
 	const bz_f64 x = z.re, y = z.im;
-	/* In two factors, so that exp(x) may pass the range where the result does not. */
-	const bz_f64 half = exp(0.5 * x);
 
 	if (y == 0)
 		return {exp(x), y};
 	if (bz_isfinite(y) && !bz_isinf(x))
-		return {half * cos(y) * half, half * sin(y) * half};
+		return bz_times_exp({cos(y), sin(y)}, x);
 	if (bz_isfinite(y))
-		return {copysign(half, cos(y)), copysign(half, sin(y))};
+		return {copysign(exp(x), cos(y)), copysign(exp(x), sin(y))};
 	if (x == -bz_infinity<bz_f64>())
 		return {0, copysign(0.0, y)};
 	return {bz_isinf(x) ? x : bz_nan<bz_f64>(), bz_nan<bz_f64>()};
@@ -125,8 +135,8 @@ template <bool COSH> BZ_FN bz_c128 bz_z_hyperbolic(bz_c128 z)
 		return {(COSH ? cosh(x) : sinh(x)) * cos(y), (COSH ? sinh(x) : cosh(x)) * sin(y)};
 	if (bz_isinf(x))
 		return {re * copysign(fabs(x), cos(y)), im * copysign(fabs(x), sin(y))};
-	const bz_f64 half = exp(0.5 * fabs(x)); /* beyond 22 both are exp(|x|) / 2 */
-	return {re * (0.5 * half * cos(y)) * half, im * (0.5 * half * sin(y)) * half};
+	/* Beyond 22 both are exp(|x|) / 2. */
+	return bz_times_exp({0.5 * re * cos(y), 0.5 * im * sin(y)}, fabs(x));
 }
 BZ_FN bz_c128 bz_z_sinh(bz_c128 z)
 {

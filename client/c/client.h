@@ -133,7 +133,8 @@ enum ticket_kind {
 	TICKET_EXPLAIN,
 	TICKET_COMPILE,
 	TICKET_PUBLISH,
-	TICKET_OPEN
+	TICKET_OPEN,
+	TICKET_COMPUTE /* a demand whose values may stay on a device */
 };
 
 struct ticket_item {

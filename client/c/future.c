@@ -36,6 +36,7 @@ static enum status send_demands(struct braze_future *f, const uint32_t *id, stru
 			d.also = (uint32_t *)id + f->n;
 		}
 		d.tell = s->profile && s->minor >= MINOR_ABOUT;
+		d.stay = f->kind == TICKET_COMPUTE;
 		r.demand = &d;
 		st = wire_send(f->session, &r, err);
 	}
@@ -170,15 +171,18 @@ static enum status ask_all(struct braze_future *f, uint32_t *id, int n, braze_ar
 	return OK;
 }
 
-enum status future_demand(struct braze_future **out, int n, braze_array *const *arrays,
-			  struct err *err)
+/* A future of TICKET_DEMAND or TICKET_COMPUTE for what is not stored of the arrays. */
+static enum status future_ask(struct braze_future **out, enum ticket_kind kind, int n,
+			      braze_array *const *arrays, struct err *err)
 {
 	struct braze_session *s = arrays[0]->session;
 	struct watch_set *set = NULL;
 	enum status st = watches_of(&set, n, arrays, err);
 	unsigned along = most_along(s);
 	unsigned most = (unsigned)n + (set ? set->n * WATCH_CLASSES : 0) + along;
-	struct braze_future *f = st ? NULL : ticket_create(s, TICKET_DEMAND, most, err);
+	/* The flags of watches are read here. */
+	struct braze_future *f =
+		st ? NULL : ticket_create(s, set ? TICKET_DEMAND : kind, most, err);
 	uint32_t few[16 + LIMIT_DEMAND_ALSO];
 	uint32_t *id = most <= sizeof few / sizeof *few ? few : malloc(most * sizeof(*id));
 
@@ -203,6 +207,12 @@ enum status future_demand(struct braze_future **out, int n, braze_array *const *
 	if (id != few)
 		free(id);
 	return st;
+}
+
+enum status future_demand(struct braze_future **out, int n, braze_array *const *arrays,
+			  struct err *err)
+{
+	return future_ask(out, TICKET_DEMAND, n, arrays, err);
 }
 
 /* Is a's present value there, and what is to be told before it? */
@@ -287,9 +297,9 @@ int future_wait(struct braze_future *f, int timeout_ms, braze_check_fn *check, v
 	return st;
 }
 
-int braze_demand(braze_future **out, int n, braze_array *const *arrays, braze_error *error)
+static int ask_for(braze_future **out, enum ticket_kind kind, int n, braze_array *const *arrays,
+		   struct err *err)
 {
-	struct err *err = err_of(error);
 
 	if (n < 1)
 		return (int)err_set(err, E_INVALID, "%d arrays demanded", n);
@@ -297,9 +307,22 @@ int braze_demand(braze_future **out, int n, braze_array *const *arrays, braze_er
 	lock_take(s);
 	int st = (int)array_usable(s, err);
 	if (!st)
-		st = (int)future_demand(out, n, arrays, err);
+		st = (int)future_ask(out, kind, n, arrays, err);
 	lock_give(s);
 	return st;
+}
+
+int braze_demand(braze_future **out, int n, braze_array *const *arrays, braze_error *error)
+{
+	return ask_for(out, TICKET_DEMAND, n, arrays, err_of(error));
+}
+
+int braze_compute(braze_future **out, int n, braze_array *const *arrays, braze_error *error)
+{
+	/* What an older daemon computes comes to the host. */
+	bool may_stay = n > 0 && arrays[0]->session->minor >= MINOR_STAY;
+
+	return ask_for(out, may_stay ? TICKET_COMPUTE : TICKET_DEMAND, n, arrays, err_of(error));
 }
 
 int braze_wait(braze_future *f, int timeout_ms, braze_check_fn *check, void *data,

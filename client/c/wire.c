@@ -160,7 +160,9 @@ static enum status take_extent(struct braze_session *s, struct braze_future *f,
 {
 	enum status st = extent_error(e, err);
 
-	if (!st && e->region && f->kind == TICKET_DEMAND) {
+	if (!st && e->away && f->kind == TICKET_COMPUTE)
+		return OK; /* it is there, and pending for this process */
+	if (!st && e->region && f->kind != TICKET_FENCE) {
 		take_region(s, item, e->region);
 		return OK;
 	}
@@ -181,7 +183,8 @@ static void resolve(struct braze_session *s, const Braze__Wire__Resolved *r)
 	struct braze_future *f = ticket_find(s, r->ticket);
 	struct err first = {0}, e;
 
-	if (!f || (f->kind != TICKET_DEMAND && f->kind != TICKET_FENCE))
+	if (!f ||
+	    (f->kind != TICKET_DEMAND && f->kind != TICKET_FENCE && f->kind != TICKET_COMPUTE))
 		return;
 	unsigned base = (unsigned)(r->ticket - f->first) * LIMIT_DEMAND_IDS;
 	unsigned want = f->n - base < LIMIT_DEMAND_IDS ? f->n - base : LIMIT_DEMAND_IDS;

@@ -173,6 +173,8 @@ const void *wait_data(braze_array *h);
 /* Until those of n arrays that are pending are there, asked for in one demand; -1 with an
  * exception set. */
 int wait_for(braze_array *const *h, int n);
+/* The same until they are computed, wherever that is. */
+int wait_computed(braze_array *const *h, int n);
 /* How its value was made: braze_explain's lines. */
 PyObject *wait_explain(braze_array *h);
 /* The same as wait_data for an export, whose exception the caller may drop: NumPy does, and asks

@@ -480,7 +480,7 @@ static PyObject *wait_all(PyObject *mod, PyObject *const *args, Py_ssize_t n)
 
 	if (!h)
 		PyErr_NoMemory();
-	if (count > 0 && wait_for(h, count))
+	if (count > 0 && wait_computed(h, count))
 		count = -1;
 	if (h != few)
 		PyMem_Free(h);

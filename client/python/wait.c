@@ -250,7 +250,9 @@ PyObject *wait_explain(braze_array *h)
 	return out;
 }
 
-int wait_for(braze_array *const *h, int n)
+typedef int ask_fn(braze_future **out, int n, braze_array *const *arrays, braze_error *err);
+
+static int wait_answer(ask_fn *ask_them, braze_array *const *h, int n)
 {
 	braze_array *few[16], **ask = n <= 16 ? few : PyMem_Malloc((size_t)n * sizeof *ask);
 	braze_future *f = NULL;
@@ -265,7 +267,7 @@ int wait_for(braze_array *const *h, int n)
 		if (!braze_is_stored(h[k]))
 			ask[count++] = h[k];
 	if (count)
-		err.code = braze_demand(&f, count, ask, &err);
+		err.code = ask_them(&f, count, ask, &err);
 	if (f && !err.code) {
 		err.code = braze_wait(f, -1, wait_check_signals, NULL, &err);
 		braze_future_release(f);
@@ -275,6 +277,16 @@ int wait_for(braze_array *const *h, int n)
 	if (err.code)
 		return wait_raise(&err);
 	return watch_reports() ? -1 : 0;
+}
+
+int wait_for(braze_array *const *h, int n)
+{
+	return wait_answer(braze_demand, h, n);
+}
+
+int wait_computed(braze_array *const *h, int n)
+{
+	return wait_answer(braze_compute, h, n);
 }
 
 const void *wait_export(braze_array *h)

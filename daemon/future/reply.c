@@ -86,6 +86,9 @@ static void fill_extent(Braze__Wire__Extent *e, const struct version *v,
 		}
 		return;
 	}
+	e->away = !v->storage->host;
+	if (e->away)
+		return;
 	e->region = v->storage->share ? v->storage->share->region : 0;
 	e->offset = v->storage->extent.offset;
 	e->alone = version_alone(v);

@@ -13,7 +13,8 @@ enum ticket_kind {
 	TICKET_DEMAND,
 	TICKET_FENCE,
 	TICKET_CUT, /* the trace grew too long: nobody is answered */
-	TICKET_PUBLISH
+	TICKET_PUBLISH,
+	TICKET_COMPUTE /* a demand whose values may stay on a device */
 };
 
 /* What the array of a TICKET_PUBLISH becomes once its value is there. */
@@ -50,6 +51,11 @@ struct ticket *ticket_add(struct ticket_list *l, enum ticket_kind kind, uint64_t
 /* It waits for v instead of version i, which is answered for (takes the reference). */
 void ticket_replace(struct ticket *t, uint32_t i, struct version *v, struct trace *trace);
 struct ticket *ticket_find(struct ticket_list *l, uint64_t id);
+/* Must the values that it is answered for come to the host? */
+static inline bool ticket_brings(const struct ticket *t)
+{
+	return t->kind != TICKET_COMPUTE;
+}
 /* Every version that is waited for stored or failed? */
 bool ticket_settled(const struct ticket *t);
 /* Unlinks and frees; gives back its references. */

@@ -383,7 +383,7 @@ static enum status load_ticket(struct load *l, size_t i)
 	struct version **v = NULL;
 	struct ticket *t = NULL;
 
-	if (m->kind > TICKET_PUBLISH || m->waits > m->n_version || m->answers > m->waits ||
+	if (m->kind > TICKET_COMPUTE || m->waits > m->n_version || m->answers > m->waits ||
 	    m->n_version > UINT32_MAX / 2 || (m->kind == TICKET_FENCE && !m->waits))
 		return bad(l, "wait", i);
 	for (size_t k = 0; k < m->n_version; k++)

@@ -66,7 +66,7 @@ static const struct fields request_fields = {14,
 static const struct fields nested_fields[15] = {
 	[2] = {8, {0, VARINT, VARINT, FIXED64, VARINT, LENGTH, LENGTH, VARINT, VARINT}},
 	[3] = {6, {0, LENGTH, LENGTH, LENGTH, LENGTH, VARINT, VARINT}},
-	[4] = {5, {0, VARINT, LENGTH, LENGTH, LENGTH, VARINT}},
+	[4] = {6, {0, VARINT, LENGTH, LENGTH, LENGTH, VARINT, VARINT}},
 	[5] = {2, {0, VARINT, FIXED32}},
 	[6] = {1, {0, VARINT}},
 	[7] = {2, {0, VARINT, VARINT}},
@@ -195,6 +195,7 @@ static void fill(struct request *out, const Braze__Wire__Request *r)
 		out->demand.nalso = r->demand->n_also;
 		out->demand.also = r->demand->also;
 		out->demand.tell = r->demand->tell;
+		out->demand.stay = r->demand->stay;
 	}
 	if (r->fence) {
 		out->has_fence = true;

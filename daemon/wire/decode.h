@@ -50,6 +50,7 @@ struct request {
 		const uint32_t *also;
 		const char *where;
 		bool tell; /* what was spent */
+		bool stay; /* values may lie on a device */
 	} demand;
 	struct {
 		uint64_t ticket;

@@ -6,8 +6,9 @@ accesses out of bounds, races and reads of memory that was freed.
 """
 
 import json
-
 import os
+import signal
+
 import pytest
 from gpu import PATIENT, STRICT, Gpu, Refused
 from harness import find_standin, wait_until
@@ -35,6 +36,37 @@ def test_results_stay_on_the_device(gpu):
     assert status["device_used_bytes"] > 0
     a.do("del a, b, c; braze.flush()")
     wait_until(lambda: gpu.daemon.status()["device_used_bytes"] == 0, what="freeing")
+
+
+def test_what_is_only_waited_for_stays_there(gpu):
+    """It is computed and not brought to the host: a read does that, once."""
+    a = gpu.talker()
+    a.do("a = np.asarray(numpy.arange(100_000.)); b = a * 2 + 1; braze.wait(b)")
+    status = gpu.daemon.status()
+    assert status["device_fetches"] == 0 and status["steps"] > 0
+    assert a.do("out = braze.is_stored(b)") is False
+    assert a.do("braze.wait(b); out = float(b[70000])") == 140001
+    assert gpu.daemon.status()["device_fetches"] == 0, "one element is computed, not all fetched"
+    steps = gpu.daemon.status()["steps"]
+    assert a.do("out = float(numpy.asarray(b)[70000])") == 140001
+    status = gpu.daemon.status()
+    assert (status["device_fetches"], status["steps"]) == (1, steps)
+    assert a.do("out = float(b.sum())") == 1e10
+    a.do("c = b * 2; braze.wait(c, b)")
+    assert a.do("out = float(c[3])") == 14
+    # What one waits for that another reads meanwhile is brought.
+    assert a.do("d = a - 1; braze.wait(d, a); out = numpy.asarray(d)[:2].tolist()") == [-1, 0]
+
+
+def test_a_wait_tells_of_errors_and_of_a_lost_device(gpu):
+    a = gpu.talker()
+    a.do("a = np.asarray(numpy.arange(1000.)); i = np.asarray(numpy.array([5000]))")
+    with pytest.raises(Refused, match="IndexError"):
+        a.do("t = a[i] * 2; braze.wait(t)")
+    a.do("b = a + 1; braze.wait(b)")
+    os.kill(gpu.usable()["worker_pid"], signal.SIGKILL)
+    wait_until(lambda: gpu.deaths() == 1, what="the death")
+    assert a.do("braze.wait(b); out = float(b[9])") == 10.0
 
 
 @pytest.mark.parametrize("made", [
@@ -245,7 +277,7 @@ def test_what_cannot_leave_is_named():
     stay, and who asks for more than the rest is told whose they are."""
     with Gpu(vram="16M", env=PATIENT, settings={"quota_bytes": 176 << 20}) as gpu:
         a, b = gpu.talker(), gpu.talker()
-        b.do(ONLY_THERE + "big = np.full(1 << 19, 1.0) + 1; braze.wait(big)")
+        b.do(ONLY_THERE + "big = np.full(1 << 19, 1.0) + 1; numpy.asarray(big)")
         a.do(ONLY_THERE + "kept, host = [only_there(float(i), 2) for i in range(4)], []")
         with pytest.raises(Refused, match="MemoryError.*quota"):
             a.do("""

@@ -140,7 +140,8 @@ static bool compare(struct both *b, const struct program *p, const struct outcom
 			good = false;
 			continue;
 		}
-		if (!sample_same(&gap, x->data, y->data, x->dtype, x->count, p->rule[i])) {
+		if (!sample_same(&gap, x->data, y->data, x->dtype, x->count, p->rule[i],
+				 p->judge ? &p->judge[i] : NULL)) {
 			tell_gap(p, i, x, y, &gap);
 			good = false;
 		}

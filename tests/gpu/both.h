@@ -29,8 +29,9 @@ struct program {
 	int (*record)(const void *data, braze_session *s, braze_array **out, int *n,
 		      braze_error *err);
 	const void *data;
-	double rule[BOTH_OUTPUTS];	 /* SAME_* of each result */
-	const char *label[BOTH_OUTPUTS]; /* of each result; NULL: its number */
+	double rule[BOTH_OUTPUTS];	  /* SAME_* of each result */
+	const char *label[BOTH_OUTPUTS];  /* of each result; NULL: its number */
+	const struct sample_judge *judge; /* of each result; NULL: there are none */
 };
 
 /* One result line; true: it passed. */

@@ -4,8 +4,11 @@
  *
  * Operations of one type share operands and kernels, as many as `together`. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/xalloc.h"
+#include "exact.h"
 #include "sections.h"
 #include "tap.h"
 
@@ -95,18 +98,47 @@ static int record_casts(const void *data, braze_session *s, braze_array **out, i
 	return rc;
 }
 
+/* The operation of one result, and its operand. */
+struct exam {
+	const void *operand;
+	unsigned dtype;
+	uint8_t op;
+};
+
+static bool exact_value(const void *data, uint64_t element, long double value[2])
+{
+	const struct exam *e = data;
+	const double *wide = (const double *)e->operand + 2 * element;
+	const float *narrow = (const float *)e->operand + 2 * element;
+	bool is_wide = e->dtype == DT_COMPLEX128;
+	const long double z[2] = {is_wide ? (long double)wide[0] : (long double)narrow[0],
+				  is_wide ? (long double)wide[1] : (long double)narrow[1]};
+
+	return exact_function(e->op, z, value);
+}
+
 static const char *const style_name[] = {"small", "wide", "special"};
 
 static void check_batch(struct both *b, struct batch *t)
 {
+	const struct dtype_row *row = dtype_row(t->dtype);
+	void *operand = xcalloc((size_t)t->count, row->bytes);
+
 	for (enum sample_style style = SAMPLE_WIDE; style <= SAMPLE_SPECIAL; style++) {
-		struct program p = {.record = record, .data = t};
+		struct sample_judge judge[BOTH_OUTPUTS];
+		struct exam exam[BOTH_OUTPUTS];
+		struct program p = {.record = record,
+				    .data = t,
+				    .judge = row->cls == CLASS_COMPLEX ? judge : NULL};
 		size_t at =
 			(size_t)snprintf(p.name, sizeof p.name,
 					 "%s, %s:", dtype_row(t->dtype)->name, style_name[style]);
 
 		t->style = style;
+		sample_fill(operand, t->dtype, (size_t)t->count, style, t->seed);
 		for (unsigned k = 0; k < t->n; k++) {
+			exam[k] = (struct exam){operand, t->dtype, t->op[k]};
+			judge[k] = (struct sample_judge){exact_value, &exam[k]};
 			p.rule[k] = check_ops_rule(t->op[k], t->dtype);
 			p.label[k] = op_row(t->op[k])->numpy;
 			if (at < sizeof p.name)
@@ -115,6 +147,7 @@ static void check_batch(struct both *b, struct batch *t)
 		}
 		both_check(b, &p);
 	}
+	free(operand);
 }
 
 /* In a quick run one type of integers stands for all those that become floats. */

@@ -19,20 +19,24 @@ enum {
 	SECTION_RANDOM = 4,
 	SECTION_FAULTS = 8,
 	SECTION_BENCH = 16,
-	SECTION_CHECKS = SECTION_DEVICE | SECTION_OPS | SECTION_RANDOM | SECTION_FAULTS,
+	SECTION_LARGE = 32,
+	SECTION_CHECKS =
+		SECTION_DEVICE | SECTION_OPS | SECTION_RANDOM | SECTION_LARGE | SECTION_FAULTS,
 	SECTION_ALL = SECTION_CHECKS | SECTION_BENCH
 };
 
 static const struct {
 	const char *name;
 	unsigned bit;
-} sections[] = {{"device", SECTION_DEVICE}, {"ops", SECTION_OPS},     {"random", SECTION_RANDOM},
-		{"faults", SECTION_FAULTS}, {"bench", SECTION_BENCH}, {"all", SECTION_ALL}};
+} sections[] = {{"device", SECTION_DEVICE}, {"ops", SECTION_OPS},	{"random", SECTION_RANDOM},
+		{"large", SECTION_LARGE},   {"faults", SECTION_FAULTS}, {"bench", SECTION_BENCH},
+		{"all", SECTION_ALL}};
 
 static void usage(FILE *out)
 {
 	fputs("usage: braze-gpucheck [options]\n"
-	      "  --section NAME   device, ops, random, faults, bench or all; may be repeated\n"
+	      "  --section NAME   device, ops, random, large, faults, bench or all; may be\n"
+	      "                   repeated\n"
 	      "  --all            every section; without any: all but bench\n"
 	      "  --quick          fewer and smaller cases\n"
 	      "  --seed N         of operands and random programs (1)\n"
@@ -146,6 +150,8 @@ static enum status serve(struct host *h, const struct command_line *c, struct er
 	}
 	if (c->sections & SECTION_RANDOM)
 		check_random(&b, c->options.programs);
+	if (c->sections & SECTION_LARGE)
+		check_large(&b);
 	if (b.checks)
 		tap_note("%u programs on both devices; refused by both: %u, fallback: %u, worst "
 			 "distance %.3g ulp",

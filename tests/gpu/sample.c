@@ -164,8 +164,26 @@ static bool same_bits(const char *a, const char *b, unsigned parts, unsigned byt
 	return true;
 }
 
+/* Is a complex element within `most` of what it must be? */
+static bool judged(const struct sample_judge *judge, uint64_t i, const char *x, unsigned bytes,
+		   double most)
+{
+	long double exact[2];
+	double wide[2];
+	float narrow[2];
+
+	if (!judge->exact(judge->data, i, exact))
+		return false;
+	for (int p = 0; p < 2; p++) {
+		wide[p] = (double)exact[p];
+		narrow[p] = (float)exact[p];
+	}
+	return element_apart(x, bytes == 8 ? (const char *)wide : (const char *)narrow, 2, bytes,
+			     0) <= most;
+}
+
 bool sample_same(struct sample_gap *gap, const void *a, const void *b, unsigned dtype, uint64_t n,
-		 double rule)
+		 double rule, const struct sample_judge *judge)
 {
 	const struct dtype_row *row = dtype_row(dtype);
 	bool real = row->cls == CLASS_FLOAT || row->cls == CLASS_COMPLEX;
@@ -186,6 +204,7 @@ bool sample_same(struct sample_gap *gap, const void *a, const void *b, unsigned 
 				       ? same_bits(x, y, parts, bytes, rule == SAME_VALUE)
 				       : ulps <= most;
 		}
+		same = same || (judge && judged(judge, i, x, bytes, most));
 		if (isfinite(ulps))
 			gap->worst = fmax(gap->worst, ulps);
 		if (same)

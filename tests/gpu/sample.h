@@ -36,9 +36,16 @@ struct sample_gap {
 	uint64_t first;	 /* index of the first of them */
 	double worst;	 /* ulps between any two, where both are finite */
 };
-/* true: equal by the rule. */
+/* Who knows better of an element that two results differ in. */
+struct sample_judge {
+	/* Its real and imaginary part; false: it does not know. */
+	bool (*exact)(const void *data, uint64_t element, long double value[2]);
+	const void *data;
+};
+/* true: equal by the rule; where they are not, but a is within it of the judge's value, equal
+ * too.  judge: NULL for none. */
 bool sample_same(struct sample_gap *gap, const void *a, const void *b, unsigned dtype, uint64_t n,
-		 double rule);
+		 double rule, const struct sample_judge *judge);
 /* One element as text. */
 void sample_text(char *buf, size_t bytes, const void *at, unsigned dtype);
 

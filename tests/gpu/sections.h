@@ -20,6 +20,7 @@ void check_ops(struct both *b); /* elementwise operations, casts */
 double check_ops_rule(unsigned op, unsigned dtype);
 void check_shapes(struct both *b); /* layouts, reductions, writing, products */
 void check_random(struct both *b, unsigned programs);
+void check_large(struct both *b);
 /* On daemons of its own. */
 void check_faults(const struct options *o);
 void bench_trace(struct both *b);

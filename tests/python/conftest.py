@@ -16,13 +16,19 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 pytest.register_assert_rewrite("harness")
 from harness import STANDIN_CACHE, Daemon, find_daemon, standin_environment  # noqa: E402
 
+# Where the machine's own driver and its libraries lie (BRAZE_TEST_DRIVER=own).
+OF_LIBRARIES = ("BRAZE_LIBCUDA", "BRAZE_NVRTC", "BRAZE_LIBCUBLAS", "BRAZE_CUDA_PATHS")
+
 
 def new_daemon():
     device = os.environ.get("BRAZE_TEST_DEVICE")
     if not device:
         return Daemon()
-    # All on the stand-in for a GPU, with the race detector on.
     os.environ["BRAZE_DEVICE"] = device
+    if os.environ.get("BRAZE_TEST_DRIVER") == "own":
+        return Daemon(env={k: v for k, v in os.environ.items() if k in OF_LIBRARIES},
+                      device=f"cpu,{device}")
+    # All on the stand-in for a GPU, with the race detector on.
     return Daemon(env=standin_environment(race=1), device=f"cpu,{device}",
                   cache_dir=STANDIN_CACHE / "kernels")
 
