@@ -90,7 +90,9 @@ struct bz_acc {
 /* Of a block, at most: a launch chooses (cuda/cuda_geometry.h). */
 #define BZ_THREADS 256
 #define BZ_WARPS   8
+#define BZ_LANES   32 /* of a warp */
 #define BZ_TILE	   32
+
 
 BZ_FN bool bz_cancelled(const bz_head &h)
 {
@@ -159,13 +161,14 @@ template <class T, int N> union bz_vector {
 	typename bz_word<N * (int)sizeof(T)>::type word;
 	typename bz_type<T>::stored lane[N];
 
-	__device__ __forceinline__ void load(bz_address p)
+	/* The one that is `by` further on than p. */
+	__device__ __forceinline__ void load(bz_address p, int by)
 	{
-		word = *(const decltype(word) *)p;
+		word = ((const decltype(word) *)p)[by];
 	}
-	__device__ __forceinline__ void store(bz_address p) const
+	__device__ __forceinline__ void store(bz_address p, int by) const
 	{
-		*(decltype(word) *)p = word;
+		((decltype(word) *)p)[by] = word;
 	}
 	__device__ __forceinline__ T get(int i) const
 	{
@@ -175,6 +178,35 @@ template <class T, int N> union bz_vector {
 			return lane[i];
 	}
 };
+
+/* N elements of a thread, those of a warp's threads between one and the next. */
+template <class T, int N> struct bz_lanes {
+	T lane[N];
+
+	/* Those at places [low, room). */
+	__device__ __forceinline__ void load(bz_address p, int low, int room)
+	{
+#pragma unroll
+		for (int i = 0; i < N; i++)
+			if (i * BZ_LANES >= low && i * BZ_LANES < room)
+				lane[i] = bz_ld<T>(p + i * (BZ_LANES * (int)sizeof(T)));
+	}
+	__device__ __forceinline__ void store(bz_address p, int low, int room) const
+	{
+#pragma unroll
+		for (int i = 0; i < N; i++)
+			if (i * BZ_LANES >= low && i * BZ_LANES < room)
+				bz_st<T>(p + i * (BZ_LANES * (int)sizeof(T)), lane[i]);
+	}
+	__device__ __forceinline__ T get(int i) const
+	{
+		return lane[i];
+	}
+};
+
+/* A tile in shared memory: a column is odd, so that a warp's threads meet all banks along
+ * either loop. */
+template <class T> using bz_tile = T[BZ_TILE][BZ_TILE + 1];
 
 /* A scalar parameter from its raw bits. */
 template <class T> BZ_FN T bz_imm(bz_u64 lo, bz_u64 hi)

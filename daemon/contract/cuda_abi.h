@@ -17,7 +17,12 @@
  *               bz_map_vector, bz_map_vector_narrow
  *                                       the same, several points of the last loop at
  *                                       once, aligned up to CUDA_VECTOR_BYTES
- *               bz_map_tile             the same, in tiles along `tile` and the last loop
+ *               bz_map_row, bz_map_row_narrow
+ *                                       the same, several points of the last loop a thread,
+ *                                       as far apart as a warp has threads: any alignment
+ *               bz_map_tile             the same, in tiles along `tile` and the last loop;
+ *                                       bit a of clo: access a is dense along `tile` and
+ *                                       comes through shared memory
  *   nred  > 0   bz_reduce_warp, bz_reduce_warp_narrow
  *               bz_reduce_column, bz_reduce_column_narrow
  *                                       parallel points [lo, hi), chunks [clo, chi) of
@@ -29,8 +34,8 @@
  *               bz_finish               combines the parts of points [lo, hi), which it
  *                                       overwrites, then post
  *
- * _narrow: indices and byte offsets of 32 bits, where there are several loops to
- * divide by.  Without it they have 64.
+ * _narrow: indices and byte offsets of 32 bits, of maps and of reductions with several
+ * loops to divide by.  Without it they have 64.
  *
  * Lanes, blocks and chunks are those of kernels/tree.h, so the bits of a result
  * do not depend on the entry, the grid, the threads of a block, the team or the slices.  Kernels
@@ -40,11 +45,13 @@
 
 #include <stdint.h>
 
-#define CUDA_THREADS	  256  /* of a block at most; of a matrix product's always */
-#define CUDA_WARPS	  8    /* of such a block */
-#define CUDA_VECTOR_BYTES 16   /* of the widest operand of bz_map_vector */
-#define CUDA_TILE	  32   /* points of a tile along each of its loops */
-#define CUDA_ARGS_BYTES	  4096 /* what the driver passes at most */
+#define CUDA_THREADS	  256	/* of a block at most; of a matrix product's always */
+#define CUDA_WARPS	  8	/* of such a block */
+#define CUDA_VECTOR_BYTES 16	/* of the widest operand of bz_map_vector */
+#define CUDA_TILE	  32	/* points of a tile along each of its loops */
+#define CUDA_LANES	  32	/* threads of a warp */
+#define CUDA_SHARED_BYTES 20480 /* of the tiles that bz_map_tile keeps, at most */
+#define CUDA_ARGS_BYTES	  4096	/* what the driver passes at most */
 
 struct cuda_args {
 	int64_t lo, hi, clo, chi;
@@ -63,6 +70,8 @@ struct cuda_args {
 	X(bz_map_narrow)                                                                           \
 	X(bz_map_vector)                                                                           \
 	X(bz_map_vector_narrow)                                                                    \
+	X(bz_map_row)                                                                              \
+	X(bz_map_row_narrow)                                                                       \
 	X(bz_map_tile)                                                                             \
 	X(bz_reduce_warp)                                                                          \
 	X(bz_reduce_warp_narrow)                                                                   \

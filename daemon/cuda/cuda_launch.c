@@ -8,9 +8,10 @@
 #include "emit/emit.h"
 #include "loops/kernel_abi.h"
 
-#define MANY_WARPS 16 /* warps a multiprocessor wants busy */
-#define TILE_LEAST 16 /* a loop shorter than this is not worth tiles */
-#define SECTOR	   32 /* bytes that memory moves at least */
+#define MANY_WARPS 16  /* warps a multiprocessor wants busy */
+#define TILE_LEAST 16  /* a loop shorter than this is not worth tiles */
+#define ROW_LEAST  256 /* a row shorter than this is not worth strips */
+#define SECTOR	   32  /* bytes that memory moves at least */
 
 struct domain {
 	const struct cuda_step *s;
@@ -176,6 +177,29 @@ static bool vectors(const struct domain *d, unsigned points)
 	return true;
 }
 
+/* Are the rows so long that strips of them are mostly whole? */
+static bool rows(const struct domain *d, unsigned points)
+{
+	int64_t row = d->s->extent[d->s->spec->npar - 1];
+
+	return points && row >= ROW_LEAST && row >= 3 * (int64_t)points * CUDA_LANES;
+}
+
+static bool dense(const struct cuda_step *s, unsigned a, unsigned l)
+{
+	int64_t bytes = dtype_row(s->spec->access[a].dtype)->bytes, by = stride_of(s, a, l);
+
+	return by == bytes || by == -bytes;
+}
+
+/* Is access a one that a warp along the last loop reads from as many places? */
+static bool scattered(const struct cuda_step *s, unsigned a)
+{
+	int64_t far = stride_of(s, a, s->spec->npar - 1u);
+
+	return !s->spec->access[a].gather && (far >= SECTOR || far <= -SECTOR);
+}
+
 /* The loop along which most of what is strided along the last loop is dense. */
 static bool tiles(const struct domain *d, unsigned *tile)
 {
@@ -184,21 +208,25 @@ static bool tiles(const struct domain *d, unsigned *tile)
 
 	if (!emit_cuda_tile(s->spec) || s->extent[last] < TILE_LEAST)
 		return false;
-	for (unsigned a = 0; a < s->spec->naccess; a++) {
-		int64_t far = stride_of(s, a, last),
-			bytes = dtype_row(s->spec->access[a].dtype)->bytes;
-
-		if (s->spec->access[a].gather || (far < SECTOR && far > -SECTOR))
-			continue;
+	for (unsigned a = 0; a < s->spec->naccess; a++)
 		for (unsigned l = 0; l < last; l++)
-			if (s->extent[l] >= TILE_LEAST &&
-			    (stride_of(s, a, l) == bytes || stride_of(s, a, l) == -bytes))
-				count[l]++;
-	}
+			count[l] += scattered(s, a) && s->extent[l] >= TILE_LEAST && dense(s, a, l);
 	for (unsigned l = 1; l < last; l++)
 		best = count[l] > count[best] ? l : best;
 	*tile = best;
 	return count[best] > 0;
+}
+
+/* The accesses that come through shared memory. */
+static int64_t staged(const struct domain *d, unsigned tile)
+{
+	const struct cuda_step *s = d->s;
+	uint32_t can = emit_cuda_staged(s->spec), out = 0;
+
+	for (unsigned a = 0; a < s->spec->naccess; a++)
+		if (can >> a & 1 && scattered(s, a) && dense(s, a, tile))
+			out |= 1u << a;
+	return out;
 }
 
 /* Blocks of tiles that have points of [lo, hi), at least. */
@@ -211,22 +239,37 @@ static int64_t tile_count(const struct domain *d, unsigned tile)
 	return s->extent[tile] ? up(s->hi - s->lo, each) * row : 0;
 }
 
+/* Turns of all threads over strips of the rows that have points of [lo, hi). */
+static int64_t row_turns(const struct domain *d, unsigned points)
+{
+	int64_t row = d->s->extent[d->s->spec->npar - 1];
+	int64_t n = up(d->s->hi, row) - d->s->lo / row;
+
+	return n * up(row, (int64_t)points * CUDA_LANES) * CUDA_LANES;
+}
+
 static void plan_map(struct cuda_launches *out, const struct domain *d)
 {
 	const struct cuda_step *s = d->s;
-	unsigned points = emit_cuda_vector(s->spec), tile = 0;
+	unsigned points = emit_cuda_vector(s->spec), row = emit_cuda_row(s->spec), tile = 0;
 	struct cuda_launch *l = &out->item[0];
 	bool narrow = fits_32(d);
 
 	*l = (struct cuda_launch){.lo = s->lo, .hi = s->hi, .team = 1};
 	if (vectors(d, points)) {
 		l->entry = narrow ? "bz_map_vector_narrow" : "bz_map_vector";
+		if (s->spec->npar == 1)
+			points *= emit_cuda_flight(s->spec);
 		l->work = up(s->hi - s->lo, points);
 	} else if (tiles(d, &tile)) {
 		l->entry = "bz_map_tile";
 		l->kind = LAUNCH_TILES;
 		l->work = tile_count(d, tile);
 		l->tile = tile;
+		l->clo = staged(d, tile);
+	} else if (rows(d, row)) {
+		l->entry = narrow ? "bz_map_row_narrow" : "bz_map_row";
+		l->work = row_turns(d, row);
 	} else {
 		l->entry = narrow ? "bz_map_narrow" : "bz_map";
 		l->work = s->hi - s->lo;

@@ -21,13 +21,19 @@ enum status emit_cuda_source(char **out, const struct nest *spec, struct err *er
 const char *emit_cuda_prologue(void);
 /* Entry bz_matmul of contract/cuda_abi.h for this element type. */
 enum status emit_cuda_matmul(char **out, unsigned dtype, struct err *err) MUST_USE;
-#define EMIT_CUDA_GENERATION 8
+#define EMIT_CUDA_GENERATION 9
 
 /* Which entry points the text has beside those that every nest has. */
 /* Points of one access of bz_map_vector; 0: there is no such entry. */
 unsigned emit_cuda_vector(const struct nest *spec);
+/* Vectors that a thread of bz_map_vector has in flight. */
+unsigned emit_cuda_flight(const struct nest *spec);
+/* Points of a thread of bz_map_row, 32 apart; 0: there is no such entry. */
+unsigned emit_cuda_row(const struct nest *spec);
 /* bz_map_tile? */
 bool emit_cuda_tile(const struct nest *spec);
+/* Accesses that it can read through shared memory: a bit for each. */
+uint32_t emit_cuda_staged(const struct nest *spec);
 /* The _narrow ones? */
 bool emit_cuda_narrow(const struct nest *spec);
 

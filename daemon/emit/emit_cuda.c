@@ -37,25 +37,43 @@ static void put_params(struct cuda_gen *g)
 	text_add(g->o, "};\n");
 }
 
+/* The steps of loop l: of the last one as many as `last` says. */
+static void put_extent(struct cuda_gen *g, unsigned l)
+{
+	if (l == g->innermost)
+		text_add(g->o, "last");
+	else
+		text_put(g->o, "(I)A.extent[%u]", l);
+}
+
 /* A point of the parallel loops, and how its number becomes one. */
 static void put_place(struct cuda_gen *g)
 {
+	unsigned npar = g->n->npar;
+
 	text_add(g->o, "template <class I> struct bz_place {\n");
-	for (unsigned l = 0; l < g->n->npar; l++)
+	for (unsigned l = 0; l < npar; l++)
 		text_put(g->o, "I x%u;\n", l);
-	text_add(g->o,
-		 "};\ntemplate <class I> BZ_FN bz_place<I> bz_decode(const bz_params &A, I p)\n"
-		 "{\nbz_place<I> at;\n");
-	for (unsigned l = g->n->npar; l-- > 0;) {
-		if (l)
-			text_put(g->o,
-				 "{\nconst I q = bz_over(p, (I)A.extent[%u]);\n"
-				 "at.x%u = p - q * (I)A.extent[%u];\np = q;\n}\n",
-				 l, l, l);
-		else
+	text_add(g->o, "};\ntemplate <class I> BZ_FN bz_place<I> bz_decode(const bz_params &A, I "
+		       "p, I last)\n"
+		       "{\nbz_place<I> at;\n");
+	for (unsigned l = npar; l-- > 0;) {
+		if (!l) {
 			text_add(g->o, "at.x0 = p;\n");
+			continue;
+		}
+		text_add(g->o, "{\nconst I n = ");
+		put_extent(g, l);
+		text_put(g->o, ", q = bz_over(p, n);\nat.x%u = p - q * n;\np = q;\n}\n", l);
 	}
-	text_add(g->o, "return at;\n}\n");
+	text_add(g->o,
+		 "return at;\n}\n"
+		 "template <class I> BZ_FN bz_place<I> bz_decode(const bz_params &A, I p)\n{\n"
+		 "return bz_decode<I>(A, p, ");
+	if (npar)
+		text_put(g->o, "(I)A.extent[%u]);\n}\n", npar - 1u);
+	else
+		text_add(g->o, "1);\n}\n");
 }
 
 void emit_cuda_place(struct cuda_gen *g)
@@ -64,10 +82,17 @@ void emit_cuda_place(struct cuda_gen *g)
 		text_put(g->o, "const I x%u = at.x%u;\n", l, l);
 }
 
+bool emit_cuda_whole(const struct cuda_gen *g, unsigned a)
+{
+	const struct nest_access *x = &g->n->access[a];
+
+	return g->vector && x->walk == WALK_UNIT && !x->gather;
+}
+
 void emit_cuda_address(struct cuda_gen *g, unsigned a)
 {
 	const struct nest_access *x = &g->n->access[a];
-	bool any = false;
+	bool any = false, lanes = g->vector && !emit_cuda_whole(g, a);
 
 	text_put(g->o, "A.base[%u]", a);
 	for (unsigned l = 0; l < g->reach; l++) {
@@ -76,11 +101,8 @@ void emit_cuda_address(struct cuda_gen *g, unsigned a)
 		if (known && x->walk == WALK_SAME)
 			continue;
 		text_add(g->o, any ? " + " : " + (bz_i64)(");
-		/* What is gathered is never a whole vector. */
-		text_put(g->o,
-			 x->gather && g->vector > 1 && l == g->innermost ? "(x%u + k) * "
-									 : "x%u * ",
-			 l);
+		text_put(g->o, lanes && l == g->innermost ? "(x%u + k * %u) * " : "x%u * ", l,
+			 g->apart);
 		any = true;
 		if (known)
 			text_put(g->o, "%u", dtype_row(x->dtype)->bytes);
@@ -112,9 +134,16 @@ static void put_memory(struct cuda_gen *g, unsigned i)
 	const struct nest_instr *in = &g->n->instr[i];
 	const struct nest_access *x = &g->n->access[in->a];
 	const char *t = emit_cuda_type(x->dtype);
-	bool lanes = g->vector > 1 && x->walk == WALK_UNIT;
+	bool lanes = emit_cuda_whole(g, in->a);
 
-	if (in->op == NI_LOAD && lanes) {
+	if (in->op == NI_LOAD && g->staged >> in->a & 1) {
+		text_put(g->o,
+			 "bz_%s v%u = tile%u[lane][k];\nif (!(A.h.clo >> %u & 1))\nv%u = "
+			 "bz_ld<bz_%s>(",
+			 t, i, in->a, in->a, i, t);
+		emit_cuda_address(g, in->a);
+		text_add(g->o, ");\n");
+	} else if (in->op == NI_LOAD && lanes) {
 		text_put(g->o, "const bz_%s v%u = a%u.get(k);\n", t, i, in->a);
 	} else if (in->op == NI_LOAD) {
 		text_put(g->o, "const bz_%s v%u = bz_ld<bz_%s>(", t, i, t);
@@ -153,8 +182,10 @@ void emit_cuda_instrs(struct cuda_gen *g, unsigned section)
 				 t, i, t, in->a, in->a);
 			break;
 		case NI_INDEX:
-			text_put(g->o, "const bz_i64 v%u = x%u%s;\n", i, in->a,
-				 g->vector > 1 && in->a == g->innermost ? " + k" : "");
+			text_put(g->o, "const bz_i64 v%u = x%u", i, in->a);
+			if (g->vector && in->a == g->innermost)
+				text_put(g->o, " + k * %u", g->apart);
+			text_add(g->o, ";\n");
 			break;
 		case NI_REDUCE: /* emit_cuda_reduce.c does these */
 			break;
@@ -181,7 +212,7 @@ void emit_cuda_entry(struct cuda_gen *g, const char *name, const char *body)
 
 bool emit_cuda_narrow(const struct nest *spec)
 {
-	return spec->npar > 1 || spec->nred > 1;
+	return !spec->nred || spec->npar > 1 || spec->nred > 1;
 }
 
 /* May all loads of a nest come before all its stores? */
@@ -217,9 +248,67 @@ unsigned emit_cuda_vector(const struct nest *spec)
 			widest = bytes;
 	}
 	/* Written once for each point of the vector. */
-	if (widest >= CUDA_VECTOR_BYTES || CUDA_VECTOR_BYTES / widest * spec->ninstr > 256)
+	if (CUDA_VECTOR_BYTES / widest * spec->ninstr > 256)
 		return 0;
 	return CUDA_VECTOR_BYTES / widest;
+}
+
+/* Points of a thread at once: what they cost in text, and their operands in registers. */
+#define TEXT_MOST  128
+#define WORDS_MOST 48
+
+/* What a point costs in text, roughly: additions. */
+static unsigned weight(const struct nest *n)
+{
+	unsigned sum = 0;
+
+	for (unsigned i = 0; i < n->ninstr; i++)
+		sum += n->instr[i].op < OP_END ? op_row(n->instr[i].op)->cost : 1;
+	return sum ? sum : 1;
+}
+
+unsigned emit_cuda_flight(const struct nest *spec)
+{
+	unsigned vector = emit_cuda_vector(spec), flight = vector <= 2 ? 4 : 2, words = 0;
+
+	for (unsigned a = 0; a < spec->naccess; a++)
+		words += spec->access[a].walk == WALK_UNIT
+				 ? (dtype_row(spec->access[a].dtype)->bytes * vector + 3) / 4
+				 : 0;
+	while (flight > 1 &&
+	       (flight * vector * weight(spec) > TEXT_MOST || flight * words > WORDS_MOST))
+		flight /= 2;
+	return flight;
+}
+
+unsigned emit_cuda_row(const struct nest *spec)
+{
+	unsigned words = 0, points = 8;
+
+	if (spec->nred || !spec->npar || !loads_first(spec))
+		return 0;
+	for (unsigned a = 0; a < spec->naccess; a++)
+		words += (dtype_row(spec->access[a].dtype)->bytes + 3u) / 4;
+	while (points > 2 && (points * words > WORDS_MOST || points * weight(spec) > TEXT_MOST))
+		points /= 2;
+	return points;
+}
+
+uint32_t emit_cuda_staged(const struct nest *spec)
+{
+	uint32_t staged = 0, bytes = 0;
+
+	for (unsigned a = 0; a < spec->naccess; a++) {
+		const struct nest_access *x = &spec->access[a];
+		uint32_t tile = (uint32_t)dtype_row(x->dtype)->bytes * CUDA_TILE * (CUDA_TILE + 1);
+
+		if (x->walk != WALK_STRIDED || x->write || x->gather || !loads_first(spec) ||
+		    bytes + tile > CUDA_SHARED_BYTES)
+			continue;
+		bytes += tile;
+		staged |= 1u << a;
+	}
+	return staged;
 }
 
 bool emit_cuda_tile(const struct nest *spec)
@@ -271,7 +360,7 @@ static enum status find_reductions(struct cuda_gen *g, struct err *err)
 enum status emit_cuda_source(char **out, const struct nest *spec, struct err *err)
 {
 	struct text body = {NULL, 0, 0}, whole = {NULL, 0, 0};
-	struct cuda_gen g = {.o = &body, .n = spec, .vector = 1};
+	struct cuda_gen g = {.o = &body, .n = spec};
 	enum status st = find_reductions(&g, err);
 
 	if (st)

@@ -15,7 +15,9 @@ struct cuda_gen {
 	unsigned section;     /* whose text is being written */
 	unsigned first, last; /* its reductions: of red, [first, last) */
 	unsigned reach;	      /* loops that have an index where text is being written */
-	unsigned vector;      /* points of a thread in the text being written; 1: no vectors */
+	unsigned vector;      /* points of a thread in the text being written; 0: one alone */
+	uint32_t staged;      /* accesses that are read from shared memory there */
+	unsigned apart;	      /* steps of the last loop between them */
 };
 
 /* More than this many instructions: text is written fewer times, loops stay rolled. */
@@ -26,7 +28,9 @@ const char *emit_cuda_type(unsigned dtype); /* suffix, for bz_<suffix> */
 void emit_cuda_place(struct cuda_gen *g);
 /* The instructions of a section (nest.h) at one point, one line each. */
 void emit_cuda_instrs(struct cuda_gen *g, unsigned section);
-/* Address of access a at x<l>. */
+/* Are the points of the text being written one member of the group's struct? */
+bool emit_cuda_whole(const struct cuda_gen *g, unsigned a);
+/* Address of access a at x<l>, of the first of its points where they are one member. */
 void emit_cuda_address(struct cuda_gen *g, unsigned a);
 /* An entry point with this name and this one statement. */
 void emit_cuda_entry(struct cuda_gen *g, const char *name, const char *body);

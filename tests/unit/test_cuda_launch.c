@@ -62,14 +62,14 @@ static void plan(const char *entries)
 Test(cuda_launch, dense_arrays_go_by_vectors_where_they_are_aligned)
 {
 	make(DT_FLOAT32, false, 1, (int64_t[]){1000003});
-	plan("bz_map_vector");
-	cr_assert_eq(l.item[0].grid, 1000003 / 4 / 256 + 1);
+	plan("bz_map_vector_narrow");
+	cr_assert_eq(l.item[0].grid, 1000003 / (2 * 4) / 256 + 1);
 	base[1] += 4;
-	plan("bz_map");
+	plan("bz_map_row_narrow");
 	base[1] -= 4;
 	step.lo = 999;
 	step.hi = 1001;
-	plan("bz_map"); /* less than one vector */
+	plan("bz_map_row_narrow"); /* less than one vector */
 	step.hi = step.lo;
 	plan("");
 	free(run);
@@ -211,7 +211,7 @@ Test(cuda_launch, what_a_gpu_cannot_address_is_refused)
 	free(run);
 	make(DT_COMPLEX128, false, 1, (int64_t[]){100});
 	base[0] += 8; /* components are what counts */
-	plan("bz_map");
+	plan("bz_map_narrow");
 	free(run);
 }
 
