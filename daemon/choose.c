@@ -9,6 +9,7 @@
 
 #include "brazed.h"
 #include "cache/cache.h"
+#include "cuda/cuda_launch.h"
 #include "nest/compilepart.h"
 #include "run/job.h"
 
@@ -154,6 +155,7 @@ static struct kernel *kernel_of(struct plan_step *st, const struct device *dev, 
 		*k = cache_get_call(cache, st->call, dev->arch, session);
 	} else if (!*k) {
 		compilepart_spec(&spec, st->nest);
+		spec.way = cuda_launch_way(st->nest);
 		*k = cache_get(cache, &spec, dev->arch, session);
 		if (!*(*k)->origin && st->kernel[0])
 			memcpy((*k)->origin, st->kernel[0]->origin, sizeof(*k)->origin);

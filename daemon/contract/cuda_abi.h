@@ -86,6 +86,17 @@ enum cuda_entry {
 		ENTRY_END
 };
 
+static inline const char *cuda_entry_name(unsigned entry)
+{
+	static const char *const name[ENTRY_END] = {
+#define X(row) #row,
+		CUDA_ENTRIES(X)
+#undef X
+	};
+
+	return name[entry];
+}
+
 /* How a launch is laid over the device.  Whatever stands here is brought within what
  * the entry permits before it is used. */
 struct cuda_shape {

@@ -16,12 +16,6 @@
 
 #define CODE_BYTES_MAX (64ull << 20)
 
-static const char *const entry_name[ENTRY_END] = {
-#define X(name) #name,
-	CUDA_ENTRIES(X)
-#undef X
-};
-
 static struct cuda_kernel *kernel_create(struct cuda *c, uint32_t id, struct nest *spec)
 {
 	struct cuda_kernel *k = xcalloc(1, sizeof *k);
@@ -176,13 +170,14 @@ static enum status module_load(struct cuda_kernel *k, const char *image, struct 
 		return st;
 	}
 	for (int i = 0; i < ENTRY_END && st == OK; i++) {
-		CUresult rc = c->api.cuModuleGetFunction(&k->entry[i], k->module, entry_name[i]);
+		CUresult rc = c->api.cuModuleGetFunction(&k->entry[i], k->module,
+							 cuda_entry_name((unsigned)i));
 
 		if (rc == CUDA_ERROR_NOT_FOUND)
 			k->entry[i] = NULL;
 		else
-			st = cuda_context_check(c, rc, err, "entry %s of kernel %u", entry_name[i],
-						k->id);
+			st = cuda_context_check(c, rc, err, "entry %s of kernel %u",
+						cuda_entry_name((unsigned)i), k->id);
 		found += k->entry[i] != NULL;
 		if (k->entry[i])
 			look(k, i);
@@ -277,7 +272,7 @@ enum status cuda_code_entry(CUfunction *out, struct cuda_kernel *k, const char *
 	if (state == CODE_NONE)
 		return err_set(err, E_INTERNAL, "kernel %u has no code", k->id);
 	for (int i = 0; i < ENTRY_END; i++) {
-		if (strcmp(entry_name[i], entry) == 0 && k->entry[i]) {
+		if (strcmp(cuda_entry_name((unsigned)i), entry) == 0 && k->entry[i]) {
 			*out = k->entry[i];
 			return OK;
 		}

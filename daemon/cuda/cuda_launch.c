@@ -180,9 +180,9 @@ static bool vectors(const struct domain *d, unsigned points)
 /* Are the rows so long that strips of them are mostly whole? */
 static bool rows(const struct domain *d, unsigned points)
 {
-	int64_t row = d->s->extent[d->s->spec->npar - 1];
+	int64_t row = points ? d->s->extent[d->s->spec->npar - 1] : 0;
 
-	return points && row >= ROW_LEAST && row >= 3 * (int64_t)points * CUDA_LANES;
+	return row >= ROW_LEAST && row >= 3 * (int64_t)points * CUDA_LANES;
 }
 
 static bool dense(const struct cuda_step *s, unsigned a, unsigned l)
@@ -248,30 +248,49 @@ static int64_t row_turns(const struct domain *d, unsigned points)
 	return n * up(row, (int64_t)points * CUDA_LANES) * CUDA_LANES;
 }
 
+static enum cuda_entry map_entry(const struct domain *d, unsigned *tile)
+{
+	const struct nest *n = d->s->spec;
+	bool narrow = fits_32(d);
+
+	if (vectors(d, emit_cuda_vector(n)))
+		return narrow ? ENTRY_bz_map_vector_narrow : ENTRY_bz_map_vector;
+	if (tiles(d, tile))
+		return ENTRY_bz_map_tile;
+	if (rows(d, emit_cuda_row(n)))
+		return narrow ? ENTRY_bz_map_row_narrow : ENTRY_bz_map_row;
+	return narrow ? ENTRY_bz_map_narrow : ENTRY_bz_map;
+}
+
 static void plan_map(struct cuda_launches *out, const struct domain *d)
 {
 	const struct cuda_step *s = d->s;
-	unsigned points = emit_cuda_vector(s->spec), row = emit_cuda_row(s->spec), tile = 0;
 	struct cuda_launch *l = &out->item[0];
-	bool narrow = fits_32(d);
+	unsigned points, tile = 0;
+	enum cuda_entry entry = map_entry(d, &tile);
 
-	*l = (struct cuda_launch){.lo = s->lo, .hi = s->hi, .team = 1};
-	if (vectors(d, points)) {
-		l->entry = narrow ? "bz_map_vector_narrow" : "bz_map_vector";
-		if (s->spec->npar == 1)
-			points *= emit_cuda_flight(s->spec);
+	if (!emit_cuda_has(s->spec, entry))
+		entry = ENTRY_bz_map;
+	*l = (struct cuda_launch){
+		.lo = s->lo, .hi = s->hi, .team = 1, .entry = cuda_entry_name(entry)};
+	switch (entry) {
+	case ENTRY_bz_map_vector:
+	case ENTRY_bz_map_vector_narrow:
+		points = emit_cuda_vector(s->spec);
+		points *= s->spec->npar == 1 ? emit_cuda_flight(s->spec) : 1;
 		l->work = up(s->hi - s->lo, points);
-	} else if (tiles(d, &tile)) {
-		l->entry = "bz_map_tile";
+		break;
+	case ENTRY_bz_map_tile:
 		l->kind = LAUNCH_TILES;
 		l->work = tile_count(d, tile);
 		l->tile = tile;
 		l->clo = staged(d, tile);
-	} else if (rows(d, row)) {
-		l->entry = narrow ? "bz_map_row_narrow" : "bz_map_row";
-		l->work = row_turns(d, row);
-	} else {
-		l->entry = narrow ? "bz_map_narrow" : "bz_map";
+		break;
+	case ENTRY_bz_map_row:
+	case ENTRY_bz_map_row_narrow:
+		l->work = row_turns(d, emit_cuda_row(s->spec));
+		break;
+	default:
 		l->work = s->hi - s->lo;
 	}
 	l->bytes = moved(d, s->hi - s->lo, 1);
@@ -426,6 +445,25 @@ enum status cuda_launch_plan(struct cuda_launches *out, const struct cuda_step *
 	else if (s->lo < s->hi)
 		plan_map(out, &d);
 	return OK;
+}
+
+uint16_t cuda_launch_way(const struct nest *n)
+{
+	int64_t stride[LIMIT_NEST_ACCESSES * LIMIT_NDIM];
+	uint64_t base[LIMIT_NEST_ACCESSES];
+	struct cuda_step s = {.spec = n, .extent = n->extent, .stride = stride, .base = base};
+	struct domain d = {.s = &s, .loops = n->npar, .units = 1};
+	unsigned tile = 0;
+
+	if (n->nred || !n->npar)
+		return 0;
+	for (unsigned a = 0; a < n->naccess; a++) {
+		memcpy(stride + a * LIMIT_NDIM, n->access[a].stride, sizeof n->access[a].stride);
+		/* Where a turn of a loop moves it, too. */
+		base[a] = (uint64_t)n->access[a].offset | (uint64_t)n->access[a].move;
+	}
+	s.hi = d.points = product(n->extent, 0, n->npar);
+	return (uint16_t)(1 + map_entry(&d, &tile));
 }
 
 /* Tiles whose first row comes before row r of all batches' rows. */

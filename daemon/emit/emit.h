@@ -23,7 +23,9 @@ const char *emit_cuda_prologue(void);
 enum status emit_cuda_matmul(char **out, unsigned dtype, struct err *err) MUST_USE;
 #define EMIT_CUDA_GENERATION 9
 
-/* Which entry points the text has beside those that every nest has. */
+/* Has the text of a map this entry (enum cuda_entry)?  bz_map it always has. */
+bool emit_cuda_has(const struct nest *spec, unsigned entry);
+/* Which entry points the text can have beside those that every nest has. */
 /* Points of one access of bz_map_vector; 0: there is no such entry. */
 unsigned emit_cuda_vector(const struct nest *spec);
 /* Vectors that a thread of bz_map_vector has in flight. */

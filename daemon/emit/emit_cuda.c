@@ -198,6 +198,12 @@ void emit_cuda_instrs(struct cuda_gen *g, unsigned section)
 	}
 }
 
+void emit_cuda_map_entry(struct cuda_gen *g, unsigned entry, const char *body)
+{
+	if (emit_cuda_has(g->n, entry))
+		emit_cuda_entry(g, cuda_entry_name(entry), body);
+}
+
 /* The second bound, one block a multiprocessor, asks for nothing; without it ptxas of
  * CUDA 13 spills rather than have fewer blocks. */
 void emit_cuda_entry(struct cuda_gen *g, const char *name, const char *body)
@@ -285,7 +291,7 @@ unsigned emit_cuda_row(const struct nest *spec)
 {
 	unsigned words = 0, points = 8;
 
-	if (spec->nred || !spec->npar || !loads_first(spec))
+	if (spec->nred || !spec->npar || !loads_first(spec) || weight(spec) > TEXT_MOST)
 		return 0;
 	for (unsigned a = 0; a < spec->naccess; a++)
 		words += (dtype_row(spec->access[a].dtype)->bytes + 3u) / 4;
@@ -319,6 +325,11 @@ bool emit_cuda_tile(const struct nest *spec)
 		if (spec->access[a].walk == WALK_STRIDED && !spec->access[a].gather)
 			return true;
 	return false;
+}
+
+bool emit_cuda_has(const struct nest *spec, unsigned entry)
+{
+	return !spec->way || entry == ENTRY_bz_map || spec->way == entry + 1u;
 }
 
 /* ---- the whole text ------------------------------------------------------------------ */

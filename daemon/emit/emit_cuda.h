@@ -35,6 +35,9 @@ void emit_cuda_address(struct cuda_gen *g, unsigned a);
 /* An entry point with this name and this one statement. */
 void emit_cuda_entry(struct cuda_gen *g, const char *name, const char *body);
 
+/* The same of a map (enum cuda_entry), if its spec has it. */
+void emit_cuda_map_entry(struct cuda_gen *g, unsigned entry, const char *body);
+
 void emit_cuda_map(struct cuda_gen *g);
 void emit_cuda_reduce(struct cuda_gen *g);
 

@@ -72,12 +72,16 @@ static void put_points(struct cuda_gen *g)
 		       "const bz_place<I> by = bz_decode<I>(A, all);\n"
 		       "for (I p = lo + me; p < hi; p += all) {\n" POLL "bz_point<I>(A, at);\n"
 		       "bz_next<I>(A, at, by, last);\n}\n}\n");
-	emit_cuda_entry(g, "bz_map", "bz_points<bz_i64>(A);");
-	if (emit_cuda_narrow(g->n))
-		emit_cuda_entry(g, "bz_map_narrow", "bz_points<bz_i32>(A);");
+	emit_cuda_map_entry(g, ENTRY_bz_map, "bz_points<bz_i64>(A);");
+	emit_cuda_map_entry(g, ENTRY_bz_map_narrow, "bz_points<bz_i32>(A);");
 }
 
 /* ---- points of a thread together ------------------------------------------------------ */
+
+static bool has_either(const struct cuda_gen *g, unsigned wide, unsigned narrow)
+{
+	return emit_cuda_has(g->n, wide) || emit_cuda_has(g->n, narrow);
+}
 
 /* Of a group of points: the struct's head, its members' template, and what its functions take
  * besides the place: where it moves memory, what its members are told then, and where it
@@ -164,7 +168,7 @@ static void put_vectors(struct cuda_gen *g)
 {
 	g->vector = emit_cuda_vector(g->n);
 	g->apart = 1;
-	if (!g->vector)
+	if (!g->vector || !has_either(g, ENTRY_bz_map_vector, ENTRY_bz_map_vector_narrow))
 		return;
 	put_group(g, &(struct grouping){.head = "template <class I> struct bz_group",
 					.member = "bz_vector",
@@ -182,8 +186,8 @@ static void put_vectors(struct cuda_gen *g)
 		       "for (I q = me; q < alone; q += all)\n"
 		       "bz_point<I>(A, bz_decode<I>(A, q < heads ? lo + q : tail + q - heads));\n"
 		       "}\n");
-	emit_cuda_entry(g, "bz_map_vector", "bz_vector_points<bz_i64>(A);");
-	emit_cuda_entry(g, "bz_map_vector_narrow", "bz_vector_points<bz_i32>(A);");
+	emit_cuda_map_entry(g, ENTRY_bz_map_vector, "bz_vector_points<bz_i64>(A);");
+	emit_cuda_map_entry(g, ENTRY_bz_map_vector_narrow, "bz_vector_points<bz_i32>(A);");
 }
 
 /* ---- rows ------------------------------------------------------------------------------ */
@@ -231,8 +235,8 @@ static void put_rows(struct cuda_gen *g)
 		    "bz_strip_points<I>(A, p, lane, (int)(low < size ? low - lane : size), "
 		    "(int)((room < size ? room : size) - lane));\n"
 		    "bz_next<I>(A, at, by, last);\n}\n}\n");
-	emit_cuda_entry(g, "bz_map_row", "bz_row_points<bz_i64>(A);");
-	emit_cuda_entry(g, "bz_map_row_narrow", "bz_row_points<bz_i32>(A);");
+	emit_cuda_map_entry(g, ENTRY_bz_map_row, "bz_row_points<bz_i64>(A);");
+	emit_cuda_map_entry(g, ENTRY_bz_map_row_narrow, "bz_row_points<bz_i32>(A);");
 }
 
 /* ---- tiles ------------------------------------------------------------------------- */
@@ -327,7 +331,7 @@ static void put_tiles(struct cuda_gen *g)
 	emit_cuda_instrs(g, SECTION_BODY);
 	text_add(g->o, "}\n}\n}\n");
 	g->staged = 0;
-	emit_cuda_entry(g, "bz_map_tile", "bz_tile_points(A);");
+	emit_cuda_map_entry(g, ENTRY_bz_map_tile, "bz_tile_points(A);");
 }
 
 void emit_cuda_map(struct cuda_gen *g)
@@ -337,6 +341,6 @@ void emit_cuda_map(struct cuda_gen *g)
 	put_vectors(g);
 	put_rows(g);
 	g->vector = 0;
-	if (emit_cuda_tile(g->n))
+	if (emit_cuda_tile(g->n) && emit_cuda_has(g->n, ENTRY_bz_map_tile))
 		put_tiles(g);
 }

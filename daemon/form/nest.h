@@ -48,6 +48,8 @@ struct nest {
 	uint16_t post; /* first instruction of section 1; ninstr when it has none: ask
 			  nest_section and its like */
 	uint16_t nmore, more[LIMIT_NEST_SECTIONS - 2]; /* sections 2.., where each begins */
+	uint16_t way; /* of a GPU's spec: 1 + the entry (contract/cuda_abi.h) that its loops
+			 and strides ask for, the only one it has beside the general; 0: all */
 	int64_t extent[LIMIT_NDIM];
 	uint32_t scalar[LIMIT_NEST_SCALARS]; /* immediate of the partition behind each
 						scalar parameter; 0 in a spec */

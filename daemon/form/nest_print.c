@@ -47,7 +47,10 @@ static void put_head(struct textbuf *t, const struct nest *n, bool spec)
 		for (unsigned k = 0; !spec && k < n->nred; k++)
 			textbuf_put(t, " %lld", (long long)n->extent[n->npar + k]);
 	}
-	textbuf_put(t, " vec %u width %u\n", n->vec, n->width);
+	textbuf_put(t, " vec %u width %u", n->vec, n->width);
+	if (n->way)
+		textbuf_put(t, " way %u", n->way);
+	textbuf_put(t, "\n");
 }
 
 static void put_access(struct textbuf *t, const struct nest *n, unsigned k, bool spec)

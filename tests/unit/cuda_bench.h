@@ -320,7 +320,9 @@ static inline void instr(struct nest *n, unsigned op, unsigned a, unsigned c, un
 /* out[i] = in[i] * 0.5 */
 static inline struct nest nest_half(int64_t n)
 {
-	struct nest x = {.npar = 1, .width = 8, .naccess = 2, .nscalar = 1};
+	/* Its modules have the general entry only. */
+	struct nest x = {
+		.npar = 1, .width = 8, .naccess = 2, .nscalar = 1, .way = 1 + ENTRY_bz_map};
 
 	x.extent[0] = n;
 	for (int a = 0; a < 2; a++) {

@@ -94,6 +94,32 @@ Test(cuda_launch, offsets_beyond_32_bits_take_wide_indices)
 	free(run);
 }
 
+/* A kernel may have the one entry that its nest asked for and the general one. */
+Test(cuda_launch, what_a_kernel_lacks_is_done_by_its_general_entry)
+{
+	make(DT_FLOAT32, false, 1, (int64_t[]){1000003});
+	cr_assert_eq(cuda_launch_way(&n), 1 + ENTRY_bz_map_vector_narrow);
+	n.way = cuda_launch_way(&n);
+	plan("bz_map_vector_narrow");
+	base[1] += 4; /* rows would do, which it does not have */
+	plan("bz_map");
+	n.way = 1 + ENTRY_bz_map_row_narrow;
+	plan("bz_map_row_narrow");
+	n.way = 0;
+	n.access[0].offset = 4;
+	cr_assert_eq(cuda_launch_way(&n), 1 + ENTRY_bz_map_row_narrow);
+	n.access[0].offset = 0;
+	n.access[0].move = 12; /* the next turn's is not aligned */
+	cr_assert_eq(cuda_launch_way(&n), 1 + ENTRY_bz_map_row_narrow);
+	n.extent[0] = (int64_t)1 << 40;
+	n.access[0].move = 0;
+	cr_assert_eq(cuda_launch_way(&n), 1 + ENTRY_bz_map_vector);
+	free(run);
+	make(DT_FLOAT32, true, 2, (int64_t[]){100, 500});
+	cr_assert_eq(cuda_launch_way(&n), 0); /* a reduction has all of its entries */
+	free(run);
+}
+
 Test(cuda_launch, transposed_operands_go_by_tiles_along_their_dense_loop)
 {
 	make(DT_FLOAT32, false, 3, (int64_t[]){64, 5, 100});
@@ -103,6 +129,7 @@ Test(cuda_launch, transposed_operands_go_by_tiles_along_their_dense_loop)
 	run->stride[2] = 64 * 4;
 	plan("bz_map_tile");
 	cr_assert_eq(l.item[0].tile, 0);
+	cr_assert_eq(l.item[0].clo, 1); /* the first operand comes through shared memory */
 	run->extent[0] = 8;
 	step.hi = 8 * 5 * 100;
 	plan("bz_map_narrow");

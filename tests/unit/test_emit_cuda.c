@@ -2,6 +2,8 @@
 /* emit/emit_cuda*.c: NVRTC takes the text for every operation and shape of nest. */
 #include "cuda_fixture.h"
 
+#include "contract/cuda_abi.h"
+
 TestSuite(emit_cuda, .timeout = 600);
 
 static void compile(const struct nest *n, unsigned arch, const char *name)
@@ -31,6 +33,39 @@ Test(emit_cuda, every_operation_has_a_function_for_each_of_its_types)
 			if (ops_nest(&n, &op, d, 0, 4, 64))
 				compile(&n, 999, name);
 		}
+	}
+}
+
+/* A spec that says which entry it is for has that one and the general one. */
+Test(emit_cuda, text_has_the_entries_that_the_spec_asks_for)
+{
+	static const unsigned asked[] = {ENTRY_bz_map_narrow, ENTRY_bz_map_vector,
+					 ENTRY_bz_map_row_narrow, ENTRY_bz_map_tile};
+	static struct nest n;
+	struct err err = {OK, ""};
+
+	for (unsigned i = 0; i <= sizeof asked / sizeof asked[0]; i++) {
+		bool all = i == sizeof asked / sizeof asked[0];
+		char *source = NULL, line[64];
+		unsigned v;
+
+		memset(&n, 0, sizeof n);
+		n.npar = 2;
+		n.width = 8;
+		v = nest_load(&n, DT_FLOAT32, 2, 1, 3);
+		nest_store(&n, v, 2, 1, 3);
+		nest_finish(&n, 1);
+		n.access[0].walk = asked[i % 4] == ENTRY_bz_map_tile ? WALK_STRIDED : WALK_UNIT;
+		n.way = (uint16_t)(all ? 0 : 1 + asked[i]);
+		cr_assert_eq(emit_cuda_source(&source, &n, &err), OK, "%s", err.text);
+		for (unsigned e = ENTRY_bz_map; e <= ENTRY_bz_map_tile; e++) {
+			bool has =
+				e == ENTRY_bz_map || (all ? e != ENTRY_bz_map_tile : e == asked[i]);
+
+			snprintf(line, sizeof line, "\n%s(const bz_params A)", cuda_entry_name(e));
+			cr_expect_eq(strstr(source, line) != NULL, has, "%s, %u", line, i);
+		}
+		free(source);
 	}
 }
 
