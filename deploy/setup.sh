@@ -183,6 +183,13 @@ nvrtc_install() {
 setup: toolkit, or set BRAZE_NVRTC to libnvrtc.so.13, to run them"
 }
 
+# What shows machine code, so that it can be counted.
+disassembler_install() {
+	$VENV/bin/python -m pip install --quiet --no-input --disable-pip-version-check \
+		-r deploy/requirements-cuda-tools.txt </dev/null ||
+		say "pip could not install nvdisasm: the test that counts machine code will be skipped"
+}
+
 if command -v dpkg-query >/dev/null 2>&1; then
 	packages_install
 else
@@ -190,6 +197,7 @@ else
 fi
 venv_make
 nvrtc_install
+disassembler_install
 if [ "${1:-}" = --long ] && command -v dpkg-query >/dev/null 2>&1; then
 	long_packages_install
 fi

@@ -3,6 +3,8 @@
  *
  *   cuda_table              print the table of docs/kernels-cuda.md
  *   cuda_table --check A... compile for these architectures
+ *   cuda_table --cubins DIR write the maps' code for sm_90 to DIR/<n>.cubin, and a line "n,
+ *                           bytes of an element, template" for each
  *
  * Fails when a template spills.
  *
@@ -101,7 +103,22 @@ static void make(struct nest *n, const struct sample *s)
 		n->post = n->ninstr;
 }
 
-static enum status compile(struct compile_nvrtc *job, const struct sample *s, struct err *err)
+/* To the file at `path`, where there is one. */
+static enum status keep(int code, uint64_t bytes, const char *path, struct err *err)
+{
+	FILE *f = path ? fopen(path, "wb") : NULL;
+	char *image = f ? malloc(bytes) : NULL;
+	bool good = image && pread(code, image, bytes, 0) == (ssize_t)bytes &&
+		    fwrite(image, 1, bytes, f) == bytes;
+
+	free(image);
+	if (f && fclose(f))
+		good = false;
+	return good || !path ? OK : err_set(err, E_SYSTEM, "cannot write %s", path);
+}
+
+static enum status compile(struct compile_nvrtc *job, const struct sample *s, const char *path,
+			   struct err *err)
 {
 	static struct nest n;
 	char log[COMPILE_LOG_BYTES], *source = NULL;
@@ -119,6 +136,8 @@ static enum status compile(struct compile_nvrtc *job, const struct sample *s, st
 		st = compile_wire_memfd(&in, "source", source, strlen(source), err);
 	if (!st)
 		st = compile_nvrtc_run(&out, &bytes, job, in, log, err);
+	if (!st)
+		st = keep(out, bytes, path, err);
 	if (in >= 0)
 		close(in);
 	if (out >= 0)
@@ -137,7 +156,7 @@ static int row(const struct sample *s, const unsigned *arch, unsigned narch)
 		struct compile_nvrtc job = {.library = nvrtc.path, .arch = arch[i]};
 		struct err err = {OK, ""};
 
-		if (compile(&job, s, &err)) {
+		if (compile(&job, s, NULL, &err)) {
 			fprintf(stderr, "%s, sm_%u: %s\n", s->name, arch[i], err.text);
 			return 1;
 		}
@@ -153,8 +172,28 @@ static int row(const struct sample *s, const unsigned *arch, unsigned narch)
 	return bad;
 }
 
+static int cubins(const char *folder)
+{
+	for (unsigned k = 0; k < NSAMPLES; k++) {
+		struct compile_nvrtc job = {.library = nvrtc.path, .arch = 90};
+		struct err err = {OK, ""};
+		char path[4096];
+
+		if (samples[k].nred || !samples[k].arity)
+			continue;
+		snprintf(path, sizeof path, "%s/%u.cubin", folder, k);
+		if (compile(&job, &samples[k], path, &err)) {
+			fprintf(stderr, "%s: %s\n", samples[k].name, err.text);
+			return 1;
+		}
+		printf("%u, %u, %s\n", k, dtype_row(samples[k].dtype)->bytes, samples[k].name);
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
+	bool write = argc == 3 && !strcmp(argv[1], "--cubins");
 	bool check = argc > 1 && !strcmp(argv[1], "--check");
 	unsigned some[16], n = 0;
 	int bad = 0;
@@ -163,8 +202,10 @@ int main(int argc, char **argv)
 		some[n++] = (unsigned)atoi(argv[i]);
 	if (!cuda_find(&nvrtc, "BRAZE_NVRTC", names)) {
 		fprintf(stderr, "skipped: %s\n", nvrtc.text);
-		return check ? 77 : 1;
+		return check || write ? 77 : 1;
 	}
+	if (write)
+		return cubins(argv[2]);
 	if (!n)
 		for (; n < sizeof all / sizeof all[0]; n++)
 			some[n] = all[n];
