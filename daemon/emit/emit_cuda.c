@@ -236,6 +236,20 @@ static bool loads_first(const struct nest *n)
 	return true;
 }
 
+/* Points of a thread at once: what they cost in text, and their operands in registers. */
+#define TEXT_MOST  128
+#define WORDS_MOST 48
+
+/* What a point costs in text, roughly: additions. */
+static unsigned weight(const struct nest *n)
+{
+	unsigned sum = 0;
+
+	for (unsigned i = 0; i < n->ninstr; i++)
+		sum += n->instr[i].op < OP_END ? op_row(n->instr[i].op)->cost : 1;
+	return sum ? sum : 1;
+}
+
 unsigned emit_cuda_vector(const struct nest *spec)
 {
 	unsigned widest = 1;
@@ -253,24 +267,11 @@ unsigned emit_cuda_vector(const struct nest *spec)
 		if (x->walk == WALK_UNIT && bytes > widest)
 			widest = bytes;
 	}
-	/* Written once for each point of the vector. */
-	if (CUDA_VECTOR_BYTES / widest * spec->ninstr > 256)
+	/* Written once for each point of the vector; long text gains nothing by wide accesses. */
+	if (CUDA_VECTOR_BYTES / widest * spec->ninstr > 256 ||
+	    (widest == CUDA_VECTOR_BYTES && weight(spec) > TEXT_MOST))
 		return 0;
 	return CUDA_VECTOR_BYTES / widest;
-}
-
-/* Points of a thread at once: what they cost in text, and their operands in registers. */
-#define TEXT_MOST  128
-#define WORDS_MOST 48
-
-/* What a point costs in text, roughly: additions. */
-static unsigned weight(const struct nest *n)
-{
-	unsigned sum = 0;
-
-	for (unsigned i = 0; i < n->ninstr; i++)
-		sum += n->instr[i].op < OP_END ? op_row(n->instr[i].op)->cost : 1;
-	return sum ? sum : 1;
 }
 
 unsigned emit_cuda_flight(const struct nest *spec)
