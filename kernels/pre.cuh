@@ -81,7 +81,8 @@ template <class A> struct bz_same<A, A> {
 struct bz_head {
 	bz_i64 lo, hi, clo, chi;
 	bz_u64 cancel, part, error;
-	bz_u32 team, tile;
+	bz_u16 team, piece;
+	bz_u32 tile;
 };
 struct bz_acc {
 	bz_u64 v[2];

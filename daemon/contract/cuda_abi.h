@@ -20,11 +20,11 @@
  *               bz_map_tile             the same, in tiles along `tile` and the last loop
  *   nred  > 0   bz_reduce_warp, bz_reduce_warp_narrow
  *               bz_reduce_column, bz_reduce_column_narrow
- *                                       parallel points [lo, hi), chunks [clo, chi) of
+ *                                       parallel points [lo, hi), pieces [clo, chi) of
  *                                       each; a warp's threads lie along the reduced
  *                                       loops, or along the parallel ones.  part == 0:
- *                                       one chunk, the post instructions follow it.
- *                                       Otherwise accumulators go to part[(p * chunks +
+ *                                       one piece, the post instructions follow it.
+ *                                       Otherwise accumulators go to part[(p * pieces +
  *                                       c) * nreduce + r], struct bz_acc of kernel_abi.h
  *               bz_finish               combines the parts of points [lo, hi), which it
  *                                       overwrites, then post
@@ -32,9 +32,10 @@
  * _narrow: indices and byte offsets of 32 bits, where there are several loops to
  * divide by.  Without it they have 64.
  *
- * Lanes, blocks and chunks are those of kernels/tree.h, so the bits of a result
- * do not depend on the entry, the grid, the threads of a block, the team or the slices.  Kernels
- * look at *cancel between pieces of work; after a cancel their output is undefined. */
+ * Lanes, blocks and chunks are those of kernels/tree.h, and a piece is a subtree of a chunk, so the
+ * bits of a result do not depend on the entry, the grid, the threads of a block, the team, the
+ * pieces or the slices.  Kernels look at *cancel now and then; after a cancel their output is
+ * undefined. */
 #ifndef BRAZE_CUDA_ABI_H
 #define BRAZE_CUDA_ABI_H
 
@@ -52,7 +53,8 @@ struct cuda_args {
 	uint64_t part;	 /* device address of point 0, chunk 0; 0: none */
 	uint64_t error;	 /* device address of a word for each check of the nest, as in struct
 			    bz_args; 0: it has none */
-	uint32_t team;	 /* warps that share a task: 1, 2, 4, 8 */
+	uint16_t team;	 /* warps that share a task: 1, 2, 4, 8 */
+	uint16_t piece;	 /* a reduction's pieces have 2^piece elements: a block, or 2, 4 .. 64 */
 	uint32_t tile;	 /* loop that tiles run along, beside the last */
 };
 

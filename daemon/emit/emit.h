@@ -21,7 +21,7 @@ enum status emit_cuda_source(char **out, const struct nest *spec, struct err *er
 const char *emit_cuda_prologue(void);
 /* Entry bz_matmul of contract/cuda_abi.h for this element type. */
 enum status emit_cuda_matmul(char **out, unsigned dtype, struct err *err) MUST_USE;
-#define EMIT_CUDA_GENERATION 8
+#define EMIT_CUDA_GENERATION 9
 
 /* Which entry points the text has beside those that every nest has. */
 /* Points of one access of bz_map_vector; 0: there is no such entry. */

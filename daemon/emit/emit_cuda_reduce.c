@@ -86,6 +86,19 @@ static const char *place(const struct cuda_gen *g)
 	return g->n->nmore ? "bz_spot" : "bz_place";
 }
 
+/* Bytes that the section reads at each of its points. */
+static unsigned read_bytes(const struct cuda_gen *g)
+{
+	unsigned sum = 0;
+
+	for (unsigned i = nest_begin(g->n, g->section); i < nest_end(g->n, g->section); i++)
+		if (g->n->instr[i].op == NI_LOAD)
+			sum += dtype_row(g->n->access[g->n->instr[i].a].dtype)->bytes;
+	return sum;
+}
+
+/* unroll: turns of eight points each that go along columns at once.  64 bytes under way for a
+ * thread are enough, and more only takes registers. */
 static void put_types(struct cuda_gen *g)
 {
 	bool big = g->n->ninstr > EMIT_CUDA_BIG;
@@ -93,8 +106,9 @@ static void put_types(struct cuda_gen *g)
 	text_put(g->o,
 		 "struct %s {\ntypedef bz_params params;\n"
 		 "template <class I> using place = %s<I>;\n"
-		 "enum { big = %s, unroll = %u, count = %u };\n",
-		 name(g), place(g), big ? "true" : "false", big ? 1 : 4, g->last - g->first);
+		 "enum { big = %s, leaf_bits = %u, unroll = %u, count = %u };\n",
+		 name(g), place(g), big ? "true" : "false", big ? 5 : 3, read_bytes(g) > 4 ? 1 : 2,
+		 g->last - g->first);
 	text_add(g->o, "struct lanes {\n");
 	for (unsigned k = g->first; k < g->last; k++)
 		text_put(g->o, is_arg(g, k) ? "bz_best<bz_%s> r%u[%u];\n" : "bz_%s r%u[%u];\n",

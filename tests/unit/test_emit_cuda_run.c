@@ -535,7 +535,7 @@ Test(emit_cuda_run, fused_reductions_of_many_shapes)
 		{"many rows of columns", "_reduce_column_finish", 1, 1, {9, 70000}, 0},
 		{"the middle axis kept", "_reduce_column_narrow", 1, 2, {60, 50, 13}, 0},
 		{"the middle axis reduced", "_reduce_column_narrow", 2, 1, {7, 40, 90}, 1},
-		{"two and two", "_reduce_column_narrow", 2, 2, {2, 75, 20, 60}, 1},
+		{"two and two", "_reduce_column_narrow_finish", 2, 2, {2, 75, 20, 60}, 1},
 		{"one row", "_reduce_warp", 1, 1, {1, 3000}, 1},
 		{"over nothing", "_reduce_column", 1, 1, {20, 0}, 1},
 	};
