@@ -612,9 +612,10 @@ BZ_FN void bz_column_phase(const typename K::params &A, typename K::template pla
 	if (team > 1) {
 		*mine = v;
 		__syncthreads();
-		if (!seat)
+		if (!seat) {
 			bz_seats_combine(mine, 32, (all + share.each - 1) / share.each, (K *)0);
-		v = *mine;
+			v = *mine;
+		}
 	}
 	if (busy && !seat)
 		K::template post<I>(A, at, v);
