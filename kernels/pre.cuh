@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/pre.cuh - types, memory and casts of generated CUDA kernels.
  *
- * Text at the head of every CUDA source (pre.cuh ew.cuh gather.cuh cx.cuh f16.cuh tree.cuh), compiled
- * by NVRTC without any header.  The rules are those of pre.h, ew.h, cx.h and tree.h,
+ * Text at the head of every CUDA source (pre.cuh ew.cuh gather.cuh cx.cuh f16.cuh tree.cuh
+ * groups.cuh), compiled by NVRTC without any header.  The rules are those of pre.h, ew.h, cx.h and tree.h,
  * one element a thread: templates over the element type, so that a kernel pays for
  * the functions it uses.  bz_<stem><bz_<suffix>> for every row of proto/ops.def.
  *

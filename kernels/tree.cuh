@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernels/tree.cuh - reductions, last in every CUDA prologue.
+/* kernels/tree.cuh - reductions; with groups.cuh last in every CUDA prologue.
  *
  * The one tree of tree.h, by threads.  A pair of accumulators stands for lanes j and
  * j + 32 of a type with 64 lanes, one for lane j of a type with 32: elements j, j + 64,
@@ -8,6 +8,7 @@
  *
  *   bz_reduce_warps     a warp takes a block, thread j the lanes j: coalesced where
  *                       the reduced loop is
+ *   bz_reduce_groups    (groups.cuh) a few threads take a block, so a warp several of them
  *   bz_reduce_columns   a thread takes a parallel point, or a leaf of it: lanes of a
  *                       block that fold in registers.  Leaves stand in the order of
  *                       their reversed numbers, in which folding in halves is a binary
@@ -22,11 +23,12 @@
  *
  * K, the kernel, is generated: K::params; K::place<I>, a parallel point; K::lanes and
  * K::reds, accumulators and results of all reductions; and the functions begin, pair,
- * join, down (from w lanes up), nothing (over no element), put, get, point, post. */
+ * join, down (from w lanes up), nothing (over no element), put, get, point, post.  Where
+ * K::vector is not 0, points does what point does to so many of them. */
 
 #define BZ_BLOCK  1024
 #define BZ_CHUNK  65536
-#define BZ_LANES  32 /* pairs of lanes, or lanes */
+#define BZ_PAIRS  32 /* of lanes, or lanes alone */
 
 /* ---- identities, argmin and argmax ---------------------------------------------- */
 
@@ -201,6 +203,11 @@ BZ_FN int bz_piece_size(const bz_head &h, bz_i64 n, bz_i64 c)
 	const bz_i64 left = n - (c << h.piece);
 	return left < 1 << h.piece ? (int)left : 1 << h.piece;
 }
+/* Elements of a point's first piece, its greatest. */
+BZ_FN bz_i64 bz_most_of_piece(const bz_head &h, bz_i64 n)
+{
+	return n < 1 << h.piece ? n : 1 << h.piece;
+}
 /* A piece of a point is done. */
 template <class K, class I>
 BZ_FN void bz_deliver(const typename K::params &A, bz_i64 p, bz_i64 c, bz_i64 n,
@@ -303,7 +310,7 @@ template <class K, class I> BZ_FN void bz_reduce_warps(const typename K::params 
 	const int teams = (int)blockDim.x / 32 / team;
 	const int seat = warp % team, table = warp / team;
 	const bz_i64 n = K::reduced(A), per = A.h.chi - A.h.clo;
-	const bz_i64 tasks = (A.h.hi - A.h.lo) * per, turn = n < 1 << A.h.piece ? n : 1 << A.h.piece;
+	const bz_i64 tasks = (A.h.hi - A.h.lo) * per, turn = bz_most_of_piece(A.h, n);
 	typename K::reds *mine = room + table * 8 * team;
 	int since = 0;
 
@@ -396,7 +403,7 @@ template <class K, class I>
 BZ_FN typename K::reds bz_leaf(const typename K::params &A, typename K::template place<I> at,
 			       I first, int n, int c)
 {
-	enum { leaves = 1 << K::leaf_bits, lanes = BZ_LANES / leaves };
+	enum { leaves = 1 << K::leaf_bits, lanes = BZ_PAIRS / leaves };
 	typename K::lanes acc[lanes];
 	typename K::reds v[lanes];
 

@@ -19,10 +19,13 @@
  *                                       once, aligned up to CUDA_VECTOR_BYTES
  *               bz_map_tile             the same, in tiles along `tile` and the last loop
  *   nred  > 0   bz_reduce_warp, bz_reduce_warp_narrow
+ *               bz_reduce_thin, bz_reduce_thin_narrow
+ *               bz_reduce_vector, bz_reduce_vector_narrow
  *               bz_reduce_column, bz_reduce_column_narrow
  *                                       parallel points [lo, hi), pieces [clo, chi) of
  *                                       each; a warp's threads lie along the reduced
- *                                       loops, or along the parallel ones.  part == 0:
+ *                                       loops, or along the parallel ones; of thin and
+ *                                       vector some do along each.  part == 0:
  *                                       one piece, the post instructions follow it.
  *                                       Otherwise accumulators go to part[(p * pieces +
  *                                       c) * nreduce + r], struct bz_acc of kernel_abi.h
@@ -68,6 +71,10 @@ struct cuda_args {
 	X(bz_map_tile)                                                                             \
 	X(bz_reduce_warp)                                                                          \
 	X(bz_reduce_warp_narrow)                                                                   \
+	X(bz_reduce_thin)                                                                          \
+	X(bz_reduce_thin_narrow)                                                                   \
+	X(bz_reduce_vector)                                                                        \
+	X(bz_reduce_vector_narrow)                                                                 \
 	X(bz_reduce_column)                                                                        \
 	X(bz_reduce_column_narrow)                                                                 \
 	X(bz_finish)                                                                               \

@@ -8,12 +8,14 @@
 #include "emit/emit.h"
 #include "loops/kernel_abi.h"
 
-#define MANY_WARPS 16 /* warps a multiprocessor wants busy */
-#define TILE_LEAST 16 /* a loop shorter than this is not worth tiles */
-#define SECTOR	   32 /* bytes that memory moves at least */
-#define BLOCK_LOG  10 /* binary logarithms of TREE_BLOCK, TREE_CHUNK */
-#define CHUNK_LOG  16
-#define SOON	   (160 << 10) /* bytes that one block reads in the time of a launch */
+#define MANY_WARPS  16 /* warps a multiprocessor wants busy */
+#define TILE_LEAST  16 /* a loop shorter than this is not worth tiles */
+#define SECTOR	    32 /* bytes that memory moves at least */
+#define BLOCK_LOG   10 /* binary logarithms of TREE_BLOCK, TREE_CHUNK */
+#define CHUNK_LOG   16
+#define SHORT	    512		/* elements of a row whose warp would mostly wait */
+#define THIN_GROUPS 4		/* of a warp in bz_reduce_thin */
+#define SOON	    (160 << 10) /* bytes that one block reads in the time of a launch */
 
 struct domain {
 	const struct cuda_step *s;
@@ -325,6 +327,50 @@ static void cut(struct domain *d, int64_t points, bool columns)
 	d->pieces = up(d->reduced, (int64_t)1 << d->piece);
 }
 
+/* Do accesses of so many reduced points stay in their row, on multiples of their size? */
+static bool vectors_along(const struct domain *d, unsigned points)
+{
+	const struct cuda_step *s = d->s;
+	unsigned last = d->loops - 1;
+
+	if (!points || (s->spec->nred > 1 && s->extent[last] % points))
+		return false;
+	for (unsigned a = 0; a < s->spec->naccess; a++) {
+		uint64_t bits = s->base[a];
+
+		if (s->spec->access[a].walk != WALK_UNIT)
+			continue;
+		for (unsigned l = 0; l < last; l++)
+			bits |= s->extent[l] > 1 ? (uint64_t)stride_of(s, a, l) : 0;
+		if (bits & (points * dtype_row(s->spec->access[a].dtype)->bytes - 1))
+			return false;
+	}
+	return true;
+}
+
+/* How a warp goes along reduced loops: a block at a time, or several at once by few threads
+ * each, `groups` of them.  That takes 16 bytes at once where they are aligned, and of short rows
+ * several; a block at a time has more warps. */
+static const char *along(const struct domain *d, int64_t points, bool narrow, unsigned *groups)
+{
+	unsigned vector = emit_cuda_reduce_vector(d->s->spec);
+	int64_t blocks = points * up(d->reduced, TREE_BLOCK),
+		busy = (int64_t)d->units * MANY_WARPS / 2;
+
+	*groups = 1;
+	if (vectors_along(d, vector) && blocks / vector >= busy &&
+	    (d->piece == BLOCK_LOG || blocks_of(d) >= vector)) {
+		*groups = vector;
+		return narrow ? "bz_reduce_vector_narrow" : "bz_reduce_vector";
+	}
+	if (emit_cuda_reduce_thin(d->s->spec) && d->reduced <= SHORT &&
+	    blocks / THIN_GROUPS >= busy) {
+		*groups = THIN_GROUPS;
+		return narrow ? "bz_reduce_thin_narrow" : "bz_reduce_thin";
+	}
+	return narrow ? "bz_reduce_warp_narrow" : "bz_reduce_warp";
+}
+
 /* Accumulators, and behind the last slice the kernel that combines them. */
 static void plan_parts(struct cuda_launches *out, const struct domain *d)
 {
@@ -370,11 +416,22 @@ static void pieces_of(struct cuda_launch *l, const struct domain *d)
 	l->chi = min64(s->hi << (CHUNK_LOG - d->piece), l->chi);
 }
 
+/* The warps of a team: each has room for the values of 8 turns of theirs, of `turns` in all. */
+static void teams(struct cuda_launch *l, const struct domain *d, int64_t turns, int64_t most)
+{
+	int64_t least = up(turns, 8);
+
+	l->least = (uint16_t)team_for(d, INT32_MAX, least, 1);
+	l->most = (uint16_t)team_for(d, 0, least, most);
+	l->team = team_for(d, l->work, least, most);
+}
+
 static void plan_reduce(struct cuda_launches *out, struct domain *d)
 {
 	const struct cuda_step *s = d->s;
 	struct cuda_launch *l = &out->item[0];
-	int64_t tasks, least, most;
+	unsigned groups = 1;
+	int64_t tasks, most;
 	bool narrow = fits_32(d), across = false;
 
 	*l = (struct cuda_launch){.lo = s->lo, .hi = s->hi};
@@ -393,21 +450,19 @@ static void plan_reduce(struct cuda_launches *out, struct domain *d)
 	l->part = s->split || d->pieces > 1;
 	tasks = l->chi - l->clo;
 	most = blocks_of(d);
-	least = up(most, 8);
 	if (across) {
 		tasks *= up(l->hi - l->lo, 32);
-		most = min64(d->reduced, CUDA_WARPS); /* which share a block, too */
 		l->entry = narrow ? "bz_reduce_column_narrow" : "bz_reduce_column";
 	} else {
 		tasks *= l->hi - l->lo;
-		l->entry = narrow ? "bz_reduce_warp_narrow" : "bz_reduce_warp";
+		l->entry = along(d, l->hi - l->lo, narrow, &groups);
+		if (d->piece == BLOCK_LOG) /* each group has a task of its own */
+			tasks = up(tasks, groups);
+		most = up(most, groups);
 	}
 	l->kind = LAUNCH_TASKS;
 	l->work = tasks;
-	/* Each warp of a team has room for the values of 8 blocks. */
-	l->least = (uint16_t)team_for(d, INT32_MAX, least, 1);
-	l->most = (uint16_t)team_for(d, 0, least, most);
-	l->team = team_for(d, tasks, least, most);
+	teams(l, d, most, across ? min64(d->reduced, CUDA_WARPS) : most);
 	l->bytes = moved(d, l->hi - l->lo,
 			 min64((l->chi - l->clo) << d->piece, d->reduced ? d->reduced : 1));
 	lay(l, d);

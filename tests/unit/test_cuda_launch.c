@@ -123,9 +123,25 @@ Test(cuda_launch, transposed_operands_go_by_tiles_along_their_dense_loop)
 Test(cuda_launch, rows_go_by_warps_and_few_long_ones_by_whole_blocks)
 {
 	make(DT_FLOAT32, true, 2, (int64_t[]){100000, 500});
-	plan("bz_reduce_warp");
+	plan("bz_reduce_vector");
 	cr_assert_eq(l.item[0].team, 1);
+	cr_assert_eq(l.item[0].work, 25000, "four rows a warp");
 	cr_assert_eq(l.part_bytes, 0);
+	base[0] += 4; /* not 16 bytes at once */
+	plan("bz_reduce_thin");
+	cr_assert_eq(l.item[0].work, 25000);
+	free(run);
+	make(DT_FLOAT32, true, 2, (int64_t[]){100000, 501});
+	plan("bz_reduce_thin"); /* nor do rows begin there */
+	run->stride[0] = 512 * 4;
+	plan("bz_reduce_vector");
+	free(run);
+	make(DT_FLOAT32, true, 2, (int64_t[]){100000, 701});
+	plan("bz_reduce_warp");
+	cr_assert_eq(l.item[0].work, 100000);
+	free(run);
+	make(DT_FLOAT32, true, 2, (int64_t[]){1000, 500});
+	plan("bz_reduce_warp"); /* a warp each: there are few */
 	free(run);
 	make(DT_FLOAT32, true, 2, (int64_t[]){10, 60000});
 	plan("bz_reduce_warp bz_finish");
@@ -156,8 +172,9 @@ Test(cuda_launch, one_long_row_is_cut_into_pieces_that_are_combined)
 	free(run);
 	/* What has chunks enough is not cut further. */
 	make(DT_FLOAT64, true, 1, (int64_t[]){1 << 25});
-	plan("bz_reduce_warp bz_finish");
+	plan("bz_reduce_vector bz_finish");
 	cr_assert_eq(l.item[0].piece, 16);
+	cr_assert_eq(l.item[0].least, 4, "each warp has room for 8 turns of two blocks");
 	cr_assert_eq(l.item[0].chi, 512);
 	free(run);
 }

@@ -4,7 +4,6 @@
 #include "cuda_fixture.h"
 
 #include "gather_nest.h"
-#include "worker/matmul.h"
 
 TestSuite(emit_cuda_run, .timeout = 1200);
 
@@ -406,28 +405,37 @@ static unsigned reduce_load(struct nest *n, unsigned dtype, unsigned fast)
 	return nest_put(n, NI_LOAD, dtype, 0, a, 0, 0);
 }
 
-static bool reduction(struct nest *n, unsigned op, unsigned dtype, int64_t points, int64_t reduced,
-		      enum layout layout)
+/* The reduction `op` over the last loops of these; `fast` lies dense in memory. */
+static bool reduction_of(struct nest *n, unsigned op, unsigned dtype, unsigned npar, unsigned nred,
+			 const int64_t *extent, unsigned fast)
 {
 	struct op_arg arg = {(uint8_t)dtype, false};
 	struct op_sig sig;
-	unsigned v, fast = points == 1 || layout == ROWS ? (points != 1) : 0;
+	unsigned v;
 
 	if (!dtype_native(dtype) || op_infer(&sig, (enum op)op, &arg, DTYPE_END, NULL) ||
 	    sig.in[0] != dtype || dtype == DT_FLOAT16) /* is reduced as float32 */
 		return false;
 	memset(n, 0, sizeof *n);
 	n->width = 8;
-	n->npar = points != 1;
-	n->nred = 1;
-	n->extent[0] = points;
-	n->extent[n->npar] = reduced;
+	n->npar = (uint8_t)npar;
+	n->nred = (uint8_t)nred;
+	memcpy(n->extent, extent, (npar + nred) * sizeof *extent);
 	v = reduce_load(n, dtype, fast);
 	v = nest_put(n, NI_REDUCE, sig.out, dtype, v, 0, op);
 	n->post = n->ninstr;
 	nest_store(n, v, n->npar, 1, (1u << n->npar) - 1);
 	nest_finish(n, fast);
 	return true;
+}
+
+static bool reduction(struct nest *n, unsigned op, unsigned dtype, int64_t points, int64_t reduced,
+		      enum layout layout)
+{
+	const int64_t extent[] = {points, reduced};
+	bool one = points == 1;
+
+	return reduction_of(n, op, dtype, !one, 1, extent + one, one || layout == COLUMNS ? 0 : 1);
 }
 
 static const int64_t lengths[] = {0,	1,    2,    3,	  5,	8,     9,     16,    17,    31,
@@ -455,6 +463,54 @@ Test(emit_cuda_run, sums_of_every_length_by_rows_and_columns)
 				 dtype_row(d)->name, layout ? "columns" : "rows");
 			check(name, &n, exact, NULL);
 		}
+	}
+	cr_assert_eq(cuda.nfailed, 0);
+}
+
+/* Rows enough that a warp takes several: by whole vectors where they lie on multiples of 16 bytes
+ * (a step that is misplaced goes element by element), and pieces of several blocks. */
+Test(emit_cuda_run, several_rows_or_blocks_a_warp)
+{
+	static const struct {
+		uint8_t dtype, op, npar, nred;
+		int64_t extent[3];
+		const char *entries;
+	} rows[] = {
+		{DT_FLOAT32, OP_SUM, 1, 1, {150, 64}, "_reduce_vector"},
+		{DT_FLOAT32, OP_SUM, 1, 1, {131, 20}, "_reduce_vector"},
+		{DT_FLOAT32, OP_SUM, 1, 1, {150, 101}, "_reduce_thin"},
+		{DT_FLOAT32, OP_SUM, 2, 1, {3, 50, 72}, "_reduce_vector_narrow"},
+		{DT_FLOAT32, OP_SUM, 1, 2, {150, 7, 12}, "_reduce_vector_narrow"},
+		{DT_FLOAT32, OP_SUM, 1, 2, {150, 7, 11}, "_reduce_thin_narrow"},
+		{DT_FLOAT32, OP_SUM, 0, 2, {41, 4100}, "_reduce_vector_narrow_finish"},
+		{DT_FLOAT64, OP_SUM, 1, 1, {150, 13}, "_reduce_thin"},
+		{DT_FLOAT64, OP_SUM, 1, 1, {131, 1022}, "_reduce_vector"},
+		{DT_FLOAT64, OP_MIN, 1, 1, {67, 98}, "_reduce_vector"},
+		{DT_FLOAT32, OP_ARGMAX, 1, 1, {150, 84}, "_reduce_vector"},
+		{DT_FLOAT32, OP_ARGMIN, 1, 1, {150, 85}, "_reduce_thin"},
+		{DT_INT8, OP_MAX, 1, 1, {300, 72}, "_reduce_vector"},
+		{DT_INT64, OP_PROD, 1, 1, {300, 33}, "_reduce_thin"},
+		{DT_BOOL, OP_ALL, 1, 1, {300, 40}, "_reduce_vector"},
+		{DT_COMPLEX64, OP_SUM, 1, 1, {150, 130}, "_reduce_vector"},
+		{DT_COMPLEX64, OP_PROD, 1, 1, {150, 19}, "_reduce_thin"},
+		{DT_COMPLEX128, OP_SUM, 1, 1, {150, 40}, "_reduce_thin"},
+		{DT_FLOAT32, OP_SUM, 1, 1, {33, 4096}, "_reduce_vector"},
+		{DT_FLOAT32, OP_SUM, 0, 1, {262148}, "_reduce_vector_finish"},
+		{DT_FLOAT64, OP_SUM, 0, 1, {1000000}, "_reduce_vector_finish"},
+		{DT_INT32, OP_MAX, 1, 1, {40, 5000}, "_reduce_vector"},
+	};
+	static struct nest n;
+	char name[96];
+
+	if (!cuda_fixture_open(&cuda))
+		return;
+	for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		cr_assert(reduction_of(&n, rows[i].op, rows[i].dtype, rows[i].npar, rows[i].nred,
+				       rows[i].extent, rows[i].npar + rows[i].nred - 1u),
+			  "%u", i);
+		snprintf(name, sizeof name, "%u: %s of rows, %s", i, op_row(rows[i].op)->id,
+			 dtype_row(rows[i].dtype)->name);
+		check(name, &n, exact, rows[i].entries);
 	}
 	cr_assert_eq(cuda.nfailed, 0);
 }
@@ -687,113 +743,4 @@ Test(emit_cuda_run, no_shape_changes_a_bit)
 		check("a sum", &n, exact, NULL);
 	}
 	cr_assert_eq(cuda.nfailed, 0);
-}
-
-/* ---- matrix products -------------------------------------------------------------------- */
-
-#define M	 70
-#define N	 65
-#define K	 33
-#define PRODUCTS 2 /* all use the same B */
-
-/* A lies by columns, C with gaps between its rows. */
-static void make_product(struct product *p, unsigned dtype)
-{
-	int64_t b = dtype_row(dtype)->bytes;
-
-	*p = (struct product){.dtype = (uint8_t)dtype, .nbatch = 1, .m = M, .n = N, .k = K};
-	p->batch[0] = PRODUCTS;
-	p->row[0] = b;
-	p->col[0] = M * b;
-	p->step[0][0] = M * K * b;
-	p->row[1] = N * b;
-	p->col[1] = b;
-	p->row[2] = (N + 3) * b;
-	p->col[2] = b;
-	p->step[2][0] = M * (N + 3) * b;
-}
-
-static void product_on_device(const struct product *p, char *const host[3], const size_t bytes[3])
-{
-	struct compile_nvrtc job = {.arch = cuda.arch};
-	char *source = NULL, *code;
-	struct cuda_matmul_args args;
-	void *module, *function, *params[] = {&args};
-	uint64_t base[3], cancel;
-	uint32_t grid, zero = 0;
-	struct err err;
-
-	cr_assert_eq(emit_cuda_matmul(&source, p->dtype, &err), OK);
-	code = cuda_fixture_compile(source, &job, "matmul");
-	cr_assert_eq(cuda.load(&module, code, 0, NULL, NULL), 0);
-	cr_assert_eq(cuda.function(&function, module, "bz_matmul"), 0);
-	cr_assert_eq(cuda.alloc(&cancel, 4), 0);
-	cr_assert_eq(cuda.upload(cancel, &zero, 4, NULL), 0);
-	for (int i = 0; i < 3; i++) {
-		cr_assert_eq(cuda.alloc(&base[i], bytes[i]), 0);
-		cr_assert_eq(cuda.upload(base[i], host[i], bytes[i], NULL), 0);
-	}
-	for (int part = 0; part < 2; part++) {
-		cuda_launch_matmul(&args, &grid, p, base, part ? 50 : 0, part ? PRODUCTS * M : 50,
-				   cancel);
-		cr_assert_gt(grid, 0);
-		cr_assert_eq(cuda.launch(function, grid, 1, 1, CUDA_THREADS, 1, 1, 0, NULL, params,
-					 NULL),
-			     0);
-		cr_assert_eq(cuda.synchronize(NULL), 0);
-	}
-	cr_assert_eq(cuda.download(host[2], base[2], bytes[2], NULL), 0);
-	cr_assert_eq(cuda.synchronize(NULL), 0);
-	for (int i = 0; i < 3; i++)
-		cuda.release(base[i]);
-	cuda.release(cancel);
-	cuda.unload(module);
-	free(code);
-	free(source);
-}
-
-/* Against the CPU's own loops, whose order it keeps. */
-static void check_product(unsigned dtype)
-{
-	static const struct matmul plain; /* no library */
-	const size_t b = dtype_row(dtype)->bytes;
-	const size_t bytes[3] = {PRODUCTS * M * K * b, K * N * b, PRODUCTS * M * (N + 3) * b};
-	struct matmul_scratch scratch = {NULL, 0};
-	char *host[3], *base[3], *c = malloc(bytes[2]);
-	struct product p;
-	struct product_cut cut;
-	uint64_t seed = 7;
-	uint32_t cancel = 0;
-	struct matmul_run run = {.library = &plain, .p = &p, .cut = &cut, .cancel = &cancel};
-	struct matmul_thread thread = {.scratch = &scratch};
-
-	make_product(&p, dtype);
-	for (int i = 0; i < 3; i++) {
-		host[i] = malloc(bytes[i]);
-		fill(host[i], dtype, bytes[i] / b, &seed);
-	}
-	memcpy(c, host[2], bytes[2]); /* between the rows nothing changes */
-	memcpy(base, host, sizeof base);
-	base[2] = c;
-	cr_assert(product_cut(&cut, &p));
-	memcpy(run.base, base, sizeof base);
-	for (int64_t tile = 0; tile < cut.tiles; tile++)
-		cr_assert_eq(matmul_tile(&run, tile, 0, cut.chunks, NULL, &thread, NULL), OK);
-	product_on_device(&p, host, bytes);
-	for (size_t i = 0; i < bytes[2] / b; i++)
-		cr_assert(same_element(c + i * b, host[2] + i * b, dtype), "%s, element %zu",
-			  dtype_row(dtype)->name, i);
-	matmul_scratch_finish(&scratch);
-	for (int i = 0; i < 3; i++)
-		free(host[i]);
-	free(c);
-}
-
-Test(emit_cuda_run, matrix_products_of_every_type)
-{
-	if (!cuda_fixture_open(&cuda))
-		return;
-	for (unsigned d = 0; d < DTYPE_END; d++)
-		if (dtype_native(d))
-			check_product(d);
 }
