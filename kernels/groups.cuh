@@ -8,7 +8,7 @@
 /* How the lanes lie on a group's threads: K::vector next to each other, which one access
  * moves; or four apart, so that threads next to each other read next to each other. */
 template <class K> struct bz_wide {
-	enum { lanes = K::vector, threads = BZ_PAIRS / lanes, apart = 1, first = lanes };
+	enum { lanes = K::vector, threads = BZ_PAIRS / lanes, apart = 1, first = lanes, unroll = 2 };
 
 	template <class I, int ODD>
 	static __device__ __forceinline__ void points(const typename K::params &A,
@@ -19,7 +19,7 @@ template <class K> struct bz_wide {
 	}
 };
 template <class K> struct bz_thin {
-	enum { lanes = 4, threads = BZ_PAIRS / lanes, apart = threads, first = 1 };
+	enum { lanes = 4, threads = BZ_PAIRS / lanes, apart = threads, first = 1, unroll = K::unroll };
 
 	template <class I, int ODD>
 	static __device__ __forceinline__ void points(const typename K::params &A,
@@ -66,7 +66,7 @@ BZ_FN typename K::reds bz_group_block(const typename K::params &A,
 	for (int m = 0; m < L::lanes; m++)
 		K::begin(acc[m]);
 	first += from;
-#pragma unroll 2
+#pragma unroll L::unroll
 	for (int e = 0; e < whole; e += 64) {
 		L::template points<I, 0>(A, at, first + e, acc);
 		L::template points<I, 1>(A, at, first + e + 32, acc);

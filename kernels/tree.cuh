@@ -264,7 +264,7 @@ BZ_FN typename K::reds bz_warp_block(const typename K::params &A, typename K::te
 	K::begin(acc);
 	first += lane;
 	if (!K::big && n == BZ_BLOCK) {
-#pragma unroll 4
+#pragma unroll (4 * K::unroll)
 		for (int e = 0; e < BZ_BLOCK; e += 64) {
 			K::template point<I, 0>(A, at, first + e, acc);
 			K::template point<I, 1>(A, at, first + e + 32, acc);
@@ -568,7 +568,7 @@ BZ_FN void bz_warp_phase(const typename K::params &A, typename K::template place
 		if (!(threadIdx.x & 31))
 			mine[b] = v;
 	}
-	__syncthreads();
+	bz_meet(team);
 	if (busy && !seat) {
 		typename K::reds v = K::nothing();
 
@@ -579,7 +579,7 @@ BZ_FN void bz_warp_phase(const typename K::params &A, typename K::template place
 			kept[table] = at.kept;
 		}
 	}
-	__syncthreads();
+	bz_meet(team);
 	if (busy)
 		at.kept = kept[table];
 }
