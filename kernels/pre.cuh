@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/pre.cuh - types, memory and casts of generated CUDA kernels.
  *
- * Text at the head of every CUDA source (pre.cuh ew.cuh gather.cuh cx.cuh f16.cuh tree.cuh), compiled
- * by NVRTC without any header.  The rules are those of pre.h, ew.h, cx.h and tree.h,
+ * Text at the head of every CUDA source (pre.cuh ew.cuh gather.cuh cx.cuh f16.cuh tree.cuh
+ * groups.cuh), compiled by NVRTC without any header.  The rules are those of pre.h, ew.h, cx.h and tree.h,
  * one element a thread: templates over the element type, so that a kernel pays for
  * the functions it uses.  bz_<stem><bz_<suffix>> for every row of proto/ops.def.
  *
@@ -81,7 +81,8 @@ template <class A> struct bz_same<A, A> {
 struct bz_head {
 	bz_i64 lo, hi, clo, chi;
 	bz_u64 cancel, part, error;
-	bz_u32 team, tile;
+	bz_u16 team, piece;
+	bz_u32 tile;
 };
 struct bz_acc {
 	bz_u64 v[2];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernels/tree.cuh - reductions, last in every CUDA prologue.
+/* kernels/tree.cuh - reductions; with groups.cuh last in every CUDA prologue.
  *
  * The one tree of tree.h, by threads.  A pair of accumulators stands for lanes j and
  * j + 32 of a type with 64 lanes, one for lane j of a type with 32: elements j, j + 64,
@@ -8,23 +8,27 @@
  *
  *   bz_reduce_warps     a warp takes a block, thread j the lanes j: coalesced where
  *                       the reduced loop is
- *   bz_reduce_columns   a thread takes a parallel point and goes through the lanes in
- *                       the order of their reversed numbers, in which folding in
- *                       halves is a binary counter: coalesced where the parallel
- *                       loop is
- *   bz_finish_points    combines the chunks
+ *   bz_reduce_groups    (groups.cuh) a few threads take a block, so a warp several of them
+ *   bz_reduce_columns   a thread takes a parallel point, or a leaf of it: lanes of a
+ *                       block that fold in registers.  Leaves stand in the order of
+ *                       their reversed numbers, in which folding in halves is a binary
+ *                       counter: coalesced where the parallel loop is
+ *   bz_finish_points    combines the pieces
  *   bz_phase_warps, bz_phase_columns   a nest with phases, likewise
  *
  * A counter's result is also what pairwise combining gives, level by level, where a
  * value without a partner goes up as it is; so blocks and chunks combine in parallel.
+ * Work is given out by pieces: a power of two of a chunk's blocks, so a subtree; a launch
+ * says how many, few where there are too few chunks to fill a GPU.
  *
  * K, the kernel, is generated: K::params; K::place<I>, a parallel point; K::lanes and
  * K::reds, accumulators and results of all reductions; and the functions begin, pair,
- * join, down (from w lanes up), nothing (over no element), put, get, point, post. */
+ * join, down (from w lanes up), nothing (over no element), put, get, point, post.  Where
+ * K::vector is not 0, points does what point does to so many of them. */
 
 #define BZ_BLOCK  1024
 #define BZ_CHUNK  65536
-#define BZ_LEVELS 12 /* of a chunk: 5 of lanes, 6 of blocks, 1 for the whole */
+#define BZ_PAIRS  32 /* of lanes, or lanes alone */
 
 /* ---- identities, argmin and argmax ---------------------------------------------- */
 
@@ -189,17 +193,22 @@ template <class T> BZ_FN bz_best<T> bz_acc_get_best(const bz_acc *a)
 
 /* ---- tasks ---------------------------------------------------------------------------- */
 
-/* The chunks of a point, and the elements of chunk c. */
-BZ_FN bz_i64 bz_chunks(bz_i64 n)
+/* The pieces of a point, and the elements of piece c. */
+BZ_FN bz_i64 bz_pieces(const bz_head &h, bz_i64 n)
 {
-	return (n + BZ_CHUNK - 1) / BZ_CHUNK;
+	return (n + (1 << h.piece) - 1) >> h.piece;
 }
-BZ_FN int bz_chunk_size(bz_i64 n, bz_i64 c)
+BZ_FN int bz_piece_size(const bz_head &h, bz_i64 n, bz_i64 c)
 {
-	const bz_i64 left = n - c * BZ_CHUNK;
-	return left < BZ_CHUNK ? (int)left : BZ_CHUNK;
+	const bz_i64 left = n - (c << h.piece);
+	return left < 1 << h.piece ? (int)left : 1 << h.piece;
 }
-/* A chunk of a point is done. */
+/* Elements of a point's first piece, its greatest. */
+BZ_FN bz_i64 bz_most_of_piece(const bz_head &h, bz_i64 n)
+{
+	return n < 1 << h.piece ? n : 1 << h.piece;
+}
+/* A piece of a point is done. */
 template <class K, class I>
 BZ_FN void bz_deliver(const typename K::params &A, bz_i64 p, bz_i64 c, bz_i64 n,
 		      typename K::reds v)
@@ -207,21 +216,40 @@ BZ_FN void bz_deliver(const typename K::params &A, bz_i64 p, bz_i64 c, bz_i64 n,
 	if (!n)
 		v = K::nothing();
 	if (A.h.part)
-		K::put((bz_acc *)A.h.part + (p * bz_chunks(n) + c) * K::count, v);
+		K::put((bz_acc *)A.h.part + (p * bz_pieces(A.h, n) + c) * K::count, v);
 	else
 		K::template post<I>(A, K::template decode<I>(A, (I)p), v);
 }
-
-/* Asked by all threads of a block together, before a barrier of theirs: none may leave
- * alone. */
-BZ_FN bool bz_stopped(const bz_head &h)
+/* Task t as a unit and a piece of it, of `per`.  A division of 64 bits takes as long as a short
+ * row. */
+BZ_FN bz_i64 bz_task(bz_i64 t, bz_i64 per, bz_i64 *piece)
 {
-	__shared__ bool stop;
+	bz_i64 unit = t;
 
-	if (!threadIdx.x)
-		stop = bz_cancelled(h);
-	__syncthreads();
-	return stop;
+	if (per != 1)
+		unit = (t | per) >> 32 ? t / per : (bz_i64)((bz_u32)t / (bz_u32)per);
+	*piece = t - unit * per;
+	return unit;
+}
+
+/* Asked by all threads of a block together before each of their turns: none may leave alone.
+ * Looks at the word once in about as many elements as a chunk has. */
+BZ_FN bool bz_stopped(const bz_head &h, int *since, bz_i64 elements)
+{
+	if (*since < BZ_CHUNK) {
+		*since += elements < BZ_CHUNK ? (int)elements : BZ_CHUNK;
+		return false;
+	}
+	*since = 0;
+	return __syncthreads_or(!threadIdx.x && bz_cancelled(h));
+}
+/* Warps that share a room in shared memory, or one that has it alone. */
+BZ_FN void bz_meet(int team)
+{
+	if (team > 1)
+		__syncthreads();
+	else
+		__syncwarp();
 }
 
 /* Elements [first, first + n) of a block by a warp; the value is thread 0's. */
@@ -236,7 +264,7 @@ BZ_FN typename K::reds bz_warp_block(const typename K::params &A, typename K::te
 	K::begin(acc);
 	first += lane;
 	if (!K::big && n == BZ_BLOCK) {
-#pragma unroll 4
+#pragma unroll (4 * K::unroll)
 		for (int e = 0; e < BZ_BLOCK; e += 64) {
 			K::template point<I, 0>(A, at, first + e, acc);
 			K::template point<I, 1>(A, at, first + e + 32, acc);
@@ -273,59 +301,65 @@ BZ_FN typename K::reds bz_warp_combine(const typename K::reds *room, int n)
 	return v;
 }
 
-/* Tasks are chunks of points; `team` warps share one, each taking every team-th block.
- * A chunk has at most 8 * team blocks. */
+/* Tasks are pieces of points; `team` warps share one, each taking every team-th block.
+ * A piece has at most 8 * team blocks. */
 template <class K, class I> BZ_FN void bz_reduce_warps(const typename K::params &A)
 {
 	__shared__ typename K::reds room[64];
-	const int warp = threadIdx.x / 32, team = (int)A.h.team;
+	const int warp = threadIdx.x / 32, team = A.h.team;
 	const int teams = (int)blockDim.x / 32 / team;
 	const int seat = warp % team, table = warp / team;
 	const bz_i64 n = K::reduced(A), per = A.h.chi - A.h.clo;
-	const bz_i64 tasks = (A.h.hi - A.h.lo) * per;
+	const bz_i64 tasks = (A.h.hi - A.h.lo) * per, turn = bz_most_of_piece(A.h, n);
 	typename K::reds *mine = room + table * 8 * team;
+	int since = 0;
 
 	for (bz_i64 t = (bz_i64)blockIdx.x * teams; t < tasks; t += (bz_i64)gridDim.x * teams) {
-		if (bz_stopped(A.h))
+		if (bz_stopped(A.h, &since, turn))
 			return;
 		const bool busy = t + table < tasks;
-		const bz_i64 task = busy ? t + table : t;
-		const bz_i64 p = A.h.lo + task / per, c = A.h.clo + task % per;
-		const int size = busy ? bz_chunk_size(n, c) : 0;
+		bz_i64 c;
+		const bz_i64 p = A.h.lo + bz_task(busy ? t + table : t, per, &c);
+		const bz_i64 piece = A.h.clo + c;
+		const int size = busy ? bz_piece_size(A.h, n, piece) : 0;
 		const int blocks = (size + BZ_BLOCK - 1) / BZ_BLOCK;
+		const typename K::template place<I> at = K::template decode<I>(A, (I)p);
+		typename K::reds v;
 
 		for (int b = seat; b < blocks; b += team) {
 			const int left = size - b * BZ_BLOCK;
-			const typename K::reds v = bz_warp_block<K, I>(
-				A, K::template decode<I>(A, (I)p), (I)(c * BZ_CHUNK + b * BZ_BLOCK),
-				left < BZ_BLOCK ? left : BZ_BLOCK);
 
+			v = bz_warp_block<K, I>(A, at, (I)((piece << A.h.piece) + b * BZ_BLOCK),
+						left < BZ_BLOCK ? left : BZ_BLOCK);
 			if (!(threadIdx.x & 31))
 				mine[b] = v;
 		}
-		__syncthreads();
+		bz_meet(team);
 		if (busy && !seat) {
-			const typename K::reds v = bz_warp_combine<K>(mine, blocks);
-
+			if (blocks > 1)
+				v = bz_warp_combine<K>(mine, blocks);
 			if (!(threadIdx.x & 31))
-				bz_deliver<K, I>(A, p, c, n, v);
+				bz_deliver<K, I>(A, p, piece, n, v);
 		}
+		bz_meet(team);
 	}
 }
 
 /* ---- a thread a point ------------------------------------------------------------------ */
 
-/* A binary counter in registers: the value of 2^l units stands in slot l. */
+/* A binary counter in registers: the value of 2^l units stands in slot l.  Levels are those of
+ * a block's leaves, 3 of the 8 blocks that a thread has at most, and 1 for the whole. */
 template <class K> struct bz_counter {
+	enum { levels = K::leaf_bits + 4 };
 	bz_u32 n;
-	typename K::reds slot[BZ_LEVELS];
+	typename K::reds slot[levels];
 
 	__device__ __forceinline__ void push(typename K::reds v)
 	{
 		bool carry = true;
 
 #pragma unroll
-		for (int l = 0; l < BZ_LEVELS; l++) {
+		for (int l = 0; l < levels; l++) {
 			if (!carry)
 				continue;
 			carry = n >> l & 1;
@@ -343,7 +377,7 @@ template <class K> struct bz_counter {
 		bool any = false;
 
 #pragma unroll
-		for (int l = 0; l < BZ_LEVELS; l++) {
+		for (int l = 0; l < levels; l++) {
 			if (!(n >> l & 1))
 				continue;
 			v = any ? K::join(slot[l], v) : slot[l];
@@ -353,77 +387,150 @@ template <class K> struct bz_counter {
 	}
 };
 
-/* n > 0 elements from `first`, the beginning of a block, by this thread. */
+/* The leaves of a block that n elements in all have to do with, as a power of two: of fewer
+ * elements than lanes the other lanes change nothing. */
+template <class K> BZ_FN int bz_leaf_bits(bz_i64 n)
+{
+	int bits = 0;
+
+	while (bits < K::leaf_bits && 1 << bits < n)
+		bits++;
+	return bits;
+}
+
+/* Leaf c of a block of n elements from `first` on: every K::leaves-th lane from lane c on. */
+template <class K, class I>
+BZ_FN typename K::reds bz_leaf(const typename K::params &A, typename K::template place<I> at,
+			       I first, int n, int c)
+{
+	enum { leaves = 1 << K::leaf_bits, lanes = BZ_PAIRS / leaves };
+	typename K::lanes acc[lanes];
+	typename K::reds v[lanes];
+
+#pragma unroll
+	for (int m = 0; m < lanes; m++)
+		K::begin(acc[m]);
+	first += c;
+	if (!K::big && n == BZ_BLOCK) {
+#pragma unroll K::unroll
+		for (int e = 0; e < BZ_BLOCK; e += 64) {
+#pragma unroll
+			for (int m = 0; m < lanes; m++) {
+				K::template point<I, 0>(A, at, first + e + m * leaves, acc[m]);
+				K::template point<I, 1>(A, at, first + e + m * leaves + 32, acc[m]);
+			}
+		}
+	} else {
+#pragma unroll 1
+		for (int e = 0; e < n - c; e += 64) {
+#pragma unroll
+			for (int m = 0; m < lanes; m++) {
+				const int at_m = e + m * leaves;
+
+				if (at_m < n - c)
+					K::template point<I, 0>(A, at, first + at_m, acc[m]);
+				if (at_m + 32 < n - c)
+					K::template point<I, 1>(A, at, first + at_m + 32, acc[m]);
+			}
+		}
+	}
+#pragma unroll
+	for (int m = 0; m < lanes; m++)
+		v[m] = K::pair(acc[m]);
+#pragma unroll
+	for (int w = lanes / 2; w; w /= 2)
+#pragma unroll
+		for (int m = 0; m < w; m++)
+			v[m] = K::join(v[m], v[m + w]);
+	return v[0];
+}
+
+/* What one of `team` takes of a piece: so many leaves one behind the other, in the order in
+ * which a counter combines them.  A point of n elements in all has 2^bits in a block. */
+template <class K> struct bz_share {
+	int bits, each;
+
+	__device__ __forceinline__ bz_share(const bz_head &h, bz_i64 n, int team)
+	{
+		bits = bz_leaf_bits<K>(n);
+		each = (1 << h.piece) / BZ_BLOCK << bits;
+		each = each > team ? each / team : 1;
+	}
+	/* Of a piece of so many elements. */
+	__device__ __forceinline__ int leaves(int size) const
+	{
+		return (size + BZ_BLOCK - 1) / BZ_BLOCK << bits;
+	}
+};
+
+/* The share of this seat in a piece of `size` elements from `first` on; there is one. */
 template <class K, class I>
 BZ_FN typename K::reds bz_column(const typename K::params &A, typename K::template place<I> at,
-				 I first, int n)
+				 I first, int size, const bz_share<K> &share, int seat)
 {
+	const int all = share.leaves(size), from = seat * share.each;
+	const int to = from + share.each < all ? from + share.each : all;
 	bz_counter<K> counter;
 
 	counter.n = 0;
-	for (int r = 0; r < n; r += BZ_BLOCK) {
-		const int left = n - r < BZ_BLOCK ? n - r : BZ_BLOCK;
-		int bits = 5;
-
-		/* Lanes without elements change nothing, unless another block stands beside. */
-		if (n <= 16)
-			bits = n > 8 ? 4 : n > 4 ? 3 : n > 2 ? 2 : n > 1;
 #pragma unroll 1
-		for (int j = 0; j < 1 << bits; j++) {
-			const int lane = bits ? (int)(__brev((bz_u32)j) >> (32 - bits)) : 0;
-			typename K::lanes acc;
+	for (int j = from; j < to; j++) {
+		const int block = (j >> share.bits) * BZ_BLOCK;
+		const int left = size - block < BZ_BLOCK ? size - block : BZ_BLOCK;
+		const int c = share.bits ? (int)(__brev((bz_u32)j) >> (32 - share.bits)) : 0;
 
-			K::begin(acc);
-#pragma unroll K::unroll
-			for (int e = lane; e < left; e += 64) {
-				K::template point<I, 0>(A, at, first + r + e, acc);
-				if (e + 32 < left)
-					K::template point<I, 1>(A, at, first + r + e + 32, acc);
-			}
-			counter.push(K::pair(acc));
-		}
+		counter.push(bz_leaf<K, I>(A, at, first + block, left, c));
 	}
 	return counter.end();
 }
 
-/* Tasks are chunks of 32 points; each of `team` warps takes 64 / team blocks. */
+/* Values of seats, `apart` from each other, combined in place: the result is the first one. */
+template <class R, class K> BZ_FN void bz_seats_combine(R *v, int apart, int seats, const K *)
+{
+	for (int w = 1; w < seats; w *= 2)
+		for (int i = 0; i + w < seats; i += 2 * w)
+			v[i * apart] = K::join(v[i * apart], v[(i + w) * apart]);
+}
+
+/* Tasks are pieces of 32 points, which `team` warps share: at most 8 * team blocks. */
 template <class K, class I> BZ_FN void bz_reduce_columns(const typename K::params &A)
 {
-	__shared__ typename K::reds room[BZ_WARPS][32];
+	__shared__ typename K::reds room[BZ_WARPS * 32];
 	const int warp = threadIdx.x / 32, lane = threadIdx.x & 31;
-	const int team = (int)A.h.team, teams = (int)blockDim.x / 32 / team;
-	const int seat = warp % team, table = warp / team, run = BZ_CHUNK / team;
+	const int team = A.h.team, teams = (int)blockDim.x / 32 / team;
+	const int seat = warp % team, table = warp / team;
 	const bz_i64 n = K::reduced(A), per = A.h.chi - A.h.clo;
 	const bz_i64 tasks = (A.h.hi - A.h.lo + 31) / 32 * per;
+	const bz_share<K> share(A.h, n, team);
+	int since = 0;
 
 	for (bz_i64 t = (bz_i64)blockIdx.x * teams; t < tasks; t += (bz_i64)gridDim.x * teams) {
-		if (bz_stopped(A.h))
+		bz_i64 c;
+
+		if (bz_stopped(A.h, &since, (bz_i64)share.each * (32 * BZ_BLOCK) >> share.bits))
 			return;
-		const bz_i64 p = A.h.lo + (t + table) / per * 32 + lane;
-		const bz_i64 c = A.h.clo + (t + table) % per;
+		const bz_i64 p = A.h.lo + bz_task(t + table, per, &c) * 32 + lane;
 		const bool busy = t + table < tasks && p < A.h.hi;
-		const int size = bz_chunk_size(n, c), left = size - seat * run;
+		const bz_i64 piece = A.h.clo + c;
+		const int size = bz_piece_size(A.h, n, piece), all = share.leaves(size);
 		typename K::reds v;
 
-		if (busy && left > 0)
+		if (busy && seat * share.each < all)
 			v = bz_column<K, I>(A, K::template decode<I>(A, (I)p),
-					    (I)(c * BZ_CHUNK + seat * run), left < run ? left : run);
+					    (I)(piece << A.h.piece), size, share, seat);
 		if (team > 1) {
-			room[warp][lane] = v;
+			room[threadIdx.x] = v;
 			__syncthreads();
-			const int seats = (size + run - 1) / run;
 			if (!seat) {
-				for (int w = 1; w < seats; w *= 2)
-					for (int i = 0; i + w < seats; i += 2 * w)
-						room[warp + i][lane] =
-							K::join(room[warp + i][lane],
-								room[warp + i + w][lane]);
-				v = room[warp][lane];
+				bz_seats_combine(room + threadIdx.x, 32,
+						 (all + share.each - 1) / share.each, (K *)0);
+				v = room[threadIdx.x];
 			}
 		}
 		if (busy && !seat)
-			bz_deliver<K, I>(A, p, c, n, v);
-		__syncthreads();
+			bz_deliver<K, I>(A, p, piece, n, v);
+		if (team > 1)
+			__syncthreads();
 	}
 }
 
@@ -448,7 +555,7 @@ BZ_FN void bz_warp_phase(const typename K::params &A, typename K::template place
 			 int size, char *shared, S *kept)
 {
 	typename K::reds *const room = (typename K::reds *)shared;
-	const int warp = threadIdx.x / 32, team = (int)A.h.team;
+	const int warp = threadIdx.x / 32, team = A.h.team;
 	const int seat = warp % team, table = warp / team;
 	const int blocks = busy ? (size + BZ_BLOCK - 1) / BZ_BLOCK : 0;
 	typename K::reds *mine = room + table * 8 * team;
@@ -461,7 +568,7 @@ BZ_FN void bz_warp_phase(const typename K::params &A, typename K::template place
 		if (!(threadIdx.x & 31))
 			mine[b] = v;
 	}
-	__syncthreads();
+	bz_meet(team);
 	if (busy && !seat) {
 		typename K::reds v = K::nothing();
 
@@ -472,7 +579,7 @@ BZ_FN void bz_warp_phase(const typename K::params &A, typename K::template place
 			kept[table] = at.kept;
 		}
 	}
-	__syncthreads();
+	bz_meet(team);
 	if (busy)
 		at.kept = kept[table];
 }
@@ -481,12 +588,13 @@ template <class I, class F, class... K> BZ_FN void bz_phase_warps(const typename
 	typedef typename F::template place<I> spot;
 	__shared__ __align__(16) char room[64 * bz_widest<F, K...>::bytes];
 	__shared__ decltype(spot::kept) kept[BZ_WARPS];
-	const int warp = threadIdx.x / 32, team = (int)A.h.team;
+	const int warp = threadIdx.x / 32, team = A.h.team;
 	const int teams = (int)blockDim.x / 32 / team, table = warp / team;
 	const bz_i64 n = F::reduced(A), tasks = A.h.hi - A.h.lo;
+	int since = 0;
 
 	for (bz_i64 t = (bz_i64)blockIdx.x * teams; t < tasks; t += (bz_i64)gridDim.x * teams) {
-		if (bz_stopped(A.h))
+		if (bz_stopped(A.h, &since, n))
 			return;
 		const bool busy = t + table < tasks;
 		spot at = F::template decode<I>(A, (I)(A.h.lo + (busy ? t + table : t)));
@@ -496,42 +604,25 @@ template <class I, class F, class... K> BZ_FN void bz_phase_warps(const typename
 	}
 }
 
-/* The part of a point's n elements that this warp of its team takes, from `first` on. */
-template <class K, class I>
-BZ_FN typename K::reds bz_column_part(const typename K::params &A,
-				      typename K::template place<I> at, I first, int n)
-{
-	typename K::lanes acc;
-
-	if constexpr (K::count != 0) {
-		return bz_column<K, I>(A, at, first, n);
-	} else {
-#pragma unroll K::unroll
-		for (int e = 0; e < n; e++)
-			K::template point<I, 0>(A, at, first + e, acc);
-		return K::nothing();
-	}
-}
 template <class K, class I, class S>
 BZ_FN void bz_column_phase(const typename K::params &A, typename K::template place<I> &at,
 			   bool busy, int size, char *shared, S *kept)
 {
-	const int warp = threadIdx.x / 32, team = (int)A.h.team;
-	const int seat = warp % team, run = BZ_CHUNK / team, left = size - seat * run;
+	const int warp = threadIdx.x / 32, team = A.h.team, seat = warp % team;
+	const bz_share<K> share(A.h, size, team);
+	const int all = share.leaves(size);
 	typename K::reds *const mine = (typename K::reds *)shared + threadIdx.x;
 	typename K::reds v = K::nothing();
 
-	if (busy && left > 0)
-		v = bz_column_part<K, I>(A, at, (I)(seat * run), left < run ? left : run);
+	if (busy && seat * share.each < all)
+		v = bz_column<K, I>(A, at, 0, size, share, seat);
 	if (team > 1) {
-		const int seats = (size + run - 1) / run;
-
 		*mine = v;
 		__syncthreads();
-		for (int w = 1; !seat && w < seats; w *= 2)
-			for (int i = 0; i + w < seats; i += 2 * w)
-				mine[i * 32] = K::join(mine[i * 32], mine[(i + w) * 32]);
-		v = *mine;
+		if (!seat) {
+			bz_seats_combine(mine, 32, (all + share.each - 1) / share.each, (K *)0);
+			v = *mine;
+		}
 	}
 	if (busy && !seat)
 		K::template post<I>(A, at, v);
@@ -547,12 +638,13 @@ template <class I, class F, class... K> BZ_FN void bz_phase_columns(const typena
 	typedef typename F::template place<I> spot;
 	__shared__ __align__(16) char room[BZ_WARPS * 32 * bz_widest<F, K...>::bytes];
 	__shared__ decltype(spot::kept) kept[BZ_WARPS * 32];
-	const int warp = threadIdx.x / 32, lane = threadIdx.x & 31, team = (int)A.h.team;
+	const int warp = threadIdx.x / 32, lane = threadIdx.x & 31, team = A.h.team;
 	const int teams = (int)blockDim.x / 32 / team, table = warp / team;
 	const bz_i64 n = F::reduced(A), tasks = (A.h.hi - A.h.lo + 31) / 32;
+	int since = 0;
 
 	for (bz_i64 t = (bz_i64)blockIdx.x * teams; t < tasks; t += (bz_i64)gridDim.x * teams) {
-		if (bz_stopped(A.h))
+		if (bz_stopped(A.h, &since, 32 * n / team))
 			return;
 		const bz_i64 p = A.h.lo + (t + table) * 32 + lane;
 		const bool busy = t + table < tasks && p < A.h.hi;
@@ -563,19 +655,47 @@ template <class I, class F, class... K> BZ_FN void bz_phase_columns(const typena
 	}
 }
 
-/* ---- chunks combined --------------------------------------------------------------------- */
+/* ---- pieces combined --------------------------------------------------------------------- */
 
-/* Points [lo, hi), a block each: 32 neighbours become one, again and again, in place. */
-template <class K> BZ_FN void bz_finish_points(const typename K::params &A)
+/* Of a point that has at most 32 pieces: several points a warp, a thread a piece. */
+template <class K> BZ_FN void bz_finish_few(const typename K::params &A, int pieces)
+{
+	int wide = 1;
+
+	while (wide < pieces)
+		wide *= 2;
+	const int lane = threadIdx.x & 31, i = lane & (wide - 1);
+	const bz_i64 warp = ((bz_i64)blockIdx.x * blockDim.x + threadIdx.x) / 32;
+	const bz_i64 step = (bz_i64)gridDim.x * blockDim.x / wide;
+
+	for (bz_i64 first = A.h.lo + warp * (32 / wide); first < A.h.hi; first += step) {
+		const bz_i64 p = first + lane / wide;
+		const bool busy = p < A.h.hi && i < pieces;
+		typename K::reds v =
+			K::get((const bz_acc *)A.h.part +
+			       (busy ? p * pieces + i : first * pieces) * K::count);
+
+		for (int w = 1; w < wide; w *= 2) {
+			const typename K::reds other = K::down(v, w);
+
+			if (i + w < pieces)
+				v = K::join(v, other);
+		}
+		if (busy && !i)
+			K::template post<bz_i64>(A, K::template decode<bz_i64>(A, p), v);
+	}
+}
+/* Of one with more: points [lo, hi), a block each; 32 neighbours become one, again and
+ * again, in place. */
+template <class K> BZ_FN void bz_finish_many(const typename K::params &A, bz_i64 pieces)
 {
 	const int warp = threadIdx.x / 32, lane = threadIdx.x & 31, warps = blockDim.x / 32;
-	const bz_i64 chunks = bz_chunks(K::reduced(A));
 
 	for (bz_i64 p = A.h.lo + blockIdx.x; p < A.h.hi; p += gridDim.x) {
-		bz_acc *row = (bz_acc *)A.h.part + p * chunks * K::count;
+		bz_acc *row = (bz_acc *)A.h.part + p * pieces * K::count;
 
-		for (bz_i64 step = 1; step < chunks; step *= 32) {
-			const bz_i64 n = (chunks + step - 1) / step;
+		for (bz_i64 step = 1; step < pieces; step *= 32) {
+			const bz_i64 n = (pieces + step - 1) / step;
 
 			for (bz_i64 first = warp * 32; first < n; first += 32 * warps) {
 				const bz_i64 i = first + lane;
@@ -596,4 +716,13 @@ template <class K> BZ_FN void bz_finish_points(const typename K::params &A)
 			K::template post<bz_i64>(A, K::template decode<bz_i64>(A, p), K::get(row));
 		__syncthreads();
 	}
+}
+template <class K> BZ_FN void bz_finish_points(const typename K::params &A)
+{
+	const bz_i64 pieces = bz_pieces(A.h, K::reduced(A));
+
+	if (pieces <= 32)
+		bz_finish_few<K>(A, (int)pieces);
+	else
+		bz_finish_many<K>(A, pieces);
 }

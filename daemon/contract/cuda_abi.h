@@ -24,12 +24,15 @@
  *                                       bit a of clo: access a is dense along `tile` and
  *                                       comes through shared memory
  *   nred  > 0   bz_reduce_warp, bz_reduce_warp_narrow
+ *               bz_reduce_thin, bz_reduce_thin_narrow
+ *               bz_reduce_vector, bz_reduce_vector_narrow
  *               bz_reduce_column, bz_reduce_column_narrow
- *                                       parallel points [lo, hi), chunks [clo, chi) of
+ *                                       parallel points [lo, hi), pieces [clo, chi) of
  *                                       each; a warp's threads lie along the reduced
- *                                       loops, or along the parallel ones.  part == 0:
- *                                       one chunk, the post instructions follow it.
- *                                       Otherwise accumulators go to part[(p * chunks +
+ *                                       loops, or along the parallel ones; of thin and
+ *                                       vector some do along each.  part == 0:
+ *                                       one piece, the post instructions follow it.
+ *                                       Otherwise accumulators go to part[(p * pieces +
  *                                       c) * nreduce + r], struct bz_acc of kernel_abi.h
  *               bz_finish               combines the parts of points [lo, hi), which it
  *                                       overwrites, then post
@@ -37,9 +40,10 @@
  * _narrow: indices and byte offsets of 32 bits, of maps and of reductions with several
  * loops to divide by.  Without it they have 64.
  *
- * Lanes, blocks and chunks are those of kernels/tree.h, so the bits of a result
- * do not depend on the entry, the grid, the threads of a block, the team or the slices.  Kernels
- * look at *cancel between pieces of work; after a cancel their output is undefined. */
+ * Lanes, blocks and chunks are those of kernels/tree.h, and a piece is a subtree of a chunk, so the
+ * bits of a result do not depend on the entry, the grid, the threads of a block, the team, the
+ * pieces or the slices.  Kernels look at *cancel now and then; after a cancel their output is
+ * undefined. */
 #ifndef BRAZE_CUDA_ABI_H
 #define BRAZE_CUDA_ABI_H
 
@@ -59,7 +63,8 @@ struct cuda_args {
 	uint64_t part;	 /* device address of point 0, chunk 0; 0: none */
 	uint64_t error;	 /* device address of a word for each check of the nest, as in struct
 			    bz_args; 0: it has none */
-	uint32_t team;	 /* warps that share a task: 1, 2, 4, 8 */
+	uint16_t team;	 /* warps that share a task: 1, 2, 4, 8 */
+	uint16_t piece;	 /* a reduction's pieces have 2^piece elements: a block, or 2, 4 .. 64 */
 	uint32_t tile;	 /* loop that tiles run along, beside the last */
 };
 
@@ -75,6 +80,10 @@ struct cuda_args {
 	X(bz_map_tile)                                                                             \
 	X(bz_reduce_warp)                                                                          \
 	X(bz_reduce_warp_narrow)                                                                   \
+	X(bz_reduce_thin)                                                                          \
+	X(bz_reduce_thin_narrow)                                                                   \
+	X(bz_reduce_vector)                                                                        \
+	X(bz_reduce_vector_narrow)                                                                 \
 	X(bz_reduce_column)                                                                        \
 	X(bz_reduce_column_narrow)                                                                 \
 	X(bz_finish)                                                                               \

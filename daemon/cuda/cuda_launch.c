@@ -8,15 +8,22 @@
 #include "emit/emit.h"
 #include "loops/kernel_abi.h"
 
-#define MANY_WARPS 16  /* warps a multiprocessor wants busy */
-#define TILE_LEAST 16  /* a loop shorter than this is not worth tiles */
-#define ROW_LEAST  256 /* a row shorter than this is not worth strips */
-#define SECTOR	   32  /* bytes that memory moves at least */
+#define MANY_WARPS  16	/* warps a multiprocessor wants busy */
+#define TILE_LEAST  16	/* a loop shorter than this is not worth tiles */
+#define ROW_LEAST   256 /* a row shorter than this is not worth strips */
+#define SECTOR	    32	/* bytes that memory moves at least */
+#define BLOCK_LOG   10	/* binary logarithms of TREE_BLOCK, TREE_CHUNK */
+#define CHUNK_LOG   16
+#define SHORT	    512		/* elements of a row whose warp would mostly wait */
+#define THIN_GROUPS 4		/* of a warp in bz_reduce_thin */
+#define SOON	    (160 << 10) /* bytes that one block reads in the time of a launch */
 
 struct domain {
 	const struct cuda_step *s;
 	unsigned loops, nreduce;
 	int64_t points, reduced, chunks;
+	int64_t pieces; /* of a point, each of 2^piece elements */
+	unsigned piece;
 	unsigned units;
 };
 
@@ -75,7 +82,8 @@ void cuda_launch_set(char block[CUDA_ARGS_BYTES], const struct cuda_launches *l,
 			      .cancel = cancel,
 			      .part = item->part ? part - l->part_skip : 0,
 			      .error = error,
-			      .team = item->team,
+			      .team = (uint16_t)item->team,
+			      .piece = (uint16_t)item->piece,
 			      .tile = item->tile};
 
 	memcpy(block, &a, sizeof a);
@@ -346,15 +354,94 @@ static uint32_t team_for(const struct domain *d, int64_t tasks, int64_t least, i
 	return team;
 }
 
+/* Blocks of the tree in a point's greatest piece. */
+static int64_t blocks_of(const struct domain *d)
+{
+	return up(min64(d->reduced, (int64_t)1 << d->piece), TREE_BLOCK);
+}
+
+/* Have so many units of pieces (points, or 32 of them) enough to do for the whole GPU?  Every
+ * multiprocessor has a task, and the warps that it wants, or as many as there can be. */
+static bool enough(const struct domain *d, int64_t units, bool columns)
+{
+	int64_t tasks = units * up(d->reduced, (int64_t)1 << d->piece);
+
+	if (tasks < d->units)
+		return false;
+	return tasks * CUDA_WARPS >= (int64_t)d->units * MANY_WARPS ||
+	       (!columns && blocks_of(d) <= CUDA_WARPS);
+}
+
+/* How large pieces are: chunks, or less where those are too few.  Where each point is one
+ * chunk, pieces cost a launch that combines them.  Slices of a split step have the same. */
+static void cut(struct domain *d, int64_t points, bool columns)
+{
+	const struct nest *n = d->s->spec;
+	int64_t units = columns ? up(points, 32) : points;
+
+	d->piece = BLOCK_LOG;
+	while (d->piece < CHUNK_LOG && (int64_t)1 << d->piece < d->reduced)
+		d->piece++;
+	if (!n->nmore &&
+	    (d->chunks > 1 || d->s->split || moved(d, columns ? 32 : 1, d->reduced) > SOON))
+		while (d->piece > BLOCK_LOG && !enough(d, units, columns))
+			d->piece--;
+	d->pieces = up(d->reduced, (int64_t)1 << d->piece);
+}
+
+/* Do accesses of so many reduced points stay in their row, on multiples of their size? */
+static bool vectors_along(const struct domain *d, unsigned points)
+{
+	const struct cuda_step *s = d->s;
+	unsigned last = d->loops - 1;
+
+	if (!points || (s->spec->nred > 1 && s->extent[last] % points))
+		return false;
+	for (unsigned a = 0; a < s->spec->naccess; a++) {
+		uint64_t bits = s->base[a];
+
+		if (s->spec->access[a].walk != WALK_UNIT)
+			continue;
+		for (unsigned l = 0; l < last; l++)
+			bits |= s->extent[l] > 1 ? (uint64_t)stride_of(s, a, l) : 0;
+		if (bits & (points * dtype_row(s->spec->access[a].dtype)->bytes - 1))
+			return false;
+	}
+	return true;
+}
+
+/* How a warp goes along reduced loops: a block at a time, or several at once by few threads
+ * each, `groups` of them.  That takes 16 bytes at once where they are aligned, and of short rows
+ * several; a block at a time has more warps. */
+static const char *along(const struct domain *d, int64_t points, bool narrow, unsigned *groups)
+{
+	unsigned vector = emit_cuda_reduce_vector(d->s->spec);
+	int64_t blocks = points * up(d->reduced, TREE_BLOCK),
+		busy = (int64_t)d->units * MANY_WARPS / 2;
+
+	*groups = 1;
+	if (vectors_along(d, vector) && blocks / vector >= busy &&
+	    (d->piece == BLOCK_LOG || blocks_of(d) >= vector)) {
+		*groups = vector;
+		return narrow ? "bz_reduce_vector_narrow" : "bz_reduce_vector";
+	}
+	if (emit_cuda_reduce_thin(d->s->spec) && d->reduced <= SHORT &&
+	    blocks / THIN_GROUPS >= busy) {
+		*groups = THIN_GROUPS;
+		return narrow ? "bz_reduce_thin_narrow" : "bz_reduce_thin";
+	}
+	return narrow ? "bz_reduce_warp_narrow" : "bz_reduce_warp";
+}
+
 /* Accumulators, and behind the last slice the kernel that combines them. */
 static void plan_parts(struct cuda_launches *out, const struct domain *d)
 {
 	const struct cuda_launch *l = &out->item[0];
-	int64_t points = l->hi - l->lo, warps = up(d->chunks, 32);
+	int64_t points = l->hi - l->lo, warps = up(d->pieces, 32), wide = 1;
 	struct cuda_launch *last = NULL;
 
-	out->part_skip = (uint64_t)(l->lo * d->chunks * d->nreduce) * sizeof(struct bz_acc);
-	out->part_bytes = (uint64_t)(points * d->chunks * d->nreduce) * sizeof(struct bz_acc);
+	out->part_skip = (uint64_t)(l->lo * d->pieces * d->nreduce) * sizeof(struct bz_acc);
+	out->part_bytes = (uint64_t)(points * d->pieces * d->nreduce) * sizeof(struct bz_acc);
 	if (!out->part_bytes) /* stores only: the address is never used, but tells of parts */
 		out->part_bytes = sizeof(struct bz_acc);
 	if (d->s->split && !(d->s->split & 2))
@@ -364,48 +451,82 @@ static void plan_parts(struct cuda_launches *out, const struct domain *d)
 				     .lo = l->lo,
 				     .hi = l->hi,
 				     .team = 1,
+				     .piece = d->piece,
 				     .part = true,
 				     .kind = LAUNCH_ROWS,
 				     .work = points,
 				     .bytes = out->part_bytes,
-				     .most = (uint16_t)(warps < CUDA_WARPS ? warps : CUDA_WARPS)};
+				     .most = (uint16_t)min64(warps, CUDA_WARPS)};
+	if (warps <= 1) { /* a thread for each piece, and for what it lacks to a power of two */
+		while (wide < d->pieces)
+			wide *= 2;
+		last->kind = LAUNCH_POINTS;
+		last->work = points * wide;
+	}
 	lay(last, d);
 }
 
-static void plan_reduce(struct cuda_launches *out, const struct domain *d)
+/* The pieces of each point that a slice takes. */
+static void pieces_of(struct cuda_launch *l, const struct domain *d)
+{
+	const struct cuda_step *s = d->s;
+
+	l->chi = d->pieces ? d->pieces : 1;
+	if (!s->split)
+		return;
+	l->clo = s->lo << (CHUNK_LOG - d->piece);
+	l->chi = min64(s->hi << (CHUNK_LOG - d->piece), l->chi);
+}
+
+/* The warps of a team: each has room for the values of 8 turns of theirs, of `turns` in all. */
+static void teams(struct cuda_launch *l, const struct domain *d, int64_t turns, int64_t most)
+{
+	int64_t least = up(turns, 8);
+
+	l->least = (uint16_t)team_for(d, INT32_MAX, least, 1);
+	l->most = (uint16_t)team_for(d, 0, least, most);
+	l->team = team_for(d, l->work, least, most);
+}
+
+static void plan_reduce(struct cuda_launches *out, struct domain *d)
 {
 	const struct cuda_step *s = d->s;
 	struct cuda_launch *l = &out->item[0];
-	int64_t blocks = up(min64(d->reduced, TREE_CHUNK), TREE_BLOCK), tasks, least = 1;
-	bool narrow = fits_32(d);
+	unsigned groups = 1;
+	int64_t tasks, most;
+	bool narrow = fits_32(d), across = false;
 
-	*l = (struct cuda_launch){.lo = s->lo, .hi = s->hi, .chi = d->chunks ? d->chunks : 1};
-	l->part = s->split || d->chunks > 1;
+	*l = (struct cuda_launch){.lo = s->lo, .hi = s->hi};
 	if (s->split) {
 		l->lo = 0;
 		l->hi = d->points;
-		l->clo = s->lo;
-		l->chi = s->hi;
 	}
-	if (l->clo >= l->chi || l->lo >= l->hi)
+	if (l->lo >= l->hi)
 		return;
+	across = columns(d, l->hi - l->lo);
+	cut(d, l->hi - l->lo, across);
+	pieces_of(l, d);
+	if (l->clo >= l->chi)
+		return;
+	l->piece = d->piece;
+	l->part = s->split || d->pieces > 1;
 	tasks = l->chi - l->clo;
-	if (columns(d, l->hi - l->lo)) {
+	most = blocks_of(d);
+	if (across) {
 		tasks *= up(l->hi - l->lo, 32);
 		l->entry = narrow ? "bz_reduce_column_narrow" : "bz_reduce_column";
 	} else {
 		tasks *= l->hi - l->lo;
-		least = up(blocks, 8);
-		l->entry = narrow ? "bz_reduce_warp_narrow" : "bz_reduce_warp";
+		l->entry = along(d, l->hi - l->lo, narrow, &groups);
+		if (d->piece == BLOCK_LOG) /* each group has a task of its own */
+			tasks = up(tasks, groups);
+		most = up(most, groups);
 	}
 	l->kind = LAUNCH_TASKS;
 	l->work = tasks;
-	/* A task's blocks of the tree, at most 8 for each warp of a team of warps. */
-	l->least = (uint16_t)team_for(d, INT32_MAX, least, 1);
-	l->most = (uint16_t)team_for(d, 0, least, blocks);
-	l->team = team_for(d, tasks, least, blocks);
+	teams(l, d, most, across ? min64(d->reduced, CUDA_WARPS) : most);
 	l->bytes = moved(d, l->hi - l->lo,
-			 min64((l->chi - l->clo) * TREE_CHUNK, d->reduced ? d->reduced : 1));
+			 min64((l->chi - l->clo) << d->piece, d->reduced ? d->reduced : 1));
 	lay(l, d);
 	out->n = 1;
 	if (l->part)

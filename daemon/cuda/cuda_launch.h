@@ -50,7 +50,8 @@ struct cuda_launch {
 	uint32_t threads;  /* ... of so many threads */
 	int64_t lo, hi, clo, chi;
 	uint32_t team, tile;
-	bool part; /* passes accumulators */
+	uint32_t piece; /* of a reduction: 2^piece elements are a piece */
+	bool part;	/* passes accumulators */
 	/* What a geometry is made from. */
 	enum cuda_launch_kind kind;
 	int64_t work;

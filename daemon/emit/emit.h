@@ -21,7 +21,7 @@ enum status emit_cuda_source(char **out, const struct nest *spec, struct err *er
 const char *emit_cuda_prologue(void);
 /* Entry bz_matmul of contract/cuda_abi.h for this element type. */
 enum status emit_cuda_matmul(char **out, unsigned dtype, struct err *err) MUST_USE;
-#define EMIT_CUDA_GENERATION 9
+#define EMIT_CUDA_GENERATION 11
 
 /* Has the text of a map this entry (enum cuda_entry)?  bz_map it always has. */
 bool emit_cuda_has(const struct nest *spec, unsigned entry);
@@ -36,6 +36,10 @@ unsigned emit_cuda_row(const struct nest *spec);
 bool emit_cuda_tile(const struct nest *spec);
 /* Accesses that it can read through shared memory: a bit for each. */
 uint32_t emit_cuda_staged(const struct nest *spec);
+/* bz_reduce_thin? */
+bool emit_cuda_reduce_thin(const struct nest *spec);
+/* Reduced points of one access of bz_reduce_vector; 0: there is no such entry. */
+unsigned emit_cuda_reduce_vector(const struct nest *spec);
 /* The _narrow ones? */
 bool emit_cuda_narrow(const struct nest *spec);
 

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "contract/cuda_abi.h"
+
 static const struct nest_instr *red(const struct cuda_gen *g, unsigned k)
 {
 	return &g->n->instr[g->red[k]];
@@ -86,6 +88,28 @@ static const char *place(const struct cuda_gen *g)
 	return g->n->nmore ? "bz_spot" : "bz_place";
 }
 
+/* Does the section load access a? */
+static bool reads(const struct cuda_gen *g, unsigned a)
+{
+	for (unsigned i = nest_begin(g->n, g->section); i < nest_end(g->n, g->section); i++)
+		if (g->n->instr[i].op == NI_LOAD && g->n->instr[i].a == a)
+			return true;
+	return false;
+}
+
+/* Bytes that the section reads at each of its points. */
+static unsigned read_bytes(const struct cuda_gen *g)
+{
+	unsigned sum = 0;
+
+	for (unsigned i = nest_begin(g->n, g->section); i < nest_end(g->n, g->section); i++)
+		if (g->n->instr[i].op == NI_LOAD)
+			sum += dtype_row(g->n->access[g->n->instr[i].a].dtype)->bytes;
+	return sum;
+}
+
+/* unroll: turns of eight points each that go along columns at once.  64 bytes under way for a
+ * thread are enough, and more only takes registers. */
 static void put_types(struct cuda_gen *g)
 {
 	bool big = g->n->ninstr > EMIT_CUDA_BIG;
@@ -93,8 +117,9 @@ static void put_types(struct cuda_gen *g)
 	text_put(g->o,
 		 "struct %s {\ntypedef bz_params params;\n"
 		 "template <class I> using place = %s<I>;\n"
-		 "enum { big = %s, unroll = %u, count = %u };\n",
-		 name(g), place(g), big ? "true" : "false", big ? 1 : 4, g->last - g->first);
+		 "enum { big = %s, leaf_bits = %u, unroll = %u, count = %u, vector = %u };\n",
+		 name(g), place(g), big ? "true" : "false", big ? 5 : 3, read_bytes(g) > 4 ? 1 : 2,
+		 g->last - g->first, emit_cuda_reduce_vector(g->n));
 	text_add(g->o, "struct lanes {\n");
 	for (unsigned k = g->first; k < g->last; k++)
 		text_put(g->o, is_arg(g, k) ? "bz_best<bz_%s> r%u[%u];\n" : "bz_%s r%u[%u];\n",
@@ -151,6 +176,72 @@ static void put_kept(struct cuda_gen *g, unsigned before)
 				 emit_cuda_type(g->n->instr[i].dtype), i, i);
 }
 
+/* Number q of the reduced points becomes x<l>. */
+static void put_reduced(struct cuda_gen *g)
+{
+	unsigned npar = g->n->npar;
+
+	for (unsigned l = g->loops; --l > npar;)
+		text_put(g->o,
+			 "const I q%u = bz_over(q, (I)A.extent[%u]);\n"
+			 "const I x%u = q - q%u * (I)A.extent[%u];\nq = q%u;\n",
+			 l, l, l, l, l, l);
+	text_put(g->o, "const I x%u = q;\n", npar);
+	put_kept(g, nest_begin(g->n, g->section));
+}
+
+/* The instructions at a reduced point, and what they give to the lanes. */
+static void put_steps(struct cuda_gen *g)
+{
+	emit_cuda_instrs(g, g->section);
+	for (unsigned k = g->first; k < g->last; k++)
+		if (is_arg(g, k))
+			text_put(g->o, "bz_%s_step<bz_%s>(acc.r%u[0], v%u, r);\n", red_op(g, k),
+				 red_type(g, k), k, red(g, k)->a);
+		else
+			text_put(g->o, "acc.r%u[%s] = bz_%s<bz_%s>(acc.r%u[%s], v%u);\n", k,
+				 red_lanes(g, k) == 2 ? "ODD" : "0", red_step(g, k), red_type(g, k),
+				 k, red_lanes(g, k) == 2 ? "ODD" : "0", red(g, k)->a);
+}
+
+/* So many reduced points in a row, whose operands come at once. */
+static void put_vector_points(struct cuda_gen *g)
+{
+	unsigned last = g->loops - 1, innermost = g->innermost, each = g->vector;
+
+	g->vector = emit_cuda_reduce_vector(g->n);
+	if (g->vector) {
+		text_put(g->o,
+			 "template <class I, int ODD>\n"
+			 "BZ_FN void points(const params &A, %s<I> at, I first, lanes *all)\n{\n",
+			 place(g));
+		emit_cuda_place(g);
+		text_add(g->o, "I q = first;\n");
+		put_reduced(g);
+		for (unsigned a = 0; a < g->n->naccess; a++) {
+			const struct nest_access *x = &g->n->access[a];
+
+			if (x->write || x->walk != WALK_UNIT || !reads(g, a))
+				continue;
+			text_put(g->o,
+				 "bz_vector<bz_%s, %u> a%u;\na%u.word = *(const decltype(a%u.word) "
+				 "*)(",
+				 emit_cuda_type(x->dtype), g->vector, a, a, a);
+			emit_cuda_address(g, a);
+			text_add(g->o, ");\n");
+		}
+		text_put(g->o,
+			 "const I begin = x%u;\n#pragma unroll\nfor (int k = 0; k < %u; k++) {\n"
+			 "const I x%u = begin + k, r = first + k;\nlanes &acc = all[k];\n",
+			 last, g->vector, last);
+		g->innermost = g->loops; /* no loop: k is in its index already */
+		put_steps(g);
+		text_add(g->o, "}\n}\n");
+	}
+	g->innermost = innermost;
+	g->vector = each;
+}
+
 /* One reduced point, number r of parallel point `at`, for the lanes ODD. */
 static void put_point(struct cuda_gen *g)
 {
@@ -169,23 +260,10 @@ static void put_point(struct cuda_gen *g)
 		 place(g));
 	emit_cuda_place(g);
 	text_add(g->o, "I q = r;\n");
-	for (unsigned l = g->loops; --l > npar;)
-		text_put(g->o,
-			 "const I q%u = bz_over(q, (I)A.extent[%u]);\n"
-			 "const I x%u = q - q%u * (I)A.extent[%u];\nq = q%u;\n",
-			 l, l, l, l, l, l);
-	text_put(g->o, "const I x%u = q;\n", npar);
-	put_kept(g, nest_begin(g->n, g->section));
-	emit_cuda_instrs(g, g->section);
-	for (unsigned k = g->first; k < g->last; k++)
-		if (is_arg(g, k))
-			text_put(g->o, "bz_%s_step<bz_%s>(acc.r%u[0], v%u, r);\n", red_op(g, k),
-				 red_type(g, k), k, red(g, k)->a);
-		else
-			text_put(g->o, "acc.r%u[%s] = bz_%s<bz_%s>(acc.r%u[%s], v%u);\n", k,
-				 red_lanes(g, k) == 2 ? "ODD" : "0", red_step(g, k), red_type(g, k),
-				 k, red_lanes(g, k) == 2 ? "ODD" : "0", red(g, k)->a);
+	put_reduced(g);
+	put_steps(g);
 	text_add(g->o, "}\n");
+	put_vector_points(g);
 }
 
 /* What sections behind use of the reductions and of what follows on them. */
@@ -238,6 +316,26 @@ static void put_spot(struct cuda_gen *g)
 		 "bz_spot<I> at;\n(bz_place<I> &)at = bz_decode<I>(A, p);\nreturn at;\n}\n");
 }
 
+/* A few threads a block: with layout bz_<layout>. */
+static void put_groups(struct cuda_gen *g, const char *layout, const char *index,
+		       const char *suffix, const char *entry)
+{
+	char name[64], body[128];
+
+	snprintf(name, sizeof name, "bz_reduce_%s%s", entry, suffix);
+	snprintf(body, sizeof body, "bz_reduce_groups<bz_kernel, bz_%s, bz_%s<bz_kernel>>(A);",
+		 index, layout);
+	emit_cuda_entry(g, name, body);
+}
+
+static void put_all_groups(struct cuda_gen *g, const char *index, const char *suffix)
+{
+	if (emit_cuda_reduce_thin(g->n))
+		put_groups(g, "thin", index, suffix, "thin");
+	if (emit_cuda_reduce_vector(g->n))
+		put_groups(g, "wide", index, suffix, "vector");
+}
+
 /* The entry over phases of one kind, `way`, with indices of type `index`. */
 static void put_entry(struct cuda_gen *g, const char *way, const char *index, const char *suffix)
 {
@@ -270,6 +368,35 @@ static void put_kernel(struct cuda_gen *g, unsigned section)
 	put_post(g);
 }
 
+bool emit_cuda_reduce_thin(const struct nest *spec)
+{
+	return spec->nred && !spec->nmore && spec->ninstr <= EMIT_CUDA_BIG / 2;
+}
+
+unsigned emit_cuda_reduce_vector(const struct nest *spec)
+{
+	unsigned widest = 1, most = CUDA_VECTOR_BYTES / 2; /* a group has four threads at least */
+
+	if (!emit_cuda_reduce_thin(spec) || spec->vec + 1u != spec->npar + (unsigned)spec->nred)
+		return 0;
+	for (unsigned i = 0; i < spec->post; i++) {
+		const struct nest_instr *in = &spec->instr[i];
+
+		if (instr_writes(in->op) || in->op == NI_GATHER || in->op == OP_INDEX)
+			return 0;
+		if (in->op != NI_LOAD || spec->access[in->a].walk == WALK_SAME)
+			continue;
+		if (spec->access[in->a].walk != WALK_UNIT || spec->access[in->a].gather)
+			return 0;
+		widest = dtype_row(spec->access[in->a].dtype)->bytes > widest
+				 ? dtype_row(spec->access[in->a].dtype)->bytes
+				 : widest;
+	}
+	if (widest >= CUDA_VECTOR_BYTES)
+		return 0;
+	return CUDA_VECTOR_BYTES / widest < most ? CUDA_VECTOR_BYTES / widest : most;
+}
+
 void emit_cuda_reduce(struct cuda_gen *g)
 {
 	if (g->n->nmore)
@@ -277,10 +404,12 @@ void emit_cuda_reduce(struct cuda_gen *g)
 	for (unsigned s = 0; s < nest_sections(g->n); s += 2)
 		put_kernel(g, s);
 	put_entry(g, "warp", "i64", "");
+	put_all_groups(g, "i64", "");
 	put_entry(g, "column", "i64", "");
 	emit_cuda_entry(g, "bz_finish", g->n->nmore ? "" : "bz_finish_points<bz_kernel>(A);");
 	if (!emit_cuda_narrow(g->n))
 		return;
 	put_entry(g, "warp", "i32", "_narrow");
+	put_all_groups(g, "i32", "_narrow");
 	put_entry(g, "column", "i32", "_narrow");
 }

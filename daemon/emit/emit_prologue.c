@@ -11,7 +11,7 @@ extern const char kernel_text_pre_h[], kernel_text_ew_h[], kernel_text_f16_h[],
 	kernel_text_gather_h[], kernel_text_cx_h[], kernel_text_tree_h[];
 extern const char kernel_text_pre_cuh[], kernel_text_ew_cuh[], kernel_text_f16_cuh[],
 	kernel_text_gather_cuh[], kernel_text_cx_cuh[], kernel_text_tree_cuh[],
-	kernel_text_matmul_cuh[];
+	kernel_text_groups_cuh[], kernel_text_matmul_cuh[];
 
 /* Made once, on any thread, never changed after. */
 static struct text prologue, cuda;
@@ -31,6 +31,7 @@ static void make(void)
 	text_add(&cuda, kernel_text_cx_cuh);
 	text_add(&cuda, kernel_text_f16_cuh);
 	text_add(&cuda, kernel_text_tree_cuh);
+	text_add(&cuda, kernel_text_groups_cuh);
 }
 
 const char *emit_c_prologue(void)

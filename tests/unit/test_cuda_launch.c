@@ -2,7 +2,7 @@
 /* cuda/cuda_launch.c: which entries a step becomes, with what grid and parts. */
 #include "emit_fixture.h"
 
-#include "cuda/cuda_launch.h"
+#include "cuda/cuda_geometry.h"
 
 #define UNITS 132
 
@@ -11,6 +11,17 @@ static struct run *run;
 static uint64_t base[LIMIT_NEST_ACCESSES];
 static struct cuda_step step;
 static struct cuda_launches l;
+
+/* The launch as a worker makes it, on a GPU whose registers permit so many threads. */
+static void shaped(struct cuda_launch *x)
+{
+	const struct cuda_facts facts = {
+		.units = UNITS, .most_threads = CUDA_THREADS, .resident = {12, 6, 3}};
+	struct cuda_shape shape;
+
+	cuda_geometry_model(&shape, x, &facts);
+	cuda_geometry_apply(x, &shape, &facts);
+}
 
 /* A sum of a by a, or the sum over the last loop, over these extents. */
 static void make(unsigned dtype, bool reduce, unsigned loops, const int64_t *extent)
@@ -139,26 +150,109 @@ Test(cuda_launch, transposed_operands_go_by_tiles_along_their_dense_loop)
 Test(cuda_launch, rows_go_by_warps_and_few_long_ones_by_whole_blocks)
 {
 	make(DT_FLOAT32, true, 2, (int64_t[]){100000, 500});
-	plan("bz_reduce_warp");
+	plan("bz_reduce_vector");
 	cr_assert_eq(l.item[0].team, 1);
+	cr_assert_eq(l.item[0].work, 25000, "four rows a warp");
 	cr_assert_eq(l.part_bytes, 0);
+	base[0] += 4; /* not 16 bytes at once */
+	plan("bz_reduce_thin");
+	cr_assert_eq(l.item[0].work, 25000);
+	free(run);
+	make(DT_FLOAT32, true, 2, (int64_t[]){100000, 501});
+	plan("bz_reduce_thin"); /* nor do rows begin there */
+	run->stride[0] = 512 * 4;
+	plan("bz_reduce_vector");
+	free(run);
+	make(DT_FLOAT32, true, 2, (int64_t[]){100000, 701});
+	plan("bz_reduce_warp");
+	cr_assert_eq(l.item[0].work, 100000);
+	free(run);
+	make(DT_FLOAT32, true, 2, (int64_t[]){1000, 500});
+	plan("bz_reduce_warp"); /* a warp each: there are few */
 	free(run);
 	make(DT_FLOAT32, true, 2, (int64_t[]){10, 60000});
+	plan("bz_reduce_warp bz_finish");
+	cr_assert_eq(l.item[0].team, 4);
+	cr_assert_eq(l.item[0].piece, 12);
+	cr_assert_eq(l.item[0].chi, 15);
+	free(run);
+	/* Soon done: one launch, and no accumulators. */
+	make(DT_FLOAT32, true, 2, (int64_t[]){10, 30000});
 	plan("bz_reduce_warp");
 	cr_assert_eq(l.item[0].team, 8);
+	cr_assert_eq(l.item[0].piece, 15);
+	cr_assert_eq(l.part_bytes, 0);
 	free(run);
 }
 
-Test(cuda_launch, one_long_row_is_cut_into_chunks_that_are_combined)
+Test(cuda_launch, one_long_row_is_cut_into_pieces_that_are_combined)
 {
 	make(DT_FLOAT64, true, 1, (int64_t[]){1000000});
 	plan("bz_reduce_warp bz_finish");
-	cr_assert_eq(l.item[0].chi, 16);
-	cr_assert_eq(l.item[0].team, 8);
-	cr_assert_eq(l.item[0].grid, 16);
-	cr_assert_eq(l.part_bytes, 16 * sizeof(struct bz_acc));
+	cr_assert_eq(l.item[0].piece, 12);
+	cr_assert_eq(l.item[0].chi, 245); /* of 4 blocks, which the last one is not whole of */
+	cr_assert_eq(l.item[0].team, 4);
+	cr_assert_eq(l.part_bytes, 245 * sizeof(struct bz_acc));
 	cr_assert(l.item[0].part && l.item[1].part);
+	cr_assert_eq(l.item[1].kind, LAUNCH_ROWS);
+	cr_assert_eq(l.item[1].most, 8, "a warp for each 32 pieces");
 	free(run);
+	/* What has chunks enough is not cut further. */
+	make(DT_FLOAT64, true, 1, (int64_t[]){1 << 25});
+	plan("bz_reduce_vector bz_finish");
+	cr_assert_eq(l.item[0].piece, 16);
+	cr_assert_eq(l.item[0].least, 4, "each warp has room for 8 turns of two blocks");
+	cr_assert_eq(l.item[0].chi, 512);
+	free(run);
+}
+
+/* Whatever its shape, what is large enough reaches each multiprocessor, by enough warps: a
+ * golden table of launches.  columns: the first axis is reduced. */
+Test(cuda_launch, every_multiprocessor_has_its_share)
+{
+	static const struct {
+		int64_t points, reduced;
+		bool columns;
+		unsigned launches;
+		int64_t blocks, warps;
+	} table[] = {
+		{1, 20000, false, 1, 1, 8},   /* soon done */
+		{1, 50000, false, 2, 25, 50}, /* 49 blocks of the tree */
+		{1, 65536, false, 2, 32, 64},
+		{1, 65537, false, 2, 33, 66},
+		{1, 1000000, false, 2, 245, 980},
+		{1, 16777216, false, 2, 512, 4096},
+		{100, 10000, false, 1, 100, 800},
+		{4096, 4096, false, 1, 512, 4096},
+		{1000000, 128, false, 1, 1584, 12672},
+		{4096, 4096, true, 2, 512, 4096},
+		{1024, 1024, true, 1, 32, 256},
+		{1000, 100000, true, 2, 416, 3328},
+		{64, 1000000, true, 2, 490, 3920},
+		{100000, 16, true, 1, 391, 3128},
+		{1000000, 128, true, 1, 1584, 12672},
+	};
+
+	for (unsigned i = 0; i < sizeof table / sizeof table[0]; i++) {
+		bool one = table[i].points == 1;
+		int warps;
+
+		make(DT_FLOAT32, true, 2 - one,
+		     one ? (int64_t[]){table[i].reduced, 0}
+			 : (int64_t[]){table[i].points, table[i].reduced});
+		if (table[i].columns) {
+			run->stride[0] = 4;
+			run->stride[1] = table[i].points * 4;
+			n.access[0].walk = WALK_STRIDED;
+		}
+		cr_assert_eq(cuda_launch_plan(&l, &step, UNITS, &(struct err){OK, ""}), OK);
+		shaped(&l.item[0]);
+		warps = (int)(l.item[0].grid * l.item[0].threads / 32);
+		cr_expect_eq(l.n, table[i].launches, "%u: %u launches", i, l.n);
+		cr_expect_eq(l.item[0].grid, table[i].blocks, "%u: %u blocks", i, l.item[0].grid);
+		cr_expect_eq(warps, table[i].warps, "%u: %d warps", i, warps);
+		free(run);
+	}
 }
 
 Test(cuda_launch, slices_by_chunks_keep_their_parts_until_the_last)
@@ -168,13 +262,15 @@ Test(cuda_launch, slices_by_chunks_keep_their_parts_until_the_last)
 	step.hi = 7;
 	plan("bz_reduce_warp");
 	cr_assert_eq(l.item[0].clo, 0);
-	cr_assert_eq(l.item[0].chi, 7);
-	cr_assert_eq(l.part_bytes, 16 * sizeof(struct bz_acc));
+	cr_assert_eq(l.item[0].chi, 7 * 16); /* a chunk has 16 of its pieces */
+	cr_assert_eq(l.part_bytes, 245 * sizeof(struct bz_acc));
 	step.split = 2;
 	step.lo = 7;
 	step.hi = 16;
 	plan("bz_reduce_warp bz_finish");
-	cr_assert_eq(l.item[0].clo, 7);
+	cr_assert_eq(l.item[0].clo, 7 * 16);
+	cr_assert_eq(l.item[0].chi, 245);
+	cr_assert_eq(l.part_bytes, 245 * sizeof(struct bz_acc));
 	cr_assert_eq(l.item[1].lo, 0);
 	cr_assert_eq(l.item[1].hi, 1);
 	free(run);
@@ -189,11 +285,13 @@ Test(cuda_launch, slices_by_points_have_parts_of_their_own)
 	step.lo = 4;
 	step.hi = 7;
 	plan("bz_reduce_warp bz_finish");
-	cr_assert_eq(l.part_bytes, 3 * 2 * sizeof(struct bz_acc));
+	cr_assert_eq(l.item[0].piece, 11);
+	cr_assert_eq(l.part_bytes, 3 * 49 * sizeof(struct bz_acc));
 	cuda_launch_args(block, &step);
 	cuda_launch_set(block, &l, &l.item[0], 0x50, 0x90000, 0);
 	memcpy(&a, block, sizeof a);
-	cr_assert_eq(a.part, 0x90000 - 4 * 2 * sizeof(struct bz_acc));
+	cr_assert_eq(a.part, 0x90000 - 4 * 49 * sizeof(struct bz_acc));
+	cr_assert_eq(a.piece, 11);
 	cr_assert_eq(a.cancel, 0x50);
 	cr_assert_eq(a.lo, 4);
 	cr_assert_eq(a.hi, 7);

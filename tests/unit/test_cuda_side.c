@@ -6,8 +6,8 @@
 
 #include <stdio.h>
 
-/* A sum of N values takes one block, each thread 156 of them. */
-enum { N = 40000, IN = 10, OUT = 30, TOTAL = 50 };
+/* A sum of N values takes one block, each thread 78 of them. */
+enum { N = 20000, IN = 10, OUT = 30, TOTAL = 50 };
 
 static double *doubles(struct bench *b, uint64_t at)
 {
@@ -101,7 +101,7 @@ Test(cuda_side, without_pools_graphs_or_more_streams, .timeout = 60)
 /* Steps with accumulators, which are freed behind them. */
 Test(cuda_side, long_sums_in_parts, .timeout = 60)
 {
-	enum { LONG = 200000 };
+	enum { LONG = 400000 };
 	struct nest n = nest_sum(1, LONG);
 	struct bench *b = begin("delay_us=200", &n);
 
@@ -113,8 +113,8 @@ Test(cuda_side, long_sums_in_parts, .timeout = 60)
 		run_begin(b);
 		for (uint32_t i = 0; i < 3; i++) {
 			for (int k = 0; k < LONG; k++)
-				doubles(b, i << 21)[k] = (double)(turn + (int)i + 1);
-			run_copy(b, ARENA, i << 21, 60 + i, 0, 0, LONG * 8);
+				doubles(b, i << 22)[k] = (double)(turn + (int)i + 1);
+			run_copy(b, ARENA, i << 22, 60 + i, 0, 0, LONG * 8);
 		}
 		for (uint32_t i = 0; i < 3; i++)
 			sum(b, &n, 5, 60 + i, OUT + i, 0);

@@ -423,28 +423,37 @@ static unsigned reduce_load(struct nest *n, unsigned dtype, unsigned fast)
 	return nest_put(n, NI_LOAD, dtype, 0, a, 0, 0);
 }
 
-static bool reduction(struct nest *n, unsigned op, unsigned dtype, int64_t points, int64_t reduced,
-		      enum layout layout)
+/* The reduction `op` over the last loops of these; `fast` lies dense in memory. */
+static bool reduction_of(struct nest *n, unsigned op, unsigned dtype, unsigned npar, unsigned nred,
+			 const int64_t *extent, unsigned fast)
 {
 	struct op_arg arg = {(uint8_t)dtype, false};
 	struct op_sig sig;
-	unsigned v, fast = points == 1 || layout == ROWS ? (points != 1) : 0;
+	unsigned v;
 
 	if (!dtype_native(dtype) || op_infer(&sig, (enum op)op, &arg, DTYPE_END, NULL) ||
 	    sig.in[0] != dtype || dtype == DT_FLOAT16) /* is reduced as float32 */
 		return false;
 	memset(n, 0, sizeof *n);
 	n->width = 8;
-	n->npar = points != 1;
-	n->nred = 1;
-	n->extent[0] = points;
-	n->extent[n->npar] = reduced;
+	n->npar = (uint8_t)npar;
+	n->nred = (uint8_t)nred;
+	memcpy(n->extent, extent, (npar + nred) * sizeof *extent);
 	v = reduce_load(n, dtype, fast);
 	v = nest_put(n, NI_REDUCE, sig.out, dtype, v, 0, op);
 	n->post = n->ninstr;
 	nest_store(n, v, n->npar, 1, (1u << n->npar) - 1);
 	nest_finish(n, fast);
 	return true;
+}
+
+static bool reduction(struct nest *n, unsigned op, unsigned dtype, int64_t points, int64_t reduced,
+		      enum layout layout)
+{
+	const int64_t extent[] = {points, reduced};
+	bool one = points == 1;
+
+	return reduction_of(n, op, dtype, !one, 1, extent + one, one || layout == COLUMNS ? 0 : 1);
 }
 
 static const int64_t lengths[] = {0,	1,    2,    3,	  5,	8,     9,     16,    17,    31,
@@ -472,6 +481,54 @@ Test(emit_cuda_run, sums_of_every_length_by_rows_and_columns)
 				 dtype_row(d)->name, layout ? "columns" : "rows");
 			check(name, &n, exact, NULL);
 		}
+	}
+	cr_assert_eq(cuda.nfailed, 0);
+}
+
+/* Rows enough that a warp takes several: by whole vectors where they lie on multiples of 16 bytes
+ * (a step that is misplaced goes element by element), and pieces of several blocks. */
+Test(emit_cuda_run, several_rows_or_blocks_a_warp)
+{
+	static const struct {
+		uint8_t dtype, op, npar, nred;
+		int64_t extent[3];
+		const char *entries;
+	} rows[] = {
+		{DT_FLOAT32, OP_SUM, 1, 1, {150, 64}, "_reduce_vector"},
+		{DT_FLOAT32, OP_SUM, 1, 1, {131, 20}, "_reduce_vector"},
+		{DT_FLOAT32, OP_SUM, 1, 1, {150, 101}, "_reduce_thin"},
+		{DT_FLOAT32, OP_SUM, 2, 1, {3, 50, 72}, "_reduce_vector_narrow"},
+		{DT_FLOAT32, OP_SUM, 1, 2, {150, 7, 12}, "_reduce_vector_narrow"},
+		{DT_FLOAT32, OP_SUM, 1, 2, {150, 7, 11}, "_reduce_thin_narrow"},
+		{DT_FLOAT32, OP_SUM, 0, 2, {41, 4100}, "_reduce_vector_narrow_finish"},
+		{DT_FLOAT64, OP_SUM, 1, 1, {150, 13}, "_reduce_thin"},
+		{DT_FLOAT64, OP_SUM, 1, 1, {131, 1022}, "_reduce_vector"},
+		{DT_FLOAT64, OP_MIN, 1, 1, {67, 98}, "_reduce_vector"},
+		{DT_FLOAT32, OP_ARGMAX, 1, 1, {150, 84}, "_reduce_vector"},
+		{DT_FLOAT32, OP_ARGMIN, 1, 1, {150, 85}, "_reduce_thin"},
+		{DT_INT8, OP_MAX, 1, 1, {300, 72}, "_reduce_vector"},
+		{DT_INT64, OP_PROD, 1, 1, {300, 33}, "_reduce_thin"},
+		{DT_BOOL, OP_ALL, 1, 1, {300, 40}, "_reduce_vector"},
+		{DT_COMPLEX64, OP_SUM, 1, 1, {150, 130}, "_reduce_vector"},
+		{DT_COMPLEX64, OP_PROD, 1, 1, {150, 19}, "_reduce_thin"},
+		{DT_COMPLEX128, OP_SUM, 1, 1, {150, 40}, "_reduce_thin"},
+		{DT_FLOAT32, OP_SUM, 1, 1, {33, 4096}, "_reduce_vector"},
+		{DT_FLOAT32, OP_SUM, 0, 1, {262148}, "_reduce_vector_finish"},
+		{DT_FLOAT64, OP_SUM, 0, 1, {1000000}, "_reduce_vector_finish"},
+		{DT_INT32, OP_MAX, 1, 1, {40, 5000}, "_reduce_vector"},
+	};
+	static struct nest n;
+	char name[96];
+
+	if (!cuda_fixture_open(&cuda))
+		return;
+	for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		cr_assert(reduction_of(&n, rows[i].op, rows[i].dtype, rows[i].npar, rows[i].nred,
+				       rows[i].extent, rows[i].npar + rows[i].nred - 1u),
+			  "%u", i);
+		snprintf(name, sizeof name, "%u: %s of rows, %s", i, op_row(rows[i].op)->id,
+			 dtype_row(rows[i].dtype)->name);
+		check(name, &n, exact, rows[i].entries);
 	}
 	cr_assert_eq(cuda.nfailed, 0);
 }
@@ -552,7 +609,7 @@ Test(emit_cuda_run, fused_reductions_of_many_shapes)
 		{"many rows of columns", "_reduce_column_finish", 1, 1, {9, 70000}, 0},
 		{"the middle axis kept", "_reduce_column_narrow", 1, 2, {60, 50, 13}, 0},
 		{"the middle axis reduced", "_reduce_column_narrow", 2, 1, {7, 40, 90}, 1},
-		{"two and two", "_reduce_column_narrow", 2, 2, {2, 75, 20, 60}, 1},
+		{"two and two", "_reduce_column_narrow_finish", 2, 2, {2, 75, 20, 60}, 1},
 		{"one row", "_reduce_warp", 1, 1, {1, 3000}, 1},
 		{"over nothing", "_reduce_column", 1, 1, {20, 0}, 1},
 	};
