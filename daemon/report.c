@@ -162,6 +162,8 @@ static void put_device(cJSON *list, const struct device *dev, const struct execu
 	cJSON_AddNumberToObject(row, "download_rate", x->down_bytes_us * 1e6);
 	cJSON_AddNumberToObject(row, "registered_bytes", (double)x->registered_bytes);
 	cJSON_AddNumberToObject(row, "beside_steps", (double)x->beside_steps);
+	cJSON_AddNumberToObject(row, "packets", (double)x->packets);
+	cJSON_AddNumberToObject(row, "wakes", (double)x->wakes);
 	cJSON_AddStringToObject(row, "text", dev->text);
 	cJSON_AddItemToArray(list, row);
 }

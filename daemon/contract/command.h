@@ -210,6 +210,8 @@ struct progress {
 	_Atomic uint64_t registered_bytes; /* of arenas, with its driver, or soon: raised
 					      before the run that is the reason is done */
 	_Atomic uint64_t beside_steps;	   /* launched beside others, so far */
+	_Atomic uint64_t packets;	   /* that came, so far */
+	_Atomic uint64_t wakes;		   /* of threads that take part in runs, so far */
 };
 
 /* How a GPU's worker ends itself; the page names the suspects. */

@@ -20,6 +20,12 @@
 #define HANG_MS	 2000 /* a step without progress for so long hangs */
 #define GRACE_MS 500  /* after it was cancelled */
 
+#define SPIN_US	      100 /* that an issuer looks for the end of a run, or for the next */
+#define SPIN_MOST_US  10000000
+#define TIME_EACH     16 /* of so many short runs one is timed by events */
+#define KEEP_MIB      64 /* of freed memory that a lane keeps by itself */
+#define KEEP_MOST_MIB 65536
+
 int64_t cuda_worker_clock(void)
 {
 	struct timespec t;
@@ -210,6 +216,22 @@ static int64_t setting(const char *name, int64_t otherwise)
 	return text && *text ? atoll(text) : otherwise;
 }
 
+static void read_run_settings(struct cuda *c)
+{
+	int64_t each = setting("BRAZE_WORKER_TIME_EACH", TIME_EACH);
+	int64_t spin = setting("BRAZE_WORKER_SPIN_US", SPIN_US);
+	int64_t keep = setting("BRAZE_WORKER_KEEP_MIB", KEEP_MIB);
+
+	c->time_each = (uint32_t)(each < 1 ? 1 : each < INT32_MAX ? each : INT32_MAX);
+	c->spin_ns = (spin < 0 ? 0 : spin < SPIN_MOST_US ? spin : SPIN_MOST_US) * 1000;
+	c->keep_bytes = (uint64_t)(keep < 0		  ? 0
+				   : keep < KEEP_MOST_MIB ? keep
+							  : KEEP_MOST_MIB)
+			<< 20;
+	/* Who looks takes nobody's core where there are few. */
+	c->crowded = sysconf(_SC_NPROCESSORS_ONLN) < 4;
+}
+
 /* Without settings: an eighth of the machine's memory, in chunks of the usual size. */
 static void read_pin_settings(struct cuda *c)
 {
@@ -231,8 +253,14 @@ static void serve(struct cuda *c)
 		int fd = -1;
 		ssize_t n = 0;
 
-		if (poll(&p, 1, busy ? TICK_MS : -1) > 0 && (n = packet_read(c, &fd)) > 0)
+		if (poll(&p, 1, 0) == 0) {
+			atomic_fetch_add(&c->page->wakes, 1);
+			poll(&p, 1, busy ? TICK_MS : -1);
+		}
+		if (p.revents && (n = packet_read(c, &fd)) > 0) {
+			atomic_fetch_add(&c->page->packets, 1);
 			do_packet(c, c->packet, (size_t)n, fd);
+		}
 		busy = cuda_watch_tick(c);
 	}
 }
@@ -276,6 +304,7 @@ int cuda_worker_serve(int fd, struct progress *page, int ordinal)
 	c->page = page;
 	c->hang_ns = setting("BRAZE_WORKER_HANG_MS", HANG_MS) * 1000000;
 	c->grace_ns = setting("BRAZE_WORKER_GRACE_MS", GRACE_MS) * 1000000;
+	read_run_settings(c);
 	read_pin_settings(c);
 	c->packet = xmalloc(COMMAND_BYTES);
 	pthread_mutex_init(&c->lock, NULL);

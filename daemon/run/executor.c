@@ -659,6 +659,8 @@ void executor_get_stats(const struct executor *x, struct executor_stats *out)
 		return;
 	out->registered_bytes = atomic_load(&x->progress->registered_bytes);
 	out->beside_steps += atomic_load(&x->progress->beside_steps);
+	out->packets += atomic_load(&x->progress->packets);
+	out->wakes += atomic_load(&x->progress->wakes);
 }
 
 uint32_t executor_clients(const struct executor *x, uint64_t *client, uint32_t n)

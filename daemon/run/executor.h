@@ -108,6 +108,7 @@ struct executor_stats {
 	uint64_t library_products, own_products; /* as in struct command_done */
 	uint64_t registered_bytes;		 /* of arenas, with the device's driver */
 	uint64_t beside_steps;			 /* that were launched beside others */
+	uint64_t packets, wakes;		 /* of a GPU's worker: as in struct progress */
 	uint64_t trials, tuning_ns;		 /* of geometries, while its device was idle */
 	int pid;
 	double up_bytes_us, down_bytes_us; /* measured of copies; 0: none was telling */

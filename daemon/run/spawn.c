@@ -171,6 +171,8 @@ static void forget(struct executor *x)
 	x->pid = -1;
 	x->stats.pid = 0;
 	x->stats.beside_steps += atomic_load(&x->progress->beside_steps);
+	x->stats.packets += atomic_load(&x->progress->packets);
+	x->stats.wakes += atomic_load(&x->progress->wakes);
 	uv_close((uv_handle_t *)x->poll, close_free);
 	x->poll = NULL;
 	close(x->fd);

@@ -43,6 +43,8 @@ struct cu_config {
 extern struct cu_config cu_config;
 
 void cu_fault_setup(void); /* reads the environment, once */
+void cu_count_setup(const char *path);
+void cu_count(const char *what, uint64_t n);
 void cu_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* What is to happen to the operation that the current call makes. */

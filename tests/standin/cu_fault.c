@@ -176,6 +176,8 @@ static bool set(const char *key, const char *value)
 		c->max_instructions = strtoull(value, NULL, 0);
 	else if (!strcmp(key, "log"))
 		log_file = log_file ? log_file : fopen(value, "ae");
+	else if (!strcmp(key, "count"))
+		cu_count_setup(value);
 	else if (!strcmp(key, "control"))
 		snprintf(control, sizeof(control), "%s", value);
 	else
@@ -270,6 +272,8 @@ CUresult cu_enter(const char *function)
 			pending.hang = true;
 	}
 	pthread_mutex_unlock(&lock);
+	if (*function)
+		cu_count(function, 1);
 	if (error)
 		cu_log("%s: injected error %d", function, error);
 	return (CUresult)error;
