@@ -2,7 +2,8 @@
 /* contract/command.h - what the broker and a worker say to each other.
  *
  * Packets on a SOCK_SEQPACKET socketpair between parent and child of one build:
- * C structs, host order, at most COMMAND_BYTES each.  The worker completes each
+ * C structs, host order, at most COMMAND_BYTES each.  To a GPU's worker up to COMMAND_HELD
+ * commands without a file go in front of another, in one packet.  The worker completes each
  * client's CMD_RUN in order.  Only completions and the progress page come back; nothing a
  * worker says is trusted further than its own client's results. */
 #ifndef BRAZE_COMMAND_H
@@ -17,6 +18,7 @@
 #define DEVICE_REGION 0x80000000u
 
 #define COMMAND_BYTES (160 * 1024) /* a longer run is sent as several */
+#define COMMAND_HELD  64
 
 /* Ticket of a CMD_RUN: the job in the upper bits, its packets counted in the lower
  * 24.  CMD_CANCEL names a job by any of its tickets. */

@@ -16,6 +16,8 @@
 #include "base/xalloc.h"
 #include "cuda_blas.h"
 
+#define PACKET_BYTES (COMMAND_BYTES + COMMAND_HELD * sizeof(struct command))
+
 #define TICK_MS	 50   /* between two looks of the watch */
 #define HANG_MS	 2000 /* a step without progress for so long hangs */
 #define GRACE_MS 500  /* after it was cancelled */
@@ -46,6 +48,23 @@ void cuda_worker_send(struct cuda *c, const void *data, size_t bytes)
 		log_debug("cuda_worker", "the broker has gone: %s", strerror(errno));
 }
 
+/* Commands that fill the packet, one behind the other. */
+static bool well_formed(const char *packet, ssize_t n)
+{
+	size_t left = (size_t)n;
+
+	while (left >= sizeof(struct command)) {
+		const struct command *head = (const struct command *)packet;
+
+		if (head->bytes < sizeof *head || head->bytes > left ||
+		    (head->bytes < left && head->bytes % 8))
+			return false;
+		packet += head->bytes;
+		left -= head->bytes;
+	}
+	return left == 0;
+}
+
 /* Read one packet: its bytes, or -1 at the end.  *fd came with it, or is -1. */
 static ssize_t packet_read(struct cuda *c, int *fd)
 {
@@ -53,13 +72,12 @@ static ssize_t packet_read(struct cuda *c, int *fd)
 		struct cmsghdr align;
 		char space[CMSG_SPACE(sizeof(int))];
 	} control;
-	struct iovec iov = {.iov_base = c->packet, .iov_len = COMMAND_BYTES};
+	struct iovec iov = {.iov_base = c->packet, .iov_len = PACKET_BYTES};
 	struct msghdr msg = {.msg_iov = &iov,
 			     .msg_iovlen = 1,
 			     .msg_control = control.space,
 			     .msg_controllen = sizeof control.space};
 	struct cmsghdr *m = NULL;
-	const struct command *head = (const struct command *)c->packet;
 	ssize_t n = 0;
 
 	*fd = -1;
@@ -69,7 +87,7 @@ static ssize_t packet_read(struct cuda *c, int *fd)
 	m = n > 0 ? CMSG_FIRSTHDR(&msg) : NULL;
 	if (m && m->cmsg_level == SOL_SOCKET && m->cmsg_type == SCM_RIGHTS)
 		memcpy(fd, CMSG_DATA(m), sizeof *fd);
-	if (n >= (ssize_t)sizeof *head && !(msg.msg_flags & MSG_TRUNC) && head->bytes == n)
+	if (n > 0 && !(msg.msg_flags & MSG_TRUNC) && well_formed(c->packet, n))
 		return n;
 	if (n > 0)
 		log_error("cuda_worker", "a command of %zd bytes is malformed", n);
@@ -194,6 +212,18 @@ static void do_packet(struct cuda *c, const char *packet, size_t bytes, int fd)
 		close(fd);
 }
 
+/* A file belongs to the last of them. */
+static void do_packets(struct cuda *c, size_t bytes, int fd)
+{
+	for (size_t at = 0; at < bytes;) {
+		const struct command *head = (const struct command *)(c->packet + at);
+		bool last = at + head->bytes == bytes;
+
+		do_packet(c, c->packet + at, head->bytes, last ? fd : -1);
+		at += head->bytes;
+	}
+}
+
 static void say_hello(struct cuda *c, const struct err *err)
 {
 	struct command_hello hello = {.head = {.kind = DONE_HELLO, .bytes = sizeof hello},
@@ -259,7 +289,7 @@ static void serve(struct cuda *c)
 		}
 		if (p.revents && (n = packet_read(c, &fd)) > 0) {
 			atomic_fetch_add(&c->page->packets, 1);
-			do_packet(c, c->packet, (size_t)n, fd);
+			do_packets(c, (size_t)n, fd);
 		}
 		busy = cuda_watch_tick(c);
 	}
@@ -306,7 +336,7 @@ int cuda_worker_serve(int fd, struct progress *page, int ordinal)
 	c->grace_ns = setting("BRAZE_WORKER_GRACE_MS", GRACE_MS) * 1000000;
 	read_run_settings(c);
 	read_pin_settings(c);
-	c->packet = xmalloc(COMMAND_BYTES);
+	c->packet = xmalloc(PACKET_BYTES);
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_mutex_init(&c->trimming, NULL);
 	cuda_tune_init(c);

@@ -123,6 +123,10 @@ struct executor {
 	bool hung, stuck; /* the watchdog killed it: it computed, or slept, without end */
 	bool pinged;	  /* and has not answered */
 	struct unsent *unsent, **unsent_tail;
+	/* Of a device's memory: they go with the next packet, whatever it is.  (What is
+	 * dropped is nobody's until somebody else wants room, which is such a packet.) */
+	struct command waiting[COMMAND_HELD];
+	uint32_t nwaiting;
 	uint8_t *known; /* [kernel id]: KNOWN_* */
 	uint32_t known_cap;
 	struct kept_region *region;

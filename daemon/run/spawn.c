@@ -179,6 +179,7 @@ static void forget(struct executor *x)
 	x->fd = -1;
 	while (x->unsent)
 		unsent_pop(x);
+	x->nwaiting = 0;
 }
 
 bool spawn_collect(struct executor *x, int *status)
@@ -209,15 +210,17 @@ void spawn_reap(struct executor *x)
 	forget(x);
 }
 
-/* 1 sent, 0 the socket is full, -1 it failed. */
-static int try_send(struct executor *x, const void *packet, size_t bytes, int fd)
+/* `first`, which may be empty, and what follows it as one packet.  1 sent, 0 the socket is
+ * full, -1 it failed. */
+static int try_send(struct executor *x, struct iovec first, const void *packet, size_t bytes,
+		    int fd)
 {
 	union {
 		struct cmsghdr align;
 		char space[CMSG_SPACE(sizeof(int))];
 	} control = {0};
-	struct iovec iov = {.iov_base = (void *)packet, .iov_len = bytes};
-	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+	struct iovec iov[] = {first, {(void *)packet, bytes}};
+	struct msghdr msg = {.msg_iov = iov, .msg_iovlen = 2};
 	ssize_t n = 0;
 
 	if (fd >= 0) {
@@ -242,22 +245,25 @@ static int try_send(struct executor *x, const void *packet, size_t bytes, int fd
 void spawn_send(struct executor *x, const void *packet, size_t bytes, int fd)
 {
 	struct unsent *u = NULL;
+	struct iovec before = {x->waiting, x->nwaiting * sizeof *x->waiting};
 	int rc = 0;
 
 	/* A failed socket is about to be noticed by on_socket; what is lost here
 	 * will be sent again to the next worker. */
 	if (x->pid < 0 || x->broken)
 		return;
-	rc = x->unsent ? 0 : try_send(x, packet, bytes, fd);
+	rc = x->unsent ? 0 : try_send(x, before, packet, bytes, fd);
+	x->nwaiting = 0;
 	if (rc > 0)
 		return;
 	if (rc < 0) {
 		x->broken = true;
 		return;
 	}
-	u = xmalloc(sizeof *u + bytes);
-	*u = (struct unsent){.fd = -1, .bytes = bytes};
-	memcpy(u->data, packet, bytes);
+	u = xmalloc(sizeof *u + before.iov_len + bytes);
+	*u = (struct unsent){.fd = -1, .bytes = before.iov_len + bytes};
+	memcpy(u->data, before.iov_base, before.iov_len);
+	memcpy(u->data + before.iov_len, packet, bytes);
 	if (fd >= 0)
 		u->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	*x->unsent_tail = u;
@@ -271,13 +277,17 @@ void spawn_send_simple(struct executor *x, uint32_t kind, uint32_t id, uint64_t 
 	struct command c = {
 		.kind = kind, .bytes = sizeof c, .ticket = ticket, .id = id, .arg = arg};
 
-	spawn_send(x, &c, sizeof c, fd);
+	if (id >= DEVICE_REGION && x->nwaiting < COMMAND_HELD && x->pid >= 0 && !x->broken)
+		x->waiting[x->nwaiting++] = c;
+	else
+		spawn_send(x, &c, sizeof c, fd);
 }
 
 void spawn_flush(struct executor *x)
 {
 	while (x->unsent) {
-		int rc = try_send(x, x->unsent->data, x->unsent->bytes, x->unsent->fd);
+		int rc = try_send(x, (struct iovec){0}, x->unsent->data, x->unsent->bytes,
+				  x->unsent->fd);
 
 		if (rc == 0)
 			return;
