@@ -61,7 +61,8 @@ struct command {
 };
 
 /* What a worker's device is.  status other than OK: it cannot be used, text tells
- * why and what to do; the worker then ends. */
+ * why and what to do; the worker then ends.  Where that may pass, the broker starts another
+ * one later. */
 struct command_hello {
 	struct command head;
 	uint32_t status;
@@ -70,6 +71,8 @@ struct command_hello {
 	uint32_t units;	       /* multiprocessors, or threads */
 	uint32_t double_ratio; /* of its rates in single and double precision; 0: unknown */
 	uint64_t memory_rate;  /* bytes a second of its memory; 0: unknown */
+	uint32_t driver;       /* version of its driver, 12040 for CUDA 12.4; 0: unknown */
+	uint32_t again;	       /* status: not 0: it may be there later */
 	char name[64];
 	char text[LIMIT_ERROR_TEXT];
 };

@@ -42,6 +42,19 @@ enum status cuda_issue_settle(struct cuda_run *run, struct err *err)
 	return OK;
 }
 
+enum status cuda_issue_room(struct cuda_lane *l, uint32_t launches, struct err *err)
+{
+	enum status st = OK;
+
+	if (l->launches + launches > CUDA_QUEUED) {
+		st = cuda_context_check(l->c, l->c->api.cuStreamSynchronize(l->stream), err,
+					"waiting for launches");
+		l->launches = 0;
+	}
+	l->launches += launches;
+	return st;
+}
+
 void cuda_issue_forget(struct cuda_lane *l, uint64_t job)
 {
 	struct cuda_part **at = &l->parts;

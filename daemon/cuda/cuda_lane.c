@@ -158,6 +158,8 @@ static void run_begin(struct cuda_lane *l, struct cuda_run *run)
 		pthread_cond_wait(&l->moved, &l->lock);
 	l->taken_run = NULL;
 	run->slot = slot_take(l);
+	if (!l->issued)
+		l->launches = 0;
 	run->serial = l->serial;
 	l->serial += run->nstep + 1;
 	run->next = NULL;

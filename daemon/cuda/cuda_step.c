@@ -347,8 +347,10 @@ enum status cuda_step_fire(struct cuda_run *run, struct err *err)
 	struct cuda_volley *v = &l->volley;
 	uint32_t streams = 1;
 	bool done = false;
-	enum status st = cuda_graph_fire(run, &done, err);
+	enum status st = cuda_issue_room(l, v->n, err);
 
+	if (st == OK)
+		st = cuda_graph_fire(run, &done, err);
 	if (st == OK && !done && !run->alone && v->order.n > 1)
 		streams =
 			cuda_order_spread(&v->order, (uint64_t)l->c->units * CUDA_BLOCKS_PER_UNIT);

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "cuda_blas.h"
+#include "cuda_error.h"
 
 #define PACKET_BYTES (COMMAND_BYTES + COMMAND_HELD * sizeof(struct command))
 
@@ -232,7 +233,9 @@ static void say_hello(struct cuda *c, const struct err *err)
 				      .memory_bytes = c->memory,
 				      .units = c->units,
 				      .double_ratio = c->single_to_double,
-				      .memory_rate = c->memory_rate};
+				      .memory_rate = c->memory_rate,
+				      .driver = (uint32_t)c->api.version,
+				      .again = err->code != OK && cuda_error_passes(c->api.failed)};
 
 	memcpy(hello.name, c->name, sizeof hello.name);
 	memcpy(hello.text, err->text, sizeof hello.text);
@@ -333,6 +336,8 @@ int cuda_worker_serve(int fd, struct progress *page, int ordinal)
 	c->fd = fd;
 	c->page = page;
 	c->hang_ns = setting("BRAZE_WORKER_HANG_MS", HANG_MS) * 1000000;
+	if (c->hang_ns <= 0)
+		c->hang_ns = INT64_MAX / 4; /* nothing hangs: a debugger or profiler looks on */
 	c->grace_ns = setting("BRAZE_WORKER_GRACE_MS", GRACE_MS) * 1000000;
 	read_run_settings(c);
 	read_pin_settings(c);
@@ -349,6 +354,7 @@ int cuda_worker_serve(int fd, struct progress *page, int ordinal)
 	if (st == OK)
 		st = cuda_helper_start(&c->pinner, c, &err);
 	say_hello(c, &err);
+	c->serves = st == OK;
 	if (st == OK) {
 		if (cuda_tune_start(c, &err) != OK)
 			log_warn("cuda_worker", "%s", err.text);

@@ -37,6 +37,7 @@
 #define CUDA_CHUNK_BYTES (8u << 20)   /* arenas are registered in chunks of this size */
 #define CUDA_PIN_USES	 2	      /* copies of a chunk before it is registered */
 #define CUDA_PIN_MOST	 (4ull << 30) /* registered at most, unless it is set */
+#define CUDA_QUEUED	 512	      /* launches of a lane that the driver holds at most */
 #define CUDA_KEPT	 64	      /* freed pieces of memory that a lane keeps at most */
 
 /* ---- names to objects ------------------------------------------------------------ */
@@ -340,14 +341,16 @@ struct cuda_lane {
 	struct cuda_free freed;
 	struct cuda_table regions;
 	struct cuda_part *parts;
-	uint32_t serial; /* of the next mark */
-	bool eager;	 /* the last item came within the time that the issuer may look for one */
+	uint32_t serial;   /* of the next mark */
+	uint32_t launches; /* that the driver may hold */
+	bool eager;	   /* the last item came within the time that the issuer may look for one */
 	CUdeviceptr words;
 	char *pinned;
 	struct cuda_slot slot[CUDA_SLOTS];
 	CUdeviceptr mark_device;
 	struct cuda_volley volley;
 	struct cuda_graph *graphs; /* last used first */
+	int blas_math;		   /* as its handle is set */
 	bool blas_tried;
 	bool blas_refused;	/* a call, and that was told */
 	void *blas;		/* handle of cuda_blas.h; NULL: there is none */
@@ -368,15 +371,17 @@ struct cuda {
 	uint32_t khz, single_to_double; /* clock; how much faster float32 is than float64 */
 	uint64_t memory, memory_rate;	/* bytes, bytes a second */
 	char name[64];
+	bool late_reads;  /* the device may read ordinary memory when a copy's call has returned */
 	bool pools;	  /* memory comes from pools */
+	bool serves;	  /* it is open; before, errors are those of its start */
 	bool write_value; /* words are written by cuStreamWriteValue32 */
 	CUstream control; /* cancels */
 	int64_t hang_ns, grace_ns;
 	int64_t spin_ns; /* an issuer looks for the end of a run, or the next, before it sleeps */
-	uint32_t time_each;  /* of so many short runs one is timed by events */
-	uint64_t keep_bytes; /* freed memory that a lane keeps by itself */
-	bool crowded;	     /* few cores: who looks for something yields */
-	uint64_t pin_limit;  /* bytes of arenas that may be registered */
+	uint32_t time_each;	 /* of so many short runs one is timed by events */
+	uint64_t keep_bytes;	 /* freed memory that a lane keeps by itself */
+	bool crowded;		 /* few cores: who looks for something yields */
+	atomic_ullong pin_limit; /* bytes of arenas that may be registered */
 	uint64_t chunk_bytes;
 	atomic_ullong pinned;
 	atomic_ullong used; /* bytes of the device that lanes have taken */
@@ -476,6 +481,9 @@ void cuda_run_destroy(struct cuda_run *run);
 void cuda_issue(struct cuda_run *run);
 /* Everything before is done and its bytes are in the arenas. */
 enum status cuda_issue_settle(struct cuda_run *run, struct err *err) MUST_USE;
+/* Room for so many launches.  One more than the driver queues would wait in it with its
+ * lock held, and a cancel behind it. */
+enum status cuda_issue_room(struct cuda_lane *l, uint32_t launches, struct err *err) MUST_USE;
 /* Carry bytes of the bounce buffer to the arenas. */
 void cuda_issue_copyouts(struct cuda_run *run);
 void cuda_issue_forget(struct cuda_lane *l, uint64_t job);

@@ -100,6 +100,7 @@ struct executor_config {
 	const char *device;		      /* "cpu", "cuda:0" */
 	unsigned target;		      /* its kernels in struct plan_step; 0: the CPU */
 	const struct executor_events *events; /* NULL for the CPU */
+	const char *env; /* names of variables that its worker gets as well; NULL: none */
 };
 
 struct executor_stats {

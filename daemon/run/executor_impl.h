@@ -105,11 +105,14 @@ struct executor {
 	uv_loop_t *loop;
 	struct cache *cache;
 	char *self, *device;
+	char *env; /* of its configuration */
 	int threads;
 	unsigned target;
 	uint32_t flights; /* at most FLIGHTS */
 	struct executor_events events;
-	bool unusable; /* its device: why[] */
+	bool unusable;	/* its device: why[] */
+	bool again;	/* and that may pass */
+	uint32_t tries; /* to start it, in a row */
 	char why[LIMIT_ERROR_TEXT];
 	struct executor_stats stats;
 

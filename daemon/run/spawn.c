@@ -21,38 +21,49 @@
 
 enum { WORKER_SOCKET = 3, WORKER_PROGRESS = 4, FIRST_FREE = 10, ENV_MAX = 64 };
 
-/* Variables that a worker may see; the rest of the broker's are not its business. */
-static bool env_passes(const char *entry)
+/* Does the entry's name stand in the list: NAME or PREFIX*, with blanks between? */
+static bool env_named(const char *entry, const char *list)
 {
-	static const char *const prefix[] = {"BRAZE_",
-					     "PATH=",
-					     "HOME=",
-					     "LANG=",
-					     "LC_",
-					     "LD_LIBRARY_PATH=",
-					     "CUDA_",
-					     "NVIDIA_",
-					     "OPENBLAS_CORETYPE=",
-					     "ASAN_OPTIONS=",
-					     "UBSAN_OPTIONS=",
-					     "TSAN_OPTIONS=",
-					     "LSAN_OPTIONS="};
+	size_t name = strcspn(entry, "=");
+
+	for (list += strspn(list, " "); *list; list += strspn(list, " ")) {
+		size_t n = strcspn(list, " ");
+		bool prefix = list[n - 1] == '*';
+
+		if (prefix ? name >= n - 1 && strncmp(entry, list, n - 1) == 0
+			   : name == n && strncmp(entry, list, n) == 0)
+			return true;
+		list += n;
+	}
+	return false;
+}
+
+/* Variables that a worker may see; the rest of the broker's are not its business. */
+static bool env_passes(const char *entry, const char *more)
+{
+	static const char *const prefix[] = {"BRAZE_",	      "PATH=",
+					     "HOME=",	      "LANG=",
+					     "LC_",	      "LD_LIBRARY_PATH=",
+					     "CUDA_",	      "CONDA_PREFIX=",
+					     "NVIDIA_",	      "OPENBLAS_CORETYPE=",
+					     "ASAN_OPTIONS=", "UBSAN_OPTIONS=",
+					     "TSAN_OPTIONS=", "LSAN_OPTIONS="};
 
 	for (size_t i = 0; i < sizeof prefix / sizeof *prefix; i++) {
 		if (strncmp(entry, prefix[i], strlen(prefix[i])) == 0)
 			return true;
 	}
-	return false;
+	return env_named(entry, more);
 }
 
 /* Fills env[] (of ENV_MAX); what is for workers alone comes from here only. */
-static void env_build(char **env, char *threads, char *device)
+static void env_build(char **env, const char *more, char *threads, char *device)
 {
 	extern char **environ;
 	int n = 0;
 
 	for (char **e = environ; *e && n < ENV_MAX - 4; e++) {
-		if (env_passes(*e) && strncmp(*e, "BRAZE_WORKER_THREADS=", 21) != 0 &&
+		if (env_passes(*e, more) && strncmp(*e, "BRAZE_WORKER_THREADS=", 21) != 0 &&
 		    strncmp(*e, "BRAZE_WORKER_DEVICE=", 20) != 0)
 			env[n++] = *e;
 	}
@@ -73,7 +84,7 @@ static int start_process(pid_t *pid, const struct executor *x, int sock, int pag
 
 	snprintf(threads, sizeof threads, "BRAZE_WORKER_THREADS=%d", x->threads);
 	snprintf(device, sizeof device, "BRAZE_WORKER_DEVICE=%s", x->device);
-	env_build(env, threads, device);
+	env_build(env, x->env, threads, device);
 	sigfillset(&all);
 	sigemptyset(&none);
 	posix_spawn_file_actions_init(&fa);

@@ -35,7 +35,8 @@ struct cu_config {
 	long delay_us;	   /* before each operation of a stream */
 	unsigned major, minor, devices, sms, seed, threads, khz;
 	bool race, stale;
-	bool hold; /* cuInit does not return */
+	bool hold;	   /* cuInit does not return */
+	unsigned pageable; /* the device reads ordinary memory: copies from there are refused */
 	/* Of events: the machine's clock, or a GPU's with these numbers (cu_clock.c). */
 	bool modelled;
 	double memory_gbs, link_gbs, launch_us, slow;

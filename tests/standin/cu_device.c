@@ -114,6 +114,8 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
 	*value = 0;
 	if (attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
 		*value = (int)cu_config.sms;
+	else if (attribute == CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS)
+		*value = cu_config.pageable != 0;
 	else if (attribute == CU_DEVICE_ATTRIBUTE_CLOCK_RATE)
 		*value = (int)cu_config.khz;
 	else if (attribute == CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)

@@ -109,8 +109,9 @@ static bool set_number(const char *key, const char *value)
 		const char *key;
 		unsigned *to;
 	} numbers[] = {
-		{"devices", &c->devices}, {"pid", &only},	    {"sms", &c->sms},
-		{"seed", &c->seed},	  {"threads", &c->threads}, {"khz", &c->khz},
+		{"devices", &c->devices},   {"pid", &only},	      {"sms", &c->sms},
+		{"seed", &c->seed},	    {"threads", &c->threads}, {"khz", &c->khz},
+		{"pageable", &c->pageable},
 	};
 	for (size_t k = 0; k < sizeof(numbers) / sizeof(numbers[0]); k++)
 		if (!strcmp(key, numbers[k].key)) {

@@ -369,6 +369,9 @@ CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CU
 	struct CUstream_st *s;
 	CUresult error = enter_stream(__func__, stream, &s);
 
+	/* It may be read at any later time, which nobody here would notice. */
+	if (!error && cu_config.pageable && !cu_memory_pinned(from, bytes))
+		error = CUDA_ERROR_INVALID_VALUE;
 	return error ? error : copy_in(s, to, from, bytes);
 }
 
