@@ -40,6 +40,7 @@ static void on_hello(void *data, const struct command_hello *h)
 		cuda_find_driver((int)h->driver);
 	dev->capacity = DEVICE_SHARE(h->memory_bytes);
 	snprintf(dev->model, sizeof dev->model, "%.*s", (int)sizeof h->name - 1, h->name);
+	snprintf(dev->uuid, sizeof dev->uuid, "%.*s", (int)sizeof h->uuid - 1, h->uuid);
 	snprintf(dev->text, sizeof dev->text, "%.*s", (int)sizeof h->text - 1, h->text);
 	dev->state = h->status == OK ? DEVICE_USABLE : DEVICE_UNUSABLE;
 	if (h->status == OK)

@@ -149,6 +149,7 @@ static void put_device(cJSON *list, const struct device *dev, const struct execu
 	cJSON_AddStringToObject(row, "name", dev->name);
 	cJSON_AddStringToObject(row, "state", device_state[dev->state]);
 	cJSON_AddStringToObject(row, "model", dev->model);
+	cJSON_AddStringToObject(row, "uuid", dev->uuid);
 	cJSON_AddNumberToObject(row, "arch", dev->arch);
 	cJSON_AddNumberToObject(row, "units", dev->units);
 	cJSON_AddNumberToObject(row, "worker_pid", x->pid);

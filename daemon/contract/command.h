@@ -73,6 +73,7 @@ struct command_hello {
 	uint64_t memory_rate;  /* bytes a second of its memory; 0: unknown */
 	uint32_t driver;       /* version of its driver, 12040 for CUDA 12.4; 0: unknown */
 	uint32_t again;	       /* status: not 0: it may be there later */
+	char uuid[48];	       /* "GPU-..." as the driver's tools write it; "": unknown */
 	char name[64];
 	char text[LIMIT_ERROR_TEXT];
 };

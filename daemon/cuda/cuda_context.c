@@ -65,6 +65,20 @@ static int attribute(struct cuda *c, CUdevice_attribute which)
 	return c->api.cuDeviceGetAttribute(&value, which, c->device) == CUDA_SUCCESS ? value : 0;
 }
 
+/* As the driver's tools write it: a slice of a GPU has a name and a number of its own. */
+static void identify(struct cuda *c)
+{
+	static const char dash[16] = {[4] = '-', [6] = '-', [8] = '-', [10] = '-'};
+	char *at = c->uuid;
+	CUuuid id;
+
+	if (!c->api.cuDeviceGetUuid_v2 || c->api.cuDeviceGetUuid_v2(&id, c->device) != CUDA_SUCCESS)
+		return;
+	at += sprintf(at, "%s-", strstr(c->name, "MIG") ? "MIG" : "GPU");
+	for (int i = 0; i < 16; i++)
+		at += sprintf(at, dash[i] ? "-%02x" : "%02x", (unsigned char)id.bytes[i]);
+}
+
 /* The device's numbers. */
 static enum status describe(struct cuda *c, int ordinal, struct err *err)
 {
@@ -89,6 +103,7 @@ static enum status describe(struct cuda *c, int ordinal, struct err *err)
 	if (c->api.cuDeviceGetName(c->name, sizeof c->name, c->device) != CUDA_SUCCESS)
 		snprintf(c->name, sizeof c->name, "cuda:%d", ordinal);
 	c->name[sizeof c->name - 1] = 0;
+	identify(c);
 	c->arch = (uint32_t)(10 * attribute(c, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
 			     attribute(c, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
 	c->units = (uint32_t)attribute(c, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);

@@ -238,6 +238,7 @@ static void say_hello(struct cuda *c, const struct err *err)
 				      .again = err->code != OK && cuda_error_passes(c->api.failed)};
 
 	memcpy(hello.name, c->name, sizeof hello.name);
+	memcpy(hello.uuid, c->uuid, sizeof hello.uuid);
 	memcpy(hello.text, err->text, sizeof hello.text);
 	cuda_worker_send(c, &hello, sizeof hello);
 }

@@ -370,7 +370,7 @@ struct cuda {
 	struct cuda_limits limits;	/* of a multiprocessor */
 	uint32_t khz, single_to_double; /* clock; how much faster float32 is than float64 */
 	uint64_t memory, memory_rate;	/* bytes, bytes a second */
-	char name[64];
+	char name[64], uuid[48];
 	bool late_reads;  /* the device may read ordinary memory when a copy's call has returned */
 	bool pools;	  /* memory comes from pools */
 	bool serves;	  /* it is open; before, errors are those of its start */

@@ -8,6 +8,7 @@ accesses out of bounds, races and reads of memory that was freed.
 import json
 import os
 import signal
+import re
 
 import pytest
 from gpu import PATIENT, STRICT, Gpu, Refused
@@ -516,3 +517,13 @@ def test_variables_for_the_worker():
         with open(f"/proc/{pid}/environ") as f:
             has = dict(v.split("=", 1) for v in f.read().split("\0") if v)
         assert {k: has[k] for k in variables if k in has} == {"TOOL_ONE": "1", "TOOL_TWO": "2", "WANTED": "3"}
+
+
+def test_code_of_a_later_cuda_than_the_driver_is_told():
+    """A library that is named is taken, whatever the driver is: then the reason must be seen."""
+    with Gpu(driver=12040) as gpu:
+        assert re.fullmatch("GPU-5a5a5a5a(-5a5a){3}-5a5a5a5a5a00", gpu.usable()["uuid"])
+        client = gpu.talker()
+        assert client.do("out = float((np.asarray(numpy.arange(10000.)) + 1).sum())") == 50005000, "by the CPU"
+        assert "does not fit this device or driver" in gpu.daemon.log_text()
+        assert gpu.device()["runs"] == 0 and gpu.deaths() == 0

@@ -34,6 +34,7 @@ struct cu_config {
 	int64_t oom_after; /* bytes that may still be allocated; -1: any */
 	long delay_us;	   /* before each operation of a stream */
 	unsigned major, minor, devices, sms, seed, threads, khz;
+	unsigned driver; /* 12040: of CUDA 12.4, which takes no code of a later one */
 	bool race, stale;
 	bool hold;	   /* cuInit does not return */
 	unsigned pageable; /* the device reads ordinary memory: copies from there are refused */

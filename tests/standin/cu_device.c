@@ -4,8 +4,6 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#define DRIVER_VERSION 13000
-
 static CUresult enter(const char *function, CUdevice device)
 {
 	CUresult error = cu_enter(function);
@@ -17,7 +15,7 @@ static CUresult enter(const char *function, CUdevice device)
 
 CUresult cuDriverGetVersion(int *version)
 {
-	*version = DRIVER_VERSION;
+	*version = (int)cu_config.driver;
 	return CUDA_SUCCESS;
 }
 

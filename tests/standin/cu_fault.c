@@ -30,6 +30,7 @@ struct cu_config cu_config = {.vram = 8ull << 30,
 			      .sms = 4,
 			      .threads = 2,
 			      .khz = 1000000,
+			      .driver = 13000,
 			      .race = true,
 			      .stale = true,
 			      .memory_gbs = 1000,
@@ -111,7 +112,7 @@ static bool set_number(const char *key, const char *value)
 	} numbers[] = {
 		{"devices", &c->devices},   {"pid", &only},	      {"sms", &c->sms},
 		{"seed", &c->seed},	    {"threads", &c->threads}, {"khz", &c->khz},
-		{"pageable", &c->pageable},
+		{"pageable", &c->pageable}, {"driver", &c->driver},
 	};
 	for (size_t k = 0; k < sizeof(numbers) / sizeof(numbers[0]); k++)
 		if (!strcmp(key, numbers[k].key)) {
