@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "base/cuda_find.h"
 #include "base/log.h"
 #include "base/textbuf.h"
 #include "base/xalloc.h"
@@ -35,8 +36,11 @@ static void on_hello(void *data, const struct command_hello *h)
 	dev->units = h->units;
 	dev->double_ratio = h->double_ratio;
 	dev->memory_rate = h->memory_rate;
+	if (h->driver)
+		cuda_find_driver((int)h->driver);
 	dev->capacity = DEVICE_SHARE(h->memory_bytes);
 	snprintf(dev->model, sizeof dev->model, "%.*s", (int)sizeof h->name - 1, h->name);
+	snprintf(dev->uuid, sizeof dev->uuid, "%.*s", (int)sizeof h->uuid - 1, h->uuid);
 	snprintf(dev->text, sizeof dev->text, "%.*s", (int)sizeof h->text - 1, h->text);
 	dev->state = h->status == OK ? DEVICE_USABLE : DEVICE_UNUSABLE;
 	if (h->status == OK)
@@ -44,7 +48,8 @@ static void on_hello(void *data, const struct command_hello *h)
 			 dev->model, h->arch / 10, h->arch % 10,
 			 (unsigned long long)(h->memory_bytes >> 20));
 	else
-		log_warn("dispatch", "%s cannot be used: %s", dev->name, dev->text);
+		log_warn("dispatch", "%s cannot be used%s: %s", dev->name,
+			 h->again ? " for now, and is tried again" : "", dev->text);
 	dispatch_all(dev->brazed);
 }
 
@@ -80,7 +85,8 @@ static enum status start_device(struct device *dev, const char *self, const stru
 				    .threads = (int)c->threads,
 				    .device = dev->name,
 				    .target = dev->index,
-				    .events = dev->index ? &events : NULL};
+				    .events = dev->index ? &events : NULL,
+				    .env = c->worker_env};
 
 	return executor_create(&dev->executor, dev->brazed->loop, &x, dev->brazed->cache, err);
 }

@@ -149,6 +149,7 @@ static void put_device(cJSON *list, const struct device *dev, const struct execu
 	cJSON_AddStringToObject(row, "name", dev->name);
 	cJSON_AddStringToObject(row, "state", device_state[dev->state]);
 	cJSON_AddStringToObject(row, "model", dev->model);
+	cJSON_AddStringToObject(row, "uuid", dev->uuid);
 	cJSON_AddNumberToObject(row, "arch", dev->arch);
 	cJSON_AddNumberToObject(row, "units", dev->units);
 	cJSON_AddNumberToObject(row, "worker_pid", x->pid);
@@ -162,6 +163,8 @@ static void put_device(cJSON *list, const struct device *dev, const struct execu
 	cJSON_AddNumberToObject(row, "download_rate", x->down_bytes_us * 1e6);
 	cJSON_AddNumberToObject(row, "registered_bytes", (double)x->registered_bytes);
 	cJSON_AddNumberToObject(row, "beside_steps", (double)x->beside_steps);
+	cJSON_AddNumberToObject(row, "packets", (double)x->packets);
+	cJSON_AddNumberToObject(row, "wakes", (double)x->wakes);
 	cJSON_AddStringToObject(row, "text", dev->text);
 	cJSON_AddItemToArray(list, row);
 }

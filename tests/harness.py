@@ -137,6 +137,8 @@ def standin_environment(**options):
         "BRAZE_WORKER_HANG_MS": "60000",
         # Trials of geometries would take part in what a test counts and breaks.
         "BRAZE_WORKER_TUNE": "0",
+        # A modelled time is that of events.
+        **({"BRAZE_WORKER_TIME_EACH": "1"} if options.get("clock") == "model" else {}),
         "BRAZE_STANDIN": ",".join(f"{k}={v}" for k, v in options.items()),
     }
 

@@ -4,6 +4,7 @@
 #include "cuda_find.h"
 
 #include <glob.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,10 +19,18 @@ struct search {
 };
 
 /* Where below a toolkit, or below Python's site-packages, libraries lie. */
-static const char *const below[] = {"lib64", "lib", "targets/x86_64-linux/lib", "nvidia/cu13/lib",
-				    "nvidia/cuda_nvrtc/lib"};
+static const char *const below[] = {"lib64",
+				    "lib",
+				    "targets/x86_64-linux/lib",
+				    "targets/sbsa-linux/lib",
+				    "targets/aarch64-linux/lib",
+				    "nvidia/cu13/lib",
+				    "nvidia/cuda_nvrtc/lib",
+				    "nvidia/cublas/lib"};
 static const char *const system_folders[] = {"/usr/lib/x86_64-linux-gnu",
 					     "/lib/x86_64-linux-gnu",
+					     "/usr/lib/aarch64-linux-gnu",
+					     "/lib/aarch64-linux-gnu",
 					     "/usr/lib64",
 					     "/usr/lib",
 					     "/usr/local/lib",
@@ -29,6 +38,33 @@ static const char *const system_folders[] = {"/usr/lib/x86_64-linux-gnu",
 					     "/usr/lib/wsl/lib"};
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
+
+static atomic_int driver_version;
+
+void cuda_find_driver(int version)
+{
+	atomic_store(&driver_version, version);
+}
+
+/* The number behind ".so.", of the file itself or of what it leads to; 0: none. */
+static int number_of(const char *path)
+{
+	const char *at = strstr(path, ".so.");
+	char *real = at ? NULL : realpath(path, NULL);
+	int number = 0;
+
+	at = real ? strstr(real, ".so.") : at;
+	number = at ? atoi(at + 4) : 0;
+	free(real);
+	return number;
+}
+
+static bool too_new(const char *path)
+{
+	int version = atomic_load(&driver_version);
+
+	return version && number_of(path) > version / 1000;
+}
 
 /* The first of the names in this folder. */
 static bool in_folder(struct search *s, const char *folder)
@@ -40,8 +76,11 @@ static bool in_folder(struct search *s, const char *folder)
 	for (unsigned i = 0; s->names[i]; i++) {
 		int n = snprintf(s->f->path, sizeof s->f->path, "%s/%s", folder, s->names[i]);
 
-		if (n < (int)sizeof s->f->path && !access(s->f->path, R_OK))
+		if (n >= (int)sizeof s->f->path || access(s->f->path, R_OK))
+			continue;
+		if (!too_new(s->f->path))
 			return true;
+		textbuf_put(&s->tried, " (%s is of a later CUDA than the driver)", s->names[i]);
 	}
 	return false;
 }
@@ -96,6 +135,7 @@ static bool everywhere(struct search *s)
 	if (in_list(s, getenv("BRAZE_CUDA_PATHS"), below_root) ||
 	    in_list(s, getenv("CUDA_HOME"), below_root) ||
 	    in_list(s, getenv("CUDA_PATH"), below_root) ||
+	    in_list(s, getenv("CONDA_PREFIX"), below_root) ||
 	    in_list(s, getenv("LD_LIBRARY_PATH"), in_folder))
 		return true;
 	for (unsigned i = 0; i < COUNT(system_folders); i++)

@@ -78,6 +78,13 @@ static enum status load(const char *library, struct err *err)
 	return OK;
 }
 
+/* Embedded GPUs: their code runs on no other of the same family. */
+static bool apart(unsigned arch)
+{
+	return arch == 53 || arch == 62 || arch == 72 || arch == 87 || arch == 88 || arch == 101 ||
+	       arch == 110;
+}
+
 /* The architecture to compile for: the greatest that runs on `arch`.  A cubin runs
  * on later ones of its major version only; PTX on every later one. */
 static unsigned choose_arch(unsigned arch, bool *ptx)
@@ -87,6 +94,8 @@ static unsigned choose_arch(unsigned arch, bool *ptx)
 	for (int i = 0; i < nvrtc.narch; i++) {
 		unsigned a = (unsigned)nvrtc.arch[i];
 
+		if (a != arch && apart(a))
+			continue;
 		if (a <= arch && a > any)
 			any = a;
 		if (a <= arch && a / 10 == arch / 10 && a > same)

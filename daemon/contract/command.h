@@ -2,7 +2,8 @@
 /* contract/command.h - what the broker and a worker say to each other.
  *
  * Packets on a SOCK_SEQPACKET socketpair between parent and child of one build:
- * C structs, host order, at most COMMAND_BYTES each.  The worker completes each
+ * C structs, host order, at most COMMAND_BYTES each.  To a GPU's worker up to COMMAND_HELD
+ * commands without a file go in front of another, in one packet.  The worker completes each
  * client's CMD_RUN in order.  Only completions and the progress page come back; nothing a
  * worker says is trusted further than its own client's results. */
 #ifndef BRAZE_COMMAND_H
@@ -17,6 +18,7 @@
 #define DEVICE_REGION 0x80000000u
 
 #define COMMAND_BYTES (160 * 1024) /* a longer run is sent as several */
+#define COMMAND_HELD  64
 
 /* Ticket of a CMD_RUN: the job in the upper bits, its packets counted in the lower
  * 24.  CMD_CANCEL names a job by any of its tickets. */
@@ -59,7 +61,8 @@ struct command {
 };
 
 /* What a worker's device is.  status other than OK: it cannot be used, text tells
- * why and what to do; the worker then ends. */
+ * why and what to do; the worker then ends.  Where that may pass, the broker starts another
+ * one later. */
 struct command_hello {
 	struct command head;
 	uint32_t status;
@@ -68,6 +71,9 @@ struct command_hello {
 	uint32_t units;	       /* multiprocessors, or threads */
 	uint32_t double_ratio; /* of its rates in single and double precision; 0: unknown */
 	uint64_t memory_rate;  /* bytes a second of its memory; 0: unknown */
+	uint32_t driver;       /* version of its driver, 12040 for CUDA 12.4; 0: unknown */
+	uint32_t again;	       /* status: not 0: it may be there later */
+	char uuid[48];	       /* "GPU-..." as the driver's tools write it; "": unknown */
 	char name[64];
 	char text[LIMIT_ERROR_TEXT];
 };
@@ -210,6 +216,8 @@ struct progress {
 	_Atomic uint64_t registered_bytes; /* of arenas, with its driver, or soon: raised
 					      before the run that is the reason is done */
 	_Atomic uint64_t beside_steps;	   /* launched beside others, so far */
+	_Atomic uint64_t packets;	   /* that came, so far */
+	_Atomic uint64_t wakes;		   /* of threads that take part in runs, so far */
 };
 
 /* How a GPU's worker ends itself; the page names the suspects. */

@@ -77,9 +77,11 @@ enum status cuda_api_open(struct cuda_api *out, struct err *err)
 			       "the CUDA driver lacks %s; install one of CUDA 11.2 or later",
 			       missing);
 	rc = out->cuInit(0);
+	out->failed = rc;
 	if (rc != CUDA_SUCCESS)
 		return cuda_error_set(err, out, rc, "the CUDA driver does not start");
 	if (out->cuDriverGetVersion(&out->version) != CUDA_SUCCESS)
 		out->version = 0;
+	cuda_find_driver(out->version);
 	return OK;
 }

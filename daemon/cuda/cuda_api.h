@@ -15,10 +15,11 @@ CUDA_DRIVER_CALLS(CUDA_API_TYPE)
 #undef CUDA_API_TYPE
 
 struct cuda_api {
-	int version;	/* as cuDriverGetVersion says, 12040 for 12.4; 0: it could not be asked */
-	bool pools;	/* all functions of stream-ordered pools are there */
-	bool graphs;	/* all functions of graphs are there */
-	char path[256]; /* the file that was loaded */
+	int version;	 /* as cuDriverGetVersion says, 12040 for 12.4; 0: it could not be asked */
+	bool pools;	 /* all functions of stream-ordered pools are there */
+	bool graphs;	 /* all functions of graphs are there */
+	CUresult failed; /* why it could not be opened, as the driver says; 0: it did not say */
+	char path[256];	 /* the file that was loaded */
 #define CUDA_CALL(name, need) cuda_type_##name *name;
 #include "cuda_api.def"
 #undef CUDA_CALL

@@ -15,7 +15,16 @@
 
 #define WORKSPACE_BYTES (32u << 20)
 
-enum { MATH_PEDANTIC = 2, ATOMICS_FORBIDDEN = 0, OP_PLAIN = 0, OP_TRANSPOSED = 1 };
+/* Single precision is to be that of the operands whatever the library likes better, so it has
+ * the pedantic way; of double precision that would spare the tensor cores, which round
+ * alike and are twice as fast. */
+enum {
+	MATH_DEFAULT = 0,
+	MATH_PEDANTIC = 2,
+	ATOMICS_FORBIDDEN = 0,
+	OP_PLAIN = 0,
+	OP_TRANSPOSED = 1
+};
 enum { BLAS_OK = 0, NO_MEMORY = 3, NOT_SUPPORTED = 15 };
 
 /* What a status means: for this call only, or for the handle as well. */
@@ -62,22 +71,6 @@ static const struct blas_status *status_of(int rc)
 	return s;
 }
 
-static void *library_open(void)
-{
-	static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11",
-					    NULL};
-	const char *named = getenv("BRAZE_LIBCUBLAS");
-	struct cuda_find found;
-	void *library = NULL;
-
-	if ((named && !*named) || !cuda_find(&found, "BRAZE_LIBCUBLAS", names))
-		return NULL; /* it is not wanted, or not here */
-	library = dlopen(found.path, RTLD_NOW | RTLD_LOCAL);
-	if (!library)
-		log_warn("cuda_blas", "cuBLAS does not load: %s", dlerror());
-	return library;
-}
-
 static bool resolve(struct cuda_blas *b)
 {
 	const struct {
@@ -104,6 +97,28 @@ static bool resolve(struct cuda_blas *b)
 	return true;
 }
 
+/* The newest that the driver takes; where that one does not load, or lacks something, the
+ * next.  Who names one, by the variable, has that one or none. */
+static void library_open(struct cuda_blas *b)
+{
+	static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11",
+					    NULL};
+	const char *named = getenv("BRAZE_LIBCUBLAS");
+	struct cuda_find found;
+
+	for (unsigned i = 0; names[i] && !b->library; i++) {
+		const char *const one[] = {names[i], NULL};
+
+		if ((named && (!*named || i)) || !cuda_find(&found, "BRAZE_LIBCUBLAS", one))
+			continue; /* it is not wanted, or not here */
+		b->library = dlopen(found.path, RTLD_NOW | RTLD_LOCAL);
+		if (!b->library)
+			log_warn("cuda_blas", "cuBLAS does not load: %s", dlerror());
+		else if (!resolve(b))
+			b->library = NULL;
+	}
+}
+
 void cuda_blas_init(struct cuda *c)
 {
 	c->blas = xcalloc(1, sizeof *c->blas);
@@ -123,9 +138,7 @@ static bool library_ready(struct cuda_blas *b)
 	pthread_mutex_lock(&b->lock);
 	if (!b->tried) {
 		b->tried = true;
-		b->library = library_open();
-		if (b->library && !resolve(b))
-			b->library = NULL;
+		library_open(b);
 		log_debug("cuda_blas", "%s", b->library ? "cuBLAS" : "own matrix product");
 	}
 	ready = b->library != NULL;
@@ -153,6 +166,7 @@ static int handle_open(struct cuda_lane *l)
 		rc = b->set_workspace(l->blas, space, WORKSPACE_BYTES);
 	if (rc == BLAS_OK)
 		rc = b->set_math(l->blas, MATH_PEDANTIC);
+	l->blas_math = MATH_PEDANTIC;
 	return rc == BLAS_OK ? b->set_atomics(l->blas, ATOMICS_FORBIDDEN) : rc;
 }
 
@@ -260,10 +274,15 @@ static int ask(struct cuda_lane *l, const struct cuda_gemm *g)
 	const void *one = wide ? (const void *)one_d : one_s;
 	const void *zero = wide ? (const void *)zero_d : zero_s;
 	int64_t ld[3] = {0}, step[3] = {0};
-	int op[3] = {0};
+	int op[3] = {0}, math = wide ? MATH_DEFAULT : MATH_PEDANTIC, rc = BLAS_OK;
 
 	if (!layouts(g, op, ld))
 		return NOT_SUPPORTED;
+	if (math != l->blas_math)
+		rc = b->set_math(l->blas, math);
+	if (rc != BLAS_OK)
+		return rc;
+	l->blas_math = math;
 	for (int i = 0; i < 3 && g->count > 1; i++)
 		step[i] = g->step[i];
 	l->patient = true; /* the first one loads code */

@@ -11,6 +11,21 @@
 
 #define OLDEST_ARCH 50 /* older ones lack what generated code uses */
 
+/* Is the context lost?  Of some codes a call that asks for nothing tells, which fails as well
+ * then; until the worker serves, nothing is lost. */
+static bool is_lost(struct cuda *c, CUresult rc)
+{
+	enum cuda_class class = cuda_error_class(rc);
+	CUresult again = CUDA_SUCCESS;
+
+	if (!c->serves || class == CUDA_FATAL)
+		return c->serves;
+	if (class != CUDA_DOUBT && class != CUDA_UNUSABLE)
+		return false;
+	again = c->api.cuStreamQuery(c->control);
+	return again != CUDA_SUCCESS && again != CUDA_ERROR_NOT_READY;
+}
+
 enum status cuda_context_check(struct cuda *c, CUresult rc, struct err *err, const char *what, ...)
 {
 	char text[LIMIT_ERROR_TEXT];
@@ -21,8 +36,9 @@ enum status cuda_context_check(struct cuda *c, CUresult rc, struct err *err, con
 	va_start(ap, what);
 	vsnprintf(text, sizeof text, what, ap);
 	va_end(ap);
-	if (cuda_error_class(rc) == CUDA_FATAL)
+	if (is_lost(c, rc))
 		cuda_watch_fatal(c, rc, text);
+	c->api.failed = rc;
 	return cuda_error_set(err, &c->api, rc, "%s", text);
 }
 
@@ -49,6 +65,20 @@ static int attribute(struct cuda *c, CUdevice_attribute which)
 	return c->api.cuDeviceGetAttribute(&value, which, c->device) == CUDA_SUCCESS ? value : 0;
 }
 
+/* As the driver's tools write it: a slice of a GPU has a name and a number of its own. */
+static void identify(struct cuda *c)
+{
+	static const char dash[16] = {[4] = '-', [6] = '-', [8] = '-', [10] = '-'};
+	char *at = c->uuid;
+	CUuuid id;
+
+	if (!c->api.cuDeviceGetUuid_v2 || c->api.cuDeviceGetUuid_v2(&id, c->device) != CUDA_SUCCESS)
+		return;
+	at += sprintf(at, "%s-", strstr(c->name, "MIG") ? "MIG" : "GPU");
+	for (int i = 0; i < 16; i++)
+		at += sprintf(at, dash[i] ? "-%02x" : "%02x", (unsigned char)id.bytes[i]);
+}
+
 /* The device's numbers. */
 static enum status describe(struct cuda *c, int ordinal, struct err *err)
 {
@@ -73,6 +103,7 @@ static enum status describe(struct cuda *c, int ordinal, struct err *err)
 	if (c->api.cuDeviceGetName(c->name, sizeof c->name, c->device) != CUDA_SUCCESS)
 		snprintf(c->name, sizeof c->name, "cuda:%d", ordinal);
 	c->name[sizeof c->name - 1] = 0;
+	identify(c);
 	c->arch = (uint32_t)(10 * attribute(c, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
 			     attribute(c, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
 	c->units = (uint32_t)attribute(c, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
@@ -92,6 +123,7 @@ static enum status describe(struct cuda *c, int ordinal, struct err *err)
 	c->memory_rate = UINT64_C(2000) *
 			 (uint64_t)attribute(c, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) *
 			 (uint64_t)attribute(c, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) / 8;
+	c->late_reads = attribute(c, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS) != 0;
 	c->pools = c->api.pools && attribute(c, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED);
 	if (!attribute(c, CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED))
 		c->pin_limit = 0;
@@ -117,9 +149,28 @@ static void try_write_value(struct cuda *c)
 	c->write_value = rc == CUDA_SUCCESS;
 }
 
+/* Cancels go before whatever else is queued, where the driver knows of priorities. */
+static CUresult control_open(struct cuda *c)
+{
+	int least = 0, greatest = 0;
+
+	if (c->api.cuCtxGetStreamPriorityRange && c->api.cuStreamCreateWithPriority &&
+	    c->api.cuCtxGetStreamPriorityRange(&least, &greatest) == CUDA_SUCCESS &&
+	    c->api.cuStreamCreateWithPriority(&c->control, CU_STREAM_NON_BLOCKING, greatest) ==
+		    CUDA_SUCCESS)
+		return CUDA_SUCCESS;
+	return c->api.cuStreamCreate(&c->control, CU_STREAM_NON_BLOCKING);
+}
+
 enum status cuda_context_open(struct cuda *c, int ordinal, struct err *err)
 {
-	enum status st = cuda_api_open(&c->api, err);
+	enum status st = OK;
+
+	/* Streams that share a way to the device wait for each other: a cancel for the kernel
+	 * that it is to end.  There are eight ways unless more are asked for.  No other thread
+	 * runs yet. */
+	setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
+	st = cuda_api_open(&c->api, err);
 
 	if (st != OK || (st = describe(c, ordinal, err)) != OK)
 		return st;
@@ -133,9 +184,8 @@ enum status cuda_context_open(struct cuda *c, int ordinal, struct err *err)
 		st = cuda_context_check(c, c->api.cuCtxSetCurrent(c->context), err,
 					"using the context of cuda:%d", ordinal);
 	if (st == OK)
-		st = cuda_context_check(c,
-					c->api.cuStreamCreate(&c->control, CU_STREAM_NON_BLOCKING),
-					err, "the control stream of cuda:%d", ordinal);
+		st = cuda_context_check(c, control_open(c), err, "the control stream of cuda:%d",
+					ordinal);
 	if (st != OK)
 		return st;
 	try_write_value(c);

@@ -243,9 +243,9 @@ enum status cuda_graph_fire(struct cuda_run *run, bool *done, struct err *err)
 		return OK;
 	}
 	st = set(l, g, err);
-	run->several[l->volley.shot[0].step] = l->volley.order.n > 1;
+	run->told[l->volley.shot[0].step].several = l->volley.order.n > 1;
 	if (st == OK)
-		st = cuda_issue_mark(run, l->volley.shot[0].step, err);
+		st = cuda_issue_mark(run, l->volley.shot[0].step, false, err);
 	if (st == OK)
 		st = cuda_context_check(l->c, l->c->api.cuGraphLaunch(g->exec, l->stream), err,
 					"launching a graph of %u launches", g->n);

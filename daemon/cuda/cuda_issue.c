@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuda/cuda_issue.c - a run's steps to the driver, in the order of the lane's stream.
  *
- * Before each step the device writes a mark to host memory: the number of the step it
- * has come to, which tells after a death, or in a hang, what was running.  Of steps that
- * may be at work at once (a graph's, or those of several streams) the first one's mark
- * is written, and that they are several is noted. */
+ * Behind each run the device writes a mark to host memory, from which its end is seen, and
+ * so it does between steps: the number of the step that it has come to, which tells after a
+ * death, or in a hang, what was running.  Of steps that may be at work at once (a graph's,
+ * or those of several streams) the first one's mark is written, and that they are several is
+ * noted.  A step has no mark where the one before it can only stand for this step: nothing
+ * but copies of a few bytes, which neither hang nor fault, lies between. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,6 +42,19 @@ enum status cuda_issue_settle(struct cuda_run *run, struct err *err)
 	return OK;
 }
 
+enum status cuda_issue_room(struct cuda_lane *l, uint32_t launches, struct err *err)
+{
+	enum status st = OK;
+
+	if (l->launches + launches > CUDA_QUEUED) {
+		st = cuda_context_check(l->c, l->c->api.cuStreamSynchronize(l->stream), err,
+					"waiting for launches");
+		l->launches = 0;
+	}
+	l->launches += launches;
+	return st;
+}
+
 void cuda_issue_forget(struct cuda_lane *l, uint64_t job)
 {
 	struct cuda_part **at = &l->parts;
@@ -62,10 +77,16 @@ void cuda_issue_forget(struct cuda_lane *l, uint64_t job)
 	pthread_mutex_unlock(&l->lock);
 }
 
-enum status cuda_issue_mark(struct cuda_run *run, uint32_t step, struct err *err)
+enum status cuda_issue_mark(struct cuda_run *run, uint32_t step, bool tiny, struct err *err)
 {
 	struct cuda_lane *l = run->lane;
+	bool quiet = !run->alone && (tiny || !run->suspect);
 
+	run->begun = true;
+	run->suspect |= !tiny;
+	run->told[step].quiet = quiet;
+	if (quiet)
+		return OK;
 	return cuda_context_check(
 		l->c, cuda_context_write(l->c, l->stream, l->mark_device, run->serial + step), err,
 		"marking step %u of a run", step);
@@ -73,11 +94,12 @@ enum status cuda_issue_mark(struct cuda_run *run, uint32_t step, struct err *err
 
 static enum status copy_step(struct cuda_run *run, uint32_t i, struct err *err)
 {
+	const struct command_step *s = run->step[i];
 	enum status st = cuda_step_fire(run, err);
 
 	if (st == OK)
-		st = cuda_issue_mark(run, i, err);
-	return st == OK ? cuda_transfer_step(run, run->step[i], err) : st;
+		st = cuda_issue_mark(run, i, s->hi - s->lo <= CUDA_SMALL_BYTES, err);
+	return st == OK ? cuda_transfer_step(run, s, err) : st;
 }
 
 static enum status one_step(struct cuda_run *run, uint32_t i, struct err *err)
@@ -183,11 +205,13 @@ void cuda_issue(struct cuda_run *run)
 		*err = l->err;
 		st = l->err.code;
 	}
-	if (st == OK)
+	run->timed = cuda_wait_times(l);
+	if (st == OK && run->timed)
 		st = cuda_context_check(c, c->api.cuEventRecord(slot->begin, l->stream), err,
 					"the beginning of a run");
 	if (st != OK)
 		return;
+	run->began_ns = cuda_worker_clock();
 	st = errors_clear(run, err);
 	if (st == OK)
 		st = steps(run, err);
@@ -198,10 +222,14 @@ void cuda_issue(struct cuda_run *run)
 		st = fetches(run, err);
 	if (st != OK)
 		cuda_issue_forget(l, TICKET_JOB(run->ticket));
-	/* Also behind a failed step: what was launched before it must end first. */
+	/* Also behind a failed step: what was launched before it must end first.  Who sees the
+	 * mark finds the event there. */
+	run->recorded = run->timed || l->handed;
+	if (run->recorded)
+		cuda_context_expect(c, c->api.cuEventRecord(slot->end, l->stream),
+				    "the end of a run");
 	cuda_context_expect(
 		c, cuda_context_write(c, l->stream, l->mark_device, run->serial + run->nstep),
 		"marking the end of a run");
-	cuda_context_expect(c, c->api.cuEventRecord(slot->end, l->stream), "the end of a run");
-	run->recorded = true;
+	run->marked = true;
 }

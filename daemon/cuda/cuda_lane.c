@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuda/cuda_lane.c - the queue, the stream and the two threads of one client.
  *
- * The issuer gives runs to the driver ahead of the device, at most CUDA_SLOTS; the
- * waiter sleeps until the oldest is done and sends its completion.  Lanes of clients
- * that have gone are closed when a new client comes. */
+ * The issuer gives runs to the driver ahead of the device, at most CUDA_SLOTS; how
+ * their ends are seen is cuda_wait.c's.  Lanes of clients that have gone are closed when
+ * a new client comes. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -136,14 +136,30 @@ static void lane_close(struct cuda_lane *l)
 
 /* ---- the issuer ------------------------------------------------------------------------ */
 
+/* The first that is free: one client that waits for each of its runs has the same again
+ * and again, and with it the same addresses in what it launches. */
+static uint32_t slot_take(struct cuda_lane *l)
+{
+	uint32_t i = 0;
+
+	while (l->slot[i].taken)
+		i++;
+	l->slot[i].taken = true;
+	return i;
+}
+
 /* A slot for the run; it is among the issued from here on, so that the page shows it. */
 static void run_begin(struct cuda_lane *l, struct cuda_run *run)
 {
+	cuda_wait_look(l);
+	cuda_wait_hand(l);
 	pthread_mutex_lock(&l->lock);
 	while (l->nissued == CUDA_SLOTS)
 		pthread_cond_wait(&l->moved, &l->lock);
 	l->taken_run = NULL;
-	run->slot = l->taken++ % CUDA_SLOTS;
+	run->slot = slot_take(l);
+	if (!l->issued)
+		l->launches = 0;
 	run->serial = l->serial;
 	l->serial += run->nstep + 1;
 	run->next = NULL;
@@ -195,10 +211,21 @@ static void do_item(struct cuda_lane *l, struct cuda_item *item)
 		cuda_issue(item->run);
 		pthread_mutex_lock(&l->lock);
 		item->run->ready = true;
-		pthread_cond_broadcast(&l->moved);
+		if (l->handed)
+			pthread_cond_broadcast(&l->moved);
 		pthread_mutex_unlock(&l->lock);
 		break;
 	}
+}
+
+/* With the lane's lock held. */
+static void wait_for_item(struct cuda_lane *l)
+{
+	int64_t since = cuda_worker_clock();
+
+	pthread_cond_wait(&l->more, &l->lock);
+	atomic_fetch_add(&l->c->page->wakes, 1);
+	l->eager = cuda_worker_clock() - since < l->c->spin_ns;
 }
 
 static void *issuer_main(void *arg)
@@ -211,11 +238,17 @@ static void *issuer_main(void *arg)
 	for (;;) {
 		struct cuda_item *item = NULL;
 
+		if (!l->head) {
+			pthread_mutex_unlock(&l->lock);
+			cuda_wait_idle(l);
+			pthread_mutex_lock(&l->lock);
+		}
 		while (!l->head && !l->stop)
-			pthread_cond_wait(&l->more, &l->lock);
+			wait_for_item(l);
 		item = l->head;
 		if (!item)
 			break;
+		atomic_fetch_sub(&l->queued, 1);
 		l->head = item->next;
 		if (!l->head)
 			l->tail = &l->head;
@@ -237,134 +270,6 @@ static void *issuer_main(void *arg)
 	free(l);
 	atomic_fetch_sub(&c->closing, 1);
 	return NULL;
-}
-
-/* ---- the waiter -------------------------------------------------------------------------- */
-
-/* The run's word goes back to 0 before its slot is used again. */
-static void word_clear(struct cuda_run *run)
-{
-	struct cuda *c = run->lane->c;
-
-	cuda_context_expect(c,
-			    cuda_context_write(c, c->control, run->lane->slot[run->slot].cancel, 0),
-			    "clearing a cancel word");
-	cuda_context_expect(c, c->api.cuStreamSynchronize(c->control), "clearing a cancel word");
-}
-
-static void conclude(struct cuda_run *run)
-{
-	struct err *err = &run->err;
-
-	if (err->code != OK && err->code != E_CANCELLED)
-		return;
-	if (run->hung)
-		err_set(err, E_TIMEOUT,
-			"a step made no progress on the device for %lld ms and was stopped",
-			(long long)(run->lane->c->hang_ns / 1000000));
-	else if (run->cancelled && err->code == OK)
-		err_set(err, E_CANCELLED, "cancelled on the device");
-}
-
-/* Wrong places that the run's checks met, for its completion; how many. */
-static uint16_t faults(struct command_fault *out, const struct cuda_run *run)
-{
-	const uint64_t *found = run->lane->slot[run->slot].found;
-	uint16_t n = 0;
-
-	for (uint32_t i = 0; i < run->nword; i++) {
-		if (found[i] == KERNEL_GOOD)
-			continue;
-		out[n] = run->word[i];
-		out[n++].key = found[i];
-	}
-	return n;
-}
-
-static void complete(struct cuda_run *run)
-{
-	struct cuda_lane *l = run->lane;
-	struct cuda *c = l->c;
-	const char *bounce = l->slot[run->slot].bounce;
-	_Alignas(8) char reply[COMMAND_DONE_BYTES];
-	struct command_done *done = (struct command_done *)reply;
-	char *at = reply + sizeof *done;
-	float ms = 0;
-
-	*done = (struct command_done){.head = {.kind = DONE_RUN, .ticket = run->ticket}};
-	if (run->recorded && c->api.cuEventElapsedTime(&ms, l->slot[run->slot].begin,
-						       l->slot[run->slot].end) == CUDA_SUCCESS)
-		done->busy_ns = (uint64_t)((double)ms * 1e6);
-	conclude(run);
-	cuda_tune_count(run, done->busy_ns);
-	if (run->err.code == OK) {
-		cuda_issue_copyouts(run);
-		for (uint32_t i = 0; i < run->nfetch; i++) {
-			const struct cuda_spot *from = &run->from[i];
-
-			memcpy(at + i * LIMIT_INLINE_BYTES,
-			       from->host ? from->host->addr + from->offset
-					  : bounce + i * LIMIT_INLINE_BYTES,
-			       run->fetch[i].bytes);
-		}
-		done->nfetch = (uint16_t)run->nfetch;
-		at += run->nfetch * LIMIT_INLINE_BYTES;
-		done->nfault = faults((struct command_fault *)at, run);
-		at += done->nfault * sizeof(struct command_fault);
-	} else {
-		memcpy(done->text, run->err.text, sizeof done->text);
-	}
-	done->library_products = run->library_products;
-	done->own_products = run->own_products;
-	done->status = (uint32_t)run->err.code;
-	done->head.bytes = (uint32_t)(at - reply);
-	cuda_worker_send(c, done, done->head.bytes);
-}
-
-static void retire(struct cuda_lane *l, struct cuda_run *run)
-{
-	pthread_mutex_lock(&l->lock);
-	l->issued = run->next;
-	if (!l->issued)
-		l->issued_tail = &l->issued;
-	l->nissued--;
-	cuda_watch_show(l, false);
-	pthread_cond_broadcast(&l->moved);
-	pthread_mutex_unlock(&l->lock);
-	cuda_tune_leave(l->c);
-	cuda_run_destroy(run);
-}
-
-static void *waiter_main(void *arg)
-{
-	struct cuda_lane *l = arg;
-	struct cuda *c = l->c;
-
-	cuda_context_expect(c, c->api.cuCtxSetCurrent(c->context), "the context of a waiter");
-	for (;;) {
-		struct cuda_run *run = NULL;
-		bool word = false;
-
-		pthread_mutex_lock(&l->lock);
-		while (!(l->issued && l->issued->ready) &&
-		       !(l->stop && !l->head && !l->busy && !l->issued))
-			pthread_cond_wait(&l->moved, &l->lock);
-		run = l->issued;
-		pthread_mutex_unlock(&l->lock);
-		if (!run)
-			return NULL;
-		if (run->recorded)
-			cuda_context_expect(c, c->api.cuEventSynchronize(l->slot[run->slot].end),
-					    "a run");
-		pthread_mutex_lock(&l->lock);
-		run->over = true; /* no cancel reaches it any more */
-		word = run->word_set;
-		pthread_mutex_unlock(&l->lock);
-		if (word)
-			word_clear(run);
-		complete(run);
-		retire(l, run);
-	}
 }
 
 /* ---- the command thread -------------------------------------------------------------------- */
@@ -404,6 +309,7 @@ static void lane_close_later(struct cuda *c, struct cuda_lane **at)
 	atomic_fetch_add(&c->closing, 1);
 	pthread_mutex_lock(&l->lock);
 	l->stop = true;
+	atomic_fetch_add(&l->queued, 1); /* seen by who looks for an item */
 	pthread_cond_broadcast(&l->more);
 	pthread_mutex_unlock(&l->lock);
 }
@@ -441,11 +347,12 @@ struct cuda_lane *cuda_lane_of(struct cuda *c, uint64_t client)
 	l->tail = &l->head;
 	l->issued_tail = &l->issued;
 	l->serial = 1;
+	l->eager = true;
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_mutex_init(&l->freed.lock, NULL);
 	pthread_cond_init(&l->more, NULL);
 	pthread_cond_init(&l->moved, NULL);
-	if (pthread_create(&l->waiter, NULL, waiter_main, l) != 0 ||
+	if (pthread_create(&l->waiter, NULL, cuda_wait_main, l) != 0 ||
 	    pthread_create(&issuer, NULL, issuer_main, l) != 0) {
 		/* Without threads no client is served: better to begin anew. */
 		log_error("cuda_lane", "the threads of a client cannot start");
@@ -472,6 +379,7 @@ void cuda_lane_give(struct cuda_lane *l, enum cuda_item_kind kind, uint32_t regi
 	pthread_mutex_lock(&l->lock);
 	*l->tail = item;
 	l->tail = &item->next;
+	atomic_fetch_add(&l->queued, 1);
 	pthread_cond_signal(&l->more);
 	pthread_mutex_unlock(&l->lock);
 }

@@ -170,7 +170,7 @@ static enum status multiply(struct cuda_run *run, uint32_t i, struct multiply *x
 		/* The library's launches are on the lane's stream, by themselves. */
 		st = cuda_step_fire(run, err);
 		if (st == OK)
-			st = cuda_issue_mark(run, i, err);
+			st = cuda_issue_mark(run, i, false, err);
 		if (st != OK)
 			return st;
 		if (by_library(run, x, &lo, &hi)) {

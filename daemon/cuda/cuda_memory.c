@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuda/cuda_memory.c - a client's memory on the device, in the order of its stream.
  *
- * Each lane has a pool of its own, which keeps what is freed until memory is short.
- * Where the driver has no pools a lane keeps lists by size: what is freed may be
- * taken again at once, since everything that uses it is ordered by the one stream.
- * When memory is short, what is under way is waited for, all pools are trimmed, and
- * the allocation is tried once more. */
+ * Each lane has a pool of its own, which keeps what is freed until memory is short.  The
+ * last pieces that were freed, the lane keeps by itself: a program that comes again has
+ * theirs again, at the same addresses, and the driver is not asked.  Where the driver has
+ * no pools a lane keeps lists by size.  What is freed may be taken again at once, since
+ * everything that uses it is ordered by the one stream.  When memory is short, what is
+ * under way is waited for, all that is kept is given back, and the allocation is tried
+ * once more. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -73,8 +75,61 @@ static void free_lists(struct cuda *c, struct cuda_free *f)
 	}
 }
 
+/* Give pieces that the lane keeps back to its pool, oldest first, until `most` bytes
+ * are kept.  Any thread. */
+static void kept_free(struct cuda_lane *l, uint64_t most)
+{
+	struct cuda_free *f = &l->freed;
+	uint32_t gone = 0;
+
+	pthread_mutex_lock(&f->lock);
+	while (gone < f->nkept && (f->kept_bytes > most || f->nkept - gone == CUDA_KEPT)) {
+		cuda_context_expect(l->c, l->c->api.cuMemFreeAsync(f->kept[gone].addr, l->stream),
+				    "freeing memory");
+		f->kept_bytes -= f->kept[gone++].bytes;
+	}
+	f->nkept -= gone;
+	memmove(f->kept, f->kept + gone, f->nkept * sizeof *f->kept);
+	pthread_mutex_unlock(&f->lock);
+}
+
+/* Of pieces of this size the one that lies first: who asks for several has them in the same
+ * order again. */
+static bool kept_take(struct cuda_free *f, CUdeviceptr *out, uint64_t bytes)
+{
+	uint32_t at = UINT32_MAX;
+
+	pthread_mutex_lock(&f->lock);
+	for (uint32_t i = 0; i < f->nkept; i++) {
+		if (f->kept[i].bytes == bytes &&
+		    (at == UINT32_MAX || f->kept[i].addr < f->kept[at].addr))
+			at = i;
+	}
+	if (at != UINT32_MAX) {
+		*out = f->kept[at].addr;
+		f->kept_bytes -= bytes;
+		f->nkept--;
+		memmove(f->kept + at, f->kept + at + 1, (f->nkept - at) * sizeof *f->kept);
+	}
+	pthread_mutex_unlock(&f->lock);
+	return at != UINT32_MAX;
+}
+
+static void kept_put(struct cuda_lane *l, CUdeviceptr addr, uint64_t bytes)
+{
+	struct cuda_free *f = &l->freed;
+
+	kept_free(l, l->c->keep_bytes - bytes);
+	pthread_mutex_lock(&f->lock);
+	f->kept[f->nkept++] = (struct cuda_kept){bytes, addr};
+	f->kept_bytes += bytes;
+	pthread_mutex_unlock(&f->lock);
+}
+
 void cuda_memory_close(struct cuda_lane *l)
 {
+	if (l->stream)
+		kept_free(l, 0);
 	if (l->pool)
 		cuda_context_expect(l->c, l->c->api.cuMemPoolDestroy(l->pool), "a memory pool");
 	l->pool = NULL;
@@ -113,6 +168,18 @@ static void trim(struct cuda_lane *l)
 		free_lists(c, &l->freed);
 }
 
+/* What the lane keeps is its pool's, once its stream has come so far. */
+static void let_go(struct cuda_lane *l)
+{
+	bool open = false;
+
+	pthread_mutex_lock(&l->lock);
+	open = l->open;
+	pthread_mutex_unlock(&l->lock);
+	if (open)
+		kept_free(l, 0);
+}
+
 /* `trimming` keeps the lanes alive. */
 void cuda_memory_gather(struct cuda_lane *hungry)
 {
@@ -128,6 +195,8 @@ void cuda_memory_gather(struct cuda_lane *hungry)
 	pthread_mutex_unlock(&c->lock);
 	for (struct cuda_lane *l = first; l; l = l->next)
 		wait_for_drops(l);
+	for (struct cuda_lane *l = first; l; l = l->next)
+		let_go(l);
 	cuda_context_expect(c, c->api.cuCtxSynchronize(), "waiting for memory");
 	for (struct cuda_lane *l = first; l; l = l->next)
 		trim(l);
@@ -156,9 +225,11 @@ static CUresult take_listed(struct cuda_lane *l, CUdeviceptr *out, uint64_t byte
 
 static CUresult take(struct cuda_lane *l, CUdeviceptr *out, uint64_t bytes)
 {
-	if (l->c->pools)
-		return l->c->api.cuMemAllocFromPoolAsync(out, bytes, l->pool, l->stream);
-	return take_listed(l, out, bytes);
+	if (!l->c->pools)
+		return take_listed(l, out, bytes);
+	if (kept_take(&l->freed, out, bytes))
+		return CUDA_SUCCESS;
+	return l->c->api.cuMemAllocFromPoolAsync(out, bytes, l->pool, l->stream);
 }
 
 enum status cuda_memory_take(struct cuda_lane *l, CUdeviceptr *out, uint64_t bytes,
@@ -197,6 +268,10 @@ void cuda_memory_give(struct cuda_lane *l, CUdeviceptr addr, uint64_t bytes)
 	unsigned k = class_of(bytes, &rounded);
 
 	atomic_fetch_sub(&l->c->used, bytes);
+	if (l->c->pools && bytes && bytes <= l->c->keep_bytes / 4) {
+		kept_put(l, addr, bytes);
+		return;
+	}
 	if (l->c->pools) {
 		cuda_context_expect(l->c, l->c->api.cuMemFreeAsync(addr, l->stream),
 				    "freeing memory");

@@ -61,7 +61,10 @@ static void pin_run(struct cuda_task *task)
 	bool good = cuda_context_check(c, rc, &err, "registering memory of region %u", h->id) == OK;
 
 	if (!good) {
-		log_debug("cuda_pin", "%s", err.text);
+		/* Some machines let nothing be registered, or no more: the rings serve, and the
+		 * driver is not asked again. */
+		if (atomic_exchange(&c->pin_limit, 0))
+			log_warn("cuda_pin", "copies are staged from here on: %s", err.text);
 		unreserve(c);
 	}
 	pthread_mutex_lock(&h->lock);

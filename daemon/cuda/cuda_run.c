@@ -52,7 +52,7 @@ static enum status take_apart(struct cuda *c, struct cuda_run *run, size_t bytes
 			       head->nstep);
 	run->step = xcalloc(head->nstep + 1, sizeof *run->step);
 	run->kernel = xcalloc(head->nstep + 1, sizeof *run->kernel);
-	run->several = xcalloc(head->nstep + 1, sizeof *run->several);
+	run->told = xcalloc(head->nstep + 1, sizeof *run->told);
 	for (uint32_t i = 0; i < head->nstep; i++) {
 		st = steps_next(&run->step[i], at, end, i, err);
 		if (st != OK)
@@ -96,7 +96,7 @@ void cuda_run_destroy(struct cuda_run *run)
 	free(run->host);
 	free(run->step);
 	free(run->kernel);
-	free(run->several);
+	free(run->told);
 	free(run->copyout);
 	free(run->share);
 	free(run);

@@ -304,7 +304,7 @@ static enum status in_line(struct cuda_run *run, struct err *err)
 		if (begins(v, i)) {
 			if (run->cancelled)
 				break;
-			st = cuda_issue_mark(run, v->shot[i].step, err);
+			st = cuda_issue_mark(run, v->shot[i].step, false, err);
 		}
 		if (st == OK)
 			st = launch(run, &v->shot[i], run->lane->stream, err);
@@ -319,8 +319,8 @@ static enum status side_by_side(struct cuda_run *run, uint32_t streams, struct e
 	struct cuda_volley *v = &l->volley;
 	enum status st = OK;
 
-	run->several[v->shot[0].step] = true;
-	st = cuda_issue_mark(run, v->shot[0].step, err);
+	run->told[v->shot[0].step].several = true;
+	st = cuda_issue_mark(run, v->shot[0].step, false, err);
 	if (st == OK)
 		st = cuda_side_fork(l, streams, err);
 	for (uint32_t i = 0; i < v->n && st == OK; i++) {
@@ -347,8 +347,10 @@ enum status cuda_step_fire(struct cuda_run *run, struct err *err)
 	struct cuda_volley *v = &l->volley;
 	uint32_t streams = 1;
 	bool done = false;
-	enum status st = cuda_graph_fire(run, &done, err);
+	enum status st = cuda_issue_room(l, v->n, err);
 
+	if (st == OK)
+		st = cuda_graph_fire(run, &done, err);
 	if (st == OK && !done && !run->alone && v->order.n > 1)
 		streams =
 			cuda_order_spread(&v->order, (uint64_t)l->c->units * CUDA_BLOCKS_PER_UNIT);

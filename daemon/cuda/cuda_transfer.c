@@ -3,8 +3,9 @@
  *
  *   within the device      on the lane's stream
  *   registered chunks      on the lane's stream, directly
- *   up to 32 KiB           to the device by the driver's own staging; from it through
- *                          the run's bounce buffer, whose bytes reach the arena when
+ *   up to 32 KiB           to the device by the driver's own staging, or, where the device
+ *                          reads ordinary memory by itself, through the run's bounce
+ *                          buffer; from it through that, whose bytes reach the arena when
  *                          the run is complete
  *   everything else        through the rings, while the issuer waits
  *
@@ -33,10 +34,16 @@ static enum status plain_up(struct cuda_run *run, const struct cuda_spot *from, 
 {
 	struct cuda_lane *l = run->lane;
 	const char *bytes = from->host->addr + from->offset;
+	uint32_t at = 8 * LIMIT_INLINE_BYTES + run->bounced;
 
-	if (n > CUDA_SMALL_BYTES)
+	if (n > CUDA_SMALL_BYTES || (l->c->late_reads && at + n > CUDA_BOUNCE_BYTES))
 		return cuda_ring_up(l, to, bytes, n, err);
-	/* Ordinary memory has been read when this returns. */
+	if (l->c->late_reads) {
+		bytes = memcpy(l->slot[run->slot].bounce + at, bytes, n);
+		run->bounced += (uint32_t)((n + 15) / 16 * 16);
+	}
+	/* Ordinary memory has been read when this returns, but where the device reads it by
+	 * itself; pinned memory is the run's until it is complete. */
 	return cuda_context_check(l->c, l->c->api.cuMemcpyHtoDAsync_v2(to, bytes, n, l->stream),
 				  err, "copying %llu bytes to the device", (unsigned long long)n);
 }

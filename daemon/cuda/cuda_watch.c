@@ -23,6 +23,17 @@ static uint32_t mark_of(const struct cuda_lane *l)
 	return l->mark ? __atomic_load_n(l->mark, __ATOMIC_RELAXED) : 0;
 }
 
+/* Which step is it that the mark says, `at`, or the first?  Steps without a mark of their
+ * own come behind copies that are over. */
+static uint32_t step_at(const struct cuda_run *run, uint32_t at)
+{
+	uint32_t i = at < run->nstep ? at : run->nstep - 1;
+
+	while (run->step[i]->kind == STEP_COPY && i + 1 < run->nstep && run->told[i + 1].quiet)
+		i++;
+	return i;
+}
+
 void cuda_watch_show(struct cuda_lane *l, bool last)
 {
 	const struct cuda_run *run = l->issued;
@@ -36,14 +47,15 @@ void cuda_watch_show(struct cuda_lane *l, bool last)
 		run = run->next;
 	if (run && (int32_t)(mark - run->serial) >= 0)
 		at = mark - run->serial;
-	else if (last)
-		run = NULL; /* it has not begun */
+	else if (last && run && !run->begun)
+		run = NULL;
 	if (run && run->nstep > 0) {
-		uint32_t i = at < run->nstep ? at : run->nstep - 1;
+		uint32_t i = step_at(run, at);
 		const struct command_step *s = run->step[i];
 
 		ticket = run->ticket;
-		l->c->page->thread[l->row].step = run->several[i] ? PROGRESS_SEVERAL : s->index;
+		l->c->page->thread[l->row].step =
+			run->told[i].several ? PROGRESS_SEVERAL : s->index;
 		l->c->page->thread[l->row].kernel = s->kernel;
 	}
 	l->c->page->thread[l->row].ticket = ticket;

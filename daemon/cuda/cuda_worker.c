@@ -15,10 +15,19 @@
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "cuda_blas.h"
+#include "cuda_error.h"
+
+#define PACKET_BYTES (COMMAND_BYTES + COMMAND_HELD * sizeof(struct command))
 
 #define TICK_MS	 50   /* between two looks of the watch */
 #define HANG_MS	 2000 /* a step without progress for so long hangs */
 #define GRACE_MS 500  /* after it was cancelled */
+
+#define SPIN_US	      100 /* that an issuer looks for the end of a run, or for the next */
+#define SPIN_MOST_US  10000000
+#define TIME_EACH     16 /* of so many short runs one is timed by events */
+#define KEEP_MIB      64 /* of freed memory that a lane keeps by itself */
+#define KEEP_MOST_MIB 65536
 
 int64_t cuda_worker_clock(void)
 {
@@ -40,6 +49,23 @@ void cuda_worker_send(struct cuda *c, const void *data, size_t bytes)
 		log_debug("cuda_worker", "the broker has gone: %s", strerror(errno));
 }
 
+/* Commands that fill the packet, one behind the other. */
+static bool well_formed(const char *packet, ssize_t n)
+{
+	size_t left = (size_t)n;
+
+	while (left >= sizeof(struct command)) {
+		const struct command *head = (const struct command *)packet;
+
+		if (head->bytes < sizeof *head || head->bytes > left ||
+		    (head->bytes < left && head->bytes % 8))
+			return false;
+		packet += head->bytes;
+		left -= head->bytes;
+	}
+	return left == 0;
+}
+
 /* Read one packet: its bytes, or -1 at the end.  *fd came with it, or is -1. */
 static ssize_t packet_read(struct cuda *c, int *fd)
 {
@@ -47,13 +73,12 @@ static ssize_t packet_read(struct cuda *c, int *fd)
 		struct cmsghdr align;
 		char space[CMSG_SPACE(sizeof(int))];
 	} control;
-	struct iovec iov = {.iov_base = c->packet, .iov_len = COMMAND_BYTES};
+	struct iovec iov = {.iov_base = c->packet, .iov_len = PACKET_BYTES};
 	struct msghdr msg = {.msg_iov = &iov,
 			     .msg_iovlen = 1,
 			     .msg_control = control.space,
 			     .msg_controllen = sizeof control.space};
 	struct cmsghdr *m = NULL;
-	const struct command *head = (const struct command *)c->packet;
 	ssize_t n = 0;
 
 	*fd = -1;
@@ -63,7 +88,7 @@ static ssize_t packet_read(struct cuda *c, int *fd)
 	m = n > 0 ? CMSG_FIRSTHDR(&msg) : NULL;
 	if (m && m->cmsg_level == SOL_SOCKET && m->cmsg_type == SCM_RIGHTS)
 		memcpy(fd, CMSG_DATA(m), sizeof *fd);
-	if (n >= (ssize_t)sizeof *head && !(msg.msg_flags & MSG_TRUNC) && head->bytes == n)
+	if (n > 0 && !(msg.msg_flags & MSG_TRUNC) && well_formed(c->packet, n))
 		return n;
 	if (n > 0)
 		log_error("cuda_worker", "a command of %zd bytes is malformed", n);
@@ -188,6 +213,18 @@ static void do_packet(struct cuda *c, const char *packet, size_t bytes, int fd)
 		close(fd);
 }
 
+/* A file belongs to the last of them. */
+static void do_packets(struct cuda *c, size_t bytes, int fd)
+{
+	for (size_t at = 0; at < bytes;) {
+		const struct command *head = (const struct command *)(c->packet + at);
+		bool last = at + head->bytes == bytes;
+
+		do_packet(c, c->packet + at, head->bytes, last ? fd : -1);
+		at += head->bytes;
+	}
+}
+
 static void say_hello(struct cuda *c, const struct err *err)
 {
 	struct command_hello hello = {.head = {.kind = DONE_HELLO, .bytes = sizeof hello},
@@ -196,9 +233,12 @@ static void say_hello(struct cuda *c, const struct err *err)
 				      .memory_bytes = c->memory,
 				      .units = c->units,
 				      .double_ratio = c->single_to_double,
-				      .memory_rate = c->memory_rate};
+				      .memory_rate = c->memory_rate,
+				      .driver = (uint32_t)c->api.version,
+				      .again = err->code != OK && cuda_error_passes(c->api.failed)};
 
 	memcpy(hello.name, c->name, sizeof hello.name);
+	memcpy(hello.uuid, c->uuid, sizeof hello.uuid);
 	memcpy(hello.text, err->text, sizeof hello.text);
 	cuda_worker_send(c, &hello, sizeof hello);
 }
@@ -208,6 +248,22 @@ static int64_t setting(const char *name, int64_t otherwise)
 	const char *text = getenv(name);
 
 	return text && *text ? atoll(text) : otherwise;
+}
+
+static void read_run_settings(struct cuda *c)
+{
+	int64_t each = setting("BRAZE_WORKER_TIME_EACH", TIME_EACH);
+	int64_t spin = setting("BRAZE_WORKER_SPIN_US", SPIN_US);
+	int64_t keep = setting("BRAZE_WORKER_KEEP_MIB", KEEP_MIB);
+
+	c->time_each = (uint32_t)(each < 1 ? 1 : each < INT32_MAX ? each : INT32_MAX);
+	c->spin_ns = (spin < 0 ? 0 : spin < SPIN_MOST_US ? spin : SPIN_MOST_US) * 1000;
+	c->keep_bytes = (uint64_t)(keep < 0		  ? 0
+				   : keep < KEEP_MOST_MIB ? keep
+							  : KEEP_MOST_MIB)
+			<< 20;
+	/* Who looks takes nobody's core where there are few. */
+	c->crowded = sysconf(_SC_NPROCESSORS_ONLN) < 4;
 }
 
 /* Without settings: an eighth of the machine's memory, in chunks of the usual size. */
@@ -231,8 +287,14 @@ static void serve(struct cuda *c)
 		int fd = -1;
 		ssize_t n = 0;
 
-		if (poll(&p, 1, busy ? TICK_MS : -1) > 0 && (n = packet_read(c, &fd)) > 0)
-			do_packet(c, c->packet, (size_t)n, fd);
+		if (poll(&p, 1, 0) == 0) {
+			atomic_fetch_add(&c->page->wakes, 1);
+			poll(&p, 1, busy ? TICK_MS : -1);
+		}
+		if (p.revents && (n = packet_read(c, &fd)) > 0) {
+			atomic_fetch_add(&c->page->packets, 1);
+			do_packets(c, (size_t)n, fd);
+		}
 		busy = cuda_watch_tick(c);
 	}
 }
@@ -275,9 +337,12 @@ int cuda_worker_serve(int fd, struct progress *page, int ordinal)
 	c->fd = fd;
 	c->page = page;
 	c->hang_ns = setting("BRAZE_WORKER_HANG_MS", HANG_MS) * 1000000;
+	if (c->hang_ns <= 0)
+		c->hang_ns = INT64_MAX / 4; /* nothing hangs: a debugger or profiler looks on */
 	c->grace_ns = setting("BRAZE_WORKER_GRACE_MS", GRACE_MS) * 1000000;
+	read_run_settings(c);
 	read_pin_settings(c);
-	c->packet = xmalloc(COMMAND_BYTES);
+	c->packet = xmalloc(PACKET_BYTES);
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_mutex_init(&c->trimming, NULL);
 	cuda_tune_init(c);
@@ -290,6 +355,7 @@ int cuda_worker_serve(int fd, struct progress *page, int ordinal)
 	if (st == OK)
 		st = cuda_helper_start(&c->pinner, c, &err);
 	say_hello(c, &err);
+	c->serves = st == OK;
 	if (st == OK) {
 		if (cuda_tune_start(c, &err) != OK)
 			log_warn("cuda_worker", "%s", err.text);

@@ -4,15 +4,17 @@
  *   command thread   reads packets; answers pings, cancels, watches for hangs
  *   lane             one for each client: its stream, its memory, two threads
  *     issuer         takes the client's allocations, runs and drops in their order
- *                    and gives them to the driver
- *     waiter         sleeps until the oldest run is done on the device, completes it
+ *                    and gives them to the driver; has it nothing else to do, it looks
+ *                    for the end of the run under way for a moment, and completes it
+ *     waiter         sleeps until the device is done with runs that take longer, or of
+ *                    which there are several, and completes them
  *   helpers          one loads kernels' code, one registers arenas with the driver
  *   tuner            tries other geometries of kernels while the device has nothing to do
  *
  * A run's way: cuda_worker.c reads it, cuda_run.c checks it and takes hold of the
  * arenas and kernels it names, cuda_lane.c queues it, cuda_issue.c turns its steps
- * into launches (cuda_step.c, cuda_matmul.c) and copies (cuda_transfer.c), and back
- * in cuda_lane.c its completion is sent.
+ * into launches (cuda_step.c, cuda_matmul.c) and copies (cuda_transfer.c), and
+ * cuda_wait.c sees its end and sends its completion.
  *
  * No driver call is made while `lock` of the worker or of a lane is held, but for the
  * words written on the control stream, which never wait. */
@@ -35,6 +37,8 @@
 #define CUDA_CHUNK_BYTES (8u << 20)   /* arenas are registered in chunks of this size */
 #define CUDA_PIN_USES	 2	      /* copies of a chunk before it is registered */
 #define CUDA_PIN_MOST	 (4ull << 30) /* registered at most, unless it is set */
+#define CUDA_QUEUED	 512	      /* launches of a lane that the driver holds at most */
+#define CUDA_KEPT	 64	      /* freed pieces of memory that a lane keeps at most */
 
 /* ---- names to objects ------------------------------------------------------------ */
 
@@ -127,10 +131,18 @@ struct cuda_part {
 	CUdeviceptr addr;
 };
 
-/* Where the driver has no pools: what was freed, by size. */
 #define CUDA_CLASSES 160
 struct cuda_free {
 	pthread_mutex_t lock;
+	/* Of a pool: pieces that were freed last, oldest first, for whoever asks for as many
+	 * bytes next; the stream orders their uses. */
+	uint32_t nkept;
+	uint64_t kept_bytes;
+	struct cuda_kept {
+		uint64_t bytes;
+		CUdeviceptr addr;
+	} kept[CUDA_KEPT];
+	/* Where the driver has no pools: what was freed, by size. */
 	struct cuda_block {
 		struct cuda_block *next;
 		CUdeviceptr addr;
@@ -189,7 +201,10 @@ struct cuda_run {
 	atomic_bool cancelled; /* set under the lane's lock */
 	atomic_bool hung;      /* cancelled by the watch */
 	bool ready;	       /* issued: the waiter may take it; under the lane's lock */
-	bool recorded;	       /* its events are on the stream */
+	atomic_bool begun;     /* something of it was given to the driver */
+	bool marked;	       /* the mark of its end is on the stream */
+	bool timed, recorded;  /* its events are: of its begin and end; of its end */
+	int64_t began_ns;      /* when its issue did */
 	atomic_bool writes;    /* copies to arenas are under way until it is complete */
 	bool over;	       /* done on the device; under the lane's lock */
 	bool word_set;	       /* its cancel word was written; under the lane's lock */
@@ -202,9 +217,13 @@ struct cuda_run {
 	struct cuda_host **host; /* [nhost] held */
 	struct cuda_pin *pin;	 /* [npin] chunks in use */
 	uint32_t npin, pin_cap;
-	bool alone;		  /* one step at a time */
-	atomic_bool *several;	  /* [nstep] its mark stands for it and steps after it */
-	struct cuda_spot from[8]; /* [nfetch] */
+	bool alone; /* one step at a time */
+	struct cuda_told {
+		atomic_bool several; /* its mark stands for it and steps after it */
+		atomic_bool quiet;   /* it has none: the mark before it stands for it as well */
+	} * told;		     /* [nstep] */
+	bool suspect;		     /* a step behind the last mark may be to blame for a death */
+	struct cuda_spot from[8];    /* [nfetch] */
 	struct cuda_copyout *copyout;
 	uint32_t bounced; /* bytes of the bounce buffer in use */
 	uint32_t nword;	  /* words of its errors in use, and whose they are */
@@ -254,6 +273,7 @@ struct cuda_item {
 };
 
 struct cuda_slot {
+	bool taken; /* under the lane's lock */
 	CUevent begin, end;
 	CUdeviceptr cancel; /* its word, 0 but for a run that is cancelled */
 	char *bounce;	    /* pinned: fetched bytes, then small copies */
@@ -285,6 +305,7 @@ struct cuda_lane {
 	pthread_cond_t moved; /* for the waiter, and whoever waits for room */
 	struct cuda_item *head, **tail;
 	bool open, busy, stop;
+	bool handed; /* what is issued is the waiter's to complete, else the issuer's */
 	struct cuda_run *taken_run;		/* by the issuer, not yet among the issued */
 	struct cuda_run *issued, **issued_tail; /* oldest first */
 	uint32_t nissued, nparts;
@@ -301,6 +322,16 @@ struct cuda_lane {
 	atomic_bool patient; /* the issuer is in a call that may be slow: no hang */
 
 	atomic_bool hungry; /* the issuer waits for memory */
+	atomic_uint queued; /* items, as the issuer sees them without the lock */
+
+	/* Of whoever completes runs: the issuer or, once it has them, the waiter. */
+	struct {
+		uint32_t runs;	 /* so far */
+		int64_t busy_ns; /* of the last one */
+		int64_t over_ns; /* when its end was seen */
+		int64_t late_ns; /* by how much a run takes longer seen from here than on the device
+				  */
+	} clock;
 
 	/* The issuer's, once open. */
 	struct err err; /* it could not be opened: its runs fail so */
@@ -310,14 +341,16 @@ struct cuda_lane {
 	struct cuda_free freed;
 	struct cuda_table regions;
 	struct cuda_part *parts;
-	uint32_t taken;	 /* slots so far */
-	uint32_t serial; /* of the next mark */
+	uint32_t serial;   /* of the next mark */
+	uint32_t launches; /* that the driver may hold */
+	bool eager;	   /* the last item came within the time that the issuer may look for one */
 	CUdeviceptr words;
 	char *pinned;
 	struct cuda_slot slot[CUDA_SLOTS];
 	CUdeviceptr mark_device;
 	struct cuda_volley volley;
 	struct cuda_graph *graphs; /* last used first */
+	int blas_math;		   /* as its handle is set */
 	bool blas_tried;
 	bool blas_refused;	/* a call, and that was told */
 	void *blas;		/* handle of cuda_blas.h; NULL: there is none */
@@ -337,12 +370,18 @@ struct cuda {
 	struct cuda_limits limits;	/* of a multiprocessor */
 	uint32_t khz, single_to_double; /* clock; how much faster float32 is than float64 */
 	uint64_t memory, memory_rate;	/* bytes, bytes a second */
-	char name[64];
+	char name[64], uuid[48];
+	bool late_reads;  /* the device may read ordinary memory when a copy's call has returned */
 	bool pools;	  /* memory comes from pools */
+	bool serves;	  /* it is open; before, errors are those of its start */
 	bool write_value; /* words are written by cuStreamWriteValue32 */
 	CUstream control; /* cancels */
 	int64_t hang_ns, grace_ns;
-	uint64_t pin_limit; /* bytes of arenas that may be registered */
+	int64_t spin_ns; /* an issuer looks for the end of a run, or the next, before it sleeps */
+	uint32_t time_each;	 /* of so many short runs one is timed by events */
+	uint64_t keep_bytes;	 /* freed memory that a lane keeps by itself */
+	bool crowded;		 /* few cores: who looks for something yields */
+	atomic_ullong pin_limit; /* bytes of arenas that may be registered */
 	uint64_t chunk_bytes;
 	atomic_ullong pinned;
 	atomic_ullong used; /* bytes of the device that lanes have taken */
@@ -442,9 +481,24 @@ void cuda_run_destroy(struct cuda_run *run);
 void cuda_issue(struct cuda_run *run);
 /* Everything before is done and its bytes are in the arenas. */
 enum status cuda_issue_settle(struct cuda_run *run, struct err *err) MUST_USE;
+/* Room for so many launches.  One more than the driver queues would wait in it with its
+ * lock held, and a cancel behind it. */
+enum status cuda_issue_room(struct cuda_lane *l, uint32_t launches, struct err *err) MUST_USE;
 /* Carry bytes of the bounce buffer to the arenas. */
 void cuda_issue_copyouts(struct cuda_run *run);
 void cuda_issue_forget(struct cuda_lane *l, uint64_t job);
+/* cuda_wait.c: the ends of runs. */
+/* Issuer: complete the run under way, if it is the issuer's and over. */
+void cuda_wait_look(struct cuda_lane *l);
+/* Issuer: what is under way is the waiter's from here on. */
+void cuda_wait_hand(struct cuda_lane *l);
+/* Issuer, without an item: complete what is under way, or hand it over; look for an
+ * item for a moment. */
+void cuda_wait_idle(struct cuda_lane *l);
+/* Issuer: shall events tell the time of the run that is issued next? */
+bool cuda_wait_times(const struct cuda_lane *l);
+void *cuda_wait_main(void *lane); /* the waiter */
+
 /* cuda_step.c: gather the launches of one step; make those that were gathered. */
 enum status cuda_step_aim(struct cuda_run *run, uint32_t i, struct err *err) MUST_USE;
 enum status cuda_step_fire(struct cuda_run *run, struct err *err) MUST_USE;
@@ -455,8 +509,10 @@ enum status cuda_matmul_step(struct cuda_run *run, uint32_t i, struct err *err) 
 enum status cuda_transfer_step(struct cuda_run *run, const struct command_step *s,
 			       struct err *err) MUST_USE;
 
-/* Tell where the device has come to, in the order of the stream. */
-enum status cuda_issue_mark(struct cuda_run *run, uint32_t step, struct err *err) MUST_USE;
+/* Tell where the device has come to, in the order of the stream: a mark before the step,
+ * unless the one that is there tells as much.  tiny: a copy that is over at once. */
+enum status cuda_issue_mark(struct cuda_run *run, uint32_t step, bool tiny,
+			    struct err *err) MUST_USE;
 
 /* Gather one launch of step i: as the first of its step, with the bytes it touches and
  * the elements that each of its threads works on. */

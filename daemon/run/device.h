@@ -45,7 +45,7 @@ struct device {
 	struct mirror *newest, *oldest;
 	uint64_t spills, fetches, lost; /* mirrors that had to go, were read, went down */
 	uint32_t next_region;
-	char model[64];
+	char model[64], uuid[48];
 	char text[LIMIT_ERROR_TEXT];
 };
 

@@ -329,6 +329,8 @@ static void geometry_done(struct executor *x, const struct command_geometry *g)
 
 static void hello(struct executor *x, const struct command_hello *h)
 {
+	x->again = h->again;
+	x->tries = h->status != OK ? x->tries + 1 : 0;
 	if (h->status != OK) {
 		x->unusable = true;
 		snprintf(x->why, sizeof x->why, "%.*s", (int)sizeof h->text - 1, h->text);
@@ -399,6 +401,8 @@ static int64_t patience_ns(const struct executor *x)
 	const char *hang = x->target ? getenv("BRAZE_WORKER_HANG_MS") : NULL;
 	int64_t watch = hang ? strtoll(hang, NULL, 10) : 0;
 
+	if (hang && *hang && watch <= 0)
+		return INT64_MAX / 4; /* its watch is off */
 	return (watch > PATIENCE_MS / 2 && watch < INT32_MAX ? 2 * watch : PATIENCE_MS) * 1000000;
 }
 
@@ -413,6 +417,7 @@ enum status executor_create(struct executor **out, struct uv_loop_s *loop,
 	x->cache = cache;
 	x->self = xstrdup(config->self);
 	x->device = xstrdup(config->device);
+	x->env = xstrdup(config->env ? config->env : "");
 	x->threads = config->threads;
 	x->target = config->target;
 	x->flights = config->target ? FLIGHTS : CLIENT_FLIGHTS;
@@ -490,6 +495,7 @@ void executor_destroy(struct executor *x)
 	free(x->packet);
 	free(x->self);
 	free(x->device);
+	free(x->env);
 	free(x);
 }
 
@@ -659,6 +665,8 @@ void executor_get_stats(const struct executor *x, struct executor_stats *out)
 		return;
 	out->registered_bytes = atomic_load(&x->progress->registered_bytes);
 	out->beside_steps += atomic_load(&x->progress->beside_steps);
+	out->packets += atomic_load(&x->progress->packets);
+	out->wakes += atomic_load(&x->progress->wakes);
 }
 
 uint32_t executor_clients(const struct executor *x, uint64_t *client, uint32_t n)

@@ -100,6 +100,7 @@ struct executor_config {
 	const char *device;		      /* "cpu", "cuda:0" */
 	unsigned target;		      /* its kernels in struct plan_step; 0: the CPU */
 	const struct executor_events *events; /* NULL for the CPU */
+	const char *env; /* names of variables that its worker gets as well; NULL: none */
 };
 
 struct executor_stats {
@@ -108,6 +109,7 @@ struct executor_stats {
 	uint64_t library_products, own_products; /* as in struct command_done */
 	uint64_t registered_bytes;		 /* of arenas, with the device's driver */
 	uint64_t beside_steps;			 /* that were launched beside others */
+	uint64_t packets, wakes;		 /* of a GPU's worker: as in struct progress */
 	uint64_t trials, tuning_ns;		 /* of geometries, while its device was idle */
 	int pid;
 	double up_bytes_us, down_bytes_us; /* measured of copies; 0: none was telling */

@@ -105,11 +105,14 @@ struct executor {
 	uv_loop_t *loop;
 	struct cache *cache;
 	char *self, *device;
+	char *env; /* of its configuration */
 	int threads;
 	unsigned target;
 	uint32_t flights; /* at most FLIGHTS */
 	struct executor_events events;
-	bool unusable; /* its device: why[] */
+	bool unusable;	/* its device: why[] */
+	bool again;	/* and that may pass */
+	uint32_t tries; /* to start it, in a row */
 	char why[LIMIT_ERROR_TEXT];
 	struct executor_stats stats;
 
@@ -123,6 +126,10 @@ struct executor {
 	bool hung, stuck; /* the watchdog killed it: it computed, or slept, without end */
 	bool pinged;	  /* and has not answered */
 	struct unsent *unsent, **unsent_tail;
+	/* Of a device's memory: they go with the next packet, whatever it is.  (What is
+	 * dropped is nobody's until somebody else wants room, which is such a packet.) */
+	struct command waiting[COMMAND_HELD];
+	uint32_t nwaiting;
 	uint8_t *known; /* [kernel id]: KNOWN_* */
 	uint32_t known_cap;
 	struct kept_region *region;

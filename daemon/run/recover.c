@@ -236,6 +236,14 @@ static uint64_t backoff_ms(uint32_t deaths)
 	return deaths < sizeof delay / sizeof *delay ? delay[deaths] : 2000;
 }
 
+/* A device that could not be opened is tried again after 1 s, then 2, at last 60. */
+static uint64_t pause_ms(uint32_t tries)
+{
+	uint64_t s = tries < 7 ? UINT64_C(1) << (tries ? tries - 1 : 0) : 60;
+
+	return (s < 60 ? s : 60) * 1000;
+}
+
 /* Without a worker that can be started, waiting would be for ever. */
 static void fail_all(struct executor *x, const struct err *err)
 {
@@ -301,6 +309,8 @@ void recover_death(struct executor *x)
 	if (x->unusable) {
 		err_set(&err, E_DEVICE, "%s cannot be used: %s", x->device, x->why);
 		fail_all(x, &err);
+		if (x->again)
+			uv_timer_start(x->restart, recover_restart, pause_ms(x->tries), 0);
 		return;
 	}
 	describe(how, sizeof how, x, status);
@@ -337,6 +347,7 @@ void recover_restart(uv_timer_t *t)
 	struct executor *x = t->data;
 	struct err err = {0};
 
+	x->unusable = false;
 	if (spawn_worker(x, &err) == OK) {
 		schedule_send(x);
 		return;

@@ -21,38 +21,49 @@
 
 enum { WORKER_SOCKET = 3, WORKER_PROGRESS = 4, FIRST_FREE = 10, ENV_MAX = 64 };
 
-/* Variables that a worker may see; the rest of the broker's are not its business. */
-static bool env_passes(const char *entry)
+/* Does the entry's name stand in the list: NAME or PREFIX*, with blanks between? */
+static bool env_named(const char *entry, const char *list)
 {
-	static const char *const prefix[] = {"BRAZE_",
-					     "PATH=",
-					     "HOME=",
-					     "LANG=",
-					     "LC_",
-					     "LD_LIBRARY_PATH=",
-					     "CUDA_",
-					     "NVIDIA_",
-					     "OPENBLAS_CORETYPE=",
-					     "ASAN_OPTIONS=",
-					     "UBSAN_OPTIONS=",
-					     "TSAN_OPTIONS=",
-					     "LSAN_OPTIONS="};
+	size_t name = strcspn(entry, "=");
+
+	for (list += strspn(list, " "); *list; list += strspn(list, " ")) {
+		size_t n = strcspn(list, " ");
+		bool prefix = list[n - 1] == '*';
+
+		if (prefix ? name >= n - 1 && strncmp(entry, list, n - 1) == 0
+			   : name == n && strncmp(entry, list, n) == 0)
+			return true;
+		list += n;
+	}
+	return false;
+}
+
+/* Variables that a worker may see; the rest of the broker's are not its business. */
+static bool env_passes(const char *entry, const char *more)
+{
+	static const char *const prefix[] = {"BRAZE_",	      "PATH=",
+					     "HOME=",	      "LANG=",
+					     "LC_",	      "LD_LIBRARY_PATH=",
+					     "CUDA_",	      "CONDA_PREFIX=",
+					     "NVIDIA_",	      "OPENBLAS_CORETYPE=",
+					     "ASAN_OPTIONS=", "UBSAN_OPTIONS=",
+					     "TSAN_OPTIONS=", "LSAN_OPTIONS="};
 
 	for (size_t i = 0; i < sizeof prefix / sizeof *prefix; i++) {
 		if (strncmp(entry, prefix[i], strlen(prefix[i])) == 0)
 			return true;
 	}
-	return false;
+	return env_named(entry, more);
 }
 
 /* Fills env[] (of ENV_MAX); what is for workers alone comes from here only. */
-static void env_build(char **env, char *threads, char *device)
+static void env_build(char **env, const char *more, char *threads, char *device)
 {
 	extern char **environ;
 	int n = 0;
 
 	for (char **e = environ; *e && n < ENV_MAX - 4; e++) {
-		if (env_passes(*e) && strncmp(*e, "BRAZE_WORKER_THREADS=", 21) != 0 &&
+		if (env_passes(*e, more) && strncmp(*e, "BRAZE_WORKER_THREADS=", 21) != 0 &&
 		    strncmp(*e, "BRAZE_WORKER_DEVICE=", 20) != 0)
 			env[n++] = *e;
 	}
@@ -73,7 +84,7 @@ static int start_process(pid_t *pid, const struct executor *x, int sock, int pag
 
 	snprintf(threads, sizeof threads, "BRAZE_WORKER_THREADS=%d", x->threads);
 	snprintf(device, sizeof device, "BRAZE_WORKER_DEVICE=%s", x->device);
-	env_build(env, threads, device);
+	env_build(env, x->env, threads, device);
 	sigfillset(&all);
 	sigemptyset(&none);
 	posix_spawn_file_actions_init(&fa);
@@ -171,12 +182,15 @@ static void forget(struct executor *x)
 	x->pid = -1;
 	x->stats.pid = 0;
 	x->stats.beside_steps += atomic_load(&x->progress->beside_steps);
+	x->stats.packets += atomic_load(&x->progress->packets);
+	x->stats.wakes += atomic_load(&x->progress->wakes);
 	uv_close((uv_handle_t *)x->poll, close_free);
 	x->poll = NULL;
 	close(x->fd);
 	x->fd = -1;
 	while (x->unsent)
 		unsent_pop(x);
+	x->nwaiting = 0;
 }
 
 bool spawn_collect(struct executor *x, int *status)
@@ -207,15 +221,17 @@ void spawn_reap(struct executor *x)
 	forget(x);
 }
 
-/* 1 sent, 0 the socket is full, -1 it failed. */
-static int try_send(struct executor *x, const void *packet, size_t bytes, int fd)
+/* `first`, which may be empty, and what follows it as one packet.  1 sent, 0 the socket is
+ * full, -1 it failed. */
+static int try_send(struct executor *x, struct iovec first, const void *packet, size_t bytes,
+		    int fd)
 {
 	union {
 		struct cmsghdr align;
 		char space[CMSG_SPACE(sizeof(int))];
 	} control = {0};
-	struct iovec iov = {.iov_base = (void *)packet, .iov_len = bytes};
-	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+	struct iovec iov[] = {first, {(void *)packet, bytes}};
+	struct msghdr msg = {.msg_iov = iov, .msg_iovlen = 2};
 	ssize_t n = 0;
 
 	if (fd >= 0) {
@@ -240,22 +256,25 @@ static int try_send(struct executor *x, const void *packet, size_t bytes, int fd
 void spawn_send(struct executor *x, const void *packet, size_t bytes, int fd)
 {
 	struct unsent *u = NULL;
+	struct iovec before = {x->waiting, x->nwaiting * sizeof *x->waiting};
 	int rc = 0;
 
 	/* A failed socket is about to be noticed by on_socket; what is lost here
 	 * will be sent again to the next worker. */
 	if (x->pid < 0 || x->broken)
 		return;
-	rc = x->unsent ? 0 : try_send(x, packet, bytes, fd);
+	rc = x->unsent ? 0 : try_send(x, before, packet, bytes, fd);
+	x->nwaiting = 0;
 	if (rc > 0)
 		return;
 	if (rc < 0) {
 		x->broken = true;
 		return;
 	}
-	u = xmalloc(sizeof *u + bytes);
-	*u = (struct unsent){.fd = -1, .bytes = bytes};
-	memcpy(u->data, packet, bytes);
+	u = xmalloc(sizeof *u + before.iov_len + bytes);
+	*u = (struct unsent){.fd = -1, .bytes = before.iov_len + bytes};
+	memcpy(u->data, before.iov_base, before.iov_len);
+	memcpy(u->data + before.iov_len, packet, bytes);
 	if (fd >= 0)
 		u->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	*x->unsent_tail = u;
@@ -269,13 +288,17 @@ void spawn_send_simple(struct executor *x, uint32_t kind, uint32_t id, uint64_t 
 	struct command c = {
 		.kind = kind, .bytes = sizeof c, .ticket = ticket, .id = id, .arg = arg};
 
-	spawn_send(x, &c, sizeof c, fd);
+	if (id >= DEVICE_REGION && x->nwaiting < COMMAND_HELD && x->pid >= 0 && !x->broken)
+		x->waiting[x->nwaiting++] = c;
+	else
+		spawn_send(x, &c, sizeof c, fd);
 }
 
 void spawn_flush(struct executor *x)
 {
 	while (x->unsent) {
-		int rc = try_send(x, x->unsent->data, x->unsent->bytes, x->unsent->fd);
+		int rc = try_send(x, (struct iovec){0}, x->unsent->data, x->unsent->bytes,
+				  x->unsent->fd);
 
 		if (rc == 0)
 			return;

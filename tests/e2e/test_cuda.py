@@ -478,3 +478,51 @@ def test_no_nvrtc():
         assert a.do("x = np.asarray(numpy.arange(777.)); out = float((x * 31 + 0.125).sum())") == (
             sum(i * 31 + 0.125 for i in range(777)))
         assert "/nowhere/libnvrtc.so" in gpu.daemon.log_text()
+
+
+# ---- A device that is not there yet ----
+
+
+@pytest.mark.parametrize("call, code, name", [
+    ("cuDevicePrimaryCtxRetain", 2, "OUT_OF_MEMORY"), ("cuDevicePrimaryCtxRetain", 46, ""), ("cuInit", 802, ""),
+    ("cuInit", 100, ""), ("cuDevicePrimaryCtxRetain", 999, "UNKNOWN")])
+def test_a_device_that_cannot_start_is_tried_again(call, code, name):
+    gpu = Gpu()
+    gpu.control.write_text(f"fail={call}:1:{code}")
+    with gpu:
+        row = wait_until(lambda: gpu.device()["state"] == "unusable" and gpu.device(), what="the refusal")
+        assert str(code) in row["text"] and name in row["text"], row
+        assert "tried again" in gpu.daemon.log_text()
+        gpu.control.write_text("seed=1")
+        gpu.usable()
+        client = gpu.talker()
+        assert client.do("out = float((np.asarray(numpy.arange(10.)) + 1).sum())") == 55
+        assert gpu.device()["runs"] > 0 and gpu.deaths() == 0
+
+
+def test_a_device_that_never_will_be_is_not_tried_again():
+    gpu = Gpu()
+    gpu.control.write_text("fail=cuInit:1:803")
+    with gpu:
+        wait_until(lambda: gpu.device()["state"] == "unusable", what="the refusal")
+        assert "tried again" not in gpu.daemon.log_text()
+
+
+def test_variables_for_the_worker():
+    """Profilers and sanitizers are told by their own variables."""
+    variables = {"TOOL_ONE": "1", "TOOL_TWO": "2", "WANTED": "3", "WANTED_NOT": "4", "OTHER": "5"}
+    with Gpu(settings={"worker_env": "TOOL_* WANTED"}, env=variables) as gpu:
+        pid = gpu.usable()["worker_pid"]
+        with open(f"/proc/{pid}/environ") as f:
+            has = dict(v.split("=", 1) for v in f.read().split("\0") if v)
+        assert {k: has[k] for k in variables if k in has} == {"TOOL_ONE": "1", "TOOL_TWO": "2", "WANTED": "3"}
+
+
+def test_code_of_a_later_cuda_than_the_driver_is_told():
+    """A library that is named is taken, whatever the driver is: then the reason must be seen."""
+    with Gpu(driver=12040) as gpu:
+        assert gpu.usable()["uuid"] == "GPU-5a5a5a5a-5a5a-5a5a-5a5a-5a5a5a5a5a00"
+        client = gpu.talker()
+        assert client.do("out = float((np.asarray(numpy.arange(10000.)) + 1).sum())") == 50005000, "by the CPU"
+        assert "does not fit this device or driver" in gpu.daemon.log_text()
+        assert gpu.device()["runs"] == 0 and gpu.deaths() == 0

@@ -34,8 +34,10 @@ struct cu_config {
 	int64_t oom_after; /* bytes that may still be allocated; -1: any */
 	long delay_us;	   /* before each operation of a stream */
 	unsigned major, minor, devices, sms, seed, threads, khz;
+	unsigned driver; /* 12040: of CUDA 12.4, which takes no code of a later one */
 	bool race, stale;
-	bool hold; /* cuInit does not return */
+	bool hold;	   /* cuInit does not return */
+	unsigned pageable; /* the device reads ordinary memory: copies from there are refused */
 	/* Of events: the machine's clock, or a GPU's with these numbers (cu_clock.c). */
 	bool modelled;
 	double memory_gbs, link_gbs, launch_us, slow;
@@ -43,6 +45,8 @@ struct cu_config {
 extern struct cu_config cu_config;
 
 void cu_fault_setup(void); /* reads the environment, once */
+void cu_count_setup(const char *path);
+void cu_count(const char *what, uint64_t n);
 void cu_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* What is to happen to the operation that the current call makes. */

@@ -30,7 +30,7 @@ bool cu_sticky(int error)
 	return error == CUDA_ERROR_ILLEGAL_ADDRESS || error == CUDA_ERROR_LAUNCH_TIMEOUT ||
 	       error == CUDA_ERROR_ASSERT ||
 	       (error >= CUDA_ERROR_HARDWARE_STACK_ERROR && error <= CUDA_ERROR_LAUNCH_FAILED) ||
-	       error == CUDA_ERROR_ECC_UNCORRECTABLE || error == CUDA_ERROR_UNKNOWN;
+	       error == CUDA_ERROR_ECC_UNCORRECTABLE;
 }
 
 void cu_set_fault(struct CUctx_st *c, int fault, const char *text)

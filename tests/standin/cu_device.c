@@ -4,8 +4,6 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#define DRIVER_VERSION 13000
-
 static CUresult enter(const char *function, CUdevice device)
 {
 	CUresult error = cu_enter(function);
@@ -17,7 +15,7 @@ static CUresult enter(const char *function, CUdevice device)
 
 CUresult cuDriverGetVersion(int *version)
 {
-	*version = DRIVER_VERSION;
+	*version = (int)cu_config.driver;
 	return CUDA_SUCCESS;
 }
 
@@ -114,6 +112,8 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
 	*value = 0;
 	if (attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
 		*value = (int)cu_config.sms;
+	else if (attribute == CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS)
+		*value = cu_config.pageable != 0;
 	else if (attribute == CU_DEVICE_ATTRIBUTE_CLOCK_RATE)
 		*value = (int)cu_config.khz;
 	else if (attribute == CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)

@@ -30,6 +30,7 @@ struct cu_config cu_config = {.vram = 8ull << 30,
 			      .sms = 4,
 			      .threads = 2,
 			      .khz = 1000000,
+			      .driver = 13000,
 			      .race = true,
 			      .stale = true,
 			      .memory_gbs = 1000,
@@ -109,8 +110,9 @@ static bool set_number(const char *key, const char *value)
 		const char *key;
 		unsigned *to;
 	} numbers[] = {
-		{"devices", &c->devices}, {"pid", &only},	    {"sms", &c->sms},
-		{"seed", &c->seed},	  {"threads", &c->threads}, {"khz", &c->khz},
+		{"devices", &c->devices},   {"pid", &only},	      {"sms", &c->sms},
+		{"seed", &c->seed},	    {"threads", &c->threads}, {"khz", &c->khz},
+		{"pageable", &c->pageable}, {"driver", &c->driver},
 	};
 	for (size_t k = 0; k < sizeof(numbers) / sizeof(numbers[0]); k++)
 		if (!strcmp(key, numbers[k].key)) {
@@ -176,6 +178,8 @@ static bool set(const char *key, const char *value)
 		c->max_instructions = strtoull(value, NULL, 0);
 	else if (!strcmp(key, "log"))
 		log_file = log_file ? log_file : fopen(value, "ae");
+	else if (!strcmp(key, "count"))
+		cu_count_setup(value);
 	else if (!strcmp(key, "control"))
 		snprintf(control, sizeof(control), "%s", value);
 	else
@@ -270,6 +274,8 @@ CUresult cu_enter(const char *function)
 			pending.hang = true;
 	}
 	pthread_mutex_unlock(&lock);
+	if (*function)
+		cu_count(function, 1);
 	if (error)
 		cu_log("%s: injected error %d", function, error);
 	return (CUresult)error;

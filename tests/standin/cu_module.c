@@ -22,6 +22,24 @@ static char *read_file(const char *path)
 	return text;
 }
 
+/* A driver takes no code of a later CUDA than its own: neither the object format that
+ * came with 13, nor the PTX, whose versions are four behind. */
+static bool too_new(const void *data, char *log, size_t cap)
+{
+	enum { OSABI = 7, OSABI_13 = 0x41 };
+	const char *image = data;
+	unsigned needs = 0, driver = cu_config.driver / 1000;
+	const char *version = cubin_is(image) ? NULL : strstr(image, ".version");
+
+	if (!version)
+		needs = cubin_is(image) && image[OSABI] == OSABI_13 ? 13 : 0;
+	else if (sscanf(version, ".version %u", &needs) == 1)
+		needs += 4;
+	if (needs > driver)
+		snprintf(log, cap, "code of CUDA %u; the driver is of %u", needs, driver);
+	return needs > driver;
+}
+
 /* The PTX of an image; text is freed by the caller. */
 static CUresult ptx_of(const void *image, char **text, char *log, size_t cap)
 {
@@ -135,8 +153,12 @@ static bool fits_device(int target, bool binary)
 static CUresult load(struct CUctx_st *c, const void *image, CUmodule *out, char *log, size_t cap)
 {
 	char *text = NULL;
-	CUresult error = ptx_of(image, &text, log, cap);
+	CUresult error = CUDA_SUCCESS;
 
+	if (too_new(image, log, cap))
+		return cubin_is(image) ? CUDA_ERROR_INVALID_IMAGE
+				       : CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
+	error = ptx_of(image, &text, log, cap);
 	if (error)
 		return error;
 	struct CUmod_st *m = cu_alloc(sizeof(*m));

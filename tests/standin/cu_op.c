@@ -148,7 +148,7 @@ static void fill(struct CUctx_st *c, const struct cu_op *op)
 		memset(to, (int)op->value, op->bytes);
 	else if (op->width == 4) /* words of pinned memory are read by the host meanwhile */
 		for (size_t k = 0; k < op->bytes; k += 4)
-			__atomic_store_n((uint32_t *)(void *)(to + k), op->value, __ATOMIC_RELAXED);
+			__atomic_store_n((uint32_t *)(void *)(to + k), op->value, __ATOMIC_RELEASE);
 	else
 		for (size_t k = 0; k < op->bytes; k += op->width)
 			memcpy(to + k, &op->value, op->width);

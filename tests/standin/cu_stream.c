@@ -340,6 +340,7 @@ static CUresult copy_in(struct CUstream_st *s, CUdeviceptr to, const void *from,
 	op->to = to;
 	op->bytes = bytes;
 	op->from_host = from;
+	cu_count("bytes up", bytes);
 	op->pinned = cu_memory_pinned(from, bytes);
 	if (!op->pinned && !s->capture) {
 		op->owned = cu_alloc(bytes);
@@ -355,6 +356,7 @@ static CUresult copy_out(struct CUstream_st *s, void *to, CUdeviceptr from, size
 	struct cu_op *op = cu_op_new(OP_COPY_MEMORY);
 
 	op->to_host = to;
+	cu_count("bytes down", bytes);
 	op->pinned = cu_memory_pinned(to, bytes);
 	op->from = from;
 	op->bytes = bytes;
@@ -367,6 +369,9 @@ CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CU
 	struct CUstream_st *s;
 	CUresult error = enter_stream(__func__, stream, &s);
 
+	/* It may be read at any later time, which nobody here would notice. */
+	if (!error && cu_config.pageable && !cu_memory_pinned(from, bytes))
+		error = CUDA_ERROR_INVALID_VALUE;
 	return error ? error : copy_in(s, to, from, bytes);
 }
 

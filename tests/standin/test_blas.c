@@ -213,6 +213,7 @@ Test(blas, refuses_wrong_arguments)
 
 Test(blas, refuses_what_may_give_other_bits)
 {
+	static const float unit = 1;
 	cublasHandle_t h;
 
 	device();
@@ -227,7 +228,13 @@ Test(blas, refuses_what_may_give_other_bits)
 	cr_expect_eq(cublasSetWorkspace_v2(h, address(w + 128), 4096), CUBLAS_STATUS_INVALID_VALUE);
 	GOOD(cublasSetWorkspace_v2(h, address(w), WORKSPACE));
 	GOOD(small(h, p, p, p));
+	/* Of double precision the usual way is as good, of single precision it may be less. */
 	GOOD(cublasSetMathMode(h, CUBLAS_DEFAULT_MATH));
+	GOOD(small(h, p, p, p));
+	cr_expect_eq(cublasSgemmStridedBatched(h, 0, 0, 1, 1, 1, &unit, address(p), 1, 0,
+					       address(p), 1, 0, &unit, address(p), 1, 0, 1),
+		     CUBLAS_STATUS_INVALID_VALUE);
+	GOOD(cublasSetMathMode(h, CUBLAS_TF32_TENSOR_OP_MATH));
 	cr_expect_eq(small(h, p, p, p), CUBLAS_STATUS_INVALID_VALUE);
 	cr_expect_eq(cublasSetMathMode(h, (cublasMath_t)77), CUBLAS_STATUS_INVALID_VALUE);
 	GOOD(cublasSetMathMode(h, (cublasMath_t)(CUBLAS_PEDANTIC_MATH | 16)));

@@ -539,3 +539,25 @@ Test(nvrtc, programs_of_one_cubin_keep_their_own_ptx)
 	free(image[0]);
 	free(image[1]);
 }
+
+/* A driver of an older CUDA than the compiler's refuses what it made. */
+Test(nvrtc, code_of_a_later_cuda_is_refused)
+{
+	static const char ptx[] = ".version 9.0\n.target sm_90\n.address_size 64\n";
+	int version[2];
+	CUmodule m;
+	void *image;
+
+	options("cc=9.0,log=/dev/null,driver=12040");
+	setenv("BRAZE_STANDIN_PTX", STANDIN_SCRATCH, 1);
+	nvrtc = dlopen(STANDIN_LIBNVRTC, RTLD_NOW | RTLD_LOCAL);
+	cr_assert(nvrtc, "%s", dlerror());
+	device();
+	cr_expect_eq(cuModuleLoadDataEx(&m, ptx, 0, NULL, NULL),
+		     CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
+	if (entry("nvrtcVersion")(&version[0], &version[1]) || version[0] < 13)
+		cr_skip_test("no NVRTC of CUDA 13");
+	image = compiled("--gpu-architecture=sm_90");
+	cr_expect_eq(cuModuleLoadDataEx(&m, image, 0, NULL, NULL), CUDA_ERROR_INVALID_IMAGE);
+	free(image);
+}

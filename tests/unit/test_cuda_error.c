@@ -21,11 +21,14 @@ static const struct cuda_api api = {.cuGetErrorName = name_of, .cuGetErrorString
 
 Test(cuda_error, classes)
 {
-	static const int fatal[] = {4,	 214, 220, 700, 702, 709, 710, 714,
-				    715, 716, 717, 718, 719, 721, 999};
-	static const int unusable[] = {3, 34, 46, 100, 101, 802, 803};
+	static const int fatal[] = {4,	 214, 220, 226, 700, 702, 709, 710, 714,
+				    715, 716, 717, 718, 719, 721, 806, 810, 911};
+	static const int unusable[] = {3, 34, 46, 100, 101, 802, 803, 804, 805, 807, 808, 809};
+	static const int doubt[] = {201, 401, 999};
+	static const int passing[] = {2, 3, 46, 100, 101, 802, 805, 806, 807, 808, 809, 810, 999};
+	static const int staying[] = {0, 1, 34, 200, 700, 803, 804, 12345};
 	static const int code[] = {200, 209, 218, 222, 701};
-	static const int call[] = {1, 201, 400, 401, 500, 708, 712, 713, 800, 801, 900, 12345};
+	static const int call[] = {1, 400, 500, 708, 712, 713, 800, 801, 900, 12345};
 
 	cr_assert_eq(cuda_error_class(CUDA_SUCCESS), CUDA_FINE);
 	cr_assert_eq(cuda_error_class(CUDA_ERROR_NOT_READY), CUDA_LATER);
@@ -35,6 +38,12 @@ Test(cuda_error, classes)
 	for (size_t i = 0; i < sizeof unusable / sizeof *unusable; i++)
 		cr_assert_eq(cuda_error_class((CUresult)unusable[i]), CUDA_UNUSABLE, "%d",
 			     unusable[i]);
+	for (size_t i = 0; i < sizeof doubt / sizeof *doubt; i++)
+		cr_assert_eq(cuda_error_class((CUresult)doubt[i]), CUDA_DOUBT, "%d", doubt[i]);
+	for (size_t i = 0; i < sizeof passing / sizeof *passing; i++)
+		cr_assert(cuda_error_passes((CUresult)passing[i]), "%d", passing[i]);
+	for (size_t i = 0; i < sizeof staying / sizeof *staying; i++)
+		cr_assert_not(cuda_error_passes((CUresult)staying[i]), "%d", staying[i]);
 	for (size_t i = 0; i < sizeof code / sizeof *code; i++)
 		cr_assert_eq(cuda_error_class((CUresult)code[i]), CUDA_CODE, "%d", code[i]);
 	for (size_t i = 0; i < sizeof call / sizeof *call; i++)

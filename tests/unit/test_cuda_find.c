@@ -92,3 +92,50 @@ Test(cuda_find, what_is_nowhere_is_told_with_the_places_and_what_to_do)
 	cr_assert(strstr(f.text, "BRAZE_TESTLIB"), "%s", f.text);
 	cr_assert_not(strstr(f.text, "relative"), "%s", f.text);
 }
+
+/* Each library of the table of places, where wheels and conda put it. */
+Test(cuda_find, wheels_and_conda)
+{
+	static const char *const places[] = {"nvidia/cublas/lib", "nvidia/cuda_nvrtc/lib",
+					     "targets/sbsa-linux/lib"};
+	struct cuda_find f;
+
+	for (unsigned i = 0; i < sizeof places / sizeof *places; i++) {
+		char path[128];
+
+		snprintf(path, sizeof path, "%s/libbrazetest.so.2", places[i]);
+		touch(path);
+		cr_assert(cuda_find(&f, "BRAZE_TESTLIB", names));
+		cr_assert(strstr(f.path, path), "%s", f.path);
+		remove_all();
+	}
+	touch("lib/libbrazetest.so.2");
+	setenv("BRAZE_CUDA_PATHS", "", 1);
+	setenv("CONDA_PREFIX", folder, 1);
+	cr_assert(cuda_find(&f, "BRAZE_TESTLIB", names), "%s", f.text);
+}
+
+Test(cuda_find, what_is_newer_than_the_driver_is_passed_over)
+{
+	struct cuda_find f;
+	char link[128], target[128];
+
+	touch("lib64/libbrazetest.so.2");
+	touch("nvidia/cublas/lib/libbrazetest.so.1");
+	cuda_find_driver(1080);
+	cr_assert(cuda_find(&f, "BRAZE_TESTLIB", names));
+	cr_assert(strstr(f.path, "nvidia/cublas/lib/libbrazetest.so.1"), "%s", f.path);
+	cuda_find_driver(2000);
+	cr_assert(cuda_find(&f, "BRAZE_TESTLIB", names));
+	cr_assert(strstr(f.path, "lib64/libbrazetest.so.2"), "%s", f.path);
+	/* A name without a number is what it leads to. */
+	cuda_find_driver(1080);
+	snprintf(link, sizeof link, "%s/lib64/libbrazeother.so", folder);
+	snprintf(target, sizeof target, "%s/lib64/libbrazetest.so.2", folder);
+	cr_assert_eq(symlink(target, link), 0);
+	cr_assert_not(
+		cuda_find(&f, "BRAZE_TESTLIB", (const char *const[]){"libbrazeother.so", NULL}));
+	cr_assert(strstr(f.text, "later CUDA than the driver"), "%s", f.text);
+	cuda_find_driver(0);
+	cr_assert(cuda_find(&f, "BRAZE_TESTLIB", (const char *const[]){"libbrazeother.so", NULL}));
+}

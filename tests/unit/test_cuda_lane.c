@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "cuda_bench.h"
 
+#include <stdio.h>
+
 static double *doubles(struct bench *b, uint64_t at)
 {
 	return (double *)(b->mem + at);
@@ -235,4 +237,58 @@ Test(cuda_lane, many_clients_come_and_go, .timeout = 60)
 		region_drop(b, 2);
 	}
 	bench_close(b);
+}
+
+/* How often the stand-in's worker has called a function so far. */
+static uint64_t calls(const char *path, const char *function)
+{
+	struct {
+		char name[56];
+		uint64_t count;
+	} row;
+	FILE *f = fopen(path, "re");
+	uint64_t n = 0;
+
+	cr_assert(f);
+	while (fread(&row, sizeof row, 1, f) == 1)
+		n += strcmp(row.name, function) == 0 ? row.count : 0;
+	fclose(f);
+	return n;
+}
+
+/* A cancel must reach the device while the driver holds a client's launches: it never holds
+ * so many that the next one waits in it. */
+Test(cuda_lane, the_driver_never_holds_many_launches, .timeout = 60)
+{
+	enum { STEPS = 300, RUNS = 3 };
+	struct nest n = nest_half(10);
+	struct bench *b = NULL;
+	char path[] = "/tmp/braze-calls-XXXXXX", settings[64];
+	int fd = mkstemp(path);
+
+	cr_assert_geq(fd, 0);
+	close(fd);
+	snprintf(settings, sizeof settings, "delay_us=50,count=%s", path);
+	standin(settings);
+	b = bench_open();
+	kernel(b, 5, &n, PTX_HALF);
+	device_region(b, 2, 80);
+	run_begin(b);
+	run_kernel(b, &n, 5, PLACE(2, 0), PLACE(2, 0), 0, 10, 0);
+	run_end(b, 1, OK);
+	/* The stand-in makes the others by way of it. */
+	cr_assert_eq(calls(path, "cuStreamCreateWithPriority"), calls(path, "cuStreamCreate") + 1,
+		     "cancels go first");
+	uint64_t before = calls(path, "cuStreamSynchronize");
+	for (uint64_t i = 0; i < RUNS; i++) {
+		run_begin(b);
+		for (int k = 0; k < STEPS; k++)
+			run_kernel(b, &n, 5, PLACE(2, 0), PLACE(2, 0), 0, 10, 0);
+		run_send(b, 2 + i);
+	}
+	for (int i = 0; i < RUNS; i++)
+		cr_assert_eq(receive(b).done.status, OK);
+	cr_assert_geq(calls(path, "cuStreamSynchronize") - before, 1);
+	bench_close(b);
+	unlink(path);
 }

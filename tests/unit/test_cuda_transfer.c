@@ -219,3 +219,26 @@ Test(cuda_transfer, staged_copies_of_two_clients, .timeout = 60)
 	expect(b, 64 * MIB, N, 2);
 	bench_close(b);
 }
+
+/* Where the device reads ordinary memory by itself nothing small comes from there. */
+Test(cuda_transfer, small_copies_where_the_device_reads_later, .timeout = 60)
+{
+	enum { N = 20000 };
+	struct bench *b = NULL;
+
+	standin("pageable=1,delay_us=500");
+	b = bench_open();
+	device_region(b, 2, 3 * N);
+	for (int turn = 0; turn < 3; turn++) {
+		run_begin(b);
+		for (uint32_t i = 0; i < 3; i++) {
+			memset(b->mem + i * N, (int)i + 7 * turn + 1, N);
+			run_copy(b, ARENA, i * N, 2, i * N, 0, N);
+		}
+		run_copy(b, 2, 0, ARENA, 1 << 20, 0, 3 * N);
+		run_end(b, (uint64_t)turn + 1, OK);
+		for (uint32_t i = 0; i < 3 * N; i++)
+			cr_assert_eq(b->mem[(1 << 20) + i], (char)(i / N + 7 * (uint32_t)turn + 1));
+	}
+	bench_close(b);
+}

@@ -165,3 +165,54 @@ Test(cuda_watch, the_broker_goes_during_a_run, .timeout = 60)
 	usleep(50000);
 	bench_close(b);
 }
+
+/* An error that may mean the context: the next call tells. */
+Test(cuda_watch, an_unknown_error_that_passes_fails_its_run_only, .timeout = 60)
+{
+	struct bench *b = NULL;
+
+	standin("fail=cuMemcpyDtoHAsync_v2:1:999,fail=cuMemcpyDtoHAsync_v2:2:401");
+	b = bench_open();
+	device_region(b, 2, 80);
+	for (uint64_t i = 0; i < 3; i++) {
+		run_begin(b);
+		run_copy(b, 2, 0, ARENA, 0, 0, 80);
+		run_end(b, i + 1, i < 2 ? E_DEVICE : OK);
+	}
+	bench_close(b);
+}
+
+Test(cuda_watch, an_unknown_error_that_stays_ends_the_worker, .timeout = 60)
+{
+	struct bench *b = NULL;
+	struct nest n = nest_half(10);
+
+	standin("fault=cuLaunchKernel:1:999");
+	b = bench_open();
+	kernel(b, 5, &n, PTX_HALF);
+	device_region(b, 2, 80);
+	bad_run(b, &n, 5);
+	cr_assert_eq(bench_wait(b), 3);
+	bench_free(b);
+}
+
+Test(cuda_watch, without_a_watch_nothing_hangs, .timeout = 60)
+{
+	struct bench *b = NULL;
+	struct nest n = nest_half(10);
+	struct reply r;
+
+	setenv("BRAZE_WORKER_HANG_MS", "0", 1);
+	setenv("BRAZE_WORKER_GRACE_MS", "1", 1);
+	b = bench_open();
+	kernel(b, 6, &n, PTX_SPIN);
+	device_region(b, 2, 80);
+	run_begin(b);
+	run_kernel(b, &n, 6, PLACE(2, 0), PLACE(2, 0), 0, 10, 0);
+	run_send(b, 1ull << TICKET_SHIFT);
+	usleep(300000);
+	send_simple(b, CMD_CANCEL, 0, 1ull << TICKET_SHIFT, 0, -1);
+	r = receive(b);
+	cr_assert_eq(r.done.status, E_CANCELLED);
+	bench_close(b);
+}
