@@ -93,6 +93,7 @@ struct bz_acc {
 #define BZ_WARPS   8
 #define BZ_LANES   32 /* of a warp */
 #define BZ_TILE	   32
+#define BZ_TILE_ROWS 4 /* of a tile, that a thread reads at once */
 
 
 BZ_FN bool bz_cancelled(const bz_head &h)

@@ -21,9 +21,10 @@ void cuda_ring_init(struct cuda_ring *r)
 static enum status slot_open(struct cuda *c, struct cuda_ring_slot *s, struct err *err)
 {
 	void *mem = NULL;
-	enum status st = cuda_context_check(
-		c, c->api.cuEventCreate(&s->done, CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING),
-		err, "an event of a staging ring");
+	/* A piece takes less time than a thread that sleeps to be woken: its end is looked for. */
+	enum status st =
+		cuda_context_check(c, c->api.cuEventCreate(&s->done, CU_EVENT_DISABLE_TIMING), err,
+				   "an event of a staging ring");
 
 	if (st == OK)
 		st = cuda_context_check(

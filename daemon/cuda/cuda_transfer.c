@@ -2,7 +2,8 @@
 /* cuda/cuda_transfer.c - STEP_COPY: bytes between arenas and the device.
  *
  *   within the device      on the lane's stream
- *   registered chunks      on the lane's stream, directly
+ *   registered chunks      on the lane's stream, directly, after all that goes otherwise: a
+ *                          ring waits for what is on the stream
  *   up to 32 KiB           to the device by the driver's own staging, or, where the device
  *                          reads ordinary memory by itself, through the run's bounce
  *                          buffer; from it through that, whose bytes reach the arena when
@@ -11,6 +12,7 @@
  *
  * An arena's bytes that were written by an earlier copy, still under way, may only
  * be read by the processor when that copy has come to its end: cuda_issue_settle. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/xalloc.h"
@@ -67,60 +69,69 @@ static enum status plain_down(struct cuda_run *run, CUdeviceptr from, const stru
 		err, "copying %llu bytes from the device", (unsigned long long)n);
 }
 
-static enum status up(struct cuda_run *run, struct cuda_spot from, CUdeviceptr to, uint64_t n,
-		      struct err *err)
+/* n bytes between a place of an arena and the device. */
+struct passage {
+	struct cuda_run *run;
+	struct cuda_spot host;
+	CUdeviceptr device;
+	uint64_t n;
+	bool down; /* to the arena */
+};
+
+/* A piece of it that lies in one registered chunk. */
+struct direct {
+	uint64_t at, n;
+};
+
+static enum status plain_piece(const struct passage *p, uint64_t at, uint64_t n, struct err *err)
 {
-	struct cuda_lane *l = run->lane;
-	enum status st = OK;
+	struct cuda_spot host = p->host;
 
-	cuda_pin_note(from.host, from.offset, n);
-	if (writes_pending(run))
-		st = cuda_issue_settle(run, err);
-	while (n > 0 && st == OK) {
-		uint64_t plain = 0;
-		uint64_t step = cuda_pin_take(run, from.host, from.offset, n, &plain);
-
-		if (step)
-			st = cuda_context_check(
-				l->c,
-				l->c->api.cuMemcpyHtoDAsync_v2(to, from.host->addr + from.offset,
-							       step, l->stream),
-				err, "copying %llu bytes to the device", (unsigned long long)step);
-		else
-			st = plain_up(run, &from, to, step = plain, err);
-		from.offset += step;
-		to += step;
-		n -= step;
-	}
-	return st;
+	host.offset += at;
+	return p->down ? plain_down(p->run, p->device + at, &host, n, err)
+		       : plain_up(p->run, &host, p->device + at, n, err);
 }
 
-static enum status down(struct cuda_run *run, CUdeviceptr from, struct cuda_spot to, uint64_t n,
-			struct err *err)
+static enum status direct_piece(const struct passage *p, const struct direct *d, struct err *err)
 {
-	struct cuda_lane *l = run->lane;
+	struct cuda_lane *l = p->run->lane;
+	char *host = p->host.host->addr + p->host.offset + d->at;
+	CUdeviceptr device = p->device + d->at;
+	CUresult rc;
+
+	if (p->down)
+		rc = l->c->api.cuMemcpyDtoHAsync_v2(host, device, d->n, l->stream);
+	else
+		rc = l->c->api.cuMemcpyHtoDAsync_v2(device, host, d->n, l->stream);
+	p->run->writes |= p->down;
+	return cuda_context_check(l->c, rc, err, "copying %llu bytes %s the device",
+				  (unsigned long long)d->n, p->down ? "from" : "to");
+}
+
+static enum status pass(const struct passage *p, struct err *err)
+{
+	struct direct *list = NULL;
 	enum status st = OK;
+	uint32_t n = 0, cap = 0;
 
-	cuda_pin_note(to.host, to.offset, n);
-	while (n > 0 && st == OK) {
-		uint64_t plain = 0;
-		uint64_t step = cuda_pin_take(run, to.host, to.offset, n, &plain);
-
-		if (step) {
-			run->writes = true;
-			st = cuda_context_check(
-				l->c,
-				l->c->api.cuMemcpyDtoHAsync_v2(to.host->addr + to.offset, from,
-							       step, l->stream),
-				err, "copying %llu bytes from the device",
-				(unsigned long long)step);
-		} else {
-			st = plain_down(run, from, &to, step = plain, err);
+	cuda_pin_note(p->host.host, p->host.offset, p->n);
+	if (!p->down && writes_pending(p->run))
+		st = cuda_issue_settle(p->run, err);
+	for (uint64_t at = 0, step, plain; at < p->n && st == OK; at += step + plain) {
+		plain = 0;
+		step = cuda_pin_take(p->run, p->host.host, p->host.offset + at, p->n - at, &plain);
+		if (step && n == cap) {
+			cap = 2 * cap + 8;
+			list = xrealloc(list, cap, sizeof *list);
 		}
-		to.offset += step;
-		from += step;
-		n -= step;
+		if (step)
+			list[n++] = (struct direct){at, step};
+		else
+			st = plain_piece(p, at, plain, err);
 	}
+	for (uint32_t i = 0; i < n && st == OK; i++)
+		st = direct_piece(p, &list[i], err);
+	free(list);
 	return st;
 }
 
@@ -157,9 +168,9 @@ enum status cuda_transfer_step(struct cuda_run *run, const struct command_step *
 	if (from.host && to.host)
 		return across(run, &from, &to, n, err);
 	if (from.host)
-		return up(run, from, to.addr, n, err);
+		return pass(&(struct passage){run, from, to.addr, n, .down = false}, err);
 	if (to.host)
-		return down(run, from.addr, to, n, err);
+		return pass(&(struct passage){run, to, from.addr, n, .down = true}, err);
 	return cuda_context_check(l->c,
 				  l->c->api.cuMemcpyDtoDAsync_v2(to.addr, from.addr, n, l->stream),
 				  err, "copying %llu bytes on the device", (unsigned long long)n);

@@ -34,7 +34,7 @@
 #define CUDA_SLOTS	 4	      /* runs of a lane that the device may hold */
 #define CUDA_SMALL_BYTES (32u << 10)  /* copies up to this need no staging */
 #define CUDA_RING_BYTES	 (8u << 20)   /* one of the two buffers of a staging ring */
-#define CUDA_CHUNK_BYTES (8u << 20)   /* arenas are registered in chunks of this size */
+#define CUDA_CHUNK_BYTES (512u << 10) /* arenas are registered in chunks of this size */
 #define CUDA_PIN_USES	 2	      /* copies of a chunk before it is registered */
 #define CUDA_PIN_MOST	 (4ull << 30) /* registered at most, unless it is set */
 #define CUDA_QUEUED	 512	      /* launches of a lane that the driver holds at most */

@@ -248,10 +248,8 @@ static void put_tile_numbers(struct cuda_gen *g)
 	unsigned last = g->innermost;
 
 	for (unsigned l = 0; l < g->n->npar; l++)
-		text_put(g->o,
-			 "const I E%u = A.extent[%u];\nconst bool t%u = A.h.tile == %u%s;\n"
-			 "const I n%u = t%u ? (E%u + BZ_TILE - 1) / BZ_TILE : E%u;\n",
-			 l, l, l, l, l == last ? " || true" : "", l, l, l, l);
+		text_put(g->o, "const I n%u = t%u ? (E%u + BZ_TILE - 1) / BZ_TILE : E%u;\n", l, l,
+			 l, l);
 	text_add(g->o, "const I points = E1");
 	for (unsigned l = 2; l < g->n->npar; l++)
 		text_put(g->o, " * E%u", l);
@@ -263,73 +261,126 @@ static void put_tile_numbers(struct cuda_gen *g)
 		       "const I end = (t0 ? bottom / BZ_TILE : bottom) + 1;\n"
 		       "const bool all = A.h.lo <= first * (t0 ? BZ_TILE : 1) * points && "
 		       "A.h.hi >= E0 * points;\n"
+		       "int since = 0;\n"
 		       "for (I b = first * tiles + blockIdx.x; b < end * tiles; b += gridDim.x) {\n"
-		       "if (bz_stopped(A.h)) return;\nI q = b;\nbz_place<I> from;\n");
+		       "if (bz_stopped(A.h, &since, BZ_TILE * BZ_TILE)) return;\n"
+		       "I q = b;\nbz_place<I> from;\nbool whole = all;\n");
 	for (unsigned l = g->n->npar; l-- > 0;) {
 		text_put(g->o, "from.x%u = (q %% n%u) * (t%u ? BZ_TILE : 1);\n", l, l, l);
 		if (l)
 			text_put(g->o, "q /= n%u;\n", l);
+		if (l == last || g->n->npar == 2)
+			text_put(g->o, "whole &= from.x%u + BZ_TILE <= E%u;\n", l, l);
+		else
+			text_put(g->o, "whole &= !t%u || from.x%u + BZ_TILE <= E%u;\n", l, l, l);
+	}
+}
+
+/* What both functions of a tile know of the loops; of two, both are tiled. */
+static void put_tile_loops(struct cuda_gen *g)
+{
+	for (unsigned l = 0; l < g->n->npar; l++) {
+		text_put(g->o, "const I E%u = A.extent[%u];\nconst bool t%u = ", l, l, l);
+		if (l == g->innermost || g->n->npar == 2)
+			text_add(g->o, "true;\n");
+		else
+			text_put(g->o, "A.h.tile == %u;\n", l);
 	}
 }
 
 /* A point of the tile: `along` steps of the last loop from its first, `across` of loop
- * `tile`; there: is it one of the loops' points? */
+ * `tile`; there: is it one of the loops' points, and k a row of the tile?  Of a whole tile all
+ * are. */
 static void put_tile_point(struct cuda_gen *g, const char *across, const char *along)
 {
-	text_add(g->o, "bz_place<I> at;\nbool there = true;\n");
+	text_add(g->o, "const int k = from_row + i * rows;\nbz_place<I> at;\n"
+		       "bool there = k < BZ_TILE;\n");
 	for (unsigned l = 0; l < g->n->npar; l++) {
 		if (l == g->innermost)
 			text_put(g->o, "at.x%u = from.x%u + %s;\n", l, l, along);
 		else
 			text_put(g->o, "at.x%u = from.x%u + (t%u ? %s : 0);\n", l, l, l, across);
-		text_put(g->o, "there &= at.x%u < E%u;\n", l, l);
+		text_put(g->o, "there &= WHOLE || at.x%u < E%u;\n", l, l);
 	}
 }
 
-/* Bring what is dense along loop `tile` into shared memory, a warp along it. */
+/* Each thread's rows of the tile, a few at a time. */
+#define TILE_ROWS                                                                                  \
+	"for (int from_row = row; from_row < BZ_TILE; from_row += BZ_TILE_ROWS * rows) {\n"
+#define TILE_ROW "#pragma unroll\nfor (int i = 0; i < BZ_TILE_ROWS; i++) {\n"
+
+/* Bring what is dense along loop `tile` into shared memory, a warp along it: first all that
+ * a thread reads, so that it is in flight together. */
 static void put_tile_loads(struct cuda_gen *g)
 {
-	text_add(g->o, "#pragma unroll 4\nfor (int k = row; k < BZ_TILE; k += rows) {\n");
-	put_tile_point(g, "lane", "k");
-	text_add(g->o, "if (!there) break;\n");
-	emit_cuda_place(g);
+	text_add(g->o, TILE_ROWS);
 	for (unsigned a = 0; a < g->n->naccess; a++) {
+		const char *t = emit_cuda_type(g->n->access[a].dtype);
+
 		if (!(g->staged >> a & 1))
 			continue;
-		text_put(g->o, "if (A.h.clo >> %u & 1)\ntile%u[k][lane] = bz_ld<bz_%s>(", a, a,
-			 emit_cuda_type(g->n->access[a].dtype));
+		text_put(g->o, "if (A.h.clo >> %u & 1) {\nbz_%s v[BZ_TILE_ROWS];\n" TILE_ROW, a, t);
+		put_tile_point(g, "lane", "k");
+		emit_cuda_place(g);
+		text_put(g->o, "if (there) v[i] = bz_ld<bz_%s>(", t);
 		emit_cuda_address(g, a);
-		text_add(g->o, ");\n");
+		text_put(g->o,
+			 ");\n}\n" TILE_ROW "const int k = from_row + i * rows;\n"
+			 "if (k < BZ_TILE) tile%u[k][lane] = v[i];\n}\n}\n",
+			 a);
 	}
-	text_add(g->o, "}\n");
+	text_add(g->o, "}\n__syncthreads();\n");
 }
 
-static void put_tiles(struct cuda_gen *g)
+/* The tiles in shared memory: declared, as parameters, or handed on. */
+static void put_staged(struct cuda_gen *g, const char *before, const char *between,
+		       const char *behind)
 {
-	uint32_t staged = emit_cuda_staged(g->n);
+	for (unsigned a = 0; a < g->n->naccess; a++)
+		if (g->staged >> a & 1 && *between)
+			text_put(g->o, "%s%s%s%u%s", before, emit_cuda_type(g->n->access[a].dtype),
+				 between, a, behind);
+		else if (g->staged >> a & 1)
+			text_put(g->o, "%s%u%s", before, a, behind);
+}
 
-	text_add(g->o, "BZ_FN void bz_tile_points(const bz_params &A)\n{\ntypedef bz_i64 I;\n"
+/* One tile, whose points are all among [lo, hi) if it is whole. */
+static void put_tile(struct cuda_gen *g)
+{
+	text_add(g->o, "template <class I, bool WHOLE> BZ_FN void bz_one_tile(const bz_params &A, "
+		       "const bz_place<I> &from, bool all");
+	put_staged(g, ", bz_tile<bz_", "> &tile", "");
+	text_add(g->o, ")\n{\n"
 		       "const int lane = threadIdx.x % BZ_LANES, row = threadIdx.x / BZ_LANES;\n"
 		       "const int rows = blockDim.x / BZ_LANES;\n");
-	for (unsigned a = 0; a < g->n->naccess; a++)
-		if (staged >> a & 1)
-			text_put(g->o, "__shared__ bz_tile<bz_%s> tile%u;\n",
-				 emit_cuda_type(g->n->access[a].dtype), a);
-	put_tile_numbers(g);
-	g->staged = staged;
-	if (staged) {
+	put_tile_loops(g);
+	if (g->staged)
 		put_tile_loads(g);
-		text_add(g->o, "__syncthreads();\n");
-	}
-	text_add(g->o, "#pragma unroll 4\nfor (int k = row; k < BZ_TILE; k += rows) {\n");
+	text_add(g->o, TILE_ROWS TILE_ROW);
 	put_tile_point(g, "k", "lane");
 	text_add(g->o, "I p = at.x0;\n");
 	for (unsigned l = 1; l < g->n->npar; l++)
 		text_put(g->o, "p = p * E%u + at.x%u;\n", l, l);
-	text_add(g->o, "if (!there || !(all || (p >= A.h.lo && p < A.h.hi))) continue;\n");
+	text_add(g->o, "if (!there || !(WHOLE || all || (p >= A.h.lo && p < A.h.hi))) continue;\n");
 	emit_cuda_place(g);
 	emit_cuda_instrs(g, SECTION_BODY);
 	text_add(g->o, "}\n}\n}\n");
+}
+
+static void put_tiles(struct cuda_gen *g)
+{
+	g->staged = emit_cuda_staged(g->n);
+	put_tile(g);
+	text_add(g->o, "BZ_FN void bz_tile_points(const bz_params &A)\n{\ntypedef bz_i64 I;\n");
+	put_staged(g, "__shared__ bz_tile<bz_", "> tile", ";\n");
+	put_tile_loops(g);
+	put_tile_numbers(g);
+	text_add(g->o, "if (whole) bz_one_tile<I, true>(A, from, all");
+	put_staged(g, ", tile", "", "");
+	text_add(g->o, ");\nelse bz_one_tile<I, false>(A, from, all");
+	put_staged(g, ", tile", "", "");
+	/* The next tile's values take the place of these. */
+	text_add(g->o, g->staged ? ");\n__syncthreads();\n}\n}\n" : ");\n}\n}\n");
 	g->staged = 0;
 	emit_cuda_map_entry(g, ENTRY_bz_map_tile, "bz_tile_points(A);");
 }
