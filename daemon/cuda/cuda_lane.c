@@ -29,7 +29,7 @@ static enum status slot_open(struct cuda_lane *l, uint32_t i, struct err *err)
 	if (st == OK)
 		st = cuda_context_check(c, c->api.cuEventCreate(&s->end, CU_EVENT_BLOCKING_SYNC),
 					err, "an event");
-	s->cancel = l->words + i * sizeof(uint32_t);
+	s->cancel = l->stops + i * sizeof(uint32_t);
 	s->bounce = l->pinned + 64 + i * CUDA_BOUNCE_BYTES;
 	_Static_assert(64 + CUDA_SLOTS * CUDA_ERROR_BYTES <= 4096, "a lane's words fit");
 	s->error = l->words + 64 + i * CUDA_ERROR_BYTES;
@@ -74,16 +74,13 @@ static enum status lane_open(struct cuda_lane *l, struct err *err)
 					c->api.cuStreamCreate(&l->stream, CU_STREAM_NON_BLOCKING),
 					err, "a client's stream");
 	if (st != OK || (st = cuda_memory_open(l, err)) != OK || (st = pinned_open(l, err)) != OK ||
+	    (st = cuda_words_take(c, &l->stops, err)) != OK ||
 	    (st = cuda_memory_take(l, &l->words, 4096, &free_bytes, err)) != OK)
 		return st;
 	st = cuda_context_check(c, c->api.cuMemsetD32Async(l->words, 0, 1024, l->stream), err,
-				"clearing the cancel words");
+				"clearing the words of errors");
 	for (uint32_t i = 0; i < CUDA_SLOTS && st == OK; i++)
 		st = slot_open(l, i, err);
-	/* Cancels write them on another stream. */
-	if (st == OK)
-		st = cuda_context_check(c, c->api.cuStreamSynchronize(l->stream), err,
-					"opening a client's stream");
 	return st;
 }
 
@@ -94,7 +91,9 @@ static void lane_shut(struct cuda_lane *l)
 
 	if (l->words)
 		cuda_memory_give(l, l->words, 4096);
-	l->words = 0;
+	if (l->stops)
+		cuda_words_give(c, l->stops);
+	l->words = l->stops = 0;
 	if (l->stream)
 		cuda_context_expect(c, c->api.cuStreamSynchronize(l->stream), "ending a stream");
 	for (uint32_t i = 0; i < CUDA_SLOTS; i++) {

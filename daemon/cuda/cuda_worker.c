@@ -318,6 +318,7 @@ static int finish(struct cuda *c)
 	cuda_ring_close(c, &c->up);
 	cuda_ring_close(c, &c->down);
 	cuda_blas_finish(c);
+	cuda_words_finish(c);
 	cuda_context_close(c);
 	left = atomic_load(&c->used);
 	pinned = atomic_load(&c->pinned);
@@ -344,6 +345,7 @@ int cuda_worker_serve(int fd, struct progress *page, int ordinal)
 	read_pin_settings(c);
 	c->packet = xmalloc(PACKET_BYTES);
 	pthread_mutex_init(&c->lock, NULL);
+	pthread_mutex_init(&c->words.lock, NULL);
 	pthread_mutex_init(&c->trimming, NULL);
 	cuda_tune_init(c);
 	cuda_ring_init(&c->up);

@@ -344,7 +344,8 @@ struct cuda_lane {
 	uint32_t serial;   /* of the next mark */
 	uint32_t launches; /* that the driver may hold */
 	bool eager;	   /* the last item came within the time that the issuer may look for one */
-	CUdeviceptr words;
+	CUdeviceptr words; /* of errors */
+	CUdeviceptr stops; /* its runs' cancel words */
 	char *pinned;
 	struct cuda_slot slot[CUDA_SLOTS];
 	CUdeviceptr mark_device;
@@ -376,6 +377,10 @@ struct cuda {
 	bool serves;	  /* it is open; before, errors are those of its start */
 	bool write_value; /* words are written by cuStreamWriteValue32 */
 	CUstream control; /* cancels */
+	struct {
+		pthread_mutex_t lock;
+		struct words_block *first;
+	} words;
 	int64_t hang_ns, grace_ns;
 	int64_t spin_ns; /* an issuer looks for the end of a run, or the next, before it sleeps */
 	uint32_t time_each;	 /* of so many short runs one is timed by events */
@@ -542,6 +547,11 @@ void cuda_side_join(struct cuda_lane *l, uint32_t streams);
 /* Make the lane's volley by a graph; *done false: it is not one that has one. */
 enum status cuda_graph_fire(struct cuda_run *run, bool *done, struct err *err) MUST_USE;
 void cuda_graph_finish(struct cuda_lane *l);
+
+/* cuda_words.c: cancel words for a lane, all 0.  Any thread. */
+enum status cuda_words_take(struct cuda *c, CUdeviceptr *out, struct err *err) MUST_USE;
+void cuda_words_give(struct cuda *c, CUdeviceptr words);
+void cuda_words_finish(struct cuda *c);
 
 /* cuda_lane.c: the queue of a client.  Command thread. */
 struct cuda_lane *cuda_lane_of(struct cuda *c, uint64_t client);

@@ -178,6 +178,8 @@ static void run(const struct command_line *c)
 		host_tell_log(&h, 20);
 	}
 	host_finish(&h);
+	if (!st && c->sections & SECTION_DEVICE)
+		check_probes(&c->options);
 	if (!st && c->sections & SECTION_FAULTS)
 		check_faults(&c->options);
 	if (!st && c->sections & SECTION_BENCH) {

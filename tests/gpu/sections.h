@@ -26,6 +26,7 @@ void check_faults(const struct options *o);
 void bench_trace(struct both *b);
 void bench_products(struct both *b);
 /* By the driver alone. */
+void check_probes(const struct options *o);
 void bench_driver(const struct options *o);
 void bench_kernels(const struct options *o);
 

@@ -6,6 +6,7 @@ When the process says that it begins, it gets a SIGINT after a moment; KeyboardI
 must come out of that very statement.  How long it took is printed, not judged.
 """
 
+import os
 import signal
 import subprocess
 import sys
@@ -156,6 +157,7 @@ def interrupted(statement, then=""):
     return said, took
 
 
+@pytest.mark.skipif(os.environ.get("BRAZE_TEST_DRIVER") == "own", reason="a GPU is done before")
 @pytest.mark.parametrize("name", WAITS)
 def test_ctrl_c_ends_the_wait(name):
     said, took = interrupted(WAITS[name])
