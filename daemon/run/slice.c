@@ -24,6 +24,7 @@
 #define POINT_MAX   (1 << 22) /* elements of a point that need not be cut by chunks */
 #define PARTS_MAX   (1 << 24) /* partial results that a worker keeps of one group */
 #define UNITS_MAX   (1 << 30) /* of a slice */
+#define FEW_CORES   4	      /* slices that a chunk for each thread may take */
 
 static uint64_t times(uint64_t a, uint64_t b)
 {
@@ -187,6 +188,7 @@ struct outlook {
 	double fresh;  /* bytes of memory that it is the first to touch, at most */
 	double slice;  /* microseconds that a packet may hold */
 	uint64_t most; /* elements of the next slice, at most */
+	uint64_t seen; /* elements of the largest slice that was measured; 0: none was */
 };
 
 static struct outlook look(const struct executor *x, const struct executor_job *job,
@@ -203,6 +205,7 @@ static struct outlook look(const struct executor *x, const struct executor_job *
 	if (job->pace_step == job->step && job->pace_elements) {
 		o.us = (double)all * left * (double)job->pace_ns / (double)job->pace_elements / 1e3;
 		o.most = times(job->pace_most, GROWTH);
+		o.seen = job->pace_most;
 	} else if (!slice_known(x, s)) {
 		o.most = (uint64_t)(o.slice * 1e3 / (CAUTION * element_ns(s)));
 	} else if (o.us > o.slice || (o.us > 0 && schedule_shared(x))) {
@@ -289,10 +292,17 @@ static int64_t part_within(int64_t left, double all, double most)
 	return all > most ? (int64_t)((double)left * most / all) : left;
 }
 
-/* A thread does a chunk: one for each takes no longer than one of them. */
-static int64_t for_all_threads(const struct executor *x, int64_t chunks)
+/* A thread does a chunk: one for each takes no longer than one of them, unless it was seen that
+ * there are not as many cores. */
+static int64_t for_all_threads(const struct executor *x, const struct units *u,
+			       const struct outlook *o, int64_t left, int64_t chunks)
 {
-	return x->units ? (chunks + x->units - 1) / x->units * x->units : chunks;
+	int64_t threads = x->units ? x->units : 1;
+	bool seen = o->seen >= times(u->elements, (uint64_t)threads);
+
+	if (seen && o->us / (double)left * (double)threads > FEW_CORES * o->slice)
+		return chunks;
+	return (chunks + threads - 1) / threads * threads;
 }
 
 static int64_t units_within(const struct executor *x, const struct plan_step *s,
@@ -314,7 +324,7 @@ static int64_t units_within(const struct executor *x, const struct plan_step *s,
 	}
 	take = take < 1 ? 1 : take > UNITS_MAX && !x->target ? UNITS_MAX : take;
 	if (u->chunks && !x->target)
-		take = for_all_threads(x, take);
+		take = for_all_threads(x, u, o, left, take);
 	return take > left ? left : take;
 }
 

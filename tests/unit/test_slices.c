@@ -235,7 +235,7 @@ Test(slices, have_a_chunk_for_each_thread, .timeout = 60)
 	bench_open(&b);
 	work_sum(w, &b.kernel[SUM], 1, 7 * TREE_CHUNK, 0, 60 << 20, 7 * RUN_SLICE_US);
 	w->job.pace_elements = TREE_CHUNK; /* a chunk takes just more than a slice */
-	w->job.pace_most = 7 * TREE_CHUNK;
+	w->job.pace_most = TREE_CHUNK;
 	w->job.pace_ns = RUN_SLICE_US * 1100;
 	b.x->units = 0;
 	c = chosen(&b, w, &none);
@@ -250,6 +250,12 @@ Test(slices, have_a_chunk_for_each_thread, .timeout = 60)
 	cr_assert_eq(c.hi, 7);
 	cr_assert(c.last);
 	w->job.at = 0;
+	w->job.pace_most = 4 * TREE_CHUNK;
+	c = chosen(&b, w, &none);
+	cr_assert_eq(c.hi, 1, "four were seen to take more than four slices");
+	w->job.pace_ns = RUN_SLICE_US * 900;
+	c = chosen(&b, w, &none);
+	cr_assert_eq(c.hi, 4);
 	w->job.pace_ns = RUN_SLICE_US * 180;
 	c = chosen(&b, w, &none);
 	cr_assert(c.last && !c.split, "five would fit, and the sixth has company");
