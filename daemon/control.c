@@ -2,7 +2,8 @@
 /* control.c - an operator's orders: end, cancel, pause, resume, evict, limit, clear.
  *
  * In:  an order, with who gave it by the kernel's word.
- * Out: it is done, or why not; a line of the log and of the audit either way. */
+ * Out: it is done, or why not; a line of the log and of the audit either way.  Of who may not give
+ * any, of the log only: nobody pushes others' acts out of the audit. */
 #include "control.h"
 
 #include <cjson/cJSON.h>

@@ -98,13 +98,19 @@ struct command_range {
 	uint64_t offset, bytes;
 };
 
+enum run_rank {
+	RANK_ALONE, /* nothing else was sent and not answered */
+	RANK_WAITS, /* behind another */
+	RANK_FIRST  /* goes before other clients' that wait */
+};
+
 /* Behind struct command of CMD_RUN: nstep steps, then nfetch fetches. */
 struct command_run {
 	struct command head;
 	uint64_t client; /* runs of one client are done in order */
 	uint32_t nstep, nfetch;
 	uint32_t alone; /* one step at a time: a death is to show which it was */
-	uint32_t pad;
+	uint32_t rank;	/* enum run_rank; GPUs' workers do not look at it */
 };
 
 /* Index of a copy: it belongs to no step of the plan. */

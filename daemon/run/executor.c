@@ -277,6 +277,7 @@ static void run_done(struct executor *x, const struct command_done *done, size_t
 		x->deaths_in_row = x->kills_in_row = 0;
 		note_runs(x, &f, busy);
 		slice_note(job, &f, busy);
+		slice_fresh_note(x, &f, busy);
 		if (f.turns)
 			job->plan->turn_ns = busy / f.turns + 1;
 		note_copies(x, &f, busy);
@@ -335,6 +336,7 @@ static void hello(struct executor *x, const struct command_hello *h)
 		x->unusable = true;
 		snprintf(x->why, sizeof x->why, "%.*s", (int)sizeof h->text - 1, h->text);
 	}
+	x->units = h->units;
 	if (x->events.hello)
 		x->events.hello(x->events.data, h);
 }
@@ -421,6 +423,7 @@ enum status executor_create(struct executor **out, struct uv_loop_s *loop,
 	x->threads = config->threads;
 	x->target = config->target;
 	x->flights = config->target ? FLIGHTS : CLIENT_FLIGHTS;
+	x->fresh_most = SHARED_FRESH_BYTES;
 	if (config->events)
 		x->events = *config->events;
 	x->pid = -1;
@@ -556,6 +559,7 @@ void executor_submit(struct executor *x, struct executor_job *job)
 	job->step = 0;
 	job->at = 0;
 	job->copied = 0;
+	job->copied_bytes = 0;
 	job->nfault = 0;
 	job->pace_elements = job->pace_ns = job->pace_most = 0;
 	job->ticket = ++x->next_job << TICKET_SHIFT;
@@ -605,7 +609,8 @@ static void stop_turning(struct executor *x, struct executor_job *job)
 
 void executor_cancel(struct executor *x, struct executor_job *job)
 {
-	bool begun = job->turn > 0 || job->step > 0 || job->at != 0 || job->copied > 0;
+	bool begun = job->turn > 0 || job->step > 0 || job->at != 0 || job->copied > 0 ||
+		     job->copied_bytes > 0;
 	bool queued = false;
 
 	if (job->cancelled)

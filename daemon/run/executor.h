@@ -15,6 +15,10 @@
 
 #define RUN_SLICE_US	20000
 #define SHARED_SLICE_US 5000 /* while several clients ask for a device's time */
+/* Memory that nobody has touched yet: so much of it a packet may be the first to touch, as long as
+ * that takes no longer than a slice. */
+#define RUN_FRESH_BYTES	   (16u << 20)
+#define SHARED_FRESH_BYTES (2u << 20)
 
 struct uv_loop_s;
 struct executor;
@@ -44,10 +48,13 @@ struct executor_job {
 	const struct command_place *place; /* [turns][slot of the plan] */
 	const uint64_t *imm;		   /* [turns][2 * nimm]: the partition's immediates */
 	const int64_t *size;		   /* [turns][plan's sizes] */
-	uint64_t client;		   /* queue: session id */
-	const char *name;		   /* of the client, for messages; NULL: unknown */
-	uint32_t pid;			   /* likewise */
-	uint64_t flow;			   /* of base/moments.h */
+	/* [turns][slot of the plan]: nobody has touched its memory yet; no more so once what
+	 * touches it was sent.  NULL: nothing is known of it. */
+	uint8_t *fresh;
+	uint64_t client;  /* queue: session id */
+	const char *name; /* of the client, for messages; NULL: unknown */
+	uint32_t pid;	  /* likewise */
+	uint64_t flow;	  /* of base/moments.h */
 	uint32_t nfetch;
 	const struct command_fetch *fetch;
 	uint32_t nbefore, nafter; /* copies before the first step, after the last */
@@ -77,6 +84,7 @@ struct executor_job {
 	uint32_t pace_step;
 	uint64_t pace_elements, pace_ns, pace_most;
 	uint32_t copied;
+	uint64_t copied_bytes; /* of the next copy, by packets before */
 	uint64_t ticket;
 	uint32_t in_flight, attempts, cancelled;
 	uint8_t ending;	 /* cancelled where it cannot stop: sent also of a client that is held */

@@ -20,7 +20,8 @@
 #include "watch.h"
 
 #define CLIENT_FLIGHTS 2     /* packets a worker holds for a client: one runs, one waits */
-#define FLIGHTS	       16    /* for all; the CPU's worker, which runs one at a time: 2 */
+#define OVERTAKERS     4     /* that go before one that waits, at most */
+#define FLIGHTS	       16    /* for all; the CPU's, which runs one at a time: 2 and OVERTAKERS */
 #define ATTEMPTS       3     /* worker deaths under one job before it fails */
 #define COPY_BYTES_US  10000 /* bytes copied in a microsecond, until that was measured */
 
@@ -61,8 +62,11 @@ struct flight {
 	uint64_t cost_us;
 	int64_t waited_ns; /* while it was the oldest; GPUs (watch.c) */
 	uint64_t up, down; /* bytes that its copies carry to the device, from it */
+	uint64_t fresh;	   /* bytes of memory that its steps are the first to touch, at most */
 	uint32_t turns;	   /* of its STEP_LOOP; 0: it has none */
 	uint32_t checks;   /* of its steps, of a job of turns: at most COMMAND_FAULTS */
+	uint8_t rank;	   /* enum run_rank */
+	uint8_t overtaken; /* so many were sent that go before it */
 	uint32_t nstep, cap;
 	struct flight_step *step;
 };
@@ -110,6 +114,7 @@ struct executor {
 	unsigned target;
 	uint32_t flights; /* at most FLIGHTS */
 	struct executor_events events;
+	uint32_t units; /* that its worker does side by side; 0: it has not said */
 	bool unusable;	/* its device: why[] */
 	bool again;	/* and that may pass */
 	uint32_t tries; /* to start it, in a row */
@@ -146,6 +151,7 @@ struct executor {
 	uint32_t nflight;
 	uint64_t next_job;
 	int64_t shared_until_ns; /* clients have met lately; 0: never */
+	uint64_t fresh_most;	 /* bytes of new memory that a packet touches in time (slice.c) */
 	char *packet;		 /* COMMAND_BYTES */
 	struct ended *ended, **ended_tail, *failing;
 
@@ -205,14 +211,21 @@ void slice_note(struct executor_job *job, const struct flight *f, uint64_t busy_
 struct slice {
 	int64_t lo, hi, plo, phi; /* as in struct command_step */
 	uint8_t split;
-	uint64_t elements, cost;
+	uint64_t elements, cost, fresh;
 	bool last;    /* of its step; else */
 	int64_t next; /* job->at after it */
 };
-/* What of job->step fits a packet that holds `used` microseconds already; false:
- * nothing, the step must wait for the next one. */
+/* What of job->step fits a packet that holds f already; false: nothing, the step must wait for
+ * the next one. */
 bool slice_choose(struct slice *out, const struct executor *x, struct executor_job *job,
-		  uint64_t used, bool empty);
+		  const struct flight *f);
+/* Bytes of memory that a packet may be the first to touch; one has, and took so long. */
+uint64_t slice_fresh_most(const struct executor *x);
+void slice_fresh_note(struct executor *x, const struct flight *f, uint64_t busy_ns);
+/* What job->step touches was sent: its memory is like any other from now on. */
+void slice_touched(struct executor_job *job);
+/* Of the job's next turns, at most n, as many as touch no more of it than a packet may. */
+uint32_t slice_fresh_turns(const struct executor *x, const struct executor_job *job, uint32_t n);
 
 /* Room that any step takes at most. */
 #define STEP_BYTES_MAX                                                                             \

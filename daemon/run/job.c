@@ -382,6 +382,8 @@ static void release(struct job *j, struct trace *t)
 		struct storage *st = j->slot[s];
 		struct mirror *m = st ? st->mirror : NULL;
 
+		if (st && j->run.fresh)
+			st->fresh |= j->run.fresh[s];
 		if (m && j->slot_use && (j->slot_use[s] & USE_MIRROR)) {
 			if (j->slot_use[s] & USE_UPLOAD)
 				m->arriving = 0;
@@ -394,6 +396,8 @@ static void release(struct job *j, struct trace *t)
 	free(j->place);
 	free(j->copy);
 	free(j->slot_use);
+	free(j->run.fresh);
+	j->run.fresh = NULL;
 	j->slot = NULL;
 	j->place = NULL;
 	j->copy = NULL;
@@ -417,6 +421,17 @@ static void detach_outputs(struct job *j, struct trace *t)
 	}
 }
 
+/* The job is the first to touch the slot's memory; what it does not touch, it gives back. */
+static void bind_fresh(struct job *j, size_t at)
+{
+	if (!j->slot[at]->fresh)
+		return;
+	if (!j->run.fresh)
+		j->run.fresh = xcalloc(slots(j), 1);
+	j->run.fresh[at] = 1;
+	j->slot[at]->fresh = 0;
+}
+
 /* One slot of one turn. */
 static enum status bind_slot(struct job *j, struct trace *t, size_t at, uint32_t region,
 			     struct err *err)
@@ -431,6 +446,7 @@ static enum status bind_slot(struct job *j, struct trace *t, size_t at, uint32_t
 		return bind_mirror(j, t, s, region, err);
 	j->place[at] = job_host_place(j->slot[at], region);
 	j->place[at].offset += (uint64_t)slot_from(j, s);
+	bind_fresh(j, at);
 	if (is_copy(j, turn, s))
 		j->copy[j->run.nbefore++] = (struct executor_copy){
 			.from = job_host_place(

@@ -190,7 +190,7 @@ static size_t put_slice(struct executor *x, struct executor_job *job, struct fli
 	size_t bytes = 0;
 
 	turn_steps(job, job->turn);
-	if (!has_room_for_checks(job, f) || !slice_choose(&c, x, job, f->cost_us, f->nstep == 0))
+	if (!has_room_for_checks(job, f) || !slice_choose(&c, x, job, f))
 		return 0;
 	if (k && job->at == 0)
 		cache_note_run(x->cache, k, slice_elements(s), 0);
@@ -199,9 +199,12 @@ static size_t put_slice(struct executor *x, struct executor_job *job, struct fli
 		marshal_kernel(x, k);
 	bytes = marshal_step(at, x, job, &c);
 	marshal_note(f, job->step, c.cost, c.elements);
+	f->fresh += c.fresh;
 	job->at = c.next;
-	if (c.last)
+	if (c.last) {
+		slice_touched(job);
 		next_step(job);
+	}
 	return bytes;
 }
 
@@ -215,32 +218,56 @@ bool marshal_all_sent(const struct executor_job *job)
 	return !steps_left(job) && job->copied == job->nbefore + job->nafter;
 }
 
-/* The job's next copy, up to `end` of them; false: there is none. */
-static bool put_copy(struct executor_job *job, struct flight *f, uint32_t end, char *at)
+/* Bytes of a copy that fit a packet.  The CPU's go to memory that was just taken; a GPU's are its
+ * driver's, which does them beside its kernels. */
+static uint64_t copy_most(const struct executor *x, const struct flight *f)
+{
+	uint64_t most = slice_fresh_most(x);
+
+	if (x->target)
+		return UINT64_MAX;
+	return f->fresh < most ? most - f->fresh : 0;
+}
+
+/* The job's next copy, or a part of it, up to `end` of them; false: there is none. */
+static bool put_copy(const struct executor *x, struct executor_job *job, struct flight *f,
+		     uint32_t end, char *at)
 {
 	const struct executor_copy *copy = &job->copy[job->copied];
-	struct command_step c = {.kind = STEP_COPY, .index = STEP_INDEX_COPY};
+	struct command_step c = {
+		.kind = STEP_COPY, .index = STEP_INDEX_COPY, .bytes = COPY_STEP_BYTES};
+	struct command_place place[2];
+	uint64_t bytes = copy_most(x, f);
 
-	if (job->copied >= end)
+	if (job->copied >= end || !bytes)
 		return false;
-	c.bytes = COPY_STEP_BYTES;
-	c.hi = (int64_t)copy->bytes;
+	place[0] = copy->from;
+	place[1] = copy->to;
+	place[0].offset += job->copied_bytes;
+	place[1].offset += job->copied_bytes;
+	if (bytes > copy->bytes - job->copied_bytes)
+		bytes = copy->bytes - job->copied_bytes;
+	c.hi = (int64_t)bytes;
 	memcpy(at, &c, sizeof c);
-	memcpy(at + sizeof c, &copy->from, sizeof copy->from);
-	memcpy(at + sizeof c + sizeof copy->from, &copy->to, sizeof copy->to);
-	f->cost_us += copy->bytes / COPY_BYTES_US;
-	*(copy->from.region < DEVICE_REGION ? &f->up : &f->down) += copy->bytes;
-	job->copied++;
+	memcpy(at + sizeof c, place, sizeof place);
+	f->cost_us += bytes / COPY_BYTES_US;
+	*(copy->from.region < DEVICE_REGION ? &f->up : &f->down) += bytes;
+	f->fresh += x->target ? 0 : bytes;
+	job->copied_bytes += bytes;
+	if (job->copied_bytes == copy->bytes) {
+		job->copied++;
+		job->copied_bytes = 0;
+	}
 	return true;
 }
 
 /* Copies [job->copied, end), as many as the packet takes; bytes. */
-static size_t put_copies(struct executor_job *job, struct flight *f, uint32_t end, char *at,
-			 size_t room, uint32_t *nstep)
+static size_t put_copies(const struct executor *x, struct executor_job *job, struct flight *f,
+			 uint32_t end, char *at, size_t room, uint32_t *nstep)
 {
 	size_t used = 0;
 
-	while (used + COPY_STEP_BYTES <= room && put_copy(job, f, end, at + used)) {
+	while (used + COPY_STEP_BYTES <= room && put_copy(x, job, f, end, at + used)) {
 		used += COPY_STEP_BYTES;
 		++*nstep;
 	}
@@ -249,17 +276,19 @@ static size_t put_copies(struct executor_job *job, struct flight *f, uint32_t en
 
 size_t marshal_packet(struct executor *x, struct executor_job *job, struct flight *f)
 {
-	struct command_run run = {
-		.head.kind = CMD_RUN, .client = job->client, .alone = job->suspect};
+	struct command_run run = {.head.kind = CMD_RUN,
+				  .client = job->client,
+				  .alone = job->suspect,
+				  .rank = f->rank};
 	size_t fetches = job->nfetch * sizeof *job->fetch;
 	size_t used = sizeof run, limit = COMMAND_BYTES - fetches - STEP_BYTES_MAX;
 
 	f->nstep = 0;
 	f->cost_us = 0;
-	f->up = f->down = 0;
+	f->up = f->down = f->fresh = 0;
 	f->turns = f->checks = 0;
 	f->waited_ns = 0;
-	used += put_copies(job, f, job->nbefore, x->packet + used, limit - used, &run.nstep);
+	used += put_copies(x, job, f, job->nbefore, x->packet + used, limit - used, &run.nstep);
 	f->cost_us = 0; /* the device's own work is what is cut and shared out */
 	while (job->copied >= job->nbefore && steps_left(job) && used <= limit) {
 		size_t n = job->turns - job->turn < 2
@@ -276,7 +305,7 @@ size_t marshal_packet(struct executor *x, struct executor_job *job, struct fligh
 			break;
 	}
 	if (!steps_left(job) && used <= limit)
-		used += put_copies(job, f, job->nbefore + job->nafter, x->packet + used,
+		used += put_copies(x, job, f, job->nbefore + job->nafter, x->packet + used,
 				   limit - used, &run.nstep);
 	if (marshal_all_sent(job) && job->nfetch) {
 		used += put(x->packet + used, job->fetch, fetches);

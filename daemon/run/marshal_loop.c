@@ -35,6 +35,7 @@ static uint32_t step_scalars(const struct plan_step *s)
 /* Can every step of a turn be sent whole, in one packet? */
 static bool measure_turn(struct turn *t, const struct executor *x, struct executor_job *job)
 {
+	struct flight so_far = {.nstep = 1};
 	bool whole = true;
 
 	*t = (struct turn){0};
@@ -44,7 +45,8 @@ static bool measure_turn(struct turn *t, const struct executor *x, struct execut
 		struct slice c = {0};
 
 		job->step = i;
-		whole = slice_choose(&c, x, job, (uint64_t)t->us, false) && c.last;
+		so_far.cost_us = (uint64_t)t->us;
+		whole = slice_choose(&c, x, job, &so_far) && c.last;
 		t->us += (double)c.cost + 1;
 		t->npatch += step_places(s);
 		t->nscalar += step_scalars(s);
@@ -72,7 +74,7 @@ static uint32_t time_for(const struct executor *x, const struct executor_job *jo
 		most = (uint64_t)(slice / us);
 	if (t->ncheck && COMMAND_FAULTS / t->ncheck < most)
 		most = COMMAND_FAULTS / t->ncheck;
-	return (uint32_t)(most < left ? most : left);
+	return slice_fresh_turns(x, job, (uint32_t)(most < left ? most : left));
 }
 
 /* After how many turns from this one on do rows of so many bytes begin anew?  turns: never. */
@@ -158,7 +160,7 @@ static uint64_t elements_of(struct executor_job *job, uint32_t i, uint32_t turns
 static char *put_steps(char *at, struct executor *x, struct executor_job *job, struct flight *f,
 		       uint32_t turns)
 {
-	uint64_t used = 0;
+	struct flight so_far = {.nstep = 1};
 
 	for (uint32_t i = 0; i < job->plan->nstep; i++) {
 		const struct plan_step *s = turn_step(job, i);
@@ -166,8 +168,8 @@ static char *put_steps(char *at, struct executor *x, struct executor_job *job, s
 		struct slice c = {0};
 
 		job->step = i;
-		slice_choose(&c, x, job, used, false);
-		used += c.cost + 1;
+		slice_choose(&c, x, job, &so_far);
+		so_far.cost_us += c.cost + 1;
 		if (k) {
 			cache_note_run(x->cache, k, slice_elements(s), 0);
 			marshal_kernel(x, k);
@@ -215,6 +217,9 @@ size_t marshal_loop(struct executor *x, struct executor_job *job, struct flight 
 	end = put_steps(end, x, job, f, loop.turns);
 	loop.bytes = (uint32_t)(end - at);
 	memcpy(at, &loop, sizeof loop);
+	if (job->fresh)
+		memset(job->fresh + (size_t)job->turn * plan->nslot, 0,
+		       (size_t)loop.turns * plan->nslot);
 	f->turns = job->looped = loop.turns;
 	job->turn += loop.turns;
 	return loop.bytes;

@@ -215,6 +215,7 @@ static void settle(struct executor *x, struct executor_job *job, const char *how
 		job->step = 0;
 		job->at = 0;
 		job->copied = 0;
+		job->copied_bytes = 0;
 		job->nfault = 0;
 		schedule_add(x, job, true);
 	}

@@ -278,6 +278,36 @@ struct queue *schedule_next(const struct executor *x)
 	return best;
 }
 
+/* The CPU's worker has a packet that it is at and one that waits: may the next one go before that?
+ * It may where it is of who is behind and has none there, who then waits for one packet and not for
+ * two; but what waits is not put off for ever. */
+static bool overtakes(const struct executor *x, const struct queue *q)
+{
+	bool ahead = false;
+
+	if (x->target || x->nflight >= x->flights + OVERTAKERS || flies(x, q))
+		return false;
+	for (uint32_t i = 0; i < x->nflight; i++) {
+		const struct flight *f = &x->flight[i];
+		const struct queue *other = queue_find(x, f->job->client);
+
+		if (f->overtaken >= OVERTAKERS && f->ticket != x->progress->thread[0].ticket)
+			return false;
+		ahead |= f->rank != RANK_FIRST && other && behind(q, other);
+	}
+	return ahead;
+}
+
+/* The rank of the next packet. */
+static uint8_t next_rank(struct executor *x)
+{
+	if (x->nflight < x->flights)
+		return x->nflight ? RANK_WAITS : RANK_ALONE;
+	for (uint32_t i = 0; i < x->nflight; i++)
+		x->flight[i].overtaken++;
+	return RANK_FIRST;
+}
+
 static void charge(struct share *s, int64_t us)
 {
 	s->clock += us * UNIT / (int64_t)s->weight;
@@ -327,7 +357,11 @@ static int64_t quarantined_step(const struct executor *x, const struct executor_
 static void send_one(struct executor *x, struct executor_job *job, struct queue *q)
 {
 	struct flight *f = &x->flight[x->nflight];
-	size_t bytes = marshal_packet(x, job, f);
+	size_t bytes = 0;
+
+	f->rank = next_rank(x);
+	f->overtaken = 0;
+	bytes = marshal_packet(x, job, f);
 
 	/* What is served now is what time has come to, for those who wake. */
 	if (q->user->share.clock > x->now)
@@ -347,13 +381,13 @@ static void send_one(struct executor *x, struct executor_job *job, struct queue 
 
 void schedule_send(struct executor *x)
 {
-	while (x->pid >= 0 && !x->broken && x->nflight < x->flights && !x->unsent) {
+	while (x->pid >= 0 && !x->broken && x->nflight < FLIGHTS && !x->unsent) {
 		struct queue *q = schedule_next(x);
 		struct executor_job *job = q ? q->head : NULL;
 		int64_t bad = 0;
 		struct err err = {0};
 
-		if (!job)
+		if (!job || (x->nflight >= x->flights && !overtakes(x, q)))
 			break;
 		bad = quarantined_step(x, job);
 		if (bad < 0) {

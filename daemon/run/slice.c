@@ -24,6 +24,7 @@
 #define POINT_MAX   (1 << 22) /* elements of a point that need not be cut by chunks */
 #define PARTS_MAX   (1 << 24) /* partial results that a worker keeps of one group */
 #define UNITS_MAX   (1 << 30) /* of a slice */
+#define FEW_CORES   4	      /* slices that a chunk for each thread may take */
 
 static uint64_t times(uint64_t a, uint64_t b)
 {
@@ -96,11 +97,98 @@ static double element_ns(const struct plan_step *s)
 	return ns;
 }
 
+/* ---- Memory that nobody has touched ----
+ *
+ * Each page of it is a fault, which may take longer than all that is done with its elements, and
+ * how long depends on what the system has at hand just then: a megabyte took 0.1 ms, by large
+ * pages, 1 ms and, in a virtual machine whose host had to find it, 50.  So what was measured of a
+ * kernel tells nothing of it, and a packet gets as much of it as lately took no longer than a
+ * slice. */
+
+#define PAGE	    4096
+#define FRESH_LEAST 65536
+
+static const uint8_t *fresh_slots(const struct executor_job *job)
+{
+	return job->fresh + (size_t)job->turn * job->plan->nslot;
+}
+
+/* The slot of a step's access or operand. */
+static uint32_t slot_of(const struct plan_step *s, uint32_t i)
+{
+	return s->kind == STEP_CALL ? s->call->operand[i].slot : s->nest->access[i].slot;
+}
+
+static uint32_t slots_of(const struct plan_step *s)
+{
+	return s->kind == STEP_CALL ? call_operands(s->call) : s->nest->naccess;
+}
+
+/* Bytes of it in what a step reads and writes, at most. */
+static uint64_t fresh_bytes(const struct executor_job *job, const struct plan_step *s)
+{
+	uint64_t sum = 0, most = UINT64_MAX;
+
+	if (!job->fresh)
+		return 0;
+	if (s->kind == STEP_KERNEL)
+		most = times(slice_elements(s), PAGE);
+	for (uint32_t i = 0; i < slots_of(s); i++) {
+		uint64_t bytes = job->plan->slot[slot_of(s, i)].bytes;
+
+		if (fresh_slots(job)[slot_of(s, i)])
+			sum += bytes < most ? bytes : most;
+	}
+	return sum;
+}
+
+uint64_t slice_fresh_most(const struct executor *x)
+{
+	uint64_t most = schedule_shared(x) ? SHARED_FRESH_BYTES : RUN_FRESH_BYTES;
+
+	return x->fresh_most < most ? x->fresh_most : most;
+}
+
+void slice_fresh_note(struct executor *x, const struct flight *f, uint64_t busy_ns)
+{
+	double slice_ns = (schedule_shared(x) ? SHARED_SLICE_US : RUN_SLICE_US) * 1e3;
+	double most = (double)f->fresh * slice_ns / (double)(busy_ns + 1);
+
+	if (f->fresh >= FRESH_LEAST && (double)busy_ns > slice_ns)
+		x->fresh_most = most > FRESH_LEAST ? (uint64_t)most : FRESH_LEAST;
+	else if (f->fresh >= x->fresh_most / 2 && x->fresh_most < RUN_FRESH_BYTES)
+		x->fresh_most *= 2;
+}
+
+void slice_touched(struct executor_job *job)
+{
+	const struct plan_step *s = turn_step(job, job->step);
+
+	for (uint32_t i = 0; job->fresh && i < slots_of(s); i++)
+		job->fresh[(size_t)job->turn * job->plan->nslot + slot_of(s, i)] = 0;
+}
+
+uint32_t slice_fresh_turns(const struct executor *x, const struct executor_job *job, uint32_t n)
+{
+	const uint8_t *fresh = job->fresh ? fresh_slots(job) : NULL;
+	uint64_t sum = 0;
+
+	for (uint32_t turn = 0; fresh && turn < n; turn++, fresh += job->plan->nslot) {
+		for (uint32_t s = 0; s < job->plan->nslot; s++)
+			sum += fresh[s] ? job->plan->slot[s].bytes : 0;
+		if (sum > slice_fresh_most(x))
+			return turn;
+	}
+	return n;
+}
+
 /* What is thought of the rest of a step. */
 struct outlook {
 	double us;     /* it takes */
+	double fresh;  /* bytes of memory that it is the first to touch, at most */
 	double slice;  /* microseconds that a packet may hold */
 	uint64_t most; /* elements of the next slice, at most */
+	uint64_t seen; /* elements of the largest slice that was measured; 0: none was */
 };
 
 static struct outlook look(const struct executor *x, const struct executor_job *job,
@@ -108,6 +196,7 @@ static struct outlook look(const struct executor *x, const struct executor_job *
 {
 	uint64_t all = slice_elements(s);
 	struct outlook o = {.us = (double)slice_cost(x, s) * left,
+			    .fresh = (double)fresh_bytes(job, s) * left,
 			    .slice = schedule_shared(x) ? SHARED_SLICE_US : RUN_SLICE_US,
 			    .most = UINT64_MAX};
 
@@ -116,6 +205,7 @@ static struct outlook look(const struct executor *x, const struct executor_job *
 	if (job->pace_step == job->step && job->pace_elements) {
 		o.us = (double)all * left * (double)job->pace_ns / (double)job->pace_elements / 1e3;
 		o.most = times(job->pace_most, GROWTH);
+		o.seen = job->pace_most;
 	} else if (!slice_known(x, s)) {
 		o.most = (uint64_t)(o.slice * 1e3 / (CAUTION * element_ns(s)));
 	} else if (o.us > o.slice || (o.us > 0 && schedule_shared(x))) {
@@ -196,13 +286,32 @@ static struct units step_units(const struct executor *x, struct executor_job *jo
 			      .kept = true};
 }
 
+/* Of `left` units that have so much of something, as many as have at most `most` of it. */
+static int64_t part_within(int64_t left, double all, double most)
+{
+	return all > most ? (int64_t)((double)left * most / all) : left;
+}
+
+/* A thread does a chunk: one for each takes no longer than one of them, unless it was seen that
+ * there are not as many cores. */
+static int64_t for_all_threads(const struct executor *x, const struct units *u,
+			       const struct outlook *o, int64_t left, int64_t chunks)
+{
+	int64_t threads = x->units ? x->units : 1;
+	bool seen = o->seen >= times(u->elements, (uint64_t)threads);
+
+	if (seen && o->us / (double)left * (double)threads > FEW_CORES * o->slice)
+		return chunks;
+	return (chunks + threads - 1) / threads * threads;
+}
+
 static int64_t units_within(const struct executor *x, const struct plan_step *s,
 			    const struct units *u, int64_t left, const struct outlook *o)
 {
-	int64_t take = left;
+	int64_t take = part_within(left, o->us, o->slice);
+	int64_t touch = part_within(left, o->fresh, (double)slice_fresh_most(x));
 
-	if (o->us > o->slice)
-		take = (int64_t)((double)left * o->slice / o->us);
+	take = touch < take ? touch : take;
 	if (u->elements && o->most / u->elements < (uint64_t)take)
 		take = (int64_t)(o->most / u->elements);
 	if (u->grain > 1)
@@ -214,6 +323,8 @@ static int64_t units_within(const struct executor *x, const struct plan_step *s,
 		take = take > least ? take / least * least : least;
 	}
 	take = take < 1 ? 1 : take > UNITS_MAX && !x->target ? UNITS_MAX : take;
+	if (u->chunks && !x->target)
+		take = for_all_threads(x, u, o, left, take);
 	return take > left ? left : take;
 }
 
@@ -250,24 +361,39 @@ static bool is_short(const struct executor *x, const struct executor_job *job,
 }
 
 /* The whole of a step that is too short to be cut, whatever was predicted of it. */
-static bool choose_short(struct slice *out, const struct executor *x, const struct plan_step *s,
-			 uint64_t used, bool empty)
+static bool choose_short(struct slice *out, const struct executor *x,
+			 const struct executor_job *job, const struct plan_step *s,
+			 const struct flight *f)
 {
 	int64_t points = nest_parallel(s->nest);
+	uint64_t fresh = fresh_bytes(job, s);
 
-	if (!empty && used + s->cost_us > (schedule_shared(x) ? SHARED_SLICE_US : RUN_SLICE_US))
+	if (f->nstep &&
+	    f->cost_us + s->cost_us > (schedule_shared(x) ? SHARED_SLICE_US : RUN_SLICE_US))
+		return false;
+	if (f->nstep && fresh && f->fresh + fresh > slice_fresh_most(x))
 		return false;
 	*out = (struct slice){.hi = points,
 			      .elements = slice_elements(s),
 			      .cost = s->cost_us,
+			      .fresh = fresh,
 			      .last = true,
 			      .next = points};
 	return true;
 }
 
+/* Does all that is left of the step fit, in a packet that holds f already? */
+static bool fits(const struct executor *x, const struct flight *f, const struct outlook *o,
+		 uint64_t elements)
+{
+	if (o->fresh > 0 && (double)f->fresh + o->fresh > (double)slice_fresh_most(x))
+		return false;
+	return (double)f->cost_us + o->us <= o->slice && elements <= o->most;
+}
+
 /* See executor_impl.h. */
 bool slice_choose(struct slice *out, const struct executor *x, struct executor_job *job,
-		  uint64_t used, bool empty)
+		  const struct flight *f)
 {
 	const struct plan_step *s = turn_step(job, job->step);
 	int64_t at = job->at < 0 ? -job->at : job->at, left = 0, take = 0;
@@ -275,14 +401,14 @@ bool slice_choose(struct slice *out, const struct executor *x, struct executor_j
 	struct units u;
 
 	if (is_short(x, job, s))
-		return choose_short(out, x, s, used, empty);
+		return choose_short(out, x, job, s, f);
 	o = look(x, job, s, 1);
 	u = step_units(x, job, s, o.us, o.most);
 	left = take = u.total - at;
 	if (at > 0 && u.total > 0)
 		o = look(x, job, s, (double)left / (double)u.total);
-	if ((double)used + o.us > o.slice || times(u.elements, (uint64_t)left) > o.most) {
-		if (!empty)
+	if (!fits(x, f, &o, times(u.elements, (uint64_t)left))) {
+		if (f->nstep)
 			return false;
 		take = units_within(x, s, &u, left, &o);
 	}
@@ -296,6 +422,7 @@ bool slice_choose(struct slice *out, const struct executor *x, struct executor_j
 	}
 	*out = (struct slice){.elements = times(u.elements, (uint64_t)take),
 			      .cost = (uint64_t)(left ? o.us * (double)take / (double)left : 0),
+			      .fresh = (uint64_t)(left ? o.fresh * (double)take / (double)left : 0),
 			      .last = at + take == u.total,
 			      .next = u.kept ? -(at + take) : at + take};
 	place_slice(out, &u, job->group, point_count(s), at, take);

@@ -462,6 +462,7 @@ static bool first_fit(struct arena *a, struct extent *out, uint64_t size, uint64
 		warm = a->merged_warm < size ? a->merged_warm : size;
 		a->merged_warm -= warm;
 		a->stats.warm_bytes -= warm;
+		a->stats.fresh_bytes += size - warm;
 		if (start > e->offset)
 			list_push(&a->merged, (struct extent){e->offset, start - e->offset});
 		e = &a->merged.item[i];
@@ -484,6 +485,7 @@ static bool take_top(struct arena *a, struct extent *out, uint64_t size, uint64_
 		list_push(&a->merged, (struct extent){a->top, start - a->top});
 	*out = (struct extent){start, size};
 	a->top = start + size;
+	a->stats.fresh_bytes += size;
 	return true;
 }
 
@@ -515,9 +517,13 @@ static bool take_warm(struct arena *a, struct extent *out, unsigned c, uint64_t 
 static bool take_class(struct arena *a, struct extent *out, unsigned c, uint64_t size,
 		       uint64_t bytes, uint64_t align)
 {
-	return take_warm(a, out, c, size, align, UINT32_MAX) ||
-	       (c && take_warm(a, out, c - 1, bytes, align, LOOK)) ||
-	       take_from(&a->cold[c], out, size, align, UINT32_MAX);
+	if (take_warm(a, out, c, size, align, UINT32_MAX) ||
+	    (c && take_warm(a, out, c - 1, bytes, align, LOOK)))
+		return true;
+	if (!take_from(&a->cold[c], out, size, align, UINT32_MAX))
+		return false;
+	a->stats.fresh_bytes += out->bytes;
+	return true;
 }
 
 enum status arena_alloc(struct arena *a, struct extent *out, uint64_t bytes, struct err *err)
@@ -564,6 +570,16 @@ void arena_free(struct arena *a, const struct extent *e)
 	trim(a, a->busy_peak + a->busy_peak / 3 - a->stats.live_bytes);
 	if (a->stats.warm_bytes > WARM_MIN && !uv_is_active((uv_handle_t *)a->calm))
 		uv_timer_start(a->calm, on_calm, CALM_MS, CALM_MS);
+}
+
+void arena_free_fresh(struct arena *a, const struct extent *e)
+{
+	if (e->bytes < PUNCH_FROM) {
+		arena_free(a, e);
+		return;
+	}
+	a->stats.live_bytes -= e->bytes;
+	give_back(a, *e); /* its client may have touched it */
 }
 
 enum status arena_lease(struct arena *a, struct extent *out, uint64_t bytes, struct err *err)

@@ -24,6 +24,7 @@ struct arena_stats {
 	uint64_t warm_bytes;   /* free, still backed by memory */
 	uint64_t peak_bytes;   /* most live_bytes so far */
 	uint64_t leased_bytes; /* part of live_bytes the client fills by itself */
+	uint64_t fresh_bytes;  /* taken so far of what had no memory, as far as is known */
 };
 
 /* Make the memfd: `bytes`, or less where the system refuses; *fd is the arena's
@@ -57,6 +58,9 @@ uint64_t arena_trim(struct arena *a);
 enum status arena_alloc(struct arena *a, struct extent *out, uint64_t bytes,
 			struct err *err) MUST_USE;
 void arena_free(struct arena *a, const struct extent *e);
+/* The same of one that came without memory and that no job has touched: it is to have none again.
+ */
+void arena_free_fresh(struct arena *a, const struct extent *e);
 
 /* Ranges that the client fills with host data. */
 enum status arena_lease(struct arena *a, struct extent *out, uint64_t bytes,

@@ -161,7 +161,12 @@ static enum status make(struct share **out, struct trace *t, uint64_t bytes, uin
 		return err_set(err, E_LIMIT, "this user has %u arrays with memory of their own",
 			       most);
 	h = xcalloc(1, sizeof *h);
-	*h = (struct share){.bytes = bytes, .refs = 1, .uid = t->uid, .writer = -1, .reader = -1};
+	*h = (struct share){.bytes = bytes,
+			    .refs = 1,
+			    .uid = t->uid,
+			    .writer = -1,
+			    .reader = -1,
+			    .fresh = true};
 	h->region = next_region(all);
 	st = make_files(h, err);
 	if (!st)

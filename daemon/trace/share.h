@@ -29,6 +29,7 @@ struct share {
 	uint32_t uid;		    /* of its maker */
 	int writer, reader;	    /* descriptors */
 	bool fixed;		    /* published: nobody writes it any more */
+	bool fresh;		    /* no job has touched its memory yet */
 };
 
 /* What the table's owner does with each. */

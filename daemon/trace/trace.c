@@ -187,11 +187,15 @@ enum status storage_place(struct trace *t, struct storage *s, struct err *err)
 struct storage *storage_create(struct trace *t, uint64_t bytes, enum home home, struct err *err)
 {
 	struct storage *s = storage_bare(t, bytes, home);
+	struct arena_stats before, after;
 
+	arena_get_stats(t->arena, &before);
 	if (storage_place(t, s, err)) {
 		slab_give(&t->storages, s);
 		return NULL;
 	}
+	arena_get_stats(t->arena, &after);
+	s->fresh = s->share ? s->share->fresh : after.fresh_bytes != before.fresh_bytes;
 	s->host = 1;
 	return s;
 }
@@ -231,10 +235,14 @@ void storage_unref(struct trace *t, struct storage *s)
 		return;
 	if (s->mirror)
 		t->drop_mirror(s->mirror);
-	if (s->share)
+	if (s->share) {
+		s->share->fresh &= s->fresh;
 		share_unref(t->shares, s->share);
-	else if (s->placed)
+	} else if (s->placed && s->fresh) {
+		arena_free_fresh(t->arena, &s->extent);
+	} else if (s->placed) {
 		arena_free(t->arena, &s->extent);
+	}
 	slab_give(&t->storages, s);
 }
 

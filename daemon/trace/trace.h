@@ -32,6 +32,7 @@ struct storage {
 	uint8_t fetching; /* it is on its way there */
 	uint8_t reads;	  /* a plan whose device was chosen by cost has read this value */
 	uint8_t made_on;  /* device, from 1 on, that ran the plan */
+	uint8_t fresh;	  /* as far as is known nobody has touched its memory yet */
 	uint8_t writer;	  /* device, from 1 on, of jobs in flight that write it ... */
 	uint32_t writing; /* ... and how many they are */
 	struct mirror *mirror;

@@ -82,6 +82,40 @@ static void answer_ping(struct worker *w, const struct command *ping)
 	packet_send(w, &pong, sizeof pong);
 }
 
+/* Its rank among runs; RANK_ALONE of all other packets. */
+static uint32_t rank_of(const char *packet, size_t bytes)
+{
+	const struct command_run *run = (const struct command_run *)packet;
+
+	return run->head.kind == CMD_RUN && bytes >= sizeof *run ? run->rank : RANK_ALONE;
+}
+
+static uint64_t client_of(const struct worker_packet *p)
+{
+	return ((const struct command_run *)p->data)->client;
+}
+
+/* At the end of those that wait.  What goes first goes before other clients' runs there, and before
+ * nothing that may have been sent for it, or whose order matters otherwise. */
+static void enqueue(struct worker *w, const char *packet, size_t bytes, int fd)
+{
+	struct worker_packet *p = xmalloc(sizeof *p + bytes), **at = w->tail;
+
+	*p = (struct worker_packet){.fd = fd, .bytes = bytes};
+	memcpy(p->data, packet, bytes);
+	if (rank_of(p->data, bytes) == RANK_FIRST) {
+		at = &w->head;
+		for (struct worker_packet *q = w->head; q; q = q->next)
+			if (rank_of(q->data, q->bytes) != RANK_WAITS ||
+			    client_of(q) == client_of(p))
+				at = &q->next;
+	}
+	p->next = *at;
+	*at = p;
+	if (!p->next)
+		w->tail = &p->next;
+}
+
 /* Other threads read the word while they compute. */
 static void cancel_set(struct worker *w, uint32_t value)
 {
@@ -118,18 +152,13 @@ void worker_poll(void *worker)
 	w->polled_ns = now;
 	while ((n = packet_read(w, w->late, &fd, MSG_DONTWAIT)) > 0) {
 		const struct command *head = (const struct command *)w->late;
-		struct worker_packet *p = NULL;
 
 		if (head->kind == CMD_PING) {
 			answer_ping(w, head);
 		} else if (head->kind == CMD_CANCEL) {
 			cancel(w, head->ticket);
 		} else {
-			p = xmalloc(sizeof *p + (size_t)n);
-			*p = (struct worker_packet){.fd = fd, .bytes = (size_t)n};
-			memcpy(p->data, w->late, (size_t)n);
-			*w->tail = p;
-			w->tail = &p->next;
+			enqueue(w, w->late, (size_t)n, fd);
 			continue;
 		}
 		if (fd >= 0)
@@ -240,17 +269,23 @@ static void say_hello(struct worker *w)
 /* Next packet: from the queue, or waited for. */
 static bool serve_one(struct worker *w)
 {
-	struct worker_packet *p = w->head;
+	struct worker_packet *p = NULL;
 	ssize_t n = 0;
 	int fd = -1;
 
 	w->progress->thread[0].turns++;
-	if (!p) {
+	if (!w->head) {
 		n = packet_read(w, w->packet, &fd, 0);
-		if (n > 0)
+		if (n > 0 && rank_of(w->packet, (size_t)n) == RANK_WAITS)
+			enqueue(w, w->packet, (size_t)n, fd);
+		else if (n > 0)
 			do_packet(w, w->packet, (size_t)n, fd, false);
-		return !w->closed;
 	}
+	if (!w->head)
+		return !w->closed;
+	w->polled_ns = 0; /* has something come that goes before it? */
+	worker_poll(w);
+	p = w->head;
 	w->head = p->next;
 	if (!w->head)
 		w->tail = &w->head;

@@ -23,12 +23,13 @@ DTYPE = {}
 
 
 @functools.cache
-def op_table_hash(below=256):
+def op_table_hash(below=256, root=ROOT):
     """FNV-1a over the rows below a number, as proto/op.c makes it; fills OP and DTYPE."""
     text = ""
-    for row in re.findall(r"^OP\((.*?)\)", (ROOT / "proto/ops.def").read_text(), re.M):
+    for row in re.findall(r"^OP\((.*?)\)", (root / "proto/ops.def").read_text(), re.M):
         wire, name, _, kind, arity, rule = [w.strip() for w in row.split(",")[:6]]
-        OP[name] = int(wire), LIST if arity == "OP_LIST" else int(arity)
+        if root == ROOT:
+            OP[name] = int(wire), LIST if arity == "OP_LIST" else int(arity)
         if int(wire) >= below:
             continue
         text += f"{wire} {name} {kind} {arity} {rule};"

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real Jupyter kernels on one daemon."""
 
+import asyncio
+import contextlib
 import pathlib
+import sys
 import time
 
+import nbformat
 import pytest
-from harness import fetch, wait_until
+from harness import clean_environment, fetch, wait_until
+from nbclient import NotebookClient
 from notebook import Notebook
 
 PROGRAMS = pathlib.Path(__file__).parent / "programs"
@@ -90,40 +95,72 @@ def ticks(pid):
         return sum(map(int, f.read().rpartition(")")[2].split()[11:13]))
 
 
+def write_notebook(path, formula):
+    book = nbformat.v4.new_notebook()
+    book.cells = [nbformat.v4.new_code_cell(text) for text in cells_of(formula)]
+    nbformat.write(book, path)
+
+
+async def start(stack, path, daemon):
+    """nbclient's run of a notebook file, with a kernel of its own that stays until the stack ends."""
+    runs = NotebookClient(nbformat.read(path, as_version=4), timeout=120, startup_timeout=120,
+                          resources={"metadata": {"path": daemon.folder}})
+    runs.km = runs.create_kernel_manager()
+    runs.km.kernel_spec.argv[0] = sys.executable
+    await stack.enter_async_context(runs.async_setup_kernel(env=clean_environment(
+        BRAZE_SOCKET=daemon.socket, IPYTHONDIR=daemon.folder + "/ipython",
+        JUPYTER_RUNTIME_DIR=daemon.folder)))
+    return runs
+
+
+async def run_cells(runs):
+    """What the last cell shows; a cell that raises ends the test."""
+    for i, cell in enumerate(runs.nb.cells):
+        await runs.async_execute_cell(cell, i)
+    return runs.nb.cells[-1].outputs[-1]["data"]["text/plain"]
+
+
+def check_memory(daemon, before, books):
+    """Each kernel was compiled once, and a session has next to no memory."""
+    wait_until(lambda: all(k["state"] != "compiling" for k in daemon.kernels()), 60)
+    wait_until(lambda: daemon.status()["kernels"]["disk_work"] == 0)
+    kernels, status = daemon.kernels(), daemon.status()
+    assert len({k["key"] for k in kernels}) == len(kernels)
+    ready = [k for k in kernels if k["state"] == "ready"]
+    assert status["kernels"]["compiles"] == len(ready) >= len(FORMULAS)
+    assert status["kernels"]["compile_failures"] == 0
+    assert status["clients_count"] == books
+    code = status["kernels"]["bytes"]  # that is the cache's, whoever is here
+    each = (own_memory(daemon.pid) - before - code) / books
+    assert each <= 2 * MEBIBYTE, f"{each / MEBIBYTE:.2f} MiB a session"
+    print(f"{each / MEBIBYTE:.3f} MiB a session, {len(ready)} kernels")
+
+
+def check_idle(daemon):
+    began = ticks(daemon.pid), ticks(daemon.worker())
+    time.sleep(5)
+    ended = ticks(daemon.pid), ticks(daemon.worker())
+    assert max(e - b for b, e in zip(began, ended)) <= 1, (began, ended)
+
+
 @pytest.mark.long
-def test_sixteen_notebooks(daemon):
-    """Each with a program of its own: right, each kernel compiled once, and next to nothing while they
-    do nothing."""
+def test_sixteen_notebooks(daemon, tmp_path):
+    """nbclient runs them side by side, each another program: right, each kernel compiled once, and next
+    to nothing while they do nothing."""
     daemon.run("import braze.numpy as np\nassert float(np.ones(100_000).sum()) == 1e5")
     wait_until(lambda: daemon.status()["clients_count"] == 0)
-    before, books = own_memory(daemon.pid), []
-    try:
-        for formula in FORMULAS:
-            books.append(Notebook(cells_of(formula), daemon))
-        for i in range(3):
-            for book in books:
-                book.send(i)
-            answers = [book.collect() for book in books]
-            assert all(error is None for _, error in answers), answers
-        assert [shown for shown, _ in answers] == ["True"] * len(books), answers
-        wait_until(lambda: all(k["state"] != "compiling" for k in daemon.kernels()), 60)
-        wait_until(lambda: daemon.status()["kernels"]["disk_work"] == 0)
-        kernels, status = daemon.kernels(), daemon.status()
-        assert len({k["key"] for k in kernels}) == len(kernels)
-        ready = [k for k in kernels if k["state"] == "ready"]
-        assert status["kernels"]["compiles"] == len(ready) >= len(FORMULAS)
-        assert status["kernels"]["compile_failures"] == 0
-        assert status["clients_count"] == len(books)
-        code = status["kernels"]["bytes"]  # that is the cache's, whoever is here
-        each = (own_memory(daemon.pid) - before - code) / len(books)
-        assert each <= 2 * MEBIBYTE, f"{each / MEBIBYTE:.2f} MiB a session"
-        began = ticks(daemon.pid), ticks(daemon.worker())
-        time.sleep(5)
-        ended = ticks(daemon.pid), ticks(daemon.worker())
-        assert max(e - b for b, e in zip(began, ended)) <= 1, (began, ended)
-        print(f"{each / MEBIBYTE:.3f} MiB a session, {len(ready)} kernels, ticks {began} {ended}")
-    finally:
-        for book in books:
-            book.end()
+    before = own_memory(daemon.pid)
+
+    async def all_of_them():
+        async with contextlib.AsyncExitStack() as stack:
+            books = []
+            for i, formula in enumerate(FORMULAS):
+                write_notebook(tmp_path / f"{i}.ipynb", formula)
+                books.append(await start(stack, tmp_path / f"{i}.ipynb", daemon))
+            assert await asyncio.gather(*map(run_cells, books)) == ["True"] * len(books)
+            check_memory(daemon, before, len(books))
+            check_idle(daemon)
+
+    asyncio.run(all_of_them())
     wait_until(lambda: daemon.status()["clients_count"] == 0)
     assert daemon.status()["arrays_count"] == 0

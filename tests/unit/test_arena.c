@@ -77,6 +77,61 @@ Test(arena, freed_extent_of_the_same_size_comes_back_first)
 	cr_assert_eq(x.offset, y.offset);
 }
 
+static uint64_t fresh(void)
+{
+	struct arena_stats stats;
+
+	arena_get_stats(a, &stats);
+	return stats.fresh_bytes;
+}
+
+Test(arena, what_has_no_memory_yet_is_told)
+{
+	struct extent x = alloc(8 * MIB), y;
+	uint64_t before = fresh();
+
+	cr_assert_eq(before, x.bytes);
+	arena_free(a, &x);
+	y = alloc(8 * MIB);
+	cr_assert_eq(fresh(), before, "what was freed has memory");
+	arena_trim(a);
+	alloc(8 * MIB);
+	cr_assert_eq(fresh(), before + 8 * MIB);
+	arena_free(a, &y);
+	arena_trim(a);
+	uv_run(&loop, UV_RUN_DEFAULT); /* it is punched out */
+	x = alloc(8 * MIB);
+	cr_assert_eq(x.offset, y.offset);
+	cr_assert_eq(fresh(), before + 16 * MIB);
+}
+
+Test(arena, what_no_job_has_touched_is_fresh_again)
+{
+	struct arena_stats before, after;
+	struct extent x = alloc(8 * MIB), y;
+	char *p = mmap(NULL, 1024 * MIB, PROT_READ | PROT_WRITE, MAP_SHARED, arena_fd(a), 0);
+	unsigned char present = 1;
+
+	arena_get_stats(a, &before);
+	p[x.offset] = 1; /* by its client */
+	arena_free_fresh(a, &x);
+	uv_run(&loop, UV_RUN_DEFAULT);
+	cr_assert_eq(mincore(p + x.offset, 4096, &present), 0);
+	cr_assert_eq(present & 1, 0, "it has memory still");
+	arena_get_stats(a, &after);
+	cr_assert_eq(after.live_bytes, before.live_bytes - x.bytes);
+	cr_assert_eq(after.warm_bytes, 0);
+	y = alloc(8 * MIB);
+	cr_assert_eq(y.offset, x.offset);
+	cr_assert_eq(fresh(), before.fresh_bytes + y.bytes);
+	x = alloc(1000);
+	before.fresh_bytes = fresh();
+	arena_free_fresh(a, &x); /* not worth a system call */
+	alloc(1000);
+	cr_assert_eq(fresh(), before.fresh_bytes);
+	munmap(p, 1024 * MIB);
+}
+
 Test(arena, full_arena_is_an_error_and_merging_makes_room)
 {
 	struct extent e[16], big;

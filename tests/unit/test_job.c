@@ -105,6 +105,51 @@ Test(job, failure_reaches_the_outputs_and_frees_their_storage)
 	cr_assert_eq(after.live_bytes, before.live_bytes);
 }
 
+/* The slot of a job's only output. */
+static uint32_t output_slot(const struct job *j)
+{
+	uint32_t s = 0;
+
+	while (j->run.plan->slot[s].input != PART_NONE)
+		s++;
+	return s;
+}
+
+/* A root of an array of 80 000 bytes that a job has made, or tried to. */
+static uint64_t root_made(uint32_t id, bool touched, enum job_end end)
+{
+	struct job *j = NULL;
+	uint64_t at = 0;
+
+	unary(OP_SQRT, id, 1);
+	j = bound_job(id);
+	at = j->place[output_slot(j)].offset;
+	cr_assert(j->run.fresh && j->run.fresh[output_slot(j)], "it was never touched");
+	cr_assert_eq(j->run.fresh[1 - output_slot(j)], 0, "a client filled its input");
+	if (touched)
+		memset(j->run.fresh, 0, j->run.plan->nslot);
+	settle(j, end);
+	drop(id);
+	uv_run(&loop, UV_RUN_NOWAIT);
+	return at;
+}
+
+Test(job, memory_is_fresh_until_a_job_has_touched_it)
+{
+	struct job *j = NULL;
+	uint64_t at = 0;
+
+	import(1, 10000);
+	root_made(2, false, JOB_CANCELLED);
+	uv_run(&loop, UV_RUN_DEFAULT); /* until it is punched out */
+	at = root_made(3, true, JOB_DONE);
+	unary(OP_SQRT, 4, 1);
+	j = bound_job(4);
+	cr_assert_eq(j->place[output_slot(j)].offset, at);
+	cr_assert_null(j->run.fresh, "the job before has touched it");
+	settle(j, JOB_DONE);
+}
+
 Test(job, cancelled_outputs_are_pending_and_can_be_asked_for_again)
 {
 	struct job *j;

@@ -216,3 +216,61 @@ Test(schedule, what_cannot_stop_ends_when_it_is_cancelled, .timeout = 60)
 	free(w);
 	bench_close(&b);
 }
+
+/* Two that mostly compute have a packet each at the worker; who comes then waits for the one that
+ * is under way, and not for the one that waits. */
+Test(schedule, who_is_behind_overtakes_the_packet_that_waits, .timeout = 120)
+{
+	struct bench b;
+	struct work *big[2] = {work_create(1), work_create(2)};
+	struct work *small = work_create(3), *others[OVERTAKERS];
+	bool stopped = false;
+	uint64_t waiting = 0;
+
+	bench_open(&b);
+	set(&b, 3, 0, 1, 1);
+	for (int i = 0; i < 2; i++) {
+		work_step(big[i], &b.kernel[SLOW], POINTS, 0, POINTS * 8, 1, POINTS);
+		executor_submit(b.x, &big[i]->job);
+	}
+	while (!stopped) {
+		uv_run(&b.loop, UV_RUN_ONCE);
+		if (b.x->nflight != 2 || !schedule_shared(b.x))
+			continue;
+		waiting = b.x->flight[1].ticket;
+		stopped = stop_inside(
+			&b,
+			big[TICKET_JOB(big[1]->job.ticket) == TICKET_JOB(b.x->flight[0].ticket)]);
+		stopped &= b.x->nflight == 2 && b.x->flight[1].ticket == waiting &&
+			   b.x->flight[0].ticket == b.x->progress->thread[0].ticket;
+		if (!stopped)
+			kill(stats(&b).pid, SIGCONT);
+	}
+	work_step(small, &b.kernel[ADD], 100, POINTS * 16, POINTS * 16 + 800, 3, 1);
+	executor_submit(b.x, &small->job);
+	cr_assert_eq(b.x->nflight, 3);
+	cr_assert_eq(b.x->flight[1].rank, RANK_WAITS);
+	cr_assert_eq(b.x->flight[2].rank, RANK_FIRST);
+	cr_assert_eq(b.x->flight[2].job, &small->job);
+	for (int i = 0; i < OVERTAKERS; i++) {
+		others[i] = work_create(4 + (uint64_t)i);
+		work_step(others[i], &b.kernel[ADD], 100, POINTS * 16, POINTS * 16 + 800, 3, 1);
+		executor_submit(b.x, &others[i]->job);
+	}
+	cr_assert_eq(b.x->nflight, 2 + OVERTAKERS, "so many overtake, and no more");
+	cr_assert_eq(b.x->flight[1].overtaken, OVERTAKERS);
+	kill(stats(&b).pid, SIGCONT);
+	wait_end(&b, small);
+	cr_assert_eq(small->end, JOB_DONE);
+	for (int i = 0; i < OVERTAKERS; i++) {
+		wait_end(&b, others[i]);
+		free(others[i]);
+	}
+	for (int i = 0; i < 2; i++) {
+		executor_cancel(b.x, &big[i]->job);
+		wait_end(&b, big[i]);
+		free(big[i]);
+	}
+	free(small);
+	bench_close(&b);
+}

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <criterion/criterion.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -510,4 +511,83 @@ Test(worker, ends_when_the_broker_goes_during_a_run, .timeout = 30)
 	run_send(b, 1, 0, 0);
 	usleep(20000);
 	bench_close(b); /* waits for it: minutes if it ran to its end */
+}
+
+/* A run of no steps. */
+static void run_empty(struct bench *b, uint64_t job, uint64_t client, enum run_rank rank)
+{
+	struct command_run run = {
+		.head = {.kind = CMD_RUN, .bytes = sizeof run, .ticket = job << TICKET_SHIFT},
+		.client = client,
+		.rank = rank};
+
+	send_packet(b, &run, sizeof run, -1);
+}
+
+/* Jobs in the order in which they are answered, after `send` while the worker stood still. */
+static void check_order(struct bench *b, void (*send)(struct bench *b), const uint64_t *job, int n)
+{
+	int status = 0;
+
+	kill(b->pid, SIGSTOP);
+	cr_assert_eq(waitpid(b->pid, &status, WUNTRACED), b->pid);
+	cr_assert(WIFSTOPPED(status));
+	send(b);
+	kill(b->pid, SIGCONT);
+	for (int i = 0; i < n; i++) {
+		struct reply r = receive(b);
+
+		cr_assert_eq(r.done.status, OK, "%s", r.done.text);
+		cr_assert_eq(TICKET_JOB(r.done.head.ticket), job[i], "answer %d is job %llu's", i,
+			     (unsigned long long)TICKET_JOB(r.done.head.ticket));
+	}
+}
+
+static void others_that_wait(struct bench *b)
+{
+	run_empty(b, 11, 1, RANK_WAITS);
+	run_empty(b, 12, 2, RANK_WAITS);
+	run_empty(b, 13, 3, RANK_FIRST);
+}
+
+static void its_own(struct bench *b)
+{
+	run_empty(b, 11, 1, RANK_WAITS);
+	run_empty(b, 12, 2, RANK_WAITS);
+	run_empty(b, 13, 1, RANK_FIRST);
+}
+
+/* What the kernel is for must not come behind what drops it. */
+static void what_is_no_run(struct bench *b)
+{
+	run_empty(b, 11, 1, RANK_WAITS);
+	send_simple(b, CMD_KERNEL_DROP, 77, 0, 0, -1);
+	run_empty(b, 12, 2, RANK_WAITS);
+	run_empty(b, 13, 3, RANK_FIRST);
+}
+
+static void one_that_goes_first(struct bench *b)
+{
+	run_empty(b, 11, 1, RANK_WAITS);
+	run_empty(b, 12, 2, RANK_FIRST);
+	run_empty(b, 13, 3, RANK_FIRST);
+}
+
+static void nothing(struct bench *b)
+{
+	run_empty(b, 11, 1, RANK_WAITS);
+	run_empty(b, 12, 2, RANK_WAITS);
+	run_empty(b, 13, 3, RANK_WAITS);
+}
+
+Test(worker, what_goes_first_goes_before_other_clients_runs_that_wait, .timeout = 30)
+{
+	struct bench *b = bench_open("2");
+
+	check_order(b, others_that_wait, (uint64_t[]){13, 11, 12}, 3);
+	check_order(b, its_own, (uint64_t[]){11, 13, 12}, 3);
+	check_order(b, what_is_no_run, (uint64_t[]){11, 13, 12}, 3);
+	check_order(b, one_that_goes_first, (uint64_t[]){12, 13, 11}, 3);
+	check_order(b, nothing, (uint64_t[]){11, 12, 13}, 3);
+	bench_close(b);
 }
