@@ -96,7 +96,8 @@ struct session {
 	uint8_t device; /* that it asked for, from 1 on; 0: none */
 	bool chore;	/* in brazed.chores */
 	struct session *next_chore;
-	bool tell; /* what was spent on it, with its answers */
+	bool tell;			 /* what was spent on it, with its answers, ... */
+	uint64_t told_from[SPENT_WORDS]; /* ... since so much was */
 	bool welcomed, cutting, cut_failed, full, paused, pumping, dispatching;
 	struct session_stats stats;
 };

@@ -273,6 +273,29 @@ static size_t small_results(struct reply_inline *out, const struct job *j)
 	return j ? j->run.nfetch : 0;
 }
 
+/* So far, in the words of an answer. */
+static void spent_on(uint64_t words[SPENT_WORDS], const struct session *s)
+{
+	const struct session_stats *has = &s->stats;
+
+	words[0] = has->planning_ns;
+	words[1] = has->busy_ns;
+	words[2] = has->queue_wait_ns -
+		   (has->queue_wait_ns < has->planning_ns ? has->queue_wait_ns : has->planning_ns);
+	words[3] = has->ran;
+}
+
+static void resolved(struct session *s, struct ticket *t, const struct job *fresh)
+{
+	struct reply_inline small[JOB_FETCH];
+	uint64_t spent[SPENT_WORDS];
+
+	spent_on(spent, s);
+	for (int i = 0; i < SPENT_WORDS; i++)
+		spent[i] -= spent[i] < s->told_from[i] ? spent[i] : s->told_from[i];
+	reply_resolved(s->conn, t, small, small_results(small, fresh), s->tell ? spent : NULL);
+}
+
 static void answer_one(struct session *s, struct ticket *t, const struct job *fresh)
 {
 	struct moment m = {.began = uv_hrtime(),
@@ -281,7 +304,6 @@ static void answer_one(struct session *s, struct ticket *t, const struct job *fr
 			   .number = t->nanswer,
 			   .kind = MOMENT_ANSWER};
 	bool told = t->kind != TICKET_CUT;
-	struct reply_inline small[JOB_FETCH];
 	struct err err;
 
 	if (t->kind == TICKET_CUT) {
@@ -294,11 +316,7 @@ static void answer_one(struct session *s, struct ticket *t, const struct job *fr
 	} else if (t->kind == TICKET_PUBLISH) {
 		publish_answer(s, t);
 	} else {
-		struct reply_spent spent = {s->stats.planning_ns, s->stats.busy_ns,
-					    s->stats.queue_wait_ns, s->stats.ran};
-
-		reply_resolved(s->conn, t, small, small_results(small, fresh),
-			       s->tell ? &spent : NULL);
+		resolved(s, t, fresh);
 	}
 	ticket_remove(&s->tickets, t, &s->trace);
 	m.ended = uv_hrtime();
@@ -430,6 +448,8 @@ static enum status demand(struct session *s, const struct request *r, struct err
 	}
 	if (*r->demand.where)
 		text_clean(s->where, sizeof s->where, r->demand.where);
+	if (r->demand.tell && !s->tell)
+		spent_on(s->told_from, s);
 	s->tell = r->demand.tell;
 	s->stats.demands++;
 	pipeline_wait(s, r->demand.stay ? TICKET_COMPUTE : TICKET_DEMAND, r->demand.ticket, want, n,

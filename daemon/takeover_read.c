@@ -135,6 +135,8 @@ static void read_who(struct session *s, const Braze__Handover__Session *m)
 	text_clean(s->environment, sizeof s->environment, m->environment);
 	text_clean(s->where, sizeof s->where, m->where);
 	s->tell = m->tell;
+	for (size_t i = 0; i < m->n_told_from && i < SPENT_WORDS; i++)
+		s->told_from[i] = m->told_from[i];
 	s->cut_failed = m->cut_failed;
 	read_stats(&s->stats, m->stats);
 }

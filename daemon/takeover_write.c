@@ -161,6 +161,8 @@ static void put_who(Braze__Handover__Session *m, const struct session *s)
 	m->where = (char *)s->where;
 	m->device = s->device;
 	m->tell = s->tell;
+	m->n_told_from = SPENT_WORDS;
+	m->told_from = (uint64_t *)s->told_from;
 	m->welcomed = s->welcomed;
 	m->cut_failed = s->cut_failed;
 	m->connection = conn_fd(s->conn);

@@ -30,6 +30,7 @@
 #define MINOR_TELLS  4	  /* explanations; the count of near operations */
 #define MINOR_CODE   5	  /* compiled code of kernels' texts */
 #define MINOR_ABOUT  6	  /* who the client is */
+#define MINOR_SPENT  9	  /* answers say what was spent */
 #define DTYPE_NONE   255u /* in an op's head: no type wanted */
 #define WRITTEN	     256  /* results of recorded ops that are remembered */
 #define REGIONS_KEPT 4
@@ -268,6 +269,7 @@ struct braze_session {
 	uint64_t arena_bytes;
 	pid_t child; /* private daemon, or 0 */
 	bool forked, closed;
+	bool told;	 /* the daemon answers with what it spent, for a profile */
 	bool marked;	 /* the buffers know that the connection is lost */
 	bool reconnect;	 /* BRAZE_RECONNECT */
 	struct err loss; /* why the last connection ended */
@@ -284,7 +286,7 @@ struct braze_session {
 	bool reading;		   /* somebody polls the socket */
 	struct braze_future *open; /* unanswered */
 	struct err death;	   /* why state is not OK */
-	struct braze_spent spent;  /* by the daemon, as it said last */
+	struct braze_spent spent;  /* by the daemon, as it said last; 0 once it is not asked */
 	struct packet inbox;
 };
 

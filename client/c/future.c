@@ -14,12 +14,27 @@
 #include "watch.h"
 #include "wire.h"
 
+/* Shall the answer say what was spent?  The daemon counts from the first demand on that asks. */
+static bool is_told(struct braze_session *s)
+{
+	bool ask = s->profile && s->minor >= MINOR_SPENT;
+
+	if (unlikely(s->told && !ask)) {
+		pthread_mutex_lock(&s->sock);
+		s->spent = (struct braze_spent){0};
+		pthread_mutex_unlock(&s->sock);
+	}
+	s->told = ask;
+	return ask;
+}
+
 /* Send the demands of f, LIMIT_DEMAND_IDS at a time; the first with what it asks besides. */
 static enum status send_demands(struct braze_future *f, const uint32_t *id, struct err *err)
 {
-	const struct braze_session *s = f->session;
+	struct braze_session *s = f->session;
 	const char *where =
 		s->owner.where && s->minor >= MINOR_WHERE ? s->owner.where(s->owner.data) : NULL;
+	bool tell = is_told(s);
 	enum status st = OK;
 
 	for (unsigned i = 0; i < f->tickets && !st; i++) {
@@ -35,7 +50,7 @@ static enum status send_demands(struct braze_future *f, const uint32_t *id, stru
 			d.n_also = f->nalso;
 			d.also = (uint32_t *)id + f->n;
 		}
-		d.tell = s->profile && s->minor >= MINOR_ABOUT;
+		d.tell = tell;
 		d.stay = f->kind == TICKET_COMPUTE;
 		r.demand = &d;
 		st = wire_send(f->session, &r, err);

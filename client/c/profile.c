@@ -9,12 +9,15 @@
 #include "near.h"
 #include "watch.h"
 
-#define TICK_WORK  200000 /* predicted, in tenths of a ns, that is told at once */
-#define NEAR_EVERY 128	  /* near operations, on the average */
-#define FAR_EVERY  256	  /* recorded ones */
-#define COPY_LEAST 16384  /* bytes; less is quicker than to look at the clock */
-#define BRIEF_NS   20000  /* of a call of NumPy's; a longer one is told at once */
-#define WORK_NS	   10	  /* of predicted work */
+#define TICK_WORK                                                                                  \
+	1000000 /* predicted, in tenths of a ns, on the average; twice that is told at once */
+#define NEAR_EVERY  256	  /* near operations, on the average */
+#define FAR_EVERY   512	  /* recorded ones */
+#define COPY_LEAST  16384 /* bytes; less is quicker than to look at the clock */
+#define BRIEF_EVERY 128	  /* calls of NumPy's and copies that are brief */
+#define BRIEF_NS    20000 /* a longer one is told at once */
+#define LOOKS	    128	  /* ... if it lasts as long as so many looks where the program is */
+#define WORK_NS	    10	  /* of predicted work */
 
 static uint64_t now_ns(void)
 {
@@ -30,7 +33,7 @@ static uint32_t interval(struct profile *p, uint32_t every)
 	p->random ^= p->random << 13;
 	p->random ^= p->random >> 17;
 	p->random ^= p->random << 5;
-	return 1 + p->random % (2 * every - 1);
+	return 1 + (uint32_t)((uint64_t)p->random * (2 * every - 1) >> 32);
 }
 
 /* The predicted work of near operations since the last tick. */
@@ -44,28 +47,33 @@ static uint64_t near_done(struct braze_session *s, struct profile *p)
 	return done / WORK_NS;
 }
 
-/* From now on. */
-static void begin(struct braze_session *s)
+/* The next tick is due when one of these is; what is not due yet stays. */
+static void rearm(struct braze_session *s)
 {
 	struct profile *p = s->profile;
 
-	p->large = 0;
-	p->brief = interval(p, NEAR_EVERY);
+	if (!s->profile_left)
+		s->profile_left = interval(p, FAR_EVERY);
+	if (s->counters.near >= s->profile_at)
+		s->profile_at = s->counters.near + interval(p, NEAR_EVERY);
+	if (!p->brief)
+		p->brief = interval(p, BRIEF_EVERY);
+	p->due = interval(p, TICK_WORK);
+	p->span = s->profile_left;
 	p->near = s->counters.near;
-	p->span = s->profile_left = interval(p, FAR_EVERY);
-	s->profile_at = s->counters.near + interval(p, NEAR_EVERY);
+	p->large = 0;
 }
 
-/* What of the time since the last tick was the program's, before NumPy was called. */
-static uint64_t before_numpy(const struct profile *p)
+/* What of the time since the last tick was the program's, before NumPy or a copy had its turn. */
+static uint64_t before_turn(const struct profile *p)
 {
-	return p->whose == NUMPYS && p->began > p->since ? p->began - p->since : 0;
+	return p->whose != PROGRAMS && p->began > p->since ? p->began - p->since : 0;
 }
 
 /* The time until now is the program's, NumPy's or a copy's: for the next tick. */
 static void account(struct profile *p, uint64_t now)
 {
-	uint64_t ns = now > p->since ? now - p->since : 0, before = before_numpy(p);
+	uint64_t ns = now > p->since ? now - p->since : 0, before = before_turn(p);
 
 	*(p->whose == NUMPYS   ? &p->tick.numpy_ns
 	  : p->whose == COPIES ? &p->tick.copy_ns
@@ -87,8 +95,10 @@ static void tell(struct braze_session *s, uint64_t now)
 		p->tick.near_ns = p->tick.own_ns;
 	p->tell(p->data, &p->tick);
 	p->tick = (struct braze_tick){0};
-	begin(s);
+	rearm(s);
 	p->since = now_ns(); /* what the binding does is nobody's */
+	if (!p->look || p->since - now < p->look)
+		p->look = p->since - now;
 }
 
 void profile_near(struct braze_session *s)
@@ -131,7 +141,7 @@ void profile_recorded(const struct braze_array *made, const struct recorded *r)
 		p->large++;
 		p->tick.work += (5 + op_row(r->op)->cost) * points(made, r);
 	}
-	if (p->tick.work >= TICK_WORK || !s->profile_left)
+	if (p->tick.work >= p->due || !s->profile_left)
 		tell(s, now_ns());
 }
 
@@ -185,14 +195,36 @@ void profile_sent(struct braze_session *s, uint64_t began)
 	}
 }
 
+/* ---- Turns of NumPy's and of copies ---- */
+
+static void turn_begins(struct profile *p, int whose)
+{
+	p->began = now_ns();
+	p->whose = whose;
+}
+
+/* One that took little is not told by itself: to look where the program is takes as long. */
+static void turn_ends(struct braze_session *s, uint64_t *whose_ns)
+{
+	struct profile *p = s->profile;
+	uint64_t now = now_ns(), from = p->began > p->since ? p->began : p->since;
+	uint64_t ns = now > from ? now - from : 0;
+
+	if ((ns >= BRIEF_NS && ns >= LOOKS * p->look) || !--p->brief) {
+		tell(s, now);
+	} else {
+		*whose_ns += ns;
+		p->since += ns; /* what is left is the program's */
+	}
+	p->whose = PROGRAMS;
+}
+
 void profile_copy(struct braze_session *s, uint64_t bytes)
 {
 	struct profile *p = s->profile;
 
-	if (!p || p->whose == NUMPYS || bytes < COPY_LEAST)
-		return;
-	tell(s, now_ns());
-	p->whose = COPIES;
+	if (p && p->whose == PROGRAMS && bytes >= COPY_LEAST)
+		turn_begins(p, COPIES);
 }
 
 void profile_copied(struct braze_session *s, uint64_t bytes)
@@ -202,8 +234,18 @@ void profile_copied(struct braze_session *s, uint64_t bytes)
 	if (!p || p->whose != COPIES)
 		return;
 	p->tick.copied += bytes;
-	tell(s, now_ns());
-	p->whose = PROGRAMS;
+	turn_ends(s, &p->tick.copy_ns);
+}
+
+void braze_profile_numpys(braze_session *s, int on)
+{
+	lock_take(s);
+	struct profile *p = s->profile;
+	if (p && on && p->whose != NUMPYS)
+		turn_begins(p, NUMPYS);
+	else if (p && !on && p->whose == NUMPYS)
+		turn_ends(s, &p->tick.numpy_ns);
+	lock_give(s);
 }
 
 int braze_set_profiler(braze_session *s, braze_profiler_fn *tell_fn, void *data, braze_error *error)
@@ -224,41 +266,12 @@ int braze_set_profiler(braze_session *s, braze_profiler_fn *tell_fn, void *data,
 		pthread_mutex_lock(&s->sock);
 		fresh->spent = s->spent;
 		pthread_mutex_unlock(&s->sock);
-		begin(s);
+		s->profile_left = 0;
 		s->profile_at = s->counters.near + 1;
+		rearm(s);
 		fresh->since = now_ns();
 	}
 	watch_set_careful(s);
 	lock_give(s);
 	return 0;
-}
-
-/* A call of NumPy's is over.  One that took little is not told by itself: to look where the program
- * is takes as long. */
-static void numpys_over(struct braze_session *s, uint64_t now)
-{
-	struct profile *p = s->profile;
-	uint64_t from = p->began > p->since ? p->began : p->since;
-	uint64_t ns = now > from ? now - from : 0;
-
-	if (ns >= BRIEF_NS || !--p->brief) {
-		tell(s, now);
-	} else {
-		p->tick.numpy_ns += ns;
-		p->since += ns; /* what is left is the program's */
-	}
-	p->whose = PROGRAMS;
-}
-
-void braze_profile_numpys(braze_session *s, int on)
-{
-	lock_take(s);
-	struct profile *p = s->profile;
-	if (p && on && p->whose != NUMPYS) {
-		p->began = now_ns();
-		p->whose = NUMPYS;
-	} else if (p && !on && p->whose == NUMPYS) {
-		numpys_over(s, now_ns());
-	}
-	lock_give(s);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* client/c/profile.h - what a program's time goes to, while somebody asks (braze_set_profiler).
  *
- * The binding is called at every wait and copy, where what was recorded is worth 20 us, and else
- * once in some 128 operations that are near, or 256 that are recorded, at random, so that loops and
- * samples do not keep step.  Off it costs a comparison for each near operation; on, a handful of
- * instructions for each. */
+ * The binding is called at every wait, where a copy or a call of NumPy's lasts long, where what was
+ * recorded is worth some 100 us, and else once in some 256 operations that are near, or 512 that
+ * are recorded, at random, so that loops and samples do not keep step.  Off it costs a comparison
+ * for each near operation; on, a handful of instructions for each. */
 #ifndef BRAZE_PROFILE_H
 #define BRAZE_PROFILE_H
 
@@ -18,9 +18,11 @@ struct profile {
 	uint64_t since;	     /* when the last tick ended */
 	uint64_t near, work; /* the session's counts then: operations, and their predicted work */
 	enum { PROGRAMS, NUMPYS, COPIES } whose; /* the time until the next tick */
-	uint64_t began;				 /* NUMPYS: since then, the program's before */
-	uint32_t brief; /* calls of NumPy's that are not told one by one, until the next tick */
+	uint64_t began; /* NUMPYS, COPIES: since then, the program's before */
+	uint64_t look;	/* ns that a look takes where the program is: the least; 0: not known yet */
+	uint32_t brief; /* such times that are not told one by one, until the next tick */
 	uint32_t span;	/* recorded operations between the last tick and the next */
+	uint32_t due;	/* work of theirs that has it come earlier */
 	uint32_t large; /* of those since, whose work is in the tick */
 	uint32_t random;
 	struct braze_spent spent; /* of the daemon, by its last answer that was told of */

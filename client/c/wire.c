@@ -148,9 +148,10 @@ static enum status resolve_also(const struct braze_session *s, struct braze_futu
 	return st;
 }
 
-static void spent(struct braze_session *s, const Braze__Wire__Spent *t)
+static void spent(struct braze_session *s, const uint64_t *t)
 {
-	s->spent = (struct braze_spent){t->planning_ns, t->running_ns, t->queued_ns, t->ran};
+	s->spent = (struct braze_spent){
+		.planning_ns = t[0], .running_ns = t[1], .queued_ns = t[2], .ran = t[3]};
 }
 
 /* Where one of the arrays lies that were waited for. */
@@ -249,7 +250,7 @@ static void deliver(struct braze_session *s, const Braze__Wire__Reply *r)
 
 	if (r->resolved)
 		resolve(s, r->resolved);
-	if (r->resolved && r->resolved->spent)
+	if (r->resolved && r->resolved->n_spent == SPENT_WORDS)
 		spent(s, r->resolved->spent);
 	if (r->leased && (f = ticket_find(s, r->leased->ticket)) && f->kind == TICKET_LEASE) {
 		f->offset = r->leased->offset;

@@ -213,12 +213,26 @@ static int cache(struct call *c)
 	return 0;
 }
 
+/* Each session, and below what they publish, if they do. */
+static int all_sessions(struct call *c)
+{
+	int result = page(c, "/clients", show_sessions);
+	cJSON *o = result || c->json ? NULL : fetch_json(&c->fetch, "/published");
+
+	if (o && cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(o, "published"))) {
+		puts("\npublished");
+		show_published(o);
+	}
+	cJSON_Delete(o);
+	return result;
+}
+
 static int sessions(struct call *c)
 {
 	char url[64], *text = NULL;
 
 	if (!c->argument)
-		return page(c, "/clients", show_sessions);
+		return all_sessions(c);
 	if (!*c->argument || c->argument[strspn(c->argument, "0123456789")] ||
 	    strlen(c->argument) > 15) {
 		fprintf(stderr, "brazectl: a session is a number: %s\n", c->argument);

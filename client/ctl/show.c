@@ -120,11 +120,12 @@ void show_clients(const cJSON *o)
 void show_published(const cJSON *o)
 {
 	static const struct column columns[] = {
-		{"name", "NAME", WORD, 32},	   {"uid", "UID", NUMBER, 0},
-		{"access", "TO", WORD, 8},	   {"number", "NUMBER", NUMBER, 0},
-		{"dtype", "TYPE", WORD, 12},	   {"bytes", "BYTES", BYTES, 0},
-		{"version", "VERSION", NUMBER, 0}, {"holders", "HOLDERS", NUMBER, 0},
-		{"opened", "OPENED", NUMBER, 0},   {"session", "SESSION", NUMBER, 0},
+		{"name", "NAME", WORD, 32},	   {"user", "USER", WORD, 12},
+		{"uid", "UID", NUMBER, 0},	   {"access", "TO", WORD, 8},
+		{"number", "NUMBER", NUMBER, 0},   {"dtype", "TYPE", WORD, 12},
+		{"bytes", "BYTES", BYTES, 0},	   {"version", "VERSION", NUMBER, 0},
+		{"holders", "HOLDERS", NUMBER, 0}, {"opened", "OPENED", NUMBER, 0},
+		{"session", "SESSION", NUMBER, 0},
 	};
 
 	put_table(cJSON_GetObjectItemCaseSensitive(o, "published"), columns,

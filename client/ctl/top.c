@@ -156,11 +156,30 @@ static void arrange(struct top *t)
 
 /* ---- The screen ---- */
 
-static void draw_head(const struct top *t)
+/* What is published, if anything is; the number of lines. */
+static int draw_published(const struct top *t)
+{
+	const struct column bytes = {"bytes", "", BYTES, 0};
+	const cJSON *shared = cJSON_GetObjectItemCaseSensitive(t->status, "shared");
+	double names = show_number(shared, "names");
+	char text[128], memory[32];
+
+	if (names <= 0)
+		return 0;
+	cell_text(memory, sizeof(memory), &bytes, shared);
+	snprintf(text, sizeof(text), "published %.0f  opened %.0f times  memory of their own %s",
+		 names, show_number(shared, "opened"), memory);
+	screen_line(text, false);
+	return 1;
+}
+
+/* The number of lines. */
+static int draw_head(const struct top *t)
 {
 	const struct column bytes = {"client_bytes", "", BYTES, 0},
 			    age = {"uptime_seconds", "", AGE, 0};
 	const cJSON *dev = NULL;
+	int lines = 1;
 	char text[512], memory[32], up[32], plans[32], kernels[32];
 	static const char *const parts[] = {"plans", "kernels"};
 	char *const shares[] = {plans, kernels};
@@ -188,7 +207,9 @@ static void draw_head(const struct top *t)
 			 show_string(dev, "name"), show_string(dev, "state"),
 			 show_number(dev, "runs"), up, show_string(dev, "model"));
 		screen_line(text, false);
+		lines++;
 	}
+	return lines + draw_published(t);
 }
 
 /* One cell, padded to its column. */
@@ -245,25 +266,25 @@ static void draw_foot(const struct top *t)
 		snprintf(text, sizeof(text), "%s", t->note);
 	else
 		snprintf(text, sizeof(text),
-			 "q quit  < > sort  r reverse  / filter%s%s  k end session",
-			 *t->filter ? ": " : "", t->filter);
+			 "q quit  < > sort  r reverse  / filter%s%s  p %s  k end session",
+			 *t->filter ? ": " : "", t->filter,
+			 t->nrow && show_true(t->row[t->chosen], "paused") ? "resume" : "pause");
 	screen_line(text, true);
 }
 
 static void draw(struct top *t)
 {
-	int rows = 0, width = 0, head = 2, room = 0, from = 0;
+	int rows = 0, width = 0, head = 1, room = 0, from = 0;
 
 	screen_size(&rows, &width);
 	screen_begin();
 	if (t->clients) {
-		draw_head(t);
-		head += cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(t->status, "devices"));
+		head = draw_head(t);
 	} else {
 		screen_line(t->fetch->error, false);
 	}
 	draw_row(t, NULL, width, true);
-	room = rows - head - 1 > 0 ? rows - head - 1 : 0;
+	room = rows - head - 2 > 0 ? rows - head - 2 : 0; /* the titles, and the keys */
 	if (t->chosen >= room)
 		from = t->chosen - room + 1;
 	for (int i = 0; i < room; i++) {
@@ -278,15 +299,27 @@ static void draw(struct top *t)
 
 /* ---- Keys ---- */
 
-static void end_session(struct top *t)
+/* The chosen session is given an order by this word. */
+static void order(struct top *t, const char *word, const char *done)
 {
 	char url[64], *text = NULL;
 
-	snprintf(url, sizeof(url), "/sessions/%llu/end", (unsigned long long)t->chosen_session);
+	snprintf(url, sizeof(url), "/sessions/%llu/%s", (unsigned long long)t->chosen_session,
+		 word);
 	text = fetch_text(t->fetch, url, true);
-	snprintf(t->note, sizeof(t->note), "%.150s",
-		 text ? "the session was ended" : t->fetch->error);
+	snprintf(t->note, sizeof(t->note), "%.150s", text ? done : t->fetch->error);
 	free(text);
+	t->polled = 0; /* what it did is seen at once */
+}
+
+static void pause_or_resume(struct top *t)
+{
+	if (!t->nrow)
+		return;
+	if (show_true(t->row[t->chosen], "paused"))
+		order(t, "resume", "the session goes on");
+	else
+		order(t, "pause", "the session is paused: no device works for it");
 }
 
 static void type_filter(struct top *t, int key)
@@ -326,7 +359,7 @@ static void sort_by(struct top *t, int by)
 static void answer_question(struct top *t, int key)
 {
 	if (key == 'y')
-		end_session(t);
+		order(t, "end", "the session was ended");
 	t->mode = WATCHING;
 }
 
@@ -348,6 +381,9 @@ static void command(struct top *t, int key)
 		break;
 	case '/':
 		t->mode = FILTERING;
+		break;
+	case 'p':
+		pause_or_resume(t);
 		break;
 	case 'k':
 		t->mode = t->nrow ? ASKING : WATCHING;

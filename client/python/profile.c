@@ -49,7 +49,10 @@ static struct {
 	struct recorded *recorded; /* and not run, as far as is known; oldest first */
 	struct site site[SITES];
 	struct whose whose[CODES];
-	PyObject *file_name, *back_name, *at_name;
+	PyObject *file_name, *back_name;
+	PyObject *at; /* f_lasti of frames, a descriptor: to look it up takes as long as all the
+			 rest */
+	descrgetfunc at_get;
 } profile;
 
 static size_t place_of(const PyObject *code)
@@ -114,7 +117,7 @@ static struct line *find(PyObject *code, int number)
 /* The line of the frame, which runs this code. */
 static struct line *line_of(PyObject *frame, PyObject *code)
 {
-	PyObject *at = PyObject_GetAttr(frame, profile.at_name);
+	PyObject *at = profile.at_get(profile.at, frame, (PyObject *)Py_TYPE(frame));
 	long instruction = at ? PyLong_AsLong(at) : -1;
 	struct site *s = &profile.site[(place_of(code) + (size_t)instruction / 2) % SITES];
 
@@ -229,12 +232,18 @@ static void tick(void *data, const struct braze_tick *t)
 {
 	PyObject *type = NULL, *value = NULL, *trace = NULL;
 	struct line *l = NULL;
+	bool raised = false;
 
 	if (!profile.line)
 		return;
-	PyErr_Fetch(&type, &value, &trace);
+	raised = PyErr_Occurred() != NULL;
+	if (raised)
+		PyErr_Fetch(&type, &value, &trace);
 	l = here();
-	PyErr_Restore(type, value, trace);
+	if (raised)
+		PyErr_Restore(type, value, trace);
+	else if (PyErr_Occurred())
+		PyErr_Clear();
 	l->own += t->own_ns;
 	l->near += t->near_ns;
 	l->numpy += t->numpy_ns;
@@ -267,6 +276,25 @@ static void clear(void)
 	core.profiling = 0;
 }
 
+/* What frames and code are asked for. */
+static bool names_found(void)
+{
+	PyObject *frame = NULL;
+
+	if (profile.at)
+		return true;
+	profile.file_name = PyUnicode_InternFromString("co_filename");
+	profile.back_name = PyUnicode_InternFromString("f_back");
+	frame = (PyObject *)PyEval_GetFrame();
+	if (profile.file_name && profile.back_name && frame)
+		profile.at = PyObject_GetAttrString((PyObject *)Py_TYPE(frame), "f_lasti");
+	if (profile.at)
+		profile.at_get = (descrgetfunc)PyType_GetSlot(Py_TYPE(profile.at), Py_tp_descr_get);
+	if (!profile.at && !PyErr_Occurred())
+		PyErr_SetString(PyExc_RuntimeError, "a profile is opened by a program of Python");
+	return profile.at && profile.at_get;
+}
+
 /* profile_start(): connects */
 static PyObject *profile_start(PyObject *mod, PyObject *ignored)
 {
@@ -280,17 +308,13 @@ static PyObject *profile_start(PyObject *mod, PyObject *ignored)
 				"a braze.profile() is open already, and one is open at a time");
 		return NULL;
 	}
-	if (!profile.file_name) {
-		profile.file_name = PyUnicode_InternFromString("co_filename");
-		profile.back_name = PyUnicode_InternFromString("f_back");
-		profile.at_name = PyUnicode_InternFromString("f_lasti");
-	}
+	if (!names_found())
+		return NULL;
 	profile.line = calloc(LINES, sizeof *profile.line);
 	profile.slot = calloc(SLOTS, sizeof *profile.slot);
 	profile.recorded = calloc(LINES, sizeof *profile.recorded);
 	profile.n = 1;
-	if (!profile.file_name || !profile.back_name || !profile.at_name || !profile.line ||
-	    !profile.slot || !profile.recorded) {
+	if (!profile.line || !profile.slot || !profile.recorded) {
 		clear();
 		return PyErr_NoMemory();
 	}

@@ -151,6 +151,8 @@ static enum MHD_Result serve_page(struct ctl *c, struct MHD_Connection *conn, en
 		name_users(o, "clients");
 	if (page == CTL_LIMITS)
 		name_users(o, "users");
+	if (page == CTL_PUBLISHED)
+		name_users(o, "published");
 	text = print_bounded(o);
 	result = text ? reply(conn, MHD_HTTP_OK, JSON_TYPE, text)
 		      : ctl_http_error(conn, MHD_HTTP_INTERNAL_SERVER_ERROR,

@@ -117,13 +117,12 @@ static int first_region(const struct ticket *t)
 }
 
 void reply_resolved(struct conn *c, const struct ticket *t, const struct reply_inline *small,
-		    size_t nsmall, const struct reply_spent *spent)
+		    size_t nsmall, uint64_t *spent)
 {
 	Braze__Wire__Extent *e = xcalloc(t->nanswer, sizeof *e);
 	Braze__Wire__Extent **list = xcalloc(t->nanswer, sizeof *list);
 	Braze__Wire__Resolved m = BRAZE__WIRE__RESOLVED__INIT;
 	Braze__Wire__Reply r = BRAZE__WIRE__REPLY__INIT;
-	Braze__Wire__Spent times = BRAZE__WIRE__SPENT__INIT;
 	size_t text_room = TEXT_BYTES;
 	uint64_t also[LIMIT_DEMAND_ALSO];
 
@@ -138,14 +137,8 @@ void reply_resolved(struct conn *c, const struct ticket *t, const struct reply_i
 		also[i] = also_word(t->version[t->n + i]);
 	m.n_also = t->nalso;
 	m.also = also;
-	if (spent) {
-		times.planning_ns = spent->planning;
-		times.running_ns = spent->running;
-		times.queued_ns =
-			spent->queued > spent->planning ? spent->queued - spent->planning : 0;
-		times.ran = spent->ran;
-		m.spent = &times;
-	}
+	m.n_spent = spent ? SPENT_WORDS : 0;
+	m.spent = spent;
 	r.resolved = &m;
 	send_reply(c, &r, first_region(t));
 	for (uint32_t i = 0; i < t->nanswer; i++)

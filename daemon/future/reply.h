@@ -13,19 +13,13 @@ struct reply_inline {
 	const uint8_t *bytes; /* version->bytes of them */
 };
 
-/* Nanoseconds for a session so far, and what it has run. */
-struct reply_spent {
-	uint64_t planning, running, queued;
-	uint64_t ran; /* operations */
-};
-
 /* `notice`: a line for the client's user, or "". */
 void reply_welcome(struct conn *c, uint64_t session, const struct arena *a,
 		   const struct extent *lease, const char *const *device, size_t ndevice,
 		   const char *notice);
-/* `spent`: NULL: it is not told. */
+/* `spent`: as Resolved says; NULL: it is not told. */
 void reply_resolved(struct conn *c, const struct ticket *t, const struct reply_inline *small,
-		    size_t nsmall, const struct reply_spent *spent);
+		    size_t nsmall, uint64_t *spent);
 /* `key`: "" for none. */
 void reply_published(struct conn *c, uint64_t ticket, uint64_t version, uint64_t copied,
 		     const char *key);

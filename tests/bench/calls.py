@@ -4,7 +4,7 @@
 Each row is one statement on arrays of a few elements, beside NumPy's, results not
 waited for: nanoseconds as the least of several repeats.  `calls.py --count` runs under
 callgrind instead and prints instructions, which do not depend on the machine's load;
-`--profile` counts them under braze.profile().
+`--profile` counts braze's alone, and then those under braze.profile().
 """
 
 import contextlib
@@ -121,6 +121,27 @@ CALLS = {
     "errstate": "with np.errstate(divide='ignore'): pass",
 }
 
+# What else a program does: values are read, data come in, NumPy draws.  For --profile.
+# h: 4096 of NumPy's, l: as many; g: a generator of NumPy's kind, o: braze's own.
+FORMS = {
+    "comparisons": "(a > 1.0) & (b < 3.0) | ~k",
+    "where of a comparison": "np.where(a > 2.0, a, 0.0)",
+    "columns in place": "w[:, 1:] *= 0.5",
+    "rows by slices": "w[:1] += w[1:]",
+    "np.max axis": "np.max(m, axis=1)",
+    "mean over two axes": "m.mean(axis=(0, 1))",
+    "a normal draw": "np.random.normal(0.0, 1.0, 3)",
+    "a generator's draw": "g.standard_normal(3)",
+    "a draw of braze's own": "o.normal(size=3)",
+    "np.sort": "np.sort(a)",
+    "np.cumsum": "np.cumsum(a)",
+    "a mask's rows": "a[a > 1.5]",
+    "data come in": "np.asarray(h)",
+    "a value is read": "float((a * 2.0)[1])",
+    "a sum is read": "float((l * 2.0).sum())",
+    "a list of it": "(a + b).tolist()",
+}
+
 SETUP = """
 a = np.array([1.0, 2.0, 3.0, 4.0]); b = np.array([0.5, 1.5, 2.5, 3.5]); c = np.ones(4)
 m = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]); i = np.array([1, 2, 3]); k = a > 2
@@ -129,13 +150,19 @@ float(s[0]); float(s[1]); float(n[0, 0]); float(n[1, 1])
 for _ in range(20): s[1] = 2.5
 x = s[0]; y = s[1]; b0 = x < y; bool(b0)
 """
+MORE = """
+import braze, numpy
+h = numpy.arange(4096.0); l = np.asarray(h); g = np.random.default_rng(1); o = braze.random.Generator(1)
+"""
+PROFILE = "--profile" in sys.argv
 
 
 def runner(np, statement):
     """A function of a number of turns."""
-    lines = "".join(f"    {line}\n" for line in SETUP.strip().splitlines())
+    setup = SETUP + MORE if PROFILE else SETUP
+    lines = "".join(f"    {line}\n" for line in setup.strip().splitlines())
     space = {"np": np, "_repeat": __import__("itertools").repeat}
-    names = ", ".join(f"{n}={n}" for n in "a b c m i k s n w x y b0".split())
+    names = ", ".join(f"{n}={n}" for n in ("a b c m i k s n w x y b0" + " h l g o" * PROFILE).split())
     exec(f"def make():\n{lines}    def run(_n, {names}):\n        for _ in _repeat(None, _n):\n"
          f"            {statement}\n    return run\n", space)
     return space["make"]()
@@ -159,19 +186,21 @@ def least(run, turns=400):
     return min(timeit.repeat(lambda: run(turns), number=1, repeat=REPEATS)) / turns * 1e9
 
 
-def table(rows, unit, out=sys.stdout):
-    """rows: (name, NumPy's, braze's), the worst excess first."""
+def table(rows, unit, first="numpy", second="braze"):
+    """rows: (name, the first's, the second's), the worst excess first."""
     rows = sorted(rows, key=lambda r: r[1] - r[2])
-    print(f"{'call':24} {'numpy ' + unit:>10} {'braze ' + unit:>10} {'ratio':>6} {'excess':>8}", file=out)
+    print(f"{'call':24} {first + ' ' + unit:>13} {second + ' ' + unit:>13} {'ratio':>7} {'excess':>8}")
     for name, theirs, mine in rows:
-        print(f"{name:24} {theirs:10.0f} {mine:10.0f} {mine / theirs:6.2f} {mine - theirs:8.0f}", file=out)
+        print(f"{name:24} {theirs:13.0f} {mine:13.0f} {mine / theirs:7.3f} {mine - theirs:8.0f}")
     dearer = sum(mine > theirs for _, theirs, mine in rows)
-    print(f"{dearer} of {len(rows)} calls cost more than NumPy's", file=out)
+    if first == "numpy":
+        print(f"{dearer} of {len(rows)} calls cost more than NumPy's")
 
 
 def chosen():
     wanted = [w for w in sys.argv[1:] if not w.startswith("-")]
-    return {n: s for n, s in CALLS.items() if not wanted or any(w in n for w in wanted)}
+    rows = CALLS | FORMS if PROFILE else CALLS
+    return {n: s for n, s in rows.items() if not wanted or any(w in n for w in wanted)}
 
 
 def times(mine):
@@ -189,7 +218,14 @@ def mark():
     os.getppid()
 
 
-TURNS = 2000 if "--profile" in sys.argv or "--long" in sys.argv else 500
+TURNS = 500
+ROUNDS = 2  # of a profile's: something else may happen in one
+
+
+def marked(run):
+    mark()
+    run(TURNS)
+    mark()
 
 
 def counted(mine):
@@ -201,10 +237,23 @@ def counted(mine):
             run = runner(np, statement)
             run(50)
             braze.flush()
-            with braze.profile() if "--profile" in sys.argv else contextlib.nullcontext():
-                mark()
-                run(TURNS)
-                mark()
+            marked(run)
+
+
+def profiled(mine):
+    """Inside callgrind: each loop as it is and under a profile, in one process: what else a loop costs is the same."""
+    import braze
+
+    for statement in ["pass", *chosen().values()]:
+        run = runner(mine, statement)
+        run(50)
+        with braze.profile():
+            run(50)
+        for _ in range(ROUNDS):
+            braze.flush()
+            marked(run)
+            with braze.profile():
+                marked(run)
 
 
 def counts():
@@ -216,10 +265,11 @@ def counts():
         dumps = sorted(pathlib.Path(folder).glob("out.*"), key=lambda p: int(p.suffix[1:]))
         totals = [_total(p) for p in dumps]
     loops = [totals[k] / TURNS for k in range(1, len(totals), 2)]
-    empty, loops = loops[:2], loops[2:]
-    names = list(chosen())
-    table([(name, loops[2 * k] - empty[0], loops[2 * k + 1] - empty[1])
-           for k, name in enumerate(names)], "instr")
+    names = ["pass", *chosen()]
+    if PROFILE:
+        loops = [min(loops[k + way:k + 2 * ROUNDS:2]) for k in range(0, len(loops), 2 * ROUNDS) for way in (0, 1)]
+    pairs = [(loops[2 * k] - loops[0], loops[2 * k + 1] - loops[PROFILE < 1]) for k in range(1, len(names))]
+    table([(name, *pair) for name, pair in zip(names[1:], pairs, strict=True)], "instr", *(("plain", "profile") if PROFILE else ()))
 
 
 def _total(path):
@@ -231,4 +281,4 @@ if __name__ == "__main__":
     if "--count" in sys.argv and "--inside" not in sys.argv:
         counts()
     else:
-        served(counted if "--inside" in sys.argv else times)
+        served((profiled if PROFILE else counted) if "--inside" in sys.argv else times)

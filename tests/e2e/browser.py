@@ -32,7 +32,7 @@ class Browser:
                          if (m := re.search(r"started successfully on port (\d+)", line)))
         options = {"binary": browser, "args": [
             "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
-            "--disable-background-networking", "--no-first-run", f"--user-data-dir={self.folder}/profile",
+            "--disable-background-networking", "--disable-features=BackForwardCache", "--no-first-run", f"--user-data-dir={self.folder}/profile",
             f"--window-size={width},{height}", *(["--force-dark-mode"] if dark else [])]}
         if phone:
             options["mobileEmulation"] = {"deviceMetrics": {"width": width, "height": height, "pixelRatio": 2}}

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(not shutil.which("valgrind") or is_sanitized(),
 
 
 def counted(statements, near="1", *options):
-    """Of one turn of each, as tests/bench/calls.py counts: NumPy's and ours."""
+    """Of one turn of each, as tests/bench/calls.py counts: NumPy's and ours; ours alone and under a profile."""
     path = f"{pathlib.Path(find_daemon()).parent}:/usr/bin:/bin"
     done = subprocess.run([sys.executable, ROOT / "tests/bench/calls.py", "--count", *options, *statements],
                           env=clean_environment(BRAZE_NEAR=near, PATH=path), check=True,
@@ -54,19 +54,26 @@ def test_methods_and_attributes():
     assert not {name: rows[name] for name, most in METHODS.items() if rows[name][1] > most}
 
 
-# One of each way into the library.  Calls of NumPy's are not among them: under valgrind they last so long that
-# each is worth a look at where the program is.
+# One of each way into the library, and what else a program does.
 UNDER_A_PROFILE = ("add operator", "np.exp", "np.sqrt out=", "np.add out=", "in place", "slice in place", "copy a slice",
-                   "a.sum axis", "a.copy", "np.empty", "np.array of a list", "np.matmul")
+                   "a.sum axis", "a.copy", "np.empty", "np.array of a list", "np.matmul", "change rows by lists", "np.random.rand",
+                   "comparisons", "where of a comparison", "columns in place", "rows by slices", "np.max axis",
+                   "mean over two axes", "a normal draw", "a generator's draw", "a draw of braze's own", "np.sort", "np.cumsum",
+                   "a mask's rows", "data come in")
+READS = ("a value is read", "a sum is read", "a list of it")
+# What daemon and worker spend besides, as callgrind counts them: on an operation that is recorded and dropped, at
+# least, and on a value that is read.
+A_DROP, A_TRIP = 1_100, 33_000
 
 
 @pytest.mark.parametrize("near", ["0", "1"], ids=["recorded", "near"])
-def test_a_profile_costs_small_operations_little(near):
-    names, dear = UNDER_A_PROFILE, {}
-    for _ in range(2):  # a daemon that is behind has a client wait in a send: that is not the profile's
-        plain, under = (counted(names, near, way) for way in ("--long", "--profile"))
-        shares = {name: under[name][1] / plain[name][1] for name in names}
-        dear = {name: share for name, share in shares.items() if share > 1.03}
+def test_a_profile_costs_at_most_3_percent(near):
+    names, dear = UNDER_A_PROFILE + READS, {}
+    for _ in range(2):  # a machine of many can have a short call of NumPy's last long: then it is told of by itself
+        rows = counted(names, near, "--profile")
+        whole = {name: rows[name][0] + (near == "0") * (A_TRIP if name in READS else A_DROP) for name in names}
+        shares = {name: (rows[name][1] - rows[name][0]) / whole[name] for name in names}
+        dear = {name: share for name, share in shares.items() if share > 0.03}
         names = tuple(dear)
         if not names:
             break

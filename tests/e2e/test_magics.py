@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """%load_ext braze in IPython: a cell's profile, kernels, the daemon's state."""
 
+import re
+
 SHELL = ("from IPython.testing.globalipapp import start_ipython\n"
          "shell = start_ipython()\n"
          "run = lambda text: print(shell.run_cell(text).success)\n"
@@ -27,3 +29,6 @@ def test_the_daemon_is_asked(daemon):
                 "%braze", "%braze sessions", "%braze nonsense")
     assert "OPERATIONS" in text and "clients_count" in text and "SESSION" in text
     assert "%braze status |" in text
+    line = re.search(r"^brazed 0.*; sessions: 1, arrays: .*$", text, re.M)[0]
+    assert re.fullmatch(r"brazed [\d.]+, pid \d+, up \d+ s; cpu usable, \S+ s at work; sessions: 1, arrays: \d+, [\d.]+ [KM]?i?B; "
+                        r"plans from the cache: \d+ %; kernels: \d+", line), line

@@ -4,6 +4,8 @@ readers, a phone's width.  With BRAZE_SCREENSHOTS=FOLDER its pictures are kept t
 
 The daemon's own page is served with JSON made here, so that there are GPUs, 1000 kernels, an hour of samples."""
 
+import contextlib
+import functools
 import http.server
 import json
 import math
@@ -93,20 +95,38 @@ def status(n):
     return found
 
 
+def published(n):
+    if n < 2:
+        return []
+    return [{"uid": 1000 + k % 3, "user": ("ada", "bob", "grace")[k % 3], "name": name, "access": access, "number": 100, "dtype": "float64", "shape": shape,
+             "bytes": 8 * math.prod(shape), "version": 3 * k + 1, "holders": k, "opened": 17 * k, "session": k}
+            for k, (name, access, shape) in enumerate([("prices", "nobody", [1000, 250]), ("w" * 60, "key", [80_000_000]), ("grid.v2", "group", [])])]
+
+
+EVERY = b"const EVERY_MS = 2000;"
+
+
+@functools.cache
+def the_page():
+    """Of a daemon, by brazectl page: text and policy.  It asks five times as often, so that more turns go by in a test."""
+    with Daemon() as daemon:
+        server = subprocess.Popen([find_ctl(), "--socket", daemon.status_socket, "page"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        host, port, path = re.fullmatch(r"http://([\d.]+):(\d+)(/\w+/)\n", server.stdout.readline()).groups()
+        s = socket.create_connection((host, int(port)))
+        s.sendall(f"GET {path} HTTP/1.0\r\nHost: {host}\r\n\r\n".encode())
+        whole = b"".join(iter(lambda: s.recv(65536), b""))
+        s.close()
+        server.kill()
+    head, page = whole.split(b"\r\n\r\n", 1)
+    assert page.count(EVERY) == 1
+    return page.replace(EVERY, b"const EVERY_MS = 400;"), re.search(rb"Content-Security-Policy: (.*?)\r", head)[1].decode()
+
+
 class Fake:
     """The daemon's page with such JSON behind it; what was asked for."""
 
     def __init__(self, n_sessions, n_kernels):
-        with Daemon() as daemon:
-            server = subprocess.Popen([find_ctl(), "--socket", daemon.status_socket, "page"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-            host, port, path = re.fullmatch(r"http://([\d.]+):(\d+)(/\w+/)\n", server.stdout.readline()).groups()
-            s = socket.create_connection((host, int(port)))
-            s.sendall(f"GET {path} HTTP/1.0\r\nHost: {host}\r\n\r\n".encode())
-            whole = b"".join(iter(lambda: s.recv(65536), b""))
-            s.close()
-            server.kill()
-        head, self.page = whole.split(b"\r\n\r\n", 1)
-        self.policy = re.search(rb"Content-Security-Policy: (.*?)\r", head)[1].decode()
+        self.page, self.policy = the_page()
         self.asked, self.down = [], False
         past = {"every_seconds": 5, "kept": 720, "fields": FIELDS}
         found = samples(n_sessions)
@@ -114,7 +134,8 @@ class Fake:
                   for k in range(12 if n_sessions else 1)]
         self.answers = {
             "/status": lambda _: status(n_sessions), "/clients": lambda _: {"clients": sessions(n_sessions)},
-            "/kernels": lambda _: {"kernels": kernels(n_kernels)}, "/events": lambda _: {"events": events},
+            "/kernels": lambda _: {"kernels": kernels(n_kernels)},
+            "/published": lambda _: {"published": published(n_sessions)}, "/events": lambda _: {"events": events},
             "/history": lambda q: {**past, "samples": [r for r in found if r[0] > float(q.partition("=")[2] or 0)]},
             "/kernels/8": lambda _: {**kernels(8)[7], "key": "%0 = load", "source": HOSTILE, "reasons": [HOSTILE], "error": "", "geometries": []}}
         fake = self
@@ -144,6 +165,37 @@ class Fake:
         self.server.shutdown()
         self.server.server_close()
 
+    def turns(self, n=2):
+        """Wait until the page has asked so often again, and shown it."""
+        had = self.asked.count("/status")
+        end = time.monotonic() + 20
+        while self.asked.count("/status") <= had + n:
+            assert time.monotonic() < end
+            time.sleep(0.05)
+
+
+WINDOWS = {"desk": ((1400, 1000), {}), "phone": ((390, 844), {"phone": True}), "dark": ((1400, 1000), {"dark": True})}
+
+
+@pytest.fixture(scope="module")
+def windows():
+    """Browsers, each started once: windows(kind) lends one, empty before and after."""
+    made = {}
+
+    @contextlib.contextmanager
+    def lend(kind):
+        if kind not in made:
+            size, options = WINDOWS[kind]
+            made[kind] = everything.enter_context(browser.Browser(*size, **options))
+        made[kind].errors()  # those of before
+        try:
+            yield made[kind]
+        finally:
+            made[kind].open("about:blank")
+
+    with contextlib.ExitStack() as everything:
+        yield lend
+
 
 READY = "return document.querySelectorAll('#device-list tbody tr').length > 0 && document.querySelector('.plot path.one').getAttribute('d')"
 
@@ -169,23 +221,24 @@ def looks_right(window, n):
     # Nothing that is shown lies outside of what holds it.
     assert window.run("return [...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth + 1).length") == 0
     assert window.run("return document.body.innerText.includes('undefined') || document.body.innerText.includes('NaN')") is False
+    assert window.run("return document.querySelectorAll('#published tbody tr').length") == len(published(n))
     assert window.errors() == []
 
 
 @pytest.mark.parametrize("n", [0, 1, 20])
-def test_it_fits_and_nothing_goes_wrong(n):
-    with Fake(n, 300 if n else 0) as fake, browser.Browser(1400, 1000) as desk, browser.Browser(390, 844, phone=True) as phone:
+def test_it_fits_and_nothing_goes_wrong(n, windows):
+    with Fake(n, 300 if n else 0) as fake, windows("desk") as desk, windows("phone") as phone:
         for window in desk, phone:
             window.open(fake.url)
             until(window, READY)
-        time.sleep(4.5)  # two more turns
+        fake.turns()
         for window, width, most in (desk, 1400, 1700), (phone, 390, 2600):
             looks_right(window, n)
             keep(window, f"{n}-{width}", most)
 
 
-def test_1000_kernels_and_200_sessions():
-    with Fake(200, 1000) as fake, browser.Browser(1400, 1000) as window:
+def test_1000_kernels_and_200_sessions(windows):
+    with Fake(200, 1000) as fake, windows("desk") as window:
         window.open(fake.url)
         until(window, READY)
         assert window.run("return document.querySelectorAll('#kernel-list tbody tr').length") == 25
@@ -194,17 +247,19 @@ def test_1000_kernels_and_200_sessions():
         row = window.run("window.kept = document.querySelector('#kernel-list tbody tr:nth-child(500)'); return kept.textContent")
         spent = window.run("const began = performance.now(); drawLists(); drawTiles(); drawOwners(); drawWorth(); return performance.now() - began")
         assert spent < 1000, f"{spent} ms to draw it again"
-        time.sleep(4.5)
+        fake.turns()
         assert window.run("return kept.isConnected && kept.textContent") == row  # changed in place
         window.run("const s = document.getElementById('search'); s.value = 'ada kmeans'; s.oninput()")
         found = window.run("return [...document.querySelectorAll('#sessions tbody tr')].map(r => r.innerText)")
         assert 0 < len(found) < 40 and all("kmeans" in r for r in found)
+        window.run("const s = document.getElementById('search'); s.value = 'grid'; s.oninput()")
+        assert window.run("return [...document.querySelectorAll('#published tbody tr')].map(r => r.innerText.split(/\\s/)[0])") == ["grid.v2"]
         assert "match" in window.run("return document.querySelector('#sessions caption').textContent")
         assert window.errors() == []
 
 
-def test_hostile_names_are_only_text():
-    with Fake(20, 300) as fake, browser.Browser(1400, 1000) as window:
+def test_hostile_names_are_only_text(windows):
+    with Fake(20, 300) as fake, windows("desk") as window:
         window.open(fake.url)
         until(window, READY)
         assert window.run("return document.body.innerText.split(\"onerror='window.hurt=1'\").length - 1") >= 2
@@ -220,24 +275,24 @@ def test_hostile_names_are_only_text():
         assert window.errors() != []  # the policy's word
 
 
-def test_it_asks_only_the_daemon_and_sources_only_when_asked():
-    with Fake(20, 300) as fake, browser.Browser(1400, 1000) as window:
+def test_it_asks_only_the_daemon_and_sources_only_when_asked(windows):
+    with Fake(20, 300) as fake, windows("desk") as window:
         window.open(fake.url)
         until(window, READY)
-        time.sleep(4.5)
-        assert set(fake.asked) == {"/", "/status", "/clients", "/kernels", "/history", "/events"}
+        fake.turns()
+        assert set(fake.asked) == {"/", "/status", "/clients", "/kernels", "/published", "/history", "/events"}
         assert 2 <= fake.asked.count("/status") <= 8
         entries = window.run("return performance.getEntriesByType('resource').map(e => e.name)")
         assert all(e.startswith(fake.url) for e in entries)
         window.run("document.getElementById('pause').click()")
         time.sleep(1)
         before = len(fake.asked)
-        time.sleep(4)
+        time.sleep(2)
         assert len(fake.asked) == before
 
 
-def test_a_daemon_that_is_gone_is_told_and_comes_back():
-    with Fake(1, 5) as fake, browser.Browser(1400, 1000) as window:
+def test_a_daemon_that_is_gone_is_told_and_comes_back(windows):
+    with Fake(1, 5) as fake, windows("desk") as window:
         window.open(fake.url)
         until(window, READY)
         fake.down = True
@@ -250,8 +305,8 @@ def test_a_daemon_that_is_gone_is_told_and_comes_back():
 TAB, ENTER, ESCAPE, LEFT, HOME = "\ue004", "\ue007", "\ue00c", "\ue012", "\ue011"
 
 
-def test_it_goes_by_keyboard():
-    with Fake(20, 60) as fake, browser.Browser(1400, 1000) as window:
+def test_it_goes_by_keyboard(windows):
+    with Fake(20, 60) as fake, windows("desk") as window:
         window.open(fake.url)
         until(window, READY)
         order = []
@@ -278,15 +333,15 @@ def test_it_goes_by_keyboard():
         window.press(ENTER)
         until(window, "return document.getElementById('dialog').open")
         assert window.run("return document.getElementById('dialog').contains(document.activeElement)")
-        time.sleep(2.5)
+        fake.turns()
         window.press(ESCAPE)
         until(window, "return !document.getElementById('dialog').open")
         assert window.run("return document.activeElement === document.querySelector('#sessions tbody button')")
 
 
-def test_screen_readers_find_their_way():
+def test_screen_readers_find_their_way(windows):
     """Every part and everything that can be used has a name; tables have heads and captions."""
-    with Fake(20, 60) as fake, browser.Browser(1400, 1000) as window:
+    with Fake(20, 60) as fake, windows("desk") as window:
         window.open(fake.url)
         until(window, READY)
         nodes = window.call("POST", "/goog/cdp/execute", {"cmd": "Accessibility.getFullAXTree", "params": {}})["nodes"]
@@ -317,24 +372,27 @@ return bad;
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_text_stands_out(dark):
-    with Fake(20, 60) as fake, browser.Browser(1400, 1000, dark=dark) as window:
+def test_text_stands_out(dark, windows):
+    with Fake(20, 60) as fake, windows("dark" if dark else "desk") as window:
         window.open(fake.url)
         until(window, READY)
         assert window.run("return matchMedia('(prefers-color-scheme: dark)').matches") == dark
         assert window.run(CONTRAST) == []
 
 
-def test_with_a_daemon_itself():
+def test_with_a_daemon_itself(windows):
     with Daemon() as daemon:
-        client = daemon.popen("import braze.numpy as np\nx = np.ones(100_000)\nprint(float((np.sin(x) + x).sum()), flush=True)\ninput()\n",
-                              BRAZE_NAME="heat")
+        client = daemon.popen("import braze, braze.numpy as np\nx = np.ones(100_000)\nbraze.publish(x, 'prices')\n"
+                              "print(float((np.sin(x) + x).sum()), flush=True)\ninput()\n", BRAZE_NAME="heat")
         client.stdout.readline()
         server = subprocess.Popen([find_ctl(), "--socket", daemon.status_socket, "page"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        with browser.Browser(1400, 1000) as window:
+        with windows("desk") as window:
             window.open(server.stdout.readline().strip())
             until(window, READY)
             assert "heat" in window.run("return document.getElementById('sessions').innerText")
+            cells = until(window, "return [...document.querySelectorAll('#published tbody tr')].map(r => r.innerText)")[0].split("\t")
+            assert cells[0] == "prices" and cells[2] == "781\u00a0KiB" and cells[4:6] == ["1", "its user"], cells
+            assert cells[3] in "12", cells  # the publisher, and perhaps still its array
             window.run("document.querySelector('#kernel-list tbody button').click()")
             until(window, "return document.querySelectorAll('#dialog details').length > 0")
             assert window.errors() == []

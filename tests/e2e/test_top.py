@@ -165,6 +165,51 @@ def test_ending_a_session_is_asked_first(terminal):
         finish(client)
 
 
+def test_pausing_and_resuming(terminal):
+    with Daemon() as daemon:
+        client = daemon.popen(USE, "victim")
+        assert client.stdout.readline() == "here\n"
+        t = terminal(daemon=daemon)
+        t.shows("p pause  k end session")
+        t.type("p")
+        t.shows("the session is paused: no device works for it")
+        t.shows("victim.* paused ")
+        assert daemon.clients()[0]["paused"]
+        t.type("\x1b")  # any key: the keys are told again
+        t.shows("p resume  k end session")
+        t.type("p")
+        t.shows("the session goes on")
+        wait_until(lambda: not daemon.clients()[0]["paused"])
+        finish(client)
+        t.shows("no session")
+        t.type("p")  # nothing to pause
+        t.shows("p pause")
+        t.type("q")
+        assert t.end() == 0
+
+
+PUBLISH = ("import sys, braze, braze.numpy as np\nbraze.session(name='shop')\nbraze.publish(np.arange(131072.0), 'prices', to='key')\n"
+           "print('here', flush=True)\nsys.stdin.readline()\n")
+
+
+def test_what_is_published_is_shown(terminal):
+    with Daemon() as daemon:
+        assert "published" not in daemon.ctl("sessions").stdout
+        client = daemon.popen(PUBLISH)
+        assert client.stdout.readline() == "here\n"
+        t = terminal(daemon=daemon)
+        lines = t.shows("^published 1  opened 0 times  memory of their own 1.0M")
+        assert "cpu usable" in lines[1] and "NAME" in lines[3] and "shop" in lines[4] and "q quit" in lines[-1] and len(lines) == 24
+        above, _, below = daemon.ctl("sessions").stdout.partition("\npublished\n")
+        assert "shop" in above and re.search(r"^prices +\S+ +\d+ +key ", below, re.M)
+        assert daemon.ctl("published").stdout == below
+        assert "prices" not in daemon.ctl("--json", "sessions").stdout
+        finish(client)
+        wait_until(lambda: "published" not in "\n".join(t.lines()))
+        t.type("q")
+        assert t.end() == 0
+
+
 def test_who_is_paused_is_shown(terminal):
     with Daemon() as daemon:
         client = daemon.popen(USE, "victim")

@@ -114,6 +114,19 @@ def test_what_runs_later_is_the_line_that_recorded_it():
     assert rows[1].running > rows[2].running + rows[3].running + rows[4].running
 
 
+def test_what_ran_before_is_not_its_first_waits():
+    """A wait that takes a trip's time for next to no work, in a session that has computed for long."""
+    x = big(2_000_000)
+    for _ in range(3):
+        for _ in range(3):
+            float((np.sin(x) ** np.cos(x)).sum())
+        few = x[:50_000] * 2
+        with braze.profile() as p:
+            float(few.sum())
+        assert p.round_trips <= 1
+        assert not p.round_trips or sum(r.waiting for r in p.lines) > 0, p.text()
+
+
 def test_text_and_html():
     p, _, _ = profiled(PROGRAMS["waiting"], x=big(), few=big(2000))
     text = p.text()

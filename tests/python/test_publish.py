@@ -215,6 +215,8 @@ def test_names_that_are_none():
             braze.open(name)
     with pytest.raises(LookupError):
         braze.unpublish("nothing")
+    with pytest.raises(TypeError, match=r"publish\(array, name\): a name is a str, not ndarray"):
+        braze.publish("named", a)
     for to in ("everybody", "user:no such user", "group:no such group", ""):
         with pytest.raises(ValueError):
             braze.publish(a, "named", to=to)

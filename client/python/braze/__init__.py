@@ -7,6 +7,7 @@ no name for: sessions, devices, eager mode, arrays in shared memory.
 
 import collections
 import contextlib
+import importlib
 import math
 import operator
 import os
@@ -170,7 +171,9 @@ class _Lines(str):
 
 
 def __getattr__(name):
-    """Capturing loops takes Python's parser: it is loaded when a program first asks for it."""
+    """Capturing loops takes Python's parser: it is loaded when a program first asks for it, as braze.random is."""
+    if name in ("numpy", "random"):
+        return importlib.import_module(f"braze.{name}")
     if name not in _CAPTURING:
         raise AttributeError(f"module 'braze' has no attribute '{name}'")
     from braze import _jit

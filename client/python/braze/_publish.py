@@ -33,6 +33,8 @@ def publish(array, name, *, to=None):
     """
     from braze import numpy
 
+    if not isinstance(name, str):
+        raise TypeError(f"publish(array, name): a name is a str, not {type(name).__name__}")
     version, copied, key = _core.publish(numpy.asarray(array), name, to)
     return Published(f"key:{key}" if key else name, version, copied, key)
 

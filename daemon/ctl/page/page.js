@@ -9,7 +9,7 @@ const EVERY_MS = 2000;
 const FIRST_ROWS = 25;
 const $ = id => document.getElementById(id);
 const page = {
-	status: null, clients: [], kernels: [], events: [], fields: [], samples: [],
+	status: null, clients: [], published: [], kernels: [], events: [], fields: [], samples: [],
 	before: new Map(), asked: 0, turns: 0, paused: false, lost: 0, find: "", truncated: false,
 };
 
@@ -257,6 +257,24 @@ const kernels = new Table("kernel-list", {
 		{title: "Compiled in", number: true, minor: true, by: r => r.compile_seconds,
 			text: r => r.from_disk ? "from disk" : r.compile_seconds ? seconds(r.compile_seconds) : "–"},
 		{title: "No.", number: true, minor: true, by: r => r.id, text: r => String(r.id)},
+	],
+});
+
+const opens = r => ({user: "user " + r.number, group: "group " + r.number, key: "who has the key"})[r.access] || "its user";
+
+const published = new Table("published", {
+	one: "published array", none: "No array is published.", key: r => r.uid + "/" + r.name, at: 2,
+	words: r => [r.name, r.user, r.dtype, "session " + r.session],
+	columns: [
+		{title: "Name", text: r => r.name},
+		{title: "Owner", short: true, text: r => r.user || String(r.uid)},
+		{title: "Bytes", number: true, by: r => r.bytes, text: r => bytes(r.bytes)},
+		{title: "Holders", number: true, by: r => r.holders, text: r => whole(r.holders)},
+		{title: "Version", number: true, minor: true, by: r => r.version, text: r => whole(r.version)},
+		{title: "For", text: opens, minor: true},
+		{title: "Is", text: r => `${r.dtype}, ${r.shape.join(" × ") || "one number"}`, minor: true},
+		{title: "Opened", number: true, minor: true, by: r => r.opened, text: r => whole(r.opened)},
+		{title: "Session", number: true, minor: true, by: r => r.session, text: r => r.session ? String(r.session) : "ended"},
 	],
 });
 
@@ -604,8 +622,10 @@ async function ask() {
 	if (often) {
 		const list = await get("kernels?brief=1"), past = await get("history?after=" + page.asked);
 		page.kernels = list.kernels;
+		const shared = await get("published");
+		page.published = shared.published;
 		page.events = (await get("events")).events;
-		page.truncated = Boolean(clients.truncated || list.truncated);
+		page.truncated = Boolean(clients.truncated || list.truncated || shared.truncated);
 		remember(past);
 	}
 	page.clients = clients.clients;
@@ -626,6 +646,7 @@ function drawLists() {
 	sessions.draw(page.clients);
 	users.draw(userRows());
 	devices.draw(page.status.devices);
+	published.draw(page.published);
 	kernels.draw(page.kernels);
 	events.draw(page.events);
 }
