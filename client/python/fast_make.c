@@ -337,6 +337,74 @@ bool fast_arange(PyObject **out, const struct fast *f, const struct call *c)
 	return new_range(out, dtype, &r);
 }
 
+#define LINE_MOST 2048 /* elements; longer lines are operations of braze's */
+
+/* Of `parts` steps, which reach or would reach the end. */
+struct line {
+	int64_t n, parts;
+	double start, stop;
+	bool ends; /* with stop itself */
+};
+
+/* How many values, and whether the last one is the end; false: not plain. */
+static bool read_count(struct line *l, PyObject *num, PyObject *endpoint)
+{
+	l->n = 50;
+	if ((num && !fast_int(&l->n, num)) || (endpoint && !PyBool_Check(endpoint)))
+		return false;
+	l->ends = endpoint != Py_False;
+	l->parts = l->ends ? l->n - 1 : l->n;
+	return l->n >= 0 && l->n <= LINE_MOST;
+}
+
+/* A plain array of floats, without the step. */
+static bool is_plain_line(PyObject *retstep, PyObject *dtype, PyObject *axis)
+{
+	int64_t first = 0;
+
+	return (!retstep || retstep == Py_False) && (!axis || (fast_int(&first, axis) && !first)) &&
+	       (fast_absent(dtype) || fast_dtype(dtype) == BRAZE_FLOAT64);
+}
+
+static bool read_line(struct line *l, const struct fast *f, const struct call *c)
+{
+	PyObject *slot[FAST_ARGS];
+
+	return fast_bind(slot, f, c) && slot[1] && plain_double(&l->start, slot[0]) &&
+	       plain_double(&l->stop, slot[1]) && isfinite(l->stop - l->start) &&
+	       read_count(l, slot[2], slot[3]) && is_plain_line(slot[4], slot[5], slot[6]);
+}
+
+/* As NumPy rounds: where a step is less than the least number, the way to each point is. */
+static void draw_line(double *to, const struct line *l)
+{
+	double way = l->stop - l->start, step = l->parts > 0 ? way / (double)l->parts : way;
+
+	for (int64_t k = 0; k < l->n; k++)
+		to[k] = (step != 0 || l->parts <= 0 ? (double)k * step
+						    : (double)k / (double)l->parts * way) +
+			l->start;
+	if (l->ends && l->n > 1)
+		to[l->n - 1] = l->stop;
+}
+
+bool fast_linspace(PyObject **out, const struct fast *f, const struct call *c)
+{
+	braze_session *s = NULL;
+	braze_array *made = NULL;
+	double point[LINE_MOST];
+	struct line l;
+	braze_error err;
+
+	if (!read_line(&l, f, c) || !(s = wait_session()) ||
+	    !braze_copies_near(s, BRAZE_FLOAT64, l.n))
+		return false;
+	draw_line(point, &l);
+	braze_count_near(s);
+	return fast_new(out, braze_from_data(&made, s, BRAZE_FLOAT64, 1, &l.n, NULL, point, &err),
+			&made, 0);
+}
+
 /* 0 .. n - 1, in a column or a row. */
 static braze_array *count(braze_session *s, int64_t n, bool column)
 {

@@ -20,8 +20,8 @@ import numpy
 
 REPEATS = int(os.environ.get("BENCH_ROUNDS", "15"))
 
-# name: statement.  np is either module; a, b, c: 4 elements, m: 2 by 3, i: integers,
-# x, y: elements of a, t: one element.
+# name: statement.  np is either module; a, b, c: 4 elements, d: 3, m: 2 by 3, i: integers,
+# x, y: elements of a, t: one element, g: a generator.
 CALLS = {
     "add operator": "a + b",
     "add a number": "a + 1.0",
@@ -100,6 +100,12 @@ CALLS = {
     "write an element": "s[1] = 2.5",
     "rows at a list": "m[[1, 0]]",
     "change rows by lists": "w[[0, 1]] = w[[1, 0]]",
+    "np.take": "np.take(a, i)",
+    "a.take": "a.take(i)",
+    "write at places": "c[i] = d",
+    "sort in place": "c.sort()",
+    "shuffle": "g.shuffle(c)",
+    "apply_along_axis": "np.apply_along_axis(len, 0, m)",
     "view": "a[1:3]",
     "row": "m[1]",
     "column": "m[:, 1]",
@@ -125,6 +131,7 @@ SETUP = """
 a = np.array([1.0, 2.0, 3.0, 4.0]); b = np.array([0.5, 1.5, 2.5, 3.5]); c = np.ones(4)
 m = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]); i = np.array([1, 2, 3]); k = a > 2
 s = np.array([1.0, 2.0, 3.0]); n = m.copy(); w = m.copy()
+d = np.array([0.25, 0.75, 1.25]); g = np.random.default_rng(0)
 float(s[0]); float(s[1]); float(n[0, 0]); float(n[1, 1])
 for _ in range(20): s[1] = 2.5
 x = s[0]; y = s[1]; b0 = x < y; bool(b0)
@@ -135,7 +142,7 @@ def runner(np, statement):
     """A function of a number of turns."""
     lines = "".join(f"    {line}\n" for line in SETUP.strip().splitlines())
     space = {"np": np, "_repeat": __import__("itertools").repeat}
-    names = ", ".join(f"{n}={n}" for n in "a b c m i k s n w x y b0".split())
+    names = ", ".join(f"{n}={n}" for n in "a b c d g m i k s n w x y b0".split())
     exec(f"def make():\n{lines}    def run(_n, {names}):\n        for _ in _repeat(None, _n):\n"
          f"            {statement}\n    return run\n", space)
     return space["make"]()
