@@ -87,14 +87,16 @@ static bool filled(PyObject **out, const struct plan *p, braze_scalar v)
 /* 0 or 1 in a type. */
 static bool unit(braze_scalar *v, int dtype, bool one)
 {
-	PyObject *number = PyFloat_FromDouble(one);
+	PyObject *number = NULL;
 	int rc = 1;
 
 	*v = (braze_scalar){.dtype = dtype};
-	if (one && dtype >= BRAZE_FLOAT16)
-		rc = convert_scalar_as(v, number, dtype);
-	else
+	if (!one || dtype < BRAZE_FLOAT16) {
 		v->bits[0] = one;
+		return true;
+	}
+	number = PyFloat_FromDouble(1);
+	rc = convert_scalar_as(v, number, dtype);
 	Py_XDECREF(number);
 	if (rc != 1)
 		PyErr_Clear();
@@ -489,6 +491,11 @@ bool fast_asarray(PyObject **out, const struct fast *f, const struct call *c)
 	PyObject *slot[FAST_ARGS];
 	braze_array *h = NULL;
 
+	if (c->n == 1 && !c->names && fast_array(c->args[0]) &&
+	    !(nd(c->args[0])->flags & ND_SCALAR)) {
+		*out = Py_NewRef(c->args[0]);
+		return true;
+	}
 	if (!fast_bind(slot, f, c))
 		return false;
 	if (is_row(slot[0]))

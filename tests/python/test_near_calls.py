@@ -134,6 +134,25 @@ def test_linspace_of_other_arguments():
     assert counted(lambda: np.linspace(0, 1, 7)) == 1
 
 
+def test_ranges():
+    for n in (*range(20), 255, 1000, 10_001):
+        for start, step in ((0, 1), (5, -3), (-(2**62), 2**40), (0.0, 1.0), (0.1, 0.3), (1e16, 1.5), (-0.0, -2.5), (1e-310, 1e-311)):
+            # The end lies between two values, so rounding does not choose how many there are.
+            check(lambda m, a=start, b=step, n=n: m.arange(a, a + (n - 0.5) * b if isinstance(b, float) else a + n * b, b), start, step, n)
+    check(lambda m: m.arange(3.0, 4.0))
+    check(lambda m: m.arange(7, dtype="i4"))
+
+
+def test_what_is_an_array_stays_it():
+    a = np.arange(3.0)
+    assert np.asarray(a) is a and np.asarray(a, float) is a and np.asarray(a, "f4") is not a
+    assert type(np.asarray(a[0])) is np.ndarray and np.asarray(a[0]).shape == ()
+    assert np.asarray(a[:0]).shape == (0,)
+    for dtype in ("?", "i4", "u8", "f2", "f8", "c8", "c16"):
+        check(lambda m, dtype=dtype: m.zeros((2, 3), dtype))
+        check(lambda m, dtype=dtype: m.ones(4, dtype))
+
+
 def generators(m, seed):
     return m.random.default_rng(seed), m.random.RandomState(seed)
 
