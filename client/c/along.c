@@ -102,3 +102,31 @@ int braze_sort(braze_array **out, int op, braze_array *a, int axis, braze_error 
 	lock_give(a->session);
 	return rc;
 }
+
+/* *done: in this call. */
+static enum status sort_here(bool *done, braze_array *a, int op, int axis, struct err *err)
+{
+	enum status st = check(KIND_SORT, op, a, &axis, -1, err);
+
+	if (!st)
+		st = near_ready((unsigned)op, a->view.dtype, a->count, a, NULL, err);
+	*done = !st && a->session->near && near_sort_self(a, axis);
+	return st;
+}
+
+int braze_sort_self(braze_array *a, int op, int axis, braze_error *err)
+{
+	struct braze_array *made = NULL;
+	bool done = false;
+
+	lock_take(a->session);
+	int rc = (int)sort_here(&done, a, op, axis, err_of(err));
+	lock_give(a->session);
+	if (rc || done)
+		return rc;
+	rc = braze_sort(&made, op, a, axis, err);
+	if (!rc)
+		rc = braze_assign(a, braze_arg_array(made), err);
+	braze_release(made);
+	return rc;
+}

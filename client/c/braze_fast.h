@@ -129,6 +129,8 @@ BRAZE_API int64_t braze_count_true(const void *mask, int64_t n);
 /* The floating-point errors that the session's last braze_scatter made: bits BRAZE_OVERFLOW and
  * BRAZE_INVALID, the latter also where extremes met a NaN. */
 BRAZE_API unsigned braze_scatter_errors(braze_session *s);
+/* a[...] = its elements in order along an axis; op: "sort". */
+BRAZE_API int braze_sort_self(braze_array *a, int op, int axis, braze_error *err);
 /* The caller has computed on such values what would have been an operation. */
 BRAZE_API void braze_count_near(braze_session *s);
 /* A C-contiguous array, computed at once by the caller, who stores its elements at *data before

@@ -32,6 +32,7 @@
 #define NEAR_WARY    32 /* and at most: by then a fall costs less than a stretch's trip */
 #define NEAR_NEVER   (UINT64_MAX / 4) /* as work: sums of it are no less */
 #define NEAR_POINT   600	      /* the same, of each point of a reduction */
+#define NEAR_PLACES  1024	      /* elements among which one loop looks for the extreme */
 #define NEAR_BLOCK   512	      /* elements of a register */
 #define NEAR_REG     (NEAR_BLOCK * 16)
 #define NEAR_LEAST   8		 /* log2 of the smallest block */
@@ -176,6 +177,8 @@ bool near_scan(struct braze_array **out, enum op op, enum dtype type, struct bra
 	       int axis);
 bool near_sort(struct braze_array **out, enum op op, enum dtype type, struct braze_array *a,
 	       int axis);
+/* a's elements in order, where they lie. */
+bool near_sort_self(struct braze_array *a, int axis);
 bool near_cast(struct braze_array **out, struct braze_array *a, enum dtype to);
 bool near_create(struct braze_array **out, struct braze_session *s, enum op op, int dtype,
 		 const struct shape *shape, const braze_scalar *value);
@@ -193,10 +196,18 @@ bool near_set_array(struct near_in *in, const struct braze_array *a, unsigned lo
 		    const struct shape *shape, int64_t count, struct view *stretch) MUST_USE;
 void near_set_number(struct near_in *in, uint64_t raw[2], const braze_scalar *v, unsigned loop);
 
+/* ---- near_place.c ---- */
+
+/* The place of the first of a contiguous array's least or largest elements, or of its first NaN;
+ * false: the loops know. */
+bool near_place(int64_t *place, enum op op, const struct braze_array *a);
+
 /* ---- near_write.c ---- */
 
 /* dst[...] = src now; false: it is to be recorded. */
 bool near_assign(struct braze_array *dst, const braze_arg *src);
+/* dst's elements are about to be written where they lie; false: they may not be. */
+bool near_write_in(struct braze_array *dst);
 /* dst = op(dst, x) now, of one type, where dst lies; false: nothing was done. */
 bool near_in_place(struct braze_array *dst, enum op op, const braze_arg *x);
 /* Before near_assign: where small writes were recorded on dst or src, fence them if that

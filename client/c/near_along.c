@@ -118,3 +118,25 @@ bool near_sort(struct braze_array **out, enum op op, enum dtype type, struct bra
 	count_near(s);
 	return true;
 }
+
+bool near_sort_self(struct braze_array *a, int axis)
+{
+	struct braze_session *s = a->session;
+	unsigned d = a->view.dtype;
+
+	/* Complex elements are fetched, each from where it lay. */
+	if (!near_hand(a) || dtype_row(d)->cls == CLASS_COMPLEX ||
+	    !near_fits(s->near, near_work(s->near, OP_SORT, d, a->count),
+		       near_bytes(d, a->count)) ||
+	    !near_write_in(a))
+		return false;
+	struct sort_call c = {.isa = s->near->lib->sort,
+			      .dtype = (uint8_t)d,
+			      .to = array_address(a),
+			      .from = array_address(a),
+			      .lanes = lanes_of(a, a->view.stride, &a->view, axis)};
+	if (a->count && a->view.shape.dim[axis] > 1 && !sort_units(&c))
+		return false;
+	count_near(s);
+	return true;
+}

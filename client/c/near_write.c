@@ -174,6 +174,11 @@ static bool take(struct braze_array *dst)
 	return true;
 }
 
+bool near_write_in(struct braze_array *dst)
+{
+	return near_hand(dst) && ours(dst) && !overlapping(dst) && take(dst);
+}
+
 /* The work of an assignment: what needs no cast is loaded and stored, and no more. */
 static uint64_t write_work(const struct near *n, const struct braze_array *dst,
 			   const struct braze_array *a)

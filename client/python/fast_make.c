@@ -87,14 +87,16 @@ static bool filled(PyObject **out, const struct plan *p, braze_scalar v)
 /* 0 or 1 in a type. */
 static bool unit(braze_scalar *v, int dtype, bool one)
 {
-	PyObject *number = PyFloat_FromDouble(one);
+	PyObject *number = NULL;
 	int rc = 1;
 
 	*v = (braze_scalar){.dtype = dtype};
-	if (one && dtype >= BRAZE_FLOAT16)
-		rc = convert_scalar_as(v, number, dtype);
-	else
+	if (!one || dtype < BRAZE_FLOAT16) {
 		v->bits[0] = one;
+		return true;
+	}
+	number = PyFloat_FromDouble(1);
+	rc = convert_scalar_as(v, number, dtype);
 	Py_XDECREF(number);
 	if (rc != 1)
 		PyErr_Clear();
@@ -337,6 +339,74 @@ bool fast_arange(PyObject **out, const struct fast *f, const struct call *c)
 	return new_range(out, dtype, &r);
 }
 
+#define LINE_MOST 2048 /* elements; longer lines are operations of braze's */
+
+/* Of `parts` steps, which reach or would reach the end. */
+struct line {
+	int64_t n, parts;
+	double start, stop;
+	bool ends; /* with stop itself */
+};
+
+/* How many values, and whether the last one is the end; false: not plain. */
+static bool read_count(struct line *l, PyObject *num, PyObject *endpoint)
+{
+	l->n = 50;
+	if ((num && !fast_int(&l->n, num)) || (endpoint && !PyBool_Check(endpoint)))
+		return false;
+	l->ends = endpoint != Py_False;
+	l->parts = l->ends ? l->n - 1 : l->n;
+	return l->n >= 0 && l->n <= LINE_MOST;
+}
+
+/* A plain array of floats, without the step. */
+static bool is_plain_line(PyObject *retstep, PyObject *dtype, PyObject *axis)
+{
+	int64_t first = 0;
+
+	return (!retstep || retstep == Py_False) && (!axis || (fast_int(&first, axis) && !first)) &&
+	       (fast_absent(dtype) || fast_dtype(dtype) == BRAZE_FLOAT64);
+}
+
+static bool read_line(struct line *l, const struct fast *f, const struct call *c)
+{
+	PyObject *slot[FAST_ARGS];
+
+	return fast_bind(slot, f, c) && slot[1] && plain_double(&l->start, slot[0]) &&
+	       plain_double(&l->stop, slot[1]) && isfinite(l->stop - l->start) &&
+	       read_count(l, slot[2], slot[3]) && is_plain_line(slot[4], slot[5], slot[6]);
+}
+
+/* As NumPy rounds: where a step is less than the least number, the way to each point is. */
+static void draw_line(double *to, const struct line *l)
+{
+	double way = l->stop - l->start, step = l->parts > 0 ? way / (double)l->parts : way;
+
+	for (int64_t k = 0; k < l->n; k++)
+		to[k] = (step != 0 || l->parts <= 0 ? (double)k * step
+						    : (double)k / (double)l->parts * way) +
+			l->start;
+	if (l->ends && l->n > 1)
+		to[l->n - 1] = l->stop;
+}
+
+bool fast_linspace(PyObject **out, const struct fast *f, const struct call *c)
+{
+	braze_session *s = NULL;
+	braze_array *made = NULL;
+	double point[LINE_MOST];
+	struct line l;
+	braze_error err;
+
+	if (!read_line(&l, f, c) || !(s = wait_session()) ||
+	    !braze_copies_near(s, BRAZE_FLOAT64, l.n))
+		return false;
+	draw_line(point, &l);
+	braze_count_near(s);
+	return fast_new(out, braze_from_data(&made, s, BRAZE_FLOAT64, 1, &l.n, NULL, point, &err),
+			&made, 0);
+}
+
 /* 0 .. n - 1, in a column or a row. */
 static braze_array *count(braze_session *s, int64_t n, bool column)
 {
@@ -421,6 +491,11 @@ bool fast_asarray(PyObject **out, const struct fast *f, const struct call *c)
 	PyObject *slot[FAST_ARGS];
 	braze_array *h = NULL;
 
+	if (c->n == 1 && !c->names && fast_array(c->args[0]) &&
+	    !(nd(c->args[0])->flags & ND_SCALAR)) {
+		*out = Py_NewRef(c->args[0]);
+		return true;
+	}
 	if (!fast_bind(slot, f, c))
 		return false;
 	if (is_row(slot[0]))

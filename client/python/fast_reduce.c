@@ -81,7 +81,7 @@ static bool has_identity(const struct fast *f)
 
 /* Elements of arrays at hand from which on NumPy finds the same answer sooner than the near
  * loops, and up to which sooner than the daemon. */
-#define NUMPYS_PLACE 128   /* argmin, argmax */
+#define NUMPYS_PLACE 384   /* argmin, argmax */
 #define NUMPYS_TRUTH 16384 /* any, all: whose loops are as quick, but far from there on */
 #define NUMPYS_MOST  (1 << 20)
 

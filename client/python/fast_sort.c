@@ -76,18 +76,11 @@ bool fast_sort(PyObject **out, const struct fast *f, const struct call *c)
 /* a.sort(): in place. */
 bool fast_sort_method(PyObject **out, const struct fast *f, const struct call *c)
 {
-	braze_array *made = NULL;
 	struct sorting s = {0};
 	braze_error err;
-	int rc = 0;
 
-	if (!read_call(&s, f, c) || s.flat || nd(c->args[0])->flags)
-		return fast_numpys(out, f, c);
-	rc = braze_sort(&made, f->op, s.of, s.axis, &err);
-	if (!rc)
-		rc = braze_assign(s.of, braze_arg_array(made), &err);
-	braze_release(made);
-	if (rc)
+	if (!read_call(&s, f, c) || s.flat || nd(c->args[0])->flags ||
+	    braze_sort_self(s.of, f->op, s.axis, &err))
 		return fast_numpys(out, f, c);
 	*out = Py_NewRef(Py_None);
 	return true;

@@ -238,6 +238,8 @@ PyObject *index_get(PyObject *self, PyObject *key)
 		return NULL;
 	if (element_at(&delta, h, key) && (data = wait_at_hand(h)))
 		return element(h, data + delta);
+	if (keys_are(key) && keys_get(&r, self, key))
+		return r;
 	if (selection_settle_key(key))
 		return NULL;
 	rc = resolve(&s, h, key);
@@ -529,11 +531,14 @@ static braze_array *to_write(PyObject *self, PyObject *value)
 	return h && core.locked && wait_check_locked(h) ? NULL : h;
 }
 
-/* A number into an element that may be written now: 1 done, 0 not, -1. */
+/* What may be written now, a number into an element or rows at places: 1 done, 0 not, -1. */
 static int set_at_hand(PyObject *self, braze_array *h, PyObject *key, PyObject *value)
 {
 	int64_t delta = 0;
+	int rc = 0;
 
+	if (keys_are(key) && keys_set(&rc, self, key, value))
+		return rc ? -1 : 1;
 	if (!is_number(value) || !braze_is_writable(h) || !element_at(&delta, h, key))
 		return 0;
 	return set_element(self, delta, value);

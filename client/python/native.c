@@ -463,7 +463,7 @@ int native_init(PyObject *module)
 	descriptor_type = (PyTypeObject *)PyType_FromSpec(&descriptor);
 	bound_type = (PyTypeObject *)PyType_FromSpec(&bound);
 	if (!native_type || !descriptor_type || !bound_type ||
-	    PyModule_AddFunctions(module, functions))
+	    PyModule_AddFunctions(module, functions) || fast_errstate_begin(module))
 		return -1;
 	if (PyModule_AddObjectRef(module, "native_descriptor", (PyObject *)descriptor_type))
 		return -1;

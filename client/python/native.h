@@ -118,6 +118,8 @@ int site_init(PyObject *module);
 int fast_make_init(PyObject *numpy);
 /* fast_draw.c */
 int fast_draw_init(PyObject *module);
+/* fast_errstate.c */
+int fast_errstate_begin(PyObject *module);
 /* dst[...] = src, which has its shape or broadcasts to it, in the same type or kind. */
 bool fast_store(PyObject *dst, PyObject *src);
 

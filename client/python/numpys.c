@@ -12,7 +12,20 @@
 
 #define CALL_ARGS 12 /* by place and by name */
 
-enum how { PURE, AT_HAND, COPIES, REPEATS, SEARCHES, FINDS, LINES, PICKS, DRAWS, WRITES, PUTS };
+enum how {
+	PURE,
+	AT_HAND,
+	COPIES,
+	REPEATS,
+	SEARCHES,
+	FINDS,
+	LINES,
+	PICKS,
+	DRAWS,
+	SHUFFLES,
+	WRITES,
+	PUTS
+};
 #define OPEN	    16 /* besides */
 #define SEARCH_COST 16 /* copies of an element that a search takes as long as */
 
@@ -180,9 +193,9 @@ static bool is_numpys(const struct numpys *f, const struct call *c)
 /* The argument at place k as NumPy's function gets it. */
 static PyObject *argument(struct request *r, const struct numpys *f, PyObject *o, Py_ssize_t k)
 {
-	if (!k && f->how == DRAWS)
+	if (!k && (f->how == DRAWS || f->how == SHUFFLES))
 		return PyObject_GetAttr(o, inner_name);
-	if (!k && f->how >= WRITES)
+	if (f->how >= SHUFFLES && k == (f->how == SHUFFLES))
 		return lent_writable(&r->lent, o);
 	return lent_view(&r->lent, o, 0);
 }
@@ -234,7 +247,7 @@ static bool is_repeated(const struct numpys *f)
 	if ((f->how == PURE && PyErr_ExceptionMatches(PyExc_TypeError)) ||
 	    (has_native(f) && PyErr_ExceptionMatches(PyExc_Exception)))
 		return true; /* told in the words of the function as it was called */
-	if (f->how >= WRITES || !PyErr_ExceptionMatches(PyExc_ValueError))
+	if (f->how >= SHUFFLES || !PyErr_ExceptionMatches(PyExc_ValueError))
 		return false;
 	PyErr_Fetch(&type, &value, &trace);
 	text = value ? PyObject_Str(value) : NULL;
@@ -402,7 +415,7 @@ bool numpys_getitem(PyObject **out, PyObject *self, PyObject *key)
 		return false;
 	if (mask && (selection_make(out, self, key) || numpys_mask(out, self, key)))
 		return true;
-	if (mask ? masks_get(out, self, key) : keys_get(out, self, key)) {
+	if (mask && masks_get(out, self, key)) {
 		count_read(key);
 		return true;
 	}
@@ -452,14 +465,9 @@ static bool is_write_at_hand(PyObject *self, PyObject *key, PyObject *value)
 }
 
 /* Without NumPy; what a mask is written by must be there. */
-static bool set_here(PyObject *self, PyObject *key, PyObject *value, bool mask, bool at_hand)
+static bool set_here(PyObject *self, PyObject *key, PyObject *value, bool mask)
 {
-	if (mask)
-		return masks_set(self, key, value);
-	if (at_hand && keys_set(self, key, value))
-		return true;
-	PyErr_Clear(); /* what is wrong is told as ever */
-	return scatter_set(self, key, value);
+	return mask ? masks_set(self, key, value) : scatter_set(self, key, value);
 }
 
 bool numpys_setitem(int *rc, PyObject *self, PyObject *key, PyObject *value)
@@ -474,7 +482,7 @@ bool numpys_setitem(int *rc, PyObject *self, PyObject *key, PyObject *value)
 		return false;
 	if (many && mask_known(key, value))
 		return true;
-	if (set_here(self, key, value, mask, ready)) {
+	if (set_here(self, key, value, mask)) {
 		braze_count_near(core.session);
 		*rc = 0;
 		return true;
@@ -590,7 +598,7 @@ static int add_row(PyObject *d, const struct numpys *f)
 {
 	char name[64];
 
-	if (f->how != DRAWS)
+	if (f->how != DRAWS && f->how != SHUFFLES)
 		return add_count(d, f->fast.name, f->calls);
 	PyOS_snprintf(name, sizeof name, "random%s", strrchr(f->fast.name, '.'));
 	return add_count(d, name, f->calls);

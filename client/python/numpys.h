@@ -42,9 +42,13 @@ void lent_end(struct lent *l);
 PyObject *lent_taken(PyObject *made);
 int lent_init(void);
 
-/* keys.c: of few elements; false: others know, unless an exception is set. */
+/* keys.c: of few elements, counted: true when out is set, or rc; false: others know. */
+static inline bool keys_are(PyObject *key)
+{
+	return nd_check(key) || PyList_CheckExact(key);
+}
 bool keys_get(PyObject **out, PyObject *self, PyObject *key);
-bool keys_set(PyObject *self, PyObject *key, PyObject *value);
+bool keys_set(int *rc, PyObject *self, PyObject *key, PyObject *value);
 
 /* masks.c: the same by a mask, of any size. */
 bool masks_get(PyObject **out, PyObject *self, PyObject *key);

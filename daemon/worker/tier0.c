@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/xalloc.h"
+#include "loops/product.h"
 #include "loops/tile.h"
 #include "tier0_layout.h"
 #include "tier0_walk.h"
@@ -26,6 +27,7 @@ struct run {
 	const struct nest *spec;
 	const struct tier0_layout *lay;
 	const struct bz_args *a;
+	enum isa_level level;
 	const struct tier0_isa *isa, *wide; /* wide: preferred where it has a loop */
 	struct tier0_walk par, red;
 	int64_t fixed[LIMIT_NEST_ACCESSES]; /* bytes, of the loops that stand still */
@@ -130,6 +132,7 @@ static void run_init(struct run *r, enum isa_level level, const struct nest *spe
 
 	r->spec = spec;
 	r->a = a;
+	r->level = level;
 	r->isa = tier0_table(level);
 	r->wide = wide_table(level);
 	r->lay = lay;
@@ -476,6 +479,40 @@ static bool want_tiles(const struct run *r, int64_t points, int64_t total)
 	       (total < 256 && points >= 64);
 }
 
+static product_dot_fn *dot_loop(enum isa_level level, unsigned dtype)
+{
+	static const struct product_isa *const table[ISA_END] = {&product_isa_v2, &product_isa_v3,
+								 &product_isa_v4};
+
+	return table[level < 0 ? 0 : level]->type[dtype].dot;
+}
+
+/* Are the points' sums dots of elements side by side, of one chunk? */
+static bool are_dots(const struct run *r, int64_t total)
+{
+	const struct nest_instr *in = r->spec->instr;
+	const uint16_t *pair = r->lay->pair;
+	int64_t bytes = r->lay->dots ? bytes_of(in[pair[0]].dtype) : 0;
+
+	return bytes && total > 0 && total <= TREE_CHUNK && r->red.loops.n == 1 &&
+	       r->red.step[in[pair[0]].a][0] == bytes && r->red.step[in[pair[1]].a][0] == bytes;
+}
+
+/* As reduce_points. */
+static void dot_points(struct run *r, int64_t lo, int64_t hi, int64_t total)
+{
+	const struct nest_instr *in = r->spec->instr, *sum = red_instr(r, 0);
+	unsigned x = in[r->lay->pair[0]].a, y = in[r->lay->pair[1]].a;
+	product_dot_fn *dot = dot_loop(r->level, sum->dtype);
+	char *to = value_of(r, r->lay->reduce[0]);
+
+	for (int64_t p = lo; p < hi && !bz_cancelled(r->a->cancel); p++) {
+		hold(r, 0, r->spec->npar, p);
+		dot(to, r->a->base[x] + r->fixed[x], r->a->base[y] + r->fixed[y], total);
+		to += bytes_of(sum->dtype);
+	}
+}
+
 /* Parallel points [lo, hi), at most a block of them, one after another. */
 static void reduce_points(struct run *r, int64_t lo, int64_t hi, int64_t total)
 {
@@ -644,6 +681,8 @@ static void reduce_range(enum isa_level level, const struct nest *spec,
 				reduce_tile(&r, done, q, n, 0, total);
 				tile_results(&r, done, n, q - p);
 			}
+		else if (are_dots(&r, total))
+			dot_points(&r, p, end, total);
 		else
 			reduce_points(&r, p, end, total);
 		post_points(&r, p, end);

@@ -17,7 +17,9 @@ struct tier0_layout {
 	bool lend[LIMIT_NEST_INSTRS];	     /* a load's memory may be its value */
 	uint16_t into[LIMIT_NEST_INSTRS];    /* 1 + the store whose memory may be */
 	uint32_t indexed;		     /* loops that NI_INDEX reads */
-	int64_t block;			     /* elements of a register */
+	bool dots;	  /* the body is one sum of products of two loads, of one type of floats: */
+	uint16_t pair[2]; /* these */
+	int64_t block;	  /* elements of a register */
 	size_t reg_bytes;
 };
 

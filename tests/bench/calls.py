@@ -20,8 +20,8 @@ import numpy
 
 REPEATS = int(os.environ.get("BENCH_ROUNDS", "15"))
 
-# name: statement.  np is either module; a, b, c: 4 elements, m: 2 by 3, i: integers,
-# x, y: elements of a, t: one element.
+# name: statement.  np is either module; a, b, c: 4 elements, d: 3, m: 2 by 3, i: integers,
+# x, y: elements of a, t: one element, g: a generator.
 CALLS = {
     "add operator": "a + b",
     "add a number": "a + 1.0",
@@ -100,6 +100,12 @@ CALLS = {
     "write an element": "s[1] = 2.5",
     "rows at a list": "m[[1, 0]]",
     "change rows by lists": "w[[0, 1]] = w[[1, 0]]",
+    "np.take": "np.take(a, i)",
+    "a.take": "a.take(i)",
+    "write at places": "c[i] = d",
+    "sort in place": "c.sort()",
+    "shuffle": "g.shuffle(c)",
+    "apply_along_axis": "np.apply_along_axis(len, 0, m)",
     "view": "a[1:3]",
     "row": "m[1]",
     "column": "m[:, 1]",
@@ -122,7 +128,7 @@ CALLS = {
 }
 
 # What else a program does: values are read, data come in, NumPy draws.  For --profile.
-# h: 4096 of NumPy's, l: as many; g: a generator of NumPy's kind, o: braze's own.
+# h: 4096 of NumPy's, l: as many; o: a generator of braze's own.
 FORMS = {
     "comparisons": "(a > 1.0) & (b < 3.0) | ~k",
     "where of a comparison": "np.where(a > 2.0, a, 0.0)",
@@ -146,13 +152,14 @@ SETUP = """
 a = np.array([1.0, 2.0, 3.0, 4.0]); b = np.array([0.5, 1.5, 2.5, 3.5]); c = np.ones(4)
 m = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]); i = np.array([1, 2, 3]); k = a > 2
 s = np.array([1.0, 2.0, 3.0]); n = m.copy(); w = m.copy()
+d = np.array([0.25, 0.75, 1.25]); g = np.random.default_rng(0)
 float(s[0]); float(s[1]); float(n[0, 0]); float(n[1, 1])
 for _ in range(20): s[1] = 2.5
 x = s[0]; y = s[1]; b0 = x < y; bool(b0)
 """
 MORE = """
 import braze, numpy
-h = numpy.arange(4096.0); l = np.asarray(h); g = np.random.default_rng(1); o = braze.random.Generator(1)
+h = numpy.arange(4096.0); l = np.asarray(h); o = braze.random.Generator(1)
 """
 PROFILE = "--profile" in sys.argv
 
@@ -162,7 +169,7 @@ def runner(np, statement):
     setup = SETUP + MORE if PROFILE else SETUP
     lines = "".join(f"    {line}\n" for line in setup.strip().splitlines())
     space = {"np": np, "_repeat": __import__("itertools").repeat}
-    names = ", ".join(f"{n}={n}" for n in ("a b c m i k s n w x y b0" + " h l g o" * PROFILE).split())
+    names = ", ".join(f"{n}={n}" for n in ("a b c d g m i k s n w x y b0" + " h l o" * PROFILE).split())
     exec(f"def make():\n{lines}    def run(_n, {names}):\n        for _ in _repeat(None, _n):\n"
          f"            {statement}\n    return run\n", space)
     return space["make"]()

@@ -301,6 +301,68 @@ Test(tier0, columns_have_the_bits_of_rows)
 		}
 }
 
+/* sum(x * y) + 1 over the last loop, y a vector whose elements are `step` apart; y NULL: of x * x.
+ */
+static struct call *dot_call(double *x, double *y, double *out, int64_t rows, int64_t n,
+			     int64_t step)
+{
+	int64_t ext[2] = {rows, n}, sx[2] = {8 * n, 8}, sy[2] = {0, 8 * step}, so[2] = {8, 0};
+	struct call *c = call_new(1, 1, ext);
+	int product = 0;
+
+	access_add(c, x, DT_FLOAT64, false, sx);
+	access_add(c, y ? y : x, DT_FLOAT64, false, y ? sy : sx);
+	access_add(c, out, DT_FLOAT64, true, so);
+	ins(c, NI_LOAD, DT_FLOAT64, DT_FLOAT64, 0, 0, 0);
+	if (y)
+		ins(c, NI_LOAD, DT_FLOAT64, DT_FLOAT64, 1, 0, 0);
+	product = ins(c, y ? OP_MULTIPLY : OP_SQUARE, DT_FLOAT64, DT_FLOAT64, 0, y ? 1 : 0, 0);
+	ins(c, NI_REDUCE, DT_FLOAT64, DT_FLOAT64, product, 0, OP_SUM);
+	c->nest.post = (uint16_t)ins(c, NI_SCALAR, DT_FLOAT64, DT_FLOAT64, 0, 0, 0);
+	ins(c, OP_ADD, DT_FLOAT64, DT_FLOAT64, product + 1, product + 2, 0);
+	ins(c, NI_STORE, DT_FLOAT64, DT_FLOAT64, 2, product + 3, 0);
+	memcpy(c->scalar, &(double){1.0}, 8);
+	c->nest.nscalar = 1;
+	ready(c);
+	return c;
+}
+
+/* At every level; sums of several chunks, too, which dots are not made for. */
+static void compare_dots(int64_t rows, int64_t n, bool square, int64_t step)
+{
+	double *x = random_f64((size_t)(rows * n + 1), 5), *out = malloc((size_t)rows * 8);
+	double *y = random_f64((size_t)(n * step + 1), 6), *xy = malloc((size_t)(n + 1) * 8);
+	struct call *c = dot_call(x, square ? NULL : y, out, rows, n, step);
+	int64_t chunks = (n + TREE_CHUNK - 1) / TREE_CHUNK;
+
+	for (int level = ISA_V2; level <= (int)isa_best(); level++) {
+		tier0_reduce_at(level, &c->nest, &c->args, 0, rows, 0, chunks, NULL, c->scratch);
+		for (int64_t p = 0; p < rows; p++) {
+			for (int64_t e = 0; e < n; e++)
+				xy[e] = x[p * n + e] * (square ? x[p * n + e] : y[e * step]);
+			cr_assert(same(out[p], tree_sum(xy, n, 1) + 1.0), "%ld of %ld, %ld, %d",
+				  (long)p, (long)rows, (long)n, level);
+		}
+	}
+	call_free(c);
+	free(x), free(y), free(xy), free(out);
+}
+
+Test(tier0, sums_of_products_have_the_bits_of_the_tree)
+{
+	static const int64_t rows[] = {1, 3, 40, 600},
+			     sizes[] = {0, 1, 5, 31, 33, 255, 257, 1024, 1025, 2100};
+
+	for (int r = 0; r < 4; r++)
+		for (int i = 0; i < 10; i++)
+			for (int64_t step = 1; step <= 2; step++) {
+				compare_dots(rows[r], sizes[i], false, step);
+				compare_dots(rows[r], sizes[i], true, step);
+			}
+	compare_dots(2, 65536, false, 1);
+	compare_dots(2, 65537, false, 1);
+}
+
 /* Accumulators of chunks, by tiles of columns and by single points. */
 static void compare_parts(unsigned op, unsigned dtype, int64_t m, int64_t n)
 {

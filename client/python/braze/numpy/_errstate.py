@@ -32,7 +32,7 @@ class _Unset(str):
 class _State:
     """What was asked for.  It dies with the last context that has it."""
 
-    __slots__ = ("masks", "modes")
+    __slots__ = ("masks", "modes", "quiet")
 
     def __init__(self, modes, call):
         global _live
@@ -40,15 +40,15 @@ class _State:
         raised = sum(1 << k for k, mode in enumerate(modes) if mode == "raise")
         told = sum(1 << k for k, mode in enumerate(modes) if mode not in (None, "ignore", "raise"))
         self.masks = (raised, told, _tag(modes, call) if told else 0)
-        if raised or told:
+        self.quiet = not (raised or told)
+        if not self.quiet:
             _live += 1
             if _live == 1:
                 _core.watching(True)
 
     def __del__(self):
         global _live
-        raised, told, _ = self.masks
-        if raised or told:
+        if not self.quiet:
             _live -= 1
             if _live == 0:
                 _core.watching(False)
@@ -82,25 +82,7 @@ def _plain(wishes):
     return {k: str(v) if isinstance(v, _Unset) else v for k, v in wishes.items()}
 
 
-def _entered(wishes):
-    """As _merged, for states that ask for nothing: such a state is made once."""
-    if "call" in wishes:
-        return _merged(wishes)
-    old = _state.get()
-    before = old.modes if old else None
-    # Equal as texts: what is unset differs in its type only.
-    key = before, *wishes.items(), *map(type, wishes.values())
-    found = _quiet.get(key, _quiet)
-    if found is _quiet:
-        found = _merged(wishes)
-        if (found is None or not any(found.masks)) and len(_quiet) < _QUIET_LIMIT:
-            _quiet[key] = found
-    return found
-
-
 _numpys = numpy.errstate
-_quiet = {}  # the state before and what is wished: the state, which asks for nothing
-_QUIET_LIMIT = 256
 
 
 class errstate(numpy.errstate):
@@ -110,18 +92,21 @@ class errstate(numpy.errstate):
     the value is read, or at the line within ``braze.eager()``.
     """
 
-    __slots__ = ("_mine", "_wishes")
+    __slots__ = ("_inside", "_wishes")  # _inside: what takes both states back, once entered
 
     def __init__(self, **wishes):
-        _numpys.__init__(self, **(_plain(wishes) if _Unset in map(type, wishes.values()) else wishes))
-        self._wishes = wishes
+        _numpys.__init__(self, **_plain(wishes))
+        self._wishes, self._inside = wishes, None
 
     def __enter__(self):
+        if self._inside is not None:
+            raise TypeError("Cannot enter `np.errstate` twice.")
+        _numpys.__init__(self, **_plain(self._wishes))  # C only notes what is wished
         _numpys.__enter__(self)
-        self._mine = _state.set(_entered(self._wishes))
+        self._inside = _state.set(_merged(self._wishes))
 
     def __exit__(self, *exception):
-        _state.reset(self._mine)
+        _state.reset(self._inside)
         _numpys.__exit__(self)
 
     def __call__(self, function):
@@ -131,6 +116,23 @@ class errstate(numpy.errstate):
                 return function(*args, **kwargs)
 
         return inner
+
+
+def _without_frames():
+    """with errstate(...) by fast_errstate.c, which does what NumPy's class does."""
+    try:
+        from numpy._core.umath import _extobj_contextvar, _make_extobj
+    except ImportError:
+        return
+    _core.errstate_setup(_make_extobj, _extobj_contextvar, _merged, _state)
+    for name in ("__init__", "__enter__", "__exit__"):
+        general = errstate.__dict__[name]
+        shown = _core.native(general, "errstate." + name, True)
+        functools.update_wrapper(shown, general)
+        setattr(errstate, name, shown)
+
+
+_without_frames()
 
 
 def seterr(all=None, divide=None, over=None, under=None, invalid=None):

@@ -189,10 +189,11 @@ def take(a, indices, axis=None, out=None, mode="raise"):
             raise _Refused
         places = _integers(indices)
         if axis is None or not array.ndim and axis in (0, -1):  # which NumPy lets 0-d have
-            array, axis = array.reshape(-1), 0
-        axis = normalize_axis_index(operator.index(axis), array.ndim)
-        _check_room(array, (axis,), places.shape)
-        return _gather(array, (axis,), (axis,), (places,), _MODES[mode])
+            array, along = array.reshape(-1), 0
+        else:
+            along = normalize_axis_index(operator.index(axis), array.ndim)
+        _check_room(array, (along,), places.shape)
+        return _gather(array, (along,), (along,), (places,), _MODES[mode])
     except _Refused:
         return _fallback.call(
             "take", numpy.take, (a, indices, axis), {"out": out, "mode": mode}

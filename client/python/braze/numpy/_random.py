@@ -84,7 +84,9 @@ def _drawing(theirs):
     def method(self, *args, **kwargs):
         _shuffle(self._numpy.shuffle, args, kwargs)
 
-    return type("drawing", (), methods | {"shuffle": method})
+    shown = _core.native(method, f"random.{theirs.__name__}.shuffle", True)
+    functools.update_wrapper(shown, method, updated=())
+    return type("drawing", (), methods | {"shuffle": shown})
 
 
 @functools.cache
