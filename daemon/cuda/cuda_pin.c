@@ -56,10 +56,14 @@ static void pin_run(struct cuda_task *task)
 	struct cuda_host *h = t->host;
 	struct cuda *c = h->c;
 	struct err err = {0};
-	CUresult rc = c->api.cuMemHostRegister_v2(h->addr + t->chunk * c->chunk_bytes,
-						  c->chunk_bytes, CU_MEMHOSTREGISTER_PORTABLE);
-	bool good = cuda_context_check(c, rc, &err, "registering memory of region %u", h->id) == OK;
+	bool good = atomic_load(&c->pin_limit) > 0; /* this one was asked for before a refusal */
 
+	if (good)
+		good = cuda_context_check(c,
+					  c->api.cuMemHostRegister_v2(
+						  h->addr + t->chunk * c->chunk_bytes,
+						  c->chunk_bytes, CU_MEMHOSTREGISTER_PORTABLE),
+					  &err, "registering memory of region %u", h->id) == OK;
 	if (!good) {
 		/* Some machines let nothing be registered, or no more: the rings serve, and the
 		 * driver is not asked again. */

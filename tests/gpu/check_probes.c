@@ -42,7 +42,8 @@ static void words(struct cudaside *c)
 		tap_result(!written(c, seen), "and of pinned memory");
 	if (c->api.pools && !c->api.cuMemPoolCreate(&pool, &props)) {
 		if (!c->api.cuMemAllocFromPoolAsync(&pooled, 64, pool, c->stream))
-			tap_note("of a pool's memory: the driver answers %d", (int)written(c, pooled));
+			tap_note("of a pool's memory: the driver answers %d",
+				 (int)written(c, pooled));
 		if (pooled)
 			c->api.cuMemFreeAsync(pooled, c->stream);
 		c->api.cuStreamSynchronize(c->stream);
