@@ -91,15 +91,15 @@ BZ_FN bz_c128 bz_times_minus_i(bz_c128 z)
 	return {z.im, -z.re};
 }
 
-/* v exp(x), where exp(x) may pass the range though the result does not: then factors of exp(700)
- * come first.  v is at most 1, so three are too many for all but a 0. */
-BZ_FN bz_c128 bz_times_exp(bz_c128 v, bz_f64 x)
+/* v exp(x) times `scale`, where exp(x) may pass the range though the result does not: then factors
+ * of exp(700) come first.  v is at most 1, so three are too many for all but a 0. */
+BZ_FN bz_c128 bz_times_exp(bz_c128 v, bz_f64 x, bz_f64 scale)
 {
 	for (int k = 0; x > 700 && k < 3; k++, x -= 700) {
 		v.re *= 1.0142320547350045e304;
 		v.im *= 1.0142320547350045e304;
 	}
-	const bz_f64 e = exp(x > 700 ? 700 : x);
+	const bz_f64 e = scale * exp(x > 700 ? 700 : x);
 	return {v.re * e, v.im * e};
 }
 
@@ -110,7 +110,7 @@ BZ_FN bz_c128 bz_z_exp(bz_c128 z)
 	if (y == 0)
 		return {exp(x), y};
 	if (bz_isfinite(y) && !bz_isinf(x))
-		return bz_times_exp({cos(y), sin(y)}, x);
+		return bz_times_exp({cos(y), sin(y)}, x, 1);
 	if (bz_isfinite(y))
 		return {copysign(exp(x), cos(y)), copysign(exp(x), sin(y))};
 	if (x == -bz_infinity<bz_f64>())
@@ -136,7 +136,7 @@ template <bool COSH> BZ_FN bz_c128 bz_z_hyperbolic(bz_c128 z)
 	if (bz_isinf(x))
 		return {re * copysign(fabs(x), cos(y)), im * copysign(fabs(x), sin(y))};
 	/* Beyond 22 both are exp(|x|) / 2. */
-	return bz_times_exp({0.5 * re * cos(y), 0.5 * im * sin(y)}, fabs(x));
+	return bz_times_exp({re * cos(y), im * sin(y)}, fabs(x), 0.5);
 }
 BZ_FN bz_c128 bz_z_sinh(bz_c128 z)
 {

@@ -20,7 +20,8 @@
  *               bz_map_row, bz_map_row_narrow
  *                                       the same, several points of the last loop a thread,
  *                                       as far apart as a warp has threads: any alignment
- *               bz_map_tile             the same, in tiles along `tile` and the last loop;
+ *               bz_map_tile, bz_map_tile_narrow
+ *                                       the same, in tiles along `tile` and the last loop;
  *                                       bit a of clo: access a is dense along `tile` and
  *                                       comes through shared memory
  *   nred  > 0   bz_reduce_warp, bz_reduce_warp_narrow
@@ -78,6 +79,7 @@ struct cuda_args {
 	X(bz_map_row)                                                                              \
 	X(bz_map_row_narrow)                                                                       \
 	X(bz_map_tile)                                                                             \
+	X(bz_map_tile_narrow)                                                                      \
 	X(bz_reduce_warp)                                                                          \
 	X(bz_reduce_warp_narrow)                                                                   \
 	X(bz_reduce_thin)                                                                          \

@@ -264,7 +264,7 @@ static enum cuda_entry map_entry(const struct domain *d, unsigned *tile)
 	if (vectors(d, emit_cuda_vector(n)))
 		return narrow ? ENTRY_bz_map_vector_narrow : ENTRY_bz_map_vector;
 	if (tiles(d, tile))
-		return ENTRY_bz_map_tile;
+		return narrow ? ENTRY_bz_map_tile_narrow : ENTRY_bz_map_tile;
 	if (rows(d, emit_cuda_row(n)))
 		return narrow ? ENTRY_bz_map_row_narrow : ENTRY_bz_map_row;
 	return narrow ? ENTRY_bz_map_narrow : ENTRY_bz_map;
@@ -289,6 +289,7 @@ static void plan_map(struct cuda_launches *out, const struct domain *d)
 		l->work = up(s->hi - s->lo, points);
 		break;
 	case ENTRY_bz_map_tile:
+	case ENTRY_bz_map_tile_narrow:
 		l->kind = LAUNCH_TILES;
 		l->work = tile_count(d, tile);
 		l->tile = tile;

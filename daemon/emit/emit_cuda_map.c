@@ -241,8 +241,35 @@ static void put_rows(struct cuda_gen *g)
 
 /* ---- tiles ------------------------------------------------------------------------- */
 
-/* Tiles are numbered like points, with BZ_TILE steps of loop `tile` and of the last as
- * one; those with points of [lo, hi) lie between the first and last of the outer loop. */
+/* Tile b of two loops: down BZ_TILES rows of tiles before the next column of them, so that
+ * blocks that run together read, and write, stretches of memory and not a line here and there. */
+static void put_tile_of_two(struct cuda_gen *g)
+{
+	text_add(g->o, "const I r = b - first * n1, g = bz_over(r, BZ_TILES * n1);\n"
+		       "const I in = r - g * (BZ_TILES * n1), down = first + g * BZ_TILES;\n"
+		       "const I h = end - down < BZ_TILES ? end - down : BZ_TILES;\n"
+		       "const I j = bz_over(in, h);\n"
+		       "from.x0 = (down + in - j * h) * BZ_TILE;\nfrom.x1 = j * BZ_TILE;\n");
+}
+
+/* Tile b of more loops: numbered like points. */
+static void put_tile_of_more(struct cuda_gen *g)
+{
+	text_add(g->o, "I q = b;\n");
+	for (unsigned l = g->n->npar; l-- > 0;) {
+		if (l)
+			text_put(g->o,
+				 "{\nconst I rest = bz_over(q, n%u);\n"
+				 "from.x%u = (q - rest * n%u) * (t%u ? BZ_TILE : 1);\nq = "
+				 "rest;\n}\n",
+				 l, l, l, l);
+		else
+			text_add(g->o, "from.x0 = q * (t0 ? BZ_TILE : 1);\n");
+	}
+}
+
+/* With BZ_TILE steps of loop `tile` and of the last as one, those tiles that have points of
+ * [lo, hi) lie between the first and last of the outer loop. */
 static void put_tile_numbers(struct cuda_gen *g)
 {
 	unsigned last = g->innermost;
@@ -256,31 +283,33 @@ static void put_tile_numbers(struct cuda_gen *g)
 	text_add(g->o, ", tiles = n1");
 	for (unsigned l = 2; l < g->n->npar; l++)
 		text_put(g->o, " * n%u", l);
-	text_add(g->o, ";\nconst I top = A.h.lo / points, bottom = (A.h.hi - 1) / points;\n"
+	text_add(g->o, ";\nconst I lo = (I)A.h.lo, hi = (I)A.h.hi;\n"
+		       "const I top = bz_over(lo, points), bottom = bz_over(hi - 1, points);\n"
 		       "const I first = t0 ? top / BZ_TILE : top;\n"
 		       "const I end = (t0 ? bottom / BZ_TILE : bottom) + 1;\n"
-		       "const bool all = A.h.lo <= first * (t0 ? BZ_TILE : 1) * points && "
-		       "A.h.hi >= E0 * points;\n"
+		       "const bool all = lo <= first * (t0 ? BZ_TILE : 1) * points && "
+		       "hi >= E0 * points;\n"
 		       "int since = 0;\n"
-		       "for (I b = first * tiles + blockIdx.x; b < end * tiles; b += gridDim.x) {\n"
+		       "for (I b = first * tiles + (I)blockIdx.x; b < end * tiles; b += "
+		       "(I)gridDim.x) {\n"
 		       "if (bz_stopped(A.h, &since, BZ_TILE * BZ_TILE)) return;\n"
-		       "I q = b;\nbz_place<I> from;\nbool whole = all;\n");
-	for (unsigned l = g->n->npar; l-- > 0;) {
-		text_put(g->o, "from.x%u = (q %% n%u) * (t%u ? BZ_TILE : 1);\n", l, l, l);
-		if (l)
-			text_put(g->o, "q /= n%u;\n", l);
+		       "bz_place<I> from;\nbool whole = all;\n");
+	if (g->n->npar == 2)
+		put_tile_of_two(g);
+	else
+		put_tile_of_more(g);
+	for (unsigned l = 0; l < g->n->npar; l++)
 		if (l == last || g->n->npar == 2)
 			text_put(g->o, "whole &= from.x%u + BZ_TILE <= E%u;\n", l, l);
 		else
 			text_put(g->o, "whole &= !t%u || from.x%u + BZ_TILE <= E%u;\n", l, l, l);
-	}
 }
 
 /* What both functions of a tile know of the loops; of two, both are tiled. */
 static void put_tile_loops(struct cuda_gen *g)
 {
 	for (unsigned l = 0; l < g->n->npar; l++) {
-		text_put(g->o, "const I E%u = A.extent[%u];\nconst bool t%u = ", l, l, l);
+		text_put(g->o, "const I E%u = (I)A.extent[%u];\nconst bool t%u = ", l, l, l);
 		if (l == g->innermost || g->n->npar == 2)
 			text_add(g->o, "true;\n");
 		else
@@ -361,7 +390,8 @@ static void put_tile(struct cuda_gen *g)
 	text_add(g->o, "I p = at.x0;\n");
 	for (unsigned l = 1; l < g->n->npar; l++)
 		text_put(g->o, "p = p * E%u + at.x%u;\n", l, l);
-	text_add(g->o, "if (!there || !(WHOLE || all || (p >= A.h.lo && p < A.h.hi))) continue;\n");
+	text_add(g->o, "if (!there || !(WHOLE || all || (p >= (I)A.h.lo && p < (I)A.h.hi))) "
+		       "continue;\n");
 	emit_cuda_place(g);
 	emit_cuda_instrs(g, SECTION_BODY);
 	text_add(g->o, "}\n}\n}\n");
@@ -371,7 +401,7 @@ static void put_tiles(struct cuda_gen *g)
 {
 	g->staged = emit_cuda_staged(g->n);
 	put_tile(g);
-	text_add(g->o, "BZ_FN void bz_tile_points(const bz_params &A)\n{\ntypedef bz_i64 I;\n");
+	text_add(g->o, "template <class I> BZ_FN void bz_tile_points(const bz_params &A)\n{\n");
 	put_staged(g, "__shared__ bz_tile<bz_", "> tile", ";\n");
 	put_tile_loops(g);
 	put_tile_numbers(g);
@@ -382,7 +412,8 @@ static void put_tiles(struct cuda_gen *g)
 	/* The next tile's values take the place of these. */
 	text_add(g->o, g->staged ? ");\n__syncthreads();\n}\n}\n" : ");\n}\n}\n");
 	g->staged = 0;
-	emit_cuda_map_entry(g, ENTRY_bz_map_tile, "bz_tile_points(A);");
+	emit_cuda_map_entry(g, ENTRY_bz_map_tile, "bz_tile_points<bz_i64>(A);");
+	emit_cuda_map_entry(g, ENTRY_bz_map_tile_narrow, "bz_tile_points<bz_i32>(A);");
 }
 
 void emit_cuda_map(struct cuda_gen *g)
@@ -392,6 +423,6 @@ void emit_cuda_map(struct cuda_gen *g)
 	put_vectors(g);
 	put_rows(g);
 	g->vector = 0;
-	if (emit_cuda_tile(g->n) && emit_cuda_has(g->n, ENTRY_bz_map_tile))
+	if (emit_cuda_tile(g->n) && has_either(g, ENTRY_bz_map_tile, ENTRY_bz_map_tile_narrow))
 		put_tiles(g);
 }

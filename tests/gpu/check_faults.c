@@ -32,7 +32,8 @@ static const char poison[] =
 	"#define ENTRY(name) extern \"C\" __global__ void __launch_bounds__(256) name(args a) { "
 	"BODY }\n"
 	"ENTRY(bz_map) ENTRY(bz_map_narrow) ENTRY(bz_map_vector) ENTRY(bz_map_vector_narrow)\n"
-	"ENTRY(bz_map_row) ENTRY(bz_map_row_narrow) ENTRY(bz_map_tile)\n";
+	"ENTRY(bz_map_row) ENTRY(bz_map_row_narrow) ENTRY(bz_map_tile)\n"
+	"ENTRY(bz_map_tile_narrow)\n";
 
 static const struct fault {
 	const char *name, *body;

@@ -132,6 +132,8 @@ char *cu_memory_host(uint64_t address, size_t n);
 CUresult cu_memory_make(struct CUctx_st *c, size_t bytes, struct CUmemPoolHandle_st *pool,
 			bool unborn, CUdeviceptr *out);
 void cu_memory_birth(CUdeviceptr address);
+/* Does a pool's memory lie there? */
+bool cu_memory_pooled(uint64_t address);
 void cu_memory_free(CUdeviceptr address);
 bool cu_memory_pinned(const void *host, size_t n);
 /* Why pinned memory cannot be copied through; NULL: it can. */

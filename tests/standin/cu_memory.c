@@ -212,6 +212,15 @@ bool cu_memory_translate(void *data, uint64_t address, size_t n, struct ptx_rang
 	return a != NULL;
 }
 
+bool cu_memory_pooled(uint64_t address)
+{
+	pthread_mutex_lock(&lock);
+	long k = below(address); /* it may not be there before its stream has come to it */
+	bool pooled = k >= 0 && address < list[k].hi && list[k].pool;
+	pthread_mutex_unlock(&lock);
+	return pooled;
+}
+
 char *cu_memory_host(uint64_t address, size_t n)
 {
 	struct ptx_range r;

@@ -452,5 +452,8 @@ CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t count, CUstream
 
 CUresult cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr to, uint32_t value, unsigned flags)
 {
+	/* An H200 with driver 580 says this. */
+	if (cu_memory_pooled(to))
+		return CUDA_ERROR_INVALID_VALUE;
 	return fill(__func__, to, value, 4, 1, stream);
 }

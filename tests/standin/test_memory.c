@@ -120,6 +120,8 @@ Test(memory, a_pool_outlives_its_destruction)
 	CUmemoryPool pool = pool_of(UINT64_MAX);
 	GOOD(cuMemAllocFromPoolAsync(&p, 4096, pool, NULL));
 	GOOD(cuMemPoolDestroy(pool));
+	cr_expect_eq(cuStreamWriteValue32_v2(NULL, p, 7, CU_STREAM_WRITE_VALUE_DEFAULT),
+		     CUDA_ERROR_INVALID_VALUE, "words are written to plain memory only");
 	GOOD(cuMemcpyHtoD_v2(p, "abc", 4));
 	GOOD(cuMemFreeAsync(p, NULL));
 	GOOD(cuCtxSynchronize());

@@ -138,7 +138,7 @@ Test(cuda_launch, transposed_operands_go_by_tiles_along_their_dense_loop)
 	run->stride[0] = 4;
 	run->stride[1] = 64 * 4 * 100;
 	run->stride[2] = 64 * 4;
-	plan("bz_map_tile");
+	plan("bz_map_tile_narrow");
 	cr_assert_eq(l.item[0].tile, 0);
 	cr_assert_eq(l.item[0].clo, 1); /* the first operand comes through shared memory */
 	run->extent[0] = 8;
