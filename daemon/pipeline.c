@@ -355,7 +355,7 @@ static bool at_hand(struct session *s, const struct ticket *t, struct err *err)
 			version_fail(&s->trace, v, &lost);
 			continue;
 		}
-		if (!ticket_brings(t))
+		if (!ticket_brings(t, v))
 			continue;
 		all = false;
 		if (!v->storage->fetching && dispatch_fetch(s, v->storage, err))

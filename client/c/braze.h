@@ -353,8 +353,8 @@ typedef int braze_check_fn(void *data);
 
 /* Ask for the arrays' values without waiting. */
 BRAZE_API int braze_demand(braze_future **out, int n, braze_array *const *arrays, braze_error *err);
-/* Ask that the values be computed, no more: one that a device other than the CPU makes stays
- * there, and the first read brings it to the host. */
+/* Ask that the values be computed, no more: one of 64 KiB and more that a device other than the
+ * CPU makes stays there, and the first read brings it to the host. */
 BRAZE_API int braze_compute(braze_future **out, int n, braze_array *const *arrays,
 			    braze_error *err);
 /* timeout in milliseconds, -1 for ever, 0 polls; BRAZE_E_TIMEOUT leaves the

@@ -21,8 +21,8 @@ struct ticket *ticket_add(struct ticket_list *l, enum ticket_kind kind, uint64_t
 	t->nanswer = nanswer;
 	t->nalso = nalso;
 	memcpy(t->version, version, all * sizeof *version);
-	for (uint32_t i = 0; i < nanswer && ticket_brings(t); i++)
-		version[i]->asked++;
+	for (uint32_t i = 0; i < nanswer; i++)
+		version[i]->asked += ticket_brings(t, version[i]);
 	while (*at)
 		at = &(*at)->next;
 	*at = t;
@@ -64,7 +64,7 @@ void ticket_remove(struct ticket_list *l, struct ticket *t, struct trace *trace)
 	*at = t->next;
 	l->load -= 1 + t->n + t->nalso;
 	for (uint32_t i = 0; i < t->n + t->nalso; i++) {
-		t->version[i]->asked -= i < t->nanswer && ticket_brings(t);
+		t->version[i]->asked -= i < t->nanswer && ticket_brings(t, t->version[i]);
 		version_unref(trace, t->version[i]);
 	}
 	free(t->publishing);

@@ -17,6 +17,9 @@ enum ticket_kind {
 	TICKET_COMPUTE /* a demand whose values may stay on a device */
 };
 
+#define TICKET_STAY_BYTES                                                                          \
+	(64u << 10) /* what is smaller comes along: it costs nothing beside the trip */
+
 /* What the array of a TICKET_PUBLISH becomes once its value is there. */
 struct publishing {
 	struct view view;
@@ -51,10 +54,10 @@ struct ticket *ticket_add(struct ticket_list *l, enum ticket_kind kind, uint64_t
 /* It waits for v instead of version i, which is answered for (takes the reference). */
 void ticket_replace(struct ticket *t, uint32_t i, struct version *v, struct trace *trace);
 struct ticket *ticket_find(struct ticket_list *l, uint64_t id);
-/* Must the values that it is answered for come to the host? */
-static inline bool ticket_brings(const struct ticket *t)
+/* Must a value that it is answered for come to the host? */
+static inline bool ticket_brings(const struct ticket *t, const struct version *v)
 {
-	return t->kind != TICKET_COMPUTE;
+	return t->kind != TICKET_COMPUTE || v->bytes < TICKET_STAY_BYTES;
 }
 /* Every version that is waited for stored or failed? */
 bool ticket_settled(const struct ticket *t);

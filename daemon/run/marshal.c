@@ -202,7 +202,8 @@ static size_t put_slice(struct executor *x, struct executor_job *job, struct fli
 	f->fresh += c.fresh;
 	job->at = c.next;
 	if (c.last) {
-		slice_touched(job);
+		if (job->fresh)
+			slice_touched(job);
 		next_step(job);
 	}
 	return bytes;

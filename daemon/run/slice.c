@@ -164,7 +164,7 @@ void slice_touched(struct executor_job *job)
 {
 	const struct plan_step *s = turn_step(job, job->step);
 
-	for (uint32_t i = 0; job->fresh && i < slots_of(s); i++)
+	for (uint32_t i = 0; i < slots_of(s); i++)
 		job->fresh[(size_t)job->turn * job->plan->nslot + slot_of(s, i)] = 0;
 }
 
@@ -366,7 +366,7 @@ static bool choose_short(struct slice *out, const struct executor *x,
 			 const struct flight *f)
 {
 	int64_t points = nest_parallel(s->nest);
-	uint64_t fresh = fresh_bytes(job, s);
+	uint64_t fresh = job->fresh ? fresh_bytes(job, s) : 0;
 
 	if (f->nstep &&
 	    f->cost_us + s->cost_us > (schedule_shared(x) ? SHARED_SLICE_US : RUN_SLICE_US))

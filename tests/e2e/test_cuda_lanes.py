@@ -11,7 +11,8 @@ from harness import find_standin, wait_until
 
 pytestmark = pytest.mark.skipif(find_standin() is None, reason="no stand-in driver was built")
 
-# Sums of several lengths and two products, then all of them together.
+# Sums of several lengths, each too short to be spread over the device, and two products, then all
+# of them together.
 SEVERAL = """
 parts = [(x * {k} + 1).sum() for x in (a, b, c)] + [(p @ q).sum(), (p @ r).sum()]
 t = parts[0]
@@ -22,7 +23,7 @@ out = float(t)
 
 
 def several(k):
-    a, b, c = (numpy.arange(float(n)) for n in (40000, 30000, 20000))
+    a, b, c = (numpy.arange(float(n)) for n in (20000, 19000, 18000))
     p = numpy.arange(40.0 * 400).reshape(40, 400) % 5
     q = numpy.arange(400.0 * 30).reshape(400, 30) % 7
     r = numpy.arange(400.0 * 20).reshape(400, 20) % 3
@@ -36,7 +37,7 @@ def several(k):
 def begin(gpu):
     client = gpu.talker()
     client.do("""
-a, b, c = (np.asarray(numpy.arange(float(n))) for n in (40000, 30000, 20000))
+a, b, c = (np.asarray(numpy.arange(float(n))) for n in (20000, 19000, 18000))
 p = np.asarray(numpy.arange(40.0 * 400).reshape(40, 400) % 5)
 q = np.asarray(numpy.arange(400.0 * 30).reshape(400, 30) % 7)
 r = np.asarray(numpy.arange(400.0 * 20).reshape(400, 20) % 3)
