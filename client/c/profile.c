@@ -197,7 +197,7 @@ void profile_sent(struct braze_session *s, uint64_t began)
 
 /* ---- Turns of NumPy's and of copies ---- */
 
-static void turn_begins(struct profile *p, int whose)
+static void turn_begins(struct profile *p, enum profile_time whose)
 {
 	p->began = now_ns();
 	p->whose = whose;

@@ -12,13 +12,15 @@
 
 #define PROFILE_FEW 1024 /* elements: less work than their call */
 
+enum profile_time { PROGRAMS, NUMPYS, COPIES };
+
 struct profile {
 	braze_profiler_fn *tell;
 	void *data;
 	uint64_t since;	     /* when the last tick ended */
 	uint64_t near, work; /* the session's counts then: operations, and their predicted work */
-	enum { PROGRAMS, NUMPYS, COPIES } whose; /* the time until the next tick */
-	uint64_t began; /* NUMPYS, COPIES: since then, the program's before */
+	enum profile_time whose; /* the time until the next tick */
+	uint64_t began;		 /* NUMPYS, COPIES: since then, the program's before */
 	uint64_t look;	/* ns that a look takes where the program is: the least; 0: not known yet */
 	uint32_t brief; /* such times that are not told one by one, until the next tick */
 	uint32_t span;	/* recorded operations between the last tick and the next */
