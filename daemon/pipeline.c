@@ -290,8 +290,9 @@ static void resolved(struct session *s, struct ticket *t, const struct job *fres
 	struct reply_inline small[JOB_FETCH];
 	uint64_t spent[SPENT_WORDS];
 
-	spent_on(spent, s);
-	for (int i = 0; i < SPENT_WORDS; i++)
+	if (s->tell)
+		spent_on(spent, s);
+	for (int i = 0; i < SPENT_WORDS && s->tell; i++)
 		spent[i] -= spent[i] < s->told_from[i] ? spent[i] : s->told_from[i];
 	reply_resolved(s->conn, t, small, small_results(small, fresh), s->tell ? spent : NULL);
 }

@@ -315,7 +315,6 @@ int future_wait(struct braze_future *f, int timeout_ms, braze_check_fn *check, v
 static int ask_for(braze_future **out, enum ticket_kind kind, int n, braze_array *const *arrays,
 		   struct err *err)
 {
-
 	if (n < 1)
 		return (int)err_set(err, E_INVALID, "%d arrays demanded", n);
 	struct braze_session *s = arrays[0]->session;

@@ -464,12 +464,6 @@ static bool is_write_at_hand(PyObject *self, PyObject *key, PyObject *value)
 	return at_hand(self) && braze_is_ours(nd(self)->h) && is_plain_key(key) && at_hand(value);
 }
 
-/* Without NumPy; what a mask is written by must be there. */
-static bool set_here(PyObject *self, PyObject *key, PyObject *value, bool mask)
-{
-	return mask ? masks_set(self, key, value) : scatter_set(self, key, value);
-}
-
 bool numpys_setitem(int *rc, PyObject *self, PyObject *key, PyObject *value)
 {
 	bool mask = is_one_mask(key), many = mask && has_many(value), ready = false;
@@ -482,7 +476,8 @@ bool numpys_setitem(int *rc, PyObject *self, PyObject *key, PyObject *value)
 		return false;
 	if (many && mask_known(key, value))
 		return true;
-	if (set_here(self, key, value, mask)) {
+	/* Without NumPy; what a mask is written by must be there. */
+	if (mask ? masks_set(self, key, value) : scatter_set(self, key, value)) {
 		braze_count_near(core.session);
 		*rc = 0;
 		return true;

@@ -255,7 +255,7 @@ void cuda_code_load(struct cuda *c, uint32_t id, int fd, uint64_t bytes)
 	cuda_helper_give(&c->loader, &t->task);
 }
 
-enum status cuda_code_entry(CUfunction *out, struct cuda_kernel *k, const char *entry,
+enum status cuda_code_entry(CUfunction *out, struct cuda_kernel *k, enum cuda_entry entry,
 			    struct err *err)
 {
 	enum cuda_code_state state = CODE_NONE;
@@ -271,11 +271,8 @@ enum status cuda_code_entry(CUfunction *out, struct cuda_kernel *k, const char *
 	}
 	if (state == CODE_NONE)
 		return err_set(err, E_INTERNAL, "kernel %u has no code", k->id);
-	for (int i = 0; i < ENTRY_END; i++) {
-		if (strcmp(cuda_entry_name((unsigned)i), entry) == 0 && k->entry[i]) {
-			*out = k->entry[i];
-			return OK;
-		}
-	}
-	return err_set(err, E_INTERNAL, "kernel %u has no entry %s", k->id, entry);
+	*out = k->entry[entry];
+	return *out ? OK
+		    : err_set(err, E_INTERNAL, "kernel %u has no entry %s", k->id,
+			      cuda_entry_name(entry));
 }

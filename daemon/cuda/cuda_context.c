@@ -52,11 +52,9 @@ void cuda_context_expect(struct cuda *c, CUresult rc, const char *what)
 
 CUresult cuda_context_write(struct cuda *c, CUstream stream, CUdeviceptr word, uint32_t value)
 {
-	/* What a driver does not write in this way it fills, which takes room among kernels. */
-	if (c->write_value &&
-	    c->api.cuStreamWriteValue32_v2(stream, word, value, CU_STREAM_WRITE_VALUE_DEFAULT) ==
-		    CUDA_SUCCESS)
-		return CUDA_SUCCESS;
+	if (c->write_value)
+		return c->api.cuStreamWriteValue32_v2(stream, word, value,
+						      CU_STREAM_WRITE_VALUE_DEFAULT);
 	return c->api.cuMemsetD32Async(word, value, 1, stream);
 }
 

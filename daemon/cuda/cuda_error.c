@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 /* Codes that are no mistake of a single call. */
-static const struct {
+static const struct row {
 	int code;
 	enum cuda_class class;
 	bool passes; /* at the start: it may be tried again */
@@ -54,22 +54,25 @@ static const struct {
 	{CUDA_ERROR_EXTERNAL_DEVICE, CUDA_FATAL},
 };
 
-enum cuda_class cuda_error_class(CUresult rc)
+static const struct row *row_of(CUresult rc)
 {
+	static const struct row other = {.class = CUDA_CALL};
+
 	for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
 		if (classes[i].code == (int)rc)
-			return classes[i].class;
+			return &classes[i];
 	}
-	return CUDA_CALL;
+	return &other;
+}
+
+enum cuda_class cuda_error_class(CUresult rc)
+{
+	return row_of(rc)->class;
 }
 
 bool cuda_error_passes(CUresult rc)
 {
-	for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
-		if (classes[i].code == (int)rc)
-			return classes[i].passes;
-	}
-	return false;
+	return row_of(rc)->passes;
 }
 
 static const char *consequence(CUresult rc)

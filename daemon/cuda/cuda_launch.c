@@ -279,8 +279,7 @@ static void plan_map(struct cuda_launches *out, const struct domain *d)
 
 	if (!emit_cuda_has(s->spec, entry))
 		entry = ENTRY_bz_map;
-	*l = (struct cuda_launch){
-		.lo = s->lo, .hi = s->hi, .team = 1, .entry = cuda_entry_name(entry)};
+	*l = (struct cuda_launch){.lo = s->lo, .hi = s->hi, .team = 1, .entry = entry};
 	switch (entry) {
 	case ENTRY_bz_map_vector:
 	case ENTRY_bz_map_vector_narrow:
@@ -414,7 +413,7 @@ static bool vectors_along(const struct domain *d, unsigned points)
 /* How a warp goes along reduced loops: a block at a time, or several at once by few threads
  * each, `groups` of them.  That takes 16 bytes at once where they are aligned, and of short rows
  * several; a block at a time has more warps. */
-static const char *along(const struct domain *d, int64_t points, bool narrow, unsigned *groups)
+static enum cuda_entry along(const struct domain *d, int64_t points, bool narrow, unsigned *groups)
 {
 	unsigned vector = emit_cuda_reduce_vector(d->s->spec);
 	int64_t blocks = points * up(d->reduced, TREE_BLOCK),
@@ -424,14 +423,14 @@ static const char *along(const struct domain *d, int64_t points, bool narrow, un
 	if (vectors_along(d, vector) && blocks / vector >= busy &&
 	    (d->piece == BLOCK_LOG || blocks_of(d) >= vector)) {
 		*groups = vector;
-		return narrow ? "bz_reduce_vector_narrow" : "bz_reduce_vector";
+		return narrow ? ENTRY_bz_reduce_vector_narrow : ENTRY_bz_reduce_vector;
 	}
 	if (emit_cuda_reduce_thin(d->s->spec) && d->reduced <= SHORT &&
 	    blocks / THIN_GROUPS >= busy) {
 		*groups = THIN_GROUPS;
-		return narrow ? "bz_reduce_thin_narrow" : "bz_reduce_thin";
+		return narrow ? ENTRY_bz_reduce_thin_narrow : ENTRY_bz_reduce_thin;
 	}
-	return narrow ? "bz_reduce_warp_narrow" : "bz_reduce_warp";
+	return narrow ? ENTRY_bz_reduce_warp_narrow : ENTRY_bz_reduce_warp;
 }
 
 /* Accumulators, and behind the last slice the kernel that combines them. */
@@ -448,7 +447,7 @@ static void plan_parts(struct cuda_launches *out, const struct domain *d)
 	if (d->s->split && !(d->s->split & 2))
 		return;
 	last = &out->item[out->n++];
-	*last = (struct cuda_launch){.entry = "bz_finish",
+	*last = (struct cuda_launch){.entry = ENTRY_bz_finish,
 				     .lo = l->lo,
 				     .hi = l->hi,
 				     .team = 1,
@@ -515,7 +514,7 @@ static void plan_reduce(struct cuda_launches *out, struct domain *d)
 	most = blocks_of(d);
 	if (across) {
 		tasks *= up(l->hi - l->lo, 32);
-		l->entry = narrow ? "bz_reduce_column_narrow" : "bz_reduce_column";
+		l->entry = narrow ? ENTRY_bz_reduce_column_narrow : ENTRY_bz_reduce_column;
 	} else {
 		tasks *= l->hi - l->lo;
 		l->entry = along(d, l->hi - l->lo, narrow, &groups);

@@ -11,7 +11,7 @@
  *   cuda_launch_plan(&l, &step, multiprocessors, &err);
  *   part = l.part_bytes ? device memory of that many bytes : 0;
  *   for each item: cuda_launch_set(block, item, cancel, part, error);
- *                  cuLaunchKernel(item->entry, item->grid, 1, 1, item->threads, 1, 1,
+ *                  cuLaunchKernel(the entry's function, item->grid, 1, 1, item->threads, 1, 1,
  *                                 0, stream, {block}, NULL)
  *
  * Grid, threads and team are those that suit any kernel; cuda_geometry.h has better ones
@@ -45,9 +45,9 @@ enum cuda_launch_kind {
 };
 
 struct cuda_launch {
-	const char *entry; /* name of the function; a constant */
-	uint32_t grid;	   /* blocks ... */
-	uint32_t threads;  /* ... of so many threads */
+	enum cuda_entry entry;
+	uint32_t grid;	  /* blocks ... */
+	uint32_t threads; /* ... of so many threads */
 	int64_t lo, hi, clo, chi;
 	uint32_t team, tile;
 	uint32_t piece; /* of a reduction: 2^piece elements are a piece */

@@ -144,7 +144,7 @@ static enum status by_kernel(struct cuda_run *run, uint32_t i, const struct mult
 	if (!run->kernel[i])
 		return err_set(err, E_INTERNAL, "step %u names kernel %u, which is not known",
 			       s->index, s->kernel);
-	st = cuda_code_entry(&f.function, run->kernel[i], "bz_matmul", err);
+	st = cuda_code_entry(&f.function, run->kernel[i], ENTRY_bz_matmul, err);
 	if (st != OK)
 		return st;
 	cuda_launch_matmul(&args, &f.grid, x->p, x->base, lo, hi, l->slot[run->slot].cancel);

@@ -199,7 +199,7 @@ static enum status collect(struct cuda_run *run, uint32_t i, struct aim *a, stru
 		lane->patient = false;
 		if (st != OK)
 			return st;
-		cuda_tune_shape(run, i, &a->launches, x, a->block, a->bytes, f.function, &item);
+		cuda_tune_shape(run, i, &a->launches, x, a->block, a->bytes, &item);
 		cuda_launch_set(a->block, &a->launches, &item, lane->slot[run->slot].cancel,
 				a->part, errors);
 		f.grid = item.grid;

@@ -436,8 +436,9 @@ static void try_subject(struct session *x, struct cuda_subject *s)
 	if (session_begin(x, s) && rounds(x, &state)) {
 		judge(x, &g);
 		log_debug("cuda_trial", "kernel %u, %s: %u threads, %u blocks: %llu of %llu ns",
-			  s->kernel->id, x->item.entry, g.best.threads, g.best.blocks,
-			  (unsigned long long)g.best_ns, (unsigned long long)g.model_ns);
+			  s->kernel->id, cuda_entry_name(x->item.entry), g.best.threads,
+			  g.best.blocks, (unsigned long long)g.best_ns,
+			  (unsigned long long)g.model_ns);
 	}
 	scratch_give(x);
 	cuda_tune_conclude(x->c, s, state, &g, x->trials, x->ns);

@@ -110,24 +110,15 @@ static void share(struct cuda_run *run, struct cuda_subject *s, uint64_t bytes)
 	run->share[run->nshare++] = (struct cuda_share){.subject = s, .bytes = bytes};
 }
 
-static unsigned entry_of(const struct cuda_kernel *k, CUfunction function)
-{
-	unsigned e = 0;
-
-	while (e < ENTRY_END && k->entry[e] != function)
-		e++;
-	return e;
-}
-
 void cuda_tune_shape(struct cuda_run *run, uint32_t i, const struct cuda_launches *all, unsigned x,
-		     const char *block, size_t bytes, CUfunction function, struct cuda_launch *item)
+		     const char *block, size_t bytes, struct cuda_launch *item)
 {
 	struct cuda_kernel *k = run->kernel[i];
 	struct cuda_tuner *tuner = &k->c->tuner;
-	unsigned entry = entry_of(k, function);
-	const struct cuda_facts *f = &k->facts[entry];
-	struct cuda_geometry g = {
-		.units = k->c->units, .size = cuda_geometry_class(item), .entry = (uint8_t)entry};
+	const struct cuda_facts *f = &k->facts[item->entry];
+	struct cuda_geometry g = {.units = k->c->units,
+				  .size = cuda_geometry_class(item),
+				  .entry = (uint8_t)item->entry};
 	struct cuda_subject *s = NULL;
 	bool fresh = false;
 
@@ -138,7 +129,7 @@ void cuda_tune_shape(struct cuda_run *run, uint32_t i, const struct cuda_launche
 		return;
 	}
 	pthread_mutex_lock(&tuner->lock);
-	s = find(k, entry, g.size);
+	s = find(k, item->entry, g.size);
 	if (!s) {
 		cuda_geometry_model(&g.model, item, f);
 		g.best = g.model;
@@ -148,7 +139,7 @@ void cuda_tune_shape(struct cuda_run *run, uint32_t i, const struct cuda_launche
 			s->state = tuner->on && !k->untried ? SUBJECT_COUNTED : SUBJECT_OVER;
 	}
 	if (s && s->state == SUBJECT_COUNTED) {
-		remember(s, run, i, all, block, bytes, function, f);
+		remember(s, run, i, all, block, bytes, k->entry[item->entry], f);
 		share(run, s, item->bytes);
 	}
 	if (s)

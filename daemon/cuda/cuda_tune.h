@@ -100,8 +100,7 @@ void cuda_tune_give_back(struct cuda *c);
 /* Issuer: lay out a launch, item x of step i, whose entry is loaded; block: its
  * parameter but for what a launch changes. */
 void cuda_tune_shape(struct cuda_run *run, uint32_t i, const struct cuda_launches *all, unsigned x,
-		     const char *block, size_t bytes, CUfunction function,
-		     struct cuda_launch *item);
+		     const char *block, size_t bytes, struct cuda_launch *item);
 /* Command thread: CMD_GEOMETRY. */
 void cuda_tune_accept(struct cuda *c, const char *packet, size_t bytes);
 /* With the tuner's lock held: end the launch under way. */

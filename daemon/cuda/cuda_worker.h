@@ -475,7 +475,7 @@ void cuda_code_drop(struct cuda *c, uint32_t id);
 void cuda_code_ref(struct cuda_kernel *k);
 void cuda_code_unref(struct cuda_kernel *k);
 /* Issuer: its function for an entry, once it has been loaded. */
-enum status cuda_code_entry(CUfunction *out, struct cuda_kernel *k, const char *entry,
+enum status cuda_code_entry(CUfunction *out, struct cuda_kernel *k, enum cuda_entry entry,
 			    struct err *err) MUST_USE;
 
 /* cuda_run.c: a packet, checked, with what it names held. */

@@ -108,7 +108,7 @@ static double element_ns(const struct plan_step *s)
 #define PAGE	    4096
 #define FRESH_LEAST 65536
 
-static const uint8_t *fresh_slots(const struct executor_job *job)
+static uint8_t *fresh_slots(const struct executor_job *job)
 {
 	return job->fresh + (size_t)job->turn * job->plan->nslot;
 }
@@ -165,7 +165,7 @@ void slice_touched(struct executor_job *job)
 	const struct plan_step *s = turn_step(job, job->step);
 
 	for (uint32_t i = 0; i < slots_of(s); i++)
-		job->fresh[(size_t)job->turn * job->plan->nslot + slot_of(s, i)] = 0;
+		fresh_slots(job)[slot_of(s, i)] = 0;
 }
 
 uint32_t slice_fresh_turns(const struct executor *x, const struct executor_job *job, uint32_t n)

@@ -205,11 +205,9 @@ static void launches(struct cudaside *c, unsigned many)
 
 static void allocation(struct cudaside *c, uint64_t bytes)
 {
-	CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
-				.location = {CU_MEM_LOCATION_TYPE_DEVICE, c->device}};
 	uint64_t keep = UINT64_MAX;
 	double t[ROUNDS];
-	CUmemoryPool pool;
+	CUmemoryPool pool = NULL;
 
 	tap_note("allocation of %llu MiB, taken and freed", (unsigned long long)(bytes >> 20));
 	for (unsigned i = 0; i < ROUNDS; i++) {
@@ -221,7 +219,8 @@ static void allocation(struct cudaside *c, uint64_t bytes)
 		t[i] = (host_seconds() - start) * 1e6;
 	}
 	row("cuMemAlloc", cudaside_median(t, ROUNDS), "us");
-	if (!c->api.pools || c->api.cuMemPoolCreate(&pool, &props))
+	pool = cudaside_pool(c);
+	if (!pool)
 		return;
 	c->api.cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep);
 	for (unsigned i = 0; i < ROUNDS; i++) {

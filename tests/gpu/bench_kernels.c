@@ -185,7 +185,7 @@ static bool load(struct ready *r, struct cudaside *c, const struct nest *n, stru
 	compilepart_spec(spec, n);
 	good = !emit_cuda_source(&source, spec, err);
 	for (unsigned i = 0; good && i < r->launches.n; i++) {
-		const char *name = r->launches.item[i].entry;
+		const char *name = cuda_entry_name(r->launches.item[i].entry);
 
 		if (!i)
 			r->entry[i] = cudaside_function(c, &r->module, source, name);

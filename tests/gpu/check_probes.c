@@ -30,17 +30,15 @@ static CUresult written(struct cudaside *c, CUdeviceptr word)
 
 static void words(struct cudaside *c)
 {
-	CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
-				.location = {CU_MEM_LOCATION_TYPE_DEVICE, c->device}};
 	CUdeviceptr plain = cudaside_alloc(c, 64), pooled = 0, seen = 0;
-	CUmemoryPool pool = NULL;
+	CUmemoryPool pool = cudaside_pool(c);
 	void *pinned = NULL;
 
 	tap_result(!written(c, plain), "a stream writes words of plain memory");
 	if (!c->api.cuMemHostAlloc(&pinned, 64, CU_MEMHOSTALLOC_DEVICEMAP) &&
 	    !c->api.cuMemHostGetDevicePointer_v2(&seen, pinned, 0))
 		tap_result(!written(c, seen), "and of pinned memory");
-	if (c->api.pools && !c->api.cuMemPoolCreate(&pool, &props)) {
+	if (pool) {
 		if (!c->api.cuMemAllocFromPoolAsync(&pooled, 64, pool, c->stream))
 			tap_note("of a pool's memory: the driver answers %d",
 				 (int)written(c, pooled));

@@ -108,6 +108,15 @@ double cudaside_stop(struct cudaside *c)
 	return (double)ms * 1e-3;
 }
 
+CUmemoryPool cudaside_pool(struct cudaside *c)
+{
+	CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+				.location = {CU_MEM_LOCATION_TYPE_DEVICE, c->device}};
+	CUmemoryPool pool = NULL;
+
+	return c->api.pools && !c->api.cuMemPoolCreate(&pool, &props) ? pool : NULL;
+}
+
 CUdeviceptr cudaside_alloc(struct cudaside *c, uint64_t bytes)
 {
 	CUdeviceptr p = 0;

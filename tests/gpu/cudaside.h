@@ -33,6 +33,7 @@ CUfunction cudaside_function(struct cudaside *c, CUmodule *module, const char *s
 void cudaside_start(struct cudaside *c);
 double cudaside_stop(struct cudaside *c);
 CUdeviceptr cudaside_alloc(struct cudaside *c, uint64_t bytes); /* zeros; 0: none */
+CUmemoryPool cudaside_pool(struct cudaside *c);			/* NULL: none */
 /* Median of n, which it sorts. */
 double cudaside_median(double *v, unsigned n);
 /* Bytes a second of copies from device to device, counting reading and writing. */

@@ -63,7 +63,7 @@ static void plan(const char *entries)
 	cr_assert_eq(cuda_launch_plan(&l, &step, UNITS, &err), OK, "%s", err.text);
 	for (unsigned i = 0; i < l.n; i++) {
 		strcat(seen, i ? " " : "");
-		strcat(seen, l.item[i].entry);
+		strcat(seen, cuda_entry_name(l.item[i].entry));
 		cr_assert_geq(l.item[i].grid, 1);
 		cr_assert_leq(l.item[i].grid, UNITS * 8);
 	}

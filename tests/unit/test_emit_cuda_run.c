@@ -39,15 +39,17 @@ static void reshape(struct cuda_launch *item)
 /* Run the entries whose indices have 64 bits, which large arrays take. */
 static bool wide;
 
-static void widen(const char **entry)
+static enum cuda_entry widen(enum cuda_entry entry)
 {
-	static const char *const pair[][2] = {{"bz_map_narrow", "bz_map"},
-					      {"bz_map_vector_narrow", "bz_map_vector"},
-					      {"bz_map_row_narrow", "bz_map_row"}};
+	static const enum cuda_entry pair[][2] = {{ENTRY_bz_map_narrow, ENTRY_bz_map},
+						  {ENTRY_bz_map_vector_narrow, ENTRY_bz_map_vector},
+						  {ENTRY_bz_map_row_narrow, ENTRY_bz_map_row},
+						  {ENTRY_bz_map_tile_narrow, ENTRY_bz_map_tile}};
 
 	for (unsigned i = 0; wide && i < sizeof pair / sizeof pair[0]; i++)
-		if (!strcmp(*entry, pair[i][0]))
-			*entry = pair[i][1];
+		if (entry == pair[i][0])
+			return pair[i][1];
+	return entry;
 }
 
 static void launch_step(struct device_run *d, struct cuda_step *s)
@@ -63,17 +65,16 @@ static void launch_step(struct device_run *d, struct cuda_step *s)
 	for (unsigned i = 0; i < l.n; i++) {
 		struct cuda_launch *item = &l.item[i];
 		void *function, *params[] = {block};
+		const char *entry = cuda_entry_name(widen(item->entry));
 
 		reshape(item);
-		widen(&item->entry);
-		strncat(d->seen, item->entry + 2, sizeof d->seen - strlen(d->seen) - 1);
+		strncat(d->seen, entry + 2, sizeof d->seen - strlen(d->seen) - 1);
 		cuda_launch_set(block, &l, item, d->cancel, d->part, d->error);
-		cr_assert_eq(cuda.function(&function, d->module, item->entry), 0, "%s",
-			     item->entry);
+		cr_assert_eq(cuda.function(&function, d->module, entry), 0, "%s", entry);
 		cr_assert_eq(cuda.launch(function, item->grid, 1, 1, item->threads, 1, 1, 0, NULL,
 					 params, NULL),
 			     0);
-		cr_assert_eq(cuda.synchronize(NULL), 0, "%s faulted", item->entry);
+		cr_assert_eq(cuda.synchronize(NULL), 0, "%s faulted", entry);
 	}
 	if (d->part && (s->split & 2 || !s->split)) {
 		cuda.release(d->part);

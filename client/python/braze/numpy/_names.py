@@ -27,10 +27,9 @@ def present(name, mine, theirs):
     """mine as what stands for NumPy's function of that name."""
     if isinstance(theirs.__doc__, str):
         mine.__doc__ = theirs.__doc__
-    shown = mine if isinstance(mine, type) else _core.native(mine, name, binds(theirs))
     if isinstance(mine, type):
-        pass  # a class stays one
-    elif shown is not None:  # with a path in C
+        shown = mine
+    elif (shown := _core.native(mine, name, binds(theirs))) is not None:  # with a path in C
         shown.__wrapped__, shown.__doc__ = mine, mine.__doc__
     elif binds(theirs):
         return mine
