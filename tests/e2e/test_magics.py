@@ -15,7 +15,7 @@ def said(daemon, *cells):
 
 def test_a_cell_is_profiled(daemon):
     text = said(daemon, "%%braze\nx = np.ones(200_000)\ny = float((x * 2).sum())", "y == 4e5")
-    assert "1 round trips" in text and "y = float((x * 2).sum())" in text
+    assert "1 round trip\n" in text and "y = float((x * 2).sum())" in text
     assert "True" in text
 
 

@@ -147,7 +147,7 @@ def test_nothing_happened():
     with braze.profile() as p:
         pass
     assert p.round_trips == 0 and p.advice() == []
-    assert "round trips" in p.text() and p._repr_html_()
+    assert "round trip" in p.text() and p._repr_html_()
 
 
 def test_one_at_a_time_and_closed_by_errors():
@@ -225,7 +225,7 @@ def test_after_fork_and_reconnection():
             "print(p.text())\n")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert "round trips" in done.stdout
+    assert "round trip" in done.stdout
 
 
 def test_ctrl_c_ends_it():

@@ -103,7 +103,8 @@ def _advise_line(row, whole):
         yield (f"makes {operations} operations on small arrays: whole arrays instead of elements, or "
                "@braze.jit for the function")
     if row.queued > big and row.round_trips < 50:
-        yield "waits for a device that computes for others: brazectl top shows for whom"
+        yield ("waits for a device that starts, which is the first time only, or computes for others: "
+               "brazectl top shows for whom")
 
 
 class Profile:
@@ -168,8 +169,9 @@ class Profile:
 
     def _summary(self):
         measured = sum(r.total for r in self.lines)
+        trips = f"{self.round_trips} round trip{'' if self.round_trips == 1 else 's'}"
         return (f"{_seconds(self.seconds) or '0 s'} in all, {_seconds(measured) or '0 s'} in lines that use "
-                f"braze; {self.round_trips} round trips")
+                f"braze; {trips}")
 
     def _table(self, rows):
         """Titles and cells of the columns that have something to say, and of line and source."""
