@@ -619,6 +619,23 @@ struct bz_sum {
 			bz_fold_##t(&sum, f->block);                                               \
 	} while (0)
 
+/* Elements of a block that nobody has begun are added where they are made, without going through
+ * it: those of whole blocks, and where no others follow all that fill the lanes. */
+#define BZ_LANED(next, left, least)                                                                \
+	(!theirs && !f->block->n && (next) < (left) && (bz_u64)(left) - (bz_u64)(next) >= (least))
+#define BZ_LANES(t, next, left)                                                                    \
+	bz_u64 c = (bz_u64)(left) - (bz_u64)(next);                                                \
+	bz_##t lane_[BZ_LANES_##t];                                                                \
+	if (c > BZ_BLOCK)                                                                          \
+		c = BZ_BLOCK;                                                                      \
+	for (int k_ = 0; k_ < BZ_LANES_##t; k_++)                                                  \
+	lane_[k_] = -0.0
+#define BZ_ADDED(t)                                                                                \
+	do {                                                                                       \
+		__builtin_memcpy(f->block->at, lane_, sizeof lane_);                               \
+		bz_added_##t(&sum, f->block);                                                      \
+	} while (0)
+
 typedef bz_f64 bz_2_f64 __attribute__((vector_size(16)));
 typedef bz_f64 bz_4_f64 __attribute__((vector_size(32)));
 typedef bz_f32 bz_4_f32 __attribute__((vector_size(16)));
@@ -659,10 +676,18 @@ BZ_FN bz_f32 bz_folded_f32(bz_n_f32 v)
 #undef b
 }
 #define BZ_FLOAT_SUM(t, lanes)                                                                     \
+	enum { BZ_LANES_##t = lanes, BZ_ROWS_##t = lanes * sizeof(bz_##t) / BZ_NATIVE };           \
+	typedef bz_n_##t bz_row_##t __attribute__((may_alias, aligned(sizeof(bz_##t))));           \
+	BZ_FN bz_##t bz_lanes_##t(bz_n_##t *lane)                                                  \
+	{                                                                                          \
+		_Pragma("GCC unroll 5") for (int w = BZ_ROWS_##t / 2; w >= 1; w /= 2)              \
+			_Pragma("GCC unroll 16") for (int k = 0; k < w; k++) lane[k] +=            \
+			lane[k + w];                                                               \
+		return bz_folded_##t(lane[0]);                                                     \
+	}                                                                                          \
 	BZ_FN bz_##t bz_block_##t(const struct bz_block *block)                                    \
 	{                                                                                          \
-		enum { WIDE = BZ_NATIVE / sizeof(bz_##t), COUNT = (lanes) / WIDE };                \
-		typedef bz_n_##t bz_row_##t __attribute__((may_alias, aligned(sizeof(bz_##t))));   \
+		enum { WIDE = BZ_NATIVE / sizeof(bz_##t), COUNT = BZ_ROWS_##t };                   \
 		bz_##t *at = (bz_##t *)block->at;                                                  \
 		bz_n_##t lane[COUNT];                                                              \
                                                                                                    \
@@ -674,10 +699,14 @@ BZ_FN bz_f32 bz_folded_f32(bz_n_f32 v)
 		for (bz_u64 e = 0; e < block->n; e += (lanes))                                     \
 			_Pragma("GCC unroll 16") for (int k = 0; k < COUNT; k++) lane[k] +=        \
 				*(const bz_row_##t *)(at + e + k * WIDE);                          \
-		_Pragma("GCC unroll 5") for (int w = COUNT / 2; w >= 1; w /= 2)                    \
-			_Pragma("GCC unroll 16") for (int k = 0; k < w; k++) lane[k] +=            \
-			lane[k + w];                                                               \
-		return bz_folded_##t(lane[0]);                                                     \
+		return bz_lanes_##t(lane);                                                         \
+	}                                                                                          \
+	/* A block's value goes to the sum. */                                                     \
+	BZ_FN void bz_carry_##t(struct bz_sum *sum, bz_##t v)                                      \
+	{                                                                                          \
+		for (bz_u64 m = ++sum->n; !(m & 1); m >>= 1)                                       \
+			v = (bz_##t)sum->value[--sum->values] + v;                                 \
+		sum->value[sum->values++] = v;                                                     \
 	}                                                                                          \
 	/* The block goes to the sum, and is empty. */                                             \
 	BZ_FAR void bz_fold_##t(struct bz_sum *sum, struct bz_block *block)                        \
@@ -685,9 +714,15 @@ BZ_FN bz_f32 bz_folded_f32(bz_n_f32 v)
 		bz_##t v = bz_block_##t(block);                                                    \
                                                                                                    \
 		block->n = 0;                                                                      \
-		for (bz_u64 m = ++sum->n; !(m & 1); m >>= 1)                                       \
-			v = (bz_##t)sum->value[--sum->values] + v;                                 \
-		sum->value[sum->values++] = v;                                                     \
+		bz_carry_##t(sum, v);                                                              \
+	}                                                                                          \
+	/* The same of a block whose elements were added to its lanes, which lie at its begin. */  \
+	BZ_FAR void bz_added_##t(struct bz_sum *sum, const struct bz_block *block)                 \
+	{                                                                                          \
+		bz_n_##t lane[BZ_ROWS_##t];                                                        \
+                                                                                                   \
+		__builtin_memcpy(lane, block->at, sizeof lane);                                    \
+		bz_carry_##t(sum, bz_lanes_##t(lane));                                             \
 	}                                                                                          \
 	BZ_FAR bz_##t bz_total_##t(struct bz_sum *sum, struct bz_block *block)                     \
 	{                                                                                          \

@@ -173,8 +173,10 @@ static void put_strip_end(struct lane *e, const struct lang_ins *range, uint32_t
 void emit_lang_range(struct lane *e, uint32_t at)
 {
 	put_range(e, &e->p->code[at], at);
-	if (in_strips(e, at))
+	if (in_strips(e, at)) {
+		emit_lang_blocks(e, at);
 		put_strip(e, &e->p->code[at], at);
+	}
 }
 
 /* The range is the instruction before. */

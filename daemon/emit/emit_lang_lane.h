@@ -38,7 +38,8 @@ struct lane {
 	bool *one;	 /* [register]: it is 1 */
 	uint8_t *close; /* [register]: of a view in bz_unit the stride, if it has more elements than
 			   one; 0 */
-	bool taking;	/* elements of a reduction go to o_ */
+	bool taking;	/* elements of a reduction go to o_, */
+	bool adding;	/* or to lane_ */
 	bool closely;	/* a loop is being written whose strides are e->close */
 	bool even;	/* a loop is being written that goes straight on to its end */
 	bool *bounded;	/* [loop]: the test knows its first and last number */
@@ -74,6 +75,9 @@ void emit_lang_range(struct lane *e, uint32_t at);
 void emit_lang_next(struct lane *e, uint32_t at);
 /* CODE_LOOP of such a loop; false: it is of another, and nothing is written. */
 bool emit_lang_turns_end(struct lane *e, uint32_t at);
+
+/* Before the strips of a loop over elements: whole blocks of what a sum takes of it. */
+void emit_lang_blocks(struct lane *e, uint32_t range);
 
 /* One on slices. */
 void emit_lang_slice(struct lane *e, uint32_t at);

@@ -277,6 +277,10 @@ static void put_take(struct lane *e, const struct lang_ins *i, uint32_t at)
 {
 	const char *from = emit_lang_register(e, i->a);
 
+	if (e->adding) {
+		text_put(&e->o, "lane_[k_] += %s;\n", from);
+		return;
+	}
 	if (e->taking) {
 		text_put(&e->o, "BZ_STORE(%s, o_, %s); o_ += %u;\n", suffix(i->type), from,
 			 dtype_row(i->type)->bytes);
@@ -286,6 +290,63 @@ static void put_take(struct lane *e, const struct lang_ins *i, uint32_t at)
 	if (is_float_sum(i))
 		text_put(&e->o, "if (!theirs) BZ_TAKE_HERE(%s, a_);\nelse ", suffix(i->type));
 	text_put(&e->o, "BZ_TAKE(%u, %u, a_); }\n", at, i->a);
+}
+
+/* Is what the loop takes all that its sum gets? */
+static bool takes_all(const struct lane *e, const struct lang_loop *x)
+{
+	uint32_t begin = x->range;
+
+	while (begin && e->p->code[begin].code != CODE_BEGIN && e->p->code[begin].code != CODE_TAKE)
+		begin--;
+	return e->p->code[begin].code == CODE_BEGIN && e->p->code[x->end + 1].code == CODE_GIVE &&
+	       (x->parent == LANG_NONE || e->loops->loop[x->parent].range < begin);
+}
+
+static void put_lanes(struct lane *e, const struct lang_loop *x, const char *type, bool rest)
+{
+	const struct lang_ins *i = &e->p->code[x->range];
+	const char *next = emit_lang_register(e, i->d + 1);
+
+	text_put(&e->o, "#pragma GCC ivdep\nfor (int k_ = 0; k_ < ");
+	if (rest)
+		text_put(&e->o, "(int)(c %% BZ_LANES_%s)", type);
+	else
+		text_put(&e->o, "BZ_LANES_%s", type);
+	text_put(&e->o, "; k_++) {\n%s = %s + k_;\n", emit_lang_register(e, i->d), next);
+	for (uint32_t at = x->range + 2; at < x->end; at++)
+		emit_lang_one(e, at);
+	text_put(&e->o, "}\n");
+}
+
+void emit_lang_blocks(struct lane *e, uint32_t range)
+{
+	const struct lang_loop *x = &e->loops->loop[e->loop[range] - 1];
+	const struct lang_ins *i = &e->p->code[range], *take;
+	const char *next = emit_lang_register(e, i->d + 1);
+	const char *left = emit_lang_register(e, i->d + 2), *type;
+	bool all = takes_all(e, x);
+
+	take = e->closely ? emit_lang_taken(e, e->loop[range] - 1) : NULL;
+	if (!take || !is_float_sum(take))
+		return;
+	type = suffix(take->type);
+	text_put(&e->o,
+		 "while (BZ_LANED(%s, %s, %s%s)) {\nBZ_LANES(%s, %s, %s);\nBZ_STRIP(%u, c);\n"
+		 "for (const bz_i64 q = %s + (bz_i64)(c - c %% BZ_LANES_%s); %s < q; "
+		 "%s += BZ_LANES_%s) {\n",
+		 next, left, all ? "BZ_LANES_" : "BZ_BLOCK", all ? type : "", type, next, left,
+		 x->end, next, type, next, next, type);
+	e->adding = e->even = true;
+	put_lanes(e, x, type, false);
+	text_put(&e->o, "}\n");
+	if (all) {
+		put_lanes(e, x, type, true);
+		text_put(&e->o, "%s += (bz_i64)(c %% BZ_LANES_%s);\n",
+			 emit_lang_register(e, i->d + 1), type);
+	}
+	e->adding = e->even = false;
+	text_put(&e->o, "BZ_ADDED(%s);\n}\n", type);
 }
 
 static void put_spot(struct lane *e, const struct lang_ins *i)

@@ -99,6 +99,17 @@ def test_sums_of_expressions_have_the_bits_of_arrays(dtype, n):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_sums_of_rows_go_on_in_the_blocks_of_those_before(dtype):
+    k = kernel(f"kernel f(m: {dtype}[:, :]) -> (s: {dtype}, t: {dtype}) {{"
+               " s = sum(m[:, :] * m[:, :]); t = sum(m[1:, :] - m[:-1, ::-1]) }")
+    for columns in (1, 31, 32, 1000, 1024, 1030, 2048, 3000):
+        m = np.random.default_rng(columns).standard_normal((5, columns)).astype(dtype)
+        p = bnp.asarray(m)
+        wanted = (p * p).sum(), (p[1:] - p[:-1, ::-1]).sum()
+        assert [float(v).hex() for v in k(m)] == [float(v).hex() for v in wanted], columns
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_sums_of_zeros_and_of_numbers_that_are_none(dtype):
     k = kernel(f"kernel f(x: {dtype}[:]) -> (s: {dtype}) {{ s = sum(-x[:]) }}")
     for n in (0, 1, 5, 64, 1024, 1030):
