@@ -208,6 +208,15 @@ BZ_FN bz_i64 bz_bound1(bz_i64 i, bz_i64 n)
 		}                                                                                  \
 	} while (0)
 
+/* A strip whose turns all read `from` and whose first writes `to`, the next the element behind it:
+ * the turn that writes `from` is no other's neighbour. */
+#define BZ_APART(from, to, bytes)                                                                  \
+	do {                                                                                       \
+		const bz_u64 ahead_ = (bz_u64)((from) - (to)) / (bytes);                           \
+		if (ahead_ < c)                                                                    \
+			c = ahead_ ? ahead_ : 1;                                                   \
+	} while (0)
+
 /* Between what an integer is; bad: an end is none of int64.  (emit_lang_bounds.c) */
 struct bz_span {
 	bz_i64 lo, hi;

@@ -105,7 +105,7 @@ static bool is_point(const struct lane *e, uint32_t loop, uint32_t form, int dep
 	return depth > 0;
 }
 
-static void put_atom(struct lane *e, uint32_t atom)
+void emit_lang_atom(struct lane *e, uint32_t atom)
 {
 	const struct lang_atom *a = &e->loops->atom[atom];
 
@@ -122,10 +122,10 @@ static void put_point(struct lane *e, uint32_t form)
 	text_put(&e->o, "(bz_i64)(%lldul", (long long)f->constant);
 	for (unsigned k = 0; k < f->n; k++) {
 		text_put(&e->o, " + %lldul * (bz_u64)", (long long)f->term[k].factor);
-		put_atom(e, f->term[k].atom);
+		emit_lang_atom(e, f->term[k].atom);
 		if (f->term[k].by != LANG_NONE) {
 			text_put(&e->o, " * (bz_u64)");
-			put_atom(e, f->term[k].by);
+			emit_lang_atom(e, f->term[k].by);
 		}
 	}
 	text_put(&e->o, ")");
@@ -218,7 +218,7 @@ static uint32_t span_of_atom(struct lane *e, uint32_t loop, uint32_t atom, int d
 	if (lang_atom_before(e->loops, atom, loop)) {
 		v = fresh(e);
 		text_put(&e->o, "bz_span_at(");
-		put_atom(e, atom);
+		emit_lang_atom(e, atom);
 		text_put(&e->o, ");\n");
 		return v;
 	}

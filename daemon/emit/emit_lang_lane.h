@@ -76,6 +76,8 @@ void emit_lang_next(struct lane *e, uint32_t at);
 /* CODE_LOOP of such a loop; false: it is of another, and nothing is written. */
 bool emit_lang_turns_end(struct lane *e, uint32_t at);
 
+/* Before a strip, of c turns: fewer, if what all of them read is written in one. */
+void emit_lang_apart(struct lane *e, uint32_t range);
 /* Before the strips of a loop over elements: whole blocks of what a sum takes of it. */
 void emit_lang_blocks(struct lane *e, uint32_t range);
 
@@ -120,6 +122,8 @@ bool emit_lang_keep(struct lane *e, uint32_t at);
 /* CODE_FUSES. */
 void emit_lang_fuses(struct lane *e, uint32_t at);
 
+/* The value of an atom that is known before the loop, or of a loop's number around it. */
+void emit_lang_atom(struct lane *e, uint32_t atom);
 /* Writes a test before the loop: `bad` is 0 only if all places of the loop that it sets in
  * e->inside are inside their arrays in every turn.  Returns how many these are. */
 unsigned emit_lang_bounds(struct lane *e, uint32_t loop);

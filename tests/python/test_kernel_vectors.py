@@ -199,3 +199,48 @@ def test_one_element_that_goes_with_all_others():
             assert got.tobytes() == w.tobytes() and z.tobytes() == v.tobytes(), (n, a)
             p, q, r = bnp.asarray(x), bnp.asarray(w), bnp.asarray(m)
             assert s == float((p[a:a + 1] * q).sum()) + float((r[:, a:a + 1] * p).sum()) + float((r[a:a + 1] - r).sum())
+
+
+# ---- Elements that all turns read and one of them writes ----
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+def test_what_one_turn_writes_and_all_read(dtype):
+    """Lengths of ways with some below 0, so that rows change themselves; Gauss and Jordan; the first of all; in each
+    the turns behind see what that one wrote, wherever it lies."""
+    ways = kernel(f"kernel f(inout d: {dtype}[:, :]) {{ let n = len(d); for k in 0..n {{ for i in 0..n {{ for j in 0..n {{"
+                  " let way = d[i, k] + d[k, j]; if way < d[i, j] { d[i, j] = way } } } } }")
+    jordan = kernel(f"kernel f(inout d: {dtype}[:, :]) {{ let n = len(d); for k in 0..n {{ for i in 0..n {{ if i != k {{"
+                    " for j in 0..n { d[i, j] = d[i, j] - d[i, k] * d[k, j] } } } } }")
+    row = kernel(f"kernel f(inout d: {dtype}[:, :]) {{ let n = len(d); for k in 0..n {{ for j in 1..n {{"
+                 " d[k, j] = d[k, j] + d[k, 0] + d[0, k] }; for j in 0..n { d[0, j] = d[0, j] + d[0, n - 1] - d[0, k] } } }")
+
+    def ways_by_hand(d):
+        for k in range(len(d)):
+            for i in range(len(d)):
+                for j in range(len(d)):
+                    d[i, j] = min(d[i, j], d[i, k] + d[k, j])
+
+    def jordan_by_hand(d):
+        for k in range(len(d)):
+            for i in range(len(d)):
+                for j in range(len(d)):
+                    if i != k:
+                        d[i, j] = d[i, j] - d[i, k] * d[k, j]
+
+    def row_by_hand(d):
+        n = len(d)
+        for k in range(n):
+            for j in range(1, n):
+                d[k, j] = d[k, j] + d[k, 0] + d[0, k]
+            for j in range(n):
+                d[0, j] = d[0, j] + d[0, n - 1] - d[0, k]
+
+    for n in (1, 2, 9, 16, 37):
+        start = np.random.default_rng(n).integers(-3, 90, (n, n)).astype(dtype) / np.array(1 + (dtype != "int64") * 7, dtype)
+        for runs, by_hand in ((ways, ways_by_hand), (jordan, jordan_by_hand), (row, row_by_hand)):
+            for view in (np.s_[:, :], np.s_[:, ::-1]):
+                got, want = start.astype(dtype)[view], start.astype(dtype)[view].copy()
+                with np.errstate(all="ignore"):
+                    by_hand(want)
+                runs(got)
+                same(got, want, f"{by_hand.__name__}, {n}")

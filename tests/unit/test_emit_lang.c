@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is written around loops of a kernel's text so that compilers make vectors of them. */
+#include <criterion/criterion.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "emit/emit_lang.h"
+
+/* How often bz_unit has the words. */
+static unsigned count(const char *text, const char *words)
+{
+	char *source = NULL, *at, *end;
+	struct err err = {0};
+	unsigned n = 0;
+
+	cr_assert(!emit_lang_source(&source, text, strlen(text), &err), "%s", err.text);
+	at = strstr(source, "int bz_unit(");
+	cr_assert(at);
+	end = strstr(at, "int bz_any(");
+	cr_assert(end);
+	while ((at = strstr(at, words)) && at < end) {
+		at += strlen(words);
+		n++;
+	}
+	free(source);
+	return n;
+}
+
+#define NEST(body)                                                                                 \
+	"kernel f(inout d: float64[:, :], x: float64[:, :]) { let n = len(d)\n"                    \
+	"for k in 0..n { for i in 0..n { for j in 0..n { " body " } } } }"
+#define APART(body) count(NEST(body), "BZ_APART(")
+
+/* A strip ends before the turn that writes what all turns read, if their array is the same and only
+ * what is written moves. */
+Test(emit_lang, strips_that_end_before_a_turn)
+{
+	cr_assert(APART("d[i, j] = min(d[i, j], d[i, k] + d[k, j])"));
+	cr_assert(APART("if d[i, k] + d[k, j] < d[i, j] { d[i, j] = d[i, k] + d[k, j] }"));
+	cr_assert_eq(APART("d[i, j] = d[i, j] + x[i, k] * x[k, j]"), 0);
+	cr_assert_eq(APART("d[i, k] = d[i, k] + d[i, j]"), 0);
+	cr_assert_eq(APART("d[j, i] = d[j, i] + d[k, i]"), 0);
+	cr_assert_eq(APART("d[i, j] = d[int64(x[i, j]), k]"), 0);
+}
+
+#define SUM(type, body)                                                                            \
+	"kernel f(x: " type "[:], m: " type "[:, :]) -> (s: " type ", t: " type ") { " body " }"
+
+/* A sum of what lies closely: the lanes of whole blocks, and of all that one loop gives. */
+Test(emit_lang, sums_by_lanes)
+{
+	cr_assert_eq(count(SUM("float64", "s = sum(x[:] * x[:])"), "BZ_LANES_f64)) {"), 1);
+	cr_assert_eq(count(SUM("float32", "s = dot(x[:], m[1, :])"), "BZ_LANES_f32)) {"), 1);
+	cr_assert_eq(count(SUM("float64", "s = sum(m[:, :] * m[:, :])"), "BZ_BLOCK)) {"), 1);
+	cr_assert_eq(count(SUM("float64", "s = sum(m[:, :] * m[:, :])"), "BZ_LANES_f64)) {"), 0);
+	/* Columns do not lie closely, and other sums are the machine's. */
+	cr_assert_eq(count(SUM("float64", "s = sum(m[:, 1] * m[:, 2])"), "BZ_LANED("), 0);
+	cr_assert_eq(count(SUM("int64", "s = sum(x[:] * x[:])"), "BZ_LANED("), 0);
+	cr_assert_eq(count(SUM("float64", "s = max(x[:] * x[:])"), "BZ_LANED("), 0);
+}
