@@ -519,22 +519,44 @@ typedef bz_f32 bz_64_f32 __attribute__((vector_size(64)));
 #define BZ_COUNT_32_f32	 "8"
 #define BZ_COUNT_64_f32	 "16"
 #define BZ_HIDDEN	 __attribute__((used, visibility("hidden")))
-/* The lanes that nobody asks for have the first one's number. */
-#define BZ_WIDER(t, bytes, v)                                                                      \
+/* The lanes that nobody asks for have the first one's number.  (Not by memory: a load of what two
+ * stores wrote waits for both.) */
+#define BZ_SOME_2	 0, 1
+#define BZ_SOME_4	 BZ_SOME_2, 2, 3
+#define BZ_SOME_8	 BZ_SOME_4, 4, 5, 6, 7
+#define BZ_SOME_16	 BZ_SOME_8, 8, 9, 10, 11, 12, 13, 14, 15
+#define BZ_FIRST_2	 0, 0
+#define BZ_FIRST_4	 BZ_FIRST_2, BZ_FIRST_2
+#define BZ_FIRST_8	 BZ_FIRST_4, BZ_FIRST_4
+#define BZ_PICK(v, ...)                                                                            \
 	__extension__({                                                                            \
-		union {                                                                            \
-			bz_n_##t all;                                                              \
-			bz_##bytes##_##t some;                                                     \
-		} u_ = {.all = (v)[0] - (bz_n_##t){0}};                                            \
-		u_.some = (v);                                                                     \
-		u_.all;                                                                            \
+		const __typeof__(v) v_ = (v);                                                      \
+		__builtin_shufflevector(v_, v_, __VA_ARGS__);                                      \
 	})
-#define BZ_NARROWER(t, bytes, v)                                                                   \
-	((union {                                                                                  \
-		bz_n_##t all;                                                                      \
-		bz_##bytes##_##t some;                                                             \
-	}){.all = (v)})                                                                            \
-		.some
+#if BZ_NATIVE == 64
+#define BZ_WIDER_16_f64(v) BZ_PICK(v, BZ_SOME_2, BZ_FIRST_2, BZ_FIRST_4)
+#define BZ_WIDER_32_f64(v) BZ_PICK(v, BZ_SOME_4, BZ_FIRST_4)
+#define BZ_WIDER_64_f64(v) (v)
+#define BZ_WIDER_16_f32(v) BZ_PICK(v, BZ_SOME_4, BZ_FIRST_4, BZ_FIRST_8)
+#define BZ_WIDER_32_f32(v) BZ_PICK(v, BZ_SOME_8, BZ_FIRST_8)
+#define BZ_WIDER_64_f32(v) (v)
+#elif BZ_NATIVE == 32
+#define BZ_WIDER_16_f64(v) BZ_PICK(v, BZ_SOME_2, BZ_FIRST_2)
+#define BZ_WIDER_32_f64(v) (v)
+#define BZ_WIDER_16_f32(v) BZ_PICK(v, BZ_SOME_4, BZ_FIRST_4)
+#define BZ_WIDER_32_f32(v) (v)
+#else
+#define BZ_WIDER_16_f64(v) (v)
+#define BZ_WIDER_16_f32(v) (v)
+#endif
+#define BZ_NARROWER_16_f64(v)	 BZ_PICK(v, BZ_SOME_2)
+#define BZ_NARROWER_32_f64(v)	 BZ_PICK(v, BZ_SOME_4)
+#define BZ_NARROWER_64_f64(v)	 BZ_PICK(v, BZ_SOME_8)
+#define BZ_NARROWER_16_f32(v)	 BZ_PICK(v, BZ_SOME_4)
+#define BZ_NARROWER_32_f32(v)	 BZ_PICK(v, BZ_SOME_8)
+#define BZ_NARROWER_64_f32(v)	 BZ_PICK(v, BZ_SOME_16)
+#define BZ_WIDER(t, bytes, v)	 BZ_WIDER_##bytes##_##t(v)
+#define BZ_NARROWER(t, bytes, v) BZ_NARROWER_##bytes##_##t(v)
 #define BZ_CLONE1(isa, bytes, stem, t)                                                             \
 	BZ_HIDDEN bz_##bytes##_##t bz_##isa##_##stem##_##t(bz_##bytes##_##t a) __asm__(            \
 		"_ZGV" #isa "N" BZ_COUNT_##bytes##_##t "v_bz_each_" #stem "_" #t);                 \
