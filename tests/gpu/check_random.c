@@ -27,11 +27,6 @@ struct maker {
 	int nend;
 };
 
-struct random_program {
-	uint64_t seed;
-	unsigned statements;
-};
-
 static uint32_t below(struct maker *m, uint32_t n)
 {
 	return sample_below(&m->rng, n);
@@ -210,9 +205,8 @@ static void statement(struct maker *m)
 	}
 }
 
-/* Record the program: results that nothing uses first, *ends of them. */
-static int make(const struct random_program *p, braze_session *s, braze_array **out, int *n,
-		int *ends, braze_error *err)
+int check_random_make(const struct random_program *p, braze_session *s, braze_array **out, int *n,
+		      int *ends, braze_error *err)
 {
 	struct maker m = {.rng = {p->seed}, .s = s, .err = err};
 
@@ -232,7 +226,7 @@ static int record(const void *data, braze_session *s, braze_array **out, int *n,
 {
 	int ends;
 
-	return make(data, s, out, n, &ends, err);
+	return check_random_make(data, s, out, n, &ends, err);
 }
 
 /* How many results may differ: recorded once, and dropped. */
@@ -242,10 +236,17 @@ static int count_ends(const struct both *b, const struct random_program *r)
 	braze_error err = {0};
 	int n = 0, ends = 0;
 
-	make(r, b->session, out, &n, &ends, &err);
+	check_random_make(r, b->session, out, &n, &ends, &err);
 	for (int i = 0; i < n; i++)
 		braze_release(out[i]);
 	return ends;
+}
+
+struct random_program check_random_next(struct sample_rng *rng)
+{
+	uint64_t seed = sample_next(rng);
+
+	return (struct random_program){seed, 6 + sample_below(rng, 20)};
 }
 
 void check_random(struct both *b, unsigned programs)
@@ -256,7 +257,7 @@ void check_random(struct both *b, unsigned programs)
 		programs = b->quick ? PROGRAMS_QUICK : PROGRAMS;
 	tap_note("random programs, seed %llu", (unsigned long long)b->seed);
 	for (unsigned i = 0; i < programs; i++) {
-		struct random_program r = {sample_next(&rng), 6 + sample_below(&rng, 20)};
+		struct random_program r = check_random_next(&rng);
 		struct program p = {.record = record, .data = &r};
 		int ends = count_ends(b, &r);
 

@@ -20,27 +20,29 @@ enum {
 	SECTION_FAULTS = 8,
 	SECTION_BENCH = 16,
 	SECTION_LARGE = 32,
+	SECTION_SOAK = 64,
 	SECTION_CHECKS =
 		SECTION_DEVICE | SECTION_OPS | SECTION_RANDOM | SECTION_LARGE | SECTION_FAULTS,
-	SECTION_ALL = SECTION_CHECKS | SECTION_BENCH
+	SECTION_ALL = SECTION_CHECKS | SECTION_SOAK | SECTION_BENCH
 };
 
 static const struct {
 	const char *name;
 	unsigned bit;
-} sections[] = {{"device", SECTION_DEVICE}, {"ops", SECTION_OPS},	{"random", SECTION_RANDOM},
-		{"large", SECTION_LARGE},   {"faults", SECTION_FAULTS}, {"bench", SECTION_BENCH},
-		{"all", SECTION_ALL}};
+} sections[] = {{"device", SECTION_DEVICE}, {"ops", SECTION_OPS},   {"random", SECTION_RANDOM},
+		{"large", SECTION_LARGE},   {"soak", SECTION_SOAK}, {"faults", SECTION_FAULTS},
+		{"bench", SECTION_BENCH},   {"all", SECTION_ALL}};
 
 static void usage(FILE *out)
 {
 	fputs("usage: braze-gpucheck [options]\n"
-	      "  --section NAME   device, ops, random, large, faults, bench or all; may be\n"
-	      "                   repeated\n"
-	      "  --all            every section; without any: all but bench\n"
+	      "  --section NAME   device, ops, random, large, soak, faults, bench or all; may\n"
+	      "                   be repeated\n"
+	      "  --all            every section; without any: all but soak and bench\n"
 	      "  --quick          fewer and smaller cases\n"
 	      "  --seed N         of operands and random programs (1)\n"
 	      "  --programs N     random programs\n"
+	      "  --minutes N      of soak (2)\n"
 	      "  --device NAME    cuda:N (cuda:0)\n"
 	      "  --cache FOLDER   compiled kernels are taken from here and kept (absolute path)\n"
 	      "  --json FILE      results and figures as JSON too\n"
@@ -73,6 +75,7 @@ static bool parse(struct command_line *c, int argc, char **argv)
 					      {"quick", no_argument, NULL, 'q'},
 					      {"seed", required_argument, NULL, 'r'},
 					      {"programs", required_argument, NULL, 'p'},
+					      {"minutes", required_argument, NULL, 'm'},
 					      {"device", required_argument, NULL, 'd'},
 					      {"json", required_argument, NULL, 'j'},
 					      {"cache", required_argument, NULL, 'c'},
@@ -97,6 +100,9 @@ static bool parse(struct command_line *c, int argc, char **argv)
 			break;
 		case 'p':
 			c->options.programs = (unsigned)strtoul(optarg, NULL, 0);
+			break;
+		case 'm':
+			c->options.minutes = strtod(optarg, NULL);
 			break;
 		case 'd':
 			c->options.device = optarg;
@@ -152,6 +158,8 @@ static enum status serve(struct host *h, const struct command_line *c, struct er
 		check_random(&b, c->options.programs);
 	if (c->sections & SECTION_LARGE)
 		check_large(&b);
+	if (c->sections & SECTION_SOAK)
+		check_soak(&b, c->options.minutes);
 	if (b.checks)
 		tap_note("%u programs on both devices; refused by both: %u, fallback: %u, worst "
 			 "distance %.3g ulp",

@@ -9,6 +9,7 @@ struct options {
 	bool quick;
 	uint64_t seed;
 	unsigned programs; /* random ones; 0: as many as the section likes */
+	double minutes;	   /* of soak */
 	const char *device;
 	const char *cache; /* folder of compiled kernels; NULL: one for this run */
 };
@@ -21,6 +22,18 @@ double check_ops_rule(unsigned op, unsigned dtype);
 void check_shapes(struct both *b); /* layouts, reductions, writing, products */
 void check_random(struct both *b, unsigned programs);
 void check_large(struct both *b);
+void check_soak(struct both *b, double minutes);
+
+/* A program that a seed decides. */
+struct random_program {
+	uint64_t seed;
+	unsigned statements;
+};
+struct random_program check_random_next(struct sample_rng *rng);
+/* Record it: *n results in out[BOTH_OUTPUTS], owned by the caller, those that nothing uses first,
+ * *ends of them.  On failure those before *n are set. */
+int check_random_make(const struct random_program *p, braze_session *s, braze_array **out, int *n,
+		      int *ends, braze_error *err);
 /* On daemons of its own. */
 void check_faults(const struct options *o);
 void bench_trace(struct both *b);
