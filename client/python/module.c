@@ -487,6 +487,33 @@ static PyObject *wait_all(PyObject *mod, PyObject *const *args, Py_ssize_t n)
 	return count < 0 ? NULL : Py_NewRef(Py_None);
 }
 
+static int find_arrays(PyObject *found, PyObject *o)
+{
+	bool list = PyList_CheckExact(o);
+	int rc = 0;
+
+	if (nd_check(o))
+		return PyList_Append(found, o);
+	if (!list && !PyTuple_CheckExact(o))
+		return 0;
+	if (Py_EnterRecursiveCall(" while looking for arrays in a list"))
+		return -1;
+	for (Py_ssize_t k = 0; !rc && k < (list ? PyList_Size(o) : PyTuple_Size(o)); k++)
+		rc = find_arrays(found, list ? PyList_GetItem(o, k) : PyTuple_GetItem(o, k));
+	Py_LeaveRecursiveCall();
+	return rc;
+}
+
+/* arrays_in(x): a list of the arrays in lists and tuples, and those inside them. */
+static PyObject *arrays_in(PyObject *mod, PyObject *x)
+{
+	PyObject *found = PyList_New(0);
+
+	if (found && find_arrays(found, x))
+		Py_CLEAR(found);
+	return found;
+}
+
 static PyObject *flush(PyObject *mod, PyObject *ignored)
 {
 	braze_error err = {0};
@@ -642,6 +669,7 @@ static PyMethodDef methods[] = {
 	{"wait", (PyCFunction)(void (*)(void))wait_all, METH_FASTCALL,
 	 "wait($module, /, *arrays)\n--\n\n"
 	 "Compute the arrays, all in one request, and return when they are stored."},
+	{"arrays_in", arrays_in, METH_O, NULL},
 	{"flush", flush, METH_NOARGS, NULL},
 	{"set_flags", set_flags, METH_O, NULL},
 	{"set_device", set_device, METH_O, NULL},

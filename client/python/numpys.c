@@ -341,6 +341,34 @@ static bool is_plain_key(PyObject *key)
 	return true;
 }
 
+/* Of so many elements, which no core's cache holds, a result is quicker used where it is made: by
+ * several cores, and by what comes next as part of it. */
+#define PLACES_MANY (1 << 20)
+
+/* About how many elements a[key] has. */
+static double count_picked(PyObject *self, PyObject *key)
+{
+	bool tuple = PyTuple_CheckExact(key);
+	int ndim = braze_ndim(nd(self)->h), axis = 0;
+	double rest = 1, places = 1, n;
+
+	for (Py_ssize_t k = 0; k < (tuple ? PyTuple_Size(key) : 1); k++) {
+		PyObject *o = tuple ? PyTuple_GetItem(key, k) : key;
+
+		n = is_array(o) ? (double)braze_size(nd(o)->h)
+				: (double)(PyList_CheckExact(o) ? PyList_Size(o) : 0);
+		places = n > places ? n : places;
+		if (o == Py_Ellipsis)
+			return (double)braze_size(nd(self)->h);
+		if (PySlice_Check(o) && axis < ndim)
+			rest *= (double)braze_shape(nd(self)->h)[axis];
+		axis += o != Py_None;
+	}
+	for (; axis < ndim; axis++)
+		rest *= (double)braze_shape(nd(self)->h)[axis];
+	return rest * places;
+}
+
 static bool is_mask(PyObject *key)
 {
 	if (!PyTuple_CheckExact(key))
@@ -412,6 +440,8 @@ bool numpys_getitem(PyObject **out, PyObject *self, PyObject *key)
 
 	*out = NULL;
 	if (core.locked || !is_array(self) || (!mask && !(at_hand(self) && is_plain_key(key))))
+		return false;
+	if (!mask && count_picked(self, key) >= PLACES_MANY)
 		return false;
 	if (mask && (selection_make(out, self, key) || numpys_mask(out, self, key)))
 		return true;

@@ -28,6 +28,7 @@ from braze.numpy import (
     _methods,
     _names,
     _nans,
+    _norms,
     _parts,
     _ranked,
     _reductions,
@@ -210,11 +211,15 @@ class _Grid:
 
 _space.own.update({
     "linalg.diagonal": _views.linalg_diagonal,
+    "linalg.norm": _norms.norm,
+    "linalg.vector_norm": _norms.vector_norm,
     "lib.stride_tricks.as_strided": _views.as_strided,
     "lib.stride_tricks.sliding_window_view": _views.sliding_window_view,
     "ctypeslib.as_ctypes": _interop.as_ctypes,
 })
 _functions[_numpy.linalg.diagonal] = _views.linalg_diagonal
+_functions[_numpy.linalg.norm] = _norms.norm
+_functions[_numpy.linalg.vector_norm] = _norms.vector_norm
 _functions[_numpy.lib.stride_tricks.sliding_window_view] = _views.sliding_window_view
 
 

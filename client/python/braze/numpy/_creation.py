@@ -237,18 +237,9 @@ def full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, *, d
     return _like(a, dtype, shape, order, lambda s, d: full(s, fill_value, d))
 
 
-def _lazies(x, found):
-    for y in x:
-        if type(y) is ndarray:
-            found.append(y)
-        elif type(y) in (list, tuple):
-            _lazies(y, found)
-    return found
-
-
 def _as_numpy(obj, dtype, **kwargs):
     if type(obj) in (list, tuple):
-        found = _lazies(obj, [])
+        found = _core.arrays_in(obj)
         if found:
             for k in range(0, len(found), 256):
                 _core.wait(*found[k : k + 256])  # one round trip for many values
