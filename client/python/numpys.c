@@ -20,6 +20,7 @@ enum how {
 	SEARCHES,
 	FINDS,
 	LINES,
+	NORMS,
 	PICKS,
 	DRAWS,
 	SHUFFLES,
@@ -155,6 +156,17 @@ static int64_t times(PyObject *o)
 	return n < 0 ? -1 : all;
 }
 
+/* norm(x, ord, axis): is there an axis? */
+static bool has_axis(const struct call *c)
+{
+	Py_ssize_t names = c->names ? PyTuple_Size(c->names) : 0;
+
+	for (Py_ssize_t k = 0; k < names; k++)
+		if (!PyUnicode_CompareWithASCIIString(PyTuple_GetItem(c->names, k), "axis"))
+			return true;
+	return c->n > 2;
+}
+
 /* Is its result small enough to be computed at once?  Else it stays lazy, as braze's own
  * operations do. */
 static bool is_small(const struct numpys *f, const struct call *c)
@@ -164,6 +176,8 @@ static bool is_small(const struct numpys *f, const struct call *c)
 
 	if (f->how == AT_HAND || f->how == LINES)
 		return true;
+	if (f->how == NORMS)
+		return !has_axis(c);
 	if (c->n <= (f->how == FINDS))
 		return false;
 	n = elements(&first, c->args[f->how == FINDS]);
@@ -434,14 +448,18 @@ bool numpys_mask(PyObject **out, PyObject *self, PyObject *key)
 	return PyErr_Occurred() || masks_select(out, self, key) || mask_known(key, self);
 }
 
+/* By places: is all there, and little enough? */
+static bool is_read_at_hand(PyObject *self, PyObject *key)
+{
+	return at_hand(self) && is_plain_key(key) && count_picked(self, key) < PLACES_MANY;
+}
+
 bool numpys_getitem(PyObject **out, PyObject *self, PyObject *key)
 {
 	bool mask = is_one_mask(key);
 
 	*out = NULL;
-	if (core.locked || !is_array(self) || (!mask && !(at_hand(self) && is_plain_key(key))))
-		return false;
-	if (!mask && count_picked(self, key) >= PLACES_MANY)
+	if (core.locked || !is_array(self) || (!mask && !is_read_at_hand(self, key)))
 		return false;
 	if (mask && (selection_make(out, self, key) || numpys_mask(out, self, key)))
 		return true;

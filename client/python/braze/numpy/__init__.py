@@ -211,16 +211,17 @@ class _Grid:
 
 _space.own.update({
     "linalg.diagonal": _views.linalg_diagonal,
-    "linalg.norm": _norms.norm,
-    "linalg.vector_norm": _norms.vector_norm,
     "lib.stride_tricks.as_strided": _views.as_strided,
     "lib.stride_tricks.sliding_window_view": _views.sliding_window_view,
     "ctypeslib.as_ctypes": _interop.as_ctypes,
 })
 _functions[_numpy.linalg.diagonal] = _views.linalg_diagonal
-_functions[_numpy.linalg.norm] = _norms.norm
-_functions[_numpy.linalg.vector_norm] = _norms.vector_norm
 _functions[_numpy.lib.stride_tricks.sliding_window_view] = _views.sliding_window_view
+for _name in ("norm", "vector_norm"):
+    _theirs = getattr(_numpy.linalg, _name)
+    _made = _names.present(f"linalg.{_name}", getattr(_norms, _name), _theirs)
+    _made.__module__, _made.__name__, _made.__qualname__ = "braze.numpy.linalg", _name, _name
+    _space.own[f"linalg.{_name}"] = _functions[_theirs] = _made
 
 
 for _name in ("mgrid", "ogrid", "r_", "c_"):
