@@ -32,7 +32,6 @@
 #define NEAR_WARY    32 /* and at most: by then a fall costs less than a stretch's trip */
 #define NEAR_NEVER   (UINT64_MAX / 4) /* as work: sums of it are no less */
 #define NEAR_POINT   600	      /* the same, of each point of a reduction */
-#define NEAR_PLACES  1024	      /* elements among which one loop looks for the extreme */
 #define NEAR_BLOCK   512	      /* elements of a register */
 #define NEAR_REG     (NEAR_BLOCK * 16)
 #define NEAR_LEAST   8		 /* log2 of the smallest block */
@@ -195,12 +194,6 @@ uint64_t near_bytes(unsigned dtype, int64_t count);
 bool near_set_array(struct near_in *in, const struct braze_array *a, unsigned loop,
 		    const struct shape *shape, int64_t count, struct view *stretch) MUST_USE;
 void near_set_number(struct near_in *in, uint64_t raw[2], const braze_scalar *v, unsigned loop);
-
-/* ---- near_place.c ---- */
-
-/* The place of the first of a contiguous array's least or largest elements, or of its first NaN;
- * false: the loops know. */
-bool near_place(int64_t *place, enum op op, const struct braze_array *a);
 
 /* ---- near_write.c ---- */
 

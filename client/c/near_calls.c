@@ -213,6 +213,24 @@ bool near_reads_once(struct near *n, const struct braze_array *a, uint64_t work)
 	return true;
 }
 
+/* argmin, argmax of rows whose elements lie side by side; false: the trees know. */
+static bool places(const struct near *n, struct braze_array *r, enum op op,
+		   const struct braze_array *a, uint32_t axes)
+{
+	const struct place_isa *isa = n->lib->place;
+	place_fn *fn = (op == OP_ARGMAX ? isa->largest : isa->least)[a->view.dtype];
+	int64_t bytes = dtype_row(a->view.dtype)->bytes, count = a->count / r->count;
+	int64_t *to = (int64_t *)(void *)r->buf->at;
+	const char *at = array_address(a);
+
+	if (!fn || !a->contiguous || (uintptr_t)at % (uint64_t)bytes ||
+	    (r->count > 1 && axes != 1u << (a->view.shape.ndim - 1)))
+		return false;
+	for (int64_t k = 0; k < r->count; k++)
+		to[k] = fn(at + k * count * bytes, count);
+	return true;
+}
+
 bool near_reduce(struct braze_array **out, enum op op, const struct op_sig *sig,
 		 struct braze_array *a, uint32_t axes, const struct shape *shape)
 {
@@ -237,8 +255,7 @@ bool near_reduce(struct braze_array **out, enum op op, const struct op_sig *sig,
 		return false;
 	count_near(s);
 	*out = r;
-	if (results == 1 && op_row(op)->kind == KIND_ARGRED && a->contiguous &&
-	    near_place((int64_t *)(void *)r->buf->at, op, a))
+	if (op_row(op)->kind == KIND_ARGRED && places(s->near, r, op, a, axes))
 		return true;
 	in = (struct near_in){.at = array_address(a),
 			      .stride = a->view.stride,
@@ -251,25 +268,21 @@ bool near_reduce(struct braze_array **out, enum op op, const struct op_sig *sig,
 
 /* ---- Creation ---- */
 
-static void arange(struct braze_array *r, const braze_scalar *value)
+static void arange(const struct near *n, struct braze_array *r, const braze_scalar *value)
 {
 	uint64_t start[2], step[2];
-	double first, apart_by, *d = (void *)r->buf->at;
-	int64_t *i = (void *)r->buf->at;
+	double first, by;
 
 	number(start, &value[0], r->view.dtype);
 	number(step, &value[1], r->view.dtype);
-	if (r->view.dtype == DT_INT64) {
-		for (int64_t k = 0; k < r->count; k++)
-			i[k] = (int64_t)(start[0] + (uint64_t)k * step[0]);
-		return;
+	/* NumPy's step: what rounding leaves of it.  One number keeps its sign. */
+	if (r->view.dtype == DT_FLOAT64) {
+		memcpy(&first, start, sizeof(first));
+		memcpy(&by, step, sizeof(by));
+		by = r->count == 1 ? -0.0 : (first + by) - first;
+		memcpy(step, &by, sizeof(by));
 	}
-	memcpy(&first, start, sizeof(first));
-	memcpy(&apart_by, step, sizeof(apart_by));
-	/* NumPy's step: what rounding leaves of it. */
-	apart_by = (first + apart_by) - first;
-	for (int64_t k = 0; k < r->count; k++)
-		d[k] = r->count == 1 ? first : first + (double)k * apart_by;
+	n->lib->place->count[r->view.dtype](r->buf->at, start, step, (int32_t)r->count);
 }
 
 static void full(const struct near *n, struct braze_array *r, const braze_scalar *value)
@@ -299,7 +312,7 @@ bool near_create(struct braze_array **out, struct braze_session *s, enum op op, 
 	if (!r)
 		return near_not(s, WHY_LARGE);
 	if (op == OP_ARANGE)
-		arange(r, value);
+		arange(s->near, r, value);
 	else if (op == OP_FULL && count)
 		full(s->near, r, value);
 	count_near(s);

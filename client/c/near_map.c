@@ -219,16 +219,23 @@ void near_update(const struct near *n, enum op op, char *to, const struct view *
 	strides_of(&walk, &v->shape, 2, in);
 	for (int64_t p = 0, take; p < count; p += take) {
 		take = count - p < NEAR_BLOCK ? count - p : NEAR_BLOCK;
+		/* Loops read a vector before they write it; whole ones end in the array. */
+		bool there = row && take >= TIER0_LANES;
+
+		if (there)
+			take &= ~(int64_t)(TIER0_LANES - 1);
+		char *out = there ? to + p * bytes : n->scratch->out;
 		const char *mine = operand(n, 0, &in[0], &walk, p, take);
 		const char *other = operand(n, 1, &in[1], &walk, p, take);
-		/* Not to where they lie: the loops' result overlaps no operand. */
-		fn(n->scratch->out, mine, other, other, take);
+		fn(out, mine, other, other, take);
+		if (there)
+			continue;
 		if (row) {
-			memcpy(to + p * bytes, n->scratch->out, (size_t)take * bytes);
+			memcpy(to + p * bytes, out, (size_t)take * bytes);
 			continue;
 		}
 		walk_seek(&walk.loops, p, at);
-		walk_store(&walk.loops, walk.step[0], at, to, bytes, take, n->scratch->out);
+		walk_store(&walk.loops, walk.step[0], at, to, bytes, take, out);
 	}
 	near_leave(mode);
 }

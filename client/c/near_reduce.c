@@ -119,16 +119,21 @@ static const char *reduce_tile(const struct job *j, int64_t p, int64_t n)
 	return tile_end(&t);
 }
 
+/* Reduced elements below which a tile of points is quicker than one after the other: where each
+ * point's lie side by side, and where they do not. */
+#define FEW_BESIDE 40
+#define FEW_APART  256
+
 /* Are columns the better vectors?  Where memory runs along the points, and where the
  * reduced rows are too short to fill a block. */
 static bool want_tiles(const struct job *j, int64_t n)
 {
 	int64_t bytes = bytes_of(j->in->dtype);
-	bool along = j->par.step[0][j->par.loops.n - 1] == bytes && j->total > 1 &&
-		     j->inner.step[0][j->inner.loops.n - 1] != bytes;
+	bool beside = j->inner.step[0][j->inner.loops.n - 1] == bytes;
+	bool along = j->par.step[0][j->par.loops.n - 1] == bytes && j->total > 1 && !beside;
 
 	return (j->red->identity || j->red->side) &&
-	       ((along && n >= 8) || (j->total < 256 && n >= 64));
+	       ((along && n >= 8) || (j->total < (beside ? FEW_BESIDE : FEW_APART) && n >= 64));
 }
 
 static void convert(const struct job *j, char *out, const char *made, int64_t n)

@@ -284,6 +284,23 @@ static bool goes_with(const struct braze_array *dst, const struct braze_array *x
 		!view_broadcast(&stretched, &x->view, &dst->view.shape, NULL));
 }
 
+/* Is it small?  If not, the operation and assignment recorded in its place tell of it. */
+static bool fits_in_place(struct near *n, const struct braze_array *dst, enum op op)
+{
+	unsigned d = dst->view.dtype;
+	uint64_t work = near_work(n, op, d, dst->count), bytes = near_bytes(d, dst->count);
+	struct near_stretch *t = &n->stretch;
+	uint64_t told = t->told, lost = t->lost;
+	uint32_t ntold = t->ntold;
+
+	if (near_spares(n, dst, work, bytes) || near_fits(n, work, bytes))
+		return true;
+	t->told = told;
+	t->lost = lost;
+	t->ntold = ntold;
+	return false;
+}
+
 bool near_in_place(struct braze_array *dst, enum op op, const braze_arg *x)
 {
 	struct braze_session *s = dst->session;
@@ -299,8 +316,7 @@ bool near_in_place(struct braze_array *dst, enum op op, const braze_arg *x)
 		near_set_number(&in, raw, &x->scalar, d);
 	else if (!near_set_array(&in, x->array, d, &dst->view.shape, dst->count, &stretch))
 		return false;
-	if (!near_fits(s->near, near_work(s->near, op, d, dst->count), near_bytes(d, dst->count)) ||
-	    !take(dst))
+	if (!fits_in_place(s->near, dst, op) || !take(dst))
 		return false;
 	/* Its block may have been a snapshot's. */
 	if (x->array && x->array->buf == dst->buf)

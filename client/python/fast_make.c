@@ -339,8 +339,6 @@ bool fast_arange(PyObject **out, const struct fast *f, const struct call *c)
 	return new_range(out, dtype, &r);
 }
 
-#define LINE_MOST 2048 /* elements; longer lines are operations of braze's */
-
 /* Of `parts` steps, which reach or would reach the end. */
 struct line {
 	int64_t n, parts;
@@ -356,7 +354,7 @@ static bool read_count(struct line *l, PyObject *num, PyObject *endpoint)
 		return false;
 	l->ends = endpoint != Py_False;
 	l->parts = l->ends ? l->n - 1 : l->n;
-	return l->n >= 0 && l->n <= LINE_MOST;
+	return l->n >= 0;
 }
 
 /* A plain array of floats, without the step. */
@@ -382,29 +380,31 @@ static void draw_line(double *to, const struct line *l)
 {
 	double way = l->stop - l->start, step = l->parts > 0 ? way / (double)l->parts : way;
 
-	for (int64_t k = 0; k < l->n; k++)
-		to[k] = (step != 0 || l->parts <= 0 ? (double)k * step
-						    : (double)k / (double)l->parts * way) +
-			l->start;
+	if (step != 0 || l->parts <= 0)
+		for (int64_t k = 0; k < l->n; k++)
+			to[k] = (double)k * step + l->start;
+	else
+		for (int64_t k = 0; k < l->n; k++)
+			to[k] = (double)k / (double)l->parts * way + l->start;
 	if (l->ends && l->n > 1)
 		to[l->n - 1] = l->stop;
 }
 
+/* Lines that are not near are operations of braze's. */
 bool fast_linspace(PyObject **out, const struct fast *f, const struct call *c)
 {
 	braze_session *s = NULL;
 	braze_array *made = NULL;
-	double point[LINE_MOST];
+	void *point = NULL;
 	struct line l;
-	braze_error err;
 
 	if (!read_line(&l, f, c) || !(s = wait_session()) ||
-	    !braze_copies_near(s, BRAZE_FLOAT64, l.n))
+	    !braze_copies_near(s, BRAZE_FLOAT64, l.n) ||
+	    !braze_near_made(&made, &point, s, BRAZE_FLOAT64, 1, &l.n))
 		return false;
 	draw_line(point, &l);
 	braze_count_near(s);
-	return fast_new(out, braze_from_data(&made, s, BRAZE_FLOAT64, 1, &l.n, NULL, point, &err),
-			&made, 0);
+	return fast_new(out, 0, &made, 0);
 }
 
 /* 0 .. n - 1, in a column or a row. */

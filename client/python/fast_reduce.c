@@ -82,15 +82,26 @@ static bool has_identity(const struct fast *f)
 /* Elements of arrays at hand from which on NumPy finds the same answer sooner than the near
  * loops, and up to which sooner than the daemon. */
 #define NUMPYS_PLACE 384   /* argmin, argmax */
+#define NUMPYS_ROW   32	   /* but of rows that lie side by side, or of all that does */
 #define NUMPYS_TRUTH 16384 /* any, all: whose loops are as quick, but far from there on */
 #define NUMPYS_MOST  (1 << 20)
 
-static bool is_numpys(const struct fast *f, braze_array *of)
+/* Does the near library have a loop of its own for these argmin and argmax? */
+static bool near_places(const struct reduction *r)
 {
-	int64_t from = braze_op_kind(f->op) == 'a' ? NUMPYS_PLACE : NUMPYS_TRUTH;
+	int type = braze_dtype_of(r->of), last = braze_ndim(r->of) - 1;
 
-	return f->numpys && braze_size(of) >= from && braze_size(of) <= NUMPYS_MOST &&
-	       braze_is_near(of);
+	return type != BRAZE_FLOAT16 && type < BRAZE_COMPLEX64 && braze_is_contiguous(r->of) &&
+	       (r->count == braze_size(r->of) || (r->mask == 1u << last && r->count < NUMPYS_ROW));
+}
+
+static bool is_numpys(const struct fast *f, const struct reduction *r)
+{
+	bool place = braze_op_kind(f->op) == 'a';
+	int64_t from = place ? NUMPYS_PLACE : NUMPYS_TRUTH, size = braze_size(r->of);
+
+	return f->numpys && size >= from && size <= NUMPYS_MOST && braze_is_near(r->of) &&
+	       !(place && near_places(r));
 }
 
 bool fast_reduce(PyObject **out, const struct fast *f, const struct call *c)
@@ -101,7 +112,7 @@ bool fast_reduce(PyObject **out, const struct fast *f, const struct call *c)
 
 	if (!read_call(&r, f, c) || (!r.count && !has_identity(f)))
 		return false;
-	if (is_numpys(f, r.of) && f->numpys->fn(out, f->numpys, c))
+	if (is_numpys(f, &r) && f->numpys->fn(out, f->numpys, c))
 		return true;
 	return answer(out, braze_reduce(&made, f->op, r.of, r.mask, r.keep, r.dtype, &err), &made);
 }
@@ -117,7 +128,7 @@ bool fast_reduce_first(PyObject **out, const struct fast *f, const struct call *
 	    !read_call(&r, f, c) || (!r.count && !has_identity(f)) ||
 	    (r.dtype >= 0 && *f->op_name != 's' && *f->op_name != 'p'))
 		return false;
-	if (is_numpys(f, r.of) && f->numpys->fn(out, f->numpys, c))
+	if (is_numpys(f, &r) && f->numpys->fn(out, f->numpys, c))
 		return true;
 	return answer(out, braze_reduce(&made, f->op, r.of, r.mask, r.keep, r.dtype, &err), &made);
 }

@@ -292,17 +292,20 @@ static int64_t part_within(int64_t left, double all, double most)
 	return all > most ? (int64_t)((double)left * most / all) : left;
 }
 
-/* A thread does a chunk: one for each takes no longer than one of them, unless it was seen that
- * there are not as many cores. */
-static int64_t for_all_threads(const struct executor *x, const struct units *u,
-			       const struct outlook *o, int64_t left, int64_t chunks)
+/* A thread does a chunk, or a unit of a call: one for each takes no longer than one of them, unless
+ * it was seen that there are not as many cores.  Of units that take half a slice each there would
+ * else be one in each, and one thread would do them all. */
+static int64_t for_all_threads(const struct executor *x, const struct plan_step *s,
+			       const struct units *u, const struct outlook *o, int64_t left,
+			       int64_t take)
 {
-	int64_t threads = x->units ? x->units : 1;
+	bool apart = u->chunks || (s->kind == STEP_CALL && u->grain <= 1);
+	int64_t threads = x->units && apart ? x->units : 1;
 	bool seen = o->seen >= times(u->elements, (uint64_t)threads);
 
 	if (seen && o->us / (double)left * (double)threads > FEW_CORES * o->slice)
-		return chunks;
-	return (chunks + threads - 1) / threads * threads;
+		return take;
+	return (take + threads - 1) / threads * threads;
 }
 
 static int64_t units_within(const struct executor *x, const struct plan_step *s,
@@ -323,8 +326,8 @@ static int64_t units_within(const struct executor *x, const struct plan_step *s,
 		take = take > least ? take / least * least : least;
 	}
 	take = take < 1 ? 1 : take > UNITS_MAX && !x->target ? UNITS_MAX : take;
-	if (u->chunks && !x->target)
-		take = for_all_threads(x, u, o, left, take);
+	if (!x->target)
+		take = for_all_threads(x, s, u, o, left, take);
 	return take > left ? left : take;
 }
 

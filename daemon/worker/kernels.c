@@ -190,7 +190,8 @@ void kernels_map(const struct kernel_entry *e, const struct bz_args *a, int64_t 
 void kernels_reduce(const struct kernel_entry *e, const struct bz_args *a, int64_t lo, int64_t hi,
 		    int64_t clo, int64_t chi, struct bz_acc *part, void *scratch)
 {
-	if (e->code.handle)
+	if (e->code.handle &&
+	    (part || !e->ops->quicker || !e->ops->quicker(e->spec, e->prepared, a)))
 		e->code.reduce(a, lo, hi, clo, chi, part);
 	else
 		e->ops->reduce(e->spec, e->prepared, a, lo, hi, clo, chi, part, scratch);

@@ -31,6 +31,8 @@ struct kernel_ops {
 		       void *scratch);
 	void (*finish)(const struct nest *spec, const void *prepared, const struct bz_args *a,
 		       int64_t lo, int64_t hi, const struct bz_acc *part, void *scratch);
+	/* Does the interpreter make these sums sooner than code?  May be NULL: never. */
+	bool (*quicker)(const struct nest *spec, const void *prepared, const struct bz_args *a);
 	size_t (*scratch)(const struct nest *spec); /* bytes each thread needs */
 	enum status (*load)(struct kernel_code *out, int fd, const struct nest *spec,
 			    struct err *err);

@@ -14,7 +14,6 @@
 
 #include <string.h>
 
-#include "base/xalloc.h"
 #include "loops/product.h"
 #include "loops/tile.h"
 #include "tier0_layout.h"
@@ -479,12 +478,12 @@ static bool want_tiles(const struct run *r, int64_t points, int64_t total)
 	       (total < 256 && points >= 64);
 }
 
-static product_dot_fn *dot_loop(enum isa_level level, unsigned dtype)
+static const struct product_loops *product_of(enum isa_level level, unsigned dtype)
 {
 	static const struct product_isa *const table[ISA_END] = {&product_isa_v2, &product_isa_v3,
 								 &product_isa_v4};
 
-	return table[level < 0 ? 0 : level]->type[dtype].dot;
+	return &table[level < 0 ? 0 : level]->type[dtype];
 }
 
 /* Are the points' sums dots of elements side by side, of one chunk? */
@@ -498,18 +497,43 @@ static bool are_dots(const struct run *r, int64_t total)
 	       r->red.step[in[pair[0]].a][0] == bytes && r->red.step[in[pair[1]].a][0] == bytes;
 }
 
+/* Where the elements of both factors of `n` points from p on begin; the factor that is the same of
+ * all, -1: none is. */
+static int dot_factors(struct run *r, int64_t p, int n, const char *at[2][PRODUCT_DOTS])
+{
+	const struct nest_instr *in = r->spec->instr;
+	bool same[2] = {true, true};
+
+	for (int k = 0; k < n; k++) {
+		hold(r, 0, r->spec->npar, p + k);
+		for (int f = 0; f < 2; f++) {
+			unsigned access = in[r->lay->pair[f]].a;
+
+			at[f][k] = r->a->base[access] + r->fixed[access];
+			same[f] &= at[f][k] == at[f][0];
+		}
+	}
+	return same[1] ? 1 : same[0] ? 0 : -1;
+}
+
 /* As reduce_points. */
 static void dot_points(struct run *r, int64_t lo, int64_t hi, int64_t total)
 {
-	const struct nest_instr *in = r->spec->instr, *sum = red_instr(r, 0);
-	unsigned x = in[r->lay->pair[0]].a, y = in[r->lay->pair[1]].a;
-	product_dot_fn *dot = dot_loop(r->level, sum->dtype);
+	unsigned dtype = red_instr(r, 0)->dtype;
+	const struct product_loops *loops = product_of(r->level, dtype);
 	char *to = value_of(r, r->lay->reduce[0]);
+	const char *at[2][PRODUCT_DOTS];
 
-	for (int64_t p = lo; p < hi && !bz_cancelled(r->a->cancel); p++) {
-		hold(r, 0, r->spec->npar, p);
-		dot(to, r->a->base[x] + r->fixed[x], r->a->base[y] + r->fixed[y], total);
-		to += bytes_of(sum->dtype);
+	for (int64_t p = lo, n; p < hi && !bz_cancelled(r->a->cancel); p += n) {
+		n = least(hi - p, PRODUCT_DOTS);
+		int same = dot_factors(r, p, (int)n, at);
+
+		if (n == PRODUCT_DOTS && same >= 0)
+			loops->dots(to, at[!same], at[same][0], total);
+		else
+			for (int k = 0; k < n; k++)
+				loops->dot(to + k * bytes_of(dtype), at[0][k], at[1][k], total);
+		to += n * bytes_of(dtype);
 	}
 }
 
@@ -722,14 +746,6 @@ static void finish_points(enum isa_level level, const struct nest *spec,
 }
 
 /* ---- entry points -------------------------------------------------------------- */
-
-void *tier0_prepare(const struct nest *spec)
-{
-	struct tier0_layout *lay = xmalloc(sizeof *lay);
-
-	tier0_layout_init(lay, spec);
-	return lay;
-}
 
 void tier0_map(const struct nest *spec, const void *lay, const struct bz_args *a, int64_t lo,
 	       int64_t hi, void *scratch)

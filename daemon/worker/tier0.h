@@ -24,6 +24,8 @@ void tier0_reduce(const struct nest *spec, const void *lay, const struct bz_args
 		  int64_t hi, int64_t clo, int64_t chi, struct bz_acc *part, void *scratch);
 void tier0_finish(const struct nest *spec, const void *lay, const struct bz_args *a, int64_t lo,
 		  int64_t hi, const struct bz_acc *part, void *scratch);
+/* Are they long sums of products, which loops of several at once make sooner than code does? */
+bool tier0_quicker(const struct nest *spec, const void *lay, const struct bz_args *a);
 
 /* The same at a given level instead of isa_best(), with nothing prepared: for tests. */
 void tier0_map_at(enum isa_level level, const struct nest *spec, const struct bz_args *a,

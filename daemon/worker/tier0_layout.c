@@ -5,6 +5,9 @@
 
 #include <string.h>
 
+#include "base/xalloc.h"
+#include "tier0.h"
+
 /* A section of a nest: instructions [from, to). */
 struct stretch {
 	const struct nest *n;
@@ -206,4 +209,30 @@ void tier0_layout_init(struct tier0_layout *lay, const struct nest *s)
 	mark_dots(lay, s);
 	lay->block = widest <= 4 ? 1024 : 512;
 	lay->reg_bytes = (size_t)lay->block * widest;
+}
+
+void *tier0_prepare(const struct nest *spec)
+{
+	struct tier0_layout *lay = xmalloc(sizeof *lay);
+
+	tier0_layout_init(lay, spec);
+	return lay;
+}
+
+/* Bytes of factors from which on loops of sums of products are worth what else the interpreter
+ * takes. */
+#define LONG_DOT 4096
+
+bool tier0_quicker(const struct nest *spec, const void *prepared, const struct bz_args *a)
+{
+	const struct tier0_layout *lay = prepared;
+	int64_t total = a->extent[spec->npar];
+
+	if (!lay->dots || spec->nred != 1 || spec->vec < spec->npar || total > TREE_CHUNK)
+		return false;
+	const struct nest_instr *in = spec->instr, *x = &in[lay->pair[0]], *y = &in[lay->pair[1]];
+	int64_t bytes = dtype_row(x->dtype)->bytes, last = spec->npar;
+
+	return total * bytes >= LONG_DOT && a->stride[x->a * LIMIT_NDIM + last] == bytes &&
+	       a->stride[y->a * LIMIT_NDIM + last] == bytes;
 }

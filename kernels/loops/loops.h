@@ -8,6 +8,7 @@
 #define BRAZE_LOOPS_H
 
 #include "draw.h"
+#include "place.h"
 #include "product.h"
 #include "scan.h"
 #include "search.h"
@@ -24,6 +25,7 @@ struct loops_library {
 	const struct draw_isa *draw;
 	const struct sort_isa *sort;
 	const struct search_isa *search;
+	const struct place_isa *place;
 };
 
 /* A number of the loops' sources. */

@@ -12,7 +12,8 @@ const struct loops_library *braze_near_loops(void)
 					       .scan = &NEAR_SCAN,
 					       .draw = &NEAR_DRAW,
 					       .sort = &NEAR_SORT,
-					       .search = &NEAR_SEARCH};
+					       .search = &NEAR_SEARCH,
+					       .place = &NEAR_PLACE};
 
 	library.build = loops_build();
 	return &library;

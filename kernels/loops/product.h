@@ -40,6 +40,9 @@ typedef void product_strip_fn(const struct product_strip *s);
 /* The sum, by the tree of kernels/tree.h, of n > 0 products of elements side by side; at most
  * TREE_CHUNK. */
 typedef void product_dot_fn(char *to, const char *a, const char *b, int64_t n);
+/* The same of PRODUCT_DOTS rows with one vector: memory answers several rows sooner than one. */
+#define PRODUCT_DOTS 4
+typedef void product_dots_fn(char *to, const char *const *rows, const char *b, int64_t n);
 /* Such sums of short rows with one vector, PRODUCT_ROW bytes at most. */
 #define PRODUCT_ROW 256
 struct product_rows {
@@ -61,6 +64,7 @@ typedef void product_across_fn(char *to, const struct product_across *p, int64_t
 struct product_loops {
 	product_strip_fn *wide, *half;
 	product_dot_fn *dot; /* NULL: has none, and none of these */
+	product_dots_fn *dots;
 	product_rows_fn *rows;
 	product_across_fn *across;
 	bool masked; /* they read a part of a vector by themselves */

@@ -411,9 +411,96 @@ FIRST(f64, double, WIDE)
 			s = stack[--sp] + s;                                                       \
 		memcpy(to, &s, sizeof(s));                                                         \
 	}
+/* The same of several rows with one vector: as many at once as have their lanes in registers, which
+ * read the vector once, and whose memory answers side by side. */
+#if WIDE == 64
+#define JOINED 4
+#elif WIDE == 32
+#define JOINED 2
+#else
+#define JOINED 1
+#endif
+#define DOTS_AT(t, T, B)                                                                           \
+	/* n products from element `done` of the rows on. */                                       \
+	ALWAYS void dots_block_##t(T *to, const char *const *a, const char *b, int64_t done,       \
+				   int64_t n)                                                      \
+	{                                                                                          \
+		enum { SIZE = sizeof(T), VECTORS = 256 / B, EACH = B / SIZE };                     \
+		const vec_##t##_##B none = (T)-0.0 - (vec_##t##_##B){0};                           \
+		const char *at[JOINED], *v = b;                                                    \
+		vec_##t##_##B sum[JOINED][VECTORS];                                                \
+		T lane[EACH];                                                                      \
+                                                                                                   \
+		UNROLLED for (int r = 0; r < JOINED; r++)                                          \
+		{                                                                                  \
+			at[r] = a[r] + done * SIZE;                                                \
+			UNROLLED for (int k = 0; k < VECTORS; k++) sum[r][k] = none;               \
+		}                                                                                  \
+		for (; n >= VECTORS * EACH; n -= VECTORS * EACH, v += 256)                         \
+			UNROLLED for (int k = 0; k < VECTORS; k++)                                 \
+			{                                                                          \
+				vec_##t##_##B y = *(const mem_##t##_##B *)(v + k * B);             \
+                                                                                                   \
+				UNROLLED for (int r = 0; r < JOINED; r++) sum[r][k] +=             \
+					*(const mem_##t##_##B *)(at[r] + (v - b) + k * B) * y;     \
+			}                                                                          \
+		UNROLLED for (int k = 0; k < VECTORS; k++)                                         \
+		{                                                                                  \
+			int64_t left = n - k * EACH;                                               \
+                                                                                                   \
+			UNROLLED for (int r = 0; r < JOINED && left > 0; r++)                      \
+			{                                                                          \
+				const char *x = at[r] + (v - b) + k * B;                           \
+                                                                                                   \
+				if (left >= EACH)                                                  \
+					sum[r][k] += *(const mem_##t##_##B *)x *                   \
+						     *(const mem_##t##_##B *)(v + k * B);          \
+				else                                                               \
+					sum[r][k] += beginning_##t(x, (int)left) *                 \
+						     first_##t(v + k * B, (int)left * SIZE);       \
+			}                                                                          \
+		}                                                                                  \
+		UNROLLED for (int r = 0; r < JOINED; r++)                                          \
+		{                                                                                  \
+			UNROLLED for (int w = VECTORS / 2; w >= 1; w /= 2)                         \
+				UNROLLED for (int k = 0; k < w; k++) sum[r][k] += sum[r][k + w];   \
+			memcpy(lane, sum[r], B);                                                   \
+			UNROLLED for (int w = EACH / 2; w >= 1; w /= 2)                            \
+				UNROLLED for (int k = 0; k < w; k++) lane[k] += lane[k + w];       \
+			to[r] = lane[0];                                                           \
+		}                                                                                  \
+	}                                                                                          \
+	ALWAYS void dots_joined_##t(char *to, const char *const *a, const char *b, int64_t n)      \
+	{                                                                                          \
+		T stack[8][JOINED], s[JOINED];                                                     \
+		int sp = 0;                                                                        \
+                                                                                                   \
+		for (int64_t done = 0, block = 1; done < n; done += TREE_BLOCK, block++) {         \
+			int64_t left = n - done < TREE_BLOCK ? n - done : TREE_BLOCK;              \
+                                                                                                   \
+			dots_block_##t(s, a, b + done * (int)sizeof(T), done, left);               \
+			for (int64_t m = block; !(m & 1); m >>= 1, sp--)                           \
+				for (int r = 0; r < JOINED; r++)                                   \
+					s[r] = stack[sp - 1][r] + s[r];                            \
+			memcpy(stack[sp++], s, sizeof(s));                                         \
+		}                                                                                  \
+		memcpy(s, stack[--sp], sizeof(s));                                                 \
+		for (; sp > 0; sp--)                                                               \
+			for (int r = 0; r < JOINED; r++)                                           \
+				s[r] = stack[sp - 1][r] + s[r];                                    \
+		memcpy(to, s, sizeof(s));                                                          \
+	}                                                                                          \
+	static void dots_##t(char *to, const char *const *a, const char *b, int64_t n)             \
+	{                                                                                          \
+		for (int r = 0; r < PRODUCT_DOTS; r += JOINED)                                     \
+			dots_joined_##t(to + r * (int)sizeof(T), a + r, b, n);                     \
+	}
 #define DOT(t, T, B) DOT_AT(t, T, B)
 DOT(f32, float, WIDE)
 DOT(f64, double, WIDE)
+#define DOTS(t, T, B) DOTS_AT(t, T, B)
+DOTS(f32, float, WIDE)
+DOTS(f64, double, WIDE)
 
 /* The same of many short rows with one vector.  As many rows at once as a register has lanes:
  * the steps between the lanes of one sum become steps between registers, each of which
@@ -608,25 +695,25 @@ ACROSS(f64, double, WIDE)
 
 #define NAME_AT(t, B) strip_##t##_##B
 #define NAME(t, B)    NAME_AT(t, B)
-#define ROW(t, size, sum, short_rows, columns)                                                     \
+#define ROW(t, size, sum, sums, short_rows, columns)                                               \
 	{                                                                                          \
-		.dot = sum, .rows = short_rows, .across = columns, .wide = NAME(t, WIDE),          \
-		.half = NAME(t, HALF), .masked = MASKED(size), .bytes = size,                      \
-		.wide_lanes = WIDE / size, .half_lanes = HALF / size                               \
+		.dot = sum, .dots = sums, .rows = short_rows, .across = columns,                   \
+		.wide = NAME(t, WIDE), .half = NAME(t, HALF), .masked = MASKED(size),              \
+		.bytes = size, .wide_lanes = WIDE / size, .half_lanes = HALF / size                \
 	}
 
 const struct product_isa PRODUCT_ISA = {
-	.type = {[DT_BOOL] = ROW(b1, 1, NULL, NULL, NULL),
-		 [DT_INT8] = ROW(u8, 1, NULL, NULL, NULL),
-		 [DT_UINT8] = ROW(u8, 1, NULL, NULL, NULL),
-		 [DT_INT16] = ROW(u16, 2, NULL, NULL, NULL),
-		 [DT_UINT16] = ROW(u16, 2, NULL, NULL, NULL),
-		 [DT_INT32] = ROW(u32, 4, NULL, NULL, NULL),
-		 [DT_UINT32] = ROW(u32, 4, NULL, NULL, NULL),
-		 [DT_INT64] = ROW(u64, 8, NULL, NULL, NULL),
-		 [DT_UINT64] = ROW(u64, 8, NULL, NULL, NULL),
-		 [DT_FLOAT32] = ROW(f32, 4, dot_f32, short_rows_f32, across_f32),
-		 [DT_FLOAT64] = ROW(f64, 8, dot_f64, short_rows_f64, across_f64),
-		 [DT_COMPLEX64] = ROW(c64, 8, NULL, NULL, NULL),
-		 [DT_COMPLEX128] = ROW(c128, 16, NULL, NULL, NULL)},
+	.type = {[DT_BOOL] = ROW(b1, 1, NULL, NULL, NULL, NULL),
+		 [DT_INT8] = ROW(u8, 1, NULL, NULL, NULL, NULL),
+		 [DT_UINT8] = ROW(u8, 1, NULL, NULL, NULL, NULL),
+		 [DT_INT16] = ROW(u16, 2, NULL, NULL, NULL, NULL),
+		 [DT_UINT16] = ROW(u16, 2, NULL, NULL, NULL, NULL),
+		 [DT_INT32] = ROW(u32, 4, NULL, NULL, NULL, NULL),
+		 [DT_UINT32] = ROW(u32, 4, NULL, NULL, NULL, NULL),
+		 [DT_INT64] = ROW(u64, 8, NULL, NULL, NULL, NULL),
+		 [DT_UINT64] = ROW(u64, 8, NULL, NULL, NULL, NULL),
+		 [DT_FLOAT32] = ROW(f32, 4, dot_f32, dots_f32, short_rows_f32, across_f32),
+		 [DT_FLOAT64] = ROW(f64, 8, dot_f64, dots_f64, short_rows_f64, across_f64),
+		 [DT_COMPLEX64] = ROW(c64, 8, NULL, NULL, NULL, NULL),
+		 [DT_COMPLEX128] = ROW(c128, 16, NULL, NULL, NULL, NULL)},
 };

@@ -199,6 +199,7 @@ CAST_NARROW(CAST_LOOP)
 		int64_t elements; /* of the block */                                               \
 	};                                                                                         \
 	_Static_assert(sizeof(struct red_##t) <= TIER0_STATE_BYTES, "room for a state");           \
+	_Static_assert(BZ_R_##t % 4 == 0, "accumulators go by fours");                             \
 	static void t0_put_##t(const struct bz_acc *in, char *dst)                                 \
 	{                                                                                          \
 		bz_stn_##t(dst, 1, bz_all_##t(bz_acc_get_##t(in)));                                \
@@ -220,16 +221,35 @@ BZ_EACH_COMPLEX(RED_TYPE)
 		t0_clear_##op##_##t(s);                                                            \
 		bz_tree_init_##t(&s->tree);                                                        \
 	}                                                                                          \
+	/* The block's whole rows, into accumulators that stay in registers meanwhile; how many    \
+	 * elements those are. */                                                                  \
+	static int64_t t0_rows_##op##_##t(bz_##t *acc, const char *src, int64_t n)                 \
+	{                                                                                          \
+		bz_##t x = acc[0], y = acc[1], z = acc[2], w = acc[3];                             \
+		int64_t i = 0;                                                                     \
+                                                                                                   \
+		for (; i + BZ_L_##t <= n; i += BZ_L_##t) {                                         \
+			const char *at = src + i * SIZE(t);                                        \
+                                                                                                   \
+			x = bz_##op##_##t(x, bz_ld_##t(at));                                       \
+			y = bz_##op##_##t(y, bz_ld_##t(at + BZ_W * SIZE(t)));                      \
+			z = bz_##op##_##t(z, bz_ld_##t(at + 2 * BZ_W * SIZE(t)));                  \
+			w = bz_##op##_##t(w, bz_ld_##t(at + 3 * BZ_W * SIZE(t)));                  \
+		}                                                                                  \
+		acc[0] = x;                                                                        \
+		acc[1] = y;                                                                        \
+		acc[2] = z;                                                                        \
+		acc[3] = w;                                                                        \
+		return i;                                                                          \
+	}                                                                                          \
 	static void t0_step_##op##_##t(void *state, const char *src, int64_t n, int64_t first)     \
 	{                                                                                          \
 		struct red_##t *s = state;                                                         \
 		int64_t i = 0;                                                                     \
                                                                                                    \
 		s->elements += n;                                                                  \
-		for (; i + BZ_L_##t <= n; i += BZ_L_##t)                                           \
-			for (int k = 0; k < BZ_R_##t; k++)                                         \
-				s->acc[k] = bz_##op##_##t(                                         \
-					s->acc[k], bz_ld_##t(src + (i + k * BZ_W) * SIZE(t)));     \
+		for (int k = 0; k < BZ_R_##t; k += 4)                                              \
+			i = t0_rows_##op##_##t(s->acc + k, src + k * BZ_W * SIZE(t), n);           \
 		for (int k = 0; i < n; i += BZ_W, k++) {                                           \
 			bz_##t v = bz_ld_##t(src + i * SIZE(t));                                   \
 			s->acc[k] = n - i < BZ_W ? bz_some_##op##_##t(s->acc[k], v, (int)(n - i))  \

@@ -199,7 +199,7 @@ def test_reductions(name, dtype):
         same(lambda: op(a), name, dtype, where)
         for axis in range(a.ndim):
             same(lambda: op(a, axis=axis), name, dtype, where, axis)
-    for shape in [(3, 400), (400, 3), (2, 70, 9), (1030, 12), (12, 1030), (1, 50), (50, 1)]:
+    for shape in [(3, 400), (400, 3), (2, 70, 9), (1030, 12), (12, 1030), (1, 50), (50, 1), (70, 39), (70, 40), (65, 255)]:
         a = np.asarray(values(dtype, int(numpy.prod(shape)))).reshape(shape)
         for order in (a, a.T, a[::-1]):
             for axis in range(a.ndim):

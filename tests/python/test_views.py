@@ -139,3 +139,12 @@ def test_flat(code):
 ])
 def test_what_is_the_same_memory(code):
     both(f"a = np.arange(6.); {code}; r = np.asarray(r).tolist() if r is not None else r", "r", "a")
+
+
+@pytest.mark.parametrize("ndim", range(4))
+def test_one_axis_is_moved_anywhere(ndim):
+    """Beyond the ends as well: NumPy's errors, whichever of the two is wrong."""
+    for source in range(-ndim - 1, ndim + 1):
+        for to in range(-ndim - 1, ndim + 1):
+            both(f"b = np.moveaxis(np.ones({(2, 3, 4)[:ndim]}), {source}, {to}); shape, strides = b.shape, b.strides",
+                 "shape", "strides")

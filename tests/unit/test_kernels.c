@@ -19,6 +19,25 @@ static void native(const struct bz_args *a, int64_t lo, int64_t hi)
 	called = 1;
 }
 
+static void interpret_sums(const struct nest *n, const void *prepared, const struct bz_args *a,
+			   int64_t lo, int64_t hi, int64_t clo, int64_t chi, struct bz_acc *part,
+			   void *scratch)
+{
+	called = 0;
+}
+
+static void native_sums(const struct bz_args *a, int64_t lo, int64_t hi, int64_t clo, int64_t chi,
+			struct bz_acc *part)
+{
+	called = 1;
+}
+
+/* Here of nests of an even number of instructions. */
+static bool quicker(const struct nest *n, const void *prepared, const struct bz_args *a)
+{
+	return n->ninstr % 2 == 0;
+}
+
 static size_t scratch_of(const struct nest *n)
 {
 	return n->ninstr * 64u;
@@ -35,7 +54,8 @@ static enum status load(struct kernel_code *out, int fd, const struct nest *spec
 	if (fd > 2)
 		return err_set(err, E_COMPILE, "no object");
 	loaded++;
-	*out = (struct kernel_code){.map = fd == 1 ? native : NULL, .handle = &loaded};
+	*out = (struct kernel_code){
+		.map = fd == 1 ? native : NULL, .reduce = native_sums, .handle = &loaded};
 	return OK;
 }
 
@@ -44,8 +64,13 @@ static void unload(struct kernel_code *code)
 	loaded--;
 }
 
-static const struct kernel_ops ops = {
-	.check = check, .map = interpret, .scratch = scratch_of, .load = load, .unload = unload};
+static const struct kernel_ops ops = {.check = check,
+				      .map = interpret,
+				      .reduce = interpret_sums,
+				      .quicker = quicker,
+				      .scratch = scratch_of,
+				      .load = load,
+				      .unload = unload};
 
 static struct nest nest_of(int ninstr)
 {
@@ -131,4 +156,27 @@ Test(kernels, code_takes_over_and_is_unloaded)
 	cr_assert_eq(kernels_load(&k, 4, 1, &err), OK);
 	kernels_finish(&k);
 	cr_assert_eq(loaded, 0);
+}
+
+Test(kernels, sums_that_are_quicker_interpreted_stay_so)
+{
+	struct bz_acc part;
+	struct kernels k;
+
+	kernels_init(&k, &ops);
+	for (int n = 4; n <= 5; n++) {
+		struct nest nest = nest_of(n);
+		struct kernel_entry *e = NULL;
+
+		cr_assert_eq(kernels_add(&k, (uint32_t)n, &nest, nest_bytes(&nest), NULL), OK);
+		e = kernels_find(&k, (uint32_t)n);
+		kernels_reduce(e, NULL, 0, 1, 0, 1, NULL, NULL);
+		cr_assert_eq(called, 0);
+		cr_assert_eq(kernels_load(&k, (uint32_t)n, 1, NULL), OK);
+		kernels_reduce(e, NULL, 0, 1, 0, 1, NULL, NULL);
+		cr_assert_eq(called, n % 2);
+		kernels_reduce(e, NULL, 0, 1, 0, 1, &part, NULL);
+		cr_assert_eq(called, 1);
+	}
+	kernels_finish(&k);
 }

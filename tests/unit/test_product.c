@@ -312,6 +312,16 @@ Test(product, stacks_are_their_products_one_by_one)
 			want = tree_##T(y, 1, x, 1, side);                                         \
 			cr_assert(memcmp(&want, to, sizeof(T)) == 0, "level %d, %ld", level,       \
 				  (long)side);                                                     \
+			const char *each[PRODUCT_DOTS] = {(char *)x, (char *)y, (char *)y,         \
+							  (char *)x};                              \
+			T sums[PRODUCT_DOTS + 1], square = tree_##T(y, 1, y, 1, side);             \
+			sums[PRODUCT_DOTS] = 0.5;                                                  \
+			l->dots((char *)sums, each, (char *)y, side);                              \
+			for (int r = 0; r < PRODUCT_DOTS; r++)                                     \
+				cr_assert(memcmp(each[r] == (char *)x ? &want : &square, sums + r, \
+						 sizeof(T)) == 0,                                  \
+					  "level %d, %ld, row %d", level, (long)side, r);          \
+			cr_assert_eq(sums[PRODUCT_DOTS], 0.5);                                     \
 			free(x);                                                                   \
 			free(y);                                                                   \
 		}                                                                                  \

@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "executor_fixture.h"
 
+#include "call/product.h"
+
 /* A second client comes: from now on the first one's packets are short, and none waits
  * behind the one that runs. */
 Test(slices, are_small_and_one_at_a_time_while_clients_share_the_cpu, .timeout = 120)
@@ -259,6 +261,46 @@ Test(slices, have_a_chunk_for_each_thread, .timeout = 60)
 	w->job.pace_ns = RUN_SLICE_US * 180;
 	c = chosen(&b, w, &none);
 	cr_assert(c.last && !c.split, "five would fit, and the sixth has company");
+	free(w);
+	bench_close(&b);
+}
+
+/* A product's tiles of more than half a slice each, likewise. */
+Test(slices, of_a_call_have_a_unit_for_each_thread, .timeout = 60)
+{
+	enum { SIDE = 2000, EACH = 250000000 }; /* 32 tiles, of so many multiplications */
+	const struct product p = {.dtype = DT_FLOAT64,
+				  .m = SIDE,
+				  .n = SIDE,
+				  .k = SIDE,
+				  .row = {SIDE * 8, SIDE * 8, SIDE * 8},
+				  .col = {8, 8, 8}};
+	struct plan_call call = {0};
+	struct flight none = {0};
+	struct bench b;
+	struct work *w = work_create(1);
+	struct slice c;
+
+	bench_open(&b);
+	product_call(&call, &p);
+	work_step(w, &b.kernel[ADD], 1, 0, 8, 1, 1);
+	w->step[0] = (struct plan_step){
+		.kind = STEP_CALL, .cost_us = 1000000, .call = &call, .kernel = {&b.kernel[ADD]}};
+	w->job.pace_elements = w->job.pace_most = EACH;
+	w->job.pace_ns = RUN_SLICE_US * 600;
+	b.x->units = 0;
+	c = chosen(&b, w, &none);
+	cr_assert_eq(c.hi, 1);
+	b.x->units = 4;
+	c = chosen(&b, w, &none);
+	cr_assert_eq(c.hi, 4);
+	w->job.pace_elements = w->job.pace_most = 4L * EACH;
+	w->job.pace_ns = 4L * RUN_SLICE_US * 1100;
+	c = chosen(&b, w, &none);
+	cr_assert_eq(c.hi, 1, "four were seen to take as long as one after the other");
+	w->job.pace_ns = RUN_SLICE_US * 600;
+	c = chosen(&b, w, &none);
+	cr_assert_eq(c.hi, 8, "%lld", (long long)c.hi);
 	free(w);
 	bench_close(&b);
 }

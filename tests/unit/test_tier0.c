@@ -363,6 +363,28 @@ Test(tier0, sums_of_products_have_the_bits_of_the_tree)
 	compare_dots(2, 65537, false, 1);
 }
 
+/* Where each row's elements lie side by side, are many, and make one chunk. */
+Test(tier0, long_sums_of_products_are_quicker_than_code)
+{
+	static const struct {
+		int64_t n, step;
+		bool square, quicker;
+	} cases[] = {{512, 1, false, true},  {512, 1, true, true},    {511, 1, false, false},
+		     {512, 2, false, false}, {65536, 1, false, true}, {65537, 1, false, false}};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		int64_t n = cases[i].n;
+		double *x = random_f64((size_t)(n * 4 + 1), 5), out[4];
+		struct call *c = dot_call(x, cases[i].square ? NULL : x, out, 4, n, cases[i].step);
+		void *lay = tier0_prepare(&c->nest);
+
+		cr_assert_eq(tier0_quicker(&c->nest, lay, &c->args), cases[i].quicker, "%zu", i);
+		free(lay);
+		call_free(c);
+		free(x);
+	}
+}
+
 /* Accumulators of chunks, by tiles of columns and by single points. */
 static void compare_parts(unsigned op, unsigned dtype, int64_t m, int64_t n)
 {

@@ -171,6 +171,11 @@ def moveaxis(a, source, destination):
     a = asarray(a)
     if not _native(a):
         return leave(numpy.moveaxis, a, source, destination)
+    if type(source) is int and type(destination) is int:
+        order = list(range(a.ndim))
+        moved = order.pop(normalize_axis_index(source, a.ndim, "source"))
+        order.insert(normalize_axis_index(destination, a.ndim, "destination"), moved)
+        return a.transpose(order)
     source = normalize_axis_tuple(source, a.ndim, "source")
     destination = normalize_axis_tuple(destination, a.ndim, "destination")
     if len(source) != len(destination):
