@@ -204,6 +204,7 @@ typedef enum {
 #define CU_MEM_HANDLE_TYPE_POSIX_FD   1 /* what goes to other processes is a descriptor */
 #define CU_MEM_LOCATION_TYPE_DEVICE   1
 #define CU_MEM_GRANULARITY_MINIMUM    0
+#define CU_POINTER_DEVICE_ORDINAL     9 /* an int: whose memory it is */
 #define CU_MEM_ACCESS_READ	      1
 #define CU_MEM_ACCESS_READWRITE	      3
 
@@ -319,6 +320,7 @@ typedef struct {
 	CALL(cuMemPoolGetAttribute,                                                                \
 	     (CUmemoryPool pool, CUmemPool_attribute attribute, void *value))                      \
 	CALL(cuMemPoolTrimTo, (CUmemoryPool pool, size_t bytes_to_keep))                           \
+	CALL(cuPointerGetAttribute, (void *out, int attribute, CUdeviceptr address))               \
 	CALL(cuMemHostAlloc, (void **out, size_t bytes, unsigned flags))                           \
 	CALL(cuMemFreeHost, (void *host))                                                          \
 	CALL(cuMemHostRegister_v2, (void *host, size_t bytes, unsigned flags))                     \

@@ -447,7 +447,7 @@ BRAZE_API uint64_t braze_version_of(const braze_array *a);
  * and room there, else through the host. */
 typedef struct braze_foreign {
 	uint64_t address; /* of the element [0,...,0] */
-	int device;
+	int device;	  /* this process's number; -1: the driver is asked */
 	uint64_t stream;
 	int dtype, ndim;
 	const int64_t *shape, *strides; /* strides: bytes; NULL: in C order */

@@ -369,8 +369,7 @@ static int bring_any(struct braze_array **out, struct braze_session *s, const br
 	return st;
 }
 
-int braze_from_device(braze_array **out, braze_session *s, const braze_foreign *from,
-		      braze_error *error)
+static int take(braze_array **out, braze_session *s, const braze_foreign *from, braze_error *error)
 {
 	struct err *err = err_of(error);
 	struct shape shape;
@@ -393,4 +392,14 @@ int braze_from_device(braze_array **out, braze_session *s, const braze_foreign *
 	memcpy(plain.stride, strides, sizeof(*strides) * (size_t)from->ndim);
 	st = bring_any(out, s, from, &shape, view_contiguous(&plain), err);
 	return st || *out ? st : carry(out, s, from, strides, error);
+}
+
+int braze_from_device(braze_array **out, braze_session *s, const braze_foreign *from,
+		      braze_error *error)
+{
+	braze_foreign known = *from;
+
+	if (known.device < 0)
+		known.device = driver_owner(known.address);
+	return take(out, s, &known, error);
 }

@@ -20,6 +20,7 @@
 	X(cuCtxSetCurrent)                                                                         \
 	X(cuCtxSynchronize)                                                                        \
 	X(cuStreamSynchronize)                                                                     \
+	X(cuPointerGetAttribute)                                                                   \
 	X(cuMemcpyDtoDAsync_v2)                                                                    \
 	X(cuMemcpyDtoHAsync_v2)                                                                    \
 	X(cuMemImportFromShareableHandle)                                                          \
@@ -101,6 +102,20 @@ int driver_device(const char *uuid)
 		if (is_called(hex, uuid))
 			return i;
 	}
+	return -1;
+}
+
+int driver_owner(CUdeviceptr address)
+{
+	int device = -1;
+
+	pthread_once(&once, load);
+	if (!driver.count || driver.cuPointerGetAttribute(&device, CU_POINTER_DEVICE_ORDINAL,
+							  address) != CUDA_SUCCESS)
+		return -1;
+	for (int i = 0; i < driver.count; i++)
+		if (driver.device[i] == device)
+			return i;
 	return -1;
 }
 

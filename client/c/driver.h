@@ -19,6 +19,8 @@ struct driver_memory {
 /* This process's number of the device that the driver's tools call so; -1: it has none such, or no
  * driver that can be used. */
 int driver_device(const char *uuid);
+/* The one that an address belongs to; -1: none. */
+int driver_owner(CUdeviceptr address);
 /* Map what the descriptor, which stays the caller's, stands for.  write: else it may be read only,
  * where the device can see to that. */
 enum status driver_map(struct driver_memory *out, int device, int fd, uint64_t bytes, bool write,

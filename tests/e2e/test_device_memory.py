@@ -32,7 +32,7 @@ wanted = numpy.arange(50000.0) * 2
 
 def environment(**more):
     return {"BRAZE_DEVICE": "cuda:0", "BRAZE_STANDIN": "race=1",
-            "BRAZE_LIBCUDA": standin_environment()["BRAZE_LIBCUDA"], **more}
+            "BRAZE_LIBCUDA": standin_environment()["BRAZE_LIBCUDA"]} | more
 
 
 def held(pid):
@@ -186,6 +186,26 @@ assert braze.counters()["carried"] - before["carried"] == 1, "strided: by the ho
 theirs.close()
 assert braze.asarray(foreign.Giver(numpy.ones((3, 4), "f4")), "f8").dtype == numpy.float64
 """)
+
+
+def test_another_device_is_none_of_the_daemons(gpu):
+    run(gpu, MADE + """
+foreign.begin(1)
+theirs, there = foreign.Array(wanted), braze.counters()
+foreign.begin(0)
+here = foreign.Array(wanted)
+for one, way in ((theirs, "carried"), (here, "brought")):
+    assert (numpy.asarray(braze.asarray(one)) == wanted).all()
+    now = braze.counters()
+    assert now[way] == there[way] + 1, way
+nothing = type("N", (), {"__cuda_array_interface__": {**here.__cuda_array_interface__, "data": (4096, False)}})()
+try:
+    braze.asarray(nothing)
+except braze.BrazeError as e:
+    assert "GPU" in str(e)
+else:
+    raise AssertionError
+""", BRAZE_STANDIN="race=1,devices=2")
 
 
 def test_a_worker_that_dies(gpu):

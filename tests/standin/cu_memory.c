@@ -603,6 +603,22 @@ static void add_host(void *host, size_t bytes, enum memory_kind kind)
 	insert(a);
 }
 
+/* Of the device's memory only, and only whose it is. */
+CUresult cuPointerGetAttribute(void *out, int attribute, CUdeviceptr address)
+{
+	CUresult error = cu_enter(__func__);
+
+	if (error)
+		return error;
+	pthread_mutex_lock(&lock);
+	const struct allocation *a = holding(address, 1);
+	bool found = out && attribute == CU_POINTER_DEVICE_ORDINAL && a && !is_host(a);
+	if (found)
+		*(int *)out = a->device;
+	pthread_mutex_unlock(&lock);
+	return found ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
 CUresult cuMemHostAlloc(void **out, size_t bytes, unsigned flags)
 {
 	struct CUctx_st *c;

@@ -106,6 +106,20 @@ Test(mapping, a_mapping_lies_in_a_reservation_of_its_own)
 	GOOD(cuMemMap(p, GRANULE, 0, h, 0));
 }
 
+Test(mapping, the_driver_tells_whose_memory_it_is)
+{
+	int whose = -1;
+
+	device();
+	CUdeviceptr p = map(create(GRANULE), GRANULE, CU_MEM_ACCESS_READ), q = memory(100);
+	GOOD(cuPointerGetAttribute(&whose, CU_POINTER_DEVICE_ORDINAL, p + 5));
+	cr_expect_eq(whose, 0);
+	GOOD(cuPointerGetAttribute(&whose, CU_POINTER_DEVICE_ORDINAL, q));
+	cr_expect_eq(cuPointerGetAttribute(&whose, CU_POINTER_DEVICE_ORDINAL, q + 100),
+		     CUDA_ERROR_INVALID_VALUE);
+	cr_expect_eq(cuPointerGetAttribute(&whose, 1, q), CUDA_ERROR_INVALID_VALUE);
+}
+
 Test(mapping, without_access_nobody_reads)
 {
 	char got[4];

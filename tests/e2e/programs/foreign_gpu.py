@@ -26,10 +26,10 @@ def call(name, *arguments):
         raise RuntimeError(f"{name} -> {error}")
 
 
-def begin():
+def begin(device=0):
     context = ctypes.c_void_p()
     call("cuInit", 0)
-    call("cuDevicePrimaryCtxRetain", ctypes.byref(context), 0)
+    call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
     call("cuCtxSetCurrent", context)
 
 

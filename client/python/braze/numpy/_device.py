@@ -136,7 +136,7 @@ def _take_interface(x):
     dtype = numpy.dtype(told["typestr"])
     strides = told.get("strides")
     return _core.from_device(
-        told["data"][0], 0, stream or _LEGACY, dtype, tuple(told["shape"]), None if strides is None else tuple(strides)
+        told["data"][0], -1, stream or _LEGACY, dtype, tuple(told["shape"]), None if strides is None else tuple(strides)
     )
 
 
