@@ -12,8 +12,9 @@
  *
  * pipeline.c calls these in this order, with session.c (who is connected), choose.c
  * (which device a planned job goes to), dispatch.c (when) and explain.c (what was done,
- * for who asks); publish.c has arrays of several clients, kernels.c has texts compiled for them.
- * They and ctl/ are the only ones that see all of them.  One loop thread owns everything below. */
+ * for who asks); lend.c gives clients memory of a device; publish.c has arrays of several clients,
+ * kernels.c has texts compiled for them. They and ctl/ are the only ones that see all of them.  One
+ * loop thread owns everything below. */
 #ifndef BRAZED_H
 #define BRAZED_H
 
@@ -33,6 +34,7 @@ struct cJSON;
 struct config;
 struct conn;
 struct decode_about;
+struct decode_export;
 struct decode_hello;
 struct decoder;
 struct history;
@@ -282,6 +284,11 @@ void kernels_forget(struct session *s, const struct err *why);
 /* What it waits for. */
 void kernels_each(const struct session *s,
 		  void (*fn)(void *data, uint64_t ticket, const char *text), void *data);
+
+/* ---- lend.c: memory of devices for clients' own libraries ---- */
+
+/* Answers, now or later. */
+enum status lend_ask(struct session *s, const struct decode_export *r, struct err *err) MUST_USE;
 
 /* ---- dispatch.c: a planned job to a device and back ---- */
 

@@ -35,6 +35,7 @@ static void on_hello(void *data, const struct command_hello *h)
 	dev->arch = h->arch;
 	dev->units = h->units;
 	dev->double_ratio = h->double_ratio;
+	dev->exports = h->exports != 0;
 	dev->memory_rate = h->memory_rate;
 	if (h->driver)
 		cuda_find_driver((int)h->driver);

@@ -574,7 +574,7 @@ static enum status hello(struct session *s, const struct request *r, struct err 
 {
 	if (r->has_trace || r->has_demand || r->has_fence || r->has_lease || r->has_unlease ||
 	    r->has_cancel || r->has_explain || r->has_compile || r->has_about || r->has_publish ||
-	    r->has_open)
+	    r->has_open || r->has_export)
 		return err_set(err, E_PROTOCOL, "hello must come alone");
 	return session_welcome(s, &r->hello, err);
 }
@@ -592,6 +592,8 @@ static enum status questions(struct session *s, const struct request *r, struct 
 		st = publish_ask(s, &r->publish, err);
 	if (!st && r->has_open)
 		st = publish_open(s, &r->open, err);
+	if (!st && r->has_export)
+		st = lend_ask(s, &r->export, err);
 	return st;
 }
 

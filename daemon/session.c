@@ -138,7 +138,7 @@ void session_quota(struct session *s)
 		if (o == s || o->uid != s->uid || !o->arena)
 			continue;
 		arena_get_stats(o->arena, &stats);
-		others += stats.live_bytes + trace_charge(&o->trace);
+		others += stats.live_bytes + o->trace.export_bytes + trace_charge(&o->trace);
 		n++;
 	}
 	left = others < quota ? quota - others : 0;

@@ -8,7 +8,7 @@
 
 /* Protocol version: a different major is refused, a minor may differ. */
 #define BRAZE_PROTO_MAJOR 1
-#define BRAZE_PROTO_MINOR 9
+#define BRAZE_PROTO_MINOR 10
 
 #define SPENT_WORDS  4 /* in an answer that says what was spent */
 #define MINOR_SHARED 7 /* from this one on a value may lie beside the arena */
@@ -27,15 +27,16 @@
 #define LIMIT_LEASES		512	      /* pieces of leased space */
 #define LIMIT_SHARES		256	      /* arrays of a user with memory of their own */
 #define LIMIT_SHARE_BYTES	(64ull << 20) /* results of so many bytes have it by themselves */
-#define LIMIT_PUBLISHED		256	      /* names under which a user publishes */
-#define LIMIT_PUBLISHED_NAME	64	      /* bytes of each, with the 0 */
-#define LIMIT_NOTICE		256	      /* bytes of a welcome's notice, with the 0 */
-#define LIMIT_SESSION_NAME	64  /* bytes of a session's name, program and job, with the 0 */
-#define LIMIT_SESSION_TEXT	256 /* of its file and its environment */
-#define LIMIT_INLINE_BYTES	64  /* results up to this travel in the reply */
-#define LIMIT_DEMAND_IDS	256 /* ids in one demand */
-#define LIMIT_DEMAND_ALSO	64  /* ids beside them that are only told of */
-#define LIMIT_COMPILES		64  /* kernels of text that a client waits for */
+#define LIMIT_EXPORTS		1024 /* arrays of a session whose device memory others use */
+#define LIMIT_PUBLISHED		256  /* names under which a user publishes */
+#define LIMIT_PUBLISHED_NAME	64   /* bytes of each, with the 0 */
+#define LIMIT_NOTICE		256  /* bytes of a welcome's notice, with the 0 */
+#define LIMIT_SESSION_NAME	64   /* bytes of a session's name, program and job, with the 0 */
+#define LIMIT_SESSION_TEXT	256  /* of its file and its environment */
+#define LIMIT_INLINE_BYTES	64   /* results up to this travel in the reply */
+#define LIMIT_DEMAND_IDS	256  /* ids in one demand */
+#define LIMIT_DEMAND_ALSO	64   /* ids beside them that are only told of */
+#define LIMIT_COMPILES		64   /* kernels of text that a client waits for */
 #define LIMIT_COMPILE_TEXT	(32u << 10) /* bytes of each text, with the 0 */
 #define LIMIT_TICKET_LOAD	(1u << 16)  /* waits, and versions waited for, of a client */
 #define LIMIT_PENDING_OPS	4096	    /* pending ops that force a cut */

@@ -244,6 +244,18 @@ inline void array_release(struct braze_array *a)
 	s->refs--;
 }
 
+void array_forget(struct braze_array *a)
+{
+	struct braze_session *s = a->session;
+
+	s->free_ids[s->nfree_ids++] = a->id;
+	array_drop_buffer(s, a->buf);
+	a->serial = 0;
+	a->next = s->free_arrays;
+	s->free_arrays = a;
+	s->refs--;
+}
+
 void braze_retain(braze_array *a)
 {
 	atomic_fetch_add_explicit(&a->refs, 1, memory_order_relaxed);

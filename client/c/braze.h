@@ -417,6 +417,44 @@ BRAZE_API int braze_is_writable(const braze_array *a);
 /* A read-only array that keeps a's present value whatever happens to a. */
 BRAZE_API int braze_snapshot(braze_array **out, braze_array *a, braze_error *err);
 
+/* ---- Memory of a GPU, with other libraries of this process ----
+ *
+ * The driver is libcuda.so.1, or the file that BRAZE_LIBCUDA names. */
+
+/* a's present value where it lies on a device, mapped into this process.  No operation writes
+ * there: who writes a goes on elsewhere.  It stays until braze_exported_release, the daemon's end
+ * included, and counts for the user's quota.  write: the caller will write there; a must be an
+ * array that nothing else reads.  *out is NULL where the value lies on no device, or on one that
+ * this process has not. */
+typedef struct braze_exported braze_exported;
+BRAZE_API int braze_export(braze_exported **out, braze_array *a, int write, braze_check_fn *check,
+			   void *data, braze_error *err);
+/* Of the element [0,...,0]. */
+BRAZE_API uint64_t braze_exported_address(const braze_exported *x);
+/* This process's number of the device. */
+BRAZE_API int braze_exported_device(const braze_exported *x);
+/* What the device still does with the memory is waited for.  NULL is fine. */
+BRAZE_API void braze_exported_release(braze_exported *x);
+/* Does a's value lie on a device, and on which?  It is computed.  This process's number, -1: on
+ * none of its; and the daemon's name. */
+BRAZE_API int braze_device_of(int *device, char name[16], braze_array *a, braze_check_fn *check,
+			      void *data, braze_error *err);
+/* Rises with each write to the array. */
+BRAZE_API uint64_t braze_version_of(const braze_array *a);
+
+/* Elements of another library's in the memory of this process's device: copied, behind what
+ * `stream` has to do (a CUstream; 1: the legacy stream).  Within the device where the daemon has it
+ * and room there, else through the host. */
+typedef struct braze_foreign {
+	uint64_t address; /* of the element [0,...,0] */
+	int device;	  /* this process's number; -1: the driver is asked */
+	uint64_t stream;
+	int dtype, ndim;
+	const int64_t *shape, *strides; /* strides: bytes; NULL: in C order */
+} braze_foreign;
+BRAZE_API int braze_from_device(braze_array **out, braze_session *s, const braze_foreign *from,
+				braze_error *err);
+
 /* How the array's present value was made, and why so: lines for people, to be freed with free().
  * Waits for the value first, as braze_data does. */
 BRAZE_API int braze_explain(char **text, braze_array *a, braze_check_fn *check, void *cdata,
@@ -523,6 +561,9 @@ struct braze_counters {
 	uint64_t near; /* operations computed in their call; none of ops */
 	uint64_t published, opened;
 	uint64_t copied; /* bytes, since a value that was published had no memory of its own */
+	/* Arrays whose memory on a device others in this process got; arrays of others' devices
+	 * that were copied within the device, and through the host. */
+	uint64_t exported, brought, carried;
 };
 BRAZE_API void braze_get_counters(braze_session *s, struct braze_counters *out);
 

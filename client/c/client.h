@@ -30,6 +30,7 @@
 #define MINOR_TELLS  4	  /* explanations; the count of near operations */
 #define MINOR_CODE   5	  /* compiled code of kernels' texts */
 #define MINOR_ABOUT  6	  /* who the client is */
+#define MINOR_EXPORT 10	  /* memory of devices for others in this process */
 #define MINOR_SPENT  9	  /* answers say what was spent */
 #define DTYPE_NONE   255u /* in an op's head: no type wanted */
 #define WRITTEN	     256  /* results of recorded ops that are remembered */
@@ -135,6 +136,7 @@ enum ticket_kind {
 	TICKET_COMPILE,
 	TICKET_PUBLISH,
 	TICKET_OPEN,
+	TICKET_EXPORT,
 	TICKET_COMPUTE /* a demand whose values may stay on a device */
 };
 
@@ -159,6 +161,7 @@ struct braze_future {
 	char *text;		 /* S: explanation; key */
 	uint64_t version;	 /* S: of a published array; `bytes`: copied */
 	struct opened *opened;	 /* S: what was opened; NULL */
+	struct lent *lent;	 /* S: memory of a device; NULL */
 	void *object;		 /* S: compiled code, loaded; NULL */
 	struct watch_set *watch; /* of what was demanded */
 	unsigned n, nalso;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "array.h"
+#include "device.h"
 #include "region.h"
 #include "watch.h"
 
@@ -67,6 +68,7 @@ void ticket_destroy(struct braze_future *f)
 		if (f->item[i].file)
 			close((int)f->item[i].file - 1);
 	region_forget_opened(f->opened);
+	device_forget(f->lent);
 	free(f->text);
 	if (f->object)
 		dlclose(f->object);

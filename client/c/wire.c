@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "device.h"
 #include "kernel.h"
 #include "lock.h"
 #include "lost.h"
@@ -234,6 +235,11 @@ static void deliver_shared(struct braze_session *s, const Braze__Wire__Reply *r)
 		f->bytes = r->published->copied;
 		f->text = strdup(r->published->key);
 		ticket_answer(f, NULL);
+	}
+	if (r->exported && (f = ticket_find(s, r->exported->ticket)) && f->kind == TICKET_EXPORT &&
+	    !f->lent) {
+		f->lent = device_lent(r->exported, &s->inbox, &e);
+		ticket_answer(f, f->lent ? NULL : &e);
 	}
 	if (r->opened && (f = ticket_find(s, r->opened->ticket)) && f->kind == TICKET_OPEN &&
 	    !f->opened) {

@@ -288,6 +288,8 @@ extern PyMethodDef kernel_methods[];
 extern PyMethodDef about_methods[];
 /* Warn of what the daemon has to say; -1: the warning is an error. */
 int about_notice(braze_session *s);
+/* dlpack.c */
+extern PyMethodDef dlpack_methods[];
 /* publish.c */
 extern PyMethodDef publish_methods[];
 /* arrow.c */

@@ -602,10 +602,11 @@ static PyObject *counters(PyObject *mod, PyObject *ignored)
 
 	if (core.session)
 		braze_get_counters(core.session, &c);
-	return Py_BuildValue("{sK,sK,sK,sK,sK,sK,sK,sK,sK}", "ops", c.ops, "packets", c.packets,
-			     "demands", c.demands, "round_trips", c.round_trips, "bytes_leased",
-			     c.bytes_leased, "near", c.near, "published", c.published, "opened",
-			     c.opened, "copied", c.copied);
+	return Py_BuildValue("{sK,sK,sK,sK,sK,sK,sK,sK,sK,sK,sK,sK}", "ops", c.ops, "packets",
+			     c.packets, "demands", c.demands, "round_trips", c.round_trips,
+			     "bytes_leased", c.bytes_leased, "near", c.near, "published",
+			     c.published, "opened", c.opened, "copied", c.copied, "exported",
+			     c.exported, "brought", c.brought, "carried", c.carried);
 }
 
 /* In a forked child: its copy of the session is dead, the next use connects. */
@@ -714,9 +715,9 @@ static void find_ops(void)
 static int add_functions(PyObject *m)
 {
 	PyMethodDef *const table[] = {
-		adapted_methods, gather_methods,  layout_methods,  foreign_methods,
-		scalar_methods,	 watch_methods,	  ufunc_methods,   kernel_methods,
-		about_methods,	 publish_methods, profile_methods, arrow_methods,
+		adapted_methods, gather_methods, layout_methods, foreign_methods, scalar_methods,
+		watch_methods,	 ufunc_methods,	 kernel_methods, about_methods,	  publish_methods,
+		profile_methods, arrow_methods,	 dlpack_methods,
 	};
 
 	for (size_t k = 0; k < sizeof table / sizeof table[0]; k++)

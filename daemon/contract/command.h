@@ -29,6 +29,9 @@ enum command_kind {
 	CMD_REGION = 1,	   /* + fd: map it; id, bytes */
 	CMD_DEVICE_REGION, /* id; arg: bytes; ticket: client: memory of the device.  One that
 			      cannot be had fails the runs that name it (E_NOMEM) */
+	CMD_DEVICE_EXPORT, /* id: of such a region; ticket: a number: its memory is to be had by a
+			      descriptor, once all that was sent before is done; answered by
+			      DONE_EXPORT with the same ticket */
 	CMD_DEVICE_CLEAR,  /* id: of such a region all bytes are 0 before the client's next run */
 	CMD_RELEASE,	   /* id; ticket: offset, arg: bytes: that memory is going to be given
 			      back, so let go of its pages; answered by DONE_RELEASE with the
@@ -48,6 +51,7 @@ enum command_kind {
 	CMD_GEOMETRY, /* id; GPUs: struct cuda_geometry[] follow, as they came with
 			 DONE_GEOMETRY of an earlier worker; arg not 0: no trials of this
 			 kernel, it has ended a worker in one */
+	DONE_EXPORT,  /* struct command_export */
 	DONE_GEOMETRY /* struct command_geometry: a kernel has a new one */
 };
 
@@ -73,7 +77,9 @@ struct command_hello {
 	uint64_t memory_rate;  /* bytes a second of its memory; 0: unknown */
 	uint32_t driver;       /* version of its driver, 12040 for CUDA 12.4; 0: unknown */
 	uint32_t again;	       /* status: not 0: it may be there later */
-	char uuid[48];	       /* "GPU-..." as the driver's tools write it; "": unknown */
+	uint32_t exports;      /* other processes may have its memory */
+	uint32_t pad;
+	char uuid[48]; /* "GPU-..." as the driver's tools write it; "": unknown */
 	char name[64];
 	char text[LIMIT_ERROR_TEXT];
 };
@@ -84,6 +90,15 @@ struct command_geometry {
 	struct command head;
 	uint64_t trials, tuning_ns;
 	struct cuda_geometry geometry;
+};
+
+/* The memory's descriptor comes with it, unless status says why there is none; arg: how many bytes
+ * it has. */
+struct command_export {
+	struct command head;
+	uint32_t status; /* enum status */
+	uint32_t pad;
+	char text[LIMIT_ERROR_TEXT];
 };
 
 /* A place in a region. */

@@ -40,6 +40,13 @@ static void note_missing(char *list, size_t n, const char *name)
 		snprintf(list + used, n - used, "%s%s", used ? " " : "", name);
 }
 
+static bool can_export(const struct cuda_api *api)
+{
+	return api->cuMemGetAllocationGranularity && api->cuMemCreate && api->cuMemRelease &&
+	       api->cuMemAddressReserve && api->cuMemAddressFree && api->cuMemMap &&
+	       api->cuMemUnmap && api->cuMemSetAccess && api->cuMemExportToShareableHandle;
+}
+
 /* Fill the table; names of missing required functions go to `missing`. */
 static void resolve(struct cuda_api *api, void *library, char *missing, size_t n)
 {
@@ -53,6 +60,7 @@ static void resolve(struct cuda_api *api, void *library, char *missing, size_t n
 #undef CUDA_CALL
 	api->pools = api->cuMemPoolCreate && api->cuMemPoolDestroy && api->cuMemPoolSetAttribute &&
 		     api->cuMemPoolTrimTo && api->cuMemAllocFromPoolAsync && api->cuMemFreeAsync;
+	api->exports = can_export(api);
 	api->graphs = api->cuGraphCreate && api->cuGraphAddKernelNode_v2 &&
 		      api->cuGraphInstantiateWithFlags && api->cuGraphExecKernelNodeSetParams_v2 &&
 		      api->cuGraphLaunch && api->cuGraphExecDestroy && api->cuGraphDestroy;

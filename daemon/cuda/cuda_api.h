@@ -17,6 +17,7 @@ CUDA_DRIVER_CALLS(CUDA_API_TYPE)
 struct cuda_api {
 	int version;	 /* as cuDriverGetVersion says, 12040 for 12.4; 0: it could not be asked */
 	bool pools;	 /* all functions of stream-ordered pools are there */
+	bool exports;	 /* all functions of memory for other processes are there */
 	bool graphs;	 /* all functions of graphs are there */
 	CUresult failed; /* why it could not be opened, as the driver says; 0: it did not say */
 	char path[256];	 /* the file that was loaded */

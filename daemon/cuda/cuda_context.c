@@ -125,6 +125,9 @@ static enum status describe(struct cuda *c, int ordinal, struct err *err)
 			 (uint64_t)attribute(c, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) / 8;
 	c->late_reads = attribute(c, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS) != 0;
 	c->pools = c->api.pools && attribute(c, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED);
+	c->exports = c->api.exports &&
+		     attribute(c, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED) &&
+		     attribute(c, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED);
 	if (!attribute(c, CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED))
 		c->pin_limit = 0;
 	if (c->arch < OLDEST_ARCH || c->units == 0)

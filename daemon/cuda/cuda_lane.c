@@ -199,6 +199,9 @@ static void do_item(struct cuda_lane *l, struct cuda_item *item)
 	case ITEM_CLEAR:
 		cuda_region_clear(l, item->region);
 		break;
+	case ITEM_EXPORT:
+		cuda_export_region(l, item->region, item->arg);
+		break;
 	case ITEM_DROP:
 		cuda_region_drop(l, item->region);
 		break;

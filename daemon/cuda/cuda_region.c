@@ -121,7 +121,9 @@ void cuda_region_drop(struct cuda_lane *l, uint32_t id)
 {
 	struct cuda_region *g = cuda_table_take(&l->regions, id);
 
-	if (g && g->addr)
+	if (g && g->shared_bytes)
+		cuda_export_drop(l, g);
+	else if (g && g->addr)
 		cuda_memory_give(l, g->addr, g->bytes);
 	free(g);
 }

@@ -38,15 +38,34 @@ int64_t cuda_worker_clock(void)
 }
 
 /* Any thread: a packet goes whole.  The broker always reads, so blocking is brief. */
-void cuda_worker_send(struct cuda *c, const void *data, size_t bytes)
+void cuda_worker_send_file(struct cuda *c, const void *data, size_t bytes, int fd)
 {
+	union {
+		struct cmsghdr align;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = {0};
+	struct iovec iov = {(void *)data, bytes};
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
 	ssize_t n = 0;
 
+	if (fd >= 0) {
+		msg.msg_control = control.space;
+		msg.msg_controllen = sizeof control.space;
+		control.align.cmsg_level = SOL_SOCKET;
+		control.align.cmsg_type = SCM_RIGHTS;
+		control.align.cmsg_len = CMSG_LEN(sizeof fd);
+		memcpy(CMSG_DATA(CMSG_FIRSTHDR(&msg)), &fd, sizeof fd);
+	}
 	do
-		n = send(c->fd, data, bytes, MSG_NOSIGNAL);
+		n = sendmsg(c->fd, &msg, MSG_NOSIGNAL);
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		log_debug("cuda_worker", "the broker has gone: %s", strerror(errno));
+}
+
+void cuda_worker_send(struct cuda *c, const void *data, size_t bytes)
+{
+	cuda_worker_send_file(c, data, bytes, -1);
 }
 
 /* Commands that fill the packet, one behind the other. */
@@ -128,6 +147,33 @@ static void region_clear(struct cuda *c, uint32_t id)
 		cuda_lane_give(owner, ITEM_CLEAR, id, 0, NULL);
 }
 
+static void region_export(struct cuda *c, uint32_t id, uint64_t number)
+{
+	struct cuda_lane *owner = cuda_table_find(&c->owners, id);
+	struct err err = {0};
+
+	if (owner) {
+		cuda_lane_give(owner, ITEM_EXPORT, id, number, NULL);
+		return;
+	}
+	err_set(&err, E_INTERNAL, "there is no region %u", id);
+	cuda_export_refuse(c, number, &err);
+}
+
+/* Is it about memory of the device? */
+static bool device_region(struct cuda *c, const struct command *head)
+{
+	if (head->kind == CMD_DEVICE_REGION)
+		region_take(c, head);
+	else if (head->kind == CMD_DEVICE_CLEAR)
+		region_clear(c, head->id);
+	else if (head->kind == CMD_DEVICE_EXPORT)
+		region_export(c, head->id, head->ticket);
+	else
+		return false;
+	return true;
+}
+
 static void run(struct cuda *c, const char *packet, size_t bytes)
 {
 	const struct command_run *head = (const struct command_run *)packet;
@@ -168,12 +214,6 @@ static void do_packet(struct cuda *c, const char *packet, size_t bytes, int fd)
 		region_drop(c, head->id);
 		st = cuda_region_map(c, head->id, fd, head->arg, &err);
 		break;
-	case CMD_DEVICE_REGION:
-		region_take(c, head);
-		break;
-	case CMD_DEVICE_CLEAR:
-		region_clear(c, head->id);
-		break;
 	case CMD_REGION_DROP:
 		region_drop(c, head->id);
 		break;
@@ -203,6 +243,8 @@ static void do_packet(struct cuda *c, const char *packet, size_t bytes, int fd)
 		answer_ping(c, head);
 		break;
 	default:
+		if (device_region(c, head))
+			break;
 		st = err_set(&err, E_INTERNAL, "command %u is unknown", head->kind);
 		break;
 	}
@@ -235,6 +277,7 @@ static void say_hello(struct cuda *c, const struct err *err)
 				      .double_ratio = c->single_to_double,
 				      .memory_rate = c->memory_rate,
 				      .driver = (uint32_t)c->api.version,
+				      .exports = c->exports,
 				      .again = err->code != OK && cuda_error_passes(c->api.failed)};
 
 	memcpy(hello.name, c->name, sizeof hello.name);

@@ -111,6 +111,9 @@ struct cuda_region {
 	uint32_t id;
 	CUdeviceptr addr;
 	uint64_t bytes;
+	/* Not 0: memory that other processes may have, of so many bytes (cuda_export.c). */
+	uint64_t shared_bytes;
+	CUmemGenericAllocationHandle shared;
 	bool absent; /* it could not be had; free_bytes were free then */
 	uint64_t free_bytes;
 };
@@ -262,13 +265,13 @@ _Static_assert(CUDA_VOLLEY <= CUDA_ORDER_STEPS, "a step has a launch at least");
 
 /* ---- lanes -------------------------------------------------------------------------- */
 
-enum cuda_item_kind { ITEM_ALLOC, ITEM_CLEAR, ITEM_DROP, ITEM_RUN, ITEM_FORGET };
+enum cuda_item_kind { ITEM_ALLOC, ITEM_CLEAR, ITEM_EXPORT, ITEM_DROP, ITEM_RUN, ITEM_FORGET };
 
 struct cuda_item {
 	struct cuda_item *next;
 	enum cuda_item_kind kind;
 	uint32_t region;
-	uint64_t arg; /* bytes of an allocation; job to forget */
+	uint64_t arg; /* bytes of an allocation; number of an export; job to forget */
 	struct cuda_run *run;
 };
 
@@ -373,6 +376,7 @@ struct cuda {
 	uint64_t memory, memory_rate;	/* bytes, bytes a second */
 	char name[64], uuid[48];
 	bool late_reads;  /* the device may read ordinary memory when a copy's call has returned */
+	bool exports;	  /* it may be given to other processes */
 	bool pools;	  /* memory comes from pools */
 	bool serves;	  /* it is open; before, errors are those of its start */
 	bool write_value; /* words are written by cuStreamWriteValue32 */
@@ -409,6 +413,7 @@ struct cuda {
 /* cuda_worker.c.  Serve commands on fd until it closes; 0 is the worker's exit status. */
 int cuda_worker_serve(int fd, struct progress *page, int ordinal);
 void cuda_worker_send(struct cuda *c, const void *data, size_t bytes);
+void cuda_worker_send_file(struct cuda *c, const void *data, size_t bytes, int fd);
 int64_t cuda_worker_clock(void); /* nanoseconds */
 
 /* cuda_context.c: the device, what it is, and what all lanes share. */
@@ -445,6 +450,14 @@ void cuda_region_drop(struct cuda_lane *l, uint32_t id);
 enum status cuda_region_resolve(struct cuda_spot *out, const struct cuda_run *run,
 				const struct command_place *place, int64_t lo, int64_t hi,
 				struct err *err) MUST_USE;
+
+/* cuda_export.c: memory that other processes may have.  Issuer. */
+/* CMD_DEVICE_EXPORT: the region's memory becomes such, if it is not, and its descriptor is sent. */
+void cuda_export_region(struct cuda_lane *l, uint32_t id, uint64_t number);
+/* The region, which has such memory, lets go of it; who else has it keeps it. */
+void cuda_export_drop(struct cuda_lane *l, struct cuda_region *g);
+/* The answer to who asks for what cannot be had.  Any thread. */
+void cuda_export_refuse(struct cuda *c, uint64_t number, const struct err *why);
 
 /* cuda_pin.c: chunks of arenas known to the driver.  Any thread. */
 /* Bytes from offset on, at most n, that lie in one registered chunk, which the run then

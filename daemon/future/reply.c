@@ -180,6 +180,20 @@ void reply_opened(struct conn *c, uint64_t ticket, uint64_t version, const struc
 	send_reply(c, &r, fd);
 }
 
+void reply_exported(struct conn *c, uint64_t ticket, uint64_t bytes, const char *device,
+		    const char *uuid, int fd)
+{
+	Braze__Wire__Exported m = BRAZE__WIRE__EXPORTED__INIT;
+	Braze__Wire__Reply r = BRAZE__WIRE__REPLY__INIT;
+
+	m.ticket = ticket;
+	m.bytes = bytes;
+	m.device = (char *)device;
+	m.uuid = (char *)uuid;
+	r.exported = &m;
+	send_reply(c, &r, fd);
+}
+
 void reply_leased(struct conn *c, uint64_t ticket, const struct extent *e)
 {
 	Braze__Wire__Leased m = BRAZE__WIRE__LEASED__INIT;

@@ -91,7 +91,7 @@ enum device_room device_make_room(struct device *d, uint64_t bytes, struct mirro
 		return ROOM_NEVER;
 	for (struct mirror *m = d->oldest; m && bytes > d->capacity - d->used; m = newer) {
 		newer = m->newer;
-		if (m->users || m->stuck)
+		if (m->users || m->stuck || m->storage->exports)
 			continue;
 		if (!m->storage->host && m->valid) {
 			*victim = m;
@@ -120,7 +120,7 @@ uint64_t device_drop_copies(struct device *d, uint64_t client)
 
 	for (struct mirror *m = d->newest, *older; m; m = older) {
 		older = m->older;
-		if (m->client != client || m->users || !m->storage->host)
+		if (m->client != client || m->users || !m->storage->host || m->storage->exports)
 			continue;
 		bytes += m->bytes;
 		mirror_drop(m);

@@ -35,6 +35,7 @@ struct device {
 	char name[16]; /* "cpu", "cuda:0" */
 	uint8_t index; /* 0: the CPU */
 	uint8_t state; /* enum device_state */
+	bool exports;  /* other processes may have its memory */
 	uint32_t arch; /* compute capability; 0: the CPU */
 	uint32_t units;
 	uint32_t double_ratio;

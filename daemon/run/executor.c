@@ -341,6 +341,20 @@ static void hello(struct executor *x, const struct command_hello *h)
 		x->events.hello(x->events.data, h);
 }
 
+/* What a device's worker says of it; false: that is something else. */
+static bool of_device(struct executor *x, const struct command *head, size_t n)
+{
+	if (head->kind == DONE_HELLO && n == sizeof(struct command_hello))
+		hello(x, (const struct command_hello *)head);
+	else if (head->kind == DONE_GEOMETRY && n == sizeof(struct command_geometry))
+		geometry_done(x, (const struct command_geometry *)head);
+	else if (head->kind == DONE_EXPORT && n == sizeof(struct command_export))
+		export_answered(x, (const struct command_export *)head);
+	else
+		return false;
+	return true;
+}
+
 static bool read_one(struct executor *x, char *buf, size_t size)
 {
 	ssize_t n = spawn_receive(x, buf, size);
@@ -357,10 +371,8 @@ static bool read_one(struct executor *x, char *buf, size_t size)
 		x->pinged = false;
 	} else if (head->kind == DONE_RELEASE) {
 		release_answered(x, head);
-	} else if (head->kind == DONE_HELLO && (size_t)n == sizeof(struct command_hello)) {
-		hello(x, (const struct command_hello *)buf);
-	} else if (head->kind == DONE_GEOMETRY && (size_t)n == sizeof(struct command_geometry)) {
-		geometry_done(x, (const struct command_geometry *)buf);
+	} else if (of_device(x, head, (size_t)n)) {
+		;
 	} else if ((size_t)n < sizeof *done) {
 		x->broken = true;
 	} else if (head->kind == DONE_RUN) {
@@ -427,7 +439,7 @@ enum status executor_create(struct executor **out, struct uv_loop_s *loop,
 	if (config->events)
 		x->events = *config->events;
 	x->pid = -1;
-	x->fd = -1;
+	x->fd = x->came = -1;
 	x->ended_tail = &x->ended;
 	x->unsent_tail = &x->unsent;
 	x->packet = xmalloc(COMMAND_BYTES);
@@ -479,6 +491,7 @@ void executor_destroy(struct executor *x)
 		return;
 	spawn_reap(x);
 	release_all(x);
+	export_all(x);
 	uv_close((uv_handle_t *)x->restart, free_handle);
 	uv_close((uv_handle_t *)x->watch, free_handle);
 	uv_close((uv_handle_t *)x->deliver, free_handle);
@@ -493,6 +506,8 @@ void executor_destroy(struct executor *x)
 		munmap(x->progress, sizeof *x->progress);
 	if (x->progress_fd >= 0)
 		close(x->progress_fd);
+	if (x->came >= 0)
+		close(x->came);
 	free(x->region);
 	free(x->known);
 	free(x->packet);
@@ -548,6 +563,12 @@ void executor_device_region(struct executor *x, uint32_t region, uint64_t bytes,
 void executor_device_clear(struct executor *x, uint32_t region)
 {
 	spawn_send_simple(x, CMD_DEVICE_CLEAR, region, 0, 0, -1);
+}
+
+bool executor_device_export(struct executor *x, uint32_t region, executor_exported_fn *done,
+			    void *data)
+{
+	return export_ask(x, region, done, data);
 }
 
 void executor_submit(struct executor *x, struct executor_job *job)

@@ -152,6 +152,12 @@ bool executor_release(struct executor *x, uint32_t region, const struct command_
 /* Memory of the device for a client; gone when the worker dies. */
 void executor_device_region(struct executor *x, uint32_t region, uint64_t bytes, uint64_t client);
 void executor_device_clear(struct executor *x, uint32_t region);
+/* Its memory by a descriptor, once all that was submitted before for it is done: `done` is called
+ * with one that is its own, and how many bytes it has, or with -1 and an error.  false: there is no
+ * worker, and `done` is not called. */
+typedef void executor_exported_fn(void *data, int fd, uint64_t bytes, const struct err *err);
+bool executor_device_export(struct executor *x, uint32_t region, executor_exported_fn *done,
+			    void *data) MUST_USE;
 void executor_submit(struct executor *x, struct executor_job *job);
 /* Ends with JOB_CANCELLED as soon as it can (between steps, or inside one that
  * writes only fresh storage), or as it would have ended. */

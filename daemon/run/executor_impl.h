@@ -7,6 +7,7 @@
  *   marshal    a job's next steps as one packet; marshal_loop: its next turns
  *   turn       what extents they have
  *   spawn      the worker's process and its socket
+ *   export     memory of its device that other processes get
  *   release    memory that the worker lets go of before it is given back
  *   watch      is the worker alive that has not answered for a while?
  *   recover    what a worker's death means for each job */
@@ -87,6 +88,14 @@ struct release {
 	void *data;
 };
 
+/* A CMD_DEVICE_EXPORT that is not answered. */
+struct exporting {
+	struct exporting *next;
+	uint64_t number;
+	executor_exported_fn *done;
+	void *data;
+};
+
 /* A packet that the socket did not take yet. */
 struct unsent {
 	struct unsent *next;
@@ -142,6 +151,9 @@ struct executor {
 	/* Since a run was completed: of its own doing, and by others' SIGKILL. */
 	uint32_t deaths_in_row, kills_in_row;
 	struct release *release; /* oldest first */
+	struct exporting *exporting;
+	uint64_t exported; /* number of the last one */
+	int came;	   /* descriptor that came with the packet just read; -1: none */
 
 	/* Work. */
 	struct queue *queue;
@@ -276,6 +288,12 @@ bool release_ask(struct executor *x, uint32_t region, const struct command_range
 		 void (*done)(void *data), void *data) MUST_USE;
 void release_answered(struct executor *x, const struct command *answer);
 void release_all(struct executor *x); /* the worker has ended */
+
+/* export.c: see executor_device_export */
+bool export_ask(struct executor *x, uint32_t region, executor_exported_fn *done,
+		void *data) MUST_USE;
+void export_answered(struct executor *x, const struct command_export *answer);
+void export_all(struct executor *x); /* the worker has ended */
 
 /* recover.c */
 void recover_death(struct executor *x); /* its socket is broken */

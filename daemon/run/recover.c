@@ -307,6 +307,7 @@ void recover_death(struct executor *x)
 		return;
 	}
 	release_all(x);
+	export_all(x);
 	if (x->unusable) {
 		err_set(&err, E_DEVICE, "%s cannot be used: %s", x->device, x->why);
 		fail_all(x, &err);

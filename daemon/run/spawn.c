@@ -311,12 +311,35 @@ void spawn_flush(struct executor *x)
 	uv_poll_start(x->poll, UV_READABLE, on_socket);
 }
 
+/* One packet; its descriptor, if it has one, is in x->came. */
+static ssize_t receive(struct executor *x, char *buf, size_t size)
+{
+	union {
+		struct cmsghdr align;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec iov = {buf, size};
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = control.space,
+			     .msg_controllen = sizeof control.space};
+	ssize_t n = recvmsg(x->fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	struct cmsghdr *m = n > 0 ? CMSG_FIRSTHDR(&msg) : NULL;
+
+	if (x->came >= 0)
+		close(x->came); /* nobody wanted it */
+	x->came = -1;
+	if (m && m->cmsg_level == SOL_SOCKET && m->cmsg_type == SCM_RIGHTS)
+		memcpy(&x->came, CMSG_DATA(m), sizeof x->came);
+	return n;
+}
+
 ssize_t spawn_receive(struct executor *x, char *buf, size_t size)
 {
 	/* When the worker died with commands unread, one ECONNRESET comes before the
 	 * completions that it had sent: they count, so read on once. */
 	for (int failures = 0; failures < 2;) {
-		ssize_t n = recv(x->fd, buf, size, MSG_DONTWAIT);
+		ssize_t n = receive(x, buf, size);
 
 		if (n > 0)
 			return n;

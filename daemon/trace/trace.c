@@ -100,7 +100,7 @@ uint64_t trace_live(const struct trace *t)
 	struct arena_stats stats;
 
 	arena_get_stats(t->arena, &stats);
-	return stats.live_bytes + t->share_bytes - t->spare_bytes;
+	return stats.live_bytes + t->share_bytes - t->spare_bytes + t->export_bytes;
 }
 
 enum status trace_over(const struct trace *t, struct err *err)
@@ -636,6 +636,7 @@ static struct array *put(struct trace *t, uint32_t id, const struct view *view)
 
 	a->buffer = NULL;
 	a->frozen = NULL;
+	a->exported = NULL;
 	view_copy(&a->view, view);
 	t->leaf[id / LEAF_IDS][id % LEAF_IDS] = a;
 	t->live_arrays++;
@@ -709,6 +710,29 @@ enum status trace_define_value(struct trace *t, uint32_t id, const struct view *
 	return OK;
 }
 
+void trace_export(struct trace *t, struct array *a)
+{
+	if (a->exported)
+		return;
+	a->exported = storage_ref(a->frozen->storage);
+	a->exported->exports++;
+	t->nexport++;
+	t->export_bytes += a->exported->bytes;
+}
+
+void trace_export_end(struct trace *t, struct array *a)
+{
+	struct storage *s = a->exported;
+
+	if (!s)
+		return;
+	a->exported = NULL;
+	s->exports--;
+	t->nexport--;
+	t->export_bytes -= s->bytes;
+	storage_unref(t, s);
+}
+
 enum status trace_drop(struct trace *t, uint32_t id, struct err *err)
 {
 	struct array *a = trace_array(t, id);
@@ -717,6 +741,7 @@ enum status trace_drop(struct trace *t, uint32_t id, struct err *err)
 		return err_set(err, E_UNKNOWN_ARRAY, "drop of array %u, which does not exist", id);
 	t->leaf[id / LEAF_IDS][id % LEAF_IDS] = NULL;
 	t->live_arrays--;
+	trace_export_end(t, a);
 	if (a->frozen) {
 		a->frozen->pins--;
 		name_drop(t, a->frozen);

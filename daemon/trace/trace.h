@@ -35,6 +35,7 @@ struct storage {
 	uint8_t fresh;	  /* as far as is known nobody has touched its memory yet */
 	uint8_t writer;	  /* device, from 1 on, of jobs in flight that write it ... */
 	uint32_t writing; /* ... and how many they are */
+	uint32_t exports; /* arrays by which it is exported: it stays on its device */
 	struct mirror *mirror;
 };
 
@@ -81,6 +82,7 @@ struct buffer {
 struct array {
 	struct buffer *buffer;
 	struct version *frozen;
+	struct storage *exported; /* frozen: its client has memory of it; NULL */
 	struct view view;
 };
 
@@ -149,6 +151,8 @@ struct trace {
 	uint32_t uid;
 	struct shares *shares; /* NULL: its values lie in the arena, all of them */
 	struct share *spare;   /* memory of freed values */
+	uint32_t nexport;      /* arrays that are exported, ... */
+	uint64_t export_bytes; /* ... and their bytes */
 	uint64_t share_bytes;  /* of all that it made and that is there ... */
 	uint64_t spare_bytes;  /* ... and of the spare ones among them */
 	uint64_t share_from;   /* values of so many bytes have memory of their own */
@@ -192,6 +196,10 @@ enum status trace_define_frozen(struct trace *t, uint32_t id, struct array *a,
 /* New array that is v for good (takes the ref). */
 enum status trace_define_value(struct trace *t, uint32_t id, const struct view *view,
 			       struct version *v, struct err *err) MUST_USE;
+/* The frozen array's client has memory of its value, until the array is dropped; once for each
+ * array. Or it has got none after all. */
+void trace_export(struct trace *t, struct array *a);
+void trace_export_end(struct trace *t, struct array *a);
 enum status trace_drop(struct trace *t, uint32_t id, struct err *err) MUST_USE;
 /* The buffer's value becomes v (takes the ref). */
 void trace_supersede(struct trace *t, struct buffer *b, struct version *v);

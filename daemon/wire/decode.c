@@ -51,7 +51,7 @@ void decode_destroy(struct decoder *d)
 /* What a message may contain: per field number its wire type, 0 for unknown. */
 struct fields {
 	uint8_t n;
-	uint8_t type[15]; /* wire type + 1 */
+	uint8_t type[16]; /* wire type + 1 */
 };
 
 #define VARINT	1
@@ -59,11 +59,11 @@ struct fields {
 #define LENGTH	3
 #define FIXED32 6
 
-static const struct fields request_fields = {14,
+static const struct fields request_fields = {15,
 					     {0, VARINT, LENGTH, LENGTH, LENGTH, LENGTH, LENGTH,
 					      LENGTH, LENGTH, LENGTH, VARINT, LENGTH, LENGTH,
-					      LENGTH, LENGTH}};
-static const struct fields nested_fields[15] = {
+					      LENGTH, LENGTH, LENGTH}};
+static const struct fields nested_fields[16] = {
 	[2] = {8, {0, VARINT, VARINT, FIXED64, VARINT, LENGTH, LENGTH, VARINT, VARINT}},
 	[3] = {6, {0, LENGTH, LENGTH, LENGTH, LENGTH, VARINT, VARINT}},
 	[4] = {7, {0, VARINT, LENGTH, LENGTH, LENGTH, VARINT, VARINT, VARINT}},
@@ -76,6 +76,7 @@ static const struct fields nested_fields[15] = {
 	[12] = {5, {0, LENGTH, LENGTH, LENGTH, LENGTH, LENGTH}},
 	[13] = {5, {0, VARINT, FIXED32, LENGTH, VARINT, VARINT}},
 	[14] = {5, {0, VARINT, FIXED32, LENGTH, VARINT, LENGTH}},
+	[15] = {7, {0, VARINT, FIXED32, FIXED32, VARINT, LENGTH, LENGTH, VARINT}},
 };
 
 static bool varint(uint64_t *out, const uint8_t **p, const uint8_t *end)
@@ -165,6 +166,12 @@ static void fill_shared(struct request *out, const Braze__Wire__Request *r)
 		out->has_open = true;
 		out->open = (struct decode_open){r->open->ticket, r->open->owner, r->open->id,
 						 r->open->label, r->open->key};
+	}
+	if (r->export) {
+		out->has_export = true;
+		out->export = (struct decode_export){
+			r->export->ticket,  r->export->id,    r->export->room,	 r->export->dtype,
+			r->export->n_shape, r->export->shape, r->export->device, r->export->look};
 	}
 }
 

@@ -35,10 +35,19 @@ struct decode_open {
 	const char *label, *key;
 };
 
+struct decode_export {
+	uint64_t ticket;
+	uint32_t id, room, dtype;
+	size_t ndim;
+	const int64_t *shape;
+	const char *device;
+	bool look;
+};
+
 struct request {
 	uint64_t seq, near;
 	bool has_hello, has_trace, has_demand, has_fence, has_cancel, has_lease, has_unlease,
-		has_explain, has_compile, has_about, has_publish, has_open;
+		has_explain, has_compile, has_about, has_publish, has_open, has_export;
 	struct decode_hello hello;
 	struct decode_about about;
 	struct record_columns trace;
@@ -75,6 +84,7 @@ struct request {
 	} compile;
 	struct decode_publish publish;
 	struct decode_open open;
+	struct decode_export export;
 };
 
 struct decoder;

@@ -19,8 +19,8 @@ class Refused(Exception):
 
 
 class Talker:
-    def __init__(self, gpu, device="cuda:0"):
-        self.process = gpu.daemon.popen(TALKER, BRAZE_DEVICE=device)
+    def __init__(self, gpu, device="cuda:0", **env):
+        self.process = gpu.daemon.popen(TALKER, **{"BRAZE_DEVICE": device, **env})
 
     def begin(self, code):
         self.process.stdin.write(json.dumps(code) + "\n")
@@ -57,8 +57,8 @@ class Gpu:
     def __exit__(self, *exc):
         self.daemon.close()
 
-    def talker(self, device="cuda:0"):
-        return Talker(self, device)
+    def talker(self, device="cuda:0", **env):
+        return Talker(self, device, **env)
 
     def device(self, name="cuda:0"):
         return next(d for d in self.daemon.status()["devices"] if d["name"] == name)

@@ -183,11 +183,16 @@ def open_published(ticket, array, label="", owner=0, key=""):
                   + number(4, owner) + nested(5, key.encode()))
 
 
+def export(ticket, array, room=0, dtype=0, shape=(), device="", look=0):
+    return nested(15, number(1, ticket) + fixed32(2, array) + fixed32(3, room) + number(4, dtype)
+                  + column(5, "q", shape) + nested(6, device.encode()) + number(7, look))
+
+
 class Reply:
     """One reply: its kind, its fields, and of a failure code and text."""
 
     KINDS = {1: "welcome", 2: "resolved", 3: "leased", 4: "failure", 5: "goodbye",
-             6: "explained", 7: "compiled", 8: "published", 9: "opened"}
+             6: "explained", 7: "compiled", 8: "published", 9: "opened", 10: "exported"}
 
     def __init__(self, data):
         (field, (content,)), = parse(data).items()

@@ -14,7 +14,7 @@
 #ifndef STANDIN_CU_H
 #define STANDIN_CU_H
 
-#include "../../daemon/cuda/cuda_driver.h"
+#include "../../proto/cuda_driver.h"
 #include "ptx.h"
 #include <pthread.h>
 #include <stdio.h>
@@ -128,6 +128,8 @@ bool cu_memory_translate(void *data, uint64_t address, size_t n, struct ptx_rang
 void cu_memory_describe(void *data, uint64_t address, char *text, size_t cap);
 /* Host bytes behind [address, address + n), NULL: not all in one live allocation. */
 char *cu_memory_host(uint64_t address, size_t n);
+/* The same of bytes that are to be written: NULL where they may only be read, too. */
+char *cu_memory_target(uint64_t address, size_t n);
 /* Allocates; pool may be NULL; unborn memory is not there until cu_memory_birth. */
 CUresult cu_memory_make(struct CUctx_st *c, size_t bytes, struct CUmemPoolHandle_st *pool,
 			bool unborn, CUdeviceptr *out);
@@ -140,6 +142,15 @@ bool cu_memory_pinned(const void *host, size_t n);
 const char *cu_memory_unfit(const void *host, size_t n);
 void cu_memory_free_all(int device);
 uint64_t cu_memory_used(int device);
+/* Of cu_mapping.c, with cu_lock held: addresses that nothing has had; bytes that the device must
+ * give (false: it has not as many), and gets back; what lies at addresses, from when on it may be
+ * used, and how. */
+uint64_t cu_memory_addresses(int device, uint64_t bytes, uint64_t alignment);
+bool cu_memory_take(struct CUctx_st *c, uint64_t bytes);
+void cu_memory_give(int device, uint64_t bytes);
+void cu_memory_map(uint64_t address, size_t bytes, char *host, int device);
+void cu_memory_allow(uint64_t address, bool write);
+void cu_memory_unmap(uint64_t address);
 
 struct CUmemPoolHandle_st {
 	int device;

@@ -17,14 +17,15 @@
 #define LARGE	  (32u << 20) /* from here on poison is mapped, not written */
 #define OLD_COUNT 1024
 
-enum memory_kind { MEMORY_DEVICE, MEMORY_HOST, MEMORY_REGISTERED };
+enum memory_kind { MEMORY_DEVICE, MEMORY_MAPPED, MEMORY_HOST, MEMORY_REGISTERED };
 
 struct allocation {
 	uint64_t lo, hi; /* device addresses; of host memory the host's */
 	char *host;
 	enum memory_kind kind;
 	int device;
-	bool unborn, leaving; /* stream-ordered: not yet there, being freed */
+	bool unborn, leaving; /* stream-ordered: not yet there, being freed; mapped, to nobody */
+	bool fixed;	      /* mapped, to be read */
 	char *shadow;	      /* registered: the pages of then, which nobody touches again */
 	size_t shadow_bytes;
 	struct CUmemPoolHandle_st *pool;
@@ -96,7 +97,7 @@ static void release_storage(const struct allocation *a)
 		munmap(a->shadow, a->shadow_bytes);
 	if (a->kind == MEMORY_REGISTERED)
 		return;
-	if (a->kind == MEMORY_DEVICE && a->hi - a->lo >= LARGE)
+	if (a->kind == MEMORY_MAPPED || (a->kind == MEMORY_DEVICE && a->hi - a->lo >= LARGE))
 		munmap(a->host, a->hi - a->lo);
 	else
 		free(a->host);
@@ -207,7 +208,7 @@ bool cu_memory_translate(void *data, uint64_t address, size_t n, struct ptx_rang
 	pthread_mutex_lock(&lock);
 	struct allocation *a = holding(address, n);
 	if (a)
-		*out = (struct ptx_range){a->lo, a->hi, a->host};
+		*out = (struct ptx_range){a->lo, a->hi, a->host, a->fixed};
 	pthread_mutex_unlock(&lock);
 	return a != NULL;
 }
@@ -228,6 +229,15 @@ char *cu_memory_host(uint64_t address, size_t n)
 	return cu_memory_translate(NULL, address, n, &r) ? r.host + (address - r.lo) : NULL;
 }
 
+char *cu_memory_target(uint64_t address, size_t n)
+{
+	struct ptx_range r;
+
+	if (!cu_memory_translate(NULL, address, n, &r) || r.fixed)
+		return NULL;
+	return r.host + (address - r.lo);
+}
+
 static bool describe_old(uint64_t address, char *text, size_t size)
 {
 	for (size_t k = 0; k < nolds && k < OLD_COUNT; k++)
@@ -240,12 +250,23 @@ static bool describe_old(uint64_t address, char *text, size_t size)
 	return false;
 }
 
+static bool describe_mapped(const struct allocation *a, uint64_t address, char *text, size_t size)
+{
+	if (!a || address >= a->hi || a->kind != MEMORY_MAPPED || !(a->unborn || a->fixed))
+		return false;
+	snprintf(text, size, "memory that is mapped %s",
+		 a->fixed ? "to be read" : "without access");
+	return true;
+}
+
 void cu_memory_describe(void *data, uint64_t address, char *text, size_t size)
 {
 	pthread_mutex_lock(&lock);
 	long k = below(address);
 	const struct allocation *a = k >= 0 ? &list[k] : NULL;
-	if (a && address < a->hi && a->unborn)
+	if (describe_mapped(a, address, text, size))
+		;
+	else if (a && address < a->hi && a->unborn)
 		snprintf(text, size, "an allocation that its stream has not reached yet");
 	else if (a && address < a->hi)
 		snprintf(text, size, "%llu bytes before the end of an allocation of %llu bytes",
@@ -283,6 +304,18 @@ static bool affordable(struct CUctx_st *c, uint64_t growth, uint64_t bytes)
 	return true;
 }
 
+/* Lock is held.  A gap stays behind each. */
+static uint64_t fresh_addresses(int device, uint64_t bytes, uint64_t alignment)
+{
+	uint64_t *next = &next_address[device], at = 0;
+
+	if (!*next)
+		*next = 0x302000000000ull + ((uint64_t)device << 40);
+	at = (*next + alignment - 1) / alignment * alignment;
+	*next = at + bytes + GRAIN;
+	return at;
+}
+
 CUresult cu_memory_make(struct CUctx_st *c, size_t bytes, struct CUmemPoolHandle_st *pool,
 			bool unborn, CUdeviceptr *out)
 {
@@ -295,16 +328,13 @@ CUresult cu_memory_make(struct CUctx_st *c, size_t bytes, struct CUmemPoolHandle
 	    !affordable(c, growth, size) || !(host = storage(bytes)))
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	pthread_mutex_lock(&lock);
-	uint64_t *next = &next_address[c->device];
-	if (!*next)
-		*next = 0x302000000000ull + ((uint64_t)c->device << 40);
-	struct allocation a = {.lo = *next,
-			       .hi = *next + bytes,
+	uint64_t at = fresh_addresses(c->device, size, GRAIN);
+	struct allocation a = {.lo = at,
+			       .hi = at + bytes,
 			       .host = host,
 			       .device = c->device,
 			       .unborn = unborn,
 			       .pool = pool};
-	*next += size + GRAIN;
 	insert(a);
 	if (pool)
 		cu_pool_take(pool, size);
@@ -438,13 +468,70 @@ CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes)
 	return CUDA_SUCCESS;
 }
 
+/* ---- memory of cu_mapping.c ---- */
+
+uint64_t cu_memory_addresses(int device, uint64_t bytes, uint64_t alignment)
+{
+	pthread_mutex_lock(&lock);
+	uint64_t at = fresh_addresses(device, bytes, alignment);
+	pthread_mutex_unlock(&lock);
+	return at;
+}
+
+bool cu_memory_take(struct CUctx_st *c, uint64_t bytes)
+{
+	bool ok = affordable(c, bytes, bytes);
+
+	if (ok)
+		direct[c->device] += bytes;
+	return ok;
+}
+
+void cu_memory_give(int device, uint64_t bytes)
+{
+	direct[device] -= bytes;
+}
+
+void cu_memory_map(uint64_t address, size_t bytes, char *host, int device)
+{
+	pthread_mutex_lock(&lock);
+	insert((struct allocation){.lo = address,
+				   .hi = address + bytes,
+				   .host = host,
+				   .kind = MEMORY_MAPPED,
+				   .device = device,
+				   .unborn = true});
+	pthread_mutex_unlock(&lock);
+}
+
+void cu_memory_allow(uint64_t address, bool write)
+{
+	pthread_mutex_lock(&lock);
+	struct allocation *a = beginning(address);
+	a->unborn = false;
+	a->fixed = !write;
+	pthread_mutex_unlock(&lock);
+}
+
+void cu_memory_unmap(uint64_t address)
+{
+	pthread_mutex_lock(&lock);
+	erase(beginning(address));
+	pthread_mutex_unlock(&lock);
+}
+
 /* ---- host memory ---- */
+
+static bool is_host(const struct allocation *a)
+{
+	return a->kind == MEMORY_HOST || a->kind == MEMORY_REGISTERED;
+}
 
 bool cu_memory_pinned(const void *host, size_t n)
 {
 	pthread_mutex_lock(&lock);
 	struct allocation *a = holding((uintptr_t)host, n);
-	bool pinned = a && a->kind != MEMORY_DEVICE;
+	bool pinned = a && is_host(a);
 	pthread_mutex_unlock(&lock);
 	return pinned;
 }
@@ -480,7 +567,7 @@ const char *cu_memory_unfit(const void *host, size_t n)
 
 	pthread_mutex_lock(&lock);
 	const struct allocation *a = holding((uintptr_t)host, n);
-	if (!a || a->kind == MEMORY_DEVICE)
+	if (!a || !is_host(a))
 		why = "that was unregistered or freed before the copy was done";
 	else if (cu_config.stale && pages_gone(a, (uintptr_t)host, n))
 		why = "whose pages were given back since: the device still has the old ones";
@@ -514,6 +601,22 @@ static void add_host(void *host, size_t bytes, enum memory_kind kind)
 	if (kind == MEMORY_REGISTERED)
 		shadow_make(&a);
 	insert(a);
+}
+
+/* Of the device's memory only, and only whose it is. */
+CUresult cuPointerGetAttribute(void *out, int attribute, CUdeviceptr address)
+{
+	CUresult error = cu_enter(__func__);
+
+	if (error)
+		return error;
+	pthread_mutex_lock(&lock);
+	const struct allocation *a = holding(address, 1);
+	bool found = out && attribute == CU_POINTER_DEVICE_ORDINAL && a && !is_host(a);
+	if (found)
+		*(int *)out = a->device;
+	pthread_mutex_unlock(&lock);
+	return found ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuMemHostAlloc(void **out, size_t bytes, unsigned flags)

@@ -117,7 +117,7 @@ static void lost(struct CUctx_st *c, const char *what, uint64_t address, size_t 
 
 static void copy(struct CUctx_st *c, const struct cu_op *op)
 {
-	char *to = op->to_host ? op->to_host : cu_memory_host(op->to, op->bytes);
+	char *to = op->to_host ? op->to_host : cu_memory_target(op->to, op->bytes);
 	const char *from = op->from_host ? op->from_host : cu_memory_host(op->from, op->bytes);
 	const char *unfit =
 		op->pinned ? cu_memory_unfit(op->to_host ? op->to_host : op->from_host, op->bytes)
@@ -138,7 +138,7 @@ static void copy(struct CUctx_st *c, const struct cu_op *op)
 
 static void fill(struct CUctx_st *c, const struct cu_op *op)
 {
-	char *to = cu_memory_host(op->to, op->bytes);
+	char *to = cu_memory_target(op->to, op->bytes);
 
 	if (!to) {
 		lost(c, "fill", op->to, op->bytes);

@@ -8,7 +8,7 @@
 #ifndef STANDIN_CU_PRIVATE_H
 #define STANDIN_CU_PRIVATE_H
 
-#include "../../daemon/cuda/cuda_driver.h"
+#include "../../proto/cuda_driver.h"
 #include <stdbool.h>
 #include <stddef.h>
 

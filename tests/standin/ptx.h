@@ -37,6 +37,7 @@ enum ptx_fault {
 struct ptx_range {
 	uint64_t lo, hi; /* device addresses [lo, hi) */
 	char *host;	 /* byte at lo */
+	bool fixed;	 /* it may be read only */
 };
 
 struct ptx_host {

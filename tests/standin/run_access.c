@@ -100,6 +100,12 @@ static bool global_lane(struct run *r, unsigned lane, unsigned bytes, bool write
 			  write ? "write" : "read", bytes, (unsigned long long)a, what);
 		return false;
 	}
+	if (write && range->fixed) {
+		run_fault(r, PTX_ILLEGAL_ADDRESS, lane,
+			  "write of %u bytes at address 0x%llx: memory that is mapped to be read",
+			  bytes, (unsigned long long)a);
+		return false;
+	}
 	r->space->pointer[lane] = range->host + (a - range->lo);
 	touch(r, range->lo, a, a + bytes, write);
 	return true;
@@ -112,7 +118,7 @@ static bool global(struct run *r, struct extent e, unsigned bytes, bool write)
 	const struct ptx_range *range = range_of(r, e.lowest, e.highest - e.lowest + bytes);
 
 	r->bytes += (u64)bytes * r->count;
-	if (range) {
+	if (range && !(write && range->fixed)) {
 		char *host = range->host;
 		u64 lo = range->lo;
 

@@ -72,7 +72,7 @@ Test(decode, every_truncation_is_refused_or_harmless)
 
 Test(decode, unknown_repeated_and_unpacked_fields_are_refused)
 {
-	const uint8_t unknown[] = {0x7a, 0x00}, twice[] = {0x08, 1, 0x08, 1};
+	const uint8_t unknown[] = {0x82, 0x01, 0x00}, twice[] = {0x08, 1, 0x08, 1};
 	const uint8_t unpacked[] = {0x1a, 5, 0x0d, 1, 0, 0, 0}; /* trace.head as one fixed32 */
 	const uint8_t chunks[] = {0x1a, 4, 0x0a, 0, 0x0a, 0};	/* trace.head twice */
 	const uint8_t group[] = {0x0b}, zero_tag[] = {0x00, 0x00};

@@ -69,12 +69,16 @@ def asarray(x, dtype=None):
     """An array of a data frame, a column, a tensor or whatever NumPy makes an array of.
 
     Data frames (pandas, polars) become two axes; objects with `__array__` go by it; others by the Arrow C
-    data interface, then by DLPack.  Arrays of braze are given back.  The elements are copied once.
+    data interface, then by DLPack.  Arrays of braze are given back.  The elements are copied once; of what
+    lies on a GPU, within it where the daemon has the same one.
     """
     import braze.numpy as bnp
+    from braze.numpy import _device
 
     if type(x) is bnp.ndarray:
         return bnp.asarray(x, dtype)
+    if _device.is_foreign(x):
+        return bnp.asarray(_device.take(x), dtype)
     if hasattr(x, "columns") and hasattr(x, "dtypes"):
         x = _of_frame(x)
     elif not hasattr(x, "__array__"):

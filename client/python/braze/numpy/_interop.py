@@ -12,7 +12,7 @@ import weakref
 import numpy
 
 from braze import _core
-from braze.numpy import _fallback
+from braze.numpy import _device, _fallback
 
 ndarray = _core.ndarray
 
@@ -62,7 +62,19 @@ def array_wrap(self, array, context=None, return_scalar=True):
 
 
 def dlpack(self, *, stream=None, max_version=None, dl_device=None, copy=None):
-    """A snapshot; a copy for whoever does not know of read-only memory."""
+    """A snapshot; a copy for whoever does not know of read-only memory.
+
+    On a GPU for who asks so: by a stream, as its consumers do, or by `dl_device`.
+    """
+    on_gpu = dl_device is not None and tuple(dl_device)[0] == _device.CUDA
+    if stream is not None or on_gpu:
+        _device.check_stream(stream)
+        versioned = max_version is not None and tuple(max_version) >= (1, 0)
+        made = _device.dlpack(self, versioned, copy, dl_device)
+        if made is not None:
+            return made
+        if on_gpu:
+            raise BufferError(f"the array lies on no GPU of this process, so not on {tuple(dl_device)}")
     kwargs = {"stream": stream, "max_version": max_version, "dl_device": dl_device}
     if max_version is None or tuple(max_version) < (1, 0):
         if copy is False:
@@ -75,8 +87,9 @@ def dlpack(self, *, stream=None, max_version=None, dl_device=None, copy=None):
 
 
 def dlpack_device(self):
-    """The memory is the host's."""
-    return (1, 0)
+    """Where the array's memory is: (2, number) on a GPU of this process, else the host's."""
+    where = _device.device_of(self)
+    return (_device.CPU, 0) if where is None else (_device.CUDA, where[0])
 
 
 def opened(array):

@@ -9,6 +9,7 @@ from braze import _arrow, _core
 from braze.numpy import (
     _choose,
     _creation,
+    _device,
     _fallback,
     _flags,
     _flat,
@@ -335,6 +336,7 @@ def attach(functions):
         "__dlpack__": _interop.dlpack,
         "__arrow_c_array__": _arrow.arrow_c_array,
         "__dlpack_device__": _interop.dlpack_device,
+        "__cuda_array_interface__": property(_device.cuda_array_interface),
         "__array_interface__": property(_interop.array_interface),
         "__array_struct__": property(_interop.array_struct),
         "__array_wrap__": _interop.array_wrap,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda/cuda_driver.h - the part of the CUDA Driver API that braze uses.
+/* proto/cuda_driver.h - the part of the CUDA Driver API that braze uses.
  *
  * Types, constants and prototypes of libcuda.so.1 as NVIDIA documents its binary
  * interface, so that braze builds on machines without a toolkit and takes a driver
@@ -133,6 +133,8 @@ typedef enum {
 	CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS = 88,
 	CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
 	CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED = 99,
+	CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED = 102,
+	CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED = 103,
 	CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR = 106,
 	CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED = 115
 } CUdevice_attribute;
@@ -199,15 +201,42 @@ typedef enum {
 
 #define CU_MEM_ALLOCATION_TYPE_PINNED 1
 #define CU_MEM_HANDLE_TYPE_NONE	      0
+#define CU_MEM_HANDLE_TYPE_POSIX_FD   1 /* what goes to other processes is a descriptor */
 #define CU_MEM_LOCATION_TYPE_DEVICE   1
+#define CU_MEM_GRANULARITY_MINIMUM    0
+#define CU_POINTER_DEVICE_ORDINAL     9 /* an int: whose memory it is */
+#define CU_MEM_ACCESS_READ	      1
+#define CU_MEM_ACCESS_READWRITE	      3
+
+typedef struct {
+	int type; /* CU_MEM_LOCATION_TYPE_DEVICE */
+	int id;	  /* device */
+} CUmemLocation;
+
+/* Memory that has no address until it is mapped. */
+typedef unsigned long long CUmemGenericAllocationHandle;
+
+typedef struct {
+	int type;		  /* CU_MEM_ALLOCATION_TYPE_PINNED */
+	int requestedHandleTypes; /* CU_MEM_HANDLE_TYPE_POSIX_FD: it may be exported */
+	CUmemLocation location;
+	void *win32HandleMetaData;
+	struct {
+		unsigned char compressionType, gpuDirectRDMACapable;
+		unsigned short usage;
+		unsigned char reserved[4];
+	} allocFlags;
+} CUmemAllocationProp;
+
+typedef struct {
+	CUmemLocation location; /* who may ... */
+	int flags;		/* ... CU_MEM_ACCESS_... */
+} CUmemAccessDesc;
 
 typedef struct {
 	int allocType;	 /* CU_MEM_ALLOCATION_TYPE_PINNED */
 	int handleTypes; /* CU_MEM_HANDLE_TYPE_NONE: not for other processes */
-	struct {
-		int type; /* CU_MEM_LOCATION_TYPE_DEVICE */
-		int id;	  /* device */
-	} location;
+	CUmemLocation location;
 	void *win32SecurityAttributes;
 	size_t maxSize; /* 0: up to the device's memory */
 	unsigned short usage;
@@ -291,6 +320,7 @@ typedef struct {
 	CALL(cuMemPoolGetAttribute,                                                                \
 	     (CUmemoryPool pool, CUmemPool_attribute attribute, void *value))                      \
 	CALL(cuMemPoolTrimTo, (CUmemoryPool pool, size_t bytes_to_keep))                           \
+	CALL(cuPointerGetAttribute, (void *out, int attribute, CUdeviceptr address))               \
 	CALL(cuMemHostAlloc, (void **out, size_t bytes, unsigned flags))                           \
 	CALL(cuMemFreeHost, (void *host))                                                          \
 	CALL(cuMemHostRegister_v2, (void *host, size_t bytes, unsigned flags))                     \
@@ -308,6 +338,26 @@ typedef struct {
 	CALL(cuMemsetD16Async,                                                                     \
 	     (CUdeviceptr to, unsigned short value, size_t count, CUstream stream))                \
 	CALL(cuMemsetD32Async, (CUdeviceptr to, unsigned value, size_t count, CUstream stream))
+
+/* Memory and addresses apart, so that others may map it. */
+#define CUDA_DRIVER_MAPPING_CALLS(CALL)                                                            \
+	CALL(cuMemGetAllocationGranularity,                                                        \
+	     (size_t * bytes, const CUmemAllocationProp *prop, int which))                         \
+	CALL(cuMemCreate, (CUmemGenericAllocationHandle * out, size_t bytes,                       \
+			   const CUmemAllocationProp *prop, unsigned long long flags))             \
+	CALL(cuMemRelease, (CUmemGenericAllocationHandle handle))                                  \
+	CALL(cuMemAddressReserve, (CUdeviceptr * out, size_t bytes, size_t alignment,              \
+				   CUdeviceptr wanted, unsigned long long flags))                  \
+	CALL(cuMemAddressFree, (CUdeviceptr address, size_t bytes))                                \
+	CALL(cuMemMap, (CUdeviceptr address, size_t bytes, size_t offset,                          \
+			CUmemGenericAllocationHandle handle, unsigned long long flags))            \
+	CALL(cuMemUnmap, (CUdeviceptr address, size_t bytes))                                      \
+	CALL(cuMemSetAccess,                                                                       \
+	     (CUdeviceptr address, size_t bytes, const CUmemAccessDesc *who, size_t count))        \
+	CALL(cuMemExportToShareableHandle,                                                         \
+	     (void *out, CUmemGenericAllocationHandle handle, int type, unsigned long long flags)) \
+	CALL(cuMemImportFromShareableHandle,                                                       \
+	     (CUmemGenericAllocationHandle * out, void *shared, int type))
 
 /* Streams and events. */
 #define CUDA_DRIVER_STREAM_CALLS(CALL)                                                             \
@@ -361,6 +411,7 @@ typedef struct {
 #define CUDA_DRIVER_CALLS(CALL)                                                                    \
 	CUDA_DRIVER_DEVICE_CALLS(CALL)                                                             \
 	CUDA_DRIVER_MEMORY_CALLS(CALL)                                                             \
+	CUDA_DRIVER_MAPPING_CALLS(CALL)                                                            \
 	CUDA_DRIVER_STREAM_CALLS(CALL)                                                             \
 	CUDA_DRIVER_LAUNCH_CALLS(CALL)
 

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Something of everything that a GPU's worker does, compared with NumPy.  The end of stdin ends it."""
+
+import pathlib
+import sys
+
+import numpy
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import foreign_gpu  # noqa: E402
+
+import braze  # noqa: E402
+import braze.numpy as np  # noqa: E402
+
+
+def same(a, wanted):
+    assert numpy.array_equal(numpy.asarray(a), wanted), "wrong"
+
+
+def turns():
+    data = numpy.arange(300000)
+    for k in range(4):  # registered from the second copy on
+        a = np.asarray(data + k)
+        b = a * 3 + 1
+        same(b, (data + k) * 3 + 1)
+        assert int((a % 7).sum()) == int(((data + k) % 7).sum())
+        c = a.copy()
+        c[10:] += b[10:]
+        wanted = data + k
+        wanted[10:] += (wanted * 3 + 1)[10:]
+        same(c, wanted)
+        small = np.asarray(data[:500] - k)
+        same((small * small)[::-1], ((data[:500] - k) ** 2)[::-1])
+
+
+def beside():
+    data = numpy.arange(4096 * 8).reshape(8, 4096)
+    a = np.asarray(data)
+    for _ in range(6):
+        rows = [(a[k] * (k + 2)).reshape(64, 64).sum(axis=0) for k in range(8)]
+        braze.wait(*rows)
+        for k, row in enumerate(rows):
+            same(row, (data[k] * (k + 2)).reshape(64, 64).sum(axis=0))
+
+
+def products():
+    a = numpy.arange(64.0 * 48).reshape(64, 48)
+    same(np.asarray(a) @ np.asarray(a.T.copy()), a @ a.T)
+    same(np.asarray(a.astype("i8")) @ np.asarray(a.T.astype("i8")), a.astype("i8") @ a.T.astype("i8"))
+
+
+def memory():
+    keep = [np.asarray(numpy.arange(100000)) * k for k in range(2, 9)]
+    braze.wait(*keep)
+    same(np.empty(40000) * 1, numpy.zeros(40000))
+    for k, a in enumerate(keep, 2):
+        t = foreign_gpu.take(a)
+        same(t.read(), numpy.arange(100000) * k)
+        a += 1
+        same(a, numpy.arange(100000) * k + 1)
+        same(t.read(), numpy.arange(100000) * k)
+        raw = foreign_gpu.read(t.address + 800000, (2048,), (8,), numpy.int64)
+        assert not raw.any(), "what lies behind it is another's"
+        t.close()
+    del keep, a, t
+    big = [np.asarray(numpy.arange(3000000)) * k for k in range(2, 5)]  # freed past what is kept
+    braze.wait(*big)
+    del big
+    same(braze.asarray(foreign_gpu.Giver(numpy.arange(9000.0))) + 1, numpy.arange(9000.0) + 1)
+
+
+for part in (turns, beside, products, memory, turns):
+    part()
+print("right")
