@@ -14,7 +14,7 @@
  * gcc takes wider ones apart element by element wherever they are compared, chosen
  * from, converted or stored.  So BZ_W is BZ_WIDTH with AVX-512, else half of it.
  *
- * A source may first define BZ_NO_COMPLEX, BZ_NO_HALF (float16), BZ_NO_TREE,
+ * A source may first define BZ_NO_COMPLEX, BZ_NO_HALF (float16), BZ_NO_OVER, BZ_NO_TREE,
  * BZ_NO_ARG (argmin, argmax), BZ_NO_STREAM, which leave out what it does not use and most of a
  * short kernel's compile time.
  *

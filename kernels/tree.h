@@ -20,7 +20,8 @@
  * Inner mode (vectors along the reduced loop): BZ_R_<t> = L / BZ_W accumulators,
  * vector k of a block goes to acc[k % BZ_R_<t>], the n elements of a short one through
  * bz_some_<op>_<t>(acc, v, n); bz_fold_<op>_<t>(acc, used) gives the block's value, which goes to
- * bz_push_<op>_<t>(&tree, value), at last bz_end_<op>_<t>(&tree, elements).
+ * bz_push_<op>_<t>(&tree, value), at last bz_end_<op>_<t>(&tree, elements).  BZ_ROWS is the
+ * same of some rows at a time.
  * Outer mode (vectors along a parallel loop, one column a lane): row r goes to
  * acc[(r % L) * step]; bz_vfold_ does the same to so many columns, side by side from acc on,
  * and leaves their values there; bz_vpush_, bz_vend_ to one. */
@@ -89,6 +90,51 @@ enum {
 #define BZ_DOWN1(v) __builtin_shufflevector(v, v, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)
 #endif
 
+/* The lower, the higher half of every g lanes side by side of `a`, then of `b`. */
+#if BZ_W == 4
+#define BZ_LOW4(a, b)  __builtin_shufflevector(a, b, 0, 1, 4, 5)
+#define BZ_HIGH4(a, b) __builtin_shufflevector(a, b, 2, 3, 6, 7)
+#define BZ_LOW2(a, b)  __builtin_shufflevector(a, b, 0, 2, 4, 6)
+#define BZ_HIGH2(a, b) __builtin_shufflevector(a, b, 1, 3, 5, 7)
+#define BZ_LOW8	       BZ_LOW4
+#define BZ_HIGH8       BZ_HIGH4
+#define BZ_LOW16       BZ_LOW4
+#define BZ_HIGH16      BZ_HIGH4
+#elif BZ_W == 8
+#define BZ_LOW8(a, b)  __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11)
+#define BZ_HIGH8(a, b) __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15)
+#define BZ_LOW4(a, b)  __builtin_shufflevector(a, b, 0, 1, 4, 5, 8, 9, 12, 13)
+#define BZ_HIGH4(a, b) __builtin_shufflevector(a, b, 2, 3, 6, 7, 10, 11, 14, 15)
+#define BZ_LOW2(a, b)  __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14)
+#define BZ_HIGH2(a, b) __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15)
+#define BZ_LOW16       BZ_LOW8
+#define BZ_HIGH16      BZ_HIGH8
+#else
+#define BZ_LOW16(a, b)                                                                             \
+	__builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23)
+#define BZ_HIGH16(a, b)                                                                            \
+	__builtin_shufflevector(a, b, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31)
+#define BZ_LOW8(a, b)                                                                              \
+	__builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27)
+#define BZ_HIGH8(a, b)                                                                             \
+	__builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31)
+#define BZ_LOW4(a, b)                                                                              \
+	__builtin_shufflevector(a, b, 0, 1, 4, 5, 8, 9, 12, 13, 16, 17, 20, 21, 24, 25, 28, 29)
+#define BZ_HIGH4(a, b)                                                                             \
+	__builtin_shufflevector(a, b, 2, 3, 6, 7, 10, 11, 14, 15, 18, 19, 22, 23, 26, 27, 30, 31)
+#define BZ_LOW2(a, b)                                                                              \
+	__builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30)
+#define BZ_HIGH2(a, b)                                                                             \
+	__builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31)
+#endif
+#define BZ_HALF_OF(half, a, b, g)                                                                  \
+	((g) == 16  ? BZ_##half##16(a, b)                                                          \
+	 : (g) == 8 ? BZ_##half##8(a, b)                                                           \
+	 : (g) == 4 ? BZ_##half##4(a, b)                                                           \
+		    : BZ_##half##2(a, b))
+/* Vectors that n elements fill. */
+#define BZ_VECTORS(n) (((n) + BZ_W - 1) / BZ_W)
+
 /* 1 in the first n lanes. */
 BZ_FN bz_b1 bz_first_lanes(int n)
 {
@@ -96,7 +142,8 @@ BZ_FN bz_b1 bz_first_lanes(int n)
 	return BZ_B1(lane < (bz_s_b1)n);
 }
 
-/* bz_all_: an element in every lane.  bz_one_: lane 0.  bz_acc_put_ and _get_:
+/* bz_all_: an element in every lane.  bz_one_: lane 0.  bz_in_, bz_of_: the element of lane l of
+ * vectors, put there, and in every lane.  bz_low_, bz_high_: BZ_HALF_OF.  bz_acc_put_ and _get_:
  * an element as the raw bits of an accumulator. */
 #define BZ_ELEMENT(t)                                                                              \
 	BZ_FN bz_##t bz_all_##t(bz_s_##t s)                                                        \
@@ -113,6 +160,22 @@ BZ_FN bz_b1 bz_first_lanes(int n)
 		       : w == 4 ? BZ_DOWN4(v)                                                      \
 		       : w == 2 ? BZ_DOWN2(v)                                                      \
 				: BZ_DOWN1(v);                                                     \
+	}                                                                                          \
+	BZ_FN bz_##t bz_low_##t(bz_##t v, bz_##t with, int g)                                      \
+	{                                                                                          \
+		return BZ_HALF_OF(LOW, v, with, g);                                                \
+	}                                                                                          \
+	BZ_FN bz_##t bz_high_##t(bz_##t v, bz_##t with, int g)                                     \
+	{                                                                                          \
+		return BZ_HALF_OF(HIGH, v, with, g);                                               \
+	}                                                                                          \
+	BZ_FN void bz_in_##t(bz_##t *v, int l, bz_s_##t s)                                         \
+	{                                                                                          \
+		((bz_e_##t *)v)[l] = s;                                                            \
+	}                                                                                          \
+	BZ_FN bz_##t bz_of_##t(const bz_##t *v, int l)                                             \
+	{                                                                                          \
+		return bz_all_##t(((const bz_e_##t *)v)[l]);                                       \
 	}                                                                                          \
 	BZ_FN void bz_acc_put_##t(struct bz_acc *a, bz_s_##t s)                                    \
 	{                                                                                          \
@@ -137,6 +200,24 @@ BZ_EACH_SCALAR(BZ_ELEMENT)
 	BZ_FN bz_##t bz_down_##t(bz_##t v, int w)                                                  \
 	{                                                                                          \
 		return (bz_##t){bz_down_##f(v.re, w), bz_down_##f(v.im, w)};                       \
+	}                                                                                          \
+	BZ_FN bz_##t bz_low_##t(bz_##t v, bz_##t with, int g)                                      \
+	{                                                                                          \
+		return (bz_##t){bz_low_##f(v.re, with.re, g), bz_low_##f(v.im, with.im, g)};       \
+	}                                                                                          \
+	BZ_FN bz_##t bz_high_##t(bz_##t v, bz_##t with, int g)                                     \
+	{                                                                                          \
+		return (bz_##t){bz_high_##f(v.re, with.re, g), bz_high_##f(v.im, with.im, g)};     \
+	}                                                                                          \
+	BZ_FN void bz_in_##t(bz_##t *v, int l, bz_s_##t s)                                         \
+	{                                                                                          \
+		bz_in_##f(&v[l / BZ_W].re, l % BZ_W, s.re);                                        \
+		bz_in_##f(&v[l / BZ_W].im, l % BZ_W, s.im);                                        \
+	}                                                                                          \
+	BZ_FN bz_##t bz_of_##t(const bz_##t *v, int l)                                             \
+	{                                                                                          \
+		return (bz_##t){bz_of_##f(&v[l / BZ_W].re, l % BZ_W),                              \
+				bz_of_##f(&v[l / BZ_W].im, l % BZ_W)};                             \
 	}                                                                                          \
 	BZ_FN void bz_acc_put_##t(struct bz_acc *a, bz_s_##t s)                                    \
 	{                                                                                          \
@@ -178,6 +259,38 @@ BZ_EACH_COMPLEX(BZ_ELEMENT_COMPLEX)
 BZ_EACH_SCALAR(BZ_TREE_TYPE)
 BZ_EACH_COMPLEX(BZ_TREE_TYPE)
 
+/* Text as often as there are accumulators of a type of at most four bytes, of another one; k is
+ * the number of the time.  An index that is a number from the first on makes an accumulator a
+ * register, which a loop that is unrolled later does not. */
+#define BZ_TIME(n, ...)                                                                            \
+	{                                                                                          \
+		enum { k = (n) };                                                                  \
+		__VA_ARGS__                                                                        \
+	}
+#define BZ_1_TIMES(...) BZ_TIME(0, __VA_ARGS__)
+#define BZ_2_TIMES(...) BZ_1_TIMES(__VA_ARGS__) BZ_TIME(1, __VA_ARGS__)
+#define BZ_4_TIMES(...) BZ_2_TIMES(__VA_ARGS__) BZ_TIME(2, __VA_ARGS__) BZ_TIME(3, __VA_ARGS__)
+#define BZ_8_TIMES(...)                                                                            \
+	BZ_4_TIMES(__VA_ARGS__)                                                                    \
+	BZ_TIME(4, __VA_ARGS__)                                                                    \
+	BZ_TIME(5, __VA_ARGS__) BZ_TIME(6, __VA_ARGS__) BZ_TIME(7, __VA_ARGS__)
+#if BZ_W == 16
+#define BZ_NARROW_TIMES BZ_4_TIMES
+#elif BZ_W == 8
+#define BZ_NARROW_TIMES BZ_8_TIMES
+#define BZ_WIDE_TIMES	BZ_4_TIMES
+#else
+#define BZ_NARROW_TIMES(...)                                                                       \
+	BZ_8_TIMES(__VA_ARGS__)                                                                    \
+	BZ_TIME(8, __VA_ARGS__)                                                                    \
+	BZ_TIME(9, __VA_ARGS__)                                                                    \
+	BZ_TIME(10, __VA_ARGS__)                                                                   \
+	BZ_TIME(11, __VA_ARGS__)                                                                   \
+	BZ_TIME(12, __VA_ARGS__)                                                                   \
+	BZ_TIME(13, __VA_ARGS__) BZ_TIME(14, __VA_ARGS__) BZ_TIME(15, __VA_ARGS__)
+#define BZ_WIDE_TIMES BZ_8_TIMES
+#endif
+
 /* Lanes that n > 0 elements of a block use: the others need neither be filled nor folded. */
 #define BZ_USED(t, ...)                                                                            \
 	BZ_FN int bz_used_##t(bz_s_i64 n)                                                          \
@@ -194,6 +307,7 @@ BZ_EACH_COMPLEX(BZ_USED)
 /* identity: what lanes begin with; nothing: the result over no element; skip: identities of
  * lanes that no element went to would change others, and are left out of the fold. */
 #define BZ_REDUCE(op, t, identity, nothing, skip)                                                  \
+	enum { bz_skip_##op##_##t = (skip) };                                                      \
 	BZ_FN bz_##t bz_id_##op##_##t(void)                                                        \
 	{                                                                                          \
 		return identity;                                                                   \
@@ -213,16 +327,8 @@ BZ_EACH_COMPLEX(BZ_USED)
 			return bz_##op##_##t(v, with);                                             \
 		return n > 0 ? bz_some_##op##_##t(v, with, n) : v;                                 \
 	}                                                                                          \
-	BZ_FN bz_s_##t bz_fold_##op##_##t(bz_##t *acc, int used)                                   \
+	BZ_FN bz_s_##t bz_lanes_##op##_##t(bz_##t v, int used)                                     \
 	{                                                                                          \
-		bz_##t v;                                                                          \
-                                                                                                   \
-		_Pragma("GCC unroll 16") for (int w = BZ_R_##t / 2; w >= 1; w /= 2)                \
-			_Pragma("GCC unroll 16") for (int j = 0; j < w; j++) acc[j] =              \
-				bz_half_##op##_##t(acc[j], acc[j + w],                             \
-						   (used < 2 * w * BZ_W ? used : 2 * w * BZ_W) -   \
-							   (j + w) * BZ_W);                        \
-		v = acc[0];                                                                        \
 		if (BZ_W == 16)                                                                    \
 			v = bz_half_##op##_##t(v, bz_down_##t(v, 8), (used < 16 ? used : 16) - 8); \
 		if (BZ_W >= 8)                                                                     \
@@ -230,6 +336,15 @@ BZ_EACH_COMPLEX(BZ_USED)
 		v = bz_half_##op##_##t(v, bz_down_##t(v, 2), (used < 4 ? used : 4) - 2);           \
 		return bz_one_##t(                                                                 \
 			bz_half_##op##_##t(v, bz_down_##t(v, 1), (used < 2 ? used : 2) - 1));      \
+	}                                                                                          \
+	BZ_FN bz_s_##t bz_fold_##op##_##t(bz_##t *acc, int used)                                   \
+	{                                                                                          \
+		_Pragma("GCC unroll 16") for (int w = BZ_R_##t / 2; w >= 1; w /= 2)                \
+			_Pragma("GCC unroll 16") for (int j = 0; j < w; j++) acc[j] =              \
+				bz_half_##op##_##t(acc[j], acc[j + w],                             \
+						   (used < 2 * w * BZ_W ? used : 2 * w * BZ_W) -   \
+							   (j + w) * BZ_W);                        \
+		return bz_lanes_##op##_##t(acc[0], used);                                          \
 	}                                                                                          \
 	BZ_FN void bz_push_##op##_##t(struct bz_tree_##t *tree, bz_s_##t s)                        \
 	{                                                                                          \
@@ -307,6 +422,63 @@ BZ_REDUCTION(min, b1, BZ_SPLAT(b1, 1), BZ_SPLAT(b1, 1))
 BZ_REDUCTION(max, b1, BZ_SPLAT(b1, 0), BZ_SPLAT(b1, 0))
 BZ_REDUCTION(lor, b1, BZ_SPLAT(b1, 0), BZ_SPLAT(b1, 0))
 BZ_REDUCTION(land, b1, BZ_SPLAT(b1, 1), BZ_SPLAT(b1, 1))
+
+/* ---- rows side by side --------------------------------------------------------------- */
+
+/* One step of the fold, from 2 * w accumulators to w. */
+#define BZ_FOLD_STEP(op, t, w, times)                                                              \
+	if (BZ_R_##t > (w)) {                                                                      \
+		times(acc[k] = bz_half_##op##_##t(acc[k], acc[(k + (w)) % BZ_R_##t],               \
+						  (used < 2 * (w)*BZ_W ? used : 2 * (w)*BZ_W) -    \
+							  (k + (w)) * BZ_W);)                      \
+	}
+
+/* For a kernel that has this reduction: <p>narrow_<op>_<t>(acc, used) folds accumulators to one
+ * vector, of which bz_lanes_ makes a number; <p>across_<op>_<t>(to, e, m, used) is bz_lanes_ of m
+ * vectors side by side, a power of two of at most 8, and puts what e[l] gives into lane l at `to`.
+ */
+#define BZ_ROWS(p, op, t)                                                                          \
+	BZ_FN bz_##t p##narrow_##op##_##t(bz_##t *acc, int used)                                   \
+	{                                                                                          \
+		BZ_FOLD_STEP(op, t, 8, BZ_8_TIMES)                                                 \
+		BZ_FOLD_STEP(op, t, 4, BZ_4_TIMES)                                                 \
+		BZ_FOLD_STEP(op, t, 2, BZ_2_TIMES)                                                 \
+		BZ_FOLD_STEP(op, t, 1, BZ_1_TIMES)                                                 \
+		return acc[0];                                                                     \
+	}                                                                                          \
+	BZ_FN bz_##t p##halve_##op##_##t(bz_##t v, bz_##t with, int g)                             \
+	{                                                                                          \
+		return bz_##op##_##t(bz_low_##t(v, with, g), bz_high_##t(v, with, g));             \
+	}                                                                                          \
+	BZ_FN int p##halved_##op##_##t(bz_##t *e, int m, int g)                                    \
+	{                                                                                          \
+		e[0] = p##halve_##op##_##t(e[0], m > 1 ? e[1] : e[0], g);                          \
+		if (m >= 4)                                                                        \
+			e[1] = p##halve_##op##_##t(e[2], e[3], g);                                 \
+		if (m == 8) {                                                                      \
+			e[2] = p##halve_##op##_##t(e[4], e[5], g);                                 \
+			e[3] = p##halve_##op##_##t(e[6], e[7], g);                                 \
+		}                                                                                  \
+		return m > 1 ? m / 2 : 1;                                                          \
+	}                                                                                          \
+	BZ_FN void p##across_##op##_##t(bz_##t *to, bz_##t *e, int m, int used)                    \
+	{                                                                                          \
+		for (int l = 0; l < m && bz_skip_##op##_##t; l++)                                  \
+			bz_in_##t(to, l, bz_lanes_##op##_##t(e[l], used));                         \
+		if (bz_skip_##op##_##t)                                                            \
+			return;                                                                    \
+		for (; m > 0; to++, e += BZ_W, m -= BZ_W) {                                        \
+			int k = m < BZ_W ? m : BZ_W;                                               \
+                                                                                                   \
+			if (BZ_W == 16)                                                            \
+				k = p##halved_##op##_##t(e, k, 16);                                \
+			if (BZ_W >= 8)                                                             \
+				k = p##halved_##op##_##t(e, k, 8);                                 \
+			k = p##halved_##op##_##t(e, k, 4);                                         \
+			p##halved_##op##_##t(e, k, 2);                                             \
+			*to = e[0];                                                                \
+		}                                                                                  \
+	}
 
 /* ---- argmin, argmax ----------------------------------------------------------------- */
 

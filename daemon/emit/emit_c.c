@@ -30,8 +30,8 @@ static bool instr_fixed(const struct gen *g, unsigned i, bool stored)
 	uint16_t value[3];
 
 	/* What a section before has handed on is a number at all of a point's reduced points. */
-	if (nest_section(g->n, i) < g->section && g->row != EMIT_NO_ROW && g->row >= g->n->npar)
-		return true;
+	if (nest_section(g->n, i) < g->section && g->row != EMIT_NO_ROW)
+		return g->row >= g->n->npar;
 	if (row->result != RESULT_HERE || (row->arg[0] == ARG_LOOP && in->a == g->row))
 		return false;
 	if (row->arg[0] == ARG_ACCESS && g->walk[in->a] != WALK_SAME)
@@ -51,7 +51,9 @@ void emit_c_plan_row(struct gen *g, unsigned row)
 
 	g->row = row;
 	for (unsigned a = 0; a < g->n->naccess; a++)
-		g->walk[a] = row == EMIT_NO_ROW ? WALK_SAME : g->n->access[a].walk;
+		g->walk[a] = row == EMIT_NO_ROW ? WALK_SAME
+			     : row == g->n->vec ? g->n->access[a].walk
+						: WALK_STRIDED;
 	for (unsigned i = 0; i < g->n->ninstr; i++) {
 		g->fixed[i] = instr_fixed(g, i, stored);
 		stored |= instr_writes(g->n->instr[i].op);
@@ -166,6 +168,15 @@ static bool guarded(const struct nest_instr *in)
 	}
 }
 
+/* Is it a quotient of floats whose divisor is one all along a row? */
+static bool is_over(const struct gen *g, unsigned i)
+{
+	const struct nest_instr *in = &g->n->instr[i];
+
+	return in->op == OP_DIVIDE && (in->ltype == DT_FLOAT32 || in->ltype == DT_FLOAT64) &&
+	       g->row != EMIT_NO_ROW && g->fixed[in->b] && !g->fixed[i];
+}
+
 static void put_compute(struct gen *g, unsigned i)
 {
 	const struct nest_instr *in = &g->n->instr[i];
@@ -178,6 +189,10 @@ static void put_compute(struct gen *g, unsigned i)
 			 emit_c_suffix(in->ltype), i, in->b, i);
 		text_put(g->o, "bz_%s v%u = bz_%s_%s(v%u, g%u);\n", result, i, stem,
 			 emit_c_suffix(in->ltype), in->a, i);
+		return;
+	}
+	if (is_over(g, i)) {
+		text_put(g->o, "bz_%s v%u = bz_by_%s(v%u, &o%u);\n", result, i, result, in->a, i);
 		return;
 	}
 	text_put(g->o, "bz_%s v%u = bz_%s_%s", result, i, stem, emit_c_suffix(in->ltype));
@@ -229,9 +244,15 @@ void emit_c_instrs(struct gen *g, bool fixed, enum lanes lanes)
 {
 	if (!fixed && g->before)
 		g->before(g);
-	for (unsigned i = nest_begin(g->n, g->section); i < nest_end(g->n, g->section); i++)
+	for (unsigned i = nest_begin(g->n, g->section); i < nest_end(g->n, g->section); i++) {
+		const char *s = emit_c_suffix(g->n->instr[i].dtype);
+
 		if (g->fixed[i] == fixed)
 			put_instr(g, i, lanes);
+		else if (fixed && is_over(g, i))
+			text_put(g->o, "const struct bz_over_%s o%u = bz_over_%s(v%u, len);\n", s,
+				 i, s, g->n->instr[i].b);
+	}
 }
 
 /* Is the text of a vector of the body so short that it may stand there twice? */
@@ -464,6 +485,20 @@ static bool is_complex(unsigned dtype)
 	return dtype_row(dtype)->cls == CLASS_COMPLEX;
 }
 
+static bool divides(const struct nest *n)
+{
+	for (unsigned i = 0; i < n->ninstr; i++)
+		if (n->instr[i].op == OP_DIVIDE)
+			return true;
+	return false;
+}
+
+static void leave(struct text *o, bool used, const char *part)
+{
+	if (!used)
+		text_put(o, "#define BZ_NO_%s\n", part);
+}
+
 /* Parts of the prologue that this nest does not use: a compiler reads them for
  * longer than the kernel itself. */
 static void omit_parts(struct text *o, const struct nest *n)
@@ -478,18 +513,13 @@ static void omit_parts(struct text *o, const struct nest *n)
 		half |= in->dtype == DT_FLOAT16 || (loop && in->ltype == DT_FLOAT16);
 		arg |= in->op == NI_REDUCE && (in->c == OP_ARGMIN || in->c == OP_ARGMAX);
 	}
-	if (!complex)
-		text_add(o, "#define BZ_NO_COMPLEX\n");
-	if (!half)
-		text_add(o, "#define BZ_NO_HALF\n");
-	if (!nest_checks(n) && !nest_gathers(n))
-		text_add(o, "#define BZ_NO_GATHER\n");
-	if (!n->nred)
-		text_add(o, "#define BZ_NO_TREE\n");
-	else if (!n->nmore)
-		text_add(o, "#define BZ_NO_STREAM\n");
-	if (!arg)
-		text_add(o, "#define BZ_NO_ARG\n");
+	leave(o, complex, "COMPLEX");
+	leave(o, half, "HALF");
+	leave(o, divides(n), "OVER");
+	leave(o, nest_checks(n) || nest_gathers(n), "GATHER");
+	leave(o, n->nred, "TREE");
+	leave(o, !n->nred || n->nmore, "STREAM");
+	leave(o, arg, "ARG");
 }
 
 enum status emit_c_source(char **out, const struct nest *spec, struct err *err)

@@ -9,8 +9,8 @@
  * a few points side by side, a segment of each in turn: memory answers several
  * streams sooner than one.  Per kernel:
  *
- *   struct fin     results as vectors: of a tile of POINTS parallel points, or in
- *                  inner mode of one of them
+ *   struct fin     results of a tile of POINTS parallel points, a lane each
+ *   piece()        inner mode: elements of a point, in a row, to its accumulators
  *   chunk()        one chunk of a tile: from elements to struct fin
  *   struct state, begin(), push(), end()   chunks of one point, combined
  *   post()         the instructions after the reductions, for a tile */
@@ -26,8 +26,11 @@
 /* Phases are done with a point long before memory has answered for the next ones: those of
  * the tile after next are asked for, where rows of so many bytes leave room for them.  Then they
  * come whole, and no segment has to be waited for. */
-#define AHEAD_POINTS "8"
+#define AHEAD_POINTS "16"
 #define AHEAD_BYTES  "2048"
+/* Of longer rows so many are a tile: what was computed of them waits in the caches for the next
+ * phase. */
+#define FAR_POINTS "4"
 /* A point of more work than this, in tenths of a nanosecond, does not wait for its
  * accumulators in memory. */
 #define LIGHT_COST 8
@@ -46,42 +49,56 @@ static void find_used(const struct gen *g, bool *used)
 			used[value[k]] = value[k] < nest_begin(g->n, g->section);
 }
 
-/* Declares them, as struct fin `of` has them at `at`. */
-static void put_results(struct gen *g, const char *of, const char *at)
+/* A member of struct fin: of vector i's points, or of point l in all lanes. */
+static void put_result(struct gen *g, bool lanes, const char *type, char name, unsigned k)
+{
+	if (lanes)
+		text_put(g->o, "f->%c%u[U(i) / BZ_W]", name, k);
+	else
+		text_put(g->o, "bz_of_%s(f->%c%u, l)", type, name, k);
+}
+
+/* Declares what the section uses of sections before. */
+static void put_results(struct gen *g, bool lanes)
 {
 	bool used[LIMIT_NEST_INSTRS] = {false};
 
 	find_used(g, used);
-	for (unsigned i = 0; i < nest_begin(g->n, g->section); i++)
-		if (used[i] && g->n->instr[i].op != NI_REDUCE)
-			text_put(g->o, "bz_%s v%u = %sh%u[%s];\n",
-				 emit_c_suffix(g->n->instr[i].dtype), i, of, i, at);
+	for (unsigned i = 0; i < nest_begin(g->n, g->section); i++) {
+		const char *s = emit_c_suffix(g->n->instr[i].dtype);
+
+		if (!used[i] || g->n->instr[i].op == NI_REDUCE)
+			continue;
+		text_put(g->o, "bz_%s v%u = ", s, i);
+		put_result(g, lanes, s, 'h', i);
+		text_add(g->o, ";\n");
+	}
 	for (unsigned k = 0; k < g->nreduce; k++) {
-		const struct nest_instr *in = emit_red(g, k);
 		const char *from = emit_red_arg(g, k) ? "i64" : emit_red_type(g, k);
-		const char *to = emit_c_suffix(in->dtype);
+		const char *to = emit_c_suffix(emit_red(g, k)->dtype);
 
 		if (!used[g->red[k]])
 			continue;
-		if (!strcmp(from, to))
-			text_put(g->o, "bz_%s v%u = %sf%u[%s];\n", to, g->red[k], of, k, at);
-		else
-			text_put(g->o, "bz_%s v%u = bz_cast_%s_%s(%sf%u[%s]);\n", to, g->red[k],
-				 from, to, of, k, at);
+		text_put(g->o, "bz_%s v%u = ", to, g->red[k]);
+		if (strcmp(from, to) != 0)
+			text_put(g->o, "bz_cast_%s_%s", from, to);
+		text_add(g->o, "(");
+		put_result(g, lanes, from, 'f', k);
+		text_add(g->o, ");\n");
 	}
 }
 
 /* Lanes that are parallel points have a value each. */
 static void put_lane_results(struct gen *g)
 {
-	put_results(g, "f->", "U(i) / BZ_W");
+	put_results(g, true);
 }
 
 /* In inner mode they are the same all along a row of point l. */
 static void put_kept(struct gen *g)
 {
 	if (g->section)
-		put_results(g, "f[l].", "0");
+		put_results(g, false);
 }
 
 /* From here on the text is section s. */
@@ -110,7 +127,7 @@ static const char *number(const struct gen *g)
 
 static void put_arg_step(struct gen *g, unsigned k, enum lanes lanes)
 {
-	text_put(g->o, "bz_%s_step_%s(&f[l].a%u[0], v%u, %s);\n", emit_red_op(g, k),
+	text_put(g->o, "bz_%s_step_%s(&f->a%u[l], v%u, %s);\n", emit_red_op(g, k),
 		 emit_red_type(g, k), k, emit_red(g, k)->a,
 		 lanes == LANES_ALL ? "bz_iota_i64(r + at + i, 1)"
 				    : "bz_where_i64(bz_first_lanes(n), "
@@ -129,7 +146,7 @@ static void tail_direct(struct gen *g, enum lanes lanes)
 			continue;
 		}
 		text_put(g->o,
-			 "c%u[l][U(i) / BZ_W %% BZ_R_%s] = bz_%s%s_%s(c%u[l][U(i) / BZ_W %% "
+			 "c%u[U(i) / BZ_W %% BZ_R_%s] = bz_%s%s_%s(c%u[U(i) / BZ_W %% "
 			 "BZ_R_%s], v%u%s);\n",
 			 k, t, lanes == LANES_ALL ? "" : "some_", op, t, k, t, v,
 			 lanes == LANES_ALL ? "" : ", n");
@@ -240,25 +257,57 @@ static bool is_light(const struct gen *g)
 	return cost <= LIGHT_COST;
 }
 
-/* A segment in turns that reach every accumulator, each known by its number: so they are
- * registers, and lie in memory between the segments only. */
+/* Has the reduction as many accumulators as a type of at most four bytes has? */
+static bool is_narrow(const struct gen *g, unsigned k)
+{
+	const struct dtype_row *row = dtype_row(emit_red(g, k)->ltype);
+
+	return row->bytes <= (row->cls == CLASS_COMPLEX ? 8 : 4);
+}
+
+/* `text`, as emit_each_red has it, for each accumulator k. */
+static void put_each_lane(struct gen *g, const char *text)
+{
+	const unsigned last = g->last, first = g->first;
+
+	for (unsigned k = first; k < last; k++) {
+		if (emit_red_arg(g, k))
+			continue;
+		text_put(g->o, "BZ_%s_TIMES(", is_narrow(g, k) ? "NARROW" : "WIDE");
+		g->first = k;
+		g->last = k + 1;
+		emit_each_red(g, text, "");
+		text_add(g->o, ")\n");
+	}
+	g->first = first;
+	g->last = last;
+}
+
+/* A piece of a row in turns that reach every accumulator, each known by its number: so they are
+ * registers.  What is left goes through memory. */
 static void put_turns(struct gen *g)
 {
-	/* The greatest of them: powers of two that are at most a factor two apart. */
-	text_add(g->o, "enum { all = 0");
-	emit_each_red(g, " | BZ_R_$T", "");
-	text_add(g->o, ", turn = all & ~(all >> 1) };\n"
-		       "const i64 turns = len & ~(i64)(turn * BZ_W - 1);\nif (turns) {\n");
-	emit_each_red(g, "bz_$T d$K[BZ_R_$T];\n" EACH_LANE "d$K[j] = c$K[l][j];\n", "");
-	text_add(g->o, "for (i64 from = 0; from < turns; from += turn * BZ_W) {\n" UNROLL
-		       "for (int k = 0; k < turn; k++) {\nconst i64 i = from + k * BZ_W;\n");
+	bool narrow = false;
+
+	for (unsigned k = g->first; k < g->last; k++)
+		narrow = narrow || is_narrow(g, k);
+	text_put(g->o, "enum { turn = %s };\nconst i64 turns = len & ~(i64)(turn * BZ_W - 1);\n",
+		 narrow ? "64 / BZ_W" : "32 / BZ_W");
+	emit_each_red(g, "bz_$T d$K[BZ_R_$T];\n", "");
+	put_each_lane(g, "d$K[k] = c$K[k];");
+	text_put(g->o,
+		 "for (i64 from = 0; from < turns; from += turn * BZ_W) {\nBZ_%s_TIMES(\n"
+		 "const i64 i = from + k * BZ_W;\n",
+		 narrow ? "NARROW" : "WIDE");
 	emit_c_instrs(g, false, LANES_ALL);
 	tail_registers(g);
-	text_add(g->o, "}\n}\n");
-	emit_each_red(g, EACH_LANE "c$K[l][j] = d$K[j];\n", "");
-	text_add(g->o, "}\nif (turns < len) {\ni64 i = turns;\n");
+	text_add(g->o, ")\n}\nif (turns < len) {\ni64 i = turns;\n");
+	emit_each_red(g, "bz_$T c$K[BZ_R_$T];\n", "");
+	put_each_lane(g, "c$K[k] = d$K[k];");
 	emit_c_vectors(g, tail_direct);
+	put_each_lane(g, "d$K[k] = c$K[k];");
 	text_add(g->o, "}\n");
+	put_each_lane(g, "c$K[k] = d$K[k];");
 }
 
 /* Is this the last section that goes through rows? */
@@ -287,7 +336,7 @@ static void put_ahead(struct gen *g)
 		seen[a] = true;
 		bytes = dtype_row(n->access[a].dtype)->bytes;
 		text_put(g->o,
-			 "if (N * %u <= " AHEAD_BYTES
+			 "if (A->stream & KERNEL_FAR && N * %u <= " AHEAD_BYTES
 			 ") {\nconst char *q = A->base[%u] + " AHEAD_POINTS " * A->stride[%u]",
 			 bytes, a, a * LIMIT_NDIM + n->npar - 1);
 		for (unsigned l = 0; l < g->loops; l++)
@@ -299,19 +348,19 @@ static void put_ahead(struct gen *g)
 	}
 }
 
-/* The one reduced loop: a segment of each point in turn. */
-static void put_direct_block(struct gen *g)
+/* piece(): the elements [at, at + len) of block r of point l, to the accumulators of its block. */
+static void put_piece(struct gen *g)
 {
-	unsigned last = g->loops - 1;
-
 	text_put(g->o,
-		 "for (i64 at = 0, len; at < bn; at += len) {\nlen = bn - at;\n"
-		 "if (points > 1 && A->stream & KERNEL_FAR && len > " SEGMENT "%s"
-		 ") len = " SEGMENT ";\n"
-		 "for (int l = 0; l < points; l++) {\n",
-		 g->n->nmore ? " && N * 8 > " AHEAD_BYTES : "");
-	if (g->n->npar)
-		text_put(g->o, "x%u = X[%u] + l;\n", g->n->npar - 1, g->n->npar - 1);
+		 "BZ_FN void %spiece%s(const struct bz_args *A, const i64 *X, i64 N, int l, i64 r, "
+		 "i64 at, i64 len, struct %sfin *f",
+		 g->prefix, number(g), g->prefix);
+	emit_each_red(g, ", bz_$T *c$K", "");
+	text_add(g->o, ")\n{\n");
+	for (unsigned l = 0; l < g->n->npar; l++)
+		text_put(g->o, "const i64 x%u = X[%u]%s;\n", l, l,
+			 l + 1 < g->n->npar ? "" : " + l");
+	text_put(g->o, "const i64 x%u = r + at;\n", g->n->npar);
 	put_kept(g);
 	emit_c_addresses(g);
 	put_ahead(g);
@@ -322,7 +371,42 @@ static void put_direct_block(struct gen *g)
 		text_add(g->o, "i64 i = 0;\n");
 		emit_c_vectors(g, tail_direct);
 	}
-	text_put(g->o, "}\nx%u += len;\n}\n", last);
+	text_add(g->o, "}\n");
+}
+
+static void put_call_of_piece(struct gen *g, const char *arguments, const char *accumulators)
+{
+	text_put(g->o, "%spiece%s(A, X, N, l, r, %s, f", g->prefix, number(g), arguments);
+	emit_each_red(g, accumulators, "");
+	text_add(g->o, ");\n");
+}
+
+/* The one reduced loop: block by block of each point, or a segment of each in turn. */
+static void put_direct_block(struct gen *g)
+{
+	text_put(g->o,
+		 "if (points == 1 || !(A->stream & KERNEL_FAR) || bn <= " SEGMENT "%s) {\n"
+		 "for (int l = 0; l < points; l++) {\n",
+		 g->n->nmore ? " || N * 8 <= " AHEAD_BYTES : "");
+	emit_each_red(g, "bz_$T c$K[BZ_R_$T];\n", "");
+	put_each_lane(g, "c$K[k] = bz_id_$O_$T();");
+	put_call_of_piece(g, "0, bn", ", c$K");
+	emit_each_red(g, "e$K[l] = $Xnarrow_$O_$T(c$K, bz_used_$T(bn));\n", "");
+	text_add(g->o, "}\n} else {\n");
+	emit_each_red(g,
+		      "bz_$T c$K[$P][BZ_R_$T];\nfor (int l = 0; l < points; l++)\n" EACH_LANE
+		      "c$K[l][j] = bz_id_$O_$T();\n",
+		      "");
+	text_add(g->o, "for (i64 at = 0, len; at < bn; at += len) {\n"
+		       "len = bn - at < " SEGMENT " ? bn - at : " SEGMENT ";\n"
+		       "for (int l = 0; l < points; l++)\n");
+	put_call_of_piece(g, "at, len", ", c$K[l]");
+	text_add(g->o, "}\n");
+	emit_each_red(g,
+		      "for (int l = 0; l < points; l++) e$K[l] = $Xnarrow_$O_$T(c$K[l], "
+		      "bz_used_$T(bn));\n",
+		      "");
+	text_add(g->o, "}\n");
 }
 
 /* Several reduced loops: through a buffer. */
@@ -330,8 +414,10 @@ static void put_packed_block(struct gen *g)
 {
 	unsigned last = g->loops - 1;
 
+	text_put(g->o, "enum { l = 0 };\n");
+	emit_each_red(g, "bz_$T c$K[BZ_R_$T];\n" EACH_LANE "c$K[j] = bz_id_$O_$T();\n", "");
 	text_put(g->o,
-		 "enum { l = 0 };\nfor (i64 at = 0; at < bn;) {\ni64 len = bn - at;\n"
+		 "for (i64 at = 0; at < bn;) {\ni64 len = bn - at;\n"
 		 "if (len > E%u - x%u) len = E%u - x%u;\n{\n",
 		 last, last, last, last);
 	put_kept(g);
@@ -343,28 +429,29 @@ static void put_packed_block(struct gen *g)
 	emit_each_red(g,
 		      "for (i64 i = 0; i < bn; i += BZ_W) {\n"
 		      "const char *const q = (const char *)(b$K + i);\n"
-		      "bz_$T *const c = c$K[0] + U(i) / BZ_W % BZ_R_$T;\n"
+		      "bz_$T *const c = c$K + U(i) / BZ_W % BZ_R_$T;\n"
 		      "if (i + BZ_W <= bn) *c = bz_$O_$T(*c, bz_ld_$T(q));\n"
 		      "else *c = bz_some_$O_$T(*c, bz_ldn_$T(q, (int)(bn - i)), (int)(bn - i));\n"
-		      "}\n",
+		      "}\ne$K[0] = $Xnarrow_$O_$T(c$K, bz_used_$T(bn));\n",
 		      "");
 }
 
 static void put_inner_block(struct gen *g)
 {
-	emit_each_red(g,
-		      "bz_$T c$K[$P][BZ_R_$T];\nfor (int l = 0; l < points; l++)\n" EACH_LANE
-		      "c$K[l][j] = bz_id_$O_$T();\n",
-		      "");
+	/* Lanes of points that the tile lacks are looked at by nobody, and are added up all the
+	 * same. */
+	emit_each_red(
+		g,
+		"bz_$T e$K[$P];\nfor (int l = (int)points; l < $P; l++) e$K[l] = bz_id_$O_$T();\n",
+		"");
 	if (g->n->nred == 1)
 		put_direct_block(g);
 	else
 		put_packed_block(g);
 	emit_each_red(g,
-		      "for (int l = 0; l < points; l++) {\n"
-		      "bz_s_$T v = bz_fold_$O_$T(c$K[l], bz_used_$T(bn));\n"
-		      "if (one) f[l].f$K[0] = bz_all_$T(v);\n"
-		      "else bz_push_$O_$T(tree$K + l, v);\n}\n",
+		      "if (one) $Xacross_$O_$T(f->f$K, e$K, $P, bz_used_$T(bn));\n"
+		      "else for (int l = 0; l < points; l++)\n"
+		      "bz_push_$O_$T(tree$K + l, bz_lanes_$O_$T(e$K[l], bz_used_$T(bn)));\n",
 		      "");
 }
 
@@ -409,6 +496,8 @@ static void open_chunk(struct gen *g)
 
 static void put_chunk(struct gen *g)
 {
+	if (emit_inner(g) && g->n->nred == 1)
+		put_piece(g);
 	open_chunk(g);
 	emit_c_points(g, "N", g->n->npar, g->loops);
 	text_add(g->o, "i64 r = chunk * BZ_CHUNK;\nconst i64 first = r;\n"
@@ -420,7 +509,7 @@ static void put_chunk(struct gen *g)
 		emit_each_red(g,
 			      "struct bz_tree_$T tree$K[$P];\n"
 			      "for (int l = 0; l < points; l++) bz_tree_init_$T(tree$K + l);\n",
-			      "for (int l = 0; l < points; l++) bz_$O_init_$T(&f[l].a$K[0]);\n");
+			      "for (int l = 0; l < points; l++) bz_$O_init_$T(f->a$K + l);\n");
 		if (g->n->nred > 1)
 			emit_each_red(g, "bz_s_$T b$K[BZ_BLOCK];\n", "");
 	} else {
@@ -440,10 +529,10 @@ static void put_chunk(struct gen *g)
 	if (emit_inner(g))
 		emit_each_red(g,
 			      "for (int l = 0; l < points && !one; l++)\n"
-			      "f[l].f$K[0] = bz_all_$T(bz_end_$O_$T(tree$K + l, stop - first));\n",
+			      "bz_in_$T(f->f$K, l, bz_end_$O_$T(tree$K + l, stop - first));\n",
 			      "for (int l = 0; l < points; l++) {\n"
-			      "struct bz_acc e;\nbz_$O_end_$T(&f[l].a$K[0], &e);\n"
-			      "f[l].f$K[0] = bz_all_i64(e.index);\n}\n");
+			      "struct bz_acc e;\nbz_$O_end_$T(f->a$K + l, &e);\n"
+			      "bz_in_i64(f->f$K, l, e.index);\n}\n");
 	else
 		emit_each_red(g,
 			      "for (int j = 0; j < nv && !one; j++)\n"
@@ -539,6 +628,7 @@ static void open_tiles(struct gen *g)
 	text_add(g->o, "const i64 chunks = (N + BZ_CHUNK - 1) / BZ_CHUNK;\n"
 		       "for (i64 p = lo, len; p < hi; p += len) {\n"
 		       "i64 X[8] = {0};\nif (*A->cancel) return;\n");
+	text_put(g->o, "struct %sfin f[1];\n", g->prefix);
 	if (npar) {
 		text_add(g->o, "{\n");
 		for (unsigned l = 0; l < npar; l++)
@@ -558,64 +648,34 @@ static void open_tiles(struct gen *g)
 		 npar - 1, npar - 1, npar - 1, npar - 1, g->prefix, g->prefix);
 	if (emit_abreast(g) && !g->n->nmore)
 		text_add(g->o, "if (A->stream & KERNEL_WHOLE && N > BZ_BLOCK) len = 1;\n");
-}
-
-static void put_tile_post(struct gen *g)
-{
-	unsigned last = g->n->npar - 1;
-
-	if (emit_abreast(g))
-		text_put(g->o, "for (int l = 0; l < len; l++, X[%u]++) %spost(A, X, 1, f + l);\n",
-			 last, g->prefix);
-	else
-		text_put(g->o, "%spost(A, X, len, f);\n", g->prefix);
-}
-
-static void put_tile_end(struct gen *g)
-{
-	if (emit_inner(g))
-		text_put(g->o, "for (int l = 0; l < len; l++) %send(s + l, 1, N, f + l);\n",
-			 g->prefix);
-	else
-		text_put(g->o, "%send(s, (int)len, N, f);\n", g->prefix);
-	put_tile_post(g);
-}
-
-/* struct fin f: of a tile, or in inner mode of each of its points. */
-static void put_fins(struct gen *g)
-{
-	text_put(g->o, "struct %sfin f[%s];\n", g->prefix,
-		 emit_inner(g) ? emit_points_abreast(g) : "1");
+	else if (emit_abreast(g))
+		text_add(g->o, "if (N * 8 > " AHEAD_BYTES " && len > " FAR_POINTS
+			       ") len = " FAR_POINTS ";\n");
 }
 
 static void put_reduce(struct gen *g)
 {
-	const char *p = g->prefix, *of = emit_inner(g) ? "f + l, 0" : "f, l";
+	const char *p = g->prefix;
 
 	text_put(g->o,
 		 "void %sreduce(const struct bz_args *A, i64 lo, i64 hi, i64 clo, i64 chi, "
 		 "struct bz_acc *part)\n{\n",
 		 p);
 	open_tiles(g);
-	put_fins(g);
-	text_put(g->o,
-		 "if (!part && chunks == 1) {\n%schunk(A, X, len, 0, f);\n"
-		 "if (*A->cancel) return;\n",
-		 p);
-	put_tile_post(g);
 	/* Over no reduced point there is no accumulator, and an array must not be empty. */
 	text_put(g->o,
+		 "if (!part && chunks == 1) {\n%schunk(A, X, len, 0, f);\n"
+		 "if (*A->cancel) return;\n%spost(A, X, len, f);\n"
 		 "continue;\n}\nstruct %sstate s[%sPOINTS];\nstruct bz_acc e[%u];\n"
 		 "if (!part) for (int l = 0; l < len; l++) %sbegin(s + l);\n"
 		 "for (i64 c = part ? clo : 0; c < (part ? chi : chunks); c++) {\n"
 		 "%schunk(A, X, len, c, f);\nif (*A->cancel) return;\n"
 		 "for (int l = 0; l < len; l++) {\n"
-		 "if (part) {\n%sspread(%s, part + ((p + l) * chunks + c) * %u);\n"
-		 "} else {\n%sspread(%s, e);\n%spush(s + l, e);\n}\n}\n}\n"
-		 "if (part) continue;\n",
-		 p, p, g->nreduce ? g->nreduce : 1, p, p, p, of, g->nreduce, p, of, p);
-	put_tile_end(g);
-	text_add(g->o, "}\n}\n");
+		 "if (part) {\n%sspread(f, l, part + ((p + l) * chunks + c) * %u);\n"
+		 "} else {\n%sspread(f, l, e);\n%spush(s + l, e);\n}\n}\n}\n"
+		 "if (part) continue;\n"
+		 "%send(s, (int)len, N, f);\n%spost(A, X, len, f);\n}\n}\n",
+		 p, p, p, p, g->nreduce ? g->nreduce : 1, p, p, p, g->nreduce, p, p, p, p);
 }
 
 static void put_finish(struct gen *g)
@@ -627,14 +687,11 @@ static void put_finish(struct gen *g)
 		 "*part)\n{\n",
 		 p);
 	open_tiles(g);
-	put_fins(g);
 	text_put(g->o,
 		 "struct %sstate s[%sPOINTS];\nfor (int l = 0; l < len; l++) {\n%sbegin(s + l);\n"
 		 "for (i64 c = 0; c < chunks; c++) %spush(s + l, part + ((p + l) * chunks + c) * "
-		 "%u);\n}\n",
-		 p, p, p, p, g->nreduce);
-	put_tile_end(g);
-	text_add(g->o, "}\n}\n");
+		 "%u);\n}\n%send(s, (int)len, N, f);\n%spost(A, X, len, f);\n}\n}\n",
+		 p, p, p, p, g->nreduce, p, p);
 }
 
 /* A nest with phases: sections one after the other for each tile, all of whose reduced
@@ -642,28 +699,18 @@ static void put_finish(struct gen *g)
 static void put_phases(struct gen *g)
 {
 	const char *p = g->prefix;
-	unsigned last = g->n->npar - 1;
 
 	text_put(g->o,
 		 "void %sreduce(const struct bz_args *A, i64 lo, i64 hi, i64 clo, i64 chi, "
 		 "struct bz_acc *part)\n{\n",
 		 p);
 	open_tiles(g);
-	put_fins(g);
 	text_add(g->o, "if (part || chunks > 1) return;\n");
 	for (unsigned s = 0; s < nest_sections(g->n); s += 2) {
 		g->section = s;
 		text_put(g->o, "%schunk%s(A, X, len, 0, f);\nif (*A->cancel) return;\n", p,
 			 number(g));
-		if (nest_begin(g->n, s + 1) == nest_end(g->n, s + 1))
-			continue;
-		if (emit_abreast(g))
-			text_put(
-				g->o,
-				"for (int l = 0; l < len; l++, X[%u]++) %spost%s(A, X, 1, f + l);\n"
-				"X[%u] -= len;\n",
-				last, p, number(g), last);
-		else
+		if (nest_begin(g->n, s + 1) < nest_end(g->n, s + 1))
 			text_put(g->o, "%spost%s(A, X, len, f);\n", p, number(g));
 	}
 	text_put(g->o,
@@ -677,8 +724,9 @@ static void put_sections(struct gen *g)
 {
 	for (unsigned s = 0; s < nest_sections(g->n); s++) {
 		bool once = !nest_everywhere(s);
+		unsigned points = emit_abreast(g) ? g->n->npar - 1 : EMIT_NO_ROW;
 
-		enter(g, s, once && emit_inner(g) ? EMIT_NO_ROW : g->n->vec);
+		enter(g, s, once && emit_inner(g) ? points : g->n->vec);
 		if (once)
 			put_post(g);
 		else if (g->first < g->last || !g->n->nmore)

@@ -10,10 +10,9 @@
 #define OUTER_TILE	KERNEL_TILE_VECTORS
 #define OUTER_TILE_MANY 8
 
-/* Points side by side in inner mode, and where what was computed of them waits in the caches
- * for the next phase. */
+/* Points side by side in inner mode: at the end of a phase each waits for its sum, and many wait
+ * together. */
 #define INNER_POINTS "8"
-#define PHASE_POINTS "4"
 
 bool emit_inner(const struct gen *g)
 {
@@ -27,18 +26,17 @@ bool emit_abreast(const struct gen *g)
 
 const char *emit_points_abreast(const struct gen *g)
 {
-	if (!emit_abreast(g))
-		return "1";
-	return g->n->nmore ? PHASE_POINTS : INNER_POINTS;
+	return emit_abreast(g) ? INNER_POINTS : "1";
 }
 
-/* Registers of a tile, each of 64 bytes: so many of the processor's own. */
+/* Registers of a tile: of its points as lanes; in outer mode each of 64 bytes, which are so many of
+ * the processor's own. */
 #define NUMBER(n)   #n
 #define OF_PARTS(n) "(" NUMBER(n) " * BZ_PARTS)"
 const char *emit_tile(const struct gen *g)
 {
 	if (emit_inner(g))
-		return "1";
+		return emit_abreast(g) ? "BZ_VECTORS(" INNER_POINTS ")" : "1";
 	return g->nreduce == 1 ? OF_PARTS(OUTER_TILE) : OF_PARTS(OUTER_TILE_MANY);
 }
 
@@ -65,14 +63,14 @@ const char *emit_red_op(const struct gen *g, unsigned k)
 /* Which of the two texts for reduction k; both take (op, type, number of k). */
 void emit_each_red(struct gen *g, const char *tree, const char *arg)
 {
-	static const char marks[] = "OTKVP";
+	static const char marks[] = "OTKVPX";
 
 	for (unsigned k = g->first; k < g->last; k++) {
 		for (const char *s = emit_red_arg(g, k) ? arg : tree; *s; s++) {
 			char plain[2] = {*s, 0};
 
 			/* $O, $T, $K: operation, type, number; $V: vectors of a tile, outer
-			 * mode; $P: points of one, inner mode. */
+			 * mode; $P: points of one, inner mode; $X: the kernel's prefix. */
 			if (*s != '$')
 				text_add(g->o, plain);
 			else if (*++s == marks[0])
@@ -85,12 +83,31 @@ void emit_each_red(struct gen *g, const char *tree, const char *arg)
 				text_add(g->o, emit_tile(g));
 			else if (*s == marks[4])
 				text_add(g->o, emit_points_abreast(g));
+			else if (*s == marks[5])
+				text_add(g->o, g->prefix);
 		}
+	}
+}
+
+/* What tree.h has of rows, for each kind of reduction once. */
+static void put_rows(struct gen *g)
+{
+	for (unsigned k = 0; k < g->nreduce; k++) {
+		unsigned same = 0;
+
+		while (emit_red(g, same)->c != emit_red(g, k)->c ||
+		       emit_red(g, same)->ltype != emit_red(g, k)->ltype)
+			same++;
+		if (same == k && !emit_red_arg(g, k))
+			text_put(g->o, "BZ_ROWS(%s, %s, %s)\n", g->prefix, emit_red_op(g, k),
+				 emit_red_type(g, k));
 	}
 }
 
 void emit_reduce_types(struct gen *g)
 {
+	if (emit_inner(g))
+		put_rows(g);
 	text_put(g->o, "enum { %sTILE = %s, %sPOINTS = %s%s };\n", g->prefix, emit_tile(g),
 		 g->prefix, emit_inner(g) ? emit_points_abreast(g) : emit_tile(g),
 		 emit_inner(g) ? "" : " * BZ_W");
@@ -98,7 +115,9 @@ void emit_reduce_types(struct gen *g)
 	for (unsigned k = 0; k < g->nreduce; k++)
 		if (emit_red_arg(g, k))
 			text_put(g->o, "struct bz_arg_%s a%u[%s];\nbz_i64 f%u[%s];\n",
-				 emit_red_type(g, k), k, emit_tile(g), k, emit_tile(g));
+				 emit_red_type(g, k), k,
+				 emit_inner(g) ? emit_points_abreast(g) : emit_tile(g), k,
+				 emit_tile(g));
 		else
 			text_put(g->o, "bz_%s f%u[%s];\n", emit_red_type(g, k), k, emit_tile(g));
 	for (unsigned s = SECTION_POST; s < nest_sections(g->n); s += 2)
@@ -125,14 +144,11 @@ void emit_reduce_state(struct gen *g)
 	text_put(g->o,
 		 "}\nstatic void %sspread(const struct %sfin *f, int l, struct bz_acc *p)\n{\n",
 		 g->prefix, g->prefix);
-	if (emit_inner(g))
-		emit_each_red(g, "bz_acc_put_$T(p + $K, bz_one_$T(f->f$K[0]));\n",
-			      "bz_$O_end_$T(&f->a$K[0], p + $K);\n");
-	else
-		emit_each_red(g,
-			      "{ bz_s_$T s[BZ_W]; bz_st_$T((char *)s, f->f$K[l / BZ_W]);\n"
-			      "bz_acc_put_$T(p + $K, s[l % BZ_W]); }\n",
-			      "bz_$O_lane_$T(&f->a$K[l / BZ_W], l % BZ_W, p + $K);\n");
+	emit_each_red(g,
+		      "{ bz_s_$T s[BZ_W]; bz_st_$T((char *)s, f->f$K[l / BZ_W]);\n"
+		      "bz_acc_put_$T(p + $K, s[l % BZ_W]); }\n",
+		      emit_inner(g) ? "bz_$O_end_$T(&f->a$K[l], p + $K);\n"
+				    : "bz_$O_lane_$T(&f->a$K[l / BZ_W], l % BZ_W, p + $K);\n");
 	/* end: the states of a tile's points become its results. */
 	text_put(g->o,
 		 "}\nstatic void %send(struct %sstate *s, int n, i64 N, struct %sfin *f)\n{\n",

@@ -17,7 +17,7 @@ import braze.numpy as np
 # reduced axes, few points, as many as a tile takes and one more.
 SHAPES = [((6, 50), -1), ((64, 50), 0), ((3, 7, 9), 1), ((5000,), 0), ((2, 3, 4, 5), (0, 2, 3)),
           ((30, 3), 1), ((2, 3000), 1), ((257, 20), 0), ((2, 33, 2), (1, 2)), ((4, 1100), 1),
-          ((1, 9), 1), ((9, 1), 1), ((3, 1024), 1), ((1500, 5), 0)]
+          ((1, 9), 1), ((9, 1), 1), ((3, 1024), 1), ((1500, 5), 0), ((17, 128), 1), ((15, 300), 1)]
 
 # A device that is interpreted takes seconds for each.
 if os.environ.get("BRAZE_TEST_DEVICE"):
