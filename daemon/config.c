@@ -410,11 +410,20 @@ static void work_out(struct config *c)
 	none_is_empty(&c->cache_dir);
 }
 
-/* "cpu" or "cuda:N". */
+/* "cpu", or NAME:N of contract/backends.def. */
 static bool is_device(const char *name, size_t n)
 {
-	return (n == 3 && !memcmp(name, "cpu", 3)) ||
-	       (n == 6 && !memcmp(name, "cuda:", 5) && name[5] >= '0' && name[5] <= '9');
+	static const char *const kind[] = {
+#define X(name, serve) #name ":",
+#include "contract/backends.def"
+#undef X
+	};
+
+	for (size_t i = 0; i < sizeof kind / sizeof *kind; i++)
+		if (n == strlen(kind[i]) + 1 && !memcmp(name, kind[i], n - 1) &&
+		    name[n - 1] >= '0' && name[n - 1] <= '9')
+			return true;
+	return n == 3 && !memcmp(name, "cpu", 3);
 }
 
 static enum status check_device(const struct config *c, struct err *err)
@@ -434,7 +443,11 @@ static enum status check_device(const struct config *c, struct err *err)
 	if (!strcmp(c->device, "auto") || (good && gpus < LIMIT_DEVICES))
 		return OK;
 	return err_set(err, E_INVALID,
-		       "%s: device = %s: want auto, cpu, cuda:N, or up to four of them with commas",
+		       "%s: device = %s: want auto, cpu"
+#define X(name, serve) ", " #name ":N"
+#include "contract/backends.def"
+#undef X
+		       ", or up to four of them with commas",
 		       c->origin[CONFIG_device], c->device);
 }
 

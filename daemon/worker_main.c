@@ -3,7 +3,7 @@
  *
  * In: the command socket FD and, as FD + 1, the progress page.  Everything else is
  * closed, and nothing is opened later but OpenBLAS and the objects that are sent.
- * The variable BRAZE_WORKER_DEVICE says what it works on: cpu, or cuda:N.
+ * The variable BRAZE_WORKER_DEVICE says what it works on: cpu, or NAME:N of contract/backends.def.
  * The process ends with the broker: by the closed socket, or by a signal. */
 #define _GNU_SOURCE
 #include "worker_main.h"
@@ -97,19 +97,36 @@ static int thread_setting(void)
 	return text ? atoi(text) : 0;
 }
 
-/* The GPU that BRAZE_WORKER_DEVICE names as cuda:N; -1: the CPU. */
-static int device_setting(void)
+/* What BRAZE_WORKER_DEVICE names as NAME:N, and N; NULL: the processor. */
+typedef int serve_fn(int fd, struct progress *page, int number);
+
+static serve_fn *device_setting(int *number)
 {
+	static const struct {
+		const char *name;
+		serve_fn *serve;
+	} kind[] = {
+#define X(name, serve) {#name ":", serve},
+#include "contract/backends.def"
+#undef X
+	};
 	const char *text = getenv("BRAZE_WORKER_DEVICE");
 
-	if (!text || strncmp(text, "cuda", 4) != 0)
-		return -1;
-	return text[4] == ':' ? atoi(text + 5) : 0;
+	for (size_t i = 0; text && i < sizeof kind / sizeof *kind; i++) {
+		size_t n = strlen(kind[i].name);
+
+		if (strncmp(text, kind[i].name, n) != 0)
+			continue;
+		*number = atoi(text + n);
+		return kind[i].serve;
+	}
+	return NULL;
 }
 
 int worker_main(int fd)
 {
-	int gpu = device_setting();
+	int number = 0;
+	serve_fn *serve = device_setting(&number);
 	struct progress *page = NULL;
 	struct err err = {0};
 	enum status st = OK;
@@ -122,8 +139,8 @@ int worker_main(int fd)
 		log_error("worker", "descriptor %d is no progress page", fd + 1);
 		return 1;
 	}
-	if (gpu >= 0) {
-		int rc = cuda_worker_serve(fd, page, gpu);
+	if (serve) {
+		int rc = serve(fd, page, number);
 
 		munmap(page, sizeof *page);
 		return rc;
