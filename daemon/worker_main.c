@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "cuda/cuda_worker.h"
+#include "contract/command.h"
 #include "present.h"
 #include "worker/tier0.h"
 #include "worker/tier1.h"
@@ -99,6 +99,9 @@ static int thread_setting(void)
 
 /* What BRAZE_WORKER_DEVICE names as NAME:N, and N; NULL: the processor. */
 typedef int serve_fn(int fd, struct progress *page, int number);
+#define X(name, serve) serve_fn serve;
+#include "contract/backends.def"
+#undef X
 
 static serve_fn *device_setting(int *number)
 {
