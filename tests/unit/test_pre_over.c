@@ -99,6 +99,27 @@ Test(pre_over, quotients_between_two_numbers)
 	}
 }
 
+/* x * 2^25 - m * y = k, where m is odd, and where it has 25 bits: x / y lies k / y * 2^-25 beside
+ * the middle of two numbers, and for no x nearer than with k of 1 or -1.  Of odd y, m = -k / y
+ * modulo 2^25. */
+Test(pre_over, quotients_nearest_to_the_middle)
+{
+	for (uint32_t y = (1u << 23) | 1; y < 1u << 24; y += 62) {
+		uint32_t inverse = y;
+		float f[BZ_W];
+
+		for (int i = 0; i < 5; i++)
+			inverse *= 2 - y * inverse;
+		for (int i = 0; i < BZ_W; i++) {
+			int64_t k = (i / 2 * 2 + 1) * (i % 2 ? -1 : 1);
+			uint64_t m = (uint32_t)-k * inverse & ((1u << 25) - 1);
+
+			f[i] = (float)(int64_t)((m * y + (uint64_t)k) >> 25);
+		}
+		same_f32(f, (float)y);
+	}
+}
+
 /* One number in a vector that the short way would get wrong: a zero's sign, what is lost below the
  * normal numbers, infinities. */
 Test(pre_over, vectors_with_other_numbers)
