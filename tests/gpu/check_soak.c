@@ -46,7 +46,7 @@ struct report {
 
 /* What a process and the device hold. */
 struct held {
-	int daemon, worker; /* descriptors; -1: not known */
+	int daemon, worker; /* descriptors, those of compiled kernels apart; -1: not known */
 	double device;	    /* bytes */
 };
 
@@ -167,11 +167,28 @@ static int descriptors(pid_t pid)
 	return n;
 }
 
+/* Kernels that the daemon has the code of, by a descriptor each: which there are depends on what
+ * was cut where, and the cache's bounds hold for them. */
+static int kernels(const struct host *h)
+{
+	cJSON *page = host_ask(h, "/kernels"), *row;
+	int n = 0;
+
+	cJSON_ArrayForEach(row, cJSON_GetObjectItem(page, "kernels"))
+	{
+		const char *state = cJSON_GetStringValue(cJSON_GetObjectItem(row, "state"));
+
+		n += state && !strcmp(state, "ready");
+	}
+	cJSON_Delete(page);
+	return n;
+}
+
 static struct held held(const struct host *h)
 {
 	struct host_device d = host_device(h, h->device);
 
-	return (struct held){descriptors(h->pid), descriptors(d.worker), d.used};
+	return (struct held){descriptors(h->pid) - kernels(h), descriptors(d.worker), d.used};
 }
 
 static bool is_more(const struct held *now, const struct held *before)
