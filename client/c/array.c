@@ -225,6 +225,16 @@ enum status array_view(struct braze_array **out, struct braze_array *a, const st
 	return OK;
 }
 
+/* Its number is nobody's any more, or has a DROP. */
+static inline void give_back(struct braze_session *s, struct braze_array *a)
+{
+	array_drop_buffer(s, a->buf);
+	a->serial = 0;
+	a->next = s->free_arrays;
+	s->free_arrays = a;
+	s->refs--;
+}
+
 inline void array_release(struct braze_array *a)
 {
 	struct braze_session *s = a->session;
@@ -237,11 +247,7 @@ inline void array_release(struct braze_array *a)
 	} else {
 		record_drop(s, a->id);
 	}
-	array_drop_buffer(s, a->buf);
-	a->serial = 0;
-	a->next = s->free_arrays;
-	s->free_arrays = a;
-	s->refs--;
+	give_back(s, a);
 }
 
 void array_forget(struct braze_array *a)
@@ -249,11 +255,7 @@ void array_forget(struct braze_array *a)
 	struct braze_session *s = a->session;
 
 	s->free_ids[s->nfree_ids++] = a->id;
-	array_drop_buffer(s, a->buf);
-	a->serial = 0;
-	a->next = s->free_arrays;
-	s->free_arrays = a;
-	s->refs--;
+	give_back(s, a);
 }
 
 void braze_retain(braze_array *a)

@@ -83,9 +83,9 @@ static inline uint32_t array_root(const struct braze_array *a)
 	return a->named ? a->id : a->buf->root;
 }
 /* Give the handle back; its DROP is recorded.  Recorder lock held. */
+void array_release(struct braze_array *a);
 /* The same of one that the daemon has never heard of. */
 void array_forget(struct braze_array *a);
-void array_release(struct braze_array *a);
 /* One holder less.  Recorder lock held. */
 static inline void array_unref(struct braze_array *a)
 {

@@ -77,13 +77,9 @@ static int settle(bool *there, struct braze_array *a, braze_check_fn *check, voi
 	braze_future *f = NULL;
 	int st = OK;
 
-	*there = false;
-	if (s->minor < MINOR_EXPORT || s->forked || a->buf->flags & BUF_APART || !a->count)
-		return OK;
-	*there = s->ndevice > 1;
-	if (!*there)
-		return OK;
-	if (future_stored(a))
+	*there = s->minor >= MINOR_EXPORT && s->ndevice > 1 && !s->forked &&
+		 !(a->buf->flags & BUF_APART) && a->count;
+	if (!*there || future_stored(a))
 		return OK;
 	st = braze_compute(&f, 1, &a, (braze_error *)(void *)err);
 	if (!st)

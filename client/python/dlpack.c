@@ -87,13 +87,14 @@ static void end_capsule(PyObject *capsule)
 		delete_versioned(PyCapsule_GetPointer(capsule, VERSIONED));
 }
 
-/* NULL with no exception: the array lies on no device. */
-static braze_exported *export_memory(braze_array *h, int write)
+/* NULL with no exception: the array, whose handle is *out, lies on no device. */
+static braze_exported *export_memory(braze_array **out, PyObject *a, int write)
 {
+	braze_array *h = *out = type_handle(a);
 	braze_exported *x = NULL;
 	braze_error err = {0};
 
-	if (core.locked && wait_check_locked(h))
+	if (!h || (core.locked && wait_check_locked(h)))
 		return NULL;
 	braze_retain(h);
 	err.code = braze_export(&x, h, write, wait_check_signals, NULL, &err);
@@ -142,12 +143,9 @@ static PyObject *export_dlpack(PyObject *mod, PyObject *args)
 
 	if (!PyArg_ParseTuple(args, "OppI", &a, &versioned, &write, &flags))
 		return NULL;
-	h = type_handle(a);
-	x = h ? export_memory(h, write) : NULL;
-	if (!x && PyErr_Occurred())
-		return NULL;
+	x = export_memory(&h, a, write);
 	if (!x)
-		Py_RETURN_NONE;
+		return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 	g = calloc(1, sizeof *g);
 	if (!g) {
 		braze_exported_release(x);
@@ -185,12 +183,9 @@ static PyObject *export_address(PyObject *mod, PyObject *args)
 
 	if (!PyArg_ParseTuple(args, "Op", &a, &write))
 		return NULL;
-	h = type_handle(a);
-	x = h ? export_memory(h, write) : NULL;
-	if (!x && PyErr_Occurred())
-		return NULL;
+	x = export_memory(&h, a, write);
 	if (!x)
-		Py_RETURN_NONE;
+		return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 	keeper = PyCapsule_New(x, "braze_exported", end_memory);
 	if (!keeper) {
 		braze_exported_release(x);

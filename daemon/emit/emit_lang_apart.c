@@ -57,24 +57,10 @@ static bool is_moving(const struct lane *e, const struct lang_place *x, uint32_t
 /* Its address in the strip's first turn. */
 static void put_address(struct lane *e, const struct lang_place *x, uint32_t loop)
 {
-	const struct lang_ins *range = &e->p->code[e->loops->loop[loop].range];
-
 	text_put(&e->o, "A%u", x->array);
 	for (uint32_t axis = 0; axis < x->rank; axis++) {
-		const struct lang_form *f = &e->loops->form[e->loops->index[x->index + axis]];
-
-		text_put(&e->o, " + BZ_INSIDE%d(%lldul", (int)e->p->base, (long long)f->constant);
-		for (unsigned k = 0; k < f->n; k++) {
-			text_put(&e->o, " + %lldul * (bz_u64)", (long long)f->term[k].factor);
-			if (is_number(e, &f->term[k], loop))
-				text_put(&e->o, "%s", emit_lang_register(e, range->d + 1));
-			else
-				emit_lang_atom(e, f->term[k].atom);
-			if (f->term[k].by != LANG_NONE) {
-				text_put(&e->o, " * (bz_u64)");
-				emit_lang_atom(e, f->term[k].by);
-			}
-		}
+		text_put(&e->o, " + BZ_INSIDE%d(", (int)e->p->base);
+		emit_lang_sum(e, e->loops->index[x->index + axis], loop);
 		text_put(&e->o, ") * S%u_%u", x->array, axis);
 	}
 }

@@ -105,27 +105,31 @@ static bool is_point(const struct lane *e, uint32_t loop, uint32_t form, int dep
 	return depth > 0;
 }
 
-void emit_lang_atom(struct lane *e, uint32_t atom)
+/* A number of loop `strip` is its next one. */
+static void put_atom(struct lane *e, uint32_t atom, uint32_t strip)
 {
 	const struct lang_atom *a = &e->loops->atom[atom];
 
-	if (a->kind == ATOM_LENGTH)
+	if (strip != LANG_NONE && a->kind == ATOM_NUMBER && a->loop == strip)
+		text_put(&e->o, "(bz_i64)%s",
+			 emit_lang_register(e, e->loops->loop[strip].number + 1));
+	else if (a->kind == ATOM_LENGTH)
 		text_put(&e->o, "N%u_%u", a->array, a->axis);
 	else
 		text_put(&e->o, "(bz_i64)%s", emit_lang_register(e, a->reg));
 }
 
-static void put_point(struct lane *e, uint32_t form)
+void emit_lang_sum(struct lane *e, uint32_t form, uint32_t strip)
 {
 	const struct lang_form *f = &e->loops->form[form];
 
 	text_put(&e->o, "(bz_i64)(%lldul", (long long)f->constant);
 	for (unsigned k = 0; k < f->n; k++) {
 		text_put(&e->o, " + %lldul * (bz_u64)", (long long)f->term[k].factor);
-		emit_lang_atom(e, f->term[k].atom);
+		put_atom(e, f->term[k].atom, strip);
 		if (f->term[k].by != LANG_NONE) {
 			text_put(&e->o, " * (bz_u64)");
-			emit_lang_atom(e, f->term[k].by);
+			put_atom(e, f->term[k].by, strip);
 		}
 	}
 	text_put(&e->o, ")");
@@ -139,7 +143,7 @@ static uint32_t span_of_point(struct lane *e, const struct lang_atom *a)
 	text_put(&e->o, "bz_span_at(bz_%s_%s(", op_row(a->op)->stem, dtype_row(a->type)->suffix);
 	for (unsigned k = 0; k < 3 && a->operand[k] != LANG_NONE; k++) {
 		text_put(&e->o, "%s", k ? ", " : "");
-		put_point(e, a->operand[k]);
+		emit_lang_sum(e, a->operand[k], LANG_NONE);
 	}
 	text_put(&e->o, "));\n");
 	return v;
@@ -218,7 +222,7 @@ static uint32_t span_of_atom(struct lane *e, uint32_t loop, uint32_t atom, int d
 	if (lang_atom_before(e->loops, atom, loop)) {
 		v = fresh(e);
 		text_put(&e->o, "bz_span_at(");
-		emit_lang_atom(e, atom);
+		put_atom(e, atom, LANG_NONE);
 		text_put(&e->o, ");\n");
 		return v;
 	}

@@ -122,8 +122,9 @@ bool emit_lang_keep(struct lane *e, uint32_t at);
 /* CODE_FUSES. */
 void emit_lang_fuses(struct lane *e, uint32_t at);
 
-/* The value of an atom that is known before the loop, or of a loop's number around it. */
-void emit_lang_atom(struct lane *e, uint32_t atom);
+/* The form's value, of what is known before the loop; of loop `strip`, if it is one, before its
+ * next turn. */
+void emit_lang_sum(struct lane *e, uint32_t form, uint32_t strip);
 /* Writes a test before the loop: `bad` is 0 only if all places of the loop that it sets in
  * e->inside are inside their arrays in every turn.  Returns how many these are. */
 unsigned emit_lang_bounds(struct lane *e, uint32_t loop);

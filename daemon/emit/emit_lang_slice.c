@@ -325,12 +325,13 @@ void emit_lang_blocks(struct lane *e, uint32_t range)
 	const struct lang_ins *i = &e->p->code[range], *take;
 	const char *next = emit_lang_register(e, i->d + 1);
 	const char *left = emit_lang_register(e, i->d + 2), *type;
-	bool all = takes_all(e, x);
+	bool all;
 
 	take = e->closely ? emit_lang_taken(e, e->loop[range] - 1) : NULL;
 	if (!take || !is_float_sum(take))
 		return;
 	type = suffix(take->type);
+	all = takes_all(e, x);
 	text_put(&e->o,
 		 "while (BZ_LANED(%s, %s, %s%s)) {\nBZ_LANES(%s, %s, %s);\nBZ_STRIP(%u, c);\n"
 		 "for (const bz_i64 q = %s + (bz_i64)(c - c %% BZ_LANES_%s); %s < q; "

@@ -58,24 +58,27 @@ def _order(ord, axis):
     return ord if plain else None
 
 
+def _start(x, axis):
+    """The array and its axes, each None where it is NumPy's affair."""
+    a = _of(x) if axis is not None or not _core.is_stored(x) else None
+    if a is None:
+        return None, None
+    return a, tuple(range(a.ndim)) if axis is None else _axes(a, axis)
+
+
 def norm(x, ord=None, axis=None, keepdims=False):
     """Norm of a vector or matrix, or of those that lie along axes."""
-    a, along = _of(x) if axis is not None or not _core.is_stored(x) else None, None
-    if a is not None and axis is None:
-        along = tuple(range(a.ndim)) if ord is None or a.ndim < 3 else None
-    elif a is not None:
-        along = _axes(a, axis)
+    a, along = _start(x, axis)
     count = len(along) if type(along) is tuple else 1
-    fits = along is not None and (count < 3 or axis is None) and type(keepdims) is bool
+    few = count < 3 or axis is None and ord is None
+    fits = along is not None and few and type(keepdims) is bool
     order = _order(ord, count) if fits else None
     return _norm(x, ord, axis, keepdims) if order is None else _along(a, order, along, keepdims)
 
 
 def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
     """Norm of vectors along one axis or several, or of all elements."""
-    a, along = _of(x) if axis is not None or not _core.is_stored(x) else None, None
-    if a is not None:
-        along = tuple(range(a.ndim)) if axis is None else _axes(a, axis)
+    a, along = _start(x, axis)
     fits = along is not None and ord is not None and type(keepdims) is bool
     order = _order(ord, 1) if fits else None
     if order is None:
