@@ -48,8 +48,10 @@ struct life {
 	uv_loop_t loop;
 	uv_signal_t term, interrupt, hangup, cpu;
 	uv_prepare_t turn;
+	uv_idle_t look; /* while it is active, the loop does not sleep ... */
 	uv_timer_t idle, limit, drain, sample;
-	uint64_t drain_until; /* ms of the loop's clock */
+	uint64_t look_ns, look_until; /* ... for so long, until then, of uv_hrtime() */
+	uint64_t drain_until;	      /* ms of the loop's clock */
 	struct listener *listener;
 	struct ctl *ctl;
 	uint64_t turn_ns, turn_idle_ns, turn_cpu_ns;
@@ -99,6 +101,23 @@ static void log_turn(struct life *l, uint64_t work, uint64_t wall)
 			  is->ru_minflt - was.ru_minflt, is->ru_nivcsw - was.ru_nivcsw);
 }
 
+/* Behind a message the loop looks for the next one (proto/spin.h). */
+static void on_look(uv_idle_t *h)
+{
+	struct life *l = h->data;
+
+	if (uv_hrtime() >= l->look_until)
+		uv_idle_stop(h);
+}
+
+static void look_on(struct life *l, uint64_t now)
+{
+	if (!l->look_ns || l->stopping)
+		return;
+	l->look_until = now + l->look_ns;
+	uv_idle_start(&l->look, on_look);
+}
+
 /* Before it polls: what passed since the last time is one iteration.  By the clock,
  * less the waiting for events, it has the time in which the machine gave the core to
  * somebody else; the thread's own time has interrupts that came while it waited.  Its
@@ -118,11 +137,13 @@ static void on_turn(uv_prepare_t *h)
 	if (l->turn_ns && wall > l->d.longest_wall_ns)
 		l->d.longest_wall_ns = wall;
 	if (l->turn_ns &&
-	    (l->d.turn.packets || l->d.turn.jobs || l->d.turn.plans || l->d.turn.chores))
+	    (l->d.turn.packets || l->d.turn.jobs || l->d.turn.plans || l->d.turn.chores)) {
+		look_on(l, now);
 		moments_add((struct moment){.began = now - wall,
 					    .ended = now,
 					    .number = l->d.turn.packets,
 					    .kind = MOMENT_TURN});
+	}
 	log_turn(l, work, wall);
 	l->turn_ns = now;
 	l->turn_idle_ns = idle;
@@ -437,13 +458,14 @@ static void make_handles(struct life *l)
 	uv_signal_init(&l->loop, &l->hangup);
 	uv_signal_init(&l->loop, &l->cpu);
 	uv_prepare_init(&l->loop, &l->turn);
+	uv_idle_init(&l->loop, &l->look);
 	uv_timer_init(&l->loop, &l->idle);
 	uv_timer_init(&l->loop, &l->limit);
 	uv_timer_init(&l->loop, &l->drain);
 	uv_timer_init(&l->loop, &l->sample);
 	l->hangup.data = l->drain.data = l->cpu.data = l;
 	l->term.data = l->interrupt.data = l->turn.data = l->idle.data = l;
-	l->sample.data = l;
+	l->sample.data = l->look.data = l;
 	uv_signal_start(&l->term, on_signal, SIGTERM);
 	uv_signal_start(&l->interrupt, on_signal, SIGINT);
 	uv_signal_start(&l->hangup, on_hangup, SIGHUP);
@@ -479,6 +501,7 @@ static void take_down(struct life *l)
 	uv_close((uv_handle_t *)&l->drain, NULL);
 	uv_close((uv_handle_t *)&l->cpu, NULL);
 	uv_close((uv_handle_t *)&l->turn, NULL);
+	uv_close((uv_handle_t *)&l->look, NULL);
 	uv_close((uv_handle_t *)&l->idle, NULL);
 	uv_close((uv_handle_t *)&l->limit, NULL);
 	uv_close((uv_handle_t *)&l->sample, NULL);
@@ -524,6 +547,7 @@ static void make_state(struct life *l, struct config *config)
 	l->config = config;
 	l->d.loop = &l->loop;
 	l->d.quota_bytes = config->quota_bytes;
+	l->look_ns = (uint64_t)config->spin_ns;
 	l->d.arena_bytes = config->arena_bytes;
 	l->d.rules = &config->rules;
 	l->d.audit = control_create();

@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "base/xalloc.h"
+#include "spin.h"
 
 #define SYSTEM_CONF "/etc/braze/brazed.conf"
 #define LINE_BYTES  4096
@@ -500,6 +501,9 @@ static enum status load(struct config *c, int argc, char **argv, const char *aga
 		work_out(c);
 		st = check_device(c, err);
 	}
+	if (!st && !spin_time(&c->spin_ns, c->spin_us))
+		st = err_set(err, E_INVALID, "%s: spin_us = %.80s: wants auto, or microseconds",
+			     c->origin[CONFIG_spin_us], c->spin_us);
 	if (!st && !log_check(c->log))
 		st = err_set(err, E_INVALID,
 			     "%s: log = %.80s: wants LEVEL or TOPIC:LEVEL,... with error, warn, "

@@ -41,12 +41,13 @@ struct config {
 	struct rules rules;	    /* sections of the file */
 	char *origin[CONFIG_COUNT]; /* "default", "/etc/...:12", "environment", ... */
 	enum config_action action;
-	bool user;	/* --user: this user's own daemon */
-	bool detach;	/* --detach: into the background once it listens */
-	bool verbose;	/* -v: log at debug */
-	int private_fd; /* --private FD: serve this connection only; -1 */
-	int take_over;	/* --take-over FD, by main: go on from this state; -1 */
-	int argc;	/* to read it all again */
+	bool user;	 /* --user: this user's own daemon */
+	bool detach;	 /* --detach: into the background once it listens */
+	bool verbose;	 /* -v: log at debug */
+	int64_t spin_ns; /* what spin_us says */
+	int private_fd;	 /* --private FD: serve this connection only; -1 */
+	int take_over;	 /* --take-over FD, by main: go on from this state; -1 */
+	int argc;	 /* to read it all again */
 	char **argv;
 	char *file; /* the absolute path of -f; NULL: none was named */
 };

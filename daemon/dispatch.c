@@ -87,7 +87,8 @@ static enum status start_device(struct device *dev, const char *self, const stru
 				    .device = dev->name,
 				    .target = dev->index,
 				    .events = dev->index ? &events : NULL,
-				    .env = c->worker_env};
+				    .env = c->worker_env,
+				    .spin = c->spin_us};
 
 	return executor_create(&dev->executor, dev->brazed->loop, &x, dev->brazed->cache, err);
 }

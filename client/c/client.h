@@ -287,6 +287,7 @@ struct braze_session {
 	pthread_cond_t wake;
 	int fd;
 	bool reading;		   /* somebody polls the socket */
+	int64_t spin_ns;	   /* and looks at it for so long before he sleeps */
 	struct braze_future *open; /* unanswered */
 	struct err death;	   /* why state is not OK */
 	struct braze_spent spent;  /* by the daemon, as it said last; 0 once it is not asked */

@@ -22,6 +22,7 @@
 #include "near.h"
 #include "op_table.h"
 #include "region.h"
+#include "spin.h"
 #include "ticket.h"
 #include "watch.h"
 #include "who.h"
@@ -222,6 +223,7 @@ static enum status try_connect(struct braze_session **out, const struct braze_op
 	if (!s)
 		return err_set(err, E_NOMEM, "no memory for a session");
 	s->fd = -1;
+	spin_time(&s->spin_ns, getenv("BRAZE_SPIN_US"));
 	s->refs = 1;
 	s->next_id = 1;
 	s->profile_at = UINT64_MAX;

@@ -25,6 +25,7 @@
 #include "pages.h"
 #include "profile.h"
 #include "region.h"
+#include "spin.h"
 #include "ticket.h"
 
 #define HELLO_TIMEOUT 10000 /* ms for the daemon to answer hello */
@@ -325,7 +326,7 @@ static bool pump(struct braze_session *s, int ms)
 
 	s->reading = true;
 	pthread_mutex_unlock(&s->sock);
-	n = poll(&p, 1, ms);
+	n = spin_readable(s->fd, s->spin_ns) ? 1 : poll(&p, 1, ms);
 	bool interrupted = n < 0 && errno == EINTR;
 	pthread_mutex_lock(&s->sock);
 	if (n > 0 && !atomic_load(&s->state))

@@ -16,6 +16,7 @@
 #include "base/xalloc.h"
 #include "cuda_blas.h"
 #include "cuda_error.h"
+#include "spin.h"
 
 #define PACKET_BYTES (COMMAND_BYTES + COMMAND_HELD * sizeof(struct command))
 
@@ -23,11 +24,11 @@
 #define HANG_MS	 2000 /* a step without progress for so long hangs */
 #define GRACE_MS 500  /* after it was cancelled */
 
-#define SPIN_US	      100 /* that an issuer looks for the end of a run, or for the next */
-#define SPIN_MOST_US  10000000
-#define TIME_EACH     16 /* of so many short runs one is timed by events */
-#define KEEP_MIB      64 /* of freed memory that a lane keeps by itself */
-#define KEEP_MOST_MIB 65536
+#define ISSUER_US      100 /* that an issuer looks for the end of a run, or for the next */
+#define ISSUER_MOST_US 10000000
+#define TIME_EACH      16 /* of so many short runs one is timed by events */
+#define KEEP_MIB       64 /* of freed memory that a lane keeps by itself */
+#define KEEP_MOST_MIB  65536
 
 int64_t cuda_worker_clock(void)
 {
@@ -296,15 +297,16 @@ static int64_t setting(const char *name, int64_t otherwise)
 static void read_run_settings(struct cuda *c)
 {
 	int64_t each = setting("BRAZE_WORKER_TIME_EACH", TIME_EACH);
-	int64_t spin = setting("BRAZE_WORKER_SPIN_US", SPIN_US);
+	int64_t spin = setting("BRAZE_WORKER_SPIN_US", ISSUER_US);
 	int64_t keep = setting("BRAZE_WORKER_KEEP_MIB", KEEP_MIB);
 
 	c->time_each = (uint32_t)(each < 1 ? 1 : each < INT32_MAX ? each : INT32_MAX);
-	c->spin_ns = (spin < 0 ? 0 : spin < SPIN_MOST_US ? spin : SPIN_MOST_US) * 1000;
+	c->spin_ns = (spin < 0 ? 0 : spin < ISSUER_MOST_US ? spin : ISSUER_MOST_US) * 1000;
 	c->keep_bytes = (uint64_t)(keep < 0		  ? 0
 				   : keep < KEEP_MOST_MIB ? keep
 							  : KEEP_MOST_MIB)
 			<< 20;
+	spin_time(&c->look_ns, getenv("BRAZE_SPIN_US"));
 	/* Who looks takes nobody's core where there are few. */
 	c->crowded = sysconf(_SC_NPROCESSORS_ONLN) < 4;
 }
@@ -330,7 +332,10 @@ static void serve(struct cuda *c)
 		int fd = -1;
 		ssize_t n = 0;
 
-		if (poll(&p, 1, 0) == 0) {
+		p.revents = 0;
+		if (spin_readable(c->fd, c->look_ns))
+			p.revents = POLLIN;
+		else if (poll(&p, 1, 0) == 0) {
 			atomic_fetch_add(&c->page->wakes, 1);
 			poll(&p, 1, busy ? TICK_MS : -1);
 		}

@@ -194,7 +194,8 @@ struct cuda_kernel {
 struct cuda_copyout {
 	struct cuda_host *host;
 	uint64_t offset;
-	uint32_t bytes, at; /* in the slot's bounce buffer */
+	uint32_t bytes;
+	const char *from; /* in a buffer of the run's slot */
 };
 
 struct cuda_run {
@@ -228,8 +229,8 @@ struct cuda_run {
 	bool suspect;		     /* a step behind the last mark may be to blame for a death */
 	struct cuda_spot from[8];    /* [nfetch] */
 	struct cuda_copyout *copyout;
-	uint32_t bounced; /* bytes of the bounce buffer in use */
-	uint32_t nword;	  /* words of its errors in use, and whose they are */
+	uint32_t bounced, edged; /* bytes of the slot's buffers in use */
+	uint32_t nword;		 /* words of its errors in use, and whose they are */
 	struct command_fault word[LIMIT_PARTITION_CHECKS];
 	uint32_t library_products, own_products; /* slices of products: by cuBLAS, by our kernel */
 	struct err err;
@@ -276,15 +277,19 @@ struct cuda_item {
 };
 
 struct cuda_slot {
-	bool taken; /* under the lane's lock */
+	bool taken;   /* under the lane's lock */
+	bool no_edge; /* the driver gave no memory for `edge` */
 	CUevent begin, end;
 	CUdeviceptr cancel; /* its word, 0 but for a run that is cancelled */
 	char *bounce;	    /* pinned: fetched bytes, then small copies */
+	char *edge;	    /* pinned: what lies before and behind registered chunks, of results;
+			       NULL until there is some */
 	CUdeviceptr error;  /* a word for each check of a run */
 	uint64_t *found;    /* pinned: what they are at its end */
 };
 #define CUDA_ERROR_BYTES  (LIMIT_PARTITION_CHECKS * sizeof(uint64_t))
 #define CUDA_BOUNCE_BYTES (8 * LIMIT_INLINE_BYTES + CUDA_SMALL_BYTES)
+#define CUDA_EDGE_BYTES	  (1u << 20) /* two chunks */
 
 /* The lane's other streams: for steps of a volley that do not depend on each other. */
 struct cuda_side {
@@ -389,6 +394,7 @@ struct cuda {
 	int64_t spin_ns; /* an issuer looks for the end of a run, or the next, before it sleeps */
 	uint32_t time_each;	 /* of so many short runs one is timed by events */
 	uint64_t keep_bytes;	 /* freed memory that a lane keeps by itself */
+	int64_t look_ns;	 /* who reads packets looks for the next one, likewise */
 	bool crowded;		 /* few cores: who looks for something yields */
 	atomic_ullong pin_limit; /* bytes of arenas that may be registered */
 	uint64_t chunk_bytes;
@@ -568,6 +574,8 @@ void cuda_words_finish(struct cuda *c);
 
 /* cuda_lane.c: the queue of a client.  Command thread. */
 struct cuda_lane *cuda_lane_of(struct cuda *c, uint64_t client);
+/* On the issuer's thread: is there the slot's buffer `edge`?  It is made at its first use. */
+bool cuda_lane_edge(struct cuda_lane *l, struct cuda_slot *s);
 void cuda_lane_give(struct cuda_lane *l, enum cuda_item_kind kind, uint32_t region, uint64_t arg,
 		    struct cuda_run *run);
 void cuda_lane_cancel(struct cuda_lane *l, uint64_t job);

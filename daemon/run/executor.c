@@ -432,6 +432,7 @@ enum status executor_create(struct executor **out, struct uv_loop_s *loop,
 	x->self = xstrdup(config->self);
 	x->device = xstrdup(config->device);
 	x->env = xstrdup(config->env ? config->env : "");
+	x->spin = xstrdup(config->spin ? config->spin : "auto");
 	x->threads = config->threads;
 	x->target = config->target;
 	x->flights = config->target ? FLIGHTS : CLIENT_FLIGHTS;
@@ -514,6 +515,7 @@ void executor_destroy(struct executor *x)
 	free(x->self);
 	free(x->device);
 	free(x->env);
+	free(x->spin);
 	free(x);
 }
 

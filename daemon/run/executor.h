@@ -109,6 +109,8 @@ struct executor_config {
 	unsigned target;		      /* its kernels in struct plan_step; 0: the CPU */
 	const struct executor_events *events; /* NULL for the CPU */
 	const char *env; /* names of variables that its worker gets as well; NULL: none */
+	const char
+		*spin; /* how long its worker looks for a packet, as in proto/spin.h; NULL: auto */
 };
 
 struct executor_stats {

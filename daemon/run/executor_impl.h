@@ -118,7 +118,7 @@ struct executor {
 	uv_loop_t *loop;
 	struct cache *cache;
 	char *self, *device;
-	char *env; /* of its configuration */
+	char *env, *spin; /* of its configuration */
 	int threads;
 	unsigned target;
 	uint32_t flights; /* at most FLIGHTS */

@@ -56,20 +56,22 @@ static bool env_passes(const char *entry, const char *more)
 	return env_named(entry, more);
 }
 
-/* Fills env[] (of ENV_MAX); what is for workers alone comes from here only. */
-static void env_build(char **env, const char *more, char *threads, char *device)
+/* Fills env[] (of ENV_MAX); what own[] names comes from there only. */
+static void env_build(char **env, const char *more, char *const *own, int nown)
 {
 	extern char **environ;
 	int n = 0;
 
-	for (char **e = environ; *e && n < ENV_MAX - 4; e++) {
-		if (env_passes(*e, more) && strncmp(*e, "BRAZE_WORKER_THREADS=", 21) != 0 &&
-		    strncmp(*e, "BRAZE_WORKER_DEVICE=", 20) != 0)
+	for (char **e = environ; *e && n < ENV_MAX - nown - 1; e++) {
+		bool ours = false;
+
+		for (int i = 0; i < nown; i++)
+			ours |= !strncmp(*e, own[i], (size_t)(strchr(own[i], '=') + 1 - own[i]));
+		if (!ours && env_passes(*e, more))
 			env[n++] = *e;
 	}
-	env[n++] = (char *)"OPENBLAS_NUM_THREADS=1";
-	env[n++] = threads;
-	env[n++] = device;
+	for (int i = 0; i < nown; i++)
+		env[n++] = own[i];
 	env[n] = NULL;
 }
 
@@ -78,13 +80,15 @@ static int start_process(pid_t *pid, const struct executor *x, int sock, int pag
 	posix_spawn_file_actions_t fa;
 	posix_spawnattr_t attr;
 	sigset_t all, none;
-	char *env[ENV_MAX], threads[48], device[64];
+	char *env[ENV_MAX], threads[48], device[64], spin[64];
+	char *const own[] = {(char *)"OPENBLAS_NUM_THREADS=1", threads, device, spin};
 	char *argv[] = {x->self, (char *)"--worker", (char *)"3", NULL};
 	int rc = 0;
 
 	snprintf(threads, sizeof threads, "BRAZE_WORKER_THREADS=%d", x->threads);
 	snprintf(device, sizeof device, "BRAZE_WORKER_DEVICE=%s", x->device);
-	env_build(env, x->env, threads, device);
+	snprintf(spin, sizeof spin, "BRAZE_SPIN_US=%s", x->spin);
+	env_build(env, x->env, own, (int)(sizeof own / sizeof *own));
 	sigfillset(&all);
 	sigemptyset(&none);
 	posix_spawn_file_actions_init(&fa);

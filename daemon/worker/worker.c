@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "base/xalloc.h"
+#include "spin.h"
 
 #define STREAM_BYTES (16 << 20) /* where the size of the cache is not known */
 #define POLL_NS	     200000	/* the socket is looked at no more often while a run is under way */
@@ -275,6 +276,7 @@ static bool serve_one(struct worker *w)
 
 	w->progress->thread[0].turns++;
 	if (!w->head) {
+		spin_readable(w->fd, w->spin_ns);
 		n = packet_read(w, w->packet, &fd, 0);
 		if (n > 0 && rank_of(w->packet, (size_t)n) == RANK_WAITS)
 			enqueue(w, w->packet, (size_t)n, fd);
@@ -357,6 +359,7 @@ enum status worker_serve(int fd, struct progress *progress, const struct kernel_
 	enum status st = OK;
 
 	w->fd = fd;
+	spin_time(&w->spin_ns, getenv("BRAZE_SPIN_US"));
 	w->progress = progress;
 	w->progress->thread[0].tid = (uint32_t)gettid();
 	w->tail = &w->head;

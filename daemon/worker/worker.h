@@ -40,6 +40,7 @@ struct worker_packet {
 
 struct worker {
 	int fd;
+	int64_t spin_ns; /* it looks at the socket for so long before it sleeps */
 	struct progress *progress;
 	struct pool *pool;
 	struct regions regions;

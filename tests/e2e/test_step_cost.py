@@ -58,7 +58,7 @@ def counted(folder, pid):
                     reason="needs valgrind and a daemon without sanitizers")
 def test_a_short_step_among_many_takes_at_most_8000_instructions():
     # An arena that valgrind finds room for.
-    with Counted(tier=0, threads=1, arena_bytes="1G") as daemon:
+    with Counted(tier=0, threads=1, arena_bytes="1G", spin_us=0) as daemon:
         pids = [daemon.pid, daemon.worker()]
         program = PROGRAM.replace("PIDS", repr(pids))
         subprocess.run([sys.executable, "-c", program], check=True, timeout=300,
