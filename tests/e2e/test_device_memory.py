@@ -188,6 +188,24 @@ assert braze.asarray(foreign.Giver(numpy.ones((3, 4), "f4")), "f8").dtype == num
 """)
 
 
+def test_from_dlpack_takes_it_as_well(gpu):
+    run(gpu, MADE + """
+theirs = foreign.Giver(wanted)
+before = braze.counters()["brought"]
+b = np.from_dlpack(theirs)
+b += 1
+assert (numpy.asarray(b) == wanted + 1).all()
+try:
+    np.from_dlpack(theirs, copy=False)
+except BufferError as e:
+    assert "copy=False" in str(e)
+else:
+    raise AssertionError
+theirs.close()
+assert braze.counters()["brought"] == before + 1 and foreign.Giver.deleted == 1
+""")
+
+
 def test_another_device_is_none_of_the_daemons(gpu):
     run(gpu, MADE + """
 foreign.begin(1)

@@ -8,7 +8,7 @@ import sys
 import numpy
 
 from braze import _core
-from braze.numpy import _creation, _fallback, _flags, _order, _sharing
+from braze.numpy import _creation, _device, _fallback, _flags, _order, _sharing
 
 ndarray = _core.ndarray
 _MISSING = numpy._NoValue
@@ -117,8 +117,12 @@ def sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=Fa
 
 def from_dlpack(x, /, *, device=None, copy=None):
     """An array on another library's memory: of braze's own a view, else a copy, which
-    may not be written."""
+    may not be written.  Of what lies on a GPU: a copy made there, an array like any other."""
     if type(x) is not ndarray:
+        if device is None and _device.is_foreign(x):
+            if copy is False:
+                raise BufferError("memory of a GPU is taken by a copy within it: leave copy=False out")
+            return _creation.public_asarray(_device.take(x))
         kwargs = {"device": device, "copy": copy}
         return _fallback.call("from_dlpack", numpy.from_dlpack, (x,), kwargs)
     if device not in (None, "cpu"):
