@@ -93,8 +93,7 @@ struct bz_acc {
 #define BZ_WARPS   8
 #define BZ_LANES   32 /* of a warp */
 #define BZ_TILE	   32
-#define BZ_TILES 16 /* rows of tiles whose columns come one after the other */
-#define BZ_TILE_ROWS 4 /* of a tile, that a thread reads at once */
+#define BZ_TILE_ROWS (BZ_TILE / BZ_WARPS) /* of a tile, that a thread has: a block has BZ_THREADS */
 
 
 BZ_FN bool bz_cancelled(const bz_head &h)

@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "base/xalloc.h"
+#include "cuda_facts.h"
 #include "cuda_worker.h"
 #include "worker/kernels.h"
 
@@ -121,36 +122,6 @@ static enum status image_read(char **out, int fd, uint64_t bytes, struct err *er
 	return OK;
 }
 
-/* What an entry takes of a multiprocessor: the driver's word, else calculated. */
-static void look(struct cuda_kernel *k, int entry)
-{
-	struct cuda *c = k->c;
-	struct cuda_facts *f = &k->facts[entry];
-	int registers = 0, shared = 0, threads = 0;
-
-	if (c->api.cuFuncGetAttribute &&
-	    (c->api.cuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, k->entry[entry]) ||
-	     c->api.cuFuncGetAttribute(&shared, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
-				       k->entry[entry]) ||
-	     c->api.cuFuncGetAttribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
-				       k->entry[entry])))
-		registers = shared = threads = 0;
-	*f = (struct cuda_facts){.units = c->units,
-				 .registers = (uint32_t)registers,
-				 .shared = (uint32_t)shared,
-				 .most_threads = threads > 0 ? (uint32_t)threads : CUDA_THREADS};
-	cuda_geometry_resident(f, &c->limits);
-	for (unsigned i = 0; i < CUDA_BLOCK_SIZES; i++) {
-		int blocks = 0;
-
-		if (f->resident[i] && c->api.cuOccupancyMaxActiveBlocksPerMultiprocessor &&
-		    c->api.cuOccupancyMaxActiveBlocksPerMultiprocessor(
-			    &blocks, k->entry[entry], (int)cuda_geometry_threads(i), 0) ==
-			    CUDA_SUCCESS)
-			f->resident[i] = (uint16_t)blocks;
-	}
-}
-
 /* Load the module and look up every entry now: a lazy driver would do it inside the
  * first launch. */
 static enum status module_load(struct cuda_kernel *k, const char *image, struct err *err)
@@ -180,7 +151,7 @@ static enum status module_load(struct cuda_kernel *k, const char *image, struct 
 						cuda_entry_name((unsigned)i), k->id);
 		found += k->entry[i] != NULL;
 		if (k->entry[i])
-			look(k, i);
+			cuda_facts_entry(&k->facts[i], &c->api, k->entry[i], c->units, &c->limits);
 	}
 	if (st == OK && !found)
 		return err_set(err, E_COMPILE, "kernel %u: its code has no entry point", k->id);

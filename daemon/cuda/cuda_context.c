@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "cuda_error.h"
+#include "cuda_facts.h"
 #include "cuda_worker.h"
 
 #define OLDEST_ARCH 50 /* older ones lack what generated code uses */
@@ -107,15 +108,7 @@ static enum status describe(struct cuda *c, int ordinal, struct err *err)
 	c->arch = (uint32_t)(10 * attribute(c, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
 			     attribute(c, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
 	c->units = (uint32_t)attribute(c, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
-	c->limits = (struct cuda_limits){
-		.threads =
-			(uint32_t)attribute(c, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR),
-		.registers = (uint32_t)attribute(
-			c, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR),
-		.shared = (uint32_t)attribute(
-			c, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR),
-		.blocks =
-			(uint32_t)attribute(c, CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR)};
+	cuda_facts_limits(&c->limits, &c->api, c->device);
 	c->khz = (uint32_t)attribute(c, CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
 	c->single_to_double =
 		(uint32_t)attribute(c, CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO);

@@ -14,15 +14,13 @@
 
 void cuda_issue_copyouts(struct cuda_run *run)
 {
-	const char *bounce = run->lane->slot[run->slot].bounce;
-
 	for (uint32_t i = 0; i < run->ncopyout; i++) {
 		const struct cuda_copyout *o = &run->copyout[i];
 
-		memcpy(o->host->addr + o->offset, bounce + o->at, o->bytes);
+		memcpy(o->host->addr + o->offset, o->from, o->bytes);
 	}
 	run->ncopyout = 0;
-	run->bounced = 0;
+	run->bounced = run->edged = 0;
 }
 
 enum status cuda_issue_settle(struct cuda_run *run, struct err *err)

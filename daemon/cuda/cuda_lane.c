@@ -38,6 +38,18 @@ static enum status slot_open(struct cuda_lane *l, uint32_t i, struct err *err)
 	return st;
 }
 
+bool cuda_lane_edge(struct cuda_lane *l, struct cuda_slot *s)
+{
+	void *mem = NULL;
+
+	if (!s->edge && !s->no_edge) {
+		s->no_edge = l->c->api.cuMemHostAlloc(&mem, CUDA_EDGE_BYTES,
+						      CU_MEMHOSTALLOC_PORTABLE) != CUDA_SUCCESS;
+		s->edge = s->no_edge ? NULL : mem;
+	}
+	return s->edge != NULL;
+}
+
 /* Pinned memory: the mark, which the device writes, then the bounce buffers, then the
  * errors that were found. */
 static enum status pinned_open(struct cuda_lane *l, struct err *err)
@@ -103,7 +115,11 @@ static void lane_shut(struct cuda_lane *l)
 		if (l->slot[i].end)
 			cuda_context_expect(c, c->api.cuEventDestroy_v2(l->slot[i].end),
 					    "an event");
+		if (l->slot[i].edge)
+			cuda_context_expect(c, c->api.cuMemFreeHost(l->slot[i].edge),
+					    "pinned memory");
 		l->slot[i].begin = l->slot[i].end = NULL;
+		l->slot[i].edge = NULL;
 	}
 	pthread_mutex_lock(&l->lock);
 	l->open = false;

@@ -9,6 +9,8 @@
 #include "loops/kernel_abi.h"
 
 #define MANY_WARPS  16	/* warps a multiprocessor wants busy */
+#define TEAM_ROWS   128 /* of a column, that a warp of a team is there for */
+#define MANY_TEAMS  16	/* teams over columns, so that the last ones cost little */
 #define TILE_LEAST  16	/* a loop shorter than this is not worth tiles */
 #define ROW_LEAST   256 /* a row shorter than this is not worth strips */
 #define SECTOR	    32	/* bytes that memory moves at least */
@@ -361,15 +363,18 @@ static int64_t blocks_of(const struct domain *d)
 }
 
 /* Have so many units of pieces (points, or 32 of them) enough to do for the whole GPU?  Every
- * multiprocessor has a task, and the warps that it wants, or as many as there can be. */
+ * multiprocessor has a task, and the warps that it wants, or as many as there can be.  Over
+ * columns a block is one team, of which few are there at once: a last turn of few blocks
+ * costs as much as a full one, so there are several turns. */
 static bool enough(const struct domain *d, int64_t units, bool columns)
 {
 	int64_t tasks = units * up(d->reduced, (int64_t)1 << d->piece);
 
+	if (columns)
+		return tasks >= (int64_t)d->units * MANY_TEAMS;
 	if (tasks < d->units)
 		return false;
-	return tasks * CUDA_WARPS >= (int64_t)d->units * MANY_WARPS ||
-	       (!columns && blocks_of(d) <= CUDA_WARPS);
+	return tasks * CUDA_WARPS >= (int64_t)d->units * MANY_WARPS || blocks_of(d) <= CUDA_WARPS;
 }
 
 /* How large pieces are: chunks, or less where those are too few.  Where each point is one
@@ -478,13 +483,17 @@ static void pieces_of(struct cuda_launch *l, const struct domain *d)
 	l->chi = min64(s->hi << (CHUNK_LOG - d->piece), l->chi);
 }
 
-/* The warps of a team: each has room for the values of 8 turns of theirs, of `turns` in all. */
-static void teams(struct cuda_launch *l, const struct domain *d, int64_t turns, int64_t most)
+/* The warps of a team: each has room for the values of 8 turns of theirs, of `turns` in all; over
+ * columns at least one for each TEAM_ROWS rows of a piece, so that much is under way. */
+static void teams(struct cuda_launch *l, const struct domain *d, int64_t turns, int64_t most,
+		  bool across)
 {
-	int64_t least = up(turns, 8);
+	int64_t least = up(turns, 8), rows = min64(d->reduced, (int64_t)1 << d->piece);
 
 	l->least = (uint16_t)team_for(d, INT32_MAX, least, 1);
 	l->most = (uint16_t)team_for(d, 0, least, most);
+	if (across && rows / TEAM_ROWS > least)
+		least = min64(rows / TEAM_ROWS, most);
 	l->team = team_for(d, l->work, least, most);
 }
 
@@ -524,7 +533,7 @@ static void plan_reduce(struct cuda_launches *out, struct domain *d)
 	}
 	l->kind = LAUNCH_TASKS;
 	l->work = tasks;
-	teams(l, d, most, across ? min64(d->reduced, CUDA_WARPS) : most);
+	teams(l, d, most, across ? min64(d->reduced, CUDA_WARPS) : most, across);
 	l->bytes = moved(d, l->hi - l->lo,
 			 min64((l->chi - l->clo) << d->piece, d->reduced ? d->reduced : 1));
 	lay(l, d);

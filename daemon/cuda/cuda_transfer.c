@@ -6,8 +6,10 @@
  *                          ring waits for what is on the stream
  *   up to 32 KiB           to the device by the driver's own staging, or, where the device
  *                          reads ordinary memory by itself, through the run's bounce
- *                          buffer; from it through that, whose bytes reach the arena when
- *                          the run is complete
+ *                          buffer
+ *   from it, up to 1 MiB   of a run, which is what lies before and behind registered chunks:
+ *                          through buffers of the run's slot, whose bytes reach the arena when
+ *                          the run is complete, so that nobody waits before
  *   everything else        through the rings, while the issuer waits
  *
  * An arena's bytes that were written by an earlier copy, still under way, may only
@@ -50,23 +52,37 @@ static enum status plain_up(struct cuda_run *run, const struct cuda_spot *from, 
 				  err, "copying %llu bytes to the device", (unsigned long long)n);
 }
 
+/* Room for n bytes in the buffers of the run's slot; NULL: there is none. */
+static char *room(struct cuda_run *run, uint64_t n)
+{
+	struct cuda_slot *s = &run->lane->slot[run->slot];
+	uint32_t at = 8 * LIMIT_INLINE_BYTES + run->bounced, edge = run->edged;
+	uint32_t whole = (uint32_t)((n + 15) / 16 * 16);
+
+	if (n <= CUDA_BOUNCE_BYTES - at) {
+		run->bounced += whole;
+		return s->bounce + at;
+	}
+	if (n > CUDA_EDGE_BYTES - edge || !cuda_lane_edge(run->lane, s))
+		return NULL;
+	run->edged += whole;
+	return s->edge + edge;
+}
+
 static enum status plain_down(struct cuda_run *run, CUdeviceptr from, const struct cuda_spot *to,
 			      uint64_t n, struct err *err)
 {
 	struct cuda_lane *l = run->lane;
-	uint32_t at = 8 * LIMIT_INLINE_BYTES + run->bounced;
+	char *by = n <= CUDA_EDGE_BYTES ? room(run, n) : NULL;
 
-	if (at + n > CUDA_BOUNCE_BYTES)
+	if (!by)
 		return cuda_ring_down(l, to->host->addr + to->offset, from, n, err);
 	run->copyout = xrealloc(run->copyout, run->ncopyout + 1, sizeof *run->copyout);
 	run->copyout[run->ncopyout++] = (struct cuda_copyout){
-		.host = to->host, .offset = to->offset, .bytes = (uint32_t)n, .at = at};
-	run->bounced += (uint32_t)((n + 15) / 16 * 16);
+		.host = to->host, .offset = to->offset, .bytes = (uint32_t)n, .from = by};
 	run->writes = true;
-	return cuda_context_check(
-		l->c,
-		l->c->api.cuMemcpyDtoHAsync_v2(l->slot[run->slot].bounce + at, from, n, l->stream),
-		err, "copying %llu bytes from the device", (unsigned long long)n);
+	return cuda_context_check(l->c, l->c->api.cuMemcpyDtoHAsync_v2(by, from, n, l->stream), err,
+				  "copying %llu bytes from the device", (unsigned long long)n);
 }
 
 /* n bytes between a place of an arena and the device. */

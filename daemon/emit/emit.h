@@ -21,7 +21,7 @@ enum status emit_cuda_source(char **out, const struct nest *spec, struct err *er
 const char *emit_cuda_prologue(void);
 /* Entry bz_matmul of contract/cuda_abi.h for this element type. */
 enum status emit_cuda_matmul(char **out, unsigned dtype, struct err *err) MUST_USE;
-#define EMIT_CUDA_GENERATION 12
+#define EMIT_CUDA_GENERATION 13
 
 /* Has the text of a map this entry (enum cuda_entry)?  bz_map it always has. */
 bool emit_cuda_has(const struct nest *spec, unsigned entry);

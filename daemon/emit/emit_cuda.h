@@ -32,10 +32,9 @@ void emit_cuda_instrs(struct cuda_gen *g, unsigned section);
 bool emit_cuda_whole(const struct cuda_gen *g, unsigned a);
 /* Address of access a at x<l>, of the first of its points where they are one member. */
 void emit_cuda_address(struct cuda_gen *g, unsigned a);
-/* An entry point with this name and this one statement. */
-void emit_cuda_entry(struct cuda_gen *g, const char *name, const char *body);
-
-/* The same of a map (enum cuda_entry), if its spec has it. */
+/* An entry point (enum cuda_entry) with this one statement. */
+void emit_cuda_entry(struct cuda_gen *g, unsigned entry, const char *body);
+/* The same of a map, if its spec has it. */
 void emit_cuda_map_entry(struct cuda_gen *g, unsigned entry, const char *body);
 
 void emit_cuda_map(struct cuda_gen *g);

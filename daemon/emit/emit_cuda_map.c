@@ -241,15 +241,12 @@ static void put_rows(struct cuda_gen *g)
 
 /* ---- tiles ------------------------------------------------------------------------- */
 
-/* Tile b of two loops: down BZ_TILES rows of tiles before the next column of them, so that
- * blocks that run together read, and write, stretches of memory and not a line here and there. */
+/* Tile b of two loops.  Their order does not matter to memory: all that run together have
+ * stretches of it, whichever way they go. */
 static void put_tile_of_two(struct cuda_gen *g)
 {
-	text_add(g->o, "const I r = b - first * n1, g = bz_over(r, BZ_TILES * n1);\n"
-		       "const I in = r - g * (BZ_TILES * n1), down = first + g * BZ_TILES;\n"
-		       "const I h = end - down < BZ_TILES ? end - down : BZ_TILES;\n"
-		       "const I j = bz_over(in, h);\n"
-		       "from.x0 = (down + in - j * h) * BZ_TILE;\nfrom.x1 = j * BZ_TILE;\n");
+	text_add(g->o, "const I j = bz_over(b, n1);\n"
+		       "from.x0 = j * BZ_TILE;\nfrom.x1 = (b - j * n1) * BZ_TILE;\n");
 }
 
 /* Tile b of more loops: numbered like points. */
@@ -318,12 +315,10 @@ static void put_tile_loops(struct cuda_gen *g)
 }
 
 /* A point of the tile: `along` steps of the last loop from its first, `across` of loop
- * `tile`; there: is it one of the loops' points, and k a row of the tile?  Of a whole tile all
- * are. */
+ * `tile`; there: is it one of the loops' points?  Of a whole tile all are. */
 static void put_tile_point(struct cuda_gen *g, const char *across, const char *along)
 {
-	text_add(g->o, "const int k = from_row + i * rows;\nbz_place<I> at;\n"
-		       "bool there = k < BZ_TILE;\n");
+	text_add(g->o, "const int k = row + i * BZ_WARPS;\nbz_place<I> at;\nbool there = true;\n");
 	for (unsigned l = 0; l < g->n->npar; l++) {
 		if (l == g->innermost)
 			text_put(g->o, "at.x%u = from.x%u + %s;\n", l, l, along);
@@ -333,16 +328,13 @@ static void put_tile_point(struct cuda_gen *g, const char *across, const char *a
 	}
 }
 
-/* Each thread's rows of the tile, a few at a time. */
-#define TILE_ROWS                                                                                  \
-	"for (int from_row = row; from_row < BZ_TILE; from_row += BZ_TILE_ROWS * rows) {\n"
+/* Each thread's rows of the tile, whose block has BZ_THREADS threads. */
 #define TILE_ROW "#pragma unroll\nfor (int i = 0; i < BZ_TILE_ROWS; i++) {\n"
 
 /* Bring what is dense along loop `tile` into shared memory, a warp along it: first all that
  * a thread reads, so that it is in flight together. */
 static void put_tile_loads(struct cuda_gen *g)
 {
-	text_add(g->o, TILE_ROWS);
 	for (unsigned a = 0; a < g->n->naccess; a++) {
 		const char *t = emit_cuda_type(g->n->access[a].dtype);
 
@@ -354,11 +346,9 @@ static void put_tile_loads(struct cuda_gen *g)
 		text_put(g->o, "if (there) v[i] = bz_ld<bz_%s>(", t);
 		emit_cuda_address(g, a);
 		text_put(g->o,
-			 ");\n}\n" TILE_ROW "const int k = from_row + i * rows;\n"
-			 "if (k < BZ_TILE) tile%u[k][lane] = v[i];\n}\n}\n",
-			 a);
+			 ");\n}\n" TILE_ROW "tile%u[row + i * BZ_WARPS][lane] = v[i];\n}\n}\n", a);
 	}
-	text_add(g->o, "}\n__syncthreads();\n");
+	text_add(g->o, "__syncthreads();\n");
 }
 
 /* The tiles in shared memory: declared, as parameters, or handed on. */
@@ -380,12 +370,11 @@ static void put_tile(struct cuda_gen *g)
 		       "const bz_place<I> &from, bool all");
 	put_staged(g, ", bz_tile<bz_", "> &tile", "");
 	text_add(g->o, ")\n{\n"
-		       "const int lane = threadIdx.x % BZ_LANES, row = threadIdx.x / BZ_LANES;\n"
-		       "const int rows = blockDim.x / BZ_LANES;\n");
+		       "const int lane = threadIdx.x % BZ_LANES, row = threadIdx.x / BZ_LANES;\n");
 	put_tile_loops(g);
 	if (g->staged)
 		put_tile_loads(g);
-	text_add(g->o, TILE_ROWS TILE_ROW);
+	text_add(g->o, TILE_ROW);
 	put_tile_point(g, "k", "lane");
 	text_add(g->o, "I p = at.x0;\n");
 	for (unsigned l = 1; l < g->n->npar; l++)
@@ -394,7 +383,7 @@ static void put_tile(struct cuda_gen *g)
 		       "continue;\n");
 	emit_cuda_place(g);
 	emit_cuda_instrs(g, SECTION_BODY);
-	text_add(g->o, "}\n}\n}\n");
+	text_add(g->o, "}\n}\n");
 }
 
 static void put_tiles(struct cuda_gen *g)

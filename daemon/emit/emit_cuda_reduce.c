@@ -316,33 +316,22 @@ static void put_spot(struct cuda_gen *g)
 		 "bz_spot<I> at;\n(bz_place<I> &)at = bz_decode<I>(A, p);\nreturn at;\n}\n");
 }
 
-/* A few threads a block: with layout bz_<layout>. */
-static void put_groups(struct cuda_gen *g, const char *layout, const char *index,
-		       const char *suffix, const char *entry)
+/* A few threads a block: with layout bz_<layout>, and indices of type `index`. */
+static void put_groups(struct cuda_gen *g, unsigned entry, const char *layout, const char *index)
 {
-	char name[64], body[128];
+	char body[128];
 
-	snprintf(name, sizeof name, "bz_reduce_%s%s", entry, suffix);
 	snprintf(body, sizeof body, "bz_reduce_groups<bz_kernel, bz_%s, bz_%s<bz_kernel>>(A);",
 		 index, layout);
-	emit_cuda_entry(g, name, body);
+	emit_cuda_entry(g, entry, body);
 }
 
-static void put_all_groups(struct cuda_gen *g, const char *index, const char *suffix)
+/* The entry over phases of one kind, `way`. */
+static void put_entry(struct cuda_gen *g, unsigned entry, const char *way, const char *index)
 {
-	if (emit_cuda_reduce_thin(g->n))
-		put_groups(g, "thin", index, suffix, "thin");
-	if (emit_cuda_reduce_vector(g->n))
-		put_groups(g, "wide", index, suffix, "vector");
-}
-
-/* The entry over phases of one kind, `way`, with indices of type `index`. */
-static void put_entry(struct cuda_gen *g, const char *way, const char *index, const char *suffix)
-{
-	char entry[64], body[256];
+	char body[256];
 	size_t at;
 
-	snprintf(entry, sizeof entry, "bz_reduce_%s%s", way, suffix);
 	if (!g->n->nmore) {
 		snprintf(body, sizeof body, "bz_reduce_%ss<bz_kernel, bz_%s>(A);", way, index);
 		emit_cuda_entry(g, entry, body);
@@ -353,6 +342,20 @@ static void put_entry(struct cuda_gen *g, const char *way, const char *index, co
 		at += (size_t)snprintf(body + at, sizeof body - at, ", %s", name(g));
 	snprintf(body + at, sizeof body - at, ">(A);");
 	emit_cuda_entry(g, entry, body);
+}
+
+/* All entries with indices of 32 bits, or of 64. */
+static void put_entries(struct cuda_gen *g, bool narrow)
+{
+	const char *index = narrow ? "i32" : "i64";
+	unsigned by = narrow ? 1 : 0; /* each narrow entry stands behind its wide one */
+
+	put_entry(g, ENTRY_bz_reduce_warp + by, "warp", index);
+	if (emit_cuda_reduce_thin(g->n))
+		put_groups(g, ENTRY_bz_reduce_thin + by, "thin", index);
+	if (emit_cuda_reduce_vector(g->n))
+		put_groups(g, ENTRY_bz_reduce_vector + by, "wide", index);
+	put_entry(g, ENTRY_bz_reduce_column + by, "column", index);
 }
 
 /* One section at every point, and the one behind it. */
@@ -403,13 +406,8 @@ void emit_cuda_reduce(struct cuda_gen *g)
 		put_spot(g);
 	for (unsigned s = 0; s < nest_sections(g->n); s += 2)
 		put_kernel(g, s);
-	put_entry(g, "warp", "i64", "");
-	put_all_groups(g, "i64", "");
-	put_entry(g, "column", "i64", "");
-	emit_cuda_entry(g, "bz_finish", g->n->nmore ? "" : "bz_finish_points<bz_kernel>(A);");
-	if (!emit_cuda_narrow(g->n))
-		return;
-	put_entry(g, "warp", "i32", "_narrow");
-	put_all_groups(g, "i32", "_narrow");
-	put_entry(g, "column", "i32", "_narrow");
+	put_entries(g, false);
+	emit_cuda_entry(g, ENTRY_bz_finish, g->n->nmore ? "" : "bz_finish_points<bz_kernel>(A);");
+	if (emit_cuda_narrow(g->n))
+		put_entries(g, true);
 }

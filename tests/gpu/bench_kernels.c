@@ -14,6 +14,7 @@
 #include "nest/compilepart.h"
 #include "sections.h"
 #include "tap.h"
+#include "cuda/cuda_facts.h"
 #include "cuda/cuda_launch.h"
 
 #define ROUNDS	   15
@@ -167,13 +168,28 @@ static bool place(struct ready *r, struct cudaside *c, const struct nest *n, str
 	good = !cuda_launch_plan(&r->launches, &step, c->units, err);
 	if (good && r->launches.part_bytes)
 		r->part = cudaside_alloc(c, r->launches.part_bytes);
-	for (unsigned i = 0; good && i < r->launches.n; i++) {
+	for (unsigned i = 0; good && i < r->launches.n; i++)
 		cuda_launch_args(r->block[i], &step);
-		cuda_launch_set(r->block[i], &r->launches, &r->launches.item[i], r->word, r->part,
-				0);
-	}
 	free(spec);
 	return good;
+}
+
+/* The geometry that the worker's model gives, before anything is tuned. */
+static void shape(struct ready *r, struct cudaside *c)
+{
+	struct cuda_limits limits;
+
+	cuda_facts_limits(&limits, &c->api, c->device);
+	for (unsigned i = 0; i < r->launches.n; i++) {
+		struct cuda_launch *item = &r->launches.item[i];
+		struct cuda_shape model;
+		struct cuda_facts facts;
+
+		cuda_facts_entry(&facts, &c->api, r->entry[i], c->units, &limits);
+		cuda_geometry_model(&model, item, &facts);
+		cuda_geometry_apply(item, &model, &facts);
+		cuda_launch_set(r->block[i], &r->launches, item, r->word, r->part, 0);
+	}
 }
 
 static bool load(struct ready *r, struct cudaside *c, const struct nest *n, struct err *err)
@@ -207,7 +223,8 @@ static double run(struct ready *r, struct cudaside *c)
 
 		cudaside_good(c,
 			      c->api.cuLaunchKernel(r->entry[i], r->launches.item[i].grid, 1, 1,
-						    CUDA_THREADS, 1, 1, 0, c->stream, params, NULL),
+						    r->launches.item[i].threads, 1, 1, 0, c->stream,
+						    params, NULL),
 			      "a launch");
 	}
 	return cudaside_stop(c);
@@ -245,6 +262,7 @@ static double measure(struct cudaside *c, const char *text, unsigned rounds, str
 			r->slot[i] = cudaside_alloc(c, plan->slot[i].bytes);
 		if (!c->failed && place(r, c, plan->step[0].nest, err) &&
 		    load(r, c, plan->step[0].nest, err)) {
+			shape(r, c);
 			run(r, c);
 			for (unsigned i = 0; i < rounds; i++)
 				t[i] = run(r, c);

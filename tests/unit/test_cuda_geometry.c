@@ -65,11 +65,18 @@ Test(cuda_geometry, the_model_fills_the_gpu_once_and_more_often_where_there_is_m
 	cuda_geometry_model(&s, &l, &f);
 	cr_assert_eq(s.threads, 256);
 	cr_assert_eq(s.blocks, 8);
-	l = points(1 << 28, 3ull << 30);
+	l = points(1 << 26, 3ull << 27);
 	cuda_geometry_model(&s, &l, &f);
-	cr_assert_eq(s.blocks, 32, "four waves at most");
+	cr_assert_eq(s.blocks, 8 * 11, "as many waves as leave each thread 128 bytes");
 	cuda_geometry_apply(&l, &s, &f);
-	cr_assert_eq(l.grid, 32 * UNITS);
+	cr_assert_eq(l.grid, 8 * 11 * UNITS);
+	l = points(1ll << 32, 3ull << 34);
+	cuda_geometry_model(&s, &l, &f);
+	cr_assert_eq(s.blocks, 8 * 64, "at most so many");
+	l = tasks(1 << 20, 1, 8, 8);
+	l.bytes = 3ull << 34;
+	cuda_geometry_model(&s, &l, &f);
+	cr_assert_eq(s.blocks, 8, "once: tasks are long");
 }
 
 Test(cuda_geometry, the_model_takes_the_size_of_which_most_threads_fit)
