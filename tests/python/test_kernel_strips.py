@@ -99,6 +99,19 @@ def test_strips_are_told_and_refused():
         assert told not in explained(kernel, many, many.copy(), 20_000, 9)
 
 
+def test_numbers_behind_strips_are_what_they_are():
+    """The strip's length is a number of the program's, and no 1."""
+    a, b, w = np.zeros(20_000), np.ones(20_000), np.arange(5000.0)
+    kernel = braze.kernel_from_text("""
+kernel behind(inout a: float64[:], inout b: float64[:], inout w: float64[:], n: int64, turns: int64) -> (s: float64) {
+    for t in 0..turns { for i in 0..n { a[i] += b[i] } }
+    w[:] = 2.0 * w[:]
+    s = sum(w)
+}""")
+    assert kernel(a, b, w, 20_000, 6) == 2 * np.arange(5000.0).sum()
+    assert (w == 2 * np.arange(5000.0)).all() and (a == 6).all()
+
+
 def thread_bits():
     """A line for what is left, and for each of some random programs."""
     kernel = braze.kernel_from_text(SMOOTH)
