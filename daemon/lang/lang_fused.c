@@ -341,20 +341,22 @@ static void leaning_asked(struct walk *w, void *data)
 	struct lang_fusion *f = a->out;
 
 	f->fine = 0;
-	if (w->out->why || (!w->supposed && are_short(w, LANG_ROWS_LEAST)) ||
-	    !lie_together(w, a->fuses))
+	if (w->out->why ||
+	    (!w->supposed && (are_short(w, LANG_ROWS_LEAST) || !lie_together(w, a->fuses))))
 		return;
 	lang_depend_near(a->near, w->turns, w->access, w->naccess);
 	for (unsigned y = 0; y < w->naccess; y++)
 		for (unsigned x = 0; x <= y; x++) {
+			bool same = w->p->code[w->place[x]].a == w->p->code[w->place[y]].a;
 			unsigned far;
 
-			if (!a->near[w->naccess * x + y] ||
+			/* Bounds that are a guess are the same number: nothing is near then. */
+			if (!(w->supposed ? same : a->near[w->naccess * x + y]) ||
 			    (!w->access[x].writes && !w->access[y].writes))
 				continue;
 			far = turns_between(w, x, y);
 			f->lean = far > f->lean ? far : f->lean;
-			f->straight &= w->p->code[w->place[x]].a == w->p->code[w->place[y]].a;
+			f->straight &= same;
 			ask_straight(w, a, x, y);
 		}
 	f->fine = f->lean && f->lean <= lang_lean_of(a->fuses);
@@ -422,11 +424,16 @@ static int64_t computed(const struct lang_ins *i, uint64_t a, uint64_t b)
 	}
 }
 
-/* What registers of integers have as the loop begins, each loop around in one of its turns. */
-static void guess_registers(const struct lang_program *p, uint32_t range, union lang_reg *reg)
+/* What registers of integers have as the loop begins, each loop around in one of its turns; rise:
+ * by so much each parameter has more than the one before it. */
+static void guess_registers(const struct lang_program *p, uint32_t range, int64_t rise,
+			    union lang_reg *reg)
 {
 	for (uint32_t k = 0; k < p->nreg; k++)
 		reg[k].i = USUAL;
+	for (unsigned k = 0; k < p->nparam; k++)
+		if (!p->param[k].rank)
+			reg[p->param[k].reg].i += rise * k;
 	for (uint32_t k = 0; k < p->nconst; k++)
 		reg[p->constant[k].reg] = p->constant[k].value;
 	for (uint32_t at = p->entry; at < range; at++) {
@@ -481,7 +488,10 @@ static struct lang_fusion guess(const struct lang_program *p, const struct lang_
 
 	*same = 0;
 	if (reg && array) {
-		guess_registers(p, fuses->a, reg);
+		guess_registers(p, fuses->a, 0, reg);
+		/* From one parameter to another that is the same number there are no turns. */
+		if (reg[fuses->b].i == reg[fuses->b + 1].i)
+			guess_registers(p, fuses->a, USUAL, reg);
 		guess_arrays(p, array);
 		*same = lang_fusion_alike(fuses, reg);
 		if (!lang_fusion_of(&f, p, NULL, fuses, reg, array, true))
