@@ -448,6 +448,16 @@ static void put_exit(struct baseline *w)
 	lang_x86_u8(&w->b, 0xc3);
 }
 
+static void show(struct baseline *w, uint32_t at)
+{
+	uint32_t reg;
+	unsigned type;
+
+	for (unsigned k = 0; lang_alloc_makes(&reg, &type, w->a, at, k); k++)
+		if (reg < w->p->nreg && w->shown[reg])
+			lang_base_keep(w, reg);
+}
+
 static void put_code(struct baseline *w, const bool *outer)
 {
 	for (uint32_t at = 0; at < w->p->ncode && !w->failed; at++) {
@@ -458,6 +468,7 @@ static void put_code(struct baseline *w, const bool *outer)
 		w->place[at] = w->b.n;
 		if (at >= w->after)
 			put_one(w, at, outer[at]);
+		show(w, at);
 	}
 }
 
@@ -512,7 +523,7 @@ static bool write_code(struct baseline *w)
 	w->a = lang_alloc_of(w->p, w->unit);
 	w->place = calloc(w->p->ncode + 1, sizeof *w->place);
 	w->begin = calloc(w->p->ncode + 1, sizeof *w->begin);
-	if (outer && w->a && w->place && w->begin) {
+	if (outer && w->a && w->place && w->begin && lang_base_find_shown(w)) {
 		find_arrays(w);
 		put_entry(w);
 		put_code(w, outer);
@@ -526,6 +537,7 @@ static bool write_code(struct baseline *w)
 	lang_alloc_free(w->a);
 	free(w->place);
 	free(w->begin);
+	free(w->shown);
 	free(w->way);
 	free(w->rare);
 	return !w->failed && !w->b.full;

@@ -31,9 +31,12 @@ struct baseline {
 	const struct lang_kernel *k;
 	const struct lang_program *p;
 	struct lang_alloc *a;
-	bool unit;	       /* every array's last axis lies closely */
-	bool failed;	       /* no memory */
-	uint32_t after;	       /* instructions below are written already, with one before */
+	bool unit;	/* every array's last axis lies closely */
+	bool failed;	/* no memory */
+	uint32_t after; /* instructions below are written already, with one before */
+	/* [register]: a look at a loop may ask for it, though nothing in the loop names it: what
+	 * bounds, indices and conditions were made of.  Its memory has its value at all times. */
+	bool *shown;
 	size_t *place, *begin; /* [instruction]: its code; of a function, with the loads before */
 	size_t exit;
 	struct way *way;
@@ -71,6 +74,8 @@ void lang_base_with(struct baseline *w, uint32_t op, unsigned group, unsigned to
 		    unsigned type, unsigned spare);
 /* The machine's step; all: it sees every register. */
 void lang_base_step(struct baseline *w, uint32_t at, bool all);
+/* w->shown; false: no memory. */
+bool lang_base_find_shown(struct baseline *w);
 /* The register's value to its memory. */
 void lang_base_keep(struct baseline *w, uint32_t reg);
 /* Everything that lives before, or behind, instruction `at` to memory, or from there. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "lang_baseline.h"
+#include "lang_loops.h"
 #include "lang_uses.h"
 
 int32_t lang_base_word(const struct baseline *w, uint32_t word)
@@ -221,6 +222,35 @@ void lang_base_keep(struct baseline *w, uint32_t reg)
 		save(w, reg);
 	else
 		save_copy(w, reg);
+}
+
+/* Has the atom's register a value from before loop l on?  ALLOC_NONE; the register. */
+static uint32_t shown_by(const struct lang_loops *loops, const struct lang_atom *a, uint32_t l)
+{
+	if (a->kind == ATOM_NUMBER)
+		return l != a->loop && lang_loop_inside(loops, l, a->loop)
+			       ? loops->loop[a->loop].number
+			       : ALLOC_NONE;
+	return a->reg != LANG_NONE && a->from <= loops->loop[l].range &&
+			       loops->loop[l].range <= a->last
+		       ? a->reg
+		       : ALLOC_NONE;
+}
+
+bool lang_base_find_shown(struct baseline *w)
+{
+	struct lang_loops *loops = lang_loops_of(w->p);
+
+	w->shown = calloc(w->p->nreg + 1, sizeof *w->shown);
+	for (uint32_t k = 0; w->shown && loops && k < loops->natom; k++)
+		for (uint32_t l = 0; l < loops->nloop; l++) {
+			uint32_t reg = shown_by(loops, &loops->atom[k], l);
+
+			if (reg != ALLOC_NONE && w->a->type[reg] == DT_INT64)
+				w->shown[reg] = true;
+		}
+	lang_loops_free(loops);
+	return w->shown && loops;
 }
 
 void lang_base_save(struct baseline *w, uint32_t at)

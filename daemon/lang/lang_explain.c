@@ -97,7 +97,7 @@ static uint32_t tell_fused(struct look *l, uint32_t at, const struct lang_ins *i
 	struct lang_fusion f = {.fine = 0};
 	unsigned other;
 
-	if (same && !lang_fusion_of(&f, p, l->loops, i->a, l->run.reg, l->run.array, false))
+	if (same && !lang_fusion_of(&f, p, l->loops, i, l->run.reg, l->run.array, false))
 		f.fine = 0;
 	if (by_strips && !(same && lang_fusion_done(&f, i->to)))
 		return apart;
@@ -120,6 +120,22 @@ static uint32_t tell_fused(struct look *l, uint32_t at, const struct lang_ins *i
 	tell_lines(l, apart, behind, other, other + 1);
 	fprintf(l->out, ": %s\n", apart_since(&f, known, same));
 	return apart;
+}
+
+/* The loop is told of as it is written, behind a word of its strips, if they lean. */
+static uint32_t tell_leaning(struct look *l, const struct lang_ins *i)
+{
+	const struct lang_program *p = l->run.program;
+	struct lang_fusion f = {.fine = 0};
+
+	if (lang_lean_wanted(l->kernel) && all_known(l, i) &&
+	    lang_fusion_of(&f, p, l->loops, i, l->run.reg, l->run.array, false) &&
+	    lang_fusion_done(&f, true))
+		fprintf(l->out,
+			"%*sline %u: some of its turns for one strip of the loops inside after the "
+			"other, which lean\n",
+			2 * (int)l->depth, "", p->code[i->a].line);
+	return i[1].d;
 }
 
 static void one(struct look *l, uint32_t at)
@@ -152,7 +168,8 @@ static void all(struct look *l)
 		if (l->end && at == l->end)
 			at = l->behind;
 		if (p->code[at].code == CODE_FUSES && !p->code[at].op)
-			at = tell_fused(l, at, &p->code[at]);
+			at = lang_lean_of(&p->code[at]) ? tell_leaning(l, &p->code[at])
+							: tell_fused(l, at, &p->code[at]);
 		one(l, at);
 	}
 }

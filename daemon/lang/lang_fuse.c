@@ -6,19 +6,12 @@
  * whether their bounds may be computed before the first.  A variable that each turn of all loops
  * sets before it asks for it is as good as one of each.  What a guess refuses (lang_fusion_guess)
  * is taken back: texts have copies of loops only where calls are likely to use them. */
-#include "lang_fuse.h"
+#include "lang_fuse_parts.h"
 
 #include <string.h>
 
-#include "lang_check.h"
-
-#define NAMES_MAX 48   /* variables of before that a loop names */
-#define CODE_MAX  4096 /* instructions, behind which texts get no copies */
-#define ITEMS_MAX 32   /* statements of the loops that are joined */
-
-/* Turns of a strip: what several arrays have there stays in the nearest caches. */
-#define STRIP	      2048
-#define STRIP_OF_ROWS 8 /* of loops with others inside */
+#define NAMES_MAX 48 /* variables of before that a loop names */
+#define ITEMS_MAX 32 /* statements of the loops that are joined */
 
 /* A variable of before the loop that its body names. */
 struct variable {
@@ -107,7 +100,7 @@ static bool are_simple(struct lang_checker *c, node *loop)
 }
 
 /* The number that a step is; 0: it is none that is known here. */
-static int64_t step_of(const struct lang_checker *c, node *loop)
+int64_t lang_fuse_step(const struct lang_checker *c, node *loop)
 {
 	node *n = lang_node_at(c, loop->c);
 	int64_t sign = 1;
@@ -200,7 +193,7 @@ static bool find_names(struct lang_checker *c, struct row *row, unsigned k, node
 static bool may_be_one_of(struct lang_checker *c, node *loop)
 {
 	return loop->kind == NODE_FOR && loop->access == CLAIM_NONE && !loop->integer &&
-	       loop->body && step_of(c, loop) && are_simple(c, loop) &&
+	       loop->body && lang_fuse_step(c, loop) && are_simple(c, loop) &&
 	       !any(c, loop->body, is_odd, NULL);
 }
 
@@ -238,7 +231,7 @@ static bool goes_with(struct lang_checker *c, struct row *row, node *loop)
 
 	if (!may_be_one_of(c, loop) || !find_names(c, row, l, loop))
 		return false;
-	if (l && step_of(c, loop) != step_of(c, lang_node_at(c, row->loop[0])))
+	if (l && lang_fuse_step(c, loop) != lang_fuse_step(c, lang_node_at(c, row->loop[0])))
 		return false;
 	for (unsigned k = 0; k < l; k++)
 		if (!share_none(row, k, l) || !bounds_stay(c, row, k, loop))
@@ -257,18 +250,8 @@ static void find_row(struct lang_checker *c, struct row *row, uint32_t id)
 
 /* ---- The one loop ---- */
 
-/* A statement of the loops that are joined.  levels: it is the first of the next one, in so many
- * loops around it. */
-struct item {
-	uint32_t id, loop; /* loop: of whose body it is */
-	unsigned levels;
-};
-
-static bool one_loop(struct lang_checker *c, const struct item *loop, unsigned n, uint32_t pairs,
-		     const uint32_t *first, bool deep);
-
 /* The number of a joined loop by the name that this one has for it. */
-static bool name_number(struct lang_checker *c, node *loop, uint32_t reg)
+bool lang_fuse_number(struct lang_checker *c, node *loop, uint32_t reg)
 {
 	struct symbol *s = lang_symbol(c, loop);
 
@@ -282,8 +265,8 @@ static bool name_number(struct lang_checker *c, node *loop, uint32_t reg)
 
 /* The bounds of the loops, in registers behind each other; first: those of the first one, as they
  * are. */
-static bool bounds(struct lang_checker *c, const struct item *loop, unsigned n, uint32_t *pairs,
-		   uint32_t *first)
+bool lang_fuse_bounds(struct lang_checker *c, const struct fuse_item *loop, unsigned n,
+		      uint32_t *pairs, uint32_t *first)
 {
 	if (!lang_register(c, lang_node_at(c, loop->id), 2 * n, pairs))
 		return false;
@@ -312,7 +295,7 @@ static bool seam(struct lang_checker *c, node *n, unsigned levels)
 }
 
 /* How many loops that stand in a row here can be one as well. */
-static unsigned inner_row(struct lang_checker *c, const struct item *item, unsigned n)
+static unsigned inner_row(struct lang_checker *c, const struct fuse_item *item, unsigned n)
 {
 	static _Thread_local struct row row;
 
@@ -325,22 +308,22 @@ static unsigned inner_row(struct lang_checker *c, const struct item *item, unsig
 	return row.n;
 }
 
-static bool inner_loop(struct lang_checker *c, const struct item *item, unsigned n)
+static bool inner_loop(struct lang_checker *c, const struct fuse_item *item, unsigned n)
 {
 	node *x = lang_node_at(c, item->id);
 	uint32_t first[3], pairs;
 	struct lang_ins told = {.code = CODE_FUSES, .op = 1, .c = n};
 
-	if (!bounds(c, item, n, &pairs, first) || !lang_register(c, x, 1, &told.d))
+	if (!lang_fuse_bounds(c, item, n, &pairs, first) || !lang_register(c, x, 1, &told.d))
 		return false;
 	told.a = c->program->ncode + 1;
 	told.b = pairs;
-	return lang_emit(c, x, told) && one_loop(c, item, n, pairs, first, true);
+	return lang_emit(c, x, told) && lang_fuse_one(c, item, n, pairs, first, true);
 }
 
 /* Statements in their order.  What a loop declares is forgotten where the next one begins, unless
  * an inner loop goes on there. */
-static bool items(struct lang_checker *c, const struct item *item, unsigned n, uint32_t number,
+static bool items(struct lang_checker *c, const struct fuse_item *item, unsigned n, uint32_t number,
 		  bool deep)
 {
 	unsigned names = c->nsymbol, row;
@@ -352,12 +335,12 @@ static bool items(struct lang_checker *c, const struct item *item, unsigned n, u
 			c->nsymbol = names;
 		row = 1;
 		if (!seam(c, x, item[i].levels) ||
-		    !name_number(c, lang_node_at(c, item[i].loop), number))
+		    !lang_fuse_number(c, lang_node_at(c, item[i].loop), number))
 			return false;
 		if (deep && x->kind == NODE_FOR && i + 1 < n) {
 			for (unsigned k = i + 1;
 			     k < n && lang_node_at(c, item[k].id)->kind == NODE_FOR; k++)
-				if (!name_number(c, lang_node_at(c, item[k].loop), number))
+				if (!lang_fuse_number(c, lang_node_at(c, item[k].loop), number))
 					return false;
 			row = inner_row(c, item + i, n - i);
 		}
@@ -370,8 +353,8 @@ static bool items(struct lang_checker *c, const struct item *item, unsigned n, u
 }
 
 /* The bodies of the loops, one behind the other; false: there are too many statements. */
-static bool find_items(const struct lang_checker *c, const struct item *loop, unsigned n,
-		       struct item *out, unsigned *count)
+static bool find_items(const struct lang_checker *c, const struct fuse_item *loop, unsigned n,
+		       struct fuse_item *out, unsigned *count)
 {
 	*count = 0;
 	for (unsigned k = 0; k < n; k++) {
@@ -381,19 +364,19 @@ static bool find_items(const struct lang_checker *c, const struct item *loop, un
 		     id = lang_node_at(c, id)->next, levels = 0) {
 			if (*count == ITEMS_MAX)
 				return false;
-			out[(*count)++] = (struct item){id, loop[k].id, levels};
+			out[(*count)++] = (struct fuse_item){id, loop[k].id, levels};
 		}
 	}
 	return true;
 }
 
 /* first: its start, stop and step. */
-static bool one_loop(struct lang_checker *c, const struct item *loop, unsigned n, uint32_t pairs,
-		     const uint32_t *first, bool deep)
+bool lang_fuse_one(struct lang_checker *c, const struct fuse_item *loop, unsigned n, uint32_t pairs,
+		   const uint32_t *first, bool deep)
 {
 	node *x = lang_node_at(c, loop->id);
 	struct lang_ins range = {.code = CODE_RANGE, .a = first[0], .b = first[1], .c = first[2]};
-	struct item item[ITEMS_MAX];
+	struct fuse_item item[ITEMS_MAX];
 	bool outer = c->in_loop;
 	uint32_t start;
 	unsigned count;
@@ -415,35 +398,26 @@ static bool one_loop(struct lang_checker *c, const struct item *loop, unsigned n
 
 /* ---- Trying ---- */
 
-/* What is as it was when nothing has been tried. */
-struct before {
-	uint32_t ncode, nconst, nreg, zero, one, breaks, continues;
-	unsigned nsymbol, nclaimed;
-	int chain;
-	bool in_loop, apart;
-	struct err *err;
-};
-
-static struct before remember(const struct lang_checker *c)
+struct fuse_before lang_fuse_remember(const struct lang_checker *c)
 {
 	const struct lang_program *p = c->program;
 
-	return (struct before){.ncode = p->ncode,
-			       .nconst = p->nconst,
-			       .nreg = p->nreg,
-			       .zero = c->zero,
-			       .one = c->one,
-			       .breaks = c->breaks,
-			       .continues = c->continues,
-			       .nsymbol = c->nsymbol,
-			       .nclaimed = c->nclaimed,
-			       .chain = c->chain,
-			       .in_loop = c->in_loop,
-			       .apart = c->apart,
-			       .err = c->err};
+	return (struct fuse_before){.ncode = p->ncode,
+				    .nconst = p->nconst,
+				    .nreg = p->nreg,
+				    .zero = c->zero,
+				    .one = c->one,
+				    .breaks = c->breaks,
+				    .continues = c->continues,
+				    .nsymbol = c->nsymbol,
+				    .nclaimed = c->nclaimed,
+				    .chain = c->chain,
+				    .in_loop = c->in_loop,
+				    .apart = c->apart,
+				    .err = c->err};
 }
 
-static void take_back(struct lang_checker *c, const struct before *b)
+void lang_fuse_take_back(struct lang_checker *c, const struct fuse_before *b)
 {
 	struct lang_program *p = c->program;
 
@@ -461,7 +435,7 @@ static void take_back(struct lang_checker *c, const struct before *b)
 }
 
 /* CODE_FUSES at *fuses, about the loop behind, and the jump around that. */
-static bool question(struct lang_checker *c, node *n, struct lang_ins *ask, uint32_t *fuses)
+bool lang_fuse_question(struct lang_checker *c, node *n, struct lang_ins *ask, uint32_t *fuses)
 {
 	if (!lang_register(c, n, 1, &ask->d))
 		return false;
@@ -472,34 +446,35 @@ static bool question(struct lang_checker *c, node *n, struct lang_ins *ask, uint
 }
 
 /* The question, and the one loop. */
-static bool written(struct lang_checker *c, const struct item *loop, unsigned n, bool deep,
+static bool written(struct lang_checker *c, const struct fuse_item *loop, unsigned n, bool deep,
 		    uint32_t *fuses)
 {
 	node *x = lang_node_at(c, loop->id);
 	struct lang_ins ask = {.code = CODE_FUSES, .to = deep, .c = n};
 	uint32_t first[3];
 
-	return bounds(c, loop, n, &ask.b, first) && question(c, x, &ask, fuses) &&
-	       one_loop(c, loop, n, ask.b, first, deep);
+	return lang_fuse_bounds(c, loop, n, &ask.b, first) &&
+	       lang_fuse_question(c, x, &ask, fuses) &&
+	       lang_fuse_one(c, loop, n, ask.b, first, deep);
 }
 
 /* How many of the loops a guess says may be one: n, and they are written. */
-static unsigned try(struct lang_checker *c, const struct item *loop, unsigned n, bool deep,
+static unsigned try(struct lang_checker *c, const struct fuse_item *loop, unsigned n, bool deep,
 		    uint32_t *fuses)
 {
-	struct before b = remember(c);
+	struct fuse_before b = lang_fuse_remember(c);
 	struct err unheard = {0};
 	unsigned fine = 0;
 
 	/* Those of their loops that stand in a row are joined by the question before, or not. */
 	c->err = &unheard;
 	c->apart = true;
-	if (written(c, loop, n, deep, fuses) && c->program->ncode < CODE_MAX)
+	if (written(c, loop, n, deep, fuses) && c->program->ncode < LANG_COPIES_MAX)
 		fine = lang_fusion_guess(c->program, *fuses, deep);
 	c->err = b.err;
 	c->apart = b.apart;
 	if (fine < n)
-		take_back(c, &b);
+		lang_fuse_take_back(c, &b);
 	return fine;
 }
 
@@ -513,7 +488,7 @@ static bool has_inner(const struct lang_checker *c, node *loop)
 }
 
 /* As many as may be; 0: not two. */
-static unsigned try_some(struct lang_checker *c, const struct item *loop, unsigned n,
+static unsigned try_some(struct lang_checker *c, const struct fuse_item *loop, unsigned n,
 			 uint32_t *fuses)
 {
 	bool nested = has_inner(c, lang_node_at(c, loop->id));
@@ -527,7 +502,7 @@ static unsigned try_some(struct lang_checker *c, const struct item *loop, unsign
 	return 0;
 }
 
-/* ---- Strips ---- */
+/* ---- Loops in a loop ---- */
 
 /* Do the bounds of a loop name what the one around it counts? */
 static bool counts_by(struct lang_checker *c, node *loop, node *around)
@@ -538,11 +513,13 @@ static bool counts_by(struct lang_checker *c, node *loop, node *around)
 }
 
 /* The loops in a loop in which nothing else stands, whose bounds are the same in each of its turns;
- * 0: it is none. */
-static unsigned loops_in(struct lang_checker *c, node *around, struct item *loop)
+ * 0: it is none.  sets: they set variables of before. */
+unsigned lang_fuse_inside(struct lang_checker *c, node *around, struct fuse_item *loop, bool *sets)
 {
 	static _Thread_local struct row row;
 	uint32_t behind;
+
+	*sets = false;
 
 	if (!may_be_one_of(c, around))
 		return 0;
@@ -553,8 +530,10 @@ static unsigned loops_in(struct lang_checker *c, node *around, struct item *loop
 	for (unsigned l = 0; l < row.n; l++) {
 		node *x = lang_node_at(c, row.loop[l]);
 
-		loop[l] = (struct item){row.loop[l], 0, 0};
-		if (step_of(c, x) != 1 || counts_by(c, x, around))
+		loop[l] = (struct fuse_item){row.loop[l], 0, 0};
+		for (unsigned i = 0; i < row.names[l]; i++)
+			*sets |= row.variable[l][i].written;
+		if (lang_fuse_step(c, x) != 1 || counts_by(c, x, around))
 			return 0;
 		for (unsigned k = 0; k < row.n; k++)
 			if (!bounds_stay(c, &row, k, x))
@@ -563,94 +542,17 @@ static unsigned loops_in(struct lang_checker *c, node *around, struct item *loop
 	return behind ? 0 : row.n;
 }
 
-/* A loop's heading: its CODE_NEXT is at *start. */
-static bool heading(struct lang_checker *c, node *n, struct lang_ins *range, uint32_t *start)
+bool lang_fuse_flat(const struct lang_checker *c, const struct fuse_item *loop, unsigned n)
 {
-	if (!lang_register(c, n, 4, &range->d) || !lang_emit(c, n, *range))
-		return false;
-	*start = c->program->ncode;
-	return lang_emit(c, n, (struct lang_ins){.code = CODE_NEXT, .a = range->d});
-}
-
-static bool end_loop(struct lang_checker *c, node *n, uint32_t start)
-{
-	if (!lang_emit(c, n, (struct lang_ins){.code = CODE_LOOP, .d = start}))
-		return false;
-	c->program->code[start].d = c->program->ncode;
+	for (unsigned k = 0; k < n; k++)
+		if (has_inner(c, lang_node_at(c, loop[k].id)))
+			return false;
 	return true;
 }
 
-/* d = the lesser of a + b and c */
-static bool end_of_strip(struct lang_checker *c, node *n, uint32_t a, uint32_t b, uint32_t least,
-			 uint32_t *d)
-{
-	struct lang_ins sum = {
-		.code = CODE_OP, .op = OP_ADD, .type = DT_INT64, .to = DT_INT64, .a = a, .b = b};
-	struct lang_ins end = sum;
-
-	if (!lang_register(c, n, 2, &sum.d))
-		return false;
-	end.op = OP_MINIMUM;
-	end.d = *d = sum.d + 1;
-	end.a = sum.d;
-	end.b = least;
-	return lang_emit(c, n, sum) && lang_emit(c, n, end);
-}
-
-static bool by_strips(struct lang_checker *c, node *around, const struct item *loop, unsigned n,
-		      bool flat, uint32_t *fuses)
-{
-	struct lang_ins ask = {.code = CODE_FUSES, .to = flat, .c = n};
-	struct lang_ins strip = {.code = CODE_RANGE, .op = CLAIM_STRIPS},
-			outer = {.code = CODE_RANGE};
-	uint32_t first[3], starts[2];
-	unsigned names = c->nsymbol;
-
-	if (!bounds(c, loop, n, &ask.b, first) || !lang_bound(c, around->a, &outer.a) ||
-	    !lang_bound(c, around->b, &outer.b) || !lang_bound(c, around->c, &outer.c) ||
-	    !lang_small(c, around, flat ? STRIP : STRIP_OF_ROWS, &strip.c) ||
-	    !question(c, around, &ask, fuses))
-		return false;
-	strip.a = first[0];
-	strip.b = first[1];
-	if (!heading(c, around, &strip, &starts[0]) ||
-	    !end_of_strip(c, around, strip.d, strip.c, first[1], &first[1]) ||
-	    !heading(c, around, &outer, &starts[1]) || !name_number(c, around, outer.d))
-		return false;
-	first[0] = strip.d;
-	if (!one_loop(c, loop, n, ask.b, first, false))
-		return false;
-	c->nsymbol = names;
-	return end_loop(c, around, starts[1]) && end_loop(c, around, starts[0]);
-}
-
-static bool try_strips(struct lang_checker *c, node *around, uint32_t *fuses)
-{
-	struct item loop[LANG_FUSED];
-	struct before b = remember(c);
-	struct err unheard = {0};
-	unsigned n = loops_in(c, around, loop);
-	bool flat = true, fine = false;
-
-	if (!n)
-		return false;
-	for (unsigned k = 0; k < n; k++)
-		flat &= !has_inner(c, lang_node_at(c, loop[k].id));
-	c->err = &unheard;
-	c->apart = true;
-	c->in_loop = true;
-	if (by_strips(c, around, loop, n, flat, fuses) && c->program->ncode < CODE_MAX)
-		fine = lang_fusion_guess(c->program, *fuses, flat) != 0;
-	c->in_loop = b.in_loop;
-	c->err = b.err;
-	c->apart = b.apart;
-	if (!fine)
-		take_back(c, &b);
-	return fine;
-}
-
 /* As they are written; false: an error. */
-static bool apart(struct lang_checker *c, const struct item *loop, unsigned n, uint32_t fuses)
+bool lang_fuse_apart(struct lang_checker *c, const struct fuse_item *loop, unsigned n,
+		     uint32_t fuses)
 {
 	node *x = lang_node_at(c, loop->id);
 	uint32_t jump = c->program->ncode;
@@ -668,22 +570,24 @@ static bool apart(struct lang_checker *c, const struct item *loop, unsigned n, u
 bool lang_fuse(struct lang_checker *c, uint32_t id, uint32_t *last)
 {
 	static _Thread_local struct row row;
-	struct item loop[LANG_FUSED];
+	struct fuse_item loop[LANG_FUSED];
 	uint32_t fuses = 0;
 	unsigned n;
 
-	if (c->apart || c->inside || c->program->ncode > CODE_MAX)
+	if (c->apart || c->inside || c->program->ncode > LANG_COPIES_MAX)
 		return false;
 	find_row(c, &row, id);
 	for (unsigned k = 0; k < row.n; k++)
-		loop[k] = (struct item){row.loop[k], 0, 0};
+		loop[k] = (struct fuse_item){row.loop[k], 0, 0};
 	n = row.n > 1 ? try_some(c, loop, row.n, &fuses) : 0;
 	if (!n) {
-		loop[0] = (struct item){id, 0, 0};
-		n = try_strips(c, lang_node_at(c, id), &fuses);
+		loop[0] = (struct fuse_item){id, 0, 0};
+		n = lang_fuse_strips(c, lang_node_at(c, id), &fuses);
 	}
-	if (!n)
-		return false;
-	*last = apart(c, loop, n, fuses) ? loop[n - 1].id : 0;
+	if (!n) {
+		*last = id;
+		return lang_fuse_leaning(c, id);
+	}
+	*last = lang_fuse_apart(c, loop, n, fuses) ? loop[n - 1].id : 0;
 	return true;
 }

@@ -19,6 +19,9 @@
 #include "lang_uses.h"
 #include "lang_walk.h"
 
+typedef __int128 wide;
+
+#define STRIPS	 1  /* the loops that are cut into strips: those inside of the outermost */
 #define REFUSALS 8  /* of different values in a row, after which few are looked at */
 #define USUAL	 61 /* a guess at any number and extent */
 #define APART	 ((uintptr_t)1 << 32) /* and at the bytes between arrays */
@@ -27,6 +30,7 @@
 
 struct asking {
 	struct lang_fusion *out;
+	const struct lang_ins *fuses;
 	bool near[LANG_ACCESSES * LANG_ACCESSES];
 	bool ordered[LANG_FUSED]; /* the loop's turns come one after the other, */
 	bool asks[LANG_FUSED];	  /* and there are conditions in it */
@@ -228,14 +232,10 @@ static unsigned loops_of(const struct lang_program *p, uint32_t range)
 
 /* ---- Strips ---- */
 
-/* Are the arrays too short for strips? */
-static bool are_short(const struct walk *w)
+/* Have the arrays fewer bytes than are worth strips? */
+static bool are_short(const struct walk *w, unsigned least)
 {
 	double bytes = 0;
-	bool nested = false;
-
-	for (unsigned k = 0; k < w->naccess; k++)
-		nested |= w->access[k].nloop > 3;
 
 	for (unsigned k = 0; k < w->p->nparam; k++) {
 		const struct lang_param *x = &w->p->param[k];
@@ -245,16 +245,20 @@ static bool are_short(const struct walk *w)
 			of *= (double)w->array[x->reg].shape.dim[axis];
 		bytes += of;
 	}
-	return bytes < (nested ? LANG_ROWS_LEAST : LANG_STRIP_LEAST);
+	return bytes < least;
 }
 
 static void strips_asked(struct walk *w, void *data)
 {
 	struct asking *a = data;
 	struct lang_fusion *f = a->out;
+	bool nested = false;
 
+	for (unsigned k = 0; k < w->naccess; k++)
+		nested |= w->access[k].nloop > 3;
 	lang_nest_at_once(w, NULL);
-	if (w->out->why || w->out->nsum || (!w->supposed && are_short(w))) {
+	if (w->out->why || w->out->nsum ||
+	    (!w->supposed && are_short(w, nested ? LANG_ROWS_LEAST : LANG_STRIP_LEAST))) {
 		f->fine = 0;
 		return;
 	}
@@ -266,22 +270,123 @@ static void strips_asked(struct walk *w, void *data)
 				       w->p->code[w->place[x]].a == w->p->code[w->place[y]].a;
 }
 
-bool lang_fusion_of(struct lang_fusion *out, const struct lang_program *p,
-		    const struct lang_loops *loops, uint32_t range, const union lang_reg *reg,
-		    const struct lang_array *array, bool supposed)
+/* ---- Strips that lean ---- */
+
+/* Where a sum of the numbers of the loops inside of the strip's lies; false: it is not known. */
+static bool reaches(const struct walk *w, const struct lang_reach *x, wide *low, wide *high)
 {
-	bool by_strips = p->code[range].op == CLAIM_STRIPS;
+	*low = *high = x->address.constant;
+	for (unsigned k = STRIPS + 1; k < x->nloop; k++) {
+		const struct lang_turns *t = &w->turns[x->loop[k]];
+		bool down = t->step < 0;
+		wide one = (wide)x->address.factor[k] * t->start.constant,
+		     other = (wide)x->address.factor[k] * (t->stop.constant + (down ? 1 : -1));
+
+		if (!lang_affine_constant(&t->start) || !lang_affine_constant(&t->stop))
+			return false;
+		*low += one < other ? one : other;
+		*high += one < other ? other : one;
+	}
+	return true;
+}
+
+/* How many turns of the loops that are cut into strips can be between two that touch the same
+ * bytes, in whichever turns of the outer one; more than LANG_LEAN: it is not known, or too many. */
+static unsigned turns_between(const struct walk *w, unsigned x, unsigned y)
+{
+	const struct lang_reach *a = &w->access[x], *b = &w->access[y];
+	wide factor = a->address.factor[STRIPS], low, high, other_low, other_high;
+
+	if (!factor || a->address.factor[0] || b->address.factor[0] ||
+	    b->address.factor[STRIPS] != a->address.factor[STRIPS] || !reaches(w, a, &low, &high) ||
+	    !reaches(w, b, &other_low, &other_high))
+		return LANG_LEAN + 1;
+	/* What factor * (the turn of a - that of b) can be, and how many of the factor that is. */
+	other_low -= high + a->bytes - 1;
+	other_high -= low - (b->bytes - 1);
+	if (factor < 0) {
+		wide turned = -other_low;
+
+		factor = -factor;
+		other_low = -other_high;
+		other_high = turned;
+	}
+	if (other_high / factor > LANG_LEAN || other_low / factor < -LANG_LEAN)
+		return LANG_LEAN + 1;
+	low = other_low / factor;
+	high = other_high / factor;
+	return (unsigned)(-low > high ? -low : high);
+}
+
+/* Are the loops' turns mostly the same?  So strips have work of each, and are not more than turns.
+ */
+static bool lie_together(const struct walk *w, const struct lang_ins *fuses)
+{
+	const union lang_reg *bound = w->reg + fuses->b;
+	wide low = bound[0].i, high = bound[1].i;
+
+	for (unsigned k = 1; k < fuses->c; k++) {
+		low = bound[2 * k].i < low ? bound[2 * k].i : low;
+		high = bound[2 * k + 1].i > high ? bound[2 * k + 1].i : high;
+	}
+	for (unsigned k = 0; k < fuses->c; k++)
+		if (2 * ((wide)bound[2 * k + 1].i - bound[2 * k].i) <= high - low)
+			return false;
+	return true;
+}
+
+static void leaning_asked(struct walk *w, void *data)
+{
+	struct asking *a = data;
+	struct lang_fusion *f = a->out;
+
+	f->fine = 0;
+	if (w->out->why ||
+	    (!w->supposed && (are_short(w, LANG_ROWS_LEAST) || !lie_together(w, a->fuses))))
+		return;
+	lang_depend_near(a->near, w->turns, w->access, w->naccess);
+	for (unsigned y = 0; y < w->naccess; y++)
+		for (unsigned x = 0; x <= y; x++) {
+			bool same = w->p->code[w->place[x]].a == w->p->code[w->place[y]].a;
+			unsigned far;
+
+			/* Bounds that are a guess are the same number: nothing is near then. */
+			if (!(w->supposed ? same : a->near[w->naccess * x + y]) ||
+			    (!w->access[x].writes && !w->access[y].writes))
+				continue;
+			far = turns_between(w, x, y);
+			f->lean = far > f->lean ? far : f->lean;
+			f->straight &= same;
+			ask_straight(w, a, x, y);
+		}
+	f->fine = f->lean && f->lean <= lang_lean_of(a->fuses);
+}
+
+bool lang_lean_wanted(const struct lang_kernel *k)
+{
+	uint64_t least, now;
+
+	return !k->team || k->team->threads(&least, &now) < 2;
+}
+
+bool lang_fusion_of(struct lang_fusion *out, const struct lang_program *p,
+		    const struct lang_loops *loops, const struct lang_ins *fuses,
+		    const union lang_reg *reg, const struct lang_array *array, bool supposed)
+{
+	lang_walk_fn *then = p->code[fuses->a].op == CLAIM_STRIPS ? strips_asked
+			     : lang_lean_of(fuses)		  ? leaning_asked
+								  : asked;
 	struct asking *a = calloc(1, sizeof *a);
 	bool fine;
 
 	memset(out, 0, sizeof *out);
-	out->loops = out->fine = by_strips ? 1 : loops_of(p, range);
+	out->loops = out->fine = then == asked ? loops_of(p, fuses->a) : 1;
 	out->straight = true;
 	if (!a)
 		return false;
 	a->out = out;
-	fine = lang_walk_over(&out->nest, p, loops, range, reg, array, supposed,
-			      by_strips ? strips_asked : asked, a);
+	a->fuses = fuses;
+	fine = lang_walk_over(&out->nest, p, loops, fuses->a, reg, array, supposed, then, a);
 	out->straight &= fine && !out->nest.why;
 	free(a);
 	return fine;
@@ -319,11 +424,16 @@ static int64_t computed(const struct lang_ins *i, uint64_t a, uint64_t b)
 	}
 }
 
-/* What registers of integers have as the loop begins, each loop around in one of its turns. */
-static void guess_registers(const struct lang_program *p, uint32_t range, union lang_reg *reg)
+/* What registers of integers have as the loop begins, each loop around in one of its turns; rise:
+ * by so much each parameter has more than the one before it. */
+static void guess_registers(const struct lang_program *p, uint32_t range, int64_t rise,
+			    union lang_reg *reg)
 {
 	for (uint32_t k = 0; k < p->nreg; k++)
 		reg[k].i = USUAL;
+	for (unsigned k = 0; k < p->nparam; k++)
+		if (!p->param[k].rank)
+			reg[p->param[k].reg].i += rise * k;
 	for (uint32_t k = 0; k < p->nconst; k++)
 		reg[p->constant[k].reg] = p->constant[k].value;
 	for (uint32_t at = p->entry; at < range; at++) {
@@ -360,33 +470,56 @@ static void guess_arrays(const struct lang_program *p, struct lang_array *array)
 
 unsigned lang_fusion_alike(const struct lang_ins *fuses, const union lang_reg *reg)
 {
+	if (lang_lean_of(fuses))
+		return fuses->c;
 	for (uint32_t k = 2; k < 2 * fuses->c; k++)
 		if (reg[fuses->b + k].i != reg[fuses->b + k % 2].i)
 			return k / 2;
 	return fuses->c;
 }
 
-unsigned lang_fusion_guess(const struct lang_program *p, uint32_t fuses, bool straight)
+/* same: of how many loops the bounds are the first one's. */
+static struct lang_fusion guess(const struct lang_program *p, const struct lang_ins *fuses,
+				unsigned *same)
 {
-	uint32_t range = p->code[fuses].a;
-	unsigned same;
 	union lang_reg *reg = calloc(p->nreg + 1, sizeof *reg);
 	struct lang_array *array = calloc(LANG_PARAMS, sizeof *array);
 	struct lang_fusion f = {.fine = 0};
 
+	*same = 0;
 	if (reg && array) {
-		guess_registers(p, range, reg);
+		guess_registers(p, fuses->a, 0, reg);
+		/* From one parameter to another that is the same number there are no turns. */
+		if (reg[fuses->b].i == reg[fuses->b + 1].i)
+			guess_registers(p, fuses->a, USUAL, reg);
 		guess_arrays(p, array);
-		same = lang_fusion_alike(&p->code[fuses], reg);
-		if (!lang_fusion_of(&f, p, NULL, range, reg, array, true))
+		*same = lang_fusion_alike(fuses, reg);
+		if (!lang_fusion_of(&f, p, NULL, fuses, reg, array, true))
 			f.fine = 0;
-		if (p->code[range].op == CLAIM_STRIPS && same < p->code[fuses].c)
-			same = 0;
-		f.fine = same < f.fine ? same : f.fine;
 	}
 	free(reg);
 	free(array);
+	return f;
+}
+
+unsigned lang_fusion_guess(const struct lang_program *p, uint32_t fuses, bool straight)
+{
+	const struct lang_ins *i = &p->code[fuses];
+	unsigned same;
+	struct lang_fusion f = guess(p, i, &same);
+
+	if (p->code[i->a].op == CLAIM_STRIPS && same < i->c)
+		same = 0;
+	f.fine = same < f.fine ? same : f.fine;
 	return f.fine && f.fine == f.loops && straight && !f.straight ? f.fine - 1 : f.fine;
+}
+
+unsigned lang_lean_guess(const struct lang_program *p, uint32_t fuses)
+{
+	unsigned same;
+	struct lang_fusion f = guess(p, &p->code[fuses], &same);
+
+	return f.fine && f.straight ? f.lean : 0;
 }
 
 bool lang_fusion_straight(const struct lang_program *p, uint32_t range)
@@ -394,8 +527,7 @@ bool lang_fusion_straight(const struct lang_program *p, uint32_t range)
 	for (uint32_t at = p->entry; at < range; at++) {
 		const struct lang_ins *i = &p->code[at];
 
-		if (i->code == CODE_FUSES && !i->op && i->to && i->a <= range &&
-		    range < lang_nest_end(p, i->a))
+		if (i->code == CODE_FUSES && !i->op && i->to && range < i[1].d)
 			return true;
 	}
 	return false;
@@ -513,8 +645,8 @@ static void look(struct lang_fusions *all, struct fusion_plan *plan, const struc
 	plan->narray = lang_flat_words(r->program);
 	if (!plan->array)
 		plan->array = malloc((plan->narray + 1) * sizeof *array);
-	if (!plan->array ||
-	    !lang_fusion_of(&f, r->program, all->loops, s->a, r->reg, r->array, false)) {
+	if (!plan->array || !lang_fusion_of(&f, r->program, all->loops, &r->program->code[plan->at],
+					    r->reg, r->array, false)) {
 		plan->fine = false;
 		return;
 	}
@@ -532,9 +664,11 @@ static bool may_fuse(struct lang_fusions *all, struct fusion_plan *plan, const s
 		     const struct step *s)
 {
 	int64_t array[LANG_PARAMS * (1 + 2 * LIMIT_NDIM)];
+	const struct lang_ins *i = &r->program->code[plan->at];
 	struct lang_nest known;
 
-	if (lang_fusion_alike(&r->program->code[plan->at], r->reg) < s->c || is_little(plan, r, s))
+	if (lang_fusion_alike(i, r->reg) < s->c || is_little(plan, r, s) ||
+	    (lang_lean_of(i) && !lang_lean_wanted(r->kernel)))
 		return false;
 	lang_flatten(array, r);
 	if (is_as_before(plan, r, array)) {

@@ -85,7 +85,7 @@ bool lang_small(struct lang_checker *c, node *n, int64_t number, uint32_t *reg)
 {
 	struct value v = {
 		.type = DT_INT64, .weak = true, .literal = true, .bits = {(uint64_t)number}};
-	uint32_t *kept = number ? &c->one : &c->zero;
+	uint32_t other = 0, *kept = number == 1 ? &c->one : number ? &other : &c->zero;
 
 	if (!*kept) {
 		if (!lang_cast(c, n, &v, DT_INT64))

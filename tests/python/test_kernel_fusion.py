@@ -129,3 +129,35 @@ def test_function():
     stream(*got, 30_000)
     assert all((x == y).all() for x, y in zip(want, got))
     assert "for one strip of the loops inside" in str(braze.explain(stream, *got, 30_000))
+
+
+@pytest.mark.parametrize("way", ["interpreted", "at once", "compiled"])
+def test_what_a_condition_was_made_of_is_known(way, monkeypatch):
+    """No loop names u, which the question whether they are one asks for nevertheless."""
+    if way == "interpreted":
+        monkeypatch.setenv("BRAZE_KERNEL_CODE", "0")
+    kernel = braze.kernel_from_text("""
+kernel f(inout a: float64[:], inout b: float64[:], c: int64[:], n: int64, k: int64, turns: int64) {
+    let u = len(c) // 24
+    let v = u - 2
+    for i in 0..n { if i < v { a[i] = 1.0 } }
+    for i in 0..n { if i < v { b[i] = a[i + k] } }
+    for t in 0..turns {
+        let w = 1000 * t + n // 2
+        let z = w - 7
+        for i in 0..n { if i < z { a[i] += 1.0 } }
+        for i in 0..n { if i < z { b[i] = a[i + k] } }
+    }
+}""")
+    if way == "compiled":
+        kernel.compile()
+    for turns in (0, 3):
+        a, b = np.zeros(30_000), np.zeros(30_000)
+        kernel(a, b, np.zeros(24 * 30_000, np.int64), 29_990, 1, turns)
+        want = np.zeros(30_000)
+        want[:29_990] = 1
+        for t in range(turns):
+            want[:1000 * t + 29_990 // 2 - 7] += 1
+        assert (a == want).all()
+        end = 1000 * (turns - 1) + 29_990 // 2 - 7 if turns else 29_989
+        assert (b[:end] == want[1:end + 1]).all()

@@ -52,7 +52,7 @@ static int fused(const char *body, int64_t k, int64_t far)
 			reg[p->code[at].d] = reg[p->code[at].a];
 	}
 	if (at < p->ncode)
-		cr_assert(lang_fusion_of(&f, p, NULL, p->code[at].a, reg, array, false));
+		cr_assert(lang_fusion_of(&f, p, NULL, &p->code[at], reg, array, false));
 	if (f.fine && f.fine == f.loops && p->code[at].to && !f.straight)
 		f.fine = -1u;
 	free(reg);
@@ -154,6 +154,83 @@ Test(lang_fuse, what_stays)
 	cr_assert_eq(fused(TWO("a[i] = 1.0", "b[i] = a[i]") "\nfor i in 4..40 { a[i] = b[i + 1] }",
 			   0, N),
 		     2);
+}
+
+/* By how much the strips of a time loop would lean, of arrays that are large, b `far` bytes behind
+ * a; 0: they may not.  Nothing looks at what lies there. */
+static unsigned leans(const char *body, int64_t far)
+{
+	static char text[4096];
+	struct lang_program *p = checked(body, text, sizeof text);
+	struct lang_array array[3] = {
+		{(char *)((uintptr_t)1 << 40), {.ndim = 1, .dim = {1 << 20}}, {8}},
+		{(char *)((uintptr_t)1 << 40) + far, {.ndim = 1, .dim = {1 << 20}}, {8}},
+		{(char *)((uintptr_t)1 << 44), {.ndim = 2, .dim = {999, 500}}, {4000, 8}}};
+	union lang_reg *reg = calloc(p->nreg, sizeof *reg);
+	struct lang_fusion f = {.fine = 0};
+	unsigned by = 0;
+
+	for (uint32_t c = 0; c < p->nconst; c++)
+		reg[p->constant[c].reg] = p->constant[c].value;
+	for (uint32_t at = p->entry; at < p->ncode; at++) {
+		if (p->code[at].code == CODE_MOVE)
+			reg[p->code[at].d] = reg[p->code[at].a];
+		if (p->code[at].code != CODE_FUSES || !lang_lean_of(&p->code[at]))
+			continue;
+		cr_assert(lang_fusion_of(&f, p, NULL, &p->code[at], reg, array, false));
+		cr_assert(f.lean <= lang_lean_of(&p->code[at]) || !f.fine);
+		by = f.fine && f.straight ? f.lean : 0;
+		break;
+	}
+	free(reg);
+	lang_free(p);
+	return by;
+}
+
+#define TIME(first, second)                                                                        \
+	"for time in 0..9 {\nfor i in 20..9000 { " first " }\nfor i in 20..9000 { " second " }\n}"
+
+Test(lang_fuse, strips_that_lean)
+{
+	const int64_t apart = 1 << 24;
+
+	/* The farthest of all pairs, of which one writes, to either side. */
+	cr_assert_eq(leans(TIME("b[i] = a[i - 1] + a[i + 1]", "a[i] = b[i]"), apart), 1);
+	cr_assert_eq(leans(TIME("b[i] = a[i - 3] + a[i + 1]", "a[i] = b[i]"), apart), 3);
+	cr_assert_eq(leans(TIME("b[i] = a[i - 1] + a[i + 1]", "a[i] = b[i + 16]"), apart), 16);
+	cr_assert_eq(leans(TIME("b[i] = a[i - 1] + a[i + 1]", "a[i] = b[i + 17]"), apart), 0);
+	/* Of a matrix rows count, not what lies beside. */
+	cr_assert_eq(
+		leans("for time in 0..9 { for i in 1..998 { for j in 2..498 { m[i, j] = 1.0 } }\n"
+		      "for i in 1..998 { for j in 2..498 { a[500 * i + j] = m[i - 1, j + 1] } }\n}",
+		      apart),
+		1);
+	/* A row's end lies beside the next one's begin. */
+	cr_assert_eq(
+		leans("for time in 0..9 { for i in 2..498 { for j in 0..500 { a[500 * i + j] = 1.0 "
+		      "} }\n"
+		      "for i in 2..498 { for j in 0..500 { m[i, j] = a[500 * i + j + 1] } }\n}",
+		      apart),
+		1);
+	/* Each at its own place: these are strips that do not lean. */
+	cr_assert_eq(leans(TIME("b[i] = a[i]", "a[i] = b[i]"), apart), 0);
+	/* Places that every strip has, or that time knows of; turns that meet. */
+	cr_assert_eq(leans(TIME("b[i] = a[i - 1]", "a[i] = b[20]"), apart), 0);
+	cr_assert_eq(leans(TIME("b[i] = a[i - 1]", "a[i] = b[i + time]"), apart), 0);
+	cr_assert_eq(leans(TIME("b[i] = a[i - 1]", "a[i] = b[40 - i]"), apart), 0);
+	cr_assert_eq(leans(TIME("b[i] = b[i - 1]", "a[i] = b[i]"), apart), 0);
+	/* What is left in a variable. */
+	cr_assert_eq(leans(TIME("b[i] = a[i - 1]", "a[i] = b[i]; s = i"), apart), 0);
+	/* Arrays that overlap; other bounds, of which few turns are the same. */
+	cr_assert_eq(leans(TIME("b[i] = a[i - 1]", "a[i] = b[i]"), 80), 0);
+	cr_assert_eq(leans("for time in 0..9 { for i in 20..9000 { b[i] = a[i - 1] }\n"
+			   "for i in 20..8000 { a[i] = b[i] }\n}",
+			   apart),
+		     1);
+	cr_assert_eq(leans("for time in 0..9 { for i in 20..9000 { b[i] = a[i - 1] }\n"
+			   "for i in 20..3000 { a[i] = b[i] }\n}",
+			   apart),
+		     0);
 }
 
 /* Of the codes before the first loop that is apart. */

@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/campaign_loops.py - random programs of loops, each by every way to run one.
+
+    tests/campaign_loops.py --seed 7 --structures 5000
+
+A structure is a text; it is called ten times, with arrays of other sizes, other data and other
+places in memory.  The reference is the interpreter, with loops as they are written
+(braze.unfused()); against it stand the interpreter with loops that are joined, code that is made
+at once, the compiler's on one thread and on four, which share every loop that may be.  Compared
+are memory, results and errors, to the bit (but for the sign of a NaN); where a claim is refuted, its line.
+
+A seed goes on where its last run ended, from build/reports/campaign-loops-SEED.json, which has the
+counts and what differed.  Last line: "N passed, N failed".
+"""
+
+import argparse
+import contextlib
+import hashlib
+import json
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+REPORTS = ROOT / "build/reports"
+CALLS = 10  # of a structure
+CHUNK = 24  # structures of one process
+LIMIT = 900  # seconds of one process
+REFERENCE = "interpreted, as written"
+WAYS = {
+    REFERENCE: {"BRAZE_KERNEL_CODE": "0", "BRAZE_THREADS": "1"},
+    "interpreted": {"BRAZE_KERNEL_CODE": "0", "BRAZE_THREADS": "1"},
+    "at once": {"BRAZE_THREADS": "1"},
+    "compiled": {"BRAZE_THREADS": "1"},
+    "compiled, four threads": {"BRAZE_THREADS": "4", "BRAZE_SHARE_WORK": "0"},
+}
+
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/python")]
+
+
+# ---- The child: some structures by one way ----
+
+
+class Scalars:
+    """Statements of all kinds and types (kernel_random.py)."""
+
+    def __init__(self, rng):
+        import kernel_random
+
+        self.program = kernel_random.Program(rng)
+        self.text = self.program.text
+
+    def case(self, rng):
+        from kernel_random import SIZE
+
+        size = SIZE + rng.choice((0, 0, 0, 1, 5, -1))
+        made = [self.values(rng, size, dtype) for dtype in self.program.types.values()]
+        return made, made
+
+    def values(self, rng, size, dtype):
+        import numpy as np
+
+        return np.random.default_rng(rng.randrange(1 << 30)).integers(0, 9, size).astype(dtype)
+
+
+class Nests:
+    """Loops that nearly run at once, whose arrays meet (nest_random.py)."""
+
+    claim = ""
+
+    def __init__(self, rng):
+        import nest_random
+
+        self.nest = nest_random.Nest(rng)
+        self.text = self.nest.text.replace("for ", self.claim + "for ")
+
+    def case(self, rng):
+        import nest_random
+
+        self.nest.rng = rng
+        usual = nest_random.SIDE
+        nest_random.SIDE = rng.choice((usual, usual, usual, usual + 1, usual + 9, usual - 1))
+        try:
+            memory, arguments = self.nest.arrays()
+        finally:
+            nest_random.SIDE = usual
+        return [memory], arguments
+
+
+class Claimed(Nests):
+    """The same, all said to be parallel, rightly or not."""
+
+    claim = "parallel "
+
+
+class Rows:
+    """Loops in a row, which may be one (fusion_random.py)."""
+
+    def __init__(self, rng):
+        import fusion_random
+
+        self.program = fusion_random.Program(rng, rng.random() < 0.6)
+        self.text = self.program.text
+
+    def case(self, rng):
+        from test_kernel_fusion import arrays_of
+
+        p = self.program
+        if p.big:
+            p.n = rng.randrange(2000, 9000) if p.rank == 1 else rng.randrange(60, 150)
+        else:
+            p.n = rng.randrange(1, 14)
+        memory, views = arrays_of(p, rng)
+        return [memory], [*views, p.n, rng.choice((3, 4, 5, 4, 9))]
+
+
+class Strips:
+    """A time loop of loops (test_kernel_strips.py)."""
+
+    def __init__(self, rng):
+        from test_kernel_strips import strips_text
+
+        self.text = strips_text(rng)
+
+    def case(self, rng):
+        import numpy as np
+
+        n, far = rng.choice((700, 2500, 6000, 9001)), rng.choice((0, 0, 0, 9, 10))
+        made = np.random.default_rng(rng.randrange(1 << 30))
+        memory, wide = made.random(4 * n + 16), made.random((n, 3))
+        views = [memory[:n], memory[n + 8 - far:2 * n + 8 - far], memory[2 * n + 16:3 * n + 16]]
+        return [memory, wide], [*views, wide, n, rng.randrange(1, 7)]
+
+
+class Slices:
+    """Statements of slices, whose arrays lie on each other in every way (slice_random.py)."""
+
+    def __init__(self, rng):
+        import slice_random
+
+        self.program = slice_random.Program(rng)
+        self.text = self.program.text
+
+    def case(self, rng):
+        p = self.program
+        p.seed = rng.randrange(1 << 30)
+        for name, shape in p.shapes.items():
+            p.shapes[name] = tuple(n if rng.random() < 0.97 else rng.choice((1, 2, 3, 4)) for n in shape)
+            strides, step, order = [0] * len(shape), rng.choice((1, 1, 2, 3)), list(range(len(shape)))
+            for k in order[::rng.choice((-1, -1, 1))]:
+                strides[k] = step * rng.choice((1, 1, -1))
+                step *= p.shapes[name][k]
+            p.layouts[name] = strides, rng.randrange(8)
+        arrays, memory = p.arrays()
+        return [memory], [*arrays.values(), 1]
+
+
+class Leaning:
+    """A time loop of passes that need their neighbours (lean_random.py)."""
+
+    def __init__(self, rng):
+        import lean_random
+
+        self.program = lean_random.Program(rng)
+        self.text = self.program.text
+
+    def case(self, rng):
+        return self.program.case(rng)
+
+
+KINDS = (Rows, Nests, Scalars, Strips, Leaning, Nests, Slices, Claimed, Rows)
+
+
+def structure(number):
+    return KINDS[number % len(KINDS)](random.Random(number))
+
+
+def outcome(kernel, made, number, call):
+    """Memory, results and error of a call, as a number."""
+    import numpy as np
+
+    memory, arguments = made.case(random.Random(f"{number}/{call}"))
+    with np.errstate(all="ignore"):
+        try:
+            results = kernel(*arguments)
+        except (IndexError, ValueError) as error:
+            results = str(error)
+    if isinstance(results, str) and "the loop is not" in results:
+        # Of a claim that is wrong inside of a shared loop other threads may have done more, or find others that meet.
+        memory, results = [], results.split("the loop is not")[0]
+    digest = hashlib.sha256()
+    parts = [results] if isinstance(results, str) or results is None else np.atleast_1d(results) \
+        if not isinstance(results, tuple) else results
+    for part in (*memory, *parts):
+        part = part if isinstance(part, str) or part is None else np.array(part)
+        if not isinstance(part, np.ndarray):
+            digest.update(repr(part).encode())
+            continue
+        if part.dtype.kind in "fc":
+            part[np.isnan(part)] = np.nan
+        digest.update(part.dtype.str.encode() + part.tobytes())
+    return digest.hexdigest()[:12]
+
+
+def child(first, last, way):
+    """A line for each structure of [first, last)."""
+    import braze
+
+    for number in range(first, last):
+        made = structure(number)
+        try:
+            kernel = braze.kernel_from_text(made.text)
+        except ValueError as error:
+            print(number, "refused", hashlib.sha256(str(error).encode()).hexdigest()[:12], flush=True)
+            continue
+        if way.startswith("compiled"):
+            kernel.compile()
+            assert kernel.compiled, made.text
+        with braze.unfused() if way == REFERENCE else contextlib.nullcontext():
+            print(number, *(outcome(kernel, made, number, call) for call in range(CALLS)), flush=True)
+
+
+# ---- The parent ----
+
+
+def lines_by(way, first, last, environment):
+    """What the child says, and what was wrong with it."""
+    done = subprocess.run(
+        [sys.executable, __file__, "--child", str(first), str(last), way], text=True,
+        capture_output=True, stdin=subprocess.DEVNULL, timeout=LIMIT, env=dict(environment, **WAYS[way]))
+    wrong = f"{way}: status {done.returncode}\n{done.stderr[-3000:]}" if done.returncode else None
+    return {int(line.split()[0]): line for line in done.stdout.splitlines()}, wrong
+
+
+def chunk(first, last, environment, row):
+    """Structures [first, last) by all ways, into the row of counts."""
+    want, wrong = lines_by(REFERENCE, first, last, environment)
+    failures = [f"[{first}, {last}) {wrong}"] if wrong else []
+    for way in list(WAYS)[1:]:
+        have, wrong = lines_by(way, first, last, environment)
+        if wrong:
+            failures.append(f"[{first}, {last}) {wrong}")
+        for number in range(first, last):
+            if want.get(number) == have.get(number) and number in want:
+                row[way] = row.get(way, 0) + CALLS * ("refused" not in want[number])
+            else:
+                calls = [k - 1 for k, (a, b) in enumerate(zip(want.get(number, "").split(), have.get(number, "").split()))
+                         if a != b]
+                failures.append(f"{way}, structure {number}, calls {calls}:\n{structure(number).text}")
+    return failures
+
+
+def main():
+    parser = argparse.ArgumentParser(description="random programs of loops")
+    parser.add_argument("--seed", type=int, help="none: a fresh one")
+    parser.add_argument("--structures", type=int, default=200, help="in all, with those of before")
+    parser.add_argument("--child", nargs=3, metavar=("FIRST", "LAST", "WAY"), help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.child:
+        child(int(arguments.child[0]), int(arguments.child[1]), arguments.child[2])
+        return 0
+    import harness
+
+    seed = arguments.seed if arguments.seed is not None else int.from_bytes(os.urandom(3))
+    path = REPORTS / f"campaign-loops-{seed}.json"
+    REPORTS.mkdir(parents=True, exist_ok=True)
+    state = json.loads(path.read_text()) if path.exists() else {"structures": 0, "calls": {}, "failures": []}
+    print(f"campaign of loops: seed {seed}, from structure {state['structures']}", flush=True)
+    with harness.Daemon() as daemon:
+        environment = harness.clean_environment(BRAZE_SOCKET=daemon.socket)
+        while state["structures"] < arguments.structures:
+            many = min(CHUNK, arguments.structures - state["structures"])
+            first = seed * 10_000_000 + state["structures"]
+            failures = chunk(first, first + many, environment, state["calls"])
+            state["structures"] += many
+            state["failures"] += failures
+            for text in failures:
+                print(f"-- {text}", flush=True)
+            fresh = path.with_suffix(".new")
+            fresh.write_text(json.dumps(state, indent=1))
+            fresh.replace(path)
+    print(", ".join(f"{way}: {count}" for way, count in state["calls"].items()))
+    print(f"{sum(state['calls'].values())} passed, {len(state['failures'])} failed")
+    return 1 if state["failures"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
