@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "emit_c.h"
+#include "loops/isa.h"
 
 extern const char kernel_text_pre_h[], kernel_text_ew_h[], kernel_text_over_h[],
 	kernel_text_f16_h[], kernel_text_gather_h[], kernel_text_cx_h[], kernel_text_tree_h[];
@@ -19,6 +20,8 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void make(void)
 {
+	if (isa_halves())
+		text_add(&prologue, "#define BZ_HALVES\n");
 	text_add(&prologue, kernel_text_pre_h);
 	text_add(&prologue, kernel_text_ew_h);
 	text_add(&prologue, kernel_text_over_h);
