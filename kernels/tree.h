@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernels/tree.h - reductions, last in every prologue (pre.h ew.h f16.h cx.h tree.h).
+/* kernels/tree.h - reductions, last in every prologue (pre.h ew.h half.h f16.h cx.h tree.h).
  *
  * One tree for every backend, tier, loop order and number of threads, so a
  * reduction's bits are a function of its elements, in C order, and their type:
