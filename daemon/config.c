@@ -415,7 +415,7 @@ static void work_out(struct config *c)
 static bool is_device(const char *name, size_t n)
 {
 	static const char *const kind[] = {
-#define X(name, serve) #name ":",
+#define X(name, ...) #name ":",
 #include "contract/backends.def"
 #undef X
 	};
@@ -445,7 +445,7 @@ static enum status check_device(const struct config *c, struct err *err)
 		return OK;
 	return err_set(err, E_INVALID,
 		       "%s: device = %s: want auto, cpu"
-#define X(name, serve) ", " #name ":N"
+#define X(name, ...) ", " #name ":N"
 #include "contract/backends.def"
 #undef X
 		       ", or up to four of them with commas",

@@ -18,6 +18,7 @@
 #include "brazed.h"
 #include "cache/cache.h"
 #include "config.h"
+#include "contract/backend.h"
 #include "plan/plancache.h"
 #include "run/job.h"
 
@@ -45,9 +46,8 @@ static void on_hello(void *data, const struct command_hello *h)
 	snprintf(dev->text, sizeof dev->text, "%.*s", (int)sizeof h->text - 1, h->text);
 	dev->state = h->status == OK ? DEVICE_USABLE : DEVICE_UNUSABLE;
 	if (h->status == OK)
-		log_info("dispatch", "%s: %s, compute capability %u.%u, %llu MiB", dev->name,
-			 dev->model, h->arch / 10, h->arch % 10,
-			 (unsigned long long)(h->memory_bytes >> 20));
+		log_info("dispatch", "%s: %s, code for %u, %llu MiB", dev->name, dev->model,
+			 backend_number(h->arch), (unsigned long long)(h->memory_bytes >> 20));
 	else
 		log_warn("dispatch", "%s cannot be used%s: %s", dev->name,
 			 h->again ? " for now, and is tried again" : "", dev->text);

@@ -99,7 +99,7 @@ static int thread_setting(void)
 
 /* What BRAZE_WORKER_DEVICE names as NAME:N, and N; NULL: the processor. */
 typedef int serve_fn(int fd, struct progress *page, int number);
-#define X(name, serve) serve_fn serve;
+#define X(name, serve, ...) serve_fn serve;
 #include "contract/backends.def"
 #undef X
 
@@ -109,7 +109,7 @@ static serve_fn *device_setting(int *number)
 		const char *name;
 		serve_fn *serve;
 	} kind[] = {
-#define X(name, serve) {#name ":", serve},
+#define X(name, serve, ...) {#name ":", serve},
 #include "contract/backends.def"
 #undef X
 	};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernels/f16.cuh - float16, after pre.cuh, ew.cuh and cx.cuh in every CUDA prologue.
+/* kernels/f16.cuh - float16, after pre.cuh, ew.cuh, cx.cuh and half.h in every CUDA prologue.
  *
  * f16.h's rules for one element: every operation is float32's, rounded once.  bz_f16
  * has no operators, so a template that is not specialised here does not compile for
@@ -71,57 +71,9 @@ BZ_HALF_FN bz_f16 bz_nextafter<bz_f16>(bz_f16 a, bz_f16 b)
 	{                                                                                          \
 		return bz_##stem<bz_f32>(bz_widen(a), bz_widen(b));                                \
 	}
-BZ_HALF_REL(eq)
-BZ_HALF_REL(ne)
-BZ_HALF_REL(lt)
-BZ_HALF_REL(le)
-BZ_HALF_REL(gt)
-BZ_HALF_REL(ge)
-BZ_HALF1(sign)
-BZ_HALF1(square)
-BZ_HALF1(recip)
-BZ_HALF1(radians)
-BZ_HALF1(degrees)
-BZ_HALF1(sqrt)
-BZ_HALF1(cbrt)
-BZ_HALF1(exp)
-BZ_HALF1(expm1)
-BZ_HALF1(exp2)
-BZ_HALF1(log)
-BZ_HALF1(log2)
-BZ_HALF1(log10)
-BZ_HALF1(log1p)
-BZ_HALF1(sin)
-BZ_HALF1(cos)
-BZ_HALF1(tan)
-BZ_HALF1(asin)
-BZ_HALF1(acos)
-BZ_HALF1(atan)
-BZ_HALF1(sinh)
-BZ_HALF1(cosh)
-BZ_HALF1(tanh)
-BZ_HALF1(asinh)
-BZ_HALF1(acosh)
-BZ_HALF1(atanh)
-BZ_HALF1(floor)
-BZ_HALF1(ceil)
-BZ_HALF1(trunc)
-BZ_HALF1(rint)
-BZ_HALF1(frac)
-BZ_HALF1(mant)
-BZ_HALF1(expo)
-BZ_HALF2(add)
-BZ_HALF2(sub)
-BZ_HALF2(mul)
-BZ_HALF2(div)
-BZ_HALF2(fdiv)
-BZ_HALF2(rem)
-BZ_HALF2(fmod)
-BZ_HALF2(pow)
-BZ_HALF2(atan2)
-BZ_HALF2(hypot)
-BZ_HALF2(heaviside)
-BZ_HALF2(logaddexp)
+BZ_EACH_HALF_REL(BZ_HALF_REL)
+BZ_EACH_HALF1(BZ_HALF1)
+BZ_EACH_HALF2(BZ_HALF2)
 /* Of two zeros the first, as NumPy takes it of float16. */
 #define BZ_HALF_EXTREME(stem, rel, skip)                                                           \
 	BZ_HALF_FN bz_f16 bz_##stem<bz_f16>(bz_f16 a, bz_f16 b)                                    \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/pre.cuh - types, memory and casts of generated CUDA kernels.
  *
- * Text at the head of every CUDA source (pre.cuh ew.cuh gather.cuh cx.cuh f16.cuh tree.cuh
+ * Text at the head of every CUDA source (pre.cuh ew.cuh gather.cuh cx.cuh half.h f16.cuh tree.cuh
  * groups.cuh), compiled by NVRTC without any header.  The rules are those of pre.h, ew.h, cx.h and tree.h,
  * one element a thread: templates over the element type, so that a kernel pays for
  * the functions it uses.  bz_<stem><bz_<suffix>> for every row of proto/ops.def.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernels/tree.h - reductions, last in every prologue (pre.h ew.h f16.h cx.h tree.h).
+/* kernels/tree.h - reductions, last in every prologue (pre.h ew.h half.h f16.h cx.h tree.h).
  *
  * One tree for every backend, tier, loop order and number of threads, so a
  * reduction's bits are a function of its elements, in C order, and their type:
@@ -134,6 +134,37 @@ enum {
 		    : BZ_##half##2(a, b))
 /* Vectors that n elements fill. */
 #define BZ_VECTORS(n) (((n) + BZ_W - 1) / BZ_W)
+
+/* bz_ldf_: a vector that may come from memory.  With BZ_HALVES, where the way there is half as wide
+ * as a register, by a load for each half: rows come sooner so than by one for both. */
+#if defined BZ_HALVES && defined __AVX512F__
+typedef long long bz_x_half __attribute__((vector_size(32), aligned(1), may_alias));
+#define BZ_LOAD_FAR(t)                                                                             \
+	BZ_FN bz_##t bz_ldf_##t(const char *p)                                                     \
+	{                                                                                          \
+		union {                                                                            \
+			long long both __attribute__((vector_size(64)));                           \
+			bz_##t v;                                                                  \
+		} u;                                                                               \
+		bz_x_half a, b;                                                                    \
+                                                                                                   \
+		if (sizeof u.v != sizeof u.both)                                                   \
+			return bz_ld_##t(p);                                                       \
+		a = *(const bz_x_half *)p;                                                         \
+		b = *(const bz_x_half *)(p + sizeof a);                                            \
+		/* Else they become one load again. */                                             \
+		__asm__("" : "+v"(a));                                                             \
+		u.both = __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7);                    \
+		return u.v;                                                                        \
+	}
+#else
+#define BZ_LOAD_FAR(t)                                                                             \
+	BZ_FN bz_##t bz_ldf_##t(const char *p)                                                     \
+	{                                                                                          \
+		return bz_ld_##t(p);                                                               \
+	}
+#endif
+BZ_EACH_SCALAR(BZ_LOAD_FAR)
 
 /* 1 in the first n lanes. */
 BZ_FN bz_b1 bz_first_lanes(int n)

@@ -41,7 +41,17 @@ struct work {
 
 static struct target *target_of(struct entry *e)
 {
-	return e->k.arch ? &e->cache->cuda : &e->cache->cpu;
+	return &e->cache->target[e->k.arch ? 1 + backend_row(e->k.arch) : 0];
+}
+
+/* Of a device: its compiler is looked for when it is needed. */
+static void open_target(struct entry *e)
+{
+	struct target *t = target_of(e);
+
+	if (e->k.arch && !t->helper)
+		target_open(t, e->k.arch, e->cache->loop,
+			    &(struct cache_config){.self = e->cache->self});
 }
 
 static void list_add(struct cache *c, struct entry *e)
@@ -421,10 +431,9 @@ static void look_on_disk(struct entry *e)
 {
 	struct cache *c = e->cache;
 
-	if (e->k.arch && !c->cuda.helper)
-		target_open_cuda(&c->cuda, c->loop, &(struct cache_config){.self = c->self});
+	open_target(e);
 	/* Without a compiler nobody can tell what an entry on disk was made by. */
-	if (!c->disk || (e->k.arch ? !c->cuda.helper : !c->tier) || !has_code(&e->k))
+	if (!c->disk || (e->k.arch ? !target_of(e)->helper : !c->tier) || !has_code(&e->k))
 		return;
 	e->reading = true;
 	e->likely = disk_may_have(c->disk, &target_of(e)->kind, e->k.key);
@@ -474,11 +483,10 @@ struct kernel *cache_get_call(struct cache *c, const struct plan_call *call, uin
 	char text[2048];
 	struct textbuf b = {text, sizeof text, 0};
 
-	if (!arch)
-		call_key(&b, call);
-	else
-		textbuf_put(&b, "cuda sm_%u\n%s.%s\n", arch, call_row(call->call)->name,
-			    dtype_row(call->dtype)->suffix);
+	if (arch)
+		return get(c, &none, call, arch,
+			   target_call_key(call_row(call->call)->name, call->dtype, arch), session);
+	call_key(&b, call);
 	return get(c, &none, call, arch, xstrdup(text), session);
 }
 
@@ -498,8 +506,8 @@ enum kernel_state cache_want(struct cache *c, struct kernel *k)
 	if (!e->wanted && k->state == KERNEL_COMPILING && target_of(e)->helper)
 		helper_hurry(target_of(e)->helper, e);
 	e->wanted = true;
-	if (k->arch && !c->cuda.helper && k->state != KERNEL_READY)
-		target_open_cuda(&c->cuda, c->loop, &(struct cache_config){.self = c->self});
+	if (k->state != KERNEL_READY)
+		open_target(e);
 	consider(e);
 	return (enum kernel_state)k->state;
 }
@@ -596,12 +604,14 @@ void cache_note_geometry(struct cache *c, struct kernel *k, const struct cuda_ge
 void cache_get_stats(const struct cache *c, struct cache_stats *out)
 {
 	*out = c->stats;
-	out->helper_deaths = c->cpu.helper ? helper_deaths(c->cpu.helper) : 0;
-	out->helper_deaths += c->cuda.helper ? helper_deaths(c->cuda.helper) : 0;
 	out->codes = c->ncode;
 	out->disk_work = c->nwork;
-	out->helper_fds = c->cpu.helper ? helper_fds(c->cpu.helper) : 0;
-	out->helper_fds += c->cuda.helper ? helper_fds(c->cuda.helper) : 0;
+	out->helper_deaths = 0;
+	out->helper_fds = 0;
+	for (const struct target *t = c->target; t <= c->target + BACKEND_END; t++) {
+		out->helper_deaths += t->helper ? helper_deaths(t->helper) : 0;
+		out->helper_fds += t->helper ? helper_fds(t->helper) : 0;
+	}
 }
 
 void cache_each(struct cache *c, void (*fn)(void *data, const struct kernel *k), void *data)
@@ -691,11 +701,11 @@ enum status cache_create(struct cache **out, struct uv_loop_s *loop,
 	c->max_code = files.rlim_cur / 2; /* a descriptor each; connections need the rest */
 	c->self = config->self ? xstrdup(config->self) : NULL;
 	if (c->tier)
-		target_open_cpu(&c->cpu, c->loop, config);
+		target_open(c->target, 0, c->loop, config);
 	if (config->dir)
 		st = disk_open(&c->disk, &dc, err);
 	if (st) {
-		target_close(&c->cpu);
+		target_close(c->target);
 		destroy_now(c);
 		return st;
 	}
@@ -707,8 +717,8 @@ void cache_destroy(struct cache *c)
 {
 	if (!c)
 		return;
-	target_close(&c->cpu);
-	target_close(&c->cuda);
+	for (struct target *t = c->target; t <= c->target + BACKEND_END; t++)
+		target_close(t);
 	c->dead = true;
 	if (!c->nwork)
 		destroy_now(c);

@@ -41,7 +41,7 @@ struct kernel {
 	uint32_t id;   /* small number, unique in this daemon's life */
 	uint32_t refs; /* plans that use it */
 	uint64_t hash;
-	uint32_t arch;	   /* 0: the processor; else compute capability, 90 for 9.0 */
+	uint32_t arch;	   /* its code (contract/backend.h); 0: the processor's */
 	char *key;	   /* the target, if a GPU, and nest_print(spec) */
 	struct nest *spec; /* canonical; empty for a library step and a text */
 	const char *text;  /* in key: of a client's kernel in braze's language; else NULL */

@@ -7,6 +7,7 @@
 #include <uv.h>
 
 #include "cache_code.h"
+#include "contract/backend.h"
 #include "target.h"
 
 struct entry {
@@ -33,9 +34,9 @@ struct cache {
 	struct entry **bucket;
 	size_t nbucket;
 	struct entry *newest, *oldest;
-	struct target cpu, cuda;
-	char *self;	   /* of the configuration; may be NULL */
-	struct disk *disk; /* NULL: none */
+	struct target target[1 + BACKEND_END]; /* the processor's, those of backends.def */
+	char *self;			       /* of the configuration; may be NULL */
+	struct disk *disk;		       /* NULL: none */
 	int tier;
 	uint64_t memory_bytes, max_code, ncode, nwork;
 	uint32_t last_id;

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/textbuf.h"
 #include "base/xalloc.h"
+#include "contract/backend.h"
 #include "emit/emit_c.h"
 #include "emit/emit_lang.h"
 
@@ -28,7 +29,7 @@ static unsigned long long text_hash(const char *text)
 
 /* Compiler and disk are helps, not needs: without them tier 0 serves, and the
  * log says so. */
-void target_open_cpu(struct target *t, struct uv_loop_s *loop, const struct cache_config *config)
+static void open_cpu(struct target *t, struct uv_loop_s *loop, const struct cache_config *config)
 {
 	char path[COMPILE_PATH_BYTES] = "", tool[1024] = "none";
 	struct helper_config hc = {.self = config->self, .compiler = path, .isa = isa_best()};
@@ -94,7 +95,7 @@ bool target_identify_cuda(struct target *t, struct cuda_find *found)
 	return true;
 }
 
-void target_open_cuda(struct target *t, struct uv_loop_s *loop, const struct cache_config *config)
+static void open_cuda(struct target *t, struct uv_loop_s *loop, const struct cache_config *config)
 {
 	struct helper_config hc = {.self = config->self};
 	struct cuda_find found;
@@ -109,6 +110,40 @@ void target_open_cuda(struct target *t, struct uv_loop_s *loop, const struct cac
 		snprintf(t->missing, sizeof t->missing, "%s", err.text);
 }
 
+static enum status cuda_source(char **out, const struct kernel *k, struct err *err)
+{
+	if (k->call != CALL_END)
+		return emit_cuda_matmul(out, k->dtype, err);
+	return emit_cuda_source(out, k->spec, err);
+}
+
+const struct target_maker target_cuda = {
+	.key = "cuda sm_", .open = open_cuda, .source = cuda_source};
+
+#define X(name, serve, target, ...) extern const struct target_maker target;
+#include "contract/backends.def"
+#undef X
+
+static const struct target_maker *maker_of(uint32_t arch)
+{
+	static const struct target_maker *const maker[] = {
+#define X(name, serve, target, ...) &target,
+#include "contract/backends.def"
+#undef X
+	};
+
+	return maker[backend_row(arch)];
+}
+
+void target_open(struct target *t, uint32_t arch, struct uv_loop_s *loop,
+		 const struct cache_config *config)
+{
+	if (arch)
+		maker_of(arch)->open(t, loop, config);
+	else
+		open_cpu(t, loop, config);
+}
+
 void target_close(struct target *t)
 {
 	helper_destroy(t->helper);
@@ -118,21 +153,26 @@ void target_close(struct target *t)
 char *target_key(const struct nest *spec, uint32_t arch)
 {
 	size_t n = nest_print(NULL, 0, spec, true), head = 0;
-	char target[32] = "", *key;
+	char target[64] = "", *key;
 
 	if (arch)
-		head = (size_t)snprintf(target, sizeof target, "cuda sm_%u\n", arch);
+		head = (size_t)snprintf(target, sizeof target, "%.40s%u\n", maker_of(arch)->key,
+					backend_number(arch));
 	key = xmalloc(head + n + 1);
 	memcpy(key, target, head);
 	nest_print(key + head, n + 1, spec, true);
 	return key;
 }
 
+char *target_call_key(const char *step, unsigned dtype, uint32_t arch)
+{
+	return xasprintf("%s%u\n%s.%s\n", maker_of(arch)->key, backend_number(arch), step,
+			 dtype_row(dtype)->suffix);
+}
+
 enum status target_source(char **out, const struct kernel *k, struct err *err)
 {
 	if (k->text)
 		return emit_lang_source(out, k->text, strlen(k->text), err);
-	if (k->call != CALL_END)
-		return emit_cuda_matmul(out, k->dtype, err);
-	return k->arch ? emit_cuda_source(out, k->spec, err) : emit_c_source(out, k->spec, err);
+	return k->arch ? maker_of(k->arch)->source(out, k, err) : emit_c_source(out, k->spec, err);
 }

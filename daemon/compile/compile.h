@@ -31,8 +31,7 @@ struct compile_request {
 	uint64_t source_bytes;
 	uint32_t timeout_ms;
 	uint32_t urgent; /* somebody waits for it: COMPILE_NICE_URGENT */
-	uint32_t arch;	 /* 0: C for this processor; else CUDA C++ for this compute capability,
-			    90 for 9.0 */
+	uint32_t arch;	 /* for which code (contract/backend.h); 0: C for this processor */
 	char compiler[COMPILE_PATH_BYTES]; /* absolute path of the compiler, or of NVRTC */
 };
 
@@ -75,7 +74,13 @@ struct compile_job {
 enum status compile_run(int *out, uint64_t *bytes, const struct compile_job *job, int source,
 			char log[COMPILE_LOG_BYTES], struct err *err) MUST_USE;
 
+/* What the helper does for code of a row of contract/backends.def; the reply gets all but its
+ * status and times. */
+typedef enum status compile_code_fn(int *out, struct compile_reply *r,
+				    const struct compile_request *q, int source, struct err *err);
+
 /* compile_nvrtc.c */
+compile_code_fn compile_cuda;
 /* The options for sources of this compute capability, separated by blanks; part of a
  * cubin's identity.  version: 1000 * major + minor of NVRTC. */
 void compile_nvrtc_options(char *buf, size_t n, unsigned arch, bool ptx, int version);

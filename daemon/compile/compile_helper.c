@@ -23,6 +23,7 @@
 
 #include "base/log.h"
 #include "base/xalloc.h"
+#include "contract/backend.h"
 
 #define FOLDER_PREFIX "braze-cc-"
 #define HELPER_NICE   10 /* of NVRTC, which runs in this process; C compilers have their own */
@@ -107,13 +108,24 @@ static enum status check_request(const struct compile_request *q, int source, st
 	struct stat st;
 
 	if (q->magic != COMPILE_MAGIC || q->isa >= ISA_END || !q->timeout_ms ||
-	    !memchr(q->compiler, 0, sizeof q->compiler) || source < 0 || fstat(source, &st))
+	    backend_row(q->arch) >= BACKEND_END || !memchr(q->compiler, 0, sizeof q->compiler) ||
+	    source < 0 || fstat(source, &st))
 		return err_set(err, E_PROTOCOL, "malformed compile request");
 	if (q->source_bytes > COMPILE_SOURCE_BYTES || (uint64_t)st.st_size != q->source_bytes)
 		return err_set(err, E_LIMIT, "source of %llu bytes, the limit is %u",
 			       (unsigned long long)st.st_size, COMPILE_SOURCE_BYTES);
 	return OK;
 }
+
+#define X(name, serve, target, compile) compile_code_fn compile;
+#include "contract/backends.def"
+#undef X
+
+static compile_code_fn *const compilers[] = {
+#define X(name, serve, target, compile) compile,
+#include "contract/backends.def"
+#undef X
+};
 
 static void serve(struct compile_reply *r, int *code, const struct compile_request *q, int source,
 		  const char *folder, int sock)
@@ -124,7 +136,6 @@ static void serve(struct compile_reply *r, int *code, const struct compile_reque
 				  .timeout_ms = q->timeout_ms,
 				  .urgent = q->urgent,
 				  .watch = sock};
-	struct compile_nvrtc cuda = {.library = q->compiler, .arch = q->arch};
 	uint64_t begin = now_ns();
 	struct err err = {OK, ""};
 
@@ -135,9 +146,7 @@ static void serve(struct compile_reply *r, int *code, const struct compile_reque
 	if (!r->status && !q->arch)
 		r->status = compile_run(code, &r->code_bytes, &job, source, r->log, &err);
 	else if (!r->status && setpriority(PRIO_PROCESS, 0, HELPER_NICE) == 0)
-		r->status = compile_nvrtc_run(code, &r->code_bytes, &cuda, source, r->log, &err);
-	r->registers = cuda.registers;
-	r->spill_bytes = cuda.spill_bytes;
+		r->status = compilers[backend_row(q->arch)](code, r, q, source, &err);
 	/* The compiler's own words say more than "failed"; ours go first otherwise. */
 	if (r->status && r->status != E_COMPILE)
 		snprintf(r->log, sizeof r->log, "%s", err.text);

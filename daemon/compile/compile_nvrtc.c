@@ -17,6 +17,7 @@
 
 #include "base/textbuf.h"
 #include "base/xalloc.h"
+#include "contract/backend.h"
 
 #define MAX_ARCHS   64
 #define MAX_OPTIONS 16
@@ -273,5 +274,16 @@ enum status compile_nvrtc_run(int *out, uint64_t *bytes, struct compile_nvrtc *j
 		nvrtc.DestroyProgram(&p);
 	free(words);
 	free(text);
+	return st;
+}
+
+enum status compile_cuda(int *out, struct compile_reply *r, const struct compile_request *q,
+			 int source, struct err *err)
+{
+	struct compile_nvrtc job = {.library = q->compiler, .arch = backend_number(q->arch)};
+	enum status st = compile_nvrtc_run(out, &r->code_bytes, &job, source, r->log, err);
+
+	r->registers = job.registers;
+	r->spill_bytes = job.spill_bytes;
 	return st;
 }

@@ -70,7 +70,7 @@ struct command {
 struct command_hello {
 	struct command head;
 	uint32_t status;
-	uint32_t arch;	       /* compute capability, 90 for 9.0; 0: the CPU */
+	uint32_t arch;	       /* its code (backend.h); 0: the processor's */
 	uint64_t memory_bytes; /* of the device; 0: the host's */
 	uint32_t units;	       /* multiprocessors, or threads */
 	uint32_t double_ratio; /* of its rates in single and double precision; 0: unknown */

@@ -87,7 +87,7 @@ static void put_load(struct gen *g, unsigned i, enum lanes lanes)
 		snprintf(whole, sizeof whole, "bz_lds_%s(%s, t%u)", s, at, a);
 		snprintf(part, sizeof part, "bz_ldsn_%s(%s, t%u, n)", s, at, a);
 	} else {
-		snprintf(whole, sizeof whole, "bz_ld_%s(%s)", s, at);
+		snprintf(whole, sizeof whole, "bz_ld%s_%s(%s)", g->far ? "f" : "", s, at);
 		snprintf(part, sizeof part, "bz_ldn_%s(%s, n)", s, at);
 	}
 	if (lanes == LANES_ANY)

@@ -31,6 +31,7 @@ struct gen {
 	unsigned first, last;		/* its reductions: of red, [first, last) */
 	void (*before)(struct gen *g);	/* what stands before a vector's instructions, or NULL */
 	bool again;			/* points of a row may be computed twice */
+	bool far;			/* what is loaded may come from memory */
 	bool past[LIMIT_NEST_ACCESSES]; /* its vectors may be written past the caches */
 	unsigned lead;			/* the one of them that decides where vectors lie */
 };
@@ -82,6 +83,13 @@ const struct nest_instr *emit_red(const struct gen *g, unsigned k);
 bool emit_red_arg(const struct gen *g, unsigned k);
 const char *emit_red_type(const struct gen *g, unsigned k);
 const char *emit_red_op(const struct gen *g, unsigned k);
+/* Has a section reductions?  Is a point of g's section so little work that its accumulators should
+ * stay in registers?  Has reduction k as many of those as a type of at most four bytes has? */
+bool emit_reduces(const struct gen *g, unsigned section);
+bool emit_light(const struct gen *g);
+bool emit_narrow(const struct gen *g, unsigned k);
+/* Bytes of an element of what the first section loads, at most. */
+unsigned emit_widest(const struct gen *g);
 /* Which of the two texts, for each reduction of g's section. */
 void emit_each_red(struct gen *g, const char *tree, const char *arg);
 /* struct fin and struct state; begin, push, spread and end. */

@@ -6,9 +6,11 @@
 #include <pthread.h>
 
 #include "emit_c.h"
+#include "loops/isa.h"
 
 extern const char kernel_text_pre_h[], kernel_text_ew_h[], kernel_text_over_h[],
-	kernel_text_f16_h[], kernel_text_gather_h[], kernel_text_cx_h[], kernel_text_tree_h[];
+	kernel_text_half_h[], kernel_text_f16_h[], kernel_text_gather_h[], kernel_text_cx_h[],
+	kernel_text_tree_h[];
 extern const char kernel_text_pre_cuh[], kernel_text_ew_cuh[], kernel_text_f16_cuh[],
 	kernel_text_gather_cuh[], kernel_text_cx_cuh[], kernel_text_tree_cuh[],
 	kernel_text_groups_cuh[], kernel_text_matmul_cuh[];
@@ -19,9 +21,12 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void make(void)
 {
+	if (isa_halves())
+		text_add(&prologue, "#define BZ_HALVES\n");
 	text_add(&prologue, kernel_text_pre_h);
 	text_add(&prologue, kernel_text_ew_h);
 	text_add(&prologue, kernel_text_over_h);
+	text_add(&prologue, kernel_text_half_h);
 	text_add(&prologue, kernel_text_f16_h);
 	text_add(&prologue, kernel_text_gather_h);
 	text_add(&prologue, kernel_text_cx_h);
@@ -30,6 +35,7 @@ static void make(void)
 	text_add(&cuda, kernel_text_ew_cuh);
 	text_add(&cuda, kernel_text_gather_cuh);
 	text_add(&cuda, kernel_text_cx_cuh);
+	text_add(&cuda, kernel_text_half_h);
 	text_add(&cuda, kernel_text_f16_cuh);
 	text_add(&cuda, kernel_text_tree_cuh);
 	text_add(&cuda, kernel_text_groups_cuh);

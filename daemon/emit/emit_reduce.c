@@ -12,6 +12,7 @@
  *   struct fin     results of a tile of POINTS parallel points, a lane each
  *   piece()        inner mode: elements of a point, in a row, to its accumulators
  *   chunk()        one chunk of a tile: from elements to struct fin
+ *   rows()         phases: the same of rows that are one block each, which need no tree
  *   struct state, begin(), push(), end()   chunks of one point, combined
  *   post()         the instructions after the reductions, for a tile */
 #include "emit_c.h"
@@ -29,11 +30,9 @@
 #define AHEAD_POINTS "16"
 #define AHEAD_BYTES  "2048"
 /* Of longer rows so many are a tile: what was computed of them waits in the caches for the next
- * phase. */
+ * phase.  Processors that read ahead by themselves do so best for a tile of no more than a page. */
 #define FAR_POINTS "4"
-/* A point of more work than this, in tenths of a nanosecond, does not wait for its
- * accumulators in memory. */
-#define LIGHT_COST 8
+#define PAGE_ROW   512			     /* bytes of each of the most points that a tile has */
 #define UNROLL	   "#pragma GCC unroll 16\n" /* no vector type has more accumulators */
 #define EACH_LANE  UNROLL "for (int j = 0; j < BZ_R_$T; j++) "
 
@@ -237,34 +236,6 @@ static void tail_outer(struct gen *g, enum lanes lanes)
 	}
 }
 
-/* Is a point so little work that its accumulators should stay in registers? */
-static bool is_light(const struct gen *g)
-{
-	unsigned cost = 0;
-
-	for (unsigned i = nest_begin(g->n, g->section); i < nest_end(g->n, g->section); i++) {
-		const struct nest_instr *in = &g->n->instr[i];
-
-		if (in->op == NI_GATHER || in->dtype == DT_FLOAT16 ||
-		    dtype_row(in->dtype)->cls == CLASS_COMPLEX)
-			return false;
-		if (instr_computes(in->op))
-			cost += op_row(in->op)->cost;
-	}
-	for (unsigned k = g->first; k < g->last; k++)
-		if (emit_red_arg(g, k))
-			return false;
-	return cost <= LIGHT_COST;
-}
-
-/* Has the reduction as many accumulators as a type of at most four bytes has? */
-static bool is_narrow(const struct gen *g, unsigned k)
-{
-	const struct dtype_row *row = dtype_row(emit_red(g, k)->ltype);
-
-	return row->bytes <= (row->cls == CLASS_COMPLEX ? 8 : 4);
-}
-
 /* `text`, as emit_each_red has it, for each accumulator k. */
 static void put_each_lane(struct gen *g, const char *text)
 {
@@ -273,7 +244,7 @@ static void put_each_lane(struct gen *g, const char *text)
 	for (unsigned k = first; k < last; k++) {
 		if (emit_red_arg(g, k))
 			continue;
-		text_put(g->o, "BZ_%s_TIMES(", is_narrow(g, k) ? "NARROW" : "WIDE");
+		text_put(g->o, "BZ_%s_TIMES(", emit_narrow(g, k) ? "NARROW" : "WIDE");
 		g->first = k;
 		g->last = k + 1;
 		emit_each_red(g, text, "");
@@ -290,7 +261,7 @@ static void put_turns(struct gen *g)
 	bool narrow = false;
 
 	for (unsigned k = g->first; k < g->last; k++)
-		narrow = narrow || is_narrow(g, k);
+		narrow = narrow || emit_narrow(g, k);
 	text_put(g->o, "enum { turn = %s };\nconst i64 turns = len & ~(i64)(turn * BZ_W - 1);\n",
 		 narrow ? "64 / BZ_W" : "32 / BZ_W");
 	emit_each_red(g, "bz_$T d$K[BZ_R_$T];\n", "");
@@ -299,7 +270,9 @@ static void put_turns(struct gen *g)
 		 "for (i64 from = 0; from < turns; from += turn * BZ_W) {\nBZ_%s_TIMES(\n"
 		 "const i64 i = from + k * BZ_W;\n",
 		 narrow ? "NARROW" : "WIDE");
+	g->far = !g->section;
 	emit_c_instrs(g, false, LANES_ALL);
+	g->far = false;
 	tail_registers(g);
 	text_add(g->o, ")\n}\nif (turns < len) {\ni64 i = turns;\n");
 	emit_each_red(g, "bz_$T c$K[BZ_R_$T];\n", "");
@@ -365,7 +338,7 @@ static void put_piece(struct gen *g)
 	emit_c_addresses(g);
 	put_ahead(g);
 	emit_c_instrs(g, true, LANES_ALL);
-	if (is_light(g)) {
+	if (emit_light(g)) {
 		put_turns(g);
 	} else {
 		text_add(g->o, "i64 i = 0;\n");
@@ -381,18 +354,51 @@ static void put_call_of_piece(struct gen *g, const char *arguments, const char *
 	text_add(g->o, ");\n");
 }
 
-/* The one reduced loop: block by block of each point, or a segment of each in turn. */
-static void put_direct_block(struct gen *g)
+/* e<k>: what reduction k comes to, by point.  Lanes of points that the tile lacks are looked at by
+ * nobody, and are added up all the same. */
+static void put_fresh(struct gen *g)
 {
-	text_put(g->o,
-		 "if (points == 1 || !(A->stream & KERNEL_FAR) || bn <= " SEGMENT "%s) {\n"
-		 "for (int l = 0; l < points; l++) {\n",
-		 g->n->nmore ? " || N * 8 <= " AHEAD_BYTES : "");
+	emit_each_red(
+		g,
+		"bz_$T e$K[$P];\nfor (int l = (int)points; l < $P; l++) e$K[l] = bz_id_$O_$T();\n",
+		"");
+}
+
+/* One point after the other, bn elements of each. */
+static void put_points(struct gen *g)
+{
+	text_add(g->o, "for (int l = 0; l < points; l++) {\n");
 	emit_each_red(g, "bz_$T c$K[BZ_R_$T];\n", "");
 	put_each_lane(g, "c$K[k] = bz_id_$O_$T();");
 	put_call_of_piece(g, "0, bn", ", c$K");
 	emit_each_red(g, "e$K[l] = $Xnarrow_$O_$T(c$K, bz_used_$T(bn));\n", "");
-	text_add(g->o, "}\n} else {\n");
+	text_add(g->o, "}\n");
+}
+
+/* rows(): all points of a tile, whose rows are a block each. */
+static void put_rows(struct gen *g)
+{
+	text_put(g->o,
+		 "static void %srows%s(const struct bz_args *A, const i64 *X, i64 N, i64 points, "
+		 "struct %sfin *f)\n{\nconst i64 r = 0, bn = N;\n",
+		 g->prefix, number(g), g->prefix);
+	put_fresh(g);
+	emit_each_red(g, "", "for (int l = 0; l < points; l++) bz_$O_init_$T(f->a$K + l);\n");
+	put_points(g);
+	emit_each_red(g, "$Xacross_$O_$T(f->f$K, e$K, $P, bz_used_$T(bn));\n",
+		      "for (int l = 0; l < points; l++) {\n"
+		      "struct bz_acc e;\nbz_$O_end_$T(f->a$K + l, &e);\n"
+		      "bz_in_i64(f->f$K, l, e.index);\n}\n");
+	text_add(g->o, "}\n");
+}
+
+/* The one reduced loop: block by block of each point, or a segment of each in turn. */
+static void put_direct_block(struct gen *g)
+{
+	text_put(g->o, "if (points == 1 || !(A->stream & KERNEL_FAR) || bn <= " SEGMENT "%s) {\n",
+		 g->n->nmore ? " || N * 8 <= " AHEAD_BYTES : "");
+	put_points(g);
+	text_add(g->o, "} else {\n");
 	emit_each_red(g,
 		      "bz_$T c$K[$P][BZ_R_$T];\nfor (int l = 0; l < points; l++)\n" EACH_LANE
 		      "c$K[l][j] = bz_id_$O_$T();\n",
@@ -438,12 +444,7 @@ static void put_packed_block(struct gen *g)
 
 static void put_inner_block(struct gen *g)
 {
-	/* Lanes of points that the tile lacks are looked at by nobody, and are added up all the
-	 * same. */
-	emit_each_red(
-		g,
-		"bz_$T e$K[$P];\nfor (int l = (int)points; l < $P; l++) e$K[l] = bz_id_$O_$T();\n",
-		"");
+	put_fresh(g);
 	if (g->n->nred == 1)
 		put_direct_block(g);
 	else
@@ -498,6 +499,8 @@ static void put_chunk(struct gen *g)
 {
 	if (emit_inner(g) && g->n->nred == 1)
 		put_piece(g);
+	if (g->n->nmore && emit_abreast(g))
+		put_rows(g);
 	open_chunk(g);
 	emit_c_points(g, "N", g->n->npar, g->loops);
 	text_add(g->o, "i64 r = chunk * BZ_CHUNK;\nconst i64 first = r;\n"
@@ -649,8 +652,10 @@ static void open_tiles(struct gen *g)
 	if (emit_abreast(g) && !g->n->nmore)
 		text_add(g->o, "if (A->stream & KERNEL_WHOLE && N > BZ_BLOCK) len = 1;\n");
 	else if (emit_abreast(g))
-		text_add(g->o, "if (N * 8 > " AHEAD_BYTES " && len > " FAR_POINTS
-			       ") len = " FAR_POINTS ";\n");
+		text_put(g->o,
+			 "if (len > " FAR_POINTS " && (N * 8 > " AHEAD_BYTES
+			 " || (A->stream & KERNEL_WHOLE && N > %u))) len = " FAR_POINTS ";\n",
+			 PAGE_ROW / emit_widest(g));
 }
 
 static void put_reduce(struct gen *g)
@@ -706,8 +711,14 @@ static void put_phases(struct gen *g)
 		 p);
 	open_tiles(g);
 	text_add(g->o, "if (part || chunks > 1) return;\n");
+	if (emit_abreast(g))
+		text_add(g->o, "const int block = N > 0 && N <= BZ_BLOCK && (!(A->stream & "
+			       "KERNEL_FAR) || N * 8 <= " AHEAD_BYTES ");\n");
 	for (unsigned s = 0; s < nest_sections(g->n); s += 2) {
 		g->section = s;
+		if (emit_abreast(g) && emit_reduces(g, s))
+			text_put(g->o, "if (block) %srows%s(A, X, N, len, f);\nelse\n", p,
+				 number(g));
 		text_put(g->o, "%schunk%s(A, X, len, 0, f);\nif (*A->cancel) return;\n", p,
 			 number(g));
 		if (nest_begin(g->n, s + 1) < nest_end(g->n, s + 1))

@@ -14,6 +14,10 @@
  * together. */
 #define INNER_POINTS "8"
 
+/* A point of more work than this, in tenths of a nanosecond, does not wait for its
+ * accumulators in memory. */
+#define LIGHT_COST 8
+
 bool emit_inner(const struct gen *g)
 {
 	return g->n->vec >= g->n->npar;
@@ -58,6 +62,53 @@ const char *emit_red_type(const struct gen *g, unsigned k)
 const char *emit_red_op(const struct gen *g, unsigned k)
 {
 	return op_row(emit_red(g, k)->c)->stem;
+}
+
+bool emit_reduces(const struct gen *g, unsigned section)
+{
+	for (unsigned k = 0; k < g->nreduce; k++)
+		if (nest_section(g->n, g->red[k]) == section)
+			return true;
+	return false;
+}
+
+bool emit_light(const struct gen *g)
+{
+	unsigned cost = 0;
+
+	for (unsigned i = nest_begin(g->n, g->section); i < nest_end(g->n, g->section); i++) {
+		const struct nest_instr *in = &g->n->instr[i];
+
+		if (in->op == NI_GATHER || in->dtype == DT_FLOAT16 ||
+		    dtype_row(in->dtype)->cls == CLASS_COMPLEX)
+			return false;
+		if (instr_computes(in->op))
+			cost += op_row(in->op)->cost;
+	}
+	for (unsigned k = g->first; k < g->last; k++)
+		if (emit_red_arg(g, k))
+			return false;
+	return cost <= LIGHT_COST;
+}
+
+bool emit_narrow(const struct gen *g, unsigned k)
+{
+	const struct dtype_row *row = dtype_row(emit_red(g, k)->ltype);
+
+	return row->bytes <= (row->cls == CLASS_COMPLEX ? 8 : 4);
+}
+
+unsigned emit_widest(const struct gen *g)
+{
+	unsigned bytes = 1;
+
+	for (unsigned i = 0; i < nest_end(g->n, 0); i++) {
+		const struct nest_instr *in = &g->n->instr[i];
+
+		if (in->op == NI_LOAD && dtype_row(g->n->access[in->a].dtype)->bytes > bytes)
+			bytes = dtype_row(g->n->access[in->a].dtype)->bytes;
+	}
+	return bytes;
 }
 
 /* Which of the two texts for reduction k; both take (op, type, number of k). */

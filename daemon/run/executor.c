@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/moments.h"
 #include "base/xalloc.h"
+#include "contract/backend.h"
 #include "executor_impl.h"
 
 #define PATIENCE_MS  10000
@@ -344,7 +345,8 @@ static void hello(struct executor *x, const struct command_hello *h)
 /* What a device's worker says of it; false: that is something else. */
 static bool of_device(struct executor *x, const struct command *head, size_t n)
 {
-	if (head->kind == DONE_HELLO && n == sizeof(struct command_hello))
+	if (head->kind == DONE_HELLO && n == sizeof(struct command_hello) &&
+	    backend_row(((const struct command_hello *)head)->arch) < BACKEND_END)
 		hello(x, (const struct command_hello *)head);
 	else if (head->kind == DONE_GEOMETRY && n == sizeof(struct command_geometry))
 		geometry_done(x, (const struct command_geometry *)head);

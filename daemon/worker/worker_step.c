@@ -284,18 +284,28 @@ static enum status resolve(struct step *s, const struct command_place *place, st
 	return OK;
 }
 
-/* Does access a write its points one after the other, in their order? */
-static bool writes_in_order(const struct step *s, const struct steps_operands *o, uint32_t a)
+/* Bytes that access a writes at each parallel point, reduced points and all, where these lie one
+ * after the other in the points' order; else 0. */
+static int64_t written_each(const struct step *s, const struct steps_operands *o, uint32_t a)
 {
 	const struct nest *n = s->entry->spec;
-	int64_t next = dtype_row(n->access[a].dtype)->bytes;
+	const int64_t *stride = o->stride + a * 8;
+	int64_t next = dtype_row(n->access[a].dtype)->bytes, each = next;
 
 	if (!n->access[a].write || n->access[a].gather)
-		return false;
-	for (int l = s->cmd->npar; l-- > 0; next *= o->extent[l])
-		if (o->extent[l] != 1 && o->stride[a * 8 + (uint32_t)l] != next)
-			return false;
-	return true;
+		return 0;
+	for (int l = s->cmd->npar + s->cmd->nred; l-- > 0;) {
+		bool reduced = l >= s->cmd->npar;
+
+		if (reduced && !stride[l])
+			continue; /* written once for all of them */
+		if (o->extent[l] != 1 && stride[l] != next)
+			return 0;
+		next *= o->extent[l];
+		if (reduced)
+			each = next;
+	}
+	return each;
 }
 
 /* Memory for what the slice writes. */
@@ -304,9 +314,9 @@ static void back_results(const struct step *s, const struct steps_operands *o)
 	const struct nest *n = s->entry->spec;
 
 	for (uint32_t a = 0; a < n->naccess; a++) {
-		int64_t each = dtype_row(n->access[a].dtype)->bytes;
+		int64_t each = written_each(s, o, a);
 
-		if ((s->hi - s->lo) * each >= PAGES_LEAST && writes_in_order(s, o, a))
+		if ((s->hi - s->lo) * each >= PAGES_LEAST)
 			region_back(&s->w->regions, &o->place[a], s->lo * each, s->hi * each);
 	}
 }

@@ -41,7 +41,7 @@ ORDER = (
     ("nest", "base call form"),
     ("plan", "base call form trace nest"),
     ("emit", "base lang form contract"),
-    ("compile", "base"),
+    ("compile", "base contract"),
     ("cache", "base call form contract emit compile"),
     ("run", "base call form contract trace plan cache"),
     ("worker", "base call form contract"),

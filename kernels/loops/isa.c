@@ -5,6 +5,8 @@
  * system saves its registers, before main. */
 #include "isa.h"
 
+#include <cpuid.h>
+
 enum isa_level isa_best(void)
 {
 	__builtin_cpu_init();
@@ -25,4 +27,14 @@ const char *isa_name(enum isa_level level)
 	static const char *const name[ISA_END] = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
 
 	return level >= 0 && level < ISA_END ? name[level] : "none";
+}
+
+bool isa_halves(void)
+{
+	unsigned a = 0, b = 0, c = 0, d = 0;
+
+	if (isa_best() != ISA_V4 || !__builtin_cpu_is("amd") || !__get_cpuid(1, &a, &b, &c, &d))
+		return false;
+	/* The family: 0x0f, and what is to be added to it. */
+	return (a >> 8 & 0xf) + (a >> 20 & 0xff) == 0x19;
 }

@@ -3,6 +3,8 @@
 #ifndef BRAZE_ISA_H
 #define BRAZE_ISA_H
 
+#include <stdbool.h>
+
 enum isa_level {
 	ISA_NONE = -1, /* below x86-64-v2: nothing of ours runs */
 	ISA_V2,	       /* SSE 4.2 */
@@ -15,5 +17,8 @@ enum isa_level {
 enum isa_level isa_best(void);
 /* "x86-64-v3", as compilers spell it. */
 const char *isa_name(enum isa_level level);
+
+/* Has this machine AVX-512 with ways to memory of 32 bytes, as AMD's Zen 4 has? */
+bool isa_halves(void);
 
 #endif

@@ -13,6 +13,7 @@
 #define BZ_NO_STREAM
 #include "pre.h"
 #include "ew.h"
+#include "half.h"
 #include "f16.h"
 #include "gather.h"
 #include "cx.h"

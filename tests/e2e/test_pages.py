@@ -44,6 +44,8 @@ def by_huge_pages(pid):
     ("mine * 2 + 1", "host * 2 + 1"),
     ("mine.reshape(2000, 2000).T + 1", "host.reshape(2000, 2000).T + 1"),
     ("mine.reshape(400_000, 10).sum(axis=1)", "host.reshape(400_000, 10).sum(axis=1)"),
+    ("mine.reshape(-1, 100) - mine.reshape(-1, 100).mean(axis=1, keepdims=True)",
+     "host.reshape(-1, 100) - host.reshape(-1, 100).mean(axis=1, keepdims=True)"),
     ("mine.reshape(-1, 10) @ np.ones((10, 10))", "host.reshape(-1, 10) @ numpy.ones((10, 10))"),
 ])
 def test_of_imports_and_results(daemon, mine, host):

@@ -19,6 +19,7 @@
 
 #include "cache/cache.h"
 #include "compile/compile.h"
+#include "contract/backend.h"
 
 struct fixture {
 	int sock;
@@ -237,6 +238,11 @@ Test(compile_helper, malformed_requests_are_answered_or_end_it_but_do_no_harm)
 	int status;
 
 	memset(q.compiler, 'x', sizeof q.compiler); /* no 0 */
+	cr_assert_eq(compile_wire_send(f.sock, &q, sizeof q, -1), 0);
+	cr_assert_eq(answer(&f, &r), -1);
+	cr_assert_eq(r.status, E_PROTOCOL);
+	strcpy(q.compiler, "/bin/true");
+	q.arch = BACKEND_CODE(BACKEND_END, 0); /* code of no backend */
 	cr_assert_eq(compile_wire_send(f.sock, &q, sizeof q, -1), 0);
 	cr_assert_eq(answer(&f, &r), -1);
 	cr_assert_eq(r.status, E_PROTOCOL);

@@ -25,6 +25,12 @@ Test(isa, best_is_a_level_whose_flags_the_system_lists)
 	cr_assert(best < ISA_V4 || avx512);
 }
 
+Test(isa, only_processors_with_avx512_load_by_halves)
+{
+	if (isa_best() != ISA_V4)
+		cr_assert(!isa_halves());
+}
+
 Test(isa, names_are_what_compilers_take)
 {
 	cr_assert_str_eq(isa_name(ISA_V2), "x86-64-v2");

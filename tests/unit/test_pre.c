@@ -13,6 +13,7 @@
 #define BZ_WIDTH 16
 #include "pre.h"
 #include "ew.h"
+#include "half.h"
 #include "f16.h"
 #include "cx.h"
 #include "tree.h"
