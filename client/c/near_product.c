@@ -118,7 +118,9 @@ static bool same_order(const struct product_near *p, bool tree, const struct vie
 		return !is_library(p, a, b);
 	if (dtype_row(p->type)->cls < CLASS_FLOAT || product_small(dim[0], dim[1], dim[2]))
 		return true;
-	return product_short(dim[0], dim[1], dim[2]) && dim[2] <= PRODUCT_RUN;
+	bool complex_type = dtype_row(p->type)->cls == CLASS_COMPLEX;
+	return product_short(dim[0], dim[1], dim[2]) &&
+	       dim[2] <= PRODUCT_CHUNK / (complex_type ? 4 : 1);
 }
 
 /* How the tree's sums are made. */

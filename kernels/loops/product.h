@@ -3,9 +3,8 @@
  *
  * Each element of C is added up along the inner axis in its order, one multiplication and
  * one addition at a time.  So its bits depend neither on the layout nor on the blocks that it is
- * computed in, and, as none is contracted, not on the instruction set either; but real products of
- * the size that libraries compute elsewhere (product_fused) are, where the processor can, as theirs
- * are.  Integers wrap as
+ * computed in, and, as none is contracted, not on the instruction set either; but those of larger
+ * real products (product_fused) are, where the processor can, as a library's are.  Integers wrap as
  * NumPy's do, bool is OR of ANDs; float16 has no loop of its own: it is computed as
  * float32 and rounded once. */
 #ifndef BRAZE_LOOPS_PRODUCT_H
@@ -19,8 +18,10 @@
 #include "limits.h"
 #include "ops.h"
 
-#define PRODUCT_STRIP	  128 /* bytes of a strip of columns: two vectors at most */
-#define PRODUCT_RUN	  512 /* steps of the inner axis that a strip is packed for */
+#define PRODUCT_STRIP	  128  /* bytes of a strip of columns: two vectors at most */
+#define PRODUCT_RUN	  512  /* steps of the inner axis that a strip is packed for */
+#define PRODUCT_THIN	  4    /* whose V stays in registers */
+#define PRODUCT_CHUNK	  2048 /* that are added up in their order, of complex types a quarter */
 #define PRODUCT_SCRATCH	  (PRODUCT_STRIP * PRODUCT_RUN) /* bytes, at a multiple of 64 */
 #define PRODUCT_LONG_ROW  4096				/* bytes */
 #define PRODUCT_SHORT_RUN 16
@@ -146,29 +147,21 @@ static inline bool product_small(int64_t m, int64_t n, int64_t k)
 	return !product_vector(m, n, k) && product_within(m, n, k, LIMIT_SHORT_PRODUCT);
 }
 
-/* What clients compute themselves sooner than a trip takes. */
-static inline bool product_trip(int64_t m, int64_t n, int64_t k)
-{
-	return k <= PRODUCT_RUN && product_within(m, n, k, LIMIT_OWN_PRODUCT);
-}
-
-static inline bool product_thin(int64_t m, int64_t n, int64_t k)
-{
-	return m <= LIMIT_SHORT_SIDE || n <= LIMIT_SHORT_SIDE || k <= LIMIT_SHORT_SIDE;
-}
-
 /* Is a product of these extents computed by these loops, whatever library there is?  A
  * property of the shape, of each product of a stack. */
 static inline bool product_short(int64_t m, int64_t n, int64_t k)
 {
-	return !product_vector(m, n, k) &&
-	       (product_thin(m, n, k) || product_trip(m, n, k) || product_small(m, n, k));
+	bool side = m <= LIMIT_SHORT_SIDE || n <= LIMIT_SHORT_SIDE || k <= LIMIT_SHORT_SIDE;
+	/* What clients compute themselves sooner than a trip takes. */
+	bool trip = k <= PRODUCT_CHUNK && product_within(m, n, k, LIMIT_OWN_PRODUCT);
+
+	return !product_vector(m, n, k) && (side || trip || product_small(m, n, k));
 }
 
 /* Are its multiplications contracted with its additions, where the processor can? */
 static inline bool product_fused(int64_t m, int64_t n, int64_t k)
 {
-	return product_trip(m, n, k) && !product_thin(m, n, k) && !product_small(m, n, k);
+	return product_short(m, n, k) && !product_small(m, n, k) && k > PRODUCT_THIN;
 }
 
 #endif

@@ -7,7 +7,6 @@
 
 #define PRODUCT_ROWS_AT_ONCE 4
 #define PRODUCT_ROWS_FUSED   6
-#define PRODUCT_THIN	     4 /* steps of the inner axis whose V stays in registers */
 
 /* Rows of C by one vector or two of its columns.  The elements of S are repeated over a
  * vector's lanes, those of V are read as they lie. */

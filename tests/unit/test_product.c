@@ -219,7 +219,7 @@ Test(product, has_one_order_whatever_the_layout_and_the_instructions, .timeout =
 
 Test(product, of_middling_size_is_contracted_where_the_processor_can, .timeout = 300)
 {
-	static const int64_t size[][3] = {{17, 31, 63}, {23, 18, 85}, {40, 19, 512}};
+	static const int64_t size[][3] = {{17, 31, 63}, {23, 18, 85}, {40, 19, 512}, {3, 11, 1030}};
 
 	for (unsigned d = 0; d < DTYPE_END; d++)
 		for (size_t i = 0; i < sizeof size / sizeof size[0]; i++)
@@ -416,9 +416,10 @@ Test(product, which_loops_depends_on_the_shape)
 {
 	cr_assert(product_short(32, 32, 32) && product_small(32, 32, 32));
 	cr_assert(product_short(33, 32, 32) && product_fused(33, 32, 32));
-	cr_assert(!product_fused(32, 32, 32) && !product_fused(16, 100, 100));
+	cr_assert(!product_fused(32, 32, 32) && product_fused(16, 100, 100));
+	cr_assert(!product_fused(100000, 3, 4) && product_fused(100000, 3, 5));
 	cr_assert(product_fused(100, 100, 100) && !product_short(102, 102, 102));
-	cr_assert(product_fused(20, 20, 512) && !product_short(20, 20, 513));
+	cr_assert(product_fused(20, 20, 2048) && !product_short(20, 20, 2049));
 	cr_assert(product_short(1000000, 16, 1000000) && !product_small(1000000, 16, 1000000));
 	cr_assert(!product_short(1, 17, 1000) && product_short(1, 17, 64));
 	cr_assert(!product_small((int64_t)1 << 40, (int64_t)1 << 40, (int64_t)1 << 40));
