@@ -75,14 +75,14 @@ static bool is_tree(const struct product_near *p, const struct braze_array *a,
 		product_vector(dim[0], dim[1], dim[2]));
 }
 
-/* Of so many multiplications with their additions: 80 ps of a double. */
+/* Of so many multiplications with their additions: 50 ps of a double. */
 static uint64_t cost_of(enum dtype type, int64_t count)
 {
 	const struct dtype_row *d = dtype_row(type);
 
 	if (d->cls != CLASS_COMPLEX && d->cls != CLASS_FLOAT)
 		return 4 * (uint64_t)count;
-	return (uint64_t)count * d->bytes * (d->cls == CLASS_COMPLEX ? 3 : 1) / 10;
+	return (uint64_t)count * d->bytes * (d->cls == CLASS_COMPLEX ? 3 : 1) / 16;
 }
 
 /* Is the first operand the vector? */
