@@ -3,8 +3,8 @@
  *
  * A block of BZ_THREADS threads makes a tile of 64 x 64 elements of C from panels of
  * A and B in shared memory; a thread makes 4 x 4 of them.  Each element is summed in
- * rising k from 0, a multiply and an add at a time, as the processor's own loops do,
- * so the bits are the same and do not depend on tiles.  bool is OR of ANDs; float16 is
+ * rising k from 0, a multiply and an add at a time, contracted where `fused` says so, as the
+ * processor's own loops do, so the bits are the same and do not depend on tiles.  bool is OR of ANDs; float16 is
  * summed in float32 and rounded once. */
 
 #define BZ_SIDE	 64 /* of a tile */
@@ -15,7 +15,7 @@ struct bz_product {
 	bz_i64 m, n, k, lo, hi;
 	bz_u64 cancel;
 	bz_address base[3];
-	bz_i64 row[3], col[3], nbatch, batch[8], step[3][8];
+	bz_i64 row[3], col[3], nbatch, batch[8], step[3][8], fused;
 };
 
 /* What elements of type T are multiplied and summed in. */
@@ -25,6 +25,19 @@ template <class T> struct bz_sum {
 template <> struct bz_sum<bz_f16> {
 	typedef bz_f32 type;
 };
+
+template <class S> BZ_FN S bz_fused(const S sum, const S x, const S y)
+{
+	return bz_add<S>(sum, bz_mul<S>(x, y));
+}
+BZ_FN bz_f32 bz_fused(const bz_f32 sum, const bz_f32 x, const bz_f32 y)
+{
+	return fmaf(x, y, sum);
+}
+BZ_FN bz_f64 bz_fused(const bz_f64 sum, const bz_f64 x, const bz_f64 y)
+{
+	return fma(x, y, sum);
+}
 
 /* A panel of 64 rows (or columns) by 8 steps of k; what lies outside is 0. */
 template <class T, class S>
@@ -41,6 +54,24 @@ BZ_FN void bz_panel(S (*panel)[BZ_SIDE + 1], bz_address base, bz_i64 first, bz_i
 			v = bz_cast<T, S>(bz_ld<T>(base + (first + x) * along + (k0 + y) * deep));
 		panel[y][x] = v;
 	}
+}
+
+/* A thread's elements go on by so many steps of the panels. */
+template <class S>
+BZ_FN void bz_more(S (&c)[4][4], const S *x, const S *y, const int steps, const bool fused)
+{
+#pragma unroll 4
+	for (int k = 0; k < steps; k++, x += BZ_SIDE + 1, y += BZ_SIDE + 1)
+		if (fused)
+#pragma unroll
+			for (int i = 0; i < 16; i++)
+				c[i / 4][i % 4] = bz_fused(c[i / 4][i % 4], x[16 * (i / 4)],
+							   y[16 * (i % 4)]);
+		else
+#pragma unroll
+			for (int i = 0; i < 16; i++)
+				c[i / 4][i % 4] = bz_add<S>(
+					c[i / 4][i % 4], bz_mul<S>(x[16 * (i / 4)], y[16 * (i % 4)]));
 }
 
 template <class T> BZ_FN void bz_matmul_tiles(const bz_product &P)
@@ -82,14 +113,7 @@ template <class T> BZ_FN void bz_matmul_tiles(const bz_product &P)
 			__syncthreads();
 			/* Beyond the end a product may be NaN where 0 times infinity is. */
 			const int steps = P.k - k0 < BZ_PANEL ? (int)(P.k - k0) : BZ_PANEL;
-#pragma unroll 4
-			for (int y = 0; y < steps; y++)
-#pragma unroll
-				for (int i = 0; i < 16; i++)
-					c[i / 4][i % 4] =
-						bz_add<S>(c[i / 4][i % 4],
-							  bz_mul<S>(a[y][ty + 16 * (i / 4)],
-								    b[y][tx + 16 * (i % 4)]));
+			bz_more(c, &a[0][ty], &b[0][tx], steps, P.fused);
 		}
 #pragma unroll
 		for (int i = 0; i < 16; i++) {

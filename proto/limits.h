@@ -83,7 +83,10 @@
 /* Columns that lie side by side are summed by the tree up to here. */
 #define LIMIT_SUMMED_PRODUCT 524288
 /* A product of two matrices is computed by our own loops, near and in the worker, when it has at
- * most so many multiplications, or a side as short as this; others may be a library's. */
+ * most so many multiplications (and no long inner axis), or a side as short as this; others may be
+ * a library's. */
+#define LIMIT_OWN_PRODUCT 1048576
+/* Of so many the inner axis is not cut, however long. */
 #define LIMIT_SHORT_PRODUCT 32768
 #define LIMIT_SHORT_SIDE    16
 /* With one row or one column it is a product with a vector, if its inner axis is longer. */

@@ -5,6 +5,7 @@
 #include "array.h"
 #include "copy.h"
 #include "careful.h"
+#include "imm.h"
 #include "lease.h"
 #include "lock.h"
 #include "near.h"
@@ -223,10 +224,34 @@ int braze_full(braze_array **out, braze_session *s, int dtype, int ndim, const i
 	return lazy(out, s, OP_FULL, dtype, ndim, shape, &value, 1, err_of(err));
 }
 
+static bool is_minus_zero(int dtype, const braze_scalar *v)
+{
+	const struct dtype_row *d = dtype_row((unsigned)dtype);
+	uint64_t bits[2];
+
+	if (!d || d->cls != CLASS_FLOAT || !dtype_row((unsigned)v->dtype))
+		return false;
+	imm_cast(bits, DT_FLOAT64, v->bits, (enum dtype)v->dtype);
+	return bits[0] == (uint64_t)1 << 63;
+}
+
 int braze_arange(braze_array **out, braze_session *s, int dtype, int64_t n, braze_scalar start,
 		 braze_scalar step, braze_error *err)
 {
 	braze_scalar value[2] = {start, step};
+	braze_array *first = NULL;
+	int st = lazy(out, s, OP_ARANGE, dtype, 1, &n, value, 2, err_of(err));
 
-	return lazy(out, s, OP_ARANGE, dtype, 1, &n, value, 2, err_of(err));
+	/* Its own steps are 0, and -0 + 0 is 0. */
+	if (st || n < 2 || !is_minus_zero(dtype, &start))
+		return st;
+	st = braze_slice(&first, *out, (int64_t[]){0}, (int64_t[]){1}, (int64_t[]){1}, err);
+	if (!st)
+		st = braze_assign(first, (braze_arg){.scalar = start}, err);
+	braze_release(first);
+	if (st) {
+		braze_release(*out);
+		*out = NULL;
+	}
+	return st;
 }

@@ -49,8 +49,8 @@ void near_switch(struct braze_session *s)
 }
 
 /* Tenths of a nanosecond an element, from the cost of ops.def, which is that of a
- * float64 at its best.  Functions count twice, since some arguments (large ones, those outside
- * the domain) take up to ten times the mean. */
+ * float64 at its best.  Functions take all of that at most, and of float32 half as much; of some
+ * arguments (large ones, those outside the domain) up to ten times as much, but so NumPy's do. */
 static uint32_t cost_of(unsigned op, unsigned d)
 {
 	unsigned cost = op_row(op)->cost;
@@ -67,7 +67,9 @@ static uint32_t cost_of(unsigned op, unsigned d)
 			return 12;
 		return function ? cost * 30 : op == OP_SQRT ? 200 : 10 + cost * 6;
 	case CLASS_FLOAT:
-		return d == DT_FLOAT16 ? 20 + cost * 2 : function ? cost * 2 : 5 + cost;
+		if (d == DT_FLOAT16)
+			return 20 + cost * 2;
+		return !function ? 5 + cost : d == DT_FLOAT32 ? cost / 2 : cost;
 	default:
 		return function ? (op == OP_POWER ? 80 : 40) : 5 + cost;
 	}

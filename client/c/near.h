@@ -184,8 +184,9 @@ bool near_create(struct braze_array **out, struct braze_session *s, enum op op, 
 /* The number in a near 0-d array, which travels as an operand. */
 bool near_number(braze_scalar *out, const struct braze_array *a);
 
-/* A reduction or scan of what lies in a block: to ship that costs as much as to read it once. */
-bool near_reads_once(struct near *n, const struct braze_array *a, uint64_t work);
+/* A reduction or scan of what lies in a block: to ship that costs as much as to read it once.  Its
+ * predicted work, and how much that may be. */
+bool near_reads_once(struct near *n, const struct braze_array *a, uint64_t work, uint64_t most);
 /* The predicted work of a loop over `count` elements, and their bytes; NEAR_NEVER: too much. */
 uint64_t near_work(const struct near *n, unsigned op, unsigned loop, int64_t count);
 uint64_t near_bytes(unsigned dtype, int64_t count);

@@ -31,7 +31,7 @@ bool near_scan(struct braze_array **out, enum op op, enum dtype type, struct bra
 	if (!near_hand(a))
 		return near_waits(s->near, op, type, a->count);
 	uint64_t work = near_work(s->near, op, type, a->count);
-	if (!near_reads_once(s->near, a, work) &&
+	if (!near_reads_once(s->near, a, work, NEAR_TRIP) &&
 	    !near_fits(s->near, work, near_bytes(type, a->count)))
 		return near_not(s, WHY_LARGE);
 	struct braze_array *r = near_array(s, type, &a->view.shape, a->count);

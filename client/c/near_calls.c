@@ -203,11 +203,11 @@ static bool reduce_none(struct braze_array **out, struct braze_session *s, enum 
 	return near_create(out, s, OP_FULL, (int)d, shape, &value);
 }
 
-bool near_reads_once(struct near *n, const struct braze_array *a, uint64_t work)
+bool near_reads_once(struct near *n, const struct braze_array *a, uint64_t work, uint64_t most)
 {
 	const struct buffer *b = a->buf;
 
-	if (!(b->flags & BUF_NEAR) || b->bytes > NEAR_WIDE || work > NEAR_TRIP)
+	if (!(b->flags & BUF_NEAR) || b->bytes > NEAR_WIDE || work > most)
 		return false;
 	n->stretch.work += work;
 	return true;
@@ -247,7 +247,8 @@ bool near_reduce(struct braze_array **out, enum op op, const struct op_sig *sig,
 	uint64_t work = near_work(s->near, op, sig->in[0], a->count);
 	if (apart_rows && work != NEAR_NEVER)
 		work += NEAR_POINT * (uint64_t)results;
-	if (!near_reads_once(s->near, a, work) &&
+	uint64_t ship = NEAR_SHIP * a->buf->bytes;
+	if (!near_reads_once(s->near, a, work, ship > NEAR_TRIP ? ship : NEAR_TRIP) &&
 	    !near_fits(s->near, work, near_bytes(sig->out, results)))
 		return near_not(s, WHY_LARGE);
 	struct braze_array *r = near_array(s, (enum dtype)sig->out, shape, results);

@@ -75,12 +75,14 @@ static bool is_tree(const struct product_near *p, const struct braze_array *a,
 		product_vector(dim[0], dim[1], dim[2]));
 }
 
-/* Tenths of a nanosecond of a multiplication with its addition. */
-static unsigned cost_of(enum dtype type)
+/* Of so many multiplications with their additions: 50 ps of a double. */
+static uint64_t cost_of(enum dtype type, int64_t count)
 {
 	const struct dtype_row *d = dtype_row(type);
 
-	return d->cls == CLASS_COMPLEX ? d->bytes / 2u : d->cls == CLASS_FLOAT ? 2 : 4;
+	if (d->cls != CLASS_COMPLEX && d->cls != CLASS_FLOAT)
+		return 4 * (uint64_t)count;
+	return (uint64_t)count * d->bytes * (d->cls == CLASS_COMPLEX ? 3 : 1) / 16;
 }
 
 /* Is the first operand the vector? */
@@ -116,7 +118,9 @@ static bool same_order(const struct product_near *p, bool tree, const struct vie
 		return !is_library(p, a, b);
 	if (dtype_row(p->type)->cls < CLASS_FLOAT || product_small(dim[0], dim[1], dim[2]))
 		return true;
-	return product_short(dim[0], dim[1], dim[2]) && dim[2] <= PRODUCT_RUN;
+	bool complex_type = dtype_row(p->type)->cls == CLASS_COMPLEX;
+	return product_short(dim[0], dim[1], dim[2]) &&
+	       dim[2] <= PRODUCT_CHUNK / (complex_type ? 4 : 1);
 }
 
 /* How the tree's sums are made. */
@@ -168,7 +172,7 @@ static uint64_t work_of(const struct product_near *p, bool tree, enum sums how)
 		return NEAR_NEVER;
 	for (int i = 0; i < p->batches; i++)
 		items *= p->domain.dim[i];
-	uint64_t work = (uint64_t)(results * k) * cost_of(p->type) + 3 * (uint64_t)results;
+	uint64_t work = cost_of(p->type, results * k) + 3 * (uint64_t)results;
 	if (!tree)
 		return work + NEAR_ITEM * (uint64_t)items;
 	if (how == DRIVEN)
@@ -211,7 +215,10 @@ static void by_loops(const struct product_near *p, char *out)
 	struct product_call *f = &s.first;
 	int at = p->batches;
 
-	*f = (struct product_call){.m = dim[0], .n = dim[1], .k = dim[2]};
+	*f = (struct product_call){.m = dim[0],
+				   .n = dim[1],
+				   .k = dim[2],
+				   .fused = product_fused(dim[0], dim[1], dim[2])};
 	f->a = (struct product_matrix){(char *)array_address(p->in[0]), p->stride[0][at],
 				       p->stride[0][at + 2]};
 	f->b = (struct product_matrix){(char *)array_address(p->in[1]), p->stride[1][at + 2],

@@ -7,6 +7,10 @@
 #include "base/textbuf.h"
 #include "loops/product.h"
 
+_Static_assert(PRODUCT_DEPTH *PRODUCT_CHUNK_PANELS == PRODUCT_CHUNK &&
+		       PRODUCT_DEPTH_CPLX * PRODUCT_CHUNK_PANELS == PRODUCT_CHUNK / 4,
+	       "clients add up in this order");
+
 #define FLOPS_PER_US 4000.0 /* one core */
 #define ROWS_AT_ONCE 4
 #define ROWS_LEAST   48 /* of a tile that is cut off for another thread */

@@ -137,7 +137,7 @@ struct cuda_geometry {
 /* Matrix products: entry bz_matmul, one parameter by value, struct cuda_matmul_args.  A
  * block computes CUDA_MATMUL_TILE x CUDA_MATMUL_TILE of C; tiles are numbered batch by
  * batch, row by row.  Each element is summed in rising k from 0, a multiply and an add
- * at a time, as the processor's loops do. */
+ * at a time, contracted if `fused`, as the processor's loops do. */
 #define CUDA_MATMUL_TILE 64
 
 struct cuda_matmul_args {
@@ -149,6 +149,7 @@ struct cuda_matmul_args {
 	int64_t nbatch;
 	int64_t batch[8];
 	int64_t step[3][8];
+	int64_t fused; /* product_fused() of the shape */
 };
 
 #endif

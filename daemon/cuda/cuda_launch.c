@@ -7,6 +7,7 @@
 #include "cuda_geometry.h"
 #include "emit/emit.h"
 #include "loops/kernel_abi.h"
+#include "loops/product.h"
 
 #define MANY_WARPS  16	/* warps a multiprocessor wants busy */
 #define TEAM_ROWS   128 /* of a column, that a warp of a team is there for */
@@ -615,7 +616,8 @@ void cuda_launch_matmul(struct cuda_matmul_args *out, uint32_t *grid, const stru
 					 .lo = tiles_before(p, lo),
 					 .hi = tiles_before(p, hi),
 					 .cancel = cancel,
-					 .nbatch = p->nbatch};
+					 .nbatch = p->nbatch,
+					 .fused = product_fused(p->m, p->n, p->k)};
 	memcpy(out->base, base, sizeof out->base);
 	memcpy(out->row, p->row, sizeof out->row);
 	memcpy(out->col, p->col, sizeof out->col);

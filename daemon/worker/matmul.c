@@ -378,7 +378,10 @@ static void chunk_own(const struct matmul_run *r, const struct tile *t, int64_t 
 	const struct product *p = r->p;
 	int64_t begin = chunk * r->cut->chunk, end = least(p->k, begin + r->cut->chunk);
 	unsigned es = dtype_row(computed_in(p))->bytes;
-	struct product_call x = {.c = {c->at, (int64_t)c->ld * es, es}, .m = t->rows, .n = t->cols};
+	struct product_call x = {.c = {c->at, (int64_t)c->ld * es, es},
+				 .m = t->rows,
+				 .n = t->cols,
+				 .fused = product_fused(p->m, p->n, p->k)};
 
 	for (int64_t k = begin; k < end && !stopped(r, thread); k += x.k) {
 		char *a = t->at[0] + k * p->col[0], *b = t->at[1] + k * p->row[1];

@@ -149,7 +149,7 @@ static void take_side(struct product_strip *s, const struct product_loops *l,
 
 /* `depth` steps of the inner axis for all of c. */
 static void run(const struct way *w, const struct product_loops *l, int64_t depth, bool add,
-		char *scratch)
+		bool fused, char *scratch)
 {
 	int bytes = l->bytes;
 	/* A strip that is all of c may write a row's end before the next row is there. */
@@ -165,7 +165,8 @@ static void run(const struct way *w, const struct product_loops *l, int64_t dept
 					  .crow = c.row,
 					  .rows = w->rows,
 					  .depth = depth,
-					  .add = add};
+					  .add = add,
+					  .fused = fused};
 
 		strip = columns_at(l, j, w->cols);
 		take_side(&s, l, w->v, &strip, scratch);
@@ -192,7 +193,7 @@ void product_multiply(const struct product_loops *l, const struct product_call *
 	do {
 		int64_t depth = p->k - k < most ? p->k - k : most;
 
-		run(&w, l, depth, add || k > 0, scratch);
+		run(&w, l, depth, add || k > 0, p->fused, scratch);
 		w.s.at += depth * w.s.col;
 		w.v.at += depth * w.v.row;
 		k += depth;

@@ -2,8 +2,9 @@
 /* loops/product.h - products of two matrices by our own loops, near and in the worker.
  *
  * Each element of C is added up along the inner axis in its order, one multiplication and
- * one addition at a time, none contracted.  So its bits depend neither on the layout, on
- * the blocks that it is computed in, nor on the instruction set.  Integers wrap as
+ * one addition at a time.  So its bits depend neither on the layout nor on the blocks that it is
+ * computed in, and, as none is contracted, not on the instruction set either; but those of larger
+ * real products (product_fused) are, where the processor can, as a library's are.  Integers wrap as
  * NumPy's do, bool is OR of ANDs; float16 has no loop of its own: it is computed as
  * float32 and rounded once. */
 #ifndef BRAZE_LOOPS_PRODUCT_H
@@ -17,8 +18,10 @@
 #include "limits.h"
 #include "ops.h"
 
-#define PRODUCT_STRIP	  128 /* bytes of a strip of columns: two vectors at most */
-#define PRODUCT_RUN	  512 /* steps of the inner axis that a strip is packed for */
+#define PRODUCT_STRIP	  128  /* bytes of a strip of columns: two vectors at most */
+#define PRODUCT_RUN	  512  /* steps of the inner axis that a strip is packed for */
+#define PRODUCT_THIN	  4    /* whose V stays in registers */
+#define PRODUCT_CHUNK	  2048 /* that are added up in their order, of complex types a quarter */
 #define PRODUCT_SCRATCH	  (PRODUCT_STRIP * PRODUCT_RUN) /* bytes, at a multiple of 64 */
 #define PRODUCT_LONG_ROW  4096				/* bytes */
 #define PRODUCT_SHORT_RUN 16
@@ -33,6 +36,7 @@ struct product_call {
 	struct product_matrix a, b, c; /* c meets neither of the others */
 	int64_t m, n, k;	       /* a is m by k, b k by n */
 	int64_t after; /* bytes behind c that may be spoiled: they are computed later */
+	bool fused;    /* product_fused() of the shape */
 };
 
 struct product_strip;
@@ -132,11 +136,15 @@ static inline bool product_rowed(unsigned dtype, int64_t m, int64_t n, int64_t k
 	       (double)n * (double)k > LIMIT_TREE_PRODUCT;
 }
 
+static inline bool product_within(int64_t m, int64_t n, int64_t k, int64_t most)
+{
+	return m <= most && n <= most && k <= most && m * n * k <= most;
+}
+
 /* Few multiplications: one sum along the whole inner axis, near and far. */
 static inline bool product_small(int64_t m, int64_t n, int64_t k)
 {
-	return !product_vector(m, n, k) && m <= LIMIT_SHORT_PRODUCT && n <= LIMIT_SHORT_PRODUCT &&
-	       k <= LIMIT_SHORT_PRODUCT && m * n * k <= LIMIT_SHORT_PRODUCT;
+	return !product_vector(m, n, k) && product_within(m, n, k, LIMIT_SHORT_PRODUCT);
 }
 
 /* Is a product of these extents computed by these loops, whatever library there is?  A
@@ -144,8 +152,16 @@ static inline bool product_small(int64_t m, int64_t n, int64_t k)
 static inline bool product_short(int64_t m, int64_t n, int64_t k)
 {
 	bool side = m <= LIMIT_SHORT_SIDE || n <= LIMIT_SHORT_SIDE || k <= LIMIT_SHORT_SIDE;
+	/* What clients compute themselves sooner than a trip takes. */
+	bool trip = k <= PRODUCT_CHUNK && product_within(m, n, k, LIMIT_OWN_PRODUCT);
 
-	return !product_vector(m, n, k) && (side || product_small(m, n, k));
+	return !product_vector(m, n, k) && (side || trip || product_small(m, n, k));
+}
+
+/* Are its multiplications contracted with its additions, where the processor can? */
+static inline bool product_fused(int64_t m, int64_t n, int64_t k)
+{
+	return product_short(m, n, k) && !product_small(m, n, k) && k > PRODUCT_THIN;
 }
 
 #endif

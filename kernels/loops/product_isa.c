@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* loops/product_isa.c - the inner loops of products, once per instruction set.
  *
- * Sums stay in registers along the inner axis: four rows by two vectors of them.  The
- * order of additions is product.h's: no loop here changes it. */
+ * Sums stay in registers along the inner axis: four rows by two vectors of them, or six where
+ * an addition comes with its multiplication.  The order of additions is product.h's: no loop here
+ * changes it. */
 #include <immintrin.h>
 #include <string.h>
 
@@ -30,6 +31,31 @@
 	typedef vec_##t##_##B mem_##t##_##B __attribute__((aligned(1), may_alias));                \
 	typedef T one_##t##_##B __attribute__((aligned(1), may_alias));
 
+/* Sums whose products are not rounded, where the processor has them. */
+#if defined(__FMA__)
+#define FMA_f32_64(x, y, s) _mm512_fmadd_ps(x, y, s)
+#define FMA_f64_64(x, y, s) _mm512_fmadd_pd(x, y, s)
+#define FMA_f32_32(x, y, s) _mm256_fmadd_ps(x, y, s)
+#define FMA_f64_32(x, y, s) _mm256_fmadd_pd(x, y, s)
+#define FMA_f32_16(x, y, s) _mm_fmadd_ps(x, y, s)
+#define FMA_f64_16(x, y, s) _mm_fmadd_pd(x, y, s)
+#define FUSED(t, B)                                                                                \
+	enum { FUSES_##t##_##B = 1 };                                                              \
+	ALWAYS vec_##t##_##B fused_##t##_##B(vec_##t##_##B sum, all_##t##_##B x, vec_##t##_##B y)  \
+	{                                                                                          \
+		return (vec_##t##_##B)FMA_##t##_##B(x, y, sum);                                    \
+	}
+#else
+#define FUSED(t, B) UNFUSED(t, B, vec)
+#endif
+#define UNFUSED(t, B, many)                                                                        \
+	enum { FUSES_##t##_##B = 0 };                                                              \
+	ALWAYS vec_##t##_##B fused_##t##_##B(vec_##t##_##B sum, all_##t##_##B x,                   \
+					     many##_##t##_##B y)                                   \
+	{                                                                                          \
+		return more_##t##_##B(sum, x, y);                                                  \
+	}
+
 #define LANES_AS_THEY_LIE(t, T, B)                                                                 \
 	typedef vec_##t##_##B all_##t##_##B;                                                       \
 	typedef vec_##t##_##B many_##t##_##B;                                                      \
@@ -39,7 +65,7 @@
 	}
 
 /* A vector with an element in each lane.  x - 0 is x, of -0 too. */
-#define LANES_REAL(t, T, B)                                                                        \
+#define LANES_NUMBERS(t, T, B)                                                                     \
 	LANES_AS_THEY_LIE(t, T, B)                                                                 \
 	ALWAYS all_##t##_##B repeat_##t##_##B(const char *p)                                       \
 	{                                                                                          \
@@ -49,6 +75,8 @@
 	{                                                                                          \
 		return sum + x * y;                                                                \
 	}
+#define LANES_REAL(t, T, B)  LANES_NUMBERS(t, T, B) FUSED(t, B)
+#define LANES_WHOLE(t, T, B) LANES_NUMBERS(t, T, B) UNFUSED(t, B, vec)
 
 /* A client can scribble on its arena: a stored bool is any byte. */
 #define LANES_BOOL(t, T, B)                                                                        \
@@ -60,7 +88,8 @@
 	ALWAYS vec_##t##_##B more_##t##_##B(vec_##t##_##B sum, all_##t##_##B x, vec_##t##_##B y)   \
 	{                                                                                          \
 		return sum | (x & (vec_##t##_##B)(y != 0));                                        \
-	}
+	}                                                                                          \
+	UNFUSED(t, B, vec)
 
 /* Real and imaginary parts alternate: re * y, and im * y's parts exchanged, the imaginary
  * one negated.  x - y is x + (-y), so each part is what it would be by itself. */
@@ -87,7 +116,8 @@
 	ALWAYS vec_##t##_##B more_##t##_##B(vec_##t##_##B sum, all_##t##_##B x, many_##t##_##B y)  \
 	{                                                                                          \
 		return sum + (x.re * y.v + x.im * y.other);                                        \
-	}
+	}                                                                                          \
+	UNFUSED(t, B, many)
 
 #define SIGN2 -1, 1
 #define SIGN4 SIGN2, SIGN2
@@ -130,11 +160,13 @@
 
 /* ---- The last vector of a row ---- */
 
-/* Its first `bytes`, and zeros: nothing beyond them is read. */
+/* Its first `bytes`, and zeros: nothing beyond them is read, or written. */
 #if defined(__AVX512BW__)
-#define MASKED(size)  1
-#define PART_64(p, m) ((__m512i)_mm512_maskz_loadu_epi8((m), (p)))
-#define PART_32(p, m) ((__m256i)_mm256_maskz_loadu_epi8((__mmask32)(m), (p)))
+#define MASKED(size)	 1
+#define PART_64(p, m)	 ((__m512i)_mm512_maskz_loadu_epi8((m), (p)))
+#define PART_32(p, m)	 ((__m256i)_mm256_maskz_loadu_epi8((__mmask32)(m), (p)))
+#define KEEP_64(p, m, v) _mm512_mask_storeu_epi8((p), (m), (__m512i)(v))
+#define KEEP_32(p, m, v) _mm256_mask_storeu_epi8((p), (__mmask32)(m), (__m256i)(v))
 typedef uint64_t mask_64, mask_32;
 ALWAYS uint64_t mask_of_64(int bytes)
 {
@@ -142,9 +174,11 @@ ALWAYS uint64_t mask_of_64(int bytes)
 }
 #define mask_of_32 mask_of_64
 #elif defined(__AVX2__)
-#define MASKED(size)  ((size) >= 4)
-#define PART_32(p, m) ((__m256i)_mm256_maskload_epi32((const int *)(p), (m)))
-#define PART_16(p, m) ((__m128i)_mm_maskload_epi32((const int *)(p), (m)))
+#define MASKED(size)	 ((size) >= 4)
+#define PART_32(p, m)	 ((__m256i)_mm256_maskload_epi32((const int *)(p), (m)))
+#define PART_16(p, m)	 ((__m128i)_mm_maskload_epi32((const int *)(p), (m)))
+#define KEEP_32(p, m, v) _mm256_maskstore_epi32((int *)(p), (m), (__m256i)(v))
+#define KEEP_16(p, m, v) _mm_maskstore_epi32((int *)(p), (m), (__m128i)(v))
 typedef __m256i mask_32;
 typedef __m128i mask_16;
 ALWAYS mask_32 mask_of_32(int bytes)
@@ -157,8 +191,9 @@ ALWAYS mask_16 mask_of_16(int bytes)
 	return _mm_cmpgt_epi32(_mm_set1_epi32(bytes / 4), _mm_setr_epi32(0, 1, 2, 3));
 }
 #else
-#define MASKED(size)  0
-#define PART_16(p, m) (*(const __m128i_u *)(p))
+#define MASKED(size)	 0
+#define PART_16(p, m)	 (*(const __m128i_u *)(p))
+#define KEEP_16(p, m, v) (*(__m128i_u *)(p) = (__m128i)(v))
 typedef int mask_16;
 ALWAYS int mask_of_16(int bytes)
 {
@@ -176,6 +211,8 @@ ALWAYS int mask_of_16(int bytes)
                                                                                                    \
 		if (bytes == B)                                                                    \
 			return *(const mem_##t##_##B *)c;                                          \
+		if (MASKED(size) && bytes > 0)                                                     \
+			return (vec_##t##_##B)PART_##B(c, mask_of_##B(bytes));                     \
 		for (int i = 0; i < bytes && i < B; i += size)                                     \
 			memcpy((char *)&v + i, c + i, size);                                       \
 		return v;                                                                          \
@@ -184,6 +221,10 @@ ALWAYS int mask_of_16(int bytes)
 	{                                                                                          \
 		if (bytes == B || c + B <= limit) {                                                \
 			*(mem_##t##_##B *)c = v;                                                   \
+			return;                                                                    \
+		}                                                                                  \
+		if (MASKED(size) && bytes > 0) {                                                   \
+			KEEP_##B(c, mask_of_##B(bytes), v);                                        \
 			return;                                                                    \
 		}                                                                                  \
 		for (int i = 0; i < bytes && i < B; i += size)                                     \
@@ -197,11 +238,12 @@ ALWAYS int mask_of_16(int bytes)
 		return side_##t##_##B(*(const mem_##t##_##B *)v);                                  \
 	}                                                                                          \
 	ALWAYS void block_##t##_##B(const struct product_strip *p, const char *s, char *c,         \
-				    const int rows, const int vectors, const bool part)            \
+				    const int rows, const int vectors, const bool part,            \
+				    const bool fused)                                              \
 	{                                                                                          \
 		const int64_t srow = p->srow, scol = p->scol, vrow = p->vrow;                      \
 		const mask_##B mask = mask_of_##B(p->last);                                        \
-		vec_##t##_##B sum[PRODUCT_ROWS_AT_ONCE][2];                                        \
+		vec_##t##_##B sum[PRODUCT_ROWS_FUSED][2];                                          \
 		const char *v = p->v;                                                              \
                                                                                                    \
 		for (int i = 0; i < rows; i++)                                                     \
@@ -220,7 +262,8 @@ ALWAYS int mask_of_16(int bytes)
 				all_##t##_##B x = repeat_##t##_##B(s + i * srow);                  \
                                                                                                    \
 				for (int j = 0; j < vectors; j++)                                  \
-					sum[i][j] = more_##t##_##B(sum[i][j], x, y[j]);            \
+					sum[i][j] = fused ? fused_##t##_##B(sum[i][j], x, y[j])    \
+							  : more_##t##_##B(sum[i][j], x, y[j]);    \
 			}                                                                          \
 		}                                                                                  \
 		for (int i = 0; i < rows; i++)                                                     \
@@ -229,20 +272,34 @@ ALWAYS int mask_of_16(int bytes)
 					      j == vectors - 1 ? p->last : B, p->limit);           \
 	}                                                                                          \
 	ALWAYS void rows_##t##_##B(const struct product_strip *p, const int vectors,               \
-				   const bool part)                                                \
+				   const bool part, const bool fused)                              \
 	{                                                                                          \
 		const char *s = p->s;                                                              \
 		int64_t left = p->rows;                                                            \
 		char *c = p->c;                                                                    \
                                                                                                    \
+		for (; fused && left >= 6; left -= 6, s += 6 * p->srow, c += 6 * p->crow)          \
+			block_##t##_##B(p, s, c, 6, vectors, part, true);                          \
 		for (; left >= 4; left -= 4, s += 4 * p->srow, c += 4 * p->crow)                   \
-			block_##t##_##B(p, s, c, 4, vectors, part);                                \
+			block_##t##_##B(p, s, c, 4, vectors, part, fused);                         \
 		if (left == 3)                                                                     \
-			block_##t##_##B(p, s, c, 3, vectors, part);                                \
+			block_##t##_##B(p, s, c, 3, vectors, part, fused);                         \
 		else if (left == 2)                                                                \
-			block_##t##_##B(p, s, c, 2, vectors, part);                                \
+			block_##t##_##B(p, s, c, 2, vectors, part, fused);                         \
 		else if (left == 1)                                                                \
-			block_##t##_##B(p, s, c, 1, vectors, part);                                \
+			block_##t##_##B(p, s, c, 1, vectors, part, fused);                         \
+	}                                                                                          \
+	ALWAYS void any_##t##_##B(const struct product_strip *p, const bool part,                  \
+				  const bool fused)                                                \
+	{                                                                                          \
+		if (p->vectors == 1 && part)                                                       \
+			rows_##t##_##B(p, 1, true, fused);                                         \
+		else if (p->vectors == 1)                                                          \
+			rows_##t##_##B(p, 1, false, fused);                                        \
+		else if (part)                                                                     \
+			rows_##t##_##B(p, 2, true, fused);                                         \
+		else                                                                               \
+			rows_##t##_##B(p, 2, false, fused);                                        \
 	}                                                                                          \
 	/* A short inner axis: all of V stays in registers. */                                     \
 	ALWAYS void thin_##t##_##B(const struct product_strip *p, const int depth,                 \
@@ -277,21 +334,17 @@ ALWAYS int mask_of_16(int bytes)
 	{                                                                                          \
 		const bool part = MASKED(size) && p->last != B && !p->packed;                      \
                                                                                                    \
-		if (!p->add && p->depth <= PRODUCT_THIN && p->depth > 0)                           \
+		if (FUSES_##t##_##B && p->fused)                                                   \
+			any_##t##_##B(p, part, FUSES_##t##_##B);                                   \
+		else if (!p->add && p->depth <= PRODUCT_THIN && p->depth > 0)                      \
 			switch (p->depth * 4 + (p->vectors - 1) * 2 + part) {                      \
 				THIN(t, B, 1)                                                      \
 				THIN(t, B, 2)                                                      \
 				THIN(t, B, 3)                                                      \
 				THIN(t, B, 4)                                                      \
 			}                                                                          \
-		else if (p->vectors == 1 && part)                                                  \
-			rows_##t##_##B(p, 1, true);                                                \
-		else if (p->vectors == 1)                                                          \
-			rows_##t##_##B(p, 1, false);                                               \
-		else if (part)                                                                     \
-			rows_##t##_##B(p, 2, true);                                                \
 		else                                                                               \
-			rows_##t##_##B(p, 2, false);                                               \
+			any_##t##_##B(p, part, false);                                             \
 	}
 #define THIN(t, B, k)                                                                              \
 	case k * 4:                                                                                \
@@ -319,10 +372,10 @@ ALWAYS int mask_of_16(int bytes)
 #endif
 
 TYPE(LANES_BOOL, b1, uint8_t, 1)
-TYPE(LANES_REAL, u8, uint8_t, 1)
-TYPE(LANES_REAL, u16, uint16_t, 2)
-TYPE(LANES_REAL, u32, uint32_t, 4)
-TYPE(LANES_REAL, u64, uint64_t, 8)
+TYPE(LANES_WHOLE, u8, uint8_t, 1)
+TYPE(LANES_WHOLE, u16, uint16_t, 2)
+TYPE(LANES_WHOLE, u32, uint32_t, 4)
+TYPE(LANES_WHOLE, u64, uint64_t, 8)
 TYPE(LANES_REAL, f32, float, 4)
 TYPE(LANES_REAL, f64, double, 8)
 TYPE(LANES_COMPLEX, c64, float, 8)

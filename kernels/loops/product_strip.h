@@ -6,7 +6,7 @@
 #include "product.h"
 
 #define PRODUCT_ROWS_AT_ONCE 4
-#define PRODUCT_THIN	     4 /* steps of the inner axis whose V stays in registers */
+#define PRODUCT_ROWS_FUSED   6
 
 /* Rows of C by one vector or two of its columns.  The elements of S are repeated over a
  * vector's lanes, those of V are read as they lie. */
@@ -20,7 +20,7 @@ struct product_strip {
 	int vectors; /* 1 or 2 */
 	int last;    /* bytes of the last vector that are columns of C */
 	bool packed; /* v has whole vectors in each step */
-	bool add;
+	bool add, fused;
 };
 
 #endif

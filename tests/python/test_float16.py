@@ -192,6 +192,6 @@ def test_memory_is_taken_over_without_a_copy():
     assert numpy.asarray(a).ctypes.data == at
 
 
-@pytest.mark.parametrize("args", [(0, 1, 0.1), (5,), (1, 70000, 1000), (0, 2000, 0.3), (3, -3, -0.7)])
+@pytest.mark.parametrize("args", [(0, 1, 0.1), (5,), (1, 70000, 1000), (0, 2000, 0.3), (3, -3, -0.7), (-0.0, 3.0)])
 def test_ranges(args):
     same(np.arange(*args, dtype="f2"), numpy.arange(*args, dtype="f2"))

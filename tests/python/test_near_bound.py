@@ -176,6 +176,16 @@ def test_what_lies_in_a_block_is_reduced_there_whatever_the_bound():
     assert nears(lambda: braze.wait(picked.sum())) == 0
 
 
+@pytest.mark.parametrize("n,near", [(300_000, 1), (600_000, 0)])
+def test_what_was_gathered_is_reduced_for_what_shipping_it_takes(n, near):
+    """Of more than 4 MiB threads share the work."""
+    (a,) = arrays(1)
+    x = a[np.asarray(numpy.arange(n) % 97)].reshape(-1, 300)
+    assert nears(lambda: braze.wait(x.mean(axis=1))) == 2 * near
+    far = np.array(numpy.asarray(x)).mean(axis=1)
+    assert numpy.asarray(x.mean(axis=1)).tobytes() == numpy.asarray(far).tobytes()
+
+
 def test_the_bound_rises_where_each_moved_array_is_read():
     (a,) = arrays(1)
     assert stretches(lambda: braze.wait(np.roll(a, 1)), 8) == [0] * CALM + [1] * 4

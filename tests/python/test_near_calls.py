@@ -136,7 +136,7 @@ def test_linspace_of_other_arguments():
 
 def test_ranges():
     for n in (*range(20), 255, 1000, 10_001, 70_000):
-        for start, step in ((0, 1), (5, -3), (-(2**62), 2**40), (0.0, 1.0), (0.1, 0.3), (1e16, 1.5), (-0.0, -2.5), (1e-310, 1e-311)):
+        for start, step in ((0, 1), (5, -3), (-(2**62), 2**40), (0.0, 1.0), (0.1, 0.3), (1e16, 1.5), (-0.0, -2.5), (-0.0, 2.5), (1e-310, 1e-311)):
             # The end lies between two values, so rounding does not choose how many there are.
             check(lambda m, a=start, b=step, n=n: m.arange(a, a + (n - 0.5) * b if isinstance(b, float) else a + n * b, b), start, step, n)
     check(lambda m: m.arange(3.0, 4.0))

@@ -12,14 +12,15 @@ static struct cuda_fixture cuda;
 #define M	 70
 #define N	 65
 #define K	 33
+#define FEW	 7 /* of a short product, which is not contracted */
 #define PRODUCTS 2 /* all use the same B */
 
 /* A lies by columns, C with gaps between its rows. */
-static void make_product(struct product *p, unsigned dtype)
+static void make_product(struct product *p, unsigned dtype, int64_t k)
 {
 	int64_t b = dtype_row(dtype)->bytes;
 
-	*p = (struct product){.dtype = (uint8_t)dtype, .nbatch = 1, .m = M, .n = N, .k = K};
+	*p = (struct product){.dtype = (uint8_t)dtype, .nbatch = 1, .m = M, .n = N, .k = k};
 	p->batch[0] = PRODUCTS;
 	p->row[0] = b;
 	p->col[0] = M * b;
@@ -71,7 +72,7 @@ static void product_on_device(const struct product *p, char *const host[3], cons
 }
 
 /* Against the CPU's own loops, whose order it keeps. */
-static void check_product(unsigned dtype)
+static void check_product(unsigned dtype, int64_t k)
 {
 	static const struct matmul plain; /* no library */
 	const size_t b = dtype_row(dtype)->bytes;
@@ -85,7 +86,7 @@ static void check_product(unsigned dtype)
 	struct matmul_run run = {.library = &plain, .p = &p, .cut = &cut, .cancel = &cancel};
 	struct matmul_thread thread = {.scratch = &scratch};
 
-	make_product(&p, dtype);
+	make_product(&p, dtype, k);
 	for (int i = 0; i < 3; i++) {
 		host[i] = malloc(bytes[i]);
 		fill(host[i], dtype, bytes[i] / b, &seed);
@@ -112,6 +113,8 @@ Test(emit_cuda_product, matrix_products_of_every_type)
 	if (!cuda_fixture_open(&cuda))
 		return;
 	for (unsigned d = 0; d < DTYPE_END; d++)
-		if (dtype_native(d))
-			check_product(d);
+		if (dtype_native(d)) {
+			check_product(d, K);
+			check_product(d, FEW);
+		}
 }

@@ -3,6 +3,7 @@
  * the same on every instruction set and in every layout, and that they touch nothing else. */
 #include <criterion/criterion.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,6 +79,16 @@ static void fill(struct matrix *m, unsigned dtype)
 					    (T *)element(&p->b, k, j)));                           \
 		*(T *)to = sum;                                                                    \
 	} while (0)
+/* Where `fuses`, products are not rounded. */
+#define ADD_UP_REAL(T, FMA)                                                                        \
+	do {                                                                                       \
+		T sum = *(T *)to;                                                                  \
+		for (int64_t k = 0; k < p->k; k++) {                                               \
+			T x = *(T *)element(&p->a, i, k), y = *(T *)element(&p->b, k, j);          \
+			sum = fuses ? FMA(x, y, sum) : sum + x * y;                                \
+		}                                                                                  \
+		*(T *)to = sum;                                                                    \
+	} while (0)
 #define ADD_UP_COMPLEX(T)                                                                          \
 	do {                                                                                       \
 		T *sum = (T *)to;                                                                  \
@@ -90,8 +101,8 @@ static void fill(struct matrix *m, unsigned dtype)
 	} while (0)
 
 /* One element, as product.h says. */
-static void by_the_book(const struct product_call *p, unsigned dtype, int64_t i, int64_t j,
-			char *to)
+static void by_the_book(const struct product_call *p, unsigned dtype, bool fuses, int64_t i,
+			int64_t j, char *to)
 {
 	switch (dtype) {
 	case DT_BOOL:
@@ -115,10 +126,10 @@ static void by_the_book(const struct product_call *p, unsigned dtype, int64_t i,
 		ADD_UP(uint64_t, uint64_t);
 		break;
 	case DT_FLOAT32:
-		ADD_UP(float, float);
+		ADD_UP_REAL(float, fmaf);
 		break;
 	case DT_FLOAT64:
-		ADD_UP(double, double);
+		ADD_UP_REAL(double, fma);
 		break;
 	case DT_COMPLEX64:
 		ADD_UP_COMPLEX(float);
@@ -145,16 +156,16 @@ static void check(const struct product_call *p, const struct matrix *c, unsigned
 	memcpy(before, c->memory, c->bytes);
 	if (!add && dtype == DT_BOOL)
 		memset(before, 0, c->bytes);
-	memcpy(want, before, c->bytes);
-	for (int64_t i = 0; i < p->m; i++)
-		for (int64_t j = 0; j < p->n; j++) {
-			char *to = want + (element(&p->c, i, j) - c->memory);
-
-			if (!add)
-				memset(to, 0, es);
-			by_the_book(p, dtype, i, j, to);
-		}
 	for (int level = ISA_V2; level <= (int)isa_best(); level++) {
+		memcpy(want, before, c->bytes);
+		for (int64_t i = 0; i < p->m; i++)
+			for (int64_t j = 0; j < p->n; j++) {
+				char *to = want + (element(&p->c, i, j) - c->memory);
+
+				if (!add)
+					memset(to, 0, es);
+				by_the_book(p, dtype, p->fused && level > ISA_V2, i, j, to);
+			}
 		memcpy(c->memory, before, c->bytes);
 		product_multiply(&table(level)->type[dtype], p, add, scratch);
 		cr_assert_eq(memcmp(c->memory, want, c->bytes), 0,
@@ -168,7 +179,7 @@ static void check(const struct product_call *p, const struct matrix *c, unsigned
 	free(scratch);
 }
 
-static void every_layout(unsigned dtype, int64_t m, int64_t n, int64_t k)
+static void every_layout(unsigned dtype, int64_t m, int64_t n, int64_t k, bool fused)
 {
 	unsigned es = dtype_row(dtype)->bytes;
 
@@ -177,7 +188,7 @@ static void every_layout(unsigned dtype, int64_t m, int64_t n, int64_t k)
 		struct matrix b = matrix_make(k, n, es, (enum layout)(way / LAYOUTS % LAYOUTS));
 		struct matrix c =
 			matrix_make(m, n, es, (enum layout)(way / LAYOUTS / LAYOUTS % LAYOUTS));
-		struct product_call p = {a.at, b.at, c.at, m, n, k, 0};
+		struct product_call p = {a.at, b.at, c.at, m, n, k, 0, fused};
 
 		fill(&a, dtype);
 		fill(&b, dtype);
@@ -203,7 +214,18 @@ Test(product, has_one_order_whatever_the_layout_and_the_instructions, .timeout =
 	for (unsigned d = 0; d < DTYPE_END; d++)
 		for (size_t i = 0; i < sizeof size / sizeof size[0]; i++)
 			if (dtype_native(d) && d != DT_FLOAT16)
-				every_layout(d, size[i][0], size[i][1], size[i][2]);
+				every_layout(d, size[i][0], size[i][1], size[i][2], false);
+}
+
+Test(product, of_middling_size_is_contracted_where_the_processor_can, .timeout = 300)
+{
+	static const int64_t size[][3] = {{17, 31, 63}, {23, 18, 85}, {40, 19, 512}, {3, 11, 1030}};
+
+	for (unsigned d = 0; d < DTYPE_END; d++)
+		for (size_t i = 0; i < sizeof size / sizeof size[0]; i++)
+			if (dtype_native(d) && d != DT_FLOAT16)
+				every_layout(d, size[i][0], size[i][1], size[i][2],
+					     product_fused(size[i][0], size[i][1], size[i][2]));
 }
 
 Test(product, stacks_are_their_products_one_by_one)
@@ -393,7 +415,11 @@ Test(product, sums_of_short_rows_are_the_trees)
 Test(product, which_loops_depends_on_the_shape)
 {
 	cr_assert(product_short(32, 32, 32) && product_small(32, 32, 32));
-	cr_assert(!product_short(33, 32, 32));
+	cr_assert(product_short(33, 32, 32) && product_fused(33, 32, 32));
+	cr_assert(!product_fused(32, 32, 32) && product_fused(16, 100, 100));
+	cr_assert(!product_fused(100000, 3, 4) && product_fused(100000, 3, 5));
+	cr_assert(product_fused(100, 100, 100) && !product_short(102, 102, 102));
+	cr_assert(product_fused(20, 20, 2048) && !product_short(20, 20, 2049));
 	cr_assert(product_short(1000000, 16, 1000000) && !product_small(1000000, 16, 1000000));
 	cr_assert(!product_short(1, 17, 1000) && product_short(1, 17, 64));
 	cr_assert(!product_small((int64_t)1 << 40, (int64_t)1 << 40, (int64_t)1 << 40));
