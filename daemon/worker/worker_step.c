@@ -292,7 +292,7 @@ static int64_t written_each(const struct step *s, const struct steps_operands *o
 	const int64_t *stride = o->stride + a * 8;
 	int64_t next = dtype_row(n->access[a].dtype)->bytes, each = next;
 
-	if (!n->access[a].write || n->access[a].gather)
+	if (n->access[a].gather)
 		return 0;
 	for (int l = s->cmd->npar + s->cmd->nred; l-- > 0;) {
 		bool reduced = l >= s->cmd->npar;
@@ -314,8 +314,12 @@ static void back_results(const struct step *s, const struct steps_operands *o)
 	const struct nest *n = s->entry->spec;
 
 	for (uint32_t a = 0; a < n->naccess; a++) {
-		int64_t each = written_each(s, o, a);
+		int64_t each = 0;
 
+		/* Most steps are short, and no type has more than 16 bytes. */
+		if (!n->access[a].write || (!s->cmd->nred && s->hi - s->lo < PAGES_LEAST / 16))
+			continue;
+		each = written_each(s, o, a);
 		if ((s->hi - s->lo) * each >= PAGES_LEAST)
 			region_back(&s->w->regions, &o->place[a], s->lo * each, s->hi * each);
 	}
