@@ -155,7 +155,7 @@ static struct kernel *kernel_of(struct plan_step *st, const struct device *dev, 
 		*k = cache_get_call(cache, st->call, dev->arch, session);
 	} else if (!*k) {
 		compilepart_spec(&spec, st->nest);
-		spec.way = cuda_launch_way(st->nest);
+		spec.way = cuda_launch_way(st->nest, dev->units);
 		*k = cache_get(cache, &spec, dev->arch, session);
 		if (!*(*k)->origin && st->kernel[0])
 			memcpy((*k)->origin, st->kernel[0]->origin, sizeof(*k)->origin);

@@ -498,13 +498,35 @@ static void teams(struct cuda_launch *l, const struct domain *d, int64_t turns, 
 	l->team = team_for(d, l->work, least, most);
 }
 
+/* How a reduction of so many points goes, across columns or along them, and its pieces. */
+static enum cuda_entry reduce_entry(struct domain *d, int64_t points, bool *across,
+				    unsigned *groups)
+{
+	bool narrow = fits_32(d);
+	enum cuda_entry entry;
+
+	*groups = 1;
+	*across = columns(d, points);
+	cut(d, points, *across);
+	if (*across)
+		entry = narrow ? ENTRY_bz_reduce_column_narrow : ENTRY_bz_reduce_column;
+	else
+		entry = along(d, points, narrow, groups);
+	if (emit_cuda_has(d->s->spec, entry))
+		return entry;
+	*groups = 1;
+	*across = false;
+	cut(d, points, false);
+	return ENTRY_bz_reduce_warp;
+}
+
 static void plan_reduce(struct cuda_launches *out, struct domain *d)
 {
 	const struct cuda_step *s = d->s;
 	struct cuda_launch *l = &out->item[0];
 	unsigned groups = 1;
 	int64_t tasks, most;
-	bool narrow = fits_32(d), across = false;
+	bool across = false;
 
 	*l = (struct cuda_launch){.lo = s->lo, .hi = s->hi};
 	if (s->split) {
@@ -513,8 +535,7 @@ static void plan_reduce(struct cuda_launches *out, struct domain *d)
 	}
 	if (l->lo >= l->hi)
 		return;
-	across = columns(d, l->hi - l->lo);
-	cut(d, l->hi - l->lo, across);
+	l->entry = reduce_entry(d, l->hi - l->lo, &across, &groups);
 	pieces_of(l, d);
 	if (l->clo >= l->chi)
 		return;
@@ -524,10 +545,8 @@ static void plan_reduce(struct cuda_launches *out, struct domain *d)
 	most = blocks_of(d);
 	if (across) {
 		tasks *= up(l->hi - l->lo, 32);
-		l->entry = narrow ? ENTRY_bz_reduce_column_narrow : ENTRY_bz_reduce_column;
 	} else {
 		tasks *= l->hi - l->lo;
-		l->entry = along(d, l->hi - l->lo, narrow, &groups);
 		if (d->piece == BLOCK_LOG) /* each group has a task of its own */
 			tasks = up(tasks, groups);
 		most = up(most, groups);
@@ -578,23 +597,30 @@ enum status cuda_launch_plan(struct cuda_launches *out, const struct cuda_step *
 	return OK;
 }
 
-uint16_t cuda_launch_way(const struct nest *n)
+uint16_t cuda_launch_way(const struct nest *n, unsigned multiprocessors)
 {
 	int64_t stride[LIMIT_NEST_ACCESSES * LIMIT_NDIM];
 	uint64_t base[LIMIT_NEST_ACCESSES];
 	struct cuda_step s = {.spec = n, .extent = n->extent, .stride = stride, .base = base};
-	struct domain d = {.s = &s, .loops = n->npar, .units = 1};
-	unsigned tile = 0;
+	struct domain d = {.s = &s,
+			   .loops = n->npar + n->nred,
+			   .points = product(n->extent, 0, n->npar),
+			   .reduced = product(n->extent, n->npar, n->npar + n->nred),
+			   .units = multiprocessors ? multiprocessors : 1};
+	unsigned tile = 0, groups;
+	bool across;
 
-	if (n->nred || !n->npar)
+	if (!d.points || !(n->npar + n->nred))
 		return 0;
 	for (unsigned a = 0; a < n->naccess; a++) {
 		memcpy(stride + a * LIMIT_NDIM, n->access[a].stride, sizeof n->access[a].stride);
 		/* Where a turn of a loop moves it, too. */
 		base[a] = (uint64_t)n->access[a].offset | (uint64_t)n->access[a].move;
 	}
-	s.hi = d.points = product(n->extent, 0, n->npar);
-	return (uint16_t)(1 + map_entry(&d, &tile));
+	s.hi = d.points;
+	d.chunks = up(d.reduced, TREE_CHUNK);
+	return (uint16_t)(1 + (n->nred ? reduce_entry(&d, d.points, &across, &groups)
+				       : map_entry(&d, &tile)));
 }
 
 /* Tiles whose first row comes before row r of all batches' rows. */

@@ -74,9 +74,10 @@ size_t cuda_launch_args(char block[CUDA_ARGS_BYTES], const struct cuda_step *s);
 /* E_UNSUPPORTED when an operand lies where a GPU cannot read it. */
 enum status cuda_launch_plan(struct cuda_launches *out, const struct cuda_step *s,
 			     unsigned multiprocessors, struct err *err) MUST_USE;
-/* The entry that the whole nest would take, its storage lying on multiples of 16 bytes: what
- * goes into nest.way of its spec.  Other slices and places take what there is. */
-uint16_t cuda_launch_way(const struct nest *n);
+/* The entry that the whole nest would take on a GPU of so many multiprocessors, its storage lying
+ * on multiples of 16 bytes: what goes into nest.way of its spec.  Other slices and places take what
+ * there is. */
+uint16_t cuda_launch_way(const struct nest *n, unsigned multiprocessors);
 /* Complete the parameter for one launch of `out`; part: where part_bytes lie. */
 void cuda_launch_set(char block[CUDA_ARGS_BYTES], const struct cuda_launches *l,
 		     const struct cuda_launch *item, uint64_t cancel, uint64_t part,

@@ -21,9 +21,10 @@ enum status emit_cuda_source(char **out, const struct nest *spec, struct err *er
 const char *emit_cuda_prologue(void);
 /* Entry bz_matmul of contract/cuda_abi.h for this element type. */
 enum status emit_cuda_matmul(char **out, unsigned dtype, struct err *err) MUST_USE;
-#define EMIT_CUDA_GENERATION 13
+#define EMIT_CUDA_GENERATION 14
 
-/* Has the text of a map this entry (enum cuda_entry)?  bz_map it always has. */
+/* Has the text this entry (enum cuda_entry)?  bz_map it always has, that of a reduction
+ * bz_reduce_warp and bz_finish. */
 bool emit_cuda_has(const struct nest *spec, unsigned entry);
 /* Which entry points the text can have beside those that every nest has. */
 /* Points of one access of bz_map_vector; 0: there is no such entry. */

@@ -279,16 +279,12 @@ static unsigned blocks_wanted(const struct nest *n, unsigned entry)
  * blocks. */
 void emit_cuda_entry(struct cuda_gen *g, unsigned entry, const char *body)
 {
+	if (!emit_cuda_has(g->n, entry))
+		return;
 	text_put(g->o,
 		 "extern \"C\" __global__ void __launch_bounds__(BZ_THREADS, %u)\n"
 		 "%s(const bz_params A)\n{\n%s\n}\n",
 		 blocks_wanted(g->n, entry), cuda_entry_name(entry), body);
-}
-
-void emit_cuda_map_entry(struct cuda_gen *g, unsigned entry, const char *body)
-{
-	if (emit_cuda_has(g->n, entry))
-		emit_cuda_entry(g, entry, body);
 }
 
 unsigned emit_cuda_vector(const struct nest *spec)
@@ -370,7 +366,10 @@ bool emit_cuda_tile(const struct nest *spec)
 
 bool emit_cuda_has(const struct nest *spec, unsigned entry)
 {
-	return !spec->way || entry == ENTRY_bz_map || spec->way == entry + 1u;
+	unsigned general = spec->nred ? ENTRY_bz_reduce_warp : ENTRY_bz_map;
+
+	return !spec->way || entry == general || entry == ENTRY_bz_finish ||
+	       spec->way == entry + 1u;
 }
 
 /* ---- the whole text ------------------------------------------------------------------ */

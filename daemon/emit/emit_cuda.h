@@ -32,10 +32,8 @@ void emit_cuda_instrs(struct cuda_gen *g, unsigned section);
 bool emit_cuda_whole(const struct cuda_gen *g, unsigned a);
 /* Address of access a at x<l>, of the first of its points where they are one member. */
 void emit_cuda_address(struct cuda_gen *g, unsigned a);
-/* An entry point (enum cuda_entry) with this one statement. */
+/* An entry point (enum cuda_entry) with this one statement, if the spec has it. */
 void emit_cuda_entry(struct cuda_gen *g, unsigned entry, const char *body);
-/* The same of a map, if its spec has it. */
-void emit_cuda_map_entry(struct cuda_gen *g, unsigned entry, const char *body);
 
 void emit_cuda_map(struct cuda_gen *g);
 void emit_cuda_reduce(struct cuda_gen *g);

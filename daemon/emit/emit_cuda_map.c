@@ -72,8 +72,8 @@ static void put_points(struct cuda_gen *g)
 		       "const bz_place<I> by = bz_decode<I>(A, all);\n"
 		       "for (I p = lo + me; p < hi; p += all) {\n" POLL "bz_point<I>(A, at);\n"
 		       "bz_next<I>(A, at, by, last);\n}\n}\n");
-	emit_cuda_map_entry(g, ENTRY_bz_map, "bz_points<bz_i64>(A);");
-	emit_cuda_map_entry(g, ENTRY_bz_map_narrow, "bz_points<bz_i32>(A);");
+	emit_cuda_entry(g, ENTRY_bz_map, "bz_points<bz_i64>(A);");
+	emit_cuda_entry(g, ENTRY_bz_map_narrow, "bz_points<bz_i32>(A);");
 }
 
 /* ---- points of a thread together ------------------------------------------------------ */
@@ -186,8 +186,8 @@ static void put_vectors(struct cuda_gen *g)
 		       "for (I q = me; q < alone; q += all)\n"
 		       "bz_point<I>(A, bz_decode<I>(A, q < heads ? lo + q : tail + q - heads));\n"
 		       "}\n");
-	emit_cuda_map_entry(g, ENTRY_bz_map_vector, "bz_vector_points<bz_i64>(A);");
-	emit_cuda_map_entry(g, ENTRY_bz_map_vector_narrow, "bz_vector_points<bz_i32>(A);");
+	emit_cuda_entry(g, ENTRY_bz_map_vector, "bz_vector_points<bz_i64>(A);");
+	emit_cuda_entry(g, ENTRY_bz_map_vector_narrow, "bz_vector_points<bz_i32>(A);");
 }
 
 /* ---- rows ------------------------------------------------------------------------------ */
@@ -235,8 +235,8 @@ static void put_rows(struct cuda_gen *g)
 		    "bz_strip_points<I>(A, p, lane, (int)(low < size ? low - lane : size), "
 		    "(int)((room < size ? room : size) - lane));\n"
 		    "bz_next<I>(A, at, by, last);\n}\n}\n");
-	emit_cuda_map_entry(g, ENTRY_bz_map_row, "bz_row_points<bz_i64>(A);");
-	emit_cuda_map_entry(g, ENTRY_bz_map_row_narrow, "bz_row_points<bz_i32>(A);");
+	emit_cuda_entry(g, ENTRY_bz_map_row, "bz_row_points<bz_i64>(A);");
+	emit_cuda_entry(g, ENTRY_bz_map_row_narrow, "bz_row_points<bz_i32>(A);");
 }
 
 /* ---- tiles ------------------------------------------------------------------------- */
@@ -401,8 +401,8 @@ static void put_tiles(struct cuda_gen *g)
 	/* The next tile's values take the place of these. */
 	text_add(g->o, g->staged ? ");\n__syncthreads();\n}\n}\n" : ");\n}\n}\n");
 	g->staged = 0;
-	emit_cuda_map_entry(g, ENTRY_bz_map_tile, "bz_tile_points<bz_i64>(A);");
-	emit_cuda_map_entry(g, ENTRY_bz_map_tile_narrow, "bz_tile_points<bz_i32>(A);");
+	emit_cuda_entry(g, ENTRY_bz_map_tile, "bz_tile_points<bz_i64>(A);");
+	emit_cuda_entry(g, ENTRY_bz_map_tile_narrow, "bz_tile_points<bz_i32>(A);");
 }
 
 void emit_cuda_map(struct cuda_gen *g)

@@ -49,7 +49,7 @@ struct nest {
 			  nest_section and its like */
 	uint16_t nmore, more[LIMIT_NEST_SECTIONS - 2]; /* sections 2.., where each begins */
 	uint16_t way; /* of a GPU's spec: 1 + the entry (contract/cuda_abi.h) that its loops
-			 and strides ask for, the only one it has beside the general; 0: all */
+			 and strides ask for, the only one it has beside the general ones; 0: all */
 	int64_t extent[LIMIT_NDIM];
 	uint32_t scalar[LIMIT_NEST_SCALARS]; /* immediate of the partition behind each
 						scalar parameter; 0 in a spec */

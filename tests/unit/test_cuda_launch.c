@@ -109,8 +109,8 @@ Test(cuda_launch, offsets_beyond_32_bits_take_wide_indices)
 Test(cuda_launch, what_a_kernel_lacks_is_done_by_its_general_entry)
 {
 	make(DT_FLOAT32, false, 1, (int64_t[]){1000003});
-	cr_assert_eq(cuda_launch_way(&n), 1 + ENTRY_bz_map_vector_narrow);
-	n.way = cuda_launch_way(&n);
+	cr_assert_eq(cuda_launch_way(&n, UNITS), 1 + ENTRY_bz_map_vector_narrow);
+	n.way = cuda_launch_way(&n, UNITS);
 	plan("bz_map_vector_narrow");
 	base[1] += 4; /* rows would do, which it does not have */
 	plan("bz_map");
@@ -118,16 +118,48 @@ Test(cuda_launch, what_a_kernel_lacks_is_done_by_its_general_entry)
 	plan("bz_map_row_narrow");
 	n.way = 0;
 	n.access[0].offset = 4;
-	cr_assert_eq(cuda_launch_way(&n), 1 + ENTRY_bz_map_row_narrow);
+	cr_assert_eq(cuda_launch_way(&n, UNITS), 1 + ENTRY_bz_map_row_narrow);
 	n.access[0].offset = 0;
 	n.access[0].move = 12; /* the next turn's is not aligned */
-	cr_assert_eq(cuda_launch_way(&n), 1 + ENTRY_bz_map_row_narrow);
+	cr_assert_eq(cuda_launch_way(&n, UNITS), 1 + ENTRY_bz_map_row_narrow);
 	n.extent[0] = (int64_t)1 << 40;
 	n.access[0].move = 0;
-	cr_assert_eq(cuda_launch_way(&n), 1 + ENTRY_bz_map_vector);
+	cr_assert_eq(cuda_launch_way(&n, UNITS), 1 + ENTRY_bz_map_vector);
+	n.extent[0] = 0;
+	cr_assert_eq(cuda_launch_way(&n, UNITS), 0, "nothing to compute asks for nothing");
 	free(run);
-	make(DT_FLOAT32, true, 2, (int64_t[]){100, 500});
-	cr_assert_eq(cuda_launch_way(&n), 0); /* a reduction has all of its entries */
+}
+
+/* A reduction's too: of what it lacks a warp takes each piece. */
+Test(cuda_launch, a_reduction_has_the_entry_that_its_nest_asks_for)
+{
+	make(DT_FLOAT32, true, 2, (int64_t[]){100000, 500});
+	cr_assert_eq(cuda_launch_way(&n, UNITS), 1 + ENTRY_bz_reduce_vector);
+	n.way = cuda_launch_way(&n, UNITS);
+	plan("bz_reduce_vector");
+	cr_assert_eq(l.item[0].work, 25000);
+	base[0] += 4; /* thin would do */
+	plan("bz_reduce_warp");
+	cr_assert_eq(l.item[0].work, 100000, "a row a warp");
+	free(run);
+	make(DT_FLOAT32, true, 2, (int64_t[]){4096, 4096});
+	run->stride[0] = 4;
+	run->stride[1] = 4096 * 4;
+	n.access[0].walk = WALK_STRIDED;
+	n.access[0].stride[0] = 4;
+	n.access[0].stride[1] = 4096 * 4;
+	cr_assert_eq(cuda_launch_way(&n, UNITS), 1 + ENTRY_bz_reduce_column);
+	n.way = 1 + ENTRY_bz_reduce_column;
+	plan("bz_reduce_column bz_finish");
+	n.way = 1 + ENTRY_bz_reduce_thin;
+	plan("bz_reduce_warp"); /* along the columns, whole: there are many */
+	cr_assert_eq(l.item[0].work, 4096);
+	cr_assert_eq(l.part_bytes, 0);
+	free(run);
+	/* A GPU of more multiprocessors wants more warps. */
+	make(DT_FLOAT32, true, 2, (int64_t[]){1000, 5000});
+	cr_assert_eq(cuda_launch_way(&n, 4), 1 + ENTRY_bz_reduce_vector);
+	cr_assert_eq(cuda_launch_way(&n, 1000), 1 + ENTRY_bz_reduce_warp);
 	free(run);
 }
 

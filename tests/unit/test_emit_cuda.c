@@ -70,6 +70,37 @@ Test(emit_cuda, text_has_the_entries_that_the_spec_asks_for)
 	}
 }
 
+/* Beside what it asks for a reduction has a warp's entry and the one that combines pieces. */
+Test(emit_cuda, text_of_a_reduction_has_the_entry_that_the_spec_asks_for)
+{
+	static struct nest n;
+	struct err err = {OK, ""};
+
+	for (unsigned way = ENTRY_bz_reduce_warp; way < ENTRY_bz_finish; way++) {
+		char *source = NULL, line[64];
+		unsigned v;
+
+		memset(&n, 0, sizeof n);
+		n.npar = 2;
+		n.nred = 1;
+		n.width = 8;
+		v = nest_load(&n, DT_FLOAT32, 3, 1, 7);
+		v = nest_put(&n, NI_REDUCE, DT_FLOAT32, DT_FLOAT32, v, 0, OP_SUM);
+		n.post = n.ninstr;
+		nest_store(&n, v, 2, 1, 3);
+		nest_finish(&n, 2);
+		n.way = (uint16_t)(1 + way);
+		cr_assert_eq(emit_cuda_source(&source, &n, &err), OK, "%s", err.text);
+		for (unsigned e = ENTRY_bz_reduce_warp; e <= ENTRY_bz_finish; e++) {
+			bool has = e == ENTRY_bz_reduce_warp || e == ENTRY_bz_finish || e == way;
+
+			snprintf(line, sizeof line, "\n%s(const bz_params A)", cuda_entry_name(e));
+			cr_expect_eq(strstr(source, line) != NULL, has, "%s, %u", line, way);
+		}
+		free(source);
+	}
+}
+
 Test(emit_cuda, every_type_has_its_casts)
 {
 	static struct nest n;

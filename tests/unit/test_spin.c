@@ -36,7 +36,7 @@ Test(spin, auto_counts_the_cores_that_may_be_used)
 
 	cr_assert_eq(sched_getaffinity(0, sizeof all, &all), 0);
 	CPU_ZERO(&one);
-	for (int i = 0; i < CPU_SETSIZE && !CPU_COUNT(&one); i++)
+	for (size_t i = 0; i < CPU_SETSIZE && !CPU_COUNT(&one); i++)
 		if (CPU_ISSET(i, &all))
 			CPU_SET(i, &one);
 	cr_assert_eq(sched_setaffinity(0, sizeof one, &one), 0);
