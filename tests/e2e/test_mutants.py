@@ -18,8 +18,9 @@ def signs(mutant, tmp_path):
     """What tells of a mistake: the stand-in's faults, the worker's deaths and errors, the program."""
     log = tmp_path / "standin.log"
     driver = find_standin() / "libmutant.so"
-    with Gpu(race=1, delay_us=300, log=log, env={"BRAZE_LIBCUDA": str(driver), "BRAZE_MUTANT": mutant},
-             settings={"worker_env": "BRAZE_MUTANT"}) as gpu:
+    # It looks for the ends of runs as long as they may take here, so that a mark that is wrong is seen.
+    env = {"BRAZE_LIBCUDA": str(driver), "BRAZE_MUTANT": mutant, "BRAZE_WORKER_SPIN_US": "100000"}
+    with Gpu(race=1, delay_us=300, log=log, env=env, settings={"worker_env": "BRAZE_MUTANT"}) as gpu:
         client = gpu.daemon.popen(PROGRAM, BRAZE_DEVICE="cuda:0", BRAZE_STANDIN="race=0",
                                   BRAZE_LIBCUDA=standin_environment()["BRAZE_LIBCUDA"])
 
