@@ -3,11 +3,13 @@
 
 import shutil
 import signal
+import socket
+import struct
 import subprocess
 import textwrap
 
 import pytest
-from harness import ROOT, Daemon, clean_environment
+from harness import ROOT, Daemon, clean_environment, wait_until
 
 # How a client's connection ends, seen from the client: each leaves a daemon to go on with.
 PRELUDE = """
@@ -60,6 +62,14 @@ def ops():
 """
 
 
+def serves(daemon):
+    """Is it this process that a client reaches?  A child of the one that was killed may still hold its sockets."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
+        if s.connect_ex(daemon.socket) != 0:
+            return False
+        return struct.unpack("3i", s.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0] == daemon.pid
+
+
 def run(text, how, *arguments):
     """Run a client; when it asks to lose its daemon, do so as `how` says."""
     with Daemon() as daemon:
@@ -73,6 +83,7 @@ def run(text, how, *arguments):
                 else:
                     daemon.stop()
                 daemon.start()
+                wait_until(lambda: serves(daemon), 20, "the new daemon")
                 client.stdin.write("done\n")
                 client.stdin.flush()
         assert client.wait(60) == 0, client.stderr.read() + daemon.log_text()
