@@ -88,16 +88,17 @@ static int64_t by_cores(void)
 
 bool spin_time(int64_t *ns, const char *setting)
 {
+	bool decides = !setting || !*setting || !strcmp(setting, "auto");
 	char *end = NULL;
 	long long us = 0;
 
-	*ns = by_cores();
-	if (!setting || !*setting || !strcmp(setting, "auto"))
-		return true;
 	errno = 0;
-	us = strtoll(setting, &end, 10);
-	if (errno || *end || us < 0)
-		return false;
+	if (!decides)
+		us = strtoll(setting, &end, 10);
+	if (decides || errno || *end || us < 0) {
+		*ns = by_cores();
+		return decides;
+	}
 	*ns = (us < SPIN_MOST_US ? us : SPIN_MOST_US) * 1000;
 	return true;
 }
@@ -112,11 +113,7 @@ bool spin_readable(int fd, int64_t ns)
 			return true;
 		if (clock_ns() >= until)
 			break;
-#if defined(__x86_64__)
-		__builtin_ia32_pause();
-#elif defined(__aarch64__)
-		__asm__ volatile("yield");
-#endif
+		spin_pause();
 	}
 	return false;
 }

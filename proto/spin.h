@@ -16,6 +16,17 @@
 #define SPIN_MOST_US 10000
 #define SPIN_CORES   4
 
+/* Between two looks at a word that another core writes. */
+static inline void spin_pause(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#else
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+#endif
+}
 /* Nanoseconds to look, from a setting: microseconds, or "auto", "" or NULL, which decide by the
  * cores that this process may use.  false: it is none of these; *ns is then auto's. */
 bool spin_time(int64_t *ns, const char *setting);

@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "spin.h"
+
 #define THREADS_MAX 64
 #define SPIN_NS	    200000  /* a thread looks for the next job, or for the end of this one */
 #define GAP_NS	    20000   /* between two looks: somebody else had the core */
@@ -105,13 +107,6 @@ static void cut(struct job *j)
 
 /* ---- Looking ---- */
 
-static void relax(void)
-{
-#if defined(__x86_64__)
-	__builtin_ia32_pause();
-#endif
-}
-
 static uint64_t now_ns(void)
 {
 	struct timespec t;
@@ -129,7 +124,7 @@ static bool seen(bool (*fn)(unsigned), unsigned x)
 
 	while (!fn(x)) {
 		for (int k = 0; k < LOOK_TURNS; k++)
-			relax();
+			spin_pause();
 		now = now_ns();
 		if (now - last > GAP_NS) {
 			atomic_store_explicit(&team.crowded, CROWDED, memory_order_relaxed);

@@ -168,8 +168,8 @@ void cuda_geometry_model(struct cuda_shape *out, const struct cuda_launch *l,
 	if (l->kind == LAUNCH_ROWS)
 		size = size_of(l->most * WARP < CUDA_THREADS ? l->most * WARP
 							     : (unsigned)CUDA_THREADS);
-	else if (l->kind != LAUNCH_TILES)
-		size = spread(l, f, size);
+	else
+		size = l->kind == LAUNCH_TILES ? size_of(CUDA_THREADS) : spread(l, f, size);
 	resident = f->resident[size] ? f->resident[size] : 1;
 	waves = l->bytes / THREAD_BYTES /
 		((uint64_t)(f->units ? f->units : 1) * resident * cuda_geometry_threads(size));

@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "cuda_worker.h"
 #include "loops/kernel_abi.h"
+#include "spin.h"
 
 #define SHORT_NS  50000 /* a run below this is not worth two events every time */
 #define FIRST	  4	/* runs of a lane that always have them */
@@ -175,11 +176,7 @@ static void finish(struct cuda_lane *l, struct cuda_run *run)
 /* Between two looks. */
 static void breathe(const struct cuda *c)
 {
-#if defined(__x86_64__)
-	__builtin_ia32_pause();
-#elif defined(__aarch64__)
-	__asm__ volatile("yield");
-#endif
+	spin_pause();
 	if (c->crowded)
 		sched_yield();
 }

@@ -224,7 +224,6 @@ static bool both_ways(struct lang_checker *c, uint32_t id, struct lean *x)
 	bool apart_before = c->apart, in_loop = c->in_loop;
 	struct lang_ins *range;
 	uint32_t fuses;
-
 	bool written;
 
 	c->apart = c->in_loop = true;

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "spin.h"
 
 #define POOL_MAX    64	    /* threads; the progress page has as many rows */
 #define SPIN_TURNS  2000    /* about 100 us */
@@ -64,15 +65,6 @@ static void futex_wait(_Atomic uint32_t *word, uint32_t seen, const struct times
 static void futex_wake(_Atomic uint32_t *word)
 {
 	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
-}
-
-static void cpu_relax(void)
-{
-#if defined(__x86_64__)
-	__builtin_ia32_pause();
-#else
-	atomic_signal_fence(memory_order_seq_cst);
-#endif
 }
 
 /* Claim and do one unit of stretch `k`; false when none is left. */
@@ -127,7 +119,7 @@ static void *thread_main(void *arg)
 		for (int i = 0; i < SPIN_TURNS && atomic_load(&p->spin); i++) {
 			if (atomic_load(&p->epoch) != seen)
 				break;
-			cpu_relax();
+			spin_pause();
 		}
 		/* `sleepers` rises before the word is compared in the kernel, so
 		 * pool_run either sees a sleeper or we see its new epoch. */
@@ -239,7 +231,7 @@ static void join(struct pool *p, uint32_t units, pool_poll_fn *poll, void *poll_
 	for (int i = 0; i < SPIN_TURNS; i++) {
 		if (atomic_load(&p->done) == units)
 			return;
-		cpu_relax();
+		spin_pause();
 	}
 	for (;;) {
 		uint32_t done = 0;

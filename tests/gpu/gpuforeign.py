@@ -47,10 +47,6 @@ class Library:
         """By `__cuda_array_interface__`; None: the library has no way."""
         return None
 
-    def slow(self, array):
-        """(a stream with work in flight, what that work writes at last, done under it): None as above."""
-        return None
-
 
 @library
 class Cupy(Library):

@@ -1,28 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parts of vectors at the end of a page: what lies behind them is neither read nor written.
  * Where the processor has x86-64-v3, built for it: test_pre.c has no instructions with masks. */
-#include <criterion/criterion.h>
-
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
+
+#include "page_end.h"
 
 #define BZ_WIDTH 8
 #define BZ_NO_COMPLEX
 #define BZ_NO_HALF
 #include "pre.h"
-
-static char *page, *end;
-
-static void open_page(void)
-{
-	size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
-
-	page = mmap(NULL, 2 * bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	cr_assert(page != MAP_FAILED);
-	end = page + bytes;
-	cr_assert_eq(mprotect(end, bytes, PROT_NONE), 0);
-}
 
 #define PARTS(t, ...)                                                                              \
 	Test(pre_parts, t, .init = open_page)                                                      \
