@@ -163,7 +163,7 @@ def programs(campaign, name, seconds, jobs):
         end = time.monotonic() + seconds
 
         def work():
-            while time.monotonic() < end:
+            while time.monotonic() < end and daemon.process.poll() is None:
                 run_chunk(campaign, name, own)
 
         threads = [threading.Thread(target=work) for _ in range(jobs)]
@@ -171,8 +171,9 @@ def programs(campaign, name, seconds, jobs):
             thread.start()
         for thread in threads:
             thread.join()
-        status = daemon.status()
-        for device in status["devices"]:
+        # Of a daemon that ended before its time stop() tells.
+        devices = daemon.status()["devices"] if daemon.process.poll() is None else ()
+        for device in devices:
             if device["worker_deaths"]:
                 campaign.note(name, 0, [f"{device['worker_deaths']} deaths of the worker of "
                                         f"{device['name']}\n{daemon.log_text()[-4000:]}"])

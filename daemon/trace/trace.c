@@ -543,12 +543,15 @@ bool version_revive(struct trace *t, struct version *v)
 	return true;
 }
 
-/* v has lost its name: nothing may keep it for what it could make. */
+/* v has lost its name: nothing may keep it for what it could make.  With one recipe others may go,
+ * of values that only it needed: after each the list is another. */
 static void forget_uses(struct trace *t, const struct version *v)
 {
 	for (uint32_t i = t->nremote; i-- > 0 && v->feeds;)
-		if (chain_uses(t->remote[i]->node, v))
+		if (chain_uses(t->remote[i]->node, v)) {
 			drop_recipe(t, t->remote[i]);
+			i = t->nremote;
+		}
 }
 
 void version_fail(struct trace *t, struct version *v, const struct err *err)
