@@ -107,6 +107,12 @@ static void step_facts(struct place_facts *f, const struct plan_step *st, const 
 	if (st->kind == STEP_CALL) {
 		s.product = st->call->call == CALL_PRODUCT;
 		s.doubles = is_double(st->call->dtype);
+		for (unsigned x = 0; x < call_operands(st->call) && !s.product; x++) {
+			int64_t lo = 0, hi = 0;
+
+			call_range(&lo, &hi, st->call, x);
+			s.touched_bytes += (uint64_t)(hi - lo);
+		}
 	} else {
 		launches += st->nest->nred > 0;
 		for (int a = 0; a < st->nest->naccess; a++) {

@@ -346,10 +346,11 @@ static void operations(char *buf, size_t n, const struct kernel *k)
 {
 	if (k->text)
 		snprintf(buf, n, "a client's kernel of text");
-	else if (k->call == CALL_END)
+	else if (k->call.call == CALL_END)
 		nest_operations(buf, n, k->spec);
 	else
-		snprintf(buf, n, "%s of %s", call_row(k->call)->name, dtype_row(k->dtype)->name);
+		snprintf(buf, n, "%s of %s", call_row(k->call.call)->name,
+			 dtype_row(k->call.dtype)->name);
 }
 
 static void put_kernel(cJSON *row, const struct kernel *k)

@@ -289,7 +289,7 @@ static void compile(struct entry *e)
 /* The processor's library steps are in its worker. */
 static bool has_code(const struct kernel *k)
 {
-	return k->arch || k->call == CALL_END;
+	return k->arch || k->call.call == CALL_END;
 }
 
 static bool worth(const struct entry *e)
@@ -460,8 +460,9 @@ static struct kernel *get(struct cache *c, const struct nest *spec, const struct
 		list_add(c, e);
 	} else {
 		e = add(c, spec, arch, key, hash, session);
-		e->k.call = call ? call->call : CALL_END;
-		e->k.dtype = call ? call->dtype : DTYPE_END;
+		e->k.call.call = CALL_END;
+		if (call)
+			call_kind(&e->k.call, call);
 		look_on_disk(e);
 	}
 	e->k.refs++;
@@ -482,10 +483,11 @@ struct kernel *cache_get_call(struct cache *c, const struct plan_call *call, uin
 	static const struct nest none;
 	char text[2048];
 	struct textbuf b = {text, sizeof text, 0};
+	struct call_kind kind;
 
+	call_kind(&kind, call);
 	if (arch)
-		return get(c, &none, call, arch,
-			   target_call_key(call_row(call->call)->name, call->dtype, arch), session);
+		return get(c, &none, call, arch, target_call_key(&kind, arch), session);
 	call_key(&b, call);
 	return get(c, &none, call, arch, xstrdup(text), session);
 }

@@ -41,17 +41,16 @@ struct kernel {
 	uint32_t id;   /* small number, unique in this daemon's life */
 	uint32_t refs; /* plans that use it */
 	uint64_t hash;
-	uint32_t arch;	   /* its code (contract/backend.h); 0: the processor's */
-	char *key;	   /* the target, if a GPU, and nest_print(spec) */
-	struct nest *spec; /* canonical; empty for a library step and a text */
-	const char *text;  /* in key: of a client's kernel in braze's language; else NULL */
-	uint8_t call;	   /* CALL_END; else this is that library step, */
-	uint8_t dtype;	   /* of that type */
-	uint8_t state;	   /* enum kernel_state */
-	uint8_t from_disk; /* code came from the disk cache */
-	uint8_t tier;	   /* 0 until the worker has confirmed loaded code */
-	uint8_t strikes;   /* workers it killed; KERNEL_STRIKES: quarantined */
-	int code_fd;	   /* read-only sealed memfd; -1 */
+	uint32_t arch;	       /* its code (contract/backend.h); 0: the processor's */
+	char *key;	       /* the target, if a GPU, and nest_print(spec) */
+	struct nest *spec;     /* canonical; empty for a library step and a text */
+	const char *text;      /* in key: of a client's kernel in braze's language; else NULL */
+	struct call_kind call; /* of a library step; else of none */
+	uint8_t state;	       /* enum kernel_state */
+	uint8_t from_disk;     /* code came from the disk cache */
+	uint8_t tier;	       /* 0 until the worker has confirmed loaded code */
+	uint8_t strikes;       /* workers it killed; KERNEL_STRIKES: quarantined */
+	int code_fd;	       /* read-only sealed memfd; -1 */
 	uint64_t code_bytes;
 	uint32_t registers, spill_bytes; /* the most of any entry; of GPUs' code */
 	/* A GPU's: how its launches are laid out, by entry and size.  What trials found is

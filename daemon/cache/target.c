@@ -83,8 +83,7 @@ bool target_identify_cuda(struct target *t, struct cuda_find *found)
 	}
 	compile_target_identity(tool, sizeof tool, found->path);
 	/* All that is not of one kernel: it begins with the prologue. */
-	if (emit_cuda_matmul(&text, DT_FLOAT64, NULL))
-		text = xstrdup("");
+	text = emit_cuda_shared();
 	/* The architecture stands in the key. */
 	compile_nvrtc_options(options, sizeof options, 0, false, 1000000);
 	textbuf_put(&b, "nvrtc %s", tool);
@@ -112,8 +111,8 @@ static void open_cuda(struct target *t, struct uv_loop_s *loop, const struct cac
 
 static enum status cuda_source(char **out, const struct kernel *k, struct err *err)
 {
-	if (k->call != CALL_END)
-		return emit_cuda_matmul(out, k->dtype, err);
+	if (k->call.call != CALL_END)
+		return emit_cuda_call(out, &k->call, err);
 	return emit_cuda_source(out, k->spec, err);
 }
 
@@ -164,10 +163,20 @@ char *target_key(const struct nest *spec, uint32_t arch)
 	return key;
 }
 
-char *target_call_key(const char *step, unsigned dtype, uint32_t arch)
+char *target_call_key(const struct call_kind *call, uint32_t arch)
 {
-	return xasprintf("%s%u\n%s.%s\n", maker_of(arch)->key, backend_number(arch), step,
-			 dtype_row(dtype)->suffix);
+	char text[256];
+	struct textbuf b = {text, sizeof text, 0};
+
+	textbuf_put(&b, "%s%u\n%s.%s", maker_of(arch)->key, backend_number(arch),
+		    call_row(call->call)->name, dtype_row(call->dtype)->suffix);
+	if (call->call != CALL_PRODUCT) {
+		textbuf_put(&b, " %s of", op_text(call->op));
+		for (unsigned x = 0; x < call_row(call->call)->noperand; x++)
+			textbuf_put(&b, " %s", dtype_row(call->operand[x])->suffix);
+	}
+	textbuf_put(&b, "\n");
+	return xstrdup(text);
 }
 
 enum status target_source(char **out, const struct kernel *k, struct err *err)

@@ -37,9 +37,9 @@ void target_open(struct target *t, uint32_t arch, struct uv_loop_s *loop,
 bool target_identify_cuda(struct target *t, struct cuda_find *found);
 void target_close(struct target *t);
 /* What kernels are told apart by: a device's target, and the nest's text, or that of a library step
- * of this type; malloc'ed. */
+ * of this kind; malloc'ed. */
 char *target_key(const struct nest *spec, uint32_t arch);
-char *target_call_key(const char *step, unsigned dtype, uint32_t arch);
+char *target_call_key(const struct call_kind *call, uint32_t arch);
 /* The text that the target's compiler gets for this kernel; malloc'ed. */
 enum status target_source(char **out, const struct kernel *k, struct err *err) MUST_USE;
 

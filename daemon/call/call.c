@@ -58,6 +58,13 @@ enum call_id call_of_op(unsigned op)
 	}
 }
 
+void call_kind(struct call_kind *out, const struct plan_call *c)
+{
+	*out = (struct call_kind){.call = c->call, .dtype = c->dtype, .op = c->op};
+	for (unsigned x = 0; x < call_operands(c) && x < CALL_KIND_OPERANDS; x++)
+		out->operand[x] = (uint8_t)c->operand[x].dtype;
+}
+
 void call_range(int64_t *lo, int64_t *hi, const struct plan_call *c, unsigned x)
 {
 	const struct call_operand *o = &c->operand[x];

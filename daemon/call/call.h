@@ -46,6 +46,15 @@ struct plan_call {
 	struct call_operand operand[CALL_OPERANDS]; /* call_operands() of them */
 };
 
+/* What the code of a GPU for a call follows from: all but its sizes and layout. */
+#define CALL_KIND_OPERANDS 4
+struct call_kind {
+	uint8_t call; /* CALL_END: of none */
+	uint8_t dtype;
+	uint16_t op;
+	uint8_t operand[CALL_KIND_OPERANDS]; /* types; of a list the first ones */
+};
+
 /* How a step is cut.  Units are numbered from 0; a slice is a range of them. */
 struct call_units {
 	int64_t total;
@@ -86,6 +95,8 @@ static inline unsigned call_operands(const struct plan_call *c)
 
 	return n == CALL_LIST ? c->noperand : n;
 }
+
+void call_kind(struct call_kind *out, const struct plan_call *c);
 
 /* Bytes of a call with so many operands, of those that follow no more is carried. */
 static inline size_t call_bytes(unsigned operands)

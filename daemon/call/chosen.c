@@ -17,13 +17,13 @@ void chosen_of(struct compact_mask *mask, struct compact_ranks *ranks, const str
 	};
 }
 
-unsigned chosen_tree(unsigned *dtype, const struct plan_call *c)
+unsigned chosen_tree(unsigned *dtype, unsigned op, unsigned of)
 {
-	unsigned op = c->op - OP_CHOSEN_SUM + OP_SUM;
+	op = op - OP_CHOSEN_SUM + OP_SUM;
 
 	/* float16 is reduced as float32; booleans add by `or` and multiply by `and`. */
-	*dtype = c->dtype == DT_FLOAT16 ? DT_FLOAT32 : c->dtype;
-	if (c->dtype == DT_BOOL && op <= OP_PROD)
+	*dtype = of == DT_FLOAT16 ? DT_FLOAT32 : of;
+	if (of == DT_BOOL && op <= OP_PROD)
 		op = op == OP_SUM ? OP_ANY : OP_ALL;
 	return op;
 }
@@ -68,7 +68,11 @@ void chosen_units(struct call_units *out, const struct plan_call *c, bool device
 {
 	int64_t n = c->extent[CHOSEN_LOOP_MASK];
 
-	(void)device;
+	if (device) {
+		/* All of it: how many chunks there are it alone knows. */
+		*out = (struct call_units){.total = 1, .work = (uint64_t)n, .grain = 1};
+		return;
+	}
 	*out = (struct call_units){.total = n / TREE_CHUNK + (n % TREE_CHUNK != 0),
 				   .work = TREE_CHUNK,
 				   .grain = 1,

@@ -19,8 +19,8 @@ enum { CHOSEN_LOOP_MASK, CHOSEN_LOOP_BLOCKS, CHOSEN_LOOPS };
 /* Of a call that was checked: the mask, and its ranks, of which `count` is not known; no addresses.
  */
 void chosen_of(struct compact_mask *mask, struct compact_ranks *ranks, const struct plan_call *c);
-/* The reduction, and the type in which its tree is. */
-unsigned chosen_tree(unsigned *dtype, const struct plan_call *c);
+/* The reduction of an operation computed in type `of`, and the type in which its tree is. */
+unsigned chosen_tree(unsigned *dtype, unsigned op, unsigned of);
 
 /* As struct call_row has them. */
 enum status chosen_check(const struct plan_call *c, struct err *err) MUST_USE;

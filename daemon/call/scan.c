@@ -44,9 +44,11 @@ void scan_units(struct call_units *out, const struct plan_call *c, bool device)
 	struct scan_cut cut;
 	uint64_t n = scan_work(c);
 
-	(void)device;
 	scan_of(&s, &cut, c);
+	/* A GPU's blocks hand on to each other what they have: it does all of it. */
 	*out = (struct call_units){.total = cut.tiles * cut.blocks, .grain = 1};
+	if (device && out->total)
+		out->total = 1;
 	out->work = out->total ? n / (uint64_t)out->total : 0;
 }
 

@@ -84,9 +84,9 @@ void sort_units(struct call_units *out, const struct plan_call *c, bool device)
 	struct sort_call s;
 	struct sort_cut cut;
 
-	(void)device;
 	sort_of(&s, &cut, c);
-	*out = (struct call_units){.total = cut.units, .grain = 1};
+	/* A GPU's levels follow each other on its stream. */
+	*out = (struct call_units){.total = device && cut.units ? 1 : cut.units, .grain = 1};
 	out->work = out->total ? sort_work(c) / (uint64_t)out->total : 0;
 }
 

@@ -89,7 +89,10 @@ struct cuda_args {
 	X(bz_reduce_column)                                                                        \
 	X(bz_reduce_column_narrow)                                                                 \
 	X(bz_finish)                                                                               \
-	X(bz_matmul)
+	X(bz_matmul)                                                                               \
+	X(bz_call)                                                                                 \
+	X(bz_call_join)                                                                            \
+	X(bz_call_spread)
 enum cuda_entry {
 #define X(name) ENTRY_##name,
 	CUDA_ENTRIES(X)
@@ -150,6 +153,29 @@ struct cuda_matmul_args {
 	int64_t batch[8];
 	int64_t step[3][8];
 	int64_t fused; /* product_fused() of the shape */
+};
+
+/* Other library steps (kernels/call.cuh): entries bz_call, bz_call_join and bz_call_spread, as far
+ * as a step has them, with one parameter by value.  Extents and strides are those of struct
+ * plan_call, units those of the slice; scans, sorts and reductions of what a mask chooses come
+ * whole. */
+#define CUDA_CALL_OPERANDS 4
+#define CUDA_SCAN_THREADS  64	/* of a block of a scan's bz_call */
+#define CUDA_SORT_TILE	   1024 /* elements */
+
+struct cuda_call_args {
+	int64_t lo, hi; /* units */
+	uint64_t cancel;
+	uint64_t error; /* device address of a word that becomes 0 where the operands are wrong */
+	uint64_t part;	/* device address of partial results, struct bz_acc each */
+	uint32_t nloop;
+	uint32_t piece; /* 2^piece blocks of the tree make a partial result; of a sort, 2^piece
+			   tiles a run that is merged with another */
+	int64_t extent[8];
+	struct {
+		uint64_t base;
+		int64_t stride[8];
+	} operand[CUDA_CALL_OPERANDS];
 };
 
 #endif

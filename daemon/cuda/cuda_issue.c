@@ -108,7 +108,7 @@ static enum status one_step(struct cuda_run *run, uint32_t i, struct err *err)
 	case STEP_KERNEL:
 		return cuda_step_aim(run, i, err);
 	case STEP_CALL:
-		return cuda_matmul_step(run, i, err);
+		return cuda_call_step(run, i, err);
 	case STEP_COPY:
 		return copy_step(run, i, err);
 	default:
@@ -116,10 +116,9 @@ static enum status one_step(struct cuda_run *run, uint32_t i, struct err *err)
 	}
 }
 
-/* Each step has one or two launches. */
 static bool volley_full(const struct cuda_lane *l)
 {
-	return l->volley.n > CUDA_VOLLEY - CUDA_LAUNCHES;
+	return l->volley.n > CUDA_VOLLEY - CUDA_STEP_LAUNCHES;
 }
 
 static enum status steps(struct cuda_run *run, struct err *err)
@@ -146,7 +145,7 @@ static enum status errors_clear(struct cuda_run *run, struct err *err)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < run->nstep; i++)
-		n += run->kernel[i] ? run->kernel[i]->checks : 0;
+		n += cuda_step_words(run, i);
 	n = n < LIMIT_PARTITION_CHECKS ? n : LIMIT_PARTITION_CHECKS;
 	if (!n)
 		return OK;

@@ -166,6 +166,43 @@ static uint64_t errors_of(struct cuda_run *run, uint32_t i)
 	return n ? run->lane->slot[run->slot].error + first * sizeof(uint64_t) : 0;
 }
 
+void cuda_step_follow(struct cuda_run *run, uint32_t i, const struct cuda_shot_facts *f)
+{
+	add_shot(run, i, f);
+}
+
+enum status cuda_step_part(uint64_t *out, struct cuda_run *run, uint32_t i, uint64_t bytes,
+			   struct err *err)
+{
+	struct cuda_volley *v = &run->lane->volley;
+	struct cuda_part *part = NULL;
+	enum status st = part_link(&part, run, run->step[i]->index, bytes, err);
+
+	if (st != OK)
+		return st;
+	v->spent[v->nspent++] = part;
+	*out = part->addr;
+	return OK;
+}
+
+uint32_t cuda_step_words(const struct cuda_run *run, uint32_t i)
+{
+	if (run->step[i]->kind == STEP_CALL)
+		return cuda_call_checks(run->step[i]);
+	return run->kernel[i] ? run->kernel[i]->checks : 0;
+}
+
+enum status cuda_step_word(uint64_t *out, struct cuda_run *run, uint32_t i, struct err *err)
+{
+	if (run->nword == LIMIT_PARTITION_CHECKS)
+		return err_set(err, E_INTERNAL, "a run with more than %d checks",
+			       LIMIT_PARTITION_CHECKS);
+	*out = run->lane->slot[run->slot].error + run->nword * sizeof(uint64_t);
+	run->word[run->nword++] =
+		(struct command_fault){.step = run->step[i]->index, .check = CUDA_CALL_CHECK};
+	return OK;
+}
+
 /* A nest's step as it is aimed. */
 struct aim {
 	struct cuda_step step;

@@ -252,8 +252,9 @@ struct cuda_shot {
 };
 
 /* Launches of steps that follow each other, gathered, then made at once. */
-#define CUDA_VOLLEY	 128 /* at most */
-#define CUDA_GRAPH_LEAST 4   /* launches that a graph is worth */
+#define CUDA_VOLLEY	   128 /* at most */
+#define CUDA_STEP_LAUNCHES 40  /* of one step, at most */
+#define CUDA_GRAPH_LEAST   4   /* launches that a graph is worth */
 struct cuda_volley {
 	uint32_t n, nspent;
 	struct cuda_shot shot[CUDA_VOLLEY];
@@ -528,8 +529,14 @@ enum status cuda_step_aim(struct cuda_run *run, uint32_t i, struct err *err) MUS
 enum status cuda_step_fire(struct cuda_run *run, struct err *err) MUST_USE;
 /* Free what a volley held that is not made. */
 void cuda_step_clear(struct cuda_lane *l);
-/* cuda_matmul.c, cuda_transfer.c: one step. */
-enum status cuda_matmul_step(struct cuda_run *run, uint32_t i, struct err *err) MUST_USE;
+/* cuda_call.c, cuda_matmul.c, cuda_transfer.c: one step. */
+enum status cuda_call_step(struct cuda_run *run, uint32_t i, struct err *err) MUST_USE;
+/* Does the step look whether its operands are what it was told?  Then it has a word of error, whose
+ * check is CUDA_CALL_CHECK. */
+bool cuda_call_checks(const struct command_step *s);
+#define CUDA_CALL_CHECK UINT16_MAX
+enum status cuda_matmul_step(struct cuda_run *run, uint32_t i, const struct plan_call *call,
+			     struct err *err) MUST_USE;
 enum status cuda_transfer_step(struct cuda_run *run, const struct command_step *s,
 			       struct err *err) MUST_USE;
 
@@ -550,6 +557,15 @@ struct cuda_shot_facts {
 	uint64_t turns;
 };
 void cuda_step_shoot(struct cuda_run *run, uint32_t i, const struct cuda_shot_facts *f);
+/* Gather one more of the step that was gathered last. */
+void cuda_step_follow(struct cuda_run *run, uint32_t i, const struct cuda_shot_facts *f);
+/* Memory for the step's partial results, until its launches are done. */
+enum status cuda_step_part(uint64_t *out, struct cuda_run *run, uint32_t i, uint64_t bytes,
+			   struct err *err) MUST_USE;
+/* Words of the run's errors that a step has; the one of a library step. */
+uint32_t cuda_step_words(const struct cuda_run *run, uint32_t i);
+enum status cuda_step_word(uint64_t *out, struct cuda_run *run, uint32_t i,
+			   struct err *err) MUST_USE;
 
 /* cuda_side.c: the streams beside the lane's own.  What is launched on them lies between
  * a fork and a join: before and after, the lane's own stream has everything in order. */

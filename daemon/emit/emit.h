@@ -6,6 +6,7 @@
 #ifndef BRAZE_EMIT_H
 #define BRAZE_EMIT_H
 
+#include "call/call.h"
 #include "form/nest.h"
 
 /* C for loops/kernel_abi.h; *out is malloc'ed.  The text is complete but for the
@@ -21,7 +22,12 @@ enum status emit_cuda_source(char **out, const struct nest *spec, struct err *er
 const char *emit_cuda_prologue(void);
 /* Entry bz_matmul of contract/cuda_abi.h for this element type. */
 enum status emit_cuda_matmul(char **out, unsigned dtype, struct err *err) MUST_USE;
-#define EMIT_CUDA_GENERATION 14
+/* A library step: that entry, or bz_call and those behind it. */
+enum status emit_cuda_call(char **out, const struct call_kind *c, struct err *err) MUST_USE;
+/* All that such texts are made of but for what is one kernel's: who keeps code tells by it whether
+ * it is still good.  malloc'ed. */
+char *emit_cuda_shared(void);
+#define EMIT_CUDA_GENERATION 15
 
 /* Has the text this entry (enum cuda_entry)?  bz_map it always has, that of a reduction
  * bz_reduce_warp and bz_finish. */

@@ -13,7 +13,7 @@ extern const char kernel_text_pre_h[], kernel_text_ew_h[], kernel_text_over_h[],
 	kernel_text_tree_h[];
 extern const char kernel_text_pre_cuh[], kernel_text_ew_cuh[], kernel_text_f16_cuh[],
 	kernel_text_gather_cuh[], kernel_text_cx_cuh[], kernel_text_tree_cuh[],
-	kernel_text_groups_cuh[], kernel_text_matmul_cuh[];
+	kernel_text_groups_cuh[];
 
 /* Made once, on any thread, never changed after. */
 static struct text prologue, cuda;
@@ -45,19 +45,6 @@ const char *emit_c_prologue(void)
 {
 	pthread_once(&once, make);
 	return prologue.s;
-}
-
-enum status emit_cuda_matmul(char **out, unsigned dtype, struct err *err)
-{
-	struct text t = {NULL, 0, 0};
-
-	if (!dtype_native(dtype))
-		return err_set(err, E_INTERNAL, "no product of type %u", dtype);
-	text_add(&t, emit_cuda_prologue());
-	text_add(&t, kernel_text_matmul_cuh);
-	text_put(&t, "\n" EMIT_KERNEL_MARK "\nBZ_MATMUL(bz_%s)\n", dtype_row(dtype)->suffix);
-	*out = t.s;
-	return OK;
 }
 
 const char *emit_cuda_prologue(void)

@@ -130,7 +130,7 @@ void marshal_kernel(struct executor *x, struct kernel *k)
 		memset(x->known + x->known_cap, 0, cap - x->known_cap);
 		x->known_cap = cap;
 	}
-	if (!(x->known[k->id] & KNOWN_NEST) && k->call == CALL_END) {
+	if (!(x->known[k->id] & KNOWN_NEST) && k->call.call == CALL_END) {
 		size_t bytes = sizeof p->head + nest_bytes(k->spec);
 
 		p = xcalloc(1, sizeof *p);

@@ -176,6 +176,13 @@ bool steps_fit(const struct command_step *s, const struct nest *spec)
 	       s->ngather == nest_gathers(spec);
 }
 
+unsigned steps_call_id(const struct command_step *s)
+{
+	const char *call = (const char *)((const struct command_place *)(s + 1) + s->naccess);
+
+	return ((const struct plan_call *)(const void *)call)->call;
+}
+
 enum status steps_call(struct plan_call *out, const struct command_step *s, struct err *err)
 {
 	enum status st = OK;

@@ -35,7 +35,8 @@ enum status steps_fetches(const struct command_fetch **out, const char *at, cons
 			  uint32_t nfetch, struct err *err) MUST_USE;
 /* Places that the step begins with: accesses, operands of a product, ends of a copy. */
 uint32_t steps_places(const struct command_step *s);
-/* What a step of kind STEP_CALL calls, checked. */
+/* What a step of kind STEP_CALL calls: its row, not checked; all of it, checked. */
+unsigned steps_call_id(const struct command_step *s);
 enum status steps_call(struct plan_call *out, const struct command_step *s,
 		       struct err *err) MUST_USE;
 struct steps_operands steps_operands(const struct command_step *s);

@@ -231,7 +231,7 @@ static void prepare(struct chosen_step *s)
 		.bytes = dtype_row(s->source)->bytes,
 	};
 	s->isa = tier0_table(isa_best());
-	s->red = &s->isa->red[chosen_tree(&s->tree, c)][s->tree];
+	s->red = &s->isa->red[chosen_tree(&s->tree, c->op, c->dtype)][s->tree];
 }
 
 /* The values of all chunks: made by the first slice, freed by the last. */

@@ -40,7 +40,7 @@ ORDER = (
     ("handover", "base trace future"),
     ("nest", "base call form"),
     ("plan", "base call form trace nest"),
-    ("emit", "base lang form contract"),
+    ("emit", "base lang call form contract"),
     ("compile", "base contract"),
     ("cache", "base call form contract emit compile"),
     ("run", "base call form contract trace plan cache"),

@@ -153,6 +153,7 @@ static enum status serve(struct host *h, const struct command_line *c, struct er
 	if (c->sections & SECTION_OPS) {
 		check_ops(&b);
 		check_shapes(&b);
+		check_library(&b);
 	}
 	if (c->sections & SECTION_RANDOM)
 		check_random(&b, c->options.programs);

@@ -19,7 +19,8 @@ void check_device(const struct host *h);
 void check_ops(struct both *b); /* elementwise operations, casts */
 /* How equal an operation's results on operands of this type must be. */
 double check_ops_rule(unsigned op, unsigned dtype);
-void check_shapes(struct both *b); /* layouts, reductions, writing, products */
+void check_shapes(struct both *b);  /* layouts, reductions, writing, products */
+void check_library(struct both *b); /* scans, masks, searches, random numbers */
 void check_random(struct both *b, unsigned programs);
 void check_large(struct both *b);
 void check_soak(struct both *b, double minutes);

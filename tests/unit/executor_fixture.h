@@ -193,7 +193,7 @@ static void kernel_fill(struct kernel *k, uint32_t id, uint16_t kind)
 	n->access[0].dtype = n->access[1].dtype = kind >= SUM ? DT_FLOAT64 : DT_INT64;
 	n->access[1].slot = 1;
 	n->access[1].write = 1;
-	*k = (struct kernel){.id = id, .spec = n, .call = CALL_END, .code_fd = -1};
+	*k = (struct kernel){.id = id, .spec = n, .call = {.call = CALL_END}, .code_fd = -1};
 }
 
 static void on_guard(uv_timer_t *t)

@@ -724,8 +724,8 @@ Test(cache, a_product_of_the_processor_is_a_kernel_of_its_shape_without_code)
 	struct kernel *k = cache_get_call(f->cache, &p, 0, 1), *other;
 
 	cr_assert_eq(cache_get_call(f->cache, &p, 0, 1), k);
-	cr_assert_eq(k->call, CALL_PRODUCT);
-	cr_assert_eq(k->dtype, DT_FLOAT64);
+	cr_assert_eq(k->call.call, CALL_PRODUCT);
+	cr_assert_eq(k->call.dtype, DT_FLOAT64);
 	cr_assert_eq(k->state, KERNEL_ABSENT, "it is looked for on disk, or compiled");
 	cache_note_run(f->cache, k, 1 << 30, 1 << 30);
 	cr_assert_eq(k->state, KERNEL_ABSENT);

@@ -34,18 +34,13 @@ Test(chosen, units_are_chunks_of_as_many_as_may_be_chosen)
 
 Test(chosen, trees_are_those_of_reductions)
 {
-	struct plan_call c = sum_of(9);
 	unsigned type = 0;
 
-	cr_assert(chosen_tree(&type, &c) == OP_SUM && type == DT_FLOAT64);
-	c.dtype = DT_FLOAT16;
-	cr_assert(chosen_tree(&type, &c) == OP_SUM && type == DT_FLOAT32);
-	c.dtype = DT_BOOL;
-	cr_assert(chosen_tree(&type, &c) == OP_ANY && type == DT_BOOL);
-	c.op = OP_CHOSEN_PROD;
-	cr_assert_eq(chosen_tree(&type, &c), OP_ALL);
-	c.op = OP_CHOSEN_MAX;
-	cr_assert_eq(chosen_tree(&type, &c), OP_MAX);
+	cr_assert(chosen_tree(&type, OP_CHOSEN_SUM, DT_FLOAT64) == OP_SUM && type == DT_FLOAT64);
+	cr_assert(chosen_tree(&type, OP_CHOSEN_SUM, DT_FLOAT16) == OP_SUM && type == DT_FLOAT32);
+	cr_assert(chosen_tree(&type, OP_CHOSEN_SUM, DT_BOOL) == OP_ANY && type == DT_BOOL);
+	cr_assert_eq(chosen_tree(&type, OP_CHOSEN_PROD, DT_BOOL), OP_ALL);
+	cr_assert_eq(chosen_tree(&type, OP_CHOSEN_MAX, DT_BOOL), OP_MAX);
 }
 
 static void refused(const struct plan_call *c, const char *what)

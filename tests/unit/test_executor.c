@@ -423,8 +423,8 @@ Test(executor, product_that_kills_twice_is_quarantined_and_others_are_not, .time
 	struct work *bad = work_create(1), *good = work_create(2);
 	struct plan_call m = long_product(1, 1, 1), n = long_product(1, 2, 1);
 	struct kernel product[2] = {
-		{.id = 100, .call = CALL_PRODUCT, .dtype = DT_INT64, .code_fd = -1},
-		{.id = 101, .call = CALL_PRODUCT, .dtype = DT_INT64, .code_fd = -1}};
+		{.id = 100, .call = {.call = CALL_PRODUCT, .dtype = DT_INT64}, .code_fd = -1},
+		{.id = 101, .call = {.call = CALL_PRODUCT, .dtype = DT_INT64}, .code_fd = -1}};
 	int fd = memfd_create("short", MFD_CLOEXEC);
 	struct err err = {0};
 

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cuda/cuda_call.c - a slice of a library step: products by cuda_matmul.c, others by the entries of
+ * kernels/call.cuh, which are gathered as the launches of nests are. */
+#include <string.h>
+
+#include "call/draw.h"
+#include "call/scan.h"
+#include "call/search.h"
+#include "cuda_worker.h"
+#include "loops/kernel_abi.h"
+
+#define WAVES	   2	     /* of blocks, at most: each of them goes on to the next work */
+#define PIECE_MOST 3	     /* 2^3 blocks of the tree make a partial result at most, ... */
+#define PIECE_FROM (1 << 22) /* ... of masks of so many elements; of shorter ones each block */
+
+/* A slice as it is launched. */
+struct slice {
+	struct plan_call call;
+	struct cuda_call_args args;
+	struct cuda_order_range range[CUDA_CALL_OPERANDS + 1];
+	uint32_t nrange;
+	uint64_t part_bytes;
+	/* Blocks of bz_call and their threads; of the entries behind it, 0: there is none. */
+	int64_t blocks, join, spread;
+	unsigned joins; /* bz_call_join so often, args.piece counting */
+	uint32_t threads;
+	uint64_t elements;
+};
+
+static int64_t up(int64_t n, int64_t to)
+{
+	return n / to + (n % to != 0);
+}
+
+bool cuda_call_checks(const struct command_step *s)
+{
+	unsigned call = s->kind == STEP_CALL ? steps_call_id(s) : CALL_END;
+
+	return call == CALL_COMPACT || call == CALL_PLACES || call == CALL_CHOSEN;
+}
+
+/* ---- What each of them takes ---- */
+
+static void shape_scan(struct slice *x)
+{
+	const struct plan_call *c = &x->call;
+	int64_t n = c->extent[c->nloop - 1], lanes = along_lanes(c), blocks = up(n, SCAN_BLOCK);
+
+	x->threads = CUDA_SCAN_THREADS;
+	x->blocks = up(lanes * blocks, CUDA_SCAN_THREADS);
+	if (blocks < 2)
+		return;
+	x->join = up(lanes, CUDA_WARPS); /* a warp a lane */
+	x->spread = up(lanes * (n - SCAN_BLOCK), CUDA_THREADS);
+}
+
+static void shape_chosen(struct slice *x)
+{
+	int64_t n = x->call.extent[0];
+
+	x->args.piece = n < PIECE_FROM ? 0 : PIECE_MOST;
+	x->blocks = up(n, (int64_t)TREE_BLOCK << x->args.piece);
+	x->part_bytes = (uint64_t)x->blocks * sizeof(struct bz_acc);
+	x->join = 1;
+}
+
+/* Short lanes share tiles; runs of long ones double until there is one. */
+static void shape_sort(struct slice *x)
+{
+	const struct plan_call *c = &x->call;
+	int64_t n = c->extent[c->nloop - 1], lanes = along_lanes(c), size = 1;
+	uint64_t all = (uint64_t)(lanes * n), keys = 2 * all * dtype_row(c->dtype)->bytes;
+
+	while (size < n && size < CUDA_SORT_TILE)
+		size *= 2;
+	x->blocks = up(lanes, CUDA_SORT_TILE / size);
+	if (n <= CUDA_SORT_TILE)
+		return;
+	x->blocks = x->join = lanes * up(n, CUDA_SORT_TILE);
+	for (x->joins = 0; n > (int64_t)CUDA_SORT_TILE << x->joins;)
+		x->joins++;
+	x->part_bytes = (keys + 15) / 16 * 16;
+	if (c->op == OP_ARGSORT)
+		x->part_bytes += 2 * all * sizeof(int64_t);
+}
+
+static void shape(struct slice *x)
+{
+	const struct plan_call *c = &x->call;
+	int64_t units = x->args.hi - x->args.lo;
+
+	x->threads = CUDA_THREADS;
+	x->joins = 1;
+	switch (c->call) {
+	case CALL_SCAN:
+		shape_scan(x);
+		break;
+	case CALL_SORT:
+		shape_sort(x);
+		break;
+	case CALL_CHOSEN:
+		shape_chosen(x);
+		break;
+	case CALL_RANKS:
+		x->join = 1;
+		x->blocks = units;
+		break;
+	case CALL_DRAW:
+		x->blocks = units * (DRAW_UNIT / CUDA_THREADS / 2);
+		break;
+	case CALL_SEARCH:
+	case CALL_INTERP:
+		x->blocks = units * (SEARCH_UNIT / CUDA_THREADS);
+		break;
+	default:
+		x->blocks = units;
+	}
+}
+
+/* ---- Operands ---- */
+
+/* A GPU faults where x86 does not: every component must lie on a multiple of its size. */
+static enum status check_alignment(const struct plan_call *c, unsigned x, uint64_t base,
+				   struct err *err)
+{
+	const struct dtype_row *row = dtype_row(c->operand[x].dtype);
+	uint64_t part = row->cls == CLASS_COMPLEX ? row->bytes / 2u : row->bytes, bits = base;
+
+	for (unsigned l = 0; l < c->nloop; l++)
+		bits |= c->extent[l] > 1 ? (uint64_t)c->operand[x].stride[l] : 0;
+	return bits & (part - 1)
+		       ? err_set(err, E_UNSUPPORTED,
+				 "operand %u of type %s does not lie on multiples of %u bytes, "
+				 "as a GPU needs; copy the array, or use device='cpu'",
+				 x, row->name, (unsigned)part)
+		       : OK;
+}
+
+static enum status resolve(struct slice *s, struct cuda_run *run, uint32_t i, struct err *err)
+{
+	const struct command_place *place = (const struct command_place *)(run->step[i] + 1);
+	enum status st = OK;
+
+	for (unsigned x = 0; x < call_operands(&s->call) && st == OK; x++) {
+		struct cuda_spot spot = {0};
+		int64_t lo = 0, hi = 0;
+
+		call_range(&lo, &hi, &s->call, x);
+		st = cuda_region_resolve(&spot, run, &place[x], lo, hi, err);
+		if (st == OK && spot.host)
+			st = err_set(err, E_INTERNAL, "operand %u of step %u is not the device's",
+				     x, run->step[i]->index);
+		if (st == OK)
+			st = check_alignment(&s->call, x, spot.addr, err);
+		s->args.operand[x].base = spot.addr;
+		memcpy(s->args.operand[x].stride, s->call.operand[x].stride,
+		       sizeof s->args.operand[x].stride);
+		s->range[s->nrange++] = (struct cuda_order_range){spot.addr + (uint64_t)lo,
+								  spot.addr + (uint64_t)hi,
+								  call_writes(&s->call, x)};
+	}
+	return st;
+}
+
+static enum status units_of(struct slice *x, const struct command_step *s, struct err *err)
+{
+	const struct call_row *row = call_row(x->call.call);
+	struct call_units u;
+
+	row->units(&u, &x->call, true);
+	x->args.lo = s->lo;
+	x->args.hi = s->whole ? u.total : s->hi;
+	x->elements = u.work * (uint64_t)(x->args.hi - x->args.lo);
+	return x->args.lo < 0 || x->args.lo > x->args.hi || x->args.hi > u.total
+		       ? err_set(err, E_INTERNAL, "units [%lld, %lld) of a %s of %lld",
+				 (long long)x->args.lo, (long long)x->args.hi, row->name,
+				 (long long)u.total)
+		       : OK;
+}
+
+/* ---- Launches ---- */
+
+static enum status launch(struct slice *x, struct cuda_run *run, uint32_t i, unsigned entry,
+			  int64_t blocks, uint32_t threads, struct err *err)
+{
+	struct cuda_lane *l = run->lane;
+	int64_t most = (int64_t)l->c->units * CUDA_BLOCKS_PER_UNIT * WAVES * CUDA_THREADS / threads;
+	struct cuda_shot_facts f = {.threads = threads,
+				    .block = &x->args,
+				    .bytes = sizeof x->args,
+				    .range = x->range,
+				    .nrange = x->nrange};
+	enum status st = OK;
+
+	if (!blocks)
+		return OK;
+	l->patient = true; /* it may still be loading */
+	st = cuda_code_entry(&f.function, run->kernel[i], (enum cuda_entry)entry, err);
+	l->patient = false;
+	if (st != OK)
+		return st;
+	f.grid = (uint32_t)(blocks < most ? blocks : most);
+	f.turns = x->elements / ((uint64_t)f.grid * threads);
+	if (entry == ENTRY_bz_call)
+		cuda_step_shoot(run, i, &f);
+	else
+		cuda_step_follow(run, i, &f);
+	return OK;
+}
+
+static enum status launch_all(struct slice *x, struct cuda_run *run, uint32_t i, struct err *err)
+{
+	enum status st = launch(x, run, i, ENTRY_bz_call, x->blocks, x->threads, err);
+
+	for (unsigned k = 0; k < x->joins && st == OK; k++) {
+		x->args.piece = x->joins > 1 ? k : x->args.piece;
+		st = launch(x, run, i, ENTRY_bz_call_join, x->join, CUDA_THREADS, err);
+	}
+	return st == OK ? launch(x, run, i, ENTRY_bz_call_spread, x->spread, CUDA_THREADS, err)
+			: st;
+}
+
+/* The step's slice of a call that a GPU does. */
+static enum status take(struct slice *x, const struct cuda_run *run, uint32_t i, struct err *err)
+{
+	const struct command_step *s = run->step[i];
+
+	if (!call_row(x->call.call)->devices || call_operands(&x->call) > CUDA_CALL_OPERANDS)
+		return err_set(err, E_INTERNAL, "step %u: no GPU does a %s", s->index,
+			       call_row(x->call.call)->name);
+	if (!run->kernel[i])
+		return err_set(err, E_INTERNAL, "step %u names kernel %u, which is not known",
+			       s->index, s->kernel);
+	x->args.nloop = x->call.nloop;
+	memcpy(x->args.extent, x->call.extent, sizeof x->args.extent);
+	x->args.cancel = run->lane->slot[run->slot].cancel;
+	return units_of(x, s, err);
+}
+
+/* Memory and words that its launches need. */
+static enum status equip(struct slice *x, struct cuda_run *run, uint32_t i, struct err *err)
+{
+	enum status st = OK;
+
+	if (x->part_bytes) {
+		st = cuda_step_part(&x->args.part, run, i, x->part_bytes, err);
+		if (st != OK)
+			return st;
+		x->range[x->nrange++] =
+			(struct cuda_order_range){x->args.part, x->args.part + x->part_bytes, true};
+	}
+	return cuda_call_checks(run->step[i]) ? cuda_step_word(&x->args.error, run, i, err) : OK;
+}
+
+enum status cuda_call_step(struct cuda_run *run, uint32_t i, struct err *err)
+{
+	struct slice x = {.nrange = 0};
+	enum status st = steps_call(&x.call, run->step[i], err);
+
+	if (st == OK && x.call.call == CALL_PRODUCT)
+		return cuda_matmul_step(run, i, &x.call, err);
+	if (st == OK)
+		st = take(&x, run, i, err);
+	if (st != OK || x.args.lo == x.args.hi)
+		return st;
+	st = resolve(&x, run, i, err);
+	shape(&x);
+	if (st == OK)
+		st = equip(&x, run, i, err);
+	return st == OK ? launch_all(&x, run, i, err) : st;
+}
