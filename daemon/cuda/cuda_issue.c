@@ -100,6 +100,17 @@ static enum status copy_step(struct cuda_run *run, uint32_t i, struct err *err)
 	return st == OK ? cuda_transfer_step(run, s, err) : st;
 }
 
+static enum status call_step(struct cuda_run *run, uint32_t i, struct err *err)
+{
+	struct plan_call call;
+	enum status st = steps_call(&call, run->step[i], err);
+
+	if (st != OK)
+		return st;
+	return call.call == CALL_PRODUCT ? cuda_matmul_step(run, i, &call, err)
+					 : cuda_fourier_step(run, i, &call, err);
+}
+
 static enum status one_step(struct cuda_run *run, uint32_t i, struct err *err)
 {
 	const struct command_step *s = run->step[i];
@@ -108,7 +119,7 @@ static enum status one_step(struct cuda_run *run, uint32_t i, struct err *err)
 	case STEP_KERNEL:
 		return cuda_step_aim(run, i, err);
 	case STEP_CALL:
-		return cuda_matmul_step(run, i, err);
+		return call_step(run, i, err);
 	case STEP_COPY:
 		return copy_step(run, i, err);
 	default:

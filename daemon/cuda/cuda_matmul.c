@@ -181,23 +181,21 @@ static enum status multiply(struct cuda_run *run, uint32_t i, struct multiply *x
 	return by_kernel(run, i, x, lo, hi, err);
 }
 
-enum status cuda_matmul_step(struct cuda_run *run, uint32_t i, struct err *err)
+enum status cuda_matmul_step(struct cuda_run *run, uint32_t i, const struct plan_call *call,
+			     struct err *err)
 {
 	const struct command_step *s = run->step[i];
 	const struct command_place *place = (const struct command_place *)(s + 1);
-	struct plan_call call;
 	struct product p;
 	struct multiply x = {.p = &p};
-	enum status st = steps_call(&call, s, err);
+	enum status st = OK;
 
-	if (st != OK)
-		return st;
-	product_of(&p, &call);
+	product_of(&p, call);
 	for (int o = 0; o < 3 && st == OK; o++) {
 		struct cuda_spot spot = {0};
 		int64_t lo = 0, hi = 0;
 
-		call_range(&lo, &hi, &call, (unsigned)o);
+		call_range(&lo, &hi, call, (unsigned)o);
 		st = cuda_region_resolve(&spot, run, &place[o], lo, hi, err);
 		if (st == OK && spot.host)
 			st = err_set(err, E_INTERNAL, "operand %d of step %u is not the device's",

@@ -361,9 +361,10 @@ struct cuda_lane {
 	struct cuda_graph *graphs; /* last used first */
 	int blas_math;		   /* as its handle is set */
 	bool blas_tried;
-	bool blas_refused;	/* a call, and that was told */
-	void *blas;		/* handle of cuda_blas.h; NULL: there is none */
-	CUdeviceptr blas_space; /* its workspace */
+	bool blas_refused;		 /* a call, and that was told */
+	void *blas;			 /* handle of cuda_blas.h; NULL: there is none */
+	CUdeviceptr blas_space;		 /* its workspace */
+	struct cuda_fft_plan *fft_plans; /* of cuda_fft.h, the one used last first */
 };
 
 /* ---- the worker --------------------------------------------------------------------- */
@@ -373,6 +374,7 @@ struct cuda {
 	struct progress *page;
 	struct cuda_api api;
 	struct cuda_blas *blas;
+	struct cuda_fft *fft; /* cuda_fft.h; NULL: there is none */
 	CUdevice device;
 	CUcontext context;
 	uint32_t arch, units;
@@ -381,6 +383,7 @@ struct cuda {
 	uint64_t memory, memory_rate;	/* bytes, bytes a second */
 	char name[64], uuid[48];
 	bool late_reads;  /* the device may read ordinary memory when a copy's call has returned */
+	bool fourier;	  /* there is a library of Fourier transforms */
 	bool exports;	  /* it may be given to other processes */
 	bool pools;	  /* memory comes from pools */
 	bool serves;	  /* it is open; before, errors are those of its start */
@@ -528,8 +531,11 @@ enum status cuda_step_aim(struct cuda_run *run, uint32_t i, struct err *err) MUS
 enum status cuda_step_fire(struct cuda_run *run, struct err *err) MUST_USE;
 /* Free what a volley held that is not made. */
 void cuda_step_clear(struct cuda_lane *l);
-/* cuda_matmul.c, cuda_transfer.c: one step. */
-enum status cuda_matmul_step(struct cuda_run *run, uint32_t i, struct err *err) MUST_USE;
+/* cuda_matmul.c, cuda_fourier.c, cuda_transfer.c: one step. */
+enum status cuda_matmul_step(struct cuda_run *run, uint32_t i, const struct plan_call *call,
+			     struct err *err) MUST_USE;
+enum status cuda_fourier_step(struct cuda_run *run, uint32_t i, const struct plan_call *call,
+			      struct err *err) MUST_USE;
 enum status cuda_transfer_step(struct cuda_run *run, const struct command_step *s,
 			       struct err *err) MUST_USE;
 

@@ -20,6 +20,7 @@ void check_ops(struct both *b); /* elementwise operations, casts */
 /* How equal an operation's results on operands of this type must be. */
 double check_ops_rule(unsigned op, unsigned dtype);
 void check_shapes(struct both *b); /* layouts, reductions, writing, products */
+void check_fourier(struct both *b);
 void check_random(struct both *b, unsigned programs);
 void check_large(struct both *b);
 void check_soak(struct both *b, double minutes);
