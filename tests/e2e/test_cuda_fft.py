@@ -453,3 +453,26 @@ def test_two_clients(shared):
     other.do("for k in range(9): check('irfft', make('complex64', 30 + k, 40), axis=0)")
     shared.talker.end()
     assert other.calls() >= 18
+
+
+@pytest.mark.parametrize(("call", "told"), [
+    ("'fft.fft', x, 1, 8", "AxisError: axis 1 is out of bounds for array of dimension 1"),
+    ("'fft.fft', x, -2, 8", "AxisError"), ("'fft.fft', x, 0, 7", "fft.fft of length 7 along an axis of 8 elements"),
+    ("'fft.irfft', x, 0, 16", "of length 16 along"), ("'fft.fft', x, 0, 0", "of length 0 along"),
+    ("'fft.ifft', x, 0, -8", "of length -8 along"), ("'fft.rfft', x, 0, 8", "TypeError.*complex128"),
+    ("'fft.fft', x.real, 0, 8", "TypeError.*float64"), ("'add', x, 0, 8", "add is no Fourier transform")])
+def test_what_the_library_of_c_refuses(shared, call, told):
+    with pytest.raises(Refused, match=told):
+        shared.do(f"x = np.asarray(make('complex128', 8))\nbraze._core.fourier({call})")
+    shared.do("near(np.fft.fft(x), numpy.fft.fft(make('complex128', 8)), 8)")
+
+
+def test_another_program_goes_on(made):
+    """Pending transforms, of either kind, are the new daemon's; a client that has asked knows."""
+    t = made()
+    t.do("a = make('complex128', 6, 30); x = np.asarray(a); braze.wait(np.fft.fft(x))\n"
+         "y, z = np.fft.irfft(x * 2, 50, axis=-1), np.fft.ifft(x, axis=0); braze.flush()")
+    wait_until(lambda: t.gpu.daemon.ctl("drain").returncode == 0, what="another program")
+    t.gpu.usable()
+    t.do("near(y, numpy.fft.irfft(a * 2, 50), 50)\nnear(z, numpy.fft.ifft(a, axis=0), 6)\n"
+         "near(np.fft.fft(x * 3), numpy.fft.fft(a * 3), 30)")
