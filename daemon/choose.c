@@ -179,6 +179,8 @@ bool choose_kernels_there(const struct job *j, const struct device *dev)
 		enum kernel_state state;
 		bool loaded;
 
+		if (!cache_has_code(k))
+			continue;
 		account_pay(j->session, k);
 		state = cache_want(d->cache, k);
 		/* Its nest goes ahead of its code, which follows when it is there. */
@@ -221,7 +223,7 @@ static void plan_facts(struct place_facts *f, const struct job *j, const struct 
 		const struct kernel *k = plan->step[i].kernel[dev->index];
 
 		step_facts(f, &plan->step[i], dev, d);
-		f->compiled &= k && k->state == KERNEL_READY;
+		f->compiled &= k && (k->state == KERNEL_READY || !cache_has_code(k));
 	}
 }
 

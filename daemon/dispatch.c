@@ -37,6 +37,7 @@ static void on_hello(void *data, const struct command_hello *h)
 	dev->units = h->units;
 	dev->double_ratio = h->double_ratio;
 	dev->exports = h->exports != 0;
+	dev->fourier = h->fourier != 0;
 	dev->memory_rate = h->memory_rate;
 	if (h->driver)
 		cuda_find_driver((int)h->driver);
@@ -204,6 +205,9 @@ void dispatch_end(struct job *j, enum job_end end, const struct err *err)
 	struct brazed *d = s->d;
 	struct plan *plan = j->run.plan;
 
+	/* It was the job that wanted more than there is: a work area, say. */
+	if (end != JOB_DONE && j->device)
+		j->device->capacity += j->squeezed_bytes;
 	job_settle(j, &s->trace, end, err);
 	job_let_go(j, &s->trace); /* who reads what is told to the client */
 	if (s->conn)
@@ -254,6 +258,7 @@ static bool try_again(struct job *j, enum job_end end, const struct err *why)
 	/* There is less memory than the device had said: others use it, too. */
 	bytes = dev->capacity / 8;
 	dev->capacity -= bytes;
+	j->squeezed_bytes += bytes;
 	log_warn("dispatch", "%s has less memory than it said: %llu MiB from now on", dev->name,
 		 (unsigned long long)(dev->capacity >> 20));
 	return true;

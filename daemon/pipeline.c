@@ -574,9 +574,25 @@ static enum status hello(struct session *s, const struct request *r, struct err 
 {
 	if (r->has_trace || r->has_demand || r->has_fence || r->has_lease || r->has_unlease ||
 	    r->has_cancel || r->has_explain || r->has_compile || r->has_about || r->has_publish ||
-	    r->has_open || r->has_export)
+	    r->has_open || r->has_export || r->has_offer)
 		return err_set(err, E_PROTOCOL, "hello must come alone");
 	return session_welcome(s, &r->hello, err);
+}
+
+/* What has the device of a trace of this number; by cost, nothing that not all have. */
+static enum status offer(struct session *s, const struct request *r, struct err *err)
+{
+	uint32_t number = r->offer.device;
+	const struct device *dev = NULL;
+
+	if (number > s->d->ndevice + 1)
+		return err_set(err, E_PROTOCOL, "offers of device %u of %u", number, s->d->ndevice);
+	number = number ? number - 1 : s->device ? s->device : s->d->preferred;
+	dev = number ? &s->d->device[number - 1] : NULL;
+	reply_offered(s->conn, r->offer.ticket, dev && dev->state == DEVICE_STARTING,
+		      !dev || dev->state == DEVICE_USABLE,
+		      dev && dev->state == DEVICE_USABLE && dev->fourier);
+	return OK;
 }
 
 /* What waits for nothing that was asked before it. */
@@ -592,6 +608,8 @@ static enum status questions(struct session *s, const struct request *r, struct 
 		st = publish_ask(s, &r->publish, err);
 	if (!st && r->has_open)
 		st = publish_open(s, &r->open, err);
+	if (!st && r->has_offer)
+		st = offer(s, r, err);
 	if (!st && r->has_export)
 		st = lend_ask(s, &r->export, err);
 	return st;

@@ -276,6 +276,28 @@ static enum status places(struct op_sig *s, enum op op, const struct op_arg *arg
 	return OK;
 }
 
+/* Of operands in the very type: a cast is an operation of its own. */
+static enum status fourier(struct op_sig *s, enum op op, enum dtype t, struct err *err)
+{
+	bool wide = t == DT_FLOAT64 || t == DT_COMPLEX128;
+	enum dtype real = wide ? DT_FLOAT64 : DT_FLOAT32;
+	enum dtype both = wide ? DT_COMPLEX128 : DT_COMPLEX64;
+
+	if (t != (op == OP_RFFT ? real : both))
+		return no_loop(op, t, err);
+	all(s, t, op == OP_IRFFT ? real : both);
+	return OK;
+}
+
+int64_t op_transformed(enum op op, int64_t n, int64_t length)
+{
+	int64_t half = length / 2 + 1;
+
+	if (length < 1 || n != (op == OP_IRFFT ? half : length))
+		return 0;
+	return op == OP_RFFT ? half : length;
+}
+
 static enum status by_rule(struct op_sig *s, enum op op, const struct op_arg *arg, unsigned head,
 			   struct err *err)
 {
@@ -302,6 +324,8 @@ static enum status by_rule(struct op_sig *s, enum op op, const struct op_arg *ar
 	case RULE_INDEX:
 	case RULE_TAKE:
 		return places(s, op, arg, err);
+	case RULE_FOURIER:
+		return fourier(s, op, (enum dtype)arg[0].dtype, err);
 	case RULE_SUM:
 	case RULE_KEEP:
 	case RULE_ARG:

@@ -82,7 +82,8 @@ enum op_kind {
 	KIND_JOIN,
 	KIND_DRAW,
 	KIND_SEARCH,
-	KIND_CHOSEN
+	KIND_CHOSEN,
+	KIND_FOURIER
 };
 
 /* How the loop types and the result type follow from the operands' types. */
@@ -112,7 +113,8 @@ enum op_rule {
 	RULE_ARG,	 /* any ordered type in (sorts: complex, too), int64 out */
 	RULE_MATMUL,	 /* common type */
 	RULE_INDEX,	 /* integers as int64, int64 out */
-	RULE_TAKE	 /* the first operand's; the second one's are integers */
+	RULE_TAKE,	 /* the first operand's; the second one's are integers */
+	RULE_FOURIER	 /* complex to complex, to real or from real, of one precision */
 };
 
 #define ALG_COMM 1u /* operands may be swapped */
@@ -181,6 +183,10 @@ bool op_draws(enum op op, unsigned dtype);
  * but braze has no loop (complex order, int64 against uint64). */
 enum status op_infer(struct op_sig *out, enum op op, const struct op_arg *arg, unsigned head,
 		     struct err *err) MUST_USE;
+
+/* Elements of the axis along which an operand has n, once it is transformed; 0: it has no transform
+ * of `length`.  Those of real numbers have half as many, and the first, on the other side. */
+int64_t op_transformed(enum op op, int64_t n, int64_t length);
 
 /* Shape of at most LIMIT_NDIM axes, in elements. */
 struct shape {

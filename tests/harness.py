@@ -131,6 +131,7 @@ def standin_environment(**options):
         "BRAZE_NVRTC": str(find_standin() / "libnvrtc.so"),
         # Never a toolkit's: that one would look for a GPU.
         "BRAZE_LIBCUBLAS": str(find_standin() / "libcublas.so.13"),
+        "BRAZE_LIBCUFFT": str(find_standin() / "libcufft.so.12"),
         "BRAZE_STANDIN_PTX": str(STANDIN_CACHE / "ptx"),
         "BRAZE_STANDIN_NVRTC": str(find_nvrtc() or ""),
         # It is no GPU: what takes long is no hang.

@@ -273,6 +273,12 @@ BRAZE_API int braze_random_integers(braze_array **out, braze_session *s, braze_r
  * their places as int64.  Equal elements keep their order; zeros of either sign are equal, nans
  * come last. */
 BRAZE_API int braze_sort(braze_array **out, int op, braze_array *a, int axis, braze_error *err);
+/* Fourier transforms along one axis (< 0: from the last), without a factor: "fft.fft" and
+ * "fft.ifft" of complex numbers, "fft.rfft" from real ones to the length / 2 + 1 numbers that tell
+ * the rest, "fft.irfft" from those back.  The axis has `length` elements, or that many; a's type is
+ * the operation's own: nothing is cast. */
+BRAZE_API int braze_fourier(braze_array **out, int op, braze_array *a, int axis, int64_t length,
+			    braze_error *err);
 /* Where needles of any shape belong among the elements of one axis, which are in that order: how
  * many elements come before each, or how many do not come after it, as int64.  Of elements in no
  * order the places are some that they have. */
@@ -361,6 +367,10 @@ BRAZE_API int braze_compute(braze_future **out, int n, braze_array *const *array
  * future as it is. */
 BRAZE_API int braze_wait(braze_future *f, int timeout_ms, braze_check_fn *check, void *data,
 			 braze_error *err);
+/* Has the device of the operations recorded now a library for Fourier transforms?  Else a processor
+ * does them, at the speed of plain loops.  Waits for a device that starts. */
+BRAZE_API int braze_has_fourier(int *has, braze_session *s, braze_check_fn *check, void *data,
+				braze_error *err);
 BRAZE_API void braze_future_release(braze_future *f);
 
 /* Elements of a, or rows of its further axes, where a mask (bool) of its first axes is true, in C

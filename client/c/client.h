@@ -31,6 +31,7 @@
 #define MINOR_CODE   5	  /* compiled code of kernels' texts */
 #define MINOR_ABOUT  6	  /* who the client is */
 #define MINOR_EXPORT 10	  /* memory of devices for others in this process */
+#define MINOR_OFFER  11	  /* what a device has besides */
 #define MINOR_SPENT  9	  /* answers say what was spent */
 #define DTYPE_NONE   255u /* in an op's head: no type wanted */
 #define WRITTEN	     256  /* results of recorded ops that are remembered */
@@ -137,6 +138,7 @@ enum ticket_kind {
 	TICKET_PUBLISH,
 	TICKET_OPEN,
 	TICKET_EXPORT,
+	TICKET_OFFER,
 	TICKET_COMPUTE /* a demand whose values may stay on a device */
 };
 
@@ -152,18 +154,19 @@ struct braze_future {
 	struct braze_session *session;
 	struct braze_future *next; /* S: among the session's unanswered ones */
 	enum ticket_kind kind;
-	uint64_t first;		 /* first of its ticket numbers */
-	unsigned tickets;	 /* how many */
-	unsigned missing;	 /* S: answers not yet here */
-	bool waited;		 /* counted as a round trip */
-	struct err err;		 /* S: first failure */
-	uint64_t offset, bytes;	 /* S: answer to a fence or a lease */
-	char *text;		 /* S: explanation; key */
-	uint64_t version;	 /* S: of a published array; `bytes`: copied */
-	struct opened *opened;	 /* S: what was opened; NULL */
-	struct lent *lent;	 /* S: memory of a device; NULL */
-	void *object;		 /* S: compiled code, loaded; NULL */
-	struct watch_set *watch; /* of what was demanded */
+	uint64_t first;			/* first of its ticket numbers */
+	unsigned tickets;		/* how many */
+	unsigned missing;		/* S: answers not yet here */
+	bool waited;			/* counted as a round trip */
+	struct err err;			/* S: first failure */
+	uint64_t offset, bytes;		/* S: answer to a fence or a lease */
+	char *text;			/* S: explanation; key */
+	uint64_t version;		/* S: of a published array; `bytes`: copied */
+	struct opened *opened;		/* S: what was opened; NULL */
+	struct lent *lent;		/* S: memory of a device; NULL */
+	bool starting, usable, fourier; /* S: of an offer */
+	void *object;			/* S: compiled code, loaded; NULL */
+	struct watch_set *watch;	/* of what was demanded */
 	unsigned n, nalso;
 	struct ticket_item item[]; /* n asked for; nalso of which the first answer may tell */
 };
@@ -189,6 +192,9 @@ struct lease_size {
 	unsigned n, more; /* leases kept; how many the next question is for */
 	uint64_t offset[LEASE_SPARES];
 };
+
+/* What is known of a device's library of Fourier transforms. */
+enum offer { OFFER_UNKNOWN, OFFER_NONE, OFFER_FOURIER };
 
 /* Why a recorded op needs a second look. */
 enum careful {
@@ -248,8 +254,9 @@ struct braze_session {
 	uint32_t site;	 /* braze_set_site */
 	struct watching watching;
 	uint32_t ndevice;
-	uint32_t minor;		       /* of the daemon's protocol */
-	char asked[LIMIT_DEVICE_NAME]; /* device when connecting; "" for none */
+	uint8_t offers[LIMIT_DEVICES + 2]; /* enum offer, by `device` */
+	uint32_t minor;			   /* of the daemon's protocol */
+	char asked[LIMIT_DEVICE_NAME];	   /* device when connecting; "" for none */
 	char device_name[LIMIT_DEVICES][LIMIT_DEVICE_NAME];
 	uint64_t seq, tickets;
 	struct lease lease;

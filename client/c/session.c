@@ -355,6 +355,7 @@ static enum status graft(struct braze_session *s, struct braze_session *fresh, s
 	s->device = device;
 	s->ndevice = fresh->ndevice;
 	s->minor = fresh->minor;
+	memset(s->offers, 0, sizeof(s->offers));
 	memcpy(s->device_name, fresh->device_name, sizeof(s->device_name));
 	s->hello_flags = fresh->hello_flags;
 	s->loops = fresh->loops;

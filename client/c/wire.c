@@ -237,6 +237,12 @@ static void deliver_shared(struct braze_session *s, const Braze__Wire__Reply *r)
 		f->text = strdup(r->published->key);
 		ticket_answer(f, NULL);
 	}
+	if (r->offered && (f = ticket_find(s, r->offered->ticket)) && f->kind == TICKET_OFFER) {
+		f->starting = r->offered->starting;
+		f->usable = r->offered->usable;
+		f->fourier = r->offered->fourier;
+		ticket_answer(f, NULL);
+	}
 	if (r->exported && (f = ticket_find(s, r->exported->ticket)) && f->kind == TICKET_EXPORT &&
 	    !f->lent) {
 		f->lent = device_lent(r->exported, &s->inbox, &e);

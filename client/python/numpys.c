@@ -14,6 +14,7 @@
 
 enum how {
 	PURE,
+	FOURIER,
 	AT_HAND,
 	COPIES,
 	REPEATS,
@@ -194,9 +195,22 @@ static bool is_small(const struct numpys *f, const struct call *c)
 	return braze_copies_near(braze_session_of(first), braze_dtype_of(first), n);
 }
 
+/* Of an array of ours, on a device with a library? */
+static bool is_transformed_there(const struct call *c)
+{
+	Py_ssize_t all = c->n + (c->names ? PyTuple_Size(c->names) : 0);
+	int there = all && is_array(c->args[0]) ? fourier_there() : 0;
+
+	if (there < 0)
+		PyErr_Clear(); /* whoever waits for the array is told */
+	return there > 0;
+}
+
 /* Is the call NumPy's, or has braze an operation that does better? */
 static bool is_numpys(const struct numpys *f, const struct call *c)
 {
+	if (f->how == FOURIER)
+		return !is_transformed_there(c);
 	if (f->how == PUTS)
 		return all_at_hand(f, c) && is_array(c->args[0]) &&
 		       braze_is_ours(nd(c->args[0])->h) &&
@@ -258,7 +272,7 @@ static bool is_repeated(const struct numpys *f)
 	const char *said = NULL;
 	bool found = false;
 
-	if ((f->how == PURE && PyErr_ExceptionMatches(PyExc_TypeError)) ||
+	if ((f->how <= FOURIER && PyErr_ExceptionMatches(PyExc_TypeError)) ||
 	    (has_native(f) && PyErr_ExceptionMatches(PyExc_Exception)))
 		return true; /* told in the words of the function as it was called */
 	if (f->how >= SHUFFLES || !PyErr_ExceptionMatches(PyExc_ValueError))

@@ -26,7 +26,8 @@ static const char *const below[] = {"lib64",
 				    "targets/aarch64-linux/lib",
 				    "nvidia/cu13/lib",
 				    "nvidia/cuda_nvrtc/lib",
-				    "nvidia/cublas/lib"};
+				    "nvidia/cublas/lib",
+				    "nvidia/cufft/lib"};
 static const char *const system_folders[] = {"/usr/lib/x86_64-linux-gnu",
 					     "/lib/x86_64-linux-gnu",
 					     "/usr/lib/aarch64-linux-gnu",
@@ -46,6 +47,17 @@ void cuda_find_driver(int version)
 	atomic_store(&driver_version, version);
 }
 
+/* Libraries whose numbers are CUDA's less one: libcufft.so.12 is of CUDA 13. */
+static const char *const behind[] = {"libcufft.so"};
+
+static int number_of_cuda(const char *path, int number)
+{
+	for (unsigned i = 0; i < COUNT(behind); i++)
+		if (strstr(path, behind[i]))
+			return number + 1;
+	return number;
+}
+
 /* The number behind ".so.", of the file itself or of what it leads to; 0: none. */
 static int number_of(const char *path)
 {
@@ -54,7 +66,7 @@ static int number_of(const char *path)
 	int number = 0;
 
 	at = real ? strstr(real, ".so.") : at;
-	number = at ? atoi(at + 4) : 0;
+	number = at ? number_of_cuda(path, atoi(at + 4)) : 0;
 	free(real);
 	return number;
 }

@@ -286,10 +286,11 @@ static void compile(struct entry *e)
 	e->k.state = KERNEL_COMPILING;
 }
 
-/* The processor's library steps are in its worker. */
-static bool has_code(const struct kernel *k)
+/* Library steps are in the processor's worker, and some in a GPU's. */
+bool cache_has_code(const struct kernel *k)
 {
-	return k->arch || k->call.call == CALL_END;
+	return k->call.call == CALL_END ||
+	       (k->arch && call_row(k->call.call)->devices == GPU_CODE);
 }
 
 static bool worth(const struct entry *e)
@@ -323,7 +324,7 @@ static void consider(struct entry *e)
 
 	/* A GPU's kernel is of no use uncompiled, but only cache_want knows that it runs. */
 	if (!(e->k.arch ? e->wanted : e->cache->tier) || e->reading ||
-	    e->k.strikes >= KERNEL_STRIKES || !has_code(&e->k))
+	    e->k.strikes >= KERNEL_STRIKES || !cache_has_code(&e->k))
 		return;
 	if ((e->k.state != KERNEL_ABSENT && !again) || !worth(e))
 		return;
@@ -433,7 +434,7 @@ static void look_on_disk(struct entry *e)
 
 	open_target(e);
 	/* Without a compiler nobody can tell what an entry on disk was made by. */
-	if (!c->disk || (e->k.arch ? !target_of(e)->helper : !c->tier) || !has_code(&e->k))
+	if (!c->disk || (e->k.arch ? !target_of(e)->helper : !c->tier) || !cache_has_code(&e->k))
 		return;
 	e->reading = true;
 	e->likely = disk_may_have(c->disk, &target_of(e)->kind, e->k.key);
@@ -486,8 +487,11 @@ struct kernel *cache_get_call(struct cache *c, const struct plan_call *call, uin
 	struct call_kind kind;
 
 	call_kind(&kind, call);
-	if (arch)
+	if (arch && call_row(call->call)->devices == GPU_CODE)
 		return get(c, &none, call, arch, target_call_key(&kind, arch), session);
+	/* Without code it is its times that are kept, and whether it is to blame. */
+	if (arch)
+		textbuf_put(&b, "gpu %u\n", arch);
 	call_key(&b, call);
 	return get(c, &none, call, arch, xstrdup(text), session);
 }

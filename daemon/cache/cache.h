@@ -102,11 +102,14 @@ void cache_destroy(struct cache *c);
  * new; counted as used by the caller until cache_unref. */
 struct kernel *cache_get(struct cache *c, const struct nest *spec, uint32_t arch, uint64_t session);
 /* A library step's, counted likewise.  The processor's is of one shape and layout; it has no
- * code: it is there to be measured, and blamed.  A GPU's is of one element type (emit/emit.h). */
+ * code: it is there to be measured, and blamed.  A GPU's with code is of one element type
+ * (emit/emit.h). */
 struct kernel *cache_get_call(struct cache *c, const struct plan_call *call, uint32_t arch,
 			      uint64_t session);
 /* Of a text, checked before, that clients run themselves; no worker knows it. */
 struct kernel *cache_get_text(struct cache *c, const char *text, uint64_t session);
+/* Is there something to compile?  Some library steps are the worker's. */
+bool cache_has_code(const struct kernel *k);
 /* Compile it now, unless it is compiled or failed lately.  Returns its state; where
  * that is KERNEL_COMPILING, `ready` follows. */
 enum kernel_state cache_want(struct cache *c, struct kernel *k);

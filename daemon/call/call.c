@@ -6,6 +6,7 @@
 #include "chosen.h"
 #include "compact.h"
 #include "draw.h"
+#include "fourier.h"
 #include "join.h"
 #include "product.h"
 #include "scan.h"
@@ -41,6 +42,8 @@ enum call_id call_of_op(unsigned op)
 		return op == OP_INTERP ? CALL_INTERP : CALL_SEARCH;
 	case KIND_CHOSEN:
 		return CALL_CHOSEN;
+	case KIND_FOURIER:
+		return op == OP_IRFFT ? CALL_FOURIER_REAL : CALL_FOURIER;
 	default:
 		break;
 	}

@@ -21,6 +21,13 @@ enum call_id {
 	CALL_END
 };
 
+/* What GPUs have for a call.  Without, plans with it run on the processor. */
+enum call_devices {
+	GPU_NONE,
+	GPU_CODE,   /* a library, or code of ours, which is compiled for each type */
+	GPU_LIBRARY /* a library only */
+};
+
 #define CALL_OPERANDS 32 /* of any call, at most; of those without a list 4 */
 #define CALL_LIST     0	 /* operands of a row: as many as the call says */
 
@@ -67,7 +74,7 @@ struct call_row {
 	const char *name;
 	uint8_t noperand; /* or CALL_LIST */
 	uint32_t written; /* bit mask of operands */
-	bool devices;	  /* can GPUs do it? */
+	uint8_t devices;  /* enum call_devices */
 	double work_ns;
 	/* Of a call whose loops and types are sound: are they what it can do? */
 	enum status (*check)(const struct plan_call *c, struct err *err);

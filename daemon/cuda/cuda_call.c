@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda/cuda_call.c - a slice of a library step: products by cuda_matmul.c, others by the entries of
- * kernels/call.cuh, which are gathered as the launches of nests are. */
+/* cuda/cuda_call.c - a slice of a library step: products by cuda_matmul.c, transforms by
+ * cuda_fourier.c, others by the entries of kernels/call.cuh, which are gathered as the launches of
+ * nests are. */
 #include <string.h>
 
 #include "call/draw.h"
@@ -225,7 +226,8 @@ static enum status take(struct slice *x, const struct cuda_run *run, uint32_t i,
 {
 	const struct command_step *s = run->step[i];
 
-	if (!call_row(x->call.call)->devices || call_operands(&x->call) > CUDA_CALL_OPERANDS)
+	if (call_row(x->call.call)->devices != GPU_CODE ||
+	    call_operands(&x->call) > CUDA_CALL_OPERANDS)
 		return err_set(err, E_INTERNAL, "step %u: no GPU does a %s", s->index,
 			       call_row(x->call.call)->name);
 	if (!run->kernel[i])
@@ -259,6 +261,8 @@ enum status cuda_call_step(struct cuda_run *run, uint32_t i, struct err *err)
 
 	if (st == OK && x.call.call == CALL_PRODUCT)
 		return cuda_matmul_step(run, i, &x.call, err);
+	if (st == OK && call_row(x.call.call)->devices == GPU_LIBRARY)
+		return cuda_fourier_step(run, i, &x.call, err);
 	if (st == OK)
 		st = take(&x, run, i, err);
 	if (st != OK || x.args.lo == x.args.hi)

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "cuda_blas.h"
+#include "cuda_fft.h"
 #include "cuda_worker.h"
 #include "loops/kernel_abi.h"
 
@@ -146,6 +147,7 @@ static void lane_close(struct cuda_lane *l)
 	free(l->volley.blocks);
 	cuda_order_finish(&l->volley.order);
 	cuda_blas_close(l);
+	cuda_fft_close(l);
 	lane_shut(l);
 }
 

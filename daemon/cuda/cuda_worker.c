@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "cuda_blas.h"
+#include "cuda_fft.h"
 #include "cuda_error.h"
 #include "spin.h"
 
@@ -279,6 +280,7 @@ static void say_hello(struct cuda *c, const struct err *err)
 				      .memory_rate = c->memory_rate,
 				      .driver = (uint32_t)c->api.version,
 				      .exports = c->exports,
+				      .fourier = c->fourier,
 				      .again = err->code != OK && cuda_error_passes(c->api.failed)};
 
 	memcpy(hello.name, c->name, sizeof hello.name);
@@ -366,6 +368,7 @@ static int finish(struct cuda *c)
 	cuda_ring_close(c, &c->up);
 	cuda_ring_close(c, &c->down);
 	cuda_blas_finish(c);
+	cuda_fft_finish(c);
 	cuda_words_finish(c);
 	cuda_context_close(c);
 	left = atomic_load(&c->used);
@@ -404,6 +407,7 @@ int cuda_worker_serve(int fd, struct progress *page, int ordinal)
 		st = cuda_helper_start(&c->loader, c, &err);
 	if (st == OK)
 		st = cuda_helper_start(&c->pinner, c, &err);
+	c->fourier = st == OK && cuda_fft_open(c);
 	say_hello(c, &err);
 	c->serves = st == OK;
 	if (st == OK) {

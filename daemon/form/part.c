@@ -358,6 +358,28 @@ static enum status check_search(const struct check *c, unsigned k)
 	return OK;
 }
 
+/* One axis; the others are the operand's, and that one fits the result's. */
+static enum status check_fourier(const struct check *c, unsigned k)
+{
+	const struct part_op *o = &c->p->op[k];
+	unsigned axis = o->axes ? (unsigned)__builtin_ctz(o->axes) : LIMIT_NDIM;
+	struct view in, out;
+	int64_t n = 0, made = 0;
+
+	if (o->in[0].value & PART_IMM || !o->axes || o->axes & (o->axes - 1) ||
+	    axis >= o->in[0].ndim || o->out.ndim != o->in[0].ndim)
+		return err_set(c->err, E_INTERNAL, "part op %u: axis", k);
+	part_view(&in, c->p, &o->in[0]);
+	part_view(&out, c->p, &o->out);
+	n = in.shape.dim[axis];
+	made = out.shape.dim[axis];
+	in.shape.dim[axis] = made;
+	if (!shape_equal(&in.shape, &out.shape) ||
+	    made != op_transformed((enum op)o->op, n, o->op == OP_RFFT ? n : made))
+		return err_set(c->err, E_INTERNAL, "part op %u: extents of a transform", k);
+	return OK;
+}
+
 /* Do operands and result of an op fit each other? */
 /* Of the kinds that have one check each. */
 static check_fn *const kind_check[] = {
@@ -366,7 +388,7 @@ static check_fn *const kind_check[] = {
 	[KIND_ARGRED] = check_reduction, [KIND_SCAN] = check_along,
 	[KIND_SORT] = check_along,	 [KIND_JOIN] = check_join,
 	[KIND_DRAW] = check_draw,	 [KIND_SEARCH] = check_search,
-	[KIND_CHOSEN] = check_chosen,
+	[KIND_CHOSEN] = check_chosen,	 [KIND_FOURIER] = check_fourier,
 };
 
 static enum status check_shapes(const struct check *c, unsigned k, const struct op_row *row)

@@ -56,7 +56,7 @@ static void put_op(struct textbuf *t, const struct part *p, const struct part_op
 	if (o->op == OP_INDEX)
 		textbuf_put(t, " axis %u", o->dtype);
 	if (row && (row->kind == KIND_RED || row->kind == KIND_ARGRED || row->kind == KIND_SCAN ||
-		    row->kind == KIND_SORT || row->kind == KIND_JOIN))
+		    row->kind == KIND_SORT || row->kind == KIND_JOIN || row->kind == KIND_FOURIER))
 		textbuf_put(t, " axes %u", o->axes);
 	for (unsigned k = 0; k < o->nin; k++)
 		put_ref(t, p, &part_in(p, o)[k]);

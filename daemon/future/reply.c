@@ -194,6 +194,19 @@ void reply_exported(struct conn *c, uint64_t ticket, uint64_t bytes, const char 
 	send_reply(c, &r, fd);
 }
 
+void reply_offered(struct conn *c, uint64_t ticket, bool starting, bool usable, bool fourier)
+{
+	Braze__Wire__Offered m = BRAZE__WIRE__OFFERED__INIT;
+	Braze__Wire__Reply r = BRAZE__WIRE__REPLY__INIT;
+
+	m.ticket = ticket;
+	m.starting = starting;
+	m.usable = usable;
+	m.fourier = fourier;
+	r.offered = &m;
+	send_reply(c, &r, -1);
+}
+
 void reply_leased(struct conn *c, uint64_t ticket, const struct extent *e)
 {
 	Braze__Wire__Leased m = BRAZE__WIRE__LEASED__INIT;

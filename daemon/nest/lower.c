@@ -359,6 +359,8 @@ static enum status lower_op(struct prog *p, uint32_t k, struct err *err)
 		return lower_search(p, o, err);
 	case KIND_CHOSEN:
 		return lower_chosen(p, o, err);
+	case KIND_FOURIER:
+		return lower_fourier(p, o, err);
 	case KIND_LIB:
 		return lower_library(p, o, err);
 	case KIND_GATHER:

@@ -29,11 +29,12 @@ struct job {
 	struct command_fetch fetch[JOB_FETCH];
 	struct version *fetched[JOB_FETCH];
 	uint64_t since_ns;
-	uint64_t number;      /* in the session, in the order of the trace's cuts */
-	uint8_t squeezed;     /* times the device had less memory than it had said */
-	uint8_t *slot_use;    /* [slot]: enum slot_use bits; on a device only, of one turn */
-	struct place *placed; /* what the choice of its device is to learn from */
-	struct job *next;     /* of the session's jobs that wait, or in flight */
+	uint64_t number;	 /* in the session, in the order of the trace's cuts */
+	uint8_t squeezed;	 /* times the device had less memory than it had said */
+	uint64_t squeezed_bytes; /* by which it was taken to have less since */
+	uint8_t *slot_use;	 /* [slot]: enum slot_use bits; on a device only, of one turn */
+	struct place *placed;	 /* what the choice of its device is to learn from */
+	struct job *next;	 /* of the session's jobs that wait, or in flight */
 };
 
 enum job_state {

@@ -555,7 +555,7 @@ static enum status record_one(struct cursor *k)
 		[KIND_CREATE] = record_create,	  [KIND_DRAW] = record_draw,
 		[KIND_WRITE] = record_assign,	  [KIND_MOVE] = record_view,
 		[KIND_CTL] = record_control,	  [KIND_SEARCH] = record_search,
-		[KIND_CHOSEN] = record_chosen,
+		[KIND_CHOSEN] = record_chosen,	  [KIND_FOURIER] = record_fourier,
 	};
 
 	if (k->row->kind >= sizeof of_kind / sizeof *of_kind)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operations that become library steps: random numbers, products, joins, what a mask chooses. */
+/* Operations that become library steps: random numbers, products, joins, what a mask chooses,
+ * Fourier transforms. */
 #include "cursor.h"
 
 #include <string.h>
@@ -292,6 +293,39 @@ enum status record_search(struct cursor *k)
 	for (int x = 0; x < n; x++)
 		sig.in[x] = src[0].arg.dtype;
 	return record_result(k, src, &sig, n, &src[1].array->view.shape);
+}
+
+/* An axis and the transform's length, which the operand's extent must fit. */
+enum status record_fourier(struct cursor *k)
+{
+	struct source src;
+	struct op_sig sig;
+	struct shape shape;
+	uint64_t axis = 0, length = 0;
+	int64_t n = 0;
+	enum status st = record_operand(k, &src);
+
+	if (!st)
+		st = record_imm(k, &axis);
+	if (!st)
+		st = record_imm(k, &length);
+	if (st)
+		return st;
+	if (!src.array || axis >= src.array->view.shape.ndim)
+		return err_set(k->err, E_PROTOCOL, "%s: bad operand or axis", k->row->id);
+	shape = src.array->view.shape;
+	if (length <= INT64_MAX)
+		n = op_transformed((enum op)k->op, shape.dim[axis], (int64_t)length);
+	if (!n)
+		return err_set(k->err, E_PROTOCOL, "%s of length %llu along %lld elements",
+			       k->row->id, (unsigned long long)length, (long long)shape.dim[axis]);
+	shape.dim[axis] = n;
+	st = op_infer(&sig, (enum op)k->op, &src.arg, k->dtype, k->err);
+	if (!st)
+		st = record_result(k, &src, &sig, 1, &shape);
+	if (!st)
+		trace_current(trace_array(k->t, k->out))->node->axes = 1u << axis;
+	return st;
 }
 
 enum status record_library(struct cursor *k)

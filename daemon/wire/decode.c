@@ -51,7 +51,7 @@ void decode_destroy(struct decoder *d)
 /* What a message may contain: per field number its wire type, 0 for unknown. */
 struct fields {
 	uint8_t n;
-	uint8_t type[16]; /* wire type + 1 */
+	uint8_t type[17]; /* wire type + 1 */
 };
 
 #define VARINT	1
@@ -59,11 +59,11 @@ struct fields {
 #define LENGTH	3
 #define FIXED32 6
 
-static const struct fields request_fields = {15,
+static const struct fields request_fields = {16,
 					     {0, VARINT, LENGTH, LENGTH, LENGTH, LENGTH, LENGTH,
 					      LENGTH, LENGTH, LENGTH, VARINT, LENGTH, LENGTH,
-					      LENGTH, LENGTH, LENGTH}};
-static const struct fields nested_fields[16] = {
+					      LENGTH, LENGTH, LENGTH, LENGTH}};
+static const struct fields nested_fields[17] = {
 	[2] = {8, {0, VARINT, VARINT, FIXED64, VARINT, LENGTH, LENGTH, VARINT, VARINT}},
 	[3] = {6, {0, LENGTH, LENGTH, LENGTH, LENGTH, VARINT, VARINT}},
 	[4] = {7, {0, VARINT, LENGTH, LENGTH, LENGTH, VARINT, VARINT, VARINT}},
@@ -77,6 +77,7 @@ static const struct fields nested_fields[16] = {
 	[13] = {5, {0, VARINT, FIXED32, LENGTH, VARINT, VARINT}},
 	[14] = {5, {0, VARINT, FIXED32, LENGTH, VARINT, LENGTH}},
 	[15] = {7, {0, VARINT, FIXED32, FIXED32, VARINT, LENGTH, LENGTH, VARINT}},
+	[16] = {2, {0, VARINT, VARINT}},
 };
 
 static bool varint(uint64_t *out, const uint8_t **p, const uint8_t *end)
@@ -144,6 +145,11 @@ static void fill_questions(struct request *out, const Braze__Wire__Request *r)
 		out->has_compile = true;
 		out->compile.ticket = r->compile->ticket;
 		out->compile.text = r->compile->text;
+	}
+	if (r->offer) {
+		out->has_offer = true;
+		out->offer.ticket = r->offer->ticket;
+		out->offer.device = r->offer->device;
 	}
 	if (r->about) {
 		out->has_about = true;

@@ -47,7 +47,7 @@ struct decode_export {
 struct request {
 	uint64_t seq, near;
 	bool has_hello, has_trace, has_demand, has_fence, has_cancel, has_lease, has_unlease,
-		has_explain, has_compile, has_about, has_publish, has_open, has_export;
+		has_explain, has_compile, has_about, has_publish, has_open, has_export, has_offer;
 	struct decode_hello hello;
 	struct decode_about about;
 	struct record_columns trace;
@@ -82,6 +82,10 @@ struct request {
 		uint64_t ticket;
 		const char *text;
 	} compile;
+	struct {
+		uint64_t ticket;
+		uint32_t device;
+	} offer;
 	struct decode_publish publish;
 	struct decode_open open;
 	struct decode_export export;

@@ -107,9 +107,10 @@ def parse(data):
 
 def hello(major=MAJOR, table=None, name="raw", flags=0, device="", minor=0, ops=0):
     table = op_table_hash() if table is None else table
+    ops = ops or 1 + max(wire for wire, _ in OP.values())
     return nested(2, number(1, major) + number(2, minor) + fixed64(3, table) + number(4, 1)
                   + nested(5, name.encode()) + nested(6, device.encode()) + number(7, flags)
-                  + (number(8, ops) if ops else b""))
+                  + number(8, ops))
 
 
 class Trace:
@@ -188,11 +189,16 @@ def export(ticket, array, room=0, dtype=0, shape=(), device="", look=0):
                   + column(5, "q", shape) + nested(6, device.encode()) + number(7, look))
 
 
+def offer(ticket, device):
+    return nested(16, number(1, ticket) + number(2, device))
+
+
 class Reply:
     """One reply: its kind, its fields, and of a failure code and text."""
 
     KINDS = {1: "welcome", 2: "resolved", 3: "leased", 4: "failure", 5: "goodbye",
-             6: "explained", 7: "compiled", 8: "published", 9: "opened", 10: "exported"}
+             6: "explained", 7: "compiled", 8: "published", 9: "opened", 10: "exported",
+             11: "offered"}
 
     def __init__(self, data):
         (field, (content,)), = parse(data).items()

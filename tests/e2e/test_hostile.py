@@ -290,17 +290,28 @@ def test_wrong_trace(siege, name):
     (raw.number(10, 1) + raw.number(10, 2), E_PROTOCOL), (raw.fixed64(10, 1), E_PROTOCOL),
     (raw.fence(1, 5), E_UNKNOWN), (raw.unlease(1 << 40, 64), E_PROTOCOL),
     (raw.unlease(0, 0), E_PROTOCOL), (raw.unlease(3, 64), E_PROTOCOL),
-    (raw.unlease(0, BIG), E_PROTOCOL),
+    (raw.unlease(0, BIG), E_PROTOCOL), (raw.offer(1, 9), E_PROTOCOL),
+    (raw.offer(1, (1 << 32) - 1), E_PROTOCOL), (raw.nested(16, raw.nested(1, b"1")), E_PROTOCOL),
 ], ids=["demand unknown", "demand none", "demand 257", "demand some", "also unknown", "also 0",
         "also 65", "also alone", "also of an unknown", "also a number", "also of 3 bytes",
         "explain unknown", "explain of a varint", "near twice", "near of 8 bytes", "fence unknown",
-        "unlease beyond", "unlease nothing", "unlease off the grid", "unlease all"])
+        "unlease beyond", "unlease nothing", "unlease off the grid", "unlease all",
+        "offer of a device beyond", "offer of the last number", "offer of bytes"])
 def test_wrong_request(siege, request_, code):
     with Raw(siege.daemon.socket) as c:
         c.request(Trace().full(1, [8]).message())
         c.request(request_)
         refused(c, code)
     siege.check()
+
+
+def test_the_processor_offers_nothing_besides(siege):
+    """Nor does a choice by cost; who asks twice is told twice."""
+    with Raw(siege.daemon.socket) as c:
+        for device in (0, 1, 2):
+            c.request(raw.offer(7, device))
+            told = c.receive()
+            assert (told.kind, told.ticket, told.fields) == ("offered", 7, {1: [7], 3: [1]})
 
 
 def test_explanations_come_in_any_state_and_have_a_bound(siege):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mistakes in the CUDA worker's calls of the driver: each is found, by the stand-in or in the results."""
+"""Mistakes in the CUDA worker's calls of the driver and of cuFFT: each is found, by the stand-in or in the results."""
 
 import pathlib
 import re
@@ -19,7 +19,8 @@ def signs(mutant, tmp_path):
     log = tmp_path / "standin.log"
     driver = find_standin() / "libmutant.so"
     # It looks for the ends of runs as long as they may take here, so that a mark that is wrong is seen.
-    env = {"BRAZE_LIBCUDA": str(driver), "BRAZE_MUTANT": mutant, "BRAZE_WORKER_SPIN_US": "100000"}
+    env = {"BRAZE_LIBCUDA": str(driver), "BRAZE_LIBCUFFT": str(find_standin() / "libmutant_cufft.so"),
+           "BRAZE_MUTANT": mutant, "BRAZE_WORKER_SPIN_US": "100000"}
     with Gpu(race=1, delay_us=300, log=log, env=env, settings={"worker_env": "BRAZE_MUTANT"}) as gpu:
         client = gpu.daemon.popen(PROGRAM, BRAZE_DEVICE="cuda:0", BRAZE_STANDIN="race=0",
                                   BRAZE_LIBCUDA=standin_environment()["BRAZE_LIBCUDA"])

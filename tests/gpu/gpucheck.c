@@ -21,22 +21,24 @@ enum {
 	SECTION_BENCH = 16,
 	SECTION_LARGE = 32,
 	SECTION_SOAK = 64,
-	SECTION_CHECKS =
-		SECTION_DEVICE | SECTION_OPS | SECTION_RANDOM | SECTION_LARGE | SECTION_FAULTS,
+	SECTION_FOURIER = 128,
+	SECTION_CHECKS = SECTION_DEVICE | SECTION_OPS | SECTION_FOURIER | SECTION_RANDOM |
+			 SECTION_LARGE | SECTION_FAULTS,
 	SECTION_ALL = SECTION_CHECKS | SECTION_SOAK | SECTION_BENCH
 };
 
 static const struct {
 	const char *name;
 	unsigned bit;
-} sections[] = {{"device", SECTION_DEVICE}, {"ops", SECTION_OPS},   {"random", SECTION_RANDOM},
-		{"large", SECTION_LARGE},   {"soak", SECTION_SOAK}, {"faults", SECTION_FAULTS},
-		{"bench", SECTION_BENCH},   {"all", SECTION_ALL}};
+} sections[] = {{"device", SECTION_DEVICE}, {"ops", SECTION_OPS},     {"fourier", SECTION_FOURIER},
+		{"random", SECTION_RANDOM}, {"large", SECTION_LARGE}, {"soak", SECTION_SOAK},
+		{"faults", SECTION_FAULTS}, {"bench", SECTION_BENCH}, {"all", SECTION_ALL}};
 
 static void usage(FILE *out)
 {
 	fputs("usage: braze-gpucheck [options]\n"
-	      "  --section NAME   device, ops, random, large, soak, faults, bench or all; may\n"
+	      "  --section NAME   device, ops, fourier, random, large, soak, faults, bench or all; "
+	      "may\n"
 	      "                   be repeated\n"
 	      "  --all            every section; without any: all but soak and bench\n"
 	      "  --quick          fewer and smaller cases\n"
@@ -47,7 +49,8 @@ static void usage(FILE *out)
 	      "  --cache FOLDER   compiled kernels are taken from here and kept (absolute path)\n"
 	      "  --json FILE      results and figures as JSON too\n"
 	      "The daemon is BRAZE_DAEMON, or brazed beside this program. BRAZE_LIBCUDA,\n"
-	      "BRAZE_NVRTC, BRAZE_LIBCUBLAS name libraries, BRAZE_CUDA_PATHS folders of them.\n",
+	      "BRAZE_NVRTC, BRAZE_LIBCUBLAS, BRAZE_LIBCUFFT name libraries, BRAZE_CUDA_PATHS "
+	      "folders of them.\n",
 	      out);
 }
 
@@ -155,6 +158,8 @@ static enum status serve(struct host *h, const struct command_line *c, struct er
 		check_shapes(&b);
 		check_library(&b);
 	}
+	if (c->sections & SECTION_FOURIER)
+		check_fourier(&b);
 	if (c->sections & SECTION_RANDOM)
 		check_random(&b, c->options.programs);
 	if (c->sections & SECTION_LARGE)

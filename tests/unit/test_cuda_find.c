@@ -139,3 +139,23 @@ Test(cuda_find, what_is_newer_than_the_driver_is_passed_over)
 	cuda_find_driver(0);
 	cr_assert(cuda_find(&f, "BRAZE_TESTLIB", (const char *const[]){"libbrazeother.so", NULL}));
 }
+
+/* libcufft.so.11 is CUDA 12's: its number is one behind. */
+Test(cuda_find, numbers_of_their_own)
+{
+	static const char *const fft[] = {"libcufft.so.12", "libcufft.so.11", NULL};
+	struct cuda_find f;
+
+	touch("lib64/libcufft.so.12");
+	touch("nvidia/cufft/lib/libcufft.so.11");
+	cuda_find_driver(12040);
+	cr_assert(cuda_find(&f, "BRAZE_TESTLIB", fft));
+	cr_assert(strstr(f.path, "nvidia/cufft/lib/libcufft.so.11"), "%s", f.path);
+	cuda_find_driver(13000);
+	cr_assert(cuda_find(&f, "BRAZE_TESTLIB", fft));
+	cr_assert(strstr(f.path, "lib64/libcufft.so.12"), "%s", f.path);
+	cuda_find_driver(11080);
+	cr_assert_not(cuda_find(&f, "BRAZE_TESTLIB", fft));
+	cr_assert(strstr(f.text, "later CUDA than the driver"), "%s", f.text);
+	cuda_find_driver(0);
+}

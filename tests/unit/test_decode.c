@@ -70,9 +70,19 @@ Test(decode, every_truncation_is_refused_or_harmless)
 			cr_assert(!r.has_demand, "%zu of %zu bytes gave the whole request", i, n);
 }
 
+Test(decode, offers_are_asked_of_a_device)
+{
+	const uint8_t asked[] = {0x08, 5, 0x82, 0x01, 4, 0x08, 7, 0x10, 2};
+	const uint8_t more[] = {0x08, 5, 0x82, 0x01, 6, 0x08, 7, 0x10, 2, 0x18, 1};
+
+	cr_assert_eq(decode_request(&r, d, asked, sizeof asked, &err), OK, "%s", err.text);
+	cr_assert(r.has_offer && r.offer.ticket == 7 && r.offer.device == 2);
+	cr_assert_eq(decode_request(&r, d, more, sizeof more, &err), E_PROTOCOL);
+}
+
 Test(decode, unknown_repeated_and_unpacked_fields_are_refused)
 {
-	const uint8_t unknown[] = {0x82, 0x01, 0x00}, twice[] = {0x08, 1, 0x08, 1};
+	const uint8_t unknown[] = {0x8a, 0x01, 0x00}, twice[] = {0x08, 1, 0x08, 1};
 	const uint8_t unpacked[] = {0x1a, 5, 0x0d, 1, 0, 0, 0}; /* trace.head as one fixed32 */
 	const uint8_t chunks[] = {0x1a, 4, 0x0a, 0, 0x0a, 0};	/* trace.head twice */
 	const uint8_t group[] = {0x0b}, zero_tag[] = {0x00, 0x00};

@@ -131,6 +131,36 @@ Test(part, searches_round_trip_and_are_checked)
 		E_INTERNAL, "number");
 }
 
+Test(part, transforms_round_trip_and_are_checked)
+{
+	static const char made[] =
+		"value 0 input 96\nvalue 1 output 128\n"
+		"op RFFT axes 2 v0:float64+0[2:48,6:8] -> v1:complex128+0[2:64,4:16]\n";
+	struct part p = part_text_read(made);
+	char text[1024];
+	struct err err;
+
+	cr_assert_eq(part_check(&p, &err), OK, "%s", err.text);
+	cr_assert_eq(part_print(text, sizeof text, &p), strlen(made));
+	cr_assert_str_eq(text, made);
+	part_text_free(&p);
+	refused("value 0 input 96\nvalue 1 output 96\n"
+		"op RFFT axes 2 v0:float64[2,6] -> v1:complex128[2,3]\n",
+		E_INTERNAL, "extents");
+	refused("value 0 input 96\nvalue 1 output 96\n"
+		"op FFT axes 3 v0:complex128[2,3] -> v1:complex128[2,3]\n",
+		E_INTERNAL, "axis");
+	refused("value 0 input 96\nvalue 1 output 96\n"
+		"op FFT axes 4 v0:complex128[2,3] -> v1:complex128[2,3]\n",
+		E_INTERNAL, "axis");
+	refused("value 0 input 96\nvalue 1 output 96\n"
+		"op FFT axes 2 v0:complex128[2,3] -> v1:complex128[3,2]\n",
+		E_INTERNAL, "extents");
+	refused("value 0 input 96\nvalue 1 output 96\n"
+		"op IRFFT axes 2 v0:complex128[2,3] -> v1:float64[2,6]\n",
+		E_INTERNAL, "extents");
+}
+
 Test(part, draws_round_trip_and_are_checked)
 {
 	static const char drawn[] =

@@ -518,6 +518,38 @@ Test(record, lines_are_between_two_points_at_least)
 	cr_assert_eq(interp_op(4, 2, 4), E_PROTOCOL, "one point");
 }
 
+static enum status fourier_op(enum op op, uint32_t a, uint64_t axis, uint64_t length)
+{
+	put(op, 255, 1, 2, 9);
+	operand(a);
+	word(axis);
+	word(length);
+	return flush();
+}
+
+Test(record, transforms_have_a_length_that_fits)
+{
+	const struct view *v;
+
+	import_typed(1, DT_COMPLEX64, 12);
+	import_typed(2, DT_FLOAT64, 12);
+	cr_assert_eq(fourier_op(OP_RFFT, 2, 0, 12), OK, "%s", err.text);
+	v = &trace_array(&trace, 9)->view;
+	cr_assert(v->dtype == DT_COMPLEX128 && v->shape.dim[0] == 7);
+	drop(9);
+	cr_assert_eq(fourier_op(OP_IRFFT, 1, 0, 23), OK, "%s", err.text);
+	v = &trace_array(&trace, 9)->view;
+	cr_assert(v->dtype == DT_FLOAT32 && v->shape.dim[0] == 23);
+	drop(9);
+	cr_assert_eq(fourier_op(OP_FFT, 1, 0, 11), E_PROTOCOL, "of some elements");
+	cr_assert_eq(fourier_op(OP_IRFFT, 1, 0, 24), E_PROTOCOL, "of more");
+	cr_assert_eq(fourier_op(OP_FFT, 1, 0, 0), E_PROTOCOL, "of none");
+	cr_assert_eq(fourier_op(OP_FFT, 1, 0, UINT64_MAX), E_PROTOCOL, "of a negative number");
+	cr_assert_eq(fourier_op(OP_FFT, 1, 1, 12), E_PROTOCOL, "along an axis that it has not");
+	cr_assert_eq(fourier_op(OP_FFT, 2, 0, 12), E_DTYPE, "of real numbers");
+	cr_assert_eq(fourier_op(OP_RFFT, 1, 0, 12), E_DTYPE, "of complex numbers");
+}
+
 static enum status draw_op(enum op op, unsigned dtype, uint32_t id, uint32_t state, uint64_t n)
 {
 	put(op, dtype, 1, 2, id);

@@ -17,6 +17,10 @@ def same(a, wanted):
     assert numpy.array_equal(numpy.asarray(a), wanted), "wrong"
 
 
+def close(a, wanted):
+    assert numpy.allclose(numpy.asarray(a), wanted, 1e-12, 1e-11), "wrong"
+
+
 def turns():
     data = numpy.arange(300000)
     for k in range(4):  # registered from the second copy on
@@ -49,6 +53,18 @@ def products():
     same(np.asarray(a.astype("i8")) @ np.asarray(a.T.astype("i8")), a.astype("i8") @ a.T.astype("i8"))
 
 
+def transforms():
+    z = numpy.arange(12.0 * 40).reshape(12, 40) % 7 + 1j * (numpy.arange(480.0).reshape(12, 40) % 5)
+    a = np.asarray(z)
+    for n in (32, 40):
+        for axis in (0, 1):
+            close(np.fft.fft(a * 2, n, axis), numpy.fft.fft(z * 2, n, axis))
+            close(np.fft.ifft(a, n, axis) + 1, numpy.fft.ifft(z, n, axis) + 1)
+    half = np.fft.rfft(a.real, 40)
+    close(np.fft.irfft(half, 40), z.real)
+    close(half * 2, numpy.fft.rfft(z.real, 40) * 2)
+
+
 def memory():
     keep = [np.asarray(numpy.arange(100000)) * k for k in range(2, 9)]
     braze.wait(*keep)
@@ -69,6 +85,6 @@ def memory():
     same(braze.asarray(foreign_gpu.Giver(numpy.arange(9000.0))) + 1, numpy.arange(9000.0) + 1)
 
 
-for part in (turns, beside, products, memory, turns):
+for part in (turns, beside, products, transforms, memory, turns):
     part()
 print("right")

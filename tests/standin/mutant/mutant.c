@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "../../../proto/cuda_driver.h"
+#include "mutant.h"
 
 #define PROTOTYPE(name, params)                                                                    \
 	__attribute__((visibility("default"))) CUresult name params;                               \
@@ -18,25 +19,6 @@ CUDA_DRIVER_CALLS(PROTOTYPE)
 #undef PROTOTYPE
 
 #define REAL(name) ((type_##name *)dlsym(RTLD_NEXT, #name))
-
-enum mutant {
-#define MUTANT(name, text) MUTANT_##name,
-#include "mutants.def"
-#undef MUTANT
-	MUTANTS
-};
-
-static int is(enum mutant m)
-{
-	static const char *const name[] = {
-#define MUTANT(name, text) #name,
-#include "mutants.def"
-#undef MUTANT
-	};
-	const char *asked = getenv("BRAZE_MUTANT");
-
-	return asked && !strcmp(asked, name[m]);
-}
 
 /* ---- copies ---- */
 
