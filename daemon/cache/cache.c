@@ -289,8 +289,7 @@ static void compile(struct entry *e)
 /* Library steps are in the processor's worker, and some in a GPU's. */
 bool cache_has_code(const struct kernel *k)
 {
-	return k->call.call == CALL_END ||
-	       (k->arch && call_row(k->call.call)->devices == GPU_CODE);
+	return k->call.call == CALL_END || (k->arch && call_row(k->call.call)->devices == GPU_CODE);
 }
 
 static bool worth(const struct entry *e)
