@@ -51,6 +51,7 @@ struct bz_frame {
 
 #pragma GCC optimize("O2", "tree-loop-vectorize", "split-loops", "unswitch-loops")
 #define BZ_TURNS     4096
+#define BZ_FEW	     64 /* turns of a loop inside, which are not counted */
 #define BZ_BLOCK     1024
 #define BZ_RARE(x)   __builtin_expect(!!(x), 0)
 #define BZ_FN	     static inline __attribute__((always_inline))

@@ -42,6 +42,8 @@ struct lane {
 	bool adding;	/* or to lane_ */
 	bool closely;	/* a loop is being written whose strides are e->close */
 	bool even;	/* a loop is being written that goes straight on to its end */
+	bool few;	/* a loop of strips is being written without them */
+	bool failed;	/* a loop is being written for when its test does not hold */
 	bool *bounded;	/* [loop]: the test knows its first and last number */
 	uint32_t *loop; /* [instruction]: 1 + the loop that begins here */
 	struct version version[EMIT_LANG_VERSIONS]; /* that are being written */
