@@ -218,6 +218,15 @@ BZ_FN bz_i64 bz_bound1(bz_i64 i, bz_i64 n)
 			c = ahead_ ? ahead_ : 1;                                                   \
 	} while (0)
 
+/* A strip that is long, and whose first turn writes `to`, the next the element behind it; differ:
+ * what is different in the addresses of all that is written. */
+#define BZ_ALIGN(to, differ, bytes)                                                                \
+	do {                                                                                       \
+		const bz_u64 ahead_ = (0 - (bz_u64)(to)) % 64 / (bytes);                           \
+		if (ahead_ && c >= 256 && !((differ) % 64))                                        \
+			c = ahead_;                                                                \
+	} while (0)
+
 /* Between what an integer is; bad: an end is none of int64.  (emit_lang_bounds.c) */
 struct bz_span {
 	bz_i64 lo, hi;

@@ -147,10 +147,12 @@ static void put_strip(struct lane *e, const struct lang_ins *range, uint32_t at)
 		 "{ bz_i64 q; bz_u64 c; S%s:; c = %s < %s ? (bz_u64)%s - (bz_u64)%s : 0;\n"
 		 "if (BZ_RARE(c > BZ_TURNS)) c = BZ_TURNS;\n",
 		 emit_lang_label(e, at + 1), next, left, left, next);
-	if (take)
+	if (take) {
 		text_put(&e->o, "BZ_ROOM(%u);\n", dtype_row(take->type)->bytes);
-	else
+	} else {
 		emit_lang_apart(e, at);
+		emit_lang_align(e, at);
+	}
 	text_put(&e->o, "q = %s + (bz_i64)c; BZ_STRIP(%u, c);\n",
 		 emit_lang_register(e, range->d + 1), range[1].d - 1);
 	/* The machine has put aside what one turn would read and another write, or said that

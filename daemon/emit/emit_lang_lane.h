@@ -80,6 +80,8 @@ bool emit_lang_turns_end(struct lane *e, uint32_t at);
 
 /* Before a strip, of c turns: fewer, if what all of them read is written in one. */
 void emit_lang_apart(struct lane *e, uint32_t range);
+/* Before a long one: only the turns up to one that writes the begin of a line of the cache. */
+void emit_lang_align(struct lane *e, uint32_t range);
 /* Before the strips of a loop over elements: whole blocks of what a sum takes of it. */
 void emit_lang_blocks(struct lane *e, uint32_t range);
 

@@ -83,3 +83,21 @@ Test(emit_lang, loops_of_few_turns)
 			 " + (m[i, j] + x[j]) * (m[j, j] + x[i]) } }"),
 		     0);
 }
+
+#define ALIGNED(body)                                                                              \
+	count("kernel f(inout x: float64[:], inout m: float64[:, :]) { " body " }", "BZ_ALIGN(")
+
+/* Strips begin with a line of the cache where what they write, first of all, lies in a row. */
+Test(emit_lang, strips_that_begin_with_a_line)
+{
+	cr_assert_eq(ALIGNED("for i in 0..len(x) { x[i] += 1.0 }"), 1);
+	cr_assert_eq(ALIGNED(INSIDE "m[i, j] *= x[j] } }"), 1);
+	cr_assert_eq(ALIGNED("for i in 0..len(x) { x[i] += 1.0; m[0, i] = x[i] }"), 1);
+	cr_assert_eq(ALIGNED("for i in 1..len(x) { x[i] += 1.0; x[i - 1] = x[i] * 2.0 }"), 1);
+	/* By other steps, of a column, where the place is read, or nothing is written. */
+	cr_assert_eq(ALIGNED("for i in 0..len(x) // 2 { x[2 * i] += 1.0 }"), 0);
+	cr_assert_eq(ALIGNED("for i in 0..len(m) { m[i, 0] += x[i] }"), 0);
+	cr_assert_eq(ALIGNED("for i in 0..len(x) { x[int64(m[0, i])] += 1.0 }"), 0);
+	cr_assert_eq(ALIGNED("for i in 0..len(x) { m[0, i] = 1.0; x[int64(m[1, i])] = 2.0 }"), 0);
+	cr_assert_eq(ALIGNED("let s = 0.0; for i in 0..len(x) { s += x[i] }; x[0] = s"), 0);
+}
