@@ -51,6 +51,7 @@ struct bz_frame {
 
 #pragma GCC optimize("O2", "tree-loop-vectorize", "split-loops", "unswitch-loops")
 #define BZ_TURNS     4096
+#define BZ_FEW	     64 /* turns of a loop inside, which are not counted */
 #define BZ_BLOCK     1024
 #define BZ_RARE(x)   __builtin_expect(!!(x), 0)
 #define BZ_FN	     static inline __attribute__((always_inline))
@@ -215,6 +216,15 @@ BZ_FN bz_i64 bz_bound1(bz_i64 i, bz_i64 n)
 		const bz_u64 ahead_ = (bz_u64)((from) - (to)) / (bytes);                           \
 		if (ahead_ < c)                                                                    \
 			c = ahead_ ? ahead_ : 1;                                                   \
+	} while (0)
+
+/* A strip that is long, and whose first turn writes `to`, the next the element behind it; differ:
+ * what is different in the addresses of all that is written. */
+#define BZ_ALIGN(to, differ, bytes)                                                                \
+	do {                                                                                       \
+		const bz_u64 ahead_ = (0 - (bz_u64)(to)) % 64 / (bytes);                           \
+		if (ahead_ && c >= 256 && !((differ) % 64))                                        \
+			c = ahead_;                                                                \
 	} while (0)
 
 /* Between what an integer is; bad: an end is none of int64.  (emit_lang_bounds.c) */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/campaign.py - new random programs and packets, for as long as one likes.
+"""tests/campaign.py - new random programs, loops and packets, for as long as one likes.
 
     tests/campaign.py --seed 7 --minutes 60
 
@@ -49,6 +49,7 @@ PARTS = {
     "special": Part(0.08, 80, 1, {"tier": 0}, how={"styles": ("small", "special")}),
     "compiled": Part(0.12, 2, 10, {"tier": 1}, how={"mistakes": 0.1}),
     "standin": Part(0.08, 1, 10, {}, "cuda:0", {"mistakes": 0.1}),
+    "loops": Part(0.15, 9, 17, {}),
     "fuzz": Part(0.25, 1, 1, {}),
 }
 PROGRAM_SECONDS = 60  # of one program, before it counts as one that hangs
@@ -116,6 +117,15 @@ class Campaign:
             fresh.replace(self.path)
 
 
+def share(work, jobs):
+    """So many threads do the work."""
+    threads = [threading.Thread(target=work) for _ in range(jobs)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
 def run_chunk(campaign, name, env):
     """The part's next programs; where one ends its process, the others in another."""
     part = PARTS[name]
@@ -166,11 +176,7 @@ def programs(campaign, name, seconds, jobs):
             while time.monotonic() < end and daemon.process.poll() is None:
                 run_chunk(campaign, name, own)
 
-        threads = [threading.Thread(target=work) for _ in range(jobs)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        share(work, jobs)
         # Of a daemon that ended before its time stop() tells.
         devices = daemon.status()["devices"] if daemon.process.poll() is None else ()
         for device in devices:
@@ -181,6 +187,37 @@ def programs(campaign, name, seconds, jobs):
         if own_status:
             campaign.note(name, 0, [f"the daemon ended with {own_status}\n"
                                     f"{daemon.log_text()[-4000:]}"])
+    return None
+
+
+def loops(campaign, seconds, jobs):
+    """Kernels of text by all ways to run one: first the same structures each time, then new ones."""
+    import campaign_loops
+    import harness
+
+    row, end = campaign.parts["loops"], time.monotonic() + seconds
+    with harness.Daemon() as daemon:
+        environment = harness.clean_environment(BRAZE_SOCKET=daemon.socket)
+
+        def work(first):
+            last = first + PARTS["loops"].chunk
+            passed, failures = campaign_loops.chunk(first, last, environment)
+            with campaign.lock:
+                for way, calls in passed.items():
+                    row["ways"][way] = row["ways"].get(way, 0) + calls
+            campaign.note("loops", sum(passed.values()), failures)
+
+        def go_on():
+            while time.monotonic() < end and daemon.process.poll() is None:
+                work(campaign.take("loops", PARTS["loops"].chunk))
+
+        row.setdefault("ways", {})
+        work(0)
+        share(go_on, jobs)
+        ended = daemon.stop()
+        if ended:
+            campaign.note("loops", 0, [f"the daemon ended with {ended}\n{daemon.log_text()[-4000:]}"])
+    say("   " + ", ".join(f"{way}: {calls} calls" for way, calls in row["ways"].items()))
     return None
 
 
@@ -237,6 +274,7 @@ def main():
     for name in chosen:
         start, seconds = time.monotonic(), 60 * arguments.minutes * PARTS[name].share / shares
         why = (fuzz(campaign, seconds) if name == "fuzz"
+               else loops(campaign, seconds, arguments.jobs) if name == "loops"
                else programs(campaign, name, seconds, arguments.jobs))
         row = campaign.parts[name]
         row["seconds"] += time.monotonic() - start

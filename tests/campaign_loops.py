@@ -1,33 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/campaign_loops.py - random programs of loops, each by every way to run one.
+"""tests/campaign_loops.py - random programs of loops, each by every way to run one: a part of tests/campaign.py.
 
-    tests/campaign_loops.py --seed 7 --structures 5000
-
-A structure is a text; it is called ten times, with arrays of other sizes, other data and other
+A structure is a text; it is called many times, with arrays of other sizes, other data and other
 places in memory.  The reference is the interpreter, with loops as they are written
 (braze.unfused()); against it stand the interpreter with loops that are joined, code that is made
 at once, the compiler's on one thread and on four, which share every loop that may be.  Compared
 are memory, results and errors, to the bit (but for the sign of a NaN); where a claim is refuted, its line.
 
-A seed goes on where its last run ended, from build/reports/campaign-loops-SEED.json, which has the
-counts and what differed.  Last line: "N passed, N failed".
+    tests/campaign_loops.py FIRST LAST WAY      what structures [FIRST, LAST) do one way, a line for each
 """
 
-import argparse
 import contextlib
 import hashlib
-import json
-import os
 import random
 import subprocess
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-REPORTS = ROOT / "build/reports"
-CALLS = 10  # of a structure
-CHUNK = 24  # structures of one process
-LIMIT = 900  # seconds of one process
+CALLS = 17  # of a structure: a compiler takes as long as a hundred of them
+LIMIT = 60  # seconds of a structure by one way, before it counts as one that hangs
 REFERENCE = "interpreted, as written"
 WAYS = {
     REFERENCE: {"BRAZE_KERNEL_CODE": "0", "BRAZE_THREADS": "1"},
@@ -213,13 +205,13 @@ def child(first, last, way):
         try:
             kernel = braze.kernel_from_text(made.text)
         except ValueError as error:
-            print(number, "refused", hashlib.sha256(str(error).encode()).hexdigest()[:12], flush=True)
+            print(number, "refused", hashlib.sha256(str(error).encode()).hexdigest()[:12], ".", flush=True)
             continue
         if way.startswith("compiled"):
             kernel.compile()
             assert kernel.compiled, made.text
         with braze.unfused() if way == REFERENCE else contextlib.nullcontext():
-            print(number, *(outcome(kernel, made, number, call) for call in range(CALLS)), flush=True)
+            print(number, *(outcome(kernel, made, number, call) for call in range(CALLS)), ".", flush=True)
 
 
 # ---- The parent ----
@@ -227,64 +219,36 @@ def child(first, last, way):
 
 def lines_by(way, first, last, environment):
     """What the child says, and what was wrong with it."""
-    done = subprocess.run(
-        [sys.executable, __file__, "--child", str(first), str(last), way], text=True,
-        capture_output=True, stdin=subprocess.DEVNULL, timeout=LIMIT, env=dict(environment, **WAYS[way]))
-    wrong = f"{way}: status {done.returncode}\n{done.stderr[-3000:]}" if done.returncode else None
-    return {int(line.split()[0]): line for line in done.stdout.splitlines()}, wrong
+    process = subprocess.Popen(
+        [sys.executable, __file__, str(first), str(last), way], text=True, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(environment, **WAYS[way]))
+    try:
+        out, err = process.communicate(timeout=LIMIT * (last - first))
+    except subprocess.TimeoutExpired:
+        process.kill()
+        out, err = process.communicate()
+    wrong = f"{way}: status {process.returncode}\n{err[-3000:]}" if process.returncode else None
+    return {int(line.split()[0]): line for line in out.splitlines() if line.endswith(".")}, wrong
 
 
-def chunk(first, last, environment, row):
-    """Structures [first, last) by all ways, into the row of counts."""
+def chunk(first, last, environment):
+    """Structures [first, last) by all ways: calls that agree by way, and what does not."""
+    passed, failures = dict.fromkeys(list(WAYS)[1:], 0), []
     want, wrong = lines_by(REFERENCE, first, last, environment)
-    failures = [f"[{first}, {last}) {wrong}"] if wrong else []
-    for way in list(WAYS)[1:]:
+    if wrong:
+        failures.append(f"structures {first} to {last}, {wrong}")
+    for way in passed:
         have, wrong = lines_by(way, first, last, environment)
         if wrong:
-            failures.append(f"[{first}, {last}) {wrong}")
-        for number in range(first, last):
-            if want.get(number) == have.get(number) and number in want:
-                row[way] = row.get(way, 0) + CALLS * ("refused" not in want[number])
-            else:
-                calls = [k - 1 for k, (a, b) in enumerate(zip(want.get(number, "").split(), have.get(number, "").split()))
-                         if a != b]
-                failures.append(f"{way}, structure {number}, calls {calls}:\n{structure(number).text}")
-    return failures
-
-
-def main():
-    parser = argparse.ArgumentParser(description="random programs of loops")
-    parser.add_argument("--seed", type=int, help="none: a fresh one")
-    parser.add_argument("--structures", type=int, default=200, help="in all, with those of before")
-    parser.add_argument("--child", nargs=3, metavar=("FIRST", "LAST", "WAY"), help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    if arguments.child:
-        child(int(arguments.child[0]), int(arguments.child[1]), arguments.child[2])
-        return 0
-    import harness
-
-    seed = arguments.seed if arguments.seed is not None else int.from_bytes(os.urandom(3))
-    path = REPORTS / f"campaign-loops-{seed}.json"
-    REPORTS.mkdir(parents=True, exist_ok=True)
-    state = json.loads(path.read_text()) if path.exists() else {"structures": 0, "calls": {}, "failures": []}
-    print(f"campaign of loops: seed {seed}, from structure {state['structures']}", flush=True)
-    with harness.Daemon() as daemon:
-        environment = harness.clean_environment(BRAZE_SOCKET=daemon.socket)
-        while state["structures"] < arguments.structures:
-            many = min(CHUNK, arguments.structures - state["structures"])
-            first = seed * 10_000_000 + state["structures"]
-            failures = chunk(first, first + many, environment, state["calls"])
-            state["structures"] += many
-            state["failures"] += failures
-            for text in failures:
-                print(f"-- {text}", flush=True)
-            fresh = path.with_suffix(".new")
-            fresh.write_text(json.dumps(state, indent=1))
-            fresh.replace(path)
-    print(", ".join(f"{way}: {count}" for way, count in state["calls"].items()))
-    print(f"{sum(state['calls'].values())} passed, {len(state['failures'])} failed")
-    return 1 if state["failures"] else 0
+            failures.append(f"structures {first} to {last}, {wrong}")
+        for number in set(want) & set(have):
+            if want[number] == have[number]:
+                passed[way] += CALLS * ("refused" not in want[number])
+                continue
+            calls = [k - 1 for k, (a, b) in enumerate(zip(want[number].split(), have[number].split())) if a != b]
+            failures.append(f"{way}, structure {number}, calls {calls}:\n{structure(number).text}")
+    return passed, failures
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    child(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])

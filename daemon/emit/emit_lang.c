@@ -370,6 +370,7 @@ static bool put_copies(struct lane *e, uint32_t loop)
 	const struct lang_loop *x = &e->loops->loop[loop];
 	uint32_t number = e->versions, values = e->values, count = x->end - x->range + 1;
 	size_t n = e->o.n;
+	bool failed = e->failed;
 	uint8_t *inside;
 
 	if (e->left < count || e->nversion == EMIT_LANG_VERSIONS)
@@ -393,8 +394,10 @@ static bool put_copies(struct lane *e, uint32_t loop)
 	memcpy(e->inside + x->range, inside, count);
 	free(inside);
 	text_put(&e->o, "K%u:;\n", number);
+	e->failed = true;
 	emit_lang_one(e, x->range);
 	put_some(e, x->range + 1, x->end, true);
+	e->failed = failed;
 	return true;
 }
 

@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* emit/emit_lang_apart.c - a strip ends before the turn that writes what each of its turns reads.
+/* emit/emit_lang_apart.c - where a strip ends so that its turns are vectors, and quick ones.
  *
- * d[i, j] = min(d[i, j], d[i, k] + d[k, j]) reads d[i, k] in all turns and writes it in turn k.
- * A compiler tests whether what is read and what is written meet, once for a strip: with turn k in
- * a strip of its own they meet in no other, and those become vectors (weak-zero SIV: the turns of
- * such a loop are split at one).  That is a matter of time only: each strip is the loop as it is.
- */
+ * Before the turn that writes what each of its turns reads: d[i, j] = min(d[i, j], d[i, k] + d[k,
+ * j]) reads d[i, k] in all turns and writes it in turn k. A compiler tests whether what is read and
+ * what is written meet, once for a strip: with turn k in a strip of its own they meet in no other,
+ * and those become vectors (weak-zero SIV: the turns of such a loop are split at one).
+ *
+ * And where what is written begins a line of the cache: stores of vectors that lie in two lines
+ * each take up to three times as long, together with who loads them next.  All that is written has
+ * to lie alike, or other stores lie in two lines instead.
+ *
+ * That is a matter of time only: each strip is the loop as it is. */
 #include "emit_lang_lane.h"
 
-#define PAIRS_MAX 4
+#define PAIRS_MAX   4
+#define WRITTEN_MAX 4
 
 static bool is_number(const struct lane *e, const struct lang_term *t, uint32_t loop)
 {
@@ -93,4 +99,50 @@ void emit_lang_apart(struct lane *e, uint32_t range)
 			pairs++;
 		}
 	}
+}
+
+/* The places that the loop writes along a row, each once; 0: there is none, or one too many, or one
+ * that is written elsewhere. */
+static unsigned written(const struct lane *e, uint32_t loop,
+			const struct lang_place *to[WRITTEN_MAX])
+{
+	unsigned n = 0;
+	bool moves;
+
+	for (uint32_t k = 0; k < e->loops->nplace; k++) {
+		const struct lang_place *x = &e->loops->place[k];
+		unsigned same = 0;
+
+		if (x->loop != loop || !x->stores)
+			continue;
+		while (same < n && to[same]->array != x->array)
+			same++;
+		if (same < n)
+			continue;
+		if (n == WRITTEN_MAX || !is_moving(e, x, loop, &moves) || !moves)
+			return 0;
+		to[n++] = x;
+	}
+	return n;
+}
+
+void emit_lang_align(struct lane *e, uint32_t range)
+{
+	uint32_t loop = e->loop[range] - 1;
+	const struct lang_place *to[WRITTEN_MAX];
+	unsigned n = e->unit && e->nversion && !e->failed ? written(e, loop, to) : 0;
+
+	if (!n)
+		return;
+	text_put(&e->o, "BZ_ALIGN(");
+	put_address(e, to[0], loop);
+	text_put(&e->o, ", 0");
+	for (unsigned k = 1; k < n; k++) {
+		text_put(&e->o, " | ((bz_u64)(");
+		put_address(e, to[0], loop);
+		text_put(&e->o, ") ^ (bz_u64)(");
+		put_address(e, to[k], loop);
+		text_put(&e->o, "))");
+	}
+	text_put(&e->o, ", %u);\n", dtype_row(to[0]->type)->bytes);
 }

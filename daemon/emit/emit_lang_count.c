@@ -12,6 +12,7 @@
 #define SHORT_TURNS 8	/* of a loop that the compiler is to write out, */
 #define SHORT_CODE  300 /* and how many instructions that may give */
 #define SHORT_DEPTH 4
+#define FEW_CODE    32 /* instructions of a loop that is there for few turns, too */
 
 bool emit_lang_by_one(const struct lane *e, const struct lang_ins *range)
 {
@@ -146,10 +147,12 @@ static void put_strip(struct lane *e, const struct lang_ins *range, uint32_t at)
 		 "{ bz_i64 q; bz_u64 c; S%s:; c = %s < %s ? (bz_u64)%s - (bz_u64)%s : 0;\n"
 		 "if (BZ_RARE(c > BZ_TURNS)) c = BZ_TURNS;\n",
 		 emit_lang_label(e, at + 1), next, left, left, next);
-	if (take)
+	if (take) {
 		text_put(&e->o, "BZ_ROOM(%u);\n", dtype_row(take->type)->bytes);
-	else
+	} else {
 		emit_lang_apart(e, at);
+		emit_lang_align(e, at);
+	}
 	text_put(&e->o, "q = %s + (bz_i64)c; BZ_STRIP(%u, c);\n",
 		 emit_lang_register(e, range->d + 1), range[1].d - 1);
 	/* The machine has put aside what one turn would read and another write, or said that
@@ -173,13 +176,49 @@ static void put_strip_end(struct lane *e, const struct lang_ins *range, uint32_t
 		 emit_lang_label(e, at + 1), emit_lang_label(e, range[1].d));
 }
 
+/* Is it worth its while that the loop of strips is there without them, too?  The one around it
+ * counts its turns, one of which is no long time with so few inside. */
+static bool has_few(const struct lane *e, uint32_t range)
+{
+	uint32_t loop = e->loop[range] - 1;
+	const struct lang_loop *x = &e->loops->loop[loop];
+
+	return e->unit && !e->failed && !e->closely && x->parent != LANG_NONE && !x->inner &&
+	       e->part != range + 1 && x->end - x->range <= FEW_CODE &&
+	       e->left >= x->end - x->range && e->nversion < EMIT_LANG_VERSIONS &&
+	       !emit_lang_is_elements(e, loop);
+}
+
+/* The loop of few turns.  A strip's begin takes as long as ten of them. */
+static void put_few(struct lane *e, const struct lang_ins *range, uint32_t at)
+{
+	const struct lang_loop *x = &e->loops->loop[e->loop[at] - 1];
+
+	text_put(&e->o, "if ((bz_u64)%s - (bz_u64)%s <= BZ_FEW) {\n",
+		 emit_lang_register(e, range->d + 2), emit_lang_register(e, range->d + 1));
+	e->left -= x->end - x->range;
+	e->version[e->nversion++] = (struct version){x->range + 1, x->end, e->versions++};
+	e->few = true;
+	if (lang_fusion_straight(e->p, at))
+		text_put(&e->o, "#pragma GCC ivdep\n");
+	e->even = is_even(e, e->loop[at] - 1);
+	emit_lang_some(e, at + 1, x->end);
+	e->even = e->few = false;
+	e->nversion--;
+	text_put(&e->o, "}\n");
+}
+
 void emit_lang_range(struct lane *e, uint32_t at)
 {
-	put_range(e, &e->p->code[at], at);
-	if (in_strips(e, at)) {
-		emit_lang_blocks(e, at);
-		put_strip(e, &e->p->code[at], at);
-	}
+	const struct lang_ins *range = &e->p->code[at];
+
+	put_range(e, range, at);
+	if (!in_strips(e, at))
+		return;
+	if (has_few(e, at))
+		put_few(e, range, at);
+	emit_lang_blocks(e, at);
+	put_strip(e, range, at);
 }
 
 /* The range is the instruction before. */
@@ -194,8 +233,8 @@ void emit_lang_next(struct lane *e, uint32_t at)
 
 		if (brief && e->nversion)
 			text_put(&e->o, "#pragma GCC unroll %d\n", SHORT_TURNS);
-		text_put(&e->o, "while (%s < %s) {\n%s = %s; %s += 1;\n", next, brief ? left : "q",
-			 number, next, next);
+		text_put(&e->o, "while (%s < %s) {\n%s = %s; %s += 1;\n", next,
+			 brief || e->few ? left : "q", number, next, next);
 	} else if (emit_lang_by_one(e, i - 1)) {
 		text_put(&e->o, "if (%s >= %s) goto %s; %s = %s; %s += 1;\n", next, left,
 			 emit_lang_label(e, i->d), number, next, next);
@@ -216,7 +255,7 @@ bool emit_lang_turns_end(struct lane *e, uint32_t at)
 		return false;
 	/* Who goes on with the next turn comes here. */
 	text_put(&e->o, "%s:;\n}\n", emit_lang_label(e, next));
-	if (in_strips(e, next - 1))
+	if (!e->few && in_strips(e, next - 1))
 		put_strip_end(e, range, next - 1);
 	else
 		text_put(&e->o, "goto %s;\n", emit_lang_label(e, range[1].d));

@@ -42,6 +42,8 @@ struct lane {
 	bool adding;	/* or to lane_ */
 	bool closely;	/* a loop is being written whose strides are e->close */
 	bool even;	/* a loop is being written that goes straight on to its end */
+	bool few;	/* a loop of strips is being written without them */
+	bool failed;	/* a loop is being written for when its test does not hold */
 	bool *bounded;	/* [loop]: the test knows its first and last number */
 	uint32_t *loop; /* [instruction]: 1 + the loop that begins here */
 	struct version version[EMIT_LANG_VERSIONS]; /* that are being written */
@@ -78,6 +80,8 @@ bool emit_lang_turns_end(struct lane *e, uint32_t at);
 
 /* Before a strip, of c turns: fewer, if what all of them read is written in one. */
 void emit_lang_apart(struct lane *e, uint32_t range);
+/* Before a long one: only the turns up to one that writes the begin of a line of the cache. */
+void emit_lang_align(struct lane *e, uint32_t range);
 /* Before the strips of a loop over elements: whole blocks of what a sum takes of it. */
 void emit_lang_blocks(struct lane *e, uint32_t range);
 

@@ -5,8 +5,8 @@
  * strips, behind the question whether it may. */
 #include "lang_fuse_parts.h"
 
-/* Turns of a strip: what several arrays have there stays in the nearest caches. */
-#define STRIP	      2048
+/* Turns of a strip: what three arrays have there stays in the nearest cache. */
+#define STRIP	      1024
 #define STRIP_OF_ROWS 8 /* of loops with others inside */
 
 /* Turns by which strips lean, in so many turns of time as are done together. */

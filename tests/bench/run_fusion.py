@@ -8,12 +8,17 @@ by the code that is made at once.
 
 run_fusion.py --calls [--size test|small|large] [NAME ...].  Its programs as functions that call work units
 one after the other, under braze.jit: calls of kernels with and without unfused(), and how many times quicker
-it is without.  Both compiled, the arrays the same memory in each turn.
+it is without.  Both compiled, the arrays the same memory in each turn.  Beside it what bytes would allow at
+most: those that the calls move one after the other beyond the second and the last cache, where each finds what
+the ones before have left there, by those of one that reads and writes everything once.
 """
 import argparse
+import ast
+import inspect
 import statistics
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 from programs import loop_child
@@ -175,14 +180,96 @@ def measure_calls(program, size, turns=15):
     return before, after, apart, apart / one
 
 
-def calls(names, size):
-    print(f"{'program':<20}{'calls':>6}{'after':>6}{'ms':>9}{'ratio':>7}")
+# ---- What memory allows ----
+
+
+def caches():
+    """Bytes of the second and the last cache of core 0; where nobody tells, usual ones."""
     found = []
+    for level, usual in (2, 1 << 20), (3, 32 << 20):
+        file = Path(f"/sys/devices/system/cpu/cpu0/cache/index{level}/size")
+        found.append(int(file.read_text().strip().removesuffix("K")) << 10 if file.exists() else usual)
+    return found
+
+
+def touched(unit):
+    """name -> (is it written?, are its places read from memory?) of the arrays of a unit's function."""
+    found = {}
+    for node in ast.walk(ast.parse(inspect.getsource(unit.function).strip())):
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+            name, place, written = node.value.id, node.slice, isinstance(node.ctx, ast.Store)
+        elif isinstance(node, ast.Call) and getattr(node.func, "attr", "").startswith("atomic_"):
+            name, place, written = node.args[0].id, node.args[1], True
+        else:
+            continue
+        before = found.get(name, (False, False))
+        found[name] = before[0] or written, before[1] or any(isinstance(n, ast.Subscript) for n in ast.walk(place))
+    return found
+
+
+class Moved:
+    """Bytes that go into and out of a cache: what is touched stays there until as many others have been, what is
+    written leaves it once more.  Places that are read from memory are found by no call."""
+
+    def __init__(self, holds):
+        self.holds, self.bytes, self.least, self.recent = holds, 0, {}, {}
+
+    def touch(self, array, written, scattered):
+        key, size = array.__array_interface__["data"][0], array.nbytes
+        order = list(self.recent)
+        later = order[order.index(key) + 1:] if key in self.recent else []
+        _, dirty = self.recent.pop(key, (0, None))
+        if size + sum(self.recent[other][0] for other in later) > self.holds:
+            dirty = None
+        cost = size * ((dirty is None) + (written and not dirty))
+        self.bytes += cost
+        self.recent[key] = size, bool(dirty or written)
+        if scattered and size > self.holds:
+            self.least[key, self.bytes] = cost
+            del self.recent[key]
+        else:
+            self.least[key] = max(self.least.get(key, 0), size * (1 + written))
+
+    @property
+    def most(self):
+        """By how many times they could be fewer: all read and written once."""
+        return self.bytes / sum(self.least.values())
+
+
+def most(program, size):
+    """What each cache allows at most."""
+    levels = [Moved(holds) for holds in caches()]
+    real = {name: getattr(braze, name) for name in ("parallel_for", "parallel_reduce", "parallel_scan")}
+
+    def noted(name):
+        def call(policy, unit, **values):
+            for array, how in touched(unit).items():
+                if isinstance(values.get(array), np.ndarray):
+                    for level in levels:
+                        level.touch(values[array], *how)
+            return real[name](policy, unit, **values)
+        return call
+
+    try:
+        for name in real:
+            setattr(braze, name, noted(name))
+        program.function(*program.arguments(size))
+    finally:
+        for name, function in real.items():
+            setattr(braze, name, function)
+    return [level.most for level in levels]
+
+
+def calls(names, size):
+    print(f"{'program':<20}{'calls':>6}{'after':>6}{'ms':>9}{'ratio':>7}{'second':>8}{'last':>7}")
+    columns = []
     for name in names or list(UNITS):
         before, after, apart, ratio = measure_calls(UNITS[name], size)
-        found.append(ratio)
-        print(f"{name:<20}{before:>6}{after:>6}{apart * 1e3:>9.3f}{ratio:>7.2f}", flush=True)
-    print(f"geometric mean {statistics.geometric_mean(found):.2f}")
+        columns.append((ratio, *most(UNITS[name], size)))
+        print(f"{name:<20}{before:>6}{after:>6}{apart * 1e3:>9.3f}"
+              "{:>7.2f}{:>8.2f}{:>7.2f}".format(*columns[-1]), flush=True)
+    means = [statistics.geometric_mean(column) for column in zip(*columns)]
+    print("geometric mean {:.2f}; bytes beyond the second cache {:.2f}, beyond the last {:.2f}".format(*means))
     return 0
 
 

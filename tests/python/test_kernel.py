@@ -542,6 +542,32 @@ def test_code_comes_by_itself_where_runs_are_long(way):
     np.testing.assert_array_equal(again, x)
 
 
+def test_a_loop_inside_of_few_turns_and_of_many():
+    """Rows of no numbers, of some on both sides of what has no strips, and of strips; a wrong index in each."""
+    k = kernel("""
+    kernel rows(first: int64[:], at: int64[:], x: float64[:], inout y: float64[:]) {
+        for i in 0..len(y) { for p in first[i]..first[i + 1] { y[i] += x[at[p]] * 0.1 } }
+    }
+    """)
+    lengths = [0, 1, 63, 64, 65, 66, 0, 4095, 4096, 4097, 9000, 2, 5, -3]
+    first = np.cumsum([3, *lengths])
+    rng = np.random.default_rng(3)
+    at, x = rng.integers(-50, 50, 30_000), rng.random(50)
+    have, want = np.ones(len(lengths)), np.ones(len(lengths))
+    for i in range(len(lengths)):
+        for p in range(first[i], first[i + 1]):
+            want[i] += x[at[p]] * 0.1
+    k(first, at, x, have)
+    assert have.tobytes() == want.tobytes()
+    for row in range(1, len(lengths)):
+        if lengths[row] > 0:
+            wrong, have = at.copy(), np.ones(len(lengths))
+            wrong[first[row + 1] - 1] = 50
+            with pytest.raises(IndexError, match="50"):
+                k(first, wrong, x, have)
+            assert have[:row].tobytes() == want[:row].tobytes() and (have[row + 1:] == 1).all()
+
+
 def test_threads_share_a_kernel_while_its_code_comes():
     k, made = kernel(SUMS), []
 

@@ -59,3 +59,45 @@ Test(emit_lang, sums_by_lanes)
 	cr_assert_eq(count(SUM("int64", "s = sum(x[:] * x[:])"), "BZ_LANED("), 0);
 	cr_assert_eq(count(SUM("float64", "s = max(x[:] * x[:])"), "BZ_LANED("), 0);
 }
+
+#define FEW(body)                                                                                  \
+	count("kernel f(inout x: float64[:], m: float64[:, :]) { " body " }", "<= BZ_FEW) {")
+#define INSIDE "for i in 0..len(m) { for j in 0..len(m, 1) { "
+
+/* A loop inside is there without strips as well, once, if it is short: rows of a few numbers. */
+Test(emit_lang, loops_of_few_turns)
+{
+	cr_assert_eq(FEW(INSIDE "x[i] += m[i, j] } }"), 1);
+	cr_assert_eq(FEW("let n = 0; while n < 9 { " INSIDE "x[i] += m[i, j] } }; n += 1 }"), 1);
+	/* One that is in no other, by other steps, or written out; around another only the
+	 * innermost. */
+	cr_assert_eq(FEW("for i in 0..len(x) { x[i] += 1.0 }"), 0);
+	cr_assert_eq(FEW("for i in 0..9 { for j in 0..len(x) step 2 { x[j] += 1.0 } }"), 0);
+	cr_assert_eq(FEW("for i in 0..len(m) { for j in 0..4 { x[i] += m[i, j] } }"), 0);
+	cr_assert_eq(FEW(INSIDE "for k in i..j { x[k] += m[i, j] } } }"), 1);
+	/* Slices have a loop of their own, and what is long is worth its strips. */
+	cr_assert_eq(FEW("for i in 0..len(m) { x[:] += m[i, :] }"), 0);
+	cr_assert_eq(FEW(INSIDE
+			 "x[i] = (((((((m[i, j] + 1.0) * 2.0 + 1.0) * 2.0 + 1.0) * 2.0 + 1.0)"
+			 " * 2.0 + 1.0) * 2.0 + 1.0) * 2.0 + 1.0) * 2.0 + m[j, i] * m[i, i]"
+			 " + (m[i, j] + x[j]) * (m[j, j] + x[i]) } }"),
+		     0);
+}
+
+#define ALIGNED(body)                                                                              \
+	count("kernel f(inout x: float64[:], inout m: float64[:, :]) { " body " }", "BZ_ALIGN(")
+
+/* Strips begin with a line of the cache where what they write, first of all, lies in a row. */
+Test(emit_lang, strips_that_begin_with_a_line)
+{
+	cr_assert_eq(ALIGNED("for i in 0..len(x) { x[i] += 1.0 }"), 1);
+	cr_assert_eq(ALIGNED(INSIDE "m[i, j] *= x[j] } }"), 1);
+	cr_assert_eq(ALIGNED("for i in 0..len(x) { x[i] += 1.0; m[0, i] = x[i] }"), 1);
+	cr_assert_eq(ALIGNED("for i in 1..len(x) { x[i] += 1.0; x[i - 1] = x[i] * 2.0 }"), 1);
+	/* By other steps, of a column, where the place is read, or nothing is written. */
+	cr_assert_eq(ALIGNED("for i in 0..len(x) // 2 { x[2 * i] += 1.0 }"), 0);
+	cr_assert_eq(ALIGNED("for i in 0..len(m) { m[i, 0] += x[i] }"), 0);
+	cr_assert_eq(ALIGNED("for i in 0..len(x) { x[int64(m[0, i])] += 1.0 }"), 0);
+	cr_assert_eq(ALIGNED("for i in 0..len(x) { m[0, i] = 1.0; x[int64(m[1, i])] = 2.0 }"), 0);
+	cr_assert_eq(ALIGNED("let s = 0.0; for i in 0..len(x) { s += x[i] }; x[0] = s"), 0);
+}
