@@ -3,9 +3,9 @@
  *
  * To wake a thread that sleeps takes longer than most of what a small read asks for: some 5 us,
  * in a virtual machine up to 20, and a read wakes four.  Who looks instead keeps a core busy
- * meanwhile, so it is done for SPIN_AUTO_US behind the last message, and by itself only where
- * SPIN_CORES cores may be used: by this process's affinity, and by the time that its control group
- * has (a container of one core's time on a machine of many would spend that on looking). */
+ * meanwhile, so it is done for SPIN_AUTO_US behind the last message, and by itself only where the
+ * process has SPIN_CORES cores (cores.h: a container of one core's time on a machine of many would
+ * spend that on looking). */
 #ifndef BRAZE_SPIN_H
 #define BRAZE_SPIN_H
 
@@ -30,9 +30,6 @@ static inline void spin_pause(void)
 /* Nanoseconds to look, from a setting: microseconds, or "auto", "" or NULL, which decide by the
  * cores that this process may use.  false: it is none of these; *ns is then auto's. */
 bool spin_time(int64_t *ns, const char *setting);
-/* Cores' worth of time that a control group may have: the least of what it and those around it
- * allow, by cpu.max in their folders below `root`.  0: there is no bound. */
-double spin_quota(const char *root, const char *group);
 /* Look at a socket for at most so long; true: a read would not wait. */
 bool spin_readable(int fd, int64_t ns);
 

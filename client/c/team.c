@@ -7,16 +7,16 @@
  * one place.  Who is done takes from the ends of others' stretches.  A job begins and ends without
  * a lock where nobody sleeps: loops follow each other within microseconds, and to wake a thread
  * takes fifty. */
-#define _GNU_SOURCE /* CPU_COUNT */
+#define _DEFAULT_SOURCE
 #include "team.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 
+#include "cores.h"
 #include "spin.h"
 
 #define THREADS_MAX 64
@@ -210,10 +210,9 @@ static void count(void)
 {
 	const char *text = getenv("BRAZE_THREADS");
 	long n = text ? strtol(text, NULL, 10) : 0;
-	cpu_set_t cores;
 
 	if (n <= 0)
-		n = sched_getaffinity(0, sizeof cores, &cores) ? 1 : CPU_COUNT(&cores);
+		n = cores_own();
 	text = getenv("BRAZE_SHARE_WORK");
 	if (text)
 		worth = strtoull(text, NULL, 10);

@@ -17,6 +17,7 @@
 #include "cuda_blas.h"
 #include "cuda_fft.h"
 #include "cuda_error.h"
+#include "cores.h"
 #include "spin.h"
 
 #define PACKET_BYTES (COMMAND_BYTES + COMMAND_HELD * sizeof(struct command))
@@ -310,7 +311,7 @@ static void read_run_settings(struct cuda *c)
 			<< 20;
 	spin_time(&c->look_ns, getenv("BRAZE_SPIN_US"));
 	/* Who looks takes nobody's core where there are few. */
-	c->crowded = sysconf(_SC_NPROCESSORS_ONLN) < 4;
+	c->crowded = cores_own() < SPIN_CORES;
 }
 
 /* Without settings: an eighth of the machine's memory, in chunks of the usual size. */

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "cores.h"
 #include "spin.h"
 
 #define POOL_MAX    64	    /* threads; the progress page has as many rows */
@@ -171,7 +172,7 @@ enum status pool_create(struct pool **out, int threads, struct err *err)
 	CPU_ZERO(&p->cores);
 	if (sched_getaffinity(0, sizeof p->cores, &p->cores) != 0)
 		CPU_SET(0, &p->cores);
-	p->threads = threads > 0 ? threads : CPU_COUNT(&p->cores);
+	p->threads = threads > 0 ? threads : cores_own();
 	if (p->threads > POOL_MAX)
 		p->threads = POOL_MAX;
 	share_cores(p);

@@ -4,10 +4,7 @@
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "spin.h"
@@ -45,52 +42,6 @@ Test(spin, auto_counts_the_cores_that_may_be_used)
 	cr_assert_eq(sched_setaffinity(0, sizeof one, &one), 0);
 	cr_assert(spin_time(&ns, "auto") && ns == 0);
 	cr_assert(spin_time(&ns, "100") && ns == 100000, "who asks for it gets it");
-}
-
-static void say(const char *root, const char *group, const char *text)
-{
-	char path[256];
-	FILE *f = NULL;
-
-	snprintf(path, sizeof path, "%s%s", root, group);
-	mkdir(path, 0700);
-	snprintf(path, sizeof path, "%s%s/cpu.max", root, group);
-	f = fopen(path, "w");
-	cr_assert(f && fputs(text, f) >= 0);
-	fclose(f);
-}
-
-/* A group has no more than those around it. */
-Test(spin, a_control_group_may_have_little_time)
-{
-	char root[] = "/tmp/test-spin-XXXXXX";
-
-	cr_assert(mkdtemp(root));
-	cr_assert_eq(spin_quota(root, "/none/there"), 0);
-	say(root, "/a", "max 100000\n");
-	say(root, "/a/b", "max 100000\n");
-	cr_assert_eq(spin_quota(root, "/a/b"), 0, "max is no bound");
-	say(root, "/a", "250000 100000\n");
-	cr_assert_eq(spin_quota(root, "/a/b"), 2.5);
-	say(root, "/a/b", "50000 100000\n");
-	cr_assert_eq(spin_quota(root, "/a/b"), 0.5);
-	cr_assert_eq(spin_quota(root, "/a"), 2.5);
-	cr_assert_eq(spin_quota(root, "/"), 0);
-	say(root, "", "100000 100000\n");
-	cr_assert_eq(spin_quota(root, "/a"), 1);
-	cr_assert_eq(spin_quota(root, "/"), 1, "a container sees its own group as the root");
-	say(root, "/a/b", "nonsense\n");
-	cr_assert_eq(spin_quota(root, "/a/b"), 1);
-	say(root, "/a/b", "5 0\n");
-	cr_assert_eq(spin_quota(root, "/a/b"), 1);
-	for (unsigned i = 0; i < 6; i++) {
-		static const char *const made[] = {"/a/b/cpu.max", "/a/b",     "/a/cpu.max",
-						   "/a",	   "/cpu.max", ""};
-		char path[256];
-
-		snprintf(path, sizeof path, "%s%s", root, made[i]);
-		cr_assert_eq(remove(path), 0);
-	}
 }
 
 static void *write_later(void *fd)
