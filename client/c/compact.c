@@ -11,6 +11,7 @@
 #include "array.h"
 #include "careful.h"
 #include "lock.h"
+#include "near.h"
 
 #include "braze_fast.h"
 
@@ -98,7 +99,7 @@ static enum status record(struct braze_array **out, enum op op, int n,
 	if (st)
 		return st;
 	if (s->near)
-		(*out)->buf->why = WHY_KIND;
+		near_never(*out, op, in[0]->count);
 	record_op(s, op, DTYPE_NONE, (*out)->id, (unsigned)n, nimm);
 	for (int k = 0; k < n; k++)
 		record_in(s, in[k]->id);
@@ -283,7 +284,7 @@ static enum status record_reduced(struct braze_array **out, enum op op, int dtyp
 	if (st)
 		return st;
 	if (s->near)
-		(*out)->buf->why = WHY_KIND;
+		near_never(*out, op, in[0]->count);
 	record_op(s, op, head, (*out)->id, 3, 0);
 	for (int k = 0; k < 3; k++)
 		record_in(s, in[k]->id);

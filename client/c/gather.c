@@ -12,6 +12,7 @@
 #include "array.h"
 #include "careful.h"
 #include "lock.h"
+#include "near.h"
 #include "places.h"
 
 /* How the places of one call are combined. */
@@ -49,6 +50,8 @@ static enum status record_index(struct braze_array **out, struct braze_session *
 		st = array_create(out, s, DT_INT64, &a->view.shape, err);
 	if (st)
 		return st;
+	if (s->near)
+		near_never(*out, OP_INDEX, (*out)->count);
 	record_op(s, OP_INDEX, (unsigned)axis, (*out)->id, 2, 2);
 	record_in(s, a->id);
 	record_scalar(s, &limit);
@@ -72,7 +75,7 @@ static enum status record_take(struct braze_array **out, struct braze_array *sou
 	if (st)
 		return st;
 	if (s->near)
-		(*out)->buf->why = WHY_KIND;
+		near_never(*out, OP_TAKE, (*out)->count);
 	record_op(s, OP_TAKE, DTYPE_NONE, (*out)->id, 2, 0);
 	record_in(s, source->id);
 	record_in(s, place->id);

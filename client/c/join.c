@@ -221,12 +221,12 @@ static bool near_join(struct braze_array **out, const struct join *j)
 	struct braze_session *s = j->s;
 	int64_t count = 1;
 
-	for (int k = 0; k < j->n; k++)
-		if (!near_hand(j->part[k]))
-			return false;
 	for (int d = 0; d < j->shape.ndim; d++)
 		if (__builtin_mul_overflow(count, j->shape.dim[d], &count))
 			return near_not(s, WHY_LARGE);
+	for (int k = 0; k < j->n; k++)
+		if (!near_hand(j->part[k]))
+			return near_waits(s->near, OP_CAST, j->type, count);
 	uint64_t work = near_work(s->near, OP_CAST, j->type, count);
 	uint64_t bytes = near_bytes(j->type, count);
 	bool fits =

@@ -275,13 +275,19 @@ static inline bool near_fits(struct near *n, uint64_t work, uint64_t bytes)
 	return true;
 }
 
-/* An operation that is recorded would take so much work here. */
+/* An operation is recorded whose work is known. */
+static inline void near_told(struct near_stretch *t, uint64_t work)
+{
+	t->told += work <= NEAR_TRIP ? work : NEAR_TRIP + 1;
+	t->ntold++;
+}
+
+/* The same of one that would take so much work here. */
 static inline void near_tell(struct near_stretch *t, uint64_t work)
 {
 	uint64_t gain = work / 2; /* the daemon has threads, and fuses */
 
-	t->told += work <= NEAR_TRIP ? work : NEAR_TRIP + 1;
-	t->ntold++;
+	near_told(t, work);
 	if (gain <= NEAR_FAR)
 		t->lost += NEAR_FAR - gain;
 	else
@@ -293,6 +299,17 @@ static inline bool near_waits(struct near *n, unsigned op, unsigned loop, int64_
 {
 	near_tell(&n->stretch, near_work(n, op, loop, count));
 	return false;
+}
+
+/* An operation is recorded that is never near, of so many elements, and `made` is its result:
+ * recording it lost nothing. */
+static inline void near_never(struct braze_array *made, unsigned op, int64_t count)
+{
+	uint64_t cost = 5 + (uint64_t)op_row(op)->cost;
+
+	made->buf->why = WHY_KIND;
+	near_told(&made->session->near->stretch,
+		  (uint64_t)count <= NEAR_TRIP ? cost * (uint64_t)count : NEAR_NEVER);
 }
 
 /* A value of so many bytes was made in our memory, by nobody's choice. */

@@ -188,8 +188,10 @@ static bool fits(const struct product_near *p, bool tree, const struct view *a,
 
 	if (!results || !k)
 		return true;
-	if (results > NEAR_WIDE / bytes || k > NEAR_TRIP / results || !same_order(p, tree, a, b))
+	if (results > NEAR_WIDE / bytes || k > NEAR_TRIP / results || !same_order(p, tree, a, b)) {
+		near_told(&p->s->near->stretch, work_of(p, tree, DOTS));
 		return false;
+	}
 	enum sums how = tree ? sums_of(p, a, b) : DRIVEN;
 	int64_t stored = tree && how == DRIVEN ? results * k : results;
 	return near_fits(p->s->near, work_of(p, tree, how), (uint64_t)(stored * bytes));

@@ -77,7 +77,7 @@ static bool near_search(struct braze_array **out, const struct search *x, int64_
 
 	for (int k = 0; k < x->n; k++)
 		if (!near_hand(x->in[k]))
-			return false;
+			return near_waits(s->near, x->op, needles->view.dtype, steps);
 	if (!pays(s->near, x, near_work(s->near, x->op, needles->view.dtype, steps)))
 		return near_not(s, WHY_LARGE);
 	struct braze_array *r = near_array(s, result_type(x), &needles->view.shape, needles->count);

@@ -72,6 +72,21 @@ def test_memory_alone_and_writes_to_it_are_a_stretch_as_well():
     assert numpy.array_equal(repeated(), numpy.concatenate([x, numpy.repeat(x, 9)]))
 
 
+# A product that is a little large, and behind it operations that are never near.
+@pytest.mark.parametrize(("length", "near"), [(100, 16), (100_000, 0)])
+def test_what_is_never_near_counts_as_what_it_takes(length, near):
+    (x, w), i = arrays(1, 2, n=6400), numpy.arange(length) % 100
+    x, w, at = x.reshape(100, 64), w.reshape(64, 100), np.asarray(i)
+    braze.wait(at)
+
+    def turn(x, w, at):
+        h = x @ w
+        return float((h[at, 3].mean() + h[at, 5].mean()) + (h[at, 7].mean() + h[at, 9].mean()))
+
+    assert stretches(lambda: turn(x, w, at), 8) == [0] * CALM + [near] * 4
+    assert turn(x, w, at) == pytest.approx(turn(numpy.asarray(x), numpy.asarray(w), i))
+
+
 def grid(m, n):
     x, z = m.arange(n) / n, m.zeros((n, n, 3))
     z[:, :, 0] = x.reshape(-1, 1)
