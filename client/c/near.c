@@ -180,7 +180,9 @@ bool near_stretches(struct near_stretch *t, uint64_t work, uint64_t bytes)
 		return true;
 	}
 	near_tell(t, work);
-	if (t->risen)
+	/* Once it has proved right, a stretch in which nothing is near for its sake costs nothing.
+	 */
+	if (t->risen && (t->used || t->most < NEAR_WIDE))
 		fall(t);
 	else if (work >= t->passed)
 		t->passed = work ? work : 1; /* memory alone: what is done with it tells its own */

@@ -240,6 +240,25 @@ void near_update(const struct near *n, enum op op, char *to, const struct view *
 	near_leave(mode);
 }
 
+/* One element again and again, of the view's type; a stored bool is any byte. */
+static void store_one(char *to, const struct view *v, int64_t count, const char *element)
+{
+	static const int64_t stays[LIMIT_NDIM];
+	const int64_t *stride[1] = {v->stride};
+	unsigned bytes = dtype_row(v->dtype)->bytes;
+	char truth = *element != 0;
+	struct near_walk walk;
+
+	if (v->dtype == DT_BOOL)
+		element = &truth;
+	if (view_contiguous(v)) {
+		walk_fill(to, element, bytes, count);
+		return;
+	}
+	near_walk_init(&walk, &v->shape, UINT32_MAX, 1, stride);
+	walk_copy(&walk.loops, stays, walk.step[0], element, to, bytes);
+}
+
 void near_store(const struct near *n, char *to, const struct view *v, int64_t count,
 		const struct near_in *in)
 {
@@ -250,8 +269,8 @@ void near_store(const struct near *n, char *to, const struct view *v, int64_t co
 	struct near_walk walk;
 	int64_t at[LIMIT_NDIM];
 
-	if (in->fixed && row && !clean && v->dtype == in->dtype) {
-		walk_fill(to, in->at, bytes, count);
+	if (in->fixed && v->dtype == in->dtype) {
+		store_one(to, v, count, in->at);
 		near_leave(mode);
 		return;
 	}

@@ -179,13 +179,17 @@ bool near_write_in(struct braze_array *dst)
 	return near_hand(dst) && ours(dst) && !overlapping(dst) && take(dst);
 }
 
-/* The work of an assignment: what needs no cast is loaded and stored, and no more. */
+/* The work of an assignment: a number is stored, apart at a fifth of a nanosecond an element
+ * besides; what needs no cast is loaded and stored, and no more. */
 static uint64_t write_work(const struct near *n, const struct braze_array *dst,
 			   const struct braze_array *a)
 {
 	unsigned to = dst->view.dtype;
 
-	if (!a || a->view.dtype != to)
+	if (!a)
+		return near_bytes(to, dst->count) / NEAR_STORE +
+		       (dst->contiguous ? 0 : 2 * (uint64_t)dst->count);
+	if (a->view.dtype != to)
 		return near_work(n, OP_CAST, to, dst->count);
 	return 2 * (near_bytes(to, dst->count) / NEAR_STORE);
 }

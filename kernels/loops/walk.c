@@ -121,17 +121,33 @@ struct plane {
 	int64_t rows, n, to_row, from_row, to, from;
 };
 
-/* A row of one element again and again is written by whole vectors. */
+/* One element of T n times, each `to` bytes after the last; side by side by whole vectors. */
+#define REPEAT(T)                                                                                  \
+	do {                                                                                       \
+		T one = *(const T *)src;                                                           \
+		char *at = dst;                                                                    \
+		int64_t i = 0;                                                                     \
+		if (p->to == (int64_t)sizeof(T))                                                   \
+			for (; i < p->n; i++)                                                      \
+				((T *)at)[i] = one;                                                \
+		for (; i + 4 <= p->n; i += 4, at += 4 * p->to) {                                   \
+			*(T *)at = one;                                                            \
+			*(T *)(at + p->to) = one;                                                  \
+			*(T *)(at + 2 * p->to) = one;                                              \
+			*(T *)(at + 3 * p->to) = one;                                              \
+		}                                                                                  \
+		for (; i < p->n; i++, at += p->to)                                                 \
+			*(T *)at = one;                                                            \
+	} while (0)
+
 #define PLANE(T)                                                                                   \
 	do {                                                                                       \
 		typedef struct {                                                                   \
 			T v;                                                                       \
 		} __attribute__((packed, may_alias)) elem;                                         \
 		for (int64_t r = 0; r < p->rows; r++, dst += p->to_row, src += p->from_row) {      \
-			if (!p->from && p->to == (int64_t)sizeof(T)) {                             \
-				elem one = *(const elem *)src;                                     \
-				for (int64_t i = 0; i < p->n; i++)                                 \
-					((elem *)dst)[i] = one;                                    \
+			if (!p->from) {                                                            \
+				REPEAT(elem);                                                      \
 				continue;                                                          \
 			}                                                                          \
 			for (int64_t i = 0; i < p->n; i++)                                         \

@@ -18,8 +18,8 @@ def first_is_over():
 @contextlib.contextmanager
 def near_on(first=False):
     """Sessions as users have them, on no device that they named; the one before and the last
-    one inside are closed. Without `first` it is behind what a new session tries. Files that use this are named behind test_calls.py, whose arrays are
-    made when it is imported."""
+    one inside are closed. Without `first` it is behind what a new session tries. Values that a file makes when it
+    is imported are waited for there, as their session may be closed here."""
     old = {name: os.environ.pop(name) for name in ("BRAZE_NEAR", "BRAZE_DEVICE") if name in os.environ}
     braze.close()
     if not first:

@@ -11,6 +11,7 @@ import random
 import sys
 import warnings
 
+import braze
 import braze.numpy as np
 import numpy
 import pytest
@@ -27,6 +28,8 @@ S, V = A[1], A.sum()
 R = np.broadcast_to(A, (2, 3))
 _names = "A B M N I F C K H T Z E S V R"
 ARRAYS = {n: globals()[n] for n in _names.split()}
+OUT = np.zeros(3)
+braze.wait(*ARRAYS.values(), OUT)  # what is stored outlives its session, which another file may close
 
 
 def described(f, *args, **kwargs):
@@ -276,7 +279,6 @@ def test_filling_writes_what_python_writes():
         assert given == described(np.ndarray.fill.__wrapped__, a, 2.0)
 
 
-OUT = np.zeros(3)
 PLAIN = """np.add(A, B); np.sqrt(B); np.maximum(A, 0.0); np.add(A, B, out=OUT); np.add(A, B, OUT); np.power(A, 2)
 np.add(A, B, dtype=float); np.matmul(A, B); np.sum(A); np.sum(M, axis=0); np.mean(M, 1); np.max(A); np.any(K); A.sum(); A.mean()
 M.sum(axis=1, keepdims=True); M.argmax(axis=0); A.all(); np.prod(A); np.argmin(A); M.max((0, 1)); M.reshape(3, 2); M.reshape((-1,))

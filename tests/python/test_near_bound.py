@@ -72,6 +72,39 @@ def test_memory_alone_and_writes_to_it_are_a_stretch_as_well():
     assert numpy.array_equal(repeated(), numpy.concatenate([x, numpy.repeat(x, 9)]))
 
 
+def sieve(m, n):
+    prime = m.ones(n + 1, bool)
+    prime[:2] = False
+    for k in range(2, int(n**0.5) + 1):
+        if prime[k]:
+            prime[k * k::k] = False
+    return m.nonzero(prime)[0]
+
+
+def test_elements_apart_that_become_a_number_are_near_by_what_storing_them_takes():
+    want = sieve(numpy, 300_000)
+    with near_on(first=True):
+        assert numpy.array_equal(sieve(np, 300_000), want)
+        before = braze.counters()["round_trips"]
+        prime = np.ones(300_001, bool)
+        for k in range(2, 548):
+            if prime[k]:
+                prime[k * k::k] = False
+        assert braze.counters()["round_trips"] == before
+
+
+def test_one_that_is_long_is_no_fall_where_nothing_was_near_for_the_bound():
+    a, b = arrays(1, 2)
+    rise(a, b)
+    assert risen(a, b)
+    long = np.asarray(numpy.ones(400_000))
+    assert stretches(lambda: braze.wait(long + 1), 3) == [0] * 3
+    assert risen(a, b)
+    # Where something was, it is.
+    assert nears(lambda: braze.wait((a * 2) + 1, long + 1)) == 2
+    assert not risen(a, b)
+
+
 # A product that is a little large, and behind it operations that are never near.
 @pytest.mark.parametrize(("length", "near"), [(100, 16), (100_000, 0)])
 def test_what_is_never_near_counts_as_what_it_takes(length, near):

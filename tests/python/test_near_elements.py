@@ -300,3 +300,32 @@ def test_an_element_and_a_near_result_meet_as_numpys(op, kinds):
             return
         for a, b in zip(made(np), theirs, strict=True):
             assert a.dtype == b.dtype and numpy.asarray(a).tobytes() == b.tobytes()
+
+
+# ---- One number at many places ----
+
+APART = [numpy.s_[::2], numpy.s_[::-3], numpy.s_[1::7], numpy.s_[4:5], numpy.s_[5:5], numpy.s_[:, 1], numpy.s_[::2, ::3],
+         numpy.s_[1::2, ::-1], numpy.s_[:, 2:9], numpy.s_[..., None, 3], numpy.s_[2], numpy.s_[2, 3:6], numpy.s_[3::4, 5]]
+
+
+@pytest.mark.parametrize("dtype", "? b h i q B H I Q e f d F D".split())
+def test_a_number_is_stored_at_each_place_and_nowhere_else(dtype):
+    host = numpy.arange(13 * 21).reshape(13, 21).astype(dtype)
+    for key, value in itertools.product(APART, [0, 1, True, 7, host[1, 1], 2.5 if dtype in "efdFD" else 3]):
+        mine, theirs = np.array(host), host.copy()
+        mine[key] = value
+        theirs[key] = value
+        assert numpy.array_equal(mine, theirs), (key, value)
+        turned, side = np.array(host).T, host.copy().T
+        turned[::2, 1:8] = value
+        side[::2, 1:8] = value
+        assert numpy.array_equal(turned, side), value
+
+
+def test_a_truth_that_is_stored_as_any_byte_is_one_where_it_is_put():
+    odd = np.asarray(numpy.array([2, 0, 255], "u1")).view(bool)
+    for at, value in enumerate([True, False, True]):
+        mine = np.zeros(40, bool)
+        mine[1::3] = odd[at:at + 1]
+        mine[:1] = odd[at:at + 1]
+        assert mine.view("u1").tolist() == [int(value and (k == 0 or k % 3 == 1)) for k in range(40)]
