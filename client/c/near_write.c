@@ -288,11 +288,18 @@ static bool goes_with(const struct braze_array *dst, const struct braze_array *x
 		!view_broadcast(&stretched, &x->view, &dst->view.shape, NULL));
 }
 
+/* Half of an operation's work is the memory of another result, if it is no function's. */
+static uint64_t work_in_place(uint64_t work, enum op op)
+{
+	return work == NEAR_NEVER || op_row(op)->cost >= 10 ? work : work / 2;
+}
+
 /* Is it small?  If not, the operation and assignment recorded in its place tell of it. */
 static bool fits_in_place(struct near *n, const struct braze_array *dst, enum op op)
 {
 	unsigned d = dst->view.dtype;
-	uint64_t work = near_work(n, op, d, dst->count), bytes = near_bytes(d, dst->count);
+	uint64_t work = work_in_place(near_work(n, op, d, dst->count), op);
+	uint64_t bytes = near_bytes(d, dst->count);
 	struct near_stretch *t = &n->stretch;
 	uint64_t told = t->told, lost = t->lost;
 	uint32_t ntold = t->ntold;

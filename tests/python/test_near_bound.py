@@ -72,6 +72,24 @@ def test_memory_alone_and_writes_to_it_are_a_stretch_as_well():
     assert numpy.array_equal(repeated(), numpy.concatenate([x, numpy.repeat(x, 9)]))
 
 
+def test_what_is_updated_where_it_lies_takes_half():
+    c, d = arrays(1, 2, n=450_000)
+    want = numpy.asarray(c) * 1.5
+
+    def update():
+        nonlocal c
+        c += 1.0
+        braze.wait(c)
+
+    assert stretches(update, 2) == [0] * 2
+    rise(*arrays(3, 4))
+    assert stretches(update, 4) == [1] * 4
+    # A function's work is its own, and of what is new there is more.
+    assert nears(lambda: braze.wait(d + 1.0)) == 0
+    c *= 1.5
+    assert numpy.allclose(c, want + 9)
+
+
 def sieve(m, n):
     prime = m.ones(n + 1, bool)
     prime[:2] = False
