@@ -76,6 +76,9 @@ static PyObject *elements(PyObject *a, PyObject *mask)
 
 	if (numpys_mask(&r, a, mask))
 		return r;
+	/* Few are waited for by then. */
+	if (masks_get(&r, a, mask) || PyErr_Occurred())
+		return r;
 	return PyObject_CallFunctionObjArgs(core.getitem, a, mask, NULL);
 }
 

@@ -60,3 +60,20 @@ def test_a_mask_that_is_written_afterwards():
     m[:] = False
     a[:] = -1
     assert numpy.array_equal(numpy.asarray(chosen), numpy.arange(0.0, n, 2))
+
+
+@pytest.mark.parametrize("dtype", ("f8", "i8", "i2", "?", "c16"))
+def test_what_a_pending_mask_chooses_of_few_at_hand_takes_one_trip(dtype):
+    host = (numpy.arange(100_000) % 251).astype(dtype)
+    a, far = np.asarray(host), np.asarray(numpy.random.default_rng(4).random(100_000))
+    braze.wait(a, far)
+    braze.wait(np.full(1_000_000, 1.0) + 1)  # a long stretch
+    mask = far * 3.0 - 1.0 + far * far > 2.4  # pending, as it is too much work
+    before = trips()
+    chosen = a[mask]
+    a[:3] = 1
+    got = chosen + chosen
+    assert trips() == before + 1
+    picked = host[numpy.asarray(mask)]
+    assert numpy.array_equal(numpy.asarray(got), picked + picked)
+    assert trips() == before + 1
