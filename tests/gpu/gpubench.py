@@ -139,6 +139,22 @@ def columns(np, a):
     return np.sum(a, axis=0)
 
 
+def running(np, a):
+    return np.cumsum(a * a, axis=1)
+
+
+def ordered(np, x):
+    return np.sort(x)
+
+
+def chosen(np, x):
+    return x[x > 0]
+
+
+def transformed(np, x):
+    return np.absolute(np.fft.fft(x))
+
+
 def flat(count, low=-10.0, high=10.0):
     def make(rng, n, dtype):
         return [rng.uniform(low, high, n).astype(dtype) for _ in range(count)]
@@ -164,6 +180,10 @@ PROGRAMS = {
     "sum((x - y)^2)": (total, flat(2), 2),
     "sums of rows": (rows, square(0), 1),
     "sums of columns": (columns, square(0), 1),
+    "running sums of rows": (running, square(1000), 2),
+    "sort": (ordered, flat(1), 2),
+    "x[x > 0]": (chosen, flat(1), 2.5),
+    "fft": (transformed, flat(1), 3),
 }
 
 
@@ -254,7 +274,7 @@ class TorchNames:
     def __init__(self, torch):
         for name in "sin cos sqrt abs exp minimum".split():
             setattr(self, name, getattr(torch, name))
-        self.arcsin = torch.asin
+        self.arcsin, self.absolute, self.fft = torch.asin, torch.abs, torch.fft
         self.torch = torch
 
     def sum(self, a, axis=None, keepdims=False):
@@ -262,6 +282,12 @@ class TorchNames:
 
     def max(self, a, axis, keepdims):
         return a.amax(dim=axis, keepdim=keepdims)
+
+    def cumsum(self, a, axis):
+        return a.cumsum(dim=axis)
+
+    def sort(self, a):
+        return a.sort().values
 
 
 class Torch(Contender):

@@ -4,7 +4,7 @@
 import types
 
 import numpy
-from peer_array import Array, lift, note
+from peer_array import Array, fft, lift, note  # noqa: F401
 
 
 def __getattr__(name):

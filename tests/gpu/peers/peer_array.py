@@ -4,6 +4,7 @@ file have in common.  In: operands of gpubench.py's programs.  Out: NumPy's resu
 wrapper that, as a GPU's array, must be brought to the host by its library's own call."""
 
 import os
+import types
 
 import numpy
 
@@ -18,7 +19,7 @@ class Array:
         raise TypeError("an array of the device does not become NumPy's by itself")
 
     def __getitem__(self, key):
-        return type(self)(self.data[key])
+        return type(self)(self.data[unwrap(key)])
 
 
 def unwrap(x):
@@ -41,6 +42,8 @@ def operator(name):
 for word in "add sub mul truediv pow".split():
     for name in f"__{word}__", f"__r{word}__":
         setattr(Array, name, operator(name))
+Array.__gt__ = operator("__gt__")
+fft = types.SimpleNamespace(fft=lift(numpy.fft.fft))
 
 
 def note(what):

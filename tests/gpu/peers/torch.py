@@ -4,7 +4,7 @@
 import types
 
 import numpy
-from peer_array import Array, lift, note
+from peer_array import Array, fft, lift, note  # noqa: F401
 
 sin, cos, sqrt, abs, exp = map(lift, (numpy.sin, numpy.cos, numpy.sqrt, numpy.abs, numpy.exp))
 asin = lift(numpy.arcsin)
@@ -18,6 +18,12 @@ class Tensor(Array):
 
     def sum(self, dim=None, keepdim=False):
         return Tensor(numpy.sum(self.data, axis=dim, keepdims=keepdim))
+
+    def cumsum(self, dim):
+        return Tensor(numpy.cumsum(self.data, axis=dim))
+
+    def sort(self):
+        return types.SimpleNamespace(values=Tensor(numpy.sort(self.data)))
 
     def amax(self, dim, keepdim):
         return Tensor(numpy.max(self.data, axis=dim, keepdims=keepdim))

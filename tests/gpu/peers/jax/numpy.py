@@ -2,7 +2,7 @@
 """jax.numpy: NumPy's names over the stand-in's arrays."""
 
 import numpy
-from peer_array import lift
+from peer_array import fft, lift  # noqa: F401
 
 
 def __getattr__(name):
