@@ -154,6 +154,12 @@ def run_chunk(campaign, name, env):
         campaign.note(name, sum(not d["failure"] for d in done), failures)
 
 
+def complaints(daemon):
+    """The warnings and errors of its log, the last of them."""
+    lines = daemon.log_text().splitlines()
+    return "\n".join(x for x in lines if x.split()[1:2] in (["warn"], ["error"]))[-4000:]
+
+
 def programs(campaign, name, seconds, jobs):
     """Programs of a part until the time is over; None, or why it cannot run."""
     import harness
@@ -182,7 +188,7 @@ def programs(campaign, name, seconds, jobs):
         for device in devices:
             if device["worker_deaths"]:
                 campaign.note(name, 0, [f"{device['worker_deaths']} deaths of the worker of "
-                                        f"{device['name']}\n{daemon.log_text()[-4000:]}"])
+                                        f"{device['name']}\n{complaints(daemon)}"])
         own_status = daemon.stop()
         if own_status:
             campaign.note(name, 0, [f"the daemon ended with {own_status}\n"
