@@ -270,25 +270,47 @@ static enum status extend(int64_t *lo, int64_t *hi, int64_t n, int64_t stride, u
 	return OK;
 }
 
+/* Does one of the loops [from, to) have no turn? */
+static bool nothing(const int64_t *extent, unsigned from, unsigned to)
+{
+	for (unsigned l = from; l < to; l++)
+		if (extent[l] == 0)
+			return true;
+	return false;
+}
+
+/* Is the access touched once for each parallel point, whatever is reduced there? */
+static bool touched_once(const struct nest *spec, uint32_t a)
+{
+	for (unsigned i = 0; i < spec->ninstr; i++)
+		if (nest_touches(spec->instr[i].op) && spec->instr[i].a == a &&
+		    !nest_everywhere(nest_section(spec, i)))
+			return true;
+	return false;
+}
+
 enum status steps_reach(int64_t *lo, int64_t *hi, const struct command_step *s,
 			const struct nest *spec, uint32_t a, struct err *err)
 {
 	struct steps_operands o = steps_operands(s);
 	const int64_t *g = o.gather + 2 * nest_gather(spec, a);
+	unsigned loops = (unsigned)s->npar + s->nred;
 	enum status st = OK;
-	bool nothing = false;
 
 	*lo = *hi = 0;
-	for (int l = 0; l < s->npar + s->nred; l++) {
+	for (unsigned l = 0; l < loops; l++)
 		if (o.extent[l] < 0)
 			return err_set(err, E_INTERNAL, "an extent of a step is negative");
-		nothing |= o.extent[l] == 0;
-	}
-	if (nothing)
+	if (nothing(o.extent, 0, s->npar))
 		return OK;
+	if (nothing(o.extent, s->npar, loops)) {
+		if (!touched_once(spec, a))
+			return OK;
+		loops = s->npar;
+	}
 	*hi = dtype_row(spec->access[a].dtype)->bytes;
-	for (int l = 0; l < s->npar + s->nred && st == OK; l++)
-		st = extend(lo, hi, o.extent[l] - 1, o.stride[a * 8 + (uint32_t)l], a, err);
+	for (unsigned l = 0; l < loops && st == OK; l++)
+		st = extend(lo, hi, o.extent[l] - 1, o.stride[a * 8 + l], a, err);
 	if (st != OK || !spec->access[a].gather)
 		return st;
 	if (g[0] < 1)

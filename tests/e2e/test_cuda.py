@@ -38,6 +38,19 @@ def test_results_stay_on_the_device(gpu):
     wait_until(lambda: gpu.daemon.status()["device_used_bytes"] == 0, what="freeing")
 
 
+def test_what_reads_the_sum_of_nothing_comes_behind_it(gpu):
+    """Of a reduction over no element the result is written all the same: in a graph, whose steps
+    are ordered by what they touch, the next one must wait for it."""
+    a = gpu.talker(BRAZE_NEAR="0")
+    a.do("e = np.asarray(numpy.zeros(0, 'uint32'))\n"
+         "v = np.asarray(numpy.ones((1, 1, 33), 'uint32'))")
+    for _ in range(3):
+        assert a.do("np.less(1, e.sum() - 3, out=v)\n"
+                    "w = np.arctan2(np.negative(v.reshape(-1)), np.float16(1.5))\n"
+                    "w[w < -1] += 1\nout = float(w[3])") == pytest.approx(1.5707963, abs=1e-6)
+    assert gpu.device()["worker_deaths"] == 0
+
+
 def test_what_is_only_waited_for_stays_there(gpu):
     """It is computed and not brought to the host: a read does that, once."""
     a = gpu.talker()

@@ -170,6 +170,32 @@ Test(steps, reach)
 	cr_assert_eq(steps_reach(&lo, &hi, &o.s, &n, 0, NULL), E_INTERNAL);
 }
 
+/* What is written behind a reduction is written, over how little it goes; what it reads is not. */
+Test(steps, reach_behind_a_reduction_over_nothing)
+{
+	static struct nest n = {.npar = 1, .nred = 1, .naccess = 2, .ninstr = 3, .post = 2};
+	struct {
+		struct command_step s;
+		struct command_place place[2];
+		int64_t extent[2], stride[2][8];
+	} o = {.s = {.kind = STEP_KERNEL, .naccess = 2, .npar = 1, .nred = 1},
+	       .extent = {10, 0},
+	       .stride = {{0, 8}, {8}}};
+	int64_t lo = 1, hi = 1;
+
+	n.access[0].dtype = n.access[1].dtype = DT_FLOAT64;
+	n.instr[0] = (struct nest_instr){.op = NI_LOAD, .a = 0};
+	n.instr[1] = (struct nest_instr){.op = NI_REDUCE, .c = OP_SUM};
+	n.instr[2] = (struct nest_instr){.op = NI_STORE, .a = 1, .b = 1};
+	cr_assert_eq(steps_reach(&lo, &hi, &o.s, &n, 0, NULL), OK);
+	cr_assert(lo == 0 && hi == 0);
+	cr_assert_eq(steps_reach(&lo, &hi, &o.s, &n, 1, NULL), OK);
+	cr_assert(lo == 0 && hi == 80, "%ld %ld", (long)lo, (long)hi);
+	o.extent[0] = 0;
+	cr_assert_eq(steps_reach(&lo, &hi, &o.s, &n, 1, NULL), OK);
+	cr_assert(lo == 0 && hi == 0);
+}
+
 /* What is gathered may lie in any of the gather's steps. */
 Test(steps, reach_of_a_gather)
 {
