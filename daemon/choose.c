@@ -227,6 +227,27 @@ static void plan_facts(struct place_facts *f, const struct job *j, const struct 
 	}
 }
 
+/* Is there a step that the device has neither code nor a library for?  While it starts nobody
+ * knows. */
+static bool lacks(const struct device *dev, const struct plan *plan)
+{
+	for (uint32_t i = 0; i < plan->nstep && dev->index && dev->state != DEVICE_STARTING; i++) {
+		const struct plan_step *s = &plan->step[i];
+		unsigned has = s->kind == STEP_CALL ? call_row(s->call->call)->devices : GPU_CODE;
+
+		if (has == GPU_NONE || (has == GPU_LIBRARY && !dev->fourier))
+			return true;
+	}
+	return false;
+}
+
+/* Nothing is decided while nobody knows what the device is. */
+static bool could(const struct device *dev, const struct plan *plan)
+{
+	return dev->state == DEVICE_USABLE && whole_bytes(plan) <= dev->capacity &&
+	       !lacks(dev, plan);
+}
+
 /* By cost, between the CPU and the first other device. */
 static struct device *by_cost(struct job *j)
 {
@@ -238,8 +259,7 @@ static struct device *by_cost(struct job *j)
 	struct place *p = NULL;
 	uint8_t chosen = PLACE_CPU;
 
-	/* Nothing is decided while nobody knows what the device is. */
-	if (!other || other->state != DEVICE_USABLE || whole_bytes(j->run.plan) > other->capacity)
+	if (!other || !could(other, j->run.plan))
 		return cpu(d);
 	values(&f, j, other);
 	p = &j->run.plan->place[f.where];
@@ -267,15 +287,6 @@ static struct device *by_cost(struct job *j)
 	return &d->device[chosen - 1];
 }
 
-/* The step that only the processor can do, if there is one. */
-static const struct plan_step *only_here(const struct plan *plan)
-{
-	for (uint32_t i = 0; i < plan->nstep; i++)
-		if (plan->step[i].kind == STEP_CALL && !call_row(plan->step[i].call->call)->devices)
-			return &plan->step[i];
-	return NULL;
-}
-
 struct device *choose_for(struct job *j)
 {
 	const struct session *s = j->session;
@@ -284,8 +295,8 @@ struct device *choose_for(struct job *j)
 
 	if (here)
 		asked = here - 1;
-	if (j->session->d->ndevice > 1 && only_here(j->run.plan))
-		return cpu(j->session->d);
+	if (asked && lacks(&s->d->device[asked - 1], j->run.plan))
+		return cpu(s->d);
 	return asked ? &s->d->device[asked - 1] : by_cost(j);
 }
 

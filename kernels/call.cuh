@@ -28,14 +28,14 @@ struct bz_call_args {
 		body;                                                                              \
 	}
 
-BZ_FN bool bz_over_with(const bz_call_args &A)
+BZ_FN bool bz_cancelled(const bz_call_args &A)
 {
 	return *(const volatile bz_u32 *)A.cancel != 0;
 }
 /* The same, asked by all threads of a block. */
-BZ_FN bool bz_all_over(const bz_call_args &A)
+BZ_FN bool bz_all_cancelled(const bz_call_args &A)
 {
-	return __syncthreads_or(!threadIdx.x && bz_over_with(A));
+	return __syncthreads_or(!threadIdx.x && bz_cancelled(A));
 }
 /* What was told of the operands is wrong: the run fails. */
 BZ_FN void bz_wrong(const bz_call_args &A)

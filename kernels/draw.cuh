@@ -146,7 +146,7 @@ template <class T, class F> BZ_FN void bz_each_block(const bz_call_args &A, F f)
 		const bz_i64 at = b / 8 * 16 + b % 8;
 		T made[2];
 
-		if (bz_over_with(A))
+		if (bz_cancelled(A))
 			return;
 		f(made, b);
 		if (at < end)
@@ -207,7 +207,7 @@ BZ_FN void bz_draw_integers(const bz_call_args &A)
 		const bz_u64 carry = __umul64hi(w.word[0], span), part = w.word[1] * span;
 		const bz_u64 above = __umul64hi(w.word[1], span) + (part + carry < part);
 
-		if (bz_over_with(A))
+		if (bz_cancelled(A))
 			return;
 		bz_st<bz_u64>(A.operand[1].base + i * 8, low + (span ? above : w.word[1]));
 	}
@@ -276,7 +276,7 @@ BZ_FN void bz_each_word(const bz_call_args &A, bz_i64 first, bz_i64 end, F f)
 	/* The state is one step on when it gives a word. */
 	x = bz_jump(step, (bz_u64)k + 1)(x);
 	for (; k < end; k += turn, x = far(x)) {
-		if (bz_over_with(A))
+		if (bz_cancelled(A))
 			return;
 		f(k, bz_pcg_word(x));
 	}

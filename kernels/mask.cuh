@@ -88,7 +88,7 @@ BZ_FN void bz_ranks_count(const bz_call_args &A)
 	for (bz_i64 b = A.lo + blockIdx.x; b < A.hi; b += gridDim.x) {
 		int all;
 
-		if (bz_all_over(A))
+		if (bz_all_cancelled(A))
 			return;
 		bz_sum_before(__popc(m.bits(b)), room, &all);
 		if (!threadIdx.x)
@@ -107,7 +107,7 @@ BZ_FN void bz_ranks_join(const bz_call_args &A)
 		const bz_i64 mine = at + threadIdx.x * BZ_RANKS_EACH;
 		bz_i64 count[BZ_RANKS_EACH], sum = 0, all;
 
-		if (bz_all_over(A))
+		if (bz_all_cancelled(A))
 			return;
 #pragma unroll
 		for (int i = 0; i < BZ_RANKS_EACH; i++) {
@@ -143,7 +143,7 @@ template <class T> BZ_FN void bz_compact_all(const bz_call_args &A)
 		const bz_address from = A.operand[SOURCE].base + lo * A.operand[SOURCE].stride[1];
 		const bz_address to = A.operand[RESULT].base + lo * A.operand[RESULT].stride[1];
 
-		if (bz_all_over(A))
+		if (bz_all_cancelled(A))
 			return;
 		const int all = m.list(places, room, block) * wide;
 		const bz_i64 first = m.begin(block, all / wide);
@@ -179,7 +179,7 @@ BZ_FN void bz_places_all(const bz_call_args &A)
 		m.n *= A.extent[a];
 	m.count = A.extent[axes];
 	for (bz_i64 b = A.lo + blockIdx.x; b < A.hi; b += gridDim.x) {
-		if (bz_all_over(A))
+		if (bz_all_cancelled(A))
 			return;
 		const int all = m.list(places, room, b);
 		const bz_i64 first = m.begin(b, all);
@@ -229,7 +229,7 @@ template <class K> struct bz_chosen {
 				block = mid + 1;
 		}
 		for (; have < m; block++) {
-			if (block >= mask.blocks || bz_all_over(A))
+			if (block >= mask.blocks || bz_all_cancelled(A))
 				return false;
 			const int all = mask.list(places, room, block);
 			const bz_i64 begin = mask.begin(block, all), skip = first + have - begin;

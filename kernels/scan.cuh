@@ -9,38 +9,6 @@
 
 #define BZ_SCAN_THREADS 64 /* of bz_call: two warps, whose tiles of 16 byte elements have room */
 
-template <class T> BZ_FN T bz_scan_add(T a, T b)
-{
-	if constexpr (bz_type<T>::is_complex)
-		return {a.re + b.re, a.im + b.im};
-	else if constexpr (bz_type<T>::is_bool)
-		return a || b;
-	else if constexpr (bz_type<T>::is_float)
-		return a + b;
-	else
-		return (T)((typename bz_type<T>::wide)a + (typename bz_type<T>::wide)b);
-}
-template <class T> BZ_FN T bz_scan_mul(T a, T b)
-{
-	if constexpr (bz_type<T>::is_complex)
-		return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
-	else if constexpr (bz_type<T>::is_bool)
-		return a && b;
-	else if constexpr (bz_type<T>::is_float)
-		return a * b;
-	else
-		return (T)((typename bz_type<T>::wide)a * (typename bz_type<T>::wide)b);
-}
-/* The first nan stays. */
-template <class T> BZ_FN T bz_scan_min(T a, T b)
-{
-	return a < b || a != a ? a : b;
-}
-template <class T> BZ_FN T bz_scan_max(T a, T b)
-{
-	return a > b || a != a ? a : b;
-}
-
 template <class T> struct bz_scan_lane {
 	bz_address from, to;
 	bz_i64 from_step, to_step, n;
@@ -104,7 +72,7 @@ template <class T, T (*OP)(T, T)> BZ_FN void bz_scan_blocks(const bz_call_args &
 	const bz_i64 all = lanes * blocks, longest = A.extent[axis] < BZ_BLOCK ? A.extent[axis] : BZ_BLOCK;
 
 	for (bz_i64 at = (bz_i64)blockIdx.x * blockDim.x; at < all; at += (bz_i64)gridDim.x * blockDim.x) {
-		if (bz_all_over(A))
+		if (bz_all_cancelled(A))
 			return;
 		/* Neighbours are blocks of a lane where its elements lie side by side, else lanes. */
 		const bz_i64 item = at + threadIdx.x, q = bz_over(item, rows ? blocks : lanes);
@@ -154,7 +122,7 @@ template <class T, T (*OP)(T, T)> BZ_FN void bz_scan_join(const bz_call_args &A)
 			const T own = bz_ld<T>(to + (b < blocks ? last : 0) * step);
 			T made = own;
 
-			if (bz_over_with(A))
+			if (bz_cancelled(A))
 				return;
 			for (int k = 0; k < 32 && at + k < blocks; k++) {
 				const T x = bz_from_lane(own, k);
@@ -182,7 +150,7 @@ template <class T, T (*OP)(T, T)> BZ_FN void bz_scan_spread(const bz_call_args &
 		const bz_i64 at = BZ_BLOCK + (rows ? r : q);
 		const bz_address to = bz_lane(A, rows ? q : r, 1);
 
-		if (bz_over_with(A))
+		if (bz_cancelled(A))
 			return;
 		if (at == n - 1 || at % BZ_BLOCK == BZ_BLOCK - 1)
 			continue;
@@ -192,6 +160,6 @@ template <class T, T (*OP)(T, T)> BZ_FN void bz_scan_spread(const bz_call_args &
 }
 
 #define BZ_SCAN(op, T)                                                                             \
-	BZ_ENTRY(bz_call, BZ_SCAN_THREADS, (bz_scan_blocks<T, bz_scan_##op<T>>(A)))                \
-	BZ_ENTRY(bz_call_join, BZ_THREADS, (bz_scan_join<T, bz_scan_##op<T>>(A)))                  \
-	BZ_ENTRY(bz_call_spread, BZ_THREADS, (bz_scan_spread<T, bz_scan_##op<T>>(A)))
+	BZ_ENTRY(bz_call, BZ_SCAN_THREADS, (bz_scan_blocks<T, bz_##op<T>>(A)))                \
+	BZ_ENTRY(bz_call_join, BZ_THREADS, (bz_scan_join<T, bz_##op<T>>(A)))                  \
+	BZ_ENTRY(bz_call_spread, BZ_THREADS, (bz_scan_spread<T, bz_##op<T>>(A)))

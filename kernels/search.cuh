@@ -36,7 +36,7 @@ template <class F> BZ_FN void bz_each_needle(const bz_call_args &A, F f)
 
 	for (bz_i64 i = A.lo * BZ_NEEDLES + (bz_i64)blockIdx.x * blockDim.x + threadIdx.x; i < end;
 	     i += (bz_i64)gridDim.x * blockDim.x) {
-		if (bz_over_with(A))
+		if (bz_cancelled(A))
 			return;
 		f(i);
 	}

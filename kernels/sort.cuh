@@ -130,7 +130,7 @@ template <class T, bool PLACES> struct bz_sort {
 		for (bz_i64 t = blockIdx.x; t < groups; t += gridDim.x) {
 			const group g = group_of(t, size);
 
-			if (bz_all_over(A))
+			if (bz_all_cancelled(A))
 				return;
 			load(key, place, g);
 			__syncthreads();
@@ -223,7 +223,7 @@ template <class T, bool PLACES> struct bz_sort {
 			const part p = part_of(t, run);
 			const T *a = keys(A.piece & 1) + p.lane * n + p.base, *b = a + p.na;
 
-			if (bz_all_over(A))
+			if (bz_all_cancelled(A))
 				return;
 			if (!(threadIdx.x & 31) && threadIdx.x < 64)
 				cut[threadIdx.x / 32] = path(a, p.na, b, p.nb, threadIdx.x ? p.d1 : p.d0);

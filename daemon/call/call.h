@@ -21,9 +21,9 @@ enum call_id {
 	CALL_END
 };
 
-/* What GPUs have for a call.  Without, plans with it run on the processor. */
+/* What GPUs have for a call.  Where a device has nothing a plan with it runs on the processor. */
 enum call_devices {
-	GPU_NONE,
+	GPU_NONE,   /* lists are joined by nests there */
 	GPU_CODE,   /* a library, or code of ours, which is compiled for each type */
 	GPU_LIBRARY /* a library only */
 };

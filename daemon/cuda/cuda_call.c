@@ -16,7 +16,7 @@
 
 /* A slice as it is launched. */
 struct slice {
-	struct plan_call call;
+	const struct cuda_called *c;
 	struct cuda_call_args args;
 	struct cuda_order_range range[CUDA_CALL_OPERANDS + 1];
 	uint32_t nrange;
@@ -25,7 +25,6 @@ struct slice {
 	int64_t blocks, join, spread;
 	unsigned joins; /* bz_call_join so often, args.piece counting */
 	uint32_t threads;
-	uint64_t elements;
 };
 
 static int64_t up(int64_t n, int64_t to)
@@ -44,7 +43,7 @@ bool cuda_call_checks(const struct command_step *s)
 
 static void shape_scan(struct slice *x)
 {
-	const struct plan_call *c = &x->call;
+	const struct plan_call *c = &x->c->call;
 	int64_t n = c->extent[c->nloop - 1], lanes = along_lanes(c), blocks = up(n, SCAN_BLOCK);
 
 	x->threads = CUDA_SCAN_THREADS;
@@ -57,7 +56,7 @@ static void shape_scan(struct slice *x)
 
 static void shape_chosen(struct slice *x)
 {
-	int64_t n = x->call.extent[0];
+	int64_t n = x->c->call.extent[0];
 
 	x->args.piece = n < PIECE_FROM ? 0 : PIECE_MOST;
 	x->blocks = up(n, (int64_t)TREE_BLOCK << x->args.piece);
@@ -68,7 +67,7 @@ static void shape_chosen(struct slice *x)
 /* Short lanes share tiles; runs of long ones double until there is one. */
 static void shape_sort(struct slice *x)
 {
-	const struct plan_call *c = &x->call;
+	const struct plan_call *c = &x->c->call;
 	int64_t n = c->extent[c->nloop - 1], lanes = along_lanes(c), size = 1;
 	uint64_t all = (uint64_t)(lanes * n), keys = 2 * all * dtype_row(c->dtype)->bytes;
 
@@ -87,7 +86,7 @@ static void shape_sort(struct slice *x)
 
 static void shape(struct slice *x)
 {
-	const struct plan_call *c = &x->call;
+	const struct plan_call *c = &x->c->call;
 	int64_t units = x->args.hi - x->args.lo;
 
 	x->threads = CUDA_THREADS;
@@ -120,63 +119,61 @@ static void shape(struct slice *x)
 
 /* ---- Operands ---- */
 
-/* A GPU faults where x86 does not: every component must lie on a multiple of its size. */
-static enum status check_alignment(const struct plan_call *c, unsigned x, uint64_t base,
-				   struct err *err)
+static uint64_t bits_of(const struct plan_call *c, unsigned x, uint64_t base)
 {
-	const struct dtype_row *row = dtype_row(c->operand[x].dtype);
-	uint64_t part = row->cls == CLASS_COMPLEX ? row->bytes / 2u : row->bytes, bits = base;
+	uint64_t bits = base;
 
 	for (unsigned l = 0; l < c->nloop; l++)
 		bits |= c->extent[l] > 1 ? (uint64_t)c->operand[x].stride[l] : 0;
-	return bits & (part - 1)
-		       ? err_set(err, E_UNSUPPORTED,
-				 "operand %u of type %s does not lie on multiples of %u bytes, "
-				 "as a GPU needs; copy the array, or use device='cpu'",
-				 x, row->name, (unsigned)part)
-		       : OK;
+	return bits;
 }
 
-static enum status resolve(struct slice *s, struct cuda_run *run, uint32_t i, struct err *err)
+/* Where the operands lie, and the bytes of each that the call touches. */
+static enum status resolve(struct cuda_called *c, struct cuda_run *run, uint32_t i, struct err *err)
 {
 	const struct command_place *place = (const struct command_place *)(run->step[i] + 1);
-	enum status st = OK;
 
-	for (unsigned x = 0; x < call_operands(&s->call) && st == OK; x++) {
+	for (unsigned x = 0; x < c->noperand; x++) {
 		struct cuda_spot spot = {0};
 		int64_t lo = 0, hi = 0;
+		enum status st = OK;
 
-		call_range(&lo, &hi, &s->call, x);
+		call_range(&lo, &hi, &c->call, x);
 		st = cuda_region_resolve(&spot, run, &place[x], lo, hi, err);
-		if (st == OK && spot.host)
-			st = err_set(err, E_INTERNAL, "operand %u of step %u is not the device's",
-				     x, run->step[i]->index);
-		if (st == OK)
-			st = check_alignment(&s->call, x, spot.addr, err);
-		s->args.operand[x].base = spot.addr;
-		memcpy(s->args.operand[x].stride, s->call.operand[x].stride,
-		       sizeof s->args.operand[x].stride);
-		s->range[s->nrange++] = (struct cuda_order_range){spot.addr + (uint64_t)lo,
-								  spot.addr + (uint64_t)hi,
-								  call_writes(&s->call, x)};
+		if (st != OK)
+			return st;
+		if (spot.host)
+			return err_set(err, E_INTERNAL, "operand %u of step %u is not the device's",
+				       x, run->step[i]->index);
+		c->base[x] = spot.addr;
+		c->range[x] = (struct cuda_order_range){spot.addr + (uint64_t)lo,
+							spot.addr + (uint64_t)hi,
+							call_writes(&c->call, x)};
 	}
-	return st;
+	return OK;
 }
 
-static enum status units_of(struct slice *x, const struct command_step *s, struct err *err)
+static enum status take(struct cuda_called *c, struct cuda_run *run, uint32_t i, struct err *err)
 {
-	const struct call_row *row = call_row(x->call.call);
+	const struct command_step *s = run->step[i];
+	const struct call_row *row = NULL;
 	struct call_units u;
+	enum status st = steps_call(&c->call, s, err);
 
-	row->units(&u, &x->call, true);
-	x->args.lo = s->lo;
-	x->args.hi = s->whole ? u.total : s->hi;
-	x->elements = u.work * (uint64_t)(x->args.hi - x->args.lo);
-	return x->args.lo < 0 || x->args.lo > x->args.hi || x->args.hi > u.total
-		       ? err_set(err, E_INTERNAL, "units [%lld, %lld) of a %s of %lld",
-				 (long long)x->args.lo, (long long)x->args.hi, row->name,
-				 (long long)u.total)
-		       : OK;
+	if (st != OK)
+		return st;
+	row = call_row(c->call.call);
+	c->noperand = call_operands(&c->call);
+	if (row->devices == GPU_NONE || c->noperand > CUDA_CALL_OPERANDS)
+		return err_set(err, E_INTERNAL, "step %u: no GPU does a %s", s->index, row->name);
+	row->units(&u, &c->call, true);
+	c->lo = s->lo;
+	c->hi = s->whole ? u.total : s->hi;
+	c->elements = u.work * (uint64_t)(c->hi - c->lo);
+	if (c->lo < 0 || c->lo > c->hi || c->hi > u.total)
+		return err_set(err, E_INTERNAL, "units [%lld, %lld) of a %s of %lld",
+			       (long long)c->lo, (long long)c->hi, row->name, (long long)u.total);
+	return c->lo < c->hi ? resolve(c, run, i, err) : OK;
 }
 
 /* ---- Launches ---- */
@@ -201,7 +198,7 @@ static enum status launch(struct slice *x, struct cuda_run *run, uint32_t i, uns
 	if (st != OK)
 		return st;
 	f.grid = (uint32_t)(blocks < most ? blocks : most);
-	f.turns = x->elements / ((uint64_t)f.grid * threads);
+	f.turns = x->c->elements / ((uint64_t)f.grid * threads);
 	if (entry == ENTRY_bz_call)
 		cuda_step_shoot(run, i, &f);
 	else
@@ -221,24 +218,6 @@ static enum status launch_all(struct slice *x, struct cuda_run *run, uint32_t i,
 			: st;
 }
 
-/* The step's slice of a call that a GPU does. */
-static enum status take(struct slice *x, const struct cuda_run *run, uint32_t i, struct err *err)
-{
-	const struct command_step *s = run->step[i];
-
-	if (call_row(x->call.call)->devices != GPU_CODE ||
-	    call_operands(&x->call) > CUDA_CALL_OPERANDS)
-		return err_set(err, E_INTERNAL, "step %u: no GPU does a %s", s->index,
-			       call_row(x->call.call)->name);
-	if (!run->kernel[i])
-		return err_set(err, E_INTERNAL, "step %u names kernel %u, which is not known",
-			       s->index, s->kernel);
-	x->args.nloop = x->call.nloop;
-	memcpy(x->args.extent, x->call.extent, sizeof x->args.extent);
-	x->args.cancel = run->lane->slot[run->slot].cancel;
-	return units_of(x, s, err);
-}
-
 /* Memory and words that its launches need. */
 static enum status equip(struct slice *x, struct cuda_run *run, uint32_t i, struct err *err)
 {
@@ -254,22 +233,47 @@ static enum status equip(struct slice *x, struct cuda_run *run, uint32_t i, stru
 	return cuda_call_checks(run->step[i]) ? cuda_step_word(&x->args.error, run, i, err) : OK;
 }
 
+/* By the entries of its kernel. */
+static enum status by_entries(struct cuda_run *run, uint32_t i, const struct cuda_called *c,
+			      struct err *err)
+{
+	struct slice x = {.c = c,
+			  .nrange = c->noperand,
+			  .args = {.lo = c->lo,
+				   .hi = c->hi,
+				   .nloop = c->call.nloop,
+				   .cancel = run->lane->slot[run->slot].cancel}};
+	enum status st = OK;
+
+	if (!run->kernel[i])
+		return err_set(err, E_INTERNAL, "step %u names kernel %u, which is not known",
+			       run->step[i]->index, run->step[i]->kernel);
+	memcpy(x.args.extent, c->call.extent, sizeof x.args.extent);
+	memcpy(x.range, c->range, sizeof c->range);
+	for (unsigned k = 0; k < c->noperand; k++) {
+		const struct call_operand *o = &c->call.operand[k];
+
+		st = cuda_launch_aligned(k, o->dtype, bits_of(&c->call, k, c->base[k]), err);
+		if (st != OK)
+			return st;
+		x.args.operand[k].base = c->base[k];
+		memcpy(x.args.operand[k].stride, o->stride, sizeof o->stride);
+	}
+	shape(&x);
+	st = equip(&x, run, i, err);
+	return st == OK ? launch_all(&x, run, i, err) : st;
+}
+
 enum status cuda_call_step(struct cuda_run *run, uint32_t i, struct err *err)
 {
-	struct slice x = {.nrange = 0};
-	enum status st = steps_call(&x.call, run->step[i], err);
+	struct cuda_called c;
+	enum status st = take(&c, run, i, err);
 
-	if (st == OK && x.call.call == CALL_PRODUCT)
-		return cuda_matmul_step(run, i, &x.call, err);
-	if (st == OK && call_row(x.call.call)->devices == GPU_LIBRARY)
-		return cuda_fourier_step(run, i, &x.call, err);
-	if (st == OK)
-		st = take(&x, run, i, err);
-	if (st != OK || x.args.lo == x.args.hi)
+	if (st != OK || c.lo == c.hi)
 		return st;
-	st = resolve(&x, run, i, err);
-	shape(&x);
-	if (st == OK)
-		st = equip(&x, run, i, err);
-	return st == OK ? launch_all(&x, run, i, err) : st;
+	if (c.call.call == CALL_PRODUCT)
+		return cuda_matmul_step(run, i, &c, err);
+	if (call_row(c.call.call)->devices == GPU_LIBRARY)
+		return cuda_fourier_step(run, i, &c, err);
+	return by_entries(run, i, &c, err);
 }

@@ -38,77 +38,46 @@ static struct cuda_fft_shape shape_of(const struct fourier *f)
 	return s;
 }
 
-static enum status resolve(CUdeviceptr base[2], struct cuda_run *run, uint32_t i,
-			   const struct plan_call *call, struct err *err)
+static enum status transform(struct cuda_run *run, uint32_t step, const struct cuda_called *c,
+			     struct err *err)
 {
-	const struct command_step *s = run->step[i];
-	const struct command_place *place = (const struct command_place *)(s + 1);
-
-	for (unsigned x = 0; x < 2; x++) {
-		struct cuda_spot spot = {0};
-		int64_t lo = 0, hi = 0;
-		enum status st = OK;
-
-		call_range(&lo, &hi, call, x);
-		st = cuda_region_resolve(&spot, run, &place[x], lo, hi, err);
-		if (st != OK)
-			return st;
-		if (spot.host)
-			return err_set(err, E_INTERNAL, "operand %u of step %u is not the device's",
-				       x, s->index);
-		base[x] = spot.addr;
-	}
-	return OK;
-}
-
-static enum status transform(struct cuda_run *run, const struct command_step *s,
-			     const struct fourier *f, const CUdeviceptr base[2], struct err *err)
-{
+	struct fourier f;
 	struct cuda_lane *l = run->lane;
-	struct cuda_fft_shape shape = shape_of(f);
+	struct cuda_fft_shape shape;
 	struct cuda_fft_plan *plan = NULL;
 	CUdeviceptr area = 0;
 	uint64_t work = 0, free_bytes = 0;
-	enum status st = cuda_fft_plan(&plan, &work, l, &shape, err);
+	enum status st = OK;
 
+	fourier_of(&f, &c->call);
+	shape = shape_of(&f);
+	st = cuda_fft_plan(&plan, &work, l, &shape, err);
 	if (st == OK && work)
 		st = cuda_memory_take(l, &area, work, &free_bytes, err);
 	if (st != OK)
-		return err_context(err, "step %u", s->index);
-	for (int64_t unit = s->lo; unit < s->hi && st == OK && !run->cancelled; unit++) {
+		return err_context(err, "step %u", run->step[step]->index);
+	for (int64_t unit = c->lo; unit < c->hi && st == OK && !run->cancelled; unit++) {
 		int64_t at[2];
 
-		fourier_unit(at, f, unit, true);
+		fourier_unit(at, &f, unit, true);
 		st = cuda_issue_room(l, LAUNCHES, err);
 		if (st == OK)
-			st = cuda_fft_run(l, plan, area, base[0] + (CUdeviceptr)at[0],
-					  base[1] + (CUdeviceptr)at[1],
-					  f->op == OP_IFFT || f->op == OP_IRFFT, err);
+			st = cuda_fft_run(l, plan, area, c->base[0] + (CUdeviceptr)at[0],
+					  c->base[1] + (CUdeviceptr)at[1],
+					  f.op == OP_IFFT || f.op == OP_IRFFT, err);
 	}
 	if (work)
 		cuda_memory_give(l, area, work);
 	return st;
 }
 
-enum status cuda_fourier_step(struct cuda_run *run, uint32_t i, const struct plan_call *call,
+enum status cuda_fourier_step(struct cuda_run *run, uint32_t i, const struct cuda_called *c,
 			      struct err *err)
 {
-	const struct command_step *s = run->step[i];
-	CUdeviceptr base[2];
-	struct call_units u;
-	struct fourier f;
-	enum status st = resolve(base, run, i, call, err);
-
-	if (st != OK)
-		return st;
-	fourier_of(&f, call);
-	call_row(call->call)->units(&u, call, true);
-	if (s->lo < 0 || s->lo > s->hi || s->hi > u.total)
-		return err_set(err, E_INTERNAL, "units [%lld, %lld) of %lld transforms",
-			       (long long)s->lo, (long long)s->hi, (long long)u.total);
 	/* The library's launches are on the lane's stream, by themselves. */
-	st = cuda_step_fire(run, err);
+	enum status st = cuda_step_fire(run, err);
+
 	if (st == OK)
 		st = cuda_issue_mark(run, i, false, err);
-	return st == OK && s->lo < s->hi ? transform(run, s, &f, base, err) : st;
+	return st == OK ? transform(run, i, c, err) : st;
 }

@@ -94,26 +94,33 @@ void cuda_launch_set(char block[CUDA_ARGS_BYTES], const struct cuda_launches *l,
 
 /* ---- facts ----------------------------------------------------------------------- */
 
-/* A GPU faults where x86 does not: every component must lie on a multiple of its size. */
+enum status cuda_launch_aligned(unsigned operand, unsigned dtype, uint64_t bits, struct err *err)
+{
+	const struct dtype_row *row = dtype_row(dtype);
+	unsigned part = row->cls == CLASS_COMPLEX ? row->bytes / 2u : row->bytes;
+
+	return bits & (part - 1)
+		       ? err_set(err, E_UNSUPPORTED,
+				 "operand %u of type %s does not lie on multiples of %u bytes, "
+				 "as a GPU needs; copy the array, or use device='cpu'",
+				 operand, row->name, part)
+		       : OK;
+}
+
 static enum status check_alignment(const struct domain *d, struct err *err)
 {
-	for (unsigned a = 0; a < d->s->spec->naccess; a++) {
-		const struct dtype_row *row = dtype_row(d->s->spec->access[a].dtype);
-		uint64_t part = row->cls == CLASS_COMPLEX ? row->bytes / 2u : row->bytes;
+	enum status st = OK;
+
+	for (unsigned a = 0; a < d->s->spec->naccess && st == OK; a++) {
 		uint64_t bits = d->s->base[a];
 
 		for (unsigned l = 0; l < d->loops; l++)
 			bits |= d->s->extent[l] > 1 ? (uint64_t)stride_of(d->s, a, l) : 0;
 		if (d->s->spec->access[a].gather)
 			bits |= (uint64_t)d->s->gather[2 * nest_gather(d->s->spec, a) + 1];
-		if (bits & (part - 1))
-			return err_set(
-				err, E_UNSUPPORTED,
-				"operand %u of type %s does not lie on multiples of %u bytes, "
-				"as a GPU needs; copy the array, or use device='cpu'",
-				a, row->name, (unsigned)part);
+		st = cuda_launch_aligned(a, d->s->spec->access[a].dtype, bits, err);
 	}
-	return OK;
+	return st;
 }
 
 /* Do points and byte offsets, and one step of the grid beyond them, fit 32 bits? */

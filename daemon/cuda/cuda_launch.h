@@ -71,6 +71,10 @@ struct cuda_launches {
 
 /* The kernel's parameter, all but what a launch changes; returns its bytes. */
 size_t cuda_launch_args(char block[CUDA_ARGS_BYTES], const struct cuda_step *s);
+/* A GPU faults where x86 does not: every component must lie on a multiple of its size.  bits: the
+ * operand's address and strides, or-ed; E_UNSUPPORTED where one of them is none. */
+enum status cuda_launch_aligned(unsigned operand, unsigned dtype, uint64_t bits,
+				struct err *err) MUST_USE;
 /* E_UNSUPPORTED when an operand lies where a GPU cannot read it. */
 enum status cuda_launch_plan(struct cuda_launches *out, const struct cuda_step *s,
 			     unsigned multiprocessors, struct err *err) MUST_USE;

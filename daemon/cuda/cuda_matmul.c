@@ -9,7 +9,6 @@
 #include "cuda_blas.h"
 #include "cuda_panel.h"
 #include "cuda_worker.h"
-#include "worker/matmul.h"
 
 struct multiply {
 	const struct product *p;
@@ -156,10 +155,9 @@ static enum status by_kernel(struct cuda_run *run, uint32_t i, const struct mult
 	return OK;
 }
 
-static enum status multiply(struct cuda_run *run, uint32_t i, struct multiply *x, struct err *err)
+static enum status multiply(struct cuda_run *run, uint32_t i, struct multiply *x, int64_t lo,
+			    int64_t hi, struct err *err)
 {
-	const struct command_step *s = run->step[i];
-	int64_t lo = s->lo, hi = s->hi;
 	struct cuda_gemm first = {0};
 	enum status st = OK;
 
@@ -181,35 +179,14 @@ static enum status multiply(struct cuda_run *run, uint32_t i, struct multiply *x
 	return by_kernel(run, i, x, lo, hi, err);
 }
 
-enum status cuda_matmul_step(struct cuda_run *run, uint32_t i, const struct plan_call *call,
+enum status cuda_matmul_step(struct cuda_run *run, uint32_t i, const struct cuda_called *c,
 			     struct err *err)
 {
-	const struct command_step *s = run->step[i];
-	const struct command_place *place = (const struct command_place *)(s + 1);
 	struct product p;
 	struct multiply x = {.p = &p};
-	enum status st = OK;
 
-	product_of(&p, call);
-	for (int o = 0; o < 3 && st == OK; o++) {
-		struct cuda_spot spot = {0};
-		int64_t lo = 0, hi = 0;
-
-		call_range(&lo, &hi, call, (unsigned)o);
-		st = cuda_region_resolve(&spot, run, &place[o], lo, hi, err);
-		if (st == OK && spot.host)
-			st = err_set(err, E_INTERNAL, "operand %d of step %u is not the device's",
-				     o, s->index);
-		x.base[o] = spot.addr;
-		x.range[o] = (struct cuda_order_range){spot.addr + (uint64_t)lo,
-						       spot.addr + (uint64_t)hi, o == 2};
-	}
-	if (st != OK)
-		return st;
-	if (s->lo < 0 || s->lo > s->hi || s->hi > matmul_rows(&p))
-		return err_set(err, E_INTERNAL, "rows [%lld, %lld) of a product of %lld rows",
-			       (long long)s->lo, (long long)s->hi, (long long)matmul_rows(&p));
-	if (s->lo == s->hi || p.n == 0)
-		return OK;
-	return multiply(run, i, &x, err);
+	product_of(&p, &c->call);
+	memcpy(x.base, c->base, sizeof x.base);
+	memcpy(x.range, c->range, sizeof x.range);
+	return p.n ? multiply(run, i, &x, c->lo, c->hi, err) : OK;
 }

@@ -538,9 +538,18 @@ enum status cuda_call_step(struct cuda_run *run, uint32_t i, struct err *err) MU
  * check is CUDA_CALL_CHECK. */
 bool cuda_call_checks(const struct command_step *s);
 #define CUDA_CALL_CHECK UINT16_MAX
-enum status cuda_matmul_step(struct cuda_run *run, uint32_t i, const struct plan_call *call,
+/* A slice of a library step, checked: where its operands lie on the device, and what it does. */
+struct cuda_called {
+	struct plan_call call;
+	uint64_t base[CUDA_CALL_OPERANDS];
+	struct cuda_order_range range[CUDA_CALL_OPERANDS];
+	uint32_t noperand;
+	int64_t lo, hi;	   /* units */
+	uint64_t elements; /* of all of them */
+};
+enum status cuda_matmul_step(struct cuda_run *run, uint32_t i, const struct cuda_called *c,
 			     struct err *err) MUST_USE;
-enum status cuda_fourier_step(struct cuda_run *run, uint32_t i, const struct plan_call *call,
+enum status cuda_fourier_step(struct cuda_run *run, uint32_t i, const struct cuda_called *c,
 			      struct err *err) MUST_USE;
 enum status cuda_transfer_step(struct cuda_run *run, const struct command_step *s,
 			       struct err *err) MUST_USE;

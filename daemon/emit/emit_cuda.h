@@ -24,6 +24,11 @@ struct cuda_gen {
 #define EMIT_CUDA_BIG 24
 
 const char *emit_cuda_type(unsigned dtype); /* suffix, for bz_<suffix> */
+/* Accumulators of a thread in the tree of a type: 2 where it has 64 lanes (kernels/tree.h). */
+unsigned emit_cuda_lanes(unsigned dtype);
+/* What joins two values of a reduction in this type, and what takes an element to a lane. */
+const char *emit_cuda_join(unsigned op, unsigned dtype);
+const char *emit_cuda_step(unsigned op, unsigned dtype);
 /* Declares x<l>, the point's index of each parallel loop, from `at`. */
 void emit_cuda_place(struct cuda_gen *g);
 /* The instructions of a section (nest.h) at one point, one line each. */

@@ -49,22 +49,15 @@ static enum status put_draw(struct text *t, const struct call_kind *c, struct er
 	return OK;
 }
 
-/* Sums of types of up to four bytes have 64 lanes, others 32 (kernels/tree.h). */
 static enum status put_chosen(struct text *t, const struct call_kind *c, struct err *err)
 {
-	unsigned tree = 0, op = 0, bytes = 0;
-	bool complex = false, skips = false;
-	const char *stem = NULL;
+	unsigned tree = 0, op = 0;
 
 	if (!op_row(c->op) || op_row(c->op)->kind != KIND_CHOSEN)
 		return err_set(err, E_INTERNAL, "no reduction %s", op_text(c->op));
 	op = chosen_tree(&tree, c->op, c->dtype);
-	complex = dtype_row(tree)->cls == CLASS_COMPLEX;
-	bytes = dtype_row(tree)->bytes / (complex ? 2u : 1u);
-	skips = complex && op == OP_PROD;
-	stem = skips ? "cprod" : op_row(op)->stem;
-	text_put(t, "BZ_CHOSEN(%s, %s, %d, bz_%s, bz_%s, bz_%s, bz_%s)\n", stem,
-		 skips ? "cprod_next" : stem, bytes <= 4 ? 2 : 1, type(c->operand[CHOSEN_SOURCE]),
+	text_put(t, "BZ_CHOSEN(%s, %s, %u, bz_%s, bz_%s, bz_%s, bz_%s)\n", emit_cuda_join(op, tree),
+		 emit_cuda_step(op, tree), emit_cuda_lanes(tree), type(c->operand[CHOSEN_SOURCE]),
 		 type(c->dtype), type(tree), type(c->operand[CHOSEN_RESULT]));
 	return OK;
 }

@@ -27,29 +27,41 @@ static const char *red_type(const struct cuda_gen *g, unsigned k)
 
 /* A complex product knows lanes that no element went to: one with 1 + 0i can turn an infinity
  * into NaN. */
-static bool skips(const struct cuda_gen *g, unsigned k)
+static bool skips(unsigned op, unsigned dtype)
 {
-	return red(g, k)->c == OP_PROD && dtype_row(red(g, k)->ltype)->cls == CLASS_COMPLEX;
+	return op == OP_PROD && dtype_row(dtype)->cls == CLASS_COMPLEX;
+}
+
+const char *emit_cuda_join(unsigned op, unsigned dtype)
+{
+	return skips(op, dtype) ? "cprod" : op_row(op)->stem;
+}
+
+const char *emit_cuda_step(unsigned op, unsigned dtype)
+{
+	return skips(op, dtype) ? "cprod_next" : op_row(op)->stem;
+}
+
+unsigned emit_cuda_lanes(unsigned dtype)
+{
+	const struct dtype_row *row = dtype_row(dtype);
+
+	return (row->cls == CLASS_COMPLEX ? row->bytes / 2u : row->bytes) <= 4 ? 2 : 1;
 }
 
 static const char *red_op(const struct cuda_gen *g, unsigned k)
 {
-	return skips(g, k) ? "cprod" : op_row(red(g, k)->c)->stem;
+	return emit_cuda_join(red(g, k)->c, red(g, k)->ltype);
 }
 
-/* What takes an element to a lane. */
 static const char *red_step(const struct cuda_gen *g, unsigned k)
 {
-	return skips(g, k) ? "cprod_next" : red_op(g, k);
+	return emit_cuda_step(red(g, k)->c, red(g, k)->ltype);
 }
 
-/* Accumulators of a thread: 2 for a tree of 64 lanes (kernels/tree.h). */
 static unsigned red_lanes(const struct cuda_gen *g, unsigned k)
 {
-	const struct dtype_row *row = dtype_row(red(g, k)->ltype);
-	unsigned part = row->cls == CLASS_COMPLEX ? row->bytes / 2u : row->bytes;
-
-	return !is_arg(g, k) && part <= 4 ? 2 : 1;
+	return is_arg(g, k) ? 1 : emit_cuda_lanes(red(g, k)->ltype);
 }
 
 /* For each reduction the text for its kind, with $O its operation, $T its type, $K its

@@ -26,9 +26,9 @@ void reply_published(struct conn *c, uint64_t ticket, uint64_t version, uint64_t
 /* A view of a buffer of so many bytes, which others have published. */
 void reply_opened(struct conn *c, uint64_t ticket, uint64_t version, const struct view *v,
 		  uint64_t bytes, int fd);
-/* bytes 0: there is no descriptor; device "": the value lies on none. */
 /* What has the device's worker? */
 void reply_offered(struct conn *c, uint64_t ticket, bool starting, bool usable, bool fourier);
+/* bytes 0: there is no descriptor; device "": the value lies on none. */
 void reply_exported(struct conn *c, uint64_t ticket, uint64_t bytes, const char *device,
 		    const char *uuid, int fd);
 void reply_leased(struct conn *c, uint64_t ticket, const struct extent *e);

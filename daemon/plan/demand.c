@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "../base/xalloc.h"
-#include "call/call.h"
 #include "demand_impl.h"
 
 #define NO_RECIPE 255
@@ -525,25 +524,9 @@ void demand_shorten(struct found *f, size_t n)
 	f->n = n;
 }
 
-/* Can the processor alone do it?  Lists are joined by nests where there are other devices. */
-static bool processors(const struct node *n)
-{
-	enum call_id call = call_of_op(n->op);
-
-	return call != CALL_END && call != CALL_JOIN && !call_row(call)->devices;
-}
-
-/* Must the two be planned apart?  What one device lacks must not take along what it would compute:
- * with bits of its own, beside values that lie there. */
-static bool must_part(const struct node *a, const struct node *b, const struct trace *t)
-{
-	return a->device != b->device ||
-	       (t->ndevice > 1 && a->device != NODE_ON_CPU && processors(a) != processors(b));
-}
-
 /* The oldest, as many as are planned at once and on one device.  Each operand of a list
  * counts as an operation, since it becomes a nest of its own. */
-static void shorten(struct found *f, const struct trace *t)
+static void shorten(struct found *f)
 {
 	size_t n = 0, checks = 0, weight = 0;
 
@@ -552,7 +535,7 @@ static void shorten(struct found *f, const struct trace *t)
 		weight += f->node[n]->nin > OP_OPERANDS ? f->node[n]->nin : 1;
 		if (n && weight > LIMIT_PARTITION_OPS)
 			break;
-		if (must_part(f->node[0], f->node[n], t) || checks > LIMIT_PARTITION_CHECKS)
+		if (f->node[n]->device != f->node[0]->device || checks > LIMIT_PARTITION_CHECKS)
 			break;
 	}
 	demand_shorten(f, n);
@@ -571,7 +554,7 @@ size_t demand_partition(struct partition **out, struct trace *t, struct version 
 	fail_dependents(&f, t);
 	if (!unfused)
 		*out = roll_cut(&f, t);
-	shorten(&f, t);
+	shorten(&f);
 	if (f.n && !*out) {
 		count_inner(&f, t);
 		choose_recipes(&f, t, want, n);

@@ -92,8 +92,6 @@ struct operand {
 	uint64_t imm[2];	 /* in the loop's dtype already */
 };
 
-#define NODE_ON_CPU 2 /* node.device */
-
 struct node {
 	uint16_t op;
 	uint8_t dtype; /* the head's */

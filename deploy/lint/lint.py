@@ -39,7 +39,7 @@ ORDER = (
     ("future", "base trace wire"),
     ("handover", "base trace future"),
     ("nest", "base call form"),
-    ("plan", "base call form trace nest"),
+    ("plan", "base form trace nest"),
     ("emit", "base lang call form contract"),
     ("compile", "base contract"),
     ("cache", "base call form contract emit compile"),

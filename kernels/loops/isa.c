@@ -6,6 +6,7 @@
 #include "isa.h"
 
 #include <cpuid.h>
+#include <stdatomic.h>
 
 enum isa_level isa_best(void)
 {
@@ -29,7 +30,7 @@ const char *isa_name(enum isa_level level)
 	return level >= 0 && level < ISA_END ? name[level] : "none";
 }
 
-bool isa_halves(void)
+static bool halves(void)
 {
 	unsigned a = 0, b = 0, c = 0, d = 0;
 
@@ -37,4 +38,17 @@ bool isa_halves(void)
 		return false;
 	/* The family: 0x0f, and what is to be added to it. */
 	return (a >> 8 & 0xf) + (a >> 20 & 0xff) == 0x19;
+}
+
+/* To ask the processor takes longer than a small product. */
+bool isa_halves(void)
+{
+	static _Atomic signed char known; /* 1: yes; -1: no */
+	signed char is = atomic_load_explicit(&known, memory_order_relaxed);
+
+	if (!is) {
+		is = halves() ? 1 : -1;
+		atomic_store_explicit(&known, is, memory_order_relaxed);
+	}
+	return is > 0;
 }

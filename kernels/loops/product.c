@@ -6,7 +6,6 @@
  * product, whichever takes less. */
 #include "product_strip.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 #include "isa.h"
@@ -115,19 +114,6 @@ struct columns {
 	product_strip_fn *fn;
 };
 
-/* To ask the processor takes longer than a small product. */
-static bool in_halves(void)
-{
-	static _Atomic signed char known;
-	signed char is = atomic_load_explicit(&known, memory_order_relaxed);
-
-	if (!is) {
-		is = isa_halves() ? 1 : -1;
-		atomic_store_explicit(&known, is, memory_order_relaxed);
-	}
-	return is > 0;
-}
-
 static struct columns columns_at(const struct product_loops *l, int64_t j, int64_t all)
 {
 	struct columns c = {.from = j, .lanes = l->wide_lanes, .vectors = 1, .fn = l->wide};
@@ -135,7 +121,7 @@ static struct columns columns_at(const struct product_loops *l, int64_t j, int64
 
 	/* Half a vector behind one takes less than a second one, where that takes two turns. */
 	bool halves = left <= l->wide_lanes + l->half_lanes && l->wide_lanes * l->bytes == 64 &&
-		      in_halves();
+		      isa_halves();
 
 	if (left > l->wide_lanes && !halves) {
 		c.vectors = 2;

@@ -106,9 +106,9 @@ def test_intermediate_results_are_fetched_only_when_read(gpu):
 @pytest.mark.parametrize("step", [
     "np.cumsum(v)", "np.sort(v)", "np.argsort(v)", "v[v > 1]", "np.nonzero(v > 1)[0]",
     "np.random.default_rng(1).random(136) * v"])
-def test_what_the_processor_does_alone_takes_nothing_else_along(gpu, step):
-    """Sorts, scans and masks have no code for GPUs.  What they read and what reads their
-    result has the bits of the device that was asked for: its log10 is not the processor's."""
+def test_library_steps_take_nothing_else_along(gpu, step):
+    """What they read and what reads their result has the bits of the device that was asked for:
+    its log10 is not the processor's."""
     a = gpu.talker()
     bits = "numpy.log10(numpy.arange(1, 137.)).tobytes().hex()"
     a.do("v = np.log10(np.arange(1, 137.)); alone = numpy.asarray(v).tobytes().hex()")

@@ -326,6 +326,10 @@ def test_no_library(made, library):
          "assert numpy.array_equal(numpy.asarray(np.fft.fft(np.asarray(a) * 1)), numpy.fft.fft(a))")
     assert t.calls() == 0
     assert ("cuFFT does not load" in t.gpu.daemon.log_text()) == (library == __file__)
+    # Whoever asks such a device all the same, as programs in C may, is answered by the processor.
+    t.do("from braze import _core\nx = np.asarray(a) * 1\n"
+         "y = numpy.asarray(_core.fourier('fft.fft', x, 1, 50))\n"
+         "assert numpy.allclose(y, numpy.fft.fft(a), rtol=1e-12)")
 
 
 def test_a_device_that_starts_is_waited_for():
