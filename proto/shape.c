@@ -52,16 +52,15 @@ enum status shape_count(int64_t *out, const struct shape *s, unsigned bytes, str
 {
 	uint64_t n = 1, most = LIMIT_ARRAY_BYTES;
 
+	/* An empty array has strides too: NumPy refuses those that pass 64 bits. */
 	for (int i = 0; i < s->ndim; i++) {
 		if (s->dim[i] < 0)
 			return err_set(err, E_INVALID, "negative dimensions are not allowed");
 		if (!s->dim[i])
 			most = INT64_MAX;
-	}
-	/* An empty array has strides too: NumPy refuses those that pass 64 bits. */
-	for (int i = 0; i < s->ndim; i++)
-		if (s->dim[i] && __builtin_mul_overflow(n, (uint64_t)s->dim[i], &n))
+		else if (__builtin_mul_overflow(n, (uint64_t)s->dim[i], &n))
 			n = UINT64_MAX;
+	}
 	if (n > most / (bytes ? bytes : 1))
 		return too_big(s, err);
 	*out = most == INT64_MAX ? 0 : (int64_t)n;

@@ -417,12 +417,12 @@ struct version *record_packed(struct trace *t, struct version *v, struct view *v
  * multiplies them all the same. */
 static void forget_strides(struct view *v)
 {
-	int64_t count;
-
-	if (shape_count(&count, &v->shape, 1, NULL) || count)
-		return;
-	memset(v->stride, 0, sizeof v->stride);
-	v->offset = 0;
+	for (unsigned i = 0; i < v->shape.ndim; i++)
+		if (!v->shape.dim[i]) {
+			memset(v->stride, 0, sizeof v->stride);
+			v->offset = 0;
+			return;
+		}
 }
 
 static enum status record_view(struct cursor *k)

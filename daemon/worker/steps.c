@@ -270,15 +270,6 @@ static enum status extend(int64_t *lo, int64_t *hi, int64_t n, int64_t stride, u
 	return OK;
 }
 
-/* Does one of the loops [from, to) have no turn? */
-static bool nothing(const int64_t *extent, unsigned from, unsigned to)
-{
-	for (unsigned l = from; l < to; l++)
-		if (extent[l] == 0)
-			return true;
-	return false;
-}
-
 /* Is the access touched once for each parallel point, whatever is reduced there? */
 static bool touched_once(const struct nest *spec, uint32_t a)
 {
@@ -292,27 +283,29 @@ static bool touched_once(const struct nest *spec, uint32_t a)
 enum status steps_reach(int64_t *lo, int64_t *hi, const struct command_step *s,
 			const struct nest *spec, uint32_t a, struct err *err)
 {
-	struct steps_operands o = steps_operands(s);
-	const int64_t *g = o.gather + 2 * nest_gather(spec, a);
+	const struct steps_operands o = steps_operands(s);
+	const int64_t *stride = o.stride + a * 8, *g = NULL;
 	unsigned loops = (unsigned)s->npar + s->nred;
+	bool no_point = false, no_term = false;
 	enum status st = OK;
 
 	*lo = *hi = 0;
-	for (unsigned l = 0; l < loops; l++)
+	for (unsigned l = 0; l < loops; l++) {
 		if (o.extent[l] < 0)
 			return err_set(err, E_INTERNAL, "an extent of a step is negative");
-	if (nothing(o.extent, 0, s->npar))
-		return OK;
-	if (nothing(o.extent, s->npar, loops)) {
-		if (!touched_once(spec, a))
-			return OK;
-		loops = s->npar;
+		no_point |= l < s->npar && o.extent[l] == 0;
+		no_term |= l >= s->npar && o.extent[l] == 0;
 	}
+	if (no_point || (no_term && !touched_once(spec, a)))
+		return OK;
+	if (no_term)
+		loops = s->npar;
 	*hi = dtype_row(spec->access[a].dtype)->bytes;
 	for (unsigned l = 0; l < loops && st == OK; l++)
-		st = extend(lo, hi, o.extent[l] - 1, o.stride[a * 8 + l], a, err);
+		st = extend(lo, hi, o.extent[l] - 1, stride[l], a, err);
 	if (st != OK || !spec->access[a].gather)
 		return st;
+	g = o.gather + 2 * nest_gather(spec, a);
 	if (g[0] < 1)
 		return err_set(err, E_INTERNAL, "access %u gathers from nothing", a);
 	return extend(lo, hi, g[0] - 1, g[1], a, err);
