@@ -189,6 +189,11 @@ def programs(campaign, name, seconds, jobs):
             if device["worker_deaths"]:
                 campaign.note(name, 0, [f"{device['worker_deaths']} deaths of the worker of "
                                         f"{device['name']}\n{complaints(daemon)}"])
+            if device["name"] == part.device and not device["runs"]:
+                campaign.note(name, 0, [f"{part.device} ran nothing\n{complaints(daemon)}"])
+        # The CPU would have the same bits: a kernel that does not compile would not be seen.
+        if part.device and f"cannot be had for {part.device}" in daemon.log_text():
+            campaign.note(name, 0, [f"plans of {part.device} on the CPU\n{complaints(daemon)}"])
         own_status = daemon.stop()
         if own_status:
             campaign.note(name, 0, [f"the daemon ended with {own_status}\n"
