@@ -3,18 +3,9 @@
 #include "call.h"
 
 #include "base/textbuf.h"
-#include "chosen.h"
-#include "compact.h"
-#include "draw.h"
-#include "fourier.h"
-#include "join.h"
-#include "product.h"
-#include "scan.h"
-#include "search.h"
-#include "sort.h"
 
 static const struct call_row rows[CALL_END] = {
-#define CALL(ID, stem, name, operands, written, work_ns, devices)                                  \
+#define CALL(ID, stem, name, of, operands, written, work_ns, devices)                              \
 	[CALL_##ID] = {                                                                            \
 		name,	     operands,	written,      devices,	   work_ns,	stem##_check,      \
 		stem##_work, stem##_us, stem##_units, stem##_name, stem##_print},
@@ -29,36 +20,14 @@ const struct call_row *call_row(unsigned call)
 
 enum call_id call_of_op(unsigned op)
 {
-	switch ((enum op_kind)op_row(op)->kind) {
-	case KIND_SCAN:
-		return CALL_SCAN;
-	case KIND_SORT:
-		return CALL_SORT;
-	case KIND_DRAW:
-		return CALL_DRAW;
-	case KIND_JOIN:
-		return CALL_JOIN;
-	case KIND_SEARCH:
-		return op == OP_INTERP ? CALL_INTERP : CALL_SEARCH;
-	case KIND_CHOSEN:
-		return CALL_CHOSEN;
-	case KIND_FOURIER:
-		return op == OP_IRFFT ? CALL_FOURIER_REAL : CALL_FOURIER;
-	default:
-		break;
-	}
-	switch (op) {
-	case OP_MATMUL:
-		return CALL_PRODUCT;
-	case OP_RANKS:
-		return CALL_RANKS;
-	case OP_COMPACT:
-		return CALL_COMPACT;
-	case OP_PLACES:
-		return CALL_PLACES;
-	default:
-		return CALL_END;
-	}
+	enum op_kind kind = (enum op_kind)op_row(op)->kind;
+
+#define CALL(ID, stem, name, of, ...)                                                              \
+	if (of)                                                                                    \
+		return CALL_##ID;
+#include "calls.def"
+#undef CALL
+	return CALL_END;
 }
 
 void call_kind(struct call_kind *out, const struct plan_call *c)

@@ -15,7 +15,7 @@
 struct textbuf;
 
 enum call_id {
-#define CALL(ID, stem, name, operands, written, work_ns, devices) CALL_##ID,
+#define CALL(ID, ...) CALL_##ID,
 #include "calls.def"
 #undef CALL
 	CALL_END
@@ -125,5 +125,16 @@ enum status call_check(const struct plan_call *c, struct err *err) MUST_USE;
 /* What the time of a call depends on, as a text: its name, sizes and layout. */
 void call_key(struct textbuf *t, const struct plan_call *c);
 _Static_assert(LIMIT_NDIM <= 8, "a bit of `counted` for each loop");
+
+/* What each row of calls.def names, as struct call_row has it. */
+#define CALL(ID, stem, ...)                                                                        \
+	enum status stem##_check(const struct plan_call *c, struct err *err) MUST_USE;             \
+	uint64_t stem##_work(const struct plan_call *c);                                           \
+	double stem##_us(const struct plan_call *c);                                               \
+	void stem##_units(struct call_units *out, const struct plan_call *c, bool device);         \
+	void stem##_name(struct textbuf *t, const struct plan_call *c);                            \
+	void stem##_print(struct textbuf *t, const struct plan_call *c);
+#include "calls.def"
+#undef CALL
 
 #endif

@@ -22,12 +22,4 @@ void chosen_of(struct compact_mask *mask, struct compact_ranks *ranks, const str
 /* The reduction of an operation computed in type `of`, and the type in which its tree is. */
 unsigned chosen_tree(unsigned *dtype, unsigned op, unsigned of);
 
-/* As struct call_row has them. */
-enum status chosen_check(const struct plan_call *c, struct err *err) MUST_USE;
-uint64_t chosen_work(const struct plan_call *c);
-double chosen_us(const struct plan_call *c);
-void chosen_units(struct call_units *out, const struct plan_call *c, bool device);
-void chosen_name(struct textbuf *t, const struct plan_call *c);
-void chosen_print(struct textbuf *t, const struct plan_call *c);
-
 #endif

@@ -35,24 +35,4 @@ void compact_places_of(struct compact_mask *mask, struct compact_ranks *ranks,
 /* The block that a unit of COMPACT is of, and the elements of its rows: [*lo, *hi). */
 int64_t compact_unit(int64_t *lo, int64_t *hi, const struct plan_call *c, int64_t unit);
 
-/* As struct call_row has them. */
-enum status compact_ranks_check(const struct plan_call *c, struct err *err) MUST_USE;
-uint64_t compact_ranks_work(const struct plan_call *c);
-double compact_ranks_us(const struct plan_call *c);
-void compact_ranks_units(struct call_units *out, const struct plan_call *c, bool device);
-void compact_ranks_name(struct textbuf *t, const struct plan_call *c);
-void compact_ranks_print(struct textbuf *t, const struct plan_call *c);
-enum status compact_check(const struct plan_call *c, struct err *err) MUST_USE;
-uint64_t compact_work(const struct plan_call *c);
-double compact_us(const struct plan_call *c);
-void compact_units(struct call_units *out, const struct plan_call *c, bool device);
-void compact_name(struct textbuf *t, const struct plan_call *c);
-void compact_print(struct textbuf *t, const struct plan_call *c);
-enum status compact_places_check(const struct plan_call *c, struct err *err) MUST_USE;
-uint64_t compact_places_work(const struct plan_call *c);
-double compact_places_us(const struct plan_call *c);
-void compact_places_units(struct call_units *out, const struct plan_call *c, bool device);
-void compact_places_name(struct textbuf *t, const struct plan_call *c);
-void compact_places_print(struct textbuf *t, const struct plan_call *c);
-
 #endif

@@ -12,12 +12,4 @@
 
 #define DRAW_UNIT 8192 /* a multiple of DRAW_GROUP */
 
-/* As struct call_row has them. */
-enum status draw_check(const struct plan_call *c, struct err *err) MUST_USE;
-uint64_t draw_work(const struct plan_call *c);
-double draw_us(const struct plan_call *c);
-void draw_units(struct call_units *out, const struct plan_call *c, bool device);
-void draw_name(struct textbuf *t, const struct plan_call *c);
-void draw_print(struct textbuf *t, const struct plan_call *c);
-
 #endif

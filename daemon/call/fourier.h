@@ -36,18 +36,4 @@ unsigned fourier_bytes(const struct fourier *f, unsigned x);
 /* Can a library be told how the first two operands lie?  Loops and strides are those of a call. */
 bool fourier_fits(const struct plan_call *c);
 
-/* As struct call_row has them. */
-enum status fourier_check(const struct plan_call *c, struct err *err) MUST_USE;
-uint64_t fourier_work(const struct plan_call *c);
-double fourier_us(const struct plan_call *c);
-void fourier_units(struct call_units *out, const struct plan_call *c, bool device);
-void fourier_name(struct textbuf *t, const struct plan_call *c);
-void fourier_print(struct textbuf *t, const struct plan_call *c);
-enum status fourier_real_check(const struct plan_call *c, struct err *err) MUST_USE;
-uint64_t fourier_real_work(const struct plan_call *c);
-double fourier_real_us(const struct plan_call *c);
-void fourier_real_units(struct call_units *out, const struct plan_call *c, bool device);
-void fourier_real_name(struct textbuf *t, const struct plan_call *c);
-void fourier_real_print(struct textbuf *t, const struct plan_call *c);
-
 #endif

@@ -23,12 +23,4 @@ struct join_cut {
 /* Of a call that was checked. */
 void join_cut(struct join_cut *out, const struct plan_call *c);
 
-/* As struct call_row has them. */
-enum status join_check(const struct plan_call *c, struct err *err) MUST_USE;
-uint64_t join_work(const struct plan_call *c);
-double join_us(const struct plan_call *c);
-void join_units(struct call_units *out, const struct plan_call *c, bool device);
-void join_name(struct textbuf *t, const struct plan_call *c);
-void join_print(struct textbuf *t, const struct plan_call *c);
-
 #endif

@@ -197,6 +197,7 @@ double product_us(const struct plan_call *c)
 	return flops / FLOPS_PER_US;
 }
 
+/* On a GPU a unit is a row of C over all batches. */
 void product_units(struct call_units *out, const struct plan_call *c, bool device)
 {
 	struct product_cut cut = {0};

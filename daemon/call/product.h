@@ -53,12 +53,4 @@ bool product_cut(struct product_cut *out, const struct product *p) MUST_USE;
 /* Multiplications of real numbers, at most UINT64_MAX / 2. */
 uint64_t product_multiplications(const struct product *p);
 
-/* As struct call_row has them.  On a GPU a unit is a row of C over all batches. */
-enum status product_check(const struct plan_call *c, struct err *err) MUST_USE;
-uint64_t product_work(const struct plan_call *c);
-double product_us(const struct plan_call *c);
-void product_units(struct call_units *out, const struct plan_call *c, bool device);
-void product_name(struct textbuf *t, const struct plan_call *c);
-void product_print(struct textbuf *t, const struct plan_call *c);
-
 #endif

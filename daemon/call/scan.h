@@ -13,12 +13,4 @@
 /* The lanes of a call that was checked, with no loops and addresses yet. */
 void scan_of(struct scan_call *out, struct scan_cut *cut, const struct plan_call *c);
 
-/* As struct call_row has them. */
-enum status scan_check(const struct plan_call *c, struct err *err) MUST_USE;
-uint64_t scan_work(const struct plan_call *c);
-double scan_us(const struct plan_call *c);
-void scan_units(struct call_units *out, const struct plan_call *c, bool device);
-void scan_name(struct textbuf *t, const struct plan_call *c);
-void scan_print(struct textbuf *t, const struct plan_call *c);
-
 #endif

@@ -17,18 +17,4 @@ enum { SEARCH_LOOP_NEEDLES, SEARCH_LOOP_AMONG, SEARCH_LOOPS };
  * the first one. */
 int64_t search_of(struct search_patch *out, const struct plan_call *c, int64_t lo, int64_t hi);
 
-/* As struct call_row has them. */
-enum status search_check(const struct plan_call *c, struct err *err) MUST_USE;
-uint64_t search_work(const struct plan_call *c);
-double search_us(const struct plan_call *c);
-void search_units(struct call_units *out, const struct plan_call *c, bool device);
-void search_name(struct textbuf *t, const struct plan_call *c);
-void search_print(struct textbuf *t, const struct plan_call *c);
-enum status search_lines_check(const struct plan_call *c, struct err *err) MUST_USE;
-uint64_t search_lines_work(const struct plan_call *c);
-double search_lines_us(const struct plan_call *c);
-void search_lines_units(struct call_units *out, const struct plan_call *c, bool device);
-void search_lines_name(struct textbuf *t, const struct plan_call *c);
-void search_lines_print(struct textbuf *t, const struct plan_call *c);
-
 #endif

@@ -16,12 +16,4 @@ void sort_of(struct sort_call *out, struct sort_cut *cut, const struct plan_call
 /* Give a call its scratch operand's layout; bytes of it. */
 uint64_t sort_add_scratch(struct plan_call *c);
 
-/* As struct call_row has them. */
-enum status sort_check(const struct plan_call *c, struct err *err) MUST_USE;
-uint64_t sort_work(const struct plan_call *c);
-double sort_us(const struct plan_call *c);
-void sort_units(struct call_units *out, const struct plan_call *c, bool device);
-void sort_name(struct textbuf *t, const struct plan_call *c);
-void sort_print(struct textbuf *t, const struct plan_call *c);
-
 #endif

@@ -94,7 +94,7 @@ enum status worker_copy(struct worker *w, const struct command_step *s, struct e
 enum status worker_call(struct worker *w, const struct command_step *s, struct err *err) MUST_USE;
 /* worker_<stem>.c: what a library step does, for each row of call/calls.def.  On the command
  * thread, which uses the pool. */
-#define CALL(ID, stem, name, operands, written, work_ns, devices)                                  \
+#define CALL(ID, stem, ...)                                                                        \
 	enum status worker_##stem(const struct worker_call *x, struct err *err) MUST_USE;
 #include "call/calls.def"
 #undef CALL

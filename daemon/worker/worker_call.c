@@ -6,7 +6,7 @@
 typedef enum status call_fn(const struct worker_call *x, struct err *err);
 
 static call_fn *const run[CALL_END] = {
-#define CALL(ID, stem, name, operands, written, work_ns, devices) [CALL_##ID] = worker_##stem,
+#define CALL(ID, stem, ...) [CALL_##ID] = worker_##stem,
 #include "call/calls.def"
 #undef CALL
 };
