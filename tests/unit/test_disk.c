@@ -336,7 +336,7 @@ Test(disk, a_fifo_a_link_and_a_folder_in_an_entrys_place_do_no_harm)
 /* Entries k0 to k3, whose uses the file system can tell apart. */
 static void put_four(struct disk *d, const char *code)
 {
-	char key[8];
+	char key[16];
 
 	for (int i = 0; i < 4; i++) {
 		snprintf(key, sizeof key, "k%d", i);
@@ -365,7 +365,7 @@ Test(disk, the_oldest_use_is_evicted_first)
 Test(disk, an_entry_written_again_counts_once)
 {
 	struct disk *d = open_disk("gcc", 1 << 20);
-	char code[1024], big[801], key[8], path[128];
+	char code[1024], big[801], key[16], path[128];
 	struct stat entry;
 
 	memset(big, 'x', 800);
