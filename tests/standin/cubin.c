@@ -9,7 +9,7 @@
 
 bool cubin_is(const void *image)
 {
-	return !memcmp(image, ELFMAG, SELFMAG);
+	return !strncmp(image, ELFMAG, SELFMAG); /* a text may be shorter */
 }
 
 static size_t larger(size_t a, size_t b)
