@@ -484,9 +484,10 @@ typedef struct braze_published {
 	char key[33];	  /* to: "key"; else "" */
 } braze_published;
 /* Publish a's value, waiting for it.  Without a copy where it has memory of its own and a shows all
- * of it: results of 64 MiB and more, and those recorded under braze_set_shared; from that memory
- * others read, once.  to: who may open it besides this user: "nobody", "user:NAME", "group:NAME"
- * (names or numbers), "key": who has the key that is returned; NULL: as the name's last version. */
+ * of it: most results of 64 MiB and more, and those recorded under braze_set_shared; from that
+ * memory others read, once.  to: who may open it besides this user: "nobody", "user:NAME",
+ * "group:NAME" (names or numbers), "key": who has the key that is returned; NULL: as the name's
+ * last version. */
 BRAZE_API int braze_publish(braze_published *out, braze_array *a, const char *name, const char *to,
 			    braze_check_fn *check, void *data, braze_error *err);
 /* The name ends; who has opened its versions keeps them.  BRAZE_E_UNPUBLISHED: there is none. */

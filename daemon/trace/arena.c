@@ -489,57 +489,84 @@ static bool take_top(struct arena *a, struct extent *out, uint64_t size, uint64_
 	return true;
 }
 
-/* Of the last `most` extents in a list one of at least so many bytes. */
-static bool take_from(struct list *l, struct extent *out, uint64_t bytes, uint64_t align,
-		      uint32_t most)
+/* Of the last `most` extents in a list one of at least so many bytes, counted from 1; 0: there is
+ * none. */
+static uint32_t look_for(const struct list *l, uint64_t bytes, uint64_t align, uint32_t most)
 {
-	for (uint32_t i = l->n; i > 0 && l->n - i < most; i--) {
-		struct extent e = l->item[i - 1];
+	for (uint32_t i = l->n; i > 0 && l->n - i < most; i--)
+		if (!(l->item[i - 1].offset & (align - 1)) && l->item[i - 1].bytes >= bytes)
+			return i;
+	return 0;
+}
 
-		if (e.offset & (align - 1) || e.bytes < bytes)
-			continue;
-		*out = list_take(l, i - 1);
+/* How an extent for so many bytes is looked for. */
+struct fit {
+	unsigned c;
+	uint64_t size, least; /* of what its class has; of what lies in the class below */
+	uint64_t align;
+};
+
+static struct fit fit_of(uint64_t bytes)
+{
+	struct fit f = {.align = bytes >= PAGE_FROM ? PAGE : GRAIN};
+
+	f.c = class_up(bytes ? bytes : 1, &f.size);
+	if (f.align == PAGE)
+		f.size = (f.size + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+	f.least = (bytes + f.align - 1) & ~(f.align - 1);
+	return f;
+}
+
+/* A warm extent, as look_for, and its class.  What was imported has no more bytes than it needs, so
+ * it is free in the class below. */
+static uint32_t look_warm(const struct arena *a, const struct fit *f, unsigned *c)
+{
+	uint32_t i = look_for(&a->warm[f->c], f->size, f->align, UINT32_MAX);
+
+	*c = f->c;
+	if (i || !f->c)
+		return i;
+	*c = f->c - 1;
+	return look_for(&a->warm[*c], f->least, f->align, LOOK);
+}
+
+bool arena_has_warm(const struct arena *a, uint64_t bytes)
+{
+	struct fit f = fit_of(bytes);
+	unsigned c = 0;
+
+	return look_warm(a, &f, &c) > 0;
+}
+
+static bool take_class(struct arena *a, struct extent *out, const struct fit *f)
+{
+	unsigned c = 0;
+	uint32_t i = look_warm(a, f, &c);
+
+	if (i) {
+		*out = list_take(&a->warm[c], i - 1);
+		a->stats.warm_bytes -= out->bytes;
 		return true;
 	}
-	return false;
-}
-
-static bool take_warm(struct arena *a, struct extent *out, unsigned c, uint64_t bytes,
-		      uint64_t align, uint32_t most)
-{
-	if (!take_from(&a->warm[c], out, bytes, align, most))
+	i = look_for(&a->cold[f->c], f->size, f->align, UINT32_MAX);
+	if (!i)
 		return false;
-	a->stats.warm_bytes -= out->bytes;
-	return true;
-}
-
-/* What was imported has no more bytes than it needs, so it is free in the class below. */
-static bool take_class(struct arena *a, struct extent *out, unsigned c, uint64_t size,
-		       uint64_t bytes, uint64_t align)
-{
-	if (take_warm(a, out, c, size, align, UINT32_MAX) ||
-	    (c && take_warm(a, out, c - 1, bytes, align, LOOK)))
-		return true;
-	if (!take_from(&a->cold[c], out, size, align, UINT32_MAX))
-		return false;
+	*out = list_take(&a->cold[f->c], i - 1);
 	a->stats.fresh_bytes += out->bytes;
 	return true;
 }
 
 enum status arena_alloc(struct arena *a, struct extent *out, uint64_t bytes, struct err *err)
 {
-	uint64_t size, align = bytes >= PAGE_FROM ? PAGE : GRAIN;
-	unsigned c;
+	struct fit f;
 
 	if (bytes > a->bytes)
 		goto full;
-	c = class_up(bytes ? bytes : 1, &size);
-	if (align == PAGE)
-		size = (size + PAGE - 1) & ~(uint64_t)(PAGE - 1);
-	if (!take_class(a, out, c, size, (bytes + align - 1) & ~(align - 1), align) &&
-	    !first_fit(a, out, size, align) && !take_top(a, out, size, align)) {
+	f = fit_of(bytes);
+	if (!take_class(a, out, &f) && !first_fit(a, out, f.size, f.align) &&
+	    !take_top(a, out, f.size, f.align)) {
 		merge_free(a);
-		if (!first_fit(a, out, size, align) && !take_top(a, out, size, align))
+		if (!first_fit(a, out, f.size, f.align) && !take_top(a, out, f.size, f.align))
 			goto full;
 	}
 	a->allocs++;

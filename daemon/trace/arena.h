@@ -57,6 +57,8 @@ uint64_t arena_trim(struct arena *a);
  * always this connection's own. */
 enum status arena_alloc(struct arena *a, struct extent *out, uint64_t bytes,
 			struct err *err) MUST_USE;
+/* Would it come with memory that is there? */
+bool arena_has_warm(const struct arena *a, uint64_t bytes);
 void arena_free(struct arena *a, const struct extent *e);
 /* The same of one that came without memory and that no job has touched: it is to have none again.
  */

@@ -185,20 +185,31 @@ static enum status make(struct share **out, struct trace *t, uint64_t bytes, uin
  *
  * Fresh pages cost more than most computations on them, so a loop gets back what it freed. */
 
+/* One of just this size, as what lies behind the value is shared with it; else the end. */
+static struct share **find_spare(struct trace *t, uint64_t bytes)
+{
+	struct share **at = &t->spare;
+
+	while (*at && (*at)->bytes != bytes)
+		at = &(*at)->spare;
+	return at;
+}
+
+bool share_has_spare(struct trace *t, uint64_t bytes)
+{
+	return *find_spare(t, bytes);
+}
+
 static struct share *take_spare(struct trace *t, uint64_t bytes)
 {
-	for (struct share **at = &t->spare; *at; at = &(*at)->spare) {
-		struct share *h = *at;
+	struct share **at = find_spare(t, bytes), *h = *at;
 
-		/* Of just this size: what lies behind the value is shared with it. */
-		if (h->bytes != bytes)
-			continue;
-		*at = h->spare;
-		t->spare_bytes -= bytes;
-		h->refs = 1;
-		return h;
-	}
-	return NULL;
+	if (!h)
+		return NULL;
+	*at = h->spare;
+	t->spare_bytes -= bytes;
+	h->refs = 1;
+	return h;
 }
 
 static void drop_spare(struct trace *t)

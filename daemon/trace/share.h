@@ -59,6 +59,8 @@ void share_start(struct shares *all, struct uv_loop_s *loop, const struct share_
 /* After the last session has ended. */
 void share_finish(struct shares *all);
 
+/* Did the session free just so many bytes, and are they kept for it? */
+bool share_has_spare(struct trace *t, uint64_t bytes);
 /* Memory for a value of so many bytes, more than 0, with one reference.  E_LIMIT: its user has
  * `most` of them; E_SYSTEM, E_NOMEM: the system gives none. */
 enum status share_take(struct share **out, struct trace *t, uint64_t bytes, uint32_t most,

@@ -160,6 +160,9 @@ static bool place_apart(struct trace *t, struct storage *s)
 	if (!t->shares || t->leaving || !s->bytes || s->home == HOME_ARENA ||
 	    (!wanted && s->bytes < t->share_from))
 		return false;
+	/* Fresh pages cost more than most computations on them. */
+	if (!wanted && !share_has_spare(t, s->bytes) && arena_has_warm(t->arena, s->bytes))
+		return false;
 	/* What is large anyway leaves room for what is to be published. */
 	return share_take(&s->share, t, s->bytes, wanted ? LIMIT_SHARES : LIMIT_SHARES / 2,
 			  &ignored) == OK;

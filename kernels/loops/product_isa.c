@@ -473,6 +473,15 @@ FIRST(f64, double, WIDE)
 #else
 #define JOINED 1
 #endif
+#define PAGE  4096
+#define AHEAD (4 * PAGE)
+/* A line of each page: processors read ahead within a page, and the address of the next one takes
+ * as long to be found as its memory to answer. */
+ALWAYS void ask_pages(const char *p, int bytes)
+{
+	for (int i = 0; i < bytes; i += PAGE)
+		__builtin_prefetch(p + i);
+}
 #define DOTS_AT(t, T, B)                                                                           \
 	/* n products from element `done` of the rows on. */                                       \
 	ALWAYS void dots_block_##t(T *to, const char *const *a, const char *b, int64_t done,       \
@@ -523,14 +532,19 @@ FIRST(f64, double, WIDE)
 			to[r] = lane[0];                                                           \
 		}                                                                                  \
 	}                                                                                          \
-	ALWAYS void dots_joined_##t(char *to, const char *const *a, const char *b, int64_t n)      \
+	ALWAYS void dots_joined_##t(char *to, const char *const *a, const char *b, int64_t n,      \
+				    int64_t next)                                                  \
 	{                                                                                          \
+		enum { BLOCK = TREE_BLOCK * sizeof(T) };                                           \
 		T stack[8][JOINED], s[JOINED];                                                     \
 		int sp = 0;                                                                        \
                                                                                                    \
 		for (int64_t done = 0, block = 1; done < n; done += TREE_BLOCK, block++) {         \
 			int64_t left = n - done < TREE_BLOCK ? n - done : TREE_BLOCK;              \
+			int64_t at = done * (int)sizeof(T) + AHEAD, row = n * (int)sizeof(T);      \
                                                                                                    \
+			for (int r = 0; r < JOINED; r++)                                           \
+				ask_pages(a[r] + (at < row ? at : next + at - row), BLOCK);        \
 			dots_block_##t(s, a, b + done * (int)sizeof(T), done, left);               \
 			for (int64_t m = block; !(m & 1); m >>= 1, sp--)                           \
 				for (int r = 0; r < JOINED; r++)                                   \
@@ -545,8 +559,10 @@ FIRST(f64, double, WIDE)
 	}                                                                                          \
 	static void dots_##t(char *to, const char *const *a, const char *b, int64_t n)             \
 	{                                                                                          \
+		int64_t next = JOINED * (a[1] - a[0]);                                             \
+                                                                                                   \
 		for (int r = 0; r < PRODUCT_DOTS; r += JOINED)                                     \
-			dots_joined_##t(to + r * (int)sizeof(T), a + r, b, n);                     \
+			dots_joined_##t(to + r * (int)sizeof(T), a + r, b, n, next);               \
 	}
 #define DOT(t, T, B) DOT_AT(t, T, B)
 DOT(f32, float, WIDE)

@@ -105,6 +105,27 @@ Test(arena, what_has_no_memory_yet_is_told)
 	cr_assert_eq(fresh(), before + 16 * MIB);
 }
 
+Test(arena, what_would_come_with_memory_is_told)
+{
+	struct extent x = alloc(70 * MIB), y = alloc(3 * MIB), z;
+
+	cr_assert_not(arena_has_warm(a, 70 * MIB));
+	arena_free(a, &x);
+	cr_assert(arena_has_warm(a, 70 * MIB));
+	cr_assert(arena_has_warm(a, 69 * MIB), "of the same class");
+	cr_assert_not(arena_has_warm(a, 40 * MIB), "too much would be held");
+	cr_assert_not(arena_has_warm(a, 90 * MIB));
+	cr_assert_not(arena_has_warm(a, 3 * MIB));
+	arena_free(a, &y);
+	cr_assert(arena_has_warm(a, 3 * MIB));
+	z = alloc(70 * MIB);
+	cr_assert_eq(z.offset, x.offset);
+	cr_assert_not(arena_has_warm(a, 70 * MIB));
+	arena_trim(a);
+	uv_run(&loop, UV_RUN_DEFAULT); /* it is punched out */
+	cr_assert_not(arena_has_warm(a, 3 * MIB));
+}
+
 Test(arena, what_no_job_has_touched_is_fresh_again)
 {
 	struct arena_stats before, after;
