@@ -179,6 +179,8 @@ bool near_stretches(struct near_stretch *t, uint64_t work, uint64_t bytes)
 		t->used = true;
 		return true;
 	}
+	if (near_was_told(t))
+		return false;
 	near_tell(t, work);
 	/* Once it has proved right, a stretch in which nothing is near for its sake costs nothing.
 	 */
@@ -209,7 +211,7 @@ void near_stretch_end(struct near_stretch *t)
 			t->calm = 0;
 	}
 	t->work = t->passed = t->told = t->far = t->lost = 0;
-	t->ntold = t->hurried = 0;
+	t->ntold = t->parts = t->hurried = 0;
 	t->used = false;
 }
 

@@ -64,6 +64,7 @@ struct near_stretch {
 	uint64_t
 		told; /* of what was passed over, and of what waited for it as far as it is known */
 	uint32_t ntold; /* operations of it */
+	uint32_t parts; /* recorded next, of an operation in place that has been told as a whole */
 	uint64_t far;	/* operations recorded and sent */
 	uint64_t ahead; /* those that only a question for memory took along: not counted yet */
 	/* What recording small operations took more than they would have taken here; and how often
@@ -282,11 +283,23 @@ static inline void near_told(struct near_stretch *t, uint64_t work)
 	t->ntold++;
 }
 
-/* The same of one that would take so much work here. */
+/* Has the work of what is recorded been told already? */
+static inline bool near_was_told(struct near_stretch *t)
+{
+	if (likely(!t->parts))
+		return false;
+	t->parts--;
+	t->ntold++;
+	return true;
+}
+
+/* An operation is recorded that would take so much work here. */
 static inline void near_tell(struct near_stretch *t, uint64_t work)
 {
 	uint64_t gain = work / 2; /* the daemon has threads, and fuses */
 
+	if (near_was_told(t))
+		return;
 	near_told(t, work);
 	if (gain <= NEAR_FAR)
 		t->lost += NEAR_FAR - gain;

@@ -294,21 +294,23 @@ static uint64_t work_in_place(uint64_t work, enum op op)
 	return work == NEAR_NEVER || op_row(op)->cost >= 10 ? work : work / 2;
 }
 
-/* Is it small?  If not, the operation and assignment recorded in its place tell of it. */
+/* Is it small?  If not, an operation and an assignment are recorded in its place, which would tell
+ * of work that nothing in place takes. */
 static bool fits_in_place(struct near *n, const struct braze_array *dst, enum op op)
 {
 	unsigned d = dst->view.dtype;
 	uint64_t work = work_in_place(near_work(n, op, d, dst->count), op);
 	uint64_t bytes = near_bytes(d, dst->count);
 	struct near_stretch *t = &n->stretch;
-	uint64_t told = t->told, lost = t->lost;
 	uint32_t ntold = t->ntold;
 
+	t->parts = 0;
 	if (near_spares(n, dst, work, bytes) || near_fits(n, work, bytes))
 		return true;
-	t->told = told;
-	t->lost = lost;
-	t->ntold = ntold;
+	if (t->ntold != ntold) {
+		t->ntold = ntold;
+		t->parts = 2;
+	}
 	return false;
 }
 

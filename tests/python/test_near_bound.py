@@ -90,6 +90,42 @@ def test_what_is_updated_where_it_lies_takes_half():
     assert numpy.allclose(c, want + 9)
 
 
+@pytest.mark.parametrize(("n", "near"), [(300_000, 1), (450_000, 1), (520_000, 0)])
+def test_the_bound_rises_by_what_an_update_takes_where_it_lies(n, near):
+    c, d = arrays(1, 2, n=n)
+    want = numpy.asarray(c) + 10 + 5 * numpy.asarray(d)
+
+    def update():
+        nonlocal c
+        c += 1.0
+        braze.wait(c)
+
+    # The first falls from the bound that a session begins with.
+    counts = stretches(update, 10)
+    assert counts[-2:] == [near] * 2 and counts[:CALM] == [0] * CALM
+
+    # An array as an operand, and what is told of one is not told of what follows it.
+    def another():
+        nonlocal c
+        c += d
+        braze.wait(c)
+
+    assert stretches(another, 5) == [near] * 5
+    assert numpy.allclose(c, want)
+
+
+def test_what_follows_an_update_is_told_by_itself():
+    c, a, b = arrays(1, 2, 3, n=300_000)
+
+    def update():
+        nonlocal c
+        c += 1.0
+        braze.wait(c, a + b)
+
+    assert sum(stretches(update, 12)) == 0  # 90 and 180 us are more than a trip
+    assert numpy.allclose(a + b, numpy.asarray(a) + numpy.asarray(b))
+
+
 def sieve(m, n):
     prime = m.ones(n + 1, bool)
     prime[:2] = False

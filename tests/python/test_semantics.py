@@ -372,12 +372,12 @@ def test_iteration_and_unpacking():
 
 
 def test_results_stay_lazy_until_read():
-    a = np.ones(100000)
+    a = np.ones(1_000_000)  # more than any bound computes in a call
     before = braze.counters()["demands"]
     s = (a * 2 + 1).sum() / 3
     t = s * 2
     assert braze.counters()["demands"] == before
-    assert float(t) == 200000
+    assert float(t) == 2_000_000
     assert braze.counters()["demands"] > before
 
 
