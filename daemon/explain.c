@@ -6,6 +6,7 @@
 #include "base/textbuf.h"
 #include "brazed.h"
 #include "cache/cache.h"
+#include "call/product_way.h"
 #include "plan/plancache.h"
 
 #define STEPS_MAX	64 /* that are told of a plan */
@@ -39,6 +40,24 @@ static void put_code(struct textbuf *t, const struct kernel *k)
 	textbuf_put(t, "; runs: %llu", (unsigned long long)k->runs);
 }
 
+/* What a GPU's worker does a product by. */
+static void put_way(struct textbuf *t, const struct plan_call *c)
+{
+	uint64_t base[3];
+	struct product_choice choice;
+	struct product p;
+
+	for (unsigned x = 0; x < 3; x++)
+		base[x] = (uint64_t)c->operand[x].offset | (uint64_t)c->operand[x].move;
+	product_of(&p, c);
+	choice = product_choose(&p, base);
+	if (choice.way == PRODUCT_BY_KERNEL)
+		textbuf_put(t, ", by braze's own kernel: %s", choice.why);
+	else
+		textbuf_put(t, ", by cuBLAS%s",
+			    choice.way == PRODUCT_PACKED ? ", operands packed" : "");
+}
+
 static void put_step(struct textbuf *t, uint32_t number, const struct plan_step *s, uint8_t device)
 {
 	const struct kernel *k = s->kernel[device];
@@ -47,6 +66,8 @@ static void put_step(struct textbuf *t, uint32_t number, const struct plan_step 
 	textbuf_put(t, "  step %u: ", number);
 	if (s->kind == STEP_CALL) {
 		call_row(s->call->call)->put_name(t, s->call);
+		if (device && s->call->call == CALL_PRODUCT)
+			put_way(t, s->call);
 	} else {
 		nest_operations(text, sizeof text, s->nest);
 		textbuf_put(t, "kernel %u (%s), loops", k->id, text);

@@ -132,3 +132,66 @@ template <class T> BZ_FN void bz_matmul_tiles(const bz_product &P)
 	{                                                                                          \
 		bz_matmul_tiles<T>(P);                                                             \
 	}
+
+/* ---- For a library ---- */
+
+/* contract/cuda_abi.h's struct cuda_move_args. */
+struct bz_move {
+	bz_i64 count, rows, cols, high, width;
+	bz_address dense, loose;
+	bz_i64 row, col, step;
+};
+
+/* Matrices as a library wants them.  Neighbours in memory are neighbouring threads' on both sides. */
+template <class T> BZ_FN void bz_pack_tiles(const bz_move &P)
+{
+	__shared__ T tile[BZ_SIDE][BZ_SIDE + 4];
+	const bz_i64 wide = (P.width + BZ_SIDE - 1) / BZ_SIDE, tall = (P.high + BZ_SIDE - 1) / BZ_SIDE;
+	const bool along = P.col < P.row;
+
+	for (bz_i64 t = blockIdx.x; t < P.count * tall * wide; t += gridDim.x) {
+		const bz_i64 j0 = t % wide * BZ_SIDE, i0 = t / wide % tall * BZ_SIDE, at = t / wide / tall;
+
+		for (int i = threadIdx.x; i < BZ_SIDE * BZ_SIDE; i += BZ_THREADS) {
+			const int x = along ? i / BZ_SIDE : i % BZ_SIDE, y = along ? i % BZ_SIDE : i / BZ_SIDE;
+			T v = bz_number<T>(0);
+
+			if (i0 + x < P.rows && j0 + y < P.cols)
+				v = bz_ld<T>(P.loose + at * P.step + (i0 + x) * P.row + (j0 + y) * P.col);
+			tile[x][y] = v;
+		}
+		__syncthreads();
+		for (int i = threadIdx.x; i < BZ_SIDE * BZ_SIDE; i += BZ_THREADS) {
+			const bz_i64 x = i0 + i / BZ_SIDE, y = j0 + i % BZ_SIDE;
+
+			if (x < P.high && y < P.width)
+				bz_st<T>(P.dense + ((at * P.high + x) * P.width + y) * (bz_i64)sizeof(T),
+					 tile[i / BZ_SIDE][i % BZ_SIDE]);
+		}
+		__syncthreads();
+	}
+}
+
+/* Sums in S become elements. */
+template <class T, class S> BZ_FN void bz_store_sums(const bz_move &P)
+{
+	const bz_i64 step = (bz_i64)gridDim.x * BZ_THREADS;
+
+	for (bz_i64 i = (bz_i64)blockIdx.x * BZ_THREADS + threadIdx.x; i < P.count * P.rows * P.cols; i += step) {
+		const bz_i64 y = i % P.cols, x = i / P.cols % P.rows, at = i / P.cols / P.rows;
+		const S v = bz_ld<S>(P.dense + ((at * P.high + x) * P.width + y) * (bz_i64)sizeof(S));
+
+		bz_st<T>(P.loose + at * P.step + x * P.row + y * P.col, bz_cast<S, T>(v));
+	}
+}
+
+#define BZ_MATMUL_PACK(T)                                                                          \
+	extern "C" __global__ void __launch_bounds__(BZ_THREADS) bz_matmul_pack(const bz_move P)   \
+	{                                                                                          \
+		bz_pack_tiles<T>(P);                                                               \
+	}
+#define BZ_MATMUL_STORE(T, S)                                                                      \
+	extern "C" __global__ void __launch_bounds__(BZ_THREADS) bz_matmul_store(const bz_move P)  \
+	{                                                                                          \
+		bz_store_sums<T, S>(P);                                                            \
+	}

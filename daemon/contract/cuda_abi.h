@@ -92,7 +92,9 @@ struct cuda_args {
 	X(bz_matmul)                                                                               \
 	X(bz_call)                                                                                 \
 	X(bz_call_join)                                                                            \
-	X(bz_call_spread)
+	X(bz_call_spread)                                                                          \
+	X(bz_matmul_pack)                                                                          \
+	X(bz_matmul_store)
 enum cuda_entry {
 #define X(name) ENTRY_##name,
 	CUDA_ENTRIES(X)
@@ -153,6 +155,19 @@ struct cuda_matmul_args {
 	int64_t batch[8];
 	int64_t step[3][8];
 	int64_t fused; /* product_fused() of the shape */
+};
+
+/* What a library multiplies, where it cannot take the operands as they lie, or must not round yet:
+ * entries bz_matmul_pack and bz_matmul_store, as far as a type has them, with one parameter by
+ * value.  `count` matrices of rows x cols elements at `loose` (strides in bytes) are copied to
+ * `dense`, one behind the other, high x width elements each, 0 where there are none; or sums that
+ * lie there are rounded, or wrapped, to elements at `loose`. */
+#define CUDA_PACK_TILE 64
+
+struct cuda_move_args {
+	int64_t count, rows, cols, high, width;
+	uint64_t dense, loose;
+	int64_t row, col, step;
 };
 
 /* Other library steps (kernels/call.cuh): entries bz_call, bz_call_join and bz_call_spread, as far

@@ -12,19 +12,26 @@
 #include "base/cuda_find.h"
 #include "base/log.h"
 #include "base/xalloc.h"
+#include "call/product_way.h"
 
 #define WORKSPACE_BYTES (32u << 20)
 
 /* Single precision is to be that of the operands whatever the library likes better, so it has
  * the pedantic way; of double precision that would spare the tensor cores, which round
- * alike and are twice as fast. */
+ * alike and are twice as fast.  Of half precision it would spare them, too, whose sums are of
+ * single precision; but parts of a sum that the library puts together by itself must not be
+ * rounded before. */
 enum {
 	MATH_DEFAULT = 0,
 	MATH_PEDANTIC = 2,
+	MATH_WHOLE_SUMS = 16,
 	ATOMICS_FORBIDDEN = 0,
 	OP_PLAIN = 0,
 	OP_TRANSPOSED = 1
 };
+/* cudaDataType, cublasComputeType_t and cublasGemmAlgo_t. */
+enum { CUDA_R_32F = 0, CUDA_R_16F = 2, CUDA_R_8I = 3, CUDA_R_32I = 10 };
+enum { COMPUTE_32F = 68, COMPUTE_32I = 72, ALGO_DEFAULT = -1 };
 enum { BLAS_OK = 0, NO_MEMORY = 3, NOT_SUPPORTED = 15 };
 
 /* What a status means: for this call only, or for the handle as well. */
@@ -47,6 +54,10 @@ typedef int gemm_fn(void *handle, int ta, int tb, int m, int n, int k, const voi
 		    const void *a, int lda, long long step_a, const void *b, int ldb,
 		    long long step_b, const void *beta, void *c, int ldc, long long step_c,
 		    int count);
+typedef int gemm_ex_fn(void *handle, int ta, int tb, int m, int n, int k, const void *alpha,
+		       const void *a, int type_a, int lda, long long step_a, const void *b,
+		       int type_b, int ldb, long long step_b, const void *beta, void *c, int type_c,
+		       int ldc, long long step_c, int count, int compute, int algo);
 
 struct cuda_blas {
 	pthread_mutex_t lock;
@@ -59,7 +70,43 @@ struct cuda_blas {
 	int (*set_math)(void *handle, int mode);
 	int (*set_atomics)(void *handle, int mode);
 	gemm_fn *sgemm, *dgemm, *cgemm, *zgemm;
+	gemm_ex_fn *gemm_ex;
 };
+
+static const float one_s[2] = {1, 0}, zero_s[2] = {0, 0};
+static const double one_d[2] = {1, 0}, zero_d[2] = {0, 0};
+static const int32_t one_i = 1, zero_i = 0;
+
+/* How a product is asked for: by the function of its type, or by the one that is told types. */
+static const struct blas_way {
+	uint8_t dtype, out;
+	uint8_t math;
+	size_t fn; /* in struct cuda_blas; 0: gemm_ex */
+	const void *one, *zero;
+	int read, written, compute;
+} ways[] = {
+	{DT_FLOAT32, DT_FLOAT32, MATH_PEDANTIC, offsetof(struct cuda_blas, sgemm), one_s, zero_s, 0,
+	 0, 0},
+	{DT_FLOAT64, DT_FLOAT64, MATH_DEFAULT, offsetof(struct cuda_blas, dgemm), one_d, zero_d, 0,
+	 0, 0},
+	{DT_COMPLEX64, DT_COMPLEX64, MATH_PEDANTIC, offsetof(struct cuda_blas, cgemm), one_s,
+	 zero_s, 0, 0, 0},
+	{DT_COMPLEX128, DT_COMPLEX128, MATH_DEFAULT, offsetof(struct cuda_blas, zgemm), one_d,
+	 zero_d, 0, 0, 0},
+	{DT_FLOAT16, DT_FLOAT16, MATH_WHOLE_SUMS, 0, one_s, zero_s, CUDA_R_16F, CUDA_R_16F,
+	 COMPUTE_32F},
+	{DT_FLOAT16, DT_FLOAT32, MATH_WHOLE_SUMS, 0, one_s, zero_s, CUDA_R_16F, CUDA_R_32F,
+	 COMPUTE_32F},
+	{DT_INT8, DT_INT32, MATH_DEFAULT, 0, &one_i, &zero_i, CUDA_R_8I, CUDA_R_32I, COMPUTE_32I},
+};
+
+static const struct blas_way *way_of(const struct cuda_gemm *g)
+{
+	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+		if (ways[i].dtype == g->dtype && ways[i].out == g->out)
+			return &ways[i];
+	return NULL;
+}
 
 /* The row of a status; of one that is not known, the last. */
 static const struct blas_status *status_of(int rc)
@@ -85,7 +132,8 @@ static bool resolve(struct cuda_blas *b)
 		    {"cublasSgemmStridedBatched", &b->sgemm},
 		    {"cublasDgemmStridedBatched", &b->dgemm},
 		    {"cublasCgemmStridedBatched", &b->cgemm},
-		    {"cublasZgemmStridedBatched", &b->zgemm}};
+		    {"cublasZgemmStridedBatched", &b->zgemm},
+		    {"cublasGemmStridedBatchedEx", &b->gemm_ex}};
 
 	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
 		*(void **)want[i].to = dlsym(b->library, want[i].name);
@@ -208,38 +256,17 @@ void cuda_blas_close(struct cuda_lane *l)
 	l->blas_space = 0;
 }
 
-/* How a matrix in C order, rows x cols, is told to the library: transposed or not,
- * and by which leading dimension. */
-static bool layout(int64_t rows, int64_t cols, int64_t row, int64_t col, int *op, int64_t *ld)
-{
-	if ((col == 1 || cols == 1) && (row >= cols || rows == 1)) {
-		*op = OP_PLAIN;
-		*ld = rows == 1 ? cols : row;
-		return *ld <= INT32_MAX;
-	}
-	if ((row == 1 || rows == 1) && (col >= rows || cols == 1)) {
-		*op = OP_TRANSPOSED;
-		*ld = cols == 1 ? rows : col;
-		return *ld <= INT32_MAX;
-	}
-	return false;
-}
-
 static bool layouts(const struct cuda_gemm *g, int op[3], int64_t ld[3])
 {
-	return layout(g->m, g->k, g->row[0], g->col[0], &op[0], &ld[0]) &&
-	       layout(g->k, g->n, g->row[1], g->col[1], &op[1], &ld[1]) &&
-	       layout(g->m, g->n, g->row[2], g->col[2], &op[2], &ld[2]) && op[2] == OP_PLAIN;
-}
+	const int64_t rows[3] = {g->m, g->k, g->m}, cols[3] = {g->k, g->n, g->n};
+	bool turned = false;
 
-bool cuda_blas_fits(const struct cuda_gemm *g)
-{
-	int op[3];
-	int64_t ld[3];
-
-	return g->dtype >= DT_FLOAT32 && g->dtype <= DT_COMPLEX128 && g->m > 0 && g->n > 0 &&
-	       g->k > 0 && g->m <= INT32_MAX && g->n <= INT32_MAX && g->k <= INT32_MAX &&
-	       g->count <= INT32_MAX && layouts(g, op, ld);
+	for (int i = 0; i < 3; i++) {
+		if (!product_layout(&turned, &ld[i], rows[i], cols[i], g->row[i], g->col[i]))
+			return false;
+		op[i] = turned ? OP_TRANSPOSED : OP_PLAIN;
+	}
+	return op[2] == OP_PLAIN;
 }
 
 /* A piece was refused.  A context that is broken ends the worker here; a handle that
@@ -261,35 +288,43 @@ static void refused(struct cuda_lane *l, const struct cuda_gemm *g, int rc)
 		cuda_blas_close(l);
 }
 
+static int set_math(struct cuda_lane *l, int math)
+{
+	int rc = math == l->blas_math ? BLAS_OK : l->c->blas->set_math(l->blas, math);
+
+	if (rc == BLAS_OK)
+		l->blas_math = math;
+	return rc;
+}
+
 static int ask(struct cuda_lane *l, const struct cuda_gemm *g)
 {
-	static const float one_s[2] = {1, 0}, zero_s[2] = {0, 0};
-	static const double one_d[2] = {1, 0}, zero_d[2] = {0, 0};
 	struct cuda_blas *b = l->c->blas;
-	bool wide = g->dtype == DT_FLOAT64 || g->dtype == DT_COMPLEX128;
-	gemm_fn *fn = g->dtype == DT_FLOAT32   ? b->sgemm
-		      : g->dtype == DT_FLOAT64 ? b->dgemm
-		      : wide		       ? b->zgemm
-					       : b->cgemm;
-	const void *one = wide ? (const void *)one_d : one_s;
-	const void *zero = wide ? (const void *)zero_d : zero_s;
+	const struct blas_way *w = way_of(g);
+	const void *at[3], *beta = NULL;
 	int64_t ld[3] = {0}, step[3] = {0};
-	int op[3] = {0}, math = wide ? MATH_DEFAULT : MATH_PEDANTIC, rc = BLAS_OK;
+	int op[3] = {0}, rc = BLAS_OK;
 
-	if (!layouts(g, op, ld))
+	if (!w || !layouts(g, op, ld))
 		return NOT_SUPPORTED;
-	if (math != l->blas_math)
-		rc = b->set_math(l->blas, math);
+	rc = set_math(l, w->math);
 	if (rc != BLAS_OK)
 		return rc;
-	l->blas_math = math;
-	for (int i = 0; i < 3 && g->count > 1; i++)
-		step[i] = g->step[i];
+	for (int i = 0; i < 3; i++) {
+		at[i] = (const void *)(uintptr_t)g->base[i];
+		step[i] = g->count > 1 ? g->step[i] : 0;
+	}
+	beta = g->add ? w->one : w->zero;
 	l->patient = true; /* the first one loads code */
-	return fn(l->blas, op[1], op[0], (int)g->n, (int)g->m, (int)g->k, one,
-		  (const void *)(uintptr_t)g->base[1], (int)ld[1], step[1],
-		  (const void *)(uintptr_t)g->base[0], (int)ld[0], step[0], g->add ? one : zero,
-		  (void *)(uintptr_t)g->base[2], (int)ld[2], step[2], (int)g->count);
+	if (!w->fn)
+		return b->gemm_ex(l->blas, op[1], op[0], (int)g->n, (int)g->m, (int)g->k, w->one,
+				  at[1], w->read, (int)ld[1], step[1], at[0], w->read, (int)ld[0],
+				  step[0], beta, (void *)(uintptr_t)g->base[2], w->written,
+				  (int)ld[2], step[2], (int)g->count, w->compute, ALGO_DEFAULT);
+	return (*(gemm_fn **)((char *)b + w->fn))(
+		l->blas, op[1], op[0], (int)g->n, (int)g->m, (int)g->k, w->one, at[1], (int)ld[1],
+		step[1], at[0], (int)ld[0], step[0], beta, (void *)(uintptr_t)g->base[2],
+		(int)ld[2], step[2], (int)g->count);
 }
 
 bool cuda_blas_run(struct cuda_lane *l, const struct cuda_gemm *g)

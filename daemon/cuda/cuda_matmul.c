@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuda/cuda_matmul.c - a slice of a matrix product: by cuBLAS in the pieces of
- * cuda_panel.h, or by our own kernel.
+ * cuda_panel.h, or by our own kernel, as call/product_way.h says.
  *
  * When the library refuses a piece, our kernel does the slice's panels again: their
  * rows may reach beyond the slice, and the next slice takes them for done. */
 #include <string.h>
 
+#include "call/product_way.h"
 #include "cuda_blas.h"
+#include "cuda_pack.h"
 #include "cuda_panel.h"
 #include "cuda_worker.h"
 
 struct multiply {
 	const struct product *p;
+	enum product_way way;
 	unsigned element; /* bytes */
 	CUdeviceptr base[3];
 	struct cuda_order_range range[3]; /* that the operands touch */
 	struct cuda_panel panel;
+	struct cuda_pack pack;
 };
 
 /* The panel or group of C that begins with row `row` of all batches' rows. */
@@ -23,7 +27,7 @@ static struct cuda_gemm part_at(const struct multiply *x, int64_t row)
 {
 	const struct product *p = x->p;
 	int64_t at = row / p->m, first = row % p->m;
-	struct cuda_gemm g = {.dtype = p->dtype, .n = p->n, .k = p->k};
+	struct cuda_gemm g = {.dtype = p->dtype, .out = p->dtype, .n = p->n, .k = p->k};
 
 	cuda_panel_at(&x->panel, p, row, &g.m, &g.count);
 	for (int i = 0; i < 3; i++) {
@@ -58,22 +62,6 @@ static struct cuda_gemm piece_at(const struct multiply *x, const struct cuda_gem
 	return g;
 }
 
-/* Strides and addresses that are no whole elements cannot be told to the library. */
-static bool whole(const struct multiply *x)
-{
-	const struct product *p = x->p;
-
-	for (int i = 0; i < 3; i++) {
-		if (p->row[i] % x->element || p->col[i] % x->element || x->base[i] % x->element)
-			return false;
-		for (int d = 0; d < p->nbatch; d++) {
-			if (p->step[i][d] % x->element)
-				return false;
-		}
-	}
-	return true;
-}
-
 /* May products along the last batch axis be asked for together?  Operands must lie
  * forwards, results apart. */
 static bool in_groups(const struct multiply *x)
@@ -85,45 +73,94 @@ static bool in_groups(const struct multiply *x)
 	return d >= 0 && p->step[0][d] >= 0 && p->step[1][d] >= 0 && p->step[2][d] >= extent;
 }
 
+/* Sums that lie apart take four bytes an element, which is bounded, too. */
 static void cut(struct multiply *x, const struct cuda *c)
 {
-	cuda_panel_cut(&x->panel, x->p,
-		       cuda_panel_budget(c->units, c->khz, c->single_to_double, x->p->dtype),
-		       in_groups(x));
+	double budget = cuda_panel_budget(c->units, c->khz, c->single_to_double, x->p->dtype);
+	double sums = (double)CUDA_PACK_SUMS * (double)x->p->k;
+
+	if (x->way == PRODUCT_PACKED && budget > sums)
+		budget = sums;
+	cuda_panel_cut(&x->panel, x->p, budget, in_groups(x));
 }
 
-static bool panel_by_library(struct cuda_run *run, const struct multiply *x,
-			     const struct cuda_gemm *part)
+/* Some of a panel's columns: all of k, a part after the other. */
+static enum status columns_by_library(bool *done, struct cuda_run *run, uint32_t i,
+				      const struct multiply *x, const struct cuda_gemm *part,
+				      int64_t col, struct err *err)
 {
-	bool done = true;
+	enum status st = OK;
 
-	for (int64_t col = 0; col < part->n && done; col += x->panel.cols) {
-		for (int64_t deep = 0; deep < part->k && done && !run->cancelled;
-		     deep += x->panel.depth) {
-			struct cuda_gemm g = piece_at(x, part, col, deep);
+	for (int64_t deep = 0; deep < part->k && *done && st == OK && !run->cancelled;
+	     deep += x->panel.depth) {
+		struct cuda_gemm g = piece_at(x, part, col, deep);
 
-			done = cuda_blas_run(run->lane, &g);
-		}
+		st = cuda_pack_piece(&g, &x->pack, run, i, err);
+		*done = st == OK && cuda_blas_run(run->lane, &g);
 	}
-	return done;
+	if (x->pack.sums && *done && st == OK) {
+		struct cuda_gemm g = piece_at(x, part, col, 0);
+
+		st = cuda_pack_store(&g, &x->pack, run, i, err);
+	}
+	return st;
 }
 
-/* The slice's panels, whose rows are [*lo, *hi) then; false: not all could be done. */
-static bool by_library(struct cuda_run *run, const struct multiply *x, int64_t *lo, int64_t *hi)
+static enum status panel_by_library(bool *done, struct cuda_run *run, uint32_t i,
+				    const struct multiply *x, const struct cuda_gemm *part,
+				    struct err *err)
+{
+	enum status st = OK;
+
+	for (int64_t col = 0; col < part->n && *done && st == OK; col += x->panel.cols)
+		st = columns_by_library(done, run, i, x, part, col, err);
+	return st;
+}
+
+/* The slice's panels, whose rows are [*lo, *hi) then.  done: they are to be computed; then: all
+ * that were not cancelled are. */
+static enum status by_library(bool *done, struct cuda_run *run, uint32_t i,
+			      const struct multiply *x, int64_t *lo, int64_t *hi, struct err *err)
 {
 	int64_t row = cuda_panel_first(&x->panel, x->p, *lo), end = *hi;
-	bool done = true;
+	enum status st = OK;
 
 	*lo = row;
 	while (row < end) {
 		struct cuda_gemm g = part_at(x, row);
 
-		if (done && !run->cancelled)
-			done = panel_by_library(run, x, &g);
+		if (*done && st == OK && !run->cancelled)
+			st = panel_by_library(done, run, i, x, &g, err);
 		row += g.count * g.m;
 	}
 	*hi = row;
-	return done;
+	return st;
+}
+
+/* The whole slice, if the library is there and has room; its launches are on the lane's
+ * stream, by themselves. */
+static enum status with_library(bool *done, struct cuda_run *run, uint32_t i, struct multiply *x,
+				int64_t *lo, int64_t *hi, struct err *err)
+{
+	struct cuda_gemm most = {0};
+	enum status st = OK;
+
+	*done = false;
+	if (!cuda_blas_ready(run->lane))
+		return OK;
+	st = cuda_step_fire(run, err);
+	if (st == OK)
+		st = cuda_issue_mark(run, i, false, err);
+	if (st != OK)
+		return st;
+	cuda_panel_at(&x->panel, x->p, 0, &most.m, &most.count);
+	most.n = x->panel.cols;
+	most.k = x->panel.depth;
+	*done = cuda_pack_open(&x->pack, run->lane, x->p, &most, x->way == PRODUCT_PACKED);
+	st = by_library(done, run, i, x, lo, hi, err);
+	cuda_pack_close(&x->pack, run->lane);
+	run->library_products += *done && *lo < *hi;
+	return st;
 }
 
 /* Our own kernel's launch is gathered, as a nest's is. */
@@ -158,25 +195,16 @@ static enum status by_kernel(struct cuda_run *run, uint32_t i, const struct mult
 static enum status multiply(struct cuda_run *run, uint32_t i, struct multiply *x, int64_t lo,
 			    int64_t hi, struct err *err)
 {
-	struct cuda_gemm first = {0};
+	bool done = false;
 	enum status st = OK;
 
 	x->element = dtype_row(x->p->dtype)->bytes;
-	cut(x, run->lane->c);
-	first = part_at(x, 0);
-	if (whole(x) && cuda_blas_fits(&first) && cuda_blas_ready(run->lane)) {
-		/* The library's launches are on the lane's stream, by themselves. */
-		st = cuda_step_fire(run, err);
-		if (st == OK)
-			st = cuda_issue_mark(run, i, false, err);
-		if (st != OK)
-			return st;
-		if (by_library(run, x, &lo, &hi)) {
-			run->library_products += lo < hi;
-			return OK;
-		}
+	x->way = product_choose(x->p, x->base).way;
+	if (x->way != PRODUCT_BY_KERNEL) {
+		cut(x, run->lane->c);
+		st = with_library(&done, run, i, x, &lo, &hi, err);
 	}
-	return by_kernel(run, i, x, lo, hi, err);
+	return done || st != OK ? st : by_kernel(run, i, x, lo, hi, err);
 }
 
 enum status cuda_matmul_step(struct cuda_run *run, uint32_t i, const struct cuda_called *c,

@@ -22,9 +22,12 @@ static int64_t least(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* As much of an extent as there is room for, in whole blocks, but at least one. */
+/* As much of an extent as there is room for, in whole blocks, but at least one; no more than an
+ * int holds. */
 static int64_t fit(double room, int64_t extent, int64_t block)
 {
+	if (extent > INT32_MAX && room > INT32_MAX)
+		room = INT32_MAX;
 	if (room >= (double)extent)
 		return extent;
 	return least(extent, room < (double)block ? block : (int64_t)room / block * block);

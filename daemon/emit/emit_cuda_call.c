@@ -123,6 +123,11 @@ enum status emit_cuda_matmul(char **out, unsigned dtype, struct err *err)
 	text_add(&t, emit_cuda_prologue());
 	text_add(&t, kernel_text_matmul_cuh);
 	text_put(&t, "\n" EMIT_KERNEL_MARK "\nBZ_MATMUL(bz_%s)\n", type(dtype));
+	if (dtype == DT_INT8 || dtype == DT_UINT8)
+		text_put(&t, "BZ_MATMUL_PACK(bz_%s)\nBZ_MATMUL_STORE(bz_%s, bz_i32)\n", type(dtype),
+			 type(dtype));
+	if (dtype == DT_FLOAT16)
+		text_put(&t, "BZ_MATMUL_STORE(bz_f16, bz_f32)\n");
 	*out = t.s;
 	return OK;
 }

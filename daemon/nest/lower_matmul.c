@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nest/lower_matmul.c - a matrix product: a library step, or a reduction nest.
  *
- * Floating products of two matrices go to the library, and those of any type that are
- * short (kernels/loops/product.h); operands of another type are cast into temporaries
+ * Products of two matrices go to the library or to loops of their own (kernels/loops/product.h),
+ * those of bool only if they are short; operands of another type are cast into temporaries
  * first.  So do large ones of a vector with a matrix whose memory runs along the axis that
  * is kept: the tree of a sum over the outer axis has too many lanes for a nest (the worker
  * has loops for it, up to a size).  Other products
- * with a vector (a matrix of one row or column is one, if it is long), other ones of
- * integers and of bool, and empty ones (k = 0) become multiply and sum over the domain
+ * with a vector (a matrix of one row or column is one, if it is long), other ones
+ * of bool, and empty ones (k = 0) become multiply and sum over the domain
  * [batch..., m, n | k].  Integers are summed in 64 bits, which wraps alike; float16 is
  * multiplied and summed in float32. */
 #include <stdlib.h>
@@ -148,7 +148,7 @@ static bool is_product(const struct factors *f)
 	const int64_t *dim = f->domain.dim + f->nbatch;
 
 	return vector_operand(f) == 2 &&
-	       (dtype_row(f->dtype)->cls >= CLASS_FLOAT || product_short(dim[0], dim[1], dim[2]));
+	       (f->dtype != DT_BOOL || product_short(dim[0], dim[1], dim[2]));
 }
 
 /* A matrix with a vector is a row of the product of the transposes: whichever side the

@@ -12,14 +12,20 @@ pytestmark = pytest.mark.skipif(find_standin() is None, reason="no stand-in driv
 SETUP = """
 def make(dtype, *shape, seed=1):
     rng = numpy.random.default_rng(seed)
+    if numpy.dtype(dtype).kind in "iu":
+        return rng.integers(0, 256, shape, "uint8").astype(dtype)
     x = rng.standard_normal(shape)
     if numpy.dtype(dtype).kind == "c":
         x = x + 1j * rng.standard_normal(shape)
     return x.astype(dtype)
 
 def near(got, want):
+    if want.dtype.kind in "iub":
+        return got.dtype == want.dtype and numpy.array_equal(got, want)
     eps = numpy.finfo(want.dtype).eps
     room = 64 * eps * max(1, numpy.abs(want).max(initial=0))
+    if want.dtype == "float16":  # added up in float32, as NumPy's, and rounded once
+        room = numpy.spacing(numpy.abs(want)) + 2e-6 * numpy.abs(want).max(initial=0)
     return (got.shape == want.shape and got.dtype == want.dtype
             and bool((numpy.abs(got - want) <= room).all()))
 
@@ -31,9 +37,9 @@ def check(a, b, of=lambda x, y: x @ y):
     with numpy.errstate(all="ignore"):
         assert near(first, numpy.asarray(of(a, b))), (first, of(a, b))
 """
-TYPES = ["float32", "float64", "complex64", "complex128"]
+TYPES = ["float16", "float32", "float64", "complex64", "complex128"]
 PLAIN = "check(make('float64', 70, 50), make('float64', 50, 60, seed=2))"
-PRODUCTS = {"float32": "cublasSgemmStridedBatched", "float64": "cublasDgemmStridedBatched",
+PRODUCTS = {"float16": "cublasGemmStridedBatchedEx", "float32": "cublasSgemmStridedBatched", "float64": "cublasDgemmStridedBatched",
             "complex64": "cublasCgemmStridedBatched", "complex128": "cublasZgemmStridedBatched"}
 SHAPES = [((5,), (5,)), ((5,), (5, 3)), ((4, 5), (5,)), ((4, 5), (5, 3)), ((1, 1), (1, 1)),
           ((1, 7), (7, 1)), ((7, 1), (1, 7)), ((130, 70), (70, 65)), ((1, 200), (200, 129)),
@@ -117,6 +123,106 @@ check(a, b, lambda x, y: x[:, ::-1] @ y[::-1])
 """)
     assert products.by() == {"own"}
 
+
+# ---- Bytes: packed ----
+
+BYTES = [((130, 70), (70, 129)), ((130, 71), (71, 130)), ((17, 300), (300, 250)), ((3, 80, 90), (90, 150)),
+         ((2, 3, 64, 66), (3, 66, 68)), ((64, 66), (2, 3, 66, 68)), ((3, 1, 64, 66), (1, 2, 66, 68))]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_bytes(products, dtype):
+    """Added up in 32 bits, of which the lowest eight are NumPy's; short ones are the own kernel's."""
+    products.do(f"""
+for s, t in {[(s, t) for s, t in BYTES if s[-2] * s[-1] * t[-1] > 1 << 20]}:
+    check(make('{dtype}', *s), make('{dtype}', *t, seed=2))""")
+    assert products.by() == {"library"}
+    products.do(f"""
+for s, t in {[(s, t) for s, t in BYTES if s[-2] * s[-1] * t[-1] <= 1 << 20]}:
+    check(make('{dtype}', *s), make('{dtype}', *t, seed=2))""")
+    assert products.by() == {"own"}
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_views_of_bytes(products, dtype):
+    """However they lie, and wherever they begin: they are packed."""
+    products.do(f"""
+a, b = make('{dtype}', 131, 129), make('{dtype}', 129, 132, seed=2)
+at, bt = numpy.ascontiguousarray(a.T), numpy.ascontiguousarray(b.T)
+check(at, b, lambda x, y: x.T @ y)
+check(a, bt, lambda x, y: x @ y.T)
+check(at, bt, lambda x, y: x.T @ y.T)
+check(a, b, lambda x, y: x[1:, 3:] @ y[3:, 1:])
+check(a, b, lambda x, y: x[:, ::-1] @ y[::-1])
+check(make('{dtype}', 131, 258), b, lambda x, y: (x[:, ::2] @ y) * 3 + x[:, :132])
+check(make('{dtype}', 258, 131), b, lambda x, y: x[::2].T @ y[:, ::-1])
+check(make('{dtype}', 4, 120, 110), make('{dtype}', 4, 110, 100, seed=2), lambda x, y: x[::-2] @ y[1::2])
+out = np.zeros((131, 300), '{dtype}')
+out[:, 7:139] = np.asarray(a) @ np.asarray(b)
+assert numpy.array_equal(numpy.asarray(out)[:, 7:139], a @ b) and not numpy.asarray(out)[:, 139:].any()
+""")
+    assert products.by() == {"library"}
+
+
+def test_bytes_at_the_end_of_32_bits():
+    """131 071 products of -128 with itself are the last sum that fits."""
+    with Gpu(env=PATIENT) as gpu:
+        gpu.usable()
+        p = Products(gpu)
+        p.do("""
+a = numpy.full((17, 131071), -128, 'int8')
+check(a, a, lambda x, y: x @ y.T)""")
+        assert p.by() == {"library"}
+
+
+def test_products_of_bytes_in_pieces():
+    """Of 128 rows and columns and 4096 of k, which add up apart, and are copied when all are in."""
+    with Gpu(khz=1) as gpu:
+        gpu.usable()
+        p = Products(gpu)
+        for dtype in ("int8", "uint8"):
+            p.do(f"check(make('{dtype}', 300, 90), make('{dtype}', 90, 300, seed=2))")
+            p.do(f"check(make('{dtype}', 20, 9000), make('{dtype}', 9000, 30, seed=2))")
+            p.do(f"check(make('{dtype}', 3, 150, 61), make('{dtype}', 3, 61, 150, seed=2))")
+        assert p.by() == {"library"}
+        gpu.inject("fail=cublasGemmStridedBatchedEx:4:15")
+        p.do("check(make('int8', 300, 90), make('int8', 90, 300, seed=2))")
+        assert p.by() == {"library", "own"}
+
+
+def test_no_room_to_pack():
+    """45 of 72 MB are taken, 33 by the handle and its workspace."""
+    with Gpu(vram="96M", env=PATIENT) as gpu:
+        gpu.usable()
+        p = Products(gpu)
+        p.do("check(make('int8', 300, 90), make('int8', 90, 300, seed=2))")
+        assert p.by() == {"library"}
+        p.do("""
+a = np.asarray(make('int8', 3600, 40)); b = np.asarray(make('int8', 40, 3600, seed=2))
+c = a @ b
+assert numpy.array_equal(numpy.asarray(c)[::500], make('int8', 3600, 40)[::500] @ make('int8', 40, 3600, seed=2))""")
+        assert p.by() == {"own"}
+        assert "a product by braze's own kernel: " in gpu.daemon.log_text()
+
+
+@pytest.mark.parametrize("dtype", ["int16", "int32", "uint64", "bool"])
+def test_other_integers_are_no_librarys(products, dtype):
+    products.do(f"check(make('{dtype}', 110, 105), make('{dtype}', 105, 100, seed=2))")
+    assert "library" not in products.by()
+
+
+def test_explained(products):
+    """`explain` says by what, and why."""
+    def told(dtype, view="x @ y"):
+        return products.do(f"""
+x, y = np.asarray(make('{dtype}', 120, 110)), np.asarray(make('{dtype}', 110, 120, seed=2))
+c = {view}; braze.wait(c)
+out = braze.explain(c)""")
+    assert "by cuBLAS" in told("float16") and "packed" not in told("float16")
+    assert "by cuBLAS, operands packed" in told("int8")
+    assert "by braze's own kernel: cuBLAS has none of this type" in told("int32")
+    assert "own kernel: neither rows nor columns" in told("float32", "x[:, ::2] @ y[::2]")
+    assert "own kernel: it is short" in told("int8", "x[:20] @ y")
 
 def test_fused_around(products):
     products.do("""

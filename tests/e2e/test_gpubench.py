@@ -46,6 +46,20 @@ def test_beside_other_libraries(tmp_path):
     assert calls.count("jax compiled") == PROGRAMS
 
 
+def test_products_beside_other_libraries(tmp_path):
+    """Of halves, singles and bytes, each held against NumPy's first."""
+    record, text, _ = run(tmp_path, "--parts", "products", "--sides", "24,110", "--products",
+                          "float16,float32,int8", PYTHONPATH=f"{PEERS}:{PACKAGE}")
+    rows = record["products"]
+    names = ["braze", "CuPy", "PyTorch", "torch.compile", "JAX"]
+    assert [r["name"] for r in rows] == names * 6, text
+    assert {(r["dtype"], r["side"]) for r in rows} == {
+        (t, n) for t in ("float16", "float32", "int8") for n in (24, 110)}
+    assert not record["throughput"]
+    assert "another result" not in text
+    assert "GFLOP/s" in text
+
+
 def test_library_that_is_broken_here(tmp_path):
     """It is left out and named; the others go on."""
     (tmp_path / "cupy.py").write_text("raise OSError('no libcudart')")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mistakes in the CUDA worker's calls of the driver and of cuFFT: each is found, by the stand-in or in the results."""
+"""Mistakes in the CUDA worker's calls of the driver, of cuBLAS and of cuFFT: each is found, by the stand-in or in the results."""
 
 import pathlib
 import re
@@ -20,15 +20,17 @@ def signs(mutant, tmp_path):
     driver = find_standin() / "libmutant.so"
     # It looks for the ends of runs as long as they may take here, so that a mark that is wrong is seen.
     env = {"BRAZE_LIBCUDA": str(driver), "BRAZE_LIBCUFFT": str(find_standin() / "libmutant_cufft.so"),
+           "BRAZE_LIBCUBLAS": str(find_standin() / "libmutant_cublas.so"),
            "BRAZE_MUTANT": mutant, "BRAZE_WORKER_SPIN_US": "100000"}
-    with Gpu(race=1, delay_us=300, log=log, env=env, settings={"worker_env": "BRAZE_MUTANT"}) as gpu:
+    # Its clock is so slow that products are made of pieces.
+    with Gpu(race=1, delay_us=300, khz=1, log=log, env=env, settings={"worker_env": "BRAZE_MUTANT"}) as gpu:
         client = gpu.daemon.popen(PROGRAM, BRAZE_DEVICE="cuda:0", BRAZE_STANDIN="race=0",
                                   BRAZE_LIBCUDA=standin_environment()["BRAZE_LIBCUDA"])
 
         def told():
             faults = [line for line in (log.read_text() if log.exists() else "").splitlines() if "fault" in line]
             lines = gpu.daemon.log_text().splitlines()
-            return faults + [line for line in lines if re.search(r"error.*cuda_|CUDA_ERROR", line)]
+            return faults + [line for line in lines if re.search(r"error.*cuda_|CUDA_ERROR|warn +cuda_blas", line)]
 
         wait_until(lambda: client.poll() is not None or told(), 40, "its end, or a mistake")
         if client.poll() is None:

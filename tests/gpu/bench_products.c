@@ -88,8 +88,8 @@ static void measure(struct both *b, unsigned dtype, int64_t n)
 void bench_products(struct both *b)
 {
 	static const int64_t sizes[] = {64, 1024, 4096, 8192};
-	static const uint8_t types[] = {DT_FLOAT32, DT_FLOAT64, DT_COMPLEX64, DT_COMPLEX128,
-					DT_INT32};
+	static const uint8_t types[] = {DT_FLOAT16,    DT_FLOAT32, DT_FLOAT64, DT_COMPLEX64,
+					DT_COMPLEX128, DT_INT8,	   DT_INT32};
 
 	tap_note("matrix products and the sum of each, operands on the device; by its own time");
 	for (unsigned k = 0; k < sizeof types; k++) {

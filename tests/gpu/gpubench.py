@@ -155,6 +155,10 @@ def transformed(np, x):
     return np.absolute(np.fft.fft(x))
 
 
+def product(np, a, b):  # noqa: ARG001 - programs are functions of a module
+    return a @ b
+
+
 def flat(count, low=-10.0, high=10.0):
     def make(rng, n, dtype):
         return [rng.uniform(low, high, n).astype(dtype) for _ in range(count)]
@@ -397,7 +401,7 @@ def rounds_for(seconds, most):
 
 def same(a, b, dtype):
     """Near enough that both computed the same thing."""
-    tolerance = 1e-4 if dtype == "float32" else 1e-9
+    tolerance = {"float16": 1e-2, "float32": 1e-4}.get(dtype, 1e-9)
     with numpy.errstate(all="ignore"):
         return numpy.shape(a) == numpy.shape(b) and numpy.allclose(a, b, rtol=tolerance,
                                                                    atol=tolerance, equal_nan=True)
@@ -420,9 +424,10 @@ def prepare(contender, program, arrays, dtype, reference):
     return first, mine
 
 
-def measure(group, program, arrays, dtype, most):
-    """Rows of those that run, called in turns."""
-    reference = program(numpy, *arrays)
+def measure(group, program, arrays, dtype, most, reference=None):
+    """Rows of those that run, called in turns; `reference`: NumPy's result, where it would take long."""
+    if reference is None:
+        reference = program(numpy, *arrays)
     ready = {}
     for contender in group:
         found = prepare(contender, program, arrays, dtype, reference)
@@ -493,6 +498,33 @@ def throughput(group, sizes, dtypes, most, record):
            "host and waiting ms", "GB/s", "launches", "device MiB", "over braze"], lines)
 
 
+def multiplied(a, b):
+    """Their product by NumPy, whose BLAS has neither halves nor integers."""
+    if a.dtype.kind == "f":
+        return (a.astype("float64") @ b.astype("float64")).astype(a.dtype)
+    return (a.astype("float64") @ b.astype("float64")).astype("int64").astype(a.dtype)
+
+
+def products(group, sides, dtypes, most, record):
+    """Of square matrices; halves are added up in single precision, bytes wrap."""
+    lines = []
+    for dtype in dtypes:
+        for n in sides:
+            rng = numpy.random.default_rng(2)
+            low, high = (-1, 1) if numpy.dtype(dtype).kind == "f" else (-100, 100)
+            arrays = [rng.uniform(low, high, (n, n)).astype(dtype) for _ in range(2)]
+            found = measure(group, product, arrays, dtype, most, multiplied(*arrays))
+            base = next((r["seconds"] for r in found if r["name"] == "braze"), None)
+            for r in found:
+                r.update(dtype=dtype, side=n)
+                record["products"].append(r)
+                lines.append([dtype, n, r["name"], number(r["first_s"], 1e3, 1), number(r["seconds"], 1e3, 3),
+                              number(r["device_s"], 1e3, 3), number(2 * n**3 / r["seconds"], 1e-9, 0),
+                              "" if base is None else f"{r['seconds'] / base:.2f}"])
+            print(f"# product, {dtype}, {n}: done", flush=True)
+    table(["type", "n x n", "library", "first ms", "ms", "of it device ms", "GFLOP/s", "over braze"], lines)
+
+
 def moving(daemon, sizes, most, record):
     """Operands in host memory: what bringing them there and the result back costs."""
     braze = Braze("braze", DEVICE, daemon)
@@ -545,12 +577,14 @@ def main():
     parser.add_argument("--types", default="float32,float64")
     parser.add_argument("--rounds", type=int, default=15, help="calls of each at most")
     parser.add_argument("--largest", type=float, default=1e8, help="for the auto device")
-    parser.add_argument("--parts", default="throughput,moving,placement")
+    parser.add_argument("--sides", default="1024,4096,8192", help="of matrices that are multiplied")
+    parser.add_argument("--products", default="float16,float32,float64,int8", help="types of them")
+    parser.add_argument("--parts", default="throughput,products,moving,placement")
     parser.add_argument("--json", metavar="FILE")
     arguments = parser.parse_args()
     sizes = [int(float(s)) for s in arguments.sizes.split(",")]
     parts = arguments.parts.split(",")
-    record = {"throughput": [], "moving": [], "placement": []}
+    record = {"throughput": [], "products": [], "moving": [], "placement": []}
     warnings.simplefilter("ignore")
 
     daemon = Daemon()
@@ -564,6 +598,9 @@ def main():
         if "throughput" in parts:
             throughput(contenders(daemon), sizes, arguments.types.split(","), arguments.rounds,
                        record)
+        if "products" in parts:
+            products(contenders(daemon), [int(n) for n in arguments.sides.split(",")],
+                     arguments.products.split(","), arguments.rounds, record)
         if "moving" in parts:
             moving(daemon, sizes, arguments.rounds, record)
         if "placement" in parts:

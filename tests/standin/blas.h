@@ -4,7 +4,8 @@
  * In: the calls that the CUDA worker makes.  Out: products computed in the stream's
  * order on the stand-in's device memory, or the status that cuBLAS would give.  It is
  * stricter than cuBLAS: what braze promises (a workspace of its own, no atomics,
- * pedantic arithmetic, batches that do not overlap) is asked for, too.
+ * pedantic arithmetic, sums that are whole before they are rounded, bytes as its fastest kernels
+ * want them, batches that do not overlap) is asked for, too.
  *
  * blas_handle.c has the handles, blas_product.c the products.  A handle is used by one
  * thread at a time, as cuBLAS wants it. */
@@ -47,13 +48,28 @@ typedef struct cublasContext *cublasHandle_t;
 	X(cublasDgemmStridedBatched, BLAS_D)                                                       \
 	X(cublasCgemmStridedBatched, BLAS_C)                                                       \
 	X(cublasZgemmStridedBatched, BLAS_Z)
-enum blas_element { BLAS_S, BLAS_D, BLAS_C, BLAS_Z };
+enum blas_element { BLAS_S, BLAS_D, BLAS_C, BLAS_Z, BLAS_H, BLAS_I8, BLAS_I32 };
+
+typedef enum { CUDA_R_32F = 0, CUDA_R_16F = 2, CUDA_R_8I = 3, CUDA_R_32I = 10 } cudaDataType_t;
+typedef enum {
+	CUBLAS_COMPUTE_16F = 64,
+	CUBLAS_COMPUTE_32F = 68,
+	CUBLAS_COMPUTE_32I = 72
+} cublasComputeType_t;
+typedef enum { CUBLAS_GEMM_DEFAULT = -1 } cublasGemmAlgo_t;
 
 #define BLAS_PRODUCT_ARGUMENTS                                                                     \
 	cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k,         \
 		const void *alpha, const void *a, int lda, long long step_a, const void *b,        \
 		int ldb, long long step_b, const void *beta, void *c, int ldc, long long step_c,   \
 		int count
+
+#define BLAS_EX_ARGUMENTS                                                                          \
+	cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k,         \
+		const void *alpha, const void *a, cudaDataType_t type_a, int lda,                  \
+		long long step_a, const void *b, cudaDataType_t type_b, int ldb, long long step_b, \
+		const void *beta, void *c, cudaDataType_t type_c, int ldc, long long step_c,       \
+		int count, cublasComputeType_t compute, cublasGemmAlgo_t algo
 
 /* Everything that is exported. */
 #define BLAS_CALLS(X)                                                                              \
@@ -66,7 +82,8 @@ enum blas_element { BLAS_S, BLAS_D, BLAS_C, BLAS_Z };
 	X(cublasSgemmStridedBatched, (BLAS_PRODUCT_ARGUMENTS))                                     \
 	X(cublasDgemmStridedBatched, (BLAS_PRODUCT_ARGUMENTS))                                     \
 	X(cublasCgemmStridedBatched, (BLAS_PRODUCT_ARGUMENTS))                                     \
-	X(cublasZgemmStridedBatched, (BLAS_PRODUCT_ARGUMENTS))
+	X(cublasZgemmStridedBatched, (BLAS_PRODUCT_ARGUMENTS))                                     \
+	X(cublasGemmStridedBatchedEx, (BLAS_EX_ARGUMENTS))
 #define BLAS_DECLARE(name, params)                                                                 \
 	__attribute__((visibility("default"))) cublasStatus_t name params;
 BLAS_CALLS(BLAS_DECLARE)

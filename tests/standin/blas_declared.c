@@ -26,6 +26,14 @@ SAME(CUBLAS_TENSOR_OP_MATH, 1);
 SAME(CUBLAS_PEDANTIC_MATH, 2);
 SAME(CUBLAS_TF32_TENSOR_OP_MATH, 3);
 SAME(CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION, 16);
+SAME(CUDA_R_32F, 0);
+SAME(CUDA_R_16F, 2);
+SAME(CUDA_R_8I, 3);
+SAME(CUDA_R_32I, 10);
+SAME(CUBLAS_COMPUTE_16F, 64);
+SAME(CUBLAS_COMPUTE_32F, 68);
+SAME(CUBLAS_COMPUTE_32I, 72);
+SAME(CUBLAS_GEMM_DEFAULT, -1);
 
 /* Pointers to device memory are passed as void * here; the rest must be the same. */
 #define DECLARED(f, ...)                                                                           \
@@ -44,7 +52,14 @@ PRODUCT(cublasSgemmStridedBatched, float);
 PRODUCT(cublasDgemmStridedBatched, double);
 PRODUCT(cublasCgemmStridedBatched, cuComplex);
 PRODUCT(cublasZgemmStridedBatched, cuDoubleComplex);
+DECLARED(cublasGemmStridedBatchedEx, cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int,
+	 int, const void *, const void *, cudaDataType, int, long long, const void *, cudaDataType,
+	 int, long long, const void *, void *, cudaDataType, int, long long, int,
+	 cublasComputeType_t, cublasGemmAlgo_t);
 _Static_assert(sizeof(cublasStatus_t) == sizeof(int) && sizeof(cublasMath_t) == sizeof(int) &&
 		       sizeof(cublasOperation_t) == sizeof(int) &&
-		       sizeof(cublasAtomicsMode_t) == sizeof(int),
+		       sizeof(cublasAtomicsMode_t) == sizeof(int) &&
+		       sizeof(cudaDataType) == sizeof(int) &&
+		       sizeof(cublasComputeType_t) == sizeof(int) &&
+		       sizeof(cublasGemmAlgo_t) == sizeof(int),
 	       "enums are ints");

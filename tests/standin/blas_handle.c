@@ -164,7 +164,7 @@ cublasStatus_t cublasSetMathMode(cublasHandle_t h, cublasMath_t mode)
 		return status;
 	if (plain > CUBLAS_TF32_TENSOR_OP_MATH)
 		return blas_refuse(h, __func__, "no such mode");
-	h->math = (int)plain;
+	h->math = (int)mode;
 	return status;
 }
 

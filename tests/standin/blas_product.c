@@ -2,10 +2,13 @@
 /* blas_product.c - checks a product's arguments and computes it; see blas.h.
  *
  * Sums go up k in double precision and are rounded once, so they are nearer to the
- * truth than a GPU's; C is not read where beta is 0. */
+ * truth than a GPU's; C is not read where beta is 0.  Sums of bytes that leave 32 bits are held at
+ * the end of them, since nobody says that they wrap. */
 #include "blas.h"
+#include "half.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +24,7 @@ struct product {
 	CUcontext context;
 	CUdeviceptr workspace;
 	size_t workspace_bytes;
-	enum blas_element element;
+	enum blas_element element, out; /* of A and B, of C */
 	int m, n, k, count;
 	double alpha[2], beta[2];
 	struct matrix a, b, c;
@@ -36,7 +39,8 @@ static bool is_complex(enum blas_element e)
 
 static size_t element_bytes(enum blas_element e)
 {
-	static const size_t bytes[] = {[BLAS_S] = 4, [BLAS_D] = 8, [BLAS_C] = 8, [BLAS_Z] = 16};
+	static const size_t bytes[] = {[BLAS_S] = 4, [BLAS_D] = 8,  [BLAS_C] = 8,  [BLAS_Z] = 16,
+				       [BLAS_H] = 2, [BLAS_I8] = 1, [BLAS_I32] = 4};
 
 	return bytes[e];
 }
@@ -44,13 +48,29 @@ static size_t element_bytes(enum blas_element e)
 static void load(double out[2], enum blas_element e, const char *from)
 {
 	float single[2] = {0, 0};
+	uint16_t half = 0;
+	int32_t whole = 0;
 
 	out[1] = 0;
-	if (e == BLAS_S || e == BLAS_C) {
+	switch (e) {
+	case BLAS_S:
+	case BLAS_C:
 		memcpy(single, from, element_bytes(e));
 		out[0] = (double)single[0];
 		out[1] = (double)single[1];
-	} else {
+		break;
+	case BLAS_H:
+		memcpy(&half, from, sizeof(half));
+		out[0] = half_value(half, T_F16);
+		break;
+	case BLAS_I8:
+		out[0] = (double)*(const signed char *)from;
+		break;
+	case BLAS_I32:
+		memcpy(&whole, from, sizeof(whole));
+		out[0] = (double)whole;
+		break;
+	default:
 		memcpy(out, from, element_bytes(e));
 	}
 }
@@ -58,8 +78,25 @@ static void load(double out[2], enum blas_element e, const char *from)
 static void store(char *to, enum blas_element e, const double value[2])
 {
 	float single[2] = {(float)value[0], (float)value[1]};
+	uint16_t half = 0;
+	int32_t whole = 0;
 
-	memcpy(to, e == BLAS_S || e == BLAS_C ? (const void *)single : value, element_bytes(e));
+	switch (e) {
+	case BLAS_S:
+	case BLAS_C:
+		memcpy(to, single, element_bytes(e));
+		break;
+	case BLAS_H: /* what single precision has it rounded to, rounded again */
+		half = half_round((double)single[0], T_F16, ROUND_RN);
+		memcpy(to, &half, sizeof(half));
+		break;
+	case BLAS_I32:
+		whole = (int32_t)fmax(INT32_MIN, fmin(INT32_MAX, value[0]));
+		memcpy(to, &whole, sizeof(whole));
+		break;
+	default:
+		memcpy(to, value, element_bytes(e));
+	}
 }
 
 /* ---- computing, in a stream's thread ---- */
@@ -96,7 +133,7 @@ static void add_column(double *sum, const double *column, double factor, int m)
 
 static void store_column(const struct product *p, const double *re, const double *im, char *to)
 {
-	size_t size = element_bytes(p->element);
+	size_t size = element_bytes(p->out);
 	const double *s = p->alpha, *t = p->beta;
 
 	for (int i = 0; i < p->m; i++, to += size) {
@@ -107,11 +144,11 @@ static void store_column(const struct product *p, const double *re, const double
 			v[1] = s[0] * im[i] + s[1] * re[i];
 		}
 		if (t[0] != 0 || t[1] != 0) {
-			load(old, p->element, to);
+			load(old, p->out, to);
 			v[0] += t[0] * old[0] - t[1] * old[1];
 			v[1] += t[0] * old[1] + t[1] * old[0];
 		}
-		store(to, p->element, v);
+		store(to, p->out, v);
 	}
 }
 
@@ -137,8 +174,7 @@ static void multiply(const struct product *p, const char *a, const char *b, char
 			add_column(im, x + column, y_im[at], p->m);
 			add_column(im, x_im + column, y[at], p->m);
 		}
-		store_column(p, sum, im,
-			     c + (size_t)j * (size_t)p->c.ld * element_bytes(p->element));
+		store_column(p, sum, im, c + (size_t)j * (size_t)p->c.ld * element_bytes(p->out));
 	}
 	free(sum);
 	free(x);
@@ -149,7 +185,7 @@ static void multiply(const struct product *p, const char *a, const char *b, char
 static char *matrix_at(const struct product *p, const struct matrix *x, int rows, int cols, int i,
 		       const char *what)
 {
-	size_t size = element_bytes(p->element);
+	size_t size = element_bytes(x == &p->c ? p->out : p->element);
 	CUdeviceptr at = x->at + (CUdeviceptr)(x->step * i) * size;
 	size_t high = (size_t)(x->turned ? cols : rows), wide = (size_t)(x->turned ? rows : cols);
 	size_t bytes = ((wide - 1) * (size_t)x->ld + high) * size;
@@ -203,15 +239,28 @@ static bool batches_ok(const struct product *p)
 	return p->count <= 1 || (p->a.step >= 0 && p->b.step >= 0 && p->c.step >= extent);
 }
 
+/* The arithmetic that braze promises for a type. */
+static bool math_ok(int math, enum blas_element e)
+{
+	int whole = CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION, plain = math & ~whole;
+
+	if (e == BLAS_H)
+		return plain == CUBLAS_DEFAULT_MATH && math & whole;
+	if (e == BLAS_I8 || e == BLAS_D || e == BLAS_Z)
+		return plain == CUBLAS_DEFAULT_MATH || plain == CUBLAS_PEDANTIC_MATH;
+	return plain == CUBLAS_PEDANTIC_MATH;
+}
+
 /* What braze promises: the same bits at every run. */
-static const char *not_reproducible(cublasHandle_t h, bool wide)
+static const char *not_reproducible(cublasHandle_t h, enum blas_element e)
 {
 	if (!h->stream_set)
 		return "no stream was set";
 	if (!h->workspace || !h->workspace_bytes)
 		return "no workspace was set since the stream was";
-	if (h->math != CUBLAS_PEDANTIC_MATH && !(wide && h->math == CUBLAS_DEFAULT_MATH))
-		return "the arithmetic is not pedantic, or in double precision the usual";
+	if (!math_ok(h->math, e))
+		return "the arithmetic is not pedantic; in double precision not that or the "
+		       "usual; in half precision not the usual with whole sums";
 	return h->atomics == CUBLAS_ATOMICS_NOT_ALLOWED ? NULL : "atomics are allowed";
 }
 
@@ -220,47 +269,109 @@ static bool ops_ok(cublasOperation_t ta, cublasOperation_t tb)
 	return (unsigned)ta <= CUBLAS_OP_C && (unsigned)tb <= CUBLAS_OP_C;
 }
 
-static cublasStatus_t gemm(const char *name, enum blas_element element, BLAS_PRODUCT_ARGUMENTS)
+/* Bytes: A turned and B not, both and their leading dimensions at multiples of four, and so the
+ * extents along which they lie. */
+static const char *bytes_wrong(const struct product *p)
 {
-	cublasStatus_t status = blas_enter(name, h);
-	const char *wrong = NULL;
+	long long steps = p->count > 1 ? p->a.step | p->b.step : 0;
 
-	if (status)
-		return status;
-	wrong = not_reproducible(h, element == BLAS_D || element == BLAS_Z);
+	if (!p->a.turned || p->b.turned)
+		return "bytes that do not lie along the inner axis";
+	if ((p->a.at | p->b.at | p->c.at | (CUdeviceptr)steps) % 4)
+		return "bytes that begin at no multiple of four";
+	if ((p->a.ld | p->b.ld | p->c.ld | p->m | p->k) % 4)
+		return "bytes in no multiples of four";
+	return NULL;
+}
+
+static cublasStatus_t gemm(const char *name, struct product *p, cublasOperation_t ta,
+			   cublasOperation_t tb, cublasHandle_t h, const void *alpha,
+			   const void *beta)
+{
+	enum blas_element scale = p->element == BLAS_H	  ? BLAS_S
+				  : p->element == BLAS_I8 ? BLAS_I32
+							  : p->element;
+	const char *wrong = not_reproducible(h, p->element);
+
 	if (!ops_ok(ta, tb) || !alpha || !beta)
 		wrong = "an operation or a factor that is none";
 	if (wrong)
 		return blas_refuse(h, name, wrong);
-	struct product p = {
-		.driver = h->driver,
-		.context = h->context,
-		.workspace = h->workspace,
-		.workspace_bytes = h->workspace_bytes,
-		.element = element,
-		.m = m,
-		.n = n,
-		.k = k,
-		.count = count,
-		.a = {(CUdeviceptr)(uintptr_t)a, lda, step_a, ta != CUBLAS_OP_N, ta == CUBLAS_OP_C},
-		.b = {(CUdeviceptr)(uintptr_t)b, ldb, step_b, tb != CUBLAS_OP_N, tb == CUBLAS_OP_C},
-		.c = {(CUdeviceptr)(uintptr_t)c, ldc, step_c, false, false},
-	};
-	load(p.alpha, element, alpha);
-	load(p.beta, element, beta);
-	if (!extents_ok(&p))
+	p->driver = h->driver;
+	p->context = h->context;
+	p->workspace = h->workspace;
+	p->workspace_bytes = h->workspace_bytes;
+	p->a.turned = ta != CUBLAS_OP_N;
+	p->a.conjugated = ta == CUBLAS_OP_C;
+	p->b.turned = tb != CUBLAS_OP_N;
+	p->b.conjugated = tb == CUBLAS_OP_C;
+	load(p->alpha, scale, alpha);
+	load(p->beta, scale, beta);
+	if (!extents_ok(p))
 		return blas_refuse(h, name, "an extent or a leading dimension");
-	if (!batches_ok(&p))
+	if (!batches_ok(p))
 		return blas_refuse(h, name, "matrices of a batch that overlap, or lie backwards");
-	if (m && n && count)
-		h->driver->push(h->context, h->stream, compute, &p, sizeof(p));
-	return status;
+	wrong = p->element == BLAS_I8 ? bytes_wrong(p) : NULL;
+	if (wrong)
+		return blas_refuse(h, name, wrong);
+	if (p->m && p->n && p->count)
+		h->driver->push(h->context, h->stream, compute, p, sizeof(*p));
+	return CUBLAS_STATUS_SUCCESS;
+}
+
+#define PRODUCT_OF(e, o)                                                                           \
+	{                                                                                          \
+		.element = (e), .out = (o), .m = m, .n = n, .k = k, .count = count,                \
+		.a = {(CUdeviceptr)(uintptr_t)a, lda, step_a, false, false},                       \
+		.b = {(CUdeviceptr)(uintptr_t)b, ldb, step_b, false, false},                       \
+		.c = {(CUdeviceptr)(uintptr_t)c, ldc, step_c, false, false},                       \
+	}
+
+/* The types that braze asks for. */
+static bool types_ok(struct product *p, cudaDataType_t a, cudaDataType_t b, cudaDataType_t c,
+		     cublasComputeType_t compute)
+{
+	static const struct {
+		cudaDataType_t read, written;
+		cublasComputeType_t compute;
+		enum blas_element element, out;
+	} taken[] = {{CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32F, BLAS_H, BLAS_H},
+		     {CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F, BLAS_H, BLAS_S},
+		     {CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I, BLAS_I8, BLAS_I32}};
+
+	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++) {
+		if (taken[i].read != a || b != a || taken[i].written != c ||
+		    taken[i].compute != compute)
+			continue;
+		p->element = taken[i].element;
+		p->out = taken[i].out;
+		return true;
+	}
+	return false;
+}
+
+cublasStatus_t cublasGemmStridedBatchedEx(BLAS_EX_ARGUMENTS)
+{
+	cublasStatus_t status = blas_enter(__func__, h);
+	struct product p = PRODUCT_OF(BLAS_H, BLAS_H);
+
+	if (status)
+		return status;
+	if (!types_ok(&p, type_a, type_b, type_c, compute)) {
+		(void)blas_refuse(h, __func__, "types and a way to add up that do not go together");
+		return CUBLAS_STATUS_NOT_SUPPORTED;
+	}
+	if (algo != CUBLAS_GEMM_DEFAULT)
+		return blas_refuse(h, __func__, "a way of its own");
+	return gemm(__func__, &p, ta, tb, h, alpha, beta);
 }
 
 #define PRODUCT(name, element)                                                                     \
 	cublasStatus_t name(BLAS_PRODUCT_ARGUMENTS)                                                \
 	{                                                                                          \
-		return gemm(#name, element, h, ta, tb, m, n, k, alpha, a, lda, step_a, b, ldb,     \
-			    step_b, beta, c, ldc, step_c, count);                                  \
+		cublasStatus_t status = blas_enter(#name, h);                                      \
+		struct product p = PRODUCT_OF(element, element);                                   \
+                                                                                                   \
+		return status ? status : gemm(#name, &p, ta, tb, h, alpha, beta);                  \
 	}
 BLAS_PRODUCTS(PRODUCT)

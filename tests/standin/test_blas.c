@@ -160,6 +160,143 @@ Test(blas, batches_and_extents_of_zero)
 	cr_expect(c[0] == 0 && c[3] == 0 && c[4] == 50);
 }
 
+/* ---- Of types that are told ---- */
+
+#define WHOLE_SUMS CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION
+
+/* Two columns of m, of a matrix turned (k x m) and one that is not (k x 2), one behind the other.
+ */
+static cublasStatus_t told(cublasHandle_t h, const void *alpha, CUdeviceptr a, CUdeviceptr b,
+			   const void *beta, CUdeviceptr c, const int mkl[3], cudaDataType_t read,
+			   cudaDataType_t written, cublasComputeType_t compute)
+{
+	return cublasGemmStridedBatchedEx(h, CUBLAS_OP_T, CUBLAS_OP_N, mkl[0], 2, mkl[1], alpha,
+					  address(a), read, mkl[2], 0, address(b), read, mkl[2], 0,
+					  beta, address(c), written, mkl[0], 0, 1, compute,
+					  CUBLAS_GEMM_DEFAULT);
+}
+
+Test(blas, halves_are_added_up_in_single_precision)
+{
+	/* 1, 2^-11, 2^-11: in halves the parts are lost. 2048 * 32 leaves a half. */
+	static const uint16_t a[4] = {0x3c00, 0x1000, 0x1000, 0},
+			      b[8] = {0x3c00, 0x3c00, 0x3c00, 0, 0x7800, 0x4000, 0, 0};
+	static const float unit = 1, none = 0;
+	static const int mkl[3] = {1, 4, 4};
+	uint16_t half[2];
+	float single[2];
+
+	device();
+	CUstream s = stream();
+	cublasHandle_t h = handle(s);
+	CUdeviceptr da = put(a, sizeof(a)), db = put(b, sizeof(b)), dc = memory(sizeof(single));
+	cr_expect_eq(
+		told(h, &unit, da, db, &none, dc, mkl, CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32F),
+		CUBLAS_STATUS_INVALID_VALUE, "pedantic spares the tensor cores");
+	GOOD(cublasSetMathMode(h, CUBLAS_DEFAULT_MATH));
+	cr_expect_eq(
+		told(h, &unit, da, db, &none, dc, mkl, CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32F),
+		CUBLAS_STATUS_INVALID_VALUE, "parts may be rounded");
+	GOOD(cublasSetMathMode(h, (cublasMath_t)WHOLE_SUMS));
+	GOOD(told(h, &unit, da, db, &none, dc, mkl, CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32F));
+	GOOD(cuStreamSynchronize(s));
+	GOOD(cuMemcpyDtoH_v2(half, dc, sizeof(half)));
+	cr_expect(half[0] == 0x3c01 && half[1] == 0x7800, "%x %x", half[0], half[1]);
+	GOOD(told(h, &unit, da, db, &none, dc, mkl, CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F));
+	GOOD(told(h, &unit, da, db, &unit, dc, mkl, CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F));
+	GOOD(cuStreamSynchronize(s));
+	GOOD(cuMemcpyDtoH_v2(single, dc, sizeof(single)));
+	cr_expect(single[0] == 2 + 4 * 0x1p-11F && single[1] == 2 * 32768.0009765625F, "%a %a",
+		  (double)single[0], (double)single[1]);
+}
+
+Test(blas, bytes_are_added_up_in_32_bits)
+{
+	static const int8_t a[16] = {-128, 127, 1, 0, 1, 1, 1, 1}, b[8] = {-128, -128, 3, 0, 5};
+	static const int32_t unit = 1, none = 0;
+	static const int mkl[3] = {4, 4, 4};
+	int32_t c[8];
+
+	device();
+	CUstream s = stream();
+	cublasHandle_t h = handle(s);
+	CUdeviceptr da = put(a, sizeof(a)), db = put(b, sizeof(b)), dc = memory(sizeof(c));
+	GOOD(told(h, &unit, da, db, &none, dc, mkl, CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I));
+	GOOD(told(h, &unit, da, db, &unit, dc, mkl, CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I));
+	GOOD(cuStreamSynchronize(s));
+	GOOD(cuMemcpyDtoH_v2(c, dc, sizeof(c)));
+	cr_expect(c[0] == 2 * (16384 - 16256 + 3) && c[1] == 2 * -253 && c[2] == 0);
+	cr_expect(c[4] == 2 * -640 && c[5] == 2 * 5);
+	for (int i = 0; i < 8; i++)
+		c[i] = INT32_MAX - 1; /* who says that it wraps? */
+	GOOD(cuMemcpyHtoD_v2(dc, c, sizeof(c)));
+	GOOD(told(h, &unit, da, db, &unit, dc, mkl, CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I));
+	GOOD(cuStreamSynchronize(s));
+	GOOD(cuMemcpyDtoH_v2(c, dc, sizeof(c)));
+	cr_expect(c[0] == INT32_MAX && c[2] == INT32_MAX - 1);
+}
+
+Test(blas, refuses_bytes_that_lie_otherwise)
+{
+	static const int32_t unit = 1, none = 0;
+	static const struct {
+		int ta, tb, m, k, lda, ldb, ldc;
+		unsigned a, b, c;
+		long long step;
+		int count;
+	} wrong[] = {{0, 0, 4, 4, 4, 4, 4, 0, 0, 0, 0, 1}, {1, 1, 4, 4, 4, 4, 4, 0, 0, 0, 0, 1},
+		     {1, 0, 3, 4, 4, 4, 4, 0, 0, 0, 0, 1}, {1, 0, 4, 3, 4, 4, 4, 0, 0, 0, 0, 1},
+		     {1, 0, 4, 4, 5, 4, 4, 0, 0, 0, 0, 1}, {1, 0, 4, 4, 4, 6, 4, 0, 0, 0, 0, 1},
+		     {1, 0, 4, 4, 4, 4, 7, 0, 0, 0, 0, 1}, {1, 0, 4, 4, 4, 4, 4, 1, 0, 0, 0, 1},
+		     {1, 0, 4, 4, 4, 4, 4, 0, 2, 0, 0, 1}, {1, 0, 4, 4, 4, 4, 4, 0, 0, 2, 0, 1},
+		     {1, 0, 4, 4, 4, 4, 4, 0, 0, 0, 18, 2}};
+
+	device();
+	cublasHandle_t h = handle(stream());
+	CUdeviceptr p = memory(4096);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		cr_expect_eq(cublasGemmStridedBatchedEx(
+				     h, wrong[i].ta, wrong[i].tb, wrong[i].m, 4, wrong[i].k, &unit,
+				     address(p + wrong[i].a), CUDA_R_8I, wrong[i].lda,
+				     wrong[i].step, address(p + wrong[i].b), CUDA_R_8I,
+				     wrong[i].ldb, wrong[i].step, &none, address(p + wrong[i].c),
+				     CUDA_R_32I, wrong[i].ldc, 28, wrong[i].count,
+				     CUBLAS_COMPUTE_32I, CUBLAS_GEMM_DEFAULT),
+			     CUBLAS_STATUS_INVALID_VALUE, "%zu", i);
+	GOOD(cuCtxSynchronize());
+}
+
+Test(blas, refuses_types_that_do_not_go_together)
+{
+	static const float unit = 1, none = 0;
+	static const int mkl[3] = {4, 4, 4};
+	static const struct {
+		int read, written, compute;
+	} wrong[] = {{CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_16F},
+		     {CUDA_R_16F, CUDA_R_32I, CUBLAS_COMPUTE_32F},
+		     {CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32I},
+		     {CUDA_R_8I, CUDA_R_8I, CUBLAS_COMPUTE_32I},
+		     {CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32F},
+		     {14, 14, CUBLAS_COMPUTE_32F}};
+	cublasHandle_t none_such = NULL;
+
+	device();
+	cublasHandle_t h = handle(stream());
+	CUdeviceptr p = memory(4096);
+	GOOD(cublasSetMathMode(h, (cublasMath_t)WHOLE_SUMS));
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		cr_expect_eq(told(h, &unit, p, p, &none, p, mkl, (cudaDataType_t)wrong[i].read,
+				  (cudaDataType_t)wrong[i].written,
+				  (cublasComputeType_t)wrong[i].compute),
+			     CUBLAS_STATUS_NOT_SUPPORTED, "%zu", i);
+	cr_expect_eq(told(none_such, &unit, p, p, &none, p, mkl, CUDA_R_16F, CUDA_R_16F,
+			  CUBLAS_COMPUTE_32F),
+		     CUBLAS_STATUS_NOT_INITIALIZED);
+	cr_expect_eq(told(h, &unit, p, p, NULL, p, mkl, CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32F),
+		     CUBLAS_STATUS_INVALID_VALUE);
+	GOOD(cuCtxSynchronize());
+}
+
 Test(blas, in_the_order_of_its_stream)
 {
 	double b[4] = {1, 2, 3, 4}, c[4];

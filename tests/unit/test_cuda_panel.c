@@ -41,6 +41,23 @@ Test(cuda_panel, a_piece_is_bounded)
 	}
 }
 
+Test(cuda_panel, extents_are_ints)
+{
+	struct product p = product_case(5LL << 31, 3, 1, 1, 1);
+	struct cuda_panel x;
+
+	cuda_panel_cut(&x, &p, 1e12, false);
+	cr_expect(x.rows == INT32_MAX / 128 * 128 && x.cols == 3 && x.depth == 1);
+	p.m = 3;
+	p.n = 5LL << 31;
+	cuda_panel_cut(&x, &p, 1e12, false);
+	cr_expect(x.rows == 3 && x.cols == INT32_MAX / 128 * 128);
+	p.n = 1;
+	p.k = 5LL << 31;
+	cuda_panel_cut(&x, &p, 1e12, false);
+	cr_expect(x.rows == 3 && x.depth == INT32_MAX / 4096 * 4096);
+}
+
 Test(cuda_panel, the_budget_is_the_devices)
 {
 	/* 132 units at 1.98 GHz, 64 wide: 10 ms. */

@@ -118,3 +118,117 @@ Test(emit_cuda_product, matrix_products_of_every_type)
 			check_product(d, FEW);
 		}
 }
+
+/* ---- For a library ---- */
+
+enum { COUNT = 2, ROWS = 70, COLS = 67, HIGH = 80, WIDTH = 80 };
+
+/* Entry `name` of a type's text, with operands of these bytes at `dense` and `loose`. */
+static void move(unsigned dtype, const char *name, const struct cuda_move_args *how,
+		 char *const host[2], const size_t bytes[2])
+{
+	struct compile_nvrtc job = {.arch = cuda.arch};
+	struct cuda_move_args args = *how;
+	char *source = NULL, *code;
+	void *module, *function, *params[] = {&args};
+	uint64_t base[2];
+	struct err err;
+
+	cr_assert_eq(emit_cuda_matmul(&source, dtype, &err), OK);
+	code = cuda_fixture_compile(source, &job, name);
+	cr_assert_eq(cuda.load(&module, code, 0, NULL, NULL), 0);
+	cr_assert_eq(cuda.function(&function, module, name), 0);
+	for (int i = 0; i < 2; i++) {
+		cr_assert_eq(cuda.alloc(&base[i], bytes[i]), 0);
+		cr_assert_eq(cuda.upload(base[i], host[i], bytes[i], NULL), 0);
+	}
+	args.dense = base[0];
+	args.loose += base[1];
+	/* Fewer blocks than tiles. */
+	cr_assert_eq(cuda.launch(function, 3, 1, 1, CUDA_THREADS, 1, 1, 0, NULL, params, NULL), 0);
+	cr_assert_eq(cuda.synchronize(NULL), 0);
+	for (int i = 0; i < 2; i++) {
+		cr_assert_eq(cuda.download(host[i], base[i], bytes[i], NULL), 0);
+		cr_assert_eq(cuda.synchronize(NULL), 0);
+		cuda.release(base[i]);
+	}
+	cuda.unload(module);
+	free(code);
+	free(source);
+}
+
+/* Rows backwards, columns three apart; or turned. */
+static void check_pack(unsigned dtype, bool turned)
+{
+	static char dense[COUNT * HIGH * WIDTH], loose[COUNT * ROWS * COLS * 3];
+	struct cuda_move_args how = {.count = COUNT,
+				     .rows = ROWS,
+				     .cols = COLS,
+				     .high = HIGH,
+				     .width = WIDTH,
+				     .loose = turned ? 0 : (ROWS - 1) * COLS * 3,
+				     .row = turned ? 1 : -COLS * 3,
+				     .col = turned ? ROWS : 3,
+				     .step = ROWS * COLS * 3};
+	uint64_t seed = 3;
+
+	fill(loose, DT_INT8, sizeof loose, &seed);
+	memset(dense, 0x55, sizeof dense);
+	move(dtype, "bz_matmul_pack", &how, (char *[]){dense, loose},
+	     (size_t[]){sizeof dense, sizeof loose});
+	for (int64_t i = 0; i < COUNT * HIGH * WIDTH; i++) {
+		int64_t y = i % WIDTH, x = i / WIDTH % HIGH, at = i / WIDTH / HIGH;
+		bool in = x < ROWS && y < COLS;
+		int64_t from = (int64_t)how.loose + at * how.step + x * how.row + y * how.col;
+
+		cr_assert_eq(dense[i], in ? loose[from] : 0, "%lld", (long long)i);
+	}
+}
+
+Test(emit_cuda_product, operands_are_packed)
+{
+	if (!cuda_fixture_open(&cuda))
+		return;
+	for (int turned = 0; turned < 2; turned++) {
+		check_pack(DT_INT8, turned);
+		check_pack(DT_UINT8, turned);
+	}
+}
+
+Test(emit_cuda_product, sums_are_stored)
+{
+	static int32_t sums[COUNT * HIGH * WIDTH];
+	static float singles[COUNT * HIGH * WIDTH];
+	static uint8_t bytes[COUNT * ROWS * COLS];
+	static uint16_t halves[COUNT * ROWS * COLS];
+	struct cuda_move_args how = {.count = COUNT,
+				     .rows = ROWS,
+				     .cols = COLS,
+				     .high = HIGH,
+				     .width = WIDTH,
+				     .row = 1,
+				     .col = ROWS,
+				     .step = ROWS * COLS};
+
+	if (!cuda_fixture_open(&cuda))
+		return;
+	for (int i = 0; i < COUNT * HIGH * WIDTH; i++) {
+		sums[i] = (int32_t)((uint32_t)i * 2654435761u);
+		singles[i] = (float)(i % 2000) + 0x1p-13F;
+	}
+	move(DT_UINT8, "bz_matmul_store", &how, (char *[]){(char *)sums, (char *)bytes},
+	     (size_t[]){sizeof sums, sizeof bytes});
+	how.row *= 2;
+	how.col *= 2;
+	how.step *= 2;
+	move(DT_FLOAT16, "bz_matmul_store", &how, (char *[]){(char *)singles, (char *)halves},
+	     (size_t[]){sizeof singles, sizeof halves});
+	for (int64_t i = 0; i < COUNT * ROWS * COLS; i++) {
+		int64_t x = i % ROWS, y = i / ROWS % COLS, at = i / ROWS / COLS;
+		int64_t from = (at * HIGH + x) * WIDTH + y;
+		_Float16 want = (_Float16)singles[from];
+
+		cr_assert_eq(bytes[i], (uint8_t)sums[from], "%lld", (long long)i);
+		cr_assert(!memcmp(&halves[i], &want, 2), "%lld", (long long)i);
+	}
+}

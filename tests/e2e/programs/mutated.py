@@ -50,7 +50,16 @@ def beside():
 def products():
     a = numpy.arange(64.0 * 48).reshape(64, 48)
     same(np.asarray(a) @ np.asarray(a.T.copy()), a @ a.T)
+    same(np.asarray(a.astype("f4") % 9) @ np.asarray(a.T.astype("f4") % 7), (a % 9) @ (a.T % 7))
     same(np.asarray(a.astype("i8")) @ np.asarray(a.T.astype("i8")), a.astype("i8") @ a.T.astype("i8"))
+    # Halves whose sums are exact, bytes that wrap; in parts along the inner axis, and in batches.
+    for shape, other in (((33, 4200), (4200, 30)), ((3, 9, 8), (3, 8, 9)), ((110, 101), (101, 102)),
+                         ((3, 110, 101), (3, 101, 102))):
+        x, y = (numpy.arange(numpy.prod(s)).reshape(s) % n for s, n in ((shape, 5), (other, 3)))
+        same(np.asarray(x.astype("f2")) @ np.asarray(y.astype("f2")), (x @ y).astype("f2"))
+        for kind in ("i1", "u1"):
+            p, q = (x * 60).astype(kind), (y * 90).astype(kind)
+            same(np.asarray(p) @ np.asarray(q), p @ q)
 
 
 def transforms():

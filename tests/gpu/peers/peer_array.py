@@ -39,7 +39,7 @@ def operator(name):
     return lambda self, other: type(self)(getattr(self.data, name)(unwrap(other)))
 
 
-for word in "add sub mul truediv pow".split():
+for word in "add sub mul matmul truediv pow".split():
     for name in f"__{word}__", f"__r{word}__":
         setattr(Array, name, operator(name))
 Array.__gt__ = operator("__gt__")
