@@ -17,7 +17,7 @@ void emit_lang_find_shared(struct lane *e)
 
 	for (uint32_t at = p->entry; at < p->ncode; at++) {
 		if (p->code[at].code == CODE_RANGE && depth++ < SHARED_DEPTH)
-			e->share[at] = lang_nest_may(p, at);
+			e->share[at] = lang_nest_may(p, at) && lang_claims_counted(p, at);
 		depth -= p->code[at].code == CODE_LOOP && p->code[p->code[at].d].code == CODE_NEXT;
 	}
 }

@@ -590,6 +590,30 @@ bool lang_nest_may(const struct lang_program *p, uint32_t range)
 	return lang_nest_of(&nest, p, NULL, range, NULL, NULL) && nest.why == WHY_NONE;
 }
 
+/* Does each turn of the loop from `range` to `end` come to the claim inside, once? */
+static bool is_each_turn(const struct lang_program *p, uint32_t range, uint32_t end, uint32_t claim)
+{
+	for (uint32_t k = range + 2; k < end; k++) {
+		const struct lang_ins *i = &p->code[k];
+
+		if (lang_jumps(i) && ((k < claim && i->d > claim) ||
+				      (k > claim && i->d > range + 1 && i->d <= claim)))
+			return false;
+	}
+	return true;
+}
+
+bool lang_claims_counted(const struct lang_program *p, uint32_t range)
+{
+	uint32_t end = lang_nest_end(p, range);
+
+	for (uint32_t k = range + 1; k < end; k++)
+		if (p->code[k].code == CODE_CLAIM && lang_nest_may(p, p->code[k].a) &&
+		    !is_each_turn(p, range, end, k))
+			return false;
+	return true;
+}
+
 bool lang_nest_again(const struct lang_nest *n, const union lang_reg *reg)
 {
 	if (n->nused > LANG_USED)

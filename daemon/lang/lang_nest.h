@@ -70,6 +70,9 @@ void lang_nest_say(char *text, size_t bytes, const struct lang_program *p,
 bool lang_nest_again(const struct lang_nest *n, const union lang_reg *reg);
 /* Could it be so in some call? */
 bool lang_nest_may(const struct lang_program *p, uint32_t range);
+/* Is it known, of each claim inside that somebody looks at, how often turns before have come to it?
+ */
+bool lang_claims_counted(const struct lang_program *p, uint32_t range);
 /* CODE_LOOP of the loop of a CODE_RANGE. */
 uint32_t lang_nest_end(const struct lang_program *p, uint32_t range);
 

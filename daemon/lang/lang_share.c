@@ -215,14 +215,27 @@ struct job {
 	/* Of each sum whose order has bits the numbers of all parts, and where each part's lie. */
 	char *kept[LANG_SUMS];
 	struct lang_block *block; /* [part][sum] */
-	_Atomic int stop, failed;
-	struct err err; /* of the first part that failed: of a claim inside */
+	_Atomic int stop;
+	/* Of the parts that failed (of a claim inside, or for want of memory) the one that comes
+	 * first in the order of the turns, whose error one thread would have met; none: `parts`.
+	 * Those behind it are not needed any more. */
+	_Atomic unsigned failed;
+	atomic_flag telling;
+	struct err err;
 };
 
 struct look {
 	struct job *job;
+	unsigned part;
 	bool here;
 };
+
+/* Is nothing of the part wanted any more? */
+static bool is_over(const struct job *j, unsigned part)
+{
+	return atomic_load_explicit(&j->stop, memory_order_relaxed) ||
+	       atomic_load_explicit(&j->failed, memory_order_relaxed) < part;
+}
 
 static int look(void *data)
 {
@@ -231,14 +244,25 @@ static int look(void *data)
 
 	if (l->here && r->poll && r->poll(r->data))
 		atomic_store_explicit(&l->job->stop, 1, memory_order_relaxed);
-	return atomic_load_explicit(&l->job->stop, memory_order_relaxed);
+	return is_over(l->job, l->part);
 }
 
 static void idle(void *data)
 {
-	struct look l = {data, true};
+	struct look l = {data, 0, true};
 
 	look(&l);
+}
+
+static void fail(struct job *j, unsigned part, const struct err *err)
+{
+	while (atomic_flag_test_and_set_explicit(&j->telling, memory_order_acquire))
+		;
+	if (part < j->failed) {
+		j->err = *err;
+		j->failed = part;
+	}
+	atomic_flag_clear_explicit(&j->telling, memory_order_release);
 }
 
 /* Where parts are whole blocks, they begin where blocks do. */
@@ -249,27 +273,15 @@ static uint64_t first_turn(const struct job *j, unsigned part)
 	return j->blocks && part < j->parts ? first / LANG_BLOCK * LANG_BLOCK : first;
 }
 
-/* Does each turn of the loop come to the claim inside, once? */
-static bool is_each_turn(const struct job *j, uint32_t claim)
-{
-	for (uint32_t k = j->range + 2; k < j->nest->end; k++) {
-		const struct lang_ins *i = &j->run->program->code[k];
-
-		if (lang_jumps(i) && ((k < claim && i->d > claim) ||
-				      (k > claim && i->d > j->range + 1 && i->d <= claim)))
-			return false;
-	}
-	return true;
-}
-
 /* Claims inside are looked at in the turns in which one thread looks at them, so that no error
- * depends on how many there are. */
+ * depends on how many there are: each turn comes to each of them (lang_claims_counted), but for
+ * those that nobody looks at. */
 static void set_claims(const struct job *j, union lang_reg *reg, uint64_t turns)
 {
 	for (uint32_t k = j->range + 1; k < j->nest->end; k++) {
 		const struct lang_ins *i = &j->run->program->code[k];
 
-		if (i->code == CODE_CLAIM && is_each_turn(j, k))
+		if (i->code == CODE_CLAIM)
 			reg[i->d].bits[0] += turns;
 	}
 }
@@ -406,7 +418,7 @@ static uint64_t added_up(const struct job *j, unsigned k)
 static void do_part(void *data, unsigned part, bool here)
 {
 	struct job *j = data;
-	struct look l = {j, here};
+	struct look l = {j, part, here};
 	struct err err = {0};
 	struct run own = {.kernel = j->run->kernel,
 			  .reg = j->reg + (size_t)part * j->run->program->nreg,
@@ -419,7 +431,7 @@ static void do_part(void *data, unsigned part, bool here)
 	struct lang_frame_of x;
 	bool ended;
 
-	if (atomic_load_explicit(&j->stop, memory_order_relaxed))
+	if (is_over(j, part))
 		return;
 	set_part(j, part);
 	ended = !claims_begin(j, &own, part);
@@ -430,9 +442,9 @@ static void do_part(void *data, unsigned part, bool here)
 		ended = j->frame->code(&x.f) != 0;
 		claims_end(j, &own);
 	}
-	if (own.status && !atomic_exchange(&j->failed, 1))
-		j->err = err;
-	if (ended)
+	if (own.status)
+		fail(j, part, &err);
+	else if (ended && !is_over(j, part))
 		atomic_store_explicit(&j->stop, 1, memory_order_relaxed);
 	lang_view_end(&own);
 }
@@ -476,25 +488,29 @@ static int share(struct lang_frame *f, uint32_t at)
 	uint64_t least, now;
 	unsigned threads = team->threads(&least, &now);
 	struct lang_nest nest;
-	struct job j = {.run = x->run, .frame = x, .nest = &nest, .range = at};
+	struct job j = {
+		.run = x->run, .frame = x, .nest = &nest, .range = at, .telling = ATOMIC_FLAG_INIT};
+	bool done;
 
 	if (!look_at(&nest, x->run, f->array, at, now, false) || nest.why || nest.work < now ||
 	    nest.turns < 2)
 		return 0;
 	j.parts = nest.turns < (uint64_t)PARTS * threads ? (unsigned)nest.turns : PARTS * threads;
+	j.failed = j.parts;
 	if (!prepare(&j)) {
 		finish(&j);
 		return 0;
 	}
 	team->run(do_part, &j, j.parts, idle);
-	if (!j.stop)
+	done = !j.stop && j.failed == j.parts;
+	if (done)
 		gather(&j);
-	else if (j.failed)
+	else if (j.failed < j.parts)
 		x->run->status = err_set(x->run->err, j.err.code, "%s", j.err.text);
 	else
 		lang_stopped(x->run, x->run->program->code[at].line);
 	finish(&j);
-	return j.stop ? 1 : 2;
+	return done ? 2 : 1;
 }
 
 void lang_share_begin(struct lang_frame_of *x)

@@ -47,6 +47,11 @@ def test_random_nests_on_any_number_of_threads():
         assert len(got) == CASES and not wrong, f"{threads} threads: {wrong[:5]}"
 
 
+def said_by(code, threads):
+    return subprocess.run([sys.executable, "-c", code], text=True, capture_output=True, stdin=subprocess.DEVNULL,
+                          env=dict(os.environ, BRAZE_THREADS=threads, BRAZE_SHARE_WORK="0")).stdout
+
+
 MEETS_LATER = """kernel f(inout m: float64[:,:], c: int64) {
     for i in 0..len(m) { parallel for j in 0..3 { m[i, i + j] = m[i, c - i + j] + 1.0 } } }"""
 
@@ -64,10 +69,48 @@ try:
 except ValueError as error:
     print(error)
 """
-    said = [subprocess.run([sys.executable, "-c", code], text=True, capture_output=True,
-                           env=dict(os.environ, BRAZE_THREADS=threads, BRAZE_SHARE_WORK="0")).stdout
-            for threads in ("1", "3")]
+    said = [said_by(code, threads) for threads in ("1", "3")]
     assert said[0] == said[1] and "the loop is not parallel" in said[0]
+
+
+FAILS_TWICE = """kernel f(inout m: float64[:,:], c: int64) {
+    for i in 0..len(m) {
+        for l in 0..(3 - i) * 500000 { m[i, 85] = m[i, 85] * 0.5 + 1.0 }
+        parallel for j in 0..c - 1 { m[i, j] = m[i, j + c - i] + 1.0 } } }"""
+
+
+def test_the_claim_that_is_told_of_is_the_first_one_on_any_number_of_threads():
+    """Turns 2 and 16 refute it; another thread comes to turn 16, before which there is less to do, first."""
+    code = f"""import numpy as np, braze
+kernel = braze.kernel_from_text({FAILS_TWICE!r})
+kernel.compile()
+for turn in range(3):
+    try:
+        kernel(np.zeros((32, 90)), 40)
+    except ValueError as error:
+        print(error)
+"""
+    said = [said_by(code, threads) for threads in ("1", "3", "8")]
+    assert said[0].count("38 turns apart") == 3 and said[1] == said[0] and said[2] == said[0]
+
+
+MEETS_UNSEEN = """kernel f(inout m: float64[:,:], c: int64) {
+    for i in 0..len(m) { for k in 0..i + 1 {
+        parallel for j in 0..3 { m[i, 20 + j] = m[i, 20 + j + c - i] + 1.0 } } } }"""
+
+
+def test_a_claim_whose_turns_nobody_can_count_before_is_looked_at_in_the_same_ones_by_any_number_of_threads():
+    """The claim is refuted between the 326th and the 465th time, of which none is looked at; a part of the loop that
+    counted for itself would look at its first."""
+    code = f"""import numpy as np, braze
+kernel = braze.kernel_from_text({MEETS_UNSEEN!r})
+kernel.compile()
+m = np.zeros((40, 60))
+kernel(m, 27)
+print(m.tobytes().hex())
+"""
+    said = [said_by(code, threads) for threads in ("1", "3")]
+    assert said[0] and said[1] == said[0]
 
 
 NEGATIVE = """kernel f(n: int64, inout x: uint64[:], inout m: float64[:,:]) {
