@@ -292,13 +292,17 @@ BZ_FN struct bz_span bz_span_fdiv(struct bz_span a, struct bz_span b, int *bad)
 	return (struct bz_span){bz_least(bz_floored(a.lo, b.lo), bz_floored(a.lo, b.hi)),
 				bz_most(bz_floored(a.hi, b.lo), bz_floored(a.hi, b.hi))};
 }
-/* A loop's number, whatever the sign of its step. */
-BZ_FN struct bz_span bz_span_range(struct bz_span start, struct bz_span stop, int *bad)
+/* A loop's number in the turns that it has; of a step whose sign is not known, on either side. */
+BZ_FN struct bz_span bz_span_range(struct bz_span start, struct bz_span stop, struct bz_span step,
+				   int *bad)
 {
 	bz_i64 up, down;
 
 	*bad |= __builtin_sub_overflow(stop.hi, 1, &up) | __builtin_add_overflow(stop.lo, 1, &down);
-	return (struct bz_span){bz_least(start.lo, down), bz_most(start.hi, up)};
+	return (struct bz_span){step.lo > 0 ? start.lo : bz_least(start.lo, down),
+				step.lo > 0   ? up
+				: step.hi < 0 ? start.hi
+					      : bz_most(start.hi, up)};
 }
 
 /* Turns of a range. */

@@ -200,7 +200,7 @@ static uint32_t span_of_operation(struct lane *e, uint32_t loop, const struct la
 
 static uint32_t span_of_number(struct lane *e, uint32_t loop, const struct lang_loop *x, int depth)
 {
-	uint32_t start, stop, v;
+	uint32_t start, stop, step, v;
 
 	if (!depth)
 		return NOTHING;
@@ -209,8 +209,13 @@ static uint32_t span_of_number(struct lane *e, uint32_t loop, const struct lang_
 				: span_of_form(e, loop, &e->loops->form[x->stop], depth - 1);
 	if (stop == NOTHING)
 		return NOTHING;
+	step = span_of_form(e, loop, &e->loops->form[x->step], depth - 1);
+	if (step == NOTHING) {
+		step = fresh(e);
+		text_put(&e->o, "bz_span_at(0);\n");
+	}
 	v = fresh(e);
-	text_put(&e->o, "bz_span_range(v%u, v%u, &bad);\n", start, stop);
+	text_put(&e->o, "bz_span_range(v%u, v%u, v%u, &bad);\n", start, stop, step);
 	return v;
 }
 
@@ -369,6 +374,49 @@ static uint32_t by_guard(struct lane *e, uint32_t loop, const struct group *g,
 	return sum;
 }
 
+/* A place is only come to in turns of the loops around it, which are where a loop's start lies
+ * before its stop: so an index that is a start of one inside of `loop`, but for a constant, is
+ * below its stop, and one that is a stop above its start.  That loop, and the constant; LANG_NONE.
+ */
+static uint32_t turn_of(const struct lane *e, uint32_t loop, uint32_t at, const struct lang_form *f,
+			bool high, int64_t *far)
+{
+	for (uint32_t k = 0; k < e->loops->nloop; k++) {
+		const struct lang_loop *x = &e->loops->loop[k];
+		struct lang_form away;
+
+		if (k == loop || !lang_loop_inside(e->loops, k, loop) || at <= x->range ||
+		    at > x->end || !e->bounded[k] || !emit_lang_by_one(e, &e->p->code[x->range]) ||
+		    !lang_form_add_exactly(&away, f, &e->loops->form[high ? x->start : x->stop],
+					   -1) ||
+		    away.n || __builtin_add_overflow(away.constant, high ? -1 : 1, far))
+			continue;
+		return k;
+	}
+	return LANG_NONE;
+}
+
+/* The span v, or what turns say of that end, whichever is less wide. */
+static uint32_t by_turn(struct lane *e, uint32_t loop, const struct group *g,
+			const struct lang_form *f, bool high, uint32_t v)
+{
+	int64_t far = 0;
+	uint32_t k = turn_of(e, loop, e->loops->place[g->place].at, f, high, &far), end, sum;
+
+	if (k == LANG_NONE || far == INT64_MIN)
+		return v;
+	end = bound_of(e, loop,
+		       &e->loops->form[high ? e->loops->loop[k].stop : e->loops->loop[k].start],
+		       high);
+	if (end == NOTHING)
+		return v;
+	sum = fresh(e);
+	text_put(&e->o, "bz_span_add(v%u, bz_span_at(%lldl), &bad);\n", end, (long long)far);
+	end = fresh(e);
+	text_put(&e->o, "{bz_most(v%u.lo, v%u.lo), bz_least(v%u.hi, v%u.hi)};\n", v, sum, v, sum);
+	return end;
+}
+
 /* One side: bad where it may be outside. */
 static bool put_side(struct lane *e, uint32_t loop, const struct group *g, bool high)
 {
@@ -382,6 +430,7 @@ static bool put_side(struct lane *e, uint32_t loop, const struct group *g, bool 
 		/* It counts only if the index does not wrap at the other side. */
 		if (v == NOTHING || (!g->plain && bound_of(e, loop, &f, !high) == NOTHING))
 			return false;
+		v = by_turn(e, loop, g, &f, high, v);
 	}
 	if (high)
 		text_put(&e->o, "bad |= v%u.hi > N%u_%u - %d;\n", v, g->array, g->axis,
@@ -405,9 +454,20 @@ static bool is_plain(const struct lane *e, uint32_t place)
 	return true;
 }
 
+/* Do turns say the same of the form at the place of the group and here? */
+static bool same_turns(const struct lane *e, uint32_t loop, const struct group *g, uint32_t at)
+{
+	const struct lang_form *f = &e->loops->form[g->form];
+	uint32_t there = e->loops->place[g->place].at;
+	int64_t far;
+
+	return turn_of(e, loop, there, f, true, &far) == turn_of(e, loop, at, f, true, &far) &&
+	       turn_of(e, loop, there, f, false, &far) == turn_of(e, loop, at, f, false, &far);
+}
+
 /* Adds an axis of a place to the groups. */
-static bool grouped(const struct lane *e, struct group *group, unsigned *n, uint32_t place,
-		    uint32_t axis)
+static bool grouped(const struct lane *e, uint32_t loop, struct group *group, unsigned *n,
+		    uint32_t place, uint32_t axis)
 {
 	const struct lang_place *x = &e->loops->place[place];
 	uint32_t form = e->loops->index[x->index + axis];
@@ -420,7 +480,8 @@ static bool grouped(const struct lane *e, struct group *group, unsigned *n, uint
 		struct group *g = &group[k];
 
 		if (!g->plain || g->array != x->array || g->axis != axis ||
-		    !lang_form_add(&far, f, &e->loops->form[g->form], -1) || far.n)
+		    !lang_form_add(&far, f, &e->loops->form[g->form], -1) || far.n ||
+		    !same_turns(e, loop, g, x->at))
 			continue;
 		g->least = f->constant < g->least ? f->constant : g->least;
 		g->most = f->constant > g->most ? f->constant : g->most;
@@ -504,7 +565,7 @@ unsigned emit_lang_bounds(struct lane *e, uint32_t loop)
 		bool fits = takes(e, loop, k);
 
 		for (uint32_t axis = 0; fits && axis < x->rank; axis++)
-			fits = grouped(e, group, &n, k, axis);
+			fits = grouped(e, loop, group, &n, k, axis);
 		if (fits)
 			e->inside[x->at] = is_plain(e, k) ? INSIDE_ALWAYS : INSIDE_HERE;
 		places += fits;

@@ -153,8 +153,8 @@ static void put_strip(struct lane *e, const struct lang_ins *range, uint32_t at)
 		emit_lang_apart(e, at);
 		emit_lang_align(e, at);
 	}
-	text_put(&e->o, "q = %s + (bz_i64)c; BZ_STRIP(%u, c);\n",
-		 emit_lang_register(e, range->d + 1), range[1].d - 1);
+	text_put(&e->o, "q = %s + (bz_i64)c; BZ_STRIP(%u, c); /* line %u */\n",
+		 emit_lang_register(e, range->d + 1), range[1].d - 1, range->line);
 	/* The machine has put aside what one turn would read and another write, or said that
 	 * there is no such. */
 	if (e->closely || lang_fusion_straight(e->p, at))
