@@ -207,12 +207,13 @@ def loops(campaign, seconds, jobs):
     import harness
 
     row, end = campaign.parts["loops"], time.monotonic() + seconds
+    # A process of each way takes as long to begin as a structure to be compiled: of few structures where time is short.
+    many = PARTS["loops"].chunk * (6 if seconds >= 600 else 1)
     with harness.Daemon() as daemon:
         environment = harness.clean_environment(BRAZE_SOCKET=daemon.socket)
 
-        def work(first):
-            last = first + PARTS["loops"].chunk
-            passed, failures = campaign_loops.chunk(first, last, environment)
+        def work(first, count):
+            passed, failures = campaign_loops.chunk(first, first + count, environment)
             with campaign.lock:
                 for way, calls in passed.items():
                     row["ways"][way] = row["ways"].get(way, 0) + calls
@@ -220,10 +221,10 @@ def loops(campaign, seconds, jobs):
 
         def go_on():
             while time.monotonic() < end and daemon.process.poll() is None:
-                work(campaign.take("loops", PARTS["loops"].chunk))
+                work(campaign.take("loops", many), many)
 
         row.setdefault("ways", {})
-        work(0)
+        work(0, PARTS["loops"].chunk)
         share(go_on, jobs)
         ended = daemon.stop()
         if ended:

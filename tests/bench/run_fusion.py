@@ -144,13 +144,23 @@ class Calls:
     @property
     def sites(self):
         """Its own and its units', of what has run."""
-        functions = self.captured, *self.program.captured(self.program.function)
-        return [site for f in functions for site in f.__braze_jit__.sites]
+        units = self.program.captured(self.program.function) if self.program.units else ()
+        return [site for f in (self.captured, *units) for site in f.__braze_jit__.sites]
 
-    def __call__(self):
+    def restore(self):
         for have, want in zip(self.arguments, self.fresh):
             if isinstance(want, np.ndarray):
                 have[...] = want
+
+    def warm(self):
+        """All kernels that it runs, joined and apart, are compiled."""
+        self()
+        with braze.unfused():
+            self()
+        loop_child.compiled(self.sites)
+
+    def __call__(self):
+        self.restore()
         begun = time.process_time()
         self.captured(*self.arguments)
         return time.process_time() - begun
@@ -164,10 +174,7 @@ class Calls:
 
 def measure_calls(program, size, turns=15):
     run = Calls(program, size)
-    run()
-    with braze.unfused():
-        run()
-    loop_child.compiled(run.sites)
+    run.warm()
     after = run.counted()
     with braze.unfused():
         before = run.counted()
