@@ -366,7 +366,7 @@ static bool at_hand(struct session *s, const struct ticket *t, struct err *err)
 }
 
 /* The client will write the buffer itself. */
-static void hand_over(const struct ticket *t)
+static void hand_over(struct session *s, const struct ticket *t)
 {
 	struct version *v = t->version[0];
 
@@ -375,6 +375,7 @@ static void hand_over(const struct ticket *t)
 	v->storage->reads = 0;
 	if (v->storage->mirror)
 		v->storage->mirror->valid = 0;
+	version_forget_uses(&s->trace, v);
 }
 
 /* Reply to every ticket whose versions are settled and where they can be read. */
@@ -391,7 +392,7 @@ void pipeline_answer(struct session *s, const struct job *fresh)
 		if (t->cancelled || t->kind == TICKET_CUT || at_hand(s, t, &err)) {
 			if (t->kind == TICKET_PUBLISH && !publish_ready(s, t))
 				continue;
-			hand_over(t);
+			hand_over(s, t);
 			answer_one(s, t, fresh);
 		} else if (err.code) {
 			reply_failure(s->conn, t->id, &err);

@@ -585,16 +585,41 @@ static struct version **take_list(struct found *f, size_t *n)
 	return v;
 }
 
+static bool reads(const struct node *x, const struct version *v)
+{
+	for (int j = 0; j < x->nin; j++)
+		if (x->in[j].version == v)
+			return true;
+	return x->prev == v;
+}
+
+/* Of what a recipe takes, which is in no list: what is to be computed for others as well. */
+static void readers_apart(struct found *f, const struct trace *t, const struct node *recipe,
+			  const struct version *v)
+{
+	for (int j = 0; j < recipe->nin; j++) {
+		const struct version *in = recipe->in[j].version;
+		struct node *x = in && in->state == VERSION_PENDING ? in->node : NULL;
+
+		if (!x || !x->apart || x->mark == t->mark)
+			continue;
+		x->mark = t->mark;
+		if (in->refs > in->feeds && reads(x, v))
+			found_push(f, x);
+		readers_apart(f, t, x, v);
+	}
+}
+
 struct version **demand_readers(struct trace *t, struct version *v, size_t *n)
 {
 	struct found f = {0};
 
 	for (struct node *x = t->oldest; x; x = x->newer)
-		for (int j = 0; j <= x->nin; j++)
-			if ((j < x->nin ? x->in[j].version : x->prev) == v) {
-				found_push(&f, x);
-				break;
-			}
+		if (reads(x, v))
+			found_push(&f, x);
+	t->mark++;
+	for (uint32_t i = 0; i < t->nremote; i++)
+		readers_apart(&f, t, t->remote[i]->node, v);
 	return take_list(&f, n);
 }
 

@@ -546,9 +546,8 @@ bool version_revive(struct trace *t, struct version *v)
 	return true;
 }
 
-/* v has lost its name: nothing may keep it for what it could make.  With one recipe others may go,
- * of values that only it needed: after each the list is another. */
-static void forget_uses(struct trace *t, const struct version *v)
+/* With one recipe others may go, of values that only it needed: after each the list is another. */
+void version_forget_uses(struct trace *t, const struct version *v)
 {
 	for (uint32_t i = t->nremote; i-- > 0 && v->feeds;)
 		if (chain_uses(t->remote[i]->node, v)) {
@@ -580,7 +579,7 @@ static void name_drop(struct trace *t, struct version *v)
 	if (v->storage)
 		t->held_bytes += v->bytes;
 	if (v->feeds)
-		forget_uses(t, v);
+		version_forget_uses(t, v);
 }
 
 static void buffer_unref(struct trace *t, struct buffer *b)

@@ -228,6 +228,8 @@ void version_store(struct trace *t, struct version *v);
 void version_store_remote(struct trace *t, struct version *v);
 /* A lost value is pending again, if its nodes were kept. */
 bool version_revive(struct trace *t, struct version *v);
+/* v has lost its name, or its client is about to write it: nothing is made of it again. */
+void version_forget_uses(struct trace *t, const struct version *v);
 void version_fail(struct trace *t, struct version *v, const struct err *err);
 
 /* Storage on the host; NULL: E_NOMEM. */

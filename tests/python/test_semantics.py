@@ -552,3 +552,17 @@ def test_a_sequence_is_no_element_but_what_numpy_makes_of_it(dtype, value, key):
         return numpy.asarray(a).tolist()
 
     assert write(np) == write(numpy)
+
+
+def test_a_write_of_ones_own_waits_for_all_that_reads_the_array():
+    """Of what is pending some is kept to make a device's values again, and is to be computed besides."""
+    def write(m):
+        a = m.arange(72.0).reshape(9, 8) / 4
+        b = a + 2
+        c = b * b
+        d = c * 3
+        c += d
+        b[m.asarray([-3, 0, 6])] = 3
+        return [numpy.asarray(x).tolist() for x in (c, d, b)]
+
+    assert write(np) == write(numpy)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values that lie on a device only and can be made again: what keeps them, what lets go of them. */
+#include "plan/demand.h"
 #include "trace_fixture.h"
 
 TestSuite(remote, .init = fixture_setup, .fini = fixture_teardown);
@@ -58,4 +59,32 @@ Test(remote, values_that_only_a_recipe_needs_go_with_it)
 	cr_assert_eq(trace.nremote, 0);
 	for (int i = 0; i < 4; i++)
 		cr_assert_null(value_of(named[i])->node, "array %u", named[i]);
+}
+
+/* 12 is made of 11, which has lost its name but for 13 it is still to be computed: whoever wants to
+ * write array 1 has to be told of it. */
+Test(remote, a_value_that_others_wait_for_is_a_reader_though_a_recipe_has_it)
+{
+	struct version **reader, *inner;
+	size_t n = 0;
+
+	import(1, 100);
+	unary(OP_SQUARE, 11, 1);
+	unary(OP_NEGATIVE, 12, 11);
+	binary(OP_ADD, 13, 11, 12);
+	inner = value_of(11);
+	drop(11);
+	computed((const uint32_t[]){12}, 1);
+	cr_assert_eq(trace.nremote, 1);
+	reader = demand_readers(&trace, value_of(1), &n);
+	cr_assert_eq(n, 1);
+	cr_assert_eq(reader[0], inner);
+	version_unref(&trace, reader[0]);
+	free(reader);
+	version_forget_uses(&trace, value_of(1));
+	cr_assert_eq(trace.nremote, 0);
+	cr_assert_null(value_of(12)->node);
+	cr_assert_eq(inner->state, VERSION_PENDING);
+	version_fail(&trace, inner, &err);
+	version_fail(&trace, value_of(13), &err);
 }
