@@ -5,6 +5,7 @@
  * computed in double for both types, with the values of C's annex G at infinities
  * and NaN: sin, tan and their like from sinh and tanh of i z, arcsine and its like by
  * Hull, Fairgrieve and Tang (ACM TOMS 23, 1997). */
+#ifndef BZ_NO_COMPLEX
 
 /* ---- arithmetic, order ---------------------------------------------------------- */
 
@@ -468,3 +469,5 @@ template <class T> BZ_FN T bz_complex_pow(T a, T b)
 	}
 	return bz_cast<bz_c128, T>(bz_z_pow(bz_cast<T, bz_c128>(a), bz_cast<T, bz_c128>(b)));
 }
+
+#endif

@@ -4,6 +4,7 @@
  * f16.h's rules for one element: every operation is float32's, rounded once.  bz_f16
  * has no operators, so a template that is not specialised here does not compile for
  * it by accident.  Nests reduce float16 as float32. */
+#ifndef BZ_NO_HALF
 
 #define BZ_HALF_FN template <> __device__ __forceinline__
 
@@ -88,3 +89,5 @@ BZ_HALF_FN bz_f16 bz_clip<bz_f16>(bz_f16 x, bz_f16 lo, bz_f16 hi)
 {
 	return bz_min<bz_f16>(bz_max<bz_f16>(x, lo), hi);
 }
+
+#endif

@@ -5,6 +5,8 @@
  * groups.cuh), compiled by NVRTC without any header.  The rules are those of pre.h, ew.h, cx.h and tree.h,
  * one element a thread: templates over the element type, so that a kernel pays for
  * the functions it uses.  bz_<stem><bz_<suffix>> for every row of proto/ops.def.
+ * A source may first define BZ_NO_COMPLEX and BZ_NO_HALF (float16), which leave out what it does not
+ * use: NVRTC reads all of it for longer than it compiles a short kernel.
  *
  * Invariant: a result is a function of its operands only, and equals the CPU's bit
  * for bit where the operation is exact (integers, + - * / sqrt, rounding, casts);

@@ -480,48 +480,6 @@ enum status emit_c(char **out, const struct nest *spec, struct err *err)
 	return emit_c_named(out, spec, "bz_", err);
 }
 
-static bool is_complex(unsigned dtype)
-{
-	return dtype_row(dtype)->cls == CLASS_COMPLEX;
-}
-
-static bool divides(const struct nest *n)
-{
-	for (unsigned i = 0; i < n->ninstr; i++)
-		if (n->instr[i].op == OP_DIVIDE)
-			return true;
-	return false;
-}
-
-static void leave(struct text *o, bool used, const char *part)
-{
-	if (!used)
-		text_put(o, "#define BZ_NO_%s\n", part);
-}
-
-/* Parts of the prologue that this nest does not use: a compiler reads them for
- * longer than the kernel itself. */
-static void omit_parts(struct text *o, const struct nest *n)
-{
-	bool complex = false, half = false, arg = false;
-
-	for (unsigned i = 0; i < n->ninstr; i++) {
-		const struct nest_instr *in = &n->instr[i];
-		bool loop = instr_computes(in->op);
-
-		complex |= is_complex(in->dtype) || (loop && is_complex(in->ltype));
-		half |= in->dtype == DT_FLOAT16 || (loop && in->ltype == DT_FLOAT16);
-		arg |= in->op == NI_REDUCE && (in->c == OP_ARGMIN || in->c == OP_ARGMAX);
-	}
-	leave(o, complex, "COMPLEX");
-	leave(o, half, "HALF");
-	leave(o, divides(n), "OVER");
-	leave(o, nest_checks(n) || nest_gathers(n), "GATHER");
-	leave(o, n->nred, "TREE");
-	leave(o, !n->nred || n->nmore, "STREAM");
-	leave(o, arg, "ARG");
-}
-
 enum status emit_c_source(char **out, const struct nest *spec, struct err *err)
 {
 	struct text o = {NULL, 0, 0};
@@ -531,7 +489,7 @@ enum status emit_c_source(char **out, const struct nest *spec, struct err *err)
 	if (st)
 		return st;
 	text_put(&o, "#define BZ_WIDTH %u\n", spec->width);
-	omit_parts(&o, spec);
+	emit_omit_parts(&o, spec);
 	text_add(&o, emit_c_prologue());
 	text_add(&o, "\n" EMIT_KERNEL_MARK "\n");
 	text_indented(&o, body);
