@@ -152,15 +152,29 @@ static void tail_direct(struct gen *g, enum lanes lanes)
 	}
 }
 
-/* Vector k of a turn that reaches each accumulator as often as the others. */
-static void tail_registers(struct gen *g)
+/* Vector k of a turn that reaches each accumulator as often as the others.  Of the `first` turn
+ * an accumulator takes what comes to it: with an identity that would be the same. */
+static void tail_registers(struct gen *g, bool first)
 {
 	for (unsigned k = g->first; k < g->last; k++) {
 		const char *t = emit_red_type(g, k);
+		unsigned v = emit_red(g, k)->a;
 
-		text_put(g->o, "d%u[k %% BZ_R_%s] = bz_%s_%s(d%u[k %% BZ_R_%s], v%u);\n", k, t,
-			 emit_red_op(g, k), t, k, t, emit_red(g, k)->a);
+		text_put(g->o, "d%u[k %% BZ_R_%s] = ", k, t);
+		if (first)
+			text_put(g->o, "k < BZ_R_%s ? v%u : ", t, v);
+		text_put(g->o, "bz_%s_%s(d%u[k %% BZ_R_%s], v%u);\n", emit_red_op(g, k), t, k, t,
+			 v);
 	}
+}
+
+static void put_turn(struct gen *g, bool narrow, bool first)
+{
+	text_put(g->o, "BZ_%s_TIMES(\nconst i64 i = from + k * BZ_W;\n",
+		 narrow ? "NARROW" : "WIDE");
+	emit_c_instrs(g, false, LANES_ALL);
+	tail_registers(g, first);
+	text_add(g->o, ")\n");
 }
 
 /* Several reduced loops: rows are packed into a block's buffer. */
@@ -266,15 +280,13 @@ static void put_turns(struct gen *g)
 		 narrow ? "64 / BZ_W" : "32 / BZ_W");
 	emit_each_red(g, "bz_$T d$K[BZ_R_$T];\n", "");
 	put_each_lane(g, "d$K[k] = c$K[k];");
-	text_put(g->o,
-		 "for (i64 from = 0; from < turns; from += turn * BZ_W) {\nBZ_%s_TIMES(\n"
-		 "const i64 i = from + k * BZ_W;\n",
-		 narrow ? "NARROW" : "WIDE");
 	g->far = !g->section;
-	emit_c_instrs(g, false, LANES_ALL);
+	text_add(g->o, "i64 from = 0;\nif (fresh && turns) {\n");
+	put_turn(g, narrow, true);
+	text_add(g->o, "from = turn * BZ_W;\n}\nfor (; from < turns; from += turn * BZ_W) {\n");
+	put_turn(g, narrow, false);
 	g->far = false;
-	tail_registers(g);
-	text_add(g->o, ")\n}\nif (turns < len) {\ni64 i = turns;\n");
+	text_add(g->o, "}\nif (turns < len) {\ni64 i = turns;\n");
 	emit_each_red(g, "bz_$T c$K[BZ_R_$T];\n", "");
 	put_each_lane(g, "c$K[k] = d$K[k];");
 	emit_c_vectors(g, tail_direct);
@@ -321,12 +333,13 @@ static void put_ahead(struct gen *g)
 	}
 }
 
-/* piece(): the elements [at, at + len) of block r of point l, to the accumulators of its block. */
+/* piece(): the elements [at, at + len) of block r of point l, to the accumulators of its block,
+ * which may be `fresh`. */
 static void put_piece(struct gen *g)
 {
 	text_put(g->o,
 		 "BZ_FN void %spiece%s(const struct bz_args *A, const i64 *X, i64 N, int l, i64 r, "
-		 "i64 at, i64 len, struct %sfin *f",
+		 "i64 at, i64 len, int fresh, struct %sfin *f",
 		 g->prefix, number(g), g->prefix);
 	emit_each_red(g, ", bz_$T *c$K", "");
 	text_add(g->o, ")\n{\n");
@@ -370,7 +383,7 @@ static void put_points(struct gen *g)
 	text_add(g->o, "for (int l = 0; l < points; l++) {\n");
 	emit_each_red(g, "bz_$T c$K[BZ_R_$T];\n", "");
 	put_each_lane(g, "c$K[k] = bz_id_$O_$T();");
-	put_call_of_piece(g, "0, bn", ", c$K");
+	put_call_of_piece(g, "0, bn, 1", ", c$K");
 	emit_each_red(g, "e$K[l] = $Xnarrow_$O_$T(c$K, bz_used_$T(bn));\n", "");
 	text_add(g->o, "}\n");
 }
@@ -406,7 +419,7 @@ static void put_direct_block(struct gen *g)
 	text_add(g->o, "for (i64 at = 0, len; at < bn; at += len) {\n"
 		       "len = bn - at < " SEGMENT " ? bn - at : " SEGMENT ";\n"
 		       "for (int l = 0; l < points; l++)\n");
-	put_call_of_piece(g, "at, len", ", c$K[l]");
+	put_call_of_piece(g, "at, len, 0", ", c$K[l]");
 	text_add(g->o, "}\n");
 	emit_each_red(g,
 		      "for (int l = 0; l < points; l++) e$K[l] = $Xnarrow_$O_$T(c$K[l], "

@@ -369,11 +369,17 @@ def centred(np, x):
     return x - x.mean(axis=-1, keepdims=True)
 
 
+def own_time(before, after):
+    """Seconds of a call, on average, that alternate() spent in the one kernel that ran meanwhile."""
+    (now, then), = ((k, before[i]) for i, k in after.items() if k["runs"] > before[i]["runs"])
+    return (now["busy_seconds"] - then["busy_seconds"]) / (ROUNDS + 1)
+
+
 def phases():
     """Rows of an array of attention weights, in one kernel each."""
-    heading("what follows reductions of rows, (64, 16, 128, 128)")
+    heading("what follows reductions of rows, (64, 16, 128, 128); kernel: what its one kernel takes")
     peers.peer_threads(len(CORES))
-    print(f"{'':24}{'braze ms':>10}{'over C':>8}{'NumPy over braze':>18}")
+    print(f"{'':24}{'braze ms':>10}{'over C':>8}{'kernel':>8}{'over C':>8}{'NumPy over braze':>18}")
     for dtype in "df":
         x = numpy.random.default_rng(1).standard_normal((64, 16, 128, 128)).astype(dtype)
         a, out = braze.numpy.asarray(x), numpy.empty_like(x)
@@ -382,11 +388,15 @@ def phases():
             hand.restype = ctypes.c_double
             size = ctypes.c_int64(128)
             rows = ctypes.c_int64(x.size // 128)
+            braze.wait(program(braze.numpy, a))
+            daemon.settle()
+            before = daemon.kernels()
             mine, theirs, c = alternate([
                 lambda: braze.wait(program(braze.numpy, a)), lambda: program(numpy, x),
                 lambda: hand(pointer(out), pointer(x), rows, size)])
+            kernel = own_time(before, daemon.kernels())
             print(f"{program.__name__ + ' ' + numpy.dtype(dtype).name:24}{mine * 1e3:10.1f}"
-                  f"{mine / c:8.2f}{theirs / mine:18.1f}")
+                  f"{mine / c:8.2f}{kernel * 1e3:8.1f}{kernel / c:8.2f}{theirs / mine:18.1f}")
 
 
 def sharing():

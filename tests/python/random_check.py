@@ -165,9 +165,11 @@ def product(a, b):
     if plain.dtype.kind not in "fc":
         return plain, 0
     x, y = wide(numpy.asarray(a, plain.dtype)), wide(numpy.asarray(b, plain.dtype))
-    eps = numpy.finfo(plain.dtype).eps * (8 + numpy.asarray(a).shape[-1])
+    count = numpy.asarray(a).shape[-1]
+    eps = numpy.finfo(plain.dtype).eps * (8 + count)
     size = numpy.matmul(numpy.abs(x), numpy.abs(y))
-    bound = eps * size + numpy.finfo(plain.dtype).smallest_subnormal
+    # A product below the normal numbers is rounded to a whole subnormal, whatever its size.
+    bound = eps * size + numpy.finfo(plain.dtype).smallest_subnormal * (1 + count / 2)
     return rounded(numpy.matmul(x, y), plain.dtype), free_of_overflow(bound, size, plain.dtype)
 
 
