@@ -219,6 +219,8 @@ static enum status reduction(struct op_sig *s, enum op op, enum dtype t, unsigne
 	/* NumPy rounds each of them before it goes on. */
 	if (op_rows[op].kind == KIND_SCAN && t == DT_FLOAT16)
 		return err_set(err, E_UNSUPPORTED, "%s of float16", op_rows[op].numpy);
+	if (op_rows[op].kind == KIND_LANE && t != DT_FLOAT32 && t != DT_FLOAT64)
+		return no_loop(op, t, err);
 	if (op_rows[op].rule == RULE_SUM) {
 		all(s, t, t);
 		return OK;

@@ -83,7 +83,8 @@ enum op_kind {
 	KIND_DRAW,
 	KIND_SEARCH,
 	KIND_CHOSEN,
-	KIND_FOURIER
+	KIND_FOURIER,
+	KIND_LANE /* along one axis, as long as that: a library step of its own */
 };
 
 /* How the loop types and the result type follow from the operands' types. */

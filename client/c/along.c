@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* client/c/along.c - scans and sorts along an axis: checked, then near or recorded. */
+/* client/c/along.c - scans, sorts and the like along an axis: checked, then near or recorded. */
 #include "array.h"
 #include "careful.h"
 #include "lock.h"
@@ -9,9 +9,10 @@ static enum status check(enum op_kind kind, int op, const struct braze_array *a,
 			 int dtype, struct err *err)
 {
 	const struct op_row *row = op_row((unsigned)op);
+	bool fits = row && (row->kind == kind || (kind == KIND_SCAN && row->kind == KIND_LANE));
 	int ndim = a->view.shape.ndim;
 
-	if (!row || row->kind != kind)
+	if (!fits)
 		return err_set(err, E_INVALID,
 			       kind == KIND_SCAN ? "%s is not a scan" : "%s does not sort",
 			       op_text((unsigned)op));
@@ -30,14 +31,15 @@ static enum status record(struct braze_array **out, int op, struct braze_array *
 {
 	struct braze_session *s = a->session;
 	struct op_arg arg = {a->view.dtype, false};
-	bool sorts = op_row((unsigned)op)->kind == KIND_SORT;
+	unsigned kind = op_row((unsigned)op)->kind;
 	struct op_sig sig;
 
 	enum status st = op_infer(&sig, (enum op)op, &arg, head, err);
 	if (!st)
 		st = near_ready((unsigned)op, sig.in[0], a->count, a, NULL, err);
-	if (!st && s->near &&
-	    (sorts ? near_sort : near_scan)(out, (enum op)op, (enum dtype)sig.out, a, axis))
+	if (!st && s->near && kind != KIND_LANE &&
+	    (kind == KIND_SORT ? near_sort : near_scan)(out, (enum op)op, (enum dtype)sig.out, a,
+							axis))
 		return OK;
 	if (!st)
 		st = record_use(a, err);

@@ -237,7 +237,8 @@ BRAZE_API int braze_reduce(braze_array **out, int op, braze_array *a, unsigned a
 /* Running results along one axis (< 0: from the last), shaped as a: "cumsum", "cumprod",
  * "minimum.accumulate", "maximum.accumulate".  dtype: the accumulator's for sums and products, or
  * -1.  Floating sums and products longer than 1024 elements are added up block by block, so their
- * last bits may differ from NumPy's; float16 has none (E_UNSUPPORTED). */
+ * last bits may differ from NumPy's; float16 has none (E_UNSUPPORTED).  And, of float32 and float64
+ * only, "unwrap": steps of more than pi become less by whole turns of 2 pi, as NumPy's. */
 BRAZE_API int braze_scan(braze_array **out, int op, braze_array *a, int axis, int dtype,
 			 braze_error *err);
 /* Arrays one after the other along an axis (< 0: from the last), or, stacked, along a new one.

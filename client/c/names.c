@@ -62,11 +62,11 @@ int braze_op_kind(int op)
 
 	if (!row)
 		return 'x';
-	return row->rule == RULE_INDEX	  ? 'x'
-	       : row->kind == KIND_EW	  ? 'e'
-	       : row->kind == KIND_RED	  ? 'r'
-	       : row->kind == KIND_ARGRED ? 'a'
-	       : row->kind == KIND_SCAN	  ? 's'
-	       : row->kind == KIND_SORT	  ? 'o'
-					  : 'x';
+	return row->rule == RULE_INDEX				  ? 'x'
+	       : row->kind == KIND_EW				  ? 'e'
+	       : row->kind == KIND_RED				  ? 'r'
+	       : row->kind == KIND_ARGRED			  ? 'a'
+	       : row->kind == KIND_SCAN || row->kind == KIND_LANE ? 's'
+	       : row->kind == KIND_SORT				  ? 'o'
+								  : 'x';
 }

@@ -262,3 +262,35 @@ bool fast_accumulate(PyObject **out, const struct fast *f, const struct call *c)
 {
 	return scan(out, f, c, true) || fast_numpys(out, f, c);
 }
+
+/* Fewer elements that lie here NumPy is done with before the daemon has heard of them. */
+#define LANES_LEAST 8192
+
+/* A library step along an axis; with a discontinuity or a period of its own, and of another type
+ * than those that the step has, it is NumPy's. */
+static bool lane(PyObject **out, const struct fast *f, const struct call *c)
+{
+	braze_array *of = NULL, *made = NULL;
+	PyObject *slot[FAST_ARGS];
+	braze_error err;
+	int axis = 0, rc = 0, dtype = 0;
+
+	if (!fast_bind(slot, f, c) || !(of = fast_array(slot[0])) || !fast_absent(slot[1]) ||
+	    !fast_absent(slot[3]) || !braze_ndim(of))
+		return false;
+	dtype = braze_dtype_of(of);
+	if (dtype != BRAZE_FLOAT32 && dtype != BRAZE_FLOAT64)
+		return false;
+	axis = braze_ndim(of) - 1;
+	if (!fast_absent(slot[2]) && !fast_axis(&axis, slot[2], braze_ndim(of)))
+		return false;
+	if (braze_size(of) < LANES_LEAST && braze_is_stored(of))
+		return false;
+	rc = fast_along(&made, scan_one, f->op | NO_TYPE << 8, of, axis, &err);
+	return fast_new(out, rc, &made, 0);
+}
+
+bool fast_lane(PyObject **out, const struct fast *f, const struct call *c)
+{
+	return lane(out, f, c) || fast_numpys(out, f, c);
+}

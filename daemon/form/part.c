@@ -389,6 +389,7 @@ static check_fn *const kind_check[] = {
 	[KIND_SORT] = check_along,	 [KIND_JOIN] = check_join,
 	[KIND_DRAW] = check_draw,	 [KIND_SEARCH] = check_search,
 	[KIND_CHOSEN] = check_chosen,	 [KIND_FOURIER] = check_fourier,
+	[KIND_LANE] = check_along,
 };
 
 static enum status check_shapes(const struct check *c, unsigned k, const struct op_row *row)

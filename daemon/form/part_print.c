@@ -48,6 +48,9 @@ static void put_ref(struct textbuf *t, const struct part *p, const struct part_r
 
 static void put_op(struct textbuf *t, const struct part *p, const struct part_op *o)
 {
+	static const unsigned with_axes = 1u << KIND_RED | 1u << KIND_ARGRED | 1u << KIND_SCAN |
+					  1u << KIND_SORT | 1u << KIND_JOIN | 1u << KIND_FOURIER |
+					  1u << KIND_LANE;
 	const struct op_row *row = op_row(o->op);
 
 	textbuf_put(t, "op %s", row ? row->id : "?");
@@ -55,8 +58,7 @@ static void put_op(struct textbuf *t, const struct part *p, const struct part_op
 		textbuf_put(t, " as %s", name(o->dtype));
 	if (o->op == OP_INDEX)
 		textbuf_put(t, " axis %u", o->dtype);
-	if (row && (row->kind == KIND_RED || row->kind == KIND_ARGRED || row->kind == KIND_SCAN ||
-		    row->kind == KIND_SORT || row->kind == KIND_JOIN || row->kind == KIND_FOURIER))
+	if (row && 1u << row->kind & with_axes)
 		textbuf_put(t, " axes %u", o->axes);
 	for (unsigned k = 0; k < o->nin; k++)
 		put_ref(t, p, &part_in(p, o)[k]);

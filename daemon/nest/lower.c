@@ -338,38 +338,24 @@ static enum status lower_library(struct prog *p, const struct part_op *o, struct
 
 static enum status lower_op(struct prog *p, uint32_t k, struct err *err)
 {
+	static enum status (*const of_kind[])(struct prog * p, const struct part_op *o,
+					      struct err *err) = {
+		[KIND_EW] = lower_elementwise,	 [KIND_RED] = lower_reduction,
+		[KIND_ARGRED] = lower_reduction, [KIND_CREATE] = lower_creation,
+		[KIND_SCAN] = lower_along,	 [KIND_SORT] = lower_along,
+		[KIND_LANE] = lower_along,	 [KIND_DRAW] = lower_draw,
+		[KIND_SEARCH] = lower_search,	 [KIND_CHOSEN] = lower_chosen,
+		[KIND_FOURIER] = lower_fourier,	 [KIND_LIB] = lower_library,
+		[KIND_GATHER] = lower_take,	 [KIND_JOIN] = lower_join,
+	};
 	const struct part_op *o = &p->part->op[k];
+	unsigned kind = op_row(o->op)->kind;
 
-	switch ((enum op_kind)op_row(o->op)->kind) {
-	case KIND_EW:
-		return lower_elementwise(p, o, err);
-	case KIND_RED:
-	case KIND_ARGRED:
-		return lower_reduction(p, o, err);
-	case KIND_CREATE:
-		return lower_creation(p, o, err);
-	case KIND_WRITE:
+	if (kind == KIND_WRITE)
 		return lower_assign(p, k, err);
-	case KIND_SCAN:
-	case KIND_SORT:
-		return lower_along(p, o, err);
-	case KIND_DRAW:
-		return lower_draw(p, o, err);
-	case KIND_SEARCH:
-		return lower_search(p, o, err);
-	case KIND_CHOSEN:
-		return lower_chosen(p, o, err);
-	case KIND_FOURIER:
-		return lower_fourier(p, o, err);
-	case KIND_LIB:
-		return lower_library(p, o, err);
-	case KIND_GATHER:
-		return lower_take(p, o, err);
-	case KIND_JOIN:
-		return lower_join(p, o, err);
-	default:
+	if (kind >= sizeof of_kind / sizeof *of_kind || !of_kind[kind])
 		return err_set(err, E_INTERNAL, "%s cannot be lowered", op_text(o->op));
-	}
+	return of_kind[kind](p, o, err);
 }
 
 /* See prog.h. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nest/lower_along.c - scans and sorts: library steps over one axis.
+/* nest/lower_along.c - scans, sorts and the like: library steps over one axis.
  *
  * The axis is the call's last loop, the others come before it in their order, those of one element
  * left out. */
