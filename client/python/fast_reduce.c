@@ -266,8 +266,8 @@ bool fast_accumulate(PyObject **out, const struct fast *f, const struct call *c)
 /* Fewer elements that lie here NumPy is done with before the daemon has heard of them. */
 #define LANES_LEAST 8192
 
-/* A library step along an axis; with a discontinuity or a period of its own, and of another type
- * than those that the step has, it is NumPy's. */
+/* A library step along an axis.  It is NumPy's with a discontinuity or a period of its own, of
+ * another type than those that the step has, and where np.errstate asks for errors. */
 static bool lane(PyObject **out, const struct fast *f, const struct call *c)
 {
 	braze_array *of = NULL, *made = NULL;
@@ -276,7 +276,7 @@ static bool lane(PyObject **out, const struct fast *f, const struct call *c)
 	int axis = 0, rc = 0, dtype = 0;
 
 	if (!fast_bind(slot, f, c) || !(of = fast_array(slot[0])) || !fast_absent(slot[1]) ||
-	    !fast_absent(slot[3]) || !braze_ndim(of))
+	    !fast_absent(slot[3]) || !braze_ndim(of) || core.watching)
 		return false;
 	dtype = braze_dtype_of(of);
 	if (dtype != BRAZE_FLOAT32 && dtype != BRAZE_FLOAT64)

@@ -89,6 +89,13 @@ def test_small_arrays(small):
         agree(np.unwrap(np.array(x)), numpy.unwrap(x))
 
 
+def test_errors_that_are_asked_for():
+    x = angles((9000,), "d")
+    x[77] = numpy.inf
+    with np.errstate(invalid="raise"), pytest.raises(FloatingPointError):
+        np.unwrap(np.array(x))
+
+
 def test_numpys_affairs():
     x = angles((9000,), "d")
     a = np.array(x)
