@@ -12,23 +12,22 @@
 #define SERIAL_NS     50000	/* a slice predicted below this is not worth waking threads */
 #define UNIT_ELEMENTS (1 << 15) /* that a thread takes at a time, where lanes are short */
 
-/* Whole turns, of so many elements or of a lane until now. */
-union turns {
-	float f32;
-	double f64;
+/* Of a lane until now: what its turns come to, and its last element.  A double holds a float. */
+struct so_far {
+	double sum, last;
 };
 
 /* What the pool's threads see of the step. */
 struct unwrap_step {
 	const struct worker_call *x;
 	struct lanes lanes;
-	int64_t blocks;	   /* of a lane */
-	int64_t grain;	   /* lanes that a thread takes */
-	union turns begun; /* of the first lane, what came before the slice */
-	union turns left;  /* of the last lane, behind the slice */
+	int64_t blocks;	     /* of a lane */
+	int64_t grain;	     /* lanes that a thread takes */
+	struct so_far begun; /* the first lane before the slice */
+	struct so_far left;  /* the last lane behind it */
 };
 
-/* Elements [at, end) of a lane; *sum: the turns of those before. */
+/* Elements [at, end) of a lane, whose result may lie where it lies. */
 #define UNWRAP(T, name, mod, size)                                                                 \
 	static T turn_##name(T d)                                                                  \
 	{                                                                                          \
@@ -40,24 +39,22 @@ struct unwrap_step {
 		return (m == -half && d > 0 ? half : m) - d;                                       \
 	}                                                                                          \
 	static void lane_##name(const struct lanes *l, const char *from, char *to, int64_t at,     \
-				int64_t end, T *sum)                                               \
+				int64_t end, struct so_far *s)                                     \
 	{                                                                                          \
-		T last = 0, x = 0, s = *sum;                                                       \
+		T last = (T)s->last, sum = (T)s->sum, x = 0;                                       \
                                                                                                    \
-		if (at)                                                                            \
-			memcpy(&last, from + (at - 1) * l->from_step, sizeof last);                \
 		for (int64_t i = at; i < end; i++) {                                               \
 			memcpy(&x, from + i * l->from_step, sizeof x);                             \
 			T d = x - last, y = x;                                                     \
                                                                                                    \
 			if (i) {                                                                   \
-				s += size(d) < (T)M_PI ? 0 : turn_##name(d);                       \
-				y += s;                                                            \
+				sum += size(d) < (T)M_PI ? 0 : turn_##name(d);                     \
+				y += sum;                                                          \
 			}                                                                          \
 			memcpy(to + i * l->to_step, &y, sizeof y);                                 \
 			last = x;                                                                  \
 		}                                                                                  \
-		*sum = s;                                                                          \
+		*s = (struct so_far){(double)sum, (double)last};                                   \
 	}
 UNWRAP(float, f32, fmodf, fabsf)
 UNWRAP(double, f64, fmod, fabs)
@@ -76,28 +73,26 @@ static void one_lane(struct unwrap_step *s, int thread, int64_t lane)
 	const struct worker_call *x = s->x;
 	int64_t first = lane * s->blocks, lo = x->lo > first ? x->lo - first : 0;
 	int64_t hi = x->hi - first < s->blocks ? x->hi - first : s->blocks;
-	union turns sum = {.f64 = -0.0}; /* which changes nothing it is added to */
+	struct so_far state = {.sum = -0.0}; /* which changes nothing it is added to */
 	const char *from = x->base[0];
 	char *to = x->base[1];
 
-	if (x->call.dtype == DT_FLOAT32)
-		sum.f32 = -0.0f;
 	if (lo)
-		sum = s->begun;
+		state = s->begun;
 	lane_of(&s->lanes, lane, &from, &to);
 	for (int64_t b = lo; b < hi && !bz_cancelled(&x->w->cancel); b++) {
 		int64_t at = b * UNWRAP_BLOCK, end = at + UNWRAP_BLOCK;
 
 		end = end < s->lanes.n ? end : s->lanes.n;
 		if (x->call.dtype == DT_FLOAT32)
-			lane_f32(&s->lanes, from, to, at, end, &sum.f32);
+			lane_f32(&s->lanes, from, to, at, end, &state);
 		else
-			lane_f64(&s->lanes, from, to, at, end, &sum.f64);
+			lane_f64(&s->lanes, from, to, at, end, &state);
 		if (thread == 0 && b + 1 < hi)
 			worker_poll(x->w);
 	}
 	if (hi < s->blocks)
-		s->left = sum;
+		s->left = state;
 }
 
 static void unit(void *data, int thread, int64_t number)

@@ -74,7 +74,7 @@ def test_what_is_no_angle(bad):
 
 def test_what_is_pending_stays_so():
     """Between operations it is one step of their plan."""
-    x = angles((50,), "d")
+    x = angles((3, 50_000), "d")
     a = np.array(x)
     with numpy.errstate(all="ignore"):
         made = native(lambda: np.unwrap(a * 1.5 - 2) * 2)
