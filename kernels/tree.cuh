@@ -550,15 +550,15 @@ template <class F, class... K> struct bz_widest<F, K...> {
 		bytes = own > rest ? own : rest
 	};
 };
+/* `room` and `kept` are the team's own, the same ones in every phase: a team of one warp waits for
+ * no other. */
 template <class K, class I, class S>
 BZ_FN void bz_warp_phase(const typename K::params &A, typename K::template place<I> &at, bool busy,
-			 int size, char *shared, S *kept)
+			 int size, char *room, S *kept)
 {
-	typename K::reds *const room = (typename K::reds *)shared;
-	const int warp = threadIdx.x / 32, team = A.h.team;
-	const int seat = warp % team, table = warp / team;
+	typename K::reds *const mine = (typename K::reds *)room;
+	const int team = A.h.team, seat = threadIdx.x / 32 % team;
 	const int blocks = busy ? (size + BZ_BLOCK - 1) / BZ_BLOCK : 0;
-	typename K::reds *mine = room + table * 8 * team;
 
 	for (int b = seat; b < blocks; b += team) {
 		const int left = size - b * BZ_BLOCK;
@@ -576,20 +576,23 @@ BZ_FN void bz_warp_phase(const typename K::params &A, typename K::template place
 			v = bz_warp_combine<K>(mine, blocks);
 		if (!(threadIdx.x & 31)) {
 			K::template post<I>(A, at, v);
-			kept[table] = at.kept;
+			*kept = at.kept;
 		}
 	}
 	bz_meet(team);
 	if (busy)
-		at.kept = kept[table];
+		at.kept = *kept;
 }
 template <class I, class F, class... K> BZ_FN void bz_phase_warps(const typename F::params &A)
 {
 	typedef typename F::template place<I> spot;
-	__shared__ __align__(16) char room[64 * bz_widest<F, K...>::bytes];
-	__shared__ decltype(spot::kept) kept[BZ_WARPS];
+	enum { each = 8 * bz_widest<F, K...>::bytes }; /* of a warp */
+	__shared__ __align__(16) char rooms[BZ_WARPS * each];
+	__shared__ decltype(spot::kept) all[BZ_WARPS];
 	const int warp = threadIdx.x / 32, team = A.h.team;
 	const int teams = (int)blockDim.x / 32 / team, table = warp / team;
+	char *const room = rooms + table * team * each;
+	decltype(spot::kept) *const kept = all + table;
 	const bz_i64 n = F::reduced(A), tasks = A.h.hi - A.h.lo;
 	int since = 0;
 

@@ -51,6 +51,19 @@ def test_what_reads_the_sum_of_nothing_comes_behind_it(gpu):
     assert gpu.device()["worker_deaths"] == 0
 
 
+def test_phases_of_other_sizes_do_not_meet(gpu):
+    """A warp alone waits for no other: what it keeps in a phase of two reductions must lie where no
+    warp's phase of one does."""
+    a = gpu.talker(BRAZE_NEAR="0")
+    a.do("x = numpy.random.default_rng(1).standard_normal((40, 50)); a = np.asarray(x)")
+    assert a.do("lo = a.min(axis=1, keepdims=True); hi = a.max(axis=1, keepdims=True)\n"
+                "y = numpy.asarray(((a - lo) / (hi - lo)).sum(axis=1))\n"
+                "lo = x.min(axis=1, keepdims=True); hi = x.max(axis=1, keepdims=True)\n"
+                "out = numpy.allclose(y, ((x - lo) / (hi - lo)).sum(axis=1), rtol=1e-12)") is True
+    device = gpu.device()
+    assert device["runs"] > 0 and device["worker_deaths"] == 0
+
+
 def test_what_is_only_waited_for_stays_there(gpu):
     """It is computed and not brought to the host: a read does that, once."""
     a = gpu.talker()
