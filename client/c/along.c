@@ -31,15 +31,14 @@ static enum status record(struct braze_array **out, int op, struct braze_array *
 {
 	struct braze_session *s = a->session;
 	struct op_arg arg = {a->view.dtype, false};
-	unsigned kind = op_row((unsigned)op)->kind;
+	bool sorts = op_row((unsigned)op)->kind == KIND_SORT;
 	struct op_sig sig;
 
 	enum status st = op_infer(&sig, (enum op)op, &arg, head, err);
 	if (!st)
 		st = near_ready((unsigned)op, sig.in[0], a->count, a, NULL, err);
-	if (!st && s->near && kind != KIND_LANE &&
-	    (kind == KIND_SORT ? near_sort : near_scan)(out, (enum op)op, (enum dtype)sig.out, a,
-							axis))
+	if (!st && s->near &&
+	    (sorts ? near_sort : near_scan)(out, (enum op)op, (enum dtype)sig.out, a, axis))
 		return OK;
 	if (!st)
 		st = record_use(a, err);

@@ -28,6 +28,8 @@ bool near_scan(struct braze_array **out, enum op op, enum dtype type, struct bra
 {
 	struct braze_session *s = a->session;
 
+	if (op_row(op)->kind == KIND_LANE) /* the worker's alone */
+		return near_not(s, WHY_KIND);
 	if (!near_hand(a))
 		return near_waits(s->near, op, type, a->count);
 	uint64_t work = near_work(s->near, op, type, a->count);

@@ -15,6 +15,11 @@ int64_t along_lanes(const struct plan_call *c)
 	return n;
 }
 
+int64_t along_elements(const struct plan_call *c)
+{
+	return along_lanes(c) * c->extent[c->nloop - 1];
+}
+
 void along_of(struct lanes *out, const struct plan_call *c)
 {
 	const int64_t *from = c->operand[0].stride, *to = c->operand[1].stride;
@@ -38,6 +43,18 @@ enum status along_check(const struct plan_call *c, unsigned kind, struct err *er
 		if (__builtin_mul_overflow(n, c->extent[l], &n))
 			return err_set(err, E_INTERNAL, "%s: extents overflow", name);
 	return OK;
+}
+
+enum status along_check_same(const struct plan_call *c, unsigned kind, struct err *err)
+{
+	enum status st = along_check(c, kind, err);
+
+	for (unsigned x = 0; x < 2 && !st; x++)
+		if (c->operand[x].dtype != c->dtype)
+			st = err_set(err, E_INTERNAL, "%s: operand %u is %s",
+				     call_row(c->call)->name, x,
+				     dtype_row(c->operand[x].dtype)->name);
+	return st;
 }
 
 void along_name(struct textbuf *t, const struct plan_call *c)

@@ -15,14 +15,10 @@ void scan_of(struct scan_call *out, struct scan_cut *cut, const struct plan_call
 enum status scan_check(const struct plan_call *c, struct err *err)
 {
 	struct scan_cut cut;
-	enum status st = along_check(c, KIND_SCAN, err);
+	enum status st = along_check_same(c, KIND_SCAN, err);
 
 	if (!st && !scan_has(c->op, c->dtype))
 		st = err_set(err, E_INTERNAL, "scan: no %s of type %u", op_text(c->op), c->dtype);
-	for (unsigned x = 0; x < 2 && !st; x++)
-		if (c->operand[x].dtype != c->dtype)
-			st = err_set(err, E_INTERNAL, "scan: operand %u is %s", x,
-				     dtype_row(c->operand[x].dtype)->name);
 	if (!st && !scan_cut(&cut, along_lanes(c), c->extent[c->nloop - 1]))
 		st = err_set(err, E_INTERNAL, "scan: extents overflow");
 	return st;
@@ -30,7 +26,7 @@ enum status scan_check(const struct plan_call *c, struct err *err)
 
 uint64_t scan_work(const struct plan_call *c)
 {
-	return (uint64_t)(along_lanes(c) * c->extent[c->nloop - 1]);
+	return (uint64_t)along_elements(c);
 }
 
 double scan_us(const struct plan_call *c)

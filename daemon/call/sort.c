@@ -54,7 +54,7 @@ enum status sort_check(const struct plan_call *c, struct err *err)
 		return st;
 	if (!has_types(c))
 		return err_set(err, E_INTERNAL, "sort: no %s of type %u", op_text(c->op), c->dtype);
-	if (along_lanes(c) * c->extent[c->nloop - 1] > INT64_MAX / 64 || !cut_of(&cut, c) ||
+	if (along_elements(c) > INT64_MAX / 64 || !cut_of(&cut, c) ||
 	    cut.n > sort_longest(c->dtype, c->op == OP_ARGSORT))
 		return err_set(err, E_INTERNAL, "sort: extents overflow");
 	for (unsigned l = 0; l < c->nloop; l++)

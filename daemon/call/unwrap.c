@@ -13,20 +13,16 @@ int64_t unwrap_blocks(const struct plan_call *c)
 
 enum status unwrap_check(const struct plan_call *c, struct err *err)
 {
-	enum status st = along_check(c, KIND_LANE, err);
+	enum status st = along_check_same(c, KIND_LANE, err);
 
 	if (!st && c->dtype != DT_FLOAT32 && c->dtype != DT_FLOAT64)
 		st = err_set(err, E_INTERNAL, "unwrap of type %u", c->dtype);
-	for (unsigned x = 0; x < 2 && !st; x++)
-		if (c->operand[x].dtype != c->dtype)
-			st = err_set(err, E_INTERNAL, "unwrap: operand %u is %s", x,
-				     dtype_row(c->operand[x].dtype)->name);
 	return st;
 }
 
 uint64_t unwrap_work(const struct plan_call *c)
 {
-	return (uint64_t)(along_lanes(c) * c->extent[c->nloop - 1]);
+	return (uint64_t)along_elements(c);
 }
 
 double unwrap_us(const struct plan_call *c)

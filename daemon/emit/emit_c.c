@@ -480,6 +480,25 @@ enum status emit_c(char **out, const struct nest *spec, struct err *err)
 	return emit_c_named(out, spec, "bz_", err);
 }
 
+/* Does the nest compute `op`, or reduce by it? */
+static bool has(const struct nest *n, unsigned op)
+{
+	for (unsigned i = 0; i < n->ninstr; i++)
+		if (n->instr[i].op == op || (n->instr[i].op == NI_REDUCE && n->instr[i].c == op))
+			return true;
+	return false;
+}
+
+static void omit_parts(struct text *o, const struct nest *n)
+{
+	emit_omit_types(o, n);
+	emit_omit(o, has(n, OP_DIVIDE), "OVER");
+	emit_omit(o, nest_checks(n) || nest_gathers(n), "GATHER");
+	emit_omit(o, n->nred, "TREE");
+	emit_omit(o, !n->nred || n->nmore, "STREAM");
+	emit_omit(o, has(n, OP_ARGMIN) || has(n, OP_ARGMAX), "ARG");
+}
+
 enum status emit_c_source(char **out, const struct nest *spec, struct err *err)
 {
 	struct text o = {NULL, 0, 0};
@@ -489,7 +508,7 @@ enum status emit_c_source(char **out, const struct nest *spec, struct err *err)
 	if (st)
 		return st;
 	text_put(&o, "#define BZ_WIDTH %u\n", spec->width);
-	emit_omit_parts(&o, spec);
+	omit_parts(&o, spec);
 	text_add(&o, emit_c_prologue());
 	text_add(&o, "\n" EMIT_KERNEL_MARK "\n");
 	text_indented(&o, body);

@@ -424,7 +424,7 @@ enum status emit_cuda_source(char **out, const struct nest *spec, struct err *er
 		emit_cuda_reduce(&g);
 	else
 		emit_cuda_map(&g);
-	emit_omit_parts(&whole, spec);
+	emit_omit_types(&whole, spec);
 	text_add(&whole, emit_cuda_prologue());
 	text_add(&whole, "\n" EMIT_KERNEL_MARK "\n");
 	text_indented(&whole, body.s);

@@ -120,7 +120,7 @@ enum status emit_cuda_matmul(char **out, unsigned dtype, struct err *err)
 
 	if (!dtype_native(dtype))
 		return err_set(err, E_INTERNAL, "no product of type %u", dtype);
-	emit_omit_call_parts(&t, &(struct call_kind){.dtype = (uint8_t)dtype});
+	emit_omit_call_types(&t, &(struct call_kind){.dtype = (uint8_t)dtype});
 	text_add(&t, emit_cuda_prologue());
 	text_add(&t, kernel_text_matmul_cuh);
 	text_put(&t, "\n" EMIT_KERNEL_MARK "\nBZ_MATMUL(bz_%s)\n", type(dtype));
@@ -142,7 +142,7 @@ enum status emit_cuda_call(char **out, const struct call_kind *c, struct err *er
 		return emit_cuda_matmul(out, c->dtype, err);
 	if (!dtype_native(c->dtype))
 		return err_set(err, E_INTERNAL, "no library step of type %u", c->dtype);
-	emit_omit_call_parts(&t, c);
+	emit_omit_call_types(&t, c);
 	text_add(&t, emit_cuda_prologue());
 	text_add(&t, kernel_text_call_cuh);
 	text_add(&t, text_of(c->call));

@@ -53,20 +53,7 @@ const char *emit_cuda_prologue(void)
 	return cuda.s;
 }
 
-static bool is_complex(unsigned dtype)
-{
-	return dtype_row(dtype)->cls == CLASS_COMPLEX;
-}
-
-static bool divides(const struct nest *n)
-{
-	for (unsigned i = 0; i < n->ninstr; i++)
-		if (n->instr[i].op == OP_DIVIDE)
-			return true;
-	return false;
-}
-
-static void leave(struct text *o, bool used, const char *part)
+void emit_omit(struct text *o, bool used, const char *part)
 {
 	if (!used)
 		text_put(o, "#define BZ_NO_%s\n", part);
@@ -74,14 +61,18 @@ static void leave(struct text *o, bool used, const char *part)
 
 static void omit_types(struct text *o, bool complex, bool half)
 {
-	leave(o, complex, "COMPLEX");
-	leave(o, half, "HALF");
+	emit_omit(o, complex, "COMPLEX");
+	emit_omit(o, half, "HALF");
 }
 
-/* A compiler reads them for longer than the kernel itself. */
-void emit_omit_parts(struct text *o, const struct nest *n)
+static bool is_complex(unsigned dtype)
 {
-	bool complex = false, half = false, arg = false;
+	return dtype_row(dtype)->cls == CLASS_COMPLEX;
+}
+
+void emit_omit_types(struct text *o, const struct nest *n)
+{
+	bool complex = false, half = false;
 
 	for (unsigned i = 0; i < n->ninstr; i++) {
 		const struct nest_instr *in = &n->instr[i];
@@ -89,17 +80,11 @@ void emit_omit_parts(struct text *o, const struct nest *n)
 
 		complex |= is_complex(in->dtype) || (loop && is_complex(in->ltype));
 		half |= in->dtype == DT_FLOAT16 || (loop && in->ltype == DT_FLOAT16);
-		arg |= in->op == NI_REDUCE && (in->c == OP_ARGMIN || in->c == OP_ARGMAX);
 	}
 	omit_types(o, complex, half);
-	leave(o, divides(n), "OVER");
-	leave(o, nest_checks(n) || nest_gathers(n), "GATHER");
-	leave(o, n->nred, "TREE");
-	leave(o, !n->nred || n->nmore, "STREAM");
-	leave(o, arg, "ARG");
 }
 
-void emit_omit_call_parts(struct text *o, const struct call_kind *c)
+void emit_omit_call_types(struct text *o, const struct call_kind *c)
 {
 	bool complex = is_complex(c->dtype), half = c->dtype == DT_FLOAT16;
 

@@ -102,11 +102,8 @@ static void unit(void *data, int thread, int64_t number)
 	int64_t last = (s->x->hi - 1) / s->blocks, end = begin + s->grain;
 
 	worker_unit_begin(s->x->w, s->x->cmd, thread);
-	for (int64_t lane = begin; lane < end && lane <= last; lane++) {
-		if (bz_cancelled(&s->x->w->cancel))
-			break;
+	for (int64_t lane = begin; lane < end && lane <= last; lane++)
 		one_lane(s, thread, lane);
-	}
 	worker_unit_end(s->x->w, thread);
 }
 
