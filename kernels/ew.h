@@ -323,18 +323,8 @@ BZ_RECIPROCAL(u64, 0)
 
 /* ---- floats: exact operations ------------------------------------------------- */
 
-/* A native vector of the instruction set: bz_n_; BZ_CALL splits a register into
- * natives, or pads it to one, and calls f on each. */
-#if defined(__AVX512F__)
-#define BZ_NATIVE 64
-#elif defined(__AVX2__)
-#define BZ_NATIVE 32
-#else
-#define BZ_NATIVE 16
-#endif
-typedef float bz_n_f32 __attribute__((vector_size(BZ_NATIVE)));
-typedef double bz_n_f64 __attribute__((vector_size(BZ_NATIVE)));
-
+/* BZ_CALL splits a register into native vectors (native.h), or pads it to one, and calls f on
+ * each. */
 #define BZ_PIECES(t)                                                                               \
 	union bz_p_##t {                                                                           \
 		bz_##t v;                                                                          \
@@ -498,13 +488,9 @@ BZ_ROUND_LANES(f64, )
  * 0, infinities, NaNs, great quotients) take their vector along, element by element. */
 #ifdef __FMA__
 #if BZ_NATIVE == 64
-#define BZ_FMA_f64(x, y, z) ((bz_n_f64)__builtin_ia32_vfmaddpd512_mask(x, y, z, 0xff, 4))
-#define BZ_FMA_f32(x, y, z) ((bz_n_f32)__builtin_ia32_vfmaddps512_mask(x, y, z, BZ_ALL16, 4))
 #define BZ_BEYOND_f64(v, w) __builtin_ia32_cmppd512_mask(v, w, 5, 0xff, 4)
 #define BZ_BEYOND_f32(v, w) __builtin_ia32_cmpps512_mask(v, w, 5, 0xffff, 4)
 #else
-#define BZ_FMA_f64(x, y, z) __builtin_ia32_vfmaddpd256(x, y, z)
-#define BZ_FMA_f32(x, y, z) __builtin_ia32_vfmaddps256(x, y, z)
 #define BZ_BEYOND_f64(v, w) __builtin_ia32_movmskpd256(__builtin_ia32_cmppd256(v, w, 5))
 #define BZ_BEYOND_f32(v, w) __builtin_ia32_movmskps256(__builtin_ia32_cmpps256(v, w, 5))
 #endif
@@ -684,18 +670,8 @@ BZ_FLOAT_PARTS(f64, u64, i64, __builtin_inf(), (bz_s_u64)1 << 63, 0x1p-1022, 0x1
 	       1022, 1022)
 #endif
 
-/* ---- floats: libmvec ------------------------------------------------------------ */
+/* ---- floats: libmvec, and braze's own ------------------------------------------- */
 
-#if BZ_NATIVE == 64
-#define BZ_MVEC_f64(args, name) _ZGVeN8##args##_##name
-#define BZ_MVEC_f32(args, name) _ZGVeN16##args##_##name##f
-#elif BZ_NATIVE == 32
-#define BZ_MVEC_f64(args, name) _ZGVdN4##args##_##name
-#define BZ_MVEC_f32(args, name) _ZGVdN8##args##_##name##f
-#else
-#define BZ_MVEC_f64(args, name) _ZGVbN2##args##_##name
-#define BZ_MVEC_f32(args, name) _ZGVbN4##args##_##name##f
-#endif
 #define BZ_MATH1(stem, t)                                                                          \
 	extern bz_n_##t BZ_MVEC_##t(v, stem)(bz_n_##t) __attribute__((const, nothrow));            \
 	BZ_UNARY(stem, t, BZ_CALL1_##t(t, BZ_MVEC_##t(v, stem), a))
@@ -720,7 +696,6 @@ BZ_FLOAT_PARTS(f64, u64, i64, __builtin_inf(), (bz_s_u64)1 << 63, 0x1p-1022, 0x1
  * among them, add log 2; a NaN comes through the difference. */
 #define BZ_MATH(t)                                                                                 \
 	BZ_MATH1(cbrt, t)                                                                          \
-	BZ_MATH1(exp, t)                                                                           \
 	BZ_MATH1(expm1, t)                                                                         \
 	BZ_MATH1(exp2, t)                                                                          \
 	BZ_MATH1(log, t)                                                                           \
@@ -752,8 +727,10 @@ BZ_FLOAT_PARTS(f64, u64, i64, __builtin_inf(), (bz_s_u64)1 << 63, 0x1p-1022, 0x1
 		r = BZ_SEL(t, d != d, d, r);                                                       \
 		return BZ_SEL(t, a == b, a + ln2, r);                                              \
 	}
+BZ_UNARY(exp, f32, BZ_CALL1_f32(f32, bz_n_exp_f32, a))
 BZ_MATH(f32)
 #ifndef BZ_ONLY_NARROW
+BZ_MATH1(exp, f64)
 BZ_MATH(f64)
 #endif
 

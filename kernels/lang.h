@@ -446,28 +446,19 @@ BZ_FN bz_i32 bz_cast_f64_i32(bz_f64 a)
 #define bz_cast_f64_i8(a)  ((bz_i8)bz_cast_f64_i32(a))
 #define bz_cast_f64_u8(a)  ((bz_u8)bz_cast_f64_i32(a))
 
-/* By the routine that ew.h has for a vector, of which each lane is the number. */
-#if defined(__AVX512F__)
-#define BZ_NATIVE		64
-#define BZ_MVEC_f64(args, name) _ZGVeN8##args##_##name
-#define BZ_MVEC_f32(args, name) _ZGVeN16##args##_##name##f
-#elif defined(__AVX2__)
-#define BZ_NATIVE		32
-#define BZ_MVEC_f64(args, name) _ZGVdN4##args##_##name
-#define BZ_MVEC_f32(args, name) _ZGVdN8##args##_##name##f
-#else
-#define BZ_NATIVE		16
-#define BZ_MVEC_f64(args, name) _ZGVbN2##args##_##name
-#define BZ_MVEC_f32(args, name) _ZGVbN4##args##_##name##f
-#endif
-typedef bz_f32 bz_n_f32 __attribute__((vector_size(BZ_NATIVE)));
-typedef bz_f64 bz_n_f64 __attribute__((vector_size(BZ_NATIVE)));
-#define BZ_MATH1(stem, t)                                                                          \
-	extern bz_n_##t BZ_MVEC_##t(v, stem)(bz_n_##t) __attribute__((const, nothrow));            \
+/* By the function that ew.h has for a vector, of which each lane is the number. */
+#define BZ_NATIVE1(stem, t)                                                                        \
 	BZ_FN bz_##t bz_##stem##_##t(bz_##t a)                                                     \
 	{                                                                                          \
-		return BZ_MVEC_##t(v, stem)(a - (bz_n_##t){0})[0];                                 \
+		return bz_n_##stem##_##t(a - (bz_n_##t){0})[0];                                    \
 	}
+#define BZ_MATH1(stem, t)                                                                          \
+	extern bz_n_##t BZ_MVEC_##t(v, stem)(bz_n_##t) __attribute__((const, nothrow));            \
+	BZ_FN bz_n_##t bz_n_##stem##_##t(bz_n_##t a)                                               \
+	{                                                                                          \
+		return BZ_MVEC_##t(v, stem)(a);                                                    \
+	}                                                                                          \
+	BZ_NATIVE1(stem, t)
 #define BZ_MATH2(stem, t)                                                                          \
 	extern bz_n_##t BZ_MVEC_##t(vv, stem)(bz_n_##t, bz_n_##t) __attribute__((const, nothrow)); \
 	BZ_FN bz_##t bz_##stem##_##t(bz_##t a, bz_##t b)                                           \
@@ -484,7 +475,6 @@ typedef bz_f64 bz_n_f64 __attribute__((vector_size(BZ_NATIVE)));
 	}
 #define BZ_MATH(t)                                                                                 \
 	BZ_MATH1(cbrt, t)                                                                          \
-	BZ_MATH1(exp, t)                                                                           \
 	BZ_MATH1(expm1, t)                                                                         \
 	BZ_MATH1(exp2, t)                                                                          \
 	BZ_MATH1(log, t)                                                                           \
@@ -506,6 +496,8 @@ typedef bz_f64 bz_n_f64 __attribute__((vector_size(BZ_NATIVE)));
 	BZ_CUBED(t)                                                                                \
 	BZ_MATH2(atan2, t)                                                                         \
 	BZ_MATH2(hypot, t)
+BZ_NATIVE1(exp, f32)
+BZ_MATH1(exp, f64)
 BZ_MATH(f32)
 BZ_MATH(f64)
 
@@ -576,7 +568,7 @@ typedef bz_f32 bz_64_f32 __attribute__((vector_size(64)));
 		"_ZGV" #isa "N" BZ_COUNT_##bytes##_##t "v_bz_each_" #stem "_" #t);                 \
 	bz_##bytes##_##t bz_##isa##_##stem##_##t(bz_##bytes##_##t a)                               \
 	{                                                                                          \
-		return BZ_NARROWER(t, bytes, BZ_MVEC_##t(v, stem)(BZ_WIDER(t, bytes, a)));         \
+		return BZ_NARROWER(t, bytes, bz_n_##stem##_##t(BZ_WIDER(t, bytes, a)));            \
 	}
 /* Of what the routine gave of a and b: third powers are products. */
 #define BZ_GIVEN_atan2(t, bytes, a, b, r) (r)

@@ -122,14 +122,6 @@ typedef bz_u64 bz_k_i64, bz_k_u64, bz_k_f64;
 #define BZ_EACH_REAL(X, ...)   BZ_EACH_INT(X, ##__VA_ARGS__) BZ_EACH_FLOAT(X, ##__VA_ARGS__)
 #define BZ_EACH_SCALAR(X, ...) X(b1, ##__VA_ARGS__) BZ_EACH_REAL(X, ##__VA_ARGS__)
 
-/* All lanes, for the intrinsics that take a mask: clang declares it unsigned, gcc signed. */
-#ifdef __clang__
-#define BZ_ALL8	 0xff
-#define BZ_ALL16 0xffff
-#else
-#define BZ_ALL8	 -1
-#define BZ_ALL16 -1
-#endif
 #define BZ_CVT(t, v)  __builtin_convertvector((v), bz_##t)
 #define BZ_BITS(t, v) ((bz_k_##t)(v))
 /* bz_x_cut_: the low bits of integers.  BZ_B1: what a comparison gives, lanes of 0 and -1, as a

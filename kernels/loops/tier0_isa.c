@@ -11,6 +11,7 @@
 #endif
 #define BZ_WIDTH TIER0_WIDTH
 #define BZ_NO_STREAM
+#include "native.h"
 #include "pre.h"
 #include "ew.h"
 #include "half.h"

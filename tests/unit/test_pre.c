@@ -11,6 +11,7 @@
 #include "loops/tier0_ops.h"
 
 #define BZ_WIDTH 16
+#include "native.h"
 #include "pre.h"
 #include "ew.h"
 #include "half.h"

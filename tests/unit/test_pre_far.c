@@ -9,6 +9,7 @@
 #define BZ_WIDTH  8
 #define BZ_HALVES /* whatever this machine is */
 #define BZ_NO_HALF
+#include "native.h"
 #include "pre.h"
 #include "ew.h"
 #include "cx.h"

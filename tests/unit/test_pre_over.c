@@ -11,6 +11,7 @@
 #define BZ_WIDTH 8
 #define BZ_NO_COMPLEX
 #define BZ_NO_HALF
+#include "native.h"
 #include "pre.h"
 #include "ew.h"
 #include "over.h"

@@ -11,6 +11,7 @@
 #include "loops/tier0_ops.h"
 
 #define BZ_WIDTH 8
+#include "native.h"
 #include "pre.h"
 #include "ew.h"
 #include "cx.h"

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kernels/native.h - vectors of the instruction set's own width, and functions of them: at the head
+ * of every C text that is generated, before pre.h and lang.h.
+ *
+ * Out: BZ_NATIVE, the bytes of such a vector; bz_n_f32 and bz_n_f64; BZ_MVEC_<t>(args, name),
+ * libmvec's widest routine of that name; bz_n_<stem>_<t>, the functions that are braze's own.
+ * Includes nothing, and knows nothing of registers (pre.h) or numbers (lang.h), which both have
+ * their functions by these, and so the same bits. */
+#ifndef BZ_NATIVE_H
+#define BZ_NATIVE_H
+
+#if defined(__AVX512F__)
+#define BZ_NATIVE		64
+#define BZ_MVEC_f64(args, name) _ZGVeN8##args##_##name
+#define BZ_MVEC_f32(args, name) _ZGVeN16##args##_##name##f
+#elif defined(__AVX2__)
+#define BZ_NATIVE		32
+#define BZ_MVEC_f64(args, name) _ZGVdN4##args##_##name
+#define BZ_MVEC_f32(args, name) _ZGVdN8##args##_##name##f
+#else
+#define BZ_NATIVE		16
+#define BZ_MVEC_f64(args, name) _ZGVbN2##args##_##name
+#define BZ_MVEC_f32(args, name) _ZGVbN4##args##_##name##f
+#endif
+typedef float bz_n_f32 __attribute__((vector_size(BZ_NATIVE)));
+typedef double bz_n_f64 __attribute__((vector_size(BZ_NATIVE)));
+typedef int bz_n_i32 __attribute__((vector_size(BZ_NATIVE)));
+
+/* All lanes, for the intrinsics that take a mask: clang declares it unsigned, gcc signed. */
+#ifdef __clang__
+#define BZ_ALL8	 0xff
+#define BZ_ALL16 0xffff
+#else
+#define BZ_ALL8	 -1
+#define BZ_ALL16 -1
+#endif
+
+/* x * y + z in one instruction, rounded once: where __FMA__. */
+#if BZ_NATIVE == 64
+#define BZ_FMA_f64(x, y, z) ((bz_n_f64)__builtin_ia32_vfmaddpd512_mask(x, y, z, 0xff, 4))
+#define BZ_FMA_f32(x, y, z) ((bz_n_f32)__builtin_ia32_vfmaddps512_mask(x, y, z, BZ_ALL16, 4))
+#elif defined(__FMA__)
+#define BZ_FMA_f64(x, y, z) __builtin_ia32_vfmaddpd256(x, y, z)
+#define BZ_FMA_f32(x, y, z) __builtin_ia32_vfmaddps256(x, y, z)
+#endif
+
+/* exp of float32: x = n ln 2 + r with r within half of ln 2 from 0, where ln 2 is two numbers of
+ * which the first has so few bits that n times it is exact; exp(r) by a polynomial of degree 6, the
+ * least of the greatest relative errors that 1, 1 and five floats allow (3.2e-9, 0.05 ulp); that
+ * times 2^n rounded once, so that subnormal results are as near as others.  Of no float32 is it
+ * further than 0.91 ulp from e^x, without fused operations 1.18; NaNs are kept.  libmvec's routine
+ * takes twice as long: it is called, and looks at the range of each vector. */
+#ifdef __FMA__
+#define BZ_N_FUSED(x, y, z) BZ_FMA_f32(x, y, z)
+#else
+#define BZ_N_FUSED(x, y, z) ((x) * (y) + (z))
+#endif
+#define BZ_N_ALL(c) ((bz_n_f32){0} + (c))
+#if BZ_NATIVE == 64
+/* The second operand where either is a NaN. */
+#ifdef __clang__
+#define BZ_N_MIN(x, y) ((bz_n_f32)__builtin_ia32_minps512(x, y, 4))
+#define BZ_N_MAX(x, y) ((bz_n_f32)__builtin_ia32_maxps512(x, y, 4))
+#else
+#define BZ_N_MIN(x, y) __builtin_ia32_minps512_mask(x, y, y, BZ_ALL16, 4)
+#define BZ_N_MAX(x, y) __builtin_ia32_maxps512_mask(x, y, y, BZ_ALL16, 4)
+#endif
+#define BZ_N_WHOLE(t)	  __builtin_ia32_rndscaleps_mask(t, 8, t, BZ_ALL16, 4)
+#define BZ_N_SCALED(p, n) __builtin_ia32_scalefps512_mask(p, n, p, BZ_ALL16, 4)
+#else
+#if BZ_NATIVE == 32
+#define BZ_N_MIN(x, y) __builtin_ia32_minps256(x, y)
+#define BZ_N_MAX(x, y) __builtin_ia32_maxps256(x, y)
+#define BZ_N_INT(t)    ((bz_n_i32)__builtin_ia32_cvtps2dq256(t))
+#else
+#define BZ_N_MIN(x, y) __builtin_ia32_minps(x, y)
+#define BZ_N_MAX(x, y) __builtin_ia32_maxps(x, y)
+#define BZ_N_INT(t)    ((bz_n_i32)__builtin_ia32_cvtps2dq(t))
+#endif
+#define BZ_N_WHOLE(t)	  __builtin_convertvector(BZ_N_INT(t), bz_n_f32)
+#define BZ_N_SCALED(p, n) bz_n_scaled(p, BZ_N_INT(n))
+/* By two powers of two: n is from -150 to 128, and of the two products one alone is rounded. */
+static inline __attribute__((always_inline, unused)) bz_n_f32 bz_n_scaled(bz_n_f32 p, bz_n_i32 n)
+{
+	const bz_n_i32 half = n >> 1;
+
+	return p * (bz_n_f32)((half + 127) << 23) * (bz_n_f32)((n - half + 127) << 23);
+}
+#endif
+static inline __attribute__((always_inline, unused)) bz_n_f32 bz_n_exp_f32(bz_n_f32 x)
+{
+	const bz_n_f32 c = BZ_N_MAX(BZ_N_ALL(-104.0f), BZ_N_MIN(BZ_N_ALL(89.0f), x));
+	const bz_n_f32 n = BZ_N_WHOLE(c * 0x1.715476p+0f);
+	const bz_n_f32 high = BZ_N_FUSED(n, BZ_N_ALL(-0x1.63p-1f), c);
+	const bz_n_f32 r = BZ_N_FUSED(n, BZ_N_ALL(0x1.bd0106p-13f), high);
+	bz_n_f32 p = BZ_N_FUSED(r, BZ_N_ALL(0x1.6a4ce4p-10f), BZ_N_ALL(0x1.123988p-7f));
+
+	p = BZ_N_FUSED(r, p, BZ_N_ALL(0x1.5558b0p-5f));
+	p = BZ_N_FUSED(r, p, BZ_N_ALL(0x1.555492p-3f));
+	p = BZ_N_FUSED(r, p, BZ_N_ALL(0x1.fffffcp-2f));
+	p = BZ_N_FUSED(r, p, BZ_N_ALL(1.0f));
+	p = BZ_N_FUSED(r, p, BZ_N_ALL(1.0f));
+	return BZ_N_SCALED(p, n);
+}
+
+#endif
