@@ -2,8 +2,8 @@
 /* worker/worker_join.c - a slice of a join on the pool: pieces of the parts' rows go to the result.
  *
  * A unit goes over its part of the result in order, so that short pieces of many parts meet in the
- * cache.  A result that is larger than the caches is written past them, as kernels do: an ordinary
- * store reads the line that it overwrites. */
+ * cache.  A result that does not fit the caches with what it is made of is written past them: an
+ * ordinary store reads the line that it overwrites. */
 #include <emmintrin.h>
 #include <string.h>
 
@@ -171,7 +171,7 @@ enum status worker_join(const struct worker_call *x, struct err *err)
 
 	join_cut(&s.cut, &x->call);
 	bytes = s.cut.rows * s.cut.row_bytes;
-	s.past = bytes > x->w->stream_bytes;
+	s.past = 2 * bytes > x->w->stream_bytes;
 	back_result(&s);
 	if (call_row(CALL_JOIN)->work_ns * ((double)bytes / (double)s.cut.total * (double)n) <
 	    SERIAL_NS)
