@@ -13,6 +13,7 @@
 #include "profile.h"
 
 #define BATCH_BYTES 16384 /* of the result, that all parts are gone over for at a time */
+#define LINE	    64	  /* where threads part a row */
 
 struct join {
 	struct braze_session *s;
@@ -198,17 +199,49 @@ static void fill_rows(const struct join *j, char *to, int64_t row, int64_t rows,
 	}
 }
 
+struct fill {
+	const struct join *j;
+	char *to;
+	int64_t row, rows; /* bytes; how many */
+};
+
+/* Bytes [lo, hi) of the one row. */
+static void fill_row(void *data, int64_t lo, int64_t hi)
+{
+	const struct fill *f = data;
+	int64_t at = 0;
+
+	for (int k = 0; k < f->j->n; k++) {
+		int64_t bytes = row_bytes(f->j, k, 1);
+		int64_t begin = lo > at ? lo : at, end = hi < at + bytes ? hi : at + bytes;
+
+		if (begin < end && is_plain(f->j, f->j->part[k]))
+			memcpy(f->to + begin, array_address(f->j->part[k]) + (begin - at),
+			       (size_t)(end - begin));
+		at += bytes;
+	}
+}
+
+/* Rows [lo, hi), of which short pieces of many parts meet in the first cache. */
+static void fill_some(void *data, int64_t lo, int64_t hi)
+{
+	const struct fill *f = data;
+	int64_t batch = f->row < BATCH_BYTES ? BATCH_BYTES / f->row : 1;
+
+	for (; lo < hi; lo += batch)
+		fill_rows(f->j, f->to, f->row, f->rows, lo, lo + batch < hi ? lo + batch : hi);
+}
+
 static void near_fill(const struct join *j, struct braze_array *r)
 {
-	int64_t rows = 1, row = dtype_row(j->type)->bytes, at = 0, batch;
+	struct fill f = {j, (char *)r->buf->at, dtype_row(j->type)->bytes, 1};
+	int64_t rows, at = 0;
 
 	for (int d = 0; d < j->shape.ndim; d++)
-		*(d < j->axis ? &rows : &row) *= j->shape.dim[d];
-	/* Short pieces of many parts meet in the first cache. */
-	batch = row < BATCH_BYTES ? BATCH_BYTES / row : 1;
-	for (int64_t lo = 0; lo < rows; lo += batch)
-		fill_rows(j, (char *)r->buf->at, row, rows, lo,
-			  lo + batch < rows ? lo + batch : rows);
+		*(d < j->axis ? &f.rows : &f.row) *= j->shape.dim[d];
+	rows = f.rows;
+	near_share(rows > 1 ? fill_some : fill_row, &f, rows > 1 ? rows : f.row,
+		   rows > 1 ? 1 : LINE, near_work(j->s->near, OP_CAST, j->type, r->count));
 	for (int k = 0; k < j->n; k++) {
 		if (j->part[k]->count && !is_plain(j, j->part[k]))
 			near_part(j, r, at, k);
@@ -227,8 +260,9 @@ static bool near_join(struct braze_array **out, const struct join *j)
 	for (int k = 0; k < j->n; k++)
 		if (!near_hand(j->part[k]))
 			return near_waits(s->near, OP_CAST, j->type, count);
-	uint64_t work = near_work(s->near, OP_CAST, j->type, count);
-	uint64_t bytes = near_bytes(j->type, count);
+	/* Twice as large as others: the daemon copies no sooner, but it may have no need to. */
+	uint64_t work = near_shared(near_work(s->near, OP_CAST, j->type, count)) / 2;
+	uint64_t bytes = near_bytes(j->type, count) / 2;
 	bool fits =
 		near_spares(s->near, j->part[0], work, bytes) || near_fits(s->near, work, bytes);
 	struct braze_array *r = fits ? near_array(s, j->type, &j->shape, count) : NULL;

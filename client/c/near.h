@@ -19,6 +19,8 @@
 #define NEAR_BYTES   (256u << 10)
 #define NEAR_WORK    250000	 /* tenths of a nanosecond */
 #define NEAR_WIDE    (4u << 20)	 /* bytes, while the bound is risen */
+#define NEAR_ALONE   100000	 /* work that is never worth a second thread, */
+#define NEAR_SHARE   500000	 /* and that all of the process's threads do together */
 #define NEAR_TRIP    1500000	 /* work that a trip to the daemon is worth */
 #define NEAR_SHIP    2		 /* of shipping a byte */
 #define NEAR_STORE   4		 /* bytes that are stored for a unit of work */
@@ -160,6 +162,16 @@ const struct tier0_red *near_tree(const struct near *n, enum op op, unsigned dty
 /* out[...]: the reduction of `in` over the axes of the mask. */
 void near_reduction(const struct near *n, enum op op, char *out, unsigned dtype,
 		    const struct shape *shape, uint32_t axes, const struct near_in *in);
+
+/* ---- near_share.c ---- */
+
+/* Elements [lo, hi) of a loop. */
+typedef void near_part_fn(void *data, int64_t lo, int64_t hi);
+/* fn for all of [0, n), cut at multiples of `grain`, in any order, by several threads where the
+ * work is worth it. */
+void near_share(near_part_fn *fn, void *data, int64_t n, int64_t grain, uint64_t work);
+/* The predicted work of a loop that near_share() does, as the time of one thread that it takes. */
+uint64_t near_shared(uint64_t work);
 
 /* ---- near_calls.c: operations; true: done ---- */
 

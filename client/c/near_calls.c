@@ -83,6 +83,19 @@ static int64_t count_of(const struct shape *shape)
 	return n;
 }
 
+/* Do all operands lie as a loop takes them, so that threads can share it (near_map)? */
+static bool flat(const struct op_sig *sig, int n, const braze_arg *arg, int64_t count)
+{
+	for (int k = 0; k < n; k++) {
+		const struct braze_array *a = arg[k].array;
+
+		if (a && a->count != 1 &&
+		    (!a->contiguous || a->count != count || a->view.dtype != sig->in[k]))
+			return false;
+	}
+	return true;
+}
+
 bool near_apply(struct braze_array **out, struct braze_session *s, enum op op,
 		const struct op_sig *sig, int n, const braze_arg *arg, const struct shape *shape)
 {
@@ -95,6 +108,8 @@ bool near_apply(struct braze_array **out, struct braze_session *s, enum op op,
 	uint64_t work = near_work(s->near, op, loop, count), bytes = near_bytes(sig->out, count);
 	bool spared = false;
 
+	if (unlikely(work >= NEAR_SHARE) && flat(sig, n, arg, count))
+		work = near_shared(work);
 	for (int k = 0; k < n; k++)
 		if (arg[k].array && !near_hand(arg[k].array))
 			return near_waits(s->near, op, loop, count);
@@ -150,13 +165,18 @@ bool near_quick(struct braze_array **out, unsigned op, unsigned loop, unsigned t
 	int64_t count = a->count;
 	uint64_t work = near_work(s->near, op, loop, count), bytes = near_bytes(type, count);
 
+	bool large = work >= NEAR_ALONE;
+
+	if (unlikely(work >= NEAR_SHARE) && a->contiguous && a->view.dtype == loop &&
+	    (!b || b->contiguous))
+		work = near_shared(work);
 	if (!pays(s->near, a, b, work, bytes))
 		return near_not(s, WHY_LARGE);
 	int64_t whole =
 		((count + TIER0_LANES - 1) & ~(int64_t)(TIER0_LANES - 1)) * dtype_rows[loop].bytes;
 	struct view stretch[2];
 	struct near_in in[2];
-	bool direct = a->view.dtype == loop && plain(a, whole) && (!b || plain(b, whole));
+	bool direct = !large && a->view.dtype == loop && plain(a, whole) && (!b || plain(b, whole));
 	if (!direct &&
 	    (!near_set_array(&in[0], a, loop, &a->view.shape, count, &stretch[0]) ||
 	     (b && !near_set_array(&in[1], b, loop, &a->view.shape, count, &stretch[1]))))

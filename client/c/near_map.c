@@ -80,19 +80,65 @@ const char *near_operand(const struct near *n, const struct near_in *in,
 	return operand(n, 0, in, walk, p, count);
 }
 
-/* All operands as they lie, but for a tail that must be copied. */
-static int64_t direct(tier0_fn *fn, char *out, int64_t total, int count, const struct near_in *in)
+/* ---- Operands that all lie as a loop takes them, or are the same everywhere ---- */
+
+struct flat {
+	tier0_fn *fn;
+	char *out;
+	int64_t bytes, most; /* of a result's element; elements that are taken at a time */
+	const char *at[3];
+	int64_t step[3]; /* bytes an element; 0: a register of the same */
+};
+
+static void flat_part(void *data, int64_t lo, int64_t hi)
 {
-	int64_t n = total;
+	const struct flat *f = data;
+
+	for (int64_t p = lo, take; p < hi; p += take) {
+		take = hi - p < f->most ? hi - p : f->most;
+		f->fn(f->out + p * f->bytes, f->at[0] + p * f->step[0], f->at[1] + p * f->step[1],
+		      f->at[2] + p * f->step[2], take);
+	}
+}
+
+/* Operands as registers: those that are the same everywhere are made ones of a block's length. */
+static void set_flat(const struct near *n, struct flat *f, int count, const struct near_in *in)
+{
+	for (int k = 0; k < count; k++) {
+		f->step[k] = in[k].fixed ? 0 : dtype_row(in[k].dtype)->bytes;
+		f->at[k] = in[k].fixed ? operand(n, k, &in[k], NULL, 0, NEAR_BLOCK) : in[k].at;
+		f->most = in[k].fixed ? NEAR_BLOCK : f->most;
+	}
+	for (int k = count; k < 3; k++) {
+		f->step[k] = f->step[0];
+		f->at[k] = f->at[0];
+	}
+}
+
+/* How many elements from the first on could be done so; a tail that must be copied is left. */
+static int64_t flat(const struct near *n, enum op op, struct flat *f, int64_t total, int count,
+		    const struct near_in *in)
+{
+	int64_t done = total;
+	bool fixed = false;
 
 	for (int k = 0; k < count; k++) {
-		if (in[k].fixed || in[k].stride || in[k].dtype != in[k].loop)
+		if (!in[k].fixed && (in[k].stride || in[k].dtype != in[k].loop))
 			return 0;
-		if (in[k].reach < whole(total))
-			n = total & ~(int64_t)(TIER0_LANES - 1);
+		fixed |= in[k].fixed;
+		if (!in[k].fixed && in[k].reach < whole(total))
+			done = total & ~(int64_t)(TIER0_LANES - 1);
 	}
-	fn(out, in[0].at, in[count > 1 ? 1 : 0].at, in[count > 2 ? 2 : 0].at, n);
-	return n;
+	if (total <= NEAR_BLOCK && fixed)
+		return 0;
+	if (total <= NEAR_BLOCK) {
+		f->fn(f->out, in[0].at, in[count > 1 ? 1 : 0].at, in[count > 2 ? 2 : 0].at, done);
+		return done;
+	}
+	f->most = INT64_MAX;
+	set_flat(n, f, count, in);
+	near_share(flat_part, f, done, NEAR_BLOCK, near_work(n, op, in[op == OP_WHERE].loop, done));
+	return done;
 }
 
 /* False: no operand has any. */
@@ -182,8 +228,9 @@ void near_map(const struct near *n, enum op op, char *out, unsigned dtype,
 	tier0_fn *fn = near_loop(n, op, in[op == OP_WHERE].loop, dtype);
 	int64_t bytes = dtype_row(dtype)->bytes;
 	unsigned mode = near_enter();
+	struct flat f = {.fn = fn, .out = out, .bytes = bytes};
 	struct near_walk walk;
-	int64_t p = direct(fn, out, total, count, in);
+	int64_t p = flat(n, op, &f, total, count, in);
 
 	if (p < total && strides_of(&walk, shape, count, in) && has_rows(&walk, count, in)) {
 		by_rows(n, fn, out, bytes, &walk, total, count, in);
@@ -212,14 +259,17 @@ void near_update(const struct near *n, enum op op, char *to, const struct view *
 				 .loop = v->dtype},
 				*x};
 	tier0_fn *fn = near_loop(n, op, v->dtype, v->dtype);
+	struct flat f = {.fn = fn, .out = to, .bytes = bytes};
 	unsigned mode = near_enter();
 	struct near_walk walk;
 	int64_t at[LIMIT_NDIM];
+	/* Loops read a vector before they write it; whole ones end in the array. */
+	int64_t p = flat(n, op, &f, count, 2, in);
 
-	strides_of(&walk, &v->shape, 2, in);
-	for (int64_t p = 0, take; p < count; p += take) {
+	if (p < count)
+		strides_of(&walk, &v->shape, 2, in);
+	for (int64_t take; p < count; p += take) {
 		take = count - p < NEAR_BLOCK ? count - p : NEAR_BLOCK;
-		/* Loops read a vector before they write it; whole ones end in the array. */
 		bool there = row && take >= TIER0_LANES;
 
 		if (there)

@@ -296,14 +296,18 @@ static uint64_t work_in_place(uint64_t work, enum op op)
 
 /* Is it small?  If not, an operation and an assignment are recorded in its place, which would tell
  * of work that nothing in place takes. */
-static bool fits_in_place(struct near *n, const struct braze_array *dst, enum op op)
+static bool fits_in_place(struct near *n, const struct braze_array *dst, enum op op,
+			  const struct braze_array *x)
 {
 	unsigned d = dst->view.dtype;
-	uint64_t work = work_in_place(near_work(n, op, d, dst->count), op);
+	uint64_t work = near_work(n, op, d, dst->count);
 	uint64_t bytes = near_bytes(d, dst->count);
 	struct near_stretch *t = &n->stretch;
 	uint32_t ntold = t->ntold;
 
+	if (unlikely(work >= NEAR_SHARE) && dst->contiguous && !(x && !x->contiguous))
+		work = near_shared(work);
+	work = work_in_place(work, op);
 	t->parts = 0;
 	if (near_spares(n, dst, work, bytes) || near_fits(n, work, bytes))
 		return true;
@@ -329,7 +333,7 @@ bool near_in_place(struct braze_array *dst, enum op op, const braze_arg *x)
 		near_set_number(&in, raw, &x->scalar, d);
 	else if (!near_set_array(&in, x->array, d, &dst->view.shape, dst->count, &stretch))
 		return false;
-	if (!fits_in_place(s->near, dst, op) || !take(dst))
+	if (!fits_in_place(s->near, dst, op, x->array) || !take(dst))
 		return false;
 	/* Its block may have been a snapshot's. */
 	if (x->array && x->array->buf == dst->buf)

@@ -20,11 +20,12 @@
 #include "spin.h"
 
 #define THREADS_MAX 64
-#define SPIN_NS	    200000  /* a thread looks for the next job, or for the end of this one */
-#define GAP_NS	    20000   /* between two looks: somebody else had the core */
-#define CROWDED	    200	    /* jobs after that in which nobody looks for longer than a wait takes */
-#define AWAKE	    4	    /* where threads are awake, so much less is worth it */
-#define LOOK_TURNS  16	    /* between two looks at the clock */
+#define SPIN_NS	    200000 /* a thread looks for the next job, or for the end of this one */
+#define GAP_NS	    20000  /* between two looks: somebody else had the core */
+#define CROWDED	    200	   /* loops after that in which nobody looks for longer than a wait takes */
+#define AWAKE	    4	   /* where threads are awake, so much less is worth it, */
+#define BUSY	    8	   /* and where others want the cores so much more */
+#define LOOK_TURNS  16	   /* between two looks at the clock */
 #define WAIT_NS	    5000000 /* how often who waits looks whether to go on */
 
 /* What is left of a stretch: the first part, and above it the end. */
@@ -51,7 +52,7 @@ static struct team {
 	_Alignas(64) _Atomic bool open;
 	_Atomic unsigned inside, told, sleepers; /* told: changes with each job */
 	_Atomic bool awaited;			 /* who has the job sleeps until nobody is inside */
-	_Atomic unsigned crowded;		 /* jobs until threads look for long again */
+	_Atomic unsigned crowded;		 /* loops until threads look for long again */
 	bool over;				 /* under the lock */
 } team = {.lock = PTHREAD_MUTEX_INITIALIZER,
 	  .begin = PTHREAD_COND_INITIALIZER,
@@ -257,10 +258,15 @@ __attribute__((destructor)) static void stop(void)
 static unsigned threads(uint64_t *least, uint64_t *now)
 {
 	bool awake = team.started && !atomic_load_explicit(&team.sleepers, memory_order_relaxed);
+	unsigned crowded = atomic_load_explicit(&team.crowded, memory_order_relaxed);
 
 	pthread_once(&once, count);
 	*least = worth / AWAKE;
 	*now = awake ? *least : worth;
+	if (crowded) {
+		*now = worth * BUSY;
+		atomic_store_explicit(&team.crowded, crowded - 1, memory_order_relaxed);
+	}
 	return wanted;
 }
 
@@ -316,8 +322,6 @@ static void run(lang_part_fn *fn, void *data, unsigned parts, void (*idle)(void 
 	j->parts = parts;
 	j->stretches = team.started + 1 < parts ? team.started + 1 : parts;
 	atomic_store_explicit(&j->done, 0, memory_order_relaxed);
-	if (atomic_load_explicit(&team.crowded, memory_order_relaxed))
-		atomic_fetch_sub_explicit(&team.crowded, 1, memory_order_relaxed);
 	cut(j);
 	tell();
 	work(j, 0);

@@ -37,8 +37,10 @@ def pytest_configure(config):
     """The daemon must run before a test module is imported.
 
     Arrays in tests are small, and what is tested is the daemon: nothing is computed in
-    its call unless the run asks for it (BRAZE_NEAR=1) or the test (test_near.py)."""
+    its call unless the run asks for it (BRAZE_NEAR=1) or the test (test_near.py).  Two
+    threads share what is, on any machine: where that begins depends on how many there are."""
     os.environ.setdefault("BRAZE_NEAR", "0")
+    os.environ.setdefault("BRAZE_THREADS", "2")
     config.addinivalue_line("markers", "long: minutes; left out unless asked for")
     config.braze_daemon = None
     if find_daemon() is None:

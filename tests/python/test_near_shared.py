@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Near loops that several threads share have the bits of one thread's and of the daemon's.
+
+A process counts its threads once, so each way is a process of its own: four threads for
+whatever is worth a few microseconds, one thread, and all at the daemon."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = r"""
+import hashlib, numpy, braze, braze.numpy as np
+
+def arrays(n, types):
+    rng = numpy.random.default_rng(n)
+    return [(rng.standard_normal(n) * 9).astype(t) for t in types]
+
+# Small enough for the low bound, and worth several parts.
+for n in (8_191, 8_192, 9_217, 20_000, 20_005, 70_003):
+    a, b, i, f, c, t = arrays(n, "ddlfDb")
+    mine = [np.asarray(x) for x in (a, b, i, f, c, t)]
+    braze.wait(*mine)
+    A, B, I, F, C, T = mine
+    view = A[3:]
+    results = {
+        "sum of two": A + B, "product with a number": A * 1.5, "a number less": 2.5 - A, "exp": np.exp(F),
+        "sin": np.sin(A), "compared": A < B, "equal": I == 3, "choice": np.where(A < B, A, B), "cast": A.astype("f"),
+        "cast to bool": (A > 0).astype("d"), "half": T.astype("e"), "complex": C * C, "of a part": view + view,
+        "mixed": A + F, "integers": I // 7, "shifted": I << 2, "root": np.sqrt(np.abs(A)), "turned": A[::-1] - B,
+        "one row": np.concatenate([A, B, A[5:]]), "types": np.concatenate([A, F]), "short": np.concatenate([I, I[:1]]),
+        "rows": np.concatenate([A[:n // 8 * 8].reshape(-1, 8), B[:n // 8 * 8].reshape(-1, 8)], axis=1),
+        "stacked": np.stack([A, B], axis=1), "piled": np.stack([A, B]), "truth": np.concatenate([A > 0, B > 0]),
+    }
+    X, Y = A.copy(), A.copy()
+    X += 1.5
+    X *= B
+    X[7:] -= Y[:-7]
+    Y[1:] *= 0.5
+    Z = I.copy()
+    Z ^= 3
+    results.update(added=X, halved=Y, other=Z)
+    braze.wait(*results.values())
+    for name, x in results.items():
+        x = numpy.asarray(x)
+        print(n, name, x.dtype, hashlib.sha256(x.tobytes()).hexdigest()[:16])
+    assert numpy.array_equal(results["one row"], numpy.concatenate([a, b, a[5:]]))
+    assert numpy.array_equal(results["sum of two"], a + b)
+print("near", braze.counters()["near"])
+"""
+
+WAYS = {"four threads": {"BRAZE_THREADS": "4", "BRAZE_SHARE_WORK": "0", "BRAZE_NEAR": "1"},
+        "one thread": {"BRAZE_THREADS": "1", "BRAZE_NEAR": "1"},
+        "the daemon": {"BRAZE_NEAR": "0"}}
+
+
+def run(settings):
+    done = subprocess.run([sys.executable, "-c", PROGRAM], env=dict(os.environ, **settings), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    *lines, near = done.stdout.splitlines()
+    return lines, int(near.split()[1])
+
+
+def test_bits_are_the_same():
+    ways = {name: run(settings) for name, settings in WAYS.items()}
+    lines, near = ways["one thread"]
+    assert len(lines) == 6 * 28 and near > 150
+    assert ways["four threads"][0] == lines and ways["four threads"][1] >= near
+    assert ways["the daemon"] == (lines, 0)
+
+
+SHARED = r"""
+import os, numpy, braze, braze.numpy as np
+a = np.asarray(numpy.random.default_rng(1).standard_normal(20_000))
+braze.wait(a)
+def threads():
+    return len(os.listdir("/proc/self/task"))
+before = threads()
+x = np.exp(a)
+print(threads() - before)
+print(hash(numpy.asarray(np.exp(a)).tobytes()) == hash(numpy.asarray(x).tobytes()))
+"""
+
+
+@pytest.mark.parametrize(("threads", "work", "begun"), [("3", "0", 2), ("1", "0", 0), ("3", "100000000", 0)])
+def test_threads_begin_with_the_first_loop_that_is_worth_them(threads, work, begun):
+    env = dict(os.environ, BRAZE_THREADS=threads, BRAZE_SHARE_WORK=work, BRAZE_NEAR="1")
+    out = subprocess.run([sys.executable, "-c", SHARED], env=env, capture_output=True, text=True, timeout=60)
+    assert out.returncode == 0, out.stderr[-2000:]
+    assert out.stdout.split() == [str(begun), "True"]
