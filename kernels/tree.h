@@ -219,6 +219,12 @@ BZ_FN bz_b1 bz_first_lanes(int n)
 		return *(const bz_e_##t *)&a->v[0];                                                \
 	}
 BZ_EACH_SCALAR(BZ_ELEMENT)
+#ifdef BZ_F16_H /* reduced as float32, but what follows of it may be one */
+BZ_FN bz_f16 bz_of_f16(const bz_f16 *v, int l)
+{
+	return bz_of_u16(v, l);
+}
+#endif
 #define BZ_ELEMENT_COMPLEX(t, f)                                                                   \
 	BZ_FN bz_##t bz_all_##t(bz_s_##t s)                                                        \
 	{                                                                                          \

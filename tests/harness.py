@@ -211,6 +211,11 @@ class Daemon:
         with open(self.log, errors="replace") as f:
             return f.read()
 
+    def failed_kernels(self):
+        """Those that did not compile, as the log tells: their plans ran, but interpreted."""
+        lines = self.log_text().splitlines()
+        return ["\n".join(lines[i:i + 3]) for i, line in enumerate(lines) if "warn  cache     kernel " in line]
+
     @property
     def pid(self):
         return self.process.pid

@@ -81,9 +81,11 @@ def daemon():
 
 
 @pytest.fixture(autouse=True, scope="session")
-def on_the_device(request):
-    """What was to run on a device did run there."""
+def as_was_meant(request):
+    """Every kernel compiled, and what was to run on a device did run there."""
     yield
+    if request.config.braze_daemon:
+        assert not request.config.braze_daemon.failed_kernels()
     device = os.environ.get("BRAZE_TEST_DEVICE")
     if device:
         own = request.config.braze_daemon

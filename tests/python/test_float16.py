@@ -6,6 +6,7 @@ import pytest
 
 import braze
 import braze.numpy as np
+import harness
 from versions import NUMPY
 
 TYPES = "?bhilBHILfdFD"
@@ -138,6 +139,36 @@ def test_sums_are_rounded_once(shape, axis):
     if not isinstance(axis, tuple):
         same(a.argmin(axis=axis)[...], numpy.asarray(x.argmin(axis=axis)))
         same(a.argmax(axis=axis)[...], numpy.asarray(x.argmax(axis=axis)))
+
+
+@pytest.mark.parametrize("shape", [(4000,), (300, 40), (40, 300)])
+def test_deviations(shape):
+    """What a half's mean makes of the elements is reduced in the same kernel."""
+    x = numpy.random.default_rng(3).random(shape).astype(numpy.float16)
+    a = np.asarray(x)
+    for _ in range(3):
+        for axis in (None, *range(len(shape))):
+            got = numpy.asarray(np.var(a, axis=axis)).astype("f")
+            # NumPy adds halves one by one where they lie apart; these are rounded where theirs are.
+            mean = x.mean(axis=axis, keepdims=True, dtype="f").astype("e")
+            d = x - mean
+            want = ((d * d).sum(axis=axis, dtype="f").astype("e") / (x.size // max(1, got.size))).astype("f")
+            numpy.testing.assert_allclose(got, want, rtol=4e-3)
+
+
+def test_deviations_compile():
+    program = """
+import numpy, braze, braze.numpy as np
+a = np.asarray(numpy.arange(12000).reshape(300, 40).astype("e"))
+for axis in (None, 0, 1):
+    braze.wait(np.var(a, axis=axis), np.std(a, axis=axis), a - a.mean(axis=axis, keepdims=True))
+"""
+    with harness.Daemon(tier=1) as daemon:
+        daemon.run(program, timeout=300, BRAZE_NEAR="0")
+        harness.wait_until(lambda: not any(k["state"] == "compiling" for k in daemon.kernels()), 300,
+                           "the end of compiling")
+        assert not daemon.failed_kernels()
+        assert daemon.kernels() and all(k["state"] == "ready" for k in daemon.kernels())
 
 
 def test_means_of_more_elements_than_a_half_can_count():
