@@ -20,7 +20,7 @@
 #define NEAR_WORK    250000	 /* tenths of a nanosecond */
 #define NEAR_WIDE    (4u << 20)	 /* bytes, while the bound is risen */
 #define NEAR_ALONE   100000	 /* work that is never worth a second thread, */
-#define NEAR_SHARE   500000	 /* and that all of the process's threads do together */
+#define NEAR_SHARE   200000	 /* and that all of the process's threads do together */
 #define NEAR_TRIP    1500000	 /* work that a trip to the daemon is worth */
 #define NEAR_SHIP    2		 /* of shipping a byte */
 #define NEAR_STORE   4		 /* bytes that are stored for a unit of work */

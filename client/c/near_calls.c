@@ -83,17 +83,20 @@ static int64_t count_of(const struct shape *shape)
 	return n;
 }
 
-/* Do all operands lie as a loop takes them, so that threads can share it (near_map)? */
-static bool flat(const struct op_sig *sig, int n, const braze_arg *arg, int64_t count)
+/* Does it lie as a loop takes it?  If all operands do, threads share the loop (near_map). */
+static inline bool flat(const struct braze_array *a, unsigned loop, int64_t count)
 {
-	for (int k = 0; k < n; k++) {
-		const struct braze_array *a = arg[k].array;
+	return a->count == 1 || (a->contiguous && a->count == count && a->view.dtype == loop);
+}
 
-		if (a && a->count != 1 &&
-		    (!a->contiguous || a->count != count || a->view.dtype != sig->in[k]))
-			return false;
-	}
-	return true;
+/* `work` of a loop that is large, as near_fits() is asked. */
+static uint64_t large_work(uint64_t work, const struct op_sig *sig, int n, const braze_arg *arg,
+			   int64_t count)
+{
+	for (int k = 0; k < n; k++)
+		if (arg[k].array && !flat(arg[k].array, sig->in[k], count))
+			return work;
+	return near_shared(work);
 }
 
 bool near_apply(struct braze_array **out, struct braze_session *s, enum op op,
@@ -108,8 +111,8 @@ bool near_apply(struct braze_array **out, struct braze_session *s, enum op op,
 	uint64_t work = near_work(s->near, op, loop, count), bytes = near_bytes(sig->out, count);
 	bool spared = false;
 
-	if (unlikely(work >= NEAR_SHARE) && flat(sig, n, arg, count))
-		work = near_shared(work);
+	if (unlikely(work >= NEAR_SHARE))
+		work = large_work(work, sig, n, arg, count);
 	for (int k = 0; k < n; k++)
 		if (arg[k].array && !near_hand(arg[k].array))
 			return near_waits(s->near, op, loop, count);
@@ -140,6 +143,18 @@ static inline bool plain(const struct braze_array *a, int64_t bytes)
 	return a->contiguous && bytes <= bytes_after(a);
 }
 
+static inline bool is_direct(const struct braze_array *a, const struct braze_array *b,
+			     unsigned loop, int64_t bytes)
+{
+	return a->view.dtype == loop && plain(a, bytes) && (!b || plain(b, bytes));
+}
+
+static uint64_t large_two(uint64_t work, unsigned loop, const struct braze_array *a,
+			  const struct braze_array *b)
+{
+	return flat(a, loop, a->count) && (!b || b->contiguous) ? near_shared(work) : work;
+}
+
 static void call_loop(tier0_fn *fn, const struct braze_array *r, const struct braze_array *a,
 		      const struct braze_array *b)
 {
@@ -166,17 +181,15 @@ bool near_quick(struct braze_array **out, unsigned op, unsigned loop, unsigned t
 	uint64_t work = near_work(s->near, op, loop, count), bytes = near_bytes(type, count);
 
 	bool large = work >= NEAR_ALONE;
-
-	if (unlikely(work >= NEAR_SHARE) && a->contiguous && a->view.dtype == loop &&
-	    (!b || b->contiguous))
-		work = near_shared(work);
+	if (unlikely(work >= NEAR_SHARE))
+		work = large_two(work, loop, a, b);
 	if (!pays(s->near, a, b, work, bytes))
 		return near_not(s, WHY_LARGE);
 	int64_t whole =
 		((count + TIER0_LANES - 1) & ~(int64_t)(TIER0_LANES - 1)) * dtype_rows[loop].bytes;
 	struct view stretch[2];
 	struct near_in in[2];
-	bool direct = !large && a->view.dtype == loop && plain(a, whole) && (!b || plain(b, whole));
+	bool direct = !large && is_direct(a, b, loop, whole);
 	if (!direct &&
 	    (!near_set_array(&in[0], a, loop, &a->view.shape, count, &stretch[0]) ||
 	     (b && !near_set_array(&in[1], b, loop, &a->view.shape, count, &stretch[1]))))
