@@ -17,14 +17,15 @@
 #include "loops/tile.h"
 
 #define NEAR_BYTES   (256u << 10)
-#define NEAR_WORK    250000	 /* tenths of a nanosecond */
-#define NEAR_WIDE    (4u << 20)	 /* bytes, while the bound is risen */
-#define NEAR_ALONE   100000	 /* work that is never worth a second thread, */
-#define NEAR_SHARE   200000	 /* and that all of the process's threads do together */
-#define NEAR_TRIP    1500000	 /* work that a trip to the daemon is worth */
-#define NEAR_SHIP    2		 /* of shipping a byte */
-#define NEAR_STORE   4		 /* bytes that are stored for a unit of work */
-#define NEAR_FAR     25000	 /* of recording an operation, here and at the daemon */
+#define NEAR_WORK    250000	/* tenths of a nanosecond */
+#define NEAR_WIDE    (4u << 20) /* bytes, while the bound is risen */
+#define NEAR_ALONE   100000	/* work that is never worth a second thread, */
+#define NEAR_SHARE   200000	/* and that counts as shared by all that the process has */
+#define NEAR_HEAVY   10	     /* tenths of a ns an element: what takes less waits for memory alone */
+#define NEAR_TRIP    1500000 /* work that a trip to the daemon is worth */
+#define NEAR_SHIP    2	     /* of shipping a byte */
+#define NEAR_STORE   4	     /* bytes that are stored for a unit of work */
+#define NEAR_FAR     25000   /* of recording an operation, here and at the daemon */
 #define NEAR_AWAIT   (16u << 20) /* bytes of a buffer that is waited for unasked, at most */
 #define NEAR_OFTEN   16		/* log2 of how much longer the next such wait is put off, at most */
 #define NEAR_GRANT   (1u << 20) /* bytes; of more, fresh pages cost what shipping saves */
@@ -203,6 +204,11 @@ bool near_reads_once(struct near *n, const struct braze_array *a, uint64_t work,
 /* The predicted work of a loop over `count` elements, and their bytes; NEAR_NEVER: too much. */
 uint64_t near_work(const struct near *n, unsigned op, unsigned loop, int64_t count);
 uint64_t near_bytes(unsigned dtype, int64_t count);
+/* Do threads gain by sharing this loop? */
+static inline bool near_heavy(const struct near *n, unsigned op, unsigned loop)
+{
+	return n->cost[op][loop] >= NEAR_HEAVY;
+}
 /* Operands for the drivers: an array over a domain of this many elements, `stretch` having
  * room for its strides there; and a number, whose bits are put into `raw`. */
 bool near_set_array(struct near_in *in, const struct braze_array *a, unsigned loop,

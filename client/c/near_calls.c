@@ -111,7 +111,7 @@ bool near_apply(struct braze_array **out, struct braze_session *s, enum op op,
 	uint64_t work = near_work(s->near, op, loop, count), bytes = near_bytes(sig->out, count);
 	bool spared = false;
 
-	if (unlikely(work >= NEAR_SHARE))
+	if (unlikely(work >= NEAR_SHARE) && near_heavy(s->near, op, loop))
 		work = large_work(work, sig, n, arg, count);
 	for (int k = 0; k < n; k++)
 		if (arg[k].array && !near_hand(arg[k].array))
@@ -180,8 +180,8 @@ bool near_quick(struct braze_array **out, unsigned op, unsigned loop, unsigned t
 	int64_t count = a->count;
 	uint64_t work = near_work(s->near, op, loop, count), bytes = near_bytes(type, count);
 
-	bool large = work >= NEAR_ALONE;
-	if (unlikely(work >= NEAR_SHARE))
+	bool large = work >= NEAR_ALONE && near_heavy(s->near, op, loop);
+	if (unlikely(large) && work >= NEAR_SHARE)
 		work = large_two(work, loop, a, b);
 	if (!pays(s->near, a, b, work, bytes))
 		return near_not(s, WHY_LARGE);

@@ -119,6 +119,7 @@ static void set_flat(const struct near *n, struct flat *f, int count, const stru
 static int64_t flat(const struct near *n, enum op op, struct flat *f, int64_t total, int count,
 		    const struct near_in *in)
 {
+	unsigned loop = in[op == OP_WHERE].loop;
 	int64_t done = total;
 	bool fixed = false;
 
@@ -137,7 +138,10 @@ static int64_t flat(const struct near *n, enum op op, struct flat *f, int64_t to
 	}
 	f->most = INT64_MAX;
 	set_flat(n, f, count, in);
-	near_share(flat_part, f, done, NEAR_BLOCK, near_work(n, op, in[op == OP_WHERE].loop, done));
+	if (near_heavy(n, op, loop))
+		near_share(flat_part, f, done, NEAR_BLOCK, near_work(n, op, loop, done));
+	else
+		flat_part(f, 0, done);
 	return done;
 }
 

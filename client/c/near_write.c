@@ -305,7 +305,8 @@ static bool fits_in_place(struct near *n, const struct braze_array *dst, enum op
 	struct near_stretch *t = &n->stretch;
 	uint32_t ntold = t->ntold;
 
-	if (unlikely(work >= NEAR_SHARE) && dst->contiguous && !(x && !x->contiguous))
+	if (unlikely(work >= NEAR_SHARE) && near_heavy(n, op, d) && dst->contiguous &&
+	    !(x && !x->contiguous))
 		work = near_shared(work);
 	work = work_in_place(work, op);
 	t->parts = 0;

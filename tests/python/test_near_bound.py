@@ -73,7 +73,7 @@ def test_memory_alone_and_writes_to_it_are_a_stretch_as_well():
 
 
 def test_what_is_updated_where_it_lies_takes_half():
-    c, d = arrays(1, 2, n=520_000)
+    c, d = arrays(1, 2, n=450_000)
     want = numpy.asarray(c) * 1.5
 
     def update():
@@ -90,7 +90,7 @@ def test_what_is_updated_where_it_lies_takes_half():
     assert numpy.allclose(c, want + 9)
 
 
-@pytest.mark.parametrize(("n", "near"), [(300_000, 1), (520_000, 1), (530_000, 0)])
+@pytest.mark.parametrize(("n", "near"), [(300_000, 1), (450_000, 1), (520_000, 0)])
 def test_the_bound_rises_by_what_an_update_takes_where_it_lies(n, near):
     c, d = arrays(1, 2, n=n)
     want = numpy.asarray(c) + 10 + 5 * numpy.asarray(d)
@@ -115,14 +115,14 @@ def test_the_bound_rises_by_what_an_update_takes_where_it_lies(n, near):
 
 
 def test_what_follows_an_update_is_told_by_itself():
-    c, a, b = arrays(1, 2, 3, n=400_000)
+    c, a, b = arrays(1, 2, 3, n=300_000)
 
     def update():
         nonlocal c
         c += 1.0
         braze.wait(c, a + b)
 
-    assert sum(stretches(update, 12)) == 0  # 60 and 120 us are more than a trip
+    assert sum(stretches(update, 12)) == 0  # 90 and 180 us are more than a trip
     assert numpy.allclose(a + b, numpy.asarray(a) + numpy.asarray(b))
 
 
@@ -151,7 +151,7 @@ def test_one_that_is_long_is_no_fall_where_nothing_was_near_for_the_bound():
     a, b = arrays(1, 2)
     rise(a, b)
     assert risen(a, b)
-    long = np.asarray(numpy.ones(520_000))
+    long = np.asarray(numpy.ones(400_000))
     assert stretches(lambda: braze.wait(long + 1), 3) == [0] * 3
     assert risen(a, b)
     # Where something was, it is.
@@ -212,7 +212,7 @@ def test_a_first_stretch_may_be_all_that_a_program_does():
         assert braze.counters()["demands"] == before["demands"]
         assert numpy.array_equal(x + y, a + b)
         # A long one, and it is as if nothing had been tried.
-        assert nears(lambda: braze.wait(sum((x * k for k in range(1, 20)), y))) <= 5
+        assert nears(lambda: braze.wait(sum((x * k for k in range(1, 20)), y))) <= 3
         assert rise(x, y) == CALM
 
 
@@ -311,7 +311,7 @@ def test_one_long_stretch_lowers_it_and_the_next_rise_takes_longer():
     a, b = arrays(1, 2)
     assert rise(a, b) == CALM
     work = nears(lambda: braze.wait(sum((a * k for k in range(1, 20)), b)))
-    assert work <= 5  # what still fitted into the stretch
+    assert work <= 3  # what still fitted into the stretch
     assert rise(a, b, 2 * CALM) == 2 * CALM
     braze.wait(sum((a * k for k in range(1, 20)), b))
     assert rise(a, b, 4 * CALM) == 4 * CALM
