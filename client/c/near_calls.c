@@ -90,9 +90,11 @@ static inline bool flat(const struct braze_array *a, unsigned loop, int64_t coun
 }
 
 /* `work` of a loop that is large, as near_fits() is asked. */
-static uint64_t large_work(uint64_t work, const struct op_sig *sig, int n, const braze_arg *arg,
-			   int64_t count)
+static uint64_t large_work(const struct near *near, enum op op, uint64_t work,
+			   const struct op_sig *sig, int n, const braze_arg *arg, int64_t count)
 {
+	if (!near_heavy(near, op, sig->in[op == OP_WHERE]))
+		return work;
 	for (int k = 0; k < n; k++)
 		if (arg[k].array && !flat(arg[k].array, sig->in[k], count))
 			return work;
@@ -111,8 +113,8 @@ bool near_apply(struct braze_array **out, struct braze_session *s, enum op op,
 	uint64_t work = near_work(s->near, op, loop, count), bytes = near_bytes(sig->out, count);
 	bool spared = false;
 
-	if (unlikely(work >= NEAR_SHARE) && near_heavy(s->near, op, loop))
-		work = large_work(work, sig, n, arg, count);
+	if (unlikely(work >= NEAR_SHARE))
+		work = large_work(s->near, op, work, sig, n, arg, count);
 	for (int k = 0; k < n; k++)
 		if (arg[k].array && !near_hand(arg[k].array))
 			return near_waits(s->near, op, loop, count);
