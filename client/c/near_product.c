@@ -108,6 +108,18 @@ static bool is_library(const struct product_near *p, const struct view *a, const
 	       !product_summed(p->type, 1, kept, dim[2], matrix->stride[nd - 2 + row]);
 }
 
+/* Steps of the inner axis that are added up in their order; those of several chunks are added then,
+ * as a tile of the daemon's is (call/product.c). */
+static int64_t chunk_of(const struct product_near *p)
+{
+	const int64_t *dim = p->domain.dim + p->batches;
+	const struct dtype_row *d = dtype_row(p->type);
+
+	if (d->cls < CLASS_FLOAT || product_small(dim[0], dim[1], dim[2]))
+		return dim[2];
+	return PRODUCT_CHUNK / (d->cls == CLASS_COMPLEX ? 4 : 1);
+}
+
 /* Are the daemon's additions in our order? */
 static bool same_order(const struct product_near *p, bool tree, const struct view *a,
 		       const struct view *b)
@@ -118,9 +130,10 @@ static bool same_order(const struct product_near *p, bool tree, const struct vie
 		return !is_library(p, a, b);
 	if (dtype_row(p->type)->cls < CLASS_FLOAT || product_small(dim[0], dim[1], dim[2]))
 		return true;
-	bool complex_type = dtype_row(p->type)->cls == CLASS_COMPLEX;
+	/* The other chunks of all results lie in the tile, whole vectors. */
 	return product_short(dim[0], dim[1], dim[2]) &&
-	       dim[2] <= PRODUCT_CHUNK / (complex_type ? 4 : 1);
+	       (dim[2] <= chunk_of(p) ||
+		p->results <= (int64_t)TILE_BYTES / dtype_row(p->type)->bytes - TIER0_LANES);
 }
 
 /* How the tree's sums are made. */
@@ -208,8 +221,8 @@ static bool at_hand(const struct product_near *p, bool known, bool tree,
 	return hand;
 }
 
-/* All products of the stack, into memory that has room for whole results. */
-static void by_loops(const struct product_near *p, char *out)
+/* Steps [from, to) of all products of the stack, into memory that has room for whole results. */
+static void by_chunk(const struct product_near *p, int64_t from, int64_t to, char *out)
 {
 	const struct product_loops *loops = &p->s->near->lib->product->type[p->type];
 	const int64_t *dim = p->domain.dim + p->batches;
@@ -219,12 +232,14 @@ static void by_loops(const struct product_near *p, char *out)
 
 	*f = (struct product_call){.m = dim[0],
 				   .n = dim[1],
-				   .k = dim[2],
+				   .k = to - from,
 				   .fused = product_fused(dim[0], dim[1], dim[2])};
-	f->a = (struct product_matrix){(char *)array_address(p->in[0]), p->stride[0][at],
-				       p->stride[0][at + 2]};
-	f->b = (struct product_matrix){(char *)array_address(p->in[1]), p->stride[1][at + 2],
-				       p->stride[1][at + 1]};
+	f->a = (struct product_matrix){(char *)array_address(p->in[0]) +
+					       from * p->stride[0][at + 2],
+				       p->stride[0][at], p->stride[0][at + 2]};
+	f->b = (struct product_matrix){(char *)array_address(p->in[1]) +
+					       from * p->stride[1][at + 2],
+				       p->stride[1][at + 2], p->stride[1][at + 1]};
 	f->c = (struct product_matrix){out, f->n * loops->bytes, loops->bytes};
 	memcpy(s.extent, p->domain.dim, (size_t)at * sizeof s.extent[0]);
 	for (int x = 0; x < 2; x++)
@@ -234,8 +249,22 @@ static void by_loops(const struct product_near *p, char *out)
 		s.step[2][i] = step * count;
 		count *= s.extent[i];
 	}
-	unsigned mode = near_enter();
 	product_many(loops, &s, 0, count, p->s->near->scratch->strip);
+}
+
+static void by_loops(const struct product_near *p, char *out)
+{
+	const struct near *n = p->s->near;
+	int64_t k = p->domain.dim[p->batches + 2], chunk = chunk_of(p);
+	unsigned mode = near_enter();
+
+	for (int64_t from = 0; from < k; from += chunk) {
+		char *part = from ? n->scratch->tile : out;
+
+		by_chunk(p, from, from + chunk < k ? from + chunk : k, part);
+		if (from)
+			near_loop(n, OP_ADD, p->type, p->type)(out, out, part, part, p->results);
+	}
 	near_leave(mode);
 }
 

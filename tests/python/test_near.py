@@ -269,7 +269,9 @@ PRODUCTS = [((1, 1), (1, 1)), ((2, 2), (2, 2)), ((3, 3), (3, 3)), ((3, 17), (17,
             ((7, 4, 4), (4, 1)), ((3, 3), (6, 3, 2)), ((2, 1, 4, 3), (5, 3, 2)), ((6, 1, 70), (6, 70, 1)), ((4,), (5, 4, 3)),
             ((5, 3, 4), (4,)), ((0, 3), (3, 2)), ((3, 0), (0, 2)), ((0, 2, 2), (2, 2)),
             ((33, 35), (35, 41)), ((2, 17, 60), (60, 50)), ((18, 512), (512, 17)), ((3, 2048), (2048, 10)), ((3, 2049), (2049, 10)),
-            ((3000, 3), (3, 4)), ((2000, 5), (5, 4))]
+            ((3000, 3), (3, 4)), ((2000, 5), (5, 4)),
+            # Sums of several chunks, which are added one after the other.
+            ((10, 5000), (5000, 8)), ((2, 3, 4100), (4100, 5)), ((4, 513), (513, 16)), ((40, 2300), (2300, 4)), ((5, 4097), (4097, 2))]
 
 
 def laid_out(dtype, shape, seed):
@@ -315,6 +317,10 @@ def test_small_products_are_near_and_others_are_not():
     middling = np.asarray(values("d", 3600)).reshape(60, 60)
     before = near_count()
     braze.wait(middling @ middling)
+    assert near_count() == before + 1
+    tall = np.asarray(values("d", 80_000)).reshape(10_000, 8)
+    before = near_count()
+    braze.wait(tall[:, :5].T @ tall)
     assert near_count() == before + 1
     wide = np.ones((600, 600))
     before = near_count()
