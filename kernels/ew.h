@@ -698,7 +698,6 @@ BZ_FLOAT_PARTS(f64, u64, i64, __builtin_inf(), (bz_s_u64)1 << 63, 0x1p-1022, 0x1
 	BZ_MATH1(acos, t)                                                                          \
 	BZ_MATH1(atan, t)                                                                          \
 	BZ_MATH1(cosh, t)                                                                          \
-	BZ_MATH1(asinh, t)                                                                         \
 	BZ_MATH1(atanh, t)                                                                         \
 	BZ_CUBED(t)                                                                                \
 	BZ_MATH2(atan2, t)                                                                         \
@@ -714,10 +713,11 @@ BZ_FLOAT_PARTS(f64, u64, i64, __builtin_inf(), (bz_s_u64)1 << 63, 0x1p-1022, 0x1
 		return BZ_SEL(t, a == b, a + ln2, r);                                              \
 	}
 BZ_OWN1(exp, f32)
-BZ_MATH1(log, f32)
+BZ_OWN1(log, f32)
 BZ_MATH1(sinh, f32)
+BZ_MATH1(asinh, f32)
 BZ_MATH1(tanh, f32)
-BZ_MATH1(acosh, f32)
+BZ_OWN1(acosh, f32)
 BZ_MATH(f32)
 #ifndef BZ_ONLY_NARROW
 BZ_OWN1(exp, f64)
@@ -725,6 +725,7 @@ BZ_OWN1(log, f64)
 BZ_OWN1(sinh, f64)
 BZ_OWN1(tanh, f64)
 BZ_OWN1(acosh, f64)
+BZ_OWN1(asinh, f64)
 BZ_MATH(f64)
 #endif
 

@@ -483,21 +483,22 @@ BZ_FN bz_i32 bz_cast_f64_i32(bz_f64 a)
 	BZ_MATH1(acos, t)                                                                          \
 	BZ_MATH1(atan, t)                                                                          \
 	BZ_MATH1(cosh, t)                                                                          \
-	BZ_MATH1(asinh, t)                                                                         \
 	BZ_MATH1(atanh, t)                                                                         \
 	BZ_CUBED(t)                                                                                \
 	BZ_MATH2(atan2, t)                                                                         \
 	BZ_MATH2(hypot, t)
 BZ_NATIVE1(exp, f32)
 BZ_NATIVE1(exp, f64)
-BZ_MATH1(log, f32)
+BZ_NATIVE1(log, f32)
 BZ_NATIVE1(log, f64)
 BZ_MATH1(sinh, f32)
+BZ_MATH1(asinh, f32)
 BZ_NATIVE1(sinh, f64)
 BZ_MATH1(tanh, f32)
 BZ_NATIVE1(tanh, f64)
-BZ_MATH1(acosh, f32)
+BZ_NATIVE1(acosh, f32)
 BZ_NATIVE1(acosh, f64)
+BZ_NATIVE1(asinh, f64)
 BZ_MATH(f32)
 BZ_MATH(f64)
 
