@@ -377,26 +377,15 @@ BZ_PIECES(f64)
 #define BZ_CALL2_f32 BZ_CALL2_0
 #endif
 
-/* Square root and rounding (mode: 0 nearest even, 1 down, 2 up, 3 to zero; 8
- * keeps the inexact flag quiet), one instruction each. */
+/* Rounding (mode: 0 nearest even, 1 down, 2 up, 3 to zero; 8 keeps the inexact flag
+ * quiet), one instruction each. */
 #if BZ_NATIVE == 64
-#ifdef __clang__
-#define BZ_SQRT_f64(v) ((bz_n_f64)__builtin_ia32_sqrtpd512(v, 4))
-#define BZ_SQRT_f32(v) ((bz_n_f32)__builtin_ia32_sqrtps512(v, 4))
-#else
-#define BZ_SQRT_f64(v) __builtin_ia32_sqrtpd512_mask(v, v, BZ_ALL8, 4)
-#define BZ_SQRT_f32(v) __builtin_ia32_sqrtps512_mask(v, v, BZ_ALL16, 4)
-#endif
 #define BZ_ROUND_f64(v, mode) __builtin_ia32_rndscalepd_mask(v, mode | 8, v, BZ_ALL8, 4)
 #define BZ_ROUND_f32(v, mode) __builtin_ia32_rndscaleps_mask(v, mode | 8, v, BZ_ALL16, 4)
 #elif BZ_NATIVE == 32
-#define BZ_SQRT_f64(v)	      __builtin_ia32_sqrtpd256(v)
-#define BZ_SQRT_f32(v)	      __builtin_ia32_sqrtps256(v)
 #define BZ_ROUND_f64(v, mode) __builtin_ia32_roundpd256(v, mode | 8)
 #define BZ_ROUND_f32(v, mode) __builtin_ia32_roundps256(v, mode | 8)
 #else
-#define BZ_SQRT_f64(v) __builtin_ia32_sqrtpd(v)
-#define BZ_SQRT_f32(v) __builtin_ia32_sqrtps(v)
 #ifdef __SSE4_1__
 #define BZ_ROUND_f64(v, mode) __builtin_ia32_roundpd(v, mode | 8)
 #define BZ_ROUND_f32(v, mode) __builtin_ia32_roundps(v, mode | 8)
@@ -672,9 +661,10 @@ BZ_FLOAT_PARTS(f64, u64, i64, __builtin_inf(), (bz_s_u64)1 << 63, 0x1p-1022, 0x1
 
 /* ---- floats: libmvec, and braze's own ------------------------------------------- */
 
+#define BZ_OWN1(stem, t) BZ_UNARY(stem, t, BZ_CALL1_##t(t, bz_n_##stem##_##t, a))
 #define BZ_MATH1(stem, t)                                                                          \
-	extern bz_n_##t BZ_MVEC_##t(v, stem)(bz_n_##t) __attribute__((const, nothrow));            \
-	BZ_UNARY(stem, t, BZ_CALL1_##t(t, BZ_MVEC_##t(v, stem), a))
+	BZ_N_LIBRARY(stem, t)                                                                      \
+	BZ_OWN1(stem, t)
 #define BZ_MATH2(stem, t)                                                                          \
 	extern bz_n_##t BZ_MVEC_##t(vv, stem)(bz_n_##t, bz_n_##t) __attribute__((const, nothrow)); \
 	BZ_BINARY(stem, t, BZ_CALL2_##t(t, BZ_MVEC_##t(vv, stem), a, b))
@@ -698,7 +688,6 @@ BZ_FLOAT_PARTS(f64, u64, i64, __builtin_inf(), (bz_s_u64)1 << 63, 0x1p-1022, 0x1
 	BZ_MATH1(cbrt, t)                                                                          \
 	BZ_MATH1(expm1, t)                                                                         \
 	BZ_MATH1(exp2, t)                                                                          \
-	BZ_MATH1(log, t)                                                                           \
 	BZ_MATH1(log2, t)                                                                          \
 	BZ_MATH1(log10, t)                                                                         \
 	BZ_MATH1(log1p, t)                                                                         \
@@ -708,11 +697,7 @@ BZ_FLOAT_PARTS(f64, u64, i64, __builtin_inf(), (bz_s_u64)1 << 63, 0x1p-1022, 0x1
 	BZ_MATH1(asin, t)                                                                          \
 	BZ_MATH1(acos, t)                                                                          \
 	BZ_MATH1(atan, t)                                                                          \
-	BZ_MATH1(sinh, t)                                                                          \
 	BZ_MATH1(cosh, t)                                                                          \
-	BZ_MATH1(tanh, t)                                                                          \
-	BZ_MATH1(asinh, t)                                                                         \
-	BZ_MATH1(acosh, t)                                                                         \
 	BZ_MATH1(atanh, t)                                                                         \
 	BZ_CUBED(t)                                                                                \
 	BZ_MATH2(atan2, t)                                                                         \
@@ -727,10 +712,20 @@ BZ_FLOAT_PARTS(f64, u64, i64, __builtin_inf(), (bz_s_u64)1 << 63, 0x1p-1022, 0x1
 		r = BZ_SEL(t, d != d, d, r);                                                       \
 		return BZ_SEL(t, a == b, a + ln2, r);                                              \
 	}
-BZ_UNARY(exp, f32, BZ_CALL1_f32(f32, bz_n_exp_f32, a))
+BZ_OWN1(exp, f32)
+BZ_OWN1(log, f32)
+BZ_MATH1(sinh, f32)
+BZ_MATH1(asinh, f32)
+BZ_MATH1(tanh, f32)
+BZ_OWN1(acosh, f32)
 BZ_MATH(f32)
 #ifndef BZ_ONLY_NARROW
-BZ_MATH1(exp, f64)
+BZ_OWN1(exp, f64)
+BZ_OWN1(log, f64)
+BZ_OWN1(sinh, f64)
+BZ_OWN1(tanh, f64)
+BZ_OWN1(acosh, f64)
+BZ_OWN1(asinh, f64)
 BZ_MATH(f64)
 #endif
 

@@ -453,11 +453,7 @@ BZ_FN bz_i32 bz_cast_f64_i32(bz_f64 a)
 		return bz_n_##stem##_##t(a - (bz_n_##t){0})[0];                                    \
 	}
 #define BZ_MATH1(stem, t)                                                                          \
-	extern bz_n_##t BZ_MVEC_##t(v, stem)(bz_n_##t) __attribute__((const, nothrow));            \
-	BZ_FN bz_n_##t bz_n_##stem##_##t(bz_n_##t a)                                               \
-	{                                                                                          \
-		return BZ_MVEC_##t(v, stem)(a);                                                    \
-	}                                                                                          \
+	BZ_N_LIBRARY(stem, t)                                                                      \
 	BZ_NATIVE1(stem, t)
 #define BZ_MATH2(stem, t)                                                                          \
 	extern bz_n_##t BZ_MVEC_##t(vv, stem)(bz_n_##t, bz_n_##t) __attribute__((const, nothrow)); \
@@ -477,7 +473,6 @@ BZ_FN bz_i32 bz_cast_f64_i32(bz_f64 a)
 	BZ_MATH1(cbrt, t)                                                                          \
 	BZ_MATH1(expm1, t)                                                                         \
 	BZ_MATH1(exp2, t)                                                                          \
-	BZ_MATH1(log, t)                                                                           \
 	BZ_MATH1(log2, t)                                                                          \
 	BZ_MATH1(log10, t)                                                                         \
 	BZ_MATH1(log1p, t)                                                                         \
@@ -487,17 +482,23 @@ BZ_FN bz_i32 bz_cast_f64_i32(bz_f64 a)
 	BZ_MATH1(asin, t)                                                                          \
 	BZ_MATH1(acos, t)                                                                          \
 	BZ_MATH1(atan, t)                                                                          \
-	BZ_MATH1(sinh, t)                                                                          \
 	BZ_MATH1(cosh, t)                                                                          \
-	BZ_MATH1(tanh, t)                                                                          \
-	BZ_MATH1(asinh, t)                                                                         \
-	BZ_MATH1(acosh, t)                                                                         \
 	BZ_MATH1(atanh, t)                                                                         \
 	BZ_CUBED(t)                                                                                \
 	BZ_MATH2(atan2, t)                                                                         \
 	BZ_MATH2(hypot, t)
 BZ_NATIVE1(exp, f32)
-BZ_MATH1(exp, f64)
+BZ_NATIVE1(exp, f64)
+BZ_NATIVE1(log, f32)
+BZ_NATIVE1(log, f64)
+BZ_MATH1(sinh, f32)
+BZ_MATH1(asinh, f32)
+BZ_NATIVE1(sinh, f64)
+BZ_MATH1(tanh, f32)
+BZ_NATIVE1(tanh, f64)
+BZ_NATIVE1(acosh, f32)
+BZ_NATIVE1(acosh, f64)
+BZ_NATIVE1(asinh, f64)
 BZ_MATH(f32)
 BZ_MATH(f64)
 

@@ -25,6 +25,8 @@
 typedef float bz_n_f32 __attribute__((vector_size(BZ_NATIVE)));
 typedef double bz_n_f64 __attribute__((vector_size(BZ_NATIVE)));
 typedef int bz_n_i32 __attribute__((vector_size(BZ_NATIVE)));
+typedef long long bz_n_i64 __attribute__((vector_size(BZ_NATIVE)));
+#define BZ_N_FN static inline __attribute__((always_inline, unused))
 
 /* All lanes, for the intrinsics that take a mask: clang declares it unsigned, gcc signed. */
 #ifdef __clang__
@@ -33,6 +35,23 @@ typedef int bz_n_i32 __attribute__((vector_size(BZ_NATIVE)));
 #else
 #define BZ_ALL8	 -1
 #define BZ_ALL16 -1
+#endif
+
+/* Square roots. */
+#if BZ_NATIVE == 64
+#ifdef __clang__
+#define BZ_SQRT_f64(v) ((bz_n_f64)__builtin_ia32_sqrtpd512(v, 4))
+#define BZ_SQRT_f32(v) ((bz_n_f32)__builtin_ia32_sqrtps512(v, 4))
+#else
+#define BZ_SQRT_f64(v) __builtin_ia32_sqrtpd512_mask(v, v, BZ_ALL8, 4)
+#define BZ_SQRT_f32(v) __builtin_ia32_sqrtps512_mask(v, v, BZ_ALL16, 4)
+#endif
+#elif BZ_NATIVE == 32
+#define BZ_SQRT_f64(v) __builtin_ia32_sqrtpd256(v)
+#define BZ_SQRT_f32(v) __builtin_ia32_sqrtps256(v)
+#else
+#define BZ_SQRT_f64(v) __builtin_ia32_sqrtpd(v)
+#define BZ_SQRT_f32(v) __builtin_ia32_sqrtps(v)
 #endif
 
 /* x * y + z in one instruction, rounded once: where __FMA__. */
@@ -80,14 +99,14 @@ typedef int bz_n_i32 __attribute__((vector_size(BZ_NATIVE)));
 #define BZ_N_WHOLE(t)	  __builtin_convertvector(BZ_N_INT(t), bz_n_f32)
 #define BZ_N_SCALED(p, n) bz_n_scaled(p, BZ_N_INT(n))
 /* By two powers of two: n is from -150 to 128, and of the two products one alone is rounded. */
-static inline __attribute__((always_inline, unused)) bz_n_f32 bz_n_scaled(bz_n_f32 p, bz_n_i32 n)
+BZ_N_FN bz_n_f32 bz_n_scaled(bz_n_f32 p, bz_n_i32 n)
 {
 	const bz_n_i32 half = n >> 1;
 
 	return p * (bz_n_f32)((half + 127) << 23) * (bz_n_f32)((n - half + 127) << 23);
 }
 #endif
-static inline __attribute__((always_inline, unused)) bz_n_f32 bz_n_exp_f32(bz_n_f32 x)
+BZ_N_FN bz_n_f32 bz_n_exp_f32(bz_n_f32 x)
 {
 	const bz_n_f32 c = BZ_N_MAX(BZ_N_ALL(-104.0f), BZ_N_MIN(BZ_N_ALL(89.0f), x));
 	const bz_n_f32 n = BZ_N_WHOLE(c * 0x1.715476p+0f);
@@ -102,5 +121,13 @@ static inline __attribute__((always_inline, unused)) bz_n_f32 bz_n_exp_f32(bz_n_
 	p = BZ_N_FUSED(r, p, BZ_N_ALL(1.0f));
 	return BZ_N_SCALED(p, n);
 }
+
+/* A function that is libmvec's. */
+#define BZ_N_LIBRARY(stem, t)                                                                      \
+	extern bz_n_##t BZ_MVEC_##t(v, stem)(bz_n_##t) __attribute__((const, nothrow));            \
+	BZ_N_FN bz_n_##t bz_n_##stem##_##t(bz_n_##t x)                                             \
+	{                                                                                          \
+		return BZ_MVEC_##t(v, stem)(x);                                                    \
+	}
 
 #endif

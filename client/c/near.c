@@ -263,7 +263,8 @@ static struct near_block *cut_block(struct near *n, size_t bytes)
 
 struct near_block *near_new_block(struct near *n, unsigned size)
 {
-	size_t bytes = sizeof(struct near_block) + near_class_bytes(size);
+	size_t room = near_class_bytes(size);
+	size_t bytes = sizeof(struct near_block) + room + (room < NEAR_PAGE ? 0 : NEAR_APART);
 	struct near_block *block = cut_block(n, bytes);
 	bool cut = block != NULL;
 
@@ -271,7 +272,7 @@ struct near_block *near_new_block(struct near *n, unsigned size)
 		block = aligned_alloc(64, bytes);
 	if (block) {
 		block->size = size;
-		block->room = near_class_bytes(size);
+		block->room = room;
 		block->cut = cut;
 	}
 	return block;

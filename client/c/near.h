@@ -43,9 +43,14 @@
 #define NEAR_CHUNK   (4u << 20)	 /* what blocks are cut from, */
 #define NEAR_CHUNKS  2		 /* so often at most */
 #define NEAR_HUGE    (2u << 20)	 /* bytes of a huge page */
-#define NEAR_RUN     16		 /* small writes to a pending array before it is fenced */
-#define NEAR_TOUCH   UINT32_MAX	 /* near_run(): BUF_TOUCHED */
-#define NEAR_GIVEN   255	 /* the size of a block whose memory is another's (loan.h) */
+/* A processor takes what it loads for what an earlier store writes where their addresses agree in
+ * the bits below a page, and waits. A result that begins just behind its operand, but for pages,
+ * would have each vector wait so: blocks of pages lie so many bytes apart. */
+#define NEAR_PAGE  4096
+#define NEAR_APART 832
+#define NEAR_RUN   16	      /* small writes to a pending array before it is fenced */
+#define NEAR_TOUCH UINT32_MAX /* near_run(): BUF_TOUCHED */
+#define NEAR_GIVEN 255	      /* the size of a block whose memory is another's (loan.h) */
 
 /* Memory of near values; the bytes follow.  Snapshots share it with what they are of. */
 struct near_block {

@@ -23,7 +23,7 @@
 #include "lang/lang_nest.h"
 #include "lang/lang_uses.h"
 
-extern const char kernel_text_native_h[], kernel_text_lang_h[];
+extern const char kernel_text_native_h[], kernel_text_native_math_h[], kernel_text_lang_h[];
 
 #define NOBODY	   UINT32_MAX
 #define COPIES_MAX 6	      /* times the code of a kernel, of copies of its loops */
@@ -629,6 +629,7 @@ static void put_functions(struct lane *e)
 static void put_source(struct lane *e)
 {
 	text_add(&e->o, kernel_text_native_h);
+	text_add(&e->o, kernel_text_native_math_h);
 	text_add(&e->o, kernel_text_lang_h);
 	text_put(&e->o, "const bz_u64 bz_mark = 0x%llxul;\n", (unsigned long long)lang_mark(e->p));
 	if (put_vectors(e))

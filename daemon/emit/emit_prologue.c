@@ -8,9 +8,9 @@
 #include "emit_c.h"
 #include "loops/isa.h"
 
-extern const char kernel_text_native_h[], kernel_text_pre_h[], kernel_text_ew_h[],
-	kernel_text_over_h[], kernel_text_half_h[], kernel_text_f16_h[], kernel_text_gather_h[],
-	kernel_text_cx_h[], kernel_text_tree_h[];
+extern const char kernel_text_native_h[], kernel_text_native_math_h[], kernel_text_pre_h[],
+	kernel_text_ew_h[], kernel_text_over_h[], kernel_text_half_h[], kernel_text_f16_h[],
+	kernel_text_gather_h[], kernel_text_cx_h[], kernel_text_tree_h[];
 extern const char kernel_text_pre_cuh[], kernel_text_ew_cuh[], kernel_text_f16_cuh[],
 	kernel_text_gather_cuh[], kernel_text_cx_cuh[], kernel_text_tree_cuh[],
 	kernel_text_groups_cuh[];
@@ -24,6 +24,7 @@ static void make(void)
 	if (isa_halves())
 		text_add(&prologue, "#define BZ_HALVES\n");
 	text_add(&prologue, kernel_text_native_h);
+	text_add(&prologue, kernel_text_native_math_h);
 	text_add(&prologue, kernel_text_pre_h);
 	text_add(&prologue, kernel_text_ew_h);
 	text_add(&prologue, kernel_text_over_h);

@@ -12,6 +12,7 @@
 #define BZ_WIDTH TIER0_WIDTH
 #define BZ_NO_STREAM
 #include "native.h"
+#include "native_math.h"
 #include "pre.h"
 #include "ew.h"
 #include "half.h"

@@ -51,6 +51,24 @@ def test_more_than_the_chunks_hold():
         assert all(numpy.array_equal(mine, theirs) for mine, theirs in alive.values())
 
 
+def test_results_begin_elsewhere_in_a_page_than_operands():
+    """No load of an operand looks like what was just stored of the result."""
+    program = """
+import numpy, braze.numpy as np
+host = numpy.random.default_rng(1).random(10_000)
+held = [np.asarray(host)]
+for _ in range(3):
+    held.append(np.sqrt(held[-1]))
+print(*(numpy.asarray(a).__array_interface__["data"][0] for a in held))
+"""
+    env = {k: v for k, v in os.environ.items() if k != "BRAZE_NEAR"}
+    done = subprocess.run([sys.executable, "-c", program], env=env, text=True, check=True,
+                          capture_output=True)
+    at = [int(word) for word in done.stdout.split()]
+    assert len(at) == 4 and all(a % 64 == 0 for a in at)
+    assert all(512 <= (b - a) % 4096 <= 4096 - 512 for a, b in zip(at, at[1:]))
+
+
 def test_the_module_brings_the_loops_along_and_asks_nobody():
     program = """
 import os

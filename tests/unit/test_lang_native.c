@@ -381,7 +381,7 @@ Test(lang_native, code_is_stopped_and_says_where)
 /* The frame as generated code has it, field by field: a kernel tells where each lies. */
 Test(lang_native, the_frame_is_the_generated_ones)
 {
-	extern const char kernel_text_native_h[], kernel_text_lang_h[];
+	extern const char kernel_text_native_h[], kernel_text_native_math_h[], kernel_text_lang_h[];
 	char source[65536];
 	char folder[] = "/tmp/braze-test-XXXXXX", command[256];
 	FILE *f;
@@ -410,6 +410,7 @@ Test(lang_native, the_frame_is_the_generated_ones)
 		 offsetof(struct lang_frame, share), offsetof(struct lang_frame, least),
 		 offsetof(struct lang_block, n), offsetof(struct lang_frame, index), LANG_TURNS);
 	fputs(kernel_text_native_h, f);
+	fputs(kernel_text_native_math_h, f);
 	fputs(kernel_text_lang_h, f);
 	fputs(source, f);
 	fclose(f);

@@ -10,6 +10,7 @@
 #define BZ_HALVES /* whatever this machine is */
 #define BZ_NO_HALF
 #include "native.h"
+#include "native_math.h"
 #include "pre.h"
 #include "ew.h"
 #include "cx.h"

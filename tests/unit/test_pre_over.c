@@ -12,6 +12,7 @@
 #define BZ_NO_COMPLEX
 #define BZ_NO_HALF
 #include "native.h"
+#include "native_math.h"
 #include "pre.h"
 #include "ew.h"
 #include "over.h"

@@ -12,6 +12,7 @@
 
 #define BZ_WIDTH 8
 #include "native.h"
+#include "native_math.h"
 #include "pre.h"
 #include "ew.h"
 #include "cx.h"
