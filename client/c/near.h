@@ -37,12 +37,13 @@
 #define NEAR_POINT   600	      /* the same, of each point of a reduction */
 #define NEAR_BLOCK   512	      /* elements of a register */
 #define NEAR_REG     (NEAR_BLOCK * 16)
-#define NEAR_LEAST   8		 /* log2 of the smallest block */
-#define NEAR_CLASSES 16		 /* up to 8 MiB: what lies in a block has room behind it */
-#define NEAR_POOL    (16u << 20) /* free bytes kept */
-#define NEAR_CHUNK   (4u << 20)	 /* what blocks are cut from, */
-#define NEAR_CHUNKS  2		 /* so often at most */
-#define NEAR_HUGE    (2u << 20)	 /* bytes of a huge page */
+#define NEAR_LEAST   8	/* log2 of the smallest block */
+#define NEAR_CLASSES 16 /* up to 8 MiB: what lies in a block has room behind it, */
+#define NEAR_MOST    ((8u << 20) - NEAR_PAGE) /* so that a value has so many bytes at most */
+#define NEAR_POOL    (16u << 20)	      /* free bytes kept */
+#define NEAR_CHUNK   (4u << 20)		      /* what blocks are cut from, */
+#define NEAR_CHUNKS  2			      /* so often at most */
+#define NEAR_HUGE    (2u << 20)		      /* bytes of a huge page */
 /* A processor takes what it loads for what an earlier store writes where their addresses agree in
  * the bits below a page, and waits. A result that begins just behind its operand, but for pages,
  * would have each vector wait so: blocks of pages lie so many bytes apart. */

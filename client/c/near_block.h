@@ -100,7 +100,7 @@ static inline struct braze_array *near_make(struct braze_session *s, enum dtype 
 					    const struct shape *shape, int64_t count,
 					    uint64_t bytes)
 {
-	if (bytes > NEAR_WIDE || array_room(s, NULL))
+	if (bytes > NEAR_MOST || array_room(s, NULL))
 		return NULL;
 	struct buffer *b = array_take_buffer(s, bytes);
 	/* Loops write whole vectors. */
