@@ -69,9 +69,9 @@ static uint32_t cost_of(unsigned op, unsigned d)
 	case CLASS_FLOAT:
 		if (d == DT_FLOAT16)
 			return 20 + cost * 2;
-		return !function ? 5 + cost : d == DT_FLOAT32 ? cost / 2 : cost;
+		return !function ? NEAR_MOVED + cost : d == DT_FLOAT32 ? cost / 2 : cost;
 	default:
-		return function ? (op == OP_POWER ? 80 : 40) : 5 + cost;
+		return function ? (op == OP_POWER ? 80 : 40) : NEAR_MOVED + cost;
 	}
 }
 
@@ -152,7 +152,7 @@ void near_close(struct braze_session *s)
 			struct near_block *block = n->free[k];
 			n->free[k] = block->next;
 			if (!block->cut)
-				free(block);
+				near_free_block(block);
 		}
 	for (unsigned i = 0; n && i < n->nchunk; i++)
 		munmap(n->chunk[i].map, NEAR_CHUNK + NEAR_HUGE);
@@ -250,26 +250,27 @@ static bool another_chunk(struct near *n)
 
 /* A page that is touched for the first time costs a microsecond, a huge one, of 512, thirty: what a
  * program computes first would take longer to be stored than to be computed. */
-static struct near_block *cut_block(struct near *n, size_t bytes)
+static char *cut_bytes(struct near *n, size_t bytes)
 {
 	if (bytes > NEAR_CHUNK / 2)
 		return NULL;
 	if ((!n->nchunk || NEAR_CHUNK - n->used < bytes) && !another_chunk(n))
 		return NULL;
-	struct near_block *block = (void *)(n->chunk[n->nchunk - 1].at + n->used);
+	char *at = n->chunk[n->nchunk - 1].at + n->used;
 	n->used += bytes;
-	return block;
+	return at;
 }
 
 struct near_block *near_new_block(struct near *n, unsigned size)
 {
-	size_t room = near_class_bytes(size);
-	size_t bytes = sizeof(struct near_block) + room + (room < NEAR_PAGE ? 0 : NEAR_APART);
-	struct near_block *block = cut_block(n, bytes);
-	bool cut = block != NULL;
+	size_t room = near_class_bytes(size), head = near_head(room);
+	size_t bytes = head + room + (room < NEAR_PAGE || head == NEAR_PAGE ? 0 : NEAR_APART);
+	char *at = cut_bytes(n, bytes);
+	bool cut = at != NULL;
 
-	if (!block)
-		block = aligned_alloc(64, bytes);
+	if (!at)
+		at = aligned_alloc(head == NEAR_PAGE ? NEAR_PAGE : 64, bytes);
+	struct near_block *block = at ? (void *)(at + head - sizeof(struct near_block)) : NULL;
 	if (block) {
 		block->size = size;
 		block->room = room;

@@ -34,8 +34,9 @@
 #define NEAR_STEADY  16		     /* and when it has proved right for so many, again */
 #define NEAR_WARY    32 /* and at most: by then a fall costs less than a stretch's trip */
 #define NEAR_NEVER   (UINT64_MAX / 4) /* as work: sums of it are no less */
-#define NEAR_POINT   600	      /* the same, of each point of a reduction */
-#define NEAR_BLOCK   512	      /* elements of a register */
+#define NEAR_MOVED   3	 /* of an element that is read and stored, tenths of a nanosecond */
+#define NEAR_POINT   600 /* the same, of each point of a reduction */
+#define NEAR_BLOCK   512 /* elements of a register */
 #define NEAR_REG     (NEAR_BLOCK * 16)
 #define NEAR_LEAST   8	/* log2 of the smallest block */
 #define NEAR_CLASSES 16 /* up to 8 MiB: what lies in a block has room behind it, */
@@ -45,10 +46,12 @@
 #define NEAR_CHUNKS  2			      /* so often at most */
 #define NEAR_HUGE    (2u << 20)		      /* bytes of a huge page */
 /* A processor takes what it loads for what an earlier store writes where their addresses agree in
- * the bits below a page, and waits. A result that begins just behind its operand, but for pages,
- * would have each vector wait so: blocks of pages lie so many bytes apart. */
+ * the bits below a page, and waits.  A result that begins just behind its operand, but for pages,
+ * would have each vector wait so: large blocks begin where pages do, as large arrays in the arena,
+ * those of a page and more lie so many bytes apart. */
 #define NEAR_PAGE  4096
 #define NEAR_APART 832
+#define NEAR_EVEN  (32u << 10)
 #define NEAR_RUN   16	      /* small writes to a pending array before it is fenced */
 #define NEAR_TOUCH UINT32_MAX /* near_run(): BUF_TOUCHED */
 #define NEAR_GIVEN 255	      /* the size of a block whose memory is another's (loan.h) */
@@ -342,7 +345,7 @@ static inline bool near_waits(struct near *n, unsigned op, unsigned loop, int64_
  * recording it lost nothing. */
 static inline void near_never(struct braze_array *made, unsigned op, int64_t count)
 {
-	uint64_t cost = 5 + (uint64_t)op_row(op)->cost;
+	uint64_t cost = NEAR_MOVED + (uint64_t)op_row(op)->cost;
 
 	made->buf->why = WHY_KIND;
 	near_told(&made->session->near->stretch,

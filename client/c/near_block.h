@@ -25,6 +25,18 @@ static inline size_t near_class_bytes(unsigned size)
 	return (size_t)1 << (size + NEAR_LEAST);
 }
 
+/* Bytes before a block's elements, at whose end its head lies. */
+static inline size_t near_head(size_t room)
+{
+	return room < NEAR_EVEN ? sizeof(struct near_block) : NEAR_PAGE;
+}
+
+/* It is none of those that are cut from chunks. */
+static inline void near_free_block(struct near_block *block)
+{
+	free((char *)(block + 1) - near_head(block->room));
+}
+
 /* A block of the class for b, at b->at. */
 static inline bool near_take_block(struct near *n, struct buffer *b, unsigned size)
 {
@@ -54,7 +66,7 @@ static inline void near_drop_block(struct near *n, struct near_block *block)
 		return;
 	}
 	if (unlikely(n->kept + block->room > NEAR_POOL) && !block->cut) {
-		free(block);
+		near_free_block(block);
 		return;
 	}
 	block->next = n->free[block->size];

@@ -139,7 +139,7 @@ void profile_recorded(const struct braze_array *made, const struct recorded *r)
 	s->profile_left--;
 	if (!is_few(made, r)) {
 		p->large++;
-		p->tick.work += (5 + op_row(r->op)->cost) * points(made, r);
+		p->tick.work += (NEAR_MOVED + op_row(r->op)->cost) * points(made, r);
 	}
 	if (p->tick.work >= p->due || !s->profile_left)
 		tell(s, now_ns());
