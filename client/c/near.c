@@ -48,12 +48,25 @@ void near_switch(struct braze_session *s)
 	s->why = s->why_none = (uint8_t)why;
 }
 
+/* The same of floats; moved: what an element takes that is only moved. */
+static uint32_t cost_of_float(unsigned op, unsigned d, unsigned moved)
+{
+	unsigned cost = op_row(op)->cost;
+
+	if (d == DT_FLOAT16)
+		return 20 + cost * 2;
+	if (cost < 10)
+		return moved + cost;
+	return d == DT_FLOAT32 ? cost / 2 : cost;
+}
+
 /* Tenths of a nanosecond an element, from the cost of ops.def, which is that of a
  * float64 at its best.  Functions take all of that at most, and of float32 half as much; of some
  * arguments (large ones, those outside the domain) up to ten times as much, but so NumPy's do. */
 static uint32_t cost_of(unsigned op, unsigned d)
 {
 	unsigned cost = op_row(op)->cost;
+	unsigned moved = op_row(op)->kind == KIND_RED ? NEAR_READ : NEAR_MOVED;
 	bool function = cost >= 10;
 
 	if (op_row(op)->kind == KIND_SORT)
@@ -67,11 +80,9 @@ static uint32_t cost_of(unsigned op, unsigned d)
 			return 12;
 		return function ? cost * 30 : op == OP_SQRT ? 200 : 10 + cost * 6;
 	case CLASS_FLOAT:
-		if (d == DT_FLOAT16)
-			return 20 + cost * 2;
-		return !function ? NEAR_MOVED + cost : d == DT_FLOAT32 ? cost / 2 : cost;
+		return cost_of_float(op, d, moved);
 	default:
-		return function ? (op == OP_POWER ? 80 : 40) : NEAR_MOVED + cost;
+		return function ? (op == OP_POWER ? 80 : 40) : moved + cost;
 	}
 }
 

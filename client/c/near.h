@@ -22,7 +22,7 @@
 #define NEAR_ALONE   100000	/* work that is never worth a second thread, */
 #define NEAR_SHARE   200000	/* and that counts as shared by all that the process has */
 #define NEAR_HEAVY   10	     /* tenths of a ns an element: what takes less waits for memory alone */
-#define NEAR_TRIP    1500000 /* work that a trip to the daemon is worth */
+#define NEAR_TRIP    1600000 /* work that a trip to the daemon is worth */
 #define NEAR_SHIP    2	     /* of shipping a byte */
 #define NEAR_STORE   4	     /* bytes that are stored for a unit of work */
 #define NEAR_FAR     25000   /* of recording an operation, here and at the daemon */
@@ -34,9 +34,11 @@
 #define NEAR_STEADY  16		     /* and when it has proved right for so many, again */
 #define NEAR_WARY    32 /* and at most: by then a fall costs less than a stretch's trip */
 #define NEAR_NEVER   (UINT64_MAX / 4) /* as work: sums of it are no less */
-#define NEAR_MOVED   3	 /* of an element that is read and stored, tenths of a nanosecond */
-#define NEAR_POINT   600 /* the same, of each point of a reduction */
-#define NEAR_BLOCK   512 /* elements of a register */
+#define NEAR_MOVED   3	       /* of an element that is read and stored, tenths of a nanosecond, */
+#define NEAR_READ    2	       /* and of one that is read */
+#define NEAR_FETCHED (1 << 20) /* bytes that several threads read sooner than one */
+#define NEAR_POINT   600       /* the same, of each point of a reduction */
+#define NEAR_BLOCK   512       /* elements of a register */
 #define NEAR_REG     (NEAR_BLOCK * 16)
 #define NEAR_LEAST   8	/* log2 of the smallest block */
 #define NEAR_CLASSES 16 /* up to 8 MiB: what lies in a block has room behind it, */

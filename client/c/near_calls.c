@@ -266,6 +266,17 @@ static bool places(const struct near *n, struct braze_array *r, enum op op,
 	return true;
 }
 
+/* Are its rows, or all of it, so many elements side by side that threads share them
+ * (near_reduce.c)? */
+static bool shares_rows(const struct braze_array *a, unsigned loop, uint32_t axes)
+{
+	unsigned last = a->view.shape.ndim - 1u;
+
+	return a->contiguous && a->view.dtype == loop &&
+	       a->count * dtype_row(loop)->bytes >= NEAR_FETCHED &&
+	       (axes == 1u << last || axes == (1u << (last + 1)) - 1);
+}
+
 bool near_reduce(struct braze_array **out, enum op op, const struct op_sig *sig,
 		 struct braze_array *a, uint32_t axes, const struct shape *shape)
 {
@@ -280,6 +291,8 @@ bool near_reduce(struct braze_array **out, enum op op, const struct op_sig *sig,
 	/* Many short rows go side by side, others one by one. */
 	bool apart_rows = results < 64 || a->count >= 256 * results;
 	uint64_t work = near_work(s->near, op, sig->in[0], a->count);
+	if (unlikely(work >= NEAR_SHARE) && shares_rows(a, sig->in[0], axes))
+		work = near_shared(work);
 	if (apart_rows && work != NEAR_NEVER)
 		work += NEAR_POINT * (uint64_t)results;
 	uint64_t ship = NEAR_SHIP * a->buf->bytes;

@@ -20,7 +20,17 @@ struct job {
 	struct near_walk par, inner;
 };
 
-static unsigned bytes_of(unsigned dtype)
+typedef char states[TIER0_STATE_BYTES];
+
+#define CHUNKS 64 /* of one point, that threads share */
+
+struct shared {
+	const struct job *j;
+	char *out;
+	struct bz_acc *acc; /* of each chunk */
+};
+
+static int64_t bytes_of(unsigned dtype)
 {
 	return dtype_row(dtype)->bytes;
 }
@@ -73,11 +83,9 @@ static const char *values(const struct job *j, const struct near_walk *w, int64_
 
 /* ---- A point at a time ---- */
 
-static void reduce_chunk(const struct job *j, int64_t offset, int64_t lo, int64_t hi,
+static void reduce_chunk(const struct job *j, int64_t offset, int64_t lo, int64_t hi, void *state,
 			 struct bz_acc *acc)
 {
-	void *state = j->n->scratch->state[0];
-
 	j->red->init(state);
 	for (int64_t e = lo, n; e < hi; e += n) {
 		n = least(NEAR_BLOCK, hi - e);
@@ -88,18 +96,74 @@ static void reduce_chunk(const struct job *j, int64_t offset, int64_t lo, int64_
 	j->red->end(state, hi - lo, acc);
 }
 
-static void reduce_point(const struct job *j, int64_t offset, char *made)
+static void reduce_point(const struct job *j, int64_t offset, states *state, char *made)
 {
-	void *state = j->n->scratch->state[1];
 	struct bz_acc acc;
 
-	j->red->init(state);
+	j->red->init(state[1]);
 	for (int64_t lo = 0; lo < j->total; lo += TREE_CHUNK) {
-		reduce_chunk(j, offset, lo, least(lo + TREE_CHUNK, j->total), &acc);
-		j->red->join(state, &acc);
+		reduce_chunk(j, offset, lo, least(lo + TREE_CHUNK, j->total), state[0], &acc);
+		j->red->join(state[1], &acc);
 	}
-	j->red->end(state, j->total, &acc);
+	j->red->end(state[1], j->total, &acc);
 	j->red->put(&acc, made);
+}
+
+/* ---- Points and chunks of one, by several threads ---- */
+
+/* Of so many elements at most, so that the ends of one row alone are copied before they are
+ * read (values): nothing that threads share is written. */
+static bool shares(const struct job *j, int64_t all)
+{
+	int64_t bytes = bytes_of(j->in->dtype);
+
+	return all * j->total * bytes >= NEAR_FETCHED && j->total >= TIER0_LANES &&
+	       (all > 1 || j->total <= (int64_t)CHUNKS * TREE_CHUNK) &&
+	       j->in->dtype == j->in->loop && j->type == j->in->loop && j->made == j->dtype &&
+	       j->inner.loops.n == 1 && j->inner.step[0][0] == bytes;
+}
+
+static void some_chunks(void *data, int64_t lo, int64_t hi)
+{
+	const struct shared *s = data;
+	_Alignas(64) states state;
+
+	for (int64_t c = lo; c < hi; c++)
+		reduce_chunk(s->j, 0, c * TREE_CHUNK, least((c + 1) * TREE_CHUNK, s->j->total),
+			     state, &s->acc[c]);
+}
+
+static void some_points(void *data, int64_t lo, int64_t hi)
+{
+	const struct shared *s = data;
+	const struct job *j = s->j;
+	_Alignas(64) states state[2];
+	int64_t at[LIMIT_NDIM];
+
+	for (int64_t p = lo; p < hi; p++) {
+		walk_seek(&j->par.loops, p, at);
+		reduce_point(j, walk_offset(&j->par.loops, j->par.step[0], at), state,
+			     s->out + p * bytes_of(j->dtype));
+	}
+}
+
+static void reduce_shared(const struct job *j, char *out, int64_t all, uint64_t work)
+{
+	struct bz_acc acc[CHUNKS];
+	struct shared s = {j, out, acc};
+	int64_t chunks = (j->total + TREE_CHUNK - 1) / TREE_CHUNK;
+	_Alignas(64) states state;
+
+	if (all > 1 || chunks < 2) {
+		near_share(some_points, &s, all, 1, work);
+		return;
+	}
+	near_share(some_chunks, &s, chunks, 1, work);
+	j->red->init(state);
+	for (int64_t c = 0; c < chunks; c++)
+		j->red->join(state, &acc[c]);
+	j->red->end(state, j->total, &acc[0]);
+	j->red->put(&acc[0], out);
 }
 
 /* ---- A tile of points at a time ---- */
@@ -141,11 +205,11 @@ static void convert(const struct job *j, char *out, const char *made, int64_t n)
 	char *to = j->n->scratch->out;
 
 	if (j->made == j->dtype) {
-		memcpy(out, made, (size_t)n * bytes_of(j->dtype));
+		memcpy(out, made, (size_t)(n * bytes_of(j->dtype)));
 		return;
 	}
 	j->n->lib->isa->cast[j->made][j->dtype](to, made, made, made, n);
-	memcpy(out, to, (size_t)n * bytes_of(j->dtype));
+	memcpy(out, to, (size_t)(n * bytes_of(j->dtype)));
 }
 
 static void init(struct job *j, const struct near *n, enum op op, unsigned dtype,
@@ -172,6 +236,12 @@ void near_reduction(const struct near *n, enum op op, char *out, unsigned dtype,
 	init(&j, n, op, dtype, shape, axes, in);
 	int64_t all = points(&j.par);
 	bool tiles = want_tiles(&j, all);
+
+	if (!tiles && shares(&j, all)) {
+		reduce_shared(&j, out, all, near_work(n, op, in->loop, all * j.total));
+		near_leave(mode);
+		return;
+	}
 	for (int64_t p = 0, take; p < all; p += take) {
 		const char *done = made;
 
@@ -180,7 +250,8 @@ void near_reduction(const struct near *n, enum op op, char *out, unsigned dtype,
 			done = reduce_tile(&j, p, take);
 		} else {
 			walk_seek(&j.par.loops, p, at);
-			reduce_point(&j, walk_offset(&j.par.loops, j.par.step[0], at), made);
+			reduce_point(&j, walk_offset(&j.par.loops, j.par.step[0], at),
+				     n->scratch->state, made);
 		}
 		convert(&j, out + p * bytes_of(dtype), done, take);
 	}

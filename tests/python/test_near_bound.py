@@ -151,7 +151,7 @@ def test_one_that_is_long_is_no_fall_where_nothing_was_near_for_the_bound():
     a, b = arrays(1, 2)
     rise(a, b)
     assert risen(a, b)
-    long = np.asarray(numpy.ones(400_000))
+    long = np.asarray(numpy.ones(420_000))
     assert stretches(lambda: braze.wait(long + 1), 3) == [0] * 3
     assert risen(a, b)
     # Where something was, it is.
@@ -212,7 +212,7 @@ def test_a_first_stretch_may_be_all_that_a_program_does():
         assert braze.counters()["demands"] == before["demands"]
         assert numpy.array_equal(x + y, a + b)
         # A long one, and it is as if nothing had been tried.
-        assert nears(lambda: braze.wait(sum((x * k for k in range(1, 20)), y))) <= 3
+        assert nears(lambda: braze.wait(sum((x * k for k in range(1, 20)), y))) <= 4
         assert rise(x, y) == CALM
 
 
@@ -311,7 +311,7 @@ def test_one_long_stretch_lowers_it_and_the_next_rise_takes_longer():
     a, b = arrays(1, 2)
     assert rise(a, b) == CALM
     work = nears(lambda: braze.wait(sum((a * k for k in range(1, 20)), b)))
-    assert work <= 3  # what still fitted into the stretch
+    assert work <= 4  # what still fitted into the stretch
     assert rise(a, b, 2 * CALM) == 2 * CALM
     braze.wait(sum((a * k for k in range(1, 20)), b))
     assert rise(a, b, 4 * CALM) == 4 * CALM
