@@ -661,6 +661,7 @@ BZ_FLOAT_PARTS(f64, u64, i64, __builtin_inf(), (bz_s_u64)1 << 63, 0x1p-1022, 0x1
 
 /* ---- floats: libmvec, and braze's own ------------------------------------------- */
 
+#ifndef BZ_NO_MATH
 #define BZ_OWN1(stem, t) BZ_UNARY(stem, t, BZ_CALL1_##t(t, bz_n_##stem##_##t, a))
 #define BZ_MATH1(stem, t)                                                                          \
 	BZ_N_LIBRARY(stem, t)                                                                      \
@@ -727,6 +728,7 @@ BZ_OWN1(tanh, f64)
 BZ_OWN1(acosh, f64)
 BZ_OWN1(asinh, f64)
 BZ_MATH(f64)
+#endif
 #endif
 
 #endif

@@ -14,9 +14,10 @@
  * gcc takes wider ones apart element by element wherever they are compared, chosen
  * from, converted or stored.  So BZ_W is BZ_WIDTH with AVX-512, else half of it.
  *
- * A source may first define BZ_NO_COMPLEX, BZ_NO_HALF (float16), BZ_NO_OVER, BZ_NO_TREE,
- * BZ_NO_ARG (argmin, argmax), BZ_NO_STREAM, which leave out what it does not use and most of a
- * short kernel's compile time.
+ * A source may first define BZ_NO_COMPLEX, BZ_NO_HALF (float16), BZ_NO_MATH (libmvec's functions,
+ * of which complex numbers and float16 have theirs), BZ_NO_OVER, BZ_NO_TREE, BZ_NO_ARG (argmin,
+ * argmax), BZ_NO_STREAM, which leave out what it does not use and most of a short kernel's compile
+ * time.
  *
  * Invariant: a lane's result is a function of that lane's operands only, and
  * never of its position, BZ_W or the loop around it.  So real math functions are

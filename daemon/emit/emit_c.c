@@ -489,9 +489,24 @@ static bool has(const struct nest *n, unsigned op)
 	return false;
 }
 
+/* Does it compute functions that are libmvec's, or braze's own instead?  (Some beside them.) */
+static bool has_math(const struct nest *n)
+{
+	for (unsigned i = 0; i < n->ninstr; i++) {
+		const struct nest_instr *in = &n->instr[i];
+		unsigned rule = instr_computes(in->op) ? op_row(in->op)->rule : RULE_NONE;
+
+		if (rule == RULE_FLOAT || rule == RULE_FLOAT_REAL || in->op == OP_POWER)
+			return true;
+	}
+	return false;
+}
+
 static void omit_parts(struct text *o, const struct nest *n)
 {
-	emit_omit_types(o, n);
+	const bool made = emit_omit_types(o, n); /* of those functions, among others */
+
+	emit_omit(o, made || has_math(n), "MATH");
 	emit_omit(o, has(n, OP_DIVIDE), "OVER");
 	emit_omit(o, nest_checks(n) || nest_gathers(n), "GATHER");
 	emit_omit(o, n->nred, "TREE");

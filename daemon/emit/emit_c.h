@@ -10,9 +10,9 @@
 #define EMIT_KERNEL_MARK "/* ---- the kernel ---- */"
 /* Before a prologue, of C or CUDA: leaves out a part of it, BZ_NO_<part>, that is not used, and the
  * types that a nest or a library step has not.  A compiler reads them for longer than the kernel.
- */
+ * emit_omit_types: has it such a type? */
 void emit_omit(struct text *o, bool used, const char *part);
-void emit_omit_types(struct text *o, const struct nest *n);
+bool emit_omit_types(struct text *o, const struct nest *n);
 void emit_omit_call_types(struct text *o, const struct call_kind *c);
 /* The whole text for the compiler: width, prologue, mark, kernel. */
 enum status emit_c_source(char **out, const struct nest *spec, struct err *err) MUST_USE;

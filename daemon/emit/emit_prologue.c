@@ -72,7 +72,7 @@ static bool is_complex(unsigned dtype)
 	return dtype_row(dtype)->cls == CLASS_COMPLEX;
 }
 
-void emit_omit_types(struct text *o, const struct nest *n)
+bool emit_omit_types(struct text *o, const struct nest *n)
 {
 	bool complex = false, half = false;
 
@@ -84,6 +84,7 @@ void emit_omit_types(struct text *o, const struct nest *n)
 		half |= in->dtype == DT_FLOAT16 || (loop && in->ltype == DT_FLOAT16);
 	}
 	omit_types(o, complex, half);
+	return complex || half;
 }
 
 void emit_omit_call_types(struct text *o, const struct call_kind *c)
