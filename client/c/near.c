@@ -261,26 +261,31 @@ static bool another_chunk(struct near *n)
 
 /* A page that is touched for the first time costs a microsecond, a huge one, of 512, thirty: what a
  * program computes first would take longer to be stored than to be computed. */
-static char *cut_bytes(struct near *n, size_t bytes)
+static char *cut_bytes(struct near *n, size_t bytes, size_t align)
 {
+	size_t from = (n->used + align - 1) / align * align;
+
 	if (bytes > NEAR_CHUNK / 2)
 		return NULL;
-	if ((!n->nchunk || NEAR_CHUNK - n->used < bytes) && !another_chunk(n))
-		return NULL;
-	char *at = n->chunk[n->nchunk - 1].at + n->used;
-	n->used += bytes;
-	return at;
+	if (!n->nchunk || from + bytes > NEAR_CHUNK) {
+		if (!another_chunk(n))
+			return NULL;
+		from = 0;
+	}
+	n->used = from + bytes;
+	return n->chunk[n->nchunk - 1].at + from;
 }
 
 struct near_block *near_new_block(struct near *n, unsigned size)
 {
 	size_t room = near_class_bytes(size), head = near_head(room);
 	size_t bytes = head + room + (room < NEAR_PAGE || head == NEAR_PAGE ? 0 : NEAR_APART);
-	char *at = cut_bytes(n, bytes);
+	size_t align = head == NEAR_PAGE ? NEAR_PAGE : 64;
+	char *at = cut_bytes(n, bytes, align);
 	bool cut = at != NULL;
 
 	if (!at)
-		at = aligned_alloc(head == NEAR_PAGE ? NEAR_PAGE : 64, bytes);
+		at = aligned_alloc(align, bytes);
 	struct near_block *block = at ? (void *)(at + head - sizeof(struct near_block)) : NULL;
 	if (block) {
 		block->size = size;

@@ -111,14 +111,16 @@ static void reduce_point(const struct job *j, int64_t offset, states *state, cha
 
 /* ---- Points and chunks of one, by several threads ---- */
 
-/* Of so many elements at most, so that the ends of one row alone are copied before they are
- * read (values): nothing that threads share is written. */
+/* What threads share must not be written: registers are not (there is no cast), and as rows lie one
+ * behind the other and have a vector's elements, no end but the last one's is copied to be read
+ * (values). */
 static bool shares(const struct job *j, int64_t all)
 {
 	int64_t bytes = bytes_of(j->in->dtype);
+	bool rows = j->par.loops.n == 1 && j->par.step[0][0] == j->total * bytes;
 
 	return all * j->total * bytes >= NEAR_FETCHED && j->total >= TIER0_LANES &&
-	       (all > 1 || j->total <= (int64_t)CHUNKS * TREE_CHUNK) &&
+	       (all > 1 ? rows : j->total <= (int64_t)CHUNKS * TREE_CHUNK) &&
 	       j->in->dtype == j->in->loop && j->type == j->in->loop && j->made == j->dtype &&
 	       j->inner.loops.n == 1 && j->inner.step[0][0] == bytes;
 }

@@ -57,6 +57,7 @@ def test_no_load_of_an_operand_looks_like_what_was_just_stored(n):
     program = f"""
 import numpy, braze.numpy as np
 host = numpy.random.default_rng(1).random({n})
+small = [np.asarray(host[:k]) * 2 for k in range(1, 40)]
 held = [np.asarray(host)]
 for _ in range(3):
     held.append(np.sqrt(held[-1]))
