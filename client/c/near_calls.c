@@ -145,16 +145,20 @@ static inline bool plain(const struct braze_array *a, int64_t bytes)
 	return a->contiguous && bytes <= bytes_after(a);
 }
 
-static inline bool is_direct(const struct braze_array *a, const struct braze_array *b,
-			     unsigned loop, int64_t bytes)
+static inline bool both_plain(const struct braze_array *a, const struct braze_array *b,
+			      int64_t bytes)
 {
-	return a->view.dtype == loop && plain(a, bytes) && (!b || plain(b, bytes));
+	return plain(a, bytes) && (!b || plain(b, bytes));
 }
 
-static uint64_t large_two(uint64_t work, unsigned loop, const struct braze_array *a,
-			  const struct braze_array *b)
+/* What threads may share goes the way of all other operations. */
+static bool large_two(struct braze_array **out, unsigned op, unsigned loop, unsigned type,
+		      struct braze_array *a, struct braze_array *b)
 {
-	return flat(a, loop, a->count) && (!b || b->contiguous) ? near_shared(work) : work;
+	const struct op_sig sig = {{(uint8_t)loop, (uint8_t)loop}, (uint8_t)type};
+	const braze_arg arg[2] = {{.array = a}, {.array = b}};
+
+	return near_apply(out, a->session, (enum op)op, &sig, b ? 2 : 1, arg, &a->view.shape);
 }
 
 static void call_loop(tier0_fn *fn, const struct braze_array *r, const struct braze_array *a,
@@ -182,16 +186,15 @@ bool near_quick(struct braze_array **out, unsigned op, unsigned loop, unsigned t
 	int64_t count = a->count;
 	uint64_t work = near_work(s->near, op, loop, count), bytes = near_bytes(type, count);
 
-	bool large = work >= NEAR_ALONE && near_heavy(s->near, op, loop);
-	if (unlikely(large) && work >= NEAR_SHARE)
-		work = large_two(work, loop, a, b);
+	if (unlikely(work >= NEAR_ALONE) && near_heavy(s->near, op, loop))
+		return large_two(out, op, loop, type, a, b);
 	if (!pays(s->near, a, b, work, bytes))
 		return near_not(s, WHY_LARGE);
 	int64_t whole =
 		((count + TIER0_LANES - 1) & ~(int64_t)(TIER0_LANES - 1)) * dtype_rows[loop].bytes;
 	struct view stretch[2];
 	struct near_in in[2];
-	bool direct = !large && is_direct(a, b, loop, whole);
+	bool direct = a->view.dtype == loop && both_plain(a, b, whole);
 	if (!direct &&
 	    (!near_set_array(&in[0], a, loop, &a->view.shape, count, &stretch[0]) ||
 	     (b && !near_set_array(&in[1], b, loop, &a->view.shape, count, &stretch[1]))))

@@ -149,7 +149,9 @@ static void some_points(void *data, int64_t lo, int64_t hi)
 	}
 }
 
-static void reduce_shared(const struct job *j, char *out, int64_t all, uint64_t work)
+/* Apart, as its memory is no matter of small reductions. */
+static __attribute__((noinline)) void reduce_shared(const struct job *j, char *out, int64_t all,
+						    uint64_t work)
 {
 	struct bz_acc acc[CHUNKS];
 	struct shared s = {j, out, acc};
@@ -239,7 +241,7 @@ void near_reduction(const struct near *n, enum op op, char *out, unsigned dtype,
 	int64_t all = points(&j.par);
 	bool tiles = want_tiles(&j, all);
 
-	if (!tiles && shares(&j, all)) {
+	if (unlikely(all * j.total >= NEAR_FETCHED / 16) && !tiles && shares(&j, all)) {
 		reduce_shared(&j, out, all, near_work(n, op, in->loop, all * j.total));
 		near_leave(mode);
 		return;

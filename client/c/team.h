@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* client/c/team.h - threads of this process that do parts of kernels' loops.
+/* client/c/team.h - threads of this process that do parts of kernels' loops, and of near ones.
  *
  * There is one team, which begins at the first loop that is worth it: as many threads as cores that
  * the process may use, or BRAZE_THREADS.  They sleep soon where nothing is done, take no signals,
