@@ -377,36 +377,6 @@ BZ_PIECES(f64)
 #define BZ_CALL2_f32 BZ_CALL2_0
 #endif
 
-/* Rounding (mode: 0 nearest even, 1 down, 2 up, 3 to zero; 8 keeps the inexact flag
- * quiet), one instruction each. */
-#if BZ_NATIVE == 64
-#define BZ_ROUND_f64(v, mode) __builtin_ia32_rndscalepd_mask(v, mode | 8, v, BZ_ALL8, 4)
-#define BZ_ROUND_f32(v, mode) __builtin_ia32_rndscaleps_mask(v, mode | 8, v, BZ_ALL16, 4)
-#elif BZ_NATIVE == 32
-#define BZ_ROUND_f64(v, mode) __builtin_ia32_roundpd256(v, mode | 8)
-#define BZ_ROUND_f32(v, mode) __builtin_ia32_roundps256(v, mode | 8)
-#else
-#ifdef __SSE4_1__
-#define BZ_ROUND_f64(v, mode) __builtin_ia32_roundpd(v, mode | 8)
-#define BZ_ROUND_f32(v, mode) __builtin_ia32_roundps(v, mode | 8)
-#else
-#define BZ_ROUND_LANES(t, s)                                                                       \
-	BZ_FN bz_n_##t bz_x_round_##t(bz_n_##t v, int mode)                                        \
-	{                                                                                          \
-		for (int i = 0; i < (int)(BZ_NATIVE / sizeof(bz_s_##t)); i++)                      \
-			v[i] = mode == 0   ? __builtin_rint##s(v[i])                               \
-			       : mode == 1 ? __builtin_floor##s(v[i])                              \
-			       : mode == 2 ? __builtin_ceil##s(v[i])                               \
-					   : __builtin_trunc##s(v[i]);                             \
-		return v;                                                                          \
-	}
-BZ_ROUND_LANES(f32, f)
-BZ_ROUND_LANES(f64, )
-#define BZ_ROUND_f64(v, mode) bz_x_round_f64(v, mode)
-#define BZ_ROUND_f32(v, mode) bz_x_round_f32(v, mode)
-#endif
-#endif
-
 /* Python's divmod of floats; the steps are those of CPython's float_divmod. */
 #define BZ_FLOAT_DIVMOD(t, s)                                                                      \
 	BZ_FN bz_s_##t bz_x_rem_##t(bz_s_##t x, bz_s_##t y)                                        \
@@ -659,13 +629,10 @@ BZ_FLOAT_PARTS(f64, u64, i64, __builtin_inf(), (bz_s_u64)1 << 63, 0x1p-1022, 0x1
 	       1022, 1022)
 #endif
 
-/* ---- floats: libmvec, and braze's own ------------------------------------------- */
+/* ---- floats: functions, libmvec's or braze's own (native_math.h) ---------------- */
 
 #ifndef BZ_NO_MATH
-#define BZ_OWN1(stem, t) BZ_UNARY(stem, t, BZ_CALL1_##t(t, bz_n_##stem##_##t, a))
-#define BZ_MATH1(stem, t)                                                                          \
-	BZ_N_LIBRARY(stem, t)                                                                      \
-	BZ_OWN1(stem, t)
+#define BZ_MATH1(stem, t) BZ_UNARY(stem, t, BZ_CALL1_##t(t, bz_n_##stem##_##t, a))
 #define BZ_MATH2(stem, t)                                                                          \
 	extern bz_n_##t BZ_MVEC_##t(vv, stem)(bz_n_##t, bz_n_##t) __attribute__((const, nothrow)); \
 	BZ_BINARY(stem, t, BZ_CALL2_##t(t, BZ_MVEC_##t(vv, stem), a, b))
@@ -687,8 +654,10 @@ BZ_FLOAT_PARTS(f64, u64, i64, __builtin_inf(), (bz_s_u64)1 << 63, 0x1p-1022, 0x1
  * among them, add log 2; a NaN comes through the difference. */
 #define BZ_MATH(t)                                                                                 \
 	BZ_MATH1(cbrt, t)                                                                          \
+	BZ_MATH1(exp, t)                                                                           \
 	BZ_MATH1(expm1, t)                                                                         \
 	BZ_MATH1(exp2, t)                                                                          \
+	BZ_MATH1(log, t)                                                                           \
 	BZ_MATH1(log2, t)                                                                          \
 	BZ_MATH1(log10, t)                                                                         \
 	BZ_MATH1(log1p, t)                                                                         \
@@ -698,7 +667,11 @@ BZ_FLOAT_PARTS(f64, u64, i64, __builtin_inf(), (bz_s_u64)1 << 63, 0x1p-1022, 0x1
 	BZ_MATH1(asin, t)                                                                          \
 	BZ_MATH1(acos, t)                                                                          \
 	BZ_MATH1(atan, t)                                                                          \
+	BZ_MATH1(sinh, t)                                                                          \
 	BZ_MATH1(cosh, t)                                                                          \
+	BZ_MATH1(tanh, t)                                                                          \
+	BZ_MATH1(asinh, t)                                                                         \
+	BZ_MATH1(acosh, t)                                                                         \
 	BZ_MATH1(atanh, t)                                                                         \
 	BZ_CUBED(t)                                                                                \
 	BZ_MATH2(atan2, t)                                                                         \
@@ -713,20 +686,8 @@ BZ_FLOAT_PARTS(f64, u64, i64, __builtin_inf(), (bz_s_u64)1 << 63, 0x1p-1022, 0x1
 		r = BZ_SEL(t, d != d, d, r);                                                       \
 		return BZ_SEL(t, a == b, a + ln2, r);                                              \
 	}
-BZ_OWN1(exp, f32)
-BZ_OWN1(log, f32)
-BZ_MATH1(sinh, f32)
-BZ_MATH1(asinh, f32)
-BZ_MATH1(tanh, f32)
-BZ_OWN1(acosh, f32)
 BZ_MATH(f32)
 #ifndef BZ_ONLY_NARROW
-BZ_OWN1(exp, f64)
-BZ_OWN1(log, f64)
-BZ_OWN1(sinh, f64)
-BZ_OWN1(tanh, f64)
-BZ_OWN1(acosh, f64)
-BZ_OWN1(asinh, f64)
 BZ_MATH(f64)
 #endif
 #endif

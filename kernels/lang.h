@@ -447,14 +447,11 @@ BZ_FN bz_i32 bz_cast_f64_i32(bz_f64 a)
 #define bz_cast_f64_u8(a)  ((bz_u8)bz_cast_f64_i32(a))
 
 /* By the function that ew.h has for a vector, of which each lane is the number. */
-#define BZ_NATIVE1(stem, t)                                                                        \
+#define BZ_MATH1(stem, t)                                                                          \
 	BZ_FN bz_##t bz_##stem##_##t(bz_##t a)                                                     \
 	{                                                                                          \
 		return bz_n_##stem##_##t(a - (bz_n_##t){0})[0];                                    \
 	}
-#define BZ_MATH1(stem, t)                                                                          \
-	BZ_N_LIBRARY(stem, t)                                                                      \
-	BZ_NATIVE1(stem, t)
 #define BZ_MATH2(stem, t)                                                                          \
 	extern bz_n_##t BZ_MVEC_##t(vv, stem)(bz_n_##t, bz_n_##t) __attribute__((const, nothrow)); \
 	BZ_FN bz_##t bz_##stem##_##t(bz_##t a, bz_##t b)                                           \
@@ -471,8 +468,10 @@ BZ_FN bz_i32 bz_cast_f64_i32(bz_f64 a)
 	}
 #define BZ_MATH(t)                                                                                 \
 	BZ_MATH1(cbrt, t)                                                                          \
+	BZ_MATH1(exp, t)                                                                           \
 	BZ_MATH1(expm1, t)                                                                         \
 	BZ_MATH1(exp2, t)                                                                          \
+	BZ_MATH1(log, t)                                                                           \
 	BZ_MATH1(log2, t)                                                                          \
 	BZ_MATH1(log10, t)                                                                         \
 	BZ_MATH1(log1p, t)                                                                         \
@@ -482,23 +481,15 @@ BZ_FN bz_i32 bz_cast_f64_i32(bz_f64 a)
 	BZ_MATH1(asin, t)                                                                          \
 	BZ_MATH1(acos, t)                                                                          \
 	BZ_MATH1(atan, t)                                                                          \
+	BZ_MATH1(sinh, t)                                                                          \
 	BZ_MATH1(cosh, t)                                                                          \
+	BZ_MATH1(tanh, t)                                                                          \
+	BZ_MATH1(asinh, t)                                                                         \
+	BZ_MATH1(acosh, t)                                                                         \
 	BZ_MATH1(atanh, t)                                                                         \
 	BZ_CUBED(t)                                                                                \
 	BZ_MATH2(atan2, t)                                                                         \
 	BZ_MATH2(hypot, t)
-BZ_NATIVE1(exp, f32)
-BZ_NATIVE1(exp, f64)
-BZ_NATIVE1(log, f32)
-BZ_NATIVE1(log, f64)
-BZ_MATH1(sinh, f32)
-BZ_MATH1(asinh, f32)
-BZ_NATIVE1(sinh, f64)
-BZ_MATH1(tanh, f32)
-BZ_NATIVE1(tanh, f64)
-BZ_NATIVE1(acosh, f32)
-BZ_NATIVE1(acosh, f64)
-BZ_NATIVE1(asinh, f64)
 BZ_MATH(f32)
 BZ_MATH(f64)
 

@@ -54,6 +54,36 @@ typedef long long bz_n_i64 __attribute__((vector_size(BZ_NATIVE)));
 #define BZ_SQRT_f32(v) __builtin_ia32_sqrtps(v)
 #endif
 
+/* Rounding (mode: 0 nearest even, 1 down, 2 up, 3 to zero; 8 keeps the inexact flag
+ * quiet), one instruction each. */
+#if BZ_NATIVE == 64
+#define BZ_ROUND_f64(v, mode) __builtin_ia32_rndscalepd_mask(v, mode | 8, v, BZ_ALL8, 4)
+#define BZ_ROUND_f32(v, mode) __builtin_ia32_rndscaleps_mask(v, mode | 8, v, BZ_ALL16, 4)
+#elif BZ_NATIVE == 32
+#define BZ_ROUND_f64(v, mode) __builtin_ia32_roundpd256(v, mode | 8)
+#define BZ_ROUND_f32(v, mode) __builtin_ia32_roundps256(v, mode | 8)
+#else
+#ifdef __SSE4_1__
+#define BZ_ROUND_f64(v, mode) __builtin_ia32_roundpd(v, mode | 8)
+#define BZ_ROUND_f32(v, mode) __builtin_ia32_roundps(v, mode | 8)
+#else
+#define BZ_ROUND_LANES(t, s)                                                                       \
+	BZ_N_FN bz_n_##t bz_n_round_##t(bz_n_##t v, int mode)                                      \
+	{                                                                                          \
+		for (int i = 0; i < (int)(BZ_NATIVE / sizeof v[0]); i++)                           \
+			v[i] = mode == 0   ? __builtin_rint##s(v[i])                               \
+			       : mode == 1 ? __builtin_floor##s(v[i])                              \
+			       : mode == 2 ? __builtin_ceil##s(v[i])                               \
+					   : __builtin_trunc##s(v[i]);                             \
+		return v;                                                                          \
+	}
+BZ_ROUND_LANES(f32, f)
+BZ_ROUND_LANES(f64, )
+#define BZ_ROUND_f64(v, mode) bz_n_round_f64(v, mode)
+#define BZ_ROUND_f32(v, mode) bz_n_round_f32(v, mode)
+#endif
+#endif
+
 /* x * y + z in one instruction, rounded once: where __FMA__. */
 #if BZ_NATIVE == 64
 #define BZ_FMA_f64(x, y, z) ((bz_n_f64)__builtin_ia32_vfmaddpd512_mask(x, y, z, 0xff, 4))
@@ -84,7 +114,6 @@ typedef long long bz_n_i64 __attribute__((vector_size(BZ_NATIVE)));
 #define BZ_N_MIN(x, y) __builtin_ia32_minps512_mask(x, y, y, BZ_ALL16, 4)
 #define BZ_N_MAX(x, y) __builtin_ia32_maxps512_mask(x, y, y, BZ_ALL16, 4)
 #endif
-#define BZ_N_WHOLE(t)	  __builtin_ia32_rndscaleps_mask(t, 8, t, BZ_ALL16, 4)
 #define BZ_N_SCALED(p, n) __builtin_ia32_scalefps512_mask(p, n, p, BZ_ALL16, 4)
 #else
 #if BZ_NATIVE == 32
@@ -96,7 +125,6 @@ typedef long long bz_n_i64 __attribute__((vector_size(BZ_NATIVE)));
 #define BZ_N_MAX(x, y) __builtin_ia32_maxps(x, y)
 #define BZ_N_INT(t)    ((bz_n_i32)__builtin_ia32_cvtps2dq(t))
 #endif
-#define BZ_N_WHOLE(t)	  __builtin_convertvector(BZ_N_INT(t), bz_n_f32)
 #define BZ_N_SCALED(p, n) bz_n_scaled(p, BZ_N_INT(n))
 /* By two powers of two: n is from -150 to 128, and of the two products one alone is rounded. */
 BZ_N_FN bz_n_f32 bz_n_scaled(bz_n_f32 p, bz_n_i32 n)
@@ -109,7 +137,7 @@ BZ_N_FN bz_n_f32 bz_n_scaled(bz_n_f32 p, bz_n_i32 n)
 BZ_N_FN bz_n_f32 bz_n_exp_f32(bz_n_f32 x)
 {
 	const bz_n_f32 c = BZ_N_MAX(BZ_N_ALL(-104.0f), BZ_N_MIN(BZ_N_ALL(89.0f), x));
-	const bz_n_f32 n = BZ_N_WHOLE(c * 0x1.715476p+0f);
+	const bz_n_f32 n = BZ_ROUND_f32(c * 0x1.715476p+0f, 0);
 	const bz_n_f32 high = BZ_N_FUSED(n, BZ_N_ALL(-0x1.63p-1f), c);
 	const bz_n_f32 r = BZ_N_FUSED(n, BZ_N_ALL(0x1.bd0106p-13f), high);
 	bz_n_f32 p = BZ_N_FUSED(r, BZ_N_ALL(0x1.6a4ce4p-10f), BZ_N_ALL(0x1.123988p-7f));
@@ -121,13 +149,5 @@ BZ_N_FN bz_n_f32 bz_n_exp_f32(bz_n_f32 x)
 	p = BZ_N_FUSED(r, p, BZ_N_ALL(1.0f));
 	return BZ_N_SCALED(p, n);
 }
-
-/* A function that is libmvec's. */
-#define BZ_N_LIBRARY(stem, t)                                                                      \
-	extern bz_n_##t BZ_MVEC_##t(v, stem)(bz_n_##t) __attribute__((const, nothrow));            \
-	BZ_N_FN bz_n_##t bz_n_##stem##_##t(bz_n_##t x)                                             \
-	{                                                                                          \
-		return BZ_MVEC_##t(v, stem)(x);                                                    \
-	}
 
 #endif

@@ -191,7 +191,7 @@ def programs(campaign, name, seconds, jobs):
                                         f"{device['name']}\n{complaints(daemon)}"])
             if device["name"] == part.device and not device["runs"]:
                 campaign.note(name, 0, [f"{part.device} ran nothing\n{complaints(daemon)}"])
-        # The CPU would have the same bits: a kernel that does not compile would not be seen.
+        # Interpreted, or on the CPU, it has the same bits: what does not compile would not be seen.
         if daemon.failed_kernels():
             campaign.note(name, 0, [f"kernels that do not compile\n{daemon.failed_kernels()[:8]}"])
         if part.device and f"cannot be had for {part.device}" in daemon.log_text():

@@ -235,17 +235,17 @@ static void fill_some(void *data, int64_t lo, int64_t hi)
 static void near_fill(const struct join *j, struct braze_array *r)
 {
 	struct fill f = {j, (char *)r->buf->at, dtype_row(j->type)->bytes, 1};
-	int64_t rows, at = 0;
+	int64_t at = 0;
 
 	for (int d = 0; d < j->shape.ndim; d++)
 		*(d < j->axis ? &f.rows : &f.row) *= j->shape.dim[d];
-	rows = f.rows;
-	near_share(rows > 1 ? fill_some : fill_row, &f, rows > 1 ? rows : f.row,
-		   rows > 1 ? 1 : LINE, near_work(j->s->near, OP_CAST, j->type, r->count));
+	bool many = f.rows > 1;
+	near_share(many ? fill_some : fill_row, &f, many ? f.rows : f.row, many ? 1 : LINE,
+		   near_work(j->s->near, OP_CAST, j->type, r->count));
 	for (int k = 0; k < j->n; k++) {
 		if (j->part[k]->count && !is_plain(j, j->part[k]))
 			near_part(j, r, at, k);
-		at += row_bytes(j, k, rows);
+		at += row_bytes(j, k, f.rows);
 	}
 }
 

@@ -48,7 +48,10 @@ void near_switch(struct braze_session *s)
 	s->why = s->why_none = (uint8_t)why;
 }
 
-/* The same of floats; moved: what an element takes that is only moved. */
+/* Tenths of a nanosecond an element, from the cost of ops.def, which is that of a
+ * float64 at its best.  Functions take all of that at most, and of float32 half as much; of some
+ * arguments (large ones, those outside the domain) up to ten times as much, but so NumPy's do.
+ * Here of floats; moved: of an element that is only moved. */
 static uint32_t cost_of_float(unsigned op, unsigned d, unsigned moved)
 {
 	unsigned cost = op_row(op)->cost;
@@ -60,9 +63,7 @@ static uint32_t cost_of_float(unsigned op, unsigned d, unsigned moved)
 	return d == DT_FLOAT32 ? cost / 2 : cost;
 }
 
-/* Tenths of a nanosecond an element, from the cost of ops.def, which is that of a
- * float64 at its best.  Functions take all of that at most, and of float32 half as much; of some
- * arguments (large ones, those outside the domain) up to ten times as much, but so NumPy's do. */
+/* Of any type. */
 static uint32_t cost_of(unsigned op, unsigned d)
 {
 	unsigned cost = op_row(op)->cost;

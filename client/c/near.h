@@ -34,12 +34,19 @@
 #define NEAR_STEADY  16		     /* and when it has proved right for so many, again */
 #define NEAR_WARY    32 /* and at most: by then a fall costs less than a stretch's trip */
 #define NEAR_NEVER   (UINT64_MAX / 4) /* as work: sums of it are no less */
-#define NEAR_MOVED   3	       /* of an element that is read and stored, tenths of a nanosecond, */
-#define NEAR_READ    2	       /* and of one that is read */
-#define NEAR_FETCHED (1 << 20) /* bytes that several threads read sooner than one */
-#define NEAR_POINT   600       /* the same, of each point of a reduction */
-#define NEAR_BLOCK   512       /* elements of a register */
+#define NEAR_POINT   600	      /* as work, of each point of a reduction */
+#define NEAR_MOVED   3		      /* of an element that is read and stored */
+#define NEAR_READ    2		      /* of one that is read */
+#define NEAR_FETCHED (1 << 20)	      /* bytes that several threads read sooner than one */
+#define NEAR_BLOCK   512	      /* elements of a register */
 #define NEAR_REG     (NEAR_BLOCK * 16)
+/* A processor takes what it loads for what an earlier store writes where their addresses agree in
+ * the bits below a page, and waits.  A result that begins just behind its operand, but for pages,
+ * would have each vector wait so: large blocks begin where pages do, as large arrays in the arena,
+ * those of a page and more lie so many bytes apart. */
+#define NEAR_PAGE    4096
+#define NEAR_APART   832
+#define NEAR_EVEN    (32u << 10)
 #define NEAR_LEAST   8	/* log2 of the smallest block */
 #define NEAR_CLASSES 16 /* up to 8 MiB: what lies in a block has room behind it, */
 #define NEAR_MOST    ((8u << 20) - NEAR_PAGE) /* so that a value has so many bytes at most */
@@ -47,16 +54,9 @@
 #define NEAR_CHUNK   (4u << 20)		      /* what blocks are cut from, */
 #define NEAR_CHUNKS  2			      /* so often at most */
 #define NEAR_HUGE    (2u << 20)		      /* bytes of a huge page */
-/* A processor takes what it loads for what an earlier store writes where their addresses agree in
- * the bits below a page, and waits.  A result that begins just behind its operand, but for pages,
- * would have each vector wait so: large blocks begin where pages do, as large arrays in the arena,
- * those of a page and more lie so many bytes apart. */
-#define NEAR_PAGE  4096
-#define NEAR_APART 832
-#define NEAR_EVEN  (32u << 10)
-#define NEAR_RUN   16	      /* small writes to a pending array before it is fenced */
-#define NEAR_TOUCH UINT32_MAX /* near_run(): BUF_TOUCHED */
-#define NEAR_GIVEN 255	      /* the size of a block whose memory is another's (loan.h) */
+#define NEAR_RUN     16		/* small writes to a pending array before it is fenced */
+#define NEAR_TOUCH   UINT32_MAX /* near_run(): BUF_TOUCHED */
+#define NEAR_GIVEN   255	/* the size of a block whose memory is another's (loan.h) */
 
 /* Memory of near values; the bytes follow.  Snapshots share it with what they are of. */
 struct near_block {
@@ -215,6 +215,10 @@ bool near_reads_once(struct near *n, const struct braze_array *a, uint64_t work,
 /* The predicted work of a loop over `count` elements, and their bytes; NEAR_NEVER: too much. */
 uint64_t near_work(const struct near *n, unsigned op, unsigned loop, int64_t count);
 uint64_t near_bytes(unsigned dtype, int64_t count);
+/* The predicted work, of NEAR_SHARE and more, of a loop over `count` elements of n operands: of
+ * what threads will share (near_map.c) their part. */
+uint64_t near_large_work(const struct near *near, enum op op, uint64_t work,
+			 const struct op_sig *sig, int n, const braze_arg *arg, int64_t count);
 /* Do threads gain by sharing this loop? */
 static inline bool near_heavy(const struct near *n, unsigned op, unsigned loop)
 {

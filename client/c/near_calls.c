@@ -84,19 +84,18 @@ static int64_t count_of(const struct shape *shape)
 }
 
 /* Does it lie as a loop takes it?  If all operands do, threads share the loop (near_map). */
-static inline bool flat(const struct braze_array *a, unsigned loop, int64_t count)
+static inline bool lies_flat(const struct braze_array *a, unsigned loop, int64_t count)
 {
 	return a->count == 1 || (a->contiguous && a->count == count && a->view.dtype == loop);
 }
 
-/* `work` of a loop that is large, as near_fits() is asked. */
-static uint64_t large_work(const struct near *near, enum op op, uint64_t work,
-			   const struct op_sig *sig, int n, const braze_arg *arg, int64_t count)
+uint64_t near_large_work(const struct near *near, enum op op, uint64_t work,
+			 const struct op_sig *sig, int n, const braze_arg *arg, int64_t count)
 {
 	if (!near_heavy(near, op, sig->in[op == OP_WHERE]))
 		return work;
 	for (int k = 0; k < n; k++)
-		if (arg[k].array && !flat(arg[k].array, sig->in[k], count))
+		if (arg[k].array && !lies_flat(arg[k].array, sig->in[k], count))
 			return work;
 	return near_shared(work);
 }
@@ -114,7 +113,7 @@ bool near_apply(struct braze_array **out, struct braze_session *s, enum op op,
 	bool spared = false;
 
 	if (unlikely(work >= NEAR_SHARE))
-		work = large_work(s->near, op, work, sig, n, arg, count);
+		work = near_large_work(s->near, op, work, sig, n, arg, count);
 	for (int k = 0; k < n; k++)
 		if (arg[k].array && !near_hand(arg[k].array))
 			return near_waits(s->near, op, loop, count);

@@ -130,6 +130,7 @@ static int64_t flat(const struct near *n, enum op op, struct flat *f, int64_t to
 		if (!in[k].fixed && in[k].reach < whole(total))
 			done = total & ~(int64_t)(TIER0_LANES - 1);
 	}
+	/* Preparing a short one would take as long as the loop. */
 	if (total <= NEAR_BLOCK && fixed)
 		return 0;
 	if (total <= NEAR_BLOCK) {

@@ -296,18 +296,18 @@ static uint64_t work_in_place(uint64_t work, enum op op)
 
 /* Is it small?  If not, an operation and an assignment are recorded in its place, which would tell
  * of work that nothing in place takes. */
-static bool fits_in_place(struct near *n, const struct braze_array *dst, enum op op,
-			  const struct braze_array *x)
+static bool fits_in_place(struct near *n, struct braze_array *dst, enum op op, const braze_arg *x)
 {
-	unsigned d = dst->view.dtype;
+	uint8_t d = dst->view.dtype;
+	const struct op_sig sig = {{d, d}, d};
+	const braze_arg arg[2] = {{.array = dst}, *x};
 	uint64_t work = near_work(n, op, d, dst->count);
 	uint64_t bytes = near_bytes(d, dst->count);
 	struct near_stretch *t = &n->stretch;
 	uint32_t ntold = t->ntold;
 
-	if (unlikely(work >= NEAR_SHARE) && near_heavy(n, op, d) && dst->contiguous &&
-	    !(x && !x->contiguous))
-		work = near_shared(work);
+	if (unlikely(work >= NEAR_SHARE))
+		work = near_large_work(n, op, work, &sig, 2, arg, dst->count);
 	work = work_in_place(work, op);
 	t->parts = 0;
 	if (near_spares(n, dst, work, bytes) || near_fits(n, work, bytes))
@@ -334,7 +334,7 @@ bool near_in_place(struct braze_array *dst, enum op op, const braze_arg *x)
 		near_set_number(&in, raw, &x->scalar, d);
 	else if (!near_set_array(&in, x->array, d, &dst->view.shape, dst->count, &stretch))
 		return false;
-	if (!fits_in_place(s->near, dst, op, x->array) || !take(dst))
+	if (!fits_in_place(s->near, dst, op, x) || !take(dst))
 		return false;
 	/* Its block may have been a snapshot's. */
 	if (x->array && x->array->buf == dst->buf)
