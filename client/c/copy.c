@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "loops/copy_bytes.h"
+
 static void copy_row(uint8_t *dst, const uint8_t *src, int64_t n, int64_t stride, unsigned size)
 {
 	/* A constant size lets the compiler use one move per element. */
@@ -36,14 +38,14 @@ void copy_gather(void *dst, const struct shape *shape, const int64_t *stride, co
 	if (!count)
 		return;
 	if (!stride || !shape->ndim) {
-		memcpy(dst, src, (size_t)count * itemsize);
+		copy_bytes(dst, src, (size_t)count * itemsize);
 		return;
 	}
 	row = shape->dim[outer];
 	step = stride[outer];
 	for (int64_t done = 0; done < count; done += row) {
 		if (step == itemsize)
-			memcpy(to, from, (size_t)row * itemsize);
+			copy_bytes(to, from, (size_t)row * itemsize);
 		else
 			copy_row(to, from, row, step, itemsize);
 		to += row * itemsize;

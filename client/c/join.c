@@ -8,6 +8,7 @@
 
 #include "array.h"
 #include "lock.h"
+#include "loops/copy_bytes.h"
 #include "near.h"
 #include "near_walk.h"
 #include "profile.h"
@@ -150,7 +151,7 @@ static void copy_rows(char *restrict to, int64_t to_step, const char *restrict f
 			*to = *from;
 	else
 		for (int64_t i = 0; i < rows; i++, to += to_step, from += bytes)
-			memcpy(to, from, bytes);
+			copy_bytes(to, from, bytes);
 }
 
 /* Part k, cast, to its place. */
@@ -216,8 +217,8 @@ static void fill_row(void *data, int64_t lo, int64_t hi)
 		int64_t begin = lo > at ? lo : at, end = hi < at + bytes ? hi : at + bytes;
 
 		if (begin < end && is_plain(f->j, f->j->part[k]))
-			memcpy(f->to + begin, array_address(f->j->part[k]) + (begin - at),
-			       (size_t)(end - begin));
+			copy_bytes(f->to + begin, array_address(f->j->part[k]) + (begin - at),
+				   (size_t)(end - begin));
 		at += bytes;
 	}
 }

@@ -184,10 +184,19 @@ static void fall(struct near_stretch *t)
 	t->need = 2 * t->need < NEAR_WARY ? 2 * t->need : NEAR_WARY;
 }
 
+/* Of a stretch's work, of which one operation's is `largest`: what a trip would save. */
+static uint64_t saved(uint64_t work, uint64_t largest)
+{
+	return work - largest / 2;
+}
+
 bool near_stretches(struct near_stretch *t, uint64_t work, uint64_t bytes)
 {
-	if (t->risen && bytes <= t->most && t->work + work <= NEAR_TRIP) {
+	uint64_t largest = work > t->largest ? work : t->largest;
+
+	if (t->risen && bytes <= t->most && saved(t->work + work, largest) <= NEAR_TRIP) {
 		t->work += work;
+		t->largest = largest;
 		t->used = true;
 		return true;
 	}
@@ -215,14 +224,15 @@ void near_stretch_end(struct near_stretch *t)
 	} else if (t->passed) {
 		/* Of whose work nothing is known counts as the largest. */
 		uint64_t others = t->far > t->ntold ? t->far - t->ntold : 0;
-		bool short_one = t->passed <= NEAR_TRIP && others <= NEAR_TRIP &&
-				 t->work + t->told + t->passed * others <= NEAR_TRIP;
+		bool short_one =
+			t->passed < NEAR_LONG && others <= NEAR_TRIP &&
+			saved(t->work + t->told + t->passed * others, t->passed) <= NEAR_TRIP;
 		t->calm = short_one ? t->calm + 1 : 0;
 		t->risen = t->calm >= t->need;
 		if (t->risen)
 			t->calm = 0;
 	}
-	t->work = t->passed = t->told = t->far = t->lost = 0;
+	t->work = t->largest = t->passed = t->told = t->far = t->lost = 0;
 	t->ntold = t->parts = t->hurried = 0;
 	t->used = false;
 }
@@ -277,6 +287,17 @@ static char *cut_bytes(struct near *n, size_t bytes, size_t align)
 	return n->chunk[n->nchunk - 1].at + from;
 }
 
+/* One by itself: a large one of huge pages. */
+static char *whole_block(size_t align, size_t bytes)
+{
+	bool huge = bytes >= NEAR_HUGE;
+	char *at = aligned_alloc(huge ? NEAR_HUGE : align, bytes);
+
+	if (at && huge)
+		(void)madvise(at, bytes / NEAR_PAGE * NEAR_PAGE, MADV_HUGEPAGE);
+	return at;
+}
+
 struct near_block *near_new_block(struct near *n, unsigned size)
 {
 	size_t room = near_class_bytes(size), head = near_head(room);
@@ -286,7 +307,7 @@ struct near_block *near_new_block(struct near *n, unsigned size)
 	bool cut = at != NULL;
 
 	if (!at)
-		at = aligned_alloc(align, bytes);
+		at = whole_block(align, bytes);
 	struct near_block *block = at ? (void *)(at + head - sizeof(struct near_block)) : NULL;
 	if (block) {
 		block->size = size;

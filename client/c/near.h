@@ -18,15 +18,17 @@
 
 #define NEAR_BYTES   (256u << 10)
 #define NEAR_WORK    250000	/* tenths of a nanosecond */
-#define NEAR_WIDE    (4u << 20) /* bytes, while the bound is risen */
+#define NEAR_WIDE    (8u << 20) /* bytes, while the bound is risen */
 #define NEAR_ALONE   100000	/* work that is never worth a second thread, */
 #define NEAR_SHARE   200000	/* and that counts as shared by all that the process has */
-#define NEAR_HEAVY   10	     /* tenths of a ns an element: what takes less waits for memory alone */
-#define NEAR_TRIP    1600000 /* work that a trip to the daemon is worth */
-#define NEAR_SHIP    2	     /* of shipping a byte */
-#define NEAR_STORE   4	     /* bytes that are stored for a unit of work */
-#define NEAR_FAR     25000   /* of recording an operation, here and at the daemon */
-#define NEAR_AWAIT   (16u << 20) /* bytes of a buffer that is waited for unasked, at most */
+#define NEAR_HEAVY   10	    /* tenths of a ns an element: what takes less waits for memory alone, */
+#define NEAR_SPREAD  600000 /* which threads that must be woken help with from this work on */
+#define NEAR_TRIP    1600000	     /* work that a trip to the daemon is worth */
+#define NEAR_LONG    (4 * NEAR_TRIP) /* that no stretch makes up for */
+#define NEAR_SHIP    2		     /* of shipping a byte */
+#define NEAR_STORE   4		     /* bytes that are stored for a unit of work */
+#define NEAR_FAR     25000	     /* of recording an operation, here and at the daemon */
+#define NEAR_AWAIT   (16u << 20)     /* bytes of a buffer that is waited for unasked, at most */
 #define NEAR_OFTEN   16		/* log2 of how much longer the next such wait is put off, at most */
 #define NEAR_GRANT   (1u << 20) /* bytes; of more, fresh pages cost what shipping saves */
 #define NEAR_SPARE   (4 * NEAR_TRIP) /* saved so, at most */
@@ -48,12 +50,12 @@
 #define NEAR_APART   832
 #define NEAR_EVEN    (32u << 10)
 #define NEAR_LEAST   8	/* log2 of the smallest block */
-#define NEAR_CLASSES 16 /* up to 8 MiB: what lies in a block has room behind it, */
-#define NEAR_MOST    ((8u << 20) - NEAR_PAGE) /* so that a value has so many bytes at most */
-#define NEAR_POOL    (16u << 20)	      /* free bytes kept */
-#define NEAR_CHUNK   (4u << 20)		      /* what blocks are cut from, */
-#define NEAR_CHUNKS  2			      /* so often at most */
-#define NEAR_HUGE    (2u << 20)		      /* bytes of a huge page */
+#define NEAR_CLASSES 17 /* up to 16 MiB: what lies in a block has room behind it, */
+#define NEAR_MOST    ((16u << 20) - NEAR_PAGE) /* so that a value has so many bytes at most */
+#define NEAR_POOL    (32u << 20)	       /* free bytes kept */
+#define NEAR_CHUNK   (4u << 20)		       /* what blocks are cut from, */
+#define NEAR_CHUNKS  2			       /* so often at most */
+#define NEAR_HUGE    (2u << 20)		       /* bytes of a huge page */
 #define NEAR_RUN     16		/* small writes to a pending array before it is fenced */
 #define NEAR_TOUCH   UINT32_MAX /* near_run(): BUF_TOUCHED */
 #define NEAR_GIVEN   255	/* the size of a block whose memory is another's (loan.h) */
@@ -70,11 +72,13 @@ struct near_block {
 /* The operations between two reads.  One that only its size keeps from being near is
  * passed over; what waits for it could have been near as well.  Where stretch after stretch a trip
  * costs more than the work that it would save, the bound rises: then what fits into the rest of the
- * stretch's NEAR_TRIP is near. It falls as soon as a stretch is longer, or something of it went far
+ * stretch's NEAR_TRIP is near.  Of the largest operation half counts: it would take the daemon's
+ * threads as long. It falls as soon as a stretch is longer, or something of it went far
  * all the same; each fall doubles the stretches that the next rise waits for, up to NEAR_WARY. */
 struct near_stretch {
-	uint64_t work;	 /* of what was near */
-	uint64_t passed; /* the largest work passed over; 0: none was */
+	uint64_t work;	  /* of what was near */
+	uint64_t largest; /* work of one operation that was near for the risen bound's sake */
+	uint64_t passed;  /* the largest work passed over; 0: none was */
 	uint64_t
 		told; /* of what was passed over, and of what waited for it as far as it is known */
 	uint32_t ntold; /* operations of it */
@@ -219,10 +223,10 @@ uint64_t near_bytes(unsigned dtype, int64_t count);
  * what threads will share (near_map.c) their part. */
 uint64_t near_large_work(const struct near *near, enum op op, uint64_t work,
 			 const struct op_sig *sig, int n, const braze_arg *arg, int64_t count);
-/* Do threads gain by sharing this loop? */
-static inline bool near_heavy(const struct near *n, unsigned op, unsigned loop)
+/* Do threads gain by sharing a loop of this work? */
+static inline bool near_gains(const struct near *n, unsigned op, unsigned loop, uint64_t work)
 {
-	return n->cost[op][loop] >= NEAR_HEAVY;
+	return n->cost[op][loop] >= NEAR_HEAVY || work >= NEAR_SPREAD;
 }
 /* Operands for the drivers: an array over a domain of this many elements, `stretch` having
  * room for its strides there; and a number, whose bits are put into `raw`. */
@@ -312,7 +316,7 @@ static inline bool near_fits(struct near *n, uint64_t work, uint64_t bytes)
 /* An operation is recorded whose work is known. */
 static inline void near_told(struct near_stretch *t, uint64_t work)
 {
-	t->told += work <= NEAR_TRIP ? work : NEAR_TRIP + 1;
+	t->told += work <= NEAR_LONG ? work : NEAR_LONG;
 	t->ntold++;
 }
 

@@ -15,12 +15,12 @@ uint64_t near_work(const struct near *n, unsigned op, unsigned loop, int64_t cou
 {
 	uint64_t cost = n->cost[op][loop];
 
-	return cost && (uint64_t)count <= NEAR_TRIP ? cost * (uint64_t)count : NEAR_NEVER;
+	return cost && (uint64_t)count <= NEAR_MOST ? cost * (uint64_t)count : NEAR_NEVER;
 }
 
 uint64_t near_bytes(unsigned dtype, int64_t count)
 {
-	return (uint64_t)count <= NEAR_WIDE ? (uint64_t)count * dtype_row(dtype)->bytes
+	return (uint64_t)count <= NEAR_MOST ? (uint64_t)count * dtype_row(dtype)->bytes
 					    : NEAR_NEVER;
 }
 
@@ -92,7 +92,7 @@ static inline bool lies_flat(const struct braze_array *a, unsigned loop, int64_t
 uint64_t near_large_work(const struct near *near, enum op op, uint64_t work,
 			 const struct op_sig *sig, int n, const braze_arg *arg, int64_t count)
 {
-	if (!near_heavy(near, op, sig->in[op == OP_WHERE]))
+	if (!near_gains(near, op, sig->in[op == OP_WHERE], work))
 		return work;
 	for (int k = 0; k < n; k++)
 		if (arg[k].array && !lies_flat(arg[k].array, sig->in[k], count))
@@ -185,7 +185,7 @@ bool near_quick(struct braze_array **out, unsigned op, unsigned loop, unsigned t
 	int64_t count = a->count;
 	uint64_t work = near_work(s->near, op, loop, count), bytes = near_bytes(type, count);
 
-	if (unlikely(work >= NEAR_ALONE) && near_heavy(s->near, op, loop))
+	if (unlikely(work >= NEAR_ALONE) && near_gains(s->near, op, loop, work))
 		return large_two(out, op, loop, type, a, b);
 	if (!pays(s->near, a, b, work, bytes))
 		return near_not(s, WHY_LARGE);
@@ -268,15 +268,17 @@ static bool places(const struct near *n, struct braze_array *r, enum op op,
 	return true;
 }
 
-/* Are its rows, or all of it, so many elements side by side that threads share them
+/* Are its rows, columns, or all of it, so many elements side by side that threads share them
  * (near_reduce.c)? */
 static bool shares_rows(const struct braze_array *a, unsigned loop, uint32_t axes)
 {
 	unsigned last = a->view.shape.ndim - 1u;
+	int64_t bytes = a->count * dtype_row(loop)->bytes;
+	bool columns = axes == 1 && last == 1;
 
 	return a->contiguous && a->view.dtype == loop &&
-	       a->count * dtype_row(loop)->bytes >= NEAR_FETCHED &&
-	       (axes == 1u << last || axes == (1u << (last + 1)) - 1);
+	       bytes >= (columns ? NEAR_FETCHED / 2 : NEAR_FETCHED) &&
+	       (columns || axes == 1u << last || axes == (1u << (last + 1)) - 1);
 }
 
 bool near_reduce(struct braze_array **out, enum op op, const struct op_sig *sig,
@@ -342,7 +344,8 @@ static void full(const struct near *n, struct braze_array *r, const braze_scalar
 	uint64_t raw[2];
 
 	near_set_number(&in, raw, value, r->view.dtype);
-	if (!raw[0] && (!raw[1] || r->view.dtype != DT_COMPLEX128))
+	if (likely(r->buf->bytes <= NEAR_BYTES) && !raw[0] &&
+	    (!raw[1] || r->view.dtype != DT_COMPLEX128))
 		memset(r->buf->at, 0, r->buf->bytes);
 	else
 		near_store(n, (char *)r->buf->at, &r->view, r->count, &in);
@@ -358,7 +361,10 @@ bool near_create(struct braze_array **out, struct braze_session *s, enum op op, 
 	int64_t count = count_of(shape);
 	/* Storing is all its work, at 40 bytes a nanosecond; memory alone is none. */
 	uint64_t bytes = near_bytes((unsigned)dtype, count);
-	bool fits = near_fits(s->near, op == OP_EMPTY ? 0 : bytes / NEAR_STORE, bytes);
+	uint64_t work = op == OP_EMPTY ? 0 : bytes / NEAR_STORE;
+	if (op == OP_FULL && work >= NEAR_SPREAD)
+		work = near_shared(work);
+	bool fits = near_fits(s->near, work, bytes);
 	struct braze_array *r = fits ? near_array(s, (enum dtype)dtype, shape, count) : NULL;
 	if (!r)
 		return near_not(s, WHY_LARGE);

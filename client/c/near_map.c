@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "loops/copy_bytes.h"
 #include "near.h"
 
 /* ---- Strided elements ---- */
@@ -139,8 +140,9 @@ static int64_t flat(const struct near *n, enum op op, struct flat *f, int64_t to
 	}
 	f->most = INT64_MAX;
 	set_flat(n, f, count, in);
-	if (near_heavy(n, op, loop))
-		near_share(flat_part, f, done, NEAR_BLOCK, near_work(n, op, loop, done));
+	uint64_t work = near_work(n, op, loop, done);
+	if (near_gains(n, op, loop, work))
+		near_share(flat_part, f, done, NEAR_BLOCK, work);
 	else
 		flat_part(f, 0, done);
 	return done;
@@ -295,6 +297,45 @@ void near_update(const struct near *n, enum op op, char *to, const struct view *
 	near_leave(mode);
 }
 
+/* ---- Elements that lie side by side and are only stored ---- */
+
+struct stored {
+	char *to;
+	const char *from;
+	unsigned bytes; /* of an element */
+};
+
+static void store_part(void *data, int64_t lo, int64_t hi)
+{
+	const struct stored *s = data;
+
+	copy_bytes(s->to + lo * s->bytes, s->from + lo * s->bytes, (size_t)(hi - lo) * s->bytes);
+}
+
+/* The element at `from`; zeros by a string instruction, which does not read what it overwrites. */
+static void fill_part(void *data, int64_t lo, int64_t hi)
+{
+	static const char zero[16];
+	const struct stored *s = data;
+	char *to = s->to + lo * s->bytes;
+
+	if (memcmp(s->from, zero, s->bytes))
+		walk_fill(to, s->from, s->bytes, hi - lo);
+	else
+		memset(to, 0, (size_t)(hi - lo) * s->bytes);
+}
+
+/* By threads where they are many. */
+static void store_all(near_part_fn *fn, struct stored *s, int64_t count, unsigned streams)
+{
+	uint64_t work = streams * (uint64_t)count * s->bytes / NEAR_STORE;
+
+	if (likely(work < NEAR_SPREAD))
+		fn(s, 0, count);
+	else
+		near_share(fn, s, count, NEAR_BLOCK, work);
+}
+
 /* One element again and again, of the view's type; a stored bool is any byte. */
 static void store_one(char *to, const struct view *v, int64_t count, const char *element)
 {
@@ -307,11 +348,27 @@ static void store_one(char *to, const struct view *v, int64_t count, const char 
 	if (v->dtype == DT_BOOL)
 		element = &truth;
 	if (view_contiguous(v)) {
-		walk_fill(to, element, bytes, count);
+		store_all(fill_part, &(struct stored){to, element, bytes}, count, 1);
 		return;
 	}
 	near_walk_init(&walk, &v->shape, UINT32_MAX, 1, stride);
 	walk_copy(&walk.loops, stays, walk.step[0], element, to, bytes);
+}
+
+/* What needs no cast: one element, or those of a contiguous operand to a contiguous view. */
+static bool store_whole(char *to, const struct view *v, int64_t count, const struct near_in *in)
+{
+	unsigned bytes = dtype_row(v->dtype)->bytes;
+
+	if (v->dtype != in->dtype)
+		return false;
+	if (in->fixed)
+		store_one(to, v, count, in->at);
+	else if (!in->stride && v->dtype != DT_BOOL && view_contiguous(v))
+		store_all(store_part, &(struct stored){to, in->at, bytes}, count, 2);
+	else
+		return false;
+	return true;
 }
 
 void near_store(const struct near *n, char *to, const struct view *v, int64_t count,
@@ -324,8 +381,7 @@ void near_store(const struct near *n, char *to, const struct view *v, int64_t co
 	struct near_walk walk;
 	int64_t at[LIMIT_NDIM];
 
-	if (in->fixed && v->dtype == in->dtype) {
-		store_one(to, v, count, in->at);
+	if (store_whole(to, v, count, in)) {
 		near_leave(mode);
 		return;
 	}
@@ -346,7 +402,7 @@ void near_store(const struct near *n, char *to, const struct view *v, int64_t co
 			from = n->scratch->out;
 		}
 		if (row)
-			memcpy(to + p * bytes, from, (size_t)take * bytes);
+			copy_bytes(to + p * bytes, from, (size_t)take * bytes);
 		else
 			walk_store(&walk.loops, walk.step[1], at, to, bytes, take, from);
 	}

@@ -176,12 +176,24 @@ static enum sums sums_of(const struct product_near *p, const struct view *a, con
 	return packed(p, k * bytes, step[row] == bytes);
 }
 
+/* Multiplications that are ever near: one sum's are read, and no more. */
+static int64_t most_terms(const struct product_near *p)
+{
+	return p->results == 1 ? NEAR_MOST : NEAR_TRIP;
+}
+
+/* Of one long sum: what reading its operands takes. */
+static uint64_t dot_work(enum dtype type, int64_t k)
+{
+	return (uint64_t)k * dtype_row(type)->bytes / 4;
+}
+
 /* Predicted; `how` of sums by the tree. */
 static uint64_t work_of(const struct product_near *p, bool tree, enum sums how)
 {
 	int64_t k = p->domain.dim[p->batches + 2], results = p->results, items = 1;
 
-	if (k > NEAR_TRIP / results)
+	if (k > most_terms(p) / results)
 		return NEAR_NEVER;
 	for (int i = 0; i < p->batches; i++)
 		items *= p->domain.dim[i];
@@ -190,7 +202,10 @@ static uint64_t work_of(const struct product_near *p, bool tree, enum sums how)
 		return work + NEAR_ITEM * (uint64_t)items;
 	if (how == DRIVEN)
 		return 2 * work + NEAR_POINT * (uint64_t)results;
-	return (uint64_t)(results * k) + (how == ROWS ? NEAR_ROW : NEAR_SUM) * (uint64_t)results;
+	work = (how == ROWS ? NEAR_ROW : NEAR_SUM) * (uint64_t)results;
+	if (how == DOTS && results == 1)
+		return work + near_shared(dot_work(p->type, k));
+	return work + (uint64_t)(results * k);
 }
 
 static bool fits(const struct product_near *p, bool tree, const struct view *a,
@@ -201,7 +216,8 @@ static bool fits(const struct product_near *p, bool tree, const struct view *a,
 
 	if (!results || !k)
 		return true;
-	if (results > NEAR_WIDE / bytes || k > NEAR_TRIP / results || !same_order(p, tree, a, b)) {
+	if (results > NEAR_WIDE / bytes || k > most_terms(p) / results ||
+	    !same_order(p, tree, a, b)) {
 		near_told(&p->s->near->stretch, work_of(p, tree, DOTS));
 		return false;
 	}
@@ -288,24 +304,54 @@ static void next_place(struct place *at, const struct product_near *p, int last)
 	}
 }
 
-/* A sum of any length: its chunks are joined as the tree does. */
-static void long_dot(const struct product_near *p, char *to, const char *a, const char *b,
-		     int64_t n)
+/* A sum of so many elements, of several chunks. */
+struct long_sum {
+	const struct product_loops *loops;
+	const char *a, *b;
+	int64_t n;
+	int64_t from;	    /* the first chunk of some */
+	struct bz_acc *acc; /* of each of those */
+};
+
+#define SOME_CHUNKS 64
+
+/* Of those some, [lo, hi). */
+static void sum_chunks(void *data, int64_t lo, int64_t hi)
 {
-	const struct product_loops *loops = &p->s->near->lib->product->type[p->type];
+	const struct long_sum *s = data;
+
+	for (int64_t c = lo; c < hi; c++) {
+		int64_t at = (s->from + c) * TREE_CHUNK, left = s->n - at;
+		struct bz_acc *acc = &s->acc[c];
+
+		*acc = (struct bz_acc){0};
+		s->loops->dot((char *)acc->v, s->a + at * s->loops->bytes,
+			      s->b + at * s->loops->bytes, left < TREE_CHUNK ? left : TREE_CHUNK);
+	}
+}
+
+/* Its chunks are joined as the tree does, whoever sums them. */
+static __attribute__((noinline)) void long_dot(const struct product_near *p, char *to,
+					       const char *a, const char *b, int64_t n)
+{
 	const struct tier0_red *red = near_tree(p->s->near, OP_SUM, p->type);
 	void *state = p->s->near->scratch->state[0];
-	struct bz_acc acc;
+	int64_t chunks = (n + TREE_CHUNK - 1) / TREE_CHUNK;
+	struct bz_acc acc[SOME_CHUNKS];
+	struct long_sum s = {
+		&p->s->near->lib->product->type[p->type], a, b, n, .from = 0, .acc = acc};
 
 	red->init(state);
-	for (int64_t lo = 0, len; lo < n; lo += len) {
-		len = n - lo < TREE_CHUNK ? n - lo : TREE_CHUNK;
-		acc = (struct bz_acc){0};
-		loops->dot((char *)acc.v, a + lo * loops->bytes, b + lo * loops->bytes, len);
-		red->join(state, &acc);
+	for (; s.from < chunks; s.from += SOME_CHUNKS) {
+		int64_t some = chunks - s.from < SOME_CHUNKS ? chunks - s.from : SOME_CHUNKS;
+		uint64_t work = dot_work(p->type, some * TREE_CHUNK);
+
+		near_share(sum_chunks, &s, some, 1, work);
+		for (int64_t c = 0; c < some; c++)
+			red->join(state, &acc[c]);
 	}
-	red->end(state, n, &acc);
-	red->put(&acc, to);
+	red->end(state, n, acc);
+	red->put(acc, to);
 }
 
 /* Result after result. */

@@ -8,6 +8,7 @@
 
 #include "near.h"
 #include "near_walk.h"
+#include "team.h"
 
 struct job {
 	const struct near *n;
@@ -172,13 +173,13 @@ static __attribute__((noinline)) void reduce_shared(const struct job *j, char *o
 
 /* ---- A tile of points at a time ---- */
 
-/* The n <= TILE points from p on: their results. */
-static const char *reduce_tile(const struct job *j, int64_t p, int64_t n)
+/* The n <= TILE points from p on: their results, in the tile's memory. */
+static const char *reduce_tile(const struct job *j, int64_t p, int64_t n, char *memory)
 {
 	int64_t at[LIMIT_NDIM];
 	struct tile t;
 
-	tile_init(&t, j->n->lib->isa, j->n->lib->wide, j->red, j->type, n, j->n->scratch->tile);
+	tile_init(&t, j->n->lib->isa, j->n->lib->wide, j->red, j->type, n, memory);
 	for (int64_t e = 0; e < j->total; e++) {
 		walk_seek(&j->inner.loops, e, at);
 		int64_t offset = walk_offset(&j->inner.loops, j->inner.step[0], at);
@@ -202,6 +203,40 @@ static bool want_tiles(const struct job *j, int64_t n)
 
 	return (j->red->identity || j->red->side) &&
 	       ((along && n >= 8) || (j->total < (beside ? FEW_BESIDE : FEW_APART) && n >= 64));
+}
+
+/* May threads share tiles?  As with points: of a tile's rows only the very last is copied to be
+ * read, where the operand ends with it. */
+static bool shares_tiles(const struct job *j, int64_t all)
+{
+	int64_t bytes = bytes_of(j->in->dtype);
+
+	return all * j->total * bytes >= NEAR_FETCHED / 2 && all >= 2 * TIER0_LANES &&
+	       j->in->dtype == j->in->loop && j->type == j->in->loop && j->made == j->dtype &&
+	       j->par.loops.n == 1 && j->par.step[0][0] == bytes;
+}
+
+static void some_tiles(void *data, int64_t lo, int64_t hi)
+{
+	const struct shared *s = data;
+	int64_t bytes = bytes_of(s->j->dtype);
+	_Alignas(64) char memory[TILE_BYTES];
+
+	for (int64_t p = lo, n; p < hi; p += n) {
+		n = least(TILE, hi - p);
+		memcpy(s->out + p * bytes, reduce_tile(s->j, p, n, memory), (size_t)(n * bytes));
+	}
+}
+
+/* As wide a strip as each of the threads can have: of rows that lie apart long pieces are read. */
+static __attribute__((noinline)) void share_tiles(const struct job *j, char *out, int64_t all,
+						  uint64_t work)
+{
+	struct shared s = {j, out, NULL};
+	int64_t threads = team_threads(), each = (all + threads - 1) / threads;
+
+	each = (each + TIER0_LANES - 1) / TIER0_LANES * TIER0_LANES;
+	near_share(some_tiles, &s, all, each, work);
 }
 
 static void convert(const struct job *j, char *out, const char *made, int64_t n)
@@ -241,8 +276,14 @@ void near_reduction(const struct near *n, enum op op, char *out, unsigned dtype,
 	int64_t all = points(&j.par);
 	bool tiles = want_tiles(&j, all);
 
-	if (unlikely(all * j.total >= NEAR_FETCHED / 16) && !tiles && shares(&j, all)) {
-		reduce_shared(&j, out, all, near_work(n, op, in->loop, all * j.total));
+	if (unlikely(all * j.total >= NEAR_FETCHED / 16) &&
+	    (tiles ? shares_tiles(&j, all) : shares(&j, all))) {
+		uint64_t work = near_work(n, op, in->loop, all * j.total);
+
+		if (tiles)
+			share_tiles(&j, out, all, work);
+		else
+			reduce_shared(&j, out, all, work);
 		near_leave(mode);
 		return;
 	}
@@ -251,7 +292,7 @@ void near_reduction(const struct near *n, enum op op, char *out, unsigned dtype,
 
 		take = tiles ? least(TILE, all - p) : 1;
 		if (tiles) {
-			done = reduce_tile(&j, p, take);
+			done = reduce_tile(&j, p, take, n->scratch->tile);
 		} else {
 			walk_seek(&j.par.loops, p, at);
 			reduce_point(&j, walk_offset(&j.par.loops, j.par.step[0], at),

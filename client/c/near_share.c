@@ -45,13 +45,11 @@ static void no_news(void *data)
 void near_share(near_part_fn *fn, void *data, int64_t n, int64_t grain, uint64_t work)
 {
 	struct share s = {fn, data, n, grain, 1};
-	uint64_t least = 0, now = 0;
-	unsigned threads = work < PART_WORK ? 1 : client_team.threads(&least, &now);
 
-	if (threads > 1 && INSTRUCTIONS(work) >= now) {
-		uint64_t most = work / PART_WORK;
+	if (work >= PART_WORK && team_worth(INSTRUCTIONS(work))) {
+		uint64_t threads = team_threads(), most = work / PART_WORK;
 
-		s.parts = most < (uint64_t)threads * PARTS ? (unsigned)most : threads * PARTS;
+		s.parts = most < threads * PARTS ? (unsigned)most : (unsigned)threads * PARTS;
 		client_team.run(run_part, &s, s.parts, no_news);
 	} else {
 		run_part(&s, 0, true);
@@ -60,11 +58,10 @@ void near_share(near_part_fn *fn, void *data, int64_t n, int64_t grain, uint64_t
 
 uint64_t near_shared(uint64_t work)
 {
-	uint64_t least, now;
 	unsigned threads;
 
 	if (work < NEAR_SHARE || work == NEAR_NEVER)
 		return work;
-	threads = client_team.threads(&least, &now);
+	threads = team_threads();
 	return work / (threads < THREADS_MAX ? threads : THREADS_MAX);
 }

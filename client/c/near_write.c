@@ -186,12 +186,14 @@ static uint64_t write_work(const struct near *n, const struct braze_array *dst,
 {
 	unsigned to = dst->view.dtype;
 
-	if (!a)
-		return near_bytes(to, dst->count) / NEAR_STORE +
-		       (dst->contiguous ? 0 : 2 * (uint64_t)dst->count);
-	if (a->view.dtype != to)
+	bool side_by_side = dst->contiguous && (!a || (a->contiguous && a->count == dst->count));
+	uint64_t work = near_bytes(to, dst->count) / NEAR_STORE * (a ? 2 : 1);
+
+	if (a && a->view.dtype != to)
 		return near_work(n, OP_CAST, to, dst->count);
-	return 2 * (near_bytes(to, dst->count) / NEAR_STORE);
+	if (side_by_side)
+		return work < NEAR_SPREAD ? work : near_shared(work);
+	return work + (a ? 0 : 2 * (uint64_t)dst->count);
 }
 
 /* At hand, ours, and small enough now? */

@@ -20,12 +20,15 @@
 #include "spin.h"
 
 #define THREADS_MAX 64
-#define SPIN_NS	    200000 /* a thread looks for the next job, or for the end of this one */
-#define GAP_NS	    20000  /* between two looks: somebody else had the core */
+#define SPIN_NS	    200000   /* a thread looks for the next job, or for the end of this one */
+#define GAP_NS	    20000    /* between two looks: somebody else had the core */
+#define SOON_NS	    50000000 /* and had one not long before: others want the cores */
 #define CROWDED	    200	   /* loops after that in which nobody looks for longer than a wait takes */
 #define AWAKE	    4	   /* where threads are awake, so much less is worth it, */
 #define BUSY	    8	   /* and where others want the cores so many times as much */
 #define LOOK_TURNS  16	   /* between two looks at the clock */
+#define ROW_NS	    500000 /* loops that follow each other within that are in a row */
+#define ROW_WORTH   4	   /* which wakes threads when it is so many times what waking costs */
 #define WAIT_NS	    5000000 /* how often who waits looks whether to go on */
 
 /* What is left of a stretch: the first part, and above it the end. */
@@ -53,6 +56,7 @@ static struct team {
 	_Atomic unsigned inside, told, sleepers; /* told: changes with each job */
 	_Atomic bool awaited;			 /* who has the job sleeps until nobody is inside */
 	_Atomic unsigned crowded;		 /* loops until threads look for long again */
+	_Atomic uint64_t gap;			 /* when somebody else last had a core, in ns */
 	bool over;				 /* under the lock */
 } team = {.lock = PTHREAD_MUTEX_INITIALIZER,
 	  .begin = PTHREAD_COND_INITIALIZER,
@@ -116,6 +120,16 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
+/* Somebody else had the core: one of the many that run for a moment, or, if soon after another
+ * time, one that wants it. */
+static void gap(uint64_t now)
+{
+	uint64_t before = atomic_exchange_explicit(&team.gap, now, memory_order_relaxed);
+
+	if (now - before < SOON_NS)
+		atomic_store_explicit(&team.crowded, CROWDED, memory_order_relaxed);
+}
+
 /* What is looked for, as long as it is worth it.  Where others want the cores nobody keeps one by
  * looking: what that costs them is more than what a wait costs here. */
 static bool seen(bool (*fn)(unsigned), unsigned x)
@@ -128,7 +142,7 @@ static bool seen(bool (*fn)(unsigned), unsigned x)
 			spin_pause();
 		now = now_ns();
 		if (now - last > GAP_NS) {
-			atomic_store_explicit(&team.crowded, CROWDED, memory_order_relaxed);
+			gap(now);
 			return fn(x);
 		}
 		if (now - begun > (crowded ? GAP_NS : SPIN_NS))
@@ -268,6 +282,32 @@ static unsigned threads(uint64_t *least, uint64_t *now)
 		atomic_store_explicit(&team.crowded, crowded - 1, memory_order_relaxed);
 	}
 	return wanted;
+}
+
+unsigned team_threads(void)
+{
+	pthread_once(&once, count);
+	return wanted;
+}
+
+/* Has the calling thread come to so much soon after what came before that waking threads pays for
+ * what comes next?  As much again as it costs, and again, tells so. */
+static bool in_a_row(uint64_t instructions)
+{
+	static _Thread_local uint64_t sum, last;
+	uint64_t now = now_ns();
+
+	sum = now - last < ROW_NS ? sum + instructions : instructions;
+	last = now;
+	return sum >= worth * ROW_WORTH;
+}
+
+bool team_worth(uint64_t instructions)
+{
+	uint64_t least, now;
+
+	return threads(&least, &now) > 1 && instructions >= least &&
+	       (instructions >= now || (now == worth && in_a_row(instructions)));
 }
 
 static void tell(void)

@@ -11,4 +11,10 @@
 
 extern const struct lang_team client_team;
 
+/* With the calling one. */
+unsigned team_threads(void);
+/* Is sharing a loop of so many instructions, of the calling thread, worth it?  Threads that sleep
+ * are woken by one that is worth that alone, or by several that follow each other closely. */
+bool team_worth(uint64_t instructions);
+
 #endif

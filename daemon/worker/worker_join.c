@@ -8,11 +8,10 @@
 #include <string.h>
 
 #include "call/join.h"
+#include "loops/copy_bytes.h"
 #include "worker.h"
 
-#define SERIAL_NS   50000 /* a slice predicted below this is not worth waking threads */
-#define LINE	    64
-#define LINES_LEAST 1024 /* bytes of a piece that is copied line by line */
+#define SERIAL_NS 50000 /* a slice predicted below this is not worth waking threads */
 
 /* Rows that all parts are gone over for at a time: short pieces of a row then meet in the first
  * cache, which a column of many rows does not fit. */
@@ -24,37 +23,6 @@ struct join_step {
 	struct join_cut cut;
 	bool past;
 };
-
-/* Whole lines of the result, the ends apart.  Not by memcpy: for some hundred KB that is a string
- * instruction, which takes three to five times as long on processors of today where the two do not
- * lie alike (a row that begins within a line). */
-static inline void copy_lines(char *restrict to, const char *restrict from, size_t n, bool past)
-{
-	size_t head = -(uintptr_t)to % LINE, lines = (n - head) / LINE;
-
-	memcpy(to, from, head);
-	to += head;
-	from += head;
-	for (size_t i = 0; i < lines; i++, to += LINE, from += LINE) {
-		const __m128i *x = (const __m128i *)(const void *)from;
-		__m128i a = _mm_loadu_si128(x), b = _mm_loadu_si128(x + 1);
-		__m128i c = _mm_loadu_si128(x + 2), d = _mm_loadu_si128(x + 3);
-		__m128i *y = (__m128i *)(void *)to;
-
-		if (past) {
-			_mm_stream_si128(y, a);
-			_mm_stream_si128(y + 1, b);
-			_mm_stream_si128(y + 2, c);
-			_mm_stream_si128(y + 3, d);
-		} else {
-			_mm_store_si128(y, a);
-			_mm_store_si128(y + 1, b);
-			_mm_store_si128(y + 2, c);
-			_mm_store_si128(y + 3, d);
-		}
-	}
-	memcpy(to, from, n - head - lines * LINE);
-}
 
 /* n pieces of the size of one element: without a call each. */
 #define COPY_ELEMENTS(size)                                                                        \
@@ -75,10 +43,10 @@ static void copy_pieces(char *restrict to, int64_t to_step, const char *restrict
 		COPY_ELEMENTS(1);
 	else if (bytes == 2)
 		COPY_ELEMENTS(2);
-	else if (past && bytes >= LINES_LEAST)
+	else if (past && bytes >= COPY_LEAST)
 		for (int64_t i = 0; i < n; i++, to += to_step, from += from_step)
 			copy_lines(to, from, bytes, true);
-	else if (bytes >= LINES_LEAST)
+	else if (bytes >= COPY_LEAST)
 		for (int64_t i = 0; i < n; i++, to += to_step, from += from_step)
 			copy_lines(to, from, bytes, false);
 	else

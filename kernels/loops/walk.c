@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "copy_bytes.h"
+
 void walk_seek(const struct walk *w, int64_t p, int64_t index[LIMIT_NDIM])
 {
 	for (int l = w->n - 1; l > 0; l--) {
@@ -58,7 +60,7 @@ typedef struct {
 static void copy(char *dst, int64_t to, const char *src, int64_t from, unsigned bytes, int64_t n)
 {
 	if (from == bytes && to == bytes) {
-		memcpy(dst, src, (size_t)n * bytes);
+		copy_bytes(dst, src, (size_t)n * bytes);
 		return;
 	}
 	if (!from && to == bytes) {

@@ -322,7 +322,7 @@ def test_small_products_are_near_and_others_are_not():
     before = near_count()
     braze.wait(tall[:, :5].T @ tall)
     assert near_count() == before + 1
-    wide = np.ones((600, 600))
+    wide = np.ones((900, 900))
     before = near_count()
     _ = wide @ wide, wide[:, :2] @ wide[:2], wide.T @ wide[0]
     assert near_count() == before
