@@ -6,7 +6,6 @@
  * merging, four stretches of the result at a time.  None of it branches on what elements compare.
  */
 #include "sort.h"
-
 #include <string.h>
 
 #define ALWAYS static inline __attribute__((always_inline))
@@ -121,6 +120,7 @@ ALWAYS u8 of_b1(u8 x)
 #define odd_f32(key) is_odd_32(key)
 #define odd_f64(key) is_odd_64(key)
 
+#include "sort_turn.h"
 /* ---- Elements in, elements or places out ---- */
 
 /* Runs `body` for each element: x its address, i its number in its lane, k in the items. */
@@ -165,11 +165,45 @@ ALWAYS struct sort_patch joined(const struct sort_patch *p)
 }
 
 #define VALUES(name, t, to_key, from_key, odd_key)                                                 \
+	ALWAYS t squares_to_##name(t *restrict to, const struct sort_patch *p)                     \
+	{                                                                                          \
+		t##x8 rows[TURN_SIDE], lanes[TURN_SIDE];                                           \
+		t odd = 0;                                                                         \
+                                                                                                   \
+		SQUARES(p, {                                                                       \
+			fetch_##t(rows, x, p->step);                                               \
+			turn_##t(lanes, rows);                                                     \
+			put_##t((char *)(to + k), p->n *(int64_t)sizeof(t), lanes);                \
+		})                                                                                 \
+		REST(p, { to[k] = *(const t *)x; })                                                \
+		for (int64_t k = 0; k < p->n * p->lanes; k++) {                                    \
+			to[k] = to_key(to[k]);                                                     \
+			odd |= odd_key(to[k]);                                                     \
+		}                                                                                  \
+		return odd;                                                                        \
+	}                                                                                          \
+	ALWAYS void squares_of_##name(const struct sort_patch *p, const t *restrict from)          \
+	{                                                                                          \
+		t##x8 rows[TURN_SIDE], lanes[TURN_SIDE];                                           \
+		t own[TURN_SIDE][TURN_SIDE];                                                       \
+                                                                                                   \
+		SQUARES(p, {                                                                       \
+			for (int v = 0; v < TURN_SIDE; v++)                                        \
+				for (int e = 0; e < TURN_SIDE; e++)                                \
+					own[v][e] = from_key(from[k + v * p->n + e]);              \
+			fetch_##t(lanes, (const char *)own, sizeof own[0]);                        \
+			turn_##t(rows, lanes);                                                     \
+			put_##t(x, p->step, rows);                                                 \
+		})                                                                                 \
+		REST(p, { *(t *)x = from_key(from[k]); })                                          \
+	}                                                                                          \
 	static bool load_##name(void *items, const struct sort_patch *from)                        \
 	{                                                                                          \
 		const struct sort_patch p = joined(from);                                          \
 		t *restrict to = items, odd = 0;                                                   \
                                                                                                    \
+		if (has_squares(&p, sizeof(t)))                                                    \
+			return squares_to_##name(to, &p) != 0;                                     \
 		EACH(&p, (int64_t)sizeof(t), {                                                     \
 			to[k] = to_key(*(const t *)x);                                             \
 			odd |= odd_key(to[k]);                                                     \
@@ -181,6 +215,10 @@ ALWAYS struct sort_patch joined(const struct sort_patch *p)
 		const struct sort_patch p = joined(to);                                            \
 		const t *restrict from = items;                                                    \
                                                                                                    \
+		if (has_squares(&p, sizeof(t))) {                                                  \
+			squares_of_##name(&p, from);                                               \
+			return;                                                                    \
+		}                                                                                  \
 		EACH(&p, (int64_t)sizeof(t), { *(t *)x = from_key(from[k]); });                    \
 	}
 VALUES(b1, u8, of_b1, of_b1, odd_no)
