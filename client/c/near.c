@@ -317,6 +317,25 @@ struct near_block *near_new_block(struct near *n, unsigned size)
 	return block;
 }
 
+bool near_make_room(struct near *n, uint64_t room)
+{
+	for (int k = NEAR_CLASSES - 1; k >= 0; k--) {
+		struct near_block **at = &n->free[k], *block;
+
+		while (near_class_bytes((unsigned)k) != room && n->kept + room > NEAR_POOL &&
+		       (block = *at)) {
+			if (block->cut) {
+				at = &block->next;
+				continue;
+			}
+			*at = block->next;
+			n->kept -= block->room;
+			near_free_block(block);
+		}
+	}
+	return n->kept + room <= NEAR_POOL;
+}
+
 bool near_own(struct braze_session *s, struct buffer *b)
 {
 	struct near_block *old = b->block;

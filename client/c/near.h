@@ -52,7 +52,7 @@
 #define NEAR_LEAST   8	/* log2 of the smallest block */
 #define NEAR_CLASSES 17 /* up to 16 MiB: what lies in a block has room behind it, */
 #define NEAR_MOST    ((16u << 20) - NEAR_PAGE) /* so that a value has so many bytes at most */
-#define NEAR_POOL    (32u << 20)	       /* free bytes kept */
+#define NEAR_POOL    (48u << 20)	       /* free bytes kept: two of the largest and others */
 #define NEAR_CHUNK   (4u << 20)		       /* what blocks are cut from, */
 #define NEAR_CHUNKS  2			       /* so often at most */
 #define NEAR_HUGE    (2u << 20)		       /* bytes of a huge page */
@@ -142,6 +142,9 @@ void near_open(struct braze_session *s);
 void near_close(struct braze_session *s);
 /* Another block of the class; NULL: no memory. */
 struct near_block *near_new_block(struct near *n, unsigned size);
+/* Give up free blocks of other sizes, so that one of these bytes can be kept; false: they do not
+ * make enough room. */
+bool near_make_room(struct near *n, uint64_t room) MUST_USE;
 /* b is about to be written: it gets a block of its own.  False: no memory. */
 bool near_own(struct braze_session *s, struct buffer *b) MUST_USE;
 /* An operation is large: is it near all the same? */

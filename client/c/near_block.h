@@ -65,7 +65,8 @@ static inline void near_drop_block(struct near *n, struct near_block *block)
 		loan_drop_given(block);
 		return;
 	}
-	if (unlikely(n->kept + block->room > NEAR_POOL) && !block->cut) {
+	if (unlikely(n->kept + block->room > NEAR_POOL) && !block->cut &&
+	    !near_make_room(n, block->room)) {
 		near_free_block(block);
 		return;
 	}

@@ -19,7 +19,9 @@ QUICK = bool(os.environ.get("QUICK"))
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "7" if QUICK else "15"))
 SIZES = [int(n) for n in os.environ.get(
     "SIZES", "1,10,100,1000,10000" if QUICK else "1,10,100,1000,10000,100000,1000000").split(",")]
-BATCH = 4e-4  # seconds of NumPy's between two looks at the clock, about
+# Seconds of NumPy's between two looks at the clock, about: so long that each module's threads are
+# awake, as in a program that does this in a loop.
+BATCH = 4e-3
 SECONDS = 1.5  # of a cell, about
 
 # np is either module.  a, b: floats, m: the same as a matrix, i: places, j: small counts,

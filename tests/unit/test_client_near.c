@@ -256,6 +256,40 @@ static braze_array *given(braze_session *s, int64_t n)
 	return a;
 }
 
+/* Values of so many doubles, made and let go of: how many free blocks of their size there are. */
+static unsigned kept_of(struct braze_session *s, int count, int64_t doubles)
+{
+	struct braze_array *a[16];
+	struct shape shape = shape_of(1, doubles, 0);
+	unsigned size = 0, kept = 0;
+
+	for (int i = 0; i < count; i++) {
+		a[i] = near_array(s, DT_FLOAT64, &shape, doubles);
+		cr_assert(a[i]);
+		size = a[i]->buf->block->size;
+	}
+	for (int i = 0; i < count; i++)
+		braze_release(a[i]);
+	for (const struct near_block *b = s->near_made->free[size]; b; b = b->next)
+		kept++;
+	cr_assert(s->near_made->kept <= NEAR_POOL + NEAR_CHUNKS * NEAR_CHUNK);
+	return kept;
+}
+
+Test(client_near, free_blocks_of_other_sizes_make_room)
+{
+	struct fake *f = near_daemon();
+	braze_session *s = fake_connect(f, 0);
+
+	cr_assert_eq(kept_of(s, 9, 1000000), NEAR_POOL >> 23, "of those that are too many");
+	cr_assert_eq(kept_of(s, 2, 2000000), 2);
+	cr_assert_eq(kept_of(s, 3, 2000000), NEAR_POOL >> 24);
+	cr_assert_eq(kept_of(s, 2, 1000000), 2);
+	cr_assert_eq(kept_of(s, 1, 100), 1);
+	braze_close(s);
+	fake_stop(f);
+}
+
 Test(client_near, given_memory_is_copied_when_it_is_shared_and_written)
 {
 	struct fake *f = near_daemon();
