@@ -205,7 +205,8 @@ static uint64_t work_of(const struct product_near *p, bool tree, enum sums how)
 	work = (how == ROWS ? NEAR_ROW : NEAR_SUM) * (uint64_t)results;
 	if (how == DOTS && results == 1)
 		return work + near_shared(dot_work(p->type, k));
-	return work + (uint64_t)(results * k);
+	work += (uint64_t)(results * k);
+	return p->batches ? work : near_shared(work);
 }
 
 static bool fits(const struct product_near *p, bool tree, const struct view *a,
@@ -335,7 +336,7 @@ static __attribute__((noinline)) void long_dot(const struct product_near *p, cha
 					       const char *a, const char *b, int64_t n)
 {
 	const struct tier0_red *red = near_tree(p->s->near, OP_SUM, p->type);
-	void *state = p->s->near->scratch->state[0];
+	_Alignas(64) char state[TIER0_STATE_BYTES];
 	int64_t chunks = (n + TREE_CHUNK - 1) / TREE_CHUNK;
 	struct bz_acc acc[SOME_CHUNKS];
 	struct long_sum s = {
@@ -354,14 +355,14 @@ static __attribute__((noinline)) void long_dot(const struct product_near *p, cha
 	red->put(acc, to);
 }
 
-/* Result after result. */
-static void by_dots(const struct product_near *p, char *out, struct place at)
+/* Result after result, of so many from `at` on. */
+static void by_dots(const struct product_near *p, char *out, struct place at, int64_t results)
 {
 	const struct product_loops *loops = &p->s->near->lib->product->type[p->type];
 	int last = p->batches + 1;
 	int64_t k = p->domain.dim[last + 1];
 
-	for (int64_t r = 0; r < p->results; r++, out += loops->bytes) {
+	for (int64_t r = 0; r < results; r++, out += loops->bytes) {
 		if (k > TREE_CHUNK)
 			long_dot(p, out, at.at[0], at.at[1], k);
 		else
@@ -370,18 +371,38 @@ static void by_dots(const struct product_near *p, char *out, struct place at)
 	}
 }
 
-/* All results of a vector with a matrix at once. */
-static void by_vector(const struct product_near *p, char *out, struct place at, bool rows, bool row)
+/* The first results of a matrix's rows with one vector, several at once: how many. */
+static int64_t by_several(const struct product_near *p, char *out, const struct place *at, bool row,
+			  int64_t results)
+{
+	const struct product_loops *loops = &p->s->near->lib->product->type[p->type];
+	int64_t k = p->domain.dim[2], step = p->stride[row][row], r = 0;
+
+	if (p->batches || k > TREE_CHUNK || !loops->dots)
+		return 0;
+	for (; r + PRODUCT_DOTS <= results; r += PRODUCT_DOTS) {
+		const char *rows[PRODUCT_DOTS];
+
+		for (int i = 0; i < PRODUCT_DOTS; i++)
+			rows[i] = at->at[row] + (r + i) * step;
+		loops->dots(out + r * loops->bytes, rows, at->at[!row], k);
+	}
+	return r;
+}
+
+/* Of a vector with a matrix, or of each of a stack, so many results at once, from `at` on. */
+static void by_vector(const struct product_near *p, char *out, struct place at, bool rows, bool row,
+		      int64_t kept)
 {
 	const struct product_loops *loops = &p->s->near->lib->product->type[p->type];
 	int m = p->batches, k = m + 2;
-	int64_t kept = p->domain.dim[m + row], n = p->domain.dim[k];
+	int64_t n = p->domain.dim[k], stack = p->results / p->domain.dim[m + row];
 
 	struct product_rows side = {.step = p->stride[row][m + row], .n = n};
 	struct product_across down = {
 		.vstep = p->stride[!row][k], .row = p->stride[row][k], .n = n};
 
-	for (int64_t r = 0; r < p->results; r += kept, out += kept * loops->bytes) {
+	for (int64_t r = 0; r < stack; r++, out += kept * loops->bytes) {
 		side.v = down.v = at.at[!row];
 		side.a = down.a = at.at[row];
 		if (rows)
@@ -408,20 +429,53 @@ static void pack(struct product_near *p, struct place *at, int x, int half)
 	p->stride[x][k] = bytes;
 }
 
+struct some_sums {
+	const struct product_near *p;
+	char *out;
+	struct place at;
+	enum sums how;
+	bool row;
+};
+
+#define SUMS_GRAIN 16 /* results that a thread has beside each other */
+
+/* Results [lo, hi) of the matrix's rows or columns; of a stack all. */
+static void sum_some(void *data, int64_t lo, int64_t hi)
+{
+	const struct some_sums *s = data;
+	const struct product_near *p = s->p;
+	char *out = s->out + lo * dtype_row(p->type)->bytes;
+	int axis = p->batches + s->row;
+	struct place at = s->at;
+	int64_t done = 0;
+
+	at.at[s->row] += lo * p->stride[s->row][axis];
+	if (s->how == COLUMNS || s->how == ROWS) {
+		by_vector(p, out, at, s->how == ROWS, s->row, hi - lo);
+		return;
+	}
+	done = by_several(p, out, &at, s->row, hi - lo);
+	at.at[s->row] += done * p->stride[s->row][axis];
+	at.index[axis] = lo + done;
+	by_dots(p, out + done * dtype_row(p->type)->bytes, at,
+		(p->batches ? p->results : hi - lo) - done);
+}
+
 static void by_sums(struct product_near *p, char *out, enum sums how, bool row)
 {
-	struct place at = {{array_address(p->in[0]), array_address(p->in[1])}, {0}};
+	struct some_sums s = {p, out, .how = how, .row = row};
+	int64_t kept = p->domain.dim[p->batches + row], k = p->domain.dim[p->batches + 2];
 	unsigned mode = near_enter();
 
-	if (how == COLUMNS || how == ROWS) {
-		by_vector(p, out, at, how == ROWS, row);
-	} else {
-		if (how != DOTS)
-			pack(p, &at, !row, 0);
-		if (how == PACKED_PAIR)
-			pack(p, &at, row, 1);
-		by_dots(p, out, at);
-	}
+	s.at = (struct place){{array_address(p->in[0]), array_address(p->in[1])}, {0}};
+	if (how == PACKED_DOTS || how == PACKED_PAIR)
+		pack(p, &s.at, !row, 0);
+	if (how == PACKED_PAIR)
+		pack(p, &s.at, row, 1);
+	if (p->batches || kept == 1)
+		sum_some(&s, 0, kept);
+	else
+		near_share(sum_some, &s, kept, SUMS_GRAIN, (uint64_t)kept * dot_work(p->type, k));
 	near_leave(mode);
 }
 
