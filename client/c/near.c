@@ -122,58 +122,6 @@ static bool wished(void)
 	return !wish || strcmp(wish, "0");
 }
 
-void near_begin(void)
-{
-	if (wished())
-		pthread_once(&fresh_once, fill_fresh);
-}
-
-void near_open(struct braze_session *s)
-{
-	s->near_off = !wished();
-	if (!s->near_made)
-		pthread_once(&fresh_once, fill_fresh);
-
-	if (!s->near_made && fresh.lib) {
-		struct near *n = malloc(sizeof(*n));
-		struct near_scratch *scratch = aligned_alloc(64, sizeof(*scratch));
-		if (n && scratch) {
-			*n = fresh;
-			n->scratch = scratch;
-			s->near_made = n;
-		} else {
-			free(n);
-			free(scratch);
-		}
-	}
-	if (s->near_made) {
-		/* Nobody knows yet: its first stretch may be all that the program does. */
-		s->near_made->stretch = (struct near_stretch){
-			.need = NEAR_CALM / 2, .risen = true, .most = NEAR_GRANT};
-		s->near_made->spare = 0;
-	}
-	near_switch(s);
-}
-
-void near_close(struct braze_session *s)
-{
-	struct near *n = s->near_made;
-
-	for (int k = 0; n && k < NEAR_CLASSES; k++)
-		while (n->free[k]) {
-			struct near_block *block = n->free[k];
-			n->free[k] = block->next;
-			if (!block->cut)
-				near_free_block(block);
-		}
-	for (unsigned i = 0; n && i < n->nchunk; i++)
-		munmap(n->chunk[i].map, NEAR_CHUNK + NEAR_HUGE);
-	if (n)
-		free(n->scratch);
-	free(n);
-	s->near = s->near_made = NULL;
-}
-
 /* ---- The bound ---- */
 
 static void fall(struct near_stretch *t)
@@ -253,25 +201,34 @@ void near_sent(struct near_stretch *t, const uint32_t *head, unsigned nops)
 
 /* ---- Where ---- */
 
-static bool another_chunk(struct near *n)
+static struct near_chunk map_chunk(void)
 {
-	size_t bytes = NEAR_CHUNK + NEAR_HUGE;
-	void *map = n->nchunk == NEAR_CHUNKS
-			    ? MAP_FAILED
-			    : mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *map = mmap(NULL, NEAR_CHUNK + NEAR_HUGE, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (map == MAP_FAILED)
-		return false;
+		return (struct near_chunk){NULL, NULL};
 	char *at = (char *)map + (NEAR_HUGE - (uintptr_t)map % NEAR_HUGE) % NEAR_HUGE;
 	(void)madvise(at, NEAR_CHUNK, MADV_HUGEPAGE); /* else ordinary pages serve */
-	n->chunk[n->nchunk++] = (struct near_chunk){map, at};
+	return (struct near_chunk){map, at};
+}
+
+static bool add_chunk(struct near *n, struct near_chunk chunk)
+{
+	if (!chunk.at)
+		return false;
+	n->chunk[n->nchunk++] = chunk;
 	n->used = 0;
 	return true;
 }
 
-/* A page that is touched for the first time costs a microsecond, a huge one, of 512, thirty: what a
- * program computes first would take longer to be stored than to be computed. */
+static bool another_chunk(struct near *n)
+{
+	return n->nchunk < NEAR_CHUNKS && add_chunk(n, map_chunk());
+}
+
+/* A page that is touched for the first time costs a microsecond, a huge one, of 512, thirty to two
+ * hundred: what a program computes first would take longer to be stored than to be computed. */
 static char *cut_bytes(struct near *n, size_t bytes, size_t align)
 {
 	size_t from = (n->used + align - 1) / align * align;
@@ -355,4 +312,86 @@ struct braze_array *near_array(struct braze_session *s, enum dtype d, const stru
 			       int64_t count)
 {
 	return near_make(s, d, shape, count, (uint64_t)count * dtype_row(d)->bytes);
+}
+
+/* ---- A session's ---- */
+
+/* One whose pages are there, for the process's first session. */
+static struct near_chunk ready;
+static pthread_mutex_t ready_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void fill_ready(void)
+{
+	ready = map_chunk();
+#ifdef MADV_POPULATE_WRITE
+	if (ready.at)
+		(void)madvise(ready.at, NEAR_CHUNK, MADV_POPULATE_WRITE);
+#endif
+}
+
+void near_begin(void)
+{
+	static pthread_once_t begun = PTHREAD_ONCE_INIT;
+
+	if (!wished())
+		return;
+	pthread_once(&fresh_once, fill_fresh);
+	if (fresh.lib)
+		pthread_once(&begun, fill_ready);
+}
+
+static void take_ready(struct near *n)
+{
+	pthread_mutex_lock(&ready_lock);
+	(void)add_chunk(n, ready);
+	ready = (struct near_chunk){NULL, NULL};
+	pthread_mutex_unlock(&ready_lock);
+}
+
+void near_open(struct braze_session *s)
+{
+	s->near_off = !wished();
+	near_begin();
+	if (!s->near_made)
+		pthread_once(&fresh_once, fill_fresh);
+
+	if (!s->near_made && fresh.lib) {
+		struct near *n = malloc(sizeof(*n));
+		struct near_scratch *scratch = aligned_alloc(64, sizeof(*scratch));
+		if (n && scratch) {
+			*n = fresh;
+			n->scratch = scratch;
+			s->near_made = n;
+			take_ready(n);
+		} else {
+			free(n);
+			free(scratch);
+		}
+	}
+	if (s->near_made) {
+		/* Nobody knows yet: its first stretch may be all that the program does. */
+		s->near_made->stretch = (struct near_stretch){
+			.need = NEAR_CALM / 2, .risen = true, .most = NEAR_GRANT};
+		s->near_made->spare = 0;
+	}
+	near_switch(s);
+}
+
+void near_close(struct braze_session *s)
+{
+	struct near *n = s->near_made;
+
+	for (int k = 0; n && k < NEAR_CLASSES; k++)
+		while (n->free[k]) {
+			struct near_block *block = n->free[k];
+			n->free[k] = block->next;
+			if (!block->cut)
+				near_free_block(block);
+		}
+	for (unsigned i = 0; n && i < n->nchunk; i++)
+		munmap(n->chunk[i].map, NEAR_CHUNK + NEAR_HUGE);
+	if (n)
+		free(n->scratch);
+	free(n);
+	s->near = s->near_made = NULL;
 }

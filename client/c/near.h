@@ -108,7 +108,7 @@ struct near {
 	size_t kept; /* bytes in the free lists */
 	struct near_chunk {
 		void *map;
-		char *at; /* NEAR_CHUNK bytes, at a multiple of NEAR_HUGE */
+		char *at; /* NEAR_CHUNK bytes, at a multiple of NEAR_HUGE; NULL: none */
 	} chunk[NEAR_CHUNKS];
 	unsigned nchunk;
 	size_t used; /* of the last one */
@@ -135,7 +135,8 @@ struct near_in {
 
 /* Compute near from now on, or not: asked whenever what decides it changes. */
 void near_switch(struct braze_session *s);
-/* What every session of the process has alike, and the loops are loaded; any thread. */
+/* What every session of the process has alike, the loops, and pages for its first values; any
+ * thread. */
 void near_begin(void);
 /* The session is connected; make what near operations need, if they are possible. */
 void near_open(struct braze_session *s);
