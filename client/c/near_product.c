@@ -305,49 +305,51 @@ static void next_place(struct place *at, const struct product_near *p, int last)
 	}
 }
 
-/* A sum of so many elements, of several chunks. */
+/* A sum of so many elements, of several parts. */
 struct long_sum {
 	const struct product_loops *loops;
 	const char *a, *b;
 	int64_t n;
-	int64_t from;	    /* the first chunk of some */
+	int64_t from;	    /* the first part of some */
 	struct bz_acc *acc; /* of each of those */
 };
 
-#define SOME_CHUNKS 64
+/* An eighth of a chunk is eight blocks, which the tree joins before it joins them with others: so
+ * it takes parts as it takes chunks. */
+#define DOT_PART   (TREE_CHUNK / 8)
+#define SOME_PARTS 128
 
 /* Of those some, [lo, hi). */
-static void sum_chunks(void *data, int64_t lo, int64_t hi)
+static void sum_parts(void *data, int64_t lo, int64_t hi)
 {
 	const struct long_sum *s = data;
 
 	for (int64_t c = lo; c < hi; c++) {
-		int64_t at = (s->from + c) * TREE_CHUNK, left = s->n - at;
+		int64_t at = (s->from + c) * DOT_PART, left = s->n - at;
 		struct bz_acc *acc = &s->acc[c];
 
 		*acc = (struct bz_acc){0};
 		s->loops->dot((char *)acc->v, s->a + at * s->loops->bytes,
-			      s->b + at * s->loops->bytes, left < TREE_CHUNK ? left : TREE_CHUNK);
+			      s->b + at * s->loops->bytes, left < DOT_PART ? left : DOT_PART);
 	}
 }
 
-/* Its chunks are joined as the tree does, whoever sums them. */
+/* Its parts are joined as the tree does, whoever sums them. */
 static __attribute__((noinline)) void long_dot(const struct product_near *p, char *to,
 					       const char *a, const char *b, int64_t n)
 {
 	const struct tier0_red *red = near_tree(p->s->near, OP_SUM, p->type);
 	_Alignas(64) char state[TIER0_STATE_BYTES];
-	int64_t chunks = (n + TREE_CHUNK - 1) / TREE_CHUNK;
-	struct bz_acc acc[SOME_CHUNKS];
+	int64_t parts = (n + DOT_PART - 1) / DOT_PART;
+	struct bz_acc acc[SOME_PARTS];
 	struct long_sum s = {
 		&p->s->near->lib->product->type[p->type], a, b, n, .from = 0, .acc = acc};
 
 	red->init(state);
-	for (; s.from < chunks; s.from += SOME_CHUNKS) {
-		int64_t some = chunks - s.from < SOME_CHUNKS ? chunks - s.from : SOME_CHUNKS;
-		uint64_t work = dot_work(p->type, some * TREE_CHUNK);
+	for (; s.from < parts; s.from += SOME_PARTS) {
+		int64_t some = parts - s.from < SOME_PARTS ? parts - s.from : SOME_PARTS;
 
-		near_share(sum_chunks, &s, some, 1, work);
+		near_share(sum_parts, &s, some, 1, dot_work(p->type, some * DOT_PART));
 		for (int64_t c = 0; c < some; c++)
 			red->join(state, &acc[c]);
 	}
@@ -363,7 +365,7 @@ static void by_dots(const struct product_near *p, char *out, struct place at, in
 	int64_t k = p->domain.dim[last + 1];
 
 	for (int64_t r = 0; r < results; r++, out += loops->bytes) {
-		if (k > TREE_CHUNK)
+		if (k >= 2 * DOT_PART)
 			long_dot(p, out, at.at[0], at.at[1], k);
 		else
 			loops->dot(out, at.at[0], at.at[1], k);
@@ -472,10 +474,12 @@ static void by_sums(struct product_near *p, char *out, enum sums how, bool row)
 		pack(p, &s.at, !row, 0);
 	if (how == PACKED_PAIR)
 		pack(p, &s.at, row, 1);
-	if (p->batches || kept == 1)
+	uint64_t work = (uint64_t)kept * dot_work(p->type, k);
+	/* Of few columns half are no whole vectors for long. */
+	if (p->batches || kept == 1 || (how == COLUMNS && work < NEAR_SHARE))
 		sum_some(&s, 0, kept);
 	else
-		near_share(sum_some, &s, kept, SUMS_GRAIN, (uint64_t)kept * dot_work(p->type, k));
+		near_share(sum_some, &s, kept, SUMS_GRAIN, work);
 	near_leave(mode);
 }
 

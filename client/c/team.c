@@ -24,7 +24,7 @@
 #define GAP_NS	    20000    /* between two looks: somebody else had the core */
 #define SOON_NS	    50000000 /* and had one not long before: others want the cores */
 #define CROWDED	    200	   /* loops after that in which nobody looks for longer than a wait takes */
-#define AWAKE	    4	   /* where threads are awake, so much less is worth it, */
+#define AWAKE	    10	   /* where threads are awake, so much less is worth it, */
 #define BUSY	    8	   /* and where others want the cores so many times as much */
 #define LOOK_TURNS  16	   /* between two looks at the clock */
 #define ROW_NS	    500000 /* loops that follow each other within that are in a row */
