@@ -100,7 +100,7 @@ _ALIASES = {
 }
 
 _functions = _space.natives  # NumPy's function -> braze's
-_NAMES = set(dir(_numpy))
+_NAMES = set(dir(_numpy)) - {"__getattr__"}  # which would make every look-up slower
 _space.own.update(_classes.OWN)
 __all__ = list(_numpy.__all__)
 
@@ -119,7 +119,6 @@ def _present(name, mine):
 
 def _define():
     space = globals()
-    # What NumPy itself imports when it is asked for, so do we: __getattr__ below.
     public = {n: theirs for n, theirs in vars(_numpy).items() if not n.startswith("_")}
     for module, names in _NATIVE:
         # Python finds interned names without comparing them.  What this NumPy lacks (an older
@@ -250,14 +249,14 @@ for _name in (
         globals()[_sys.intern(_name)] = getattr(_numpy, _name)
 
 
-def __getattr__(name):
-    """Any other name of NumPy's: a module, or a function that runs NumPy and is counted."""
-    if name not in _NAMES and not hasattr(_numpy, name):
-        raise AttributeError(f"module 'braze.numpy' has no attribute {name!r}")
-    value = _space.wrap(__name__, name, getattr(_numpy, name))
-    globals()[name] = value
-    return value
-
-
 def __dir__():
     return sorted({n for n in globals() if not n.startswith("_")} | _NAMES)
+
+
+# All other names of NumPy's: functions that run NumPy and are counted, and modules.  A module without a
+# __getattr__ is looked into three times as fast.
+_space.fill(_sys.modules[__name__], _numpy, dunder=True)
+# Those that NumPy itself imports when it is asked for, some of which it does not list.
+_told = {"matlib", "distutils"}.intersection(_numpy.__getattr__.__code__.co_consts)
+for _name in (_NAMES | _told) - globals().keys():
+    globals()[_sys.intern(_name)] = _space.space(f"numpy.{_name}")
