@@ -118,6 +118,8 @@ BRAZE_API const void *braze_at_hand(braze_array *a);
  * or 0: there is none here. */
 BRAZE_API int braze_near_one(braze_scalar *out, braze_session *s, int op, int n,
 			     const braze_scalar *x);
+/* What braze_fence answers, where nothing at all is to be done for it; NULL: elsewhere. */
+BRAZE_API void *braze_written_at_hand(braze_array *a);
 /* Does braze_fence answer at once, since nothing else has a use of a's buffer? */
 BRAZE_API int braze_is_ours(const braze_array *a);
 /* Can nobody ever write a's buffer: a snapshot, or what was opened? */

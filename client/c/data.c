@@ -178,6 +178,19 @@ int braze_is_writable(const braze_array *a)
 	return r;
 }
 
+void *braze_written_at_hand(braze_array *a)
+{
+	const struct buffer *b = a->buf;
+	void *data = NULL;
+
+	lock_take(a->session);
+	if (likely(b->flags & BUF_NEAR && !(b->flags & BUF_READONLY) && b->block->refs == 1 &&
+		   !a->session->forked))
+		data = array_address(a);
+	lock_give(a->session);
+	return data;
+}
+
 int braze_is_ours(const braze_array *a)
 {
 	lock_take(a->session);

@@ -446,6 +446,18 @@ static int scalar_fast(braze_scalar *out, PyObject *o, int dtype)
 	return !overflow && int_fast(out, v, dtype);
 }
 
+bool convert_plain(braze_scalar *out, PyObject *o, int dtype)
+{
+	double d = 0;
+
+	if (dtype == BRAZE_FLOAT64 && PyFloat_CheckExact(o)) {
+		d = PyFloat_AsDouble(o);
+		memcpy(out->bits, &d, sizeof d);
+		return true;
+	}
+	return scalar_fast(out, o, dtype);
+}
+
 int convert_cast(struct operand *out, PyObject *o, int dtype)
 {
 	PyObject *a = PyObject_CallFunctionObjArgs(core.cast, o, core.dtypes[dtype], NULL);

@@ -206,6 +206,8 @@ void operand_finish(struct operand *x);
 int convert_array(braze_array **out, PyObject *o);
 /* A Python or NumPy scalar as a value of dtype, by NumPy's casting: 1, 0, -1. */
 int convert_scalar_as(braze_scalar *out, PyObject *o, int dtype);
+/* The bits of a number that needs no cast of NumPy's and no word; false: it may. */
+bool convert_plain(braze_scalar *out, PyObject *o, int dtype);
 /* As NumPy writes one element, with its exceptions and warnings: 1 or -1. */
 int convert_element(braze_scalar *out, PyObject *o, int dtype);
 /* What has a type that braze lacks, cast by NumPy's same-kind rule; 1, or -1 with

@@ -46,16 +46,49 @@ static int add_axis(struct spot *s, int64_t extent, int64_t stride)
 	return BASIC_YES;
 }
 
+static char *put_text(char *at, const char *text)
+{
+	size_t n = strlen(text);
+
+	memcpy(at, text, n + 1);
+	return at + n;
+}
+
+static char *put_number(char *at, int64_t v)
+{
+	uint64_t rest = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+	char digits[24], *from = digits + sizeof digits - 1;
+
+	*from = '\0';
+	do
+		*--from = (char)('0' + rest % 10);
+	while (rest /= 10);
+	if (v < 0)
+		*--from = '-';
+	return put_text(at, from);
+}
+
+/* An iteration ends so: Python's formatting would be half of what a short one takes. */
+static void tell_out_of_bounds(int64_t i, int axis, int64_t extent)
+{
+	char text[160], *at = put_number(put_text(text, "index "), i);
+
+	at = put_number(put_text(at, " is out of bounds for axis "), axis);
+	put_number(put_text(at, " with size "), extent);
+	PyErr_SetString(PyExc_IndexError, text);
+}
+
 static int take_int(struct spot *s, PyObject *o, int axis, int64_t extent, int64_t stride)
 {
-	Py_ssize_t i = PyNumber_AsSsize_t(o, PyExc_IndexError);
+	int64_t i = 0;
 
-	if (i == -1 && PyErr_Occurred())
-		return BASIC_ERROR;
+	if (!fast_int(&i, o)) {
+		i = PyNumber_AsSsize_t(o, PyExc_IndexError);
+		if (i == -1 && PyErr_Occurred())
+			return BASIC_ERROR;
+	}
 	if (i < -extent || i >= extent) {
-		PyErr_Format(PyExc_IndexError,
-			     "index %zd is out of bounds for axis %d with size %lld", i, axis,
-			     (long long)extent);
+		tell_out_of_bounds(i, axis, extent);
 		return BASIC_ERROR;
 	}
 	s->delta += (i < 0 ? i + extent : i) * stride;
@@ -225,34 +258,82 @@ static PyObject *get_element(PyObject *self, braze_array *h, const struct spot *
 	return type_new(c, ND_SCALAR);
 }
 
-PyObject *index_get(PyObject *self, PyObject *key)
+static PyObject *part_of(PyObject *self, braze_array *h, const struct spot *s)
 {
-	braze_array *h = type_handle(self), *v = NULL;
+	braze_array *v = view_of(h, s);
+
+	return v ? type_view(v, self) : NULL;
+}
+
+/* By a key with arrays in it. */
+static PyObject *get_general(PyObject *self, PyObject *key)
+{
 	PyObject *r = NULL;
+
+	if (selection_settle_key(key))
+		return NULL;
+	if (numpys_getitem(&r, self, key))
+		return r;
+	return PyObject_CallFunctionObjArgs(core.getitem, self, key, NULL);
+}
+
+/* What the resolution of a key with no array in it says. */
+static PyObject *get_resolved(PyObject *self, braze_array *h, PyObject *key, const struct spot *s,
+			      int rc)
+{
+	if (rc == BASIC_ERROR)
+		return NULL;
+	if (rc == BASIC_NO)
+		return get_general(self, key);
+	return s->element ? get_element(self, h, s) : part_of(self, h, s);
+}
+
+static PyObject *get_by_tuple(PyObject *self, braze_array *h, PyObject *key)
+{
 	const char *data = NULL;
 	struct spot s;
 	int64_t delta = 0;
-	int rc = 0;
+
+	if (element_at(&delta, h, key) && (data = wait_at_hand(h)))
+		return element(h, data + delta);
+	return get_resolved(self, h, key, &s, resolve(&s, h, key));
+}
+
+/* Elements of one place on the first of several axes, so many bytes from [0,...,0]. */
+static PyObject *row_at(PyObject *self, braze_array *h, int64_t delta)
+{
+	braze_array *v = NULL;
+	braze_error err;
+
+	err.code = braze_part(&v, h, braze_ndim(h) - 1, braze_shape(h) + 1, braze_strides(h) + 1,
+			      braze_offset(h) + delta, &err);
+	if (err.code)
+		wait_raise(&err);
+	return err.code ? NULL : type_view(v, self);
+}
+
+PyObject *index_get(PyObject *self, PyObject *key)
+{
+	braze_array *h = type_handle(self);
+	const char *data = NULL;
+	PyObject *r = NULL;
+	struct spot s;
+	int64_t delta = 0;
 
 	if (!h || (core.locked && wait_check_locked(h)))
 		return NULL;
-	if (element_at(&delta, h, key) && (data = wait_at_hand(h)))
-		return element(h, data + delta);
+	if (PyTuple_Check(key))
+		return get_by_tuple(self, h, key);
+	if (PyLong_CheckExact(key) && braze_ndim(h) &&
+	    index_step(&delta, key, braze_shape(h)[0], braze_strides(h)[0])) {
+		if (braze_ndim(h) > 1)
+			return row_at(self, h, delta);
+		if ((data = wait_at_hand(h)))
+			return element(h, data + delta);
+	}
 	if (keys_are(key) && keys_get(&r, self, key))
 		return r;
-	if (selection_settle_key(key))
-		return NULL;
-	rc = resolve(&s, h, key);
-	if (rc == BASIC_ERROR)
-		return NULL;
-	if (rc == BASIC_NO && numpys_getitem(&r, self, key))
-		return r;
-	if (rc == BASIC_NO)
-		return PyObject_CallFunctionObjArgs(core.getitem, self, key, NULL);
-	if (s.element)
-		return get_element(self, h, &s);
-	v = view_of(h, &s);
-	return v ? type_view(v, self) : NULL;
+	return get_resolved(self, h, key, &s, resolve_items(&s, h, &key, 1));
 }
 
 PyObject *index_item(PyObject *self, Py_ssize_t i)
@@ -262,9 +343,16 @@ PyObject *index_item(PyObject *self, Py_ssize_t i)
 	PyObject *k = NULL, *r = NULL;
 
 	/* As index_get, without the number. */
-	if (h && braze_ndim(h) == 1 && i >= 0 && i < braze_shape(h)[0] && !core.locked &&
-	    (data = wait_at_hand(h)))
-		return element(h, data + i * braze_strides(h)[0]);
+	if (h && braze_ndim(h) && i >= 0 && !core.locked) {
+		if (i >= braze_shape(h)[0]) {
+			tell_out_of_bounds(i, 0, braze_shape(h)[0]);
+			return NULL;
+		}
+		if (braze_ndim(h) > 1)
+			return row_at(self, h, i * braze_strides(h)[0]);
+		if ((data = wait_at_hand(h)))
+			return element(h, data + i * braze_strides(h)[0]);
+	}
 	k = PyLong_FromSsize_t(i);
 	if (k)
 		r = index_get(self, k);
@@ -544,12 +632,35 @@ static int set_at_hand(PyObject *self, braze_array *h, PyObject *key, PyObject *
 	return set_element(self, delta, value);
 }
 
+/* An element's number where both lie at hand, as set_element writes it; false: others know. */
+static bool set_quickly(PyObject *self, PyObject *key, PyObject *value)
+{
+	braze_array *h = nd(self)->h;
+	int64_t delta = 0;
+	braze_scalar v;
+	char *data = NULL;
+
+	if (!h || nd(self)->flags || core.locked || core.reports || !element_at(&delta, h, key) ||
+	    !convert_plain(&v, value, braze_dtype_of(h)))
+		return false;
+	data = braze_written_at_hand(h);
+	if (!data)
+		return false;
+	convert_store(braze_dtype_of(h), v.bits, data + delta);
+	nd(self)->writes = 0;
+	return true;
+}
+
 int index_set(PyObject *self, PyObject *key, PyObject *value)
 {
-	braze_array *h = to_write(self, value);
+	braze_array *h = NULL;
 	struct spot s;
-	int rc = h ? set_at_hand(self, h, key, value) : -1;
+	int rc = 0;
 
+	if (value && set_quickly(self, key, value))
+		return 0;
+	h = to_write(self, value);
+	rc = h ? set_at_hand(self, h, key, value) : -1;
 	if (rc)
 		return rc < 0 ? -1 : 0;
 	if (selection_settle_key(key) || selection_settle_key(value))
