@@ -130,17 +130,12 @@ static PyObject *pcg64_words(PyObject *mod, PyObject *bit_generator)
 			     (unsigned long long)state[4]);
 }
 
-/* stream(bit_generator, pcg64): pcg64 says that it is one whose state is known. */
-static PyObject *stream_make(PyObject *mod, PyObject *args)
+static PyObject *stream_new(PyObject *of, int pcg64)
 {
-	PyObject *of = NULL, *lock = NULL;
-	struct stream *self = NULL;
-	struct bitgen *b = NULL;
-	int pcg64 = 0;
+	struct bitgen *b = bitgen_of(of);
+	struct stream *self = b ? PyObject_New(struct stream, stream_type) : NULL;
+	PyObject *lock = NULL;
 
-	if (!PyArg_ParseTuple(args, "Op", &of, &pcg64) || !(b = bitgen_of(of)))
-		return NULL;
-	self = PyObject_New(struct stream, stream_type);
 	if (!self)
 		return NULL;
 	self->bits = b;
@@ -153,6 +148,15 @@ static PyObject *stream_make(PyObject *mod, PyObject *args)
 	if (!self->acquire || !self->release)
 		Py_CLEAR(self);
 	return (PyObject *)self;
+}
+
+/* stream(bit_generator, pcg64): pcg64 says that it is one whose state is known. */
+static PyObject *stream_make(PyObject *mod, PyObject *args)
+{
+	PyObject *of = NULL;
+	int pcg64 = 0;
+
+	return PyArg_ParseTuple(args, "Op", &of, &pcg64) ? stream_new(of, pcg64) : NULL;
 }
 
 static void stream_dealloc(PyObject *o)
@@ -337,6 +341,84 @@ bool fast_uniform(PyObject **out, const struct fast *f, const struct call *c)
 	    read_real(&high, slot[2], 1) && read_size(&r, slot[3])) {
 		range[1] = high - range[0];
 		if (isfinite(range[1]) && range[1] >= 0 && draw_uniform(out, f, slot[0], &r))
+			return true;
+	}
+	return by_numpy(out, f, c);
+}
+
+/* ---- The older functions, of one generator for the whole program ---- */
+
+#define OLDER_MOST 4096 /* numbers: in more, NumPy lets other threads run */
+
+static PyObject *older, *bits_name; /* NumPy's RandomState, and what names its bit generator */
+
+/* Its stream, borrowed: np.random.set_bit_generator() gives it another. */
+static struct stream *older_stream(void)
+{
+	static struct stream *last;
+	PyObject *bits = older ? PyObject_GetAttr(older, bits_name) : NULL, *made = NULL;
+
+	if (bits && (!last || last->owner != bits)) {
+		made = stream_new(bits, 0);
+		Py_XDECREF((PyObject *)last);
+		last = (struct stream *)made;
+	}
+	PyErr_Clear();
+	Py_XDECREF(bits);
+	return bits ? last : NULL;
+}
+
+static bool draw_older(PyObject **out, const struct request *r)
+{
+	struct stream *s = core.locked || r->count > OLDER_MOST ? NULL : older_stream();
+	bool done = false;
+
+	if (!s)
+		return false;
+	Py_INCREF((PyObject *)s); /* another thread may change it meanwhile */
+	if (stream_lock(s)) {
+		done = draw_few(out, s, r);
+		stream_unlock(s);
+	}
+	Py_DECREF((PyObject *)s);
+	return done;
+}
+
+/* (size) */
+bool fast_legacy_random(PyObject **out, const struct fast *f, const struct call *c)
+{
+	PyObject *slot[FAST_ARGS] = {NULL};
+	struct request r = {.dtype = BRAZE_FLOAT64, .range.real = {0, 1}};
+	bool none = !c->n && !c->names;
+
+	return ((none || fast_bind(slot, f, c)) && read_size(&r, slot[0]) && draw_older(out, &r)) ||
+	       by_numpy(out, f, c);
+}
+
+/* (d0, d1, ...) */
+bool fast_legacy_rand(PyObject **out, const struct fast *f, const struct call *c)
+{
+	struct request r = {.dtype = BRAZE_FLOAT64, .range.real = {0, 1}, .count = 1};
+	bool plain = !c->names && c->n <= BRAZE_MAX_NDIM;
+
+	r.one = !c->n;
+	for (; plain && r.ndim < c->n; r.ndim++)
+		plain = fast_int(&r.shape[r.ndim], c->args[r.ndim]) && r.shape[r.ndim] >= 0 &&
+			!__builtin_mul_overflow(r.count, r.shape[r.ndim], &r.count);
+	return (plain && draw_older(out, &r)) || by_numpy(out, f, c);
+}
+
+/* (low, high, size) */
+bool fast_legacy_uniform(PyObject **out, const struct fast *f, const struct call *c)
+{
+	PyObject *slot[FAST_ARGS];
+	struct request r = {.dtype = BRAZE_FLOAT64};
+	double high = 0, *range = r.range.real;
+
+	if (fast_bind(slot, f, c) && read_real(range, slot[0], 0) && read_real(&high, slot[1], 1) &&
+	    read_size(&r, slot[2])) {
+		range[1] = high - range[0];
+		if (isfinite(range[1]) && draw_older(out, &r))
 			return true;
 	}
 	return by_numpy(out, f, c);
@@ -683,12 +765,17 @@ static PyObject *draw_by(PyObject *mod, PyObject *args)
 	return Py_NewRef(Py_None);
 }
 
+/* draw_of(random_state): NumPy's, of the functions of numpy.random. */
+static PyObject *draw_of(PyObject *mod, PyObject *state)
+{
+	older = Py_NewRef(state);
+	return Py_NewRef(Py_None);
+}
+
 static PyMethodDef functions[] = {
-	{"draw_by", draw_by, METH_VARARGS, NULL},
-	{"pcg64_words", pcg64_words, METH_O, NULL},
-	{"stream", stream_make, METH_VARARGS, NULL},
-	{"philox", philox, METH_VARARGS, NULL},
-	{NULL, NULL, 0, NULL},
+	{"draw_of", draw_of, METH_O, NULL},	    {"draw_by", draw_by, METH_VARARGS, NULL},
+	{"pcg64_words", pcg64_words, METH_O, NULL}, {"stream", stream_make, METH_VARARGS, NULL},
+	{"philox", philox, METH_VARARGS, NULL},	    {NULL, NULL, 0, NULL},
 };
 
 int fast_draw_init(PyObject *module)
@@ -709,7 +796,8 @@ int fast_draw_init(PyObject *module)
 	stream_type = (PyTypeObject *)PyType_FromSpec(&stream);
 	counter_type = (PyTypeObject *)PyType_FromSpec(&counter);
 	zig = PyUnicode_InternFromString("zig");
-	if (!stream_name || !zig || !stream_type || !counter_type ||
+	bits_name = PyUnicode_InternFromString("_bit_generator");
+	if (!stream_name || !bits_name || !zig || !stream_type || !counter_type ||
 	    PyModule_AddFunctions(module, functions))
 		return -1;
 	return PyModule_AddObjectRef(module, "counter", (PyObject *)counter_type);

@@ -8,12 +8,15 @@
 /* The one argument, where its elements are there to be read, side by side in C order; NULL else. */
 static const char *elements(braze_array **h, const struct call *c)
 {
+	const char *data = NULL;
+
 	if (c->names || c->n != 1 || selection_check(c->args[0]))
 		return NULL;
 	*h = fast_array(c->args[0]);
-	if (!*h || nd(c->args[0])->flags || !braze_is_stored(*h) || !braze_is_contiguous(*h))
+	if (!*h || nd(c->args[0])->flags || !braze_is_contiguous(*h))
 		return NULL;
-	return wait_data(*h);
+	data = wait_at_hand(*h);
+	return data || !braze_is_stored(*h) ? data : wait_data(*h);
 }
 
 bool fast_tobytes(PyObject **out, const struct fast *f, const struct call *c)

@@ -454,11 +454,13 @@ bool fast_item(PyObject **out, const struct fast *f, const struct call *c)
 		*out = convert_number(nd(c->args[0])->now.dtype, nd(c->args[0])->now.bits);
 		return true;
 	}
-	if (!h || !braze_is_stored(h) || (c->n == 1 && braze_size(h) != 1))
+	if (!h || (c->n == 1 && braze_size(h) != 1))
 		return false;
 	if (c->n > 1)
 		delta = element_at(h, c->args + 1, c->n - 1);
-	if (delta < 0 || !(data = wait_data(h)))
+	if (delta >= 0 && !(data = wait_at_hand(h)) && braze_is_stored(h))
+		data = wait_data(h);
+	if (!data)
 		return false;
 	convert_load(braze_dtype_of(h), data + delta, bits);
 	*out = convert_number(braze_dtype_of(h), bits);

@@ -79,8 +79,9 @@ bool fast_sort_method(PyObject **out, const struct fast *f, const struct call *c
 	struct sorting s = {0};
 	braze_error err;
 
-	if (!read_call(&s, f, c) || s.flat || nd(c->args[0])->flags ||
-	    braze_sort_self(s.of, f->op, s.axis, &err))
+	if (!read_call(&s, f, c) || s.flat || nd(c->args[0])->flags)
+		return fast_numpys(out, f, c);
+	if (braze_shape(s.of)[s.axis] > 1 && braze_sort_self(s.of, f->op, s.axis, &err))
 		return fast_numpys(out, f, c);
 	*out = Py_NewRef(Py_None);
 	return true;

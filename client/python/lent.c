@@ -31,6 +31,7 @@ static np_new_fn *np_new;
 static np_scalar_fn *np_scalar;
 static np_base_fn *np_set_base;
 static PyTypeObject *dtype_type;
+static PyObject *fields_name;
 
 int lent_init(void)
 {
@@ -43,17 +44,96 @@ int lent_init(void)
 	np_set_base = (np_base_fn *)table[NP_SET_BASE_OBJECT];
 	dtype_type = (PyTypeObject *)PyObject_GetAttrString((PyObject *)Py_TYPE(core.dtypes[0]),
 							    "__base__");
-	return dtype_type ? 0 : -1;
+	fields_name = PyUnicode_InternFromString("_fields");
+	return dtype_type && fields_name ? 0 : -1;
 }
 
 /* ---- Out ---- */
+
+/* Views that nobody has: NumPy takes longer to make one and to drop it than most of its functions
+ * do for a few elements.  By their axes, whose extents and strides lie in one piece. */
+#define SPARE_NDIM 3
+#define SPARES	   4
+static PyObject *spare[SPARE_NDIM + 1][SPARES];
+static int n_spare[SPARE_NDIM + 1];
+
+/* The strides of elements in C order: NumPy's answers show them for axes of one element, too. */
+static void strides_in_order(intptr_t *strides, int ndim, const int64_t *shape, int64_t step)
+{
+	for (int k = ndim - 1; k >= 0; k--) {
+		strides[k] = step;
+		step *= shape[k] ? shape[k] : 1;
+	}
+}
+
+/* NumPy's flags of what lies so: the orders it is contiguous in, and whether it is aligned. */
+static int flags_of(const struct np_array *a, int64_t itemsize, int64_t alignment)
+{
+	int64_t c = itemsize, f = itemsize;
+	uintptr_t bits = (uintptr_t)a->data;
+	int flags = NP_C_CONTIGUOUS | NP_F_CONTIGUOUS;
+
+	for (int k = 0, r = a->nd - 1; k < a->nd; k++, r--) {
+		if (!a->dims[k])
+			return NP_C_CONTIGUOUS | NP_F_CONTIGUOUS | NP_ALIGNED;
+		if (a->dims[k] > 1 && a->strides[k] != f)
+			flags &= ~NP_F_CONTIGUOUS;
+		if (a->dims[r] > 1 && a->strides[r] != c)
+			flags &= ~NP_C_CONTIGUOUS;
+		if (a->dims[k] > 1)
+			bits |= (uintptr_t)a->strides[k];
+		f *= a->dims[k];
+		c *= a->dims[r];
+	}
+	return bits & (uintptr_t)(alignment - 1) ? flags : flags | NP_ALIGNED;
+}
+
+/* A spare one with so many axes, which shows h from now on; NULL: there is none. */
+static PyObject *take_spare(braze_array *h, const void *data, bool writable)
+{
+	int n = braze_ndim(h), d = braze_dtype_of(h), size = convert_itemsize(d);
+	struct np_array *a = NULL;
+
+	if (n > SPARE_NDIM || !n_spare[n])
+		return NULL;
+	a = np(spare[n][--n_spare[n]]);
+	a->data = (char *)(uintptr_t)data;
+	if (a->descr != core.dtypes[d]) {
+		Py_DECREF(a->descr);
+		a->descr = Py_NewRef(core.dtypes[d]);
+	}
+	for (int k = 0; k < n; k++) {
+		a->dims[k] = (intptr_t)braze_shape(h)[k];
+		a->strides[k] = (intptr_t)braze_strides(h)[k];
+	}
+	if (braze_is_contiguous(h))
+		strides_in_order(a->strides, n, braze_shape(h), size);
+	a->flags = flags_of(a, size, d < BRAZE_COMPLEX64 ? size : size / 2) |
+		   (writable ? NP_WRITEABLE : 0);
+	return (PyObject *)a;
+}
+
+/* Nobody has it but the caller, who lets go of it. */
+static void drop_view(PyObject *view)
+{
+	const struct np_array *a = np(view);
+	bool as_made = Py_REFCNT(view) == 1 && !a->base && !a->weak && !(a->flags & NP_OWNDATA);
+
+	if (as_made && a->nd && a->nd <= SPARE_NDIM && n_spare[a->nd] < SPARES)
+		spare[a->nd][n_spare[a->nd]++] = view;
+	else
+		Py_DECREF(view);
+}
 
 static PyObject *new_view(braze_array *h, const void *data, bool writable)
 {
 	int d = braze_dtype_of(h), flags = NP_ALIGNED | (writable ? NP_WRITEABLE : 0);
 	bool whole = braze_is_contiguous(h) && !((uintptr_t)data % 16);
 	const intptr_t *strides = whole ? NULL : (const intptr_t *)braze_strides(h);
+	PyObject *again = take_spare(h, data, writable);
 
+	if (again)
+		return again;
 	return np_new((PyTypeObject *)core.np_ndarray, Py_NewRef(core.dtypes[d]), braze_ndim(h),
 		      (const intptr_t *)braze_shape(h), strides, (void *)(uintptr_t)data,
 		      whole ? flags | NP_C_CONTIGUOUS : flags, NULL);
@@ -105,13 +185,28 @@ static bool is_plain(PyObject *o)
 	       PyType_IsSubtype(type, (PyTypeObject *)core.np_generic);
 }
 
+/* Are they all numbers of Python's? */
+static bool all_numbers(PyObject *o, bool tuple, Py_ssize_t n)
+{
+	for (Py_ssize_t k = 0; k < n; k++) {
+		PyObject *x = tuple ? PyTuple_GetItem(o, k) : PyList_GetItem(o, k);
+
+		if (!PyLong_CheckExact(x) && !PyFloat_CheckExact(x))
+			return false;
+	}
+	return true;
+}
+
 /* A list or tuple; another one where it holds something of ours. */
 static PyObject *sequence(struct lent *l, PyObject *o, int depth)
 {
 	bool tuple = PyTuple_CheckExact(o), same = true;
 	Py_ssize_t n = tuple ? PyTuple_Size(o) : PyList_Size(o);
-	PyObject *made = tuple ? PyTuple_New(n) : PyList_New(n);
+	PyObject *made = NULL;
 
+	if (all_numbers(o, tuple, n))
+		return Py_NewRef(o);
+	made = tuple ? PyTuple_New(n) : PyList_New(n);
 	for (Py_ssize_t k = 0; made && k < n; k++) {
 		PyObject *x = tuple ? PyTuple_GetItem(o, k) : PyList_GetItem(o, k);
 		PyObject *y = lent_view(l, x, depth + 1);
@@ -165,7 +260,7 @@ void lent_written(PyObject *view, PyObject *of)
 		np(view)->flags &= ~NP_WRITEABLE;
 		np_set_base(view, Py_NewRef(of));
 	}
-	Py_DECREF(view);
+	drop_view(view);
 }
 
 static void end_kept_loan(PyObject *capsule)
@@ -230,7 +325,7 @@ void lent_back(struct lent *l)
 void lent_end(struct lent *l)
 {
 	for (int k = 0; k < l->n; k++) {
-		Py_DECREF(l->one[k].view);
+		drop_view(l->one[k].view);
 		braze_end_loan(l->one[k].session, &l->one[k].loan);
 	}
 }
@@ -239,6 +334,8 @@ void lent_end(struct lent *l)
 
 static int dtype_of(PyObject *descr)
 {
+	if (descr == core.dtypes[BRAZE_FLOAT64])
+		return BRAZE_FLOAT64;
 	for (int d = 0; d < N_DTYPES; d++)
 		if (descr == core.dtypes[d])
 			return d;
@@ -291,14 +388,39 @@ static void drop_array(void *of)
 	Py_DECREF((PyObject *)of);
 }
 
+/* A small array that is plainly ours to copy; NULL: it is not, and nothing was done. */
+static PyObject *small_taken(const struct np_array *a)
+{
+	const int usual = NP_WRITEABLE | NP_OWNDATA | NP_C_CONTIGUOUS;
+	int d = dtype_of(a->descr);
+	braze_session *s = core.session;
+	braze_array *h = NULL;
+	int64_t bytes = 0;
+	void *at = NULL;
+
+	if ((a->flags & usual) != usual || a->base || d < 0 || a->nd > BRAZE_MAX_NDIM || !s ||
+	    core.profiling || !braze_is_connected(s))
+		return NULL;
+	bytes = bytes_of(a, d);
+	if (bytes >= GIVEN_BYTES ||
+	    !braze_near_made(&h, &at, s, d, a->nd, (const int64_t *)a->dims))
+		return NULL;
+	memcpy(at, a->data, (size_t)bytes);
+	return type_new(h, 0);
+}
+
 static PyObject *array_taken(PyObject *made)
 {
 	const struct np_array *a = np(made);
+	PyObject *small = small_taken(a);
 	braze_session *s = core.session;
 	braze_array *h = NULL;
 	braze_error err = {0};
-	int d = dtype_of(a->descr);
+	int d = -1;
 
+	if (small || PyErr_Occurred())
+		return small;
+	d = dtype_of(a->descr);
 	if (d < 0 || a->nd > BRAZE_MAX_NDIM || !owns(made))
 		return PyObject_CallFunctionObjArgs(core.result, made, NULL);
 	if (!(a->flags & NP_C_CONTIGUOUS))
@@ -338,6 +460,20 @@ static PyObject *sequence_taken(PyObject *made)
 	return out;
 }
 
+/* A tuple with names, as several of numpy.linalg's functions give it. */
+static PyObject *named_taken(PyObject *made)
+{
+	PyObject *plain = PyTuple_GetSlice(made, 0, PyTuple_Size(made)), *taken = NULL, *out = NULL;
+
+	if (plain)
+		taken = sequence_taken(plain);
+	if (taken)
+		out = PyObject_Call((PyObject *)Py_TYPE(made), taken, NULL);
+	Py_XDECREF(plain);
+	Py_XDECREF(taken);
+	return out;
+}
+
 PyObject *lent_taken(PyObject *made)
 {
 	PyTypeObject *type = Py_TYPE(made);
@@ -351,5 +487,7 @@ PyObject *lent_taken(PyObject *made)
 		return Py_NewRef(made);
 	if (PyType_IsSubtype(type, (PyTypeObject *)core.np_generic))
 		return scalar_taken(made);
+	if (PyTuple_Check(made) && PyObject_HasAttr(made, fields_name))
+		return named_taken(made);
 	return PyObject_CallFunctionObjArgs(core.result, made, NULL);
 }

@@ -367,3 +367,53 @@ bool masks_set(PyObject *self, PyObject *key, PyObject *value)
 	braze_release(v);
 	return done;
 }
+
+/* ---- putmask ---- */
+
+#define LAY(type)                                                                                  \
+	for (int64_t k = 0; k < n; k++) {                                                          \
+		type chosen = (type)(0 - (type)(mask[k] != 0)), now, then;                         \
+                                                                                                   \
+		memcpy(&now, to + k * (int64_t)sizeof(type), sizeof now);                          \
+		memcpy(&then, from + k * (int64_t)sizeof(type), sizeof then);                      \
+		now = (type)((now & ~chosen) | (then & chosen));                                   \
+		memcpy(to + k * (int64_t)sizeof(type), &now, sizeof now);                          \
+	}                                                                                          \
+	break
+
+/* Elements become those at the same place. */
+static void lay(char *to, const char *from, const uint8_t *mask, int64_t n, int64_t bytes)
+{
+	switch (bytes) {
+	case 1:
+		LAY(uint8_t);
+	case 2:
+		LAY(uint16_t);
+	case 4:
+		LAY(uint32_t);
+	case 8:
+		LAY(uint64_t);
+	default:
+		LAY(sixteen);
+	}
+}
+
+bool masks_lay(PyObject *self, PyObject *key, PyObject *value)
+{
+	braze_array *v = in_order(value);
+	const void *mask = NULL, *from = NULL;
+	struct masked m;
+	void *to = NULL;
+
+	if (!v || !read_both(&m, self, key) || m.rest || braze_same_buffer(m.a, m.mask) ||
+	    braze_same_buffer(m.a, v) || braze_dtype_of(v) != braze_dtype_of(m.a) ||
+	    braze_ndim(v) != braze_ndim(m.a) ||
+	    memcmp(braze_shape(v), braze_shape(m.a), (size_t)braze_ndim(v) * sizeof(int64_t)))
+		return false;
+	mask = wait_at_hand(m.mask);
+	from = mask ? wait_at_hand(v) : NULL;
+	to = from ? wait_fence(m.a) : NULL;
+	if (to)
+		lay(to, from, mask, m.n, m.bytes);
+	return to != NULL;
+}

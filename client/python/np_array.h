@@ -13,9 +13,11 @@ struct np_array {
 	intptr_t *dims, *strides;
 	PyObject *base, *descr;
 	int flags;
+	PyObject *weak;
 };
 
 #define NP_C_CONTIGUOUS 0x0001
+#define NP_F_CONTIGUOUS 0x0002
 #define NP_OWNDATA	0x0004
 #define NP_ALIGNED	0x0100
 #define NP_WRITEABLE	0x0400

@@ -53,6 +53,8 @@ bool keys_set(int *rc, PyObject *self, PyObject *key, PyObject *value);
 /* masks.c: the same by a mask, of any size. */
 bool masks_get(PyObject **out, PyObject *self, PyObject *key);
 bool masks_set(PyObject *self, PyObject *key, PyObject *value);
+/* putmask of values of self's shape and type, all of them at hand. */
+bool masks_lay(PyObject *self, PyObject *key, PyObject *value);
 /* The bytes of a number that becomes an element of the type without a word of NumPy's. */
 bool masks_number(char element[16], PyObject *value, int dtype);
 /* What a mask chooses of many, as an operation of braze's; NULL with an exception set. */

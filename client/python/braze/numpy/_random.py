@@ -103,6 +103,7 @@ def _is_known():
 
 _PCG64 = type(numpy.random.default_rng(1).bit_generator)
 _new_stream = _core.stream
+_core.draw_of(numpy.random.mtrand._rand)
 _core.draw_by(numpy.random.Generator.standard_normal, numpy.random.Generator.standard_exponential)
 
 

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fast_product.c - sums of products that are a product of vectors and matrices as they lie (every
+ * other one is put together in Python: _composed.py). */
+#include <string.h>
+
+#include "native.h"
+
+/* Both of one type whose sums NumPy makes in it.  Errors are not reported: where they are watched,
+ * Python knows how. */
+static bool are_factors(braze_array **a, braze_array **b, PyObject *x, PyObject *y)
+{
+	if (core.watching || !(*a = fast_array(x)) || !(*b = fast_array(y)))
+		return false;
+	return braze_dtype_of(*a) == braze_dtype_of(*b) && braze_ndim(*a) && braze_ndim(*b) &&
+	       braze_dtype_of(*a) != BRAZE_BOOL && braze_dtype_of(*a) != BRAZE_FLOAT16;
+}
+
+/* ---- einsum ---- */
+
+static bool is_label(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* Does "rs,sc->rc" name matmul of so many axes: at most one row and one column? */
+static bool is_matmul(const char *text, int of_a, int of_b)
+{
+	const char *a = text, *b = a + of_a + 1, *to = b + of_b + 2;
+	char made[3] = {0}, *at = made;
+
+	if (of_a > 2 || of_b > 2 || strlen(text) < (size_t)(of_a + of_b + 3) || a[of_a] != ',' ||
+	    memcmp(b + of_b, "->", 2))
+		return false;
+	for (const char *c = text; *c; c++)
+		if (!is_label(*c) && *c != ',' && *c != '-' && *c != '>')
+			return false;
+	if (of_a == 2)
+		*at++ = a[0];
+	if (of_b == 2)
+		*at++ = b[1];
+	/* Different labels all, but for the one that is summed over. */
+	return a[of_a - 1] == b[0] && is_label(b[0]) && !strchr(made, b[0]) &&
+	       !(made[0] && made[0] == made[1]) && !strcmp(to, made);
+}
+
+bool fast_einsum(PyObject **out, const struct fast *f, const struct call *c)
+{
+	braze_array *a = NULL, *b = NULL;
+	const char *text = NULL;
+
+	if (c->n != 3 || c->names || !PyUnicode_CheckExact(c->args[0]) ||
+	    !are_factors(&a, &b, c->args[1], c->args[2]) ||
+	    braze_shape(a)[braze_ndim(a) - 1] != braze_shape(b)[0])
+		return false;
+	text = PyUnicode_AsUTF8AndSize(c->args[0], NULL);
+	if (!text)
+		PyErr_Clear();
+	if (!text || !is_matmul(text, braze_ndim(a), braze_ndim(b)))
+		return false;
+	*out = number_matmul(c->args[1], c->args[2]);
+	return true;
+}
+
+/* ---- tensordot ---- */
+
+static int64_t product_of(const int64_t *shape, int n)
+{
+	int64_t all = 1;
+
+	for (int k = 0; k < n; k++)
+		all *= shape[k];
+	return all;
+}
+
+/* a in two axes of such extents. */
+static braze_array *as_matrix(braze_array *a, int64_t rows, int64_t columns, braze_error *err)
+{
+	const int64_t shape[2] = {rows, columns};
+	braze_array *made = NULL;
+
+	return braze_reshape(&made, a, 2, shape, err) ? NULL : made;
+}
+
+/* Of the last n axes of one and the first n of the other. */
+static braze_array *dotted(braze_array *a, braze_array *b, int n, braze_error *err)
+{
+	int64_t shape[2 * BRAZE_MAX_NDIM], inside = product_of(braze_shape(b), n);
+	int of_a = braze_ndim(a) - n, of_b = braze_ndim(b) - n;
+	braze_array *x = NULL, *y = NULL, *made = NULL, *out = NULL;
+
+	memcpy(shape, braze_shape(a), (size_t)of_a * sizeof *shape);
+	memcpy(shape + of_a, braze_shape(b) + n, (size_t)of_b * sizeof *shape);
+	x = as_matrix(a, product_of(shape, of_a), inside, err);
+	y = x ? as_matrix(b, inside, product_of(shape + of_a, of_b), err) : NULL;
+	if (y && !braze_matmul(&made, x, y, err) &&
+	    braze_reshape(&out, made, of_a + of_b, shape, err))
+		out = NULL;
+	braze_release(x);
+	braze_release(y);
+	braze_release(made);
+	return out;
+}
+
+/* (a, b, axes): an int */
+bool fast_tensordot(PyObject **out, const struct fast *f, const struct call *c)
+{
+	PyObject *slot[FAST_ARGS];
+	braze_array *a = NULL, *b = NULL, *made = NULL;
+	int64_t n = 2;
+	braze_error err;
+
+	if (!fast_bind(slot, f, c) || !slot[1] || !are_factors(&a, &b, slot[0], slot[1]) ||
+	    (slot[2] && !fast_int(&n, slot[2])) || n < 0 || n > braze_ndim(a) ||
+	    n > braze_ndim(b) || braze_ndim(a) + braze_ndim(b) - 2 * n > BRAZE_MAX_NDIM ||
+	    memcmp(braze_shape(a) + braze_ndim(a) - n, braze_shape(b), (size_t)n * sizeof n))
+		return false;
+	made = dotted(a, b, (int)n, &err);
+	if (made)
+		*out = type_new(made, 0);
+	return made != NULL;
+}
