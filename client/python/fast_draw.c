@@ -352,7 +352,7 @@ bool fast_uniform(PyObject **out, const struct fast *f, const struct call *c)
 
 static PyObject *older, *bits_name; /* NumPy's RandomState, and what names its bit generator */
 
-/* Its stream, borrowed: np.random.set_bit_generator() gives it another. */
+/* Its stream, a new reference: np.random.set_bit_generator() gives it another. */
 static struct stream *older_stream(void)
 {
 	static struct stream *last;
@@ -365,7 +365,7 @@ static struct stream *older_stream(void)
 	}
 	PyErr_Clear();
 	Py_XDECREF(bits);
-	return bits ? last : NULL;
+	return bits ? (struct stream *)Py_XNewRef((PyObject *)last) : NULL;
 }
 
 static bool draw_older(PyObject **out, const struct request *r)
@@ -373,14 +373,11 @@ static bool draw_older(PyObject **out, const struct request *r)
 	struct stream *s = core.locked || r->count > OLDER_MOST ? NULL : older_stream();
 	bool done = false;
 
-	if (!s)
-		return false;
-	Py_INCREF((PyObject *)s); /* another thread may change it meanwhile */
-	if (stream_lock(s)) {
+	if (s && stream_lock(s)) {
 		done = draw_few(out, s, r);
 		stream_unlock(s);
 	}
-	Py_DECREF((PyObject *)s);
+	Py_XDECREF((PyObject *)s);
 	return done;
 }
 
@@ -389,10 +386,9 @@ bool fast_legacy_random(PyObject **out, const struct fast *f, const struct call 
 {
 	PyObject *slot[FAST_ARGS] = {NULL};
 	struct request r = {.dtype = BRAZE_FLOAT64, .range.real = {0, 1}};
-	bool none = !c->n && !c->names;
+	bool all = (!c->n && !c->names) || fast_bind(slot, f, c);
 
-	return ((none || fast_bind(slot, f, c)) && read_size(&r, slot[0]) && draw_older(out, &r)) ||
-	       by_numpy(out, f, c);
+	return (all && read_size(&r, slot[0]) && draw_older(out, &r)) || by_numpy(out, f, c);
 }
 
 /* (d0, d1, ...) */

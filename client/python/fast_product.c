@@ -17,30 +17,30 @@ static bool are_factors(braze_array **a, braze_array **b, PyObject *x, PyObject 
 
 /* ---- einsum ---- */
 
-static bool is_label(char c)
+static bool are_labels(const char *text, size_t n)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+	for (size_t k = 0; k < n; k++)
+		if ((text[k] | 32) < 'a' || (text[k] | 32) > 'z')
+			return false;
+	return true;
 }
 
 /* Does "rs,sc->rc" name matmul of so many axes: at most one row and one column? */
-static bool is_matmul(const char *text, int of_a, int of_b)
+static bool is_matmul(const char *text, size_t of_a, size_t of_b)
 {
 	const char *a = text, *b = a + of_a + 1, *to = b + of_b + 2;
 	char made[3] = {0}, *at = made;
 
-	if (of_a > 2 || of_b > 2 || strlen(text) < (size_t)(of_a + of_b + 3) || a[of_a] != ',' ||
-	    memcmp(b + of_b, "->", 2))
+	if (of_a > 2 || of_b > 2 || strlen(text) < of_a + of_b + 3 || a[of_a] != ',' ||
+	    memcmp(b + of_b, "->", 2) || !are_labels(a, of_a) || !are_labels(b, of_b))
 		return false;
-	for (const char *c = text; *c; c++)
-		if (!is_label(*c) && *c != ',' && *c != '-' && *c != '>')
-			return false;
 	if (of_a == 2)
 		*at++ = a[0];
 	if (of_b == 2)
 		*at++ = b[1];
 	/* Different labels all, but for the one that is summed over. */
-	return a[of_a - 1] == b[0] && is_label(b[0]) && !strchr(made, b[0]) &&
-	       !(made[0] && made[0] == made[1]) && !strcmp(to, made);
+	return a[of_a - 1] == b[0] && !strchr(made, b[0]) && !(made[0] && made[0] == made[1]) &&
+	       !strcmp(to, made);
 }
 
 bool fast_einsum(PyObject **out, const struct fast *f, const struct call *c)
@@ -55,7 +55,7 @@ bool fast_einsum(PyObject **out, const struct fast *f, const struct call *c)
 	text = PyUnicode_AsUTF8AndSize(c->args[0], NULL);
 	if (!text)
 		PyErr_Clear();
-	if (!text || !is_matmul(text, braze_ndim(a), braze_ndim(b)))
+	if (!text || !is_matmul(text, (size_t)braze_ndim(a), (size_t)braze_ndim(b)))
 		return false;
 	*out = number_matmul(c->args[1], c->args[2]);
 	return true;

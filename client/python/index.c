@@ -651,10 +651,25 @@ static bool set_quickly(PyObject *self, PyObject *key, PyObject *value)
 	return true;
 }
 
+static int set_resolved(PyObject *self, braze_array *h, PyObject *key, PyObject *value)
+{
+	struct spot s;
+	int rc = resolve(&s, h, key);
+
+	if (rc == BASIC_ERROR)
+		return -1;
+	if (rc == BASIC_YES && nd(self)->flags & ND_OVERLAP && overlaps(h, &s))
+		rc = BASIC_NO;
+	if (rc == BASIC_NO)
+		return set_general(self, key, value);
+	if (s.element && (is_sequence(value) || foreign_is(value)))
+		return set_number(self, h, &s, value);
+	return set_value(self, h, &s, value);
+}
+
 int index_set(PyObject *self, PyObject *key, PyObject *value)
 {
 	braze_array *h = NULL;
-	struct spot s;
 	int rc = 0;
 
 	if (value && set_quickly(self, key, value))
@@ -665,14 +680,5 @@ int index_set(PyObject *self, PyObject *key, PyObject *value)
 		return rc < 0 ? -1 : 0;
 	if (selection_settle_key(key) || selection_settle_key(value))
 		return -1;
-	rc = resolve(&s, h, key);
-	if (rc == BASIC_ERROR)
-		return -1;
-	if (rc == BASIC_YES && nd(self)->flags & ND_OVERLAP && overlaps(h, &s))
-		rc = BASIC_NO;
-	if (rc == BASIC_NO)
-		return set_general(self, key, value);
-	if (s.element && (is_sequence(value) || foreign_is(value)))
-		return set_number(self, h, &s, value);
-	return set_value(self, h, &s, value);
+	return set_resolved(self, h, key, value);
 }

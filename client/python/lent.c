@@ -102,6 +102,13 @@ static PyObject *take_spare(braze_array *h, const void *data, bool writable)
 		Py_DECREF(a->descr);
 		a->descr = Py_NewRef(core.dtypes[d]);
 	}
+	if (n == 1 && braze_is_contiguous(h) && !((uintptr_t)data % 16)) { /* the usual case */
+		a->dims[0] = (intptr_t)braze_shape(h)[0];
+		a->strides[0] = size;
+		a->flags = NP_C_CONTIGUOUS | NP_F_CONTIGUOUS | NP_ALIGNED |
+			   (writable ? NP_WRITEABLE : 0);
+		return (PyObject *)a;
+	}
 	for (int k = 0; k < n; k++) {
 		a->dims[k] = (intptr_t)braze_shape(h)[k];
 		a->strides[k] = (intptr_t)braze_strides(h)[k];

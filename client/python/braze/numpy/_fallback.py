@@ -191,6 +191,10 @@ def call(name, function, args, kwargs):
     counts[name] += 1
     if not kwargs and _ATOMS.issuperset(map(type, args)):
         return result(function(*args))
+    if not kwargs and not wrappers and len(args) < 4:
+        made = _core.lent_call(function, args)
+        if made is not NotImplemented:
+            return made
     if len(args) > 3 and type(args[3]) is ndarray and _ACCUMULATES.fullmatch(name):
         args, kwargs = args[:3], {**kwargs, "out": args[3]}
     if has_out(kwargs):  # NumPy cannot write an export
