@@ -50,6 +50,20 @@ static PyObject *number_at(int dtype, const char *at)
 	return convert_number(dtype, bits);
 }
 
+/* The usual type by itself: a turn less is much of what an element takes. */
+static PyObject *list_of_doubles(const double *at, Py_ssize_t n)
+{
+	PyObject *list = PyList_New(n);
+
+	for (Py_ssize_t k = 0; list && k < n; k++) {
+		PyObject *x = PyFloat_FromDouble(at[k]);
+
+		if (!x || PyList_SetItem(list, k, x))
+			Py_CLEAR(list);
+	}
+	return list;
+}
+
 /* The elements from *at on along an axis and those behind it; *at is then behind them. */
 static PyObject *list_of(braze_array *h, int axis, const char **at)
 {
@@ -80,6 +94,10 @@ bool fast_tolist(PyObject **out, const struct fast *f, const struct call *c)
 
 	if (!data || !braze_ndim(h))
 		return fast_numpys(out, f, c);
-	*out = list_of(h, 0, &data);
+	if (braze_ndim(h) == 1 && braze_dtype_of(h) == BRAZE_FLOAT64 && !((uintptr_t)data % 8))
+		*out = list_of_doubles((const double *)(const void *)data,
+				       (Py_ssize_t)braze_size(h));
+	else
+		*out = list_of(h, 0, &data);
 	return true;
 }

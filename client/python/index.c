@@ -640,8 +640,9 @@ static bool set_quickly(PyObject *self, PyObject *key, PyObject *value)
 	braze_scalar v;
 	char *data = NULL;
 
-	if (!h || nd(self)->flags || core.locked || core.reports || !element_at(&delta, h, key) ||
-	    !convert_plain(&v, value, braze_dtype_of(h)))
+	if ((!PyLong_CheckExact(key) && !PyTuple_CheckExact(key)) || !h || nd(self)->flags ||
+	    core.locked || core.reports || (nd_check(value) && nd(value)->h) ||
+	    !convert_plain(&v, value, braze_dtype_of(h)) || !element_at(&delta, h, key))
 		return false;
 	data = braze_written_at_hand(h);
 	if (!data)

@@ -263,6 +263,25 @@ static bool read_value(const char **from, int64_t *step, char *element, PyObject
 	return true;
 }
 
+/* Rows of the value, one after the other (or the same: step 0), to their places. */
+static void put_at(char *to, const char *from, int64_t step, int64_t bytes, const struct places *p)
+{
+	const int64_t *at = p->at;
+	int64_t word = 0;
+
+	if (bytes == 8)
+		memcpy(&word, from, p->n ? 8 : 0);
+	if (bytes == 8 && !step)
+		for (int64_t k = 0; k < p->n; k++)
+			memcpy(to + 8 * at[k], &word, 8);
+	else if (bytes == 8)
+		for (int64_t k = 0; k < p->n; k++, from += step)
+			memcpy(to + 8 * at[k], from, 8);
+	else
+		for (int64_t k = 0; k < p->n; k++, from += step)
+			copy_row(to + at[k] * bytes, from, bytes);
+}
+
 bool keys_set(int *rc, PyObject *self, PyObject *key, PyObject *value)
 {
 	braze_array *a = nd(self)->h;
@@ -278,8 +297,8 @@ bool keys_set(int *rc, PyObject *self, PyObject *key, PyObject *value)
 	to = wait_fence(a); /* there is nothing to wait for, but something to be told, maybe */
 	*rc = to ? 0 : -1;
 	bytes = row_bytes(a);
-	for (int64_t k = 0; to && k < p.n; k++)
-		copy_row(to + p.at[k] * bytes, from + k * step, bytes);
+	if (to)
+		put_at(to, from, step, bytes, &p);
 	braze_count_near(core.session);
 	return true;
 }

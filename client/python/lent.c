@@ -406,7 +406,7 @@ static PyObject *small_taken(const struct np_array *a)
 	void *at = NULL;
 
 	if ((a->flags & usual) != usual || a->base || d < 0 || a->nd > BRAZE_MAX_NDIM || !s ||
-	    core.profiling || !braze_is_connected(s))
+	    !braze_is_connected(s))
 		return NULL;
 	bytes = bytes_of(a, d);
 	if (bytes >= GIVEN_BYTES ||

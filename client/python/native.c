@@ -441,11 +441,12 @@ int native_init(PyObject *module)
 		{Py_tp_methods, bound_own},	    {Py_tp_members, bound_members},
 		{Py_tp_getset, bound_getset},	    {0, NULL},
 	};
+	/* Python remembers where it found a method if the method's own type cannot change. */
 	PyType_Spec native = {.name = "braze._core.native_function",
 			      .basicsize = sizeof(struct native),
 			      .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
 				       Py_TPFLAGS_HAVE_VECTORCALL |
-				       Py_TPFLAGS_DISALLOW_INSTANTIATION,
+				       Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
 			      .slots = of_native};
 	PyType_Spec descriptor = native;
 	PyType_Spec bound = {.name = "braze._core.native_method",

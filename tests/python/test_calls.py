@@ -323,6 +323,12 @@ def test_a_method_is_bound_as_pythons_are():
         total.nonsense  # noqa: B018
 
 
+def test_the_type_of_methods_cannot_change_so_that_python_remembers_them():
+    for kind in (_core.native_descriptor, _core.native_function):
+        with pytest.raises(TypeError, match="immutable"):
+            kind.new = 1
+
+
 def test_methods_are_found_in_the_class_and_pickled_by_name():
     assert np.ndarray.sum(M) == 15
     assert pickle.loads(pickle.dumps(np.ndarray.sum)) is np.ndarray.sum
