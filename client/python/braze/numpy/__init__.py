@@ -257,6 +257,11 @@ def __dir__():
 # __getattr__ is looked into three times as fast.
 _space.fill(_sys.modules[__name__], _numpy, dunder=True)
 # Those that NumPy itself imports when it is asked for, some of which it does not list.
-_told = {"matlib", "distutils"}.intersection(_numpy.__getattr__.__code__.co_consts)
-for _name in (_NAMES | _told) - globals().keys():
-    globals()[_sys.intern(_name)] = _space.space(f"numpy.{_name}")
+_LATER = _numpy.__numpy_submodules__ | {"testing"} | {"matlib"}.intersection(_numpy.__getattr__.__code__.co_consts)
+if _sys.version_info < (3, 12):
+    _LATER |= {"distutils"}.intersection(_numpy.__getattr__.__code__.co_consts)
+for _name in (_NAMES | _LATER) - globals().keys():
+    if _name in _LATER:
+        globals()[_sys.intern(_name)] = _space.space(f"numpy.{_name}")
+    elif hasattr(_numpy, _name):
+        globals()[_sys.intern(_name)] = _space.wrap(__name__, _name, getattr(_numpy, _name))
