@@ -9,6 +9,7 @@ import braze
 import braze.numpy as np
 import numpy
 import pytest
+from braze import _core
 from frames import frames_of
 from near_mode import near_on
 
@@ -127,7 +128,7 @@ def test_masks_write_take_and_count_as_numpys():
                           "np.place(a, k, b)", "np.place(a, k, few)", "np.place(a, k, 3)", "np.place(a, k, 0.5)", "np.putmask(a, k, 300)",
                           "np.extract(k, a)", "np.compress(k, a)", "np.compress(k, a, 0)", "np.compress(k[:3], a)", "np.count_nonzero(k)",
                           "np.count_nonzero(a)", "np.putmask(a, k, a[::-1])", "np.place(a, k, a[::-1])", "np.putmask(a, a, b)",
-                          "np.extract(k, a[::-1])", "np.putmask(a[::-1], k, b)", "np.count_nonzero(k[::2])"):
+                          "np.extract(k, a[::-1])", "np.putmask(a[::-1], k, b)", "np.putmask(a[1:], k[1:], a[:-1])", "np.place(a[1:], k[1:], a[:-1])", "np.count_nonzero(k[::2])"):
             same(statement, a=a, b=b, k=k, few=few)
     m, k = numpy.arange(6.0).reshape(2, 3), numpy.arange(6).reshape(2, 3) % 2 == 0
     for statement in ("np.putmask(m, k, m * 2)", "np.putmask(m.T, k.T, 9.0)", "np.place(m, k, 1.5)", "np.extract(k, m)", "np.extract(k.T, m)",
@@ -282,18 +283,29 @@ def test_memory_that_is_not_aligned_is_lent_as_it_is():
         assert np.partition(a, 1).tobytes() == numpy.partition(theirs, 1).tobytes()
 
 
+        shown = _core.lent_call(lambda x: [x.flags.aligned, x.strides, x.flags.c_contiguous, x.flags.f_contiguous, x.flags.writeable], (a,))
+        assert shown == [theirs.flags.aligned, theirs.strides, True, True, False]
+
+
+def test_what_is_written_meanwhile_is_written_elsewhere(near):
+    a = np.arange(3.0)
+    if near:
+        for write in (lambda: operator.setitem(a, 0, 9.0), lambda: operator.setitem(a, [1], 9.0), lambda: np.putmask(a, a == 2.0, 9.0)):
+            assert _core.lent_call(lambda x, write=write: (x.tolist(), write(), x.tolist())[::2], (a,)) in [
+                (list(x), list(x)) for x in ([0.0, 1.0, 2.0], [9.0, 1.0, 2.0], [9.0, 9.0, 2.0])]
+        assert a.tolist() == [9.0, 9.0, 9.0]
+
+
 def test_a_view_that_somebody_keeps_is_lent_to_nobody_else():
     kept, a, b = [], np.arange(3.0), np.arange(3.0) + 10.0
-
-    def keep(x):
-        kept.append(x)
-        return x.sum()
-
-    assert np.apply_along_axis(keep, 0, a) == 3.0
-    assert np.apply_along_axis(keep, 0, b) == 33.0
+    for x in (a, b):
+        assert _core.lent_call(lambda x: (kept.append(x), float(x.sum()))[1], (x,)) == x.sum()
     for _ in range(3):
         np.lexsort((b, b))
     assert [x.tolist() for x in kept] == [[0.0, 1.0, 2.0], [10.0, 11.0, 12.0]] and not kept[0].flags.writeable
+    with pytest.raises(KeyError):
+        _core.lent_call(lambda x: {}[kept.append(x)], (a,))
+    assert _core.lent_call(len, ([a],)) is NotImplemented and kept[2].tolist() == [0.0, 1.0, 2.0]
     a[0] = 99.0
     assert kept[0].tolist()[1:] == [1.0, 2.0]
 
