@@ -270,6 +270,17 @@ static void tell_now(struct braze_session *s)
 		return;
 }
 
+/* Memory that others made is not theirs again before the daemon knows. */
+static void __attribute__((noinline)) release_large(struct braze_array *a)
+{
+	struct braze_session *s = a->session;
+	bool last = a->buf->refs == 1;
+
+	array_release(a);
+	if (last)
+		tell_now(s);
+}
+
 void braze_release(braze_array *a)
 {
 	if (!a)
@@ -282,11 +293,10 @@ void braze_release(braze_array *a)
 	if (unlikely(s->forked))
 		return; /* the lists may have been copied half-way through a change */
 	lock_take(s);
-	/* Memory that others made is not theirs again before the daemon knows. */
-	bool large = unlikely(a->buf->flags & BUF_REGION) && a->buf->refs == 1;
-	array_release(a);
-	if (unlikely(large))
-		tell_now(s);
+	if (unlikely(a->buf->flags & BUF_REGION))
+		release_large(a);
+	else
+		array_release(a);
 	/* With an owner there is no lock of ours. */
 	if (unlikely(!s->owned || s->refs == 0))
 		session_unlock(s);

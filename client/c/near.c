@@ -274,7 +274,8 @@ struct near_block *near_new_block(struct near *n, unsigned size)
 	return block;
 }
 
-bool near_make_room(struct near *n, uint64_t room)
+/* False: they do not make enough room. */
+static bool make_room(struct near *n, uint64_t room)
 {
 	for (int k = NEAR_CLASSES - 1; k >= 0; k--) {
 		struct near_block **at = &n->free[k], *block;
@@ -291,6 +292,14 @@ bool near_make_room(struct near *n, uint64_t room)
 		}
 	}
 	return n->kept + room <= NEAR_POOL;
+}
+
+bool near_dropped(struct near *n, struct near_block *block)
+{
+	if (block->cut || make_room(n, block->room))
+		return false;
+	near_free_block(block);
+	return true;
 }
 
 bool near_own(struct braze_session *s, struct buffer *b)

@@ -143,9 +143,9 @@ void near_open(struct braze_session *s);
 void near_close(struct braze_session *s);
 /* Another block of the class; NULL: no memory. */
 struct near_block *near_new_block(struct near *n, unsigned size);
-/* Give up free blocks of other sizes, so that one of these bytes can be kept; false: they do not
- * make enough room. */
-bool near_make_room(struct near *n, uint64_t room) MUST_USE;
+/* More free bytes than are kept: free blocks of other sizes are given up for a block, or it is;
+ * false: it can be kept. */
+bool near_dropped(struct near *n, struct near_block *block) MUST_USE;
 /* b is about to be written: it gets a block of its own.  False: no memory. */
 bool near_own(struct braze_session *s, struct buffer *b) MUST_USE;
 /* An operation is large: is it near all the same? */

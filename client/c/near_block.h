@@ -65,11 +65,10 @@ static inline void near_drop_block(struct near *n, struct near_block *block)
 		loan_drop_given(block);
 		return;
 	}
-	if (unlikely(n->kept + block->room > NEAR_POOL) && !block->cut &&
-	    !near_make_room(n, block->room)) {
-		near_free_block(block);
+	/* A call that is rare keeps nothing of this in registers: the caller is on every value's
+	 * way. */
+	if (unlikely(n->kept + block->room > NEAR_POOL) && near_dropped(n, block))
 		return;
-	}
 	block->next = n->free[block->size];
 	n->free[block->size] = block;
 	n->kept += block->room;
