@@ -294,7 +294,10 @@ bool keys_set(int *rc, PyObject *self, PyObject *key, PyObject *value)
 	    (nd_check(key) && braze_same_buffer(a, nd(key)->h)) ||
 	    !read_value(&from, &step, element, value, a, p.n))
 		return false;
-	to = wait_fence(a); /* there is nothing to wait for, but something to be told, maybe */
+	/* There is nothing to wait for, but something to be told, maybe. */
+	to = core.reports ? NULL : braze_written_at_hand(a);
+	if (!to)
+		to = wait_fence(a);
 	*rc = to ? 0 : -1;
 	bytes = row_bytes(a);
 	if (to)
