@@ -276,10 +276,7 @@ BZ_SHIFTS(i64)
 BZ_SHIFTS(u64)
 #endif
 #ifndef BZ_ONLY_NARROW
-/* 64 bits have no vector division: a whole step, element by element. */
-BZ_LANES2(fdiv, u64, y ? x / y : 0)
-BZ_LANES2(rem, u64, y ? x % y : 0)
-BZ_LANES2(fmod, u64, y ? x % y : 0)
+/* 64 bits have no vector division: see below. */
 BZ_FN bz_s_i64 bz_x_fdiv_i64(bz_s_i64 x, bz_s_i64 y)
 {
 	if (y == 0)
@@ -298,9 +295,14 @@ BZ_FN bz_s_i64 bz_x_rem_i64(bz_s_i64 x, bz_s_i64 y)
 
 	return r != 0 && (r ^ y) < 0 ? r + y : r;
 }
-BZ_LANES2(fdiv, i64, bz_x_fdiv_i64(x, y))
-BZ_LANES2(rem, i64, bz_x_rem_i64(x, y))
-BZ_LANES2(fmod, i64, bz_x_fmod_i64(x, y))
+BZ_FN bz_s_u64 bz_x_fdiv_u64(bz_s_u64 x, bz_s_u64 y)
+{
+	return y ? x / y : 0;
+}
+BZ_FN bz_s_u64 bz_x_rem_u64(bz_s_u64 x, bz_s_u64 y)
+{
+	return y ? x % y : 0;
+}
 #endif
 
 /* NumPy takes 1.0 / x back to the integer: 0 but for 1 and -1; 1 / 0 becomes
@@ -375,6 +377,92 @@ BZ_PIECES(f64)
 #else
 #define BZ_CALL1_f32 BZ_CALL1_0
 #define BZ_CALL2_f32 BZ_CALL2_0
+#endif
+
+#ifndef BZ_ONLY_NARROW
+/* Division of 64 bits by way of doubles, where both operands lie within 2^51: what a quotient lacks
+ * of a whole number is more than it is rounded by, so that cut to one it is right, and its product
+ * with the divisor is exact.  With AVX-512 a dividend of floor_divide or remainder that lies beyond
+ * is brought within first, by the quotient that doubles make of it and its product, both modulo
+ * 2^64: less than the divisor and 2^12 are left, of either sign.  All else that lies beyond goes
+ * element by element. */
+typedef bz_s_u64 bz_n_u64 __attribute__((vector_size(BZ_NATIVE)));
+BZ_PIECES(i64)
+BZ_PIECES(u64)
+#if BZ_NATIVE == 16
+#define BZ_CALL2_i64 BZ_CALL2_2
+#define BZ_CALL2_u64 BZ_CALL2_2
+#else
+#define BZ_CALL2_i64(t, f, a, b) f((bz_n_i64)(a), (bz_n_i64)(b))
+#define BZ_CALL2_u64(t, f, a, b) f(a, b)
+#endif
+#if BZ_NATIVE == 64
+#define BZ_N_OF(v)    __builtin_convertvector((bz_n_i64)(v), bz_n_f64)
+#define BZ_N_WHOLE(v) ((bz_n_u64)__builtin_ia32_cvttpd2qq512_mask(v, (bz_n_i64){0}, BZ_ALL8, 4))
+#define BZ_N_LONG(v)  __builtin_ia32_ucmpq512_mask((bz_n_i64)(v), (bz_n_i64)BZ_N_SPAN, 5, 0xff)
+#else
+/* By what a sum with it has in its lowest bits. */
+#define BZ_N_SUM      ((bz_n_f64){0} + 0x1.8p52)
+#define BZ_N_OF(v)    ((bz_n_f64)((bz_n_u64)(v) + (bz_n_u64)BZ_N_SUM) - BZ_N_SUM)
+#define BZ_N_WHOLE(v) ((bz_n_u64)((v) + BZ_N_SUM) - (bz_n_u64)BZ_N_SUM)
+#if BZ_NATIVE == 32
+#define BZ_N_LONG(v) !__builtin_ia32_ptestz256((bz_n_i64)(v), (bz_n_i64)-BZ_N_SPAN)
+#elif defined(__SSE4_1__)
+#define BZ_N_LONG(v) !__builtin_ia32_ptestz128((bz_n_i64)(v), (bz_n_i64)-BZ_N_SPAN)
+#else
+#define BZ_N_LONG(v) (((v)[0] | (v)[1]) >> 52 != 0)
+#endif
+#endif
+/* Its numbers lie within, where those of SHIFTED are below SPAN. */
+#define BZ_N_SPAN		    ((bz_n_u64){0} + ((bz_s_u64)1 << 52))
+#define BZ_SHIFTED_i64(v)	    ((bz_n_u64)(v) + ((bz_s_u64)1 << 51))
+#define BZ_SHIFTED_u64(v)	    ((v) | (v) << 1)
+#define BZ_QUOTIENT(x, y, q)	    BZ_N_WHOLE(q)
+#define BZ_LEFT(x, y, q)	    BZ_N_WHOLE((x) - (q) * (y))
+#define BZ_EACH_LONG(stem, t, a, b) bz_n_each_##stem##_##t(a, b)
+#if BZ_NATIVE == 64
+#define BZ_BEYOND(stem, t, a, b)                                                                   \
+	(BZ_N_LONG(BZ_SHIFTED_##t(b))                                                              \
+		 ? bz_n_each_##stem##_##t(a, b)                                                    \
+		 : bz_n_further_##stem##_##t(a, b, BZ_N_WHOLE(BZ_N_OF(a) / BZ_N_OF(b))))
+#else
+#define BZ_BEYOND BZ_EACH_LONG
+#endif
+#define BZ_LONG_DIVISION(stem, t, mode, result, adds, beyond)                                      \
+	static __attribute__((noinline, unused))                                                   \
+	bz_n_##t bz_n_each_##stem##_##t(bz_n_##t a, bz_n_##t b)                                    \
+	{                                                                                          \
+		for (int i = 0; i < (int)(BZ_NATIVE / sizeof a[0]); i++)                           \
+			a[i] = bz_x_##stem##_##t((bz_s_##t)a[i], (bz_s_##t)b[i]);                  \
+		return a;                                                                          \
+	}                                                                                          \
+	/* b is not 0; q was taken off a already. */                                               \
+	BZ_FN bz_n_##t bz_n_further_##stem##_##t(bz_n_##t a, bz_n_##t b, bz_n_u64 q)               \
+	{                                                                                          \
+		const bz_n_f64 x = BZ_N_OF((bz_n_u64)a - q * (bz_n_u64)b), y = BZ_N_OF(b);         \
+		const bz_n_f64 more = BZ_ROUND_f64(x / y, mode);                                   \
+                                                                                                   \
+		return (bz_n_##t)(result(x, y, more) + (adds)*q);                                  \
+	}                                                                                          \
+	BZ_FN bz_n_##t bz_n_##stem##_##t(bz_n_##t a, bz_n_##t b)                                   \
+	{                                                                                          \
+		const bz_n_##t none = (bz_n_##t)(b == 0), by = b - none;                           \
+		bz_n_##t r;                                                                        \
+                                                                                                   \
+		if (__builtin_expect(BZ_N_LONG(BZ_SHIFTED_##t(a) | BZ_SHIFTED_##t(by)), 0))        \
+			r = beyond(stem, t, a, by);                                                \
+		else                                                                               \
+			r = bz_n_further_##stem##_##t(a, by, (bz_n_u64){0});                       \
+		return r & ~none;                                                                  \
+	}                                                                                          \
+	BZ_BINARY(stem, t, BZ_CALL2_##t(t, bz_n_##stem##_##t, a, b))
+BZ_LONG_DIVISION(fdiv, i64, 1, BZ_QUOTIENT, 1, BZ_BEYOND)
+BZ_LONG_DIVISION(rem, i64, 1, BZ_LEFT, 0, BZ_BEYOND)
+BZ_LONG_DIVISION(fmod, i64, 3, BZ_LEFT, 0, BZ_EACH_LONG)
+BZ_LONG_DIVISION(fdiv, u64, 3, BZ_QUOTIENT, 1, BZ_EACH_LONG)
+BZ_LONG_DIVISION(rem, u64, 3, BZ_LEFT, 0, BZ_EACH_LONG)
+#define bz_x_fmod_u64 bz_x_rem_u64
+BZ_LONG_DIVISION(fmod, u64, 3, BZ_LEFT, 0, BZ_EACH_LONG)
 #endif
 
 /* Python's divmod of floats; the steps are those of CPython's float_divmod. */
@@ -521,15 +609,19 @@ BZ_PIECES(f64)
 	BZ_LANES2(fmod, t, __builtin_fmod##s(x, y))
 #endif
 
-/* modf's fraction, with its number's sign, and 0 of infinities; frexp's mantissa, and its exponent
- * as a number of the same type.  Subnormal numbers are made greater by 2^54 (float32: 2^30) before.
- */
-#define BZ_FLOAT_PARTS(t, k, whole, inf, top, tiny, more, up, shift, field, bias, half)            \
-	BZ_UNARY(frac, t,                                                                          \
-		 (BZ_BITS(t, BZ_SEL(t, bz_abs_##t(a) == (inf), BZ_SPLAT(t, 0),                     \
-				    a - bz_trunc_##t(a))) &                                        \
-		  ~(top)) |                                                                        \
-			 (BZ_BITS(t, a) & (top)))                                                  \
+/* AVX-512 has an instruction for either; 0, infinities and NaNs they leave out. */
+#if BZ_NATIVE == 64
+#define BZ_PARTED_f64(x) (BZ_MASK8) ~__builtin_ia32_fpclasspd512_mask(x, 0x9f, 0xff)
+#define BZ_PARTED_f32(x) (BZ_MASK16) ~__builtin_ia32_fpclassps512_mask(x, 0x9f, 0xffff)
+#define BZ_MANT_f64(x)	 __builtin_ia32_getmantpd512_mask(x, 2, x, BZ_PARTED_f64(x), 4)
+#define BZ_MANT_f32(x)	 __builtin_ia32_getmantps512_mask(x, 2, x, BZ_PARTED_f32(x), 4)
+#define BZ_EXPO_f64(x)	 __builtin_ia32_getexppd512_mask(x, (bz_n_f64){0} - 1, BZ_PARTED_f64(x), 4)
+#define BZ_EXPO_f32(x)	 __builtin_ia32_getexpps512_mask(x, (bz_n_f32){0} - 1, BZ_PARTED_f32(x), 4)
+#define BZ_MANTISSAS(t, ...)                                                                       \
+	BZ_UNARY(mant, t, BZ_CALL1_##t(t, BZ_MANT_##t, a))                                         \
+	BZ_UNARY(expo, t, BZ_CALL1_##t(t, BZ_EXPO_##t, a) + 1)
+#else
+#define BZ_MANTISSAS(t, k, whole, inf, tiny, more, up, shift, field, bias, half)                   \
 	BZ_FN bz_##t bz_x_normal_##t(bz_##t a)                                                     \
 	{                                                                                          \
 		return BZ_SEL(t, bz_abs_##t(a) < (tiny), a * (more), a);                           \
@@ -546,6 +638,17 @@ BZ_PIECES(f64)
 		e = BZ_SEL(t, bz_abs_##t(a) < (tiny), e - (up), e);                                \
 		return BZ_SEL(t, (a == 0) | ~(bz_abs_##t(a) < (inf)), BZ_SPLAT(t, 0), e);          \
 	}
+#endif
+/* modf's fraction, with its number's sign, and 0 of infinities; frexp's mantissa, and its exponent
+ * as a number of the same type.  Subnormal numbers are made greater by 2^54 (float32: 2^30) before.
+ */
+#define BZ_FLOAT_PARTS(t, k, whole, inf, top, tiny, more, up, shift, field, bias, half)            \
+	BZ_UNARY(frac, t,                                                                          \
+		 (BZ_BITS(t, BZ_SEL(t, bz_abs_##t(a) == (inf), BZ_SPLAT(t, 0),                     \
+				    a - bz_trunc_##t(a))) &                                        \
+		  ~(top)) |                                                                        \
+			 (BZ_BITS(t, a) & (top)))                                                  \
+	BZ_MANTISSAS(t, k, whole, inf, tiny, more, up, shift, field, bias, half)
 
 /* The bits of a number where the mask says, else of 0. */
 #define BZ_IF(t, m, number) (BZ_BITS(t, m) & BZ_BITS(t, BZ_SPLAT(t, number)))
@@ -633,22 +736,7 @@ BZ_FLOAT_PARTS(f64, u64, i64, __builtin_inf(), (bz_s_u64)1 << 63, 0x1p-1022, 0x1
 
 #ifndef BZ_NO_MATH
 #define BZ_MATH1(stem, t) BZ_UNARY(stem, t, BZ_CALL1_##t(t, bz_n_##stem##_##t, a))
-#define BZ_MATH2(stem, t)                                                                          \
-	extern bz_n_##t BZ_MVEC_##t(vv, stem)(bz_n_##t, bz_n_##t) __attribute__((const, nothrow)); \
-	BZ_BINARY(stem, t, BZ_CALL2_##t(t, BZ_MVEC_##t(vv, stem), a, b))
-/* By 3 an element is multiplied, whatever the elements beside it are raised to: less than an ulp
- * from the power, for a sixth of its time. */
-#define BZ_CUBED(t)                                                                                \
-	extern bz_n_##t BZ_MVEC_##t(vv, pow)(bz_n_##t, bz_n_##t) __attribute__((const, nothrow));  \
-	BZ_FN bz_##t bz_pow_##t(bz_##t a, bz_##t b)                                                \
-	{                                                                                          \
-		bz_k_##t three = (bz_k_##t)(b == 3);                                               \
-		bz_##t cube = a * a * a;                                                           \
-                                                                                                   \
-		if (BZ_IN_ALL(three))                                                              \
-			return cube;                                                               \
-		return BZ_SEL(t, three, cube, BZ_CALL2_##t(t, BZ_MVEC_##t(vv, pow), a, b));        \
-	}
+#define BZ_MATH2(stem, t) BZ_BINARY(stem, t, BZ_CALL2_##t(t, bz_n_##stem##_##t, a, b))
 
 /* logaddexp: the greater plus log1p(exp(-distance)); equal operands, infinities
  * among them, add log 2; a NaN comes through the difference. */
@@ -673,7 +761,7 @@ BZ_FLOAT_PARTS(f64, u64, i64, __builtin_inf(), (bz_s_u64)1 << 63, 0x1p-1022, 0x1
 	BZ_MATH1(asinh, t)                                                                         \
 	BZ_MATH1(acosh, t)                                                                         \
 	BZ_MATH1(atanh, t)                                                                         \
-	BZ_CUBED(t)                                                                                \
+	BZ_MATH2(pow, t)                                                                           \
 	BZ_MATH2(atan2, t)                                                                         \
 	BZ_MATH2(hypot, t)                                                                         \
 	BZ_FN bz_##t bz_logaddexp_##t(bz_##t a, bz_##t b)                                          \

@@ -453,18 +453,9 @@ BZ_FN bz_i32 bz_cast_f64_i32(bz_f64 a)
 		return bz_n_##stem##_##t(a - (bz_n_##t){0})[0];                                    \
 	}
 #define BZ_MATH2(stem, t)                                                                          \
-	extern bz_n_##t BZ_MVEC_##t(vv, stem)(bz_n_##t, bz_n_##t) __attribute__((const, nothrow)); \
 	BZ_FN bz_##t bz_##stem##_##t(bz_##t a, bz_##t b)                                           \
 	{                                                                                          \
-		return BZ_MVEC_##t(vv, stem)(a - (bz_n_##t){0}, b - (bz_n_##t){0})[0];             \
-	}
-#define BZ_CUBED(t)                                                                                \
-	extern bz_n_##t BZ_MVEC_##t(vv, pow)(bz_n_##t, bz_n_##t) __attribute__((const, nothrow));  \
-	BZ_FN bz_##t bz_pow_##t(bz_##t a, bz_##t b)                                                \
-	{                                                                                          \
-		if (b == 3)                                                                        \
-			return a * a * a;                                                          \
-		return BZ_MVEC_##t(vv, pow)(a - (bz_n_##t){0}, b - (bz_n_##t){0})[0];              \
+		return bz_n_##stem##_##t(a - (bz_n_##t){0}, b - (bz_n_##t){0})[0];                 \
 	}
 #define BZ_MATH(t)                                                                                 \
 	BZ_MATH1(cbrt, t)                                                                          \
@@ -487,7 +478,7 @@ BZ_FN bz_i32 bz_cast_f64_i32(bz_f64 a)
 	BZ_MATH1(asinh, t)                                                                         \
 	BZ_MATH1(acosh, t)                                                                         \
 	BZ_MATH1(atanh, t)                                                                         \
-	BZ_CUBED(t)                                                                                \
+	BZ_MATH2(pow, t)                                                                           \
 	BZ_MATH2(atan2, t)                                                                         \
 	BZ_MATH2(hypot, t)
 BZ_MATH(f32)
@@ -562,15 +553,6 @@ typedef bz_f32 bz_64_f32 __attribute__((vector_size(64)));
 	{                                                                                          \
 		return BZ_NARROWER(t, bytes, bz_n_##stem##_##t(BZ_WIDER(t, bytes, a)));            \
 	}
-/* Of what the routine gave of a and b: third powers are products. */
-#define BZ_GIVEN_atan2(t, bytes, a, b, r) (r)
-#define BZ_GIVEN_hypot(t, bytes, a, b, r) (r)
-#define BZ_GIVEN_pow(t, bytes, a, b, r)                                                            \
-	__extension__({                                                                            \
-		__typeof__((b) == 3) m_ = (b) == 3;                                                \
-		(bz_##bytes##_##t)((m_ & (__typeof__(m_))((a) * (a) * (a))) |                      \
-				   (~m_ & (__typeof__(m_))(r)));                                   \
-	})
 #define BZ_CLONE2(isa, bytes, stem, t)                                                             \
 	BZ_HIDDEN bz_##bytes##_##t bz_##isa##_##stem##_##t(                                        \
 		bz_##bytes##_##t a, bz_##bytes##_##t b) __asm__("_ZGV" #isa                        \
@@ -578,11 +560,9 @@ typedef bz_f32 bz_64_f32 __attribute__((vector_size(64)));
 								"vv_bz_each_" #stem "_" #t);       \
 	bz_##bytes##_##t bz_##isa##_##stem##_##t(bz_##bytes##_##t a, bz_##bytes##_##t b)           \
 	{                                                                                          \
-		bz_##bytes##_##t r = BZ_NARROWER(                                                  \
+		return BZ_NARROWER(                                                                \
 			t, bytes,                                                                  \
-			BZ_MVEC_##t(vv, stem)(BZ_WIDER(t, bytes, a), BZ_WIDER(t, bytes, b)));      \
-                                                                                                   \
-		return BZ_GIVEN_##stem(t, bytes, a, b, r);                                         \
+			bz_n_##stem##_##t(BZ_WIDER(t, bytes, a), BZ_WIDER(t, bytes, b)));          \
 	}
 #if BZ_NATIVE == 64
 #define BZ_CLONES(n, stem, t)                                                                      \

@@ -30,11 +30,15 @@ typedef long long bz_n_i64 __attribute__((vector_size(BZ_NATIVE)));
 
 /* All lanes, for the intrinsics that take a mask: clang declares it unsigned, gcc signed. */
 #ifdef __clang__
-#define BZ_ALL8	 0xff
-#define BZ_ALL16 0xffff
+#define BZ_ALL8	  0xff
+#define BZ_ALL16  0xffff
+#define BZ_MASK8  unsigned char
+#define BZ_MASK16 unsigned short
 #else
-#define BZ_ALL8	 -1
-#define BZ_ALL16 -1
+#define BZ_ALL8	  -1
+#define BZ_ALL16  -1
+#define BZ_MASK8  char
+#define BZ_MASK16 short
 #endif
 
 /* Square roots. */

@@ -176,19 +176,6 @@ BZ_TRUTHS(i64, u64)
 #define BZ_MASK(t, c) (-__builtin_convertvector((c), bz_k_##t))
 #define BZ_SEL(t, m, a, b)                                                                         \
 	((bz_##t)((BZ_BITS(t, a) & BZ_BITS(t, m)) | (BZ_BITS(t, b) & ~BZ_BITS(t, m))))
-/* Does a mask choose all lanes? */
-#define BZ_IN_ALL(m)                                                                               \
-	__extension__({                                                                            \
-		union {                                                                            \
-			__typeof__(m) v;                                                           \
-			bz_s_u64 w[sizeof(m) / sizeof(bz_s_u64)];                                  \
-		} m_ = {m};                                                                        \
-		bz_s_u64 all_ = m_.w[0];                                                           \
-                                                                                                   \
-		for (unsigned i_ = 1; i_ < sizeof m_.w / sizeof *m_.w; i_++)                       \
-			all_ &= m_.w[i_];                                                          \
-		!~all_;                                                                            \
-	})
 
 /* ---- loads, stores, immediates ---------------------------------------------- */
 

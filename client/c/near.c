@@ -83,7 +83,7 @@ static uint32_t cost_of(unsigned op, unsigned d)
 	case CLASS_FLOAT:
 		return cost_of_float(op, d, moved);
 	default:
-		return function ? (op == OP_POWER ? 80 : 40) : moved + cost;
+		return function ? (op == OP_POWER ? 80 : 10) : moved + cost;
 	}
 }
 

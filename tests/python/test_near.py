@@ -447,23 +447,23 @@ def test_it_is_near_and_sends_nothing():
 
 
 def test_what_touches_a_pending_value_stays_lazy():
-    a = np.asarray(values("d", 100))
-    with braze.unfused():
-        pass
-    big = np.arange(200000.0) * 2
-    before = near_count()
-    c = a[0] + big
-    d = c[:5] * 2
-    assert not braze._core.is_stored(d) and near_count() == before
-    assert d.tolist() == [2 * (float(a[0]) + 2.0 * i) for i in range(5)]
+    with near_on():  # a new session, with the low bound
+        a = np.asarray(values("d", 100))
+        big = np.arange(200000.0) * 2
+        before = near_count()
+        c = a[0] + big
+        d = c[:5] * 2
+        assert not braze._core.is_stored(d) and near_count() == before
+        assert d.tolist() == [2 * (float(a[0]) + 2.0 * i) for i in range(5)]
 
 
 def test_large_and_costly_work_is_the_daemons():
-    big = np.zeros(40000)
-    before = near_count()
-    _ = big + 1
-    _ = np.tan(np.asarray(values("d", 30000)))
-    assert near_count() == before
+    with near_on():
+        big = np.zeros(40000)
+        before = near_count()
+        _ = big + 1
+        _ = np.tan(np.asarray(values("d", 30000)))
+        assert near_count() == before
 
 
 def test_far_operations_see_near_writes_and_the_other_way_round():

@@ -219,6 +219,68 @@ Test(ew, integers_wrap_divide_and_shift_as_numpy)
 			}
 }
 
+/* Of 64 bits: of few and of many digits, near multiples of the divisor, at the ends of what doubles
+ * hold. */
+static uint64_t some_bits(void)
+{
+	static uint64_t state = 1;
+
+	state = state * 6364136223846793005u + 1442695040888963407u;
+	return state ^ state >> 29;
+}
+
+static void divide_long(unsigned dt, int kind)
+{
+	static const unsigned ops[] = {OP_FLOOR_DIVIDE, OP_REMAINDER, OP_FMOD};
+	static wide (*const f[])(wide, wide, unsigned) = {f_floor, f_rem, f_fmod};
+
+	for (int i = 0; i < PAIRS; i++) {
+		int64_t b = (int64_t)some_bits() >> (kind & 1 ? 13 : 0) >> some_bits() % 51;
+		uint64_t a =
+			(uint64_t)((int64_t)some_bits() >> (kind & 2 ? 13 : 0) >> some_bits() % 51);
+
+		if (b && kind & 4)
+			a = a / (uint64_t)b * (uint64_t)b + some_bits() % 3 - 1;
+		if (b && kind & 8)
+			a = (some_bits() >> some_bits() % 64) * (uint64_t)b + some_bits() % 3 - 1;
+		int_put(ra, i, dt, (wide)a);
+		int_put(rb, i, dt, i % 8 ? b : int_special(i / 8 % SPECIALS, dt));
+	}
+	for (int level = 0; level <= (int)isa_best(); level++)
+		for (int k = 0; k < 3; k++) {
+			isas[level]->op[ops[k]][dt](rd, ra, rb, rb, PAIRS);
+			for (int i = 0; i < PAIRS; i++) {
+				wide a = int_get(ra, i, dt), b = int_get(rb, i, dt);
+				wide got = int_get(rd, i, dt), want = wrap(f[k](a, b, dt), dt);
+
+				cr_assert(got == want, "%s_%s(%ld, %ld) is %ld, not %ld",
+					  op_row(ops[k])->id, dtype_row(dt)->suffix, (long)a,
+					  (long)b, (long)got, (long)want);
+			}
+		}
+}
+
+Test(ew, long_integers_divide_exactly)
+{
+	for (int k = 0; k < 400; k++) {
+		divide_long(DT_INT64, k % 16);
+		divide_long(DT_UINT64, k % 16);
+	}
+	/* Dividends that doubles round to -2^63, which no quotient by -1 is. */
+	for (int sign = -1; sign <= 1; sign += 2) {
+		for (int i = 0; i < PAIRS; i++) {
+			int_put(ra, i, DT_INT64, INT64_MIN + (i & 8 ? i : (wide)1 << (i & 63)));
+			int_put(rb, i, DT_INT64, sign);
+		}
+		for (int level = 0; level <= (int)isa_best(); level++) {
+			isas[level]->op[OP_FLOOR_DIVIDE][DT_INT64](rd, ra, rb, rb, PAIRS);
+			for (int i = 0; i < PAIRS; i++)
+				cr_assert(int_get(rd, i, DT_INT64) ==
+					  wrap(sign * int_get(ra, i, DT_INT64), DT_INT64));
+		}
+	}
+}
+
 /* ---- floats ---------------------------------------------------------------------- */
 
 static double float_special(int i, unsigned dt)

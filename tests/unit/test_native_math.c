@@ -283,3 +283,150 @@ Test(native_math, depends_on_no_other_lane)
 					     in[i], level);
 		}
 }
+
+/* ---- Powers ---- */
+
+static double to[N]; /* exponents of the numbers in `in` */
+
+static void compute_powers(const struct function *f, enum isa_level level)
+{
+	static const struct tier0_isa *const wide[] = {&tier0_isa_v2_wide, &tier0_isa_v3_wide,
+						       &tier0_isa_v4_wide};
+	static float x[N], y[N], r[N], other[N];
+
+	if (f->dtype == DT_FLOAT64) {
+		tier0_table(level)->op[OP_POWER][DT_FLOAT64]((char *)out[level], (char *)in,
+							     (char *)to, NULL, N);
+		return;
+	}
+	for (int i = 0; i < N; i++) {
+		x[i] = (float)in[i];
+		y[i] = (float)to[i];
+	}
+	wide[level]->op[OP_POWER][DT_FLOAT32]((char *)r, (char *)x, (char *)y, NULL, N);
+	tier0_table(level)->op[OP_POWER][DT_FLOAT32]((char *)other, (char *)x, (char *)y, NULL, N);
+	cr_assert_arr_eq(r, other, sizeof r);
+	for (int i = 0; i < N; i++)
+		out[level][i] = r[i];
+}
+
+static void check_powers(const struct function *f)
+{
+	for (int i = 0; i < N; i++) {
+		in[i] = isnan(in[i]) ? NAN : f->dtype == DT_FLOAT32 ? (float)in[i] : in[i];
+		to[i] = isnan(to[i]) ? NAN : f->dtype == DT_FLOAT32 ? (float)to[i] : to[i];
+		if (to[i] == 3) /* a product, which is not as near */
+			to[i] = 5;
+		want[i] = powl(in[i], to[i]);
+	}
+	for (int level = ISA_V2; level <= (int)isa_best(); level++) {
+		double most = level == ISA_V4 ? f->most : 4;
+
+		compute_powers(f, (enum isa_level)level);
+		for (int i = 0; i < N; i++) {
+			double got = out[level][i];
+
+			if (isnan(want[i]) || isnan(got))
+				cr_assert(isnan(want[i]) && isnan(got),
+					  "%a ** %a of level %d: %a, not %La", in[i], to[i], level,
+					  got, want[i]);
+			else
+				cr_assert(distance(f, got, want[i]) <= most &&
+						  !signbit(got) == !signbit(want[i]),
+					  "%a ** %a of level %d: %a, not %La", in[i], to[i], level,
+					  got, want[i]);
+		}
+	}
+}
+
+/* Exponents by which the logarithm of the power is from -most to most. */
+static void set_exponents(double most)
+{
+	for (int i = 0; i < N; i++)
+		to[i] = (2 * part() - 1) * most / log(fabs(in[i]));
+}
+
+static const struct function powers[] = {
+	{.name = "pow", .dtype = DT_FLOAT64, .most = 0.8},
+	{.name = "pow", .dtype = DT_FLOAT32, .most = 0.8},
+};
+
+/* Near 1 what the logarithm lacks counts most; c of the table is 1 from 0.98125 to 1.025. */
+Test(native_math, powers_are_near_the_true_value)
+{
+	static const double range[][2] = {{0, 2},	 {0.7, 1.4}, {0.93, 1.12}, {0.9999, 1.001},
+					  {0, 0x1p-126}, {0, 1e30},  {-2, 2},	   {1.024, 1.026}};
+
+	for (const struct function *f = powers; f < powers + 2; f++) {
+		const bool single = f->dtype == DT_FLOAT32;
+
+		for (int k = 0; k < 64 * 8; k++) {
+			for (int i = 0; i < N; i++)
+				in[i] = range[k % 8][0] +
+					(range[k % 8][1] - range[k % 8][0]) * part();
+			set_exponents(k & 64 ? 3 : single ? 104 : 746);
+			check_powers(f);
+		}
+		for (int k = 0; k < 64; k++) {
+			for (int i = 0; i < N; i++)
+				in[i] = number(f, next());
+			set_exponents(single ? 104 : 746);
+			check_powers(f);
+			for (int i = 0; i < N; i++)
+				to[i] = (double)(next() % 41) - 20;
+			check_powers(f);
+			for (int i = 0; i < N; i++)
+				to[i] = number(f, next());
+			check_powers(f);
+		}
+	}
+}
+
+static const double odd_ones[] = {
+	0,	     -0.0,	  1,	     -1,	  HUGE_VAL,
+	-HUGE_VAL,   NAN,	  2,	     -2,	  5,
+	-5,	     0.5,	  -0.5,	     1.5,	  -1.5,
+	0x1p-149,    0x1p-126,	  -0x1p-126, 0x1p127,	  -0x1p127,
+	0x1p24,	     0x1p24 - 1,  -0x1p23,   1 + 0x1p-23, 0.7,
+	1 - 0x1p-24, 0x1p-1074,	  0x1p-1022, 0x1p1023,	  0x1p53 - 1,
+	-0x1p53,     1 - 0x1p-53, 1e300,     -1e300,	  -1e-320,
+	-1074,	     -1075,	  1024,	     1023,	  0x1.fffffffffffffp1023,
+};
+
+Test(native_math, powers_of_and_to_numbers_that_are_not_ordinary)
+{
+	enum { ODD = sizeof odd_ones / sizeof *odd_ones };
+
+	cr_assert_lt(ODD * ODD, N);
+	for (const struct function *f = powers; f < powers + 2; f++) {
+		for (int i = 0; i < N; i++) {
+			in[i] = odd_ones[i / ODD % ODD];
+			to[i] = odd_ones[i % ODD];
+		}
+		check_powers(f);
+	}
+}
+
+Test(native_math, powers_depend_on_no_other_lane)
+{
+	static double apart[N];
+
+	for (const struct function *f = powers; f < powers + 2; f++)
+		for (int level = ISA_V2; level <= (int)isa_best(); level++) {
+			for (int i = 0; i < N; i++) {
+				in[i] = 0.9 + i / 7000.0;
+				to[i] = i % 50 - 20.5;
+			}
+			compute_powers(f, (enum isa_level)level);
+			memcpy(apart, out[level], sizeof apart);
+			for (int i = 0; i < N; i++)
+				if (i % 3) {
+					in[i] = odd_ones[i % 37];
+					to[i] = odd_ones[i % 31];
+				}
+			compute_powers(f, (enum isa_level)level);
+			for (int i = 0; i < N; i += 3)
+				cr_assert_eq(out[level][i], apart[i], "%a ** %a of level %d", in[i],
+					     to[i], level);
+		}
+}
